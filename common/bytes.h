@@ -1,0 +1,51 @@
+// Refcounted immutable bytes: how committed data and messages travel through
+// an agent without being copied or re-parsed.
+#ifndef CANOPY_COMMON_BYTES_H_
+#define CANOPY_COMMON_BYTES_H_
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace canopy {
+
+// A view of bytes that keeps its owner alive. Cheap to copy; safe to share
+// between threads because the bytes never change.
+class Bytes {
+ public:
+  Bytes() = default;
+  explicit Bytes(std::string s)
+      : owner_(std::make_shared<const std::string>(std::move(s))),
+        view_(*static_cast<const std::string*>(owner_.get())) {}
+  // A view that lives as long as `owner`.
+  Bytes(std::shared_ptr<const void> owner, std::string_view view)
+      : owner_(std::move(owner)), view_(view) {}
+
+  std::string_view view() const { return view_; }
+  size_t size() const { return view_.size(); }
+  bool empty() const { return view_.empty(); }
+  // Part of these bytes, sharing the owner. Clipped to the end.
+  Bytes Slice(size_t offset, size_t length) const {
+    if (offset > view_.size()) offset = view_.size();
+    return Bytes(owner_, view_.substr(offset, length));
+  }
+
+ private:
+  std::shared_ptr<const void> owner_;
+  std::string_view view_;
+};
+
+// Pieces in order; the content is their concatenation.
+using Rope = std::vector<Bytes>;
+
+inline size_t RopeSize(const Rope& rope) {
+  size_t n = 0;
+  for (const Bytes& b : rope) n += b.size();
+  return n;
+}
+
+}  // namespace canopy
+
+#endif  // CANOPY_COMMON_BYTES_H_

@@ -1,0 +1,51 @@
+// Identities that every part of Canopy shares.
+#ifndef CANOPY_COMMON_IDS_H_
+#define CANOPY_COMMON_IDS_H_
+
+#include <compare>
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <utility>
+
+namespace canopy {
+
+// A process's number inside its namespace (PMIx Standard, "Data Structures and
+// Types"). The highest values are reserved; see the constants below.
+using Rank = uint32_t;
+
+inline constexpr Rank kRankUndef = UINT32_MAX;
+inline constexpr Rank kRankWildcard = UINT32_MAX - 1;
+inline constexpr Rank kRankLocalNode = UINT32_MAX - 2;
+inline constexpr Rank kRankInvalid = UINT32_MAX - 3;
+inline constexpr Rank kRankLocalPeers = UINT32_MAX - 4;
+// Ranks up to and including this one name a process.
+inline constexpr Rank kRankValid = UINT32_MAX - 50;
+
+// Longest namespace and key, terminator excluded.
+inline constexpr size_t kMaxNspaceLen = 255;
+inline constexpr size_t kMaxKeyLen = 511;
+
+// Index of an agent in the overlay's member list; agents are sorted by it.
+using NodeId = uint32_t;
+inline constexpr NodeId kNoNode = UINT32_MAX;
+
+struct ProcId {
+  std::string nspace;
+  Rank rank = kRankUndef;
+
+  auto operator<=>(const ProcId&) const = default;
+};
+
+// "nspace:rank", for logs and messages.
+std::string ToString(const ProcId& proc);
+
+struct ProcIdHash {
+  size_t operator()(const ProcId& p) const noexcept {
+    return std::hash<std::string>()(p.nspace) * 31 + p.rank;
+  }
+};
+
+}  // namespace canopy
+
+#endif  // CANOPY_COMMON_IDS_H_

@@ -1,0 +1,114 @@
+// What one job is: its programs, its nodes and where each rank runs. Made once
+// by the host that maps the job, sent once down the tree, and expanded by each
+// agent; everything per rank is derived from it.
+#ifndef CANOPY_COMMON_JOB_H_
+#define CANOPY_COMMON_JOB_H_
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "common/ids.h"
+#include "common/status.h"
+
+namespace canopy {
+
+// One application (MPMD part) of a job; its index is its PMIX_APPNUM.
+struct JobApp {
+  std::string cmd;                // program as the user typed it
+  std::vector<std::string> argv;  // argv[0] included
+  std::vector<std::string> env;   // NAME=VALUE: set on top of the job's
+  std::string cwd;                // working directory; empty: the job's
+  uint32_t num_procs = 0;
+};
+
+// One node of the job; its index is the job-relative node number
+// (PMIX_NODEID), in order of the first rank mapped there.
+struct JobNode {
+  std::string name;                  // PMIX_HOSTNAME
+  std::vector<std::string> aliases;  // other names of the same node
+  NodeId agent = kNoNode;            // the agent that hosts it
+  uint32_t slots = 0;                // of the allocation
+};
+
+// Where one rank runs. Local, node, application ranks follow from the order of
+// the ranks and are computed by JobLayout.
+struct ProcPlacement {
+  uint32_t node = 0;  // index in JobSpec::nodes
+  uint32_t app = 0;   // index in JobSpec::apps
+  // CPUs the rank is bound to, hwloc list format ("0-3,8"); empty: not bound.
+  std::string cpuset;
+};
+
+enum class StdinTarget : uint8_t { kNone, kRank, kAll };
+
+struct JobSpec {
+  std::string nspace;
+  uint32_t session_id = 0;
+  uint32_t uid = 0;
+  uint32_t gid = 0;
+  std::vector<JobApp> apps;
+  std::vector<JobNode> nodes;
+  std::vector<ProcPlacement> procs;  // index = rank
+  std::vector<std::string> env;      // base environment of every process
+  std::string cwd;                   // default working directory
+  uint32_t universe_size = 0;        // slots of the allocation
+  uint32_t max_procs = 0;            // PMIX_MAX_PROCS of the job
+  std::string map_by;                // as applied, e.g. "slot", "ppr:2:node"
+  std::string rank_by;
+  std::string bind_to;
+  bool oversubscribed = false;  // some node has more ranks than CPUs
+  bool merge_stderr = false;    // stderr goes to the stdout stream
+  StdinTarget stdin_target = StdinTarget::kRank;
+  Rank stdin_rank = 0;
+  uint32_t timeout_seconds = 0;  // 0: none
+  // PMIX_PARENT_ID of a spawned job; empty nspace: launched from outside.
+  ProcId parent;
+  // Seconds between SIGTERM and SIGKILL when the job is ended.
+  uint32_t kill_grace_seconds = 2;
+  bool tag_stdio_pty = false;  // give rank 0 a terminal
+};
+
+// Compact binary form: runs of ranks with the same placement, one dictionary
+// of CPU sets. Decode bounds every length by the bytes left and refuses an
+// index outside its table with kErrUnpackFailure.
+std::string EncodeJobSpec(const JobSpec& job);
+Result<JobSpec> DecodeJobSpec(std::string_view bytes);
+
+// Numbers that PMIx gives a rank and that follow from the whole map.
+struct RankNumbers {
+  uint32_t app_rank = 0;    // PMIX_APP_RANK
+  uint16_t local_rank = 0;  // PMIX_LOCAL_RANK, among the job's on its node
+  uint16_t node_rank = 0;   // PMIX_NODE_RANK
+};
+
+// Look-ups over a JobSpec, built once in O(ranks). Immutable afterwards, so
+// any thread may read it.
+class JobLayout {
+ public:
+  explicit JobLayout(const JobSpec& job);
+
+  const RankNumbers& numbers(Rank rank) const { return numbers_[rank]; }
+  // Ranks on a node (job-relative index), ascending.
+  const std::vector<Rank>& ranks_on(uint32_t node) const {
+    return node_ranks_[node];
+  }
+  const std::vector<Rank>& ranks_of_app(uint32_t app) const {
+    return app_ranks_[app];
+  }
+  // Job-relative index of the node that an agent hosts; kNoNode when none.
+  uint32_t node_of_agent(NodeId agent) const;
+  // Lowest rank of an application, kRankInvalid when it has none.
+  Rank app_leader(uint32_t app) const;
+
+ private:
+  std::vector<RankNumbers> numbers_;
+  std::vector<std::vector<Rank>> node_ranks_;
+  std::vector<std::vector<Rank>> app_ranks_;
+  std::vector<NodeId> agents_;
+};
+
+}  // namespace canopy
+
+#endif  // CANOPY_COMMON_JOB_H_

@@ -1,0 +1,83 @@
+// The smallest binary form: LEB128 integers and length-prefixed strings. For
+// messages between parts of Canopy that libpmix also links; PMIx values
+// themselves are written by common/codec and travel here as opaque bytes.
+#ifndef CANOPY_COMMON_WIRE_H_
+#define CANOPY_COMMON_WIRE_H_
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "common/ids.h"
+
+namespace canopy {
+
+class WireWriter {
+ public:
+  void Uint(uint64_t v) {
+    while (v >= 0x80) {
+      out_.push_back(static_cast<char>(v | 0x80));
+      v >>= 7;
+    }
+    out_.push_back(static_cast<char>(v));
+  }
+  // Signed, zigzag.
+  void Int(int64_t v) {
+    Uint((static_cast<uint64_t>(v) << 1) ^ static_cast<uint64_t>(v >> 63));
+  }
+  void Bool(bool v) { out_.push_back(v ? 1 : 0); }
+  void String(std::string_view s) {
+    Uint(s.size());
+    out_.append(s);
+  }
+  void Proc(const ProcId& p) {
+    String(p.nspace);
+    Uint(p.rank);
+  }
+  const std::string& str() const { return out_; }
+  std::string Take() { return std::move(out_); }
+
+ private:
+  std::string out_;
+};
+
+// Reads what WireWriter wrote. After the first malformed or missing field
+// ok() is false and every later read gives zero or empty, so a decoder checks
+// once at its end. Views point into the input.
+class WireReader {
+ public:
+  explicit WireReader(std::string_view in) : in_(in) {}
+
+  uint64_t Uint();
+  int64_t Int() {
+    const uint64_t u = Uint();
+    return static_cast<int64_t>(u >> 1) ^ -static_cast<int64_t>(u & 1);
+  }
+  // A Uint that must fit 32 bits.
+  uint32_t Uint32();
+  bool Bool() { return Byte() != 0; }
+  std::string_view String();
+  ProcId Proc();
+  // A count of elements that take at least `min_bytes` each (>= 1): false
+  // counts larger than what is left are refused before anything allocates.
+  size_t Count(size_t min_bytes = 1);
+
+  bool ok() const { return ok_; }
+  // Everything was read, without an error.
+  bool done() const { return ok_ && in_.empty(); }
+  std::string_view rest() const { return in_; }
+  void Fail() {
+    ok_ = false;
+    in_ = {};
+  }
+
+ private:
+  uint8_t Byte();
+
+  std::string_view in_;
+  bool ok_ = true;
+};
+
+}  // namespace canopy
+
+#endif  // CANOPY_COMMON_WIRE_H_

@@ -67,7 +67,6 @@ struct JobSpec {
   ProcId parent;
   // Seconds between SIGTERM and SIGKILL when the job is ended.
   uint32_t kill_grace_seconds = 2;
-  bool tag_stdio_pty = false;  // give rank 0 a terminal
 };
 
 // Compact binary form: runs of ranks with the same placement, one dictionary

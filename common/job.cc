@@ -1,0 +1,248 @@
+#include "common/job.h"
+
+#include <algorithm>
+#include <map>
+#include <unordered_map>
+
+#include "common/wire.h"
+
+namespace canopy {
+namespace {
+
+constexpr uint64_t kJobFormat = 1;
+// A map larger than this is refused rather than allocated.
+constexpr uint64_t kMaxProcs = 1u << 26;
+
+void PutStrings(WireWriter& w, const std::vector<std::string>& strings) {
+  w.Uint(strings.size());
+  for (const std::string& s : strings) w.String(s);
+}
+
+std::vector<std::string> GetStrings(WireReader& r) {
+  std::vector<std::string> out(r.Count());
+  for (std::string& s : out) s = r.String();
+  return out;
+}
+
+void PutApps(WireWriter& w, const std::vector<JobApp>& apps) {
+  w.Uint(apps.size());
+  for (const JobApp& app : apps) {
+    w.String(app.cmd);
+    PutStrings(w, app.argv);
+    PutStrings(w, app.env);
+    w.String(app.cwd);
+    w.Uint(app.num_procs);
+  }
+}
+
+std::vector<JobApp> GetApps(WireReader& r) {
+  std::vector<JobApp> apps(r.Count(5));
+  for (JobApp& app : apps) {
+    app.cmd = r.String();
+    app.argv = GetStrings(r);
+    app.env = GetStrings(r);
+    app.cwd = r.String();
+    app.num_procs = r.Uint32();
+  }
+  return apps;
+}
+
+void PutNodes(WireWriter& w, const std::vector<JobNode>& nodes) {
+  w.Uint(nodes.size());
+  for (const JobNode& node : nodes) {
+    w.String(node.name);
+    PutStrings(w, node.aliases);
+    w.Uint(node.agent);
+    w.Uint(node.slots);
+  }
+}
+
+std::vector<JobNode> GetNodes(WireReader& r) {
+  std::vector<JobNode> nodes(r.Count(4));
+  for (JobNode& node : nodes) {
+    node.name = r.String();
+    node.aliases = GetStrings(r);
+    node.agent = r.Uint32();
+    node.slots = r.Uint32();
+  }
+  return nodes;
+}
+
+// CPU sets repeat from node to node, so they go through a dictionary; ranks go
+// as runs in which each rank is `step` nodes after the one before it, which
+// makes mapping by slot and by node one run a node or less.
+struct Run {
+  uint32_t node;
+  uint32_t app;
+  uint32_t cpuset;
+  uint32_t step;
+  uint64_t count;
+};
+
+bool Extends(const Run& run, uint32_t node, uint32_t app, uint32_t cpuset) {
+  return run.app == app && run.cpuset == cpuset &&
+         node == run.node + run.step * run.count;
+}
+
+void PutProcs(WireWriter& w, const std::vector<ProcPlacement>& procs) {
+  std::vector<std::string> dictionary;
+  std::unordered_map<std::string, uint32_t> index;
+  std::vector<Run> runs;
+  for (const ProcPlacement& p : procs) {
+    const auto [it, added] =
+        index.try_emplace(p.cpuset, static_cast<uint32_t>(dictionary.size()));
+    if (added) dictionary.push_back(p.cpuset);
+    if (!runs.empty()) {
+      Run& last = runs.back();
+      if (last.count == 1 && p.node >= last.node) {
+        last.step = p.node - last.node;
+      }
+      if (Extends(last, p.node, p.app, it->second)) {
+        ++last.count;
+        continue;
+      }
+      if (last.count == 1) last.step = 0;
+    }
+    runs.push_back({p.node, p.app, it->second, 0, 1});
+  }
+  PutStrings(w, dictionary);
+  w.Uint(procs.size());
+  w.Uint(runs.size());
+  for (const Run& run : runs) {
+    w.Uint(run.node);
+    w.Uint(run.app);
+    w.Uint(run.cpuset);
+    w.Uint(run.step);
+    w.Uint(run.count);
+  }
+}
+
+bool AppendRun(const Run& run, const std::vector<std::string>& dictionary,
+               const JobSpec& job, std::vector<ProcPlacement>* procs,
+               uint64_t total) {
+  if (run.cpuset >= dictionary.size() || run.app >= job.apps.size() ||
+      run.count > total - procs->size()) {
+    return false;
+  }
+  for (uint64_t i = 0; i < run.count; ++i) {
+    const uint64_t node = run.node + uint64_t{run.step} * i;
+    if (node >= job.nodes.size()) return false;
+    procs->push_back(
+        {static_cast<uint32_t>(node), run.app, dictionary[run.cpuset]});
+  }
+  return true;
+}
+
+void GetProcs(WireReader& r, JobSpec* job) {
+  const std::vector<std::string> dictionary = GetStrings(r);
+  const uint64_t total = r.Uint();
+  const size_t runs = r.Count(5);
+  if (!r.ok() || total > kMaxProcs) return r.Fail();
+  for (size_t i = 0; i < runs; ++i) {
+    Run run{r.Uint32(), r.Uint32(), r.Uint32(), r.Uint32(), r.Uint()};
+    if (!r.ok() || !AppendRun(run, dictionary, *job, &job->procs, total)) {
+      return r.Fail();
+    }
+  }
+  if (job->procs.size() != total) r.Fail();
+}
+
+void PutOptions(WireWriter& w, const JobSpec& job) {
+  w.Uint(job.universe_size);
+  w.Uint(job.max_procs);
+  w.String(job.map_by);
+  w.String(job.rank_by);
+  w.String(job.bind_to);
+  w.Bool(job.oversubscribed);
+  w.Bool(job.merge_stderr);
+  w.Uint(static_cast<uint64_t>(job.stdin_target));
+  w.Uint(job.stdin_rank);
+  w.Uint(job.timeout_seconds);
+  w.Proc(job.parent);
+  w.Uint(job.kill_grace_seconds);
+}
+
+void GetOptions(WireReader& r, JobSpec* job) {
+  job->universe_size = r.Uint32();
+  job->max_procs = r.Uint32();
+  job->map_by = r.String();
+  job->rank_by = r.String();
+  job->bind_to = r.String();
+  job->oversubscribed = r.Bool();
+  job->merge_stderr = r.Bool();
+  const uint64_t target = r.Uint();
+  if (target > static_cast<uint64_t>(StdinTarget::kAll)) r.Fail();
+  job->stdin_target = static_cast<StdinTarget>(target);
+  job->stdin_rank = r.Uint32();
+  job->timeout_seconds = r.Uint32();
+  job->parent = r.Proc();
+  job->kill_grace_seconds = r.Uint32();
+}
+
+}  // namespace
+
+std::string EncodeJobSpec(const JobSpec& job) {
+  WireWriter w;
+  w.Uint(kJobFormat);
+  w.String(job.nspace);
+  w.Uint(job.session_id);
+  w.Uint(job.uid);
+  w.Uint(job.gid);
+  PutApps(w, job.apps);
+  PutNodes(w, job.nodes);
+  PutProcs(w, job.procs);
+  PutStrings(w, job.env);
+  w.String(job.cwd);
+  PutOptions(w, job);
+  return w.Take();
+}
+
+Result<JobSpec> DecodeJobSpec(std::string_view bytes) {
+  WireReader r(bytes);
+  if (r.Uint() != kJobFormat) {
+    return Status(kErrUnpackFailure, "job map of an unknown format");
+  }
+  JobSpec job;
+  job.nspace = r.String();
+  job.session_id = r.Uint32();
+  job.uid = r.Uint32();
+  job.gid = r.Uint32();
+  job.apps = GetApps(r);
+  job.nodes = GetNodes(r);
+  GetProcs(r, &job);
+  job.env = GetStrings(r);
+  job.cwd = r.String();
+  GetOptions(r, &job);
+  if (!r.done() || job.nspace.empty() || job.nspace.size() > kMaxNspaceLen) {
+    return Status(kErrUnpackFailure, "malformed job map");
+  }
+  return job;
+}
+
+JobLayout::JobLayout(const JobSpec& job)
+    : numbers_(job.procs.size()),
+      node_ranks_(job.nodes.size()),
+      app_ranks_(job.apps.size()) {
+  for (Rank rank = 0; rank < job.procs.size(); ++rank) {
+    const ProcPlacement& p = job.procs[rank];
+    RankNumbers& n = numbers_[rank];
+    n.app_rank = static_cast<uint32_t>(app_ranks_[p.app].size());
+    n.local_rank = static_cast<uint16_t>(node_ranks_[p.node].size());
+    n.node_rank = n.local_rank;
+    app_ranks_[p.app].push_back(rank);
+    node_ranks_[p.node].push_back(rank);
+  }
+  for (const JobNode& node : job.nodes) agents_.push_back(node.agent);
+}
+
+uint32_t JobLayout::node_of_agent(NodeId agent) const {
+  const auto it = std::find(agents_.begin(), agents_.end(), agent);
+  return it == agents_.end() ? kNoNode
+                             : static_cast<uint32_t>(it - agents_.begin());
+}
+
+Rank JobLayout::app_leader(uint32_t app) const {
+  return app_ranks_[app].empty() ? kRankInvalid : app_ranks_[app].front();
+}
+
+}  // namespace canopy

@@ -1,0 +1,81 @@
+#include "common/job.h"
+
+#include <gtest/gtest.h>
+
+namespace canopy {
+namespace {
+
+JobSpec MakeJob(uint32_t nodes, uint32_t procs, bool by_node) {
+  JobSpec job;
+  job.nspace = "job-1";
+  job.uid = 1000;
+  job.apps.push_back({"a.out", {"a.out", "-x"}, {"A=1"}, "/wd", procs});
+  for (uint32_t i = 0; i < nodes; ++i) {
+    job.nodes.push_back({"n" + std::to_string(i), {"alias"}, i, 4});
+  }
+  for (uint32_t r = 0; r < procs; ++r) {
+    const uint32_t node =
+        by_node ? r % nodes : r / ((procs + nodes - 1) / nodes);
+    job.procs.push_back({node, 0, r % 2 ? "1" : "0"});
+  }
+  job.env = {"HOME=/root"};
+  job.map_by = "slot";
+  job.timeout_seconds = 5;
+  job.parent = {"parent", 3};
+  return job;
+}
+
+void ExpectSame(const JobSpec& a, const JobSpec& b) {
+  EXPECT_EQ(EncodeJobSpec(a), EncodeJobSpec(b));
+  ASSERT_EQ(a.procs.size(), b.procs.size());
+  for (size_t i = 0; i < a.procs.size(); ++i) {
+    EXPECT_EQ(a.procs[i].node, b.procs[i].node) << i;
+    EXPECT_EQ(a.procs[i].app, b.procs[i].app) << i;
+    EXPECT_EQ(a.procs[i].cpuset, b.procs[i].cpuset) << i;
+  }
+}
+
+TEST(JobSpec, RoundTrip) {
+  for (bool by_node : {false, true}) {
+    for (uint32_t procs : {1u, 7u, 64u}) {
+      const JobSpec job = MakeJob(4, procs, by_node);
+      const Result<JobSpec> back = DecodeJobSpec(EncodeJobSpec(job));
+      ASSERT_TRUE(back.ok());
+      ExpectSame(job, *back);
+      EXPECT_EQ(back->apps[0].argv, job.apps[0].argv);
+      EXPECT_EQ(back->parent, job.parent);
+    }
+  }
+}
+
+TEST(JobSpec, MapBySlotIsCompact) {
+  JobSpec job = MakeJob(100, 20000, false);
+  for (ProcPlacement& p : job.procs) p.cpuset.clear();
+  EXPECT_LT(EncodeJobSpec(job).size(), 4000u);
+}
+
+TEST(JobSpec, TruncatedOrFalseMapsAreRefused) {
+  const std::string all = EncodeJobSpec(MakeJob(2, 8, true));
+  for (size_t n = 0; n < all.size(); ++n) {
+    EXPECT_FALSE(DecodeJobSpec(std::string_view(all).substr(0, n)).ok()) << n;
+  }
+  EXPECT_FALSE(DecodeJobSpec(all + "x").ok());
+  JobSpec bad = MakeJob(2, 2, false);
+  bad.procs[1].node = 9;
+  EXPECT_FALSE(DecodeJobSpec(EncodeJobSpec(bad)).ok());
+}
+
+TEST(JobLayout, NumbersFollowFromTheMap) {
+  const JobSpec job = MakeJob(2, 5, true);
+  const JobLayout layout(job);
+  EXPECT_EQ(layout.ranks_on(0), (std::vector<Rank>{0, 2, 4}));
+  EXPECT_EQ(layout.numbers(4).local_rank, 2);
+  EXPECT_EQ(layout.numbers(3).local_rank, 1);
+  EXPECT_EQ(layout.numbers(3).app_rank, 3u);
+  EXPECT_EQ(layout.node_of_agent(1), 1u);
+  EXPECT_EQ(layout.node_of_agent(7), kNoNode);
+  EXPECT_EQ(layout.app_leader(0), 0u);
+}
+
+}  // namespace
+}  // namespace canopy

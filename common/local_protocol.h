@@ -1,0 +1,61 @@
+// Frames between libpmix and its agent on the node's Unix socket. Both ends
+// are on one machine: integers are in host order. docs/wire_protocol.md tells
+// the life of a connection.
+#ifndef CANOPY_COMMON_LOCAL_PROTOCOL_H_
+#define CANOPY_COMMON_LOCAL_PROTOCOL_H_
+
+#include <cstdint>
+
+namespace canopy::local {
+
+inline constexpr uint32_t kProtocolVersion = 1;
+// Oldest version that an agent of this version still serves.
+inline constexpr uint32_t kOldestVersion = 1;
+
+// Environment of a process started by an agent.
+inline constexpr char kEnvSocket[] = "CANOPY_SOCKET";  // path of the UDS
+inline constexpr char kEnvToken[] = "CANOPY_TOKEN";    // 32 hex digits
+// Beside PMIX_NAMESPACE and PMIX_RANK.
+
+// Largest payload either side accepts.
+inline constexpr uint32_t kMaxPayload = 256u << 20;
+// Largest payload before Welcome.
+inline constexpr uint32_t kMaxHelloPayload = 4096;
+
+enum class FrameType : uint16_t {
+  // Client to agent. The payload is a WireWriter record (W) unless it says
+  // codec form (C). Those marked * get a kReply with the same tag.
+  kHello = 1,       // * W: Uint version, Proc claimed, String token,
+                    //      String library version
+  kCommit = 2,      //   W: Uint n, n x (Uint scope, String C:KVALs). tag 0: no
+                    //      answer; else *
+  kCollective = 3,  // * W: Uint op, Uint n, n x Proc, Bool collect,
+                    //      Uint timeout_ms, String C:infos
+  kGet = 4,         // * W: Proc, String key, Bool immediate, Bool refresh,
+                    //      Uint timeout_ms
+  kAbort = 5,       // * W: Int status, String text, Uint n, n x Proc
+  kFinalize = 6,    // * empty
+  kEventsWanted = 7,    // * W: Bool all, Uint n, n x Int code
+  kEventsUnwanted = 8,  //   W: as kEventsWanted; no answer
+  kNotify = 9,          // * W: Int status, Uint range, Uint n, n x Proc,
+                        //      String C:infos
+  // Agent to client.
+  kReply = 64,    // W: Int status, String payload. The reply to kHello
+                  //    carries: Proc own id, Proc server id, Uint segment
+                  //    size; the job's segment is attached (SCM_RIGHTS).
+  kEvent = 65,    // W: Int status, Proc source, Uint range, String C:infos
+  kSegment = 66,  // W: String nspace, Uint segment size; fd attached. A
+                  //    namespace that this client may read from now on.
+};
+
+struct FrameHeader {
+  uint32_t length = 0;  // of the payload
+  uint16_t type = 0;
+  uint16_t flags = 0;  // 0
+  uint64_t tag = 0;    // chosen by the client; 0 when unasked
+};
+static_assert(sizeof(FrameHeader) == 16);
+
+}  // namespace canopy::local
+
+#endif  // CANOPY_COMMON_LOCAL_PROTOCOL_H_

@@ -1,0 +1,212 @@
+// What agents tell each other about jobs, data and collectives. Plain values:
+// the overlay turns them into protos/overlay.proto messages and back.
+#ifndef CANOPY_SERVER_CORE_MESSAGES_H_
+#define CANOPY_SERVER_CORE_MESSAGES_H_
+
+#include <cstdint>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "common/bytes.h"
+#include "common/ids.h"
+
+namespace canopy::core {
+
+enum class CollectiveOp : uint8_t {
+  kFence = 1,
+  kConnect = 2,
+  kDisconnect = 3,
+  kGroupConstruct = 4,
+  kGroupDestruct = 5,
+};
+
+// Identity of one collective: the operation, the participants as the callers
+// named them (sorted, without duplicates; a wildcard stays a wildcard) and how
+// many collectives on that very set came before. Every agent computes the same
+// identity without asking anyone.
+struct CollectiveId {
+  CollectiveOp op = CollectiveOp::kFence;
+  std::vector<ProcId> participants;
+  uint64_t sequence = 0;
+
+  auto operator<=>(const CollectiveId&) const = default;
+};
+
+// What one node's participants bring to a collective. `data` is a codec-form
+// sequence that only the final receivers parse: see server/core/modex.h.
+struct NodeContribution {
+  NodeId node = kNoNode;
+  Bytes data;  // empty without PMIX_COLLECT_DATA
+};
+
+// A subtree's contributions, from an agent to its parent in the collective's
+// tree. `missing` names participants that can not come any more.
+struct CollectiveUp {
+  CollectiveId id;
+  int status = 0;
+  std::vector<NodeContribution> contributions;
+  std::vector<ProcId> missing;
+};
+
+// The release, from the top of the collective's tree downwards.
+struct CollectiveDown {
+  CollectiveId id;
+  int status = 0;
+  std::vector<NodeContribution> contributions;
+  std::vector<ProcId> missing;
+};
+
+// Direct modex: ask the owner's agent for what a process has committed.
+struct DmodexRequest {
+  uint64_t request = 0;  // the requester's own number
+  ProcId target;
+  std::string key;          // waits until this key is there; may be empty
+  uint32_t timeout_ms = 0;  // 0: as long as the target lives
+};
+
+struct DmodexReply {
+  uint64_t request = 0;
+  int status = 0;
+  ProcId target;
+  Bytes data;  // everything committed with scope REMOTE or GLOBAL
+};
+
+// An event on its way to the agents that may have receivers.
+struct EventMessage {
+  NodeId origin = kNoNode;
+  uint64_t number = 0;  // with origin: identity, so that none comes twice
+  int status = 0;
+  ProcId source;
+  uint8_t range = 0;            // pmix_data_range_t
+  std::vector<ProcId> targets;  // with PMIX_RANGE_CUSTOM, or affected procs
+  Bytes info;                   // codec form: SIZE n, then n INFO
+};
+
+// PMIx_Abort, from the caller's agent to the root.
+struct AbortMessage {
+  ProcId source;
+  int status = 0;
+  std::string text;
+  std::vector<ProcId> targets;  // empty: the source's whole namespace
+};
+
+// Two-phase launch. Prepare and Start go down the tree to every agent with a
+// rank of the job and those between; the answers are aggregated on the way up.
+struct JobPrepare {
+  Bytes spec;  // EncodeJobSpec
+};
+
+struct NodeError {
+  NodeId node = kNoNode;
+  int status = 0;
+  std::string text;
+};
+
+struct JobPrepared {
+  std::string nspace;
+  uint32_t nodes_ready = 0;
+  std::vector<NodeError> errors;
+};
+
+struct JobStart {
+  std::string nspace;
+};
+
+struct JobStarted {
+  std::string nspace;
+  uint32_t procs_started = 0;
+  std::vector<NodeError> errors;
+};
+
+// How processes ended, towards the root.
+struct ProcExit {
+  Rank rank = 0;
+  int wait_status = 0;  // as waitpid gives it
+  bool core_dumped = false;
+  bool called_init = false;  // connected to its agent at least once
+  bool finalized = false;    // and left it in order
+};
+
+struct JobExits {
+  std::string nspace;
+  std::vector<ProcExit> exits;
+};
+
+// Deliver a signal to ranks of a job (empty: all), downwards.
+struct JobSignal {
+  std::string nspace;
+  int signal = 0;
+  std::vector<Rank> ranks;
+};
+
+// End what is left of the ranks (empty: all): SIGTERM, SIGCONT, then SIGKILL
+// after the job's grace period. Downwards.
+struct JobKill {
+  std::string nspace;
+  std::vector<Rank> ranks;
+  int status = 0;      // why, a PMIx status
+  std::string reason;  // one line
+};
+
+// Every process is gone and was reported: forget the job. Downwards.
+struct JobForget {
+  std::string nspace;
+};
+
+// Output of a process, towards the root; credit for it on the way back.
+struct OutputData {
+  std::string nspace;
+  Rank rank = 0;
+  uint16_t channel = 0;  // pmix_iof_channel_t bit
+  Bytes data;            // empty: the stream is closed
+};
+
+struct OutputCredit {
+  std::string nspace;
+  uint64_t bytes = 0;
+};
+
+// Input for processes, downwards; credit for it on the way back.
+struct InputData {
+  std::string nspace;
+  std::vector<Rank> ranks;
+  Bytes data;  // empty: end of file
+};
+
+struct InputCredit {
+  std::string nspace;
+  uint64_t bytes = 0;
+};
+
+// A question to one agent about its own state, and the answer. `what` is
+// "status" or "why"; the answer is a WireWriter record, see why.h.
+struct StateQuery {
+  uint64_t request = 0;
+  std::string what;
+  std::string nspace;
+};
+
+struct StateReply {
+  uint64_t request = 0;
+  Bytes answer;
+};
+
+using MessageBody =
+    std::variant<CollectiveUp, CollectiveDown, DmodexRequest, DmodexReply,
+                 EventMessage, AbortMessage, JobPrepare, JobPrepared, JobStart,
+                 JobStarted, JobExits, JobSignal, JobKill, JobForget,
+                 OutputData, OutputCredit, InputData, InputCredit, StateQuery,
+                 StateReply>;
+
+// Routed hop by hop by the overlay; src is set by the overlay from the
+// authenticated link or a routed header, never by the sender's claim alone.
+struct PeerMessage {
+  NodeId src = kNoNode;
+  NodeId dst = kNoNode;
+  MessageBody body;
+};
+
+}  // namespace canopy::core
+
+#endif  // CANOPY_SERVER_CORE_MESSAGES_H_

@@ -1,0 +1,73 @@
+"""Lays out C text: comments, macros and prototypes within 80 columns."""
+
+import textwrap
+
+WIDTH = 80
+
+
+def comment(text, indent=""):
+  """A block comment that holds `text`, wrapped; one line if it fits."""
+  text = " ".join(text.split())
+  if not text:
+    return ""
+  single = "%s/* %s */" % (indent, text)
+  if len(single) <= WIDTH:
+    return single + "\n"
+  body = textwrap.wrap(text, WIDTH - len(indent) - 6, break_on_hyphens=False)
+  return "%s/* %s */\n" % (indent, ("\n" + indent + " * ").join(body))
+
+
+def paragraphs(parts, indent=""):
+  """A block comment of several paragraphs; empty ones are left out."""
+  parts = [" ".join(p.split()) for p in parts if p.strip()]
+  if len(parts) <= 1:
+    return comment("".join(parts), indent)
+  lines = []
+  for part in parts:
+    if lines:
+      lines.append("")
+    lines.extend(
+        textwrap.wrap(part, WIDTH - len(indent) - 3, break_on_hyphens=False))
+  out = [indent + "/*"]
+  out += [(indent + " * " + line).rstrip() for line in lines]
+  out.append(indent + " */")
+  return "\n".join(out) + "\n"
+
+
+def sentence(text):
+  """`text` with a capital at the front and a full stop at the end."""
+  text = text.strip()
+  if not text:
+    return ""
+  end = "" if text[-1] in ".!?" else "."
+  return text[0].upper() + text[1:] + end
+
+
+def prototype(returns, name, parameters, prefix=""):
+  """A declaration; parameters go on their own lines when it is long."""
+  gap = "" if returns.endswith("*") else " "
+  head = "%s%s%s%s(" % (prefix, returns, gap, name)
+  text = ", ".join(parameters) if parameters else "void"
+  if len(head) + len(text) + 2 <= WIDTH:
+    return head + text + ");\n"
+  wrapped = textwrap.wrap(text, WIDTH - 6, break_on_hyphens=False,
+                          break_long_words=False)
+  return head + "\n    " + "\n    ".join(wrapped) + ");\n"
+
+
+def define(name, value):
+  """An object-like macro."""
+  line = "#define %s %s" % (name, value)
+  if len(line) <= WIDTH:
+    return line + "\n"
+  return "#define %s \\\n  %s\n" % (name, value)
+
+
+def define_lines(head, lines):
+  """A macro whose body is the given lines."""
+  if not lines:
+    return "#define %s\n" % head
+  if len(lines) == 1 and len("#define %s %s" % (head, lines[0])) <= WIDTH:
+    return "#define %s %s\n" % (head, lines[0])
+  out = ["#define %s" % head] + ["  " + line for line in lines]
+  return " \\\n".join(out) + "\n"

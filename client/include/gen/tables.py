@@ -1,0 +1,86 @@
+"""Reads the SDK's data tables (tab separated, one header line, no quoting)."""
+
+import os
+import re
+
+
+class Row:
+  """One line of a table; columns are attributes."""
+
+  def __init__(self, names, cells):
+    self.__dict__.update(zip(names, cells))
+
+
+def read_table(path):
+  """Returns the rows of the table in `path`, in file order."""
+  with open(path, encoding="utf-8") as f:
+    lines = f.read().splitlines()
+  names = lines[0].split("\t")
+  rows = []
+  for number, line in enumerate(lines[1:], start=2):
+    cells = line.split("\t")
+    if len(cells) != len(names):
+      raise ValueError("%s:%d: %d cells, expected %d" %
+                       (path, number, len(cells), len(names)))
+    rows.append(Row(names, cells))
+  return rows
+
+
+class Tables:
+  """All tables of a directory."""
+
+  def __init__(self, directory):
+    def load(name):
+      return read_table(os.path.join(directory, name + ".tsv"))
+
+    self.attributes = load("attributes")
+    self.constants = load("constants")
+    self.functions = load("functions")
+    self.macros = load("macros")
+    self.structs = load("structs")
+
+  def struct_types(self):
+    """Names of all struct types in table order."""
+    return [r.type for r in self.structs if r.kind == "struct"]
+
+  def struct_head(self, name):
+    """The row that describes type `name` itself."""
+    for row in self.structs:
+      if row.type == name and row.kind in ("struct", "typedef"):
+        return row
+    raise KeyError(name)
+
+  def struct_fields(self, name):
+    """The member rows of struct `name`, nested members included."""
+    return [r for r in self.structs if r.type == name and r.kind == "field"]
+
+  def enum_types(self):
+    """Types whose constants are enumerators rather than macros."""
+    return ("pmix_value_cmp_t", "pmix_group_opt_t", "pmix_group_operation_t",
+            "pmix_fabric_operation_t", "pmix_boolean_t")
+
+
+_PROTOTYPE = re.compile(r"^(.*?[\s*])(\w+)\s*\((.*)\)$", re.S)
+
+
+def split_prototype(prototype):
+  """Splits a function prototype into (return type, name, parameter list)."""
+  match = _PROTOTYPE.match(prototype)
+  if not match:
+    raise ValueError("not a prototype: " + prototype)
+  returns, name, parameters = match.groups()
+  return returns.strip(), name, split_parameters(parameters)
+
+
+def split_parameters(text):
+  """Splits a parameter list at its top-level commas."""
+  parts, depth, current = [], 0, ""
+  for char in text:
+    depth += {"(": 1, ")": -1}.get(char, 0)
+    if char == "," and depth == 0:
+      parts.append(current.strip())
+      current = ""
+    else:
+      current += char
+  parts.append(current.strip())
+  return [] if parts in ([""], ["void"]) else parts

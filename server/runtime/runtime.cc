@@ -1,0 +1,131 @@
+#include "server/runtime/runtime.h"
+
+#include <algorithm>
+#include <utility>
+#include <variant>
+
+namespace canopy {
+
+AgentRuntime::AgentRuntime(EventLoop* loop, core::CoreConfig config,
+                           RuntimePorts ports)
+    : loop_(loop), core_(std::move(config)), ports_(std::move(ports)) {}
+
+void AgentRuntime::OnInput(core::Input input) {
+  queue_.push_back(std::move(input));
+  if (!draining_) Drain();
+}
+
+void AgentRuntime::Drain() {
+  draining_ = true;
+  while (!queue_.empty()) {
+    core::Input input = std::move(queue_.front());
+    queue_.pop_front();
+    core::Actions actions = core_.Step(EventLoop::Now(), std::move(input));
+    for (core::Action& action : actions) Execute(std::move(action));
+  }
+  draining_ = false;
+}
+
+void AgentRuntime::Execute(core::Action action) {
+  std::visit([this](auto& a) { Do(a); }, action);
+}
+
+void AgentRuntime::Do(core::SendPeer& action) {
+  ports_.overlay->Send(std::move(action.message));
+}
+
+void AgentRuntime::Do(core::ReplyClient& action) {
+  const auto it = ports_.clients.find(KindOf(action.client));
+  if (it != ports_.clients.end()) it->second->Reply(action);
+}
+
+void AgentRuntime::Do(core::NotifyClient& action) {
+  const auto it = ports_.clients.find(KindOf(action.client));
+  if (it != ports_.clients.end()) it->second->Notify(action);
+}
+
+void AgentRuntime::Do(core::CloseClient& action) {
+  const auto it = ports_.clients.find(KindOf(action.client));
+  if (it != ports_.clients.end()) {
+    it->second->Close(action.client, action.reason);
+  }
+}
+
+void AgentRuntime::Do(core::RegisterJob& action) {
+  Status status = ports_.datastore->AddJob(action);
+  if (!status.ok()) {
+    unusable_[action.job->nspace] = std::move(status);
+    return;
+  }
+  for (auto& [kind, port] : ports_.clients) port->AddJob(action);
+}
+
+void AgentRuntime::Do(core::DropJob& action) {
+  for (auto& [kind, port] : ports_.clients) port->DropJob(action.nspace);
+  ports_.datastore->DropJob(action.nspace);
+  unusable_.erase(action.nspace);
+}
+
+void AgentRuntime::Do(core::PublishRank& action) {
+  ports_.datastore->Publish(action);
+}
+
+void AgentRuntime::Do(core::PrepareLocal& action) {
+  const auto it = unusable_.find(action.job->nspace);
+  if (it == unusable_.end()) return ports_.process->Prepare(action);
+  OnInput(core::LocalPrepared{action.job->nspace, it->second.code(),
+                              it->second.message()});
+}
+
+void AgentRuntime::Do(core::StartLocal& action) {
+  ports_.process->Start(action.nspace);
+}
+
+void AgentRuntime::Do(core::SignalLocal& action) {
+  ports_.process->Signal(action);
+}
+
+void AgentRuntime::Do(core::KillLocal& action) { ports_.process->Kill(action); }
+
+void AgentRuntime::Do(core::ForgetLocal& action) {
+  ports_.process->Forget(action.nspace);
+}
+
+void AgentRuntime::Do(core::CreditOutput& action) {
+  ports_.process->Credit(action);
+}
+
+void AgentRuntime::Do(core::FeedInput& action) { ports_.process->Feed(action); }
+
+void AgentRuntime::Do(core::SetDeadline& action) {
+  if (timer_ != 0) loop_->CancelTimer(timer_);
+  timer_ = 0;
+  if (action.when == core::kNever) return;
+  const int64_t delay = std::max<int64_t>(action.when - EventLoop::Now(), 0);
+  timer_ = loop_->AddTimer(delay, [this] {
+    timer_ = 0;
+    OnInput(core::Tick{});
+  });
+}
+
+void AgentRuntime::Do(core::JobChanged& action) {
+  ports_.observer->OnJobChanged(action);
+}
+
+void AgentRuntime::Do(core::DeliverOutput& action) {
+  ports_.observer->OnOutput(action);
+}
+
+void AgentRuntime::Do(core::InputConsumed& action) {
+  ports_.observer->OnInputConsumed(action);
+}
+
+void AgentRuntime::Do(core::StateCollected& action) {
+  ports_.observer->OnStateCollected(action);
+}
+
+void AgentRuntime::Do(core::LogLine& action) {
+  if (ports_.log) ports_.log(action);
+}
+
+}  // namespace canopy

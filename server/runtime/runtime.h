@@ -1,0 +1,83 @@
+// The loop that feeds the core and executes what it asks for.
+#ifndef CANOPY_SERVER_RUNTIME_RUNTIME_H_
+#define CANOPY_SERVER_RUNTIME_RUNTIME_H_
+
+#include <deque>
+#include <functional>
+#include <map>
+#include <string>
+
+#include "common/event_loop.h"
+#include "server/core/agent_core.h"
+#include "server/core/step.h"
+#include "server/ports/ports.h"
+
+namespace canopy {
+
+// Who wants to know how the jobs of this agent's overlay fare. Loop thread.
+class JobObserver {
+ public:
+  virtual ~JobObserver() = default;
+  virtual void OnJobChanged(const core::JobChanged& change) = 0;
+  virtual void OnOutput(const core::DeliverOutput& output) = 0;
+  virtual void OnInputConsumed(const core::InputConsumed& input) = 0;
+  virtual void OnStateCollected(const core::StateCollected& state) = 0;
+};
+
+struct RuntimePorts {
+  OverlayPort* overlay = nullptr;
+  DatastorePort* datastore = nullptr;
+  ProcessPort* process = nullptr;
+  std::map<ClientKind, ClientPort*> clients;
+  JobObserver* observer = nullptr;
+  std::function<void(const core::LogLine&)> log;
+};
+
+// Owns the core. Everything runs on the loop thread; other threads reach it by
+// EventLoop::Post. The ports must outlive it.
+class AgentRuntime : public InputSink {
+ public:
+  AgentRuntime(EventLoop* loop, core::CoreConfig config, RuntimePorts ports);
+
+  // Steps the core at once, or queues the input when called from within the
+  // execution of an action.
+  void OnInput(core::Input input) override;
+
+ private:
+  void Drain();
+  void Execute(core::Action action);
+
+  void Do(core::SendPeer& action);
+  void Do(core::ReplyClient& action);
+  void Do(core::NotifyClient& action);
+  void Do(core::CloseClient& action);
+  void Do(core::RegisterJob& action);
+  void Do(core::DropJob& action);
+  void Do(core::PublishRank& action);
+  void Do(core::PrepareLocal& action);
+  void Do(core::StartLocal& action);
+  void Do(core::SignalLocal& action);
+  void Do(core::KillLocal& action);
+  void Do(core::ForgetLocal& action);
+  void Do(core::CreditOutput& action);
+  void Do(core::FeedInput& action);
+  void Do(core::SetDeadline& action);
+  void Do(core::JobChanged& action);
+  void Do(core::DeliverOutput& action);
+  void Do(core::InputConsumed& action);
+  void Do(core::StateCollected& action);
+  void Do(core::LogLine& action);
+
+  EventLoop* loop_;
+  core::AgentCore core_;
+  RuntimePorts ports_;
+  std::deque<core::Input> queue_;
+  bool draining_ = false;
+  EventLoop::TimerId timer_ = 0;
+  // Jobs whose segment could not be made, and why: their PrepareLocal fails.
+  std::map<std::string, Status> unusable_;
+};
+
+}  // namespace canopy
+
+#endif  // CANOPY_SERVER_RUNTIME_RUNTIME_H_

@@ -1,0 +1,247 @@
+#include "server/control/job_controller.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace canopy::control {
+namespace {
+
+void FillMap(const JobSpec& job, v1::JobMapped* mapped) {
+  mapped->set_nspace(job.nspace);
+  mapped->set_num_procs(static_cast<uint32_t>(job.procs.size()));
+  mapped->set_map_by(job.map_by);
+  mapped->set_rank_by(job.rank_by);
+  mapped->set_bind_to(job.bind_to);
+  mapped->set_oversubscribed(job.oversubscribed);
+  for (const JobNode& node : job.nodes) {
+    v1::MapNode* out = mapped->add_nodes();
+    out->set_name(node.name);
+    out->set_slots(node.slots);
+  }
+  for (Rank rank = 0; rank < job.procs.size(); ++rank) {
+    const ProcPlacement& p = job.procs[rank];
+    v1::MapProc* out =
+        mapped->mutable_nodes(static_cast<int>(p.node))->add_procs();
+    out->set_rank(rank);
+    out->set_app(p.app);
+    out->set_cpuset(p.cpuset);
+  }
+}
+
+// Exit code of a launch that never started a process, as shells use them.
+int ExitCodeOf(int status) {
+  switch (status) {
+    case kErrJobExeNotFound:
+      return 127;
+    case kErrJobAppNotExecutable:
+    case kErrExeNotAccessible:
+      return 126;
+    default:
+      return 1;
+  }
+}
+
+}  // namespace
+
+JobController::JobController(EventLoop* loop, JobPlanner planner)
+    : loop_(loop), planner_(std::move(planner)) {}
+
+void JobController::AddStream(uint64_t id, RunStream* stream) {
+  callers_[id].stream = stream;
+}
+
+void JobController::OnRequest(uint64_t stream, v1::RunRequest request) {
+  const auto it = callers_.find(stream);
+  if (it == callers_.end()) return;
+  Caller* caller = &it->second;
+  if (request.has_launch()) return Launch(stream, caller, request.launch());
+  if (caller->nspace.empty()) return;
+  switch (request.kind_case()) {
+    case v1::RunRequest::kInput:
+      sink_->OnInput(core::InputOffered{
+          caller->nspace,
+          Bytes(std::move(*request.mutable_input()->mutable_data()))});
+      break;
+    case v1::RunRequest::kSignal:
+      sink_->OnInput(
+          core::SignalRequested{caller->nspace, request.signal(), {}});
+      break;
+    case v1::RunRequest::kConsumed:
+      Consume(caller, request.consumed());
+      break;
+    case v1::RunRequest::kKill:
+      sink_->OnInput(core::KillRequested{caller->nspace, kErrJobKilledByCmd,
+                                         request.kill().reason()});
+      break;
+    default:
+      break;
+  }
+}
+
+void JobController::Launch(uint64_t id, Caller* caller,
+                           const v1::Launch& launch) {
+  if (!caller->nspace.empty()) {
+    return Refuse(caller, Status(kErrBadParam, "one job for each call"));
+  }
+  Result<std::shared_ptr<const JobSpec>> plan = planner_(launch);
+  if (!plan.ok()) return Refuse(caller, plan.status());
+  const std::shared_ptr<const JobSpec> job = *plan;
+  v1::RunEvent event;
+  FillMap(*job, event.mutable_mapped());
+  caller->stream->Send(std::move(event));
+  if (launch.do_not_launch()) {
+    v1::RunEvent end;
+    end.mutable_end();
+    caller->stream->Send(std::move(end));
+    return caller->stream->FinishWhenWritten();
+  }
+  caller->nspace = job->nspace;
+  jobs_[job->nspace] = {job, core::JobPhase::kPreparing, 0, EventLoop::Now(),
+                        id};
+  sink_->OnInput(core::LaunchRequested{job});
+}
+
+void JobController::Refuse(Caller* caller, const Status& status) {
+  v1::RunEvent event;
+  event.mutable_end()->set_exit_code(ExitCodeOf(status.code()));
+  event.mutable_end()->set_status(status.code());
+  event.mutable_end()->set_text(status.message());
+  caller->stream->Send(std::move(event));
+  caller->stream->FinishWhenWritten();
+}
+
+void JobController::Consume(Caller* caller, uint64_t bytes) {
+  while (bytes > 0 && !caller->unconsumed.empty()) {
+    auto& [rank, left] = caller->unconsumed.front();
+    const uint64_t part = std::min(bytes, left);
+    sink_->OnInput(core::OutputConsumed{caller->nspace, rank, part});
+    bytes -= part;
+    left -= part;
+    if (left == 0) caller->unconsumed.pop_front();
+  }
+}
+
+void JobController::OnGone(uint64_t stream) {
+  const auto it = callers_.find(stream);
+  if (it == callers_.end()) return;
+  const std::string nspace = it->second.nspace;
+  const auto unconsumed = std::move(it->second.unconsumed);
+  callers_.erase(it);
+  if (!jobs_.contains(nspace)) return;
+  sink_->OnInput(core::KillRequested{nspace, kErrJobKilledByCmd,
+                                     "the launcher went away"});
+  for (const auto& [rank, bytes] : unconsumed) {
+    sink_->OnInput(core::OutputConsumed{nspace, rank, bytes});
+  }
+}
+
+JobController::Caller* JobController::CallerOf(const std::string& nspace) {
+  const auto job = jobs_.find(nspace);
+  if (job == jobs_.end()) return nullptr;
+  const auto caller = callers_.find(job->second.stream);
+  return caller == callers_.end() ? nullptr : &caller->second;
+}
+
+void JobController::OnJobChanged(const core::JobChanged& change) {
+  const auto it = jobs_.find(change.nspace);
+  if (it == jobs_.end()) return;
+  it->second.phase = change.phase;
+  it->second.procs_ended = change.procs_ended;
+  Caller* caller = CallerOf(change.nspace);
+  if (change.phase != core::JobPhase::kEnded) {
+    if (caller != nullptr) SendProgress(caller, change);
+    return;
+  }
+  if (caller != nullptr) SendEnd(caller, change);
+  jobs_.erase(it);
+  if (!jobs_.empty()) return;
+  for (auto& done : std::exchange(when_idle_, {})) done();
+}
+
+void JobController::SendProgress(Caller* caller,
+                                 const core::JobChanged& change) {
+  const JobSpec& job = *jobs_[change.nspace].job;
+  v1::RunEvent event;
+  v1::Progress* progress = event.mutable_progress();
+  progress->set_nodes_ready(change.nodes_ready);
+  progress->set_nodes_total(static_cast<uint32_t>(job.nodes.size()));
+  progress->set_procs_started(change.procs_started);
+  progress->set_procs_total(static_cast<uint32_t>(job.procs.size()));
+  progress->set_procs_ended(change.procs_ended);
+  progress->set_running(change.phase == core::JobPhase::kRunning);
+  caller->stream->Send(std::move(event));
+}
+
+void JobController::SendEnd(Caller* caller, const core::JobChanged& change) {
+  v1::RunEvent event;
+  v1::JobEnd* end = event.mutable_end();
+  end->set_exit_code(change.exit_code);
+  end->set_status(change.status);
+  end->set_text(change.text);
+  end->set_has_first_failed(change.first_failed != kRankInvalid);
+  end->set_first_failed(change.first_failed);
+  caller->nspace.clear();
+  caller->stream->Send(std::move(event));
+  caller->stream->FinishWhenWritten();
+}
+
+void JobController::OnOutput(const core::DeliverOutput& output) {
+  Caller* caller = CallerOf(output.nspace);
+  if (caller == nullptr) {
+    sink_->OnInput(
+        core::OutputConsumed{output.nspace, output.rank, output.data.size()});
+    return;
+  }
+  if (!output.data.empty()) {
+    caller->unconsumed.emplace_back(output.rank, output.data.size());
+  }
+  v1::RunEvent event;
+  v1::Output* out = event.mutable_output();
+  out->set_rank(output.rank);
+  out->set_channel(output.channel);
+  out->set_data(output.data.view().data(), output.data.size());
+  caller->stream->Send(std::move(event));
+}
+
+void JobController::OnInputConsumed(const core::InputConsumed& input) {
+  Caller* caller = CallerOf(input.nspace);
+  if (caller == nullptr) return;
+  v1::RunEvent event;
+  event.set_input_consumed(input.bytes);
+  caller->stream->Send(std::move(event));
+}
+
+void JobController::KillAll(const std::string& reason,
+                            std::function<void()> done) {
+  if (jobs_.empty()) return done();
+  when_idle_.push_back(std::move(done));
+  std::vector<std::string> names;
+  for (const auto& [nspace, record] : jobs_) names.push_back(nspace);
+  for (const std::string& nspace : names) {
+    sink_->OnInput(core::KillRequested{nspace, kErrJobKilledByCmd, reason});
+  }
+}
+
+void JobController::SignalJob(const std::string& nspace, int signal) {
+  sink_->OnInput(core::SignalRequested{nspace, signal, {}});
+}
+
+void JobController::CollectState(const std::string& what,
+                                 const std::string& nspace, StateDone done) {
+  const uint64_t id = next_collection_++;
+  collections_[id].done = std::move(done);
+  sink_->OnInput(core::StateRequested{id, what, nspace});
+}
+
+void JobController::OnStateCollected(const core::StateCollected& state) {
+  const auto it = collections_.find(state.request);
+  if (it == collections_.end()) return;
+  if (!state.done) {
+    it->second.answers.push_back(state);
+    return;
+  }
+  auto collection = collections_.extract(it);
+  collection.mapped().done(collection.mapped().answers);
+}
+
+}  // namespace canopy::control

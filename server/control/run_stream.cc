@@ -1,0 +1,75 @@
+#include "server/control/run_stream.h"
+
+#include <utility>
+
+namespace canopy::control {
+
+RunStream::RunStream(uint64_t id, EventLoop* loop, RunStreamOwner* owner)
+    : id_(id), loop_(loop), owner_(owner) {}
+
+void RunStream::Begin() {
+  std::lock_guard<std::mutex> lock(mutex_);
+  if (!finished_) StartRead(&incoming_);
+}
+
+void RunStream::Send(v1::RunEvent event) {
+  std::lock_guard<std::mutex> lock(mutex_);
+  outgoing_.push_back(std::move(event));
+  PumpLocked();
+}
+
+void RunStream::FinishWhenWritten() {
+  std::lock_guard<std::mutex> lock(mutex_);
+  finish_ = true;
+  PumpLocked();
+}
+
+void RunStream::PumpLocked() {
+  if (writing_ || finished_) return;
+  if (!outgoing_.empty()) {
+    writing_ = true;
+    StartWrite(&outgoing_.front());
+    return;
+  }
+  if (!finish_) return;
+  finished_ = true;
+  Finish(grpc::Status::OK);
+}
+
+void RunStream::OnReadDone(bool ok) {
+  if (!ok) return;
+  loop_->Post([owner = owner_, id = id_,
+               request = std::make_shared<v1::RunRequest>(std::move(
+                   incoming_))] { owner->OnRequest(id, std::move(*request)); });
+  incoming_.Clear();
+  StartRead(&incoming_);
+}
+
+void RunStream::OnWriteDone(bool ok) {
+  std::lock_guard<std::mutex> lock(mutex_);
+  writing_ = false;
+  outgoing_.pop_front();
+  if (!ok) {
+    outgoing_.clear();
+    finish_ = true;
+  }
+  PumpLocked();
+}
+
+void RunStream::OnCancel() {
+  std::lock_guard<std::mutex> lock(mutex_);
+  finish_ = true;
+  while (outgoing_.size() > (writing_ ? 1u : 0u)) outgoing_.pop_back();
+  PumpLocked();
+}
+
+void RunStream::OnDone() {
+  // The owner must not call a deleted stream, so deletion follows its notice
+  // on the thread that it calls from.
+  loop_->Post([this] {
+    owner_->OnGone(id_);
+    delete this;
+  });
+}
+
+}  // namespace canopy::control

@@ -1,0 +1,60 @@
+// One caller of Control.Run: the gRPC side of a job's controller.
+#ifndef CANOPY_SERVER_CONTROL_RUN_STREAM_H_
+#define CANOPY_SERVER_CONTROL_RUN_STREAM_H_
+
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <mutex>
+
+#include "common/event_loop.h"
+#include "protos/control.grpc.pb.h"
+
+namespace canopy::control {
+
+// What the streams tell their owner, always on the loop thread.
+class RunStreamOwner {
+ public:
+  virtual ~RunStreamOwner() = default;
+  virtual void OnRequest(uint64_t stream, v1::RunRequest request) = 0;
+  // The caller is gone or the stream finished; the id is not used again.
+  virtual void OnGone(uint64_t stream) = 0;
+};
+
+// Life: made by the service when a call comes in; reads until the caller ends
+// its side; writes what Send queues, one at a time; deleted by gRPC's OnDone,
+// when the owner has been told OnGone. Send and Finish may be called from the
+// loop thread until OnGone.
+class RunStream : public grpc::ServerBidiReactor<v1::RunRequest, v1::RunEvent> {
+ public:
+  RunStream(uint64_t id, EventLoop* loop, RunStreamOwner* owner);
+
+  // Starts reading; once, when the owner knows the stream.
+  void Begin();
+  void Send(v1::RunEvent event);
+  // Ends the call with OK once everything sent before is written.
+  void FinishWhenWritten();
+
+  void OnReadDone(bool ok) override;
+  void OnWriteDone(bool ok) override;
+  void OnCancel() override;
+  void OnDone() override;
+
+ private:
+  void PumpLocked();
+
+  const uint64_t id_;
+  EventLoop* const loop_;
+  RunStreamOwner* const owner_;
+  v1::RunRequest incoming_;
+  std::mutex mutex_;
+  std::deque<v1::RunEvent> outgoing_;  // guarded by mutex_
+  bool writing_ = false;               // guarded by mutex_
+  bool finish_ = false;                // guarded by mutex_
+  bool finished_ = false;              // guarded by mutex_
+};
+
+}  // namespace canopy::control
+
+#endif  // CANOPY_SERVER_CONTROL_RUN_STREAM_H_

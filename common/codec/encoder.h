@@ -1,0 +1,131 @@
+// Writes PMIx data as bytes.
+//
+// Two levels: Put... appends one element as such; Pack... appends what peers
+// call a pack call: a count, in a described form also types, then elements.
+// Payloads exchanged with peers consist of pack calls; elements on their own
+// are for our own frames and for what is nested inside other elements.
+#ifndef CANOPY_COMMON_CODEC_ENCODER_H_
+#define CANOPY_COMMON_CODEC_ENCODER_H_
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "common/codec/form.h"
+#include "common/ids.h"
+#include "common/status.h"
+#include "common/values/info_list.h"
+#include "common/values/value.h"
+#include "pmix_common.h"
+
+namespace canopy {
+
+// After the first failure everything is ignored and Take gives nothing.
+// Failures: a type that the form cannot carry (kErrUnknownDataType), nesting
+// deeper than kMaxNesting (kErrPackFailure), an element whose content is
+// missing or of another library (kErrBadParam). Not synchronised.
+class Encoder {
+ public:
+  explicit Encoder(CodecForm form = {}) : form_(form) {}
+
+  const CodecForm& form() const { return form_; }
+  bool ok() const { return code_ == kSuccess; }
+  canopy::Status status() const;
+  size_t size() const { return out_.size(); }
+  void Reserve(size_t bytes) { out_.reserve(bytes); }
+  // The bytes so far; the encoder starts again.
+  std::string Take();
+
+  // Elements.
+  void PutBool(bool v) { PutByte(v ? 1 : 0); }
+  void PutByte(uint8_t v) { out_.push_back(static_cast<char>(v)); }
+  void PutUint16(uint16_t v) { PutUnsigned(v, 2); }
+  void PutUint32(uint32_t v) { PutUnsigned(v, 4); }
+  void PutUint64(uint64_t v) { PutUnsigned(v, 8); }
+  void PutInt16(int16_t v) { PutSigned(v, 2); }
+  void PutInt32(int32_t v) { PutSigned(v, 4); }
+  void PutInt64(int64_t v) { PutSigned(v, 8); }
+  void PutSize(size_t v);
+  void PutInt(int32_t v);
+  void PutPid(pid_t v);
+  void PutFloat(float v);
+  void PutDouble(double v);
+  // The text ends at its first NUL, if it has one.
+  void PutString(std::string_view v);
+  void PutNullString() { PutInt32(0); }
+  void PutCString(const char* v);
+  // SIZE and bytes: a BYTE_OBJECT.
+  void PutBytes(std::string_view v);
+  void PutProc(const pmix_proc_t& v);
+  void PutProc(const ProcId& v);
+  void PutValue(const pmix_value_t& v);
+  void PutInfo(const pmix_info_t& v);
+  void PutKval(std::string_view key, const pmix_value_t& v);
+  // `encoded` is a VALUE already in this form, type first.
+  void PutKvalEncoded(std::string_view key, std::string_view encoded);
+  void PutElement(pmix_data_type_t type, const void* element);
+  // Bytes already in this form, as they are.
+  void PutRaw(std::string_view bytes) { out_.append(bytes); }
+
+  // Pack calls.
+  void PackCall(pmix_data_type_t type, int32_t count, const void* elements);
+  void PackByte(pmix_data_type_t type, uint8_t v);
+  void PackBool(bool v) { PackByte(PMIX_BOOL, v ? 1 : 0); }
+  void PackCommand(uint8_t v) { PackByte(PMIX_COMMAND, v); }
+  void PackInt32(int32_t v);
+  void PackUint16(uint16_t v);
+  void PackUint32(uint32_t v);
+  void PackUint64(uint64_t v);
+  void PackSize(size_t v);
+  void PackStatus(pmix_status_t v);
+  void PackRank(Rank v);
+  void PackString(std::string_view v);
+  void PackNullString();
+  void PackProc(const ProcId& v);
+  // One call with all procs or infos; nothing at all when there are none.
+  void PackProcs(std::span<const ProcId> v);
+  void PackInfos(std::span<const pmix_info_t> v);
+  void PackByteObject(std::string_view v);
+  // A nested payload that was written in this form.
+  void PackBuffer(std::string_view payload);
+  void PackValue(const pmix_value_t& v);
+  void PackKval(std::string_view key, const pmix_value_t& v);
+  void PackKvalEncoded(std::string_view key, std::string_view encoded);
+
+ private:
+  void PutVarint(uint64_t v);
+  void PutFixed(uint64_t v, int width);
+  void PutUnsigned(uint64_t v, int width) {
+    if (form_.integers == IntegerForm::kVarint) {
+      PutVarint(v);
+    } else {
+      PutFixed(v, width);
+    }
+  }
+  void PutSigned(int64_t v, int width);
+  void PutType(pmix_data_type_t type) { PutUint16(type); }
+  void PutCount(CountForm form, size_t count);
+  void BeginCall(pmix_data_type_t type, int32_t count);
+  void PutElements(pmix_data_type_t type, const void* elements, size_t count);
+  void PutFields(const TypeInfo& type, const void* element);
+  void PutField(const Field& field, const void* element);
+  void PutStrings(CountForm form, char* const* strings);
+  void PutDataArray(const pmix_data_array_t& array);
+  void PutCpuset(const pmix_cpuset_t& cpuset);
+  void Fail(int code) {
+    if (code_ == kSuccess) code_ = code;
+  }
+
+  CodecForm form_;
+  std::string out_;
+  int code_ = kSuccess;
+  int depth_ = 0;
+};
+
+// One VALUE, type first. Empty when it cannot be carried.
+std::string EncodeValue(const pmix_value_t& value, CodecForm form = {});
+
+}  // namespace canopy
+
+#endif  // CANOPY_COMMON_CODEC_ENCODER_H_

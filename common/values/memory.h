@@ -1,0 +1,43 @@
+// Memory that crosses the C interface: callers free with free() what we
+// allocate, and we free what they allocated. Nothing here throws.
+#ifndef CANOPY_COMMON_VALUES_MEMORY_H_
+#define CANOPY_COMMON_VALUES_MEMORY_H_
+
+#include <cstdlib>
+#include <cstring>
+#include <string_view>
+
+namespace canopy {
+
+// `count` zeroed elements of `size` bytes, or null when there is no memory or
+// the product does not fit. Never null only because count is 0.
+inline void* AllocateZeroed(size_t count, size_t size) {
+  return calloc(count == 0 ? 1 : count, size == 0 ? 1 : size);
+}
+
+// A terminated copy of `text`, or null when there is no memory.
+inline char* DuplicateString(std::string_view text) {
+  char* copy = static_cast<char*>(malloc(text.size() + 1));
+  if (copy == nullptr) return nullptr;
+  if (!text.empty()) memcpy(copy, text.data(), text.size());
+  copy[text.size()] = '\0';
+  return copy;
+}
+
+// Copies as much of `text` as fits into a fixed name of `capacity` bytes
+// (terminator included) and fills the rest with zeros, so that names compare
+// and travel as plain memory.
+inline void StoreName(char* name, size_t capacity, std::string_view text) {
+  size_t length = text.size() < capacity ? text.size() : capacity - 1;
+  if (length > 0) memcpy(name, text.data(), length);
+  memset(name + length, 0, capacity - length);
+}
+
+// The text of a fixed name of `capacity` bytes, terminated or not.
+inline std::string_view LoadName(const char* name, size_t capacity) {
+  return {name, strnlen(name, capacity - 1)};
+}
+
+}  // namespace canopy
+
+#endif  // CANOPY_COMMON_VALUES_MEMORY_H_

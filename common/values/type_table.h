@@ -1,0 +1,90 @@
+// What the library knows about every PMIx data type, as data: the C layout of
+// one element, in the order in which its members travel on the wire. Copying,
+// freeing, comparing, printing, encoding and decoding all walk this one table.
+#ifndef CANOPY_COMMON_VALUES_TYPE_TABLE_H_
+#define CANOPY_COMMON_VALUES_TYPE_TABLE_H_
+
+#include <cstddef>
+#include <cstdint>
+
+#include "pmix_common.h"
+
+namespace canopy {
+
+// How one member of an element is laid out in memory and treated.
+enum class Shape : uint8_t {
+  kBool,
+  kByte,
+  kInt8,
+  kInt16,
+  kInt32,
+  kInt64,
+  kUint16,
+  kUint32,
+  kUint64,
+  kInt,
+  kUint,
+  kSize,
+  kPid,
+  kFloat,
+  kDouble,
+  kTimeval,
+  kTime,
+  kPointer,    // an address: never followed, never owned
+  kString,     // char*, owned, may be null
+  kName,       // char[extent], always terminated
+  kStrings,    // char**, owned, ended by a null pointer, may be null
+  kBytes,      // pmix_byte_object_t, owned
+  kRegex,      // char*, owned, bytes that say themselves where they end
+  kBuffer,     // pmix_data_buffer_t, owned
+  kValue,      // pmix_value_t
+  kDataArray,  // pmix_data_array_t
+  kStruct,     // an element of type `element`
+  kList,       // pointer to elements of type `element`, count elsewhere
+  kCpuset,     // pmix_cpuset_t
+  kTopology,   // pmix_topology_t
+};
+
+// How a kList's or kStrings' count travels.
+enum class CountForm : uint8_t { kSize, kInt32, kInt };
+
+struct Field {
+  Shape shape;
+  uint16_t offset = 0;
+  // kList: where the size_t count is. kName: capacity in bytes.
+  uint16_t extent = 0;
+  // kStruct and kList: type of the element(s).
+  pmix_data_type_t element = PMIX_UNDEF;
+  CountForm count = CountForm::kSize;
+  // False for a member that exists in memory only.
+  bool on_wire = true;
+};
+
+struct TypeInfo {
+  const char* name;  // "PMIX_UINT32"; null where no such type exists
+  uint16_t size;     // bytes of one element in an array
+  // A pmix_value_t holds a pointer to the element instead of the element.
+  bool indirect;
+  uint8_t num_fields;
+  const Field* fields;
+  // Fewest bytes one element can take in any codec form.
+  uint8_t min_wire_bytes;
+
+  const Field* begin() const { return fields; }
+  const Field* end() const { return fields + num_fields; }
+};
+
+// One more than the highest data type known.
+inline constexpr pmix_data_type_t kNumTypes = 76;
+
+// The entry of `type`, or null when the library does not know the type.
+// PMIX_UNDEF has an entry without fields and of size 0.
+const TypeInfo* FindType(pmix_data_type_t type);
+
+// True when an element is plain memory: copying its bytes copies it, and
+// nothing has to be freed.
+bool IsFlat(const TypeInfo& type);
+
+}  // namespace canopy
+
+#endif  // CANOPY_COMMON_VALUES_TYPE_TABLE_H_

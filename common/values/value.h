@@ -1,0 +1,124 @@
+// A pmix_value_t that owns what it holds: the form in which all our own code
+// keeps and passes values.
+#ifndef CANOPY_COMMON_VALUES_VALUE_H_
+#define CANOPY_COMMON_VALUES_VALUE_H_
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "common/ids.h"
+#include "pmix_common.h"
+
+namespace canopy {
+
+class InfoList;
+
+// Movable and copyable; copies are deep. Where there is no memory for a copy,
+// or it cannot be copied (see CopyElement), the result is the empty value.
+// Not synchronised.
+class Value {
+ public:
+  // The empty value, PMIX_UNDEF.
+  Value() = default;
+  Value(const Value& other);
+  Value(Value&& other) noexcept : raw_(std::exchange(other.raw_, {})) {}
+  Value& operator=(const Value& other);
+  Value& operator=(Value&& other) noexcept;
+  ~Value();
+
+  static Value Bool(bool v);
+  static Value String(std::string_view v);
+  static Value Int(int v);
+  static Value Int32(int32_t v);
+  static Value Int64(int64_t v);
+  static Value Uint(unsigned v);
+  static Value Uint8(uint8_t v);
+  static Value Uint16(uint16_t v);
+  static Value Uint32(uint32_t v);
+  static Value Uint64(uint64_t v);
+  static Value Size(size_t v);
+  static Value Pid(pid_t v);
+  static Value Float(float v);
+  static Value Double(double v);
+  static Value Time(time_t v);
+  static Value Status(pmix_status_t v);
+  static Value Rank(canopy::Rank v);
+  static Value Proc(const ProcId& v);
+  static Value ByteObject(std::string_view v);
+  static Value Nspace(std::string_view v);
+  // A data array holding deep copies.
+  static Value InfoArray(const InfoList& v);
+  static Value ProcArray(std::span<const ProcId> v);
+  static Value StringArray(std::span<const std::string> v);
+  static Value Uint32Array(std::span<const uint32_t> v);
+  // An integer type, a scope, range, state, ...: v is cut to the type's width.
+  // The empty value when `type` is not one of these.
+  static Value Integer(pmix_data_type_t type, uint64_t v);
+
+  // Deep copy of a C value.
+  static Value FromC(const pmix_value_t& v);
+  // Takes over what *v holds and leaves it empty.
+  static Value Adopt(pmix_value_t* v);
+
+  pmix_data_type_t type() const { return raw_.type; }
+  bool empty() const { return raw_.type == PMIX_UNDEF; }
+  const pmix_value_t& raw() const { return raw_; }
+  // To be filled by C interfaces; the result is owned.
+  pmix_value_t* mutable_raw() { return &raw_; }
+  // Hands the content to the caller and becomes empty.
+  pmix_value_t Release() { return std::exchange(raw_, {}); }
+
+  // Each getter gives nothing when the value is of another kind. Views live
+  // as long as this value is unchanged.
+  std::optional<std::string_view> AsString() const;
+  // Any integer type (states, scopes, ranks, times included) that fits.
+  std::optional<uint64_t> AsUint64() const;
+  std::optional<int64_t> AsInt64() const;
+  std::optional<uint32_t> AsUint32() const;
+  // Any numeric type.
+  std::optional<double> AsDouble() const;
+  // A flag, or text that reads as one. The empty value reads as true.
+  std::optional<bool> AsBool() const;
+  std::optional<ProcId> AsProc() const;
+  // Content of a byte object, also of the compressed kinds.
+  std::optional<std::string_view> AsBytes() const;
+  // Elements of a data array of the given kind.
+  std::optional<std::span<const pmix_info_t>> AsInfos() const;
+  std::optional<std::span<const pmix_proc_t>> AsProcs() const;
+  const pmix_data_array_t* AsDataArray() const;
+
+  bool operator==(const Value& other) const;
+
+ private:
+  pmix_value_t raw_ = {};
+};
+
+// The same getters for a C value that someone else owns.
+std::optional<std::string_view> StringOf(const pmix_value_t& v);
+std::optional<uint64_t> Uint64Of(const pmix_value_t& v);
+std::optional<int64_t> Int64Of(const pmix_value_t& v);
+std::optional<double> DoubleOf(const pmix_value_t& v);
+std::optional<bool> BoolOf(const pmix_value_t& v);
+std::optional<ProcId> ProcOf(const pmix_value_t& v);
+std::optional<std::string_view> BytesOf(const pmix_value_t& v);
+std::optional<std::span<const pmix_info_t>> InfosOf(const pmix_value_t& v);
+std::optional<std::span<const pmix_proc_t>> ProcsOf(const pmix_value_t& v);
+
+// Between our process identity and the C one.
+ProcId FromC(const pmix_proc_t& proc);
+pmix_proc_t ToC(const ProcId& proc);
+
+struct KeyValue {
+  std::string key;
+  Value value;
+
+  bool operator==(const KeyValue&) const = default;
+};
+
+}  // namespace canopy
+
+#endif  // CANOPY_COMMON_VALUES_VALUE_H_

@@ -121,8 +121,9 @@ void Encoder::PutProc(const ProcId& v) {
 void Encoder::PutValue(const pmix_value_t& v) {
   const TypeInfo* type = CarriedType(form_, v.type);
   if (type == nullptr) return Fail(kErrUnknownDataType);
+  if (depth_ >= kMaxNesting) return Fail(kErrPackFailure);
+  ++depth_;
   PutType(v.type);
-  if (type->size == 0) return;
   const void* element = ValueElement(*type, v);
   if (element != nullptr) {
     PutFields(*type, element);
@@ -131,6 +132,7 @@ void Encoder::PutValue(const pmix_value_t& v) {
   } else {
     Fail(kErrBadParam);
   }
+  --depth_;
 }
 
 void Encoder::PutInfo(const pmix_info_t& v) {
@@ -178,13 +180,10 @@ void Encoder::PutElements(pmix_data_type_t id, const void* elements,
 }
 
 void Encoder::PutFields(const TypeInfo& type, const void* element) {
-  if (depth_ > 2 * kMaxNesting) return Fail(kErrPackFailure);
-  ++depth_;
   for (const Field& field : type) {
     if (!ok()) break;
     if (field.on_wire) PutField(field, element);
   }
-  --depth_;
 }
 
 void Encoder::PutStrings(CountForm form, char* const* strings) {
@@ -204,8 +203,11 @@ void Encoder::PutDataArray(const pmix_data_array_t& array) {
   if (CarriedType(form_, type) == nullptr) return Fail(kErrUnknownDataType);
   PutType(type);
   if (array.type == PMIX_UNDEF) return PutSize(0);
+  if (depth_ >= kMaxNesting) return Fail(kErrPackFailure);
+  ++depth_;
   PutSize(count);
   PutElements(type, array.array, count);
+  --depth_;
 }
 
 void Encoder::PutCpuset(const pmix_cpuset_t& cpuset) {

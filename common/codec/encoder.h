@@ -17,7 +17,7 @@
 #include "common/status.h"
 #include "common/values/info_list.h"
 #include "common/values/value.h"
-#include "pmix_common.h"
+#include "pmix_types.h"
 
 namespace canopy {
 

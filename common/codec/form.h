@@ -32,8 +32,7 @@ inline constexpr CodecForm kV3Form = {IntegerForm::kFixed, false, true,
                                       PMIX_ENVAR};
 
 // The entry of a type that can travel in this form, else null.
-inline const TypeInfo* CarriedType(const CodecForm& form,
-                                   pmix_data_type_t id) {
+inline const TypeInfo* CarriedType(const CodecForm& form, pmix_data_type_t id) {
   if (id > form.max_type || id == PMIX_TOPO) return nullptr;
   return FindType(id);
 }

@@ -57,9 +57,8 @@ pmix_value_cmp_t OrderElements(const TypeInfo& type, const void* a,
     return Order(a == nullptr ? 0 : a_count, b == nullptr ? 0 : b_count);
   }
   for (size_t i = 0; i < a_count; ++i) {
-    const pmix_value_cmp_t order =
-        CompareElements(type, &At<char>(a, i * type.size),
-                        &At<char>(b, i * type.size), depth);
+    const pmix_value_cmp_t order = CompareElements(
+        type, &At<char>(a, i * type.size), &At<char>(b, i * type.size), depth);
     if (order != PMIX_EQUAL) return order;
   }
   return PMIX_EQUAL;
@@ -83,8 +82,8 @@ pmix_value_cmp_t OrderCpusets(const pmix_cpuset_t& a, const pmix_cpuset_t& b) {
   return Order(*a_text, *b_text);
 }
 
-pmix_value_cmp_t CompareFields(const Field& field, const void* a,
-                               const void* b, int depth) {
+pmix_value_cmp_t CompareFields(const Field& field, const void* a, const void* b,
+                               int depth) {
   const uint16_t offset = field.offset;
   switch (field.shape) {
     case Shape::kBool:
@@ -119,9 +118,8 @@ pmix_value_cmp_t CompareFields(const Field& field, const void* a,
     case Shape::kString:
       return OrderStrings(At<char*>(a, offset), At<char*>(b, offset));
     case Shape::kName:
-      return Order(strncmp(&At<char>(a, offset), &At<char>(b, offset),
-                           field.extent),
-                   0);
+      return Order(
+          strncmp(&At<char>(a, offset), &At<char>(b, offset), field.extent), 0);
     case Shape::kStrings:
       return OrderLists(At<char**>(a, offset), At<char**>(b, offset));
     case Shape::kBytes: {
@@ -159,8 +157,9 @@ pmix_value_cmp_t CompareFields(const Field& field, const void* a,
       return OrderCpusets(At<pmix_cpuset_t>(a, offset),
                           At<pmix_cpuset_t>(b, offset));
     case Shape::kTopology:
-      return OrderAt<void*>(a, b, offset + offsetof(pmix_topology_t,
-                                                    topology)) == PMIX_EQUAL
+      return OrderAt<void*>(a, b,
+                            offset + offsetof(pmix_topology_t, topology)) ==
+                     PMIX_EQUAL
                  ? PMIX_EQUAL
                  : PMIX_VALUE_COMPARISON_NOT_AVAIL;
   }

@@ -136,9 +136,8 @@ int CopyElements(const TypeInfo& type, void** elements, const void* from,
   *elements = AllocateZeroed(count, type.size);
   if (*elements == nullptr) return kErrNomem;
   for (size_t i = 0; i < count; ++i) {
-    const int code =
-        CopyElement(type, &At<char>(*elements, i * type.size),
-                    &At<char>(from, i * type.size), depth);
+    const int code = CopyElement(type, &At<char>(*elements, i * type.size),
+                                 &At<char>(from, i * type.size), depth);
     if (code != kSuccess) return code;
   }
   return kSuccess;
@@ -159,6 +158,7 @@ int CopyList(const Field& field, void* to, const void* from, int depth) {
 
 int CopyDataArray(pmix_data_array_t* to, const pmix_data_array_t& from,
                   int depth) {
+  if (depth >= kMaxNesting) return kErrBadParam;
   to->type = from.type;
   const TypeInfo* type = FindType(from.type);
   if (type == nullptr) return kErrBadParam;

@@ -10,7 +10,7 @@
 
 namespace canopy {
 
-// How many data arrays or values may be nested in one another.
+// How many values and data arrays together may be nested in one another.
 inline constexpr int kMaxNesting = 64;
 
 // Makes `element` (any memory of type.size bytes) empty.

@@ -66,10 +66,10 @@ int CopyCpuset(pmix_cpuset_t* to, const pmix_cpuset_t& from) {
   if (from.bitmap == nullptr) return CopySource(&to->source, from.source);
   const Hwloc* hwloc = TheHwloc();
   if (hwloc == nullptr || !IsHwlocSource(from.source)) return kErrNotSupported;
-  to->bitmap = static_cast<decltype(to->bitmap)>(hwloc->bitmap_dup(from.bitmap));
-  const int code = to->bitmap == nullptr
-                       ? static_cast<int>(kErrNomem)
-                       : CopySource(&to->source, from.source);
+  to->bitmap =
+      static_cast<decltype(to->bitmap)>(hwloc->bitmap_dup(from.bitmap));
+  const int code = to->bitmap == nullptr ? static_cast<int>(kErrNomem)
+                                         : CopySource(&to->source, from.source);
   if (code != kSuccess) DestructCpuset(to);
   return code;
 }

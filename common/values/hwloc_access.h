@@ -6,7 +6,7 @@
 #include <optional>
 #include <string>
 
-#include "pmix_common.h"
+#include "pmix_types.h"
 
 namespace canopy {
 

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "common/values/value.h"
-#include "pmix_common.h"
+#include "pmix_types.h"
 
 namespace canopy {
 
@@ -33,8 +33,7 @@ class InfoList {
   static InfoList FromC(const pmix_info_t* infos, size_t count);
 
   // Keys longer than kMaxKeyLen are cut. `flags` are PMIX_INFO_* directives.
-  void Add(std::string_view key, Value value,
-           pmix_info_directives_t flags = 0);
+  void Add(std::string_view key, Value value, pmix_info_directives_t flags = 0);
   // Deep copies.
   void Append(const pmix_info_t& info);
   void Append(const InfoList& other);

@@ -1,7 +1,5 @@
 #include "common/values/type_table.h"
 
-#include <iterator>
-
 namespace canopy {
 namespace {
 
@@ -144,6 +142,29 @@ constexpr Field kEndpoint[] = {
     {Shape::kString, offsetof(pmix_endpoint_t, uuid)},
     {Shape::kString, offsetof(pmix_endpoint_t, osname)},
     {Shape::kBytes, offsetof(pmix_endpoint_t, endpt)},
+};
+
+constexpr Field kDevice[] = {
+    {Shape::kString, offsetof(pmix_device_t, uuid)},
+    {Shape::kString, offsetof(pmix_device_t, osname)},
+    {Shape::kUint64, offsetof(pmix_device_t, type)},
+};
+
+constexpr Field kResourceUnit[] = {
+    {Shape::kUint64, offsetof(pmix_resource_unit_t, type)},
+    {Shape::kSize, offsetof(pmix_resource_unit_t, count)},
+};
+
+constexpr Field kNodePid[] = {
+    {Shape::kString, offsetof(pmix_node_pid_t, hostname)},
+    {Shape::kUint32, offsetof(pmix_node_pid_t, nodeid)},
+    {Shape::kPid, offsetof(pmix_node_pid_t, pid)},
+};
+
+constexpr Field kRegex2[] = {
+    {Shape::kString, offsetof(pmix_regex2_t, type)},
+    {Shape::kList, offsetof(pmix_regex2_t, bytes), offsetof(pmix_regex2_t, len),
+     PMIX_BYTE},
 };
 
 // Peers neither send the percentage and the peak, nor the 16-bit members
@@ -297,12 +318,12 @@ constexpr TypeInfo kTypes[kNumTypes] = {
     Inline<pmix_storage_accessibility_t>("PMIX_STOR_ACCESS", kUint64),
     Inline<pmix_storage_persistence_t>("PMIX_STOR_PERSIST", kUint64),
     Inline<pmix_storage_access_type_t>("PMIX_STOR_ACCESS_TYPE", kUint16),
-    kNone,
-    kNone,
-    kNone,
-    kNone,
-    kNone,
-    kNone,
+    Indirect<pmix_device_t>("PMIX_DEVICE", kDevice),
+    Inline<pmix_resource_block_directive_t>("PMIX_RESBLOCK_DIRECTIVE", kByte),
+    Indirect<pmix_resource_unit_t>("PMIX_RESOURCE_UNIT", kResourceUnit),
+    Indirect<pmix_node_pid_t>("PMIX_NODE_PID", kNodePid),
+    Indirect<pmix_regex2_t>("PMIX_REGEX2", kRegex2),
+    Inline<pmix_alloc_inheritance_t>("PMIX_ALLOC_INHERIT", kByte),
 };
 
 bool IsFlat(Shape shape) {

@@ -7,7 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "pmix_common.h"
+#include "pmix_types.h"
 
 namespace canopy {
 

@@ -85,7 +85,8 @@ Value Load(pmix_data_type_t type, const T& element) {
 template <typename T>
 T* NewArray(Value* value, pmix_data_type_t id, size_t count) {
   pmix_value_t* raw = value->mutable_raw();
-  void* element = EmplaceValue(raw, PMIX_DATA_ARRAY, *FindType(PMIX_DATA_ARRAY));
+  void* element =
+      EmplaceValue(raw, PMIX_DATA_ARRAY, *FindType(PMIX_DATA_ARRAY));
   if (element == nullptr) return nullptr;
   auto* array = static_cast<pmix_data_array_t*>(element);
   if (ConstructDataArray(array, count, id) != kSuccess) {
@@ -110,9 +111,7 @@ std::optional<std::span<const T>> ElementsOf(const pmix_value_t& v,
 
 }  // namespace
 
-Value::Value(const Value& other) {
-  (void)CopyValue(&raw_, other.raw_);
-}
+Value::Value(const Value& other) { (void)CopyValue(&raw_, other.raw_); }
 
 Value& Value::operator=(const Value& other) {
   if (this != &other) *this = Value(other);
@@ -178,7 +177,8 @@ Value Value::InfoArray(const InfoList& v) {
 Value Value::ProcArray(std::span<const ProcId> v) {
   Value value;
   auto* procs = NewArray<pmix_proc_t>(&value, PMIX_PROC, v.size());
-  for (size_t i = 0; procs != nullptr && i < v.size(); ++i) procs[i] = ToC(v[i]);
+  for (size_t i = 0; procs != nullptr && i < v.size(); ++i)
+    procs[i] = ToC(v[i]);
   return value;
 }
 

@@ -11,7 +11,7 @@
 #include <utility>
 
 #include "common/ids.h"
-#include "pmix_common.h"
+#include "pmix_types.h"
 
 namespace canopy {
 

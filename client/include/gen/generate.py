@@ -1,6 +1,7 @@
 """Writes one generated file.
 
 usage: generate.py header NAME TABLE_DIR TEMPLATE OUTPUT
+       generate.py cpp_tables TABLE_DIR OUTPUT
 """
 
 import os
@@ -8,8 +9,14 @@ import sys
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
+import cpp_tables  # pylint: disable=wrong-import-position
 import header  # pylint: disable=wrong-import-position
 import tables  # pylint: disable=wrong-import-position
+
+
+def write_file(path, text):
+  with open(path, "w", encoding="utf-8") as f:
+    f.write(text)
 
 
 def write_header(name, table_dir, template, output):
@@ -17,12 +24,15 @@ def write_header(name, table_dir, template, output):
     text = f.read()
   result = header.Header(
       tables.Tables(table_dir), name, os.path.dirname(template)).expand(text)
-  with open(output, "w", encoding="utf-8") as f:
-    f.write(result)
+  write_file(output, result)
+
+
+def write_cpp_tables(table_dir, output):
+  write_file(output, cpp_tables.render(tables.Tables(table_dir)))
 
 
 def main(argv):
-  commands = {"header": write_header}
+  commands = {"header": write_header, "cpp_tables": write_cpp_tables}
   if len(argv) < 2 or argv[1] not in commands:
     sys.stderr.write(__doc__)
     return 2

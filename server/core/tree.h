@@ -16,16 +16,20 @@ namespace canopy::core {
 // is, the lowest living member is the root and takes it. Not thread-safe.
 class Tree {
  public:
-  // radix >= 2; size >= 1.
+  // radix >= 2; size >= 1 (smaller values are raised to these).
   Tree(uint32_t size, uint32_t radix);
 
   uint32_t size() const { return static_cast<uint32_t>(alive_.size()); }
   uint32_t radix() const { return radix_; }
   void SetAlive(NodeId node, bool alive);
-  bool alive(NodeId node) const { return alive_[node]; }
+  // False for a node that is not in the list.
+  bool alive(NodeId node) const { return node < alive_.size() && alive_[node]; }
+  // Changes whenever a member is lost or comes back.
+  uint64_t version() const { return version_; }
 
   // kNoNode when every member is lost.
-  NodeId root() const;
+  NodeId root() const { return root_; }
+  // Always a lower number than `node`; where a lost member would hang.
   // kNoNode for the root.
   NodeId parent(NodeId node) const;
   // Living members whose parent is `node`, ascending.
@@ -41,7 +45,11 @@ class Tree {
   NodeId LowestCommonAncestor(std::span<const NodeId> nodes) const;
 
  private:
+  void AddLivingBelow(NodeId node, std::vector<NodeId>* out) const;
+
   uint32_t radix_;
+  NodeId root_ = 0;
+  uint64_t version_ = 0;
   std::vector<bool> alive_;
 };
 

@@ -1,0 +1,118 @@
+#include "server/core/job_table.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace canopy::core {
+
+std::span<const Rank> Job::local_ranks() const {
+  if (local_node == kNoNode) return {};
+  return layout->ranks_on(local_node);
+}
+
+const Job* JobTable::Add(std::shared_ptr<const JobSpec> spec) {
+  const auto [it, added] = jobs_.try_emplace(spec->nspace);
+  if (!added) return nullptr;
+  Job& job = it->second;
+  job.layout = std::make_shared<const JobLayout>(*spec);
+  job.local_node = job.layout->node_of_agent(self_);
+  job.ranks.resize(spec->procs.size());
+  job.spec = std::move(spec);
+  changes_.added.push_back(it->first);
+  return &job;
+}
+
+void JobTable::Remove(std::string_view nspace) {
+  const auto it = jobs_.find(nspace);
+  if (it == jobs_.end()) return;
+  std::erase_if(clients_,
+                [&](const auto& c) { return c.second.proc.nspace == nspace; });
+  std::erase_if(by_proc_,
+                [&](const auto& p) { return p.first.nspace == nspace; });
+  changes_.removed.push_back(it->first);
+  jobs_.erase(it);
+}
+
+const Job* JobTable::Find(std::string_view nspace) const {
+  const auto it = jobs_.find(nspace);
+  return it == jobs_.end() ? nullptr : &it->second;
+}
+
+RankState* JobTable::FindRank(const ProcId& proc) {
+  const auto it = jobs_.find(proc.nspace);
+  if (it == jobs_.end() || proc.rank >= it->second.ranks.size()) return nullptr;
+  return &it->second.ranks[proc.rank];
+}
+
+void JobTable::MarkEnded(std::string_view nspace, Rank rank) {
+  ProcId proc{std::string(nspace), rank};
+  RankState* state = FindRank(proc);
+  if (state == nullptr || state->ended) return;
+  state->ended = true;
+  changes_.gone.push_back(std::move(proc));
+}
+
+void JobTable::AddReader(std::string_view nspace, NodeId agent) {
+  const auto it = jobs_.find(nspace);
+  if (it != jobs_.end()) it->second.readers.insert(agent);
+}
+
+bool JobTable::Connect(ClientId client, const ProcId& proc) {
+  const Job* job = Find(proc.nspace);
+  if (job == nullptr || !job->is_local(proc.rank)) return false;
+  if (!clients_.try_emplace(client, Client{proc, false}).second) return false;
+  by_proc_[proc].push_back(client);
+  RankState& state = *FindRank(proc);
+  state.called_init = true;
+  state.finalized = false;
+  state.lost = false;
+  return true;
+}
+
+void JobTable::Finalize(ClientId client) {
+  const auto it = clients_.find(client);
+  if (it == clients_.end() || it->second.finalized) return;
+  it->second.finalized = true;
+  const auto& all = by_proc_[it->second.proc];
+  const bool last = std::all_of(all.begin(), all.end(), [&](ClientId c) {
+    return clients_.at(c).finalized;
+  });
+  RankState* state = FindRank(it->second.proc);
+  if (last && state != nullptr) state->finalized = true;
+}
+
+void JobTable::Disconnect(ClientId client) {
+  const auto it = clients_.find(client);
+  if (it == clients_.end()) return;
+  const Client gone = std::move(it->second);
+  clients_.erase(it);
+  const auto at = by_proc_.find(gone.proc);
+  std::erase(at->second, client);
+  if (!at->second.empty()) return;
+  by_proc_.erase(at);
+  RankState* state = FindRank(gone.proc);
+  if (state == nullptr || gone.finalized || state->ended) return;
+  state->lost = true;
+  changes_.gone.push_back(gone.proc);
+}
+
+const ProcId* JobTable::ProcOf(ClientId client) const {
+  const auto it = clients_.find(client);
+  return it == clients_.end() ? nullptr : &it->second.proc;
+}
+
+std::vector<ClientId> JobTable::ClientsOf(const ProcId& proc) const {
+  const auto it = by_proc_.find(proc);
+  return it == by_proc_.end() ? std::vector<ClientId>() : it->second;
+}
+
+std::vector<ClientId> JobTable::Clients() const {
+  std::vector<ClientId> out;
+  out.reserve(clients_.size());
+  for (const auto& [id, client] : clients_) out.push_back(id);
+  return out;
+}
+
+JobChanges JobTable::TakeChanges() { return std::exchange(changes_, {}); }
+
+}  // namespace canopy::core

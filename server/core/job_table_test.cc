@@ -1,0 +1,109 @@
+#include "server/core/job_table.h"
+
+#include <gtest/gtest.h>
+
+namespace canopy::core {
+namespace {
+
+// Ranks 0 and 2 on agent 5, rank 1 on agent 6.
+std::shared_ptr<const JobSpec> SmallJob(const std::string& nspace) {
+  auto job = std::make_shared<JobSpec>();
+  job->nspace = nspace;
+  job->apps.resize(1);
+  job->nodes = {{"a", {}, 5, 2}, {"b", {}, 6, 2}};
+  job->procs = {{0, 0, ""}, {1, 0, ""}, {0, 0, ""}};
+  return job;
+}
+
+TEST(JobTable, KnowsWhatIsLocal) {
+  JobTable table(5);
+  const Job* job = table.Add(SmallJob("j"));
+  ASSERT_NE(job, nullptr);
+  EXPECT_EQ(table.Find("j"), job);
+  EXPECT_EQ(table.Find("k"), nullptr);
+  EXPECT_TRUE(job->is_local(0));
+  EXPECT_FALSE(job->is_local(1));
+  EXPECT_FALSE(job->is_local(3));
+  EXPECT_EQ(job->agent_of(1), 6u);
+  ASSERT_EQ(job->local_ranks().size(), 2u);
+  EXPECT_EQ(job->local_ranks()[1], 2u);
+  EXPECT_EQ(table.TakeChanges().added, std::vector<std::string>{"j"});
+  EXPECT_TRUE(table.TakeChanges().empty());
+}
+
+TEST(JobTable, NoRankHere) {
+  JobTable table(7);
+  const Job* job = table.Add(SmallJob("j"));
+  EXPECT_TRUE(job->local_ranks().empty());
+  EXPECT_FALSE(job->is_local(0));
+  EXPECT_FALSE(table.Connect(1, {"j", 0}));
+}
+
+TEST(JobTable, RefusesASecondJobOfTheSameName) {
+  JobTable table(5);
+  ASSERT_NE(table.Add(SmallJob("j")), nullptr);
+  EXPECT_EQ(table.Add(SmallJob("j")), nullptr);
+}
+
+TEST(JobTable, ConnectAndFinalize) {
+  JobTable table(5);
+  const Job* job = table.Add(SmallJob("j"));
+  EXPECT_FALSE(table.Connect(1, {"j", 1}));
+  EXPECT_FALSE(table.Connect(1, {"x", 0}));
+  ASSERT_TRUE(table.Connect(1, {"j", 0}));
+  EXPECT_FALSE(table.Connect(1, {"j", 2}));
+  EXPECT_EQ(*table.ProcOf(1), (ProcId{"j", 0}));
+  EXPECT_TRUE(job->ranks[0].called_init);
+  table.Finalize(1);
+  EXPECT_TRUE(job->ranks[0].finalized);
+  table.Disconnect(1);
+  EXPECT_EQ(table.ProcOf(1), nullptr);
+  EXPECT_FALSE(job->ranks[0].lost);
+  ASSERT_TRUE(table.Connect(2, {"j", 0}));
+  EXPECT_FALSE(job->ranks[0].finalized);
+}
+
+TEST(JobTable, LossOfTheLastConnectionIsNoted) {
+  JobTable table(5);
+  const Job* job = table.Add(SmallJob("j"));
+  table.TakeChanges();
+  ASSERT_TRUE(table.Connect(1, {"j", 2}));
+  ASSERT_TRUE(table.Connect(2, {"j", 2}));
+  EXPECT_EQ(table.ClientsOf({"j", 2}), (std::vector<ClientId>{1, 2}));
+  table.Disconnect(1);
+  EXPECT_TRUE(table.TakeChanges().empty());
+  table.Disconnect(2);
+  EXPECT_TRUE(job->ranks[2].lost);
+  EXPECT_EQ(table.TakeChanges().gone, (std::vector<ProcId>{{"j", 2}}));
+  EXPECT_TRUE(table.ClientsOf({"j", 2}).empty());
+}
+
+TEST(JobTable, EndIsNotedOnce) {
+  JobTable table(5);
+  const Job* job = table.Add(SmallJob("j"));
+  table.TakeChanges();
+  table.MarkEnded("j", 1);
+  table.MarkEnded("j", 1);
+  table.MarkEnded("j", 9);
+  table.MarkEnded("k", 0);
+  EXPECT_TRUE(job->ranks[1].ended);
+  EXPECT_EQ(table.TakeChanges().gone, (std::vector<ProcId>{{"j", 1}}));
+}
+
+TEST(JobTable, RemoveForgetsItsClients) {
+  JobTable table(5);
+  table.Add(SmallJob("j"));
+  table.Add(SmallJob("k"));
+  ASSERT_TRUE(table.Connect(1, {"j", 0}));
+  ASSERT_TRUE(table.Connect(2, {"k", 0}));
+  table.Remove("j");
+  table.Remove("unknown");
+  EXPECT_EQ(table.ProcOf(1), nullptr);
+  EXPECT_EQ(table.Clients(), std::vector<ClientId>{2});
+  EXPECT_EQ(table.TakeChanges().removed, std::vector<std::string>{"j"});
+  table.Disconnect(1);
+  EXPECT_TRUE(table.TakeChanges().empty());
+}
+
+}  // namespace
+}  // namespace canopy::core

@@ -1,0 +1,37 @@
+// The agent's private directory: sockets of its clients, of its control
+// service and of its shims.
+#ifndef CANOPY_SERVER_AGENT_RUNTIME_DIR_H_
+#define CANOPY_SERVER_AGENT_RUNTIME_DIR_H_
+
+#include <string>
+
+#include "common/status.h"
+
+namespace canopy::agent {
+
+// Makes (or takes over, when it is already there and ours alone) a directory
+// of mode 0700 with its parents, and removes what it made when it goes: the
+// directory only if it is empty by then. Refuses a directory of another user
+// or one that others may enter.
+class RuntimeDir {
+ public:
+  // `path` empty: ${XDG_RUNTIME_DIR or /tmp}/canopy-UID/OVERLAY/NODE.
+  static Result<RuntimeDir> Make(const std::string& path,
+                                 const std::string& overlay_name,
+                                 const std::string& node_name);
+  ~RuntimeDir();
+  RuntimeDir(RuntimeDir&& other) noexcept;
+  RuntimeDir(const RuntimeDir&) = delete;
+  RuntimeDir& operator=(const RuntimeDir&) = delete;
+
+  const std::string& path() const { return path_; }
+
+ private:
+  RuntimeDir() = default;
+
+  std::string path_;
+};
+
+}  // namespace canopy::agent
+
+#endif  // CANOPY_SERVER_AGENT_RUNTIME_DIR_H_

@@ -1,0 +1,69 @@
+// Brings up agents and holds them: the launcher's end of the bootstrap
+// exchange (protos/bootstrap.proto) with every member at once.
+#ifndef CANOPY_CLIENT_CLI_AGENT_GROUP_H_
+#define CANOPY_CLIENT_CLI_AGENT_GROUP_H_
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "common/status.h"
+#include "protos/bootstrap.pb.h"
+
+namespace canopy::cli {
+
+// One agent to start.
+struct AgentPlan {
+  // Command whose standard input and output reach the agent, e.g.
+  // {"ssh", "n1", "canopyd", "--bootstrap"}.
+  std::vector<std::string> command;
+  bootstrap::v1::Config config;
+};
+
+// Single-threaded. Destroying a group ends its embedded agents and waits for
+// them; daemons go on.
+class AgentGroup {
+ public:
+  // Called when more agents have come up, for a progress line.
+  using Progress = std::function<void(size_t up, size_t total)>;
+
+  AgentGroup();
+  ~AgentGroup();
+  AgentGroup(const AgentGroup&) = delete;
+  AgentGroup& operator=(const AgentGroup&) = delete;
+
+  // Starts the commands. They come up while the caller does other work.
+  Status Start(std::vector<AgentPlan> plans);
+  // Waits until the overlay is whole, at most `timeout_ms`. A failure names
+  // the node, says what it said last and ends every agent.
+  Status WaitReady(int timeout_ms, const Progress& progress);
+
+  // Valid after WaitReady succeeded; index: the member's number, 0 the root.
+  const std::vector<bootstrap::v1::NodeInfo>& nodes() const { return nodes_; }
+  const std::string& security() const { return security_; }
+
+  // Ends embedded agents in order and waits; SIGKILL after `timeout_ms`.
+  void Stop(int timeout_ms);
+
+ private:
+  struct Member;
+
+  Status Exchange(int timeout_ms, const Progress& progress);
+  Status ReadFrom(Member* member);
+  Status Handle(Member* member, const std::string& message);
+  Status SendMembers();
+  Status MemberFailed(const Member& member, const std::string& what) const;
+  size_t CountReady() const;
+
+  std::vector<std::unique_ptr<Member>> members_;
+  std::vector<bootstrap::v1::NodeInfo> nodes_;
+  std::string security_;
+};
+
+}  // namespace canopy::cli
+
+#endif  // CANOPY_CLIENT_CLI_AGENT_GROUP_H_

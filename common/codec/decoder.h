@@ -8,8 +8,10 @@
 #define CANOPY_COMMON_CODEC_DECODER_H_
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <vector>
 
 #include "common/codec/form.h"
@@ -39,6 +41,10 @@ class Decoder {
  public:
   explicit Decoder(std::string_view bytes, CodecForm form = {})
       : in_(bytes), form_(form) {}
+  // Not over a string that is gone after the statement.
+  template <typename S>
+  requires std::is_same_v<S, std::string>
+  explicit Decoder(S&& bytes, CodecForm form = {}) = delete;
 
   const CodecForm& form() const { return form_; }
   bool ok() const { return code_ == kSuccess; }

@@ -2,6 +2,12 @@
 
 usage: generate.py header NAME TABLE_DIR TEMPLATE OUTPUT
        generate.py cpp_tables TABLE_DIR OUTPUT
+       generate.py version_script TABLE_DIR OUTPUT
+       generate.py unsupported TABLE_DIR IMPLEMENTED OUTPUT
+       generate.py checks TABLE_DIR RELEASES OUTPUT
+       generate.py names TABLE_DIR RELEASES OUTPUT
+
+RELEASES is a comma list of what the tables have in their column `release`.
 """
 
 import os
@@ -9,6 +15,8 @@ import sys
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
+import abi  # pylint: disable=wrong-import-position
+import checks  # pylint: disable=wrong-import-position
 import cpp_tables  # pylint: disable=wrong-import-position
 import header  # pylint: disable=wrong-import-position
 import tables  # pylint: disable=wrong-import-position
@@ -31,8 +39,34 @@ def write_cpp_tables(table_dir, output):
   write_file(output, cpp_tables.render(tables.Tables(table_dir)))
 
 
+def write_version_script(table_dir, output):
+  write_file(output, abi.version_script(tables.Tables(table_dir)))
+
+
+def write_unsupported(table_dir, implemented, output):
+  write_file(output, abi.unsupported(tables.Tables(table_dir),
+                                     abi.read_names(implemented)))
+
+
+def write_checks(table_dir, releases, output):
+  write_file(output, checks.render(tables.Tables(table_dir),
+                                   releases.split(",")))
+
+
+def write_names(table_dir, releases, output):
+  write_file(output, checks.names(tables.Tables(table_dir),
+                                  releases.split(",")))
+
+
 def main(argv):
-  commands = {"header": write_header, "cpp_tables": write_cpp_tables}
+  commands = {
+      "checks": write_checks,
+      "names": write_names,
+      "header": write_header,
+      "cpp_tables": write_cpp_tables,
+      "version_script": write_version_script,
+      "unsupported": write_unsupported,
+  }
   if len(argv) < 2 or argv[1] not in commands:
     sys.stderr.write(__doc__)
     return 2

@@ -1,0 +1,22 @@
+#ifndef CANOPY_CLIENT_ABI_C_TEXT_H_
+#define CANOPY_CLIENT_ABI_C_TEXT_H_
+
+#include <cstdlib>
+#include <cstring>
+#include <string_view>
+
+namespace canopy::client {
+
+// A terminated copy of `text` in malloc memory, which the caller of a C
+// function frees with free(); nullptr when memory is short.
+inline char* CopyToC(std::string_view text) {
+  char* copy = static_cast<char*>(std::malloc(text.size() + 1));
+  if (copy == nullptr) return nullptr;
+  if (!text.empty()) std::memcpy(copy, text.data(), text.size());
+  copy[text.size()] = '\0';
+  return copy;
+}
+
+}  // namespace canopy::client
+
+#endif  // CANOPY_CLIENT_ABI_C_TEXT_H_

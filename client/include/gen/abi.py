@@ -1,0 +1,66 @@
+"""Writes what the shared library needs to have exactly the table's symbols."""
+
+import re
+
+import tables as tbl
+
+# What a function answers that no one implements, by its return type.
+_REFUSALS = {
+    "void": None,
+    "bool": "false",
+    "int": "0",
+    "size_t": "0",
+    "pmix_status_t": "PMIX_ERR_NOT_SUPPORTED",
+    "pmix_boolean_t": "PMIX_NON_BOOL",
+    "pmix_value_cmp_t": "PMIX_VALUE_COMPARISON_NOT_AVAIL",
+}
+
+
+def exported(tables):
+  """The rows of the functions of libpmix."""
+  return [r for r in tables.functions if r.kind == "function" and
+          r.group not in ("pmi1", "pmi2")]
+
+
+def version_script(tables):
+  """A linker script that exports these functions and nothing else."""
+  names = "\n".join("    %s;" % r.name for r in exported(tables))
+  return "{\n  global:\n%s\n  local:\n    *;\n};\n" % names
+
+
+def read_names(path):
+  """The names of a file that has one a line."""
+  with open(path, encoding="utf-8") as f:
+    return {line.strip() for line in f if line.strip()}
+
+
+def _refusal(row):
+  """An entry point that says that it is not supported."""
+  returns, name, parameters = tbl.split_prototype(row.prototype)
+  lines = []
+  # A caller that waits for a callback must not wait for ever.
+  if returns == "void" and any(re.match(r"pmix_op_cbfunc_t ", p)
+                               for p in parameters):
+    lines.append("  if (cbfunc != nullptr) {\n"
+                 "    cbfunc(PMIX_ERR_NOT_SUPPORTED, cbdata);\n  }")
+  value = "nullptr" if returns.endswith("*") else _REFUSALS[returns]
+  if value is not None:
+    lines.append("  return %s;" % value)
+  used = ("cbfunc", "cbdata") if len(lines) and "cbfunc" in lines[0] else ()
+  for i, parameter in enumerate(parameters):
+    if parameter.split()[-1] not in used:
+      parameters[i] = "[[maybe_unused]] " + parameter
+  return "%s %s(%s) {\n%s\n}\n" % (returns, name, ", ".join(parameters),
+                                   "\n".join(lines))
+
+
+def unsupported(tables, implemented):
+  """Entry points for the functions that are not among `implemented`."""
+  rows = exported(tables)
+  unknown = sorted(implemented - {r.name for r in rows})
+  if unknown:
+    raise ValueError("not in the function table: " + ", ".join(unknown))
+  bodies = [_refusal(r) for r in rows if r.name not in implemented]
+  return ('#include "pmix.h"\n#include "pmix_server.h"\n'
+          '#include "pmix_tool.h"\n\nextern "C" {\n\n%s\n}  // extern "C"\n' %
+          "\n".join(bodies))

@@ -1,0 +1,50 @@
+#!/bin/bash
+# libpmix.so.2 exports the functions of the table and nothing else, needs only
+# the C library, and carries its SONAME. A symbol version of our own would show
+# up as part of a name.
+set -euo pipefail
+
+library=$1
+required=$2  # what release 4.2.2 exports
+allowed=$3   # every function of the table
+tmp=$TEST_TMPDIR
+
+nm -D --defined-only "$library" | awk '{print $3}' | sort > "$tmp/have"
+sort "$required" > "$tmp/required"
+sort "$allowed" > "$tmp/allowed"
+
+failed=0
+report() {  # text, file with names
+  if [[ -s $2 ]]; then
+    echo "$1:"
+    cat "$2"
+    failed=1
+  fi
+}
+
+comm -13 "$tmp/have" "$tmp/required" > "$tmp/missing"
+report "missing of release 4.2.2" "$tmp/missing"
+comm -13 "$tmp/have" "$tmp/allowed" > "$tmp/absent"
+report "missing of the function table" "$tmp/absent"
+comm -23 "$tmp/have" "$tmp/allowed" > "$tmp/extra"
+report "exported but not in the function table" "$tmp/extra"
+
+readelf -d "$library" | sed -n 's/.*(NEEDED).*\[\(.*\)\]/\1/p' > "$tmp/needed"
+grep -vE '^(libc|ld-linux[-a-z0-9_]*|libm|libdl|libpthread|librt)\.so\.' \
+    "$tmp/needed" > "$tmp/foreign" || true
+report "needs more than the C library" "$tmp/foreign"
+
+if ! readelf -d "$library" | grep -q 'SONAME.*\[libpmix\.so\.2\]'; then
+  echo "wrong SONAME"
+  failed=1
+fi
+if readelf -d "$library" | grep -qE 'RPATH|RUNPATH|TEXTREL'; then
+  echo "has a run path or text relocations"
+  failed=1
+fi
+
+echo "exported: $(wc -l < "$tmp/have")"
+echo "needed: $(tr '\n' ' ' < "$tmp/needed")"
+echo "newest C library symbols:"
+nm -D "$library" | grep -oE '\S+@GLIBC_[0-9.]+' | sort -t@ -k2 -V | tail -3
+exit "$failed"

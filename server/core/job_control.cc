@@ -1,0 +1,133 @@
+#include "server/core/job_control.h"
+
+#include <sys/wait.h>
+
+#include <algorithm>
+#include <bit>
+#include <utility>
+
+#include "common/status.h"
+#include "server/core/job_text.h"
+
+namespace canopy::core {
+namespace {
+
+constexpr uint8_t kStdout = 2;
+constexpr uint8_t kStderr = 4;
+
+}  // namespace
+
+JobControl::JobControl(std::shared_ptr<const JobSpec> job,
+                       std::shared_ptr<const JobLayout> layout)
+    : job_(std::move(job)),
+      layout_(std::move(layout)),
+      ended_(job_->procs.size()),
+      expected_(job_->procs.size()),
+      left_on_node_(job_->nodes.size()),
+      streams_(job_->procs.size(),
+               job_->merge_stderr ? kStdout : kStdout | kStderr),
+      input_taken_(job_->nodes.size()) {
+  for (const ProcPlacement& p : job_->procs) ++left_on_node_[p.node];
+  for (const uint8_t s : streams_) open_streams_ += std::popcount(s);
+}
+
+bool JobControl::Fail(JobFailure failure) {
+  if (failure_) return false;
+  failure_ = std::move(failure);
+  return true;
+}
+
+std::optional<JobFailure> JobControl::OnExit(const ProcExit& exit) {
+  if (ended_[exit.rank]) return std::nullopt;
+  MarkEnded(exit.rank);
+  if (exit.wait_status == kNeverStarted) {
+    CloseStreams(exit.rank, streams_[exit.rank]);
+  }
+  if (!IsAbnormal(exit) || expected_[exit.rank]) return std::nullopt;
+  JobFailure failure;
+  failure.rank = exit.rank;
+  failure.exit_code = ExitCodeOf(exit);
+  failure.text = DescribeExit(*job_, exit);
+  if (WIFSIGNALED(exit.wait_status)) {
+    failure.status = kErrJobAbortedBySig;
+  } else if (failure.exit_code != 0) {
+    failure.status = kErrJobNonZeroTerm;
+  } else {
+    failure.status = kErrProcTermWoSync;
+    failure.exit_code = kExitLostWithoutFinalize;
+  }
+  return failure;
+}
+
+void JobControl::OnLost(Rank rank) {
+  if (!ended_[rank]) MarkEnded(rank);
+  CloseStreams(rank, streams_[rank]);
+}
+
+void JobControl::MarkEnded(Rank rank) {
+  ended_[rank] = true;
+  ++num_ended_;
+  --left_on_node_[job_->procs[rank].node];
+}
+
+std::vector<Rank> JobControl::Remaining() const {
+  std::vector<Rank> out;
+  for (Rank rank = 0; rank < ended_.size(); ++rank) {
+    if (!ended_[rank]) out.push_back(rank);
+  }
+  return out;
+}
+
+void JobControl::CloseStreams(Rank rank, uint8_t streams) {
+  const uint8_t closing = streams_[rank] & streams;
+  streams_[rank] &= static_cast<uint8_t>(~closing);
+  open_streams_ -= std::popcount(closing);
+}
+
+void JobControl::OnStreamClosed(Rank rank, uint16_t channel) {
+  CloseStreams(rank, static_cast<uint8_t>(channel & (kStdout | kStderr)));
+}
+
+void JobControl::OnConsumed(uint64_t bytes) {
+  unconsumed_ -= std::min(bytes, unconsumed_);
+}
+
+std::vector<Rank> JobControl::WithOpenStreams() const {
+  std::vector<Rank> out;
+  for (Rank rank = 0; rank < streams_.size(); ++rank) {
+    if (streams_[rank] != 0) out.push_back(rank);
+  }
+  return out;
+}
+
+std::vector<uint32_t> JobControl::InputNodes() const {
+  std::vector<uint32_t> nodes;
+  if (job_->stdin_target == StdinTarget::kRank) {
+    const Rank rank = job_->stdin_rank;
+    if (rank < ended_.size() && !ended_[rank]) {
+      nodes.push_back(job_->procs[rank].node);
+    }
+  } else if (job_->stdin_target == StdinTarget::kAll) {
+    for (uint32_t n = 0; n < left_on_node_.size(); ++n) {
+      if (left_on_node_[n] > 0) nodes.push_back(n);
+    }
+  }
+  return nodes;
+}
+
+uint64_t JobControl::OnInputTaken(uint32_t node, uint64_t bytes) {
+  input_taken_[node] =
+      std::min(input_sent_, input_taken_[node] + std::min(bytes, input_sent_));
+  return SettleInput();
+}
+
+uint64_t JobControl::SettleInput() {
+  uint64_t done = input_sent_;
+  for (const uint32_t node : InputNodes()) {
+    done = std::min(done, input_taken_[node]);
+  }
+  if (done <= input_done_) return 0;
+  return done - std::exchange(input_done_, done);
+}
+
+}  // namespace canopy::core

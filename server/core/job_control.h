@@ -1,0 +1,97 @@
+// What the agent that controls a job knows of it: which ranks have ended,
+// whose fault that was, what output and input is under way. Decides nothing
+// about messages; the engine asks it and talks to the other agents.
+#ifndef CANOPY_SERVER_CORE_JOB_CONTROL_H_
+#define CANOPY_SERVER_CORE_JOB_CONTROL_H_
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "common/job.h"
+#include "server/core/step.h"
+
+namespace canopy::core {
+
+// Why a job ended other than well.
+struct JobFailure {
+  int exit_code = 0;
+  int status = 0;
+  Rank rank = kRankInvalid;  // whose fault; kRankInvalid: no rank's
+  std::string text;
+};
+
+// Exit codes of a job that no rank's own end explains.
+inline constexpr int kExitLaunchFailed = 1;
+inline constexpr int kExitLostWithoutFinalize = 1;
+inline constexpr int kExitNodeLost = 1;
+inline constexpr int kExitTimedOut = 110;  // ETIMEDOUT
+inline constexpr int kExitKilled = 143;    // 128 + SIGTERM
+
+class JobControl {
+ public:
+  JobControl(std::shared_ptr<const JobSpec> job,
+             std::shared_ptr<const JobLayout> layout);
+
+  // The first failure stays; later ones are its consequences. True when this
+  // one is the first.
+  bool Fail(JobFailure failure);
+  const std::optional<JobFailure>& failure() const { return failure_; }
+
+  // Notes that a rank ended. Returns the failure that its end means, if it is
+  // abnormal and neither expected nor reported before.
+  std::optional<JobFailure> OnExit(const ProcExit& exit);
+  // The rank's end is wished for and is no failure.
+  void ExpectEnd(Rank rank) { expected_[rank] = true; }
+  // The rank can not be heard of any more: counts as ended and silent.
+  void OnLost(Rank rank);
+  bool ended(Rank rank) const { return ended_[rank]; }
+  uint32_t num_ended() const { return num_ended_; }
+  bool all_ended() const { return num_ended_ == ended_.size(); }
+  // Ranks that have not ended, ascending.
+  std::vector<Rank> Remaining() const;
+
+  // Output. `channel` is the stream's bit; only standard output and error are
+  // waited for (only the former when the job merges them).
+  void OnStreamClosed(Rank rank, uint16_t channel);
+  void OnDelivered(uint64_t bytes) { unconsumed_ += bytes; }
+  void OnConsumed(uint64_t bytes);
+  bool all_streams_closed() const { return open_streams_ == 0; }
+  uint64_t num_open_streams() const { return open_streams_; }
+  // Ranks with a stream that is not closed, ascending.
+  std::vector<Rank> WithOpenStreams() const;
+  uint64_t unconsumed() const { return unconsumed_; }
+
+  // Input. Nodes that take it (job-relative); ended ranks take none.
+  std::vector<uint32_t> InputNodes() const;
+  void OnInputSent(uint64_t bytes) { input_sent_ += bytes; }
+  // A node's processes took some. Returns how much more is now done with by
+  // every node that takes input; never more than what was sent.
+  uint64_t OnInputTaken(uint32_t node, uint64_t bytes);
+  // The same after ranks ended: what they did not take counts as done with.
+  uint64_t SettleInput();
+
+ private:
+  void MarkEnded(Rank rank);
+  void CloseStreams(Rank rank, uint8_t streams);
+
+  std::shared_ptr<const JobSpec> job_;
+  std::shared_ptr<const JobLayout> layout_;
+  std::optional<JobFailure> failure_;
+  std::vector<bool> ended_;
+  std::vector<bool> expected_;
+  std::vector<uint32_t> left_on_node_;  // ranks that have not ended
+  uint32_t num_ended_ = 0;
+  std::vector<uint8_t> streams_;  // open ones, channel bits
+  uint64_t open_streams_ = 0;
+  uint64_t unconsumed_ = 0;
+  std::vector<uint64_t> input_taken_;  // by node
+  uint64_t input_sent_ = 0;
+  uint64_t input_done_ = 0;
+};
+
+}  // namespace canopy::core
+
+#endif  // CANOPY_SERVER_CORE_JOB_CONTROL_H_

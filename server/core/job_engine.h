@@ -1,0 +1,138 @@
+// Jobs as an agent sees them: launched in two phases down the tree, watched,
+// fed, ended by policy and forgotten. Part of AgentCore and as pure as it.
+#ifndef CANOPY_SERVER_CORE_JOB_ENGINE_H_
+#define CANOPY_SERVER_CORE_JOB_ENGINE_H_
+
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "server/core/job_state.h"
+#include "server/core/job_table.h"
+#include "server/core/step.h"
+#include "server/core/tree.h"
+
+namespace canopy::core {
+
+// The agent at which a launch is asked for, the root of the tree, controls the
+// job: it hears of every end, applies the policy and gets the output. Policy:
+// the first abnormal end (exit code, signal, or no finalize after init) ends
+// the job; its exit code is that rank's.
+//
+// Who calls: AgentCore, from one thread. `actions` is appended to and is never
+// null. The caller has updated the tree before OnNodeLost. Whether a process
+// had initialized and finalized is taken from the job table. What names an
+// unknown job is ignored, unless it is said otherwise.
+class JobEngine {
+ public:
+  // `node_names` by NodeId. Tree and table outlive the engine; the engine adds
+  // jobs to the table before RegisterJob, marks there who ended, and removes
+  // them with DropJob.
+  JobEngine(NodeId self, std::vector<std::string> node_names, const Tree& tree,
+            JobTable& table);
+
+  // The job's namespace is new; every agent index is in the tree. Answered by
+  // JobChanged actions up to one with kEnded, whatever happens.
+  void OnLaunchRequested(TimeNs now, const LaunchRequested& in,
+                         Actions* actions);
+  // JobPrepare, JobPrepared, JobStart, JobStarted, JobExits, JobSignal,
+  // JobKill, JobForget, OutputData, OutputCredit, InputData, InputCredit, and
+  // AbortMessage; false for any other body.
+  bool OnPeer(TimeNs now, const PeerMessage& message, Actions* actions);
+
+  void OnLocalPrepared(TimeNs now, const LocalPrepared& in, Actions* actions);
+  // With an error status, `procs` is how many run (and will exit) anyway.
+  void OnLocalStarted(TimeNs now, const LocalStarted& in, Actions* actions);
+  void OnLocalExits(TimeNs now, const LocalExits& in, Actions* actions);
+  void OnLocalOutput(TimeNs now, const LocalOutput& in, Actions* actions);
+  void OnLocalInputDone(TimeNs now, const LocalInputDone& in, Actions* actions);
+
+  // These only have an effect at the job's controller. A signal before the
+  // processes run is dropped. A second kill request means SIGKILL at once.
+  void OnSignalRequested(TimeNs now, const SignalRequested& in,
+                         Actions* actions);
+  void OnKillRequested(TimeNs now, const KillRequested& in, Actions* actions);
+  void OnAbort(TimeNs now, const AbortMessage& in, Actions* actions);
+  void OnOutputConsumed(TimeNs now, const OutputConsumed& in, Actions* actions);
+  void OnInputOffered(TimeNs now, const InputOffered& in, Actions* actions);
+
+  void OnNodeLost(TimeNs now, NodeId node, const std::string& reason,
+                  Actions* actions);
+  void OnTick(TimeNs now, Actions* actions);
+  // When OnTick wants to be called next; kNever when it does not.
+  TimeNs NextDeadline() const;
+
+ private:
+  struct Turn {
+    TimeNs now;
+    Actions& out;
+  };
+
+  JobState* Find(const std::string& nspace);
+  JobState* FindControlled(const std::string& nspace);
+  void Send(Turn& turn, NodeId to, MessageBody body);
+  void Log(Turn& turn, LogLine::Level level, std::string text);
+
+  // Launch phases, at every agent (job_engine_launch.cc).
+  JobState& Add(Turn& turn, std::shared_ptr<const JobSpec> spec, Bytes encoded);
+  void AskToPrepare(Turn& turn, JobState& job);
+  void Answer(JobState& job, LaunchPhase& phase, NodeId from,
+              PhaseAnswer answer);
+  void BeginStart(Turn& turn, JobState& job);
+  void Settle(Turn& turn, JobState& job);
+  void SettlePrepare(Turn& turn, JobState& job);
+  void SettleStart(Turn& turn, JobState& job);
+  void SendExitsUp(Turn& turn, JobState& job);
+  void RecordExit(Turn& turn, JobState& job, const ProcExit& exit);
+  void RecordNeverStarted(Turn& turn, JobState& job);
+  void Signal(Turn& turn, JobState& job, const JobSignal& signal);
+  void Kill(Turn& turn, JobState& job, const JobKill& kill, uint32_t grace_ms);
+  void Forget(Turn& turn, JobState& job);
+  void Drop(Turn& turn, JobState& job);
+  void MarkNodeEnded(const JobState& job, NodeId node);
+  void Reshape(Turn& turn, JobState& job, NodeId lost);
+  void TellNewChild(Turn& turn, JobState& job, NodeId child);
+  void Orphan(Turn& turn, JobState& job, const std::string& reason);
+
+  void On(Turn& turn, NodeId src, const JobPrepare& m);
+  void On(Turn& turn, NodeId src, const JobPrepared& m);
+  void On(Turn& turn, NodeId src, const JobStart& m);
+  void On(Turn& turn, NodeId src, const JobStarted& m);
+  void On(Turn& turn, NodeId src, const JobExits& m);
+  void On(Turn& turn, NodeId src, const JobSignal& m);
+  void On(Turn& turn, NodeId src, const JobKill& m);
+  void On(Turn& turn, NodeId src, const JobForget& m);
+  void On(Turn& turn, NodeId src, const OutputData& m);
+  void On(Turn& turn, NodeId src, const OutputCredit& m);
+  void On(Turn& turn, NodeId src, const InputData& m);
+  void On(Turn& turn, NodeId src, const InputCredit& m);
+  void On(Turn& turn, NodeId src, const AbortMessage& m);
+
+  // What the controller decides (job_engine_control.cc).
+  void End(Turn& turn, JobState& job, JobFailure failure);
+  void Finish(Turn& turn, JobState& job);
+  void SettleHead(Turn& turn, JobState& job);
+  void Report(Turn& turn, JobState& job, JobPhase phase);
+  void FailLaunch(Turn& turn, JobState& job, const PhaseAnswer& answer);
+  void LoseRanks(Turn& turn, JobState& job, NodeId node,
+                 const std::string& reason);
+  void AbortJob(Turn& turn, JobState& job, const AbortMessage& abort,
+                const std::vector<Rank>& ranks);
+  void DeliverStream(Turn& turn, JobState& job, Rank rank, uint16_t channel,
+                     const Bytes& data);
+  void SendInput(Turn& turn, JobState& job, const Bytes& data);
+  void TakeInput(Turn& turn, JobState& job, uint32_t node, uint64_t bytes);
+  void OnDrainTimeout(Turn& turn, JobState& job);
+
+  const NodeId self_;
+  const std::vector<std::string> node_names_;
+  const Tree& tree_;
+  JobTable& table_;
+  // Ordered, so that what happens does not depend on a hash.
+  std::map<std::string, std::unique_ptr<JobState>> jobs_;
+};
+
+}  // namespace canopy::core
+
+#endif  // CANOPY_SERVER_CORE_JOB_ENGINE_H_

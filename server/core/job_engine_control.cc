@@ -1,0 +1,367 @@
+// What the job's controller decides: when it runs, when it must end and why,
+// and when it is over.
+#include <algorithm>
+#include <utility>
+
+#include "common/status.h"
+#include "server/core/job_engine.h"
+#include "server/core/job_text.h"
+
+namespace canopy::core {
+namespace {
+
+constexpr TimeNs kSecond = 1'000'000'000;
+// Silence after which a stream that outlives its process is taken for held
+// open by something that the process left behind.
+constexpr TimeNs kDrainIdle = 5 * kSecond;
+constexpr TimeNs kDrainAfterKill = 2 * kSecond;
+constexpr int kSigKill = 9;
+
+std::string Plural(size_t n, const char* noun) {
+  return std::to_string(n) + " " + noun + (n == 1 ? "" : "s");
+}
+
+}  // namespace
+
+void JobEngine::OnLaunchRequested(TimeNs now, const LaunchRequested& in,
+                                  Actions* actions) {
+  Turn turn{now, *actions};
+  const JobSpec& spec = *in.job;
+  Status refusal;
+  if (self_ != tree_.root()) {
+    refusal =
+        Status(kErrNotSupported, "jobs are launched at agent " +
+                                     node_names_[tree_.root()] + ", not here");
+  } else if (jobs_.contains(spec.nspace)) {
+    refusal = Status(kErrExists, "job " + spec.nspace + " exists already");
+  }
+  for (const JobNode& node : spec.nodes) {
+    if (node.agent >= tree_.size() || !tree_.alive(node.agent)) {
+      refusal = Status(kErrNodeDown, "no agent is up on node " + node.name);
+    }
+  }
+  if (!refusal.ok()) {
+    JobChanged end;
+    end.nspace = spec.nspace;
+    end.phase = JobPhase::kEnded;
+    end.exit_code = kExitLaunchFailed;
+    end.status = refusal.code();
+    end.text = refusal.message();
+    turn.out.push_back(std::move(end));
+    return;
+  }
+  JobState& job = Add(turn, in.job, Bytes(EncodeJobSpec(spec)));
+  job.head = std::make_unique<JobHead>(job.spec, job.layout);
+  if (spec.timeout_seconds > 0) {
+    job.head->timeout = now + spec.timeout_seconds * kSecond;
+  }
+  Log(turn, LogLine::Level::kInfo,
+      "job " + spec.nspace + ": launching " +
+          Plural(spec.procs.size(), "process") + " on " +
+          Plural(spec.nodes.size(), "node"));
+  AskToPrepare(turn, job);
+  Settle(turn, job);
+}
+
+void JobEngine::SettleHead(Turn& turn, JobState& job) {
+  JobHead& head = *job.head;
+  const bool starting = job.stage != LaunchStage::kPreparing;
+  PhaseAnswer answer = starting ? job.start.Sum() : job.prepare.Sum();
+  if (!answer.errors.empty() && !head.ending) FailLaunch(turn, job, answer);
+  if (!starting && head.ending) return Finish(turn, job);
+  if (job.stage == LaunchStage::kRunning) {
+    for (const Bytes& data : std::exchange(head.input, {})) {
+      SendInput(turn, job, data);
+    }
+    if (const uint64_t done = head.control.SettleInput(); done > 0) {
+      turn.out.push_back(InputConsumed{job.nspace(), done});
+    }
+    if (head.control.all_ended()) {
+      if (head.control.all_streams_closed()) return Finish(turn, job);
+      if (head.drain == kNever) head.drain = turn.now + kDrainIdle;
+    }
+  }
+  if (!std::exchange(head.changed, false)) return;
+  JobPhase phase = JobPhase::kPreparing;
+  if (job.stage == LaunchStage::kStarting) phase = JobPhase::kStarting;
+  if (job.stage == LaunchStage::kRunning) phase = JobPhase::kRunning;
+  if (head.ending) phase = JobPhase::kEnding;
+  Report(turn, job, phase);
+}
+
+void JobEngine::Report(Turn& turn, JobState& job, JobPhase phase) {
+  const JobControl& control = job.head->control;
+  JobChanged report;
+  report.nspace = job.nspace();
+  report.phase = phase;
+  report.nodes_ready = job.prepare.Sum().count;
+  report.procs_started = job.start.Sum().count;
+  report.procs_ended = control.num_ended();
+  if (const auto& failure = control.failure()) {
+    report.exit_code = failure->exit_code;
+    report.status = failure->status;
+    report.first_failed = failure->rank;
+    report.text = failure->text;
+  }
+  turn.out.push_back(std::move(report));
+}
+
+void JobEngine::End(Turn& turn, JobState& job, JobFailure failure) {
+  JobHead& head = *job.head;
+  head.changed = true;
+  const JobKill kill{job.nspace(), {}, failure.status, failure.text};
+  if (head.control.Fail(std::move(failure))) {
+    Log(turn, LogLine::Level::kWarning,
+        "job " + job.nspace() + ": " + kill.reason);
+  }
+  if (std::exchange(head.ending, true)) return;
+  if (job.stage == LaunchStage::kPreparing || head.control.all_ended()) return;
+  Kill(turn, job, kill, job.spec->kill_grace_seconds * 1000);
+}
+
+void JobEngine::FailLaunch(Turn& turn, JobState& job,
+                           const PhaseAnswer& answer) {
+  const NodeError& first = answer.errors.front();
+  const std::string name = first.node < node_names_.size()
+                               ? node_names_[first.node]
+                               : "an unknown node";
+  JobFailure failure;
+  failure.exit_code = kExitLaunchFailed;
+  failure.status = first.status;
+  failure.text = DescribeNodeError(first, name, answer.errors.size() - 1);
+  End(turn, job, std::move(failure));
+}
+
+void JobEngine::Finish(Turn& turn, JobState& job) {
+  Report(turn, job, JobPhase::kEnded);
+  const auto& failure = job.head->control.failure();
+  Log(turn, LogLine::Level::kInfo,
+      "job " + job.nspace() + ": ended" +
+          (failure ? ", exit code " + std::to_string(failure->exit_code)
+                   : std::string()));
+  for (const NodeId child : job.children) {
+    Send(turn, child, JobForget{job.nspace()});
+  }
+  Drop(turn, job);
+}
+
+void JobEngine::OnSignalRequested(TimeNs now, const SignalRequested& in,
+                                  Actions* actions) {
+  Turn turn{now, *actions};
+  JobState* job = FindControlled(in.nspace);
+  if (job == nullptr || job->stage == LaunchStage::kPreparing) return;
+  Signal(turn, *job, JobSignal{in.nspace, in.signal, in.ranks});
+}
+
+void JobEngine::OnKillRequested(TimeNs now, const KillRequested& in,
+                                Actions* actions) {
+  Turn turn{now, *actions};
+  JobState* job = FindControlled(in.nspace);
+  if (job == nullptr) return;
+  if (++job->head->kill_requests > 1) {
+    Signal(turn, *job, JobSignal{in.nspace, kSigKill, {}});
+    return;
+  }
+  JobFailure failure;
+  failure.exit_code = kExitKilled;
+  failure.status = in.status != kSuccess ? in.status : kErrJobKilledByCmd;
+  failure.text =
+      in.reason.empty() ? "the job was told to end" : OneLine(in.reason);
+  End(turn, *job, std::move(failure));
+  Settle(turn, *job);
+}
+
+void JobEngine::OnAbort(TimeNs now, const AbortMessage& in, Actions* actions) {
+  Turn turn{now, *actions};
+  std::map<std::string, std::vector<Rank>> wanted;  // empty ranks: all
+  if (in.targets.empty()) wanted[in.source.nspace] = {};
+  for (const ProcId& target : in.targets) {
+    wanted[target.nspace].push_back(target.rank);
+  }
+  for (auto& [nspace, ranks] : wanted) {
+    JobState* job = FindControlled(nspace);
+    if (job == nullptr) continue;
+    const bool everyone = std::ranges::count(ranks, kRankWildcard) > 0;
+    std::erase_if(ranks, [&](Rank r) { return r >= job->spec->procs.size(); });
+    if (everyone || in.targets.empty()) ranks.clear();
+    const bool nobody = ranks.empty() && !everyone && !in.targets.empty();
+    if (!nobody) AbortJob(turn, *job, in, ranks);
+  }
+}
+
+void JobEngine::AbortJob(Turn& turn, JobState& job, const AbortMessage& abort,
+                         const std::vector<Rank>& ranks) {
+  const ProcId& source = abort.source;
+  const bool own =
+      source.nspace == job.nspace() && source.rank < job.spec->procs.size();
+  JobFailure failure;
+  failure.exit_code = abort.status > 0 && abort.status < 256 ? abort.status : 1;
+  failure.status = kErrJobAborted;
+  if (own) failure.rank = source.rank;
+  failure.text =
+      own ? "rank " + std::to_string(source.rank) + " on " +
+                job.spec->nodes[job.spec->procs[source.rank].node].name
+          : "process " + ToString(source);
+  failure.text += " called abort with status " + std::to_string(abort.status);
+  if (!abort.text.empty()) failure.text += ": " + OneLine(abort.text);
+  if (ranks.empty()) {
+    End(turn, job, std::move(failure));
+  } else {
+    const JobKill kill{job.nspace(), ranks, failure.status, failure.text};
+    for (const Rank rank : ranks) job.head->control.ExpectEnd(rank);
+    job.head->control.Fail(std::move(failure));
+    job.head->changed = true;
+    Kill(turn, job, kill, job.spec->kill_grace_seconds * 1000);
+  }
+  Settle(turn, job);
+}
+
+void JobEngine::LoseRanks(Turn& turn, JobState& job, NodeId node,
+                          const std::string& reason) {
+  const uint32_t index = job.layout->node_of_agent(node);
+  if (index == kNoNode) return;
+  JobControl& control = job.head->control;
+  std::vector<Rank> lost;
+  for (const Rank rank : job.layout->ranks_on(index)) {
+    if (!control.ended(rank)) lost.push_back(rank);
+  }
+  const uint64_t streams = control.num_open_streams();
+  for (const Rank rank : job.layout->ranks_on(index)) control.OnLost(rank);
+  if (lost.empty() && control.num_open_streams() == streams) return;
+  JobFailure failure;
+  failure.exit_code = kExitNodeLost;
+  failure.status = kErrNodeDown;
+  failure.text = "node " + job.spec->nodes[index].name + " was lost";
+  if (!reason.empty()) failure.text += " (" + OneLine(reason) + ")";
+  if (lost.empty()) {
+    failure.text += " before all output of its processes had arrived";
+  } else {
+    failure.rank = lost.front();
+    failure.text += " with " + DescribeRanks(lost);
+  }
+  End(turn, job, std::move(failure));
+}
+
+void JobEngine::DeliverStream(Turn& turn, JobState& job, Rank rank,
+                              uint16_t channel, const Bytes& data) {
+  if (rank >= job.spec->procs.size()) return;
+  JobHead& head = *job.head;
+  if (head.drain != kNever) head.drain = turn.now + kDrainIdle;
+  turn.out.push_back(DeliverOutput{job.nspace(), rank, channel, data});
+  if (!data.empty()) return head.control.OnDelivered(data.size());
+  head.control.OnStreamClosed(rank, channel);
+  Settle(turn, job);
+}
+
+void JobEngine::OnOutputConsumed(TimeNs now, const OutputConsumed& in,
+                                 Actions* actions) {
+  Turn turn{now, *actions};
+  JobState* job = FindControlled(in.nspace);
+  if (job == nullptr || in.rank >= job->spec->procs.size()) return;
+  JobHead& head = *job->head;
+  head.control.OnConsumed(in.bytes);
+  if (head.drain != kNever) head.drain = now + kDrainIdle;
+  const uint32_t node = job->spec->procs[in.rank].node;
+  const NodeId agent = job->spec->nodes[node].agent;
+  if (agent == self_) {
+    turn.out.push_back(CreditOutput{in.nspace, in.bytes});
+  } else if (tree_.alive(agent)) {
+    Send(turn, agent, OutputCredit{in.nspace, in.bytes});
+  }
+}
+
+void JobEngine::OnInputOffered(TimeNs now, const InputOffered& in,
+                               Actions* actions) {
+  Turn turn{now, *actions};
+  JobState* job = FindControlled(in.nspace);
+  if (job == nullptr) return;
+  if (job->stage != LaunchStage::kRunning) {
+    job->head->input.push_back(in.data);
+    return;
+  }
+  SendInput(turn, *job, in.data);
+  Settle(turn, *job);
+}
+
+void JobEngine::SendInput(Turn& turn, JobState& job, const Bytes& data) {
+  JobControl& control = job.head->control;
+  control.OnInputSent(data.size());
+  if (control.InputNodes().empty()) return;
+  InputData message{job.nspace(), {}, data};
+  if (job.spec->stdin_target == StdinTarget::kAll) {
+    return On(turn, self_, message);
+  }
+  const Rank rank = job.spec->stdin_rank;
+  message.ranks = {rank};
+  const NodeId agent = job.spec->nodes[job.spec->procs[rank].node].agent;
+  if (agent == self_) return On(turn, self_, message);
+  if (tree_.alive(agent)) Send(turn, agent, std::move(message));
+}
+
+void JobEngine::TakeInput(Turn& turn, JobState& job, uint32_t node,
+                          uint64_t bytes) {
+  const uint64_t done = job.head->control.OnInputTaken(node, bytes);
+  if (done > 0) turn.out.push_back(InputConsumed{job.nspace(), done});
+}
+
+void JobEngine::OnTick(TimeNs now, Actions* actions) {
+  Turn turn{now, *actions};
+  std::vector<std::string> names;
+  for (const auto& [nspace, job] : jobs_) {
+    if (job->head) names.push_back(nspace);
+  }
+  for (const std::string& nspace : names) {
+    JobState& job = *jobs_.at(nspace);
+    if (now >= job.head->timeout) {
+      job.head->timeout = kNever;
+      const std::vector<Rank> left = job.head->control.Remaining();
+      JobFailure failure;
+      failure.exit_code = kExitTimedOut;
+      failure.status = kErrTimeout;
+      failure.text = "the job ran into its time limit of " +
+                     Plural(job.spec->timeout_seconds, "second");
+      if (!left.empty()) {
+        failure.text += "; " + DescribeRanks(left) + " had not ended";
+      }
+      End(turn, job, std::move(failure));
+      Settle(turn, job);
+    } else if (now >= job.head->drain) {
+      OnDrainTimeout(turn, job);
+    }
+  }
+}
+
+void JobEngine::OnDrainTimeout(Turn& turn, JobState& job) {
+  JobHead& head = *job.head;
+  if (head.control.unconsumed() > 0) {
+    // Our reader is slow, so the writers may well be waiting for it.
+    head.drain = turn.now + kDrainIdle;
+    return;
+  }
+  std::vector<Rank> open = head.control.WithOpenStreams();
+  const std::string who = DescribeRanks(open);
+  if (!std::exchange(head.drain_killed, true)) {
+    Log(turn, LogLine::Level::kWarning,
+        "job " + job.nspace() + ": ended, but processes that " + who +
+            " left behind hold its output open; ending them");
+    Kill(turn, job, JobKill{job.nspace(), std::move(open), 0, {}}, 0);
+    head.drain =
+        turn.now + kDrainAfterKill + job.spec->kill_grace_seconds * kSecond;
+    return;
+  }
+  Log(turn, LogLine::Level::kWarning,
+      "job " + job.nspace() + ": output of " + who +
+          " is still held open by other processes; not waiting for it");
+  Finish(turn, job);
+}
+
+TimeNs JobEngine::NextDeadline() const {
+  TimeNs next = kNever;
+  for (const auto& [nspace, job] : jobs_) {
+    if (!job->head) continue;
+    next = std::min({next, job->head->timeout, job->head->drain});
+  }
+  return next;
+}
+
+}  // namespace canopy::core

@@ -1,0 +1,208 @@
+// What every agent on a job's tree does: the two launch phases, the way of the
+// ends upwards and of signals downwards, and all that again when the tree
+// changes.
+#include <algorithm>
+#include <utility>
+
+#include "common/status.h"
+#include "server/core/job_engine.h"
+#include "server/core/job_text.h"
+
+namespace canopy::core {
+
+JobState& JobEngine::Add(Turn& turn, std::shared_ptr<const JobSpec> spec,
+                         Bytes encoded) {
+  auto job = std::make_unique<JobState>();
+  // The map may be here already, because a client deals with the job.
+  const Job* entry = table_.Add(spec);
+  if (entry == nullptr) entry = table_.Find(spec->nspace);
+  job->spec = entry->spec;
+  job->layout = entry->layout;
+  job->encoded = std::move(encoded);
+  job->local_node = entry->local_node;
+  job->controller = tree_.root();
+  job->parent = tree_.parent(self_);
+  job->children = JobChildren(tree_, self_, *job->spec);
+  job->exit_known.resize(job->spec->procs.size());
+  if (job->has_local()) {
+    job->local_left =
+        static_cast<uint32_t>(job->layout->ranks_on(job->local_node).size());
+  }
+  if (job->has_local()) {
+    turn.out.push_back(RegisterJob{job->spec, job->layout});
+  }
+  JobState& added = *job;
+  jobs_[added.nspace()] = std::move(job);
+  return added;
+}
+
+void JobEngine::AskToPrepare(Turn& turn, JobState& job) {
+  for (const NodeId child : job.children) {
+    Send(turn, child, JobPrepare{job.encoded});
+  }
+  if (job.has_local()) {
+    turn.out.push_back(PrepareLocal{job.spec, job.layout});
+  }
+}
+
+void JobEngine::BeginStart(Turn& turn, JobState& job) {
+  job.stage = LaunchStage::kStarting;
+  for (const NodeId child : job.children) {
+    Send(turn, child, JobStart{job.nspace()});
+  }
+  if (job.has_local()) turn.out.push_back(StartLocal{job.nspace()});
+}
+
+void JobEngine::Settle(Turn& turn, JobState& job) {
+  if (job.dropping) {
+    if (!job.runs_here()) Drop(turn, job);
+    return;
+  }
+  SettlePrepare(turn, job);
+  SettleStart(turn, job);
+  if (job.head) return SettleHead(turn, job);
+  SendExitsUp(turn, job);
+}
+
+void JobEngine::SettlePrepare(Turn& turn, JobState& job) {
+  if (!job.prepare.Complete(job.Asked(self_))) return;
+  if (!job.head) {
+    if (std::exchange(job.prepare.sent_up, true)) return;
+    PhaseAnswer sum = job.prepare.Sum();
+    Send(turn, job.parent,
+         JobPrepared{job.nspace(), sum.count, std::move(sum.errors)});
+  } else if (job.stage == LaunchStage::kPreparing &&
+             job.prepare.Sum().errors.empty() && !job.head->ending) {
+    job.head->changed = true;
+    BeginStart(turn, job);
+  }
+}
+
+void JobEngine::SettleStart(Turn& turn, JobState& job) {
+  if (job.stage == LaunchStage::kPreparing) return;
+  if (!job.start.Complete(job.Asked(self_))) return;
+  job.stage = LaunchStage::kRunning;
+  if (job.head || std::exchange(job.start.sent_up, true)) return;
+  PhaseAnswer sum = job.start.Sum();
+  Send(turn, job.parent,
+       JobStarted{job.nspace(), sum.count, std::move(sum.errors)});
+}
+
+void JobEngine::SendExitsUp(Turn& turn, JobState& job) {
+  if (job.exits_sent == job.exits.size()) return;
+  const auto first = job.exits.begin() + static_cast<long>(job.exits_sent);
+  Send(turn, job.parent, JobExits{job.nspace(), {first, job.exits.end()}});
+  job.exits_sent = job.exits.size();
+}
+
+void JobEngine::RecordExit(Turn& turn, JobState& job, const ProcExit& exit) {
+  if (exit.rank >= job.exit_known.size() || job.exit_known[exit.rank]) return;
+  job.exit_known[exit.rank] = true;
+  job.exits.push_back(exit);
+  table_.MarkEnded(job.nspace(), exit.rank);
+  if (job.spec->procs[exit.rank].node == job.local_node) --job.local_left;
+  if (!job.head) return;
+  job.head->changed = true;
+  if (auto failure = job.head->control.OnExit(exit)) {
+    End(turn, job, std::move(*failure));
+  }
+}
+
+void JobEngine::RecordNeverStarted(Turn& turn, JobState& job) {
+  if (!job.partly_started) return;
+  const std::vector<Rank>& ranks = job.layout->ranks_on(job.local_node);
+  if (ranks.size() - job.local_left < *job.partly_started) return;
+  job.partly_started.reset();
+  for (const Rank rank : ranks) {
+    RecordExit(turn, job, ProcExit{rank, kNeverStarted, false, false, false});
+  }
+}
+
+void JobEngine::Signal(Turn& turn, JobState& job, const JobSignal& signal) {
+  for (const NodeId child : ChildrenTowards(tree_, self_, job, signal.ranks)) {
+    Send(turn, child, signal);
+  }
+  if (!job.runs_here()) return;
+  std::vector<Rank> ranks = RanksOnNode(job, job.local_node, signal.ranks);
+  if (ranks.empty()) return;
+  if (signal.ranks.empty()) ranks.clear();
+  turn.out.push_back(
+      SignalLocal{job.nspace(), signal.signal, std::move(ranks)});
+}
+
+void JobEngine::Kill(Turn& turn, JobState& job, const JobKill& kill,
+                     uint32_t grace_ms) {
+  if (kill.ranks.empty()) job.kill = kill;
+  for (const NodeId child : ChildrenTowards(tree_, self_, job, kill.ranks)) {
+    Send(turn, child, kill);
+  }
+  if (!job.has_local() || job.stage == LaunchStage::kPreparing) return;
+  std::vector<Rank> ranks = RanksOnNode(job, job.local_node, kill.ranks);
+  if (ranks.empty()) return;
+  if (kill.ranks.empty()) ranks.clear();
+  turn.out.push_back(KillLocal{job.nspace(), std::move(ranks), grace_ms});
+}
+
+void JobEngine::Forget(Turn& turn, JobState& job) {
+  for (const NodeId child : job.children) {
+    Send(turn, child, JobForget{job.nspace()});
+  }
+  if (!job.runs_here()) return Drop(turn, job);
+  // Forgotten by a controller that does not know what still runs here.
+  job.dropping = true;
+  turn.out.push_back(
+      KillLocal{job.nspace(), {}, job.spec->kill_grace_seconds * 1000});
+}
+
+void JobEngine::Drop(Turn& turn, JobState& job) {
+  const std::string nspace = job.nspace();
+  if (job.has_local()) {
+    turn.out.push_back(ForgetLocal{nspace});
+    turn.out.push_back(DropJob{nspace});
+  }
+  table_.Remove(nspace);
+  jobs_.erase(nspace);
+}
+
+void JobEngine::MarkNodeEnded(const JobState& job, NodeId node) {
+  const uint32_t index = job.layout->node_of_agent(node);
+  if (index == kNoNode) return;
+  for (const Rank rank : job.layout->ranks_on(index)) {
+    table_.MarkEnded(job.nspace(), rank);
+  }
+}
+
+void JobEngine::Reshape(Turn& turn, JobState& job, NodeId lost) {
+  job.prepare.Drop(lost);
+  job.start.Drop(lost);
+  std::vector<NodeId> before =
+      std::exchange(job.children, JobChildren(tree_, self_, *job.spec));
+  for (const NodeId child : job.children) {
+    if (!std::ranges::binary_search(before, child)) {
+      TellNewChild(turn, job, child);
+    }
+  }
+  if (job.head || job.parent == tree_.parent(self_)) return;
+  // The old parent may have died with our answers in its hands.
+  job.parent = tree_.parent(self_);
+  job.prepare.sent_up = job.start.sent_up = false;
+  job.exits_sent = 0;
+}
+
+void JobEngine::TellNewChild(Turn& turn, JobState& job, NodeId child) {
+  Send(turn, child, JobPrepare{job.encoded});
+  if (job.stage != LaunchStage::kPreparing) {
+    Send(turn, child, JobStart{job.nspace()});
+  }
+  if (job.kill) Send(turn, child, *job.kill);
+}
+
+void JobEngine::Orphan(Turn& turn, JobState& job, const std::string& reason) {
+  Log(turn, LogLine::Level::kError,
+      "job " + job.nspace() + " lost the agent that controls it, " +
+          node_names_[job.controller] + " (" + OneLine(reason) +
+          "): ending what runs here");
+  Forget(turn, job);
+}
+
+}  // namespace canopy::core

@@ -1,0 +1,72 @@
+#include "server/core/job_state.h"
+
+#include <algorithm>
+#include <set>
+
+namespace canopy::core {
+
+bool LaunchPhase::Complete(const std::vector<NodeId>& asked) const {
+  return std::all_of(asked.begin(), asked.end(),
+                     [this](NodeId n) { return answers_.contains(n); });
+}
+
+PhaseAnswer LaunchPhase::Sum() const {
+  PhaseAnswer sum;
+  for (const auto& [from, answer] : answers_) {
+    sum.count += answer.count;
+    for (const NodeError& e : answer.errors) {
+      if (sum.errors.size() < kMaxNodeErrors) sum.errors.push_back(e);
+    }
+  }
+  return sum;
+}
+
+std::vector<NodeId> JobState::Asked(NodeId self) const {
+  std::vector<NodeId> asked = children;
+  if (has_local()) asked.push_back(self);
+  return asked;
+}
+
+std::vector<NodeId> JobChildren(const Tree& tree, NodeId self,
+                                const JobSpec& job) {
+  const NodeId up = tree.parent(self);
+  std::set<NodeId> children;
+  for (const JobNode& node : job.nodes) {
+    if (node.agent == self || !tree.alive(node.agent)) continue;
+    const NodeId hop = tree.NextHop(self, node.agent);
+    if (hop != up && hop != kNoNode) children.insert(hop);
+  }
+  return {children.begin(), children.end()};
+}
+
+std::vector<Rank> RanksOnNode(const JobState& job, uint32_t node,
+                              const std::vector<Rank>& ranks) {
+  if (ranks.empty()) return job.layout->ranks_on(node);
+  std::vector<Rank> out;
+  for (const Rank rank : ranks) {
+    if (rank < job.spec->procs.size() && job.spec->procs[rank].node == node) {
+      out.push_back(rank);
+    }
+  }
+  return out;
+}
+
+std::vector<NodeId> ChildrenTowards(const Tree& tree, NodeId self,
+                                    const JobState& job,
+                                    const std::vector<Rank>& ranks) {
+  if (ranks.empty()) return job.children;
+  std::set<NodeId> hops;
+  for (const Rank rank : ranks) {
+    if (rank >= job.spec->procs.size()) continue;
+    const NodeId agent = job.spec->nodes[job.spec->procs[rank].node].agent;
+    if (agent == self || !tree.alive(agent)) continue;
+    hops.insert(tree.NextHop(self, agent));
+  }
+  std::vector<NodeId> out;
+  for (const NodeId child : job.children) {
+    if (hops.contains(child)) out.push_back(child);
+  }
+  return out;
+}
+
+}  // namespace canopy::core

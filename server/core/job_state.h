@@ -1,0 +1,115 @@
+// What one agent holds about one job that passes through it.
+#ifndef CANOPY_SERVER_CORE_JOB_STATE_H_
+#define CANOPY_SERVER_CORE_JOB_STATE_H_
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "common/job.h"
+#include "server/core/job_control.h"
+#include "server/core/step.h"
+#include "server/core/tree.h"
+
+namespace canopy::core {
+
+// Errors that one answer carries at most; more are counted by nobody, because
+// the first is what the user reads.
+inline constexpr size_t kMaxNodeErrors = 64;
+
+// One answer of a launch phase: a subtree's, or this agent's own.
+struct PhaseAnswer {
+  uint32_t count = 0;  // nodes ready, or processes started
+  std::vector<NodeError> errors;
+};
+
+// One phase of a launch at one agent: who was asked and who has answered, by
+// identity. The agent's own answer is filed under its own NodeId.
+class LaunchPhase {
+ public:
+  void Answer(NodeId from, PhaseAnswer answer) {
+    answers_[from] = std::move(answer);
+  }
+  bool Answered(NodeId from) const { return answers_.contains(from); }
+  // Drops what a node said that is not asked any more.
+  void Drop(NodeId from) { answers_.erase(from); }
+  bool Complete(const std::vector<NodeId>& asked) const;
+  // All answers so far as one.
+  PhaseAnswer Sum() const;
+
+  bool sent_up = false;
+
+ private:
+  std::map<NodeId, PhaseAnswer> answers_;
+};
+
+enum class LaunchStage : uint8_t { kPreparing, kStarting, kRunning };
+
+// Only at the agent that controls the job.
+struct JobHead {
+  JobHead(std::shared_ptr<const JobSpec> job,
+          std::shared_ptr<const JobLayout> layout)
+      : control(std::move(job), std::move(layout)) {}
+
+  JobControl control;
+  bool ending = false;         // the rest was told to end
+  uint32_t kill_requests = 0;  // by the user
+  bool changed = true;         // something to report
+  TimeNs timeout = kNever;     // of the job as a whole
+  TimeNs drain = kNever;       // when silence means that a stream is stuck
+  bool drain_killed = false;   // holders of stuck streams were told to end
+  std::vector<Bytes> input;    // offered before the processes run
+};
+
+struct JobState {
+  std::shared_ptr<const JobSpec> spec;
+  std::shared_ptr<const JobLayout> layout;
+  Bytes encoded;                  // the spec, for agents that hear it later
+  uint32_t local_node = kNoNode;  // job-relative; kNoNode: no rank here
+  NodeId parent = kNoNode;        // kNoNode: this agent controls the job
+  NodeId controller = kNoNode;
+  std::vector<NodeId> children;  // next hops towards the other nodes
+  LaunchStage stage = LaunchStage::kPreparing;
+  LaunchPhase prepare;
+  LaunchPhase start;
+  std::vector<bool> exit_known;  // by rank, of this subtree
+  std::vector<ProcExit> exits;   // of this subtree, in order of arrival
+  size_t exits_sent = 0;         // how many of them went up
+  uint32_t local_left = 0;       // ranks here that have not ended
+  // With a start that failed here: how many processes there were anyway.
+  std::optional<uint32_t> partly_started;
+  std::optional<JobKill> kill;  // the whole job was told to end
+  bool dropping = false;        // forget as soon as nothing runs here
+  std::unique_ptr<JobHead> head;
+
+  const std::string& nspace() const { return spec->nspace; }
+  bool has_local() const { return local_node != kNoNode; }
+  // Some process of the job may be alive here.
+  bool runs_here() const {
+    return has_local() && stage != LaunchStage::kPreparing && local_left > 0;
+  }
+  // Children, and this agent itself where it has ranks.
+  std::vector<NodeId> Asked(NodeId self) const;
+};
+
+// Next hops from `self` towards the job's living nodes, ascending, without the
+// one that leads to the controller.
+std::vector<NodeId> JobChildren(const Tree& tree, NodeId self,
+                                const JobSpec& job);
+
+// The ranks that run on a node, out of `ranks`; empty `ranks` means all.
+std::vector<Rank> RanksOnNode(const JobState& job, uint32_t node,
+                              const std::vector<Rank>& ranks);
+
+// Those of the job's children through which some of `ranks` (empty: all) are
+// reached.
+std::vector<NodeId> ChildrenTowards(const Tree& tree, NodeId self,
+                                    const JobState& job,
+                                    const std::vector<Rank>& ranks);
+
+}  // namespace canopy::core
+
+#endif  // CANOPY_SERVER_CORE_JOB_STATE_H_

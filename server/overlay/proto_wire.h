@@ -1,0 +1,343 @@
+// The protobuf wire format for plain C++ structs. A struct's fields are told
+// once, in a function Describe(visitor, struct), and visitors measure, write
+// and read them. Data fields are read as slices of the buffer that arrived, and
+// forwarding needs no generated message; protos/overlay.proto stays the
+// contract, and the tests compare with the generated classes.
+#ifndef CANOPY_SERVER_OVERLAY_PROTO_WIRE_H_
+#define CANOPY_SERVER_OVERLAY_PROTO_WIRE_H_
+
+#include <concepts>
+#include <cstdint>
+#include <limits>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <vector>
+
+#include "common/bytes.h"
+
+namespace canopy::overlay::wire {
+
+// For Describe functions that serve const and mutable structs alike.
+template <typename T, typename U>
+concept Is = std::same_as<std::remove_const_t<T>, U>;
+
+template <typename T>
+concept Enum = std::is_enum_v<T>;
+
+inline constexpr uint32_t kVarint = 0;
+inline constexpr uint32_t kFixed64 = 1;
+inline constexpr uint32_t kLength = 2;
+inline constexpr uint32_t kFixed32 = 5;
+
+// Elements of all repeated fields of one message; memory for one element can
+// be twenty times what it takes on the wire.
+inline constexpr size_t kMaxElements = size_t{1} << 22;
+
+inline size_t VarintSize(uint64_t v) {
+  size_t n = 1;
+  while (v >= 0x80) {
+    v >>= 7;
+    ++n;
+  }
+  return n;
+}
+
+inline void AppendVarint(std::string* out, uint64_t v) {
+  while (v >= 0x80) {
+    out->push_back(static_cast<char>(v | 0x80));
+    v >>= 7;
+  }
+  out->push_back(static_cast<char>(v));
+}
+
+inline uint64_t Tag(uint32_t field, uint32_t type) {
+  return (uint64_t{field} << 3) | type;
+}
+inline uint32_t ZigZag(int32_t v) {
+  return (static_cast<uint32_t>(v) << 1) ^ static_cast<uint32_t>(v >> 31);
+}
+inline int32_t UnZigZag(uint32_t v) {
+  return static_cast<int32_t>((v >> 1) ^ (~(v & 1) + 1));
+}
+
+// Reads what Appended wrote. Sticky failure: after one, everything is 0.
+class Input {
+ public:
+  explicit Input(std::string_view data) : data_(data) {}
+  bool ok() const { return ok_; }
+  bool done() const { return pos_ == data_.size() || !ok_; }
+  void Fail() { ok_ = false; }
+  uint64_t Varint();
+  uint32_t Tag();            // field and wire type; field is never 0
+  std::string_view Chunk();  // length, then as many bytes
+  void Skip(uint32_t type);
+
+ private:
+  std::string_view data_;
+  size_t pos_ = 0;
+  bool ok_ = true;
+};
+
+// ------------------------------------------------------------- measuring ---
+
+template <typename M>
+size_t SizeOf(const M& message);
+
+class Sizer {
+ public:
+  size_t size() const { return size_; }
+
+  template <std::unsigned_integral U>
+  void Field(uint32_t field, const U& value) {
+    if (value != 0) size_ += TagSize(field) + VarintSize(value);
+  }
+  template <Enum E>
+  void Field(uint32_t field, const E& value) {
+    Field(field, static_cast<uint64_t>(value));
+  }
+  void Field(uint32_t field, const int& value) { Field(field, ZigZag(value)); }
+  void Field(uint32_t field, const std::string& value) {
+    if (!value.empty()) AddChunk(field, value.size());
+  }
+  void Field(uint32_t field, const Bytes& value) {
+    if (!value.empty()) AddChunk(field, value.size());
+  }
+  void Field(uint32_t field, const std::vector<uint32_t>& values) {
+    if (!values.empty()) AddChunk(field, PackedSize(values));
+  }
+  template <typename M>
+  void Field(uint32_t field, const std::vector<M>& values) {
+    for (const M& m : values) AddChunk(field, SizeOf(m));
+  }
+  template <typename M>
+  requires std::is_class_v<M>
+  void Field(uint32_t field, const M& value) { AddChunk(field, SizeOf(value)); }
+  void Bounded(uint32_t field, const std::string& value, size_t) {
+    Field(field, value);
+  }
+
+  static size_t PackedSize(const std::vector<uint32_t>& values) {
+    size_t n = 0;
+    for (const uint32_t v : values) n += VarintSize(v);
+    return n;
+  }
+
+ private:
+  static size_t TagSize(uint32_t field) { return VarintSize(Tag(field, 0)); }
+  void AddChunk(uint32_t field, size_t n) {
+    size_ += TagSize(field) + VarintSize(n) + n;
+  }
+
+  size_t size_ = 0;
+};
+
+template <typename M>
+size_t SizeOf(const M& message) {
+  Sizer sizer;
+  Describe(sizer, message);
+  return sizer.size();
+}
+
+// --------------------------------------------------------------- writing ---
+
+class Writer {
+ public:
+  explicit Writer(std::string* out) : out_(out) {}
+
+  template <std::unsigned_integral U>
+  void Field(uint32_t field, const U& value) {
+    if (value == 0) return;
+    AppendVarint(out_, Tag(field, kVarint));
+    AppendVarint(out_, value);
+  }
+  template <Enum E>
+  void Field(uint32_t field, const E& value) {
+    Field(field, static_cast<uint64_t>(value));
+  }
+  void Field(uint32_t field, const int& value) { Field(field, ZigZag(value)); }
+  void Field(uint32_t field, const std::string& value) {
+    if (!value.empty()) Chunk(field, value);
+  }
+  void Field(uint32_t field, const Bytes& value) {
+    if (!value.empty()) Chunk(field, value.view());
+  }
+  void Field(uint32_t field, const std::vector<uint32_t>& values) {
+    if (values.empty()) return;
+    Head(field, Sizer::PackedSize(values));
+    for (const uint32_t v : values) AppendVarint(out_, v);
+  }
+  template <typename M>
+  void Field(uint32_t field, const std::vector<M>& values) {
+    for (const M& m : values) Nested(field, m);
+  }
+  template <typename M>
+  requires std::is_class_v<M>
+  void Field(uint32_t field, const M& value) { Nested(field, value); }
+  void Bounded(uint32_t field, const std::string& value, size_t) {
+    Field(field, value);
+  }
+
+  // Tag and length of a field whose n bytes follow.
+  void Head(uint32_t field, size_t n) {
+    AppendVarint(out_, Tag(field, kLength));
+    AppendVarint(out_, n);
+  }
+
+ private:
+  void Chunk(uint32_t field, std::string_view value) {
+    Head(field, value.size());
+    out_->append(value);
+  }
+  template <typename M>
+  void Nested(uint32_t field, const M& value) {
+    Head(field, SizeOf(value));
+    Describe(*this, value);
+  }
+
+  std::string* out_;
+};
+
+// --------------------------------------------------------------- reading ---
+
+// Sets a struct to what an absent protobuf message means: the C++ defaults
+// (kNoNode, kRankUndef) are not those of the wire.
+class Zeroer {
+ public:
+  template <std::integral I>
+  void Field(uint32_t, I& value) {
+    value = 0;
+  }
+  template <Enum E>
+  void Field(uint32_t, E& value) {
+    value = static_cast<E>(0);
+  }
+  template <typename M>
+  requires std::is_class_v<M>
+  void Field(uint32_t, M&) {}
+  void Bounded(uint32_t, std::string&, size_t) {}
+};
+
+// What is read: the bytes that data fields share, and the budget of elements.
+struct ReadContext {
+  const Bytes* bytes = nullptr;
+  size_t elements = 0;
+
+  Bytes Share(std::string_view part) const {
+    if (part.empty()) return Bytes();
+    return bytes->Slice(part.data() - bytes->view().data(), part.size());
+  }
+};
+
+template <typename M>
+bool ReadMessage(ReadContext* context, std::string_view data, M* message);
+
+// Fills the one field that the tag just read belongs to.
+class FieldReader {
+ public:
+  FieldReader(ReadContext* context, Input* in, uint32_t tag)
+      : context_(context), in_(in), tag_(tag) {}
+  // False: no field had this number; the caller skips the value.
+  bool taken() const { return taken_; }
+
+  template <std::unsigned_integral U>
+  void Field(uint32_t field, U& value) {
+    if (Mine(field, kVarint)) value = Narrow<U>(in_->Varint());
+  }
+  template <Enum E>
+  void Field(uint32_t field, E& value) {
+    if (!Mine(field, kVarint)) return;
+    value = static_cast<E>(Narrow<std::underlying_type_t<E>>(in_->Varint()));
+  }
+  void Field(uint32_t field, int& value) {
+    if (Mine(field, kVarint)) value = UnZigZag(Narrow<uint32_t>(in_->Varint()));
+  }
+  void Field(uint32_t field, std::string& value) {
+    if (Mine(field, kLength)) value = in_->Chunk();
+  }
+  void Field(uint32_t field, Bytes& value) {
+    if (Mine(field, kLength)) value = context_->Share(in_->Chunk());
+  }
+  void Field(uint32_t field, std::vector<uint32_t>& values) {
+    if (taken_ || (tag_ >> 3) != field) return;
+    if ((tag_ & 7) == kVarint) {
+      taken_ = true;
+      if (Count()) values.push_back(Narrow<uint32_t>(in_->Varint()));
+    } else if (Mine(field, kLength)) {
+      Packed(in_->Chunk(), &values);
+    }
+  }
+  template <typename M>
+  void Field(uint32_t field, std::vector<M>& values) {
+    if (!Mine(field, kLength) || !Count()) return;
+    Nested(&values.emplace_back());
+  }
+  template <typename M>
+  requires std::is_class_v<M>
+  void Field(uint32_t field, M& value) {
+    if (Mine(field, kLength)) Nested(&value);
+  }
+  void Bounded(uint32_t field, std::string& value, size_t limit) {
+    if (!Mine(field, kLength)) return;
+    value = in_->Chunk();
+    if (value.size() > limit) in_->Fail();
+  }
+
+ private:
+  bool Mine(uint32_t field, uint32_t type) {
+    if (taken_ || (tag_ >> 3) != field) return false;
+    taken_ = true;
+    if ((tag_ & 7) == type) return true;
+    in_->Fail();
+    return false;
+  }
+  bool Count() {
+    if (++context_->elements <= kMaxElements) return true;
+    in_->Fail();
+    return false;
+  }
+  template <typename U>
+  U Narrow(uint64_t value) {
+    if (value > std::numeric_limits<U>::max()) {
+      in_->Fail();
+      return 0;
+    }
+    return static_cast<U>(value);
+  }
+  void Packed(std::string_view data, std::vector<uint32_t>* values) {
+    Input packed(data);
+    while (!packed.done() && Count()) {
+      values->push_back(Narrow<uint32_t>(packed.Varint()));
+    }
+    if (!packed.ok()) in_->Fail();
+  }
+  template <typename M>
+  void Nested(M* value) {
+    if (!ReadMessage(context_, in_->Chunk(), value)) in_->Fail();
+  }
+
+  ReadContext* context_;
+  Input* in_;
+  uint32_t tag_;
+  bool taken_ = false;
+};
+
+// False for anything that is not a well-formed message of that type within the
+// bounds; fields that are not known are skipped.
+template <typename M>
+bool ReadMessage(ReadContext* context, std::string_view data, M* message) {
+  Zeroer zeroer;
+  Describe(zeroer, *message);
+  Input in(data);
+  while (!in.done()) {
+    const uint32_t tag = in.Tag();
+    FieldReader reader(context, &in, tag);
+    Describe(reader, *message);
+    if (!reader.taken()) in.Skip(tag & 7);
+  }
+  return in.ok();
+}
+
+}  // namespace canopy::overlay::wire
+
+#endif  // CANOPY_SERVER_OVERLAY_PROTO_WIRE_H_

@@ -1,0 +1,314 @@
+#include "server/overlay/translate.h"
+
+#include <type_traits>
+#include <variant>
+
+#include "server/overlay/proto_wire.h"
+
+namespace canopy {
+
+template <typename V>
+void Describe(V& v, overlay::wire::Is<ProcId> auto& m) {
+  v.Bounded(1, m.nspace, kMaxNspaceLen);
+  v.Field(2, m.rank);
+}
+
+}  // namespace canopy
+
+namespace canopy::core {
+
+using overlay::wire::Is;
+
+template <typename V>
+void Describe(V& v, Is<CollectiveId> auto& m) {
+  v.Field(1, m.op);
+  v.Field(2, m.participants);
+  v.Field(3, m.sequence);
+}
+
+template <typename V>
+void Describe(V& v, Is<NodeContribution> auto& m) {
+  v.Field(1, m.node);
+  v.Field(2, m.data);
+}
+
+template <typename V, typename M>
+requires Is<M, CollectiveUp> || Is<M, CollectiveDown>
+void Describe(V& v, M& m) {
+  v.Field(1, m.id);
+  v.Field(2, m.status);
+  v.Field(3, m.contributions);
+  v.Field(4, m.missing);
+}
+
+template <typename V>
+void Describe(V& v, Is<DmodexRequest> auto& m) {
+  v.Field(1, m.request);
+  v.Field(2, m.target);
+  v.Bounded(3, m.key, kMaxKeyLen);
+  v.Field(4, m.timeout_ms);
+}
+
+template <typename V>
+void Describe(V& v, Is<DmodexReply> auto& m) {
+  v.Field(1, m.request);
+  v.Field(2, m.status);
+  v.Field(3, m.target);
+  v.Field(4, m.data);
+}
+
+template <typename V>
+void Describe(V& v, Is<EventMessage> auto& m) {
+  v.Field(1, m.origin);
+  v.Field(2, m.number);
+  v.Field(3, m.status);
+  v.Field(4, m.source);
+  v.Field(5, m.range);
+  v.Field(6, m.targets);
+  v.Field(7, m.info);
+}
+
+template <typename V>
+void Describe(V& v, Is<AbortMessage> auto& m) {
+  v.Field(1, m.source);
+  v.Field(2, m.status);
+  v.Field(3, m.text);
+  v.Field(4, m.targets);
+}
+
+template <typename V>
+void Describe(V& v, Is<JobPrepare> auto& m) {
+  v.Field(1, m.spec);
+}
+
+template <typename V>
+void Describe(V& v, Is<NodeError> auto& m) {
+  v.Field(1, m.node);
+  v.Field(2, m.status);
+  v.Field(3, m.text);
+}
+
+template <typename V>
+void Describe(V& v, Is<JobPrepared> auto& m) {
+  v.Bounded(1, m.nspace, kMaxNspaceLen);
+  v.Field(2, m.nodes_ready);
+  v.Field(3, m.errors);
+}
+
+template <typename V, typename M>
+requires Is<M, JobStart> || Is<M, JobForget>
+void Describe(V& v, M& m) { v.Bounded(1, m.nspace, kMaxNspaceLen); }
+
+template <typename V>
+void Describe(V& v, Is<JobStarted> auto& m) {
+  v.Bounded(1, m.nspace, kMaxNspaceLen);
+  v.Field(2, m.procs_started);
+  v.Field(3, m.errors);
+}
+
+template <typename V>
+void Describe(V& v, Is<ProcExit> auto& m) {
+  v.Field(1, m.rank);
+  v.Field(2, m.wait_status);
+  v.Field(3, m.core_dumped);
+  v.Field(4, m.called_init);
+  v.Field(5, m.finalized);
+}
+
+template <typename V>
+void Describe(V& v, Is<JobExits> auto& m) {
+  v.Bounded(1, m.nspace, kMaxNspaceLen);
+  v.Field(2, m.exits);
+}
+
+template <typename V>
+void Describe(V& v, Is<JobSignal> auto& m) {
+  v.Bounded(1, m.nspace, kMaxNspaceLen);
+  v.Field(2, m.signal);
+  v.Field(3, m.ranks);
+}
+
+template <typename V>
+void Describe(V& v, Is<JobKill> auto& m) {
+  v.Bounded(1, m.nspace, kMaxNspaceLen);
+  v.Field(2, m.ranks);
+  v.Field(3, m.status);
+  v.Field(4, m.reason);
+}
+
+template <typename V>
+void Describe(V& v, Is<OutputData> auto& m) {
+  v.Bounded(1, m.nspace, kMaxNspaceLen);
+  v.Field(2, m.rank);
+  v.Field(3, m.channel);
+  v.Field(4, m.data);
+}
+
+template <typename V, typename M>
+requires Is<M, OutputCredit> || Is<M, InputCredit>
+void Describe(V& v, M& m) {
+  v.Bounded(1, m.nspace, kMaxNspaceLen);
+  v.Field(2, m.bytes);
+}
+
+template <typename V>
+void Describe(V& v, Is<InputData> auto& m) {
+  v.Bounded(1, m.nspace, kMaxNspaceLen);
+  v.Field(2, m.ranks);
+  v.Field(3, m.data);
+}
+
+template <typename V>
+void Describe(V& v, Is<StateQuery> auto& m) {
+  v.Field(1, m.request);
+  v.Field(2, m.what);
+  v.Bounded(3, m.nspace, kMaxNspaceLen);
+}
+
+template <typename V>
+void Describe(V& v, Is<StateReply> auto& m) {
+  v.Field(1, m.request);
+  v.Field(2, m.answer);
+}
+
+}  // namespace canopy::core
+
+namespace canopy::overlay {
+namespace {
+
+// Numbers in the oneof of Body.
+template <typename T>
+struct BodyField;
+template <>
+struct BodyField<core::CollectiveUp> : std::integral_constant<uint32_t, 1> {};
+template <>
+struct BodyField<core::CollectiveDown> : std::integral_constant<uint32_t, 2> {};
+template <>
+struct BodyField<core::DmodexRequest> : std::integral_constant<uint32_t, 3> {};
+template <>
+struct BodyField<core::DmodexReply> : std::integral_constant<uint32_t, 4> {};
+template <>
+struct BodyField<core::EventMessage> : std::integral_constant<uint32_t, 5> {};
+template <>
+struct BodyField<core::AbortMessage> : std::integral_constant<uint32_t, 6> {};
+template <>
+struct BodyField<core::JobPrepare> : std::integral_constant<uint32_t, 7> {};
+template <>
+struct BodyField<core::JobPrepared> : std::integral_constant<uint32_t, 8> {};
+template <>
+struct BodyField<core::JobStart> : std::integral_constant<uint32_t, 9> {};
+template <>
+struct BodyField<core::JobStarted> : std::integral_constant<uint32_t, 10> {};
+template <>
+struct BodyField<core::JobExits> : std::integral_constant<uint32_t, 11> {};
+template <>
+struct BodyField<core::JobSignal> : std::integral_constant<uint32_t, 12> {};
+template <>
+struct BodyField<core::JobKill> : std::integral_constant<uint32_t, 13> {};
+template <>
+struct BodyField<core::JobForget> : std::integral_constant<uint32_t, 14> {};
+template <>
+struct BodyField<core::OutputData> : std::integral_constant<uint32_t, 15> {};
+template <>
+struct BodyField<core::OutputCredit> : std::integral_constant<uint32_t, 16> {};
+template <>
+struct BodyField<core::InputData> : std::integral_constant<uint32_t, 17> {};
+template <>
+struct BodyField<core::InputCredit> : std::integral_constant<uint32_t, 18> {};
+template <>
+struct BodyField<core::StateQuery> : std::integral_constant<uint32_t, 19> {};
+template <>
+struct BodyField<core::StateReply> : std::integral_constant<uint32_t, 20> {};
+
+// Data above this does not hold up small messages.
+constexpr size_t kSmallBody = 16 * 1024;
+
+using Reader = bool (*)(wire::ReadContext*, std::string_view,
+                        core::MessageBody*);
+
+template <typename T>
+bool ReadAs(wire::ReadContext* context, std::string_view data,
+            core::MessageBody* body) {
+  return wire::ReadMessage(context, data, &body->emplace<T>());
+}
+
+template <typename Variant>
+struct Readers;
+template <typename... T>
+struct Readers<std::variant<T...>> {
+  static Reader For(uint32_t field) {
+    Reader reader = nullptr;
+    ((BodyField<T>::value == field ? void(reader = &ReadAs<T>) : void()), ...);
+    return reader;
+  }
+};
+
+bool KnownOp(core::CollectiveOp op) {
+  return op >= core::CollectiveOp::kFence &&
+         op <= core::CollectiveOp::kGroupDestruct;
+}
+
+struct Valid {
+  bool operator()(const core::CollectiveUp& m) const {
+    return KnownOp(m.id.op);
+  }
+  bool operator()(const core::CollectiveDown& m) const {
+    return KnownOp(m.id.op);
+  }
+  template <typename T>
+  bool operator()(const T&) const {
+    return true;
+  }
+};
+
+}  // namespace
+
+std::string EncodeBody(const core::MessageBody& body) {
+  return std::visit(
+      [](const auto& m) {
+        constexpr uint32_t kField = BodyField<std::decay_t<decltype(m)>>::value;
+        wire::Sizer sizer;
+        sizer.Field(kField, m);
+        std::string out;
+        out.reserve(sizer.size());
+        wire::Writer(&out).Field(kField, m);
+        return out;
+      },
+      body);
+}
+
+Result<core::MessageBody> DecodeBody(const Bytes& data) {
+  const Status malformed(kErrUnpackFailure, "malformed message from a peer");
+  wire::ReadContext context{&data, 0};
+  wire::Input in(data.view());
+  core::MessageBody body;
+  bool found = false;
+  while (!in.done()) {
+    const uint32_t tag = in.Tag();
+    const Reader reader = Readers<core::MessageBody>::For(tag >> 3);
+    if (reader == nullptr) {
+      in.Skip(tag & 7);
+      continue;
+    }
+    if (found || (tag & 7) != wire::kLength) return malformed;
+    found = true;
+    const std::string_view chunk = in.Chunk();
+    if (!in.ok() || !reader(&context, chunk, &body)) return malformed;
+  }
+  if (!in.ok() || !found || !std::visit(Valid(), body)) return malformed;
+  return body;
+}
+
+uint32_t PriorityOf(const core::MessageBody& body, size_t size) {
+  if (std::holds_alternative<core::OutputData>(body) ||
+      std::holds_alternative<core::InputData>(body)) {
+    return 2;
+  }
+  const bool bulk = std::holds_alternative<core::CollectiveUp>(body) ||
+                    std::holds_alternative<core::CollectiveDown>(body) ||
+                    std::holds_alternative<core::DmodexReply>(body) ||
+                    std::holds_alternative<core::StateReply>(body);
+  return bulk && size > kSmallBody ? 1 : 0;
+}
+
+}  // namespace canopy::overlay

@@ -1,0 +1,240 @@
+#include "server/overlay/translate.h"
+
+#include <gtest/gtest.h>
+
+#include <random>
+#include <utility>
+
+#include "protos/overlay.pb.h"
+
+namespace canopy::overlay {
+namespace {
+
+using core::MessageBody;
+
+const ProcId kProc{"job-1", 7};
+const std::vector<ProcId> kProcs{{"job-1", kRankWildcard}, {"job-2", 0}};
+
+Bytes Data(const std::string& s) { return Bytes(s); }
+
+core::CollectiveUp AnyCollective() {
+  core::CollectiveUp m;
+  m.id = {core::CollectiveOp::kConnect, kProcs, uint64_t{1} << 40};
+  m.status = -24;
+  m.contributions = {{0, Data("zero")}, {3, Data("")}};
+  m.missing = {kProc};
+  return m;
+}
+
+// One filled value of each alternative, in the order of the variant.
+std::vector<MessageBody> Samples() {
+  const core::CollectiveUp up = AnyCollective();
+  return {
+      up,
+      core::CollectiveDown{up.id, up.status, up.contributions, up.missing},
+      core::DmodexRequest{5, kProc, "a.key", 1500},
+      core::DmodexReply{5, -46, kProc, Data("value")},
+      core::EventMessage{2, 9, -1, kProc, 200, kProcs, Data("info")},
+      core::AbortMessage{kProc, INT32_MIN, "not \xff UTF-8", kProcs},
+      core::JobPrepare{Data("spec")},
+      core::JobPrepared{"job-1", 3, {{4, -73, "no such file"}}},
+      core::JobStart{"job-1"},
+      core::JobStarted{"job-1", 512, {{0, -1, ""}}},
+      core::JobExits{"job-1", {{1, 256, true, true, true}, {}}},
+      core::JobSignal{"job-1", 9, {0, 300, 1}},
+      core::JobKill{"job-1", {70000}, -181, "told so"},
+      core::JobForget{"job-1"},
+      core::OutputData{"job-1", 1, 4, Data(std::string("a\0b", 3))},
+      core::OutputCredit{"job-1", UINT64_MAX},
+      core::InputData{"job-1", {0}, Data("x")},
+      core::InputCredit{"job-1", 1},
+      core::StateQuery{1, "why", "job-1"},
+      core::StateReply{1, Data("because")},
+  };
+}
+
+MessageBody RoundTrip(const MessageBody& body) {
+  auto back = DecodeBody(Bytes(EncodeBody(body)));
+  EXPECT_TRUE(back.ok()) << "alternative " << body.index();
+  return back.ok() ? *back : MessageBody();
+}
+
+TEST(TranslateTest, SamplesCoverEveryAlternative) {
+  const auto samples = Samples();
+  ASSERT_EQ(samples.size(), std::variant_size_v<MessageBody>);
+  for (size_t i = 0; i < samples.size(); ++i) EXPECT_EQ(samples[i].index(), i);
+}
+
+TEST(TranslateTest, RoundTripKeepsEveryField) {
+  for (const MessageBody& body : Samples()) {
+    const std::string once = EncodeBody(body);
+    const MessageBody back = RoundTrip(body);
+    EXPECT_EQ(back.index(), body.index());
+    EXPECT_EQ(EncodeBody(back), once) << "alternative " << body.index();
+  }
+}
+
+TEST(TranslateTest, DefaultsRoundTripToo) {
+  core::JobPrepared prepared;
+  prepared.errors.emplace_back();
+  const MessageBody back = RoundTrip(prepared);
+  EXPECT_EQ(std::get<core::JobPrepared>(back).errors[0].node, kNoNode);
+  core::NodeContribution zero;
+  zero.node = 0;
+  core::CollectiveDown down;
+  down.contributions = {zero};
+  const auto down_back = std::get<core::CollectiveDown>(RoundTrip(down));
+  EXPECT_EQ(down_back.contributions[0].node, 0u);
+}
+
+TEST(TranslateTest, ValuesArrive) {
+  const auto up = std::get<core::CollectiveUp>(RoundTrip(AnyCollective()));
+  EXPECT_EQ(up.id, AnyCollective().id);
+  EXPECT_EQ(up.status, -24);
+  ASSERT_EQ(up.contributions.size(), 2u);
+  EXPECT_EQ(up.contributions[1].node, 3u);
+  EXPECT_EQ(up.contributions[0].data.view(), "zero");
+  EXPECT_EQ(up.missing, std::vector<ProcId>{kProc});
+  const auto exits = std::get<core::JobExits>(RoundTrip(Samples()[10])).exits;
+  EXPECT_EQ(exits[0].wait_status, 256);
+  EXPECT_TRUE(exits[0].core_dumped);
+  EXPECT_FALSE(exits[1].finalized);
+}
+
+// What the generated classes read and write is the same thing.
+TEST(TranslateTest, AgreesWithTheContract) {
+  for (const MessageBody& body : Samples()) {
+    v1::Body generated;
+    ASSERT_TRUE(generated.ParseFromString(EncodeBody(body)));
+    EXPECT_EQ(static_cast<size_t>(generated.kind_case()), body.index() + 1);
+    EXPECT_EQ(generated.SerializeAsString(), EncodeBody(body))
+        << generated.DebugString();
+    EXPECT_EQ(
+        generated.GetReflection()->GetUnknownFields(generated).field_count(),
+        0);
+  }
+}
+
+TEST(TranslateTest, ContractMapsFieldsByName) {
+  v1::Body generated;
+  ASSERT_TRUE(generated.ParseFromString(EncodeBody(AnyCollective())));
+  const v1::Collective& m = generated.collective_up();
+  EXPECT_EQ(m.id().op(), 2u);
+  EXPECT_EQ(m.id().sequence(), uint64_t{1} << 40);
+  EXPECT_EQ(m.id().participants(0).nspace(), "job-1");
+  EXPECT_EQ(m.id().participants(0).rank(), kRankWildcard);
+  EXPECT_EQ(m.status(), -24);
+  EXPECT_EQ(m.contributions(0).data(), "zero");
+  EXPECT_EQ(m.missing(0).rank(), 7u);
+  ASSERT_TRUE(generated.ParseFromString(
+      EncodeBody(core::EventMessage{2, 9, -1, kProc, 3, kProcs, Data("i")})));
+  EXPECT_EQ(generated.event().origin(), 2u);
+  EXPECT_EQ(generated.event().range(), 3u);
+  EXPECT_EQ(generated.event().targets_size(), 2);
+}
+
+TEST(TranslateTest, DataSharesTheArrivedBytes) {
+  const Bytes arrived(
+      EncodeBody(core::DmodexReply{1, 0, kProc, Data("payload")}));
+  const auto body = DecodeBody(arrived);
+  ASSERT_TRUE(body.ok());
+  const char* data = std::get<core::DmodexReply>(*body).data.view().data();
+  EXPECT_GE(data, arrived.view().data());
+  EXPECT_LT(data, arrived.view().data() + arrived.size());
+}
+
+TEST(TranslateTest, EveryTruncationIsRefusedOrShorter) {
+  for (const MessageBody& body : Samples()) {
+    const std::string whole = EncodeBody(body);
+    for (size_t n = 0; n < whole.size(); ++n) {
+      EXPECT_FALSE(DecodeBody(Bytes(whole.substr(0, n))).ok())
+          << "alternative " << body.index() << " cut at " << n;
+    }
+  }
+}
+
+TEST(TranslateTest, MalformedBodiesAreRefused) {
+  const auto refused = [](const std::string& s) {
+    return DecodeBody(Bytes(s)).code() == kErrUnpackFailure;
+  };
+  const std::string start = EncodeBody(core::JobStart{"a"});
+  EXPECT_TRUE(refused(""));
+  EXPECT_TRUE(refused(start + start));               // two kinds
+  EXPECT_TRUE(refused(std::string(11, '\xff')));     // endless varint
+  EXPECT_TRUE(refused(std::string("\x4b", 1)));      // a group
+  EXPECT_TRUE(refused(std::string("\x48\x01", 2)));  // wrong wire type
+  EXPECT_TRUE(refused(EncodeBody(core::JobStart{std::string(256, 'n')})));
+  EXPECT_TRUE(refused(
+      EncodeBody(core::DmodexRequest{1, kProc, std::string(512, 'k'), 0})));
+  core::CollectiveUp unknown = AnyCollective();
+  unknown.id.op = static_cast<core::CollectiveOp>(77);
+  EXPECT_TRUE(refused(EncodeBody(unknown)));
+  v1::Body wide;
+  wide.mutable_event()->set_range(256);
+  EXPECT_TRUE(refused(wide.SerializeAsString()));
+  wide.mutable_output_data()->set_channel(65536);
+  EXPECT_TRUE(refused(wide.SerializeAsString()));
+}
+
+TEST(TranslateTest, UnknownFieldsAreSkipped) {
+  std::string s = EncodeBody(core::JobForget{"a"});
+  s += std::string("\xa0\x06\x05", 3);    // field 100, varint
+  s += std::string("\xaa\x06\x02hi", 5);  // field 101, bytes
+  s += std::string(
+      "\xb5\x06"
+      "1234",
+      6);  // field 102, fixed32
+  s += std::string(
+      "\xb9\x06"
+      "12345678",
+      10);  // field 103, fixed64
+  const auto body = DecodeBody(Bytes(s));
+  ASSERT_TRUE(body.ok());
+  EXPECT_EQ(std::get<core::JobForget>(*body).nspace, "a");
+}
+
+TEST(TranslateTest, TooManyElementsAreRefused) {
+  std::string ranks((size_t{1} << 22) + 1, '\0');
+  v1::JobKill kill;
+  std::string body = kill.SerializeAsString();
+  std::string inner("\x12", 1);
+  for (size_t n = ranks.size(); n != 0; n >>= 7) {
+    inner += static_cast<char>((n & 127) | (n > 127 ? 128 : 0));
+  }
+  v1::Body generated;
+  ASSERT_TRUE(generated.mutable_job_kill()->ParseFromString(inner + ranks));
+  EXPECT_FALSE(DecodeBody(Bytes(generated.SerializeAsString())).ok());
+}
+
+// Whatever single byte changes, the decoder agrees with the generated parser
+// or is stricter, and what it accepts encodes again.
+TEST(TranslateTest, MutationsNeverConfuse) {
+  std::mt19937 random(1);
+  for (const MessageBody& body : Samples()) {
+    const std::string whole = EncodeBody(body);
+    for (int i = 0; i < 2000; ++i) {
+      std::string changed = whole;
+      changed[random() % changed.size()] = static_cast<char>(random());
+      const auto back = DecodeBody(Bytes(changed));
+      if (!back.ok()) continue;
+      v1::Body generated;
+      EXPECT_TRUE(generated.ParseFromString(changed));
+      const auto again = DecodeBody(Bytes(EncodeBody(*back)));
+      ASSERT_TRUE(again.ok());
+      EXPECT_EQ(EncodeBody(*again), EncodeBody(*back));
+    }
+  }
+}
+
+TEST(TranslateTest, Priorities) {
+  EXPECT_EQ(PriorityOf(core::JobStart{}, 10), 0u);
+  EXPECT_EQ(PriorityOf(core::CollectiveUp{}, 100), 0u);
+  EXPECT_EQ(PriorityOf(core::CollectiveUp{}, 100000), 1u);
+  EXPECT_EQ(PriorityOf(core::DmodexReply{}, 100000), 1u);
+  EXPECT_EQ(PriorityOf(core::JobPrepare{}, 100000), 0u);
+  EXPECT_EQ(PriorityOf(core::OutputData{}, 10), 2u);
+  EXPECT_EQ(PriorityOf(core::InputData{}, 10), 2u);
+}
+
+}  // namespace
+}  // namespace canopy::overlay

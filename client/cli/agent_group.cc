@@ -67,11 +67,6 @@ std::string LastLine(std::string_view text) {
                                                      : text.substr(start + 1));
 }
 
-bool OnLoopback(const std::string& address) {
-  return address.starts_with("127.") || address.starts_with("[::1]") ||
-         address.starts_with("localhost:");
-}
-
 }  // namespace
 
 struct AgentGroup::Member {
@@ -291,21 +286,14 @@ Status AgentGroup::Handle(Member* member, const std::string& message) {
 
 Status AgentGroup::SendMembers() {
   bootstrap::v1::Members members;
-  bool loopback = true;
   for (const auto& member : members_) {
     *members.add_nodes() = member->node;
     nodes_.push_back(member->node);
-    loopback = loopback && OnLoopback(member->node.address());
   }
-  security_ = members_[0]->plan.config.security();
-  if (security_.empty() || security_ == "auto") {
-    security_ = loopback ? "plaintext" : "tls";
-  }
-  members.set_security(security_);
-  for (size_t i = 0; i < members_.size(); ++i) {
-    members.set_self(static_cast<uint32_t>(i));
-    if (!WriteAll(members_[i]->to, Frame(members))) {
-      return MemberFailed(*members_[i], "ended before it was up");
+  const std::string frame = Frame(members);
+  for (const auto& member : members_) {
+    if (!WriteAll(member->to, frame)) {
+      return MemberFailed(*member, "ended before it was up");
     }
   }
   return Status();

@@ -44,7 +44,6 @@ class AgentGroup {
 
   // Valid after WaitReady succeeded; index: the member's number, 0 the root.
   const std::vector<bootstrap::v1::NodeInfo>& nodes() const { return nodes_; }
-  const std::string& security() const { return security_; }
 
   // Ends embedded agents in order and waits; SIGKILL after `timeout_ms`.
   void Stop(int timeout_ms);
@@ -61,7 +60,6 @@ class AgentGroup {
 
   std::vector<std::unique_ptr<Member>> members_;
   std::vector<bootstrap::v1::NodeInfo> nodes_;
-  std::string security_;
 };
 
 }  // namespace canopy::cli

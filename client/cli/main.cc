@@ -41,6 +41,13 @@ class PlainOutput : public RunObserver {
   }
 };
 
+std::string NodeName(uint32_t index, uint32_t count) {
+  if (count > 1) return "node" + std::to_string(index + 1);
+  char name[256] = "localhost";
+  gethostname(name, sizeof name - 1);
+  return name;
+}
+
 std::vector<AgentPlan> EmulatedNodes(uint32_t count) {
   std::vector<AgentPlan> plans(count);
   const std::string id = RandomBytes(16);
@@ -51,7 +58,12 @@ std::vector<AgentPlan> EmulatedNodes(uint32_t count) {
     config.set_version(1);
     config.set_overlay_id(id);
     config.set_cluster_key(key);
-    if (count > 1) config.set_node_name("node" + std::to_string(i + 1));
+    for (uint32_t m = 0; m < count; ++m) {
+      config.add_member_names(NodeName(m, count));
+    }
+    config.set_self(i);
+    config.set_node_name(NodeName(i, count));
+    config.set_security("plaintext");
     config.set_radix(32);
     config.set_listen("127.0.0.1");
     config.set_embedded(true);

@@ -436,7 +436,7 @@ bool SegmentReader::RowValue(Rank rank, int index, Lookup* lookup) const {
       return number(kTypeUint16,
                     row->package_rank == kNoNumber ? kNone : row->package_rank);
     case kReincarnation:
-      return number(kTypeUint32, row->reincarnation);
+      return number(kTypeUint32, Load32(&row->reincarnation));
     case kPid: {
       const uint32_t pid = Load32(&row->pid);
       return number(kTypePid, pid == 0 ? kNone : pid);

@@ -1,0 +1,103 @@
+#include "common/posix/unix_socket.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+
+namespace canopy {
+namespace {
+
+// Missing in C libraries older than the kernel feature.
+constexpr int kPeerPidfd = 77;  // SO_PEERPIDFD
+
+bool FillAddress(const std::string& path, sockaddr_un* address) {
+  std::memset(address, 0, sizeof *address);
+  address->sun_family = AF_UNIX;
+  if (path.empty() || path.size() >= sizeof address->sun_path) return false;
+  std::memcpy(address->sun_path, path.data(), path.size());
+  return true;
+}
+
+Status SystemError(const std::string& path, const char* what) {
+  return Status(kErrUnreach,
+                "socket " + path + ": " + what + ": " + std::strerror(errno));
+}
+
+const sockaddr* Generic(const sockaddr_un& address) {
+  return reinterpret_cast<const sockaddr*>(&address);
+}
+
+}  // namespace
+
+Result<UniqueFd> ListenUnix(const std::string& path, int backlog) {
+  const std::string temporary = path + "." + std::to_string(getpid());
+  sockaddr_un address;
+  if (!FillAddress(temporary, &address)) {
+    return Status(kErrBadParam, "socket " + path +
+                                    ": path too long; choose a shorter "
+                                    "runtime directory");
+  }
+  UniqueFd fd(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+  if (!fd) return SystemError(path, "socket");
+  // Left by an earlier process that had our number.
+  unlink(temporary.c_str());
+  const mode_t mask = umask(0177);
+  const int bound = bind(fd.get(), Generic(address), sizeof address);
+  umask(mask);
+  if (bound != 0) return SystemError(path, "bind");
+  if (listen(fd.get(), backlog) != 0 ||
+      rename(temporary.c_str(), path.c_str()) != 0) {
+    Status status = SystemError(path, "listen");
+    unlink(temporary.c_str());
+    return status;
+  }
+  return fd;
+}
+
+Result<UniqueFd> ConnectUnix(const std::string& path) {
+  sockaddr_un address;
+  if (!FillAddress(path, &address)) {
+    return Status(kErrBadParam, "socket " + path + ": path too long");
+  }
+  UniqueFd fd(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  if (!fd) return SystemError(path, "socket");
+  int rc;
+  do {
+    rc = connect(fd.get(), Generic(address), sizeof address);
+  } while (rc != 0 && errno == EINTR);
+  if (rc != 0) return SystemError(path, "connect");
+  return fd;
+}
+
+Result<PeerCredentials> GetPeerCredentials(int fd) {
+  ucred cred{};
+  socklen_t size = sizeof cred;
+  if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &cred, &size) != 0) {
+    return Status(kErrInvalidCred, "peer without credentials");
+  }
+  PeerCredentials peer;
+  peer.uid = cred.uid;
+  peer.gid = cred.gid;
+  peer.pid = cred.pid;
+  int pidfd = -1;
+  size = sizeof pidfd;
+  if (getsockopt(fd, SOL_SOCKET, kPeerPidfd, &pidfd, &size) == 0) {
+    peer.pidfd.Reset(pidfd);
+    fcntl(pidfd, F_SETFD, FD_CLOEXEC);
+  }
+  return peer;
+}
+
+bool IsAlive(const UniqueFd& pidfd) {
+  if (!pidfd) return true;
+  pollfd p{pidfd.get(), POLLIN, 0};
+  return poll(&p, 1, 0) == 0;
+}
+
+}  // namespace canopy

@@ -1,0 +1,63 @@
+// Where in the arena of a segment blocks lie: an allocator that keeps its books
+// outside of the shared memory.
+#ifndef CANOPY_COMMON_SHM_ARENA_H_
+#define CANOPY_COMMON_SHM_ARENA_H_
+
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <unordered_map>
+#include <vector>
+
+namespace canopy::shm {
+
+// Offsets count from the start of the arena. Not thread-safe.
+//
+// Sizes are rounded up to a size class (four classes from one power of two to
+// the next), and a freed block serves its class again, so replacing blocks over
+// and over costs bounded memory. A freed block first waits in a queue of a few
+// megabytes: a reader that is using it notices in the end (StillValid), but it
+// should seldom have to.
+class Arena {
+ public:
+  static constexpr uint64_t kNoBlock = UINT64_MAX;
+
+  // `capacity`: bytes of the arena. `budget`: bytes that may ever be used,
+  // because used memory is never given back to the system.
+  Arena(uint64_t capacity, uint64_t budget);
+
+  // kNoBlock when the budget does not allow it.
+  uint64_t Allocate(uint64_t size);
+  // `offset` from Allocate with the same size.
+  void Free(uint64_t offset, uint64_t size);
+
+  // Bytes used from the arena so far: the memory that it costs, at most.
+  uint64_t used() const { return used_; }
+
+  static constexpr uint64_t kQuarantineBytes = 4u << 20;
+
+ private:
+  struct Block {
+    uint64_t offset;
+    uint64_t size;
+  };
+
+  static uint64_t ClassSize(uint64_t size);
+  uint64_t Reuse(uint64_t size);
+  uint64_t Extend(uint64_t size);
+  void Release(uint64_t keep_bytes);
+
+  uint64_t capacity_;
+  uint64_t budget_;
+  uint64_t end_ = 0;   // first byte never handed out
+  uint64_t used_ = 0;  // without the gaps before window boundaries
+  uint64_t quarantined_ = 0;
+  std::deque<Block> quarantine_;
+  std::map<uint64_t, std::vector<uint64_t>> free_;  // class -> offsets
+  // Blocks of a larger class that serve a smaller one.
+  std::unordered_map<uint64_t, uint64_t> oversized_;
+};
+
+}  // namespace canopy::shm
+
+#endif  // CANOPY_COMMON_SHM_ARENA_H_

@@ -1,0 +1,346 @@
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cstring>
+#include <map>
+#include <random>
+#include <string>
+#include <thread>
+
+#include "common/shm/segment_reader.h"
+#include "common/shm/segment_writer.h"
+
+namespace canopy::shm {
+namespace {
+
+using namespace std::string_literals;
+
+// VALUE of a PMIX_STRING.
+std::string StringValue(const std::string& s) {
+  return "\x03"s + static_cast<char>((s.size() + 1) * 2) + s + '\0';
+}
+
+SegmentContents TwoNodes() {
+  SegmentContents c;
+  c.nspace = "job-1";
+  c.proc_id_prefix = "\x16\x0cjob-1\0"s;
+  c.self_node = 0;
+  c.session = {{"pmix.univ.size", "\x0e\x08"s}};
+  c.job = {{"pmix.job.size", "\x0e\x03"s}, {"pmix.nlist", StringValue("a,b")}};
+  c.apps = {{{"pmix.app.size", "\x0e\x02"s}}, {{"pmix.app.size", "\x0e\x01"s}}};
+  c.nodes.push_back({"a",
+                     {"a.site", "10.0.0.1"},
+                     StringValue("a"),
+                     {{"pmix.local.size", "\x0e\x02"s}}});
+  c.nodes.push_back(
+      {"b", {}, StringValue("b"), {{"pmix.local.size", "\x0e\x01"s}}});
+  c.procs.resize(3);
+  for (uint32_t r = 0; r < 3; ++r) {
+    ProcContents& p = c.procs[r];
+    p.node = r == 1 ? 1 : 0;
+    p.app = r == 2 ? 1 : 0;
+    p.app_rank = r == 2 ? 0 : r;
+    p.global_rank = r;
+    p.local_rank = r == 2 ? 1 : 0;
+    p.node_rank = p.local_rank;
+    p.cpuset = StringValue("0-1");
+    if (p.node == 0) p.locality = StringValue("NM0:SK0");
+  }
+  return c;
+}
+
+SegmentLimits Small() {
+  SegmentLimits limits;
+  limits.arena_bytes = 256u << 20;
+  limits.memory_budget = 64u << 20;
+  return limits;
+}
+
+struct Pair {
+  std::unique_ptr<SegmentWriter> writer;
+  std::unique_ptr<SegmentReader> reader;
+};
+
+Pair Make(const SegmentContents& contents = TwoNodes(),
+          const SegmentLimits& limits = Small()) {
+  auto writer = SegmentWriter::Create(contents, limits);
+  EXPECT_TRUE(writer.ok()) << writer.status().message();
+  auto reader = SegmentReader::Map((*writer)->fd(), (*writer)->size());
+  EXPECT_TRUE(reader.ok()) << reader.status().message();
+  return {std::move(*writer), std::move(*reader)};
+}
+
+std::string Value(const SegmentReader& reader, Rank rank,
+                  std::string_view key) {
+  const Lookup lookup = reader.FindProc(rank, key);
+  return lookup.found() ? std::string(lookup.value()) : "none";
+}
+
+TEST(SegmentTest, JobLevelData) {
+  const Pair p = Make();
+  const SegmentReader& r = *p.reader;
+  EXPECT_EQ(r.nspace(), "job-1");
+  EXPECT_EQ(r.num_ranks(), 3u);
+  EXPECT_EQ(r.num_nodes(), 2u);
+  EXPECT_EQ(r.num_apps(), 2u);
+  EXPECT_EQ(r.self_node(), 0u);
+  EXPECT_EQ(r.FindSession("pmix.univ.size"), "\x0e\x08"s);
+  EXPECT_EQ(r.FindSession("pmix.job.size"), std::nullopt);
+  EXPECT_EQ(r.FindJob("pmix.nlist"), StringValue("a,b"));
+  EXPECT_EQ(r.FindApp(1, "pmix.app.size"), "\x0e\x01"s);
+  EXPECT_EQ(r.FindApp(2, "pmix.app.size"), std::nullopt);
+  EXPECT_EQ(r.FindNode(1, "pmix.local.size"), "\x0e\x01"s);
+  EXPECT_EQ(r.FindNode(7, "pmix.local.size"), std::nullopt);
+  std::map<std::string, std::string> job;
+  r.ForEachJobKey(
+      [&](std::string_view k, std::string_view v) { job.emplace(k, v); });
+  EXPECT_EQ(job.size(), 2u);
+  EXPECT_EQ(job["pmix.job.size"], "\x0e\x03"s);
+}
+
+TEST(SegmentTest, NodesAndRanks) {
+  const Pair p = Make();
+  const SegmentReader& r = *p.reader;
+  EXPECT_EQ(r.NodeByName("b"), 1u);
+  EXPECT_EQ(r.NodeByName("10.0.0.1"), 0u);
+  EXPECT_EQ(r.NodeByName("c"), std::nullopt);
+  EXPECT_EQ(r.NodeOf(1), 1u);
+  EXPECT_EQ(r.NodeOf(3), kNoNode);
+  const auto on_a = r.RanksOn(0);
+  EXPECT_EQ(std::vector<uint32_t>(on_a.begin(), on_a.end()),
+            (std::vector<uint32_t>{0, 2}));
+  EXPECT_TRUE(r.RanksOn(2).empty());
+}
+
+TEST(SegmentTest, ReservedKeysOfARank) {
+  const Pair p = Make();
+  const SegmentReader& r = *p.reader;
+  EXPECT_EQ(Value(r, 2, "pmix.rank"), "\x28\x02"s);
+  EXPECT_EQ(Value(r, 2, "pmix.lrank"), "\x0d\x01"s);
+  EXPECT_EQ(Value(r, 2, "pmix.appnum"), "\x0e\x01"s);
+  EXPECT_EQ(Value(r, 1, "pmix.nodeid"), "\x0e\x01"s);
+  EXPECT_EQ(Value(r, 1, "pmix.hname"), StringValue("b"));
+  EXPECT_EQ(Value(r, 1, "pmix.procid"), "\x16\x0cjob-1\0\x01"s);
+  EXPECT_EQ(Value(r, 0, "pmix.cpuset"), StringValue("0-1"));
+  EXPECT_EQ(Value(r, 0, "pmix.locstr"), StringValue("NM0:SK0"));
+  EXPECT_EQ(Value(r, 1, "pmix.locstr"), "none");
+  EXPECT_EQ(Value(r, 1, "pmix.pkgrank"), "none");
+  EXPECT_EQ(Value(r, 1, "pmix.ppid"), "none");
+  EXPECT_EQ(Value(r, 3, "pmix.rank"), "none");
+  p.writer->SetPid(1, 300);
+  EXPECT_EQ(Value(r, 1, "pmix.ppid"), "\x05\x0e\xac\x02"s);
+}
+
+TEST(SegmentTest, PublishReplacesAndFlagsOutsideScope) {
+  const Pair p = Make();
+  const SegmentReader& r = *p.reader;
+  EXPECT_EQ(r.FindProc(0, "k").state(), LookupState::kAbsent);
+  ASSERT_TRUE(p.writer->Publish(0, {{"k", "v1", 0}, {"gone", "x", 0}}).ok());
+  const Lookup first = r.FindProc(0, "k");
+  EXPECT_EQ(first.value(), "v1");
+  EXPECT_TRUE(r.StillValid(first));
+  ASSERT_TRUE(
+      p.writer->Publish(0, {{"k", "v2", 0}, {"out", "", kEntryOutsideScope}})
+          .ok());
+  EXPECT_FALSE(r.StillValid(first));
+  EXPECT_EQ(Value(r, 0, "k"), "v2");
+  EXPECT_EQ(r.FindProc(0, "out").state(), LookupState::kOutsideScope);
+  EXPECT_EQ(r.FindProc(0, "gone").state(), LookupState::kAbsent);
+  EXPECT_EQ(p.writer->Publish(9, {}).code(), kErrBadParam);
+}
+
+TEST(SegmentTest, IterationOverARank) {
+  const Pair p = Make();
+  ASSERT_TRUE(p.writer
+                  ->Publish(1, {{"a", "1", 0},
+                                {"out", "", kEntryOutsideScope},
+                                {"b", "2", 0}})
+                  .ok());
+  std::map<std::string, std::string> seen;
+  EXPECT_TRUE(p.reader->ForEachProcKey(
+      1, [&](std::string_view k, std::string_view v) { seen.emplace(k, v); }));
+  EXPECT_EQ(seen.count("out"), 0u);
+  EXPECT_EQ(seen["a"], "1");
+  EXPECT_EQ(seen["b"], "2");
+  EXPECT_EQ(seen["pmix.rank"], "\x28\x01"s);
+}
+
+TEST(SegmentTest, ManyKeysAreAllFound) {
+  const Pair p = Make();
+  std::vector<std::string> keys;
+  for (int i = 0; i < 2000; ++i) keys.push_back("key." + std::to_string(i));
+  std::vector<TableItem> items;
+  for (const std::string& k : keys) items.push_back({k, k, 0});
+  ASSERT_TRUE(p.writer->Publish(2, items).ok());
+  for (const std::string& k : keys) EXPECT_EQ(Value(*p.reader, 2, k), k);
+  EXPECT_EQ(Value(*p.reader, 2, "key.2000"), "none");
+}
+
+TEST(SegmentTest, ManyCommitsNeitherLeakNorSlowDown) {
+  const Pair p = Make();
+  const std::string value(64 << 10, 'x');
+  for (int i = 0; i < 2000; ++i) {
+    const std::string number = std::to_string(i);
+    ASSERT_TRUE(
+        p.writer->Publish(i % 3, {{"n", number, 0}, {"v", value, 0}}).ok());
+    ASSERT_EQ(Value(*p.reader, i % 3, "n"), number);
+  }
+  EXPECT_LT(p.writer->used(), 16u << 20);
+}
+
+TEST(SegmentTest, OverBudgetKeepsOldDataAndSaysWhy) {
+  SegmentLimits limits = Small();
+  limits.memory_budget = 1 << 20;
+  const Pair p = Make(TwoNodes(), limits);
+  ASSERT_TRUE(p.writer->Publish(0, {{"k", "v", 0}}).ok());
+  const std::string big(2 << 20, 'x');
+  EXPECT_EQ(p.writer->Publish(0, {{"k", "v", 0}, {"big", big, 0}}).code(),
+            kErrOutOfResource);
+  EXPECT_EQ(Value(*p.reader, 0, "k"), "v");
+  EXPECT_EQ(p.reader->FindProc(0, "big").state(), LookupState::kNoRoom);
+  EXPECT_EQ(p.writer->Publish(1, {{"big", big, 0}}).code(), kErrOutOfResource);
+  EXPECT_EQ(p.reader->FindProc(1, "big").state(), LookupState::kNoRoom);
+  ASSERT_TRUE(p.writer->Publish(0, {{"k", "w", 0}}).ok());
+  EXPECT_EQ(p.reader->FindProc(0, "big").state(), LookupState::kAbsent);
+}
+
+TEST(SegmentTest, ValueLargerThanAWindow) {
+  SegmentLimits limits;
+  limits.arena_bytes = 8 * kWindow;
+  limits.memory_budget = 4 * kWindow;
+  const Pair p = Make(TwoNodes(), limits);
+  ASSERT_TRUE(p.writer->Publish(0, {{"small", "s", 0}}).ok());
+  EXPECT_EQ(Value(*p.reader, 0, "small"), "s");
+  std::string big(kWindow + 12345, 'b');
+  big.back() = 'e';
+  ASSERT_TRUE(p.writer->Publish(1, {{"big", big, 0}}).ok());
+  const Lookup lookup = p.reader->FindProc(1, "big");
+  ASSERT_TRUE(lookup.found());
+  EXPECT_EQ(lookup.value(), big);
+}
+
+TEST(SegmentTest, SealedAgainstResizeAndForeignWriters) {
+  const Pair p = Make();
+  EXPECT_NE(ftruncate(p.writer->fd(), 4096), 0);
+  EXPECT_EQ(mmap(nullptr, 4096, PROT_READ | PROT_WRITE, MAP_SHARED,
+                 p.writer->fd(), 0),
+            MAP_FAILED);
+}
+
+TEST(SegmentTest, ReaderOutlivesTheWriter) {
+  Pair p = Make();
+  ASSERT_TRUE(p.writer->Publish(0, {{"k", "v", 0}}).ok());
+  p.writer.reset();
+  EXPECT_EQ(Value(*p.reader, 0, "k"), "v");
+}
+
+TEST(SegmentTest, TinyAddressSpace) {
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+  GTEST_SKIP() << "sanitizers need address space of their own";
+#endif
+  const pid_t child = fork();
+  if (child == 0) {
+    rlimit limit{2ull << 30, 2ull << 30};
+    setrlimit(RLIMIT_AS, &limit);
+    auto writer = SegmentWriter::Create(TwoNodes(), SegmentLimits());
+    if (!writer.ok()) _exit(1);
+    auto reader = SegmentReader::Map((*writer)->fd(), (*writer)->size());
+    if (!reader.ok()) _exit(2);
+    if (!(*writer)->Publish(0, {{"k", "v", 0}}).ok()) _exit(3);
+    _exit(Value(**reader, 0, "k") == "v" ? 0 : 4);
+  }
+  int status = 0;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_TRUE(WIFEXITED(status));
+  EXPECT_EQ(WEXITSTATUS(status), 0);
+}
+
+TEST(SegmentTest, ConcurrentReadersSeeWholeValues) {
+  const Pair p = Make();
+  ASSERT_TRUE(p.writer->Publish(0, {{"v", std::string(100, 'a'), 0}}).ok());
+  std::atomic<bool> stop{false};
+  std::atomic<int> torn{0};
+  std::thread reading([&] {
+    while (!stop) {
+      std::string copy;
+      p.reader->ReadProc(0, "v", [&](std::string_view value) { copy = value; });
+      if (copy.empty() ||
+          copy.find_first_not_of(copy[0]) != std::string::npos) {
+        ++torn;
+      }
+    }
+  });
+  for (int i = 0; i < 20000; ++i) {
+    const std::string value(100 + i % 50, static_cast<char>('a' + i % 26));
+    ASSERT_TRUE(p.writer->Publish(0, {{"v", value, 0}}).ok());
+  }
+  stop = true;
+  reading.join();
+  EXPECT_EQ(torn, 0);
+}
+
+TEST(SegmentTest, NotASegment) {
+  const int fd = memfd_create("x", MFD_CLOEXEC);
+  ASSERT_EQ(ftruncate(fd, 8192), 0);
+  EXPECT_EQ(SegmentReader::Map(fd, 8192).code(), kErrBadParam);
+  EXPECT_EQ(SegmentReader::Map(fd, 1 << 30).code(), kErrBadParam);
+  EXPECT_EQ(SegmentReader::Map(-1, 8192).code(), kErrBadParam);
+  close(fd);
+}
+
+// Any damage may change answers; it must not crash the reader.
+TEST(SegmentTest, SurvivesDamage) {
+  const Pair p = Make();
+  ASSERT_TRUE(p.writer->Publish(0, {{"k", "v", 0}, {"l", "w", 0}}).ok());
+  Header header;
+  ASSERT_EQ(pread(p.writer->fd(), &header, sizeof header, 0),
+            static_cast<ssize_t>(sizeof header));
+  std::string fixed(header.fixed_size, '\0');
+  std::string block(4096, '\0');
+  ASSERT_EQ(pread(p.writer->fd(), fixed.data(), fixed.size(), 0),
+            static_cast<ssize_t>(fixed.size()));
+  ASSERT_EQ(pread(p.writer->fd(), block.data(), block.size(),
+                  static_cast<off_t>(header.arena_begin)),
+            static_cast<ssize_t>(block.size()));
+  const int fd = memfd_create("damaged", MFD_CLOEXEC);
+  ASSERT_EQ(ftruncate(fd, static_cast<off_t>(header.file_size)), 0);
+  std::mt19937 random(1);
+  for (int round = 0; round < 3000; ++round) {
+    std::string f = fixed;
+    std::string b = block.substr(0, 256);
+    for (int i = 0; i < 4; ++i) {
+      std::string& where = random() % 4 == 0 ? b : f;
+      where[random() % where.size()] = static_cast<char>(random());
+    }
+    ASSERT_GT(pwrite(fd, f.data(), f.size(), 0), 0);
+    ASSERT_GT(
+        pwrite(fd, b.data(), b.size(), static_cast<off_t>(header.arena_begin)),
+        0);
+    auto reader = SegmentReader::Map(fd, header.file_size);
+    if (!reader.ok()) continue;
+    size_t bytes = 0;
+    const auto visit = [&](std::string_view k, std::string_view v) {
+      bytes += std::string(k).size() + std::string(v).size();
+    };
+    for (Rank r = 0; r < 4; ++r) {
+      (*reader)->ForEachProcKey(r, visit);
+      for (const char* key : {"k", "l", "m", "pmix.hname", "pmix.procid"}) {
+        bytes += std::string((*reader)->FindProc(r, key).value()).size();
+      }
+      for (const uint32_t rank : (*reader)->RanksOn(r)) bytes += rank % 2;
+      (*reader)->ForEachNodeKey(r, visit);
+      (*reader)->ForEachAppKey(r, visit);
+    }
+    (*reader)->ForEachJobKey(visit);
+    (*reader)->ForEachSessionKey(visit);
+    (void)(*reader)->NodeByName("a");
+  }
+  close(fd);
+}
+
+}  // namespace
+}  // namespace canopy::shm

@@ -1,0 +1,43 @@
+// What the endpoint keeps about one connection.
+#ifndef CANOPY_SERVER_LOCAL_CONNECTION_H_
+#define CANOPY_SERVER_LOCAL_CONNECTION_H_
+
+#include <cstdint>
+#include <set>
+#include <string>
+#include <unordered_map>
+
+#include "common/event_loop.h"
+#include "common/ids.h"
+#include "common/posix/unique_fd.h"
+#include "server/core/step.h"
+#include "server/local/out_queue.h"
+
+namespace canopy::local {
+
+struct Connection {
+  enum class State : uint8_t {
+    kNew,      // has not said who it is
+    kServing,  // is a rank's
+    kEnding,   // to be closed at the end of the round
+  };
+
+  core::ClientId id = 0;
+  UniqueFd fd;
+  State state = State::kNew;
+  bool identified = false;  // the core knows it
+  ProcId proc;              // valid when identified
+  std::string partial;      // beginning of a frame
+  OutQueue out;
+  bool dirty = false;  // in the list of those to flush
+  uint32_t watched = 0;
+  EventLoop::TimerId hello_timer = 0;
+  EventLoop::TimerId retry_timer = 0;
+  // Gets that wait for their answer, by tag.
+  std::unordered_map<uint64_t, ProcId> gets;
+  std::set<std::string> segments;  // namespaces whose segment it has
+};
+
+}  // namespace canopy::local
+
+#endif  // CANOPY_SERVER_LOCAL_CONNECTION_H_

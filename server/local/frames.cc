@@ -1,0 +1,256 @@
+#include "server/local/frames.h"
+
+#include <climits>
+#include <cstring>
+#include <utility>
+#include <vector>
+
+#include "common/codec/decoder.h"
+#include "common/wire.h"
+
+namespace canopy::local {
+namespace {
+
+constexpr size_t kMaxText = 64 << 10;
+// A Proc takes at least a length and a rank.
+constexpr size_t kMinProc = 2;
+// In memory a name is many times larger than on the wire.
+constexpr size_t kMaxProcs = 1 << 20;
+constexpr size_t kMaxCodes = 1 << 16;
+
+Status Malformed(const char* what) {
+  return Status(kErrUnpackFailure, std::string("malformed ") + what);
+}
+
+ProcId ReadProc(WireReader& r) {
+  ProcId proc = r.Proc();
+  if (proc.nspace.size() > kMaxNspaceLen) r.Fail();
+  return proc;
+}
+
+std::vector<ProcId> ReadProcs(WireReader& r) {
+  const size_t n = r.Count(kMinProc);
+  if (n > kMaxProcs) {
+    r.Fail();
+    return {};
+  }
+  std::vector<ProcId> procs(n);
+  for (ProcId& proc : procs) proc = ReadProc(r);
+  return procs;
+}
+
+std::string ReadText(WireReader& r, size_t limit) {
+  const std::string_view text = r.String();
+  if (text.size() > limit) r.Fail();
+  return std::string(text);
+}
+
+int ReadInt(WireReader& r) {
+  const int64_t v = r.Int();
+  if (v < INT_MIN || v > INT_MAX) r.Fail();
+  return static_cast<int>(v);
+}
+
+// What is stored here goes to other nodes unread, so it is checked where it
+// comes in.
+bool AreKvals(std::string_view bytes) {
+  Decoder decoder(bytes);
+  KvalView kval;
+  while (!decoder.AtEnd() && decoder.ok()) decoder.GetKval(&kval);
+  return decoder.done();
+}
+
+Result<core::Input> ParseCommit(core::ClientId client, uint64_t tag,
+                                WireReader& r) {
+  core::Committed input{client, tag, {}};
+  const size_t n = r.Count(2);
+  for (size_t i = 0; i < n; ++i) {
+    const uint64_t scope = r.Uint();
+    const std::string_view kvals = r.String();
+    if (!r.ok() || scope < 1 || scope > 3 || !AreKvals(kvals)) {
+      return Malformed("commit");
+    }
+    input.data.push_back(
+        {static_cast<core::Scope>(scope), Bytes(std::string(kvals))});
+  }
+  if (!r.done()) return Malformed("commit");
+  return core::Input(std::move(input));
+}
+
+Result<core::Input> ParseCollective(core::ClientId client, uint64_t tag,
+                                    WireReader& r) {
+  core::CollectiveArrived input;
+  input.client = client;
+  input.request = tag;
+  const uint64_t op = r.Uint();
+  if (op < static_cast<uint64_t>(core::CollectiveOp::kFence) ||
+      op > static_cast<uint64_t>(core::CollectiveOp::kGroupDestruct)) {
+    return Malformed("collective");
+  }
+  input.op = static_cast<core::CollectiveOp>(op);
+  input.participants = ReadProcs(r);
+  input.collect_data = r.Bool();
+  input.timeout_ms = r.Uint32();
+  input.info = Bytes(std::string(r.String()));
+  if (!r.done()) return Malformed("collective");
+  return core::Input(std::move(input));
+}
+
+Result<core::Input> ParseGet(core::ClientId client, uint64_t tag,
+                             WireReader& r) {
+  core::GetArrived input;
+  input.client = client;
+  input.request = tag;
+  input.target = ReadProc(r);
+  input.key = ReadText(r, kMaxKeyLen);
+  input.immediate = r.Bool();
+  input.refresh = r.Bool();
+  input.timeout_ms = r.Uint32();
+  if (!r.done()) return Malformed("get");
+  return core::Input(std::move(input));
+}
+
+Result<core::Input> ParseAbort(core::ClientId client, uint64_t tag,
+                               WireReader& r) {
+  core::AbortArrived input;
+  input.client = client;
+  input.request = tag;
+  input.status = ReadInt(r);
+  input.text = ReadText(r, kMaxText);
+  input.targets = ReadProcs(r);
+  if (!r.done()) return Malformed("abort");
+  return core::Input(std::move(input));
+}
+
+std::vector<int> ReadCodes(WireReader& r) {
+  const size_t n = r.Count();
+  if (n > kMaxCodes) {
+    r.Fail();
+    return {};
+  }
+  std::vector<int> codes(n);
+  for (int& code : codes) code = ReadInt(r);
+  return codes;
+}
+
+Result<core::Input> ParseWanted(core::ClientId client, uint64_t tag,
+                                WireReader& r) {
+  core::EventsWanted input{client, tag, r.Bool(), {}};
+  input.codes = ReadCodes(r);
+  if (!r.done()) return Malformed("event registration");
+  return core::Input(std::move(input));
+}
+
+Result<core::Input> ParseUnwanted(core::ClientId client, WireReader& r) {
+  core::EventsUnwanted input{client, r.Bool(), {}};
+  input.codes = ReadCodes(r);
+  if (!r.done()) return Malformed("event deregistration");
+  return core::Input(std::move(input));
+}
+
+Result<core::Input> ParseNotify(core::ClientId client, const ProcId& self,
+                                uint64_t tag, WireReader& r) {
+  core::EventRaised input;
+  input.client = client;
+  input.request = tag;
+  input.status = ReadInt(r);
+  input.source = self;
+  const uint64_t range = r.Uint();
+  input.range = static_cast<uint8_t>(range);
+  input.targets = ReadProcs(r);
+  input.info = Bytes(std::string(r.String()));
+  if (!r.done() || range > UINT8_MAX) return Malformed("event");
+  return core::Input(std::move(input));
+}
+
+std::string Frame(FrameType type, uint64_t tag, std::string_view payload,
+                  uint64_t bytes_that_follow = 0) {
+  FrameHeader header;
+  header.length = static_cast<uint32_t>(payload.size() + bytes_that_follow);
+  header.type = static_cast<uint16_t>(type);
+  header.tag = tag;
+  std::string frame(sizeof header, '\0');
+  std::memcpy(frame.data(), &header, sizeof header);
+  frame.append(payload);
+  return frame;
+}
+
+}  // namespace
+
+Result<Hello> ParseHello(std::string_view payload) {
+  WireReader r(payload);
+  Hello hello;
+  hello.version = r.Uint();
+  hello.claimed = ReadProc(r);
+  hello.token = ReadText(r, 256);
+  hello.library = ReadText(r, 256);
+  // A newer client may say more.
+  if (!r.ok()) return Malformed("hello");
+  return hello;
+}
+
+Result<core::Input> ParseRequest(core::ClientId client, const ProcId& self,
+                                 const FrameHeader& header,
+                                 std::string_view payload) {
+  WireReader r(payload);
+  switch (static_cast<FrameType>(header.type)) {
+    case FrameType::kCommit:
+      return ParseCommit(client, header.tag, r);
+    case FrameType::kCollective:
+      return ParseCollective(client, header.tag, r);
+    case FrameType::kGet:
+      return ParseGet(client, header.tag, r);
+    case FrameType::kAbort:
+      return ParseAbort(client, header.tag, r);
+    case FrameType::kFinalize:
+      return core::Input(core::FinalizeArrived{client, header.tag});
+    case FrameType::kEventsWanted:
+      return ParseWanted(client, header.tag, r);
+    case FrameType::kEventsUnwanted:
+      return ParseUnwanted(client, r);
+    case FrameType::kNotify:
+      return ParseNotify(client, self, header.tag, r);
+    default:
+      return Status(kErrNotSupported, "unknown request");
+  }
+}
+
+std::string MakeHelloReply(uint64_t tag, const ProcId& self,
+                           const ProcId& server, uint64_t segment_size) {
+  WireWriter w;
+  w.Proc(self);
+  w.Proc(server);
+  w.Uint(segment_size);
+  return MakeReply(tag, kSuccess, w.str());
+}
+
+std::string MakeReplyHead(uint64_t tag, int status, uint64_t payload_size) {
+  WireWriter w;
+  w.Int(status);
+  w.Uint(payload_size);
+  return Frame(FrameType::kReply, tag, w.str(), payload_size);
+}
+
+std::string MakeReply(uint64_t tag, int status, std::string_view payload) {
+  std::string frame = MakeReplyHead(tag, status, payload.size());
+  frame.append(payload);
+  return frame;
+}
+
+std::string MakeEvent(const core::NotifyClient& event) {
+  WireWriter w;
+  w.Int(event.status);
+  w.Proc(event.source);
+  w.Uint(event.range);
+  w.String(event.info.view());
+  return Frame(FrameType::kEvent, 0, w.str());
+}
+
+std::string MakeSegment(const std::string& nspace, uint64_t segment_size) {
+  WireWriter w;
+  w.String(nspace);
+  w.Uint(segment_size);
+  return Frame(FrameType::kSegment, 0, w.str());
+}
+
+}  // namespace canopy::local

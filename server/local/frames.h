@@ -1,0 +1,46 @@
+// Payloads of common/local_protocol.h as the agent reads and writes them. Pure:
+// no socket, no state.
+#ifndef CANOPY_SERVER_LOCAL_FRAMES_H_
+#define CANOPY_SERVER_LOCAL_FRAMES_H_
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "common/ids.h"
+#include "common/local_protocol.h"
+#include "common/status.h"
+#include "server/core/step.h"
+
+namespace canopy::local {
+
+struct Hello {
+  uint64_t version = 0;
+  ProcId claimed;
+  std::string token;
+  std::string library;
+};
+
+// kErrUnpackFailure when it is malformed.
+Result<Hello> ParseHello(std::string_view payload);
+
+// The core's input for one frame of a client that said Hello. `self` is who
+// the client is. kErrNotSupported: a type that this agent does not know;
+// kErrUnpackFailure: malformed. Bytes are copied out of `payload`.
+Result<core::Input> ParseRequest(core::ClientId client, const ProcId& self,
+                                 const FrameHeader& header,
+                                 std::string_view payload);
+
+// Whole frames, header included.
+std::string MakeHelloReply(uint64_t tag, const ProcId& self,
+                           const ProcId& server, uint64_t segment_size);
+std::string MakeReply(uint64_t tag, int status, std::string_view payload);
+// The same without the last `payload_size` bytes, which the caller sends
+// right behind it.
+std::string MakeReplyHead(uint64_t tag, int status, uint64_t payload_size);
+std::string MakeEvent(const core::NotifyClient& event);
+std::string MakeSegment(const std::string& nspace, uint64_t segment_size);
+
+}  // namespace canopy::local
+
+#endif  // CANOPY_SERVER_LOCAL_FRAMES_H_

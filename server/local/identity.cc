@@ -1,0 +1,90 @@
+#include "server/local/identity.h"
+
+#include <fcntl.h>
+#include <sys/random.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+
+namespace canopy::local {
+namespace {
+
+// A process tree deeper than this is not searched.
+constexpr int kMaxAncestors = 64;
+
+// 0 when there is no such process.
+int ParentOf(int pid) {
+  char path[64];
+  std::snprintf(path, sizeof path, "/proc/%d/stat", pid);
+  const UniqueFd fd(open(path, O_RDONLY | O_CLOEXEC));
+  if (!fd) return 0;
+  char text[512];
+  const ssize_t n = read(fd.get(), text, sizeof text - 1);
+  if (n <= 0) return 0;
+  text[n] = '\0';
+  // The program's name, in parentheses, may hold anything.
+  const char* end_of_name = std::strrchr(text, ')');
+  int parent = 0;
+  if (end_of_name == nullptr ||
+      std::sscanf(end_of_name + 1, " %*c %d", &parent) != 1) {
+    return 0;
+  }
+  return parent;
+}
+
+bool IsDescendant(int pid, int ancestor) {
+  for (int i = 0; pid > 1 && i < kMaxAncestors; ++i) {
+    if (pid == ancestor) return true;
+    pid = ParentOf(pid);
+  }
+  return false;
+}
+
+// Takes the same time wherever the two differ.
+bool SameToken(std::string_view a, std::string_view b) {
+  if (a.empty() || a.size() != b.size()) return false;
+  unsigned difference = 0;
+  for (size_t i = 0; i < a.size(); ++i) {
+    difference |= static_cast<unsigned char>(a[i] ^ b[i]);
+  }
+  return difference == 0;
+}
+
+}  // namespace
+
+Status HostIdentityPolicy::Check(const PeerCredentials& peer,
+                                 const RegisteredProcess& process,
+                                 std::string_view token) {
+  if (peer.uid != process.uid) {
+    return Status(kErrInvalidCred, "uid " + std::to_string(peer.uid) +
+                                       " is not the job's, " +
+                                       std::to_string(process.uid));
+  }
+  if (SameToken(token, process.token)) return Status();
+  // The number may belong to another process by now, unless the one that
+  // connected still lives.
+  if (process.pid > 0 && peer.pid > 0 && IsDescendant(peer.pid, process.pid) &&
+      IsAlive(peer.pidfd)) {
+    return Status();
+  }
+  return Status(kErrInvalidCred,
+                "process " + std::to_string(peer.pid) +
+                    " neither knows the rank's token nor descends from its "
+                    "process");
+}
+
+std::string MakeToken() {
+  unsigned char random[16];
+  if (getrandom(random, sizeof random, 0) != sizeof random) return "";
+  static constexpr char kDigits[] = "0123456789abcdef";
+  std::string token;
+  for (const unsigned char byte : random) {
+    token.push_back(kDigits[byte >> 4]);
+    token.push_back(kDigits[byte & 15]);
+  }
+  return token;
+}
+
+}  // namespace canopy::local

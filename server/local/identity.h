@@ -1,0 +1,47 @@
+// Who may speak for a rank.
+#ifndef CANOPY_SERVER_LOCAL_IDENTITY_H_
+#define CANOPY_SERVER_LOCAL_IDENTITY_H_
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "common/posix/unix_socket.h"
+#include "common/status.h"
+
+namespace canopy::local {
+
+// What the agent knows about the rank that a connection claims to be.
+struct RegisteredProcess {
+  uint32_t uid = 0;   // of the job
+  std::string token;  // given to the rank's process alone
+  int pid = 0;        // of its process; 0: not started yet, or not by us
+};
+
+// Decides about a connection from what the kernel says about it. Nothing that
+// the peer says about itself counts, except that it knows the token.
+class IdentityPolicy {
+ public:
+  virtual ~IdentityPolicy() = default;
+  // Success, or kErrInvalidCred with the reason for the log.
+  virtual Status Check(const PeerCredentials& peer,
+                       const RegisteredProcess& process,
+                       std::string_view token) = 0;
+};
+
+// For processes in the agent's own user and pid namespaces: the uid must be
+// the job's, and the peer must know the token or be the rank's process or a
+// descendant of it.
+class HostIdentityPolicy : public IdentityPolicy {
+ public:
+  Status Check(const PeerCredentials& peer, const RegisteredProcess& process,
+               std::string_view token) override;
+};
+
+// 32 hexadecimal digits from the system's random source; empty when it gives
+// none.
+std::string MakeToken();
+
+}  // namespace canopy::local
+
+#endif  // CANOPY_SERVER_LOCAL_IDENTITY_H_

@@ -1,0 +1,451 @@
+#include "server/local/local_endpoint.h"
+
+#include <fcntl.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <utility>
+
+#include "common/posix/unix_socket.h"
+#include "server/local/frames.h"
+
+namespace canopy::local {
+namespace {
+
+constexpr size_t kBufferSize = 256 << 10;
+constexpr size_t kKeepPartial = 1 << 20;
+constexpr int kBacklog = 4096;
+constexpr int kAcceptsPerRound = 64;
+constexpr size_t kMaxPendingGets = 1 << 16;
+constexpr int64_t kRetryNs = 2 * 1000 * 1000;
+
+}  // namespace
+
+LocalEndpoint::LocalEndpoint(EventLoop* loop, InputSink* sink,
+                             LocalOptions options)
+    : loop_(loop),
+      sink_(sink),
+      options_(std::move(options)),
+      buffer_(kBufferSize),
+      self_(std::make_shared<LocalEndpoint*>(this)) {
+  if (options_.identity == nullptr) {
+    options_.identity = std::make_unique<HostIdentityPolicy>();
+  }
+}
+
+LocalEndpoint::~LocalEndpoint() {
+  *self_ = nullptr;
+  for (auto& [id, c] : connections_) {
+    loop_->CancelTimer(c->hello_timer);
+    loop_->CancelTimer(c->retry_timer);
+    c->out.Flush(c->fd.get());
+    loop_->Unwatch(c->fd.get());
+  }
+  if (!listener_) return;
+  loop_->Unwatch(listener_.get());
+  if (IsOwnSocket()) unlink(options_.environment.socket_path.c_str());
+}
+
+Status LocalEndpoint::Start() {
+  const std::string& path = options_.environment.socket_path;
+  Result<UniqueFd> listener = ListenUnix(path, kBacklog);
+  if (!listener.ok()) return listener.status();
+  listener_ = std::move(*listener);
+  struct stat info;
+  if (stat(path.c_str(), &info) == 0) socket_inode_ = info.st_ino;
+  reserve_.Reset(open("/dev/null", O_RDONLY | O_CLOEXEC));
+  loop_->Watch(listener_.get(), EPOLLIN, [this](uint32_t) { OnAcceptable(); });
+  return Status();
+}
+
+// A restarted agent may have put its own socket there.
+bool LocalEndpoint::IsOwnSocket() const {
+  struct stat info;
+  return stat(options_.environment.socket_path.c_str(), &info) == 0 &&
+         info.st_ino == socket_inode_;
+}
+
+void LocalEndpoint::Log(core::LogLine::Level level, std::string text) {
+  if (options_.log) options_.log({level, std::move(text)});
+}
+
+// ------------------------------------------------------------ connections ---
+
+void LocalEndpoint::OnAcceptable() {
+  for (int i = 0; i < kAcceptsPerRound; ++i) {
+    UniqueFd fd(accept4(listener_.get(), nullptr, nullptr,
+                        SOCK_CLOEXEC | SOCK_NONBLOCK));
+    if (fd) {
+      out_of_fds_ = false;
+      AddConnection(std::move(fd));
+    } else if (errno == EMFILE || errno == ENFILE) {
+      return ShedConnection();
+    } else if (errno != EINTR && errno != ECONNABORTED) {
+      return;
+    }
+  }
+}
+
+// Without a free descriptor the connection would stay in the backlog and wake
+// the loop for ever.
+void LocalEndpoint::ShedConnection() {
+  if (!std::exchange(out_of_fds_, true)) {
+    Log(core::LogLine::Level::kError,
+        "no descriptor left: refusing local connections; raise the agent's "
+        "limit on open files");
+  }
+  if (!reserve_) return;
+  reserve_.Reset();
+  UniqueFd refused(accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC));
+  refused.Reset();
+  reserve_.Reset(open("/dev/null", O_RDONLY | O_CLOEXEC));
+}
+
+void LocalEndpoint::AddConnection(UniqueFd fd) {
+  if (unidentified_ >= options_.max_unidentified) {
+    Log(core::LogLine::Level::kWarning,
+        "too many local connections that do not say who they are");
+    return;
+  }
+  auto connection = std::make_unique<Connection>();
+  Connection& c = *connection;
+  c.id = MakeClientId(ClientKind::kLocal, next_number_++);
+  c.fd = std::move(fd);
+  c.watched = EPOLLIN;
+  ++unidentified_;
+  connections_.emplace(c.id, std::move(connection));
+  const core::ClientId id = c.id;
+  c.hello_timer = loop_->AddTimer(options_.hello_timeout_ns, [this, id] {
+    Connection* late = Find(id);
+    if (late == nullptr) return;
+    late->hello_timer = 0;
+    End(*late, "did not say who it is in time");
+  });
+  loop_->Watch(c.fd.get(), EPOLLIN,
+               [this, id](uint32_t events) { OnEvents(id, events); });
+}
+
+Connection* LocalEndpoint::Find(core::ClientId client) {
+  const auto it = connections_.find(client);
+  return it == connections_.end() ? nullptr : it->second.get();
+}
+
+void LocalEndpoint::End(Connection& c, const std::string& reason) {
+  if (c.state == Connection::State::kEnding) return;
+  c.state = Connection::State::kEnding;
+  if (!reason.empty()) {
+    Log(core::LogLine::Level::kWarning,
+        "closing local connection " +
+            (c.identified ? "of " + ToString(c.proc) : "of unknown rank") +
+            ": " + reason);
+  }
+  MarkDirty(c);
+}
+
+void LocalEndpoint::Destroy(core::ClientId id) {
+  const auto it = connections_.find(id);
+  const std::unique_ptr<Connection> c = std::move(it->second);
+  connections_.erase(it);
+  loop_->CancelTimer(c->hello_timer);
+  loop_->CancelTimer(c->retry_timer);
+  loop_->Unwatch(c->fd.get());
+  c->fd.Reset();
+  if (!c->identified) {
+    --unidentified_;
+    return;
+  }
+  if (LocalRank* rank = FindRank(c->proc)) --rank->connections;
+  sink_->OnInput(core::ClientGone{id});
+}
+
+// ---------------------------------------------------------------- reading ---
+
+void LocalEndpoint::OnEvents(core::ClientId id, uint32_t events) {
+  Connection* c = Find(id);
+  if (c == nullptr || c->state == Connection::State::kEnding) return;
+  if ((events & EPOLLOUT) != 0) MarkDirty(*c);
+  if ((events & (EPOLLIN | EPOLLHUP | EPOLLERR)) != 0) Receive(*c);
+}
+
+void LocalEndpoint::Receive(Connection& c) {
+  const ssize_t n =
+      recv(c.fd.get(), buffer_.data(), buffer_.size(), MSG_DONTWAIT);
+  if (n < 0 && (errno == EAGAIN || errno == EINTR)) return;
+  if (n < 0) return End(c, std::strerror(errno));
+  if (n == 0) {
+    return End(c, c.partial.empty() ? "" : "ended in the middle of a frame");
+  }
+  const std::string_view data(buffer_.data(), static_cast<size_t>(n));
+  if (c.partial.empty()) {
+    const size_t used = HandleFrames(c, data);
+    c.partial.assign(data.substr(used));
+    return;
+  }
+  c.partial.append(data);
+  const size_t used = HandleFrames(c, c.partial);
+  c.partial.erase(0, used);
+  if (c.partial.empty() && c.partial.capacity() > kKeepPartial) {
+    c.partial.shrink_to_fit();
+  }
+}
+
+size_t LocalEndpoint::HandleFrames(Connection& c, std::string_view data) {
+  size_t used = 0;
+  while (c.state != Connection::State::kEnding) {
+    FrameHeader header;
+    if (data.size() - used < sizeof header) return used;
+    std::memcpy(&header, data.data() + used, sizeof header);
+    const uint32_t limit =
+        c.state == Connection::State::kNew ? kMaxHelloPayload : kMaxPayload;
+    if (header.length > limit || header.flags != 0) {
+      End(c, header.flags != 0 ? "sent what is no frame"
+                               : "sent a frame of " +
+                                     std::to_string(header.length) + " bytes");
+      break;
+    }
+    const size_t left = data.size() - used - sizeof header;
+    if (left < header.length) return used;
+    HandleFrame(c, header, data.substr(used + sizeof header, header.length));
+    used += sizeof header + header.length;
+  }
+  return data.size();
+}
+
+void LocalEndpoint::HandleFrame(Connection& c, const FrameHeader& header,
+                                std::string_view payload) {
+  const bool is_hello = header.type == static_cast<uint16_t>(FrameType::kHello);
+  if (is_hello != (c.state == Connection::State::kNew)) {
+    return End(c, is_hello ? "said hello twice"
+                           : "sent a request before saying who it is");
+  }
+  if (is_hello) {
+    HandleHello(c, header, payload);
+  } else {
+    HandleRequest(c, header, payload);
+  }
+}
+
+LocalEndpoint::LocalRank* LocalEndpoint::FindRank(const ProcId& proc,
+                                                  Job** job) {
+  const auto it = jobs_.find(proc.nspace);
+  if (it == jobs_.end()) return nullptr;
+  if (job != nullptr) *job = &it->second;
+  const auto rank = it->second.ranks.find(proc.rank);
+  return rank == it->second.ranks.end() ? nullptr : &rank->second;
+}
+
+void LocalEndpoint::HandleHello(Connection& c, const FrameHeader& header,
+                                std::string_view payload) {
+  const Status status = Identify(c, header, payload);
+  if (status.ok()) {
+    sink_->OnInput(core::ClientConnected{c.id, c.proc});
+    return;
+  }
+  c.out.Append(MakeReply(header.tag, status.code(), {}));
+  End(c, status.message());
+}
+
+Status LocalEndpoint::Identify(Connection& c, const FrameHeader& header,
+                               std::string_view payload) {
+  const Result<Hello> hello = ParseHello(payload);
+  if (!hello.ok()) return hello.status();
+  if (hello->version < kOldestVersion) {
+    return Status(kErrHandshakeFailed, "its library speaks protocol version " +
+                                           std::to_string(hello->version));
+  }
+  Job* job = nullptr;
+  LocalRank* rank = FindRank(hello->claimed, &job);
+  if (rank == nullptr) {
+    return Status(kErrInvalidCred, "claims to be " + ToString(hello->claimed) +
+                                       ", which does not run here");
+  }
+  const Result<PeerCredentials> peer = GetPeerCredentials(c.fd.get());
+  if (!peer.ok()) return peer.status();
+  const Status identity = options_.identity->Check(
+      *peer, {job->uid, rank->token, rank->pid}, hello->token);
+  if (!identity.ok()) {
+    return Status(identity.code(), "claims to be " + ToString(hello->claimed) +
+                                       ": " + identity.message());
+  }
+  if (rank->connections >= options_.max_connections_per_rank) {
+    return Status(kErrResourceBusy, ToString(hello->claimed) +
+                                        " has too many connections already");
+  }
+  const std::optional<SegmentRef> segment =
+      options_.segment(hello->claimed.nspace);
+  if (!segment) return Status(kErrNotFound, "its job has no segment");
+  ++rank->connections;
+  --unidentified_;
+  loop_->CancelTimer(std::exchange(c.hello_timer, 0));
+  c.proc = hello->claimed;
+  c.identified = true;
+  c.state = Connection::State::kServing;
+  c.segments.insert(c.proc.nspace);
+  c.out.AppendWithFd(
+      MakeHelloReply(header.tag, c.proc, options_.server, segment->size),
+      {segment->fd, segment->owner});
+  MarkDirty(c);
+  return Status();
+}
+
+void LocalEndpoint::HandleRequest(Connection& c, const FrameHeader& header,
+                                  std::string_view payload) {
+  Result<core::Input> input = ParseRequest(c.id, c.proc, header, payload);
+  if (input.code() == kErrNotSupported) {
+    if (header.tag != 0) {
+      c.out.Append(MakeReply(header.tag, kErrNotSupported, {}));
+      MarkDirty(c);
+    }
+    return;
+  }
+  if (!input.ok()) return End(c, input.status().message());
+  if (const auto* get = std::get_if<core::GetArrived>(&*input)) {
+    if (c.gets.size() >= kMaxPendingGets) {
+      c.out.Append(MakeReply(header.tag, kErrOutOfResource, {}));
+      return MarkDirty(c);
+    }
+    c.gets[header.tag] = get->target;
+  }
+  sink_->OnInput(std::move(*input));
+}
+
+// ---------------------------------------------------------------- writing ---
+
+void LocalEndpoint::Reply(const core::ReplyClient& reply) {
+  Connection* c = Find(reply.client);
+  if (c == nullptr || c->state != Connection::State::kServing ||
+      reply.request == 0) {
+    return;
+  }
+  Bytes payload = reply.payload;
+  if (const auto get = c->gets.extract(reply.request); !get.empty()) {
+    const ProcId& target = get.mapped();
+    if (reply.status == kSuccess) OfferSegment(*c, target.nspace);
+    // The client finds the data of a rank that it can name in the segment.
+    if (target.rank <= kRankValid && c->segments.contains(target.nspace)) {
+      payload = Bytes();
+    }
+  }
+  if (payload.size() > kMaxPayload - 64) {
+    c->out.Append(MakeReply(reply.request, kErrOutOfResource, {}));
+  } else {
+    c->out.Append(MakeReplyHead(reply.request, reply.status, payload.size()));
+    c->out.Append(payload);
+  }
+  MarkDirty(*c);
+}
+
+void LocalEndpoint::OfferSegment(Connection& c, const std::string& nspace) {
+  if (c.segments.contains(nspace)) return;
+  std::optional<SegmentRef> segment = options_.segment(nspace);
+  if (!segment) return;
+  c.segments.insert(nspace);
+  c.out.AppendWithFd(MakeSegment(nspace, segment->size),
+                     {segment->fd, std::move(segment->owner)});
+}
+
+void LocalEndpoint::Notify(const core::NotifyClient& event) {
+  Connection* c = Find(event.client);
+  if (c == nullptr || c->state != Connection::State::kServing) return;
+  c->out.Append(MakeEvent(event));
+  MarkDirty(*c);
+}
+
+void LocalEndpoint::Close(core::ClientId client, const std::string& reason) {
+  if (Connection* c = Find(client)) End(*c, reason);
+}
+
+void LocalEndpoint::MarkDirty(Connection& c) {
+  if (std::exchange(c.dirty, true)) return;
+  dirty_.push_back(c.id);
+  if (dirty_.size() > 1) return;
+  loop_->Defer([self = self_] {
+    if (*self != nullptr) (*self)->FlushDirty();
+  });
+}
+
+void LocalEndpoint::FlushDirty() {
+  std::vector<core::ClientId> dirty;
+  dirty.swap(dirty_);
+  for (const core::ClientId id : dirty) {
+    Connection* c = Find(id);
+    if (c == nullptr) continue;
+    c->dirty = false;
+    Flush(*c);
+  }
+}
+
+void LocalEndpoint::Flush(Connection& c) {
+  const OutQueue::State state = c.out.Flush(c.fd.get());
+  if (c.state == Connection::State::kEnding) return Destroy(c.id);
+  if (state == OutQueue::State::kBroken) return Destroy(c.id);
+  if (c.out.size() > options_.max_queued_bytes) {
+    return End(c, "does not read what is sent to it");
+  }
+  if (state == OutQueue::State::kBusy && c.retry_timer == 0) {
+    c.retry_timer = loop_->AddTimer(kRetryNs, [this, id = c.id] {
+      Connection* waiting = Find(id);
+      if (waiting == nullptr) return;
+      waiting->retry_timer = 0;
+      MarkDirty(*waiting);
+    });
+  }
+  WatchFor(c, state == OutQueue::State::kBlocked);
+}
+
+void LocalEndpoint::WatchFor(Connection& c, bool blocked) {
+  uint32_t events = 0;
+  if (c.out.size() <= options_.pause_reading_bytes) events |= EPOLLIN;
+  if (blocked) events |= EPOLLOUT;
+  if (events == c.watched) return;
+  c.watched = events;
+  loop_->Rewatch(c.fd.get(), events);
+}
+
+// ------------------------------------------------------ jobs and processes ---
+
+void LocalEndpoint::AddJob(const core::RegisterJob& registration) {
+  const uint32_t node =
+      registration.layout->node_of_agent(options_.environment.self);
+  Job job;
+  job.uid = registration.job->uid;
+  if (node != kNoNode) {
+    for (const Rank rank : registration.layout->ranks_on(node)) {
+      job.ranks[rank].token = MakeToken();
+    }
+  }
+  jobs_[registration.job->nspace] = std::move(job);
+}
+
+void LocalEndpoint::DropJob(const std::string& nspace) {
+  jobs_.erase(nspace);
+  for (auto& [id, c] : connections_) {
+    if (c->identified && c->proc.nspace == nspace) End(*c, "its job is over");
+  }
+}
+
+std::vector<std::string> LocalEndpoint::ForJob(const core::PrepareLocal& job) {
+  return JobEnvironment(job, options_.environment);
+}
+
+std::vector<std::string> LocalEndpoint::ForRank(const core::PrepareLocal& job,
+                                                Rank rank) {
+  const LocalRank* local = FindRank({job.job->nspace, rank});
+  return RankEnvironment(job, rank, local == nullptr ? "" : local->token);
+}
+
+ProcessEnvironment::InheritedFd LocalEndpoint::FdForRank(
+    const core::PrepareLocal&, Rank) {
+  return {};
+}
+
+void LocalEndpoint::OnProcess(const std::string& nspace, Rank rank, int pid) {
+  if (LocalRank* local = FindRank({nspace, rank})) local->pid = pid;
+  if (options_.on_process) options_.on_process(nspace, rank, pid);
+}
+
+}  // namespace canopy::local

@@ -1,0 +1,136 @@
+// The agent's Unix socket: clients that load our libpmix.
+#ifndef CANOPY_SERVER_LOCAL_LOCAL_ENDPOINT_H_
+#define CANOPY_SERVER_LOCAL_LOCAL_ENDPOINT_H_
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "common/event_loop.h"
+#include "common/local_protocol.h"
+#include "common/posix/unique_fd.h"
+#include "server/core/step.h"
+#include "server/local/connection.h"
+#include "server/local/environment.h"
+#include "server/local/identity.h"
+#include "server/ports/ports.h"
+
+namespace canopy::local {
+
+// A job's shared memory.
+struct SegmentRef {
+  int fd = -1;
+  uint64_t size = 0;
+  std::shared_ptr<const void> owner;  // keeps fd open
+};
+
+struct LocalOptions {
+  EnvironmentOptions environment;  // socket_path is the socket's place
+  ProcId server;                   // this agent, as PMIx names it
+  // A namespace's segment; nothing when the agent has none.
+  std::function<std::optional<SegmentRef>(const std::string& nspace)> segment;
+  // Called when a rank's process exists. May be empty.
+  std::function<void(const std::string& nspace, Rank rank, int pid)> on_process;
+  std::function<void(const core::LogLine&)> log;
+  // Null: HostIdentityPolicy.
+  std::unique_ptr<IdentityPolicy> identity;
+  int64_t hello_timeout_ns = int64_t{5} * 1000 * 1000 * 1000;
+  // Several connections of one rank are legal (a forked child is one).
+  uint32_t max_connections_per_rank = 64;
+  uint32_t max_unidentified = 4096;
+  // A client that does not read what it asked for is no longer read from
+  // above the first number of bytes, and closed above the second.
+  size_t pause_reading_bytes = size_t{1} << 20;
+  size_t max_queued_bytes = size_t{320} << 20;
+};
+
+// Loop thread only. The loop and the sink outlive it.
+class LocalEndpoint : public ClientPort, public ProcessEnvironment {
+ public:
+  LocalEndpoint(EventLoop* loop, InputSink* sink, LocalOptions options);
+  // Closes every connection; removes the socket if it is still its own.
+  ~LocalEndpoint() override;
+  LocalEndpoint(const LocalEndpoint&) = delete;
+  LocalEndpoint& operator=(const LocalEndpoint&) = delete;
+
+  // Makes the socket. Its directory exists, is private and stays.
+  Status Start();
+
+  void AddJob(const core::RegisterJob& job) override;
+  void DropJob(const std::string& nspace) override;
+  void Reply(const core::ReplyClient& reply) override;
+  void Notify(const core::NotifyClient& event) override;
+  void Close(core::ClientId client, const std::string& reason) override;
+
+  std::vector<std::string> ForJob(const core::PrepareLocal& job) override;
+  std::vector<std::string> ForRank(const core::PrepareLocal& job,
+                                   Rank rank) override;
+  InheritedFd FdForRank(const core::PrepareLocal& job, Rank rank) override;
+  void OnProcess(const std::string& nspace, Rank rank, int pid) override;
+
+  size_t num_connections() const { return connections_.size(); }
+
+ private:
+  struct LocalRank {
+    std::string token;
+    int pid = 0;
+    uint32_t connections = 0;
+  };
+  struct Job {
+    uint32_t uid = 0;
+    std::map<Rank, LocalRank> ranks;
+  };
+
+  void Log(core::LogLine::Level level, std::string text);
+  void OnAcceptable();
+  void ShedConnection();
+  void AddConnection(UniqueFd fd);
+  void OnEvents(core::ClientId id, uint32_t events);
+  void Receive(Connection& c);
+  // Handles the whole frames at the start of `data`; returns their length.
+  size_t HandleFrames(Connection& c, std::string_view data);
+  void HandleFrame(Connection& c, const FrameHeader& header,
+                   std::string_view payload);
+  void HandleHello(Connection& c, const FrameHeader& header,
+                   std::string_view payload);
+  Status Identify(Connection& c, const FrameHeader& header,
+                  std::string_view payload);
+  void HandleRequest(Connection& c, const FrameHeader& header,
+                     std::string_view payload);
+  LocalRank* FindRank(const ProcId& proc, Job** job = nullptr);
+  Connection* Find(core::ClientId client);
+  void OfferSegment(Connection& c, const std::string& nspace);
+  // Closes at the end of the round, after one more attempt to send. An empty
+  // reason is an ordinary end and not logged.
+  void End(Connection& c, const std::string& reason);
+  void MarkDirty(Connection& c);
+  void FlushDirty();
+  void Flush(Connection& c);
+  void WatchFor(Connection& c, bool blocked);
+  void Destroy(core::ClientId id);
+  bool IsOwnSocket() const;
+
+  EventLoop* loop_;
+  InputSink* sink_;
+  LocalOptions options_;
+  UniqueFd listener_;
+  UniqueFd reserve_;  // given up to refuse a connection when none is left
+  uint64_t socket_inode_ = 0;
+  uint64_t next_number_ = 1;
+  uint32_t unidentified_ = 0;
+  bool out_of_fds_ = false;
+  std::unordered_map<std::string, Job> jobs_;
+  std::unordered_map<core::ClientId, std::unique_ptr<Connection>> connections_;
+  std::vector<core::ClientId> dirty_;
+  std::vector<char> buffer_;
+  std::shared_ptr<LocalEndpoint*> self_;  // cleared when this goes
+};
+
+}  // namespace canopy::local
+
+#endif  // CANOPY_SERVER_LOCAL_LOCAL_ENDPOINT_H_

@@ -1,0 +1,91 @@
+#include "server/local/out_queue.h"
+
+#include <sys/socket.h>
+#include <sys/uio.h>
+
+#include <cerrno>
+#include <cstring>
+#include <utility>
+
+namespace canopy::local {
+namespace {
+
+// Frames up to this size are copied together.
+constexpr size_t kJoin = 16 << 10;
+constexpr int kMaxParts = 64;
+
+}  // namespace
+
+void OutQueue::Append(std::string bytes) {
+  if (bytes.empty()) return;
+  size_ += bytes.size();
+  if (!chunks_.empty()) {
+    Chunk& last = chunks_.back();
+    if (last.shared.empty() && last.text.size() + bytes.size() <= kJoin) {
+      last.text.append(bytes);
+      return;
+    }
+  }
+  chunks_.push_back({std::move(bytes), {}, {}});
+}
+
+void OutQueue::Append(Bytes bytes) {
+  if (bytes.size() <= kJoin / 4) return Append(std::string(bytes.view()));
+  size_ += bytes.size();
+  chunks_.push_back({{}, std::move(bytes), {}});
+}
+
+void OutQueue::AppendWithFd(std::string bytes, SharedFd fd) {
+  size_ += bytes.size();
+  chunks_.push_back({std::move(bytes), {}, std::move(fd)});
+}
+
+OutQueue::State OutQueue::Flush(int socket) {
+  while (!chunks_.empty()) {
+    iovec parts[kMaxParts];
+    int count = 0;
+    size_t skip = front_sent_;
+    for (const Chunk& chunk : chunks_) {
+      if (count == kMaxParts || (count > 0 && chunk.fd.fd >= 0)) break;
+      const std::string_view view = chunk.view().substr(skip);
+      parts[count++] = {const_cast<char*>(view.data()), view.size()};
+      skip = 0;
+    }
+    msghdr message{};
+    message.msg_iov = parts;
+    message.msg_iovlen = static_cast<size_t>(count);
+    alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int))] = {};
+    if (chunks_.front().fd.fd >= 0 && front_sent_ == 0) {
+      message.msg_control = control;
+      message.msg_controllen = sizeof control;
+      cmsghdr* header = CMSG_FIRSTHDR(&message);
+      header->cmsg_level = SOL_SOCKET;
+      header->cmsg_type = SCM_RIGHTS;
+      header->cmsg_len = CMSG_LEN(sizeof(int));
+      std::memcpy(CMSG_DATA(header), &chunks_.front().fd.fd, sizeof(int));
+    }
+    const ssize_t n = sendmsg(socket, &message, MSG_NOSIGNAL | MSG_DONTWAIT);
+    if (n >= 0) {
+      Sent(static_cast<size_t>(n));
+    } else if (errno == EAGAIN || errno == EWOULDBLOCK || errno == ENOBUFS) {
+      return State::kBlocked;
+    } else if (errno == ETOOMANYREFS) {
+      return State::kBusy;
+    } else if (errno != EINTR) {
+      return State::kBroken;
+    }
+  }
+  return State::kEmpty;
+}
+
+void OutQueue::Sent(size_t bytes) {
+  size_ -= bytes;
+  bytes += front_sent_;
+  while (!chunks_.empty() && bytes >= chunks_.front().view().size()) {
+    bytes -= chunks_.front().view().size();
+    chunks_.pop_front();
+  }
+  front_sent_ = bytes;
+}
+
+}  // namespace canopy::local

@@ -1,0 +1,61 @@
+// What waits to be sent to one client.
+#ifndef CANOPY_SERVER_LOCAL_OUT_QUEUE_H_
+#define CANOPY_SERVER_LOCAL_OUT_QUEUE_H_
+
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <string>
+
+#include "common/bytes.h"
+
+namespace canopy::local {
+
+// A descriptor that somebody else owns, kept open by `owner`.
+struct SharedFd {
+  int fd = -1;
+  std::shared_ptr<const void> owner;
+};
+
+// Bytes in order, some of them with a descriptor attached to the first.
+class OutQueue {
+ public:
+  enum class State {
+    kEmpty,    // everything is sent
+    kBlocked,  // the socket takes no more now
+    kBusy,     // the kernel refuses further descriptors in flight for now
+    kBroken,   // the connection is gone
+  };
+
+  void Append(std::string bytes);
+  void Append(Bytes bytes);
+  // `fd` arrives together with the first of these bytes.
+  void AppendWithFd(std::string bytes, SharedFd fd);
+
+  // Sends as much as the socket takes without waiting: one system call for
+  // everything up to the next descriptor.
+  State Flush(int socket);
+
+  size_t size() const { return size_; }
+  bool empty() const { return chunks_.empty(); }
+
+ private:
+  struct Chunk {
+    std::string text;  // used when `shared` is empty
+    Bytes shared;
+    SharedFd fd;
+    std::string_view view() const {
+      return shared.empty() ? std::string_view(text) : shared.view();
+    }
+  };
+
+  void Sent(size_t bytes);
+
+  std::deque<Chunk> chunks_;
+  size_t front_sent_ = 0;  // of the first chunk
+  size_t size_ = 0;        // bytes that are not sent yet
+};
+
+}  // namespace canopy::local
+
+#endif  // CANOPY_SERVER_LOCAL_OUT_QUEUE_H_

@@ -50,9 +50,18 @@ def prototype(returns, name, parameters, prefix=""):
   text = ", ".join(parameters) if parameters else "void"
   if len(head) + len(text) + 2 <= WIDTH:
     return head + text + ");\n"
-  wrapped = textwrap.wrap(text, WIDTH - 6, break_on_hyphens=False,
-                          break_long_words=False)
-  return head + "\n    " + "\n    ".join(wrapped) + ");\n"
+  return head + "\n" + "\n".join(_fill(parameters)) + ");\n"
+
+
+def _fill(parameters):
+  """Lines of parameters, broken only after commas."""
+  lines = [""]
+  for i, parameter in enumerate(parameters):
+    piece = parameter + ("," if i + 1 < len(parameters) else "")
+    if lines[-1] and len(lines[-1]) + len(piece) + 7 > WIDTH:
+      lines.append("")
+    lines[-1] += (" " if lines[-1] else "") + piece
+  return ["    " + line for line in lines]
 
 
 def define(name, value):

@@ -14,8 +14,8 @@ the tables:
   @@macros group...@@      function-like macros and static initialisers
   @@include file@@         the text of a file beside the template
 
-Group arguments are exact names, or prefixes when they end in `*`. Every row
-that names this header must be emitted exactly once.
+Group arguments are exact names, or prefixes when they end in `*`; rows come in
+the order of the arguments, then of the table. Every row names this header must be emitted exactly once.
 """
 
 import os
@@ -26,14 +26,10 @@ import emit
 _DIRECTIVE = re.compile(r"^@@(\w+)((?: [^@]+)?)@@$")
 
 
-def _matches(group, patterns):
-  for pattern in patterns:
-    if pattern.endswith("*"):
-      if group.startswith(pattern[:-1]):
-        return True
-    elif group == pattern:
-      return True
-  return False
+def _matches(group, pattern):
+  if pattern.endswith("*"):
+    return group.startswith(pattern[:-1])
+  return group == pattern
 
 
 class Header:
@@ -55,7 +51,8 @@ class Header:
       self.emitted.add((kind, name))
 
   def groups(self, kind, rows, patterns, render):
-    rows = [r for r in self.mine(rows) if _matches(r.group, patterns)]
+    rows = [r for p in patterns for r in self.mine(rows)
+            if _matches(r.group, p)]
     if not rows:
       raise ValueError("%s: no %s in %s" % (self.name, kind, patterns))
     self.take(kind, [r.name for r in rows])

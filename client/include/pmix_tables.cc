@@ -12,6 +12,7 @@ using tables_internal::kAttributes;
 using tables_internal::kAttributesByKey;
 using tables_internal::kConstants;
 using tables_internal::kConstantsByValue;
+using tables_internal::kFunctionAttributes;
 using tables_internal::kFunctions;
 
 template <typename Entry>
@@ -27,6 +28,12 @@ std::span<const AttributeEntry> Attributes() { return kAttributes; }
 std::span<const ConstantEntry> Constants() { return kConstants; }
 
 std::span<const FunctionEntry> Functions() { return kFunctions; }
+
+std::span<const FunctionAttribute> AttributesOf(std::string_view function) {
+  auto found = std::ranges::equal_range(kFunctionAttributes, function, {},
+                                        &FunctionAttribute::function);
+  return {found.begin(), found.end()};
+}
 
 const AttributeEntry* FindAttributeByName(std::string_view name) {
   return FindByName(kAttributes, name);

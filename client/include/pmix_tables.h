@@ -38,6 +38,15 @@ struct FunctionEntry {
   std::string_view group;  // "put-get"
 };
 
+// An attribute that a function of the library, or a host function type
+// (pmix_server_..._fn_t), knows according to the standard.
+struct FunctionAttribute {
+  std::string_view function;   // "PMIx_Fence", "pmix_server_fencenb_fn_t"
+  std::string_view attribute;  // "PMIX_COLLECT_DATA"
+  bool required;               // whoever provides it has to support it
+  bool by_host;                // the host provides it, else the library
+};
+
 // All attributes, sorted by name.
 std::span<const AttributeEntry> Attributes();
 
@@ -46,6 +55,9 @@ std::span<const ConstantEntry> Constants();
 
 // All PMIx functions, sorted by name.
 std::span<const FunctionEntry> Functions();
+
+// The attributes of `function`, sorted by name; empty if it has none.
+std::span<const FunctionAttribute> AttributesOf(std::string_view function);
 
 // The attribute whose macro is `name`, or nullptr.
 const AttributeEntry* FindAttributeByName(std::string_view name);

@@ -15,6 +15,8 @@ extern const std::span<const std::uint16_t> kAttributesByKey;
 extern const std::span<const ConstantEntry> kConstants;         // by name
 extern const std::span<const std::uint16_t> kConstantsByValue;  // type, value
 extern const std::span<const FunctionEntry> kFunctions;         // by name
+extern const std::span<const FunctionAttribute>
+    kFunctionAttributes;  // by function, then attribute
 
 }  // namespace canopy::tables_internal
 

@@ -107,5 +107,29 @@ TEST(PmixTables, FunctionsCarryTheirRole) {
   EXPECT_EQ(it->group, "put-get");
 }
 
+TEST(PmixTables, AttributesOfFunctionsExist) {
+  std::size_t seen = 0;
+  for (const FunctionEntry& function : Functions()) {
+    for (const FunctionAttribute& known : AttributesOf(function.name)) {
+      EXPECT_EQ(known.function, function.name);
+      EXPECT_NE(FindAttributeByName(known.attribute), nullptr)
+          << known.attribute;
+      ++seen;
+    }
+  }
+  EXPECT_GT(seen, 500u);
+}
+
+TEST(PmixTables, AttributesOfOneFunction) {
+  auto known = AttributesOf("PMIx_Fence");
+  auto it = std::ranges::find(known, "PMIX_COLLECT_DATA",
+                              &FunctionAttribute::attribute);
+  ASSERT_NE(it, known.end());
+  EXPECT_TRUE(it->required);
+  EXPECT_FALSE(AttributesOf("pmix_server_spawn_fn_t").empty());
+  EXPECT_TRUE(AttributesOf("PMIx_Commit").empty());
+  EXPECT_TRUE(AttributesOf("").empty());
+}
+
 }  // namespace
 }  // namespace canopy

@@ -132,13 +132,19 @@ def render(tables):
              _first_by(constants, by_value, _rank(constant_order))),
       _array("FunctionEntry", "kFunctions",
              [(r.name, r.role, r.group) for r in functions]),
+      _array("FunctionAttribute", "kFunctionAttributes",
+             [(r.function, r.attribute, r.level == "required",
+               r.provider == "host")
+              for r in sorted(tables.function_attributes,
+                              key=lambda r: (r.function, r.attribute))]),
       "}  // namespace\n",
   ]
   for kind, name in (("AttributeEntry", "kAttributes"),
                      ("std::uint16_t", "kAttributesByKey"),
                      ("ConstantEntry", "kConstants"),
                      ("std::uint16_t", "kConstantsByValue"),
-                     ("FunctionEntry", "kFunctions")):
+                     ("FunctionEntry", "kFunctions"),
+                     ("FunctionAttribute", "kFunctionAttributes")):
     parts.append("constinit const std::span<const %s> %s{%sData};" %
                  (kind, name, name))
   parts.append("\n}  // namespace canopy::tables_internal")

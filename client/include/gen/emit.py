@@ -94,16 +94,35 @@ def struct(name, head, fields, tag=None):
   return "".join(out)
 
 
-def function(row):
+def _attribute_list(lead, rows):
+  return "%s: %s." % (lead, ", ".join(r.attribute for r in rows)) if rows else ""
+
+
+def _function_comment(row, attributes):
+  """The description of a function and the attributes that it knows."""
+  always = [r for r in attributes
+            if (r.level, r.provider) == ("required", "library")]
+  rest = [r for r in attributes if r not in always]
+  leads = ("The library adds", "Attributes that may come with it") if (
+      row.kind == "callback") else (
+          "Attributes", "Where the host or the library supports them")
+  return ctext.paragraphs([
+      described(row, row.purpose),
+      _attribute_list(leads[0], always),
+      _attribute_list(leads[1], rest),
+  ])
+
+
+def function(row, attributes):
   returns, name, parameters = tbl.split_prototype(row.prototype)
-  return (ctext.comment(described(row, row.purpose)) +
+  return (_function_comment(row, attributes) +
           ctext.prototype(returns, name, parameters, "PMIX_EXPORT "))
 
 
-def callback(row):
+def callback(row, attributes):
   match = re.match(r"^(.*?)\s*(\(\*\w+\))\s*\((.*)\)$", row.prototype)
   returns, pointer, parameters = match.groups()
-  return (ctext.comment(described(row, row.purpose)) + ctext.prototype(
+  return (_function_comment(row, attributes) + ctext.prototype(
       returns, pointer, tbl.split_parameters(parameters), "typedef "))
 
 

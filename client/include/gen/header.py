@@ -69,7 +69,11 @@ class Header:
 
   def functions(self, args):
     rows = [r for r in self.tables.functions if r.kind == "function"]
-    return self.groups("function", rows, args, emit.function)
+
+    def render(row):
+      return emit.function(row, self.tables.attributes_of(row.name))
+
+    return self.groups("function", rows, args, render)
 
   def macros(self, args):
     return self.groups("macro", self.tables.macros, args, emit.macro)
@@ -82,7 +86,9 @@ class Header:
     def mentioned(row):
       return set(re.findall(r"\w+", row.prototype))
 
-    return "\n".join(emit.callback(r) for r in emit.in_order(rows, mentioned))
+    return "\n".join(
+        emit.callback(r, self.tables.attributes_of(r.name))
+        for r in emit.in_order(rows, mentioned))
 
   def typedefs(self, args):
     del args

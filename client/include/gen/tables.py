@@ -36,12 +36,13 @@ class Tables:
     self.attributes = load("attributes")
     self.constants = load("constants")
     self.functions = load("functions")
+    self.function_attributes = load("function_attributes")
     self.macros = load("macros")
     self.structs = load("structs")
 
-  def struct_types(self):
-    """Names of all struct types in table order."""
-    return [r.type for r in self.structs if r.kind == "struct"]
+  def attributes_of(self, function):
+    """The rows of the attributes that `function` knows, in table order."""
+    return [r for r in self.function_attributes if r.function == function]
 
   def struct_head(self, name):
     """The row that describes type `name` itself."""

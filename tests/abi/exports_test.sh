@@ -1,7 +1,7 @@
 #!/bin/bash
 # libpmix.so.2 exports the functions of the table and nothing else, needs only
-# the C library, and carries its SONAME. A symbol version of our own would show
-# up as part of a name.
+# the C library, which may be as old as glibc 2.34, and carries its SONAME. A
+# symbol version of our own would show up as part of a name.
 set -euo pipefail
 
 library=$1
@@ -43,8 +43,19 @@ if readelf -d "$library" | grep -qE 'RPATH|RUNPATH|TEXTREL'; then
   failed=1
 fi
 
+# The oldest C library that the library is to load with.
+oldest=2.34
+nm -D "$library" | grep -oE '\S+@GLIBC_[0-9.]+' | sort -t_ -k2 -V > "$tmp/libc"
+while IFS=@ read -r name version; do
+  version=${version#GLIBC_}
+  if [[ $(printf '%s\n' "$version" "$oldest" | sort -V | tail -1) != "$oldest" ]]
+  then
+    echo "needs a newer C library: $name of $version"
+    failed=1
+  fi
+done < "$tmp/libc"
+
 echo "exported: $(wc -l < "$tmp/have")"
 echo "needed: $(tr '\n' ' ' < "$tmp/needed")"
-echo "newest C library symbols:"
-nm -D "$library" | grep -oE '\S+@GLIBC_[0-9.]+' | sort -t@ -k2 -V | tail -3
+echo "newest C library symbol: $(tail -1 "$tmp/libc")"
 exit "$failed"

@@ -1,0 +1,25 @@
+#ifndef CANOPY_CLIENT_ABI_LIBC_COMPAT_H_
+#define CANOPY_CLIENT_ABI_LIBC_COMPAT_H_
+
+// Our own copies of the two functions of newer C libraries that the static C++
+// runtime inside libpmix.so.2 calls: arc4random (glibc 2.36) and
+// _dl_find_object (glibc 2.35). With them the library loads where glibc 2.34
+// is, in containers and on nodes older than the machine that built it. The
+// version script keeps them out of everyone else's sight.
+
+#include <cstdint>
+
+struct dl_find_object;
+
+namespace canopy::client {
+
+// A random number from the kernel. Aborts when the kernel has none to give.
+std::uint32_t RandomNumber();
+
+// Finds the loaded object that `pc` lies in: its mapping and the address of
+// its unwind table. Returns 0, or -1 when there is no such object or table.
+int FindObject(void* pc, dl_find_object* result);
+
+}  // namespace canopy::client
+
+#endif  // CANOPY_CLIENT_ABI_LIBC_COMPAT_H_

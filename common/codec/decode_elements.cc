@@ -35,7 +35,6 @@ bool Decoder::GetValue(pmix_value_t* v) {
     DestructValue(v);
     return false;
   }
-  SealValue(v);
   return true;
 }
 
@@ -149,7 +148,7 @@ bool Decoder::GetOwned(const Field& field, void* element) {
     case Shape::kBytes:
       return GetByteObject(&At<pmix_byte_object_t>(element, offset));
     case Shape::kRegex:
-      return GetRegex(&At<char*>(element, offset));
+      return GetRegex(&At<pmix_byte_object_t>(element, offset));
     case Shape::kBuffer:
       return GetDataBuffer(&At<pmix_data_buffer_t>(element, offset));
     case Shape::kCpuset:
@@ -195,7 +194,10 @@ bool Decoder::GetStrings(CountForm form, char*** v) {
 
 bool Decoder::GetByteObject(pmix_byte_object_t* v) {
   std::string_view bytes;
-  if (!GetBytes(&bytes)) return false;
+  return GetBytes(&bytes) && StoreBytes(bytes, v);
+}
+
+bool Decoder::StoreBytes(std::string_view bytes, pmix_byte_object_t* v) {
   if (bytes.empty()) return true;
   if (!Reserve(1, bytes.size())) return false;
   v->bytes = static_cast<char*>(AllocateZeroed(bytes.size(), 1));
@@ -205,39 +207,15 @@ bool Decoder::GetByteObject(pmix_byte_object_t* v) {
   return true;
 }
 
-// How many bytes of `in` are a regular expression; 0 when it is none.
-static size_t MeasureRegex(std::string_view in) {
-  const size_t first = in.find('\0');
-  if (first == std::string_view::npos) return 0;
-  if (in.substr(0, first) != "blob") {
-    return in.starts_with("pmix") || in.starts_with("raw:") ? first + 1 : 0;
-  }
-  const size_t method = in.find('\0', first + 1);
-  if (method == std::string_view::npos) return 0;
-  size_t at = method + 1;
-  size_t size = 0;
-  const size_t digits = at;
-  for (; at < in.size() && in[at] >= '0' && in[at] <= '9'; ++at) {
-    size = size * 10 + static_cast<size_t>(in[at] - '0');
-    if (size > in.size()) return 0;
-  }
-  if (at == digits) return 0;
-  if (at < in.size() && in[at] == '\0') ++at;
-  if (at < in.size() && in[at] == ':') ++at;
-  return size <= in.size() - at ? at + size : 0;
-}
-
 bool Decoder::RegexView(std::string_view* v) {
   const size_t size = MeasureRegex(in_);
   if (size == 0) return Fail(kErrUnpackFailure);
   return GetRaw(size, v);
 }
 
-bool Decoder::GetRegex(char** v) {
+bool Decoder::GetRegex(pmix_byte_object_t* v) {
   std::string_view regex;
-  if (!RegexView(&regex) || !Reserve(1, regex.size() + 1)) return false;
-  *v = DuplicateString(regex);
-  return *v != nullptr || Fail(kErrNomem);
+  return RegexView(&regex) && StoreBytes(regex, v);
 }
 
 bool Decoder::GetDataBuffer(pmix_data_buffer_t* v) {

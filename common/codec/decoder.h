@@ -144,7 +144,8 @@ class Decoder {
   bool GetName(char* name, size_t capacity);
   bool GetStrings(CountForm form, char*** v);
   bool GetByteObject(pmix_byte_object_t* v);
-  bool GetRegex(char** v);
+  bool GetRegex(pmix_byte_object_t* v);
+  bool StoreBytes(std::string_view bytes, pmix_byte_object_t* v);
   bool RegexView(std::string_view* v);
   bool GetDataBuffer(pmix_data_buffer_t* v);
   bool GetDataArray(pmix_data_array_t* v);

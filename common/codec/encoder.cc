@@ -217,6 +217,13 @@ void Encoder::PutCpuset(const pmix_cpuset_t& cpuset) {
   PutString(*text);
 }
 
+void Encoder::PutRegex(const pmix_byte_object_t& regex) {
+  if (regex.bytes == nullptr) return Fail(kErrBadParam);
+  const std::string_view bytes(regex.bytes, regex.size);
+  if (MeasureRegex(bytes) != bytes.size()) return Fail(kErrBadParam);
+  PutRaw(bytes);
+}
+
 void Encoder::PutField(const Field& field, const void* element) {
   const uint16_t offset = field.offset;
   switch (field.shape) {
@@ -264,11 +271,8 @@ void Encoder::PutField(const Field& field, const void* element) {
       if (bytes.bytes == nullptr) return PutSize(0);
       return PutBytes({bytes.bytes, bytes.size});
     }
-    case Shape::kRegex: {
-      const char* regex = At<const char*>(element, offset);
-      if (regex == nullptr) return Fail(kErrBadParam);
-      return PutRaw({regex, RegexLength(regex)});
-    }
+    case Shape::kRegex:
+      return PutRegex(At<pmix_byte_object_t>(element, offset));
     case Shape::kBuffer: {
       const auto& buffer = At<pmix_data_buffer_t>(element, offset);
       if (buffer.base_ptr == nullptr) return PutSize(0);

@@ -112,6 +112,7 @@ class Encoder {
   void PutField(const Field& field, const void* element);
   void PutStrings(CountForm form, char* const* strings);
   void PutDataArray(const pmix_data_array_t& array);
+  void PutRegex(const pmix_byte_object_t& regex);
   void PutCpuset(const pmix_cpuset_t& cpuset);
   void Fail(int code) {
     if (code_ == kSuccess) code_ = code;

@@ -122,17 +122,12 @@ pmix_value_cmp_t CompareFields(const Field& field, const void* a, const void* b,
           strncmp(&At<char>(a, offset), &At<char>(b, offset), field.extent), 0);
     case Shape::kStrings:
       return OrderLists(At<char**>(a, offset), At<char**>(b, offset));
-    case Shape::kBytes: {
+    case Shape::kBytes:
+    case Shape::kRegex: {
       const auto& a_bytes = At<pmix_byte_object_t>(a, offset);
       const auto& b_bytes = At<pmix_byte_object_t>(b, offset);
       return OrderBytes(a_bytes.bytes, a_bytes.size, b_bytes.bytes,
                         b_bytes.size);
-    }
-    case Shape::kRegex: {
-      const char* a_regex = At<char*>(a, offset);
-      const char* b_regex = At<char*>(b, offset);
-      return OrderBytes(a_regex, RegexLength(a_regex), b_regex,
-                        RegexLength(b_regex));
     }
     case Shape::kBuffer: {
       const auto& a_buffer = At<pmix_data_buffer_t>(a, offset);

@@ -61,13 +61,13 @@ void FreeStrings(char** strings) {
 void DestructField(const Field& field, void* element) {
   switch (field.shape) {
     case Shape::kString:
-    case Shape::kRegex:
       free(At<char*>(element, field.offset));
       break;
     case Shape::kStrings:
       FreeStrings(At<char**>(element, field.offset));
       break;
     case Shape::kBytes:
+    case Shape::kRegex:
       free(At<pmix_byte_object_t>(element, field.offset).bytes);
       break;
     case Shape::kBuffer:
@@ -178,13 +178,10 @@ int CopyField(const Field& field, void* to, const void* from, int depth) {
                  ? static_cast<int>(kSuccess)
                  : CopyBytes(&At<char*>(to, offset), text, strlen(text) + 1);
     }
-    case Shape::kRegex: {
-      const char* regex = At<const char*>(from, offset);
-      return CopyBytes(&At<char*>(to, offset), regex, RegexLength(regex));
-    }
     case Shape::kStrings:
       return CopyStrings(&At<char**>(to, offset), At<char**>(from, offset));
-    case Shape::kBytes: {
+    case Shape::kBytes:
+    case Shape::kRegex: {
       const auto& bytes = At<pmix_byte_object_t>(from, offset);
       if (bytes.bytes == nullptr) return kSuccess;
       At<pmix_byte_object_t>(to, offset).size = bytes.size;
@@ -230,8 +227,6 @@ size_t OwnedByField(const Field& field, const void* element, int depth) {
       const char* text = At<const char*>(element, offset);
       return text == nullptr ? 0 : strlen(text) + 1;
     }
-    case Shape::kRegex:
-      return RegexLength(At<const char*>(element, offset));
     case Shape::kStrings: {
       char* const* strings = At<char**>(element, offset);
       if (strings == nullptr) return 0;
@@ -242,6 +237,7 @@ size_t OwnedByField(const Field& field, const void* element, int depth) {
       return total;
     }
     case Shape::kBytes:
+    case Shape::kRegex:
       return At<pmix_byte_object_t>(element, offset).size;
     case Shape::kBuffer:
       return At<pmix_data_buffer_t>(element, offset).bytes_used;
@@ -346,21 +342,6 @@ void FreeElements(const TypeInfo& type, void* elements, size_t count) {
     }
   }
   free(elements);
-}
-
-size_t RegexLength(const char* regex) {
-  if (regex == nullptr) return 0;
-  const size_t first = strlen(regex) + 1;
-  if (strcmp(regex, "blob") != 0) return first;
-  // "blob", its method and a decimal size, each terminated, a colon, and then
-  // as many bytes.
-  const char* method = regex + first;
-  const char* digits = method + strlen(method) + 1;
-  char* end = nullptr;
-  const size_t size = strtoull(digits, &end, 10);
-  const char* content = end + (*end == '\0' ? 1 : 0);
-  if (*content == ':') ++content;
-  return static_cast<size_t>(content - regex) + size;
 }
 
 }  // namespace canopy

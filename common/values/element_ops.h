@@ -5,6 +5,7 @@
 #define CANOPY_COMMON_VALUES_ELEMENT_OPS_H_
 
 #include <cstddef>
+#include <string_view>
 
 #include "common/values/type_table.h"
 
@@ -39,7 +40,11 @@ size_t OwnedBytes(const TypeInfo& type, const void* element, int depth = 0);
 void* NewElements(const TypeInfo& type, size_t count);
 void FreeElements(const TypeInfo& type, void* elements, size_t count);
 
-// Length of a PMIX_REGEX, its end included.
+// How many bytes at the front of `in` are a PMIX_REGEX, its end included; 0
+// when they are none.
+size_t MeasureRegex(std::string_view in);
+
+// The same for a regex that is known to be complete.
 size_t RegexLength(const char* regex);
 
 }  // namespace canopy

@@ -297,7 +297,7 @@ constexpr TypeInfo kTypes[kNumTypes] = {
     Inline<pmix_envar_t>("PMIX_ENVAR", kEnvar),
     Indirect<pmix_coord_t>("PMIX_COORD", kCoord),
     Indirect<pmix_regattr_t>("PMIX_REGATTR", kRegattr),
-    Inline<char*>("PMIX_REGEX", kRegex),
+    Inline<pmix_byte_object_t>("PMIX_REGEX", kRegex),
     Inline<pmix_job_state_t>("PMIX_JOB_STATE", kByte),
     Inline<pmix_link_state_t>("PMIX_LINK_STATE", kByte),
     Indirect<pmix_cpuset_t>("PMIX_PROC_CPUSET", kCpuset),

@@ -35,7 +35,7 @@ enum class Shape : uint8_t {
   kName,       // char[extent], always terminated
   kStrings,    // char**, owned, ended by a null pointer, may be null
   kBytes,      // pmix_byte_object_t, owned
-  kRegex,      // char*, owned, bytes that say themselves where they end
+  kRegex,      // pmix_byte_object_t, owned, says itself where it ends
   kBuffer,     // pmix_data_buffer_t, owned
   kValue,      // pmix_value_t
   kDataArray,  // pmix_data_array_t

@@ -12,10 +12,14 @@
 namespace canopy {
 namespace {
 
-// Where `data` given to LoadValue keeps its element: characters are passed as
-// such, so their element is the pointer itself.
-const void* LoadedElement(pmix_data_type_t type, const void* const* data) {
-  return type == PMIX_STRING || type == PMIX_REGEX ? data : *data;
+// The element that `data` given to LoadValue stands for. Characters are passed
+// as such, so what points to them is made here, in *characters.
+const void* LoadedElement(pmix_data_type_t type, const void* data,
+                          pmix_byte_object_t* characters) {
+  if (type != PMIX_STRING && type != PMIX_REGEX) return data;
+  characters->bytes = const_cast<char*>(static_cast<const char*>(data));
+  if (type == PMIX_REGEX) characters->size = RegexLength(characters->bytes);
+  return characters;
 }
 
 int LoadNothing(pmix_value_t* value, pmix_data_type_t type) {
@@ -86,12 +90,6 @@ void* EmplaceValue(pmix_value_t* value, pmix_data_type_t id,
   return type.indirect ? value->data.ptr : &value->data;
 }
 
-void SealValue(pmix_value_t* value) {
-  if (value->type == PMIX_REGEX) {
-    value->data.bo.size = RegexLength(value->data.bo.bytes);
-  }
-}
-
 void DestructValue(pmix_value_t* value) {
   const TypeInfo* type = FindType(value->type);
   if (type != nullptr && type->indirect) {
@@ -118,7 +116,6 @@ int CopyValue(pmix_value_t* to, const pmix_value_t& from, int depth) {
     DestructValue(to);
     return code;
   }
-  SealValue(to);
   return kSuccess;
 }
 
@@ -133,12 +130,13 @@ int LoadValue(pmix_value_t* value, const void* data, pmix_data_type_t id) {
     value->data.ptr = const_cast<void*>(data);
     return kSuccess;
   }
-  const int code = CopyElement(*type, element, LoadedElement(id, &data), 1);
+  pmix_byte_object_t characters = {};
+  const int code =
+      CopyElement(*type, element, LoadedElement(id, data, &characters), 1);
   if (code != kSuccess) {
     DestructValue(value);
     return code;
   }
-  SealValue(value);
   return kSuccess;
 }
 

@@ -20,9 +20,6 @@ const void* ValueElement(const TypeInfo& type, const pmix_value_t& value);
 void* EmplaceValue(pmix_value_t* value, pmix_data_type_t id,
                    const TypeInfo& type);
 
-// Restores what a value keeps beside its element, after one was stored.
-void SealValue(pmix_value_t* value);
-
 // Empties `value`, freeing what it owns. Unknown types are only forgotten.
 void DestructValue(pmix_value_t* value);
 

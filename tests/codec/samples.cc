@@ -166,12 +166,15 @@ void AddText(std::vector<Sample>* s) {
                 "04 61620063", bytes_v3});
   s->push_back({"compressed bytes", PMIX_COMPRESSED_BYTE_OBJECT, Keep(bytes),
                 "04 61620063", ""});
-  s->push_back({"regex", PMIX_REGEX, Keep<char*>(Text("pmix[n[1:1-2]]")),
+  s->push_back({"regex", PMIX_REGEX,
+                Keep<pmix_byte_object_t>({Text("pmix[n[1:1-2]]"), 15}),
                 "706d69785b6e5b313a312d325d5d00", ""});
-  s->push_back({"raw regex", PMIX_REGEX, Keep<char*>(Text("raw:0,1;2")),
+  s->push_back({"raw regex", PMIX_REGEX,
+                Keep<pmix_byte_object_t>({Text("raw:0,1;2"), 10}),
                 "7261773a302c313b3200", ""});
   s->push_back({"blob regex", PMIX_REGEX,
-                Keep<char*>(Text("blob\0component=zlib:\0002\0:x\001")),
+                Keep<pmix_byte_object_t>(
+                    {Text("blob\0component=zlib:\0002\0:x\001"), 26}),
                 "626c6f6200 636f6d706f6e656e743d7a6c69623a00 3200 3a 7801",
                 ""});
   struct Nspace {

@@ -1,0 +1,177 @@
+#include "server/datastore/datastore.h"
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <utility>
+
+#include "common/codec/decoder.h"
+
+namespace canopy::datastore {
+namespace {
+
+// False when the bytes are not KVALs from end to end.
+bool SplitKvals(std::string_view bytes, std::vector<shm::TableItem>* items) {
+  Decoder decoder(bytes);
+  while (!decoder.AtEnd() && decoder.ok()) {
+    KvalView kval;
+    if (!decoder.GetKval(&kval)) return false;
+    items->push_back({kval.key, kval.value, 0});
+  }
+  return decoder.ok();
+}
+
+}  // namespace
+
+Datastore::Datastore(DatastoreOptions options) : options_(std::move(options)) {}
+
+Datastore::~Datastore() {
+  while (!jobs_.empty()) DropJob(std::string(jobs_.begin()->first));
+}
+
+void Datastore::LogError(std::string text) {
+  if (options_.log) {
+    options_.log({core::LogLine::Level::kError, std::move(text)});
+  }
+}
+
+Datastore::Job* Datastore::FindJob(const std::string& nspace) {
+  const auto it = jobs_.find(nspace);
+  return it == jobs_.end() ? nullptr : &it->second;
+}
+
+Status Datastore::AddJob(const core::RegisterJob& registration) {
+  const JobSpec& spec = *registration.job;
+  if (jobs_.contains(spec.nspace)) {
+    return Status(kErrExists, "job " + spec.nspace + " exists already");
+  }
+  auto writer = shm::SegmentWriter::Create(
+      MakeContents(spec, *registration.layout, options_.facts),
+      options_.limits);
+  if (!writer.ok()) return writer.status();
+  Job& job = jobs_[spec.nspace];
+  job.writer = std::move(*writer);
+  MakeDirectories(registration, &job);
+  return Status();
+}
+
+void Datastore::MakeDirectories(const core::RegisterJob& registration,
+                                Job* job) {
+  const JobSpec& spec = *registration.job;
+  const uint32_t node = registration.layout->node_of_agent(options_.facts.self);
+  std::vector<std::string> wanted = {JobDirectory(options_.facts, spec.nspace)};
+  if (node == kNoNode || wanted[0].empty()) return;
+  for (const Rank rank : registration.layout->ranks_on(node)) {
+    wanted.push_back(ProcDirectory(options_.facts, spec.nspace, rank));
+  }
+  for (std::string& path : wanted) {
+    if (mkdir(path.c_str(), 0700) != 0) {
+      if (errno == EEXIST) continue;
+      return LogError("job " + spec.nspace + ": cannot make directory " + path +
+                      ": " + std::strerror(errno));
+    }
+    if (geteuid() == 0 && chown(path.c_str(), spec.uid, spec.gid) != 0) {
+      LogError("job " + spec.nspace + ": cannot give directory " + path +
+               " to its user: " + std::strerror(errno));
+    }
+    job->directories.push_back(std::move(path));
+  }
+}
+
+void Datastore::DropJob(const std::string& nspace) {
+  const auto it = jobs_.find(nspace);
+  if (it == jobs_.end()) return;
+  auto& directories = it->second.directories;
+  for (auto path = directories.rbegin(); path != directories.rend(); ++path) {
+    rmdir(path->c_str());
+  }
+  jobs_.erase(it);
+}
+
+void Datastore::Publish(const core::PublishRank& data) {
+  Job* job = FindJob(data.proc.nspace);
+  if (job == nullptr) return;
+  std::vector<shm::TableItem> items;
+  if (!SplitKvals(data.visible.view(), &items)) {
+    return LogError("committed data of " + ToString(data.proc) +
+                    " is malformed");
+  }
+  const size_t visible = items.size();
+  for (const std::string& key : data.outside) {
+    items.push_back({key, {}, shm::kEntryOutsideScope});
+  }
+  const Status status = job->writer->Publish(data.proc.rank, items);
+  if (!status.ok()) {
+    if (!std::exchange(job->out_of_room_logged, true)) {
+      LogError("data of " + ToString(data.proc) + ": " + status.message());
+    }
+    return;
+  }
+  if (!job->indexed) return;
+  for (size_t i = 0; i < visible; ++i) {
+    job->owners.insert_or_assign(std::string(items[i].key), data.proc.rank);
+  }
+}
+
+std::optional<Datastore::Segment> Datastore::Find(
+    const std::string& nspace) const {
+  const auto it = jobs_.find(nspace);
+  if (it == jobs_.end()) return std::nullopt;
+  const auto& writer = it->second.writer;
+  return Segment{writer->fd(), writer->size(), writer};
+}
+
+void Datastore::SetPid(const std::string& nspace, Rank rank, int pid) {
+  if (Job* job = FindJob(nspace)) {
+    job->writer->SetPid(rank, static_cast<uint32_t>(pid));
+  }
+}
+
+const shm::SegmentReader* Datastore::Reader(Job* job) {
+  if (job->reader == nullptr) {
+    auto reader =
+        shm::SegmentReader::Map(job->writer->fd(), job->writer->size());
+    if (!reader.ok()) return nullptr;
+    job->reader = std::move(*reader);
+  }
+  return job->reader.get();
+}
+
+std::optional<std::string> Datastore::FindJobKey(const std::string& nspace,
+                                                 std::string_view key) {
+  Job* job = FindJob(nspace);
+  const shm::SegmentReader* reader = job == nullptr ? nullptr : Reader(job);
+  if (reader == nullptr) return std::nullopt;
+  const auto value = reader->FindJob(key);
+  if (!value) return std::nullopt;
+  return std::string(*value);
+}
+
+void Datastore::Index(Job* job) {
+  const shm::SegmentReader* reader = Reader(job);
+  if (reader == nullptr) return;
+  for (Rank rank = 0; rank < reader->num_ranks(); ++rank) {
+    if (reader->Stamp(rank) == 0) continue;
+    reader->ForEachProcKey(rank, [&](std::string_view key, std::string_view) {
+      job->owners.insert_or_assign(std::string(key), rank);
+    });
+  }
+  job->indexed = true;
+}
+
+std::optional<std::string> Datastore::FindKey(const std::string& nspace,
+                                              std::string_view key) {
+  Job* job = FindJob(nspace);
+  const shm::SegmentReader* reader = job == nullptr ? nullptr : Reader(job);
+  if (reader == nullptr) return std::nullopt;
+  if (!job->indexed) Index(job);
+  const auto it = job->owners.find(std::string(key));
+  if (it == job->owners.end()) return std::nullopt;
+  const shm::Lookup lookup = reader->FindProc(it->second, key);
+  if (!lookup.found()) return std::nullopt;
+  return std::string(lookup.value());
+}
+
+}  // namespace canopy::datastore

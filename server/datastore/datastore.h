@@ -1,0 +1,88 @@
+// The jobs' shared memory on this node: what the core publishes, local
+// processes read.
+#ifndef CANOPY_SERVER_DATASTORE_DATASTORE_H_
+#define CANOPY_SERVER_DATASTORE_DATASTORE_H_
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "common/ids.h"
+#include "common/shm/segment_reader.h"
+#include "common/shm/segment_writer.h"
+#include "server/core/step.h"
+#include "server/datastore/job_contents.h"
+#include "server/ports/ports.h"
+
+namespace canopy::datastore {
+
+struct DatastoreOptions {
+  NodeFacts facts;
+  shm::SegmentLimits limits;  // of one job
+  std::function<void(const core::LogLine&)> log;
+};
+
+// Loop thread only.
+class Datastore : public DatastorePort {
+ public:
+  explicit Datastore(DatastoreOptions options);
+  ~Datastore() override;
+  Datastore(const Datastore&) = delete;
+  Datastore& operator=(const Datastore&) = delete;
+
+  // kErrExists for a namespace that is there; kErrOutOfResource over the
+  // memory budget. Makes the directories of the job and its local ranks.
+  Status AddJob(const core::RegisterJob& job) override;
+  // What does not fit, or is malformed, is logged; readers get
+  // kErrOutOfResource for it.
+  void Publish(const core::PublishRank& data) override;
+  // The directories go too, as far as they are empty.
+  void DropJob(const std::string& nspace) override;
+
+  // What a client needs to map a job's segment. `owner` keeps `fd` open after
+  // the job is dropped.
+  struct Segment {
+    int fd = -1;
+    uint64_t size = 0;
+    std::shared_ptr<const void> owner;
+  };
+  std::optional<Segment> Find(const std::string& nspace) const;
+  // PMIX_PROC_PID of a rank that was started.
+  void SetPid(const std::string& nspace, Rank rank, int pid);
+
+  // The VALUE of a job-level key.
+  std::optional<std::string> FindJobKey(const std::string& nspace,
+                                        std::string_view key);
+  // The VALUE of a key that some rank of the namespace committed and this node
+  // sees, whoever it was: how PMI-1 asks. The first question makes an index.
+  std::optional<std::string> FindKey(const std::string& nspace,
+                                     std::string_view key);
+
+ private:
+  struct Job {
+    std::shared_ptr<shm::SegmentWriter> writer;
+    std::unique_ptr<shm::SegmentReader> reader;  // made when asked
+    std::vector<std::string> directories;        // that we made, outer first
+    bool indexed = false;
+    std::unordered_map<std::string, Rank> owners;  // when indexed
+    bool out_of_room_logged = false;
+  };
+
+  Job* FindJob(const std::string& nspace);
+  const shm::SegmentReader* Reader(Job* job);
+  void MakeDirectories(const core::RegisterJob& registration, Job* job);
+  void Index(Job* job);
+  void LogError(std::string text);
+
+  DatastoreOptions options_;
+  std::unordered_map<std::string, Job> jobs_;
+};
+
+}  // namespace canopy::datastore
+
+#endif  // CANOPY_SERVER_DATASTORE_DATASTORE_H_

@@ -1,0 +1,290 @@
+#include "server/datastore/datastore.h"
+
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "common/codec/decoder.h"
+#include "common/codec/encoder.h"
+#include "common/values/value.h"
+#include "pmix_common.h"
+
+namespace canopy::datastore {
+namespace {
+
+core::RegisterJob Registration(const JobSpec& spec) {
+  core::RegisterJob job;
+  job.job = std::make_shared<JobSpec>(spec);
+  job.layout = std::make_shared<JobLayout>(spec);
+  return job;
+}
+
+// Four ranks of two programs on two nodes; this agent is the second node's.
+JobSpec TwoNodes() {
+  JobSpec job;
+  job.nspace = "job-7";
+  job.session_id = 3;
+  job.uid = getuid();
+  job.gid = getgid();
+  job.apps.resize(2);
+  job.apps[0].argv = {"./a", "-x"};
+  job.apps[0].cwd = "/work-a";
+  job.apps[1].argv = {"./b"};
+  job.cwd = "/default";
+  job.nodes = {{"node01", {"n1"}, 4, 2}, {"node02", {"n2", "ten"}, 5, 1}};
+  job.procs = {{0, 0, "0"}, {1, 0, "0"}, {0, 1, "1"}, {1, 1, "2-3"}};
+  job.universe_size = 8;
+  job.map_by = "node";
+  job.rank_by = "slot";
+  job.bind_to = "core";
+  return job;
+}
+
+DatastoreOptions Options() {
+  DatastoreOptions options;
+  options.facts.self = 5;
+  options.facts.server = {"canopy.server", 5};
+  options.facts.rm_version = "1.0";
+  options.facts.available_memory = 1 << 30;
+  options.facts.topology_signature = "sig";
+  options.facts.locality = [](const std::string& cpuset) {
+    return "LOC" + cpuset;
+  };
+  options.facts.package = [](const std::string&) {
+    return std::optional<uint32_t>(0);
+  };
+  options.limits.arena_bytes = 256 << 20;
+  options.limits.memory_budget = 16 << 20;
+  return options;
+}
+
+Bytes Kvals(const std::vector<std::pair<std::string, std::string>>& pairs) {
+  Encoder encoder;
+  for (const auto& [key, text] : pairs) {
+    encoder.PutKval(key, Value::String(text).raw());
+  }
+  return Bytes(encoder.Take());
+}
+
+class DatastoreTest : public ::testing::Test {
+ protected:
+  void Add(const JobSpec& spec = TwoNodes()) {
+    const Status status = store_.AddJob(Registration(spec));
+    ASSERT_TRUE(status.ok()) << status.message();
+    const auto segment = store_.Find(spec.nspace);
+    ASSERT_TRUE(segment.has_value());
+    auto reader = shm::SegmentReader::Map(segment->fd, segment->size);
+    ASSERT_TRUE(reader.ok());
+    reader_ = std::move(*reader);
+  }
+
+  static Value Decode(std::optional<std::string_view> encoded) {
+    if (!encoded) return Value();
+    auto value = DecodeValue(*encoded);
+    EXPECT_TRUE(value.ok());
+    return value.ok() ? *value : Value();
+  }
+  Value Job(const char* key) { return Decode(reader_->FindJob(key)); }
+  Value Session(const char* key) { return Decode(reader_->FindSession(key)); }
+  Value App(uint32_t a, const char* key) {
+    return Decode(reader_->FindApp(a, key));
+  }
+  Value Node(uint32_t n, const char* key) {
+    return Decode(reader_->FindNode(n, key));
+  }
+  Value Proc(Rank rank, std::string_view key) {
+    const shm::Lookup lookup = reader_->FindProc(rank, key);
+    return lookup.found() ? Decode(lookup.value()) : Value();
+  }
+
+  std::vector<std::string> log_;
+  Datastore store_{[this] {
+    DatastoreOptions options = Options();
+    options.log = [this](const core::LogLine& l) { log_.push_back(l.text); };
+    return options;
+  }()};
+  std::unique_ptr<shm::SegmentReader> reader_;
+};
+
+TEST_F(DatastoreTest, SessionAndJobKeys) {
+  Add();
+  EXPECT_EQ(Session(PMIX_UNIV_SIZE), Value::Uint32(8));
+  EXPECT_EQ(Session(PMIX_SESSION_ID), Value::Uint32(3));
+  EXPECT_EQ(Session(PMIX_RM_NAME), Value::String("canopy"));
+  EXPECT_EQ(Session(PMIX_HOSTNAME_KEEP_FQDN), Value::Bool(true));
+  EXPECT_EQ(Job(PMIX_JOBID), Value::String("job-7"));
+  EXPECT_EQ(Job(PMIX_JOB_SIZE), Value::Uint32(4));
+  EXPECT_EQ(Job(PMIX_MAX_PROCS), Value::Uint32(4));
+  EXPECT_EQ(Job(PMIX_JOB_NUM_APPS), Value::Uint32(2));
+  EXPECT_EQ(Job(PMIX_NUM_NODES), Value::Uint32(2));
+  EXPECT_EQ(Job(PMIX_NPROC_OFFSET), Value::Rank(0));
+  EXPECT_EQ(Job(PMIX_CMD_LINE), Value::String("./a -x:./b"));
+  EXPECT_EQ(Job(PMIX_NODE_LIST), Value::String("node01,node02"));
+  EXPECT_EQ(Job(PMIX_NODE_MAP), Value::String("pmix[node[2:1-2]]"));
+  EXPECT_EQ(Job(PMIX_PROC_MAP_RAW), Value::String("0,2;1,3"));
+  EXPECT_EQ(Job(PMIX_PROC_MAP), Value::String("pmix[0,2;1,3]"));
+  EXPECT_EQ(Job(PMIX_ANL_MAP), Value::String("(vector,(0,2,1))"));
+  EXPECT_EQ(Job(PMIX_MAPBY), Value::String("node"));
+  EXPECT_EQ(Job(PMIX_RANKBY), Value::String("slot"));
+  EXPECT_EQ(Job(PMIX_BINDTO), Value::String("core"));
+  EXPECT_EQ(Job(PMIX_SERVER_NSPACE), Value::String("canopy.server"));
+  EXPECT_EQ(Job(PMIX_SERVER_RANK), Value::Rank(5));
+  EXPECT_EQ(Job(PMIX_LOCAL_SIZE), Value::Uint32(2));
+  EXPECT_EQ(Job(PMIX_LOCAL_PEERS), Value::String("1,3"));
+  EXPECT_TRUE(Job(PMIX_SPAWNED).empty());
+  EXPECT_TRUE(Job(PMIX_PARENT_ID).empty());
+}
+
+TEST_F(DatastoreTest, ParentOfASpawnedJob) {
+  JobSpec spec = TwoNodes();
+  spec.parent = {"job-1", 2};
+  Add(spec);
+  EXPECT_EQ(Job(PMIX_SPAWNED), Value::Bool(true));
+  EXPECT_EQ(Job(PMIX_PARENT_ID), Value::Proc({"job-1", 2}));
+  EXPECT_EQ(Proc(0, PMIX_PARENT_ID), Value::Proc({"job-1", 2}));
+}
+
+TEST_F(DatastoreTest, AppAndNodeKeys) {
+  Add();
+  EXPECT_EQ(App(1, PMIX_APPLDR), Value::Rank(2));
+  EXPECT_EQ(App(0, PMIX_APP_SIZE), Value::Uint32(2));
+  EXPECT_EQ(App(0, PMIX_APP_ARGV), Value::String("./a -x"));
+  EXPECT_EQ(App(0, PMIX_WDIR), Value::String("/work-a"));
+  EXPECT_EQ(App(1, PMIX_WDIR), Value::String("/default"));
+  EXPECT_EQ(App(1, PMIX_NODE_LIST), Value::String("node01,node02"));
+  EXPECT_EQ(Node(0, PMIX_HOSTNAME), Value::String("node01"));
+  EXPECT_EQ(Node(1, PMIX_HOSTNAME_ALIASES), Value::String("n2,ten"));
+  EXPECT_EQ(Node(1, PMIX_NODEID), Value::Uint32(1));
+  EXPECT_EQ(Node(0, PMIX_LOCAL_PEERS), Value::String("0,2"));
+  EXPECT_EQ(Node(0, PMIX_LOCALLDR), Value::Rank(0));
+  EXPECT_EQ(Node(1, PMIX_NODE_OVERSUBSCRIBED), Value::Bool(true));
+  EXPECT_EQ(Node(0, PMIX_NODE_OVERSUBSCRIBED), Value::Bool(false));
+  EXPECT_EQ(Node(1, PMIX_AVAIL_PHYS_MEMORY), Value::Uint64(1 << 30));
+  EXPECT_TRUE(Node(0, PMIX_AVAIL_PHYS_MEMORY).empty());
+  EXPECT_EQ(Node(1, PMIX_TOPOLOGY_SIGNATURE), Value::String("sig"));
+  const std::vector<ProcId> procs = {{"job-7", 1}, {"job-7", 3}};
+  EXPECT_EQ(Node(1, PMIX_LOCAL_PROCS), Value::ProcArray(procs));
+  const std::vector<std::string> cpusets = {"0", "2-3"};
+  EXPECT_EQ(Node(1, PMIX_LOCAL_CPUSETS), Value::StringArray(cpusets));
+  EXPECT_EQ(reader_->NodeByName("ten"), 1u);
+  EXPECT_EQ(reader_->self_node(), 1u);
+}
+
+TEST_F(DatastoreTest, ProcKeysHaveTheStandardsTypes) {
+  Add();
+  EXPECT_EQ(Proc(3, PMIX_RANK), Value::Rank(3));
+  EXPECT_EQ(Proc(3, PMIX_GLOBAL_RANK), Value::Rank(3));
+  EXPECT_EQ(Proc(3, PMIX_APP_RANK), Value::Rank(1));
+  EXPECT_EQ(Proc(3, PMIX_APPNUM), Value::Uint32(1));
+  EXPECT_EQ(Proc(3, PMIX_NODEID), Value::Uint32(1));
+  EXPECT_EQ(Proc(3, PMIX_LOCAL_RANK), Value::Uint16(1));
+  EXPECT_EQ(Proc(3, PMIX_NODE_RANK), Value::Uint16(1));
+  EXPECT_EQ(Proc(3, PMIX_PACKAGE_RANK), Value::Uint16(1));
+  EXPECT_EQ(Proc(3, PMIX_REINCARNATION), Value::Uint32(0));
+  EXPECT_EQ(Proc(3, PMIX_NSPACE), Value::String("job-7"));
+  EXPECT_EQ(Proc(3, PMIX_PROCID), Value::Proc({"job-7", 3}));
+  EXPECT_EQ(Proc(3, PMIX_SESSION_ID), Value::Uint32(3));
+  EXPECT_EQ(Proc(3, PMIX_HOSTNAME), Value::String("node02"));
+  EXPECT_EQ(Proc(3, PMIX_CPUSET), Value::String("2-3"));
+  EXPECT_EQ(Proc(3, PMIX_LOCALITY_STRING), Value::String("LOC2-3"));
+  EXPECT_TRUE(Proc(2, PMIX_LOCALITY_STRING).empty());
+  EXPECT_EQ(Proc(2, PMIX_CPUSET), Value::String("1"));
+  EXPECT_TRUE(Proc(3, PMIX_PROC_PID).empty());
+  store_.SetPid("job-7", 3, 4711);
+  EXPECT_EQ(Proc(3, PMIX_PROC_PID), Value::Pid(4711));
+}
+
+TEST_F(DatastoreTest, PublishedDataIsSeen) {
+  Add();
+  store_.Publish({{"job-7", 0}, Kvals({{"k", "v"}}), {"hidden"}});
+  EXPECT_EQ(Proc(0, "k"), Value::String("v"));
+  EXPECT_EQ(reader_->FindProc(0, "hidden").state(),
+            shm::LookupState::kOutsideScope);
+  store_.Publish({{"job-7", 0}, Kvals({{"k", "w"}}), {}});
+  EXPECT_EQ(Proc(0, "k"), Value::String("w"));
+  EXPECT_TRUE(log_.empty());
+}
+
+TEST_F(DatastoreTest, BadDataIsRefused) {
+  Add();
+  store_.Publish({{"job-7", 0}, Kvals({{"k", "v"}}), {}});
+  store_.Publish({{"job-7", 0}, Bytes(std::string("\x10garbage")), {}});
+  store_.Publish({{"job-7", 99}, Kvals({{"k", "v"}}), {}});
+  store_.Publish({{"no-job", 0}, Kvals({{"k", "v"}}), {}});
+  EXPECT_EQ(Proc(0, "k"), Value::String("v"));
+  EXPECT_EQ(log_.size(), 2u);
+}
+
+TEST_F(DatastoreTest, OverBudgetIsLoggedOnceAndReadersLearnIt) {
+  Add();
+  const std::string big(20 << 20, 'x');
+  store_.Publish({{"job-7", 0}, Kvals({{"k", big}}), {}});
+  store_.Publish({{"job-7", 0}, Kvals({{"k", big}}), {}});
+  EXPECT_EQ(log_.size(), 1u);
+  EXPECT_EQ(reader_->FindProc(0, "k").state(), shm::LookupState::kNoRoom);
+}
+
+TEST_F(DatastoreTest, KeysOfUnknownOwner) {
+  Add();
+  store_.Publish({{"job-7", 2}, Kvals({{"before", "1"}}), {}});
+  EXPECT_EQ(Decode(store_.FindKey("job-7", "before")), Value::String("1"));
+  EXPECT_EQ(store_.FindKey("job-7", "after"), std::nullopt);
+  store_.Publish({{"job-7", 1}, Kvals({{"after", "2"}}), {"out"}});
+  EXPECT_EQ(Decode(store_.FindKey("job-7", "after")), Value::String("2"));
+  EXPECT_EQ(store_.FindKey("job-7", "out"), std::nullopt);
+  EXPECT_EQ(store_.FindKey("job-8", "after"), std::nullopt);
+  EXPECT_EQ(Decode(store_.FindJobKey("job-7", PMIX_JOB_SIZE)),
+            Value::Uint32(4));
+}
+
+TEST_F(DatastoreTest, JobsComeAndGo) {
+  Add();
+  EXPECT_EQ(store_.AddJob(Registration(TwoNodes())).code(), kErrExists);
+  const auto held = store_.Find("job-7");
+  store_.DropJob("job-7");
+  EXPECT_FALSE(store_.Find("job-7").has_value());
+  struct stat info;
+  EXPECT_EQ(fstat(held->fd, &info), 0);
+  EXPECT_EQ(Job(PMIX_JOB_SIZE), Value::Uint32(4));
+  EXPECT_TRUE(store_.AddJob(Registration(TwoNodes())).ok());
+}
+
+TEST_F(DatastoreTest, JobWithoutARankHere) {
+  JobSpec spec = TwoNodes();
+  spec.nodes[1].agent = 6;
+  Add(spec);
+  EXPECT_EQ(reader_->self_node(), kNoNode);
+  EXPECT_EQ(Job(PMIX_JOB_SIZE), Value::Uint32(4));
+  EXPECT_TRUE(Job(PMIX_LOCAL_SIZE).empty());
+  EXPECT_TRUE(Proc(3, PMIX_LOCALITY_STRING).empty());
+}
+
+TEST(DatastoreDirectoriesTest, OnlyEmptyOnesThatWeMadeGo) {
+  std::string top = "/tmp/canopy-test-XXXXXX";
+  ASSERT_NE(mkdtemp(top.data()), nullptr);
+  DatastoreOptions options = Options();
+  options.facts.tmpdir = top;
+  struct stat info;
+  const std::string job = top + "/job-7";
+  {
+    Datastore store(std::move(options));
+    ASSERT_TRUE(store.AddJob(Registration(TwoNodes())).ok());
+    EXPECT_EQ(stat((job + "/1").c_str(), &info), 0);
+    EXPECT_EQ(info.st_mode & 0777, 0700u);
+    EXPECT_NE(stat((job + "/0").c_str(), &info), 0);
+    ASSERT_EQ(mkdir((job + "/1/theirs").c_str(), 0700), 0);
+  }
+  EXPECT_NE(stat((job + "/3").c_str(), &info), 0);
+  EXPECT_EQ(stat((job + "/1/theirs").c_str(), &info), 0);
+  for (const char* path : {"/job-7/1/theirs", "/job-7/1", "/job-7", ""}) {
+    EXPECT_EQ(rmdir((top + path).c_str()), 0) << path;
+  }
+}
+
+}  // namespace
+}  // namespace canopy::datastore

@@ -1,0 +1,37 @@
+// Text forms of node lists and process maps, as PMIx keys carry them.
+#ifndef CANOPY_SERVER_DATASTORE_MAPS_H_
+#define CANOPY_SERVER_DATASTORE_MAPS_H_
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "common/ids.h"
+
+namespace canopy::datastore {
+
+// "0,1,2".
+std::string RankList(const std::vector<Rank>& ranks);
+// "a,b,c".
+std::string Join(const std::vector<std::string>& texts, char separator);
+
+// PMIX_NODE_MAP: names that differ in a number at their end are folded,
+// "pmix[node[3:1-3,7],login]" for node001 to node003, node007 and login. The
+// order of the names is kept.
+std::string NodeMapRegex(const std::vector<std::string>& names);
+
+// PMIX_PROC_MAP_RAW: ranks of each node, nodes separated by semicolons.
+std::string ProcMapRaw(const std::vector<std::vector<Rank>>& ranks);
+// PMIX_PROC_MAP: the same with ranges, "pmix[0-3;4-7]".
+std::string ProcMapRegex(const std::vector<std::vector<Rank>>& ranks);
+
+// PMIX_ANL_MAP and PMI-1's PMI_process_mapping: "(vector,(N,C,P),...)", each
+// group standing for C nodes from number N with P ranks each, in the order of
+// the ranks; the whole list repeats when ranks go round the nodes.
+// `node_of_rank[r]` is the node of rank r.
+std::string ProcessMapping(const std::vector<uint32_t>& node_of_rank);
+
+}  // namespace canopy::datastore
+
+#endif  // CANOPY_SERVER_DATASTORE_MAPS_H_

@@ -1,0 +1,98 @@
+#include "server/process/job_environment.h"
+
+#include <algorithm>
+#include <string_view>
+#include <unordered_set>
+
+namespace canopy::process {
+namespace {
+
+constexpr std::string_view kLibraryPath = "LD_LIBRARY_PATH";
+
+std::string_view NameOf(std::string_view entry) {
+  return entry.substr(0, entry.find('='));
+}
+
+bool Matches(std::string_view name, std::string_view pattern) {
+  if (!pattern.ends_with('*')) return name == pattern;
+  pattern.remove_suffix(1);
+  return name.starts_with(pattern);
+}
+
+class Filter {
+ public:
+  Filter(const std::vector<std::string>& contributed,
+         const std::vector<std::string>& unset)
+      : unset_(unset) {
+    for (const std::string& entry : contributed) {
+      contributed_.insert(NameOf(entry));
+    }
+  }
+
+  bool Keeps(std::string_view name) const {
+    return !contributed_.contains(name) &&
+           std::none_of(
+               unset_.begin(), unset_.end(),
+               [name](const std::string& p) { return Matches(name, p); });
+  }
+
+  void Append(const std::vector<std::string>& from,
+              std::vector<std::string>* to) const {
+    for (const std::string& entry : from) {
+      if (Keeps(NameOf(entry))) to->push_back(entry);
+    }
+  }
+
+ private:
+  std::unordered_set<std::string_view> contributed_;
+  const std::vector<std::string>& unset_;
+};
+
+// Value of the last entry of that name; empty when there is none.
+std::string_view Lookup(const std::vector<std::string>& entries,
+                        std::string_view name) {
+  for (auto it = entries.rbegin(); it != entries.rend(); ++it) {
+    if (NameOf(*it) == name && it->size() > name.size()) {
+      return std::string_view(*it).substr(name.size() + 1);
+    }
+  }
+  return {};
+}
+
+std::string LibraryPath(const std::string& directory,
+                        const std::vector<std::string>& base,
+                        const std::vector<std::string>& app) {
+  std::string_view old = Lookup(app, kLibraryPath);
+  if (old.empty()) old = Lookup(base, kLibraryPath);
+  std::string entry = std::string(kLibraryPath) + "=" + directory;
+  if (!old.empty()) entry.append(":").append(old);
+  return entry;
+}
+
+}  // namespace
+
+const std::string& WorkingDirectory(const JobSpec& job, const JobApp& app) {
+  return app.cwd.empty() ? job.cwd : app.cwd;
+}
+
+JobEnvironment BuildJobEnvironment(const JobSpec& job,
+                                   const std::vector<std::string>& contributed,
+                                   const EnvironmentRules& rules) {
+  const Filter filter(contributed, rules.unset);
+  JobEnvironment out;
+  filter.Append(job.env, &out.base);
+  out.base.insert(out.base.end(), contributed.begin(), contributed.end());
+  for (const JobApp& app : job.apps) {
+    std::vector<std::string> env;
+    const std::string& cwd = WorkingDirectory(job, app);
+    if (cwd.starts_with('/')) env.push_back("PWD=" + cwd);
+    filter.Append(app.env, &env);
+    if (!rules.library_dir.empty()) {
+      env.push_back(LibraryPath(rules.library_dir, out.base, env));
+    }
+    out.apps.push_back(std::move(env));
+  }
+  return out;
+}
+
+}  // namespace canopy::process

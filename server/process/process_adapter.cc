@@ -1,0 +1,163 @@
+#include "server/process/process_adapter.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "server/process/shim_start.h"
+
+namespace canopy::process {
+namespace {
+
+constexpr int64_t kRecoveryWaitNs = 2000000000;
+
+// Takes the job out of a list of its owners.
+std::unique_ptr<ShimJob> TakeFrom(std::list<std::unique_ptr<ShimJob>>* jobs,
+                                  const ShimJob* job) {
+  const auto it = std::find_if(jobs->begin(), jobs->end(),
+                               [job](const auto& j) { return j.get() == job; });
+  if (it == jobs->end()) return nullptr;
+  std::unique_ptr<ShimJob> out = std::move(*it);
+  jobs->erase(it);
+  return out;
+}
+
+}  // namespace
+
+ProcessAdapter::ProcessAdapter(EventLoop* loop, InputSink* sink,
+                               ProcessOptions options,
+                               std::vector<ProcessEnvironment*> environments)
+    : reaper_(loop) {
+  context_.loop = loop;
+  context_.sink = sink;
+  context_.options = std::move(options);
+  context_.environments = std::move(environments);
+  Result<UniqueFd> directory = OpenDirectory(context_.options.runtime_dir);
+  directory_status_ = directory.status();
+  if (directory.ok()) context_.runtime_dir = std::move(*directory);
+}
+
+ProcessAdapter::~ProcessAdapter() { *alive_ = false; }
+
+ShimJob* ProcessAdapter::Find(const std::string& nspace) {
+  const auto it = jobs_.find(nspace);
+  return it == jobs_.end() ? nullptr : it->second.get();
+}
+
+void ProcessAdapter::Prepare(const core::PrepareLocal& job) {
+  const std::string& nspace = job.job->nspace;
+  Status status = directory_status_;
+  if (status.ok() && jobs_.contains(nspace)) {
+    status = Status(kErrExists, "namespace " + nspace + " exists already");
+  }
+  if (!status.ok()) {
+    return context_.sink->OnInput(
+        core::LocalPrepared{nspace, status.code(), status.message()});
+  }
+  auto held = std::make_unique<ShimJob>(
+      &context_, job, [this](ShimJob* gone) { OnGone(gone); });
+  ShimJob* const raw = held.get();
+  jobs_[nspace] = std::move(held);
+  raw->Prepare();
+}
+
+void ProcessAdapter::Start(const std::string& nspace) {
+  ShimJob* const job = Find(nspace);
+  if (job != nullptr) return job->Start();
+  context_.sink->OnInput(core::LocalStarted{
+      nspace, 0, kErrNotFound, "namespace " + nspace + " is not prepared"});
+}
+
+void ProcessAdapter::Signal(const core::SignalLocal& signal) {
+  if (ShimJob* const job = Find(signal.nspace)) job->Signal(signal);
+}
+
+void ProcessAdapter::Kill(const core::KillLocal& kill) {
+  if (ShimJob* const job = Find(kill.nspace)) job->Kill(kill);
+}
+
+void ProcessAdapter::Credit(const core::CreditOutput& credit) {
+  if (ShimJob* const job = Find(credit.nspace)) job->Credit(credit.bytes);
+}
+
+void ProcessAdapter::Feed(const core::FeedInput& input) {
+  if (ShimJob* const job = Find(input.nspace)) job->Feed(input);
+}
+
+void ProcessAdapter::Hold(const std::string& nspace, const std::string& name,
+                          UniqueFd fd) {
+  if (ShimJob* const job = Find(nspace)) job->Hold(name, std::move(fd));
+}
+
+void ProcessAdapter::Forget(const std::string& nspace) {
+  const auto it = jobs_.find(nspace);
+  if (it == jobs_.end()) return;
+  ending_.push_back(std::move(it->second));
+  jobs_.erase(it);
+  ending_.back()->Forget();
+}
+
+void ProcessAdapter::OnGone(ShimJob* job) {
+  std::unique_ptr<ShimJob> gone = TakeFrom(&ending_, job);
+  if (gone == nullptr && recovery_ != nullptr) {
+    gone = TakeFrom(&recovery_->greeting, job);
+  }
+  if (gone != nullptr && gone->child_pid() > 0) reaper_.Reap(gone->child_pid());
+  FinishRecoveryIfDone();
+}
+
+// ------------------------------------------------------------- recovery ---
+
+void ProcessAdapter::Recover(OnRecovered done) {
+  recovery_ = std::make_unique<Recovery>();
+  recovery_->done = std::move(done);
+  if (context_.runtime_dir.valid()) {
+    for (const auto& name : ListShimSockets(context_.runtime_dir.get())) {
+      Greet(name);
+    }
+  }
+  recovery_->timer =
+      context_.loop->AddTimer(kRecoveryWaitNs, [this, alive = alive_] {
+        if (*alive) FinishRecovery();
+      });
+  FinishRecoveryIfDone();
+}
+
+void ProcessAdapter::Greet(const std::string& socket_name) {
+  Result<UniqueFd> directory = OpenDirectory(context_.options.runtime_dir);
+  if (!directory.ok()) return;
+  SocketFile file(std::move(*directory), socket_name);
+  Result<UniqueFd> socket = ConnectAt(context_.runtime_dir.get(), socket_name);
+  if (socket.code() == kErrUnreach) return file.Remove();
+  if (!socket.ok()) return;
+  recovery_->greeting.push_back(std::make_unique<ShimJob>(
+      &context_, std::move(*socket), std::move(file),
+      [this](ShimJob* job, std::vector<HeldFd> held) {
+        OnFound(job, std::move(held));
+      },
+      [this](ShimJob* job) { OnGone(job); }));
+}
+
+void ProcessAdapter::OnFound(ShimJob* job, std::vector<HeldFd> held) {
+  std::unique_ptr<ShimJob> owned = TakeFrom(&recovery_->greeting, job);
+  recovery_->found.push_back({job->job().job, job->job().layout, job->started(),
+                              job->ranks(), std::move(held)});
+  jobs_[job->nspace()] = std::move(owned);
+  FinishRecoveryIfDone();
+}
+
+void ProcessAdapter::FinishRecoveryIfDone() {
+  if (recovery_ != nullptr && recovery_->greeting.empty()) FinishRecovery();
+}
+
+void ProcessAdapter::FinishRecovery() {
+  if (recovery_ == nullptr) return;
+  const std::unique_ptr<Recovery> recovery = std::move(recovery_);
+  context_.loop->CancelTimer(recovery->timer);
+  recovery->done(std::move(recovery->found));
+}
+
+void ProcessAdapter::Resume(const std::string& nspace) {
+  if (ShimJob* const job = Find(nspace)) job->Resume();
+}
+
+}  // namespace canopy::process

@@ -1,0 +1,99 @@
+// Starting and holding processes through canopy-shim: one shim for each job,
+// which lives on when the agent ends and is found again by the next one.
+#ifndef CANOPY_SERVER_PROCESS_PROCESS_ADAPTER_H_
+#define CANOPY_SERVER_PROCESS_PROCESS_ADAPTER_H_
+
+#include <functional>
+#include <list>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "common/status.h"
+#include "server/ports/ports.h"
+#include "server/process/child_reaper.h"
+#include "server/process/shim_job.h"
+
+namespace canopy::process {
+
+// A job whose processes outlived an agent. Nothing of it is reported until
+// ProcessAdapter::Resume.
+struct RecoveredJob {
+  std::shared_ptr<const JobSpec> job;
+  std::shared_ptr<const JobLayout> layout;
+  bool started = false;  // else it was prepared only
+  // Local ranks: waiting, running with their pids, or ended.
+  std::vector<RankState> ranks;
+  std::vector<HeldFd> held;  // what Hold was given
+};
+
+// Loop thread only. Every local rank of a started job gets one exit: a rank
+// that could not be started after LocalStarted with an error, as exit code 127
+// or 126; all that are left as killed by SIGKILL when the shim itself is lost.
+class ProcessAdapter : public ProcessPort {
+ public:
+  // `loop`, `sink` and `environments` must outlive the adapter. The
+  // environments are asked in their order during Prepare.
+  ProcessAdapter(EventLoop* loop, InputSink* sink, ProcessOptions options,
+                 std::vector<ProcessEnvironment*> environments);
+  // Leaves the shims to themselves: they wait for another agent as long as
+  // ProcessOptions::orphan_ms allows.
+  ~ProcessAdapter() override;
+
+  void Prepare(const core::PrepareLocal& job) override;
+  void Start(const std::string& nspace) override;
+  void Signal(const core::SignalLocal& signal) override;
+  void Kill(const core::KillLocal& kill) override;
+  void Forget(const std::string& nspace) override;
+  void Credit(const core::CreditOutput& credit) override;
+  void Feed(const core::FeedInput& input) override;
+
+  // Lets the job's shim keep a descriptor (the job's segment, for example) for
+  // an agent that recovers it. A later one of the same name replaces it.
+  // Without effect for a job that is not held.
+  void Hold(const std::string& nspace, const std::string& name, UniqueFd fd);
+
+  // Looks for shims in the runtime directory, and removes the sockets of dead
+  // ones. Calls `done` once with every job found, at the latest after two
+  // seconds; in the call itself when there is none. Each job is then to be
+  // resumed or forgotten. To be called before the first Prepare.
+  using OnRecovered = std::function<void(std::vector<RecoveredJob> jobs)>;
+  void Recover(OnRecovered done);
+
+  // Goes on with a recovered job: tells the environments which processes
+  // exist, then reports output that was not acknowledged and exits, those that
+  // a former agent has reported included.
+  void Resume(const std::string& nspace);
+
+  // Jobs that are held, and shims that have been told to end and have not.
+  size_t jobs() const { return jobs_.size(); }
+  size_t ending() const { return ending_.size(); }
+
+ private:
+  struct Recovery {
+    OnRecovered done;
+    std::vector<RecoveredJob> found;
+    std::list<std::unique_ptr<ShimJob>> greeting;
+    EventLoop::TimerId timer = 0;
+  };
+
+  ShimJob* Find(const std::string& nspace);
+  void OnGone(ShimJob* job);
+  void Greet(const std::string& socket_name);
+  void OnFound(ShimJob* job, std::vector<HeldFd> held);
+  void FinishRecoveryIfDone();
+  void FinishRecovery();
+
+  ProcessContext context_;
+  Status directory_status_;
+  std::map<std::string, std::unique_ptr<ShimJob>> jobs_;
+  std::list<std::unique_ptr<ShimJob>> ending_;
+  std::unique_ptr<Recovery> recovery_;
+  ChildReaper reaper_;
+  const std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
+};
+
+}  // namespace canopy::process
+
+#endif  // CANOPY_SERVER_PROCESS_PROCESS_ADAPTER_H_

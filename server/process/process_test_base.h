@@ -1,0 +1,102 @@
+// What the adapter's tests share: a loop, a sink that remembers, jobs that are
+// quickly described, and a check that nothing is left over.
+#ifndef CANOPY_SERVER_PROCESS_PROCESS_TEST_BASE_H_
+#define CANOPY_SERVER_PROCESS_PROCESS_TEST_BASE_H_
+
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "common/event_loop.h"
+#include "server/process/process_adapter.h"
+
+namespace canopy::process {
+
+// Remembers what the adapter reports, job by job.
+class RecordingSink : public InputSink {
+ public:
+  struct Job {
+    std::vector<core::LocalPrepared> prepared;
+    std::vector<core::LocalStarted> started;
+    std::map<Rank, core::ProcExit> exits;
+    std::map<std::pair<Rank, int>, std::string> output;
+    std::map<std::pair<Rank, int>, int> closed;
+    uint64_t output_bytes = 0;
+    uint64_t input_done = 0;
+    // Reports in the order they came: "out", "close", "exit" and the rank.
+    std::vector<std::string> order;
+  };
+
+  void OnInput(core::Input input) override;
+
+  std::map<std::string, Job> jobs;
+  // Called with every piece of output.
+  std::function<void(const core::LocalOutput&)> on_output;
+  // Forget the output itself, for large amounts.
+  bool keep_output = true;
+};
+
+// Contributes what a test tells it to.
+class FakeEnvironment : public ProcessEnvironment {
+ public:
+  std::vector<std::string> ForJob(const core::PrepareLocal& job) override;
+  std::vector<std::string> ForRank(const core::PrepareLocal& job,
+                                   Rank rank) override;
+  InheritedFd FdForRank(const core::PrepareLocal& job, Rank rank) override;
+  void OnProcess(const std::string& nspace, Rank rank, int pid) override;
+
+  std::vector<std::string> for_job;
+  std::function<std::vector<std::string>(Rank)> for_rank;
+  std::function<InheritedFd(Rank)> fd_for_rank;
+  std::map<Rank, int> pids;
+};
+
+class ProcessTest : public testing::Test {
+ protected:
+  ProcessTest();
+  // Fails the test when a process, or a file in the runtime directory, is
+  // left.
+  ~ProcessTest() override;
+
+  ProcessOptions Options() const;
+  void MakeAdapter();
+  // Runs the loop until the condition holds; false after 20 seconds.
+  bool RunUntil(const std::function<bool()>& condition);
+
+  // A job of one application with n ranks on this node.
+  static std::shared_ptr<JobSpec> MakeJob(std::vector<std::string> argv,
+                                          uint32_t n = 1);
+  static core::PrepareLocal Local(std::shared_ptr<const JobSpec> job);
+  // Prepares and starts; false when either fails to be answered with success.
+  bool Launch(const std::shared_ptr<const JobSpec>& job);
+  // Until every local rank of the job has been reported as ended.
+  bool WaitForExits(const JobSpec& job);
+  bool Run(const std::shared_ptr<const JobSpec>& job);
+  // The adapter forgets the job and its shim has ended.
+  bool Forget(const std::string& nspace);
+  std::string Output(Rank rank = 0, int channel = 2);
+  RecordingSink::Job& Recorded() { return sink_.jobs["job"]; }
+
+  std::vector<std::string> FilesLeft() const;
+  static std::string ProbePath();
+
+  std::string runtime_dir_;
+  uint32_t orphan_ms_ = 0;
+  EnvironmentRules rules_;
+  EventLoop loop_;
+  RecordingSink sink_;
+  FakeEnvironment environment_;
+  std::unique_ptr<ProcessAdapter> adapter_;
+};
+
+// The process exists and is not a zombie.
+bool IsAlive(int pid);
+
+}  // namespace canopy::process
+
+#endif  // CANOPY_SERVER_PROCESS_PROCESS_TEST_BASE_H_

@@ -1,0 +1,413 @@
+#include "server/process/shim_job.h"
+
+#include <signal.h>
+#include <sys/wait.h>
+
+#include <algorithm>
+#include <iterator>
+#include <utility>
+
+#include "server/process/shim_start.h"
+
+namespace canopy::process {
+namespace {
+
+constexpr size_t kRanksPerFrame = 256;
+// Input that the shim is given ahead of what the processes have read.
+constexpr uint64_t kInputWindow = 1u << 20;
+constexpr size_t kErrorsInText = 3;
+
+void Append(std::vector<std::string> from, std::vector<std::string>* to) {
+  to->insert(to->end(), std::make_move_iterator(from.begin()),
+             std::make_move_iterator(from.end()));
+}
+
+std::string Summarize(const std::vector<StartError>& errors) {
+  std::string text;
+  for (size_t i = 0; i < errors.size() && i < kErrorsInText; ++i) {
+    if (i > 0) text += "; ";
+    text += "rank " + std::to_string(errors[i].rank) + ": " + errors[i].text;
+  }
+  if (errors.size() > kErrorsInText) {
+    text += "; and " + std::to_string(errors.size() - kErrorsInText) + " more";
+  }
+  return text;
+}
+
+}  // namespace
+
+ShimJob::ShimJob(const ProcessContext* context, const core::PrepareLocal& job,
+                 OnGone on_gone)
+    : context_(context),
+      job_(job),
+      on_gone_(std::move(on_gone)),
+      phase_(Phase::kNew) {
+  for (const Rank rank : LocalRanks()) unreported_.insert(rank);
+}
+
+ShimJob::ShimJob(const ProcessContext* context, UniqueFd connection,
+                 SocketFile file, OnFound on_found, OnGone on_gone)
+    : context_(context),
+      on_found_(std::move(on_found)),
+      on_gone_(std::move(on_gone)),
+      phase_(Phase::kGreeting),
+      file_(std::move(file)) {
+  Connect(std::move(connection));
+  channel_->Send(FrameType::kHello, Encode(Hello{}));
+}
+
+ShimJob::~ShimJob() {
+  if (channel_ != nullptr) channel_->Flush();
+}
+
+void ShimJob::Connect(UniqueFd socket) {
+  channel_ = std::make_unique<FrameChannel>(
+      context_->loop, std::move(socket),
+      [this](FrameChannel::Frame& frame) { OnFrame(frame); },
+      [this](const std::string& reason) { OnLost(reason); });
+}
+
+// -------------------------------------------------------------- prepare ---
+
+std::vector<Rank> ShimJob::LocalRanks() const {
+  const uint32_t node = job_.layout->node_of_agent(context_->options.self);
+  if (node == kNoNode) return {};
+  return job_.layout->ranks_on(node);
+}
+
+void ShimJob::Prepare() {
+  phase_ = Phase::kPreparing;
+  if (unreported_.empty()) {
+    phase_ = Phase::kPrepared;
+    return context_->sink->OnInput(core::LocalPrepared{nspace(), 0, ""});
+  }
+  Result<StartedShim> shim = StartShim(context_->options.shim_path,
+                                       context_->runtime_dir.get(), nspace());
+  if (!shim.ok()) return PrepareFailed(shim.status());
+  child_pid_ = shim_pid_ = shim->pid;
+  file_ = std::move(shim->file);
+  Connect(std::move(shim->connection));
+  channel_->Send(FrameType::kPrepare, Encode(Describe()));
+  SendRanks();
+  channel_->Send(FrameType::kCheck, "");
+  channel_->Flush();
+}
+
+void ShimJob::PrepareFailed(const Status& status) {
+  phase_ = Phase::kLost;
+  context_->sink->OnInput(
+      core::LocalPrepared{nspace(), status.code(), status.message()});
+}
+
+PrepareJob ShimJob::Describe() const {
+  const JobSpec& job = *job_.job;
+  std::vector<std::string> contributed;
+  for (ProcessEnvironment* environment : context_->environments) {
+    Append(environment->ForJob(job_), &contributed);
+  }
+  JobEnvironment environment =
+      BuildJobEnvironment(job, contributed, context_->options.environment);
+  PrepareJob out;
+  out.nspace = job.nspace;
+  out.orphan_ms = context_->options.orphan_ms;
+  out.grace_ms = job.kill_grace_seconds * 1000;
+  out.window = context_->options.output_window;
+  out.uid = job.uid;
+  out.gid = job.gid;
+  out.merge_stderr = job.merge_stderr;
+  out.record = EncodeJobSpec(job);
+  out.env = std::move(environment.base);
+  for (size_t i = 0; i < job.apps.size(); ++i) {
+    const JobApp& app = job.apps[i];
+    out.apps.push_back({app.cmd, app.argv, std::move(environment.apps[i]),
+                        WorkingDirectory(job, app)});
+  }
+  return out;
+}
+
+RankSpec ShimJob::DescribeRank(Rank rank, std::vector<UniqueFd>* fds) const {
+  const JobSpec& job = *job_.job;
+  RankSpec spec;
+  spec.rank = rank;
+  spec.app = job.procs[rank].app;
+  spec.cpuset = job.procs[rank].cpuset;
+  spec.has_stdin =
+      job.stdin_target == StdinTarget::kAll ||
+      (job.stdin_target == StdinTarget::kRank && job.stdin_rank == rank);
+  for (ProcessEnvironment* environment : context_->environments) {
+    Append(environment->ForRank(job_, rank), &spec.env);
+    ProcessEnvironment::InheritedFd fd = environment->FdForRank(job_, rank);
+    if (fd.fd < 0) continue;
+    spec.fd_names.push_back(fd.name);
+    fds->emplace_back(fd.fd);
+  }
+  return spec;
+}
+
+void ShimJob::SendRanks() {
+  std::vector<RankSpec> ranks;
+  std::vector<UniqueFd> fds;
+  const auto send = [&] {
+    channel_->Send(FrameType::kRanks, Encode(ranks), Bytes(), std::move(fds));
+    ranks.clear();
+    fds.clear();
+  };
+  for (const Rank rank : LocalRanks()) {
+    ranks.push_back(DescribeRank(rank, &fds));
+    if (ranks.size() == kRanksPerFrame ||
+        fds.size() + kMaxInherited > kMaxFrameFds) {
+      send();
+    }
+  }
+  if (!ranks.empty()) send();
+}
+
+// ------------------------------------------------------------- requests ---
+
+void ShimJob::Start() {
+  if (phase_ != Phase::kPrepared) return;
+  phase_ = Phase::kStarting;
+  if (channel_ == nullptr) {
+    phase_ = Phase::kStarted;
+    return context_->sink->OnInput(core::LocalStarted{nspace(), 0, 0, ""});
+  }
+  channel_->Send(FrameType::kStart, "");
+  channel_->Flush();
+}
+
+void ShimJob::Resume() {
+  if (channel_ == nullptr || ranks_.empty()) return;
+  std::vector<StartedRank> running;
+  for (const RankState& rank : ranks_) {
+    if (rank.phase != RankPhase::kRunning) continue;
+    running.push_back({rank.rank, rank.pid});
+  }
+  NoteProcesses(running);
+  channel_->Send(FrameType::kResume, "");
+}
+
+void ShimJob::Signal(const core::SignalLocal& signal) {
+  if (channel_ == nullptr) return;
+  channel_->Send(FrameType::kSignal,
+                 Encode(SignalRanks{signal.signal, signal.ranks}));
+}
+
+void ShimJob::Kill(const core::KillLocal& kill) {
+  if (channel_ == nullptr) return;
+  channel_->Send(FrameType::kKill,
+                 Encode(KillRanks{kill.grace_ms, kill.ranks}));
+}
+
+void ShimJob::Credit(uint64_t bytes) {
+  if (channel_ == nullptr) return;
+  channel_->Send(FrameType::kCredit, EncodeBytes(bytes));
+}
+
+void ShimJob::Hold(const std::string& name, UniqueFd fd) {
+  if (channel_ == nullptr) return;
+  std::vector<UniqueFd> fds;
+  fds.push_back(std::move(fd));
+  channel_->Send(FrameType::kHold, EncodeName(name), Bytes(), std::move(fds));
+}
+
+void ShimJob::Feed(const core::FeedInput& input) {
+  input_.push_back(input);
+  SendInput();
+}
+
+void ShimJob::SendInput() {
+  while (!input_.empty()) {
+    const core::FeedInput& next = input_.front();
+    const uint64_t size = next.data.size();
+    if (input_outstanding_ > 0 && input_outstanding_ + size > kInputWindow) {
+      return;
+    }
+    if (channel_ == nullptr) {
+      if (size > 0) InputDone(size);
+    } else {
+      input_outstanding_ += size;
+      channel_->Send(FrameType::kInput, EncodeInputHead(next.ranks), next.data);
+    }
+    input_.pop_front();
+  }
+}
+
+void ShimJob::InputDone(uint64_t bytes) {
+  context_->sink->OnInput(core::LocalInputDone{nspace(), bytes});
+}
+
+void ShimJob::Forget() {
+  if (std::exchange(phase_, Phase::kForgotten) == Phase::kForgotten) return;
+  file_.Remove();
+  input_.clear();
+  if (channel_ == nullptr) {
+    return context_->loop->Defer([this] { Gone(); });
+  }
+  channel_->Send(FrameType::kForget, "");
+}
+
+// --------------------------------------------------------------- frames ---
+
+void ShimJob::OnFrame(FrameChannel::Frame& frame) {
+  if (phase_ == Phase::kForgotten) return;
+  if (!Handle(frame)) channel_->Fail("the shim broke the protocol");
+}
+
+bool ShimJob::Handle(FrameChannel::Frame& frame) {
+  switch (frame.type) {
+    case FrameType::kWelcome:
+      return OnWelcome(frame);
+    case FrameType::kPrepared:
+      return OnPrepared(frame.payload);
+    case FrameType::kStarted:
+      return OnStarted(frame.payload);
+    case FrameType::kOutput:
+      return OnOutput(frame.payload);
+    case FrameType::kExits:
+      return OnExits(frame.payload);
+    case FrameType::kInputDone:
+      return OnInputDone(frame.payload);
+    default:
+      return false;
+  }
+}
+
+bool ShimJob::OnWelcome(FrameChannel::Frame& frame) {
+  Welcome welcome;
+  if (phase_ != Phase::kGreeting || !Decode(frame.payload, &welcome) ||
+      welcome.version != kShimProtocolVersion ||
+      welcome.held.size() != frame.fds.size()) {
+    return false;
+  }
+  Result<JobSpec> spec = DecodeJobSpec(welcome.record);
+  if (!spec.ok()) return false;
+  job_.job = std::make_shared<const JobSpec>(std::move(*spec));
+  job_.layout = std::make_shared<const JobLayout>(*job_.job);
+  shim_pid_ = welcome.pid;
+  ranks_ = std::move(welcome.ranks);
+  for (const RankState& rank : ranks_) unreported_.insert(rank.rank);
+  phase_ = welcome.started ? Phase::kStarted : Phase::kPrepared;
+  std::vector<HeldFd> held;
+  for (size_t i = 0; i < welcome.held.size(); ++i) {
+    held.push_back({std::move(welcome.held[i]), std::move(frame.fds[i])});
+  }
+  on_found_(this, std::move(held));
+  return true;
+}
+
+bool ShimJob::OnPrepared(std::string_view payload) {
+  Prepared m;
+  if (phase_ != Phase::kPreparing || !Decode(payload, &m)) return false;
+  if (m.status == 0) phase_ = Phase::kPrepared;
+  context_->sink->OnInput(core::LocalPrepared{nspace(), m.status, m.text});
+  return true;
+}
+
+void ShimJob::NoteProcesses(const std::vector<StartedRank>& ranks) {
+  for (const StartedRank& rank : ranks) {
+    for (ProcessEnvironment* environment : context_->environments) {
+      environment->OnProcess(nspace(), rank.rank, rank.pid);
+    }
+  }
+}
+
+bool ShimJob::OnStarted(std::string_view payload) {
+  Started m;
+  if (phase_ != Phase::kStarting || !Decode(payload, &m)) return false;
+  phase_ = Phase::kStarted;
+  NoteProcesses(m.ranks);
+  core::LocalStarted started;
+  started.nspace = nspace();
+  started.procs = static_cast<uint32_t>(m.ranks.size());
+  if (!m.errors.empty()) {
+    started.status = m.errors[0].status;
+    started.text = Summarize(m.errors);
+  }
+  context_->sink->OnInput(std::move(started));
+  return true;
+}
+
+bool ShimJob::OnOutput(std::string_view payload) {
+  core::LocalOutput output;
+  std::string_view data;
+  if (!DecodeOutput(payload, &output.rank, &output.channel, &data)) {
+    return false;
+  }
+  output.nspace = nspace();
+  if (!data.empty()) output.data = Bytes(std::string(data));
+  context_->sink->OnInput(std::move(output));
+  return true;
+}
+
+bool ShimJob::OnExits(std::string_view payload) {
+  std::vector<ExitedRank> ranks;
+  if (!Decode(payload, &ranks)) return false;
+  core::LocalExits exits;
+  exits.nspace = nspace();
+  for (const ExitedRank& rank : ranks) {
+    if (unreported_.erase(rank.rank) == 0) continue;
+    core::ProcExit exit;
+    exit.rank = rank.rank;
+    exit.wait_status = rank.wait_status;
+    exit.core_dumped =
+        WIFSIGNALED(rank.wait_status) && WCOREDUMP(rank.wait_status);
+    exits.exits.push_back(exit);
+  }
+  if (!exits.exits.empty()) context_->sink->OnInput(std::move(exits));
+  return true;
+}
+
+bool ShimJob::OnInputDone(std::string_view payload) {
+  uint64_t bytes = 0;
+  if (!DecodeBytes(payload, &bytes)) return false;
+  input_outstanding_ -= std::min(input_outstanding_, bytes);
+  InputDone(bytes);
+  SendInput();
+  return true;
+}
+
+// ----------------------------------------------------------------- loss ---
+
+void ShimJob::OnLost(const std::string& reason) {
+  channel_.reset();
+  if (phase_ == Phase::kForgotten || phase_ == Phase::kGreeting) {
+    return Gone();
+  }
+  KillSession(shim_pid_);
+  file_.Remove();
+  ReportLoss(reason);
+}
+
+void ShimJob::Gone() {
+  // A copy, because the call may destroy this object.
+  const OnGone on_gone = on_gone_;
+  on_gone(this);
+}
+
+void ShimJob::ReportLoss(const std::string& reason) {
+  const std::string text = "canopy-shim of " + nspace() + " is lost: " + reason;
+  const Phase before = std::exchange(phase_, Phase::kLost);
+  if (before == Phase::kPreparing) {
+    return PrepareFailed(Status(kErrJobFailedToLaunch, text));
+  }
+  if (before == Phase::kStarting) {
+    context_->sink->OnInput(
+        core::LocalStarted{nspace(), 0, kErrJobFailedToLaunch, text});
+  }
+  if (before != Phase::kStarting && before != Phase::kStarted) return;
+  core::LocalExits exits;
+  exits.nspace = nspace();
+  for (const Rank rank : unreported_) {
+    core::ProcExit exit;
+    exit.rank = rank;
+    exit.wait_status = SIGKILL;
+    exits.exits.push_back(exit);
+  }
+  unreported_.clear();
+  std::sort(exits.exits.begin(), exits.exits.end(),
+            [](const auto& a, const auto& b) { return a.rank < b.rank; });
+  if (!exits.exits.empty()) context_->sink->OnInput(std::move(exits));
+  SendInput();
+}
+
+}  // namespace canopy::process

@@ -1,0 +1,140 @@
+// One job of this node, as its agent sees it: the connection to the shim that
+// holds the processes.
+#ifndef CANOPY_SERVER_PROCESS_SHIM_JOB_H_
+#define CANOPY_SERVER_PROCESS_SHIM_JOB_H_
+
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <string>
+#include <unordered_set>
+#include <vector>
+
+#include "common/event_loop.h"
+#include "common/job.h"
+#include "server/ports/ports.h"
+#include "server/process/job_environment.h"
+#include "server/shim/channel.h"
+#include "server/shim/protocol.h"
+#include "server/shim/socket_file.h"
+
+namespace canopy::process {
+
+struct ProcessOptions {
+  std::string shim_path;    // the canopy-shim program
+  std::string runtime_dir;  // exists; belongs to the agent, mode 0700
+  NodeId self = 0;          // which of the job's nodes is this one
+  EnvironmentRules environment;
+  // How long processes live without an agent. 0: they end with it.
+  uint32_t orphan_ms = 30000;
+  // Bytes of a job's output that may wait for CreditOutput on this node.
+  uint64_t output_window = 1u << 20;
+};
+
+// A descriptor that the shim keeps for the agent.
+struct HeldFd {
+  std::string name;
+  UniqueFd fd;
+};
+
+// What every job of the adapter shares. Outlives them.
+struct ProcessContext {
+  EventLoop* loop = nullptr;
+  InputSink* sink = nullptr;
+  ProcessOptions options;
+  std::vector<ProcessEnvironment*> environments;
+  UniqueFd runtime_dir;
+};
+
+// Loop thread only.
+class ShimJob {
+ public:
+  // The shim has ended after Forget, or was lost. The callback may destroy the
+  // job.
+  using OnGone = std::function<void(ShimJob* job)>;
+  using OnFound = std::function<void(ShimJob* job, std::vector<HeldFd> held)>;
+
+  // A new job; Prepare starts its shim.
+  ShimJob(const ProcessContext* context, const core::PrepareLocal& job,
+          OnGone on_gone);
+  // A shim found again, over a connection to its socket. Calls `on_found` once
+  // it has told which job it holds, OnGone if it does not.
+  ShimJob(const ProcessContext* context, UniqueFd connection, SocketFile file,
+          OnFound on_found, OnGone on_gone);
+  ~ShimJob();
+  ShimJob(const ShimJob&) = delete;
+  ShimJob& operator=(const ShimJob&) = delete;
+
+  void Prepare();
+  void Start();
+  void Resume();
+  void Signal(const core::SignalLocal& signal);
+  void Kill(const core::KillLocal& kill);
+  void Credit(uint64_t bytes);
+  void Feed(const core::FeedInput& input);
+  void Hold(const std::string& name, UniqueFd fd);
+  // Ends what is left. Nothing more is reported.
+  void Forget();
+
+  // Of a found shim not before OnFound.
+  const std::string& nspace() const { return job_.job->nspace; }
+  const core::PrepareLocal& job() const { return job_; }
+  // As the shim told when it was found.
+  const std::vector<RankState>& ranks() const { return ranks_; }
+  bool started() const { return phase_ == Phase::kStarted; }
+  bool forgotten() const { return phase_ == Phase::kForgotten; }
+  // The shim when it is a child of this process, else 0.
+  int child_pid() const { return child_pid_; }
+
+ private:
+  enum class Phase {
+    kGreeting,
+    kNew,
+    kPreparing,
+    kPrepared,
+    kStarting,
+    kStarted,
+    kLost,
+    kForgotten,
+  };
+
+  void Connect(UniqueFd socket);
+  void OnFrame(FrameChannel::Frame& frame);
+  bool Handle(FrameChannel::Frame& frame);
+  void OnLost(const std::string& reason);
+  bool OnWelcome(FrameChannel::Frame& frame);
+  PrepareJob Describe() const;
+  std::vector<Rank> LocalRanks() const;
+  RankSpec DescribeRank(Rank rank, std::vector<UniqueFd>* fds) const;
+  void SendRanks();
+  void PrepareFailed(const Status& status);
+  void Gone();
+  void ReportLoss(const std::string& reason);
+  void NoteProcesses(const std::vector<StartedRank>& ranks);
+  bool OnPrepared(std::string_view payload);
+  bool OnStarted(std::string_view payload);
+  bool OnOutput(std::string_view payload);
+  bool OnExits(std::string_view payload);
+  bool OnInputDone(std::string_view payload);
+  void SendInput();
+  void InputDone(uint64_t bytes);
+
+  const ProcessContext* const context_;
+  core::PrepareLocal job_;
+  const OnFound on_found_;
+  const OnGone on_gone_;
+  Phase phase_ = Phase::kNew;
+  std::unique_ptr<FrameChannel> channel_;
+  SocketFile file_;
+  int child_pid_ = 0;
+  int shim_pid_ = 0;
+  std::vector<RankState> ranks_;         // of a shim found again
+  std::unordered_set<Rank> unreported_;  // ranks without an exit so far
+  std::deque<core::FeedInput> input_;
+  uint64_t input_outstanding_ = 0;  // given to the shim, not done
+};
+
+}  // namespace canopy::process
+
+#endif  // CANOPY_SERVER_PROCESS_SHIM_JOB_H_

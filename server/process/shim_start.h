@@ -1,0 +1,34 @@
+// Starts canopy-shim processes and finds their sockets.
+#ifndef CANOPY_SERVER_PROCESS_SHIM_START_H_
+#define CANOPY_SERVER_PROCESS_SHIM_START_H_
+
+#include <string>
+#include <vector>
+
+#include "common/status.h"
+#include "server/shim/socket_file.h"
+#include "server/shim/unique_fd.h"
+
+namespace canopy::process {
+
+struct StartedShim {
+  int pid = 0;  // a child of this process, in a session of its own
+  UniqueFd connection;
+  SocketFile file;
+};
+
+// Starts a shim for a namespace, with its socket in the open runtime
+// directory. Blocks for the exec only. Fails with kErrExists when a shim
+// already holds this namespace; a socket that a dead one left is replaced.
+Result<StartedShim> StartShim(const std::string& shim_path, int runtime_dir,
+                              const std::string& nspace);
+
+// Names of the shim sockets in the runtime directory.
+std::vector<std::string> ListShimSockets(int runtime_dir);
+
+// Sends SIGKILL to every process of the session that a dead shim led.
+void KillSession(int shim_pid);
+
+}  // namespace canopy::process
+
+#endif  // CANOPY_SERVER_PROCESS_SHIM_START_H_

@@ -1,0 +1,86 @@
+#include "server/shim/children.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <set>
+
+#include "server/shim/unique_fd.h"
+
+namespace canopy::process {
+namespace {
+
+// Parent and process group of a process; false when it is gone.
+bool ReadStat(pid_t pid, pid_t* parent, pid_t* group) {
+  char path[32];
+  snprintf(path, sizeof path, "/proc/%d/stat", pid);
+  const UniqueFd fd(open(path, O_RDONLY | O_CLOEXEC));
+  char text[512];
+  const ssize_t n = read(fd.get(), text, sizeof text - 1);
+  if (n <= 0) return false;
+  text[n] = 0;
+  // The command's name may contain anything, so look from its end.
+  const char* const after_name = strrchr(text, ')');
+  return after_name != nullptr &&
+         sscanf(after_name + 1, " %*c %d %d", parent, group) == 2;
+}
+
+}  // namespace
+
+std::vector<Child> ListChildren() {
+  std::vector<Child> children;
+  DIR* const proc = opendir("/proc");
+  if (proc == nullptr) return children;
+  const pid_t self = getpid();
+  while (const dirent* entry = readdir(proc)) {
+    const pid_t pid = atoi(entry->d_name);
+    pid_t parent = 0;
+    pid_t group = 0;
+    if (pid > 0 && ReadStat(pid, &parent, &group) && parent == self) {
+      children.push_back({pid, group});
+    }
+  }
+  closedir(proc);
+  return children;
+}
+
+void SignalChildren(int signal) {
+  const pid_t own = getpgrp();
+  std::set<pid_t> groups;
+  for (const Child& child : ListChildren()) {
+    if (child.group <= 1 || child.group == own) {
+      kill(child.pid, signal);
+    } else if (groups.insert(child.group).second) {
+      kill(-child.group, signal);
+    }
+  }
+}
+
+void SignalOrphanedGroup(pid_t group, int signal) {
+  for (const Child& child : ListChildren()) {
+    if (child.group != group) continue;
+    kill(-group, signal);
+    return;
+  }
+}
+
+std::vector<Reaped> ReapChildren(bool* none_left) {
+  std::vector<Reaped> out;
+  for (;;) {
+    int status = 0;
+    const pid_t pid = waitpid(-1, &status, WNOHANG);
+    if (pid < 0 && errno == EINTR) continue;
+    *none_left = pid < 0;
+    if (pid <= 0) return out;
+    out.push_back({pid, status});
+  }
+}
+
+}  // namespace canopy::process

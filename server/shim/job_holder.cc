@@ -1,0 +1,411 @@
+#include "server/shim/job_holder.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <utility>
+
+#include "server/shim/children.h"
+
+namespace canopy::process {
+namespace {
+
+constexpr int64_t kMillisecond = 1000000;
+// How long the exit of a process waits for streams that others hold open.
+constexpr int64_t kStreamWaitNs = 1000 * kMillisecond;
+// Received descriptors are moved above those that processes inherit (3, 4,
+// ...), so that placing one never covers another.
+constexpr int kLowestReceivedFd = 32;
+
+bool PeerIsTrusted(int socket) {
+  ucred peer{};
+  socklen_t size = sizeof peer;
+  return getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &peer, &size) == 0 &&
+         (peer.uid == geteuid() || peer.uid == 0);
+}
+
+UniqueFd Duplicate(int fd) {
+  return UniqueFd(fcntl(fd, F_DUPFD_CLOEXEC, kLowestReceivedFd));
+}
+
+}  // namespace
+
+JobHolder::JobHolder(EventLoop* loop, Sockets sockets, rlimit nofile)
+    : loop_(loop), sockets_(std::move(sockets)), nofile_(nofile) {
+  agent_ = NewPeer(std::move(sockets_.agent));
+  loop_->Watch(sockets_.listener.get(), EPOLLIN,
+               [this](uint32_t) { OnConnection(); });
+}
+
+JobHolder::~JobHolder() {
+  if (sockets_.listener.valid()) loop_->Unwatch(sockets_.listener.get());
+}
+
+// ---------------------------------------------------------- connections ---
+
+JobHolder::Peer JobHolder::NewPeer(UniqueFd socket) {
+  const uint64_t id = next_peer_++;
+  return {id, std::make_unique<FrameChannel>(
+                  loop_, std::move(socket),
+                  [this, id](Frame& frame) { OnFrame(id, frame); },
+                  [this, id](const std::string&) { OnClosed(id); })};
+}
+
+void JobHolder::OnConnection() {
+  UniqueFd socket(accept4(sockets_.listener.get(), nullptr, nullptr,
+                          SOCK_CLOEXEC | SOCK_NONBLOCK));
+  if (!socket.valid() || !PeerIsTrusted(socket.get())) return;
+  candidate_ = NewPeer(std::move(socket));
+}
+
+void JobHolder::OnFrame(uint64_t peer, Frame& frame) {
+  if (ending_) return;
+  if (peer == candidate_.id) return Greet(frame);
+  if (!Handle(frame)) agent_.channel->Fail("the agent broke the protocol");
+}
+
+void JobHolder::OnClosed(uint64_t peer) {
+  if (peer == candidate_.id) candidate_ = {};
+  if (peer == agent_.id) OnAgentLost();
+}
+
+void JobHolder::Greet(Frame& frame) {
+  Hello hello;
+  if (frame.type != FrameType::kHello || !Decode(frame.payload, &hello)) {
+    return candidate_.channel->Fail("no greeting");
+  }
+  agent_ = std::exchange(candidate_, {});
+  flowing_ = false;
+  if (pump_ != nullptr) pump_->Pause();
+  loop_->CancelTimer(std::exchange(orphan_timer_, 0));
+  SendWelcome();
+}
+
+void JobHolder::OnAgentLost() {
+  agent_ = {};
+  flowing_ = false;
+  if (pump_ != nullptr) pump_->Pause();
+  if (ending_) return;
+  const uint32_t wait_ms =
+      launcher_ == nullptr ? 0 : launcher_->job().orphan_ms;
+  if (wait_ms == 0) return BeginEnd();
+  orphan_timer_ =
+      loop_->AddTimer(wait_ms * kMillisecond, [this] { BeginEnd(); });
+}
+
+void JobHolder::Send(FrameType type, const std::string& head) {
+  if (agent_.channel != nullptr) agent_.channel->Send(type, head);
+}
+
+void JobHolder::SendWelcome() {
+  Welcome welcome;
+  welcome.pid = getpid();
+  welcome.started = started_;
+  if (launcher_ != nullptr) {
+    welcome.nspace = launcher_->job().nspace;
+    welcome.record = launcher_->job().record;
+  }
+  for (const LocalProcess& p : processes_) {
+    welcome.ranks.push_back({p.spec.rank, p.phase, p.pid, p.wait_status});
+  }
+  std::vector<UniqueFd> fds;
+  for (const auto& [name, fd] : held_) {
+    UniqueFd copy = Duplicate(fd.get());
+    if (!copy.valid()) continue;
+    welcome.held.push_back(name);
+    fds.push_back(std::move(copy));
+  }
+  agent_.channel->Send(FrameType::kWelcome, Encode(welcome), Bytes(),
+                       std::move(fds));
+}
+
+// --------------------------------------------------------------- frames ---
+
+bool JobHolder::Handle(Frame& frame) {
+  switch (frame.type) {
+    case FrameType::kHello:
+      SendWelcome();
+      return true;
+    case FrameType::kPrepare:
+      return HandlePrepare(frame);
+    case FrameType::kRanks:
+      return HandleRanks(frame);
+    case FrameType::kCheck:
+      return HandleCheck();
+    case FrameType::kStart:
+      return HandleStart();
+    case FrameType::kResume:
+      return HandleResume();
+    case FrameType::kSignal:
+      return HandleSignal(frame);
+    case FrameType::kKill:
+      return HandleKill(frame);
+    case FrameType::kInput:
+      return HandleInput(frame);
+    case FrameType::kCredit:
+      return HandleCredit(frame);
+    case FrameType::kHold:
+      return HandleHold(frame);
+    case FrameType::kForget:
+      BeginEnd();
+      return true;
+    default:
+      return false;
+  }
+}
+
+bool JobHolder::HandlePrepare(Frame& frame) {
+  PrepareJob job;
+  if (launcher_ != nullptr || !Decode(frame.payload, &job)) return false;
+  const uint64_t window = job.window;
+  launcher_ = std::make_unique<Launcher>(std::move(job), nofile_);
+  pump_ = std::make_unique<OutputPump>(
+      loop_, window,
+      [this](Rank rank, uint16_t channel, Bytes data) {
+        if (agent_.channel == nullptr) return;
+        agent_.channel->Send(FrameType::kOutput,
+                             EncodeOutputHead(rank, channel), std::move(data));
+      },
+      [this](Rank rank) {
+        LocalProcess& process = processes_[by_rank_.at(rank)];
+        if (process.phase == RankPhase::kEnded) MakeReportable(&process);
+      });
+  feed_ = std::make_unique<InputFeed>(loop_, [this](uint64_t bytes) {
+    input_done_ += bytes;
+    FlushInputDone();
+  });
+  flowing_ = true;
+  pump_->Resume();
+  return true;
+}
+
+bool JobHolder::HandleRanks(Frame& frame) {
+  std::vector<RankSpec> ranks;
+  if (launcher_ == nullptr || checked_ || !Decode(frame.payload, &ranks)) {
+    return false;
+  }
+  size_t next_fd = 0;
+  for (RankSpec& spec : ranks) {
+    LocalProcess process;
+    int number = 3;
+    for (const std::string& name : spec.fd_names) {
+      if (next_fd == frame.fds.size()) return false;
+      process.fds.push_back(Duplicate(frame.fds[next_fd++].get()));
+      if (!process.fds.back().valid()) return false;
+      spec.env.push_back(name + "=" + std::to_string(number++));
+    }
+    if (!by_rank_.emplace(spec.rank, processes_.size()).second) return false;
+    process.spec = std::move(spec);
+    processes_.push_back(std::move(process));
+  }
+  return next_fd == frame.fds.size();
+}
+
+bool JobHolder::HandleCheck() {
+  if (launcher_ == nullptr || checked_) return false;
+  const Status status = launcher_->Check(processes_);
+  checked_ = status.ok();
+  Send(FrameType::kPrepared, Encode(Prepared{status.code(), status.message()}));
+  return true;
+}
+
+bool JobHolder::HandleStart() {
+  if (!checked_ || started_) return false;
+  started_ = true;
+  Send(FrameType::kStarted,
+       Encode(launcher_->Start(&processes_, pump_.get(), feed_.get())));
+  for (size_t i = 0; i < processes_.size(); ++i) {
+    LocalProcess& process = processes_[i];
+    if (process.phase == RankPhase::kRunning) {
+      by_pid_.emplace(process.pid, i);
+    } else {
+      OnEnded(&process);
+    }
+  }
+  OnChildSignal();
+  return true;
+}
+
+bool JobHolder::HandleResume() {
+  if (launcher_ == nullptr || flowing_) return false;
+  flowing_ = true;
+  pump_->Resume();
+  exits_.clear();
+  for (LocalProcess& process : processes_) {
+    if (process.reportable) MakeReportable(&process);
+  }
+  FlushInputDone();
+  return true;
+}
+
+bool JobHolder::HandleSignal(Frame& frame) {
+  SignalRanks m;
+  if (!Decode(frame.payload, &m) || m.signal < 0 || m.signal >= NSIG) {
+    return false;
+  }
+  for (LocalProcess* process : Select(m.ranks)) {
+    SignalProcess(*process, m.signal);
+  }
+  return true;
+}
+
+bool JobHolder::HandleKill(Frame& frame) {
+  KillRanks m;
+  if (!Decode(frame.payload, &m)) return false;
+  const auto force = [this, ranks = m.ranks] {
+    for (LocalProcess* process : Select(ranks)) {
+      SignalProcess(*process, SIGKILL);
+      if (process->phase == RankPhase::kEnded && process->pid > 0) {
+        SignalOrphanedGroup(process->pid, SIGKILL);
+      }
+    }
+  };
+  if (m.grace_ms == 0) {
+    force();
+    return true;
+  }
+  for (LocalProcess* process : Select(m.ranks)) {
+    SignalProcess(*process, SIGTERM);
+    SignalProcess(*process, SIGCONT);
+  }
+  loop_->AddTimer(m.grace_ms * kMillisecond, force);
+  return true;
+}
+
+bool JobHolder::HandleInput(Frame& frame) {
+  std::vector<Rank> ranks;
+  std::string_view data;
+  if (feed_ == nullptr || !DecodeInput(frame.payload, &ranks, &data) ||
+      feed_->pending() + data.size() > kMaxPendingInput) {
+    return false;
+  }
+  feed_->Feed(ranks, data);
+  return true;
+}
+
+bool JobHolder::HandleCredit(Frame& frame) {
+  uint64_t bytes = 0;
+  if (pump_ == nullptr || !DecodeBytes(frame.payload, &bytes)) return false;
+  pump_->Credit(bytes);
+  return true;
+}
+
+bool JobHolder::HandleHold(Frame& frame) {
+  std::string name;
+  if (!DecodeName(frame.payload, &name) || frame.fds.size() != 1) return false;
+  if (held_.size() >= kMaxHeld && !held_.contains(name)) return false;
+  held_[name] = std::move(frame.fds[0]);
+  return true;
+}
+
+// ------------------------------------------------------------ processes ---
+
+std::vector<LocalProcess*> JobHolder::Select(const std::vector<Rank>& ranks) {
+  std::vector<LocalProcess*> out;
+  if (ranks.empty()) {
+    for (LocalProcess& process : processes_) out.push_back(&process);
+    return out;
+  }
+  for (const Rank rank : ranks) {
+    const auto it = by_rank_.find(rank);
+    if (it != by_rank_.end()) out.push_back(&processes_[it->second]);
+  }
+  return out;
+}
+
+void JobHolder::SignalProcess(const LocalProcess& process, int signal) {
+  if (process.phase != RankPhase::kRunning) return;
+  // A process may have moved to another group of its own making.
+  if (kill(-process.pid, signal) != 0) kill(process.pid, signal);
+}
+
+void JobHolder::OnChildSignal() {
+  bool none_left = false;
+  for (const Reaped& reaped : ReapChildren(&none_left)) {
+    const auto it = by_pid_.find(reaped.pid);
+    if (it == by_pid_.end()) continue;
+    LocalProcess& process = processes_[it->second];
+    by_pid_.erase(it);
+    process.phase = RankPhase::kEnded;
+    process.wait_status = reaped.wait_status;
+    if (!ending_) OnEnded(&process);
+  }
+  if (!ending_) return;
+  if (none_left) return loop_->Stop();
+  if (forcing_) ForceEnd();
+}
+
+void JobHolder::OnEnded(LocalProcess* process) {
+  feed_->Close(process->spec.rank);
+  if (pump_->IsOpen(process->spec.rank)) {
+    WaitForStreams(process);
+  } else {
+    MakeReportable(process);
+  }
+}
+
+void JobHolder::WaitForStreams(LocalProcess* process) {
+  loop_->AddTimer(kStreamWaitNs, [this, process] {
+    if (ending_ || process->reportable) return;
+    if (pump_->IsHeldBack(process->spec.rank)) return WaitForStreams(process);
+    MakeReportable(process);
+  });
+}
+
+void JobHolder::MakeReportable(LocalProcess* process) {
+  process->reportable = true;
+  exits_.push_back({process->spec.rank, process->wait_status});
+  if (std::exchange(exits_scheduled_, true)) return;
+  loop_->Defer([this] { FlushExits(); });
+}
+
+void JobHolder::FlushExits() {
+  exits_scheduled_ = false;
+  if (flowing_ && !exits_.empty()) Send(FrameType::kExits, Encode(exits_));
+  exits_.clear();
+}
+
+void JobHolder::FlushInputDone() {
+  if (!flowing_ || input_done_ == 0 || std::exchange(input_scheduled_, true)) {
+    return;
+  }
+  loop_->Defer([this] {
+    input_scheduled_ = false;
+    if (!flowing_) return;
+    Send(FrameType::kInputDone, EncodeBytes(std::exchange(input_done_, 0)));
+  });
+}
+
+// -------------------------------------------------------------- the end ---
+
+void JobHolder::OnTerminate() {
+  if (!ending_) BeginEnd();
+}
+
+void JobHolder::BeginEnd() {
+  ending_ = true;
+  loop_->Unwatch(sockets_.listener.get());
+  sockets_.listener.Reset();
+  sockets_.file.Remove();
+  candidate_ = {};
+  pump_.reset();
+  feed_.reset();
+  SignalChildren(SIGTERM);
+  SignalChildren(SIGCONT);
+  const uint32_t grace_ms =
+      launcher_ == nullptr ? 0 : launcher_->job().grace_ms;
+  loop_->AddTimer(grace_ms * kMillisecond, [this] { ForceEnd(); });
+  loop_->Defer([this] { OnChildSignal(); });
+}
+
+void JobHolder::ForceEnd() {
+  forcing_ = true;
+  SignalChildren(SIGKILL);
+}
+
+}  // namespace canopy::process

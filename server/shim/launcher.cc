@@ -1,0 +1,209 @@
+#include "server/shim/launcher.h"
+
+#include <fcntl.h>
+#include <grp.h>
+#include <pwd.h>
+#include <sched.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cerrno>
+#include <optional>
+#include <thread>
+#include <utility>
+
+#include "server/shim/cpuset.h"
+#include "server/shim/program.h"
+
+namespace canopy::process {
+namespace {
+
+// Below this many processes per thread, starting the thread does not pay.
+constexpr size_t kProcessesPerThread = 16;
+constexpr size_t kMaxThreads = 16;
+
+size_t ThreadsFor(size_t processes) {
+  const size_t cpus = std::max(1u, std::thread::hardware_concurrency());
+  const size_t useful =
+      (processes + kProcessesPerThread - 1) / kProcessesPerThread;
+  return std::max<size_t>(1, std::min({cpus, useful, kMaxThreads}));
+}
+
+bool MakePipe(UniqueFd* read_end, UniqueFd* write_end) {
+  int fds[2];
+  if (pipe2(fds, O_CLOEXEC) != 0) return false;
+  read_end->Reset(fds[0]);
+  write_end->Reset(fds[1]);
+  return true;
+}
+
+// Supplementary groups of a user, as a login would give them.
+std::vector<gid_t> GroupsOf(uid_t uid, gid_t gid) {
+  std::vector<char> buffer(16384);
+  passwd entry;
+  passwd* found = nullptr;
+  if (getpwuid_r(uid, &entry, buffer.data(), buffer.size(), &found) != 0 ||
+      found == nullptr) {
+    return {gid};
+  }
+  int count = 64;
+  std::vector<gid_t> groups(static_cast<size_t>(count));
+  while (getgrouplist(found->pw_name, gid, groups.data(), &count) < 0) {
+    groups.resize(std::max(static_cast<size_t>(count), groups.size() * 2));
+    count = static_cast<int>(groups.size());
+  }
+  groups.resize(static_cast<size_t>(count));
+  return groups;
+}
+
+}  // namespace
+
+Launcher::Launcher(PrepareJob job, rlimit nofile)
+    : job_(std::move(job)), nofile_(nofile) {}
+
+Status Launcher::Check(const std::vector<LocalProcess>& processes) {
+  null_.Reset(open("/dev/null", O_RDWR | O_CLOEXEC));
+  if (!null_.valid()) {
+    return Status(kErrJobSysOpFailed, "cannot open /dev/null");
+  }
+  for (const LocalProcess& process : processes) {
+    if (process.spec.app >= job_.apps.size()) {
+      return Status(kErrBadParam, "a rank of an unknown application");
+    }
+    const std::string& cpus = process.spec.cpuset;
+    if (!cpus.empty() && !ParseCpuList(cpus)) {
+      return Status(kErrBadParam, "malformed CPU list \"" + cpus + "\"");
+    }
+  }
+  Status user = CheckUser();
+  return user.ok() ? FindPrograms() : user;
+}
+
+Status Launcher::CheckUser() {
+  if (job_.uid == geteuid()) return Status();
+  if (geteuid() != 0) {
+    return Status(kErrNoPermissions,
+                  "the job belongs to user " + std::to_string(job_.uid) +
+                      ", the agent runs as user " + std::to_string(geteuid()));
+  }
+  credentials_ = std::make_unique<Credentials>();
+  credentials_->uid = job_.uid;
+  credentials_->gid = job_.gid;
+  credentials_->groups = GroupsOf(job_.uid, job_.gid);
+  return Status();
+}
+
+Status Launcher::FindPrograms() {
+  Environment base;
+  base.SetAll(job_.env);
+  for (const AppSpec& spec : job_.apps) {
+    App app;
+    app.env = base;
+    app.env.SetAll(spec.env);
+    Result<std::string> path =
+        FindProgram(spec.program, spec.cwd, app.env.Get("PATH"));
+    if (!path.ok()) return path.status();
+    app.path = std::move(*path);
+    for (const std::string& arg : spec.argv) {
+      app.argv.push_back(const_cast<char*>(arg.c_str()));
+    }
+    if (spec.argv.empty()) {
+      app.argv.push_back(const_cast<char*>(spec.program.c_str()));
+    }
+    app.argv.push_back(nullptr);
+    apps_.push_back(std::move(app));
+  }
+  return Status();
+}
+
+void Launcher::Wire(LocalProcess* process, OutputPump* pump, InputFeed* feed,
+                    Wiring* wiring) {
+  const Rank rank = process->spec.rank;
+  UniqueFd in, out, err;
+  const bool made = (!process->spec.has_stdin || MakePipe(&wiring->in, &in)) &&
+                    MakePipe(&out, &wiring->out) &&
+                    (job_.merge_stderr || MakePipe(&err, &wiring->err));
+  if (!made) wiring->pipe_error = errno;
+  if (in.valid()) feed->Add(rank, std::move(in));
+  if (out.valid()) pump->Add(rank, kChannelStdout, std::move(out));
+  if (err.valid()) pump->Add(rank, kChannelStderr, std::move(err));
+}
+
+void Launcher::SpawnOne(const LocalProcess& process, Wiring* wiring) const {
+  const App& app = apps_[process.spec.app];
+  const std::vector<char*> envp = app.env.Overlay(process.spec.env);
+  std::optional<CpuMask> cpus;
+  if (!process.spec.cpuset.empty()) cpus = ParseCpuList(process.spec.cpuset);
+  const std::string& cwd = job_.apps[process.spec.app].cwd;
+
+  SpawnRequest request;
+  request.path = app.path.c_str();
+  request.argv = app.argv.data();
+  request.envp = envp.data();
+  request.cwd = cwd.empty() ? nullptr : cwd.c_str();
+  request.stdio[0] = wiring->in.valid() ? wiring->in.get() : null_.get();
+  request.stdio[1] = wiring->out.get();
+  request.stdio[2] =
+      wiring->err.valid() ? wiring->err.get() : wiring->out.get();
+  for (const UniqueFd& fd : process.fds) request.inherited.push_back(fd.get());
+  request.cpus = cpus ? &*cpus : nullptr;
+  request.credentials = credentials_.get();
+  request.nofile = nofile_;
+  wiring->result = Spawn(request);
+  wiring->in.Reset();
+  wiring->out.Reset();
+  wiring->err.Reset();
+}
+
+void Launcher::SpawnAll(const std::vector<LocalProcess>& processes,
+                        std::vector<Wiring>* wirings) const {
+  std::atomic<size_t> next{0};
+  const auto work = [&] {
+    for (size_t i = next++; i < processes.size(); i = next++) {
+      Wiring& wiring = (*wirings)[i];
+      if (wiring.pipe_error == 0) SpawnOne(processes[i], &wiring);
+    }
+  };
+  std::vector<std::thread> helpers(ThreadsFor(processes.size()) - 1);
+  for (std::thread& helper : helpers) helper = std::thread(work);
+  work();
+  for (std::thread& helper : helpers) helper.join();
+}
+
+StartError Launcher::Failed(LocalProcess* process, const Wiring& wiring) const {
+  const int error =
+      wiring.pipe_error != 0 ? wiring.pipe_error : wiring.result.error;
+  const SpawnStep step =
+      wiring.pipe_error != 0 ? SpawnStep::kDescriptors : wiring.result.failed;
+  const Status status = DescribeSpawnFailure(
+      step, error, apps_[process->spec.app].path,
+      job_.apps[process->spec.app].cwd, process->spec.cpuset);
+  process->phase = RankPhase::kEnded;
+  process->wait_status = (error == ENOENT ? 127 : 126) << 8;
+  return {process->spec.rank, status.code(), error, status.message()};
+}
+
+Started Launcher::Start(std::vector<LocalProcess>* processes, OutputPump* pump,
+                        InputFeed* feed) {
+  std::vector<Wiring> wirings(processes->size());
+  for (size_t i = 0; i < wirings.size(); ++i) {
+    Wire(&(*processes)[i], pump, feed, &wirings[i]);
+  }
+  SpawnAll(*processes, &wirings);
+  Started started;
+  for (size_t i = 0; i < wirings.size(); ++i) {
+    LocalProcess& process = (*processes)[i];
+    process.fds.clear();
+    if (wirings[i].result.pid > 0) {
+      process.pid = wirings[i].result.pid;
+      process.phase = RankPhase::kRunning;
+      started.ranks.push_back({process.spec.rank, process.pid});
+    } else {
+      started.errors.push_back(Failed(&process, wirings[i]));
+    }
+  }
+  return started;
+}
+
+}  // namespace canopy::process

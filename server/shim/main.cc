@@ -1,0 +1,117 @@
+// canopy-shim: started by an agent for one job. See protocol.h.
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/epoll.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/signalfd.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <utility>
+
+#include "common/event_loop.h"
+#include "server/shim/job_holder.h"
+
+namespace canopy::process {
+namespace {
+
+bool IsSocket(int fd) {
+  struct stat st;
+  return fstat(fd, &st) == 0 && S_ISSOCK(st.st_mode);
+}
+
+// Whatever else the agent had open stays with the agent.
+void CloseOthers(const rlimit& nofile) {
+  const unsigned first = kShimDirFd + 1;
+#ifdef SYS_close_range
+  if (syscall(SYS_close_range, first, ~0u, 0) == 0) return;
+#endif
+  for (unsigned fd = first; fd < nofile.rlim_cur; ++fd) {
+    close(static_cast<int>(fd));
+  }
+}
+
+void OwnDescriptors() {
+  for (const int fd : {kShimAgentFd, kShimListenFd, kShimDirFd}) {
+    fcntl(fd, F_SETFD, FD_CLOEXEC);
+  }
+}
+
+// Processes keep the limit that the agent had; the shim needs a few
+// descriptors for each of them.
+rlimit RaiseFileLimit() {
+  rlimit limit{};
+  getrlimit(RLIMIT_NOFILE, &limit);
+  rlimit raised = limit;
+  raised.rlim_cur = raised.rlim_max;
+  setrlimit(RLIMIT_NOFILE, &raised);
+  return limit;
+}
+
+// Default dispositions, so that processes inherit them; what the shim wants to
+// know comes through the descriptor that is returned.
+int TakeSignals() {
+  for (int number = 1; number < NSIG; ++number) signal(number, SIG_DFL);
+  sigset_t wanted;
+  sigemptyset(&wanted);
+  for (const int number : {SIGCHLD, SIGTERM, SIGINT, SIGHUP}) {
+    sigaddset(&wanted, number);
+  }
+  sigset_t blocked = wanted;
+  sigaddset(&blocked, SIGPIPE);
+  sigprocmask(SIG_SETMASK, &blocked, nullptr);
+  return signalfd(-1, &wanted, SFD_CLOEXEC | SFD_NONBLOCK);
+}
+
+void OnSignals(int fd, JobHolder* holder) {
+  signalfd_siginfo info[16];
+  bool child = false;
+  bool terminate = false;
+  ssize_t n;
+  while ((n = read(fd, info, sizeof info)) > 0) {
+    for (size_t i = 0; i < static_cast<size_t>(n) / sizeof info[0]; ++i) {
+      (info[i].ssi_signo == SIGCHLD ? child : terminate) = true;
+    }
+  }
+  if (terminate) holder->OnTerminate();
+  if (child) holder->OnChildSignal();
+}
+
+int Run(const char* socket_name) {
+  const rlimit nofile = RaiseFileLimit();
+  prctl(PR_SET_CHILD_SUBREAPER, 1);
+  const UniqueFd signals(TakeSignals());
+  EventLoop loop;
+  JobHolder holder(&loop,
+                   {UniqueFd(kShimAgentFd), UniqueFd(kShimListenFd),
+                    SocketFile(UniqueFd(kShimDirFd), socket_name)},
+                   nofile);
+  loop.Watch(signals.get(), EPOLLIN,
+             [&](uint32_t) { OnSignals(signals.get(), &holder); });
+  loop.Run();
+  loop.Unwatch(signals.get());
+  return 0;
+}
+
+}  // namespace
+}  // namespace canopy::process
+
+// Arguments: the name of the listening socket, and the namespace, which is
+// there for people who list processes.
+int main(int argc, char** argv) {
+  using namespace canopy::process;
+  if (argc < 2 || !IsSocket(kShimAgentFd) || !IsSocket(kShimListenFd)) {
+    fprintf(stderr, "%s: is started by canopyd, not by hand\n",
+            argc > 0 ? argv[0] : "canopy-shim");
+    return 2;
+  }
+  rlimit nofile{};
+  getrlimit(RLIMIT_NOFILE, &nofile);
+  CloseOthers(nofile);
+  OwnDescriptors();
+  return Run(argv[1]);
+}

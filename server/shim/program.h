@@ -1,0 +1,30 @@
+// Finds an application's program before anything is started.
+#ifndef CANOPY_SERVER_SHIM_PROGRAM_H_
+#define CANOPY_SERVER_SHIM_PROGRAM_H_
+
+#include <string>
+
+#include "common/status.h"
+#include "server/shim/spawn.h"
+
+namespace canopy::process {
+
+// Where PATH is not set.
+inline constexpr char kDefaultPath[] = "/usr/local/bin:/usr/bin:/bin";
+
+// Checks the working directory (empty: the current one) and gives the path to
+// execute: `program` itself when it has a '/', relative to cwd, otherwise the
+// first executable file of that name in the directories of `path` (null:
+// kDefaultPath). Looks with the effective user id of the caller. Errors are
+// those of the Standard for jobs (working directory or program not found, not
+// accessible, not executable), with a line for a person.
+Result<std::string> FindProgram(const std::string& program,
+                                const std::string& cwd, const char* path);
+
+// What a failed Spawn of `path` in `cwd` means. `error` is the errno.
+Status DescribeSpawnFailure(SpawnStep step, int error, const std::string& path,
+                            const std::string& cwd, const std::string& cpuset);
+
+}  // namespace canopy::process
+
+#endif  // CANOPY_SERVER_SHIM_PROGRAM_H_

@@ -1,0 +1,324 @@
+#include "server/shim/protocol.h"
+
+#include <cstdio>
+
+#include "common/wire.h"
+
+namespace canopy::process {
+namespace {
+
+void PutStrings(WireWriter& w, const std::vector<std::string>& strings) {
+  w.Uint(strings.size());
+  for (const std::string& s : strings) w.String(s);
+}
+
+std::vector<std::string> GetStrings(WireReader& r) {
+  std::vector<std::string> out(r.Count());
+  for (std::string& s : out) s = r.String();
+  return out;
+}
+
+void PutRanks(WireWriter& w, const std::vector<Rank>& ranks) {
+  w.Uint(ranks.size());
+  for (const Rank rank : ranks) w.Uint(rank);
+}
+
+std::vector<Rank> GetRanks(WireReader& r) {
+  std::vector<Rank> out(r.Count());
+  for (Rank& rank : out) rank = r.Uint32();
+  return out;
+}
+
+int GetInt(WireReader& r) {
+  const int64_t v = r.Int();
+  if (v < INT32_MIN || v > INT32_MAX) r.Fail();
+  return static_cast<int>(v);
+}
+
+}  // namespace
+
+std::string Encode(const Hello& m) {
+  WireWriter w;
+  w.Uint(m.version);
+  return w.Take();
+}
+
+bool Decode(std::string_view in, Hello* m) {
+  WireReader r(in);
+  m->version = r.Uint32();
+  return r.ok();
+}
+
+std::string Encode(const PrepareJob& m) {
+  WireWriter w;
+  w.String(m.nspace);
+  w.Uint(m.orphan_ms);
+  w.Uint(m.grace_ms);
+  w.Uint(m.window);
+  w.Uint(m.uid);
+  w.Uint(m.gid);
+  w.Bool(m.merge_stderr);
+  w.String(m.record);
+  PutStrings(w, m.env);
+  w.Uint(m.apps.size());
+  for (const AppSpec& app : m.apps) {
+    w.String(app.program);
+    PutStrings(w, app.argv);
+    PutStrings(w, app.env);
+    w.String(app.cwd);
+  }
+  return w.Take();
+}
+
+bool Decode(std::string_view in, PrepareJob* m) {
+  WireReader r(in);
+  m->nspace = r.String();
+  m->orphan_ms = r.Uint32();
+  m->grace_ms = r.Uint32();
+  m->window = r.Uint();
+  m->uid = r.Uint32();
+  m->gid = r.Uint32();
+  m->merge_stderr = r.Bool();
+  m->record = r.String();
+  m->env = GetStrings(r);
+  m->apps.resize(r.Count(4));
+  for (AppSpec& app : m->apps) {
+    app.program = r.String();
+    app.argv = GetStrings(r);
+    app.env = GetStrings(r);
+    app.cwd = r.String();
+  }
+  return r.done() && !m->nspace.empty() && m->window > 0;
+}
+
+std::string Encode(const std::vector<RankSpec>& m) {
+  WireWriter w;
+  w.Uint(m.size());
+  for (const RankSpec& rank : m) {
+    w.Uint(rank.rank);
+    w.Uint(rank.app);
+    PutStrings(w, rank.env);
+    w.String(rank.cpuset);
+    w.Bool(rank.has_stdin);
+    PutStrings(w, rank.fd_names);
+  }
+  return w.Take();
+}
+
+bool Decode(std::string_view in, std::vector<RankSpec>* m) {
+  WireReader r(in);
+  m->resize(r.Count(6));
+  for (RankSpec& rank : *m) {
+    rank.rank = r.Uint32();
+    rank.app = r.Uint32();
+    rank.env = GetStrings(r);
+    rank.cpuset = r.String();
+    rank.has_stdin = r.Bool();
+    rank.fd_names = GetStrings(r);
+    if (rank.fd_names.size() > kMaxInherited) r.Fail();
+  }
+  return r.done();
+}
+
+std::string Encode(const SignalRanks& m) {
+  WireWriter w;
+  w.Int(m.signal);
+  PutRanks(w, m.ranks);
+  return w.Take();
+}
+
+bool Decode(std::string_view in, SignalRanks* m) {
+  WireReader r(in);
+  m->signal = GetInt(r);
+  m->ranks = GetRanks(r);
+  return r.done();
+}
+
+std::string Encode(const KillRanks& m) {
+  WireWriter w;
+  w.Uint(m.grace_ms);
+  PutRanks(w, m.ranks);
+  return w.Take();
+}
+
+bool Decode(std::string_view in, KillRanks* m) {
+  WireReader r(in);
+  m->grace_ms = r.Uint32();
+  m->ranks = GetRanks(r);
+  return r.done();
+}
+
+std::string Encode(const Welcome& m) {
+  WireWriter w;
+  w.Uint(m.version);
+  w.Int(m.pid);
+  w.String(m.nspace);
+  w.Bool(m.started);
+  w.String(m.record);
+  w.Uint(m.ranks.size());
+  for (const RankState& rank : m.ranks) {
+    w.Uint(rank.rank);
+    w.Uint(static_cast<uint64_t>(rank.phase));
+    w.Int(rank.pid);
+    w.Int(rank.wait_status);
+  }
+  PutStrings(w, m.held);
+  return w.Take();
+}
+
+bool Decode(std::string_view in, Welcome* m) {
+  WireReader r(in);
+  m->version = r.Uint32();
+  m->pid = GetInt(r);
+  m->nspace = r.String();
+  m->started = r.Bool();
+  m->record = r.String();
+  m->ranks.resize(r.Count(4));
+  for (RankState& rank : m->ranks) {
+    rank.rank = r.Uint32();
+    const uint64_t phase = r.Uint();
+    if (phase > static_cast<uint64_t>(RankPhase::kEnded)) r.Fail();
+    rank.phase = static_cast<RankPhase>(phase);
+    rank.pid = GetInt(r);
+    rank.wait_status = GetInt(r);
+  }
+  m->held = GetStrings(r);
+  return r.done() && m->held.size() <= kMaxHeld;
+}
+
+std::string Encode(const Prepared& m) {
+  WireWriter w;
+  w.Int(m.status);
+  w.String(m.text);
+  return w.Take();
+}
+
+bool Decode(std::string_view in, Prepared* m) {
+  WireReader r(in);
+  m->status = GetInt(r);
+  m->text = r.String();
+  return r.done();
+}
+
+std::string Encode(const Started& m) {
+  WireWriter w;
+  w.Uint(m.ranks.size());
+  for (const StartedRank& rank : m.ranks) {
+    w.Uint(rank.rank);
+    w.Int(rank.pid);
+  }
+  w.Uint(m.errors.size());
+  for (const StartError& error : m.errors) {
+    w.Uint(error.rank);
+    w.Int(error.status);
+    w.Int(error.error);
+    w.String(error.text);
+  }
+  return w.Take();
+}
+
+bool Decode(std::string_view in, Started* m) {
+  WireReader r(in);
+  m->ranks.resize(r.Count(2));
+  for (StartedRank& rank : m->ranks) {
+    rank.rank = r.Uint32();
+    rank.pid = GetInt(r);
+  }
+  m->errors.resize(r.Count(4));
+  for (StartError& error : m->errors) {
+    error.rank = r.Uint32();
+    error.status = GetInt(r);
+    error.error = GetInt(r);
+    error.text = r.String();
+  }
+  return r.done();
+}
+
+std::string Encode(const std::vector<ExitedRank>& m) {
+  WireWriter w;
+  w.Uint(m.size());
+  for (const ExitedRank& rank : m) {
+    w.Uint(rank.rank);
+    w.Int(rank.wait_status);
+  }
+  return w.Take();
+}
+
+bool Decode(std::string_view in, std::vector<ExitedRank>* m) {
+  WireReader r(in);
+  m->resize(r.Count(2));
+  for (ExitedRank& rank : *m) {
+    rank.rank = r.Uint32();
+    rank.wait_status = GetInt(r);
+  }
+  return r.done();
+}
+
+std::string EncodeBytes(uint64_t bytes) {
+  WireWriter w;
+  w.Uint(bytes);
+  return w.Take();
+}
+
+bool DecodeBytes(std::string_view in, uint64_t* bytes) {
+  WireReader r(in);
+  *bytes = r.Uint();
+  return r.done();
+}
+
+std::string EncodeName(std::string_view name) {
+  WireWriter w;
+  w.String(name);
+  return w.Take();
+}
+
+bool DecodeName(std::string_view in, std::string* name) {
+  WireReader r(in);
+  *name = r.String();
+  return r.done();
+}
+
+std::string EncodeInputHead(const std::vector<Rank>& ranks) {
+  WireWriter w;
+  PutRanks(w, ranks);
+  return w.Take();
+}
+
+bool DecodeInput(std::string_view in, std::vector<Rank>* ranks,
+                 std::string_view* data) {
+  WireReader r(in);
+  *ranks = GetRanks(r);
+  *data = r.rest();
+  return r.ok();
+}
+
+std::string EncodeOutputHead(Rank rank, uint16_t channel) {
+  WireWriter w;
+  w.Uint(rank);
+  w.Uint(channel);
+  return w.Take();
+}
+
+bool DecodeOutput(std::string_view in, Rank* rank, uint16_t* channel,
+                  std::string_view* data) {
+  WireReader r(in);
+  *rank = r.Uint32();
+  const uint64_t bits = r.Uint();
+  if (bits > UINT16_MAX) r.Fail();
+  *channel = static_cast<uint16_t>(bits);
+  *data = r.rest();
+  return r.ok();
+}
+
+std::string ShimSocketName(std::string_view nspace) {
+  uint64_t hash = 14695981039346656037u;
+  for (const char c : nspace) {
+    hash = (hash ^ static_cast<uint8_t>(c)) * 1099511628211u;
+  }
+  char name[32];
+  snprintf(name, sizeof name, "shim-%016llx.sock",
+           static_cast<unsigned long long>(hash));
+  return name;
+}
+
+}  // namespace canopy::process

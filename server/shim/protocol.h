@@ -1,0 +1,248 @@
+// What an agent and canopy-shim say to each other.
+//
+// A shim holds the processes of one job on one node and outlives its agent. It
+// is started with one connection to the agent that starts it and with a
+// listening socket, `shim-<hash of the namespace>.sock` in the agent's runtime
+// directory, on which a later agent connects. The newest connection is the one
+// that counts: the one before it is closed. A peer must have the shim's own
+// user id, or be root.
+//
+// Both ends are on one machine. A frame is a FrameHeader in host order and a
+// payload, a WireWriter record of the struct named after the frame type.
+// Descriptors travel as SCM_RIGHTS with the first byte of their frame.
+//
+//   agent                                 shim
+//   Hello                       ->
+//                               <-  Welcome (what is there; held descriptors)
+//   then, for a new job:
+//   Prepare, Ranks..., Check    ->
+//                               <-  Prepared
+//   Start                       ->
+//                               <-  Started
+//   or, for a job found again:
+//   Resume                      ->
+//   then, any number of times:
+//                               <-  Output  (kept until acknowledged)
+//   Credit                      ->
+//                               <-  Exits
+//   Signal, Kill, Input, Hold   ->
+//                               <-  InputDone
+//   Forget                      ->  (ends what is left, and itself)
+//
+// Output: the shim reads pipes only while less than `window` bytes are not yet
+// acknowledged, so a rank that nobody listens to blocks. Credit acknowledges
+// that many bytes of the job's output, in the order in which it was sent. After
+// Resume everything not acknowledged is sent again, then the ends of streams
+// that have ended, then all Exits: nothing is lost, and a new agent may see
+// again what its predecessor had seen but not acknowledged. A stream's end is
+// an Output without data. The exit of a rank follows the end of its streams,
+// or comes one second after the exit when something else holds them open;
+// their output then follows the exit.
+#ifndef CANOPY_SERVER_SHIM_PROTOCOL_H_
+#define CANOPY_SERVER_SHIM_PROTOCOL_H_
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "common/ids.h"
+
+namespace canopy::process {
+
+inline constexpr uint32_t kShimProtocolVersion = 1;
+
+// Largest payload either side accepts.
+inline constexpr uint32_t kMaxPayload = 64u << 20;
+// Most descriptors with one frame (the kernel's limit is 253).
+inline constexpr size_t kMaxFrameFds = 200;
+// Most descriptors that one rank inherits, and that Hold keeps.
+inline constexpr size_t kMaxInherited = 8;
+inline constexpr size_t kMaxHeld = 64;
+// Input that a shim takes before the processes have read it.
+inline constexpr uint64_t kMaxPendingInput = 64u << 20;
+// Most output in one frame.
+inline constexpr size_t kMaxOutputChunk = 64u << 10;
+
+// Output channels: the bits of pmix_iof_channel_t.
+inline constexpr uint16_t kChannelStdout = 2;
+inline constexpr uint16_t kChannelStderr = 4;
+
+// Descriptors that a shim is started with.
+inline constexpr int kShimAgentFd = 3;   // connection to the agent
+inline constexpr int kShimListenFd = 4;  // listening socket
+inline constexpr int kShimDirFd = 5;     // directory of the socket
+
+enum class FrameType : uint8_t {
+  kHello = 1,
+  kPrepare = 2,
+  kRanks = 3,
+  kCheck = 4,
+  kStart = 5,
+  kResume = 6,
+  kSignal = 7,
+  kKill = 8,
+  kInput = 9,
+  kCredit = 10,
+  kHold = 11,
+  kForget = 12,
+  kWelcome = 64,
+  kPrepared = 65,
+  kStarted = 66,
+  kOutput = 67,
+  kExits = 68,
+  kInputDone = 69,
+};
+
+struct FrameHeader {
+  uint32_t length = 0;  // of the payload
+  uint8_t type = 0;
+  uint8_t fds = 0;  // descriptors that come with this frame
+  uint16_t zero = 0;
+};
+static_assert(sizeof(FrameHeader) == 8);
+
+// ------------------------------------------------------ agent to shim ---
+
+struct Hello {
+  uint32_t version = kShimProtocolVersion;
+};
+
+// One application. The environment goes on top of the job's.
+struct AppSpec {
+  std::string program;  // as typed; looked for in PATH unless it has a '/'
+  std::vector<std::string> argv;
+  std::vector<std::string> env;
+  std::string cwd;  // empty: the agent's
+};
+
+struct PrepareJob {
+  std::string nspace;
+  // Time without an agent after which the shim ends the job and itself.
+  uint32_t orphan_ms = 0;
+  // Time between SIGTERM and SIGKILL when it does, and on Forget.
+  uint32_t grace_ms = 0;
+  uint64_t window = 0;  // bytes of output not yet acknowledged
+  uint32_t uid = 0;
+  uint32_t gid = 0;
+  bool merge_stderr = false;
+  std::string record;  // the agent's own; returned in Welcome
+  std::vector<std::string> env;
+  std::vector<AppSpec> apps;
+};
+
+// One process of the job.
+struct RankSpec {
+  Rank rank = 0;
+  uint32_t app = 0;
+  std::vector<std::string> env;  // on top of the application's
+  std::string cpuset;            // hwloc list format; empty: not bound
+  bool has_stdin = false;        // a pipe; otherwise /dev/null
+  // Variables that get the numbers of the inherited descriptors, which come
+  // with the frame in the order of the ranks.
+  std::vector<std::string> fd_names;
+};
+
+struct SignalRanks {
+  int signal = 0;
+  std::vector<Rank> ranks;  // empty: all
+};
+
+struct KillRanks {
+  uint32_t grace_ms = 0;
+  std::vector<Rank> ranks;  // empty: all
+};
+
+// ------------------------------------------------------ shim to agent ---
+
+enum class RankPhase : uint8_t { kWaiting = 0, kRunning = 1, kEnded = 2 };
+
+struct RankState {
+  Rank rank = 0;
+  RankPhase phase = RankPhase::kWaiting;
+  int pid = 0;
+  int wait_status = 0;  // when ended
+};
+
+struct Welcome {
+  uint32_t version = kShimProtocolVersion;
+  int pid = 0;         // the shim's own, which is also its session
+  std::string nspace;  // empty before Prepare
+  bool started = false;
+  std::string record;
+  std::vector<RankState> ranks;
+  std::vector<std::string> held;  // names; the descriptors come along
+};
+
+// Status is a PMIx status, text one line for a person.
+struct Prepared {
+  int status = 0;
+  std::string text;
+};
+
+struct StartedRank {
+  Rank rank = 0;
+  int pid = 0;
+};
+
+struct StartError {
+  Rank rank = 0;
+  int status = 0;
+  int error = 0;  // errno
+  std::string text;
+};
+
+// Ranks in `errors` have no process; their exits are reported all the same,
+// with the exit code that a shell would give (126 or 127).
+struct Started {
+  std::vector<StartedRank> ranks;
+  std::vector<StartError> errors;
+};
+
+struct ExitedRank {
+  Rank rank = 0;
+  int wait_status = 0;  // as waitpid gives it
+};
+
+// --------------------------------------------------------------- codec ---
+// Decode* return false for anything that Encode* does not write; the result is
+// then not to be used.
+
+std::string Encode(const Hello& m);
+std::string Encode(const PrepareJob& m);
+std::string Encode(const std::vector<RankSpec>& m);
+std::string Encode(const SignalRanks& m);
+std::string Encode(const KillRanks& m);
+std::string Encode(const Welcome& m);
+std::string Encode(const Prepared& m);
+std::string Encode(const Started& m);
+std::string Encode(const std::vector<ExitedRank>& m);
+// Credit and InputDone carry a number of bytes, Hold a name.
+std::string EncodeBytes(uint64_t bytes);
+std::string EncodeName(std::string_view name);
+// Head of an Input or Output frame; the data follows it to the frame's end.
+std::string EncodeInputHead(const std::vector<Rank>& ranks);
+std::string EncodeOutputHead(Rank rank, uint16_t channel);
+
+bool Decode(std::string_view in, Hello* m);
+bool Decode(std::string_view in, PrepareJob* m);
+bool Decode(std::string_view in, std::vector<RankSpec>* m);
+bool Decode(std::string_view in, SignalRanks* m);
+bool Decode(std::string_view in, KillRanks* m);
+bool Decode(std::string_view in, Welcome* m);
+bool Decode(std::string_view in, Prepared* m);
+bool Decode(std::string_view in, Started* m);
+bool Decode(std::string_view in, std::vector<ExitedRank>* m);
+bool DecodeBytes(std::string_view in, uint64_t* bytes);
+bool DecodeName(std::string_view in, std::string* name);
+bool DecodeInput(std::string_view in, std::vector<Rank>* ranks,
+                 std::string_view* data);
+bool DecodeOutput(std::string_view in, Rank* rank, uint16_t* channel,
+                  std::string_view* data);
+
+// Name of the socket of a namespace's shim.
+std::string ShimSocketName(std::string_view nspace);
+
+}  // namespace canopy::process
+
+#endif  // CANOPY_SERVER_SHIM_PROTOCOL_H_

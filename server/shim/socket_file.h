@@ -1,0 +1,42 @@
+// The listening socket of a shim in the agent's runtime directory.
+#ifndef CANOPY_SERVER_SHIM_SOCKET_FILE_H_
+#define CANOPY_SERVER_SHIM_SOCKET_FILE_H_
+
+#include <sys/types.h>
+
+#include <string>
+
+#include "common/status.h"
+#include "server/shim/unique_fd.h"
+
+namespace canopy::process {
+
+// Opens a directory for the calls below.
+Result<UniqueFd> OpenDirectory(const std::string& path);
+
+// Binds and listens. Fails when the name exists. The socket is close-on-exec
+// and non-blocking; its path may be longer than a socket address can be.
+Result<UniqueFd> ListenAt(int directory, const std::string& name);
+// Connects to such a socket, without blocking.
+Result<UniqueFd> ConnectAt(int directory, const std::string& name);
+
+// A name that this program gave to a socket, to be removed once.
+class SocketFile {
+ public:
+  SocketFile() = default;
+  // The file must exist: what is there now is what Remove may remove.
+  SocketFile(UniqueFd directory, std::string name);
+
+  // Removes the file, unless something else has the name by now.
+  void Remove();
+
+ private:
+  UniqueFd directory_;
+  std::string name_;
+  dev_t device_ = 0;
+  ino_t inode_ = 0;
+};
+
+}  // namespace canopy::process
+
+#endif  // CANOPY_SERVER_SHIM_SOCKET_FILE_H_

@@ -29,9 +29,10 @@ def version_script(tables):
 
 
 def read_names(path):
-  """The names of a file that has one a line."""
+  """The names of a file that has one a line; `#` starts a comment."""
   with open(path, encoding="utf-8") as f:
-    return {line.strip() for line in f if line.strip()}
+    names = [line.split("#")[0].strip() for line in f]
+  return {name for name in names if name}
 
 
 def _refusal(row):

@@ -68,6 +68,8 @@ def _types(rows):
     else:
       out.append("SIZE(%s, %s);" % (row.type, row.size))
       out.append("ALIGN(%s, %s);" % (row.type, row.align))
+      if row.kind == "struct" and row.tag:
+        out.append("SIZE(struct %s, %s);" % (row.tag, row.size))
   return out
 
 

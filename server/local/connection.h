@@ -9,9 +9,9 @@
 
 #include "common/event_loop.h"
 #include "common/ids.h"
+#include "common/posix/out_queue.h"
 #include "common/posix/unique_fd.h"
 #include "server/core/step.h"
-#include "server/local/out_queue.h"
 
 namespace canopy::local {
 

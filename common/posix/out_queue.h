@@ -1,6 +1,6 @@
-// What waits to be sent to one client.
-#ifndef CANOPY_SERVER_LOCAL_OUT_QUEUE_H_
-#define CANOPY_SERVER_LOCAL_OUT_QUEUE_H_
+// What waits to be sent over one stream socket.
+#ifndef CANOPY_COMMON_POSIX_OUT_QUEUE_H_
+#define CANOPY_COMMON_POSIX_OUT_QUEUE_H_
 
 #include <cstdint>
 #include <deque>
@@ -9,7 +9,7 @@
 
 #include "common/bytes.h"
 
-namespace canopy::local {
+namespace canopy {
 
 // A descriptor that somebody else owns, kept open by `owner`.
 struct SharedFd {
@@ -56,6 +56,6 @@ class OutQueue {
   size_t size_ = 0;        // bytes that are not sent yet
 };
 
-}  // namespace canopy::local
+}  // namespace canopy
 
-#endif  // CANOPY_SERVER_LOCAL_OUT_QUEUE_H_
+#endif  // CANOPY_COMMON_POSIX_OUT_QUEUE_H_

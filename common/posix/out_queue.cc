@@ -1,4 +1,4 @@
-#include "server/local/out_queue.h"
+#include "common/posix/out_queue.h"
 
 #include <sys/socket.h>
 #include <sys/uio.h>
@@ -7,7 +7,7 @@
 #include <cstring>
 #include <utility>
 
-namespace canopy::local {
+namespace canopy {
 namespace {
 
 // Frames up to this size are copied together.
@@ -88,4 +88,4 @@ void OutQueue::Sent(size_t bytes) {
   front_sent_ = bytes;
 }
 
-}  // namespace canopy::local
+}  // namespace canopy

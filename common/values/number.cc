@@ -1,6 +1,5 @@
 #include "common/values/number.h"
 
-#include <cmath>
 #include <cstring>
 #include <limits>
 #include <optional>
@@ -20,7 +19,6 @@ bool IsReal(const pmix_value_t& value) {
 int FromReal(const pmix_value_t& value, pmix_value_t* whole) {
   const double real = *DoubleOf(value);
   *whole = {};
-  if (std::trunc(real) != real) return PMIX_ERR_LOST_PRECISION;
   if (real >= -0x1p63 && real < 0) {
     whole->type = PMIX_INT64;
     whole->data.int64 = static_cast<int64_t>(real);
@@ -30,7 +28,7 @@ int FromReal(const pmix_value_t& value, pmix_value_t* whole) {
   } else {
     return PMIX_ERR_LOST_PRECISION;
   }
-  return PMIX_SUCCESS;
+  return DoubleOf(*whole) == real ? PMIX_SUCCESS : PMIX_ERR_LOST_PRECISION;
 }
 
 template <typename T>
@@ -78,7 +76,7 @@ int StoreReal(const pmix_value_t& value, void* dest) {
   const T result = static_cast<T>(*real);
   const bool exact =
       IsReal(value)
-          ? std::isnan(*real) || static_cast<double>(result) == *real
+          ? *real != *real || static_cast<double>(result) == *real
           : IsExact(value, *real) && static_cast<double>(result) == *real;
   if (!exact) return PMIX_ERR_LOST_PRECISION;
   memcpy(dest, &result, sizeof(result));

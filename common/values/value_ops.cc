@@ -142,7 +142,8 @@ int LoadValue(pmix_value_t* value, const void* data, pmix_data_type_t id) {
 
 int UnloadValue(const pmix_value_t& value, void** data, size_t* size) {
   const TypeInfo* type = FindType(value.type);
-  if (type == nullptr || type->size == 0) return kErrUnknownDataType;
+  if (type == nullptr) return kErrUnknownDataType;
+  if (type->size == 0) return kErrBadParam;
   switch (value.type) {
     case PMIX_STRING:
       return UnloadCharacters(
@@ -188,7 +189,7 @@ pmix_boolean_t ValueTruth(const pmix_value_t& value) {
 int LoadInfo(pmix_info_t* info, const char* key, const void* data,
              pmix_data_type_t type) {
   *info = {};
-  if (key == nullptr || *key == '\0' || strlen(key) >= sizeof(info->key)) {
+  if (key == nullptr || strlen(key) >= sizeof(info->key)) {
     return kErrBadParam;
   }
   const int code = LoadValue(&info->value, data, type);

@@ -49,7 +49,7 @@ size_t ValueBytes(const pmix_value_t& value);
 pmix_boolean_t ValueTruth(const pmix_value_t& value);
 
 // Makes `info` (contents ignored) hold `key` and a copy of `data`; see
-// LoadValue. kErrBadParam for a null, empty or too long key.
+// LoadValue. kErrBadParam for a null or too long key.
 int LoadInfo(pmix_info_t* info, const char* key, const void* data,
              pmix_data_type_t type);
 

@@ -1,0 +1,26 @@
+// Values as text for people, in the layout that PMIx tools print.
+#ifndef CANOPY_COMMON_VALUES_PRINT_H_
+#define CANOPY_COMMON_VALUES_PRINT_H_
+
+#include <string>
+#include <string_view>
+
+#include "common/values/type_table.h"
+
+namespace canopy {
+
+// One element, lines separated by '\n' and begun with `prefix`. Content that
+// is nested too deeply is left out.
+std::string PrintElement(pmix_data_type_t type, const void* element,
+                         std::string_view prefix, int depth = 0);
+
+// A value on its own, like "PMIX_VALUE:  Data type: PMIX_UINT32\tValue: 5".
+std::string PrintValue(const pmix_value_t& value, std::string_view prefix,
+                       int depth = 0);
+
+// Only what a value holds, in one short line: "5", "node[0-3]", "4 bytes".
+std::string ShortText(const pmix_value_t& value);
+
+}  // namespace canopy
+
+#endif  // CANOPY_COMMON_VALUES_PRINT_H_

@@ -1,0 +1,121 @@
+// The connection to the node's agent: requests and their answers, and what the
+// agent sends by itself. A blocking call waits in its caller's thread: one
+// caller at a time reads the socket and hands the others their answers. The
+// progress thread reads only while callbacks are expected and no caller waits.
+#ifndef CANOPY_CLIENT_CHANNEL_CHANNEL_H_
+#define CANOPY_CLIENT_CHANNEL_CHANNEL_H_
+
+#include <condition_variable>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "client/channel/frame_socket.h"
+#include "client/channel/progress.h"
+#include "client/channel/unique_fd.h"
+#include "common/local_protocol.h"
+
+namespace canopy::client {
+
+// The answer to a request. `status` is a PMIx status: the agent's, or
+// kErrLostConnection when the agent went away first.
+struct Reply {
+  int status = 0;
+  std::string payload;
+};
+
+// What the agent sends without being asked. Called by whichever thread reads,
+// one call at a time, in order of arrival and before the answers that arrive
+// later; must not block or call back into the channel.
+class ChannelSink {
+ public:
+  virtual ~ChannelSink() = default;
+  virtual void OnEvent(std::string_view payload) = 0;
+  virtual void OnSegment(std::string_view payload, UniqueFd fd) = 0;
+  // Once, when the agent is gone and Close was not called.
+  virtual void OnLost() = 0;
+};
+
+class Channel {
+ public:
+  using Done = std::function<void(Reply)>;
+
+  // `sink` and `progress` outlive the channel, and `progress` is stopped before
+  // the channel goes. Frames that `socket` has read already are dispatched
+  // here.
+  Channel(std::unique_ptr<FrameSocket> socket, ChannelSink* sink,
+          Progress* progress);
+  ~Channel();
+  Channel(const Channel&) = delete;
+  Channel& operator=(const Channel&) = delete;
+
+  // Sends a request and waits for its answer. Any thread, callbacks included.
+  Reply Call(local::FrameType type, std::string_view payload);
+
+  // Sends a request; `done` runs later as a task of `progress`. When the
+  // result is an error, `done` never runs.
+  int CallAsync(local::FrameType type, std::string_view payload, Done done);
+
+  // Sends a request that has no answer.
+  int Post(local::FrameType type, std::string_view payload);
+
+  // Whether the agent may send events that somebody wants to see at once.
+  void ExpectEvents(bool on);
+
+  // Waits until the agent closes the connection, or `timeout_ms` passed.
+  void WaitForEnd(int timeout_ms);
+
+  // Ends the connection: what waits for an answer gets kErrLostConnection.
+  void Close();
+
+  bool lost() const;
+
+ private:
+  struct Waiter {
+    Reply reply;
+    bool done = false;
+    bool promoted = false;  // is to read next
+    std::condition_variable wake;
+  };
+  struct Pending {
+    Waiter* waiter = nullptr;  // null: `done` is to run
+    Done done;
+  };
+  using Lock = std::unique_lock<std::mutex>;
+
+  int Register(Pending pending, uint64_t* tag);
+  int SendOrForget(local::FrameType type, uint64_t tag,
+                   std::string_view payload);
+  void WaitFor(Lock& lock, Waiter* waiter);
+  void Lead(Lock& lock, Waiter* waiter);
+  // Nobody reads now: somebody else has to, when anything is expected.
+  void PassOn();
+  bool ReadAndDispatch(bool wait);
+  void Dispatch(const Frame& frame);
+  void DispatchReply(const Frame& frame);
+  void Complete(Pending pending, Reply reply);
+  void OnReadable();
+  void EndLocked(bool by_peer);
+
+  const std::unique_ptr<FrameSocket> socket_;
+  ChannelSink* const sink_;
+  Progress* const progress_;
+
+  mutable std::mutex mu_;
+  bool reading_ = false;
+  bool ended_ = false;
+  bool expect_events_ = false;
+  uint64_t next_tag_ = 1;
+  size_t async_pending_ = 0;
+  std::unordered_map<uint64_t, Pending> pending_;
+  std::vector<Waiter*> followers_;
+};
+
+}  // namespace canopy::client
+
+#endif  // CANOPY_CLIENT_CHANNEL_CHANNEL_H_

@@ -1,0 +1,75 @@
+// Frames of common/local_protocol.h over a connected stream socket: one
+// system call sends a frame, one receives all that has arrived.
+#ifndef CANOPY_CLIENT_CHANNEL_FRAME_SOCKET_H_
+#define CANOPY_CLIENT_CHANNEL_FRAME_SOCKET_H_
+
+#include <sys/uio.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string_view>
+
+#include "client/channel/unique_fd.h"
+#include "common/local_protocol.h"
+
+namespace canopy::client {
+
+struct Frame {
+  local::FrameType type{};
+  uint64_t tag = 0;
+  // Valid until the next Read.
+  std::string_view payload;
+};
+
+// Send may be called from any thread. Read, Next and TakeFd belong to one
+// thread at a time, which the owner arranges. Never raises SIGPIPE.
+class FrameSocket {
+ public:
+  explicit FrameSocket(UniqueFd fd);
+
+  int fd() const { return fd_.get(); }
+
+  // Sends a whole frame, waiting while the peer does not read. Returns a PMIx
+  // status: kErrOutOfResource when the payload is larger than a frame may be,
+  // kErrLostConnection when the peer is gone.
+  int Send(local::FrameType type, uint64_t tag, std::string_view payload);
+
+  enum class ReadState {
+    kData,     // something arrived; call Next until it gives nothing
+    kNothing,  // nothing there, and `wait` was false
+    kClosed,   // end of stream, an error, or something that is no frame
+  };
+  ReadState Read(bool wait);
+
+  // The next whole frame of what was read.
+  std::optional<Frame> Next();
+
+  // Descriptors arrive in the order of the frames they belong to. Gives the
+  // oldest that was not taken; invalid when there is none.
+  UniqueFd TakeFd();
+
+  // Ends the stream: a Read that waits returns kClosed, Send fails.
+  void Shutdown();
+
+ private:
+  bool HeaderOf(local::FrameHeader* header) const;
+  // Makes room for at least one more byte and for the frame that has begun.
+  bool MakeRoom();
+  int SendAll(iovec* parts, int count);
+
+  UniqueFd fd_;
+  std::mutex send_mu_;
+  std::unique_ptr<char[]> buffer_;
+  size_t capacity_ = 0;
+  size_t begin_ = 0;  // of what is not handed out yet
+  size_t end_ = 0;
+  std::deque<UniqueFd> fds_;
+};
+
+}  // namespace canopy::client
+
+#endif  // CANOPY_CLIENT_CHANNEL_FRAME_SOCKET_H_

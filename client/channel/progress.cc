@@ -1,0 +1,175 @@
+#include "client/channel/progress.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include <cstdint>
+#include <utility>
+
+namespace canopy::client {
+namespace {
+
+constexpr uint32_t kWakeTag = 0;
+constexpr uint32_t kSocketTag = 1;
+
+void Control(int epoll, int op, int fd, uint32_t tag, uint32_t events) {
+  epoll_event event = {};
+  event.events = events;
+  event.data.u32 = tag;
+  epoll_ctl(epoll, op, fd, &event);
+}
+
+}  // namespace
+
+Progress::Progress(bool external)
+    : external_(external),
+      epoll_(epoll_create1(EPOLL_CLOEXEC)),
+      wake_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
+  Control(epoll_.get(), EPOLL_CTL_ADD, wake_.get(), kWakeTag, EPOLLIN);
+}
+
+Progress::~Progress() { Stop(); }
+
+void Progress::WakeLocked() {
+  if (!sleeping_) return;
+  sleeping_ = false;
+  const uint64_t one = 1;
+  ssize_t written = write(wake_.get(), &one, sizeof(one));
+  (void)written;
+}
+
+void Progress::EnsureThreadLocked() {
+  if (external_ || stopping_ || running_) return;
+  // The program's signals are not ours to handle.
+  sigset_t all;
+  sigset_t before;
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, &before);
+  const auto entry = [](void* self) -> void* {
+    static_cast<Progress*>(self)->ThreadMain();
+    return nullptr;
+  };
+  // Without a thread now, the next task tries again.
+  running_ = pthread_create(&thread_, nullptr, entry, this) == 0;
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  if (running_) pthread_setname_np(thread_, "pmix-progress");
+}
+
+void Progress::Post(Task task) {
+  std::lock_guard<std::mutex> lock(mu_);
+  if (stopped_) return;
+  tasks_.push_back(std::move(task));
+  EnsureThreadLocked();
+  WakeLocked();
+}
+
+void Progress::Watch(int fd, Task readable) {
+  std::lock_guard<std::mutex> lock(mu_);
+  watched_ = fd;
+  readable_ = std::move(readable);
+  armed_ = false;
+}
+
+void Progress::Unwatch() {
+  std::lock_guard<std::mutex> lock(mu_);
+  if (armed_) Control(epoll_.get(), EPOLL_CTL_DEL, watched_, kSocketTag, 0);
+  watched_ = -1;
+  armed_ = false;
+}
+
+void Progress::Arm(bool on) {
+  std::lock_guard<std::mutex> lock(mu_);
+  if (watched_ < 0 || armed_ == on) return;
+  armed_ = on;
+  // Removed rather than masked: a masked descriptor still reports its end,
+  // again and again.
+  Control(epoll_.get(), on ? EPOLL_CTL_ADD : EPOLL_CTL_DEL, watched_,
+          kSocketTag, EPOLLIN);
+  if (on) EnsureThreadLocked();
+}
+
+bool Progress::InTask() const {
+  return runner_.load(std::memory_order_relaxed) == std::this_thread::get_id();
+}
+
+void Progress::RunTasks() {
+  std::unique_lock<std::mutex> lock(mu_);
+  while (!tasks_.empty()) {
+    Task task = std::move(tasks_.front());
+    tasks_.pop_front();
+    lock.unlock();
+    task();
+    task = nullptr;
+    lock.lock();
+  }
+}
+
+void Progress::PollOnce(int timeout_ms) {
+  epoll_event events[2];
+  const int count = epoll_wait(epoll_.get(), events, 2, timeout_ms);
+  Task readable;
+  {
+    std::lock_guard<std::mutex> lock(mu_);
+    sleeping_ = false;
+    for (int i = 0; i < count; ++i) {
+      if (events[i].data.u32 == kWakeTag) {
+        uint64_t ignored;
+        ssize_t got = read(wake_.get(), &ignored, sizeof(ignored));
+        (void)got;
+      } else if (armed_) {
+        readable = readable_;
+      }
+    }
+  }
+  if (readable) readable();
+}
+
+void Progress::ThreadMain() {
+  runner_ = std::this_thread::get_id();
+  for (;;) {
+    RunTasks();
+    {
+      std::lock_guard<std::mutex> lock(mu_);
+      if (!tasks_.empty()) continue;
+      if (stopping_) return;
+      sleeping_ = true;
+    }
+    PollOnce(-1);
+  }
+}
+
+void Progress::RunPending() {
+  if (!external_ || InTask()) return;
+  std::thread::id nobody;
+  // One runner at a time; the other caller's work is being done for it.
+  if (!runner_.compare_exchange_strong(nobody, std::this_thread::get_id())) {
+    return;
+  }
+  PollOnce(0);
+  RunTasks();
+  runner_ = std::thread::id();
+}
+
+void Progress::Stop() {
+  bool join = false;
+  {
+    std::lock_guard<std::mutex> lock(mu_);
+    if (stopped_) return;
+    stopping_ = true;
+    WakeLocked();
+    join = std::exchange(running_, false);
+  }
+  if (join) pthread_join(thread_, nullptr);
+  runner_ = std::this_thread::get_id();
+  RunTasks();
+  runner_ = std::thread::id();
+  std::lock_guard<std::mutex> lock(mu_);
+  stopped_ = true;
+  tasks_.clear();
+}
+
+}  // namespace canopy::client

@@ -1,0 +1,79 @@
+// Where callbacks run: a thread that is started when the first callback needs
+// one, or PMIx_Progress when the program drives progress itself. It can also
+// watch one descriptor, so that answers and events are seen while no caller is
+// waiting.
+#ifndef CANOPY_CLIENT_CHANNEL_PROGRESS_H_
+#define CANOPY_CLIENT_CHANNEL_PROGRESS_H_
+
+#include <pthread.h>
+
+#include <atomic>
+#include <deque>
+#include <functional>
+#include <mutex>
+#include <thread>
+
+#include "client/channel/unique_fd.h"
+
+namespace canopy::client {
+
+// Thread-safe, except that Watch comes before Arm, and Stop comes last.
+class Progress {
+ public:
+  using Task = std::function<void()>;
+
+  // `external`: there is no thread; RunPending runs everything.
+  explicit Progress(bool external);
+  ~Progress();
+  Progress(const Progress&) = delete;
+  Progress& operator=(const Progress&) = delete;
+
+  // Runs `task` later, in order, never inside this call and never under a
+  // lock. After Stop it is dropped.
+  void Post(Task task);
+
+  // `readable` runs when `fd` is readable or closed while armed. The
+  // descriptor stays the caller's and must outlive the watch.
+  void Watch(int fd, Task readable);
+  void Unwatch();
+  // Cheap: at most one system call, and none when nothing changes.
+  void Arm(bool on);
+
+  // Runs what is due now, without waiting. Does nothing unless external, or
+  // when called from inside a task.
+  void RunPending();
+
+  // True on the thread that is running a task.
+  bool InTask() const;
+
+  // Runs the tasks that are queued and ends the thread. Never call it from
+  // inside a task.
+  void Stop();
+
+ private:
+  void EnsureThreadLocked();
+  void ThreadMain();
+  void PollOnce(int timeout_ms);
+  // Runs tasks until none is left.
+  void RunTasks();
+  void WakeLocked();
+
+  const bool external_;
+  UniqueFd epoll_;
+  UniqueFd wake_;
+  std::mutex mu_;
+  std::deque<Task> tasks_;
+  Task readable_;
+  int watched_ = -1;
+  bool armed_ = false;
+  bool sleeping_ = false;
+  bool stopping_ = false;
+  bool stopped_ = false;
+  bool running_ = false;  // thread_ is to be joined
+  pthread_t thread_{};
+  std::atomic<std::thread::id> runner_{};
+};
+
+}  // namespace canopy::client
+
+#endif  // CANOPY_CLIENT_CHANNEL_PROGRESS_H_

@@ -1,0 +1,26 @@
+// Reading single directives of an info array.
+#ifndef CANOPY_CLIENT_SESSION_DIRECTIVES_H_
+#define CANOPY_CLIENT_SESSION_DIRECTIVES_H_
+
+#include <cstdint>
+
+#include "common/values/value_ops.h"
+#include "pmix.h"
+
+namespace canopy::client {
+
+inline bool IsTrue(const pmix_info_t& info) {
+  return ValueTruth(info.value) == PMIX_BOOL_TRUE;
+}
+
+inline bool IsRequired(const pmix_info_t& info) {
+  return (info.flags & PMIX_INFO_REQD) != 0;
+}
+
+// PMIX_TIMEOUT, seconds, as milliseconds; 0: none. PMIX_ERR_BAD_PARAM when it
+// is not a number or negative. Longer than a frame can say means no limit.
+int TimeoutOf(const pmix_info_t& info, uint32_t* timeout_ms);
+
+}  // namespace canopy::client
+
+#endif  // CANOPY_CLIENT_SESSION_DIRECTIVES_H_

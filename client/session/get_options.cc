@@ -1,0 +1,133 @@
+#include "client/session/get_options.h"
+
+#include "client/session/directives.h"
+#include "common/values/info_list.h"
+#include "common/values/value.h"
+
+namespace canopy::client {
+namespace {
+
+enum class Flag { kNotAFlag, kUnset, kSet };
+
+// Reads `info` as the flag `name`, when it is that.
+Flag FlagOf(const pmix_info_t& info, std::string_view key,
+            std::string_view name) {
+  if (key != name) return Flag::kNotAFlag;
+  return IsTrue(info) ? Flag::kSet : Flag::kUnset;
+}
+
+// The attribute; the macro of that name is a data type.
+constexpr char kProcInfoKey[] = "pmix.proc.info";
+
+struct RealmName {
+  std::string_view key;
+  Realm realm;
+};
+constexpr RealmName kRealmNames[] = {
+    {PMIX_SESSION_INFO, Realm::kSession}, {PMIX_JOB_INFO, Realm::kJob},
+    {PMIX_APP_INFO, Realm::kApp},         {PMIX_NODE_INFO, Realm::kNode},
+    {kProcInfoKey, Realm::kProc},
+};
+
+struct FlagName {
+  std::string_view key;
+  bool GetOptions::* member;
+};
+constexpr FlagName kFlagNames[] = {
+    {PMIX_OPTIONAL, &GetOptions::optional},
+    {PMIX_IMMEDIATE, &GetOptions::immediate},
+    {PMIX_GET_REFRESH_CACHE, &GetOptions::refresh},
+    {PMIX_GET_STATIC_VALUES, &GetOptions::static_values},
+    {PMIX_GET_POINTER_VALUES, &GetOptions::pointer_values},
+};
+
+struct NumberName {
+  std::string_view key;
+  std::optional<uint32_t> GetOptions::* member;
+};
+constexpr NumberName kNumberNames[] = {
+    {PMIX_SESSION_ID, &GetOptions::session_id},
+    {PMIX_APPNUM, &GetOptions::appnum},
+    {PMIX_NODEID, &GetOptions::nodeid},
+};
+
+int ParseRealm(const pmix_info_t& info, std::string_view key, GetOptions* out,
+               bool* known) {
+  for (const RealmName& name : kRealmNames) {
+    const Flag flag = FlagOf(info, key, name.key);
+    if (flag == Flag::kNotAFlag) continue;
+    *known = true;
+    if (flag == Flag::kUnset) return PMIX_SUCCESS;
+    if (out->realm != Realm::kUnknown && out->realm != name.realm) {
+      return PMIX_ERR_BAD_PARAM;
+    }
+    out->realm = name.realm;
+    return PMIX_SUCCESS;
+  }
+  return PMIX_SUCCESS;
+}
+
+int ParseNumber(const pmix_info_t& info, std::string_view key, GetOptions* out,
+                bool* known) {
+  for (const NumberName& name : kNumberNames) {
+    if (key != name.key) continue;
+    *known = true;
+    const std::optional<uint64_t> number = Uint64Of(info.value);
+    if (!number || *number > UINT32_MAX) return PMIX_ERR_BAD_PARAM;
+    out->*name.member = static_cast<uint32_t>(*number);
+    return PMIX_SUCCESS;
+  }
+  return PMIX_SUCCESS;
+}
+
+int ParseOther(const pmix_info_t& info, std::string_view key, GetOptions* out,
+               bool* known) {
+  *known = true;
+  if (key == PMIX_HOSTNAME) {
+    const auto name = StringOf(info.value);
+    if (!name || name->empty()) return PMIX_ERR_BAD_PARAM;
+    out->hostname = *name;
+    return PMIX_SUCCESS;
+  }
+  if (key == PMIX_DATA_SCOPE) {
+    const auto scope = Uint64Of(info.value);
+    if (!scope || *scope > PMIX_INTERNAL) return PMIX_ERR_BAD_PARAM;
+    out->scope = static_cast<pmix_scope_t>(*scope);
+    return PMIX_SUCCESS;
+  }
+  if (key == PMIX_TIMEOUT) return TimeoutOf(info, &out->timeout_ms);
+  // One key of one process: waiting until it is there is what Get does.
+  if (key == PMIX_WAIT) return PMIX_SUCCESS;
+  *known = false;
+  return PMIX_SUCCESS;
+}
+
+int ParseOne(const pmix_info_t& info, GetOptions* out) {
+  const std::string_view key = KeyOf(info);
+  for (const FlagName& name : kFlagNames) {
+    const Flag flag = FlagOf(info, key, name.key);
+    if (flag == Flag::kNotAFlag) continue;
+    out->*name.member = flag == Flag::kSet;
+    return PMIX_SUCCESS;
+  }
+  bool known = false;
+  int rc = ParseRealm(info, key, out, &known);
+  if (!known) rc = ParseNumber(info, key, out, &known);
+  if (!known) rc = ParseOther(info, key, out, &known);
+  if (!known && IsRequired(info)) return PMIX_ERR_NOT_SUPPORTED;
+  return rc;
+}
+
+}  // namespace
+
+int ParseGetOptions(const pmix_info_t* info, size_t ninfo, GetOptions* out) {
+  if (info == nullptr && ninfo > 0) return PMIX_ERR_BAD_PARAM;
+  for (size_t i = 0; i < ninfo; ++i) {
+    const int rc = ParseOne(info[i], out);
+    if (rc != PMIX_SUCCESS) return rc;
+  }
+  if (out->static_values && out->pointer_values) return PMIX_ERR_BAD_PARAM;
+  return PMIX_SUCCESS;
+}
+
+}  // namespace canopy::client

@@ -1,0 +1,40 @@
+// The directives of PMIx_Get, read once from their info array.
+#ifndef CANOPY_CLIENT_SESSION_GET_OPTIONS_H_
+#define CANOPY_CLIENT_SESSION_GET_OPTIONS_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+#include "client/session/realm.h"
+#include "pmix.h"
+
+namespace canopy::client {
+
+struct GetOptions {
+  bool optional = false;        // PMIX_OPTIONAL: only what is here already
+  bool immediate = false;       // PMIX_IMMEDIATE: only what the agent has
+  bool refresh = false;         // PMIX_GET_REFRESH_CACHE
+  bool static_values = false;   // PMIX_GET_STATIC_VALUES
+  bool pointer_values = false;  // PMIX_GET_POINTER_VALUES
+  // PMIX_DATA_SCOPE; PMIX_SCOPE_UNDEF: any.
+  pmix_scope_t scope = PMIX_SCOPE_UNDEF;
+  // PMIX_SESSION_INFO and its like; kUnknown: the key's own.
+  Realm realm = Realm::kUnknown;
+  // Qualifiers of a realm. The name belongs to the caller's array.
+  std::optional<uint32_t> session_id;
+  std::optional<uint32_t> appnum;
+  std::optional<uint32_t> nodeid;
+  std::string_view hostname;
+  uint32_t timeout_ms = 0;  // 0: none
+};
+
+// Returns a PMIX status: PMIX_ERR_BAD_PARAM for directives that contradict
+// each other or have a value that cannot be meant, PMIX_ERR_NOT_SUPPORTED for
+// a required directive that is not known here.
+int ParseGetOptions(const pmix_info_t* info, size_t ninfo, GetOptions* out);
+
+}  // namespace canopy::client
+
+#endif  // CANOPY_CLIENT_SESSION_GET_OPTIONS_H_

@@ -1,0 +1,369 @@
+#include "client/events/event_engine.h"
+
+#include <algorithm>
+#include <condition_variable>
+#include <deque>
+#include <map>
+#include <mutex>
+#include <string>
+#include <unordered_map>
+#include <utility>
+
+#include "common/values/value.h"
+
+namespace canopy::client {
+
+struct EventEngine::Handler {
+  HandlerSpec spec;
+  size_t reference = 0;
+  ChainPosition position;
+  bool active = false;
+  bool removed = false;
+  int running = 0;
+  // Arrived before it was active.
+  std::vector<std::shared_ptr<const Event>> missed;
+};
+
+// One event on its way through its handlers. Only one task at a time has it.
+struct EventEngine::Chain {
+  std::shared_ptr<State> state;
+  std::shared_ptr<const Event> event;
+  std::vector<std::shared_ptr<Handler>> handlers;
+  size_t next = 0;
+  std::shared_ptr<Handler> current;
+  InfoList infos;    // for the current handler
+  InfoList results;  // of the handlers before it
+};
+
+class EventEngine::State : public std::enable_shared_from_this<State> {
+ public:
+  State(const SourcePlaces* places, Executor executor,
+        std::function<bool()> in_task)
+      : places_(places),
+        executor_(std::move(executor)),
+        in_task_(std::move(in_task)) {}
+
+  void Close();
+  int Add(HandlerSpec spec, size_t* reference);
+  void Activate(size_t reference);
+  int Remove(size_t reference, HandlerSpec* spec);
+  void Raise(std::shared_ptr<const Event> event);
+
+  // What a handler calls when it is done; `ticket` names the chain.
+  static void OnHandlerDone(pmix_status_t status, pmix_info_t* results,
+                            size_t nresults, pmix_op_cbfunc_t cbfunc,
+                            void* cbdata, void* ticket);
+
+ private:
+  using HandlerPtr = std::shared_ptr<Handler>;
+  using ChainPtr = std::shared_ptr<Chain>;
+  using Lock = std::unique_lock<std::mutex>;
+
+  bool PlaceTakenLocked(const HandlerSpec& spec) const;
+  void TakeCachedLocked(Handler* handler);
+  void StartLocked(std::shared_ptr<const Event> event,
+                   std::vector<HandlerPtr> handlers);
+  void PostStepLocked(ChainPtr chain);
+  void Step(const ChainPtr& chain);
+  void Call(const ChainPtr& chain);
+  void Advance(const ChainPtr& chain, pmix_status_t status,
+               const pmix_info_t* results, size_t nresults);
+  void RemoveLocked(const HandlerPtr& handler);
+  static void PlaceNextToNamed(std::vector<HandlerPtr>* handlers);
+
+  const SourcePlaces* const places_;
+  std::mutex mu_;
+  std::condition_variable idle_;
+  Executor executor_;  // empty once closed
+  std::function<bool()> in_task_;
+  size_t next_reference_ = 0;
+  std::vector<HandlerPtr> handlers_;  // in chain order
+  std::deque<std::shared_ptr<const Event>> cache_;
+};
+
+namespace {
+
+// Chains whose current handler has not reported yet, by ticket. Outlives every
+// engine, since a handler may report at any time, and more than once.
+template <typename ChainPtr>
+class Tickets {
+ public:
+  void* Issue(ChainPtr chain) {
+    std::lock_guard<std::mutex> lock(mu_);
+    waiting_.emplace(++last_, std::move(chain));
+    return reinterpret_cast<void*>(last_);
+  }
+  ChainPtr Redeem(void* ticket) {
+    std::lock_guard<std::mutex> lock(mu_);
+    const auto it = waiting_.find(reinterpret_cast<uintptr_t>(ticket));
+    if (it == waiting_.end()) return nullptr;
+    ChainPtr chain = std::move(it->second);
+    waiting_.erase(it);
+    return chain;
+  }
+  // Gives up the chains that `belongs` picks.
+  template <typename Belongs>
+  void Drop(Belongs belongs) {
+    std::vector<ChainPtr> dropped;
+    std::lock_guard<std::mutex> lock(mu_);
+    for (auto it = waiting_.begin(); it != waiting_.end();) {
+      if (belongs(*it->second)) {
+        dropped.push_back(std::move(it->second));
+        it = waiting_.erase(it);
+      } else {
+        ++it;
+      }
+    }
+  }
+
+ private:
+  std::mutex mu_;
+  uintptr_t last_ = 0;
+  std::unordered_map<uintptr_t, ChainPtr> waiting_;
+};
+
+// Never destroyed: a thread may still report while the program exits.
+template <typename ChainPtr>
+Tickets<ChainPtr>& AllTickets() {
+  static auto* tickets = new Tickets<ChainPtr>;
+  return *tickets;
+}
+
+}  // namespace
+
+void EventEngine::State::Close() {
+  std::vector<HandlerPtr> handlers;
+  {
+    std::lock_guard<std::mutex> lock(mu_);
+    executor_ = nullptr;
+    handlers.swap(handlers_);
+    cache_.clear();
+  }
+  AllTickets<ChainPtr>().Drop(
+      [this](const Chain& chain) { return chain.state.get() == this; });
+}
+
+bool EventEngine::State::PlaceTakenLocked(const HandlerSpec& spec) const {
+  const bool alone = spec.category == Category::kFirst ||
+                     spec.category == Category::kLast ||
+                     spec.place == Place::kFirstInCategory ||
+                     spec.place == Place::kLastInCategory;
+  if (!alone) return false;
+  return std::any_of(
+      handlers_.begin(), handlers_.end(), [&](const HandlerPtr& other) {
+        if (other->spec.category != spec.category) return false;
+        return spec.category == Category::kFirst ||
+               spec.category == Category::kLast ||
+               other->spec.place == spec.place;
+      });
+}
+
+void EventEngine::State::TakeCachedLocked(Handler* handler) {
+  for (auto it = cache_.begin(); it != cache_.end();) {
+    if (Wants(handler->spec, **it, *places_)) {
+      handler->missed.push_back(std::move(*it));
+      it = cache_.erase(it);
+    } else {
+      ++it;
+    }
+  }
+}
+
+int EventEngine::State::Add(HandlerSpec spec, size_t* reference) {
+  std::lock_guard<std::mutex> lock(mu_);
+  if (PlaceTakenLocked(spec)) return PMIX_ERR_EVENT_REGISTRATION;
+  auto handler = std::make_shared<Handler>();
+  handler->reference = next_reference_++;
+  handler->position =
+      PositionOf(spec, static_cast<int64_t>(handler->reference));
+  handler->spec = std::move(spec);
+  TakeCachedLocked(handler.get());
+  *reference = handler->reference;
+  const auto at = std::upper_bound(
+      handlers_.begin(), handlers_.end(), handler,
+      [](const HandlerPtr& a, const HandlerPtr& b) {
+        return a->position < b->position;
+      });
+  handlers_.insert(at, std::move(handler));
+  return PMIX_SUCCESS;
+}
+
+void EventEngine::State::Activate(size_t reference) {
+  std::lock_guard<std::mutex> lock(mu_);
+  for (const HandlerPtr& handler : handlers_) {
+    if (handler->reference != reference) continue;
+    handler->active = true;
+    for (auto& event : std::exchange(handler->missed, {})) {
+      StartLocked(std::move(event), {handler});
+    }
+    return;
+  }
+}
+
+void EventEngine::State::RemoveLocked(const HandlerPtr& handler) {
+  handler->removed = true;
+  std::erase(handlers_, handler);
+}
+
+int EventEngine::State::Remove(size_t reference, HandlerSpec* spec) {
+  Lock lock(mu_);
+  const auto it = std::find_if(
+      handlers_.begin(), handlers_.end(),
+      [&](const HandlerPtr& h) { return h->reference == reference; });
+  if (it == handlers_.end()) return PMIX_ERR_NOT_FOUND;
+  const HandlerPtr handler = *it;
+  RemoveLocked(handler);
+  *spec = handler->spec;
+  // A handler may remove itself, or be removed by another one.
+  if (in_task_()) return PMIX_SUCCESS;
+  idle_.wait(lock, [&] { return handler->running == 0; });
+  return PMIX_SUCCESS;
+}
+
+void EventEngine::State::PlaceNextToNamed(std::vector<HandlerPtr>* handlers) {
+  const std::vector<HandlerPtr> order = *handlers;
+  for (const HandlerPtr& handler : order) {
+    const bool before = !handler->spec.before.empty();
+    const std::string& name =
+        before ? handler->spec.before : handler->spec.after;
+    if (name.empty()) continue;
+    const auto named = std::find_if(
+        handlers->begin(), handlers->end(), [&](const HandlerPtr& other) {
+          return other != handler && other->spec.name == name;
+        });
+    if (named == handlers->end()) continue;
+    const HandlerPtr anchor = *named;
+    std::erase(*handlers, handler);
+    auto at = std::find(handlers->begin(), handlers->end(), anchor);
+    handlers->insert(before ? at : at + 1, handler);
+  }
+}
+
+void EventEngine::State::Raise(std::shared_ptr<const Event> event) {
+  if (!event->receivers.empty() &&
+      !MatchesAny(event->receivers, places_->self())) {
+    return;
+  }
+  std::lock_guard<std::mutex> lock(mu_);
+  std::vector<HandlerPtr> wanting;
+  bool missed = false;
+  for (const HandlerPtr& handler : handlers_) {
+    if (!Wants(handler->spec, *event, *places_)) continue;
+    if (handler->active) {
+      wanting.push_back(handler);
+    } else {
+      handler->missed.push_back(event);
+      missed = true;
+    }
+  }
+  if (!wanting.empty()) {
+    PlaceNextToNamed(&wanting);
+    StartLocked(std::move(event), std::move(wanting));
+  } else if (!missed && event->cacheable) {
+    cache_.push_back(std::move(event));
+    if (cache_.size() > kMaxCached) cache_.pop_front();
+  }
+}
+
+void EventEngine::State::StartLocked(std::shared_ptr<const Event> event,
+                                     std::vector<HandlerPtr> handlers) {
+  auto chain = std::make_shared<Chain>();
+  chain->state = shared_from_this();
+  chain->event = std::move(event);
+  chain->handlers = std::move(handlers);
+  PostStepLocked(std::move(chain));
+}
+
+void EventEngine::State::PostStepLocked(ChainPtr chain) {
+  if (!executor_) return;
+  executor_([chain = std::move(chain)] { chain->state->Step(chain); });
+}
+
+// Finds the next handler that is still there and runs it.
+void EventEngine::State::Step(const ChainPtr& chain) {
+  {
+    std::lock_guard<std::mutex> lock(mu_);
+    chain->current = nullptr;
+    while (chain->next < chain->handlers.size()) {
+      const HandlerPtr handler = chain->handlers[chain->next++];
+      if (handler->removed) continue;
+      if (handler->spec.one_shot) RemoveLocked(handler);
+      ++handler->running;
+      chain->current = handler;
+      break;
+    }
+  }
+  if (chain->current != nullptr) Call(chain);
+}
+
+void EventEngine::State::Call(const ChainPtr& chain) {
+  // Once it reports, which may be inside the call, the chain moves on.
+  const HandlerPtr handler = chain->current;
+  const std::shared_ptr<const Event> event = chain->event;
+  chain->infos = event->infos;
+  if (!handler->spec.name.empty()) {
+    chain->infos.Add(PMIX_EVENT_HDLR_NAME, Value::String(handler->spec.name));
+  }
+  if (handler->spec.has_return_object) {
+    pmix_value_t object = {};
+    object.type = PMIX_POINTER;
+    object.data.ptr = handler->spec.return_object;
+    chain->infos.Add(PMIX_EVENT_RETURN_OBJECT, Value::Adopt(&object));
+  }
+  const pmix_proc_t source = ToC(event->source);
+  void* ticket = AllTickets<ChainPtr>().Issue(chain);
+  handler->spec.function(
+      handler->reference, event->status, &source,
+      chain->infos.empty() ? nullptr : chain->infos.mutable_data(),
+      chain->infos.size(),
+      chain->results.empty() ? nullptr : chain->results.mutable_data(),
+      chain->results.size(), &State::OnHandlerDone, ticket);
+  std::lock_guard<std::mutex> lock(mu_);
+  --handler->running;
+  idle_.notify_all();
+}
+
+void EventEngine::State::OnHandlerDone(pmix_status_t status,
+                                       pmix_info_t* results, size_t nresults,
+                                       pmix_op_cbfunc_t cbfunc, void* cbdata,
+                                       void* ticket) {
+  const ChainPtr chain = AllTickets<ChainPtr>().Redeem(ticket);
+  if (chain != nullptr) {
+    chain->state->Advance(chain, status, results, nresults);
+  }
+  if (cbfunc != nullptr) cbfunc(PMIX_SUCCESS, cbdata);
+}
+
+void EventEngine::State::Advance(const ChainPtr& chain, pmix_status_t status,
+                                 const pmix_info_t* results, size_t nresults) {
+  if (status == PMIX_EVENT_ACTION_COMPLETE) return;
+  chain->results.Add(chain->current->spec.name, Value::Status(status));
+  for (size_t i = 0; results != nullptr && i < nresults; ++i) {
+    chain->results.Append(results[i]);
+  }
+  std::lock_guard<std::mutex> lock(mu_);
+  PostStepLocked(chain);
+}
+
+EventEngine::EventEngine(const SourcePlaces* places, Executor executor,
+                         std::function<bool()> in_task)
+    : state_(std::make_shared<State>(places, std::move(executor),
+                                     std::move(in_task))) {}
+
+EventEngine::~EventEngine() { state_->Close(); }
+
+int EventEngine::Add(HandlerSpec spec, size_t* reference) {
+  return state_->Add(std::move(spec), reference);
+}
+
+void EventEngine::Activate(size_t reference) { state_->Activate(reference); }
+
+int EventEngine::Remove(size_t reference, HandlerSpec* spec) {
+  return state_->Remove(reference, spec);
+}
+
+void EventEngine::Raise(std::shared_ptr<const Event> event) {
+  state_->Raise(std::move(event));
+}
+
+}  // namespace canopy::client

@@ -1,0 +1,58 @@
+#include "client/events/subscriptions.h"
+
+#include <set>
+
+#include "common/wire.h"
+
+namespace canopy::client {
+namespace {
+
+bool NeedsAgent(const HandlerSpec& spec) {
+  return spec.range != PMIX_RANGE_PROC_LOCAL;
+}
+
+std::set<pmix_status_t> CodesOf(const HandlerSpec& spec) {
+  return {spec.codes.begin(), spec.codes.end()};
+}
+
+}  // namespace
+
+std::string SubscriptionChange::Encode() const {
+  WireWriter out;
+  out.Bool(all);
+  out.Uint(codes.size());
+  for (const pmix_status_t code : codes) out.Int(code);
+  return out.Take();
+}
+
+SubscriptionChange Subscriptions::Add(const HandlerSpec& spec) {
+  SubscriptionChange change;
+  if (!NeedsAgent(spec)) return change;
+  std::lock_guard<std::mutex> lock(mu_);
+  if (spec.codes.empty()) change.all = defaults_++ == 0;
+  for (const pmix_status_t code : CodesOf(spec)) {
+    if (codes_[code]++ == 0) change.codes.push_back(code);
+  }
+  return change;
+}
+
+SubscriptionChange Subscriptions::Remove(const HandlerSpec& spec) {
+  SubscriptionChange change;
+  if (!NeedsAgent(spec)) return change;
+  std::lock_guard<std::mutex> lock(mu_);
+  if (spec.codes.empty()) change.all = --defaults_ == 0;
+  for (const pmix_status_t code : CodesOf(spec)) {
+    const auto it = codes_.find(code);
+    if (it == codes_.end() || --it->second > 0) continue;
+    codes_.erase(it);
+    change.codes.push_back(code);
+  }
+  return change;
+}
+
+bool Subscriptions::any() const {
+  std::lock_guard<std::mutex> lock(mu_);
+  return defaults_ > 0 || !codes_.empty();
+}
+
+}  // namespace canopy::client

@@ -1,0 +1,131 @@
+#include "client/session/bootstrap.h"
+
+#include <errno.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <charconv>
+#include <cstdlib>
+#include <cstring>
+#include <utility>
+
+#include "client/session/shm_job.h"
+#include "client/session/singleton_job.h"
+#include "client/session/version.h"
+#include "common/local_protocol.h"
+#include "common/wire.h"
+
+namespace canopy::client {
+namespace {
+
+using local::FrameType;
+
+std::string Variable(const char* name) {
+  const char* value = getenv(name);
+  return value == nullptr ? "" : value;
+}
+
+Result<std::unique_ptr<FrameSocket>> Connect(const std::string& path) {
+  sockaddr_un address = {};
+  address.sun_family = AF_UNIX;
+  if (path.size() >= sizeof(address.sun_path)) {
+    return Status(kErrBadParam, "path of the agent's socket is too long");
+  }
+  memcpy(address.sun_path, path.data(), path.size());
+  UniqueFd fd(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  if (!fd.valid()) return Status(kErrOutOfResource, "no socket");
+  while (connect(fd.get(), reinterpret_cast<const sockaddr*>(&address),
+                 sizeof(address)) != 0) {
+    if (errno != EINTR) return Status(kErrUnreach, "no agent at " + path);
+  }
+  return std::make_unique<FrameSocket>(std::move(fd));
+}
+
+std::string HelloPayload(const Environment& environment) {
+  WireWriter out;
+  out.Uint(local::kProtocolVersion);
+  out.Proc(environment.claimed);
+  out.String(environment.token);
+  out.String(kVersionText);
+  return out.Take();
+}
+
+// Waits for the agent's answer and copies it out of the socket's buffer.
+Result<std::string> Welcome(FrameSocket* socket) {
+  for (;;) {
+    while (std::optional<Frame> frame = socket->Next()) {
+      if (frame->type != FrameType::kReply) continue;
+      WireReader in(frame->payload);
+      const int64_t status = in.Int();
+      const std::string_view payload = in.String();
+      if (!in.ok()) return Status(kErrHandshakeFailed, "malformed welcome");
+      if (status != kSuccess) {
+        return Status(static_cast<int>(status), "the agent refused");
+      }
+      return std::string(payload);
+    }
+    if (socket->Read(/*wait=*/true) != FrameSocket::ReadState::kData) {
+      return Status(kErrUnreach, "the agent closed the connection");
+    }
+  }
+}
+
+}  // namespace
+
+Result<Environment> ReadEnvironment() {
+  Environment environment;
+  environment.socket = Variable(local::kEnvSocket);
+  environment.claimed.nspace = Variable("PMIX_NAMESPACE");
+  environment.token = Variable(local::kEnvToken);
+  const std::string rank = Variable("PMIX_RANK");
+  if (environment.socket.empty() || environment.claimed.nspace.empty()) {
+    return Environment{};
+  }
+  const char* end = rank.data() + rank.size();
+  const auto parsed = std::from_chars(rank.data(), end, environment.claimed.rank);
+  if (parsed.ec != std::errc() || parsed.ptr != end ||
+      environment.claimed.rank > kRankValid ||
+      environment.claimed.nspace.size() > kMaxNspaceLen) {
+    return Status(kErrBadParam, "PMIX_RANK or PMIX_NAMESPACE is malformed");
+  }
+  return environment;
+}
+
+Result<Bootstrap> ConnectToAgent(const Environment& environment) {
+  auto socket = Connect(environment.socket);
+  if (!socket.ok()) return socket.status();
+  Bootstrap result;
+  result.socket = std::move(socket).value();
+  if (result.socket->Send(FrameType::kHello, 1, HelloPayload(environment)) !=
+      kSuccess) {
+    return Status(kErrUnreach, "the agent closed the connection");
+  }
+  const Result<std::string> welcome = Welcome(result.socket.get());
+  if (!welcome.ok()) return welcome.status();
+  WireReader in(*welcome);
+  result.self = in.Proc();
+  result.server = in.Proc();
+  const uint64_t size = in.Uint();
+  const UniqueFd segment = result.socket->TakeFd();
+  if (!in.ok() || !segment.valid()) {
+    return Status(kErrHandshakeFailed, "malformed welcome");
+  }
+  auto job = ShmJob::Map(segment.get(), size);
+  if (!job.ok()) return job.status();
+  result.job = std::move(job).value();
+  return result;
+}
+
+Bootstrap MakeSingleton() {
+  char host[256] = {};
+  if (gethostname(host, sizeof(host) - 1) != 0) strcpy(host, "localhost");
+  Bootstrap result;
+  result.self.nspace = "singleton." + std::string(host) + "." +
+                       std::to_string(static_cast<long>(getpid()));
+  result.self.rank = 0;
+  result.job = std::make_unique<SingletonJob>(result.self.nspace, host);
+  return result;
+}
+
+}  // namespace canopy::client

@@ -1,0 +1,44 @@
+// How a process finds its agent and learns who it is.
+#ifndef CANOPY_CLIENT_SESSION_BOOTSTRAP_H_
+#define CANOPY_CLIENT_SESSION_BOOTSTRAP_H_
+
+#include <memory>
+#include <string>
+
+#include "client/channel/frame_socket.h"
+#include "client/session/job_view.h"
+#include "common/ids.h"
+#include "common/status.h"
+
+namespace canopy::client {
+
+// What the launcher left in the environment.
+struct Environment {
+  std::string socket;  // empty: nobody launched this process
+  ProcId claimed;
+  std::string token;
+};
+
+// Reads the process's environment. kErrBadParam when it names an agent but not
+// who this process is to be.
+Result<Environment> ReadEnvironment();
+
+// A process that knows who it is.
+struct Bootstrap {
+  ProcId self;
+  ProcId server;
+  std::unique_ptr<JobView> job;
+  std::unique_ptr<FrameSocket> socket;  // null: a singleton
+};
+
+// Connects to the agent and waits for its welcome. kErrUnreach when there is
+// no agent, the agent's own status when it refuses, kErrHandshakeFailed when
+// it does not make sense.
+Result<Bootstrap> ConnectToAgent(const Environment& environment);
+
+// A job of this process alone, named after host and pid.
+Bootstrap MakeSingleton();
+
+}  // namespace canopy::client
+
+#endif  // CANOPY_CLIENT_SESSION_BOOTSTRAP_H_

@@ -1,0 +1,233 @@
+#include "client/session/lookup.h"
+
+#include "common/codec/decoder.h"
+#include "common/values/value_ops.h"
+
+namespace canopy::client {
+namespace {
+
+// Whether data of a process may have been put with `scope`, as far as its
+// place tells: what reaches another node was not local, and the reverse.
+bool PlaceAllows(const JobView& job, Rank rank, pmix_scope_t scope) {
+  if (scope == PMIX_LOCAL) return job.NodeOf(rank) == job.self_node();
+  if (scope == PMIX_REMOTE) return job.NodeOf(rank) != job.self_node();
+  return scope != PMIX_INTERNAL;
+}
+
+}  // namespace
+
+LookupResult Lookup::Find(const Target& target, std::string_view key,
+                          const GetOptions& options,
+                          pmix_value_t* value) const {
+  value->type = PMIX_UNDEF;
+  int status = PMIX_SUCCESS;
+  if (options.realm == Realm::kUnknown &&
+      FindStored(target, key, options, value, &status)) {
+    return {status, false};
+  }
+  const bool reserved = IsReserved(key);
+  if (!reserved && options.scope == PMIX_INTERNAL) return {};
+  const JobView* job = namespaces_.Find(target.nspace);
+  if (job == nullptr) return {PMIX_ERR_NOT_FOUND, /*ask_agent=*/true};
+  if (!reserved && options.realm == Realm::kUnknown) {
+    return FindPosted(*job, target, key, options, value);
+  }
+  const Realm realm =
+      options.realm != Realm::kUnknown ? options.realm : DefaultRealm(key);
+  return {FindInRealm(*job, target, key, options, realm, value), false};
+}
+
+bool Lookup::FindStored(const Target& target, std::string_view key,
+                        const GetOptions& options, pmix_value_t* value,
+                        int* status) const {
+  const auto copy = [&](const Value& stored) {
+    *status = CopyValue(value, stored.raw());
+  };
+  return store_.Read(target.nspace, target.rank, key, options.scope, copy);
+}
+
+int Lookup::FindInRealm(const JobView& job, const Target& target,
+                        std::string_view key, const GetOptions& options,
+                        Realm realm, pmix_value_t* value) const {
+  const bool of_process = realm == Realm::kProc || realm == Realm::kUnknown;
+  if (of_process) {
+    const int status = FindAboutProc(job, target, key, value);
+    if (status != PMIX_ERR_NOT_FOUND || options.realm == Realm::kProc) {
+      return status;
+    }
+  }
+  const Encoded found = FindEncoded(job, target, key, options, realm);
+  if (found) return DecodeValue(*found, value);
+  // A node-level key may be kept with the processes of the node.
+  if (realm == Realm::kNode && options.realm == Realm::kUnknown &&
+      options.hostname.empty() && !options.nodeid) {
+    return FindAboutProc(job, target, key, value);
+  }
+  return PMIX_ERR_NOT_FOUND;
+}
+
+int Lookup::FindAboutProc(const JobView& job, const Target& target,
+                          std::string_view key, pmix_value_t* value) const {
+  Rank rank = target.rank;
+  // Who one is can be asked without saying so.
+  if (!IsProcessRank(rank) && target.nspace == self_.nspace &&
+      (key == PMIX_PROCID || key == PMIX_RANK || key == PMIX_NSPACE)) {
+    rank = self_.rank;
+  }
+  if (!IsProcessRank(rank)) return PMIX_ERR_NOT_FOUND;
+  int status = PMIX_SUCCESS;
+  switch (job.ReadProc(rank, key, value, &status)) {
+    case Presence::kFound:
+      return status;
+    case Presence::kOutsideScope:
+      return PMIX_ERR_EXISTS_OUTSIDE_SCOPE;
+    case Presence::kAbsent:
+    case Presence::kIncomplete:
+      break;
+  }
+  return PMIX_ERR_NOT_FOUND;
+}
+
+Lookup::Encoded Lookup::FindEncoded(const JobView& job, const Target& target,
+                                    std::string_view key,
+                                    const GetOptions& options,
+                                    Realm realm) const {
+  const bool as_asked = options.realm != Realm::kUnknown;
+  Encoded found;
+  switch (realm) {
+    case Realm::kSession:
+      if (!SessionMatches(job, options)) return std::nullopt;
+      found = job.FindSession(key);
+      return found || as_asked ? found : job.FindJob(key);
+    case Realm::kApp:
+      return job.FindApp(AppFor(job, target, options), key);
+    case Realm::kNode:
+      return job.FindNode(NodeFor(job, target, options), key);
+    case Realm::kLocalPart: {
+      const uint32_t node = NodeFor(job, target, options);
+      found = job.FindNode(node, key);
+      return found || node != job.self_node() ? found : job.FindJob(key);
+    }
+    case Realm::kJob:
+      found = job.FindJob(key);
+      if (found) return found;
+      if (as_asked) return job.FindNode(job.self_node(), key);
+      return job.FindSession(key);
+    case Realm::kProc:
+    case Realm::kUnknown:
+      found = job.FindJob(key);
+      return found ? found : job.FindSession(key);
+  }
+  return std::nullopt;
+}
+
+uint32_t Lookup::NodeFor(const JobView& job, const Target& target,
+                         const GetOptions& options) const {
+  if (!options.hostname.empty()) {
+    return job.NodeByName(options.hostname).value_or(kNoNode);
+  }
+  if (options.nodeid) return *options.nodeid;
+  if (IsProcessRank(target.rank)) return job.NodeOf(target.rank);
+  return job.self_node();
+}
+
+uint32_t Lookup::AppFor(const JobView& job, const Target& target,
+                        const GetOptions& options) const {
+  if (options.appnum) return *options.appnum;
+  if (IsProcessRank(target.rank)) return job.AppOf(target.rank);
+  return target.nspace == self_.nspace ? job.AppOf(self_.rank) : 0;
+}
+
+bool Lookup::SessionMatches(const JobView& job,
+                            const GetOptions& options) const {
+  if (!options.session_id) return true;
+  const Encoded own = job.FindSession(PMIX_SESSION_ID);
+  if (!own) return false;
+  Result<Value> id = DecodeValue(*own);
+  return id.ok() && id->AsUint32() == options.session_id;
+}
+
+LookupResult Lookup::FindPosted(const JobView& job, const Target& target,
+                                std::string_view key, const GetOptions& options,
+                                pmix_value_t* value) const {
+  if (target.rank == kRankWildcard) {
+    // Not an owner of posted keys; the host may have defined such a key.
+    const Encoded found = job.FindJob(key);
+    return {found ? DecodeValue(*found, value) : PMIX_ERR_NOT_FOUND, false};
+  }
+  if (target.rank == kRankUndef) {
+    return FindOwner(job, target, key, options, value);
+  }
+  if (target.rank >= job.num_ranks()) return {};
+  if (options.scope != PMIX_SCOPE_UNDEF &&
+      (IsSelf(target) || !PlaceAllows(job, target.rank, options.scope))) {
+    return {};
+  }
+  const int status = FindAboutProc(job, target, key, value);
+  // Nobody but this process itself could bring its own keys.
+  return {status, status == PMIX_ERR_NOT_FOUND && !IsSelf(target)};
+}
+
+LookupResult Lookup::FindOwner(const JobView& job, const Target& target,
+                               std::string_view key, const GetOptions& options,
+                               pmix_value_t* value) const {
+  int status = PMIX_ERR_NOT_FOUND;
+  const Target self{self_.nspace, self_.rank};
+  if (target.nspace == self_.nspace &&
+      FindStored(self, key, options, value, &status)) {
+    return {status, false};
+  }
+  for (Rank rank = 0; rank < job.num_ranks(); ++rank) {
+    if (!PlaceAllows(job, rank, options.scope)) continue;
+    status = FindAboutProc(job, {target.nspace, rank}, key, value);
+    if (status != PMIX_ERR_NOT_FOUND) return {status, false};
+  }
+  return {PMIX_ERR_NOT_FOUND, /*ask_agent=*/true};
+}
+
+LookupResult Lookup::FindAll(const Target& target, const GetOptions& options,
+                             InfoList* all) const {
+  const JobView* job = namespaces_.Find(target.nspace);
+  if (job != nullptr && options.scope == PMIX_SCOPE_UNDEF) {
+    CollectRealm(*job, target, options, all);
+  }
+  if (options.realm == Realm::kUnknown || options.realm == Realm::kProc) {
+    store_.ForEach(target.nspace, target.rank, options.scope,
+                   [&](std::string_view key, const Value& value) {
+                     all->Set(key, value);
+                   });
+  }
+  if (!all->empty()) return {PMIX_SUCCESS, false};
+  return {PMIX_ERR_NOT_FOUND, job == nullptr};
+}
+
+void Lookup::CollectRealm(const JobView& job, const Target& target,
+                          const GetOptions& options, InfoList* all) const {
+  const JobView::Visit add = [all](std::string_view key, std::string_view v) {
+    Result<Value> value = DecodeValue(v);
+    if (value.ok()) all->Add(key, std::move(value).value());
+  };
+  switch (options.realm) {
+    case Realm::kSession:
+      if (SessionMatches(job, options)) job.ForEachSession(add);
+      return;
+    case Realm::kApp:
+      job.ForEachApp(AppFor(job, target, options), add);
+      return;
+    case Realm::kNode:
+      job.ForEachNode(NodeFor(job, target, options), add);
+      return;
+    case Realm::kJob:
+      job.ForEachJob(add);
+      return;
+    default:
+      break;
+  }
+  if (IsProcessRank(target.rank)) {
+    job.ForEachProc(target.rank, add, [all] { all->Clear(); });
+  } else {
+    job.ForEachJob(add);
+  }
+}
+
+}  // namespace canopy::client

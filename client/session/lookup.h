@@ -1,0 +1,88 @@
+// The rules of PMIx_Get for what can be answered without asking the agent:
+// which realm a key is looked for in, whose data counts, and whether an absent
+// key may still come from elsewhere.
+#ifndef CANOPY_CLIENT_SESSION_LOOKUP_H_
+#define CANOPY_CLIENT_SESSION_LOOKUP_H_
+
+#include <string_view>
+
+#include "client/session/get_options.h"
+#include "client/session/job_view.h"
+#include "client/session/namespaces.h"
+#include "client/session/value_store.h"
+#include "common/ids.h"
+#include "common/values/info_list.h"
+#include "pmix.h"
+
+namespace canopy::client {
+
+// Whose data is wanted. The namespace belongs to the caller.
+struct Target {
+  std::string_view nspace;
+  Rank rank = kRankUndef;
+};
+
+inline bool IsProcessRank(Rank rank) { return rank <= kRankValid; }
+
+struct LookupResult {
+  int status = PMIX_ERR_NOT_FOUND;  // a PMIX status
+  // With PMIX_ERR_NOT_FOUND: the agent may know, or come to know, more.
+  bool ask_agent = false;
+};
+
+// Immutable; any thread.
+class Lookup {
+ public:
+  // All of them outlive the object.
+  Lookup(const ProcId& self, const Namespaces& namespaces,
+         const ValueStore& store)
+      : self_(self), namespaces_(namespaces), store_(store) {}
+
+  // Looks for one key. *value is overwritten; it is set, and then owned by the
+  // caller, when the status is PMIX_SUCCESS.
+  LookupResult Find(const Target& target, std::string_view key,
+                    const GetOptions& options, pmix_value_t* value) const;
+
+  // Everything about a target (of the realm, when the options name one).
+  LookupResult FindAll(const Target& target, const GetOptions& options,
+                       InfoList* all) const;
+
+ private:
+  using Encoded = std::optional<std::string_view>;
+
+  bool IsSelf(const Target& target) const {
+    return target.rank == self_.rank && target.nspace == self_.nspace;
+  }
+  int FindInRealm(const JobView& job, const Target& target,
+                  std::string_view key, const GetOptions& options, Realm realm,
+                  pmix_value_t* value) const;
+  Encoded FindEncoded(const JobView& job, const Target& target,
+                      std::string_view key, const GetOptions& options,
+                      Realm realm) const;
+  int FindAboutProc(const JobView& job, const Target& target,
+                    std::string_view key, pmix_value_t* value) const;
+  LookupResult FindPosted(const JobView& job, const Target& target,
+                          std::string_view key, const GetOptions& options,
+                          pmix_value_t* value) const;
+  LookupResult FindOwner(const JobView& job, const Target& target,
+                         std::string_view key, const GetOptions& options,
+                         pmix_value_t* value) const;
+  bool FindStored(const Target& target, std::string_view key,
+                  const GetOptions& options, pmix_value_t* value,
+                  int* status) const;
+  uint32_t NodeFor(const JobView& job, const Target& target,
+                   const GetOptions& options) const;
+  uint32_t AppFor(const JobView& job, const Target& target,
+                  const GetOptions& options) const;
+  bool SessionMatches(const JobView& job, const GetOptions& options) const;
+  void CollectRealm(const JobView& job, const Target& target,
+                    const GetOptions& options, InfoList* all) const;
+
+  const ProcId& self_;
+  const Namespaces& namespaces_;
+  const ValueStore& store_;
+};
+
+}  // namespace canopy::client
+
+#endif  // CANOPY_CLIENT_SESSION_LOOKUP_H_

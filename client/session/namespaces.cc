@@ -1,0 +1,35 @@
+#include "client/session/namespaces.h"
+
+#include <mutex>
+#include <utility>
+
+namespace canopy::client {
+
+Namespaces::Namespaces(std::string own_nspace, std::unique_ptr<JobView> own)
+    : own_nspace_(std::move(own_nspace)), own_(std::move(own)) {}
+
+const JobView* Namespaces::Find(std::string_view nspace) const {
+  if (nspace == own_nspace_) return own_.get();
+  std::shared_lock<std::shared_mutex> lock(mu_);
+  const auto it = others_.find(nspace);
+  return it == others_.end() ? nullptr : it->second.get();
+}
+
+void Namespaces::Add(std::string nspace, std::unique_ptr<JobView> job) {
+  // The own job's segment never changes its place.
+  if (nspace == own_nspace_) return;
+  std::lock_guard<std::shared_mutex> lock(mu_);
+  std::unique_ptr<JobView>& slot = others_[std::move(nspace)];
+  if (slot != nullptr) replaced_.push_back(std::move(slot));
+  slot = std::move(job);
+}
+
+std::vector<std::pair<std::string, const JobView*>> Namespaces::All() const {
+  std::vector<std::pair<std::string, const JobView*>> all;
+  all.emplace_back(own_nspace_, own_.get());
+  std::shared_lock<std::shared_mutex> lock(mu_);
+  for (const auto& [nspace, job] : others_) all.emplace_back(nspace, job.get());
+  return all;
+}
+
+}  // namespace canopy::client

@@ -1,0 +1,44 @@
+// The jobs whose data this process can read.
+#ifndef CANOPY_CLIENT_SESSION_NAMESPACES_H_
+#define CANOPY_CLIENT_SESSION_NAMESPACES_H_
+
+#include <map>
+#include <memory>
+#include <shared_mutex>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "client/session/job_view.h"
+
+namespace canopy::client {
+
+// Thread-safe. The own job is known from the start and costs no lock. Jobs
+// stay readable until the object goes, also those that were replaced.
+class Namespaces {
+ public:
+  Namespaces(std::string own_nspace, std::unique_ptr<JobView> own);
+
+  const std::string& own_nspace() const { return own_nspace_; }
+  const JobView& own() const { return *own_; }
+
+  // Null when this process cannot read that namespace yet.
+  const JobView* Find(std::string_view nspace) const;
+
+  // Adds a namespace or replaces what was known of it.
+  void Add(std::string nspace, std::unique_ptr<JobView> job);
+
+  // All of them, the own one first.
+  std::vector<std::pair<std::string, const JobView*>> All() const;
+
+ private:
+  const std::string own_nspace_;
+  const std::unique_ptr<JobView> own_;
+  mutable std::shared_mutex mu_;
+  std::map<std::string, std::unique_ptr<JobView>, std::less<>> others_;
+  std::vector<std::unique_ptr<JobView>> replaced_;
+};
+
+}  // namespace canopy::client
+
+#endif  // CANOPY_CLIENT_SESSION_NAMESPACES_H_

@@ -1,0 +1,35 @@
+// Values that were handed out as pointers into the library's memory
+// (PMIX_GET_POINTER_VALUES): they stay until the session ends.
+#ifndef CANOPY_CLIENT_SESSION_POINTER_CACHE_H_
+#define CANOPY_CLIENT_SESSION_POINTER_CACHE_H_
+
+#include <deque>
+#include <map>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "common/ids.h"
+#include "common/values/value.h"
+#include "pmix.h"
+
+namespace canopy::client {
+
+// Thread-safe.
+class PointerCache {
+ public:
+  // Takes over what *value holds. Asking again for a value that did not change
+  // gives the same pointer.
+  pmix_value_t* Keep(const ProcId& proc, std::string_view key,
+                     pmix_value_t* value);
+
+ private:
+  std::mutex mu_;
+  // A deque, because its elements never move.
+  std::map<std::pair<ProcId, std::string>, std::deque<Value>> values_;
+};
+
+}  // namespace canopy::client
+
+#endif  // CANOPY_CLIENT_SESSION_POINTER_CACHE_H_

@@ -1,0 +1,76 @@
+// What one process has while it is initialised: who it is, the data it can
+// read, its connection, its handlers. The operations on it are functions of
+// their own (get_op.h, put_op.h, ...).
+#ifndef CANOPY_CLIENT_SESSION_SESSION_H_
+#define CANOPY_CLIENT_SESSION_SESSION_H_
+
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "client/channel/channel.h"
+#include "client/channel/progress.h"
+#include "client/events/event_engine.h"
+#include "client/events/subscriptions.h"
+#include "client/session/bootstrap.h"
+#include "client/session/lookup.h"
+#include "client/session/namespaces.h"
+#include "client/session/pointer_cache.h"
+#include "client/session/staged_puts.h"
+#include "client/session/value_store.h"
+#include "common/ids.h"
+
+namespace canopy::client {
+
+// Thread-safe. Must not be destroyed while a call is inside, nor from a task
+// of its progress().
+class Session final : public ChannelSink, public SourcePlaces {
+ public:
+  // `external_progress`: callbacks run in PMIx_Progress only.
+  Session(Bootstrap bootstrap, bool external_progress);
+  ~Session() override;
+
+  const ProcId& self() const override { return self_; }
+  const ProcId& server() const { return server_; }
+  Namespaces& namespaces() { return namespaces_; }
+  ValueStore& store() { return store_; }
+  StagedPuts& staged() { return staged_; }
+  PointerCache& pointers() { return pointers_; }
+  const Lookup& lookup() const { return lookup_; }
+  Progress& progress() { return progress_; }
+  EventEngine& events() { return events_; }
+  Subscriptions& subscriptions() { return subscriptions_; }
+  // Null for a singleton.
+  Channel* channel() { return channel_.get(); }
+  int socket_fd() const { return socket_fd_; }
+
+  // Fails what waits for the agent; later calls fail at once.
+  void Disconnect();
+
+  // SourcePlaces.
+  bool OnSameNode(const ProcId& proc) const override;
+  bool IsServer(const ProcId& proc) const override { return proc == server_; }
+
+  // ChannelSink.
+  void OnEvent(std::string_view payload) override;
+  void OnSegment(std::string_view payload, UniqueFd fd) override;
+  void OnLost() override;
+
+ private:
+  const ProcId self_;
+  const ProcId server_;
+  Namespaces namespaces_;
+  ValueStore store_;
+  StagedPuts staged_;
+  PointerCache pointers_;
+  const Lookup lookup_;
+  Subscriptions subscriptions_;
+  Progress progress_;
+  EventEngine events_;
+  int socket_fd_ = -1;
+  std::unique_ptr<Channel> channel_;
+};
+
+}  // namespace canopy::client
+
+#endif  // CANOPY_CLIENT_SESSION_SESSION_H_

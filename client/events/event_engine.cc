@@ -149,13 +149,13 @@ bool EventEngine::State::PlaceTakenLocked(const HandlerSpec& spec) const {
                      spec.place == Place::kFirstInCategory ||
                      spec.place == Place::kLastInCategory;
   if (!alone) return false;
-  return std::any_of(
-      handlers_.begin(), handlers_.end(), [&](const HandlerPtr& other) {
-        if (other->spec.category != spec.category) return false;
-        return spec.category == Category::kFirst ||
-               spec.category == Category::kLast ||
-               other->spec.place == spec.place;
-      });
+  return std::any_of(handlers_.begin(), handlers_.end(),
+                     [&](const HandlerPtr& other) {
+                       if (other->spec.category != spec.category) return false;
+                       return spec.category == Category::kFirst ||
+                              spec.category == Category::kLast ||
+                              other->spec.place == spec.place;
+                     });
 }
 
 void EventEngine::State::TakeCachedLocked(Handler* handler) {
@@ -179,11 +179,11 @@ int EventEngine::State::Add(HandlerSpec spec, size_t* reference) {
   handler->spec = std::move(spec);
   TakeCachedLocked(handler.get());
   *reference = handler->reference;
-  const auto at = std::upper_bound(
-      handlers_.begin(), handlers_.end(), handler,
-      [](const HandlerPtr& a, const HandlerPtr& b) {
-        return a->position < b->position;
-      });
+  const auto at =
+      std::upper_bound(handlers_.begin(), handlers_.end(), handler,
+                       [](const HandlerPtr& a, const HandlerPtr& b) {
+                         return a->position < b->position;
+                       });
   handlers_.insert(at, std::move(handler));
   return PMIX_SUCCESS;
 }

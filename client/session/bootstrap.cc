@@ -83,7 +83,8 @@ Result<Environment> ReadEnvironment() {
     return Environment{};
   }
   const char* end = rank.data() + rank.size();
-  const auto parsed = std::from_chars(rank.data(), end, environment.claimed.rank);
+  const auto parsed =
+      std::from_chars(rank.data(), end, environment.claimed.rank);
   if (parsed.ec != std::errc() || parsed.ptr != end ||
       environment.claimed.rank > kRankValid ||
       environment.claimed.nspace.size() > kMaxNspaceLen) {

@@ -31,7 +31,7 @@ constexpr RealmName kRealmNames[] = {
 
 struct FlagName {
   std::string_view key;
-  bool GetOptions::* member;
+  bool GetOptions::*member;
 };
 constexpr FlagName kFlagNames[] = {
     {PMIX_OPTIONAL, &GetOptions::optional},
@@ -43,7 +43,7 @@ constexpr FlagName kFlagNames[] = {
 
 struct NumberName {
   std::string_view key;
-  std::optional<uint32_t> GetOptions::* member;
+  std::optional<uint32_t> GetOptions::*member;
 };
 constexpr NumberName kNumberNames[] = {
     {PMIX_SESSION_ID, &GetOptions::session_id},

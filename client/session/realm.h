@@ -9,7 +9,7 @@
 namespace canopy::client {
 
 enum class Realm : uint8_t {
-  kUnknown,    // not a key of the table
+  kUnknown,  // not a key of the table
   kSession,
   kJob,
   kApp,

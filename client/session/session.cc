@@ -15,7 +15,8 @@ Session::Session(Bootstrap bootstrap, bool external_progress)
       lookup_(self_, namespaces_, store_),
       progress_(external_progress),
       events_(
-          this, [this](Progress::Task task) { progress_.Post(std::move(task)); },
+          this,
+          [this](Progress::Task task) { progress_.Post(std::move(task)); },
           [this] { return progress_.InTask(); }) {
   if (bootstrap.socket == nullptr) return;
   socket_fd_ = bootstrap.socket->fd();

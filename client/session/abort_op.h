@@ -1,0 +1,19 @@
+// PMIx_Abort on a session.
+#ifndef CANOPY_CLIENT_SESSION_ABORT_OP_H_
+#define CANOPY_CLIENT_SESSION_ABORT_OP_H_
+
+#include <cstddef>
+
+#include "client/session/session.h"
+#include "pmix.h"
+
+namespace canopy::client {
+
+// Does not come back when the caller is among those to be ended and the agent
+// ends it (within half a minute). `message` may be null.
+int Abort(Session& session, int status, const char* message,
+          const pmix_proc_t* procs, size_t nprocs);
+
+}  // namespace canopy::client
+
+#endif  // CANOPY_CLIENT_SESSION_ABORT_OP_H_

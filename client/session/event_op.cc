@@ -1,0 +1,177 @@
+#include "client/session/event_op.h"
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "client/events/event.h"
+#include "client/events/handler.h"
+#include "client/session/directives.h"
+#include "client/session/wire_infos.h"
+#include "common/values/info_list.h"
+#include "common/values/value.h"
+#include "common/wire.h"
+
+namespace canopy::client {
+namespace {
+
+using local::FrameType;
+
+// A handler that exists but gets nothing yet, and what the agent has to hear.
+struct Prepared {
+  size_t reference = 0;
+  SubscriptionChange change;
+};
+
+int Prepare(Session& session, const Registration& registration, Prepared* out) {
+  HandlerSpec spec;
+  int rc = ParseHandlerSpec(registration.codes, registration.ncodes,
+                            registration.info, registration.ninfo,
+                            registration.function, &spec);
+  if (rc != PMIX_SUCCESS) return rc;
+  rc = session.events().Add(spec, &out->reference);
+  if (rc != PMIX_SUCCESS) return rc;
+  out->change = session.subscriptions().Add(spec);
+  if (session.channel() != nullptr) {
+    session.channel()->ExpectEvents(session.subscriptions().any());
+  }
+  return PMIX_SUCCESS;
+}
+
+bool MustTell(Session& session, const SubscriptionChange& change) {
+  return session.channel() != nullptr && !change.empty();
+}
+
+// Undoes Prepare.
+void Withdraw(Session& session, size_t reference) {
+  HandlerSpec spec;
+  if (session.events().Remove(reference, &spec) != PMIX_SUCCESS) return;
+  (void)session.subscriptions().Remove(spec);
+}
+
+int EncodeNotification(const Notification& event, std::string* frame) {
+  std::string infos;
+  const int rc = EncodeInfos(event.info, event.ninfo, &infos);
+  if (rc != PMIX_SUCCESS) return rc;
+  std::vector<ProcId> receivers;
+  for (size_t i = 0; i < event.ninfo; ++i) {
+    if (KeyOf(event.info[i]) != PMIX_EVENT_CUSTOM_RANGE) continue;
+    receivers = ProcsOfInfo(event.info[i]);
+  }
+  if (event.range == PMIX_RANGE_CUSTOM && receivers.empty()) {
+    return PMIX_ERR_BAD_PARAM;
+  }
+  WireWriter out;
+  out.Int(event.status);
+  out.Uint(event.range);
+  out.Uint(receivers.size());
+  for (const ProcId& proc : receivers) out.Proc(proc);
+  out.String(infos);
+  *frame = out.Take();
+  return PMIX_SUCCESS;
+}
+
+void RaiseHere(Session& session, const Notification& event) {
+  // What is for the resource manager is not for this process.
+  if (event.range == PMIX_RANGE_RM) return;
+  ProcId source =
+      event.source == nullptr ? session.self() : FromC(*event.source);
+  session.events().Raise(MakeEvent(event.status, std::move(source), event.range,
+                                   InfoList::FromC(event.info, event.ninfo)));
+}
+
+int CheckNotification(const Notification& event) {
+  if (event.info == nullptr && event.ninfo > 0) return PMIX_ERR_BAD_PARAM;
+  if (event.range > PMIX_RANGE_PROC_LOCAL) return PMIX_ERR_BAD_PARAM;
+  return PMIX_SUCCESS;
+}
+
+int Accepted(Session& session, pmix_op_cbfunc_t cbfunc, void* cbdata) {
+  if (cbfunc != nullptr) {
+    session.progress().Post([=] { cbfunc(PMIX_SUCCESS, cbdata); });
+  }
+  return PMIX_SUCCESS;
+}
+
+}  // namespace
+
+int RegisterHandler(Session& session, const Registration& registration) {
+  Prepared prepared;
+  const int rc = Prepare(session, registration, &prepared);
+  if (rc != PMIX_SUCCESS) return rc;
+  if (MustTell(session, prepared.change)) {
+    const Reply reply = session.channel()->Call(FrameType::kEventsWanted,
+                                                prepared.change.Encode());
+    if (reply.status != PMIX_SUCCESS) {
+      Withdraw(session, prepared.reference);
+      return reply.status;
+    }
+  }
+  session.events().Activate(prepared.reference);
+  return static_cast<int>(prepared.reference);
+}
+
+int RegisterHandlerAsync(Session& session, const Registration& registration,
+                         pmix_hdlr_reg_cbfunc_t cbfunc, void* cbdata) {
+  Prepared prepared;
+  int rc = Prepare(session, registration, &prepared);
+  if (rc != PMIX_SUCCESS) return rc;
+  const size_t reference = prepared.reference;
+  const auto finish = [&session, reference, cbfunc, cbdata](Reply reply) {
+    if (reply.status != PMIX_SUCCESS) {
+      Withdraw(session, reference);
+      cbfunc(reply.status, SIZE_MAX, cbdata);
+      return;
+    }
+    cbfunc(PMIX_SUCCESS, reference, cbdata);
+    session.events().Activate(reference);
+  };
+  if (!MustTell(session, prepared.change)) {
+    session.progress().Post([finish] { finish(Reply{}); });
+    return PMIX_SUCCESS;
+  }
+  rc = session.channel()->CallAsync(FrameType::kEventsWanted,
+                                    prepared.change.Encode(), finish);
+  if (rc != PMIX_SUCCESS) Withdraw(session, reference);
+  return rc;
+}
+
+int DeregisterHandler(Session& session, size_t reference,
+                      pmix_op_cbfunc_t cbfunc, void* cbdata) {
+  HandlerSpec spec;
+  const int rc = session.events().Remove(reference, &spec);
+  if (rc != PMIX_SUCCESS) return rc;
+  const SubscriptionChange change = session.subscriptions().Remove(spec);
+  if (session.channel() != nullptr) {
+    session.channel()->ExpectEvents(session.subscriptions().any());
+    if (!change.empty()) {
+      // The agent may be gone already: then there is nothing to unsubscribe.
+      (void)session.channel()->Post(FrameType::kEventsUnwanted,
+                                    change.Encode());
+    }
+  }
+  return Accepted(session, cbfunc, cbdata);
+}
+
+int NotifyEvent(Session& session, const Notification& event,
+                pmix_op_cbfunc_t cbfunc, void* cbdata) {
+  int rc = CheckNotification(event);
+  if (rc != PMIX_SUCCESS) return rc;
+  std::string frame;
+  const bool stays_here =
+      event.range == PMIX_RANGE_PROC_LOCAL || session.channel() == nullptr;
+  if (!stays_here) {
+    rc = EncodeNotification(event, &frame);
+    if (rc != PMIX_SUCCESS) return rc;
+  }
+  RaiseHere(session, event);
+  if (stays_here) return Accepted(session, cbfunc, cbdata);
+  if (cbfunc == nullptr) {
+    return session.channel()->Call(FrameType::kNotify, frame).status;
+  }
+  return session.channel()->CallAsync(
+      FrameType::kNotify, frame,
+      [=](Reply reply) { cbfunc(reply.status, cbdata); });
+}
+
+}  // namespace canopy::client

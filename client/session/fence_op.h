@@ -1,0 +1,21 @@
+// PMIx_Fence and PMIx_Fence_nb on a session.
+#ifndef CANOPY_CLIENT_SESSION_FENCE_OP_H_
+#define CANOPY_CLIENT_SESSION_FENCE_OP_H_
+
+#include <cstddef>
+
+#include "client/session/session.h"
+#include "pmix.h"
+
+namespace canopy::client {
+
+int Fence(Session& session, const pmix_proc_t* procs, size_t nprocs,
+          const pmix_info_t* info, size_t ninfo);
+
+int FenceAsync(Session& session, const pmix_proc_t* procs, size_t nprocs,
+               const pmix_info_t* info, size_t ninfo, pmix_op_cbfunc_t cbfunc,
+               void* cbdata);
+
+}  // namespace canopy::client
+
+#endif  // CANOPY_CLIENT_SESSION_FENCE_OP_H_

@@ -1,0 +1,206 @@
+#include "client/session/get_op.h"
+
+#include <cstdlib>
+#include <memory>
+#include <string_view>
+#include <utility>
+
+#include "client/session/agent_get.h"
+#include "client/session/get_options.h"
+#include "client/session/target.h"
+#include "common/values/value_ops.h"
+
+namespace canopy::client {
+namespace {
+
+using local::FrameType;
+
+struct Arguments {
+  Target target;
+  std::string_view key;  // empty: everything
+  GetOptions options;
+};
+
+int Parse(const Session& session, const pmix_proc_t* proc, const char* key,
+          const pmix_info_t* info, size_t ninfo, Arguments* out) {
+  if (!ReadKey(key, &out->key)) return PMIX_ERR_BAD_PARAM;
+  const int rc = ResolveTarget(session, proc, &out->target);
+  if (rc != PMIX_SUCCESS) return rc;
+  return ParseGetOptions(info, ninfo, &out->options);
+}
+
+bool IsSelf(const Session& session, const Target& target) {
+  return target.rank == session.self().rank &&
+         target.nspace == session.self().nspace;
+}
+
+bool CanAsk(Session& session, const GetOptions& options) {
+  return session.channel() != nullptr && !options.optional && !options.refresh;
+}
+
+// All of another process can only be known by asking.
+bool MustAsk(const Session& session, const Arguments& args) {
+  return args.key.empty() && args.options.realm == Realm::kUnknown &&
+         IsProcessRank(args.target.rank) && !IsSelf(session, args.target);
+}
+
+int CheckStorage(const Arguments& args, pmix_value_t** value) {
+  if (value == nullptr) {
+    // A refresh of everything need not give anything back.
+    return args.options.refresh && args.key.empty() ? PMIX_SUCCESS
+                                                    : PMIX_ERR_BAD_PARAM;
+  }
+  if (args.options.static_values && *value == nullptr) {
+    return PMIX_ERR_BAD_PARAM;
+  }
+  return PMIX_SUCCESS;
+}
+
+// Hands *found to the caller in the manner asked for.
+int Deliver(Session& session, const Arguments& args, pmix_value_t* found,
+            pmix_value_t** value) {
+  if (value == nullptr) {
+    DestructValue(found);
+    return PMIX_SUCCESS;
+  }
+  if (args.options.static_values) {
+    **value = *found;
+    return PMIX_SUCCESS;
+  }
+  if (args.options.pointer_values) {
+    *value = session.pointers().Keep(
+        {std::string(args.target.nspace), args.target.rank}, args.key, found);
+    return PMIX_SUCCESS;
+  }
+  auto* copy = static_cast<pmix_value_t*>(malloc(sizeof(pmix_value_t)));
+  if (copy == nullptr) {
+    DestructValue(found);
+    return PMIX_ERR_NOMEM;
+  }
+  *copy = *found;
+  *value = copy;
+  return PMIX_SUCCESS;
+}
+
+// An agent that has nothing new is no failure: the cache is then current.
+int RefreshStatus(int status) {
+  return status == PMIX_ERR_NOT_FOUND ? PMIX_SUCCESS : status;
+}
+
+bool WantsRefresh(Session& session, const Arguments& args) {
+  return args.options.refresh && session.channel() != nullptr &&
+         !IsSelf(session, args.target);
+}
+
+int FindBlocking(Session& session, const Arguments& args, pmix_value_t* found) {
+  if (WantsRefresh(session, args)) {
+    const Reply reply = session.channel()->Call(
+        FrameType::kGet, EncodeRefresh(args.target, args.options));
+    const int status = RefreshStatus(reply.status);
+    if (status != PMIX_SUCCESS) return status;
+  }
+  if (!MustAsk(session, args) || !CanAsk(session, args.options)) {
+    const LookupResult here =
+        FindHere(session, args.target, args.key, args.options, found);
+    if (!here.ask_agent || !CanAsk(session, args.options)) return here.status;
+  }
+  const Reply reply = session.channel()->Call(
+      FrameType::kGet, EncodeGet(args.target, args.key, args.options));
+  return FindAfterReply(session, args.target, args.key, args.options, reply,
+                        found);
+}
+
+// A non-blocking request on its way to its callback.
+struct AsyncGet {
+  AsyncGet(Session* s, const Arguments& args, pmix_value_cbfunc_t f, void* d)
+      : session(s),
+        request(args.target, args.key, args.options),
+        cbfunc(f),
+        cbdata(d) {}
+  ~AsyncGet() { DestructValue(&value); }
+  AsyncGet(const AsyncGet&) = delete;
+  AsyncGet& operator=(const AsyncGet&) = delete;
+
+  Session* session;
+  GetRequest request;
+  pmix_value_cbfunc_t cbfunc;
+  void* cbdata;
+  pmix_value_t value = {};
+};
+
+void CallBack(AsyncGet& get, int status) {
+  if (status != PMIX_SUCCESS) {
+    get.cbfunc(status, nullptr, get.cbdata);
+    return;
+  }
+  pmix_value_t* value = &get.value;
+  if (get.request.options().pointer_values) {
+    value = get.session->pointers().Keep(get.request.proc(), get.request.key(),
+                                         value);
+  }
+  get.cbfunc(PMIX_SUCCESS, value, get.cbdata);
+}
+
+int AskAsync(std::shared_ptr<AsyncGet> get) {
+  Channel* channel = get->session->channel();
+  const std::string frame = EncodeGet(get->request.target(), get->request.key(),
+                                      get->request.options());
+  return channel->CallAsync(FrameType::kGet, frame, [get](Reply reply) {
+    const int status =
+        FindAfterReply(*get->session, get->request.target(), get->request.key(),
+                       get->request.options(), reply, &get->value);
+    CallBack(*get, status);
+  });
+}
+
+int RefreshAsync(std::shared_ptr<AsyncGet> get) {
+  Channel* channel = get->session->channel();
+  const std::string frame =
+      EncodeRefresh(get->request.target(), get->request.options());
+  return channel->CallAsync(FrameType::kGet, frame, [get](Reply reply) {
+    int status = RefreshStatus(reply.status);
+    if (status == PMIX_SUCCESS) {
+      status = FindHere(*get->session, get->request.target(),
+                        get->request.key(), get->request.options(), &get->value)
+                   .status;
+    }
+    CallBack(*get, status);
+  });
+}
+
+}  // namespace
+
+int GetValue(Session& session, const pmix_proc_t* proc, const char* key,
+             const pmix_info_t* info, size_t ninfo, pmix_value_t** value) {
+  Arguments args;
+  int rc = Parse(session, proc, key, info, ninfo, &args);
+  if (rc == PMIX_SUCCESS) rc = CheckStorage(args, value);
+  if (rc != PMIX_SUCCESS) return rc;
+  pmix_value_t found = {};
+  rc = FindBlocking(session, args, &found);
+  return rc == PMIX_SUCCESS ? Deliver(session, args, &found, value) : rc;
+}
+
+int GetValueAsync(Session& session, const pmix_proc_t* proc, const char* key,
+                  const pmix_info_t* info, size_t ninfo,
+                  pmix_value_cbfunc_t cbfunc, void* cbdata) {
+  if (cbfunc == nullptr) return PMIX_ERR_BAD_PARAM;
+  Arguments args;
+  const int rc = Parse(session, proc, key, info, ninfo, &args);
+  if (rc != PMIX_SUCCESS) return rc;
+  if (args.options.static_values) return PMIX_ERR_NOT_SUPPORTED;
+  auto get = std::make_shared<AsyncGet>(&session, args, cbfunc, cbdata);
+  if (WantsRefresh(session, args)) return RefreshAsync(std::move(get));
+  if (!MustAsk(session, args) || !CanAsk(session, args.options)) {
+    const LookupResult here =
+        FindHere(session, args.target, args.key, args.options, &get->value);
+    if (here.status == PMIX_SUCCESS) {
+      session.progress().Post([get] { CallBack(*get, PMIX_SUCCESS); });
+      return PMIX_SUCCESS;
+    }
+    if (!here.ask_agent || !CanAsk(session, args.options)) return here.status;
+  }
+  return AskAsync(std::move(get));
+}
+
+}  // namespace canopy::client

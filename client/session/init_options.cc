@@ -1,0 +1,47 @@
+#include "client/session/init_options.h"
+
+#include <algorithm>
+#include <iterator>
+#include <string_view>
+
+#include "client/session/directives.h"
+
+namespace canopy::client {
+namespace {
+
+constexpr std::string_view kModelKeys[] = {
+    PMIX_PROGRAMMING_MODEL,     PMIX_MODEL_LIBRARY_NAME,
+    PMIX_MODEL_LIBRARY_VERSION, PMIX_THREADING_MODEL,
+    PMIX_MODEL_NUM_THREADS,     PMIX_MODEL_NUM_CPUS,
+    PMIX_MODEL_CPU_TYPE,        PMIX_MODEL_AFFINITY_POLICY,
+};
+
+bool DescribesModel(std::string_view key) {
+  return std::find(std::begin(kModelKeys), std::end(kModelKeys), key) !=
+         std::end(kModelKeys);
+}
+
+}  // namespace
+
+int ParseInitOptions(const pmix_info_t* info, size_t ninfo, InitOptions* out) {
+  if (info == nullptr && ninfo > 0) return PMIX_ERR_BAD_PARAM;
+  for (size_t i = 0; i < ninfo; ++i) {
+    const std::string_view key = KeyOf(info[i]);
+    if (key == PMIX_EXTERNAL_PROGRESS) {
+      out->external_progress = IsTrue(info[i]);
+    } else if (DescribesModel(key)) {
+      out->model.Append(info[i]);
+    } else if (IsRequired(info[i])) {
+      return PMIX_ERR_NOT_SUPPORTED;
+    }
+  }
+  return PMIX_SUCCESS;
+}
+
+bool WantsBarrier(const pmix_info_t* info, size_t ninfo) {
+  return std::any_of(info, info + ninfo, [](const pmix_info_t& entry) {
+    return KeyOf(entry) == PMIX_EMBED_BARRIER && IsTrue(entry);
+  });
+}
+
+}  // namespace canopy::client

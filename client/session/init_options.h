@@ -1,0 +1,26 @@
+// The directives of PMIx_Init and PMIx_Finalize.
+#ifndef CANOPY_CLIENT_SESSION_INIT_OPTIONS_H_
+#define CANOPY_CLIENT_SESSION_INIT_OPTIONS_H_
+
+#include <cstddef>
+
+#include "common/values/info_list.h"
+#include "pmix.h"
+
+namespace canopy::client {
+
+struct InitOptions {
+  bool external_progress = false;  // PMIX_EXTERNAL_PROGRESS
+  // PMIX_PROGRAMMING_MODEL and what describes it; empty: none was declared.
+  InfoList model;
+};
+
+// PMIX_ERR_NOT_SUPPORTED for a required directive that is not known.
+int ParseInitOptions(const pmix_info_t* info, size_t ninfo, InitOptions* out);
+
+// PMIX_EMBED_BARRIER.
+bool WantsBarrier(const pmix_info_t* info, size_t ninfo);
+
+}  // namespace canopy::client
+
+#endif  // CANOPY_CLIENT_SESSION_INIT_OPTIONS_H_

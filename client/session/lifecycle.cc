@@ -1,0 +1,141 @@
+#include "client/session/lifecycle.h"
+
+#include <pthread.h>
+#include <sched.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <memory>
+#include <mutex>
+#include <utility>
+
+#include "client/session/bootstrap.h"
+#include "client/session/event_op.h"
+#include "client/session/fence_op.h"
+#include "client/session/init_options.h"
+#include "common/values/value.h"
+
+namespace canopy::client {
+namespace {
+
+// Plain data that a forked child can put right; never destroyed.
+struct Library {
+  std::atomic<Session*> session{nullptr};
+  std::atomic<int> calls{0};  // that may use the session
+  std::mutex* mu = new std::mutex;
+  int references = 0;
+  int socket_fd = -1;
+  // The session that a fork left behind; its memory is the parent's business.
+  Session* inherited = nullptr;
+};
+Library g_library;
+
+// The child's threads are gone and the connection is the parent's: the child
+// starts anew. Its copy of the socket would hide the parent's end.
+void AfterForkInChild() {
+  Session* session = g_library.session.exchange(nullptr);
+  if (session != nullptr) g_library.inherited = session;
+  g_library.calls = 0;
+  g_library.references = 0;
+  // Whoever held it is not in this process.
+  g_library.mu = new std::mutex;
+  if (g_library.socket_fd >= 0) close(g_library.socket_fd);
+  g_library.socket_fd = -1;
+}
+
+void WatchForks() {
+  static const int registered =
+      pthread_atfork(nullptr, nullptr, AfterForkInChild);
+  (void)registered;
+}
+
+Result<Bootstrap> FindAgent() {
+  const Result<Environment> environment = ReadEnvironment();
+  if (!environment.ok()) return environment.status();
+  if (environment->socket.empty()) return MakeSingleton();
+  return ConnectToAgent(*environment);
+}
+
+// Tells other programming models of this process about a new one.
+void DeclareModel(Session& session, const InitOptions& options) {
+  if (options.model.empty()) return;
+  Notification event;
+  event.status = PMIX_MODEL_DECLARED;
+  event.range = PMIX_RANGE_PROC_LOCAL;
+  event.info = options.model.data();
+  event.ninfo = options.model.size();
+  (void)NotifyEvent(session, event, nullptr, nullptr);
+}
+
+// Waits until nobody is inside any more; callers that wait for the agent were
+// failed before.
+void Drain() {
+  while (g_library.calls.load(std::memory_order_seq_cst) > 0) sched_yield();
+}
+
+void EndSession() {
+  Session* session = g_library.session.exchange(nullptr);
+  if (session->channel() != nullptr) {
+    (void)session->channel()->Call(local::FrameType::kFinalize, {});
+  }
+  session->Disconnect();
+  Drain();
+  g_library.socket_fd = -1;
+  delete session;
+}
+
+}  // namespace
+
+ApiCall::ApiCall() {
+  g_library.calls.fetch_add(1, std::memory_order_seq_cst);
+  session_ = g_library.session.load(std::memory_order_seq_cst);
+}
+
+ApiCall::~ApiCall() { g_library.calls.fetch_sub(1, std::memory_order_release); }
+
+int InitLibrary(pmix_proc_t* proc, const pmix_info_t* info, size_t ninfo) {
+  InitOptions options;
+  const int rc = ParseInitOptions(info, ninfo, &options);
+  if (rc != PMIX_SUCCESS) return rc;
+  WatchForks();
+  std::lock_guard<std::mutex> lock(*g_library.mu);
+  Session* session = g_library.session.load();
+  if (session == nullptr) {
+    Result<Bootstrap> bootstrap = FindAgent();
+    if (!bootstrap.ok()) return bootstrap.code();
+    session =
+        new Session(std::move(bootstrap).value(), options.external_progress);
+    g_library.socket_fd = session->socket_fd();
+    g_library.session.store(session);
+  }
+  ++g_library.references;
+  if (proc != nullptr) *proc = ToC(session->self());
+  DeclareModel(*session, options);
+  return PMIX_SUCCESS;
+}
+
+int FinalizeLibrary(const pmix_info_t* info, size_t ninfo) {
+  if (info == nullptr && ninfo > 0) return PMIX_ERR_BAD_PARAM;
+  std::lock_guard<std::mutex> lock(*g_library.mu);
+  Session* session = g_library.session.load();
+  if (session == nullptr) return PMIX_ERR_INIT;
+  if (g_library.references > 1) {
+    --g_library.references;
+    return PMIX_SUCCESS;
+  }
+  // The thread that would have to end is the one that is asking.
+  if (session->progress().InTask()) return PMIX_ERR_WOULD_BLOCK;
+  if (WantsBarrier(info, ninfo)) {
+    const int rc = Fence(*session, nullptr, 0, nullptr, 0);
+    if (rc != PMIX_SUCCESS) return rc;
+  }
+  g_library.references = 0;
+  EndSession();
+  return PMIX_SUCCESS;
+}
+
+bool LibraryInitialized() {
+  return g_library.session.load(std::memory_order_acquire) != nullptr;
+}
+
+}  // namespace canopy::client

@@ -1,0 +1,70 @@
+#include "client/session/put_op.h"
+
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "client/session/realm.h"
+#include "client/session/target.h"
+#include "common/values/value.h"
+#include "common/values/value_ops.h"
+
+namespace canopy::client {
+namespace {
+
+int CopyOf(const pmix_value_t& from, Value* to) {
+  pmix_value_t copy = {};
+  const int rc = CopyValue(&copy, from);
+  if (rc == PMIX_SUCCESS) *to = Value::Adopt(&copy);
+  return rc;
+}
+
+}  // namespace
+
+int PutValue(Session& session, pmix_scope_t scope, const char* key,
+             const pmix_value_t* value) {
+  std::string_view name;
+  if (value == nullptr || !ReadKey(key, &name) || name.empty()) {
+    return PMIX_ERR_BAD_PARAM;
+  }
+  if (scope == PMIX_SCOPE_UNDEF) return PMIX_ERR_BAD_PARAM;
+  if (scope > PMIX_INTERNAL) return PMIX_ERR_NOT_SUPPORTED;
+  if (IsReserved(name)) {
+    // Open MPI posts the name of its node everywhere. The host has published
+    // it already, so there is nothing left to do.
+    return name == PMIX_HOSTNAME ? PMIX_SUCCESS : PMIX_ERR_BAD_PARAM;
+  }
+  Value copy;
+  int rc = CopyOf(*value, &copy);
+  if (rc == PMIX_SUCCESS && scope != PMIX_INTERNAL) {
+    rc = session.staged().Stage(scope, name, *value);
+  }
+  if (rc != PMIX_SUCCESS) return rc;
+  session.store().Put(session.self(), name, std::move(copy), scope);
+  return PMIX_SUCCESS;
+}
+
+int StoreInternal(Session& session, const pmix_proc_t* proc, const char* key,
+                  const pmix_value_t* value) {
+  std::string_view name;
+  if (value == nullptr || !ReadKey(key, &name) || name.empty()) {
+    return PMIX_ERR_BAD_PARAM;
+  }
+  Target target;
+  int rc = ResolveTarget(session, proc, &target);
+  if (rc != PMIX_SUCCESS) return rc;
+  Value copy;
+  rc = CopyOf(*value, &copy);
+  if (rc != PMIX_SUCCESS) return rc;
+  session.store().Put({std::string(target.nspace), target.rank}, name,
+                      std::move(copy), PMIX_INTERNAL);
+  return PMIX_SUCCESS;
+}
+
+int CommitPuts(Session& session) {
+  const std::string frame = session.staged().TakeFrame();
+  if (frame.empty() || session.channel() == nullptr) return PMIX_SUCCESS;
+  return session.channel()->Post(local::FrameType::kCommit, frame);
+}
+
+}  // namespace canopy::client

@@ -1,0 +1,32 @@
+// Checks of what callers name: processes and keys.
+#ifndef CANOPY_CLIENT_SESSION_TARGET_H_
+#define CANOPY_CLIENT_SESSION_TARGET_H_
+
+#include <cstddef>
+#include <string_view>
+
+#include "client/session/lookup.h"
+#include "client/session/session.h"
+#include "pmix.h"
+
+namespace canopy::client {
+
+// Null names the caller, an empty namespace the caller's. PMIX_ERR_BAD_PARAM
+// for a rank that names nobody whose data could be asked for.
+int ResolveTarget(const Session& session, const pmix_proc_t* proc,
+                  Target* target);
+
+// The text of a namespace, terminated or not.
+std::string_view NspaceOf(const pmix_proc_t& proc);
+
+// The text of `key`; empty for null and "". False when it is too long.
+bool ReadKey(const char* key, std::string_view* text);
+
+// Whether `procs` (null: the caller's namespace) can take part in a
+// collective, and the caller is among them. Returns a PMIX status.
+int CheckParticipants(Session& session, const pmix_proc_t* procs,
+                      size_t nprocs);
+
+}  // namespace canopy::client
+
+#endif  // CANOPY_CLIENT_SESSION_TARGET_H_

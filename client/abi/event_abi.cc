@@ -1,0 +1,48 @@
+// Event handlers and notifications.
+
+#include <cstddef>
+
+#include "client/abi/with_session.h"
+#include "client/session/event_op.h"
+#include "pmix.h"
+
+using canopy::client::Notification;
+using canopy::client::Registration;
+using canopy::client::Session;
+using canopy::client::WithSession;
+
+extern "C" {
+
+pmix_status_t PMIx_Register_event_handler(
+    pmix_status_t codes[], size_t ncodes, pmix_info_t info[], size_t ninfo,
+    pmix_notification_fn_t evhdlr, pmix_hdlr_reg_cbfunc_t cbfunc,
+    void* cbdata) {
+  return WithSession([&](Session& session) {
+    const Registration registration{codes, ncodes, info, ninfo, evhdlr};
+    return cbfunc == nullptr
+               ? canopy::client::RegisterHandler(session, registration)
+               : canopy::client::RegisterHandlerAsync(session, registration,
+                                                      cbfunc, cbdata);
+  });
+}
+
+pmix_status_t PMIx_Deregister_event_handler(size_t evhdlr_ref,
+                                            pmix_op_cbfunc_t cbfunc,
+                                            void* cbdata) {
+  return WithSession([&](Session& session) {
+    return canopy::client::DeregisterHandler(session, evhdlr_ref, cbfunc,
+                                             cbdata);
+  });
+}
+
+pmix_status_t PMIx_Notify_event(pmix_status_t status, const pmix_proc_t* source,
+                                pmix_data_range_t range,
+                                const pmix_info_t info[], size_t ninfo,
+                                pmix_op_cbfunc_t cbfunc, void* cbdata) {
+  return WithSession([&](Session& session) {
+    const Notification event{status, source, range, info, ninfo};
+    return canopy::client::NotifyEvent(session, event, cbfunc, cbdata);
+  });
+}
+
+}  // extern "C"

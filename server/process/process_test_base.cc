@@ -14,7 +14,7 @@
 namespace canopy::process {
 namespace {
 
-constexpr int64_t kPatienceNs = 20'000'000'000;
+constexpr int64_t kPatienceMs = 20'000;
 
 std::string Absolute(const std::string& path) {
   return std::filesystem::absolute(path).string();
@@ -64,7 +64,8 @@ void RecordingSink::OnInput(core::Input input) {
       ++job.closed[stream];
       job.order.push_back("close " + std::to_string(output->rank));
     } else {
-      EXPECT_EQ(job.closed[stream], 0) << "output after the stream's end";
+      EXPECT_FALSE(job.closed.contains(stream))
+          << "output after the stream's end";
       if (keep_output) job.output[stream] += output->data.view();
     }
     if (on_output) on_output(*output);
@@ -135,7 +136,12 @@ void ProcessTest::MakeAdapter() {
 }
 
 bool ProcessTest::RunUntil(const std::function<bool()>& condition) {
-  const int64_t deadline = EventLoop::Now() + kPatienceNs;
+  return RunUntilFor(kPatienceMs, condition);
+}
+
+bool ProcessTest::RunUntilFor(int64_t milliseconds,
+                              const std::function<bool()>& condition) {
+  const int64_t deadline = EventLoop::Now() + milliseconds * 1'000'000;
   while (!condition()) {
     if (EventLoop::Now() > deadline) return false;
     loop_.RunOnce(10);

@@ -67,6 +67,9 @@ class ProcessTest : public testing::Test {
   void MakeAdapter();
   // Runs the loop until the condition holds; false after 20 seconds.
   bool RunUntil(const std::function<bool()>& condition);
+  // The same after a time of the caller's.
+  bool RunUntilFor(int64_t milliseconds,
+                   const std::function<bool()>& condition);
 
   // A job of one application with n ranks on this node.
   static std::shared_ptr<JobSpec> MakeJob(std::vector<std::string> argv,

@@ -101,10 +101,6 @@ Status Launcher::FindPrograms() {
     App app;
     app.env = base;
     app.env.SetAll(spec.env);
-    Result<std::string> path =
-        FindProgram(spec.program, spec.cwd, app.env.Get("PATH"));
-    if (!path.ok()) return path.status();
-    app.path = std::move(*path);
     for (const std::string& arg : spec.argv) {
       app.argv.push_back(const_cast<char*>(arg.c_str()));
     }
@@ -113,6 +109,28 @@ Status Launcher::FindPrograms() {
     }
     app.argv.push_back(nullptr);
     apps_.push_back(std::move(app));
+  }
+  return FindPaths();
+}
+
+Status Launcher::FindPaths() {
+  std::vector<ProgramQuery> queries;
+  for (size_t i = 0; i < apps_.size(); ++i) {
+    queries.push_back(
+        {job_.apps[i].program, job_.apps[i].cwd, apps_[i].env.Get("PATH")});
+  }
+  if (credentials_ != nullptr) {
+    Result<std::vector<std::string>> paths =
+        FindProgramsAs(*credentials_, queries);
+    if (!paths.ok()) return paths.status();
+    for (size_t i = 0; i < apps_.size(); ++i) apps_[i].path = (*paths)[i];
+    return Status();
+  }
+  for (size_t i = 0; i < apps_.size(); ++i) {
+    const ProgramQuery& q = queries[i];
+    Result<std::string> path = FindProgram(q.program, q.cwd, q.path);
+    if (!path.ok()) return path.status();
+    apps_[i].path = std::move(*path);
   }
   return Status();
 }

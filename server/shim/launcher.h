@@ -62,6 +62,7 @@ class Launcher {
 
   Status CheckUser();
   Status FindPrograms();
+  Status FindPaths();
   void Wire(LocalProcess* process, OutputPump* pump, InputFeed* feed,
             Wiring* wiring);
   void SpawnOne(const LocalProcess& process, Wiring* wiring) const;

@@ -9,7 +9,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include <cerrno>
+#include <cstdint>
 #include <cstdio>
 #include <utility>
 
@@ -52,10 +52,19 @@ rlimit RaiseFileLimit() {
   return limit;
 }
 
+// The kernel's own call: the two signals that glibc hides come ignored from a
+// posix_spawn that was asked for default dispositions.
+void SetDefaultDispositions() {
+  const unsigned long zeros[4] = {};
+  for (int number = 1; number < NSIG; ++number) {
+    syscall(SYS_rt_sigaction, number, zeros, nullptr, sizeof(uint64_t));
+  }
+}
+
 // Default dispositions, so that processes inherit them; what the shim wants to
 // know comes through the descriptor that is returned.
 int TakeSignals() {
-  for (int number = 1; number < NSIG; ++number) signal(number, SIG_DFL);
+  SetDefaultDispositions();
   sigset_t wanted;
   sigemptyset(&wanted);
   for (const int number : {SIGCHLD, SIGTERM, SIGINT, SIGHUP}) {

@@ -2,11 +2,16 @@
 
 #include <fcntl.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <cstring>
 #include <string_view>
+#include <utility>
+
+#include "common/wire.h"
+#include "server/shim/unique_fd.h"
 
 namespace canopy::process {
 namespace {
@@ -51,7 +56,77 @@ Status ProgramStatus(int error, const std::string& program) {
   return Status(code, "program " + Quoted(program) + ": " + strerror(error));
 }
 
+// The child of FindProgramsAs: status, text and paths, for the parent.
+std::string Search(const Credentials& who,
+                   const std::vector<ProgramQuery>& queries) {
+  Status status;
+  std::vector<std::string> found;
+  if (!Become(who)) {
+    status = Status(kErrNoPermissions,
+                    std::string("cannot change user: ") + strerror(errno));
+  }
+  for (size_t i = 0; i < queries.size() && status.ok(); ++i) {
+    const ProgramQuery& q = queries[i];
+    Result<std::string> path = FindProgram(q.program, q.cwd, q.path);
+    status = path.status();
+    if (path.ok()) found.push_back(std::move(*path));
+  }
+  WireWriter w;
+  w.Int(status.code());
+  w.String(status.message());
+  for (const std::string& path : found) w.String(path);
+  return w.Take();
+}
+
+void WriteAll(int fd, std::string_view text) {
+  while (!text.empty()) {
+    const ssize_t n = write(fd, text.data(), text.size());
+    if (n <= 0) return;
+    text.remove_prefix(static_cast<size_t>(n));
+  }
+}
+
+std::string ReadAll(int fd) {
+  std::string text;
+  char buffer[4096];
+  for (;;) {
+    const ssize_t n = read(fd, buffer, sizeof buffer);
+    if (n < 0 && errno == EINTR) continue;
+    if (n <= 0) return text;
+    text.append(buffer, static_cast<size_t>(n));
+  }
+}
+
 }  // namespace
+
+Result<std::vector<std::string>> FindProgramsAs(
+    const Credentials& who, const std::vector<ProgramQuery>& queries) {
+  int fds[2];
+  if (pipe2(fds, O_CLOEXEC) != 0) {
+    return Status(kErrJobSysOpFailed, strerror(errno));
+  }
+  const UniqueFd ours(fds[0]);
+  UniqueFd theirs(fds[1]);
+  const pid_t pid = fork();
+  if (pid < 0) return Status(kErrJobSysOpFailed, strerror(errno));
+  if (pid == 0) {
+    WriteAll(theirs.get(), Search(who, queries));
+    _exit(0);
+  }
+  theirs.Reset();
+  const std::string answer = ReadAll(ours.get());
+  while (waitpid(pid, nullptr, 0) < 0 && errno == EINTR) {
+  }
+  WireReader r(answer);
+  const int code = static_cast<int>(r.Int());
+  const std::string text(r.String());
+  if (r.ok() && code != kSuccess) return Status(code, text);
+  std::vector<std::string> paths(queries.size());
+  for (std::string& path : paths) path = r.String();
+  if (r.done()) return paths;
+  return Status(kErrJobSysOpFailed,
+                "cannot look for programs as user " + std::to_string(who.uid));
+}
 
 Result<std::string> FindProgram(const std::string& program,
                                 const std::string& cwd, const char* path) {

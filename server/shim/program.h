@@ -3,6 +3,7 @@
 #define CANOPY_SERVER_SHIM_PROGRAM_H_
 
 #include <string>
+#include <vector>
 
 #include "common/status.h"
 #include "server/shim/spawn.h"
@@ -20,6 +21,17 @@ inline constexpr char kDefaultPath[] = "/usr/local/bin:/usr/bin:/bin";
 // accessible, not executable), with a line for a person.
 Result<std::string> FindProgram(const std::string& program,
                                 const std::string& cwd, const char* path);
+
+struct ProgramQuery {
+  std::string program;
+  std::string cwd;
+  const char* path = nullptr;
+};
+
+// FindProgram for several, in order, as somebody else: looks from a child
+// process with these credentials. The first failure ends the search.
+Result<std::vector<std::string>> FindProgramsAs(
+    const Credentials& who, const std::vector<ProgramQuery>& queries);
 
 // What a failed Spawn of `path` in `cwd` means. `error` is the errno.
 Status DescribeSpawnFailure(SpawnStep step, int error, const std::string& path,

@@ -40,13 +40,6 @@ CANOPY_NO_SANITIZE int Fail(Child* child, SpawnStep step) {
   return 127;
 }
 
-// Raw system calls: glibc's wrappers change all threads of the caller.
-CANOPY_NO_SANITIZE bool Become(const Credentials& who) {
-  return syscall(SYS_setgroups, who.groups.size(), who.groups.data()) == 0 &&
-         syscall(SYS_setresgid, who.gid, who.gid, who.gid) == 0 &&
-         syscall(SYS_setresuid, who.uid, who.uid, who.uid) == 0;
-}
-
 CANOPY_NO_SANITIZE bool PlaceDescriptors(const SpawnRequest& r) {
   for (int i = 0; i < 3; ++i) {
     if (dup2(r.stdio[i], i) < 0) return false;
@@ -96,6 +89,13 @@ std::vector<char*> ShellArgv(const SpawnRequest& r) {
 }
 
 }  // namespace
+
+// Raw system calls: glibc's wrappers change all threads of the caller.
+CANOPY_NO_SANITIZE bool Become(const Credentials& who) {
+  return syscall(SYS_setgroups, who.groups.size(), who.groups.data()) == 0 &&
+         syscall(SYS_setresgid, who.gid, who.gid, who.gid) == 0 &&
+         syscall(SYS_setresuid, who.uid, who.uid, who.uid) == 0;
+}
 
 SpawnResult Spawn(const SpawnRequest& request) {
   const std::vector<char*> sh_argv = ShellArgv(request);

@@ -20,6 +20,10 @@ struct Credentials {
   std::vector<gid_t> groups;
 };
 
+// Gives the calling process these credentials; false with errno. Only in a
+// process of a single thread, or in a child before its exec.
+bool Become(const Credentials& who);
+
 // Everything a new process is given. Nothing is owned; all must live until
 // Spawn returns.
 struct SpawnRequest {

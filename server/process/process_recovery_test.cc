@@ -1,0 +1,332 @@
+// Processes that outlive their agent.
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <fstream>
+
+#include "server/process/process_test_base.h"
+
+namespace canopy::process {
+namespace {
+
+class RecoveryTest : public ProcessTest {
+ protected:
+  RecoveryTest() {
+    orphan_ms_ = 60000;
+    MakeAdapter();
+  }
+
+  static std::shared_ptr<JobSpec> Shell(const std::string& script,
+                                        uint32_t n = 1) {
+    return MakeJob({"sh", "-c", script}, n);
+  }
+
+  // A new agent instead of the old one; nothing is known any more.
+  void RestartAgent() {
+    sink_.jobs.clear();
+    environment_.pids.clear();
+    MakeAdapter();
+  }
+
+  std::vector<RecoveredJob> Recover() {
+    bool called = false;
+    std::vector<RecoveredJob> found;
+    adapter_->Recover([&](std::vector<RecoveredJob> jobs) {
+      called = true;
+      found = std::move(jobs);
+    });
+    EXPECT_TRUE(RunUntil([&] { return called; }));
+    // So that the fixture forgets them.
+    for (const RecoveredJob& job : found) sink_.jobs[job.job->nspace];
+    return found;
+  }
+
+  bool WaitForOutput(Rank rank, const std::string& text) {
+    return RunUntil(
+        [&] { return Output(rank).find(text) != std::string::npos; });
+  }
+};
+
+TEST_F(RecoveryTest, NothingToRecover) { EXPECT_TRUE(Recover().empty()); }
+
+TEST_F(RecoveryTest, ARunningJobGoesOn) {
+  auto job = MakeJob({"cat"}, 3);
+  job->stdin_rank = 2;
+  job->map_by = "slot";
+  ASSERT_TRUE(Launch(job));
+  const std::map<Rank, int> pids = environment_.pids;
+  ASSERT_TRUE(RunUntil([&] { return Recorded().exits.size() == 2; }));
+  RestartAgent();
+
+  const std::vector<RecoveredJob> found = Recover();
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_EQ(EncodeJobSpec(*found[0].job), EncodeJobSpec(*job));
+  EXPECT_EQ(found[0].layout->ranks_on(0).size(), 3u);
+  EXPECT_TRUE(found[0].started);
+  ASSERT_EQ(found[0].ranks.size(), 3u);
+  EXPECT_EQ(found[0].ranks[0].phase, RankPhase::kEnded);
+  EXPECT_EQ(found[0].ranks[1].phase, RankPhase::kEnded);
+  EXPECT_EQ(found[0].ranks[2].phase, RankPhase::kRunning);
+  EXPECT_EQ(found[0].ranks[2].pid, pids.at(2));
+  EXPECT_TRUE(Recorded().exits.empty());
+
+  adapter_->Resume("job");
+  EXPECT_EQ(environment_.pids, (std::map<Rank, int>{{2, pids.at(2)}}));
+  adapter_->Feed({"job", {2}, Bytes(std::string("after"))});
+  adapter_->Feed({"job", {2}, Bytes()});
+  ASSERT_TRUE(WaitForExits(*job));
+  EXPECT_EQ(Output(2), "after");
+}
+
+TEST_F(RecoveryTest, ExitsWithoutAnAgentAreKept) {
+  const std::string gate = runtime_dir_ + "/gate";
+  const auto job =
+      Shell("echo before; while [ ! -e " + gate + " ]; do sleep 0.01; done; " +
+            "echo after; rm " + gate + "; exit 6");
+  ASSERT_TRUE(Launch(job));
+  ASSERT_TRUE(WaitForOutput(0, "before\n"));
+  const int pid = environment_.pids[0];
+  adapter_.reset();
+  std::ofstream(gate) << "open";
+  ASSERT_TRUE(RunUntil([&] { return !IsAlive(pid); }));
+  RestartAgent();
+  ASSERT_EQ(Recover().size(), 1u);
+  adapter_->Resume("job");
+  ASSERT_TRUE(WaitForExits(*job));
+  EXPECT_EQ(WEXITSTATUS(Recorded().exits[0].wait_status), 6);
+  EXPECT_EQ(Output(), "after\n");
+  EXPECT_EQ(Recorded().closed.size(), 2u);
+  EXPECT_EQ(Recorded().order.back(), "exit 0");
+}
+
+TEST_F(RecoveryTest, OutputNotAcknowledgedComesAgain) {
+  const auto credit = sink_.on_output;
+  sink_.on_output = nullptr;
+  const auto job = MakeJob({ProbePath(), "pattern", "3000000"});
+  ASSERT_TRUE(Launch(job));
+  ASSERT_TRUE(RunUntil([&] { return Recorded().output_bytes == 1u << 20; }));
+  const std::string first = Output();
+  constexpr size_t kSeen = 300'001;
+  adapter_->Credit({"job", kSeen});
+  ASSERT_TRUE(
+      RunUntil([&] { return Recorded().output_bytes == (1u << 20) + kSeen; }));
+  RestartAgent();
+  sink_.on_output = credit;
+  ASSERT_EQ(Recover().size(), 1u);
+  adapter_->Resume("job");
+  ASSERT_TRUE(WaitForExits(*job));
+  const std::string all = first.substr(0, kSeen) + Output();
+  ASSERT_EQ(all.size(), 3'000'000u);
+  for (size_t i = 0; i < all.size(); ++i) {
+    ASSERT_EQ(all[i], static_cast<char>('a' + i % 23)) << i;
+  }
+}
+
+TEST_F(RecoveryTest, AllExitsComeAgain) {
+  const auto job = Shell("exit 4", 5);
+  ASSERT_TRUE(Run(job));
+  RestartAgent();
+  const std::vector<RecoveredJob> found = Recover();
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_EQ(WEXITSTATUS(found[0].ranks[4].wait_status), 4);
+  adapter_->Resume("job");
+  ASSERT_TRUE(WaitForExits(*job));
+  EXPECT_EQ(Recorded().closed.size(), 10u);
+}
+
+TEST_F(RecoveryTest, APreparedJobCanBeStarted) {
+  const auto job = Shell("echo started");
+  adapter_->Prepare(Local(job));
+  ASSERT_TRUE(RunUntil([&] { return !Recorded().prepared.empty(); }));
+  RestartAgent();
+  const std::vector<RecoveredJob> found = Recover();
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_FALSE(found[0].started);
+  EXPECT_EQ(found[0].ranks[0].phase, RankPhase::kWaiting);
+  adapter_->Resume("job");
+  adapter_->Start("job");
+  ASSERT_TRUE(WaitForExits(*job));
+  EXPECT_EQ(Output(), "started\n");
+}
+
+TEST_F(RecoveryTest, SeveralJobsAreFound) {
+  for (const char* nspace : {"a", "b", "c"}) {
+    auto job = MakeJob({"sleep", "100"});
+    job->nspace = nspace;
+    ASSERT_TRUE(Launch(job));
+  }
+  RestartAgent();
+  EXPECT_EQ(Recover().size(), 3u);
+  EXPECT_EQ(adapter_->jobs(), 3u);
+}
+
+TEST_F(RecoveryTest, AForgottenJobIsNotFound) {
+  const auto job = MakeJob({ProbePath(), "stubborn"});
+  ASSERT_TRUE(Launch(job));
+  ASSERT_TRUE(WaitForOutput(0, "ready"));
+  adapter_->Forget("job");
+  loop_.RunOnce(0);
+  RestartAgent();
+  EXPECT_TRUE(Recover().empty());
+}
+
+TEST_F(RecoveryTest, HeldDescriptorsComeBack) {
+  const auto job = MakeJob({"sleep", "100"});
+  ASSERT_TRUE(Launch(job));
+  int fds[2];
+  ASSERT_EQ(pipe2(fds, O_CLOEXEC), 0);
+  const UniqueFd read_end(fds[0]);
+  adapter_->Hold("job", "segment", UniqueFd(fds[1]));
+  loop_.RunOnce(0);
+  for (int restart = 0; restart < 2; ++restart) {
+    RestartAgent();
+    std::vector<RecoveredJob> found = Recover();
+    ASSERT_EQ(found.size(), 1u);
+    ASSERT_EQ(found[0].held.size(), 1u);
+    EXPECT_EQ(found[0].held[0].name, "segment");
+    ASSERT_EQ(write(found[0].held[0].fd.get(), "x", 1), 1);
+    char c = 0;
+    EXPECT_EQ(read(read_end.get(), &c, 1), 1);
+    EXPECT_EQ(c, 'x');
+  }
+}
+
+TEST_F(RecoveryTest, ANewerAgentTakesOver) {
+  const auto job = Shell("echo ready; read line; echo got $line");
+  ASSERT_TRUE(Launch(job));
+  ASSERT_TRUE(WaitForOutput(0, "ready"));
+  std::unique_ptr<ProcessAdapter> old = std::move(adapter_);
+  RecordingSink old_sink;
+  MakeAdapter();
+  ASSERT_EQ(Recover().size(), 1u);
+  old.reset();
+  adapter_->Resume("job");
+  adapter_->Feed({"job", {0}, Bytes(std::string("this\n"))});
+  ASSERT_TRUE(WaitForOutput(0, "got this"));
+}
+
+TEST_F(RecoveryTest, WithoutAnAgentProcessesEndInTime) {
+  orphan_ms_ = 100;
+  MakeAdapter();
+  auto job = MakeJob({ProbePath(), "stubborn"}, 2);
+  job->kill_grace_seconds = 0;
+  ASSERT_TRUE(Launch(job));
+  ASSERT_TRUE(WaitForOutput(1, "ready"));
+  const int pid = environment_.pids[1];
+  const int64_t before = EventLoop::Now();
+  adapter_.reset();
+  EXPECT_TRUE(RunUntil([&] { return !IsAlive(pid); }));
+  EXPECT_GE(EventLoop::Now() - before, 100'000'000);
+  EXPECT_TRUE(RunUntil([&] { return FilesLeft().empty(); }));
+}
+
+TEST_F(RecoveryTest, EmbeddedJobsEndWithTheirAgent) {
+  orphan_ms_ = 0;
+  MakeAdapter();
+  ASSERT_TRUE(Launch(MakeJob({"sleep", "100"}, 2)));
+  const int pid = environment_.pids[1];
+  adapter_.reset();
+  EXPECT_TRUE(RunUntil([&] { return !IsAlive(pid); }));
+  EXPECT_TRUE(RunUntil([&] { return FilesLeft().empty(); }));
+}
+
+TEST_F(RecoveryTest, ALostShimIsNoticed) {
+  const auto job = Shell("echo $PPID; sleep 100", 3);
+  ASSERT_TRUE(Launch(job));
+  ASSERT_TRUE(WaitForOutput(0, "\n"));
+  const int shim = atoi(Output().c_str());
+  ASSERT_GT(shim, 1);
+  ASSERT_EQ(kill(shim, SIGKILL), 0);
+  ASSERT_TRUE(WaitForExits(*job));
+  for (Rank rank = 0; rank < 3; ++rank) {
+    EXPECT_EQ(WTERMSIG(Recorded().exits[rank].wait_status), SIGKILL);
+    EXPECT_TRUE(RunUntil([&] { return !IsAlive(environment_.pids[rank]); }));
+  }
+  EXPECT_TRUE(FilesLeft().empty());
+  adapter_->Feed({"job", {0}, Bytes(std::string("x"))});
+  EXPECT_EQ(Recorded().input_done, 1u);
+}
+
+TEST_F(RecoveryTest, AShimThatIsToldToEndEndsItsProcesses) {
+  const auto job = Shell("echo $PPID; sleep 100");
+  ASSERT_TRUE(Launch(job));
+  ASSERT_TRUE(WaitForOutput(0, "\n"));
+  ASSERT_EQ(kill(atoi(Output().c_str()), SIGTERM), 0);
+  ASSERT_TRUE(WaitForExits(*job));
+  EXPECT_TRUE(RunUntil([&] { return !IsAlive(environment_.pids[0]); }));
+}
+
+TEST_F(RecoveryTest, TheSocketOfADeadShimIsRemoved) {
+  const int listener = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  sockaddr_un address = {};
+  address.sun_family = AF_UNIX;
+  const std::string path = runtime_dir_ + "/" + ShimSocketName("job");
+  ASSERT_LT(path.size(), sizeof address.sun_path);
+  path.copy(address.sun_path, path.size());
+  ASSERT_EQ(
+      bind(listener, reinterpret_cast<sockaddr*>(&address), sizeof address), 0);
+  close(listener);
+  ASSERT_EQ(FilesLeft().size(), 1u);
+  // In the way of a new job, too.
+  EXPECT_TRUE(Run(MakeJob({"true"})));
+  EXPECT_TRUE(Forget("job"));
+  EXPECT_TRUE(FilesLeft().empty());
+}
+
+TEST_F(RecoveryTest, StaleSocketsAreRemovedAndOthersFilesAreNot) {
+  const std::string other = runtime_dir_ + "/shim-note.txt";
+  std::ofstream(other) << "mine";
+  ASSERT_TRUE(Launch(Shell("echo $PPID; sleep 100")));
+  ASSERT_TRUE(WaitForOutput(0, "\n"));
+  const int shim = atoi(Output().c_str());
+  adapter_.reset();
+  ASSERT_EQ(kill(-environment_.pids[0], SIGKILL), 0);
+  ASSERT_EQ(kill(shim, SIGKILL), 0);
+  ASSERT_TRUE(RunUntil([&] { return !IsAlive(shim); }));
+  EXPECT_EQ(FilesLeft().size(), 2u);
+  RestartAgent();
+  EXPECT_TRUE(Recover().empty());
+  EXPECT_EQ(FilesLeft(), std::vector<std::string>{"shim-note.txt"});
+  ASSERT_EQ(unlink(other.c_str()), 0);
+}
+
+TEST_F(RecoveryTest, AShimThatDoesNotAnswerDoesNotHoldUpTheOthers) {
+  ASSERT_TRUE(Launch(Shell("echo $PPID; sleep 100")));
+  ASSERT_TRUE(WaitForOutput(0, "\n"));
+  const int shim = atoi(Output().c_str());
+  auto other = MakeJob({"sleep", "100"});
+  other->nspace = "other";
+  ASSERT_TRUE(Launch(other));
+  RestartAgent();
+  ASSERT_EQ(kill(shim, SIGSTOP), 0);
+  const std::vector<RecoveredJob> found = Recover();
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_EQ(found[0].job->nspace, "other");
+  ASSERT_EQ(kill(shim, SIGCONT), 0);
+  RestartAgent();
+  EXPECT_EQ(Recover().size(), 2u);
+}
+
+TEST_F(RecoveryTest, StrangersAreNotServed) {
+  ASSERT_TRUE(Launch(MakeJob({"sleep", "100"})));
+  const Result<UniqueFd> directory = OpenDirectory(runtime_dir_);
+  ASSERT_TRUE(directory.ok());
+  const Result<UniqueFd> socket =
+      ConnectAt(directory->get(), ShimSocketName("job"));
+  ASSERT_TRUE(socket.ok());
+  const std::string garbage(1000, '\xff');
+  ASSERT_EQ(write(socket->get(), garbage.data(), garbage.size()), 1000);
+  char c;
+  EXPECT_TRUE(RunUntil([&] { return recv(socket->get(), &c, 1, 0) == 0; }));
+  // The agent is still the agent.
+  adapter_->Kill({"job", {}, 0});
+  EXPECT_TRUE(RunUntil([&] { return !Recorded().exits.empty(); }));
+}
+
+}  // namespace
+}  // namespace canopy::process

@@ -31,6 +31,7 @@ struct RecoveredJob {
 // Loop thread only. Every local rank of a started job gets one exit: a rank
 // that could not be started after LocalStarted with an error, as exit code 127
 // or 126; all that are left as killed by SIGKILL when the shim itself is lost.
+// Nothing more is reported of a job that another agent has recovered.
 class ProcessAdapter : public ProcessPort {
  public:
   // `loop`, `sink` and `environments` must outlive the adapter. The

@@ -3,7 +3,6 @@
 #include <gtest/gtest.h>
 #include <signal.h>
 #include <sys/socket.h>
-#include <sys/un.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -201,9 +200,13 @@ TEST_F(RecoveryTest, ANewerAgentTakesOver) {
   ASSERT_TRUE(Launch(job));
   ASSERT_TRUE(WaitForOutput(0, "ready"));
   std::unique_ptr<ProcessAdapter> old = std::move(adapter_);
-  RecordingSink old_sink;
   MakeAdapter();
   ASSERT_EQ(Recover().size(), 1u);
+  // The old one does not harm what is not its own any more.
+  EXPECT_FALSE(RunUntilFor(20, [&] { return !Recorded().exits.empty(); }));
+  old->Kill({"job", {}, 0});
+  old->Forget("job");
+  ASSERT_TRUE(RunUntil([&] { return old->ending() == 0; }));
   old.reset();
   adapter_->Resume("job");
   adapter_->Feed({"job", {0}, Bytes(std::string("this\n"))});
@@ -262,15 +265,11 @@ TEST_F(RecoveryTest, AShimThatIsToldToEndEndsItsProcesses) {
 }
 
 TEST_F(RecoveryTest, TheSocketOfADeadShimIsRemoved) {
-  const int listener = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-  sockaddr_un address = {};
-  address.sun_family = AF_UNIX;
-  const std::string path = runtime_dir_ + "/" + ShimSocketName("job");
-  ASSERT_LT(path.size(), sizeof address.sun_path);
-  path.copy(address.sun_path, path.size());
-  ASSERT_EQ(
-      bind(listener, reinterpret_cast<sockaddr*>(&address), sizeof address), 0);
-  close(listener);
+  {
+    const Result<UniqueFd> directory = OpenDirectory(runtime_dir_);
+    ASSERT_TRUE(directory.ok());
+    ASSERT_TRUE(ListenAt(directory->get(), ShimSocketName("job")).ok());
+  }
   ASSERT_EQ(FilesLeft().size(), 1u);
   // In the way of a new job, too.
   EXPECT_TRUE(Run(MakeJob({"true"})));

@@ -237,8 +237,9 @@ void ShimJob::InputDone(uint64_t bytes) {
 }
 
 void ShimJob::Forget() {
-  if (std::exchange(phase_, Phase::kForgotten) == Phase::kForgotten) return;
-  file_.Remove();
+  const Phase before = std::exchange(phase_, Phase::kForgotten);
+  if (before == Phase::kForgotten) return;
+  if (before != Phase::kReplaced) file_.Remove();
   input_.clear();
   if (channel_ == nullptr) {
     return context_->loop->Defer([this] { Gone(); });
@@ -249,7 +250,7 @@ void ShimJob::Forget() {
 // --------------------------------------------------------------- frames ---
 
 void ShimJob::OnFrame(FrameChannel::Frame& frame) {
-  if (phase_ == Phase::kForgotten) return;
+  if (phase_ == Phase::kForgotten || phase_ == Phase::kReplaced) return;
   if (!Handle(frame)) channel_->Fail("the shim broke the protocol");
 }
 
@@ -267,6 +268,9 @@ bool ShimJob::Handle(FrameChannel::Frame& frame) {
       return OnExits(frame.payload);
     case FrameType::kInputDone:
       return OnInputDone(frame.payload);
+    case FrameType::kReplaced:
+      phase_ = Phase::kReplaced;
+      return true;
     default:
       return false;
   }
@@ -373,6 +377,7 @@ void ShimJob::OnLost(const std::string& reason) {
   if (phase_ == Phase::kForgotten || phase_ == Phase::kGreeting) {
     return Gone();
   }
+  if (phase_ == Phase::kReplaced) return;
   KillSession(shim_pid_);
   file_.Remove();
   ReportLoss(reason);

@@ -96,6 +96,7 @@ class ShimJob {
     kStarting,
     kStarted,
     kLost,
+    kReplaced,  // another agent has the shim now
     kForgotten,
   };
 

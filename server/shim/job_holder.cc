@@ -79,6 +79,10 @@ void JobHolder::Greet(Frame& frame) {
   if (frame.type != FrameType::kHello || !Decode(frame.payload, &hello)) {
     return candidate_.channel->Fail("no greeting");
   }
+  if (agent_.channel != nullptr) {
+    Send(FrameType::kReplaced, "");
+    agent_.channel->Flush();
+  }
   agent_ = std::exchange(candidate_, {});
   flowing_ = false;
   if (pump_ != nullptr) pump_->Pause();

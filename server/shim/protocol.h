@@ -3,8 +3,8 @@
 // A shim holds the processes of one job on one node and outlives its agent. It
 // is started with one connection to the agent that starts it and with a
 // listening socket, `shim-<hash of the namespace>.sock` in the agent's runtime
-// directory, on which a later agent connects. The newest connection is the one
-// that counts: the one before it is closed. A peer must have the shim's own
+// directory, on which a later agent connects. The newest agent is the one that
+// counts: the one before it is told Replaced. A peer must have the shim's own
 // user id, or be root.
 //
 // Both ends are on one machine. A frame is a FrameHeader in host order and a
@@ -92,6 +92,7 @@ enum class FrameType : uint8_t {
   kOutput = 67,
   kExits = 68,
   kInputDone = 69,
+  kReplaced = 70,
 };
 
 struct FrameHeader {

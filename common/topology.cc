@@ -1,0 +1,180 @@
+#include "common/topology.h"
+
+#include <algorithm>
+
+#include "common/wire.h"
+
+namespace canopy {
+namespace {
+
+constexpr uint64_t kTopologyFormat = 1;
+
+struct LevelNames {
+  TopologyLevel level;
+  std::string_view name;       // for people and options
+  std::string_view signature;  // in a signature
+  std::string_view locality;   // in a locality string
+  uint16_t locality_bit;       // PMIX_LOCALITY_SHARE_*
+};
+
+// In the order of a locality string.
+constexpr LevelNames kLevels[] = {
+    {TopologyLevel::kNuma, "numa", "N", "NM", 0x40},
+    {TopologyLevel::kPackage, "package", "S", "SK", 0x20},
+    {TopologyLevel::kL3, "l3cache", "L3", "L3", 0x10},
+    {TopologyLevel::kL2, "l2cache", "L2", "L2", 0x08},
+    {TopologyLevel::kL1, "l1cache", "L1", "L1", 0x04},
+    {TopologyLevel::kCore, "core", "C", "CR", 0x02},
+    {TopologyLevel::kHwthread, "hwthread", "H", "HT", 0x01},
+};
+constexpr uint16_t kShareNode = 0x4000;
+
+// Indices of the objects that a CPU set touches.
+CpuSet Touched(const std::vector<CpuSet>& objects, const CpuSet& cpus) {
+  CpuSet touched;
+  for (uint32_t i = 0; i < objects.size(); ++i) {
+    if (objects[i].Intersects(cpus)) touched.Add(i);
+  }
+  return touched;
+}
+
+// The part of a locality string for one level; empty when it has none.
+CpuSet PartOf(std::string_view locality, std::string_view prefix) {
+  while (!locality.empty()) {
+    const size_t colon = locality.find(':');
+    const std::string_view part = locality.substr(0, colon);
+    locality.remove_prefix(colon == locality.npos ? locality.size()
+                                                  : colon + 1);
+    if (!part.starts_with(prefix)) continue;
+    Result<CpuSet> set = CpuSet::Parse(part.substr(prefix.size()));
+    if (set.ok()) return *set;
+  }
+  return {};
+}
+
+std::string DescribeCores(const Topology& topology, const CpuSet& cpus) {
+  std::string out;
+  const std::vector<CpuSet>& cores = topology.at(TopologyLevel::kCore);
+  for (uint32_t i = 0; i < cores.size(); ++i) {
+    if (!cores[i].Intersects(cpus)) continue;
+    CpuSet threads;
+    const std::vector<uint32_t> in_core = cores[i].ToVector();
+    for (uint32_t t = 0; t < in_core.size(); ++t) {
+      if (cpus.Has(in_core[t])) threads.Add(t);
+    }
+    if (!out.empty()) out += ", ";
+    out += "core " + std::to_string(i) + "[hwt " + threads.ToString() + "]";
+  }
+  return out;
+}
+
+}  // namespace
+
+std::string_view ToString(TopologyLevel level) {
+  for (const LevelNames& names : kLevels) {
+    if (names.level == level) return names.name;
+  }
+  return "";
+}
+
+Topology FlatTopology(const CpuSet& cpus) {
+  Topology topology;
+  topology.cpus = cpus;
+  if (!cpus.empty()) topology.at(TopologyLevel::kPackage) = {cpus};
+  for (const uint32_t cpu : cpus.ToVector()) {
+    CpuSet one;
+    one.Add(cpu);
+    topology.at(TopologyLevel::kCore).push_back(one);
+    topology.at(TopologyLevel::kHwthread).push_back(one);
+  }
+  topology.signature = TopologySignature(topology);
+  return topology;
+}
+
+std::string TopologySignature(const Topology& topology) {
+  std::string out;
+  for (const LevelNames& names : kLevels) {
+    if (!out.empty()) out += ':';
+    out += std::to_string(topology.Count(names.level));
+    out += names.signature;
+  }
+  return out;
+}
+
+std::string EncodeTopology(const Topology& topology) {
+  WireWriter w;
+  w.Uint(kTopologyFormat);
+  w.Uint(topology.levels.size());
+  for (const std::vector<CpuSet>& objects : topology.levels) {
+    w.Uint(objects.size());
+    for (const CpuSet& object : objects) w.String(object.ToString());
+  }
+  w.String(topology.cpus.ToString());
+  w.Uint(topology.memory_bytes);
+  w.String(topology.signature);
+  return w.Take();
+}
+
+Result<Topology> DecodeTopology(std::string_view bytes) {
+  WireReader r(bytes);
+  Topology topology;
+  if (r.Uint() != kTopologyFormat || r.Uint() != kNumTopologyLevels) {
+    return Status(kErrUnpackFailure, "topology of an unknown format");
+  }
+  const auto read = [&r] {
+    Result<CpuSet> set = CpuSet::Parse(r.String());
+    if (!set.ok()) r.Fail();
+    return set.ok() ? *set : CpuSet();
+  };
+  for (std::vector<CpuSet>& objects : topology.levels) {
+    const size_t count = r.Count(2);
+    for (size_t i = 0; i < count && r.ok(); ++i) {
+      objects.push_back(read());
+      if (objects.back().empty()) r.Fail();
+    }
+  }
+  topology.cpus = read();
+  topology.memory_bytes = r.Uint();
+  topology.signature = r.String();
+  if (!r.done()) return Status(kErrUnpackFailure, "malformed topology");
+  return topology;
+}
+
+std::string LocalityString(const Topology& topology, const CpuSet& cpus) {
+  std::string out;
+  for (const LevelNames& names : kLevels) {
+    const CpuSet touched = Touched(topology.at(names.level), cpus);
+    if (touched.empty()) continue;
+    if (!out.empty()) out += ':';
+    out += names.locality;
+    out += touched.ToString();
+  }
+  return out;
+}
+
+uint16_t RelativeLocality(std::string_view a, std::string_view b) {
+  uint16_t shared = kShareNode;
+  for (const LevelNames& names : kLevels) {
+    if (PartOf(a, names.locality).Intersects(PartOf(b, names.locality))) {
+      shared |= names.locality_bit;
+    }
+  }
+  return shared;
+}
+
+std::string DescribeBinding(const Topology& topology, const CpuSet& cpus) {
+  if (cpus.empty()) return "not bound";
+  const std::vector<CpuSet>& packages = topology.at(TopologyLevel::kPackage);
+  if (packages.size() < 2) return DescribeCores(topology, cpus);
+  std::string out;
+  for (uint32_t i = 0; i < packages.size(); ++i) {
+    const CpuSet part = packages[i] & cpus;
+    if (part.empty()) continue;
+    if (!out.empty()) out += ", ";
+    out += "package " + std::to_string(i) + "[" +
+           DescribeCores(topology, part) + "]";
+  }
+  return out;
+}
+
+}  // namespace canopy

@@ -1,0 +1,175 @@
+#include "server/hwinfo/hwinfo.h"
+
+#include <unistd.h>
+
+#include <memory>
+
+#include "server/hwinfo/hwloc_api.h"
+
+namespace canopy::hwinfo {
+namespace {
+
+struct LevelType {
+  TopologyLevel level;
+  hwloc_obj_type_t type;
+};
+constexpr LevelType kTypes[] = {
+    {TopologyLevel::kPackage, HWLOC_OBJ_PACKAGE},
+    {TopologyLevel::kNuma, HWLOC_OBJ_NUMANODE},
+    {TopologyLevel::kL3, HWLOC_OBJ_L3CACHE},
+    {TopologyLevel::kL2, HWLOC_OBJ_L2CACHE},
+    {TopologyLevel::kL1, HWLOC_OBJ_L1CACHE},
+    {TopologyLevel::kCore, HWLOC_OBJ_CORE},
+    {TopologyLevel::kHwthread, HWLOC_OBJ_PU},
+};
+
+Status NoLibrary() {
+  return {kErrNotFound,
+          "libhwloc.so.15 is not installed; install libhwloc15"};
+}
+
+// A topology of the library, destroyed with its owner.
+class Handle {
+ public:
+  explicit Handle(const HwlocApi* api) : api_(api) {
+    if (api_->init(&topology_) != 0) topology_ = nullptr;
+  }
+  ~Handle() {
+    if (topology_ != nullptr) api_->destroy(topology_);
+  }
+  Handle(const Handle&) = delete;
+  Handle& operator=(const Handle&) = delete;
+
+  bool ok() const { return topology_ != nullptr; }
+  const HwlocApi& api() const { return *api_; }
+  hwloc_topology_t get() const { return topology_; }
+
+ private:
+  const HwlocApi* api_;
+  hwloc_topology_t topology_ = nullptr;
+};
+
+CpuSet FromBitmap(const HwlocApi& api, hwloc_const_bitmap_t bitmap) {
+  CpuSet set;
+  if (bitmap == nullptr) return set;
+  for (int cpu = api.bitmap_next(bitmap, -1);
+       cpu >= 0 && cpu < static_cast<int>(CpuSet::kMaxCpus);
+       cpu = api.bitmap_next(bitmap, cpu)) {
+    set.Add(static_cast<uint32_t>(cpu));
+  }
+  return set;
+}
+
+std::vector<CpuSet> ObjectsOf(const Handle& handle, hwloc_obj_type_t type,
+                              const CpuSet& cpus) {
+  std::vector<CpuSet> objects;
+  const HwlocApi& api = handle.api();
+  const int depth = api.get_type_depth(handle.get(), type);
+  if (depth == HWLOC_TYPE_DEPTH_UNKNOWN || depth == HWLOC_TYPE_DEPTH_MULTIPLE) {
+    return objects;
+  }
+  const unsigned count = api.get_nbobjs_by_depth(handle.get(), depth);
+  for (unsigned i = 0; i < count; ++i) {
+    const hwloc_obj_t object = api.get_obj_by_depth(handle.get(), depth, i);
+    CpuSet set = FromBitmap(api, object->cpuset) & cpus;
+    // Memory may hang where other memory hangs; processors count once.
+    bool taken = set.empty();
+    for (const CpuSet& other : objects) taken |= other.Intersects(set);
+    if (!taken) objects.push_back(std::move(set));
+  }
+  return objects;
+}
+
+// Cut down to `limit` unless that is empty.
+Result<Topology> Summarize(const Handle& handle, const CpuSet& limit) {
+  const HwlocApi& api = handle.api();
+  if (api.load(handle.get()) != 0) {
+    return Status(kErrBadParam, "hwloc can not load this topology");
+  }
+  Topology topology;
+  topology.cpus = FromBitmap(api, api.get_allowed_cpuset(handle.get()));
+  if (topology.cpus.Intersects(limit)) topology.cpus &= limit;
+  for (const LevelType& t : kTypes) {
+    topology.at(t.level) = ObjectsOf(handle, t.type, topology.cpus);
+  }
+  if (topology.Count(TopologyLevel::kHwthread) == 0) {
+    return Status(kErrBadParam, "the topology shows no usable CPU");
+  }
+  if (topology.Count(TopologyLevel::kCore) == 0) {
+    topology.at(TopologyLevel::kCore) = topology.at(TopologyLevel::kHwthread);
+  }
+  topology.memory_bytes =
+      api.get_obj_by_depth(handle.get(), 0, 0)->total_memory;
+  topology.signature = TopologySignature(topology);
+  return topology;
+}
+
+Topology Discover() {
+  const CpuSet mine = CpuSet::OfThisProcess();
+  if (const HwlocApi* api = HwlocApi::Get()) {
+    const Handle handle(api);
+    if (handle.ok()) {
+      Result<Topology> topology = Summarize(handle, mine);
+      if (topology.ok()) return *topology;
+    }
+  }
+  Topology flat = FlatTopology(mine);
+  flat.memory_bytes = MemoryBytes();
+  return flat;
+}
+
+}  // namespace
+
+const Topology& ThisMachine() {
+  static const Topology topology = Discover();
+  return topology;
+}
+
+Result<Topology> FromDescription(const std::string& description) {
+  const HwlocApi* api = HwlocApi::Get();
+  if (api == nullptr) return NoLibrary();
+  const Handle handle(api);
+  if (!handle.ok() ||
+      api->set_synthetic(handle.get(), description.c_str()) != 0) {
+    return Status(kErrBadParam, "hwloc does not understand the topology '" +
+                                    description + "'");
+  }
+  return Summarize(handle, CpuSet());
+}
+
+Result<Topology> FromXml(const std::string& xml) {
+  const HwlocApi* api = HwlocApi::Get();
+  if (api == nullptr) return NoLibrary();
+  const Handle handle(api);
+  if (!handle.ok() ||
+      api->set_xmlbuffer(handle.get(), xml.c_str(),
+                         static_cast<int>(xml.size()) + 1) != 0) {
+    return Status(kErrBadParam, "hwloc does not understand this XML");
+  }
+  return Summarize(handle, CpuSet());
+}
+
+Result<std::string> ThisMachineAsXml() {
+  const HwlocApi* api = HwlocApi::Get();
+  if (api == nullptr) return NoLibrary();
+  const Handle handle(api);
+  char* text = nullptr;
+  int length = 0;
+  if (!handle.ok() || api->load(handle.get()) != 0 ||
+      api->export_xmlbuffer(handle.get(), &text, &length, 0) != 0) {
+    return Status(kErrServerFailedRequest, "hwloc can not describe this node");
+  }
+  // The length counts the terminator.
+  std::string xml(text, length > 0 ? static_cast<size_t>(length) - 1 : 0);
+  api->free_xmlbuffer(handle.get(), text);
+  return xml;
+}
+
+uint64_t MemoryBytes() {
+  const long pages = sysconf(_SC_PHYS_PAGES);
+  const long size = sysconf(_SC_PAGE_SIZE);
+  if (pages <= 0 || size <= 0) return 0;
+  return static_cast<uint64_t>(pages) * static_cast<uint64_t>(size);
+}
+
+}  // namespace canopy::hwinfo

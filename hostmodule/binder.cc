@@ -1,0 +1,78 @@
+#include "hostmodule/binder.h"
+
+#include <algorithm>
+
+namespace canopy::host {
+namespace {
+
+// How many processes an object takes before it is overloaded.
+uint32_t Capacity(const Topology& topology, TopologyLevel level,
+                  const CpuSet& object, bool hwthread_cpus) {
+  if (hwthread_cpus) return object.Count();
+  if (level >= TopologyLevel::kCore) return 1;
+  uint32_t cores = 0;
+  for (const CpuSet& core : topology.at(TopologyLevel::kCore)) {
+    if (object.Contains(core)) ++cores;
+  }
+  return std::max(cores, 1u);
+}
+
+}  // namespace
+
+std::string MachineKey(const MapNode& node) {
+  return node.machine.empty() ? "node " + std::to_string(node.agent)
+                              : "machine " + node.machine;
+}
+
+Binder::Binder(const std::vector<MapNode>& pool, const BindPolicy& bind,
+               uint32_t pe, bool hwthread_cpus)
+    : pool_(pool), bind_(bind), pe_(pe), hwthread_cpus_(hwthread_cpus) {}
+
+Status Binder::Bind(Placed* p) {
+  const MapNode& node = pool_[p->node];
+  const TopologyLevel level = *bind_.level;
+  const std::string level_name(canopy::ToString(level));
+  if (!node.topology || node.topology->Count(level) == 0) {
+    return {kErrNotSupported, "node " + node.name + " shows no " + level_name +
+                                  " to bind to; use --bind-to none"};
+  }
+  const Topology& topology = *node.topology;
+  const std::vector<CpuSet>& objects = topology.at(level);
+  std::vector<uint32_t>& loads = loads_[MachineKey(node)];
+  loads.resize(objects.size());
+  // Several CPUs for one process need not come from the one it is mapped to.
+  const bool confined =
+      p->level && (pe_ == 1 || *p->level < TopologyLevel::kCore);
+  const CpuSet& locale =
+      confined ? topology.at(*p->level)[p->object] : topology.cpus;
+  std::vector<uint32_t> candidates;
+  for (uint32_t i = 0; i < objects.size(); ++i) {
+    if (objects[i].Intersects(locale)) candidates.push_back(i);
+  }
+  std::ranges::stable_sort(candidates, {},
+                           [&](uint32_t i) { return loads[i]; });
+  const bool enough =
+      candidates.size() >= pe_ &&
+      std::all_of(
+          candidates.begin(), candidates.begin() + pe_, [&](uint32_t i) {
+            return loads[i] <
+                   Capacity(topology, level, objects[i], hwthread_cpus_);
+          });
+  if (!enough && (!bind_.overload_allowed || candidates.size() < pe_)) {
+    return {kErrJobInsufficientResources,
+            "binding to " + level_name +
+                " would put more processes than CPUs "
+                "on a " +
+                level_name + " of node " + node.name +
+                "; start fewer there, use --bind-to none, or allow it with "
+                "--bind-to " +
+                level_name + ":overload-allowed"};
+  }
+  for (uint32_t n = 0; n < pe_; ++n) {
+    p->cpus |= objects[candidates[n]];
+    ++loads[candidates[n]];
+  }
+  return {};
+}
+
+}  // namespace canopy::host

@@ -1,0 +1,61 @@
+// The spellings of --map-by, --rank-by and --bind-to, taken apart.
+#ifndef CANOPY_HOSTMODULE_MAP_POLICY_H_
+#define CANOPY_HOSTMODULE_MAP_POLICY_H_
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "common/status.h"
+#include "common/topology.h"
+
+namespace canopy::host {
+
+// slot | node | LEVEL | ppr:N:(node|LEVEL) | seq, with modifiers after ':' or
+// ',': pe=N, span, oversubscribe, nooversubscribe, nolocal, overload-allowed,
+// hwtcpus, corecpus.
+struct MapPolicy {
+  enum class Kind : uint8_t { kSlot, kNode, kObject, kPpr, kSeq };
+  Kind kind = Kind::kSlot;
+  // Of kObject and kPpr; without a value kPpr counts per node.
+  std::optional<TopologyLevel> level;
+  uint32_t per_resource = 0;  // N of kPpr
+  uint32_t pe = 1;            // CPUs per process
+  bool span = false;
+  bool no_local = false;
+  std::optional<bool> oversubscribe;
+  bool overload_allowed = false;
+  bool hwthread_cpus = false;  // a CPU is a hardware thread, not a core
+};
+
+// slot | fill | node | span | LEVEL.
+struct RankPolicy {
+  enum class Kind : uint8_t { kAsMapped, kSlot, kNode, kSpan, kObject };
+  Kind kind = Kind::kAsMapped;
+  TopologyLevel level = TopologyLevel::kCore;  // of kObject
+};
+
+// none | LEVEL, with modifiers overload-allowed, no-overload, if-supported.
+struct BindPolicy {
+  bool given = false;
+  std::optional<TopologyLevel> level;  // no value: none
+  bool overload_allowed = false;
+  bool if_supported = false;
+};
+
+// Case does not matter; empty text is the default. Errors: kErrBadParam for
+// what is misspelt, with what may be meant; kErrNotSupported for what mpirun
+// has and this does not.
+Result<MapPolicy> ParseMapBy(std::string_view text);
+Result<RankPolicy> ParseRankBy(std::string_view text);
+Result<BindPolicy> ParseBindTo(std::string_view text);
+
+// The policy in its canonical spelling.
+std::string ToString(const MapPolicy& policy);
+std::string ToString(const RankPolicy& policy);
+std::string ToString(const BindPolicy& policy);
+
+}  // namespace canopy::host
+
+#endif  // CANOPY_HOSTMODULE_MAP_POLICY_H_

@@ -1,0 +1,73 @@
+// What a job should look like, as its user said it, and the nodes there are:
+// what the mapper makes a job map of.
+#ifndef CANOPY_HOSTMODULE_MAP_REQUEST_H_
+#define CANOPY_HOSTMODULE_MAP_REQUEST_H_
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "common/ids.h"
+#include "common/job.h"
+#include "common/topology.h"
+
+namespace canopy::host {
+
+// A node of the overlay that may take processes.
+struct MapNode {
+  std::string name;
+  std::vector<std::string> aliases;
+  NodeId agent = kNoNode;
+  uint32_t slots = 0;         // processes it takes without oversubscription
+  uint32_t slots_in_use = 0;  // by other jobs
+  // Null when the agent could not tell; then nothing is bound there.
+  std::shared_ptr<const Topology> topology;
+  // Nodes with the same text (not empty) are emulated on one machine and share
+  // its CPUs.
+  std::string machine;
+};
+
+// One entry of --host or of a hostfile, in the order given: a name or alias,
+// "+nK" (the K-th node) or "+e" (nodes without a process; `slots` says how
+// many, all of them when it is not given).
+struct MapHost {
+  std::string name;
+  uint32_t slots = 0;
+  bool slots_given = false;
+};
+
+struct MapApp {
+  std::vector<std::string> argv;  // argv[0]: the program as typed
+  std::vector<std::string> env;   // NAME=VALUE on top of the job's
+  std::string cwd;                // empty: the job's
+  uint32_t num_procs = 0;         // 0: as many as there is room for
+  std::vector<MapHost> hosts;     // empty: the job's
+};
+
+struct MapRequest {
+  std::string nspace;
+  uint32_t session_id = 0;
+  uint32_t uid = 0;
+  uint32_t gid = 0;
+  std::vector<MapApp> apps;
+  std::vector<std::string> env;  // NAME=VALUE of every process
+  std::string cwd;
+  std::vector<MapHost> hosts;  // empty: every node
+  // mpirun spellings; empty: the default.
+  std::string map_by;
+  std::string rank_by;
+  std::string bind_to;
+  bool oversubscribe = false;
+  bool no_local = false;         // nothing on `local_agent`
+  NodeId local_agent = kNoNode;  // where the user is
+  uint32_t timeout_seconds = 0;
+  bool merge_stderr = false;
+  std::string stdin_target;         // "none", "all" or a rank; empty: rank 0
+  uint32_t kill_grace_seconds = 0;  // 0: the default
+  ProcId parent;                    // of a spawned job
+};
+
+}  // namespace canopy::host
+
+#endif  // CANOPY_HOSTMODULE_MAP_REQUEST_H_

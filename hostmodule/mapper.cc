@@ -1,0 +1,362 @@
+#include "hostmodule/mapper.h"
+
+#include <algorithm>
+#include <charconv>
+#include <map>
+#include <string>
+#include <utility>
+
+#include "hostmodule/binder.h"
+#include "hostmodule/map_policy.h"
+#include "hostmodule/node_pool.h"
+#include "hostmodule/placement.h"
+
+namespace canopy::host {
+namespace {
+
+struct Policies {
+  MapPolicy map;
+  RankPolicy rank;
+  BindPolicy bind;
+  bool oversubscribe = false;
+};
+
+Result<Policies> ParsePolicies(const MapRequest& request) {
+  Result<MapPolicy> map = ParseMapBy(request.map_by);
+  if (!map.ok()) return map.status();
+  Result<RankPolicy> rank = ParseRankBy(request.rank_by);
+  if (!rank.ok()) return rank.status();
+  Result<BindPolicy> bind = ParseBindTo(request.bind_to);
+  if (!bind.ok()) return bind.status();
+  Policies p{*map, *rank, *bind, false};
+  p.map.no_local |= request.no_local;
+  p.bind.overload_allowed |= p.map.overload_allowed;
+  p.oversubscribe = p.map.oversubscribe.value_or(request.oversubscribe);
+  const TopologyLevel unit =
+      p.map.hwthread_cpus ? TopologyLevel::kHwthread : TopologyLevel::kCore;
+  if (p.map.pe > 1) {
+    // Several CPUs for a process mean nothing unless it is bound to them.
+    if (!p.bind.given) {
+      p.bind.given = true;
+      p.bind.level = unit;
+    } else if (p.bind.level != TopologyLevel::kCore &&
+               p.bind.level != TopologyLevel::kHwthread) {
+      return Status(kErrBadParam, "pe=" + std::to_string(p.map.pe) +
+                                      " binds to cores, which --bind-to " +
+                                      ToString(p.bind) + " contradicts");
+    } else if (p.bind.level == TopologyLevel::kHwthread) {
+      p.map.hwthread_cpus = true;
+    }
+  }
+  return p;
+}
+
+Status CheckApps(const MapRequest& request) {
+  for (const MapApp& app : request.apps) {
+    if (app.argv.empty() || app.argv[0].empty()) {
+      return {kErrJobNoExeSpecified, "no program to run was given"};
+    }
+    if (app.num_procs == 0 && request.apps.size() > 1) {
+      return {kErrBadParam, "of several programs each needs its -n; " +
+                                app.argv[0] + " has none"};
+    }
+  }
+  if (request.apps.empty()) {
+    return {kErrJobNoExeSpecified, "no program to run was given"};
+  }
+  return {};
+}
+
+// The nodes that the job as a whole may use.
+Result<std::vector<MapNode>> MakePool(const std::vector<MapNode>& nodes,
+                                      const MapRequest& request,
+                                      const MapPolicy& map) {
+  const bool no_local = map.no_local;
+  // With seq the hosts are the places of processes, not the job's nodes.
+  const bool seq = map.kind == MapPolicy::Kind::kSeq;
+  Result<std::vector<PickedNode>> picked = PickNodes(
+      nodes, seq ? std::vector<MapHost>() : request.hosts, request.local_agent);
+  if (!picked.ok()) return picked.status();
+  std::vector<MapNode> pool;
+  for (const PickedNode& p : *picked) {
+    if (no_local && nodes[p.node].agent == request.local_agent) continue;
+    pool.push_back(nodes[p.node]);
+    if (p.slots_given) {
+      pool.back().slots = p.slots;
+      pool.back().slots_in_use = 0;
+    }
+  }
+  if (pool.empty()) {
+    return Status(kErrJobInsufficientResources,
+                  no_local ? "nolocal leaves no node to run on; add a node"
+                           : "there is no node to run on");
+  }
+  return pool;
+}
+
+std::vector<MapHost> WithoutLocal(const std::vector<MapNode>& nodes,
+                                  const MapRequest& request,
+                                  std::vector<MapHost> hosts) {
+  std::erase_if(hosts, [&](const MapHost& host) {
+    return std::ranges::any_of(nodes, [&](const MapNode& node) {
+      return node.agent == request.local_agent &&
+             (node.name == host.name ||
+              std::ranges::count(node.aliases, host.name) > 0);
+    });
+  });
+  return hosts;
+}
+
+class JobMapper {
+ public:
+  JobMapper(const MapRequest& request, Policies policies,
+            std::vector<MapNode> pool)
+      : request_(request),
+        policies_(std::move(policies)),
+        pool_(std::move(pool)),
+        by_app_(request.apps.size()) {}
+
+  Status Place(const std::vector<MapNode>& all);
+  Status Bind();
+  Status Rank();
+  Result<JobSpec> Finish() &&;
+
+ private:
+  void AddGivenSlots(const std::vector<PickedNode>& picked);
+  bool MayBindByDefault() const;
+  bool TooManyForSlots() const;
+  bool TooManyForCpus() const;
+  Status BindAll(const BindPolicy& bind);
+  void AddNodes(JobSpec* job) const;
+  Status SetInput(JobSpec* job) const;
+  std::string RankText() const;
+
+  const MapRequest& request_;
+  const Policies policies_;
+  std::vector<MapNode> pool_;
+  std::vector<uint32_t> given_;  // slots given by applications, by node
+  std::vector<std::vector<Placed>> by_app_;
+  std::vector<Placed> ranked_;
+  BindPolicy bound_;  // as applied
+  size_t num_procs_ = 0;
+};
+
+Status JobMapper::Place(const std::vector<MapNode>& all) {
+  Placer placer(pool_, policies_.map, policies_.oversubscribe,
+                policies_.bind.level && !policies_.bind.overload_allowed);
+  for (uint32_t i = 0; i < request_.apps.size(); ++i) {
+    const MapApp& app = request_.apps[i];
+    std::vector<MapHost> hosts = app.hosts;
+    const bool seq = policies_.map.kind == MapPolicy::Kind::kSeq;
+    if (seq && hosts.empty()) hosts = request_.hosts;
+    if (policies_.map.no_local && !hosts.empty()) {
+      hosts = WithoutLocal(all, request_, std::move(hosts));
+      if (hosts.empty()) {
+        return {kErrJobInsufficientResources,
+                "nolocal leaves no node to run " + app.argv[0] + " on"};
+      }
+    }
+    Result<std::vector<Placed>> placed = Status(kErrJobFailedToMap);
+    if (seq) {
+      Result<std::vector<uint32_t>> nodes =
+          PickSequence(pool_, hosts, request_.local_agent);
+      if (!nodes.ok()) return nodes.status();
+      placed = placer.PlaceSequence(i, app.num_procs, *nodes);
+    } else {
+      Result<std::vector<PickedNode>> nodes =
+          PickNodes(pool_, hosts, request_.local_agent);
+      if (!nodes.ok()) return nodes.status();
+      placed = placer.Place(i, app.num_procs, *nodes);
+      AddGivenSlots(*nodes);
+    }
+    if (!placed.ok()) return placed.status();
+    num_procs_ += placed->size();
+    by_app_[i] = std::move(*placed);
+  }
+  return {};
+}
+
+// An application may be given more of a node than the node has by itself.
+void JobMapper::AddGivenSlots(const std::vector<PickedNode>& picked) {
+  given_.resize(pool_.size());
+  for (const PickedNode& p : picked) {
+    if (!p.slots_given) continue;
+    given_[p.node] += p.slots;
+    pool_[p.node].slots = std::max(pool_[p.node].slots, given_[p.node]);
+  }
+}
+
+bool JobMapper::TooManyForSlots() const {
+  std::vector<uint32_t> count(pool_.size());
+  for (const std::vector<Placed>& placed : by_app_) {
+    for (const Placed& p : placed) ++count[p.node];
+  }
+  for (size_t i = 0; i < pool_.size(); ++i) {
+    if (count[i] > pool_[i].slots) return true;
+  }
+  return false;
+}
+
+bool JobMapper::TooManyForCpus() const {
+  std::map<std::string, std::pair<uint32_t, uint32_t>> machines;
+  for (const std::vector<Placed>& placed : by_app_) {
+    for (const Placed& p : placed) {
+      const MapNode& node = pool_[p.node];
+      if (!node.topology) continue;
+      auto& [procs, cpus] = machines[MachineKey(node)];
+      ++procs;
+      cpus = node.topology->cpus.Count();
+    }
+  }
+  return std::ranges::any_of(machines, [](const auto& machine) {
+    return machine.second.first > machine.second.second;
+  });
+}
+
+bool JobMapper::MayBindByDefault() const {
+  std::map<std::string, uint32_t> nodes_on;
+  for (const std::vector<Placed>& placed : by_app_) {
+    for (const Placed& p : placed) {
+      const MapNode& node = pool_[p.node];
+      if (!node.topology || node.slots_in_use > 0) return false;
+    }
+  }
+  for (const MapNode& node : pool_) {
+    if (!node.machine.empty() && ++nodes_on[node.machine] > 1) return false;
+  }
+  return !TooManyForSlots() && !TooManyForCpus();
+}
+
+Status JobMapper::BindAll(const BindPolicy& bind) {
+  Binder binder(pool_, bind, policies_.map.pe, policies_.map.hwthread_cpus);
+  for (std::vector<Placed>& placed : by_app_) {
+    for (Placed& p : placed) {
+      const Status s = binder.Bind(&p);
+      if (s.code() == kErrNotSupported && bind.if_supported) continue;
+      if (!s.ok()) return s;
+    }
+  }
+  bound_ = bind;
+  return {};
+}
+
+Status JobMapper::Bind() {
+  BindPolicy bind = policies_.bind;
+  if (bind.given) return bind.level ? BindAll(bind) : Status();
+  if (!MayBindByDefault()) return {};
+  // Nobody asked for it, so it is no error that it can not be done.
+  using enum TopologyLevel;
+  const std::vector<TopologyLevel> levels =
+      num_procs_ <= 2 ? std::vector{kCore} : std::vector{kPackage, kNuma};
+  for (const TopologyLevel level : levels) {
+    bind.level = level;
+    if (BindAll(bind).ok()) break;
+    for (std::vector<Placed>& placed : by_app_) {
+      for (Placed& p : placed) p.cpus = CpuSet();
+    }
+  }
+  return {};
+}
+
+Status JobMapper::Rank() {
+  for (const std::vector<Placed>& placed : by_app_) {
+    Result<std::vector<Placed>> ordered =
+        OrderByRank(pool_, policies_.map, policies_.rank, placed);
+    if (!ordered.ok()) return ordered.status();
+    ranked_.insert(ranked_.end(), ordered->begin(), ordered->end());
+  }
+  return {};
+}
+
+void JobMapper::AddNodes(JobSpec* job) const {
+  std::vector<uint32_t> index(pool_.size(), kNoNode);
+  for (const Placed& p : ranked_) {
+    if (index[p.node] == kNoNode) {
+      const MapNode& node = pool_[p.node];
+      index[p.node] = static_cast<uint32_t>(job->nodes.size());
+      job->nodes.push_back({node.name, node.aliases, node.agent, node.slots});
+    }
+    job->procs.push_back({index[p.node], p.app, p.cpus.ToString()});
+    ++job->apps[p.app].num_procs;
+  }
+}
+
+Status JobMapper::SetInput(JobSpec* job) const {
+  const std::string& target = request_.stdin_target;
+  if (target == "none") {
+    job->stdin_target = StdinTarget::kNone;
+  } else if (target == "all") {
+    job->stdin_target = StdinTarget::kAll;
+  } else if (!target.empty()) {
+    const char* end = target.data() + target.size();
+    const auto [stop, error] =
+        std::from_chars(target.data(), end, job->stdin_rank);
+    if (error != std::errc() || stop != end ||
+        job->stdin_rank >= job->procs.size()) {
+      return {kErrBadParam,
+              "standard input can go to none, all or one of the "
+              "ranks 0 to " +
+                  std::to_string(job->procs.size() - 1) + ", not to '" +
+                  target + "'"};
+    }
+  }
+  return {};
+}
+
+std::string JobMapper::RankText() const {
+  if (policies_.rank.kind == RankPolicy::Kind::kAsMapped) {
+    if (policies_.map.kind == MapPolicy::Kind::kNode) return "node";
+    if (policies_.map.span) return "span";
+  }
+  return ToString(policies_.rank);
+}
+
+Result<JobSpec> JobMapper::Finish() && {
+  JobSpec job;
+  job.nspace = request_.nspace;
+  job.session_id = request_.session_id;
+  job.uid = request_.uid;
+  job.gid = request_.gid;
+  for (const MapApp& app : request_.apps) {
+    job.apps.push_back({app.argv[0], app.argv, app.env, app.cwd, 0});
+  }
+  AddNodes(&job);
+  job.env = request_.env;
+  job.cwd = request_.cwd;
+  uint64_t slots = 0;
+  for (const MapNode& node : pool_) slots += node.slots;
+  slots = std::min<uint64_t>(slots, kRankValid);
+  job.universe_size =
+      static_cast<uint32_t>(std::max<uint64_t>(slots, num_procs_));
+  job.max_procs = job.universe_size;
+  job.map_by = ToString(policies_.map);
+  job.rank_by = RankText();
+  job.bind_to = ToString(bound_);
+  job.oversubscribed = TooManyForCpus() || TooManyForSlots();
+  job.merge_stderr = request_.merge_stderr;
+  if (Status s = SetInput(&job); !s.ok()) return s;
+  job.timeout_seconds = request_.timeout_seconds;
+  job.parent = request_.parent;
+  if (request_.kill_grace_seconds > 0) {
+    job.kill_grace_seconds = request_.kill_grace_seconds;
+  }
+  return job;
+}
+
+}  // namespace
+
+Result<JobSpec> MapJob(const std::vector<MapNode>& nodes,
+                       const MapRequest& request) {
+  if (Status s = CheckApps(request); !s.ok()) return s;
+  Result<Policies> policies = ParsePolicies(request);
+  if (!policies.ok()) return policies.status();
+  Result<std::vector<MapNode>> pool = MakePool(nodes, request, policies->map);
+  if (!pool.ok()) return pool.status();
+  JobMapper mapper(request, std::move(*policies), std::move(*pool));
+  if (Status s = mapper.Place(nodes); !s.ok()) return s;
+  if (Status s = mapper.Bind(); !s.ok()) return s;
+  if (Status s = mapper.Rank(); !s.ok()) return s;
+  return std::move(mapper).Finish();
+}
+
+}  // namespace canopy::host

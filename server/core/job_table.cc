@@ -4,6 +4,11 @@
 #include <utility>
 
 namespace canopy::core {
+namespace {
+
+constexpr size_t kRemovedKept = 256;
+
+}  // namespace
 
 std::span<const Rank> Job::local_ranks() const {
   if (local_node == kNoNode) return {};
@@ -29,8 +34,16 @@ void JobTable::Remove(std::string_view nspace) {
                 [&](const auto& c) { return c.second.proc.nspace == nspace; });
   std::erase_if(by_proc_,
                 [&](const auto& p) { return p.first.nspace == nspace; });
-  changes_.removed.push_back(it->first);
+  changes_.removed.push_back(
+      {it->first, it->second.registered, std::move(it->second.readers)});
+  removed_.push_back(it->first);
+  if (removed_.size() > kRemovedKept) removed_.pop_front();
   jobs_.erase(it);
+}
+
+bool JobTable::WasRemoved(std::string_view nspace) const {
+  return Find(nspace) == nullptr &&
+         std::find(removed_.begin(), removed_.end(), nspace) != removed_.end();
 }
 
 const Job* JobTable::Find(std::string_view nspace) const {
@@ -49,7 +62,29 @@ void JobTable::MarkEnded(std::string_view nspace, Rank rank) {
   RankState* state = FindRank(proc);
   if (state == nullptr || state->ended) return;
   state->ended = true;
+  NoteGone(std::move(proc));
+}
+
+void JobTable::NoteGone(ProcId proc) {
+  ++jobs_.find(proc.nspace)->second.num_gone;
   changes_.gone.push_back(std::move(proc));
+}
+
+void JobTable::Register(std::string_view nspace, Actions* actions) {
+  const auto it = jobs_.find(nspace);
+  if (it == jobs_.end() || it->second.registered) return;
+  it->second.registered = true;
+  actions->push_back(RegisterJob{it->second.spec, it->second.layout});
+}
+
+void JobTable::MarkRegistered(std::string_view nspace) {
+  const auto it = jobs_.find(nspace);
+  if (it != jobs_.end()) it->second.registered = true;
+}
+
+void JobTable::MarkEnding(std::string_view nspace) {
+  const auto it = jobs_.find(nspace);
+  if (it != jobs_.end()) it->second.ending = true;
 }
 
 void JobTable::AddReader(std::string_view nspace, NodeId agent) {
@@ -93,7 +128,7 @@ void JobTable::Disconnect(ClientId client) {
   RankState* state = FindRank(gone.proc);
   if (state == nullptr || gone.finalized || state->ended) return;
   state->lost = true;
-  changes_.gone.push_back(gone.proc);
+  NoteGone(gone.proc);
 }
 
 const ProcId* JobTable::ProcOf(ClientId client) const {

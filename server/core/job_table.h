@@ -4,6 +4,7 @@
 #define CANOPY_SERVER_CORE_JOB_TABLE_H_
 
 #include <cstdint>
+#include <deque>
 #include <map>
 #include <memory>
 #include <set>
@@ -26,6 +27,9 @@ struct RankState {
   bool finalized = false;    // left in order and did not come back
   bool lost = false;         // its last connection ended, not in order
   bool ended = false;
+
+  // Nothing can come from it any more, as far as is known.
+  bool gone() const { return ended || lost; }
 };
 
 struct Job {
@@ -34,6 +38,13 @@ struct Job {
   // Index in spec->nodes of this agent; kNoNode when no rank runs here.
   uint32_t local_node = kNoNode;
   std::vector<RankState> ranks;  // index = rank
+  // How many ranks are `ended` or were ever `lost`: an upper bound, so that
+  // nobody searches when it is 0.
+  uint32_t num_gone = 0;
+  // RegisterJob was given out: local readers have its job data.
+  bool registered = false;
+  // Its processes were told to end: their deaths are no news.
+  bool ending = false;
   // Agents that asked for the map because their clients deal with this job.
   std::set<NodeId> readers;
 
@@ -52,10 +63,16 @@ struct Job {
   std::span<const Rank> local_ranks() const;
 };
 
+struct RemovedJob {
+  std::string nspace;
+  bool registered = false;   // as in Job
+  std::set<NodeId> readers;  // as in Job
+};
+
 // What happened to the table since it was last asked.
 struct JobChanges {
   std::vector<std::string> added;
-  std::vector<std::string> removed;
+  std::vector<RemovedJob> removed;
   // Ranks that ended, or whose connection was lost (RankState tells which).
   std::vector<ProcId> gone;
 
@@ -78,9 +95,16 @@ class JobTable {
   // Null when unknown.
   const Job* Find(std::string_view nspace) const;
   const std::map<std::string, Job, std::less<>>& jobs() const { return jobs_; }
+  // The namespace was known once and was removed, not long ago.
+  bool WasRemoved(std::string_view nspace) const;
 
   // A rank's process ended. No effect when unknown or known already.
   void MarkEnded(std::string_view nspace, Rank rank);
+  // Gives out RegisterJob, unless that was done; no effect when unknown.
+  void Register(std::string_view nspace, Actions* actions);
+  // Somebody else gave out RegisterJob.
+  void MarkRegistered(std::string_view nspace);
+  void MarkEnding(std::string_view nspace);
   void AddReader(std::string_view nspace, NodeId agent);
 
   // A process of a local rank connected; false when there is no such rank
@@ -107,11 +131,13 @@ class JobTable {
   };
 
   RankState* FindRank(const ProcId& proc);
+  void NoteGone(ProcId proc);
 
   NodeId self_;
   std::map<std::string, Job, std::less<>> jobs_;
   std::map<ClientId, Client> clients_;
   std::unordered_map<ProcId, std::vector<ClientId>, ProcIdHash> by_proc_;
+  std::deque<std::string> removed_;
   JobChanges changes_;
 };
 

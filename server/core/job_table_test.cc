@@ -87,6 +87,7 @@ TEST(JobTable, EndIsNotedOnce) {
   table.MarkEnded("j", 9);
   table.MarkEnded("k", 0);
   EXPECT_TRUE(job->ranks[1].ended);
+  EXPECT_EQ(job->num_gone, 1u);
   EXPECT_EQ(table.TakeChanges().gone, (std::vector<ProcId>{{"j", 1}}));
 }
 
@@ -96,11 +97,23 @@ TEST(JobTable, RemoveForgetsItsClients) {
   table.Add(SmallJob("k"));
   ASSERT_TRUE(table.Connect(1, {"j", 0}));
   ASSERT_TRUE(table.Connect(2, {"k", 0}));
+  table.AddReader("j", 9);
+  Actions actions;
+  table.Register("j", &actions);
+  table.Register("j", &actions);
+  EXPECT_EQ(actions.size(), 1u);
   table.Remove("j");
   table.Remove("unknown");
+  EXPECT_TRUE(table.WasRemoved("j"));
+  EXPECT_FALSE(table.WasRemoved("k"));
+  EXPECT_FALSE(table.WasRemoved("unknown"));
   EXPECT_EQ(table.ProcOf(1), nullptr);
   EXPECT_EQ(table.Clients(), std::vector<ClientId>{2});
-  EXPECT_EQ(table.TakeChanges().removed, std::vector<std::string>{"j"});
+  const JobChanges changes = table.TakeChanges();
+  ASSERT_EQ(changes.removed.size(), 1u);
+  EXPECT_EQ(changes.removed[0].nspace, "j");
+  EXPECT_TRUE(changes.removed[0].registered);
+  EXPECT_EQ(changes.removed[0].readers, std::set<NodeId>{9});
   table.Disconnect(1);
   EXPECT_TRUE(table.TakeChanges().empty());
 }

@@ -1,0 +1,107 @@
+// What ranks have committed: kept per rank, merged per key, and seen from two
+// sides. Values are never decoded here; only keys are read.
+#ifndef CANOPY_SERVER_CORE_MODEX_H_
+#define CANOPY_SERVER_CORE_MODEX_H_
+
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "common/bytes.h"
+#include "common/ids.h"
+#include "server/core/step.h"
+
+namespace canopy::core {
+
+// The data that one node brings to a collective (NodeContribution::data), as
+// WireWriter writes it: for each rank a Proc and a String with its KVALs.
+class ModexWriter {
+ public:
+  void Add(const ProcId& proc, std::string_view kvals);
+  Bytes Take();
+
+ private:
+  std::string out_;
+};
+
+// Reads it. The pieces share the owner of the bytes.
+class ModexReader {
+ public:
+  explicit ModexReader(Bytes bytes) : bytes_(std::move(bytes)) {}
+  // False at the end and at the first malformed record.
+  bool Next(ProcId* proc, Bytes* kvals);
+  // Nothing malformed so far.
+  bool ok() const { return ok_; }
+
+ private:
+  Bytes bytes_;
+  size_t at_ = 0;
+  bool ok_ = true;
+};
+
+// A key put with scope LOCAL is seen by ranks of this node, REMOTE by those of
+// other nodes, GLOBAL by both; a later value of a key replaces the earlier one
+// on the sides that see it. One thread.
+class ModexStore {
+ public:
+  enum class Found : uint8_t {
+    kYes,
+    kOutside,  // the key exists, but its scope hides it from the asker
+    kNo,
+    kNothing,  // the rank has no data here at all
+  };
+
+  // A local rank commits. False, with nothing changed, when something is
+  // malformed.
+  bool Commit(const ProcId& proc, const std::vector<ScopedData>& data);
+  // Everything that a rank of another node shows to other nodes. False when
+  // malformed, or when it is what is here already.
+  bool StoreRemote(const ProcId& proc, const Bytes& kvals);
+  // A key of a rank of another node that exists but is hidden from here.
+  void NoteOutside(const ProcId& proc, const std::string& key);
+
+  // For ranks of this node, and for those of other nodes. An empty key asks
+  // for anything at all.
+  Found FindHere(const ProcId& proc, std::string_view key) const;
+  Found FindForOthers(const ProcId& proc, std::string_view key) const;
+  // KVALs, keys unique; empty when there is nothing.
+  Bytes SeenHere(const ProcId& proc) const;
+  Bytes SeenByOthers(const ProcId& proc) const;
+  // What is to be put into shared memory.
+  PublishRank Publication(const ProcId& proc) const;
+  // The lowest rank of a namespace with that key visible on this node.
+  std::optional<Rank> OwnerOf(const std::string& nspace,
+                              std::string_view key) const;
+
+  void DropJob(const std::string& nspace);
+  // Ranks whose data changed since the last call.
+  std::vector<ProcId> TakeChanged();
+
+ private:
+  // The KVAL of a key on either side; empty: none.
+  struct Sides {
+    Bytes here;
+    Bytes others;
+  };
+  struct RankData {
+    bool remote = false;
+    // Of local ranks.
+    std::map<std::string, Sides, std::less<>> keys;
+    Bytes here;
+    Bytes others;
+    std::vector<std::string> outside;  // sorted
+  };
+
+  const RankData* Find(const ProcId& proc) const;
+  static void Merge(RankData* data, const ScopedData& scoped);
+  static void Rebuild(RankData* data);
+
+  std::map<std::string, std::map<Rank, RankData>> jobs_;
+  std::vector<ProcId> changed_;
+};
+
+}  // namespace canopy::core
+
+#endif  // CANOPY_SERVER_CORE_MODEX_H_

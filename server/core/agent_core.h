@@ -16,6 +16,9 @@ struct CoreConfig {
   NodeId self = 0;
   std::vector<std::string> node_names;  // index = NodeId
   uint32_t radix = 32;
+  // Handed out with this agent's state (why.h) and otherwise not looked at:
+  // what the agent's main wants to tell about itself.
+  std::string about;
 };
 
 // Owned and called by one loop thread. Deterministic: the same inputs at the

@@ -1,0 +1,442 @@
+// Dispatch: each input goes to the engines that it concerns, then whatever the
+// engines changed is made known to the others.
+#include "server/core/agent_core.h"
+
+#include <sys/wait.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "common/status.h"
+#include "server/core/collective.h"
+#include "server/core/events.h"
+#include "server/core/gets.h"
+#include "server/core/job_engine.h"
+#include "server/core/job_maps.h"
+#include "server/core/job_table.h"
+#include "server/core/job_text.h"
+#include "server/core/modex.h"
+#include "server/core/state_reports.h"
+#include "server/core/tree.h"
+
+namespace canopy::core {
+
+struct AgentCore::State {
+  explicit State(CoreConfig c)
+      : config(std::move(c)),
+        self(config.self),
+        tree(static_cast<uint32_t>(config.node_names.size()), config.radix),
+        jobs(self),
+        collectives(self, tree, jobs, modex),
+        gets(self, tree, jobs, modex),
+        events(self, tree, jobs),
+        maps(self, tree, jobs),
+        reports(self, tree,
+                [this](TimeNs t, const std::string& what,
+                       const std::string& nspace) {
+                  return Describe(t, what, nspace);
+                }),
+        engine(self, config.node_names, tree, jobs) {}
+
+  // ---------------------------------------------------- local clients ---
+
+  void On(const ClientConnected& in) {
+    if (jobs.Connect(in.client, in.proc)) return;
+    out.push_back(CloseClient{
+        in.client, "no process " + ToString(in.proc) + " belongs here"});
+  }
+
+  void On(const ClientGone& in) {
+    gets.OnClientGone(in.client);
+    collectives.OnClientGone(in.client);
+    events.OnClientGone(in.client);
+    jobs.Disconnect(in.client);
+  }
+
+  void On(const Committed& in) {
+    const ProcId* proc = jobs.ProcOf(in.client);
+    if (proc == nullptr) return Reply(in.client, in.request, kErrInit);
+    if (!modex.Commit(*proc, in.data)) {
+      out.push_back(CloseClient{in.client, "committed malformed data"});
+      return;
+    }
+    out.push_back(modex.Publication(*proc));
+    Reply(in.client, in.request, kSuccess);
+  }
+
+  void On(const CollectiveArrived& in) { collectives.OnArrived(now, in, &out); }
+  void On(const GetArrived& in) { gets.OnGet(now, in, &out); }
+
+  void On(const AbortArrived& in) {
+    const ProcId* proc = jobs.ProcOf(in.client);
+    if (proc == nullptr) return Reply(in.client, in.request, kErrInit);
+    AbortMessage message{*proc, in.status, in.text, in.targets};
+    bool targets_itself = in.targets.empty();
+    for (ProcId& target : message.targets) {
+      if (target.nspace.empty()) target.nspace = proc->nspace;
+      if (!MayAbort(*proc, target)) {
+        return Reply(in.client, in.request, kErrNoPermissions);
+      }
+      targets_itself |=
+          target.nspace == proc->nspace &&
+          (target.rank == kRankWildcard || target.rank == proc->rank);
+    }
+    if (tree.root() == self) {
+      RunEngine([&] { engine.OnAbort(now, message, &out); });
+    } else {
+      Send(tree.root(), std::move(message));
+    }
+    // A target of its own abort is not answered: its end is the answer.
+    if (!targets_itself) Reply(in.client, in.request, kSuccess);
+  }
+
+  bool MayAbort(const ProcId& source, const ProcId& target) const {
+    const Job* from = jobs.Find(source.nspace);
+    const Job* to = jobs.Find(target.nspace);
+    return to == nullptr || from->spec->uid == to->spec->uid;
+  }
+
+  void On(const FinalizeArrived& in) {
+    jobs.Finalize(in.client);
+    Reply(in.client, in.request, kSuccess);
+  }
+
+  void On(const EventsWanted& in) { events.OnWanted(in, &out); }
+  void On(const EventsUnwanted& in) { events.OnUnwanted(in); }
+  void On(const EventRaised& in) { events.OnRaised(now, in, &out); }
+
+  // ---------------------------------------------------------- overlay ---
+
+  void On(const PeerArrived& in) {
+    const PeerMessage& message = in.message;
+    if (message.dst != self) return;
+    std::visit([&](const auto& body) { OnBody(message, body); }, message.body);
+  }
+
+  // Everything about the life of jobs.
+  template <typename T>
+  void OnBody(const PeerMessage& message, const T&) {
+    RunEngine([&] { engine.OnPeer(now, message, &out); });
+  }
+
+  void OnBody(const PeerMessage& message, const JobPrepare& body) {
+    maps.OnPrepare(body.spec);
+    Settle();
+    RunEngine([&] { engine.OnPeer(now, message, &out); });
+  }
+
+  void OnBody(const PeerMessage& message, const JobForget& body) {
+    RunEngine([&] { engine.OnPeer(now, message, &out); });
+    maps.OnForget(body.nspace);
+  }
+
+  void OnBody(const PeerMessage& message, const JobKill& body) {
+    if (body.ranks.empty()) jobs.MarkEnding(body.nspace);
+    RunEngine([&] { engine.OnPeer(now, message, &out); });
+  }
+
+  void OnBody(const PeerMessage& message, const CollectiveUp& body) {
+    collectives.OnUp(now, message.src, body, &out);
+  }
+
+  void OnBody(const PeerMessage& message, const CollectiveDown& body) {
+    collectives.OnDown(now, message.src, body, &out);
+  }
+
+  void OnBody(const PeerMessage& message, const DmodexRequest& body) {
+    if (maps.OnRequest(message.src, body, &out)) return;
+    gets.OnRequest(now, message.src, body, &out);
+  }
+
+  void OnBody(const PeerMessage& message, const DmodexReply& body) {
+    if (maps.OnReply(message.src, body)) return;
+    gets.OnReply(now, message.src, body, &out);
+  }
+
+  void OnBody(const PeerMessage& message, const EventMessage& body) {
+    events.OnMessage(message.src, body, &out);
+  }
+
+  void OnBody(const PeerMessage& message, const StateQuery& body) {
+    reports.OnQuery(now, message.src, body, &out);
+  }
+
+  void OnBody(const PeerMessage& message, const StateReply& body) {
+    reports.OnReply(message.src, body, &out);
+  }
+
+  void On(const NodeStateChanged& in) {
+    if (in.node == self || in.node >= tree.size()) return;
+    if (tree.alive(in.node) == in.up) return;
+    tree.SetAlive(in.node, in.up);
+    Log(in.up ? LogLine::Level::kInfo : LogLine::Level::kWarning,
+        "node " + config.node_names[in.node] +
+            (in.up ? " is back" : " is lost") +
+            (in.reason.empty() ? "" : ": " + in.reason));
+    if (in.up) {
+      events.OnNodeReturned(in.node);
+    } else {
+      RaiseNodeLost(in.node);
+      RunEngine([&] { engine.OnNodeLost(now, in.node, in.reason, &out); });
+      gets.OnNodeLost(now, in.node, &out);
+      reports.OnNodeLost(in.node, &out);
+    }
+    collectives.OnTreeChanged(now, &out);
+    events.OnTreeChanged(&out);
+    maps.OnTreeChanged(&out);
+  }
+
+  // Every agent hears of the loss, so each tells its own clients.
+  void RaiseNodeLost(NodeId node) {
+    for (const auto& [nspace, job] : jobs.jobs()) {
+      const uint32_t index = job.layout->node_of_agent(node);
+      if (index == kNoNode || job.ending) continue;
+      for (const Rank rank : job.layout->ranks_on(index)) {
+        if (job.ranks[rank].ended) continue;
+        RaiseEnd({nspace, rank}, kErrProcAborted, nullptr, true);
+      }
+    }
+  }
+
+  void RaiseEnd(const ProcId& proc, int status, const int* exit_code,
+                bool known_everywhere) {
+    EventRaised event;
+    event.status = status;
+    event.source = proc;
+    event.range = static_cast<uint8_t>(EventRange::kNamespace);
+    event.info = AffectedProcInfo(proc, exit_code);
+    if (known_everywhere) {
+      events.OnKnownEverywhere(now, event, &out);
+    } else {
+      events.OnRaised(now, event, &out);
+    }
+  }
+
+  // ------------------------------------------------ processes and host ---
+
+  void On(const LocalPrepared& in) {
+    RunEngine([&] { engine.OnLocalPrepared(now, in, &out); });
+  }
+
+  void On(const LocalStarted& in) {
+    RunEngine([&] { engine.OnLocalStarted(now, in, &out); });
+  }
+
+  void On(const LocalExits& in) {
+    LocalExits exits = in;
+    const Job* job = jobs.Find(in.nspace);
+    if (job != nullptr) {
+      for (ProcExit& exit : exits.exits) {
+        if (!job->is_local(exit.rank)) continue;
+        exit.called_init |= job->ranks[exit.rank].called_init;
+        exit.finalized |= job->ranks[exit.rank].finalized;
+        if (!job->ending && !job->ranks[exit.rank].ended) RaiseExit(*job, exit);
+      }
+    }
+    RunEngine([&] { engine.OnLocalExits(now, exits, &out); });
+    for (const ProcExit& exit : exits.exits) {
+      jobs.MarkEnded(exits.nspace, exit.rank);
+    }
+  }
+
+  void RaiseExit(const Job& job, const ProcExit& exit) {
+    if (!IsAbnormal(exit)) return;
+    const int code = ExitCodeOf(exit);
+    const bool left = WIFEXITED(exit.wait_status) && code == 0;
+    RaiseEnd({job.nspace(), exit.rank},
+             left ? kErrProcTermWoSync : kErrProcAborted, &code, false);
+  }
+
+  void On(const LocalOutput& in) {
+    RunEngine([&] { engine.OnLocalOutput(now, in, &out); });
+  }
+
+  void On(const LocalInputDone& in) {
+    RunEngine([&] { engine.OnLocalInputDone(now, in, &out); });
+  }
+
+  void On(const LaunchRequested& in) {
+    RunEngine([&] { engine.OnLaunchRequested(now, in, &out); });
+  }
+
+  void On(const SignalRequested& in) {
+    RunEngine([&] { engine.OnSignalRequested(now, in, &out); });
+  }
+
+  void On(const KillRequested& in) {
+    jobs.MarkEnding(in.nspace);
+    RunEngine([&] { engine.OnKillRequested(now, in, &out); });
+  }
+
+  void On(const OutputConsumed& in) {
+    RunEngine([&] { engine.OnOutputConsumed(now, in, &out); });
+  }
+
+  void On(const InputOffered& in) {
+    RunEngine([&] { engine.OnInputOffered(now, in, &out); });
+  }
+
+  void On(const StateRequested& in) { reports.OnRequested(now, in, &out); }
+
+  void On(const Tick&) {
+    collectives.OnTick(now, &out);
+    gets.OnTick(now, &out);
+    maps.OnTick(now);
+    reports.OnTick(now, &out);
+    RunEngine([&] { engine.OnTick(now, &out); });
+  }
+
+  // ------------------------------------------------------------ common ---
+
+  void Reply(ClientId client, RequestId request, int status) {
+    if (request != 0) out.push_back(ReplyClient{client, request, status, {}});
+  }
+
+  void Send(NodeId to, MessageBody body) {
+    out.push_back(SendPeer{PeerMessage{self, to, std::move(body)}});
+  }
+
+  void Log(LogLine::Level level, std::string text) {
+    out.push_back(LogLine{level, std::move(text)});
+  }
+
+  // Notes in the table what the job engine gives out.
+  template <typename F>
+  void RunEngine(F run) {
+    const size_t before = out.size();
+    run();
+    for (size_t i = before; i < out.size(); ++i) {
+      if (const auto* job = std::get_if<RegisterJob>(&out[i])) {
+        jobs.MarkRegistered(job->job->nspace);
+      } else if (const auto* kill = std::get_if<KillLocal>(&out[i])) {
+        if (kill->ranks.empty()) jobs.MarkEnding(kill->nspace);
+      } else if (const auto* peer = std::get_if<SendPeer>(&out[i])) {
+        const auto* kill_peer = std::get_if<JobKill>(&peer->message.body);
+        if (kill_peer != nullptr && kill_peer->ranks.empty()) {
+          jobs.MarkEnding(kill_peer->nspace);
+        }
+      }
+    }
+  }
+
+  // Lets the engines know what the others have changed, until nothing changes
+  // any more.
+  void Settle() {
+    for (;;) {
+      const JobChanges changes = jobs.TakeChanges();
+      const std::vector<ProcId> data = modex.TakeChanged();
+      std::vector<std::string> wanted = collectives.TakeWanted();
+      for (std::string& nspace : gets.TakeWanted()) {
+        wanted.push_back(std::move(nspace));
+      }
+      for (const std::string& nspace : wanted) maps.Want(now, nspace, &out);
+      const std::vector<std::string> unknown = maps.TakeUnknown();
+      if (changes.empty() && data.empty() && unknown.empty()) return;
+      for (const std::string& nspace : unknown) {
+        collectives.OnJobUnknown(now, nspace, &out);
+        gets.OnJobUnknown(now, nspace, &out);
+      }
+      Apply(changes);
+      for (const ProcId& proc : data) gets.OnData(now, proc, &out);
+    }
+  }
+
+  void Apply(const JobChanges& changes) {
+    for (const std::string& nspace : changes.added) {
+      collectives.OnJobAdded(now, nspace, &out);
+      gets.OnJobAdded(now, nspace, &out);
+    }
+    for (const ProcId& proc : changes.gone) {
+      collectives.OnRankGone(now, proc, &out);
+      gets.OnRankGone(now, proc, &out);
+    }
+    for (const RemovedJob& job : changes.removed) {
+      collectives.OnJobRemoved(job.nspace, &out);
+      gets.OnJobRemoved(now, job.nspace, &out);
+      events.OnJobRemoved(job.nspace);
+      modex.DropJob(job.nspace);
+      maps.OnJobRemoved(job, &out);
+      if (job.registered) DropOnce(job.nspace);
+    }
+  }
+
+  void DropOnce(const std::string& nspace) {
+    const bool dropped =
+        std::any_of(out.begin(), out.end(), [&](const Action& action) {
+          const auto* drop = std::get_if<DropJob>(&action);
+          return drop != nullptr && drop->nspace == nspace;
+        });
+    if (!dropped) out.push_back(DropJob{nspace});
+  }
+
+  void UpdateDeadline() {
+    const TimeNs next = std::min(
+        {collectives.NextDeadline(), gets.NextDeadline(), maps.NextDeadline(),
+         reports.NextDeadline(), engine.NextDeadline()});
+    // The earlier one is used up when it was due, whoever woke us.
+    if (next == deadline && deadline > now) return;
+    if (next == kNever && deadline == kNever) return;
+    deadline = next;
+    out.push_back(SetDeadline{next});
+  }
+
+  StateAnswer Describe(TimeNs t, const std::string& what,
+                       const std::string& nspace) const {
+    StateAnswer answer;
+    answer.node = self;
+    answer.parent = tree.parent(self);
+    answer.about = config.about;
+    for (const auto& [name, job] : jobs.jobs()) {
+      if (nspace.empty() || nspace == name) answer.jobs.push_back(Report(job));
+    }
+    if (what == "why") {
+      collectives.Describe(t, nspace, &answer.waiting);
+      gets.Describe(t, nspace, &answer.waiting);
+    }
+    return answer;
+  }
+
+  JobReport Report(const Job& job) const {
+    JobReport report;
+    report.nspace = job.nspace();
+    report.num_procs = job.num_ranks();
+    for (const Rank rank : job.local_ranks()) {
+      ++report.local_procs;
+      report.local_ended += job.ranks[rank].ended ? 1 : 0;
+      report.connected +=
+          static_cast<uint32_t>(jobs.ClientsOf({job.nspace(), rank}).size());
+    }
+    return report;
+  }
+
+  const CoreConfig config;
+  const NodeId self;
+  Tree tree;
+  JobTable jobs;
+  ModexStore modex;
+  Collectives collectives;
+  Gets gets;
+  Events events;
+  JobMaps maps;
+  StateReports reports;
+  JobEngine engine;
+  TimeNs now = 0;
+  TimeNs deadline = kNever;
+  Actions out;  // of the step that runs
+};
+
+AgentCore::AgentCore(CoreConfig config)
+    : state_(std::make_unique<State>(std::move(config))) {}
+
+AgentCore::~AgentCore() = default;
+
+Actions AgentCore::Step(TimeNs now, Input input) {
+  State& state = *state_;
+  state.now = now;
+  std::visit([&](const auto& in) { state.On(in); }, input);
+  state.Settle();
+  state.UpdateDeadline();
+  return std::exchange(state.out, {});
+}
+
+}  // namespace canopy::core

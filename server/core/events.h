@@ -1,0 +1,93 @@
+// Events: who wants which, who may see one, and how it reaches the agents of
+// those who do.
+#ifndef CANOPY_SERVER_CORE_EVENTS_H_
+#define CANOPY_SERVER_CORE_EVENTS_H_
+
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "server/core/job_table.h"
+#include "server/core/step.h"
+#include "server/core/tree.h"
+
+namespace canopy::core {
+
+// pmix_data_range_t
+enum class EventRange : uint8_t {
+  kUndef = 0,
+  kRm = 1,
+  kLocal = 2,
+  kNamespace = 3,
+  kSession = 4,
+  kGlobal = 5,
+  kCustom = 6,
+  kProcLocal = 7,
+};
+
+// Events kept for those who register later, per agent; the oldest go first.
+inline constexpr size_t kMaxCachedEvents = 512;
+
+// An event goes to all agents once, along the edges of the tree; each delivers
+// to its own clients. Not synchronised.
+class Events {
+ public:
+  Events(NodeId self, const Tree& tree, const JobTable& jobs);
+
+  void OnWanted(const EventsWanted& in, Actions* actions);
+  void OnUnwanted(const EventsUnwanted& in);
+  // Raised by a client, or with client == 0 by this agent.
+  void OnRaised(TimeNs now, const EventRaised& in, Actions* actions);
+  // Raised by each agent for itself, because each of them knows: only local
+  // clients get it. The client and request of `in` are not used.
+  void OnKnownEverywhere(TimeNs now, const EventRaised& in, Actions* actions);
+  void OnMessage(NodeId src, const EventMessage& message, Actions* actions);
+  void OnClientGone(ClientId client);
+  void OnJobRemoved(const std::string& nspace);
+  // Neighbours may be new: they get what is kept.
+  void OnTreeChanged(Actions* actions);
+  // A new incarnation of an agent counts its events anew.
+  void OnNodeReturned(NodeId node);
+
+ private:
+  struct Wanted {
+    bool all = false;
+    std::set<int> codes;
+    bool Has(int code) const { return all || codes.contains(code); }
+  };
+  struct Cached {
+    EventMessage message;
+    ClientId raised_by = 0;
+    std::set<ClientId> delivered;
+    bool stays_here = false;  // whatever its range
+  };
+
+  EventMessage MakeMessage(TimeNs now, const EventRaised& in);
+  bool MaySee(const ProcId& receiver, const EventMessage& message) const;
+  void DeliverTo(ClientId client, Cached* event, Actions* actions) const;
+  void Deliver(Cached event, bool keep, Actions* actions);
+  void Flood(const EventMessage& message, NodeId except,
+             Actions* actions) const;
+  bool IsNew(NodeId origin, uint64_t number);
+  std::vector<NodeId> Neighbours() const;
+
+  const NodeId self_;
+  const Tree& tree_;
+  const JobTable& jobs_;
+  std::map<ClientId, Wanted> wanted_;
+  std::deque<Cached> cache_;
+  std::map<NodeId, std::set<uint64_t>> seen_;
+  uint64_t last_number_ = 0;
+  std::set<NodeId> neighbours_;
+};
+
+// Codec form of an event's info: the affected process and, when there is one,
+// its exit code.
+Bytes AffectedProcInfo(const ProcId& proc, const int* exit_code);
+
+}  // namespace canopy::core
+
+#endif  // CANOPY_SERVER_CORE_EVENTS_H_

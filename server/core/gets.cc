@@ -1,0 +1,429 @@
+#include "server/core/gets.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "common/status.h"
+
+namespace canopy::core {
+namespace {
+
+constexpr TimeNs kNsPerMs = 1'000'000;
+
+bool IsReserved(const std::string& key) { return key.starts_with("pmix"); }
+
+TimeNs DeadlineOf(TimeNs now, uint32_t timeout_ms) {
+  return timeout_ms == 0 ? kNever : now + timeout_ms * kNsPerMs;
+}
+
+}  // namespace
+
+Gets::Gets(NodeId self, const Tree& tree, JobTable& jobs, ModexStore& modex)
+    : self_(self), tree_(tree), jobs_(jobs), modex_(modex) {}
+
+// ------------------------------------------------------------- decisions ---
+
+bool Gets::IsForeign(const Held& held) const {
+  const ProcId* proc = jobs_.ProcOf(held.client);
+  return proc != nullptr && proc->nspace != held.target.nspace;
+}
+
+std::optional<int> Gets::Decide(const Held& held) const {
+  if (held.node != kNoNode) return DecideForPeer(held);
+  const Job* job = jobs_.Find(held.target.nspace);
+  if (job != nullptr) return DecideForClient(held, *job);
+  if (held.immediate || jobs_.WasRemoved(held.target.nspace)) {
+    return kErrNotFound;
+  }
+  return std::nullopt;
+}
+
+std::optional<int> Gets::DecideForPeer(const Held& held) const {
+  const Job* job = jobs_.Find(held.target.nspace);
+  if (job == nullptr || !job->is_local(held.target.rank)) return kErrNotFound;
+  switch (modex_.FindForOthers(held.target, held.key)) {
+    case ModexStore::Found::kYes:
+      return kSuccess;
+    case ModexStore::Found::kOutside:
+      return kErrExistsOutsideScope;
+    default:
+      break;
+  }
+  if (held.immediate || job->ranks[held.target.rank].gone()) {
+    return kErrNotFound;
+  }
+  return std::nullopt;
+}
+
+std::optional<int> Gets::DecideForClient(const Held& held,
+                                         const Job& job) const {
+  if (held.target.rank == kRankUndef) return DecideUndef(held);
+  if (held.target.rank == kRankWildcard) return DecideWildcard(held);
+  if (held.target.rank >= job.num_ranks()) return kErrNotFound;
+  if (job.is_local(held.target.rank)) return DecideLocal(held, job);
+  return DecideRemote(held, job);
+}
+
+std::optional<int> Gets::DecideUndef(const Held& held) const {
+  if (modex_.OwnerOf(held.target.nspace, held.key)) return kSuccess;
+  if (held.immediate || held.refresh) return kErrNotFound;
+  return std::nullopt;
+}
+
+// Job data is in shared memory from the start, except another namespace's.
+std::optional<int> Gets::DecideWildcard(const Held& held) const {
+  if (held.refresh) return kSuccess;
+  const bool job_data = held.key.empty() || IsReserved(held.key);
+  return job_data && IsForeign(held) ? kSuccess : kErrNotFound;
+}
+
+std::optional<int> Gets::DecideLocal(const Held& held, const Job& job) const {
+  switch (modex_.FindHere(held.target, held.key)) {
+    case ModexStore::Found::kYes:
+      return kSuccess;
+    case ModexStore::Found::kOutside:
+      return kErrExistsOutsideScope;
+    default:
+      break;
+  }
+  if (IsReserved(held.key)) return IsForeign(held) ? kSuccess : kErrNotFound;
+  if (held.immediate || held.refresh || held.key.empty() ||
+      job.ranks[held.target.rank].gone()) {
+    return kErrNotFound;
+  }
+  return std::nullopt;
+}
+
+std::optional<int> Gets::DecideRemote(const Held& held, const Job& job) const {
+  const bool lost = !tree_.alive(job.agent_of(held.target.rank));
+  if (held.refresh && !held.fetched) {
+    return lost ? std::optional<int>(kErrUnreach) : std::nullopt;
+  }
+  switch (modex_.FindHere(held.target, held.key)) {
+    case ModexStore::Found::kYes:
+      return kSuccess;
+    case ModexStore::Found::kOutside:
+      return kErrExistsOutsideScope;
+    default:
+      break;
+  }
+  if (IsReserved(held.key)) return IsForeign(held) ? kSuccess : kErrNotFound;
+  if (held.immediate || held.fetched) return kErrNotFound;
+  return lost ? std::optional<int>(kErrUnreach) : std::nullopt;
+}
+
+// --------------------------------------------------------------- holding ---
+
+void Gets::OnGet(TimeNs now, const GetArrived& in, Actions* actions) {
+  Turn turn{now, *actions};
+  const ProcId* proc = jobs_.ProcOf(in.client);
+  if (proc == nullptr) {
+    turn.out.push_back(ReplyClient{in.client, in.request, kErrInit, {}});
+    return;
+  }
+  Held held;
+  held.target = in.target;
+  if (held.target.nspace.empty()) held.target.nspace = proc->nspace;
+  held.key = in.key;
+  held.client = in.client;
+  held.request = in.request;
+  held.immediate = in.immediate;
+  held.refresh = in.refresh;
+  held.started = now;
+  held.deadline = DeadlineOf(now, in.timeout_ms);
+  Take(turn, std::move(held));
+}
+
+void Gets::OnRequest(TimeNs now, NodeId src, const DmodexRequest& request,
+                     Actions* actions) {
+  Turn turn{now, *actions};
+  Held held;
+  held.target = request.target;
+  held.key = request.key;
+  held.node = src;
+  held.request = request.request;
+  held.immediate = request.key.empty();
+  held.started = now;
+  held.deadline = DeadlineOf(now, request.timeout_ms);
+  Take(turn, std::move(held));
+}
+
+void Gets::Take(Turn& turn, Held held) {
+  if (const std::optional<int> status = Decide(held)) {
+    return Answer(turn, held, *status);
+  }
+  const uint64_t id = next_held_++;
+  by_target_[held.target].insert(id);
+  if (held.deadline != kNever) deadlines_.emplace(held.deadline, id);
+  if (jobs_.Find(held.target.nspace) == nullptr) {
+    wanted_.push_back(held.target.nspace);
+  }
+  held_.emplace(id, std::move(held));
+  StartFetch(turn, id);
+}
+
+void Gets::Answer(Turn& turn, const Held& held, int status) {
+  if (held.node != kNoNode) {
+    DmodexReply reply{held.request, status, held.target, {}};
+    if (status == kSuccess || status == kErrExistsOutsideScope) {
+      reply.data = modex_.SeenByOthers(held.target);
+    }
+    turn.out.push_back(
+        SendPeer{PeerMessage{self_, held.node, std::move(reply)}});
+    return;
+  }
+  ReplyClient reply{held.client, held.request, status, {}};
+  if (status == kSuccess) {
+    if (IsForeign(held)) jobs_.Register(held.target.nspace, &turn.out);
+    ProcId owner = held.target;
+    if (owner.rank == kRankUndef) {
+      owner.rank = modex_.OwnerOf(owner.nspace, held.key).value_or(kRankUndef);
+    }
+    reply.payload = modex_.SeenHere(owner);
+  }
+  turn.out.push_back(std::move(reply));
+}
+
+void Gets::Drop(uint64_t id) {
+  const auto it = held_.find(id);
+  if (it == held_.end()) return;
+  const auto at = by_target_.find(it->second.target);
+  at->second.erase(id);
+  if (at->second.empty()) by_target_.erase(at);
+  deadlines_.erase({it->second.deadline, id});
+  held_.erase(it);
+}
+
+void Gets::Finish(Turn& turn, uint64_t id, int status) {
+  const auto it = held_.find(id);
+  if (it == held_.end()) return;
+  const Held held = it->second;
+  Drop(id);
+  Answer(turn, held, status);
+}
+
+std::vector<uint64_t> Gets::IdsFor(const ProcId& target) const {
+  const auto it = by_target_.find(target);
+  if (it == by_target_.end()) return {};
+  return {it->second.begin(), it->second.end()};
+}
+
+void Gets::RetryIds(Turn& turn, const std::vector<uint64_t>& ids) {
+  for (const uint64_t id : ids) {
+    const auto it = held_.find(id);
+    if (it == held_.end()) continue;
+    const std::optional<int> status = Decide(it->second);
+    if (status) Finish(turn, id, *status);
+  }
+}
+
+void Gets::Retry(Turn& turn, const ProcId& target) {
+  RetryIds(turn, IdsFor(target));
+}
+
+// -------------------------------------------------------------- fetching ---
+
+void Gets::StartFetch(Turn& turn, uint64_t id) {
+  const Held& held = held_.at(id);
+  const Job* job = jobs_.Find(held.target.nspace);
+  if (held.node != kNoNode || job == nullptr ||
+      held.target.rank >= job->num_ranks() || job->is_local(held.target.rank)) {
+    return;
+  }
+  Fetch fetch{held.target, held.key, job->agent_of(held.target.rank), 0};
+  if (held.refresh) {
+    // Whatever is under way may have been answered too early for this one.
+    fetch.key.clear();
+    fetch.held = id;
+  } else if (fetch_of_.contains({fetch.target, fetch.key})) {
+    return;
+  }
+  const uint64_t number = next_fetch_++;
+  if (!held.refresh) fetch_of_[{fetch.target, fetch.key}] = number;
+  turn.out.push_back(
+      SendPeer{PeerMessage{self_, fetch.node,
+                           DmodexRequest{number, fetch.target, fetch.key,
+                                         TimeLeft(turn.now, fetch)}}});
+  fetches_.emplace(number, std::move(fetch));
+}
+
+std::vector<uint64_t> Gets::IdsOf(const Fetch& fetch) const {
+  if (fetch.held != 0) return {fetch.held};
+  std::vector<uint64_t> ids = IdsFor(fetch.target);
+  std::erase_if(ids, [&](uint64_t id) {
+    const Held& held = held_.at(id);
+    return held.node != kNoNode || held.refresh || held.key != fetch.key;
+  });
+  return ids;
+}
+
+// Until the last of those who wait gives up; 0 when one never does.
+uint32_t Gets::TimeLeft(TimeNs now, const Fetch& fetch) const {
+  TimeNs last = now;
+  for (const uint64_t id : IdsOf(fetch)) {
+    const auto it = held_.find(id);
+    if (it == held_.end()) continue;
+    if (it->second.deadline == kNever) return 0;
+    last = std::max(last, it->second.deadline);
+  }
+  return static_cast<uint32_t>((last - now) / kNsPerMs) + 1;
+}
+
+void Gets::StoreReply(Turn& turn, const Fetch& fetch,
+                      const DmodexReply& reply) {
+  if (jobs_.Find(fetch.target.nspace) == nullptr) return;
+  bool changed = modex_.StoreRemote(fetch.target, reply.data);
+  if (reply.status == kErrExistsOutsideScope && !fetch.key.empty()) {
+    modex_.NoteOutside(fetch.target, fetch.key);
+    changed = true;
+  }
+  if (!changed) return;
+  jobs_.Register(fetch.target.nspace, &turn.out);
+  turn.out.push_back(modex_.Publication(fetch.target));
+}
+
+void Gets::OnReply(TimeNs now, NodeId src, const DmodexReply& reply,
+                   Actions* actions) {
+  Turn turn{now, *actions};
+  const auto it = fetches_.find(reply.request);
+  if (it == fetches_.end() || it->second.node != src) return;
+  const Fetch fetch = std::move(it->second);
+  fetches_.erase(it);
+  if (fetch.held == 0) fetch_of_.erase({fetch.target, fetch.key});
+  const std::vector<uint64_t> ids = IdsOf(fetch);
+  if (reply.status == kErrTimeout) {
+    // Somebody may have joined with more time.
+    for (const uint64_t id : ids) {
+      const auto held = held_.find(id);
+      if (held != held_.end() && held->second.deadline > now) {
+        StartFetch(turn, id);
+      }
+    }
+    return;
+  }
+  if (reply.status == kSuccess || reply.status == kErrExistsOutsideScope) {
+    StoreReply(turn, fetch, reply);
+  } else if (reply.status != kErrNotFound) {
+    for (const uint64_t id : ids) Finish(turn, id, reply.status);
+    return;
+  }
+  for (const uint64_t id : ids) {
+    const auto held = held_.find(id);
+    if (held != held_.end()) held->second.fetched = true;
+  }
+  Retry(turn, fetch.target);
+}
+
+// ------------------------------------------------------------------ news ---
+
+void Gets::OnData(TimeNs now, const ProcId& proc, Actions* actions) {
+  Turn turn{now, *actions};
+  Retry(turn, proc);
+  Retry(turn, {proc.nspace, kRankUndef});
+}
+
+void Gets::OnClientGone(ClientId client) {
+  std::vector<uint64_t> gone;
+  for (const auto& [id, held] : held_) {
+    if (held.node == kNoNode && held.client == client) gone.push_back(id);
+  }
+  for (const uint64_t id : gone) Drop(id);
+}
+
+void Gets::OnJobAdded(TimeNs now, const std::string& nspace, Actions* actions) {
+  Turn turn{now, *actions};
+  std::vector<uint64_t> ids;
+  for (const auto& [id, held] : held_) {
+    if (held.target.nspace == nspace) ids.push_back(id);
+  }
+  RetryIds(turn, ids);
+  for (const uint64_t id : ids) {
+    if (held_.contains(id)) StartFetch(turn, id);
+  }
+}
+
+void Gets::OnJobUnknown(TimeNs now, const std::string& nspace,
+                        Actions* actions) {
+  Turn turn{now, *actions};
+  std::vector<uint64_t> ids;
+  for (const auto& [id, held] : held_) {
+    if (held.target.nspace == nspace) ids.push_back(id);
+  }
+  for (const uint64_t id : ids) Finish(turn, id, kErrNotFound);
+}
+
+void Gets::OnJobRemoved(TimeNs now, const std::string& nspace,
+                        Actions* actions) {
+  Turn turn{now, *actions};
+  std::vector<uint64_t> ended;
+  std::vector<uint64_t> orphaned;
+  for (const auto& [id, held] : held_) {
+    if (held.target.nspace == nspace) {
+      ended.push_back(id);
+    } else if (held.node == kNoNode && jobs_.ProcOf(held.client) == nullptr) {
+      orphaned.push_back(id);
+    }
+  }
+  for (const uint64_t id : ended) {
+    Finish(turn, id,
+           held_.at(id).node == kNoNode ? kErrJobTerminated : kErrNotFound);
+  }
+  for (const uint64_t id : orphaned) Drop(id);
+}
+
+void Gets::OnRankGone(TimeNs now, const ProcId& proc, Actions* actions) {
+  Turn turn{now, *actions};
+  Retry(turn, proc);
+}
+
+void Gets::OnNodeLost(TimeNs now, NodeId node, Actions* actions) {
+  Turn turn{now, *actions};
+  std::erase_if(fetch_of_, [&](const auto& item) {
+    return fetches_.at(item.second).node == node;
+  });
+  std::erase_if(fetches_,
+                [&](const auto& item) { return item.second.node == node; });
+  std::vector<uint64_t> ids;
+  std::vector<uint64_t> dropped;
+  for (const auto& [id, held] : held_) {
+    (held.node == node ? dropped : ids).push_back(id);
+  }
+  for (const uint64_t id : dropped) Drop(id);
+  RetryIds(turn, ids);
+}
+
+void Gets::OnTick(TimeNs now, Actions* actions) {
+  Turn turn{now, *actions};
+  while (!deadlines_.empty() && deadlines_.begin()->first <= now) {
+    Finish(turn, deadlines_.begin()->second, kErrTimeout);
+  }
+}
+
+TimeNs Gets::NextDeadline() const {
+  return deadlines_.empty() ? kNever : deadlines_.begin()->first;
+}
+
+std::vector<std::string> Gets::TakeWanted() {
+  return std::exchange(wanted_, {});
+}
+
+void Gets::Describe(TimeNs now, const std::string& nspace,
+                    std::vector<Waiting>* out) const {
+  for (const auto& [id, held] : held_) {
+    if (!nspace.empty() && held.target.nspace != nspace) continue;
+    Waiting waiting;
+    waiting.nspace = held.target.nspace;
+    waiting.operation =
+        "get of key '" + held.key + "' of " + ToString(held.target);
+    waiting.age_ms = static_cast<uint64_t>(now - held.started) / kNsPerMs;
+    const Job* job = jobs_.Find(held.target.nspace);
+    if (job != nullptr && held.target.rank < job->num_ranks()) {
+      const NodeId node = job->agent_of(held.target.rank);
+      waiting.missing.push_back({held.target, node, node == self_});
+    }
+    waiting.callers = held.node == kNoNode ? 1 : 0;
+    out->push_back(std::move(waiting));
+  }
+}
+
+}  // namespace canopy::core

@@ -1,0 +1,127 @@
+// PMIx_Get beyond shared memory: answers from what is known, holds what may
+// still be committed, and fetches from the agents of other nodes (direct
+// modex); serves their requests too.
+#ifndef CANOPY_SERVER_CORE_GETS_H_
+#define CANOPY_SERVER_CORE_GETS_H_
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "server/core/job_table.h"
+#include "server/core/modex.h"
+#include "server/core/step.h"
+#include "server/core/tree.h"
+#include "server/core/why.h"
+
+namespace canopy::core {
+
+// How a get ends:
+//   kSuccess                 the key is published (a get without key: there is
+//                            something); for rank wildcard of another
+//                            namespace: its job data is registered here
+//   kErrExistsOutsideScope   the key exists, but not for ranks of this node
+//   kErrNotFound             it is not there and can not or must not be waited
+//                            for: immediate, refreshed, target ended, no such
+//                            rank or namespace
+//   kErrTimeout, kErrUnreach (the target's agent is lost), kErrJobTerminated
+//
+// Not synchronised. Tree, table and store outlive it and are up to date when
+// it is told of a change in them.
+class Gets {
+ public:
+  Gets(NodeId self, const Tree& tree, JobTable& jobs, ModexStore& modex);
+
+  void OnGet(TimeNs now, const GetArrived& in, Actions* actions);
+  // The target's rank names a process; requests for a map are not for this.
+  void OnRequest(TimeNs now, NodeId src, const DmodexRequest& request,
+                 Actions* actions);
+  void OnReply(TimeNs now, NodeId src, const DmodexReply& reply,
+               Actions* actions);
+  // Data of a rank was committed here, or came from elsewhere.
+  void OnData(TimeNs now, const ProcId& proc, Actions* actions);
+  void OnClientGone(ClientId client);
+  void OnJobAdded(TimeNs now, const std::string& nspace, Actions* actions);
+  void OnJobUnknown(TimeNs now, const std::string& nspace, Actions* actions);
+  void OnJobRemoved(TimeNs now, const std::string& nspace, Actions* actions);
+  void OnRankGone(TimeNs now, const ProcId& proc, Actions* actions);
+  void OnNodeLost(TimeNs now, NodeId node, Actions* actions);
+  void OnTick(TimeNs now, Actions* actions);
+  TimeNs NextDeadline() const;
+
+  // Namespaces whose maps are needed, since the last call.
+  std::vector<std::string> TakeWanted();
+  void Describe(TimeNs now, const std::string& nspace,
+                std::vector<Waiting>* out) const;
+
+ private:
+  // A request that is held: of a local client, or of another agent.
+  struct Held {
+    ProcId target;
+    std::string key;
+    NodeId node = kNoNode;  // kNoNode: of a local client
+    ClientId client = 0;
+    uint64_t request = 0;
+    bool immediate = false;
+    bool refresh = false;  // ask the target's agent once, then answer
+    bool fetched = false;  // its agent was asked and has answered
+    TimeNs started = 0;
+    TimeNs deadline = kNever;
+  };
+  // One request under way to another agent.
+  struct Fetch {
+    ProcId target;
+    std::string key;
+    NodeId node = kNoNode;
+    uint64_t held = 0;  // for this one only; 0: for all who want the key
+  };
+  struct Turn {
+    TimeNs now;
+    Actions& out;
+  };
+  // The status to answer with now, or nothing while the request must wait.
+  std::optional<int> Decide(const Held& held) const;
+  std::optional<int> DecideForPeer(const Held& held) const;
+  std::optional<int> DecideForClient(const Held& held, const Job& job) const;
+  std::optional<int> DecideUndef(const Held& held) const;
+  std::optional<int> DecideWildcard(const Held& held) const;
+  std::optional<int> DecideLocal(const Held& held, const Job& job) const;
+  std::optional<int> DecideRemote(const Held& held, const Job& job) const;
+  bool IsForeign(const Held& held) const;
+
+  void Take(Turn& turn, Held held);
+  void Answer(Turn& turn, const Held& held, int status);
+  void Drop(uint64_t id);
+  // Answers what can be answered among those held for a target.
+  void Retry(Turn& turn, const ProcId& target);
+  void RetryIds(Turn& turn, const std::vector<uint64_t>& ids);
+  void Finish(Turn& turn, uint64_t id, int status);
+  std::vector<uint64_t> IdsFor(const ProcId& target) const;
+  // Those that wait for an answer to a fetch.
+  std::vector<uint64_t> IdsOf(const Fetch& fetch) const;
+  // Asks the agent of the target, unless it is asked already, or not needed.
+  void StartFetch(Turn& turn, uint64_t id);
+  void StoreReply(Turn& turn, const Fetch& fetch, const DmodexReply& reply);
+  uint32_t TimeLeft(TimeNs now, const Fetch& fetch) const;
+
+  const NodeId self_;
+  const Tree& tree_;
+  JobTable& jobs_;
+  ModexStore& modex_;
+  std::map<uint64_t, Held> held_;  // by number
+  std::map<ProcId, std::set<uint64_t>> by_target_;
+  std::set<std::pair<TimeNs, uint64_t>> deadlines_;
+  std::map<uint64_t, Fetch> fetches_;
+  std::map<std::pair<ProcId, std::string>, uint64_t> fetch_of_;
+  uint64_t next_held_ = 1;
+  uint64_t next_fetch_ = 1;
+  std::vector<std::string> wanted_;
+};
+
+}  // namespace canopy::core
+
+#endif  // CANOPY_SERVER_CORE_GETS_H_

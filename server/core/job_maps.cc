@@ -1,0 +1,126 @@
+#include "server/core/job_maps.h"
+
+#include <algorithm>
+#include <memory>
+#include <utility>
+
+#include "common/status.h"
+
+namespace canopy::core {
+namespace {
+
+// Request numbers apart from those of Gets.
+constexpr uint64_t kMapRequest = uint64_t{1} << 63;
+constexpr TimeNs kPatience = 10'000'000'000;
+
+}  // namespace
+
+JobMaps::JobMaps(NodeId self, const Tree& tree, JobTable& jobs)
+    : self_(self), tree_(tree), jobs_(jobs), next_request_(kMapRequest) {}
+
+void JobMaps::Want(TimeNs now, const std::string& nspace, Actions* actions) {
+  if (jobs_.Find(nspace) != nullptr || asked_.contains(nspace)) return;
+  const NodeId root = tree_.root();
+  if (root == self_ || root == kNoNode || jobs_.WasRemoved(nspace)) {
+    unknown_.push_back(nspace);
+    return;
+  }
+  Ask& ask = asked_[nspace];
+  ask.deadline = now + kPatience;
+  Send(nspace, &ask, actions);
+}
+
+void JobMaps::Send(const std::string& nspace, Ask* ask, Actions* actions) {
+  ask->request = next_request_++;
+  ask->node = tree_.root();
+  const DmodexRequest request{ask->request, {nspace, kRankWildcard}, "", 0};
+  actions->push_back(SendPeer{PeerMessage{self_, ask->node, request}});
+}
+
+bool JobMaps::OnRequest(NodeId src, const DmodexRequest& request,
+                        Actions* actions) {
+  if (request.target.rank != kRankWildcard) return false;
+  DmodexReply reply{request.request, kErrNotFound, request.target, {}};
+  if (const Job* job = jobs_.Find(request.target.nspace)) {
+    reply.status = kSuccess;
+    reply.data = Bytes(EncodeJobSpec(*job->spec));
+    jobs_.AddReader(request.target.nspace, src);
+  }
+  actions->push_back(SendPeer{PeerMessage{self_, src, std::move(reply)}});
+  return true;
+}
+
+bool JobMaps::OnReply(NodeId src, const DmodexReply& reply) {
+  if ((reply.request & kMapRequest) == 0) return false;
+  const auto it = asked_.find(reply.target.nspace);
+  if (it == asked_.end() || it->second.request != reply.request ||
+      it->second.node != src) {
+    return true;
+  }
+  const std::string nspace = it->first;
+  asked_.erase(it);
+  if (reply.status == kSuccess) {
+    Result<JobSpec> spec = DecodeJobSpec(reply.data.view());
+    if (spec.ok() && spec->nspace == nspace) {
+      if (jobs_.Add(std::make_shared<const JobSpec>(std::move(*spec)))) {
+        borrowed_.insert(nspace);
+      }
+      return true;
+    }
+  }
+  unknown_.push_back(nspace);
+  return true;
+}
+
+void JobMaps::OnForget(const std::string& nspace) {
+  if (borrowed_.erase(nspace) > 0) jobs_.Remove(nspace);
+}
+
+void JobMaps::OnPrepare(const Bytes& bytes) {
+  if (borrowed_.empty()) return;
+  const Result<JobSpec> spec = DecodeJobSpec(bytes.view());
+  if (spec.ok()) OnForget(spec->nspace);
+}
+
+void JobMaps::OnJobRemoved(const RemovedJob& job, Actions* actions) const {
+  for (const NodeId reader : job.readers) {
+    if (!tree_.alive(reader)) continue;
+    actions->push_back(
+        SendPeer{PeerMessage{self_, reader, JobForget{job.nspace}}});
+  }
+}
+
+void JobMaps::OnTreeChanged(Actions* actions) {
+  const NodeId root = tree_.root();
+  for (auto it = asked_.begin(); it != asked_.end();) {
+    if (it->second.node == root) {
+      ++it;
+    } else if (root == self_ || root == kNoNode) {
+      unknown_.push_back(it->first);
+      it = asked_.erase(it);
+    } else {
+      Send(it->first, &it->second, actions);
+      ++it;
+    }
+  }
+}
+
+void JobMaps::OnTick(TimeNs now) {
+  std::erase_if(asked_, [&](const auto& item) {
+    if (item.second.deadline > now) return false;
+    unknown_.push_back(item.first);
+    return true;
+  });
+}
+
+TimeNs JobMaps::NextDeadline() const {
+  TimeNs next = kNever;
+  for (const auto& [nspace, ask] : asked_) next = std::min(next, ask.deadline);
+  return next;
+}
+
+std::vector<std::string> JobMaps::TakeUnknown() {
+  return std::exchange(unknown_, {});
+}
+
+}  // namespace canopy::core

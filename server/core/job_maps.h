@@ -1,0 +1,63 @@
+// Maps of jobs that an agent has no part in but its clients deal with: asked
+// for at the root and given back when the job is over.
+#ifndef CANOPY_SERVER_CORE_JOB_MAPS_H_
+#define CANOPY_SERVER_CORE_JOB_MAPS_H_
+
+#include <cstdint>
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "server/core/job_table.h"
+#include "server/core/step.h"
+#include "server/core/tree.h"
+
+namespace canopy::core {
+
+// A DmodexRequest for rank wildcard asks for the job's map; the data of the
+// answer is EncodeJobSpec. Not synchronised.
+class JobMaps {
+ public:
+  JobMaps(NodeId self, const Tree& tree, JobTable& jobs);
+
+  // Makes sure that the table knows the job soon (JobChanges::added), or that
+  // TakeUnknown names it.
+  void Want(TimeNs now, const std::string& nspace, Actions* actions);
+  // True when the message was about a map.
+  bool OnRequest(NodeId src, const DmodexRequest& request, Actions* actions);
+  bool OnReply(NodeId src, const DmodexReply& reply);
+  // The job's controller says that it is over: drops it if it came from there.
+  void OnForget(const std::string& nspace);
+  // A job of which this agent is about to get its part is not borrowed.
+  void OnPrepare(const Bytes& spec);
+  // Tells those who borrowed a map.
+  void OnJobRemoved(const RemovedJob& job, Actions* actions) const;
+  void OnTreeChanged(Actions* actions);
+  void OnTick(TimeNs now);
+  TimeNs NextDeadline() const;
+
+  // Namespaces that nobody knows, since the last call.
+  std::vector<std::string> TakeUnknown();
+
+ private:
+  struct Ask {
+    uint64_t request = 0;
+    NodeId node = kNoNode;
+    TimeNs deadline = kNever;
+  };
+
+  void Send(const std::string& nspace, Ask* ask, Actions* actions);
+
+  const NodeId self_;
+  const Tree& tree_;
+  JobTable& jobs_;
+  std::map<std::string, Ask> asked_;
+  std::set<std::string, std::less<>> borrowed_;
+  std::vector<std::string> unknown_;
+  uint64_t next_request_;
+};
+
+}  // namespace canopy::core
+
+#endif  // CANOPY_SERVER_CORE_JOB_MAPS_H_

@@ -1,0 +1,55 @@
+// Questions about the state of agents: asks all of them, gathers the answers.
+#ifndef CANOPY_SERVER_CORE_STATE_REPORTS_H_
+#define CANOPY_SERVER_CORE_STATE_REPORTS_H_
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <set>
+#include <string>
+
+#include "server/core/step.h"
+#include "server/core/tree.h"
+#include "server/core/why.h"
+
+namespace canopy::core {
+
+// How long an agent may take to tell about itself.
+inline constexpr TimeNs kStatePatience = 3'000'000'000;
+
+// Not synchronised.
+class StateReports {
+ public:
+  // Makes this agent's own answer.
+  using Describe = std::function<StateAnswer(
+      TimeNs now, const std::string& what, const std::string& nspace)>;
+
+  StateReports(NodeId self, const Tree& tree, Describe describe);
+
+  void OnRequested(TimeNs now, const StateRequested& in, Actions* actions);
+  void OnQuery(TimeNs now, NodeId src, const StateQuery& query,
+               Actions* actions);
+  void OnReply(NodeId src, const StateReply& reply, Actions* actions);
+  void OnNodeLost(NodeId node, Actions* actions);
+  void OnTick(TimeNs now, Actions* actions);
+  TimeNs NextDeadline() const;
+
+ private:
+  struct Question {
+    uint64_t request = 0;  // of who asked
+    std::set<NodeId> awaited;
+    TimeNs deadline = kNever;
+  };
+
+  static void Done(const Question& question, Actions* actions);
+
+  const NodeId self_;
+  const Tree& tree_;
+  const Describe describe_;
+  std::map<uint64_t, Question> questions_;
+  uint64_t next_ = 1;
+};
+
+}  // namespace canopy::core
+
+#endif  // CANOPY_SERVER_CORE_STATE_REPORTS_H_

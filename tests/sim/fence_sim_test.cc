@@ -1,0 +1,121 @@
+// Fences over many simulated agents.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "common/status.h"
+#include "tests/sim/cluster.h"
+
+namespace canopy::sim {
+namespace {
+
+constexpr size_t kUp = 0;  // indices in MessageBody
+constexpr size_t kDown = 1;
+
+struct Shape {
+  uint32_t nodes;
+  uint32_t radix;
+  uint32_t per_node;
+  uint64_t seed;
+};
+
+class FenceSim : public testing::TestWithParam<Shape> {};
+
+// Every rank commits and enters a collecting fence in random order; none may
+// leave before the last has entered; after it each node shows exactly what
+// each rank has committed.
+TEST_P(FenceSim, NothingLostDoubledOrInvented) {
+  const Shape shape = GetParam();
+  Cluster cluster(shape.nodes, shape.radix, shape.seed);
+  const JobSpec job = MakeJob("job", shape.nodes, shape.per_node);
+  cluster.LaunchConnected(job);
+  const Rank ranks = shape.nodes * shape.per_node;
+  for (int round = 0; round < 3; ++round) {
+    std::vector<Rank> order(ranks);
+    for (Rank r = 0; r < ranks; ++r) order[r] = r;
+    std::shuffle(order.begin(), order.end(), cluster.rng());
+    std::vector<RequestId> requests;
+    bool all_entered = false;
+    cluster.set_checker([&] {
+      if (all_entered) return;
+      for (const RequestId r : requests) {
+        ASSERT_EQ(cluster.answer(r), nullptr) << "left before all came";
+      }
+    });
+    for (const Rank& r : order) {
+      const std::string text = std::to_string(r) + "." + std::to_string(round);
+      cluster.Commit({"job", r}, core::Scope::kGlobal, "key", text);
+      if (&r == &order.back()) all_entered = true;
+      requests.push_back(cluster.Fence({"job", r}, {}, true));
+      for (int i = cluster.rng()() % 3; i > 0; --i) cluster.RunOne();
+    }
+    cluster.Run();
+    for (const RequestId r : requests) ASSERT_EQ(cluster.status(r), 0);
+    for (NodeId n = 0; n < shape.nodes; n += 1 + shape.nodes / 16) {
+      for (Rank r = 0; r < ranks; ++r) {
+        ASSERT_EQ(ValueOf(cluster.Published(n, {"job", r}), "key"),
+                  std::to_string(r) + "." + std::to_string(round))
+            << "node " << n << " rank " << r;
+      }
+    }
+  }
+  EXPECT_EQ(cluster.messages(kUp), 3u * (shape.nodes - 1));
+  EXPECT_EQ(cluster.messages(kDown), 3u * (shape.nodes - 1));
+  EXPECT_TRUE(cluster.errors().empty()) << cluster.errors().front();
+}
+
+INSTANTIATE_TEST_SUITE_P(Shapes, FenceSim,
+                         testing::Values(Shape{1, 2, 4, 1}, Shape{2, 2, 1, 2},
+                                         Shape{7, 2, 3, 3}, Shape{33, 32, 2, 4},
+                                         Shape{64, 2, 2, 5},
+                                         Shape{100, 3, 1, 6}));
+
+// No data, many agents.
+TEST(FenceSimLarge, ThousandAgents) {
+  for (const uint32_t radix : {2u, 32u}) {
+    Cluster cluster(1000, radix, radix);
+    cluster.LaunchConnected(MakeJob("job", 1000, 1));
+    for (int round = 0; round < 2; ++round) {
+      std::vector<RequestId> requests;
+      for (Rank r = 0; r < 1000; ++r) {
+        requests.push_back(cluster.Fence({"job", r}));
+      }
+      cluster.Run();
+      for (const RequestId r : requests) ASSERT_EQ(cluster.status(r), 0);
+    }
+    EXPECT_EQ(cluster.messages(kUp), 2u * 999);
+    EXPECT_EQ(cluster.messages(kDown), 2u * 999);
+    EXPECT_TRUE(cluster.errors().empty());
+  }
+}
+
+TEST(FenceSim, LocalFenceSendsNothing) {
+  Cluster cluster(3, 2, 1);
+  cluster.LaunchConnected(MakeJob("job", 3, 4));
+  const std::vector<ProcId> some = {{"job", 4}, {"job", 5}, {"job", 7}};
+  std::vector<RequestId> requests;
+  for (const ProcId& p : some) requests.push_back(cluster.Fence(p, some, true));
+  cluster.Run();
+  for (const RequestId r : requests) EXPECT_EQ(cluster.status(r), 0);
+  EXPECT_EQ(cluster.messages(kUp) + cluster.messages(kDown), 0u);
+}
+
+TEST(FenceSim, FenceInASubtreeNeverReachesTheRoot) {
+  Cluster cluster(15, 2, 1);
+  cluster.LaunchConnected(MakeJob("job", 15, 1));
+  // Agents 7 and 10 are below 1, on both sides.
+  const std::vector<ProcId> some = {{"job", 7}, {"job", 10}};
+  const RequestId a = cluster.Fence(some[0], some);
+  cluster.Run();
+  EXPECT_EQ(cluster.answer(a), nullptr);
+  const RequestId b = cluster.Fence(some[1], some);
+  cluster.Run();
+  EXPECT_EQ(cluster.status(a), 0);
+  EXPECT_EQ(cluster.status(b), 0);
+  EXPECT_EQ(cluster.received(0, kUp), 0u);
+  EXPECT_EQ(cluster.received(0, kDown), 0u);
+  EXPECT_EQ(cluster.received(1, kUp), 2u);
+}
+
+}  // namespace
+}  // namespace canopy::sim

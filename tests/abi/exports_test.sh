@@ -45,7 +45,7 @@ fi
 
 # The oldest C library that the library is to load with.
 oldest=2.34
-nm -D "$library" | grep -oE '\S+@GLIBC_[0-9.]+' | sort -t_ -k2 -V > "$tmp/libc"
+nm -D "$library" | grep -oE '\S+@GLIBC_[0-9.]+' | sort -t@ -k2 -V > "$tmp/libc"
 while IFS=@ read -r name version; do
   version=${version#GLIBC_}
   if [[ $(printf '%s\n' "$version" "$oldest" | sort -V | tail -1) != "$oldest" ]]

@@ -228,6 +228,8 @@ static void check_environments(void) {
   extern char **environ;
   char **env = NULL;
   char **saved = environ;
+  char *own;
+  int count;
   pmix_status_t rc;
   PMIX_SETENV(rc, "CANOPY_A", "1", &env);
   EXPECT(PMIX_SUCCESS == rc && 0 == strcmp(env[0], "CANOPY_A=1"));
@@ -242,8 +244,11 @@ static void check_environments(void) {
 
   PMIX_SETENV(rc, "CANOPY_OWN", "1", &environ);
   EXPECT(PMIX_SUCCESS == rc && NULL != getenv("CANOPY_OWN"));
+  PMIX_ARGV_COUNT(count, environ);
+  own = environ[count - 1];
   PMIX_SETENV(rc, "CANOPY_OWN", NULL, &environ);
   EXPECT(PMIX_SUCCESS == rc && NULL == getenv("CANOPY_OWN"));
+  free(own);
   free(environ);
   environ = saved;
 }
@@ -370,6 +375,8 @@ static void check_info_lists(void) {
   }
   PMIX_DATA_ARRAY_DESTRUCT(&array);
   PMIX_INFO_LIST_RELEASE(list);
+  EXPECT(0 == strcmp(info.value.data.string, "copied"));
+  PMIX_INFO_DESTRUCT(&info);
 }
 
 static void check_published_data(void) {

@@ -78,8 +78,7 @@ void JobEngine::OnLocalStarted(TimeNs now, const LocalStarted& in,
   answer.count = in.procs;
   if (in.status != kSuccess) {
     answer.errors.push_back({self_, in.status, in.text});
-    job->partly_started = in.procs;
-    RecordNeverStarted(turn, *job);
+    if (in.procs == 0) RecordNeverStarted(turn, *job);
   }
   Answer(*job, job->start, self_, std::move(answer));
   // Told while the processes were being made: again, for the late ones.
@@ -103,7 +102,6 @@ void JobEngine::OnLocalExits(TimeNs now, const LocalExits& in,
     exit.finalized |= rank.finalized;
     RecordExit(turn, *job, exit);
   }
-  RecordNeverStarted(turn, *job);
   Settle(turn, *job);
 }
 

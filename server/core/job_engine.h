@@ -42,7 +42,8 @@ class JobEngine {
   bool OnPeer(TimeNs now, const PeerMessage& message, Actions* actions);
 
   void OnLocalPrepared(TimeNs now, const LocalPrepared& in, Actions* actions);
-  // With an error status, `procs` is how many run (and will exit) anyway.
+  // With an error status, `procs` is how many run anyway; unless that is 0,
+  // every local rank gets its exit, those that were not started too.
   void OnLocalStarted(TimeNs now, const LocalStarted& in, Actions* actions);
   void OnLocalExits(TimeNs now, const LocalExits& in, Actions* actions);
   void OnLocalOutput(TimeNs now, const LocalOutput& in, Actions* actions);

@@ -13,8 +13,7 @@ namespace {
 constexpr TimeNs kSecond = 1'000'000'000;
 // Silence after which a stream that outlives its process is taken for held
 // open by something that the process left behind.
-constexpr TimeNs kDrainIdle = 5 * kSecond;
-constexpr TimeNs kDrainAfterKill = 2 * kSecond;
+constexpr TimeNs kDrainIdle = 3 * kSecond;
 constexpr int kSigKill = 9;
 
 std::string Plural(size_t n, const char* noun) {
@@ -338,20 +337,11 @@ void JobEngine::OnDrainTimeout(Turn& turn, JobState& job) {
     head.drain = turn.now + kDrainIdle;
     return;
   }
-  std::vector<Rank> open = head.control.WithOpenStreams();
-  const std::string who = DescribeRanks(open);
-  if (!std::exchange(head.drain_killed, true)) {
-    Log(turn, LogLine::Level::kWarning,
-        "job " + job.nspace() + ": ended, but processes that " + who +
-            " left behind hold its output open; ending them");
-    Kill(turn, job, JobKill{job.nspace(), std::move(open), 0, {}}, 0);
-    head.drain =
-        turn.now + kDrainAfterKill + job.spec->kill_grace_seconds * kSecond;
-    return;
-  }
+  // Forgetting the job ends what it left behind.
   Log(turn, LogLine::Level::kWarning,
-      "job " + job.nspace() + ": output of " + who +
-          " is still held open by other processes; not waiting for it");
+      "job " + job.nspace() + ": processes that " +
+          DescribeRanks(head.control.WithOpenStreams()) +
+          " left behind hold its output open; not waiting for them");
   Finish(turn, job);
 }
 

@@ -80,10 +80,12 @@ void JobEngine::SettlePrepare(Turn& turn, JobState& job) {
 
 void JobEngine::SettleStart(Turn& turn, JobState& job) {
   if (job.stage == LaunchStage::kPreparing) return;
-  if (!job.start.Complete(job.Asked(self_))) return;
+  // An error does not wait for the others: the job ends because of it, and the
+  // ends of its ranks must not be heard of before their cause.
+  PhaseAnswer sum = job.start.Sum();
+  if (sum.errors.empty() && !job.start.Complete(job.Asked(self_))) return;
   job.stage = LaunchStage::kRunning;
   if (job.head || std::exchange(job.start.sent_up, true)) return;
-  PhaseAnswer sum = job.start.Sum();
   Send(turn, job.parent,
        JobStarted{job.nspace(), sum.count, std::move(sum.errors)});
 }
@@ -109,11 +111,7 @@ void JobEngine::RecordExit(Turn& turn, JobState& job, const ProcExit& exit) {
 }
 
 void JobEngine::RecordNeverStarted(Turn& turn, JobState& job) {
-  if (!job.partly_started) return;
-  const std::vector<Rank>& ranks = job.layout->ranks_on(job.local_node);
-  if (ranks.size() - job.local_left < *job.partly_started) return;
-  job.partly_started.reset();
-  for (const Rank rank : ranks) {
+  for (const Rank rank : job.layout->ranks_on(job.local_node)) {
     RecordExit(turn, job, ProcExit{rank, kNeverStarted, false, false, false});
   }
 }

@@ -60,7 +60,6 @@ struct JobHead {
   bool changed = true;         // something to report
   TimeNs timeout = kNever;     // of the job as a whole
   TimeNs drain = kNever;       // when silence means that a stream is stuck
-  bool drain_killed = false;   // holders of stuck streams were told to end
   std::vector<Bytes> input;    // offered before the processes run
 };
 
@@ -79,10 +78,8 @@ struct JobState {
   std::vector<ProcExit> exits;   // of this subtree, in order of arrival
   size_t exits_sent = 0;         // how many of them went up
   uint32_t local_left = 0;       // ranks here that have not ended
-  // With a start that failed here: how many processes there were anyway.
-  std::optional<uint32_t> partly_started;
-  std::optional<JobKill> kill;  // the whole job was told to end
-  bool dropping = false;        // forget as soon as nothing runs here
+  std::optional<JobKill> kill;   // the whole job was told to end
+  bool dropping = false;         // forget as soon as nothing runs here
   std::unique_ptr<JobHead> head;
 
   const std::string& nspace() const { return spec->nspace; }

@@ -1,0 +1,43 @@
+#include "common/values/zlib_access.h"
+
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <cstring>
+
+namespace canopy {
+namespace {
+
+TEST(ZlibAccessTest, ComesBack) {
+  const std::string content(10000, 'x');
+  const auto compressed = Compress(content);
+  ASSERT_TRUE(compressed.has_value());
+  EXPECT_LT(compressed->size(), 200u);
+  uint32_t length = 0;
+  memcpy(&length, compressed->data(), sizeof(length));
+  EXPECT_EQ(length, content.size());
+  EXPECT_EQ(Decompress(*compressed), content);
+}
+
+TEST(ZlibAccessTest, IsNotUsedWhereItDoesNotHelp) {
+  EXPECT_FALSE(Compress("abc").has_value());
+  EXPECT_FALSE(Compress("").has_value());
+}
+
+TEST(ZlibAccessTest, MalformedInputIsRefused) {
+  auto compressed = *Compress(std::string(10000, 'x'));
+  EXPECT_FALSE(Decompress("").has_value());
+  EXPECT_FALSE(Decompress("abcd").has_value());
+  EXPECT_FALSE(Decompress(compressed, 9999).has_value());
+  for (size_t size = 0; size < compressed.size(); ++size) {
+    EXPECT_FALSE(Decompress(compressed.substr(0, size)).has_value());
+  }
+  // A length that is not the content's.
+  ++compressed[0];
+  EXPECT_FALSE(Decompress(compressed).has_value());
+  memset(compressed.data(), 0xff, 4);
+  EXPECT_FALSE(Decompress(compressed, SIZE_MAX).has_value());
+}
+
+}  // namespace
+}  // namespace canopy

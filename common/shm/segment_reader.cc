@@ -393,7 +393,7 @@ Lookup SegmentReader::FindProc(Rank rank, std::string_view key) const {
 
 bool SegmentReader::StillValid(const Lookup& lookup) const {
   if (lookup.stamp_ == 0) return true;
-  std::atomic_thread_fence(std::memory_order_acquire);
+  AcquireFence();
   return LoadEntry(lookup.rank_) == lookup.stamp_;
 }
 

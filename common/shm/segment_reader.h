@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "common/ids.h"
+#include "common/shm/fence.h"
 #include "common/shm/layout.h"
 #include "common/status.h"
 
@@ -209,7 +210,7 @@ bool SegmentReader::ForEachProcKey(Rank rank, Visit&& visit) const {
   }
   const uint64_t stamp = LoadEntry(rank);
   VisitTable(ArenaTable(stamp), visit);
-  std::atomic_thread_fence(std::memory_order_acquire);
+  AcquireFence();
   return LoadEntry(rank) == stamp;
 }
 

@@ -5,12 +5,13 @@
 #include <sys/resource.h>
 
 #include <algorithm>
-#include <atomic>
 #include <cerrno>
 #include <cstring>
 #include <map>
 #include <optional>
 #include <unordered_map>
+
+#include "common/shm/fence.h"
 
 namespace canopy::shm {
 namespace {
@@ -312,7 +313,7 @@ Status SegmentWriter::Publish(Rank rank, const std::vector<TableItem>& items) {
   }
   // The block may be one that readers know: they must see the entry that
   // replaced it before they see it change.
-  std::atomic_thread_fence(std::memory_order_release);
+  ReleaseFence();
   WriteTable(items, base_ + arena_begin_ + block);
   Store(rank, arena_begin_ + block, false);
   if (old_offset != 0) {

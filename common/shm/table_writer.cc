@@ -51,8 +51,8 @@ void WriteTable(const std::vector<TableItem>& items, char* out) {
     Put(p, Entry{static_cast<uint32_t>(item.key.size()),
                  static_cast<uint32_t>(item.value.size()), item.flags});
     p += sizeof(Entry);
-    p = static_cast<char*>(mempcpy(p, item.key.data(), item.key.size()));
-    p = static_cast<char*>(mempcpy(p, item.value.data(), item.value.size()));
+    p += item.key.copy(p, item.key.size());
+    p += item.value.copy(p, item.value.size());
     while ((p - out) % 4 != 0) *p++ = 0;
   }
 }

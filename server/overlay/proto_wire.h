@@ -9,6 +9,7 @@
 #include <concepts>
 #include <cstdint>
 #include <limits>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <type_traits>
@@ -113,6 +114,10 @@ class Sizer {
   template <typename M>
   requires std::is_class_v<M>
   void Field(uint32_t field, const M& value) { AddChunk(field, SizeOf(value)); }
+  template <typename M>
+  void Field(uint32_t field, const std::optional<M>& value) {
+    if (value.has_value()) Field(field, *value);
+  }
   void Bounded(uint32_t field, const std::string& value, size_t) {
     Field(field, value);
   }
@@ -174,6 +179,10 @@ class Writer {
   template <typename M>
   requires std::is_class_v<M>
   void Field(uint32_t field, const M& value) { Nested(field, value); }
+  template <typename M>
+  void Field(uint32_t field, const std::optional<M>& value) {
+    if (value.has_value()) Field(field, *value);
+  }
   void Bounded(uint32_t field, const std::string& value, size_t) {
     Field(field, value);
   }
@@ -276,6 +285,10 @@ class FieldReader {
   requires std::is_class_v<M>
   void Field(uint32_t field, M& value) {
     if (Mine(field, kLength)) Nested(&value);
+  }
+  template <typename M>
+  void Field(uint32_t field, std::optional<M>& value) {
+    if (Mine(field, kLength)) Nested(&value.emplace());
   }
   void Bounded(uint32_t field, std::string& value, size_t limit) {
     if (!Mine(field, kLength)) return;

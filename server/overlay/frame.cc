@@ -1,0 +1,162 @@
+#include "server/overlay/frame.h"
+
+#include <utility>
+
+#include "server/overlay/proto_wire.h"
+
+namespace canopy::overlay {
+namespace {
+
+// Bounds of what a peer may claim, in bytes.
+constexpr size_t kMaxName = 1024;
+constexpr size_t kMaxReason = 4096;
+constexpr size_t kMaxSecret = 64;
+
+// Pieces up to this are copied into the frame: cheaper than one more buffer.
+constexpr size_t kCopyPiece = 4096;
+
+constexpr uint32_t kPacketsField = 4;
+constexpr uint32_t kPieceField = 7;
+
+}  // namespace
+
+template <typename V>
+void Describe(V& v, wire::Is<Hello> auto& m) {
+  v.Field(1, m.version);
+  v.Field(2, m.oldest_version);
+  v.Field(3, m.node);
+  v.Bounded(4, m.node_name, kMaxName);
+  v.Field(5, m.incarnation);
+  v.Bounded(6, m.overlay_id, kMaxSecret);
+  v.Bounded(7, m.nonce, kMaxSecret);
+  v.Field(8, m.received);
+  v.Bounded(9, m.address, kMaxName);
+  v.Field(10, m.peer_incarnation);
+}
+
+template <typename V>
+void Describe(V& v, wire::Is<Welcome> auto& m) {
+  v.Field(1, m.version);
+  v.Field(2, m.node);
+  v.Field(3, m.incarnation);
+  v.Bounded(4, m.nonce, kMaxSecret);
+  v.Bounded(5, m.proof, kMaxSecret);
+  v.Field(6, m.received);
+  v.Bounded(7, m.node_name, kMaxName);
+  v.Field(8, m.peer_incarnation);
+}
+
+template <typename V>
+void Describe(V& v, wire::Is<Proof> auto& m) {
+  v.Bounded(1, m.proof, kMaxSecret);
+}
+
+template <typename V>
+void Describe(V& v, wire::Is<Packet> auto& m) {
+  v.Field(1, m.number);
+  v.Field(2, m.source);
+  v.Field(3, m.target);
+  v.Field(4, m.message);
+  v.Field(5, m.more);
+  v.Field(6, m.priority);
+  v.Field(kPieceField, m.piece);
+}
+
+template <typename V>
+void Describe(V& v, wire::Is<MemberState> auto& m) {
+  v.Field(1, m.node);
+  v.Field(2, m.incarnation);
+  v.Field(3, m.up);
+  v.Bounded(4, m.reason, kMaxReason);
+  v.Bounded(5, m.address, kMaxName);
+}
+
+template <typename V>
+void Describe(V& v, wire::Is<Members> auto& m) {
+  v.Field(1, m.changes);
+}
+
+// All of a frame, for reading; the packets are written apart.
+template <typename V>
+void Describe(V& v, wire::Is<Frame> auto& m) {
+  v.Field(1, m.hello);
+  v.Field(2, m.welcome);
+  v.Field(3, m.proof);
+  v.Field(kPacketsField, m.packets);
+  v.Field(5, m.received);
+  v.Field(6, m.members);
+}
+
+namespace {
+
+// A frame without its packets.
+struct FrameHead {
+  const Frame& frame;
+};
+template <typename V>
+void Describe(V& v, const FrameHead& m) {
+  v.Field(1, m.frame.hello);
+  v.Field(2, m.frame.welcome);
+  v.Field(3, m.frame.proof);
+  v.Field(5, m.frame.received);
+  v.Field(6, m.frame.members);
+}
+
+class RopeWriter {
+ public:
+  void AddPacket(const Packet& packet) {
+    wire::Writer writer(&text_);
+    writer.Head(kPacketsField, wire::SizeOf(packet));
+    if (packet.piece.size() <= kCopyPiece) {
+      Describe(writer, packet);
+      return;
+    }
+    Packet head = packet;
+    head.piece = Bytes();
+    Describe(writer, head);
+    writer.Head(kPieceField, packet.piece.size());
+    Flush();
+    rope_.push_back(packet.piece);
+  }
+  std::string* text() { return &text_; }
+  Rope Take() {
+    Flush();
+    return std::move(rope_);
+  }
+
+ private:
+  void Flush() {
+    if (!text_.empty()) rope_.emplace_back(std::exchange(text_, {}));
+  }
+
+  std::string text_;
+  Rope rope_;
+};
+
+bool PacketsFit(const Frame& frame) {
+  for (const Packet& p : frame.packets) {
+    if (p.piece.size() > kMaxPiece) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+Rope EncodeFrame(const Frame& frame) {
+  RopeWriter rope;
+  wire::Writer writer(rope.text());
+  Describe(writer, FrameHead{frame});
+  for (const Packet& packet : frame.packets) rope.AddPacket(packet);
+  return rope.Take();
+}
+
+Result<Frame> DecodeFrame(const Bytes& data) {
+  wire::ReadContext context{&data, 0};
+  Frame frame;
+  if (!wire::ReadMessage(&context, data.view(), &frame) || !PacketsFit(frame)) {
+    return Status(kErrUnpackFailure, "malformed frame from a peer");
+  }
+  return frame;
+}
+
+}  // namespace canopy::overlay

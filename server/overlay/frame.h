@@ -1,0 +1,90 @@
+// The frames of a link: the Frame of protos/overlay.proto as plain structs.
+#ifndef CANOPY_SERVER_OVERLAY_FRAME_H_
+#define CANOPY_SERVER_OVERLAY_FRAME_H_
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "common/bytes.h"
+#include "common/ids.h"
+#include "common/status.h"
+
+namespace canopy::overlay {
+
+// Largest piece of a message in one packet.
+inline constexpr size_t kMaxPiece = size_t{256} << 10;
+// Bytes of packets in one frame, the last one excepted.
+inline constexpr size_t kMaxFrame = size_t{256} << 10;
+
+struct Hello {
+  uint32_t version = 0;
+  uint32_t oldest_version = 0;
+  NodeId node = 0;
+  std::string node_name;
+  uint64_t incarnation = 0;
+  std::string overlay_id;
+  std::string nonce;
+  uint64_t received = 0;
+  std::string address;
+  uint64_t peer_incarnation = 0;
+};
+
+struct Welcome {
+  uint32_t version = 0;
+  NodeId node = 0;
+  uint64_t incarnation = 0;
+  std::string nonce;
+  std::string proof;
+  uint64_t received = 0;
+  std::string node_name;
+  uint64_t peer_incarnation = 0;
+};
+
+struct Proof {
+  std::string proof;
+};
+
+struct Packet {
+  uint64_t number = 0;
+  NodeId source = 0;
+  NodeId target = 0;
+  uint64_t message = 0;
+  bool more = false;
+  uint32_t priority = 0;
+  Bytes piece;
+};
+
+struct MemberState {
+  NodeId node = 0;
+  uint64_t incarnation = 0;
+  bool up = false;
+  std::string reason;
+  std::string address;
+};
+
+struct Members {
+  std::vector<MemberState> changes;
+};
+
+struct Frame {
+  std::optional<Hello> hello;
+  std::optional<Welcome> welcome;
+  std::optional<Proof> proof;
+  std::vector<Packet> packets;
+  uint64_t received = 0;
+  std::optional<Members> members;
+};
+
+// Large pieces are shared with the packets, small ones copied.
+Rope EncodeFrame(const Frame& frame);
+
+// `data` comes from a peer; pieces share its bytes. Refused
+// (kErrUnpackFailure): malformed frames, names, addresses and pieces over
+// their limits.
+Result<Frame> DecodeFrame(const Bytes& data);
+
+}  // namespace canopy::overlay
+
+#endif  // CANOPY_SERVER_OVERLAY_FRAME_H_

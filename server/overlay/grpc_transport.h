@@ -1,0 +1,59 @@
+// Streams over gRPC, and the agent's one gRPC server.
+#ifndef CANOPY_SERVER_OVERLAY_GRPC_TRANSPORT_H_
+#define CANOPY_SERVER_OVERLAY_GRPC_TRANSPORT_H_
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "common/event_loop.h"
+#include "common/status.h"
+#include "server/overlay/stream.h"
+#include "server/security/credentials.h"
+
+namespace grpc {
+class Service;
+}
+
+namespace canopy::overlay {
+
+// Loop thread. gRPC's own threads move frames to and from it and do nothing
+// else.
+class GrpcTransport : public Transport {
+ public:
+  struct Options {
+    security::SecurityConfig security;
+    bool reflection = false;
+    // A connection on which the peer's kernel or process says nothing for this
+    // long is given up.
+    uint32_t detect_ms = 5000;
+    // A connection must be made within this time.
+    uint32_t connect_ms = 2000;
+  };
+  using Accept = std::function<void(std::shared_ptr<Stream>)>;
+
+  // `loop` must outlive the transport.
+  GrpcTransport(EventLoop* loop, Options options);
+  ~GrpcTransport() override;
+
+  // See GrpcOverlay.
+  void AddService(grpc::Service* service);
+  // Starts the server; `accept` is called for each stream that comes in.
+  Status Listen(const std::string& address, Accept accept);
+  // 0 for a Unix socket.
+  int port() const;
+
+  std::shared_ptr<Stream> Dial(const std::string& address) override;
+
+  // Ends every stream and the server; blocks until gRPC has let go.
+  void Stop();
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace canopy::overlay
+
+#endif  // CANOPY_SERVER_OVERLAY_GRPC_TRANSPORT_H_

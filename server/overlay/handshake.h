@@ -1,0 +1,59 @@
+// What both ends of a new stream tell and prove to each other before packets
+// flow. Pure functions; see protos/overlay.proto for the order of frames.
+#ifndef CANOPY_SERVER_OVERLAY_HANDSHAKE_H_
+#define CANOPY_SERVER_OVERLAY_HANDSHAKE_H_
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "common/ids.h"
+#include "server/overlay/frame.h"
+#include "server/overlay/stream.h"
+#include "server/security/cluster_key.h"
+
+namespace canopy::overlay {
+
+// This agent, as it introduces itself.
+struct Identity {
+  NodeId self = 0;
+  uint32_t members = 0;
+  std::string name;
+  uint64_t incarnation = 0;
+  std::string overlay_id;
+  std::string address;
+  uint32_t version = 0;
+  uint32_t oldest_version = 0;
+  std::optional<security::ClusterKey> key;
+};
+
+// How far the packet flow between two incarnations got.
+struct ResumePoint {
+  uint64_t peer_incarnation = 0;  // 0: no flow yet
+  uint64_t received = 0;
+};
+
+// ------------------------------------------------------------------ child ---
+
+Hello MakeHello(const Identity& self, const ResumePoint& resume);
+// A code other than kEndOk says why the parent is not believed; `address` is
+// what was dialled, `expected` and `name` whom we wanted there.
+StreamEnd CheckWelcome(const Identity& self, const Hello& hello,
+                       const Welcome& welcome, NodeId expected,
+                       const std::string& name);
+Proof MakeProof(const Identity& self, const Hello& hello,
+                const Welcome& welcome);
+
+// ----------------------------------------------------------------- parent ---
+
+// Everything but the proof, which comes later.
+StreamEnd CheckHello(const Identity& self, const Hello& hello);
+// For a Hello that was checked.
+Welcome MakeWelcome(const Identity& self, const Hello& hello,
+                    const ResumePoint& resume);
+StreamEnd CheckProof(const Identity& self, const Hello& hello,
+                     const Welcome& welcome, const Proof& proof);
+
+}  // namespace canopy::overlay
+
+#endif  // CANOPY_SERVER_OVERLAY_HANDSHAKE_H_

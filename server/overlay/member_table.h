@@ -1,0 +1,53 @@
+// What this agent knows about each member. Tables of different agents converge
+// when they exchange what they know, in any order, any number of times.
+#ifndef CANOPY_SERVER_OVERLAY_MEMBER_TABLE_H_
+#define CANOPY_SERVER_OVERLAY_MEMBER_TABLE_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "common/ids.h"
+#include "server/overlay/frame.h"
+
+namespace canopy::overlay {
+
+// Pure state; loop thread.
+class MemberTable {
+ public:
+  explicit MemberTable(uint32_t size) : states_(size) {}
+
+  uint32_t size() const { return static_cast<uint32_t>(states_.size()); }
+  // Up or down is known (and not only expected).
+  bool Known(NodeId node) const { return states_[node].known; }
+  bool Up(NodeId node) const { return Known(node) && states_[node].state.up; }
+  bool Down(NodeId node) const {
+    return Known(node) && !states_[node].state.up;
+  }
+  // 0: never seen.
+  uint64_t Incarnation(NodeId node) const {
+    return states_[node].state.incarnation;
+  }
+  const MemberState& State(NodeId node) const { return states_[node].state; }
+  uint32_t up_count() const { return up_count_; }
+
+  // Takes over a state that is newer than what is known. False: it is not, or
+  // names no member.
+  bool Merge(const MemberState& state);
+
+  // Forgets everything about the others.
+  void Clear();
+
+ private:
+  struct Entry {
+    bool known = false;
+    MemberState state;
+  };
+
+  std::vector<Entry> states_;
+  uint32_t up_count_ = 0;
+};
+
+}  // namespace canopy::overlay
+
+#endif  // CANOPY_SERVER_OVERLAY_MEMBER_TABLE_H_

@@ -7,78 +7,18 @@
 #include <functional>
 #include <memory>
 #include <string>
-#include <vector>
 
 #include "common/event_loop.h"
 #include "common/status.h"
 #include "server/core/messages.h"
+#include "server/overlay/config.h"
 #include "server/ports/ports.h"
-#include "server/security/credentials.h"
 
 namespace grpc {
 class Service;
 }
 
 namespace canopy::overlay {
-
-struct Member {
-  std::string name;
-  std::string address;  // "host:port" or "unix:path"; may be set later
-};
-
-struct OverlayConfig {
-  NodeId self = 0;
-  std::vector<Member> members;  // NodeId is the index; the same everywhere
-  uint32_t radix = 32;          // >= 2
-  std::string listen;           // "host:port", port 0 picks one; "unix:path"
-  std::string overlay_id;       // the same for all members
-  uint64_t incarnation = 0;     // larger at each start; 0: taken from the clock
-  security::SecurityConfig security;
-  bool reflection = false;  // gRPC server reflection
-
-  // A peer that says nothing is found within this time.
-  uint32_t detect_ms = 5000;
-  // How long a broken link may take to come back before the peer counts as
-  // lost.
-  uint32_t grace_ms = 2000;
-  // How long a member that was never seen is waited for before it counts as
-  // lost. 0: for ever.
-  uint32_t join_timeout_ms = 60000;
-  // Between attempts to dial: from the first to the last, doubling.
-  uint32_t redial_min_ms = 20;
-  uint32_t redial_max_ms = 1000;
-
-  // Bytes waiting on one link at which `congested(true)` is called; it is
-  // called with false at half of it.
-  size_t high_water_bytes = size_t{64} << 20;
-  // A peer with more than this waiting for it is declared lost.
-  size_t queue_limit_bytes = size_t{4} << 30;
-  // Largest message, and the sum of messages being reassembled.
-  size_t message_limit_bytes = size_t{1} << 30;
-
-  // Protocol versions spoken; other values are for tests.
-  uint32_t version = 1;
-  uint32_t oldest_version = 1;
-};
-
-// All optional; called on the loop thread. They may call Send, but must not
-// destroy the overlay.
-struct OverlayEvents {
-  // A member came or went: how many of `total` are up, this one included. At
-  // the root this is the progress of the whole tree's assembly.
-  std::function<void(uint32_t up, uint32_t total)> progress;
-  // First time that every member is up and connected.
-  std::function<void()> ready;
-  // A link attempt failed, for a person: unreachable, wrong cluster key
-  // (kErrInvalidCred), wrong version or overlay (kErrHandshakeFailed). Attempts
-  // go on. The same text for the same node comes once.
-  std::function<void(NodeId, const Status&)> trouble;
-  // Too much waits on some link: stop making more bulk data for now.
-  std::function<void(bool congested)> congested;
-  // The others have declared this member lost; it is cut off until it starts
-  // again with a larger incarnation.
-  std::function<void(const std::string& reason)> expelled;
-};
 
 // Loop thread only, but for what is said otherwise. Inputs given to the sink:
 // core::PeerArrived and core::NodeStateChanged.

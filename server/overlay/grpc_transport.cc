@@ -1,5 +1,6 @@
 #include "server/overlay/grpc_transport.h"
 
+#include <grpc/support/log.h>
 #include <grpcpp/create_channel.h>
 #include <grpcpp/ext/proto_server_reflection_plugin.h>
 #include <grpcpp/generic/generic_stub.h>
@@ -11,6 +12,7 @@
 #include <atomic>
 #include <chrono>
 #include <condition_variable>
+#include <cstdlib>
 #include <mutex>
 #include <optional>
 #include <utility>
@@ -279,6 +281,32 @@ class GrpcStream : public Stream,
   std::optional<StreamEnd> ended_;
 };
 
+// gRPC reports a failed TLS handshake like any other failure to connect. With
+// derived identities there is one cause, and it deserves its name.
+StreamEnd Explain(const grpc::Status& status, bool derived) {
+  const std::string& text = status.error_message();
+  StreamEnd end{static_cast<int>(status.error_code()), text};
+  if (!derived || text.find("Ssl handshake failed") == std::string::npos) {
+    return end;
+  }
+  if (text.find("wrong version number") != std::string::npos) {
+    return {kEndRefused, "it does not speak TLS; this agent does"};
+  }
+  return {kEndWrongKey, "cluster key differs"};
+}
+
+// What gRPC has to say comes back as statuses, which are reported where an
+// operator looks; its own lines on stderr only repeat them.
+void SilenceGrpc() {
+  static const bool once = [] {
+    if (getenv("GRPC_VERBOSITY") == nullptr) {
+      gpr_set_log_function([](gpr_log_func_args*) {});
+    }
+    return true;
+  }();
+  (void)once;
+}
+
 // Counts reactors, so that Stop can wait for the last.
 class Census {
  public:
@@ -352,8 +380,9 @@ class ClientReactor final
       public Reactor {
  public:
   ClientReactor(EventLoop* loop, std::shared_ptr<grpc::Channel> channel,
-                std::shared_ptr<Census> census)
+                std::shared_ptr<Census> census, bool derived)
       : loop_(loop),
+        derived_(derived),
         channel_(std::move(channel)),
         stub_(channel_),
         census_(std::move(census)),
@@ -373,15 +402,17 @@ class ClientReactor final
   void Read(ByteBuffer* in) override { StartRead(in); }
   void Write(const ByteBuffer* out) override { StartWrite(out); }
   // The hold stands for what the loop thread might still start.
-  void Finish(const StreamEnd&) override { RemoveHold(); }
+  void Finish(const StreamEnd& end) override {
+    if (!end.ok()) context_.TryCancel();
+    RemoveHold();
+  }
   void Cancel() override { context_.TryCancel(); }
   void HalfClose() override { StartWritesDone(); }
 
   void OnReadDone(bool ok) override { stream_->ReadDone(ok); }
   void OnWriteDone(bool ok) override { stream_->WriteDone(ok); }
   void OnDone(const grpc::Status& status) override {
-    stream_->Done(
-        {static_cast<int>(status.error_code()), status.error_message()});
+    stream_->Done(Explain(status, derived_));
     // The last reference to a channel must not go on a thread of gRPC's: it
     // would wait for itself.
     EventLoop* const loop = loop_;
@@ -394,6 +425,7 @@ class ClientReactor final
 
  private:
   EventLoop* const loop_;
+  const bool derived_;  // identities come from the cluster key
   const std::shared_ptr<grpc::Channel> channel_;
   grpc::GenericStub stub_;
   grpc::ClientContext context_;
@@ -482,6 +514,7 @@ struct GrpcTransport::Impl {
 
 GrpcTransport::GrpcTransport(EventLoop* loop, Options options)
     : impl_(std::make_unique<Impl>()) {
+  SilenceGrpc();
   impl_->loop = loop;
   impl_->options = std::move(options);
   impl_->acceptor = std::make_shared<Acceptor>();
@@ -563,11 +596,12 @@ std::shared_ptr<Stream> GrpcTransport::Dial(const std::string& address) {
     return std::make_shared<FailedStream>(
         impl_->loop, StreamEnd{kEndRefused, credentials.status().message()});
   }
-  auto* reactor =
-      new ClientReactor(impl_->loop,
-                        grpc::CreateCustomChannel(address, *credentials,
-                                                  impl_->ChannelArguments()),
-                        impl_->census);
+  auto* reactor = new ClientReactor(
+      impl_->loop,
+      grpc::CreateCustomChannel(address, *credentials,
+                                impl_->ChannelArguments()),
+      impl_->census,
+      impl_->options.security.mode == security::SecurityMode::kDerived);
   std::shared_ptr<Stream> stream = reactor->stream();
   impl_->Remember(stream);
   reactor->Start();

@@ -33,7 +33,8 @@ class GrpcTransport : public Transport {
   };
   using Accept = std::function<void(std::shared_ptr<Stream>)>;
 
-  // `loop` must outlive the transport.
+  // `loop` must outlive the transport. Silences gRPC's own log for the process
+  // unless the environment sets GRPC_VERBOSITY.
   GrpcTransport(EventLoop* loop, Options options);
   ~GrpcTransport() override;
 

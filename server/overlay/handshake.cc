@@ -51,11 +51,11 @@ StreamEnd WrongVersion(const Identity& self, const std::string& name,
                            Versions(self.oldest_version, self.version)};
 }
 
+}  // namespace
+
 StreamEnd KeyDiffers(const std::string& name) {
   return {kEndWrongKey, "cluster key differs from that of " + name};
 }
-
-}  // namespace
 
 Hello MakeHello(const Identity& self, const ResumePoint& resume) {
   Hello hello;

@@ -33,6 +33,9 @@ struct ResumePoint {
   uint64_t received = 0;
 };
 
+// "cluster key differs from that of <name>".
+StreamEnd KeyDiffers(const std::string& name);
+
 // ------------------------------------------------------------------ child ---
 
 Hello MakeHello(const Identity& self, const ResumePoint& resume);

@@ -54,6 +54,10 @@ class Link {
 
   // Nothing waits to be sent or acknowledged by the peer.
   bool Idle() const { return queued_bytes_ == 0 && unacknowledged_.empty(); }
+  // Packets wait to be sent, for the first time or again.
+  bool Waiting() const {
+    return queued_bytes_ != 0 || replay_ < unacknowledged_.size();
+  }
   // Waiting to be sent, packet overhead included.
   size_t queued_bytes() const { return queued_bytes_; }
 

@@ -35,7 +35,11 @@ class MemberTable {
   // names no member.
   bool Merge(const MemberState& state);
 
-  // Forgets everything about the others.
+  void SetAddress(NodeId node, const std::string& address) {
+    states_[node].state.address = address;
+  }
+
+  // Forgets everything.
   void Clear();
 
  private:

@@ -311,4 +311,23 @@ uint32_t PriorityOf(const core::MessageBody& body, size_t size) {
   return bulk && size > kSmallBody ? 1 : 0;
 }
 
+bool WithoutData(core::MessageBody* body) {
+  if (auto* up = std::get_if<core::CollectiveUp>(body)) {
+    up->status = kErrOutOfResource;
+    for (auto& c : up->contributions) c.data = Bytes();
+    return true;
+  }
+  if (auto* down = std::get_if<core::CollectiveDown>(body)) {
+    down->status = kErrOutOfResource;
+    for (auto& c : down->contributions) c.data = Bytes();
+    return true;
+  }
+  if (auto* reply = std::get_if<core::DmodexReply>(body)) {
+    reply->status = kErrOutOfResource;
+    reply->data = Bytes();
+    return true;
+  }
+  return false;
+}
+
 }  // namespace canopy::overlay

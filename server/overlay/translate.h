@@ -27,6 +27,10 @@ inline constexpr uint32_t kPriorities = 3;
 // both (2).
 uint32_t PriorityOf(const core::MessageBody& body, size_t size);
 
+// Makes a body that is too large to send one that says so: data goes away and
+// the status becomes kErrOutOfResource. False: this kind has no data.
+bool WithoutData(core::MessageBody* body);
+
 }  // namespace canopy::overlay
 
 #endif  // CANOPY_SERVER_OVERLAY_TRANSLATE_H_

@@ -1,5 +1,5 @@
-// The forms in which peers write values. One codec serves them all; see
-// docs/wire for the bytes.
+// The forms in which peers write values. One codec serves them all; the bytes
+// are described in wire_form.md beside this file.
 #ifndef CANOPY_COMMON_CODEC_FORM_H_
 #define CANOPY_COMMON_CODEC_FORM_H_
 

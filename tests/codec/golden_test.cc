@@ -128,6 +128,9 @@ TEST(GoldenTest, CpusetsTravelAsLists) {
   if (code == kErrNotSupported) GTEST_SKIP() << "no hwloc here";
   ASSERT_EQ(code, kSuccess);
   EXPECT_EQ(Hex(EncodeValue(value)), "3408302d3300");
+  const Value copy = Value::FromC(value);
+  EXPECT_NE(copy.raw().data.cpuset->bitmap, value.data.cpuset->bitmap);
+  EXPECT_EQ(CompareValues(copy.raw(), value), PMIX_EQUAL);
   DestructValue(&value);
   // A length that does not match its text.
   EXPECT_NE(DecodeValue(bytes, &value), kSuccess);

@@ -1,0 +1,410 @@
+#include "server/agent/agent.h"
+
+#include <signal.h>
+#include <spdlog/spdlog.h>
+#include <sys/epoll.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <functional>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "common/version.h"
+#include "server/agent/addresses.h"
+#include "server/agent/emulation.h"
+#include "server/agent/membership.h"
+#include "server/agent/planner.h"
+#include "server/agent/runtime_dir.h"
+#include "server/control/control_server.h"
+#include "server/control/control_service.h"
+#include "server/control/job_controller.h"
+#include "server/datastore/datastore.h"
+#include "server/hwinfo/hwinfo.h"
+#include "server/local/environment.h"
+#include "server/local/local_endpoint.h"
+#include "server/overlay/grpc_overlay.h"
+#include "server/pmi1/pmi1_endpoint.h"
+#include "server/process/process_adapter.h"
+#include "server/runtime/runtime.h"
+#include "server/security/cluster_key.h"
+
+namespace canopy::agent {
+namespace {
+
+constexpr char kClientSocket[] = "/clients.sock";
+constexpr char kControlSocket[] = "/control.sock";
+constexpr uint32_t kDefaultLossTimeoutMs = 5000;
+
+std::string Hex(std::string_view bytes) {
+  static const char kDigits[] = "0123456789abcdef";
+  std::string out;
+  for (const char c : bytes) {
+    out += kDigits[(c >> 4) & 15];
+    out += kDigits[c & 15];
+  }
+  return out;
+}
+
+// A file beside the agent's own program, or where the variable says.
+std::string Beside(const char* variable, const std::string& relative) {
+  if (const char* path = std::getenv(variable); path != nullptr) return path;
+  std::error_code error;
+  const auto self = std::filesystem::read_symlink("/proc/self/exe", error);
+  return (self.parent_path() / relative).lexically_normal();
+}
+
+void Log(const core::LogLine& line) {
+  switch (line.level) {
+    case core::LogLine::Level::kInfo:
+      return spdlog::info("{}", line.text);
+    case core::LogLine::Level::kWarning:
+      return spdlog::warn("{}", line.text);
+    case core::LogLine::Level::kError:
+      return spdlog::error("{}", line.text);
+  }
+}
+
+Result<security::SecurityConfig> MakeSecurity(
+    const bootstrap::v1::Config& config) {
+  security::SecurityConfig out;
+  Result<security::ClusterKey> key =
+      security::ClusterKey::FromHex(Hex(config.cluster_key()));
+  if (!key.ok()) return key.status();
+  out.key = *key;
+  if (config.security() == "files") {
+    out.mode = security::SecurityMode::kFiles;
+    out.ca_path = config.tls_ca();
+    out.certificate_path = config.tls_cert();
+    out.private_key_path = config.tls_key();
+  } else if (config.security() == "plaintext") {
+    out.mode = security::SecurityMode::kPlaintext;
+    out.plaintext_anywhere = true;
+  } else if (config.security() != "tls") {
+    return Status(kErrBadParam, "no security mode '" + config.security() +
+                                    "'; there are tls, files and plaintext");
+  }
+  return out;
+}
+
+datastore::NodeFacts MakeNodeFacts(const ProcId& server,
+                                   const std::string& tmpdir,
+                                   const Topology& topology) {
+  datastore::NodeFacts facts;
+  facts.self = server.rank;
+  facts.server = server;
+  facts.cluster_id = server.nspace;
+  facts.rm_version = kVersion;
+  facts.tmpdir = tmpdir;
+  facts.available_memory = topology.memory_bytes;
+  facts.topology_signature = topology.signature;
+  facts.locality = [topology](const std::string& cpuset) {
+    const Result<CpuSet> cpus = CpuSet::Parse(cpuset);
+    return cpus.ok() ? LocalityString(topology, *cpus) : std::string();
+  };
+  return facts;
+}
+
+std::string ListenAddress(const bootstrap::v1::Config& config) {
+  const std::string host =
+      config.listen().empty() ? OwnAddress() : config.listen();
+  const bool has_port =
+      host.find(':',
+                host.rfind(']') == std::string::npos ? 0 : host.rfind(']')) !=
+      std::string::npos;
+  return has_port ? host : host + ":0";
+}
+
+}  // namespace
+
+class Agent::Impl : public InputSink {
+ public:
+  explicit Impl(bootstrap::v1::Config config)
+      : config_(std::move(config)),
+        membership_(config_),
+        hardware_(std::make_shared<hwinfo::HwInfo>()),
+        controller_(&loop_,
+                    [this](const control::v1::Launch& launch) {
+                      return planner_->Plan(launch, controller_.jobs(),
+                                            membership_);
+                    }),
+        control_(&loop_, &controller_, MakeView()),
+        remote_control_(&loop_, &controller_, MakeView()) {}
+
+  ~Impl() {
+    if (overlay_) overlay_->Stop();
+    if (signal_fd_ >= 0) close(signal_fd_);
+  }
+
+  Status Prepare(bootstrap::v1::NodeInfo* info);
+  void Join(const bootstrap::v1::Members& members, BootstrapChannel* channel,
+            std::function<void()> detach);
+  void Run() { loop_.Run(); }
+
+  // Everything that the adapters report passes here on its way to the core.
+  void OnInput(core::Input input) override {
+    if (const auto* change = std::get_if<core::NodeStateChanged>(&input)) {
+      membership_.OnChange(*change);
+    }
+    if (runtime_) runtime_->OnInput(std::move(input));
+  }
+
+ private:
+  Status StartOverlay();
+  Status StartEndpoints();
+  void MakeRuntime();
+  control::AgentView MakeView();
+  void Report(BootstrapChannel* channel, const bootstrap::v1::State& state);
+  void OnReady(BootstrapChannel* channel, std::function<void()> detach);
+  void WatchSignals();
+  void WatchLifeline(int fd);
+  // Ends this agent: running jobs first when it controls them.
+  void End(const std::string& reason);
+  void LeaveAndStop();
+
+  const bootstrap::v1::Config config_;
+  EventLoop loop_;
+  Membership membership_;
+  std::optional<RuntimeDir> dir_;
+  std::shared_ptr<hwinfo::HwInfo> hardware_;
+  std::unique_ptr<Planner> planner_;
+  control::JobController controller_;
+  control::ControlService control_;         // on the Unix socket
+  control::ControlService remote_control_;  // beside the overlay
+  control::ControlServer control_server_;
+  std::unique_ptr<overlay::GrpcOverlay> overlay_;
+  std::unique_ptr<datastore::Datastore> datastore_;
+  std::unique_ptr<local::LocalEndpoint> local_;
+  std::unique_ptr<pmi1::Pmi1Endpoint> pmi1_;
+  std::unique_ptr<EmulationEnvironment> emulation_;
+  std::unique_ptr<process::ProcessAdapter> process_;
+  std::unique_ptr<AgentRuntime> runtime_;
+  bootstrap::v1::NodeInfo info_;
+  int signal_fd_ = -1;
+  bool ready_ = false;
+  bool ending_ = false;
+};
+
+Status Agent::Impl::Prepare(bootstrap::v1::NodeInfo* info) {
+  Result<RuntimeDir> dir = RuntimeDir::Make(
+      config_.runtime_dir(), Hex(config_.overlay_id()).substr(0, 8),
+      config_.node_name());
+  if (!dir.ok()) return dir.status();
+  dir_.emplace(*std::move(dir));
+  WatchSignals();
+  Status status = StartOverlay();
+  if (!status.ok()) return status;
+  status = StartEndpoints();
+  if (!status.ok()) return status;
+  status =
+      control_server_.Start(dir_->path() + kControlSocket, control_.service());
+  if (!status.ok()) return status;
+  info_.set_name(config_.node_name());
+  *info_.mutable_aliases() = config_.aliases();
+  info_.set_address(overlay_->address());
+  info_.set_control_socket(dir_->path() + kControlSocket);
+  info_.set_pid(static_cast<uint64_t>(getpid()));
+  info_.set_version(kVersion);
+  info_.set_machine(MachineId());
+  info_.set_runtime_dir(dir_->path());
+  const Topology& topology = hardware_->topology();
+  info_.set_topology(EncodeTopology(topology));
+  info_.set_slots(config_.slots() != 0
+                      ? config_.slots()
+                      : std::max(1u, topology.Count(TopologyLevel::kCore)));
+  *info = info_;
+  return Status();
+}
+
+Status Agent::Impl::StartOverlay() {
+  Result<security::SecurityConfig> security = MakeSecurity(config_);
+  if (!security.ok()) return security.status();
+  overlay::OverlayConfig config;
+  config.self = config_.self();
+  for (const std::string& name : config_.member_names()) {
+    config.members.push_back({name, ""});
+  }
+  config.radix = config_.radix();
+  config.listen = ListenAddress(config_);
+  config.overlay_id = config_.overlay_id();
+  config.security = *std::move(security);
+  config.detect_ms = config_.loss_timeout_ms() != 0 ? config_.loss_timeout_ms()
+                                                    : kDefaultLossTimeoutMs;
+  overlay::OverlayEvents events;
+  events.trouble = [this](NodeId node, const Status& status) {
+    spdlog::warn("link to {}: {}", membership_.Name(node), status.message());
+  };
+  events.expelled = [this](const std::string& reason) {
+    End("expelled by the others: " + reason);
+  };
+  overlay_ = std::make_unique<overlay::GrpcOverlay>(&loop_, this, config,
+                                                    std::move(events));
+  overlay_->AddService(remote_control_.service());
+  return overlay_->Listen();
+}
+
+Status Agent::Impl::StartEndpoints() {
+  const ProcId server = {
+      "canopy-agent-" + Hex(config_.overlay_id()).substr(0, 8), config_.self()};
+  datastore::DatastoreOptions store;
+  store.facts = MakeNodeFacts(server, dir_->path(), hardware_->topology());
+  store.log = Log;
+  datastore_ = std::make_unique<datastore::Datastore>(std::move(store));
+
+  local::LocalOptions options;
+  options.environment.self = config_.self();
+  options.environment.socket_path = dir_->path() + kClientSocket;
+  options.environment.runtime_dir = dir_->path();
+  options.server = server;
+  options.segment =
+      [this](const std::string& nspace) -> std::optional<local::SegmentRef> {
+    auto segment = datastore_->Find(nspace);
+    if (!segment) return std::nullopt;
+    return local::SegmentRef{segment->fd, segment->size,
+                             std::move(segment->owner)};
+  };
+  options.on_process = [this](const std::string& nspace, Rank rank, int pid) {
+    datastore_->SetPid(nspace, rank, pid);
+  };
+  options.log = Log;
+  local_ =
+      std::make_unique<local::LocalEndpoint>(&loop_, this, std::move(options));
+  Status status = local_->Start();
+  if (!status.ok()) return status;
+
+  pmi1_ = std::make_unique<pmi1::Pmi1Endpoint>(&loop_, this, datastore_.get());
+  std::vector<ProcessEnvironment*> environments = {local_.get(), pmi1_.get()};
+  if (config_.emulated()) {
+    emulation_ = std::make_unique<EmulationEnvironment>();
+    environments.push_back(emulation_.get());
+  }
+  process::ProcessOptions processes;
+  processes.shim_path = Beside("CANOPY_SHIM", "canopy-shim");
+  processes.runtime_dir = dir_->path();
+  processes.self = config_.self();
+  processes.environment.unset = local::UnsetNames();
+  processes.environment.library_dir =
+      config_.library_dir().empty()
+          ? Beside("CANOPY_LIBRARY_DIR", "../lib/canopy")
+          : config_.library_dir();
+  processes.orphan_ms = config_.embedded() ? 0 : config_.orphan_grace_ms();
+  process_ = std::make_unique<process::ProcessAdapter>(
+      &loop_, this, std::move(processes), environments);
+  return Status();
+}
+
+void Agent::Impl::Join(const bootstrap::v1::Members& members,
+                       BootstrapChannel* channel,
+                       std::function<void()> detach) {
+  membership_.Set(members);
+  for (int i = 0; i < members.nodes_size(); ++i) {
+    overlay_->SetAddress(static_cast<NodeId>(i), members.nodes(i).address());
+  }
+  planner_ =
+      std::make_unique<Planner>(members, config_.self(), config_.emulated());
+  MakeRuntime();
+  if (config_.embedded()) WatchLifeline(channel->in_fd());
+  overlay_->SetReadyCallback([this, channel, detach = std::move(detach)] {
+    OnReady(channel, detach);
+  });
+  overlay_->Join();
+}
+
+void Agent::Impl::MakeRuntime() {
+  core::CoreConfig core;
+  core.self = config_.self();
+  for (const std::string& name : config_.member_names()) {
+    core.node_names.push_back(name);
+  }
+  core.radix = config_.radix();
+  RuntimePorts ports;
+  ports.overlay = overlay_.get();
+  ports.datastore = datastore_.get();
+  ports.process = process_.get();
+  ports.clients = {{ClientKind::kLocal, local_.get()},
+                   {ClientKind::kPmi1, pmi1_.get()}};
+  ports.observer = &controller_;
+  ports.log = Log;
+  runtime_ =
+      std::make_unique<AgentRuntime>(&loop_, std::move(core), std::move(ports));
+  controller_.set_sink(this);
+}
+
+void Agent::Impl::OnReady(BootstrapChannel* channel,
+                          std::function<void()> detach) {
+  if (std::exchange(ready_, true)) return;
+  bootstrap::v1::State state;
+  state.set_connected(overlay_->members_up());
+  state.set_ready(true);
+  Report(channel, state);
+  if (!config_.embedded()) detach();
+}
+
+void Agent::Impl::Report(BootstrapChannel* channel,
+                         const bootstrap::v1::State& state) {
+  Status status = channel->Write(state);
+  if (!status.ok()) End(status.message());
+}
+
+control::AgentView Agent::Impl::MakeView() {
+  control::AgentView view;
+  view.status = [this] { return membership_.Describe(controller_.jobs()); };
+  view.node_name = [this](NodeId node) { return membership_.Name(node); };
+  view.shut_down = [this] { LeaveAndStop(); };
+  return view;
+}
+
+void Agent::Impl::WatchSignals() {
+  sigset_t set;
+  sigemptyset(&set);
+  for (const int s : {SIGINT, SIGTERM}) sigaddset(&set, s);
+  signal_fd_ = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+  loop_.Watch(signal_fd_, EPOLLIN, [this](uint32_t) {
+    signalfd_siginfo info;
+    while (read(signal_fd_, &info, sizeof info) == sizeof info) {
+      End("signal " + std::to_string(info.ssi_signo));
+    }
+  });
+}
+
+void Agent::Impl::WatchLifeline(int fd) {
+  loop_.Watch(fd, EPOLLIN, [this, fd](uint32_t) {
+    char ignored[256];
+    if (read(fd, ignored, sizeof ignored) > 0) return;
+    loop_.Unwatch(fd);
+    End("the launcher is gone");
+  });
+}
+
+void Agent::Impl::End(const std::string& reason) {
+  if (std::exchange(ending_, true)) return;
+  spdlog::info("ending: {}", reason);
+  if (!runtime_) return loop_.Stop();
+  controller_.KillAll(reason, [this] { LeaveAndStop(); });
+}
+
+void Agent::Impl::LeaveAndStop() {
+  overlay_->Leave([this] { loop_.Stop(); });
+}
+
+Agent::Agent(bootstrap::v1::Config config)
+    : impl_(std::make_unique<Impl>(std::move(config))) {}
+
+Agent::~Agent() = default;
+
+Status Agent::Prepare(bootstrap::v1::NodeInfo* info) {
+  return impl_->Prepare(info);
+}
+
+void Agent::Join(const bootstrap::v1::Members& members,
+                 BootstrapChannel* channel, std::function<void()> detach) {
+  impl_->Join(members, channel, std::move(detach));
+}
+
+void Agent::Run() { impl_->Run(); }
+
+}  // namespace canopy::agent

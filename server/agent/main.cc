@@ -1,0 +1,123 @@
+// canopyd: the node agent.
+#include <fcntl.h>
+#include <pthread.h>
+#include <signal.h>
+#include <spdlog/sinks/basic_file_sink.h>
+#include <spdlog/spdlog.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstring>
+#include <string>
+
+#include "common/version.h"
+#include "server/agent/agent.h"
+#include "server/agent/bootstrap_channel.h"
+
+namespace canopy::agent {
+namespace {
+
+constexpr char kUsage[] =
+    "usage: canopyd --bootstrap\n"
+    "\n"
+    "The node agent of Canopy. It is started by 'canopy run' and 'canopy up',\n"
+    "which tell it over standard input what it is to be.\n";
+
+// Termination is read from a descriptor by the loop; threads made later
+// inherit the mask.
+void SetSignals() {
+  sigset_t set;
+  sigemptyset(&set);
+  sigaddset(&set, SIGINT);
+  sigaddset(&set, SIGTERM);
+  pthread_sigmask(SIG_BLOCK, &set, nullptr);
+  signal(SIGPIPE, SIG_IGN);
+  signal(SIGHUP, SIG_IGN);
+}
+
+// Leaves the launcher's session: the parent waits until the agent is up (or
+// gave up) and returns that as its own exit code, so that whatever carried the
+// bootstrap ends with it.
+int Detach(int* report_fd) {
+  int fds[2];
+  if (pipe2(fds, O_CLOEXEC) != 0) return -1;
+  const pid_t child = fork();
+  if (child < 0) return -1;
+  if (child == 0) {
+    close(fds[0]);
+    setsid();
+    *report_fd = fds[1];
+    return 0;
+  }
+  close(fds[1]);
+  char up = 0;
+  _exit(read(fds[0], &up, 1) == 1 ? 0 : 1);
+}
+
+void CloseStandardStreams() {
+  const int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+  for (const int fd : {0, 1, 2}) dup2(null, fd);
+  close(null);
+}
+
+void SetLogging(const bootstrap::v1::Config& config) {
+  spdlog::set_pattern("%Y-%m-%dT%H:%M:%S.%e%z %l canopyd[%P] " +
+                      config.node_name() + ": %v");
+  spdlog::set_level(config.log_level().empty()
+                        ? spdlog::level::warn
+                        : spdlog::level::from_str(config.log_level()));
+}
+
+void LogToFile(const std::string& path) {
+  auto logger = spdlog::basic_logger_mt("file", path);
+  logger->flush_on(spdlog::level::info);
+  logger->set_level(spdlog::level::info);
+  spdlog::set_default_logger(logger);
+}
+
+int Serve() {
+  BootstrapChannel channel(STDIN_FILENO, STDOUT_FILENO);
+  bootstrap::v1::Config config;
+  Status status = channel.Read(&config);
+  if (!status.ok()) {
+    std::fprintf(stderr, "canopyd: %s\n%s", status.message().c_str(), kUsage);
+    return 2;
+  }
+  int report_fd = -1;
+  if (!config.embedded() && Detach(&report_fd) != 0) return 1;
+  SetSignals();
+  SetLogging(config);
+  Agent agent(config);
+  bootstrap::v1::Hello hello;
+  status = agent.Prepare(hello.mutable_node());
+  if (!status.ok()) hello.set_error(status.message());
+  const Status told = channel.Write(hello);
+  if (!status.ok() || !told.ok()) return 1;
+  bootstrap::v1::Members members;
+  status = channel.Read(&members);
+  if (!status.ok()) return 1;
+  agent.Join(members, &channel, [&] {
+    if (write(report_fd, "u", 1) != 1) spdlog::warn("the launcher is gone");
+    close(report_fd);
+    LogToFile(hello.node().runtime_dir() + "/agent.log");
+    CloseStandardStreams();
+  });
+  agent.Run();
+  return 0;
+}
+
+}  // namespace
+}  // namespace canopy::agent
+
+int main(int argc, char** argv) {
+  if (argc == 2 && std::strcmp(argv[1], "--bootstrap") == 0) {
+    return canopy::agent::Serve();
+  }
+  if (argc == 2 && std::strcmp(argv[1], "--version") == 0) {
+    std::printf("canopyd %s\n", canopy::kVersion);
+    return 0;
+  }
+  const bool help = argc == 2 && std::strcmp(argv[1], "--help") == 0;
+  std::fputs(canopy::agent::kUsage, help ? stdout : stderr);
+  return help ? 0 : 2;
+}

@@ -1,0 +1,44 @@
+// Who belongs to the overlay and who of them is there, for people.
+#ifndef CANOPY_SERVER_AGENT_MEMBERSHIP_H_
+#define CANOPY_SERVER_AGENT_MEMBERSHIP_H_
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "protos/bootstrap.pb.h"
+#include "protos/control.pb.h"
+#include "server/control/job_controller.h"
+#include "server/core/step.h"
+#include "server/core/tree.h"
+
+namespace canopy::agent {
+
+// Loop thread only.
+class Membership {
+ public:
+  explicit Membership(const bootstrap::v1::Config& config);
+
+  void Set(const bootstrap::v1::Members& members);
+  void OnChange(const core::NodeStateChanged& change);
+
+  bool up(NodeId node) const { return tree_.alive(node); }
+  std::string Name(NodeId node) const;
+  control::v1::StatusReply Describe(
+      const std::map<std::string, control::JobRecord>& jobs) const;
+
+ private:
+  struct Entry {
+    bootstrap::v1::NodeInfo info;
+    std::string down_reason;
+  };
+
+  core::Tree tree_;
+  std::vector<Entry> entries_;
+  int64_t since_;
+};
+
+}  // namespace canopy::agent
+
+#endif  // CANOPY_SERVER_AGENT_MEMBERSHIP_H_

@@ -4,6 +4,7 @@
 
 #include "protos/control.grpc.pb.h"
 #include "server/control/run_stream.h"
+#include "server/core/why.h"
 
 namespace canopy::control {
 namespace {
@@ -60,6 +61,35 @@ void FillJob(const std::string& nspace, const JobRecord& record,
   }
 }
 
+std::string Describe(const core::MissingProc& missing,
+                     const std::function<std::string(NodeId)>& node_name) {
+  return missing.proc.nspace + " rank " + std::to_string(missing.proc.rank) +
+         (missing.node == kNoNode ? "" : " on " + node_name(missing.node));
+}
+
+void FillWaiting(const std::vector<core::StateCollected>& collected,
+                 const std::function<std::string(NodeId)>& node_name,
+                 v1::WhyReply* reply) {
+  std::vector<core::StateAnswer> answers;
+  for (const core::StateCollected& state : collected) {
+    Result<core::StateAnswer> answer =
+        core::DecodeStateAnswer(state.answer.view());
+    if (answer.ok()) answers.push_back(*std::move(answer));
+  }
+  for (const core::Waiting& waiting : core::MergeWaiting(answers)) {
+    v1::Waiting* out = reply->add_waiting();
+    out->set_nspace(waiting.nspace);
+    out->set_operation(waiting.operation);
+    out->set_age_ms(waiting.age_ms);
+    for (const core::MissingProc& missing : waiting.missing) {
+      out->add_missing(Describe(missing, node_name));
+    }
+    if (waiting.more_missing != 0) {
+      out->add_missing("and " + std::to_string(waiting.more_missing) + " more");
+    }
+  }
+}
+
 }  // namespace
 
 class ControlService::Impl : public v1::Control::CallbackService {
@@ -103,13 +133,11 @@ class ControlService::Impl : public v1::Control::CallbackService {
                                 const v1::WhyRequest* request,
                                 v1::WhyReply* reply) override {
     return OnLoop(context, [this, request, reply](auto finish) {
-      controller_->CollectState(
-          "why", request->nspace(), [this, reply, finish](const auto& answers) {
-            for (const core::StateCollected& answer : answers) {
-              AddWaiting(answer, view_.node_name, reply);
-            }
-            finish(grpc::Status::OK);
-          });
+      controller_->CollectState("why", request->nspace(),
+                                [this, reply, finish](const auto& answers) {
+                                  FillWaiting(answers, view_.node_name, reply);
+                                  finish(grpc::Status::OK);
+                                });
     });
   }
 

@@ -18,6 +18,7 @@
 #include "server/agent/addresses.h"
 #include "server/agent/emulation.h"
 #include "server/agent/membership.h"
+#include "server/agent/null_overlay.h"
 #include "server/agent/planner.h"
 #include "server/agent/runtime_dir.h"
 #include "server/control/control_server.h"
@@ -126,7 +127,6 @@ class Agent::Impl : public InputSink {
   explicit Impl(bootstrap::v1::Config config)
       : config_(std::move(config)),
         membership_(config_),
-        hardware_(std::make_shared<hwinfo::HwInfo>()),
         controller_(&loop_,
                     [this](const control::v1::Launch& launch) {
                       return planner_->Plan(launch, controller_.jobs(),
@@ -154,6 +154,10 @@ class Agent::Impl : public InputSink {
   }
 
  private:
+  // An embedded agent without peers needs no overlay.
+  bool alone() const {
+    return config_.embedded() && config_.member_names_size() <= 1;
+  }
   Status StartOverlay();
   Status StartEndpoints();
   void MakeRuntime();
@@ -170,13 +174,14 @@ class Agent::Impl : public InputSink {
   EventLoop loop_;
   Membership membership_;
   std::optional<RuntimeDir> dir_;
-  std::shared_ptr<hwinfo::HwInfo> hardware_;
   std::unique_ptr<Planner> planner_;
   control::JobController controller_;
   control::ControlService control_;         // on the Unix socket
   control::ControlService remote_control_;  // beside the overlay
   control::ControlServer control_server_;
-  std::unique_ptr<overlay::GrpcOverlay> overlay_;
+  NullOverlay null_overlay_;
+  std::unique_ptr<overlay::GrpcOverlay> overlay_;  // null when alone
+  std::function<void()> on_ready_;
   std::unique_ptr<datastore::Datastore> datastore_;
   std::unique_ptr<local::LocalEndpoint> local_;
   std::unique_ptr<pmi1::Pmi1Endpoint> pmi1_;
@@ -196,7 +201,8 @@ Status Agent::Impl::Prepare(bootstrap::v1::NodeInfo* info) {
   if (!dir.ok()) return dir.status();
   dir_.emplace(*std::move(dir));
   WatchSignals();
-  Status status = StartOverlay();
+  Status status;
+  if (!alone()) status = StartOverlay();
   if (!status.ok()) return status;
   status = StartEndpoints();
   if (!status.ok()) return status;
@@ -205,13 +211,13 @@ Status Agent::Impl::Prepare(bootstrap::v1::NodeInfo* info) {
   if (!status.ok()) return status;
   info_.set_name(config_.node_name());
   *info_.mutable_aliases() = config_.aliases();
-  info_.set_address(overlay_->address());
+  if (overlay_) info_.set_address(overlay_->address());
   info_.set_control_socket(dir_->path() + kControlSocket);
   info_.set_pid(static_cast<uint64_t>(getpid()));
   info_.set_version(kVersion);
   info_.set_machine(MachineId());
   info_.set_runtime_dir(dir_->path());
-  const Topology& topology = hardware_->topology();
+  const Topology& topology = hwinfo::ThisMachine();
   info_.set_topology(EncodeTopology(topology));
   info_.set_slots(config_.slots() != 0
                       ? config_.slots()
@@ -238,6 +244,7 @@ Status Agent::Impl::StartOverlay() {
   events.trouble = [this](NodeId node, const Status& status) {
     spdlog::warn("link to {}: {}", membership_.Name(node), status.message());
   };
+  events.ready = [this] { on_ready_(); };
   events.expelled = [this](const std::string& reason) {
     End("expelled by the others: " + reason);
   };
@@ -251,7 +258,7 @@ Status Agent::Impl::StartEndpoints() {
   const ProcId server = {
       "canopy-agent-" + Hex(config_.overlay_id()).substr(0, 8), config_.self()};
   datastore::DatastoreOptions store;
-  store.facts = MakeNodeFacts(server, dir_->path(), hardware_->topology());
+  store.facts = MakeNodeFacts(server, dir_->path(), hwinfo::ThisMachine());
   store.log = Log;
   datastore_ = std::make_unique<datastore::Datastore>(std::move(store));
 
@@ -301,16 +308,17 @@ void Agent::Impl::Join(const bootstrap::v1::Members& members,
                        BootstrapChannel* channel,
                        std::function<void()> detach) {
   membership_.Set(members);
-  for (int i = 0; i < members.nodes_size(); ++i) {
-    overlay_->SetAddress(static_cast<NodeId>(i), members.nodes(i).address());
-  }
   planner_ =
       std::make_unique<Planner>(members, config_.self(), config_.emulated());
   MakeRuntime();
   if (config_.embedded()) WatchLifeline(channel->in_fd());
-  overlay_->SetReadyCallback([this, channel, detach = std::move(detach)] {
+  on_ready_ = [this, channel, detach = std::move(detach)] {
     OnReady(channel, detach);
-  });
+  };
+  if (!overlay_) return loop_.Post(on_ready_);
+  for (int i = 0; i < members.nodes_size(); ++i) {
+    overlay_->SetAddress(static_cast<NodeId>(i), members.nodes(i).address());
+  }
   overlay_->Join();
 }
 
@@ -322,7 +330,8 @@ void Agent::Impl::MakeRuntime() {
   }
   core.radix = config_.radix();
   RuntimePorts ports;
-  ports.overlay = overlay_.get();
+  ports.overlay = &null_overlay_;
+  if (overlay_) ports.overlay = overlay_.get();
   ports.datastore = datastore_.get();
   ports.process = process_.get();
   ports.clients = {{ClientKind::kLocal, local_.get()},
@@ -338,7 +347,7 @@ void Agent::Impl::OnReady(BootstrapChannel* channel,
                           std::function<void()> detach) {
   if (std::exchange(ready_, true)) return;
   bootstrap::v1::State state;
-  state.set_connected(overlay_->members_up());
+  state.set_connected(static_cast<uint32_t>(config_.member_names_size()));
   state.set_ready(true);
   Report(channel, state);
   if (!config_.embedded()) detach();
@@ -388,6 +397,7 @@ void Agent::Impl::End(const std::string& reason) {
 }
 
 void Agent::Impl::LeaveAndStop() {
+  if (!overlay_) return loop_.Stop();
   overlay_->Leave([this] { loop_.Stop(); });
 }
 

@@ -283,7 +283,16 @@ Status Agent::Impl::StartEndpoints() {
   Status status = local_->Start();
   if (!status.ok()) return status;
 
-  pmi1_ = std::make_unique<pmi1::Pmi1Endpoint>(&loop_, this, datastore_.get());
+  pmi1::Pmi1Options pmi1;
+  pmi1.self = config_.self();
+  pmi1.find_key = [this](const std::string& nspace, std::string_view key) {
+    return datastore_->FindKey(nspace, key);
+  };
+  pmi1.find_job_key = [this](const std::string& nspace, std::string_view key) {
+    return datastore_->FindJobKey(nspace, key);
+  };
+  pmi1.log = Log;
+  pmi1_ = std::make_unique<pmi1::Pmi1Endpoint>(&loop_, this, std::move(pmi1));
   std::vector<ProcessEnvironment*> environments = {local_.get(), pmi1_.get()};
   if (config_.emulated()) {
     emulation_ = std::make_unique<EmulationEnvironment>();

@@ -98,7 +98,7 @@ void Builder::AddSessionKeys(Keys* keys) const {
   keys->Text(PMIX_TMPDIR, facts_.tmpdir);
   // What processes put there is theirs to remove.
   if (!facts_.tmpdir.empty()) {
-    keys->Add(PMIX_TDIR_RMCLEAN, Value::Bool(false));
+    keys->Add(PMIX_TDIR_RMCLEAN, Value::Bool(true));
   }
 }
 

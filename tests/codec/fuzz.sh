@@ -12,7 +12,8 @@ sources="common/codec/*.cc common/values/compare.cc
   common/values/element_ops.cc common/values/regex_form.cc
   common/values/hwloc_access.cc common/values/info_list.cc
   common/values/type_table.cc common/values/value.cc
-  common/values/value_ops.cc tests/codec/decoder_fuzz.cc"
+  common/values/value_ops.cc common/values/zlib_access.cc
+  tests/codec/decoder_fuzz.cc"
 files=$(ls $sources | grep -v -e _test.cc -e _benchmark.cc)
 clang++ -std=c++20 -g -O1 -fsanitize=fuzzer,address,undefined \
   -fno-sanitize-recover=undefined -I. -I"$headers" $files -ldl \

@@ -104,11 +104,13 @@ void Datastore::Publish(const core::PublishRank& data) {
   }
   const Status status = job->writer->Publish(data.proc.rank, items);
   if (!status.ok()) {
-    if (!std::exchange(job->out_of_room_logged, true)) {
+    if (job->incomplete.empty()) {
       LogError("data of " + ToString(data.proc) + ": " + status.message());
     }
+    job->incomplete.insert(data.proc.rank);
     return;
   }
+  job->incomplete.erase(data.proc.rank);
   if (!job->indexed) return;
   for (size_t i = 0; i < visible; ++i) {
     job->owners.insert_or_assign(std::string(items[i].key), data.proc.rank);
@@ -121,6 +123,11 @@ std::optional<Datastore::Segment> Datastore::Find(
   if (it == jobs_.end()) return std::nullopt;
   const auto& writer = it->second.writer;
   return Segment{writer->fd(), writer->size(), writer};
+}
+
+bool Datastore::Holds(const ProcId& proc) const {
+  const auto it = jobs_.find(proc.nspace);
+  return it != jobs_.end() && !it->second.incomplete.contains(proc.rank);
 }
 
 void Datastore::SetPid(const std::string& nspace, Rank rank, int pid) {

@@ -7,6 +7,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -52,6 +53,8 @@ class Datastore : public DatastorePort {
     std::shared_ptr<const void> owner;
   };
   std::optional<Segment> Find(const std::string& nspace) const;
+  // False when the namespace is not here, or the rank's data did not fit.
+  bool Holds(const ProcId& proc) const;
   // PMIX_PROC_PID of a rank that was started.
   void SetPid(const std::string& nspace, Rank rank, int pid);
 
@@ -70,7 +73,7 @@ class Datastore : public DatastorePort {
     std::vector<std::string> directories;        // that we made, outer first
     bool indexed = false;
     std::unordered_map<std::string, Rank> owners;  // when indexed
-    bool out_of_room_logged = false;
+    std::set<Rank> incomplete;  // whose data did not fit
   };
 
   Job* FindJob(const std::string& nspace);

@@ -227,6 +227,11 @@ TEST_F(DatastoreTest, OverBudgetIsLoggedOnceAndReadersLearnIt) {
   store_.Publish({{"job-7", 0}, Kvals({{"k", big}}), {}});
   EXPECT_EQ(log_.size(), 1u);
   EXPECT_EQ(reader_->FindProc(0, "k").state(), shm::LookupState::kNoRoom);
+  EXPECT_FALSE(store_.Holds({"job-7", 0}));
+  EXPECT_TRUE(store_.Holds({"job-7", 1}));
+  EXPECT_FALSE(store_.Holds({"job-8", 1}));
+  store_.Publish({{"job-7", 0}, Kvals({{"k", "v"}}), {}});
+  EXPECT_TRUE(store_.Holds({"job-7", 0}));
 }
 
 TEST_F(DatastoreTest, KeysOfUnknownOwner) {

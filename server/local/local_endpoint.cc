@@ -175,7 +175,8 @@ void LocalEndpoint::Receive(Connection& c) {
   const ssize_t n =
       recv(c.fd.get(), buffer_.data(), buffer_.size(), MSG_DONTWAIT);
   if (n < 0 && (errno == EAGAIN || errno == EINTR)) return;
-  if (n < 0) return End(c, std::strerror(errno));
+  // A process that is killed leaves answers unread, which resets.
+  if (n < 0) return End(c, errno == ECONNRESET ? "" : std::strerror(errno));
   if (n == 0) {
     return End(c, c.partial.empty() ? "" : "ended in the middle of a frame");
   }
@@ -326,7 +327,8 @@ void LocalEndpoint::Reply(const core::ReplyClient& reply) {
     const ProcId& target = get.mapped();
     if (reply.status == kSuccess) OfferSegment(*c, target.nspace);
     // The client finds the data of a rank that it can name in the segment.
-    if (target.rank <= kRankValid && c->segments.contains(target.nspace)) {
+    if (target.rank <= kRankValid && c->segments.contains(target.nspace) &&
+        (!options_.holds || options_.holds(target))) {
       payload = Bytes();
     }
   }

@@ -34,6 +34,9 @@ struct LocalOptions {
   ProcId server;                   // this agent, as PMIx names it
   // A namespace's segment; nothing when the agent has none.
   std::function<std::optional<SegmentRef>(const std::string& nspace)> segment;
+  // Whether everything that is visible of a rank is in its namespace's
+  // segment; what is not travels in answers to gets. Empty: it always is.
+  std::function<bool(const ProcId& proc)> holds;
   // Called when a rank's process exists. May be empty.
   std::function<void(const std::string& nspace, Rank rank, int pid)> on_process;
   std::function<void(const core::LogLine&)> log;

@@ -157,6 +157,7 @@ class LocalEndpointTest : public ::testing::Test {
       if (ns == "lost") return std::nullopt;
       return SegmentRef{null_.get(), 4096 + ns.size(), nullptr};
     };
+    options.holds = [](const ProcId& proc) { return proc.nspace != "full"; };
     options.log = [this](const core::LogLine& l) { log_.push_back(l.text); };
     Tune(&options);
     endpoint_.emplace(&loop_, &sink_, std::move(options));
@@ -368,6 +369,17 @@ TEST_F(LocalEndpointTest, DataOfAnotherNamespaceComesWithItsSegment) {
   EXPECT_EQ(PayloadOf(client->Next()), "kvals") << "owner not known";
   EXPECT_EQ(PayloadOf(client->Next()), "kvals") << "no segment";
   EXPECT_FALSE(client->Next().has_value());
+}
+
+TEST_F(LocalEndpointTest, WhatDidNotFitTravelsInTheAnswer) {
+  auto client = Connected(0);
+  client->Send(FrameType::kGet, 2, GetOf({"full", 0}));
+  Settle();
+  Reply(0, 2, 0, "kvals");
+  Settle();
+  EXPECT_EQ(client->Next()->header.type,
+            static_cast<uint16_t>(FrameType::kSegment));
+  EXPECT_EQ(PayloadOf(client->Next()), "kvals");
 }
 
 TEST_F(LocalEndpointTest, Events) {

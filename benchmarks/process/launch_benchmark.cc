@@ -106,8 +106,11 @@ void BM_WholeJob(benchmark::State& state) {
     if (bench.failed()) state.SkipWithError("launch failed");
   }
 }
-BENCHMARK(BM_WholeJob)->Arg(1)->Arg(256)->UseRealTime()->Unit(
-    benchmark::kMillisecond);
+BENCHMARK(BM_WholeJob)
+    ->Arg(1)
+    ->Arg(256)
+    ->UseRealTime()
+    ->Unit(benchmark::kMillisecond);
 
 // From Start to the last exit, which is what the loop below does too.
 void BM_StartToExit(benchmark::State& state) {
@@ -124,8 +127,11 @@ void BM_StartToExit(benchmark::State& state) {
     if (bench.failed()) state.SkipWithError("launch failed");
   }
 }
-BENCHMARK(BM_StartToExit)->Arg(1)->Arg(256)->UseRealTime()->Unit(
-    benchmark::kMillisecond);
+BENCHMARK(BM_StartToExit)
+    ->Arg(1)
+    ->Arg(256)
+    ->UseRealTime()
+    ->Unit(benchmark::kMillisecond);
 
 // What the event loop is blocked for by starting a shim.
 void BM_PrepareCall(benchmark::State& state) {
@@ -154,8 +160,11 @@ void BM_PosixSpawnLoop(benchmark::State& state) {
     }
   }
 }
-BENCHMARK(BM_PosixSpawnLoop)->Arg(1)->Arg(256)->UseRealTime()->Unit(
-    benchmark::kMillisecond);
+BENCHMARK(BM_PosixSpawnLoop)
+    ->Arg(1)
+    ->Arg(256)
+    ->UseRealTime()
+    ->Unit(benchmark::kMillisecond);
 
 }  // namespace
 }  // namespace canopy::process

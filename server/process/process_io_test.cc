@@ -45,15 +45,6 @@ TEST_F(IoTest, OrderAndContentAreKept) {
   }
 }
 
-TEST_F(IoTest, MuchOutputPasses) {
-  constexpr uint64_t kSize = 1ull << 30;
-  sink_.keep_output = false;
-  ASSERT_TRUE(Launch(MakeJob({ProbePath(), "pattern", std::to_string(kSize)})));
-  ASSERT_TRUE(RunUntil([&] { return !Recorded().exits.empty(); }));
-  EXPECT_EQ(Recorded().output_bytes, kSize);
-  EXPECT_EQ(Recorded().exits[0].wait_status, 0);
-}
-
 TEST_F(IoTest, ExitsComeAfterTheEndOfStreams) {
   ASSERT_TRUE(Run(Shell("echo x; echo y >&2", 50)));
   for (Rank rank = 0; rank < 50; ++rank) {

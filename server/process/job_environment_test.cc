@@ -1,0 +1,56 @@
+#include "server/process/job_environment.h"
+
+#include <gtest/gtest.h>
+
+namespace canopy::process {
+namespace {
+
+using Strings = std::vector<std::string>;
+
+JobSpec TwoApps() {
+  JobSpec job;
+  job.env = {"A=job", "PMIX_RANK=outer", "PMIXER=kept", "PATH=/bin"};
+  job.apps.resize(2);
+  job.apps[1].env = {"A=app", "PMIX_SIZE=outer"};
+  return job;
+}
+
+TEST(JobEnvironment, CanopysOwnVariablesWin) {
+  JobSpec job = TwoApps();
+  const JobEnvironment env = BuildJobEnvironment(job, {"A=canopy"}, {});
+  EXPECT_EQ(env.base, (Strings{"PMIX_RANK=outer", "PMIXER=kept", "PATH=/bin",
+                               "A=canopy"}));
+  EXPECT_EQ(env.apps, (std::vector<Strings>{{}, {"PMIX_SIZE=outer"}}));
+}
+
+TEST(JobEnvironment, UnsetTakesNamesAndPrefixes) {
+  const JobEnvironment env = BuildJobEnvironment(
+      TwoApps(), {"PMIX_NAMESPACE=x"}, {{"PMIX_*", "PAT"}, ""});
+  EXPECT_EQ(env.base,
+            (Strings{"A=job", "PMIXER=kept", "PATH=/bin", "PMIX_NAMESPACE=x"}));
+  EXPECT_EQ(env.apps, (std::vector<Strings>{{}, {"A=app"}}));
+}
+
+TEST(JobEnvironment, LibraryDirectoryPrecedesWhatIsThere) {
+  JobSpec job = TwoApps();
+  job.env.push_back("LD_LIBRARY_PATH=/job");
+  job.apps[1].env = {"LD_LIBRARY_PATH=/app"};
+  JobEnvironment env = BuildJobEnvironment(job, {}, {{}, "/canopy"});
+  EXPECT_EQ(env.apps[0], Strings{"LD_LIBRARY_PATH=/canopy:/job"});
+  EXPECT_EQ(env.apps[1].back(), "LD_LIBRARY_PATH=/canopy:/app");
+  job.env.pop_back();
+  env = BuildJobEnvironment(job, {}, {{}, "/canopy"});
+  EXPECT_EQ(env.apps[0], Strings{"LD_LIBRARY_PATH=/canopy"});
+}
+
+TEST(JobEnvironment, TheApplicationsDirectoryIsTold) {
+  JobSpec job = TwoApps();
+  job.cwd = "/job";
+  job.apps[1].cwd = "/app";
+  const JobEnvironment env = BuildJobEnvironment(job, {}, {});
+  EXPECT_EQ(env.apps[0], Strings{"PWD=/job"});
+  EXPECT_EQ(env.apps[1][0], "PWD=/app");
+}
+
+}  // namespace
+}  // namespace canopy::process

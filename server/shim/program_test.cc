@@ -1,0 +1,108 @@
+#include "server/shim/program.h"
+
+#include <gtest/gtest.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <filesystem>
+#include <fstream>
+
+namespace canopy::process {
+namespace {
+
+class ProgramTest : public testing::Test {
+ protected:
+  ProgramTest() {
+    std::string pattern = testing::TempDir() + "/programXXXXXX";
+    root_ = mkdtemp(pattern.data());
+    for (const char* name : {"/a", "/b", "/a/folder"}) {
+      std::filesystem::create_directory(root_ + name);
+    }
+    Make("/b/tool", 0755);
+    Make("/a/plain", 0644);
+    Make("/b/plain", 0755);
+  }
+  ~ProgramTest() override { std::filesystem::remove_all(root_); }
+
+  void Make(const std::string& name, mode_t mode) const {
+    std::ofstream(root_ + name) << "x";
+    chmod((root_ + name).c_str(), mode);
+  }
+  std::string Path() const { return root_ + "/a:" + root_ + "/b"; }
+
+  std::string root_;
+};
+
+TEST_F(ProgramTest, SearchesPathInOrder) {
+  EXPECT_EQ(*FindProgram("tool", "", Path().c_str()), root_ + "/b/tool");
+  // What can not be executed is passed over.
+  EXPECT_EQ(*FindProgram("plain", "", Path().c_str()), root_ + "/b/plain");
+  EXPECT_EQ(FindProgram("folder", "", Path().c_str()).code(),
+            kErrJobExeNotFound);
+  EXPECT_EQ(FindProgram("tool", "", (root_ + "/a").c_str()).code(),
+            kErrJobExeNotFound);
+  EXPECT_EQ(FindProgram("plain", "", (root_ + "/a").c_str()).code(),
+            kErrJobAppNotExecutable);
+  EXPECT_EQ(*FindProgram("sh", "", nullptr), "/usr/bin/sh");
+}
+
+TEST_F(ProgramTest, RelativeNamesStartAtTheDirectory) {
+  EXPECT_EQ(*FindProgram("b/tool", root_, nullptr), root_ + "/b/tool");
+  EXPECT_EQ(*FindProgram("./tool", root_ + "/b/", nullptr),
+            root_ + "/b/./tool");
+  EXPECT_EQ(*FindProgram("tool", root_, "a:b"), root_ + "/b/tool");
+  EXPECT_EQ(*FindProgram("tool", root_ + "/b", ""), root_ + "/b/./tool");
+  EXPECT_EQ(*FindProgram(root_ + "/b/tool", "/", nullptr), root_ + "/b/tool");
+}
+
+TEST_F(ProgramTest, SaysWhatIsWrong) {
+  EXPECT_EQ(FindProgram("", "", nullptr).code(), kErrJobNoExeSpecified);
+  EXPECT_EQ(FindProgram("x", root_ + "/none", nullptr).code(),
+            kErrJobWdirNotFound);
+  EXPECT_EQ(FindProgram("x", root_ + "/b/tool", nullptr).code(),
+            kErrJobWdirNotFound);
+  EXPECT_EQ(FindProgram(root_ + "/a/plain", "", nullptr).code(),
+            kErrJobAppNotExecutable);
+  EXPECT_EQ(FindProgram(root_ + "/a", "", nullptr).code(),
+            kErrJobAppNotExecutable);
+  EXPECT_EQ(FindProgram("./none", root_, nullptr).status().message(),
+            "program \"" + root_ + "/./none\": No such file or directory");
+}
+
+TEST_F(ProgramTest, LooksAsSomebodyElse) {
+  if (geteuid() != 0) GTEST_SKIP() << "only root can";
+  chmod(root_.c_str(), 0755);
+  Make("/b/private", 0700);
+  const Credentials nobody = {12345, 12345, {12345}};
+  const auto found = FindProgramsAs(
+      nobody, {{"tool", "", Path().c_str()}, {"sh", "", nullptr}});
+  ASSERT_TRUE(found.ok()) << found.status().message();
+  EXPECT_EQ(*found,
+            (std::vector<std::string>{root_ + "/b/tool", "/usr/bin/sh"}));
+  EXPECT_EQ(
+      FindProgramsAs(nobody, {{root_ + "/b/private", "", nullptr}}).code(),
+      kErrJobAppNotExecutable);
+  EXPECT_EQ(geteuid(), 0u);
+}
+
+TEST(DescribeSpawnFailure, NamesTheCulprit) {
+  const auto describe = [](SpawnStep step, int error) {
+    return DescribeSpawnFailure(step, error, "/p", "/d", "0-3");
+  };
+  EXPECT_EQ(describe(SpawnStep::kExec, ENOENT).code(), kErrJobExeNotFound);
+  EXPECT_EQ(describe(SpawnStep::kExec, EACCES).code(), kErrJobAppNotExecutable);
+  EXPECT_EQ(describe(SpawnStep::kExec, E2BIG).message(),
+            "program \"/p\": Argument list too long");
+  EXPECT_EQ(describe(SpawnStep::kDirectory, EACCES).code(),
+            kErrJobWdirNotAccessible);
+  EXPECT_EQ(describe(SpawnStep::kBind, EINVAL).message(),
+            "cannot bind to CPUs 0-3: Invalid argument");
+  EXPECT_EQ(describe(SpawnStep::kDescriptors, EMFILE).code(),
+            kErrSysLimitsFiles);
+  EXPECT_EQ(describe(SpawnStep::kClone, EAGAIN).code(), kErrJobSysOpFailed);
+}
+
+}  // namespace
+}  // namespace canopy::process

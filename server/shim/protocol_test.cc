@@ -1,0 +1,87 @@
+#include "server/shim/protocol.h"
+
+#include <gtest/gtest.h>
+
+namespace canopy::process {
+namespace {
+
+// Decodes what was encoded to the same bytes, and no proper prefix of it.
+template <typename T>
+void ExpectRoundTrip(const T& message) {
+  const std::string bytes = Encode(message);
+  T copy;
+  ASSERT_TRUE(Decode(bytes, &copy));
+  EXPECT_EQ(Encode(copy), bytes);
+  for (size_t n = 0; n < bytes.size(); ++n) {
+    T part;
+    EXPECT_FALSE(Decode(std::string_view(bytes).substr(0, n), &part)) << n;
+  }
+}
+
+TEST(ShimProtocol, MessagesComeBack) {
+  ExpectRoundTrip(Hello{});
+  PrepareJob prepare;
+  prepare.nspace = "job@1";
+  prepare.orphan_ms = 30000;
+  prepare.window = 1 << 20;
+  prepare.uid = 1000;
+  prepare.merge_stderr = true;
+  prepare.record = std::string("\0\1\2", 3);
+  prepare.env = {"A=1", ""};
+  prepare.apps = {{"prog", {"prog", "-x"}, {"B=2"}, "/tmp"},
+                  {"other", {}, {}, ""}};
+  ExpectRoundTrip(prepare);
+  ExpectRoundTrip(std::vector<RankSpec>{
+      {7, 1, {"R=7"}, "0-3", true, {"PMI_FD"}}, {8, 0, {}, "", false, {}}});
+  ExpectRoundTrip(SignalRanks{15, {1, 2, 3}});
+  ExpectRoundTrip(KillRanks{2000, {}});
+  Welcome welcome;
+  welcome.pid = 4711;
+  welcome.nspace = "job";
+  welcome.started = true;
+  welcome.record = "r";
+  welcome.ranks = {{0, RankPhase::kRunning, 12, 0},
+                   {1, RankPhase::kEnded, 13, 256}};
+  welcome.held = {"segment"};
+  ExpectRoundTrip(welcome);
+  ExpectRoundTrip(Prepared{-190, "not found"});
+  ExpectRoundTrip(Started{{{0, 100}, {1, 101}}, {{2, -190, 2, "gone"}}});
+  ExpectRoundTrip(std::vector<ExitedRank>{{0, 0}, {1, 139}});
+}
+
+TEST(ShimProtocol, DataFollowsItsHead) {
+  Rank rank = 0;
+  uint16_t channel = 0;
+  std::string_view data;
+  ASSERT_TRUE(DecodeOutput(EncodeOutputHead(300, kChannelStderr) + "text",
+                           &rank, &channel, &data));
+  EXPECT_EQ(rank, 300u);
+  EXPECT_EQ(channel, kChannelStderr);
+  std::vector<Rank> ranks;
+  const std::string input = EncodeInputHead({1, 500}) + "typed";
+  ASSERT_TRUE(DecodeInput(input, &ranks, &data));
+  EXPECT_EQ(ranks, (std::vector<Rank>{1, 500}));
+  EXPECT_EQ(data, "typed");
+}
+
+TEST(ShimProtocol, CountsAreBoundByTheBytes) {
+  std::vector<ExitedRank> exits;
+  EXPECT_FALSE(Decode("\xff\xff\xff\xff\xff\xff\xff\xff\x7f", &exits));
+  std::vector<Rank> ranks;
+  std::string_view data;
+  EXPECT_FALSE(DecodeInput("\xff\xff\xff\x7f", &ranks, &data));
+}
+
+TEST(ShimProtocol, TooManyDescriptorsAreRefused) {
+  std::vector<RankSpec> ranks(1), copy;
+  ranks[0].fd_names.assign(kMaxInherited + 1, "X");
+  EXPECT_FALSE(Decode(Encode(ranks), &copy));
+}
+
+TEST(ShimProtocol, SocketNamesAreStableAndDiffer) {
+  EXPECT_EQ(ShimSocketName(""), "shim-cbf29ce484222325.sock");
+  EXPECT_NE(ShimSocketName("job-1"), ShimSocketName("job-2"));
+}
+
+}  // namespace
+}  // namespace canopy::process

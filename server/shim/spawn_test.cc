@@ -1,0 +1,107 @@
+#include "server/shim/spawn.h"
+
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <string>
+#include <thread>
+
+namespace canopy::process {
+namespace {
+
+class SpawnTest : public testing::Test {
+ protected:
+  SpawnTest() {
+    null_ = open("/dev/null", O_RDWR | O_CLOEXEC);
+    getrlimit(RLIMIT_NOFILE, &request_.nofile);
+    request_.path = "/bin/sh";
+    request_.argv = argv_;
+    request_.envp = envp_;
+    for (int& fd : request_.stdio) fd = null_;
+  }
+  ~SpawnTest() override { close(null_); }
+
+  // Exit code of `sh -c script`.
+  int Run(const char* script) {
+    argv_[2] = const_cast<char*>(script);
+    const SpawnResult result = Spawn(request_);
+    EXPECT_EQ(result.error, 0);
+    return Wait(result.pid);
+  }
+
+  static int Wait(pid_t pid) {
+    int status = -1;
+    EXPECT_EQ(waitpid(pid, &status, 0), pid);
+    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+  }
+
+  void ExpectFailure(SpawnStep step, int error) {
+    const SpawnResult result = Spawn(request_);
+    EXPECT_EQ(result.pid, -1);
+    EXPECT_EQ(result.failed, step);
+    EXPECT_EQ(result.error, error);
+    EXPECT_EQ(waitpid(-1, nullptr, WNOHANG), -1) << "a child is left over";
+  }
+
+  int null_;
+  char sh_[3] = "sh";
+  char c_[3] = "-c";
+  char* argv_[4] = {sh_, c_, nullptr, nullptr};
+  char variable_[8] = "X=yes";
+  char* envp_[2] = {variable_, nullptr};
+  SpawnRequest request_;
+};
+
+TEST_F(SpawnTest, GivesArgumentsAndEnvironment) {
+  EXPECT_EQ(Run("test \"$X\" = yes && exit 42"), 42);
+}
+
+TEST_F(SpawnTest, GivesDirectoryAndDescriptors) {
+  request_.cwd = "/usr";
+  int fds[2];
+  ASSERT_EQ(pipe2(fds, O_CLOEXEC), 0);
+  const int high = fcntl(fds[1], F_DUPFD_CLOEXEC, 50);
+  request_.inherited = {high};
+  EXPECT_EQ(Run("pwd >&3"), 0);
+  char text[16] = {};
+  EXPECT_EQ(read(fds[0], text, sizeof text), 5);
+  EXPECT_STREQ(text, "/usr\n");
+  for (const int fd : {fds[0], fds[1], high}) close(fd);
+}
+
+TEST_F(SpawnTest, FailuresNameTheirStep) {
+  argv_[2] = c_;
+  request_.cwd = "/none";
+  ExpectFailure(SpawnStep::kDirectory, ENOENT);
+  request_.cwd = nullptr;
+  request_.path = "/none";
+  ExpectFailure(SpawnStep::kExec, ENOENT);
+  request_.path = "/etc/passwd";
+  ExpectFailure(SpawnStep::kExec, EACCES);
+  request_.path = "/bin/sh";
+  const CpuMask none(16, 0);
+  request_.cpus = &none;
+  ExpectFailure(SpawnStep::kBind, EINVAL);
+  request_.cpus = nullptr;
+  request_.stdio[1] = 1000000;
+  ExpectFailure(SpawnStep::kDescriptors, EBADF);
+}
+
+TEST_F(SpawnTest, RunsOnManyThreads) {
+  argv_[2] = const_cast<char*>("exit 7");
+  std::vector<std::thread> threads;
+  std::vector<pid_t> pids(40, -1);
+  for (size_t t = 0; t < 4; ++t) {
+    threads.emplace_back([&, t] {
+      for (size_t i = t; i < pids.size(); i += 4) pids[i] = Spawn(request_).pid;
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  for (const pid_t pid : pids) EXPECT_EQ(Wait(pid), 7);
+}
+
+}  // namespace
+}  // namespace canopy::process

@@ -130,6 +130,13 @@ struct AgentCore::State {
     maps.OnForget(body.nspace);
   }
 
+  void OnBody(const PeerMessage& message, const JobExits& body) {
+    for (const ProcExit& exit : body.exits) {
+      if (exit.finalized) jobs.MarkFinalized(body.nspace, exit.rank);
+    }
+    RunEngine([&] { engine.OnPeer(now, message, &out); });
+  }
+
   void OnBody(const PeerMessage& message, const JobKill& body) {
     if (body.ranks.empty()) jobs.MarkEnding(body.nspace);
     RunEngine([&] { engine.OnPeer(now, message, &out); });

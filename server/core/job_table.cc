@@ -70,6 +70,11 @@ void JobTable::NoteGone(ProcId proc) {
   changes_.gone.push_back(std::move(proc));
 }
 
+void JobTable::MarkFinalized(std::string_view nspace, Rank rank) {
+  RankState* state = FindRank({std::string(nspace), rank});
+  if (state != nullptr) state->finalized = true;
+}
+
 void JobTable::Register(std::string_view nspace, Actions* actions) {
   const auto it = jobs_.find(nspace);
   if (it == jobs_.end() || it->second.registered) return;

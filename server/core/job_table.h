@@ -20,8 +20,8 @@
 
 namespace canopy::core {
 
-// What is known of one rank. For ranks of other nodes only `ended` is kept,
-// and only as far as news of it passes through this agent.
+// What is known of one rank. For ranks of other nodes only how they ended is
+// kept, and only as far as news of it passes through this agent.
 struct RankState {
   bool called_init = false;  // was connected at least once
   bool finalized = false;    // left in order and did not come back
@@ -100,6 +100,8 @@ class JobTable {
 
   // A rank's process ended. No effect when unknown or known already.
   void MarkEnded(std::string_view nspace, Rank rank);
+  // Its end was or will be in order, as its own agent says.
+  void MarkFinalized(std::string_view nspace, Rank rank);
   // Gives out RegisterJob, unless that was done; no effect when unknown.
   void Register(std::string_view nspace, Actions* actions);
   // Somebody else gave out RegisterJob.

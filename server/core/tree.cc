@@ -5,16 +5,16 @@
 namespace canopy::core {
 
 Tree::Tree(uint32_t size, uint32_t radix)
-    : radix_(std::max(radix, 2u)), alive_(std::max(size, 1u), true) {}
+    : radix_(std::max(radix, 2u)), alive_(std::max(size, 1u), 1) {}
 
 void Tree::SetAlive(NodeId node, bool alive) {
-  if (node >= alive_.size() || alive_[node] == alive) return;
+  if (node >= alive_.size() || this->alive(node) == alive) return;
   alive_[node] = alive;
   ++version_;
   if (alive) {
     root_ = std::min(root_, node);
   } else if (node == root_) {
-    const auto it = std::find(alive_.begin() + node, alive_.end(), true);
+    const auto it = std::find(alive_.begin() + node, alive_.end(), 1);
     root_ =
         it == alive_.end() ? kNoNode : static_cast<NodeId>(it - alive_.begin());
   }

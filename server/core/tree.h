@@ -50,7 +50,7 @@ class Tree {
   uint32_t radix_;
   NodeId root_ = 0;
   uint64_t version_ = 0;
-  std::vector<bool> alive_;
+  std::vector<uint8_t> alive_;
 };
 
 }  // namespace canopy::core

@@ -56,6 +56,11 @@ class Cluster {
   void set_max_delay(TimeNs delay) { max_delay_ = delay; }
   // With a chance of 1 in n, a message of one pair overtakes earlier ones.
   void set_overtaking(uint32_t n) { overtaking_ = n; }
+  // Processes that are told to end go on: what is tested is not the policy.
+  void set_ignore_kills(bool ignore) { ignore_kills_ = ignore; }
+  // No step ends more than one collective: then a release must go down before
+  // the first reply.
+  void set_one_release_a_step() { one_release_a_step_ = true; }
   // Called after every step of every core.
   void set_checker(std::function<void()> checker) {
     checker_ = std::move(checker);
@@ -93,6 +98,8 @@ class Cluster {
   // Runs for that long, with deadlines.
   void RunFor(TimeNs duration);
   TimeNs now() const { return now_; }
+
+  size_t pending() const { return queue_.size(); }
 
   // Null when not answered. Every request may be answered at most once.
   const Answer* answer(RequestId request) const;
@@ -165,6 +172,8 @@ class Cluster {
   TimeNs now_ = 0;
   TimeNs max_delay_ = 1 * kMs;
   uint32_t overtaking_ = 0;
+  bool ignore_kills_ = false;
+  bool one_release_a_step_ = false;
   std::map<std::pair<TimeNs, uint64_t>, Event> queue_;
   uint64_t sequence_ = 0;
   std::map<std::pair<NodeId, NodeId>, TimeNs> last_arrival_;

@@ -27,6 +27,7 @@ class FenceSim : public testing::TestWithParam<Shape> {};
 TEST_P(FenceSim, NothingLostDoubledOrInvented) {
   const Shape shape = GetParam();
   Cluster cluster(shape.nodes, shape.radix, shape.seed);
+  cluster.set_one_release_a_step();
   const JobSpec job = MakeJob("job", shape.nodes, shape.per_node);
   cluster.LaunchConnected(job);
   const Rank ranks = shape.nodes * shape.per_node;

@@ -1,0 +1,312 @@
+// What collectives do when processes, connections and agents are lost.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "common/status.h"
+#include "tests/sim/cluster.h"
+
+namespace canopy::sim {
+namespace {
+
+constexpr int kUnanswered = -1000;
+constexpr int kSegfault = 11;
+
+bool LogSays(const Cluster& cluster, const std::string& text) {
+  return std::ranges::any_of(cluster.log(), [&](const std::string& line) {
+    return line.find(text) != std::string::npos;
+  });
+}
+
+// Ranks on the leaves of a binary tree of 31 agents.
+std::vector<NodeId> Leaves(uint32_t per_leaf) {
+  std::vector<NodeId> agents;
+  for (NodeId node = 15; node < 31; ++node) {
+    agents.insert(agents.end(), per_leaf, node);
+  }
+  return agents;
+}
+
+class Healing : public testing::TestWithParam<uint64_t> {};
+
+// Agents without participants die at any moment: nobody notices.
+TEST_P(Healing, LossOfAgentsBetweenIsInvisible) {
+  Cluster cluster(31, 2, GetParam());
+  cluster.LaunchConnected(MakeJob("job", Leaves(2)));
+  std::vector<NodeId> victims;
+  for (NodeId node = 1; node < 15; ++node) victims.push_back(node);
+  std::shuffle(victims.begin(), victims.end(), cluster.rng());
+  for (int round = 0; round < 6; ++round) {
+    const std::string text = std::to_string(round);
+    std::vector<RequestId> requests;
+    for (Rank r = 0; r < 32; ++r) {
+      cluster.Commit({"job", r}, core::Scope::kGlobal, "key", text);
+      requests.push_back(cluster.Fence({"job", r}, {}, round % 2 == 0));
+    }
+    uint32_t steps = cluster.rng()() % 250;
+    while (steps-- > 0 && cluster.RunOne()) {
+    }
+    cluster.KillNode(victims[2 * round]);
+    if (cluster.rng()() % 2 == 0) cluster.KillNode(victims[2 * round + 1]);
+    cluster.Run();
+    for (const RequestId r : requests) {
+      ASSERT_EQ(cluster.status(r), kSuccess) << "round " << round;
+    }
+    if (round % 2 != 0) continue;
+    for (NodeId node = 15; node < 31; ++node) {
+      for (Rank r = 0; r < 32; ++r) {
+        ASSERT_EQ(ValueOf(cluster.Published(node, {"job", r}), "key"), text);
+      }
+    }
+  }
+  EXPECT_TRUE(cluster.errors().empty()) << cluster.errors().front();
+}
+
+INSTANTIATE_TEST_SUITE_P(Seeds, Healing, testing::Range<uint64_t>(0, 60));
+
+TEST(Fault, DeathInACollectiveEndsItForAll) {
+  Cluster cluster(7, 2, 1);
+  cluster.LaunchConnected(MakeJob("job", 7, 2));
+  cluster.set_ignore_kills(true);
+  std::vector<RequestId> requests;
+  for (Rank r = 0; r < 14; ++r) {
+    if (r != 9) requests.push_back(cluster.Fence({"job", r}));
+  }
+  cluster.Run();
+  for (const RequestId r : requests) EXPECT_EQ(cluster.status(r), kUnanswered);
+  cluster.Exit({"job", 9}, kSegfault);
+  cluster.Run();
+  for (const RequestId r : requests) {
+    EXPECT_EQ(cluster.status(r), kErrProcAborted);
+  }
+  EXPECT_TRUE(LogSays(cluster, "missing job:9"));
+  EXPECT_TRUE(cluster.errors().empty());
+}
+
+TEST(Fault, DeathBeforeTheCollectiveEndsItToo) {
+  Cluster cluster(7, 2, 1);
+  cluster.LaunchConnected(MakeJob("job", 7, 1));
+  cluster.set_ignore_kills(true);
+  cluster.Exit({"job", 4}, kSegfault);
+  cluster.Run();
+  std::vector<RequestId> requests;
+  for (Rank r = 0; r < 7; ++r) {
+    if (r == 4) continue;
+    requests.push_back(cluster.Fence({"job", r}));
+    cluster.Run();
+  }
+  for (const RequestId r : requests) {
+    EXPECT_EQ(cluster.status(r), kErrProcAborted);
+  }
+}
+
+// A rank that never spoke to its agent, on a node of its own.
+TEST(Fault, DeathOfARankThatNeverConnected) {
+  Cluster cluster(7, 2, 1);
+  cluster.Launch(MakeJob("job", 7, 1));
+  for (Rank r = 0; r < 6; ++r) cluster.Connect({"job", r});
+  std::vector<RequestId> requests;
+  for (Rank r = 0; r < 6; ++r) requests.push_back(cluster.Fence({"job", r}));
+  cluster.Run();
+  cluster.Exit({"job", 6}, 0);
+  cluster.Run();
+  for (const RequestId r : requests) {
+    EXPECT_EQ(cluster.status(r), kErrProcAborted);
+  }
+}
+
+TEST(Fault, LeavingInOrderBeforeACollectiveIsItsOwnError) {
+  Cluster cluster(3, 2, 1);
+  cluster.LaunchConnected(MakeJob("job", 3, 1));
+  const RequestId a = cluster.Fence({"job", 0});
+  const RequestId b = cluster.Fence({"job", 1});
+  cluster.Input(2, core::FinalizeArrived{cluster.client({"job", 2}),
+                                         cluster.NewRequest()});
+  cluster.Run();
+  EXPECT_EQ(cluster.status(a), kUnanswered);
+  cluster.Exit({"job", 2}, 0);
+  cluster.Run();
+  EXPECT_EQ(cluster.status(a), kErrProcTermWoSync);
+  EXPECT_EQ(cluster.status(b), kErrProcTermWoSync);
+}
+
+TEST(Fault, LostConnectionOfALivingProcess) {
+  Cluster cluster(7, 2, 1);
+  cluster.LaunchConnected(MakeJob("job", 7, 1));
+  std::vector<RequestId> requests;
+  for (Rank r = 0; r < 6; ++r) requests.push_back(cluster.Fence({"job", r}));
+  cluster.Run();
+  cluster.Disconnect({"job", 6});
+  cluster.Run();
+  for (const RequestId r : requests) {
+    EXPECT_EQ(cluster.status(r), kErrProcAborted);
+  }
+}
+
+TEST(Fault, LossOfAnAgentWithParticipants) {
+  for (const NodeId victim : {1u, 3u, 6u}) {
+    Cluster cluster(7, 2, victim);
+    cluster.LaunchConnected(MakeJob("job", 7, 2));
+    cluster.set_ignore_kills(true);
+    std::vector<RequestId> requests;
+    for (Rank r = 0; r < 13; ++r) {
+      if (r / 2 != victim) requests.push_back(cluster.Fence({"job", r}));
+    }
+    if (victim != 6) requests.push_back(cluster.Fence({"job", 13}));
+    cluster.Run();
+    cluster.KillNode(victim);
+    cluster.Run();
+    for (const RequestId r : requests) {
+      EXPECT_EQ(cluster.status(r), kErrProcAborted);
+    }
+    EXPECT_TRUE(LogSays(cluster, "missing job:" + std::to_string(2 * victim)));
+  }
+}
+
+TEST(Fault, TimeoutNamesWhoIsMissing) {
+  Cluster cluster(7, 2, 1);
+  cluster.LaunchConnected(MakeJob("job", 7, 2));
+  std::vector<RequestId> requests;
+  for (Rank r = 0; r < 14; ++r) {
+    if (r == 11) continue;
+    requests.push_back(cluster.Fence({"job", r}, {}, false, 500));
+  }
+  cluster.RunFor(499 * kMs);
+  for (const RequestId r : requests) EXPECT_EQ(cluster.status(r), kUnanswered);
+  cluster.RunFor(10 * kMs);
+  for (const RequestId r : requests) EXPECT_EQ(cluster.status(r), kErrTimeout);
+  EXPECT_TRUE(LogSays(cluster, "missing job:11"));
+  // The late one learns at once; the next fence is not disturbed.
+  const RequestId late = cluster.Fence({"job", 11}, {}, false, 500);
+  cluster.Run();
+  EXPECT_EQ(cluster.status(late), kErrTimeout);
+  requests.clear();
+  for (Rank r = 0; r < 14; ++r) requests.push_back(cluster.Fence({"job", r}));
+  cluster.Run();
+  for (const RequestId r : requests) EXPECT_EQ(cluster.status(r), kSuccess);
+  EXPECT_TRUE(cluster.errors().empty());
+}
+
+TEST(Fault, OneCallersTimeoutEndsItForAll) {
+  Cluster cluster(3, 2, 1);
+  cluster.LaunchConnected(MakeJob("job", 3, 1));
+  const RequestId a = cluster.Fence({"job", 1}, {}, false, 100);
+  const RequestId b = cluster.Fence({"job", 2});
+  cluster.RunFor(200 * kMs);
+  EXPECT_EQ(cluster.status(a), kErrTimeout);
+  EXPECT_EQ(cluster.status(b), kErrTimeout);
+}
+
+// Fences that follow each other without waiting.
+TEST(Fault, PipelinedFencesSurviveLosses) {
+  for (uint64_t seed = 0; seed < 20; ++seed) {
+    Cluster cluster(31, 2, seed);
+    cluster.LaunchConnected(MakeJob("job", Leaves(1)));
+    std::vector<RequestId> requests;
+    for (int i = 0; i < 5; ++i) {
+      for (Rank r = 0; r < 16; ++r) {
+        requests.push_back(cluster.Fence({"job", r}));
+      }
+    }
+    uint32_t steps = cluster.rng()() % 400;
+    while (steps-- > 0 && cluster.RunOne()) {
+    }
+    cluster.KillNode(1 + cluster.rng()() % 14);
+    cluster.Run();
+    for (const RequestId r : requests) ASSERT_EQ(cluster.status(r), kSuccess);
+  }
+}
+
+// Random collectives on random sets while ranks and agents die. Whatever
+// happens: no success unless all participants came, nobody waits in vain, and
+// all that survive agree unless a deadline or a death was involved.
+class Chaos : public testing::TestWithParam<uint64_t> {};
+
+struct Call {
+  int set;
+  int sequence;
+  Rank rank;
+  RequestId request;
+};
+
+TEST_P(Chaos, NobodyWaitsForEverAndNoSuccessIsInvented) {
+  const uint64_t seed = GetParam();
+  const uint32_t nodes = 3 + seed % 20;
+  Cluster cluster(nodes, 2 + seed % 3, seed);
+  cluster.set_overtaking(seed % 2 == 0 ? 0 : 7);
+  cluster.LaunchConnected(MakeJob("job", nodes, 2));
+  cluster.set_ignore_kills(true);
+  auto& rng = cluster.rng();
+  const Rank ranks = 2 * nodes;
+  std::vector<std::vector<ProcId>> sets = {{}};
+  for (int i = 0; i < 3; ++i) {
+    std::vector<ProcId> set;
+    for (Rank r = 0; r < ranks; ++r) {
+      if (rng() % 2 == 0) set.push_back({"job", r});
+    }
+    if (!set.empty()) sets.push_back(set);
+  }
+  const auto members = [&](int s) {
+    std::vector<Rank> out;
+    for (const ProcId& p : sets[s]) out.push_back(p.rank);
+    if (sets[s].empty()) {
+      for (Rank r = 0; r < ranks; ++r) out.push_back(r);
+    }
+    return out;
+  };
+  std::set<Rank> dead;
+  std::vector<Call> calls;
+  std::map<std::pair<int, int>, std::set<Rank>> entered;
+  std::map<std::pair<int, Rank>, int> count;
+  for (int round = 0; round < 6; ++round) {
+    const int s = static_cast<int>(rng() % sets.size());
+    std::vector<Rank> order = members(s);
+    std::shuffle(order.begin(), order.end(), rng);
+    for (const Rank r : order) {
+      if (dead.contains(r)) continue;
+      const int sequence = count[{s, r}]++;
+      entered[{s, sequence}].insert(r);
+      calls.push_back(
+          {s, sequence, r, cluster.Fence({"job", r}, sets[s], rng() % 2 == 0)});
+      for (uint64_t i = rng() % 4; i > 0; --i) cluster.RunOne();
+      if (rng() % (6 * ranks) == 0) {
+        const Rank victim = rng() % ranks;
+        if (dead.insert(victim).second) cluster.Exit({"job", victim}, 9);
+      }
+      if (nodes > 3 && rng() % (12 * ranks) == 0) {
+        const NodeId victim = 1 + rng() % (nodes - 1);
+        if (cluster.alive(victim)) cluster.KillNode(victim);
+        dead.insert(2 * victim);
+        dead.insert(2 * victim + 1);
+      }
+    }
+    if (rng() % 2 == 0) cluster.Run();
+  }
+  cluster.Run();
+  for (const Call& call : calls) {
+    const int status = cluster.status(call.request);
+    const auto& in = entered[{call.set, call.sequence}];
+    const std::vector<Rank> all = members(call.set);
+    const bool complete = in.size() == all.size();
+    if (status == kSuccess) {
+      EXPECT_TRUE(complete) << "success of an incomplete collective";
+    }
+    const bool someone_died =
+        std::ranges::any_of(all, [&](Rank r) { return dead.contains(r); });
+    if (!dead.contains(call.rank)) {
+      EXPECT_NE(status, kUnanswered) << "set " << call.set << " #"
+                                     << call.sequence << " rank " << call.rank;
+      if (!someone_died) {
+        EXPECT_EQ(status, kSuccess);
+      }
+    }
+  }
+  EXPECT_TRUE(cluster.errors().empty()) << cluster.errors().front();
+}
+
+INSTANTIATE_TEST_SUITE_P(Seeds, Chaos, testing::Range<uint64_t>(0, 200));
+
+}  // namespace
+}  // namespace canopy::sim

@@ -123,7 +123,7 @@ void Collectives::ApplyUp(Turn& turn, Set& set, NodeId src,
     instance.parts.try_emplace(c.node, Part{c.data, src});
   }
   instance.heard.insert(src);
-  if (up.status < 0) {
+  if (up.status != kSuccess && up.status != kAlreadyReleased) {
     return Fail(turn, set, sequence, up.status, up.missing, src);
   }
   if (is_new && EndIfGone(turn, set, sequence)) return;

@@ -13,6 +13,7 @@ namespace {
 
 constexpr int kUnanswered = -1000;
 constexpr int kSegfault = 11;
+constexpr size_t kDown = 1;  // index in MessageBody
 
 bool LogSays(const Cluster& cluster, const std::string& text) {
   return std::ranges::any_of(cluster.log(), [&](const std::string& line) {
@@ -62,6 +63,34 @@ TEST_P(Healing, LossOfAgentsBetweenIsInvisible) {
     }
   }
   EXPECT_TRUE(cluster.errors().empty()) << cluster.errors().front();
+}
+
+// The agent at the top of a collective's tree dies while it releases: those
+// who know the end tell those who do not.
+TEST_P(Healing, LossOfTheTopIsInvisible) {
+  Cluster cluster(31, 2, GetParam());
+  // Below agent 1, on both sides.
+  const std::vector<NodeId> agents = {15, 16, 17, 18, 19, 20, 21, 22};
+  cluster.LaunchConnected(MakeJob("job", agents));
+  const bool collect = cluster.rng()() % 2 == 0;
+  std::vector<RequestId> requests;
+  for (Rank r = 0; r < 8; ++r) {
+    cluster.Commit({"job", r}, core::Scope::kGlobal, "key", "value");
+    requests.push_back(cluster.Fence({"job", r}, {}, collect));
+  }
+  // Up to where the top has released, and some have heard of it.
+  while (cluster.received(3, kDown) + cluster.received(4, kDown) == 0) {
+    ASSERT_TRUE(cluster.RunOne());
+  }
+  for (uint64_t i = cluster.rng()() % 4; i > 0; --i) cluster.RunOne();
+  cluster.KillNode(1);
+  cluster.Run();
+  for (const RequestId r : requests) ASSERT_EQ(cluster.status(r), kSuccess);
+  for (const NodeId node : agents) {
+    for (Rank r = 0; r < 8 && collect; ++r) {
+      ASSERT_EQ(ValueOf(cluster.Published(node, {"job", r}), "key"), "value");
+    }
+  }
 }
 
 INSTANTIATE_TEST_SUITE_P(Seeds, Healing, testing::Range<uint64_t>(0, 60));

@@ -87,9 +87,8 @@ pmix_status_t PMIx_Store_internal(const pmix_proc_t* proc, const char key[],
 }
 
 pmix_status_t PMIx_Commit(void) {
-  return WithSession([](Session& session) {
-    return canopy::client::CommitPuts(session);
-  });
+  return WithSession(
+      [](Session& session) { return canopy::client::CommitPuts(session); });
 }
 
 pmix_status_t PMIx_Get(const pmix_proc_t* proc, const char key[],

@@ -13,10 +13,11 @@ using canopy::client::WithSession;
 
 extern "C" {
 
-pmix_status_t PMIx_Register_event_handler(
-    pmix_status_t codes[], size_t ncodes, pmix_info_t info[], size_t ninfo,
-    pmix_notification_fn_t evhdlr, pmix_hdlr_reg_cbfunc_t cbfunc,
-    void* cbdata) {
+pmix_status_t PMIx_Register_event_handler(pmix_status_t codes[], size_t ncodes,
+                                          pmix_info_t info[], size_t ninfo,
+                                          pmix_notification_fn_t evhdlr,
+                                          pmix_hdlr_reg_cbfunc_t cbfunc,
+                                          void* cbdata) {
   return WithSession([&](Session& session) {
     const Registration registration{codes, ncodes, info, ninfo, evhdlr};
     return cbfunc == nullptr

@@ -130,7 +130,7 @@ bool Channel::ReadAndDispatch(bool wait) {
       break;
   }
   while (std::optional<Frame> frame = socket_->Next()) Dispatch(*frame);
-  return true;
+  return !socket_->broken();
 }
 
 void Channel::Dispatch(const Frame& frame) {

@@ -17,8 +17,8 @@
 
 #include "client/channel/frame_socket.h"
 #include "client/channel/progress.h"
-#include "client/channel/unique_fd.h"
 #include "common/local_protocol.h"
+#include "common/posix/unique_fd.h"
 
 namespace canopy::client {
 

@@ -72,7 +72,6 @@ bool FrameSocket::MakeRoom() {
   size_t need = kInitialCapacity;
   local::FrameHeader header;
   if (HeaderOf(&header)) {
-    if (header.length > local::kMaxPayload) return false;
     need = std::max(need, sizeof(header) + header.length);
   }
   const size_t held = end_ - begin_;
@@ -92,7 +91,7 @@ bool FrameSocket::MakeRoom() {
 }
 
 FrameSocket::ReadState FrameSocket::Read(bool wait) {
-  if (!MakeRoom()) return ReadState::kClosed;
+  if (broken_ || !MakeRoom()) return ReadState::kClosed;
   iovec part = {buffer_.get() + end_, capacity_ - end_};
   alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int) * kMaxFdsPerRead)];
   msghdr message = {};
@@ -127,7 +126,10 @@ FrameSocket::ReadState FrameSocket::Read(bool wait) {
 std::optional<Frame> FrameSocket::Next() {
   local::FrameHeader header;
   if (!HeaderOf(&header)) return std::nullopt;
-  if (header.length > local::kMaxPayload) return std::nullopt;
+  if (header.length > local::kMaxPayload) {
+    broken_ = true;
+    return std::nullopt;
+  }
   if (end_ - begin_ - sizeof(header) < header.length) return std::nullopt;
   Frame frame;
   frame.type = static_cast<local::FrameType>(header.type);

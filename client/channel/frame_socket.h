@@ -13,8 +13,8 @@
 #include <optional>
 #include <string_view>
 
-#include "client/channel/unique_fd.h"
 #include "common/local_protocol.h"
+#include "common/posix/unique_fd.h"
 
 namespace canopy::client {
 
@@ -48,6 +48,9 @@ class FrameSocket {
   // The next whole frame of what was read.
   std::optional<Frame> Next();
 
+  // What arrived is no frame: nothing after it can be understood.
+  bool broken() const { return broken_; }
+
   // Descriptors arrive in the order of the frames they belong to. Gives the
   // oldest that was not taken; invalid when there is none.
   UniqueFd TakeFd();
@@ -67,6 +70,7 @@ class FrameSocket {
   size_t capacity_ = 0;
   size_t begin_ = 0;  // of what is not handed out yet
   size_t end_ = 0;
+  bool broken_ = false;
   std::deque<UniqueFd> fds_;
 };
 

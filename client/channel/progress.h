@@ -13,7 +13,7 @@
 #include <mutex>
 #include <thread>
 
-#include "client/channel/unique_fd.h"
+#include "common/posix/unique_fd.h"
 
 namespace canopy::client {
 

@@ -34,7 +34,7 @@ Result<std::unique_ptr<FrameSocket>> Connect(const std::string& path) {
   }
   memcpy(address.sun_path, path.data(), path.size());
   UniqueFd fd(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
-  if (!fd.valid()) return Status(kErrOutOfResource, "no socket");
+  if (!fd) return Status(kErrOutOfResource, "no socket");
   while (connect(fd.get(), reinterpret_cast<const sockaddr*>(&address),
                  sizeof(address)) != 0) {
     if (errno != EINTR) return Status(kErrUnreach, "no agent at " + path);
@@ -109,7 +109,7 @@ Result<Bootstrap> ConnectToAgent(const Environment& environment) {
   result.server = in.Proc();
   const uint64_t size = in.Uint();
   const UniqueFd segment = result.socket->TakeFd();
-  if (!in.ok() || !segment.valid()) {
+  if (!in.ok() || !segment) {
     return Status(kErrHandshakeFailed, "malformed welcome");
   }
   auto job = ShmJob::Map(segment.get(), size);

@@ -75,6 +75,10 @@ int Lookup::FindAboutProc(const JobView& job, const Target& target,
     rank = self_.rank;
   }
   if (!IsProcessRank(rank)) return PMIX_ERR_NOT_FOUND;
+  if (key == PMIX_NSPACE) {
+    *value = Value::String(target.nspace).Release();
+    return PMIX_SUCCESS;
+  }
   int status = PMIX_SUCCESS;
   switch (job.ReadProc(rank, key, value, &status)) {
     case Presence::kFound:

@@ -60,7 +60,7 @@ void Session::OnSegment(std::string_view payload, UniqueFd fd) {
   WireReader in(payload);
   const std::string nspace(in.String());
   const uint64_t size = in.Uint();
-  if (!in.ok() || !fd.valid()) return;
+  if (!in.ok() || !fd) return;
   auto job = ShmJob::Map(fd.get(), size);
   if (job.ok()) namespaces_.Add(nspace, std::move(job).value());
 }

@@ -1,0 +1,70 @@
+// What the tests of the client's entry points share: a process that is
+// initialised as rank 0 of a fake agent's job.
+#ifndef CANOPY_CLIENT_ABI_CLIENT_FIXTURE_H_
+#define CANOPY_CLIENT_ABI_CLIENT_FIXTURE_H_
+
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <future>
+#include <initializer_list>
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "client/session/fake_agent.h"
+#include "common/values/info_list.h"
+#include "common/values/value.h"
+#include "pmix.h"
+
+namespace canopy::client {
+
+// An info list with these flags set.
+inline InfoList Flags(std::initializer_list<const char*> keys) {
+  InfoList infos;
+  for (const char* key : keys) infos.Add(key, Value::Bool(true));
+  return infos;
+}
+
+inline pmix_proc_t Proc(const std::string& nspace, Rank rank) {
+  return ToC(ProcId{nspace, rank});
+}
+
+class ClientTest : public testing::Test {
+ protected:
+  ClientTest() : agent_(std::make_unique<FakeAgent>()) {
+    EXPECT_EQ(PMIx_Init(&self_, nullptr, 0), PMIX_SUCCESS);
+  }
+  ~ClientTest() override {
+    if (PMIx_Initialized()) {
+      EXPECT_EQ(PMIx_Finalize(nullptr, 0), PMIX_SUCCESS);
+    }
+  }
+
+  // PMIx_Get; the value is owned. *status is the result.
+  static Value Get(const pmix_proc_t* proc, const char* key,
+                   const InfoList& infos, int* status) {
+    pmix_value_t* raw = nullptr;
+    *status = PMIx_Get(proc, key, infos.data(), infos.size(), &raw);
+    if (*status != PMIX_SUCCESS) return Value();
+    Value value = Value::Adopt(raw);
+    free(raw);
+    return value;
+  }
+  Value Get(Rank rank, const char* key, const InfoList& infos = {}) {
+    const pmix_proc_t proc = Proc(agent_->nspace(), rank);
+    Value value = Get(&proc, key, infos, &status_);
+    return value;
+  }
+  int Put(pmix_scope_t scope, const char* key, const Value& value) {
+    return PMIx_Put(scope, key, const_cast<pmix_value_t*>(&value.raw()));
+  }
+
+  std::unique_ptr<FakeAgent> agent_;
+  pmix_proc_t self_ = {};
+  int status_ = 0;  // of the last Get
+};
+
+}  // namespace canopy::client
+
+#endif  // CANOPY_CLIENT_ABI_CLIENT_FIXTURE_H_

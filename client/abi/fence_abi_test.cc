@@ -1,0 +1,210 @@
+#include <gtest/gtest.h>
+
+#include <future>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "client/abi/client_fixture.h"
+#include "client/session/wire_infos.h"
+#include "common/wire.h"
+
+namespace canopy::client {
+namespace {
+
+using local::FrameType;
+
+struct Arrival {
+  uint64_t op = 0;
+  std::vector<ProcId> procs;
+  bool collect = false;
+  uint64_t timeout_ms = 0;
+  InfoList infos;
+};
+
+Arrival Parse(const Request& request) {
+  WireReader in(request.payload);
+  Arrival arrival;
+  arrival.op = in.Uint();
+  const size_t count = in.Count(2);
+  for (size_t i = 0; i < count; ++i) arrival.procs.push_back(in.Proc());
+  arrival.collect = in.Bool();
+  arrival.timeout_ms = in.Uint();
+  EXPECT_TRUE(DecodeInfos(in.String(), &arrival.infos));
+  EXPECT_TRUE(in.done());
+  return arrival;
+}
+
+class FenceTest : public ClientTest {
+ protected:
+  int Fence(const std::vector<pmix_proc_t>& procs, const InfoList& infos = {}) {
+    return PMIx_Fence(procs.empty() ? nullptr : procs.data(), procs.size(),
+                      infos.data(), infos.size());
+  }
+  Arrival Last() { return Parse(agent_->Await(FrameType::kCollective)); }
+};
+
+TEST_F(FenceTest, OfTheWholeJob) {
+  EXPECT_EQ(Fence({}), PMIX_SUCCESS);
+  const Arrival arrival = Last();
+  EXPECT_EQ(arrival.op, 1u);
+  EXPECT_TRUE(arrival.procs.empty());
+  EXPECT_FALSE(arrival.collect);
+  EXPECT_EQ(arrival.timeout_ms, 0u);
+}
+
+TEST_F(FenceTest, DirectivesReachTheAgent) {
+  InfoList infos = Flags({PMIX_COLLECT_DATA, PMIX_COLLECT_GENERATED_JOB_INFO});
+  infos.Add(PMIX_TIMEOUT, Value::Int(2));
+  infos.Add("site.directive", Value::String("x"));
+  EXPECT_EQ(Fence({Proc(agent_->nspace(), 2), self_}, infos), PMIX_SUCCESS);
+  const Arrival arrival = Last();
+  EXPECT_EQ(arrival.procs, (std::vector<ProcId>{{agent_->nspace(), 2},
+                                                {agent_->nspace(), 0}}));
+  EXPECT_TRUE(arrival.collect);
+  EXPECT_EQ(arrival.timeout_ms, 2000u);
+  EXPECT_EQ(arrival.infos, infos);
+}
+
+TEST_F(FenceTest, FailureComesThrough) {
+  agent_->On(FrameType::kCollective, [](FakeAgent& agent, const Request& r) {
+    agent.Reply(r, kErrTimeout);
+  });
+  EXPECT_EQ(Fence({}), PMIX_ERR_TIMEOUT);
+}
+
+TEST_F(FenceTest, WildcardsAndOtherNamespaces) {
+  EXPECT_EQ(Fence({Proc(agent_->nspace(), PMIX_RANK_WILDCARD),
+                   Proc("job-2", PMIX_RANK_WILDCARD)}),
+            PMIX_SUCCESS);
+}
+
+TEST_F(FenceTest, BadParticipants) {
+  EXPECT_EQ(Fence({Proc(agent_->nspace(), 1)}), PMIX_ERR_BAD_PARAM);
+  EXPECT_EQ(Fence({self_, Proc(agent_->nspace(), 4)}), PMIX_ERR_BAD_PARAM);
+  EXPECT_EQ(Fence({self_, Proc("", 1)}), PMIX_ERR_BAD_PARAM);
+  EXPECT_EQ(Fence({self_, Proc(agent_->nspace(), PMIX_RANK_UNDEF)}),
+            PMIX_ERR_BAD_PARAM);
+  EXPECT_EQ(PMIx_Fence(nullptr, 3, nullptr, 0), PMIX_ERR_BAD_PARAM);
+  EXPECT_EQ(PMIx_Fence(nullptr, 0, nullptr, 1), PMIX_ERR_BAD_PARAM);
+  EXPECT_EQ(agent_->Count(FrameType::kCollective), 0u);
+}
+
+TEST_F(FenceTest, RequiredDirectives) {
+  InfoList infos;
+  infos.Add(PMIX_ALL_CLONES_PARTICIPATE, Value::Bool(true), PMIX_INFO_REQD);
+  EXPECT_EQ(Fence({}, infos), PMIX_ERR_NOT_SUPPORTED);
+  infos.Clear();
+  infos.Add(PMIX_COLLECT_DATA, Value::Bool(true), PMIX_INFO_REQD);
+  EXPECT_EQ(Fence({}, infos), PMIX_SUCCESS);
+}
+
+struct NbResult {
+  std::promise<int> status;
+  std::thread::id thread;
+};
+void OnDone(pmix_status_t status, void* cbdata) {
+  auto* result = static_cast<NbResult*>(cbdata);
+  result->thread = std::this_thread::get_id();
+  result->status.set_value(status);
+}
+
+TEST_F(FenceTest, NonBlocking) {
+  NbResult result;
+  EXPECT_EQ(PMIx_Fence_nb(nullptr, 0, nullptr, 0, OnDone, &result),
+            PMIX_SUCCESS);
+  EXPECT_EQ(result.status.get_future().get(), PMIX_SUCCESS);
+  EXPECT_NE(result.thread, std::this_thread::get_id());
+  EXPECT_EQ(PMIx_Fence_nb(nullptr, 0, nullptr, 0, nullptr, nullptr),
+            PMIX_ERR_BAD_PARAM);
+}
+
+TEST_F(FenceTest, ABlockingCallMayOvertakeANonBlockingOne) {
+  std::promise<Request> held;
+  agent_->On(FrameType::kCollective,
+             [&](FakeAgent&, const Request& r) { held.set_value(r); });
+  NbResult result;
+  ASSERT_EQ(PMIx_Fence_nb(nullptr, 0, nullptr, 0, OnDone, &result),
+            PMIX_SUCCESS);
+  const Request request = held.get_future().get();
+  Get(2, "absent");
+  EXPECT_EQ(status_, PMIX_ERR_NOT_FOUND);
+  agent_->Reply(request, kSuccess);
+  EXPECT_EQ(result.status.get_future().get(), PMIX_SUCCESS);
+}
+
+TEST_F(FenceTest, NonBlockingEndsWhenTheAgentDies) {
+  agent_->On(FrameType::kCollective,
+             [](FakeAgent& agent, const Request&) { agent.Die(); });
+  NbResult result;
+  ASSERT_EQ(PMIx_Fence_nb(nullptr, 0, nullptr, 0, OnDone, &result),
+            PMIX_SUCCESS);
+  EXPECT_EQ(result.status.get_future().get(), PMIX_ERR_LOST_CONNECTION);
+}
+
+TEST_F(FenceTest, BlockingCallsFromACallback) {
+  struct Nested {
+    pmix_proc_t self;
+    std::promise<int> status;
+  } nested{self_, {}};
+  const auto in_callback = [](pmix_status_t, void* cbdata) {
+    static_cast<Nested*>(cbdata)->status.set_value(
+        PMIx_Fence(nullptr, 0, nullptr, 0));
+  };
+  ASSERT_EQ(PMIx_Fence_nb(nullptr, 0, nullptr, 0, in_callback, &nested),
+            PMIX_SUCCESS);
+  EXPECT_EQ(nested.status.get_future().get(), PMIX_SUCCESS);
+}
+
+TEST_F(FenceTest, Abort) {
+  agent_->On(FrameType::kAbort, [](FakeAgent& agent, const Request& r) {
+    agent.Reply(r, kErrNotSupported);
+  });
+  pmix_proc_t peer = Proc(agent_->nspace(), 3);
+  EXPECT_EQ(PMIx_Abort(17, "why", &peer, 1), PMIX_ERR_NOT_SUPPORTED);
+  const Request in_frame = agent_->Await(FrameType::kAbort);
+  WireReader in(in_frame.payload);
+  EXPECT_EQ(in.Int(), 17);
+  EXPECT_EQ(in.String(), "why");
+  EXPECT_EQ(in.Count(2), 1u);
+  EXPECT_EQ(in.Proc(), (ProcId{agent_->nspace(), 3}));
+  EXPECT_TRUE(in.done());
+  EXPECT_EQ(PMIx_Abort(1, nullptr, nullptr, 2), PMIX_ERR_BAD_PARAM);
+}
+
+TEST_F(FenceTest, AbortOfTheCallerWaitsForTheEnd) {
+  agent_->On(FrameType::kAbort, [](FakeAgent& agent, const Request& r) {
+    agent.Reply(r, kSuccess);
+    agent.Die();
+  });
+  EXPECT_EQ(PMIx_Abort(1, nullptr, nullptr, 0), PMIX_SUCCESS);
+}
+
+TEST_F(FenceTest, ResolvePeersAndNodes) {
+  pmix_proc_t* procs = nullptr;
+  size_t count = 0;
+  ASSERT_EQ(
+      PMIx_Resolve_peers("there", agent_->nspace().c_str(), &procs, &count),
+      PMIX_SUCCESS);
+  ASSERT_EQ(count, 2u);
+  EXPECT_EQ(FromC(procs[0]), (ProcId{agent_->nspace(), 2}));
+  EXPECT_EQ(FromC(procs[1]), (ProcId{agent_->nspace(), 3}));
+  free(procs);
+  ASSERT_EQ(PMIx_Resolve_peers(nullptr, nullptr, &procs, &count), PMIX_SUCCESS);
+  ASSERT_EQ(count, 2u);
+  EXPECT_EQ(FromC(procs[1]), (ProcId{agent_->nspace(), 1}));
+  free(procs);
+  ASSERT_EQ(PMIx_Resolve_peers("nowhere", nullptr, &procs, &count),
+            PMIX_SUCCESS);
+  EXPECT_EQ(procs, nullptr);
+  EXPECT_EQ(count, 0u);
+  char* nodes = nullptr;
+  ASSERT_EQ(PMIx_Resolve_nodes(agent_->nspace().c_str(), &nodes), PMIX_SUCCESS);
+  EXPECT_STREQ(nodes, "here,there");
+  free(nodes);
+  EXPECT_EQ(PMIx_Resolve_nodes("job-9", &nodes), PMIX_ERR_NOT_FOUND);
+  EXPECT_EQ(PMIx_Resolve_nodes("job-9", nullptr), PMIX_ERR_BAD_PARAM);
+}
+
+}  // namespace
+}  // namespace canopy::client

@@ -1,0 +1,455 @@
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <string>
+#include <thread>
+
+#include "client/abi/client_fixture.h"
+#include "common/wire.h"
+
+namespace canopy::client {
+namespace {
+
+using local::FrameType;
+
+constexpr Rank kAny = PMIX_RANK_WILDCARD;
+
+struct AskedFor {
+  ProcId proc;
+  std::string key;
+  bool immediate = false;
+  bool refresh = false;
+  uint64_t timeout_ms = 0;
+};
+
+AskedFor Parse(const Request& request) {
+  WireReader in(request.payload);
+  AskedFor asked;
+  asked.proc = in.Proc();
+  asked.key = std::string(in.String());
+  asked.immediate = in.Bool();
+  asked.refresh = in.Bool();
+  asked.timeout_ms = in.Uint();
+  EXPECT_TRUE(in.done());
+  return asked;
+}
+
+class GetTest : public ClientTest {
+ protected:
+  // The agent answers a Get by publishing `value` for the rank that was meant.
+  void PublishWhenAsked(Rank rank, const std::string& key, const Value& value) {
+    agent_->On(FrameType::kGet, [=](FakeAgent& agent, const Request& request) {
+      agent.Publish(rank, {{key, value}});
+      agent.Reply(request, kSuccess);
+    });
+  }
+  size_t Asked() const { return agent_->Count(FrameType::kGet); }
+};
+
+TEST_F(GetTest, JobKeysForWildcardAndForRanks) {
+  EXPECT_EQ(Get(kAny, PMIX_JOB_SIZE), Value::Uint32(4));
+  EXPECT_EQ(Get(0, PMIX_JOB_SIZE), Value::Uint32(4));
+  EXPECT_EQ(Get(3, PMIX_JOB_SIZE), Value::Uint32(4));
+  EXPECT_EQ(Asked(), 0u);
+}
+
+TEST_F(GetTest, SessionKeys) {
+  EXPECT_EQ(Get(kAny, PMIX_UNIV_SIZE), Value::Uint32(16));
+  EXPECT_EQ(Get(0, PMIX_CLUSTER_ID), Value::String("cluster"));
+  EXPECT_EQ(Get(kAny, PMIX_SESSION_ID), Value::Uint32(7));
+}
+
+TEST_F(GetTest, RealmDirectivesOverrideTheKeysOwn) {
+  EXPECT_EQ(Get(kAny, PMIX_NUM_NODES), Value::Uint32(2));
+  EXPECT_EQ(Get(kAny, PMIX_NUM_NODES, Flags({PMIX_SESSION_INFO})),
+            Value::Uint32(9));
+  EXPECT_EQ(Get(kAny, PMIX_NUM_NODES, Flags({PMIX_JOB_INFO})),
+            Value::Uint32(2));
+  Get(kAny, PMIX_UNIV_SIZE, Flags({PMIX_JOB_INFO}));
+  EXPECT_EQ(status_, PMIX_ERR_NOT_FOUND);
+  Get(kAny, PMIX_JOB_SIZE, Flags({PMIX_JOB_INFO, PMIX_NODE_INFO}));
+  EXPECT_EQ(status_, PMIX_ERR_BAD_PARAM);
+}
+
+TEST_F(GetTest, AnotherSessionIsNotOurs) {
+  InfoList infos = Flags({PMIX_SESSION_INFO});
+  infos.Add(PMIX_SESSION_ID, Value::Uint32(7));
+  EXPECT_EQ(Get(kAny, PMIX_UNIV_SIZE, infos), Value::Uint32(16));
+  infos.Set(PMIX_SESSION_ID, Value::Uint32(8));
+  Get(kAny, PMIX_UNIV_SIZE, infos);
+  EXPECT_EQ(status_, PMIX_ERR_NOT_FOUND);
+}
+
+TEST_F(GetTest, ApplicationOfTheRankOrAsNamed) {
+  EXPECT_EQ(Get(3, PMIX_APP_SIZE), Value::Uint32(1));
+  EXPECT_EQ(Get(kAny, PMIX_APP_SIZE), Value::Uint32(3));
+  InfoList infos = Flags({PMIX_APP_INFO});
+  infos.Add(PMIX_APPNUM, Value::Uint32(1));
+  EXPECT_EQ(Get(0, PMIX_APP_SIZE, infos), Value::Uint32(1));
+  infos.Set(PMIX_APPNUM, Value::Uint32(2));
+  Get(0, PMIX_APP_SIZE, infos);
+  EXPECT_EQ(status_, PMIX_ERR_NOT_FOUND);
+}
+
+TEST_F(GetTest, NodeOfTheRankOrAsNamed) {
+  EXPECT_EQ(Get(2, PMIX_HOSTNAME), Value::String("there"));
+  EXPECT_EQ(Get(kAny, PMIX_HOSTNAME), Value::String("here"));
+  EXPECT_EQ(Get(kAny, PMIX_LOCAL_PEERS), Value::String("0,1"));
+  EXPECT_EQ(Get(3, PMIX_LOCAL_PEERS), Value::String("2,3"));
+  InfoList infos = Flags({PMIX_NODE_INFO});
+  infos.Add(PMIX_HOSTNAME, Value::String("there.site"));
+  EXPECT_EQ(Get(kAny, PMIX_NODEID, infos), Value::Uint32(1));
+  infos = Flags({PMIX_NODE_INFO});
+  infos.Add(PMIX_NODEID, Value::Uint32(1));
+  EXPECT_EQ(Get(kAny, PMIX_LOCAL_PEERS, infos), Value::String("2,3"));
+  infos.Set(PMIX_NODEID, Value::Uint32(2));
+  Get(kAny, PMIX_LOCAL_PEERS, infos);
+  EXPECT_EQ(status_, PMIX_ERR_NOT_FOUND);
+}
+
+TEST_F(GetTest, ProcessKeys) {
+  EXPECT_EQ(Get(3, PMIX_LOCAL_RANK), Value::Uint16(1));
+  EXPECT_EQ(Get(3, PMIX_APPNUM), Value::Uint32(1));
+  EXPECT_EQ(Get(1, PMIX_LOCALITY_STRING), Value::String("hwloc:NM0:SK0"));
+  Get(2, PMIX_LOCALITY_STRING);
+  EXPECT_EQ(status_, PMIX_ERR_NOT_FOUND);
+  Get(kAny, PMIX_LOCAL_RANK);
+  EXPECT_EQ(status_, PMIX_ERR_NOT_FOUND);
+  EXPECT_EQ(Asked(), 0u);
+}
+
+TEST_F(GetTest, WhoAmI) {
+  int status = 0;
+  EXPECT_EQ(Get(nullptr, PMIX_PROCID, {}, &status),
+            Value::Proc({agent_->nspace(), 0}));
+  EXPECT_EQ(Get(nullptr, PMIX_RANK, {}, &status), Value::Rank(0));
+  EXPECT_EQ(Get(nullptr, PMIX_NSPACE, {}, &status).AsString(),
+            agent_->nspace());
+}
+
+TEST_F(GetTest, ReservedKeysOfTheOwnJobAreNeverAskedFor) {
+  Get(2, "pmix.no.such.key");
+  EXPECT_EQ(status_, PMIX_ERR_NOT_FOUND);
+  EXPECT_EQ(Asked(), 0u);
+}
+
+TEST_F(GetTest, PublishedDataNeedsNoMessage) {
+  agent_->Publish(2, {{"key", Value::String("value")}});
+  EXPECT_EQ(Get(2, "key"), Value::String("value"));
+  EXPECT_EQ(Asked(), 0u);
+}
+
+TEST_F(GetTest, AbsentDataIsAskedForAndThenFoundInSharedMemory) {
+  PublishWhenAsked(2, "key", Value::Uint64(42));
+  EXPECT_EQ(Get(2, "key"), Value::Uint64(42));
+  const AskedFor asked = Parse(agent_->Await(FrameType::kGet));
+  EXPECT_EQ(asked.proc, (ProcId{agent_->nspace(), 2}));
+  EXPECT_EQ(asked.key, "key");
+  EXPECT_FALSE(asked.immediate);
+  EXPECT_FALSE(asked.refresh);
+  EXPECT_EQ(Get(2, "key"), Value::Uint64(42));
+  EXPECT_EQ(Asked(), 1u);
+}
+
+TEST_F(GetTest, WhatIsNotInSharedMemoryComesWithTheAnswer) {
+  agent_->On(FrameType::kGet, [](FakeAgent& agent, const Request& request) {
+    agent.Reply(request, kSuccess,
+                EncodeKvals({{"other", Value::Bool(true)},
+                             {"key", Value::String("large")}}));
+  });
+  EXPECT_EQ(Get(2, "key"), Value::String("large"));
+}
+
+TEST_F(GetTest, OptionalNeverAsks) {
+  Get(2, "key", Flags({PMIX_OPTIONAL}));
+  EXPECT_EQ(status_, PMIX_ERR_NOT_FOUND);
+  EXPECT_EQ(Asked(), 0u);
+}
+
+TEST_F(GetTest, FlagsMayBeUnset) {
+  InfoList infos;
+  infos.Add(PMIX_OPTIONAL, Value::Bool(false));
+  Get(2, "key", infos);
+  EXPECT_EQ(Asked(), 1u);
+}
+
+TEST_F(GetTest, ImmediateAndTimeoutReachTheAgent) {
+  InfoList infos = Flags({PMIX_IMMEDIATE});
+  infos.Add(PMIX_TIMEOUT, Value::Int(3));
+  agent_->On(FrameType::kGet, [](FakeAgent& agent, const Request& request) {
+    agent.Reply(request, kErrTimeout);
+  });
+  Get(2, "key", infos);
+  EXPECT_EQ(status_, PMIX_ERR_TIMEOUT);
+  const AskedFor asked = Parse(agent_->Await(FrameType::kGet));
+  EXPECT_TRUE(asked.immediate);
+  EXPECT_EQ(asked.timeout_ms, 3000u);
+}
+
+TEST_F(GetTest, OutsideScope) {
+  agent_->Publish(2, {{"shared", Value::Bool(true)}}, {"private"});
+  Get(2, "private");
+  EXPECT_EQ(status_, PMIX_ERR_EXISTS_OUTSIDE_SCOPE);
+  EXPECT_EQ(Asked(), 0u);
+}
+
+TEST_F(GetTest, OwnKeysAreNeverAskedFor) {
+  Get(0, "key");
+  EXPECT_EQ(status_, PMIX_ERR_NOT_FOUND);
+  EXPECT_EQ(Asked(), 0u);
+  ASSERT_EQ(Put(PMIX_GLOBAL, "key", Value::Int(5)), PMIX_SUCCESS);
+  EXPECT_EQ(Get(0, "key"), Value::Int(5));
+}
+
+TEST_F(GetTest, DataScopeOfOwnPuts) {
+  Put(PMIX_LOCAL, "l", Value::Int(1));
+  Put(PMIX_REMOTE, "r", Value::Int(2));
+  Put(PMIX_INTERNAL, "i", Value::Int(3));
+  const auto with = [](pmix_scope_t scope) {
+    InfoList infos;
+    infos.Add(PMIX_DATA_SCOPE, Value::Integer(PMIX_SCOPE, scope));
+    return infos;
+  };
+  EXPECT_EQ(Get(0, "l", with(PMIX_LOCAL)), Value::Int(1));
+  EXPECT_EQ(Get(0, "r", with(PMIX_REMOTE)), Value::Int(2));
+  EXPECT_EQ(Get(0, "i", with(PMIX_INTERNAL)), Value::Int(3));
+  Get(0, "l", with(PMIX_REMOTE));
+  EXPECT_EQ(status_, PMIX_ERR_NOT_FOUND);
+  Get(0, "i", with(PMIX_GLOBAL));
+  EXPECT_EQ(status_, PMIX_ERR_NOT_FOUND);
+}
+
+TEST_F(GetTest, DataScopeOfPeers) {
+  agent_->Publish(1, {{"key", Value::Int(1)}});
+  agent_->Publish(2, {{"key", Value::Int(2)}});
+  InfoList local;
+  local.Add(PMIX_DATA_SCOPE, Value::Integer(PMIX_SCOPE, PMIX_LOCAL));
+  EXPECT_EQ(Get(1, "key", local), Value::Int(1));
+  Get(2, "key", local);
+  EXPECT_EQ(status_, PMIX_ERR_NOT_FOUND);
+  InfoList remote;
+  remote.Add(PMIX_DATA_SCOPE, Value::Integer(PMIX_SCOPE, PMIX_REMOTE));
+  EXPECT_EQ(Get(2, "key", remote), Value::Int(2));
+  Get(1, "key", remote);
+  EXPECT_EQ(status_, PMIX_ERR_NOT_FOUND);
+}
+
+TEST_F(GetTest, WildcardOwnsNothing) {
+  Get(kAny, "key");
+  EXPECT_EQ(status_, PMIX_ERR_NOT_FOUND);
+  EXPECT_EQ(Asked(), 0u);
+  EXPECT_EQ(Get(kAny, "host.key"), Value::String("from the host"));
+}
+
+TEST_F(GetTest, UnknownOwner) {
+  agent_->Publish(3, {{"unique", Value::Int(33)}});
+  EXPECT_EQ(Get(PMIX_RANK_UNDEF, "unique"), Value::Int(33));
+  EXPECT_EQ(Asked(), 0u);
+  PublishWhenAsked(1, "later", Value::Int(11));
+  EXPECT_EQ(Get(PMIX_RANK_UNDEF, "later"), Value::Int(11));
+  EXPECT_EQ(Parse(agent_->Await(FrameType::kGet)).proc.rank, kRankUndef);
+  Get(PMIX_RANK_UNDEF, "absent", Flags({PMIX_OPTIONAL}));
+  EXPECT_EQ(status_, PMIX_ERR_NOT_FOUND);
+}
+
+TEST_F(GetTest, RefreshAsksFirstAndThenLooksOnlyHere) {
+  agent_->Publish(2, {{"key", Value::Int(1)}});
+  PublishWhenAsked(2, "key", Value::Int(2));
+  EXPECT_EQ(Get(2, "key"), Value::Int(1));
+  EXPECT_EQ(Get(2, "key", Flags({PMIX_GET_REFRESH_CACHE})), Value::Int(2));
+  EXPECT_TRUE(Parse(agent_->Await(FrameType::kGet)).refresh);
+  Get(2, "absent", Flags({PMIX_GET_REFRESH_CACHE}));
+  EXPECT_EQ(status_, PMIX_ERR_NOT_FOUND);
+  EXPECT_EQ(Asked(), 2u);
+}
+
+TEST_F(GetTest, RefreshOfEverythingNeedsNoPlaceForAValue) {
+  const pmix_proc_t proc = Proc(agent_->nspace(), 2);
+  const InfoList infos = Flags({PMIX_GET_REFRESH_CACHE});
+  PublishWhenAsked(2, "key", Value::Int(2));
+  EXPECT_EQ(PMIx_Get(&proc, nullptr, infos.data(), infos.size(), nullptr),
+            PMIX_SUCCESS);
+  EXPECT_EQ(PMIx_Get(&proc, "key", nullptr, 0, nullptr), PMIX_ERR_BAD_PARAM);
+}
+
+TEST_F(GetTest, StaticValues) {
+  const InfoList infos = Flags({PMIX_GET_STATIC_VALUES});
+  pmix_value_t storage = {};
+  pmix_value_t* value = &storage;
+  EXPECT_EQ(PMIx_Get(&self_, PMIX_HOSTNAME, infos.data(), infos.size(), &value),
+            PMIX_SUCCESS);
+  EXPECT_EQ(value, &storage);
+  EXPECT_EQ(Value::Adopt(&storage), Value::String("here"));
+  value = nullptr;
+  EXPECT_EQ(PMIx_Get(&self_, PMIX_HOSTNAME, infos.data(), infos.size(), &value),
+            PMIX_ERR_BAD_PARAM);
+  EXPECT_EQ(
+      PMIx_Get(&self_, PMIX_HOSTNAME, infos.data(), infos.size(), nullptr),
+      PMIX_ERR_BAD_PARAM);
+}
+
+TEST_F(GetTest, PointerValuesStayAndAreTheSame) {
+  const InfoList infos = Flags({PMIX_GET_POINTER_VALUES});
+  const pmix_proc_t proc = Proc(agent_->nspace(), 2);
+  agent_->Publish(2, {{"key", Value::String("old")}});
+  pmix_value_t* first = nullptr;
+  pmix_value_t* second = nullptr;
+  ASSERT_EQ(PMIx_Get(&proc, "key", infos.data(), infos.size(), &first),
+            PMIX_SUCCESS);
+  ASSERT_EQ(PMIx_Get(&proc, "key", infos.data(), infos.size(), &second),
+            PMIX_SUCCESS);
+  EXPECT_EQ(first, second);
+  agent_->Publish(2, {{"key", Value::String("new")}});
+  ASSERT_EQ(PMIx_Get(&proc, "key", infos.data(), infos.size(), &second),
+            PMIX_SUCCESS);
+  EXPECT_STREQ(second->data.string, "new");
+  EXPECT_STREQ(first->data.string, "old");
+}
+
+TEST_F(GetTest, WithoutAKeyComesEverything) {
+  agent_->On(FrameType::kGet, [](FakeAgent& agent, const Request& request) {
+    agent.Publish(2, {{"a", Value::Int(1)}, {"b", Value::Int(2)}});
+    agent.Reply(request, kSuccess);
+  });
+  const Value all = Get(2, nullptr);
+  const auto infos = all.AsInfos();
+  ASSERT_TRUE(infos.has_value());
+  EXPECT_NE(FindInfo(*infos, "a"), nullptr);
+  EXPECT_NE(FindInfo(*infos, "b"), nullptr);
+  EXPECT_NE(FindInfo(*infos, PMIX_LOCAL_RANK), nullptr);
+  const Value job = Get(kAny, nullptr);
+  ASSERT_TRUE(job.AsInfos().has_value());
+  EXPECT_NE(FindInfo(*job.AsInfos(), PMIX_JOB_SIZE), nullptr);
+}
+
+TEST_F(GetTest, AnotherNamespaceIsOfferedByTheAgent) {
+  agent_->On(FrameType::kGet, [](FakeAgent& agent, const Request& request) {
+    agent.OfferNamespace("job-2", 5);
+    agent.Reply(request, kSuccess);
+  });
+  const pmix_proc_t proc = Proc("job-2", PMIX_RANK_WILDCARD);
+  int status = 0;
+  EXPECT_EQ(Get(&proc, PMIX_JOB_SIZE, {}, &status), Value::Uint32(5));
+  EXPECT_EQ(Get(&proc, PMIX_JOB_SIZE, Flags({PMIX_OPTIONAL}), &status),
+            Value::Uint32(5));
+  Get(&proc, "pmix.unknown", {}, &status);
+  EXPECT_EQ(status, PMIX_ERR_NOT_FOUND);
+  EXPECT_EQ(Asked(), 1u);
+}
+
+TEST_F(GetTest, UnknownNamespaceWithOptional) {
+  const pmix_proc_t proc = Proc("job-2", 0);
+  int status = 0;
+  Get(&proc, PMIX_JOB_SIZE, Flags({PMIX_OPTIONAL}), &status);
+  EXPECT_EQ(status, PMIX_ERR_NOT_FOUND);
+  EXPECT_EQ(Asked(), 0u);
+}
+
+TEST_F(GetTest, BadParameters) {
+  Get(PMIX_RANK_INVALID, "key");
+  EXPECT_EQ(status_, PMIX_ERR_BAD_PARAM);
+  Get(PMIX_RANK_LOCAL_NODE, "key");
+  EXPECT_EQ(status_, PMIX_ERR_BAD_PARAM);
+  const std::string long_key(PMIX_MAX_KEYLEN + 1, 'k');
+  Get(2, long_key.c_str());
+  EXPECT_EQ(status_, PMIX_ERR_BAD_PARAM);
+  Get(4, "key");
+  EXPECT_EQ(status_, PMIX_ERR_NOT_FOUND);
+  InfoList infos;
+  infos.Add(PMIX_TIMEOUT, Value::Int(-1));
+  Get(2, "key", infos);
+  EXPECT_EQ(status_, PMIX_ERR_BAD_PARAM);
+  pmix_value_t* value = nullptr;
+  EXPECT_EQ(PMIx_Get(&self_, "key", nullptr, 1, &value), PMIX_ERR_BAD_PARAM);
+}
+
+TEST_F(GetTest, RequiredDirectiveThatNobodyKnows) {
+  InfoList infos;
+  infos.Add("no.such.directive", Value::Bool(true));
+  EXPECT_EQ(Get(kAny, PMIX_JOB_SIZE, infos), Value::Uint32(4));
+  infos.Clear();
+  infos.Add("no.such.directive", Value::Bool(true), PMIX_INFO_REQD);
+  Get(kAny, PMIX_JOB_SIZE, infos);
+  EXPECT_EQ(status_, PMIX_ERR_NOT_SUPPORTED);
+}
+
+struct NbResult {
+  std::promise<int> status;
+  Value value;
+  std::thread::id thread;
+};
+
+void OnValue(pmix_status_t status, pmix_value_t* value, void* cbdata) {
+  auto* result = static_cast<NbResult*>(cbdata);
+  if (value != nullptr) result->value = Value::FromC(*value);
+  result->thread = std::this_thread::get_id();
+  result->status.set_value(status);
+}
+
+TEST_F(GetTest, NonBlockingOfWhatIsHere) {
+  NbResult result;
+  ASSERT_EQ(PMIx_Get_nb(&self_, PMIX_HOSTNAME, nullptr, 0, OnValue, &result),
+            PMIX_SUCCESS);
+  EXPECT_EQ(result.status.get_future().get(), PMIX_SUCCESS);
+  EXPECT_EQ(result.value, Value::String("here"));
+  EXPECT_NE(result.thread, std::this_thread::get_id());
+}
+
+TEST_F(GetTest, NonBlockingOfWhatComesLater) {
+  PublishWhenAsked(2, "key", Value::Int(2));
+  NbResult result;
+  const pmix_proc_t proc = Proc(agent_->nspace(), 2);
+  ASSERT_EQ(PMIx_Get_nb(&proc, "key", nullptr, 0, OnValue, &result),
+            PMIX_SUCCESS);
+  EXPECT_EQ(result.status.get_future().get(), PMIX_SUCCESS);
+  EXPECT_EQ(result.value, Value::Int(2));
+}
+
+TEST_F(GetTest, NonBlockingRefusals) {
+  NbResult result;
+  const InfoList infos = Flags({PMIX_GET_STATIC_VALUES});
+  EXPECT_EQ(
+      PMIx_Get_nb(&self_, "key", infos.data(), infos.size(), OnValue, &result),
+      PMIX_ERR_NOT_SUPPORTED);
+  EXPECT_EQ(PMIx_Get_nb(&self_, "key", nullptr, 0, nullptr, nullptr),
+            PMIX_ERR_BAD_PARAM);
+  EXPECT_EQ(PMIx_Get_nb(&self_, "pmix.none", nullptr, 0, OnValue, &result),
+            PMIX_ERR_NOT_FOUND);
+}
+
+TEST_F(GetTest, ABlockedGetEndsWhenTheAgentDies) {
+  agent_->On(FrameType::kGet,
+             [](FakeAgent& agent, const Request&) { agent.Die(); });
+  Get(2, "key");
+  EXPECT_EQ(status_, PMIX_ERR_LOST_CONNECTION);
+  Get(2, "key");
+  EXPECT_EQ(status_, PMIX_ERR_LOST_CONNECTION);
+  EXPECT_EQ(Get(kAny, PMIX_JOB_SIZE), Value::Uint32(4));
+}
+
+TEST_F(GetTest, ManyThreadsShareTheConnection) {
+  agent_->On(FrameType::kGet, [](FakeAgent& agent, const Request& request) {
+    WireReader in(request.payload);
+    (void)in.Proc();
+    const std::string key(in.String());
+    agent.Reply(request, kSuccess,
+                EncodeKvals({{key, Value::String("of " + key)}}));
+  });
+  std::vector<std::thread> threads;
+  for (int t = 0; t < 4; ++t) {
+    threads.emplace_back([this, t] {
+      const pmix_proc_t proc = Proc(agent_->nspace(), 2);
+      for (int i = 0; i < 50; ++i) {
+        const std::string key =
+            "key." + std::to_string(t) + "." + std::to_string(i);
+        int status = 0;
+        const Value value = Get(&proc, key.c_str(), {}, &status);
+        EXPECT_EQ(value, Value::String("of " + key)) << status;
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+}
+
+}  // namespace
+}  // namespace canopy::client

@@ -1,0 +1,120 @@
+#include <gtest/gtest.h>
+
+#include <map>
+#include <string>
+
+#include "client/abi/client_fixture.h"
+#include "common/codec/decoder.h"
+#include "common/wire.h"
+
+namespace canopy::client {
+namespace {
+
+using local::FrameType;
+using Committed = std::map<std::pair<uint64_t, std::string>, Value>;
+
+Committed Parse(const Request& request) {
+  Committed committed;
+  WireReader in(request.payload);
+  const size_t scopes = in.Count(2);
+  for (size_t i = 0; i < scopes; ++i) {
+    const uint64_t scope = in.Uint();
+    Decoder decoder(in.String());
+    KvalView kval;
+    while (!decoder.AtEnd() && decoder.GetKval(&kval)) {
+      committed[{scope, std::string(kval.key)}] = *DecodeValue(kval.value);
+    }
+    EXPECT_TRUE(decoder.done());
+  }
+  EXPECT_TRUE(in.done());
+  return committed;
+}
+
+class PutTest : public ClientTest {};
+
+TEST_F(PutTest, CommitSendsWhatWasPutSince) {
+  Put(PMIX_LOCAL, "l", Value::Int(1));
+  Put(PMIX_REMOTE, "r", Value::Int(2));
+  Put(PMIX_GLOBAL, "g", Value::String("x"));
+  Put(PMIX_INTERNAL, "i", Value::Int(4));
+  EXPECT_EQ(agent_->Count(FrameType::kCommit), 0u);
+  EXPECT_EQ(PMIx_Commit(), PMIX_SUCCESS);
+  const Request request = agent_->Await(FrameType::kCommit);
+  EXPECT_EQ(request.tag, 0u);
+  const Committed expected = {{{PMIX_LOCAL, "l"}, Value::Int(1)},
+                              {{PMIX_REMOTE, "r"}, Value::Int(2)},
+                              {{PMIX_GLOBAL, "g"}, Value::String("x")}};
+  EXPECT_EQ(Parse(request), expected);
+  Put(PMIX_GLOBAL, "g2", Value::Int(5));
+  EXPECT_EQ(PMIx_Commit(), PMIX_SUCCESS);
+  const Committed second = {{{PMIX_GLOBAL, "g2"}, Value::Int(5)}};
+  EXPECT_EQ(Parse(agent_->Await(FrameType::kCommit, 2)), second);
+}
+
+TEST_F(PutTest, CommitOfNothingSendsNothing) {
+  EXPECT_EQ(PMIx_Commit(), PMIX_SUCCESS);
+  EXPECT_EQ(PMIx_Fence(nullptr, 0, nullptr, 0), PMIX_SUCCESS);
+  EXPECT_EQ(agent_->Count(FrameType::kCommit), 0u);
+}
+
+TEST_F(PutTest, TheLastPutOfAKeyCounts) {
+  Put(PMIX_LOCAL, "k", Value::Int(1));
+  Put(PMIX_GLOBAL, "k", Value::Int(2));
+  EXPECT_EQ(Get(0, "k"), Value::Int(2));
+  PMIx_Commit();
+  const Committed expected = {{{PMIX_GLOBAL, "k"}, Value::Int(2)}};
+  EXPECT_EQ(Parse(agent_->Await(FrameType::kCommit)), expected);
+}
+
+TEST_F(PutTest, TheCallersValueIsCopied) {
+  Value value = Value::String("before");
+  Put(PMIX_GLOBAL, "k", value);
+  value.mutable_raw()->data.string[0] = 'X';
+  EXPECT_EQ(Get(0, "k"), Value::String("before"));
+}
+
+TEST_F(PutTest, Refusals) {
+  EXPECT_EQ(Put(PMIX_GLOBAL, "pmix.key", Value::Int(1)), PMIX_ERR_BAD_PARAM);
+  EXPECT_EQ(Put(PMIX_GLOBAL, "", Value::Int(1)), PMIX_ERR_BAD_PARAM);
+  EXPECT_EQ(Put(PMIX_SCOPE_UNDEF, "k", Value::Int(1)), PMIX_ERR_BAD_PARAM);
+  EXPECT_EQ(Put(77, "k", Value::Int(1)), PMIX_ERR_NOT_SUPPORTED);
+  EXPECT_EQ(PMIx_Put(PMIX_GLOBAL, "k", nullptr), PMIX_ERR_BAD_PARAM);
+  EXPECT_EQ(PMIx_Put(PMIX_GLOBAL, nullptr, nullptr), PMIX_ERR_BAD_PARAM);
+  const std::string long_key(PMIX_MAX_KEYLEN + 1, 'k');
+  EXPECT_EQ(Put(PMIX_GLOBAL, long_key.c_str(), Value::Int(1)),
+            PMIX_ERR_BAD_PARAM);
+}
+
+TEST_F(PutTest, TheNameOfTheNodeIsPublishedAlready) {
+  EXPECT_EQ(Put(PMIX_GLOBAL, PMIX_HOSTNAME, Value::String("lie")),
+            PMIX_SUCCESS);
+  EXPECT_EQ(Get(0, PMIX_HOSTNAME), Value::String("here"));
+}
+
+TEST_F(PutTest, StoreInternalIsForThisProcessAlone) {
+  const pmix_proc_t peer = Proc(agent_->nspace(), 1);
+  Value value = Value::Integer(PMIX_LOCTYPE, 7);
+  EXPECT_EQ(PMIx_Store_internal(&peer, PMIX_LOCALITY, value.mutable_raw()),
+            PMIX_SUCCESS);
+  EXPECT_EQ(PMIx_Store_internal(&self_, "opal.puri", value.mutable_raw()),
+            PMIX_SUCCESS);
+  EXPECT_EQ(Get(1, PMIX_LOCALITY), value);
+  EXPECT_EQ(Get(1, PMIX_LOCALITY, Flags({PMIX_OPTIONAL})), value);
+  PMIx_Commit();
+  EXPECT_EQ(PMIx_Fence(nullptr, 0, nullptr, 0), PMIX_SUCCESS);
+  EXPECT_EQ(agent_->Count(FrameType::kCommit), 0u);
+  EXPECT_EQ(PMIx_Store_internal(&peer, nullptr, value.mutable_raw()),
+            PMIX_ERR_BAD_PARAM);
+  EXPECT_EQ(PMIx_Store_internal(&peer, "k", nullptr), PMIX_ERR_BAD_PARAM);
+}
+
+TEST_F(PutTest, CommitToADeadAgent) {
+  agent_->On(FrameType::kCollective,
+             [](FakeAgent& agent, const Request&) { agent.Die(); });
+  EXPECT_EQ(PMIx_Fence(nullptr, 0, nullptr, 0), PMIX_ERR_LOST_CONNECTION);
+  Put(PMIX_GLOBAL, "k", Value::Int(1));
+  EXPECT_EQ(PMIx_Commit(), PMIX_ERR_LOST_CONNECTION);
+}
+
+}  // namespace
+}  // namespace canopy::client

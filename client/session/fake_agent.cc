@@ -1,0 +1,329 @@
+#include "client/session/fake_agent.h"
+
+#include <sys/socket.h>
+#include <sys/uio.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+
+#include "client/session/wire_infos.h"
+#include "common/codec/encoder.h"
+#include "common/status.h"
+#include "common/wire.h"
+#include "pmix.h"
+
+namespace canopy::client {
+namespace {
+
+using local::FrameType;
+
+std::string Encode(const Value& value) { return EncodeValue(value.raw()); }
+
+// A VALUE of a PROC, without the rank at its end.
+std::string ProcPrefix(const std::string& nspace) {
+  std::string encoded = Encode(Value::Proc({nspace, 0}));
+  encoded.pop_back();
+  return encoded;
+}
+
+[[noreturn]] void Fatal(const char* what) {
+  perror(what);
+  abort();
+}
+
+std::unique_ptr<shm::SegmentWriter> MakeSegment(
+    const shm::SegmentContents& contents) {
+  shm::SegmentLimits limits;
+  limits.arena_bytes = 64u << 20;
+  limits.memory_budget = 64u << 20;
+  auto writer = shm::SegmentWriter::Create(contents, limits);
+  if (!writer.ok()) Fatal("segment");
+  return std::move(writer).value();
+}
+
+shm::NodeContents Node(const std::string& name, uint32_t id, uint32_t ranks,
+                       const std::string& peers) {
+  shm::NodeContents node;
+  node.name = name;
+  node.aliases = {name + ".site"};
+  node.hostname = Encode(Value::String(name));
+  node.keys = {{PMIX_HOSTNAME, node.hostname},
+               {PMIX_NODEID, Encode(Value::Uint32(id))},
+               {PMIX_NODE_SIZE, Encode(Value::Uint32(ranks))},
+               {PMIX_LOCAL_SIZE, Encode(Value::Uint32(ranks))},
+               {PMIX_LOCAL_PEERS, Encode(Value::String(peers))}};
+  return node;
+}
+
+shm::ProcContents Proc(Rank rank) {
+  shm::ProcContents proc;
+  proc.node = rank / 2;
+  proc.app = rank == 3 ? 1 : 0;
+  proc.app_rank = rank == 3 ? 0 : rank;
+  proc.global_rank = rank;
+  proc.local_rank = static_cast<uint16_t>(rank % 2);
+  proc.node_rank = proc.local_rank;
+  if (proc.node == 0) proc.locality = Encode(Value::String("hwloc:NM0:SK0"));
+  return proc;
+}
+
+}  // namespace
+
+std::string EncodeKvals(const std::vector<KeyValue>& kvals) {
+  Encoder encoder;
+  for (const KeyValue& kval : kvals) {
+    encoder.PutKval(kval.key, kval.value.raw());
+  }
+  return encoder.Take();
+}
+
+shm::SegmentContents FakeAgent::Contents(const std::string& nspace) {
+  shm::SegmentContents c;
+  c.nspace = nspace;
+  c.proc_id_prefix = ProcPrefix(nspace);
+  c.self_node = 0;
+  c.session = {{PMIX_UNIV_SIZE, Encode(Value::Uint32(16))},
+               {PMIX_SESSION_ID, Encode(Value::Uint32(7))},
+               {PMIX_NUM_NODES, Encode(Value::Uint32(9))},
+               {PMIX_CLUSTER_ID, Encode(Value::String("cluster"))}};
+  c.job = {{PMIX_JOB_SIZE, Encode(Value::Uint32(4))},
+           {PMIX_NUM_NODES, Encode(Value::Uint32(2))},
+           {PMIX_JOB_NUM_APPS, Encode(Value::Uint32(2))},
+           {"host.key", Encode(Value::String("from the host"))}};
+  c.apps = {{{PMIX_APP_SIZE, Encode(Value::Uint32(3))}},
+            {{PMIX_APP_SIZE, Encode(Value::Uint32(1))}}};
+  c.nodes = {Node("here", 0, 2, "0,1"), Node("there", 1, 2, "2,3")};
+  for (Rank rank = 0; rank < 4; ++rank) c.procs.push_back(Proc(rank));
+  return c;
+}
+
+FakeAgent::FakeAgent(const std::string& nspace) : nspace_(nspace) {
+  const char* base = getenv("TEST_TMPDIR");
+  std::string pattern = std::string(base == nullptr ? "/tmp" : base);
+  // A socket's path is short.
+  if (pattern.size() > 60) pattern = "/tmp";
+  pattern += "/agentXXXXXX";
+  if (mkdtemp(pattern.data()) == nullptr) Fatal("mkdtemp");
+  directory_ = pattern;
+  path_ = directory_ + "/s";
+  listener_ = UniqueFd(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  sockaddr_un address = {};
+  address.sun_family = AF_UNIX;
+  memcpy(address.sun_path, path_.data(), path_.size());
+  if (bind(listener_.get(), reinterpret_cast<sockaddr*>(&address),
+           sizeof(address)) != 0 ||
+      listen(listener_.get(), 8) != 0) {
+    Fatal("bind");
+  }
+  segment_ = MakeSegment(Contents(nspace));
+  setenv(local::kEnvSocket, path_.c_str(), 1);
+  setenv(local::kEnvToken, "0123456789abcdef0123456789abcdef", 1);
+  setenv("PMIX_NAMESPACE", nspace.c_str(), 1);
+  setenv("PMIX_RANK", "0", 1);
+  thread_ = std::thread([this] { Serve(); });
+}
+
+FakeAgent::~FakeAgent() {
+  shutdown(listener_.get(), SHUT_RDWR);
+  Die();
+  thread_.join();
+  unlink(path_.c_str());
+  rmdir(directory_.c_str());
+  unsetenv(local::kEnvSocket);
+  unsetenv(local::kEnvToken);
+  unsetenv("PMIX_NAMESPACE");
+  unsetenv("PMIX_RANK");
+}
+
+void FakeAgent::On(FrameType type, Handler handler) {
+  std::lock_guard<std::mutex> lock(mu_);
+  handlers_[type] = std::move(handler);
+}
+
+bool FakeAgent::ReadExactly(void* to, size_t size) {
+  int fd;
+  {
+    std::lock_guard<std::mutex> lock(mu_);
+    fd = connection_.get();
+  }
+  return recv(fd, to, size, MSG_WAITALL) == static_cast<ssize_t>(size);
+}
+
+void FakeAgent::Serve() {
+  for (;;) {
+    UniqueFd accepted(accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC));
+    if (!accepted) return;
+    {
+      std::lock_guard<std::mutex> lock(mu_);
+      connection_ = std::move(accepted);
+    }
+    local::FrameHeader header;
+    while (ReadExactly(&header, sizeof(header))) {
+      Request request{static_cast<FrameType>(header.type), header.tag,
+                      std::string(header.length, '\0')};
+      if (header.length > 0 &&
+          !ReadExactly(request.payload.data(), header.length)) {
+        break;
+      }
+      Handle(request);
+    }
+  }
+}
+
+void FakeAgent::Handle(const Request& request) {
+  Handler handler;
+  {
+    std::lock_guard<std::mutex> lock(mu_);
+    requests_.push_back(request);
+    const auto it = handlers_.find(request.type);
+    if (it != handlers_.end()) handler = it->second;
+  }
+  changed_.notify_all();
+  if (handler) {
+    handler(*this, request);
+  } else if (request.type == FrameType::kHello) {
+    Welcome(request);
+  } else if (request.tag != 0) {
+    Reply(request, request.type == FrameType::kGet ? kErrNotFound : kSuccess);
+  }
+}
+
+void FakeAgent::Welcome(const Request& hello) {
+  WireReader in(hello.payload);
+  (void)in.Uint();
+  const ProcId claimed = in.Proc();
+  WireWriter welcome;
+  welcome.Proc(claimed);
+  welcome.Proc({"agent", 0});
+  welcome.Uint(segment_->size());
+  WireWriter out;
+  out.Int(kSuccess);
+  out.String(welcome.str());
+  Send(FrameType::kReply, hello.tag, out.str(), segment_->fd());
+}
+
+void FakeAgent::Send(FrameType type, uint64_t tag, std::string_view payload,
+                     int fd) {
+  local::FrameHeader header;
+  header.length = static_cast<uint32_t>(payload.size());
+  header.type = static_cast<uint16_t>(type);
+  header.tag = tag;
+  std::string frame(reinterpret_cast<const char*>(&header), sizeof(header));
+  frame.append(payload);
+  iovec part = {frame.data(), frame.size()};
+  alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int))] = {};
+  msghdr message = {};
+  message.msg_iov = &part;
+  message.msg_iovlen = 1;
+  if (fd >= 0) {
+    message.msg_control = control;
+    message.msg_controllen = sizeof(control);
+    cmsghdr* c = CMSG_FIRSTHDR(&message);
+    c->cmsg_level = SOL_SOCKET;
+    c->cmsg_type = SCM_RIGHTS;
+    c->cmsg_len = CMSG_LEN(sizeof(int));
+    memcpy(CMSG_DATA(c), &fd, sizeof(int));
+  }
+  std::lock_guard<std::mutex> send_lock(send_mu_);
+  std::unique_lock<std::mutex> lock(mu_);
+  const int to = connection_.get();
+  lock.unlock();
+  while (part.iov_len > 0) {
+    const ssize_t sent = sendmsg(to, &message, MSG_NOSIGNAL);
+    if (sent <= 0) return;
+    part.iov_base = static_cast<char*>(part.iov_base) + sent;
+    part.iov_len -= static_cast<size_t>(sent);
+    message.msg_control = nullptr;
+    message.msg_controllen = 0;
+  }
+}
+
+void FakeAgent::SendRaw(std::string_view bytes) {
+  std::lock_guard<std::mutex> lock(mu_);
+  (void)!send(connection_.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL);
+}
+
+void FakeAgent::Reply(const Request& request, int status,
+                      std::string_view payload) {
+  WireWriter out;
+  out.Int(status);
+  out.String(payload);
+  Send(FrameType::kReply, request.tag, out.str());
+}
+
+void FakeAgent::SendEvent(int status, const ProcId& source, uint8_t range,
+                          const InfoList& infos) {
+  std::string encoded;
+  if (EncodeInfos(infos.data(), infos.size(), &encoded) != kSuccess) return;
+  WireWriter out;
+  out.Int(status);
+  out.Proc(source);
+  out.Uint(range);
+  out.String(encoded);
+  Send(FrameType::kEvent, 0, out.str());
+}
+
+void FakeAgent::OfferNamespace(const std::string& nspace, uint32_t ranks) {
+  shm::SegmentContents c;
+  c.nspace = nspace;
+  c.proc_id_prefix = ProcPrefix(nspace);
+  c.self_node = kNoNode;
+  c.job = {{PMIX_JOB_SIZE, Encode(Value::Uint32(ranks))}};
+  c.apps = {{{PMIX_APP_SIZE, Encode(Value::Uint32(ranks))}}};
+  c.nodes = {Node("far", 0, ranks, "")};
+  for (Rank rank = 0; rank < ranks; ++rank) {
+    shm::ProcContents proc;
+    proc.app_rank = proc.global_rank = rank;
+    proc.local_rank = static_cast<uint16_t>(rank);
+    c.procs.push_back(proc);
+  }
+  std::unique_ptr<shm::SegmentWriter> segment = MakeSegment(c);
+  WireWriter out;
+  out.String(nspace);
+  out.Uint(segment->size());
+  Send(FrameType::kSegment, 0, out.str(), segment->fd());
+  std::lock_guard<std::mutex> lock(mu_);
+  other_segments_.push_back(std::move(segment));
+}
+
+void FakeAgent::Publish(Rank rank, const std::vector<KeyValue>& kvals,
+                        const std::vector<std::string>& outside) {
+  std::vector<std::string> encoded;
+  for (const KeyValue& kval : kvals) encoded.push_back(Encode(kval.value));
+  std::vector<shm::TableItem> items;
+  for (size_t i = 0; i < kvals.size(); ++i) {
+    items.push_back({kvals[i].key, encoded[i]});
+  }
+  for (const std::string& key : outside) {
+    items.push_back({key, {}, shm::kEntryOutsideScope});
+  }
+  if (!segment_->Publish(rank, items).ok()) Fatal("publish");
+}
+
+void FakeAgent::Die() {
+  std::lock_guard<std::mutex> lock(mu_);
+  if (connection_) shutdown(connection_.get(), SHUT_RDWR);
+}
+
+Request FakeAgent::Await(FrameType type, size_t count) {
+  std::unique_lock<std::mutex> lock(mu_);
+  for (;;) {
+    size_t seen = 0;
+    for (const Request& request : requests_) {
+      if (request.type == type && ++seen == count) return request;
+    }
+    changed_.wait(lock);
+  }
+}
+
+size_t FakeAgent::Count(FrameType type) const {
+  std::lock_guard<std::mutex> lock(mu_);
+  size_t seen = 0;
+  for (const Request& request : requests_) seen += request.type == type;
+  return seen;
+}
+
+}  // namespace canopy::client

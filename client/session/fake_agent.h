@@ -1,0 +1,104 @@
+// An agent for tests: one thread that speaks the local protocol to one client,
+// with a job in shared memory. What it answers is set by the test.
+#ifndef CANOPY_CLIENT_SESSION_FAKE_AGENT_H_
+#define CANOPY_CLIENT_SESSION_FAKE_AGENT_H_
+
+#include <condition_variable>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "common/ids.h"
+#include "common/local_protocol.h"
+#include "common/posix/unique_fd.h"
+#include "common/shm/segment_writer.h"
+#include "common/values/info_list.h"
+#include "common/values/value.h"
+
+namespace canopy::client {
+
+// A frame from the client.
+struct Request {
+  local::FrameType type{};
+  uint64_t tag = 0;
+  std::string payload;
+};
+
+// The job: 4 ranks, 0 and 1 (and the client, rank 0) on node "here", 2 and 3
+// on node "there" (alias "there.site"); ranks 0 to 2 in application 0, rank 3
+// in application 1.
+class FakeAgent {
+ public:
+  using Handler = std::function<void(FakeAgent&, const Request&)>;
+
+  // Sets the environment so that PMIx_Init connects here.
+  explicit FakeAgent(const std::string& nspace = "job-1");
+  ~FakeAgent();
+  FakeAgent(const FakeAgent&) = delete;
+  FakeAgent& operator=(const FakeAgent&) = delete;
+
+  const std::string& nspace() const { return nspace_; }
+  const std::string& socket_path() const { return path_; }
+
+  // What happens on a frame, in the agent's thread. Without one, requests are
+  // answered with success, and a kGet with kErrNotFound.
+  void On(local::FrameType type, Handler handler);
+
+  // The following may be called from any thread.
+
+  void Reply(const Request& request, int status, std::string_view payload = {});
+  void SendEvent(int status, const ProcId& source, uint8_t range,
+                 const InfoList& infos);
+  // Makes another namespace (one node, `ranks` ranks, PMIX_JOB_SIZE) and gives
+  // it to the client.
+  void OfferNamespace(const std::string& nspace, uint32_t ranks);
+  // Replaces what a rank has committed; keys of `outside` exist for others.
+  void Publish(Rank rank, const std::vector<KeyValue>& kvals,
+               const std::vector<std::string>& outside = {});
+  // Closes the connection, as an agent that dies does.
+  void Die();
+  // Sends bytes that need not be a frame.
+  void SendRaw(std::string_view bytes);
+
+  // Waits until the client has sent `count` frames of that type and returns
+  // the last of them.
+  Request Await(local::FrameType type, size_t count = 1);
+  size_t Count(local::FrameType type) const;
+
+ private:
+  static shm::SegmentContents Contents(const std::string& nspace);
+  void Serve();
+  bool ReadExactly(void* to, size_t size);
+  void Handle(const Request& request);
+  void Welcome(const Request& hello);
+  void Send(local::FrameType type, uint64_t tag, std::string_view payload,
+            int fd = -1);
+
+  const std::string nspace_;
+  std::string directory_;
+  std::string path_;
+  UniqueFd listener_;
+  std::unique_ptr<shm::SegmentWriter> segment_;
+  std::vector<std::unique_ptr<shm::SegmentWriter>> other_segments_;
+
+  mutable std::mutex mu_;
+  std::condition_variable changed_;
+  UniqueFd connection_;
+  std::map<local::FrameType, Handler> handlers_;
+  std::vector<Request> requests_;
+  std::mutex send_mu_;
+  std::thread thread_;
+};
+
+// KVALs back to back, as they travel.
+std::string EncodeKvals(const std::vector<KeyValue>& kvals);
+
+}  // namespace canopy::client
+
+#endif  // CANOPY_CLIENT_SESSION_FAKE_AGENT_H_

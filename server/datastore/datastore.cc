@@ -8,9 +8,13 @@
 #include <utility>
 
 #include "common/codec/decoder.h"
+#include "common/posix/remove_tree.h"
 
 namespace canopy::datastore {
 namespace {
+
+// The loop waits while a job's directory is removed.
+constexpr uint64_t kMaxFilesRemoved = 20000;
 
 // False when the bytes are not KVALs from end to end.
 bool SplitKvals(std::string_view bytes, std::vector<shm::TableItem>* items) {
@@ -57,37 +61,45 @@ Status Datastore::AddJob(const core::RegisterJob& registration) {
   return Status();
 }
 
+bool Datastore::MakeDirectory(const JobSpec& spec, const std::string& path) {
+  if (mkdir(path.c_str(), 0700) != 0) {
+    LogError("job " + spec.nspace + ": cannot make directory " + path + ": " +
+             std::strerror(errno));
+    return false;
+  }
+  if (geteuid() == 0 && chown(path.c_str(), spec.uid, spec.gid) != 0) {
+    LogError("job " + spec.nspace + ": cannot give directory " + path +
+             " to its user: " + std::strerror(errno));
+  }
+  return true;
+}
+
 void Datastore::MakeDirectories(const core::RegisterJob& registration,
                                 Job* job) {
   const JobSpec& spec = *registration.job;
   const uint32_t node = registration.layout->node_of_agent(options_.facts.self);
-  std::vector<std::string> wanted = {JobDirectory(options_.facts, spec.nspace)};
-  if (node == kNoNode || wanted[0].empty()) return;
-  for (const Rank rank : registration.layout->ranks_on(node)) {
-    wanted.push_back(ProcDirectory(options_.facts, spec.nspace, rank));
+  const std::string directory = JobDirectory(options_.facts, spec.nspace);
+  if (node == kNoNode || directory.empty() || !MakeDirectory(spec, directory)) {
+    return;
   }
-  for (std::string& path : wanted) {
-    if (mkdir(path.c_str(), 0700) != 0) {
-      if (errno == EEXIST) continue;
-      return LogError("job " + spec.nspace + ": cannot make directory " + path +
-                      ": " + std::strerror(errno));
-    }
-    if (geteuid() == 0 && chown(path.c_str(), spec.uid, spec.gid) != 0) {
-      LogError("job " + spec.nspace + ": cannot give directory " + path +
-               " to its user: " + std::strerror(errno));
-    }
-    job->directories.push_back(std::move(path));
+  job->directory = directory;
+  for (const Rank rank : registration.layout->ranks_on(node)) {
+    const std::string path = ProcDirectory(options_.facts, spec.nspace, rank);
+    if (!MakeDirectory(spec, path)) return;
   }
 }
 
 void Datastore::DropJob(const std::string& nspace) {
   const auto it = jobs_.find(nspace);
   if (it == jobs_.end()) return;
-  auto& directories = it->second.directories;
-  for (auto path = directories.rbegin(); path != directories.rend(); ++path) {
-    rmdir(path->c_str());
-  }
+  const std::string directory = it->second.directory;
   jobs_.erase(it);
+  if (directory.empty()) return;
+  const Status status = RemoveTree(directory, kMaxFilesRemoved);
+  if (!status.ok()) {
+    LogError("job " + nspace +
+             ": its directory is not gone: " + status.message());
+  }
 }
 
 void Datastore::Publish(const core::PublishRank& data) {

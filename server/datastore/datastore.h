@@ -42,7 +42,8 @@ class Datastore : public DatastorePort {
   // What does not fit, or is malformed, is logged; readers get
   // kErrOutOfResource for it.
   void Publish(const core::PublishRank& data) override;
-  // The directories go too, as far as they are empty.
+  // The job's directory goes too, with what its processes left there, when
+  // AddJob made it.
   void DropJob(const std::string& nspace) override;
 
   // What a client needs to map a job's segment. `owner` keeps `fd` open after
@@ -70,14 +71,15 @@ class Datastore : public DatastorePort {
   struct Job {
     std::shared_ptr<shm::SegmentWriter> writer;
     std::unique_ptr<shm::SegmentReader> reader;  // made when asked
-    std::vector<std::string> directories;        // that we made, outer first
+    std::string directory;                       // that we made, or empty
     bool indexed = false;
     std::unordered_map<std::string, Rank> owners;  // when indexed
-    std::set<Rank> incomplete;  // whose data did not fit
+    std::set<Rank> incomplete;                     // whose data did not fit
   };
 
   Job* FindJob(const std::string& nspace);
   const shm::SegmentReader* Reader(Job* job);
+  bool MakeDirectory(const JobSpec& spec, const std::string& path);
   void MakeDirectories(const core::RegisterJob& registration, Job* job);
   void Index(Job* job);
   void LogError(std::string text);

@@ -1,5 +1,6 @@
 #include "server/datastore/job_contents.h"
 
+#include <algorithm>
 #include <map>
 #include <set>
 #include <unordered_map>
@@ -96,7 +97,7 @@ void Builder::AddSessionKeys(Keys* keys) const {
   keys->Text(PMIX_RM_VERSION, facts_.rm_version);
   keys->Add(PMIX_HOSTNAME_KEEP_FQDN, Value::Bool(true));
   keys->Text(PMIX_TMPDIR, facts_.tmpdir);
-  // What processes put there is theirs to remove.
+  // The job's directory goes with all that is in it; see Datastore::DropJob.
   if (!facts_.tmpdir.empty()) {
     keys->Add(PMIX_TDIR_RMCLEAN, Value::Bool(true));
   }
@@ -303,7 +304,12 @@ shm::SegmentContents Builder::Build() {
 }  // namespace
 
 std::string JobDirectory(const NodeFacts& facts, const std::string& nspace) {
-  return facts.tmpdir.empty() ? "" : facts.tmpdir + "/" + nspace;
+  if (facts.tmpdir.empty()) return "";
+  // A namespace may have any name; the directory stays below tmpdir.
+  std::string name = nspace;
+  std::replace(name.begin(), name.end(), '/', '_');
+  if (name.starts_with('.')) name[0] = '_';
+  return facts.tmpdir + "/" + name;
 }
 
 std::string ProcDirectory(const NodeFacts& facts, const std::string& nspace,

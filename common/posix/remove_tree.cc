@@ -1,0 +1,88 @@
+#include "common/posix/remove_tree.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+
+#include <cerrno>
+#include <cstring>
+#include <memory>
+#include <string_view>
+
+#include "common/posix/unique_fd.h"
+
+namespace canopy {
+namespace {
+
+constexpr int kMaxDepth = 64;
+constexpr int kOpenDirectory = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
+
+struct Removal {
+  dev_t device = 0;
+  uint64_t left = 0;  // entries that may still be removed
+  std::string problem;
+
+  bool Fail(const std::string& name, const char* why) {
+    if (problem.empty()) problem = name + ": " + why;
+    return false;
+  }
+};
+
+bool RemoveContents(int directory, int depth, Removal* removal);
+
+bool RemoveEntry(int directory, const char* name, int depth, Removal* removal) {
+  if (removal->left == 0) return removal->Fail(name, "too many files");
+  --removal->left;
+  if (unlinkat(directory, name, 0) == 0 || errno == ENOENT) return true;
+  if (errno != EISDIR && errno != EPERM) {
+    return removal->Fail(name, std::strerror(errno));
+  }
+  if (depth == kMaxDepth) return removal->Fail(name, "too deep");
+  const UniqueFd fd(openat(directory, name, kOpenDirectory));
+  if (!fd) return removal->Fail(name, std::strerror(errno));
+  const bool emptied = RemoveContents(fd.get(), depth + 1, removal);
+  if (unlinkat(directory, name, AT_REMOVEDIR) == 0) return emptied;
+  return removal->Fail(name, std::strerror(errno));
+}
+
+bool RemoveContents(int directory, int depth, Removal* removal) {
+  struct stat info;
+  if (fstat(directory, &info) != 0 || info.st_dev != removal->device) {
+    return removal->Fail(".", "another file system");
+  }
+  // The stream closes its descriptor.
+  UniqueFd copy(openat(directory, ".", kOpenDirectory));
+  if (!copy) return removal->Fail(".", std::strerror(errno));
+  const std::unique_ptr<DIR, int (*)(DIR*)> entries(fdopendir(copy.get()),
+                                                    closedir);
+  if (entries == nullptr) return removal->Fail(".", std::strerror(errno));
+  copy.Release();
+  bool all = true;
+  while (const dirent* entry = readdir(entries.get())) {
+    const std::string_view name = entry->d_name;
+    if (name == "." || name == "..") continue;
+    all = RemoveEntry(directory, entry->d_name, depth, removal) && all;
+    if (removal->left == 0) break;
+  }
+  return all;
+}
+
+}  // namespace
+
+Status RemoveTree(const std::string& path, uint64_t max_entries) {
+  const UniqueFd fd(open(path.c_str(), kOpenDirectory));
+  if (!fd && errno == ENOENT) return Status();
+  struct stat info;
+  if (!fd || fstat(fd.get(), &info) != 0) {
+    return Status(kErrPartialSuccess, path + ": " + std::strerror(errno));
+  }
+  Removal removal;
+  removal.device = info.st_dev;
+  removal.left = max_entries;
+  (void)RemoveContents(fd.get(), 0, &removal);
+  if (rmdir(path.c_str()) == 0) return Status();
+  if (removal.problem.empty()) removal.problem = std::strerror(errno);
+  return Status(kErrPartialSuccess, path + ": " + removal.problem);
+}
+
+}  // namespace canopy

@@ -64,7 +64,8 @@ class ProcessAdapter : public ProcessPort {
 
   // Goes on with a recovered job: tells the environments which processes
   // exist, then reports output that was not acknowledged and exits, those that
-  // a former agent has reported included.
+  // a former agent has reported included. LocalPrepared and LocalStarted are
+  // not reported again.
   void Resume(const std::string& nspace);
 
   // Jobs that are held, and shims that have been told to end and have not.

@@ -255,6 +255,37 @@ TEST_F(RecoveryTest, ALostShimIsNoticed) {
   EXPECT_EQ(Recorded().input_done, 1u);
 }
 
+TEST_F(RecoveryTest, AShimLostBeforeResumeIsReportedThen) {
+  const auto job = Shell("echo $PPID; sleep 100", 2);
+  ASSERT_TRUE(Launch(job));
+  ASSERT_TRUE(WaitForOutput(0, "\n"));
+  const int shim = atoi(Output().c_str());
+  RestartAgent();
+  ASSERT_EQ(Recover().size(), 1u);
+  ASSERT_EQ(kill(shim, SIGKILL), 0);
+  ASSERT_TRUE(RunUntil([&] { return FilesLeft().empty(); }));
+  EXPECT_TRUE(Recorded().exits.empty());
+  adapter_->Resume("job");
+  ASSERT_TRUE(WaitForExits(*job));
+  EXPECT_EQ(WTERMSIG(Recorded().exits[1].wait_status), SIGKILL);
+}
+
+TEST_F(RecoveryTest, AShimLostBeforeStartFailsTheStart) {
+  const auto job = MakeJob({"true"}, 2);
+  adapter_->Prepare(Local(job));
+  ASSERT_TRUE(RunUntil([&] { return !Recorded().prepared.empty(); }));
+  std::ifstream children("/proc/self/task/" + std::to_string(getpid()) +
+                         "/children");
+  int shim = 0;
+  ASSERT_TRUE(children >> shim);
+  ASSERT_EQ(kill(shim, SIGKILL), 0);
+  ASSERT_TRUE(RunUntil([&] { return FilesLeft().empty(); }));
+  adapter_->Start("job");
+  ASSERT_TRUE(WaitForExits(*job));
+  ASSERT_EQ(Recorded().started.size(), 1u);
+  EXPECT_EQ(Recorded().started[0].status, kErrJobFailedToLaunch);
+}
+
 TEST_F(RecoveryTest, AShimThatIsToldToEndEndsItsProcesses) {
   const auto job = Shell("echo $PPID; sleep 100");
   ASSERT_TRUE(Launch(job));

@@ -51,12 +51,14 @@ ShimJob::ShimJob(const ProcessContext* context, UniqueFd connection,
       on_found_(std::move(on_found)),
       on_gone_(std::move(on_gone)),
       phase_(Phase::kGreeting),
+      reporting_(false),
       file_(std::move(file)) {
   Connect(std::move(connection));
   channel_->Send(FrameType::kHello, Encode(Hello{}));
 }
 
 ShimJob::~ShimJob() {
+  *alive_ = false;
   if (channel_ != nullptr) channel_->Flush();
 }
 
@@ -165,7 +167,11 @@ void ShimJob::SendRanks() {
 // ------------------------------------------------------------- requests ---
 
 void ShimJob::Start() {
-  if (phase_ != Phase::kPrepared) return;
+  if (phase_ == Phase::kStarting || phase_ == Phase::kStarted) return;
+  if (phase_ != Phase::kPrepared) {
+    phase_ = Phase::kStarting;
+    return ReportLoss("not prepared");
+  }
   phase_ = Phase::kStarting;
   if (channel_ == nullptr) {
     phase_ = Phase::kStarted;
@@ -176,7 +182,8 @@ void ShimJob::Start() {
 }
 
 void ShimJob::Resume() {
-  if (channel_ == nullptr || ranks_.empty()) return;
+  if (std::exchange(reporting_, true)) return;
+  if (channel_ == nullptr) return ReportLoss("it ended");
   std::vector<StartedRank> running;
   for (const RankState& rank : ranks_) {
     if (rank.phase != RankPhase::kRunning) continue;
@@ -242,7 +249,9 @@ void ShimJob::Forget() {
   if (before != Phase::kReplaced) file_.Remove();
   input_.clear();
   if (channel_ == nullptr) {
-    return context_->loop->Defer([this] { Gone(); });
+    return context_->loop->Defer([this, alive = alive_] {
+      if (*alive) Gone();
+    });
   }
   channel_->Send(FrameType::kForget, "");
 }
@@ -380,7 +389,7 @@ void ShimJob::OnLost(const std::string& reason) {
   if (phase_ == Phase::kReplaced) return;
   KillSession(shim_pid_);
   file_.Remove();
-  ReportLoss(reason);
+  if (reporting_) ReportLoss(reason);
 }
 
 void ShimJob::Gone() {

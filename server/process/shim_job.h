@@ -126,6 +126,7 @@ class ShimJob {
   const OnFound on_found_;
   const OnGone on_gone_;
   Phase phase_ = Phase::kNew;
+  bool reporting_ = true;  // false for a found shim until Resume
   std::unique_ptr<FrameChannel> channel_;
   SocketFile file_;
   int child_pid_ = 0;
@@ -134,6 +135,7 @@ class ShimJob {
   std::unordered_set<Rank> unreported_;  // ranks without an exit so far
   std::deque<core::FeedInput> input_;
   uint64_t input_outstanding_ = 0;  // given to the shim, not done
+  const std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
 };
 
 }  // namespace canopy::process

@@ -135,90 +135,86 @@ Status Launcher::FindPaths() {
   return Status();
 }
 
-void Launcher::Wire(LocalProcess* process, OutputPump* pump, InputFeed* feed,
-                    Wiring* wiring) {
-  const Rank rank = process->spec.rank;
-  UniqueFd in, out, err;
-  const bool made = (!process->spec.has_stdin || MakePipe(&wiring->in, &in)) &&
-                    MakePipe(&out, &wiring->out) &&
-                    (job_.merge_stderr || MakePipe(&err, &wiring->err));
-  if (!made) wiring->pipe_error = errno;
-  if (in.valid()) feed->Add(rank, std::move(in));
-  if (out.valid()) pump->Add(rank, kChannelStdout, std::move(out));
-  if (err.valid()) pump->Add(rank, kChannelStderr, std::move(err));
-}
-
-void Launcher::SpawnOne(const LocalProcess& process, Wiring* wiring) const {
+Launcher::Outcome Launcher::StartOne(const LocalProcess& process) const {
+  const AppSpec& spec = job_.apps[process.spec.app];
   const App& app = apps_[process.spec.app];
+  Outcome outcome;
+  // The process's ends, which exist here no longer than it takes.
+  UniqueFd in, out, err;
+  const bool piped = (!process.spec.has_stdin || MakePipe(&in, &outcome.in)) &&
+                     MakePipe(&outcome.out, &out) &&
+                     (job_.merge_stderr || MakePipe(&outcome.err, &err));
+  if (!piped) {
+    outcome.result = {-1, SpawnStep::kDescriptors, errno};
+    return outcome;
+  }
   const std::vector<char*> envp = app.env.Overlay(process.spec.env);
   std::optional<CpuMask> cpus;
   if (!process.spec.cpuset.empty()) cpus = ParseCpuList(process.spec.cpuset);
-  const std::string& cwd = job_.apps[process.spec.app].cwd;
-
   SpawnRequest request;
   request.path = app.path.c_str();
   request.argv = app.argv.data();
   request.envp = envp.data();
-  request.cwd = cwd.empty() ? nullptr : cwd.c_str();
-  request.stdio[0] = wiring->in.valid() ? wiring->in.get() : null_.get();
-  request.stdio[1] = wiring->out.get();
-  request.stdio[2] =
-      wiring->err.valid() ? wiring->err.get() : wiring->out.get();
+  request.cwd = spec.cwd.empty() ? nullptr : spec.cwd.c_str();
+  request.stdio[0] = in.valid() ? in.get() : null_.get();
+  request.stdio[1] = out.get();
+  request.stdio[2] = err.valid() ? err.get() : out.get();
   for (const UniqueFd& fd : process.fds) request.inherited.push_back(fd.get());
   request.cpus = cpus ? &*cpus : nullptr;
   request.credentials = credentials_.get();
   request.nofile = nofile_;
-  wiring->result = Spawn(request);
-  wiring->in.Reset();
-  wiring->out.Reset();
-  wiring->err.Reset();
+  outcome.result = Spawn(request);
+  return outcome;
 }
 
-void Launcher::SpawnAll(const std::vector<LocalProcess>& processes,
-                        std::vector<Wiring>* wirings) const {
+std::vector<Launcher::Outcome> Launcher::StartAll(
+    const std::vector<LocalProcess>& processes) const {
+  std::vector<Outcome> outcomes(processes.size());
   std::atomic<size_t> next{0};
   const auto work = [&] {
     for (size_t i = next++; i < processes.size(); i = next++) {
-      Wiring& wiring = (*wirings)[i];
-      if (wiring.pipe_error == 0) SpawnOne(processes[i], &wiring);
+      outcomes[i] = StartOne(processes[i]);
     }
   };
   std::vector<std::thread> helpers(ThreadsFor(processes.size()) - 1);
   for (std::thread& helper : helpers) helper = std::thread(work);
   work();
   for (std::thread& helper : helpers) helper.join();
+  return outcomes;
 }
 
-StartError Launcher::Failed(LocalProcess* process, const Wiring& wiring) const {
-  const int error =
-      wiring.pipe_error != 0 ? wiring.pipe_error : wiring.result.error;
-  const SpawnStep step =
-      wiring.pipe_error != 0 ? SpawnStep::kDescriptors : wiring.result.failed;
+StartError Launcher::Failed(LocalProcess* process,
+                            const SpawnResult& result) const {
   const Status status = DescribeSpawnFailure(
-      step, error, apps_[process->spec.app].path,
+      result.failed, result.error, apps_[process->spec.app].path,
       job_.apps[process->spec.app].cwd, process->spec.cpuset);
   process->phase = RankPhase::kEnded;
-  process->wait_status = (error == ENOENT ? 127 : 126) << 8;
-  return {process->spec.rank, status.code(), error, status.message()};
+  process->wait_status = (result.error == ENOENT ? 127 : 126) << 8;
+  return {process->spec.rank, status.code(), result.error, status.message()};
 }
 
 Started Launcher::Start(std::vector<LocalProcess>* processes, OutputPump* pump,
                         InputFeed* feed) {
-  std::vector<Wiring> wirings(processes->size());
-  for (size_t i = 0; i < wirings.size(); ++i) {
-    Wire(&(*processes)[i], pump, feed, &wirings[i]);
-  }
-  SpawnAll(*processes, &wirings);
+  std::vector<Outcome> outcomes = StartAll(*processes);
   Started started;
-  for (size_t i = 0; i < wirings.size(); ++i) {
+  for (size_t i = 0; i < outcomes.size(); ++i) {
     LocalProcess& process = (*processes)[i];
+    Outcome& outcome = outcomes[i];
+    const Rank rank = process.spec.rank;
     process.fds.clear();
-    if (wirings[i].result.pid > 0) {
-      process.pid = wirings[i].result.pid;
+    if (outcome.in.valid()) feed->Add(rank, std::move(outcome.in));
+    if (outcome.out.valid()) {
+      pump->Add(rank, kChannelStdout, std::move(outcome.out));
+    }
+    if (outcome.err.valid()) {
+      pump->Add(rank, kChannelStderr, std::move(outcome.err));
+    }
+    if (outcome.result.pid > 0) {
+      process.pid = outcome.result.pid;
       process.phase = RankPhase::kRunning;
-      started.ranks.push_back({process.spec.rank, process.pid});
+      started.ranks.push_back({rank, process.pid});
     } else {
-      started.errors.push_back(Failed(&process, wirings[i]));
+      started.errors.push_back(Failed(&process, outcome.result));
     }
   }
   return started;

@@ -51,24 +51,22 @@ class Launcher {
     Environment env;
     std::vector<char*> argv;
   };
-  // The child's ends of its pipes, and the outcome.
-  struct Wiring {
+  // The shim's ends of a process's pipes, and whether there is a process.
+  struct Outcome {
     UniqueFd in;
     UniqueFd out;
     UniqueFd err;
-    int pipe_error = 0;
     SpawnResult result;
   };
 
   Status CheckUser();
   Status FindPrograms();
   Status FindPaths();
-  void Wire(LocalProcess* process, OutputPump* pump, InputFeed* feed,
-            Wiring* wiring);
-  void SpawnOne(const LocalProcess& process, Wiring* wiring) const;
-  void SpawnAll(const std::vector<LocalProcess>& processes,
-                std::vector<Wiring>* wirings) const;
-  StartError Failed(LocalProcess* process, const Wiring& wiring) const;
+  // From any thread, for different processes.
+  Outcome StartOne(const LocalProcess& process) const;
+  std::vector<Outcome> StartAll(
+      const std::vector<LocalProcess>& processes) const;
+  StartError Failed(LocalProcess* process, const SpawnResult& result) const;
 
   const PrepareJob job_;
   const rlimit nofile_;

@@ -1,4 +1,5 @@
 // canopy-shim: started by an agent for one job. See protocol.h.
+#include <dirent.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/epoll.h>
@@ -11,7 +12,9 @@
 
 #include <cstdint>
 #include <cstdio>
+#include <cstdlib>
 #include <utility>
+#include <vector>
 
 #include "common/event_loop.h"
 #include "server/shim/job_holder.h"
@@ -25,14 +28,20 @@ bool IsSocket(int fd) {
 }
 
 // Whatever else the agent had open stays with the agent.
-void CloseOthers(const rlimit& nofile) {
+void CloseOthers() {
   const unsigned first = kShimDirFd + 1;
 #ifdef SYS_close_range
   if (syscall(SYS_close_range, first, ~0u, 0) == 0) return;
 #endif
-  for (unsigned fd = first; fd < nofile.rlim_cur; ++fd) {
-    close(static_cast<int>(fd));
+  std::vector<int> others;
+  DIR* const dir = opendir("/proc/self/fd");
+  if (dir == nullptr) return;
+  while (const dirent* entry = readdir(dir)) {
+    const int fd = atoi(entry->d_name);
+    if (fd >= static_cast<int>(first) && fd != dirfd(dir)) others.push_back(fd);
   }
+  closedir(dir);
+  for (const int fd : others) close(fd);
 }
 
 void OwnDescriptors() {
@@ -118,9 +127,7 @@ int main(int argc, char** argv) {
             argc > 0 ? argv[0] : "canopy-shim");
     return 2;
   }
-  rlimit nofile{};
-  getrlimit(RLIMIT_NOFILE, &nofile);
-  CloseOthers(nofile);
+  CloseOthers();
   OwnDescriptors();
   return Run(argv[1]);
 }

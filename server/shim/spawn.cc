@@ -19,6 +19,16 @@
 #define CANOPY_NO_SANITIZE
 #endif
 
+#if defined(__SANITIZE_THREAD__)
+// The sanitizer takes every clone() for a fork, whose child has a copy of its
+// state; this child shares it.
+extern "C" int __clone(int (*function)(void*), void* stack, int flags,
+                       void* argument, ...);
+#define CANOPY_CLONE __clone
+#else
+#define CANOPY_CLONE clone
+#endif
+
 namespace canopy::process {
 namespace {
 
@@ -107,8 +117,9 @@ SpawnResult Spawn(const SpawnRequest& request) {
   const uint64_t all = ~uint64_t{0};
   uint64_t old = 0;
   syscall(SYS_rt_sigprocmask, SIG_SETMASK, &all, &old, kKernelSigsetSize);
-  const pid_t pid = clone(RunChild, static_cast<char*>(stack) + kStackSize,
-                          CLONE_VM | CLONE_VFORK | SIGCHLD, &child);
+  const pid_t pid =
+      CANOPY_CLONE(RunChild, static_cast<char*>(stack) + kStackSize,
+                   CLONE_VM | CLONE_VFORK | SIGCHLD, &child);
   const int clone_error = errno;
   syscall(SYS_rt_sigprocmask, SIG_SETMASK, &old, nullptr, kKernelSigsetSize);
   munmap(stack, kStackSize);

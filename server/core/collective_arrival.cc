@@ -1,7 +1,10 @@
 // How local participants come to a collective, and what waits for a job map.
 #include <algorithm>
+#include <array>
+#include <string_view>
 #include <utility>
 
+#include "common/codec/decoder.h"
 #include "common/status.h"
 #include "server/core/collective.h"
 
@@ -14,6 +17,32 @@ constexpr TimeNs kNsPerMs = 1'000'000;
 bool IsSupported(CollectiveOp op) {
   return op == CollectiveOp::kFence || op == CollectiveOp::kConnect ||
          op == CollectiveOp::kDisconnect;
+}
+
+// Directives that every collective heeds: the adapters read them for us.
+// All job data is everywhere anyway, as every agent derives it from one map.
+constexpr std::array<std::string_view, 4> kHeeded = {
+    "pmix.collect", "pmix.timeout", "pmix.collect.gen", "pmix.loc.col.st"};
+
+constexpr uint32_t kRequired = 1;  // PMIX_INFO_REQD
+
+// Refuses what must be heeded and is not: SIZE n, then n INFO.
+int CheckDirectives(const Bytes& info) {
+  if (info.empty()) return kSuccess;
+  Decoder decoder(info.view());
+  size_t count = 0;
+  if (!decoder.GetSize(&count)) return kErrBadParam;
+  for (size_t i = 0; i < count; ++i) {
+    std::string_view key;
+    uint32_t flags = 0;
+    if (!decoder.GetString(&key) || !decoder.GetUint32(&flags) ||
+        !decoder.SkipValue()) {
+      return kErrBadParam;
+    }
+    const bool heeded = std::ranges::find(kHeeded, key) != kHeeded.end();
+    if (!heeded && (flags & kRequired) != 0) return kErrNotSupported;
+  }
+  return kSuccess;
 }
 
 TimeNs DeadlineOf(TimeNs now, uint32_t timeout_ms) {
@@ -29,6 +58,9 @@ void Collectives::OnArrived(TimeNs now, const CollectiveArrived& in,
   if (proc == nullptr) return Reply(turn, in.client, in.request, kErrInit);
   if (!IsSupported(in.op)) {
     return Reply(turn, in.client, in.request, kErrNotSupported);
+  }
+  if (const int status = CheckDirectives(in.info); status != kSuccess) {
+    return Reply(turn, in.client, in.request, status);
   }
   CollectiveId id{in.op, in.participants, 0};
   if (!Canonicalise(proc->nspace, &id.participants).ok()) {

@@ -32,9 +32,9 @@ std::optional<int> Gets::Decide(const Held& held) const {
   if (held.node != kNoNode) return DecideForPeer(held);
   const Job* job = jobs_.Find(held.target.nspace);
   if (job != nullptr) return DecideForClient(held, *job);
-  if (held.immediate || jobs_.WasRemoved(held.target.nspace)) {
-    return kErrNotFound;
-  }
+  if (jobs_.WasRemoved(held.target.nspace)) return kErrNotFound;
+  // Job data of another namespace is never waited for, only its map is.
+  if (held.immediate && held.target.rank != kRankWildcard) return kErrNotFound;
   return std::nullopt;
 }
 

@@ -171,10 +171,16 @@ void JobEngine::On(Turn& turn, NodeId, const JobPrepare& m) {
   Settle(turn, job);
 }
 
+bool JobEngine::IsChild(JobState& job, NodeId src) {
+  if (std::ranges::binary_search(job.children, src)) return true;
+  job.claimants.insert(src);
+  return false;
+}
+
 void JobEngine::On(Turn& turn, NodeId src, const JobPrepared& m) {
   JobState* job = Find(m.nspace);
   if (job == nullptr) return Send(turn, src, JobForget{m.nspace});
-  if (!std::ranges::binary_search(job->children, src)) return;
+  if (!IsChild(*job, src)) return;
   Answer(*job, job->prepare, src, {m.nodes_ready, m.errors});
   Settle(turn, *job);
 }
@@ -189,7 +195,7 @@ void JobEngine::On(Turn& turn, NodeId, const JobStart& m) {
 void JobEngine::On(Turn& turn, NodeId src, const JobStarted& m) {
   JobState* job = Find(m.nspace);
   if (job == nullptr) return Send(turn, src, JobForget{m.nspace});
-  if (!std::ranges::binary_search(job->children, src)) return;
+  if (!IsChild(*job, src)) return;
   Answer(*job, job->start, src, {m.procs_started, m.errors});
   Settle(turn, *job);
 }
@@ -198,6 +204,7 @@ void JobEngine::On(Turn& turn, NodeId src, const JobExits& m) {
   JobState* job = Find(m.nspace);
   // A job that was over before its node could report: its end is known.
   if (job == nullptr) return Send(turn, src, JobForget{m.nspace});
+  IsChild(*job, src);
   for (const ProcExit& exit : m.exits) RecordExit(turn, *job, exit);
   Settle(turn, *job);
 }

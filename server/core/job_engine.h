@@ -89,7 +89,10 @@ class JobEngine {
   void RecordNeverStarted(Turn& turn, JobState& job);
   void Signal(Turn& turn, JobState& job, const JobSignal& signal);
   void Kill(Turn& turn, JobState& job, const JobKill& kill, uint32_t grace_ms);
+  // Whether `src` is asked about the job here; else it is kept in mind.
+  bool IsChild(JobState& job, NodeId src);
   void Forget(Turn& turn, JobState& job);
+  void TellToForget(Turn& turn, const JobState& job);
   void Drop(Turn& turn, JobState& job);
   void MarkNodeEnded(const JobState& job, NodeId node);
   void Reshape(Turn& turn, JobState& job, NodeId lost);

@@ -138,9 +138,7 @@ void JobEngine::Finish(Turn& turn, JobState& job) {
       "job " + job.nspace() + ": ended" +
           (failure ? ", exit code " + std::to_string(failure->exit_code)
                    : std::string()));
-  for (const NodeId child : job.children) {
-    Send(turn, child, JobForget{job.nspace()});
-  }
+  TellToForget(turn, job);
   Drop(turn, job);
 }
 

@@ -62,6 +62,8 @@ void JobEngine::Settle(Turn& turn, JobState& job) {
   SettleStart(turn, job);
   if (job.head) return SettleHead(turn, job);
   SendExitsUp(turn, job);
+  // Every node of the job below this one is lost: it has no part any more.
+  if (!job.has_local() && job.children.empty()) Drop(turn, job);
 }
 
 void JobEngine::SettlePrepare(Turn& turn, JobState& job) {
@@ -141,10 +143,16 @@ void JobEngine::Kill(Turn& turn, JobState& job, const JobKill& kill,
   turn.out.push_back(KillLocal{job.nspace(), std::move(ranks), grace_ms});
 }
 
-void JobEngine::Forget(Turn& turn, JobState& job) {
-  for (const NodeId child : job.children) {
-    Send(turn, child, JobForget{job.nspace()});
+void JobEngine::TellToForget(Turn& turn, const JobState& job) {
+  std::set<NodeId> below = job.claimants;
+  below.insert(job.children.begin(), job.children.end());
+  for (const NodeId agent : below) {
+    if (tree_.alive(agent)) Send(turn, agent, JobForget{job.nspace()});
   }
+}
+
+void JobEngine::Forget(Turn& turn, JobState& job) {
+  TellToForget(turn, job);
   if (!job.runs_here()) return Drop(turn, job);
   // Forgotten by a controller that does not know what still runs here.
   job.dropping = true;

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <deque>
 #include <functional>
+#include <random>
 #include <set>
 
 #include "common/status.h"
@@ -98,17 +99,19 @@ class Cluster {
     }
   }
 
+  // Everyone hears of it at once.
   void LoseNode(NodeId lost) {
     nodes_[lost].dead = true;
-    for (NodeId n = 0; n < nodes_.size(); ++n) {
-      nodes_[n].tree->SetAlive(lost, false);
-    }
-    for (NodeId n = 0; n < nodes_.size(); ++n) {
-      if (nodes_[n].dead) continue;
-      Do(n, [&](JobEngine& e, Actions* a) {
-        e.OnNodeLost(now, lost, "connection closed", a);
-      });
-    }
+    for (NodeId n = 0; n < nodes_.size(); ++n) Hear(n, lost);
+  }
+
+  // One node learns that another is lost.
+  void Hear(NodeId n, NodeId lost) {
+    nodes_[n].tree->SetAlive(lost, false);
+    if (nodes_[n].dead) return;
+    Do(n, [=, this](JobEngine& e, Actions* a) {
+      e.OnNodeLost(now, lost, "connection closed", a);
+    });
   }
 
   template <typename T>
@@ -766,6 +769,72 @@ TEST(JobEngine, LostAgentBetweenIsInvisible) {
     EXPECT_EQ(c.Last().phase, JobPhase::kEnded) << when;
     EXPECT_EQ(c.Last().exit_code, 0) << when << c.Last().text;
     c.ExpectClean();
+  }
+}
+
+// Messages of different links overtake each other, nodes die and are noticed at
+// different times, ranks end in every way: the job always ends, and nothing of
+// it is left anywhere.
+TEST(JobEngine, RandomHistoriesEnd) {
+  for (uint32_t seed = 0; seed < 400; ++seed) {
+    std::mt19937 random(seed);
+    const auto below = [&](size_t n) {
+      return static_cast<uint32_t>(random() % n);
+    };
+    const uint32_t size = 2 + below(9);
+    Cluster c(size, 2 + below(3));
+    std::vector<NodeId> agents;
+    for (NodeId n = 0; n < size; ++n) {
+      if (below(3) > 0) agents.push_back(n);
+    }
+    if (agents.empty()) agents.push_back(size - 1);
+    const uint32_t per_node = 1 + below(3);
+    std::vector<std::pair<NodeId, NodeId>> unheard;  // who, of whom
+    const bool failures = below(2) == 0;
+    c.Launch(MakeJob(agents, per_node));
+    const auto procs = static_cast<uint32_t>(agents.size() * per_node);
+    for (int step = 0; step < 4000; ++step) {
+      const bool quiet = c.network_.empty() && unheard.empty();
+      if (quiet && c.Last().phase == JobPhase::kEnded) break;
+      const uint32_t what = below(100);
+      if (what < 70 && !c.network_.empty()) {
+        // The first message of some link.
+        const PeerMessage& any = c.network_[below(c.network_.size())];
+        const auto first =
+            std::ranges::find_if(c.network_, [&](const PeerMessage& m) {
+              return m.src == any.src && m.dst == any.dst;
+            });
+        const PeerMessage m = *first;
+        c.network_.erase(first);
+        if (c.node(m.dst).dead || c.node(m.src).dead) continue;
+        c.Do(m.dst, [&](JobEngine& e, Actions* a) { e.OnPeer(c.now, m, a); });
+      } else if (what < 80 && !unheard.empty()) {
+        const size_t i = below(unheard.size());
+        const auto [who, lost] = unheard[i];
+        unheard.erase(unheard.begin() + static_cast<long>(i));
+        c.Hear(who, lost);
+      } else if (what < 97) {
+        const bool ill = failures && below(10) == 0;
+        c.Exit(below(procs), ill ? Exited(3) : 0, true, true);
+      } else if (what == 97 && failures && size > 2) {
+        const NodeId lost = 1 + below(size - 1);
+        if (std::exchange(c.node(lost).dead, true)) continue;
+        for (NodeId n = 0; n < size; ++n) unheard.emplace_back(n, lost);
+      } else if (what == 98 && failures && below(20) == 0) {
+        c.Do(0, [&](JobEngine& e, Actions* a) {
+          e.OnKillRequested(c.now, {"job", 0, "enough"}, a);
+        });
+      } else if (c.engine(0).NextDeadline() != kNever) {
+        c.now = c.engine(0).NextDeadline();
+        c.Do(0, [&](JobEngine& e, Actions* a) { e.OnTick(c.now, a); });
+      }
+    }
+    for (const auto& [who, lost] : unheard) c.Hear(who, lost);
+    c.Run();
+    EXPECT_EQ(c.Last().phase, JobPhase::kEnded) << "seed " << seed;
+    EXPECT_TRUE(failures || c.Last().exit_code == 0) << "seed " << seed;
+    c.ExpectClean();
+    if (HasFailure()) break;
   }
 }
 

@@ -6,6 +6,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -71,6 +72,9 @@ struct JobState {
   NodeId parent = kNoNode;        // kNoNode: this agent controls the job
   NodeId controller = kNoNode;
   std::vector<NodeId> children;  // next hops towards the other nodes
+  // Agents that report here although this one does not know yet that their own
+  // parent is lost.
+  std::set<NodeId> claimants;
   LaunchStage stage = LaunchStage::kPreparing;
   LaunchPhase prepare;
   LaunchPhase start;

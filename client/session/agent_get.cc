@@ -66,11 +66,8 @@ GetOptions GetRequest::options() const {
 
 std::string EncodeGet(const Target& target, std::string_view key,
                       const GetOptions& options) {
-  // Nobody posts under the wildcard, so waiting for it would never end; and
-  // everything is what there is now.
-  const bool immediate =
-      options.immediate || key.empty() || target.rank == kRankWildcard;
-  return Encode(target, key, immediate, options.refresh, options.timeout_ms);
+  return Encode(target, key, options.immediate, options.refresh,
+                options.timeout_ms);
 }
 
 std::string EncodeRefresh(const Target& target, const GetOptions& options) {

@@ -71,6 +71,7 @@ int EncodeNotification(const Notification& event, std::string* frame) {
   return PMIX_SUCCESS;
 }
 
+// The agent tells all others.
 void RaiseHere(Session& session, const Notification& event) {
   // What is for the resource manager is not for this process.
   if (event.range == PMIX_RANGE_RM) return;

@@ -20,11 +20,9 @@ int JobsOf(Session& session, const std::string& nspace,
   }
   const JobView* job = session.namespaces().Find(nspace);
   if (job == nullptr && session.channel() != nullptr) {
-    GetOptions options;
-    options.immediate = true;
     const Reply reply = session.channel()->Call(
         local::FrameType::kGet,
-        EncodeGet({nspace, kRankWildcard}, PMIX_JOB_SIZE, options));
+        EncodeGet({nspace, kRankWildcard}, PMIX_JOB_SIZE, GetOptions()));
     if (reply.status == PMIX_ERR_LOST_CONNECTION) return reply.status;
     job = session.namespaces().Find(nspace);
   }

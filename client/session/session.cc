@@ -49,8 +49,6 @@ void Session::OnEvent(std::string_view payload) {
   const std::string_view encoded = in.String();
   InfoList infos;
   if (!in.ok() || range > UINT8_MAX || !DecodeInfos(encoded, &infos)) return;
-  // What this process raised it has delivered to itself already.
-  if (source == self_) return;
   events_.Raise(MakeEvent(static_cast<pmix_status_t>(status), std::move(source),
                           static_cast<pmix_data_range_t>(range),
                           std::move(infos)));

@@ -474,6 +474,7 @@ TEST_F(EventTest, AnIdleProcessHearsThatItsAgentDied) {
 }
 
 TEST_F(EventTest, ModelDeclared) {
+  Register("default", {});
   Register("model", {PMIX_MODEL_DECLARED});
   InfoList infos;
   infos.Add(PMIX_PROGRAMMING_MODEL, Value::String("OpenMP"));
@@ -481,6 +482,7 @@ TEST_F(EventTest, ModelDeclared) {
             PMIX_SUCCESS);
   EXPECT_EQ(log_.Await(1)[0].infos.FindString(PMIX_PROGRAMMING_MODEL),
             "OpenMP");
+  EXPECT_EQ(log_.Names(1), std::vector<std::string>{"model"});
   EXPECT_EQ(PMIx_Finalize(nullptr, 0), PMIX_SUCCESS);
 }
 

@@ -91,6 +91,14 @@ TEST_F(PutTest, TheNameOfTheNodeIsPublishedAlready) {
   EXPECT_EQ(Get(0, PMIX_HOSTNAME), Value::String("here"));
 }
 
+TEST_F(PutTest, ReservedKeysOfProcessesThatBindThemselves) {
+  EXPECT_EQ(Put(PMIX_GLOBAL, PMIX_CPUSET, Value::String("3")), PMIX_SUCCESS);
+  EXPECT_EQ(Get(0, PMIX_CPUSET), Value::String("3"));
+  PMIx_Commit();
+  const Committed expected = {{{PMIX_GLOBAL, PMIX_CPUSET}, Value::String("3")}};
+  EXPECT_EQ(Parse(agent_->Await(FrameType::kCommit)), expected);
+}
+
 TEST_F(PutTest, StoreInternalIsForThisProcessAlone) {
   const pmix_proc_t peer = Proc(agent_->nspace(), 1);
   Value value = Value::Integer(PMIX_LOCTYPE, 7);

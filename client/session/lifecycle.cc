@@ -59,11 +59,14 @@ Result<Bootstrap> FindAgent() {
 // Tells other programming models of this process about a new one.
 void DeclareModel(Session& session, const InitOptions& options) {
   if (options.model.empty()) return;
+  InfoList infos = options.model;
+  // Default handlers take what they get for a failure.
+  infos.Add(PMIX_EVENT_NON_DEFAULT, Value::Bool(true));
   Notification event;
   event.status = PMIX_MODEL_DECLARED;
   event.range = PMIX_RANGE_PROC_LOCAL;
-  event.info = options.model.data();
-  event.ninfo = options.model.size();
+  event.info = infos.data();
+  event.ninfo = infos.size();
   (void)NotifyEvent(session, event, nullptr, nullptr);
 }
 

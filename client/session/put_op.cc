@@ -19,6 +19,12 @@ int CopyOf(const pmix_value_t& from, Value* to) {
   return rc;
 }
 
+// Reserved keys that Open MPI posts nevertheless, because it binds processes
+// that the host left unbound, and knows then what the host does not.
+bool MayPutReserved(std::string_view key) {
+  return key == PMIX_CPUSET || key == PMIX_LOCALITY_STRING || key == PMIX_ARCH;
+}
+
 }  // namespace
 
 int PutValue(Session& session, pmix_scope_t scope, const char* key,
@@ -30,9 +36,9 @@ int PutValue(Session& session, pmix_scope_t scope, const char* key,
   if (scope == PMIX_SCOPE_UNDEF) return PMIX_ERR_BAD_PARAM;
   if (scope > PMIX_INTERNAL) return PMIX_ERR_NOT_SUPPORTED;
   if (IsReserved(name)) {
-    // Open MPI posts the name of its node everywhere. The host has published
-    // it already, so there is nothing left to do.
-    return name == PMIX_HOSTNAME ? PMIX_SUCCESS : PMIX_ERR_BAD_PARAM;
+    // The host has published it already, so there is nothing left to do.
+    if (name == PMIX_HOSTNAME) return PMIX_SUCCESS;
+    if (!MayPutReserved(name)) return PMIX_ERR_BAD_PARAM;
   }
   Value copy;
   int rc = CopyOf(*value, &copy);

@@ -33,6 +33,8 @@ class Session final : public ChannelSink, public SourcePlaces {
   const ProcId& self() const override { return self_; }
   const ProcId& server() const { return server_; }
   Namespaces& namespaces() { return namespaces_; }
+  // The own job.
+  const JobView& job() const { return namespaces_.own(); }
   ValueStore& store() { return store_; }
   StagedPuts& staged() { return staged_; }
   PointerCache& pointers() { return pointers_; }

@@ -1,0 +1,70 @@
+// Fuzz target: what a rank's process writes to its PMI-1 socket. A zero byte
+// ends what arrives at once.
+#include <sys/socket.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string_view>
+#include <variant>
+
+#include "server/pmi1/pmi1_endpoint.h"
+
+namespace canopy::pmi1 {
+namespace {
+
+// Answers at once, so that a client can go on.
+class AnsweringSink : public InputSink {
+ public:
+  void OnInput(core::Input input) override {
+    if (const auto* fence = std::get_if<core::CollectiveArrived>(&input)) {
+      endpoint->Reply({fence->client, fence->request, 0, {}});
+    } else if (const auto* end = std::get_if<core::FinalizeArrived>(&input)) {
+      endpoint->Reply({end->client, end->request, 0, {}});
+    }
+  }
+  Pmi1Endpoint* endpoint = nullptr;
+};
+
+core::PrepareLocal Prepare() {
+  JobSpec job;
+  job.nspace = "job";
+  job.apps.resize(1);
+  job.nodes = {{"a", {}, 0, 1}};
+  job.procs = {{0, 0, ""}};
+  return {std::make_shared<JobSpec>(job), std::make_shared<JobLayout>(job)};
+}
+
+void Run(std::string_view input) {
+  static EventLoop loop;
+  static const core::PrepareLocal prepare = Prepare();
+  AnsweringSink sink;
+  Pmi1Options options;
+  options.find_key = [](const std::string&, std::string_view) {
+    return std::optional<std::string>();
+  };
+  options.find_job_key = options.find_key;
+  Pmi1Endpoint endpoint(&loop, &sink, std::move(options));
+  sink.endpoint = &endpoint;
+  const UniqueFd client(endpoint.FdForRank(prepare, 0).fd);
+  char answer[4096];
+  while (!input.empty()) {
+    const std::string_view piece = input.substr(0, input.find('\0'));
+    input.remove_prefix(std::min(input.size(), piece.size() + 1));
+    if (!piece.empty()) {
+      (void)send(client.get(), piece.data(), piece.size(),
+                 MSG_NOSIGNAL | MSG_DONTWAIT);
+    }
+    loop.RunOnce(0);
+    while (recv(client.get(), answer, sizeof answer, MSG_DONTWAIT) > 0) {
+    }
+  }
+}
+
+}  // namespace
+}  // namespace canopy::pmi1
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  canopy::pmi1::Run({reinterpret_cast<const char*>(data), size});
+  return 0;
+}

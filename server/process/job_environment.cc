@@ -52,8 +52,9 @@ class Filter {
 std::string_view Lookup(const std::vector<std::string>& entries,
                         std::string_view name) {
   for (auto it = entries.rbegin(); it != entries.rend(); ++it) {
-    if (NameOf(*it) == name && it->size() > name.size()) {
-      return std::string_view(*it).substr(name.size() + 1);
+    const std::string_view entry = *it;
+    if (NameOf(entry) == name && entry.size() > name.size()) {
+      return entry.substr(name.size() + 1);
     }
   }
   return {};

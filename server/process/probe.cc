@@ -18,8 +18,9 @@
 namespace {
 
 int PrintArguments(int argc, char** argv) {
-  for (int i = 0; i < argc; ++i)
+  for (int i = 0; i < argc; ++i) {
     fwrite(argv[i], strlen(argv[i]) + 1, 1, stdout);
+  }
   return 0;
 }
 

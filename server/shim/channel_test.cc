@@ -72,6 +72,7 @@ TEST_F(ChannelTest, DescriptorsComeWithTheirFrame) {
   const auto b = Open(std::move(far_));
   const auto send = [&](int count) {
     std::vector<UniqueFd> fds;
+    fds.reserve(static_cast<size_t>(count));
     for (int i = 0; i < count; ++i) {
       fds.emplace_back(open("/dev/null", O_RDONLY | O_CLOEXEC));
     }

@@ -5,7 +5,7 @@
 namespace canopy::process {
 namespace {
 
-constexpr size_t kBits = sizeof(unsigned long) * 8;
+constexpr size_t kBits = 64;
 
 bool ParseNumber(std::string_view* s, uint32_t* value) {
   const auto [end, error] =
@@ -18,7 +18,7 @@ bool ParseNumber(std::string_view* s, uint32_t* value) {
 void SetRange(uint32_t first, uint32_t last, CpuMask* mask) {
   if (mask->size() <= last / kBits) mask->resize(last / kBits + 1);
   for (uint32_t cpu = first; cpu <= last; ++cpu) {
-    (*mask)[cpu / kBits] |= 1ul << (cpu % kBits);
+    (*mask)[cpu / kBits] |= uint64_t{1} << (cpu % kBits);
   }
 }
 

@@ -13,8 +13,8 @@ namespace canopy::process {
 inline constexpr uint32_t kMaxCpu = 65535;
 
 // A kernel affinity mask: bit i of the array is CPU i. As sched_setaffinity
-// takes it, with size() * sizeof(unsigned long) bytes.
-using CpuMask = std::vector<unsigned long>;
+// takes it, with 8 * size() bytes.
+using CpuMask = std::vector<uint64_t>;
 
 // Parses "0-3,8" (spaces are not allowed, order and overlap are). Nothing when
 // it is malformed or empty.

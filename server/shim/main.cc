@@ -27,6 +27,8 @@ bool IsSocket(int fd) {
   return fstat(fd, &st) == 0 && S_ISSOCK(st.st_mode);
 }
 
+bool HasSockets() { return IsSocket(kShimAgentFd) && IsSocket(kShimListenFd); }
+
 // Whatever else the agent had open stays with the agent.
 void CloseOthers() {
   const unsigned first = kShimDirFd + 1;
@@ -64,7 +66,7 @@ rlimit RaiseFileLimit() {
 // The kernel's own call: the two signals that glibc hides come ignored from a
 // posix_spawn that was asked for default dispositions.
 void SetDefaultDispositions() {
-  const unsigned long zeros[4] = {};
+  const uint64_t zeros[4] = {};
   for (int number = 1; number < NSIG; ++number) {
     syscall(SYS_rt_sigaction, number, zeros, nullptr, sizeof(uint64_t));
   }
@@ -100,6 +102,8 @@ void OnSignals(int fd, JobHolder* holder) {
 }
 
 int Run(const char* socket_name) {
+  CloseOthers();
+  OwnDescriptors();
   const rlimit nofile = RaiseFileLimit();
   prctl(PR_SET_CHILD_SUBREAPER, 1);
   const UniqueFd signals(TakeSignals());
@@ -121,13 +125,10 @@ int Run(const char* socket_name) {
 // Arguments: the name of the listening socket, and the namespace, which is
 // there for people who list processes.
 int main(int argc, char** argv) {
-  using namespace canopy::process;
-  if (argc < 2 || !IsSocket(kShimAgentFd) || !IsSocket(kShimListenFd)) {
+  if (argc < 2 || !canopy::process::HasSockets()) {
     fprintf(stderr, "%s: is started by canopyd, not by hand\n",
             argc > 0 ? argv[0] : "canopy-shim");
     return 2;
   }
-  CloseOthers();
-  OwnDescriptors();
-  return Run(argv[1]);
+  return canopy::process::Run(argv[1]);
 }

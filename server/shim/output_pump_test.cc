@@ -14,7 +14,7 @@ class OutputPumpTest : public testing::Test {
   void Make(uint64_t window) {
     pump_ = std::make_unique<OutputPump>(
         &loop_, window,
-        [this](Rank rank, uint16_t channel, Bytes data) {
+        [this](Rank rank, uint16_t channel, const Bytes& data) {
           log_ += std::to_string(rank) + "/" + std::to_string(channel) + ":" +
                   (data.empty() ? "END" : std::string(data.view())) + " ";
         },

@@ -66,7 +66,7 @@ CANOPY_NO_SANITIZE int RunChild(void* arg) {
   const SpawnRequest& r = *child->request;
   if (setpgid(0, 0) != 0) return Fail(child, SpawnStep::kGroup);
   if (r.cpus != nullptr &&
-      syscall(SYS_sched_setaffinity, 0, r.cpus->size() * sizeof(unsigned long),
+      syscall(SYS_sched_setaffinity, 0, r.cpus->size() * sizeof(uint64_t),
               r.cpus->data()) != 0) {
     return Fail(child, SpawnStep::kBind);
   }

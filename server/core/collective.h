@@ -81,6 +81,8 @@ class Collectives {
     NodeId via = kNoNode;  // the neighbour that brought it
   };
   using Parts = std::map<NodeId, Part>;
+  // In deadlines_: of an arrival that waits for a map.
+  static constexpr uint64_t kStashSequence = UINT64_MAX;
   // Identifies a deadline; the number makes it unique.
   using DeadlineKey = std::pair<TimeNs, uint64_t>;
 
@@ -160,18 +162,22 @@ class Collectives {
   void AnswerLate(Turn& turn, Set& set, NodeId src, const CollectiveUp& up);
   void AddOwnPart(const Set& set, uint64_t sequence, Instance& instance) const;
   void Progress(Turn& turn, Set& set, uint64_t sequence);
+  CollectiveUp MakeUp(const Set& set, uint64_t sequence, int status,
+                      const Parts& parts) const;
+  void Release(Turn& turn, Set& set, uint64_t sequence, int status,
+               std::vector<ProcId> missing, NodeId except);
+  void SendDown(Turn& turn, const Set& set, uint64_t sequence, const Over& over,
+                NodeId to);
+  void Publish(Turn& turn, const Parts& parts);
+  void PassBy(Set& set, uint64_t sequence) const;
+  void Forget(Set& set) const;
+
+  // Bad ends (collective_faults.cc).
   // Ends the instance when somebody that it needs is gone; true if so.
   bool EndIfGone(Turn& turn, Set& set, uint64_t sequence);
   // This agent sees no success any more: tells those above and below.
   void Fail(Turn& turn, Set& set, uint64_t sequence, int status,
             std::vector<ProcId> missing, NodeId except);
-  void Release(Turn& turn, Set& set, uint64_t sequence, int status,
-               std::vector<ProcId> missing, NodeId except);
-  void SendDown(Turn& turn, const Set& set, uint64_t sequence, const Over& over,
-                NodeId to);
-  void PassBy(Set& set, uint64_t sequence) const;
-  void Publish(Turn& turn, const Parts& parts);
-  void Forget(Set& set) const;
   void ReportAgain(Turn& turn, Set& set);
   void ReportLost(Turn& turn, const ProcId& proc);
   void LogFailure(Turn& turn, const Set& set, uint64_t sequence,
@@ -179,8 +185,6 @@ class Collectives {
   void Expire(Turn& turn, Set& set, uint64_t sequence);
   void AddDeadline(Set& set, uint64_t sequence, TimeNs when,
                    std::vector<DeadlineKey>* keys);
-  CollectiveUp MakeUp(const Set& set, uint64_t sequence, int status,
-                      const Parts& parts) const;
   std::vector<MissingProc> MissingIn(const Set& set,
                                      const Instance& instance) const;
 

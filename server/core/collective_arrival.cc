@@ -11,7 +11,6 @@
 namespace canopy::core {
 namespace {
 
-constexpr uint64_t kStashSequence = UINT64_MAX;
 constexpr TimeNs kNsPerMs = 1'000'000;
 
 bool IsSupported(CollectiveOp op) {

@@ -1,0 +1,328 @@
+#include "server/core/collective.h"
+
+#include <gtest/gtest.h>
+
+#include "common/codec/encoder.h"
+#include "common/status.h"
+#include "server/core/core_testing.h"
+
+namespace canopy::core {
+namespace {
+
+using Procs = std::vector<ProcId>;
+
+// The engine of agent 1 in a binary tree of 7: its parent is 0, its children
+// are 3 and 4. Job "job": ranks 0 and 1 here, rank 2 on agent 3.
+class CollectiveTest : public testing::Test {
+ protected:
+  CollectiveTest() : tree_(7, 2), jobs_(1), engine_(1, tree_, jobs_, modex_) {
+    jobs_.Add(JobOn("job", {1, 1, 3}));
+    jobs_.Register("job", &actions_);
+    jobs_.Connect(10, {"job", 0});
+    jobs_.Connect(11, {"job", 1});
+    actions_.clear();
+  }
+
+  CollectiveArrived Fence(ClientId client, Procs procs = {}) {
+    CollectiveArrived in;
+    in.client = client;
+    in.request = ++request_;
+    in.participants = std::move(procs);
+    return in;
+  }
+  RequestId Arrive(CollectiveArrived in) {
+    engine_.OnArrived(now_, in, &actions_);
+    return in.request;
+  }
+  CollectiveId Id(uint64_t sequence, Procs procs = {{"job", kRankWildcard}}) {
+    return {CollectiveOp::kFence, std::move(procs), sequence};
+  }
+  void Up(NodeId src, uint64_t sequence, std::vector<NodeContribution> parts,
+          int status = 0) {
+    engine_.OnUp(now_, src, {Id(sequence), status, std::move(parts), {}},
+                 &actions_);
+  }
+  // Status of a reply; -1000 for none, -2000 for several.
+  int Status(RequestId request) {
+    int status = -1000;
+    for (const ReplyClient& reply : All<ReplyClient>(actions_)) {
+      if (reply.request == request) {
+        status = status == -1000 ? reply.status : -2000;
+      }
+    }
+    return status;
+  }
+
+  Tree tree_;
+  JobTable jobs_;
+  ModexStore modex_;
+  Collectives engine_;
+  Actions actions_;
+  TimeNs now_ = 1000;
+  RequestId request_ = 0;
+};
+
+constexpr int kNone = -1000;
+
+TEST_F(CollectiveTest, TheTopWaitsForItsOwnAndForThoseBelow) {
+  const RequestId a = Arrive(Fence(10));
+  Up(3, 0, {{3, {}}});
+  EXPECT_TRUE(All<ReplyClient>(actions_).empty());
+  const RequestId b = Arrive(Fence(11));
+  EXPECT_EQ(Status(a), kSuccess);
+  EXPECT_EQ(Status(b), kSuccess);
+  const auto down = Sent<CollectiveDown>(actions_);
+  ASSERT_EQ(down.size(), 1u);
+  EXPECT_EQ(down[0].first, 3u);
+  // No agent above takes part.
+  EXPECT_TRUE(Sent<CollectiveUp>(actions_).empty());
+  EXPECT_TRUE(std::holds_alternative<SendPeer>(actions_.front()));
+}
+
+TEST_F(CollectiveTest, TheSameContributionTwiceIsOne) {
+  Up(3, 0, {{3, {}}});
+  Up(3, 0, {{3, {}}});
+  const RequestId a = Arrive(Fence(10));
+  EXPECT_EQ(Status(a), kNone);
+  const RequestId b = Arrive(Fence(11));
+  EXPECT_EQ(Status(b), kSuccess);
+  Up(3, 0, {{3, {}}});
+  EXPECT_EQ(Sent<CollectiveDown>(actions_).size(), 1u);
+}
+
+TEST_F(CollectiveTest, ContributionsOfStrangersDoNotCount) {
+  Up(4, 0, {{4, {}}, {2, {}}});
+  Arrive(Fence(10));
+  const RequestId b = Arrive(Fence(11));
+  EXPECT_EQ(Status(b), kNone);
+}
+
+TEST_F(CollectiveTest, WildcardIsNotTheSameSetAsAList) {
+  Arrive(Fence(10));
+  const RequestId b = Arrive(Fence(11, {{"job", 0}, {"job", 1}, {"job", 2}}));
+  Up(3, 0, {{3, {}}});
+  EXPECT_EQ(Status(b), kNone);
+}
+
+TEST_F(CollectiveTest, FencesOfOneProcessMayFollowEachOther) {
+  const Procs local = {{"job", 0}, {"job", 1}};
+  const RequestId a0 = Arrive(Fence(10, local));
+  const RequestId a1 = Arrive(Fence(10, local));
+  const RequestId b0 = Arrive(Fence(11, local));
+  EXPECT_EQ(Status(a0), kSuccess);
+  EXPECT_EQ(Status(b0), kSuccess);
+  EXPECT_EQ(Status(a1), kNone);
+  const RequestId b1 = Arrive(Fence(11, local));
+  EXPECT_EQ(Status(a1), kSuccess);
+  EXPECT_EQ(Status(b1), kSuccess);
+}
+
+TEST_F(CollectiveTest, TooManyWithoutWaitingAreRefused) {
+  RequestId last = 0;
+  for (uint64_t i = 0; i < kMaxPipelined; ++i) last = Arrive(Fence(10));
+  EXPECT_EQ(Status(last), kNone);
+  EXPECT_EQ(Status(Arrive(Fence(10))), kErrResourceBusy);
+}
+
+TEST_F(CollectiveTest, ASecondProcessOfTheSameRankIsRefused) {
+  jobs_.Connect(12, {"job", 0});
+  const RequestId a = Arrive(Fence(10));
+  const RequestId clone = Arrive(Fence(12));
+  EXPECT_EQ(Status(clone), kErrInvalidOperation);
+  EXPECT_EQ(Status(a), kNone);
+  Up(3, 0, {{3, {}}});
+  Arrive(Fence(11));
+  EXPECT_EQ(Status(a), kSuccess);
+}
+
+TEST_F(CollectiveTest, ASecondConnectOfOneProcessIsRefused) {
+  CollectiveArrived in = Fence(10);
+  in.op = CollectiveOp::kConnect;
+  const RequestId a = Arrive(in);
+  in.request = ++request_;
+  EXPECT_EQ(Status(Arrive(in)), kErrInvalidOperation);
+  EXPECT_EQ(Status(a), kNone);
+}
+
+TEST_F(CollectiveTest, BadCalls) {
+  EXPECT_EQ(Status(Arrive(Fence(99))), kErrInit);
+  EXPECT_EQ(Status(Arrive(Fence(10, {{"job", 1}}))), kErrBadParam);
+  EXPECT_EQ(Status(Arrive(Fence(10, {{"job", 0}, {"job", 7}}))), kErrBadParam);
+  EXPECT_EQ(Status(Arrive(Fence(10, {{"job", kRankUndef}}))), kErrBadParam);
+  CollectiveArrived group = Fence(10);
+  group.op = CollectiveOp::kGroupConstruct;
+  EXPECT_EQ(Status(Arrive(group)), kErrNotSupported);
+}
+
+Bytes Infos(const std::string& key, uint32_t flags) {
+  Encoder encoder;
+  encoder.PutSize(1);
+  encoder.PutString(key);
+  encoder.PutUint32(flags);
+  encoder.PutUint16(PMIX_BOOL);
+  encoder.PutBool(true);
+  return Bytes(encoder.Take());
+}
+
+TEST_F(CollectiveTest, DirectivesThatMustBeHeeded) {
+  CollectiveArrived in = Fence(10);
+  in.info = Infos("pmix.something", 1);
+  EXPECT_EQ(Status(Arrive(in)), kErrNotSupported);
+  in.request = ++request_;
+  in.info = Infos("pmix.something", 0);
+  EXPECT_EQ(Status(Arrive(in)), kNone);
+  CollectiveArrived other = Fence(11);
+  other.info = Infos("pmix.collect", 1);
+  EXPECT_EQ(Status(Arrive(other)), kNone);
+  other.request = ++request_;
+  other.info = Bytes("\xff");
+  EXPECT_EQ(Status(Arrive(other)), kErrBadParam);
+}
+
+TEST_F(CollectiveTest, WaitsForAJobThatIsNotKnownYet) {
+  const Procs procs = {{"job", 0}, {"new", 0}};
+  const CollectiveId id{CollectiveOp::kFence, procs, 0};
+  const RequestId a = Arrive(Fence(10, procs));
+  engine_.OnUp(now_, 3, {id, 0, {{3, {}}}, {}}, &actions_);
+  EXPECT_EQ(engine_.TakeWanted().front(), "new");
+  EXPECT_EQ(Status(a), kNone);
+  jobs_.Add(JobOn("new", {3}));
+  engine_.OnJobAdded(now_, "new", &actions_);
+  EXPECT_EQ(Status(a), kSuccess);
+  // Its data can be read from now on.
+  EXPECT_EQ(All<RegisterJob>(actions_).size(), 1u);
+}
+
+TEST_F(CollectiveTest, TheWaitForAJobHasADeadlineToo) {
+  CollectiveArrived in = Fence(10, {{"job", 0}, {"new", 0}});
+  in.timeout_ms = 5;
+  const RequestId a = Arrive(in);
+  EXPECT_EQ(engine_.NextDeadline(), now_ + 5'000'000);
+  engine_.OnTick(now_ + 5'000'000, &actions_);
+  EXPECT_EQ(Status(a), kErrTimeout);
+  EXPECT_EQ(engine_.NextDeadline(), kNever);
+}
+
+TEST_F(CollectiveTest, AJobThatNobodyKnows) {
+  const RequestId a = Arrive(Fence(10, {{"job", 0}, {"new", 0}}));
+  engine_.OnJobUnknown(now_, "new", &actions_);
+  EXPECT_EQ(Status(a), kErrNotFound);
+}
+
+TEST_F(CollectiveTest, WhatWaitsForAJobIsBounded) {
+  for (uint64_t i = 0; i < kMaxStashed + 2; ++i) {
+    engine_.OnUp(now_, 3, {Id(i, {{"new", 0}}), 0, {{3, {}}}, {}}, &actions_);
+  }
+  EXPECT_EQ(All<LogLine>(actions_).size(), 2u);
+}
+
+TEST_F(CollectiveTest, EndOfAJobEndsItsCollectives) {
+  const RequestId a = Arrive(Fence(10));
+  jobs_.Remove("job");
+  engine_.OnJobRemoved("job", &actions_);
+  EXPECT_EQ(Status(a), kErrJobTerminated);
+}
+
+TEST_F(CollectiveTest, ADeadClientGetsNoReply) {
+  const RequestId a = Arrive(Fence(10));
+  engine_.OnClientGone(10);
+  Arrive(Fence(11));
+  Up(3, 0, {{3, {}}});
+  // Its arrival counts all the same.
+  EXPECT_EQ(Status(a), kNone);
+  EXPECT_EQ(Sent<CollectiveDown>(actions_).size(), 1u);
+}
+
+std::string Kval(const std::string& key) {
+  Encoder encoder;
+  encoder.PutString(key);
+  encoder.PutUint16(PMIX_BOOL);
+  encoder.PutBool(true);
+  return encoder.Take();
+}
+
+TEST_F(CollectiveTest, DataIsPublishedBetweenReleaseAndReplies) {
+  modex_.Commit({"job", 0}, {{Scope::kGlobal, Bytes(Kval("mine"))}});
+  CollectiveArrived in = Fence(10);
+  in.collect_data = true;
+  Arrive(in);
+  Arrive(Fence(11));
+  actions_.clear();
+  ModexWriter writer;
+  writer.Add({"job", 2}, Kval("theirs"));
+  Up(3, 0, {{3, writer.Take()}});
+  ASSERT_EQ(actions_.size(), 4u);
+  const auto down = Sent<CollectiveDown>(actions_);
+  ASSERT_EQ(down.size(), 1u);
+  // What came from there is not sent back.
+  ASSERT_EQ(down[0].second.contributions.size(), 1u);
+  EXPECT_EQ(down[0].second.contributions[0].node, 1u);
+  const auto* published = std::get_if<PublishRank>(&actions_[1]);
+  ASSERT_NE(published, nullptr);
+  EXPECT_EQ(published->proc, (ProcId{"job", 2}));
+  EXPECT_EQ(published->visible.view(), Kval("theirs"));
+}
+
+TEST_F(CollectiveTest, ANodeSpeaksForItsOwnRanksOnly) {
+  Arrive(Fence(10));
+  Arrive(Fence(11));
+  ModexWriter writer;
+  writer.Add({"job", 0}, Kval("forged"));
+  writer.Add({"job", 9}, Kval("forged"));
+  writer.Add({"none", 0}, Kval("forged"));
+  Up(3, 0, {{3, writer.Take()}});
+  EXPECT_TRUE(All<PublishRank>(actions_).empty());
+}
+
+TEST_F(CollectiveTest, MalformedDataIsLoggedAndHarmless) {
+  const RequestId a = Arrive(Fence(10));
+  Arrive(Fence(11));
+  Up(3, 0, {{3, Bytes("\xff\xff")}});
+  EXPECT_EQ(Status(a), kSuccess);
+  EXPECT_EQ(All<LogLine>(actions_).size(), 1u);
+}
+
+TEST_F(CollectiveTest, FailureBelowEndsItAtOnce) {
+  const RequestId a = Arrive(Fence(10));
+  engine_.OnUp(now_, 3, {Id(0), kErrProcAborted, {}, {{"job", 2}}}, &actions_);
+  EXPECT_EQ(Status(a), kErrProcAborted);
+  // The one that reported knows; the late local one is told when it comes.
+  EXPECT_TRUE(Sent<CollectiveDown>(actions_).empty());
+  EXPECT_EQ(Status(Arrive(Fence(11))), kErrProcAborted);
+  ASSERT_EQ(All<LogLine>(actions_).size(), 1u);
+  EXPECT_NE(All<LogLine>(actions_)[0].text.find("missing job:2"),
+            std::string::npos);
+}
+
+TEST_F(CollectiveTest, ReleaseIsRepeatedForAChildOfALostParent) {
+  Arrive(Fence(10));
+  Arrive(Fence(11));
+  Up(3, 0, {{3, {}}});
+  actions_.clear();
+  tree_.SetAlive(3, false);
+  engine_.OnTreeChanged(now_, &actions_);
+  // Node 7's stand-in: 4 asks as if it had lost its parent.
+  Up(4, 0, {{3, {}}});
+  ASSERT_EQ(Sent<CollectiveDown>(actions_).size(), 1u);
+  EXPECT_EQ(Sent<CollectiveDown>(actions_)[0].first, 4u);
+  Up(4, 0, {{3, {}}});
+  EXPECT_EQ(Sent<CollectiveDown>(actions_).size(), 1u);
+}
+
+TEST_F(CollectiveTest, DescribesWhatIsMissing) {
+  Arrive(Fence(10));
+  std::vector<Waiting> waiting;
+  engine_.Describe(now_ + 7'000'000, "", &waiting);
+  ASSERT_EQ(waiting.size(), 1u);
+  EXPECT_EQ(waiting[0].operation, "fence #0 of job:*");
+  EXPECT_EQ(waiting[0].age_ms, 7u);
+  EXPECT_EQ(waiting[0].missing,
+            (std::vector<MissingProc>{{{"job", 1}, 1, true},
+                                      {{"job", 2}, 3, false}}));
+  waiting.clear();
+  engine_.Describe(now_, "other", &waiting);
+  EXPECT_TRUE(waiting.empty());
+}
+
+}  // namespace
+}  // namespace canopy::core

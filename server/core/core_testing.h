@@ -1,0 +1,55 @@
+// What the tests of the core's engines share.
+#ifndef CANOPY_SERVER_CORE_CORE_TESTING_H_
+#define CANOPY_SERVER_CORE_CORE_TESTING_H_
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "common/job.h"
+#include "server/core/step.h"
+
+namespace canopy::core {
+
+// A job whose rank r runs on agent agents[r].
+inline std::shared_ptr<const JobSpec> JobOn(const std::string& nspace,
+                                            const std::vector<NodeId>& agents) {
+  auto job = std::make_shared<JobSpec>();
+  job->nspace = nspace;
+  job->apps.resize(1);
+  for (const NodeId agent : agents) {
+    uint32_t index = 0;
+    while (index < job->nodes.size() && job->nodes[index].agent != agent) {
+      ++index;
+    }
+    if (index == job->nodes.size()) job->nodes.push_back({"n", {}, agent, 1});
+    job->procs.push_back({index, 0, ""});
+  }
+  return job;
+}
+
+// The actions of one kind, in order.
+template <typename T>
+std::vector<T> All(const Actions& actions) {
+  std::vector<T> out;
+  for (const Action& action : actions) {
+    if (const T* a = std::get_if<T>(&action)) out.push_back(*a);
+  }
+  return out;
+}
+
+// The bodies of one kind that are sent to other agents, in order.
+template <typename T>
+std::vector<std::pair<NodeId, T>> Sent(const Actions& actions) {
+  std::vector<std::pair<NodeId, T>> out;
+  for (const SendPeer& send : All<SendPeer>(actions)) {
+    if (const T* body = std::get_if<T>(&send.message.body)) {
+      out.emplace_back(send.message.dst, *body);
+    }
+  }
+  return out;
+}
+
+}  // namespace canopy::core
+
+#endif  // CANOPY_SERVER_CORE_CORE_TESTING_H_

@@ -1,0 +1,190 @@
+#include "server/core/events.h"
+
+#include <gtest/gtest.h>
+
+#include "common/codec/decoder.h"
+#include "common/codec/encoder.h"
+#include "common/status.h"
+#include "server/core/core_testing.h"
+
+namespace canopy::core {
+namespace {
+
+// Agent 1 of a binary tree of 7; job "job" with rank 0 here.
+class EventsTest : public testing::Test {
+ protected:
+  EventsTest() : tree_(7, 2), jobs_(1), events_(1, tree_, jobs_) {
+    jobs_.Add(JobOn("job", {1, 3}));
+    jobs_.Connect(10, {"job", 0});
+  }
+
+  void WantAll(ClientId client) {
+    events_.OnWanted({client, 1, true, {}}, &actions_);
+    actions_.clear();
+  }
+  EventMessage Message(NodeId origin, uint64_t number) {
+    EventMessage message;
+    message.origin = origin;
+    message.number = number;
+    message.status = -500;
+    message.source = {"job", 1};
+    message.range = static_cast<uint8_t>(EventRange::kGlobal);
+    return message;
+  }
+
+  Tree tree_;
+  JobTable jobs_;
+  Events events_;
+  Actions actions_;
+};
+
+TEST_F(EventsTest, ForwardedOnceAndNotBack) {
+  WantAll(10);
+  events_.OnMessage(3, Message(3, 5), &actions_);
+  const auto sent = Sent<EventMessage>(actions_);
+  ASSERT_EQ(sent.size(), 2u);
+  EXPECT_EQ(sent[0].first, 4u);
+  EXPECT_EQ(sent[1].first, 0u);
+  EXPECT_EQ(All<NotifyClient>(actions_).size(), 1u);
+  actions_.clear();
+  events_.OnMessage(0, Message(3, 5), &actions_);
+  EXPECT_TRUE(actions_.empty());
+  events_.OnMessage(0, Message(3, 4), &actions_);
+  EXPECT_EQ(All<NotifyClient>(actions_).size(), 1u);
+}
+
+TEST_F(EventsTest, ANewLifeOfAnAgentCountsAnew) {
+  WantAll(10);
+  events_.OnMessage(3, Message(3, 5), &actions_);
+  events_.OnNodeReturned(3);
+  actions_.clear();
+  events_.OnMessage(3, Message(3, 5), &actions_);
+  EXPECT_EQ(All<NotifyClient>(actions_).size(), 1u);
+}
+
+TEST_F(EventsTest, NumbersGrowWithTime) {
+  EventRaised in;
+  in.range = static_cast<uint8_t>(EventRange::kGlobal);
+  events_.OnRaised(1000, in, &actions_);
+  events_.OnRaised(1000, in, &actions_);
+  const auto sent = Sent<EventMessage>(actions_);
+  EXPECT_GE(sent.front().second.number, 1000u);
+  EXPECT_GT(sent.back().second.number, sent.front().second.number);
+}
+
+TEST_F(EventsTest, StrangersAreRefused) {
+  events_.OnWanted({99, 7, true, {}}, &actions_);
+  EventRaised in;
+  in.client = 99;
+  in.request = 8;
+  events_.OnRaised(1, in, &actions_);
+  const auto replies = All<ReplyClient>(actions_);
+  ASSERT_EQ(replies.size(), 2u);
+  EXPECT_EQ(replies[0].status, kErrInit);
+  EXPECT_EQ(replies[1].status, kErrInit);
+  EXPECT_EQ(actions_.size(), 2u);
+}
+
+TEST_F(EventsTest, NobodySpeaksForAnother) {
+  EventRaised in;
+  in.client = 10;
+  in.source = {"job", 1};
+  in.range = static_cast<uint8_t>(EventRange::kGlobal);
+  events_.OnRaised(1, in, &actions_);
+  EXPECT_EQ(Sent<EventMessage>(actions_)[0].second.source, (ProcId{"job", 0}));
+}
+
+TEST_F(EventsTest, CacheIsBounded) {
+  for (uint64_t i = 1; i <= kMaxCachedEvents + 10; ++i) {
+    events_.OnMessage(3, Message(3, i), &actions_);
+  }
+  actions_.clear();
+  events_.OnWanted({10, 1, true, {}}, &actions_);
+  EXPECT_EQ(All<NotifyClient>(actions_).size(), kMaxCachedEvents);
+  // The answer comes before the first event.
+  EXPECT_TRUE(std::holds_alternative<ReplyClient>(actions_.front()));
+}
+
+Bytes DoNotCache(bool value) {
+  Encoder encoder;
+  encoder.PutSize(2);
+  encoder.PutString("some.key");
+  encoder.PutUint32(0);
+  encoder.PutUint16(PMIX_STRING);
+  encoder.PutString("text");
+  encoder.PutString("pmix.evnocache");
+  encoder.PutUint32(0);
+  encoder.PutUint16(PMIX_BOOL);
+  encoder.PutBool(value);
+  return Bytes(encoder.Take());
+}
+
+TEST_F(EventsTest, DoNotCache) {
+  EventMessage message = Message(3, 1);
+  message.info = DoNotCache(true);
+  events_.OnMessage(3, message, &actions_);
+  message.number = 2;
+  message.info = DoNotCache(false);
+  events_.OnMessage(3, message, &actions_);
+  actions_.clear();
+  events_.OnWanted({10, 1, true, {}}, &actions_);
+  EXPECT_EQ(All<NotifyClient>(actions_).size(), 1u);
+}
+
+TEST_F(EventsTest, GoesWithTheJob) {
+  events_.OnMessage(3, Message(3, 1), &actions_);
+  events_.OnJobRemoved("job");
+  actions_.clear();
+  events_.OnWanted({10, 1, true, {}}, &actions_);
+  EXPECT_TRUE(All<NotifyClient>(actions_).empty());
+}
+
+TEST_F(EventsTest, OtherSessionsHearNothing) {
+  auto other = std::make_shared<JobSpec>(*JobOn("other", {1}));
+  other->session_id = 9;
+  jobs_.Add(other);
+  jobs_.Connect(20, {"other", 0});
+  WantAll(10);
+  WantAll(20);
+  EventMessage message = Message(3, 1);
+  message.range = static_cast<uint8_t>(EventRange::kSession);
+  events_.OnMessage(3, message, &actions_);
+  const auto told = All<NotifyClient>(actions_);
+  ASSERT_EQ(told.size(), 1u);
+  EXPECT_EQ(told[0].client, 10u);
+}
+
+TEST_F(EventsTest, WhoCanNotBeToldOverTheNetwork) {
+  WantAll(10);
+  for (const EventRange range :
+       {EventRange::kLocal, EventRange::kProcLocal, EventRange::kRm}) {
+    EventMessage message = Message(3, 1);
+    message.range = static_cast<uint8_t>(range);
+    events_.OnMessage(3, message, &actions_);
+  }
+  EXPECT_TRUE(actions_.empty());
+}
+
+TEST(AffectedProc, CanBeDecoded) {
+  const int code = 11;
+  const Bytes info = AffectedProcInfo({"job", 4}, &code);
+  Decoder decoder(info.view());
+  size_t count = 0;
+  ASSERT_TRUE(decoder.GetSize(&count));
+  ASSERT_EQ(count, 2u);
+  pmix_info_t first = {};
+  pmix_info_t second = {};
+  ASSERT_TRUE(decoder.GetInfo(&first));
+  ASSERT_TRUE(decoder.GetInfo(&second));
+  EXPECT_TRUE(decoder.done());
+  EXPECT_STREQ(first.key, "pmix.evproc");
+  ASSERT_EQ(first.value.type, PMIX_PROC);
+  EXPECT_STREQ(first.value.data.proc->nspace, "job");
+  EXPECT_EQ(first.value.data.proc->rank, 4u);
+  EXPECT_STREQ(second.key, "pmix.exit.code");
+  EXPECT_EQ(second.value.data.integer, 11);
+  free(first.value.data.proc);
+}
+
+}  // namespace
+}  // namespace canopy::core

@@ -1,0 +1,154 @@
+#include "server/core/gets.h"
+
+#include <gtest/gtest.h>
+
+#include "common/codec/encoder.h"
+#include "common/status.h"
+#include "server/core/core_testing.h"
+
+namespace canopy::core {
+namespace {
+
+constexpr TimeNs kMs = 1'000'000;
+
+std::string Kval(const std::string& key) {
+  Encoder encoder;
+  encoder.PutString(key);
+  encoder.PutUint16(PMIX_BOOL);
+  encoder.PutBool(true);
+  return encoder.Take();
+}
+
+// Agent 0 with rank 0; rank 1 is on agent 1. What happens over a network is
+// in tests/sim; this is about what peers may do wrong.
+class GetsTest : public testing::Test {
+ protected:
+  GetsTest() : tree_(3, 2), jobs_(0), gets_(0, tree_, jobs_, modex_) {
+    jobs_.Add(JobOn("job", {0, 1}));
+    jobs_.Register("job", &actions_);
+    jobs_.Connect(10, {"job", 0});
+    actions_.clear();
+  }
+
+  uint64_t Get(const std::string& key, uint32_t timeout_ms = 0) {
+    GetArrived in;
+    in.client = 10;
+    in.request = 5;
+    in.target = {"job", 1};
+    in.key = key;
+    in.timeout_ms = timeout_ms;
+    gets_.OnGet(now_, in, &actions_);
+    const auto sent = Sent<DmodexRequest>(actions_);
+    return sent.empty() ? 0 : sent.back().second.request;
+  }
+  std::vector<ReplyClient> Replies() { return All<ReplyClient>(actions_); }
+
+  Tree tree_;
+  JobTable jobs_;
+  ModexStore modex_;
+  Gets gets_;
+  Actions actions_;
+  TimeNs now_ = 0;
+};
+
+TEST_F(GetsTest, OnlyTheAgentThatWasAskedMayAnswer) {
+  const uint64_t number = Get("k");
+  gets_.OnReply(now_, 2, {number, kSuccess, {"job", 1}, Bytes(Kval("k"))},
+                &actions_);
+  gets_.OnReply(now_, 1, {number + 1, kSuccess, {"job", 1}, Bytes(Kval("k"))},
+                &actions_);
+  EXPECT_TRUE(Replies().empty());
+  // Whatever target it names: it is about what was asked for.
+  gets_.OnReply(now_, 1, {number, kSuccess, {"job", 0}, Bytes(Kval("k"))},
+                &actions_);
+  ASSERT_EQ(Replies().size(), 1u);
+  EXPECT_EQ(Replies()[0].status, kSuccess);
+  EXPECT_EQ(All<PublishRank>(actions_)[0].proc, (ProcId{"job", 1}));
+}
+
+TEST_F(GetsTest, ASuccessWithoutTheKeyIsNotFound) {
+  const uint64_t number = Get("k");
+  gets_.OnReply(now_, 1, {number, kSuccess, {"job", 1}, Bytes(Kval("x"))},
+                &actions_);
+  ASSERT_EQ(Replies().size(), 1u);
+  EXPECT_EQ(Replies()[0].status, kErrNotFound);
+}
+
+TEST_F(GetsTest, MalformedDataIsNotFound) {
+  const uint64_t number = Get("k");
+  gets_.OnReply(now_, 1, {number, kSuccess, {"job", 1}, Bytes("\xff")},
+                &actions_);
+  ASSERT_EQ(Replies().size(), 1u);
+  EXPECT_EQ(Replies()[0].status, kErrNotFound);
+  EXPECT_TRUE(All<PublishRank>(actions_).empty());
+}
+
+TEST_F(GetsTest, ErrorsArePassedOn) {
+  const uint64_t number = Get("k");
+  gets_.OnReply(now_, 1, {number, kErrNoPermissions, {"job", 1}, {}},
+                &actions_);
+  ASSERT_EQ(Replies().size(), 1u);
+  EXPECT_EQ(Replies()[0].status, kErrNoPermissions);
+}
+
+TEST_F(GetsTest, AReplyToNobodyIsKeptAllTheSame) {
+  const uint64_t number = Get("k", 5);
+  gets_.OnTick(5 * kMs, &actions_);
+  ASSERT_EQ(Replies().size(), 1u);
+  EXPECT_EQ(Replies()[0].status, kErrTimeout);
+  gets_.OnReply(6 * kMs, 1, {number, kSuccess, {"job", 1}, Bytes(Kval("k"))},
+                &actions_);
+  EXPECT_EQ(All<PublishRank>(actions_).size(), 1u);
+  EXPECT_EQ(Replies().size(), 1u);
+}
+
+TEST_F(GetsTest, TheOwnersAgentIsToldHowLong) {
+  Get("k", 5);
+  EXPECT_GE(Sent<DmodexRequest>(actions_)[0].second.timeout_ms, 5u);
+  Get("forever");
+  EXPECT_EQ(Sent<DmodexRequest>(actions_)[1].second.timeout_ms, 0u);
+}
+
+TEST_F(GetsTest, RequestsForWhatIsNotHere) {
+  gets_.OnRequest(now_, 1, {1, {"job", 1}, "k", 0}, &actions_);
+  gets_.OnRequest(now_, 1, {2, {"none", 0}, "k", 0}, &actions_);
+  gets_.OnRequest(now_, 1, {3, {"job", 77}, "k", 0}, &actions_);
+  const auto replies = Sent<DmodexReply>(actions_);
+  ASSERT_EQ(replies.size(), 3u);
+  for (const auto& [to, reply] : replies) {
+    EXPECT_EQ(to, 1u);
+    EXPECT_EQ(reply.status, kErrNotFound);
+  }
+}
+
+TEST_F(GetsTest, ARequestIsHeldUntilItsTimeIsUp) {
+  gets_.OnRequest(now_, 1, {1, {"job", 0}, "k", 20}, &actions_);
+  EXPECT_TRUE(actions_.empty());
+  EXPECT_EQ(gets_.NextDeadline(), 20 * kMs);
+  gets_.OnTick(20 * kMs, &actions_);
+  ASSERT_EQ(Sent<DmodexReply>(actions_).size(), 1u);
+  EXPECT_EQ(Sent<DmodexReply>(actions_)[0].second.status, kErrTimeout);
+  EXPECT_EQ(gets_.NextDeadline(), kNever);
+}
+
+TEST_F(GetsTest, AClientThatLeftGetsNothing) {
+  const uint64_t number = Get("k");
+  gets_.OnClientGone(10);
+  gets_.OnReply(now_, 1, {number, kSuccess, {"job", 1}, Bytes(Kval("k"))},
+                &actions_);
+  EXPECT_TRUE(Replies().empty());
+  std::vector<Waiting> waiting;
+  gets_.Describe(now_, "", &waiting);
+  EXPECT_TRUE(waiting.empty());
+}
+
+TEST_F(GetsTest, StrangersAreRefused) {
+  GetArrived in;
+  in.client = 99;
+  gets_.OnGet(now_, in, &actions_);
+  ASSERT_EQ(Replies().size(), 1u);
+  EXPECT_EQ(Replies()[0].status, kErrInit);
+}
+
+}  // namespace
+}  // namespace canopy::core

@@ -1,0 +1,122 @@
+#include "server/core/job_maps.h"
+
+#include <gtest/gtest.h>
+
+#include "common/status.h"
+#include "server/core/core_testing.h"
+
+namespace canopy::core {
+namespace {
+
+class JobMapsTest : public testing::Test {
+ protected:
+  JobMapsTest() : tree_(7, 2), jobs_(5), maps_(5, tree_, jobs_) {}
+
+  uint64_t Ask(const std::string& nspace) {
+    actions_.clear();
+    maps_.Want(1, nspace, &actions_);
+    const auto sent = Sent<DmodexRequest>(actions_);
+    return sent.empty() ? 0 : sent.back().second.request;
+  }
+  DmodexReply Reply(uint64_t request, const std::string& nspace) {
+    return {request,
+            kSuccess,
+            {nspace, kRankWildcard},
+            Bytes(EncodeJobSpec(*JobOn(nspace, {2, 3})))};
+  }
+
+  Tree tree_;
+  JobTable jobs_;
+  JobMaps maps_;
+  Actions actions_;
+};
+
+TEST_F(JobMapsTest, AsksTheRootOnce) {
+  const uint64_t request = Ask("x");
+  ASSERT_NE(request, 0u);
+  EXPECT_EQ(Sent<DmodexRequest>(actions_)[0].first, 0u);
+  EXPECT_EQ(Ask("x"), 0u);
+  // Answers of others, or to something else, are not taken.
+  maps_.OnReply(3, Reply(request, "x"));
+  maps_.OnReply(0, Reply(request + 1, "x"));
+  EXPECT_EQ(jobs_.Find("x"), nullptr);
+  EXPECT_TRUE(maps_.OnReply(0, Reply(request, "x")));
+  ASSERT_NE(jobs_.Find("x"), nullptr);
+  EXPECT_EQ(jobs_.Find("x")->agent_of(1), 3u);
+}
+
+TEST_F(JobMapsTest, LeavesOtherRepliesAlone) {
+  EXPECT_FALSE(maps_.OnReply(0, {1, kSuccess, {"x", 0}, {}}));
+  EXPECT_FALSE(maps_.OnRequest(0, {1, {"x", 0}, "k", 0}, &actions_));
+}
+
+TEST_F(JobMapsTest, UnknownAtTheRoot) {
+  const uint64_t request = Ask("x");
+  maps_.OnReply(0, {request, kErrNotFound, {"x", kRankWildcard}, {}});
+  EXPECT_EQ(maps_.TakeUnknown(), std::vector<std::string>{"x"});
+}
+
+TEST_F(JobMapsTest, AMapOfSomethingElseIsNoAnswer) {
+  const uint64_t request = Ask("x");
+  DmodexReply reply = Reply(request, "y");
+  reply.target.nspace = "x";
+  maps_.OnReply(0, reply);
+  EXPECT_EQ(maps_.TakeUnknown(), std::vector<std::string>{"x"});
+  EXPECT_EQ(jobs_.Find("y"), nullptr);
+}
+
+TEST_F(JobMapsTest, PatienceEnds) {
+  Ask("x");
+  EXPECT_LT(maps_.NextDeadline(), kNever);
+  maps_.OnTick(maps_.NextDeadline());
+  EXPECT_EQ(maps_.TakeUnknown(), std::vector<std::string>{"x"});
+  EXPECT_EQ(maps_.NextDeadline(), kNever);
+}
+
+TEST_F(JobMapsTest, ANewRootIsAskedAgain) {
+  Ask("x");
+  actions_.clear();
+  tree_.SetAlive(0, false);
+  maps_.OnTreeChanged(&actions_);
+  const auto sent = Sent<DmodexRequest>(actions_);
+  ASSERT_EQ(sent.size(), 1u);
+  EXPECT_EQ(sent[0].first, 1u);
+  maps_.OnReply(1, Reply(sent[0].second.request, "x"));
+  EXPECT_NE(jobs_.Find("x"), nullptr);
+}
+
+TEST_F(JobMapsTest, BorrowedMapsAreGivenBack) {
+  maps_.OnReply(0, Reply(Ask("x"), "x"));
+  maps_.OnForget("other");
+  EXPECT_NE(jobs_.Find("x"), nullptr);
+  maps_.OnForget("x");
+  EXPECT_EQ(jobs_.Find("x"), nullptr);
+  EXPECT_EQ(Ask("x"), 0u);
+  EXPECT_EQ(maps_.TakeUnknown(), std::vector<std::string>{"x"});
+}
+
+TEST_F(JobMapsTest, APartInTheJobEndsTheLoan) {
+  maps_.OnReply(0, Reply(Ask("x"), "x"));
+  maps_.OnPrepare(Bytes(EncodeJobSpec(*JobOn("x", {5}))));
+  EXPECT_EQ(jobs_.Find("x"), nullptr);
+}
+
+TEST_F(JobMapsTest, LendsAndTellsTheReaders) {
+  jobs_.Add(JobOn("mine", {5, 6}));
+  const DmodexRequest request{7, {"mine", kRankWildcard}, "", 0};
+  EXPECT_TRUE(maps_.OnRequest(2, request, &actions_));
+  const auto replies = Sent<DmodexReply>(actions_);
+  ASSERT_EQ(replies.size(), 1u);
+  EXPECT_EQ(replies[0].first, 2u);
+  EXPECT_EQ(DecodeJobSpec(replies[0].second.data.view())->nspace, "mine");
+  actions_.clear();
+  jobs_.TakeChanges();
+  jobs_.Remove("mine");
+  maps_.OnJobRemoved(jobs_.TakeChanges().removed[0], &actions_);
+  const auto forgets = Sent<JobForget>(actions_);
+  ASSERT_EQ(forgets.size(), 1u);
+  EXPECT_EQ(forgets[0].first, 2u);
+}
+
+}  // namespace
+}  // namespace canopy::core

@@ -1,0 +1,86 @@
+#include "server/core/state_reports.h"
+
+#include <gtest/gtest.h>
+
+#include "server/core/core_testing.h"
+
+namespace canopy::core {
+namespace {
+
+class StateReportsTest : public testing::Test {
+ protected:
+  StateReportsTest()
+      : tree_(3, 2),
+        reports_(0, tree_,
+                 [](TimeNs, const std::string& what, const std::string&) {
+                   StateAnswer answer;
+                   answer.about = what;
+                   return answer;
+                 }) {}
+
+  uint64_t Ask(uint64_t request) {
+    reports_.OnRequested(10, {request, "why", ""}, &actions_);
+    const auto sent = Sent<StateQuery>(actions_);
+    return sent.empty() ? 0 : sent.back().second.request;
+  }
+  bool Done() {
+    const auto all = All<StateCollected>(actions_);
+    return !all.empty() && all.back().done;
+  }
+
+  Tree tree_;
+  StateReports reports_;
+  Actions actions_;
+};
+
+TEST_F(StateReportsTest, AsksAllAndGathers) {
+  const uint64_t number = Ask(77);
+  EXPECT_EQ(Sent<StateQuery>(actions_).size(), 2u);
+  ASSERT_EQ(All<StateCollected>(actions_).size(), 1u);
+  reports_.OnReply(1, {number, Bytes("a")}, &actions_);
+  reports_.OnReply(1, {number, Bytes("again")}, &actions_);
+  EXPECT_FALSE(Done());
+  reports_.OnReply(2, {number, Bytes("b")}, &actions_);
+  EXPECT_TRUE(Done());
+  EXPECT_EQ(All<StateCollected>(actions_).size(), 4u);
+  EXPECT_EQ(All<StateCollected>(actions_)[1].request, 77u);
+  EXPECT_EQ(All<StateCollected>(actions_)[1].node, 1u);
+  EXPECT_EQ(reports_.NextDeadline(), kNever);
+}
+
+TEST_F(StateReportsTest, ALostNodeIsNotWaitedFor) {
+  const uint64_t number = Ask(77);
+  reports_.OnReply(1, {number, Bytes("a")}, &actions_);
+  reports_.OnNodeLost(2, &actions_);
+  EXPECT_TRUE(Done());
+}
+
+TEST_F(StateReportsTest, PatienceEnds) {
+  const uint64_t number = Ask(77);
+  reports_.OnTick(10 + kStatePatience - 1, &actions_);
+  EXPECT_FALSE(Done());
+  reports_.OnTick(10 + kStatePatience, &actions_);
+  EXPECT_TRUE(Done());
+  const size_t before = actions_.size();
+  reports_.OnReply(1, {number, Bytes("late")}, &actions_);
+  EXPECT_EQ(actions_.size(), before);
+}
+
+TEST_F(StateReportsTest, AloneIsDoneAtOnce) {
+  tree_.SetAlive(1, false);
+  tree_.SetAlive(2, false);
+  EXPECT_EQ(Ask(77), 0u);
+  EXPECT_TRUE(Done());
+}
+
+TEST_F(StateReportsTest, Answers) {
+  reports_.OnQuery(10, 2, {9, "status", ""}, &actions_);
+  const auto sent = Sent<StateReply>(actions_);
+  ASSERT_EQ(sent.size(), 1u);
+  EXPECT_EQ(sent[0].first, 2u);
+  EXPECT_EQ(sent[0].second.request, 9u);
+  EXPECT_EQ(DecodeStateAnswer(sent[0].second.answer.view())->about, "status");
+}
+
+}  // namespace
+}  // namespace canopy::core

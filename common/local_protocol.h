@@ -39,6 +39,8 @@ enum class FrameType : uint16_t {
   kEventsUnwanted = 8,  //   W: as kEventsWanted; no answer
   kNotify = 9,          // * W: Int status, Uint range, Uint n, n x Proc,
                         //      String C:infos
+  kJobControl = 10,  // * W: Uint n, n x Proc, String C:infos. The reply's
+                     //    payload is C:infos, the results
   // Agent to client.
   kReply = 64,    // W: Int status, String payload. The reply to kHello
                   //    carries: Proc own id, Proc server id, Uint segment

@@ -1,5 +1,4 @@
-// The part of PMIx_Job_control that this process can answer by itself: asking
-// for the removal of files that the agent removes anyway.
+// PMIx_Job_control on a session.
 #ifndef CANOPY_CLIENT_SESSION_JOB_CONTROL_OP_H_
 #define CANOPY_CLIENT_SESSION_JOB_CONTROL_OP_H_
 
@@ -10,12 +9,22 @@
 
 namespace canopy::client {
 
-// Registers files and directories below the job's own directory (PMIX_NSDIR)
-// for removal at the end: the agent removes that directory with everything in
-// it. PMIX_ERR_NOT_SUPPORTED for files elsewhere, for directives that would
-// keep something, and for every other kind of control.
-int ControlJob(Session& session, const pmix_proc_t* targets, size_t ntargets,
-               const pmix_info_t* directives, size_t ndirs);
+struct JobControl {
+  const pmix_proc_t* targets = nullptr;  // null: the caller's namespace
+  size_t ntargets = 0;
+  const pmix_info_t* directives = nullptr;
+  size_t ndirs = 0;
+};
+
+// `results` may be null; else what the agent has to say goes there, owned by
+// the caller.
+int ControlJob(Session& session, const JobControl& request,
+               pmix_info_t** results, size_t* nresults);
+
+// The callback runs on the progress thread unless an error is returned; null:
+// the caller does not want to know how it went.
+int ControlJobAsync(Session& session, const JobControl& request,
+                    pmix_info_cbfunc_t cbfunc, void* cbdata);
 
 }  // namespace canopy::client
 

@@ -21,6 +21,7 @@
 #include "server/agent/null_overlay.h"
 #include "server/agent/planner.h"
 #include "server/agent/runtime_dir.h"
+#include "server/cleanup/cleanup.h"
 #include "server/control/control_server.h"
 #include "server/control/control_service.h"
 #include "server/control/job_controller.h"
@@ -110,6 +111,14 @@ datastore::NodeFacts MakeNodeFacts(const ProcId& server,
   return facts;
 }
 
+bool SharesMachine(const bootstrap::v1::Members& members,
+                   const std::string& machine) {
+  return std::count_if(members.nodes().begin(), members.nodes().end(),
+                       [&](const bootstrap::v1::NodeInfo& node) {
+                         return node.machine() == machine;
+                       }) > 1;
+}
+
 std::string ListenAddress(const bootstrap::v1::Config& config) {
   const std::string host =
       config.listen().empty() ? OwnAddress() : config.listen();
@@ -185,10 +194,14 @@ class Agent::Impl : public InputSink {
   std::unique_ptr<datastore::Datastore> datastore_;
   std::unique_ptr<local::LocalEndpoint> local_;
   std::unique_ptr<pmi1::Pmi1Endpoint> pmi1_;
-  std::unique_ptr<EmulationEnvironment> emulation_;
+  EmulationEnvironment emulation_;
   std::unique_ptr<process::ProcessAdapter> process_;
+  // Jobs run as this agent's user.
+  cleanup::CleanupRegistry cleanup_{
+      [](const std::string&) { return geteuid(); }};
   std::unique_ptr<AgentRuntime> runtime_;
   bootstrap::v1::NodeInfo info_;
+  datastore::NodeFacts facts_;
   int signal_fd_ = -1;
   bool ready_ = false;
   bool ending_ = false;
@@ -258,7 +271,8 @@ Status Agent::Impl::StartEndpoints() {
   const ProcId server = {
       "canopy-agent-" + Hex(config_.overlay_id()).substr(0, 8), config_.self()};
   datastore::DatastoreOptions store;
-  store.facts = MakeNodeFacts(server, dir_->path(), hwinfo::ThisMachine());
+  facts_ = MakeNodeFacts(server, dir_->path(), hwinfo::ThisMachine());
+  store.facts = facts_;
   store.log = Log;
   datastore_ = std::make_unique<datastore::Datastore>(std::move(store));
 
@@ -293,11 +307,8 @@ Status Agent::Impl::StartEndpoints() {
   };
   pmi1.log = Log;
   pmi1_ = std::make_unique<pmi1::Pmi1Endpoint>(&loop_, this, std::move(pmi1));
-  std::vector<ProcessEnvironment*> environments = {local_.get(), pmi1_.get()};
-  if (config_.emulated()) {
-    emulation_ = std::make_unique<EmulationEnvironment>();
-    environments.push_back(emulation_.get());
-  }
+  const std::vector<ProcessEnvironment*> environments = {
+      local_.get(), pmi1_.get(), &emulation_};
   process::ProcessOptions processes;
   processes.shim_path = Beside("CANOPY_SHIM", "canopy-shim");
   processes.runtime_dir = dir_->path();
@@ -317,8 +328,12 @@ void Agent::Impl::Join(const bootstrap::v1::Members& members,
                        BootstrapChannel* channel,
                        std::function<void()> detach) {
   membership_.Set(members);
-  planner_ =
-      std::make_unique<Planner>(members, config_.self(), config_.emulated());
+  planner_ = std::make_unique<Planner>(members, config_.self());
+  if (SharesMachine(members, info_.machine())) {
+    emulation_.Enable(config_.emulated(), [this](const std::string& nspace) {
+      return datastore::JobDirectory(facts_, nspace);
+    });
+  }
   MakeRuntime();
   if (config_.embedded()) WatchLifeline(channel->in_fd());
   on_ready_ = [this, channel, detach = std::move(detach)] {
@@ -343,6 +358,7 @@ void Agent::Impl::MakeRuntime() {
   if (overlay_) ports.overlay = overlay_.get();
   ports.datastore = datastore_.get();
   ports.process = process_.get();
+  ports.job_control = &cleanup_;
   ports.clients = {{ClientKind::kLocal, local_.get()},
                    {ClientKind::kPmi1, pmi1_.get()}};
   ports.observer = &controller_;

@@ -55,8 +55,7 @@ host::MapRequest Request(const control::v1::Launch& launch) {
 
 }  // namespace
 
-Planner::Planner(const bootstrap::v1::Members& members, NodeId self,
-                 bool emulated)
+Planner::Planner(const bootstrap::v1::Members& members, NodeId self)
     : self_(self), session_id_(std::random_device()()) {
   for (int i = 0; i < members.nodes_size(); ++i) {
     const bootstrap::v1::NodeInfo& info = members.nodes(i);
@@ -65,7 +64,7 @@ Planner::Planner(const bootstrap::v1::Members& members, NodeId self,
     node.aliases = {info.aliases().begin(), info.aliases().end()};
     node.agent = static_cast<NodeId>(i);
     node.slots = info.slots();
-    if (emulated) node.machine = info.machine();
+    node.machine = info.machine();
     Result<Topology> topology = DecodeTopology(info.topology());
     if (topology.ok()) {
       node.topology = std::make_shared<const Topology>(*std::move(topology));

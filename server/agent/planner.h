@@ -21,8 +21,7 @@ namespace canopy::agent {
 // Loop thread only.
 class Planner {
  public:
-  // `emulated`: members on one machine share its CPUs.
-  Planner(const bootstrap::v1::Members& members, NodeId self, bool emulated);
+  Planner(const bootstrap::v1::Members& members, NodeId self);
 
   // A job with a new namespace, or in one line why there is none. Lost members
   // take no processes, and `jobs` use slots of the nodes they run on.

@@ -96,6 +96,13 @@ struct AgentCore::State {
     return to == nullptr || from->spec->uid == to->spec->uid;
   }
 
+  void On(const JobControlArrived& in) {
+    const ProcId* proc = jobs.ProcOf(in.client);
+    if (proc == nullptr) return Reply(in.client, in.request, kErrInit);
+    out.push_back(
+        ControlJob{in.client, in.request, *proc, in.targets, in.info});
+  }
+
   void On(const FinalizeArrived& in) {
     jobs.Finalize(in.client);
     Reply(in.client, in.request, kSuccess);

@@ -83,6 +83,14 @@ struct AbortArrived {
   std::vector<ProcId> targets;
 };
 
+// PMIx_Job_control; `targets` empty: the caller's namespace.
+struct JobControlArrived {
+  ClientId client = 0;
+  RequestId request = 0;
+  std::vector<ProcId> targets;
+  Bytes info;  // codec form: SIZE n, then n INFO
+};
+
 struct FinalizeArrived {
   ClientId client = 0;
   RequestId request = 0;
@@ -196,7 +204,7 @@ struct Tick {};
 
 using Input = std::variant<
     ClientConnected, ClientGone, Committed, CollectiveArrived, GetArrived,
-    AbortArrived, FinalizeArrived, EventsWanted, EventsUnwanted, EventRaised,
+    AbortArrived, JobControlArrived, FinalizeArrived, EventsWanted, EventsUnwanted, EventRaised,
     PeerArrived, NodeStateChanged, LocalPrepared, LocalStarted, LocalExits,
     LocalOutput, LocalInputDone, LaunchRequested, SignalRequested,
     KillRequested, OutputConsumed, InputOffered, StateRequested, Tick>;
@@ -223,6 +231,15 @@ struct NotifyClient {
   int status = 0;
   ProcId source;
   uint8_t range = 0;
+  Bytes info;
+};
+
+// For the host to decide on; whoever executes it answers the client.
+struct ControlJob {
+  ClientId client = 0;
+  RequestId request = 0;
+  ProcId source;
+  std::vector<ProcId> targets;
   Bytes info;
 };
 
@@ -345,7 +362,7 @@ struct LogLine {
 };
 
 using Action =
-    std::variant<SendPeer, ReplyClient, NotifyClient, CloseClient, RegisterJob,
+    std::variant<SendPeer, ReplyClient, NotifyClient, ControlJob, CloseClient, RegisterJob,
                  DropJob, PublishRank, PrepareLocal, StartLocal, SignalLocal,
                  KillLocal, ForgetLocal, CreditOutput, FeedInput, SetDeadline,
                  JobChanged, DeliverOutput, InputConsumed, StateCollected,

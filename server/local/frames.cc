@@ -122,6 +122,17 @@ Result<core::Input> ParseAbort(core::ClientId client, uint64_t tag,
   return core::Input(std::move(input));
 }
 
+Result<core::Input> ParseJobControl(core::ClientId client, uint64_t tag,
+                                    WireReader& r) {
+  core::JobControlArrived input;
+  input.client = client;
+  input.request = tag;
+  input.targets = ReadProcs(r);
+  input.info = Bytes(std::string(r.String()));
+  if (!r.done()) return Malformed("job control");
+  return core::Input(std::move(input));
+}
+
 std::vector<int> ReadCodes(WireReader& r) {
   const size_t n = r.Count();
   if (n > kMaxCodes) {
@@ -202,6 +213,8 @@ Result<core::Input> ParseRequest(core::ClientId client, const ProcId& self,
       return ParseGet(client, header.tag, r);
     case FrameType::kAbort:
       return ParseAbort(client, header.tag, r);
+    case FrameType::kJobControl:
+      return ParseJobControl(client, header.tag, r);
     case FrameType::kFinalize:
       return core::Input(core::FinalizeArrived{client, header.tag});
     case FrameType::kEventsWanted:

@@ -8,6 +8,7 @@
 #include <string>
 
 #include "common/job.h"
+#include "common/status.h"
 #include "server/core/step.h"
 
 namespace canopy {
@@ -58,6 +59,17 @@ class DatastorePort {
   // is ready after it. Returns the reason when it can not.
   virtual Status AddJob(const core::RegisterJob& job) = 0;
   virtual void Publish(const core::PublishRank& data) = 0;
+  virtual void DropJob(const std::string& nspace) = 0;
+};
+
+// What job-control requests ask for, as far as it is done on the caller's node.
+class JobControlPort {
+ public:
+  virtual ~JobControlPort() = default;
+  // Decides at once. `results` is codec form: SIZE n, then n INFO; or empty.
+  virtual Status Control(const core::ControlJob& request, Bytes* results) = 0;
+  // Ranks ended, in whatever way.
+  virtual void OnExits(const core::LocalExits& exits) = 0;
   virtual void DropJob(const std::string& nspace) = 0;
 };
 

@@ -11,6 +11,9 @@ AgentRuntime::AgentRuntime(EventLoop* loop, core::CoreConfig config,
     : loop_(loop), core_(std::move(config)), ports_(std::move(ports)) {}
 
 void AgentRuntime::OnInput(core::Input input) {
+  if (const auto* exits = std::get_if<core::LocalExits>(&input)) {
+    ports_.job_control->OnExits(*exits);
+  }
   queue_.push_back(std::move(input));
   if (!draining_) Drain();
 }
@@ -44,6 +47,14 @@ void AgentRuntime::Do(core::NotifyClient& action) {
   if (it != ports_.clients.end()) it->second->Notify(action);
 }
 
+void AgentRuntime::Do(core::ControlJob& action) {
+  Bytes results;
+  const Status status = ports_.job_control->Control(action, &results);
+  core::ReplyClient reply{action.client, action.request, status.code(),
+                          results};
+  Do(reply);
+}
+
 void AgentRuntime::Do(core::CloseClient& action) {
   const auto it = ports_.clients.find(KindOf(action.client));
   if (it != ports_.clients.end()) {
@@ -62,6 +73,7 @@ void AgentRuntime::Do(core::RegisterJob& action) {
 
 void AgentRuntime::Do(core::DropJob& action) {
   for (auto& [kind, port] : ports_.clients) port->DropJob(action.nspace);
+  ports_.job_control->DropJob(action.nspace);
   ports_.datastore->DropJob(action.nspace);
   unusable_.erase(action.nspace);
 }

@@ -28,6 +28,7 @@ struct RuntimePorts {
   OverlayPort* overlay = nullptr;
   DatastorePort* datastore = nullptr;
   ProcessPort* process = nullptr;
+  JobControlPort* job_control = nullptr;
   std::map<ClientKind, ClientPort*> clients;
   JobObserver* observer = nullptr;
   std::function<void(const core::LogLine&)> log;
@@ -50,6 +51,7 @@ class AgentRuntime : public InputSink {
   void Do(core::SendPeer& action);
   void Do(core::ReplyClient& action);
   void Do(core::NotifyClient& action);
+  void Do(core::ControlJob& action);
   void Do(core::CloseClient& action);
   void Do(core::RegisterJob& action);
   void Do(core::DropJob& action);

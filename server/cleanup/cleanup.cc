@@ -1,0 +1,213 @@
+#include "server/cleanup/cleanup.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <string_view>
+#include <utility>
+
+#include "common/codec/infos.h"
+#include "pmix_common.h"
+
+namespace canopy::cleanup {
+namespace {
+
+// A process may register this many orders; each is small.
+constexpr size_t kMaxOrders = 4096;
+constexpr int kMaxDepth = 128;
+
+Status AddPaths(std::string_view list, std::vector<std::string>* out) {
+  while (!list.empty()) {
+    const size_t comma = list.find(',');
+    std::string path(list.substr(0, comma));
+    list = comma == std::string_view::npos ? "" : list.substr(comma + 1);
+    while (path.size() > 1 && path.back() == '/') path.pop_back();
+    if (path.empty()) continue;
+    if (path[0] != '/' || path == "/") {
+      return Status(kErrBadParam, "cleanup path '" + path +
+                                      "' is not an absolute path below /");
+    }
+    out->push_back(std::move(path));
+  }
+  return Status();
+}
+
+bool Contains(const std::vector<std::string>& paths, const std::string& path) {
+  return std::find(paths.begin(), paths.end(), path) != paths.end();
+}
+
+// Walks one tree by descriptors, so that nothing swapped in on the way can
+// lead it elsewhere.
+class Remover {
+ public:
+  Remover(const CleanupOrder& order, uint32_t uid) : order_(order), uid_(uid) {}
+
+  void File(const std::string& path) {
+    struct stat info;
+    if (lstat(path.c_str(), &info) != 0 || info.st_uid != uid_) return;
+    if (!S_ISDIR(info.st_mode)) unlink(path.c_str());
+  }
+
+  void Directory(const std::string& path) {
+    const int fd =
+        open(path.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    if (fd < 0) return;
+    struct stat info;
+    const bool own = fstat(fd, &info) == 0 && info.st_uid == uid_;
+    if (own && !order_.only_empty) Content(fd, path, 0);
+    close(fd);
+    if (own && !order_.leave_topdir) rmdir(path.c_str());
+  }
+
+ private:
+  // Takes what it may out of the directory `fd`.
+  void Content(int fd, const std::string& path, int depth) {
+    DIR* dir = fdopendir(dup(fd));
+    if (dir == nullptr) return;
+    while (const dirent* entry = readdir(dir)) {
+      const std::string_view name = entry->d_name;
+      if (name == "." || name == "..") continue;
+      Entry(fd, path + "/" + entry->d_name, entry->d_name, depth);
+    }
+    closedir(dir);
+  }
+
+  void Entry(int parent, const std::string& path, const char* name, int depth) {
+    if (Contains(order_.ignore, path)) return;
+    struct stat info;
+    if (fstatat(parent, name, &info, AT_SYMLINK_NOFOLLOW) != 0 ||
+        info.st_uid != uid_) {
+      return;
+    }
+    if (!S_ISDIR(info.st_mode)) {
+      unlinkat(parent, name, 0);
+      return;
+    }
+    if (!order_.recursive || depth >= kMaxDepth) return;
+    const int fd =
+        openat(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    if (fd < 0) return;
+    Content(fd, path, depth + 1);
+    close(fd);
+    unlinkat(parent, name, AT_REMOVEDIR);
+  }
+
+  const CleanupOrder& order_;
+  const uint32_t uid_;
+};
+
+std::vector<std::string>* ListFor(std::string_view key, CleanupOrder* order) {
+  if (key == PMIX_REGISTER_CLEANUP) return &order->files;
+  if (key == PMIX_REGISTER_CLEANUP_DIR) return &order->directories;
+  if (key == PMIX_CLEANUP_IGNORE) return &order->ignore;
+  return nullptr;
+}
+
+bool* FlagFor(std::string_view key, CleanupOrder* order) {
+  if (key == PMIX_CLEANUP_RECURSIVE) return &order->recursive;
+  if (key == PMIX_CLEANUP_EMPTY) return &order->only_empty;
+  if (key == PMIX_CLEANUP_LEAVE_TOPDIR) return &order->leave_topdir;
+  return nullptr;
+}
+
+}  // namespace
+
+Result<CleanupOrder> ParseCleanup(const InfoList& info) {
+  CleanupOrder order;
+  for (const pmix_info_t& entry : info) {
+    const std::string_view key = KeyOf(entry);
+    if (auto* list = ListFor(key, &order); list != nullptr) {
+      const auto text = info.FindString(key);
+      if (!text) return Status(kErrBadParam, "cleanup without a path");
+      Status status = AddPaths(*text, list);
+      if (!status.ok()) return status;
+    } else if (bool* flag = FlagFor(key, &order); flag != nullptr) {
+      *flag = info.FindBool(key).value_or(true);
+    } else if (key != PMIX_JOB_CTRL_ID) {
+      return Status(kErrNotSupported, "job control '" + std::string(key) + "'");
+    }
+  }
+  if (order.files.empty() && order.directories.empty()) {
+    return Status(kErrNotSupported, "job control without a directive");
+  }
+  if (order.recursive && order.only_empty) {
+    return Status(kErrConflictingCleanupDirectives,
+                  "recursive cleanup of empty directories only");
+  }
+  for (const std::string& path : order.ignore) {
+    if (Contains(order.files, path) || Contains(order.directories, path)) {
+      return Status(kErrConflictingCleanupDirectives,
+                    path + " is both to be removed and to be ignored");
+    }
+  }
+  return order;
+}
+
+void Execute(const CleanupOrder& order, uint32_t uid) {
+  Remover remover(order, uid);
+  for (const std::string& path : order.files) remover.File(path);
+  for (const std::string& path : order.directories) remover.Directory(path);
+}
+
+Status CleanupRegistry::Control(const core::ControlJob& request, Bytes*) {
+  InfoList info;
+  if (!DecodeInfos(request.info.view(), &info)) {
+    return Status(kErrUnpackFailure, "malformed job control");
+  }
+  Result<CleanupOrder> order = ParseCleanup(info);
+  if (!order.ok()) return order.status();
+  // A process decides about its own end only.
+  for (const ProcId& target : request.targets) {
+    if (target != request.source && target.rank != kRankWildcard) {
+      return Status(kErrNotSupported, "cleanup for another process");
+    }
+  }
+  auto& orders = jobs_[request.source.nspace][request.source.rank];
+  if (orders.size() >= kMaxOrders) {
+    return Status(kErrOutOfResource, "too many cleanup registrations");
+  }
+  orders.push_back(*std::move(order));
+  return Status();
+}
+
+bool CleanupRegistry::IsRegistered(const Orders& orders,
+                                   const std::string& path) {
+  for (const auto& [rank, list] : orders) {
+    for (const CleanupOrder& order : list) {
+      if (Contains(order.files, path) || Contains(order.directories, path)) {
+        return true;
+      }
+    }
+  }
+  return false;
+}
+
+void CleanupRegistry::OnExits(const core::LocalExits& exits) {
+  const auto job = jobs_.find(exits.nspace);
+  if (job == jobs_.end()) return;
+  for (const core::ProcExit& exit : exits.exits) {
+    auto orders = job->second.extract(exit.rank);
+    if (orders.empty()) continue;
+    const auto registered = [&](const std::string& path) {
+      return IsRegistered(job->second, path);
+    };
+    for (CleanupOrder& order : orders.mapped()) {
+      std::erase_if(order.files, registered);
+      std::erase_if(order.directories, registered);
+      Execute(order, uid_of_(exits.nspace));
+    }
+  }
+}
+
+void CleanupRegistry::DropJob(const std::string& nspace) {
+  const auto job = jobs_.extract(nspace);
+  if (job.empty()) return;
+  for (const auto& [rank, orders] : job.mapped()) {
+    for (const CleanupOrder& order : orders) Execute(order, uid_of_(nspace));
+  }
+}
+
+}  // namespace canopy::cleanup

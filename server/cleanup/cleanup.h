@@ -1,0 +1,62 @@
+// Files and directories that processes want removed when they end
+// (PMIx_Job_control with PMIX_REGISTER_CLEANUP and its kin).
+#ifndef CANOPY_SERVER_CLEANUP_CLEANUP_H_
+#define CANOPY_SERVER_CLEANUP_CLEANUP_H_
+
+#include <functional>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "common/ids.h"
+#include "common/status.h"
+#include "common/values/info_list.h"
+#include "server/ports/ports.h"
+
+namespace canopy::cleanup {
+
+// Paths registered together, with the directives that go with them.
+struct CleanupOrder {
+  std::vector<std::string> files;
+  std::vector<std::string> directories;
+  std::vector<std::string> ignore;  // stay, with what is below them
+  bool recursive = false;
+  bool only_empty = false;  // of directories
+  bool leave_topdir = false;
+};
+
+// kErrNotSupported for anything but a registration of paths (other directives
+// of job control), kErrBadParam for a path that is not absolute,
+// kErrConflictingCleanupDirectives as the Standard says.
+Result<CleanupOrder> ParseCleanup(const InfoList& info);
+
+// Removes what the order names, without following symbolic links and without
+// ever leaving the named directories. What belongs to another user than `uid`
+// stays.
+void Execute(const CleanupOrder& order, uint32_t uid);
+
+// Loop thread only. Orders are carried out when the process that registered
+// them ends, also abnormally, and those left when its job is dropped. A path
+// that several processes of a job have registered goes with the last of them.
+class CleanupRegistry : public JobControlPort {
+ public:
+  // Tells the user that a job runs as.
+  using UidOf = std::function<uint32_t(const std::string& nspace)>;
+  explicit CleanupRegistry(UidOf uid_of) : uid_of_(std::move(uid_of)) {}
+
+  Status Control(const core::ControlJob& request, Bytes* results) override;
+  void OnExits(const core::LocalExits& exits) override;
+  void DropJob(const std::string& nspace) override;
+
+ private:
+  using Orders = std::map<Rank, std::vector<CleanupOrder>>;
+
+  static bool IsRegistered(const Orders& orders, const std::string& path);
+
+  const UidOf uid_of_;
+  std::map<std::string, Orders> jobs_;
+};
+
+}  // namespace canopy::cleanup
+
+#endif  // CANOPY_SERVER_CLEANUP_CLEANUP_H_

@@ -1,0 +1,118 @@
+#include "server/cleanup/cleanup.h"
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "common/codec/infos.h"
+#include "pmix_common.h"
+
+namespace canopy::cleanup {
+namespace {
+
+namespace fs = std::filesystem;
+
+class CleanupTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    char name[] = "/tmp/canopy-cleanup-XXXXXX";
+    ASSERT_NE(mkdtemp(name), nullptr);
+    root_ = name;
+  }
+  void TearDown() override { fs::remove_all(root_); }
+
+  std::string MakeFile(const std::string& name) {
+    const fs::path path = root_ / name;
+    fs::create_directories(path.parent_path());
+    std::ofstream(path) << "x";
+    return path;
+  }
+
+  Status Register(Rank rank, const InfoList& info) {
+    std::string encoded;
+    EXPECT_EQ(EncodeInfos(info.data(), info.size(), &encoded), kSuccess);
+    core::ControlJob request;
+    request.source = {"job", rank};
+    request.info = Bytes(std::move(encoded));
+    Bytes results;
+    return registry_.Control(request, &results);
+  }
+
+  fs::path root_;
+  CleanupRegistry registry_{[](const std::string&) { return geteuid(); }};
+};
+
+TEST_F(CleanupTest, FilesGoWhenTheirProcessEnds) {
+  const std::string mine = MakeFile("mine");
+  const std::string other = MakeFile("other");
+  InfoList info;
+  info.Add(PMIX_REGISTER_CLEANUP, Value::String(mine));
+  ASSERT_TRUE(Register(0, info).ok());
+  registry_.OnExits({"job", {{.rank = 1}}});
+  EXPECT_TRUE(fs::exists(mine));
+  registry_.OnExits({"job", {{.rank = 0}}});
+  EXPECT_FALSE(fs::exists(mine));
+  EXPECT_TRUE(fs::exists(other));
+}
+
+TEST_F(CleanupTest, DirectoriesRecursivelyAndLinksAreNotFollowed) {
+  MakeFile("dir/a");
+  MakeFile("dir/sub/b");
+  const std::string outside = MakeFile("outside/keep");
+  fs::create_directory_symlink(root_ / "outside", root_ / "dir/link");
+  InfoList info;
+  info.Add(PMIX_REGISTER_CLEANUP_DIR, Value::String((root_ / "dir").string()));
+  info.Add(PMIX_CLEANUP_RECURSIVE, Value::Bool(true));
+  ASSERT_TRUE(Register(0, info).ok());
+  registry_.DropJob("job");
+  EXPECT_FALSE(fs::exists(root_ / "dir"));
+  EXPECT_TRUE(fs::exists(outside));
+}
+
+TEST_F(CleanupTest, WhatSeveralRegisteredGoesWithTheLastOfThem) {
+  const std::string shared = MakeFile("shared");
+  InfoList info;
+  info.Add(PMIX_REGISTER_CLEANUP, Value::String(shared));
+  ASSERT_TRUE(Register(0, info).ok());
+  ASSERT_TRUE(Register(1, info).ok());
+  registry_.OnExits({"job", {{.rank = 0}}});
+  EXPECT_TRUE(fs::exists(shared));
+  registry_.OnExits({"job", {{.rank = 1}}});
+  EXPECT_FALSE(fs::exists(shared));
+}
+
+TEST_F(CleanupTest, WithoutRecursionAndWithIgnoreAndTopdirThingsStay) {
+  const std::string deep = MakeFile("dir/sub/b");
+  const std::string kept = MakeFile("dir/kept");
+  const std::string gone = MakeFile("dir/gone");
+  InfoList info;
+  info.Add(PMIX_REGISTER_CLEANUP_DIR, Value::String((root_ / "dir").string()));
+  info.Add(PMIX_CLEANUP_IGNORE, Value::String(kept));
+  info.Add(PMIX_CLEANUP_LEAVE_TOPDIR, Value::Bool(true));
+  ASSERT_TRUE(Register(0, info).ok());
+  registry_.DropJob("job");
+  EXPECT_TRUE(fs::exists(deep));
+  EXPECT_TRUE(fs::exists(kept));
+  EXPECT_FALSE(fs::exists(gone));
+}
+
+TEST_F(CleanupTest, WhatIsNotCleanupIsRefused) {
+  InfoList kill;
+  kill.Add(PMIX_JOB_CTRL_KILL, Value::Bool(true));
+  EXPECT_EQ(Register(0, kill).code(), kErrNotSupported);
+  InfoList relative;
+  relative.Add(PMIX_REGISTER_CLEANUP, Value::String("etc/passwd"));
+  EXPECT_EQ(Register(0, relative).code(), kErrBadParam);
+  InfoList root;
+  root.Add(PMIX_REGISTER_CLEANUP_DIR, Value::String("/"));
+  EXPECT_EQ(Register(0, root).code(), kErrBadParam);
+  InfoList conflict;
+  conflict.Add(PMIX_REGISTER_CLEANUP, Value::String("/tmp/x"));
+  conflict.Add(PMIX_CLEANUP_IGNORE, Value::String("/tmp/x"));
+  EXPECT_EQ(Register(0, conflict).code(), kErrConflictingCleanupDirectives);
+}
+
+}  // namespace
+}  // namespace canopy::cleanup

@@ -104,9 +104,22 @@ datastore::NodeFacts MakeNodeFacts(const ProcId& server,
   facts.tmpdir = tmpdir;
   facts.available_memory = topology.memory_bytes;
   facts.topology_signature = topology.signature;
+  // A process that is not bound is everywhere on its node; no locality at all
+  // would say that it is on another one.
   facts.locality = [topology](const std::string& cpuset) {
     const Result<CpuSet> cpus = CpuSet::Parse(cpuset);
-    return cpus.ok() ? LocalityString(topology, *cpus) : std::string();
+    if (!cpus.ok()) return std::string();
+    return LocalityString(topology, cpuset.empty() ? topology.cpus : *cpus);
+  };
+  facts.package =
+      [topology](const std::string& cpuset) -> std::optional<uint32_t> {
+    const Result<CpuSet> cpus = CpuSet::Parse(cpuset);
+    if (!cpus.ok() || cpuset.empty()) return std::nullopt;
+    const auto& packages = topology.at(TopologyLevel::kPackage);
+    for (size_t i = 0; i < packages.size(); ++i) {
+      if (packages[i].Contains(*cpus)) return static_cast<uint32_t>(i);
+    }
+    return std::nullopt;
   };
   return facts;
 }
@@ -287,6 +300,9 @@ Status Agent::Impl::StartEndpoints() {
     if (!segment) return std::nullopt;
     return local::SegmentRef{segment->fd, segment->size,
                              std::move(segment->owner)};
+  };
+  options.holds = [this](const ProcId& proc) {
+    return datastore_->Holds(proc);
   };
   options.on_process = [this](const std::string& nspace, Rank rank, int pid) {
     datastore_->SetPid(nspace, rank, pid);

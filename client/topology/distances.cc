@@ -1,0 +1,199 @@
+#include "client/topology/distances.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <optional>
+#include <string_view>
+
+#include "client/topology/machine.h"
+#include "client/topology/source.h"
+#include "client/topology/topology_op.h"
+#include "common/values/hwloc_access.h"
+#include "common/values/info_list.h"
+#include "common/values/value.h"
+
+namespace canopy::client {
+namespace {
+
+struct Selection {
+  pmix_device_type_t types = ~pmix_device_type_t{0};
+  std::string id;  // empty: any
+};
+
+int ParseSelection(const pmix_info_t* info, size_t ninfo, Selection* out) {
+  if (info == nullptr && ninfo > 0) return PMIX_ERR_BAD_PARAM;
+  for (size_t i = 0; i < ninfo; ++i) {
+    const std::string_view key = KeyOf(info[i]);
+    if (key == PMIX_DEVICE_TYPE) {
+      const auto types = Uint64Of(info[i].value);
+      if (!types) return PMIX_ERR_BAD_PARAM;
+      out->types = *types;
+    } else if (key == PMIX_DEVICE_ID) {
+      const auto id = StringOf(info[i].value);
+      if (!id || id->empty()) return PMIX_ERR_BAD_PARAM;
+      out->id = std::string(*id);
+    } else if ((info[i].flags & PMIX_INFO_REQD) != 0) {
+      return PMIX_ERR_NOT_SUPPORTED;
+    }
+  }
+  return PMIX_SUCCESS;
+}
+
+pmix_device_type_t TypeOf(hwloc_obj_t device) {
+  switch (device->attr->osdev.type) {
+    case HWLOC_OBJ_OSDEV_BLOCK:
+      return PMIX_DEVTYPE_BLOCK;
+    case HWLOC_OBJ_OSDEV_GPU:
+      return PMIX_DEVTYPE_GPU;
+    case HWLOC_OBJ_OSDEV_NETWORK:
+      return PMIX_DEVTYPE_NETWORK;
+    case HWLOC_OBJ_OSDEV_OPENFABRICS:
+      return PMIX_DEVTYPE_OPENFABRICS;
+    case HWLOC_OBJ_OSDEV_DMA:
+      return PMIX_DEVTYPE_DMA;
+    case HWLOC_OBJ_OSDEV_COPROC:
+      return PMIX_DEVTYPE_COPROC;
+  }
+  return PMIX_DEVTYPE_UNKNOWN;
+}
+
+std::string InfoOf(hwloc_obj_t object, std::string_view name) {
+  for (unsigned i = 0; i < object->infos_count; ++i) {
+    if (object->infos[i].name == name) return object->infos[i].value;
+  }
+  return {};
+}
+
+std::string HostName() {
+  char name[256] = {};
+  return gethostname(name, sizeof(name) - 1) == 0 ? name : "localhost";
+}
+
+// An address where the device has one, else its place on this host.
+std::string IdOf(hwloc_obj_t device, pmix_device_type_t type) {
+  if (type == PMIX_DEVTYPE_OPENFABRICS) {
+    return "fab://" + InfoOf(device, "NodeGUID") +
+           "::" + InfoOf(device, "SysImageGUID");
+  }
+  const std::string address = InfoOf(device, "Address");
+  if (type == PMIX_DEVTYPE_NETWORK && !address.empty()) {
+    return "ipv4://" + address;
+  }
+  const char* scheme = type == PMIX_DEVTYPE_GPU || type == PMIX_DEVTYPE_COPROC
+                           ? "gpu://"
+                           : "dev://";
+  return scheme + HostName() + "::" + device->name;
+}
+
+// The smallest object with processors that the device hangs below.
+hwloc_obj_t PlaceOf(hwloc_obj_t device) {
+  hwloc_obj_t object = device->parent;
+  while (object != nullptr && object->cpuset == nullptr) {
+    object = object->parent;
+  }
+  return object;
+}
+
+class Measure {
+ public:
+  Measure(const Machine& machine, hwloc_topology_t topology, CpuSet cpus)
+      : machine_(machine), topology_(topology), cpus_(std::move(cpus)) {}
+
+  // Fills in min and max. False when no processor of the set is there.
+  bool From(hwloc_obj_t place, DeviceDistance* out) const {
+    const HwlocLibrary& library = machine_.library();
+    const int depth = library.get_type_depth(topology_, HWLOC_OBJ_PU);
+    const unsigned count = library.get_nbobjs_by_depth(topology_, depth);
+    bool any = false;
+    for (unsigned i = 0; i < count; ++i) {
+      const hwloc_obj_t unit = library.get_obj_by_depth(topology_, depth, i);
+      if (!cpus_.Has(unit->os_index)) continue;
+      const uint16_t distance = Climb(unit, place);
+      out->min = any ? std::min(out->min, distance) : distance;
+      out->max = any ? std::max(out->max, distance) : distance;
+      any = true;
+    }
+    return any;
+  }
+
+ private:
+  uint16_t Climb(hwloc_obj_t unit, hwloc_obj_t place) const {
+    uint16_t levels = 0;
+    for (hwloc_obj_t object = unit; object != nullptr;
+         object = object->parent) {
+      if (Contains(object, place)) break;
+      ++levels;
+    }
+    return levels;
+  }
+  bool Contains(hwloc_obj_t object, hwloc_obj_t place) const {
+    const CpuSet inner = machine_.ToCpuSet(place->cpuset);
+    return machine_.ToCpuSet(object->cpuset).Contains(inner);
+  }
+
+  const Machine& machine_;
+  const hwloc_topology_t topology_;
+  const CpuSet cpus_;
+};
+
+// The processors meant by `cpuset`.
+int CpusOf(const Machine& machine, const pmix_cpuset_t* cpuset, CpuSet* cpus) {
+  if (cpuset != nullptr && cpuset->bitmap != nullptr) {
+    if (!IsHwloc(cpuset->source)) return PMIX_ERR_NOT_SUPPORTED;
+    *cpus = machine.ToCpuSet(static_cast<hwloc_const_bitmap_t>(cpuset->bitmap));
+    return PMIX_SUCCESS;
+  }
+  pmix_cpuset_t current = {};
+  const int rc = CurrentCpuset(&current, PMIX_CPUBIND_PROCESS);
+  if (rc != PMIX_SUCCESS) return rc;
+  *cpus = machine.ToCpuSet(static_cast<hwloc_const_bitmap_t>(current.bitmap));
+  DestructCpuset(&current);
+  return PMIX_SUCCESS;
+}
+
+bool Wanted(const Selection& selection, const DeviceDistance& device) {
+  if (device.type == PMIX_DEVTYPE_UNKNOWN) return false;
+  if ((selection.types & device.type) == 0) return false;
+  return selection.id.empty() || selection.id == device.id ||
+         selection.id == device.os_name;
+}
+
+}  // namespace
+
+int ComputeDistances(const pmix_topology_t* topology,
+                     const pmix_cpuset_t* cpuset, const pmix_info_t* info,
+                     size_t ninfo, std::vector<DeviceDistance>* distances) {
+  Selection selection;
+  int rc = ParseSelection(info, ninfo, &selection);
+  if (rc != PMIX_SUCCESS) return rc;
+  const Machine* machine = Machine::Get();
+  if (machine == nullptr) return PMIX_ERR_NOT_SUPPORTED;
+  hwloc_topology_t tree = machine->topology();
+  if (topology != nullptr && topology->topology != nullptr) {
+    if (!IsHwloc(topology->source)) return PMIX_ERR_NOT_SUPPORTED;
+    tree = static_cast<hwloc_topology_t>(topology->topology);
+  }
+  CpuSet cpus;
+  rc = CpusOf(*machine, cpuset, &cpus);
+  if (rc != PMIX_SUCCESS) return rc;
+  const Measure measure(*machine, tree, std::move(cpus));
+  const HwlocLibrary& library = machine->library();
+  const unsigned count =
+      library.get_nbobjs_by_depth(tree, HWLOC_TYPE_DEPTH_OS_DEVICE);
+  for (unsigned i = 0; i < count; ++i) {
+    const hwloc_obj_t object =
+        library.get_obj_by_depth(tree, HWLOC_TYPE_DEPTH_OS_DEVICE, i);
+    DeviceDistance device;
+    device.type = TypeOf(object);
+    device.os_name = object->name;
+    device.id = IdOf(object, device.type);
+    if (!Wanted(selection, device)) continue;
+    const hwloc_obj_t place = PlaceOf(object);
+    if (place == nullptr || !measure.From(place, &device)) continue;
+    distances->push_back(std::move(device));
+  }
+  return PMIX_SUCCESS;
+}
+
+}  // namespace canopy::client

@@ -3,8 +3,6 @@
 #ifndef CANOPY_CLIENT_CLI_AGENT_GROUP_H_
 #define CANOPY_CLIENT_CLI_AGENT_GROUP_H_
 
-#include <sys/types.h>
-
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -25,10 +23,10 @@ struct AgentPlan {
 };
 
 // Single-threaded. Destroying a group ends its embedded agents and waits for
-// them; daemons go on.
+// them; daemons that are up go on.
 class AgentGroup {
  public:
-  // Called when more agents have come up, for a progress line.
+  // Called when more agents have come up, and about every 100 ms.
   using Progress = std::function<void(size_t up, size_t total)>;
 
   AgentGroup();
@@ -36,26 +34,32 @@ class AgentGroup {
   AgentGroup(const AgentGroup&) = delete;
   AgentGroup& operator=(const AgentGroup&) = delete;
 
-  // Starts the commands. They come up while the caller does other work.
+  // Starts the commands. They come up while the caller does other work. On a
+  // failure those that were started are ended by Stop or the destructor.
   Status Start(std::vector<AgentPlan> plans);
   // Waits until the overlay is whole, at most `timeout_ms`. A failure names
-  // the node, says what it said last and ends every agent.
-  Status WaitReady(int timeout_ms, const Progress& progress);
+  // the node, says what it said last and ends every agent. `interrupt_fd`
+  // readable (-1: none) gives kErrJobCanceled.
+  Status WaitReady(int timeout_ms, int interrupt_fd, const Progress& progress);
 
   // Valid after WaitReady succeeded; index: the member's number, 0 the root.
   const std::vector<bootstrap::v1::NodeInfo>& nodes() const { return nodes_; }
 
-  // Ends embedded agents in order and waits; SIGKILL after `timeout_ms`.
+  // Ends embedded agents and waits; SIGKILL after `timeout_ms`.
   void Stop(int timeout_ms);
+
+  // Leaves the agents to a process of their own that holds their input until
+  // they end, and forgets them here: for agents whose carrier must stay.
+  Status HandOver();
 
  private:
   struct Member;
 
-  Status Exchange(int timeout_ms, const Progress& progress);
+  Status Exchange(int timeout_ms, int interrupt_fd, const Progress& progress);
   Status ReadFrom(Member* member);
   Status Handle(Member* member, const std::string& message);
   Status SendMembers();
-  Status MemberFailed(const Member& member, const std::string& what) const;
+  Status TooLate(int timeout_ms) const;
   size_t CountReady() const;
 
   std::vector<std::unique_ptr<Member>> members_;

@@ -1,119 +1,113 @@
 // The canopy command line.
+#include <fcntl.h>
 #include <unistd.h>
 
-#include <cstdio>
-#include <cstdlib>
-#include <cstring>
-#include <random>
+#include <span>
 #include <string>
+#include <string_view>
+#include <vector>
 
-#include "client/cli/agent_group.h"
-#include "client/cli/run_client.h"
-
-extern char** environ;
+#include "client/cli/command.h"
+#include "client/cli/files.h"
+#include "client/cli/words.h"
+#include "common/version.h"
 
 namespace canopy::cli {
 namespace {
 
-std::string RandomBytes(size_t n) {
-  std::random_device device;
-  std::string out;
-  while (out.size() < n) out.push_back(static_cast<char>(device()));
-  return out;
-}
-
-std::string AgentProgram() {
-  if (const char* env = std::getenv("CANOPYD"); env != nullptr) return env;
-  char self[4096];
-  const ssize_t n = readlink("/proc/self/exe", self, sizeof self);
-  std::string path(self, n > 0 ? static_cast<size_t>(n) : 0);
-  return path.substr(0, path.rfind('/') + 1) + "canopyd";
-}
-
-class PlainOutput : public RunObserver {
- public:
-  void OnMapped(const control::v1::JobMapped&) override {}
-  void OnProgress(const control::v1::Progress&) override {}
-  bool OnOutput(const control::v1::Output& output) override {
-    FILE* out = output.channel() == 4 ? stderr : stdout;
-    fwrite(output.data().data(), 1, output.data().size(), out);
-    return fflush(out) == 0;
-  }
+struct Command {
+  std::string_view name;
+  int (*function)(const CommandLine& line);
+  std::string_view help;
 };
 
-std::string NodeName(uint32_t index, uint32_t count) {
-  if (count > 1) return "node" + std::to_string(index + 1);
-  char name[256] = "localhost";
-  gethostname(name, sizeof name - 1);
-  return name;
+constexpr Command kCommands[] = {
+    {"run", RunCommand, "run a program as one job of many processes"},
+};
+
+std::string HelpText() {
+  std::string text =
+      "usage: canopy COMMAND [options]\n"
+      "\n"
+      "Runs parallel programs and the agents that serve them.\n"
+      "\n"
+      "commands:\n";
+  for (const Command& command : kCommands) {
+    std::string line = "  " + std::string(command.name);
+    line.resize(12, ' ');
+    text += line + std::string(command.help) + "\n";
+  }
+  return text +
+         "\n"
+         "'canopy COMMAND --help' lists the options of a command. Under the\n"
+         "names mpirun, mpiexec and prterun this program is 'canopy run'.\n";
 }
 
-std::vector<AgentPlan> EmulatedNodes(uint32_t count) {
-  std::vector<AgentPlan> plans(count);
-  const std::string id = RandomBytes(16);
-  const std::string key = RandomBytes(32);
-  for (uint32_t i = 0; i < count; ++i) {
-    plans[i].command = {AgentProgram(), "--bootstrap"};
-    auto& config = plans[i].config;
-    config.set_version(1);
-    config.set_overlay_id(id);
-    config.set_cluster_key(key);
-    for (uint32_t m = 0; m < count; ++m) {
-      config.add_member_names(NodeName(m, count));
+int UnknownCommand(const std::string& name) {
+  std::vector<std::string_view> known;
+  for (const Command& command : kCommands) known.push_back(command.name);
+  std::string text = "there is no command '" + name + "'";
+  const std::string_view nearest = Nearest(name, known);
+  if (!nearest.empty()) {
+    text += "; did you mean '" + std::string(nearest) + "'?";
+  }
+  PrintError(text + " ('canopy --help' lists the commands)");
+  return kExitUsage;
+}
+
+int Dispatch(const std::string& program, std::span<const std::string> args) {
+  if (program == "mpirun" || program == "mpiexec" || program == "prterun") {
+    return RunCommand({program, args});
+  }
+  if (args.empty()) {
+    (void)WriteAll(STDERR_FILENO, HelpText());
+    return kExitUsage;
+  }
+  const std::string& name = args[0];
+  if (name == "--help" || name == "-h" || name == "help") {
+    return WriteAll(STDOUT_FILENO, HelpText()) ? 0 : kExitFailure;
+  }
+  if (name == "--version" || name == "-V" || name == "version") {
+    return WriteAll(STDOUT_FILENO, std::string("canopy ") + kVersion + "\n")
+               ? 0
+               : kExitFailure;
+  }
+  for (const Command& command : kCommands) {
+    if (command.name == name) {
+      return command.function({"canopy", args.subspan(1)});
     }
-    config.set_self(i);
-    config.set_node_name(NodeName(i, count));
-    config.set_security("plaintext");
-    config.set_radix(32);
-    config.set_listen("127.0.0.1");
-    config.set_embedded(true);
-    config.set_emulated(count > 1);
   }
-  return plans;
+  return UnknownCommand(name);
 }
 
-int Fail(const Status& status) {
-  std::fprintf(stderr, "canopy: %s\n", status.message().c_str());
-  return 1;
+// Descriptors 0 to 2 are somebody's when we open files.
+void OpenStandardStreams() {
+  for (;;) {
+    const int fd = open("/dev/null", O_RDWR);
+    if (fd > STDERR_FILENO) {
+      close(fd);
+      return;
+    }
+    if (fd < 0) return;
+  }
 }
 
-int Run(int argc, char** argv) {
-  uint32_t nodes = 1;
-  uint32_t procs = 0;
-  int i = 1;
-  for (; i + 1 < argc && argv[i][0] == '-'; i += 2) {
-    if (std::strcmp(argv[i], "-n") == 0) procs = std::atoi(argv[i + 1]);
-    if (std::strcmp(argv[i], "--nodes") == 0) nodes = std::atoi(argv[i + 1]);
-  }
-  BlockForwardedSignals();
-  AgentGroup group;
-  Status status = group.Start(EmulatedNodes(nodes));
-  if (!status.ok()) return Fail(status);
-  status = group.WaitReady(30000, nullptr);
-  if (!status.ok()) return Fail(status);
-  control::v1::Launch launch;
-  auto* app = launch.add_apps();
-  for (; i < argc; ++i) app->add_argv(argv[i]);
-  app->set_num_procs(procs);
-  for (char** e = environ; *e != nullptr; ++e) launch.add_env(*e);
-  char cwd[4096];
-  if (getcwd(cwd, sizeof cwd) != nullptr) launch.set_cwd(cwd);
-  launch.set_oversubscribe(true);
-  launch.set_allow_run_as_root(true);
-  PlainOutput output;
-  auto end = RunJob("unix:" + group.nodes()[0].control_socket(), "", launch,
-                    {0}, &output);
-  if (!end.ok()) return Fail(end.status());
-  if (!end->text().empty()) {
-    std::fprintf(stderr, "canopy: %s\n", end->text().c_str());
-  }
-  return end->exit_code();
+// "/usr/bin/canopy-mpirun" is called mpirun.
+std::string ProgramName(std::string_view path) {
+  path.remove_prefix(path.rfind('/') + 1);
+  constexpr std::string_view kOurs = "canopy-";
+  if (path.starts_with(kOurs)) path.remove_prefix(kOurs.size());
+  return std::string(path);
 }
 
 }  // namespace
 }  // namespace canopy::cli
 
 int main(int argc, char** argv) {
-  if (argc < 2 || std::strcmp(argv[1], "run") != 0) return 2;
-  return canopy::cli::Run(argc - 1, argv + 1);
+  using namespace canopy::cli;  // NOLINT
+  OpenStandardStreams();
+  const std::vector<std::string> args(argv + (argc > 0 ? 1 : 0), argv + argc);
+  const std::string program = argc > 0 ? ProgramName(argv[0]) : "canopy";
+  // Threads that are left behind must not see our static objects go.
+  _exit(Dispatch(program, args));
 }

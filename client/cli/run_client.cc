@@ -2,98 +2,96 @@
 
 #include <grpcpp/grpcpp.h>
 #include <poll.h>
-#include <pthread.h>
-#include <signal.h>
 #include <sys/eventfd.h>
-#include <sys/signalfd.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cerrno>
+#include <chrono>
+#include <cstring>
 #include <mutex>
 #include <optional>
+#include <string>
 #include <thread>
 #include <utility>
 
+#include "client/cli/control_channel.h"
+#include "client/cli/input_source.h"
 #include "protos/control.grpc.pb.h"
 
 namespace canopy::cli {
 namespace {
 
 namespace v1 = control::v1;
+using Clock = std::chrono::steady_clock;
 
-// Unread input that may be under way to the job.
-constexpr uint64_t kInputWindow = 256 << 10;
-constexpr size_t kInputChunk = 32 << 10;
 // Output is acknowledged in lumps: far below the window of a node.
-constexpr uint64_t kConsumedLump = 128 << 10;
+constexpr uint64_t kConsumedLump = 64 << 10;
+// How long a job that is to be killed at once may take.
+constexpr auto kPatience = std::chrono::seconds(5);
 
-sigset_t ForwardedSignals() {
-  sigset_t set;
-  sigemptyset(&set);
-  for (int s : {SIGINT, SIGTERM, SIGHUP, SIGTSTP, SIGCONT, SIGUSR1, SIGUSR2,
-                SIGWINCH}) {
-    sigaddset(&set, s);
-  }
-  return set;
-}
+// The earlier of two waits in ms, -1 being for ever.
+int Earlier(int a, int b) { return a < 0 ? b : b < 0 ? a : std::min(a, b); }
 
 class Session {
  public:
-  Session(std::unique_ptr<v1::Control::Stub> stub, const RunOptions& options,
-          RunObserver* observer)
-      : stub_(std::move(stub)), options_(options), observer_(observer) {}
-  ~Session() {
-    if (signal_fd_ >= 0) close(signal_fd_);
-    if (done_fd_ >= 0) close(done_fd_);
-  }
+  Session(const std::shared_ptr<grpc::Channel>& channel,
+          const RunClientOptions& options,
+          std::shared_ptr<RunObserver> observer)
+      : stub_(v1::Control::NewStub(channel)),
+        signals_(options.signals),
+        observer_(std::move(observer)),
+        input_(options.stdin_fd),
+        wake_fd_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {}
+  ~Session() { close(wake_fd_); }
 
-  Result<v1::JobEnd> Run(const v1::Launch& launch);
+  void Begin(const v1::Launch& launch);
+  // Reads until the stream ends; on a thread of its own.
+  void ReadEvents();
+  // False: the caller gave up waiting.
+  bool PumpUntilDone();
+  Result<RunOutcome> Finish();
+  int end_signal() const { return end_signal_; }
 
  private:
   void Write(const v1::RunRequest& request);
-  void ReadEvents();
+  void Wake() { eventfd_write(wake_fd_, 1); }
+  void Handle(const v1::RunEvent& event);
   void HandleOutput(const v1::Output& output);
-  void PumpUntilDone();
-  void ForwardSignal();
+  int PollTimeout();
+  void ForwardSignals();
+  void EndFor(int signal);
   void ForwardInput();
+  void SendSignal(int signal);
   void Kill(const std::string& reason, bool immediately);
 
   std::unique_ptr<v1::Control::Stub> stub_;
-  const RunOptions options_;
-  RunObserver* const observer_;
+  SignalSource* const signals_;
+  const std::shared_ptr<RunObserver> observer_;
   grpc::ClientContext context_;
   std::unique_ptr<grpc::ClientReaderWriter<v1::RunRequest, v1::RunEvent>>
       stream_;
   std::mutex write_mutex_;
-  std::optional<v1::JobEnd> end_;  // the reading thread's until it ended
-  uint64_t unacknowledged_ = 0;    // output written and not yet told
-  std::atomic<uint64_t> input_in_flight_{0};
-  bool input_open_ = false;
-  bool interrupted_ = false;
-  bool broken_output_ = false;
-  int signal_fd_ = -1;
-  int done_fd_ = -1;  // wakes the pump: the stream ended or input has room
+  InputSource input_;
+  const int wake_fd_;
   std::atomic<bool> done_{false};
+
+  // Of the reading thread until it is done.
+  std::optional<v1::JobEnd> end_;
+  uint64_t unacknowledged_ = 0;
+  bool no_reader_ = false;
+
+  int end_signal_ = 0;
+  int end_signals_ = 0;
+  Clock::time_point give_up_ = Clock::time_point::max();
 };
 
-Result<v1::JobEnd> Session::Run(const v1::Launch& launch) {
-  const sigset_t signals = ForwardedSignals();
-  signal_fd_ = signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK);
-  done_fd_ = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+void Session::Begin(const v1::Launch& launch) {
   stream_ = stub_->Run(&context_);
   v1::RunRequest first;
   *first.mutable_launch() = launch;
   Write(first);
-  input_open_ = options_.stdin_fd >= 0;
-  std::thread reader([this] { ReadEvents(); });
-  PumpUntilDone();
-  reader.join();
-  const grpc::Status status = stream_->Finish();
-  if (end_.has_value()) return *std::move(end_);
-  return Status(kErrLostConnection, "lost the agent that controls the job (" +
-                                        status.error_message() +
-                                        "); the job is ended");
 }
 
 void Session::Write(const v1::RunRequest& request) {
@@ -103,35 +101,35 @@ void Session::Write(const v1::RunRequest& request) {
 
 void Session::ReadEvents() {
   v1::RunEvent event;
-  while (stream_->Read(&event)) {
-    switch (event.kind_case()) {
-      case v1::RunEvent::kMapped:
-        observer_->OnMapped(event.mapped());
-        break;
-      case v1::RunEvent::kProgress:
-        observer_->OnProgress(event.progress());
-        break;
-      case v1::RunEvent::kOutput:
-        HandleOutput(event.output());
-        break;
-      case v1::RunEvent::kEnd:
-        end_ = event.end();
-        break;
-      case v1::RunEvent::kInputConsumed:
-        input_in_flight_ -= event.input_consumed();
-        eventfd_write(done_fd_, 1);
-        break;
-      default:
-        break;
-    }
-  }
+  while (stream_->Read(&event)) Handle(event);
   done_ = true;
-  eventfd_write(done_fd_, 1);
+  Wake();
+}
+
+void Session::Handle(const v1::RunEvent& event) {
+  switch (event.kind_case()) {
+    case v1::RunEvent::kMapped:
+      return observer_->OnMapped(event.mapped());
+    case v1::RunEvent::kProgress:
+      observer_->OnProgress(event.progress());
+      return Wake();
+    case v1::RunEvent::kOutput:
+      return HandleOutput(event.output());
+    case v1::RunEvent::kEnd:
+      end_ = event.end();
+      return;
+    case v1::RunEvent::kInputConsumed:
+      input_.Consumed(event.input_consumed());
+      return Wake();
+    default:
+      return;
+  }
 }
 
 void Session::HandleOutput(const v1::Output& output) {
-  if (!observer_->OnOutput(output) && !broken_output_) {
-    broken_output_ = true;
+  const OutputFate fate = observer_->OnOutput(output);
+  if (fate == OutputFate::kHeld) Wake();
+  if (fate == OutputFate::kNoReader && !std::exchange(no_reader_, true)) {
     Kill("nobody reads the output any more", false);
   }
   unacknowledged_ += output.data().size();
@@ -141,47 +139,65 @@ void Session::HandleOutput(const v1::Output& output) {
   Write(request);
 }
 
-void Session::PumpUntilDone() {
+int Session::PollTimeout() {
+  int timeout = Earlier(observer_->OnTick(), input_.RetryMs());
+  if (give_up_ == Clock::time_point::max()) return timeout;
+  const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(
+      give_up_ - Clock::now());
+  return Earlier(timeout, static_cast<int>(std::max<int64_t>(left.count(), 0)));
+}
+
+bool Session::PumpUntilDone() {
   while (!done_) {
-    const bool room = input_open_ && input_in_flight_ < kInputWindow;
-    pollfd polls[3] = {{done_fd_, POLLIN, 0},
-                       {signal_fd_, POLLIN, 0},
-                       {room ? options_.stdin_fd : -1, POLLIN, 0}};
-    if (poll(polls, 3, -1) < 0 && errno != EINTR) return;
-    if (polls[0].revents != 0) {
-      eventfd_t count;
-      eventfd_read(done_fd_, &count);
-    }
-    if (polls[1].revents != 0) ForwardSignal();
+    pollfd polls[3] = {
+        {wake_fd_, POLLIN, 0},
+        {signals_ == nullptr ? -1 : signals_->fd(), POLLIN, 0},
+        {input_.PollFd(), POLLIN, 0},
+    };
+    if (poll(polls, 3, PollTimeout()) < 0 && errno != EINTR) return false;
+    if (Clock::now() >= give_up_) return false;
+    eventfd_t count;
+    if (polls[0].revents != 0) eventfd_read(wake_fd_, &count);
+    if (polls[1].revents != 0) ForwardSignals();
     if (polls[2].revents != 0) ForwardInput();
+  }
+  return true;
+}
+
+void Session::ForwardSignals() {
+  while (const std::optional<int> signal = signals_->Take()) {
+    if (IsEndSignal(*signal)) {
+      EndFor(*signal);
+      continue;
+    }
+    SendSignal(*signal);
+    if (*signal == SIGTSTP) raise(SIGSTOP);
   }
 }
 
-void Session::ForwardSignal() {
-  signalfd_siginfo info;
-  while (read(signal_fd_, &info, sizeof info) == sizeof info) {
-    const int number = static_cast<int>(info.ssi_signo);
-    if (number == SIGINT || number == SIGTERM || number == SIGHUP) {
-      Kill(std::string("ended by ") + sigabbrev_np(number), interrupted_);
-      interrupted_ = true;
-      continue;
-    }
-    v1::RunRequest request;
-    request.set_signal(number);
-    Write(request);
-    if (number == SIGTSTP) raise(SIGSTOP);
-  }
+void Session::EndFor(int signal) {
+  ++end_signals_;
+  if (end_signal_ == 0) end_signal_ = signal;
+  const std::string reason = std::string("SIG") + sigabbrev_np(signal);
+  if (end_signals_ == 1) return Kill("the launcher got " + reason, false);
+  // The processes are killed by their agents' next word, and those that an
+  // agent waits for at the latest when we are gone.
+  Kill("the launcher got " + reason + " again", true);
+  SendSignal(SIGKILL);
+  give_up_ = end_signals_ == 2 ? Clock::now() + kPatience : Clock::now();
+}
+
+void Session::SendSignal(int signal) {
+  v1::RunRequest request;
+  request.set_signal(signal);
+  Write(request);
 }
 
 void Session::ForwardInput() {
-  std::string chunk(kInputChunk, '\0');
-  const ssize_t n = read(options_.stdin_fd, chunk.data(), chunk.size());
-  if (n < 0 && (errno == EINTR || errno == EAGAIN)) return;
-  chunk.resize(n > 0 ? static_cast<size_t>(n) : 0);
-  if (chunk.empty()) input_open_ = false;
-  input_in_flight_ += chunk.size();
+  std::optional<std::string> data = input_.Read();
+  if (!data.has_value()) return;
   v1::RunRequest request;
-  request.mutable_input()->set_data(std::move(chunk));
+  request.mutable_input()->set_data(*std::move(data));
   Write(request);
 }
 
@@ -192,22 +208,36 @@ void Session::Kill(const std::string& reason, bool immediately) {
   Write(request);
 }
 
-}  // namespace
-
-void BlockForwardedSignals() {
-  const sigset_t signals = ForwardedSignals();
-  pthread_sigmask(SIG_BLOCK, &signals, nullptr);
+Result<RunOutcome> Session::Finish() {
+  const grpc::Status status = stream_->Finish();
+  if (end_.has_value()) {
+    return RunOutcome{*std::move(end_), end_signal_, no_reader_};
+  }
+  std::string why = status.error_message();
+  if (why.empty()) why = "it closed the connection";
+  return Status(kErrLostConnection,
+                "lost the agent that controls the job (" + why +
+                    "); its processes are ended by their agents");
 }
 
-Result<v1::JobEnd> RunJob(const std::string& target, const std::string&,
-                          const v1::Launch& launch, const RunOptions& options,
-                          RunObserver* observer) {
-  grpc::ChannelArguments args;
-  args.SetMaxReceiveMessageSize(-1);
-  auto channel = grpc::CreateCustomChannel(
-      target, grpc::InsecureChannelCredentials(), args);
-  Session session(v1::Control::NewStub(channel), options, observer);
-  return session.Run(launch);
+}  // namespace
+
+Result<RunOutcome> RunJob(const ControlTarget& target, const v1::Launch& launch,
+                          const RunClientOptions& options,
+                          std::shared_ptr<RunObserver> observer) {
+  Result<std::shared_ptr<grpc::Channel>> channel = MakeControlChannel(target);
+  if (!channel.ok()) return channel.status();
+  auto session =
+      std::make_shared<Session>(*channel, options, std::move(observer));
+  session->Begin(launch);
+  std::thread reader([session] { session->ReadEvents(); });
+  if (!session->PumpUntilDone()) {
+    reader.detach();
+    return Status(kErrJobCanceled,
+                  "gave up waiting for the end of the job; its agents kill it");
+  }
+  reader.join();
+  return session->Finish();
 }
 
 }  // namespace canopy::cli

@@ -2,43 +2,57 @@
 #ifndef CANOPY_CLIENT_CLI_RUN_CLIENT_H_
 #define CANOPY_CLIENT_CLI_RUN_CLIENT_H_
 
-#include <functional>
 #include <memory>
-#include <string>
 
+#include "client/cli/control_target.h"
+#include "client/cli/signals.h"
 #include "common/status.h"
 #include "protos/control.pb.h"
 
 namespace canopy::cli {
 
-// Receives what happens to the job. Calls come on one thread, in order, while
-// Run is in progress.
+// What became of a piece of output.
+enum class OutputFate {
+  kWritten,
+  kHeld,     // in part: OnTick is to be asked when it must go out
+  kNoReader  // the job is ended
+};
+
+// Receives what happens to the job, in order, on a thread of RunJob's; OnTick
+// comes on RunJob's caller's thread, possibly at the same time.
 class RunObserver {
  public:
   virtual ~RunObserver() = default;
   virtual void OnMapped(const control::v1::JobMapped& mapped) = 0;
   virtual void OnProgress(const control::v1::Progress& progress) = 0;
-  // Returns when the data is written out: that is what paces the job. False
-  // when nobody reads any more; the job is then ended.
-  virtual bool OnOutput(const control::v1::Output& output) = 0;
+  // Returns when the data is written out or held in bounds: that is what paces
+  // the job.
+  virtual OutputFate OnOutput(const control::v1::Output& output) = 0;
+  // Does what time demands. In how many ms to call again at the latest; -1:
+  // after the next kHeld.
+  virtual int OnTick() = 0;
 };
 
-struct RunOptions {
+struct RunClientOptions {
   int stdin_fd = -1;  // forwarded to the job; -1: none
+  SignalSource* signals = nullptr;
 };
 
-// Runs one job over the control endpoint at `target` ("unix:PATH"; a TCP
-// address takes `tls_key`, the overlay's cluster key). Blocks. SIGINT, SIGTERM
-// and the signals that mpirun forwards must be blocked in every thread of the
-// process: they are taken here. A connection that breaks gives a status.
-Result<control::v1::JobEnd> RunJob(const std::string& target,
-                                   const std::string& tls_key,
-                                   const control::v1::Launch& launch,
-                                   const RunOptions& options,
-                                   RunObserver* observer);
+struct RunOutcome {
+  control::v1::JobEnd end;
+  int end_signal = 0;      // that we got and ended the job for
+  bool no_reader = false;  // the job was ended because of its output
+};
 
-// Blocks, in the calling thread and those it makes, what RunJob takes.
-void BlockForwardedSignals();
+// Runs one job. Blocks. An end signal asks the agents to end the job and waits
+// for that; a second one has it killed; when that takes long, or with a third,
+// RunJob returns with kErrJobCanceled and leaves a thread behind that may
+// still use the observer: the process is to exit. A connection that breaks
+// gives kErrLostConnection.
+Result<RunOutcome> RunJob(const ControlTarget& target,
+                          const control::v1::Launch& launch,
+                          const RunClientOptions& options,
+                          std::shared_ptr<RunObserver> observer);
 
 }  // namespace canopy::cli
 

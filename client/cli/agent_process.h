@@ -1,0 +1,63 @@
+// One agent that is being brought up: the process that carries its standard
+// input and output, and the framing of bootstrap messages on them.
+#ifndef CANOPY_CLIENT_CLI_AGENT_PROCESS_H_
+#define CANOPY_CLIENT_CLI_AGENT_PROCESS_H_
+
+#include <sys/types.h>
+
+#include <string>
+#include <vector>
+
+#include "common/status.h"
+
+namespace google::protobuf {
+class MessageLite;
+}
+
+namespace canopy::cli {
+
+// Single-threaded. What the process writes to standard error is kept for error
+// messages. The destructor closes descriptors and leaves the process alone.
+class AgentProcess {
+ public:
+  AgentProcess() = default;
+  ~AgentProcess();
+  AgentProcess(const AgentProcess&) = delete;
+  AgentProcess& operator=(const AgentProcess&) = delete;
+
+  // Starts the command in a process group of its own, which keeps the
+  // terminal's signals for the launcher.
+  Status Spawn(std::vector<std::string> command);
+
+  // Readable: Read has something to do.
+  int output() const { return from_; }
+  int input() const { return to_; }
+  // False: it is gone.
+  bool Send(const google::protobuf::MessageLite& message);
+  // Takes in what there is; false at the end of its output.
+  bool Read();
+  // The next whole message. False: not there, or `*broken`.
+  bool Take(std::string* message, bool* broken);
+
+  // Last line of what it said on standard error.
+  std::string LastWords() const;
+
+  void CloseInput();
+  void Signal(int number) const;
+  // Waits for its end; false when it is there after `timeout_ms`.
+  bool WaitEnd(int timeout_ms);
+
+ private:
+  Status MakePipes(int child[3]);
+
+  pid_t pid_ = -1;
+  int pid_fd_ = -1;
+  int to_ = -1;
+  int from_ = -1;
+  int errors_ = -1;
+  std::string buffer_;
+};
+
+}  // namespace canopy::cli
+
+#endif  // CANOPY_CLIENT_CLI_AGENT_PROCESS_H_

@@ -1,0 +1,35 @@
+#include "client/cli/command.h"
+
+#include <unistd.h>
+
+#include "client/cli/files.h"
+
+namespace canopy::cli {
+
+void PrintError(const std::string& message) {
+  (void)WriteAll(STDERR_FILENO, "canopy: " + message + "\n");
+}
+
+int Fail(const Status& status) {
+  PrintError(status.message());
+  switch (status.code()) {
+    case kErrBadParam:
+    case kErrJobNoExeSpecified:
+      return kExitUsage;
+    case kErrJobExeNotFound:
+      return kExitNotFound;
+    case kErrJobAppNotExecutable:
+    case kErrExeNotAccessible:
+      return kExitNotExecutable;
+    default:
+      return kExitFailure;
+  }
+}
+
+int FailUsage(const std::string& command, const Status& status) {
+  PrintError(status.message() + " ('canopy " + command +
+             " --help' lists the options)");
+  return kExitUsage;
+}
+
+}  // namespace canopy::cli

@@ -1,0 +1,44 @@
+// The commands of the canopy command line, and what they share.
+#ifndef CANOPY_CLIENT_CLI_COMMAND_H_
+#define CANOPY_CLIENT_CLI_COMMAND_H_
+
+#include <span>
+#include <string>
+
+#include "common/status.h"
+
+namespace canopy::cli {
+
+inline constexpr int kExitFailure = 1;
+inline constexpr int kExitUsage = 2;
+inline constexpr int kExitNotExecutable = 126;
+inline constexpr int kExitNotFound = 127;
+inline constexpr int kExitSignal = 128;  // plus the signal's number
+
+struct CommandLine {
+  std::string program;                // as called: "canopy", "mpirun", ...
+  std::span<const std::string> args;  // after the command's name
+};
+
+// Each returns the exit code of the process.
+int RunCommand(const CommandLine& line);
+int UpCommand(const CommandLine& line);
+int DownCommand(const CommandLine& line);
+int PsCommand(const CommandLine& line);
+int StatusCommand(const CommandLine& line);
+int WhyCommand(const CommandLine& line);
+int KillCommand(const CommandLine& line);
+int SignalCommand(const CommandLine& line);
+int LogsCommand(const CommandLine& line);
+int DoctorCommand(const CommandLine& line);
+
+// Prints "canopy: MESSAGE" on standard error, one line.
+void PrintError(const std::string& message);
+// Prints and returns the exit code that belongs to the status.
+int Fail(const Status& status);
+// The same for a command line that is not understood: tells where help is.
+int FailUsage(const std::string& command, const Status& status);
+
+}  // namespace canopy::cli
+
+#endif  // CANOPY_CLIENT_CLI_COMMAND_H_

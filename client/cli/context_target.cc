@@ -1,0 +1,86 @@
+#include "client/cli/context_target.h"
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <utility>
+#include <vector>
+
+#include "client/cli/context_store.h"
+#include "server/security/credentials.h"
+
+namespace canopy::cli {
+namespace {
+
+constexpr int kConnectMs = 3000;
+constexpr int kMaxTries = 16;
+
+bool IsOwnSocket(const std::string& path) {
+  struct stat info;
+  return !path.empty() && stat(path.c_str(), &info) == 0 &&
+         S_ISSOCK(info.st_mode) && info.st_uid == geteuid();
+}
+
+}  // namespace
+
+Result<std::optional<v1::Context>> FindContext(const std::string& asked) {
+  const ContextStore store;
+  Result<std::vector<std::string>> known = store.List();
+  if (!known.ok()) return known.status();
+  std::string name = asked;
+  const char* const said = std::getenv("CANOPY_CONTEXT");
+  if (name.empty() && said != nullptr) name = said;
+  Result<std::optional<std::string>> chosen = ChooseContext(*known, name);
+  if (!chosen.ok()) return chosen.status();
+  if (!chosen->has_value()) return std::optional<v1::Context>();
+  Result<v1::Context> context = store.Load(**chosen);
+  if (!context.ok()) return context.status();
+  return std::optional<v1::Context>(*std::move(context));
+}
+
+Result<v1::Context> NeedContext(const std::string& asked) {
+  Result<std::optional<v1::Context>> context = FindContext(asked);
+  if (!context.ok()) return context.status();
+  if (!context->has_value()) {
+    return Status(kErrNotFound, "no overlay is up; 'canopy up' starts one");
+  }
+  return **std::move(context);
+}
+
+ControlTarget TargetOf(const v1::Context& context, int member) {
+  const auto& node = context.members(member);
+  ControlTarget target;
+  if (IsOwnSocket(node.control_socket())) {
+    target.address = "unix:" + node.control_socket();
+  } else if (!security::IsLocalAddress(node.address())) {
+    // Behind a loopback address without the agent's socket is somebody else.
+    target.address = node.address();
+  }
+  target.security = context.security();
+  target.cluster_key = context.cluster_key();
+  target.tls_ca = context.tls_ca();
+  target.tls_cert = context.tls_cert();
+  target.tls_key = context.tls_key();
+  return target;
+}
+
+Result<RootAgent> ConnectRoot(const v1::Context& context) {
+  Status first(kErrUnreach, "their sockets are gone");
+  int tried = 0;
+  for (int i = 0; i < context.members_size() && tried < kMaxTries; ++i) {
+    ControlTarget target = TargetOf(context, i);
+    if (target.address.empty()) continue;
+    Result<ControlClient> client = ControlClient::Connect(target, kConnectMs);
+    if (client.ok()) {
+      return RootAgent{std::move(target), *std::move(client)};
+    }
+    if (tried++ == 0) first = client.status();
+  }
+  return Status(kErrUnreach, "no agent of context '" + context.name() +
+                                 "' answers (" + first.message() +
+                                 "); 'canopy down --context " + context.name() +
+                                 "' forgets it");
+}
+
+}  // namespace canopy::cli

@@ -1,0 +1,76 @@
+#include "client/cli/control_channel.h"
+
+#include <grpcpp/create_channel.h>
+#include <grpcpp/security/credentials.h>
+#include <grpcpp/support/channel_arguments.h>
+
+#include <string>
+
+#include "server/security/credentials.h"
+
+namespace canopy::cli {
+namespace {
+
+std::string Hex(const std::string& bytes) {
+  constexpr char kDigits[] = "0123456789abcdef";
+  std::string out;
+  for (const char c : bytes) {
+    out += kDigits[(c >> 4) & 15];
+    out += kDigits[c & 15];
+  }
+  return out;
+}
+
+Result<security::SecurityConfig> SecurityOf(const ControlTarget& target) {
+  security::SecurityConfig config;
+  if (target.security == "plaintext" || target.address.starts_with("unix:")) {
+    config.mode = security::SecurityMode::kPlaintext;
+    return config;
+  }
+  if (target.security == "files") {
+    config.mode = security::SecurityMode::kFiles;
+    config.ca_path = target.tls_ca;
+    config.certificate_path = target.tls_cert;
+    config.private_key_path = target.tls_key;
+    return config;
+  }
+  Result<security::ClusterKey> key =
+      security::ClusterKey::FromHex(Hex(target.cluster_key));
+  if (!key.ok()) return key.status();
+  config.key = *key;
+  return config;
+}
+
+grpc::ChannelArguments Arguments() {
+  grpc::ChannelArguments args;
+  args.SetMaxReceiveMessageSize(-1);
+  args.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
+  args.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);
+  args.SetInt(GRPC_ARG_SERVICE_CONFIG_DISABLE_RESOLUTION, 1);
+  return args;
+}
+
+}  // namespace
+
+void WarmUpGrpc() {
+  // Never freed: its end would take the library down again.
+  static const auto* const channel =
+      new std::shared_ptr<grpc::Channel>(grpc::CreateCustomChannel(
+          "unix:/nonexistent", grpc::InsecureChannelCredentials(),
+          Arguments()));
+  (void)channel;
+}
+
+Result<std::shared_ptr<grpc::Channel>> MakeControlChannel(
+    const ControlTarget& target) {
+  Result<security::SecurityConfig> config = SecurityOf(target);
+  if (!config.ok()) return config.status();
+  auto credentials = security::MakeChannelCredentials(*config, target.address);
+  if (!credentials.ok()) return credentials.status();
+  grpc::ChannelArguments args = Arguments();
+  const std::string name = security::ServerNameOverride(*config);
+  if (!name.empty()) args.SetSslTargetNameOverride(name);
+  return grpc::CreateCustomChannel(target.address, *credentials, args);
+}
+
+}  // namespace canopy::cli

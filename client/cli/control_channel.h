@@ -1,0 +1,26 @@
+// gRPC channels to the control service.
+#ifndef CANOPY_CLIENT_CLI_CONTROL_CHANNEL_H_
+#define CANOPY_CLIENT_CLI_CONTROL_CHANNEL_H_
+
+#include <memory>
+
+#include "client/cli/control_target.h"
+#include "common/status.h"
+
+namespace grpc {
+class Channel;
+}
+
+namespace canopy::cli {
+
+// Does what the first channel of a process costs, before there is a target.
+void WarmUpGrpc();
+
+// A channel that dials when it is first used. The status says why the target's
+// security does not work; plaintext goes to local addresses only.
+Result<std::shared_ptr<grpc::Channel>> MakeControlChannel(
+    const ControlTarget& target);
+
+}  // namespace canopy::cli
+
+#endif  // CANOPY_CLIENT_CLI_CONTROL_CHANNEL_H_

@@ -1,0 +1,72 @@
+#include "client/cli/files.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+
+namespace canopy::cli {
+
+Result<std::string> ReadFile(const std::string& path, size_t limit) {
+  const auto failed = [&path] {
+    return Status(errno == ENOENT ? kErrNotFound : kErrNoPermissions,
+                  path + ": " + std::strerror(errno));
+  };
+  const int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (fd < 0) return failed();
+  std::string content;
+  char chunk[16384];
+  ssize_t n;
+  while ((n = read(fd, chunk, sizeof chunk)) != 0) {
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) {
+      const Status status = failed();
+      close(fd);
+      return status;
+    }
+    content.append(chunk, static_cast<size_t>(n));
+    if (content.size() > limit) {
+      close(fd);
+      return Status(kErrBadParam, path + ": too large");
+    }
+  }
+  close(fd);
+  return content;
+}
+
+Status ReplaceFile(const std::string& path, std::string_view content) {
+  const std::string temporary = path + "." + std::to_string(getpid());
+  const int fd =
+      open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+  if (fd < 0) {
+    return Status(kErrNoPermissions, path + ": " + std::strerror(errno));
+  }
+  const bool written = WriteAll(fd, content);
+  if (close(fd) == 0 && written &&
+      rename(temporary.c_str(), path.c_str()) == 0) {
+    return Status();
+  }
+  const int error = errno;
+  unlink(temporary.c_str());
+  return Status(kErrNoPermissions, path + ": " + std::strerror(error));
+}
+
+bool WriteAll(int fd, std::string_view data) {
+  while (!data.empty()) {
+    const ssize_t n = write(fd, data.data(), data.size());
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0 && errno == EAGAIN) {
+      pollfd wait{fd, POLLOUT, 0};
+      poll(&wait, 1, -1);
+      continue;
+    }
+    if (n <= 0) return false;
+    data.remove_prefix(static_cast<size_t>(n));
+  }
+  return true;
+}
+
+}  // namespace canopy::cli

@@ -1,0 +1,41 @@
+// Our standard input on its way to a job.
+#ifndef CANOPY_CLIENT_CLI_INPUT_SOURCE_H_
+#define CANOPY_CLIENT_CLI_INPUT_SOURCE_H_
+
+#include <atomic>
+#include <cstdint>
+#include <optional>
+#include <string>
+
+namespace canopy::cli {
+
+// Reads no more ahead than a window; from a terminal only in the foreground.
+// One thread, but for Consumed.
+class InputSource {
+ public:
+  // `fd`: -1 for none. Not owned.
+  explicit InputSource(int fd);
+
+  // To poll for reading now; -1: not now.
+  int PollFd() const;
+  // When PollFd gave -1 for the terminal's sake: how often to ask again, in
+  // ms; else -1.
+  int RetryMs() const;
+  // The next piece; empty: the end of the input; no value: nothing now.
+  std::optional<std::string> Read();
+  // So much has been taken by the job. Any thread.
+  void Consumed(uint64_t bytes) { in_flight_ -= bytes; }
+  bool waits_for_window() const;
+
+ private:
+  bool InBackground() const;
+
+  const int fd_;
+  const bool terminal_;
+  bool open_;
+  std::atomic<uint64_t> in_flight_{0};
+};
+
+}  // namespace canopy::cli
+
+#endif  // CANOPY_CLIENT_CLI_INPUT_SOURCE_H_

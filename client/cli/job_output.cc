@@ -1,0 +1,195 @@
+#include "client/cli/job_output.h"
+
+#include <fcntl.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <cstring>
+#include <ctime>
+#include <filesystem>
+#include <system_error>
+#include <utility>
+
+#include "client/cli/files.h"
+
+namespace canopy::cli {
+namespace {
+
+// An unfinished line is shown on a terminal after this time: a prompt, dots of
+// progress.
+constexpr int64_t kPartialMs = 100;
+
+int64_t NowMs() {
+  return std::chrono::duration_cast<std::chrono::milliseconds>(
+             std::chrono::steady_clock::now().time_since_epoch())
+      .count();
+}
+
+const char* StreamName(uint32_t channel) {
+  return channel == kStderrChannel ? "stderr" : "stdout";
+}
+
+// Files of many ranks are open at once.
+void RaiseFileLimit() {
+  rlimit limit;
+  if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
+  limit.rlim_cur = limit.rlim_max;
+  setrlimit(RLIMIT_NOFILE, &limit);
+}
+
+}  // namespace
+
+struct JobOutput::Destination {
+  Destination(int to, LineAssemblerOptions options)
+      : fd(to), terminal(isatty(to) == 1), lines(std::move(options)) {}
+
+  // Writes what `out` has collected.
+  bool Drain() {
+    if (!broken && !out.empty()) broken = !WriteAll(fd, out);
+    out.clear();
+    return !broken;
+  }
+
+  const int fd;
+  const bool terminal;
+  bool shows_partial = false;
+  bool broken = false;
+  LineAssembler lines;
+  std::string out;
+};
+
+JobOutput::JobOutput(JobOutputOptions options) : options_(std::move(options)) {
+  LineAssemblerOptions lines;
+  if (options_.tag || options_.timestamp) {
+    lines.prefix = [this](OutputStream stream) { return Prefix(stream); };
+  }
+  stdout_ = std::make_unique<Destination>(options_.stdout_fd, lines);
+  stderr_ = std::make_unique<Destination>(options_.stderr_fd, lines);
+}
+
+JobOutput::~JobOutput() {
+  for (const auto& [stream, fd] : files_) {
+    if (fd >= 0) close(fd);
+  }
+}
+
+Status JobOutput::SetJob(const std::string& nspace, uint32_t num_procs) {
+  job_tag_ = nspace.substr(nspace.rfind('-') + 1);
+  for (Destination* to : {stdout_.get(), stderr_.get()}) {
+    // With one process there is nobody to tear its lines.
+    to->shows_partial = to->terminal || num_procs == 1;
+  }
+  if (options_.directory.empty()) return Status();
+  RaiseFileLimit();
+  directory_ = options_.directory;
+  if (options_.job_below_directory) directory_ += "/" + nspace;
+  std::error_code error;
+  std::filesystem::create_directories(directory_, error);
+  if (!error) return Status();
+  return Status(kErrNoPermissions, "cannot make directory " + directory_ +
+                                       " for the output: " + error.message());
+}
+
+JobOutput::Destination* JobOutput::Of(uint32_t channel) {
+  return channel == kStderrChannel ? stderr_.get() : stdout_.get();
+}
+
+std::string JobOutput::Prefix(OutputStream stream) {
+  std::string prefix;
+  if (options_.timestamp) {
+    const std::time_t now = std::time(nullptr);
+    if (now != stamp_second_) {
+      char text[64] = "";
+      std::tm parts;
+      localtime_r(&now, &parts);
+      std::strftime(text, sizeof text, "%a %b %e %H:%M:%S %Y", &parts);
+      stamp_ = text;
+      stamp_second_ = now;
+    }
+    prefix = stamp_;
+  }
+  if (options_.tag) {
+    prefix += "[" + job_tag_ + "," + std::to_string(stream.first) + "]";
+  }
+  return prefix + "<" + StreamName(stream.second) + ">: ";
+}
+
+bool JobOutput::Write(uint32_t rank, uint32_t channel, std::string_view data) {
+  const OutputStream stream{rank, channel};
+  if (!directory_.empty()) {
+    WriteFile(stream, data);
+    if (options_.only_to_files) return true;
+  }
+  Destination* const to = Of(channel);
+  if (data.empty()) {
+    to->lines.Close(stream, &to->out);
+  } else {
+    to->lines.Add(stream, data, NowMs(), &to->out);
+  }
+  return to->Drain();
+}
+
+int JobOutput::Tick() {
+  const int64_t now = NowMs();
+  int64_t next = -1;
+  for (Destination* to : {stdout_.get(), stderr_.get()}) {
+    if (!to->shows_partial) continue;
+    to->lines.FlushOlder(now - kPartialMs, &to->out);
+    to->Drain();
+    if (const auto oldest = to->lines.OldestHeld()) {
+      const int64_t wait = std::max<int64_t>(*oldest + kPartialMs - now, 1);
+      next = next < 0 ? wait : std::min(next, wait);
+    }
+  }
+  return static_cast<int>(next);
+}
+
+bool JobOutput::wants_tick() const {
+  return std::ranges::any_of(
+      std::initializer_list<const Destination*>{stdout_.get(), stderr_.get()},
+      [](const Destination* to) {
+        return to->shows_partial && to->lines.held() > 0;
+      });
+}
+
+bool JobOutput::Flush() {
+  bool fine = true;
+  for (Destination* to : {stdout_.get(), stderr_.get()}) {
+    to->lines.FlushAll(&to->out);
+    fine = to->Drain() && fine;
+  }
+  return fine;
+}
+
+void JobOutput::WriteFile(OutputStream stream, std::string_view data) {
+  auto it = files_.find(stream);
+  if (it == files_.end()) it = files_.emplace(stream, OpenFile(stream)).first;
+  if (it->second < 0) return;
+  if (data.empty() || !WriteAll(it->second, data)) {
+    if (!data.empty() && trouble_.empty()) {
+      trouble_ = "output files below " + directory_ +
+                 " are incomplete: " + std::strerror(errno);
+    }
+    close(it->second);
+    it->second = -1;
+  }
+}
+
+int JobOutput::OpenFile(OutputStream stream) {
+  const std::string below =
+      directory_ + "/rank." + std::to_string(stream.first);
+  mkdir(below.c_str(), 0777);
+  const std::string path = below + "/" + StreamName(stream.second);
+  const int fd =
+      open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+  if (fd < 0 && trouble_.empty()) {
+    trouble_ = "cannot write " + path + ": " + std::strerror(errno);
+  }
+  return fd;
+}
+
+}  // namespace canopy::cli

@@ -1,0 +1,109 @@
+#include "client/cli/run_place.h"
+
+#include <unistd.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <optional>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+#include "client/cli/agent_plans.h"
+#include "client/cli/context.pb.h"
+#include "client/cli/context_store.h"
+#include "client/cli/context_target.h"
+#include "client/cli/control_channel.h"
+#include "client/cli/progress_line.h"
+#include "client/cli/slurm.h"
+#include "client/cli/this_machine.h"
+
+namespace canopy::cli {
+namespace {
+
+constexpr int kBringUpMs = 60000;
+constexpr int kStopMs = 10000;
+
+// Nodes of agents that live as long as the job.
+Result<std::vector<AgentSite>> SitesFor(const RunOptions& options) {
+  if (options.nodes != 0) return EmulatedSites(options.nodes);
+  std::vector<Host> hosts;
+  for (const AppOptions& app : options.apps) {
+    hosts.insert(hosts.end(), app.hosts.begin(), app.hosts.end());
+  }
+  const std::optional<SlurmAllocation> slurm = FindSlurmAllocation(&getenv);
+  if (slurm.has_value() && options.launch_agent.empty()) {
+    return SlurmSites(*slurm);
+  }
+  if (hosts.empty()) return EmulatedSites(1);
+  return HostSites(hosts, options.launch_agent);
+}
+
+}  // namespace
+
+RunPlace::~RunPlace() { End(); }
+
+Status RunPlace::Begin(const RunOptions& options, const Timeline& timeline) {
+  if (options.nodes == 0) {
+    Result<std::optional<v1::Context>> context = FindContext(options.context);
+    if (!context.ok()) return context.status();
+    if (context->has_value()) {
+      context_ = (*context)->name();
+      timeline.Note("using context " + context_);
+      Result<RootAgent> root = ConnectRoot(**context);
+      if (!root.ok()) return root.status();
+      target_ = std::move(root->target);
+      return Status();
+    }
+  }
+  timeline.Note("no overlay is used; starting agents for this job");
+  return StartAgents(options);
+}
+
+Status RunPlace::StartAgents(const RunOptions& options) {
+  Result<std::vector<AgentSite>> sites = SitesFor(options);
+  if (!sites.ok()) return sites.status();
+  OverlayPlan plan;
+  plan.sites = *std::move(sites);
+  plan.radix = options.radix;
+  plan.embedded = true;
+  plan.emulated = options.nodes > 1;
+  if (options.verbose) plan.log_level = "info";
+  MakeIdentity(&plan);
+  Result<std::string> directory = MakePrivateDirectory();
+  if (!directory.ok()) return directory.status();
+  directory_ = *directory;
+  plan.runtime_dir = directory_;
+  Status status = group_.Start(MakeAgentPlans(plan));
+  if (status.ok()) WarmUpGrpc();
+  return status;
+}
+
+Result<ControlTarget> RunPlace::WaitReady(const RunOptions& options,
+                                          const SignalSource& signals,
+                                          const Timeline& timeline) {
+  if (persistent()) return target_;
+  ProgressLine line(STDERR_FILENO, !options.quiet);
+  Status status = group_.WaitReady(
+      kBringUpMs, signals.fd(), [&line](size_t up, size_t total) {
+        line.Set("agents up " + std::to_string(up) + "/" +
+                 std::to_string(total));
+        line.Tick();
+      });
+  if (!status.ok()) return status;
+  timeline.Note("agents up");
+  const auto& root = group_.nodes()[0];
+  ControlTarget target;
+  target.address = "unix:" + root.control_socket();
+  return target;
+}
+
+void RunPlace::End() {
+  group_.Stop(kStopMs);
+  if (directory_.empty()) return;
+  std::error_code ignored;
+  std::filesystem::remove_all(directory_, ignored);
+  directory_.clear();
+}
+
+}  // namespace canopy::cli

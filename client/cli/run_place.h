@@ -1,0 +1,49 @@
+// Where a job of `canopy run` goes: an overlay that is up, or agents that live
+// as long as the job.
+#ifndef CANOPY_CLIENT_CLI_RUN_PLACE_H_
+#define CANOPY_CLIENT_CLI_RUN_PLACE_H_
+
+#include <memory>
+#include <string>
+
+#include "client/cli/agent_group.h"
+#include "client/cli/control_target.h"
+#include "client/cli/run_options.h"
+#include "client/cli/signals.h"
+#include "client/cli/timeline.h"
+#include "common/status.h"
+
+namespace canopy::cli {
+
+// Single-threaded. Its end ends the agents that it started and removes their
+// directory.
+class RunPlace {
+ public:
+  RunPlace() = default;
+  ~RunPlace();
+  RunPlace(const RunPlace&) = delete;
+  RunPlace& operator=(const RunPlace&) = delete;
+
+  // Finds the overlay or starts agents; they come up while the caller goes on.
+  Status Begin(const RunOptions& options, const Timeline& timeline);
+  // Waits until jobs can be run. kErrJobCanceled: a signal came.
+  Result<ControlTarget> WaitReady(const RunOptions& options,
+                                  const SignalSource& signals,
+                                  const Timeline& timeline);
+  // The overlay is one that `canopy up` made.
+  bool persistent() const { return !context_.empty(); }
+
+  void End();
+
+ private:
+  Status StartAgents(const RunOptions& options);
+
+  std::string context_;
+  ControlTarget target_;
+  AgentGroup group_;
+  std::string directory_;
+};
+
+}  // namespace canopy::cli
+
+#endif  // CANOPY_CLIENT_CLI_RUN_PLACE_H_

@@ -1,0 +1,112 @@
+#include "client/cli/run_report.h"
+
+#include "client/cli/files.h"
+#include "client/cli/json_text.h"
+#include "client/cli/map_text.h"
+#include "client/cli/table.h"
+
+namespace canopy::cli {
+namespace {
+
+namespace v1 = control::v1;
+
+JobOutputOptions OutputOptions(const RunOptions& options) {
+  JobOutputOptions out;
+  out.tag = options.tag_output;
+  out.timestamp = options.timestamp_output;
+  out.directory = options.output_directory;
+  out.only_to_files = options.only_to_files;
+  out.job_below_directory = options.job_below_directory;
+  return out;
+}
+
+}  // namespace
+
+RunReport::RunReport(const RunOptions& options, Timeline* timeline)
+    : display_map_(options.display_map),
+      display_allocation_(options.display_allocation),
+      report_bindings_(options.report_bindings),
+      json_(options.json),
+      timeline_(timeline),
+      output_(OutputOptions(options)),
+      progress_(STDERR_FILENO, !options.quiet) {}
+
+void RunReport::Print(int fd, const std::string& text) {
+  progress_.Clear();
+  (void)WriteAll(fd, text);
+}
+
+void RunReport::OnMapped(const v1::JobMapped& mapped) {
+  std::lock_guard<std::mutex> lock(mutex_);
+  nspace_ = mapped.nspace();
+  timeline_->Note("job " + nspace_ +
+                  " mapped: " + Count(mapped.num_procs(), "process") + " on " +
+                  Count(static_cast<uint64_t>(mapped.nodes_size()), "node"));
+  Status status = output_.SetJob(nspace_, mapped.num_procs());
+  if (!status.ok()) setup_trouble_ = status.message();
+  if (json_) {
+    if (display_map_ || display_allocation_ || report_bindings_) {
+      Print(STDOUT_FILENO, JsonText(mapped));
+    }
+    return;
+  }
+  if (display_allocation_) Print(STDOUT_FILENO, AllocationText(mapped));
+  if (display_map_) Print(STDOUT_FILENO, MapText(mapped));
+  if (report_bindings_) Print(STDERR_FILENO, BindingsText(mapped));
+}
+
+void RunReport::OnProgress(const v1::Progress& progress) {
+  std::lock_guard<std::mutex> lock(mutex_);
+  if (progress.running() ||
+      progress.procs_started() == progress.procs_total()) {
+    progress_.Clear();
+    if (!running_) {
+      running_ = true;
+      timeline_->Note(Count(progress.procs_started(), "process") + " started");
+    }
+    return;
+  }
+  progress_.Set(progress.nodes_ready() < progress.nodes_total()
+                    ? "nodes ready " + std::to_string(progress.nodes_ready()) +
+                          "/" + std::to_string(progress.nodes_total())
+                    : "processes started " +
+                          std::to_string(progress.procs_started()) + "/" +
+                          std::to_string(progress.procs_total()));
+}
+
+OutputFate RunReport::OnOutput(const v1::Output& output) {
+  std::lock_guard<std::mutex> lock(mutex_);
+  progress_.Clear();
+  if (!output_.Write(output.rank(), output.channel(), output.data())) {
+    return OutputFate::kNoReader;
+  }
+  return output_.wants_tick() ? OutputFate::kHeld : OutputFate::kWritten;
+}
+
+int RunReport::OnTick() {
+  // While the other thread is writing there is nothing to do in time.
+  std::unique_lock<std::mutex> lock(mutex_, std::try_to_lock);
+  if (!lock.owns_lock()) return 100;
+  const int progress = progress_.Tick();
+  const int output = output_.Tick();
+  if (progress < 0 || output < 0) return std::max(progress, output);
+  return std::min(progress, output);
+}
+
+void RunReport::Finish() {
+  std::lock_guard<std::mutex> lock(mutex_);
+  progress_.Clear();
+  (void)output_.Flush();
+}
+
+std::string RunReport::nspace() const {
+  std::lock_guard<std::mutex> lock(mutex_);
+  return nspace_;
+}
+
+std::string RunReport::trouble() const {
+  std::lock_guard<std::mutex> lock(mutex_);
+  return setup_trouble_.empty() ? output_.trouble() : setup_trouble_;
+}
+
+}  // namespace canopy::cli

@@ -1,0 +1,50 @@
+// What the user of `canopy run` sees of the job: its output, its map, progress.
+#ifndef CANOPY_CLIENT_CLI_RUN_REPORT_H_
+#define CANOPY_CLIENT_CLI_RUN_REPORT_H_
+
+#include <mutex>
+#include <string>
+
+#include "client/cli/job_output.h"
+#include "client/cli/progress_line.h"
+#include "client/cli/run_client.h"
+#include "client/cli/run_options.h"
+#include "client/cli/timeline.h"
+
+namespace canopy::cli {
+
+// Thread-safe. `timeline` outlives it.
+class RunReport : public RunObserver {
+ public:
+  RunReport(const RunOptions& options, Timeline* timeline);
+
+  void OnMapped(const control::v1::JobMapped& mapped) override;
+  void OnProgress(const control::v1::Progress& progress) override;
+  OutputFate OnOutput(const control::v1::Output& output) override;
+  int OnTick() override;
+
+  // Everything that is held goes out; the progress line goes away.
+  void Finish();
+  std::string nspace() const;
+  // See JobOutput::trouble.
+  std::string trouble() const;
+
+ private:
+  void Print(int fd, const std::string& text);
+
+  const bool display_map_;
+  const bool display_allocation_;
+  const bool report_bindings_;
+  const bool json_;
+  Timeline* const timeline_;
+  mutable std::mutex mutex_;
+  JobOutput output_;
+  ProgressLine progress_;
+  std::string nspace_;
+  std::string setup_trouble_;
+  bool running_ = false;
+};
+
+}  // namespace canopy::cli
+
+#endif  // CANOPY_CLIENT_CLI_RUN_REPORT_H_

@@ -119,8 +119,16 @@ v1c::Launch MakeLaunch(const RunOptions& options, bool allow_root) {
 int ExitCodeOf(const RunOutcome& outcome) {
   if (outcome.no_reader) return kExitSignal + SIGPIPE;
   if (outcome.end_signal != 0) return kExitSignal + outcome.end_signal;
-  if (outcome.end.status() == kErrBadParam) return kExitUsage;
-  return outcome.end.exit_code();
+  switch (outcome.end.status()) {
+    case kErrBadParam:
+      return kExitUsage;
+    case kErrJobExeNotFound:
+      return kExitNotFound;
+    case kErrJobAppNotExecutable:
+      return kExitNotExecutable;
+    default:
+      return outcome.end.exit_code();
+  }
 }
 
 int Conclude(const RunOptions& options, const RunOutcome& outcome,

@@ -244,7 +244,9 @@ struct AgentCore::State {
         if (!job->is_local(exit.rank)) continue;
         exit.called_init |= job->ranks[exit.rank].called_init;
         exit.finalized |= job->ranks[exit.rank].finalized;
-        if (!job->ending && !job->ranks[exit.rank].ended) RaiseExit(*job, exit);
+        if (job->ending || job->ranks[exit.rank].ended) continue;
+        RaiseExit(*job, exit);
+        RaiseDisconnected({in.nspace, exit.rank});
       }
     }
     RunEngine([&] { engine.OnLocalExits(now, exits, &out); });
@@ -259,6 +261,19 @@ struct AgentCore::State {
     const bool left = WIFEXITED(exit.wait_status) && code == 0;
     RaiseEnd({job.nspace(), exit.rank},
              left ? kErrProcTermWoSync : kErrProcAborted, &code, false);
+  }
+
+  // It ended without a disconnect: those that it was connected with hear it.
+  void RaiseDisconnected(const ProcId& proc) {
+    for (std::vector<ProcId>& procs : collectives.ConnectionsOf(proc)) {
+      EventRaised event;
+      event.status = kErrProcTermWoSync;
+      event.source = proc;
+      event.range = static_cast<uint8_t>(EventRange::kCustom);
+      event.targets = std::move(procs);
+      event.info = AffectedProcInfo(proc, nullptr);
+      events.OnRaised(now, event, &out);
+    }
   }
 
   void On(const LocalOutput& in) {

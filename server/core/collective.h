@@ -64,6 +64,10 @@ class Collectives {
   // When OnTick wants to be called; kNever when it does not.
   TimeNs NextDeadline() const;
 
+  // Sets of several namespaces that the process is connected in: its end is
+  // an event to their members.
+  std::vector<std::vector<ProcId>> ConnectionsOf(const ProcId& proc) const;
+
   // Namespaces whose maps are needed, since the last call.
   std::vector<std::string> TakeWanted();
   // Adds what waits; an empty namespace means all.

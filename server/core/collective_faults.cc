@@ -28,8 +28,7 @@ std::string Title(const CollectiveId& id, uint64_t sequence) {
          Names(id.participants);
 }
 
-bool Includes(const CollectiveId& id, const ProcId& proc) {
-  const auto& procs = id.participants;
+bool Includes(const std::vector<ProcId>& procs, const ProcId& proc) {
   return std::binary_search(procs.begin(), procs.end(), proc) ||
          std::binary_search(procs.begin(), procs.end(),
                             ProcId{proc.nspace, kRankWildcard});
@@ -86,7 +85,7 @@ void Collectives::OnRankGone(TimeNs now, const ProcId& proc, Actions* actions) {
   const Job* job = jobs_.Find(proc.nspace);
   if (job == nullptr) return;
   for (auto& [id, set] : sets_) {
-    if (!set.members || !Includes(id, proc)) continue;
+    if (!set.members || !Includes(id.participants, proc)) continue;
     std::vector<uint64_t> active;
     for (const auto& [sequence, instance] : set.active) {
       active.push_back(sequence);
@@ -106,7 +105,7 @@ void Collectives::ReportLost(Turn& turn, const ProcId& proc) {
       FindOrAddSet({CollectiveOp::kFence, {{proc.nspace, kRankWildcard}}, 0});
   Resolve(turn, whole);
   for (auto& [id, set] : sets_) {
-    if (!set.members || !Includes(id, proc)) continue;
+    if (!set.members || !Includes(id.participants, proc)) continue;
     const int index = set.members->LocalIndex(proc);
     if (index < 0) continue;
     const uint64_t sequence = set.arrivals[index];
@@ -114,6 +113,16 @@ void Collectives::ReportLost(Turn& turn, const ProcId& proc) {
     FindOrAddInstance(turn, set, sequence);
     EndIfGone(turn, set, sequence);
   }
+}
+
+std::vector<std::vector<ProcId>> Collectives::ConnectionsOf(
+    const ProcId& proc) const {
+  std::vector<std::vector<ProcId>> out;
+  for (const std::vector<ProcId>& procs : connected_) {
+    const bool several = procs.front().nspace != procs.back().nspace;
+    if (several && Includes(procs, proc)) out.push_back(procs);
+  }
+  return out;
 }
 
 void Collectives::OnTreeChanged(TimeNs now, Actions* actions) {

@@ -81,6 +81,11 @@ void Events::OnWanted(const EventsWanted& in, Actions* actions) {
     return;
   }
   Wanted& wanted = wanted_[in.client];
+  if (wanted.codes.size() + in.codes.size() > kMaxEventCodes) {
+    actions->push_back(
+        ReplyClient{in.client, in.request, kErrOutOfResource, {}});
+    return;
+  }
   wanted.all |= in.all;
   wanted.codes.insert(in.codes.begin(), in.codes.end());
   actions->push_back(ReplyClient{in.client, in.request, kSuccess, {}});

@@ -31,6 +31,9 @@ enum class EventRange : uint8_t {
 // Events kept for those who register later, per agent; the oldest go first.
 inline constexpr size_t kMaxCachedEvents = 512;
 
+// Codes that one client may ask for; more are refused (kErrOutOfResource).
+inline constexpr size_t kMaxEventCodes = 65536;
+
 // An event goes to all agents once, along the edges of the tree; each delivers
 // to its own clients. Not synchronised.
 class Events {

@@ -152,6 +152,7 @@ void Gets::Take(Turn& turn, Held held) {
   if (const std::optional<int> status = Decide(held)) {
     return Answer(turn, held, *status);
   }
+  if (held_.size() >= kMaxHeldGets) return Answer(turn, held, kErrResourceBusy);
   const uint64_t id = next_held_++;
   by_target_[held.target].insert(id);
   if (held.deadline != kNever) deadlines_.emplace(held.deadline, id);

@@ -20,6 +20,9 @@
 
 namespace canopy::core {
 
+// Gets that one agent holds at most; more are refused (kErrResourceBusy).
+inline constexpr size_t kMaxHeldGets = size_t{1} << 20;
+
 // How a get ends:
 //   kSuccess                 the key is published (a get without key: there is
 //                            something); for rank wildcard of another

@@ -192,6 +192,21 @@ TEST_F(EventSim, LossOfANodeIsAnEventForEachOfItsRanks) {
   EXPECT_EQ(std::ranges::count(told, ProcId{"other", 0}), 1);
 }
 
+TEST_F(EventSim, EndOfAConnectedProcessIsAnEventToTheOthers) {
+  const std::vector<ProcId> both = {{"job", 3}, {"other", 6}};
+  for (const ProcId& p : both) {
+    cluster_.Collective(core::CollectiveOp::kConnect, p, both);
+  }
+  Want({"other", 6}, {kErrProcTermWoSync});
+  Want({"other", 5}, {kErrProcTermWoSync});
+  cluster_.Input(1, core::FinalizeArrived{cluster_.client({"job", 3}),
+                                          cluster_.NewRequest()});
+  cluster_.Run();
+  cluster_.Exit({"job", 3}, 0);
+  cluster_.Run();
+  EXPECT_EQ(Told(kErrProcTermWoSync), (std::vector<ProcId>{{"other", 6}}));
+}
+
 // The deaths that follow from the end of a job are not told one by one.
 TEST_F(EventSim, NoStormWhenAJobEnds) {
   for (Rank r = 0; r < 14; ++r) Want({"job", r}, {});

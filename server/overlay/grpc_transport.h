@@ -18,8 +18,14 @@ class Service;
 
 namespace canopy::overlay {
 
-// Loop thread. gRPC's own threads move frames to and from it and do nothing
-// else.
+// Initialises gRPC for the process as an agent needs it: silent unless the
+// environment sets GRPC_VERBOSITY, and polling per completion queue unless it
+// sets GRPC_POLL_STRATEGY. Must come before any other use of gRPC to have its
+// effect, and before other threads read the environment. Any number of times.
+void PrepareGrpc();
+
+// Loop thread. A thread of its own moves frames between the loop and gRPC and
+// does nothing else. Listen comes before the first Dial.
 class GrpcTransport : public Transport {
  public:
   struct Options {
@@ -33,8 +39,7 @@ class GrpcTransport : public Transport {
   };
   using Accept = std::function<void(std::shared_ptr<Stream>)>;
 
-  // `loop` must outlive the transport. Silences gRPC's own log for the process
-  // unless the environment sets GRPC_VERBOSITY.
+  // `loop` must outlive the transport. Calls PrepareGrpc.
   GrpcTransport(EventLoop* loop, Options options);
   ~GrpcTransport() override;
 

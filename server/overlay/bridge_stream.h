@@ -1,0 +1,81 @@
+// The Stream that bridges the loop thread and the thread that serves a
+// transport's calls. Knows no gRPC, so that its locking can be tested alone.
+#ifndef CANOPY_SERVER_OVERLAY_BRIDGE_STREAM_H_
+#define CANOPY_SERVER_OVERLAY_BRIDGE_STREAM_H_
+
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <vector>
+
+#include "common/bytes.h"
+#include "common/event_loop.h"
+#include "server/overlay/stream.h"
+
+namespace canopy::overlay {
+
+// The call under a stream. Any thread; one Read and one Write at a time.
+class Call {
+ public:
+  virtual ~Call() = default;
+  virtual void Read() = 0;                    // answered by ReadDone
+  virtual void Write(const Rope& frame) = 0;  // answered by WriteDone
+  // Ends the call; no Read or Write comes after it. Answered by Done.
+  virtual void Finish(const StreamEnd& end) = 0;
+  // Makes all that is under way fail soon.
+  virtual void Cancel() = 0;
+  // Dialling side: nothing will be written any more.
+  virtual void HalfClose() = 0;
+};
+
+class BridgeStream : public Stream,
+                     public std::enable_shared_from_this<BridgeStream> {
+ public:
+  // `call` must live until it has called Done, and has a Read under way.
+  BridgeStream(EventLoop* loop, Call* call) : loop_(loop), call_(call) {}
+
+  // Loop thread.
+  void Attach(StreamListener* listener) override;
+  void Detach() override;
+  bool Writable() override;
+  void Write(const Rope& frame) override;
+  void Close(const StreamEnd& end) override;
+  void CloseInOrder() override;
+
+  // The call's thread. `frame` is empty when the direction has ended.
+  void ReadDone(std::optional<Bytes> frame);
+  void WriteDone(bool ok);
+  // The connection broke or the call was cancelled.
+  void Broken();
+  // Last call.
+  void Done(StreamEnd end);
+
+ private:
+  void Schedule();
+  void StartDone();
+  void Deliver();
+
+  EventLoop* const loop_;
+  // Loop thread.
+  StreamListener* listener_ = nullptr;
+  bool deaf_ = false;
+
+  std::mutex mutex_;  // all below
+  Call* call_;        // constant until Done
+  std::vector<Bytes> inbox_;
+  size_t inbox_bytes_ = 0;
+  bool scheduled_ = false;
+  bool read_paused_ = false;
+  bool write_in_flight_ = false;
+  bool want_writable_ = false;
+  bool half_close_ = false;
+  bool closing_ = false;   // no new operation starts
+  bool finished_ = false;  // Finish was called
+  int starts_ = 0;         // operations being handed to the call just now
+  StreamEnd close_with_;
+  std::optional<StreamEnd> ended_;
+};
+
+}  // namespace canopy::overlay
+
+#endif  // CANOPY_SERVER_OVERLAY_BRIDGE_STREAM_H_

@@ -1,0 +1,219 @@
+#include "server/overlay/grpc_calls.h"
+
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace canopy::overlay {
+namespace {
+
+using grpc::ByteBuffer;
+
+constexpr char kMethod[] = "/canopy.overlay.v1.Overlay/Link";
+// Frame parts up to this are copied into a slice.
+constexpr size_t kCopyPart = 16 * 1024;
+
+grpc::Slice ShareSlice(const Bytes& bytes) {
+  auto* keep = new Bytes(bytes);
+  return grpc::Slice(
+      const_cast<char*>(keep->view().data()), keep->size(),
+      [](void* user) { delete static_cast<Bytes*>(user); }, keep);
+}
+
+ByteBuffer ToBuffer(const Rope& frame) {
+  std::vector<grpc::Slice> slices;
+  slices.reserve(frame.size());
+  for (const Bytes& part : frame) {
+    if (part.size() <= kCopyPart) {
+      slices.emplace_back(part.view().data(), part.size());
+    } else {
+      slices.push_back(ShareSlice(part));
+    }
+  }
+  return ByteBuffer(slices.data(), slices.size());
+}
+
+// In memory of its own: gRPC's read buffers are larger than what is in them.
+Bytes ToBytes(const ByteBuffer& buffer) {
+  std::vector<grpc::Slice> slices;
+  if (!buffer.Dump(&slices).ok()) return Bytes();
+  std::string all;
+  all.reserve(buffer.Length());
+  for (const grpc::Slice& slice : slices) {
+    all.append(reinterpret_cast<const char*>(slice.begin()), slice.size());
+  }
+  return Bytes(std::move(all));
+}
+
+// gRPC reports a failed TLS handshake like any other failure to connect. With
+// derived identities there is one cause, and it deserves its name.
+StreamEnd Explain(const grpc::Status& status, bool derived) {
+  const std::string& text = status.error_message();
+  if (derived && text.find("Ssl handshake failed") != std::string::npos) {
+    if (text.find("wrong version number") != std::string::npos) {
+      return {kEndRefused, "it does not speak TLS; this agent does"};
+    }
+    return {kEndWrongKey, "cluster key differs"};
+  }
+  return {static_cast<int>(status.error_code()), text};
+}
+
+}  // namespace
+
+// ----------------------------------------------------------------- Census ---
+
+void Census::Enter() {
+  std::lock_guard<std::mutex> lock(mutex_);
+  ++alive_;
+}
+
+void Census::Leave() {
+  std::lock_guard<std::mutex> lock(mutex_);
+  if (--alive_ == 0) none_.notify_all();
+}
+
+void Census::WaitForNone() {
+  std::unique_lock<std::mutex> lock(mutex_);
+  none_.wait(lock, [this] { return alive_ == 0; });
+}
+
+// --------------------------------------------------------------- LinkCall ---
+
+LinkCall::LinkCall(EventLoop* loop, std::shared_ptr<Census> census)
+    : census_(std::move(census)),
+      stream_(std::make_shared<BridgeStream>(loop, this)) {
+  census_->Enter();
+}
+
+LinkCall::~LinkCall() { census_->Leave(); }
+
+void LinkCall::ReadReturned(LinkCall* call, bool ok) {
+  if (!ok) return call->stream_->ReadDone(std::nullopt);
+  Bytes frame = ToBytes(call->in_);
+  call->in_.Clear();
+  call->stream_->ReadDone(std::move(frame));
+}
+
+void LinkCall::WriteReturned(LinkCall* call, bool ok) {
+  call->out_.Clear();
+  call->stream_->WriteDone(ok);
+}
+
+void LinkCall::Returned() {
+  if (--pending_ > 0) return;
+  stream_->Done(End());
+  delete this;
+}
+
+// ------------------------------------------------------------- ServerCall ---
+
+ServerCall::ServerCall(EventLoop* loop, LinkService* service,
+                       grpc::ServerCompletionQueue* queue,
+                       std::shared_ptr<Census> census, Accept accept)
+    : LinkCall(loop, census),
+      loop_(loop),
+      service_(service),
+      queue_(queue),
+      census_(std::move(census)),
+      accept_(std::move(accept)),
+      io_(&context_) {}
+
+void ServerCall::Await(EventLoop* loop, LinkService* service,
+                       grpc::ServerCompletionQueue* queue,
+                       std::shared_ptr<Census> census, Accept accept) {
+  auto* call = new ServerCall(loop, service, queue, std::move(census),
+                              std::move(accept));
+  call->context_.AsyncNotifyWhenDone(call->Begin(&call->ended_));
+  service->RequestLink(&call->context_, &call->io_, queue, queue,
+                       call->Begin(&call->arrived_));
+}
+
+void ServerCall::Arrived(LinkCall* link, bool ok) {
+  auto* call = static_cast<ServerCall*>(link);
+  if (!ok) {
+    // The server is shutting down and nobody called: neither of these comes.
+    call->Abandon();  // ended_
+    call->Abandon();  // finish_
+    return;
+  }
+  Await(call->loop_, call->service_, call->queue_, call->census_,
+        call->accept_);
+  call->Read();
+  call->accept_(call->stream());
+}
+
+void ServerCall::Ended(LinkCall* link, bool) {
+  auto* call = static_cast<ServerCall*>(link);
+  if (!call->context_.IsCancelled()) return;
+  call->cancelled_ = true;
+  call->stream()->Broken();
+}
+
+StreamEnd ServerCall::End() const {
+  if (cancelled_) return {kEndUnavailable, "the connection broke"};
+  return {};
+}
+
+void ServerCall::Read() { io_.Read(&in_, Begin(&read_)); }
+
+void ServerCall::Write(const Rope& frame) {
+  out_ = ToBuffer(frame);
+  io_.Write(out_, Begin(&write_));
+}
+
+void ServerCall::Finish(const StreamEnd& end) {
+  io_.Finish(grpc::Status(static_cast<grpc::StatusCode>(end.code), end.message),
+             Last(&finish_));
+}
+
+void ServerCall::Cancel() { context_.TryCancel(); }
+
+// ------------------------------------------------------------- ClientCall ---
+
+ClientCall::ClientCall(EventLoop* loop, std::shared_ptr<grpc::Channel> channel,
+                       grpc::CompletionQueue* queue,
+                       std::shared_ptr<Census> census, bool derived)
+    : LinkCall(loop, std::move(census)),
+      channel_(std::move(channel)),
+      derived_(derived),
+      stub_(channel_),
+      io_(stub_.PrepareCall(&context_, kMethod, queue)) {}
+
+void ClientCall::Start() {
+  // The metadata travel with the first frame.
+  context_.set_initial_metadata_corked(true);
+  io_->StartCall(nullptr);
+  Read();
+}
+
+StreamEnd ClientCall::End() const { return Explain(status_, derived_); }
+
+void ClientCall::Read() {
+  busy_ |= kReading;
+  io_->Read(&in_, Begin(&read_back_));
+}
+
+void ClientCall::ReadBack(LinkCall* link, bool ok) {
+  auto* call = static_cast<ClientCall*>(link);
+  const int before = call->busy_.fetch_and(~kReading);
+  ReadReturned(link, ok);
+  if ((before & kFinishing) != 0) call->FinishNow();
+}
+
+void ClientCall::Write(const Rope& frame) {
+  out_ = ToBuffer(frame);
+  io_->Write(out_, Begin(&write_));
+}
+
+void ClientCall::Finish(const StreamEnd& end) {
+  if (!end.ok()) context_.TryCancel();
+  if ((busy_.fetch_or(kFinishing) & kReading) == 0) FinishNow();
+}
+
+void ClientCall::FinishNow() { io_->Finish(&status_, Last(&finish_)); }
+
+void ClientCall::Cancel() { context_.TryCancel(); }
+
+void ClientCall::HalfClose() { io_->WritesDone(Begin(&half_closed_)); }
+
+}  // namespace canopy::overlay

@@ -1,0 +1,186 @@
+// Private to GrpcTransport: the two ends of a Link call on a completion queue
+// that one thread serves.
+//
+// Not the callback interface: with this release of gRPC it hands each event
+// from one of its threads to the next, which costs more than twice the CPU
+// time and six times the thread switches of one thread that polls by itself
+// (docs/design/overlay.md has the figures).
+#ifndef CANOPY_SERVER_OVERLAY_GRPC_CALLS_H_
+#define CANOPY_SERVER_OVERLAY_GRPC_CALLS_H_
+
+#include <grpcpp/channel.h>
+#include <grpcpp/completion_queue.h>
+#include <grpcpp/generic/generic_stub.h>
+#include <grpcpp/server_context.h>
+#include <grpcpp/support/byte_buffer.h>
+
+#include <atomic>
+#include <condition_variable>
+#include <functional>
+#include <memory>
+#include <mutex>
+
+#include "common/event_loop.h"
+#include "protos/overlay.grpc.pb.h"
+#include "server/overlay/bridge_stream.h"
+
+namespace canopy::overlay {
+
+using LinkService = v1::Overlay::WithRawMethod_Link<v1::Overlay::Service>;
+
+// Counts calls, so that Stop can wait for the last.
+class Census {
+ public:
+  void Enter();
+  void Leave();
+  void WaitForNone();
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable none_;
+  int alive_ = 0;
+};
+
+// What a completion queue returns as tag.
+class Completion {
+ public:
+  virtual ~Completion() = default;
+  // The queue's thread.
+  virtual void Complete(bool ok) = 0;
+};
+
+// What both ends share: operations are counted, and when the last one that was
+// begun is back, the stream is told and the call deletes itself.
+class LinkCall : public Call {
+ public:
+  LinkCall(const LinkCall&) = delete;
+  LinkCall& operator=(const LinkCall&) = delete;
+
+  const std::shared_ptr<BridgeStream>& stream() const { return stream_; }
+
+ protected:
+  // One operation of the call and what to do when it is back.
+  class Operation : public Completion {
+   public:
+    Operation(LinkCall* call, void (*done)(LinkCall*, bool))
+        : call_(call), done_(done) {}
+    void Complete(bool ok) override {
+      done_(call_, ok);
+      call_->Returned();
+    }
+
+   private:
+    LinkCall* const call_;
+    void (*const done_)(LinkCall*, bool);
+  };
+
+  LinkCall(EventLoop* loop, std::shared_ptr<Census> census);
+  ~LinkCall() override;
+
+  // An operation is about to begin; its tag.
+  Completion* Begin(Operation* operation) {
+    ++pending_;
+    return operation;
+  }
+  // The same for the last one, which every call has.
+  Completion* Last(Operation* operation) { return operation; }
+  // The call ends without its last operation.
+  void Abandon() { --pending_; }
+  // How it ended; asked once nothing is pending.
+  virtual StreamEnd End() const = 0;
+
+  static void ReadReturned(LinkCall* call, bool ok);
+  static void WriteReturned(LinkCall* call, bool ok);
+
+  grpc::ByteBuffer in_;
+  grpc::ByteBuffer out_;
+  Operation write_{this, &WriteReturned};
+  Operation finish_{this, [](LinkCall*, bool) {}};
+
+ private:
+  void Returned();
+
+  const std::shared_ptr<Census> census_;
+  const std::shared_ptr<BridgeStream> stream_;
+  // Operations that are not back; the last one counts from the start.
+  std::atomic<int> pending_{1};
+};
+
+// The listening side: waits for a call, then is its stream.
+class ServerCall final : public LinkCall {
+ public:
+  using Accept = std::function<void(std::shared_ptr<Stream>)>;
+
+  // Takes the next call that comes in and makes another ServerCall for the one
+  // after it. `accept` is called on the queue's thread.
+  static void Await(EventLoop* loop, LinkService* service,
+                    grpc::ServerCompletionQueue* queue,
+                    std::shared_ptr<Census> census, Accept accept);
+
+  void Read() override;
+  void Write(const Rope& frame) override;
+  void Finish(const StreamEnd& end) override;
+  void Cancel() override;
+  void HalfClose() override {}
+
+ private:
+  ServerCall(EventLoop* loop, LinkService* service,
+             grpc::ServerCompletionQueue* queue, std::shared_ptr<Census> census,
+             Accept accept);
+
+  static void Arrived(LinkCall* call, bool ok);
+  static void Ended(LinkCall* call, bool ok);
+  StreamEnd End() const override;
+
+  EventLoop* const loop_;
+  LinkService* const service_;
+  grpc::ServerCompletionQueue* const queue_;
+  const std::shared_ptr<Census> census_;
+  const Accept accept_;
+  grpc::ServerContext context_;
+  grpc::ServerAsyncReaderWriter<grpc::ByteBuffer, grpc::ByteBuffer> io_;
+  Operation read_{this, &ReadReturned};
+  Operation arrived_{this, &Arrived};
+  Operation ended_{this, &Ended};
+  std::atomic<bool> cancelled_{false};
+};
+
+// The dialling side.
+class ClientCall final : public LinkCall {
+ public:
+  // `derived`: TLS identities come from the cluster key.
+  ClientCall(EventLoop* loop, std::shared_ptr<grpc::Channel> channel,
+             grpc::CompletionQueue* queue, std::shared_ptr<Census> census,
+             bool derived);
+
+  // Before anything else.
+  void Start();
+  void Read() override;
+  void Write(const Rope& frame) override;
+  void Finish(const StreamEnd& end) override;
+  void Cancel() override;
+  void HalfClose() override;
+
+ private:
+  static void ReadBack(LinkCall* call, bool ok);
+  StreamEnd End() const override;
+  void FinishNow();
+
+  // gRPC takes no Finish while a Read is under way: bits of `busy_`.
+  static constexpr int kReading = 1;
+  static constexpr int kFinishing = 2;
+
+  const std::shared_ptr<grpc::Channel> channel_;
+  const bool derived_;
+  grpc::GenericStub stub_;
+  grpc::ClientContext context_;
+  std::unique_ptr<grpc::GenericClientAsyncReaderWriter> io_;
+  std::atomic<int> busy_{0};
+  Operation read_back_{this, &ReadBack};
+  Operation half_closed_{this, [](LinkCall*, bool) {}};
+  grpc::Status status_;
+};
+
+}  // namespace canopy::overlay
+
+#endif  // CANOPY_SERVER_OVERLAY_GRPC_CALLS_H_

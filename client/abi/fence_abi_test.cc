@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "client/abi/client_fixture.h"
-#include "client/session/wire_infos.h"
+#include "common/codec/infos.h"
 #include "common/wire.h"
 
 namespace canopy::client {

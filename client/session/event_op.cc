@@ -7,7 +7,7 @@
 #include "client/events/event.h"
 #include "client/events/handler.h"
 #include "client/session/directives.h"
-#include "client/session/wire_infos.h"
+#include "common/codec/infos.h"
 #include "common/values/info_list.h"
 #include "common/values/value.h"
 #include "common/wire.h"

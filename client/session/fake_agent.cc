@@ -9,8 +9,8 @@
 #include <cstdlib>
 #include <cstring>
 
-#include "client/session/wire_infos.h"
 #include "common/codec/encoder.h"
+#include "common/codec/infos.h"
 #include "common/status.h"
 #include "common/wire.h"
 #include "pmix.h"

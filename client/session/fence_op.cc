@@ -4,7 +4,7 @@
 
 #include "client/session/directives.h"
 #include "client/session/target.h"
-#include "client/session/wire_infos.h"
+#include "common/codec/infos.h"
 #include "common/values/info_list.h"
 #include "common/wire.h"
 

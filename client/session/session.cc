@@ -3,7 +3,7 @@
 #include <utility>
 
 #include "client/session/shm_job.h"
-#include "client/session/wire_infos.h"
+#include "common/codec/infos.h"
 #include "common/wire.h"
 
 namespace canopy::client {

@@ -1,0 +1,138 @@
+#include "client/channel/progress.h"
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <future>
+#include <string>
+#include <thread>
+#include <vector>
+
+namespace canopy::client {
+namespace {
+
+TEST(Progress, TasksRunInOrderOnAThreadOfTheirOwn) {
+  Progress progress(/*external=*/false);
+  std::vector<int> order;
+  std::promise<std::thread::id> done;
+  for (int i = 0; i < 100; ++i) {
+    progress.Post([&order, i] { order.push_back(i); });
+  }
+  progress.Post([&] {
+    EXPECT_TRUE(progress.InTask());
+    done.set_value(std::this_thread::get_id());
+  });
+  EXPECT_NE(done.get_future().get(), std::this_thread::get_id());
+  EXPECT_FALSE(progress.InTask());
+  ASSERT_EQ(order.size(), 100u);
+  for (int i = 0; i < 100; ++i) EXPECT_EQ(order[i], i);
+}
+
+TEST(Progress, TasksMayPostTasks) {
+  Progress progress(/*external=*/false);
+  std::promise<void> done;
+  progress.Post([&] { progress.Post([&] { done.set_value(); }); });
+  done.get_future().wait();
+}
+
+TEST(Progress, StopRunsWhatIsQueuedAndDropsWhatComesLater) {
+  Progress progress(/*external=*/false);
+  int ran = 0;
+  for (int i = 0; i < 10; ++i) progress.Post([&] { ++ran; });
+  progress.Stop();
+  EXPECT_EQ(ran, 10);
+  progress.Post([&] { ++ran; });
+  progress.RunPending();
+  EXPECT_EQ(ran, 10);
+}
+
+TEST(Progress, ExternalRunsOnlyWhenDriven) {
+  Progress progress(/*external=*/true);
+  int ran = 0;
+  progress.Post([&] {
+    ++ran;
+    progress.RunPending();  // nothing, since it is running
+    progress.Post([&] { ++ran; });
+  });
+  EXPECT_EQ(ran, 0);
+  progress.RunPending();
+  EXPECT_EQ(ran, 2);
+}
+
+class Pipe {
+ public:
+  Pipe() { EXPECT_EQ(pipe(fds_), 0); }
+  ~Pipe() {
+    close(fds_[0]);
+    if (fds_[1] >= 0) close(fds_[1]);
+  }
+  int reader() const { return fds_[0]; }
+  void Write() { EXPECT_EQ(write(fds_[1], "x", 1), 1); }
+  void Read() {
+    char c;
+    EXPECT_EQ(read(fds_[0], &c, 1), 1);
+  }
+  void CloseWriter() {
+    close(fds_[1]);
+    fds_[1] = -1;
+  }
+
+ private:
+  int fds_[2];
+};
+
+TEST(Progress, ReadableRunsWhileArmed) {
+  Pipe pipe;
+  Progress progress(/*external=*/false);
+  std::promise<void> seen;
+  progress.Watch(pipe.reader(), [&] {
+    pipe.Read();
+    seen.set_value();
+  });
+  pipe.Write();
+  progress.Arm(true);
+  seen.get_future().wait();
+  progress.Stop();
+}
+
+TEST(Progress, NothingRunsWhileDisarmed) {
+  Pipe pipe;
+  Progress progress(/*external=*/true);
+  int ran = 0;
+  progress.Watch(pipe.reader(), [&] {
+    pipe.Read();
+    ++ran;
+  });
+  pipe.Write();
+  progress.RunPending();
+  EXPECT_EQ(ran, 0);
+  progress.Arm(true);
+  progress.Arm(true);
+  progress.RunPending();
+  EXPECT_EQ(ran, 1);
+  pipe.Write();
+  progress.Arm(false);
+  progress.RunPending();
+  EXPECT_EQ(ran, 1);
+  progress.Arm(true);
+  progress.Unwatch();
+  progress.Arm(true);
+  progress.RunPending();
+  EXPECT_EQ(ran, 1);
+}
+
+TEST(Progress, AClosedDescriptorWakesOnceUnwatched) {
+  Pipe pipe;
+  Progress progress(/*external=*/false);
+  std::promise<void> seen;
+  progress.Watch(pipe.reader(), [&] {
+    progress.Unwatch();
+    seen.set_value();
+  });
+  progress.Arm(true);
+  pipe.CloseWriter();
+  seen.get_future().wait();
+}
+
+}  // namespace
+}  // namespace canopy::client

@@ -1,0 +1,51 @@
+#include "client/session/singleton_job.h"
+
+#include <gtest/gtest.h>
+
+#include <set>
+#include <string>
+
+#include "common/codec/decoder.h"
+#include "common/values/value.h"
+
+namespace canopy::client {
+namespace {
+
+Value Decoded(std::optional<std::string_view> encoded) {
+  return encoded ? *DecodeValue(*encoded) : Value();
+}
+
+TEST(SingletonJob, OneProcessOnOneNode) {
+  const SingletonJob job("alone", "host");
+  EXPECT_EQ(Decoded(job.FindJob(PMIX_JOB_SIZE)), Value::Uint32(1));
+  EXPECT_EQ(Decoded(job.FindSession(PMIX_UNIV_SIZE)), Value::Uint32(1));
+  EXPECT_EQ(Decoded(job.FindApp(0, PMIX_APP_SIZE)), Value::Uint32(1));
+  EXPECT_FALSE(job.FindApp(1, PMIX_APP_SIZE));
+  EXPECT_EQ(Decoded(job.FindNode(0, PMIX_LOCAL_PEERS)), Value::String("0"));
+  EXPECT_FALSE(job.FindNode(1, PMIX_LOCAL_PEERS));
+  EXPECT_EQ(job.NodeByName("host"), 0u);
+  EXPECT_FALSE(job.NodeByName("other"));
+  EXPECT_EQ(job.NodeOf(0), 0u);
+  EXPECT_EQ(job.NodeOf(1), kNoNode);
+  EXPECT_EQ(job.RanksOn(0).size(), 1u);
+  EXPECT_TRUE(job.RanksOn(1).empty());
+}
+
+TEST(SingletonJob, TheProcess) {
+  const SingletonJob job("alone", "host");
+  pmix_value_t value = {};
+  int status = 1;
+  ASSERT_EQ(job.ReadProc(0, PMIX_PROCID, &value, &status), Presence::kFound);
+  EXPECT_EQ(status, PMIX_SUCCESS);
+  EXPECT_EQ(Value::Adopt(&value), Value::Proc({"alone", 0}));
+  EXPECT_EQ(job.ReadProc(1, PMIX_PROCID, &value, &status), Presence::kAbsent);
+  EXPECT_EQ(job.ReadProc(0, "absent", &value, &status), Presence::kAbsent);
+  std::set<std::string> keys;
+  job.ForEachProc(
+      0, [&](std::string_view key, auto) { keys.insert(std::string(key)); },
+      [] {});
+  EXPECT_TRUE(keys.contains(PMIX_LOCAL_RANK));
+}
+
+}  // namespace
+}  // namespace canopy::client

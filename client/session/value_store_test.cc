@@ -1,0 +1,80 @@
+#include "client/session/value_store.h"
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <set>
+#include <thread>
+#include <vector>
+
+namespace canopy::client {
+namespace {
+
+Value Read(const ValueStore& store, std::string_view nspace, Rank rank,
+           std::string_view key, pmix_scope_t scope = PMIX_SCOPE_UNDEF) {
+  Value found;
+  store.Read(nspace, rank, key, scope, [&](const Value& v) { found = v; });
+  return found;
+}
+
+TEST(ValueStore, KeysOfProcesses) {
+  ValueStore store;
+  store.Put({"a", 1}, "k", Value::Int(1), PMIX_GLOBAL);
+  store.Put({"a", 2}, "k", Value::Int(2), PMIX_LOCAL);
+  store.Put({"b", 1}, "k", Value::Int(3), PMIX_INTERNAL);
+  EXPECT_EQ(Read(store, "a", 1, "k"), Value::Int(1));
+  EXPECT_EQ(Read(store, "a", 2, "k"), Value::Int(2));
+  EXPECT_EQ(Read(store, "b", 1, "k"), Value::Int(3));
+  EXPECT_TRUE(Read(store, "b", 2, "k").empty());
+  EXPECT_TRUE(Read(store, "a", 1, "other").empty());
+  EXPECT_TRUE(Read(store, "a", 1, "").empty());
+}
+
+TEST(ValueStore, ScopesAndReplacement) {
+  ValueStore store;
+  store.Put({"a", 1}, "k", Value::Int(1), PMIX_GLOBAL);
+  EXPECT_TRUE(Read(store, "a", 1, "k", PMIX_LOCAL).empty());
+  EXPECT_EQ(Read(store, "a", 1, "k", PMIX_GLOBAL), Value::Int(1));
+  store.Put({"a", 1}, "k", Value::Int(2), PMIX_LOCAL);
+  EXPECT_EQ(Read(store, "a", 1, "k", PMIX_LOCAL), Value::Int(2));
+  EXPECT_TRUE(Read(store, "a", 1, "k", PMIX_GLOBAL).empty());
+}
+
+TEST(ValueStore, ForEach) {
+  ValueStore store;
+  store.Put({"a", 1}, "x", Value::Int(1), PMIX_GLOBAL);
+  store.Put({"a", 1}, "y", Value::Int(2), PMIX_LOCAL);
+  const auto keys = [&](pmix_scope_t scope) {
+    std::set<std::string> found;
+    store.ForEach("a", 1, scope, [&](std::string_view key, const Value&) {
+      found.insert(std::string(key));
+    });
+    return found;
+  };
+  EXPECT_EQ(keys(PMIX_SCOPE_UNDEF), (std::set<std::string>{"x", "y"}));
+  EXPECT_EQ(keys(PMIX_LOCAL), (std::set<std::string>{"y"}));
+}
+
+TEST(ValueStore, ReadersAndWriters) {
+  ValueStore store;
+  std::atomic<bool> stop{false};
+  std::thread writer([&] {
+    for (int i = 1; i <= 2000; ++i) {
+      store.Put({"a", 1}, "k", Value::Int(i), PMIX_GLOBAL);
+    }
+    stop = true;
+  });
+  int last = 0;
+  while (!stop) {
+    const Value value = Read(store, "a", 1, "k");
+    if (value.empty()) continue;
+    const int now = static_cast<int>(*value.AsInt64());
+    EXPECT_GE(now, last);
+    last = now;
+  }
+  writer.join();
+  EXPECT_EQ(Read(store, "a", 1, "k"), Value::Int(2000));
+}
+
+}  // namespace
+}  // namespace canopy::client

@@ -106,7 +106,7 @@ Status AgentProcess::Spawn(std::vector<std::string> command) {
   close(child[1]);
   if (error != 0) {
     pid_ = -1;
-    return Status(kErrExeNotAccessible,
+    return Status(kErrUnreach,
                   "cannot start '" + command[0] + "': " + strerror(error));
   }
   pid_fd_ = static_cast<int>(syscall(SYS_pidfd_open, pid_, 0));

@@ -134,8 +134,13 @@ Status ContextStore::Save(const v1::Context& context) const {
   for (const std::string& path : {parent, directory_}) {
     if (Status status = MakePrivate(path); !status.ok()) return status;
   }
-  Status status = ReplaceFile(PathOf(context.name()), JsonText(context));
+  Status status = MakeFile(PathOf(context.name()), JsonText(context));
   if (status.ok()) return status;
+  if (status.code() == kErrExists) {
+    return Status(kErrExists, "context '" + context.name() +
+                                  "' was brought up by another command at the "
+                                  "same time");
+  }
   return Status(status.code(), "cannot write context " + status.message());
 }
 

@@ -38,7 +38,7 @@ class ContextStore {
   // Sorted names; an error when the directory is not private.
   Result<std::vector<std::string>> List() const;
   Result<v1::Context> Load(const std::string& name) const;
-  // Makes the directory when needed.
+  // Makes the directory when needed. kErrExists: the name is taken.
   Status Save(const v1::Context& context) const;
   void Remove(const std::string& name) const;
 

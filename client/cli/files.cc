@@ -37,21 +37,22 @@ Result<std::string> ReadFile(const std::string& path, size_t limit) {
   return content;
 }
 
-Status ReplaceFile(const std::string& path, std::string_view content) {
+Status MakeFile(const std::string& path, std::string_view content) {
+  const auto failed = [&path](int error) {
+    return Status(error == EEXIST ? kErrExists : kErrNoPermissions,
+                  path + ": " + std::strerror(error));
+  };
   const std::string temporary = path + "." + std::to_string(getpid());
+  unlink(temporary.c_str());
   const int fd =
       open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-  if (fd < 0) {
-    return Status(kErrNoPermissions, path + ": " + std::strerror(errno));
-  }
-  const bool written = WriteAll(fd, content);
-  if (close(fd) == 0 && written &&
-      rename(temporary.c_str(), path.c_str()) == 0) {
-    return Status();
-  }
-  const int error = errno;
+  if (fd < 0) return failed(errno);
+  int error = WriteAll(fd, content) ? 0 : errno;
+  if (close(fd) != 0 && error == 0) error = errno;
+  // Unlike rename, link does not replace.
+  if (error == 0 && link(temporary.c_str(), path.c_str()) != 0) error = errno;
   unlink(temporary.c_str());
-  return Status(kErrNoPermissions, path + ": " + std::strerror(error));
+  return error == 0 ? Status() : failed(error);
 }
 
 bool WriteAll(int fd, std::string_view data) {

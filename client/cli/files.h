@@ -13,9 +13,9 @@ namespace canopy::cli {
 // bytes is refused.
 Result<std::string> ReadFile(const std::string& path, size_t limit);
 
-// Makes or replaces `path` (mode 0600) in one step: readers see the old file
-// or the new one.
-Status ReplaceFile(const std::string& path, std::string_view content);
+// Makes `path` (mode 0600) in one step: readers see the whole file or none.
+// kErrExists: it is there already.
+Status MakeFile(const std::string& path, std::string_view content);
 
 // True when everything went out. Retries what signals interrupt.
 bool WriteAll(int fd, std::string_view data);

@@ -23,6 +23,13 @@ struct Command {
 
 constexpr Command kCommands[] = {
     {"run", RunCommand, "run a program as one job of many processes"},
+    {"up", UpCommand, "start agents that stay, as an overlay"},
+    {"down", DownCommand, "end the agents of an overlay"},
+    {"status", StatusCommand, "draw the tree of agents"},
+    {"ps", PsCommand, "list the jobs"},
+    {"why", WhyCommand, "tell what waits, for whom, and how long"},
+    {"kill", KillCommand, "end jobs"},
+    {"signal", SignalCommand, "send a signal to the processes of a job"},
 };
 
 std::string HelpText() {

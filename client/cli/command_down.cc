@@ -1,0 +1,110 @@
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <utility>
+#include <vector>
+
+#include "client/cli/agent_end.h"
+#include "client/cli/command.h"
+#include "client/cli/command_line.h"
+#include "client/cli/context_store.h"
+#include "client/cli/context_target.h"
+#include "client/cli/files.h"
+#include "client/cli/table.h"
+
+namespace canopy::cli {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+enum DownOptionId : int { kDownForce, kDownQuiet };
+
+constexpr OptionSpec kOptions[] = {
+    {kDownForce, "force f", 0, "",
+     "end running jobs too, and kill agents here that do not end"},
+    {kDownQuiet, "quiet q", 0, "", "print nothing when all is well"},
+};
+
+constexpr char kAbout[] =
+    "Ends the agents of an overlay and forgets its context. While jobs run it\n"
+    "is refused unless --force is said.\n";
+
+constexpr auto kAgentEnd = std::chrono::seconds(10);
+
+// Nodes whose agents are still there.
+std::vector<std::string> WaitForEnd(const std::vector<LocalAgent>& agents,
+                                    bool force) {
+  const auto deadline = Clock::now() + kAgentEnd;
+  std::vector<std::string> left;
+  for (const LocalAgent& agent : agents) {
+    const auto rest = std::chrono::duration_cast<std::chrono::milliseconds>(
+        deadline - Clock::now());
+    if (agent.WaitEnd(static_cast<int>(std::max<int64_t>(rest.count(), 0)))) {
+      continue;
+    }
+    if (force) {
+      agent.Kill();
+      if (agent.WaitEnd(1000)) continue;
+    }
+    left.push_back(agent.node());
+  }
+  return left;
+}
+
+// Asks each member by itself: for an overlay that has no root any more.
+bool EndMembersOneByOne(const v1::Context& context, bool force) {
+  bool any = false;
+  for (int i = 0; i < context.members_size(); ++i) {
+    const ControlTarget target = TargetOf(context, i);
+    if (!target.address.starts_with("unix:")) continue;
+    Result<ControlClient> client = ControlClient::Connect(target, 1000);
+    if (client.ok() && client->Shutdown(force).ok()) any = true;
+  }
+  return any;
+}
+
+int Down(const v1::Context& context, bool force, bool quiet) {
+  const std::vector<LocalAgent> agents = LocalAgent::Of(context);
+  Result<RootAgent> root = ConnectRoot(context);
+  std::string note;
+  if (root.ok()) {
+    Status status = root->client.Shutdown(force);
+    // An agent may be gone before its answer is through.
+    if (!status.ok() && status.code() != kErrUnreach) return Fail(status);
+  } else if (!EndMembersOneByOne(context, force) && agents.empty()) {
+    note = "; its agents had ended before or can not be reached";
+  }
+  const std::vector<std::string> left = WaitForEnd(agents, force);
+  if (!left.empty()) {
+    return Fail(Status(kErrTimeout,
+                       "the agent of node '" + left[0] +
+                           "' does not end; 'canopy down --force --context " +
+                           context.name() + "' kills it"));
+  }
+  ContextStore().Remove(context.name());
+  if (quiet) return 0;
+  const std::string text =
+      "context " + context.name() + " is down" + note + "\n";
+  return WriteAll(STDOUT_FILENO, text) ? 0 : kExitFailure;
+}
+
+}  // namespace
+
+int DownCommand(const CommandLine& line) {
+  bool force = false;
+  bool quiet = false;
+  SharedOptions shared;
+  const CommandInfo info = {"down", "[options]", kAbout, kOptions, 0, 0};
+  const ParseOutcome parsed = ParseCommandLine(
+      info, line, &shared, [&force, &quiet](const ParsedOption& option) {
+        (option.id == kDownForce ? force : quiet) = true;
+        return Status();
+      });
+  if (!parsed.go_on) return parsed.exit_code;
+  Result<v1::Context> context = NeedContext(shared.context);
+  if (!context.ok()) return Fail(context.status());
+  return Down(*context, force, quiet);
+}
+
+}  // namespace canopy::cli

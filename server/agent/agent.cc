@@ -379,6 +379,11 @@ void Agent::Impl::MakeRuntime() {
                    {ClientKind::kPmi1, pmi1_.get()}};
   ports.observer = &controller_;
   ports.log = Log;
+  ports.end = [this](const std::string& reason) {
+    spdlog::info("ending: {}", reason);
+    ending_ = true;
+    LeaveAndStop();
+  };
   runtime_ =
       std::make_unique<AgentRuntime>(&loop_, std::move(core), std::move(ports));
   controller_.set_sink(this);
@@ -404,7 +409,9 @@ control::AgentView Agent::Impl::MakeView() {
   control::AgentView view;
   view.status = [this] { return membership_.Describe(controller_.jobs()); };
   view.node_name = [this](NodeId node) { return membership_.Name(node); };
-  view.shut_down = [this] { LeaveAndStop(); };
+  view.shut_down = [this] {
+    OnInput(core::ShutdownRequested{"the overlay is shut down"});
+  };
   return view;
 }
 
@@ -438,7 +445,8 @@ void Agent::Impl::End(const std::string& reason) {
 }
 
 void Agent::Impl::LeaveAndStop() {
-  if (!overlay_) return loop_.Stop();
+  // Embedded agents all end with their launcher: nobody is left to tell.
+  if (!overlay_ || config_.embedded()) return loop_.Stop();
   overlay_->Leave([this] { loop_.Stop(); });
 }
 

@@ -179,6 +179,17 @@ struct AgentCore::State {
     reports.OnReply(message.src, body, &out);
   }
 
+  void OnBody(const PeerMessage&, const OverlayShutdown& body) {
+    ShutDown(body);
+  }
+
+  void On(const ShutdownRequested& in) { ShutDown({in.reason}); }
+
+  void ShutDown(const OverlayShutdown& order) {
+    for (const NodeId child : tree.children(self)) Send(child, order);
+    out.push_back(EndAgent{order.reason});
+  }
+
   void On(const NodeStateChanged& in) {
     if (in.node == self || in.node >= tree.size()) return;
     if (tree.alive(in.node) == in.up) return;

@@ -192,12 +192,17 @@ struct StateReply {
   Bytes answer;
 };
 
+// Every agent is to end; downwards.
+struct OverlayShutdown {
+  std::string reason;
+};
+
 using MessageBody =
     std::variant<CollectiveUp, CollectiveDown, DmodexRequest, DmodexReply,
                  EventMessage, AbortMessage, JobPrepare, JobPrepared, JobStart,
                  JobStarted, JobExits, JobSignal, JobKill, JobForget,
                  OutputData, OutputCredit, InputData, InputCredit, StateQuery,
-                 StateReply>;
+                 StateReply, OverlayShutdown>;
 
 // Routed hop by hop by the overlay; src is set by the overlay from the
 // authenticated link or a routed header, never by the sender's claim alone.

@@ -199,15 +199,22 @@ struct StateRequested {
   std::string nspace;
 };
 
+// Every agent of the overlay is to end; at the root, when no job runs.
+struct ShutdownRequested {
+  std::string reason;
+};
+
 // Time passed; sent when a deadline asked for by SetDeadline is due.
 struct Tick {};
 
-using Input = std::variant<
-    ClientConnected, ClientGone, Committed, CollectiveArrived, GetArrived,
-    AbortArrived, JobControlArrived, FinalizeArrived, EventsWanted, EventsUnwanted, EventRaised,
-    PeerArrived, NodeStateChanged, LocalPrepared, LocalStarted, LocalExits,
-    LocalOutput, LocalInputDone, LaunchRequested, SignalRequested,
-    KillRequested, OutputConsumed, InputOffered, StateRequested, Tick>;
+using Input =
+    std::variant<ClientConnected, ClientGone, Committed, CollectiveArrived,
+                 GetArrived, AbortArrived, JobControlArrived, FinalizeArrived,
+                 EventsWanted, EventsUnwanted, EventRaised, PeerArrived,
+                 NodeStateChanged, LocalPrepared, LocalStarted, LocalExits,
+                 LocalOutput, LocalInputDone, LaunchRequested, SignalRequested,
+                 KillRequested, OutputConsumed, InputOffered, StateRequested,
+                 ShutdownRequested, Tick>;
 
 // --------------------------------------------------------------- actions ---
 
@@ -354,6 +361,11 @@ struct StateCollected {
   bool done = false;
 };
 
+// End this agent once what was sent before is on its way.
+struct EndAgent {
+  std::string reason;
+};
+
 // One line for the log that an operator wants to see.
 struct LogLine {
   enum class Level : uint8_t { kInfo, kWarning, kError };
@@ -362,11 +374,11 @@ struct LogLine {
 };
 
 using Action =
-    std::variant<SendPeer, ReplyClient, NotifyClient, ControlJob, CloseClient, RegisterJob,
-                 DropJob, PublishRank, PrepareLocal, StartLocal, SignalLocal,
-                 KillLocal, ForgetLocal, CreditOutput, FeedInput, SetDeadline,
-                 JobChanged, DeliverOutput, InputConsumed, StateCollected,
-                 LogLine>;
+    std::variant<SendPeer, ReplyClient, NotifyClient, ControlJob, CloseClient,
+                 RegisterJob, DropJob, PublishRank, PrepareLocal, StartLocal,
+                 SignalLocal, KillLocal, ForgetLocal, CreditOutput, FeedInput,
+                 SetDeadline, JobChanged, DeliverOutput, InputConsumed,
+                 StateCollected, EndAgent, LogLine>;
 
 // In the order in which they must be executed.
 using Actions = std::vector<Action>;

@@ -171,6 +171,11 @@ void Describe(V& v, Is<StateReply> auto& m) {
   v.Field(2, m.answer);
 }
 
+template <typename V>
+void Describe(V& v, Is<OverlayShutdown> auto& m) {
+  v.Field(1, m.reason);
+}
+
 }  // namespace canopy::core
 
 namespace canopy::overlay {
@@ -219,6 +224,9 @@ template <>
 struct BodyField<core::StateQuery> : std::integral_constant<uint32_t, 19> {};
 template <>
 struct BodyField<core::StateReply> : std::integral_constant<uint32_t, 20> {};
+template <>
+struct BodyField<core::OverlayShutdown> : std::integral_constant<uint32_t, 21> {
+};
 
 // Data above this does not hold up small messages.
 constexpr size_t kSmallBody = 16 * 1024;

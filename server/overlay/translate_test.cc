@@ -50,6 +50,7 @@ std::vector<MessageBody> Samples() {
       core::InputCredit{"job-1", 1},
       core::StateQuery{1, "why", "job-1"},
       core::StateReply{1, Data("because")},
+      core::OverlayShutdown{"told so"},
   };
 }
 

@@ -136,6 +136,8 @@ void AgentRuntime::Do(core::StateCollected& action) {
   ports_.observer->OnStateCollected(action);
 }
 
+void AgentRuntime::Do(core::EndAgent& action) { ports_.end(action.reason); }
+
 void AgentRuntime::Do(core::LogLine& action) {
   if (ports_.log) ports_.log(action);
 }

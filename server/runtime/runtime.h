@@ -32,6 +32,7 @@ struct RuntimePorts {
   std::map<ClientKind, ClientPort*> clients;
   JobObserver* observer = nullptr;
   std::function<void(const core::LogLine&)> log;
+  std::function<void(const std::string& reason)> end;
 };
 
 // Owns the core. Everything runs on the loop thread; other threads reach it by
@@ -68,6 +69,7 @@ class AgentRuntime : public InputSink {
   void Do(core::DeliverOutput& action);
   void Do(core::InputConsumed& action);
   void Do(core::StateCollected& action);
+  void Do(core::EndAgent& action);
   void Do(core::LogLine& action);
 
   EventLoop* loop_;

@@ -1,0 +1,100 @@
+#!/usr/bin/env python3
+"""Conformance: programs in C that check every rule of the PMIx calls from
+inside real jobs, on 1, 2 and 4 emulated nodes, at radix 2 and 32.
+
+Usage: tests/conformance/run.py [WORD...]   only the cases with a WORD in them
+CANOPY_PREFIX=P takes what is installed below P instead of installing anew.
+"""
+import glob
+import os
+import shlex
+import subprocess
+import sys
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, os.path.join(HERE, "..", "integration"))
+import harness  # noqa: E402
+
+WARNINGS = ["-std=gnu11", "-Wall", "-Wextra", "-Werror"]
+# (nodes, radix, how ranks are laid out)
+PLACES = [(1, 2, "slot"), (1, 32, "slot"), (2, 2, "node"), (2, 32, "slot"),
+          (4, 2, "slot"), (4, 32, "node")]
+SIZE = 8
+
+
+class Suite(harness.Bench):
+    def __init__(self):
+        super().__init__()
+        given = os.environ.get("CANOPY_PREFIX")
+        if given:
+            self.prefix = os.path.abspath(given)
+            self.canopy = os.path.join(self.prefix, "bin", "canopy")
+        else:
+            self.install()
+        self.flags = self.pkg_config("--cflags", "--libs")
+
+    def pkg_config(self, *args):
+        env = dict(os.environ, PKG_CONFIG_PATH=os.path.join(
+            self.prefix, "lib", "pkgconfig"))
+        return shlex.split(subprocess.run(
+            ["pkg-config", *args, "pmix"], env=env, check=True, text=True,
+            stdout=subprocess.PIPE).stdout)
+
+    def program(self, name):
+        out = os.path.join(self.work, name)
+        if not os.path.exists(out):
+            subprocess.run(["cc", *WARNINGS, "-O1", "-g", "-o", out,
+                            os.path.join(HERE, name + ".c"), *self.flags,
+                            "-pthread"], check=True)
+        return out
+
+    def job(self, name, place, *words, size=SIZE, options=(), expect=None):
+        """Runs a program; every rank must say that it kept the rules."""
+        nodes, radix, layout = place
+        label = " ".join([name, *map(str, words)])
+
+        def body():
+            result = self.run(
+                "run", "--nodes", nodes, "--radix", radix, "-n", size,
+                "--map-by", layout, "--oversubscribe", *options,
+                self.program(name), size, nodes, *words)
+            if expect:
+                expect(result)
+            else:
+                all_kept(result, name, size)
+        self.case(f"{label}: {nodes} nodes, radix {radix}, by {layout}", body)
+
+
+def all_kept(result, name, size):
+    """Fails unless each of SIZE ranks printed its line, and none a broken rule."""
+    result.expect(code=0)
+    lines = result.out.splitlines()
+    lost = [r for r in range(size) if f"{name} ok {r}" not in lines]
+    if lost:
+        raise harness.Failure(f"no 'ok' of ranks {lost}{result.tail()}")
+
+
+def headers_of_others(suite):
+    """The same sources compile against another library's headers."""
+    include = "/usr/lib/x86_64-linux-gnu/pmix2/include"
+    if not os.path.exists(os.path.join(include, "pmix.h")):
+        raise harness.Failure("no headers of libpmix-dev")
+    for source in sorted(glob.glob(os.path.join(HERE, "*.c"))):
+        subprocess.run(["cc", *WARNINGS, "-fsyntax-only", "-I", include,
+                        source], check=True)
+
+
+def cases(suite):
+    for place in PLACES:
+        suite.job("lifecycle", place)
+
+
+def main():
+    suite = Suite()
+    suite.case("sources compile with libpmix-dev", lambda: headers_of_others(suite))
+    cases(suite)
+    return suite.finish()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

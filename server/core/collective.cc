@@ -217,7 +217,10 @@ void Collectives::Release(Turn& turn, Set& set, uint64_t sequence, int status,
   } else if (set.id.op == CollectiveOp::kDisconnect) {
     connected_.erase(set.id.participants);
   }
-  if (status != kSuccess) LogFailure(turn, set, sequence, over);
+  // Where nobody waited, nobody asks.
+  if (status != kSuccess && !instance.waiters.empty()) {
+    LogFailure(turn, set, sequence, over);
+  }
   for (const Waiter& w : instance.waiters) {
     Reply(turn, w.client, w.request, status);
   }

@@ -62,16 +62,20 @@ std::optional<std::string> ValueOf(std::string_view kvals,
 }
 
 Cluster::Cluster(uint32_t nodes, uint32_t radix, uint64_t seed)
-    : nodes_(nodes), rng_(seed) {
+    : radix_(radix), nodes_(nodes), rng_(seed) {
+  for (NodeId i = 0; i < nodes; ++i) {
+    nodes_[i].core = std::make_unique<AgentCore>(ConfigOf(i));
+  }
+}
+
+CoreConfig Cluster::ConfigOf(NodeId node) const {
   CoreConfig config;
-  config.radix = radix;
-  for (uint32_t i = 0; i < nodes; ++i) {
+  config.self = node;
+  config.radix = radix_;
+  for (size_t i = 0; i < nodes_.size(); ++i) {
     config.node_names.push_back("n" + std::to_string(i));
   }
-  for (uint32_t i = 0; i < nodes; ++i) {
-    config.self = i;
-    nodes_[i].core = std::make_unique<AgentCore>(config);
-  }
+  return config;
 }
 
 // ------------------------------------------------------------- requests ---
@@ -174,11 +178,31 @@ void Cluster::KillNode(NodeId node) {
   }
 }
 
+void Cluster::ReviveNode(NodeId node) {
+  Node& back = nodes_[node];
+  const uint64_t life = back.life + 1;
+  back = Node();
+  back.life = life;
+  back.core = std::make_unique<AgentCore>(ConfigOf(node));
+  for (NodeId other = 0; other < nodes_.size(); ++other) {
+    if (other == node) continue;
+    if (!nodes_[other].alive) {
+      Input(node, NodeStateChanged{other, false, "was lost before"});
+      continue;
+    }
+    // After the news of its loss.
+    const TimeNs delay = 3 * max_delay_ + rng_() % (3 * max_delay_);
+    Post(now_ + delay, other, NodeStateChanged{node, true, ""});
+  }
+}
+
 // ------------------------------------------------------------ the engine ---
 
 void Cluster::Post(TimeNs when, NodeId node, core::Input input, NodeId from) {
-  queue_.emplace(std::pair(when, sequence_++),
-                 Event{node, std::move(input), from});
+  const uint64_t from_life = from == kNoNode ? 0 : nodes_[from].life;
+  queue_.emplace(
+      std::pair(when, sequence_++),
+      Event{nodes_[node].life, from_life, node, std::move(input), from});
 }
 
 bool Cluster::RunOne() {
@@ -186,9 +210,13 @@ bool Cluster::RunOne() {
   auto item = queue_.extract(queue_.begin());
   now_ = std::max(now_, item.key().first);
   Event& event = item.mapped();
-  if (!nodes_[event.node].alive) return true;
+  const Node& node = nodes_[event.node];
+  if (!node.alive || node.life != event.life) return true;
   // What a dead node sent and nobody has read is lost with its connections.
-  if (event.from != kNoNode && !nodes_[event.from].alive) return true;
+  if (event.from != kNoNode && (!nodes_[event.from].alive ||
+                                nodes_[event.from].life != event.from_life)) {
+    return true;
+  }
   Step(event.node, std::move(event.input));
   return true;
 }

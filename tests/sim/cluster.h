@@ -90,6 +90,9 @@ class Cluster {
   // The agent is gone at once; the others hear of it one by one.
   void KillNode(NodeId node);
   bool alive(NodeId node) const { return nodes_[node].alive; }
+  // A new incarnation of it, which knows nothing, is there; the others hear of
+  // it one by one, and it of those that are lost.
+  void ReviveNode(NodeId node);
 
   // Runs until nothing is under way; deadlines are not waited for.
   void Run();
@@ -131,6 +134,7 @@ class Cluster {
   struct Node {
     std::unique_ptr<core::AgentCore> core;
     bool alive = true;
+    uint64_t life = 0;
     TimeNs deadline = core::kNever;
     std::map<ProcId, core::PublishRank> published;
     std::set<std::string> registered;
@@ -140,6 +144,8 @@ class Cluster {
     std::map<std::string, std::shared_ptr<const JobLayout>> layouts;
   };
   struct Event {
+    uint64_t life = 0;       // of the receiver
+    uint64_t from_life = 0;  // of the sender
     NodeId node = 0;
     core::Input input;
     NodeId from = kNoNode;
@@ -166,7 +172,9 @@ class Cluster {
   void Do(NodeId, T&) {}
   bool RunTimersUntil(TimeNs end);
   NodeId NodeOf(const ProcId& proc) const;
+  core::CoreConfig ConfigOf(NodeId node) const;
 
+  const uint32_t radix_;
   std::vector<Node> nodes_;
   std::mt19937_64 rng_;
   TimeNs now_ = 0;

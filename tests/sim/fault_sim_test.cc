@@ -93,6 +93,39 @@ TEST_P(Healing, LossOfTheTopIsInvisible) {
   }
 }
 
+// An agent without participants is restarted, and knows nothing afterwards.
+TEST_P(Healing, RestartOfAnAgentBetweenIsInvisible) {
+  Cluster cluster(31, 2, GetParam());
+  cluster.LaunchConnected(MakeJob("job", Leaves(1)));
+  const NodeId victim = 1 + cluster.rng()() % 14;
+  for (int round = 0; round < 4; ++round) {
+    const std::string text = std::to_string(round);
+    std::vector<RequestId> requests;
+    for (Rank r = 0; r < 16; ++r) {
+      cluster.Commit({"job", r}, core::Scope::kGlobal, "key", text);
+      requests.push_back(cluster.Fence({"job", r}, {}, round % 2 == 0));
+      if (round != 1) continue;
+      for (uint64_t i = cluster.rng()() % 8; i > 0; --i) cluster.RunOne();
+      if (r == 7) {
+        cluster.KillNode(victim);
+        cluster.RunFor(3 * kMs);  // until all have heard of it
+        cluster.ReviveNode(victim);
+      }
+    }
+    cluster.Run();
+    for (const RequestId r : requests) {
+      ASSERT_EQ(cluster.status(r), kSuccess)
+          << "round " << round << " agent " << victim;
+    }
+    for (NodeId node = 15; round % 2 == 0 && node < 31; ++node) {
+      for (Rank r = 0; r < 16; ++r) {
+        ASSERT_EQ(ValueOf(cluster.Published(node, {"job", r}), "key"), text);
+      }
+    }
+  }
+  EXPECT_TRUE(cluster.errors().empty()) << cluster.errors().front();
+}
+
 INSTANTIATE_TEST_SUITE_P(Seeds, Healing, testing::Range<uint64_t>(0, 60));
 
 TEST(Fault, DeathInACollectiveEndsItForAll) {

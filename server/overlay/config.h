@@ -39,6 +39,8 @@ struct OverlayConfig {
   // Between attempts to dial: from the first to the last, doubling.
   uint32_t redial_min_ms = 20;
   uint32_t redial_max_ms = 1000;
+  // How long a member that leaves waits until its neighbours have everything.
+  uint32_t leave_ms = 1000;
 
   // Bytes waiting on one link at which `congested(true)` is called; it is
   // called with false at half of it.

@@ -390,5 +390,15 @@ TEST(GrpcOverlayTest, LeavingIsToldAtOnce) {
   EXPECT_EQ(cluster.node(3).sink.messages.size(), 100u);
 }
 
+TEST(GrpcOverlayTest, AllLeaveAtOnceWithoutWaitingForEachOther) {
+  TestCluster cluster(4);
+  cluster.base().leave_ms = 600000;
+  cluster.StartAll();
+  ASSERT_TRUE(cluster.AllReady());
+  int left = 0;
+  for (NodeId id = 0; id < 4; ++id) cluster.overlay(id).Leave([&] { ++left; });
+  EXPECT_TRUE(cluster.WaitFor([&] { return left == 4; }));
+}
+
 }  // namespace
 }  // namespace canopy::overlay

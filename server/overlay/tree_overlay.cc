@@ -14,7 +14,6 @@ constexpr int64_t kMs = 1000000;
 // What is left of messages that lost pieces with a member is dropped after
 // this long without a new one.
 constexpr int64_t kSweepNs = 30000 * kMs;
-constexpr int64_t kLeaveNs = 1000 * kMs;
 
 uint64_t ClockIncarnation() {
   timespec ts;
@@ -105,6 +104,8 @@ void TreeOverlay::ScheduleReconcile() {
 
 void TreeOverlay::Reconcile() {
   ReportProgress();
+  // The last link may have ended because its other end left too.
+  if (state_ == State::kLeaving) return CheckLeft();
   if (state_ != State::kJoined) return;
   const NodeId parent = tree_.parent(config_.self);
   if (caller_ != nullptr && caller_->expected() != parent &&
@@ -259,10 +260,11 @@ void TreeOverlay::Leave(std::function<void()> done) {
   caller_.reset();
   if (redial_timer_ != 0) loop_->CancelTimer(std::exchange(redial_timer_, 0));
   for (const auto& [id, neighbor] : neighbors_) AckLater(neighbor);
-  leave_timer_ = loop_->AddTimer(kLeaveNs, Guard([this] {
-                                   leave_timer_ = 0;
-                                   if (left_) std::exchange(left_, nullptr)();
-                                 }));
+  leave_timer_ =
+      loop_->AddTimer(int64_t{config_.leave_ms} * kMs, Guard([this] {
+                        leave_timer_ = 0;
+                        if (left_) std::exchange(left_, nullptr)();
+                      }));
   loop_->Defer(Guard([this] { CheckLeft(); }));
 }
 

@@ -1,0 +1,135 @@
+#include "server/overlay/handshake.h"
+
+#include <gtest/gtest.h>
+
+namespace canopy::overlay {
+namespace {
+
+Identity Agent(NodeId self, char key = '1') {
+  Identity identity;
+  identity.self = self;
+  identity.members = 4;
+  identity.name = "node" + std::to_string(self);
+  identity.incarnation = 100 + self;
+  identity.overlay_id = "overlay";
+  identity.version = 2;
+  identity.oldest_version = 1;
+  if (key != 0) {
+    identity.key = *security::ClusterKey::FromHex(std::string(64, key));
+  }
+  return identity;
+}
+
+TEST(HandshakeTest, SameKeyAgrees) {
+  const Identity child = Agent(2);
+  const Identity parent = Agent(0);
+  const Hello hello = MakeHello(child, {7, 9});
+  EXPECT_EQ(hello.peer_incarnation, 7u);
+  EXPECT_EQ(hello.received, 9u);
+  ASSERT_TRUE(CheckHello(parent, hello).ok());
+  const Welcome welcome = MakeWelcome(parent, hello, {102, 3});
+  EXPECT_TRUE(CheckWelcome(child, hello, welcome, 0, "node0").ok());
+  EXPECT_TRUE(
+      CheckProof(parent, hello, welcome, MakeProof(child, hello, welcome))
+          .ok());
+}
+
+TEST(HandshakeTest, NoncesAreFresh) {
+  EXPECT_NE(MakeHello(Agent(1), {}).nonce, MakeHello(Agent(1), {}).nonce);
+}
+
+TEST(HandshakeTest, OtherKeyIsNamed) {
+  const Identity child = Agent(2, '2');
+  const Identity parent = Agent(0);
+  const Hello hello = MakeHello(child, {});
+  const Welcome welcome = MakeWelcome(parent, hello, {});
+  const StreamEnd end = CheckWelcome(child, hello, welcome, 0, "node0");
+  EXPECT_EQ(end.code, kEndWrongKey);
+  EXPECT_EQ(end.message, "cluster key differs from that of node0");
+  EXPECT_EQ(
+      CheckProof(parent, hello, welcome, MakeProof(child, hello, welcome)).code,
+      kEndWrongKey);
+}
+
+TEST(HandshakeTest, ParentsProofIsNoUseToAChild) {
+  const Identity parent = Agent(0);
+  const Hello hello = MakeHello(Agent(2, '2'), {});
+  const Welcome welcome = MakeWelcome(parent, hello, {});
+  EXPECT_EQ(CheckProof(parent, hello, welcome, Proof{welcome.proof}).code,
+            kEndWrongKey);
+  EXPECT_EQ(CheckProof(parent, hello, welcome, Proof{}).code, kEndWrongKey);
+}
+
+TEST(HandshakeTest, ProofsCoverWhoAndWhat) {
+  const Identity child = Agent(2);
+  const Identity parent = Agent(0);
+  const Hello hello = MakeHello(child, {});
+  const Welcome welcome = MakeWelcome(parent, hello, {});
+  const Proof proof = MakeProof(child, hello, welcome);
+  for (int change = 0; change < 4; ++change) {
+    Hello other = hello;
+    if (change == 0) other.node = 3;
+    if (change == 1) other.incarnation += 1;
+    if (change == 2) other.nonce[0] ^= 1;
+    if (change == 3) other.version = 1;
+    EXPECT_FALSE(CheckProof(parent, other, welcome, proof).ok()) << change;
+  }
+}
+
+TEST(HandshakeTest, WithoutAKeyNothingIsProved) {
+  const Identity child = Agent(2, 0);
+  const Identity parent = Agent(0, 0);
+  const Hello hello = MakeHello(child, {});
+  const Welcome welcome = MakeWelcome(parent, hello, {});
+  EXPECT_TRUE(welcome.proof.empty());
+  EXPECT_TRUE(CheckWelcome(child, hello, welcome, 0, "node0").ok());
+  EXPECT_TRUE(CheckProof(parent, hello, welcome, Proof{}).ok());
+}
+
+TEST(HandshakeTest, VersionsAreNegotiated) {
+  Identity old_child = Agent(2);
+  old_child.version = 1;
+  const Hello hello = MakeHello(old_child, {});
+  const Welcome welcome = MakeWelcome(Agent(0), hello, {});
+  EXPECT_EQ(welcome.version, 1u);
+  EXPECT_TRUE(CheckWelcome(old_child, hello, welcome, 0, "node0").ok());
+  Identity far = Agent(2);
+  far.version = 5;
+  far.oldest_version = 4;
+  const StreamEnd end = CheckHello(Agent(0), MakeHello(far, {}));
+  EXPECT_EQ(end.code, kEndRefused);
+  EXPECT_EQ(
+      end.message,
+      "node2 speaks overlay protocol version 4 to 5, node0 speaks 1 to 2");
+}
+
+TEST(HandshakeTest, ImpossibleIdentitiesAreRefused) {
+  const Identity parent = Agent(1);
+  EXPECT_FALSE(CheckHello(parent, MakeHello(Agent(0), {})).ok());
+  EXPECT_FALSE(CheckHello(parent, MakeHello(Agent(1), {})).ok());
+  EXPECT_FALSE(CheckHello(parent, MakeHello(Agent(4), {})).ok());
+  EXPECT_TRUE(CheckHello(parent, MakeHello(Agent(3), {})).ok());
+  Hello zero = MakeHello(Agent(3), {});
+  zero.incarnation = 0;
+  EXPECT_FALSE(CheckHello(parent, zero).ok());
+  Hello unsalted = MakeHello(Agent(3), {});
+  unsalted.nonce.clear();
+  EXPECT_FALSE(CheckHello(parent, unsalted).ok());
+  Hello stranger = MakeHello(Agent(3), {});
+  stranger.overlay_id = "else";
+  EXPECT_EQ(CheckHello(parent, stranger).message,
+            "node1 belongs to another overlay");
+}
+
+TEST(HandshakeTest, WrongAgentAtTheAddressIsNamed) {
+  const Identity child = Agent(3);
+  const Hello hello = MakeHello(child, {});
+  const Welcome welcome = MakeWelcome(Agent(1), hello, {});
+  const StreamEnd end = CheckWelcome(child, hello, welcome, 0, "node0");
+  EXPECT_EQ(end.code, kEndRefused);
+  EXPECT_EQ(end.message,
+            "the agent at the address of node0 is node1, node 1, not node 0");
+}
+
+}  // namespace
+}  // namespace canopy::overlay

@@ -1,0 +1,74 @@
+#include "server/overlay/member_table.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <random>
+
+namespace canopy::overlay {
+namespace {
+
+MemberState Up(NodeId node, uint64_t incarnation) {
+  return {node, incarnation, true, "", "host"};
+}
+MemberState Down(NodeId node, uint64_t incarnation) {
+  return {node, incarnation, false, "gone", ""};
+}
+
+TEST(MemberTableTest, StartsUnknown) {
+  MemberTable table(2);
+  EXPECT_FALSE(table.Known(0));
+  EXPECT_FALSE(table.Up(0));
+  EXPECT_FALSE(table.Down(0));
+  EXPECT_EQ(table.up_count(), 0u);
+}
+
+TEST(MemberTableTest, DownIsTheLastWordOfAnIncarnation) {
+  MemberTable table(2);
+  EXPECT_TRUE(table.Merge(Up(1, 5)));
+  EXPECT_FALSE(table.Merge(Up(1, 5)));
+  EXPECT_TRUE(table.Merge(Down(1, 5)));
+  EXPECT_FALSE(table.Merge(Up(1, 5)));
+  EXPECT_FALSE(table.Merge(Down(1, 4)));
+  EXPECT_TRUE(table.Down(1));
+  EXPECT_TRUE(table.Merge(Up(1, 6)));
+  EXPECT_FALSE(table.Merge(Down(1, 5)));
+  EXPECT_TRUE(table.Up(1));
+  EXPECT_EQ(table.up_count(), 1u);
+}
+
+TEST(MemberTableTest, NeverSeenCanBeDownButNotUp) {
+  MemberTable table(2);
+  EXPECT_FALSE(table.Merge(Up(1, 0)));
+  EXPECT_TRUE(table.Merge(Down(1, 0)));
+  EXPECT_TRUE(table.Merge(Up(1, 1)));
+}
+
+TEST(MemberTableTest, StrangersAreIgnored) {
+  MemberTable table(2);
+  EXPECT_FALSE(table.Merge(Up(2, 1)));
+  EXPECT_FALSE(table.Merge(Up(UINT32_MAX, 1)));
+}
+
+TEST(MemberTableTest, AnyOrderConverges) {
+  std::vector<MemberState> states;
+  for (uint64_t i = 1; i < 5; ++i) {
+    states.push_back(Up(i % 2, i));
+    states.push_back(Down(i % 2, i - 1));
+  }
+  states.push_back(Down(1, 3));
+  std::mt19937 random(3);
+  for (int round = 0; round < 100; ++round) {
+    std::shuffle(states.begin(), states.end(), random);
+    MemberTable table(2);
+    for (const auto& s : states) table.Merge(s);
+    EXPECT_EQ(table.Incarnation(0), 4u);
+    EXPECT_EQ(table.Incarnation(1), 3u);
+    EXPECT_TRUE(table.Up(0));
+    EXPECT_FALSE(table.Up(1));
+    EXPECT_EQ(table.up_count(), 1u);
+  }
+}
+
+}  // namespace
+}  // namespace canopy::overlay

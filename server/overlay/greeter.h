@@ -97,6 +97,8 @@ class Parting : public StreamListener {
   Parting(std::shared_ptr<Stream> stream, Frame frame);
   ~Parting() override;
 
+  bool over() const { return stream_ == nullptr; }
+
   void OnFrame(Bytes) override {}
   void OnWritable() override;
   void OnEnd(const StreamEnd&) override { stream_ = nullptr; }

@@ -87,7 +87,7 @@ void TreeOverlay::Stop() {
   }
   while (!neighbors_.empty()) Drop(neighbors_.begin()->first);
   caller_.reset();
-  parting_.reset();
+  partings_.clear();
   receptionists_.clear();
 }
 
@@ -200,6 +200,7 @@ void TreeOverlay::Lost(NodeId node, const std::string& reason) {
   std::vector<Packet> packets;
   if (const NeighborRef neighbor = Find(node)) {
     packets = neighbor->link.TakeUnsent(false);
+    Expel(neighbor);
     Drop(node);
   }
   reassembly_.DropSource(node);

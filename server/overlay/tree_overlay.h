@@ -88,6 +88,8 @@ class TreeOverlay {
                  std::shared_ptr<Stream> stream);
   void OnLinkEnd(const NeighborRef& neighbor, const StreamEnd& end);
   void BreakLink(const NeighborRef& neighbor, const std::string& why);
+  void Expel(const NeighborRef& neighbor);
+  void SayDown(NodeId node, std::shared_ptr<Stream> stream);
   void Retire(const NeighborRef& neighbor);
   void CheckLeft();
 
@@ -135,7 +137,7 @@ class TreeOverlay {
   uint32_t redial_ms_ = 0;
   NodeId probe_next_ = 0;
   EventLoop::TimerId probe_timer_ = 0;
-  std::unique_ptr<Parting> parting_;
+  std::vector<std::unique_ptr<Parting>> partings_;
   std::map<uint64_t, std::unique_ptr<Receptionist>> receptionists_;
   uint64_t next_receptionist_ = 1;
 

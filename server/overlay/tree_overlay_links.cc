@@ -115,10 +115,7 @@ void TreeOverlay::OnDialled(NodeId node, const StreamEnd& end,
     return Redial(node);
   }
   if (table_.Down(node) && welcome.incarnation <= table_.Incarnation(node)) {
-    // It lives and does not know that it counts as lost.
-    Frame news;
-    news.members = Members{{table_.State(node)}};
-    parting_ = std::make_unique<Parting>(std::move(stream), std::move(news));
+    SayDown(node, std::move(stream));
     return Redial(node);
   }
   redial_ms_ = config_.redial_min_ms;
@@ -250,8 +247,8 @@ void TreeOverlay::Establish(NodeId node, uint64_t incarnation,
 void TreeOverlay::OnLinkEnd(const NeighborRef& neighbor, const StreamEnd& end) {
   neighbor->stream = nullptr;
   neighbor->last_error = end.ok() ? "it ended the connection" : end.message;
-  if (end.code == kEndExpelled) return Rejoin(end.message);
   if (state_ == State::kLeaving) return CheckLeft();
+  if (end.code == kEndExpelled) return Rejoin(end.message);
   if (!Expected(neighbor->id) && Find(neighbor->id) == neighbor) {
     std::vector<Packet> packets = neighbor->link.TakeUnsent(true);
     Drop(neighbor->id);
@@ -265,6 +262,31 @@ void TreeOverlay::BreakLink(const NeighborRef& neighbor,
   if (neighbor->stream == nullptr) return;
   neighbor->stream->Close({kEndUnavailable, why});
   OnLinkEnd(neighbor, {kEndUnavailable, why});
+}
+
+// The neighbour counts as lost, by the word of others, and yet it is linked. It
+// must learn that, or it would go on believing in a membership that is over.
+void TreeOverlay::Expel(const NeighborRef& neighbor) {
+  if (neighbor->stream == nullptr || !table_.Down(neighbor->id) ||
+      table_.Incarnation(neighbor->id) != neighbor->incarnation) {
+    return;
+  }
+  auto stream = std::exchange(neighbor->stream, nullptr);
+  if (neighbor->id < config_.self) {
+    SayDown(neighbor->id, std::move(stream));
+  } else {
+    stream->Close(
+        {kEndExpelled, "declared lost: " + table_.State(neighbor->id).reason});
+  }
+}
+
+// For a stream that this side has dialled.
+void TreeOverlay::SayDown(NodeId node, std::shared_ptr<Stream> stream) {
+  std::erase_if(partings_, [](const auto& p) { return p->over(); });
+  Frame news;
+  news.members = Members{{table_.State(node)}};
+  partings_.push_back(
+      std::make_unique<Parting>(std::move(stream), std::move(news)));
 }
 
 void TreeOverlay::Retire(const NeighborRef& neighbor) {

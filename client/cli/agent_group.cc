@@ -37,11 +37,23 @@ struct AgentGroup::Member {
   Phase phase = Phase::kHello;
   bootstrap::v1::NodeInfo node;
 
+  // The command is "CARRIER... AGENT --bootstrap".
+  bool carried() const { return plan.command.size() > 2; }
+  std::string Carrier() const {
+    std::string text;
+    for (size_t i = 0; i + 2 < plan.command.size(); ++i) {
+      text += (i == 0 ? "" : " ") + plan.command[i];
+    }
+    return text;
+  }
   Status Failed(const std::string& what) const {
     std::string text = "agent of node '" + plan.config.node_name() + "' (" +
                        plan.command[0] + ") " + what;
     const std::string said = process.LastWords();
     if (!said.empty()) text += ": " + said;
+    if (phase == Phase::kHello && carried()) {
+      text += "; check that '" + Carrier() + " true' works";
+    }
     return Status(kErrUnreach, text);
   }
 };

@@ -27,6 +27,9 @@ int Fail(const Status& status) {
 }
 
 int FailUsage(const std::string& command, const Status& status) {
+  if (status.code() != kErrBadParam && status.code() != kErrJobNoExeSpecified) {
+    return Fail(status);
+  }
   PrintError(status.message() + " ('canopy " + command +
              " --help' lists the options)");
   return kExitUsage;

@@ -36,7 +36,8 @@ int DoctorCommand(const CommandLine& line);
 void PrintError(const std::string& message);
 // Prints and returns the exit code that belongs to the status.
 int Fail(const Status& status);
-// The same for a command line that is not understood: tells where help is.
+// The same for what came of a command line: one that is not understood gets a
+// word on where help is.
 int FailUsage(const std::string& command, const Status& status);
 
 }  // namespace canopy::cli

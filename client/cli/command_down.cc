@@ -64,6 +64,16 @@ bool EndMembersOneByOne(const v1::Context& context, bool force) {
   return any;
 }
 
+// An agent's log outlives it, for the case that it did not end well.
+void RemoveLogs(const v1::Context& context) {
+  for (const auto& node : context.members()) {
+    const std::string& dir = node.runtime_dir();
+    if (unlink((dir + "/agent.log").c_str()) != 0) continue;
+    // Harmless when something else is in them.
+    if (rmdir(dir.c_str()) == 0) rmdir(dir.substr(0, dir.rfind('/')).c_str());
+  }
+}
+
 int Down(const v1::Context& context, bool force, bool quiet) {
   const std::vector<LocalAgent> agents = LocalAgent::Of(context);
   Result<RootAgent> root = ConnectRoot(context);
@@ -82,6 +92,7 @@ int Down(const v1::Context& context, bool force, bool quiet) {
                            "' does not end; 'canopy down --force --context " +
                            context.name() + "' kills it"));
   }
+  RemoveLogs(context);
   ContextStore().Remove(context.name());
   if (quiet) return 0;
   const std::string text =

@@ -19,6 +19,20 @@ Status BadCount(std::string_view entry) {
                                   "node1:4");
 }
 
+Status NoName(std::string_view entry) {
+  return Status(kErrBadParam,
+                "'" + std::string(entry) + "' does not name a host");
+}
+
+// A name becomes a word of the command that reaches the host, and must not pass
+// for an option of it.
+bool IsName(std::string_view text) {
+  return !text.empty() && text[0] != '-' &&
+         std::ranges::none_of(text, [](char c) {
+           return static_cast<unsigned char>(c) <= ' ' || c == '=' || c == 0x7f;
+         });
+}
+
 // "NAME" or "NAME:N"; an IPv6 address with its own colons goes in brackets.
 Result<Host> ParseEntry(std::string_view text) {
   Host host;
@@ -26,6 +40,7 @@ Result<Host> ParseEntry(std::string_view text) {
     const size_t end = text.find(']');
     if (end == std::string_view::npos) return BadCount(text);
     host.name = text.substr(1, end - 1);
+    if (!IsName(host.name)) return NoName(text);
     if (end + 1 == text.size()) return host;
     if (text[end + 1] != ':') return BadCount(text);
     const auto slots = ParseNumber(text.substr(end + 2), kMaxSlots);
@@ -38,10 +53,7 @@ Result<Host> ParseEntry(std::string_view text) {
   // More than one colon: an IPv6 address.
   if (text.rfind(':') != colon) colon = std::string_view::npos;
   host.name = text.substr(0, colon);
-  if (host.name.empty()) {
-    return Status(kErrBadParam,
-                  "a host has no name in '" + std::string(text) + "'");
-  }
+  if (!IsName(host.name)) return NoName(text);
   if (colon == std::string_view::npos) return host;
   const std::string_view count = text.substr(colon + 1);
   if (count == "*") return host;

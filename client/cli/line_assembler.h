@@ -22,7 +22,7 @@ struct LineAssemblerOptions {
   // Bytes held for all streams; above that the longest goes out in parts.
   size_t max_held = 16u << 20;
   // Text before each line; empty function: none.
-  std::function<std::string(OutputStream)> prefix;
+  std::function<std::string(OutputStream)> prefix = nullptr;
 };
 
 // One destination of output. What the functions append to `out` is to be

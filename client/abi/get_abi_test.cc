@@ -263,6 +263,18 @@ TEST_F(GetTest, RefreshAsksFirstAndThenLooksOnlyHere) {
   EXPECT_EQ(Asked(), 2u);
 }
 
+TEST_F(GetTest, RefreshedDataThatDoesNotFitComesWithTheAnswer) {
+  agent_->On(FrameType::kGet, [](FakeAgent& agent, const Request& request) {
+    agent.Reply(request, kSuccess, EncodeKvals({{"key", Value::Int(3)}}));
+  });
+  EXPECT_EQ(Get(2, "key", Flags({PMIX_GET_REFRESH_CACHE})), Value::Int(3));
+  agent_->On(FrameType::kGet, [](FakeAgent& agent, const Request& request) {
+    agent.Reply(request, kErrUnreach);
+  });
+  Get(2, "key", Flags({PMIX_GET_REFRESH_CACHE}));
+  EXPECT_EQ(status_, PMIX_ERR_UNREACH);
+}
+
 TEST_F(GetTest, RefreshOfEverythingNeedsNoPlaceForAValue) {
   const pmix_proc_t proc = Proc(agent_->nspace(), 2);
   const InfoList infos = Flags({PMIX_GET_REFRESH_CACHE});

@@ -40,7 +40,7 @@ class FrameSocket {
 
   enum class ReadState {
     kData,     // something arrived; call Next until it gives nothing
-    kNothing,  // nothing there, and `wait` was false
+    kNothing,  // nothing there, and `wait` was false or the socket's time up
     kClosed,   // end of stream, an error, or something that is no frame
   };
   ReadState Read(bool wait);

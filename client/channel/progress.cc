@@ -76,8 +76,9 @@ void Progress::Watch(int fd, Task readable) {
 
 void Progress::Unwatch() {
   std::lock_guard<std::mutex> lock(mu_);
-  if (armed_) Control(epoll_.get(), EPOLL_CTL_DEL, watched_, kSocketTag, 0);
+  if (added_) Control(epoll_.get(), EPOLL_CTL_DEL, watched_, kSocketTag, 0);
   watched_ = -1;
+  added_ = false;
   armed_ = false;
 }
 
@@ -85,10 +86,10 @@ void Progress::Arm(bool on) {
   std::lock_guard<std::mutex> lock(mu_);
   if (watched_ < 0 || armed_ == on) return;
   armed_ = on;
-  // Removed rather than masked: a masked descriptor still reports its end,
-  // again and again.
-  Control(epoll_.get(), on ? EPOLL_CTL_ADD : EPOLL_CTL_DEL, watched_,
-          kSocketTag, EPOLLIN);
+  // Masking costs less than removing, and callers do it again and again.
+  Control(epoll_.get(), added_ ? EPOLL_CTL_MOD : EPOLL_CTL_ADD, watched_,
+          kSocketTag, on ? static_cast<uint32_t>(EPOLLIN) : 0);
+  added_ = true;
   if (on) EnsureThreadLocked();
 }
 
@@ -122,6 +123,10 @@ void Progress::PollOnce(int timeout_ms) {
         (void)got;
       } else if (armed_) {
         readable = readable_;
+      } else if (added_) {
+        // A masked descriptor still reports its end, again and again.
+        Control(epoll_.get(), EPOLL_CTL_DEL, watched_, kSocketTag, 0);
+        added_ = false;
       }
     }
   }

@@ -66,6 +66,7 @@ class Progress {
   Task readable_;
   int watched_ = -1;
   bool armed_ = false;
+  bool added_ = false;  // to epoll_, armed or masked
   bool sleeping_ = false;
   bool stopping_ = false;
   bool stopped_ = false;

@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <sys/socket.h>
+#include <sys/time.h>
 #include <sys/un.h>
 #include <unistd.h>
 
@@ -21,6 +22,17 @@ namespace {
 
 using local::FrameType;
 
+// An agent that does not answer within this time is as good as none.
+constexpr time_t kHandshakeSeconds = 120;
+
+// How long sending and receiving may take; 0: as long as they need.
+void LimitTime(int fd, time_t seconds) {
+  timeval limit = {};
+  limit.tv_sec = seconds;
+  setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof(limit));
+  setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof(limit));
+}
+
 std::string Variable(const char* name) {
   const char* value = getenv(name);
   return value == nullptr ? "" : value;
@@ -35,6 +47,7 @@ Result<std::unique_ptr<FrameSocket>> Connect(const std::string& path) {
   memcpy(address.sun_path, path.data(), path.size());
   UniqueFd fd(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
   if (!fd) return Status(kErrOutOfResource, "no socket");
+  LimitTime(fd.get(), kHandshakeSeconds);
   while (connect(fd.get(), reinterpret_cast<const sockaddr*>(&address),
                  sizeof(address)) != 0) {
     if (errno != EINTR) return Status(kErrUnreach, "no agent at " + path);
@@ -65,8 +78,13 @@ Result<std::string> Welcome(FrameSocket* socket) {
       }
       return std::string(payload);
     }
-    if (socket->Read(/*wait=*/true) != FrameSocket::ReadState::kData) {
-      return Status(kErrUnreach, "the agent closed the connection");
+    switch (socket->Read(/*wait=*/true)) {
+      case FrameSocket::ReadState::kData:
+        break;
+      case FrameSocket::ReadState::kNothing:
+        return Status(kErrTimeout, "the agent does not answer");
+      case FrameSocket::ReadState::kClosed:
+        return Status(kErrUnreach, "the agent closed the connection");
     }
   }
 }
@@ -104,6 +122,7 @@ Result<Bootstrap> ConnectToAgent(const Environment& environment) {
   }
   const Result<std::string> welcome = Welcome(result.socket.get());
   if (!welcome.ok()) return welcome.status();
+  LimitTime(result.socket->fd(), 0);
   WireReader in(*welcome);
   result.self = in.Proc();
   result.server = in.Proc();

@@ -23,6 +23,11 @@ struct Prepared {
   SubscriptionChange change;
 };
 
+void ExpectEvents(Session& session) {
+  if (session.channel() == nullptr) return;
+  session.channel()->ExpectEvents(session.subscriptions().any());
+}
+
 int Prepare(Session& session, const Registration& registration, Prepared* out) {
   HandlerSpec spec;
   int rc = ParseHandlerSpec(registration.codes, registration.ncodes,
@@ -32,9 +37,7 @@ int Prepare(Session& session, const Registration& registration, Prepared* out) {
   rc = session.events().Add(spec, &out->reference);
   if (rc != PMIX_SUCCESS) return rc;
   out->change = session.subscriptions().Add(spec);
-  if (session.channel() != nullptr) {
-    session.channel()->ExpectEvents(session.subscriptions().any());
-  }
+  ExpectEvents(session);
   return PMIX_SUCCESS;
 }
 
@@ -47,6 +50,7 @@ void Withdraw(Session& session, size_t reference) {
   HandlerSpec spec;
   if (session.events().Remove(reference, &spec) != PMIX_SUCCESS) return;
   (void)session.subscriptions().Remove(spec);
+  ExpectEvents(session);
 }
 
 int EncodeNotification(const Notification& event, std::string* frame) {
@@ -143,13 +147,10 @@ int DeregisterHandler(Session& session, size_t reference,
   const int rc = session.events().Remove(reference, &spec);
   if (rc != PMIX_SUCCESS) return rc;
   const SubscriptionChange change = session.subscriptions().Remove(spec);
-  if (session.channel() != nullptr) {
-    session.channel()->ExpectEvents(session.subscriptions().any());
-    if (!change.empty()) {
-      // The agent may be gone already: then there is nothing to unsubscribe.
-      (void)session.channel()->Post(FrameType::kEventsUnwanted,
-                                    change.Encode());
-    }
+  ExpectEvents(session);
+  if (MustTell(session, change)) {
+    // The agent may be gone already: then there is nothing to unsubscribe.
+    (void)session.channel()->Post(FrameType::kEventsUnwanted, change.Encode());
   }
   return Accepted(session, cbfunc, cbdata);
 }

@@ -82,9 +82,15 @@ int Deliver(Session& session, const Arguments& args, pmix_value_t* found,
   return PMIX_SUCCESS;
 }
 
-// An agent that has nothing new is no failure: the cache is then current.
-int RefreshStatus(int status) {
-  return status == PMIX_ERR_NOT_FOUND ? PMIX_SUCCESS : status;
+// What there is after a refresh. An agent that has nothing new is no failure:
+// what is here is then current.
+int FindRefreshed(const Session& session, const Target& target,
+                  std::string_view key, const GetOptions& options,
+                  const Reply& reply, pmix_value_t* found) {
+  if (reply.status == PMIX_ERR_NOT_FOUND) {
+    return FindHere(session, target, key, options, found).status;
+  }
+  return FindAfterReply(session, target, key, options, reply, found);
 }
 
 bool WantsRefresh(Session& session, const Arguments& args) {
@@ -96,8 +102,8 @@ int FindBlocking(Session& session, const Arguments& args, pmix_value_t* found) {
   if (WantsRefresh(session, args)) {
     const Reply reply = session.channel()->Call(
         FrameType::kGet, EncodeRefresh(args.target, args.options));
-    const int status = RefreshStatus(reply.status);
-    if (status != PMIX_SUCCESS) return status;
+    return FindRefreshed(session, args.target, args.key, args.options, reply,
+                         found);
   }
   if (!MustAsk(session, args) || !CanAsk(session, args.options)) {
     const LookupResult here =
@@ -158,12 +164,9 @@ int RefreshAsync(std::shared_ptr<AsyncGet> get) {
   const std::string frame =
       EncodeRefresh(get->request.target(), get->request.options());
   return channel->CallAsync(FrameType::kGet, frame, [get](Reply reply) {
-    int status = RefreshStatus(reply.status);
-    if (status == PMIX_SUCCESS) {
-      status = FindHere(*get->session, get->request.target(),
-                        get->request.key(), get->request.options(), &get->value)
-                   .status;
-    }
+    const int status =
+        FindRefreshed(*get->session, get->request.target(), get->request.key(),
+                      get->request.options(), reply, &get->value);
     CallBack(*get, status);
   });
 }

@@ -56,6 +56,18 @@ Result<Bootstrap> FindAgent() {
   return ConnectToAgent(*environment);
 }
 
+// A debugger that asked for a stop would wait for ever if nothing stopped.
+bool MustStopForDebugger(const Session& session) {
+  pmix_value_t value = {};
+  const Target self{session.self().nspace, session.self().rank};
+  if (session.lookup()
+          .Find(self, PMIX_DEBUG_STOP_IN_INIT, GetOptions(), &value)
+          .status != PMIX_SUCCESS) {
+    return false;
+  }
+  return Value::Adopt(&value).AsBool().value_or(true);
+}
+
 // Tells other programming models of this process about a new one.
 void DeclareModel(Session& session, const InitOptions& options) {
   if (options.model.empty()) return;
@@ -106,8 +118,10 @@ int InitLibrary(pmix_proc_t* proc, const pmix_info_t* info, size_t ninfo) {
   if (session == nullptr) {
     Result<Bootstrap> bootstrap = FindAgent();
     if (!bootstrap.ok()) return bootstrap.code();
-    session =
-        new Session(std::move(bootstrap).value(), options.external_progress);
+    auto created = std::make_unique<Session>(std::move(bootstrap).value(),
+                                             options.external_progress);
+    if (MustStopForDebugger(*created)) return PMIX_ERR_NOT_SUPPORTED;
+    session = created.release();
     g_library.socket_fd = session->socket_fd();
     g_library.session.store(session);
   }

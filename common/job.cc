@@ -149,6 +149,7 @@ void GetProcs(WireReader& r, JobSpec* job) {
 
 void PutOptions(WireWriter& w, const JobSpec& job) {
   w.Uint(job.universe_size);
+  PutStrings(w, job.allocation);
   w.Uint(job.max_procs);
   w.String(job.map_by);
   w.String(job.rank_by);
@@ -164,6 +165,7 @@ void PutOptions(WireWriter& w, const JobSpec& job) {
 
 void GetOptions(WireReader& r, JobSpec* job) {
   job->universe_size = r.Uint32();
+  job->allocation = GetStrings(r);
   job->max_procs = r.Uint32();
   job->map_by = r.String();
   job->rank_by = r.String();

@@ -50,12 +50,13 @@ struct JobSpec {
   uint32_t gid = 0;
   std::vector<JobApp> apps;
   std::vector<JobNode> nodes;
-  std::vector<ProcPlacement> procs;  // index = rank
-  std::vector<std::string> env;      // base environment of every process
-  std::string cwd;                   // default working directory
-  uint32_t universe_size = 0;        // slots of the allocation
-  uint32_t max_procs = 0;            // PMIX_MAX_PROCS of the job
-  std::string map_by;                // as applied, e.g. "slot", "ppr:2:node"
+  std::vector<ProcPlacement> procs;     // index = rank
+  std::vector<std::string> env;         // base environment of every process
+  std::string cwd;                      // default working directory
+  uint32_t universe_size = 0;           // slots of the allocation
+  std::vector<std::string> allocation;  // its nodes, used by the job or not
+  uint32_t max_procs = 0;               // PMIX_MAX_PROCS of the job
+  std::string map_by;                   // as applied, e.g. "slot", "ppr:2:node"
   std::string rank_by;
   std::string bind_to;
   bool oversubscribed = false;  // some node has more ranks than CPUs

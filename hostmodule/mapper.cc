@@ -324,7 +324,10 @@ Result<JobSpec> JobMapper::Finish() && {
   job.env = request_.env;
   job.cwd = request_.cwd;
   uint64_t slots = 0;
-  for (const MapNode& node : pool_) slots += node.slots;
+  for (const MapNode& node : pool_) {
+    slots += node.slots;
+    job.allocation.push_back(node.name);
+  }
   slots = std::min<uint64_t>(slots, kRankValid);
   job.universe_size =
       static_cast<uint32_t>(std::max<uint64_t>(slots, num_procs_));

@@ -39,6 +39,7 @@ JobSpec TwoNodes() {
   job.nodes = {{"node01", {"n1"}, 4, 2}, {"node02", {"n2", "ten"}, 5, 1}};
   job.procs = {{0, 0, "0"}, {1, 0, "0"}, {0, 1, "1"}, {1, 1, "2-3"}};
   job.universe_size = 8;
+  job.allocation = {"node01", "node02", "spare"};
   job.map_by = "node";
   job.rank_by = "slot";
   job.bind_to = "core";
@@ -122,6 +123,11 @@ TEST_F(DatastoreTest, SessionAndJobKeys) {
   EXPECT_EQ(Job(PMIX_MAX_PROCS), Value::Uint32(4));
   EXPECT_EQ(Job(PMIX_JOB_NUM_APPS), Value::Uint32(2));
   EXPECT_EQ(Job(PMIX_NUM_NODES), Value::Uint32(2));
+  for (const auto& realm : {Session(PMIX_ALLOCATED_NODELIST),
+                            Job(PMIX_ALLOCATED_NODELIST)}) {
+    EXPECT_EQ(realm, Value::String("node01,node02,spare"));
+  }
+  EXPECT_EQ(Job(PMIX_NUM_ALLOCATED_NODES), Value::Uint32(3));
   EXPECT_EQ(Job(PMIX_NPROC_OFFSET), Value::Rank(0));
   EXPECT_EQ(Job(PMIX_CMD_LINE), Value::String("./a -x:./b"));
   EXPECT_EQ(Job(PMIX_NODE_LIST), Value::String("node01,node02"));

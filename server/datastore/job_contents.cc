@@ -56,6 +56,7 @@ class Builder {
 
  private:
   void AddSessionKeys(Keys* keys) const;
+  void AddAllocation(Keys* keys) const;
   shm::KeyValues Session() const;
   shm::KeyValues Job() const;
   shm::KeyValues App(uint32_t app) const;
@@ -103,6 +104,12 @@ void Builder::AddSessionKeys(Keys* keys) const {
   }
 }
 
+void Builder::AddAllocation(Keys* keys) const {
+  if (job_.allocation.empty()) return;
+  keys->Number(PMIX_NUM_ALLOCATED_NODES, job_.allocation.size());
+  keys->Text(PMIX_ALLOCATED_NODELIST, Join(job_.allocation, ','));
+}
+
 shm::KeyValues Builder::Session() const {
   Keys keys;
   AddSessionKeys(&keys);
@@ -110,6 +117,7 @@ shm::KeyValues Builder::Session() const {
   keys.Number(PMIX_NUM_SLOTS, job_.universe_size);
   keys.Number(PMIX_NUM_NODES, job_.nodes.size());
   keys.Text(PMIX_NODE_LIST, Join(names_, ','));
+  AddAllocation(&keys);
   return keys.Take();
 }
 
@@ -129,6 +137,7 @@ shm::KeyValues Builder::Job() const {
   keys.Text(PMIX_NSDIR, JobDirectory(facts_, job_.nspace));
   keys.Number(PMIX_NUM_NODES, job_.nodes.size());
   keys.Text(PMIX_NODE_LIST, Join(names_, ','));
+  AddAllocation(&keys);
   keys.Text(PMIX_NODE_MAP, NodeMapRegex(names_));
   keys.Text(PMIX_NODE_MAP_RAW, Join(names_, ','));
   keys.Text(PMIX_PROC_MAP, ProcMapRegex(ranks_));

@@ -77,6 +77,11 @@ Result<RootAgent> ConnectRoot(const v1::Context& context) {
     }
     if (tried++ == 0) first = client.status();
   }
+  if (first.code() == kErrInvalidCred) {
+    return Status(first.code(),
+                  "context '" + context.name() +
+                      "' does not fit its overlay: " + first.message());
+  }
   return Status(kErrUnreach, "no agent of context '" + context.name() +
                                  "' answers (" + first.message() +
                                  "); 'canopy down --context " + context.name() +

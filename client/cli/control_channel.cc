@@ -1,9 +1,13 @@
 #include "client/cli/control_channel.h"
 
+#include <grpc/support/log.h>
 #include <grpcpp/create_channel.h>
 #include <grpcpp/security/credentials.h>
 #include <grpcpp/support/channel_arguments.h>
 
+#include <atomic>
+#include <cstdlib>
+#include <cstring>
 #include <string>
 
 #include "server/security/credentials.h"
@@ -50,9 +54,27 @@ grpc::ChannelArguments Arguments() {
   return args;
 }
 
+std::atomic<bool> saw_handshake_fail{false};
+
+void OnGrpcLog(gpr_log_func_args* args) {
+  if (std::strstr(args->message, "Handshake failed") != nullptr) {
+    saw_handshake_fail = true;
+  }
+}
+
+// Who asks for gRPC's log by its own variable gets it.
+void SetLog() {
+  if (std::getenv("GRPC_VERBOSITY") == nullptr) {
+    gpr_set_log_function(OnGrpcLog);
+  }
+}
+
 }  // namespace
 
+bool SawHandshakeFail() { return saw_handshake_fail; }
+
 void WarmUpGrpc() {
+  SetLog();
   // Never freed: its end would take the library down again.
   static const auto* const channel =
       new std::shared_ptr<grpc::Channel>(grpc::CreateCustomChannel(
@@ -63,6 +85,7 @@ void WarmUpGrpc() {
 
 Result<std::shared_ptr<grpc::Channel>> MakeControlChannel(
     const ControlTarget& target) {
+  SetLog();
   Result<security::SecurityConfig> config = SecurityOf(target);
   if (!config.ok()) return config.status();
   auto credentials = security::MakeChannelCredentials(*config, target.address);

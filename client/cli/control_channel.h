@@ -16,6 +16,10 @@ namespace canopy::cli {
 // Does what the first channel of a process costs, before there is a target.
 void WarmUpGrpc();
 
+// gRPC's own log goes nowhere: what it knows and a user should is here. True
+// when a TLS handshake failed since the process started.
+bool SawHandshakeFail();
+
 // A channel that dials when it is first used. The status says why the target's
 // security does not work; plaintext goes to local addresses only.
 Result<std::shared_ptr<grpc::Channel>> MakeControlChannel(

@@ -37,6 +37,15 @@ Status FromGrpc(const grpc::Status& status) {
   }
 }
 
+Status Unreachable(const ControlTarget& target) {
+  if (SawHandshakeFail()) {
+    return Status(kErrInvalidCred,
+                  "the agent at " + target.address +
+                      " does not accept our cluster key or certificates");
+  }
+  return Status(kErrUnreach, "no agent answers at " + target.address);
+}
+
 }  // namespace
 
 struct ControlClient::Impl {
@@ -71,7 +80,7 @@ Result<ControlClient> ControlClient::Connect(const ControlTarget& target,
   while (state != GRPC_CHANNEL_READY) {
     if (state == GRPC_CHANNEL_TRANSIENT_FAILURE ||
         !(*channel)->WaitForStateChange(state, deadline)) {
-      return Status(kErrUnreach, "no agent answers at " + target.address);
+      return Unreachable(target);
     }
     state = (*channel)->GetState(true);
   }

@@ -30,6 +30,8 @@ constexpr Command kCommands[] = {
     {"why", WhyCommand, "tell what waits, for whom, and how long"},
     {"kill", KillCommand, "end jobs"},
     {"signal", SignalCommand, "send a signal to the processes of a job"},
+    {"logs", LogsCommand, "print what the agents logged"},
+    {"doctor", DoctorCommand, "look for what would keep jobs from running"},
 };
 
 std::string HelpText() {

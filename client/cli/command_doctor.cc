@@ -1,0 +1,75 @@
+#include <unistd.h>
+
+#include "client/cli/command.h"
+#include "client/cli/command_line.h"
+#include "client/cli/context.pb.h"
+#include "client/cli/context_store.h"
+#include "client/cli/context_target.h"
+#include "client/cli/doctor.h"
+#include "client/cli/files.h"
+#include "client/cli/json_text.h"
+#include "client/cli/table.h"
+
+namespace canopy::cli {
+namespace {
+
+// Every overlay that is written down should answer.
+void CheckContexts(v1::DoctorReport* report) {
+  const ContextStore store;
+  const auto names = store.List();
+  if (!names.ok()) {
+    return AddCheck("contexts", "failed", names.status().message(), report);
+  }
+  for (const std::string& name : *names) {
+    Result<v1::Context> context = store.Load(name);
+    Result<RootAgent> root = context.ok() ? ConnectRoot(*context)
+                                          : Result<RootAgent>(context.status());
+    if (!root.ok()) {
+      AddCheck("context " + name, "warning", root.status().message(), report);
+      continue;
+    }
+    auto status = root->client.GetStatus();
+    if (!status.ok()) {
+      AddCheck("context " + name, "warning", status.status().message(), report);
+      continue;
+    }
+    std::string lost;
+    for (const auto& node : status->nodes()) {
+      if (!node.up()) lost += (lost.empty() ? "" : ", ") + node.name();
+    }
+    AddCheck(
+        "context " + name, lost.empty() ? "ok" : "warning",
+        lost.empty()
+            ? Count(static_cast<uint64_t>(status->nodes_size()), "node") + " up"
+            : "lost: " + lost + "; see 'canopy status'",
+        report);
+  }
+}
+
+}  // namespace
+
+int DoctorCommand(const CommandLine& line) {
+  const CommandInfo info = {
+      "doctor",
+      "[options]",
+      "Looks for what would keep jobs from running here: programs, library,\n"
+      "directories, limits, kernel, names, and overlays that do not answer.\n",
+      {},
+      0,
+      0};
+  SharedOptions shared;
+  const ParseOutcome parsed = ParseCommandLine(info, line, &shared);
+  if (!parsed.go_on) return parsed.exit_code;
+  v1::DoctorReport report = CheckMachine();
+  CheckContexts(&report);
+  bool healthy = true;
+  for (const v1::DoctorCheck& check : report.checks()) {
+    if (check.result() == "failed") healthy = false;
+  }
+  report.set_healthy(healthy);
+  const bool written = WriteAll(
+      STDOUT_FILENO, shared.json ? JsonText(report) : DoctorText(report));
+  return written && healthy ? 0 : kExitFailure;
+}
+
+}  // namespace canopy::cli

@@ -1,0 +1,154 @@
+# Bash completion for canopy and for the names under which it is mpirun. Options
+# are asked from the program itself, so they are always those that it has.
+
+# Options that a command's help names.
+_canopy_options() {
+  "$1" "${@:2}" --help 2>/dev/null |
+    sed -n 's/^  \(-.*\)$/\1/p' |
+    sed 's/  .*//' |
+    grep -oE -- '(^|, )--?[a-zA-Z][a-z-]*' |
+    sed 's/^, //'
+}
+
+_canopy_commands() {
+  "$1" --help 2>/dev/null | sed -n 's/^  \([a-z]*\)  .*/\1/p'
+}
+
+_canopy_contexts() {
+  local dir=/tmp file
+  [[ $XDG_RUNTIME_DIR == /* && -w $XDG_RUNTIME_DIR ]] && dir=$XDG_RUNTIME_DIR
+  for file in "$dir/canopy-$EUID/contexts"/*.json; do
+    [[ -e $file ]] && basename "$file" .json
+  done
+}
+
+_canopy_jobs() {
+  "$1" ps 2>/dev/null | sed -n '2,$s/ .*//p'
+}
+
+# Words for the value of option $1 (without dashes); fails when there are none.
+_canopy_values() {
+  case $1 in
+    context) _canopy_contexts ;;
+    map-by) echo slot node core hwthread package numa l1cache l2cache l3cache \
+      ppr: seq ;;
+    rank-by) echo slot node span core hwthread package numa ;;
+    bind-to) echo none core hwthread package numa l1cache l2cache l3cache ;;
+    display) echo map allocation bindings ;;
+    inject) echo auto always never ;;
+    stdin) echo all none 0 ;;
+    security) echo tls files plaintext ;;
+    log-level) echo debug info warn error ;;
+    o) echo json text ;;
+    *) return 1 ;;
+  esac
+}
+
+# How many values option $1 takes.
+_canopy_num_values() {
+  case $1 in
+    mca | omca | gmca | gomca | pmixmca | gpmixmca | prtemca | genv | env) echo 2 ;;
+    n | np | c | H | host | hosts | hostfile | machinefile | f | nodes | map-by | \
+      default-hostfile | rank-by | bind-to | npernode | N | ppn | perhost | \
+      npersocket | cpus-per-proc | cpus-per-rank | display | x | wdir | wd | \
+      path | prefix | app | stdin | output-filename | output | timeout | \
+      kill-grace | inject | context | launch-agent | radix | o) echo 1 ;;
+    *) echo 0 ;;
+  esac
+}
+
+# Index of the program among the words of a run that starts at index $1; the
+# number of words when it is not there yet.
+_canopy_program_at() {
+  local i=$1 word
+  while ((i < COMP_CWORD)); do
+    word=${COMP_WORDS[i]}
+    case $word in
+      -*=* | =*) ;;
+      -*)
+        word=${word#-}
+        ((i += $(_canopy_num_values "${word#-}")))
+        ;;
+      *) break ;;
+    esac
+    ((++i))
+  done
+  echo "$i"
+}
+
+# Completes the current word; the command's words are "$@".
+_canopy_word() {
+  local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD - 1]}
+  local name=${before#-} words
+  name=${name#-}
+  if [[ $before == -* ]]; then
+    if words=$(_canopy_values "$name"); then
+      mapfile -t COMPREPLY < <(compgen -W "$words" -- "$word")
+      [[ ${COMPREPLY[0]} == *: ]] && compopt -o nospace
+      return
+    fi
+    case $name in
+      wdir | wd | path | output-filename | prefix)
+        mapfile -t COMPREPLY < <(compgen -d -- "$word")
+        return
+        ;;
+      hostfile | machinefile | app | f | key-file | tls-ca | tls-cert | tls-key)
+        mapfile -t COMPREPLY < <(compgen -f -- "$word")
+        return
+        ;;
+      host | hosts | H)
+        mapfile -t COMPREPLY < <(compgen -A hostname -- "$word")
+        return
+        ;;
+    esac
+  fi
+  if [[ $word == -* ]]; then
+    mapfile -t COMPREPLY < <(compgen -W "$(_canopy_options "$@")" -- "$word")
+  fi
+}
+
+_canopy_run() {
+  local first=$1
+  shift
+  local program
+  program=$(_canopy_program_at "$first")
+  if ((program < COMP_CWORD)); then
+    mapfile -t COMPREPLY < <(compgen -f -- "${COMP_WORDS[COMP_CWORD]}")
+    return
+  fi
+  _canopy_word "$@"
+  if [[ ${#COMPREPLY[@]} == 0 && ${COMP_WORDS[COMP_CWORD]} != -* ]]; then
+    mapfile -t COMPREPLY < <(compgen -c -f -- "${COMP_WORDS[COMP_CWORD]}")
+  fi
+}
+
+_canopy() {
+  COMPREPLY=()
+  local canopy=${COMP_WORDS[0]} command=${COMP_WORDS[1]}
+  if ((COMP_CWORD == 1)); then
+    mapfile -t COMPREPLY < <(
+      compgen -W "$(_canopy_commands "$canopy") --help --version" -- "$command"
+    )
+    return
+  fi
+  case $command in
+    run) _canopy_run 2 "$canopy" run ;;
+    kill | signal | why)
+      _canopy_word "$canopy" "$command"
+      if [[ ${#COMPREPLY[@]} == 0 && ${COMP_WORDS[COMP_CWORD]} != -* ]]; then
+        mapfile -t COMPREPLY < <(
+          compgen -W "$(_canopy_jobs "$canopy")" -- "${COMP_WORDS[COMP_CWORD]}"
+        )
+      fi
+      ;;
+    *) _canopy_word "$canopy" "$command" ;;
+  esac
+}
+
+_canopy_mpirun() {
+  COMPREPLY=()
+  _canopy_run 1 "${COMP_WORDS[0]}"
+}
+
+complete -F _canopy canopy
+complete -F _canopy_mpirun canopy-mpirun canopy-mpiexec canopy-prterun

@@ -1,0 +1,48 @@
+#!/usr/bin/env bash
+# What the completion offers, with a stand-in for the program.
+set -u
+cd "$(dirname "$0")"
+
+export XDG_RUNTIME_DIR=$TEST_TMPDIR
+mkdir -p "$XDG_RUNTIME_DIR/canopy-$EUID/contexts" "$TEST_TMPDIR/bin"
+touch "$XDG_RUNTIME_DIR/canopy-$EUID/contexts/lab.json"
+cat > "$TEST_TMPDIR/bin/canopy" << 'EOF'
+#!/bin/sh
+case "$*" in
+  --help) printf 'commands:\n  run       run it\n  status    show it\n' ;;
+  "run --help" | --help) printf 'options:\n  -n, --np N    processes\n  --tag-output\n                tags\n' ;;
+  "status --help") printf 'options:\n  --context NAME   which\n' ;;
+  ps) printf 'JOB PHASE\ncanopy-1-2 running\n' ;;
+esac
+EOF
+chmod +x "$TEST_TMPDIR/bin/canopy"
+export PATH=$TEST_TMPDIR/bin:$PATH
+. ./canopy.bash
+compopt() { :; }
+
+failed=0
+# offers "WORD..." FUNCTION WORDS...: the last word is the one to complete.
+offers() {
+  local want=$1 function=$2
+  COMP_WORDS=("${@:3}")
+  COMP_CWORD=$((${#COMP_WORDS[@]} - 1))
+  COMPREPLY=()
+  "$function"
+  [ "${COMPREPLY[*]}" = "$want" ] && return
+  echo "'${COMP_WORDS[*]}' offers '${COMPREPLY[*]}', not '$want'"
+  failed=1
+}
+
+offers "run" _canopy canopy r
+offers "run status --help --version" _canopy canopy ""
+offers "--np" _canopy canopy run --n
+offers "--tag-output" _canopy canopy run -n 2 --t
+offers "lab" _canopy canopy status --context ""
+offers "--context" _canopy canopy status --c
+offers "node numa" _canopy canopy run --map-by n
+offers "canopy-1-2" _canopy canopy kill ""
+touch "$TEST_TMPDIR/argument"
+cd "$TEST_TMPDIR" || exit 1
+offers "argument" _canopy canopy run -n 2 -mca a b ./app arg
+offers "argument" _canopy canopy run --np=2 ./app arg
+exit $failed

@@ -1,25 +1,39 @@
-"""What the integration tests share: building programs, running canopy, and
-reporting one line a case."""
+"""What the integration tests share: building programs, running canopy, looking
+for what is left behind, and reporting one line a case."""
+import contextlib
+import json
 import os
-import shutil
 import signal
 import subprocess
-import sys
-import tempfile
+import threading
 import time
 import traceback
 
+import leftovers
+
 ROOT = os.path.abspath(os.path.join(os.path.dirname(__file__), "..", ".."))
 PROGRAMS = os.path.join(ROOT, "tests", "integration", "programs")
+RUNTIME = "/tmp/run"  # XDG_RUNTIME_DIR of everything that the tests start
+PYTHON = "/usr/bin/python3"  # the one that Debian's mpi4py belongs to
+
+FAMILIES = {"openmpi": "mpicc.openmpi", "mpich": "mpicc.mpich"}
 
 
 class Failure(Exception):
     """A case that did not behave; the message says how."""
 
 
+def check(condition, text):
+    if not condition:
+        raise Failure(text)
+
+
 class Result:
     def __init__(self, code, out, err, seconds):
-        self.code, self.out, self.err, self.seconds = code, out, err, seconds
+        self.code, self.seconds = code, seconds
+        self.raw = out
+        self.out = out.decode(errors="replace")
+        self.err = err.decode(errors="replace")
 
     def expect(self, code=0, out=(), err=(), absent=()):
         """Fails unless exit code and texts are as told."""
@@ -34,25 +48,121 @@ class Result:
             raise Failure("; ".join(problems) + self.tail())
         return self
 
+    def expect_lines(self, lines, code=0):
+        """Fails unless standard output is exactly these lines, in any order."""
+        self.expect(code=code)
+        if sorted(self.out.splitlines()) != sorted(lines):
+            raise Failure("stdout is not what was expected" + self.tail())
+        return self
+
+    def expect_refusal(self, code, *words):
+        """Fails unless this ended with CODE and one line on standard error that
+        has all WORDS."""
+        self.expect(code=code, err=words)
+        lines = self.err.splitlines()
+        if len(lines) != 1 or not lines[0].startswith("canopy: "):
+            raise Failure("not a one-line error of canopy's" + self.tail())
+        if self.out:
+            raise Failure("output beside the error" + self.tail())
+        return self
+
     def tail(self):
         def last(text):
-            return "\n".join("      " + line for line in text.splitlines()[-15:])
+            return "\n".join("      " + line[:400]
+                             for line in text.splitlines()[-15:])
         return f"\n    stdout:\n{last(self.out)}\n    stderr:\n{last(self.err)}"
+
+
+class Job:
+    """A command in a session of its own, its output collected as it comes."""
+
+    def __init__(self, command, env, cwd=None, stdin=None):
+        self.start = time.monotonic()
+        self.process = subprocess.Popen(
+            command, stdin=stdin if stdin is not None else subprocess.DEVNULL,
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=env, cwd=cwd,
+            start_new_session=True)
+        self.pid = self.process.pid
+        self.texts = {"out": bytearray(), "err": bytearray()}
+        self.changed = threading.Condition()
+        self.open_streams = 2
+        self.threads = [
+            threading.Thread(target=self._collect, args=args, daemon=True)
+            for args in ((self.process.stdout, "out"),
+                         (self.process.stderr, "err"))]
+        for thread in self.threads:
+            thread.start()
+
+    def _collect(self, stream, name):
+        while chunk := os.read(stream.fileno(), 1 << 16):
+            with self.changed:
+                self.texts[name] += chunk
+                self.changed.notify_all()
+        with self.changed:
+            self.open_streams -= 1
+            self.changed.notify_all()
+
+    def wait_for(self, text, count=1, stream="out", seconds=30):
+        """Waits until TEXT was printed COUNT times."""
+        def there():
+            return self.texts[stream].count(text.encode()) >= count
+        with self.changed:
+            self.changed.wait_for(
+                lambda: there() or self.open_streams == 0, seconds)
+            if there():
+                return self
+        result = self.end(signal.SIGKILL)
+        raise Failure(f"{text!r} did not come {count} times" + result.tail())
+
+    def signal(self, number, group=False):
+        (os.killpg if group else os.kill)(self.pid, number)
+
+    def end(self, number):
+        """Kills it with its process group and collects what it said."""
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(self.pid, number)
+        return self.finish(10)
+
+    def finish(self, seconds=60):
+        """Waits for its end."""
+        try:
+            self.process.wait(seconds)
+        except subprocess.TimeoutExpired:
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(self.pid, signal.SIGKILL)
+            self.process.wait()
+            for thread in self.threads:
+                thread.join(1)
+            raise Failure(f"no end after {seconds} s" + self._result().tail())
+        for thread in self.threads:
+            thread.join(5)
+            if thread.is_alive():
+                raise Failure("someone holds the output open after the end" +
+                              self._result().tail())
+        return self._result()
+
+    def _result(self):
+        return Result(self.process.returncode, bytes(self.texts["out"]),
+                      bytes(self.texts["err"]), time.monotonic() - self.start)
 
 
 class Bench:
     """A place with an installed Canopy and built programs."""
 
-    def __init__(self):
-        self.work = tempfile.mkdtemp(prefix="canopy-it-")
-        self.prefix = os.path.join(self.work, "prefix")
+    def __init__(self, work, only):
+        self.work = work
+        self.prefix = os.path.join(work, "prefix")
         self.canopy = os.path.join(self.prefix, "bin", "canopy")
         self.passed = self.failed = 0
-        self.only = sys.argv[1:]
-
-    def install(self):
-        subprocess.run([os.path.join(ROOT, "install"), "--prefix", self.prefix],
-                       check=True, stdout=subprocess.DEVNULL)
+        self.only = only
+        self.skip = {work, ROOT}
+        os.makedirs(RUNTIME, mode=0o700, exist_ok=True)
+        self.env = {
+            "PATH": f"{self.prefix}/bin:/usr/local/bin:/usr/bin:/bin:/usr/sbin:"
+                    "/sbin",
+            "HOME": work, "XDG_RUNTIME_DIR": RUNTIME, "LANG": "C.UTF-8",
+            "PYTHONDONTWRITEBYTECODE": "1",
+        }
 
     def compile(self, compiler, name, *extra):
         """Builds programs/NAME.c and returns the program's path."""
@@ -63,41 +173,104 @@ class Bench:
                  os.path.join(PROGRAMS, name + ".c"), *extra], check=True)
         return out
 
-    def run(self, *args, timeout=60, stdin=None, env=None, cwd=None, program=None):
-        """Runs `canopy ARGS` in a process group of its own."""
-        command = [program or self.canopy, *map(str, args)]
-        full = dict(os.environ, **(env or {}))
-        start = time.monotonic()
-        process = subprocess.Popen(
-            command, stdin=subprocess.PIPE if stdin is not None
-            else subprocess.DEVNULL, stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE, env=full, cwd=cwd, start_new_session=True)
-        try:
-            out, err = process.communicate(stdin, timeout=timeout)
-        except subprocess.TimeoutExpired:
-            os.killpg(process.pid, signal.SIGKILL)
-            out, err = process.communicate()
-            raise Failure(f"no end after {timeout} s" + Result(
-                -1, out.decode(errors="replace"), err.decode(errors="replace"),
-                timeout).tail())
-        return Result(process.returncode, out.decode(errors="replace"),
-                      err.decode(errors="replace"), time.monotonic() - start)
+    def mpi(self, name, family="openmpi"):
+        return self.compile(FAMILIES[family], name)
 
-    def case(self, name, body):
-        """Runs one case and prints its line."""
-        if self.only and not any(word in name for word in self.only):
-            return
+    def plain(self, name):
+        """A program without MPI."""
+        return self.compile("gcc", name)
+
+    def start(self, *args, env=None, cwd=None, stdin=None, program=None):
+        """Starts `canopy ARGS` and returns its Job."""
+        command = [program or self.canopy, *map(str, args)]
+        return Job(command, dict(self.env, **(env or {})), cwd or self.work,
+                   stdin)
+
+    def run(self, *args, timeout=60, stdin=None, **more):
+        """Runs `canopy ARGS` to its end; STDIN is bytes."""
+        if stdin is None:
+            return self.start(*args, **more).finish(timeout)
+        reader, writer = os.pipe()
+        job = self.start(*args, stdin=reader, **more)
+        os.close(reader)
+
+        def feed():
+            with contextlib.suppress(BrokenPipeError), \
+                    os.fdopen(writer, "wb") as pipe:
+                pipe.write(stdin)
+        threading.Thread(target=feed, daemon=True).start()
+        return job.finish(timeout)
+
+    def json(self, *args):
+        """What `canopy ARGS -o json` prints."""
+        result = self.run(*args, "-o", "json").expect()
+        return json.loads(result.out)
+
+    def snapshot(self):
+        return leftovers.Snapshot(self.skip)
+
+    def wanted(self, name):
+        return not self.only or any(word in name for word in self.only)
+
+    def case(self, name, body, settle=2.0, leaves=False, since=None):
+        """Runs one case and prints its line. What it started must be gone
+        SETTLE seconds after it at the latest, unless it LEAVES things on
+        purpose. SINCE is the state to compare with, when not that before it."""
+        if not self.wanted(name):
+            return False
         start = time.monotonic()
+        before = since or self.snapshot()
+        problem = None
         try:
             body()
         except (Failure, AssertionError, subprocess.SubprocessError) as error:
+            problem = str(error) or traceback.format_exc()
+        except Exception:  # a defect of the case itself
+            problem = traceback.format_exc()
+        left = [] if leaves else before.wait_clean(settle)
+        if left:
+            problem = (problem + "\n    " if problem else "") + \
+                "left behind: " + "\n      ".join(left[:20])
+            self.sweep(before)
+        if problem:
             self.failed += 1
-            print(f"FAILED {name}: {error or traceback.format_exc()}", flush=True)
-            return
+            print(f"FAILED {name}: {problem}", flush=True)
+            return False
         self.passed += 1
         print(f"ok {name} ({time.monotonic() - start:.1f} s)", flush=True)
+        return True
+
+    def sweep(self, before):
+        """Ends what a failed case left, for the sake of those after it."""
+        for pid in leftovers.processes():
+            if pid not in before.processes:
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(pid, signal.SIGKILL)
+
+    @contextlib.contextmanager
+    def overlay(self, name, *options, settle=5.0):
+        """An overlay that is up inside the block, named NAME; its up and down
+        are cases too."""
+        before = self.snapshot()
+        up = ["up", "--context", name, *options]
+        # A case inside that is wanted needs the overlay even if its own name is
+        # not among the wanted.
+        only, self.only = self.only, []
+        try:
+            if not self.case(f"up: {name}", lambda: self.run(*up).expect(),
+                             leaves=True):
+                self.sweep(before)
+                yield False
+                return
+            self.only = only
+            yield True
+        finally:
+            self.only = []
+            self.case(f"down: {name}", lambda: self.run(
+                "down", "--context", name).expect(), since=before,
+                settle=settle)
+            self.only = only
 
     def finish(self):
-        shutil.rmtree(self.work, ignore_errors=True)
         print(f"integration: {self.passed} passed, {self.failed} failed")
         return 0 if self.failed == 0 and self.passed > 0 else 1

@@ -3,43 +3,64 @@
 
 Usage: tests/integration/run.py [WORD...]   only the cases with a WORD in them
 """
+import os
+import shutil
+import subprocess
 import sys
+import tempfile
 
+import cases_mpi
 import harness
+import isolation
 
-FAMILIES = {"openmpi": "mpicc.openmpi", "mpich": "mpicc.mpich"}
+SUITES = (cases_mpi,)
 
 
-def mpi_cases(bench):
-    for family, compiler in FAMILIES.items():
-        for nodes in (1, 2, 4):
-            for radix in (2, 32):
-                place = ["--nodes", nodes, "--radix", radix]
-                label = f"{family} on {nodes} nodes, radix {radix}"
-                for name in ("hello", "ring", "alltoall"):
-                    program = bench.compile(compiler, name)
-                    bench.case(f"{name}: {label}", lambda p=program, n=name: (
-                        bench.run("run", *place, "-n", 8, "--oversubscribe",
-                                  p, 8).expect(out=[f"{n} ok size 8"])))
-                program = bench.compile(compiler, "split")
-                bench.case(f"split: {label}", lambda p=program: bench.run(
-                    "run", *place, "-n", 8, "--oversubscribe", "--map-by",
-                    "node", p, 8, 8 // nodes).expect(out=["split ok size 8"]))
-                program = bench.compile(compiler, "abort")
-                bench.case(f"abort: {label}", lambda p=program: bench.run(
-                    "run", *place, "-n", 4, "--oversubscribe", p, 4, 7).expect(
-                        code=7, absent=["abort ok"]))
-                program = bench.compile(compiler, "segv")
-                bench.case(f"segv: {label}", lambda p=program: bench.run(
-                    "run", *place, "-n", 4, "--oversubscribe", p, 4).expect(
-                        code=139, err=["rank 3", "signal 11"]))
+def missing_packages():
+    with open(os.path.join(harness.ROOT, "deploy", "packages", "test.txt"),
+              encoding="utf-8") as file:
+        wanted = file.read().split()
+    with open(os.path.join(harness.ROOT, "deploy", "packages", "run.txt"),
+              encoding="utf-8") as file:
+        wanted += file.read().split()
+    status = subprocess.run(
+        ["dpkg-query", "-W", "-f", "${Package} ${db:Status-Status}\n"],
+        check=True, capture_output=True, text=True).stdout
+    there = {line.split()[0] for line in status.splitlines()
+             if line.endswith(" installed")}
+    return sorted(set(wanted) - there)
+
+
+def inside(keep, words):
+    bench = harness.Bench(keep[1], words)
+    for suite in SUITES:
+        suite.run(bench)
+    return bench.finish()
+
+
+def outside(words):
+    missing = missing_packages()
+    if missing:
+        print("FAILED packages: missing " + " ".join(missing))
+        return 1
+    trouble = isolation.available()
+    if trouble:
+        print("FAILED isolation: cannot make namespaces: " + trouble)
+        return 1
+    work = tempfile.mkdtemp(prefix="canopy-it-", dir="/tmp")
+    try:
+        subprocess.run([os.path.join(harness.ROOT, "install"), "--prefix",
+                        os.path.join(work, "prefix")], check=True,
+                       stdout=subprocess.DEVNULL)
+        return isolation.enter(__file__, [harness.ROOT, work], words)
+    finally:
+        shutil.rmtree(work, ignore_errors=True)
 
 
 def main():
-    bench = harness.Bench()
-    bench.install()
-    mpi_cases(bench)
-    return bench.finish()
+    if sys.argv[1:2] == [isolation.INSIDE]:
+        return isolation.settle_in(sys.argv[2:], inside)
+    return outside(sys.argv[1:])
 
 
 if __name__ == "__main__":

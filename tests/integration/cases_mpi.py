@@ -1,0 +1,58 @@
+"""Unmodified MPI programs of both families on emulated nodes."""
+from harness import FAMILIES
+
+RANKS = 8
+
+
+def place(nodes, radix):
+    return ["run", "--nodes", nodes, "--radix", radix, "--oversubscribe"]
+
+
+def hello(bench, where, program, ranks, timeout=60):
+    """Every rank says the size of the job once."""
+    result = bench.run(*where, "-n", ranks, program, ranks, timeout=timeout)
+    result.expect(out=[f"hello ok size {ranks}"] +
+                  [f"hello from rank {r} of {ranks} on " for r in range(ranks)])
+
+
+def everywhere(bench, family):
+    program = bench.mpi("hello", family)
+    for nodes in (1, 2, 4):
+        for radix in (2, 32):
+            bench.case(
+                f"hello: {family} on {nodes} nodes, radix {radix}",
+                lambda: hello(bench, place(nodes, radix), program, RANKS))
+
+
+def ended_well(bench, family, name, nodes, radix, *more, options=()):
+    program = bench.mpi(name, family)
+    bench.case(
+        f"{name}: {family} on {nodes} nodes, radix {radix}",
+        lambda: bench.run(*place(nodes, radix), *options, "-n", RANKS, program,
+                          RANKS, *more).expect(out=[f"{name} ok size {RANKS}"]))
+
+
+def ended_badly(bench, family, nodes, radix):
+    bench.case(
+        f"abort: {family} on {nodes} nodes, radix {radix}",
+        lambda: bench.run(*place(nodes, radix), "-n", 4,
+                          bench.mpi("abort", family), 4, 7).expect(
+                              code=7, err=["rank 3"], absent=["abort ok"]))
+    bench.case(
+        f"segv: {family} on {nodes} nodes, radix {radix}",
+        lambda: bench.run(*place(nodes, radix), "-n", 4,
+                          bench.mpi("segv", family), 4).expect(
+                              code=139, err=["rank 3", "signal 11"],
+                              absent=["segv ok"]))
+
+
+def run(bench):
+    for family in FAMILIES:
+        everywhere(bench, family)
+        for nodes, radix in ((1, 32), (2, 2), (4, 2)):
+            ended_well(bench, family, "ring", nodes, radix)
+            ended_well(bench, family, "split", nodes, radix, RANKS // nodes,
+                       options=["--map-by", "node"])
+            ended_badly(bench, family, nodes, radix)
+        for nodes, radix in ((1, 2), (2, 32), (4, 32)):
+            ended_well(bench, family, "alltoall", nodes, radix)

@@ -1,0 +1,70 @@
+"""A world of its own for the tests: process ids, mounts, network and System V
+memory that nobody else uses. Whatever is there after a case was left by it, and
+nothing survives the tests."""
+import os
+import shutil
+import subprocess
+import sys
+
+INSIDE = "--inside"
+
+# What is mounted fresh and empty: everything in there is the tests' own.
+FRESH = ("/tmp", "/dev/shm", "/run/netns")
+
+
+def enter(script, keep, words):
+    """Runs SCRIPT again inside; KEEP are the paths below /tmp that stay visible.
+    Returns its exit code."""
+    os.makedirs("/run/netns", exist_ok=True)
+    command = ["unshare", "--mount", "--pid", "--net", "--ipc", "--fork",
+               "--kill-child", "--mount-proc"]
+    if os.geteuid() != 0:
+        command[1:1] = ["--user", "--map-root-user"]
+    command += [sys.executable, os.path.abspath(script), INSIDE, *keep, "--",
+                *words]
+    return subprocess.run(command, check=False, cwd="/").returncode
+
+
+def settle_in(arguments, main):
+    """What the first process inside does: makes the place, runs MAIN(keep,
+    words) in a child and reaps every orphan until that ends. Returns its exit
+    code."""
+    split = arguments.index("--")
+    keep, words = arguments[:split], arguments[split + 1:]
+    _mount(keep)
+    subprocess.run(["ip", "link", "set", "lo", "up"], check=True)
+    child = os.fork()
+    if child == 0:
+        code = 1
+        try:
+            code = main(keep, words)
+            sys.stdout.flush()
+        finally:
+            os._exit(code)
+    while True:
+        pid, status = os.wait()
+        if pid == child:
+            return os.waitstatus_to_exitcode(status)
+
+
+def _mount(keep):
+    held = {path: os.open(path, os.O_PATH | os.O_DIRECTORY) for path in keep}
+    for path in FRESH:
+        subprocess.run(["mount", "-t", "tmpfs", "-o", "mode=1777", "canopy-it",
+                        path], check=True)
+    for path, fd in held.items():
+        os.makedirs(path, exist_ok=True)
+        subprocess.run(["mount", "-c", "--bind", f"/proc/{os.getpid()}/fd/{fd}", path],
+                       check=True)
+        os.close(fd)
+
+
+def available():
+    """None when the namespaces can be made, else why not."""
+    if not shutil.which("unshare"):
+        return "unshare (package util-linux) is missing"
+    probe = ["unshare", "--mount", "--pid", "--net", "--ipc", "--fork", "true"]
+    if os.geteuid() != 0:
+        probe[1:1] = ["--user", "--map-root-user"]
+    done = subprocess.run(probe, check=False, capture_output=True, text=True)
+    return None if done.returncode == 0 else done.stderr.strip()

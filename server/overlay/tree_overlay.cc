@@ -261,11 +261,10 @@ void TreeOverlay::Leave(std::function<void()> done) {
   caller_.reset();
   if (redial_timer_ != 0) loop_->CancelTimer(std::exchange(redial_timer_, 0));
   for (const auto& [id, neighbor] : neighbors_) AckLater(neighbor);
-  leave_timer_ =
-      loop_->AddTimer(int64_t{config_.leave_ms} * kMs, Guard([this] {
-                        leave_timer_ = 0;
-                        if (left_) std::exchange(left_, nullptr)();
-                      }));
+  leave_timer_ = loop_->AddTimer(int64_t{config_.leave_ms} * kMs, Guard([this] {
+                                   leave_timer_ = 0;
+                                   if (left_) std::exchange(left_, nullptr)();
+                                 }));
   loop_->Defer(Guard([this] { CheckLeft(); }));
 }
 

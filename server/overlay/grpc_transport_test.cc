@@ -1,0 +1,249 @@
+// The overlay over connections that break and stand still, and what else the
+// agent's gRPC server answers.
+#include "server/overlay/grpc_transport.h"
+
+#include <arpa/inet.h>
+#include <fcntl.h>
+#include <grpcpp/create_channel.h>
+#include <grpcpp/generic/generic_stub.h>
+#include <gtest/gtest.h>
+#include <netinet/in.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <future>
+#include <list>
+
+#include "server/overlay/overlay_testing.h"
+
+namespace canopy::overlay {
+namespace {
+
+// Forwards connections to a port of this host until it is told to break them,
+// or to leave bytes where they are.
+class Proxy {
+ public:
+  Proxy(EventLoop* loop, int target) : loop_(loop), target_(target) {
+    listener_ = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    sockaddr_in address = Loopback(0);
+    bind(listener_, reinterpret_cast<sockaddr*>(&address), sizeof address);
+    listen(listener_, 16);
+    socklen_t size = sizeof address;
+    getsockname(listener_, reinterpret_cast<sockaddr*>(&address), &size);
+    port_ = ntohs(address.sin_port);
+    loop_->Watch(listener_, EPOLLIN, [this](uint32_t) { Accept(); });
+  }
+  ~Proxy() {
+    BreakAll();
+    loop_->Unwatch(listener_);
+    close(listener_);
+  }
+
+  std::string address() const { return "127.0.0.1:" + std::to_string(port_); }
+  int connections() const { return connections_; }
+
+  void BreakAll() {
+    while (!pairs_.empty()) Drop(pairs_.begin());
+  }
+  // Nothing passes any more, and nobody is told.
+  void Stall() {
+    for (const Pair& p : pairs_) {
+      loop_->Unwatch(p.a);
+      loop_->Unwatch(p.b);
+    }
+    stalled_ = true;
+  }
+
+ private:
+  struct Pair {
+    int a;
+    int b;
+  };
+  using Ref = std::list<Pair>::iterator;
+
+  static sockaddr_in Loopback(int port) {
+    sockaddr_in address{};
+    address.sin_family = AF_INET;
+    address.sin_port = htons(static_cast<uint16_t>(port));
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    return address;
+  }
+  void Accept() {
+    const int a = accept4(listener_, nullptr, nullptr, SOCK_CLOEXEC);
+    const int b = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    sockaddr_in address = Loopback(target_);
+    connect(b, reinterpret_cast<sockaddr*>(&address), sizeof address);
+    ++connections_;
+    const Ref pair = pairs_.insert(pairs_.end(), {a, b});
+    if (stalled_) return;
+    loop_->Watch(a, EPOLLIN, [this, pair](uint32_t) { Move(pair, true); });
+    loop_->Watch(b, EPOLLIN, [this, pair](uint32_t) { Move(pair, false); });
+  }
+  void Move(Ref pair, bool forward) {
+    char buffer[65536];
+    const int from = forward ? pair->a : pair->b;
+    const int to = forward ? pair->b : pair->a;
+    const ssize_t n = read(from, buffer, sizeof buffer);
+    if (n <= 0 || write(to, buffer, n) != n) Drop(pair);
+  }
+  void Drop(Ref pair) {
+    for (const int fd : {pair->a, pair->b}) {
+      loop_->Unwatch(fd);
+      close(fd);
+    }
+    pairs_.erase(pair);
+  }
+
+  EventLoop* const loop_;
+  const int target_;
+  int listener_ = -1;
+  int port_ = 0;
+  int connections_ = 0;
+  bool stalled_ = false;
+  std::list<Pair> pairs_;
+};
+
+core::PeerMessage Note(NodeId to, uint64_t number) {
+  return {kNoNode, to, core::OutputCredit{"job", number}};
+}
+
+// Two members, the child's way to its parent through a proxy.
+struct ProxiedPair {
+  explicit ProxiedPair(uint32_t grace_ms, uint32_t detect_ms = 5000)
+      : cluster(2) {
+    cluster.base().grace_ms = grace_ms;
+    cluster.base().detect_ms = detect_ms;
+    cluster.Start(0);
+    proxy = std::make_unique<Proxy>(&cluster.loop(), cluster.overlay(0).port());
+    cluster.Start(1);
+    cluster.overlay(1).SetAddress(0, proxy->address());
+    cluster.overlay(0).Join();
+    cluster.overlay(1).Join();
+  }
+  ~ProxiedPair() {
+    // Before the loop goes.
+    cluster.Kill(1);
+    cluster.Kill(0);
+    proxy.reset();
+  }
+
+  TestCluster cluster;
+  std::unique_ptr<Proxy> proxy;
+};
+
+TEST(GrpcTransportTest, BrokenConnectionsLoseNothing) {
+  ProxiedPair pair(20000);
+  TestCluster& cluster = pair.cluster;
+  ASSERT_TRUE(cluster.AllReady());
+  constexpr uint64_t kCount = 4000;
+  for (uint64_t i = 0; i < kCount; ++i) {
+    cluster.overlay(1).Send(Note(0, i));
+    cluster.overlay(0).Send(Note(1, i));
+    if (i % 1000 == 500) {
+      const size_t got = cluster.node(0).sink.messages.size();
+      cluster.WaitFor(
+          [&] { return cluster.node(0).sink.messages.size() > got; });
+      pair.proxy->BreakAll();
+    }
+  }
+  ASSERT_TRUE(cluster.WaitFor([&] {
+    return cluster.node(0).sink.messages.size() >= kCount &&
+           cluster.node(1).sink.messages.size() >= kCount;
+  }));
+  for (const NodeId id : {0u, 1u}) {
+    const auto& got = cluster.node(id).sink.messages;
+    ASSERT_EQ(got.size(), kCount);
+    for (uint64_t i = 0; i < kCount; ++i) {
+      ASSERT_EQ(std::get<core::OutputCredit>(got[i].body).bytes, i);
+    }
+    EXPECT_TRUE(cluster.node(id).sink.states.empty());
+  }
+  EXPECT_GE(pair.proxy->connections(), 4);
+}
+
+TEST(GrpcTransportTest, SilentPeerIsFoundInTime) {
+  ProxiedPair pair(200, 600);
+  TestCluster& cluster = pair.cluster;
+  ASSERT_TRUE(cluster.AllReady());
+  const int64_t start = EventLoop::Now();
+  pair.proxy->Stall();
+  ASSERT_TRUE(cluster.WaitFor([&] {
+    return !cluster.node(0).sink.states.empty() &&
+           !cluster.node(1).sink.states.empty();
+  }));
+  const int64_t took_ms = (EventLoop::Now() - start) / 1000000;
+  EXPECT_LT(took_ms, 5000);
+  EXPECT_FALSE(cluster.node(0).sink.states[0].up);
+}
+
+TEST(GrpcTransportTest, HealthServiceAnswersBesideTheOverlay) {
+  TestCluster cluster(1);
+  cluster.StartAll();
+  grpc::GenericStub stub(grpc::CreateChannel(
+      cluster.overlay(0).address(), grpc::InsecureChannelCredentials()));
+  grpc::ClientContext context;
+  grpc::ByteBuffer request;
+  grpc::Slice nothing;
+  request = grpc::ByteBuffer(&nothing, 1);
+  grpc::ByteBuffer response;
+  std::promise<grpc::Status> done;
+  stub.UnaryCall(&context, "/grpc.health.v1.Health/Check", {}, &request,
+                 &response, [&](grpc::Status s) { done.set_value(s); });
+  const grpc::Status status = done.get_future().get();
+  ASSERT_TRUE(status.ok()) << status.error_message();
+  grpc::Slice slice;
+  ASSERT_TRUE(response.DumpToSingleSlice(&slice).ok());
+  // HealthCheckResponse{status: SERVING}
+  EXPECT_EQ(
+      std::string(reinterpret_cast<const char*>(slice.begin()), slice.size()),
+      std::string("\x08\x01"));
+}
+
+TEST(GrpcTransportTest, UnixSocketsWork) {
+  const std::string path =
+      testing::TempDir() + "/overlay" + std::to_string(getpid());
+  TestCluster cluster(2);
+  cluster.Start(0, [&](OverlayConfig* c) { c->listen = "unix:" + path; });
+  EXPECT_EQ(cluster.overlay(0).port(), 0);
+  EXPECT_EQ(cluster.overlay(0).address(), "unix:" + path);
+  cluster.Start(1);
+  cluster.overlay(0).Join();
+  cluster.overlay(1).Join();
+  EXPECT_TRUE(cluster.AllReady());
+  unlink(path.c_str());
+}
+
+TEST(GrpcTransportTest, DialBeforeListenFails) {
+  EventLoop loop;
+  GrpcTransport::Options options;
+  options.security.mode = security::SecurityMode::kPlaintext;
+  GrpcTransport transport(&loop, options);
+  class Listener : public StreamListener {
+   public:
+    void OnFrame(Bytes) override {}
+    void OnWritable() override {}
+    void OnEnd(const StreamEnd& end) override { code = end.code; }
+    int code = kEndOk;
+  } listener;
+  const auto stream = transport.Dial("127.0.0.1:1");
+  stream->Attach(&listener);
+  while (listener.code == kEndOk) loop.RunOnce(-1);
+  EXPECT_EQ(listener.code, kEndUnavailable);
+}
+
+TEST(GrpcTransportTest, PlaintextToFarAddressesIsRefused) {
+  TestCluster cluster(2);
+  cluster.Start(0);
+  cluster.Start(1);
+  cluster.overlay(1).SetAddress(0, "192.0.2.1:7");
+  cluster.overlay(1).Join();
+  auto& troubles = cluster.node(1).troubles;
+  ASSERT_TRUE(cluster.WaitFor([&] { return !troubles.empty(); }));
+  EXPECT_NE(troubles[0].second.message().find("plaintext on 192.0.2.1:7"),
+            std::string::npos);
+}
+
+}  // namespace
+}  // namespace canopy::overlay

@@ -4,7 +4,7 @@
 // Not the callback interface: with this release of gRPC it hands each event
 // from one of its threads to the next, which costs more than twice the CPU
 // time and six times the thread switches of one thread that polls by itself
-// (docs/design/overlay.md has the figures).
+// (README.md has the figures).
 #ifndef CANOPY_SERVER_OVERLAY_GRPC_CALLS_H_
 #define CANOPY_SERVER_OVERLAY_GRPC_CALLS_H_
 

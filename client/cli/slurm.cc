@@ -154,11 +154,17 @@ Result<std::vector<AgentSite>> SlurmSites(const SlurmAllocation& allocation) {
     AgentSite& site = sites.emplace_back();
     site.name = name;
     if (sites.size() <= slots.size()) site.slots = slots[sites.size() - 1];
-    site.carrier = {"srun",        "--jobid=" + allocation.job_id,
-                    "--overlap",   "--nodes=1",
-                    "--ntasks=1",  "--nodelist=" + name,
-                    "--mpi=none",  "--cpu-bind=none",
-                    "--quiet",     "--kill-on-bad-exit=0",
+    site.carrier = {"srun",
+                    "--jobid=" + allocation.job_id,
+                    "--overlap",
+                    "--nodes=1",
+                    "--ntasks=1",
+                    "--nodelist=" + name,
+                    "--mpi=none",
+                    "--cpu-bind=none",
+                    "--quiet",
+                    "--unbuffered",
+                    "--kill-on-bad-exit=0",
                     "--export=ALL"};
   }
   return sites;

@@ -48,16 +48,25 @@ class Suite(harness.Bench):
                             "-pthread"], check=True)
         return out
 
-    def job(self, name, place, *words, size=SIZE, options=(), expect=None):
-        """Runs a program; every rank must say that it kept the rules."""
+    def job(self, name, place, *words, size=SIZE, used=None, first=None,
+            then=(), expect=None):
+        """Runs a program; every rank must say that it kept the rules.
+
+        used: nodes that get ranks, when not all. first: ranks of a first
+        application; the rest are a second one, whose last words are `then`.
+        """
         nodes, radix, layout = place
         label = " ".join([name, *map(str, words)])
 
         def body():
-            result = self.run(
-                "run", "--nodes", nodes, "--radix", radix, "-n", size,
-                "--map-by", layout, "--oversubscribe", *options,
-                self.program(name), size, nodes, *words)
+            program = [self.program(name), size, used or nodes, *words]
+            command = ["-n", first or size, "--map-by", layout,
+                       "--oversubscribe", *program]
+            if first:
+                command += [":", "-n", size - first,
+                            *program[:-len(then)], *then]
+            result = self.run("run", "--nodes", nodes, "--radix", radix,
+                              *command)
             if expect:
                 expect(result)
             else:
@@ -87,6 +96,12 @@ def headers_of_others(suite):
 def cases(suite):
     for place in PLACES:
         suite.job("lifecycle", place)
+        suite.job("reserved", place, 1, "app0")
+        suite.job("reserved", place, 2, "app0", first=3, then=["app1"])
+        for name in ("values", "scopes", "modex"):
+            suite.job(name, place)
+    suite.job("reserved", (4, 2, "slot"), 1, "app0", 4, size=2, used=1)
+    suite.job("reserved", (4, 32, "node"), 1, "app0", 4, size=2, used=2)
 
 
 def main():

@@ -8,12 +8,15 @@ CANOPY_PREFIX=P takes what is installed below P instead of installing anew.
 import glob
 import os
 import shlex
+import shutil
 import subprocess
 import sys
+import tempfile
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(HERE, "..", "integration"))
 import harness  # noqa: E402
+import isolation  # noqa: E402
 
 WARNINGS = ["-std=gnu11", "-Wall", "-Wextra", "-Werror"]
 # (nodes, radix, how ranks are laid out)
@@ -23,14 +26,8 @@ SIZE = 8
 
 
 class Suite(harness.Bench):
-    def __init__(self):
-        super().__init__()
-        given = os.environ.get("CANOPY_PREFIX")
-        if given:
-            self.prefix = os.path.abspath(given)
-            self.canopy = os.path.join(self.prefix, "bin", "canopy")
-        else:
-            self.install()
+    def __init__(self, work, only):
+        super().__init__(work, only)
         self.flags = self.pkg_config("--cflags", "--libs")
 
     def pkg_config(self, *args):
@@ -83,7 +80,7 @@ def all_kept(result, name, size):
         raise harness.Failure(f"no 'ok' of ranks {lost}{result.tail()}")
 
 
-def headers_of_others(suite):
+def headers_of_others():
     """The same sources compile against another library's headers."""
     include = "/usr/lib/x86_64-linux-gnu/pmix2/include"
     if not os.path.exists(os.path.join(include, "pmix.h")):
@@ -104,11 +101,42 @@ def cases(suite):
     suite.job("reserved", (4, 32, "node"), 1, "app0", 4, size=2, used=2)
 
 
-def main():
-    suite = Suite()
-    suite.case("sources compile with libpmix-dev", lambda: headers_of_others(suite))
+def inside(keep, words):
+    suite = Suite(keep[1], words)
+    suite.case("sources compile with libpmix-dev", headers_of_others)
     cases(suite)
-    return suite.finish()
+    print(f"conformance: {suite.passed} passed, {suite.failed} failed")
+    return 0 if suite.failed == 0 and suite.passed > 0 else 1
+
+
+def install(work):
+    """Puts Canopy below WORK; returns the paths that must stay visible."""
+    prefix = os.path.join(work, "prefix")
+    given = os.environ.get("CANOPY_PREFIX")
+    if given:
+        os.symlink(os.path.abspath(given), prefix)
+        return [work, os.path.abspath(given)]
+    subprocess.run([os.path.join(harness.ROOT, "install"), "--prefix", prefix],
+                   check=True, stdout=subprocess.DEVNULL)
+    return [work]
+
+
+def outside(words):
+    trouble = isolation.available()
+    if trouble:
+        print("FAILED isolation: cannot make namespaces: " + trouble)
+        return 1
+    work = tempfile.mkdtemp(prefix="canopy-it-", dir="/tmp")
+    try:
+        return isolation.enter(__file__, [harness.ROOT, *install(work)], words)
+    finally:
+        shutil.rmtree(work, ignore_errors=True)
+
+
+def main():
+    if sys.argv[1:2] == [isolation.INSIDE]:
+        return isolation.settle_in(sys.argv[2:], inside)
+    return outside(sys.argv[1:])
 
 
 if __name__ == "__main__":

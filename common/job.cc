@@ -161,6 +161,7 @@ void PutOptions(WireWriter& w, const JobSpec& job) {
   w.Uint(job.timeout_seconds);
   w.Proc(job.parent);
   w.Uint(job.kill_grace_seconds);
+  w.Uint(static_cast<uint64_t>(job.inject));
 }
 
 void GetOptions(WireReader& r, JobSpec* job) {
@@ -179,6 +180,9 @@ void GetOptions(WireReader& r, JobSpec* job) {
   job->timeout_seconds = r.Uint32();
   job->parent = r.Proc();
   job->kill_grace_seconds = r.Uint32();
+  const uint64_t inject = r.Uint();
+  if (inject > static_cast<uint64_t>(Inject::kNever)) r.Fail();
+  job->inject = static_cast<Inject>(inject);
 }
 
 }  // namespace

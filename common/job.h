@@ -43,6 +43,13 @@ struct ProcPlacement {
 
 enum class StdinTarget : uint8_t { kNone, kRank, kAll };
 
+// Whether our PMIx library is put in front of a program's own.
+enum class Inject : uint8_t {
+  kAuto,    // where the program lets its environment decide
+  kAlways,  // also where it names a place of its own
+  kNever,
+};
+
 struct JobSpec {
   std::string nspace;
   uint32_t session_id = 0;
@@ -64,6 +71,7 @@ struct JobSpec {
   StdinTarget stdin_target = StdinTarget::kRank;
   Rank stdin_rank = 0;
   uint32_t timeout_seconds = 0;  // 0: none
+  Inject inject = Inject::kAuto;
   // PMIX_PARENT_ID of a spawned job; empty nspace: launched from outside.
   ProcId parent;
   // Seconds between SIGTERM and SIGKILL when the job is ended.

@@ -22,6 +22,7 @@ JobSpec MakeJob(uint32_t nodes, uint32_t procs, bool by_node) {
   job.map_by = "slot";
   job.allocation = {"n0", "spare"};
   job.timeout_seconds = 5;
+  job.inject = Inject::kNever;
   job.parent = {"parent", 3};
   return job;
 }
@@ -45,6 +46,7 @@ TEST(JobSpec, RoundTrip) {
       ExpectSame(job, *back);
       EXPECT_EQ(back->apps[0].argv, job.apps[0].argv);
       EXPECT_EQ(back->parent, job.parent);
+      EXPECT_EQ(back->inject, Inject::kNever);
       EXPECT_EQ(back->allocation, job.allocation);
     }
   }

@@ -66,6 +66,7 @@ struct MapRequest {
   std::string stdin_target;         // "none", "all" or a rank; empty: rank 0
   uint32_t kill_grace_seconds = 0;  // 0: the default
   ProcId parent;                    // of a spawned job
+  std::string inject;               // "auto", "always", "never"; empty: "auto"
 };
 
 }  // namespace canopy::host

@@ -129,6 +129,7 @@ class JobMapper {
   Status BindAll(const BindPolicy& bind);
   void AddNodes(JobSpec* job) const;
   Status SetInput(JobSpec* job) const;
+  Status SetInject(JobSpec* job) const;
   std::string RankText() const;
 
   const MapRequest& request_;
@@ -303,6 +304,23 @@ Status JobMapper::SetInput(JobSpec* job) const {
   return {};
 }
 
+Status JobMapper::SetInject(JobSpec* job) const {
+  const std::string& when = request_.inject;
+  if (when.empty() || when == "auto") {
+    job->inject = Inject::kAuto;
+  } else if (when == "always") {
+    job->inject = Inject::kAlways;
+  } else if (when == "never") {
+    job->inject = Inject::kNever;
+  } else {
+    return {kErrBadParam,
+            "our library is put in front of a program's own auto, always or "
+            "never, not '" +
+                when + "'"};
+  }
+  return {};
+}
+
 std::string JobMapper::RankText() const {
   if (policies_.rank.kind == RankPolicy::Kind::kAsMapped) {
     if (policies_.map.kind == MapPolicy::Kind::kNode) return "node";
@@ -340,6 +358,7 @@ Result<JobSpec> JobMapper::Finish() && {
   if (Status s = SetInput(&job); !s.ok()) return s;
   job.timeout_seconds = request_.timeout_seconds;
   job.parent = request_.parent;
+  if (Status s = SetInject(&job); !s.ok()) return s;
   if (request_.kill_grace_seconds > 0) {
     job.kill_grace_seconds = request_.kill_grace_seconds;
   }

@@ -369,6 +369,13 @@ TEST(Mapper, WhatTheJobSays) {
   EXPECT_EQ(job->nodes[2].slots, 4u);
   request.stdin_target = "all";
   EXPECT_EQ(MapJob(Nodes(3, 4, ""), request)->stdin_target, StdinTarget::kAll);
+  EXPECT_EQ(MapJob(Nodes(3, 4, ""), request)->inject, Inject::kAuto);
+  request.inject = "never";
+  EXPECT_EQ(MapJob(Nodes(3, 4, ""), request)->inject, Inject::kNever);
+  request.inject = "often";
+  EXPECT_EQ(MapJob(Nodes(3, 4, ""), request).code(), kErrBadParam);
+  request.inject = "always";
+  EXPECT_EQ(MapJob(Nodes(3, 4, ""), request)->inject, Inject::kAlways);
   request.stdin_target = "none";
   EXPECT_EQ(MapJob(Nodes(3, 4, ""), request)->stdin_target, StdinTarget::kNone);
   // It must survive the way to the agents.

@@ -50,6 +50,7 @@ host::MapRequest Request(const control::v1::Launch& launch) {
   out.merge_stderr = launch.merge_stderr();
   out.stdin_target = launch.stdin_target();
   out.kill_grace_seconds = launch.kill_grace_seconds();
+  out.inject = launch.inject();
   return out;
 }
 

@@ -8,6 +8,8 @@ namespace canopy::process {
 namespace {
 
 constexpr std::string_view kLibraryPath = "LD_LIBRARY_PATH";
+constexpr std::string_view kPreload = "LD_PRELOAD";
+constexpr std::string_view kLibraryName = "libpmix.so.2";
 
 std::string_view NameOf(std::string_view entry) {
   return entry.substr(0, entry.find('='));
@@ -60,14 +62,53 @@ std::string_view Lookup(const std::vector<std::string>& entries,
   return {};
 }
 
-std::string LibraryPath(const std::string& directory,
-                        const std::vector<std::string>& base,
-                        const std::vector<std::string>& app) {
-  std::string_view old = Lookup(app, kLibraryPath);
-  if (old.empty()) old = Lookup(base, kLibraryPath);
-  std::string entry = std::string(kLibraryPath) + "=" + directory;
-  if (!old.empty()) entry.append(":").append(old);
-  return entry;
+std::string_view Inherited(std::string_view name,
+                           const std::vector<std::string>& base,
+                           const std::vector<std::string>& app) {
+  const std::string_view value = Lookup(app, name);
+  return value.empty() ? Lookup(base, name) : value;
+}
+
+std::string Entry(std::string_view name, const std::string& value) {
+  return std::string(name) + "=" + value;
+}
+
+std::string WithFirst(const std::string& first, std::string_view list) {
+  return list.empty() ? first : first + ":" + std::string(list);
+}
+
+std::string Without(const std::string& unwanted, std::string_view list) {
+  std::string out;
+  while (!list.empty()) {
+    const std::string_view item = list.substr(0, list.find(':'));
+    list.remove_prefix(std::min(item.size() + 1, list.size()));
+    if (item == unwanted) continue;
+    if (!out.empty()) out += ':';
+    out += item;
+  }
+  return out;
+}
+
+// A library path decides for programs that name no place of their own; what is
+// loaded before anything else decides for all.
+void Inject(canopy::Inject inject, const std::string& directory,
+            const std::vector<std::string>& base,
+            std::vector<std::string>* app) {
+  const std::string_view path = Inherited(kLibraryPath, base, *app);
+  if (inject == canopy::Inject::kNever) {
+    // This launcher may run inside a job whose library was put in front.
+    const std::string rest = Without(directory, path);
+    if (rest != path) app->push_back(Entry(kLibraryPath, rest));
+    return;
+  }
+  std::string with = WithFirst(directory, path);
+  const std::string library = directory + "/" + std::string(kLibraryName);
+  const std::string preload =
+      WithFirst(library, Inherited(kPreload, base, *app));
+  app->push_back(Entry(kLibraryPath, with));
+  if (inject == canopy::Inject::kAlways) {
+    app->push_back(Entry(kPreload, preload));
+  }
 }
 
 }  // namespace
@@ -89,7 +130,7 @@ JobEnvironment BuildJobEnvironment(const JobSpec& job,
     if (cwd.starts_with('/')) env.push_back("PWD=" + cwd);
     filter.Append(app.env, &env);
     if (!rules.library_dir.empty()) {
-      env.push_back(LibraryPath(rules.library_dir, out.base, env));
+      Inject(job.inject, rules.library_dir, out.base, &env);
     }
     out.apps.push_back(std::move(env));
   }

@@ -13,7 +13,8 @@ struct EnvironmentRules {
   // Names that no process inherits from the job or application; a name that
   // ends in '*' stands for all that begin like it.
   std::vector<std::string> unset;
-  // Put in front of LD_LIBRARY_PATH; empty: LD_LIBRARY_PATH is left alone.
+  // Where our library is, alone; put in front of LD_LIBRARY_PATH unless the
+  // job says never. Empty: LD_LIBRARY_PATH is left alone.
   std::string library_dir;
 };
 

@@ -43,6 +43,21 @@ TEST(JobEnvironment, LibraryDirectoryPrecedesWhatIsThere) {
   EXPECT_EQ(env.apps[0], Strings{"LD_LIBRARY_PATH=/canopy"});
 }
 
+TEST(JobEnvironment, TheJobSaysWhetherOurLibraryComesFirst) {
+  JobSpec job = TwoApps();
+  job.inject = Inject::kNever;
+  JobEnvironment env = BuildJobEnvironment(job, {}, {{}, "/canopy"});
+  EXPECT_TRUE(env.apps[0].empty());
+  job.env.push_back("LD_LIBRARY_PATH=/a:/canopy:/b");
+  env = BuildJobEnvironment(job, {}, {{}, "/canopy"});
+  EXPECT_EQ(env.apps[0], Strings{"LD_LIBRARY_PATH=/a:/b"});
+  job.inject = Inject::kAlways;
+  job.env.push_back("LD_PRELOAD=/x.so");
+  env = BuildJobEnvironment(job, {}, {{}, "/canopy"});
+  EXPECT_EQ(env.apps[0], (Strings{"LD_LIBRARY_PATH=/canopy:/a:/canopy:/b",
+                                  "LD_PRELOAD=/canopy/libpmix.so.2:/x.so"}));
+}
+
 TEST(JobEnvironment, TheApplicationsDirectoryIsTold) {
   JobSpec job = TwoApps();
   job.cwd = "/job";

@@ -34,6 +34,8 @@
 #include "server/process/process_adapter.h"
 #include "server/runtime/runtime.h"
 #include "server/security/cluster_key.h"
+#include "server/stock/environment.h"
+#include "server/stock/stock_endpoint.h"
 
 namespace canopy::agent {
 namespace {
@@ -207,6 +209,7 @@ class Agent::Impl : public InputSink {
   std::unique_ptr<datastore::Datastore> datastore_;
   std::unique_ptr<local::LocalEndpoint> local_;
   std::unique_ptr<pmi1::Pmi1Endpoint> pmi1_;
+  std::unique_ptr<stock::StockEndpoint> stock_;
   EmulationEnvironment emulation_;
   std::unique_ptr<process::ProcessAdapter> process_;
   // Jobs run as this agent's user.
@@ -323,13 +326,29 @@ Status Agent::Impl::StartEndpoints() {
   };
   pmi1.log = Log;
   pmi1_ = std::make_unique<pmi1::Pmi1Endpoint>(&loop_, this, std::move(pmi1));
+
+  stock::StockOptions stock;
+  stock.self = config_.self();
+  stock.server = server;
+  stock.host = config_.node_name();
+  stock.job_data = [this](const std::string& nspace) {
+    return datastore_->FindReader(nspace);
+  };
+  stock.log = Log;
+  stock_ =
+      std::make_unique<stock::StockEndpoint>(&loop_, this, std::move(stock));
+  status = stock_->Start();
+  if (!status.ok()) return status;
   const std::vector<ProcessEnvironment*> environments = {
-      local_.get(), pmi1_.get(), &emulation_};
+      local_.get(), pmi1_.get(), stock_.get(), &emulation_};
   process::ProcessOptions processes;
   processes.shim_path = Beside("CANOPY_SHIM", "canopy-shim");
   processes.runtime_dir = dir_->path();
   processes.self = config_.self();
   processes.environment.unset = local::UnsetNames();
+  processes.environment.unset.insert(processes.environment.unset.end(),
+                                     stock::UnsetNames().begin(),
+                                     stock::UnsetNames().end());
   processes.environment.library_dir =
       config_.library_dir().empty()
           ? Beside("CANOPY_LIBRARY_DIR", "../lib/canopy")
@@ -376,7 +395,8 @@ void Agent::Impl::MakeRuntime() {
   ports.process = process_.get();
   ports.job_control = &cleanup_;
   ports.clients = {{ClientKind::kLocal, local_.get()},
-                   {ClientKind::kPmi1, pmi1_.get()}};
+                   {ClientKind::kPmi1, pmi1_.get()},
+                   {ClientKind::kStock, stock_.get()}};
   ports.observer = &controller_;
   ports.log = Log;
   ports.end = [this](const std::string& reason) {

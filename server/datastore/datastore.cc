@@ -158,10 +158,14 @@ const shm::SegmentReader* Datastore::Reader(Job* job) {
   return job->reader.get();
 }
 
+const shm::SegmentReader* Datastore::FindReader(const std::string& nspace) {
+  Job* job = FindJob(nspace);
+  return job == nullptr ? nullptr : Reader(job);
+}
+
 std::optional<std::string> Datastore::FindJobKey(const std::string& nspace,
                                                  std::string_view key) {
-  Job* job = FindJob(nspace);
-  const shm::SegmentReader* reader = job == nullptr ? nullptr : Reader(job);
+  const shm::SegmentReader* reader = FindReader(nspace);
   if (reader == nullptr) return std::nullopt;
   const auto value = reader->FindJob(key);
   if (!value) return std::nullopt;

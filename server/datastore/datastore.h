@@ -59,6 +59,10 @@ class Datastore : public DatastorePort {
   // PMIX_PROC_PID of a rank that was started.
   void SetPid(const std::string& nspace, Rank rank, int pid);
 
+  // All data of a namespace, as its processes see it; null when it is not
+  // here. Good until the namespace is dropped.
+  const shm::SegmentReader* FindReader(const std::string& nspace);
+
   // The VALUE of a job-level key.
   std::optional<std::string> FindJobKey(const std::string& nspace,
                                         std::string_view key);

@@ -27,6 +27,7 @@ forbid core "$rpc|^@system//:hwloc|^//server/(local|stock|datastore|overlay|proc
 forbid local "$rpc|$(adapters local)"
 forbid datastore "$rpc|$(adapters datastore)"
 forbid pmi1 "$rpc|$(adapters pmi1)"
+forbid stock "$rpc|$(adapters stock)"
 forbid process "^//server/(local|stock|datastore|overlay|hwinfo|pmi1|control|agent)[:/]"
 forbid overlay "^//server/(local|stock|datastore|process|hwinfo|pmi1|control|agent)[:/]"
 forbid shim "$rpc|^@system//:hwloc"

@@ -1,0 +1,28 @@
+// Everything that is known of a job, as a peer keeps it: the answer to its
+// first request, and what it is told of namespaces that it connects to.
+#ifndef CANOPY_SERVER_STOCK_JOB_INFO_H_
+#define CANOPY_SERVER_STOCK_JOB_INFO_H_
+
+#include <string>
+#include <string_view>
+
+#include "common/ids.h"
+#include "common/shm/segment_reader.h"
+#include "server/stock/peer_traits.h"
+
+namespace canopy::stock {
+
+// KVAL calls: session, job, nodes, applications, ranks. The same for every
+// peer of that form on this node. Ranks without what changes while they run.
+std::string PackJobInfo(const shm::SegmentReader& job, const PeerTraits& peer);
+
+// KVALs, in our form, of what follows from a rank's place in its job.
+std::string PlaceOf(const shm::SegmentReader& job, Rank rank);
+
+// The job info of a tool, which is a namespace of its own with one process.
+std::string PackToolInfo(const std::string& nspace, const std::string& host,
+                         const PeerTraits& peer);
+
+}  // namespace canopy::stock
+
+#endif  // CANOPY_SERVER_STOCK_JOB_INFO_H_

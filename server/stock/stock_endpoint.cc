@@ -1,0 +1,369 @@
+// Connections: from accept to close, and the bytes between. Who may connect is
+// decided in stock_identity.cc, what is asked is served in stock_serve.cc.
+#include "server/stock/stock_endpoint.h"
+
+#include <arpa/inet.h>
+#include <fcntl.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <utility>
+
+#include "server/stock/environment.h"
+#include "server/stock/handshake.h"
+
+namespace canopy::stock {
+namespace {
+
+constexpr size_t kBufferSize = 256 << 10;
+constexpr size_t kKeepPartial = 1 << 20;
+constexpr int kBacklog = 4096;
+constexpr int kAcceptsPerRound = 64;
+
+struct Address {
+  sockaddr_storage storage = {};
+  socklen_t size = 0;
+};
+
+Result<Address> ParseAddress(const std::string& text, uint16_t port) {
+  Address address;
+  auto* in = reinterpret_cast<sockaddr_in*>(&address.storage);
+  auto* in6 = reinterpret_cast<sockaddr_in6*>(&address.storage);
+  if (inet_pton(AF_INET, text.c_str(), &in->sin_addr) == 1) {
+    in->sin_family = AF_INET;
+    in->sin_port = htons(port);
+    address.size = sizeof *in;
+  } else if (inet_pton(AF_INET6, text.c_str(), &in6->sin6_addr) == 1) {
+    in6->sin6_family = AF_INET6;
+    in6->sin6_port = htons(port);
+    address.size = sizeof *in6;
+  } else {
+    return Status(kErrBadParam, "'" + text + "' is no numeric address");
+  }
+  return address;
+}
+
+Result<UniqueFd> Listen(const Address& address) {
+  UniqueFd fd(socket(address.storage.ss_family,
+                     SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+  const int one = 1;
+  if (address.storage.ss_family == AF_INET6) {
+    setsockopt(fd.get(), IPPROTO_IPV6, IPV6_V6ONLY, &one, sizeof one);
+  }
+  setsockopt(fd.get(), SOL_SOCKET, SO_REUSEADDR, &one, sizeof one);
+  if (!fd ||
+      bind(fd.get(), reinterpret_cast<const sockaddr*>(&address.storage),
+           address.size) != 0 ||
+      listen(fd.get(), kBacklog) != 0) {
+    return Status(kErrUnreach, std::string("cannot listen for programs with "
+                                           "their own OpenPMIx library: ") +
+                                   std::strerror(errno));
+  }
+  return fd;
+}
+
+uint16_t PortOf(int fd) {
+  sockaddr_storage storage = {};
+  socklen_t size = sizeof storage;
+  getsockname(fd, reinterpret_cast<sockaddr*>(&storage), &size);
+  return ntohs(storage.ss_family == AF_INET6
+                   ? reinterpret_cast<sockaddr_in6*>(&storage)->sin6_port
+                   : reinterpret_cast<sockaddr_in*>(&storage)->sin_port);
+}
+
+}  // namespace
+
+StockEndpoint::StockEndpoint(EventLoop* loop, InputSink* sink,
+                             StockOptions options)
+    : loop_(loop),
+      sink_(sink),
+      options_(std::move(options)),
+      buffer_(kBufferSize),
+      self_(std::make_shared<StockEndpoint*>(this)) {
+  if (options_.proof == nullptr) options_.proof = MakeHostPeerProof();
+}
+
+StockEndpoint::~StockEndpoint() {
+  *self_ = nullptr;
+  for (auto& [id, c] : connections_) {
+    loop_->CancelTimer(c->hello_timer);
+    c->out.Flush(c->fd.get());
+    loop_->Unwatch(c->fd.get());
+  }
+  if (listener_) loop_->Unwatch(listener_.get());
+}
+
+Status StockEndpoint::Start() {
+  const Result<Address> address = ParseAddress(options_.address, options_.port);
+  if (!address.ok()) return address.status();
+  Result<UniqueFd> listener = Listen(*address);
+  if (!listener.ok()) return listener.status();
+  listener_ = std::move(*listener);
+  const bool v6 = address->storage.ss_family == AF_INET6;
+  address_ = (v6 ? "[" + options_.address + "]" : options_.address) + ":" +
+             std::to_string(PortOf(listener_.get()));
+  uri_ = ServerUri(options_.server, address_);
+  reserve_.Reset(open("/dev/null", O_RDONLY | O_CLOEXEC));
+  loop_->Watch(listener_.get(), EPOLLIN, [this](uint32_t) { OnAcceptable(); });
+  return Status();
+}
+
+void StockEndpoint::Log(core::LogLine::Level level, std::string text) {
+  if (options_.log) options_.log({level, std::move(text)});
+}
+
+// ------------------------------------------------------------ connections ---
+
+void StockEndpoint::OnAcceptable() {
+  for (int i = 0; i < kAcceptsPerRound; ++i) {
+    UniqueFd fd(accept4(listener_.get(), nullptr, nullptr,
+                        SOCK_CLOEXEC | SOCK_NONBLOCK));
+    if (fd) {
+      out_of_fds_ = false;
+      AddConnection(std::move(fd));
+    } else if (errno == EMFILE || errno == ENFILE) {
+      return ShedConnection();
+    } else if (errno != EINTR && errno != ECONNABORTED) {
+      return;
+    }
+  }
+}
+
+// Without a free descriptor the connection would stay in the backlog and wake
+// the loop for ever.
+void StockEndpoint::ShedConnection() {
+  if (!std::exchange(out_of_fds_, true)) {
+    Log(core::LogLine::Level::kError,
+        "no descriptor left: refusing connections of programs with their own "
+        "OpenPMIx library; raise the agent's limit on open files");
+  }
+  if (!reserve_) return;
+  reserve_.Reset();
+  UniqueFd refused(accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC));
+  refused.Reset();
+  reserve_.Reset(open("/dev/null", O_RDONLY | O_CLOEXEC));
+}
+
+// Anybody on the machine can reach the port, so nothing is kept for a
+// stranger.
+void StockEndpoint::AddConnection(UniqueFd fd) {
+  const Result<SocketOwner> owner = options_.proof->OwnerOf(fd.get());
+  if (!owner.ok()) return;
+  if (!IsServedUser(owner->uid)) {
+    return Log(core::LogLine::Level::kWarning, "refusing a connection of uid " +
+                                                   std::to_string(owner->uid) +
+                                                   ", which has no job here");
+  }
+  const int one = 1;
+  setsockopt(fd.get(), IPPROTO_TCP, TCP_NODELAY, &one, sizeof one);
+  if (unidentified_.size() >= options_.max_unidentified) {
+    DropOldestUnidentified();
+  }
+  auto connection = std::make_unique<Connection>();
+  Connection& c = *connection;
+  c.id = MakeClientId(ClientKind::kStock, next_number_++);
+  c.fd = std::move(fd);
+  c.owner = *owner;
+  c.watched = EPOLLIN;
+  const core::ClientId id = c.id;
+  unidentified_.insert(id);
+  connections_.emplace(id, std::move(connection));
+  SetHelloTimer(c, "did not say who it is in time");
+  loop_->Watch(c.fd.get(), EPOLLIN,
+               [this, id](uint32_t events) { OnEvents(id, events); });
+}
+
+void StockEndpoint::DropOldestUnidentified() {
+  const core::ClientId oldest = *unidentified_.begin();
+  Log(core::LogLine::Level::kWarning,
+      "too many connections that do not say who they are; dropping the "
+      "oldest");
+  Destroy(oldest);
+}
+
+void StockEndpoint::SetHelloTimer(Connection& c, const char* reason) {
+  loop_->CancelTimer(c.hello_timer);
+  c.hello_timer =
+      loop_->AddTimer(options_.hello_timeout_ns, [this, id = c.id, reason] {
+        Connection* late = Find(id);
+        if (late == nullptr) return;
+        late->hello_timer = 0;
+        End(*late, reason);
+      });
+}
+
+Connection* StockEndpoint::Find(core::ClientId client) {
+  const auto it = connections_.find(client);
+  return it == connections_.end() ? nullptr : it->second.get();
+}
+
+void StockEndpoint::End(Connection& c, const std::string& reason) {
+  if (c.state == Connection::State::kEnding) return;
+  c.state = Connection::State::kEnding;
+  if (!reason.empty()) {
+    const std::string who =
+        c.proc.nspace.empty() ? "of unknown rank" : "of " + ToString(c.proc);
+    Log(core::LogLine::Level::kWarning,
+        "closing OpenPMIx connection " + who + " (uid " +
+            std::to_string(c.owner.uid) + "): " + reason);
+  }
+  MarkDirty(c);
+}
+
+void StockEndpoint::Destroy(core::ClientId id) {
+  const auto it = connections_.find(id);
+  const std::unique_ptr<Connection> c = std::move(it->second);
+  connections_.erase(it);
+  unidentified_.erase(id);
+  loop_->CancelTimer(c->hello_timer);
+  loop_->Unwatch(c->fd.get());
+  c->fd.Reset();
+  if (c->is_tool) --tools_;
+  if (!c->identified) return;
+  if (LocalRank* rank = FindRank(c->proc)) --rank->connections;
+  sink_->OnInput(core::ClientGone{id});
+}
+
+// ---------------------------------------------------------------- reading ---
+
+void StockEndpoint::OnEvents(core::ClientId id, uint32_t events) {
+  Connection* c = Find(id);
+  if (c == nullptr || c->state == Connection::State::kEnding) return;
+  if ((events & EPOLLOUT) != 0) MarkDirty(*c);
+  if ((events & (EPOLLIN | EPOLLHUP | EPOLLERR)) != 0) Receive(*c);
+}
+
+void StockEndpoint::Receive(Connection& c) {
+  const ssize_t n =
+      recv(c.fd.get(), buffer_.data(), buffer_.size(), MSG_DONTWAIT);
+  if (n < 0 && (errno == EAGAIN || errno == EINTR)) return;
+  // A process that is killed leaves answers unread, which resets.
+  if (n < 0) return End(c, errno == ECONNRESET ? "" : std::strerror(errno));
+  if (n == 0) {
+    return End(c, c.partial.empty() ? "" : "ended in the middle of a message");
+  }
+  const std::string_view data(buffer_.data(), static_cast<size_t>(n));
+  if (c.partial.empty()) {
+    const size_t used = HandleMessages(c, data);
+    c.partial.assign(data.substr(used));
+    return;
+  }
+  c.partial.append(data);
+  HandlePartial(c);
+}
+
+void StockEndpoint::HandlePartial(Connection& c) {
+  const size_t used = HandleMessages(c, c.partial);
+  c.partial.erase(0, used);
+  if (c.partial.empty() && c.partial.capacity() > kKeepPartial) {
+    c.partial.shrink_to_fit();
+  }
+}
+
+size_t StockEndpoint::HandleMessages(Connection& c, std::string_view data) {
+  size_t used = 0;
+  for (;;) {
+    size_t length = 0;
+    switch (c.state) {
+      case Connection::State::kNew:
+        length = HandleConnect(c, data.substr(used));
+        break;
+      case Connection::State::kWaiting:
+        if (data.size() - used > kMaxConnectPayload) {
+          End(c, "sends requests before it was accepted");
+        }
+        break;
+      case Connection::State::kServing:
+        length = HandleMessage(c, data.substr(used));
+        break;
+      case Connection::State::kEnding:
+        return data.size();
+    }
+    if (length == 0 && c.state != Connection::State::kEnding) return used;
+    used += length;
+  }
+}
+
+size_t StockEndpoint::HandleConnect(Connection& c, std::string_view data) {
+  if (data.size() < kHeaderSize) return 0;
+  const std::optional<uint32_t> length = ParseConnectHeader(data);
+  if (!length) {
+    End(c, "does not speak OpenPMIx's protocol");
+    return 0;
+  }
+  if (*length > kMaxConnectPayload) {
+    End(c, "sent a greeting of " + std::to_string(*length) + " bytes");
+    return 0;
+  }
+  if (data.size() - kHeaderSize < *length) return 0;
+  const Status status = Greet(c, data.substr(kHeaderSize, *length));
+  if (!status.ok()) End(c, status.message());
+  return kHeaderSize + *length;
+}
+
+size_t StockEndpoint::HandleMessage(Connection& c, std::string_view data) {
+  if (data.size() < kHeaderSize) return 0;
+  const MessageHeader header = ParseHeader(data);
+  if (header.length > options_.max_payload) {
+    End(c, "sent a message of " + std::to_string(header.length) + " bytes");
+    return 0;
+  }
+  if (data.size() - kHeaderSize < header.length) return 0;
+  // Heartbeats, and what later versions may send unasked, want no answer.
+  if (header.tag >= kFirstRequestTag) {
+    HandleRequest(c, header.tag, data.substr(kHeaderSize, header.length));
+  }
+  return kHeaderSize + header.length;
+}
+
+// ---------------------------------------------------------------- writing ---
+
+void StockEndpoint::MarkDirty(Connection& c) {
+  if (std::exchange(c.dirty, true)) return;
+  dirty_.push_back(c.id);
+  if (dirty_.size() > 1) return;
+  loop_->Defer([self = self_] {
+    if (*self != nullptr) (*self)->FlushDirty();
+  });
+}
+
+void StockEndpoint::FlushDirty() {
+  std::vector<core::ClientId> dirty;
+  dirty.swap(dirty_);
+  for (const core::ClientId id : dirty) {
+    Connection* c = Find(id);
+    if (c == nullptr) continue;
+    c->dirty = false;
+    Flush(*c);
+  }
+}
+
+void StockEndpoint::Flush(Connection& c) {
+  const OutQueue::State state = c.out.Flush(c.fd.get());
+  if (c.state == Connection::State::kEnding) return Destroy(c.id);
+  if (state == OutQueue::State::kBroken) return Destroy(c.id);
+  if (c.out.size() > options_.max_queued_bytes) {
+    return End(c, "does not read what is sent to it");
+  }
+  WatchFor(c, !c.out.empty());
+}
+
+void StockEndpoint::WatchFor(Connection& c, bool blocked) {
+  uint32_t events = 0;
+  if (c.out.size() <= options_.pause_reading_bytes) events |= EPOLLIN;
+  if (blocked) events |= EPOLLOUT;
+  if (events == c.watched) return;
+  c.watched = events;
+  loop_->Rewatch(c.fd.get(), events);
+}
+
+void StockEndpoint::Close(core::ClientId client, const std::string& reason) {
+  if (Connection* c = Find(client)) End(*c, reason);
+}
+
+}  // namespace canopy::stock

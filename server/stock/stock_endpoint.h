@@ -1,0 +1,183 @@
+// The agent's TCP endpoint for programs that carry an OpenPMIx library of
+// their own, 3.2 to 7, and for the tools of that project.
+#ifndef CANOPY_SERVER_STOCK_STOCK_ENDPOINT_H_
+#define CANOPY_SERVER_STOCK_STOCK_ENDPOINT_H_
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <string_view>
+#include <tuple>
+#include <unordered_map>
+#include <vector>
+
+#include "common/event_loop.h"
+#include "common/job.h"
+#include "common/posix/unique_fd.h"
+#include "common/shm/segment_reader.h"
+#include "server/core/step.h"
+#include "server/ports/ports.h"
+#include "server/stock/connection.h"
+#include "server/stock/peer_proof.h"
+#include "server/stock/requests.h"
+
+namespace canopy::stock {
+
+struct StockOptions {
+  NodeId self = 0;
+  ProcId server;     // this agent, as PMIx names it
+  std::string host;  // this node's name
+  // Numeric address to listen on, and a port or 0. Peers must be on this
+  // machine whatever it is, because nobody can prove who a remote peer is.
+  std::string address = "127.0.0.1";
+  uint16_t port = 0;
+  // The data of a namespace that is registered here, or null. Good until the
+  // namespace is dropped.
+  std::function<const shm::SegmentReader*(const std::string& nspace)> job_data;
+  std::function<void(const core::LogLine&)> log;
+  // Null: MakeHostPeerProof.
+  std::unique_ptr<PeerProof> proof;
+  // How long a peer may take to say who it is, and a rank's process to become
+  // known.
+  int64_t hello_timeout_ns = int64_t{5} * 1000 * 1000 * 1000;
+  // Several connections of one rank are legal (a forked child is one).
+  uint32_t max_connections_per_rank = 64;
+  // Of connections that have not said who they are; above it the oldest goes.
+  uint32_t max_unidentified = 512;
+  uint32_t max_tools = 256;
+  uint32_t max_pending_requests = 1 << 16;
+  uint32_t max_payload = uint32_t{256} << 20;
+  // A peer that does not read what it asked for is no longer read from above
+  // the first number of bytes, and closed above the second.
+  size_t pause_reading_bytes = size_t{1} << 20;
+  size_t max_queued_bytes = size_t{320} << 20;
+};
+
+// A connection is served when the kernel says that the user of a job here made
+// it and, for ranks, that the rank's process or a descendant of it holds it.
+// Anything else is refused by closing, which every version of the library
+// understands. Loop thread only. The loop and the sink outlive it.
+class StockEndpoint : public ClientPort, public ProcessEnvironment {
+ public:
+  StockEndpoint(EventLoop* loop, InputSink* sink, StockOptions options);
+  ~StockEndpoint() override;
+  StockEndpoint(const StockEndpoint&) = delete;
+  StockEndpoint& operator=(const StockEndpoint&) = delete;
+
+  Status Start();
+  // Where it listens, as in PMIX_SERVER_URI41. After Start.
+  const std::string& uri() const { return uri_; }
+
+  void AddJob(const core::RegisterJob& job) override;
+  void DropJob(const std::string& nspace) override;
+  void Reply(const core::ReplyClient& reply) override;
+  void Notify(const core::NotifyClient& event) override;
+  void Close(core::ClientId client, const std::string& reason) override;
+
+  std::vector<std::string> ForJob(const core::PrepareLocal& job) override;
+  std::vector<std::string> ForRank(const core::PrepareLocal& job,
+                                   Rank rank) override;
+  InheritedFd FdForRank(const core::PrepareLocal& job, Rank rank) override;
+  void OnProcess(const std::string& nspace, Rank rank, int pid) override;
+
+  size_t num_connections() const { return connections_.size(); }
+
+ private:
+  struct LocalRank {
+    int pid = 0;
+    uint32_t connections = 0;
+  };
+  // What job info depends on, beside the job.
+  using InfoForm = std::tuple<IntegerForm, bool, pmix_data_type_t, bool, bool>;
+  struct Job {
+    std::shared_ptr<const JobSpec> spec;
+    std::shared_ptr<const JobLayout> layout;
+    std::map<Rank, LocalRank> ranks;
+    std::map<InfoForm, Bytes> infos;
+  };
+
+  void Log(core::LogLine::Level level, std::string text);
+  // Connections.
+  void OnAcceptable();
+  void ShedConnection();
+  void AddConnection(UniqueFd fd);
+  bool IsServedUser(uint32_t uid) const;
+  void DropOldestUnidentified();
+  void SetHelloTimer(Connection& c, const char* reason);
+  Connection* Find(core::ClientId client);
+  void End(Connection& c, const std::string& reason);
+  void Destroy(core::ClientId id);
+  // Reading.
+  void OnEvents(core::ClientId id, uint32_t events);
+  void Receive(Connection& c);
+  size_t HandleMessages(Connection& c, std::string_view data);
+  void HandlePartial(Connection& c);
+  // Each handles the first message of `data` and returns its length; 0 while
+  // there is no whole one.
+  size_t HandleConnect(Connection& c, std::string_view data);
+  size_t HandleMessage(Connection& c, std::string_view data);
+  // Identity.
+  Status Greet(Connection& c, std::string_view payload);
+  Status GreetTool(Connection& c, const ConnectMessage& message);
+  void Identify(Connection& c);
+  Status Prove(Connection& c, LocalRank* rank);
+  void Welcome(Connection& c, LocalRank* rank);
+  LocalRank* FindRank(const ProcId& proc);
+  Job* FindJob(const std::string& nspace);
+  // Requests.
+  void HandleRequest(Connection& c, uint32_t tag, std::string_view payload);
+  void Serve(Connection& c, uint32_t tag, CoreRequest& request);
+  void Serve(Connection& c, uint32_t tag, JobInfoRequest& request);
+  void Serve(Connection& c, uint32_t tag, QueryRequest& request);
+  void Serve(Connection& c, uint32_t tag, LogRequest& request);
+  void Serve(Connection& c, uint32_t tag, ResolvePeersRequest& request);
+  void Serve(Connection& c, uint32_t tag, ResolveNodesRequest& request);
+  void Serve(Connection& c, uint32_t tag, RefusedRequest& request);
+  void ServeForTool(Connection& c, uint32_t tag, const CoreRequest& request);
+  // True when a get is answered from job data alone.
+  bool ServeFromJobData(Connection& c, uint32_t tag,
+                        const core::GetArrived& get);
+  // Answers.
+  Bytes JobInfo(const std::string& nspace, const PeerTraits& peer);
+  void Answer(Connection& c, uint32_t tag, const PendingRequest& request,
+              const core::ReplyClient& reply);
+  void AnswerGet(Connection& c, uint32_t tag, const PendingRequest& request,
+                 std::string_view kvals);
+  void AnswerConnect(Connection& c, uint32_t tag,
+                     const PendingRequest& request);
+  void SendStatus(Connection& c, uint32_t tag, int status);
+  void SendPayload(Connection& c, uint32_t tag, std::string payload);
+  void SendPayload(Connection& c, uint32_t tag, std::string head,
+                   const Bytes& rest);
+  // Writing.
+  void MarkDirty(Connection& c);
+  void FlushDirty();
+  void Flush(Connection& c);
+  void WatchFor(Connection& c, bool blocked);
+
+  EventLoop* loop_;
+  InputSink* sink_;
+  StockOptions options_;
+  std::string address_;  // with the port
+  std::string uri_;
+  UniqueFd listener_;
+  UniqueFd reserve_;  // given up to refuse a connection when none is left
+  uint64_t next_number_ = 1;
+  uint32_t next_tool_ = 1;
+  uint32_t tools_ = 0;
+  bool out_of_fds_ = false;
+  std::unordered_map<std::string, Job> jobs_;
+  // By number, so that the oldest comes first.
+  std::map<core::ClientId, std::unique_ptr<Connection>> connections_;
+  std::set<core::ClientId> unidentified_;
+  std::vector<core::ClientId> dirty_;
+  std::vector<char> buffer_;
+  std::shared_ptr<StockEndpoint*> self_;  // cleared when this goes
+};
+
+}  // namespace canopy::stock
+
+#endif  // CANOPY_SERVER_STOCK_STOCK_ENDPOINT_H_

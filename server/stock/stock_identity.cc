@@ -1,0 +1,199 @@
+// Who may connect, and as whom.
+#include <unistd.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "server/stock/environment.h"
+#include "server/stock/handshake.h"
+#include "server/stock/stock_endpoint.h"
+
+namespace canopy::stock {
+namespace {
+
+// What the kernel says counts; a peer that says something else of itself is
+// not worth talking to.
+Status CheckCredential(const ConnectMessage& message,
+                       const SocketOwner& owner) {
+  if (message.security == "none") return Status();
+  if (message.security != "native") {
+    return Status(kErrInvalidCred, "wants security that is not offered: " +
+                                       std::string(message.security));
+  }
+  if (CredentialUid(message.credential) != owner.uid) {
+    return Status(kErrInvalidCred, "is not who its credential says");
+  }
+  return Status();
+}
+
+}  // namespace
+
+bool StockEndpoint::IsServedUser(uint32_t uid) const {
+  return uid == geteuid() || std::ranges::any_of(jobs_, [uid](const auto& job) {
+           return job.second.spec->uid == uid;
+         });
+}
+
+StockEndpoint::Job* StockEndpoint::FindJob(const std::string& nspace) {
+  const auto it = jobs_.find(nspace);
+  return it == jobs_.end() ? nullptr : &it->second;
+}
+
+StockEndpoint::LocalRank* StockEndpoint::FindRank(const ProcId& proc) {
+  Job* job = FindJob(proc.nspace);
+  if (job == nullptr) return nullptr;
+  const auto rank = job->ranks.find(proc.rank);
+  return rank == job->ranks.end() ? nullptr : &rank->second;
+}
+
+Status StockEndpoint::Greet(Connection& c, std::string_view payload) {
+  const Result<ConnectMessage> message = ParseConnect(payload);
+  if (!message.ok()) return message.status();
+  const Status credential = CheckCredential(*message, c.owner);
+  if (!credential.ok()) return credential;
+  const auto traits =
+      TraitsOf(message->version, message->codec, message->described);
+  if (!traits) {
+    return Status(kErrNotSupported, "speaks codec '" +
+                                        std::string(message->codec) +
+                                        "', which is not known");
+  }
+  c.traits = *traits;
+  c.kind = message->kind;
+  if (message->identity && FindJob(message->identity->nspace) != nullptr) {
+    c.proc = *message->identity;
+    Identify(c);
+    return Status();
+  }
+  if (IsTool(c.kind)) return GreetTool(c, *message);
+  return Status(kErrNotFound, "claims to be " + ToString(*message->identity) +
+                                  ", which does not run here");
+}
+
+Status StockEndpoint::GreetTool(Connection& c, const ConnectMessage& message) {
+  if (c.kind == PeerKind::kSingleton) {
+    return Status(kErrNotSupported, "is no process of a job");
+  }
+  if (c.owner.uid != geteuid()) {
+    return Status(kErrNoPermissions, "is a tool of another user");
+  }
+  if (tools_ >= options_.max_tools) {
+    return Status(kErrResourceBusy, "is one tool too many");
+  }
+  const bool nameless = !message.identity;
+  c.proc = nameless ? ProcId{options_.server.nspace + "-tool" +
+                                 std::to_string(options_.server.rank) + "-" +
+                                 std::to_string(next_tool_++),
+                             0}
+                    : *message.identity;
+  c.is_tool = true;
+  ++tools_;
+  unidentified_.erase(c.id);
+  loop_->CancelTimer(std::exchange(c.hello_timer, 0));
+  c.state = Connection::State::kServing;
+  c.out.Append(MakeToolWelcome(nameless ? &c.proc : nullptr, options_.server));
+  MarkDirty(c);
+  return Status();
+}
+
+// The process may have connected before its starter has told its number.
+void StockEndpoint::Identify(Connection& c) {
+  LocalRank* rank = FindRank(c.proc);
+  if (rank == nullptr) return End(c, "claims a rank that does not run here");
+  if (rank->pid == 0) {
+    c.state = Connection::State::kWaiting;
+    return SetHelloTimer(c, "claims a rank that was not started");
+  }
+  const Status status = Prove(c, rank);
+  if (!status.ok()) return End(c, status.message());
+  Welcome(c, rank);
+}
+
+Status StockEndpoint::Prove(Connection& c, LocalRank* rank) {
+  const uint32_t uid = FindJob(c.proc.nspace)->spec->uid;
+  if (c.owner.uid != uid) {
+    return Status(kErrInvalidCred,
+                  "the job is uid " + std::to_string(uid) + "'s");
+  }
+  if (!options_.proof->IsHeldBy(c.owner, rank->pid)) {
+    return Status(kErrInvalidCred, "neither process " +
+                                       std::to_string(rank->pid) +
+                                       " nor a descendant of it made this "
+                                       "connection");
+  }
+  if (rank->connections >= options_.max_connections_per_rank) {
+    return Status(kErrResourceBusy, "has too many connections already");
+  }
+  return Status();
+}
+
+void StockEndpoint::Welcome(Connection& c, LocalRank* rank) {
+  ++rank->connections;
+  unidentified_.erase(c.id);
+  loop_->CancelTimer(std::exchange(c.hello_timer, 0));
+  c.identified = true;
+  c.state = Connection::State::kServing;
+  if (IsTool(c.kind)) {
+    c.out.Append(MakeToolWelcome(nullptr, options_.server));
+  } else {
+    c.out.Append(MakeClientWelcome(static_cast<uint32_t>(c.id)));
+  }
+  MarkDirty(c);
+  sink_->OnInput(core::ClientConnected{c.id, c.proc});
+}
+
+// ------------------------------------------------------ jobs and processes ---
+
+void StockEndpoint::AddJob(const core::RegisterJob& registration) {
+  Job job;
+  job.spec = registration.job;
+  job.layout = registration.layout;
+  const uint32_t node = job.layout->node_of_agent(options_.self);
+  if (node != kNoNode) {
+    for (const Rank rank : job.layout->ranks_on(node)) job.ranks[rank];
+  }
+  jobs_[registration.job->nspace] = std::move(job);
+}
+
+void StockEndpoint::DropJob(const std::string& nspace) {
+  jobs_.erase(nspace);
+  for (auto& [id, c] : connections_) {
+    if (!c->is_tool && c->proc.nspace == nspace) End(*c, "its job is over");
+  }
+}
+
+std::vector<std::string> StockEndpoint::ForJob(const core::PrepareLocal&) {
+  return ServerEnvironment(options_.server, address_);
+}
+
+std::vector<std::string> StockEndpoint::ForRank(const core::PrepareLocal&,
+                                                Rank) {
+  return {};
+}
+
+ProcessEnvironment::InheritedFd StockEndpoint::FdForRank(
+    const core::PrepareLocal&, Rank) {
+  return {};
+}
+
+void StockEndpoint::OnProcess(const std::string& nspace, Rank rank, int pid) {
+  LocalRank* local = FindRank({nspace, rank});
+  if (local == nullptr) return;
+  local->pid = pid;
+  std::vector<core::ClientId> waiting;
+  for (const core::ClientId id : unidentified_) {
+    const Connection* c = Find(id);
+    if (c->state == Connection::State::kWaiting && c->proc.rank == rank &&
+        c->proc.nspace == nspace) {
+      waiting.push_back(id);
+    }
+  }
+  for (const core::ClientId id : waiting) {
+    Connection* c = Find(id);
+    if (c == nullptr) continue;
+    Identify(*c);
+    HandlePartial(*c);
+  }
+}
+
+}  // namespace canopy::stock

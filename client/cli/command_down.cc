@@ -30,29 +30,26 @@ constexpr char kAbout[] =
     "Ends the agents of an overlay and forgets its context. While jobs run it\n"
     "is refused unless --force is said.\n";
 
-constexpr auto kAgentEnd = std::chrono::seconds(10);
+// Agents that the root reaches end within this time; the others are asked by
+// themselves and get as much.
+constexpr auto kAgentEnd = std::chrono::seconds(5);
 
-// Nodes whose agents are still there.
-std::vector<std::string> WaitForEnd(const std::vector<LocalAgent>& agents,
-                                    bool force) {
+// Those that are still there after a while.
+std::vector<const LocalAgent*> WaitForEnd(
+    const std::vector<const LocalAgent*>& agents) {
   const auto deadline = Clock::now() + kAgentEnd;
-  std::vector<std::string> left;
-  for (const LocalAgent& agent : agents) {
+  std::vector<const LocalAgent*> left;
+  for (const LocalAgent* agent : agents) {
     const auto rest = std::chrono::duration_cast<std::chrono::milliseconds>(
         deadline - Clock::now());
-    if (agent.WaitEnd(static_cast<int>(std::max<int64_t>(rest.count(), 0)))) {
-      continue;
+    if (!agent->WaitEnd(static_cast<int>(std::max<int64_t>(rest.count(), 0)))) {
+      left.push_back(agent);
     }
-    if (force) {
-      agent.Kill();
-      if (agent.WaitEnd(1000)) continue;
-    }
-    left.push_back(agent.node());
   }
   return left;
 }
 
-// Asks each member by itself: for an overlay that has no root any more.
+// Asks each member here by itself: for what no root reaches.
 bool EndMembersOneByOne(const v1::Context& context, bool force) {
   bool any = false;
   for (int i = 0; i < context.members_size(); ++i) {
@@ -64,11 +61,27 @@ bool EndMembersOneByOne(const v1::Context& context, bool force) {
   return any;
 }
 
-// An agent's log outlives it, for the case that it did not end well.
-void RemoveLogs(const v1::Context& context) {
+// True when none of the agents here is left.
+bool EndLocalAgents(const v1::Context& context,
+                    const std::vector<LocalAgent>& agents, bool force) {
+  std::vector<const LocalAgent*> left;
+  for (const LocalAgent& agent : agents) left.push_back(&agent);
+  left = WaitForEnd(left);
+  if (left.empty()) return true;
+  (void)EndMembersOneByOne(context, force);
+  left = WaitForEnd(left);
+  if (!force) return left.empty();
+  for (const LocalAgent* agent : left) agent->Kill();
+  return WaitForEnd(left).empty();
+}
+
+// An agent's log outlives it, and its sockets do when it was killed.
+void RemoveLeftovers(const v1::Context& context) {
   for (const auto& node : context.members()) {
     const std::string& dir = node.runtime_dir();
-    if (unlink((dir + "/agent.log").c_str()) != 0) continue;
+    for (const char* name : {"/agent.log", "/control.sock", "/clients.sock"}) {
+      unlink((dir + name).c_str());
+    }
     // Harmless when something else is in them.
     if (rmdir(dir.c_str()) == 0) rmdir(dir.substr(0, dir.rfind('/')).c_str());
   }
@@ -85,14 +98,12 @@ int Down(const v1::Context& context, bool force, bool quiet) {
   } else if (!EndMembersOneByOne(context, force) && agents.empty()) {
     note = "; its agents had ended before or can not be reached";
   }
-  const std::vector<std::string> left = WaitForEnd(agents, force);
-  if (!left.empty()) {
-    return Fail(Status(kErrTimeout,
-                       "the agent of node '" + left[0] +
-                           "' does not end; 'canopy down --force --context " +
-                           context.name() + "' kills it"));
+  if (!EndLocalAgents(context, agents, force)) {
+    return Fail(Status(
+        kErrTimeout, "some agents do not end; 'canopy down --force --context " +
+                         context.name() + "' kills those of this machine"));
   }
-  RemoveLogs(context);
+  RemoveLeftovers(context);
   ContextStore().Remove(context.name());
   if (quiet) return 0;
   const std::string text =

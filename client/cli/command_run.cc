@@ -18,6 +18,7 @@
 #include "client/cli/run_report.h"
 #include "client/cli/signals.h"
 #include "client/cli/timeline.h"
+#include "client/cli/words.h"
 #include "common/version.h"
 #include "protos/control.pb.h"
 
@@ -98,7 +99,14 @@ v1c::Launch MakeLaunch(const RunOptions& options, bool allow_root) {
   std::vector<std::string> env = InheritedEnvironment(environ);
   SetVariables(options.env, &env);
   if (only) SetVariables(options.apps[0].env, &env);
-  for (std::string& entry : env) launch.add_env(std::move(entry));
+  for (std::string& entry : env) {
+    if (IsUtf8(entry)) {
+      launch.add_env(std::move(entry));
+    } else {
+      PrintError("variable " + entry.substr(0, entry.find('=')) +
+                 " is not UTF-8 and is not passed on");
+    }
+  }
   for (const AppOptions& app : options.apps) FillApp(app, cwd, only, &launch);
   launch.set_map_by(options.map_by);
   launch.set_rank_by(options.rank_by);
@@ -114,6 +122,25 @@ v1c::Launch MakeLaunch(const RunOptions& options, bool allow_root) {
   launch.set_report_bindings(options.report_bindings);
   launch.set_inject(options.inject);
   return launch;
+}
+
+// The messages carry no other texts.
+Status CheckTexts(const RunOptions& options) {
+  for (const AppOptions& app : options.apps) {
+    std::vector<std::string> texts = app.argv;
+    texts.insert(texts.end(), app.env.begin(), app.env.end());
+    texts.push_back(app.cwd);
+    for (const std::string& text : texts) {
+      if (IsUtf8(text)) continue;
+      return Status(kErrBadParam, "an argument of " + app.argv[0] +
+                                      " or a variable or directory for it is "
+                                      "not UTF-8");
+    }
+  }
+  return IsUtf8(CurrentDirectory())
+             ? Status()
+             : Status(kErrBadParam,
+                      "the name of the current directory is not UTF-8");
 }
 
 int ExitCodeOf(const RunOutcome& outcome) {
@@ -161,6 +188,7 @@ int Run(const RunOptions& options, const std::string& program) {
                "--allow-run-as-root; 'canopy run' does");
     return kExitFailure;
   }
+  if (Status s = CheckTexts(options); !s.ok()) return Fail(s);
   SignalSource signals;
   RunPlace place;
   if (Status s = place.Begin(options, timeline); !s.ok()) return Fail(s);

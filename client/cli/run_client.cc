@@ -30,6 +30,8 @@ using Clock = std::chrono::steady_clock;
 constexpr uint64_t kConsumedLump = 64 << 10;
 // How long a job that is to be killed at once may take.
 constexpr auto kPatience = std::chrono::seconds(5);
+// And one whose processes get their time to end.
+constexpr auto kLongPatience = std::chrono::seconds(30);
 
 // The earlier of two waits in ms, -1 being for ever.
 int Earlier(int a, int b) { return a < 0 ? b : b < 0 ? a : std::min(a, b); }
@@ -84,10 +86,12 @@ class Session {
 
   int end_signal_ = 0;
   int end_signals_ = 0;
+  std::chrono::seconds grace_{0};
   Clock::time_point give_up_ = Clock::time_point::max();
 };
 
 void Session::Begin(const v1::Launch& launch) {
+  grace_ = std::chrono::seconds(launch.kill_grace_seconds());
   stream_ = stub_->Run(&context_);
   v1::RunRequest first;
   *first.mutable_launch() = launch;
@@ -179,7 +183,10 @@ void Session::EndFor(int signal) {
   ++end_signals_;
   if (end_signal_ == 0) end_signal_ = signal;
   const std::string reason = std::string("SIG") + sigabbrev_np(signal);
-  if (end_signals_ == 1) return Kill("the launcher got " + reason, false);
+  if (end_signals_ == 1) {
+    give_up_ = Clock::now() + grace_ + kLongPatience;
+    return Kill("the launcher got " + reason, false);
+  }
   // The processes are killed by their agents' next word, and those that an
   // agent waits for at the latest when we are gone.
   Kill("the launcher got " + reason + " again", true);

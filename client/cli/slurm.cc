@@ -154,6 +154,7 @@ Result<std::vector<AgentSite>> SlurmSites(const SlurmAllocation& allocation) {
     AgentSite& site = sites.emplace_back();
     site.name = name;
     if (sites.size() <= slots.size()) site.slots = slots[sites.size() - 1];
+    // Unbuffered: without that srun passes whole lines only.
     site.carrier = {"srun",
                     "--jobid=" + allocation.job_id,
                     "--overlap",

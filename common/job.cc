@@ -13,23 +13,12 @@ constexpr uint64_t kJobFormat = 1;
 // A map larger than this is refused rather than allocated.
 constexpr uint64_t kMaxProcs = 1u << 26;
 
-void PutStrings(WireWriter& w, const std::vector<std::string>& strings) {
-  w.Uint(strings.size());
-  for (const std::string& s : strings) w.String(s);
-}
-
-std::vector<std::string> GetStrings(WireReader& r) {
-  std::vector<std::string> out(r.Count());
-  for (std::string& s : out) s = r.String();
-  return out;
-}
-
 void PutApps(WireWriter& w, const std::vector<JobApp>& apps) {
   w.Uint(apps.size());
   for (const JobApp& app : apps) {
     w.String(app.cmd);
-    PutStrings(w, app.argv);
-    PutStrings(w, app.env);
+    w.Strings(app.argv);
+    w.Strings(app.env);
     w.String(app.cwd);
     w.Uint(app.num_procs);
   }
@@ -39,8 +28,8 @@ std::vector<JobApp> GetApps(WireReader& r) {
   std::vector<JobApp> apps(r.Count(5));
   for (JobApp& app : apps) {
     app.cmd = r.String();
-    app.argv = GetStrings(r);
-    app.env = GetStrings(r);
+    app.argv = r.Strings();
+    app.env = r.Strings();
     app.cwd = r.String();
     app.num_procs = r.Uint32();
   }
@@ -51,7 +40,7 @@ void PutNodes(WireWriter& w, const std::vector<JobNode>& nodes) {
   w.Uint(nodes.size());
   for (const JobNode& node : nodes) {
     w.String(node.name);
-    PutStrings(w, node.aliases);
+    w.Strings(node.aliases);
     w.Uint(node.agent);
     w.Uint(node.slots);
   }
@@ -61,7 +50,7 @@ std::vector<JobNode> GetNodes(WireReader& r) {
   std::vector<JobNode> nodes(r.Count(4));
   for (JobNode& node : nodes) {
     node.name = r.String();
-    node.aliases = GetStrings(r);
+    node.aliases = r.Strings();
     node.agent = r.Uint32();
     node.slots = r.Uint32();
   }
@@ -105,7 +94,7 @@ void PutProcs(WireWriter& w, const std::vector<ProcPlacement>& procs) {
     }
     runs.push_back({p.node, p.app, it->second, 0, 1});
   }
-  PutStrings(w, dictionary);
+  w.Strings(dictionary);
   w.Uint(procs.size());
   w.Uint(runs.size());
   for (const Run& run : runs) {
@@ -134,7 +123,7 @@ bool AppendRun(const Run& run, const std::vector<std::string>& dictionary,
 }
 
 void GetProcs(WireReader& r, JobSpec* job) {
-  const std::vector<std::string> dictionary = GetStrings(r);
+  const std::vector<std::string> dictionary = r.Strings();
   const uint64_t total = r.Uint();
   const size_t runs = r.Count(5);
   if (!r.ok() || total > kMaxProcs) return r.Fail();
@@ -149,7 +138,7 @@ void GetProcs(WireReader& r, JobSpec* job) {
 
 void PutOptions(WireWriter& w, const JobSpec& job) {
   w.Uint(job.universe_size);
-  PutStrings(w, job.allocation);
+  w.Strings(job.allocation);
   w.Uint(job.max_procs);
   w.String(job.map_by);
   w.String(job.rank_by);
@@ -166,7 +155,7 @@ void PutOptions(WireWriter& w, const JobSpec& job) {
 
 void GetOptions(WireReader& r, JobSpec* job) {
   job->universe_size = r.Uint32();
-  job->allocation = GetStrings(r);
+  job->allocation = r.Strings();
   job->max_procs = r.Uint32();
   job->map_by = r.String();
   job->rank_by = r.String();
@@ -197,7 +186,7 @@ std::string EncodeJobSpec(const JobSpec& job) {
   PutApps(w, job.apps);
   PutNodes(w, job.nodes);
   PutProcs(w, job.procs);
-  PutStrings(w, job.env);
+  w.Strings(job.env);
   w.String(job.cwd);
   PutOptions(w, job);
   return w.Take();
@@ -216,7 +205,7 @@ Result<JobSpec> DecodeJobSpec(std::string_view bytes) {
   job.apps = GetApps(r);
   job.nodes = GetNodes(r);
   GetProcs(r, &job);
-  job.env = GetStrings(r);
+  job.env = r.Strings();
   job.cwd = r.String();
   GetOptions(r, &job);
   if (!r.done() || job.nspace.empty() || job.nspace.size() > kMaxNspaceLen) {

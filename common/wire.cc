@@ -54,6 +54,12 @@ ProcId WireReader::Proc() {
   return p;
 }
 
+std::vector<std::string> WireReader::Strings() {
+  std::vector<std::string> out(Count());
+  for (std::string& s : out) s = String();
+  return out;
+}
+
 size_t WireReader::Count(size_t min_bytes) {
   const uint64_t n = Uint();
   if (n > in_.size() / min_bytes) {

@@ -7,6 +7,8 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include "common/ids.h"
 
@@ -34,6 +36,10 @@ class WireWriter {
     String(p.nspace);
     Uint(p.rank);
   }
+  void Strings(const std::vector<std::string>& strings) {
+    Uint(strings.size());
+    for (const std::string& s : strings) String(s);
+  }
   const std::string& str() const { return out_; }
   std::string Take() { return std::move(out_); }
 
@@ -58,6 +64,7 @@ class WireReader {
   bool Bool() { return Byte() != 0; }
   std::string_view String();
   ProcId Proc();
+  std::vector<std::string> Strings();
   // A count of elements that take at least `min_bytes` each (>= 1): false
   // counts larger than what is left are refused before anything allocates.
   size_t Count(size_t min_bytes = 1);

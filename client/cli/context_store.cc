@@ -14,6 +14,7 @@
 #include "client/cli/json_text.h"
 #include "client/cli/this_machine.h"
 #include "client/cli/words.h"
+#include "common/posix/private_dir.h"
 
 namespace canopy::cli {
 namespace {
@@ -24,30 +25,6 @@ constexpr std::string_view kSuffix = ".json";
 
 std::string DefaultDirectory() {
   return RuntimeBase() + "/canopy-" + std::to_string(geteuid()) + "/contexts";
-}
-
-// The file holds the key of the overlay.
-Status CheckPrivate(const std::string& path) {
-  struct stat info;
-  if (lstat(path.c_str(), &info) != 0) {
-    return Status(kErrNoPermissions, path + ": " + std::strerror(errno));
-  }
-  if (!S_ISDIR(info.st_mode) || info.st_uid != geteuid() ||
-      (info.st_mode & 077) != 0) {
-    return Status(kErrNoPermissions,
-                  path +
-                      " is not a private directory of this user; remove it or "
-                      "set XDG_RUNTIME_DIR");
-  }
-  return Status();
-}
-
-Status MakePrivate(const std::string& path) {
-  if (mkdir(path.c_str(), 0700) != 0 && errno != EEXIST) {
-    return Status(kErrNoPermissions,
-                  "cannot make " + path + ": " + std::strerror(errno));
-  }
-  return CheckPrivate(path);
 }
 
 }  // namespace
@@ -95,7 +72,7 @@ Result<std::vector<std::string>> ContextStore::List() const {
   std::vector<std::string> names;
   DIR* const dir = opendir(directory_.c_str());
   if (dir == nullptr) return names;
-  if (Status status = CheckPrivate(directory_); !status.ok()) {
+  if (Status status = CheckPrivateDir(directory_); !status.ok()) {
     closedir(dir);
     return status;
   }
@@ -112,7 +89,7 @@ Result<std::vector<std::string>> ContextStore::List() const {
 
 Result<v1::Context> ContextStore::Load(const std::string& name) const {
   if (Status status = CheckContextName(name); !status.ok()) return status;
-  if (Status status = CheckPrivate(directory_); !status.ok()) return status;
+  if (Status status = CheckPrivateDir(directory_); !status.ok()) return status;
   Result<std::string> text = ReadFile(PathOf(name), kMaxFile);
   if (!text.ok()) {
     return Status(text.code(), "context " + text.status().message());
@@ -132,7 +109,7 @@ Status ContextStore::Save(const v1::Context& context) const {
   }
   const std::string parent = directory_.substr(0, directory_.rfind('/'));
   for (const std::string& path : {parent, directory_}) {
-    if (Status status = MakePrivate(path); !status.ok()) return status;
+    if (Status status = MakePrivateDir(path); !status.ok()) return status;
   }
   Status status = MakeFile(PathOf(context.name()), JsonText(context));
   if (status.ok()) return status;

@@ -18,6 +18,7 @@
 #include "client/cli/table.h"
 #include "client/cli/this_machine.h"
 #include "client/cli/words.h"
+#include "common/posix/private_dir.h"
 #include "common/version.h"
 
 namespace canopy::cli {

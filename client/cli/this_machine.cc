@@ -12,6 +12,8 @@
 #include <cstring>
 #include <memory>
 
+#include "common/posix/private_dir.h"
+
 namespace canopy::cli {
 namespace {
 
@@ -74,14 +76,6 @@ bool IsThisMachine(const std::string& host) {
     return true;
   }
   return ResolvesToUs(host);
-}
-
-std::string RuntimeBase() {
-  const char* const runtime = std::getenv("XDG_RUNTIME_DIR");
-  if (runtime != nullptr && *runtime == '/' && access(runtime, W_OK) == 0) {
-    return runtime;
-  }
-  return "/tmp";
 }
 
 std::string ProgramBeside(const char* variable, const std::string& name) {

@@ -15,10 +15,6 @@ std::string HostName();
 // the name resolves to one, which may ask the resolver).
 bool IsThisMachine(const std::string& host);
 
-// Directory that private directories and files of this user go below:
-// XDG_RUNTIME_DIR when it can be written, else /tmp.
-std::string RuntimeBase();
-
 // A file beside our own program, e.g. canopyd; `variable` in the environment
 // says otherwise.
 std::string ProgramBeside(const char* variable, const std::string& name);

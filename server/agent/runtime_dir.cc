@@ -1,50 +1,17 @@
 #include "server/agent/runtime_dir.h"
 
-#include <sys/stat.h>
 #include <sys/un.h>
 #include <unistd.h>
 
-#include <cerrno>
-#include <cstdlib>
-#include <cstring>
 #include <utility>
+
+#include "common/posix/private_dir.h"
 
 namespace canopy::agent {
 namespace {
 
 // Room that the longest socket name in the directory needs.
 constexpr size_t kSocketNameRoom = 40;
-
-std::string Base() {
-  const char* runtime = std::getenv("XDG_RUNTIME_DIR");
-  if (runtime != nullptr && *runtime == '/' && access(runtime, W_OK) == 0) {
-    return runtime;
-  }
-  return "/tmp";
-}
-
-Status CheckOwn(const std::string& path) {
-  struct stat info;
-  if (lstat(path.c_str(), &info) != 0) {
-    return Status(kErrNoPermissions, path + ": " + std::strerror(errno));
-  }
-  if (!S_ISDIR(info.st_mode) || info.st_uid != geteuid() ||
-      (info.st_mode & 077) != 0) {
-    return Status(kErrNoPermissions,
-                  path +
-                      " is not a private directory of this user; remove it "
-                      "or set XDG_RUNTIME_DIR");
-  }
-  return Status();
-}
-
-Status MakePrivate(const std::string& path) {
-  if (mkdir(path.c_str(), 0700) != 0 && errno != EEXIST) {
-    return Status(kErrNoPermissions,
-                  "cannot make " + path + ": " + std::strerror(errno));
-  }
-  return CheckOwn(path);
-}
 
 }  // namespace
 
@@ -54,9 +21,9 @@ Result<RuntimeDir> RuntimeDir::Make(const std::string& path,
   RuntimeDir dir;
   std::string next = path;
   if (path.empty()) {
-    next = Base() + "/canopy-" + std::to_string(geteuid());
+    next = RuntimeBase() + "/canopy-" + std::to_string(geteuid());
     for (const std::string& part : {overlay_name, node_name}) {
-      Status status = MakePrivate(next);
+      Status status = MakePrivateDir(next);
       if (!status.ok()) return status;
       next += "/" + part;
     }
@@ -66,7 +33,7 @@ Result<RuntimeDir> RuntimeDir::Make(const std::string& path,
                                     " is too long for the sockets in it; set "
                                     "XDG_RUNTIME_DIR to a shorter directory");
   }
-  Status status = MakePrivate(next);
+  Status status = MakePrivateDir(next);
   if (!status.ok()) return status;
   dir.path_ = next;
   return dir;

@@ -7,17 +7,6 @@
 namespace canopy::process {
 namespace {
 
-void PutStrings(WireWriter& w, const std::vector<std::string>& strings) {
-  w.Uint(strings.size());
-  for (const std::string& s : strings) w.String(s);
-}
-
-std::vector<std::string> GetStrings(WireReader& r) {
-  std::vector<std::string> out(r.Count());
-  for (std::string& s : out) s = r.String();
-  return out;
-}
-
 void PutRanks(WireWriter& w, const std::vector<Rank>& ranks) {
   w.Uint(ranks.size());
   for (const Rank rank : ranks) w.Uint(rank);
@@ -59,12 +48,12 @@ std::string Encode(const PrepareJob& m) {
   w.Uint(m.gid);
   w.Bool(m.merge_stderr);
   w.String(m.record);
-  PutStrings(w, m.env);
+  w.Strings(m.env);
   w.Uint(m.apps.size());
   for (const AppSpec& app : m.apps) {
     w.String(app.program);
-    PutStrings(w, app.argv);
-    PutStrings(w, app.env);
+    w.Strings(app.argv);
+    w.Strings(app.env);
     w.String(app.cwd);
   }
   return w.Take();
@@ -80,12 +69,12 @@ bool Decode(std::string_view in, PrepareJob* m) {
   m->gid = r.Uint32();
   m->merge_stderr = r.Bool();
   m->record = r.String();
-  m->env = GetStrings(r);
+  m->env = r.Strings();
   m->apps.resize(r.Count(4));
   for (AppSpec& app : m->apps) {
     app.program = r.String();
-    app.argv = GetStrings(r);
-    app.env = GetStrings(r);
+    app.argv = r.Strings();
+    app.env = r.Strings();
     app.cwd = r.String();
   }
   return r.done() && !m->nspace.empty() && m->window > 0;
@@ -97,10 +86,10 @@ std::string Encode(const std::vector<RankSpec>& m) {
   for (const RankSpec& rank : m) {
     w.Uint(rank.rank);
     w.Uint(rank.app);
-    PutStrings(w, rank.env);
+    w.Strings(rank.env);
     w.String(rank.cpuset);
     w.Bool(rank.has_stdin);
-    PutStrings(w, rank.fd_names);
+    w.Strings(rank.fd_names);
   }
   return w.Take();
 }
@@ -111,10 +100,10 @@ bool Decode(std::string_view in, std::vector<RankSpec>* m) {
   for (RankSpec& rank : *m) {
     rank.rank = r.Uint32();
     rank.app = r.Uint32();
-    rank.env = GetStrings(r);
+    rank.env = r.Strings();
     rank.cpuset = r.String();
     rank.has_stdin = r.Bool();
-    rank.fd_names = GetStrings(r);
+    rank.fd_names = r.Strings();
     if (rank.fd_names.size() > kMaxInherited) r.Fail();
   }
   return r.done();
@@ -162,7 +151,7 @@ std::string Encode(const Welcome& m) {
     w.Int(rank.pid);
     w.Int(rank.wait_status);
   }
-  PutStrings(w, m.held);
+  w.Strings(m.held);
   return w.Take();
 }
 
@@ -182,7 +171,7 @@ bool Decode(std::string_view in, Welcome* m) {
     rank.pid = GetInt(r);
     rank.wait_status = GetInt(r);
   }
-  m->held = GetStrings(r);
+  m->held = r.Strings();
   return r.done() && m->held.size() <= kMaxHeld;
 }
 

@@ -1,0 +1,43 @@
+#include "common/posix/private_dir.h"
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+
+namespace canopy {
+
+Status CheckPrivateDir(const std::string& path) {
+  struct stat info;
+  if (lstat(path.c_str(), &info) != 0) {
+    return Status(kErrNoPermissions, path + ": " + std::strerror(errno));
+  }
+  if (!S_ISDIR(info.st_mode) || info.st_uid != geteuid() ||
+      (info.st_mode & 077) != 0) {
+    return Status(kErrNoPermissions,
+                  path +
+                      " is not a private directory of this user; remove it "
+                      "or set XDG_RUNTIME_DIR");
+  }
+  return Status();
+}
+
+std::string RuntimeBase() {
+  const char* runtime = std::getenv("XDG_RUNTIME_DIR");
+  if (runtime != nullptr && *runtime == '/' && access(runtime, W_OK) == 0) {
+    return runtime;
+  }
+  return "/tmp";
+}
+
+Status MakePrivateDir(const std::string& path) {
+  if (mkdir(path.c_str(), 0700) != 0 && errno != EEXIST) {
+    return Status(kErrNoPermissions,
+                  "cannot make " + path + ": " + std::strerror(errno));
+  }
+  return CheckPrivateDir(path);
+}
+
+}  // namespace canopy

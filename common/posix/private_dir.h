@@ -1,0 +1,24 @@
+// Directories that belong to one user alone.
+#ifndef CANOPY_COMMON_POSIX_PRIVATE_DIR_H_
+#define CANOPY_COMMON_POSIX_PRIVATE_DIR_H_
+
+#include <string>
+
+#include "common/status.h"
+
+namespace canopy {
+
+// ${XDG_RUNTIME_DIR} when it is set and writable, else /tmp.
+std::string RuntimeBase();
+
+// kErrNoPermissions unless `path` is a real directory of this user that nobody
+// else may enter.
+Status CheckPrivateDir(const std::string& path);
+
+// Makes `path` with mode 0700, or takes it when it is there already and
+// private; its parent exists. kErrNoPermissions says what is in the way.
+Status MakePrivateDir(const std::string& path);
+
+}  // namespace canopy
+
+#endif  // CANOPY_COMMON_POSIX_PRIVATE_DIR_H_

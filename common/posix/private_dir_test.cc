@@ -1,0 +1,56 @@
+#include "common/posix/private_dir.h"
+
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cstdlib>
+
+namespace canopy {
+namespace {
+
+class PrivateDirTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    char name[] = "/tmp/canopy-private-XXXXXX";
+    ASSERT_NE(mkdtemp(name), nullptr);
+    root_ = name;
+  }
+  void TearDown() override {
+    rmdir((root_ + "/d").c_str());
+    unlink((root_ + "/d").c_str());
+    rmdir(root_.c_str());
+  }
+  std::string root_;
+};
+
+TEST_F(PrivateDirTest, IsMadeAndTakenAgain) {
+  const std::string path = root_ + "/d";
+  ASSERT_TRUE(MakePrivateDir(path).ok());
+  EXPECT_TRUE(MakePrivateDir(path).ok());
+  struct stat info;
+  ASSERT_EQ(stat(path.c_str(), &info), 0);
+  EXPECT_EQ(info.st_mode & 0777, 0700u);
+}
+
+TEST_F(PrivateDirTest, WhatOthersMayEnterIsRefused) {
+  const std::string path = root_ + "/d";
+  ASSERT_EQ(mkdir(path.c_str(), 0755), 0);
+  EXPECT_EQ(MakePrivateDir(path).code(), kErrNoPermissions);
+  EXPECT_EQ(CheckPrivateDir(path).code(), kErrNoPermissions);
+}
+
+TEST_F(PrivateDirTest, ALinkIsNotADirectory) {
+  ASSERT_EQ(symlink("/root", (root_ + "/d").c_str()), 0);
+  EXPECT_EQ(MakePrivateDir(root_ + "/d").code(), kErrNoPermissions);
+}
+
+TEST_F(PrivateDirTest, TheBaseFollowsTheEnvironmentWhenItCanBeWritten) {
+  ASSERT_EQ(setenv("XDG_RUNTIME_DIR", root_.c_str(), 1), 0);
+  EXPECT_EQ(RuntimeBase(), root_);
+  ASSERT_EQ(setenv("XDG_RUNTIME_DIR", "/nonexistent", 1), 0);
+  EXPECT_EQ(RuntimeBase(), "/tmp");
+}
+
+}  // namespace
+}  // namespace canopy

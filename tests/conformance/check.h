@@ -29,27 +29,27 @@ static uint32_t g_nodes;    // nodes, as told by run.py
 static const char *volatile g_where = "start";
 static volatile int g_line;
 
-__attribute__((noreturn, format(printf, 3, 4), unused)) static void Fail(
-    const char *file, int line, const char *format, ...) {
+__attribute__((noreturn, format(printf, 4, 5), unused)) static void Fail(
+    const char *file, int line, const char *rule, const char *format, ...) {
   char text[1024];
   va_list args;
   va_start(args, format);
   vsnprintf(text, sizeof(text), format, args);
   va_end(args);
-  fprintf(stderr, "%s: rank %u: %s:%d: %s\n", g_program, g_self.rank, file,
-          line, text);
+  fprintf(stderr, "%s: rank %u: %s:%d: %s: %s\n", g_program, g_self.rank, file,
+          line, rule, text);
   fflush(stderr);
   _exit(1);
 }
 
 // The rule `cond` must hold; the rest is a format that says what was seen.
-#define CHECK(cond, ...)                                \
-  do {                                                  \
-    g_where = __FILE__;                                 \
-    g_line = __LINE__;                                  \
-    if (!(cond)) {                                      \
-      Fail(__FILE__, __LINE__, #cond ": " __VA_ARGS__); \
-    }                                                   \
+#define CHECK(cond, ...)                            \
+  do {                                              \
+    g_where = __FILE__;                             \
+    g_line = __LINE__;                              \
+    if (!(cond)) {                                  \
+      Fail(__FILE__, __LINE__, #cond, __VA_ARGS__); \
+    }                                               \
   } while (0)
 
 // `call` must return the status `want`.
@@ -59,7 +59,7 @@ __attribute__((noreturn, format(printf, 3, 4), unused)) static void Fail(
     g_line = __LINE__;                                              \
     const pmix_status_t got_ = (call);                              \
     if (got_ != (want)) {                                           \
-      Fail(__FILE__, __LINE__, "%s gave %s (%d), not %s", #call,    \
+      Fail(__FILE__, __LINE__, #call, "gave %s (%d), not %s",       \
            PMIx_Error_string(got_), got_, PMIx_Error_string(want)); \
     }                                                               \
   } while (0)
@@ -187,6 +187,7 @@ static inline pmix_value_t *MustGet(const pmix_proc_t *proc, const char *key,
                                     pmix_data_type_t type) {
   pmix_value_t *value = NULL;
   const pmix_status_t status = GetWith(proc, key, with, &value);
+  if (key == NULL) key = "everything";
   CHECK(status == PMIX_SUCCESS, "Get of %s of rank %u: %s", key,
         proc == NULL ? g_self.rank : proc->rank, PMIx_Error_string(status));
   CHECK(value != NULL, "Get of %s gave no value", key);

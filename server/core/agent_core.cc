@@ -56,7 +56,7 @@ struct AgentCore::State {
   void On(const Committed& in) {
     const ProcId* proc = jobs.ProcOf(in.client);
     if (proc == nullptr) return Reply(in.client, in.request, kErrInit);
-    if (!modex.Commit(*proc, in.data)) {
+    if (!modex.Commit(now, *proc, in.data)) {
       out.push_back(CloseClient{in.client, "committed malformed data"});
       return;
     }

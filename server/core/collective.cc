@@ -135,7 +135,8 @@ void Collectives::AddOwnPart(const Set& set, uint64_t sequence,
   if (instance.collect && set.members->nodes.size() > 1) {
     ModexWriter writer;
     for (const ProcId& proc : set.members->local) {
-      writer.Add(proc, modex_.SeenByOthers(proc).view());
+      writer.Add(proc, modex_.VersionOf(proc),
+                 modex_.SeenByOthers(proc).view());
     }
     part.data = writer.Take();
   }
@@ -245,15 +246,16 @@ void Collectives::Publish(Turn& turn, const Parts& parts) {
     if (node == self_) continue;
     ModexReader reader(part.data);
     ProcId proc;
+    uint64_t version = 0;
     Bytes kvals;
-    while (reader.Next(&proc, &kvals)) {
+    while (reader.Next(&proc, &version, &kvals)) {
       const Job* job = jobs_.Find(proc.nspace);
       // A node speaks for its own ranks only.
       if (job == nullptr || proc.rank >= job->num_ranks() ||
           job->agent_of(proc.rank) != node) {
         continue;
       }
-      if (modex_.StoreRemote(proc, kvals)) {
+      if (modex_.StoreRemote(proc, version, kvals)) {
         turn.out.push_back(modex_.Publication(proc));
       }
     }

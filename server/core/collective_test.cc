@@ -242,14 +242,14 @@ std::string Kval(const std::string& key) {
 }
 
 TEST_F(CollectiveTest, DataIsPublishedBetweenReleaseAndReplies) {
-  modex_.Commit({"job", 0}, {{Scope::kGlobal, Bytes(Kval("mine"))}});
+  modex_.Commit(0, {"job", 0}, {{Scope::kGlobal, Bytes(Kval("mine"))}});
   CollectiveArrived in = Fence(10);
   in.collect_data = true;
   Arrive(in);
   Arrive(Fence(11));
   actions_.clear();
   ModexWriter writer;
-  writer.Add({"job", 2}, Kval("theirs"));
+  writer.Add({"job", 2}, 1, Kval("theirs"));
   Up(3, 0, {{3, writer.Take()}});
   ASSERT_EQ(actions_.size(), 4u);
   const auto down = Sent<CollectiveDown>(actions_);
@@ -267,9 +267,9 @@ TEST_F(CollectiveTest, ANodeSpeaksForItsOwnRanksOnly) {
   Arrive(Fence(10));
   Arrive(Fence(11));
   ModexWriter writer;
-  writer.Add({"job", 0}, Kval("forged"));
-  writer.Add({"job", 9}, Kval("forged"));
-  writer.Add({"none", 0}, Kval("forged"));
+  writer.Add({"job", 0}, 1, Kval("forged"));
+  writer.Add({"job", 9}, 1, Kval("forged"));
+  writer.Add({"none", 0}, 1, Kval("forged"));
   Up(3, 0, {{3, writer.Take()}});
   EXPECT_TRUE(All<PublishRank>(actions_).empty());
 }

@@ -25,9 +25,11 @@ void TryContribution(std::string_view in) {
   ModexReader reader{Bytes(std::string(in))};
   ModexStore store;
   ProcId proc;
+  uint64_t version = 0;
   Bytes kvals;
-  while (reader.Next(&proc, &kvals)) {
-    if (store.StoreRemote(proc, kvals) && !AreKvals(kvals.view())) abort();
+  while (reader.Next(&proc, &version, &kvals)) {
+    if (store.StoreRemote(proc, version, kvals) && !AreKvals(kvals.view()))
+      abort();
   }
 }
 
@@ -35,7 +37,7 @@ void TryCommit(std::string_view in) {
   ModexStore store;
   const Bytes kvals{std::string(in)};
   const ProcId proc = {"job", 0};
-  const bool stored = store.Commit(proc, {{Scope::kGlobal, kvals}});
+  const bool stored = store.Commit(0, proc, {{Scope::kGlobal, kvals}});
   if (stored != AreKvals(in)) abort();
   if (!AreKvals(store.SeenHere(proc).view())) abort();
 }

@@ -40,7 +40,7 @@ void JobMaps::Send(const std::string& nspace, Ask* ask, Actions* actions) {
 bool JobMaps::OnRequest(NodeId src, const DmodexRequest& request,
                         Actions* actions) {
   if (request.target.rank != kRankWildcard) return false;
-  DmodexReply reply{request.request, kErrNotFound, request.target, {}};
+  DmodexReply reply{request.request, kErrNotFound, request.target, {}, 0};
   if (const Job* job = jobs_.Find(request.target.nspace)) {
     reply.status = kSuccess;
     reply.data = Bytes(EncodeJobSpec(*job->spec));

@@ -69,7 +69,8 @@ struct DmodexReply {
   uint64_t request = 0;
   int status = 0;
   ProcId target;
-  Bytes data;  // everything committed with scope REMOTE or GLOBAL
+  Bytes data;            // everything committed with scope REMOTE or GLOBAL
+  uint64_t version = 0;  // of the data, see ModexStore
 };
 
 // An event on its way to the agents that may have receivers.

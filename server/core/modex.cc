@@ -16,9 +16,11 @@ Bytes SliceOf(const Bytes& whole, std::string_view view) {
 
 }  // namespace
 
-void ModexWriter::Add(const ProcId& proc, std::string_view kvals) {
+void ModexWriter::Add(const ProcId& proc, uint64_t version,
+                      std::string_view kvals) {
   WireWriter w;
   w.Proc(proc);
+  w.Uint(version);
   w.Uint(kvals.size());
   out_ += w.str();
   out_ += kvals;
@@ -26,10 +28,11 @@ void ModexWriter::Add(const ProcId& proc, std::string_view kvals) {
 
 Bytes ModexWriter::Take() { return Bytes(std::exchange(out_, {})); }
 
-bool ModexReader::Next(ProcId* proc, Bytes* kvals) {
+bool ModexReader::Next(ProcId* proc, uint64_t* version, Bytes* kvals) {
   WireReader r(bytes_.view().substr(at_));
   if (!ok_ || r.rest().empty()) return false;
   *proc = r.Proc();
+  *version = r.Uint();
   const std::string_view data = r.String();
   ok_ = r.ok();
   if (!ok_) return false;
@@ -67,7 +70,7 @@ void ModexStore::Rebuild(RankData* data) {
       others == data->here.view() ? data->here : Bytes(std::move(others));
 }
 
-bool ModexStore::Commit(const ProcId& proc,
+bool ModexStore::Commit(TimeNs now, const ProcId& proc,
                         const std::vector<ScopedData>& data) {
   for (const ScopedData& scoped : data) {
     if (!AreKvals(scoped.kvals.view())) return false;
@@ -75,18 +78,22 @@ bool ModexStore::Commit(const ProcId& proc,
   RankData& rank = jobs_[proc.nspace][proc.rank];
   for (const ScopedData& scoped : data) Merge(&rank, scoped);
   Rebuild(&rank);
+  rank.version = std::max(rank.version + 1, static_cast<uint64_t>(now));
   changed_.push_back(proc);
   return true;
 }
 
-bool ModexStore::StoreRemote(const ProcId& proc, const Bytes& kvals) {
-  if (const RankData* old = Find(proc);
-      old != nullptr && old->here.view() == kvals.view()) {
+bool ModexStore::StoreRemote(const ProcId& proc, uint64_t version,
+                             const Bytes& kvals) {
+  const RankData* old = Find(proc);
+  if (old != nullptr &&
+      (version < old->version || old->here.view() == kvals.view())) {
     return false;
   }
   if (!AreKvals(kvals.view())) return false;
   RankData& rank = jobs_[proc.nspace][proc.rank];
   rank.remote = true;
+  rank.version = version;
   rank.here = kvals;
   std::erase_if(rank.outside, [&](const std::string& key) {
     return HasKey(kvals.view(), key);
@@ -145,6 +152,11 @@ Bytes ModexStore::SeenHere(const ProcId& proc) const {
 Bytes ModexStore::SeenByOthers(const ProcId& proc) const {
   const RankData* rank = Find(proc);
   return rank == nullptr ? Bytes() : rank->others;
+}
+
+uint64_t ModexStore::VersionOf(const ProcId& proc) const {
+  const RankData* rank = Find(proc);
+  return rank == nullptr ? 0 : rank->version;
 }
 
 PublishRank ModexStore::Publication(const ProcId& proc) const {

@@ -16,10 +16,11 @@
 namespace canopy::core {
 
 // The data that one node brings to a collective (NodeContribution::data), as
-// WireWriter writes it: for each rank a Proc and a String with its KVALs.
+// WireWriter writes it: for each rank a Proc, a Uint version (see ModexStore)
+// and a String with its KVALs.
 class ModexWriter {
  public:
-  void Add(const ProcId& proc, std::string_view kvals);
+  void Add(const ProcId& proc, uint64_t version, std::string_view kvals);
   Bytes Take();
 
  private:
@@ -31,7 +32,7 @@ class ModexReader {
  public:
   explicit ModexReader(Bytes bytes) : bytes_(std::move(bytes)) {}
   // False at the end and at the first malformed record.
-  bool Next(ProcId* proc, Bytes* kvals);
+  bool Next(ProcId* proc, uint64_t* version, Bytes* kvals);
   // Nothing malformed so far.
   bool ok() const { return ok_; }
 
@@ -44,6 +45,11 @@ class ModexReader {
 // A key put with scope LOCAL is seen by ranks of this node, REMOTE by those of
 // other nodes, GLOBAL by both; a later value of a key replaces the earlier one
 // on the sides that see it. One thread.
+//
+// What a rank shows to other nodes travels with a collective's release, in
+// answers to direct modex and in pieces, so an older state of it may come after
+// a newer one. Each commit therefore has a version, which only grows: also from
+// one life of an agent to the next, as it is not less than the time.
 class ModexStore {
  public:
   enum class Found : uint8_t {
@@ -55,10 +61,11 @@ class ModexStore {
 
   // A local rank commits. False, with nothing changed, when something is
   // malformed.
-  bool Commit(const ProcId& proc, const std::vector<ScopedData>& data);
-  // Everything that a rank of another node shows to other nodes. False when
-  // malformed, or when it is what is here already.
-  bool StoreRemote(const ProcId& proc, const Bytes& kvals);
+  bool Commit(TimeNs now, const ProcId& proc,
+              const std::vector<ScopedData>& data);
+  // Everything that a rank of another node showed to other nodes at that
+  // version. False when malformed, or when what is here is as new.
+  bool StoreRemote(const ProcId& proc, uint64_t version, const Bytes& kvals);
   // A key of a rank of another node that exists but is hidden from here.
   void NoteOutside(const ProcId& proc, const std::string& key);
 
@@ -69,6 +76,8 @@ class ModexStore {
   // KVALs, keys unique; empty when there is nothing.
   Bytes SeenHere(const ProcId& proc) const;
   Bytes SeenByOthers(const ProcId& proc) const;
+  // Of what SeenByOthers gives; 0 when there is nothing.
+  uint64_t VersionOf(const ProcId& proc) const;
   // What is to be put into shared memory.
   PublishRank Publication(const ProcId& proc) const;
   // The lowest rank of a namespace with that key visible on this node.
@@ -87,6 +96,7 @@ class ModexStore {
   };
   struct RankData {
     bool remote = false;
+    uint64_t version = 0;
     // Of local ranks.
     std::map<std::string, Sides, std::less<>> keys;
     Bytes here;

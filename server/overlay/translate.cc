@@ -55,6 +55,7 @@ void Describe(V& v, Is<DmodexReply> auto& m) {
   v.Field(2, m.status);
   v.Field(3, m.target);
   v.Field(4, m.data);
+  v.Field(5, m.version);
 }
 
 template <typename V>

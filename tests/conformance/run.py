@@ -80,6 +80,29 @@ def all_kept(result, name, size):
         raise harness.Failure(f"no 'ok' of ranks {lost}{result.tail()}")
 
 
+def medians(result):
+    all_kept(result, "fence_repeat", SIZE)
+    print("  " + result.out[result.out.index("fence of"):].splitlines()[0])
+
+
+def aborts(suite, place):
+    """Who ends, with what code, and what the user is told."""
+    def ends(result, survivors, text, rank):
+        result.expect(code=23, err=[text, f"rank {rank} ", "status 23"])
+        told = sorted(result.out.splitlines())
+        if told != sorted(f"abort ok {r}" for r in survivors):
+            raise harness.Failure("not the survivors" + result.tail())
+
+    for word, survivors, text, rank in (
+            ("all", [], "told by the test", SIZE - 1),
+            ("wildcard", [], "told by the test", SIZE - 1),
+            ("part", range(SIZE // 2), "only a part", 0),
+            ("self", [0, *range(2, SIZE)], "called abort", 1)):
+        suite.job("abort", place, word, expect=lambda r, s=survivors, t=text,
+                  k=rank: ends(r, s, t, k))
+    suite.job("abort", place, "refused")
+
+
 def headers_of_others():
     """The same sources compile against another library's headers."""
     include = "/usr/lib/x86_64-linux-gnu/pmix2/include"
@@ -95,8 +118,11 @@ def cases(suite):
         suite.job("lifecycle", place)
         suite.job("reserved", place, 1, "app0")
         suite.job("reserved", place, 2, "app0", first=3, then=["app1"])
-        for name in ("values", "scopes", "modex"):
+        for name in ("values", "scopes", "modex", "get_rules", "large", "fence",
+                     "fence_errors", "threads"):
             suite.job(name, place)
+        suite.job("fence_repeat", place, "same", expect=medians)
+        aborts(suite, place)
     suite.job("reserved", (4, 2, "slot"), 1, "app0", 4, size=2, used=1)
     suite.job("reserved", (4, 32, "node"), 1, "app0", 4, size=2, used=2)
 

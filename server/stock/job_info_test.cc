@@ -1,0 +1,117 @@
+#include "server/stock/job_info.h"
+
+#include <gtest/gtest.h>
+
+#include <map>
+
+#include "common/codec/decoder.h"
+#include "server/stock/stock_testing.h"
+
+namespace canopy::stock {
+namespace {
+
+struct Kval {
+  std::string key;
+  Value value;
+};
+
+std::vector<Kval> Unpack(const std::string& calls, const CodecForm& form) {
+  std::vector<Kval> out;
+  Decoder decoder(calls, form);
+  while (!decoder.AtEnd()) {
+    KvalView kval;
+    EXPECT_TRUE(decoder.UnpackKval(&kval));
+    if (!decoder.ok()) break;
+    Result<Value> value = DecodeValue(kval.value, form);
+    EXPECT_TRUE(value.ok());
+    out.push_back({std::string(kval.key), *std::move(value)});
+  }
+  return out;
+}
+
+std::vector<std::string> Keys(const std::vector<Kval>& kvals) {
+  std::vector<std::string> keys;
+  for (const Kval& kval : kvals) keys.push_back(kval.key);
+  return keys;
+}
+
+class JobInfoTest : public ::testing::TestWithParam<const char*> {
+ protected:
+  JobInfoTest()
+      : segment_(*job_), peer_(*TraitsOf("4.2.2", GetParam(), false)) {}
+
+  std::map<std::string, Value> Blob(const Value& value, Rank* rank) {
+    std::map<std::string, Value> out;
+    const auto bytes = value.AsBytes();
+    Decoder decoder(bytes.value(), peer_.form);
+    EXPECT_TRUE(decoder.UnpackRank(rank));
+    for (Kval& kval : Unpack(std::string(decoder.rest()), peer_.form)) {
+      out[kval.key] = std::move(kval.value);
+    }
+    return out;
+  }
+
+  std::shared_ptr<const JobSpec> job_ = MakeTestJob();
+  TestSegment segment_;
+  PeerTraits peer_;
+};
+
+TEST_P(JobInfoTest, LevelsInOrder) {
+  const auto kvals = Unpack(PackJobInfo(*segment_.reader(), peer_), peer_.form);
+  EXPECT_EQ(Keys(kvals),
+            (std::vector<std::string>{
+                PMIX_SESSION_INFO_ARRAY, PMIX_JOB_SIZE, PMIX_NODE_INFO_ARRAY,
+                PMIX_NODE_INFO_ARRAY, PMIX_APP_INFO_ARRAY, PMIX_PROC_BLOB,
+                PMIX_PROC_BLOB, PMIX_PROC_BLOB}));
+  // The session's identifier comes first, whatever the order here.
+  const auto session = kvals[0].value.AsInfos().value();
+  ASSERT_EQ(session.size(), 2u);
+  EXPECT_EQ(KeyOf(session[0]), PMIX_SESSION_ID);
+  EXPECT_EQ(KeyOf(session[1]), PMIX_UNIV_SIZE);
+  EXPECT_EQ(kvals[1].value.AsUint32(), 3u);
+  const auto node = kvals[3].value.AsInfos().value();
+  EXPECT_EQ(StringOf(node[0].value), "node2");
+}
+
+TEST_P(JobInfoTest, EveryRankHasItsPlace) {
+  const auto kvals = Unpack(PackJobInfo(*segment_.reader(), peer_), peer_.form);
+  for (Rank r = 0; r < 3; ++r) {
+    Rank rank = kRankUndef;
+    const auto blob = Blob(kvals[5 + r].value, &rank);
+    EXPECT_EQ(rank, r);
+    EXPECT_EQ(blob.at(PMIX_HOSTNAME).AsString(), r < 2 ? "node1" : "node2");
+    EXPECT_EQ(blob.at(PMIX_NODEID).AsUint32(), r < 2 ? 0u : 1u);
+    EXPECT_EQ(blob.at(PMIX_LOCAL_RANK).type(), PMIX_UINT16);
+    EXPECT_EQ(blob.at(PMIX_GLOBAL_RANK).type(), PMIX_PROC_RANK);
+    EXPECT_FALSE(blob.contains(PMIX_PROC_PID));
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Forms, JobInfoTest, ::testing::Values("v41", "v3"));
+
+TEST(JobInfo, LargeJobsTellOtherNodesRanksInBrief) {
+  auto job = std::make_shared<JobSpec>(*MakeTestJob());
+  for (int i = 0; i < 300; ++i) job->procs.push_back({1, 0, ""});
+  const TestSegment segment(*job);
+  const PeerTraits asks = *TraitsOf("4.2.2", "v41", false);
+  const PeerTraits never_asks = *TraitsOf("4.1.2", "v41", false);
+  const auto brief = Unpack(PackJobInfo(*segment.reader(), asks), asks.form);
+  const auto full =
+      Unpack(PackJobInfo(*segment.reader(), never_asks), never_asks.form);
+  ASSERT_EQ(brief.size(), full.size());
+  const size_t last = brief.size() - 1;
+  EXPECT_LT(brief[last].value.AsBytes()->size(),
+            full[last].value.AsBytes()->size());
+  EXPECT_EQ(brief[5].value, full[5].value);  // a rank of this node
+}
+
+TEST(JobInfo, OfATool) {
+  const PeerTraits peer = *TraitsOf("4.2.2", "v41", false);
+  const auto kvals = Unpack(PackToolInfo("tool", "node1", peer), peer.form);
+  EXPECT_EQ(kvals[0].key, PMIX_JOBID);
+  EXPECT_EQ(kvals[0].value.AsString(), "tool");
+  EXPECT_EQ(kvals.back().key, PMIX_PROC_BLOB);
+}
+
+}  // namespace
+}  // namespace canopy::stock

@@ -1,0 +1,77 @@
+// Fuzz target: everything that an accepted client sends, in one piece.
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+#include "server/stock/stock_endpoint.h"
+#include "server/stock/stock_testing.h"
+
+namespace canopy::stock {
+namespace {
+
+class IgnoringSink : public InputSink {
+ public:
+  void OnInput(core::Input) override {}
+};
+
+struct TrustingProof : PeerProof {
+  Result<SocketOwner> OwnerOf(int) override { return SocketOwner{1000, 1}; }
+  bool IsHeldBy(const SocketOwner&, int) override { return true; }
+};
+
+struct World {
+  World() : job(MakeTestJob()), segment(*job) {
+    StockOptions options;
+    options.server = {"srv", 0};
+    options.proof = std::make_unique<TrustingProof>();
+    options.job_data = [this](const std::string&) { return segment.reader(); };
+    endpoint =
+        std::make_unique<StockEndpoint>(&loop, &sink, std::move(options));
+    if (!endpoint->Start().ok()) abort();
+    endpoint->AddJob({job, std::make_shared<JobLayout>(*job)});
+    endpoint->OnProcess(kTestJob, 0, 1);
+  }
+
+  UniqueFd Connect() {
+    UniqueFd fd(socket(AF_INET, SOCK_STREAM, 0));
+    sockaddr_in address = {};
+    address.sin_family = AF_INET;
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    const std::string& uri = endpoint->uri();
+    address.sin_port =
+        htons(static_cast<uint16_t>(std::stoi(uri.substr(uri.rfind(':') + 1))));
+    // No time-wait: the ports would run out.
+    const linger at_once = {1, 0};
+    setsockopt(fd.get(), SOL_SOCKET, SO_LINGER, &at_once, sizeof at_once);
+    (void)connect(fd.get(), reinterpret_cast<sockaddr*>(&address),
+                  sizeof address);
+    return fd;
+  }
+
+  EventLoop loop;
+  IgnoringSink sink;
+  std::shared_ptr<const JobSpec> job;
+  TestSegment segment;
+  std::unique_ptr<StockEndpoint> endpoint;
+};
+
+void Run(std::string_view bytes) {
+  static World world;
+  UniqueFd fd = world.Connect();
+  (void)send(fd.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
+  for (int i = 0; i < 4; ++i) world.loop.RunOnce(0);
+  fd.Reset();
+  while (world.endpoint->num_connections() > 0) world.loop.RunOnce(0);
+}
+
+}  // namespace
+}  // namespace canopy::stock
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  canopy::stock::Run({reinterpret_cast<const char*>(data), size});
+  return 0;
+}

@@ -15,7 +15,8 @@ namespace {
 class ProgramTest : public testing::Test {
  protected:
   ProgramTest() {
-    std::string pattern = testing::TempDir() + "/programXXXXXX";
+    // Not below the test's own directory, which other users may not reach.
+    std::string pattern = "/tmp/programXXXXXX";
     root_ = mkdtemp(pattern.data());
     for (const char* name : {"/a", "/b", "/a/folder"}) {
       std::filesystem::create_directory(root_ + name);

@@ -92,7 +92,9 @@ TEST_F(TopologyTest, CpusetTexts) {
   DestructCpuset(&cpuset);
   EXPECT_EQ(PMIx_Parse_cpuset_string("other:0-3", &cpuset),
             PMIX_ERR_NOT_SUPPORTED);
-  EXPECT_EQ(PMIx_Parse_cpuset_string("0-3", &cpuset), PMIX_ERR_BAD_PARAM);
+  ASSERT_EQ(PMIx_Parse_cpuset_string("0-3", &cpuset), PMIX_SUCCESS);
+  EXPECT_EQ(Text(cpuset), "hwloc:0-3");
+  DestructCpuset(&cpuset);
   EXPECT_EQ(PMIx_Parse_cpuset_string(nullptr, &cpuset), PMIX_ERR_BAD_PARAM);
 }
 

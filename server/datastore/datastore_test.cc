@@ -205,6 +205,17 @@ TEST_F(DatastoreTest, ProcKeysHaveTheStandardsTypes) {
   EXPECT_EQ(Proc(3, PMIX_PROC_PID), Value::Pid(4711));
 }
 
+TEST_F(DatastoreTest, CpusetsAreReadable) {
+  Add();
+  const shm::Lookup lookup = reader_->FindProc(3, PMIX_CPUSET_BITMAP);
+  ASSERT_TRUE(lookup.found());
+  const Result<Value> value = DecodeValue(lookup.value());
+  if (value.code() == kErrNotSupported) GTEST_SKIP() << "no hwloc here";
+  ASSERT_TRUE(value.ok());
+  EXPECT_EQ(value->raw().type, PMIX_PROC_CPUSET);
+  EXPECT_EQ(EncodeValue(value->raw()), lookup.value());
+}
+
 TEST_F(DatastoreTest, PublishedDataIsSeen) {
   Add();
   store_.Publish({{"job-7", 0}, Kvals({{"k", "v"}}), {"hidden"}});

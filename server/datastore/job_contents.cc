@@ -248,10 +248,10 @@ void Builder::AddPlace(const std::string& cpuset, shm::ProcContents* proc) {
   if (added) {
     place.cpuset = EncodedText(cpuset);
     if (!cpuset.empty()) {
-      // A PROC_CPUSET is a string on the wire.
+      // A PROC_CPUSET is its list on the wire.
       Encoder encoder;
       encoder.PutUint16(PMIX_PROC_CPUSET);
-      encoder.PutString("hwloc:" + cpuset);
+      encoder.PutString(cpuset);
       place.bitmap = encoder.Take();
     }
     if (facts_.locality) place.locality = EncodedText(facts_.locality(cpuset));

@@ -46,19 +46,19 @@ class Suite(harness.Bench):
         return out
 
     def job(self, name, place, *words, size=SIZE, used=None, first=None,
-            then=(), expect=None):
+            then=(), options=(), expect=None):
         """Runs a program; every rank must say that it kept the rules.
 
         used: nodes that get ranks, when not all. first: ranks of a first
         application; the rest are a second one, whose last words are `then`.
         """
         nodes, radix, layout = place
-        label = " ".join([name, *map(str, words)])
+        label = " ".join([name, *(w for w in map(str, words) if w[0] != "/")])
 
         def body():
             program = [self.program(name), size, used or nodes, *words]
             command = ["-n", first or size, "--map-by", layout,
-                       "--oversubscribe", *program]
+                       "--oversubscribe", *options, *program]
             if first:
                 command += [":", "-n", size - first,
                             *program[:-len(then)], *then]
@@ -103,6 +103,49 @@ def aborts(suite, place):
     suite.job("abort", place, "refused")
 
 
+def bad_ends(suite, place):
+    """The survivors have heard who ended, and the user is told."""
+    def told(result, code, text):
+        result.expect(code=code, err=[f"rank {SIZE - 1} ", text],
+                      out=[f"ended ok {r}" for r in range(SIZE - 1)])
+
+    for word, code, text in (("killed", 137, "signal 9"), ("exit", 3, "code 3"),
+                             ("deserter", 1, "finalize"),
+                             ("abort", 17, "status 17: alone")):
+        suite.job("ended", place, word, expect=lambda r, c=code, t=text:
+                  told(r, c, t))
+
+
+def cleanup(suite, place, word):
+    """What was registered is gone, the rest is there, whoever ended how."""
+    kept = ["full.kept", "full.kept/file.kept", "target.kept", "top.kept",
+            "tree", "tree/kept", "unregistered.kept"]
+    where = tempfile.mkdtemp(dir=suite.work)
+
+    def look(result):
+        if word == "well":
+            all_kept(result, "cleanup", SIZE)
+        else:
+            result.expect(code=137)
+        left = sorted(os.path.relpath(path, where) for path in glob.glob(
+            where + "/**", recursive=True) if path != where + "/")
+        want = sorted(str(r) + tail for r in range(SIZE)
+                      for tail in ["", *("/" + name for name in kept)])
+        if left != want:
+            raise harness.Failure(f"left {sorted(set(left) - set(want))}, lost "
+                                  f"{sorted(set(want) - set(left))}")
+    suite.job("cleanup", place, where, word, expect=look)
+
+
+def singleton(suite):
+    """Without an agent a process is a job of its own."""
+    env = dict(suite.env, LD_LIBRARY_PATH=os.path.join(suite.prefix, "lib"))
+    done = subprocess.run([suite.program("singleton"), "1", "1"], env=env,
+                          check=False, capture_output=True, timeout=60)
+    all_kept(harness.Result(done.returncode, done.stdout, done.stderr, 0),
+             "singleton", 1)
+
+
 def headers_of_others():
     """The same sources compile against another library's headers."""
     include = "/usr/lib/x86_64-linux-gnu/pmix2/include"
@@ -119,10 +162,17 @@ def cases(suite):
         suite.job("reserved", place, 1, "app0")
         suite.job("reserved", place, 2, "app0", first=3, then=["app1"])
         for name in ("values", "scopes", "modex", "get_rules", "large", "fence",
-                     "fence_errors", "threads"):
+                     "fence_errors", "threads", "events", "notify", "resolve",
+                     "topology", "unsupported"):
             suite.job(name, place)
+        suite.job("topology", place, "bound", size=2,
+                  options=["--bind-to", "core:overload-allowed"])
         suite.job("fence_repeat", place, "same", expect=medians)
         aborts(suite, place)
+        bad_ends(suite, place)
+        for word in ("well", "badly"):
+            cleanup(suite, place, word)
+    suite.case("singleton", lambda: singleton(suite))
     suite.job("reserved", (4, 2, "slot"), 1, "app0", 4, size=2, used=1)
     suite.job("reserved", (4, 32, "node"), 1, "app0", 4, size=2, used=2)
 

@@ -89,16 +89,24 @@ int Dispatch(const std::string& program, std::span<const std::string> args) {
   return UnknownCommand(name);
 }
 
-// Descriptors 0 to 2 are somebody's when we open files.
-void OpenStandardStreams() {
-  for (;;) {
-    const int fd = open("/dev/null", O_RDWR);
-    if (fd > STDERR_FILENO) {
-      close(fd);
-      return;
+// Descriptors 0 to 2 are ours to give a meaning only if they came from outside,
+// and what came from outside is not closed on exec. Where a shell closed one, a
+// library may have got it for itself before main: then we start again with
+// /dev/null there.
+void OpenStandardStreams(char** argv) {
+  bool closed = false;
+  for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; ++fd) {
+    const int flags = fcntl(fd, F_GETFD);
+    if (flags >= 0 && (flags & FD_CLOEXEC) == 0) continue;
+    const int null = open("/dev/null", O_RDWR);
+    if (null < 0) return;
+    if (null != fd) {
+      dup2(null, fd);
+      close(null);
     }
-    if (fd < 0) return;
+    closed = true;
   }
+  if (closed) execv("/proc/self/exe", argv);
 }
 
 // "/usr/bin/canopy-mpirun" is called mpirun.
@@ -114,7 +122,7 @@ std::string ProgramName(std::string_view path) {
 
 int main(int argc, char** argv) {
   using namespace canopy::cli;  // NOLINT
-  OpenStandardStreams();
+  OpenStandardStreams(argv);
   const std::vector<std::string> args(argv + (argc > 0 ? 1 : 0), argv + argc);
   const std::string program = argc > 0 ? ProgramName(argv[0]) : "canopy";
   // Threads that are left behind must not see our static objects go.

@@ -1,0 +1,291 @@
+// Runs jobs against a control service that a test plays.
+#include "client/cli/run_client.h"
+
+#include <grpcpp/grpcpp.h>
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <functional>
+#include <memory>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "client/cli/control_client.h"
+#include "protos/control.grpc.pb.h"
+
+namespace canopy::cli {
+namespace {
+
+namespace v1c = control::v1;
+using Stream = grpc::ServerReaderWriter<v1c::RunEvent, v1c::RunRequest>;
+
+class FakeControl : public v1c::Control::Service {
+ public:
+  std::function<grpc::Status(Stream* stream)> play;
+
+  grpc::Status Run(grpc::ServerContext*, Stream* stream) override {
+    return play(stream);
+  }
+  grpc::Status SignalJob(grpc::ServerContext*,
+                         const v1c::SignalJobRequest* request,
+                         v1c::SignalJobReply*) override {
+    if (request->nspace() == "job") return grpc::Status::OK;
+    return {grpc::StatusCode::NOT_FOUND, "no job " + request->nspace()};
+  }
+  grpc::Status Shutdown(grpc::ServerContext*, const v1c::ShutdownRequest*,
+                        v1c::ShutdownReply*) override {
+    return {grpc::StatusCode::FAILED_PRECONDITION, "jobs run"};
+  }
+};
+
+class Observer : public RunObserver {
+ public:
+  void OnMapped(const v1c::JobMapped& mapped) override {
+    nspace = mapped.nspace();
+  }
+  void OnProgress(const v1c::Progress&) override {}
+  OutputFate OnOutput(const v1c::Output& output) override {
+    text += output.data();
+    return fate;
+  }
+  int OnTick() override { return -1; }
+
+  std::string nspace;
+  std::string text;
+  OutputFate fate = OutputFate::kWritten;
+};
+
+void SendEnd(Stream* stream, int exit_code) {
+  v1c::RunEvent event;
+  event.mutable_end()->set_exit_code(exit_code);
+  stream->Write(event);
+}
+
+void SendOutput(Stream* stream, const std::string& data) {
+  v1c::RunEvent event;
+  event.mutable_output()->set_channel(2);
+  event.mutable_output()->set_data(data);
+  stream->Write(event);
+}
+
+class RunClientTest : public testing::Test {
+ protected:
+  // Before gRPC makes threads, which inherit what it blocks.
+  static void SetUpTestSuite() { signals_ = new SignalSource; }
+
+  void SetUp() override {
+    std::string dir = "/tmp/canopy-test-XXXXXX";
+    ASSERT_NE(mkdtemp(dir.data()), nullptr);
+    directory_ = dir;
+    target_.address = "unix:" + dir + "/control.sock";
+    grpc::ServerBuilder builder;
+    builder.AddListeningPort(target_.address,
+                             grpc::InsecureServerCredentials());
+    builder.RegisterService(&control_);
+    server_ = builder.BuildAndStart();
+    ASSERT_NE(server_, nullptr);
+  }
+  void TearDown() override {
+    server_->Shutdown();
+    unlink((directory_ + "/control.sock").c_str());
+    rmdir(directory_.c_str());
+  }
+
+  Result<RunOutcome> Run(int stdin_fd = -1) {
+    RunClientOptions options;
+    options.stdin_fd = stdin_fd;
+    options.signals = signals_;
+    v1c::Launch launch;
+    launch.add_apps()->add_argv("program");
+    return RunJob(target_, launch, options, observer_);
+  }
+
+  static SignalSource* signals_;
+  std::string directory_;
+  ControlTarget target_;
+  FakeControl control_;
+  std::unique_ptr<grpc::Server> server_;
+  std::shared_ptr<Observer> observer_ = std::make_shared<Observer>();
+};
+
+SignalSource* RunClientTest::signals_ = nullptr;
+
+TEST_F(RunClientTest, LaunchOutputAndEnd) {
+  control_.play = [](Stream* stream) {
+    v1c::RunRequest request;
+    EXPECT_TRUE(stream->Read(&request));
+    EXPECT_EQ(request.launch().apps(0).argv(0), "program");
+    v1c::RunEvent event;
+    event.mutable_mapped()->set_nspace("job");
+    stream->Write(event);
+    SendOutput(stream, "hello\n");
+    SendEnd(stream, 7);
+    return grpc::Status::OK;
+  };
+  const auto outcome = Run();
+  ASSERT_TRUE(outcome.ok()) << outcome.status().message();
+  EXPECT_EQ(outcome->end.exit_code(), 7);
+  EXPECT_EQ(outcome->end_signal, 0);
+  EXPECT_FALSE(outcome->no_reader);
+  EXPECT_EQ(observer_->nspace, "job");
+  EXPECT_EQ(observer_->text, "hello\n");
+}
+
+TEST_F(RunClientTest, OutputIsAcknowledgedAsItIsWritten) {
+  uint64_t consumed = 0;
+  control_.play = [&consumed](Stream* stream) {
+    v1c::RunRequest request;
+    stream->Read(&request);
+    const std::string data(100 << 10, 'x');
+    for (int i = 0; i < 4; ++i) SendOutput(stream, data);
+    while (consumed < data.size() * 3 && stream->Read(&request)) {
+      consumed += request.consumed();
+    }
+    SendEnd(stream, 0);
+    return grpc::Status::OK;
+  };
+  ASSERT_TRUE(Run().ok());
+  EXPECT_GE(consumed, uint64_t{300} << 10);
+  EXPECT_LE(consumed, uint64_t{400} << 10);
+}
+
+TEST_F(RunClientTest, InputGoesAheadNoFurtherThanItsWindow) {
+  int fds[2];
+  ASSERT_EQ(pipe(fds), 0);
+  constexpr size_t kTotal = 1 << 20;
+  std::thread writer([&fds] {
+    const std::string data(kTotal, 'i');
+    for (size_t at = 0; at < data.size();) {
+      const ssize_t n = write(fds[1], data.data() + at, data.size() - at);
+      if (n <= 0) break;
+      at += static_cast<size_t>(n);
+    }
+    close(fds[1]);
+  });
+  size_t got = 0;
+  size_t in_flight = 0;
+  size_t most = 0;
+  bool ended = false;
+  control_.play = [&](Stream* stream) {
+    v1c::RunRequest request;
+    stream->Read(&request);
+    while (!ended && stream->Read(&request)) {
+      const size_t n = request.input().data().size();
+      ended = n == 0;
+      got += n;
+      in_flight += n;
+      most = std::max(most, in_flight);
+      // Credit comes late and in lumps.
+      if (in_flight < (200u << 10) && !ended) continue;
+      v1c::RunEvent event;
+      event.set_input_consumed(std::exchange(in_flight, 0));
+      stream->Write(event);
+    }
+    SendEnd(stream, 0);
+    return grpc::Status::OK;
+  };
+  ASSERT_TRUE(Run(fds[0]).ok());
+  writer.join();
+  close(fds[0]);
+  EXPECT_EQ(got, kTotal);
+  EXPECT_TRUE(ended);
+  EXPECT_LE(most, size_t{300} << 10);
+}
+
+TEST_F(RunClientTest, AnEndSignalAsksForTheEndAndASecondKills) {
+  std::vector<v1c::RunRequest> requests;
+  control_.play = [&requests](Stream* stream) {
+    v1c::RunRequest request;
+    stream->Read(&request);
+    kill(getpid(), SIGTERM);
+    stream->Read(&request);
+    requests.push_back(request);
+    kill(getpid(), SIGINT);
+    for (int i = 0; i < 2 && stream->Read(&request); ++i) {
+      requests.push_back(request);
+    }
+    SendEnd(stream, 143);
+    return grpc::Status::OK;
+  };
+  const auto outcome = Run();
+  ASSERT_TRUE(outcome.ok()) << outcome.status().message();
+  EXPECT_EQ(outcome->end_signal, SIGTERM);
+  ASSERT_EQ(requests.size(), 3u);
+  EXPECT_NE(requests[0].kill().reason().find("SIGTERM"), std::string::npos);
+  EXPECT_FALSE(requests[0].kill().immediately());
+  EXPECT_TRUE(requests[1].kill().immediately());
+  EXPECT_EQ(requests[2].signal(), SIGKILL);
+}
+
+TEST_F(RunClientTest, OtherSignalsArePassedOn) {
+  int signal = 0;
+  control_.play = [&signal](Stream* stream) {
+    v1c::RunRequest request;
+    stream->Read(&request);
+    kill(getpid(), SIGUSR2);
+    stream->Read(&request);
+    signal = request.signal();
+    SendEnd(stream, 0);
+    return grpc::Status::OK;
+  };
+  ASSERT_TRUE(Run().ok());
+  EXPECT_EQ(signal, SIGUSR2);
+}
+
+TEST_F(RunClientTest, NobodyReadsTheOutput) {
+  observer_->fate = OutputFate::kNoReader;
+  int kills = 0;
+  control_.play = [&kills](Stream* stream) {
+    v1c::RunRequest request;
+    stream->Read(&request);
+    SendOutput(stream, "a\n");
+    SendOutput(stream, "b\n");
+    stream->Read(&request);
+    kills += request.has_kill() ? 1 : 0;
+    SendEnd(stream, 0);
+    return grpc::Status::OK;
+  };
+  const auto outcome = Run();
+  ASSERT_TRUE(outcome.ok());
+  EXPECT_TRUE(outcome->no_reader);
+  EXPECT_EQ(kills, 1);
+}
+
+TEST_F(RunClientTest, AConnectionThatBreaksIsToldOf) {
+  control_.play = [](Stream* stream) {
+    v1c::RunRequest request;
+    stream->Read(&request);
+    return grpc::Status(grpc::StatusCode::UNAVAILABLE, "going down");
+  };
+  const auto outcome = Run();
+  EXPECT_EQ(outcome.code(), kErrLostConnection);
+  EXPECT_NE(outcome.status().message().find("going down"), std::string::npos);
+}
+
+TEST_F(RunClientTest, CallsWithOneAnswer) {
+  auto client = ControlClient::Connect(target_, 5000);
+  ASSERT_TRUE(client.ok()) << client.status().message();
+  EXPECT_TRUE(client->SignalJob("job", 1).ok());
+  const Status unknown = client->SignalJob("other", 1);
+  EXPECT_EQ(unknown.code(), kErrNotFound);
+  EXPECT_EQ(unknown.message(), "no job other");
+  EXPECT_EQ(client->Shutdown(false).code(), kErrResourceBusy);
+  EXPECT_EQ(client->Why("").code(), kErrNotSupported);
+}
+
+TEST_F(RunClientTest, NobodyAnswers) {
+  ControlTarget nobody;
+  nobody.address = "unix:" + directory_ + "/nobody";
+  EXPECT_EQ(ControlClient::Connect(nobody, 5000).code(), kErrUnreach);
+  ControlTarget far;
+  far.address = "192.0.2.1:1";
+  far.security = "plaintext";
+  EXPECT_FALSE(ControlClient::Connect(far, 100).ok());
+}
+
+}  // namespace
+}  // namespace canopy::cli

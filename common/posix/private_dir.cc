@@ -12,7 +12,8 @@ namespace canopy {
 Status CheckPrivateDir(const std::string& path) {
   struct stat info;
   if (lstat(path.c_str(), &info) != 0) {
-    return Status(kErrNoPermissions, path + ": " + std::strerror(errno));
+    return Status(errno == ENOENT ? kErrNotFound : kErrNoPermissions,
+                  path + ": " + std::strerror(errno));
   }
   if (!S_ISDIR(info.st_mode) || info.st_uid != geteuid() ||
       (info.st_mode & 077) != 0) {
@@ -34,7 +35,7 @@ std::string RuntimeBase() {
 
 Status MakePrivateDir(const std::string& path) {
   if (mkdir(path.c_str(), 0700) != 0 && errno != EEXIST) {
-    return Status(kErrNoPermissions,
+    return Status(errno == ENOENT ? kErrNotFound : kErrNoPermissions,
                   "cannot make " + path + ": " + std::strerror(errno));
   }
   return CheckPrivateDir(path);

@@ -12,11 +12,12 @@ namespace canopy {
 std::string RuntimeBase();
 
 // kErrNoPermissions unless `path` is a real directory of this user that nobody
-// else may enter.
+// else may enter; kErrNotFound when there is nothing.
 Status CheckPrivateDir(const std::string& path);
 
 // Makes `path` with mode 0700, or takes it when it is there already and
-// private; its parent exists. kErrNoPermissions says what is in the way.
+// private. kErrNoPermissions says what is in the way; kErrNotFound: its parent
+// does not exist.
 Status MakePrivateDir(const std::string& path);
 
 }  // namespace canopy

@@ -40,6 +40,11 @@ TEST_F(PrivateDirTest, WhatOthersMayEnterIsRefused) {
   EXPECT_EQ(CheckPrivateDir(path).code(), kErrNoPermissions);
 }
 
+TEST_F(PrivateDirTest, AMissingParentIsToldApart) {
+  EXPECT_EQ(MakePrivateDir(root_ + "/none/d").code(), kErrNotFound);
+  EXPECT_EQ(CheckPrivateDir(root_ + "/none").code(), kErrNotFound);
+}
+
 TEST_F(PrivateDirTest, ALinkIsNotADirectory) {
   ASSERT_EQ(symlink("/root", (root_ + "/d").c_str()), 0);
   EXPECT_EQ(MakePrivateDir(root_ + "/d").code(), kErrNoPermissions);

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <utility>
+#include <vector>
 
 #include "common/posix/private_dir.h"
 
@@ -12,6 +13,25 @@ namespace {
 
 // Room that the longest socket name in the directory needs.
 constexpr size_t kSocketNameRoom = 40;
+constexpr int kAttempts = 100;
+
+// Makes the last `levels` directories of `path`. Another agent that ends may
+// remove a parent between two steps.
+Status MakeAll(const std::string& path, int levels) {
+  std::vector<std::string> all = {path};
+  for (int i = 1; i < levels; ++i) {
+    all.push_back(all.back().substr(0, all.back().rfind('/')));
+  }
+  Status status;
+  for (int attempt = 0; attempt < kAttempts; ++attempt) {
+    for (auto it = all.rbegin(); it != all.rend(); ++it) {
+      status = MakePrivateDir(*it);
+      if (!status.ok()) break;
+    }
+    if (status.code() != kErrNotFound) return status;
+  }
+  return status;
+}
 
 }  // namespace
 
@@ -21,33 +41,31 @@ Result<RuntimeDir> RuntimeDir::Make(const std::string& path,
   RuntimeDir dir;
   std::string next = path;
   if (path.empty()) {
-    next = RuntimeBase() + "/canopy-" + std::to_string(geteuid());
-    for (const std::string& part : {overlay_name, node_name}) {
-      Status status = MakePrivateDir(next);
-      if (!status.ok()) return status;
-      next += "/" + part;
-    }
+    next = RuntimeBase() + "/canopy-" + std::to_string(geteuid()) + "/" +
+           overlay_name + "/" + node_name;
+    dir.levels_ = 3;
   }
   if (next.size() + kSocketNameRoom > sizeof(sockaddr_un::sun_path)) {
     return Status(kErrBadParam, next +
                                     " is too long for the sockets in it; set "
                                     "XDG_RUNTIME_DIR to a shorter directory");
   }
-  Status status = MakePrivateDir(next);
+  Status status = MakeAll(next, dir.levels_);
   if (!status.ok()) return status;
   dir.path_ = next;
   return dir;
 }
 
 RuntimeDir::RuntimeDir(RuntimeDir&& other) noexcept
-    : path_(std::exchange(other.path_, {})) {}
+    : path_(std::exchange(other.path_, {})), levels_(other.levels_) {}
 
 RuntimeDir::~RuntimeDir() {
   if (path_.empty()) return;
-  // rmdir fails harmlessly for what is not empty or shared with other agents.
-  if (rmdir(path_.c_str()) != 0) return;
-  const std::string overlay = path_.substr(0, path_.rfind('/'));
-  rmdir(overlay.c_str());
+  // rmdir fails harmlessly for what other agents still use.
+  std::string next = path_;
+  for (int i = 0; i < levels_ && rmdir(next.c_str()) == 0; ++i) {
+    next.resize(next.rfind('/'));
+  }
 }
 
 }  // namespace canopy::agent

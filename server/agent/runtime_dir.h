@@ -10,9 +10,9 @@
 namespace canopy::agent {
 
 // Makes (or takes over, when it is already there and ours alone) a directory
-// of mode 0700 with its parents, and removes what it made when it goes: the
-// directory only if it is empty by then. Refuses a directory of another user
-// or one that others may enter.
+// of mode 0700, and removes it when it goes if it is empty by then; of a path
+// that it chose itself it makes and removes the parents too, which agents
+// share. Refuses a directory of another user or one that others may enter.
 class RuntimeDir {
  public:
   // `path` empty: ${XDG_RUNTIME_DIR or /tmp}/canopy-UID/OVERLAY/NODE.
@@ -30,6 +30,7 @@ class RuntimeDir {
   RuntimeDir() = default;
 
   std::string path_;
+  int levels_ = 1;  // directories of the path that are agents' own
 };
 
 }  // namespace canopy::agent

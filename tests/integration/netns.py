@@ -1,42 +1,46 @@
 """Nodes as network namespaces: each has its own address and loopback, joined
-by a bridge, so that agents and MPI meet over a real (virtual) wire."""
-import os
+by a bridge, so that agents and MPI meet over a real (virtual) wire. Meant for
+the isolated world of isolation.py, whose end removes what is left."""
 import subprocess
+
+SUBNET = "10.213.7"
+BRIDGE = "nodes"
+LAUNCH_AGENT = "ip netns exec {host}"
 
 
 def ip(*args):
-    subprocess.run(["ip", *args], check=True, stdout=subprocess.DEVNULL,
-                   stderr=subprocess.PIPE, text=True)
+    subprocess.run(["ip", *args], check=True, stdout=subprocess.DEVNULL)
 
 
 class Namespaces:
-    """COUNT namespaces PREFIX1..N on a bridge that this host is on as well."""
+    """COUNT namespaces n1, n2, ... on a bridge that the launcher is on as well."""
 
-    def __init__(self, count, prefix=None, subnet="10.213.7"):
-        self.prefix = prefix or f"cn{os.getpid() % 10000}x"
-        self.subnet = subnet
-        self.names = [f"{self.prefix}{i + 1}" for i in range(count)]
-        self.bridge = f"{self.prefix}br"
+    def __init__(self, count):
+        self.names = [f"n{i + 1}" for i in range(count)]
+
+    @property
+    def options(self):
+        return ["--hosts", ",".join(self.names), "--launch-agent", LAUNCH_AGENT]
 
     def __enter__(self):
-        ip("link", "add", self.bridge, "type", "bridge")
-        ip("addr", "add", f"{self.subnet}.254/24", "dev", self.bridge)
-        ip("link", "set", self.bridge, "up")
+        ip("link", "add", BRIDGE, "type", "bridge")
+        ip("addr", "add", f"{SUBNET}.254/24", "dev", BRIDGE)
+        ip("link", "set", BRIDGE, "up")
         for i, name in enumerate(self.names):
             ip("netns", "add", name)
             ip("link", "add", f"{name}v", "type", "veth", "peer", "name", "eth0",
                "netns", name)
-            ip("link", "set", f"{name}v", "master", self.bridge, "up")
+            ip("link", "set", f"{name}v", "master", BRIDGE, "up")
             ip("-n", name, "addr", "add", f"{self.address(i)}/24", "dev", "eth0")
             ip("-n", name, "link", "set", "eth0", "up")
             ip("-n", name, "link", "set", "lo", "up")
         return self
 
     def address(self, index):
-        return f"{self.subnet}.{index + 1}"
+        return f"{SUBNET}.{index + 1}"
 
     def __exit__(self, *_):
         for name in self.names:
-            subprocess.run(["ip", "netns", "del", name], check=False)
-        subprocess.run(["ip", "link", "del", self.bridge], check=False)
+            ip("netns", "del", name)
+        ip("link", "del", BRIDGE)
         return False

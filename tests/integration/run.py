@@ -10,10 +10,11 @@ import sys
 import tempfile
 
 import cases_mpi
+import cases_netns
 import harness
 import isolation
 
-SUITES = (cases_mpi,)
+SUITES = (cases_mpi, cases_netns)
 
 
 def missing_packages():

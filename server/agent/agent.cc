@@ -167,7 +167,10 @@ class Agent::Impl : public InputSink {
   Status Prepare(bootstrap::v1::NodeInfo* info);
   void Join(const bootstrap::v1::Members& members, BootstrapChannel* channel,
             std::function<void()> detach);
-  void Run() { loop_.Run(); }
+  bool Run() {
+    loop_.Run();
+    return !expelled_;
+  }
 
   // Everything that the adapters report passes here on its way to the core.
   void OnInput(core::Input input) override {
@@ -221,12 +224,13 @@ class Agent::Impl : public InputSink {
   int signal_fd_ = -1;
   bool ready_ = false;
   bool ending_ = false;
+  bool expelled_ = false;
 };
 
 Status Agent::Impl::Prepare(bootstrap::v1::NodeInfo* info) {
   Result<RuntimeDir> dir = RuntimeDir::Make(
       config_.runtime_dir(), Hex(config_.overlay_id()).substr(0, 8),
-      config_.node_name());
+      config_.node_name(), config_.embedded());
   if (!dir.ok()) return dir.status();
   dir_.emplace(*std::move(dir));
   WatchSignals();
@@ -275,6 +279,7 @@ Status Agent::Impl::StartOverlay() {
   };
   events.ready = [this] { on_ready_(); };
   events.expelled = [this](const std::string& reason) {
+    expelled_ = true;
     End("expelled by the others: " + reason);
   };
   overlay_ = std::make_unique<overlay::GrpcOverlay>(&loop_, this, config,
@@ -484,6 +489,6 @@ void Agent::Join(const bootstrap::v1::Members& members,
   impl_->Join(members, channel, std::move(detach));
 }
 
-void Agent::Run() { impl_->Run(); }
+bool Agent::Run() { return impl_->Run(); }
 
 }  // namespace canopy::agent

@@ -96,13 +96,16 @@ int Serve() {
   bootstrap::v1::Members members;
   status = channel.Read(&members);
   if (!status.ok()) return 1;
+  std::string log;
   agent.Join(members, &channel, [&] {
     if (write(report_fd, "u", 1) != 1) spdlog::warn("the launcher is gone");
     close(report_fd);
-    LogToFile(hello.node().runtime_dir() + "/agent.log");
+    log = hello.node().runtime_dir() + "/agent.log";
+    LogToFile(log);
     CloseStandardStreams();
   });
-  agent.Run();
+  // After an end that nobody asked for, somebody will want to read it.
+  if (agent.Run() && !log.empty()) unlink(log.c_str());
   return 0;
 }
 

@@ -37,20 +37,23 @@ Status MakeAll(const std::string& path, int levels) {
 
 Result<RuntimeDir> RuntimeDir::Make(const std::string& path,
                                     const std::string& overlay_name,
-                                    const std::string& node_name) {
+                                    const std::string& node_name,
+                                    bool remove_parent) {
   RuntimeDir dir;
+  dir.levels_ = remove_parent ? 2 : 1;
   std::string next = path;
+  int to_make = 1;
   if (path.empty()) {
     next = RuntimeBase() + "/canopy-" + std::to_string(geteuid()) + "/" +
            overlay_name + "/" + node_name;
-    dir.levels_ = 3;
+    dir.levels_ = to_make = 3;
   }
   if (next.size() + kSocketNameRoom > sizeof(sockaddr_un::sun_path)) {
     return Status(kErrBadParam, next +
                                     " is too long for the sockets in it; set "
                                     "XDG_RUNTIME_DIR to a shorter directory");
   }
-  Status status = MakeAll(next, dir.levels_);
+  Status status = MakeAll(next, to_make);
   if (!status.ok()) return status;
   dir.path_ = next;
   return dir;

@@ -16,9 +16,12 @@ namespace canopy::agent {
 class RuntimeDir {
  public:
   // `path` empty: ${XDG_RUNTIME_DIR or /tmp}/canopy-UID/OVERLAY/NODE.
+  // `remove_parent`: the parent of a given path goes with the last directory
+  // in it.
   static Result<RuntimeDir> Make(const std::string& path,
                                  const std::string& overlay_name,
-                                 const std::string& node_name);
+                                 const std::string& node_name,
+                                 bool remove_parent);
   ~RuntimeDir();
   RuntimeDir(RuntimeDir&& other) noexcept;
   RuntimeDir(const RuntimeDir&) = delete;
@@ -30,7 +33,7 @@ class RuntimeDir {
   RuntimeDir() = default;
 
   std::string path_;
-  int levels_ = 1;  // directories of the path that are agents' own
+  int levels_ = 1;  // how many directories of the path to remove
 };
 
 }  // namespace canopy::agent

@@ -31,8 +31,10 @@ class RuntimeDirTest : public testing::Test {
 };
 
 TEST_F(RuntimeDirTest, LastAgentTakesTheParentsAway) {
-  std::optional<RuntimeDir> one(*RuntimeDir::Make("", "overlay", "node1"));
-  std::optional<RuntimeDir> two(*RuntimeDir::Make("", "overlay", "node2"));
+  std::optional<RuntimeDir> one(
+      *RuntimeDir::Make("", "overlay", "node1", false));
+  std::optional<RuntimeDir> two(
+      *RuntimeDir::Make("", "overlay", "node2", false));
   const std::string overlay = one->path().substr(0, one->path().rfind('/'));
   EXPECT_EQ(overlay,
             base_ + "/canopy-" + std::to_string(geteuid()) + "/overlay");
@@ -49,7 +51,8 @@ TEST_F(RuntimeDirTest, LastAgentTakesTheParentsAway) {
 TEST_F(RuntimeDirTest, WhatIsNotEmptyStays) {
   std::string path;
   {
-    const Result<RuntimeDir> dir = RuntimeDir::Make("", "overlay", "node");
+    const Result<RuntimeDir> dir =
+        RuntimeDir::Make("", "overlay", "node", false);
     ASSERT_TRUE(dir.ok());
     path = dir->path();
     std::ofstream(path + "/file") << "kept";
@@ -61,19 +64,33 @@ TEST_F(RuntimeDirTest, OfAGivenPathOnlyTheLastPartIsItsOwn) {
   std::filesystem::create_directory(base_ + "/parent");
   {
     const Result<RuntimeDir> dir =
-        RuntimeDir::Make(base_ + "/parent/given", "overlay", "node");
+        RuntimeDir::Make(base_ + "/parent/given", "overlay", "node", false);
     ASSERT_TRUE(dir.ok());
     EXPECT_EQ(dir->path(), base_ + "/parent/given");
   }
   EXPECT_FALSE(Exists(base_ + "/parent/given"));
   EXPECT_TRUE(Exists(base_ + "/parent"));
-  EXPECT_FALSE(RuntimeDir::Make(base_ + "/none/given", "o", "n").ok());
+  EXPECT_FALSE(RuntimeDir::Make(base_ + "/none/given", "o", "n", false).ok());
+}
+
+TEST_F(RuntimeDirTest, AParentMadeForItGoesWithTheLast) {
+  const std::string parent = base_ + "/parent";
+  std::filesystem::create_directory(parent);
+  std::optional<RuntimeDir> one(
+      *RuntimeDir::Make(parent + "/0", "o", "n", true));
+  std::optional<RuntimeDir> two(
+      *RuntimeDir::Make(parent + "/1", "o", "n", true));
+  one.reset();
+  EXPECT_TRUE(Exists(parent + "/1"));
+  two.reset();
+  EXPECT_FALSE(Exists(parent));
 }
 
 TEST_F(RuntimeDirTest, OthersMayNotEnter) {
   std::filesystem::create_directory(base_ + "/open");
   chmod((base_ + "/open").c_str(), 0755);
-  const Result<RuntimeDir> dir = RuntimeDir::Make(base_ + "/open", "o", "n");
+  const Result<RuntimeDir> dir =
+      RuntimeDir::Make(base_ + "/open", "o", "n", false);
   EXPECT_FALSE(dir.ok());
   EXPECT_NE(dir.status().message().find("not a private directory"),
             std::string::npos);
@@ -81,7 +98,7 @@ TEST_F(RuntimeDirTest, OthersMayNotEnter) {
 
 TEST_F(RuntimeDirTest, APathTooLongForSocketsIsRefused) {
   const Result<RuntimeDir> dir =
-      RuntimeDir::Make("", "overlay", std::string(100, 'n'));
+      RuntimeDir::Make("", "overlay", std::string(100, 'n'), false);
   EXPECT_EQ(dir.code(), kErrBadParam);
   EXPECT_TRUE(std::filesystem::is_empty(base_));
 }

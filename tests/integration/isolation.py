@@ -5,6 +5,7 @@ import os
 import shutil
 import subprocess
 import sys
+import traceback
 
 INSIDE = "--inside"
 
@@ -39,6 +40,8 @@ def settle_in(arguments, main):
         try:
             code = main(keep, words)
             sys.stdout.flush()
+        except Exception:
+            traceback.print_exc()
         finally:
             os._exit(code)
     while True:

@@ -11,10 +11,12 @@ import tempfile
 
 import cases_mpi
 import cases_netns
+import cases_process
+import cases_programs
 import harness
 import isolation
 
-SUITES = (cases_mpi, cases_netns)
+SUITES = (cases_mpi, cases_netns, cases_programs, cases_process)
 
 
 def missing_packages():

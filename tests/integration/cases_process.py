@@ -1,0 +1,157 @@
+"""What a process finds when it starts, and what its end does to the job."""
+import os
+import re
+import signal
+import stat
+import tempfile
+
+from harness import Failure, check
+
+RUN = ["run", "--nodes", 2, "--oversubscribe"]
+ODD = ["", " ", "two words", "tab\there", "new\nline", "'", '"', "\\", "$HOME",
+       "*", "`id`", "--", "-n", ":;", "näh", "\udcff\udc80", "x" * 100000]
+
+
+def environment(bench):
+    odd = {"CANOPY_TEST_ODD": "a=b 'c' \"d\" $e\n\\f \udcfe", "EMPTY": "",
+           "CANOPY_TEST_LONG": "y" * 100000}
+    show = "import os, sys; sys.stdout.write(repr(dict(os.environ)) + '\\n')"
+    result = bench.run(*RUN, "-n", 2, "--map-by", "node", "/usr/bin/python3",
+                       "-c", show, env=odd).expect()
+    seen = [eval(line) for line in result.out.splitlines()]  # our own repr
+    check(len(seen) == 2, "not two environments" + result.tail())
+    for one in seen:
+        for name, value in {**bench.env, **odd}.items():
+            check(one.get(name) == value,
+                  f"{name} is {one.get(name)!r}, not {value!r}")
+        check(one["OMPI_COMM_WORLD_SIZE"] == "2", "size")
+        check(one["OMPI_COMM_WORLD_LOCAL_SIZE"] == "1", "local size")
+        check(one["OMPI_COMM_WORLD_RANK"] == one["PMIX_RANK"], "rank")
+    check({one["PMIX_RANK"] for one in seen} == {"0", "1"}, "ranks")
+    check(len({one["PMIX_NAMESPACE"] for one in seen}) == 1, "namespace")
+
+
+def exported(bench):
+    show = "echo ${ONE-unset},${TWO-unset},${THREE-unset}"
+    bench.run(*RUN, "-n", 1, "-x", "ONE=1", "-x", "TWO", "sh", "-c", show,
+              env={"TWO": "of ours"}).expect_lines(["1,of ours,unset"])
+    bench.run(*RUN, "-n", 1, "-x", "ONE=first", "sh", "-c", show, ":", "-n", 1,
+              "-x", "THREE=second", "sh", "-c", show).expect_lines(
+                  ["first,unset,unset", "unset,unset,second"])
+    bench.run(*RUN, "-n", 1, "--mca", "btl_x", "y", "--no-such-option", "1",
+              "true").expect_refusal(2, "--no-such-option")
+    bench.run(*RUN, "-n", 1, "-mca", "btl_x", "y z", "sh", "-c",
+              "echo $OMPI_MCA_btl_x").expect_lines(["y z"])
+
+
+def directories(bench):
+    with tempfile.TemporaryDirectory() as base:
+        inner = os.path.join(base, "a b")
+        os.mkdir(inner)
+        bench.run(*RUN, "-n", 2, "pwd", cwd=base).expect_lines([base] * 2)
+        for option in ("--wdir", "-wd", "-wdir"):
+            bench.run(*RUN, "-n", 1, option, "a b", "pwd", cwd=base).expect_lines(
+                [inner])
+        bench.run(*RUN, "-n", 1, "--wdir", "/", "pwd", ":", "-n", 1, "pwd",
+                  cwd=base).expect_lines(["/", base])
+        # A program is looked for where its process will be, and by --path.
+        script = os.path.join(inner, "here")
+        with open(script, "w", encoding="utf-8") as file:
+            file.write("#!/bin/sh\necho found $1\n")
+        os.chmod(script, stat.S_IRWXU)
+        bench.run(*RUN, "-n", 1, "./here", 1, cwd=inner).expect_lines(["found 1"])
+        bench.run(*RUN, "-n", 1, "--path", inner, "here", 2).expect_lines(
+            ["found 2"])
+        bench.run(*RUN, "-n", 1, "--wdir", inner, "./here", 3).expect_lines(
+            ["found 3"])
+
+
+def arguments(bench):
+    program = bench.plain("arguments")
+    result = bench.run(*RUN, "-n", 1, program, *ODD).expect()
+    wanted = ["=" + os.fsencode(word).hex() for word in ODD]
+    if result.out.splitlines() != wanted:
+        raise Failure("arguments changed on the way" + result.tail())
+
+
+def exit_codes(bench):
+    for code in (0, 1, 42, 255):
+        bench.run(*RUN, "-n", 2, "sh", "-c", f"exit {code}").expect(code)
+    # The first that fails decides; the others are ended.
+    result = bench.run(*RUN, "-n", 4, "sh", "-c",
+                       "[ $PMIX_RANK = 2 ] && exit 9; sleep 100").expect(
+                           9, err=["rank 2", "exited with code 9"])
+    check(result.seconds < 30, f"took {result.seconds:.0f} s")
+    for number in (signal.SIGTERM, signal.SIGKILL, signal.SIGABRT,
+                   signal.SIGUSR1):
+        bench.run(*RUN, "-n", 2, "sh", "-c",
+                  f"[ $PMIX_RANK = 1 ] && kill -{int(number)} $$; sleep 100"
+                  ).expect(128 + number, err=["rank 1",
+                                              f"signal {int(number)}"])
+
+
+def several_programs(bench):
+    bench.run(*RUN, "-n", 2, "echo", "one", ":", "-n", 3, "sh", "-c",
+              "echo two $OMPI_COMM_WORLD_SIZE").expect_lines(
+                  ["one"] * 2 + ["two 5"] * 3)
+    for family in ("openmpi", "mpich"):
+        ring, hello = bench.mpi("ring", family), bench.mpi("ring", family)
+        bench.run(*RUN, "-n", 2, ring, 4, ":", "-n", 2, hello, 4).expect(
+            out=["ring ok size 4"])
+
+
+def app_file(bench):
+    with tempfile.TemporaryDirectory() as base:
+        path = os.path.join(base, "apps")
+        with open(path, "w", encoding="utf-8") as file:
+            file.write("# two programs\n-n 1 echo 'a  b'\n\n"
+                       "-np 2 -x WORD=c sh -c 'echo $WORD'\n")
+        bench.run(*RUN, "--app", path).expect_lines(["a  b", "c", "c"])
+
+
+def mpirun_links(bench):
+    with tempfile.TemporaryDirectory() as base:
+        for name in ("mpirun", "mpiexec", "prterun"):
+            link = os.path.join(base, name)
+            os.symlink(bench.canopy, link)
+            bench.run("-np", 2, "--oversubscribe", "--allow-run-as-root",
+                      bench.mpi("hello"), 2, program=link).expect(
+                          out=["hello ok size 2"])
+            if os.geteuid() == 0:
+                bench.run("-np", 1, "true", program=link).expect(
+                    1, err=["--allow-run-as-root"])
+        # As they are installed.
+        bench.run("-np", 1, "--allow-run-as-root", "echo", "linked", program=
+                  os.path.join(bench.prefix, "bin", "canopy-mpirun")
+                  ).expect_lines(["linked"])
+
+
+def time_limit(bench):
+    result = bench.run(*RUN, "-n", 2, "--timeout", 1, "sleep", 100)
+    result.expect(110, err=["time limit", "ranks 0-1"])
+    check(result.seconds < 20, f"took {result.seconds:.0f} s")
+    bench.run(*RUN, "-n", 2, "--timeout", 50, "true").expect()
+
+
+def tables(bench):
+    result = bench.run("run", "--nodes", 2, "--map-by", "node", "--display",
+                       "map", "-n", 4, "true").expect()
+    text = result.out + result.err
+    check("node1" in text and "node2" in text, "no map" + result.tail())
+    bound = bench.run("run", "--nodes", 1, "--bind-to", "core",
+                      "--report-bindings", "-n", 1, "grep", "Cpus_allowed_list",
+                      "/proc/self/status").expect()
+    check(re.search(r"Cpus_allowed_list:\s+\d+$", bound.out.strip()),
+          "not bound to one core" + bound.tail())
+
+
+def run(bench):
+    for name, body in (
+            ("environment", environment), ("-x and --mca", exported),
+            ("working directory and --path", directories),
+            ("arguments with odd characters", arguments),
+            ("exit codes and signals", exit_codes),
+            ("several programs in one job", several_programs),
+            ("--app file", app_file), ("mpirun, mpiexec, prterun", mpirun_links),
+            ("--timeout", time_limit), ("--display and bindings", tables)):
+        bench.case(f"process: {name}", lambda: body(bench))

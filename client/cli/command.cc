@@ -3,11 +3,12 @@
 #include <unistd.h>
 
 #include "client/cli/files.h"
+#include "common/text.h"
 
 namespace canopy::cli {
 
 void PrintError(const std::string& message) {
-  (void)WriteAll(STDERR_FILENO, "canopy: " + message + "\n");
+  (void)WriteAll(STDERR_FILENO, "canopy: " + Printable(message) + "\n");
 }
 
 int Fail(const Status& status) {

@@ -18,7 +18,7 @@
 #include "client/cli/run_report.h"
 #include "client/cli/signals.h"
 #include "client/cli/timeline.h"
-#include "client/cli/words.h"
+#include "common/text.h"
 #include "common/version.h"
 #include "protos/control.pb.h"
 
@@ -99,14 +99,7 @@ v1c::Launch MakeLaunch(const RunOptions& options, bool allow_root) {
   std::vector<std::string> env = InheritedEnvironment(environ);
   SetVariables(options.env, &env);
   if (only) SetVariables(options.apps[0].env, &env);
-  for (std::string& entry : env) {
-    if (IsUtf8(entry)) {
-      launch.add_env(std::move(entry));
-    } else {
-      PrintError("variable " + entry.substr(0, entry.find('=')) +
-                 " is not UTF-8 and is not passed on");
-    }
-  }
+  for (std::string& entry : env) launch.add_env(std::move(entry));
   for (const AppOptions& app : options.apps) FillApp(app, cwd, only, &launch);
   launch.set_map_by(options.map_by);
   launch.set_rank_by(options.rank_by);
@@ -124,23 +117,18 @@ v1c::Launch MakeLaunch(const RunOptions& options, bool allow_root) {
   return launch;
 }
 
-// The messages carry no other texts.
+// What is not handed to the processes as it is must be text.
 Status CheckTexts(const RunOptions& options) {
+  std::vector<std::string> texts = {options.map_by, options.rank_by,
+                                    options.bind_to, options.stdin_target};
   for (const AppOptions& app : options.apps) {
-    std::vector<std::string> texts = app.argv;
-    texts.insert(texts.end(), app.env.begin(), app.env.end());
-    texts.push_back(app.cwd);
-    for (const std::string& text : texts) {
-      if (IsUtf8(text)) continue;
-      return Status(kErrBadParam, "an argument of " + app.argv[0] +
-                                      " or a variable or directory for it is "
-                                      "not UTF-8");
-    }
+    for (const Host& host : app.hosts) texts.push_back(host.name);
   }
-  return IsUtf8(CurrentDirectory())
-             ? Status()
-             : Status(kErrBadParam,
-                      "the name of the current directory is not UTF-8");
+  for (const std::string& text : texts) {
+    if (IsUtf8(text)) continue;
+    return Status(kErrBadParam, "'" + text + "' is not UTF-8");
+  }
+  return Status();
 }
 
 int ExitCodeOf(const RunOutcome& outcome) {

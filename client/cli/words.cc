@@ -106,31 +106,6 @@ std::string_view Nearest(std::string_view word,
   return best;
 }
 
-bool IsUtf8(std::string_view text) {
-  for (size_t i = 0; i < text.size();) {
-    const auto lead = static_cast<uint8_t>(text[i]);
-    const size_t size = lead < 0x80             ? 1
-                        : (lead & 0xe0) == 0xc0 ? 2
-                        : (lead & 0xf0) == 0xe0 ? 3
-                        : (lead & 0xf8) == 0xf0 ? 4
-                                                : 0;
-    if (size == 0 || size > text.size() - i) return false;
-    uint32_t code = size == 1 ? lead : lead & (0x7fu >> size);
-    for (size_t k = 1; k < size; ++k) {
-      const auto next = static_cast<uint8_t>(text[i + k]);
-      if ((next & 0xc0) != 0x80) return false;
-      code = code << 6 | (next & 0x3f);
-    }
-    constexpr uint32_t kSmallest[] = {0, 0, 0x80, 0x800, 0x10000};
-    if (code < kSmallest[size] || code > 0x10ffff ||
-        (code >= 0xd800 && code < 0xe000)) {
-      return false;
-    }
-    i += size;
-  }
-  return true;
-}
-
 std::string ShellQuoted(std::string_view text) {
   constexpr std::string_view kPlain =
       "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"

@@ -28,9 +28,6 @@ std::optional<uint32_t> ParseNumber(std::string_view text,
 std::string_view Nearest(std::string_view word,
                          std::span<const std::string_view> known);
 
-// True for well-formed UTF-8, which is what texts in messages must be.
-bool IsUtf8(std::string_view text);
-
 // The text as one word of a POSIX shell, quoted only where it must be.
 std::string ShellQuoted(std::string_view text);
 

@@ -47,17 +47,5 @@ TEST(WordsTest, QuotesOnlyWhatAShellWouldTouch) {
   EXPECT_EQ(SplitCommand(ShellQuoted("it's $HOME"))->at(0), "it's $HOME");
 }
 
-TEST(WordsTest, Utf8) {
-  for (const char* good : {"", "plain", "caf\xc3\xa9", "\xe2\x82\xac",
-                           "\xf0\x9f\x8c\xb3", "\xf4\x8f\xbf\xbf"}) {
-    EXPECT_TRUE(IsUtf8(good)) << good;
-  }
-  for (const char* bad :
-       {"caf\xe9", "\x80", "\xc3", "\xc0\x80", "\xe2\x82", "\xed\xa0\x80",
-        "\xf4\x90\x80\x80", "\xff", "\xe0\x80\x80"}) {
-    EXPECT_FALSE(IsUtf8(bad)) << bad;
-  }
-}
-
 }  // namespace
 }  // namespace canopy::cli

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "common/event_loop.h"
+#include "common/text.h"
 #include "common/version.h"
 
 namespace canopy::agent {
@@ -60,7 +61,7 @@ control::v1::StatusReply Membership::Describe(
     node->set_procs(procs[i]);
     node->set_pid(entry.info.pid());
     node->set_version(entry.info.version());
-    node->set_reason(entry.down_reason);
+    node->set_reason(Printable(entry.down_reason));
     node->set_uptime_seconds(
         static_cast<uint64_t>((EventLoop::Now() - since_) / 1000000000));
   }

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "common/text.h"
 #include "protos/control.grpc.pb.h"
 #include "server/control/run_stream.h"
 #include "server/core/why.h"
@@ -42,7 +43,7 @@ void FillJob(const std::string& nspace, const JobRecord& record,
   const JobSpec& job = *record.job;
   out->set_nspace(nspace);
   out->set_phase(PhaseName(record.phase));
-  out->set_command(CommandOf(job));
+  out->set_command(Printable(CommandOf(job)));
   out->set_num_procs(static_cast<uint32_t>(job.procs.size()));
   out->set_num_nodes(static_cast<uint32_t>(job.nodes.size()));
   out->set_procs_ended(record.procs_ended);

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "common/text.h"
+
 namespace canopy::control {
 namespace {
 
@@ -105,7 +107,7 @@ void JobController::Refuse(Caller* caller, const Status& status) {
   v1::RunEvent event;
   event.mutable_end()->set_exit_code(ExitCodeOf(status.code()));
   event.mutable_end()->set_status(status.code());
-  event.mutable_end()->set_text(status.message());
+  event.mutable_end()->set_text(Printable(status.message()));
   caller->stream->Send(std::move(event));
   caller->stream->FinishWhenWritten();
 }
@@ -177,7 +179,7 @@ void JobController::SendEnd(Caller* caller, const core::JobChanged& change) {
   v1::JobEnd* end = event.mutable_end();
   end->set_exit_code(change.exit_code);
   end->set_status(change.status);
-  end->set_text(change.text);
+  end->set_text(Printable(change.text));
   end->set_has_first_failed(change.first_failed != kRankInvalid);
   end->set_first_failed(change.first_failed);
   caller->nspace.clear();

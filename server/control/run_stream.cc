@@ -33,16 +33,25 @@ void RunStream::PumpLocked() {
   }
   if (!finish_) return;
   finished_ = true;
-  Finish(grpc::Status::OK);
+  Finish(end_);
 }
 
 void RunStream::OnReadDone(bool ok) {
-  if (!ok) return;
+  if (!ok) return OnReadEnd();
   loop_->Post([owner = owner_, id = id_,
                request = std::make_shared<v1::RunRequest>(std::move(
                    incoming_))] { owner->OnRequest(id, std::move(*request)); });
   incoming_.Clear();
   StartRead(&incoming_);
+}
+
+void RunStream::OnReadEnd() {
+  std::lock_guard<std::mutex> lock(mutex_);
+  if (finish_) return;
+  end_ = grpc::Status(grpc::StatusCode::INVALID_ARGUMENT,
+                      "a request could not be read");
+  finish_ = true;
+  PumpLocked();
 }
 
 void RunStream::OnWriteDone(bool ok) {

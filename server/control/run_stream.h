@@ -22,10 +22,10 @@ class RunStreamOwner {
   virtual void OnGone(uint64_t stream) = 0;
 };
 
-// Life: made by the service when a call comes in; reads until the caller ends
-// its side; writes what Send queues, one at a time; deleted by gRPC's OnDone,
-// when the owner has been told OnGone. Send and Finish may be called from the
-// loop thread until OnGone.
+// Life: made by the service when a call comes in; reads until the caller is
+// gone or sends what is no request, which ends the call; writes what Send
+// queues, one at a time; deleted by gRPC's OnDone, when the owner has been told
+// OnGone. Send and Finish may be called from the loop thread until OnGone.
 class RunStream : public grpc::ServerBidiReactor<v1::RunRequest, v1::RunEvent> {
  public:
   RunStream(uint64_t id, EventLoop* loop, RunStreamOwner* owner);
@@ -43,6 +43,7 @@ class RunStream : public grpc::ServerBidiReactor<v1::RunRequest, v1::RunEvent> {
 
  private:
   void PumpLocked();
+  void OnReadEnd();
 
   const uint64_t id_;
   EventLoop* const loop_;
@@ -50,6 +51,7 @@ class RunStream : public grpc::ServerBidiReactor<v1::RunRequest, v1::RunEvent> {
   v1::RunRequest incoming_;
   std::mutex mutex_;
   std::deque<v1::RunEvent> outgoing_;  // guarded by mutex_
+  grpc::Status end_;                   // guarded by mutex_
   bool writing_ = false;               // guarded by mutex_
   bool finish_ = false;                // guarded by mutex_
   bool finished_ = false;              // guarded by mutex_

@@ -13,8 +13,8 @@ ODD = ["", " ", "two words", "tab\there", "new\nline", "'", '"', "\\", "$HOME",
 
 
 def environment(bench):
-    odd = {"CANOPY_TEST_ODD": "a=b 'c' \"d\" $e\n\\f \udcfe", "EMPTY": "",
-           "CANOPY_TEST_LONG": "y" * 100000}
+    odd = {"TEST_ODD": "a=b 'c' \"d\" $e\n\\f \udcfe", "EMPTY": "",
+           "TEST_LONG": "y" * 100000}
     show = "import os, sys; sys.stdout.write(repr(dict(os.environ)) + '\\n')"
     result = bench.run(*RUN, "-n", 2, "--map-by", "node", "/usr/bin/python3",
                        "-c", show, env=odd).expect()

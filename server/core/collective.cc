@@ -134,9 +134,12 @@ void Collectives::AddOwnPart(const Set& set, uint64_t sequence,
   Part part{{}, self_};
   if (instance.collect && set.members->nodes.size() > 1) {
     ModexWriter writer;
-    for (const ProcId& proc : set.members->local) {
-      writer.Add(proc, modex_.VersionOf(proc),
-                 modex_.SeenByOthers(proc).view());
+    instance.shows.clear();
+    for (size_t i = 0; i < set.members->local.size(); ++i) {
+      const uint64_t base = set.shown.empty() ? 0 : set.shown[i];
+      const RankUpdate update = modex_.UpdateSince(set.members->local[i], base);
+      instance.shows.push_back(update.version);
+      if (base == 0 || update.version > base) writer.Add(update);
     }
     part.data = writer.Take();
   }
@@ -212,6 +215,7 @@ void Collectives::Release(Turn& turn, Set& set, uint64_t sequence, int status,
       jobs_.Register(proc.nspace, &turn.out);
     }
     Publish(turn, over.parts);
+    if (!instance.shows.empty()) set.shown = std::move(instance.shows);
   }
   if (status == kSuccess && set.id.op == CollectiveOp::kConnect) {
     connected_.insert(set.id.participants);
@@ -245,17 +249,16 @@ void Collectives::Publish(Turn& turn, const Parts& parts) {
   for (const auto& [node, part] : parts) {
     if (node == self_) continue;
     ModexReader reader(part.data);
-    ProcId proc;
-    uint64_t version = 0;
-    Bytes kvals;
-    while (reader.Next(&proc, &version, &kvals)) {
+    RankUpdate update;
+    while (reader.Next(&update)) {
+      const ProcId& proc = update.proc;
       const Job* job = jobs_.Find(proc.nspace);
       // A node speaks for its own ranks only.
       if (job == nullptr || proc.rank >= job->num_ranks() ||
           job->agent_of(proc.rank) != node) {
         continue;
       }
-      if (modex_.StoreRemote(proc, version, kvals)) {
+      if (modex_.StoreRemote(update)) {
         turn.out.push_back(modex_.Publication(proc));
       }
     }

@@ -100,6 +100,8 @@ class Collectives {
     Parts parts;
     std::set<NodeId> heard;    // neighbours that contributed
     NodeId sent_to = kNoNode;  // parent that was given our part
+    // By local index: the version of the data in our part.
+    std::vector<uint64_t> shows;
     std::vector<DeadlineKey> deadlines;
   };
   // One that is over here, kept while somebody may still ask for its end.
@@ -126,6 +128,9 @@ class Collectives {
     uint64_t place_version = UINT64_MAX;
     std::vector<uint64_t> arrivals;  // by local index: how many there were
     uint64_t next = 0;               // all before it are over here
+    // By local index: the version of the data that all members' nodes have got
+    // by these collectives; whoever comes to the next has seen the last.
+    std::vector<uint64_t> shown;
     std::map<uint64_t, Instance> active;
     std::map<uint64_t, Over> over;
     std::vector<StashEntry> stash;  // waiting for a map

@@ -249,7 +249,7 @@ TEST_F(CollectiveTest, DataIsPublishedBetweenReleaseAndReplies) {
   Arrive(Fence(11));
   actions_.clear();
   ModexWriter writer;
-  writer.Add({"job", 2}, 1, Kval("theirs"));
+  writer.Add({{"job", 2}, 0, 1, Bytes(Kval("theirs"))});
   Up(3, 0, {{3, writer.Take()}});
   ASSERT_EQ(actions_.size(), 4u);
   const auto down = Sent<CollectiveDown>(actions_);
@@ -263,13 +263,61 @@ TEST_F(CollectiveTest, DataIsPublishedBetweenReleaseAndReplies) {
   EXPECT_EQ(published->visible.view(), Kval("theirs"));
 }
 
+// What agent 1 sends of rank 0 in the collecting fence of that number, to
+// whom it releases; nothing when the rank is left out.
+std::optional<RankUpdate> SentOfRank0(const Actions& actions) {
+  const auto down = Sent<CollectiveDown>(actions);
+  EXPECT_EQ(down.size(), 1u);
+  if (down.empty()) return std::nullopt;
+  for (const NodeContribution& part : down[0].second.contributions) {
+    ModexReader reader(part.data);
+    RankUpdate update;
+    while (reader.Next(&update)) {
+      if (update.proc.rank == 0) return update;
+    }
+  }
+  return std::nullopt;
+}
+
+TEST_F(CollectiveTest, OnlyWhatChangedIsSentAgain) {
+  const auto fence = [&](uint64_t sequence, int status) {
+    actions_.clear();
+    for (const ClientId client : {10, 11}) {
+      CollectiveArrived in = Fence(client);
+      in.collect_data = true;
+      Arrive(in);
+    }
+    Up(3, sequence, {{3, {}}}, status);
+  };
+  const auto commit = [&](TimeNs now, const std::string& key) {
+    modex_.Commit(now, {"job", 0}, {{Scope::kGlobal, Bytes(Kval(key))}});
+  };
+  commit(5, "a");
+  fence(0, kSuccess);
+  EXPECT_EQ(SentOfRank0(actions_)->base, 0u);
+  fence(1, kSuccess);
+  EXPECT_FALSE(SentOfRank0(actions_));
+  commit(6, "b");
+  fence(2, kErrTimeout);
+  commit(7, "c");
+  // The one that failed may have reached nobody.
+  fence(3, kSuccess);
+  const std::optional<RankUpdate> update = SentOfRank0(actions_);
+  ASSERT_TRUE(update);
+  EXPECT_EQ(update->base, 5u);
+  EXPECT_EQ(update->version, 7u);
+  EXPECT_EQ(update->kvals.view(), Kval("b") + Kval("c"));
+  fence(4, kSuccess);
+  EXPECT_FALSE(SentOfRank0(actions_));
+}
+
 TEST_F(CollectiveTest, ANodeSpeaksForItsOwnRanksOnly) {
   Arrive(Fence(10));
   Arrive(Fence(11));
   ModexWriter writer;
-  writer.Add({"job", 0}, 1, Kval("forged"));
-  writer.Add({"job", 9}, 1, Kval("forged"));
-  writer.Add({"none", 0}, 1, Kval("forged"));
+  writer.Add({{"job", 0}, 0, 1, Bytes(Kval("forged"))});
+  writer.Add({{"job", 9}, 0, 1, Bytes(Kval("forged"))});
+  writer.Add({{"none", 0}, 0, 1, Bytes(Kval("forged"))});
   Up(3, 0, {{3, writer.Take()}});
   EXPECT_TRUE(All<PublishRank>(actions_).empty());
 }

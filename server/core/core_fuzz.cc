@@ -24,12 +24,10 @@ void TryAnswer(std::string_view in) {
 void TryContribution(std::string_view in) {
   ModexReader reader{Bytes(std::string(in))};
   ModexStore store;
-  ProcId proc;
-  uint64_t version = 0;
-  Bytes kvals;
-  while (reader.Next(&proc, &version, &kvals)) {
-    if (store.StoreRemote(proc, version, kvals) && !AreKvals(kvals.view()))
-      abort();
+  RankUpdate update;
+  while (reader.Next(&update)) {
+    store.StoreRemote(update);
+    if (!AreKvals(store.SeenHere(update.proc).view())) abort();
   }
 }
 

@@ -33,8 +33,8 @@ std::vector<std::string> Corpus() {
   encoder.PutString("value");
   const std::string kval = encoder.Take();
   ModexWriter writer;
-  writer.Add({"job", 1}, 3, kval);
-  writer.Add({"job", 300}, 3, kval + kval);
+  writer.Add({{"job", 1}, 0, 3, Bytes(kval)});
+  writer.Add({{"job", 300}, 0, 3, Bytes(kval + kval)});
   return {EncodeStateAnswer(answer), kval + kval,
           std::string(writer.Take().view())};
 }

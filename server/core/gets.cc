@@ -167,8 +167,9 @@ void Gets::Answer(Turn& turn, const Held& held, int status) {
   if (held.node != kNoNode) {
     DmodexReply reply{held.request, status, held.target, {}, 0};
     if (status == kSuccess || status == kErrExistsOutsideScope) {
-      reply.data = modex_.SeenByOthers(held.target);
-      reply.version = modex_.VersionOf(held.target);
+      RankUpdate all = modex_.UpdateSince(held.target, 0);
+      reply.data = std::move(all.kvals);
+      reply.version = all.version;
     }
     turn.out.push_back(
         SendPeer{PeerMessage{self_, held.node, std::move(reply)}});
@@ -274,7 +275,8 @@ uint32_t Gets::TimeLeft(TimeNs now, const Fetch& fetch) const {
 void Gets::StoreReply(Turn& turn, const Fetch& fetch,
                       const DmodexReply& reply) {
   if (jobs_.Find(fetch.target.nspace) == nullptr) return;
-  bool changed = modex_.StoreRemote(fetch.target, reply.version, reply.data);
+  bool changed =
+      modex_.StoreRemote({fetch.target, 0, reply.version, reply.data});
   if (reply.status == kErrExistsOutsideScope && !fetch.key.empty()) {
     modex_.NoteOutside(fetch.target, fetch.key);
     changed = true;

@@ -1,6 +1,8 @@
 #include "server/core/modex.h"
 
 #include <algorithm>
+#include <string_view>
+#include <unordered_set>
 #include <utility>
 
 #include "common/wire.h"
@@ -14,29 +16,45 @@ Bytes SliceOf(const Bytes& whole, std::string_view view) {
   return whole.Slice(view.data() - whole.view().data(), view.size());
 }
 
+// `kvals` with `changes` in the place of what they replace.
+Bytes Changed(std::string_view kvals, std::string_view changes) {
+  std::unordered_set<std::string_view> replaced;
+  std::string_view rest = changes;
+  KvalPiece piece;
+  while (TakeKval(&rest, &piece)) replaced.insert(piece.key);
+  std::string out;
+  out.reserve(kvals.size() + changes.size());
+  while (TakeKval(&kvals, &piece)) {
+    if (!replaced.contains(piece.key)) out += piece.whole;
+  }
+  out += changes;
+  return Bytes(std::move(out));
+}
+
 }  // namespace
 
-void ModexWriter::Add(const ProcId& proc, uint64_t version,
-                      std::string_view kvals) {
+void ModexWriter::Add(const RankUpdate& update) {
   WireWriter w;
-  w.Proc(proc);
-  w.Uint(version);
-  w.Uint(kvals.size());
+  w.Proc(update.proc);
+  w.Uint(update.base);
+  w.Uint(update.version);
+  w.Uint(update.kvals.size());
   out_ += w.str();
-  out_ += kvals;
+  out_ += update.kvals.view();
 }
 
 Bytes ModexWriter::Take() { return Bytes(std::exchange(out_, {})); }
 
-bool ModexReader::Next(ProcId* proc, uint64_t* version, Bytes* kvals) {
+bool ModexReader::Next(RankUpdate* update) {
   WireReader r(bytes_.view().substr(at_));
   if (!ok_ || r.rest().empty()) return false;
-  *proc = r.Proc();
-  *version = r.Uint();
+  update->proc = r.Proc();
+  update->base = r.Uint();
+  update->version = r.Uint();
   const std::string_view data = r.String();
   ok_ = r.ok();
   if (!ok_) return false;
-  *kvals = SliceOf(bytes_, data);
+  update->kvals = SliceOf(bytes_, data);
   at_ = bytes_.size() - r.rest().size();
   return true;
 }
@@ -51,7 +69,9 @@ void ModexStore::Merge(RankData* data, const ScopedData& scoped) {
     }
     const Bytes kval = SliceOf(scoped.kvals, piece.whole);
     if (scoped.scope != Scope::kRemote) it->second.here = kval;
-    if (scoped.scope != Scope::kLocal) it->second.others = kval;
+    if (scoped.scope == Scope::kLocal) continue;
+    it->second.others = kval;
+    it->second.version = data->version;
   }
 }
 
@@ -76,29 +96,31 @@ bool ModexStore::Commit(TimeNs now, const ProcId& proc,
     if (!AreKvals(scoped.kvals.view())) return false;
   }
   RankData& rank = jobs_[proc.nspace][proc.rank];
+  rank.version = std::max(rank.version + 1, static_cast<uint64_t>(now));
   for (const ScopedData& scoped : data) Merge(&rank, scoped);
   Rebuild(&rank);
-  rank.version = std::max(rank.version + 1, static_cast<uint64_t>(now));
   changed_.push_back(proc);
   return true;
 }
 
-bool ModexStore::StoreRemote(const ProcId& proc, uint64_t version,
-                             const Bytes& kvals) {
-  const RankData* old = Find(proc);
-  if (old != nullptr &&
-      (version < old->version || old->here.view() == kvals.view())) {
+bool ModexStore::StoreRemote(const RankUpdate& update) {
+  const RankData* old = Find(update.proc);
+  const uint64_t have = old == nullptr ? 0 : old->version;
+  if (update.version < have || update.base > have ||
+      !AreKvals(update.kvals.view())) {
     return false;
   }
-  if (!AreKvals(kvals.view())) return false;
-  RankData& rank = jobs_[proc.nspace][proc.rank];
+  RankData& rank = jobs_[update.proc.nspace][update.proc.rank];
+  rank.version = update.version;
+  Bytes kvals = update.kvals;
+  if (update.base > 0) kvals = Changed(rank.here.view(), kvals.view());
+  if (old != nullptr && rank.here.view() == kvals.view()) return false;
   rank.remote = true;
-  rank.version = version;
-  rank.here = kvals;
+  rank.here = std::move(kvals);
   std::erase_if(rank.outside, [&](const std::string& key) {
-    return HasKey(kvals.view(), key);
+    return HasKey(rank.here.view(), key);
   });
-  changed_.push_back(proc);
+  changed_.push_back(update.proc);
   return true;
 }
 
@@ -149,14 +171,17 @@ Bytes ModexStore::SeenHere(const ProcId& proc) const {
   return rank == nullptr ? Bytes() : rank->here;
 }
 
-Bytes ModexStore::SeenByOthers(const ProcId& proc) const {
+RankUpdate ModexStore::UpdateSince(const ProcId& proc, uint64_t base) const {
   const RankData* rank = Find(proc);
-  return rank == nullptr ? Bytes() : rank->others;
-}
-
-uint64_t ModexStore::VersionOf(const ProcId& proc) const {
-  const RankData* rank = Find(proc);
-  return rank == nullptr ? 0 : rank->version;
+  if (rank == nullptr) return {proc, 0, 0, {}};
+  if (base == 0) return {proc, 0, rank->version, rank->others};
+  std::string changes;
+  if (base < rank->version) {
+    for (const auto& [key, sides] : rank->keys) {
+      if (sides.version > base) changes += sides.others.view();
+    }
+  }
+  return {proc, base, rank->version, Bytes(std::move(changes))};
 }
 
 PublishRank ModexStore::Publication(const ProcId& proc) const {

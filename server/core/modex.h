@@ -15,12 +15,20 @@
 
 namespace canopy::core {
 
+// What a rank shows to other nodes, or what of it has changed.
+struct RankUpdate {
+  ProcId proc;
+  uint64_t base = 0;     // what changed since this version; 0: all there is
+  uint64_t version = 0;  // that it leads to, see ModexStore
+  Bytes kvals;
+};
+
 // The data that one node brings to a collective (NodeContribution::data), as
-// WireWriter writes it: for each rank a Proc, a Uint version (see ModexStore)
-// and a String with its KVALs.
+// WireWriter writes it: for each rank a Proc, Uint base, Uint version and a
+// String with its KVALs.
 class ModexWriter {
  public:
-  void Add(const ProcId& proc, uint64_t version, std::string_view kvals);
+  void Add(const RankUpdate& update);
   Bytes Take();
 
  private:
@@ -32,7 +40,7 @@ class ModexReader {
  public:
   explicit ModexReader(Bytes bytes) : bytes_(std::move(bytes)) {}
   // False at the end and at the first malformed record.
-  bool Next(ProcId* proc, uint64_t* version, Bytes* kvals);
+  bool Next(RankUpdate* update);
   // Nothing malformed so far.
   bool ok() const { return ok_; }
 
@@ -63,9 +71,10 @@ class ModexStore {
   // malformed.
   bool Commit(TimeNs now, const ProcId& proc,
               const std::vector<ScopedData>& data);
-  // Everything that a rank of another node showed to other nodes at that
-  // version. False when malformed, or when what is here is as new.
-  bool StoreRemote(const ProcId& proc, uint64_t version, const Bytes& kvals);
+  // What a rank of another node shows to other nodes. False when nothing
+  // changes: it is malformed or not news, or it changes a state that never came
+  // here; then whoever asks for the rank's data asks its node.
+  bool StoreRemote(const RankUpdate& update);
   // A key of a rank of another node that exists but is hidden from here.
   void NoteOutside(const ProcId& proc, const std::string& key);
 
@@ -73,11 +82,10 @@ class ModexStore {
   // for anything at all.
   Found FindHere(const ProcId& proc, std::string_view key) const;
   Found FindForOthers(const ProcId& proc, std::string_view key) const;
-  // KVALs, keys unique; empty when there is nothing.
+  // KVALs seen on this node, keys unique; empty when there is nothing.
   Bytes SeenHere(const ProcId& proc) const;
-  Bytes SeenByOthers(const ProcId& proc) const;
-  // Of what SeenByOthers gives; 0 when there is nothing.
-  uint64_t VersionOf(const ProcId& proc) const;
+  // What others see now and did not see at version `base` (0: everything).
+  RankUpdate UpdateSince(const ProcId& proc, uint64_t base) const;
   // What is to be put into shared memory.
   PublishRank Publication(const ProcId& proc) const;
   // The lowest rank of a namespace with that key visible on this node.
@@ -93,6 +101,7 @@ class ModexStore {
   struct Sides {
     Bytes here;
     Bytes others;
+    uint64_t version = 0;  // of `others`
   };
   struct RankData {
     bool remote = false;
@@ -105,6 +114,7 @@ class ModexStore {
   };
 
   const RankData* Find(const ProcId& proc) const;
+  // Into the version that `data` has already.
   static void Merge(RankData* data, const ScopedData& scoped);
   static void Rebuild(RankData* data);
 

@@ -40,7 +40,8 @@ TEST(Modex, ScopesAreTwoSides) {
   EXPECT_EQ(store.FindForOthers(kProc, "r"), Found::kYes);
   EXPECT_EQ(store.FindForOthers({"job", 4}, "r"), Found::kNothing);
   EXPECT_EQ(store.SeenHere(kProc).view(), Kval("g", "1") + Kval("l", "2"));
-  EXPECT_EQ(store.SeenByOthers(kProc).view(), Kval("g", "1") + Kval("r", "3"));
+  EXPECT_EQ(store.UpdateSince(kProc, 0).kvals.view(),
+            Kval("g", "1") + Kval("r", "3"));
   EXPECT_EQ(store.Publication(kProc).outside, std::vector<std::string>{"r"});
 }
 
@@ -51,7 +52,7 @@ TEST(Modex, LaterReplacesEarlierWhereItIsSeen) {
   EXPECT_EQ(store.SeenHere(kProc).view(), Kval("k", "2"));
   ASSERT_TRUE(store.Commit(0, kProc, {Data(Scope::kLocal, Kval("k", "3"))}));
   EXPECT_EQ(store.SeenHere(kProc).view(), Kval("k", "3"));
-  EXPECT_EQ(store.SeenByOthers(kProc).view(), Kval("k", "2"));
+  EXPECT_EQ(store.UpdateSince(kProc, 0).kvals.view(), Kval("k", "2"));
 }
 
 TEST(Modex, MalformedDataChangesNothing) {
@@ -61,7 +62,7 @@ TEST(Modex, MalformedDataChangesNothing) {
       {Data(Scope::kGlobal, Kval("k", "1")), Data(Scope::kGlobal, "\x05")}));
   EXPECT_EQ(store.FindHere(kProc, "k"), Found::kNothing);
   EXPECT_TRUE(store.TakeChanged().empty());
-  EXPECT_FALSE(store.StoreRemote(kProc, 1, Bytes("\x05")));
+  EXPECT_FALSE(store.StoreRemote({kProc, 0, 1, Bytes("\x05")}));
   EXPECT_EQ(store.FindHere(kProc, ""), Found::kNothing);
 }
 
@@ -73,9 +74,9 @@ TEST(Modex, CommitOfNothingIsACommit) {
 
 TEST(Modex, RemoteDataIsReplacedAsAWhole) {
   ModexStore store;
-  EXPECT_TRUE(store.StoreRemote(kProc, 1, Bytes(Kval("a", "1"))));
-  EXPECT_FALSE(store.StoreRemote(kProc, 1, Bytes(Kval("a", "1"))));
-  EXPECT_TRUE(store.StoreRemote(kProc, 1, Bytes(Kval("b", "2"))));
+  EXPECT_TRUE(store.StoreRemote({kProc, 0, 1, Bytes(Kval("a", "1"))}));
+  EXPECT_FALSE(store.StoreRemote({kProc, 0, 1, Bytes(Kval("a", "1"))}));
+  EXPECT_TRUE(store.StoreRemote({kProc, 0, 1, Bytes(Kval("b", "2"))}));
   EXPECT_EQ(store.FindHere(kProc, "a"), Found::kNo);
   EXPECT_EQ(store.FindHere(kProc, "b"), Found::kYes);
   EXPECT_EQ(store.FindForOthers(kProc, "b"), Found::kNothing);
@@ -84,23 +85,65 @@ TEST(Modex, RemoteDataIsReplacedAsAWhole) {
 
 TEST(Modex, AnOlderStateDoesNotReplaceANewerOne) {
   ModexStore store;
-  EXPECT_TRUE(store.StoreRemote(kProc, 5, Bytes(Kval("a", "1"))));
-  EXPECT_FALSE(store.StoreRemote(kProc, 4, Bytes(Kval("b", "2"))));
-  EXPECT_FALSE(store.StoreRemote(kProc, 0, Bytes()));
+  EXPECT_TRUE(store.StoreRemote({kProc, 0, 5, Bytes(Kval("a", "1"))}));
+  EXPECT_FALSE(store.StoreRemote({kProc, 0, 4, Bytes(Kval("b", "2"))}));
+  EXPECT_FALSE(store.StoreRemote({kProc, 0, 0, Bytes()}));
   EXPECT_EQ(store.SeenHere(kProc).view(), Kval("a", "1"));
-  EXPECT_TRUE(store.StoreRemote(kProc, 6, Bytes(Kval("b", "2"))));
+  EXPECT_TRUE(store.StoreRemote({kProc, 0, 6, Bytes(Kval("b", "2"))}));
   EXPECT_EQ(store.SeenHere(kProc).view(), Kval("b", "2"));
+}
+
+uint64_t VersionOf(const ModexStore& store) {
+  return store.UpdateSince(kProc, 0).version;
 }
 
 TEST(Modex, VersionsGrowWithCommitsAndTime) {
   ModexStore store;
-  EXPECT_EQ(store.VersionOf(kProc), 0u);
+  EXPECT_EQ(VersionOf(store), 0u);
   ASSERT_TRUE(store.Commit(0, kProc, {Data(Scope::kGlobal, Kval("k", "1"))}));
-  EXPECT_EQ(store.VersionOf(kProc), 1u);
+  EXPECT_EQ(VersionOf(store), 1u);
   ASSERT_TRUE(store.Commit(0, kProc, {Data(Scope::kGlobal, Kval("k", "2"))}));
-  EXPECT_EQ(store.VersionOf(kProc), 2u);
+  EXPECT_EQ(VersionOf(store), 2u);
   ASSERT_TRUE(store.Commit(9, kProc, {}));
-  EXPECT_EQ(store.VersionOf(kProc), 9u);
+  EXPECT_EQ(VersionOf(store), 9u);
+}
+
+TEST(Modex, UpdatesHoldWhatChangedForOthers) {
+  ModexStore store;
+  ASSERT_TRUE(store.Commit(5, kProc, {Data(Scope::kGlobal, Kval("a", "1"))}));
+  ASSERT_TRUE(store.Commit(6, kProc,
+                           {Data(Scope::kGlobal, Kval("b", "2")),
+                            Data(Scope::kLocal, Kval("c", "3"))}));
+  EXPECT_EQ(store.UpdateSince(kProc, 0).kvals.view(),
+            Kval("a", "1") + Kval("b", "2"));
+  const RankUpdate update = store.UpdateSince(kProc, 5);
+  EXPECT_EQ(update.base, 5u);
+  EXPECT_EQ(update.version, 6u);
+  EXPECT_EQ(update.kvals.view(), Kval("b", "2"));
+  EXPECT_TRUE(store.UpdateSince(kProc, 6).kvals.empty());
+  EXPECT_TRUE(store.UpdateSince({"job", 4}, 0).kvals.empty());
+}
+
+TEST(Modex, UpdatesChangeWhatIsHere) {
+  ModexStore store;
+  ASSERT_TRUE(store.StoreRemote(
+      {kProc, 0, 5, Bytes(Kval("a", "1") + Kval("b", "2") + Kval("c", "3"))}));
+  ASSERT_TRUE(
+      store.StoreRemote({kProc, 4, 7, Bytes(Kval("b", "4") + Kval("d", "5"))}));
+  EXPECT_EQ(store.SeenHere(kProc).view(),
+            Kval("a", "1") + Kval("c", "3") + Kval("b", "4") + Kval("d", "5"));
+  // The same in other words is no news, but a state to go on from.
+  EXPECT_FALSE(store.StoreRemote({kProc, 0, 8, store.SeenHere(kProc)}));
+  EXPECT_TRUE(store.StoreRemote({kProc, 8, 9, Bytes(Kval("e", "6"))}));
+}
+
+TEST(Modex, UpdatesOfAnUnknownStateAreLeftOut) {
+  ModexStore store;
+  EXPECT_FALSE(store.StoreRemote({kProc, 4, 5, Bytes(Kval("a", "1"))}));
+  EXPECT_EQ(store.FindHere(kProc, "a"), Found::kNothing);
+  ASSERT_TRUE(store.StoreRemote({kProc, 0, 3, Bytes(Kval("a", "1"))}));
+  EXPECT_FALSE(store.StoreRemote({kProc, 4, 5, Bytes(Kval("b", "1"))}));
+  EXPECT_EQ(store.SeenHere(kProc).view(), Kval("a", "1"));
 }
 
 TEST(Modex, HiddenKeysOfRemoteRanks) {
@@ -109,7 +152,7 @@ TEST(Modex, HiddenKeysOfRemoteRanks) {
   store.NoteOutside(kProc, "h");
   EXPECT_EQ(store.FindHere(kProc, "h"), Found::kOutside);
   EXPECT_EQ(store.Publication(kProc).outside, std::vector<std::string>{"h"});
-  store.StoreRemote(kProc, 1, Bytes(Kval("h", "now seen")));
+  store.StoreRemote({kProc, 0, 1, Bytes(Kval("h", "now seen"))});
   EXPECT_EQ(store.FindHere(kProc, "h"), Found::kYes);
   EXPECT_TRUE(store.Publication(kProc).outside.empty());
 }
@@ -122,7 +165,7 @@ TEST(Modex, OwnerOfAKey) {
   ASSERT_TRUE(
       store.Commit(0, {"job", 6}, {Data(Scope::kLocal, Kval("k", "1"))}));
   EXPECT_EQ(store.OwnerOf("job", "k"), 6u);
-  store.StoreRemote({"job", 2}, 1, Bytes(Kval("k", "1")));
+  store.StoreRemote({{"job", 2}, 0, 1, Bytes(Kval("k", "1"))});
   EXPECT_EQ(store.OwnerOf("job", "k"), 2u);
   EXPECT_FALSE(store.OwnerOf("other", "k"));
   store.DropJob("job");
@@ -131,36 +174,34 @@ TEST(Modex, OwnerOfAKey) {
 
 TEST(Modex, ContributionsComeBackAsSlices) {
   ModexWriter writer;
-  writer.Add({"job", 1}, 7, "abc");
-  writer.Add({"job", 2}, 7, "");
+  writer.Add({{"job", 1}, 3, 7, Bytes("abc")});
+  writer.Add({{"job", 2}, 3, 7, Bytes("")});
   const Bytes bytes = writer.Take();
   ModexReader reader(bytes);
-  ProcId proc;
-  uint64_t version = 0;
-  Bytes kvals;
-  ASSERT_TRUE(reader.Next(&proc, &version, &kvals));
-  EXPECT_EQ(proc, (ProcId{"job", 1}));
-  EXPECT_EQ(version, 7u);
+  RankUpdate update;
+  ASSERT_TRUE(reader.Next(&update));
+  EXPECT_EQ(update.proc, (ProcId{"job", 1}));
+  EXPECT_EQ(update.base, 3u);
+  EXPECT_EQ(update.version, 7u);
+  const Bytes kvals = update.kvals;
   EXPECT_EQ(kvals.view(), "abc");
   EXPECT_GE(kvals.view().data(), bytes.view().data());
   EXPECT_LT(kvals.view().data(), bytes.view().data() + bytes.size());
-  ASSERT_TRUE(reader.Next(&proc, &version, &kvals));
-  EXPECT_EQ(proc.rank, 2u);
-  EXPECT_TRUE(kvals.empty());
-  EXPECT_FALSE(reader.Next(&proc, &version, &kvals));
+  ASSERT_TRUE(reader.Next(&update));
+  EXPECT_EQ(update.proc.rank, 2u);
+  EXPECT_TRUE(update.kvals.empty());
+  EXPECT_FALSE(reader.Next(&update));
   EXPECT_TRUE(reader.ok());
 }
 
 TEST(Modex, ContributionsThatAreCutShort) {
   ModexWriter writer;
-  writer.Add({"job", 1}, 7, "abc");
+  writer.Add({{"job", 1}, 3, 7, Bytes("abc")});
   const Bytes whole = writer.Take();
   for (size_t cut = 1; cut < whole.size(); ++cut) {
     ModexReader reader(whole.Slice(0, cut));
-    ProcId proc;
-    uint64_t version = 0;
-    Bytes kvals;
-    EXPECT_FALSE(reader.Next(&proc, &version, &kvals));
+    RankUpdate update;
+    EXPECT_FALSE(reader.Next(&update));
     EXPECT_FALSE(reader.ok()) << cut;
   }
 }

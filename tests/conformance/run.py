@@ -172,6 +172,8 @@ def cases(suite):
         bad_ends(suite, place)
         for word in ("well", "badly"):
             cleanup(suite, place, word)
+    for place in (PLACES[0], PLACES[-1]):
+        suite.job("fence_repeat", place, "new", expect=medians)
     suite.case("singleton", lambda: singleton(suite))
     suite.job("reserved", (4, 2, "slot"), 1, "app0", 4, size=2, used=1)
     suite.job("reserved", (4, 32, "node"), 1, "app0", 4, size=2, used=2)

@@ -46,6 +46,8 @@ TEST_P(FenceSim, NothingLostDoubledOrInvented) {
     for (const Rank& r : order) {
       const std::string text = std::to_string(r) + "." + std::to_string(round);
       cluster.Commit({"job", r}, core::Scope::kGlobal, "key", text);
+      cluster.Commit({"job", r}, core::Scope::kGlobal,
+                     "key." + std::to_string(round), text);
       if (&r == &order.back()) all_entered = true;
       requests.push_back(cluster.Fence({"job", r}, {}, true));
       for (int i = cluster.rng()() % 3; i > 0; --i) cluster.RunOne();
@@ -57,6 +59,12 @@ TEST_P(FenceSim, NothingLostDoubledOrInvented) {
         ASSERT_EQ(ValueOf(cluster.Published(n, {"job", r}), "key"),
                   std::to_string(r) + "." + std::to_string(round))
             << "node " << n << " rank " << r;
+        for (int past = 0; past <= round; ++past) {
+          const std::string number = "." + std::to_string(past);
+          ASSERT_EQ(ValueOf(cluster.Published(n, {"job", r}), "key" + number),
+                    std::to_string(r) + number)
+              << "node " << n << " rank " << r;
+        }
       }
     }
   }

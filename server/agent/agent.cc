@@ -43,6 +43,8 @@ namespace {
 constexpr char kClientSocket[] = "/clients.sock";
 constexpr char kControlSocket[] = "/control.sock";
 constexpr uint32_t kDefaultLossTimeoutMs = 5000;
+// How long shims that were told to end are waited for at the agent's own end.
+constexpr int64_t kShimsEndNs = int64_t{3} * 1000 * 1000 * 1000;
 
 std::string Hex(std::string_view bytes) {
   static const char kDigits[] = "0123456789abcdef";
@@ -169,6 +171,7 @@ class Agent::Impl : public InputSink {
             std::function<void()> detach);
   bool Run() {
     loop_.Run();
+    LetShimsEnd();
     return !expelled_;
   }
 
@@ -185,6 +188,7 @@ class Agent::Impl : public InputSink {
   bool alone() const {
     return config_.embedded() && config_.member_names_size() <= 1;
   }
+  void LetShimsEnd();
   Status StartOverlay();
   Status StartEndpoints();
   void MakeRuntime();
@@ -257,6 +261,16 @@ Status Agent::Impl::Prepare(bootstrap::v1::NodeInfo* info) {
                       : std::max(1u, topology.Count(TopologyLevel::kCore)));
   *info = info_;
   return Status();
+}
+
+void Agent::Impl::LetShimsEnd() {
+  if (!process_) return;
+  // Shims remove what is theirs before the directory that it is in can go.
+  if (config_.embedded()) process_->ForgetAll();
+  const int64_t deadline = EventLoop::Now() + kShimsEndNs;
+  while (process_->ending() > 0 && EventLoop::Now() < deadline) {
+    loop_.RunOnce(50);
+  }
 }
 
 Status Agent::Impl::StartOverlay() {

@@ -96,6 +96,10 @@ void ProcessAdapter::Forget(const std::string& nspace) {
   ending_.back()->Forget();
 }
 
+void ProcessAdapter::ForgetAll() {
+  while (!jobs_.empty()) Forget(std::string(jobs_.begin()->first));
+}
+
 void ProcessAdapter::OnGone(ShimJob* job) {
   std::unique_ptr<ShimJob> gone = TakeFrom(&ending_, job);
   if (gone == nullptr && recovery_ != nullptr) {

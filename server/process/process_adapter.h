@@ -50,6 +50,9 @@ class ProcessAdapter : public ProcessPort {
   void Credit(const core::CreditOutput& credit) override;
   void Feed(const core::FeedInput& input) override;
 
+  // Forget for every job that is held.
+  void ForgetAll();
+
   // Lets the job's shim keep a descriptor (the job's segment, for example) for
   // an agent that recovers it. A later one of the same name replaces it.
   // Without effect for a job that is not held.

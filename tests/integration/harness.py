@@ -76,20 +76,22 @@ class Result:
 class Job:
     """A command in a session of its own, its output collected as it comes."""
 
-    def __init__(self, command, env, cwd=None, stdin=None):
+    def __init__(self, command, env, cwd=None, stdin=None, stdout=None):
         self.start = time.monotonic()
         self.process = subprocess.Popen(
-            command, stdin=stdin if stdin is not None else subprocess.DEVNULL,
-            stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=env, cwd=cwd,
-            start_new_session=True)
+            command, stdin=subprocess.DEVNULL if stdin is None else stdin,
+            stdout=subprocess.PIPE if stdout is None else stdout,
+            stderr=subprocess.PIPE, env=env, cwd=cwd, start_new_session=True)
         self.pid = self.process.pid
         self.texts = {"out": bytearray(), "err": bytearray()}
         self.changed = threading.Condition()
-        self.open_streams = 2
+        streams = [(self.process.stderr, "err")]
+        if stdout is None:
+            streams.append((self.process.stdout, "out"))
+        self.open_streams = len(streams)
         self.threads = [
             threading.Thread(target=self._collect, args=args, daemon=True)
-            for args in ((self.process.stdout, "out"),
-                         (self.process.stderr, "err"))]
+            for args in streams]
         for thread in self.threads:
             thread.start()
 
@@ -180,11 +182,11 @@ class Bench:
         """A program without MPI."""
         return self.compile("gcc", name)
 
-    def start(self, *args, env=None, cwd=None, stdin=None, program=None):
+    def start(self, *args, env=None, cwd=None, program=None, **streams):
         """Starts `canopy ARGS` and returns its Job."""
         command = [program or self.canopy, *map(str, args)]
         return Job(command, dict(self.env, **(env or {})), cwd or self.work,
-                   stdin)
+                   **streams)
 
     def run(self, *args, timeout=60, stdin=None, **more):
         """Runs `canopy ARGS` to its end; STDIN is bytes."""

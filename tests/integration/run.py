@@ -9,6 +9,7 @@ import subprocess
 import sys
 import tempfile
 
+import cases_io
 import cases_mpi
 import cases_netns
 import cases_process
@@ -16,7 +17,7 @@ import cases_programs
 import harness
 import isolation
 
-SUITES = (cases_mpi, cases_netns, cases_programs, cases_process)
+SUITES = (cases_mpi, cases_netns, cases_programs, cases_process, cases_io)
 
 
 def missing_packages():

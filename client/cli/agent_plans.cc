@@ -144,9 +144,7 @@ std::vector<AgentPlan> MakeAgentPlans(const OverlayPlan& plan) {
   shared.set_cluster_key(plan.cluster_key);
   shared.set_context(plan.context);
   shared.set_radix(plan.radix == 0 ? kDefaultRadix : plan.radix);
-  shared.set_security(!plan.security.empty() ? plan.security
-                      : local                ? "plaintext"
-                                             : "tls");
+  shared.set_security(plan.security.empty() ? "tls" : plan.security);
   shared.set_tls_ca(plan.tls_ca);
   shared.set_tls_cert(plan.tls_cert);
   shared.set_tls_key(plan.tls_key);

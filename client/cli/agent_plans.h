@@ -30,8 +30,8 @@ struct OverlayPlan {
   uint32_t radix = 0;            // 0: the default
   bool embedded = false;
   bool emulated = false;  // several agents on this machine
-  // "tls", "plaintext" or "files"; empty: plaintext exactly where every agent
-  // is on this machine.
+  // "tls", "plaintext" or "files"; empty: tls, on loopback too, where every
+  // user of the machine can connect.
   std::string security;
   std::string tls_ca;
   std::string tls_cert;

@@ -57,7 +57,7 @@ TEST(AgentPlansTest, EmulatedNodesStayOnLoopback) {
     EXPECT_EQ(config.node_name(), "node" + std::to_string(i + 1));
     EXPECT_EQ(config.self(), i);
     EXPECT_EQ(config.member_names_size(), 3);
-    EXPECT_EQ(config.security(), "plaintext");
+    EXPECT_EQ(config.security(), "tls");
     EXPECT_EQ(config.listen(), "127.0.0.1");
     EXPECT_EQ(config.radix(), kDefaultRadix);
     EXPECT_EQ(config.overlay_id().size(), 16u);

@@ -172,7 +172,10 @@ int BringUp(const OverlayPlan& plan, const UpOptions& options, bool held,
   line.Clear();
   if (!status.ok()) {
     const std::optional<int> signal = signals.Take();
-    if (signal.has_value()) return kExitSignal + *signal;
+    if (signal.has_value()) {
+      PrintError("interrupted; the agents are ended");
+      return kExitSignal + *signal;
+    }
     return Fail(status);
   }
   timeline.Note("agents up");

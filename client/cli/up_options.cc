@@ -43,9 +43,9 @@ constexpr OptionSpec kTable[] = {
      "(default: 'ssh -x -o BatchMode=yes {host}')"},
     {kUpRadix, "radix", 1, "R", "children of an agent in the tree (32)"},
     {kUpSecurity, "security", 1, "MODE",
-     "between agents: tls (identities from the cluster key),\n"
-     "files (own certificates) or plaintext; default: tls, and\n"
-     "plaintext when all agents are on this machine"},
+     "of agents' ports: tls (identities from the cluster key,\n"
+     "the default), files (own certificates), or plaintext: then\n"
+     "whoever reaches them can run programs in your name"},
     {kUpKeyFile, "key-file", 1, "FILE",
      "cluster key, 64 hexadecimal digits (default: a new one)"},
     {kUpTlsCa, "tls-ca", 1, "FILE", "PEM files of --security files, with the"},

@@ -180,6 +180,12 @@ int Run(const RunOptions& options, const std::string& program) {
   SignalSource signals;
   RunPlace place;
   if (Status s = place.Begin(options, timeline); !s.ok()) return Fail(s);
+  if (place.persistent() &&
+      (options.radix != 0 || !options.launch_agent.empty())) {
+    PrintError(
+        "--radix and --launch-agent are for agents that are started; an "
+        "overlay is up and is used as it is");
+  }
   const v1c::Launch launch = MakeLaunch(options, allow_root);
   Result<ControlTarget> target = place.WaitReady(options, signals, timeline);
   if (!target.ok()) {

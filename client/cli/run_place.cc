@@ -10,7 +10,6 @@
 #include <vector>
 
 #include "client/cli/agent_plans.h"
-#include "client/cli/context.pb.h"
 #include "client/cli/context_store.h"
 #include "client/cli/context_target.h"
 #include "client/cli/control_channel.h"
@@ -48,9 +47,10 @@ Status RunPlace::Begin(const RunOptions& options, const Timeline& timeline) {
     Result<std::optional<v1::Context>> context = FindContext(options.context);
     if (!context.ok()) return context.status();
     if (context->has_value()) {
-      context_ = (*context)->name();
-      timeline.Note("using context " + context_);
-      Result<RootAgent> root = ConnectRoot(**context);
+      overlay_ = **std::move(context);
+      persistent_ = true;
+      timeline.Note("using context " + overlay_.name());
+      Result<RootAgent> root = ConnectRoot(overlay_);
       if (!root.ok()) return root.status();
       target_ = std::move(root->target);
       return Status();
@@ -74,7 +74,10 @@ Status RunPlace::StartAgents(const RunOptions& options) {
   if (!directory.ok()) return directory.status();
   directory_ = *directory;
   plan.runtime_dir = directory_;
-  Status status = group_.Start(MakeAgentPlans(plan));
+  std::vector<AgentPlan> agents = MakeAgentPlans(plan);
+  overlay_.set_security(agents[0].config.security());
+  overlay_.set_cluster_key(plan.cluster_key);
+  Status status = group_.Start(std::move(agents));
   if (status.ok()) WarmUpGrpc();
   return status;
 }
@@ -92,10 +95,12 @@ Result<ControlTarget> RunPlace::WaitReady(const RunOptions& options,
       });
   if (!status.ok()) return status;
   timeline.Note("agents up");
-  const auto& root = group_.nodes()[0];
-  ControlTarget target;
-  target.address = "unix:" + root.control_socket();
-  return target;
+  *overlay_.add_members() = group_.nodes()[0];
+  ControlTarget target = TargetOf(overlay_, 0);
+  if (!target.address.empty()) return target;
+  return Status(kErrUnreach, "the control socket " +
+                                 group_.nodes()[0].control_socket() +
+                                 " of our own agent is gone");
 }
 
 void RunPlace::End() {

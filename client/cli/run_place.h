@@ -7,6 +7,7 @@
 #include <string>
 
 #include "client/cli/agent_group.h"
+#include "client/cli/context.pb.h"
 #include "client/cli/control_target.h"
 #include "client/cli/run_options.h"
 #include "client/cli/signals.h"
@@ -31,15 +32,16 @@ class RunPlace {
                                   const SignalSource& signals,
                                   const Timeline& timeline);
   // The overlay is one that `canopy up` made.
-  bool persistent() const { return !context_.empty(); }
+  bool persistent() const { return persistent_; }
 
   void End();
 
  private:
   Status StartAgents(const RunOptions& options);
 
-  std::string context_;
-  ControlTarget target_;
+  v1::Context overlay_;
+  bool persistent_ = false;
+  ControlTarget target_;  // when persistent
   AgentGroup group_;
   std::string directory_;
 };

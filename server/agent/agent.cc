@@ -350,6 +350,7 @@ Status Agent::Impl::StartEndpoints() {
   stock.self = config_.self();
   stock.server = server;
   stock.host = config_.node_name();
+  stock.tool_dir = dir_->path();
   stock.job_data = [this](const std::string& nspace) {
     return datastore_->FindReader(nspace);
   };

@@ -41,7 +41,10 @@ struct AgentCore::State {
   // ---------------------------------------------------- local clients ---
 
   void On(const ClientConnected& in) {
-    if (jobs.Connect(in.client, in.proc)) return;
+    if (in.is_tool ? jobs.ConnectTool(in.client, in.proc)
+                   : jobs.Connect(in.client, in.proc)) {
+      return;
+    }
     out.push_back(CloseClient{
         in.client, "no process " + ToString(in.proc) + " belongs here"});
   }
@@ -93,6 +96,7 @@ struct AgentCore::State {
   bool MayAbort(const ProcId& source, const ProcId& target) const {
     const Job* from = jobs.Find(source.nspace);
     const Job* to = jobs.Find(target.nspace);
+    if (from == nullptr) return false;
     return to == nullptr || from->spec->uid == to->spec->uid;
   }
 

@@ -186,5 +186,18 @@ TEST(AffectedProc, CanBeDecoded) {
   free(first.value.data.proc);
 }
 
+TEST_F(EventsTest, ToolsHearWhatIsForEverybody) {
+  ASSERT_TRUE(jobs_.ConnectTool(20, {"tool", 0}));
+  WantAll(20);
+  events_.OnMessage(3, Message(3, 5), &actions_);
+  ASSERT_EQ(All<NotifyClient>(actions_).size(), 1u);
+  EXPECT_EQ(All<NotifyClient>(actions_)[0].client, 20u);
+  actions_.clear();
+  EventMessage inside = Message(3, 6);
+  inside.range = static_cast<uint8_t>(EventRange::kNamespace);
+  events_.OnMessage(3, inside, &actions_);
+  EXPECT_TRUE(All<NotifyClient>(actions_).empty());
+}
+
 }  // namespace
 }  // namespace canopy::core

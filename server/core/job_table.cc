@@ -109,6 +109,13 @@ bool JobTable::Connect(ClientId client, const ProcId& proc) {
   return true;
 }
 
+bool JobTable::ConnectTool(ClientId client, const ProcId& proc) {
+  if (Find(proc.nspace) != nullptr) return false;
+  if (!clients_.try_emplace(client, Client{proc, false}).second) return false;
+  by_proc_[proc].push_back(client);
+  return true;
+}
+
 void JobTable::Finalize(ClientId client) {
   const auto it = clients_.find(client);
   if (it == clients_.end() || it->second.finalized) return;

@@ -112,6 +112,9 @@ class JobTable {
   // A process of a local rank connected; false when there is no such rank
   // here, or the number is taken.
   bool Connect(ClientId client, const ProcId& proc);
+  // A tool connected; false when its namespace is a job's, or the number is
+  // taken.
+  bool ConnectTool(ClientId client, const ProcId& proc);
   // It said that it leaves; the connection still stands.
   void Finalize(ClientId client);
   void Disconnect(ClientId client);

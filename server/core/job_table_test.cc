@@ -49,6 +49,7 @@ TEST(JobTable, ConnectAndFinalize) {
   JobTable table(5);
   const Job* job = table.Add(SmallJob("j"));
   EXPECT_FALSE(table.Connect(1, {"j", 1}));
+  EXPECT_FALSE(table.ConnectTool(1, {"j", 0}));
   EXPECT_FALSE(table.Connect(1, {"x", 0}));
   ASSERT_TRUE(table.Connect(1, {"j", 0}));
   EXPECT_FALSE(table.Connect(1, {"j", 2}));
@@ -115,6 +116,17 @@ TEST(JobTable, RemoveForgetsItsClients) {
   EXPECT_TRUE(changes.removed[0].registered);
   EXPECT_EQ(changes.removed[0].readers, std::set<NodeId>{9});
   table.Disconnect(1);
+  EXPECT_TRUE(table.TakeChanges().empty());
+}
+
+TEST(JobTable, ToolsAreInNoJob) {
+  JobTable table(0);
+  ASSERT_TRUE(table.ConnectTool(1, {"tool", 0}));
+  EXPECT_FALSE(table.ConnectTool(1, {"tool", 0}));
+  EXPECT_EQ(*table.ProcOf(1), (ProcId{"tool", 0}));
+  table.Finalize(1);
+  table.Disconnect(1);
+  EXPECT_EQ(table.ProcOf(1), nullptr);
   EXPECT_TRUE(table.TakeChanges().empty());
 }
 

@@ -31,10 +31,12 @@ enum class Scope : uint8_t { kLocal = 1, kRemote = 2, kGlobal = 3 };
 
 // ---------------------------------------------------------------- inputs ---
 
-// A process proved who it is and asked for its job's data.
+// A process proved who it is and asked for its job's data. A tool is in no job:
+// its namespace is its own.
 struct ClientConnected {
   ClientId client = 0;
   ProcId proc;
+  bool is_tool = false;
 };
 
 // The connection ended; `finalized` when it left in order.

@@ -40,7 +40,7 @@ struct Connection {
   State state = State::kNew;
   SocketOwner owner;
   PeerKind kind = PeerKind::kClient;
-  bool identified = false;  // a rank, and the core knows it
+  bool identified = false;  // the core knows it
   bool is_tool = false;     // belongs to no job here
   ProcId proc;              // as claimed, proved from kServing on
   PeerTraits traits;

@@ -51,7 +51,7 @@ enum class PeerKind : uint8_t {
 
 // Views point into the payload.
 struct ConnectMessage {
-  std::string_view security;  // "native" or "none"
+  std::string_view security;  // "native", "munge" or "none"
   std::string_view credential;
   PeerKind kind = PeerKind::kClient;
   std::optional<uint32_t> uid;  // as claimed; of all but plain clients

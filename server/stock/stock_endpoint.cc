@@ -110,6 +110,10 @@ Status StockEndpoint::Start() {
   uri_ = ServerUri(options_.server, address_);
   reserve_.Reset(open("/dev/null", O_RDONLY | O_CLOEXEC));
   loop_->Watch(listener_.get(), EPOLLIN, [this](uint32_t) { OnAcceptable(); });
+  if (options_.tool_dir.empty()) return Status();
+  Result<ToolFile> file = ToolFile::Write(options_.tool_dir, uri_);
+  if (!file.ok()) return file.status();
+  tool_file_ = *std::move(file);
   return Status();
 }
 
@@ -225,7 +229,8 @@ void StockEndpoint::Destroy(core::ClientId id) {
   c->fd.Reset();
   if (c->is_tool) --tools_;
   if (!c->identified) return;
-  if (LocalRank* rank = FindRank(c->proc)) --rank->connections;
+  LocalRank* rank = c->is_tool ? nullptr : FindRank(c->proc);
+  if (rank != nullptr) --rank->connections;
   sink_->OnInput(core::ClientGone{id});
 }
 

@@ -23,6 +23,7 @@
 #include "server/stock/connection.h"
 #include "server/stock/peer_proof.h"
 #include "server/stock/requests.h"
+#include "server/stock/tool_file.h"
 
 namespace canopy::stock {
 
@@ -34,6 +35,8 @@ struct StockOptions {
   // machine whatever it is, because nobody can prove who a remote peer is.
   std::string address = "127.0.0.1";
   uint16_t port = 0;
+  // Where tools look for a server; empty: they have to be told.
+  std::string tool_dir;
   // The data of a namespace that is registered here, or null. Good until the
   // namespace is dropped.
   std::function<const shm::SegmentReader*(const std::string& nspace)> job_data;
@@ -125,6 +128,7 @@ class StockEndpoint : public ClientPort, public ProcessEnvironment {
   void Identify(Connection& c);
   Status Prove(Connection& c, LocalRank* rank);
   void Welcome(Connection& c, LocalRank* rank);
+  void Accept(Connection& c);
   LocalRank* FindRank(const ProcId& proc);
   Job* FindJob(const std::string& nspace);
   // Requests.
@@ -136,7 +140,6 @@ class StockEndpoint : public ClientPort, public ProcessEnvironment {
   void Serve(Connection& c, uint32_t tag, ResolvePeersRequest& request);
   void Serve(Connection& c, uint32_t tag, ResolveNodesRequest& request);
   void Serve(Connection& c, uint32_t tag, RefusedRequest& request);
-  void ServeForTool(Connection& c, uint32_t tag, const CoreRequest& request);
   // True when a get is answered from job data alone.
   bool ServeFromJobData(Connection& c, uint32_t tag,
                         const core::GetArrived& get);
@@ -163,6 +166,7 @@ class StockEndpoint : public ClientPort, public ProcessEnvironment {
   StockOptions options_;
   std::string address_;  // with the port
   std::string uri_;
+  ToolFile tool_file_;
   UniqueFd listener_;
   UniqueFd reserve_;  // given up to refuse a connection when none is left
   uint64_t next_number_ = 1;

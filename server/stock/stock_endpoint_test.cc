@@ -206,6 +206,14 @@ TEST_F(StockEndpointTest, AClientOfThisJobIsServed) {
   EXPECT_EQ(KindOf(connected[0].client), ClientKind::kStock);
   EXPECT_EQ(endpoint_->num_connections(), 1u);
   EXPECT_EQ(Receive(fd), "");
+  // Whoever vouches for it, the kernel knows better.
+  std::string vouched = Greeting(kTestJob, 0);
+  vouched.replace(kHeaderSize, 7, std::string("munge\0\0", 7));
+  vouched.erase(kHeaderSize + 6, 1);
+  vouched[8] -= 1;
+  const UniqueFd other = Connect();
+  Send(other, vouched);
+  EXPECT_EQ(Receive(other).size(), 8u);
 }
 
 TEST_F(StockEndpointTest, FalseClaimsAreRefused) {
@@ -214,6 +222,9 @@ TEST_F(StockEndpointTest, FalseClaimsAreRefused) {
   ExpectRefusal(Greeting(kTestJob, kRankWildcard), "does not run here");
   ExpectRefusal(Greeting(kTestJob, 0, "2.1", "v21"), "not known");
   ExpectRefusal(Greeting(kTestJob, 0, "4.2.2", "v41", 0), "credential");
+  std::string odd = Greeting(kTestJob, 0);
+  odd.replace(kHeaderSize, 6, "kerbos");
+  ExpectRefusal(odd, "kerbos");
   ExpectRefusal("GET / HTTP/1.1\r\n\r\n", "does not speak");
   ExpectRefusal(Unhex("ffffffff ffffffff ffffffff 00000000"), "4294967295");
   ExpectRefusal(Greeting(kTestJob, 0, "5.0.0", "v41", kUid, 2), "kind 2");
@@ -389,12 +400,16 @@ TEST_F(StockEndpointTest, WhoDoesNotReadIsNotReadFrom) {
   options.pause_reading_bytes = 1000;
   Make(std::move(options));
   const UniqueFd fd = Join();
-  endpoint_->Notify({client_, -5, {"x", 0}, 0, Bytes()});
   // More than the kernel takes.
-  Send(fd, Message(101, "02 05"));
-  Answer(101, kSuccess);
-  for (int i = 0; i < 400000; ++i) {
-    endpoint_->Notify({client_, -5, {"some.namespace", 0}, 0, Bytes()});
+  Encoder infos;
+  infos.PutSize(1);
+  infos.PutString("k");
+  infos.PutUint32(0);
+  infos.PutUint16(PMIX_BYTE_OBJECT);
+  infos.PutBytes(std::string(1 << 20, 'x'));
+  const Bytes info(infos.Take());
+  for (int i = 0; i < 32; ++i) {
+    endpoint_->Notify({client_, -5, {"x", 0}, 0, info});
   }
   Turn();
   const size_t before = sink_.inputs.size();
@@ -595,9 +610,10 @@ TEST_F(StockToolTest, ANamelessToolGetsAName) {
   ASSERT_EQ(welcome.size(), 4u + 260 + 260 + 4);
   EXPECT_STREQ(welcome.c_str() + 4, "srv-tool0-1");
   EXPECT_STREQ(welcome.c_str() + 264, "srv");
-  EXPECT_TRUE(sink_.inputs.empty());
+  const auto connected = sink_.All<core::ClientConnected>();
+  ASSERT_EQ(connected.size(), 1u);
+  EXPECT_TRUE(connected[0].is_tool);
   EXPECT_TRUE(Ask(fd, 101, "02 00").starts_with("0218"));
-  EXPECT_EQ(Ask(fd, 102, "02 05"), "0200");
   // A fence is nothing for a tool.
   EXPECT_EQ(Ask(fd, 103, "02 03 02 01 02 08 6e737800 feffffff0f 02 00"),
             "025d");
@@ -610,7 +626,13 @@ TEST_F(StockToolTest, ANamelessToolGetsAName) {
             "00"
             "03"
             "086e737800");
-  EXPECT_TRUE(sink_.inputs.empty());
+  EXPECT_EQ(sink_.inputs.size(), 1u);
+  // Events are.
+  Send(fd, Message(105, "02 0d 02 00 02 00"));
+  EXPECT_EQ(sink_.All<core::EventsWanted>().size(), 1u);
+  client_ = connected[0].client;
+  Answer(105, kSuccess);
+  EXPECT_EQ(Body(Receive(fd), 105), "0200");
 }
 
 TEST_F(StockToolTest, AToolMayBringItsName) {

@@ -11,11 +11,14 @@
 namespace canopy::stock {
 namespace {
 
-// What the kernel says counts; a peer that says something else of itself is
-// not worth talking to.
+// What the kernel says counts. A peer that says something else of itself is
+// not worth talking to, and one that had a munge daemon vouch for it says
+// nothing that is not known already.
 Status CheckCredential(const ConnectMessage& message,
                        const SocketOwner& owner) {
-  if (message.security == "none") return Status();
+  if (message.security == "none" || message.security == "munge") {
+    return Status();
+  }
   if (message.security != "native") {
     return Status(kErrInvalidCred, "wants security that is not offered: " +
                                        std::string(message.security));
@@ -88,11 +91,8 @@ Status StockEndpoint::GreetTool(Connection& c, const ConnectMessage& message) {
                     : *message.identity;
   c.is_tool = true;
   ++tools_;
-  unidentified_.erase(c.id);
-  loop_->CancelTimer(std::exchange(c.hello_timer, 0));
-  c.state = Connection::State::kServing;
   c.out.Append(MakeToolWelcome(nameless ? &c.proc : nullptr, options_.server));
-  MarkDirty(c);
+  Accept(c);
   return Status();
 }
 
@@ -129,17 +129,21 @@ Status StockEndpoint::Prove(Connection& c, LocalRank* rank) {
 
 void StockEndpoint::Welcome(Connection& c, LocalRank* rank) {
   ++rank->connections;
-  unidentified_.erase(c.id);
-  loop_->CancelTimer(std::exchange(c.hello_timer, 0));
-  c.identified = true;
-  c.state = Connection::State::kServing;
   if (IsTool(c.kind)) {
     c.out.Append(MakeToolWelcome(nullptr, options_.server));
   } else {
     c.out.Append(MakeClientWelcome(static_cast<uint32_t>(c.id)));
   }
+  Accept(c);
+}
+
+void StockEndpoint::Accept(Connection& c) {
+  unidentified_.erase(c.id);
+  loop_->CancelTimer(std::exchange(c.hello_timer, 0));
+  c.identified = true;
+  c.state = Connection::State::kServing;
   MarkDirty(c);
-  sink_->OnInput(core::ClientConnected{c.id, c.proc});
+  sink_->OnInput(core::ClientConnected{c.id, c.proc, c.is_tool});
 }
 
 // ------------------------------------------------------ jobs and processes ---

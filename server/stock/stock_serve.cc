@@ -32,6 +32,15 @@ std::string OneKval(std::string_view key, std::string_view value) {
   return out.Take();
 }
 
+// What makes sense for one who is in no job.
+bool IsForTools(const core::Input& input) {
+  return std::holds_alternative<core::GetArrived>(input) ||
+         std::holds_alternative<core::EventsWanted>(input) ||
+         std::holds_alternative<core::EventsUnwanted>(input) ||
+         std::holds_alternative<core::EventRaised>(input) ||
+         std::holds_alternative<core::FinalizeArrived>(input);
+}
+
 // The KVAL of a key among others; empty when it is not there.
 std::string Extract(std::string_view kvals, std::string_view key) {
   Decoder decoder(kvals);
@@ -78,7 +87,9 @@ void StockEndpoint::HandleRequest(Connection& c, uint32_t tag,
 // -------------------------------------------------------------- requests ---
 
 void StockEndpoint::Serve(Connection& c, uint32_t tag, CoreRequest& request) {
-  if (c.is_tool) return ServeForTool(c, tag, request);
+  if (c.is_tool && !IsForTools(request.input)) {
+    return SendStatus(c, tag, kErrNotSupported);
+  }
   PendingRequest pending;
   pending.answer = request.answer;
   if (auto* get = std::get_if<core::GetArrived>(&request.input)) {
@@ -97,20 +108,6 @@ void StockEndpoint::Serve(Connection& c, uint32_t tag, CoreRequest& request) {
     c.pending.emplace(tag, std::move(pending));
   }
   sink_->OnInput(std::move(request.input));
-}
-
-// A tool is in no job, so the core has nothing for it.
-void StockEndpoint::ServeForTool(Connection& c, uint32_t tag,
-                                 const CoreRequest& request) {
-  if (request.answer == AnswerForm::kNone) return;
-  if (std::holds_alternative<core::FinalizeArrived>(request.input)) {
-    return SendStatus(c, tag, kSuccess);
-  }
-  if (const auto* get = std::get_if<core::GetArrived>(&request.input)) {
-    if (ServeFromJobData(c, tag, *get)) return;
-    return SendStatus(c, tag, kErrNotFound);
-  }
-  SendStatus(c, tag, kErrNotSupported);
 }
 
 bool StockEndpoint::ServeFromJobData(Connection& c, uint32_t tag,

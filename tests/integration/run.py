@@ -14,10 +14,12 @@ import cases_mpi
 import cases_netns
 import cases_process
 import cases_programs
+import cases_stock
 import harness
 import isolation
 
-SUITES = (cases_mpi, cases_netns, cases_programs, cases_process, cases_io)
+SUITES = (cases_mpi, cases_netns, cases_programs, cases_process, cases_io,
+          cases_stock)
 
 
 def missing_packages():

@@ -87,6 +87,8 @@ static inline void begin(int argc, char **argv) {
 
 static inline int end(const char *name) {
   OK(PMIx_Finalize(NULL, 0));
+  printf("rank %u loaded %s\n", me.rank,
+         strstr(PMIx_Get_version(), "Canopy") != NULL ? "ours" : "stock");
   if (me.rank == 0) printf("%s ok size %u\n", name, job_size);
   return 0;
 }

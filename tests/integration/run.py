@@ -9,7 +9,6 @@ import subprocess
 import sys
 import tempfile
 
-import cases_io
 import cases_mpi
 import cases_netns
 import cases_process
@@ -18,7 +17,7 @@ import cases_stock
 import harness
 import isolation
 
-SUITES = (cases_mpi, cases_netns, cases_programs, cases_process, cases_io,
+SUITES = (cases_mpi, cases_netns, cases_programs, cases_process,
           cases_stock)
 
 

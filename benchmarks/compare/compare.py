@@ -1,0 +1,257 @@
+#!/usr/bin/env python3
+"""Runs the same PMIx programs under Canopy, Open MPI's orterun and MPICH's
+mpiexec.hydra, one after the other in turns, and prints medians and ratios.
+
+Usage: compare.py [--quick] [--mode pin|free|both] [--prefix P] [--json FILE]
+                  [--rounds N] [WORD...]
+With WORDs: only measurements whose name contains one of them.
+"""
+import argparse
+import contextlib
+import json
+import os
+import re
+import shutil
+import signal
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+
+import launchers
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+ROOT = os.path.abspath(os.path.join(HERE, "..", ".."))
+LINE = re.compile(r"^CB (\w+) ([-0-9.e+]+)$", re.MULTILINE)
+PIN = ["taskset", "-c", "0"]
+
+
+class Case:
+    """One program with a number of ranks. `metrics` maps what a program
+    reports (or "wall_ms" of the whole command) to the name of a row; of several
+    ranks' reports `over` keeps one."""
+
+    def __init__(self, name, n, argv, metrics, nodes=0, over=statistics.median,
+                 only=None, cold=False, modes=("pin", "free"), quick=True):
+        self.name, self.n, self.argv, self.metrics = name, n, argv, metrics
+        self.nodes, self.over, self.only = nodes, over, only
+        self.cold, self.modes, self.quick = cold, modes, quick
+
+
+def fence(n, mode="none", count=200, nodes=0, label=None, **kw):
+    label = label or f"fence {mode}, n={n}"
+    return Case(label, n, ["fence", mode, str(count)],
+                {"p10_us": f"{label}: p10 us", "median_us": f"{label}: us"},
+                nodes=nodes, only=("canopy", "orterun"), **kw)
+
+
+def pmi_fence(n, **kw):
+    label = f"fence none, n={n}"
+    return Case(label + " (PMI-1)", n, ["pmi1", "200"],
+                {"p10_us": f"{label}: p10 us", "median_us": f"{label}: us"},
+                only=("hydra",), **kw)
+
+
+def launch(n, **kw):
+    return Case(f"launch true n={n}", n, ["/bin/true"],
+                {"wall_ms": f"launch true, n={n}: ms"}, modes=("free",), **kw)
+
+
+def cases():
+    yield from (fence(n) for n in (2, 8, 64))
+    yield from (pmi_fence(n) for n in (2, 8, 64))
+    label = "fence collect 1 KiB, n=64"
+    yield Case(label, 64, ["fence", "collect", "600"],
+               {"early_us": label + ": 10th, us", "late_us": label + ": 600th, us",
+                "median_us": label + ": us"}, only=("canopy", "orterun"))
+    yield Case("get", 4, ["get"],
+               {"job_key_ns": "get job key: ns", "peer_key_ns": "get peer key: ns",
+                "absent_ns": "get absent, OPTIONAL: ns",
+                "first_touch_ns": "get 1 KiB, first touch: ns"},
+               only=("canopy", "orterun"))
+    for n in (1, 64):
+        metrics = {"init_wall_us": f"init n={n}, slowest rank: wall us"}
+        yield Case(f"init n={n}", n, ["init"], metrics, over=max,
+                   only=("canopy", "orterun"))
+    yield Case("init cpu", 64, ["init"], {"init_cpu_us": "init n=64: CPU us"},
+               only=("canopy", "orterun"), modes=("pin",))
+    # orterun hangs now and then when many programs exit at once.
+    yield from (launch(n, quick=n < 256,
+                       only=("canopy", "hydra") if n > 64 else None)
+                for n in (1, 64, 256))
+    for argv, who in ((["init", "quiet"], ("canopy", "orterun")),
+                      (["pmi1", "0"], ("hydra",))):
+        yield Case("launch init/finalize n=256", 256, argv,
+                   {"wall_ms": "launch init/finalize, n=256: ms"}, only=who,
+                   modes=("free",), quick=False)
+    yield Case("launch cold n=1", 1, ["/bin/true"],
+               {"wall_ms": "launch true, nothing up, n=1: ms"}, cold=True,
+               only=("canopy", "orterun"), modes=("free",))
+    yield fence(4, nodes=4, label="fence none, 4 nodes x 1")
+    yield Case("dmodex 4x1", 4, ["dmodex", "50"],
+               {"median_us": "dmodex get, 4 nodes x 1: us"}, nodes=4,
+               only=("canopy", "orterun"))
+    yield fence(32, nodes=8, label="fence none, 8 nodes x 4", quick=False)
+    yield fence(32, "collect", count=60, nodes=8, quick=False,
+                label="fence collect 1 KiB, 8 nodes x 4")
+    yield Case("launch 8x4", 32, ["init", "quiet"],
+               {"wall_ms": "launch init/finalize, 8 nodes x 4: ms"}, nodes=8,
+               only=("canopy", "orterun"), modes=("free",), quick=False)
+
+
+class Comparison:
+    def __init__(self, options):
+        self.options = options
+        self.work = tempfile.mkdtemp(prefix="canopy-compare-")
+        self.samples = {}   # (row, mode, launcher) -> values
+        self.failures = []
+
+    def build(self):
+        prefix = self.options.prefix
+        if not prefix:
+            prefix = os.path.join(self.work, "prefix")
+            subprocess.run([os.path.join(ROOT, "install"), "--prefix", prefix],
+                           check=True, stdout=subprocess.DEVNULL)
+        self.prefix = os.path.abspath(prefix)
+        for name in ("fence", "get", "dmodex", "init", "pmi1"):
+            source = os.path.join(HERE, "programs", name + ".c")
+            pmix = [] if name == "pmi1" else [
+                "-I" + os.path.join(self.prefix, "include"),
+                os.path.join(self.prefix, "lib", "canopy", "libpmix.so.2")]
+            subprocess.run(["cc", "-std=gnu11", "-O2", "-o",
+                            os.path.join(self.work, name), source, *pmix],
+                           check=True)
+
+    def run(self, case, mode, launcher):
+        argv = [case.argv[0] if "/" in case.argv[0]
+                else os.path.join(self.work, case.argv[0])] + case.argv[1:]
+        make = launcher.cold_command if case.cold else launcher.command
+        start = time.perf_counter()
+        process = subprocess.Popen(make(case.n, argv), stdin=subprocess.DEVNULL,
+                                   stdout=subprocess.PIPE,
+                                   stderr=subprocess.PIPE, text=True,
+                                   start_new_session=True)
+        try:
+            out, err = process.communicate(timeout=30)
+        except subprocess.TimeoutExpired:
+            os.killpg(process.pid, signal.SIGKILL)
+            process.communicate()
+            self.failures.append(f"{case.name}, {mode}, {launcher.name}: hangs")
+            return
+        wall_ms = (time.perf_counter() - start) * 1e3
+        if process.returncode != 0:
+            self.failures.append(f"{case.name}, {mode}, {launcher.name}: exit "
+                                 f"{process.returncode}: {err.strip()[-200:]}")
+            return
+        seen = {"wall_ms": [wall_ms]}
+        for name, value in LINE.findall(out):
+            seen.setdefault(name, []).append(float(value))
+        for metric, row in case.metrics.items():
+            self.samples.setdefault((row, mode, launcher.name), []).append(
+                case.over(seen[metric]))
+
+    def all_launchers(self, mode, nodes):
+        pin = PIN if mode == "pin" else []
+        yield launchers.Canopy(self.prefix, pin, nodes)
+        if shutil.which("orterun"):
+            yield launchers.Orterun(pin, nodes)
+        if shutil.which("mpiexec.hydra") and not nodes:
+            yield launchers.Hydra(pin)
+
+    def measure(self, mode, chosen, nodes):
+        with contextlib.ExitStack() as stack:
+            ready = [stack.enter_context(launcher)
+                     for launcher in self.all_launchers(mode, nodes)]
+            for _ in range(self.options.rounds):
+                for case in chosen:
+                    for launcher in ready:
+                        if case.only is None or launcher.name in case.only:
+                            self.run(case, mode, launcher)
+
+    def measure_all(self):
+        words = self.options.words
+        wanted = [c for c in cases()
+                  if (c.quick or not self.options.quick)
+                  and (not words or any(w in c.name for w in words))]
+        modes = (["pin", "free"] if self.options.mode == "both"
+                 else [self.options.mode])
+        for mode in modes:
+            for count in sorted({c.nodes for c in wanted}):
+                chosen = [c for c in wanted
+                          if c.nodes == count and mode in c.modes]
+                if not chosen:
+                    continue
+                if count == 0:
+                    self.measure(mode, chosen, None)
+                else:
+                    with launchers.Nodes(count) as nodes:
+                        self.measure(mode, chosen, nodes)
+
+    def rows(self):
+        table = {}
+        for (row, mode, who), values in self.samples.items():
+            table.setdefault((row, mode), {})[who] = {
+                "median": statistics.median(values), "min": min(values),
+                "runs": len(values)}
+        return table
+
+    def print_table(self):
+        peers = ("orterun", "hydra")
+        print(f"{'what':46} {'mode':5} {'canopy':>10} {'(min)':>10} "
+              + " ".join(f"{p:>10}" for p in peers) + "   best peer/canopy")
+        for (row, mode), found in self.rows().items():
+            ours = found.get("canopy")
+            theirs = [found[p]["median"] for p in peers if p in found]
+            cells = [f"{found[p]['median']:10.1f}" if p in found else " " * 10
+                     for p in ("canopy",) + peers]
+            least = f"{ours['min']:10.1f}" if ours else " " * 10
+            ratio = (f"{min(theirs) / ours['median']:8.2f}"
+                     if ours and theirs else "")
+            print(f"{row:46} {mode:5} {cells[0]} {least} "
+                  + " ".join(cells[1:]) + " " + ratio)
+        for failure in self.failures:
+            print("failed:", failure)
+
+    def write_json(self, load):
+        rows = [{"what": row, "mode": mode, **found}
+                for (row, mode), found in self.rows().items()]
+        text = json.dumps({"cpus": os.cpu_count(), "load_before": load[0],
+                           "load_after": load[1], "rounds": self.options.rounds,
+                           "rows": rows, "failures": self.failures}, indent=1)
+        with open(self.options.json, "w", encoding="ascii") as out:
+            out.write(text + "\n")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--quick", action="store_true",
+                        help="less than a minute: fewer rounds, no large jobs")
+    parser.add_argument("--mode", choices=("pin", "free", "both"),
+                        default="both", help="one CPU for everything, or all")
+    parser.add_argument("--prefix", help="an installed Canopy (default: built)")
+    parser.add_argument("--json", help="write the results there as well")
+    parser.add_argument("--rounds", type=int, help="turns (3, with --quick 1)")
+    parser.add_argument("words", nargs="*")
+    options = parser.parse_args()
+    options.rounds = options.rounds or (1 if options.quick else 3)
+    comparison = Comparison(options)
+    try:
+        comparison.build()
+        before = os.getloadavg()[0]
+        start = time.monotonic()
+        comparison.measure_all()
+        load = (before, os.getloadavg()[0])
+        comparison.print_table()
+        print(f"{time.monotonic() - start:.0f} s; load before {load[0]:.1f}, "
+              f"after {load[1]:.1f}, {os.cpu_count()} CPUs; medians of "
+              f"{options.rounds} runs")
+        if options.json:
+            comparison.write_json(load)
+        return 1 if any("canopy" in f for f in comparison.failures) else 0
+    finally:
+        shutil.rmtree(comparison.work, ignore_errors=True)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,45 @@
+/* pmi1 COUNT: the barrier of the PMI-1 wire protocol, by hand: what a process
+ * manager of MPICH costs without any library. COUNT 0: init and finalize. */
+#include <string.h>
+#include <unistd.h>
+
+#include "measure.h"
+
+static int fd;
+
+static void Ask(const char *request, const char *answer) {
+  char line[1024];
+  size_t have = 0;
+  const size_t length = strlen(request);
+  Require(write(fd, request, length) != (ssize_t)length, "write");
+  do {
+    const ssize_t got = read(fd, line + have, sizeof line - 1 - have);
+    Require(got <= 0, "read");
+    have += (size_t)got;
+  } while (line[have - 1] != '\n');
+  line[have] = '\0';
+  Require(strstr(line, answer) == NULL, line);
+}
+
+int main(int argc, char **argv) {
+  const int count = argc > 1 ? atoi(argv[1]) : 0;
+  double *times = calloc((size_t)count + 1, sizeof *times);
+  const char *where = getenv("PMI_FD");
+  const char *rank = getenv("PMI_RANK");
+  Require(where == NULL || rank == NULL, "PMI_FD and PMI_RANK are not set");
+  fd = atoi(where);
+  Ask("cmd=init pmi_version=1 pmi_subversion=1\n", "cmd=response_to_init");
+  if (count > 0) Ask("cmd=barrier_in\n", "cmd=barrier_out");
+  for (int i = 0; i < count; ++i) {
+    const double start = NowUs();
+    Ask("cmd=barrier_in\n", "cmd=barrier_out");
+    times[i] = NowUs() - start;
+  }
+  if (count > 0 && atoi(rank) == 0) {
+    Report("median_us", Quantile(times, (size_t)count, 0.5));
+    Report("p10_us", Quantile(times, (size_t)count, 0.1));
+  }
+  Ask("cmd=finalize\n", "cmd=finalize_ack");
+  free(times);
+  return 0;
+}

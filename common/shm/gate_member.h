@@ -1,0 +1,55 @@
+// A rank's side of its job's gate (gate_layout.h).
+#ifndef CANOPY_COMMON_SHM_GATE_MEMBER_H_
+#define CANOPY_COMMON_SHM_GATE_MEMBER_H_
+
+#include <cstdint>
+#include <memory>
+
+#include "common/shm/gate_layout.h"
+#include "common/status.h"
+
+namespace canopy::shm {
+
+// Thread-safe. The agent takes over whenever it likes: the members then use
+// messages, until it opens the gate again.
+class GateMember {
+ public:
+  // Maps `size` bytes of a gate for the rank with that index among the local
+  // ranks. `fd` may be closed afterwards. kErrHandshakeFailed when it is no
+  // gate of this layout.
+  static Result<std::unique_ptr<GateMember>> Map(int fd, uint64_t size,
+                                                 uint32_t index);
+  ~GateMember();
+  GateMember(const GateMember&) = delete;
+  GateMember& operator=(const GateMember&) = delete;
+
+  enum class Arrival {
+    kReleased,  // was the last one; all are through
+    kWait,      // is in: call Wait
+    kRing,      // is in, as the last one: tell the agent, then call Wait
+    kClosed,    // is not in: arrive by message
+  };
+  // Arrives at the next fence over the whole job. `wants`: of kGateCollect
+  // and kGateSync. `generation` is for Wait.
+  Arrival Arrive(uint64_t wants, uint32_t* generation);
+
+  // Waits for the end of the fence, at most `timeout_ns`; true when it is
+  // over, with what it ended with in `status`.
+  bool Wait(uint32_t generation, int64_t timeout_ns, int* status) const;
+
+  // A commit is on its way to the agent. Call it before the next Arrive.
+  void CountCommit();
+
+ private:
+  GateMember(void* base, uint64_t size, uint32_t num_ranks, uint32_t index);
+  Arrival Complete(uint32_t generation) const;
+
+  void* const base_;
+  const uint64_t size_;
+  const GateView gate_;
+  const uint32_t index_;
+};
+
+}  // namespace canopy::shm
+
+#endif  // CANOPY_COMMON_SHM_GATE_MEMBER_H_

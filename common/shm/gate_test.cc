@@ -1,0 +1,260 @@
+#include <gtest/gtest.h>
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <atomic>
+#include <memory>
+#include <thread>
+#include <vector>
+
+#include "common/shm/gate_keeper.h"
+#include "common/shm/gate_member.h"
+
+namespace canopy::shm {
+namespace {
+
+using Arrival = GateMember::Arrival;
+
+constexpr int64_t kLong = 20'000'000'000;
+
+class GateTest : public ::testing::Test {
+ protected:
+  void Make(uint32_t ranks, bool local_only = true) {
+    keeper_ = std::move(GateKeeper::Create(ranks, local_only)).value();
+    for (uint32_t i = 0; i < ranks; ++i) members_.push_back(Member(i));
+  }
+  std::unique_ptr<GateMember> Member(uint32_t index) {
+    auto member = GateMember::Map(keeper_->fd(), keeper_->size(), index);
+    EXPECT_TRUE(member.ok());
+    return std::move(member).value();
+  }
+  Arrival Arrive(uint32_t index, uint64_t wants = 0) {
+    return members_[index]->Arrive(wants, &generation_);
+  }
+  bool IsThrough(uint32_t index, uint32_t generation, int* status) {
+    return members_[index]->Wait(generation, 0, status);
+  }
+
+  std::unique_ptr<GateKeeper> keeper_;
+  std::vector<std::unique_ptr<GateMember>> members_;
+  uint32_t generation_ = 0;
+};
+
+TEST_F(GateTest, IsClosedAtFirst) {
+  Make(2);
+  EXPECT_EQ(Arrive(0), Arrival::kClosed);
+}
+
+TEST_F(GateTest, TheLastOneReleases) {
+  Make(3);
+  keeper_->Open();
+  for (int round = 0; round < 5; ++round) {
+    int status = -1;
+    EXPECT_EQ(Arrive(1), Arrival::kWait);
+    const uint32_t first = generation_;
+    EXPECT_EQ(Arrive(2), Arrival::kWait);
+    EXPECT_FALSE(IsThrough(1, first, &status));
+    EXPECT_FALSE(keeper_->IsFull());
+    EXPECT_EQ(Arrive(0), Arrival::kReleased);
+    EXPECT_TRUE(IsThrough(1, first, &status));
+    EXPECT_EQ(status, kSuccess);
+  }
+}
+
+TEST_F(GateTest, OneRankAlone) {
+  Make(1);
+  keeper_->Open();
+  EXPECT_EQ(Arrive(0), Arrival::kReleased);
+  EXPECT_EQ(Arrive(0), Arrival::kReleased);
+}
+
+TEST_F(GateTest, SeveralWords) {
+  const uint32_t ranks = 3 * kGateRanksPerWord + 1;
+  Make(ranks);
+  keeper_->Open();
+  for (int round = 0; round < 3; ++round) {
+    for (uint32_t i = ranks - 1; i > 0; --i) {
+      ASSERT_EQ(Arrive(i), Arrival::kWait) << i;
+    }
+    EXPECT_EQ(Arrive(0), Arrival::kReleased);
+  }
+}
+
+TEST_F(GateTest, AfterCommitsTheAgentIsTold) {
+  Make(2);
+  keeper_->Open();
+  members_[0]->CountCommit();
+  EXPECT_EQ(Arrive(0, kGateSync), Arrival::kWait);
+  EXPECT_EQ(Arrive(1), Arrival::kRing);
+  EXPECT_TRUE(keeper_->IsFull());
+  EXPECT_EQ(keeper_->CommitsOf(0), 1u);
+  EXPECT_EQ(keeper_->CommitsOf(1), 0u);
+  EXPECT_EQ(keeper_->Close().ranks, (std::vector<uint32_t>{0, 1}));
+  keeper_->Release(kSuccess);
+  keeper_->Open();
+  // The next one asks for nothing.
+  EXPECT_EQ(Arrive(0), Arrival::kWait);
+  EXPECT_EQ(Arrive(1), Arrival::kReleased);
+}
+
+TEST_F(GateTest, OtherNodesNeedTheAgent) {
+  Make(2, /*local_only=*/false);
+  keeper_->Open();
+  EXPECT_EQ(Arrive(0, kGateCollect), Arrival::kWait);
+  const uint32_t generation = generation_;
+  EXPECT_EQ(Arrive(1), Arrival::kRing);
+  const GateKeeper::Taken taken = keeper_->Close();
+  EXPECT_EQ(taken.ranks.size(), 2u);
+  EXPECT_TRUE(taken.collect);
+  int status = -1;
+  EXPECT_FALSE(IsThrough(0, generation, &status));
+  keeper_->Release(kErrTimeout);
+  EXPECT_TRUE(IsThrough(0, generation, &status));
+  EXPECT_EQ(status, kErrTimeout);
+}
+
+TEST_F(GateTest, WhoIsInStaysInWhenItCloses) {
+  Make(3);
+  keeper_->Open();
+  EXPECT_EQ(Arrive(2), Arrival::kWait);
+  const uint32_t generation = generation_;
+  const GateKeeper::Taken taken = keeper_->Close();
+  EXPECT_EQ(taken.ranks, std::vector<uint32_t>{2});
+  EXPECT_FALSE(taken.collect);
+  EXPECT_EQ(Arrive(0), Arrival::kClosed);
+  EXPECT_EQ(Arrive(1), Arrival::kClosed);
+  EXPECT_TRUE(keeper_->Close().ranks.empty());
+  int status = -1;
+  EXPECT_FALSE(IsThrough(2, generation, &status));
+  keeper_->Release(kSuccess);
+  EXPECT_TRUE(IsThrough(2, generation, &status));
+  EXPECT_EQ(status, kSuccess);
+  EXPECT_EQ(Arrive(2), Arrival::kClosed);
+  keeper_->Open();
+  EXPECT_EQ(Arrive(0), Arrival::kWait);
+  EXPECT_EQ(Arrive(1), Arrival::kWait);
+  EXPECT_EQ(Arrive(2), Arrival::kReleased);
+}
+
+TEST_F(GateTest, OpensAgainInEitherGeneration) {
+  Make(2);
+  keeper_->Open();
+  for (int round = 0; round < 6; ++round) {
+    ASSERT_EQ(Arrive(0), Arrival::kWait) << round;
+    ASSERT_EQ(keeper_->Close().ranks, std::vector<uint32_t>{0}) << round;
+    ASSERT_EQ(Arrive(1), Arrival::kClosed);
+    keeper_->Release(kSuccess);
+    keeper_->Open();
+    if (round % 2 == 0) {
+      ASSERT_EQ(Arrive(1), Arrival::kWait) << round;
+      ASSERT_EQ(Arrive(0), Arrival::kReleased) << round;
+    }
+  }
+}
+
+TEST_F(GateTest, ASecondArrivalOfARankUsesMessages) {
+  Make(2);
+  keeper_->Open();
+  EXPECT_EQ(Arrive(0), Arrival::kWait);
+  EXPECT_EQ(Arrive(0), Arrival::kClosed);
+  EXPECT_EQ(Arrive(1), Arrival::kReleased);
+}
+
+TEST_F(GateTest, IsStuckWhenNothingMoves) {
+  Make(2);
+  EXPECT_FALSE(keeper_->IsStuck());
+  keeper_->Open();
+  EXPECT_FALSE(keeper_->IsStuck());
+  EXPECT_FALSE(keeper_->IsStuck());
+  Arrive(0);
+  EXPECT_FALSE(keeper_->IsStuck());
+  Arrive(1);
+  Arrive(0);
+  EXPECT_FALSE(keeper_->IsStuck());
+  EXPECT_TRUE(keeper_->IsStuck());
+}
+
+TEST_F(GateTest, WhatIsNoGateIsRefused) {
+  EXPECT_FALSE(GateKeeper::Create(0, true).ok());
+  EXPECT_FALSE(GateKeeper::Create(kMaxGateRanks + 1, true).ok());
+  Make(2);
+  EXPECT_FALSE(GateMember::Map(keeper_->fd(), keeper_->size(), 2).ok());
+  EXPECT_FALSE(GateMember::Map(keeper_->fd(), keeper_->size() + 1, 0).ok());
+  EXPECT_FALSE(GateMember::Map(keeper_->fd(), 8, 0).ok());
+  const UniqueFd other(memfd_create("other", MFD_CLOEXEC));
+  ASSERT_EQ(ftruncate(other.get(), 4096), 0);
+  EXPECT_FALSE(GateMember::Map(other.get(), 4096, 0).ok());
+}
+
+// What agent and core do together, as far as the gate is concerned: takes over
+// again and again, and ends the fence when all are in, this way or that.
+class Guardian {
+ public:
+  Guardian(GateKeeper* keeper, uint32_t ranks)
+      : keeper_(keeper), ranks_(ranks), mail_(ranks) {}
+
+  // A rank's: arrives by message, and waits for the answer.
+  void ArriveByMessage(uint32_t rank) {
+    mail_[rank] = true;
+    while (mail_[rank]) std::this_thread::yield();
+  }
+
+  void Round() {
+    std::vector<bool> in(ranks_, false);
+    const GateKeeper::Taken taken = keeper_->Close();
+    for (const uint32_t rank : taken.ranks) in[rank] = true;
+    do {
+      std::this_thread::yield();
+      for (uint32_t i = 0; i < ranks_; ++i) in[i] = in[i] || mail_[i];
+      const auto count = std::ranges::count(in, true);
+      if (count == 0) break;
+      if (count < ranks_) continue;
+      if (!taken.ranks.empty()) keeper_->Release(kSuccess);
+      keeper_->Open();
+      for (auto& m : mail_) m = false;
+      return;
+    } while (true);
+    keeper_->Open();
+  }
+
+ private:
+  GateKeeper* const keeper_;
+  const uint32_t ranks_;
+  std::vector<std::atomic<bool>> mail_;
+};
+
+TEST_F(GateTest, ClosingAndOpeningWhileAllRun) {
+  constexpr uint32_t kRanks = 4;
+  constexpr int kFences = 2000;
+  Make(kRanks);
+  Guardian guardian(keeper_.get(), kRanks);
+  std::atomic<int> entered[kRanks] = {};
+  std::atomic<int> early{0};
+  std::atomic<uint32_t> finished{0};
+  std::vector<std::thread> threads;
+  for (uint32_t i = 0; i < kRanks; ++i) {
+    threads.emplace_back([&, i] {
+      for (int fence = 1; fence <= kFences; ++fence) {
+        entered[i] = fence;
+        uint32_t generation = 0;
+        int status = kSuccess;
+        const Arrival arrival = members_[i]->Arrive(0, &generation);
+        if (arrival == Arrival::kClosed) {
+          guardian.ArriveByMessage(i);
+        } else if (arrival != Arrival::kReleased) {
+          while (!members_[i]->Wait(generation, kLong, &status)) {
+          }
+        }
+        for (const auto& e : entered) early += e < fence ? 1 : 0;
+        if (status != kSuccess) ++early;
+      }
+      ++finished;
+    });
+  }
+  while (finished < kRanks) guardian.Round();
+  for (auto& thread : threads) thread.join();
+  EXPECT_EQ(early, 0);
+}
+
+}  // namespace
+}  // namespace canopy::shm

@@ -8,7 +8,7 @@
 
 namespace canopy::local {
 
-inline constexpr uint32_t kProtocolVersion = 1;
+inline constexpr uint32_t kProtocolVersion = 2;
 // Oldest version that an agent of this version still serves.
 inline constexpr uint32_t kOldestVersion = 1;
 
@@ -41,10 +41,15 @@ enum class FrameType : uint16_t {
                         //      String C:infos
   kJobControl = 10,  // * W: Uint n, n x Proc, String C:infos. The reply's
                      //    payload is C:infos, the results
+  kGateFull = 11,    //   empty: all have arrived at the gate, and the agent has
+                     //   something to do before they may leave; no answer
   // Agent to client.
   kReply = 64,    // W: Int status, String payload. The reply to kHello
                   //    carries: Proc own id, Proc server id, Uint segment
                   //    size; the job's segment is attached (SCM_RIGHTS).
+                  //    From version 2 on, Uint size of the job's gate and
+                  //    Uint own index in it may follow, and the gate is
+                  //    attached as well (common/shm/gate_layout.h).
   kEvent = 65,    // W: Int status, Proc source, Uint range, String C:infos
   kSegment = 66,  // W: String nspace, Uint segment size; fd attached. A
                   //    namespace that this client may read from now on.

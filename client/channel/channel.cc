@@ -201,6 +201,12 @@ void Channel::ExpectEvents(bool on) {
   if (!ended_ && !reading_) progress_->Arm(on || async_pending_ > 0);
 }
 
+bool Channel::PeerIsGone() const {
+  if (lost()) return true;
+  pollfd entry = {socket_->fd(), POLLRDHUP, 0};
+  return poll(&entry, 1, 0) > 0;
+}
+
 void Channel::WaitForEnd(int timeout_ms) {
   pollfd entry = {socket_->fd(), POLLRDHUP, 0};
   poll(&entry, 1, timeout_ms);

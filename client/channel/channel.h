@@ -67,6 +67,10 @@ class Channel {
   // Whether the agent may send events that somebody wants to see at once.
   void ExpectEvents(bool on);
 
+  // True when the agent has closed the connection, whether that was read or
+  // not.
+  bool PeerIsGone() const;
+
   // Waits until the agent closes the connection, or `timeout_ms` passed.
   void WaitForEnd(int timeout_ms);
 

@@ -89,6 +89,15 @@ Result<std::string> Welcome(FrameSocket* socket) {
   }
 }
 
+// Without it fences use messages.
+std::unique_ptr<shm::GateMember> MapGate(WireReader* in, const UniqueFd& fd) {
+  const uint64_t size = in->Uint();
+  const uint32_t index = in->Uint32();
+  if (!in->ok() || !fd) return nullptr;
+  auto gate = shm::GateMember::Map(fd.get(), size, index);
+  return gate.ok() ? std::move(gate).value() : nullptr;
+}
+
 }  // namespace
 
 Result<Environment> ReadEnvironment() {
@@ -130,6 +139,9 @@ Result<Bootstrap> ConnectToAgent(const Environment& environment) {
   const UniqueFd segment = result.socket->TakeFd();
   if (!in.ok() || !segment) {
     return Status(kErrHandshakeFailed, "malformed welcome");
+  }
+  if (!in.rest().empty()) {
+    result.gate = MapGate(&in, result.socket->TakeFd());
   }
   auto job = ShmJob::Map(segment.get(), size);
   if (!job.ok()) return job.status();

@@ -8,6 +8,7 @@
 #include "client/channel/frame_socket.h"
 #include "client/session/job_view.h"
 #include "common/ids.h"
+#include "common/shm/gate_member.h"
 #include "common/status.h"
 
 namespace canopy::client {
@@ -28,7 +29,8 @@ struct Bootstrap {
   ProcId self;
   ProcId server;
   std::unique_ptr<JobView> job;
-  std::unique_ptr<FrameSocket> socket;  // null: a singleton
+  std::unique_ptr<FrameSocket> socket;    // null: a singleton
+  std::unique_ptr<shm::GateMember> gate;  // null: fences use messages
 };
 
 // Connects to the agent and waits for its welcome. kErrUnreach when there is

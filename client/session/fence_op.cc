@@ -1,5 +1,7 @@
 #include "client/session/fence_op.h"
 
+#include <cstdint>
+#include <optional>
 #include <string>
 
 #include "client/session/directives.h"
@@ -13,6 +15,8 @@ namespace {
 
 // core::CollectiveOp::kFence.
 constexpr uint64_t kFenceOperation = 1;
+// Who waits in shared memory looks from time to time whether the agent lives.
+constexpr int64_t kLookAroundNs = 200'000'000;
 
 struct FenceOptions {
   bool collect = false;
@@ -72,24 +76,66 @@ int FenceAlone(const Session& session, const pmix_proc_t* procs,
   return PMIX_SUCCESS;
 }
 
-int Prepare(Session& session, const pmix_proc_t* procs, size_t nprocs,
-            const pmix_info_t* info, size_t ninfo, std::string* frame) {
-  int rc = CheckParticipants(session, procs, nprocs);
-  if (rc != PMIX_SUCCESS) return rc;
-  FenceOptions options;
-  rc = ParseOptions(info, ninfo, &options);
-  if (rc != PMIX_SUCCESS) return rc;
-  if (session.channel() == nullptr) return FenceAlone(session, procs, nprocs);
-  return EncodeFrame(procs, nprocs, info, ninfo, options, frame);
+int Check(Session& session, const pmix_proc_t* procs, size_t nprocs,
+          const pmix_info_t* info, size_t ninfo, FenceOptions* options) {
+  const int rc = CheckParticipants(session, procs, nprocs);
+  return rc == PMIX_SUCCESS ? ParseOptions(info, ninfo, options) : rc;
+}
+
+bool IsWholeJob(const Session& session, const pmix_proc_t* procs,
+                size_t nprocs) {
+  for (size_t i = 0; i < nprocs; ++i) {
+    if (procs[i].rank != PMIX_RANK_WILDCARD ||
+        NspaceOf(procs[i]) != session.self().nspace) {
+      return false;
+    }
+  }
+  return true;
+}
+
+int AwaitGate(Session& session, uint32_t generation) {
+  int status = PMIX_SUCCESS;
+  while (!session.gate()->Wait(generation, kLookAroundNs, &status)) {
+    if (session.channel()->PeerIsGone()) return PMIX_ERR_LOST_CONNECTION;
+  }
+  return status;
+}
+
+// Fences in shared memory; nothing when that is not the way now.
+std::optional<int> FenceAtGate(Session& session, bool collect) {
+  const uint64_t wants = (collect ? shm::kGateCollect : 0) |
+                         (session.TakeCommitted() ? shm::kGateSync : 0);
+  uint32_t generation = 0;
+  switch (session.gate()->Arrive(wants, &generation)) {
+    case shm::GateMember::Arrival::kReleased:
+      return PMIX_SUCCESS;
+    case shm::GateMember::Arrival::kClosed:
+      return std::nullopt;
+    case shm::GateMember::Arrival::kRing:
+      (void)session.channel()->Post(local::FrameType::kGateFull, {});
+      break;
+    case shm::GateMember::Arrival::kWait:
+      break;
+  }
+  return AwaitGate(session, generation);
 }
 
 }  // namespace
 
 int Fence(Session& session, const pmix_proc_t* procs, size_t nprocs,
           const pmix_info_t* info, size_t ninfo) {
+  FenceOptions options;
+  int rc = Check(session, procs, nprocs, info, ninfo, &options);
+  if (rc != PMIX_SUCCESS) return rc;
+  if (session.channel() == nullptr) return FenceAlone(session, procs, nprocs);
+  if (session.gate() != nullptr && options.timeout_ms == 0 &&
+      IsWholeJob(session, procs, nprocs)) {
+    const std::optional<int> end = FenceAtGate(session, options.collect);
+    if (end) return *end;
+  }
   std::string frame;
-  const int rc = Prepare(session, procs, nprocs, info, ninfo, &frame);
-  if (rc != PMIX_SUCCESS || session.channel() == nullptr) return rc;
+  rc = EncodeFrame(procs, nprocs, info, ninfo, options, &frame);
+  if (rc != PMIX_SUCCESS) return rc;
   return session.channel()->Call(local::FrameType::kCollective, frame).status;
 }
 
@@ -97,13 +143,18 @@ int FenceAsync(Session& session, const pmix_proc_t* procs, size_t nprocs,
                const pmix_info_t* info, size_t ninfo, pmix_op_cbfunc_t cbfunc,
                void* cbdata) {
   if (cbfunc == nullptr) return PMIX_ERR_BAD_PARAM;
-  std::string frame;
-  const int rc = Prepare(session, procs, nprocs, info, ninfo, &frame);
+  FenceOptions options;
+  int rc = Check(session, procs, nprocs, info, ninfo, &options);
   if (rc != PMIX_SUCCESS) return rc;
   if (session.channel() == nullptr) {
+    rc = FenceAlone(session, procs, nprocs);
+    if (rc != PMIX_SUCCESS) return rc;
     session.progress().Post([=] { cbfunc(PMIX_SUCCESS, cbdata); });
     return PMIX_SUCCESS;
   }
+  std::string frame;
+  rc = EncodeFrame(procs, nprocs, info, ninfo, options, &frame);
+  if (rc != PMIX_SUCCESS) return rc;
   return session.channel()->CallAsync(
       local::FrameType::kCollective, frame,
       [=](Reply reply) { cbfunc(reply.status, cbdata); });

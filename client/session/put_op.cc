@@ -70,6 +70,7 @@ int StoreInternal(Session& session, const pmix_proc_t* proc, const char* key,
 int CommitPuts(Session& session) {
   const std::string frame = session.staged().TakeFrame();
   if (frame.empty() || session.channel() == nullptr) return PMIX_SUCCESS;
+  session.NoteCommit();
   return session.channel()->Post(local::FrameType::kCommit, frame);
 }
 

@@ -17,7 +17,8 @@ Session::Session(Bootstrap bootstrap, bool external_progress)
       events_(
           this,
           [this](Progress::Task task) { progress_.Post(std::move(task)); },
-          [this] { return progress_.InTask(); }) {
+          [this] { return progress_.InTask(); }),
+      gate_(std::move(bootstrap.gate)) {
   if (bootstrap.socket == nullptr) return;
   socket_fd_ = bootstrap.socket->fd();
   channel_ =
@@ -27,6 +28,12 @@ Session::Session(Bootstrap bootstrap, bool external_progress)
 Session::~Session() {
   Disconnect();
   progress_.Stop();
+}
+
+void Session::NoteCommit() {
+  if (gate_ == nullptr) return;
+  gate_->CountCommit();
+  committed_ = true;
 }
 
 void Session::Disconnect() {

@@ -4,6 +4,7 @@
 #ifndef CANOPY_CLIENT_SESSION_SESSION_H_
 #define CANOPY_CLIENT_SESSION_SESSION_H_
 
+#include <atomic>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -19,6 +20,7 @@
 #include "client/session/staged_puts.h"
 #include "client/session/value_store.h"
 #include "common/ids.h"
+#include "common/shm/gate_member.h"
 
 namespace canopy::client {
 
@@ -45,6 +47,12 @@ class Session final : public ChannelSink, public SourcePlaces {
   // Null for a singleton.
   Channel* channel() { return channel_.get(); }
   int socket_fd() const { return socket_fd_; }
+  // Where fences over the whole job meet; null: they use messages.
+  shm::GateMember* gate() { return gate_.get(); }
+  // A commit goes to the agent now.
+  void NoteCommit();
+  // Whether one did since the last call.
+  bool TakeCommitted() { return committed_.exchange(false); }
 
   // Fails what waits for the agent; later calls fail at once.
   void Disconnect();
@@ -70,6 +78,8 @@ class Session final : public ChannelSink, public SourcePlaces {
   Progress progress_;
   EventEngine events_;
   int socket_fd_ = -1;
+  const std::unique_ptr<shm::GateMember> gate_;
+  std::atomic<bool> committed_{false};
   std::unique_ptr<Channel> channel_;
 };
 

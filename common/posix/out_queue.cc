@@ -3,6 +3,7 @@
 #include <sys/socket.h>
 #include <sys/uio.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <utility>
@@ -35,9 +36,10 @@ void OutQueue::Append(Bytes bytes) {
   chunks_.push_back({{}, std::move(bytes), {}});
 }
 
-void OutQueue::AppendWithFd(std::string bytes, SharedFd fd) {
+void OutQueue::AppendWithFds(std::string bytes, std::vector<SharedFd> fds) {
   size_ += bytes.size();
-  chunks_.push_back({std::move(bytes), {}, std::move(fd)});
+  fds.resize(std::min(fds.size(), kMaxFds));
+  chunks_.push_back({std::move(bytes), {}, std::move(fds)});
 }
 
 OutQueue::State OutQueue::Flush(int socket) {
@@ -46,7 +48,7 @@ OutQueue::State OutQueue::Flush(int socket) {
     int count = 0;
     size_t skip = front_sent_;
     for (const Chunk& chunk : chunks_) {
-      if (count == kMaxParts || (count > 0 && chunk.fd.fd >= 0)) break;
+      if (count == kMaxParts || (count > 0 && !chunk.fds.empty())) break;
       const std::string_view view = chunk.view().substr(skip);
       parts[count++] = {const_cast<char*>(view.data()), view.size()};
       skip = 0;
@@ -54,15 +56,19 @@ OutQueue::State OutQueue::Flush(int socket) {
     msghdr message{};
     message.msg_iov = parts;
     message.msg_iovlen = static_cast<size_t>(count);
-    alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int))] = {};
-    if (chunks_.front().fd.fd >= 0 && front_sent_ == 0) {
+    alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int) * kMaxFds)] = {};
+    const std::vector<SharedFd>& fds = chunks_.front().fds;
+    if (!fds.empty() && front_sent_ == 0) {
       message.msg_control = control;
-      message.msg_controllen = sizeof control;
+      message.msg_controllen = CMSG_SPACE(sizeof(int) * fds.size());
       cmsghdr* header = CMSG_FIRSTHDR(&message);
       header->cmsg_level = SOL_SOCKET;
       header->cmsg_type = SCM_RIGHTS;
-      header->cmsg_len = CMSG_LEN(sizeof(int));
-      std::memcpy(CMSG_DATA(header), &chunks_.front().fd.fd, sizeof(int));
+      header->cmsg_len = CMSG_LEN(sizeof(int) * fds.size());
+      for (size_t i = 0; i < fds.size(); ++i) {
+        std::memcpy(CMSG_DATA(header) + i * sizeof(int), &fds[i].fd,
+                    sizeof(int));
+      }
     }
     const ssize_t n = sendmsg(socket, &message, MSG_NOSIGNAL | MSG_DONTWAIT);
     if (n >= 0) {

@@ -6,6 +6,7 @@
 #include <deque>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "common/bytes.h"
 
@@ -17,9 +18,11 @@ struct SharedFd {
   std::shared_ptr<const void> owner;
 };
 
-// Bytes in order, some of them with a descriptor attached to the first.
+// Bytes in order, some of them with descriptors attached to the first.
 class OutQueue {
  public:
+  static constexpr size_t kMaxFds = 4;
+
   enum class State {
     kEmpty,    // everything is sent
     kBlocked,  // the socket takes no more now
@@ -29,8 +32,8 @@ class OutQueue {
 
   void Append(std::string bytes);
   void Append(Bytes bytes);
-  // `fd` arrives together with the first of these bytes.
-  void AppendWithFd(std::string bytes, SharedFd fd);
+  // `fds`, at most kMaxFds, arrive together with the first of these bytes.
+  void AppendWithFds(std::string bytes, std::vector<SharedFd> fds);
 
   // Sends as much as the socket takes without waiting: one system call for
   // everything up to the next descriptor.
@@ -43,7 +46,7 @@ class OutQueue {
   struct Chunk {
     std::string text;  // used when `shared` is empty
     Bytes shared;
-    SharedFd fd;
+    std::vector<SharedFd> fds;
     std::string_view view() const {
       return shared.empty() ? std::string_view(text) : shared.view();
     }

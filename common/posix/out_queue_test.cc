@@ -64,7 +64,7 @@ TEST_F(OutQueueTest, DescriptorComesWithItsBytes) {
   auto owner = std::shared_ptr<const void>(
       nullptr, [null](const void*) { close(null); });
   queue_.Append(std::string("before"));
-  queue_.AppendWithFd("with", {null, std::move(owner)});
+  queue_.AppendWithFds("with", {{null, std::move(owner)}});
   queue_.Append(std::string("after"));
   EXPECT_EQ(queue_.Flush(out_.get()), OutQueue::State::kEmpty);
   UniqueFd fd;

@@ -131,4 +131,8 @@ uint32_t GateKeeper::CommitsOf(uint32_t index) const {
   return gate_.commits(index).load(std::memory_order_relaxed);
 }
 
+void GateKeeper::ResetCommits(uint32_t index) {
+  gate_.commits(index).store(0, std::memory_order_relaxed);
+}
+
 }  // namespace canopy::shm

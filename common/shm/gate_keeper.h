@@ -46,6 +46,8 @@ class GateKeeper {
   bool IsStuck();
   // Commits that a rank says it has sent.
   uint32_t CommitsOf(uint32_t index) const;
+  // Another process takes the rank's place.
+  void ResetCommits(uint32_t index);
 
  private:
   GateKeeper(UniqueFd fd, void* base, uint64_t size, uint32_t num_ranks);

@@ -6,6 +6,7 @@
 #include <set>
 #include <string>
 #include <unordered_map>
+#include <vector>
 
 #include "common/event_loop.h"
 #include "common/ids.h"
@@ -33,6 +34,9 @@ struct Connection {
   uint32_t watched = 0;
   EventLoop::TimerId hello_timer = 0;
   EventLoop::TimerId retry_timer = 0;
+  uint32_t commits = 0;  // that were read
+  // Fences over the whole job that wait for their answer, by tag.
+  std::vector<uint64_t> fences;
   // Gets that wait for their answer, by tag.
   std::unordered_map<uint64_t, ProcId> gets;
   std::set<std::string> segments;  // namespaces whose segment it has

@@ -229,11 +229,16 @@ Result<core::Input> ParseRequest(core::ClientId client, const ProcId& self,
 }
 
 std::string MakeHelloReply(uint64_t tag, const ProcId& self,
-                           const ProcId& server, uint64_t segment_size) {
+                           const ProcId& server, uint64_t segment_size,
+                           const GateOffer& gate) {
   WireWriter w;
   w.Proc(self);
   w.Proc(server);
   w.Uint(segment_size);
+  if (gate.size > 0) {
+    w.Uint(gate.size);
+    w.Uint(gate.index);
+  }
   return MakeReply(tag, kSuccess, w.str());
 }
 

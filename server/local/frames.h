@@ -32,8 +32,14 @@ Result<core::Input> ParseRequest(core::ClientId client, const ProcId& self,
                                  std::string_view payload);
 
 // Whole frames, header included.
+// What the answer to a hello tells of the gate; size 0: there is none.
+struct GateOffer {
+  uint64_t size = 0;
+  uint32_t index = 0;
+};
 std::string MakeHelloReply(uint64_t tag, const ProcId& self,
-                           const ProcId& server, uint64_t segment_size);
+                           const ProcId& server, uint64_t segment_size,
+                           const GateOffer& gate = {});
 std::string MakeReply(uint64_t tag, int status, std::string_view payload);
 // The same without the last `payload_size` bytes, which the caller sends
 // right behind it.

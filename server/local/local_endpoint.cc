@@ -21,6 +21,8 @@ constexpr size_t kKeepPartial = 1 << 20;
 constexpr int kBacklog = 4096;
 constexpr int kAcceptsPerRound = 64;
 constexpr size_t kMaxPendingGets = 1 << 16;
+// From this version on clients know the gate.
+constexpr uint64_t kGateVersion = 2;
 constexpr int64_t kRetryNs = 2 * 1000 * 1000;
 
 }  // namespace
@@ -39,6 +41,7 @@ LocalEndpoint::LocalEndpoint(EventLoop* loop, InputSink* sink,
 
 LocalEndpoint::~LocalEndpoint() {
   *self_ = nullptr;
+  loop_->CancelTimer(gate_timer_);
   for (auto& [id, c] : connections_) {
     loop_->CancelTimer(c->hello_timer);
     loop_->CancelTimer(c->retry_timer);
@@ -159,6 +162,10 @@ void LocalEndpoint::Destroy(core::ClientId id) {
     return;
   }
   if (LocalRank* rank = FindRank(c->proc)) --rank->connections;
+  if (FenceGate* gate = FindGate(c->proc.nspace)) {
+    gate->OnGone(c->proc.rank, id);
+    for (size_t i = 0; i < c->fences.size(); ++i) gate->OnMessageDone(kSuccess);
+  }
   sink_->OnInput(core::ClientGone{id});
 }
 
@@ -171,20 +178,22 @@ void LocalEndpoint::OnEvents(core::ClientId id, uint32_t events) {
   if ((events & (EPOLLIN | EPOLLHUP | EPOLLERR)) != 0) Receive(*c);
 }
 
-void LocalEndpoint::Receive(Connection& c) {
+bool LocalEndpoint::Receive(Connection& c) {
   const ssize_t n =
       recv(c.fd.get(), buffer_.data(), buffer_.size(), MSG_DONTWAIT);
-  if (n < 0 && (errno == EAGAIN || errno == EINTR)) return;
-  // A process that is killed leaves answers unread, which resets.
-  if (n < 0) return End(c, errno == ECONNRESET ? "" : std::strerror(errno));
-  if (n == 0) {
-    return End(c, c.partial.empty() ? "" : "ended in the middle of a frame");
+  if (n < 0 && (errno == EAGAIN || errno == EINTR)) return false;
+  if (n <= 0) {
+    // A process that is killed leaves answers unread, which resets.
+    End(c, n < 0 && errno != ECONNRESET ? std::strerror(errno)
+           : n < 0 || c.partial.empty() ? ""
+                                        : "ended in the middle of a frame");
+    return false;
   }
   const std::string_view data(buffer_.data(), static_cast<size_t>(n));
   if (c.partial.empty()) {
     const size_t used = HandleFrames(c, data);
     c.partial.assign(data.substr(used));
-    return;
+    return true;
   }
   c.partial.append(data);
   const size_t used = HandleFrames(c, c.partial);
@@ -192,6 +201,7 @@ void LocalEndpoint::Receive(Connection& c) {
   if (c.partial.empty() && c.partial.capacity() > kKeepPartial) {
     c.partial.shrink_to_fit();
   }
+  return true;
 }
 
 size_t LocalEndpoint::HandleFrames(Connection& c, std::string_view data) {
@@ -230,13 +240,18 @@ void LocalEndpoint::HandleFrame(Connection& c, const FrameHeader& header,
   }
 }
 
+LocalEndpoint::Job* LocalEndpoint::FindJob(const std::string& nspace) {
+  const auto it = jobs_.find(nspace);
+  return it == jobs_.end() ? nullptr : &it->second;
+}
+
 LocalEndpoint::LocalRank* LocalEndpoint::FindRank(const ProcId& proc,
                                                   Job** job) {
-  const auto it = jobs_.find(proc.nspace);
-  if (it == jobs_.end()) return nullptr;
-  if (job != nullptr) *job = &it->second;
-  const auto rank = it->second.ranks.find(proc.rank);
-  return rank == it->second.ranks.end() ? nullptr : &rank->second;
+  Job* found = FindJob(proc.nspace);
+  if (found == nullptr) return nullptr;
+  if (job != nullptr) *job = found;
+  const auto rank = found->ranks.find(proc.rank);
+  return rank == found->ranks.end() ? nullptr : &rank->second;
 }
 
 void LocalEndpoint::HandleHello(Connection& c, const FrameHeader& header,
@@ -286,15 +301,26 @@ Status LocalEndpoint::Identify(Connection& c, const FrameHeader& header,
   c.identified = true;
   c.state = Connection::State::kServing;
   c.segments.insert(c.proc.nspace);
-  c.out.AppendWithFd(
-      MakeHelloReply(header.tag, c.proc, options_.server, segment->size),
-      {segment->fd, segment->owner});
+  const GateOffer gate = OfferGate(*job, c, hello->version);
+  std::vector<SharedFd> fds = {{segment->fd, segment->owner}};
+  if (gate.size > 0) fds.push_back({job->gate->fd(), job->gate->owner()});
+  c.out.AppendWithFds(
+      MakeHelloReply(header.tag, c.proc, options_.server, segment->size, gate),
+      std::move(fds));
   MarkDirty(c);
   return Status();
 }
 
 void LocalEndpoint::HandleRequest(Connection& c, const FrameHeader& header,
                                   std::string_view payload) {
+  if (header.type == static_cast<uint16_t>(FrameType::kGateFull)) {
+    // Not from here: it reads from connections as well.
+    loop_->Defer([self = self_, nspace = c.proc.nspace] {
+      if (*self != nullptr) (*self)->OnGateFull(nspace);
+    });
+    return;
+  }
+  if (header.tag == kGateRequest) return End(c, "used a reserved tag");
   Result<core::Input> input = ParseRequest(c.id, c.proc, header, payload);
   if (input.code() == kErrNotSupported) {
     if (header.tag != 0) {
@@ -311,7 +337,83 @@ void LocalEndpoint::HandleRequest(Connection& c, const FrameHeader& header,
     }
     c.gets[header.tag] = get->target;
   }
+  NoteRequest(c, header, *input);
   sink_->OnInput(std::move(*input));
+}
+
+// ------------------------------------------------------------------ gates ---
+
+FenceGate* LocalEndpoint::FindGate(const std::string& nspace) {
+  Job* job = FindJob(nspace);
+  return job == nullptr ? nullptr : job->gate.get();
+}
+
+GateOffer LocalEndpoint::OfferGate(Job& job, const Connection& c,
+                                   uint64_t version) {
+  if (version < kGateVersion) return {};
+  if (job.gate == nullptr) {
+    std::vector<Rank> ranks;
+    for (const auto& [rank, state] : job.ranks) ranks.push_back(rank);
+    auto gate = FenceGate::Create(std::move(ranks), job.local_only, sink_);
+    // Messages do as well.
+    if (!gate.ok()) return {};
+    job.gate = std::move(gate).value();
+    if (gate_timer_ == 0) WatchGates();
+  }
+  const int index = job.gate->Admit(c.proc.rank, c.id);
+  if (index < 0) return {};
+  return {job.gate->size(), static_cast<uint32_t>(index)};
+}
+
+void LocalEndpoint::WatchGates() {
+  gate_timer_ = 0;
+  std::vector<std::string> with_gate;
+  for (const auto& [nspace, job] : jobs_) {
+    if (job.gate != nullptr) with_gate.push_back(nspace);
+  }
+  if (with_gate.empty()) return;
+  for (const std::string& nspace : with_gate) {
+    if (FenceGate* gate = FindGate(nspace)) gate->Watch();
+  }
+  gate_timer_ =
+      loop_->AddTimer(options_.watch_gates_ns, [this] { WatchGates(); });
+}
+
+void LocalEndpoint::NoteRequest(Connection& c, const FrameHeader& header,
+                                const core::Input& input) {
+  if (std::holds_alternative<core::Committed>(input)) ++c.commits;
+  const auto* fence = std::get_if<core::CollectiveArrived>(&input);
+  if (fence == nullptr || fence->op != core::CollectiveOp::kFence ||
+      !IsWholeJob(c.proc.nspace, fence->participants)) {
+    return;
+  }
+  FenceGate* gate = FindGate(c.proc.nspace);
+  if (gate == nullptr) return;
+  gate->OnMessage(c.proc.rank);
+  c.fences.push_back(header.tag);
+}
+
+void LocalEndpoint::NoteReply(Connection& c, const core::ReplyClient& reply) {
+  const auto fence = std::ranges::find(c.fences, reply.request);
+  if (fence == c.fences.end()) return;
+  *fence = c.fences.back();
+  c.fences.pop_back();
+  if (FenceGate* gate = FindGate(c.proc.nspace)) {
+    gate->OnMessageDone(reply.status);
+  }
+}
+
+// What members have committed is read before they are released.
+void LocalEndpoint::OnGateFull(const std::string& nspace) {
+  FenceGate* gate = FindGate(nspace);
+  if (gate == nullptr) return;
+  for (const auto& [client, commits] : gate->CommitsSent()) {
+    Connection* c = Find(client);
+    while (c != nullptr && c->state != Connection::State::kEnding &&
+           c->commits != commits && Receive(*c)) {
+    }
+  }
+  gate->OnFull();
 }
 
 // ---------------------------------------------------------------- writing ---
@@ -322,6 +424,12 @@ void LocalEndpoint::Reply(const core::ReplyClient& reply) {
       reply.request == 0) {
     return;
   }
+  if (reply.request == kGateRequest) {
+    FenceGate* gate = FindGate(c->proc.nspace);
+    if (gate != nullptr) gate->OnReply(c->proc.rank, reply.status);
+    return;
+  }
+  NoteReply(*c, reply);
   Bytes payload = reply.payload;
   if (const auto get = c->gets.extract(reply.request); !get.empty()) {
     const ProcId& target = get.mapped();
@@ -346,8 +454,8 @@ void LocalEndpoint::OfferSegment(Connection& c, const std::string& nspace) {
   std::optional<SegmentRef> segment = options_.segment(nspace);
   if (!segment) return;
   c.segments.insert(nspace);
-  c.out.AppendWithFd(MakeSegment(nspace, segment->size),
-                     {segment->fd, std::move(segment->owner)});
+  c.out.AppendWithFds(MakeSegment(nspace, segment->size),
+                      {{segment->fd, std::move(segment->owner)}});
 }
 
 void LocalEndpoint::Notify(const core::NotifyClient& event) {
@@ -415,6 +523,7 @@ void LocalEndpoint::AddJob(const core::RegisterJob& registration) {
       registration.layout->node_of_agent(options_.environment.self);
   Job job;
   job.uid = registration.job->uid;
+  job.local_only = registration.job->nodes.size() == 1;
   if (node != kNoNode) {
     for (const Rank rank : registration.layout->ranks_on(node)) {
       job.ranks[rank].token = MakeToken();

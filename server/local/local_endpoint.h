@@ -17,6 +17,8 @@
 #include "server/core/step.h"
 #include "server/local/connection.h"
 #include "server/local/environment.h"
+#include "server/local/fence_gate.h"
+#include "server/local/frames.h"
 #include "server/local/identity.h"
 #include "server/ports/ports.h"
 
@@ -46,6 +48,9 @@ struct LocalOptions {
   // Several connections of one rank are legal (a forked child is one).
   uint32_t max_connections_per_rank = 64;
   uint32_t max_unidentified = 4096;
+  // How often to look for arrivals at gates that do not move: half the time
+  // after which the core takes over a fence that somebody is late for.
+  int64_t watch_gates_ns = int64_t{250} * 1000 * 1000;
   // A client that does not read what it asked for is no longer read from
   // above the first number of bytes, and closed above the second.
   size_t pause_reading_bytes = size_t{1} << 20;
@@ -86,7 +91,9 @@ class LocalEndpoint : public ClientPort, public ProcessEnvironment {
   };
   struct Job {
     uint32_t uid = 0;
+    bool local_only = false;  // no rank runs elsewhere
     std::map<Rank, LocalRank> ranks;
+    std::unique_ptr<FenceGate> gate;  // from the first client that may use it
   };
 
   void Log(core::LogLine::Level level, std::string text);
@@ -94,7 +101,8 @@ class LocalEndpoint : public ClientPort, public ProcessEnvironment {
   void ShedConnection();
   void AddConnection(UniqueFd fd);
   void OnEvents(core::ClientId id, uint32_t events);
-  void Receive(Connection& c);
+  // False when there was nothing to read.
+  bool Receive(Connection& c);
   // Handles the whole frames at the start of `data`; returns their length.
   size_t HandleFrames(Connection& c, std::string_view data);
   void HandleFrame(Connection& c, const FrameHeader& header,
@@ -106,6 +114,14 @@ class LocalEndpoint : public ClientPort, public ProcessEnvironment {
   void HandleRequest(Connection& c, const FrameHeader& header,
                      std::string_view payload);
   LocalRank* FindRank(const ProcId& proc, Job** job = nullptr);
+  Job* FindJob(const std::string& nspace);
+  FenceGate* FindGate(const std::string& nspace);
+  GateOffer OfferGate(Job& job, const Connection& c, uint64_t version);
+  void NoteRequest(Connection& c, const FrameHeader& header,
+                   const core::Input& input);
+  void NoteReply(Connection& c, const core::ReplyClient& reply);
+  void OnGateFull(const std::string& nspace);
+  void WatchGates();
   Connection* Find(core::ClientId client);
   void OfferSegment(Connection& c, const std::string& nspace);
   // Closes at the end of the round, after one more attempt to send. An empty
@@ -131,6 +147,7 @@ class LocalEndpoint : public ClientPort, public ProcessEnvironment {
   std::unordered_map<core::ClientId, std::unique_ptr<Connection>> connections_;
   std::vector<core::ClientId> dirty_;
   std::vector<char> buffer_;
+  EventLoop::TimerId gate_timer_ = 0;
   std::shared_ptr<LocalEndpoint*> self_;  // cleared when this goes
 };
 

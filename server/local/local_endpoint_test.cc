@@ -15,6 +15,7 @@
 
 #include "common/codec/encoder.h"
 #include "common/posix/unix_socket.h"
+#include "common/shm/gate_member.h"
 #include "common/values/value.h"
 #include "common/wire.h"
 
@@ -96,9 +97,12 @@ class TestClient {
       bytes_.append(data, 0, static_cast<size_t>(n));
       for (cmsghdr* c = CMSG_FIRSTHDR(&message); c != nullptr;
            c = CMSG_NXTHDR(&message, c)) {
-        int fd;
-        std::memcpy(&fd, CMSG_DATA(c), sizeof fd);
-        fds.emplace_back(fd);
+        const size_t count = (c->cmsg_len - CMSG_LEN(0)) / sizeof(int);
+        for (size_t i = 0; i < count; ++i) {
+          int fd;
+          std::memcpy(&fd, CMSG_DATA(c) + i * sizeof fd, sizeof fd);
+          fds.emplace_back(fd);
+        }
       }
     }
   }
@@ -239,7 +243,7 @@ class LocalEndpointTest : public ::testing::Test {
 
 TEST_F(LocalEndpointTest, HelloGivesIdentityAndSegment) {
   TestClient client(path());
-  client.Hello({"job", 1}, Token(1));
+  client.Hello({"job", 1}, Token(1), 1);
   Settle();
   const auto frame = client.Next();
   ASSERT_TRUE(frame.has_value());
@@ -490,6 +494,118 @@ TEST_F(LocalEndpointTest, GarbageHarmsNobodyElse) {
   good->Send(FrameType::kFinalize, 5, "");
   Settle();
   EXPECT_EQ(sink_.All<core::FinalizeArrived>().size(), 1u);
+}
+
+// Ranks 0 and 1 are here, rank 2 is elsewhere.
+class GatedTest : public LocalEndpointTest {
+ protected:
+  struct Member {
+    std::unique_ptr<TestClient> client;
+    std::unique_ptr<shm::GateMember> gate;
+    uint32_t generation = 0;
+  };
+  Member Join(Rank rank) {
+    Member member;
+    member.client = std::make_unique<TestClient>(path());
+    member.client->Hello({"job", rank}, Token(rank));
+    Settle();
+    const std::string welcome = PayloadOf(member.client->Next());
+    WireReader r(welcome);
+    r.Proc();
+    r.Proc();
+    r.Uint();
+    const uint64_t size = r.Uint();
+    const uint32_t index = r.Uint32();
+    EXPECT_TRUE(r.done());
+    EXPECT_EQ(member.client->fds.size(), 2u);
+    if (member.client->fds.size() == 2) {
+      auto gate =
+          shm::GateMember::Map(member.client->fds[1].get(), size, index);
+      EXPECT_TRUE(gate.ok());
+      if (gate.ok()) member.gate = std::move(gate).value();
+    }
+    return member;
+  }
+  static std::string Commit() {
+    WireWriter w;
+    w.Uint(0);
+    return w.Take();
+  }
+  static std::string WholeJobFence() {
+    WireWriter w;
+    w.Uint(1);
+    w.Uint(0);
+    w.Bool(false);
+    w.Uint(0);
+    w.String("");
+    return w.Take();
+  }
+  // Answers what arrived at the gate.
+  void AnswerGate(size_t client, int status) {
+    Reply(client, kGateRequest, status);
+  }
+};
+
+TEST_F(GatedTest, CommitsAreReadBeforeTheFence) {
+  Member a = Join(0);
+  Member b = Join(1);
+  ASSERT_EQ(a.gate->Arrive(0, &a.generation), shm::GateMember::Arrival::kWait);
+  b.gate->CountCommit();
+  ASSERT_EQ(b.gate->Arrive(shm::kGateSync, &b.generation),
+            shm::GateMember::Arrival::kRing);
+  a.client->Send(FrameType::kGateFull, 0, "");
+  b.client->Send(FrameType::kCommit, 0, Commit());
+  Settle();
+  ASSERT_EQ(sink_.All<core::Committed>().size(), 1u);
+  ASSERT_EQ(sink_.All<core::CollectiveArrived>().size(), 2u);
+  int status = -1;
+  EXPECT_FALSE(a.gate->Wait(a.generation, 0, &status));
+  AnswerGate(0, kSuccess);
+  AnswerGate(1, kSuccess);
+  EXPECT_TRUE(a.gate->Wait(a.generation, 0, &status));
+  EXPECT_EQ(status, kSuccess);
+}
+
+TEST_F(GatedTest, FencesByMessageCloseItForAWhile) {
+  Member a = Join(0);
+  Member b = Join(1);
+  a.client->Send(FrameType::kCollective, 5, WholeJobFence());
+  Settle();
+  EXPECT_EQ(b.gate->Arrive(0, &b.generation),
+            shm::GateMember::Arrival::kClosed);
+  b.client->Send(FrameType::kCollective, 5, WholeJobFence());
+  Settle();
+  Reply(0, 5, kSuccess);
+  Reply(1, 5, kSuccess);
+  EXPECT_EQ(b.gate->Arrive(0, &b.generation), shm::GateMember::Arrival::kWait);
+}
+
+TEST_F(GatedTest, TheEndOfAMemberHandsOver) {
+  Member a = Join(0);
+  Member b = Join(1);
+  ASSERT_EQ(a.gate->Arrive(0, &a.generation), shm::GateMember::Arrival::kWait);
+  b.client->Disconnect();
+  Settle();
+  ASSERT_EQ(sink_.All<core::CollectiveArrived>().size(), 1u);
+  EXPECT_EQ(sink_.All<core::ClientGone>().size(), 1u);
+}
+
+TEST_F(GatedTest, OldClientsGetNone) {
+  TestClient old(path());
+  old.Hello({"job", 0}, Token(0), 1);
+  Settle();
+  EXPECT_EQ(StatusOf(old.Next()), 0);
+  EXPECT_EQ(old.fds.size(), 1u);
+  Member b = Join(1);
+  EXPECT_EQ(b.gate->Arrive(0, &b.generation),
+            shm::GateMember::Arrival::kClosed);
+}
+
+TEST_F(GatedTest, TheGatesRequestIsNobodysTag) {
+  Member a = Join(0);
+  a.client->Send(FrameType::kCollective, kGateRequest, WholeJobFence());
+  Settle();
+  EXPECT_FALSE(a.client->Pump());
 }
 
 TEST_F(LocalEndpointTest, GarbageAfterHelloCloses) {

@@ -1,0 +1,99 @@
+// One job's gate (common/shm/gate_layout.h) as the endpoint runs it: local
+// ranks arrive at fences over their whole job in shared memory, and whenever
+// the core has to know - other nodes take part, somebody arrives by message,
+// leaves, or does not come - their arrivals become inputs of the core.
+#ifndef CANOPY_SERVER_LOCAL_FENCE_GATE_H_
+#define CANOPY_SERVER_LOCAL_FENCE_GATE_H_
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "common/ids.h"
+#include "common/shm/gate_keeper.h"
+#include "common/status.h"
+#include "server/core/step.h"
+#include "server/ports/ports.h"
+
+namespace canopy::local {
+
+// The request that stands for an arrival at the gate: no client may use it.
+inline constexpr core::RequestId kGateRequest = UINT64_MAX;
+
+// Whether participants, as a client names them, are the whole of its job.
+bool IsWholeJob(const std::string& own_nspace,
+                const std::vector<ProcId>& participants);
+
+// Loop thread only. The gate is open while every local rank holds a place in
+// it and nothing about fences over the job is on its way to the core or back;
+// after a fence that failed it stays closed.
+class FenceGate {
+ public:
+  // `ranks`: the job's ranks on this node, ascending, at least one.
+  // `local_only`: the job has no others.
+  static Result<std::unique_ptr<FenceGate>> Create(std::vector<Rank> ranks,
+                                                   bool local_only,
+                                                   InputSink* sink);
+  // Whoever still waits is told that the agent is gone.
+  ~FenceGate();
+  FenceGate(const FenceGate&) = delete;
+  FenceGate& operator=(const FenceGate&) = delete;
+
+  int fd() const { return keeper_->fd(); }
+  // Keeps fd() open.
+  std::shared_ptr<const void> owner() const { return keeper_; }
+  uint64_t size() const { return keeper_->size(); }
+
+  // Gives the rank's place to a connection, which may use the gate from now
+  // on, and says which index it has; -1 when another one holds the place.
+  int Admit(Rank rank, core::ClientId client);
+  // The connection ends; call it before the core hears of that.
+  void OnGone(Rank rank, core::ClientId client);
+
+  // A fence over the whole job comes by message from a connection of `rank`;
+  // call it before the core hears of that. Its end, however, is told later.
+  void OnMessage(Rank rank);
+  void OnMessageDone(int status);
+
+  // Members whose commits the agent has not read all, as far as they say:
+  // each connection with the number of commits that it says to have sent.
+  // Ask it before OnFull.
+  std::vector<std::pair<core::ClientId, uint32_t>> CommitsSent() const;
+  // A member says that all are in.
+  void OnFull();
+  // The core answers an arrival at the gate.
+  void OnReply(Rank rank, int status);
+  // From time to time: hands over to the core what does not move.
+  void Watch();
+
+ private:
+  struct Place {
+    Rank rank = 0;
+    core::ClientId holder = 0;  // 0: none
+    bool waiting = false;       // for the core's answer
+    uint64_t arrivals = 0;      // that the core has heard of
+  };
+
+  FenceGate(std::unique_ptr<shm::GateKeeper> keeper, std::vector<Rank> ranks,
+            bool local_only, InputSink* sink);
+  Place* Find(Rank rank);
+  void HandOver();
+  void Answered(Place* place, int status);
+  void MaybeOpen();
+
+  const std::shared_ptr<shm::GateKeeper> keeper_;
+  const bool local_only_;
+  InputSink* const sink_;
+  std::vector<Place> places_;
+  size_t num_held_ = 0;
+  size_t num_waiting_ = 0;   // places that wait
+  size_t num_messages_ = 0;  // fences by message without an answer
+  int worst_ = 0;            // answer so far to those that wait
+  bool failed_ = false;      // for good
+};
+
+}  // namespace canopy::local
+
+#endif  // CANOPY_SERVER_LOCAL_FENCE_GATE_H_

@@ -1,0 +1,251 @@
+#include "server/local/fence_gate.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <functional>
+#include <memory>
+#include <variant>
+#include <vector>
+
+#include "common/shm/gate_member.h"
+
+namespace canopy::local {
+namespace {
+
+using Arrival = shm::GateMember::Arrival;
+
+// Keeps what the core would be told.
+class FakeSink : public InputSink {
+ public:
+  void OnInput(core::Input input) override {
+    auto* arrived = std::get_if<core::CollectiveArrived>(&input);
+    ASSERT_NE(arrived, nullptr);
+    arrivals.push_back(*arrived);
+    if (on_arrival) on_arrival();
+  }
+  std::vector<core::ClientId> Clients() const {
+    std::vector<core::ClientId> out;
+    for (const auto& a : arrivals) out.push_back(a.client);
+    return out;
+  }
+  std::vector<core::CollectiveArrived> arrivals;
+  std::function<void()> on_arrival;
+};
+
+// Ranks 4, 6 and 9 live here; the client of rank R is 100 + R.
+class FenceGateTest : public ::testing::Test {
+ protected:
+  void Make(bool local_only) {
+    auto gate = FenceGate::Create({4, 6, 9}, local_only, &sink_);
+    ASSERT_TRUE(gate.ok());
+    gate_ = std::move(gate).value();
+  }
+  void MakeFull(bool local_only) {
+    Make(local_only);
+    for (const Rank rank : {4, 6, 9}) Admit(rank);
+  }
+  void Admit(Rank rank) {
+    const int index = gate_->Admit(rank, 100 + rank);
+    ASSERT_GE(index, 0);
+    auto member = shm::GateMember::Map(gate_->fd(), gate_->size(), index);
+    ASSERT_TRUE(member.ok());
+    members_[rank] = std::move(member).value();
+  }
+  Arrival Arrive(Rank rank, uint64_t wants = 0) {
+    return members_[rank]->Arrive(wants, &generation_[rank]);
+  }
+  // 99: not yet.
+  int EndFor(Rank rank) {
+    int status = 99;
+    members_[rank]->Wait(generation_[rank], 0, &status);
+    return status;
+  }
+  // A fence by message of that rank.
+  void ByMessage(Rank rank) {
+    gate_->OnMessage(rank);
+    core::CollectiveArrived arrival;
+    arrival.client = 100 + rank;
+    arrival.request = 7;
+    sink_.OnInput(arrival);
+  }
+  // The core has seen everybody arrive.
+  void Answer(int status) {
+    const auto arrivals = std::exchange(sink_.arrivals, {});
+    for (const auto& a : arrivals) {
+      if (a.request == kGateRequest) {
+        gate_->OnReply(static_cast<Rank>(a.client - 100), status);
+      } else {
+        gate_->OnMessageDone(status);
+      }
+    }
+  }
+
+  FakeSink sink_;
+  std::unique_ptr<FenceGate> gate_;
+  std::unique_ptr<shm::GateMember> members_[10];
+  uint32_t generation_[10] = {};
+};
+
+TEST_F(FenceGateTest, OpensWhenEverybodyHasAPlace) {
+  Make(true);
+  Admit(4);
+  Admit(6);
+  EXPECT_EQ(Arrive(4), Arrival::kClosed);
+  Admit(9);
+  EXPECT_EQ(Arrive(4), Arrival::kWait);
+  EXPECT_EQ(gate_->Admit(4, 200), -1) << "the place is taken";
+  EXPECT_EQ(gate_->Admit(5, 105), -1) << "no such rank";
+}
+
+TEST_F(FenceGateTest, TheCoreHearsNothingOfFencesOnOneNode) {
+  MakeFull(true);
+  for (int i = 0; i < 3; ++i) {
+    EXPECT_EQ(Arrive(9), Arrival::kWait);
+    EXPECT_EQ(Arrive(4), Arrival::kWait);
+    EXPECT_EQ(Arrive(6), Arrival::kReleased);
+  }
+  EXPECT_TRUE(sink_.arrivals.empty());
+}
+
+TEST_F(FenceGateTest, AfterCommitsTheAgentReleases) {
+  MakeFull(true);
+  members_[4]->CountCommit();
+  Arrive(4, shm::kGateSync);
+  Arrive(6);
+  gate_->OnFull();
+  EXPECT_EQ(EndFor(4), 99) << "not all are in";
+  EXPECT_EQ(Arrive(9), Arrival::kRing);
+  const auto sent = gate_->CommitsSent();
+  ASSERT_EQ(sent.size(), 3u);
+  EXPECT_EQ(sent[0], (std::pair<core::ClientId, uint32_t>(104, 1)));
+  EXPECT_EQ(sent[1], (std::pair<core::ClientId, uint32_t>(106, 0)));
+  gate_->OnFull();
+  EXPECT_EQ(EndFor(4), kSuccess);
+  EXPECT_EQ(EndFor(9), kSuccess);
+  EXPECT_TRUE(sink_.arrivals.empty());
+  EXPECT_EQ(Arrive(4), Arrival::kWait);
+}
+
+TEST_F(FenceGateTest, OtherNodesHearThroughTheCore) {
+  MakeFull(false);
+  for (int i = 0; i < 3; ++i) {
+    Arrive(4, shm::kGateCollect);
+    Arrive(6);
+    EXPECT_EQ(Arrive(9), Arrival::kRing);
+    gate_->OnFull();
+    EXPECT_EQ(sink_.Clients(), (std::vector<core::ClientId>{104, 106, 109}));
+    EXPECT_TRUE(sink_.arrivals[0].collect_data);
+    EXPECT_TRUE(sink_.arrivals[0].participants.empty());
+    EXPECT_EQ(Arrive(4), Arrival::kClosed) << "the fence is not over";
+    EXPECT_EQ(EndFor(6), 99);
+    Answer(kSuccess);
+    for (const Rank rank : {4, 6, 9}) EXPECT_EQ(EndFor(rank), kSuccess);
+  }
+}
+
+TEST_F(FenceGateTest, TheCoreMayAnswerAtOnce) {
+  MakeFull(false);
+  sink_.on_arrival = [&] {
+    if (sink_.arrivals.size() == 3) Answer(kSuccess);
+  };
+  for (int i = 0; i < 3; ++i) {
+    Arrive(4);
+    Arrive(6);
+    Arrive(9);
+    gate_->OnFull();
+    EXPECT_EQ(EndFor(6), kSuccess);
+  }
+}
+
+TEST_F(FenceGateTest, AMessageBringsTheOthersAlong) {
+  MakeFull(true);
+  Arrive(6);
+  ByMessage(4);
+  EXPECT_EQ(sink_.Clients(), (std::vector<core::ClientId>{106, 104}));
+  EXPECT_EQ(Arrive(9), Arrival::kClosed);
+  ByMessage(9);
+  Answer(kSuccess);
+  EXPECT_EQ(EndFor(6), kSuccess);
+  EXPECT_EQ(Arrive(6), Arrival::kWait) << "open again";
+}
+
+TEST_F(FenceGateTest, StaysClosedWhileOneIsAhead) {
+  MakeFull(true);
+  ByMessage(4);
+  gate_->OnMessageDone(kSuccess);
+  EXPECT_EQ(Arrive(6), Arrival::kClosed);
+  ByMessage(6);
+  ByMessage(9);
+  gate_->OnMessageDone(kSuccess);
+  EXPECT_EQ(Arrive(6), Arrival::kClosed) << "one is not answered";
+  gate_->OnMessageDone(kSuccess);
+  EXPECT_EQ(Arrive(6), Arrival::kWait);
+}
+
+TEST_F(FenceGateTest, AFailureIsToldAndLasts) {
+  MakeFull(false);
+  Arrive(4);
+  Arrive(6);
+  Arrive(9);
+  gate_->OnFull();
+  Answer(kErrTimeout);
+  EXPECT_EQ(EndFor(4), kErrTimeout);
+  EXPECT_EQ(EndFor(9), kErrTimeout);
+  EXPECT_EQ(Arrive(4), Arrival::kClosed);
+}
+
+TEST_F(FenceGateTest, WhoLeavesTakesTheGateWithIt) {
+  MakeFull(true);
+  Arrive(4);
+  Arrive(9);
+  gate_->OnGone(9, 109);
+  EXPECT_EQ(sink_.Clients(), (std::vector<core::ClientId>{104, 109}))
+      << "what arrived before has arrived";
+  EXPECT_EQ(Arrive(6), Arrival::kClosed);
+  gate_->OnReply(4, kErrLostConnection);
+  EXPECT_EQ(EndFor(4), kErrLostConnection);
+}
+
+TEST_F(FenceGateTest, AnotherConnectionOfARankDoesNotMatter) {
+  MakeFull(true);
+  gate_->OnGone(9, 1);
+  EXPECT_EQ(Arrive(9), Arrival::kWait);
+}
+
+TEST_F(FenceGateTest, AProcessThatComesBackOpensItAgain) {
+  MakeFull(true);
+  gate_->OnGone(9, 109);
+  EXPECT_EQ(Arrive(4), Arrival::kClosed);
+  Admit(9);
+  EXPECT_EQ(Arrive(4), Arrival::kWait);
+}
+
+TEST_F(FenceGateTest, WhatDoesNotMoveIsHandedOver) {
+  MakeFull(true);
+  Arrive(6);
+  gate_->Watch();
+  EXPECT_TRUE(sink_.arrivals.empty());
+  gate_->Watch();
+  EXPECT_EQ(sink_.Clients(), std::vector<core::ClientId>{106});
+}
+
+TEST_F(FenceGateTest, TheEndOfTheJobReleases) {
+  MakeFull(true);
+  Arrive(6);
+  gate_.reset();
+  EXPECT_EQ(EndFor(6), kErrLostConnection);
+}
+
+TEST(IsWholeJobTest, HoweverItIsNamed) {
+  EXPECT_TRUE(IsWholeJob("job", {}));
+  EXPECT_TRUE(IsWholeJob("job", {{"job", kRankWildcard}}));
+  EXPECT_TRUE(IsWholeJob("job", {{"", kRankWildcard}}));
+  EXPECT_FALSE(IsWholeJob("job", {{"job", 0}}));
+  EXPECT_FALSE(IsWholeJob("job", {{"other", kRankWildcard}}));
+  EXPECT_FALSE(
+      IsWholeJob("job", {{"job", kRankWildcard}, {"other", kRankWildcard}}));
+}
+
+}  // namespace
+}  // namespace canopy::local

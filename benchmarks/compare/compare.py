@@ -42,14 +42,14 @@ class Case:
 def fence(n, mode="none", count=200, nodes=0, label=None, **kw):
     label = label or f"fence {mode}, n={n}"
     return Case(label, n, ["fence", mode, str(count)],
-                {"p10_us": f"{label}: p10 us", "median_us": f"{label}: us"},
+                {"p10_us": f"{label}: least 10%, us", "median_us": f"{label}: us"},
                 nodes=nodes, only=("canopy", "orterun"), **kw)
 
 
 def pmi_fence(n, **kw):
     label = f"fence none, n={n}"
     return Case(label + " (PMI-1)", n, ["pmi1", "200"],
-                {"p10_us": f"{label}: p10 us", "median_us": f"{label}: us"},
+                {"p10_us": f"{label}: least 10%, us", "median_us": f"{label}: us"},
                 only=("hydra",), **kw)
 
 

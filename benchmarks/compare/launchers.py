@@ -14,9 +14,17 @@ class Nodes:
     """COUNT emulated nodes: network namespaces for everyone, or, without the
     right to make them, what a launcher has of its own."""
 
+    made = 0
+
     def __init__(self, count):
         self.count = count
-        self.spaces = netns.Namespaces(count)
+        # Namespaces that were removed live on for a moment, and others may
+        # emulate nodes at the same time.
+        Nodes.made += 1
+        number = os.getpid() % 10000
+        self.spaces = netns.Namespaces(
+            count, prefix=f"cb{number}{'abcdefgh'[Nodes.made % 8]}",
+            subnet=f"10.{100 + number % 100}.{number // 100}")
 
     def __enter__(self):
         self.spaces.__enter__()

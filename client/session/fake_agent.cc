@@ -199,14 +199,20 @@ void FakeAgent::Welcome(const Request& hello) {
   welcome.Proc(claimed);
   welcome.Proc({"agent", 0});
   welcome.Uint(segment_->size());
+  std::vector<int> fds = {segment_->fd()};
+  if (gate_ != nullptr) {
+    welcome.Uint(gate_->size());
+    welcome.Uint(claimed.rank);
+    fds.push_back(gate_->fd());
+  }
   WireWriter out;
   out.Int(kSuccess);
   out.String(welcome.str());
-  Send(FrameType::kReply, hello.tag, out.str(), segment_->fd());
+  Send(FrameType::kReply, hello.tag, out.str(), fds);
 }
 
 void FakeAgent::Send(FrameType type, uint64_t tag, std::string_view payload,
-                     int fd) {
+                     const std::vector<int>& fds) {
   local::FrameHeader header;
   header.length = static_cast<uint32_t>(payload.size());
   header.type = static_cast<uint16_t>(type);
@@ -214,18 +220,18 @@ void FakeAgent::Send(FrameType type, uint64_t tag, std::string_view payload,
   std::string frame(reinterpret_cast<const char*>(&header), sizeof(header));
   frame.append(payload);
   iovec part = {frame.data(), frame.size()};
-  alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int))] = {};
+  alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int) * 2)] = {};
   msghdr message = {};
   message.msg_iov = &part;
   message.msg_iovlen = 1;
-  if (fd >= 0) {
+  if (!fds.empty()) {
     message.msg_control = control;
-    message.msg_controllen = sizeof(control);
+    message.msg_controllen = CMSG_SPACE(sizeof(int) * fds.size());
     cmsghdr* c = CMSG_FIRSTHDR(&message);
     c->cmsg_level = SOL_SOCKET;
     c->cmsg_type = SCM_RIGHTS;
-    c->cmsg_len = CMSG_LEN(sizeof(int));
-    memcpy(CMSG_DATA(c), &fd, sizeof(int));
+    c->cmsg_len = CMSG_LEN(sizeof(int) * fds.size());
+    memcpy(CMSG_DATA(c), fds.data(), sizeof(int) * fds.size());
   }
   std::lock_guard<std::mutex> send_lock(send_mu_);
   std::unique_lock<std::mutex> lock(mu_);
@@ -266,6 +272,16 @@ void FakeAgent::SendEvent(int status, const ProcId& source, uint8_t range,
   Send(FrameType::kEvent, 0, out.str());
 }
 
+void FakeAgent::OfferGate(bool local_only) {
+  auto keeper = shm::GateKeeper::Create(2, local_only);
+  if (!keeper.ok()) Fatal("gate");
+  gate_ = std::move(keeper).value();
+  auto member = shm::GateMember::Map(gate_->fd(), gate_->size(), 1);
+  if (!member.ok()) Fatal("gate");
+  other_member_ = std::move(member).value();
+  gate_->Open();
+}
+
 void FakeAgent::OfferNamespace(const std::string& nspace, uint32_t ranks) {
   shm::SegmentContents c;
   c.nspace = nspace;
@@ -284,7 +300,7 @@ void FakeAgent::OfferNamespace(const std::string& nspace, uint32_t ranks) {
   WireWriter out;
   out.String(nspace);
   out.Uint(segment->size());
-  Send(FrameType::kSegment, 0, out.str(), segment->fd());
+  Send(FrameType::kSegment, 0, out.str(), {segment->fd()});
   std::lock_guard<std::mutex> lock(mu_);
   other_segments_.push_back(std::move(segment));
 }

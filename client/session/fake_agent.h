@@ -17,6 +17,8 @@
 #include "common/ids.h"
 #include "common/local_protocol.h"
 #include "common/posix/unique_fd.h"
+#include "common/shm/gate_keeper.h"
+#include "common/shm/gate_member.h"
 #include "common/shm/segment_writer.h"
 #include "common/values/info_list.h"
 #include "common/values/value.h"
@@ -55,6 +57,12 @@ class FakeAgent {
   void Reply(const Request& request, int status, std::string_view payload = {});
   void SendEvent(int status, const ProcId& source, uint8_t range,
                  const InfoList& infos);
+  // Before PMIx_Init: the client gets a gate for ranks 0 and 1, which is open.
+  // `local_only`: as if there were no others.
+  void OfferGate(bool local_only);
+  shm::GateKeeper& gate() { return *gate_; }
+  // Rank 1's side of it.
+  shm::GateMember& other_member() { return *other_member_; }
   // Makes another namespace (one node, `ranks` ranks, PMIX_JOB_SIZE) and gives
   // it to the client.
   void OfferNamespace(const std::string& nspace, uint32_t ranks);
@@ -78,7 +86,7 @@ class FakeAgent {
   void Handle(const Request& request);
   void Welcome(const Request& hello);
   void Send(local::FrameType type, uint64_t tag, std::string_view payload,
-            int fd = -1);
+            const std::vector<int>& fds = {});
 
   const std::string nspace_;
   std::string directory_;
@@ -86,6 +94,9 @@ class FakeAgent {
   UniqueFd listener_;
   std::unique_ptr<shm::SegmentWriter> segment_;
   std::vector<std::unique_ptr<shm::SegmentWriter>> other_segments_;
+
+  std::unique_ptr<shm::GateKeeper> gate_;
+  std::unique_ptr<shm::GateMember> other_member_;
 
   mutable std::mutex mu_;
   std::condition_variable changed_;

@@ -15,7 +15,8 @@ namespace {
 
 // core::CollectiveOp::kFence.
 constexpr uint64_t kFenceOperation = 1;
-// Who waits in shared memory looks from time to time whether the agent lives.
+// How often one of those who wait in shared memory looks whether the agent
+// lives.
 constexpr int64_t kLookAroundNs = 200'000'000;
 
 struct FenceOptions {
@@ -93,10 +94,15 @@ bool IsWholeJob(const Session& session, const pmix_proc_t* procs,
   return true;
 }
 
-int AwaitGate(Session& session, uint32_t generation) {
+int AwaitGate(Session& session, const shm::GateMember::Ticket& ticket) {
+  shm::GateMember& gate = *session.gate();
+  const int64_t patience =
+      ticket.watch ? kLookAroundNs : shm::GateView::kForever;
   int status = PMIX_SUCCESS;
-  while (!session.gate()->Wait(generation, kLookAroundNs, &status)) {
-    if (session.channel()->PeerIsGone()) return PMIX_ERR_LOST_CONNECTION;
+  while (!gate.Wait(ticket, patience, &status)) {
+    if (session.channel()->PeerIsGone()) {
+      gate.GiveUp(ticket, PMIX_ERR_LOST_CONNECTION);
+    }
   }
   return status;
 }
@@ -105,8 +111,8 @@ int AwaitGate(Session& session, uint32_t generation) {
 std::optional<int> FenceAtGate(Session& session, bool collect) {
   const uint64_t wants = (collect ? shm::kGateCollect : 0) |
                          (session.TakeCommitted() ? shm::kGateSync : 0);
-  uint32_t generation = 0;
-  switch (session.gate()->Arrive(wants, &generation)) {
+  shm::GateMember::Ticket ticket;
+  switch (session.gate()->Arrive(wants, &ticket)) {
     case shm::GateMember::Arrival::kReleased:
       return PMIX_SUCCESS;
     case shm::GateMember::Arrival::kClosed:
@@ -117,7 +123,7 @@ std::optional<int> FenceAtGate(Session& session, bool collect) {
     case shm::GateMember::Arrival::kWait:
       break;
   }
-  return AwaitGate(session, generation);
+  return AwaitGate(session, ticket);
 }
 
 }  // namespace

@@ -19,7 +19,8 @@ void GateView::Sleep(uint32_t value, int64_t timeout_ns) const {
   timespec timeout;
   timeout.tv_sec = static_cast<time_t>(timeout_ns / 1'000'000'000);
   timeout.tv_nsec = static_cast<long>(timeout_ns % 1'000'000'000);
-  syscall(SYS_futex, futex(), FUTEX_WAIT, value, &timeout, nullptr, 0);
+  syscall(SYS_futex, futex(), FUTEX_WAIT, value,
+          timeout_ns == kForever ? nullptr : &timeout, nullptr, 0);
 }
 
 }  // namespace canopy::shm

@@ -32,25 +32,26 @@ GateMember::GateMember(void* base, uint64_t size, uint32_t num_ranks,
 
 GateMember::~GateMember() { munmap(base_, size_); }
 
-GateMember::Arrival GateMember::Arrive(uint64_t wants, uint32_t* generation) {
+GateMember::Arrival GateMember::Arrive(uint64_t wants, Ticket* ticket) {
   auto& state = gate_.header().state;
   const uint64_t seen = state.load(std::memory_order_acquire);
   if (IsGateClosed(seen)) return Arrival::kClosed;
-  *generation = GateGeneration(seen);
+  const uint32_t generation = GateGeneration(seen);
   // The generation can not change before this rank has arrived.
   if (wants != 0) state.fetch_or(wants, std::memory_order_relaxed);
   const uint32_t index = index_ / kGateRanksPerWord;
   const uint64_t bit = uint64_t{1} << (index_ % kGateRanksPerWord);
   auto& word = gate_.word(index);
-  const uint64_t before = (*generation & 1) == 0
+  const uint64_t before = (generation & 1) == 0
                               ? word.fetch_or(bit, std::memory_order_acq_rel)
                               : word.fetch_and(~bit, std::memory_order_acq_rel);
   if ((before & kGateClosedWord) != 0) return Arrival::kClosed;
-  const uint64_t others = gate_.Arrived(index, before, *generation);
+  const uint64_t others = gate_.Arrived(index, before, generation);
   // Another thread of this process has arrived at the same fence.
   if ((others & bit) != 0) return Arrival::kClosed;
+  *ticket = {generation, others == 0};
   if ((others | bit) != gate_.Mask(index)) return Arrival::kWait;
-  return Complete(*generation);
+  return Complete(generation);
 }
 
 // This rank was the last one of its word.
@@ -76,15 +77,30 @@ GateMember::Arrival GateMember::Complete(uint32_t generation) const {
   }
 }
 
-bool GateMember::Wait(uint32_t generation, int64_t timeout_ns,
+bool GateMember::Wait(const Ticket& ticket, int64_t timeout_ns,
                       int* status) const {
-  const uint32_t seen = gate_.futex()->load(std::memory_order_acquire);
-  if (GateGeneration(seen) == generation) gate_.Sleep(seen, timeout_ns);
-  const uint32_t now = gate_.futex()->load(std::memory_order_acquire);
-  if (GateGeneration(now) == generation) return false;
-  *status =
-      gate_.header().status[generation & 1].load(std::memory_order_relaxed);
+  for (;;) {
+    const uint32_t seen = gate_.futex()->load(std::memory_order_acquire);
+    if (GateGeneration(seen) != ticket.generation) break;
+    if (timeout_ns == 0) return false;
+    gate_.Sleep(seen, timeout_ns);
+    if (timeout_ns != GateView::kForever) timeout_ns = 0;
+  }
+  *status = gate_.header().status[ticket.generation & 1].load(
+      std::memory_order_relaxed);
   return true;
+}
+
+void GateMember::GiveUp(const Ticket& ticket, int status) const {
+  auto& state = gate_.header().state;
+  uint64_t seen = state.load(std::memory_order_acquire);
+  do {
+    if (GateGeneration(seen) != ticket.generation) return;
+    gate_.header().status[ticket.generation & 1].store(
+        status, std::memory_order_relaxed);
+  } while (!state.compare_exchange_weak(
+      seen, GateState(ticket.generation + 1, true), std::memory_order_acq_rel));
+  gate_.WakeAll();
 }
 
 void GateMember::CountCommit() {

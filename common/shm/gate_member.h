@@ -29,13 +29,24 @@ class GateMember {
     kRing,      // is in, as the last one: tell the agent, then call Wait
     kClosed,    // is not in: arrive by message
   };
+  struct Ticket {
+    uint32_t generation = 0;
+    // This rank looks from time to time whether the agent lives, for all: it
+    // was the first one to come.
+    bool watch = false;
+  };
   // Arrives at the next fence over the whole job. `wants`: of kGateCollect
-  // and kGateSync. `generation` is for Wait.
-  Arrival Arrive(uint64_t wants, uint32_t* generation);
+  // and kGateSync. `ticket` is for Wait.
+  Arrival Arrive(uint64_t wants, Ticket* ticket);
 
-  // Waits for the end of the fence, at most `timeout_ns`; true when it is
-  // over, with what it ended with in `status`.
-  bool Wait(uint32_t generation, int64_t timeout_ns, int* status) const;
+  // Waits for the end of the fence, at most `timeout_ns` (or
+  // GateView::kForever); true when it is over, with what it ended with in
+  // `status`.
+  bool Wait(const Ticket& ticket, int64_t timeout_ns, int* status) const;
+
+  // The agent is gone for ever: closes the gate, and everybody's fence ends
+  // with that status.
+  void GiveUp(const Ticket& ticket, int status) const;
 
   // A commit is on its way to the agent. Call it before the next Arrive.
   void CountCommit();

@@ -14,8 +14,7 @@ namespace canopy::shm {
 namespace {
 
 using Arrival = GateMember::Arrival;
-
-constexpr int64_t kLong = 20'000'000'000;
+using Ticket = GateMember::Ticket;
 
 class GateTest : public ::testing::Test {
  protected:
@@ -29,15 +28,15 @@ class GateTest : public ::testing::Test {
     return std::move(member).value();
   }
   Arrival Arrive(uint32_t index, uint64_t wants = 0) {
-    return members_[index]->Arrive(wants, &generation_);
+    return members_[index]->Arrive(wants, &ticket_);
   }
-  bool IsThrough(uint32_t index, uint32_t generation, int* status) {
-    return members_[index]->Wait(generation, 0, status);
+  bool IsThrough(uint32_t index, const Ticket& ticket, int* status) {
+    return members_[index]->Wait(ticket, 0, status);
   }
 
   std::unique_ptr<GateKeeper> keeper_;
   std::vector<std::unique_ptr<GateMember>> members_;
-  uint32_t generation_ = 0;
+  Ticket ticket_;
 };
 
 TEST_F(GateTest, IsClosedAtFirst) {
@@ -51,7 +50,8 @@ TEST_F(GateTest, TheLastOneReleases) {
   for (int round = 0; round < 5; ++round) {
     int status = -1;
     EXPECT_EQ(Arrive(1), Arrival::kWait);
-    const uint32_t first = generation_;
+    const Ticket first = ticket_;
+    EXPECT_TRUE(first.watch);
     EXPECT_EQ(Arrive(2), Arrival::kWait);
     EXPECT_FALSE(IsThrough(1, first, &status));
     EXPECT_FALSE(keeper_->IsFull());
@@ -101,15 +101,15 @@ TEST_F(GateTest, OtherNodesNeedTheAgent) {
   Make(2, /*local_only=*/false);
   keeper_->Open();
   EXPECT_EQ(Arrive(0, kGateCollect), Arrival::kWait);
-  const uint32_t generation = generation_;
+  const Ticket ticket = ticket_;
   EXPECT_EQ(Arrive(1), Arrival::kRing);
   const GateKeeper::Taken taken = keeper_->Close();
   EXPECT_EQ(taken.ranks.size(), 2u);
   EXPECT_TRUE(taken.collect);
   int status = -1;
-  EXPECT_FALSE(IsThrough(0, generation, &status));
+  EXPECT_FALSE(IsThrough(0, ticket, &status));
   keeper_->Release(kErrTimeout);
-  EXPECT_TRUE(IsThrough(0, generation, &status));
+  EXPECT_TRUE(IsThrough(0, ticket, &status));
   EXPECT_EQ(status, kErrTimeout);
 }
 
@@ -117,7 +117,7 @@ TEST_F(GateTest, WhoIsInStaysInWhenItCloses) {
   Make(3);
   keeper_->Open();
   EXPECT_EQ(Arrive(2), Arrival::kWait);
-  const uint32_t generation = generation_;
+  const Ticket ticket = ticket_;
   const GateKeeper::Taken taken = keeper_->Close();
   EXPECT_EQ(taken.ranks, std::vector<uint32_t>{2});
   EXPECT_FALSE(taken.collect);
@@ -125,9 +125,9 @@ TEST_F(GateTest, WhoIsInStaysInWhenItCloses) {
   EXPECT_EQ(Arrive(1), Arrival::kClosed);
   EXPECT_TRUE(keeper_->Close().ranks.empty());
   int status = -1;
-  EXPECT_FALSE(IsThrough(2, generation, &status));
+  EXPECT_FALSE(IsThrough(2, ticket, &status));
   keeper_->Release(kSuccess);
-  EXPECT_TRUE(IsThrough(2, generation, &status));
+  EXPECT_TRUE(IsThrough(2, ticket, &status));
   EXPECT_EQ(status, kSuccess);
   EXPECT_EQ(Arrive(2), Arrival::kClosed);
   keeper_->Open();
@@ -150,6 +150,27 @@ TEST_F(GateTest, OpensAgainInEitherGeneration) {
       ASSERT_EQ(Arrive(0), Arrival::kReleased) << round;
     }
   }
+}
+
+TEST_F(GateTest, WhenTheAgentIsGoneOneGivesUpForAll) {
+  Make(3);
+  keeper_->Open();
+  EXPECT_EQ(Arrive(1), Arrival::kWait);
+  const Ticket first = ticket_;
+  EXPECT_EQ(Arrive(2), Arrival::kWait);
+  EXPECT_TRUE(first.watch);
+  EXPECT_FALSE(ticket_.watch);
+  int status = kSuccess;
+  EXPECT_FALSE(members_[1]->Wait(first, 1, &status)) << "nothing happened";
+  members_[1]->GiveUp(first, kErrLostConnection);
+  EXPECT_TRUE(IsThrough(1, first, &status));
+  EXPECT_EQ(status, kErrLostConnection);
+  status = kSuccess;
+  EXPECT_TRUE(IsThrough(2, ticket_, &status));
+  EXPECT_EQ(status, kErrLostConnection);
+  EXPECT_EQ(Arrive(0), Arrival::kClosed);
+  members_[2]->GiveUp(ticket_, kErrTimeout);
+  EXPECT_EQ(Arrive(0), Arrival::kClosed);
 }
 
 TEST_F(GateTest, ASecondArrivalOfARankUsesMessages) {
@@ -236,14 +257,13 @@ TEST_F(GateTest, ClosingAndOpeningWhileAllRun) {
     threads.emplace_back([&, i] {
       for (int fence = 1; fence <= kFences; ++fence) {
         entered[i] = fence;
-        uint32_t generation = 0;
+        Ticket ticket;
         int status = kSuccess;
-        const Arrival arrival = members_[i]->Arrive(0, &generation);
+        const Arrival arrival = members_[i]->Arrive(0, &ticket);
         if (arrival == Arrival::kClosed) {
           guardian.ArriveByMessage(i);
         } else if (arrival != Arrival::kReleased) {
-          while (!members_[i]->Wait(generation, kLong, &status)) {
-          }
+          members_[i]->Wait(ticket, GateView::kForever, &status);
         }
         for (const auto& e : entered) early += e < fence ? 1 : 0;
         if (status != kSuccess) ++early;

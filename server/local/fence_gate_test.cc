@@ -53,12 +53,12 @@ class FenceGateTest : public ::testing::Test {
     members_[rank] = std::move(member).value();
   }
   Arrival Arrive(Rank rank, uint64_t wants = 0) {
-    return members_[rank]->Arrive(wants, &generation_[rank]);
+    return members_[rank]->Arrive(wants, &tickets_[rank]);
   }
   // 99: not yet.
   int EndFor(Rank rank) {
     int status = 99;
-    members_[rank]->Wait(generation_[rank], 0, &status);
+    members_[rank]->Wait(tickets_[rank], 0, &status);
     return status;
   }
   // A fence by message of that rank.
@@ -84,7 +84,7 @@ class FenceGateTest : public ::testing::Test {
   FakeSink sink_;
   std::unique_ptr<FenceGate> gate_;
   std::unique_ptr<shm::GateMember> members_[10];
-  uint32_t generation_[10] = {};
+  shm::GateMember::Ticket tickets_[10];
 };
 
 TEST_F(FenceGateTest, OpensWhenEverybodyHasAPlace) {

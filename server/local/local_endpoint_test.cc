@@ -502,7 +502,7 @@ class GatedTest : public LocalEndpointTest {
   struct Member {
     std::unique_ptr<TestClient> client;
     std::unique_ptr<shm::GateMember> gate;
-    uint32_t generation = 0;
+    shm::GateMember::Ticket ticket;
   };
   Member Join(Rank rank) {
     Member member;
@@ -549,9 +549,9 @@ class GatedTest : public LocalEndpointTest {
 TEST_F(GatedTest, CommitsAreReadBeforeTheFence) {
   Member a = Join(0);
   Member b = Join(1);
-  ASSERT_EQ(a.gate->Arrive(0, &a.generation), shm::GateMember::Arrival::kWait);
+  ASSERT_EQ(a.gate->Arrive(0, &a.ticket), shm::GateMember::Arrival::kWait);
   b.gate->CountCommit();
-  ASSERT_EQ(b.gate->Arrive(shm::kGateSync, &b.generation),
+  ASSERT_EQ(b.gate->Arrive(shm::kGateSync, &b.ticket),
             shm::GateMember::Arrival::kRing);
   a.client->Send(FrameType::kGateFull, 0, "");
   b.client->Send(FrameType::kCommit, 0, Commit());
@@ -559,10 +559,10 @@ TEST_F(GatedTest, CommitsAreReadBeforeTheFence) {
   ASSERT_EQ(sink_.All<core::Committed>().size(), 1u);
   ASSERT_EQ(sink_.All<core::CollectiveArrived>().size(), 2u);
   int status = -1;
-  EXPECT_FALSE(a.gate->Wait(a.generation, 0, &status));
+  EXPECT_FALSE(a.gate->Wait(a.ticket, 0, &status));
   AnswerGate(0, kSuccess);
   AnswerGate(1, kSuccess);
-  EXPECT_TRUE(a.gate->Wait(a.generation, 0, &status));
+  EXPECT_TRUE(a.gate->Wait(a.ticket, 0, &status));
   EXPECT_EQ(status, kSuccess);
 }
 
@@ -571,19 +571,18 @@ TEST_F(GatedTest, FencesByMessageCloseItForAWhile) {
   Member b = Join(1);
   a.client->Send(FrameType::kCollective, 5, WholeJobFence());
   Settle();
-  EXPECT_EQ(b.gate->Arrive(0, &b.generation),
-            shm::GateMember::Arrival::kClosed);
+  EXPECT_EQ(b.gate->Arrive(0, &b.ticket), shm::GateMember::Arrival::kClosed);
   b.client->Send(FrameType::kCollective, 5, WholeJobFence());
   Settle();
   Reply(0, 5, kSuccess);
   Reply(1, 5, kSuccess);
-  EXPECT_EQ(b.gate->Arrive(0, &b.generation), shm::GateMember::Arrival::kWait);
+  EXPECT_EQ(b.gate->Arrive(0, &b.ticket), shm::GateMember::Arrival::kWait);
 }
 
 TEST_F(GatedTest, TheEndOfAMemberHandsOver) {
   Member a = Join(0);
   Member b = Join(1);
-  ASSERT_EQ(a.gate->Arrive(0, &a.generation), shm::GateMember::Arrival::kWait);
+  ASSERT_EQ(a.gate->Arrive(0, &a.ticket), shm::GateMember::Arrival::kWait);
   b.client->Disconnect();
   Settle();
   ASSERT_EQ(sink_.All<core::CollectiveArrived>().size(), 1u);
@@ -597,8 +596,7 @@ TEST_F(GatedTest, OldClientsGetNone) {
   EXPECT_EQ(StatusOf(old.Next()), 0);
   EXPECT_EQ(old.fds.size(), 1u);
   Member b = Join(1);
-  EXPECT_EQ(b.gate->Arrive(0, &b.generation),
-            shm::GateMember::Arrival::kClosed);
+  EXPECT_EQ(b.gate->Arrive(0, &b.ticket), shm::GateMember::Arrival::kClosed);
 }
 
 TEST_F(GatedTest, TheGatesRequestIsNobodysTag) {

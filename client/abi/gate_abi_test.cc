@@ -1,0 +1,148 @@
+// Fences of a process whose agent offers a gate.
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <thread>
+
+#include "client/abi/client_fixture.h"
+
+namespace canopy::client {
+namespace {
+
+using local::FrameType;
+using Arrival = shm::GateMember::Arrival;
+
+class GateAbiTest : public testing::Test {
+ protected:
+  void Start(bool local_only) {
+    agent_ = std::make_unique<FakeAgent>();
+    agent_->OfferGate(local_only);
+    ASSERT_EQ(PMIx_Init(&self_, nullptr, 0), PMIX_SUCCESS);
+  }
+  ~GateAbiTest() override {
+    if (PMIx_Initialized()) {
+      EXPECT_EQ(PMIx_Finalize(nullptr, 0), PMIX_SUCCESS);
+    }
+  }
+  int Fence(const InfoList& infos = {}) {
+    return PMIx_Fence(nullptr, 0, infos.data(), infos.size());
+  }
+  Arrival OtherArrives() { return agent_->other_member().Arrive(0, &ticket_); }
+  // What the agent does when it is told that all are in.
+  void ReleaseOnRing(int status, bool* collect = nullptr) {
+    agent_->On(FrameType::kGateFull,
+               [status, collect](FakeAgent& agent, const Request&) {
+                 const shm::GateKeeper::Taken taken = agent.gate().Close();
+                 if (collect != nullptr) *collect = taken.collect;
+                 agent.gate().Release(status);
+               });
+  }
+  int Commit() {
+    pmix_value_t value = {};
+    value.type = PMIX_BOOL;
+    value.data.flag = true;
+    EXPECT_EQ(PMIx_Put(PMIX_GLOBAL, "key", &value), PMIX_SUCCESS);
+    return PMIx_Commit();
+  }
+
+  std::unique_ptr<FakeAgent> agent_;
+  pmix_proc_t self_ = {};
+  shm::GateMember::Ticket ticket_;
+};
+
+TEST_F(GateAbiTest, NoMessageWhenAllAreHere) {
+  Start(true);
+  for (int i = 0; i < 3; ++i) {
+    EXPECT_EQ(OtherArrives(), Arrival::kWait);
+    EXPECT_EQ(Fence(), PMIX_SUCCESS);
+  }
+  EXPECT_EQ(agent_->Count(FrameType::kCollective), 0u);
+  EXPECT_EQ(agent_->Count(FrameType::kGateFull), 0u);
+}
+
+TEST_F(GateAbiTest, WaitsForTheOthers) {
+  Start(true);
+  std::thread other([&] {
+    if (OtherArrives() == Arrival::kReleased) return;
+    int status = -1;
+    agent_->other_member().Wait(ticket_, shm::GateView::kForever, &status);
+    EXPECT_EQ(status, kSuccess);
+  });
+  EXPECT_EQ(Fence(), PMIX_SUCCESS);
+  other.join();
+}
+
+TEST_F(GateAbiTest, TheWholeJobByName) {
+  Start(true);
+  const pmix_proc_t all = Proc(agent_->nspace(), PMIX_RANK_WILDCARD);
+  EXPECT_EQ(OtherArrives(), Arrival::kWait);
+  EXPECT_EQ(PMIx_Fence(&all, 1, nullptr, 0), PMIX_SUCCESS);
+  EXPECT_EQ(agent_->Count(FrameType::kCollective), 0u);
+}
+
+TEST_F(GateAbiTest, OthersUseMessages) {
+  Start(true);
+  EXPECT_EQ(PMIx_Fence(&self_, 1, nullptr, 0), PMIX_SUCCESS);
+  InfoList timeout;
+  timeout.Add(PMIX_TIMEOUT, Value::Int(5));
+  EXPECT_EQ(Fence(timeout), PMIX_SUCCESS);
+  EXPECT_EQ(agent_->Count(FrameType::kCollective), 2u);
+}
+
+TEST_F(GateAbiTest, AClosedGateMeansMessages) {
+  Start(true);
+  agent_->gate().Close();
+  EXPECT_EQ(Fence(), PMIX_SUCCESS);
+  EXPECT_EQ(agent_->Count(FrameType::kCollective), 1u);
+}
+
+TEST_F(GateAbiTest, CommitsGoFirst) {
+  Start(true);
+  ReleaseOnRing(kSuccess);
+  EXPECT_EQ(Commit(), PMIX_SUCCESS);
+  EXPECT_EQ(OtherArrives(), Arrival::kWait);
+  EXPECT_EQ(Fence(), PMIX_SUCCESS);
+  EXPECT_EQ(agent_->Count(FrameType::kGateFull), 1u);
+  EXPECT_EQ(agent_->Count(FrameType::kCommit), 1u);
+  EXPECT_EQ(agent_->gate().CommitsOf(0), 1u);
+  agent_->gate().Open();
+  EXPECT_EQ(OtherArrives(), Arrival::kWait);
+  EXPECT_EQ(Fence(), PMIX_SUCCESS);
+  EXPECT_EQ(agent_->Count(FrameType::kGateFull), 1u) << "nothing to wait for";
+}
+
+TEST_F(GateAbiTest, OtherNodesNeedTheAgent) {
+  Start(false);
+  bool collect = false;
+  ReleaseOnRing(kErrTimeout, &collect);
+  EXPECT_EQ(OtherArrives(), Arrival::kWait);
+  EXPECT_EQ(Fence(Flags({PMIX_COLLECT_DATA})), PMIX_ERR_TIMEOUT);
+  EXPECT_TRUE(collect);
+}
+
+TEST_F(GateAbiTest, TheAgentsDeathEndsTheWait) {
+  Start(false);
+  agent_->On(FrameType::kGateFull,
+             [](FakeAgent& agent, const Request&) { agent.Die(); });
+  EXPECT_EQ(OtherArrives(), Arrival::kWait);
+  // Rank 1 came first: it is the one that looks.
+  std::thread other([&] {
+    int status = 0;
+    while (!agent_->other_member().Wait(ticket_, 1'000'000, &status)) {
+      if (agent_->Count(FrameType::kGateFull) > 0) {
+        agent_->other_member().GiveUp(ticket_, kErrLostConnection);
+      }
+    }
+  });
+  EXPECT_EQ(Fence(), PMIX_ERR_LOST_CONNECTION);
+  other.join();
+}
+
+TEST_F(GateAbiTest, WhoCameFirstLooksForTheAgent) {
+  Start(false);
+  agent_->Die();
+  EXPECT_EQ(Fence(), PMIX_ERR_LOST_CONNECTION);
+}
+
+}  // namespace
+}  // namespace canopy::client

@@ -34,7 +34,6 @@ struct Connection {
   uint32_t watched = 0;
   EventLoop::TimerId hello_timer = 0;
   EventLoop::TimerId retry_timer = 0;
-  uint32_t commits = 0;  // that were read
   // Fences over the whole job that wait for their answer, by tag.
   std::vector<uint64_t> fences;
   // Gets that wait for their answer, by tag.

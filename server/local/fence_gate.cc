@@ -45,6 +45,7 @@ int FenceGate::Admit(Rank rank, core::ClientId client) {
   Place* place = Find(rank);
   if (place == nullptr || place->holder != 0) return -1;
   place->holder = client;
+  place->commits = 0;
   ++num_held_;
   const auto index = static_cast<uint32_t>(place - places_.data());
   keeper_->ResetCommits(index);
@@ -56,10 +57,12 @@ void FenceGate::OnGone(Rank rank, core::ClientId client) {
   Place* place = Find(rank);
   if (place == nullptr || place->holder != client) return;
   HandOver();
-  place->holder = 0;
   --num_held_;
+  // What was not read by now is lost.
+  if (place->behind) CaughtUp(place);
+  place->holder = 0;
   // The core answers nobody who has left.
-  if (place->waiting) Answered(place, kSuccess);
+  if (place->waiting && to_core_) Answered(place, kSuccess);
 }
 
 void FenceGate::OnMessage(Rank rank) {
@@ -75,46 +78,69 @@ void FenceGate::OnMessageDone(int status) {
   MaybeOpen();
 }
 
-std::vector<std::pair<core::ClientId, uint32_t>> FenceGate::CommitsSent()
-    const {
-  std::vector<std::pair<core::ClientId, uint32_t>> sent;
-  if (!keeper_->open()) return sent;
-  for (uint32_t i = 0; i < places_.size(); ++i) {
-    sent.emplace_back(places_[i].holder, keeper_->CommitsOf(i));
-  }
-  return sent;
+void FenceGate::OnCommit(Rank rank, core::ClientId client) {
+  Place* place = Find(rank);
+  if (place == nullptr || place->holder != client) return;
+  ++place->commits;
+  if (place->behind && place->commits == place->commits_due) CaughtUp(place);
 }
 
 void FenceGate::OnFull() {
-  if (!keeper_->open() || !keeper_->IsFull()) return;
-  if (!local_only_) return HandOver();
-  keeper_->Close();
-  keeper_->Release(kSuccess);
-  keeper_->Open();
+  if (keeper_->open() && keeper_->IsFull()) Take(!local_only_);
 }
 
 void FenceGate::HandOver() {
-  if (!keeper_->open()) return;
+  if (keeper_->open()) Take(true);
+}
+
+void FenceGate::Take(bool to_core) {
   const shm::GateKeeper::Taken taken = keeper_->Close();
+  to_core_ = to_core;
+  collect_ = taken.collect;
   worst_ = kSuccess;
   num_waiting_ = taken.ranks.size();
   for (const uint32_t index : taken.ranks) {
-    places_[index].waiting = true;
-    ++places_[index].arrivals;
+    Place& place = places_[index];
+    place.waiting = true;
+    place.commits_due = keeper_->CommitsOf(index);
+    place.behind = place.commits != place.commits_due;
+    num_behind_ += place.behind ? 1 : 0;
+    place.arrivals += to_core ? 1 : 0;
+  }
+  if (!to_core) {
+    if (num_behind_ == 0) Release();
+    return;
   }
   // The core may answer while it is told.
   for (const uint32_t index : taken.ranks) {
-    core::CollectiveArrived arrival;
-    arrival.client = places_[index].holder;
-    arrival.request = kGateRequest;
-    arrival.collect_data = taken.collect;
-    sink_->OnInput(std::move(arrival));
+    if (!places_[index].behind) Tell(places_[index]);
   }
+}
+
+// The commits of somebody who is in have all been read.
+void FenceGate::CaughtUp(Place* place) {
+  place->behind = false;
+  --num_behind_;
+  if (to_core_) {
+    Tell(*place);
+  } else if (num_behind_ == 0) {
+    Release();
+  }
+}
+
+void FenceGate::Tell(const Place& place) {
+  core::CollectiveArrived arrival;
+  arrival.client = place.holder;
+  arrival.request = kGateRequest;
+  arrival.collect_data = collect_;
+  sink_->OnInput(std::move(arrival));
 }
 
 void FenceGate::OnReply(Rank rank, int status) {
   Place* place = Find(rank);
-  if (place != nullptr && place->waiting) Answered(place, status);
+  if (place != nullptr && place->waiting && !place->behind) {
+    Answered(place, status);
+  }
 }
 
 void FenceGate::Answered(Place* place, int status) {
@@ -123,7 +149,12 @@ void FenceGate::Answered(Place* place, int status) {
     worst_ = status;
     failed_ = true;
   }
-  if (--num_waiting_ > 0) return;
+  if (--num_waiting_ == 0) Release();
+}
+
+void FenceGate::Release() {
+  for (Place& place : places_) place.waiting = false;
+  num_waiting_ = 0;
   keeper_->Release(worst_);
   MaybeOpen();
 }

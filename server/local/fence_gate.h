@@ -8,7 +8,6 @@
 #include <cstdint>
 #include <memory>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "common/ids.h"
@@ -57,10 +56,9 @@ class FenceGate {
   void OnMessage(Rank rank);
   void OnMessageDone(int status);
 
-  // Members whose commits the agent has not read all, as far as they say:
-  // each connection with the number of commits that it says to have sent.
-  // Ask it before OnFull.
-  std::vector<std::pair<core::ClientId, uint32_t>> CommitsSent() const;
+  // The core has heard of a commit of that connection. No arrival counts
+  // before the commits that were sent before it.
+  void OnCommit(Rank rank, core::ClientId client);
   // A member says that all are in.
   void OnFull();
   // The core answers an arrival at the gate.
@@ -72,7 +70,10 @@ class FenceGate {
   struct Place {
     Rank rank = 0;
     core::ClientId holder = 0;  // 0: none
-    bool waiting = false;       // for the core's answer
+    bool waiting = false;       // is in, and the gate is closed
+    bool behind = false;        // waits, and commits of it are to be read
+    uint32_t commits = 0;       // of the holder, read
+    uint32_t commits_due = 0;   // to read while `behind`
     uint64_t arrivals = 0;      // that the core has heard of
   };
 
@@ -80,7 +81,12 @@ class FenceGate {
             bool local_only, InputSink* sink);
   Place* Find(Rank rank);
   void HandOver();
+  // Closes the gate for those who are in. `to_core`: the core ends the fence.
+  void Take(bool to_core);
+  void CaughtUp(Place* place);
+  void Tell(const Place& place);
   void Answered(Place* place, int status);
+  void Release();
   void MaybeOpen();
 
   const std::shared_ptr<shm::GateKeeper> keeper_;
@@ -88,7 +94,10 @@ class FenceGate {
   InputSink* const sink_;
   std::vector<Place> places_;
   size_t num_held_ = 0;
+  bool to_core_ = false;     // as of the last Take
+  bool collect_ = false;     // the same
   size_t num_waiting_ = 0;   // places that wait
+  size_t num_behind_ = 0;    // of them
   size_t num_messages_ = 0;  // fences by message without an answer
   int worst_ = 0;            // answer so far to those that wait
   bool failed_ = false;      // for good

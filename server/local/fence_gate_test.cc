@@ -108,23 +108,54 @@ TEST_F(FenceGateTest, TheCoreHearsNothingOfFencesOnOneNode) {
   EXPECT_TRUE(sink_.arrivals.empty());
 }
 
-TEST_F(FenceGateTest, AfterCommitsTheAgentReleases) {
+TEST_F(FenceGateTest, CommitsAreReadBeforeTheRelease) {
   MakeFull(true);
   members_[4]->CountCommit();
   Arrive(4, shm::kGateSync);
   Arrive(6);
   gate_->OnFull();
+  gate_->OnCommit(4, 104);
   EXPECT_EQ(EndFor(4), 99) << "not all are in";
-  EXPECT_EQ(Arrive(9), Arrival::kRing);
-  const auto sent = gate_->CommitsSent();
-  ASSERT_EQ(sent.size(), 3u);
-  EXPECT_EQ(sent[0], (std::pair<core::ClientId, uint32_t>(104, 1)));
-  EXPECT_EQ(sent[1], (std::pair<core::ClientId, uint32_t>(106, 0)));
+  members_[9]->CountCommit();
+  members_[9]->CountCommit();
+  EXPECT_EQ(Arrive(9, shm::kGateSync), Arrival::kRing);
   gate_->OnFull();
+  gate_->OnCommit(9, 109);
+  gate_->OnCommit(9, 999);
+  EXPECT_EQ(EndFor(4), 99) << "one is to come";
+  gate_->OnCommit(9, 109);
   EXPECT_EQ(EndFor(4), kSuccess);
   EXPECT_EQ(EndFor(9), kSuccess);
   EXPECT_TRUE(sink_.arrivals.empty());
   EXPECT_EQ(Arrive(4), Arrival::kWait);
+}
+
+TEST_F(FenceGateTest, CommitsAreReadBeforeTheCoreHears) {
+  MakeFull(true);
+  members_[6]->CountCommit();
+  Arrive(6, shm::kGateSync);
+  Arrive(9);
+  ByMessage(4);
+  EXPECT_EQ(sink_.Clients(), (std::vector<core::ClientId>{109, 104}));
+  gate_->OnReply(6, kSuccess);
+  gate_->OnCommit(6, 106);
+  EXPECT_EQ(sink_.Clients(), (std::vector<core::ClientId>{109, 104, 106}));
+  Answer(kSuccess);
+  EXPECT_EQ(EndFor(6), kSuccess);
+  EXPECT_EQ(EndFor(9), kSuccess);
+}
+
+TEST_F(FenceGateTest, CommitsOfThoseWhoLeftAreNotAwaited) {
+  MakeFull(true);
+  members_[6]->CountCommit();
+  Arrive(6, shm::kGateSync);
+  Arrive(9);
+  EXPECT_EQ(Arrive(4), Arrival::kRing);
+  gate_->OnFull();
+  EXPECT_EQ(EndFor(9), 99);
+  gate_->OnGone(6, 106);
+  EXPECT_EQ(EndFor(9), kSuccess);
+  EXPECT_EQ(Arrive(9), Arrival::kClosed);
 }
 
 TEST_F(FenceGateTest, OtherNodesHearThroughTheCore) {

@@ -178,22 +178,20 @@ void LocalEndpoint::OnEvents(core::ClientId id, uint32_t events) {
   if ((events & (EPOLLIN | EPOLLHUP | EPOLLERR)) != 0) Receive(*c);
 }
 
-bool LocalEndpoint::Receive(Connection& c) {
+void LocalEndpoint::Receive(Connection& c) {
   const ssize_t n =
       recv(c.fd.get(), buffer_.data(), buffer_.size(), MSG_DONTWAIT);
-  if (n < 0 && (errno == EAGAIN || errno == EINTR)) return false;
-  if (n <= 0) {
-    // A process that is killed leaves answers unread, which resets.
-    End(c, n < 0 && errno != ECONNRESET ? std::strerror(errno)
-           : n < 0 || c.partial.empty() ? ""
-                                        : "ended in the middle of a frame");
-    return false;
+  if (n < 0 && (errno == EAGAIN || errno == EINTR)) return;
+  // A process that is killed leaves answers unread, which resets.
+  if (n < 0) return End(c, errno == ECONNRESET ? "" : std::strerror(errno));
+  if (n == 0) {
+    return End(c, c.partial.empty() ? "" : "ended in the middle of a frame");
   }
   const std::string_view data(buffer_.data(), static_cast<size_t>(n));
   if (c.partial.empty()) {
     const size_t used = HandleFrames(c, data);
     c.partial.assign(data.substr(used));
-    return true;
+    return;
   }
   c.partial.append(data);
   const size_t used = HandleFrames(c, c.partial);
@@ -201,7 +199,6 @@ bool LocalEndpoint::Receive(Connection& c) {
   if (c.partial.empty() && c.partial.capacity() > kKeepPartial) {
     c.partial.shrink_to_fit();
   }
-  return true;
 }
 
 size_t LocalEndpoint::HandleFrames(Connection& c, std::string_view data) {
@@ -314,10 +311,7 @@ Status LocalEndpoint::Identify(Connection& c, const FrameHeader& header,
 void LocalEndpoint::HandleRequest(Connection& c, const FrameHeader& header,
                                   std::string_view payload) {
   if (header.type == static_cast<uint16_t>(FrameType::kGateFull)) {
-    // Not from here: it reads from connections as well.
-    loop_->Defer([self = self_, nspace = c.proc.nspace] {
-      if (*self != nullptr) (*self)->OnGateFull(nspace);
-    });
+    if (FenceGate* gate = FindGate(c.proc.nspace)) gate->OnFull();
     return;
   }
   if (header.tag == kGateRequest) return End(c, "used a reserved tag");
@@ -337,8 +331,13 @@ void LocalEndpoint::HandleRequest(Connection& c, const FrameHeader& header,
     }
     c.gets[header.tag] = get->target;
   }
+  const bool commits = std::holds_alternative<core::Committed>(*input);
   NoteRequest(c, header, *input);
   sink_->OnInput(std::move(*input));
+  if (!commits) return;
+  if (FenceGate* gate = FindGate(c.proc.nspace)) {
+    gate->OnCommit(c.proc.rank, c.id);
+  }
 }
 
 // ------------------------------------------------------------------ gates ---
@@ -381,7 +380,6 @@ void LocalEndpoint::WatchGates() {
 
 void LocalEndpoint::NoteRequest(Connection& c, const FrameHeader& header,
                                 const core::Input& input) {
-  if (std::holds_alternative<core::Committed>(input)) ++c.commits;
   const auto* fence = std::get_if<core::CollectiveArrived>(&input);
   if (fence == nullptr || fence->op != core::CollectiveOp::kFence ||
       !IsWholeJob(c.proc.nspace, fence->participants)) {
@@ -401,19 +399,6 @@ void LocalEndpoint::NoteReply(Connection& c, const core::ReplyClient& reply) {
   if (FenceGate* gate = FindGate(c.proc.nspace)) {
     gate->OnMessageDone(reply.status);
   }
-}
-
-// What members have committed is read before they are released.
-void LocalEndpoint::OnGateFull(const std::string& nspace) {
-  FenceGate* gate = FindGate(nspace);
-  if (gate == nullptr) return;
-  for (const auto& [client, commits] : gate->CommitsSent()) {
-    Connection* c = Find(client);
-    while (c != nullptr && c->state != Connection::State::kEnding &&
-           c->commits != commits && Receive(*c)) {
-    }
-  }
-  gate->OnFull();
 }
 
 // ---------------------------------------------------------------- writing ---

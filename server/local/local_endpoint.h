@@ -101,8 +101,7 @@ class LocalEndpoint : public ClientPort, public ProcessEnvironment {
   void ShedConnection();
   void AddConnection(UniqueFd fd);
   void OnEvents(core::ClientId id, uint32_t events);
-  // False when there was nothing to read.
-  bool Receive(Connection& c);
+  void Receive(Connection& c);
   // Handles the whole frames at the start of `data`; returns their length.
   size_t HandleFrames(Connection& c, std::string_view data);
   void HandleFrame(Connection& c, const FrameHeader& header,
@@ -120,7 +119,6 @@ class LocalEndpoint : public ClientPort, public ProcessEnvironment {
   void NoteRequest(Connection& c, const FrameHeader& header,
                    const core::Input& input);
   void NoteReply(Connection& c, const core::ReplyClient& reply);
-  void OnGateFull(const std::string& nspace);
   void WatchGates();
   Connection* Find(core::ClientId client);
   void OfferSegment(Connection& c, const std::string& nspace);

@@ -6,6 +6,8 @@
 #include "common/codec/infos.h"
 #include "common/codec/transcode.h"
 #include "common/status.h"
+#include "pmix_common.h"
+#include "server/stock/qualified.h"
 
 namespace canopy::stock {
 namespace {
@@ -30,7 +32,8 @@ bool IsStatistics(pmix_data_type_t type) {
   return type >= PMIX_PROC_STATS && type <= PMIX_NODE_STATS;
 }
 
-int AppendKval(const KvalView& kval, const CodecForm& form, std::string* out) {
+int AppendKval(const KvalView& kval, const CodecForm& form,
+               QualifiedValues* qualified, std::string* out) {
   std::string rewritten;
   std::string_view value = kval.value;
   if (auto text = InflateString(value, form)) {
@@ -43,6 +46,7 @@ int AppendKval(const KvalView& kval, const CodecForm& form, std::string* out) {
     rewritten = *std::move(transcoded);
     value = rewritten;
   }
+  if (IsQualified(kval.key) && qualified->Add(value)) return kSuccess;
   Encoder encoder;
   encoder.PutKvalEncoded(kval.key, value);
   if (!encoder.ok()) return encoder.status().code();
@@ -53,15 +57,17 @@ int AppendKval(const KvalView& kval, const CodecForm& form, std::string* out) {
 }  // namespace
 
 int ReadKvals(Decoder* in, std::string* out) {
+  QualifiedValues qualified;
   while (!in->AtEnd()) {
     KvalView kval;
     if (!in->UnpackKval(&kval)) return in->code();
     if (kval.key.empty() || kval.key.size() > kMaxKeyLen) {
       return kErrUnpackFailure;
     }
-    const int status = AppendKval(kval, in->form(), out);
+    const int status = AppendKval(kval, in->form(), &qualified, out);
     if (status != kSuccess) return status;
   }
+  qualified.AppendTo(out);
   return in->code();
 }
 
@@ -87,7 +93,13 @@ void PackKvals(const PeerTraits& peer, std::string_view kvals, Encoder* out) {
   Decoder decoder(kvals);
   KvalView kval;
   while (!decoder.AtEnd() && decoder.GetKval(&kval)) {
-    PackKval(peer, kval.key, kval.value, out);
+    if (!HoldsQualified(kval.key)) {
+      PackKval(peer, kval.key, kval.value, out);
+      continue;
+    }
+    for (const std::string_view value : QualifiedValuesIn(kval.value)) {
+      PackKval(peer, PMIX_QUALIFIED_VALUE, value, out);
+    }
   }
 }
 

@@ -118,5 +118,29 @@ TEST(Kvals, Infos) {
   EXPECT_FALSE(PackInfos(Modern(), Unhex("05 04 6100"), &bad));
 }
 
+// Two values of "k", told apart by a qualifier, and one of "j".
+TEST(Kvals, QualifiedValuesAreKeptByTheKeyThatIsMeant) {
+  const std::string key = "1c 706d69782e7175616c2e76616c00";
+  const std::string one = "27 18 02 04 6b00 00 0e 01 04 7100 08 0e 07";
+  const std::string two = "27 18 02 04 6b00 00 0e 02 04 7100 08 0e 08";
+  const std::string other = "27 18 01 04 6a00 00 0e 03";
+  const std::string plain = "02 04 6b00 0e 05";
+  std::string kvals;
+  ASSERT_EQ(Read(Modern(),
+                 Unhex("02" + key + one + plain + "02" + key + two + "02" +
+                       key + other),
+                 &kvals),
+            kSuccess);
+  EXPECT_EQ(
+      Hex(kvals),
+      Hex(Unhex("04 6b00 0e 05"
+                "26 7175616c69666965642076616c75653a206a00 27 15 01" +
+                other + "26 7175616c69666965642076616c75653a206b00 27 15 02" +
+                one + two)));
+  EXPECT_EQ(Hex(Packed(Modern(), kvals)),
+            Hex(Unhex(plain + "02" + key + other + "02" + key + one + "02" +
+                      key + two)));
+}
+
 }  // namespace
 }  // namespace canopy::stock

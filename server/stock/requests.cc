@@ -10,6 +10,7 @@
 #include "common/values/value.h"
 #include "pmix_common.h"
 #include "server/stock/kvals.h"
+#include "server/stock/qualified.h"
 
 namespace canopy::stock {
 namespace {
@@ -64,6 +65,12 @@ uint32_t TimeoutMs(const InfoList& infos) {
 
 bool FlagIn(const InfoList& infos, const char* key) {
   return infos.Has(key) && infos.FindBool(key).value_or(false);
+}
+
+bool HasQualifier(const InfoList& infos) {
+  return std::ranges::any_of(infos, [](const pmix_info_t& info) {
+    return (info.flags & PMIX_INFO_QUALIFIER) != 0;
+  });
 }
 
 // --------------------------------------------------------------- parsers ---
@@ -149,6 +156,7 @@ Request ReadGet(Reading& r) {
   r.in.UnpackRank(&input.target.rank);
   r.in.UnpackCountedInfos(&infos);
   if (!r.in.AtEnd()) ReadText(r.in, kMaxKeyLen, &input.key);
+  if (HasQualifier(infos)) input.key = QualifiedKey(input.key);
   input.immediate = FlagIn(infos, PMIX_IMMEDIATE);
   input.refresh = FlagIn(infos, PMIX_GET_REFRESH_CACHE);
   input.timeout_ms = TimeoutMs(infos);

@@ -308,6 +308,17 @@ TEST(Requests, Get) {
             "");
 }
 
+TEST(Requests, GetOfAQualifiedValue) {
+  const Result<Request> request =
+      Parse(Modern(), "02 04 02" M_NS
+                      "02 03"
+                      "02 01 02" M_KEY "08 0e 05 02" M_KEY);
+  ASSERT_TRUE(request.ok());
+  EXPECT_EQ(
+      std::get<core::GetArrived>(std::get<CoreRequest>(*request).input).key,
+      "qualified value: k");
+}
+
 TEST(Requests, Refresh) {
   for (const auto& in :
        CoreInputs<core::GetArrived>("refresh cache", AnswerForm::kRefresh)) {

@@ -79,7 +79,6 @@ GateKeeper::Taken GateKeeper::Close() {
   const uint64_t seen =
       gate_.header().state.fetch_or(1, std::memory_order_acq_rel);
   closed_at_ = GateGeneration(seen);
-  taken.collect = (seen & kGateCollect) != 0;
   for (uint32_t w = 0; w < gate_.num_words(); ++w) {
     const uint64_t content =
         gate_.word(w).fetch_or(kGateClosedWord, std::memory_order_acq_rel);
@@ -89,6 +88,10 @@ GateKeeper::Taken GateKeeper::Close() {
                             static_cast<uint32_t>(std::countr_zero(bits)));
     }
   }
+  // Whoever is in the words has said before what it wants, perhaps only after
+  // the state was closed.
+  taken.collect = (gate_.header().state.load(std::memory_order_acquire) &
+                   kGateCollect) != 0;
   return taken;
 }
 

@@ -242,7 +242,7 @@ TEST_F(StartTest, MissingProgramIsToldBeforeTheStart) {
   EXPECT_EQ(answer.status, kErrJobExeNotFound);
   EXPECT_EQ(answer.text,
             "program \"no-such-program\" not found in PATH "
-            "\"/usr/bin:/bin\"");
+            "\"/usr/bin:/bin\"; give its path, or a directory with --path");
 }
 
 TEST_F(StartTest, ProgramThatIsNoProgramIsToldBeforeTheStart) {
@@ -256,7 +256,7 @@ TEST_F(StartTest, MissingDirectoryIsToldBeforeTheStart) {
   EXPECT_EQ(answer.status, kErrJobWdirNotFound);
   EXPECT_EQ(answer.text,
             "working directory \"/no/such/directory\": No such file or "
-            "directory");
+            "directory; make it on every node or name another one with --wdir");
 }
 
 TEST_F(StartTest, ProgramThatVanishesFailsItsRanks) {

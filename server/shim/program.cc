@@ -24,11 +24,12 @@ std::string Join(const std::string& directory, const std::string& name) {
 std::string Quoted(const std::string& s) { return "\"" + s + "\""; }
 
 Status DirectoryStatus(int error, const std::string& cwd) {
-  const int code = error == ENOENT || error == ENOTDIR
-                       ? kErrJobWdirNotFound
-                       : kErrJobWdirNotAccessible;
-  return Status(code,
-                "working directory " + Quoted(cwd) + ": " + strerror(error));
+  const bool missing = error == ENOENT || error == ENOTDIR;
+  return Status(missing ? kErrJobWdirNotFound : kErrJobWdirNotAccessible,
+                "working directory " + Quoted(cwd) + ": " + strerror(error) +
+                    (missing ? "; make it on every node or name another one "
+                               "with --wdir"
+                             : "; the job's user must be able to enter it"));
 }
 
 Status CheckDirectory(const std::string& cwd) {
@@ -50,10 +51,13 @@ int CheckExecutable(const std::string& path) {
 }
 
 Status ProgramStatus(int error, const std::string& program) {
-  const int code = error == ENOENT || error == ENOTDIR
-                       ? kErrJobExeNotFound
-                       : kErrJobAppNotExecutable;
-  return Status(code, "program " + Quoted(program) + ": " + strerror(error));
+  const bool missing = error == ENOENT || error == ENOTDIR;
+  const char* hint = missing           ? "; it must be on every node"
+                     : error == EISDIR ? "; name a program in it"
+                     : error == EACCES ? "; make it executable with chmod +x"
+                                       : "";
+  return Status(missing ? kErrJobExeNotFound : kErrJobAppNotExecutable,
+                "program " + Quoted(program) + ": " + strerror(error) + hint);
 }
 
 // The child of FindProgramsAs: status, text and paths, for the parent.
@@ -164,7 +168,8 @@ Result<std::string> FindProgram(const std::string& program,
   if (refused != 0) return ProgramStatus(refused, refused_path);
   return Status(kErrJobExeNotFound,
                 "program " + Quoted(program) + " not found in PATH " +
-                    Quoted(path == nullptr ? kDefaultPath : path));
+                    Quoted(path == nullptr ? kDefaultPath : path) +
+                    "; give its path, or a directory with --path");
 }
 
 Status DescribeSpawnFailure(SpawnStep step, int error, const std::string& path,
@@ -174,7 +179,14 @@ Status DescribeSpawnFailure(SpawnStep step, int error, const std::string& path,
     case SpawnStep::kDirectory:
       return DirectoryStatus(error, cwd);
     case SpawnStep::kExec:
-      if (error == ENOENT || error == ENOTDIR || error == EACCES) {
+      // It was there when the job was prepared.
+      if (error == ENOENT) {
+        return Status(kErrJobExeNotFound,
+                      "program " + Quoted(path) +
+                          ": its interpreter (#! or "
+                          "dynamic loader) is not on this node");
+      }
+      if (error == ENOTDIR || error == EACCES) {
         return ProgramStatus(error, path);
       }
       return Status(kErrJobFailedToLaunch,

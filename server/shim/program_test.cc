@@ -68,8 +68,17 @@ TEST_F(ProgramTest, SaysWhatIsWrong) {
             kErrJobAppNotExecutable);
   EXPECT_EQ(FindProgram(root_ + "/a", "", nullptr).code(),
             kErrJobAppNotExecutable);
-  EXPECT_EQ(FindProgram("./none", root_, nullptr).status().message(),
-            "program \"" + root_ + "/./none\": No such file or directory");
+  EXPECT_EQ(
+      FindProgram("./none", root_, nullptr).status().message(),
+      "program \"" + root_ +
+          "/./none\": No such file or directory; it must be on every node");
+  EXPECT_EQ(
+      FindProgram(root_ + "/a", "", nullptr).status().message(),
+      "program \"" + root_ + "/a\": Is a directory; name a program in it");
+  EXPECT_EQ(
+      FindProgram(root_ + "/a/plain", "", nullptr).status().message(),
+      "program \"" + root_ +
+          "/a/plain\": Permission denied; make it executable with chmod +x");
 }
 
 TEST_F(ProgramTest, LooksAsSomebodyElse) {
@@ -93,6 +102,9 @@ TEST(DescribeSpawnFailure, NamesTheCulprit) {
     return DescribeSpawnFailure(step, error, "/p", "/d", "0-3");
   };
   EXPECT_EQ(describe(SpawnStep::kExec, ENOENT).code(), kErrJobExeNotFound);
+  EXPECT_EQ(describe(SpawnStep::kExec, ENOENT).message(),
+            "program \"/p\": its interpreter (#! or dynamic loader) is not on "
+            "this node");
   EXPECT_EQ(describe(SpawnStep::kExec, EACCES).code(), kErrJobAppNotExecutable);
   EXPECT_EQ(describe(SpawnStep::kExec, E2BIG).message(),
             "program \"/p\": Argument list too long");

@@ -39,6 +39,10 @@ struct AgentGroup::Member {
 
   // The command is "CARRIER... AGENT --bootstrap".
   bool carried() const { return plan.command.size() > 2; }
+  // A carrier may be a script with processes of its own.
+  void Signal(int number) const {
+    carried() ? process.SignalGroup(number) : process.Signal(number);
+  }
   std::string Carrier() const {
     std::string text;
     for (size_t i = 0; i + 2 < plan.command.size(); ++i) {
@@ -67,7 +71,12 @@ Status AgentGroup::Start(std::vector<AgentPlan> plans) {
     auto member = std::make_unique<Member>();
     member->plan = std::move(plan);
     Status status = member->process.Spawn(member->plan.command);
-    if (!status.ok()) return status;
+    if (!status.ok()) {
+      if (!member->carried()) return status;
+      return Status(status.code(), status.message() +
+                                       "; --launch-agent names the command "
+                                       "that reaches a host");
+    }
     members_.push_back(std::move(member));
   }
   // A command that is gone already is noticed when it is waited for.
@@ -79,7 +88,7 @@ Status AgentGroup::WaitReady(int timeout_ms, int interrupt_fd,
                              const Progress& progress) {
   Status status = Exchange(timeout_ms, interrupt_fd, progress);
   if (!status.ok()) {
-    for (auto& member : members_) member->process.Signal(SIGTERM);
+    for (auto& member : members_) member->Signal(SIGTERM);
     Stop(2000);
     return status;
   }
@@ -201,7 +210,7 @@ void AgentGroup::Stop(int timeout_ms) {
   const auto deadline = Clock::now() + std::chrono::milliseconds(timeout_ms);
   for (auto& member : members_) {
     if (member->process.WaitEnd(MillisecondsUntil(deadline))) continue;
-    member->process.Signal(SIGKILL);
+    member->Signal(SIGKILL);
     (void)member->process.WaitEnd(-1);
   }
   members_.clear();

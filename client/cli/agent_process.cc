@@ -161,6 +161,10 @@ void AgentProcess::Signal(int number) const {
   if (pid_ > 0) kill(pid_, number);
 }
 
+void AgentProcess::SignalGroup(int number) const {
+  if (pid_ > 0) kill(-pid_, number);
+}
+
 bool AgentProcess::WaitEnd(int timeout_ms) {
   if (pid_ <= 0) return true;
   pollfd wait{pid_fd_, POLLIN, 0};

@@ -44,6 +44,8 @@ class AgentProcess {
 
   void CloseInput();
   void Signal(int number) const;
+  // To it and what it started.
+  void SignalGroup(int number) const;
   // Waits for its end; false when it is there after `timeout_ms`.
   bool WaitEnd(int timeout_ms);
 

@@ -36,6 +36,18 @@ std::string Membership::Name(NodeId node) const {
                                 : "member " + std::to_string(node);
 }
 
+std::string Membership::LostNode(const std::string& name) const {
+  for (NodeId i = 0; i < entries_.size(); ++i) {
+    const auto& aliases = entries_[i].info.aliases();
+    if (!tree_.alive(i) && (entries_[i].info.name() == name ||
+                            std::ranges::count(aliases, name) > 0)) {
+      return entries_[i].down_reason.empty() ? "its agent is lost"
+                                             : entries_[i].down_reason;
+    }
+  }
+  return "";
+}
+
 control::v1::StatusReply Membership::Describe(
     const std::map<std::string, control::JobRecord>& jobs) const {
   std::vector<uint32_t> procs(entries_.size());

@@ -25,6 +25,8 @@ class Membership {
 
   bool up(NodeId node) const { return tree_.alive(node); }
   std::string Name(NodeId node) const;
+  // Who is called so, by name or alias, and lost: why. Empty for others.
+  std::string LostNode(const std::string& name) const;
   control::v1::StatusReply Describe(
       const std::map<std::string, control::JobRecord>& jobs) const;
 

@@ -54,6 +54,21 @@ host::MapRequest Request(const control::v1::Launch& launch) {
   return out;
 }
 
+Status CheckNotLost(const host::MapRequest& request,
+                    const Membership& membership) {
+  std::vector<host::MapHost> hosts = request.hosts;
+  for (const host::MapApp& app : request.apps) {
+    hosts.insert(hosts.end(), app.hosts.begin(), app.hosts.end());
+  }
+  for (const host::MapHost& host : hosts) {
+    const std::string reason = membership.LostNode(host.name);
+    if (reason.empty()) continue;
+    return Status(kErrUnreach, "node '" + host.name + "' is down: " + reason +
+                                   "; leave it out, or see 'canopy status'");
+  }
+  return Status();
+}
+
 }  // namespace
 
 Planner::Planner(const bootstrap::v1::Members& members, NodeId self)
@@ -101,6 +116,9 @@ Result<std::shared_ptr<const JobSpec>> Planner::Plan(
                   "--allow-run-as-root; a bug in one can damage the system");
   }
   host::MapRequest request = Request(launch);
+  if (Status status = CheckNotLost(request, membership); !status.ok()) {
+    return status;
+  }
   char nspace[64];
   std::snprintf(nspace, sizeof nspace, "canopy-%08x-%u", session_id_,
                 next_job_++);

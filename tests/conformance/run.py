@@ -187,18 +187,6 @@ def inside(keep, words):
     return 0 if suite.failed == 0 and suite.passed > 0 else 1
 
 
-def install(work):
-    """Puts Canopy below WORK; returns the paths that must stay visible."""
-    prefix = os.path.join(work, "prefix")
-    given = os.environ.get("CANOPY_PREFIX")
-    if given:
-        os.symlink(os.path.abspath(given), prefix)
-        return [work, os.path.abspath(given)]
-    subprocess.run([os.path.join(harness.ROOT, "install"), "--prefix", prefix],
-                   check=True, stdout=subprocess.DEVNULL)
-    return [work]
-
-
 def outside(words):
     trouble = isolation.available()
     if trouble:
@@ -206,7 +194,8 @@ def outside(words):
         return 1
     work = tempfile.mkdtemp(prefix="canopy-it-", dir="/tmp")
     try:
-        return isolation.enter(__file__, [harness.ROOT, *install(work)], words)
+        return isolation.enter(
+            __file__, [harness.ROOT, *harness.install(work)], words)
     finally:
         shutil.rmtree(work, ignore_errors=True)
 

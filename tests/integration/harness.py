@@ -19,6 +19,18 @@ PYTHON = "/usr/bin/python3"  # the one that Debian's mpi4py belongs to
 FAMILIES = {"openmpi": "mpicc.openmpi", "mpich": "mpicc.mpich"}
 
 
+def install(work):
+    """Puts Canopy below WORK; returns the paths that must stay visible."""
+    prefix = os.path.join(work, "prefix")
+    given = os.environ.get("CANOPY_PREFIX")
+    if given:
+        os.symlink(os.path.abspath(given), prefix)
+        return [work, os.path.abspath(given)]
+    subprocess.run([os.path.join(ROOT, "install"), "--prefix", prefix],
+                   check=True, stdout=subprocess.DEVNULL)
+    return [work]
+
+
 class Failure(Exception):
     """A case that did not behave; the message says how."""
 
@@ -211,14 +223,18 @@ class Bench:
     def snapshot(self):
         return leftovers.Snapshot(self.skip)
 
-    def wanted(self, name):
-        return not self.only or any(word in name for word in self.only)
+    def wanted(self, *names):
+        """True when one of NAMES is among the cases that were asked for."""
+        return not self.only or any(word in name for name in names
+                                    for word in self.only)
 
-    def case(self, name, body, settle=2.0, leaves=False, since=None):
+    def case(self, name, body, settle=2.0, leaves=False, since=None,
+             always=False, ignore=()):
         """Runs one case and prints its line. What it started must be gone
         SETTLE seconds after it at the latest, unless it LEAVES things on
-        purpose. SINCE is the state to compare with, when not that before it."""
-        if not self.wanted(name):
+        purpose or they contain a text of IGNORE. SINCE is the state to compare
+        with, when not that before it; ALWAYS: even if it was not asked for."""
+        if not always and not self.wanted(name):
             return False
         start = time.monotonic()
         before = since or self.snapshot()
@@ -229,7 +245,7 @@ class Bench:
             problem = str(error) or traceback.format_exc()
         except Exception:  # a defect of the case itself
             problem = traceback.format_exc()
-        left = [] if leaves else before.wait_clean(settle)
+        left = [] if leaves else before.wait_clean(settle, ignore)
         if left:
             problem = (problem + "\n    " if problem else "") + \
                 "left behind: " + "\n      ".join(left[:20])
@@ -250,28 +266,22 @@ class Bench:
                     os.kill(pid, signal.SIGKILL)
 
     @contextlib.contextmanager
-    def overlay(self, name, *options, settle=5.0):
+    def overlay(self, name, *options, settle=5.0, ignore=()):
         """An overlay that is up inside the block, named NAME; its up and down
-        are cases too."""
+        are cases too. What is left behind may contain the texts in IGNORE."""
         before = self.snapshot()
         up = ["up", "--context", name, *options]
-        # A case inside that is wanted needs the overlay even if its own name is
-        # not among the wanted.
-        only, self.only = self.only, []
+        if not self.case(f"up: {name}", lambda: self.run(*up).expect(),
+                         leaves=True, always=True):
+            self.sweep(before)
+            yield False
+            return
         try:
-            if not self.case(f"up: {name}", lambda: self.run(*up).expect(),
-                             leaves=True):
-                self.sweep(before)
-                yield False
-                return
-            self.only = only
             yield True
         finally:
-            self.only = []
             self.case(f"down: {name}", lambda: self.run(
                 "down", "--context", name).expect(), since=before,
-                settle=settle)
-            self.only = only
+                settle=settle, always=True, ignore=ignore)
 
     def finish(self):
         print(f"integration: {self.passed} passed, {self.failed} failed")

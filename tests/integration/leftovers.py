@@ -72,11 +72,13 @@ class Snapshot:
                 if pid not in self.processes]
         return sorted(left) + sorted(now.things - self.things)
 
-    def wait_clean(self, seconds):
-        """What is left after at most SECONDS; empty when all is gone."""
+    def wait_clean(self, seconds, ignore=()):
+        """What is left after at most SECONDS, but for what contains one of
+        the texts IGNORE; empty when all is gone."""
         deadline = time.monotonic() + seconds
         while True:
-            left = self.new_since()
+            left = [text for text in self.new_since()
+                    if not any(word in text for word in ignore)]
             if not left or time.monotonic() > deadline:
                 return left
             time.sleep(0.01)

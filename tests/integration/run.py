@@ -2,6 +2,7 @@
 """Integration tests: unmodified MPI programs under canopy run.
 
 Usage: tests/integration/run.py [WORD...]   only the cases with a WORD in them
+CANOPY_PREFIX=P takes what is installed below P instead of installing anew.
 """
 import os
 import shutil
@@ -9,6 +10,9 @@ import subprocess
 import sys
 import tempfile
 
+import cases_bad
+import cases_ends
+import cases_io
 import cases_mpi
 import cases_netns
 import cases_process
@@ -17,8 +21,8 @@ import cases_stock
 import harness
 import isolation
 
-SUITES = (cases_mpi, cases_netns, cases_programs, cases_process,
-          cases_stock)
+SUITES = (cases_mpi, cases_netns, cases_programs, cases_process, cases_io,
+          cases_ends, cases_bad, cases_stock)
 
 
 def missing_packages():
@@ -54,10 +58,8 @@ def outside(words):
         return 1
     work = tempfile.mkdtemp(prefix="canopy-it-", dir="/tmp")
     try:
-        subprocess.run([os.path.join(harness.ROOT, "install"), "--prefix",
-                        os.path.join(work, "prefix")], check=True,
-                       stdout=subprocess.DEVNULL)
-        return isolation.enter(__file__, [harness.ROOT, work], words)
+        return isolation.enter(
+            __file__, [harness.ROOT, *harness.install(work)], words)
     finally:
         shutil.rmtree(work, ignore_errors=True)
 

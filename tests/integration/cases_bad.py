@@ -1,0 +1,163 @@
+"""Bad input: each is told in one line that says what to do, with the right exit
+code, and harms no other job."""
+import os
+import shutil
+import tempfile
+
+RUN = ["run", "--nodes", 2]
+HERE = ["run", "--context", "bad"]
+UP = ["up", "--context"]
+
+
+class Beside:
+    """A job that runs until it is told to finish."""
+
+    def __init__(self, bench, where):
+        reader, self.writer = os.pipe()
+        self.job = bench.start(*where, "--oversubscribe", "-n", 2, "sh", "-c",
+                               "echo up; read line; echo went on", stdin=reader)
+        os.close(reader)
+        self.job.wait_for("up", 2)
+
+    def finish(self):
+        os.close(self.writer)
+        self.job.finish(30).expect_lines(["up", "up", "went on", "went on"])
+
+
+def programs(bench):
+    with tempfile.TemporaryDirectory() as base:
+        plain = os.path.join(base, "plain")
+        with open(plain, "w", encoding="utf-8") as file:
+            file.write("echo never\n")
+        for where in (RUN, HERE):
+            bench.run(*where, "-n", 2, "no-such-program").expect_refusal(
+                127, "no-such-program", "PATH", "--path")
+            bench.run(*where, "-n", 2, "./no-such-program").expect_refusal(
+                127, "no-such-program")
+            bench.run(*where, "-n", 2, plain).expect_refusal(
+                126, plain, "chmod +x")
+            bench.run(*where, "-n", 2, base).expect_refusal(
+                126, base, "directory")
+            bench.run(*where, "-n", 2, "--wdir", base + "/none", "true"
+                      ).expect_refusal(1, base + "/none", "--wdir")
+            bench.run(*where, "-n", 2, "two\nlines").expect_refusal(
+                127, "two lines")
+
+
+def options(bench):
+    for where in (RUN, HERE):
+        bench.run(*where, "-n", 0, "true").expect_refusal(2, "at least one")
+        bench.run(*where, "-n", -1, "true").expect_refusal(2, "-1")
+        bench.run(*where, "-n", "many", "true").expect_refusal(2, "many")
+        bench.run(*where, "-n", 99999999999, "true").expect_refusal(
+            2, "99999999999")
+        bench.run(*where, "-n", 500, "true").expect_refusal(
+            1, "not enough slots", "500 processes", "--oversubscribe")
+        bench.run(*where, "--map-by", "nonsense", "-n", 1, "true"
+                  ).expect_refusal(2, "nonsense")
+        bench.run(*where, "--tag-ouput", "-n", 1, "true").expect_refusal(
+            2, "--tag-ouput", "did you mean '--tag-output'")
+        bench.run(*where, "-n", 1).expect_refusal(2, "program")
+        bench.run(*where, "--hostfile", "/no/such/file", "-n", 1, "true"
+                  ).expect_refusal(1, "/no/such/file", "No such file")
+    bench.run("rnu", "-n", 1, "true").expect_refusal(2, "did you mean 'run'")
+    bench.run("run", "--nodes", 0, "true").expect_refusal(2, "--nodes")
+    bench.run("run", "--nodes", 2, "--radix", 1, "true").expect_refusal(
+        2, "--radix")
+
+
+def hostfiles(bench):
+    with tempfile.TemporaryDirectory() as base:
+        path = os.path.join(base, "hosts")
+        for text, word in (("", "no host"), ("# nothing\n", "no host"),
+                           ("a slots=x\n", "slots=x"),
+                           ("a slots=-1\n", "slots=-1"),
+                           ("a what=1\n", "what=1")):
+            with open(path, "w", encoding="utf-8") as file:
+                file.write(text)
+            bench.run("run", "--hostfile", path, "-n", 1, "true"
+                      ).expect_refusal(2, path, word)
+        bench.run("run", "--hostfile", base, "-n", 1, "true").expect_refusal(
+            1, base, "directory")
+
+
+def hosts(bench):
+    bench.run(*HERE, "--host", "nosuch", "-n", 1, "true").expect_refusal(
+        1, "nosuch", "node1, node2")
+    bench.run(*UP, "other", "--hosts", "nosuch.invalid").expect_refusal(
+        1, "nosuch.invalid", "check that")
+    bench.run(*UP, "other", "--hosts", "a,b", "--launch-agent", "ssh"
+              ).expect_refusal(2, "--launch-agent", "{host}")
+    bench.run(*UP, "other", "--hosts", "a,b", "--launch-agent",
+              "no-such-carrier {host}").expect_refusal(
+                  1, "no-such-carrier", "--launch-agent")
+    bench.run(*UP, "other", "--hosts", "a,b", "--launch-agent",
+              "sh -c 'echo no way >&2; exit 3' {host}").expect_refusal(
+                  1, "node 'a'", "no way")
+    slow = bench.run(*UP, "other", "--hosts", "a", "--timeout", 1,
+                     "--launch-agent", "sh -c 'sleep 1000' {host}")
+    slow.expect_refusal(1, "node 'a'", "did not come up in 1 s")
+    chatty = bench.run(*UP, "other", "--hosts", "a", "--launch-agent",
+                       "sh -c 'cat /etc/services; exit 0' {host}")
+    chatty.expect_refusal(1, "node 'a'", "bootstrap protocol")
+
+
+def contexts(bench):
+    bench.run(*UP, "bad", "--nodes", 2).expect_refusal(
+        1, "'bad' is up already", "canopy down --context bad", "--context")
+    bench.run(*UP, "no/name", "--nodes", 2).expect_refusal(2, "no/name")
+    for command in ("run", "status", "ps", "why", "down"):
+        more = ["true"] if command == "run" else []
+        bench.run(command, "--context", "none", *more).expect_refusal(
+            1, "no context 'none'", "bad")
+
+
+def no_context(bench):
+    bench.run("run", "--host", "nosuch.invalid", "-n", 1, "true"
+              ).expect_refusal(1, "nosuch.invalid", "check that")
+    for command in ("status", "ps", "why", "down"):
+        bench.run(command).expect_refusal(1, "canopy up")
+
+
+def keys(bench):
+    with tempfile.TemporaryDirectory() as base:
+        path = os.path.join(base, "key")
+        with open(path, "w", encoding="utf-8") as file:
+            file.write("not hexadecimal\n")
+        os.chmod(path, 0o600)
+        bench.run(*UP, "other", "--nodes", 2, "--key-file", path
+                  ).expect_refusal(2, path, "64 hexadecimal digits")
+        bench.run(*UP, "other", "--nodes", 2, "--key-file", path + "x"
+                  ).expect_refusal(1, path + "x")
+
+
+def incomplete(bench):
+    """An installation that lacks a part says which."""
+    with tempfile.TemporaryDirectory() as base:
+        copy = os.path.join(base, "bin", "canopy")
+        os.mkdir(os.path.dirname(copy))
+        shutil.copy(bench.canopy, copy)
+        bench.run(*RUN, "-n", 1, "true", program=copy).expect_refusal(
+            1, "canopyd")
+
+
+CASES = {"programs": programs, "options": options, "hostfiles": hostfiles,
+         "hosts": hosts, "contexts": contexts, "keys": keys,
+         "installation": incomplete}
+BESIDE = "bad: jobs beside it went on"
+
+
+def run(bench):
+    bench.case("bad: no context", lambda: no_context(bench))
+    if not bench.wanted(BESIDE, *(f"bad: {name}" for name in CASES)):
+        return
+    with bench.overlay("bad", "--nodes", "2") as up:
+        if not up:
+            return
+        # Two jobs that all of this must not disturb.
+        before = bench.snapshot()
+        beside = [Beside(bench, where) for where in (RUN, HERE)]
+        for name, body in CASES.items():
+            bench.case(f"bad: {name}", lambda: body(bench))
+        bench.case(BESIDE, lambda: [job.finish() for job in beside],
+                   since=before, always=True)

@@ -157,7 +157,7 @@ int Conclude(const RunOptions& options, const RunOutcome& outcome,
   const int code = ExitCodeOf(outcome);
   if (trouble.empty()) return code;
   PrintError(trouble);
-  return code == 0 ? kExitFailure : code;
+  return code == 0 || outcome.no_reader ? kExitFailure : code;
 }
 
 int Canceled(SignalSource* signals) {

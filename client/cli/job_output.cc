@@ -49,7 +49,10 @@ struct JobOutput::Destination {
 
   // Writes what `out` has collected.
   bool Drain() {
-    if (!broken && !out.empty()) broken = !WriteAll(fd, out);
+    if (!broken && !out.empty() && !WriteAll(fd, out)) {
+      broken = true;
+      error = errno;
+    }
     out.clear();
     return !broken;
   }
@@ -58,6 +61,7 @@ struct JobOutput::Destination {
   const bool terminal;
   bool shows_partial = false;
   bool broken = false;
+  int error = 0;  // why
   LineAssembler lines;
   std::string out;
 };
@@ -130,7 +134,18 @@ bool JobOutput::Write(uint32_t rank, uint32_t channel, std::string_view data) {
   } else {
     to->lines.Add(stream, data, NowMs(), &to->out);
   }
-  return to->Drain();
+  return Drain(to);
+}
+
+bool JobOutput::Drain(Destination* to) {
+  if (to->Drain()) return true;
+  // That a reader has gone away is nothing to talk about.
+  if (to->error != EPIPE && trouble_.empty()) {
+    trouble_ = std::string("cannot write standard ") +
+               (to == stderr_.get() ? "error" : "output") + ": " +
+               std::strerror(to->error);
+  }
+  return false;
 }
 
 int JobOutput::Tick() {
@@ -139,7 +154,7 @@ int JobOutput::Tick() {
   for (Destination* to : {stdout_.get(), stderr_.get()}) {
     if (!to->shows_partial) continue;
     to->lines.FlushOlder(now - kPartialMs, &to->out);
-    to->Drain();
+    (void)Drain(to);
     if (const auto oldest = to->lines.OldestHeld()) {
       const int64_t wait = std::max<int64_t>(*oldest + kPartialMs - now, 1);
       next = next < 0 ? wait : std::min(next, wait);
@@ -160,7 +175,7 @@ bool JobOutput::Flush() {
   bool fine = true;
   for (Destination* to : {stdout_.get(), stderr_.get()}) {
     to->lines.FlushAll(&to->out);
-    fine = to->Drain() && fine;
+    fine = Drain(to) && fine;
   }
   return fine;
 }

@@ -49,13 +49,15 @@ class JobOutput {
 
   // True while Tick has something to wait for.
   bool wants_tick() const;
-  // One line about files that could not be written; empty: all well.
+  // One line about what could not be written, unless only its reader went
+  // away; empty: all well.
   const std::string& trouble() const { return trouble_; }
 
  private:
   struct Destination;
 
   Destination* Of(uint32_t channel);
+  bool Drain(Destination* to);
   std::string Prefix(OutputStream stream);
   void WriteFile(OutputStream stream, std::string_view data);
   int OpenFile(OutputStream stream);

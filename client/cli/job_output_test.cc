@@ -1,5 +1,6 @@
 #include "client/cli/job_output.h"
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <signal.h>
 #include <unistd.h>
@@ -76,6 +77,20 @@ TEST_F(JobOutputTest, TellsThatNobodyReads) {
   close(std::exchange(read_fd_, -1));
   EXPECT_FALSE(output.Write(0, kStdoutChannel, "text\n"));
   EXPECT_FALSE(output.Write(0, kStdoutChannel, "more\n"));
+  EXPECT_EQ(output.trouble(), "");
+}
+
+TEST_F(JobOutputTest, SaysWhyItCannotWrite) {
+  const int full = open("/dev/full", O_WRONLY | O_CLOEXEC);
+  ASSERT_GE(full, 0);
+  options_.stderr_fd = full;
+  JobOutput output(options_);
+  ASSERT_TRUE(output.SetJob("job-1", 2).ok());
+  EXPECT_FALSE(output.Write(0, kStderrChannel, "text\n"));
+  EXPECT_EQ(output.trouble(),
+            "cannot write standard error: No space left on device");
+  EXPECT_TRUE(output.Write(0, kStdoutChannel, "text\n"));
+  close(full);
 }
 
 TEST_F(JobOutputTest, OneProcessShowsItsUnfinishedLineAfterAWhile) {

@@ -29,6 +29,11 @@ constexpr char kAbout[] =
     "'canopy run' uses. Without hosts: the nodes of the Slurm allocation that\n"
     "it is called in, else this machine.\n";
 
+constexpr char kPlaintextWarning[] =
+    "warning: --security plaintext: whoever can read or change what is sent "
+    "between "
+    "the nodes can read your data and run programs in your name";
+
 std::string ContextName(const std::string& asked) {
   if (!asked.empty()) return asked;
   const char* const said = std::getenv("CANOPY_CONTEXT");
@@ -208,6 +213,9 @@ int UpCommand(const CommandLine& line) {
   const ContextStore store;
   const std::string name = ContextName(shared.context);
   if (Status s = TakeName(store, name); !s.ok()) return Fail(s);
+  if (options.security == "plaintext") {
+    PrintError(kPlaintextWarning);
+  }
   bool held = false;
   Result<OverlayPlan> plan = MakePlan(options, name, &held);
   if (!plan.ok()) return Fail(plan.status());

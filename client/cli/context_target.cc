@@ -82,6 +82,7 @@ Result<RootAgent> ConnectRoot(const v1::Context& context) {
                   "context '" + context.name() +
                       "' does not fit its overlay: " + first.message());
   }
+  if (first.code() == kErrNotSupported) return first;
   return Status(kErrUnreach, "no agent of context '" + context.name() +
                                  "' answers (" + first.message() +
                                  "); 'canopy down --context " + context.name() +

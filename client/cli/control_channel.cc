@@ -27,7 +27,7 @@ std::string Hex(const std::string& bytes) {
 
 Result<security::SecurityConfig> SecurityOf(const ControlTarget& target) {
   security::SecurityConfig config;
-  if (target.security == "plaintext" || target.address.starts_with("unix:")) {
+  if (target.address.starts_with("unix:")) {
     config.mode = security::SecurityMode::kPlaintext;
     return config;
   }
@@ -86,6 +86,11 @@ void WarmUpGrpc() {
 Result<std::shared_ptr<grpc::Channel>> MakeControlChannel(
     const ControlTarget& target) {
   SetLog();
+  if (target.security == "plaintext" && !target.address.starts_with("unix:")) {
+    return Status(kErrNotSupported,
+                  "agents with --security plaintext take requests on their own "
+                  "machines only: use canopy on a node of the overlay, or tls");
+  }
   Result<security::SecurityConfig> config = SecurityOf(target);
   if (!config.ok()) return config.status();
   auto credentials = security::MakeChannelCredentials(*config, target.address);

@@ -21,7 +21,7 @@ void WarmUpGrpc();
 bool SawHandshakeFail();
 
 // A channel that dials when it is first used. The status says why the target's
-// security does not work; plaintext goes to local addresses only.
+// security does not work; without TLS there is control on Unix sockets only.
 Result<std::shared_ptr<grpc::Channel>> MakeControlChannel(
     const ControlTarget& target);
 

@@ -8,7 +8,7 @@ namespace canopy::cli {
 
 struct ControlTarget {
   std::string address;      // "unix:PATH" or "HOST:PORT"
-  std::string security;     // of HOST:PORT: "tls", "files" or "plaintext"
+  std::string security;     // of HOST:PORT: "tls" or "files"; else no control
   std::string cluster_key;  // 32 bytes
   std::string tls_ca;       // PEM files of "files"
   std::string tls_cert;

@@ -281,10 +281,17 @@ TEST_F(RunClientTest, NobodyAnswers) {
   ControlTarget nobody;
   nobody.address = "unix:" + directory_ + "/nobody";
   EXPECT_EQ(ControlClient::Connect(nobody, 5000).code(), kErrUnreach);
+}
+
+TEST_F(RunClientTest, WithoutTlsThereIsNoControlOverTheNetwork) {
   ControlTarget far;
-  far.address = "192.0.2.1:1";
   far.security = "plaintext";
-  EXPECT_FALSE(ControlClient::Connect(far, 100).ok());
+  for (const char* address : {"192.0.2.1:1", "127.0.0.1:1"}) {
+    far.address = address;
+    const Status status = ControlClient::Connect(far, 5000).status();
+    EXPECT_EQ(status.code(), kErrNotSupported) << address;
+    EXPECT_NE(status.message().find("--security plaintext"), std::string::npos);
+  }
 }
 
 }  // namespace

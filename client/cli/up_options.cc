@@ -45,7 +45,8 @@ constexpr OptionSpec kTable[] = {
     {kUpSecurity, "security", 1, "MODE",
      "of agents' ports: tls (identities from the cluster key,\n"
      "the default), files (own certificates), or plaintext: then\n"
-     "whoever reaches them can run programs in your name"},
+     "whoever can change what is sent between the nodes can run\n"
+     "programs in your name"},
     {kUpKeyFile, "key-file", 1, "FILE",
      "cluster key, 64 hexadecimal digits (default: a new one)"},
     {kUpTlsCa, "tls-ca", 1, "FILE", "PEM files of --security files, with the"},

@@ -208,7 +208,7 @@ class Agent::Impl : public InputSink {
   std::unique_ptr<Planner> planner_;
   control::JobController controller_;
   control::ControlService control_;         // on the Unix socket
-  control::ControlService remote_control_;  // beside the overlay
+  control::ControlService remote_control_;  // beside the overlay, with TLS
   control::ControlServer control_server_;
   NullOverlay null_overlay_;
   std::unique_ptr<overlay::GrpcOverlay> overlay_;  // null when alone
@@ -284,6 +284,7 @@ Status Agent::Impl::StartOverlay() {
   config.radix = config_.radix();
   config.listen = ListenAddress(config_);
   config.overlay_id = config_.overlay_id();
+  const security::SecurityMode mode = security->mode;
   config.security = *std::move(security);
   config.detect_ms = config_.loss_timeout_ms() != 0 ? config_.loss_timeout_ms()
                                                     : kDefaultLossTimeoutMs;
@@ -298,7 +299,17 @@ Status Agent::Impl::StartOverlay() {
   };
   overlay_ = std::make_unique<overlay::GrpcOverlay>(&loop_, this, config,
                                                     std::move(events));
-  overlay_->AddService(remote_control_.service());
+  // Without TLS nobody knows who is at the other end of that port: control is
+  // on the Unix socket alone.
+  if (mode != security::SecurityMode::kPlaintext) {
+    overlay_->AddService(remote_control_.service());
+  } else {
+    spdlog::warn(
+        "plaintext: what agents send to each other can be read and changed by "
+        "whoever is on the network between them, and {} takes no control "
+        "requests from other machines",
+        config_.node_name());
+  }
   return overlay_->Listen();
 }
 

@@ -19,9 +19,15 @@
 namespace canopy::cli {
 namespace {
 
-// An unfinished line is shown on a terminal after this time: a prompt, dots of
-// progress.
+// An unfinished line goes out when its process has written nothing more for so
+// long: a prompt, dots of progress, the end of data without a line feed. Where
+// somebody looks at it or nobody else can tear it:
 constexpr int64_t kPartialMs = 100;
+// And with many processes:
+constexpr int64_t kLongPartialMs = 1000;
+// A write that takes longer waited for its reader. What arrived meanwhile is
+// behind it, so that no process is known to be silent.
+constexpr int64_t kSlowWriteMs = 20;
 
 int64_t NowMs() {
   return std::chrono::duration_cast<std::chrono::milliseconds>(
@@ -59,14 +65,16 @@ struct JobOutput::Destination {
 
   const int fd;
   const bool terminal;
-  bool shows_partial = false;
+  int64_t partial_ms = kLongPartialMs;
   bool broken = false;
   int error = 0;  // why
   LineAssembler lines;
   std::string out;
 };
 
-JobOutput::JobOutput(JobOutputOptions options) : options_(std::move(options)) {
+JobOutput::JobOutput(JobOutputOptions options)
+    : options_(std::move(options)),
+      now_ms_(options_.now_ms ? options_.now_ms : NowMs) {
   LineAssemblerOptions lines;
   if (options_.tag || options_.timestamp) {
     lines.prefix = [this](OutputStream stream) { return Prefix(stream); };
@@ -84,8 +92,7 @@ JobOutput::~JobOutput() {
 Status JobOutput::SetJob(const std::string& nspace, uint32_t num_procs) {
   job_tag_ = nspace.substr(nspace.rfind('-') + 1);
   for (Destination* to : {stdout_.get(), stderr_.get()}) {
-    // With one process there is nobody to tear its lines.
-    to->shows_partial = to->terminal || num_procs == 1;
+    if (to->terminal || num_procs == 1) to->partial_ms = kPartialMs;
   }
   if (options_.directory.empty()) return Status();
   RaiseFileLimit();
@@ -132,13 +139,17 @@ bool JobOutput::Write(uint32_t rank, uint32_t channel, std::string_view data) {
   if (data.empty()) {
     to->lines.Close(stream, &to->out);
   } else {
-    to->lines.Add(stream, data, NowMs(), &to->out);
+    to->lines.Add(stream, data, now_ms_(), &to->out);
   }
   return Drain(to);
 }
 
 bool JobOutput::Drain(Destination* to) {
-  if (to->Drain()) return true;
+  const int64_t begin = now_ms_();
+  const bool fine = to->Drain();
+  const int64_t end = now_ms_();
+  if (end - begin > kSlowWriteMs) caught_up_ms_ = end;
+  if (fine) return true;
   // That a reader has gone away is nothing to talk about.
   if (to->error != EPIPE && trouble_.empty()) {
     trouble_ = std::string("cannot write standard ") +
@@ -149,26 +160,25 @@ bool JobOutput::Drain(Destination* to) {
 }
 
 int JobOutput::Tick() {
-  const int64_t now = NowMs();
   int64_t next = -1;
   for (Destination* to : {stdout_.get(), stderr_.get()}) {
-    if (!to->shows_partial) continue;
-    to->lines.FlushOlder(now - kPartialMs, &to->out);
-    (void)Drain(to);
-    if (const auto oldest = to->lines.OldestHeld()) {
-      const int64_t wait = std::max<int64_t>(*oldest + kPartialMs - now, 1);
-      next = next < 0 ? wait : std::min(next, wait);
+    const int64_t now = now_ms_();
+    int64_t due = caught_up_ms_ + to->partial_ms;
+    if (due <= now) {
+      to->lines.FlushOlder(now - to->partial_ms, &to->out);
+      (void)Drain(to);
     }
+    const auto oldest = to->lines.OldestHeld();
+    if (!oldest.has_value()) continue;
+    due = std::max(due, *oldest + to->partial_ms);
+    const int64_t wait = std::max<int64_t>(due - now, 1);
+    next = next < 0 ? wait : std::min(next, wait);
   }
   return static_cast<int>(next);
 }
 
 bool JobOutput::wants_tick() const {
-  return std::ranges::any_of(
-      std::initializer_list<const Destination*>{stdout_.get(), stderr_.get()},
-      [](const Destination* to) {
-        return to->shows_partial && to->lines.held() > 0;
-      });
+  return stdout_->lines.held() > 0 || stderr_->lines.held() > 0;
 }
 
 bool JobOutput::Flush() {

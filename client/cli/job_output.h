@@ -4,6 +4,7 @@
 #define CANOPY_CLIENT_CLI_JOB_OUTPUT_H_
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
@@ -22,6 +23,8 @@ struct JobOutputOptions {
   bool job_below_directory = true;
   int stdout_fd = 1;
   int stderr_fd = 2;
+  // A clock that does not go back; empty: the system's.
+  std::function<int64_t()> now_ms = nullptr;
 };
 
 inline constexpr uint32_t kStdoutChannel = 2;
@@ -42,8 +45,10 @@ class JobOutput {
   // Empty data: the stream's end. False: nobody reads a destination any more
   // (or it is full); what comes later is dropped there.
   bool Write(uint32_t rank, uint32_t channel, std::string_view data);
-  // Lets go what waits for its line's end long enough. Returns in how many ms
-  // it wants to be called again; -1: not before the next Write.
+  // Lets go what has waited for its line's end long enough: 100 ms on a
+  // terminal or with one process, else 1 s, while the destination's reader
+  // keeps up. Returns in how many ms it wants to be called again; -1: not
+  // before the next Write.
   int Tick();
   bool Flush();
 
@@ -63,12 +68,14 @@ class JobOutput {
   int OpenFile(OutputStream stream);
 
   const JobOutputOptions options_;
+  const std::function<int64_t()> now_ms_;
   std::unique_ptr<Destination> stdout_;
   std::unique_ptr<Destination> stderr_;
   std::string job_tag_;
   std::string directory_;
   std::map<OutputStream, int> files_;  // -1: cannot be written
   std::string trouble_;
+  int64_t caught_up_ms_ = INT64_MIN / 2;  // when a slow write ended
   int64_t stamp_second_ = -1;
   std::string stamp_;
 };

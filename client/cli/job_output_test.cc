@@ -5,6 +5,8 @@
 #include <signal.h>
 #include <unistd.h>
 
+#include <utility>
+
 #include "client/cli/files.h"
 
 namespace canopy::cli {
@@ -104,13 +106,42 @@ TEST_F(JobOutputTest, OneProcessShowsItsUnfinishedLineAfterAWhile) {
   EXPECT_EQ(output.Tick(), -1);
 }
 
-TEST_F(JobOutputTest, ManyProcessesWaitForTheirLineEnds) {
+TEST_F(JobOutputTest, ManyProcessesWaitForTheirLineEndsButNotForEver) {
+  int64_t now = 5000;
+  options_.now_ms = [&now] { return now; };
   JobOutput output(options_);
   ASSERT_TRUE(output.SetJob("job-1", 2).ok());
   EXPECT_TRUE(output.Write(0, kStdoutChannel, "part"));
-  EXPECT_FALSE(output.wants_tick());
-  EXPECT_TRUE(output.Flush());
+  EXPECT_TRUE(output.wants_tick());
+  EXPECT_EQ(output.Tick(), 1000);
+  now += 600;
+  EXPECT_TRUE(output.Write(1, kStdoutChannel, "whole\n"));
+  EXPECT_EQ(output.Tick(), 400);
+  EXPECT_EQ(Written(), "whole\n");
+  now += 400;
+  EXPECT_EQ(output.Tick(), -1);
   EXPECT_EQ(Written(), "part");
+  EXPECT_FALSE(output.wants_tick());
+  EXPECT_TRUE(output.Write(0, kStdoutChannel, " and rest\n"));
+  EXPECT_EQ(Written(), " and rest\n");
+}
+
+TEST_F(JobOutputTest, ASlowReaderMakesNobodySilent) {
+  // Every look at the clock finds it `step` later than the one before, and so
+  // does the one after a write.
+  int64_t now = 5000;
+  int64_t step = 0;
+  options_.now_ms = [&] { return now += step; };
+  JobOutput output(options_);
+  ASSERT_TRUE(output.SetJob("job-1", 2).ok());
+  EXPECT_TRUE(output.Write(0, kStdoutChannel, "part"));
+  step = 5000;
+  EXPECT_TRUE(output.Write(1, kStdoutChannel, "slow\n"));
+  step = 0;
+  EXPECT_GT(output.Tick(), 0);
+  EXPECT_EQ(Written(), "slow\n");
+  EXPECT_TRUE(output.Write(0, kStdoutChannel, " and rest\n"));
+  EXPECT_EQ(Written(), "part and rest\n");
 }
 
 }  // namespace

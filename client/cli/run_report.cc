@@ -80,7 +80,9 @@ OutputFate RunReport::OnOutput(const v1::Output& output) {
   if (!output_.Write(output.rank(), output.channel(), output.data())) {
     return OutputFate::kNoReader;
   }
-  return output_.wants_tick() ? OutputFate::kHeld : OutputFate::kWritten;
+  if (ticking_ || !output_.wants_tick()) return OutputFate::kWritten;
+  ticking_ = true;
+  return OutputFate::kHeld;
 }
 
 int RunReport::OnTick() {
@@ -89,6 +91,7 @@ int RunReport::OnTick() {
   if (!lock.owns_lock()) return 100;
   const int progress = progress_.Tick();
   const int output = output_.Tick();
+  ticking_ = output >= 0;
   if (progress < 0 || output < 0) return std::max(progress, output);
   return std::min(progress, output);
 }

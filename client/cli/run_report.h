@@ -43,6 +43,7 @@ class RunReport : public RunObserver {
   std::string nspace_;
   std::string setup_trouble_;
   bool running_ = false;
+  bool ticking_ = false;  // OnTick will be called for the output
 };
 
 }  // namespace canopy::cli

@@ -124,8 +124,6 @@ def flood(bench, blocks, arguments, last):
     with os.fdopen(reader, "rb", buffering=MIB) as stream:
         for number in range(blocks):
             block = stream.read(MIB)
-            if number == blocks - 1:
-                pattern = pattern[:-1] + b"\n"
             if block != b"%015d" % number + pattern:
                 job.end(signal.SIGKILL)
                 raise Failure(f"block {number} differs ({len(block)} bytes)")

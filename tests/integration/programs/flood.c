@@ -1,6 +1,6 @@
 /* Prints argv[1] blocks of one MiB, then waits for the end of its input. Block
  * B is a line of B in 15 digits followed by the same text in every block; with
- * a second argument there is no newline before the end of the last one. */
+ * a second argument there is no newline in it. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,7 +19,6 @@ int main(int argc, char **argv) {
     char head[HEAD];
     snprintf(head, sizeof head, "%015ld", b);
     memcpy(block, head, HEAD - 1);
-    if (b == blocks - 1) block[BLOCK - 1] = '\n';
     for (size_t done = 0; done < BLOCK;) {
       const ssize_t n = write(1, block + done, BLOCK - done);
       if (n < 0) return 1;

@@ -1,8 +1,11 @@
 // Fences of a process whose agent offers a gate.
 #include <gtest/gtest.h>
 
+#include <future>
 #include <memory>
+#include <mutex>
 #include <thread>
+#include <vector>
 
 #include "client/abi/client_fixture.h"
 
@@ -87,6 +90,32 @@ TEST_F(GateAbiTest, OthersUseMessages) {
   timeout.Add(PMIX_TIMEOUT, Value::Int(5));
   EXPECT_EQ(Fence(timeout), PMIX_SUCCESS);
   EXPECT_EQ(agent_->Count(FrameType::kCollective), 2u);
+}
+
+// What a fence that was begun before has not told the agent yet, no later one
+// may overtake.
+TEST_F(GateAbiTest, OneAfterAnotherThatIsUnderWayUsesMessages) {
+  Start(true);
+  std::mutex mu;
+  std::vector<Request> held;
+  agent_->On(FrameType::kCollective,
+             [&](FakeAgent& agent, const Request& request) {
+               std::lock_guard<std::mutex> lock(mu);
+               held.push_back(request);
+               if (held.size() < 2) return;
+               for (const Request& r : held) agent.Reply(r, PMIX_SUCCESS);
+             });
+  std::promise<int> end;
+  const auto done = [](pmix_status_t status, void* promise) {
+    static_cast<std::promise<int>*>(promise)->set_value(status);
+  };
+  ASSERT_EQ(PMIx_Fence_nb(nullptr, 0, nullptr, 0, done, &end), PMIX_SUCCESS);
+  EXPECT_EQ(Fence(), PMIX_SUCCESS);
+  EXPECT_EQ(end.get_future().get(), PMIX_SUCCESS);
+  EXPECT_EQ(agent_->Count(FrameType::kCollective), 2u);
+  EXPECT_EQ(OtherArrives(), Arrival::kWait);
+  EXPECT_EQ(Fence(), PMIX_SUCCESS);
+  EXPECT_EQ(agent_->Count(FrameType::kCollective), 2u) << "the gate again";
 }
 
 TEST_F(GateAbiTest, AClosedGateMeansMessages) {

@@ -94,6 +94,28 @@ bool IsWholeJob(const Session& session, const pmix_proc_t* procs,
   return true;
 }
 
+// Counts a fence over the whole job in its session; null: does nothing.
+class FenceCount {
+ public:
+  explicit FenceCount(Session* session)
+      : session_(session),
+        only_one_(session != nullptr && session->BeginFence()) {}
+  ~FenceCount() {
+    if (session_ != nullptr) session_->EndFence();
+  }
+  FenceCount(const FenceCount&) = delete;
+  FenceCount& operator=(const FenceCount&) = delete;
+
+  bool only_one() const { return only_one_; }
+  Session* session() const { return session_; }
+  // Somebody else ends it.
+  void Keep() { session_ = nullptr; }
+
+ private:
+  Session* session_;
+  const bool only_one_;
+};
+
 int AwaitGate(Session& session, const shm::GateMember::Ticket& ticket) {
   shm::GateMember& gate = *session.gate();
   const int64_t patience =
@@ -134,8 +156,10 @@ int Fence(Session& session, const pmix_proc_t* procs, size_t nprocs,
   int rc = Check(session, procs, nprocs, info, ninfo, &options);
   if (rc != PMIX_SUCCESS) return rc;
   if (session.channel() == nullptr) return FenceAlone(session, procs, nprocs);
-  if (session.gate() != nullptr && options.timeout_ms == 0 &&
-      IsWholeJob(session, procs, nprocs)) {
+  const bool whole_job = IsWholeJob(session, procs, nprocs);
+  FenceCount count(whole_job ? &session : nullptr);
+  if (count.only_one() && session.gate() != nullptr &&
+      options.timeout_ms == 0) {
     const std::optional<int> end = FenceAtGate(session, options.collect);
     if (end) return *end;
   }
@@ -161,9 +185,16 @@ int FenceAsync(Session& session, const pmix_proc_t* procs, size_t nprocs,
   std::string frame;
   rc = EncodeFrame(procs, nprocs, info, ninfo, options, &frame);
   if (rc != PMIX_SUCCESS) return rc;
-  return session.channel()->CallAsync(
-      local::FrameType::kCollective, frame,
-      [=](Reply reply) { cbfunc(reply.status, cbdata); });
+  FenceCount count(IsWholeJob(session, procs, nprocs) ? &session : nullptr);
+  rc =
+      session.channel()->CallAsync(local::FrameType::kCollective, frame,
+                                   [=, counted = count.session()](Reply reply) {
+                                     if (counted != nullptr)
+                                       counted->EndFence();
+                                     cbfunc(reply.status, cbdata);
+                                   });
+  if (rc == PMIX_SUCCESS) count.Keep();
+  return rc;
 }
 
 }  // namespace canopy::client

@@ -70,8 +70,10 @@ int StoreInternal(Session& session, const pmix_proc_t* proc, const char* key,
 int CommitPuts(Session& session) {
   const std::string frame = session.staged().TakeFrame();
   if (frame.empty() || session.channel() == nullptr) return PMIX_SUCCESS;
-  session.NoteCommit();
-  return session.channel()->Post(local::FrameType::kCommit, frame);
+  const int rc = session.channel()->Post(local::FrameType::kCommit, frame);
+  // What was not sent must not be waited for.
+  if (rc == PMIX_SUCCESS) session.NoteCommit();
+  return rc;
 }
 
 }  // namespace canopy::client

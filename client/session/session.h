@@ -49,7 +49,12 @@ class Session final : public ChannelSink, public SourcePlaces {
   int socket_fd() const { return socket_fd_; }
   // Where fences over the whole job meet; null: they use messages.
   shm::GateMember* gate() { return gate_.get(); }
-  // A commit goes to the agent now.
+  // Counts a fence over the whole job that begins, and one that is over.
+  // True when no other is under way in this process, so that it may use the
+  // gate: there a rank has one bit, and whoever came first must count first.
+  bool BeginFence() { return fences_.fetch_add(1) == 0; }
+  void EndFence() { fences_.fetch_sub(1); }
+  // A commit went to the agent.
   void NoteCommit();
   // Whether one did since the last call.
   bool TakeCommitted() { return committed_.exchange(false); }
@@ -80,6 +85,7 @@ class Session final : public ChannelSink, public SourcePlaces {
   int socket_fd_ = -1;
   const std::unique_ptr<shm::GateMember> gate_;
   std::atomic<bool> committed_{false};
+  std::atomic<uint32_t> fences_{0};
   std::unique_ptr<Channel> channel_;
 };
 

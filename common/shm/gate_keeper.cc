@@ -59,15 +59,23 @@ uint32_t GateKeeper::generation() const {
   return GateGeneration(gate_.header().state.load(std::memory_order_acquire));
 }
 
-void GateKeeper::Open() {
-  if (open_) return;
+bool GateKeeper::Open() {
+  if (open_) return true;
   for (uint32_t w = 0; w < gate_.num_words(); ++w) {
     const uint64_t nobody = (closed_at_ & 1) == 0 ? 0 : gate_.Mask(w);
     gate_.word(w).store(nobody, std::memory_order_relaxed);
   }
+  auto& state = gate_.header().state;
+  uint64_t seen = state.load(std::memory_order_relaxed);
+  const uint64_t closed = GateState(closed_at_, true);
+  do {
+    if (static_cast<uint32_t>(seen) != closed) return false;
+    // Who is about to arrive may have said already what it wants.
+  } while (!state.compare_exchange_weak(
+      seen, GateState(closed_at_, false) | (seen & kGateWants),
+      std::memory_order_acq_rel));
   open_ = true;
-  gate_.header().state.store(GateState(closed_at_, false),
-                             std::memory_order_release);
+  return true;
 }
 
 GateKeeper::Taken GateKeeper::Close() {
@@ -79,6 +87,10 @@ GateKeeper::Taken GateKeeper::Close() {
   const uint64_t seen =
       gate_.header().state.fetch_or(1, std::memory_order_acq_rel);
   closed_at_ = GateGeneration(seen);
+  if (IsGateClosed(seen)) {
+    taken.spoiled = true;
+    return taken;
+  }
   for (uint32_t w = 0; w < gate_.num_words(); ++w) {
     const uint64_t content =
         gate_.word(w).fetch_or(kGateClosedWord, std::memory_order_acq_rel);

@@ -27,18 +27,24 @@ class GateKeeper {
   uint64_t size() const { return size_; }
   bool open() const { return open_; }
 
-  // Only while no arrival that Close returned waits for its Release.
-  void Open();
+  // Only while no arrival that Close returned waits for its Release. False
+  // when a member has spoiled the gate: it can not be used any more.
+  bool Open();
 
   struct Taken {
     std::vector<uint32_t> ranks;  // indices of those that have arrived
     bool collect = false;         // somebody wants kGateCollect
+    bool spoiled = false;  // a member gave up: nobody waits, do not open again
   };
   // From here on ranks arrive by message. Whoever was in waits for Release.
   Taken Close();
 
   // Ends the fence for those that Close returned. The gate stays closed.
   void Release(int status);
+
+  // Wakes whoever sleeps although its fence is over: the one that ended it may
+  // have died before it woke the others.
+  void Wake() const { gate_.WakeAll(); }
 
   // All ranks have arrived, as far as the members say.
   bool IsFull() const;

@@ -4,6 +4,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <climits>
 #include <ctime>
 
@@ -15,12 +16,14 @@ void GateView::WakeAll() const {
   syscall(SYS_futex, futex(), FUTEX_WAKE, INT_MAX, nullptr, nullptr, 0);
 }
 
-void GateView::Sleep(uint32_t value, int64_t timeout_ns) const {
+bool GateView::Sleep(uint32_t value, int64_t timeout_ns) const {
   timespec timeout;
   timeout.tv_sec = static_cast<time_t>(timeout_ns / 1'000'000'000);
   timeout.tv_nsec = static_cast<long>(timeout_ns % 1'000'000'000);
-  syscall(SYS_futex, futex(), FUTEX_WAIT, value,
-          timeout_ns == kForever ? nullptr : &timeout, nullptr, 0);
+  return syscall(SYS_futex, futex(), FUTEX_WAIT, value,
+                 timeout_ns == kForever ? nullptr : &timeout, nullptr,
+                 0) == 0 ||
+         errno != ETIMEDOUT;
 }
 
 }  // namespace canopy::shm

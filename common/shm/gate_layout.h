@@ -104,9 +104,9 @@ class GateView {
   // Wakes everybody who waits for the generation to change.
   void WakeAll() const;
   // Waits while the futex holds `value`, at most `timeout_ns`; kForever: no
-  // limit, which is a sixth cheaper.
+  // limit, which is a sixth cheaper. False when the time has passed.
   static constexpr int64_t kForever = -1;
-  void Sleep(uint32_t value, int64_t timeout_ns) const;
+  bool Sleep(uint32_t value, int64_t timeout_ns) const;
 
  private:
   GateHeader* header_ = nullptr;

@@ -3,7 +3,15 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 
+#include <bit>
+
 namespace canopy::shm {
+namespace {
+
+// Of each word: one of them may be stopped, or end.
+constexpr int kWatchers = 2;
+
+}  // namespace
 
 Result<std::unique_ptr<GateMember>> GateMember::Map(int fd, uint64_t size,
                                                     uint32_t index) {
@@ -47,9 +55,9 @@ GateMember::Arrival GateMember::Arrive(uint64_t wants, Ticket* ticket) {
                               : word.fetch_and(~bit, std::memory_order_acq_rel);
   if ((before & kGateClosedWord) != 0) return Arrival::kClosed;
   const uint64_t others = gate_.Arrived(index, before, generation);
-  // Another thread of this process has arrived at the same fence.
+  // Another process does as if it were this rank.
   if ((others & bit) != 0) return Arrival::kClosed;
-  *ticket = {generation, others == 0};
+  *ticket = {generation, std::popcount(others) < kWatchers};
   if ((others | bit) != gate_.Mask(index)) return Arrival::kWait;
   return Complete(generation);
 }
@@ -79,13 +87,17 @@ GateMember::Arrival GateMember::Complete(uint32_t generation) const {
 
 bool GateMember::Wait(const Ticket& ticket, int64_t timeout_ns,
                       int* status) const {
+  bool slept_enough = false;
   for (;;) {
     const uint32_t seen = gate_.futex()->load(std::memory_order_acquire);
     if (GateGeneration(seen) != ticket.generation) break;
-    if (timeout_ns == 0) return false;
-    gate_.Sleep(seen, timeout_ns);
-    if (timeout_ns != GateView::kForever) timeout_ns = 0;
+    if (timeout_ns == 0 || slept_enough) return false;
+    const bool woken = gate_.Sleep(seen, timeout_ns);
+    slept_enough = !woken && timeout_ns != GateView::kForever;
   }
+  // Over, but nobody woke this rank: whoever ended the fence was killed or
+  // stopped before it could wake the others.
+  if (slept_enough) gate_.WakeAll();
   *status = gate_.header().status[ticket.generation & 1].load(
       std::memory_order_relaxed);
   return true;

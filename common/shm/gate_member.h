@@ -10,7 +10,7 @@
 
 namespace canopy::shm {
 
-// Thread-safe. The agent takes over whenever it likes: the members then use
+// The agent takes over whenever it likes: the members then use
 // messages, until it opens the gate again.
 class GateMember {
  public:
@@ -32,11 +32,12 @@ class GateMember {
   struct Ticket {
     uint32_t generation = 0;
     // This rank looks from time to time whether the agent lives, for all: it
-    // was the first one to come.
+    // was one of the first two to come.
     bool watch = false;
   };
   // Arrives at the next fence over the whole job. `wants`: of kGateCollect
-  // and kGateSync. `ticket` is for Wait.
+  // and kGateSync. `ticket` is for Wait. One thread at a time, until its fence
+  // is over: a rank has one bit.
   Arrival Arrive(uint64_t wants, Ticket* ticket);
 
   // Waits for the end of the fence, at most `timeout_ns` (or
@@ -48,7 +49,8 @@ class GateMember {
   // with that status.
   void GiveUp(const Ticket& ticket, int status) const;
 
-  // A commit is on its way to the agent. Call it before the next Arrive.
+  // A commit is on its way to the agent. Call it before the next Arrive. Any
+  // thread.
   void CountCommit();
 
  private:

@@ -56,13 +56,14 @@ int FenceGate::Admit(Rank rank, core::ClientId client) {
 void FenceGate::OnGone(Rank rank, core::ClientId client) {
   Place* place = Find(rank);
   if (place == nullptr || place->holder != client) return;
+  keeper_->Wake();
   HandOver();
   --num_held_;
   // What was not read by now is lost.
   if (place->behind) CaughtUp(place);
   place->holder = 0;
   // The core answers nobody who has left.
-  if (place->waiting && to_core_) Answered(place, kSuccess);
+  if (place->waiting && to_core_) Leave(place);
 }
 
 void FenceGate::OnMessage(Rank rank) {
@@ -82,7 +83,7 @@ void FenceGate::OnCommit(Rank rank, core::ClientId client) {
   Place* place = Find(rank);
   if (place == nullptr || place->holder != client) return;
   ++place->commits;
-  if (place->behind && place->commits == place->commits_due) CaughtUp(place);
+  if (place->behind && !IsBehind(*place)) CaughtUp(place);
 }
 
 void FenceGate::OnFull() {
@@ -95,20 +96,22 @@ void FenceGate::HandOver() {
 
 void FenceGate::Take(bool to_core) {
   const shm::GateKeeper::Taken taken = keeper_->Close();
+  failed_ |= taken.spoiled;
   to_core_ = to_core;
   collect_ = taken.collect;
   worst_ = kSuccess;
+  answered_ = false;
   num_waiting_ = taken.ranks.size();
   for (const uint32_t index : taken.ranks) {
     Place& place = places_[index];
     place.waiting = true;
     place.commits_due = keeper_->CommitsOf(index);
-    place.behind = place.commits != place.commits_due;
+    place.behind = IsBehind(place);
     num_behind_ += place.behind ? 1 : 0;
     place.arrivals += to_core ? 1 : 0;
   }
   if (!to_core) {
-    if (num_behind_ == 0) Release();
+    if (num_behind_ == 0) Release(kSuccess);
     return;
   }
   // The core may answer while it is told.
@@ -124,7 +127,7 @@ void FenceGate::CaughtUp(Place* place) {
   if (to_core_) {
     Tell(*place);
   } else if (num_behind_ == 0) {
-    Release();
+    Release(kSuccess);
   }
 }
 
@@ -138,24 +141,24 @@ void FenceGate::Tell(const Place& place) {
 
 void FenceGate::OnReply(Rank rank, int status) {
   Place* place = Find(rank);
-  if (place != nullptr && place->waiting && !place->behind) {
-    Answered(place, status);
-  }
+  if (place == nullptr || !place->waiting || place->behind) return;
+  answered_ = true;
+  if (status != kSuccess) worst_ = status;
+  Leave(place);
 }
 
-void FenceGate::Answered(Place* place, int status) {
+void FenceGate::Leave(Place* place) {
   place->waiting = false;
-  if (status != kSuccess) {
-    worst_ = status;
-    failed_ = true;
-  }
-  if (--num_waiting_ == 0) Release();
+  if (--num_waiting_ > 0) return;
+  Release(answered_ ? worst_ : kErrLostConnection);
 }
 
-void FenceGate::Release() {
+void FenceGate::Release(int status) {
   for (Place& place : places_) place.waiting = false;
   num_waiting_ = 0;
-  keeper_->Release(worst_);
+  // A status stays in the gate: fences that succeed write none.
+  failed_ |= status != kSuccess;
+  keeper_->Release(status);
   MaybeOpen();
 }
 
@@ -169,7 +172,7 @@ void FenceGate::MaybeOpen() {
       })) {
     return;
   }
-  keeper_->Open();
+  if (!keeper_->Open()) failed_ = true;
 }
 
 void FenceGate::Watch() {

@@ -48,7 +48,9 @@ class FenceGate {
   // Gives the rank's place to a connection, which may use the gate from now
   // on, and says which index it has; -1 when another one holds the place.
   int Admit(Rank rank, core::ClientId client);
-  // The connection ends; call it before the core hears of that.
+  // The connection ends; call it before the core hears of that. A rank that
+  // waits in the gate nevertheless (another thread of it has finalized) is told
+  // what the others are told, or that the connection is lost.
   void OnGone(Rank rank, core::ClientId client);
 
   // A fence over the whole job comes by message from a connection of `rank`;
@@ -79,14 +81,18 @@ class FenceGate {
 
   FenceGate(std::unique_ptr<shm::GateKeeper> keeper, std::vector<Rank> ranks,
             bool local_only, InputSink* sink);
+  // Fewer commits were read than were due when it came; both may wrap.
+  static bool IsBehind(const Place& place) {
+    return static_cast<int32_t>(place.commits_due - place.commits) > 0;
+  }
   Place* Find(Rank rank);
   void HandOver();
   // Closes the gate for those who are in. `to_core`: the core ends the fence.
   void Take(bool to_core);
   void CaughtUp(Place* place);
   void Tell(const Place& place);
-  void Answered(Place* place, int status);
-  void Release();
+  void Leave(Place* place);
+  void Release(int status);
   void MaybeOpen();
 
   const std::shared_ptr<shm::GateKeeper> keeper_;
@@ -100,6 +106,7 @@ class FenceGate {
   size_t num_behind_ = 0;    // of them
   size_t num_messages_ = 0;  // fences by message without an answer
   int worst_ = 0;            // answer so far to those that wait
+  bool answered_ = false;    // the core has answered one of them
   bool failed_ = false;      // for good
 };
 

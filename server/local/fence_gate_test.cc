@@ -108,6 +108,51 @@ TEST_F(FenceGateTest, TheCoreHearsNothingOfFencesOnOneNode) {
   EXPECT_TRUE(sink_.arrivals.empty());
 }
 
+// A thread of a rank waits while another one finalizes.
+TEST_F(FenceGateTest, WhoLeavesWhileItWaitsIsNotToldSuccess) {
+  MakeFull(true);
+  Arrive(4);
+  gate_->OnGone(4, 104);
+  EXPECT_EQ(EndFor(4), kErrLostConnection);
+  Admit(4);
+  EXPECT_EQ(Arrive(4), Arrival::kClosed) << "the gate holds a bad status";
+}
+
+TEST_F(FenceGateTest, WhoLeavesWhileOthersWaitHearsWhatTheyHear) {
+  MakeFull(true);
+  Arrive(4);
+  Arrive(6);
+  gate_->OnGone(4, 104);
+  EXPECT_EQ(EndFor(4), 99);
+  EXPECT_EQ(sink_.Clients(), (std::vector<core::ClientId>{104, 106}));
+  gate_->OnReply(6, kErrTimeout);
+  EXPECT_EQ(EndFor(4), kErrTimeout);
+  EXPECT_EQ(EndFor(6), kErrTimeout);
+}
+
+TEST_F(FenceGateTest, AMemberThatGaveUpEndsTheGate) {
+  MakeFull(true);
+  Arrive(4);
+  members_[4]->GiveUp(tickets_[4], kErrLostConnection);
+  ByMessage(6);
+  EXPECT_EQ(sink_.Clients(), std::vector<core::ClientId>{106});
+  ByMessage(4);
+  ByMessage(9);
+  Answer(kSuccess);
+  EXPECT_EQ(Arrive(6), Arrival::kClosed);
+}
+
+// Another thread commits while this one arrives.
+TEST_F(FenceGateTest, CommitsThatWereNotDueDoNotMatter) {
+  MakeFull(true);
+  gate_->OnCommit(4, 104);
+  Arrive(4, shm::kGateSync);
+  Arrive(6);
+  EXPECT_EQ(Arrive(9), Arrival::kRing);
+  gate_->OnFull();
+  EXPECT_EQ(EndFor(4), kSuccess);
+}
+
 TEST_F(FenceGateTest, CommitsAreReadBeforeTheRelease) {
   MakeFull(true);
   members_[4]->CountCommit();

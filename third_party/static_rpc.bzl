@@ -1,0 +1,78 @@
+"""gRPC, protobuf and Abseil inside a program instead of beside it.
+
+They are some fifty shared libraries, and to link those together is most of the
+time that a program of ours takes to start. Debian's archives are compiled for
+programs, not for shared libraries. OpenSSL, hwloc and the log library stay
+shared. The libraries that targets name themselves come later and are found to
+be needed by nobody.
+"""
+
+_ABSL = [
+    "bad_optional_access",
+    "bad_variant_access",
+    "base",
+    "city",
+    "civil_time",
+    "cord",
+    "cord_internal",
+    "cordz_functions",
+    "cordz_handle",
+    "cordz_info",
+    "debugging_internal",
+    "demangle_internal",
+    "exponential_biased",
+    "graphcycles_internal",
+    "hash",
+    "hashtablez_sampler",
+    "int128",
+    "log_severity",
+    "low_level_hash",
+    "malloc_internal",
+    "random_distributions",
+    "random_internal_platform",
+    "random_internal_pool_urbg",
+    "random_internal_randen",
+    "random_internal_randen_hwaes",
+    "random_internal_randen_hwaes_impl",
+    "random_internal_randen_slow",
+    "random_internal_seed_material",
+    "random_seed_gen_exception",
+    "random_seed_sequences",
+    "raw_hash_set",
+    "raw_logging_internal",
+    "spinlock_wait",
+    "stacktrace",
+    "status",
+    "statusor",
+    "str_format_internal",
+    "strerror",
+    "strings",
+    "strings_internal",
+    "symbolize",
+    "synchronization",
+    "throw_delegate",
+    "time",
+    "time_zone",
+]
+
+# For the link options of a program.
+STATIC_RPC_LINKOPTS = [
+    "-Wl,--as-needed",
+    "-Wl,-Bstatic",
+    "-Wl,--start-group",
+    "-lgrpc++_reflection",
+    "-lgrpc++",
+    "-lgrpc",
+    "-lgpr",
+    "-laddress_sorting",
+    "-lupb",
+    "-lprotobuf",
+    "-lre2",
+    "-lcares",
+    "-lz",
+] + ["-labsl_" + name for name in _ABSL] + [
+    "-Wl,--end-group",
+    "-Wl,-Bdynamic",
+    "-lssl",
+    "-lcrypto",
+]

@@ -6,11 +6,13 @@
 #include <vector>
 
 #include "client/cli/agent_end.h"
+#include "client/cli/answers.pb.h"
 #include "client/cli/command.h"
 #include "client/cli/command_line.h"
 #include "client/cli/context_store.h"
 #include "client/cli/context_target.h"
 #include "client/cli/files.h"
+#include "client/cli/json_text.h"
 #include "client/cli/table.h"
 
 namespace canopy::cli {
@@ -87,16 +89,32 @@ void RemoveLeftovers(const v1::Context& context) {
   }
 }
 
-int Down(const v1::Context& context, bool force, bool quiet) {
+int PrintDown(const v1::Context& context, bool reached, bool quiet, bool json) {
+  if (json) {
+    v1::DownAnswer answer;
+    answer.set_context(context.name());
+    for (const auto& node : context.members()) answer.add_nodes(node.name());
+    answer.set_reached(reached);
+    return WriteAll(STDOUT_FILENO, JsonText(answer)) ? 0 : kExitFailure;
+  }
+  if (quiet) return 0;
+  const std::string text =
+      "context " + context.name() + " is down" +
+      (reached ? "" : "; its agents had ended before or can not be reached") +
+      "\n";
+  return WriteAll(STDOUT_FILENO, text) ? 0 : kExitFailure;
+}
+
+int Down(const v1::Context& context, bool force, bool quiet, bool json) {
   const std::vector<LocalAgent> agents = LocalAgent::Of(context);
   Result<RootAgent> root = ConnectRoot(context);
-  std::string note;
+  bool reached = true;
   if (root.ok()) {
     Status status = root->client.Shutdown(force);
     // An agent may be gone before its answer is through.
     if (!status.ok() && status.code() != kErrUnreach) return Fail(status);
   } else if (!EndMembersOneByOne(context, force) && agents.empty()) {
-    note = "; its agents had ended before or can not be reached";
+    reached = false;
   }
   if (!EndLocalAgents(context, agents, force)) {
     return Fail(Status(
@@ -105,10 +123,7 @@ int Down(const v1::Context& context, bool force, bool quiet) {
   }
   RemoveLeftovers(context);
   ContextStore().Remove(context.name());
-  if (quiet) return 0;
-  const std::string text =
-      "context " + context.name() + " is down" + note + "\n";
-  return WriteAll(STDOUT_FILENO, text) ? 0 : kExitFailure;
+  return PrintDown(context, reached, quiet, json);
 }
 
 }  // namespace
@@ -126,7 +141,7 @@ int DownCommand(const CommandLine& line) {
   if (!parsed.go_on) return parsed.exit_code;
   Result<v1::Context> context = NeedContext(shared.context);
   if (!context.ok()) return Fail(context.status());
-  return Down(*context, force, quiet);
+  return Down(*context, force, quiet, shared.json);
 }
 
 }  // namespace canopy::cli

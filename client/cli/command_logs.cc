@@ -4,15 +4,19 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <sstream>
 #include <utility>
 #include <vector>
 
 #include "client/cli/agent_plans.h"
+#include "client/cli/answers.pb.h"
 #include "client/cli/command.h"
 #include "client/cli/command_line.h"
 #include "client/cli/context_target.h"
 #include "client/cli/files.h"
+#include "client/cli/json_text.h"
 #include "client/cli/words.h"
+#include "common/text.h"
 
 namespace canopy::cli {
 namespace {
@@ -102,11 +106,15 @@ Status CheckNodes(const v1::Context& context,
   return Status();
 }
 
+bool Chosen(const std::vector<std::string>& words, const std::string& node) {
+  return words.empty() || std::ranges::count(words, node) > 0;
+}
+
 int PrintLogs(const v1::Context& context, const std::vector<std::string>& words,
               uint32_t lines) {
   int exit_code = 0;
   for (const auto& node : context.members()) {
-    if (!words.empty() && std::ranges::count(words, node.name()) == 0) continue;
+    if (!Chosen(words, node.name())) continue;
     Result<std::string> text = Log(context, node, lines);
     if (!text.ok()) {
       exit_code = Fail(text.status());
@@ -117,6 +125,28 @@ int PrintLogs(const v1::Context& context, const std::vector<std::string>& words,
     if (!WriteAll(STDOUT_FILENO, head + *text)) return kExitFailure;
   }
   return exit_code;
+}
+
+int PrintJson(const v1::Context& context, const std::vector<std::string>& words,
+              uint32_t lines) {
+  v1::LogsAnswer answer;
+  int exit_code = 0;
+  for (const auto& node : context.members()) {
+    if (!Chosen(words, node.name())) continue;
+    v1::NodeLog* const log = answer.add_logs();
+    log->set_node(node.name());
+    Result<std::string> text = Log(context, node, lines);
+    if (!text.ok()) {
+      log->set_error(Printable(text.status().message()));
+      exit_code = kExitFailure;
+      continue;
+    }
+    std::istringstream in(*text);
+    for (std::string row; std::getline(in, row);) {
+      log->add_lines(Printable(row));
+    }
+  }
+  return WriteAll(STDOUT_FILENO, JsonText(answer)) ? exit_code : kExitFailure;
 }
 
 }  // namespace
@@ -145,7 +175,7 @@ int LogsCommand(const CommandLine& line) {
   if (!context.ok()) return Fail(context.status());
   Status status = CheckNodes(*context, shared.words);
   if (!status.ok()) return Fail(status);
-  return PrintLogs(*context, shared.words, lines);
+  return (shared.json ? PrintJson : PrintLogs)(*context, shared.words, lines);
 }
 
 }  // namespace canopy::cli

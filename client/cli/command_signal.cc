@@ -8,10 +8,13 @@
 #include <utility>
 #include <vector>
 
+#include "client/cli/answers.pb.h"
 #include "client/cli/command.h"
 #include "client/cli/command_line.h"
 #include "client/cli/context_target.h"
+#include "client/cli/files.h"
 #include "client/cli/job_names.h"
+#include "client/cli/json_text.h"
 
 namespace canopy::cli {
 namespace {
@@ -69,18 +72,31 @@ Status SendTo(ControlClient* client, const std::vector<std::string>& jobs,
   return Status();
 }
 
+// `*sent`: the last signal that was sent.
 Status EndJobs(ControlClient* client, const std::vector<std::string>& jobs,
-               bool now) {
+               bool now, int* sent) {
+  *sent = now ? SIGKILL : SIGTERM;
   if (!now) {
     if (Status s = SendTo(client, jobs, SIGTERM); !s.ok()) return s;
     Result<bool> gone = WaitGone(client, jobs, kGrace);
     if (!gone.ok() || *gone) return gone.status();
   }
+  *sent = SIGKILL;
   if (Status s = SendTo(client, jobs, SIGKILL); !s.ok()) return s;
   Result<bool> gone = WaitGone(client, jobs, kKilled);
   if (!gone.ok() || *gone) return gone.status();
   return Status(kErrTimeout, "processes of job " + jobs[0] +
                                  " do not end although they were killed");
+}
+
+// Without -o json there is nothing to say about what went well.
+int Done(const SharedOptions& shared, const std::vector<std::string>& jobs,
+         int signal) {
+  if (!shared.json) return 0;
+  v1::JobsAnswer answer;
+  for (const std::string& job : jobs) answer.add_jobs(job);
+  answer.set_signal(signal);
+  return WriteAll(STDOUT_FILENO, JsonText(answer)) ? 0 : kExitFailure;
 }
 
 Result<RootAgent> Connect(const SharedOptions& shared) {
@@ -118,8 +134,9 @@ int KillCommand(const CommandLine& line) {
   Result<std::vector<std::string>> jobs =
       ChosenJobs(&root->client, shared, all);
   if (!jobs.ok()) return Fail(jobs.status());
-  Status status = EndJobs(&root->client, *jobs, now);
-  return status.ok() ? 0 : Fail(status);
+  int sent = 0;
+  Status status = EndJobs(&root->client, *jobs, now, &sent);
+  return status.ok() ? Done(shared, *jobs, sent) : Fail(status);
 }
 
 int SignalCommand(const CommandLine& line) {
@@ -144,7 +161,7 @@ int SignalCommand(const CommandLine& line) {
   Result<std::string> job = FindJob(&root->client, shared.words[0]);
   if (!job.ok()) return Fail(job.status());
   Status status = root->client.SignalJob(*job, *signal);
-  return status.ok() ? 0 : Fail(status);
+  return status.ok() ? Done(shared, {*job}, *signal) : Fail(status);
 }
 
 }  // namespace canopy::cli

@@ -187,10 +187,7 @@ void Session::EndFor(int signal) {
     give_up_ = Clock::now() + grace_ + kLongPatience;
     return Kill("the launcher got " + reason, false);
   }
-  // The processes are killed by their agents' next word, and those that an
-  // agent waits for at the latest when we are gone.
   Kill("the launcher got " + reason + " again", true);
-  SendSignal(SIGKILL);
   give_up_ = end_signals_ == 2 ? Clock::now() + kPatience : Clock::now();
 }
 

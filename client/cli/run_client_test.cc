@@ -205,20 +205,18 @@ TEST_F(RunClientTest, AnEndSignalAsksForTheEndAndASecondKills) {
     stream->Read(&request);
     requests.push_back(request);
     kill(getpid(), SIGINT);
-    for (int i = 0; i < 2 && stream->Read(&request); ++i) {
-      requests.push_back(request);
-    }
+    stream->Read(&request);
+    requests.push_back(request);
     SendEnd(stream, 143);
     return grpc::Status::OK;
   };
   const auto outcome = Run();
   ASSERT_TRUE(outcome.ok()) << outcome.status().message();
   EXPECT_EQ(outcome->end_signal, SIGTERM);
-  ASSERT_EQ(requests.size(), 3u);
+  ASSERT_EQ(requests.size(), 2u);
   EXPECT_NE(requests[0].kill().reason().find("SIGTERM"), std::string::npos);
   EXPECT_FALSE(requests[0].kill().immediately());
   EXPECT_TRUE(requests[1].kill().immediately());
-  EXPECT_EQ(requests[2].signal(), SIGKILL);
 }
 
 TEST_F(RunClientTest, OtherSignalsArePassedOn) {

@@ -401,7 +401,7 @@ void Agent::Impl::Join(const bootstrap::v1::Members& members,
     });
   }
   MakeRuntime();
-  if (config_.embedded()) WatchLifeline(channel->in_fd());
+  WatchLifeline(channel->in_fd());
   on_ready_ = [this, channel, detach = std::move(detach)] {
     OnReady(channel, detach);
   };
@@ -447,7 +447,9 @@ void Agent::Impl::OnReady(BootstrapChannel* channel,
   state.set_connected(static_cast<uint32_t>(config_.member_names_size()));
   state.set_ready(true);
   Report(channel, state);
-  if (!config_.embedded()) detach();
+  if (config_.embedded()) return;
+  loop_.Unwatch(channel->in_fd());
+  detach();
 }
 
 void Agent::Impl::Report(BootstrapChannel* channel,

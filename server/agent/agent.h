@@ -13,8 +13,8 @@
 namespace canopy::agent {
 
 // Life: Prepare makes everything that listens; the launcher then collects what
-// each member is; Join links them; Run serves until Stop, a signal or, for an
-// embedded agent, the end of its input. One thread, the one that calls Run.
+// each member is; Join links them; Run serves until Stop, a signal or the end of
+// its input, which a daemon heeds until it is ready. One thread, the one that calls Run.
 class Agent {
  public:
   explicit Agent(bootstrap::v1::Config config);

@@ -2,6 +2,7 @@
 
 #include <grpcpp/grpcpp.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <chrono>
 #include <cstdlib>
@@ -63,6 +64,28 @@ TEST_F(AgentTest, WithoutTlsNobodyControlsItOverTheNetwork) {
   const Status status = agent.Prepare(&info);
   ASSERT_TRUE(status.ok()) << status.message();
   EXPECT_EQ(AskForControl(info.address()), grpc::StatusCode::UNIMPLEMENTED);
+}
+
+TEST_F(AgentTest, ADaemonWhoseLauncherGoesAwayBeforeItIsReadyEnds) {
+  auto config = ConfigOf("tls");
+  config.set_embedded(false);
+  Agent agent(config);
+  bootstrap::v1::Members members;
+  ASSERT_TRUE(agent.Prepare(members.add_nodes()).ok());
+  // Nobody is there: the agent can not become ready.
+  members.add_nodes()->set_name("node2");
+  members.mutable_nodes(1)->set_address("127.0.0.1:1");
+  int in[2];
+  int out[2];
+  ASSERT_EQ(pipe(in), 0);
+  ASSERT_EQ(pipe(out), 0);
+  BootstrapChannel channel(in[0], out[1]);
+  bool detached = false;
+  agent.Join(members, &channel, [&] { detached = true; });
+  close(in[1]);
+  EXPECT_TRUE(agent.Run());
+  EXPECT_FALSE(detached);
+  for (const int fd : {in[0], out[0], out[1]}) close(fd);
 }
 
 TEST_F(AgentTest, PlaintextIsChosenByNameOnly) {

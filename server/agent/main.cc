@@ -3,6 +3,7 @@
 #include <pthread.h>
 #include <signal.h>
 #include <spdlog/sinks/basic_file_sink.h>
+#include <spdlog/sinks/stdout_sinks.h>
 #include <spdlog/spdlog.h>
 #include <unistd.h>
 
@@ -60,7 +61,9 @@ void CloseStandardStreams() {
   close(null);
 }
 
+// Standard output belongs to the bootstrap.
 void SetLogging(const bootstrap::v1::Config& config) {
+  spdlog::set_default_logger(spdlog::stderr_logger_mt("stderr"));
   spdlog::set_pattern("%Y-%m-%dT%H:%M:%S.%e%z %l canopyd[%P] " +
                       config.node_name() + ": %v");
   spdlog::set_level(config.log_level().empty()

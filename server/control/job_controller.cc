@@ -73,7 +73,8 @@ void JobController::OnRequest(uint64_t stream, v1::RunRequest request) {
       break;
     case v1::RunRequest::kKill:
       sink_->OnInput(core::KillRequested{caller->nspace, kErrJobKilledByCmd,
-                                         request.kill().reason()});
+                                         request.kill().reason(),
+                                         request.kill().immediately()});
       break;
     default:
       break;
@@ -180,8 +181,9 @@ void JobController::SendEnd(Caller* caller, const core::JobChanged& change) {
   end->set_exit_code(change.exit_code);
   end->set_status(change.status);
   end->set_text(Printable(change.text));
-  end->set_has_first_failed(change.first_failed != kRankInvalid);
-  end->set_first_failed(change.first_failed);
+  if (change.first_failed != kRankInvalid) {
+    end->set_first_failed(change.first_failed);
+  }
   caller->nspace.clear();
   caller->stream->Send(std::move(event));
   caller->stream->FinishWhenWritten();

@@ -155,16 +155,17 @@ void JobEngine::OnKillRequested(TimeNs now, const KillRequested& in,
   Turn turn{now, *actions};
   JobState* job = FindControlled(in.nspace);
   if (job == nullptr) return;
-  if (++job->head->kill_requests > 1) {
-    Signal(turn, *job, JobSignal{in.nspace, kSigKill, {}});
-    return;
-  }
+  const bool first = ++job->head->kill_requests == 1;
+  if (!first) return Signal(turn, *job, JobSignal{in.nspace, kSigKill, {}});
   JobFailure failure;
   failure.exit_code = kExitKilled;
   failure.status = in.status != kSuccess ? in.status : kErrJobKilledByCmd;
   failure.text =
       in.reason.empty() ? "the job was told to end" : OneLine(in.reason);
   End(turn, *job, std::move(failure));
+  if (in.immediately && job->stage != LaunchStage::kPreparing) {
+    Signal(turn, *job, JobSignal{in.nspace, kSigKill, {}});
+  }
   Settle(turn, *job);
 }
 

@@ -588,6 +588,19 @@ TEST(JobEngine, SecondKillRequestDoesNotWait) {
   EXPECT_EQ(c.Seen<SignalLocal>(1)[0].signal, SIGKILL);
 }
 
+TEST(JobEngine, AKillRequestMayMeanAtOnce) {
+  Cluster c(2, 2);
+  c.node(1).auto_kill = false;
+  c.Launch(MakeJob({1}, 2));
+  c.Run();
+  c.Do(0, [&](JobEngine& e, Actions* a) {
+    e.OnKillRequested(c.now, {"job", 0, "now", true}, a);
+  });
+  c.Run();
+  ASSERT_EQ(c.Seen<SignalLocal>(1).size(), 1u);
+  EXPECT_EQ(c.Seen<SignalLocal>(1)[0].signal, SIGKILL);
+}
+
 TEST(JobEngine, KillRequestWhilePreparing) {
   Cluster c(3, 2);
   c.node(2).auto_prepare = false;

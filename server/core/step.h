@@ -180,6 +180,7 @@ struct KillRequested {
   std::string nspace;
   int status = 0;
   std::string reason;
+  bool immediately = false;  // SIGKILL, without time to end
 };
 
 struct OutputConsumed {

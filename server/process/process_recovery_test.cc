@@ -249,7 +249,12 @@ TEST_F(RecoveryTest, ALostShimIsNoticed) {
   for (Rank rank = 0; rank < 3; ++rank) {
     EXPECT_EQ(WTERMSIG(Recorded().exits[rank].wait_status), SIGKILL);
     EXPECT_TRUE(RunUntil([&] { return !IsAlive(environment_.pids[rank]); }));
+    for (const int channel : {2, 4}) {
+      const int closed = Recorded().closed[{rank, channel}];
+      EXPECT_EQ(closed, 1);
+    }
   }
+  EXPECT_EQ(Recorded().order.back(), "exit 2");
   EXPECT_TRUE(FilesLeft().empty());
   adapter_->Feed({"job", {0}, Bytes(std::string("x"))});
   EXPECT_EQ(Recorded().input_done, 1u);

@@ -398,6 +398,18 @@ void ShimJob::Gone() {
   on_gone(this);
 }
 
+// Nothing comes out of the lost shim's pipes any more. An end may be told
+// twice.
+void ShimJob::EndStreams() {
+  for (const Rank rank : LocalRanks()) {
+    for (const uint16_t channel : {kChannelStdout, kChannelStderr}) {
+      if (channel == kChannelStderr && job_.job->merge_stderr) continue;
+      context_->sink->OnInput(
+          core::LocalOutput{nspace(), rank, channel, Bytes()});
+    }
+  }
+}
+
 void ShimJob::ReportLoss(const std::string& reason) {
   const std::string text = "canopy-shim of " + nspace() + " is lost: " + reason;
   const Phase before = std::exchange(phase_, Phase::kLost);
@@ -409,6 +421,7 @@ void ShimJob::ReportLoss(const std::string& reason) {
         core::LocalStarted{nspace(), 0, kErrJobFailedToLaunch, text});
   }
   if (before != Phase::kStarting && before != Phase::kStarted) return;
+  EndStreams();
   core::LocalExits exits;
   exits.nspace = nspace();
   for (const Rank rank : unreported_) {

@@ -112,6 +112,7 @@ class ShimJob {
   void PrepareFailed(const Status& status);
   void Gone();
   void ReportLoss(const std::string& reason);
+  void EndStreams();
   void NoteProcesses(const std::vector<StartedRank>& ranks);
   bool OnPrepared(std::string_view payload);
   bool OnStarted(std::string_view payload);

@@ -11,6 +11,7 @@ import sys
 import tempfile
 
 import cases_bad
+import cases_control
 import cases_ends
 import cases_io
 import cases_mpi
@@ -22,7 +23,7 @@ import harness
 import isolation
 
 SUITES = (cases_mpi, cases_netns, cases_programs, cases_process, cases_io,
-          cases_ends, cases_bad, cases_stock)
+          cases_ends, cases_bad, cases_control, cases_stock)
 
 
 def missing_packages():

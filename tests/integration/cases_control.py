@@ -1,0 +1,90 @@
+"""Control of an overlay: who may ask, what commands print, what they do."""
+import json
+import os
+import signal
+
+import harness
+from harness import check
+
+RUN = ["run", "--nodes", 2, "--oversubscribe"]
+
+
+def context_file(name):
+    return os.path.join(harness.RUNTIME, f"canopy-{os.geteuid()}", "contexts",
+                        name + ".json")
+
+
+def plaintext(bench):
+    """Agents without TLS are used on their own machines only, and say so."""
+    up = bench.run("up", "--context", "plain", "--nodes", 2, "--security",
+                   "plaintext").expect()
+    check(up.err.startswith("canopy: warning: ") and
+          up.err.count("\n") == 1 and "run programs in your name" in up.err,
+          "no warning" + up.tail())
+    context = ["--context", "plain"]
+    bench.run("run", *context, "-n", 2, "--map-by", "node", "echo", "here"
+              ).expect_lines(["here"] * 2)
+    # As another machine sees it: no sockets.
+    path = context_file("plain")
+    with open(path, encoding="utf-8") as file:
+        here = file.read()
+    far = json.loads(here)
+    for number, member in enumerate(far["members"]):
+        member["control_socket"] = "/nonexistent/control.sock"
+        member["address"] = f"192.0.2.1:{number + 1}"
+    with open(path, "w", encoding="utf-8") as file:
+        json.dump(far, file)
+    for command in (["status"], ["ps"], ["why"], ["run", "true"],
+                    ["kill", "--all"]):
+        bench.run(command[0], *context, *command[1:]).expect_refusal(
+            1, "--security plaintext")
+    with open(path, "w", encoding="utf-8") as file:
+        file.write(here)
+    bench.run("down", *context).expect()
+
+
+def json_of_commands(bench):
+    bench.run("up", "--context", "json", "--nodes", 2).expect()
+    context = ["--context", "json"]
+    job = bench.start("run", *context, "-n", 1, "sh", "-c",
+                      "trap 'echo got it' USR1; echo up; "
+                      "while :; do sleep 1000 & wait; done")
+    job.wait_for("up\n")
+    name = bench.json("ps", *context)["jobs"][0]["nspace"]
+    sent = bench.json("signal", *context, "1", "USR1")
+    check(sent == {"jobs": [name], "signal": signal.SIGUSR1}, str(sent))
+    job.wait_for("got it\n")
+    ended = bench.json("kill", *context, "--now", "1")
+    check(ended == {"jobs": [name], "signal": signal.SIGKILL}, str(ended))
+    job.finish().expect(137, err=["Killed"])
+    logs = bench.json("logs", *context, "node2")["logs"]
+    check(len(logs) == 1 and logs[0]["node"] == "node2" and
+          not logs[0]["error"], str(logs))
+    down = bench.json("down", *context)
+    check(down == {"context": "json", "nodes": ["node1", "node2"],
+                   "reached": True}, str(down))
+
+
+def json_of_ends(bench):
+    """The rank that failed first is there when one did, and only then."""
+    well = bench.run(*RUN, "-o", "json", "-n", 2, "true").expect()
+    check("first_failed" not in json.loads(well.err), "a failure" + well.tail())
+    failed = bench.run(*RUN, "-o", "json", "-n", 2, "sh", "-c",
+                       "[ $PMIX_RANK = 0 ] || exit 3").expect(3)
+    check(json.loads(failed.err)["first_failed"] == 1, "rank" + failed.tail())
+
+
+def shim_lost(bench):
+    """The processes of a shim that is killed end, and so does the job."""
+    job = bench.start(*RUN, "-n", 2, "sh", "-c", "echo parent $PPID; sleep 1000")
+    job.wait_for("parent ", 2)
+    os.kill(int(job.texts["out"].split()[1]), signal.SIGKILL)
+    job.finish(30).expect(137)
+
+
+def run(bench):
+    bench.case("control: without TLS", lambda: plaintext(bench), settle=5)
+    bench.case("control: JSON of commands", lambda: json_of_commands(bench),
+               settle=5)
+    bench.case("control: JSON of a job's end", lambda: json_of_ends(bench))
+    bench.case("control: a shim is killed", lambda: shim_lost(bench), settle=10)

@@ -112,6 +112,9 @@ class SegmentReader {
   // was replaced meanwhile: what was visited may be wrong, visit again.
   template <typename Visit>
   bool ForEachProcKey(Rank rank, Visit&& visit) const;
+  // The same without the reserved ones.
+  template <typename Visit>
+  bool ForEachCommittedKey(Rank rank, Visit&& visit) const;
   // All keys of the level; the order is that in which they were stored.
   template <typename Visit>
   void ForEachSessionKey(Visit&& visit) const {
@@ -208,6 +211,11 @@ bool SegmentReader::ForEachProcKey(Rank rank, Visit&& visit) const {
     Lookup lookup;
     if (RowValue(rank, i, &lookup)) visit(RowKey(i), lookup.value());
   }
+  return ForEachCommittedKey(rank, visit);
+}
+
+template <typename Visit>
+bool SegmentReader::ForEachCommittedKey(Rank rank, Visit&& visit) const {
   const uint64_t stamp = LoadEntry(rank);
   VisitTable(ArenaTable(stamp), visit);
   AcquireFence();

@@ -15,6 +15,7 @@
 #include "server/stock/handshake.h"
 #include "server/stock/peer_proof.h"
 #include "server/stock/peer_traits.h"
+#include "server/stock/readahead.h"
 #include "server/stock/requests.h"
 
 namespace canopy::stock {
@@ -50,6 +51,7 @@ struct Connection {
   uint32_t watched = 0;
   EventLoop::TimerId hello_timer = 0;
   std::unordered_map<uint32_t, PendingRequest> pending;
+  Readahead readahead;
 };
 
 }  // namespace canopy::stock

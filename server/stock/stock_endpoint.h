@@ -14,6 +14,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "common/codec/encoder.h"
 #include "common/event_loop.h"
 #include "common/job.h"
 #include "common/posix/unique_fd.h"
@@ -149,6 +150,7 @@ class StockEndpoint : public ClientPort, public ProcessEnvironment {
               const core::ReplyClient& reply);
   void AnswerGet(Connection& c, uint32_t tag, const PendingRequest& request,
                  std::string_view kvals);
+  void PackFollowing(Connection& c, const ProcId& asked, Encoder* out);
   void AnswerConnect(Connection& c, uint32_t tag,
                      const PendingRequest& request);
   void SendStatus(Connection& c, uint32_t tag, int status);

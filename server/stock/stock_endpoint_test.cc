@@ -477,6 +477,22 @@ TEST_F(StockEndpointTest, GetOfCommittedData) {
   EXPECT_EQ(Body(Receive(fd), 102), "025b");
 }
 
+TEST_F(StockEndpointTest, WhoGoesThroughTheRanksGetsTheNextAlong) {
+  segment_.Publish(1, "k", Value::Uint32(7));
+  segment_.Publish(2, "k", Value::Uint32(8));
+  const UniqueFd fd = Join();
+  Send(fd, Message(101, "02 04 02 08 6e737800 02 01 02 00 02 04 6b00"));
+  Answer(101, kSuccess, Unhex("04 6b00 0e 07"));
+  EXPECT_EQ(Body(Receive(fd), 101),
+            "0200"
+            "020d"
+            "02086e73780001"
+            "02046b000e07"
+            "020d"
+            "02086e73780002"
+            "02046b000e08");
+}
+
 TEST_F(StockEndpointTest, GetOfAKeyOfWhomeverItIs) {
   const UniqueFd fd = Join();
   Send(fd, Message(101, "02 04 02 08 6e737800 02 ffffffff0f 02 00 02 04 6b00"));

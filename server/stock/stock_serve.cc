@@ -26,6 +26,22 @@ std::string DataOf(const shm::SegmentReader& job, Rank rank) {
   return out.Take();
 }
 
+// What others have committed and may be seen here.
+std::string CommittedBy(const shm::SegmentReader& job, Rank rank) {
+  std::string kvals;
+  const auto read = [&] {
+    Encoder out;
+    const bool stable = job.ForEachCommittedKey(
+        rank, [&](std::string_view key, std::string_view value) {
+          out.PutKvalEncoded(key, value);
+        });
+    kvals = out.Take();
+    return stable;
+  };
+  while (!read()) continue;
+  return kvals;
+}
+
 std::string OneKval(std::string_view key, std::string_view value) {
   Encoder out;
   out.PutKvalEncoded(key, value);
@@ -100,6 +116,7 @@ void StockEndpoint::Serve(Connection& c, uint32_t tag, CoreRequest& request) {
   } else if (const auto* arrived =
                  std::get_if<core::CollectiveArrived>(&request.input)) {
     pending.nspaces = OtherNspaces(arrived->participants, c.proc.nspace);
+    c.readahead.OnFence();
   }
   if (request.answer != AnswerForm::kNone) {
     if (c.pending.size() >= options_.max_pending_requests) {
@@ -294,8 +311,28 @@ void StockEndpoint::AnswerGet(Connection& c, uint32_t tag,
     PackObject(c.traits, target, Extract(kvals, request.key), &out);
   } else if (target.rank != kRankWildcard) {
     PackObject(c.traits, target, kvals, &out);
+    PackFollowing(c, target, &out);
   }
   SendPayload(c, tag, out.Take());
+}
+
+void StockEndpoint::PackFollowing(Connection& c, const ProcId& asked,
+                                  Encoder* out) {
+  constexpr size_t kMaxBytes = 64 << 10;
+  if (c.is_tool || asked.nspace != c.proc.nspace) return;
+  uint32_t wanted = c.readahead.OnGet(c.proc.rank, asked.rank);
+  const shm::SegmentReader* job = options_.job_data(asked.nspace);
+  if (wanted == 0 || job == nullptr) return;
+  for (Rank rank = asked.rank + 1; rank < job->num_ranks() && wanted > 0;
+       ++rank) {
+    if (rank == c.proc.rank) continue;
+    const std::string kvals = CommittedBy(*job, rank);
+    if (kvals.empty() || out->size() + kvals.size() > kMaxBytes) {
+      return c.readahead.StopBefore(rank);
+    }
+    PackObject(c.traits, {asked.nspace, rank}, kvals, out);
+    --wanted;
+  }
 }
 
 void StockEndpoint::AnswerConnect(Connection& c, uint32_t tag,

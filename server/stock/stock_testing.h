@@ -71,6 +71,12 @@ class TestSegment {
   // Null when the segment could not be made.
   const shm::SegmentReader* reader() const { return reader_.get(); }
 
+  // What rank `rank` has committed: one key.
+  void Publish(Rank rank, const std::string& key, const Value& value) {
+    const std::string encoded = EncodeValue(value.raw());
+    (void)writer_->Publish(rank, {{key, encoded}});
+  }
+
  private:
   static std::pair<std::string, std::string> Pair(const char* key,
                                                   const Value& value) {

@@ -2,9 +2,10 @@
 """Runs the same PMIx programs under Canopy, Open MPI's orterun and MPICH's
 mpiexec.hydra, one after the other in turns, and prints medians and ratios.
 
-Usage: compare.py [--quick] [--mode pin|free|both] [--prefix P] [--json FILE]
-                  [--rounds N] [WORD...]
-With WORDs: only measurements whose name contains one of them.
+Usage: compare.py [--quick] [--mode pin|free|both] [--library own|stock]
+                  [--prefix P] [--json FILE] [--rounds N] [WORD...]
+With WORDs: only measurements whose name contains one of them. With --library
+stock the programs load Debian's OpenPMIx under Canopy as well.
 """
 import argparse
 import contextlib
@@ -25,6 +26,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.abspath(os.path.join(HERE, "..", ".."))
 LINE = re.compile(r"^CB (\w+) ([-0-9.e+]+)$", re.MULTILINE)
 PIN = ["taskset", "-c", "0"]
+DEBIAN_PMIX = "/usr/lib/x86_64-linux-gnu/pmix2"
 
 
 class Case:
@@ -37,6 +39,7 @@ class Case:
         self.name, self.n, self.argv, self.metrics = name, n, argv, metrics
         self.nodes, self.over, self.only = nodes, over, only
         self.cold, self.modes, self.quick = cold, modes, quick
+        self.uses_library = "/" not in argv[0] and argv[0] != "pmi1"
 
 
 def fence(n, mode="none", count=200, nodes=0, label=None, **kw):
@@ -116,12 +119,16 @@ class Comparison:
         self.prefix = os.path.abspath(prefix)
         for name in ("fence", "get", "dmodex", "init", "pmi1"):
             source = os.path.join(HERE, "programs", name + ".c")
-            pmix = [] if name == "pmi1" else [
-                "-I" + os.path.join(self.prefix, "include"),
-                os.path.join(self.prefix, "lib", "canopy", "libpmix.so.2")]
+            pmix = [] if name == "pmi1" else self.library()
             subprocess.run(["cc", "-std=gnu11", "-O2", "-o",
                             os.path.join(self.work, name), source, *pmix],
                            check=True)
+
+    def library(self):
+        if self.options.library == "stock":
+            return [f"-I{DEBIAN_PMIX}/include", f"-L{DEBIAN_PMIX}/lib", "-lpmix"]
+        return ["-I" + os.path.join(self.prefix, "include"),
+                os.path.join(self.prefix, "lib", "canopy", "libpmix.so.2")]
 
     def run(self, case, mode, launcher):
         argv = [case.argv[0] if "/" in case.argv[0]
@@ -153,7 +160,9 @@ class Comparison:
 
     def all_launchers(self, mode, nodes):
         pin = PIN if mode == "pin" else []
-        yield launchers.Canopy(self.prefix, pin, nodes)
+        yield launchers.Canopy(
+            self.prefix, pin, nodes,
+            ["--inject", "never"] if self.options.library == "stock" else [])
         if shutil.which("orterun"):
             yield launchers.Orterun(pin, nodes)
         if shutil.which("mpiexec.hydra") and not nodes:
@@ -173,6 +182,7 @@ class Comparison:
         words = self.options.words
         wanted = [c for c in cases()
                   if (c.quick or not self.options.quick)
+                  and (self.options.library == "own" or c.uses_library)
                   and (not words or any(w in c.name for w in words))]
         modes = (["pin", "free"] if self.options.mode == "both"
                  else [self.options.mode])
@@ -229,6 +239,8 @@ def main():
                         help="less than a minute: fewer rounds, no large jobs")
     parser.add_argument("--mode", choices=("pin", "free", "both"),
                         default="both", help="one CPU for everything, or all")
+    parser.add_argument("--library", choices=("own", "stock"), default="own",
+                        help="which PMIx library programs load under Canopy")
     parser.add_argument("--prefix", help="an installed Canopy (default: built)")
     parser.add_argument("--json", help="write the results there as well")
     parser.add_argument("--rounds", type=int, help="turns (3, with --quick 1)")

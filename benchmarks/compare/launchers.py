@@ -45,13 +45,14 @@ class Nodes:
 class Canopy:
     name = "canopy"
 
-    def __init__(self, prefix, pin, nodes=None):
+    def __init__(self, prefix, pin, nodes=None, options=()):
         self.binary = os.path.join(prefix, "bin", "canopy")
         self.pin = pin
         self.nodes = nodes
         self.context = f"bench{os.getpid()}{''.join(pin[-1:])}" + (
             f"n{nodes.count}" if nodes else "")
         self.place = []
+        self.options = list(options)
 
     def __enter__(self):
         where = []
@@ -69,12 +70,13 @@ class Canopy:
 
     def command(self, n, argv):
         return self.pin + [self.binary, "run", "--context", self.context,
-                           "--oversubscribe", "-n", str(n)] + self.place + argv
+                           "--oversubscribe", "-n", str(n)
+                           ] + self.options + self.place + argv
 
     def cold_command(self, n, argv):
         return self.pin + [self.binary, "run", "--context",
                            self.context + "cold", "--oversubscribe", "-n",
-                           str(n)] + argv
+                           str(n)] + self.options + argv
 
 
 class Orterun:

@@ -4,10 +4,13 @@
 #include <cstdlib>
 #include <string>
 #include <string_view>
+#include <vector>
 
+#include "common/codec/encoder.h"
 #include "server/core/kval.h"
 #include "server/core/modex.h"
 #include "server/core/why.h"
+#include "tests/fuzz/fuzz.h"
 
 namespace canopy::core {
 namespace {
@@ -40,8 +43,29 @@ void TryCommit(std::string_view in) {
   if (!AreKvals(store.SeenHere(proc).view())) abort();
 }
 
+std::vector<std::string> Corpus() {
+  StateAnswer answer;
+  answer.node = 4;
+  answer.about = "an agent";
+  answer.jobs = {{"job", 8, 2, 1, 3}};
+  answer.waiting = {
+      {"job", "fence #2 of job:*", 1500, 2, {{{"job", 7}, 4, true}}, 9}};
+  Encoder encoder;
+  encoder.PutString("key");
+  encoder.PutUint16(PMIX_STRING);
+  encoder.PutString("value");
+  const std::string kval = encoder.Take();
+  ModexWriter writer;
+  writer.Add({{"job", 1}, 0, 3, Bytes(kval)});
+  writer.Add({{"job", 300}, 0, 3, Bytes(kval + kval)});
+  return {EncodeStateAnswer(answer), kval + kval,
+          std::string(writer.Take().view())};
+}
+
 }  // namespace
 }  // namespace canopy::core
+
+std::vector<std::string> canopy::fuzz::Seeds() { return core::Corpus(); }
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const std::string_view in(reinterpret_cast<const char*>(data), size);

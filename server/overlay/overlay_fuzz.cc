@@ -3,9 +3,11 @@
 #include <cstdint>
 #include <cstdlib>
 #include <string>
+#include <vector>
 
 #include "server/overlay/frame.h"
 #include "server/overlay/translate.h"
+#include "tests/fuzz/fuzz.h"
 
 namespace canopy::overlay {
 namespace {
@@ -32,8 +34,30 @@ void AnyFrame(const Bytes& data) {
   if (!again.ok() || Flat(EncodeFrame(*again)) != once) abort();
 }
 
+std::vector<std::string> Corpus() {
+  core::CollectiveUp up;
+  up.id.participants = {{"job", kRankWildcard}, {"other", 3}};
+  up.contributions = {{1, Bytes(std::string("data"))}};
+  up.missing = {{"job", 5}};
+  Frame frame;
+  frame.hello.emplace();
+  frame.hello->node_name = "node1";
+  frame.welcome.emplace();
+  frame.welcome->incarnation = 9;
+  frame.members = Members{{{1, 2, true, "why", "where"}}};
+  frame.packets.push_back({1, 2, 3, 4, true, 1, Bytes(std::string("piece"))});
+  std::string flat;
+  for (const Bytes& b : EncodeFrame(frame)) flat += b.view();
+  return {EncodeBody(up),
+          EncodeBody(core::JobKill{"job", {1, 2, 300}, -1, "reason"}),
+          EncodeBody(core::JobExits{"job", {{3, 256, true, true, true}}}),
+          flat};
+}
+
 }  // namespace
 }  // namespace canopy::overlay
+
+std::vector<std::string> canopy::fuzz::Seeds() { return overlay::Corpus(); }
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const canopy::Bytes bytes(

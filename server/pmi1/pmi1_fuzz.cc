@@ -5,10 +5,13 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <string>
 #include <string_view>
 #include <variant>
+#include <vector>
 
 #include "server/pmi1/pmi1_endpoint.h"
+#include "tests/fuzz/fuzz.h"
 
 namespace canopy::pmi1 {
 namespace {
@@ -63,6 +66,25 @@ void Run(std::string_view input) {
 
 }  // namespace
 }  // namespace canopy::pmi1
+
+std::vector<std::string> canopy::fuzz::Seeds() {
+  const std::string init = "cmd=init pmi_version=1 pmi_subversion=1\n";
+  return {init + "cmd=get_maxes\ncmd=get_appnum\ncmd=get_universe_size\n",
+          init +
+              "cmd=get_my_kvsname\n"
+              "cmd=put kvsname=job key=k value=a value with blanks\n"
+              "cmd=barrier_in\ncmd=get kvsname=job key=k\n",
+          init + "cmd=getbyidx kvsname=job idx=0\n",
+          init +
+              "cmd=publish_name service=s port=p\n"
+              "cmd=lookup_name service=s\ncmd=unpublish_name service=s\n",
+          init +
+              "mcmd=spawn\nnprocs=1\nexecname=true\ntotspawns=1\n"
+              "spawnssofar=1\nargcnt=0\npreput_num=0\ninfo_num=0\n"
+              "endcmd\n",
+          init + "cmd=abort exitcode=3 error_msg=why\n",
+          init + "cmd=finalize\n"};
+}
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   canopy::pmi1::Run({reinterpret_cast<const char*>(data), size});

@@ -4,8 +4,10 @@
 #include <cstdlib>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "server/shim/protocol.h"
+#include "tests/fuzz/fuzz.h"
 
 namespace canopy::process {
 namespace {
@@ -41,8 +43,33 @@ void TryAll(std::string_view in) {
   (void)DecodeOutput(in, &rank, &channel, &data);
 }
 
+std::vector<std::string> Corpus() {
+  PrepareJob prepare;
+  prepare.nspace = "job";
+  prepare.window = 1;
+  prepare.env = {"A=1", "B=2"};
+  prepare.apps = {{"a", {"a", "b"}, {"C=3"}, "/"}};
+  Welcome welcome;
+  welcome.nspace = "job";
+  welcome.ranks = {{0, RankPhase::kRunning, 12, 0}};
+  welcome.held = {"segment"};
+  return {Encode(Hello{}),
+          Encode(prepare),
+          Encode(std::vector<RankSpec>{{7, 1, {"R=7"}, "0-3", true, {"F"}}}),
+          Encode(SignalRanks{9, {1, 2}}),
+          Encode(KillRanks{5, {3}}),
+          Encode(welcome),
+          Encode(Prepared{-1, "text"}),
+          Encode(Started{{{0, 9}}, {{1, -1, 2, "x"}}}),
+          Encode(std::vector<ExitedRank>{{0, 256}}),
+          EncodeInputHead({1, 2}) + "data",
+          EncodeOutputHead(1, 2) + "data"};
+}
+
 }  // namespace
 }  // namespace canopy::process
+
+std::vector<std::string> canopy::fuzz::Seeds() { return process::Corpus(); }
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   canopy::process::TryAll({reinterpret_cast<const char*>(data), size});

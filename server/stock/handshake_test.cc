@@ -2,36 +2,19 @@
 
 #include <gtest/gtest.h>
 
+#include "server/stock/golden.h"
 #include "tests/codec/hex.h"
 
 namespace canopy::stock {
 namespace {
 
-// A greeting of version 4.1.2, uid 1000 and gid 1001, rank 3 of "nsx".
-constexpr char kHeader[] = "ffffffff ffffffff 2d000000 00000000";
-constexpr char kPlain[] =
-    "6e617469766500"     // "native"
-    "00000008"           // credential: its length, uid and gid in host order
-    "e8030000 e9030000"  //
-    "00"                 // a plain client
-    "6e737800 00000003"  // "nsx", rank 3
-    "342e312e3200"       // "4.1.2"
-    "76343100"           // "v41"
-    "01"                 // not described
-    "6861736800";        // "hash"
-constexpr char kTool[] =
-    "6e6f6e6500"         // "none"
-    "00000000"           //
-    "03"                 // a tool that wants an identity
-    "000003e8 000003e9"  // uid, gid
-    "352e302e313100"     // "5.0.11"
-    "76343100"           //
-    "02"                 // described
-    "6861736800";
+const std::string kHeader = GoldenBytes("handshake.txt", "header", "client");
+const std::string kPlain = GoldenBytes("handshake.txt", "greeting", "client");
+const std::string kTool = GoldenBytes("handshake.txt", "greeting", "tool");
 
 TEST(Handshake, GreetingOfAClient) {
-  const std::string header = Unhex(kHeader);
-  const std::string payload = Unhex(kPlain);
+  const std::string header = kHeader;
+  const std::string payload = kPlain;
   // This version leaves a zero behind.
   EXPECT_EQ(ParseConnectHeader(header), payload.size() + 1);
   const Result<ConnectMessage> message = ParseConnect(payload);
@@ -48,12 +31,12 @@ TEST(Handshake, GreetingOfAClient) {
 
 // Some versions leave a byte behind, newer ones infos.
 TEST(Handshake, WhatFollowsAGreetingIsIgnored) {
-  EXPECT_TRUE(ParseConnect(Unhex(kPlain) + std::string(1, '\0')).ok());
-  EXPECT_TRUE(ParseConnect(Unhex(kPlain) + "anything").ok());
+  EXPECT_TRUE(ParseConnect(kPlain + std::string(1, '\0')).ok());
+  EXPECT_TRUE(ParseConnect(kPlain + "anything").ok());
 }
 
 TEST(Handshake, GreetingOfATool) {
-  const std::string payload = Unhex(kTool);
+  const std::string payload = kTool;
   const Result<ConnectMessage> message = ParseConnect(payload);
   ASSERT_TRUE(message.ok());
   EXPECT_EQ(message->security, "none");
@@ -64,9 +47,20 @@ TEST(Handshake, GreetingOfATool) {
   EXPECT_TRUE(IsTool(message->kind));
 }
 
+TEST(Handshake, OtherGreetings) {
+  const std::string old =
+      GoldenBytes("handshake.txt", "greeting", "old client");
+  EXPECT_EQ(ParseConnect(old)->codec, "v3");
+  EXPECT_EQ(ParseConnect(old)->identity, (ProcId{"nsx", 0}));
+  const std::string named =
+      GoldenBytes("handshake.txt", "greeting", "named tool");
+  EXPECT_EQ(ParseConnect(named)->codec, "v51");
+  EXPECT_EQ(ParseConnect(named)->identity, (ProcId{"t", 1}));
+  EXPECT_TRUE(IsTool(ParseConnect(named)->kind));
+}
+
 TEST(Handshake, EveryCutIsRefused) {
-  for (const char* text : {kPlain, kTool}) {
-    const std::string whole = Unhex(text);
+  for (const std::string& whole : {kPlain, kTool}) {
     for (size_t n = 0; n < whole.size(); ++n) {
       const std::string cut = whole.substr(0, n);
       EXPECT_EQ(ParseConnect(cut).code(), kErrUnpackFailure) << n;
@@ -77,12 +71,12 @@ TEST(Handshake, EveryCutIsRefused) {
 TEST(Handshake, WrongGreetingsAreRefused) {
   EXPECT_FALSE(ParseConnectHeader("GET / HTTP/1.1\r\n"));
   EXPECT_FALSE(ParseConnectHeader(Unhex("ffffffff ffffffff")));
-  std::string kind = Unhex(kPlain);
+  std::string kind = kPlain;
   kind[19] = 2;  // a kind of long ago
   EXPECT_EQ(ParseConnect(kind).code(), kErrNotSupported);
   kind[19] = 11;
   EXPECT_EQ(ParseConnect(kind).code(), kErrNotSupported);
-  std::string buffer = Unhex(kPlain);
+  std::string buffer = kPlain;
   buffer[buffer.size() - 6] = 3;
   EXPECT_EQ(ParseConnect(buffer).code(), kErrUnpackFailure);
   // A credential longer than the message.
@@ -94,7 +88,8 @@ TEST(Handshake, WrongGreetingsAreRefused) {
 }
 
 TEST(Handshake, Welcomes) {
-  EXPECT_EQ(Hex(MakeClientWelcome(0x102)), "0000000000000102");
+  EXPECT_EQ(Hex(MakeClientWelcome(0x102)),
+            Hex(GoldenBytes("handshake.txt", "welcome", "client")));
   const ProcId server = {"srv", 1};
   const std::string server_field =
       "73727600" + std::string(2 * 252, '0') + "00000001";
@@ -107,7 +102,7 @@ TEST(Handshake, Welcomes) {
 }
 
 TEST(Handshake, Headers) {
-  const std::string header = Unhex("00000007 00000065 00000102 deadbeef");
+  const std::string header = GoldenBytes("handshake.txt", "header", "message");
   EXPECT_EQ(ParseHeader(header).tag, 101u);
   EXPECT_EQ(ParseHeader(header).length, 258u);
   EXPECT_EQ(Hex(MakeHeader(101, 258)), "00000000000000650000010200000000");

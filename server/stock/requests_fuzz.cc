@@ -1,42 +1,46 @@
-// Fuzz target: a peer's first message, its headers, and every command in every
-// form. The first byte chooses the form of the rest.
+// Fuzz target: every command in every form. The first byte chooses the form of
+// the rest.
 #include <cstddef>
 #include <cstdint>
+#include <string>
 #include <string_view>
+#include <vector>
 
-#include "server/stock/handshake.h"
+#include "server/stock/golden.h"
 #include "server/stock/requests.h"
+#include "tests/fuzz/fuzz.h"
 
 namespace canopy::stock {
 namespace {
 
-void FuzzGreeting(std::string_view bytes) {
-  (void)ParseConnectHeader(bytes);
-  const Result<ConnectMessage> message = ParseConnect(bytes);
-  if (!message.ok()) return;
-  (void)CredentialUid(message->credential);
-  (void)TraitsOf(message->version, message->codec, message->described);
-}
+constexpr const char* kCodecs[] = {"v3", "v4", "v41", "v51", "v61"};
+constexpr const char* kVersions[] = {"3.2.3", "4.0.0", "4.2.4", "7.0.0"};
+constexpr size_t kNumCodecs = std::size(kCodecs);
+constexpr size_t kNumVersions = std::size(kVersions);
 
-void FuzzRequest(uint8_t form, std::string_view bytes) {
-  constexpr const char* kCodecs[] = {"v3", "v4", "v41", "v51", "v61"};
-  constexpr const char* kVersions[] = {"3.2.3", "4.0.0", "4.2.4", "7.0.0"};
-  const auto traits =
-      TraitsOf(kVersions[form / 8 % 4], kCodecs[form % 5], form / 64 % 2 != 0);
+void Run(uint8_t choice, std::string_view bytes) {
+  const auto traits = TraitsOf(kVersions[choice / kNumCodecs % kNumVersions],
+                               kCodecs[choice % kNumCodecs],
+                               choice / (kNumCodecs * kNumVersions) % 2 != 0);
   (void)ParseRequest({1, {"ns", 0}, *traits}, 101, bytes);
 }
 
 }  // namespace
 }  // namespace canopy::stock
 
+std::vector<std::string> canopy::fuzz::Seeds() {
+  std::vector<std::string> seeds;
+  for (const stock::Golden& golden : stock::ReadGolden("commands.txt")) {
+    // Codec v3 of 3.2.3, or v61 of 4.2.4.
+    const char choice = golden.form == "old" ? 0 : 14;
+    seeds.push_back(choice + golden.bytes);
+  }
+  return seeds;
+}
+
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   if (size == 0) return 0;
-  const std::string_view bytes(reinterpret_cast<const char*>(data) + 1,
-                               size - 1);
-  if (data[0] >= 128) {
-    canopy::stock::FuzzGreeting(bytes);
-  } else {
-    canopy::stock::FuzzRequest(data[0], bytes);
-  }
+  canopy::stock::Run(data[0],
+                     {reinterpret_cast<const char*>(data) + 1, size - 1});
   return 0;
 }

@@ -5,10 +5,16 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
+#include <string>
 #include <string_view>
+#include <vector>
 
+#include "server/stock/golden.h"
+#include "server/stock/handshake.h"
 #include "server/stock/stock_endpoint.h"
 #include "server/stock/stock_testing.h"
+#include "tests/fuzz/fuzz.h"
 
 namespace canopy::stock {
 namespace {
@@ -70,6 +76,31 @@ void Run(std::string_view bytes) {
 
 }  // namespace
 }  // namespace canopy::stock
+
+// The greeting of rank 0 in either form, then one command. Some are enough
+// here: requests_fuzz has them all, and is faster.
+std::vector<std::string> canopy::fuzz::Seeds() {
+  using stock::GoldenBytes;
+  std::vector<std::string> seeds;
+  const std::string old =
+      GoldenBytes("handshake.txt", "greeting", "old client");
+  std::string modern = old;
+  modern.replace(modern.find("v3"), 2, "v41");
+  const std::vector<stock::Golden> commands = stock::ReadGolden("commands.txt");
+  constexpr size_t kStep = 5;
+  for (size_t i = 0; i < commands.size(); i += kStep) {
+    const stock::Golden& golden = commands[i];
+    const std::string& greeting = golden.form == "old" ? old : modern;
+    std::string header(16, '\xff');
+    header[8] = static_cast<char>(greeting.size());
+    header.replace(9, 7, 7, '\0');
+    seeds.push_back(
+        header + greeting +
+        stock::MakeHeader(101, static_cast<uint32_t>(golden.bytes.size())) +
+        golden.bytes);
+  }
+  return seeds;
+}
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   canopy::stock::Run({reinterpret_cast<const char*>(data), size});

@@ -85,7 +85,7 @@ std::vector<std::string> OtherNspaces(const std::vector<ProcId>& participants,
     }
   }
   std::ranges::sort(others);
-  others.erase(std::ranges::unique(others).begin(), others.end());
+  others.erase(std::unique(others.begin(), others.end()), others.end());
   return others;
 }
 

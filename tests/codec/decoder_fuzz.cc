@@ -4,10 +4,13 @@
 #include <cstdlib>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "common/codec/decoder.h"
 #include "common/codec/encoder.h"
 #include "common/values/value.h"
+#include "tests/codec/samples.h"
+#include "tests/fuzz/fuzz.h"
 
 namespace canopy {
 namespace {
@@ -51,6 +54,20 @@ void ReadPayload(std::string_view bytes, const CodecForm& form) {
 
 }  // namespace
 }  // namespace canopy
+
+// One value of every type in every form.
+std::vector<std::string> canopy::fuzz::Seeds() {
+  std::vector<std::string> seeds;
+  for (const Sample& sample : Samples()) {
+    for (uint8_t choice = 0; choice < 8; ++choice) {
+      Encoder encoder(FormOf(choice));
+      encoder.PutUint16(sample.type);
+      encoder.PutElement(sample.type, sample.element);
+      seeds.push_back(static_cast<char>(choice) + encoder.Take());
+    }
+  }
+  return seeds;
+}
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   if (size == 0) return 0;

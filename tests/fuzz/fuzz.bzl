@@ -1,0 +1,37 @@
+"""Fuzz targets."""
+
+def fuzz_target(name, srcs, deps, data = []):
+    """A fuzz target, whose sources define what tests/fuzz/fuzz.h declares.
+
+    NAME is a program that only links with --config=fuzz; NAME_test goes over
+    the seeds and what is close to them.
+    """
+    native.cc_library(
+        name = name + "_lib",
+        testonly = True,
+        srcs = srcs,
+        deps = deps + ["//tests/fuzz"],
+        alwayslink = True,
+    )
+    native.cc_binary(
+        name = name,
+        testonly = True,
+        data = data,
+        tags = [
+            "fuzz",
+            "manual",
+        ],
+        deps = [
+            ":" + name + "_lib",
+            "//tests/fuzz:write_seeds",
+        ],
+    )
+    native.cc_test(
+        name = name + "_test",
+        size = "small",
+        data = data,
+        deps = [
+            ":" + name + "_lib",
+            "//tests/fuzz:replay",
+        ],
+    )

@@ -5,7 +5,7 @@
 #include "common/text.h"
 #include "protos/control.grpc.pb.h"
 #include "server/control/run_stream.h"
-#include "server/core/why.h"
+#include "server/control/waiting.h"
 
 namespace canopy::control {
 namespace {
@@ -59,35 +59,6 @@ void FillJob(const std::string& nspace, const JobRecord& record,
     proc->set_rank(rank);
     proc->set_app(place.app);
     proc->set_cpuset(place.cpuset);
-  }
-}
-
-std::string Describe(const core::MissingProc& missing,
-                     const std::function<std::string(NodeId)>& node_name) {
-  return missing.proc.nspace + " rank " + std::to_string(missing.proc.rank) +
-         (missing.node == kNoNode ? "" : " on " + node_name(missing.node));
-}
-
-void FillWaiting(const std::vector<core::StateCollected>& collected,
-                 const std::function<std::string(NodeId)>& node_name,
-                 v1::WhyReply* reply) {
-  std::vector<core::StateAnswer> answers;
-  for (const core::StateCollected& state : collected) {
-    Result<core::StateAnswer> answer =
-        core::DecodeStateAnswer(state.answer.view());
-    if (answer.ok()) answers.push_back(*std::move(answer));
-  }
-  for (const core::Waiting& waiting : core::MergeWaiting(answers)) {
-    v1::Waiting* out = reply->add_waiting();
-    out->set_nspace(waiting.nspace);
-    out->set_operation(waiting.operation);
-    out->set_age_ms(waiting.age_ms);
-    for (const core::MissingProc& missing : waiting.missing) {
-      out->add_missing(Describe(missing, node_name));
-    }
-    if (waiting.more_missing != 0) {
-      out->add_missing("and " + std::to_string(waiting.more_missing) + " more");
-    }
   }
 }
 

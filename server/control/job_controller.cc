@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "common/text.h"
+#include "server/control/waiting.h"
 
 namespace canopy::control {
 namespace {
@@ -150,6 +151,7 @@ void JobController::OnJobChanged(const core::JobChanged& change) {
   if (it == jobs_.end()) return;
   it->second.phase = change.phase;
   it->second.procs_ended = change.procs_ended;
+  if (change.out_of_time) SayWhatItWaitsFor(change.nspace);
   Caller* caller = CallerOf(change.nspace);
   if (change.phase != core::JobPhase::kEnded) {
     if (caller != nullptr) SendProgress(caller, change);
@@ -159,6 +161,25 @@ void JobController::OnJobChanged(const core::JobChanged& change) {
   jobs_.erase(it);
   if (!jobs_.empty()) return;
   for (auto& done : std::exchange(when_idle_, {})) done();
+}
+
+void JobController::SayWhatItWaitsFor(const std::string& nspace) {
+  if (std::exchange(jobs_[nspace].out_of_time, true)) return;
+  CollectState("why", nspace, [this, nspace](const auto& answers) {
+    const auto it = jobs_.find(nspace);
+    if (it == jobs_.end()) return;
+    v1::WhyReply why;
+    FillWaiting(
+        answers,
+        [job = it->second.job](NodeId agent) {
+          const auto node =
+              std::ranges::find(job->nodes, agent, &JobNode::agent);
+          return node == job->nodes.end() ? "node " + std::to_string(agent)
+                                          : node->name;
+        },
+        &why);
+    sink_->OnInput(core::KillRequested{nspace, kErrTimeout, WaitingLine(why)});
+  });
 }
 
 void JobController::SendProgress(Caller* caller,

@@ -31,6 +31,7 @@ struct JobRecord {
   uint32_t procs_ended = 0;
   int64_t since = 0;  // EventLoop::Now() of the launch
   uint64_t stream = 0;
+  bool out_of_time = false;  // and what it waits for was asked
 };
 
 // Loop thread only.
@@ -80,6 +81,7 @@ class JobController : public JobObserver, public RunStreamOwner {
   void Refuse(Caller* caller, const Status& status);
   void Consume(Caller* caller, uint64_t bytes);
   Caller* CallerOf(const std::string& nspace);
+  void SayWhatItWaitsFor(const std::string& nspace);
   void SendProgress(Caller* caller, const core::JobChanged& change);
   void SendEnd(Caller* caller, const core::JobChanged& change);
 

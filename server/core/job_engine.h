@@ -127,6 +127,8 @@ class JobEngine {
                      const Bytes& data);
   void SendInput(Turn& turn, JobState& job, const Bytes& data);
   void TakeInput(Turn& turn, JobState& job, uint32_t node, uint64_t bytes);
+  void OnTimeLimit(Turn& turn, JobState& job);
+  void TimeOut(Turn& turn, JobState& job, const std::string& reason);
   void OnDrainTimeout(Turn& turn, JobState& job);
 
   const NodeId self_;

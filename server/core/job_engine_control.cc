@@ -14,6 +14,8 @@ constexpr TimeNs kSecond = 1'000'000'000;
 // Silence after which a stream that outlives its process is taken for held
 // open by something that the process left behind.
 constexpr TimeNs kDrainIdle = 3 * kSecond;
+// How long the end of a job that ran out of time waits for the reason.
+constexpr TimeNs kTimeoutReport = 2 * kSecond;
 constexpr int kSigKill = 9;
 
 std::string Plural(size_t n, const char* noun) {
@@ -96,6 +98,7 @@ void JobEngine::Report(Turn& turn, JobState& job, JobPhase phase) {
   report.nodes_ready = job.prepare.Sum().count;
   report.procs_started = job.start.Sum().count;
   report.procs_ended = control.num_ended();
+  report.out_of_time = job.head->out_of_time && job.head->timeout != kNever;
   if (const auto& failure = control.failure()) {
     report.exit_code = failure->exit_code;
     report.status = failure->status;
@@ -157,12 +160,16 @@ void JobEngine::OnKillRequested(TimeNs now, const KillRequested& in,
   if (job == nullptr) return;
   const bool first = ++job->head->kill_requests == 1;
   if (!first) return Signal(turn, *job, JobSignal{in.nspace, kSigKill, {}});
-  JobFailure failure;
-  failure.exit_code = kExitKilled;
-  failure.status = in.status != kSuccess ? in.status : kErrJobKilledByCmd;
-  failure.text =
-      in.reason.empty() ? "the job was told to end" : OneLine(in.reason);
-  End(turn, *job, std::move(failure));
+  if (in.status == kErrTimeout) {
+    TimeOut(turn, *job, in.reason);
+  } else {
+    JobFailure failure;
+    failure.exit_code = kExitKilled;
+    failure.status = in.status != kSuccess ? in.status : kErrJobKilledByCmd;
+    failure.text =
+        in.reason.empty() ? "the job was told to end" : OneLine(in.reason);
+    End(turn, *job, std::move(failure));
+  }
   if (in.immediately && job->stage != LaunchStage::kPreparing) {
     Signal(turn, *job, JobSignal{in.nspace, kSigKill, {}});
   }
@@ -311,22 +318,37 @@ void JobEngine::OnTick(TimeNs now, Actions* actions) {
   for (const std::string& nspace : names) {
     JobState& job = *jobs_.at(nspace);
     if (now >= job.head->timeout) {
-      job.head->timeout = kNever;
-      const std::vector<Rank> left = job.head->control.Remaining();
-      JobFailure failure;
-      failure.exit_code = kExitTimedOut;
-      failure.status = kErrTimeout;
-      failure.text = "the job ran into its time limit of " +
-                     Plural(job.spec->timeout_seconds, "second");
-      if (!left.empty()) {
-        failure.text += "; " + DescribeRanks(left) + " had not ended";
-      }
-      End(turn, job, std::move(failure));
-      Settle(turn, job);
+      OnTimeLimit(turn, job);
     } else if (now >= job.head->drain) {
       OnDrainTimeout(turn, job);
     }
   }
+}
+
+void JobEngine::OnTimeLimit(Turn& turn, JobState& job) {
+  JobHead& head = *job.head;
+  const bool asked = std::exchange(head.out_of_time, true);
+  if (job.stage == LaunchStage::kRunning && !asked && !head.ending) {
+    head.timeout = turn.now + kTimeoutReport;
+    return Report(turn, job, JobPhase::kRunning);
+  }
+  TimeOut(turn, job, "");
+  Settle(turn, job);
+}
+
+void JobEngine::TimeOut(Turn& turn, JobState& job, const std::string& reason) {
+  job.head->timeout = kNever;
+  const std::vector<Rank> left = job.head->control.Remaining();
+  JobFailure failure;
+  failure.exit_code = kExitTimedOut;
+  failure.status = kErrTimeout;
+  failure.text = "the job ran into its time limit of " +
+                 Plural(job.spec->timeout_seconds, "second");
+  if (!left.empty()) {
+    failure.text += "; " + DescribeRanks(left) + " had not ended";
+  }
+  if (!reason.empty()) failure.text += "; " + OneLine(reason);
+  End(turn, job, std::move(failure));
 }
 
 void JobEngine::OnDrainTimeout(Turn& turn, JobState& job) {

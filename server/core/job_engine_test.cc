@@ -546,7 +546,13 @@ TEST(JobEngine, TimeLimit) {
   EXPECT_EQ(c.engine(0).NextDeadline(), 1000 + 10 * kSecond);
   c.Do(0, [&](JobEngine& e, Actions* a) { e.OnTick(1000 + 9 * kSecond, a); });
   EXPECT_EQ(c.Last().phase, JobPhase::kRunning);
+  EXPECT_FALSE(c.Last().out_of_time);
   c.Do(0, [&](JobEngine& e, Actions* a) { e.OnTick(1000 + 10 * kSecond, a); });
+  // Whoever could tell what the job waits for does not.
+  EXPECT_EQ(c.Last().phase, JobPhase::kRunning);
+  EXPECT_TRUE(c.Last().out_of_time);
+  EXPECT_EQ(c.engine(0).NextDeadline(), 1000 + 12 * kSecond);
+  c.Do(0, [&](JobEngine& e, Actions* a) { e.OnTick(1000 + 12 * kSecond, a); });
   c.Run();
   EXPECT_EQ(c.Last().phase, JobPhase::kEnded);
   EXPECT_EQ(c.Last().status, kErrTimeout);
@@ -554,6 +560,27 @@ TEST(JobEngine, TimeLimit) {
   EXPECT_EQ(c.Last().text,
             "the job ran into its time limit of 10 seconds; ranks 0,2 had not "
             "ended");
+  c.ExpectClean();
+}
+
+TEST(JobEngine, TheReportOfATimeLimitSaysWhatWasWaitedFor) {
+  Cluster c(2, 2);
+  auto job = MakeJob(Agents(0, 1), 1);
+  job->timeout_seconds = 10;
+  c.Launch(job);
+  c.Run();
+  c.Do(0, [&](JobEngine& e, Actions* a) { e.OnTick(1000 + 10 * kSecond, a); });
+  EXPECT_TRUE(c.Last().out_of_time);
+  c.Do(0, [&](JobEngine& e, Actions* a) {
+    e.OnKillRequested(c.now, {"job", kErrTimeout, "a fence waits"}, a);
+  });
+  c.Run();
+  EXPECT_EQ(c.Last().phase, JobPhase::kEnded);
+  EXPECT_FALSE(c.Last().out_of_time);
+  EXPECT_EQ(c.Last().exit_code, 110);
+  EXPECT_EQ(c.Last().text,
+            "the job ran into its time limit of 10 seconds; ranks 0-1 had not "
+            "ended; a fence waits");
   c.ExpectClean();
 }
 

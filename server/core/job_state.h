@@ -60,6 +60,7 @@ struct JobHead {
   uint32_t kill_requests = 0;  // by the user
   bool changed = true;         // something to report
   TimeNs timeout = kNever;     // of the job as a whole
+  bool out_of_time = false;    // it was there; `timeout` is when to end it
   TimeNs drain = kNever;       // when silence means that a stream is stuck
   std::vector<Bytes> input;    // offered before the processes run
 };

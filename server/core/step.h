@@ -178,7 +178,7 @@ struct SignalRequested {
 
 struct KillRequested {
   std::string nspace;
-  int status = 0;
+  int status = 0;  // kErrTimeout: `reason` is what it waited for, or empty
   std::string reason;
   bool immediately = false;  // SIGKILL, without time to end
 };
@@ -343,6 +343,9 @@ struct JobChanged {
   int status = 0;  // PMIx status of the job
   Rank first_failed = kRankInvalid;
   std::string text;  // one line for a person; empty when all is well
+  // The job's time is over. Whoever watches may find out what it waits for and
+  // has 2 s to answer with a KillRequested of kErrTimeout.
+  bool out_of_time = false;
 };
 
 struct DeliverOutput {

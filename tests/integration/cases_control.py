@@ -1,7 +1,9 @@
 """Control of an overlay: who may ask, what commands print, what they do."""
 import json
 import os
+import re
 import signal
+import time
 
 import harness
 from harness import check
@@ -82,9 +84,61 @@ def shim_lost(bench):
     job.finish(30).expect(137)
 
 
+def pmix(bench, name):
+    return bench.compile("gcc", name, f"-I{bench.prefix}/include",
+                         f"-L{bench.prefix}/lib", "-lpmix")
+
+
+def named(text, job, seconds):
+    """TEXT says that JOB's second fence waits for its stopped rank 2."""
+    found = re.search(r"fence #\d+[^;\n]* has waited (\d+\.\d+) s for:?\s+" +
+                      re.escape(job) + r" rank 2 on node1\b", text)
+    check(found is not None, f"not named: {text!r}")
+    check(float(found[1]) <= seconds, f"age {found[1]} of {seconds:.1f} s")
+
+
+def stopped(bench, context):
+    """A rank that was stopped in the middle of its work is found."""
+    start = time.monotonic()
+    job = bench.start("run", *context, "--oversubscribe", "-n", 4, "--map-by",
+                      "node", pmix(bench, "stuck"), 2)
+    job.wait_for("stops\n")
+    name = bench.json("ps", *context)["jobs"][0]["nspace"]
+    while True:  # the others are on their way to the fence
+        why = bench.run("why", *context).expect()
+        if re.findall(r" rank (\d)", why.out) == ["2"]:
+            break
+        check(time.monotonic() < start + 60, "others are named" + why.tail())
+    named(why.out, name, time.monotonic() - start)
+    listed = bench.json("why", *context, "1")["waiting"]
+    check(len(listed) == 1 and listed[0]["nspace"] == name and
+          int(listed[0]["age_ms"]) > 0, str(listed))
+    bench.run("kill", *context, "--now", "--all").expect()
+    job.finish().expect(137)
+
+
+def timed_out(bench, context):
+    """With a time limit the job ends, and the report says the same."""
+    start = time.monotonic()
+    result = bench.run("run", *context, "--oversubscribe", "--timeout", 2, "-n",
+                       4, "--map-by", "node", pmix(bench, "stuck"), 2)
+    result.expect(110, err=["time limit of 2 seconds", "ranks 0-3 had not"])
+    check(result.err.count("\n") == 1, "not one line" + result.tail())
+    job = re.search(r"(canopy-[0-9a-f]+-\d+) rank", result.err)
+    check(job is not None, "no job" + result.tail())
+    named(result.err, job[1], time.monotonic() - start)
+
+
 def run(bench):
     bench.case("control: without TLS", lambda: plaintext(bench), settle=5)
     bench.case("control: JSON of commands", lambda: json_of_commands(bench),
                settle=5)
     bench.case("control: JSON of a job's end", lambda: json_of_ends(bench))
+    with bench.overlay("control", "--nodes", "2") as up:
+        if up:
+            context = ["--context", "control"]
+            bench.case("control: a rank is stopped in a fence",
+                       lambda: stopped(bench, context))
+            bench.case("control: --timeout with a stopped rank",
+                       lambda: timed_out(bench, context))
     bench.case("control: a shim is killed", lambda: shim_lost(bench), settle=10)

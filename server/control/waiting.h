@@ -1,0 +1,28 @@
+// What agents say about what does not go on, put together for people.
+#ifndef CANOPY_SERVER_CONTROL_WAITING_H_
+#define CANOPY_SERVER_CONTROL_WAITING_H_
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "common/ids.h"
+#include "protos/control.pb.h"
+#include "server/core/step.h"
+
+namespace canopy::control {
+
+using NodeName = std::function<std::string(NodeId)>;
+
+// The agents' answers to "why" as one; those that are none are left out.
+void FillWaiting(const std::vector<core::StateCollected>& collected,
+                 const NodeName& node_name, v1::WhyReply* reply);
+
+// The operations that wait, oldest first, as one line of at most about 400
+// bytes: "fence #1 of job-1 has waited 2.1 s for job-1 rank 1 on node2".
+// Empty when nothing waits.
+std::string WaitingLine(const v1::WhyReply& reply);
+
+}  // namespace canopy::control
+
+#endif  // CANOPY_SERVER_CONTROL_WAITING_H_

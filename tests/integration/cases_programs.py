@@ -10,23 +10,24 @@ HPCC_INPUT = "/usr/share/doc/hpcc/examples/_hpccinf.txt"
 MATRIX_SIZE = 256
 
 
-def netpipe(bench):
-    """Bandwidth between two nodes; 31 sizes from 1 byte to 64 KiB."""
-    sizes = bench.run("run", "--nodes", 2, "--map-by", "node", "-n", 2,
-                      "NPopenmpi", "-l", 1, "-u", 65536, "-p", 0, "-n", 20,
-                      "-o", os.path.join(bench.work, "np.out")).expect()
+def netpipe(bench, nodes=2, options=()):
+    """Bandwidth between two ranks; 31 sizes from 1 byte to 64 KiB."""
+    sizes = bench.run("run", *options, "--nodes", nodes, "--oversubscribe",
+                      "--map-by", "node", "-n", 2, "NPopenmpi", "-l", 1, "-u",
+                      65536, "-p", 0, "-n", 20, "-o",
+                      os.path.join(bench.work, "np.out")).expect()
     text = sizes.out + sizes.err
     check(len(re.findall(r"bytes\s+\d+ times -->", text)) == 32 and
           "65536 bytes" in text, "not all sizes were measured" + sizes.tail())
 
 
-def mpi4py(bench, nodes):
+def mpi4py(bench, nodes, options=()):
     script = os.path.join(PROGRAMS, "hello_mpi4py.py")
-    bench.run("run", "--nodes", nodes, "--oversubscribe", "-n", 4, PYTHON,
-              script, 4).expect(out=["mpi4py ok size 4"])
+    bench.run("run", *options, "--nodes", nodes, "--oversubscribe", "-n", 4,
+              PYTHON, script, 4).expect(out=["mpi4py ok size 4"])
 
 
-def hpcc(bench, nodes):
+def hpcc(bench, nodes, options=()):
     directory = os.path.join(bench.work, "hpcc")
     os.mkdir(directory)
     with open(HPCC_INPUT, encoding="utf-8") as file:
@@ -36,8 +37,9 @@ def hpcc(bench, nodes):
               encoding="utf-8") as file:
         file.write(text)
     try:
-        bench.run("run", "--nodes", nodes, "--oversubscribe", "--wdir",
-                  directory, "-n", 4, "hpcc", timeout=180).expect()
+        bench.run("run", *options, "--nodes", nodes, "--oversubscribe",
+                  "--map-by", "node", "--wdir", directory, "-n", 4, "hpcc",
+                  timeout=180).expect()
         with open(os.path.join(directory, "hpccoutf.txt"),
                   encoding="utf-8") as file:
             report = file.read()

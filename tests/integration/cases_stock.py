@@ -1,16 +1,22 @@
 """Programs that bring their own OpenPMIx library, Debian's 4.2.2: nothing is put
 in front of it, and nothing is set by the user."""
 import os
+import re
+import signal
 import socket
 import struct
 import subprocess
 
+import cases_programs
+import leftovers
 from harness import ROOT, PYTHON, Failure, check
 
 PROGRAMS = os.path.join(ROOT, "tests", "stock", "programs")
 PMIX = "/usr/lib/x86_64-linux-gnu/pmix2"
 RANKS = 4
-NAMES = ("modex", "types", "api", "events", "big")
+NAMES = ("modex", "types", "api", "helpers", "events", "big")
+NEVER = ("--inject", "never")
+RAW = os.path.join(PROGRAMS, "raw.py")
 
 # Which library a rank loads, and which form of the protocol it is told of.
 KINDS = {
@@ -24,13 +30,13 @@ KINDS = {
 V3_TYPES = 46  # the highest data type that the oldest form can carry
 
 
-def build(bench, name):
-    out = os.path.join(bench.work, f"{name}.stock")
+def build(bench, name, kind="stock", *more):
+    out = os.path.join(bench.work, f"{name}.{kind}")
     if not os.path.exists(out):
         subprocess.run(
             ["gcc", "-O1", "-Wall", "-Werror", "-o", out,
              os.path.join(PROGRAMS, name + ".c"), f"-I{PMIX}/include",
-             f"-L{PMIX}/lib", "-lpmix", "-lpthread"], check=True)
+             f"-L{PMIX}/lib", "-lpmix", "-lpthread", *more], check=True)
     return out
 
 
@@ -60,7 +66,23 @@ def choosing(bench, kinds):
     return path
 
 
+def all_functions():
+    """Every function of the client API is called by one of the programs."""
+    with open(f"{PMIX}/include/pmix.h", encoding="utf-8") as file:
+        text = re.sub(r"/\*.*?\*/", "", file.read(), flags=re.S)
+    functions = set(re.findall(r"PMIX_EXPORT[^;(]*?(PMIx_\w+)\(", text))
+    check(len(functions) > 90, f"only {len(functions)} functions were found")
+    called = ""
+    for name in os.listdir(PROGRAMS):
+        with open(os.path.join(PROGRAMS, name), encoding="utf-8") as file:
+            called += file.read()
+    missing = [f for f in sorted(functions)
+               if not re.search(rf"\b{f}\(", called)]
+    check(not missing, "nobody calls " + " ".join(missing))
+
+
 def api(bench):
+    bench.case("stock: every function is called", all_functions)
     for nodes in (1, 2, 4):
         for name in NAMES:
             bench.case(f"stock {name}: {nodes} nodes", lambda: ended(bench.run(
@@ -91,6 +113,20 @@ def mixed(bench):
             RANKS).expect(out=[f"ring ok size {RANKS}"]))
 
 
+def mixed_abort(bench):
+    """Whichever kind aborts, all ranks of both kinds end."""
+    for kinds in (["stock", "ours"], ["ours", "stock"]):
+        for nodes in (1, 2):
+            loaded = [f"rank {rank} loaded {kinds[rank % 2]}"
+                      for rank in range(RANKS)]
+            bench.case(f"stock mixed abort by {kinds[1]}: {nodes} nodes",
+                       lambda: bench.run(
+                           *place(nodes, "auto"), "-n", RANKS,
+                           choosing(bench, kinds), build(bench, "abort"), RANKS,
+                           timeout=30).expect(code=9, out=loaded,
+                                              err=["rank 3", "enough"]))
+
+
 def open_mpi(bench):
     for nodes in (1, 2, 4):
         for name, *more in (("hello",), ("ring",), ("alltoall",),
@@ -104,10 +140,13 @@ def open_mpi(bench):
         bench.case(f"stock openmpi segv: {nodes} nodes", lambda: bench.run(
             *place(nodes), "-n", 4, bench.mpi("segv"), 4).expect(
                 code=139, err=["rank 3", "signal 11"]))
-    bench.case("stock mpi4py", lambda: bench.run(
-        *place(2), "-n", 4, PYTHON, os.path.join(
-            ROOT, "tests", "integration", "programs", "hello_mpi4py.py"),
-        4).expect(out=["size 4"]))
+        bench.case(f"stock mpi4py: {nodes} nodes",
+                   lambda: cases_programs.mpi4py(bench, nodes, NEVER))
+        bench.case(f"stock HPCC: {nodes} nodes",
+                   lambda: cases_programs.hpcc(bench, nodes, NEVER))
+        if nodes <= 2:  # it is a program of two processes
+            bench.case(f"stock NetPIPE: {nodes} nodes",
+                       lambda: cases_programs.netpipe(bench, nodes, NEVER))
 
 
 def deaths(bench):
@@ -118,6 +157,70 @@ def deaths(bench):
                                          build(bench, "die"), 3, what,
                                          timeout=30).expect(
                            code=137, err=["rank 2"]))
+    for nodes in (1, 2, 4):
+        bench.case(f"stock agent dies: {nodes} nodes",
+                   lambda: agent_dies(bench, nodes), settle=10.0)
+
+
+def commands():
+    """(command, form) of every line of the golden file."""
+    with open(os.path.join(ROOT, "server", "stock", "golden", "commands.txt"),
+              encoding="utf-8") as file:
+        rows = [line.split(" | ")[:2] for line in file if line[0] != "#"]
+    check(len(rows) > 70, "the golden file is too short")
+    return rows
+
+
+def killed_inside(bench, nodes, name, form):
+    """The last rank is killed when half of a command, or all of it, is sent;
+    the others are told."""
+    script = os.path.join(bench.work, "last-is-raw")
+    if not os.path.exists(script):
+        with open(script, "w", encoding="utf-8") as file:
+            file.write(f"""#!/bin/sh
+[ $PMIX_RANK = 2 ] && exec {PYTHON} {RAW} die "$@"
+exec {build(bench, "survivor")} 3
+""")
+        os.chmod(script, 0o755)
+    for part in ("half", "whole"):
+        aborted = (name, part) == ("abort", "whole")
+        bench.run(*place(nodes), "-n", 3, script, name, form, part,
+                  timeout=30).expect(code=1 if aborted else 137, err=["rank 2"])
+
+
+def every_command(bench):
+    for name, form in commands():
+        bench.case(f"stock killed in {name} ({form}): 2 nodes",
+                   lambda: killed_inside(bench, 2, name, form))
+    for nodes in (1, 4):
+        for name in ("job info", "commit", "fence", "get", "finalize"):
+            bench.case(f"stock killed in {name} (modern): {nodes} nodes",
+                       lambda: killed_inside(bench, nodes, name, "modern"))
+
+
+def agents():
+    """The processes of all agents here."""
+    found = []
+    for pid in leftovers.processes():
+        try:
+            with open(f"/proc/{pid}/comm", encoding="utf-8") as file:
+                if file.read().strip() == "canopyd":
+                    found.append(pid)
+        except OSError:
+            continue
+    return sorted(found)
+
+
+def agent_dies(bench, nodes):
+    """Ranks that wait for their agent, or for nothing, are ended with it."""
+    job = bench.start(*place(nodes), "-n", RANKS, build(bench, "hang"), RANKS)
+    job.wait_for("waiting", RANKS)
+    running = agents()
+    check(len(running) == nodes, f"{len(running)} agents")
+    os.kill(running[-1], signal.SIGKILL)
+    result = job.finish(40)
+    check(result.code != 0, "the end of an agent is taken for success" +
+          result.tail())
 
 
 def outer_job(bench):
@@ -135,17 +238,40 @@ def outer_job(bench):
             out=["modex ok size 2"]))
 
 
+def ask(bench, *command):
+    """What a tool says that runs beside the first of two ranks and is told
+    nothing but where files for it are."""
+    result = bench.run(
+        *place(1), "-n", 2, "sh", "-c",
+        'echo "mine $PMIX_NAMESPACE $PMIX_RANK $$ $(hostname)"; '
+        '[ $PMIX_RANK = 0 ] || exit 0; '
+        'exec env -i PATH=$PATH TMPDIR=$PMIX_SERVER_TMPDIR "$@" '
+        '$PMIX_NAMESPACE', "sh", *command).expect()
+    mine = [line.split()[1:] for line in result.out.splitlines()
+            if line.startswith("mine ")]
+    return sorted(mine, key=lambda line: line[1]), result
+
+
 def tools(bench):
-    def ask():
-        result = bench.run(
-            *place(1), "-n", 1, "sh", "-c",
-            'echo "mine $PMIX_NAMESPACE"; exec env -i PATH=$PATH '
-            'TMPDIR=$PMIX_SERVER_TMPDIR pps')
-        result.expect()
-        mine = result.out.split("mine ")[1].split()[0]
-        check(f"Active nspaces: {mine}" in result.out + result.err,
+    def pps():
+        mine, result = ask(bench, "sh", "-c", "exec pps")
+        check(f"Active nspaces: {mine[0][0]}\n" in result.out + result.err,
               "pps does not see the job" + result.tail())
-    bench.case("stock pps", ask)
+
+    # Debian's pquery ends by SIGFPE before it looks for any server, so this is
+    # a program that makes the same calls.
+    def query():
+        mine, result = ask(bench, build(bench, "tool"))
+        nspace, _, _, host = mine[0]
+        expected = [f"namespaces {nspace}", "size 2"]
+        for name, rank, pid, _ in mine:
+            expected.append(
+                rf"process {name}\.{rank} pid {pid} of sh on {host} state \d+")
+        for line in expected:
+            check(re.search(f"^{line}$", result.out, re.M),
+                  f"no line '{line}'" + result.tail())
+    bench.case("stock pps", pps)
+    bench.case("stock tool that queries", query)
 
 
 # A job that waits until it is told to go on, with its server's address.
@@ -214,14 +340,17 @@ def hostile(bench):
         for first in (b"GET / HTTP/1.0\r\n\r\n", bytes(64), os.urandom(4096)):
             check(refused(address, first), "garbage was let in")
 
+    crowd = []
+
+    # Stays while the job goes on.
     def silent_crowd(address, _):
-        crowd = []
-        try:
-            for _ in range(1000):
-                crowd.append(socket.create_connection(address, 5))
-        finally:
-            for peer in crowd:
-                peer.close()
+        for _ in range(1000):
+            crowd.append(socket.create_connection(address, 5))
+
+    def leave():
+        for peer in crowd:
+            peer.close()
+        crowd.clear()
 
     for attack in (false_claim, another_user, half_headers, huge, garbage,
                    silent_crowd):
@@ -229,28 +358,47 @@ def hostile(bench):
             continue
         bench.case("stock hostile: " + attack.__name__.replace("_", " "),
                    lambda: during(bench, attack))
+        leave()
+    for attack in ("nest", "huge"):
+        bench.case(f"stock hostile: a rank sends {attack}", lambda: bench.run(
+            *place(2), "-n", 2, build(bench, "attacked"), 2,
+            f"{PYTHON} {RAW} {attack}").expect(
+                out=["attacked ok size 2", "refused\n"]))
 
 
 def injection(bench):
-    ask = ["-n", 1, "sh", "-c", "echo path:$LD_LIBRARY_PATH pre:$LD_PRELOAD"]
-
-    def says(inject, path, preload):
-        result = bench.run("run", "--inject", inject, *ask).expect()
-        if (("path:/" in result.out) != path or
-                ("pre:/" in result.out) != preload):
-            raise Failure("wrong" + result.tail())
-    for inject, path, preload in (("auto", True, False),
-                                  ("always", True, True),
-                                  ("never", False, False)):
-        bench.case(f"inject {inject}", lambda: says(inject, path, preload))
+    """What loads where: programs that leave it to their environment, and those
+    that insist on a place."""
+    plain = build(bench, "modex")
+    fixed = build(bench, "modex", "fixed",
+                  "-Wl,-rpath,/usr/lib/x86_64-linux-gnu,--disable-new-dtags")
+    for inject, loads, insists in (("auto", "ours", "stock"),
+                                   ("always", "ours", "ours"),
+                                   ("never", "stock", "stock")):
+        for program, library in ((plain, loads), (fixed, insists)):
+            bench.case(
+                f"inject {inject}: {os.path.basename(program)}",
+                lambda: bench.run(*place(1, inject), "-n", 2, program,
+                                  2).expect(
+                    out=["modex ok size 2", f"rank 0 loaded {library}",
+                         f"rank 1 loaded {library}"]))
+    bench.case("inject never, in an inherited path", lambda: bench.run(
+        *place(1), "-n", 2, plain, 2,
+        env={"LD_LIBRARY_PATH": f"{bench.prefix}/lib/canopy"}).expect(
+            out=["rank 0 loaded stock", "rank 1 loaded stock"]))
+    bench.case("inject: a misspelt word", lambda: bench.run(
+        "run", "--inject", "sometimes", "-n", 1, "true").expect_refusal(
+            2, "sometimes"))
 
 
 def run(bench):
     api(bench)
     forms(bench)
     mixed(bench)
+    mixed_abort(bench)
     open_mpi(bench)
     deaths(bench)
+    every_command(bench)
     outer_job(bench)
     tools(bench)
     hostile(bench)

@@ -171,6 +171,23 @@ static void grouping(void) {
   REFUSED(OUTCOME(PMIx_Group_leave_nb("group", NULL, 0, on_op, &waiter)));
 }
 
+/* Inviting and joining go by events between processes: no answer of the agent
+ * is needed, and one who invites nobody and one who declines are done at once. */
+static void inviting(void) {
+  pmix_info_t *results = NULL;
+  size_t count = 0;
+  pmix_info_t patience;
+  uint32_t seconds = 1;
+  PMIX_INFO_LOAD(&patience, PMIX_TIMEOUT, &seconds, PMIX_UINT32);
+  (void) PMIx_Group_join("group", &me, PMIX_GROUP_DECLINE, &patience, 1,
+                         &results, &count);
+  (void) OUTCOME(PMIx_Group_join_nb("group", &me, PMIX_GROUP_DECLINE, &patience,
+                                    1, on_info, &waiter));
+  (void) PMIx_Group_invite("group", &me, 0, &patience, 1, &results, &count);
+  (void) OUTCOME(PMIx_Group_invite_nb("group", &me, 0, &patience, 1, on_info,
+                                      &waiter));
+}
+
 static void fabrics(void) {
   pmix_fabric_t fabric;
   PMIX_FABRIC_CONSTRUCT(&fabric);
@@ -178,6 +195,9 @@ static void fabrics(void) {
   (void) PMIx_Fabric_register(&fabric, NULL, 0);
   (void) PMIx_Fabric_update(&fabric);
   (void) PMIx_Fabric_deregister(&fabric);
+  (void) OUTCOME(PMIx_Fabric_register_nb(&fabric, NULL, 0, on_op, &waiter));
+  (void) OUTCOME(PMIx_Fabric_update_nb(&fabric, on_op, &waiter));
+  (void) OUTCOME(PMIx_Fabric_deregister_nb(&fabric, on_op, &waiter));
 }
 
 static void others(void) {
@@ -204,6 +224,7 @@ int main(int argc, char **argv) {
   monitoring();
   proving();
   grouping();
+  inviting();
   fabrics();
   others();
   fence(0);

@@ -35,14 +35,16 @@ inline std::shared_ptr<const JobSpec> MakeTestJob(
 class TestSegment {
  public:
   explicit TestSegment(const JobSpec& job) {
+    const auto size = static_cast<uint32_t>(job.procs.size());
+    std::vector<uint16_t> on_node(job.nodes.size());
     shm::SegmentContents contents;
     contents.nspace = job.nspace;
     contents.self_node = 0;
     contents.session = {Pair(PMIX_UNIV_SIZE, Value::Uint32(8)),
                         Pair(PMIX_SESSION_ID, Value::Uint32(5))};
     contents.job = {Pair(PMIX_UNIV_SIZE, Value::Uint32(8)),
-                    Pair(PMIX_JOB_SIZE, Value::Uint32(3))};
-    contents.apps = {{Pair(PMIX_APP_SIZE, Value::Uint32(3))}};
+                    Pair(PMIX_JOB_SIZE, Value::Uint32(size))};
+    contents.apps = {{Pair(PMIX_APP_SIZE, Value::Uint32(size))}};
     for (const JobNode& node : job.nodes) {
       contents.nodes.push_back(
           {node.name,
@@ -55,7 +57,7 @@ class TestSegment {
       proc.node = job.procs[rank].node;
       proc.app_rank = rank;
       proc.global_rank = rank;
-      proc.local_rank = static_cast<uint16_t>(rank % 2);
+      proc.local_rank = on_node[proc.node]++;
       proc.node_rank = proc.local_rank;
       contents.procs.push_back(proc);
     }

@@ -21,11 +21,13 @@ import tempfile
 import time
 
 import launchers
+import isolation  # noqa: E402  launchers know where it is
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.abspath(os.path.join(HERE, "..", ".."))
 LINE = re.compile(r"^CB (\w+) ([-0-9.e+]+)$", re.MULTILINE)
 PIN = ["taskset", "-c", "0"]
+RESULTS = "results.json"
 DEBIAN_PMIX = "/usr/lib/x86_64-linux-gnu/pmix2"
 
 
@@ -35,10 +37,12 @@ class Case:
     ranks' reports `over` keeps one."""
 
     def __init__(self, name, n, argv, metrics, nodes=0, over=statistics.median,
-                 only=None, cold=False, modes=("pin", "free"), quick=True):
+                 only=None, cold=False, modes=("pin", "free"), quick=True,
+                 once=False):
         self.name, self.n, self.argv, self.metrics = name, n, argv, metrics
         self.nodes, self.over, self.only = nodes, over, only
         self.cold, self.modes, self.quick = cold, modes, quick
+        self.once = once
         self.uses_library = "/" not in argv[0] and argv[0] != "pmi1"
 
 
@@ -62,6 +66,11 @@ def launch(n, **kw):
 
 
 def cases():
+    # First of all: an agent gives little memory back between jobs.
+    yield Case("memory agent", 64, ["memory", "2"],
+               {"agent_idle_mb": "agent idle, resident: MB",
+                "agent_rank_kb": "agent growth for each local rank: KB"},
+               only=("canopy",), modes=("free",), once=True)
     yield from (fence(n) for n in (2, 8, 64))
     yield from (pmi_fence(n) for n in (2, 8, 64))
     label = "fence collect 1 KiB, n=64"
@@ -88,6 +97,9 @@ def cases():
         yield Case("launch init/finalize n=256", 256, argv,
                    {"wall_ms": "launch init/finalize, n=256: ms"}, only=who,
                    modes=("free",), quick=False)
+    yield Case("memory client", 8, ["memory"],
+               {"private_kb": "client private memory: KB"},
+               only=("canopy", "orterun"), modes=("free",))
     yield Case("launch cold n=1", 1, ["/bin/true"],
                {"wall_ms": "launch true, nothing up, n=1: ms"}, cold=True,
                only=("canopy", "orterun"), modes=("free",))
@@ -104,20 +116,15 @@ def cases():
 
 
 class Comparison:
-    def __init__(self, options):
+    def __init__(self, options, work, prefix):
         self.options = options
-        self.work = tempfile.mkdtemp(prefix="canopy-compare-")
+        self.work = work
+        self.prefix = prefix
         self.samples = {}   # (row, mode, launcher) -> values
         self.failures = []
 
     def build(self):
-        prefix = self.options.prefix
-        if not prefix:
-            prefix = os.path.join(self.work, "prefix")
-            subprocess.run([os.path.join(ROOT, "install"), "--prefix", prefix],
-                           check=True, stdout=subprocess.DEVNULL)
-        self.prefix = os.path.abspath(prefix)
-        for name in ("fence", "get", "dmodex", "init", "pmi1"):
+        for name in ("fence", "get", "dmodex", "init", "memory", "pmi1"):
             source = os.path.join(HERE, "programs", name + ".c")
             pmix = [] if name == "pmi1" else self.library()
             subprocess.run(["cc", "-std=gnu11", "-O2", "-o",
@@ -134,6 +141,7 @@ class Comparison:
         argv = [case.argv[0] if "/" in case.argv[0]
                 else os.path.join(self.work, case.argv[0])] + case.argv[1:]
         make = launcher.cold_command if case.cold else launcher.command
+        memory = launcher.watch_memory() if case.name == "memory agent" else None
         start = time.perf_counter()
         process = subprocess.Popen(make(case.n, argv), stdin=subprocess.DEVNULL,
                                    stdout=subprocess.PIPE,
@@ -152,6 +160,10 @@ class Comparison:
                                  f"{process.returncode}: {err.strip()[-200:]}")
             return
         seen = {"wall_ms": [wall_ms]}
+        if memory is not None:
+            idle, most = memory.stop()
+            seen["agent_idle_mb"] = [idle / 1024]
+            seen["agent_rank_kb"] = [(most - idle) / case.n]
         for name, value in LINE.findall(out):
             seen.setdefault(name, []).append(float(value))
         for metric, row in case.metrics.items():
@@ -172,8 +184,10 @@ class Comparison:
         with contextlib.ExitStack() as stack:
             ready = [stack.enter_context(launcher)
                      for launcher in self.all_launchers(mode, nodes)]
-            for _ in range(self.options.rounds):
+            for turn in range(self.options.rounds):
                 for case in chosen:
+                    if case.once and turn > 0:
+                        continue
                     for launcher in ready:
                         if case.only is None or launcher.name in case.only:
                             self.run(case, mode, launcher)
@@ -229,14 +243,15 @@ class Comparison:
         text = json.dumps({"cpus": os.cpu_count(), "load_before": load[0],
                            "load_after": load[1], "rounds": self.options.rounds,
                            "rows": rows, "failures": self.failures}, indent=1)
-        with open(self.options.json, "w", encoding="ascii") as out:
+        with open(os.path.join(self.work, RESULTS), "w",
+                  encoding="ascii") as out:
             out.write(text + "\n")
 
 
-def main():
+def options_of(words):
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--quick", action="store_true",
-                        help="less than a minute: fewer rounds, no large jobs")
+                        help="at most three minutes: one turn, no large jobs")
     parser.add_argument("--mode", choices=("pin", "free", "both"),
                         default="both", help="one CPU for everything, or all")
     parser.add_argument("--library", choices=("own", "stock"), default="own",
@@ -245,24 +260,55 @@ def main():
     parser.add_argument("--json", help="write the results there as well")
     parser.add_argument("--rounds", type=int, help="turns (3, with --quick 1)")
     parser.add_argument("words", nargs="*")
-    options = parser.parse_args()
+    options = parser.parse_args(words)
     options.rounds = options.rounds or (1 if options.quick else 3)
-    comparison = Comparison(options)
+    return options
+
+
+def inside(keep, words):
+    """Measures, in a world where nobody else's processes and networks are."""
+    options = options_of(words)
+    _, work, prefix = keep
+    runtime = os.path.join(work, "run")
+    os.mkdir(runtime, mode=0o700)
+    os.environ["XDG_RUNTIME_DIR"] = runtime
+    comparison = Comparison(options, work, prefix)
+    comparison.build()
+    before = os.getloadavg()[0]
+    start = time.monotonic()
+    comparison.measure_all()
+    load = (before, os.getloadavg()[0])
+    comparison.print_table()
+    print(f"{time.monotonic() - start:.0f} s; load before {load[0]:.1f}, "
+          f"after {load[1]:.1f}, {os.cpu_count()} CPUs; medians of "
+          f"{options.rounds} runs")
+    comparison.write_json(load)
+    return 1 if any("canopy" in f for f in comparison.failures) else 0
+
+
+def outside(words):
+    options = options_of(words)
+    work = tempfile.mkdtemp(prefix="canopy-compare-")
     try:
-        comparison.build()
-        before = os.getloadavg()[0]
-        start = time.monotonic()
-        comparison.measure_all()
-        load = (before, os.getloadavg()[0])
-        comparison.print_table()
-        print(f"{time.monotonic() - start:.0f} s; load before {load[0]:.1f}, "
-              f"after {load[1]:.1f}, {os.cpu_count()} CPUs; medians of "
-              f"{options.rounds} runs")
-        if options.json:
-            comparison.write_json(load)
-        return 1 if any("canopy" in f for f in comparison.failures) else 0
+        prefix = options.prefix
+        if not prefix:
+            prefix = os.path.join(work, "prefix")
+            subprocess.run([os.path.join(ROOT, "install"), "--prefix", prefix],
+                           check=True, stdout=subprocess.DEVNULL)
+        code = isolation.enter(__file__, [ROOT, work, os.path.abspath(prefix)],
+                               words)
+        results = os.path.join(work, RESULTS)
+        if options.json and os.path.exists(results):
+            shutil.copyfile(results, options.json)
+        return code
     finally:
-        shutil.rmtree(comparison.work, ignore_errors=True)
+        shutil.rmtree(work, ignore_errors=True)
+
+
+def main():
+    if sys.argv[1:2] == [isolation.INSIDE]:
+        return isolation.settle_in(sys.argv[2:], inside)
+    return outside(sys.argv[1:])
 
 
 if __name__ == "__main__":

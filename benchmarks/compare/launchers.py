@@ -1,9 +1,11 @@
 """The process managers that are compared, behind one interface."""
+import contextlib
 import os
 import shutil
 import subprocess
 import sys
 import tempfile
+import threading
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)),
                                 "..", "..", "tests", "integration"))
@@ -11,20 +13,11 @@ import netns  # noqa: E402
 
 
 class Nodes:
-    """COUNT emulated nodes: network namespaces for everyone, or, without the
-    right to make them, what a launcher has of its own."""
-
-    made = 0
+    """COUNT emulated nodes, each a network namespace, for everyone."""
 
     def __init__(self, count):
         self.count = count
-        # Namespaces that were removed live on for a moment, and others may
-        # emulate nodes at the same time.
-        Nodes.made += 1
-        number = os.getpid() % 10000
-        self.spaces = netns.Namespaces(
-            count, prefix=f"cb{number}{'abcdefgh'[Nodes.made % 8]}",
-            subnet=f"10.{100 + number % 100}.{number // 100}")
+        self.spaces = netns.Namespaces(count)
 
     def __enter__(self):
         self.spaces.__enter__()
@@ -42,8 +35,40 @@ class Nodes:
         return [self.spaces.address(i) for i in range(self.count)]
 
 
+def resident_kb(pid):
+    """What a process has in memory."""
+    with open(f"/proc/{pid}/status", encoding="ascii") as status:
+        for line in status:
+            if line.startswith("VmRSS:"):
+                return int(line.split()[1])
+    return 0
+
+
+class MemoryWatch:
+    """Looks at a process until stop(), which gives the first and the largest
+    resident size, in KB."""
+
+    def __init__(self, pid):
+        self.pid = pid
+        self.first = self.most = resident_kb(pid)
+        self.end = threading.Event()
+        self.thread = threading.Thread(target=self.watch, daemon=True)
+        self.thread.start()
+
+    def watch(self):
+        while not self.end.wait(0.05):
+            self.most = max(self.most, resident_kb(self.pid))
+
+    def stop(self):
+        self.end.set()
+        self.thread.join()
+        return self.first, self.most
+
+
 class Canopy:
     name = "canopy"
+    # In the environment of our agents, to know them by.
+    MARK = "CANOPY_COMPARE_AGENT"
 
     def __init__(self, prefix, pin, nodes=None, options=()):
         self.binary = os.path.join(prefix, "bin", "canopy")
@@ -61,12 +86,31 @@ class Canopy:
                      "--launch-agent", "ip netns exec {host}"]
             self.place = ["--map-by", "node"]
         subprocess.run(self.pin + [self.binary, "up", "--quiet", "--context",
-                                   self.context] + where, check=True)
+                                   self.context] + where, check=True,
+                       env={**os.environ, self.MARK: self.context})
+        self.cold_runtime = tempfile.mkdtemp(prefix="bench-cold-")
         return self
+
+    def agent(self):
+        """The process id of one of our agents."""
+        mark = f"{self.MARK}={self.context}".encode()
+        for pid in filter(str.isdigit, os.listdir("/proc")):
+            with contextlib.suppress(OSError):
+                with open(f"/proc/{pid}/comm", encoding="ascii") as comm:
+                    if comm.read().strip() != "canopyd":
+                        continue
+                with open(f"/proc/{pid}/environ", "rb") as environ:
+                    if mark in environ.read().split(b"\0"):
+                        return int(pid)
+        raise RuntimeError("no agent found")
+
+    def watch_memory(self):
+        return MemoryWatch(self.agent())
 
     def __exit__(self, *_):
         subprocess.run([self.binary, "down", "--quiet", "--force", "--context",
                         self.context], check=False)
+        shutil.rmtree(self.cold_runtime, ignore_errors=True)
 
     def command(self, n, argv):
         return self.pin + [self.binary, "run", "--context", self.context,
@@ -74,8 +118,9 @@ class Canopy:
                            ] + self.options + self.place + argv
 
     def cold_command(self, n, argv):
-        return self.pin + [self.binary, "run", "--context",
-                           self.context + "cold", "--oversubscribe", "-n",
+        # A runtime directory in which nothing is up.
+        return self.pin + ["env", "XDG_RUNTIME_DIR=" + self.cold_runtime,
+                           self.binary, "run", "--oversubscribe", "-n",
                            str(n)] + self.options + argv
 
 
@@ -111,7 +156,7 @@ exec ip netns exec $space unshare -u sh -c 'hostname "$0"; eval "$*"' $space "$@
         self.place = ["--host", hosts, "--map-by", "node",
                       "--mca", "plm_rsh_agent", agent,
                       "--mca", "oob_tcp_if_include",
-                      f"{self.nodes.spaces.subnet}.0/24"]
+                      f"{netns.SUBNET}.0/24"]
         return self
 
     def __exit__(self, *_):
@@ -119,7 +164,10 @@ exec ip netns exec $space unshare -u sh -c 'hostname "$0"; eval "$*"' $space "$@
             shutil.rmtree(self.work, ignore_errors=True)
 
     def command(self, n, argv):
-        return self.pin + ["orterun", "--allow-run-as-root", "--oversubscribe",
+        # Where munge is installed and does not run, its library asks for it
+        # again and again, for seconds.
+        return self.pin + ["env", "PMIX_MCA_psec=native", "orterun",
+                           "--allow-run-as-root", "--oversubscribe",
                            "--bind-to", "none", "-n", str(n)
                            ] + self.place + argv
 

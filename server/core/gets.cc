@@ -394,6 +394,13 @@ void Gets::OnNodeLost(TimeNs now, NodeId node, Actions* actions) {
   }
   for (const uint64_t id : dropped) Drop(id);
   RetryIds(turn, ids);
+  // What was on its way through it is lost. Two answers to one number are as
+  // good as one.
+  for (const auto& [number, fetch] : fetches_) {
+    turn.out.push_back(SendPeer{PeerMessage{
+        self_, fetch.node,
+        DmodexRequest{number, fetch.target, fetch.key, TimeLeft(now, fetch)}}});
+  }
 }
 
 void Gets::OnTick(TimeNs now, Actions* actions) {

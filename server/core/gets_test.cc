@@ -131,6 +131,23 @@ TEST_F(GetsTest, ARequestIsHeldUntilItsTimeIsUp) {
   EXPECT_EQ(gets_.NextDeadline(), kNever);
 }
 
+// It may have been on its way through that node, or its answer.
+TEST_F(GetsTest, AFetchIsRepeatedWhenANodeIsLost) {
+  const uint64_t number = Get("k");
+  actions_.clear();
+  tree_.SetAlive(2, false);
+  gets_.OnNodeLost(now_, 2, &actions_);
+  const auto again = Sent<DmodexRequest>(actions_);
+  ASSERT_EQ(again.size(), 1u);
+  EXPECT_EQ(again[0].first, 1u);
+  EXPECT_EQ(again[0].second.request, number);
+  for (int answers = 0; answers < 2; ++answers) {
+    gets_.OnReply(now_, 1, {number, kSuccess, {"job", 1}, Bytes(Kval("k"))},
+                  &actions_);
+  }
+  EXPECT_EQ(Replies().size(), 1u);
+}
+
 TEST_F(GetsTest, AClientThatLeftGetsNothing) {
   const uint64_t number = Get("k");
   gets_.OnClientGone(10);

@@ -18,8 +18,8 @@ constexpr TimeNs kDrainIdle = 3 * kSecond;
 constexpr TimeNs kTimeoutReport = 2 * kSecond;
 constexpr int kSigKill = 9;
 
-std::string Plural(size_t n, const char* noun) {
-  return std::to_string(n) + " " + noun + (n == 1 ? "" : "s");
+std::string Plural(size_t n, const char* one, const char* many) {
+  return std::to_string(n) + " " + (n == 1 ? one : many);
 }
 
 }  // namespace
@@ -58,8 +58,8 @@ void JobEngine::OnLaunchRequested(TimeNs now, const LaunchRequested& in,
   }
   Log(turn, LogLine::Level::kInfo,
       "job " + spec.nspace + ": launching " +
-          Plural(spec.procs.size(), "process") + " on " +
-          Plural(spec.nodes.size(), "node"));
+          Plural(spec.procs.size(), "process", "processes") + " on " +
+          Plural(spec.nodes.size(), "node", "nodes"));
   AskToPrepare(turn, job);
   Settle(turn, job);
 }
@@ -343,7 +343,7 @@ void JobEngine::TimeOut(Turn& turn, JobState& job, const std::string& reason) {
   failure.exit_code = kExitTimedOut;
   failure.status = kErrTimeout;
   failure.text = "the job ran into its time limit of " +
-                 Plural(job.spec->timeout_seconds, "second");
+                 Plural(job.spec->timeout_seconds, "second", "seconds");
   if (!left.empty()) {
     failure.text += "; " + DescribeRanks(left) + " had not ended";
   }

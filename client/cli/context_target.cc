@@ -3,7 +3,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <cstdlib>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -15,6 +17,9 @@ namespace {
 
 constexpr int kConnectMs = 3000;
 constexpr int kMaxTries = 16;
+// For those who are left to find that a root is lost, and how often to ask.
+constexpr auto kSuccessionTime = std::chrono::seconds(15);
+constexpr auto kSuccessionPoll = std::chrono::milliseconds(50);
 
 bool IsOwnSocket(const std::string& path) {
   struct stat info;
@@ -73,7 +78,7 @@ Result<RootAgent> ConnectRoot(const v1::Context& context) {
     if (target.address.empty()) continue;
     Result<ControlClient> client = ControlClient::Connect(target, kConnectMs);
     if (client.ok()) {
-      return RootAgent{std::move(target), *std::move(client)};
+      return RootAgent{std::move(target), *std::move(client), i};
     }
     if (tried++ == 0) first = client.status();
   }
@@ -87,6 +92,26 @@ Result<RootAgent> ConnectRoot(const v1::Context& context) {
                                  "' answers (" + first.message() +
                                  "); 'canopy down --context " + context.name() +
                                  "' forgets it");
+}
+
+Status WaitUntilRoot(const v1::Context& context, RootAgent* agent) {
+  const auto deadline = std::chrono::steady_clock::now() + kSuccessionTime;
+  while (agent->member > 0) {
+    Result<control::v1::StatusReply> reply = agent->client.GetStatus();
+    if (!reply.ok()) return reply.status();
+    if (agent->member < reply->nodes_size() &&
+        reply->nodes(agent->member).parent() < 0) {
+      break;
+    }
+    if (std::chrono::steady_clock::now() > deadline) {
+      return Status(kErrUnreach,
+                    "agent " + context.members(0).name() +
+                        ", where jobs are launched, does not answer, but the "
+                        "others can reach it; is there a way to it from here?");
+    }
+    std::this_thread::sleep_for(kSuccessionPoll);
+  }
+  return Status();
 }
 
 }  // namespace canopy::cli

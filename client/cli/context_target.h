@@ -25,10 +25,14 @@ ControlTarget TargetOf(const v1::Context& context, int member);
 struct RootAgent {
   ControlTarget target;
   ControlClient client;
+  int member = 0;
 };
 
 // The first member in order that answers: the root.
 Result<RootAgent> ConnectRoot(const v1::Context& context);
+// Returns when it takes jobs: those before it do not answer, but it may take
+// a while to count them as lost.
+Status WaitUntilRoot(const v1::Context& context, RootAgent* agent);
 
 }  // namespace canopy::cli
 

@@ -52,6 +52,9 @@ Status RunPlace::Begin(const RunOptions& options, const Timeline& timeline) {
       timeline.Note("using context " + overlay_.name());
       Result<RootAgent> root = ConnectRoot(overlay_);
       if (!root.ok()) return root.status();
+      if (Status status = WaitUntilRoot(overlay_, &*root); !status.ok()) {
+        return status;
+      }
       target_ = std::move(root->target);
       return Status();
     }

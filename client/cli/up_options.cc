@@ -57,7 +57,7 @@ constexpr OptionSpec kTable[] = {
     {kUpTimeout, "timeout", 1, "SECONDS",
      "time for the agents to come up (60)"},
     {kUpLossTimeout, "loss-timeout", 1, "SECONDS",
-     "a node that is silent for so long is lost"},
+     "a node that is silent for so long is lost (5)"},
     {kUpOrphanGrace, "orphan-grace", 1, "SECONDS",
      "processes live so long without their agent"},
     {kUpLogLevel, "log-level", 1, "LEVEL",

@@ -169,10 +169,9 @@ class Agent::Impl : public InputSink {
   Status Prepare(bootstrap::v1::NodeInfo* info);
   void Join(const bootstrap::v1::Members& members, BootstrapChannel* channel,
             std::function<void()> detach);
-  bool Run() {
+  void Run() {
     loop_.Run();
     LetShimsEnd();
-    return !expelled_;
   }
 
   // Everything that the adapters report passes here on its way to the core.
@@ -228,7 +227,6 @@ class Agent::Impl : public InputSink {
   int signal_fd_ = -1;
   bool ready_ = false;
   bool ending_ = false;
-  bool expelled_ = false;
 };
 
 Status Agent::Impl::Prepare(bootstrap::v1::NodeInfo* info) {
@@ -286,16 +284,20 @@ Status Agent::Impl::StartOverlay() {
   config.overlay_id = config_.overlay_id();
   const security::SecurityMode mode = security->mode;
   config.security = *std::move(security);
-  config.detect_ms = config_.loss_timeout_ms() != 0 ? config_.loss_timeout_ms()
-                                                    : kDefaultLossTimeoutMs;
+  // Silence breaks the link; what does not come back is lost.
+  const uint32_t loss_ms = config_.loss_timeout_ms() != 0
+                               ? config_.loss_timeout_ms()
+                               : kDefaultLossTimeoutMs;
+  config.grace_ms = loss_ms / 5 * 2;
+  config.detect_ms = loss_ms - config.grace_ms;
   overlay::OverlayEvents events;
   events.trouble = [this](NodeId node, const Status& status) {
     spdlog::warn("link to {}: {}", membership_.Name(node), status.message());
   };
   events.ready = [this] { on_ready_(); };
-  events.expelled = [this](const std::string& reason) {
-    expelled_ = true;
-    End("expelled by the others: " + reason);
+  events.expelled = [](const std::string& reason) {
+    spdlog::warn("the others counted this agent as lost ({}); joining again",
+                 reason);
   };
   overlay_ = std::make_unique<overlay::GrpcOverlay>(&loop_, this, config,
                                                     std::move(events));
@@ -517,6 +519,6 @@ void Agent::Join(const bootstrap::v1::Members& members,
   impl_->Join(members, channel, std::move(detach));
 }
 
-bool Agent::Run() { return impl_->Run(); }
+void Agent::Run() { impl_->Run(); }
 
 }  // namespace canopy::agent

@@ -28,8 +28,8 @@ class Agent {
   // `detach` then, once, and does not use the channel again.
   void Join(const bootstrap::v1::Members& members, BootstrapChannel* channel,
             std::function<void()> detach);
-  // True when it ended because it was told to, not because it was cut off.
-  bool Run();
+  // Until it is told to end.
+  void Run();
 
  private:
   class Impl;

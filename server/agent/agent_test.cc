@@ -83,7 +83,7 @@ TEST_F(AgentTest, ADaemonWhoseLauncherGoesAwayBeforeItIsReadyEnds) {
   bool detached = false;
   agent.Join(members, &channel, [&] { detached = true; });
   close(in[1]);
-  EXPECT_TRUE(agent.Run());
+  agent.Run();
   EXPECT_FALSE(detached);
   for (const int fd : {in[0], out[0], out[1]}) close(fd);
 }

@@ -107,8 +107,9 @@ int Serve() {
     LogToFile(log);
     CloseStandardStreams();
   });
+  agent.Run();
   // After an end that nobody asked for, somebody will want to read it.
-  if (agent.Run() && !log.empty()) unlink(log.c_str());
+  if (!log.empty()) unlink(log.c_str());
   return 0;
 }
 

@@ -74,7 +74,7 @@ class TreeOverlay {
   bool Expected(NodeId node) const;
   void AwaitChildren();
   void Await(const NeighborRef& neighbor);
-  void OnPatienceEnd(NodeId node);
+  void OnPatienceEnd(NodeId node, int64_t late_ns);
   void Dial(const NeighborRef& parent);
   void OnDialled(NodeId node, const StreamEnd& end, const Welcome& welcome,
                  std::shared_ptr<Stream> stream);

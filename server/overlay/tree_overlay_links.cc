@@ -67,15 +67,19 @@ void TreeOverlay::Await(const NeighborRef& neighbor) {
     if (ms == 0) return;
   }
   const NodeId id = neighbor->id;
-  neighbor->patience =
-      loop_->AddTimer(ms * kMs, Guard([this, id] { OnPatienceEnd(id); }));
+  const int64_t due = EventLoop::Now() + ms * kMs;
+  neighbor->patience = loop_->AddTimer(
+      ms * kMs,
+      Guard([this, id, due] { OnPatienceEnd(id, EventLoop::Now() - due); }));
 }
 
-void TreeOverlay::OnPatienceEnd(NodeId node) {
+void TreeOverlay::OnPatienceEnd(NodeId node, int64_t late_ns) {
   const NeighborRef neighbor = Find(node);
   if (neighbor == nullptr) return;
   neighbor->patience = 0;
   if (neighbor->stream != nullptr || !Expected(node)) return;
+  // Who did not run itself can not say that the other was silent.
+  if (late_ns > int64_t{config_.grace_ms} * kMs / 4) return Await(neighbor);
   Declare(node, neighbor->last_error.empty() ? "it did not connect in time"
                                              : neighbor->last_error);
 }

@@ -194,6 +194,11 @@ class Bench:
         """A program without MPI."""
         return self.compile("gcc", name)
 
+    def pmix(self, name):
+        """A program over the installed libpmix."""
+        return self.compile("gcc", name, f"-I{self.prefix}/include",
+                            f"-L{self.prefix}/lib", "-lpmix")
+
     def start(self, *args, env=None, cwd=None, program=None, **streams):
         """Starts `canopy ARGS` and returns its Job."""
         command = [program or self.canopy, *map(str, args)]

@@ -13,6 +13,7 @@ import tempfile
 import cases_bad
 import cases_control
 import cases_ends
+import cases_faults
 import cases_io
 import cases_mpi
 import cases_netns
@@ -22,8 +23,18 @@ import cases_stock
 import harness
 import isolation
 
-SUITES = (cases_mpi, cases_netns, cases_programs, cases_process, cases_io,
-          cases_ends, cases_bad, cases_control, cases_stock)
+SUITES = (
+    cases_mpi,
+    cases_netns,
+    cases_programs,
+    cases_process,
+    cases_io,
+    cases_ends,
+    cases_bad,
+    cases_control,
+    cases_faults,
+    cases_stock,
+)
 
 
 def missing_packages():

@@ -1,0 +1,299 @@
+"""What breaks under a running job: agents, shims, ranks, at any moment.
+Everybody who waits is told in seconds, and who is not concerned goes on."""
+import os
+import shutil
+import signal
+import time
+
+import leftovers
+from harness import RUNTIME, Failure, check
+
+CONTEXT = "faults"
+HERE = ["run", "--context", CONTEXT, "--oversubscribe"]
+SPREAD = [*HERE, "-n", 4, "--map-by", "node"]
+SLEEP = ["sh", "-c", "echo up; exec sleep 1000"]
+# That a job may take to end after what it cannot survive. It takes 2 s; the
+# rest is for machines that do other things as well.
+SECONDS = 20
+
+
+class Held:
+    """A job whose rank 0 finds the end of its input when it is let go."""
+
+    def __init__(self, bench, *command):
+        reader, self.writer = os.pipe()
+        self.job = bench.start(*command, stdin=reader)
+        os.close(reader)
+
+    def let_go(self):
+        os.close(self.writer)
+        return self.job
+
+
+def waiter(bench, hosts):
+    """A job beside the one in trouble."""
+    held = Held(bench, *HERE, "--host", hosts, "-n", 2, "--map-by", "node", "sh",
+                "-c", "echo up; read line; echo went on")
+    held.job.wait_for("up\n", 2)
+    return held
+
+
+def until(condition, what, seconds=20):
+    """Polls what only polling can tell."""
+    deadline = time.monotonic() + seconds
+    while True:
+        answer = condition()
+        if answer:
+            return answer
+        if time.monotonic() > deadline:
+            raise Failure(f"waited {seconds} s for {what}")
+        time.sleep(0.02)
+
+
+def nodes_of(bench):
+    return {node["name"]: node for node in
+            bench.json("status", "--context", CONTEXT)["nodes"]}
+
+
+def wait_for_state(bench, name, up):
+    return until(lambda: nodes_of(bench)[name]["up"] == up and
+                 nodes_of(bench)[name],
+                 f"status to show that {name} is {'up' if up else 'down'}")
+
+
+def shims_of(bench, pid):
+    """Process ids of the shims of the agent with this process id."""
+    with open(f"/proc/{pid}/task/{pid}/children", encoding="utf-8") as file:
+        near = [int(word) for word in file.read().split()]
+    return [one for child in near for one in (child, *shims_of(bench, child))
+            if "canopy-shim" in leftovers.processes().get(one, "")]
+
+
+def bury(name):
+    """Removes what a killed agent could not, once its shims are gone."""
+    until(lambda: not any(f"/{name}/" in text and "shim-" in text for text in
+                          leftovers.files(())), f"the shims of {name} to end")
+    for base, directories, _ in os.walk(RUNTIME):
+        if name in directories:
+            shutil.rmtree(os.path.join(base, name))
+            if not os.listdir(base):
+                os.rmdir(base)
+
+
+def ends_soon(job, start):
+    result = job.finish(SECONDS + 30)
+    seconds = time.monotonic() - start
+    check(seconds < SECONDS, f"the end took {seconds:.0f} s" + result.tail())
+    return result
+
+
+def agent_dies(bench, name, command, ranks=4):
+    """kill -9 of the agent of NAME, which has a rank of one of two jobs."""
+    beside = waiter(bench, ",".join(n for n in ("node1", "node2", "node3")
+                                    if n != name))
+    job = Held(bench, *SPREAD[:-2], "--map-by", "node", *command).job
+    job.wait_for("up\n", ranks)
+    start = time.monotonic()
+    os.kill(int(nodes_of(bench)[name]["pid"]), signal.SIGKILL)
+    result = ends_soon(job, start)
+    check(result.code not in (0, -signal.SIGKILL),
+          f"exit code {result.code}" + result.tail())
+    check(f"node {name} was lost" in result.err,
+          "no word about the lost node" + result.tail())
+    check(wait_for_state(bench, name, False)["reason"], "no reason")
+    text = bench.run("status", "--context", CONTEXT).expect().out
+    check(name in text and "3 nodes up" in text and "lost" in text,
+          "status does not tell of the loss:\n" + text)
+    # The job beside goes on, and new ones find the nodes that are left.
+    after = bench.run(*HERE, "-n", 3, "--map-by", "node", bench.mpi("hello"), 3)
+    after.expect(out=["hello ok size 3"])
+    bench.run(*HERE, "--host", name, "-n", 1, "true").expect_refusal(
+        1, name, "is down")
+    beside.let_go().finish(30).expect_lines(["up", "up", "went on", "went on"])
+    bury(name)
+
+
+def agent_dies_before(bench, name):
+    """The others are inside of MPI_Init, a rank of the lost node is not."""
+    rank = name[-1:]
+    number = int(rank) - 1
+    job = bench.start(
+        *SPREAD, "sh", "-c",
+        f"[ $PMIX_RANK = {number} ] && exec sleep 1000; exec \"$@\"", "sh",
+        bench.mpi("hello"), 4)
+    until(lambda: waiting_for(bench, number), "the others to wait")
+    start = time.monotonic()
+    os.kill(int(nodes_of(bench)[name]["pid"]), signal.SIGKILL)
+    result = ends_soon(job, start)
+    check(result.code > 0 and f"node {name} was lost" in result.err and
+          "hello ok" not in result.out, "no clear end" + result.tail())
+    bury(name)
+
+
+def idle_agent_dies(bench, name, hosts):
+    """The agent of NAME only passes on what others say: fences with data go on,
+    and nothing is lost."""
+    held = Held(bench, *HERE, "--host", hosts, "-n", 4, "--map-by", "node",
+                bench.pmix("fences"), 4, 20000)
+    held.job.wait_for("up\n", 4)
+    os.kill(int(nodes_of(bench)[name]["pid"]), signal.SIGKILL)
+    wait_for_state(bench, name, False)
+    held.let_go().finish(30).expect_lines(
+        ["up"] * 4 + [f"fences ok {rank}" for rank in range(4)])
+    bury(name)
+
+
+def root_dies(bench, command):
+    """The agent that controls the jobs is killed: its launcher says so, and
+    nothing of the job stays."""
+    before = bench.snapshot()
+    job = Held(bench, *SPREAD, *command).job
+    job.wait_for("up\n", 4)
+    start = time.monotonic()
+    os.kill(int(nodes_of(bench)["node1"]["pid"]), signal.SIGKILL)
+    result = ends_soon(job, start)
+    words = [line for line in result.err.splitlines() if "canopy: " in line]
+    check(result.code not in (0, -signal.SIGKILL) and len(words) == 1 and
+          "lost" in words[0], "no clear text" + result.tail())
+    until(lambda: not [text for text in before.new_since()
+                       if command[0] in text and "canopy" not in text],
+          "the processes of the job to end")
+    # The next in order is the root now.
+    bench.run(*HERE, "-n", 3, "--map-by", "node", bench.mpi("hello"), 3).expect(
+        out=["hello ok size 3"])
+    bury("node1")
+
+
+def silent_agent(bench, name):
+    """An agent that stands still is lost within the time that was set, and
+    joins again when it goes on."""
+    victim = int(nodes_of(bench)[name]["pid"])
+    job = Held(bench, *SPREAD, bench.pmix("fences"), 4, 1000).job
+    job.wait_for("up\n", 4)
+    start = time.monotonic()
+    os.kill(victim, signal.SIGSTOP)
+    try:
+        result = ends_soon(job, start)
+        check(result.code > 0 and f"node {name} was lost" in result.err,
+              "no word about the lost node" + result.tail())
+        wait_for_state(bench, name, False)
+    finally:
+        os.kill(victim, signal.SIGCONT)
+    wait_for_state(bench, name, True)
+    bench.run(*SPREAD, bench.mpi("hello"), 4).expect(out=["hello ok size 4"])
+
+
+def shim_dies(bench, command):
+    """kill -9 of the process that holds the ranks of one node."""
+    job = Held(bench, *SPREAD, *command).job
+    job.wait_for("up\n", 4)
+    shims = shims_of(bench, int(nodes_of(bench)["node3"]["pid"]))
+    check(len(shims) == 1, f"shims {shims}")
+    start = time.monotonic()
+    os.kill(shims[0], signal.SIGKILL)
+    result = ends_soon(job, start)
+    check(result.code > 0 and "rank 2 on node3" in result.err,
+          "no word about the rank" + result.tail())
+
+
+def rank_dies(bench, family):
+    job = bench.start(*SPREAD, bench.mpi("spin", family), 4)
+    job.wait_for("up\n", 4)
+    ranks = [pid for pid, text in leftovers.processes().items()
+             if "/spin." in text and "canopy " not in text]
+    check(len(ranks) == 4, f"ranks {ranks}")
+    start = time.monotonic()
+    os.kill(ranks[2], signal.SIGKILL)
+    ends_soon(job, start).expect(137, err=["signal 9"])
+
+
+def waiting_for(bench, rank):
+    """True when `canopy why` names RANK as the one that others wait for."""
+    waiting = bench.json("why", "--context", CONTEXT).get("waiting", [])
+    return any(f"rank {rank} " in f"{missing} " for one in waiting
+               for missing in one["missing"])
+
+
+def dies_before_others_are_through(bench, family, last_words, expected):
+    """Rank 1 ends without a word while the others are inside MPI_Init."""
+    held = Held(bench, *SPREAD, "--stdin", 1, "sh", "-c",
+                "[ $PMIX_RANK = 1 ] || exec \"$@\"; read line; " + last_words,
+                "sh", bench.mpi("hello", family), 4)
+    until(lambda: waiting_for(bench, 1), "the others to wait for rank 1")
+    start = time.monotonic()
+    result = ends_soon(held.let_go(), start)
+    check("hello ok" not in result.out, "it went on" + result.tail())
+    if expected:
+        result.expect(expected, err=["rank 1"])
+    else:
+        # Ended well, but without the others, who say what they make of it.
+        check(result.code > 0 and "called abort" in result.err,
+              "no end by abort" + result.tail())
+
+
+def no_agent_answers(bench):
+    """All agents are gone, and only the context is left."""
+    nodes = nodes_of(bench)
+    for node in nodes.values():
+        os.kill(int(node["pid"]), signal.SIGKILL)
+    for command in ("run", "status", "ps", "why"):
+        bench.run(command, "--context", CONTEXT, *(["true"] if command == "run"
+                                                   else [])).expect_refusal(
+            1, CONTEXT, "canopy down")
+    for name in nodes:
+        bury(name)
+
+
+def jobs(bench):
+    """Cases of ranks; the overlay stays whole."""
+    for family in ("openmpi", "mpich"):
+        for word, code in (("kill -9 $$", 137), ("exit 3", 3), ("exit 0", 0)):
+            yield (f"rank ends by '{word}', others in MPI_Init of {family}",
+                   lambda f=family, w=word, c=code:
+                   dies_before_others_are_through(bench, f, w, c))
+        yield (f"rank killed in MPI_Barrier of {family}",
+               lambda f=family: rank_dies(bench, f))
+    yield "shim killed, plain processes", lambda: shim_dies(bench, SLEEP)
+    yield "shim killed, fences", lambda: shim_dies(
+        bench, [bench.pmix("fences"), 4, 1000])
+    yield "agent stopped for a while", lambda: silent_agent(bench, "node3")
+
+
+def losses(bench):
+    """Cases that each cost a node: (name, radix, body)."""
+    fences = [bench.pmix("fences"), 4]
+    for radix, name, what, command in (
+            (2, "node2", "inner, Open MPI", [bench.mpi("spin"), 4]),
+            (2, "node2", "inner, large fences", [*fences, 1 << 20]),
+            (2, "node4", "leaf, fences", [*fences, 1000]),
+            (32, "node3", "leaf, large fences", [*fences, 1 << 20]),
+            (32, "node4", "leaf, MPICH", [bench.mpi("spin", "mpich"), 4])):
+        yield (f"agent killed, {what}", radix,
+               lambda n=name, c=command: agent_dies(bench, n, c))
+    for radix, name in ((2, "node2"), (2, "node4"), (32, "node3")):
+        yield (f"agent of {name} killed before a fence", radix,
+               lambda n=name: agent_dies_before(bench, n))
+    yield "idle inner agent killed", 2, lambda: idle_agent_dies(
+        bench, "node2", "node1,node3,node4")
+    yield "idle leaf killed", 32, lambda: idle_agent_dies(
+        bench, "node3", "node1,node2,node4")
+    for radix, command in ((2, SLEEP), (32, [*fences, 20000])):
+        yield ("root agent killed", radix,
+               lambda c=command: root_dies(bench, c))
+    yield "all agents killed", 32, lambda: no_agent_answers(bench)
+
+
+def run(bench):
+    options = ["--nodes", "4", "--orphan-grace", "1"]
+    cases = [(f"faults: {name}", body) for name, body in jobs(bench)]
+    if bench.wanted(*(name for name, _ in cases)):
+        with bench.overlay(CONTEXT, *options, "--radix", "2") as up:
+            for name, body in cases if up else ():
+                bench.case(name, body, settle=10)
+    for name, radix, body in losses(bench):
+        name = f"faults: {name}, radix {radix}"
+        if not bench.wanted(name):
+            continue
+        with bench.overlay(CONTEXT, *options, "--radix", str(radix)) as up:
+            if up:
+                bench.case(name, body, settle=10)

@@ -91,7 +91,7 @@ def hosts(bench):
     bench.run(*UP, "other", "--hosts", "a,b", "--launch-agent",
               "no-such-carrier {host}").expect_refusal(
                   1, "no-such-carrier", "--launch-agent")
-    bench.run(*UP, "other", "--hosts", "a,b", "--launch-agent",
+    bench.run(*UP, "other", "--hosts", "a", "--launch-agent",
               "sh -c 'echo no way >&2; exit 3' {host}").expect_refusal(
                   1, "node '", "no way")
     slow = bench.run(*UP, "other", "--hosts", "a", "--timeout", 1,

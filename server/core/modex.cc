@@ -76,18 +76,27 @@ void ModexStore::Merge(RankData* data, const ScopedData& scoped) {
 }
 
 void ModexStore::Rebuild(RankData* data) {
+  // Most ranks put everything with scope GLOBAL: one copy is enough.
+  bool same = true;
+  size_t here_size = 0;
+  size_t others_size = 0;
+  for (const auto& [key, sides] : data->keys) {
+    same &= sides.here.view().data() == sides.others.view().data();
+    here_size += sides.here.size();
+    others_size += sides.others.size();
+  }
   std::string here;
   std::string others;
+  here.reserve(here_size);
+  if (!same) others.reserve(others_size);
   data->outside.clear();
   for (const auto& [key, sides] : data->keys) {
     here += sides.here.view();
-    others += sides.others.view();
+    if (!same) others += sides.others.view();
     if (sides.here.empty()) data->outside.push_back(key);
   }
   data->here = Bytes(std::move(here));
-  // Most ranks put everything with scope GLOBAL: one copy is enough.
-  data->others =
-      others == data->here.view() ? data->here : Bytes(std::move(others));
+  data->others = same ? data->here : Bytes(std::move(others));
 }
 
 bool ModexStore::Commit(TimeNs now, const ProcId& proc,

@@ -137,6 +137,19 @@ def cleanup(suite, place, word):
     suite.job("cleanup", place, where, word, expect=look)
 
 
+def two_jobs(suite, nodes, layout):
+    """Two jobs on the overlay that is up, which meet."""
+    size = SIZE // 2
+    pipes = tempfile.mkdtemp(dir=suite.work)
+    for name in ("first", "second"):
+        os.mkfifo(os.path.join(pipes, name))
+    jobs = [suite.start("run", "--oversubscribe", "-n", size, "--map-by", layout,
+                        suite.program("two_jobs"), size, nodes, pipes, name)
+            for name in ("first", "second")]
+    for job in jobs:
+        all_kept(job.finish(60), "two_jobs", size)
+
+
 def singleton(suite):
     """Without an agent a process is a job of its own."""
     env = dict(suite.env, LD_LIBRARY_PATH=os.path.join(suite.prefix, "lib"))
@@ -163,7 +176,7 @@ def cases(suite):
         suite.job("reserved", place, 2, "app0", first=3, then=["app1"])
         for name in ("values", "scopes", "modex", "get_rules", "large", "fence",
                      "fence_errors", "threads", "events", "notify", "resolve",
-                     "topology", "unsupported"):
+                     "progress", "topology", "unsupported"):
             suite.job(name, place)
         suite.job("topology", place, "bound", size=2,
                   options=["--bind-to", "core:overload-allowed"])
@@ -175,6 +188,14 @@ def cases(suite):
     for place in (PLACES[0], PLACES[-1]):
         suite.job("fence_repeat", place, "new", expect=medians)
     suite.case("singleton", lambda: singleton(suite))
+    for nodes, radix, layout in ((1, 32, "slot"), (2, 2, "node"), (4, 2, "node"),
+                                 (4, 32, "slot")):
+        name = f"{nodes} nodes, radix {radix}, by {layout}"
+        with suite.overlay(name.replace(" ", "-").replace(",", ""), "--nodes",
+                           str(nodes), "--radix", str(radix)) as up:
+            if up:
+                suite.case(f"two_jobs: {name}",
+                           lambda n=nodes, y=layout: two_jobs(suite, n, y))
     suite.job("reserved", (4, 2, "slot"), 1, "app0", 4, size=2, used=1)
     suite.job("reserved", (4, 32, "node"), 1, "app0", 4, size=2, used=2)
 

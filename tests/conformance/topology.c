@@ -49,6 +49,32 @@ static void Cpuset(pmix_bind_envelope_t envelope) {
   free(again);
 }
 
+// A cpuset is a value like others.
+static void Posted(void) {
+  char text[32];
+  pmix_cpuset_t cpuset;
+  PMIX_CPUSET_CONSTRUCT(&cpuset);
+  snprintf(text, sizeof(text), "hwloc:%u-%u", g_self.rank, g_self.rank + 3);
+  OK(PMIx_Parse_cpuset_string(text, &cpuset));
+  pmix_value_t value;
+  PMIX_VALUE_CONSTRUCT(&value);
+  value.type = PMIX_PROC_CPUSET;
+  value.data.cpuset = &cpuset;
+  OK(PMIx_Put(PMIX_GLOBAL, "cpuset", &value));
+  OK(PMIx_Commit());
+  FenceCollect();
+  for (pmix_rank_t rank = 0; rank < g_size; ++rank) {
+    const pmix_proc_t peer = ProcOf(rank);
+    pmix_value_t *got = MustGet(&peer, "cpuset", NULL, PMIX_PROC_CPUSET);
+    char *back = NULL;
+    OK(PMIx_server_generate_cpuset_string(got->data.cpuset, &back));
+    snprintf(text, sizeof(text), "hwloc:%u-%u", rank, rank + 3);
+    CHECK(strcmp(text, back) == 0, "'%s' became '%s'", text, back);
+    free(back);
+    PMIX_VALUE_RELEASE(got);
+  }
+}
+
 static void WrongCpusets(void) {
   pmix_cpuset_t cpuset;
   PMIX_CPUSET_CONSTRUCT(&cpuset);
@@ -180,6 +206,7 @@ int main(int argc, char **argv) {
   Load();
   Cpuset(PMIX_CPUBIND_PROCESS);
   Cpuset(PMIX_CPUBIND_THREAD);
+  Posted();
   WrongCpusets();
   Locality();
   Binding(argc > 3);

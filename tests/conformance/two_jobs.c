@@ -1,0 +1,151 @@
+// Two jobs at once on one overlay, which meet: fences of both, data and job
+// data of the other, events, resolving. Words: a directory with the pipes
+// "first" and "second", and which of the two jobs this is.
+#include "check.h"
+
+static pmix_nspace_t g_other;
+
+// Rank 0 of each job tells its namespace to rank 0 of the other.
+static void Tell(const char *directory, const char *pipe) {
+  char path[600];
+  snprintf(path, sizeof(path), "%s/%s", directory, pipe);
+  FILE *out = fopen(path, "w");
+  CHECK(out != NULL, "%s", path);
+  fprintf(out, "%s\n", g_self.nspace);
+  fclose(out);
+}
+
+static void Hear(const char *directory, const char *pipe, char *nspace) {
+  char path[600];
+  snprintf(path, sizeof(path), "%s/%s", directory, pipe);
+  FILE *in = fopen(path, "r");
+  CHECK(in != NULL && fscanf(in, "%255s", nspace) == 1, "%s", path);
+  fclose(in);
+}
+
+static void Introduce(const char *directory, bool first) {
+  if (g_self.rank == 0) {
+    char nspace[PMIX_MAX_NSLEN + 1];
+    if (first) Tell(directory, "first");
+    Hear(directory, first ? "second" : "first", nspace);
+    if (!first) Tell(directory, "second");
+    PutText(PMIX_GLOBAL, "other", nspace);
+    OK(PMIx_Commit());
+  }
+  const pmix_proc_t root = ProcOf(0);
+  char *nspace = MustGetText(&root, "other", NULL);
+  PMIX_LOAD_NSPACE(g_other, nspace);
+  CHECK(strcmp(g_other, g_self.nspace) != 0, "met itself");
+  free(nspace);
+}
+
+static pmix_proc_t Other(pmix_rank_t rank) {
+  pmix_proc_t proc;
+  PMIX_PROC_LOAD(&proc, g_other, rank);
+  return proc;
+}
+
+static void JobData(void) {
+  const pmix_proc_t job = Other(PMIX_RANK_WILDCARD);
+  CHECK(MustGetNumber(&job, PMIX_JOB_SIZE, NULL, PMIX_UINT32) == g_size,
+        "another size");
+  const Directives app = Flag(PMIX_APP_INFO);
+  CHECK(MustGetNumber(&job, PMIX_APP_SIZE, &app, PMIX_UINT32) == g_size,
+        "another size");
+  for (pmix_rank_t rank = 0; rank < g_size; ++rank) {
+    const pmix_proc_t peer = Other(rank);
+    CHECK(MustGetNumber(&peer, PMIX_APP_RANK, NULL, PMIX_PROC_RANK) == rank,
+          "rank %u", rank);
+    char *host = MustGetText(&peer, PMIX_HOSTNAME, NULL);
+    pmix_proc_t *procs = NULL;
+    size_t count = 0;
+    OK(PMIx_Resolve_peers(host, g_other, &procs, &count));
+    bool there = false;
+    for (size_t i = 0; i < count; ++i) there |= procs[i].rank == rank;
+    CHECK(there, "rank %u is not on %s", rank, host);
+    PMIX_PROC_FREE(procs, count);
+    free(host);
+  }
+  MustFail(PMIX_ERR_NOT_FOUND, &job, "pmix.no.such.key", NULL);
+  char *nodes = NULL;
+  OK(PMIx_Resolve_nodes(g_other, &nodes));
+  free(nodes);
+}
+
+static void PutNow(const char *key, uint32_t number) {
+  PutU32(PMIX_GLOBAL, key, number);
+  OK(PMIx_Commit());
+}
+
+static void Both(const Directives *with) {
+  // Each names the set in an order of its own.
+  const pmix_proc_t set[2] = {Other(PMIX_RANK_WILDCARD), g_job};
+  OK(PMIx_Fence(set, 2, with->info, with->count));
+}
+
+static void Data(void) {
+  const Directives collect = Flag(PMIX_COLLECT_DATA);
+  const Directives optional = Flag(PMIX_OPTIONAL);
+  PutNow("number", 100 + g_self.rank);
+  Both(&collect);
+  for (pmix_rank_t rank = 0; rank < g_size; ++rank) {
+    const pmix_proc_t peer = Other(rank);
+    CHECK(MustGetNumber(&peer, "number", &optional, PMIX_UINT32) == 100 + rank,
+          "number of rank %u", rank);
+  }
+  // A part of one with a part of the other, as lists.
+  PutNow("part", 200 + g_self.rank);
+  if (g_self.rank < 2) {
+    const pmix_proc_t list[4] = {ProcOf(0), ProcOf(1), Other(0), Other(1)};
+    OK(PMIx_Fence(list, 4, collect.info, collect.count));
+  }
+  // Without a fence.
+  const pmix_proc_t last = Other(g_size - 1);
+  CHECK(MustGetNumber(&last, "part", NULL, PMIX_UINT32) == 200 + last.rank,
+        "part of rank %u", last.rank);
+}
+
+static Signal g_heard = SIGNAL_INIT;
+static Signal g_namespace = SIGNAL_INIT;
+enum { kGlobal = -32001, kNamespace = -32002 };
+
+static void OnEvent(size_t id, pmix_status_t status, const pmix_proc_t *source,
+                    pmix_info_t info[], size_t ninfo, pmix_info_t results[],
+                    size_t nresults, pmix_event_notification_cbfunc_fn_t cbfunc,
+                    void *cbdata) {
+  (void)id, (void)info, (void)ninfo, (void)results, (void)nresults;
+  if (status == kNamespace) {
+    CHECK(strcmp(source->nspace, g_self.nspace) == 0,
+          "an event of range namespace of job %s", source->nspace);
+    Raise(&g_namespace, status);
+  } else if (strcmp(source->nspace, g_other) == 0) {
+    Raise(&g_heard, status);
+  }
+  cbfunc(PMIX_EVENT_NO_ACTION_TAKEN, NULL, 0, NULL, NULL, cbdata);
+}
+
+static void Events(void) {
+  pmix_status_t codes[] = {kGlobal, kNamespace};
+  CHECK(
+      PMIx_Register_event_handler(codes, 2, NULL, 0, OnEvent, NULL, NULL) >= 0,
+      "not registered");
+  const Directives none = {.count = 0};
+  Both(&none);
+  OK(PMIx_Notify_event(kNamespace, NULL, PMIX_RANGE_NAMESPACE, NULL, 0, NULL,
+                       NULL));
+  OK(PMIx_Notify_event(kGlobal, NULL, PMIX_RANGE_GLOBAL, NULL, 0, NULL, NULL));
+  (void)WaitFor(&g_heard, (int)g_size);
+  (void)WaitFor(&g_namespace, (int)g_size);
+}
+
+int main(int argc, char **argv) {
+  Start(argc, argv);
+  CHECK(argc > 4, "no words");
+  Introduce(argv[3], strcmp(argv[4], "first") == 0);
+  JobData();
+  Data();
+  Events();
+  const Directives none = {.count = 0};
+  Both(&none);
+  return Finish();
+}

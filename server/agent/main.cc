@@ -2,7 +2,7 @@
 #include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
-#include <spdlog/sinks/basic_file_sink.h>
+#include <spdlog/sinks/rotating_file_sink.h>
 #include <spdlog/sinks/stdout_sinks.h>
 #include <spdlog/spdlog.h>
 #include <unistd.h>
@@ -17,6 +17,10 @@
 
 namespace canopy::agent {
 namespace {
+
+// An agent lives long: of its log, this and one older file are kept.
+constexpr size_t kMaxLogBytes = 16 << 20;
+constexpr size_t kOldLogs = 1;
 
 constexpr char kUsage[] =
     "usage: canopyd --bootstrap\n"
@@ -72,7 +76,8 @@ void SetLogging(const bootstrap::v1::Config& config) {
 }
 
 void LogToFile(const std::string& path) {
-  auto logger = spdlog::basic_logger_mt("file", path);
+  auto logger =
+      spdlog::rotating_logger_mt("file", path, kMaxLogBytes, kOldLogs);
   logger->flush_on(spdlog::level::info);
   logger->set_level(spdlog::level::info);
   spdlog::set_default_logger(logger);
@@ -99,17 +104,21 @@ int Serve() {
   bootstrap::v1::Members members;
   status = channel.Read(&members);
   if (!status.ok()) return 1;
-  std::string log;
+  std::string directory;
   agent.Join(members, &channel, [&] {
     if (write(report_fd, "u", 1) != 1) spdlog::warn("the launcher is gone");
     close(report_fd);
-    log = hello.node().runtime_dir() + "/agent.log";
-    LogToFile(log);
+    directory = hello.node().runtime_dir();
+    LogToFile(directory + "/agent.log");
     CloseStandardStreams();
   });
   agent.Run();
-  // After an end that nobody asked for, somebody will want to read it.
-  if (!log.empty()) unlink(log.c_str());
+  // Only a log of an agent that was killed has a reader.
+  if (!directory.empty()) {
+    for (const char* name : {"/agent.log", "/agent.1.log"}) {
+      unlink((directory + name).c_str());
+    }
+  }
   return 0;
 }
 

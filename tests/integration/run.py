@@ -15,6 +15,7 @@ import cases_control
 import cases_ends
 import cases_faults
 import cases_io
+import cases_jobs
 import cases_mpi
 import cases_netns
 import cases_process
@@ -33,6 +34,7 @@ SUITES = (
     cases_bad,
     cases_control,
     cases_faults,
+    cases_jobs,
     cases_stock,
 )
 

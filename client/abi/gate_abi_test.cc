@@ -39,6 +39,7 @@ class GateAbiTest : public testing::Test {
                  const shm::GateKeeper::Taken taken = agent.gate().Close();
                  if (collect != nullptr) *collect = taken.collect;
                  agent.gate().Release(status);
+                 agent.gate().Wake();
                });
   }
   int Commit() {

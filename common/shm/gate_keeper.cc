@@ -15,6 +15,8 @@ namespace {
 // Kernel headers of older systems lack it.
 constexpr unsigned kNoexecSeal = 0x0008U;  // MFD_NOEXEC_SEAL
 
+constexpr int kMaxTries = 1000;
+
 int CreateFile() {
   const unsigned flags = MFD_CLOEXEC | MFD_ALLOW_SEALING;
   const int fd = memfd_create("canopy-gate", flags | kNoexecSeal);
@@ -68,14 +70,15 @@ bool GateKeeper::Open() {
   auto& state = gate_.header().state;
   uint64_t seen = state.load(std::memory_order_relaxed);
   const uint64_t closed = GateState(closed_at_, true);
-  do {
+  // A member that writes without end must not hold the agent up.
+  for (int i = 0; i < kMaxTries; ++i) {
     if (static_cast<uint32_t>(seen) != closed) return false;
     // Who is about to arrive may have said already what it wants.
-  } while (!state.compare_exchange_weak(
-      seen, GateState(closed_at_, false) | (seen & kGateWants),
-      std::memory_order_acq_rel));
-  open_ = true;
-  return true;
+    const uint64_t next = GateState(closed_at_, false) | (seen & kGateWants);
+    open_ = state.compare_exchange_weak(seen, next, std::memory_order_acq_rel);
+    if (open_) return true;
+  }
+  return false;
 }
 
 GateKeeper::Taken GateKeeper::Close() {
@@ -113,7 +116,6 @@ void GateKeeper::Release(int status) {
   ++closed_at_;
   gate_.header().state.store(GateState(closed_at_, true),
                              std::memory_order_release);
-  gate_.WakeAll();
 }
 
 uint64_t GateKeeper::ArrivedIn(uint32_t word, uint32_t generation) const {

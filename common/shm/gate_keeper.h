@@ -39,11 +39,11 @@ class GateKeeper {
   // From here on ranks arrive by message. Whoever was in waits for Release.
   Taken Close();
 
-  // Ends the fence for those that Close returned. The gate stays closed.
+  // Ends the fence for those that Close returned. The gate stays closed, and
+  // they sleep until Wake: whoever wakes to an open gate uses it again.
   void Release(int status);
 
-  // Wakes whoever sleeps although its fence is over: the one that ended it may
-  // have died before it woke the others.
+  // Wakes whoever sleeps although its fence is over.
   void Wake() const { gate_.WakeAll(); }
 
   // All ranks have arrived, as far as the members say.

@@ -292,6 +292,7 @@ class Guardian {
       if (count < ranks_) continue;
       if (!taken.ranks.empty()) keeper_->Release(kSuccess);
       keeper_->Open();
+      keeper_->Wake();
       for (auto& m : mail_) m = false;
       return;
     } while (true);

@@ -1,6 +1,7 @@
 #include "server/local/fence_gate.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace canopy::local {
 
@@ -14,17 +15,23 @@ bool IsWholeJob(const std::string& own_nspace,
 
 Result<std::unique_ptr<FenceGate>> FenceGate::Create(std::vector<Rank> ranks,
                                                      bool local_only,
-                                                     InputSink* sink) {
+                                                     InputSink* sink,
+                                                     Defer defer) {
   auto keeper =
       shm::GateKeeper::Create(static_cast<uint32_t>(ranks.size()), local_only);
   if (!keeper.ok()) return keeper.status();
-  return std::unique_ptr<FenceGate>(new FenceGate(
-      std::move(keeper).value(), std::move(ranks), local_only, sink));
+  return std::unique_ptr<FenceGate>(new FenceGate(std::move(keeper).value(),
+                                                  std::move(ranks), local_only,
+                                                  sink, std::move(defer)));
 }
 
 FenceGate::FenceGate(std::unique_ptr<shm::GateKeeper> keeper,
-                     std::vector<Rank> ranks, bool local_only, InputSink* sink)
-    : keeper_(std::move(keeper)), local_only_(local_only), sink_(sink) {
+                     std::vector<Rank> ranks, bool local_only, InputSink* sink,
+                     Defer defer)
+    : keeper_(std::move(keeper)),
+      local_only_(local_only),
+      sink_(sink),
+      defer_(std::move(defer)) {
   places_.reserve(ranks.size());
   for (const Rank rank : ranks) places_.push_back({rank});
 }
@@ -33,6 +40,7 @@ FenceGate::~FenceGate() {
   if (keeper_->open() || num_waiting_ > 0) {
     keeper_->Close();
     keeper_->Release(kErrLostConnection);
+    keeper_->Wake();
   }
 }
 
@@ -160,6 +168,7 @@ void FenceGate::Release(int status) {
   failed_ |= status != kSuccess;
   keeper_->Release(status);
   MaybeOpen();
+  defer_([keeper = keeper_] { keeper->Wake(); });
 }
 
 // Where the core has heard of more fences of one rank than of another, the

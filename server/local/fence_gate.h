@@ -6,6 +6,7 @@
 #define CANOPY_SERVER_LOCAL_FENCE_GATE_H_
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -30,11 +31,16 @@ bool IsWholeJob(const std::string& own_nspace,
 // after a fence that failed it stays closed.
 class FenceGate {
  public:
+  // Runs work when the current round of the loop is over.
+  using Defer = std::function<void(std::function<void()> work)>;
+
   // `ranks`: the job's ranks on this node, ascending, at least one.
-  // `local_only`: the job has no others.
+  // `local_only`: the job has no others. `defer`: members are woken there,
+  // when all that has been answered with them is done and the gate is open.
   static Result<std::unique_ptr<FenceGate>> Create(std::vector<Rank> ranks,
                                                    bool local_only,
-                                                   InputSink* sink);
+                                                   InputSink* sink,
+                                                   Defer defer);
   // Whoever still waits is told that the agent is gone.
   ~FenceGate();
   FenceGate(const FenceGate&) = delete;
@@ -80,7 +86,7 @@ class FenceGate {
   };
 
   FenceGate(std::unique_ptr<shm::GateKeeper> keeper, std::vector<Rank> ranks,
-            bool local_only, InputSink* sink);
+            bool local_only, InputSink* sink, Defer defer);
   // Fewer commits were read than were due when it came; both may wrap.
   static bool IsBehind(const Place& place) {
     return static_cast<int32_t>(place.commits_due - place.commits) > 0;
@@ -98,6 +104,7 @@ class FenceGate {
   const std::shared_ptr<shm::GateKeeper> keeper_;
   const bool local_only_;
   InputSink* const sink_;
+  const Defer defer_;
   std::vector<Place> places_;
   size_t num_held_ = 0;
   bool to_core_ = false;     // as of the last Take

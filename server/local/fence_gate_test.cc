@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <functional>
 #include <memory>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -37,7 +38,9 @@ class FakeSink : public InputSink {
 class FenceGateTest : public ::testing::Test {
  protected:
   void Make(bool local_only) {
-    auto gate = FenceGate::Create({4, 6, 9}, local_only, &sink_);
+    auto gate = FenceGate::Create(
+        {4, 6, 9}, local_only, &sink_,
+        [this](std::function<void()> work) { deferred_.push_back(work); });
     ASSERT_TRUE(gate.ok());
     gate_ = std::move(gate).value();
   }
@@ -81,7 +84,13 @@ class FenceGateTest : public ::testing::Test {
     }
   }
 
+  // Ends the loop's round.
+  void RunDeferred() {
+    for (const auto& work : std::exchange(deferred_, {})) work();
+  }
+
   FakeSink sink_;
+  std::vector<std::function<void()>> deferred_;
   std::unique_ptr<FenceGate> gate_;
   std::unique_ptr<shm::GateMember> members_[10];
   shm::GateMember::Ticket tickets_[10];
@@ -106,6 +115,19 @@ TEST_F(FenceGateTest, TheCoreHearsNothingOfFencesOnOneNode) {
     EXPECT_EQ(Arrive(6), Arrival::kReleased);
   }
   EXPECT_TRUE(sink_.arrivals.empty());
+}
+
+// Or who wakes sends a message the next time, and all the others have to.
+TEST_F(FenceGateTest, WhoIsWokenFindsTheGateOpen) {
+  MakeFull(false);
+  Arrive(4);
+  Arrive(6);
+  ByMessage(9);
+  Answer(kSuccess);
+  EXPECT_EQ(EndFor(4), kSuccess);
+  ASSERT_EQ(deferred_.size(), 1u) << "nobody is woken before all is answered";
+  EXPECT_EQ(Arrive(4), Arrival::kWait);
+  RunDeferred();
 }
 
 // A thread of a rank waits while another one finalizes.

@@ -353,7 +353,9 @@ GateOffer LocalEndpoint::OfferGate(Job& job, const Connection& c,
   if (job.gate == nullptr) {
     std::vector<Rank> ranks;
     for (const auto& [rank, state] : job.ranks) ranks.push_back(rank);
-    auto gate = FenceGate::Create(std::move(ranks), job.local_only, sink_);
+    auto gate = FenceGate::Create(
+        std::move(ranks), job.local_only, sink_,
+        [this](std::function<void()> work) { loop_->Defer(std::move(work)); });
     // Messages do as well.
     if (!gate.ok()) return {};
     job.gate = std::move(gate).value();

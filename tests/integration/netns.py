@@ -41,6 +41,8 @@ class Namespaces:
 
     def __exit__(self, *_):
         for name in self.names:
+            # A namespace lives on for a moment, and its link with it.
+            ip("link", "del", f"{name}v")
             ip("netns", "del", name)
         ip("link", "del", BRIDGE)
         return False

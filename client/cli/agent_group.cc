@@ -138,7 +138,11 @@ Status AgentGroup::TooLate(int timeout_ms) const {
   for (const auto& member : members_) {
     if (member->phase == Member::Phase::kReady) continue;
     ++late;
-    if (first == nullptr) first = member.get();
+    // Better one that knows why.
+    if (first == nullptr || (first->process.LastWords().empty() &&
+                             !member->process.LastWords().empty())) {
+      first = member.get();
+    }
   }
   std::string what =
       "did not come up in " + std::to_string(timeout_ms / 1000) + " s";

@@ -153,6 +153,7 @@ std::vector<AgentPlan> MakeAgentPlans(const OverlayPlan& plan) {
   shared.set_emulated(plan.emulated);
   shared.set_log_level(plan.log_level);
   shared.set_loss_timeout_ms(plan.loss_timeout_ms);
+  shared.set_reflection(plan.reflection);
   shared.set_orphan_grace_ms(plan.orphan_grace_ms);
   if (const char* dir = std::getenv("CANOPY_LIBRARY_DIR"); dir != nullptr) {
     shared.set_library_dir(dir);

@@ -45,6 +45,7 @@ struct OverlayPlan {
   // empty: they find their own.
   std::string runtime_dir;
   uint32_t loss_timeout_ms = 0;  // 0: the default
+  bool reflection = false;
   uint32_t orphan_grace_ms = 0;
 
   bool all_here() const;

@@ -99,6 +99,7 @@ Result<OverlayPlan> MakePlan(const UpOptions& options, const std::string& name,
   plan.context = name;
   plan.log_level = options.log_level;
   plan.loss_timeout_ms = options.loss_timeout_ms;
+  plan.reflection = options.reflection;
   plan.orphan_grace_ms = options.orphan_grace_ms;
   if (!options.key_file.empty()) {
     Result<std::string> key = LoadKey(options.key_file);

@@ -22,6 +22,7 @@ enum UpOptionId : int {
   kUpTlsKey,
   kUpListen,
   kUpTimeout,
+  kUpReflection,
   kUpLossTimeout,
   kUpOrphanGrace,
   kUpLogLevel,
@@ -56,6 +57,8 @@ constexpr OptionSpec kTable[] = {
      "address that agents listen on (default: each node's own)"},
     {kUpTimeout, "timeout", 1, "SECONDS",
      "time for the agents to come up (60)"},
+    {kUpReflection, "reflection", 0, "",
+     "agents tell what gRPC services they have"},
     {kUpLossTimeout, "loss-timeout", 1, "SECONDS",
      "a node that is silent for so long is lost (5)"},
     {kUpOrphanGrace, "orphan-grace", 1, "SECONDS",
@@ -159,6 +162,9 @@ Status ApplyUpOption(const ParsedOption& option, UpOptions* options) {
       return set(&options->listen);
     case kUpLogLevel:
       return ApplyLogLevel(option, options);
+    case kUpReflection:
+      options->reflection = true;
+      return Status();
     case kUpVerbose:
       options->verbose = true;
       return Status();

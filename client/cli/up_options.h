@@ -27,6 +27,7 @@ struct UpOptions {
   std::string log_level;
   uint32_t timeout_seconds = 60;
   uint32_t loss_timeout_ms = 0;
+  bool reflection = false;
   uint32_t orphan_grace_ms = 0;
   bool verbose = false;
   bool quiet = false;

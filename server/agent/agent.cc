@@ -284,6 +284,7 @@ Status Agent::Impl::StartOverlay() {
   config.overlay_id = config_.overlay_id();
   const security::SecurityMode mode = security->mode;
   config.security = *std::move(security);
+  config.reflection = config_.reflection();
   // Silence breaks the link; what does not come back is lost.
   const uint32_t loss_ms = config_.loss_timeout_ms() != 0
                                ? config_.loss_timeout_ms()

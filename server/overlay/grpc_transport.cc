@@ -5,6 +5,8 @@
 #include <grpcpp/create_channel.h>
 #include <grpcpp/ext/proto_server_reflection_plugin.h>
 #include <grpcpp/health_check_service_interface.h>
+#include <grpcpp/impl/server_builder_option.h>
+#include <grpcpp/impl/server_builder_plugin.h>
 #include <grpcpp/server.h>
 #include <grpcpp/server_builder.h>
 
@@ -69,6 +71,19 @@ void LogFatal(gpr_log_func_args* args) {
             args->line);
   }
 }
+
+// The library for reflection adds its service to every server as soon as it is
+// linked.
+class WithoutReflection : public grpc::ServerBuilderOption {
+ public:
+  void UpdateArguments(grpc::ChannelArguments*) override {}
+  void UpdatePlugins(
+      std::vector<std::unique_ptr<grpc::ServerBuilderPlugin>>* all) override {
+    std::erase_if(*all, [](const auto& plugin) {
+      return plugin->name() == "proto_server_reflection";
+    });
+  }
+};
 
 }  // namespace
 
@@ -136,6 +151,9 @@ Status GrpcTransport::Listen(const std::string& address, Accept accept) {
     grpc::reflection::InitProtoReflectionServerBuilderPlugin();
   }
   grpc::ServerBuilder builder;
+  if (!impl_->options.reflection) {
+    builder.SetOption(std::make_unique<WithoutReflection>());
+  }
   builder.AddListeningPort(address, *credentials, &impl_->port);
   builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
   builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIME_MS, impl_->KeepaliveMs());

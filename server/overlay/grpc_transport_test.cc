@@ -201,6 +201,56 @@ TEST(GrpcTransportTest, HealthServiceAnswersBesideTheOverlay) {
       std::string("\x08\x01"));
 }
 
+// What a call of ServerReflectionInfo{list_services} brings.
+std::pair<grpc::Status, std::string> ListServices(const std::string& address) {
+  grpc::GenericStub stub(
+      grpc::CreateChannel(address, grpc::InsecureChannelCredentials()));
+  grpc::ClientContext context;
+  grpc::CompletionQueue queue;
+  auto call = stub.PrepareCall(
+      &context,
+      "/grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo", &queue);
+  const auto next = [&queue] {
+    void* tag = nullptr;
+    bool ok = false;
+    return queue.Next(&tag, &ok) && ok;
+  };
+  call->StartCall(nullptr);
+  next();
+  const grpc::Slice request(std::string("\x3a\x01*"));
+  call->WriteLast(grpc::ByteBuffer(&request, 1), {}, nullptr);
+  next();
+  grpc::ByteBuffer response;
+  call->Read(&response, nullptr);
+  std::string text;
+  grpc::Slice slice;
+  if (next() && response.DumpToSingleSlice(&slice).ok()) {
+    text.assign(reinterpret_cast<const char*>(slice.begin()), slice.size());
+  }
+  grpc::Status status;
+  call->Finish(&status, nullptr);
+  next();
+  return {status, text};
+}
+
+TEST(GrpcTransportTest, ReflectionIsOffUnlessAskedFor) {
+  TestCluster cluster(1);
+  cluster.StartAll();
+  const auto [status, text] = ListServices(cluster.overlay(0).address());
+  EXPECT_EQ(status.error_code(), grpc::StatusCode::UNIMPLEMENTED);
+  EXPECT_EQ(text, "");
+}
+
+TEST(GrpcTransportTest, ReflectionListsTheServices) {
+  TestCluster cluster(1);
+  cluster.base().reflection = true;
+  cluster.StartAll();
+  const auto [status, text] = ListServices(cluster.overlay(0).address());
+  EXPECT_TRUE(status.ok()) << status.error_message();
+  EXPECT_NE(text.find("grpc.health.v1.Health"), std::string::npos) << text;
+  EXPECT_NE(text.find("canopy.overlay.v1.Overlay"), std::string::npos) << text;
+}
+
 TEST(GrpcTransportTest, UnixSocketsWork) {
   // A socket's path is short; the test's own directory may be deep.
   const std::string path = "/tmp/overlay" + std::to_string(getpid());

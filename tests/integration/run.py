@@ -21,12 +21,14 @@ import cases_netns
 import cases_process
 import cases_programs
 import cases_stock
+import cases_tls
 import harness
 import isolation
 
 SUITES = (
     cases_mpi,
     cases_netns,
+    cases_tls,
     cases_programs,
     cases_process,
     cases_io,

@@ -1,5 +1,6 @@
 #include "server/overlay/grpc_transport.h"
 
+#include <absl/synchronization/mutex.h>
 #include <grpc/grpc.h>
 #include <grpc/support/log.h>
 #include <grpcpp/create_channel.h>
@@ -90,6 +91,8 @@ class WithoutReflection : public grpc::ServerBuilderOption {
 void PrepareGrpc() {
   static const bool once = [] {
     if (getenv("GRPC_VERBOSITY") == nullptr) gpr_set_log_function(LogFatal);
+    // Debian's Abseil is compiled to watch the order of gRPC's locks.
+    absl::SetMutexDeadlockDetectionMode(absl::OnDeadlockCycle::kIgnore);
     // With its usual strategy all completion queues share one set of
     // descriptors, and whichever thread polls hands events to the others. With
     // this one a queue's thread polls for itself. The choice is made here once

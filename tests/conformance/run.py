@@ -175,8 +175,9 @@ def cases(suite):
         suite.job("reserved", place, 1, "app0")
         suite.job("reserved", place, 2, "app0", first=3, then=["app1"])
         for name in ("values", "scopes", "modex", "get_rules", "large", "fence",
-                     "fence_errors", "threads", "events", "notify", "resolve",
-                     "progress", "topology", "unsupported"):
+                     "fence_errors", "fence_order", "threads", "events",
+                     "notify", "resolve", "progress", "topology",
+                     "unsupported"):
             suite.job(name, place)
         suite.job("topology", place, "bound", size=2,
                   options=["--bind-to", "core:overload-allowed"])

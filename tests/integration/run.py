@@ -18,6 +18,7 @@ import cases_io
 import cases_jobs
 import cases_mpi
 import cases_netns
+import cases_network
 import cases_process
 import cases_programs
 import cases_stock
@@ -36,6 +37,7 @@ SUITES = (
     cases_bad,
     cases_control,
     cases_faults,
+    cases_network,
     cases_jobs,
     cases_stock,
 )

@@ -88,6 +88,9 @@ class StockEndpoint : public ClientPort, public ProcessEnvironment {
   void OnProcess(const std::string& nspace, Rank rank, int pid) override;
 
   size_t num_connections() const { return connections_.size(); }
+  // How many forms of a namespace's job info were made; all clients of one
+  // form share its bytes.
+  size_t num_job_infos(const std::string& nspace) const;
 
  private:
   struct LocalRank {

@@ -457,6 +457,18 @@ TEST_F(StockEndpointTest, JobInfoStartsWithTheNamespace) {
       Ask(old, 101, "00000001 00").starts_with("00000001000000046e737800"));
 }
 
+TEST_F(StockEndpointTest, JobInfoIsMadeOnceForEachForm) {
+  const UniqueFd first = Join();
+  const UniqueFd second = Join("4.2.9");
+  const std::string one = Ask(first, 101, "02 00");
+  EXPECT_EQ(endpoint_->num_job_infos(kTestJob), 1u);
+  EXPECT_EQ(Ask(second, 101, "02 00"), one);
+  EXPECT_EQ(endpoint_->num_job_infos(kTestJob), 1u);
+  const UniqueFd old = Join("3.2.3", "v3");
+  Ask(old, 101, "00000001 00");
+  EXPECT_EQ(endpoint_->num_job_infos(kTestJob), 2u);
+}
+
 // Gets. Rank 1 of "nsx" is on this node; its data goes in one object.
 TEST_F(StockEndpointTest, GetOfCommittedData) {
   const UniqueFd fd = Join();

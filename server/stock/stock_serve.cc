@@ -259,6 +259,11 @@ Bytes StockEndpoint::JobInfo(const std::string& nspace,
   return info;
 }
 
+size_t StockEndpoint::num_job_infos(const std::string& nspace) const {
+  const auto it = jobs_.find(nspace);
+  return it == jobs_.end() ? 0 : it->second.infos.size();
+}
+
 void StockEndpoint::Reply(const core::ReplyClient& reply) {
   Connection* c = Find(reply.client);
   if (c == nullptr || c->state != Connection::State::kServing) return;

@@ -149,6 +149,7 @@ std::vector<AgentPlan> MakeAgentPlans(const OverlayPlan& plan) {
   shared.set_tls_cert(plan.tls_cert);
   shared.set_tls_key(plan.tls_key);
   shared.set_listen(plan.listen.empty() && local ? "127.0.0.1" : plan.listen);
+  shared.set_pmix_listen(plan.pmix_listen);
   shared.set_embedded(plan.embedded);
   shared.set_emulated(plan.emulated);
   shared.set_log_level(plan.log_level);

@@ -37,6 +37,7 @@ struct OverlayPlan {
   std::string tls_cert;
   std::string tls_key;
   std::string listen;       // HOST; empty: loopback here, else each one's own
+  std::string pmix_listen;  // numeric address; empty: loopback
   std::string context;      // its name on this side
   std::string overlay_id;   // 16 random bytes
   std::string cluster_key;  // 32 bytes

@@ -96,6 +96,7 @@ Result<OverlayPlan> MakePlan(const UpOptions& options, const std::string& name,
   plan.tls_cert = options.tls_cert;
   plan.tls_key = options.tls_key;
   plan.listen = options.listen;
+  plan.pmix_listen = options.pmix_listen;
   plan.context = name;
   plan.log_level = options.log_level;
   plan.loss_timeout_ms = options.loss_timeout_ms;

@@ -21,6 +21,7 @@ enum UpOptionId : int {
   kUpTlsCert,
   kUpTlsKey,
   kUpListen,
+  kUpPmixListen,
   kUpTimeout,
   kUpReflection,
   kUpLossTimeout,
@@ -55,6 +56,9 @@ constexpr OptionSpec kTable[] = {
     {kUpTlsKey, "tls-key", 1, "FILE", ""},
     {kUpListen, "listen", 1, "HOST",
      "address that agents listen on (default: each node's own)"},
+    {kUpPmixListen, "pmix-listen", 1, "ADDRESS",
+     "numeric address where programs that bring their own OpenPMIx\n"
+     "library find the agent on their node (127.0.0.1)"},
     {kUpTimeout, "timeout", 1, "SECONDS",
      "time for the agents to come up (60)"},
     {kUpReflection, "reflection", 0, "",
@@ -160,6 +164,8 @@ Status ApplyUpOption(const ParsedOption& option, UpOptions* options) {
       return set(&options->tls_key);
     case kUpListen:
       return set(&options->listen);
+    case kUpPmixListen:
+      return set(&options->pmix_listen);
     case kUpLogLevel:
       return ApplyLogLevel(option, options);
     case kUpReflection:

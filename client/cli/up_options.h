@@ -24,6 +24,7 @@ struct UpOptions {
   std::string tls_cert;
   std::string tls_key;
   std::string listen;
+  std::string pmix_listen;
   std::string log_level;
   uint32_t timeout_seconds = 60;
   uint32_t loss_timeout_ms = 0;

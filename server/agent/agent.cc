@@ -365,6 +365,7 @@ Status Agent::Impl::StartEndpoints() {
   stock.server = server;
   stock.host = config_.node_name();
   stock.tool_dir = dir_->path();
+  if (!config_.pmix_listen().empty()) stock.address = config_.pmix_listen();
   stock.job_data = [this](const std::string& nspace) {
     return datastore_->FindReader(nspace);
   };

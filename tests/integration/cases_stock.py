@@ -48,7 +48,7 @@ def place(nodes, inject="never"):
 def ended(result, name, kinds=("stock",)):
     """Every rank ended well, and with the library that it was meant to load."""
     loaded = ["ours" if kind == "ours" else "stock" for kind in kinds]
-    result.expect(out=[f"{name} ok size {RANKS}"] + [
+    return result.expect(out=[f"{name} ok size {RANKS}"] + [
         f"rank {rank} loaded {loaded[rank % len(loaded)]}\n"
         for rank in range(RANKS)])
 
@@ -391,6 +391,22 @@ def injection(bench):
             2, "sometimes"))
 
 
+def listening(bench):
+    """The agent may listen elsewhere than on 127.0.0.1."""
+    address = "127.0.0.9"
+    with bench.overlay("elsewhere", "--pmix-listen", address) as up:
+        if up:
+            bench.case("stock modex: the agent at another address",
+                       lambda: ended(bench.run(
+                           "run", *NEVER, "--oversubscribe", "-n", RANKS, "sh",
+                           "-c", 'echo "at $PMIX_SERVER_URI41"; exec "$@"',
+                           "sh", build(bench, "modex"), RANKS),
+                           "modex").expect(out=[f"/{address}:"]))
+    bench.case("stock: the agent at no address", lambda: check(
+        "nowhere" in bench.run("up", "--context", "nowhere", "--pmix-listen",
+                               "nowhere").expect(code=1).err, "no reason"))
+
+
 def run(bench):
     api(bench)
     forms(bench)
@@ -403,3 +419,4 @@ def run(bench):
     tools(bench)
     hostile(bench)
     injection(bench)
+    listening(bench)

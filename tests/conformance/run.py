@@ -188,6 +188,7 @@ def cases(suite):
             cleanup(suite, place, word)
     for place in (PLACES[0], PLACES[-1]):
         suite.job("fence_repeat", place, "new", expect=medians)
+        suite.job("limits", place)
     suite.case("singleton", lambda: singleton(suite))
     for nodes, radix, layout in ((1, 32, "slot"), (2, 2, "node"), (4, 2, "node"),
                                  (4, 32, "slot")):

@@ -14,6 +14,7 @@ import cases_bad
 import cases_control
 import cases_ends
 import cases_faults
+import cases_hostile
 import cases_io
 import cases_jobs
 import cases_mpi
@@ -35,6 +36,7 @@ SUITES = (
     cases_io,
     cases_ends,
     cases_bad,
+    cases_hostile,
     cases_control,
     cases_faults,
     cases_network,

@@ -1,0 +1,129 @@
+"""Processes of a job that lie to their agent about who they are, or send it
+garbage: they are refused, and a job beside them on the same nodes goes on."""
+import os
+
+import netns
+from cases_faults import Held
+from cases_netns import context_of
+from harness import PYTHON, RUNTIME, check
+
+CONTEXT = "hostile"
+RUN = ["run", "--context", CONTEXT, "--oversubscribe", "--map-by", "node"]
+
+# Sends every kind of rubbish, each on a connection of its own, until the agent
+# closes it; then one that says nothing and one that reads nothing.
+GARBAGE = r"""
+import os, socket, struct, sys
+path = os.path.join(os.environ["PMIX_SERVER_TMPDIR"], "clients.sock")
+rubbish = [b"\0" * 4096, b"\xff" * 65536, os.urandom(1 << 20),
+           struct.pack("<IIQ", 0xffffffff, 1, 1), b"GET / HTTP/1.1\r\n\r\n",
+           bytes(range(256)) * 64]
+for data in rubbish:
+    with socket.socket(socket.AF_UNIX) as one:
+        one.settimeout(20)
+        one.connect(path)
+        try:
+            one.sendall(data)
+            one.shutdown(socket.SHUT_WR)
+            while one.recv(4096):
+                pass
+        except (BrokenPipeError, ConnectionResetError):
+            pass
+idle = [socket.socket(socket.AF_UNIX) for _ in range(50)]
+for one in idle:
+    try:
+        one.connect(path)
+    except OSError:
+        pass
+print("garbage sent")
+"""
+
+
+def beside(bench):
+    held = Held(bench, *RUN, "-n", 4, bench.pmix("fences"), 4, 1000)
+    held.job.wait_for("up\n", 4)
+    return held
+
+
+def well(held):
+    held.let_go().finish(30).expect_lines(
+        ["up"] * 4 + [f"fences ok {rank}" for rank in range(4)])
+
+
+def logs():
+    text = ""
+    for base, _, names in os.walk(RUNTIME):
+        if "agent.log" in names:
+            with open(os.path.join(base, "agent.log"), encoding="utf-8",
+                      errors="replace") as file:
+                text += file.read()
+    return text
+
+
+def garbage(bench):
+    held = beside(bench)
+    bench.run(*RUN, "-n", 2, PYTHON, "-c", GARBAGE).expect_lines(
+        ["garbage sent"] * 2)
+    # Each closed connection is one line, with its reason.
+    well(held)
+    check(logs().count("closing local connection of unknown rank: sent ") >= 12,
+          "the agents did not log it:\n" + logs()[-2000:])
+
+
+def another_rank(bench):
+    """Rank 1 says that it is rank 0, then that it is of another job."""
+    held = beside(bench)
+    for claim in ("PMIX_RANK=0", "PMIX_RANK=77", "PMIX_NAMESPACE=nobody"):
+        result = bench.run(*RUN, "-n", 2, "sh", "-c",
+                           f"[ $PMIX_RANK = 0 ] || export {claim}; exec \"$@\"",
+                           "sh", bench.pmix("fences"), 2, 1000)
+        check(result.code > 0 and "init: " in result.err and
+              "fences ok" not in result.out,
+              f"{claim} was believed" + result.tail())
+    well(held)
+
+
+def wrong_key(bench):
+    """A context whose cluster key is not that of its overlay."""
+    path = os.path.join(RUNTIME, f"canopy-{os.geteuid()}", "contexts",
+                        CONTEXT + ".json")
+    with open(path, encoding="utf-8") as file:
+        text = file.read()
+    key = context_of(CONTEXT)
+    name = next(n for n in ("clusterKey", "cluster_key") if n in key)
+    other = ("A" if key[name][0] != "A" else "B") + key[name][1:]
+    held = beside(bench)
+    with open(path, "w", encoding="utf-8") as file:
+        file.write(text.replace(key[name], other))
+    try:
+        # Without a way but the network.
+        hide = "mount -t tmpfs hidden /tmp/elsewhere && exec \"$@\""
+        for command in (["run", "-n", 1, "true"], ["status"]):
+            result = bench.run(
+                "--mount", "sh", "-c", hide, "sh", bench.canopy, command[0],
+                "--context", CONTEXT, *command[1:], program="unshare")
+            check(result.code == 1 and len(result.err.splitlines()) == 1 and
+                  f"'{CONTEXT}' does not fit its overlay" in result.err,
+                  "not a clear refusal" + result.tail())
+    finally:
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(text)
+    well(held)
+
+
+def run(bench):
+    cases = {"hostile: garbage": garbage, "hostile: another rank": another_rank}
+    if bench.wanted(*cases):
+        with bench.overlay(CONTEXT, "--nodes", "2") as up:
+            for name, body in cases.items() if up else ():
+                bench.case(name, lambda: body(bench))
+    if not bench.wanted("hostile: wrong cluster key"):
+        return
+    os.makedirs("/tmp/elsewhere", mode=0o700)
+    with netns.Namespaces(2) as space, bench.overlay(
+            CONTEXT, "--hosts", ",".join(space.names), "--launch-agent",
+            "ip netns exec {host} env XDG_RUNTIME_DIR=/tmp/elsewhere") as up:
+        if up:
+            bench.case("hostile: wrong cluster key",
+                       lambda: wrong_key(bench))
+    os.rmdir("/tmp/elsewhere")

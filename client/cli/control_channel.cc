@@ -1,5 +1,6 @@
 #include "client/cli/control_channel.h"
 
+#include <grpc/grpc.h>
 #include <grpc/support/log.h>
 #include <grpcpp/create_channel.h>
 #include <grpcpp/security/credentials.h>
@@ -62,11 +63,18 @@ void OnGrpcLog(gpr_log_func_args* args) {
   }
 }
 
-// Who asks for gRPC's log by its own variable gets it.
-void SetLog() {
-  if (std::getenv("GRPC_VERBOSITY") == nullptr) {
-    gpr_set_log_function(OnGrpcLog);
-  }
+// Who asks for gRPC's log by its own variable gets it. The library stays up
+// once it is: to take it down between two channels, and up again, starts and
+// joins its threads each time.
+void PrepareGrpc() {
+  static const bool once = [] {
+    if (std::getenv("GRPC_VERBOSITY") == nullptr) {
+      gpr_set_log_function(OnGrpcLog);
+    }
+    grpc_init();
+    return true;
+  }();
+  (void)once;
 }
 
 }  // namespace
@@ -74,7 +82,7 @@ void SetLog() {
 bool SawHandshakeFail() { return saw_handshake_fail; }
 
 void WarmUpGrpc() {
-  SetLog();
+  PrepareGrpc();
   // Never freed: its end would take the library down again.
   static const auto* const channel =
       new std::shared_ptr<grpc::Channel>(grpc::CreateCustomChannel(
@@ -85,7 +93,7 @@ void WarmUpGrpc() {
 
 Result<std::shared_ptr<grpc::Channel>> MakeControlChannel(
     const ControlTarget& target) {
-  SetLog();
+  PrepareGrpc();
   if (target.security == "plaintext" && !target.address.starts_with("unix:")) {
     return Status(kErrNotSupported,
                   "agents with --security plaintext take requests on their own "

@@ -1,10 +1,10 @@
 """Fuzz targets."""
 
-def fuzz_target(name, srcs, deps, data = []):
+def fuzz_target(name, srcs, deps, data = [], size = "small"):
     """A fuzz target, whose sources define what tests/fuzz/fuzz.h declares.
 
     NAME is a program that only links with --config=fuzz; NAME_test goes over
-    the seeds and what is close to them.
+    the seeds and what is close to them, SIZE says for how long.
     """
     native.cc_library(
         name = name + "_lib",
@@ -28,7 +28,7 @@ def fuzz_target(name, srcs, deps, data = []):
     )
     native.cc_test(
         name = name + "_test",
-        size = "small",
+        size = size,
         data = data,
         deps = [
             ":" + name + "_lib",

@@ -8,6 +8,7 @@
 #include <cstring>
 #include <memory>
 #include <string_view>
+#include <utility>
 
 #include "common/posix/unique_fd.h"
 
@@ -28,7 +29,7 @@ struct Removal {
   }
 };
 
-bool RemoveContents(int directory, int depth, Removal* removal);
+bool RemoveContents(UniqueFd directory, int depth, Removal* removal);
 
 bool RemoveEntry(int directory, const char* name, int depth, Removal* removal) {
   if (removal->left == 0) return removal->Fail(name, "too many files");
@@ -37,31 +38,30 @@ bool RemoveEntry(int directory, const char* name, int depth, Removal* removal) {
   if (errno != EISDIR && errno != EPERM) {
     return removal->Fail(name, std::strerror(errno));
   }
+  // An empty one needs no descriptor, which may be what there is none of.
+  if (unlinkat(directory, name, AT_REMOVEDIR) == 0) return true;
   if (depth == kMaxDepth) return removal->Fail(name, "too deep");
-  const UniqueFd fd(openat(directory, name, kOpenDirectory));
+  UniqueFd fd(openat(directory, name, kOpenDirectory));
   if (!fd) return removal->Fail(name, std::strerror(errno));
-  const bool emptied = RemoveContents(fd.get(), depth + 1, removal);
+  const bool emptied = RemoveContents(std::move(fd), depth + 1, removal);
   if (unlinkat(directory, name, AT_REMOVEDIR) == 0) return emptied;
   return removal->Fail(name, std::strerror(errno));
 }
 
-bool RemoveContents(int directory, int depth, Removal* removal) {
+bool RemoveContents(UniqueFd directory, int depth, Removal* removal) {
   struct stat info;
-  if (fstat(directory, &info) != 0 || info.st_dev != removal->device) {
+  if (fstat(directory.get(), &info) != 0 || info.st_dev != removal->device) {
     return removal->Fail(".", "another file system");
   }
-  // The stream closes its descriptor.
-  UniqueFd copy(openat(directory, ".", kOpenDirectory));
-  if (!copy) return removal->Fail(".", std::strerror(errno));
-  const std::unique_ptr<DIR, int (*)(DIR*)> entries(fdopendir(copy.get()),
+  const std::unique_ptr<DIR, int (*)(DIR*)> entries(fdopendir(directory.get()),
                                                     closedir);
   if (entries == nullptr) return removal->Fail(".", std::strerror(errno));
-  copy.Release();
+  const int fd = directory.Release();  // the stream closes it
   bool all = true;
   while (const dirent* entry = readdir(entries.get())) {
     const std::string_view name = entry->d_name;
     if (name == "." || name == "..") continue;
-    all = RemoveEntry(directory, entry->d_name, depth, removal) && all;
+    all = RemoveEntry(fd, entry->d_name, depth, removal) && all;
     if (removal->left == 0) break;
   }
   return all;
@@ -70,7 +70,7 @@ bool RemoveContents(int directory, int depth, Removal* removal) {
 }  // namespace
 
 Status RemoveTree(const std::string& path, uint64_t max_entries) {
-  const UniqueFd fd(open(path.c_str(), kOpenDirectory));
+  UniqueFd fd(open(path.c_str(), kOpenDirectory));
   if (!fd && errno == ENOENT) return Status();
   struct stat info;
   if (!fd || fstat(fd.get(), &info) != 0) {
@@ -79,7 +79,7 @@ Status RemoveTree(const std::string& path, uint64_t max_entries) {
   Removal removal;
   removal.device = info.st_dev;
   removal.left = max_entries;
-  (void)RemoveContents(fd.get(), 0, &removal);
+  (void)RemoveContents(std::move(fd), 0, &removal);
   if (rmdir(path.c_str()) == 0) return Status();
   if (removal.problem.empty()) removal.problem = std::strerror(errno);
   return Status(kErrPartialSuccess, path + ": " + removal.problem);

@@ -25,6 +25,11 @@ uint64_t PageUp(uint64_t size) {
 }
 
 Status SystemError(const char* what) {
+  if (errno == EMFILE || errno == ENFILE) {
+    return Status(kErrSysLimitsFiles,
+                  "no descriptor is left for the job's data; raise the agent's "
+                  "limit on open files (ulimit -n), or run fewer jobs at once");
+  }
   return Status(kErrOutOfResource, std::string("job segment: ") + what + ": " +
                                        std::strerror(errno));
 }

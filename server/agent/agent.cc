@@ -208,7 +208,7 @@ class Agent::Impl : public InputSink {
   control::JobController controller_;
   control::ControlService control_;         // on the Unix socket
   control::ControlService remote_control_;  // beside the overlay, with TLS
-  control::ControlServer control_server_;
+  control::ControlServer control_server_{&loop_};
   NullOverlay null_overlay_;
   std::unique_ptr<overlay::GrpcOverlay> overlay_;  // null when alone
   std::function<void()> on_ready_;

@@ -4,7 +4,10 @@
 
 #include <memory>
 #include <string>
+#include <vector>
 
+#include "common/event_loop.h"
+#include "common/posix/unique_fd.h"
 #include "common/status.h"
 
 namespace grpc {
@@ -14,11 +17,14 @@ class Service;
 
 namespace canopy::control {
 
-// Listens from Start until it is destroyed, and removes its socket then. Who
-// may use it is decided by the directory that the socket is in.
+// Listens from Start until it is destroyed, and removes its socket then. Serves
+// this user and root, as the kernel says who they are. Connections are accepted
+// here and not by gRPC, which stops listening for good the first time that
+// there is no descriptor for one. Some are held in reserve, so that callers are
+// still answered when all others are used up. Loop thread.
 class ControlServer {
  public:
-  ControlServer();
+  explicit ControlServer(EventLoop* loop);
   ~ControlServer();
   ControlServer(const ControlServer&) = delete;
   ControlServer& operator=(const ControlServer&) = delete;
@@ -27,7 +33,14 @@ class ControlServer {
   Status Start(const std::string& socket_path, grpc::Service* service);
 
  private:
+  void OnConnections();
+  UniqueFd Accept();
+  void Reserve();
+
+  EventLoop* const loop_;
   std::string path_;
+  UniqueFd listener_;
+  std::vector<UniqueFd> reserve_;
   std::unique_ptr<grpc::Server> server_;
 };
 

@@ -15,6 +15,8 @@ namespace {
 
 // The loop waits while a job's directory is removed.
 constexpr uint64_t kMaxFilesRemoved = 20000;
+// Directories that another attempt is made for.
+constexpr size_t kMaxLeft = 1024;
 
 // False when the bytes are not KVALs from end to end.
 bool SplitKvals(std::string_view bytes, std::vector<shm::TableItem>* items) {
@@ -33,6 +35,7 @@ Datastore::Datastore(DatastoreOptions options) : options_(std::move(options)) {}
 
 Datastore::~Datastore() {
   while (!jobs_.empty()) DropJob(std::string(jobs_.begin()->first));
+  RemoveLeft();
 }
 
 void Datastore::LogError(std::string text) {
@@ -94,12 +97,20 @@ void Datastore::DropJob(const std::string& nspace) {
   if (it == jobs_.end()) return;
   const std::string directory = it->second.directory;
   jobs_.erase(it);
+  RemoveLeft();
   if (directory.empty()) return;
   const Status status = RemoveTree(directory, kMaxFilesRemoved);
-  if (!status.ok()) {
-    LogError("job " + nspace +
-             ": its directory is not gone: " + status.message());
-  }
+  if (status.ok()) return;
+  LogError("job " + nspace +
+           ": its directory is not gone: " + status.message());
+  if (left_.size() < kMaxLeft) left_.push_back(directory);
+}
+
+// What could not be removed for want of a descriptor can be now.
+void Datastore::RemoveLeft() {
+  std::erase_if(left_, [](const std::string& directory) {
+    return RemoveTree(directory, kMaxFilesRemoved).ok();
+  });
 }
 
 void Datastore::Publish(const core::PublishRank& data) {

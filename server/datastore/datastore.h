@@ -86,10 +86,12 @@ class Datastore : public DatastorePort {
   bool MakeDirectory(const JobSpec& spec, const std::string& path);
   void MakeDirectories(const core::RegisterJob& registration, Job* job);
   void Index(Job* job);
+  void RemoveLeft();
   void LogError(std::string text);
 
   DatastoreOptions options_;
   std::unordered_map<std::string, Job> jobs_;
+  std::vector<std::string> left_;  // directories of jobs that are gone
 };
 
 }  // namespace canopy::datastore

@@ -1,6 +1,7 @@
 #include "server/datastore/datastore.h"
 
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -324,6 +325,25 @@ TEST_F(DatastoreDirectoriesTest, ComeAndGoWithTheJob) {
   EXPECT_FALSE(Exists(job_));
   EXPECT_TRUE(Exists("/etc/passwd"));
   EXPECT_TRUE(log_.empty());
+}
+
+TEST_F(DatastoreDirectoriesTest, AreRemovedLaterWhenNoDescriptorIsLeft) {
+  Datastore store(InTop());
+  ASSERT_TRUE(store.AddJob(Registration(TwoNodes())).ok());
+  ASSERT_EQ(mkdir((job_ + "/1/left").c_str(), 0700), 0);
+  rlimit before;
+  ASSERT_EQ(getrlimit(RLIMIT_NOFILE, &before), 0);
+  const rlimit none = {0, before.rlim_max};
+  ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &none), 0);
+  store.DropJob("job-7");
+  ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &before), 0);
+  EXPECT_TRUE(Exists(job_));
+  EXPECT_EQ(log_.size(), 1u);
+  JobSpec other = TwoNodes();
+  other.nspace = "job-8";
+  ASSERT_TRUE(store.AddJob(Registration(other)).ok());
+  store.DropJob("job-8");
+  EXPECT_FALSE(Exists(job_));
 }
 
 TEST_F(DatastoreDirectoriesTest, StaysBelowTheTop) {

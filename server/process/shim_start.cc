@@ -23,6 +23,7 @@ namespace {
 constexpr int kLowestSourceFd = 16;
 
 Status Failure(const std::string& what, int error) {
+  if (error == EMFILE || error == ENFILE) return OutOfDescriptors();
   return Status(kErrJobSysOpFailed, what + ": " + strerror(error));
 }
 
@@ -96,10 +97,13 @@ int SpawnShim(const std::string& path, int agent, int listener, int directory,
 Result<StartedShim> StartShim(const std::string& shim_path, int runtime_dir,
                               const std::string& nspace) {
   const std::string name = ShimSocketName(nspace);
+  // First: without it the socket could not be removed again.
+  UniqueFd directory = Above(runtime_dir);
+  if (!directory.valid()) return OutOfDescriptors();
   Result<UniqueFd> listener = Listen(runtime_dir, name, nspace);
   if (!listener.ok()) return listener.status();
   StartedShim shim;
-  shim.file = SocketFile(Above(runtime_dir), name);
+  shim.file = SocketFile(std::move(directory), name);
   int pair[2];
   if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) != 0) {
     shim.file.Remove();

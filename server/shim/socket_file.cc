@@ -15,6 +15,7 @@ namespace {
 constexpr int kBacklog = 16;
 
 Status Failure(const std::string& what) {
+  if (errno == EMFILE || errno == ENFILE) return OutOfDescriptors();
   return Status(kErrJobSysOpFailed, what + ": " + strerror(errno));
 }
 
@@ -35,6 +36,12 @@ UniqueFd NewSocket() {
 }
 
 }  // namespace
+
+Status OutOfDescriptors() {
+  return Status(kErrSysLimitsFiles,
+                "the agent has no descriptor left for the job; raise its limit "
+                "on open files (ulimit -n), or run fewer jobs at once");
+}
 
 Result<UniqueFd> OpenDirectory(const std::string& path) {
   UniqueFd fd(open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));

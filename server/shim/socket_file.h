@@ -11,6 +11,9 @@
 
 namespace canopy::process {
 
+// For EMFILE and ENFILE: what is missing, and what to do about it.
+Status OutOfDescriptors();
+
 // Opens a directory for the calls below.
 Result<UniqueFd> OpenDirectory(const std::string& path);
 

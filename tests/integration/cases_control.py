@@ -1,8 +1,11 @@
 """Control of an overlay: who may ask, what commands print, what they do."""
+import contextlib
 import json
 import os
 import re
+import resource
 import signal
+import subprocess
 import time
 
 import harness
@@ -129,6 +132,41 @@ def timed_out(bench, context):
     named(result.err, job[1], time.monotonic() - start)
 
 
+@contextlib.contextmanager
+def no_descriptors(pid):
+    """The process has used up all that it may have."""
+    used = {int(fd) for fd in os.listdir(f"/proc/{pid}/fd")}
+    free = min(set(range(len(used) + 1)) - used)
+    before = resource.prlimit(pid, resource.RLIMIT_NOFILE)
+    resource.prlimit(pid, resource.RLIMIT_NOFILE, (free, before[1]))
+    try:
+        yield
+    finally:
+        resource.prlimit(pid, resource.RLIMIT_NOFILE, before)
+
+
+def full_table(bench, context):
+    """An agent without descriptors says so to whoever wants some, harms nobody
+    else, and goes on when there are some again."""
+    nodes = bench.json("status", *context)["nodes"]
+    run = ["run", *context, "--oversubscribe", "--map-by", "node"]
+    beside = bench.start(*run, "-n", 4, "sh", "-c", "echo up; read line; echo on",
+                         stdin=subprocess.PIPE)
+    beside.wait_for("up\n", 4)
+    for node in reversed(nodes):
+        bench.run(*run, "-n", 2, "true").expect()
+        with no_descriptors(int(node["pid"])):
+            for _ in range(3):
+                bench.run(*run, "-n", 4, "true").expect_refusal(
+                    1, node["name"], "ulimit -n")
+            listed = bench.json("ps", *context)["jobs"]
+            check(len(listed) == 1, f"jobs: {listed}")
+        bench.run(*run, "-n", 4, pmix(bench, "stuck")).expect()
+    beside.process.stdin.write(b"go\n")
+    beside.process.stdin.close()
+    beside.finish().expect(0, out=["on"])
+
+
 def run(bench):
     bench.case("control: without TLS", lambda: plaintext(bench), settle=5)
     bench.case("control: JSON of commands", lambda: json_of_commands(bench),
@@ -141,4 +179,6 @@ def run(bench):
                        lambda: stopped(bench, context))
             bench.case("control: --timeout with a stopped rank",
                        lambda: timed_out(bench, context))
+            bench.case("control: no descriptor left", lambda: full_table(
+                bench, context))
     bench.case("control: a shim is killed", lambda: shim_lost(bench), settle=10)

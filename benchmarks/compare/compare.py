@@ -141,7 +141,14 @@ class Comparison:
         argv = [case.argv[0] if "/" in case.argv[0]
                 else os.path.join(self.work, case.argv[0])] + case.argv[1:]
         make = launcher.cold_command if case.cold else launcher.command
-        memory = launcher.watch_memory() if case.name == "memory agent" else None
+        memory = None
+        if case.name == "memory agent":
+            idle_kb = launcher.agent_kb()
+            # A first job has costs of its own.
+            subprocess.run(make(2, argv[:1]), check=False,
+                           stdin=subprocess.DEVNULL,
+                           stdout=subprocess.DEVNULL)
+            memory = launcher.watch_memory()
         start = time.perf_counter()
         process = subprocess.Popen(make(case.n, argv), stdin=subprocess.DEVNULL,
                                    stdout=subprocess.PIPE,
@@ -161,9 +168,9 @@ class Comparison:
             return
         seen = {"wall_ms": [wall_ms]}
         if memory is not None:
-            idle, most = memory.stop()
-            seen["agent_idle_mb"] = [idle / 1024]
-            seen["agent_rank_kb"] = [(most - idle) / case.n]
+            before, most = memory.stop()
+            seen["agent_idle_mb"] = [idle_kb / 1024]
+            seen["agent_rank_kb"] = [(most - before) / case.n]
         for name, value in LINE.findall(out):
             seen.setdefault(name, []).append(float(value))
         for metric, row in case.metrics.items():

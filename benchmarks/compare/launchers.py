@@ -104,6 +104,9 @@ class Canopy:
                         return int(pid)
         raise RuntimeError("no agent found")
 
+    def agent_kb(self):
+        return resident_kb(self.agent())
+
     def watch_memory(self):
         return MemoryWatch(self.agent())
 

@@ -204,9 +204,12 @@ struct AgentCore::State {
             (in.reason.empty() ? "" : ": " + in.reason));
     if (in.up) {
       events.OnNodeReturned(in.node);
+      RunEngine([&] { engine.OnNodeReturned(now, &out); });
     } else {
       RaiseNodeLost(in.node);
       RunEngine([&] { engine.OnNodeLost(now, in.node, in.reason, &out); });
+      // Jobs may be gone with it: the others must not look for them.
+      Settle();
       gets.OnNodeLost(now, in.node, &out);
       reports.OnNodeLost(in.node, &out);
     }
@@ -386,14 +389,7 @@ struct AgentCore::State {
   }
 
   void Apply(const JobChanges& changes) {
-    for (const std::string& nspace : changes.added) {
-      collectives.OnJobAdded(now, nspace, &out);
-      gets.OnJobAdded(now, nspace, &out);
-    }
-    for (const ProcId& proc : changes.gone) {
-      collectives.OnRankGone(now, proc, &out);
-      gets.OnRankGone(now, proc, &out);
-    }
+    // A job that is removed may come again, as one to be passed on only.
     for (const RemovedJob& job : changes.removed) {
       collectives.OnJobRemoved(job.nspace, &out);
       gets.OnJobRemoved(now, job.nspace, &out);
@@ -401,6 +397,14 @@ struct AgentCore::State {
       modex.DropJob(job.nspace);
       maps.OnJobRemoved(job, &out);
       if (job.registered) DropOnce(job.nspace);
+    }
+    for (const std::string& nspace : changes.added) {
+      collectives.OnJobAdded(now, nspace, &out);
+      gets.OnJobAdded(now, nspace, &out);
+    }
+    for (const ProcId& proc : changes.gone) {
+      collectives.OnRankGone(now, proc, &out);
+      gets.OnRankGone(now, proc, &out);
     }
   }
 
@@ -436,6 +440,7 @@ struct AgentCore::State {
     if (what == "why") {
       collectives.Describe(t, nspace, &answer.waiting);
       gets.Describe(t, nspace, &answer.waiting);
+      engine.Describe(t, nspace, &answer.waiting);
     }
     return answer;
   }
@@ -481,6 +486,24 @@ Actions AgentCore::Step(TimeNs now, Input input) {
   state.Settle();
   state.UpdateDeadline();
   return std::exchange(state.out, {});
+}
+
+Census AgentCore::Count() const {
+  const State& state = *state_;
+  Census census;
+  census.jobs = state.jobs.jobs().size();
+  census.launched = state.engine.num_jobs();
+  census.clients = state.jobs.num_clients();
+  census.collectives = state.collectives.num_sets();
+  census.connections = state.collectives.num_connections();
+  census.deadlines = state.collectives.num_deadlines();
+  census.gets = state.gets.num_held();
+  census.fetches = state.gets.num_fetches();
+  census.modex_jobs = state.modex.num_jobs();
+  census.map_requests = state.maps.num_requests();
+  census.questions = state.reports.num_questions();
+  census.listeners = state.events.num_listeners();
+  return census;
 }
 
 }  // namespace canopy::core

@@ -3,6 +3,7 @@
 #ifndef CANOPY_SERVER_CORE_AGENT_CORE_H_
 #define CANOPY_SERVER_CORE_AGENT_CORE_H_
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -21,6 +22,26 @@ struct CoreConfig {
   std::string about;
 };
 
+// How much an agent holds, by kind. What belongs to a job goes with the job: an
+// agent that knows no job and has no client has zero everywhere.
+struct Census {
+  size_t jobs = 0;         // whose map is here
+  size_t launched = 0;     // of them, those that this agent has a part in
+  size_t clients = 0;      // connected processes and tools
+  size_t collectives = 0;  // sets of participants
+  size_t connections = 0;  // sets that are connected
+  size_t deadlines = 0;    // of collectives
+  size_t gets = 0;         // held for clients and other agents
+  size_t fetches = 0;      // direct modex under way
+  size_t modex_jobs = 0;   // jobs with committed data
+  size_t map_requests = 0;
+  size_t aborts = 0;  // that the job's controller may not have heard of
+  size_t questions = 0;
+  size_t listeners = 0;  // clients that want events
+
+  auto operator<=>(const Census&) const = default;
+};
+
 // Owned and called by one loop thread. Deterministic: the same inputs at the
 // same times give the same actions.
 class AgentCore {
@@ -31,6 +52,7 @@ class AgentCore {
   AgentCore& operator=(const AgentCore&) = delete;
 
   Actions Step(TimeNs now, Input input);
+  Census Count() const;
 
  private:
   struct State;

@@ -68,6 +68,9 @@ class Collectives {
   // an event to their members.
   std::vector<std::vector<ProcId>> ConnectionsOf(const ProcId& proc) const;
 
+  size_t num_sets() const { return sets_.size(); }
+  size_t num_connections() const { return connected_.size(); }
+  size_t num_deadlines() const { return deadlines_.size(); }
   // Namespaces whose maps are needed, since the last call.
   std::vector<std::string> TakeWanted();
   // Adds what waits; an empty namespace means all.
@@ -194,6 +197,7 @@ class Collectives {
   void Expire(Turn& turn, Set& set, uint64_t sequence);
   void AddDeadline(Set& set, uint64_t sequence, TimeNs when,
                    std::vector<DeadlineKey>* keys);
+  static Waiting DescribeStash(const Set& set);
   std::vector<MissingProc> MissingIn(const Set& set,
                                      const Instance& instance) const;
 

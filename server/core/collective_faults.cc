@@ -236,14 +236,29 @@ std::vector<MissingProc> Collectives::MissingIn(
   return out;
 }
 
+Waiting Collectives::DescribeStash(const Set& set) {
+  Waiting waiting;
+  waiting.nspace = set.id.participants.front().nspace;
+  waiting.operation = std::string(NameOf(set.id.op)) + " of " +
+                      Names(set.id.participants) +
+                      ", asking the root for the map of a job";
+  for (const StashEntry& entry : set.stash) {
+    waiting.callers += std::holds_alternative<CollectiveArrived>(entry.what);
+  }
+  return waiting;
+}
+
 void Collectives::Describe(TimeNs now, const std::string& nspace,
                            std::vector<Waiting>* out) const {
   for (const auto& [id, set] : sets_) {
-    if (!set.members || !set.place.member) continue;
     const bool named =
         std::any_of(id.participants.begin(), id.participants.end(),
                     [&](const ProcId& proc) { return proc.nspace == nspace; });
     if (!nspace.empty() && !named) continue;
+    if (!set.members && !set.stash.empty()) {
+      out->push_back(DescribeStash(set));
+    }
+    if (!set.members || !set.place.member) continue;
     for (const auto& [sequence, instance] : set.active) {
       Waiting waiting;
       waiting.nspace = id.participants.front().nspace;

@@ -52,6 +52,7 @@ class Events {
   void OnJobRemoved(const std::string& nspace);
   // Neighbours may be new: they get what is kept.
   void OnTreeChanged(Actions* actions);
+  size_t num_listeners() const { return wanted_.size(); }
   // A new incarnation of an agent counts its events anew.
   void OnNodeReturned(NodeId node);
 

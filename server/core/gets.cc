@@ -373,6 +373,12 @@ void Gets::OnJobRemoved(TimeNs now, const std::string& nspace,
            held_.at(id).node == kNoNode ? kErrJobTerminated : kErrNotFound);
   }
   for (const uint64_t id : orphaned) Drop(id);
+  std::erase_if(fetch_of_, [&](const auto& item) {
+    return item.first.first.nspace == nspace;
+  });
+  std::erase_if(fetches_, [&](const auto& item) {
+    return item.second.target.nspace == nspace;
+  });
 }
 
 void Gets::OnRankGone(TimeNs now, const ProcId& proc, Actions* actions) {

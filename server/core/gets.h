@@ -56,6 +56,8 @@ class Gets {
   void OnTick(TimeNs now, Actions* actions);
   TimeNs NextDeadline() const;
 
+  size_t num_held() const { return held_.size(); }
+  size_t num_fetches() const { return fetches_.size(); }
   // Namespaces whose maps are needed, since the last call.
   std::vector<std::string> TakeWanted();
   void Describe(TimeNs now, const std::string& nspace,

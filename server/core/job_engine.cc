@@ -2,11 +2,22 @@
 #include "server/core/job_engine.h"
 
 #include <algorithm>
+#include <type_traits>
 #include <utility>
 
 #include "common/status.h"
 
 namespace canopy::core {
+namespace {
+
+constexpr size_t kMaxHeld = 65536;
+// Jobs that others report of and this agent does not know, at a time.
+constexpr size_t kMaxAskers = 4096;
+
+template <typename T, typename... Ts>
+constexpr bool IsOneOf = (std::is_same_v<T, Ts> || ...);
+
+}  // namespace
 
 JobEngine::JobEngine(NodeId self, std::vector<std::string> node_names,
                      const Tree& tree, JobTable& table)
@@ -33,9 +44,69 @@ void JobEngine::Log(Turn& turn, LogLine::Level level, std::string text) {
   turn.out.push_back(LogLine{level, std::move(text)});
 }
 
+// Messages for the part that this agent will have: once what it had is over, or
+// once it sees the tree as the sender does.
+bool JobEngine::Hold(const PeerMessage& message) {
+  return std::visit(
+      [&](const auto& body) {
+        using T = std::decay_t<decltype(body)>;
+        if constexpr (IsOneOf<T, JobPrepared, JobStart, JobStarted, JobExits,
+                              JobSignal, JobKill, JobForget>) {
+          JobState* job = Find(body.nspace);
+          const auto early = early_.find(body.nspace);
+          HeldMessages* held = nullptr;
+          if (job != nullptr && !job->held.empty()) held = &job->held;
+          if (early != early_.end() &&
+              early->second.front().first == message.src) {
+            held = &early->second;
+          }
+          if (held == nullptr) return false;
+          if (held->size() < kMaxHeld) held->emplace_back(message.src, body);
+          return true;
+        } else {
+          return false;
+        }
+      },
+      message.body);
+}
+
+// A part in a job comes from the one above. Where that is somebody else as
+// this agent sees it, one of the two does not know yet who is there.
+bool JobEngine::IsEarly(NodeId src, const JobSpec& spec, const JobPrepare& m) {
+  const NodeId controller =
+      m.controller != kNoNode ? m.controller : tree_.root();
+  if (JobParent(tree_, self_, controller) == src) return false;
+  if (early_.size() < kMaxHeld || early_.contains(spec.nspace)) {
+    early_[spec.nspace] = {{src, m}};
+  }
+  return true;
+}
+
+void JobEngine::TryAgain(Turn& turn) {
+  for (auto& [nspace, agents] : askers_) {
+    std::erase_if(agents, [&](NodeId n) { return !tree_.alive(n); });
+    if (self_ != tree_.root()) {
+      Send(turn, tree_.root(), JobExits{nspace, {}});
+      continue;
+    }
+    for (const NodeId agent : agents) Send(turn, agent, JobForget{nspace});
+    agents.clear();
+  }
+  std::erase_if(askers_, [](const auto& item) { return item.second.empty(); });
+  std::vector<std::string> names;
+  for (const auto& [nspace, held] : early_) names.push_back(nspace);
+  for (const std::string& nspace : names) {
+    const HeldMessages held = std::move(early_.extract(nspace).mapped());
+    for (const auto& [src, body] : held) {
+      if (tree_.alive(src)) OnPeer(turn.now, {src, self_, body}, &turn.out);
+    }
+  }
+}
+
 bool JobEngine::OnPeer(TimeNs now, const PeerMessage& message,
                        Actions* actions) {
   Turn turn{now, *actions};
+  if (Hold(message)) return true;
   return std::visit(
       [&](const auto& body) {
         if constexpr (requires { On(turn, message.src, body); }) {
@@ -141,17 +212,36 @@ void JobEngine::OnNodeLost(TimeNs now, NodeId node, const std::string& reason,
   for (const std::string& nspace : names) {
     JobState& job = *jobs_.at(nspace);
     MarkNodeEnded(job, node);
+    if (job.dropping) continue;
     if (node == job.controller) {
       Orphan(turn, job, reason);
       continue;
     }
-    Reshape(turn, job, node);
+    if (job.layout->node_of_agent(node) != kNoNode) job.lost.insert(node);
+    job.prepare.Drop(node);
+    job.start.Drop(node);
+    Reshape(turn, job);
     if (job.head) LoseRanks(turn, job, node, reason);
     Settle(turn, job);
   }
+  TryAgain(turn);
 }
 
-void JobEngine::On(Turn& turn, NodeId, const JobPrepare& m) {
+// It may be on the way between others.
+void JobEngine::OnNodeReturned(TimeNs now, Actions* actions) {
+  Turn turn{now, *actions};
+  std::vector<std::string> names;
+  for (const auto& [nspace, job] : jobs_) names.push_back(nspace);
+  for (const std::string& nspace : names) {
+    JobState& job = *jobs_.at(nspace);
+    if (job.dropping) continue;
+    Reshape(turn, job);
+    Settle(turn, job);
+  }
+  TryAgain(turn);
+}
+
+void JobEngine::On(Turn& turn, NodeId src, const JobPrepare& m) {
   Result<JobSpec> spec = DecodeJobSpec(m.spec.view());
   if (!spec.ok()) {
     Log(turn, LogLine::Level::kError,
@@ -159,14 +249,20 @@ void JobEngine::On(Turn& turn, NodeId, const JobPrepare& m) {
     return;
   }
   if (JobState* known = Find(spec->nspace); known != nullptr) {
+    if (known->dropping) {
+      known->held.emplace_back(src, m);
+      return;
+    }
     // Asked again by a new parent: give the answers again.
-    known->parent = tree_.parent(self_);
+    known->parent = JobParent(tree_, self_, known->controller);
     known->prepare.sent_up = known->start.sent_up = false;
     Settle(turn, *known);
     return;
   }
+  if (IsEarly(src, *spec, m)) return;
+  early_.erase(spec->nspace);
   JobState& job =
-      Add(turn, std::make_shared<const JobSpec>(std::move(*spec)), m.spec);
+      Add(turn, std::make_shared<const JobSpec>(std::move(*spec)), m);
   AskToPrepare(turn, job);
   Settle(turn, job);
 }
@@ -177,9 +273,20 @@ bool JobEngine::IsChild(JobState& job, NodeId src) {
   return false;
 }
 
+// Only the controller knows that a job is over; another agent may merely not
+// have heard of it yet.
+void JobEngine::AskWhetherOver(Turn& turn, NodeId src,
+                               const std::string& nspace) {
+  if (self_ == tree_.root()) return Send(turn, src, JobForget{nspace});
+  if (askers_.size() >= kMaxAskers && !askers_.contains(nspace)) return;
+  if (askers_[nspace].insert(src).second) {
+    Send(turn, tree_.root(), JobExits{nspace, {}});
+  }
+}
+
 void JobEngine::On(Turn& turn, NodeId src, const JobPrepared& m) {
   JobState* job = Find(m.nspace);
-  if (job == nullptr) return Send(turn, src, JobForget{m.nspace});
+  if (job == nullptr) return AskWhetherOver(turn, src, m.nspace);
   if (!IsChild(*job, src)) return;
   Answer(*job, job->prepare, src, {m.nodes_ready, m.errors});
   Settle(turn, *job);
@@ -194,7 +301,7 @@ void JobEngine::On(Turn& turn, NodeId, const JobStart& m) {
 
 void JobEngine::On(Turn& turn, NodeId src, const JobStarted& m) {
   JobState* job = Find(m.nspace);
-  if (job == nullptr) return Send(turn, src, JobForget{m.nspace});
+  if (job == nullptr) return AskWhetherOver(turn, src, m.nspace);
   if (!IsChild(*job, src)) return;
   Answer(*job, job->start, src, {m.procs_started, m.errors});
   Settle(turn, *job);
@@ -203,7 +310,7 @@ void JobEngine::On(Turn& turn, NodeId src, const JobStarted& m) {
 void JobEngine::On(Turn& turn, NodeId src, const JobExits& m) {
   JobState* job = Find(m.nspace);
   // A job that was over before its node could report: its end is known.
-  if (job == nullptr) return Send(turn, src, JobForget{m.nspace});
+  if (job == nullptr) return AskWhetherOver(turn, src, m.nspace);
   IsChild(*job, src);
   for (const ProcExit& exit : m.exits) RecordExit(turn, *job, exit);
   Settle(turn, *job);
@@ -221,6 +328,10 @@ void JobEngine::On(Turn& turn, NodeId, const JobKill& m) {
 }
 
 void JobEngine::On(Turn& turn, NodeId, const JobForget& m) {
+  const auto askers = askers_.extract(m.nspace);
+  if (!askers.empty()) {
+    for (const NodeId agent : askers.mapped()) Send(turn, agent, m);
+  }
   JobState* job = Find(m.nspace);
   if (job != nullptr && !job->head) Forget(turn, *job);
 }

@@ -5,6 +5,7 @@
 
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -12,6 +13,7 @@
 #include "server/core/job_table.h"
 #include "server/core/step.h"
 #include "server/core/tree.h"
+#include "server/core/why.h"
 
 namespace canopy::core {
 
@@ -60,9 +62,19 @@ class JobEngine {
 
   void OnNodeLost(TimeNs now, NodeId node, const std::string& reason,
                   Actions* actions);
+  // The caller has updated the tree.
+  void OnNodeReturned(TimeNs now, Actions* actions);
   void OnTick(TimeNs now, Actions* actions);
   // When OnTick wants to be called next; kNever when it does not.
   TimeNs NextDeadline() const;
+  // Adds what jobs that are controlled here wait for: agents that have yet to
+  // prepare or to start, processes that were told to end, and output. An empty
+  // namespace means all.
+  void Describe(TimeNs now, const std::string& nspace,
+                std::vector<Waiting>* out) const;
+  size_t num_jobs() const {
+    return jobs_.size() + early_.size() + askers_.size();
+  }
 
  private:
   struct Turn {
@@ -70,13 +82,19 @@ class JobEngine {
     Actions& out;
   };
 
+  bool Hold(const PeerMessage& message);
+  void AskWhetherOver(Turn& turn, NodeId src, const std::string& nspace);
+  bool IsEarly(NodeId src, const JobSpec& spec, const JobPrepare& m);
+  void TryAgain(Turn& turn);
   JobState* Find(const std::string& nspace);
   JobState* FindControlled(const std::string& nspace);
   void Send(Turn& turn, NodeId to, MessageBody body);
   void Log(Turn& turn, LogLine::Level level, std::string text);
 
   // Launch phases, at every agent (job_engine_launch.cc).
-  JobState& Add(Turn& turn, std::shared_ptr<const JobSpec> spec, Bytes encoded);
+  JobState& Add(Turn& turn, std::shared_ptr<const JobSpec> spec,
+                const JobPrepare& m);
+  static JobPrepare PrepareFor(const JobState& job);
   void AskToPrepare(Turn& turn, JobState& job);
   void Answer(JobState& job, LaunchPhase& phase, NodeId from,
               PhaseAnswer answer);
@@ -95,7 +113,8 @@ class JobEngine {
   void TellToForget(Turn& turn, const JobState& job);
   void Drop(Turn& turn, JobState& job);
   void MarkNodeEnded(const JobState& job, NodeId node);
-  void Reshape(Turn& turn, JobState& job, NodeId lost);
+  void Reshape(Turn& turn, JobState& job);
+  void EndHere(Turn& turn, JobState& job);
   void TellNewChild(Turn& turn, JobState& job, NodeId child);
   void Orphan(Turn& turn, JobState& job, const std::string& reason);
 
@@ -129,6 +148,8 @@ class JobEngine {
   void TakeInput(Turn& turn, JobState& job, uint32_t node, uint64_t bytes);
   void OnTimeLimit(Turn& turn, JobState& job);
   void TimeOut(Turn& turn, JobState& job, const std::string& reason);
+  std::vector<Rank> AwaitedIn(const JobState& job,
+                              const LaunchPhase& phase) const;
   void OnDrainTimeout(Turn& turn, JobState& job);
 
   const NodeId self_;
@@ -137,6 +158,11 @@ class JobEngine {
   JobTable& table_;
   // Ordered, so that what happens does not depend on a hash.
   std::map<std::string, std::unique_ptr<JobState>> jobs_;
+  // Agents below that report of jobs that are not known here (yet).
+  std::map<std::string, std::set<NodeId>> askers_;
+  // Parts in jobs from an agent that is not above this one, as this one sees
+  // the tree: first the JobPrepare, then what followed it.
+  std::map<std::string, HeldMessages> early_;
 };
 
 }  // namespace canopy::core

@@ -51,8 +51,10 @@ void JobEngine::OnLaunchRequested(TimeNs now, const LaunchRequested& in,
     turn.out.push_back(std::move(end));
     return;
   }
-  JobState& job = Add(turn, in.job, Bytes(EncodeJobSpec(spec)));
+  JobState& job =
+      Add(turn, in.job, JobPrepare{Bytes(EncodeJobSpec(spec)), self_, {}});
   job.head = std::make_unique<JobHead>(job.spec, job.layout);
+  job.head->since = now;
   if (spec.timeout_seconds > 0) {
     job.head->timeout = now + spec.timeout_seconds * kSecond;
   }
@@ -67,7 +69,8 @@ void JobEngine::OnLaunchRequested(TimeNs now, const LaunchRequested& in,
 void JobEngine::SettleHead(Turn& turn, JobState& job) {
   JobHead& head = *job.head;
   const bool starting = job.stage != LaunchStage::kPreparing;
-  PhaseAnswer answer = starting ? job.start.Sum() : job.prepare.Sum();
+  const LaunchPhase& phase = starting ? job.start : job.prepare;
+  const PhaseAnswer answer = phase.Sum(job.Asked(self_));
   if (!answer.errors.empty() && !head.ending) FailLaunch(turn, job, answer);
   if (!starting && head.ending) return Finish(turn, job);
   if (job.stage == LaunchStage::kRunning) {
@@ -83,20 +86,23 @@ void JobEngine::SettleHead(Turn& turn, JobState& job) {
     }
   }
   if (!std::exchange(head.changed, false)) return;
-  JobPhase phase = JobPhase::kPreparing;
-  if (job.stage == LaunchStage::kStarting) phase = JobPhase::kStarting;
-  if (job.stage == LaunchStage::kRunning) phase = JobPhase::kRunning;
-  if (head.ending) phase = JobPhase::kEnding;
-  Report(turn, job, phase);
+  JobPhase reached = JobPhase::kPreparing;
+  if (job.stage == LaunchStage::kStarting) reached = JobPhase::kStarting;
+  if (job.stage == LaunchStage::kRunning) reached = JobPhase::kRunning;
+  if (head.ending) reached = JobPhase::kEnding;
+  Report(turn, job, reached);
 }
 
 void JobEngine::Report(Turn& turn, JobState& job, JobPhase phase) {
   const JobControl& control = job.head->control;
+  if (std::exchange(job.head->phase, phase) != phase) {
+    job.head->since = turn.now;
+  }
   JobChanged report;
   report.nspace = job.nspace();
   report.phase = phase;
-  report.nodes_ready = job.prepare.Sum().count;
-  report.procs_started = job.start.Sum().count;
+  report.nodes_ready = job.prepare.Sum(job.Asked(self_)).count;
+  report.procs_started = job.start.Sum(job.Asked(self_)).count;
   report.procs_ended = control.num_ended();
   report.out_of_time = job.head->out_of_time && job.head->timeout != kNever;
   if (const auto& failure = control.failure()) {
@@ -373,6 +379,55 @@ TimeNs JobEngine::NextDeadline() const {
     next = std::min({next, job->head->timeout, job->head->drain});
   }
   return next;
+}
+
+// One rank for each node that has not answered.
+std::vector<Rank> JobEngine::AwaitedIn(const JobState& job,
+                                       const LaunchPhase& phase) const {
+  std::vector<Rank> out;
+  for (uint32_t node = 0; node < job.spec->nodes.size(); ++node) {
+    const NodeId agent = job.spec->nodes[node].agent;
+    if (job.lost.contains(agent) || job.layout->ranks_on(node).empty()) {
+      continue;
+    }
+    const NodeId hop = agent == self_ ? self_ : tree_.NextHop(self_, agent);
+    if (!phase.Answered(hop)) out.push_back(job.layout->ranks_on(node).front());
+  }
+  return out;
+}
+
+void JobEngine::Describe(TimeNs now, const std::string& nspace,
+                         std::vector<Waiting>* out) const {
+  for (const auto& [name, job] : jobs_) {
+    if (!job->head || (!nspace.empty() && name != nspace)) continue;
+    const JobHead& head = *job->head;
+    Waiting waiting;
+    std::vector<Rank> ranks;
+    if (job->stage == LaunchStage::kPreparing) {
+      waiting.operation = "launch, preparing the nodes";
+      ranks = AwaitedIn(*job, job->prepare);
+    } else if (job->stage == LaunchStage::kStarting) {
+      waiting.operation = "launch, starting the processes";
+      ranks = AwaitedIn(*job, job->start);
+    } else if (head.control.all_ended()) {
+      waiting.operation = "the end of the job's output";
+      ranks = head.control.WithOpenStreams();
+    } else if (head.ending) {
+      waiting.operation = "the end of processes that were told to end";
+      ranks = head.control.Remaining();
+    } else {
+      continue;
+    }
+    waiting.nspace = name;
+    waiting.age_ms = static_cast<uint64_t>(now - head.since) / 1'000'000;
+    for (const Rank rank : ranks) {
+      if (waiting.missing.size() == kMaxMissing) break;
+      const JobNode& node = job->spec->nodes[job->spec->procs[rank].node];
+      waiting.missing.push_back({{name, rank}, node.agent, false});
+    }
+    waiting.more_missing = ranks.size() - waiting.missing.size();
+    out->push_back(std::move(waiting));
+  }
 }
 
 }  // namespace canopy::core

@@ -11,18 +11,26 @@
 namespace canopy::core {
 
 JobState& JobEngine::Add(Turn& turn, std::shared_ptr<const JobSpec> spec,
-                         Bytes encoded) {
+                         const JobPrepare& m) {
   auto job = std::make_unique<JobState>();
+  // Whoever was lost, or has ended its ranks already, does not start them anew.
+  job->lost.insert(m.lost.begin(), m.lost.end());
+  const bool over =
+      job->lost.contains(self_) || table_.WasRemoved(spec->nspace);
   // The map may be here already, because a client deals with the job.
   const Job* entry = table_.Add(spec);
   if (entry == nullptr) entry = table_.Find(spec->nspace);
   job->spec = entry->spec;
   job->layout = entry->layout;
-  job->encoded = std::move(encoded);
-  job->local_node = entry->local_node;
-  job->controller = tree_.root();
-  job->parent = tree_.parent(self_);
-  job->children = JobChildren(tree_, self_, *job->spec);
+  job->encoded = m.spec;
+  if (over) job->lost.insert(self_);
+  if (!over) job->local_node = entry->local_node;
+  job->controller = m.controller != kNoNode ? m.controller : tree_.root();
+  job->parent = JobParent(tree_, self_, job->controller);
+  for (const JobNode& node : job->spec->nodes) {
+    if (!tree_.alive(node.agent)) job->lost.insert(node.agent);
+  }
+  job->children = JobChildren(tree_, self_, *job);
   job->exit_known.resize(job->spec->procs.size());
   if (job->has_local()) {
     job->local_left =
@@ -31,18 +39,25 @@ JobState& JobEngine::Add(Turn& turn, std::shared_ptr<const JobSpec> spec,
   if (job->has_local()) {
     turn.out.push_back(RegisterJob{job->spec, job->layout});
   }
+  const auto askers = askers_.extract(spec->nspace);
+  if (!askers.empty()) job->claimants = askers.mapped();
   JobState& added = *job;
   jobs_[added.nspace()] = std::move(job);
+  for (const NodeId node : added.lost) MarkNodeEnded(added, node);
   return added;
 }
 
 void JobEngine::AskToPrepare(Turn& turn, JobState& job) {
   for (const NodeId child : job.children) {
-    Send(turn, child, JobPrepare{job.encoded});
+    Send(turn, child, PrepareFor(job));
   }
   if (job.has_local()) {
     turn.out.push_back(PrepareLocal{job.spec, job.layout});
   }
+}
+
+JobPrepare JobEngine::PrepareFor(const JobState& job) {
+  return {job.encoded, job.controller, {job.lost.begin(), job.lost.end()}};
 }
 
 void JobEngine::BeginStart(Turn& turn, JobState& job) {
@@ -70,11 +85,12 @@ void JobEngine::SettlePrepare(Turn& turn, JobState& job) {
   if (!job.prepare.Complete(job.Asked(self_))) return;
   if (!job.head) {
     if (std::exchange(job.prepare.sent_up, true)) return;
-    PhaseAnswer sum = job.prepare.Sum();
+    PhaseAnswer sum = job.prepare.Sum(job.Asked(self_));
     Send(turn, job.parent,
          JobPrepared{job.nspace(), sum.count, std::move(sum.errors)});
   } else if (job.stage == LaunchStage::kPreparing &&
-             job.prepare.Sum().errors.empty() && !job.head->ending) {
+             job.prepare.Sum(job.Asked(self_)).errors.empty() &&
+             !job.head->ending) {
     job.head->changed = true;
     BeginStart(turn, job);
   }
@@ -84,7 +100,7 @@ void JobEngine::SettleStart(Turn& turn, JobState& job) {
   if (job.stage == LaunchStage::kPreparing) return;
   // An error does not wait for the others: the job ends because of it, and the
   // ends of its ranks must not be heard of before their cause.
-  PhaseAnswer sum = job.start.Sum();
+  PhaseAnswer sum = job.start.Sum(job.Asked(self_));
   if (sum.errors.empty() && !job.start.Complete(job.Asked(self_))) return;
   job.stage = LaunchStage::kRunning;
   if (job.head || std::exchange(job.start.sent_up, true)) return;
@@ -153,6 +169,10 @@ void JobEngine::TellToForget(Turn& turn, const JobState& job) {
 
 void JobEngine::Forget(Turn& turn, JobState& job) {
   TellToForget(turn, job);
+  EndHere(turn, job);
+}
+
+void JobEngine::EndHere(Turn& turn, JobState& job) {
   if (!job.runs_here()) return Drop(turn, job);
   // Forgotten by a controller that does not know what still runs here.
   job.dropping = true;
@@ -166,8 +186,11 @@ void JobEngine::Drop(Turn& turn, JobState& job) {
     turn.out.push_back(ForgetLocal{nspace});
     turn.out.push_back(DropJob{nspace});
   }
+  const auto held = std::move(job.held);
   table_.Remove(nspace);
   jobs_.erase(nspace);
+  for (const auto& [src, body] : held)
+    OnPeer(turn.now, {src, self_, body}, &turn.out);
 }
 
 void JobEngine::MarkNodeEnded(const JobState& job, NodeId node) {
@@ -178,37 +201,37 @@ void JobEngine::MarkNodeEnded(const JobState& job, NodeId node) {
   }
 }
 
-void JobEngine::Reshape(Turn& turn, JobState& job, NodeId lost) {
-  job.prepare.Drop(lost);
-  job.start.Drop(lost);
+void JobEngine::Reshape(Turn& turn, JobState& job) {
   std::vector<NodeId> before =
-      std::exchange(job.children, JobChildren(tree_, self_, *job.spec));
+      std::exchange(job.children, JobChildren(tree_, self_, job));
   for (const NodeId child : job.children) {
     if (!std::ranges::binary_search(before, child)) {
       TellNewChild(turn, job, child);
     }
   }
-  if (job.head || job.parent == tree_.parent(self_)) return;
+  const NodeId parent = JobParent(tree_, self_, job.controller);
+  if (job.head || job.parent == parent) return;
   // The old parent may have died with our answers in its hands.
-  job.parent = tree_.parent(self_);
+  job.parent = parent;
   job.prepare.sent_up = job.start.sent_up = false;
   job.exits_sent = 0;
 }
 
 void JobEngine::TellNewChild(Turn& turn, JobState& job, NodeId child) {
-  Send(turn, child, JobPrepare{job.encoded});
+  Send(turn, child, PrepareFor(job));
   if (job.stage != LaunchStage::kPreparing) {
     Send(turn, child, JobStart{job.nspace()});
   }
   if (job.kill) Send(turn, child, *job.kill);
 }
 
+// Every agent of the job hears of the loss by itself.
 void JobEngine::Orphan(Turn& turn, JobState& job, const std::string& reason) {
   Log(turn, LogLine::Level::kError,
       "job " + job.nspace() + " lost the agent that controls it, " +
           node_names_[job.controller] + " (" + OneLine(reason) +
           "): ending what runs here");
-  Forget(turn, job);
+  EndHere(turn, job);
 }
 
 }  // namespace canopy::core

@@ -984,7 +984,7 @@ TEST(JobEngine, NonsenseFromPeersIsIgnored) {
   c.Run();
   const size_t before = c.Seen<JobChanged>(0).size();
   const std::vector<MessageBody> bodies = {
-      JobPrepare{Bytes("garbage")},
+      JobPrepare{Bytes("garbage"), 0, {}},
       JobExits{"job", {{99, 0, false, false, false}}},
       JobSignal{"job", 1, {77}},
       OutputData{"job", 99, 2, Bytes("x")},

@@ -21,7 +21,7 @@ JobMaps::JobMaps(NodeId self, const Tree& tree, JobTable& jobs)
 void JobMaps::Want(TimeNs now, const std::string& nspace, Actions* actions) {
   if (jobs_.Find(nspace) != nullptr || asked_.contains(nspace)) return;
   const NodeId root = tree_.root();
-  if (root == self_ || root == kNoNode || jobs_.WasRemoved(nspace)) {
+  if (root == self_ || root == kNoNode) {
     unknown_.push_back(nspace);
     return;
   }
@@ -79,7 +79,11 @@ void JobMaps::OnForget(const std::string& nspace) {
 void JobMaps::OnPrepare(const Bytes& bytes) {
   if (borrowed_.empty()) return;
   const Result<JobSpec> spec = DecodeJobSpec(bytes.view());
-  if (spec.ok()) OnForget(spec->nspace);
+  if (!spec.ok() || !borrowed_.contains(spec->nspace)) return;
+  const Job* job = jobs_.Find(spec->nspace);
+  // What waits for its collectives stays, unless its data is given out.
+  if (job == nullptr || job->registered) return OnForget(spec->nspace);
+  borrowed_.erase(spec->nspace);
 }
 
 void JobMaps::OnJobRemoved(const RemovedJob& job, Actions* actions) const {

@@ -37,6 +37,7 @@ class JobMaps {
   void OnTick(TimeNs now);
   TimeNs NextDeadline() const;
 
+  size_t num_requests() const { return asked_.size(); }
   // Namespaces that nobody knows, since the last call.
   std::vector<std::string> TakeUnknown();
 

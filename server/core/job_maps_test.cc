@@ -91,13 +91,23 @@ TEST_F(JobMapsTest, BorrowedMapsAreGivenBack) {
   EXPECT_NE(jobs_.Find("x"), nullptr);
   maps_.OnForget("x");
   EXPECT_EQ(jobs_.Find("x"), nullptr);
-  EXPECT_EQ(Ask("x"), 0u);
+  // It may be known again, so the root is asked.
+  maps_.OnReply(0, DmodexReply{Ask("x"), kErrNotFound, {"x", 0}, {}, 0});
   EXPECT_EQ(maps_.TakeUnknown(), std::vector<std::string>{"x"});
 }
 
 TEST_F(JobMapsTest, APartInTheJobEndsTheLoan) {
+  const Bytes spec(EncodeJobSpec(*JobOn("x", {5})));
   maps_.OnReply(0, Reply(Ask("x"), "x"));
-  maps_.OnPrepare(Bytes(EncodeJobSpec(*JobOn("x", {5}))));
+  maps_.OnPrepare(spec);
+  EXPECT_NE(jobs_.Find("x"), nullptr);
+  maps_.OnForget("x");
+  EXPECT_NE(jobs_.Find("x"), nullptr);
+  jobs_.Remove("x");
+  // What local processes were given is given anew.
+  maps_.OnReply(0, Reply(Ask("x"), "x"));
+  jobs_.MarkRegistered("x");
+  maps_.OnPrepare(spec);
   EXPECT_EQ(jobs_.Find("x"), nullptr);
 }
 

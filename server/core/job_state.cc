@@ -10,9 +10,11 @@ bool LaunchPhase::Complete(const std::vector<NodeId>& asked) const {
                      [this](NodeId n) { return answers_.contains(n); });
 }
 
-PhaseAnswer LaunchPhase::Sum() const {
+PhaseAnswer LaunchPhase::Sum(const std::vector<NodeId>& asked) const {
   PhaseAnswer sum;
   for (const auto& [from, answer] : answers_) {
+    // What somebody said who was asked before is part of another's answer.
+    if (std::ranges::count(asked, from) == 0) continue;
     sum.count += answer.count;
     for (const NodeError& e : answer.errors) {
       if (sum.errors.size() < kMaxNodeErrors) sum.errors.push_back(e);
@@ -27,12 +29,20 @@ std::vector<NodeId> JobState::Asked(NodeId self) const {
   return asked;
 }
 
+NodeId JobParent(const Tree& tree, NodeId self, NodeId controller) {
+  if (self == controller || !tree.alive(controller)) return kNoNode;
+  return tree.NextHop(self, controller);
+}
+
 std::vector<NodeId> JobChildren(const Tree& tree, NodeId self,
-                                const JobSpec& job) {
-  const NodeId up = tree.parent(self);
+                                const JobState& job) {
+  const NodeId up = JobParent(tree, self, job.controller);
   std::set<NodeId> children;
-  for (const JobNode& node : job.nodes) {
-    if (node.agent == self || !tree.alive(node.agent)) continue;
+  for (const JobNode& node : job.spec->nodes) {
+    if (node.agent == self || !tree.alive(node.agent) ||
+        job.lost.contains(node.agent)) {
+      continue;
+    }
     const NodeId hop = tree.NextHop(self, node.agent);
     if (hop != up && hop != kNoNode) children.insert(hop);
   }

@@ -38,8 +38,8 @@ class LaunchPhase {
   // Drops what a node said that is not asked any more.
   void Drop(NodeId from) { answers_.erase(from); }
   bool Complete(const std::vector<NodeId>& asked) const;
-  // All answers so far as one.
-  PhaseAnswer Sum() const;
+  // The answers so far of those who are asked as one.
+  PhaseAnswer Sum(const std::vector<NodeId>& asked) const;
 
   bool sent_up = false;
 
@@ -59,11 +59,16 @@ struct JobHead {
   bool ending = false;         // the rest was told to end
   uint32_t kill_requests = 0;  // by the user
   bool changed = true;         // something to report
+  JobPhase phase = JobPhase::kPreparing;  // as last reported
+  TimeNs since = 0;                       // when it came to it
   TimeNs timeout = kNever;     // of the job as a whole
   bool out_of_time = false;    // it was there; `timeout` is when to end it
   TimeNs drain = kNever;       // when silence means that a stream is stuck
   std::vector<Bytes> input;    // offered before the processes run
 };
+
+// Messages that wait, with those who sent them.
+using HeldMessages = std::vector<std::pair<NodeId, MessageBody>>;
 
 struct JobState {
   std::shared_ptr<const JobSpec> spec;
@@ -73,6 +78,8 @@ struct JobState {
   NodeId parent = kNoNode;        // kNoNode: this agent controls the job
   NodeId controller = kNoNode;
   std::vector<NodeId> children;  // next hops towards the other nodes
+  // Agents that were lost with their ranks: a new life of one has no part.
+  std::set<NodeId> lost;
   // Agents that report here although this one does not know yet that their own
   // parent is lost.
   std::set<NodeId> claimants;
@@ -85,6 +92,8 @@ struct JobState {
   uint32_t local_left = 0;       // ranks here that have not ended
   std::optional<JobKill> kill;   // the whole job was told to end
   bool dropping = false;         // forget as soon as nothing runs here
+  // What came meanwhile for the part that this agent has afterwards.
+  HeldMessages held;
   std::unique_ptr<JobHead> head;
 
   const std::string& nspace() const { return spec->nspace; }
@@ -97,10 +106,14 @@ struct JobState {
   std::vector<NodeId> Asked(NodeId self) const;
 };
 
-// Next hops from `self` towards the job's living nodes, ascending, without the
-// one that leads to the controller.
+// The tree of a job is the overlay's, seen from the agent that controls the job
+// (the root when it was launched, which need not be the root any more).
+// Next hop from `self` towards the controller; kNoNode there.
+NodeId JobParent(const Tree& tree, NodeId self, NodeId controller);
+// Next hops towards the job's other living nodes, ascending, without the one
+// that leads to the controller.
 std::vector<NodeId> JobChildren(const Tree& tree, NodeId self,
-                                const JobSpec& job);
+                                const JobState& job);
 
 // The ranks that run on a node, out of `ranks`; empty `ranks` means all.
 std::vector<Rank> RanksOnNode(const JobState& job, uint32_t node,

@@ -96,6 +96,11 @@ struct AbortMessage {
 // rank of the job and those between; the answers are aggregated on the way up.
 struct JobPrepare {
   Bytes spec;  // EncodeJobSpec
+  // Who controls the job; kNoNode (on the wire 0): the root.
+  NodeId controller = kNoNode;
+  // Agents of the job that were lost since its launch. Should one be back, it
+  // has no part in the job but to pass messages on.
+  std::vector<NodeId> lost;
 };
 
 struct NodeError {

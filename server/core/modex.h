@@ -92,6 +92,7 @@ class ModexStore {
   std::optional<Rank> OwnerOf(const std::string& nspace,
                               std::string_view key) const;
 
+  size_t num_jobs() const { return jobs_.size(); }
   void DropJob(const std::string& nspace);
   // Ranks whose data changed since the last call.
   std::vector<ProcId> TakeChanged();

@@ -33,6 +33,7 @@ class StateReports {
   void OnNodeLost(NodeId node, Actions* actions);
   void OnTick(TimeNs now, Actions* actions);
   TimeNs NextDeadline() const;
+  size_t num_questions() const { return questions_.size(); }
 
  private:
   struct Question {

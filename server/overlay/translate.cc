@@ -80,6 +80,8 @@ void Describe(V& v, Is<AbortMessage> auto& m) {
 template <typename V>
 void Describe(V& v, Is<JobPrepare> auto& m) {
   v.Field(1, m.spec);
+  v.Field(2, m.controller);
+  v.Field(3, m.lost);
 }
 
 template <typename V>

@@ -36,7 +36,7 @@ std::vector<MessageBody> Samples() {
       core::DmodexReply{5, -46, kProc, Data("value"), UINT64_MAX},
       core::EventMessage{2, 9, -1, kProc, 200, kProcs, Data("info")},
       core::AbortMessage{kProc, INT32_MIN, "not \xff UTF-8", kProcs},
-      core::JobPrepare{Data("spec")},
+      core::JobPrepare{Data("spec"), 3, {1, 5}},
       core::JobPrepared{"job-1", 3, {{4, -73, "no such file"}}},
       core::JobStart{"job-1"},
       core::JobStarted{"job-1", 512, {{0, -1, ""}}},

@@ -1,6 +1,7 @@
 #include "tests/sim/cluster.h"
 
 #include <algorithm>
+#include <array>
 #include <utility>
 
 #include "common/codec/decoder.h"
@@ -61,8 +62,37 @@ std::optional<std::string> ValueOf(std::string_view kvals,
   return std::nullopt;
 }
 
+namespace {
+
+std::string Describe(const Census& c) {
+  std::string out;
+  const auto add = [&](const char* what, size_t n) {
+    if (n > 0) out += std::string(what) + " " + std::to_string(n) + ", ";
+  };
+  add("jobs", c.jobs);
+  add("launched", c.launched);
+  add("clients", c.clients);
+  add("collectives", c.collectives);
+  add("connections", c.connections);
+  add("deadlines", c.deadlines);
+  add("gets", c.gets);
+  add("fetches", c.fetches);
+  add("modex", c.modex_jobs);
+  add("map requests", c.map_requests);
+  add("aborts", c.aborts);
+  add("questions", c.questions);
+  add("listeners", c.listeners);
+  return out + "left";
+}
+
+}  // namespace
+
 Cluster::Cluster(uint32_t nodes, uint32_t radix, uint64_t seed)
-    : radix_(radix), nodes_(nodes), rng_(seed) {
+    : radix_(radix),
+      nodes_(nodes),
+      rng_(seed),
+      tree_(nodes, radix),
+      oracle_([this](const std::string& error) { AddError(error); }) {
   for (NodeId i = 0; i < nodes; ++i) {
     nodes_[i].core = std::make_unique<AgentCore>(ConfigOf(i));
   }
@@ -89,11 +119,14 @@ void Cluster::Input(NodeId node, core::Input input) {
   Post(now_, node, std::move(input));
 }
 
-void Cluster::Launch(const JobSpec& job) {
+void Cluster::BeginLaunch(const JobSpec& job) {
   jobs_[job.nspace] = job;
-  NodeId root = 0;
-  while (!nodes_[root].alive) ++root;
-  Input(root, LaunchRequested{std::make_shared<const JobSpec>(job)});
+  oracle_.OnJob(job);
+  Input(root(), LaunchRequested{std::make_shared<const JobSpec>(job)});
+}
+
+void Cluster::Launch(const JobSpec& job) {
+  BeginLaunch(job);
   Run();
 }
 
@@ -119,6 +152,7 @@ void Cluster::Disconnect(const ProcId& proc) {
 
 void Cluster::Commit(const ProcId& proc, Scope scope, const std::string& key,
                      const std::string& value) {
+  oracle_.OnCommit(proc, scope, key, value);
   Input(NodeOf(proc),
         Committed{clients_.at(proc), 0, {{scope, Bytes(Kval(key, value))}}});
 }
@@ -126,6 +160,7 @@ void Cluster::Commit(const ProcId& proc, Scope scope, const std::string& key,
 RequestId Cluster::Fence(const ProcId& proc, std::vector<ProcId> participants,
                          bool collect, uint32_t timeout_ms) {
   const RequestId request = NewRequest();
+  oracle_.OnArrive(proc, request, CollectiveOp::kFence, participants, collect);
   Input(NodeOf(proc), CollectiveArrived{clients_.at(proc),
                                         request,
                                         CollectiveOp::kFence,
@@ -140,6 +175,7 @@ RequestId Cluster::Collective(CollectiveOp op, const ProcId& proc,
                               std::vector<ProcId> participants,
                               uint32_t timeout_ms) {
   const RequestId request = NewRequest();
+  oracle_.OnArrive(proc, request, op, participants, false);
   Input(NodeOf(proc), CollectiveArrived{clients_.at(proc),
                                         request,
                                         op,
@@ -154,6 +190,7 @@ RequestId Cluster::Get(const ProcId& proc, GetArrived get) {
   get.client = clients_.at(proc);
   get.request = NewRequest();
   const RequestId request = get.request;
+  gets_[request] = get.target;
   Input(NodeOf(proc), std::move(get));
   return request;
 }
@@ -161,205 +198,40 @@ RequestId Cluster::Get(const ProcId& proc, GetArrived get) {
 void Cluster::Exit(const ProcId& proc, int wait_status) {
   const NodeId node = NodeOf(proc);
   if (nodes_[node].running[proc.nspace].erase(proc.rank) == 0) return;
-  if (clients_.contains(proc)) Disconnect(proc);
+  End(node, proc, wait_status, clients_.contains(proc));
+  if (on_exit_) on_exit_(proc);
+}
+
+void Cluster::Leave(const ProcId& proc) {
+  Input(NodeOf(proc), FinalizeArrived{clients_.at(proc), NewRequest()});
+  Exit(proc, 0);
+}
+
+void Cluster::End(NodeId node, const ProcId& proc, int wait_status,
+                  bool connected) {
+  if (connected) Disconnect(proc);
   ProcExit exit;
   exit.rank = proc.rank;
   exit.wait_status = wait_status;
-  Input(node, LocalExits{proc.nspace, {exit}});
-}
-
-void Cluster::KillNode(NodeId node) {
-  nodes_[node].alive = false;
-  nodes_[node].core.reset();
-  for (NodeId other = 0; other < nodes_.size(); ++other) {
-    if (!nodes_[other].alive) continue;
-    Post(now_ + static_cast<TimeNs>(rng_() % (3 * max_delay_)), other,
-         NodeStateChanged{node, false, "killed by the test"});
+  if (lines_ == 0) return Input(node, LocalExits{proc.nspace, {exit}});
+  for (uint32_t line = 0; line < lines_; ++line) {
+    Input(node, LocalOutput{proc.nspace, proc.rank, 2, Bytes(std::string("line"))});
   }
-}
-
-void Cluster::ReviveNode(NodeId node) {
-  Node& back = nodes_[node];
-  const uint64_t life = back.life + 1;
-  back = Node();
-  back.life = life;
-  back.core = std::make_unique<AgentCore>(ConfigOf(node));
-  for (NodeId other = 0; other < nodes_.size(); ++other) {
-    if (other == node) continue;
-    if (!nodes_[other].alive) {
-      Input(node, NodeStateChanged{other, false, "was lost before"});
-      continue;
-    }
-    // After the news of its loss.
-    const TimeNs delay = 3 * max_delay_ + rng_() % (3 * max_delay_);
-    Post(now_ + delay, other, NodeStateChanged{node, true, ""});
+  // The shim hears of the end and of the streams' ends in any order.
+  constexpr std::array<uint16_t, 2> kChannels = {2, 4};
+  for (const uint16_t channel : kChannels) {
+    const TimeNs delay = rng_() % 2 == 0 ? 0 : RandomDelay();
+    Post(now_ + delay, node, LocalOutput{proc.nspace, proc.rank, channel, {}});
   }
+  Post(now_ + RandomDelay(), node, LocalExits{proc.nspace, {exit}});
 }
 
-// ------------------------------------------------------------ the engine ---
-
-void Cluster::Post(TimeNs when, NodeId node, core::Input input, NodeId from) {
-  const uint64_t from_life = from == kNoNode ? 0 : nodes_[from].life;
-  queue_.emplace(
-      std::pair(when, sequence_++),
-      Event{nodes_[node].life, from_life, node, std::move(input), from});
+bool Cluster::IsRunning(const ProcId& proc) const {
+  const Node& node = nodes_[NodeOf(proc)];
+  const auto it = node.running.find(proc.nspace);
+  return node.alive && it != node.running.end() &&
+         it->second.contains(proc.rank);
 }
-
-bool Cluster::RunOne() {
-  if (queue_.empty()) return false;
-  auto item = queue_.extract(queue_.begin());
-  now_ = std::max(now_, item.key().first);
-  Event& event = item.mapped();
-  const Node& node = nodes_[event.node];
-  if (!node.alive || node.life != event.life) return true;
-  // What a dead node sent and nobody has read is lost with its connections.
-  if (event.from != kNoNode && (!nodes_[event.from].alive ||
-                                nodes_[event.from].life != event.from_life)) {
-    return true;
-  }
-  Step(event.node, std::move(event.input));
-  return true;
-}
-
-void Cluster::Run() {
-  while (RunOne()) {
-  }
-}
-
-bool Cluster::RunTimersUntil(TimeNs end) {
-  NodeId due = kNoNode;
-  TimeNs when = end;
-  for (NodeId node = 0; node < nodes_.size(); ++node) {
-    if (nodes_[node].alive && nodes_[node].deadline < when) {
-      due = node;
-      when = nodes_[node].deadline;
-    }
-  }
-  if (due == kNoNode) return false;
-  if (!queue_.empty() && queue_.begin()->first.first <= when) return false;
-  now_ = std::max(now_, when);
-  nodes_[due].deadline = kNever;
-  Step(due, Tick{});
-  return true;
-}
-
-void Cluster::RunFor(TimeNs duration) {
-  const TimeNs end = now_ + duration;
-  for (;;) {
-    if (RunTimersUntil(end)) continue;
-    if (queue_.empty() || queue_.begin()->first.first > end) break;
-    RunOne();
-  }
-  now_ = end;
-}
-
-void Cluster::Step(NodeId node, core::Input input) {
-  if (const auto* peer = std::get_if<PeerArrived>(&input)) {
-    const size_t kind = peer->message.body.index();
-    ++messages_[kind];
-    ++nodes_[node].received[kind];
-  }
-  Execute(node, nodes_[node].core->Step(now_, std::move(input)));
-  if (checker_) checker_();
-}
-
-void Cluster::Execute(NodeId node, Actions actions) {
-  bool replied = false;
-  for (Action& action : actions) {
-    replied |= std::holds_alternative<ReplyClient>(action);
-    const auto* peer = std::get_if<SendPeer>(&action);
-    if (one_release_a_step_ && replied && peer != nullptr &&
-        std::holds_alternative<CollectiveDown>(peer->message.body)) {
-      errors_.push_back("release sent on after a reply");
-    }
-    std::visit([&](auto& a) { Do(node, a); }, action);
-  }
-}
-
-void Cluster::Do(NodeId node, SendPeer& a) {
-  const NodeId to = a.message.dst;
-  if (to == node || to >= nodes_.size()) {
-    errors_.push_back("message to nobody");
-    return;
-  }
-  a.message.src = node;
-  TimeNs when = now_ + static_cast<TimeNs>(rng_() % max_delay_);
-  TimeNs& last = last_arrival_[{node, to}];
-  const bool overtakes = overtaking_ != 0 && rng_() % overtaking_ == 0;
-  if (!overtakes) last = when = std::max(when, last);
-  Post(when, to, PeerArrived{std::move(a.message)}, node);
-}
-
-void Cluster::Do(NodeId node, ReplyClient& a) {
-  if (!node_of_client_.contains(a.client) ||
-      node_of_client_[a.client] != node) {
-    errors_.push_back("reply to a client of another node");
-  }
-  const bool added =
-      answers_
-          .try_emplace(a.request,
-                       Answer{a.status, std::string(a.payload.view()), now_})
-          .second;
-  if (!added) errors_.push_back("a request was answered twice");
-}
-
-void Cluster::Do(NodeId, NotifyClient& a) {
-  notices_.push_back({a.client, a.status, a.source});
-}
-
-void Cluster::Do(NodeId, CloseClient& a) { closed_.push_back(a.client); }
-
-void Cluster::Do(NodeId node, RegisterJob& a) {
-  if (!nodes_[node].registered.insert(a.job->nspace).second) {
-    errors_.push_back("job registered twice");
-  }
-}
-
-void Cluster::Do(NodeId node, DropJob& a) {
-  if (nodes_[node].registered.erase(a.nspace) == 0) {
-    errors_.push_back("job dropped that is not registered");
-  }
-  std::erase_if(nodes_[node].published, [&](const auto& item) {
-    return item.first.nspace == a.nspace;
-  });
-}
-
-void Cluster::Do(NodeId node, PublishRank& a) {
-  if (!nodes_[node].registered.contains(a.proc.nspace)) {
-    errors_.push_back("published for a job that is not registered");
-  }
-  nodes_[node].published[a.proc] = a;
-}
-
-void Cluster::Do(NodeId node, PrepareLocal& a) {
-  nodes_[node].layouts[a.job->nspace] = a.layout;
-  Input(node, LocalPrepared{a.job->nspace, 0, ""});
-}
-
-void Cluster::Do(NodeId node, StartLocal& a) {
-  const JobLayout& layout = *nodes_[node].layouts.at(a.nspace);
-  const auto& ranks = layout.ranks_on(layout.node_of_agent(node));
-  nodes_[node].running[a.nspace].insert(ranks.begin(), ranks.end());
-  Input(node,
-        LocalStarted{a.nspace, static_cast<uint32_t>(ranks.size()), 0, ""});
-}
-
-void Cluster::Do(NodeId node, KillLocal& a) {
-  if (ignore_kills_) return;
-  const std::set<Rank> running = nodes_[node].running[a.nspace];
-  for (const Rank rank : running) {
-    if (!a.ranks.empty() && std::ranges::count(a.ranks, rank) == 0) continue;
-    Exit({a.nspace, rank}, 15);
-  }
-}
-
-void Cluster::Do(NodeId node, SetDeadline& a) {
-  nodes_[node].deadline = a.when;
-}
-
-void Cluster::Do(NodeId, JobChanged& a) { job_changes_.push_back(a); }
-void Cluster::Do(NodeId, StateCollected& a) { states_.push_back(a); }
-void Cluster::Do(NodeId, LogLine& a) { log_.push_back(a.text); }
 
 // --------------------------------------------------------------- results ---
 
@@ -388,6 +260,29 @@ std::vector<std::string> Cluster::Outside(NodeId node,
 
 bool Cluster::IsRegistered(NodeId node, const std::string& nspace) const {
   return nodes_[node].registered.contains(nspace);
+}
+
+uint64_t Cluster::delivered(const ProcId& proc) const {
+  const auto it = delivered_.find(proc);
+  return it == delivered_.end() ? 0 : it->second;
+}
+
+std::vector<std::string> Cluster::Leftovers() const {
+  std::vector<std::string> out;
+  for (NodeId id = 0; id < nodes_.size(); ++id) {
+    const Node& node = nodes_[id];
+    if (!node.alive) continue;
+    const std::string where = " on node " + std::to_string(id);
+    for (const auto& [nspace, ranks] : node.running) {
+      if (!ranks.empty()) out.push_back("processes of " + nspace + where);
+    }
+    for (const std::string& nspace : node.registered) {
+      out.push_back("the segment of " + nspace + where);
+    }
+    const Census census = Count(id);
+    if (census != Census()) out.push_back(Describe(census) + where);
+  }
+  return out;
 }
 
 uint64_t Cluster::received(NodeId node, size_t kind) const {

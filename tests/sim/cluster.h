@@ -11,11 +11,14 @@
 #include <random>
 #include <set>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "common/job.h"
 #include "server/core/agent_core.h"
 #include "server/core/step.h"
+#include "server/core/tree.h"
+#include "tests/sim/oracle.h"
 
 namespace canopy::sim {
 
@@ -55,7 +58,27 @@ class Cluster {
   // Messages take up to this long each; those of one pair stay in order.
   void set_max_delay(TimeNs delay) { max_delay_ = delay; }
   // With a chance of 1 in n, a message of one pair overtakes earlier ones.
+  // Only data does so: collectives, direct modex, events and questions.
   void set_overtaking(uint32_t n) { overtaking_ = n; }
+  // With a chance of 1 in n, a message comes twice, the second time up to ten
+  // times as late. Streams do not: their links number every packet.
+  void set_duplicates(uint32_t n) { duplicates_ = n; }
+  // Processes write this many lines at their end, and close their streams when they end.
+  void set_lines(uint32_t lines) { lines_ = lines; }
+  // Processes that are told to end take up to this long.
+  void set_kill_delay(TimeNs delay) { kill_delay_ = delay; }
+  // Called when a process exists, for whoever plays it.
+  void set_on_start(std::function<void(const ProcId&)> on_start) {
+    on_start_ = std::move(on_start);
+  }
+  // Called after a process has ended, however.
+  void set_on_exit(std::function<void(const ProcId&)> on_exit) {
+    on_exit_ = std::move(on_exit);
+  }
+  // Called when a request is answered.
+  void set_on_answer(std::function<void(RequestId)> on_answer) {
+    on_answer_ = std::move(on_answer);
+  }
   // Processes that are told to end go on: what is tested is not the policy.
   void set_ignore_kills(bool ignore) { ignore_kills_ = ignore; }
   // No step ends more than one collective: then a release must go down before
@@ -66,6 +89,8 @@ class Cluster {
     checker_ = std::move(checker);
   }
 
+  // Asks for it at the root.
+  void BeginLaunch(const JobSpec& job);
   // Launches at the root and waits until every process runs.
   void Launch(const JobSpec& job);
   // Launches and connects every rank.
@@ -83,23 +108,45 @@ class Cluster {
                        uint32_t timeout_ms = 0);
   RequestId Get(const ProcId& proc, core::GetArrived get);
   void Exit(const ProcId& proc, int wait_status);
+  // Calls finalize, then ends with exit code 0.
+  void Leave(const ProcId& proc);
+  bool IsRunning(const ProcId& proc) const;
   // The next request's number, for inputs made by hand.
   RequestId NewRequest() { return ++last_request_; }
   void Input(NodeId node, core::Input input);
 
-  // The agent is gone at once; the others hear of it one by one.
+  // The agent is gone at once. Its neighbours in the tree notice, each after
+  // a time, and tell the others; what is under way through it may be lost
+  // until they know.
   void KillNode(NodeId node);
   bool alive(NodeId node) const { return nodes_[node].alive; }
   // A new incarnation of it, which knows nothing, is there; the others hear of
   // it one by one, and it of those that are lost.
   void ReviveNode(NodeId node);
+  // It is told that the others took it for lost: it sees all of them go and
+  // come back, and they see it go and come back. Its processes live on.
+  void Rejoin(NodeId node);
+  // Agents on different sides do not hear of each other any more, and after a
+  // time take each other for lost. `cut_off`: those without the root's side.
+  void Split(const std::set<NodeId>& cut_off);
+  // Links are back: those that were cut off join again.
+  void Heal();
+  // Nothing crosses the link between a node and its parent for that long; it
+  // comes afterwards, in order.
+  void Stall(NodeId node, TimeNs duration);
+  NodeId root() const { return tree_.root(); }
+  const core::Tree& tree() const { return tree_; }
 
   // Runs until nothing is under way; deadlines are not waited for.
   void Run();
   // One event; false when there is none.
   bool RunOne();
+  // The next event or deadline up to `end`; false when there is none.
+  bool RunNext(TimeNs end);
   // Runs for that long, with deadlines.
   void RunFor(TimeNs duration);
+  // Has it done at that time.
+  void At(TimeNs when, std::function<void()> what);
   TimeNs now() const { return now_; }
 
   size_t pending() const { return queue_.size(); }
@@ -126,6 +173,13 @@ class Cluster {
   const std::vector<core::StateCollected>& states() const { return states_; }
   const std::vector<std::string>& log() const { return log_; }
   const std::vector<ClientId>& closed() const { return closed_; }
+  // Bytes of the job's output that have come to the root.
+  uint64_t delivered(const ProcId& proc) const;
+  core::Census Count(NodeId node) const { return nodes_[node].core->Count(); }
+  // Jobs of which something is left on a living node: processes, shared
+  // memory, or anything that its core holds. One line each.
+  std::vector<std::string> Leftovers() const;
+  void AddError(std::string error) { errors_.push_back(std::move(error)); }
   // Anything that must never happen: see each use in cluster.cc.
   const std::vector<std::string>& errors() const { return errors_; }
   std::mt19937_64& rng() { return rng_; }
@@ -134,7 +188,9 @@ class Cluster {
   struct Node {
     std::unique_ptr<core::AgentCore> core;
     bool alive = true;
-    uint64_t life = 0;
+    uint64_t life = 0;      // of its core
+    uint64_t net_life = 0;  // of its links
+    int side = 0;           // of a network in two parts
     TimeNs deadline = core::kNever;
     std::map<ProcId, core::PublishRank> published;
     std::set<std::string> registered;
@@ -143,15 +199,56 @@ class Cluster {
     std::map<std::string, std::set<Rank>> running;
     std::map<std::string, std::shared_ptr<const JobLayout>> layouts;
   };
+  // A state of a member as the overlay tells it: of one life, down is the last
+  // word.
+  struct News {
+    NodeId subject = kNoNode;
+    bool up = false;
+    uint64_t net_life = 0;
+    std::string reason;
+  };
   struct Event {
-    uint64_t life = 0;       // of the receiver
-    uint64_t from_life = 0;  // of the sender
     NodeId node = 0;
     core::Input input;
+    uint64_t life = 0;  // of the receiver's core
+    // Of a message: who sent it, and the lives of both ends' links.
     NodeId from = kNoNode;
+    uint64_t net_life = 0;
+    uint64_t from_life = 0;
+    std::optional<News> news;    // instead of an input
+    std::function<void()> what;  // instead of both
+  };
+  // A lost node whose neighbours do not all know yet.
+  struct Hole {
+    core::Tree tree;  // with it
+    NodeId node = kNoNode;
+    uint64_t net_life = 0;
+    std::map<NodeId, TimeNs> known;  // by neighbour: when it notices
+    TimeNs end = 0;
+  };
+  // What a node believes of another.
+  struct View {
+    uint64_t net_life = 0;
+    bool up = true;
+    bool cleared = false;  // it forgot everything and waits for news
   };
 
-  void Post(TimeNs when, NodeId node, core::Input input, NodeId from = kNoNode);
+  void Post(TimeNs when, NodeId node, core::Input input);
+  void PostMessage(TimeNs when, NodeId from, core::PeerMessage message);
+  bool Deliverable(const Event& event) const;
+  void Tell(TimeNs when, NodeId observer, News news);
+  void Apply(NodeId observer, const News& news);
+  // The news that travel ahead of a message.
+  void CatchUp(NodeId node, NodeId from);
+  View& ViewOf(NodeId observer, NodeId subject) {
+    return views_[{observer, subject}];
+  }
+  void SpreadLoss(NodeId node, const core::Tree& before);
+  bool FallsIntoHole(NodeId from, NodeId to, TimeNs* when);
+  TimeNs AfterStalls(NodeId from, NodeId to, TimeNs when) const;
+  TimeNs RandomDelay(uint64_t times = 1);
+  void SetDeadline(NodeId node, TimeNs when);
+  void End(NodeId node, const ProcId& proc, int wait_status, bool connected);
   void Step(NodeId node, core::Input input);
   void Execute(NodeId node, core::Actions actions);
   void Do(NodeId node, core::SendPeer& a);
@@ -166,11 +263,11 @@ class Cluster {
   void Do(NodeId node, core::KillLocal& a);
   void Do(NodeId node, core::SetDeadline& a);
   void Do(NodeId node, core::JobChanged& a);
+  void Do(NodeId node, core::DeliverOutput& a);
   void Do(NodeId node, core::StateCollected& a);
   void Do(NodeId node, core::LogLine& a);
   template <typename T>
   void Do(NodeId, T&) {}
-  bool RunTimersUntil(TimeNs end);
   NodeId NodeOf(const ProcId& proc) const;
   core::CoreConfig ConfigOf(NodeId node) const;
 
@@ -182,6 +279,22 @@ class Cluster {
   uint32_t overtaking_ = 0;
   bool ignore_kills_ = false;
   bool one_release_a_step_ = false;
+  uint32_t duplicates_ = 0;
+  uint32_t lines_ = 0;
+  TimeNs kill_delay_ = 0;
+  // Who is there, as an observer above the cluster sees it.
+  core::Tree tree_;
+  std::vector<Hole> holes_;
+  std::map<NodeId, TimeNs> stalls_;  // of the link to the parent; until when
+  std::map<std::pair<NodeId, NodeId>, View> views_;
+  std::set<std::pair<TimeNs, NodeId>> timers_;
+  Oracle oracle_;
+  std::function<void(const ProcId&)> on_start_;
+  std::function<void(const ProcId&)> on_exit_;
+  std::function<void(RequestId)> on_answer_;
+  std::map<ProcId, uint64_t> delivered_;
+  std::set<std::tuple<NodeId, uint64_t, std::string>> started_;
+  std::map<RequestId, ProcId> gets_;
   std::map<std::pair<TimeNs, uint64_t>, Event> queue_;
   uint64_t sequence_ = 0;
   std::map<std::pair<NodeId, NodeId>, TimeNs> last_arrival_;

@@ -1,0 +1,262 @@
+#include "tests/sim/oracle.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "common/codec/decoder.h"
+#include "common/status.h"
+#include "server/core/kval.h"
+#include "server/core/modex.h"
+
+namespace canopy::sim {
+
+using namespace core;  // NOLINT: the vocabulary of this file
+
+namespace {
+
+// Of a large collective only some ranks' data is looked at after each reply.
+constexpr size_t kMaxLookedAt = 24;
+
+bool Shows(Scope scope, bool local) {
+  return scope == Scope::kGlobal ||
+         scope == (local ? Scope::kLocal : Scope::kRemote);
+}
+
+std::string Name(const CollectiveId& id) {
+  std::string out = "collective " + std::to_string(static_cast<int>(id.op)) +
+                    " #" + std::to_string(id.sequence) + " of";
+  for (const ProcId& proc : id.participants) out += " " + ToString(proc);
+  return out;
+}
+
+}  // namespace
+
+void Oracle::OnJob(const JobSpec& job) {
+  jobs_[job.nspace] = job;
+  for (Rank rank = 0; rank < job.procs.size(); ++rank) {
+    procs_[{job.nspace, rank}].node = job.nodes[job.procs[rank].node].agent;
+  }
+}
+
+void Oracle::OnNodeReset(NodeId node) {
+  std::erase_if(shown_, [&](const auto& s) { return s.first.first == node; });
+}
+
+void Oracle::OnDrop(NodeId node, const std::string& nspace) {
+  std::erase_if(shown_, [&](const auto& s) {
+    return s.first.first == node && s.first.second.nspace == nspace;
+  });
+}
+
+void Oracle::OnCommit(const ProcId& proc, Scope scope, const std::string& key,
+                      const std::string& value) {
+  Proc& p = procs_[proc];
+  p.keys[key].push_back({++p.commits, scope, value});
+}
+
+Oracle::Group& Oracle::GroupOf(const CollectiveId& id) {
+  const auto [it, added] = groups_.try_emplace({id.op, id.participants});
+  Group& group = it->second;
+  if (!added) return group;
+  for (const ProcId& proc : id.participants) {
+    const auto job = jobs_.find(proc.nspace);
+    if (job == jobs_.end()) continue;
+    if (proc.rank != kRankWildcard) {
+      group.members.push_back(proc);
+      continue;
+    }
+    for (Rank rank = 0; rank < job->second.procs.size(); ++rank) {
+      group.members.push_back({proc.nspace, rank});
+    }
+  }
+  std::ranges::sort(group.members);
+  for (const ProcId& proc : group.members) {
+    group.by_node[procs_[proc].node].push_back(proc);
+  }
+  return group;
+}
+
+void Oracle::OnArrive(const ProcId& proc, RequestId request, CollectiveOp op,
+                      std::vector<ProcId> participants, bool collect) {
+  if (participants.empty()) participants = {{proc.nspace, kRankWildcard}};
+  std::ranges::sort(participants);
+  CollectiveId id{op, std::move(participants), 0};
+  Group& group = GroupOf(id);
+  id.sequence = group.arrivals[proc]++;
+  Collective& one = group.sequence[id.sequence];
+  one.arrived[proc] = procs_[proc].commits;
+  one.all_collect &= collect;
+  arrivals_[request] = {std::move(id), proc};
+}
+
+void Oracle::OnReply(NodeId node, RequestId request, int status) {
+  const auto it = arrivals_.find(request);
+  if (it == arrivals_.end()) return;
+  const bool refused = status == kErrBadParam || status == kErrNotSupported ||
+                       status == kErrInvalidOperation ||
+                       status == kErrResourceBusy || status == kErrInit ||
+                       status == kErrNotFound;
+  if (refused) GroupOf(it->second.id).refusals = true;
+  if (status == kSuccess) CheckSuccess(node, it->second);
+}
+
+void Oracle::CheckSuccess(NodeId node, const Arrival& arrival) {
+  const Group& group = GroupOf(arrival.id);
+  if (group.refusals) return;
+  const Collective& one = group.sequence.at(arrival.id.sequence);
+  if (one.arrived.size() != group.members.size()) {
+    report_("success of an incomplete " + Name(arrival.id) + " at " +
+            ToString(arrival.proc));
+    return;
+  }
+  if (!one.all_collect) return;
+  const size_t stride = 1 + group.members.size() / kMaxLookedAt;
+  for (size_t i = arrival.proc.rank % stride; i < group.members.size();
+       i += stride) {
+    const ProcId& proc = group.members[i];
+    CheckSeen(node, proc, one.arrived.at(proc));
+  }
+}
+
+// What a process committed before it came is shown when the others leave.
+void Oracle::CheckSeen(NodeId node, const ProcId& proc, uint64_t commits) {
+  const Proc& p = procs_[proc];
+  const Shown& shown = shown_[{node, proc}];
+  for (const auto& [key, all] : p.keys) {
+    uint64_t expected = 0;
+    for (const Written& w : all) {
+      if (w.number <= commits && Shows(w.scope, p.node == node)) {
+        expected = w.number;
+      }
+    }
+    const auto it = shown.keys.find(key);
+    const uint64_t seen = it == shown.keys.end() ? 0 : it->second;
+    if (seen < expected) {
+      report_("node " + std::to_string(node) + " does not show commit " +
+              std::to_string(expected) + " of " + ToString(proc) + " to key " +
+              key + " after a collecting fence, but " + std::to_string(seen));
+    }
+  }
+}
+
+std::map<std::string, uint64_t> Oracle::CheckKvals(const ProcId& proc,
+                                                   std::string_view kvals,
+                                                   bool local,
+                                                   const char* where) {
+  std::map<std::string, uint64_t> out;
+  const Proc& p = procs_[proc];
+  KvalPiece piece;
+  while (TakeKval(&kvals, &piece)) {
+    const std::string key(piece.key);
+    Decoder decoder(piece.whole);
+    std::string_view text;
+    uint16_t type = 0;
+    const bool readable = decoder.GetString(&text) && decoder.GetUint16(&type) &&
+                          decoder.GetString(&text);
+    uint64_t number = 0;
+    const auto written = p.keys.find(key);
+    if (readable && written != p.keys.end()) {
+      for (const Written& w : written->second) {
+        if (w.value == text && Shows(w.scope, local)) number = w.number;
+      }
+    }
+    if (number == 0) {
+      report_("invented: " + ToString(proc) + " never committed '" +
+              std::string(text) + "' to " + key + ", " + where);
+    }
+    if (!out.emplace(key, number).second) {
+      report_("doubled: key " + key + " of " + ToString(proc) + ", " + where);
+    }
+  }
+  if (!kvals.empty()) report_(std::string("malformed data, ") + where);
+  return out;
+}
+
+void Oracle::OnGetReply(const ProcId& target, std::string_view kvals) {
+  if (!procs_.contains(target)) return;
+  // Either side's view is legal here: it was published before.
+  KvalPiece piece;
+  while (TakeKval(&kvals, &piece)) {
+    if (!procs_[target].keys.contains(std::string(piece.key))) {
+      report_("a get of " + ToString(target) + " shows key " +
+              std::string(piece.key) + " that it never committed");
+    }
+  }
+}
+
+void Oracle::OnPublish(NodeId node, const PublishRank& data) {
+  const bool local = procs_[data.proc].node == node;
+  Shown& shown = shown_[{node, data.proc}];
+  std::map<std::string, uint64_t> now =
+      CheckKvals(data.proc, data.visible.view(), local, "in shared memory");
+  for (const auto& [key, number] : shown.keys) {
+    const auto it = now.find(key);
+    if (it == now.end() || it->second < number) {
+      report_("lost: node " + std::to_string(node) + " went back to commit " +
+              std::to_string(it == now.end() ? 0 : it->second) + " of " +
+              ToString(data.proc) + " to key " + key + " from " +
+              std::to_string(number));
+    }
+  }
+  shown.keys = std::move(now);
+}
+
+void Oracle::OnSend(const PeerMessage& message) {
+  if (const auto* up = std::get_if<CollectiveUp>(&message.body)) {
+    CheckContributions(up->id, up->contributions);
+  } else if (const auto* down = std::get_if<CollectiveDown>(&message.body)) {
+    CheckContributions(down->id, down->contributions);
+  }
+}
+
+void Oracle::CheckContributions(
+    const CollectiveId& id,
+    const std::vector<NodeContribution>& contributions) {
+  Group& group = GroupOf(id);
+  if (group.refusals) return;
+  Collective& one = group.sequence[id.sequence];
+  std::set<NodeId> seen;
+  for (const NodeContribution& c : contributions) {
+    const std::string who = "node " + std::to_string(c.node);
+    if (!seen.insert(c.node).second) {
+      report_("doubled: " + who + " twice in one message of " + Name(id));
+    }
+    const auto there = group.by_node.find(c.node);
+    if (there == group.by_node.end()) {
+      report_("invented: " + who + " has no part in " + Name(id));
+      continue;
+    }
+    for (const ProcId& proc : there->second) {
+      if (!one.arrived.contains(proc)) {
+        report_("invented: " + who + " speaks for " + ToString(proc) +
+                ", which has not come to " + Name(id));
+      }
+    }
+    const auto [it, added] =
+        one.data.try_emplace(c.node, std::string(c.data.view()));
+    if (added) {
+      CheckData(id, c.node, c.data);
+    } else if (it->second != c.data.view() && !c.data.empty()) {
+      report_("changed on the way: data of " + who + " in " + Name(id));
+    }
+  }
+}
+
+void Oracle::CheckData(const CollectiveId& id, NodeId node, const Bytes& data) {
+  ModexReader reader(data);
+  RankUpdate update;
+  std::set<ProcId> seen;
+  while (reader.Next(&update)) {
+    if (procs_[update.proc].node != node) {
+      report_("invented: node " + std::to_string(node) + " speaks for " +
+              ToString(update.proc) + " in " + Name(id));
+    }
+    if (!seen.insert(update.proc).second) {
+      report_("doubled: " + ToString(update.proc) + " in " + Name(id));
+    }
+    CheckKvals(update.proc, update.kvals.view(), false, "in a contribution");
+  }
+  if (!reader.ok()) report_("malformed contribution to " + Name(id));
+}
+
+}  // namespace canopy::sim

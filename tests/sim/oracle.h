@@ -1,0 +1,100 @@
+// What must hold after every step of a simulated cluster: no contribution is
+// lost, doubled or invented.
+#ifndef CANOPY_TESTS_SIM_ORACLE_H_
+#define CANOPY_TESTS_SIM_ORACLE_H_
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "common/job.h"
+#include "server/core/step.h"
+
+namespace canopy::sim {
+
+// It is told what processes do and everything that agents send, publish and
+// reply, and compares. It knows nothing of how the core works but the meaning
+// of its messages. What a step changes is checked as it changes, so that after
+// each step all of it is checked.
+class Oracle {
+ public:
+  using Report = std::function<void(const std::string& error)>;
+  explicit Oracle(Report report) : report_(std::move(report)) {}
+
+  void OnJob(const JobSpec& job);
+  // A node's shared memory is gone.
+  void OnNodeReset(NodeId node);
+  void OnDrop(NodeId node, const std::string& nspace);
+
+  void OnCommit(const ProcId& proc, core::Scope scope, const std::string& key,
+                const std::string& value);
+  // The process comes to a collective; `id` as it names it.
+  void OnArrive(const ProcId& proc, core::RequestId request,
+                core::CollectiveOp op, std::vector<ProcId> participants,
+                bool collect);
+  // Answer to any request of a process on `node`.
+  void OnReply(NodeId node, core::RequestId request, int status);
+  void OnGetReply(const ProcId& target, std::string_view kvals);
+  void OnPublish(NodeId node, const core::PublishRank& data);
+  void OnSend(const core::PeerMessage& message);
+
+ private:
+  // The n-th commit of a process to one key.
+  struct Written {
+    uint64_t number = 0;  // among all commits of the process
+    core::Scope scope = core::Scope::kGlobal;
+    std::string value;
+  };
+  struct Proc {
+    NodeId node = kNoNode;
+    uint64_t commits = 0;
+    std::map<std::string, std::vector<Written>> keys;
+  };
+  struct Arrival {
+    core::CollectiveId id;
+    ProcId proc;
+  };
+  struct Collective {
+    std::map<ProcId, uint64_t> arrived;  // value: commits before it
+    bool all_collect = true;
+    std::map<NodeId, std::string> data;  // as first seen
+  };
+  struct Group {
+    std::vector<ProcId> members;  // every process of it
+    std::map<NodeId, std::vector<ProcId>> by_node;
+    std::map<ProcId, uint64_t> arrivals;
+    bool refusals = false;  // then it is not known who came to which
+    std::map<uint64_t, Collective> sequence;
+  };
+  using Key = std::pair<core::CollectiveOp, std::vector<ProcId>>;
+  struct Shown {
+    std::map<std::string, uint64_t> keys;  // key: commit number that is shown
+  };
+
+  Group& GroupOf(const core::CollectiveId& id);
+  void CheckContributions(
+      const core::CollectiveId& id,
+      const std::vector<core::NodeContribution>& contributions);
+  void CheckData(const core::CollectiveId& id, NodeId node, const Bytes& data);
+  // Every key of a KVAL sequence and the commit that wrote it; reports what
+  // was never written for that side, and keys that come twice.
+  std::map<std::string, uint64_t> CheckKvals(const ProcId& proc,
+                                             std::string_view kvals, bool local,
+                                             const char* where);
+  void CheckSuccess(NodeId node, const Arrival& arrival);
+  void CheckSeen(NodeId node, const ProcId& proc, uint64_t commits);
+
+  const Report report_;
+  std::map<std::string, JobSpec> jobs_;
+  std::map<ProcId, Proc> procs_;
+  std::map<Key, Group> groups_;
+  std::map<core::RequestId, Arrival> arrivals_;
+  std::map<std::pair<NodeId, ProcId>, Shown> shown_;
+};
+
+}  // namespace canopy::sim
+
+#endif  // CANOPY_TESTS_SIM_ORACLE_H_

@@ -1,0 +1,43 @@
+// Whole lives of jobs on a cluster that a seed makes: launches, programs that
+// commit, fence and get, and faults of every kind at any moment; then the
+// questions that must have one answer only.
+#ifndef CANOPY_TESTS_SIM_SOAK_H_
+#define CANOPY_TESTS_SIM_SOAK_H_
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "tests/sim/cluster.h"
+
+namespace canopy::sim {
+
+struct SoakOptions {
+  // Both ends; the seed chooses.
+  uint32_t min_nodes = 2;
+  uint32_t max_nodes = 40;
+  uint32_t radix = 0;  // 0: the seed chooses
+  uint32_t max_jobs = 3;
+  uint32_t max_faults = 4;
+  bool verbose = false;
+};
+
+struct SoakResult {
+  uint64_t steps = 0;
+  uint32_t nodes = 0;
+  uint32_t radix = 0;
+  std::vector<std::string> faults;  // what was done, in order
+  std::vector<std::string> errors;  // empty: all is well
+};
+
+// Deterministic: a seed that fails is its own script.
+SoakResult RunSoak(uint64_t seed, const SoakOptions& options);
+
+}  // namespace canopy::sim
+
+#endif  // CANOPY_TESTS_SIM_SOAK_H_

@@ -59,6 +59,10 @@ bool JobEngine::Hold(const PeerMessage& message) {
           if (early != early_.end() &&
               early->second.front().first == message.src) {
             held = &early->second;
+            if constexpr (std::is_same_v<T, JobForget>) {
+              early_.erase(early);
+              return false;
+            }
           }
           if (held == nullptr) return false;
           if (held->size() < kMaxHeld) held->emplace_back(message.src, body);
@@ -255,10 +259,11 @@ void JobEngine::On(Turn& turn, NodeId src, const JobPrepare& m) {
     }
     // Asked again by a new parent: give the answers again.
     known->parent = JobParent(tree_, self_, known->controller);
-    known->prepare.sent_up = known->start.sent_up = false;
+    AnswerAgain(*known);
     Settle(turn, *known);
     return;
   }
+  if (std::ranges::count(over_, spec->nspace) > 0) return;
   if (IsEarly(src, *spec, m)) return;
   early_.erase(spec->nspace);
   JobState& job =
@@ -333,7 +338,9 @@ void JobEngine::On(Turn& turn, NodeId, const JobForget& m) {
     for (const NodeId agent : askers.mapped()) Send(turn, agent, m);
   }
   JobState* job = Find(m.nspace);
-  if (job != nullptr && !job->head) Forget(turn, *job);
+  if (job == nullptr || job->head) return;
+  NoteFinished(m.nspace, &over_);
+  Forget(turn, *job);
 }
 
 void JobEngine::On(Turn& turn, NodeId, const OutputData& m) {

@@ -3,6 +3,7 @@
 #ifndef CANOPY_SERVER_CORE_JOB_ENGINE_H_
 #define CANOPY_SERVER_CORE_JOB_ENGINE_H_
 
+#include <deque>
 #include <map>
 #include <memory>
 #include <set>
@@ -114,6 +115,9 @@ class JobEngine {
   void Drop(Turn& turn, JobState& job);
   void MarkNodeEnded(const JobState& job, NodeId node);
   void Reshape(Turn& turn, JobState& job);
+  static void AnswerAgain(JobState& job);
+  static void NoteFinished(const std::string& nspace,
+                           std::deque<std::string>* jobs);
   void EndHere(Turn& turn, JobState& job);
   void TellNewChild(Turn& turn, JobState& job, NodeId child);
   void Orphan(Turn& turn, JobState& job, const std::string& reason);
@@ -160,6 +164,9 @@ class JobEngine {
   std::map<std::string, std::unique_ptr<JobState>> jobs_;
   // Agents below that report of jobs that are not known here (yet).
   std::map<std::string, std::set<NodeId>> askers_;
+  // Jobs whose processes here are gone, and jobs that are over everywhere.
+  std::deque<std::string> finished_;
+  std::deque<std::string> over_;
   // Parts in jobs from an agent that is not above this one, as this one sees
   // the tree: first the JobPrepare, then what followed it.
   std::map<std::string, HeldMessages> early_;

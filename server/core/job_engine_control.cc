@@ -147,6 +147,7 @@ void JobEngine::Finish(Turn& turn, JobState& job) {
       "job " + job.nspace() + ": ended" +
           (failure ? ", exit code " + std::to_string(failure->exit_code)
                    : std::string()));
+  NoteFinished(job.nspace(), &over_);
   TellToForget(turn, job);
   Drop(turn, job);
 }

@@ -9,14 +9,20 @@
 #include "server/core/job_text.h"
 
 namespace canopy::core {
+namespace {
+
+// Jobs that are remembered, so that a late order does not start them again.
+constexpr size_t kMaxFinished = 1024;
+
+}  // namespace
 
 JobState& JobEngine::Add(Turn& turn, std::shared_ptr<const JobSpec> spec,
                          const JobPrepare& m) {
   auto job = std::make_unique<JobState>();
   // Whoever was lost, or has ended its ranks already, does not start them anew.
   job->lost.insert(m.lost.begin(), m.lost.end());
-  const bool over =
-      job->lost.contains(self_) || table_.WasRemoved(spec->nspace);
+  const bool over = job->lost.contains(self_) ||
+                    std::ranges::count(finished_, spec->nspace) > 0;
   // The map may be here already, because a client deals with the job.
   const Job* entry = table_.Add(spec);
   if (entry == nullptr) entry = table_.Find(spec->nspace);
@@ -180,12 +186,19 @@ void JobEngine::EndHere(Turn& turn, JobState& job) {
       KillLocal{job.nspace(), {}, job.spec->kill_grace_seconds * 1000});
 }
 
+void JobEngine::NoteFinished(const std::string& nspace,
+                             std::deque<std::string>* jobs) {
+  jobs->push_back(nspace);
+  if (jobs->size() > kMaxFinished) jobs->pop_front();
+}
+
 void JobEngine::Drop(Turn& turn, JobState& job) {
   const std::string nspace = job.nspace();
   if (job.has_local()) {
     turn.out.push_back(ForgetLocal{nspace});
     turn.out.push_back(DropJob{nspace});
   }
+  if (job.has_local()) NoteFinished(nspace, &finished_);
   const auto held = std::move(job.held);
   table_.Remove(nspace);
   jobs_.erase(nspace);
@@ -213,6 +226,10 @@ void JobEngine::Reshape(Turn& turn, JobState& job) {
   if (job.head || job.parent == parent) return;
   // The old parent may have died with our answers in its hands.
   job.parent = parent;
+  AnswerAgain(job);
+}
+
+void JobEngine::AnswerAgain(JobState& job) {
   job.prepare.sent_up = job.start.sent_up = false;
   job.exits_sent = 0;
 }
@@ -225,13 +242,12 @@ void JobEngine::TellNewChild(Turn& turn, JobState& job, NodeId child) {
   if (job.kill) Send(turn, child, *job.kill);
 }
 
-// Every agent of the job hears of the loss by itself.
 void JobEngine::Orphan(Turn& turn, JobState& job, const std::string& reason) {
   Log(turn, LogLine::Level::kError,
       "job " + job.nspace() + " lost the agent that controls it, " +
           node_names_[job.controller] + " (" + OneLine(reason) +
           "): ending what runs here");
-  EndHere(turn, job);
+  Forget(turn, job);
 }
 
 }  // namespace canopy::core

@@ -63,7 +63,7 @@ bool JobMaps::OnReply(NodeId src, const DmodexReply& reply) {
     Result<JobSpec> spec = DecodeJobSpec(reply.data.view());
     if (spec.ok() && spec->nspace == nspace) {
       if (jobs_.Add(std::make_shared<const JobSpec>(std::move(*spec)))) {
-        borrowed_.insert(nspace);
+        borrowed_.emplace(nspace, src);
       }
       return true;
     }
@@ -95,6 +95,12 @@ void JobMaps::OnJobRemoved(const RemovedJob& job, Actions* actions) const {
 }
 
 void JobMaps::OnTreeChanged(Actions* actions) {
+  // Nobody will tell of the job's end: whoever still needs it asks again.
+  std::vector<std::string> unsure;
+  for (const auto& [nspace, lender] : borrowed_) {
+    if (!tree_.alive(lender)) unsure.push_back(nspace);
+  }
+  for (const std::string& nspace : unsure) OnForget(nspace);
   const NodeId root = tree_.root();
   for (auto it = asked_.begin(); it != asked_.end();) {
     if (it->second.node == root) {

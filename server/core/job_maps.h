@@ -54,7 +54,7 @@ class JobMaps {
   const Tree& tree_;
   JobTable& jobs_;
   std::map<std::string, Ask> asked_;
-  std::set<std::string, std::less<>> borrowed_;
+  std::map<std::string, NodeId, std::less<>> borrowed_;  // value: from whom
   std::vector<std::string> unknown_;
   uint64_t next_request_;
 };

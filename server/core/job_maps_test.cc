@@ -96,6 +96,16 @@ TEST_F(JobMapsTest, BorrowedMapsAreGivenBack) {
   EXPECT_EQ(maps_.TakeUnknown(), std::vector<std::string>{"x"});
 }
 
+TEST_F(JobMapsTest, AMapGoesWithTheAgentThatLentIt) {
+  maps_.OnReply(0, Reply(Ask("x"), "x"));
+  tree_.SetAlive(1, false);
+  maps_.OnTreeChanged(&actions_);
+  EXPECT_NE(jobs_.Find("x"), nullptr);
+  tree_.SetAlive(0, false);
+  maps_.OnTreeChanged(&actions_);
+  EXPECT_EQ(jobs_.Find("x"), nullptr);
+}
+
 TEST_F(JobMapsTest, APartInTheJobEndsTheLoan) {
   const Bytes spec(EncodeJobSpec(*JobOn("x", {5})));
   maps_.OnReply(0, Reply(Ask("x"), "x"));

@@ -244,11 +244,13 @@ void TreeOverlay::Rejoin(const std::string& reason) {
   table_.Clear();
   table_.Merge(
       {config_.self, identity_.incarnation, true, "", identity_.address});
+  rejoining_ = true;
   for (NodeId node = 0; node < table_.size(); ++node) {
     if (node == config_.self) continue;
     tree_.SetAlive(node, true);
     Lost(node, "this agent was cut off: " + reason);
   }
+  rejoining_ = false;
   ScheduleReconcile();
 }
 

@@ -122,6 +122,7 @@ class TreeOverlay {
   // This agent came back after being cut off; and, until its new parent has
   // told it about the members, it takes no children.
   bool rejoined_ = false;
+  bool rejoining_ = false;  // everybody is being reported lost
   bool settled_ = true;
   uint32_t reported_up_ = 0;
   bool reported_ready_ = false;

@@ -21,7 +21,9 @@ constexpr int64_t kLimboNs = 50 * kMs;
 
 void TreeOverlay::Send(core::PeerMessage message) {
   assert(message.dst != config_.self && message.dst < table_.size());
-  if (state_ == State::kStopped || message.dst >= table_.size() ||
+  // What is said to one that is about to be reported lost comes of a view that
+  // is over.
+  if (rejoining_ || state_ == State::kStopped || message.dst >= table_.size() ||
       message.dst == config_.self || table_.Down(message.dst)) {
     return;
   }

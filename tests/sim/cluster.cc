@@ -215,7 +215,8 @@ void Cluster::End(NodeId node, const ProcId& proc, int wait_status,
   exit.wait_status = wait_status;
   if (lines_ == 0) return Input(node, LocalExits{proc.nspace, {exit}});
   for (uint32_t line = 0; line < lines_; ++line) {
-    Input(node, LocalOutput{proc.nspace, proc.rank, 2, Bytes(std::string("line"))});
+    Input(node,
+          LocalOutput{proc.nspace, proc.rank, 2, Bytes(std::string("line"))});
   }
   // The shim hears of the end and of the streams' ends in any order.
   constexpr std::array<uint16_t, 2> kChannels = {2, 4};

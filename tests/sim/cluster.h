@@ -63,7 +63,8 @@ class Cluster {
   // With a chance of 1 in n, a message comes twice, the second time up to ten
   // times as late. Streams do not: their links number every packet.
   void set_duplicates(uint32_t n) { duplicates_ = n; }
-  // Processes write this many lines at their end, and close their streams when they end.
+  // Processes write this many lines at their end, and close their streams when
+  // they end.
   void set_lines(uint32_t lines) { lines_ = lines; }
   // Processes that are told to end take up to this long.
   void set_kill_delay(TimeNs delay) { kill_delay_ = delay; }
@@ -285,6 +286,7 @@ class Cluster {
   // Who is there, as an observer above the cluster sees it.
   core::Tree tree_;
   std::vector<Hole> holes_;
+  NodeId mute_ = kNoNode;            // it is being told that everybody is lost
   std::map<NodeId, TimeNs> stalls_;  // of the link to the parent; until when
   std::map<std::pair<NodeId, NodeId>, View> views_;
   std::set<std::pair<TimeNs, NodeId>> timers_;

@@ -77,9 +77,9 @@ void Cluster::Apply(NodeId observer, const News& news) {
   const bool was_up = view.up;
   view = {news.net_life, news.up, false};
   if (was_up) {
-    Step(observer, NodeStateChanged{news.subject, false,
-                                    news.up ? "the agent was restarted"
-                                            : news.reason});
+    Step(observer,
+         NodeStateChanged{news.subject, false,
+                          news.up ? "the agent was restarted" : news.reason});
   }
   if (news.up) Step(observer, NodeStateChanged{news.subject, true, ""});
 }
@@ -198,6 +198,7 @@ void Cluster::ReviveNode(NodeId node) {
 void Cluster::Rejoin(NodeId node) {
   if (!nodes_[node].alive) return;
   const uint64_t life = ++nodes_[node].net_life;
+  mute_ = node;
   for (NodeId other = 0; other < nodes_.size(); ++other) {
     if (other == node) continue;
     View& view = ViewOf(node, other);
@@ -216,6 +217,7 @@ void Cluster::Rejoin(NodeId node) {
     Tell(when + RandomDelay(3), other, {node, true, life, ""});
     Tell(now_ + RandomDelay(6), node, {other, true, other_life, ""});
   }
+  mute_ = kNoNode;
 }
 
 void Cluster::Split(const std::set<NodeId>& cut_off) {
@@ -376,6 +378,7 @@ void Cluster::Do(NodeId node, SendPeer& a) {
   }
   a.message.src = node;
   oracle_.OnSend(a.message);
+  if (node == mute_) return;
   // Meant for a life of it that is over.
   const View& view = ViewOf(node, to);
   if (!view.cleared && view.net_life < nodes_[to].net_life) return;

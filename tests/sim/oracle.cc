@@ -151,8 +151,8 @@ std::map<std::string, uint64_t> Oracle::CheckKvals(const ProcId& proc,
     Decoder decoder(piece.whole);
     std::string_view text;
     uint16_t type = 0;
-    const bool readable = decoder.GetString(&text) && decoder.GetUint16(&type) &&
-                          decoder.GetString(&text);
+    const bool readable = decoder.GetString(&text) &&
+                          decoder.GetUint16(&type) && decoder.GetString(&text);
     uint64_t number = 0;
     const auto written = p.keys.find(key);
     if (readable && written != p.keys.end()) {

@@ -37,10 +37,10 @@ struct PlannedJob {
 
 struct Actor {
   PlannedJob* job = nullptr;
-  size_t next = 0;          // in the script
-  RequestId waiting = 0;    // for this answer
-  std::string operation;    // what it waits in
-  uint32_t next_get = 0;    // peer
+  size_t next = 0;        // in the script
+  RequestId waiting = 0;  // for this answer
+  std::string operation;  // what it waits in
+  uint32_t next_get = 0;  // peer
   bool stopped = false;
   bool connected = false;
 };
@@ -244,8 +244,8 @@ void Soak::Advance(const ProcId& proc) {
     if (actor.next >= actor.job->script.size()) return cluster_.Leave(proc);
     const Op& op = actor.job->script[actor.next];
     Begin(proc, actor, op);
-    const bool again = op.kind == Op::Kind::kGet && actor.waiting != 0 &&
-                       ++actor.next_get < 3;
+    const bool again =
+        op.kind == Op::Kind::kGet && actor.waiting != 0 && ++actor.next_get < 3;
     if (again) break;
     actor.next_get = 0;
     ++actor.next;
@@ -269,8 +269,7 @@ void Soak::Begin(const ProcId& proc, Actor& actor, const Op& op) {
     case Op::Kind::kFence:
     case Op::Kind::kCollect:
       actor.operation = "fence " + number;
-      actor.waiting =
-          cluster_.Fence(proc, {}, op.kind == Op::Kind::kCollect);
+      actor.waiting = cluster_.Fence(proc, {}, op.kind == Op::Kind::kCollect);
       return;
     case Op::Kind::kSome:
       if (std::ranges::count(op.some, proc) == 0) return;
@@ -401,13 +400,13 @@ void Soak::Fault() {
     if (back == kNoNode) return;
     note("return of node " + std::to_string(back));
     cluster_.ReviveNode(back);
-  } else if (kind == 6 && node != kNoNode && node != cluster_.root() &&
-             !split_) {
+  } else if (options_.rejoins && kind == 6 && node != kNoNode &&
+             node != cluster_.root() && !split_) {
     note("node " + std::to_string(node) + " joins again");
     any_fault_ = true;
     HarmNode(node);
     cluster_.Rejoin(node);
-  } else if (kind == 7 && !split_) {
+  } else if (options_.rejoins && kind == 7 && !split_) {
     any_fault_ = true;
     CutOff();
   } else if (kind == 8 && node != kNoNode) {

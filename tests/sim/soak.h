@@ -24,6 +24,8 @@ struct SoakOptions {
   uint32_t radix = 0;  // 0: the seed chooses
   uint32_t max_jobs = 3;
   uint32_t max_faults = 4;
+  // Agents that are cut off and join again, one by one or a whole side.
+  bool rejoins = true;
   bool verbose = false;
 };
 

@@ -1,6 +1,7 @@
 // Runs many seeds of the simulation; a seed that fails is printed with what
 // was done to its cluster.
-// Usage: soak [--first N] [--seeds N] [--nodes MAX] [--radix R] [--verbose]
+// Usage: soak [--first N] [--seeds N] [--min-nodes N] [--nodes MAX] [--radix R]
+//        [--no-rejoins] [--verbose]
 #include <cstdio>
 #include <cstdlib>
 #include <string>
@@ -13,8 +14,9 @@ int main(int argc, char** argv) {
   uint64_t seeds = 10'000;
   for (int i = 1; i < argc; ++i) {
     const std::string name = argv[i];
-    if (name == "--verbose") {
-      options.verbose = true;
+    if (name == "--verbose" || name == "--no-rejoins") {
+      (name == "--verbose" ? options.verbose : options.rejoins) =
+          name == "--verbose";
       continue;
     }
     const uint64_t value = i + 1 < argc ? strtoull(argv[++i], nullptr, 10) : 0;
@@ -24,6 +26,8 @@ int main(int argc, char** argv) {
       seeds = value;
     } else if (name == "--nodes") {
       options.max_nodes = static_cast<uint32_t>(value);
+    } else if (name == "--min-nodes") {
+      options.min_nodes = static_cast<uint32_t>(value);
     } else if (name == "--radix") {
       options.radix = static_cast<uint32_t>(value);
     } else {

@@ -1,0 +1,39 @@
+// A share of the seeds that `soak` runs by the ten thousand.
+#include "tests/sim/soak.h"
+
+#include <gtest/gtest.h>
+
+namespace canopy::sim {
+namespace {
+
+void ExpectPasses(uint64_t seed, const SoakOptions& options) {
+  const SoakResult result = RunSoak(seed, options);
+  for (const std::string& error : result.errors) {
+    ADD_FAILURE() << "seed " << seed << ", " << result.nodes << " nodes, radix "
+                  << result.radix << ": " << error;
+  }
+}
+
+TEST(Soak, Seeds) {
+  SoakOptions options;
+  options.rejoins = false;
+  for (uint64_t seed = 0; seed < 150; ++seed) ExpectPasses(seed, options);
+}
+
+TEST(Soak, SeedsWithAgentsThatAreCutOffAndReturn) {
+  for (uint64_t seed = 0; seed < 100; ++seed) ExpectPasses(seed, {});
+}
+
+TEST(Soak, AThousandAgents) {
+  SoakOptions options;
+  options.min_nodes = options.max_nodes = 1000;
+  options.max_jobs = 1;
+  options.rejoins = false;
+  for (const uint32_t radix : {2u, 32u}) {
+    options.radix = radix;
+    ExpectPasses(radix, options);
+  }
+}
+
+}  // namespace
+}  // namespace canopy::sim

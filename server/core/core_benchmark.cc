@@ -25,8 +25,13 @@ CoreConfig Config(uint32_t nodes, NodeId self) {
 std::unique_ptr<AgentCore> CoreWith(const CoreConfig& config,
                                     const std::vector<NodeId>& agents) {
   auto core = std::make_unique<AgentCore>(config);
-  const JobPrepare prepare{Bytes(EncodeJobSpec(*JobOn("job", agents)))};
-  core->Step(0, PeerArrived{{1, config.self, prepare}});
+  const auto job = JobOn("job", agents);
+  if (config.self == 0) {
+    core->Step(0, LaunchRequested{job});
+  } else {
+    const JobPrepare prepare{Bytes(EncodeJobSpec(*job)), 0, {}};
+    core->Step(0, PeerArrived{{0, config.self, prepare}});
+  }
   for (Rank r = 0; r < agents.size(); ++r) {
     if (agents[r] != config.self) continue;
     core->Step(0, ClientConnected{r + 1, {"job", r}});

@@ -17,11 +17,11 @@ void ExpectPasses(uint64_t seed, const SoakOptions& options) {
 TEST(Soak, Seeds) {
   SoakOptions options;
   options.rejoins = false;
-  for (uint64_t seed = 0; seed < 150; ++seed) ExpectPasses(seed, options);
+  for (uint64_t seed = 0; seed < 80; ++seed) ExpectPasses(seed, options);
 }
 
 TEST(Soak, SeedsWithAgentsThatAreCutOffAndReturn) {
-  for (uint64_t seed = 0; seed < 100; ++seed) ExpectPasses(seed, {});
+  for (uint64_t seed = 0; seed < 40; ++seed) ExpectPasses(seed, {});
 }
 
 TEST(Soak, AThousandAgents) {

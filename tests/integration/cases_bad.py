@@ -112,6 +112,20 @@ def contexts(bench):
             1, "no context 'none'", "bad")
 
 
+def ambiguous(bench):
+    """Of two overlays none is guessed."""
+    bench.run(*UP, "another", "--nodes", 1).expect()
+    try:
+        for command in ("run", "status", "ps", "why", "down"):
+            more = ["true"] if command == "run" else []
+            bench.run(command, *more).expect_refusal(2, "another", "bad",
+                                                     "--context")
+        bench.run("run", "-n", 1, "echo", "here",
+                  env={"CANOPY_CONTEXT": "another"}).expect_lines(["here"])
+    finally:
+        bench.run("down", "--context", "another").expect()
+
+
 def no_context(bench):
     bench.run("run", "--host", "nosuch.invalid", "-n", 1, "true"
               ).expect_refusal(1, "nosuch.invalid", "check that")
@@ -142,7 +156,8 @@ def incomplete(bench):
 
 
 CASES = {"programs": programs, "options": options, "hostfiles": hostfiles,
-         "hosts": hosts, "contexts": contexts, "keys": keys,
+         "hosts": hosts, "contexts": contexts, "two contexts": ambiguous,
+         "keys": keys,
          "installation": incomplete}
 BESIDE = "bad: jobs beside it went on"
 

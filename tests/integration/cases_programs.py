@@ -51,7 +51,7 @@ def hpcc(bench, nodes, options=()):
 
 def run(bench):
     bench.case("NetPIPE between 2 nodes", lambda: netpipe(bench))
-    for nodes in (1, 2):
+    for nodes in (1, 2, 4):
         bench.case(f"mpi4py on {nodes} nodes", lambda: mpi4py(bench, nodes))
     bench.case("HPCC on 2 nodes", lambda: hpcc(bench, 2))
     for family in ("openmpi", "mpich"):

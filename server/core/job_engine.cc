@@ -211,6 +211,9 @@ void JobEngine::OnLocalInputDone(TimeNs now, const LocalInputDone& in,
 void JobEngine::OnNodeLost(TimeNs now, NodeId node, const std::string& reason,
                            Actions* actions) {
   Turn turn{now, *actions};
+  if (tree_.root() == self_ && tree_.children(self_).empty()) {
+    for (NodeId n = 0; n < tree_.size(); ++n) unheard_.insert(n);
+  }
   std::vector<std::string> names;
   for (const auto& [nspace, job] : jobs_) names.push_back(nspace);
   for (const std::string& nspace : names) {
@@ -234,6 +237,7 @@ void JobEngine::OnNodeLost(TimeNs now, NodeId node, const std::string& reason,
 // It may be on the way between others.
 void JobEngine::OnNodeReturned(TimeNs now, Actions* actions) {
   Turn turn{now, *actions};
+  std::erase_if(unheard_, [&](NodeId n) { return tree_.alive(n); });
   std::vector<std::string> names;
   for (const auto& [nspace, job] : jobs_) names.push_back(nspace);
   for (const std::string& nspace : names) {
@@ -282,9 +286,11 @@ bool JobEngine::IsChild(JobState& job, NodeId src) {
 // have heard of it yet.
 void JobEngine::AskWhetherOver(Turn& turn, NodeId src,
                                const std::string& nspace) {
-  if (self_ == tree_.root()) return Send(turn, src, JobForget{nspace});
+  if (self_ == tree_.root() && !tree_.children(self_).empty()) {
+    return Send(turn, src, JobForget{nspace});
+  }
   if (askers_.size() >= kMaxAskers && !askers_.contains(nspace)) return;
-  if (askers_[nspace].insert(src).second) {
+  if (askers_[nspace].insert(src).second && self_ != tree_.root()) {
     Send(turn, tree_.root(), JobExits{nspace, {}});
   }
 }

@@ -164,6 +164,9 @@ class JobEngine {
   std::map<std::string, std::unique_ptr<JobState>> jobs_;
   // Agents below that report of jobs that are not known here (yet).
   std::map<std::string, std::set<NodeId>> askers_;
+  // Agents that were not heard of since this one was cut off from everybody:
+  // they may have been alive all the time.
+  std::set<NodeId> unheard_;
   // Jobs whose processes here are gone, and jobs that are over everywhere.
   std::deque<std::string> finished_;
   std::deque<std::string> over_;

@@ -34,7 +34,9 @@ JobState& JobEngine::Add(Turn& turn, std::shared_ptr<const JobSpec> spec,
   job->controller = m.controller != kNoNode ? m.controller : tree_.root();
   job->parent = JobParent(tree_, self_, job->controller);
   for (const JobNode& node : job->spec->nodes) {
-    if (!tree_.alive(node.agent)) job->lost.insert(node.agent);
+    if (!tree_.alive(node.agent) && !unheard_.contains(node.agent)) {
+      job->lost.insert(node.agent);
+    }
   }
   job->children = JobChildren(tree_, self_, *job);
   job->exit_known.resize(job->spec->procs.size());

@@ -198,6 +198,7 @@ void Cluster::ReviveNode(NodeId node) {
 void Cluster::Rejoin(NodeId node) {
   if (!nodes_[node].alive) return;
   const uint64_t life = ++nodes_[node].net_life;
+  const TimeNs settled = now_ + RandomDelay(6);
   mute_ = node;
   for (NodeId other = 0; other < nodes_.size(); ++other) {
     if (other == node) continue;
@@ -207,15 +208,16 @@ void Cluster::Rejoin(NodeId node) {
     if (was_up) Step(node, NodeStateChanged{other, false, "was cut off"});
     const uint64_t other_life = nodes_[other].net_life;
     if (!nodes_[other].alive) {
-      Tell(now_ + RandomDelay(6), node, {other, false, other_life, "lost"});
+      Tell(settled, node, {other, false, other_life, "lost"});
       continue;
     }
-    const TimeNs when = now_ + RandomDelay(6);
+    // It takes no links before its new parent has told it who is there.
+    const TimeNs when = settled + RandomDelay(6);
     if (rng_() % 2 == 0) {
       Tell(when, other, {node, false, life - 1, "it did not connect in time"});
     }
     Tell(when + RandomDelay(3), other, {node, true, life, ""});
-    Tell(now_ + RandomDelay(6), node, {other, true, other_life, ""});
+    Tell(settled, node, {other, true, other_life, ""});
   }
   mute_ = kNoNode;
 }

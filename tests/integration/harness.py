@@ -31,6 +31,13 @@ def install(work):
     return [work]
 
 
+def processes():
+    """Every process that can be seen, and what its threads wait in."""
+    return subprocess.run(
+        ["ps", "-eLo", "pid,ppid,tid,stat,wchan:20,args", "--cols", "160"],
+        capture_output=True, text=True, check=False).stdout
+
+
 class Failure(Exception):
     """A case that did not behave; the message says how."""
 
@@ -142,12 +149,14 @@ class Job:
         try:
             self.process.wait(seconds)
         except subprocess.TimeoutExpired:
+            standing = processes()
             with contextlib.suppress(ProcessLookupError):
                 os.killpg(self.pid, signal.SIGKILL)
             self.process.wait()
             for thread in self.threads:
                 thread.join(1)
-            raise Failure(f"no end after {seconds} s" + self._result().tail())
+            raise Failure(f"no end after {seconds} s" + self._result().tail() +
+                          "\n" + standing)
         for thread in self.threads:
             thread.join(5)
             if thread.is_alive():

@@ -6,6 +6,7 @@ import socket
 
 import netns
 from cases_mpi import hello
+from cases_programs import hpcc, mpi4py, netpipe
 from harness import FAMILIES, RUNTIME, check
 
 NODES = 4
@@ -61,6 +62,12 @@ def every_program(bench, context, family):
             code=139, err=["rank 3", "signal 11", "n4"], absent=["segv ok"]))
 
 
+def large_programs(bench, context):
+    for name, body in (("NetPIPE", netpipe), ("mpi4py", mpi4py),
+                       ("HPCC", hpcc)):
+        bench.case(f"{name} on {context}", lambda: body(bench, context))
+
+
 def embedded(bench, space):
     """Agents that live as long as the job, without a context."""
     where = ["run", "--host", ",".join(f"{n}:2" for n in space.names),
@@ -100,5 +107,6 @@ def run(bench):
                            lambda: agents_speak_tls(bench, space, context))
                 for family in FAMILIES:
                     every_program(bench, context, family)
+                large_programs(bench, context)
         embedded(bench, space)
         over_the_network(bench, space)

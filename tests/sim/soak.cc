@@ -174,7 +174,8 @@ std::vector<Op> Soak::MakeScript(const std::string& nspace, Rank ranks) {
         if (!some.empty()) script.push_back({Op::Kind::kSome, phase, some});
         break;
       case 4:
-        if (script.empty() || script.back().kind != Op::Kind::kCommit) {
+        if (script.empty() || script.back().kind != Op::Kind::kCommit ||
+            script.back().number != phase) {
           script.push_back({Op::Kind::kCommit, phase, {}});
         }
         script.push_back({Op::Kind::kGet, phase, {}});

@@ -5,24 +5,15 @@
 #include <unistd.h>
 
 #include <bit>
-#include <cerrno>
 #include <new>
 #include <utility>
+
+#include "common/shm/memory_file.h"
 
 namespace canopy::shm {
 namespace {
 
-// Kernel headers of older systems lack it.
-constexpr unsigned kNoexecSeal = 0x0008U;  // MFD_NOEXEC_SEAL
-
 constexpr int kMaxTries = 1000;
-
-int CreateFile() {
-  const unsigned flags = MFD_CLOEXEC | MFD_ALLOW_SEALING;
-  const int fd = memfd_create("canopy-gate", flags | kNoexecSeal);
-  if (fd >= 0 || errno != EINVAL) return fd;
-  return memfd_create("canopy-gate", flags);
-}
 
 }  // namespace
 
@@ -32,7 +23,7 @@ Result<std::unique_ptr<GateKeeper>> GateKeeper::Create(uint32_t num_ranks,
     return Status(kErrBadParam, "a gate of so many ranks");
   }
   const uint64_t size = GateSize(num_ranks);
-  UniqueFd fd(CreateFile());
+  UniqueFd fd = CreateMemoryFile("canopy-gate");
   if (!fd || ftruncate(fd.get(), static_cast<off_t>(size)) != 0 ||
       fcntl(fd.get(), F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) !=
           0) {

@@ -12,13 +12,13 @@
 #include <unordered_map>
 
 #include "common/shm/fence.h"
+#include "common/shm/memory_file.h"
 
 namespace canopy::shm {
 namespace {
 
-// Kernel headers of older systems lack these.
-constexpr unsigned kNoexecSeal = 0x0008U;  // MFD_NOEXEC_SEAL
-constexpr int kSealFutureWrite = 0x0010;   // F_SEAL_FUTURE_WRITE
+// Kernel headers of older systems lack it.
+constexpr int kSealFutureWrite = 0x0010;  // F_SEAL_FUTURE_WRITE
 
 uint64_t PageUp(uint64_t size) {
   return RoundUp(size, static_cast<uint64_t>(sysconf(_SC_PAGESIZE)));
@@ -184,13 +184,6 @@ std::optional<std::string> FixedPart::Build(const SegmentContents& contents) {
   return std::move(bytes_);
 }
 
-int CreateMemfd() {
-  const unsigned flags = MFD_CLOEXEC | MFD_ALLOW_SEALING;
-  int fd = memfd_create("canopy-job", flags | kNoexecSeal);
-  if (fd < 0 && errno == EINVAL) fd = memfd_create("canopy-job", flags);
-  return fd;
-}
-
 bool Seal(int fd) {
   const int fixed_size = F_SEAL_SHRINK | F_SEAL_GROW;
   if (fcntl(fd, F_ADD_SEALS, fixed_size | kSealFutureWrite) != 0 &&
@@ -260,7 +253,7 @@ Result<std::unique_ptr<SegmentWriter>> SegmentWriter::Create(
   Header header;
   std::memcpy(&header, fixed->data(), sizeof header);
   const uint64_t arena_begin = RoundUp(fixed->size(), kWindow);
-  UniqueFd fd(CreateMemfd());
+  UniqueFd fd = CreateMemoryFile("canopy-job");
   if (!fd) return SystemError("memfd_create");
   uint64_t size = 0;
   char* base = SizeAndMap(

@@ -16,14 +16,15 @@ void GateView::WakeAll() const {
   syscall(SYS_futex, futex(), FUTEX_WAKE, INT_MAX, nullptr, nullptr, 0);
 }
 
-bool GateView::Sleep(uint32_t value, int64_t timeout_ns) const {
+GateView::Slept GateView::Sleep(uint32_t value, int64_t timeout_ns) const {
   timespec timeout;
   timeout.tv_sec = static_cast<time_t>(timeout_ns / 1'000'000'000);
   timeout.tv_nsec = static_cast<long>(timeout_ns % 1'000'000'000);
-  return syscall(SYS_futex, futex(), FUTEX_WAIT, value,
-                 timeout_ns == kForever ? nullptr : &timeout, nullptr,
-                 0) == 0 ||
-         errno != ETIMEDOUT;
+  const long result =
+      syscall(SYS_futex, futex(), FUTEX_WAIT, value,
+              timeout_ns == kForever ? nullptr : &timeout, nullptr, 0);
+  if (result == 0) return Slept::kWoken;
+  return errno == ETIMEDOUT ? Slept::kTimedOut : Slept::kNotAtAll;
 }
 
 }  // namespace canopy::shm

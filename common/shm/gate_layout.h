@@ -104,9 +104,14 @@ class GateView {
   // Wakes everybody who waits for the generation to change.
   void WakeAll() const;
   // Waits while the futex holds `value`, at most `timeout_ns`; kForever: no
-  // limit, which is a sixth cheaper. False when the time has passed.
+  // limit, which is a sixth cheaper.
   static constexpr int64_t kForever = -1;
-  bool Sleep(uint32_t value, int64_t timeout_ns) const;
+  enum class Slept {
+    kWoken,     // by WakeAll
+    kNotAtAll,  // it held something else, or a signal came
+    kTimedOut,
+  };
+  Slept Sleep(uint32_t value, int64_t timeout_ns) const;
 
  private:
   GateHeader* header_ = nullptr;

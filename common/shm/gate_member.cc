@@ -87,17 +87,16 @@ GateMember::Arrival GateMember::Complete(uint32_t generation) const {
 
 bool GateMember::Wait(const Ticket& ticket, int64_t timeout_ns,
                       int* status) const {
-  bool slept_enough = false;
+  auto slept = GateView::Slept::kNotAtAll;
   for (;;) {
     const uint32_t seen = gate_.futex()->load(std::memory_order_acquire);
     if (GateGeneration(seen) != ticket.generation) break;
-    if (timeout_ns == 0 || slept_enough) return false;
-    const bool woken = gate_.Sleep(seen, timeout_ns);
-    slept_enough = !woken && timeout_ns != GateView::kForever;
+    if (timeout_ns == 0 || slept == GateView::Slept::kTimedOut) return false;
+    slept = gate_.Sleep(seen, timeout_ns);
   }
-  // Over, but nobody woke this rank: whoever ended the fence was killed or
-  // stopped before it could wake the others.
-  if (slept_enough) gate_.WakeAll();
+  // Over, but nobody woke this rank: whoever ended the fence may have been
+  // killed or stopped before it could wake the others.
+  if (ticket.watch && slept != GateView::Slept::kWoken) gate_.WakeAll();
   *status = gate_.header().status[ticket.generation & 1].load(
       std::memory_order_relaxed);
   return true;

@@ -31,8 +31,9 @@ class GateMember {
   };
   struct Ticket {
     uint32_t generation = 0;
-    // This rank looks from time to time whether the agent lives, for all: it
-    // was one of the first two to come.
+    // This rank was one of the first two to come: for all it looks from time
+    // to time whether the agent lives, and wakes them when the fence is over
+    // but nobody woke it.
     bool watch = false;
   };
   // Arrives at the next fence over the whole job. `wants`: of kGateCollect

@@ -203,7 +203,17 @@ TEST_F(GateTest, WhatIsWantedOutlivesAnOpening) {
   EXPECT_EQ(Arrive(1), Arrival::kRing);
 }
 
-// Whoever ends a fence may die before it wakes the others.
+// Ends the fence, and dies before it wakes anybody.
+void EndFenceInSilence(const GateKeeper& keeper) {
+  void* base = mmap(nullptr, keeper.size(), PROT_READ | PROT_WRITE, MAP_SHARED,
+                    keeper.fd(), 0);
+  ASSERT_NE(base, MAP_FAILED);
+  static_cast<GateHeader*>(base)->state.store(GateState(1, false));
+  munmap(base, keeper.size());
+}
+
+// Whether the watcher finds the end in its sleep, between two, or before the
+// first one.
 TEST_F(GateTest, TheFirstTwoWakeWhoWasLeftAsleep) {
   Make(4);
   keeper_->Open();
@@ -212,8 +222,28 @@ TEST_F(GateTest, TheFirstTwoWakeWhoWasLeftAsleep) {
     ASSERT_EQ(members_[i]->Arrive(0, &tickets[i]), Arrival::kWait);
     EXPECT_EQ(tickets[i].watch, i < 2) << i;
   }
+  std::thread sleeper([&] {
+    int status = -1;
+    EXPECT_TRUE(members_[2]->Wait(tickets[2], GateView::kForever, &status));
+    EXPECT_EQ(status, kSuccess);
+  });
+  int status = -1;
+  EXPECT_FALSE(members_[1]->Wait(tickets[1], 1'000'000, &status));
+  EndFenceInSilence(*keeper_);
+  EXPECT_TRUE(members_[1]->Wait(tickets[1], GateView::kForever, &status));
+  EXPECT_EQ(status, kSuccess);
+  sleeper.join();
+}
+
+TEST_F(GateTest, AWatcherNotWokenWakesTheOthers) {
+  Make(4);
+  keeper_->Open();
+  std::vector<Ticket> tickets(3);
+  for (uint32_t i = 0; i < 3; ++i) {
+    ASSERT_EQ(members_[i]->Arrive(0, &tickets[i]), Arrival::kWait);
+  }
   std::vector<std::thread> threads;
-  for (uint32_t i = 1; i < 3; ++i) {
+  for (uint32_t i = 0; i < 3; ++i) {
     threads.emplace_back([&, i] {
       int status = -1;
       const int64_t patience =
@@ -223,14 +253,8 @@ TEST_F(GateTest, TheFirstTwoWakeWhoWasLeftAsleep) {
       EXPECT_EQ(status, kSuccess);
     });
   }
-  void* base = mmap(nullptr, keeper_->size(), PROT_READ | PROT_WRITE,
-                    MAP_SHARED, keeper_->fd(), 0);
-  ASSERT_NE(base, MAP_FAILED);
-  // Rank 2 most likely sleeps by then; it gets through in any case.
-  std::this_thread::yield();
-  static_cast<GateHeader*>(base)->state.store(GateState(1, false));
+  EndFenceInSilence(*keeper_);
   for (auto& thread : threads) thread.join();
-  munmap(base, keeper_->size());
 }
 
 TEST_F(GateTest, ASecondArrivalOfARankUsesMessages) {

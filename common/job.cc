@@ -9,7 +9,7 @@
 namespace canopy {
 namespace {
 
-constexpr uint64_t kJobFormat = 1;
+constexpr uint64_t kJobFormat = 2;
 // A map larger than this is refused rather than allocated.
 constexpr uint64_t kMaxProcs = 1u << 26;
 
@@ -43,16 +43,20 @@ void PutNodes(WireWriter& w, const std::vector<JobNode>& nodes) {
     w.Strings(node.aliases);
     w.Uint(node.agent);
     w.Uint(node.slots);
+    w.Uint(node.first_node_rank);
+    w.Uint(node.other_procs);
   }
 }
 
 std::vector<JobNode> GetNodes(WireReader& r) {
-  std::vector<JobNode> nodes(r.Count(4));
+  std::vector<JobNode> nodes(r.Count(6));
   for (JobNode& node : nodes) {
     node.name = r.String();
     node.aliases = r.Strings();
     node.agent = r.Uint32();
     node.slots = r.Uint32();
+    node.first_node_rank = r.Uint32();
+    node.other_procs = r.Uint32();
   }
   return nodes;
 }
@@ -223,7 +227,8 @@ JobLayout::JobLayout(const JobSpec& job)
     RankNumbers& n = numbers_[rank];
     n.app_rank = static_cast<uint32_t>(app_ranks_[p.app].size());
     n.local_rank = static_cast<uint16_t>(node_ranks_[p.node].size());
-    n.node_rank = n.local_rank;
+    n.node_rank =
+        static_cast<uint16_t>(job.nodes[p.node].first_node_rank + n.local_rank);
     app_ranks_[p.app].push_back(rank);
     node_ranks_[p.node].push_back(rank);
   }

@@ -30,6 +30,8 @@ struct JobNode {
   std::vector<std::string> aliases;  // other names of the same node
   NodeId agent = kNoNode;            // the agent that hosts it
   uint32_t slots = 0;                // of the allocation
+  uint32_t first_node_rank = 0;      // PMIX_NODE_RANK of local rank 0
+  uint32_t other_procs = 0;          // of other jobs, when this one was mapped
 };
 
 // Where one rank runs. Local, node, application ranks follow from the order of

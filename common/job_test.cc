@@ -11,7 +11,7 @@ JobSpec MakeJob(uint32_t nodes, uint32_t procs, bool by_node) {
   job.uid = 1000;
   job.apps.push_back({"a.out", {"a.out", "-x"}, {"A=1"}, "/wd", procs});
   for (uint32_t i = 0; i < nodes; ++i) {
-    job.nodes.push_back({"n" + std::to_string(i), {"alias"}, i, 4});
+    job.nodes.push_back({"n" + std::to_string(i), {"alias"}, i, 4, 10 + i, 3});
   }
   for (uint32_t r = 0; r < procs; ++r) {
     const uint32_t node =
@@ -45,6 +45,8 @@ TEST(JobSpec, RoundTrip) {
       ASSERT_TRUE(back.ok());
       ExpectSame(job, *back);
       EXPECT_EQ(back->apps[0].argv, job.apps[0].argv);
+      EXPECT_EQ(back->nodes[3].first_node_rank, 13u);
+      EXPECT_EQ(back->nodes[3].other_procs, 3u);
       EXPECT_EQ(back->parent, job.parent);
       EXPECT_EQ(back->inject, Inject::kNever);
       EXPECT_EQ(back->allocation, job.allocation);

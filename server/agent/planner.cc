@@ -8,6 +8,7 @@
 
 #include "common/topology.h"
 #include "hostmodule/mapper.h"
+#include "hostmodule/node_ranks.h"
 
 namespace canopy::agent {
 namespace {
@@ -127,6 +128,9 @@ Result<std::shared_ptr<const JobSpec>> Planner::Plan(
   request.local_agent = self_;
   Result<JobSpec> job = host::MapJob(Nodes(jobs, membership), request);
   if (!job.ok()) return job.status();
+  std::vector<const JobSpec*> running;
+  for (const auto& [nspace, record] : jobs) running.push_back(record.job.get());
+  host::NumberOnNodes(running, &*job);
   return std::make_shared<const JobSpec>(*std::move(job));
 }
 

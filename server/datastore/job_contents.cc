@@ -200,7 +200,7 @@ shm::KeyValues Builder::App(uint32_t app) const {
 void Builder::AddLocalKeys(uint32_t node, Keys* keys) const {
   const std::vector<Rank>& ranks = ranks_[node];
   keys->Number(PMIX_LOCAL_SIZE, ranks.size());
-  keys->Number(PMIX_NODE_SIZE, ranks.size());
+  keys->Number(PMIX_NODE_SIZE, ranks.size() + job_.nodes[node].other_procs);
   if (ranks.empty()) return;
   keys->Text(PMIX_LOCAL_PEERS, RankList(ranks));
   keys->Add(PMIX_LOCALLDR, Value::Rank(ranks.front()));

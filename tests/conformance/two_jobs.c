@@ -45,6 +45,23 @@ static pmix_proc_t Other(pmix_rank_t rank) {
   return proc;
 }
 
+// Numbers among all jobs of a node are of one process alone.
+static void NodeRanks(void) {
+  char *here = MustGetText(&g_self, PMIX_HOSTNAME, NULL);
+  const uint32_t mine =
+      MustGetNumber(&g_self, PMIX_NODE_RANK, NULL, PMIX_UINT16);
+  for (pmix_rank_t rank = 0; rank < g_size; ++rank) {
+    const pmix_proc_t peer = Other(rank);
+    char *host = MustGetText(&peer, PMIX_HOSTNAME, NULL);
+    const bool same = strcmp(here, host) == 0;
+    free(host);
+    if (!same) continue;
+    CHECK(MustGetNumber(&peer, PMIX_NODE_RANK, NULL, PMIX_UINT16) != mine,
+          "node rank %u is also rank %u's of %s", mine, rank, g_other);
+  }
+  free(here);
+}
+
 static void JobData(void) {
   const pmix_proc_t job = Other(PMIX_RANK_WILDCARD);
   CHECK(MustGetNumber(&job, PMIX_JOB_SIZE, NULL, PMIX_UINT32) == g_size,
@@ -66,6 +83,7 @@ static void JobData(void) {
     PMIX_PROC_FREE(procs, count);
     free(host);
   }
+  NodeRanks();
   MustFail(PMIX_ERR_NOT_FOUND, &job, "pmix.no.such.key", NULL);
   char *nodes = NULL;
   OK(PMIx_Resolve_nodes(g_other, &nodes));

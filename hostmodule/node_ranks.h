@@ -1,0 +1,19 @@
+// Numbers that a process gets among all jobs of its node (the Standard's
+// reserved keys PMIX_NODE_RANK and PMIX_NODE_SIZE).
+#ifndef CANOPY_HOSTMODULE_NODE_RANKS_H_
+#define CANOPY_HOSTMODULE_NODE_RANKS_H_
+
+#include <vector>
+
+#include "common/job.h"
+
+namespace canopy::host {
+
+// Sets JobNode::first_node_rank and other_procs of a mapped job. On each node
+// its ranks get the lowest run of numbers that no process of `running` has
+// there; null pointers are not allowed. Any thread.
+void NumberOnNodes(const std::vector<const JobSpec*>& running, JobSpec* job);
+
+}  // namespace canopy::host
+
+#endif  // CANOPY_HOSTMODULE_NODE_RANKS_H_

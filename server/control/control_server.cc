@@ -7,6 +7,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <chrono>
 #include <utility>
@@ -17,8 +18,9 @@ namespace canopy::control {
 namespace {
 
 constexpr int kBacklog = 128;
-// Each call needs one descriptor, and gRPC now and then another.
 constexpr size_t kReserve = 8;
+// Each call needs one descriptor, and gRPC now and then another.
+constexpr size_t kCallCost = 2;
 
 bool IsTrusted(int fd) {
   ucred peer{};
@@ -72,18 +74,26 @@ UniqueFd ControlServer::Accept() {
       accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
 }
 
+UniqueFd ControlServer::AcceptFromReserve() {
+  const size_t taken = std::min<size_t>(reserve_.size(), kCallCost);
+  reserve_.resize(reserve_.size() - taken);
+  UniqueFd fd = Accept();
+  if (!fd || !reserve_.empty()) return fd;
+  // The last one only turns callers away; left alone they would wake the loop
+  // for ever.
+  Reserve();
+  if (!reserve_.empty()) return fd;
+  fd.Reset();
+  errno = ECONNABORTED;
+  return fd;
+}
+
 void ControlServer::OnConnections() {
   for (;;) {
     Reserve();
     UniqueFd fd = Accept();
     if (!fd && (errno == EMFILE || errno == ENFILE) && !reserve_.empty()) {
-      // The last one only turns callers away; left alone they would wake the
-      // loop for ever.
-      const bool last = reserve_.size() == 1;
-      reserve_.resize(reserve_.size() - (last ? 1 : 2));
-      fd = Accept();
-      if (last) fd.Reset();
-      if (last) continue;
+      fd = AcceptFromReserve();
     }
     if (!fd) {
       if (errno == EINTR || errno == ECONNABORTED) continue;

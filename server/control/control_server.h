@@ -35,6 +35,7 @@ class ControlServer {
  private:
   void OnConnections();
   UniqueFd Accept();
+  UniqueFd AcceptFromReserve();
   void Reserve();
 
   EventLoop* const loop_;

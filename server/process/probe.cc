@@ -4,7 +4,6 @@
 //   pattern BYTES    writes that many bytes, byte i being 'a' + i % 23
 //   abort            ends with SIGABRT
 //   stubborn         ignores SIGTERM, says "ready" and sleeps
-//   tell FD          writes "told" to a descriptor
 #include <dirent.h>
 #include <signal.h>
 #include <unistd.h>
@@ -66,6 +65,5 @@ int main(int argc, char** argv) {
   if (what == "pattern") return WritePattern(strtoull(argv[2], nullptr, 10));
   if (what == "abort") abort();
   if (what == "stubborn") return BeStubborn();
-  if (what == "tell") return write(atoi(argv[2]), "told", 4) == 4 ? 0 : 1;
   return 64;
 }

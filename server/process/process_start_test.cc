@@ -166,7 +166,7 @@ TEST_F(StartTest, DescriptorsAreInheritedByNumber) {
   };
   const auto job =
       MakeJob({"sh", "-c",
-               ProbePath() + " tell $TELL_FD; " + ProbePath() + " descriptors"},
+               "printf told >&$TELL_FD; exec " + ProbePath() + " descriptors"},
               300);
   ASSERT_TRUE(Run(job));
   for (Rank rank = 0; rank < 300; ++rank) {

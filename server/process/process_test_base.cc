@@ -14,7 +14,7 @@
 namespace canopy::process {
 namespace {
 
-constexpr int64_t kPatienceMs = 20'000;
+constexpr int64_t kPatienceMs = 120'000;
 
 std::string Absolute(const std::string& path) {
   return std::filesystem::absolute(path).string();

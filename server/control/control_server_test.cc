@@ -11,6 +11,7 @@
 #include <cerrno>
 #include <chrono>
 #include <cstdlib>
+#include <future>
 #include <memory>
 #include <string>
 #include <thread>
@@ -131,6 +132,11 @@ TEST_F(ControlServerTest, OutlivesAFullTableOfDescriptors) {
   }
   EXPECT_GE(served, 3);
   EXPECT_LT(served, 12);
+  // The loop goes on with other work.
+  std::promise<void> other_work;
+  loop_.Post([&] { other_work.set_value(); });
+  EXPECT_EQ(other_work.get_future().wait_for(std::chrono::seconds(30)),
+            std::future_status::ready);
   ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &before), 0);
   callers.clear();
   EXPECT_TRUE(Ask(NewChannel()));

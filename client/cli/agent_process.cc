@@ -41,7 +41,8 @@ void ResetSignals(posix_spawnattr_t* attributes) {
   sigemptyset(&pipe);
   sigaddset(&pipe, SIGPIPE);
   posix_spawnattr_setsigdefault(attributes, &pipe);
-  posix_spawnattr_setflags(attributes, POSIX_SPAWN_SETPGROUP |
+  // Out of reach of the terminal and what is typed there.
+  posix_spawnattr_setflags(attributes, POSIX_SPAWN_SETSID |
                                            POSIX_SPAWN_SETSIGMASK |
                                            POSIX_SPAWN_SETSIGDEF);
 }

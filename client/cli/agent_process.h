@@ -25,8 +25,8 @@ class AgentProcess {
   AgentProcess(const AgentProcess&) = delete;
   AgentProcess& operator=(const AgentProcess&) = delete;
 
-  // Starts the command in a process group of its own, which keeps the
-  // terminal's signals for the launcher.
+  // Starts the command in a session of its own, which keeps the terminal and
+  // its signals for the launcher.
   Status Spawn(std::vector<std::string> command);
 
   // Readable: Read has something to do.

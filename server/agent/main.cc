@@ -92,7 +92,12 @@ int Serve() {
     return 2;
   }
   int report_fd = -1;
-  if (!config.embedded() && Detach(&report_fd) != 0) return 1;
+  if (config.embedded()) {
+    // Fails when it leads one already, as a command of sshd does.
+    setsid();
+  } else if (Detach(&report_fd) != 0) {
+    return 1;
+  }
   SetSignals();
   SetLogging(config);
   Agent agent(config);

@@ -6,7 +6,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <fstream>
+#include <sstream>
 
 #include "server/process/process_test_base.h"
 
@@ -258,6 +260,23 @@ TEST_F(RecoveryTest, ALostShimIsNoticed) {
   EXPECT_TRUE(FilesLeft().empty());
   adapter_->Feed({"job", {0}, Bytes(std::string("x"))});
   EXPECT_EQ(Recorded().input_done, 1u);
+}
+
+TEST_F(RecoveryTest, WhatALostShimLeavesIsFoundInWhateverSession) {
+  const auto job = Shell(
+      "setsid sleep 100 & echo $!; env -i sleep 100 & echo $!; echo $PPID; "
+      "wait");
+  ASSERT_TRUE(Launch(job));
+  ASSERT_TRUE(
+      RunUntil([&] { return std::ranges::count(Output(), '\n') == 3; }));
+  std::istringstream numbers(Output());
+  int in_session = 0, without_mark = 0, shim = 0;
+  numbers >> in_session >> without_mark >> shim;
+  ASSERT_GT(shim, 1);
+  ASSERT_EQ(kill(shim, SIGKILL), 0);
+  ASSERT_TRUE(WaitForExits(*job));
+  EXPECT_TRUE(RunUntil([&] { return !IsAlive(in_session); }));
+  EXPECT_TRUE(RunUntil([&] { return !IsAlive(without_mark); }));
 }
 
 TEST_F(RecoveryTest, AShimLostBeforeResumeIsReportedThen) {

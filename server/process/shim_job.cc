@@ -2,11 +2,13 @@
 
 #include <signal.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <iterator>
 #include <utility>
 
+#include "server/process/job_processes.h"
 #include "server/process/shim_start.h"
 
 namespace canopy::process {
@@ -42,7 +44,7 @@ ShimJob::ShimJob(const ProcessContext* context, const core::PrepareLocal& job,
       job_(job),
       on_gone_(std::move(on_gone)),
       phase_(Phase::kNew) {
-  for (const Rank rank : LocalRanks()) unreported_.insert(rank);
+  for (const Rank rank : LocalRanks()) unreported_.emplace(rank, 0);
 }
 
 ShimJob::ShimJob(const ProcessContext* context, UniqueFd connection,
@@ -86,7 +88,8 @@ void ShimJob::Prepare() {
   Result<StartedShim> shim = StartShim(context_->options.shim_path,
                                        context_->runtime_dir.get(), nspace());
   if (!shim.ok()) return PrepareFailed(shim.status());
-  child_pid_ = shim_pid_ = shim->pid;
+  child_pid_ = shim->pid;
+  NoteShim(shim->pid);
   file_ = std::move(shim->file);
   Connect(std::move(shim->connection));
   channel_->Send(FrameType::kPrepare, Encode(Describe()));
@@ -296,9 +299,12 @@ bool ShimJob::OnWelcome(FrameChannel::Frame& frame) {
   if (!spec.ok()) return false;
   job_.job = std::make_shared<const JobSpec>(std::move(*spec));
   job_.layout = std::make_shared<const JobLayout>(*job_.job);
-  shim_pid_ = welcome.pid;
+  NoteShim(welcome.pid);
   ranks_ = std::move(welcome.ranks);
-  for (const RankState& rank : ranks_) unreported_.insert(rank.rank);
+  for (const RankState& rank : ranks_) {
+    const bool runs = rank.phase == RankPhase::kRunning;
+    unreported_.emplace(rank.rank, runs ? rank.pid : 0);
+  }
   phase_ = welcome.started ? Phase::kStarted : Phase::kPrepared;
   std::vector<HeldFd> held;
   for (size_t i = 0; i < welcome.held.size(); ++i) {
@@ -328,6 +334,10 @@ bool ShimJob::OnStarted(std::string_view payload) {
   Started m;
   if (phase_ != Phase::kStarting || !Decode(payload, &m)) return false;
   phase_ = Phase::kStarted;
+  for (const StartedRank& rank : m.ranks) {
+    const auto it = unreported_.find(rank.rank);
+    if (it != unreported_.end()) it->second = rank.pid;
+  }
   NoteProcesses(m.ranks);
   core::LocalStarted started;
   started.nspace = nspace();
@@ -387,9 +397,25 @@ void ShimJob::OnLost(const std::string& reason) {
     return Gone();
   }
   if (phase_ == Phase::kReplaced) return;
-  KillSession(shim_pid_);
+  KillWhatIsLeft();
   file_.Remove();
   if (reporting_) ReportLoss(reason);
+}
+
+void ShimJob::NoteShim(int pid) {
+  shim_pid_ = pid;
+  session_ = getsid(pid);
+}
+
+void ShimJob::KillWhatIsLeft() const {
+  JobProcesses left;
+  left.mark = JobMark(nspace(), shim_pid_);
+  left.session_of_shim = session_ == shim_pid_ ? session_ : 0;
+  left.session = session_;
+  for (const auto& [rank, pid] : unreported_) {
+    if (pid > 1) left.groups.insert(pid);
+  }
+  KillProcesses(left);
 }
 
 void ShimJob::Gone() {
@@ -424,7 +450,7 @@ void ShimJob::ReportLoss(const std::string& reason) {
   EndStreams();
   core::LocalExits exits;
   exits.nspace = nspace();
-  for (const Rank rank : unreported_) {
+  for (const auto& [rank, pid] : unreported_) {
     core::ProcExit exit;
     exit.rank = rank;
     exit.wait_status = SIGKILL;

@@ -8,7 +8,7 @@
 #include <functional>
 #include <memory>
 #include <string>
-#include <unordered_set>
+#include <unordered_map>
 #include <vector>
 
 #include "common/event_loop.h"
@@ -104,6 +104,8 @@ class ShimJob {
   void OnFrame(FrameChannel::Frame& frame);
   bool Handle(FrameChannel::Frame& frame);
   void OnLost(const std::string& reason);
+  void NoteShim(int pid);
+  void KillWhatIsLeft() const;
   bool OnWelcome(FrameChannel::Frame& frame);
   PrepareJob Describe() const;
   std::vector<Rank> LocalRanks() const;
@@ -132,8 +134,10 @@ class ShimJob {
   SocketFile file_;
   int child_pid_ = 0;
   int shim_pid_ = 0;
-  std::vector<RankState> ranks_;         // of a shim found again
-  std::unordered_set<Rank> unreported_;  // ranks without an exit so far
+  int session_ = 0;               // the shim's
+  std::vector<RankState> ranks_;  // of a shim found again
+  // Ranks without an exit so far, and their processes as far as known.
+  std::unordered_map<Rank, int> unreported_;
   std::deque<core::FeedInput> input_;
   uint64_t input_outstanding_ = 0;  // given to the shim, not done
   const std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);

@@ -45,12 +45,19 @@ Result<UniqueFd> Listen(int directory, const std::string& name,
   return ListenAt(directory, name);
 }
 
+// The kernel gives every session an equal share of a CPU, and lets a process
+// that wakes up interrupt those of another at once. An agent that answers many
+// ranks is cheapest when it runs once they all wait, so they share its session
+// when that is free of a terminal. A process group keeps signals apart.
+short Place() {
+  return getsid(0) == getpid() ? POSIX_SPAWN_SETPGROUP : POSIX_SPAWN_SETSID;
+}
+
 struct Attributes {
   Attributes() {
     posix_spawnattr_init(&value);
-    posix_spawnattr_setflags(&value, POSIX_SPAWN_SETSID |
-                                         POSIX_SPAWN_SETSIGMASK |
-                                         POSIX_SPAWN_SETSIGDEF);
+    posix_spawnattr_setflags(
+        &value, Place() | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
     sigset_t set;
     sigemptyset(&set);
     posix_spawnattr_setsigmask(&value, &set);
@@ -131,16 +138,6 @@ std::vector<std::string> ListShimSockets(int runtime_dir) {
   }
   closedir(dir);
   return names;
-}
-
-void KillSession(int shim_pid) {
-  DIR* const proc = opendir("/proc");
-  if (proc == nullptr || shim_pid <= 1) return;
-  while (const dirent* entry = readdir(proc)) {
-    const pid_t pid = atoi(entry->d_name);
-    if (pid > 1 && getsid(pid) == shim_pid) kill(pid, SIGKILL);
-  }
-  closedir(proc);
 }
 
 }  // namespace canopy::process

@@ -12,22 +12,21 @@
 namespace canopy::process {
 
 struct StartedShim {
-  int pid = 0;  // a child of this process, in a session of its own
+  int pid = 0;  // a child of this process, leader of a process group
   UniqueFd connection;
   SocketFile file;
 };
 
 // Starts a shim for a namespace, with its socket in the open runtime
-// directory. Blocks for the exec only. Fails with kErrExists when a shim
-// already holds this namespace; a socket that a dead one left is replaced.
+// directory. It joins the session that this process leads, or else has one of
+// its own, so that its processes never have this one's terminal. Blocks for the
+// exec only. Fails with kErrExists when a shim already holds this namespace; a
+// socket that a dead one left is replaced.
 Result<StartedShim> StartShim(const std::string& shim_path, int runtime_dir,
                               const std::string& nspace);
 
 // Names of the shim sockets in the runtime directory.
 std::vector<std::string> ListShimSockets(int runtime_dir);
-
-// Sends SIGKILL to every process of the session that a dead shim led.
-void KillSession(int shim_pid);
 
 }  // namespace canopy::process
 

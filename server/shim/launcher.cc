@@ -101,6 +101,7 @@ Status Launcher::FindPrograms() {
     App app;
     app.env = base;
     app.env.SetAll(spec.env);
+    app.env.Set(JobMark(job_.nspace, getpid()));
     for (const std::string& arg : spec.argv) {
       app.argv.push_back(const_cast<char*>(arg.c_str()));
     }

@@ -26,6 +26,10 @@ int GetInt(WireReader& r) {
 
 }  // namespace
 
+std::string JobMark(std::string_view nspace, int shim_pid) {
+  return "CANOPY_SHIM=" + std::to_string(shim_pid) + ":" + std::string(nspace);
+}
+
 std::string Encode(const Hello& m) {
   WireWriter w;
   w.Uint(m.version);

@@ -154,6 +154,10 @@ struct KillRanks {
   std::vector<Rank> ranks;  // empty: all
 };
 
+// NAME=VALUE in the environment of every process of a shim, and in that of no
+// other: by it they are found when the shim is dead.
+std::string JobMark(std::string_view nspace, int shim_pid);
+
 // ------------------------------------------------------ shim to agent ---
 
 enum class RankPhase : uint8_t { kWaiting = 0, kRunning = 1, kEnded = 2 };
@@ -167,7 +171,7 @@ struct RankState {
 
 struct Welcome {
   uint32_t version = kShimProtocolVersion;
-  int pid = 0;         // the shim's own, which is also its session
+  int pid = 0;         // the shim's own
   std::string nspace;  // empty before Prepare
   bool started = false;
   std::string record;

@@ -81,8 +81,8 @@ bool EndLocalAgents(const v1::Context& context,
 void RemoveLeftovers(const v1::Context& context) {
   for (const auto& node : context.members()) {
     const std::string& dir = node.runtime_dir();
-    for (const char* name :
-         {"/agent.log", "/agent.1.log", "/control.sock", "/clients.sock"}) {
+    for (const char* name : {"/agent.log", "/agent.1.log", "/control.sock",
+                             "/run.sock", "/clients.sock"}) {
       unlink((dir + name).c_str());
     }
     // Harmless when something else is in them.

@@ -187,16 +187,17 @@ int Run(const RunOptions& options, const std::string& program) {
         "overlay is up and is used as it is");
   }
   const v1c::Launch launch = MakeLaunch(options, allow_root);
-  Result<ControlTarget> target = place.WaitReady(options, signals, timeline);
-  if (!target.ok()) {
-    return target.code() == kErrJobCanceled ? Canceled(&signals)
-                                            : Fail(target.status());
+  auto connection = place.Connect(options, signals, timeline);
+  if (!connection.ok()) {
+    return connection.code() == kErrJobCanceled ? Canceled(&signals)
+                                                : Fail(connection.status());
   }
   RunClientOptions client;
   client.stdin_fd = options.stdin_target == "none" ? -1 : STDIN_FILENO;
   client.signals = &signals;
   const auto report = std::make_shared<RunReport>(options, &timeline);
-  Result<RunOutcome> outcome = RunJob(*target, launch, client, report);
+  Result<RunOutcome> outcome =
+      RunJob(*std::move(connection), launch, client, report);
   if (!outcome.ok()) {
     place.End();
     return Fail(outcome.status());

@@ -1,6 +1,5 @@
 #include "client/cli/run_client.h"
 
-#include <grpcpp/grpcpp.h>
 #include <poll.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
@@ -10,15 +9,12 @@
 #include <cerrno>
 #include <chrono>
 #include <cstring>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <thread>
 #include <utility>
 
-#include "client/cli/control_channel.h"
 #include "client/cli/input_source.h"
-#include "protos/control.grpc.pb.h"
 
 namespace canopy::cli {
 namespace {
@@ -38,10 +34,10 @@ int Earlier(int a, int b) { return a < 0 ? b : b < 0 ? a : std::min(a, b); }
 
 class Session {
  public:
-  Session(const std::shared_ptr<grpc::Channel>& channel,
+  Session(std::unique_ptr<RunConnection> connection,
           const RunClientOptions& options,
           std::shared_ptr<RunObserver> observer)
-      : stub_(v1::Control::NewStub(channel)),
+      : connection_(std::move(connection)),
         signals_(options.signals),
         observer_(std::move(observer)),
         input_(options.stdin_fd),
@@ -57,7 +53,7 @@ class Session {
   int end_signal() const { return end_signal_; }
 
  private:
-  void Write(const v1::RunRequest& request);
+  void Write(const v1::RunRequest& request) { connection_->Write(request); }
   void Wake() { eventfd_write(wake_fd_, 1); }
   void Handle(const v1::RunEvent& event);
   void HandleOutput(const v1::Output& output);
@@ -68,13 +64,9 @@ class Session {
   void SendSignal(int signal);
   void Kill(const std::string& reason, bool immediately);
 
-  std::unique_ptr<v1::Control::Stub> stub_;
+  const std::unique_ptr<RunConnection> connection_;
   SignalSource* const signals_;
   const std::shared_ptr<RunObserver> observer_;
-  grpc::ClientContext context_;
-  std::unique_ptr<grpc::ClientReaderWriter<v1::RunRequest, v1::RunEvent>>
-      stream_;
-  std::mutex write_mutex_;
   InputSource input_;
   const int wake_fd_;
   std::atomic<bool> done_{false};
@@ -92,20 +84,14 @@ class Session {
 
 void Session::Begin(const v1::Launch& launch) {
   grace_ = std::chrono::seconds(launch.kill_grace_seconds());
-  stream_ = stub_->Run(&context_);
   v1::RunRequest first;
   *first.mutable_launch() = launch;
   Write(first);
 }
 
-void Session::Write(const v1::RunRequest& request) {
-  std::lock_guard<std::mutex> lock(write_mutex_);
-  stream_->Write(request);
-}
-
 void Session::ReadEvents() {
   v1::RunEvent event;
-  while (stream_->Read(&event)) Handle(event);
+  while (connection_->Read(&event)) Handle(event);
   done_ = true;
   Wake();
 }
@@ -213,11 +199,10 @@ void Session::Kill(const std::string& reason, bool immediately) {
 }
 
 Result<RunOutcome> Session::Finish() {
-  const grpc::Status status = stream_->Finish();
+  std::string why = connection_->WhyEnded();
   if (end_.has_value()) {
     return RunOutcome{*std::move(end_), end_signal_, no_reader_};
   }
-  std::string why = status.error_message();
   if (why.empty()) why = "it closed the connection";
   return Status(kErrLostConnection,
                 "lost the agent that controls the job (" + why +
@@ -226,13 +211,12 @@ Result<RunOutcome> Session::Finish() {
 
 }  // namespace
 
-Result<RunOutcome> RunJob(const ControlTarget& target, const v1::Launch& launch,
+Result<RunOutcome> RunJob(std::unique_ptr<RunConnection> connection,
+                          const v1::Launch& launch,
                           const RunClientOptions& options,
                           std::shared_ptr<RunObserver> observer) {
-  Result<std::shared_ptr<grpc::Channel>> channel = MakeControlChannel(target);
-  if (!channel.ok()) return channel.status();
-  auto session =
-      std::make_shared<Session>(*channel, options, std::move(observer));
+  auto session = std::make_shared<Session>(std::move(connection), options,
+                                           std::move(observer));
   session->Begin(launch);
   std::thread reader([session] { session->ReadEvents(); });
   if (!session->PumpUntilDone()) {

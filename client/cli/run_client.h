@@ -4,7 +4,7 @@
 
 #include <memory>
 
-#include "client/cli/control_target.h"
+#include "client/cli/run_connection.h"
 #include "client/cli/signals.h"
 #include "common/status.h"
 #include "protos/control.pb.h"
@@ -49,7 +49,7 @@ struct RunOutcome {
 // RunJob returns with kErrJobCanceled and leaves a thread behind that may
 // still use the observer: the process is to exit. A connection that breaks
 // gives kErrLostConnection.
-Result<RunOutcome> RunJob(const ControlTarget& target,
+Result<RunOutcome> RunJob(std::unique_ptr<RunConnection> connection,
                           const control::v1::Launch& launch,
                           const RunClientOptions& options,
                           std::shared_ptr<RunObserver> observer);

@@ -101,7 +101,9 @@ class RunClientTest : public testing::Test {
     options.signals = signals_;
     v1c::Launch launch;
     launch.add_apps()->add_argv("program");
-    return RunJob(target_, launch, options, observer_);
+    auto connection = DialRun(target_);
+    if (!connection.ok()) return connection.status();
+    return RunJob(*std::move(connection), launch, options, observer_);
   }
 
   static SignalSource* signals_;

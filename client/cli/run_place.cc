@@ -22,6 +22,7 @@ namespace {
 
 constexpr int kBringUpMs = 60000;
 constexpr int kStopMs = 10000;
+constexpr int kGreetingMs = 3000;
 
 // Nodes of agents that live as long as the job.
 Result<std::vector<AgentSite>> SitesFor(const RunOptions& options) {
@@ -50,17 +51,24 @@ Status RunPlace::Begin(const RunOptions& options, const Timeline& timeline) {
       overlay_ = **std::move(context);
       persistent_ = true;
       timeline.Note("using context " + overlay_.name());
-      Result<RootAgent> root = ConnectRoot(overlay_);
-      if (!root.ok()) return root.status();
-      if (Status status = WaitUntilRoot(overlay_, &*root); !status.ok()) {
-        return status;
+      if (overlay_.members_size() > 0) {
+        socket_ = RunSocket::Connect(overlay_.members(0).control_socket());
       }
-      target_ = std::move(root->target);
-      return Status();
+      return socket_ != nullptr ? Status() : FindRoot();
     }
   }
   timeline.Note("no overlay is used; starting agents for this job");
   return StartAgents(options);
+}
+
+Status RunPlace::FindRoot() {
+  Result<RootAgent> root = ConnectRoot(overlay_);
+  if (!root.ok()) return root.status();
+  if (Status status = WaitUntilRoot(overlay_, &*root); !status.ok()) {
+    return status;
+  }
+  target_ = std::move(root->target);
+  return Status();
 }
 
 Status RunPlace::StartAgents(const RunOptions& options) {
@@ -80,15 +88,14 @@ Status RunPlace::StartAgents(const RunOptions& options) {
   std::vector<AgentPlan> agents = MakeAgentPlans(plan);
   overlay_.set_security(agents[0].config.security());
   overlay_.set_cluster_key(plan.cluster_key);
+  const bool near = plan.sites[0].carrier.empty();
   Status status = group_.Start(std::move(agents));
-  if (status.ok()) WarmUpGrpc();
+  if (status.ok() && !near) WarmUpGrpc();
   return status;
 }
 
-Result<ControlTarget> RunPlace::WaitReady(const RunOptions& options,
-                                          const SignalSource& signals,
-                                          const Timeline& timeline) {
-  if (persistent()) return target_;
+Status RunPlace::WaitForAgents(const RunOptions& options,
+                               const SignalSource& signals) {
   ProgressLine line(STDERR_FILENO, !options.quiet);
   Status status = group_.WaitReady(
       kBringUpMs, signals.fd(), [&line](size_t up, size_t total) {
@@ -97,13 +104,33 @@ Result<ControlTarget> RunPlace::WaitReady(const RunOptions& options,
         line.Tick();
       });
   if (!status.ok()) return status;
-  timeline.Note("agents up");
   *overlay_.add_members() = group_.nodes()[0];
-  ControlTarget target = TargetOf(overlay_, 0);
-  if (!target.address.empty()) return target;
+  socket_ = RunSocket::Connect(group_.nodes()[0].control_socket());
+  target_ = TargetOf(overlay_, 0);
+  if (!target_.address.empty()) return Status();
   return Status(kErrUnreach, "the control socket " +
                                  group_.nodes()[0].control_socket() +
                                  " of our own agent is gone");
+}
+
+Result<std::unique_ptr<RunConnection>> RunPlace::Connect(
+    const RunOptions& options, const SignalSource& signals,
+    const Timeline& timeline) {
+  Status status;
+  if (!persistent()) {
+    status = WaitForAgents(options, signals);
+    if (!status.ok()) return status;
+    timeline.Note("agents up");
+  }
+  if (socket_ != nullptr) {
+    if (socket_->WaitGreeting(kGreetingMs)) {
+      return std::unique_ptr<RunConnection>(std::move(socket_));
+    }
+    // It hangs: others may have counted it as lost.
+    if (persistent()) status = FindRoot();
+    if (!status.ok()) return status;
+  }
+  return DialRun(target_);
 }
 
 void RunPlace::End() {

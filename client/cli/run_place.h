@@ -9,7 +9,9 @@
 #include "client/cli/agent_group.h"
 #include "client/cli/context.pb.h"
 #include "client/cli/control_target.h"
+#include "client/cli/run_connection.h"
 #include "client/cli/run_options.h"
+#include "client/cli/run_socket.h"
 #include "client/cli/signals.h"
 #include "client/cli/timeline.h"
 #include "common/status.h"
@@ -27,21 +29,25 @@ class RunPlace {
 
   // Finds the overlay or starts agents; they come up while the caller goes on.
   Status Begin(const RunOptions& options, const Timeline& timeline);
-  // Waits until jobs can be run. kErrJobCanceled: a signal came.
-  Result<ControlTarget> WaitReady(const RunOptions& options,
-                                  const SignalSource& signals,
-                                  const Timeline& timeline);
+  // Waits until jobs can be run and connects to where they are; once.
+  // kErrJobCanceled: a signal came.
+  Result<std::unique_ptr<RunConnection>> Connect(const RunOptions& options,
+                                                 const SignalSource& signals,
+                                                 const Timeline& timeline);
   // The overlay is one that `canopy up` made.
   bool persistent() const { return persistent_; }
 
   void End();
 
  private:
+  Status FindRoot();
   Status StartAgents(const RunOptions& options);
+  Status WaitForAgents(const RunOptions& options, const SignalSource& signals);
 
   v1::Context overlay_;
   bool persistent_ = false;
-  ControlTarget target_;  // when persistent
+  std::unique_ptr<RunSocket> socket_;  // of the first member, if it is here
+  ControlTarget target_;               // else of the root, when persistent
   AgentGroup group_;
   std::string directory_;
 };

@@ -14,6 +14,7 @@
 #include <utility>
 #include <vector>
 
+#include "common/run_protocol.h"
 #include "common/version.h"
 #include "server/agent/addresses.h"
 #include "server/agent/emulation.h"
@@ -25,6 +26,7 @@
 #include "server/control/control_server.h"
 #include "server/control/control_service.h"
 #include "server/control/job_controller.h"
+#include "server/control/run_server.h"
 #include "server/datastore/datastore.h"
 #include "server/hwinfo/hwinfo.h"
 #include "server/local/environment.h"
@@ -209,6 +211,7 @@ class Agent::Impl : public InputSink {
   control::ControlService control_;         // on the Unix socket
   control::ControlService remote_control_;  // beside the overlay, with TLS
   control::ControlServer control_server_{&loop_};
+  control::RunServer run_server_{&loop_, &controller_};
   NullOverlay null_overlay_;
   std::unique_ptr<overlay::GrpcOverlay> overlay_;  // null when alone
   std::function<void()> on_ready_;
@@ -240,6 +243,8 @@ Status Agent::Impl::Prepare(bootstrap::v1::NodeInfo* info) {
   if (!alone()) status = StartOverlay();
   if (!status.ok()) return status;
   status = StartEndpoints();
+  if (!status.ok()) return status;
+  status = run_server_.Start(RunSocketBeside(dir_->path() + kControlSocket));
   if (!status.ok()) return status;
   status =
       control_server_.Start(dir_->path() + kControlSocket, control_.service());

@@ -4,11 +4,10 @@
 
 #include <memory>
 #include <string>
-#include <vector>
 
 #include "common/event_loop.h"
-#include "common/posix/unique_fd.h"
 #include "common/status.h"
+#include "server/control/trusted_listener.h"
 
 namespace grpc {
 class Server;
@@ -17,11 +16,9 @@ class Service;
 
 namespace canopy::control {
 
-// Listens from Start until it is destroyed, and removes its socket then. Serves
-// this user and root, as the kernel says who they are. Connections are accepted
-// here and not by gRPC, which stops listening for good the first time that
-// there is no descriptor for one. Some are held in reserve, so that callers are
-// still answered when all others are used up. Loop thread.
+// Listens from Start until it is destroyed. Connections are accepted here and
+// not by gRPC, which stops listening for good the first time that there is no
+// descriptor for one. Loop thread.
 class ControlServer {
  public:
   explicit ControlServer(EventLoop* loop);
@@ -33,15 +30,7 @@ class ControlServer {
   Status Start(const std::string& socket_path, grpc::Service* service);
 
  private:
-  void OnConnections();
-  UniqueFd Accept();
-  UniqueFd AcceptFromReserve();
-  void Reserve();
-
-  EventLoop* const loop_;
-  std::string path_;
-  UniqueFd listener_;
-  std::vector<UniqueFd> reserve_;
+  TrustedListener listener_;
   std::unique_ptr<grpc::Server> server_;
 };
 

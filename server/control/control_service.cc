@@ -71,10 +71,10 @@ class ControlService::Impl : public v1::Control::CallbackService {
 
   grpc::ServerBidiReactor<v1::RunRequest, v1::RunEvent>* Run(
       grpc::CallbackServerContext*) override {
-    const uint64_t id = next_stream_++;
+    const uint64_t id = controller_->NewCaller();
     auto* stream = new RunStream(id, loop_, controller_);
     loop_->Post([this, id, stream] {
-      controller_->AddStream(id, stream);
+      controller_->OnCaller(id, stream);
       stream->Begin();
     });
     return stream;
@@ -159,7 +159,6 @@ class ControlService::Impl : public v1::Control::CallbackService {
   EventLoop* const loop_;
   JobController* const controller_;
   const AgentView view_;
-  std::atomic<uint64_t> next_stream_{1};
 };
 
 ControlService::ControlService(EventLoop* loop, JobController* controller,

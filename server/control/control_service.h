@@ -3,7 +3,6 @@
 #ifndef CANOPY_SERVER_CONTROL_CONTROL_SERVICE_H_
 #define CANOPY_SERVER_CONTROL_CONTROL_SERVICE_H_
 
-#include <atomic>
 #include <functional>
 #include <memory>
 

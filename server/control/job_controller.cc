@@ -49,15 +49,15 @@ int ExitCodeOf(int status) {
 JobController::JobController(EventLoop* loop, JobPlanner planner)
     : loop_(loop), planner_(std::move(planner)) {}
 
-void JobController::AddStream(uint64_t id, RunStream* stream) {
-  callers_[id].stream = stream;
+void JobController::OnCaller(uint64_t id, RunCaller* caller) {
+  callers_[id].stream = caller;
 }
 
-void JobController::OnRequest(uint64_t stream, v1::RunRequest request) {
-  const auto it = callers_.find(stream);
+void JobController::OnRequest(uint64_t id, v1::RunRequest request) {
+  const auto it = callers_.find(id);
   if (it == callers_.end()) return;
   Caller* caller = &it->second;
-  if (request.has_launch()) return Launch(stream, caller, request.launch());
+  if (request.has_launch()) return Launch(id, caller, request.launch());
   if (caller->nspace.empty()) return;
   switch (request.kind_case()) {
     case v1::RunRequest::kInput:
@@ -125,8 +125,8 @@ void JobController::Consume(Caller* caller, uint64_t bytes) {
   }
 }
 
-void JobController::OnGone(uint64_t stream) {
-  const auto it = callers_.find(stream);
+void JobController::OnGone(uint64_t id) {
+  const auto it = callers_.find(id);
   if (it == callers_.end()) return;
   const std::string nspace = it->second.nspace;
   const auto unconsumed = std::move(it->second.unconsumed);
@@ -142,7 +142,7 @@ void JobController::OnGone(uint64_t stream) {
 JobController::Caller* JobController::CallerOf(const std::string& nspace) {
   const auto job = jobs_.find(nspace);
   if (job == jobs_.end()) return nullptr;
-  const auto caller = callers_.find(job->second.stream);
+  const auto caller = callers_.find(job->second.caller);
   return caller == callers_.end() ? nullptr : &caller->second;
 }
 

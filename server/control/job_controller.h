@@ -3,6 +3,7 @@
 #ifndef CANOPY_SERVER_CONTROL_JOB_CONTROLLER_H_
 #define CANOPY_SERVER_CONTROL_JOB_CONTROLLER_H_
 
+#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -14,7 +15,7 @@
 #include "common/job.h"
 #include "common/status.h"
 #include "protos/control.pb.h"
-#include "server/control/run_stream.h"
+#include "server/control/run_caller.h"
 #include "server/ports/ports.h"
 #include "server/runtime/runtime.h"
 
@@ -30,20 +31,17 @@ struct JobRecord {
   core::JobPhase phase = core::JobPhase::kPreparing;
   uint32_t procs_ended = 0;
   int64_t since = 0;  // EventLoop::Now() of the launch
-  uint64_t stream = 0;
+  uint64_t caller = 0;
   bool out_of_time = false;  // and what it waits for was asked
 };
 
 // Loop thread only.
-class JobController : public JobObserver, public RunStreamOwner {
+class JobController : public JobObserver, public RunOwner {
  public:
   JobController(EventLoop* loop, JobPlanner planner);
 
   // The core's input; set once before the first call comes in.
   void set_sink(InputSink* sink) { sink_ = sink; }
-
-  // A call of Run came in. The stream stays valid until OnGone.
-  void AddStream(uint64_t id, RunStream* stream);
 
   const std::map<std::string, JobRecord>& jobs() const { return jobs_; }
   // Ends every job; `done` runs when the last is gone (at once when none is).
@@ -61,12 +59,14 @@ class JobController : public JobObserver, public RunStreamOwner {
   void OnInputConsumed(const core::InputConsumed& input) override;
   void OnStateCollected(const core::StateCollected& state) override;
 
-  void OnRequest(uint64_t stream, v1::RunRequest request) override;
-  void OnGone(uint64_t stream) override;
+  uint64_t NewCaller() override { return next_caller_++; }
+  void OnCaller(uint64_t id, RunCaller* caller) override;
+  void OnRequest(uint64_t id, v1::RunRequest request) override;
+  void OnGone(uint64_t id) override;
 
  private:
   struct Caller {
-    RunStream* stream = nullptr;
+    RunCaller* stream = nullptr;
     std::string nspace;  // of its job, empty before
     // Output sent and not yet consumed, in order, so that credit goes to the
     // node whose rank wrote it.
@@ -88,6 +88,7 @@ class JobController : public JobObserver, public RunStreamOwner {
   EventLoop* const loop_;
   const JobPlanner planner_;
   InputSink* sink_ = nullptr;
+  std::atomic<uint64_t> next_caller_{1};
   std::map<uint64_t, Caller> callers_;
   std::map<std::string, JobRecord> jobs_;
   std::map<uint64_t, Collection> collections_;

@@ -4,7 +4,7 @@
 
 namespace canopy::control {
 
-RunStream::RunStream(uint64_t id, EventLoop* loop, RunStreamOwner* owner)
+RunStream::RunStream(uint64_t id, EventLoop* loop, RunOwner* owner)
     : id_(id), loop_(loop), owner_(owner) {}
 
 void RunStream::Begin() {

@@ -10,31 +10,23 @@
 
 #include "common/event_loop.h"
 #include "protos/control.grpc.pb.h"
+#include "server/control/run_caller.h"
 
 namespace canopy::control {
-
-// What the streams tell their owner, always on the loop thread.
-class RunStreamOwner {
- public:
-  virtual ~RunStreamOwner() = default;
-  virtual void OnRequest(uint64_t stream, v1::RunRequest request) = 0;
-  // The caller is gone or the stream finished; the id is not used again.
-  virtual void OnGone(uint64_t stream) = 0;
-};
 
 // Life: made by the service when a call comes in; reads until the caller is
 // gone or sends what is no request, which ends the call; writes what Send
 // queues, one at a time; deleted by gRPC's OnDone, when the owner has been told
 // OnGone. Send and Finish may be called from the loop thread until OnGone.
-class RunStream : public grpc::ServerBidiReactor<v1::RunRequest, v1::RunEvent> {
+class RunStream : public RunCaller,
+                  public grpc::ServerBidiReactor<v1::RunRequest, v1::RunEvent> {
  public:
-  RunStream(uint64_t id, EventLoop* loop, RunStreamOwner* owner);
+  RunStream(uint64_t id, EventLoop* loop, RunOwner* owner);
 
   // Starts reading; once, when the owner knows the stream.
   void Begin();
-  void Send(v1::RunEvent event);
-  // Ends the call with OK once everything sent before is written.
-  void FinishWhenWritten();
+  void Send(v1::RunEvent event) override;
+  void FinishWhenWritten() override;
 
   void OnReadDone(bool ok) override;
   void OnWriteDone(bool ok) override;
@@ -47,7 +39,7 @@ class RunStream : public grpc::ServerBidiReactor<v1::RunRequest, v1::RunEvent> {
 
   const uint64_t id_;
   EventLoop* const loop_;
-  RunStreamOwner* const owner_;
+  RunOwner* const owner_;
   v1::RunRequest incoming_;
   std::mutex mutex_;
   std::deque<v1::RunEvent> outgoing_;  // guarded by mutex_

@@ -167,6 +167,20 @@ def full_table(bench, context):
     beside.finish().expect(0, out=["on"])
 
 
+def without_run_socket(bench, context):
+    """An agent that offers no socket for jobs runs them over gRPC."""
+    with open(context_file(context[1]), encoding="utf-8") as file:
+        for member in json.load(file)["members"]:
+            os.unlink(os.path.join(os.path.dirname(member["control_socket"]),
+                                   "run.sock"))
+    job = bench.start("run", *context, "-n", 1, "sh", "-c",
+                      "read line; echo got $line; exit 5",
+                      stdin=subprocess.PIPE)
+    job.process.stdin.write(b"it\n")
+    job.process.stdin.close()
+    job.finish().expect(5, out=["got it"])
+
+
 def run(bench):
     bench.case("control: without TLS", lambda: plaintext(bench), settle=5)
     bench.case("control: JSON of commands", lambda: json_of_commands(bench),
@@ -180,5 +194,7 @@ def run(bench):
             bench.case("control: --timeout with a stopped rank",
                        lambda: timed_out(bench, context))
             bench.case("control: no descriptor left", lambda: full_table(
+                bench, context))
+            bench.case("control: jobs over gRPC", lambda: without_run_socket(
                 bench, context))
     bench.case("control: a shim is killed", lambda: shim_lost(bench), settle=10)

@@ -1,0 +1,46 @@
+#include "client/cli/run_connection.h"
+
+#include <grpcpp/grpcpp.h>
+
+#include <mutex>
+#include <utility>
+
+#include "client/cli/control_channel.h"
+#include "protos/control.grpc.pb.h"
+
+namespace canopy::cli {
+namespace {
+
+namespace v1c = control::v1;
+
+class GrpcRunConnection : public RunConnection {
+ public:
+  explicit GrpcRunConnection(const std::shared_ptr<grpc::Channel>& channel)
+      : stub_(v1c::Control::NewStub(channel)), stream_(stub_->Run(&context_)) {}
+
+  void Write(const v1c::RunRequest& request) override {
+    std::lock_guard<std::mutex> lock(mutex_);
+    stream_->Write(request);
+  }
+  bool Read(v1c::RunEvent* event) override { return stream_->Read(event); }
+  std::string WhyEnded() override { return stream_->Finish().error_message(); }
+
+ private:
+  const std::unique_ptr<v1c::Control::Stub> stub_;
+  grpc::ClientContext context_;
+  std::mutex mutex_;
+  const std::unique_ptr<
+      grpc::ClientReaderWriter<v1c::RunRequest, v1c::RunEvent>>
+      stream_;
+};
+
+}  // namespace
+
+Result<std::unique_ptr<RunConnection>> DialRun(const ControlTarget& target) {
+  Result<std::shared_ptr<grpc::Channel>> channel = MakeControlChannel(target);
+  if (!channel.ok()) return channel.status();
+  return std::unique_ptr<RunConnection>(
+      std::make_unique<GrpcRunConnection>(*channel));
+}
+
+}  // namespace canopy::cli

@@ -1,0 +1,32 @@
+// The connection of one job's caller to the agent that controls it.
+#ifndef CANOPY_CLIENT_CLI_RUN_CONNECTION_H_
+#define CANOPY_CLIENT_CLI_RUN_CONNECTION_H_
+
+#include <memory>
+#include <string>
+
+#include "client/cli/control_target.h"
+#include "common/status.h"
+#include "protos/control.pb.h"
+
+namespace canopy::cli {
+
+// One thread reads; any thread writes.
+class RunConnection {
+ public:
+  virtual ~RunConnection() = default;
+  // May wait until there is room. What is written to a broken connection is
+  // lost; the reader learns of it.
+  virtual void Write(const control::v1::RunRequest& request) = 0;
+  // Waits for the next event. False: there are no more.
+  virtual bool Read(control::v1::RunEvent* event) = 0;
+  // After Read gave false: why, in the words of who ended it; or empty.
+  virtual std::string WhyEnded() = 0;
+};
+
+// By gRPC, wherever the agent is.
+Result<std::unique_ptr<RunConnection>> DialRun(const ControlTarget& target);
+
+}  // namespace canopy::cli
+
+#endif  // CANOPY_CLIENT_CLI_RUN_CONNECTION_H_

@@ -1,0 +1,44 @@
+// A job's caller on the machine of the agent that controls it, without gRPC:
+// see common/run_protocol.h.
+#ifndef CANOPY_CLIENT_CLI_RUN_SOCKET_H_
+#define CANOPY_CLIENT_CLI_RUN_SOCKET_H_
+
+#include <memory>
+#include <mutex>
+#include <string>
+
+#include "client/cli/run_connection.h"
+#include "common/posix/unique_fd.h"
+
+namespace canopy::cli {
+
+class RunSocket : public RunConnection {
+ public:
+  // Connects to the socket beside an agent's control socket; null when nobody
+  // listens there, as with an agent of an older version.
+  static std::unique_ptr<RunSocket> Connect(const std::string& control_socket);
+
+  // Waits for the agent's greeting. False: it does not come in `timeout_ms`.
+  bool WaitGreeting(int timeout_ms);
+
+  void Write(const control::v1::RunRequest& request) override;
+  bool Read(control::v1::RunEvent* event) override;
+  std::string WhyEnded() override { return why_; }
+
+ private:
+  explicit RunSocket(UniqueFd socket) : socket_(std::move(socket)) {}
+  // One message, without its head; false at the end.
+  bool ReadMessage();
+
+  const UniqueFd socket_;
+  std::mutex write_mutex_;
+  std::string in_;
+  size_t taken_ = 0;    // bytes of in_ that have been used
+  size_t length_ = 0;   // of the message at `taken_`
+  bool ended_ = false;  // nothing comes after the job's end
+  std::string why_;
+};
+
+}  // namespace canopy::cli
+
+#endif  // CANOPY_CLIENT_CLI_RUN_SOCKET_H_

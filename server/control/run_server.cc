@@ -1,0 +1,167 @@
+#include "server/control/run_server.h"
+
+#include <sys/epoll.h>
+#include <sys/socket.h>
+
+#include <cerrno>
+#include <string_view>
+#include <utility>
+
+#include "common/posix/out_queue.h"
+#include "common/run_protocol.h"
+
+namespace canopy::control {
+namespace {
+
+constexpr size_t kReadSize = 64 << 10;
+
+std::string FrameOf(const v1::RunEvent& event) {
+  std::string frame(kRunFrameHead, '\0');
+  if (!event.AppendToString(&frame)) return {};
+  PutRunFrameLength(static_cast<uint32_t>(frame.size() - kRunFrameHead),
+                    frame.data());
+  return frame;
+}
+
+}  // namespace
+
+// Closed, and destroyed, by its server only: from the loop's callbacks, never
+// from within a call of its owner's.
+class RunServer::Connection : public RunCaller {
+ public:
+  Connection(EventLoop* loop, UniqueFd socket, uint64_t id, RunOwner* owner)
+      : loop_(loop), socket_(std::move(socket)), id_(id), owner_(owner) {}
+  ~Connection() override { loop_->Unwatch(socket_.get()); }
+
+  // `close` destroys this.
+  void Begin(std::function<void()> close) {
+    close_ = std::move(close);
+    loop_->Watch(socket_.get(), EPOLLIN,
+                 [this](uint32_t events) { OnEvents(events); });
+    out_.Append(std::string(kRunFrameHead, '\0'));
+    OnEvents(EPOLLIN);
+  }
+
+  void Send(v1::RunEvent event) override {
+    out_.Append(FrameOf(event));
+    FlushLater();
+  }
+  // The end goes out before the agent clears up after the job.
+  void FinishWhenWritten() override {
+    (void)out_.Flush(socket_.get());
+    finish_ = true;
+    FlushLater();
+  }
+  // Writes what the socket takes. False: the connection is over.
+  bool Flush();
+
+ private:
+  void OnEvents(uint32_t events) {
+    const bool open = (events & ~uint32_t{EPOLLOUT}) == 0 || ReadSome();
+    if (!open || !Flush()) Close();
+  }
+  void Close() {
+    (void)out_.Flush(socket_.get());
+    // A copy, because it ends this object.
+    const auto close = close_;
+    close();
+  }
+  void FlushLater();
+  // These two give false when the connection is over.
+  bool ReadSome();
+  bool TakeFrames();
+
+  EventLoop* const loop_;
+  const UniqueFd socket_;
+  const uint64_t id_;
+  RunOwner* const owner_;
+  std::function<void()> close_;
+  std::string in_;
+  OutQueue out_;
+  bool finish_ = false;
+  bool flush_scheduled_ = false;
+  bool waiting_ = false;  // for room to write
+  const std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
+};
+
+void RunServer::Connection::FlushLater() {
+  if (waiting_ || std::exchange(flush_scheduled_, true)) return;
+  loop_->Defer([this, alive = std::weak_ptr<bool>(alive_)] {
+    if (alive.expired()) return;
+    flush_scheduled_ = false;
+    if (!Flush()) Close();
+  });
+}
+
+bool RunServer::Connection::ReadSome() {
+  for (;;) {
+    char buffer[kReadSize];
+    const ssize_t n = recv(socket_.get(), buffer, sizeof buffer, MSG_DONTWAIT);
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) return errno == EAGAIN;
+    if (n == 0) return false;
+    in_.append(buffer, static_cast<size_t>(n));
+    if (!TakeFrames()) return false;
+    if (static_cast<size_t>(n) < sizeof buffer) return true;
+  }
+}
+
+bool RunServer::Connection::TakeFrames() {
+  size_t at = 0;
+  while (in_.size() - at >= kRunFrameHead) {
+    const uint32_t length = RunFrameLength(in_.data() + at);
+    if (length > kMaxRunMessage) return false;
+    if (in_.size() - at - kRunFrameHead < length) break;
+    v1::RunRequest request;
+    if (!request.ParseFromArray(in_.data() + at + kRunFrameHead,
+                                static_cast<int>(length))) {
+      return false;
+    }
+    at += kRunFrameHead + length;
+    if (!finish_) owner_->OnRequest(id_, std::move(request));
+  }
+  in_.erase(0, at);
+  return true;
+}
+
+bool RunServer::Connection::Flush() {
+  const OutQueue::State state = out_.Flush(socket_.get());
+  if (state == OutQueue::State::kBroken) return false;
+  const bool waiting = state != OutQueue::State::kEmpty;
+  if (!waiting && finish_) return false;
+  if (waiting != waiting_) {
+    waiting_ = waiting;
+    loop_->Rewatch(socket_.get(), EPOLLIN | (waiting ? EPOLLOUT : 0u));
+  }
+  return true;
+}
+
+RunServer::RunServer(EventLoop* loop, RunOwner* owner)
+    : loop_(loop), owner_(owner), listener_(loop, [this](UniqueFd socket) {
+        OnConnection(std::move(socket));
+      }) {}
+
+RunServer::~RunServer() {
+  for (auto& [id, connection] : connections_) (void)connection->Flush();
+}
+
+Status RunServer::Start(const std::string& socket_path) {
+  return listener_.Start(socket_path);
+}
+
+void RunServer::OnConnection(UniqueFd socket) {
+  const uint64_t id = owner_->NewCaller();
+  auto made =
+      std::make_unique<Connection>(loop_, std::move(socket), id, owner_);
+  Connection* const connection = made.get();
+  connections_[id] = std::move(made);
+  owner_->OnCaller(id, connection);
+  connection->Begin([this, id] { Close(id); });
+}
+
+void RunServer::Close(uint64_t id) {
+  const auto gone = connections_.extract(id);
+  owner_->OnGone(id);
+}
+
+}  // namespace canopy::control

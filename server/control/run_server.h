@@ -1,0 +1,44 @@
+// Callers of Control.Run on this machine, without gRPC: see
+// common/run_protocol.h.
+#ifndef CANOPY_SERVER_CONTROL_RUN_SERVER_H_
+#define CANOPY_SERVER_CONTROL_RUN_SERVER_H_
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+
+#include "common/event_loop.h"
+#include "common/posix/unique_fd.h"
+#include "common/status.h"
+#include "server/control/run_caller.h"
+#include "server/control/trusted_listener.h"
+
+namespace canopy::control {
+
+// Listens from Start until it is destroyed. Loop thread.
+class RunServer {
+ public:
+  // `owner` outlives the server.
+  RunServer(EventLoop* loop, RunOwner* owner);
+  ~RunServer();
+  RunServer(const RunServer&) = delete;
+  RunServer& operator=(const RunServer&) = delete;
+
+  Status Start(const std::string& socket_path);
+
+ private:
+  class Connection;
+
+  void OnConnection(UniqueFd socket);
+  void Close(uint64_t id);
+
+  EventLoop* const loop_;
+  RunOwner* const owner_;
+  TrustedListener listener_;
+  std::map<uint64_t, std::unique_ptr<Connection>> connections_;
+};
+
+}  // namespace canopy::control
+
+#endif  // CANOPY_SERVER_CONTROL_RUN_SERVER_H_

@@ -1,0 +1,244 @@
+#include "server/control/run_server.h"
+
+#include <gtest/gtest.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <functional>
+#include <map>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "common/posix/unix_socket.h"
+#include "common/run_protocol.h"
+
+namespace canopy::control {
+namespace {
+
+class FakeOwner : public RunOwner {
+ public:
+  uint64_t NewCaller() override { return ++last_; }
+  void OnCaller(uint64_t id, RunCaller* caller) override {
+    callers[id] = caller;
+  }
+  void OnRequest(uint64_t id, v1::RunRequest request) override {
+    requests.push_back(std::move(request));
+    if (on_request) on_request(callers.at(id));
+  }
+  void OnGone(uint64_t id) override {
+    EXPECT_EQ(callers.erase(id), 1u);
+    idle = callers.empty();
+  }
+
+  std::map<uint64_t, RunCaller*> callers;
+  std::vector<v1::RunRequest> requests;
+  std::function<void(RunCaller*)> on_request;
+  bool idle = false;  // those who came are gone
+
+ private:
+  uint64_t last_ = 0;
+};
+
+// A caller that a test plays.
+class Caller {
+ public:
+  explicit Caller(const std::string& path) {
+    Result<UniqueFd> socket = ConnectUnix(path);
+    if (socket.ok()) socket_ = *std::move(socket);
+    const timeval patience = {60, 0};
+    setsockopt(socket_.get(), SOL_SOCKET, SO_RCVTIMEO, &patience,
+               sizeof patience);
+  }
+  void SendBytes(const std::string& bytes) {
+    size_t at = 0;
+    while (at < bytes.size()) {
+      const ssize_t n = send(socket_.get(), bytes.data() + at,
+                             bytes.size() - at, MSG_NOSIGNAL);
+      if (n <= 0) return;
+      at += static_cast<size_t>(n);
+    }
+  }
+  void Send(const v1::RunRequest& request) {
+    std::string frame(kRunFrameHead, '\0');
+    request.AppendToString(&frame);
+    PutRunFrameLength(static_cast<uint32_t>(frame.size() - kRunFrameHead),
+                      frame.data());
+    SendBytes(frame);
+  }
+  // The next message; false at the end of the connection.
+  bool Receive(std::string* message) {
+    char head[kRunFrameHead];
+    if (!ReceiveAll(head, sizeof head)) return false;
+    message->resize(RunFrameLength(head));
+    return ReceiveAll(message->data(), message->size());
+  }
+  void Leave() { socket_.Reset(); }
+
+ private:
+  bool ReceiveAll(char* data, size_t size) {
+    while (size > 0) {
+      const ssize_t n = recv(socket_.get(), data, size, 0);
+      if (n <= 0) return false;
+      data += n;
+      size -= static_cast<size_t>(n);
+    }
+    return true;
+  }
+
+  UniqueFd socket_;
+};
+
+class RunServerTest : public testing::Test {
+ protected:
+  RunServerTest() {
+    char path[] = "/tmp/run-test-XXXXXX";
+    directory_ = mkdtemp(path);
+    path_ = RunSocketBeside(directory_ + "/control.sock");
+    server_ = std::make_unique<RunServer>(&loop_, &owner_);
+    EXPECT_TRUE(server_->Start(path_).ok());
+  }
+  ~RunServerTest() override {
+    server_.reset();
+    EXPECT_EQ(rmdir(directory_.c_str()), 0);
+  }
+
+  // Runs the loop until every caller is gone, while `play` has one.
+  void With(const std::function<void(Caller*)>& play) {
+    std::thread thread([&] {
+      Caller caller(path_);
+      std::string greeting = "?";
+      EXPECT_TRUE(caller.Receive(&greeting));
+      EXPECT_EQ(greeting, "");
+      play(&caller);
+    });
+    owner_.idle = false;
+    while (!owner_.idle) loop_.RunOnce(-1);
+    thread.join();
+  }
+
+  EventLoop loop_;
+  FakeOwner owner_;
+  std::string directory_;
+  std::string path_;
+  std::unique_ptr<RunServer> server_;
+};
+
+v1::RunRequest Launch() {
+  v1::RunRequest request;
+  request.mutable_launch()->add_apps()->add_argv("\xff\x80");
+  return request;
+}
+
+TEST_F(RunServerTest, OnlyItsUserMayConnect) {
+  struct stat info;
+  ASSERT_EQ(stat(path_.c_str(), &info), 0);
+  EXPECT_EQ(info.st_mode & 077, 0u);
+}
+
+TEST_F(RunServerTest, WhatWasSentArrivesBeforeTheEnd) {
+  owner_.on_request = [](RunCaller* caller) {
+    for (uint64_t i = 0; i < 100; ++i) {
+      v1::RunEvent event;
+      event.set_input_consumed(i);
+      caller->Send(std::move(event));
+    }
+    caller->FinishWhenWritten();
+  };
+  With([](Caller* caller) {
+    caller->Send(Launch());
+    std::string message;
+    for (uint64_t i = 0; i < 100; ++i) {
+      ASSERT_TRUE(caller->Receive(&message));
+      v1::RunEvent event;
+      EXPECT_TRUE(event.ParseFromString(message));
+      EXPECT_EQ(event.input_consumed(), i);
+    }
+    EXPECT_FALSE(caller->Receive(&message));
+  });
+  ASSERT_EQ(owner_.requests.size(), 1u);
+  EXPECT_EQ(owner_.requests[0].launch().apps(0).argv(0), "\xff\x80");
+}
+
+TEST_F(RunServerTest, MoreThanTheSocketTakesAtOnce) {
+  static constexpr size_t kSize = 3u << 20;
+  owner_.on_request = [](RunCaller* caller) {
+    v1::RunEvent event;
+    event.mutable_output()->set_data(std::string(kSize, 'o'));
+    caller->Send(std::move(event));
+    caller->FinishWhenWritten();
+  };
+  With([](Caller* caller) {
+    v1::RunRequest request;
+    request.mutable_input()->set_data(std::string(kSize, 'i'));
+    caller->Send(request);
+    std::string message;
+    ASSERT_TRUE(caller->Receive(&message));
+    EXPECT_GT(message.size(), kSize);
+    EXPECT_FALSE(caller->Receive(&message));
+  });
+  ASSERT_EQ(owner_.requests.size(), 1u);
+  EXPECT_EQ(owner_.requests[0].input().data().size(), kSize);
+}
+
+TEST_F(RunServerTest, RequestsInPiecesAndTogether) {
+  With([](Caller* caller) {
+    std::string message;
+    v1::RunRequest request;
+    request.set_consumed(1);
+    caller->Send(request);
+    std::string frames = {0, 0, 0, 2, 0x20, 2, 0, 0, 0, 2, 0x20, 3, 0};
+    for (const char c : frames) caller->SendBytes(std::string(1, c));
+  });
+  ASSERT_EQ(owner_.requests.size(), 3u);
+  for (uint64_t i = 0; i < 3; ++i) {
+    EXPECT_EQ(owner_.requests[i].consumed(), i + 1);
+  }
+}
+
+TEST_F(RunServerTest, WhatIsNoRequestEndsTheConnection) {
+  for (const std::string& bytes :
+       {std::string("\0\0\0\2\x20", 5) + "\xff",  // a number without its end
+        std::string("PRI * HTTP/2.0"),            // too long
+        std::string("\0\0\0\5\x0a\x03\x2a\x01\xff", 9)}) {  // no UTF-8
+    With([&](Caller* caller) {
+      caller->SendBytes(bytes);
+      std::string message;
+      EXPECT_FALSE(caller->Receive(&message));
+    });
+  }
+  EXPECT_TRUE(owner_.requests.empty());
+}
+
+TEST_F(RunServerTest, CallersAreToldApart) {
+  std::vector<RunCaller*> launched;
+  owner_.on_request = [&](RunCaller* caller) {
+    launched.push_back(caller);
+    if (launched.size() < 2) return;
+    for (uint64_t i = 0; i < 2; ++i) {
+      v1::RunEvent event;
+      event.set_input_consumed(i);
+      launched[i]->Send(std::move(event));
+      launched[i]->FinishWhenWritten();
+    }
+  };
+  With([&](Caller* first) {
+    Caller second(path_);
+    std::string message;
+    EXPECT_TRUE(second.Receive(&message));
+    first->Send(Launch());
+    second.Send(Launch());
+    v1::RunEvent events[2];
+    ASSERT_TRUE(first->Receive(&message) && events[0].ParseFromString(message));
+    ASSERT_TRUE(second.Receive(&message) && events[1].ParseFromString(message));
+    EXPECT_EQ(events[0].input_consumed() + events[1].input_consumed(), 1u);
+    EXPECT_FALSE(first->Receive(&message));
+    EXPECT_FALSE(second.Receive(&message));
+  });
+}
+
+}  // namespace
+}  // namespace canopy::control

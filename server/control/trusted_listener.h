@@ -1,0 +1,46 @@
+// A listening Unix socket for this user and root.
+#ifndef CANOPY_SERVER_CONTROL_TRUSTED_LISTENER_H_
+#define CANOPY_SERVER_CONTROL_TRUSTED_LISTENER_H_
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "common/event_loop.h"
+#include "common/posix/unique_fd.h"
+#include "common/status.h"
+
+namespace canopy::control {
+
+// Listens from Start until Stop or its end, and removes its socket then. Who
+// connects is who the kernel says. Some descriptors are held in reserve, so
+// that callers are still answered when all others are used up. Loop thread.
+class TrustedListener {
+ public:
+  // Gets a connected, non-blocking socket.
+  using OnConnection = std::function<void(UniqueFd socket)>;
+
+  TrustedListener(EventLoop* loop, OnConnection on_connection);
+  ~TrustedListener();
+  TrustedListener(const TrustedListener&) = delete;
+  TrustedListener& operator=(const TrustedListener&) = delete;
+
+  Status Start(const std::string& path);
+  void Stop();
+
+ private:
+  void OnConnections();
+  UniqueFd Accept();
+  UniqueFd AcceptFromReserve();
+  void Reserve();
+
+  EventLoop* const loop_;
+  const OnConnection on_connection_;
+  std::string path_;
+  UniqueFd listener_;
+  std::vector<UniqueFd> reserve_;
+};
+
+}  // namespace canopy::control
+
+#endif  // CANOPY_SERVER_CONTROL_TRUSTED_LISTENER_H_

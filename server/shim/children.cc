@@ -32,6 +32,12 @@ bool ReadStat(pid_t pid, pid_t* parent, pid_t* group) {
          sscanf(after_name + 1, " %*c %d %d", parent, group) == 2;
 }
 
+// To look through /proc takes longer than a short job.
+bool HasChildren() {
+  siginfo_t info;
+  return waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) == 0;
+}
+
 }  // namespace
 
 std::vector<Child> ListChildren() {
@@ -52,6 +58,7 @@ std::vector<Child> ListChildren() {
 }
 
 void SignalChildren(int signal) {
+  if (!HasChildren()) return;
   const pid_t own = getpgrp();
   std::set<pid_t> groups;
   for (const Child& child : ListChildren()) {

@@ -32,9 +32,18 @@ constexpr std::array<std::string_view, 10> kPlaceKeys = {
     PMIX_PROCDIR,
 };
 
-// Above this many ranks, those of other nodes come with what is needed alone;
-// peers ask for the rest when a program wants it.
-constexpr uint32_t kMaxCompleteRanks = 256;
+// What programs ask of others on their node without wanting an answer from
+// elsewhere.
+constexpr std::array<std::string_view, 3> kNeighbourKeys = {
+    PMIX_LOCAL_RANK,
+    PMIX_CPUSET,
+    PMIX_LOCALITY_STRING,
+};
+
+// Above this many ranks, others come with what is needed alone; peers ask for
+// the rest when a program wants it. Every peer has to read all of it before its
+// PMIx_Init returns: 3 us more for a complete rank.
+constexpr uint32_t kMaxCompleteRanks = 32;
 
 bool Has(const auto& keys, std::string_view key) {
   return std::ranges::find(keys, key) != keys.end();
@@ -70,6 +79,10 @@ class InfoArray {
   size_t count_ = 0;
 };
 
+bool IsComplete(const shm::SegmentReader& job, const PeerTraits& peer) {
+  return !peer.asks_for_places || job.num_ranks() <= kMaxCompleteRanks;
+}
+
 class Packer {
  public:
   Packer(const shm::SegmentReader& job, const PeerTraits& peer)
@@ -80,7 +93,15 @@ class Packer {
     PackJob();
     for (uint32_t node = 0; node < job_.num_nodes(); ++node) PackNode(node);
     for (uint32_t app = 0; app < job_.num_apps(); ++app) PackApp(app);
-    for (Rank rank = 0; rank < job_.num_ranks(); ++rank) PackRank(rank);
+    const bool complete = IsComplete(job_, peer_);
+    for (Rank rank = 0; rank < job_.num_ranks(); ++rank) {
+      PackRank(rank, complete);
+    }
+    return out_.Take();
+  }
+
+  std::string PackOne(Rank rank) {
+    PackRank(rank, true);
     return out_.Take();
   }
 
@@ -122,14 +143,16 @@ class Packer {
     out_.PackKvalEncoded(PMIX_APP_INFO_ARRAY, infos.Take());
   }
 
-  void PackRank(Rank rank) {
-    const bool complete = !peer_.asks_for_places ||
-                          job_.num_ranks() <= kMaxCompleteRanks ||
-                          job_.NodeOf(rank) == job_.self_node();
+  void PackRank(Rank rank, bool complete) {
+    const bool neighbour = job_.NodeOf(rank) == job_.self_node();
     Encoder blob(peer_.form);
     blob.PackRank(rank);
     PackKeys(rank, kNeededKeys, &blob);
-    if (complete) PackKeys(rank, kPlaceKeys, &blob);
+    if (complete) {
+      PackKeys(rank, kPlaceKeys, &blob);
+    } else if (neighbour) {
+      PackKeys(rank, kNeighbourKeys, &blob);
+    }
     Encoder value(peer_.form);
     value.PutUint16(PMIX_BYTE_OBJECT);
     value.PutBytes(blob.Take());
@@ -152,6 +175,12 @@ class Packer {
 
 std::string PackJobInfo(const shm::SegmentReader& job, const PeerTraits& peer) {
   return Packer(job, peer).Pack();
+}
+
+std::string PackOwnInfo(const shm::SegmentReader& job, const PeerTraits& peer,
+                        Rank rank) {
+  if (rank >= job.num_ranks() || IsComplete(job, peer)) return "";
+  return Packer(job, peer).PackOne(rank);
 }
 
 std::string PlaceOf(const shm::SegmentReader& job, Rank rank) {

@@ -16,6 +16,11 @@ namespace canopy::stock {
 // peer of that form on this node. Ranks without what changes while they run.
 std::string PackJobInfo(const shm::SegmentReader& job, const PeerTraits& peer);
 
+// What comes after that for the rank that asks: a KVAL call with all of its own
+// place where the job info has only a part of it, or nothing.
+std::string PackOwnInfo(const shm::SegmentReader& job, const PeerTraits& peer,
+                        Rank rank);
+
 // KVALs, in our form, of what follows from a rank's place in its job.
 std::string PlaceOf(const shm::SegmentReader& job, Rank rank);
 

@@ -35,21 +35,23 @@ std::vector<std::string> Keys(const std::vector<Kval>& kvals) {
   return keys;
 }
 
+// What a blob says of the rank that it is of.
+std::map<std::string, Value> Blob(const Value& value, const CodecForm& form,
+                                  Rank* rank) {
+  std::map<std::string, Value> out;
+  const auto bytes = value.AsBytes();
+  Decoder decoder(bytes.value(), form);
+  EXPECT_TRUE(decoder.UnpackRank(rank));
+  for (Kval& kval : Unpack(std::string(decoder.rest()), form)) {
+    out[kval.key] = std::move(kval.value);
+  }
+  return out;
+}
+
 class JobInfoTest : public ::testing::TestWithParam<const char*> {
  protected:
   JobInfoTest()
       : segment_(*job_), peer_(*TraitsOf("4.2.2", GetParam(), false)) {}
-
-  std::map<std::string, Value> Blob(const Value& value, Rank* rank) {
-    std::map<std::string, Value> out;
-    const auto bytes = value.AsBytes();
-    Decoder decoder(bytes.value(), peer_.form);
-    EXPECT_TRUE(decoder.UnpackRank(rank));
-    for (Kval& kval : Unpack(std::string(decoder.rest()), peer_.form)) {
-      out[kval.key] = std::move(kval.value);
-    }
-    return out;
-  }
 
   std::shared_ptr<const JobSpec> job_ = MakeTestJob();
   TestSegment segment_;
@@ -77,7 +79,7 @@ TEST_P(JobInfoTest, EveryRankHasItsPlace) {
   const auto kvals = Unpack(PackJobInfo(*segment_.reader(), peer_), peer_.form);
   for (Rank r = 0; r < 3; ++r) {
     Rank rank = kRankUndef;
-    const auto blob = Blob(kvals[5 + r].value, &rank);
+    const auto blob = Blob(kvals[5 + r].value, peer_.form, &rank);
     EXPECT_EQ(rank, r);
     EXPECT_EQ(blob.at(PMIX_HOSTNAME).AsString(), r < 2 ? "node1" : "node2");
     EXPECT_EQ(blob.at(PMIX_NODEID).AsUint32(), r < 2 ? 0u : 1u);
@@ -89,7 +91,7 @@ TEST_P(JobInfoTest, EveryRankHasItsPlace) {
 
 INSTANTIATE_TEST_SUITE_P(Forms, JobInfoTest, ::testing::Values("v41", "v3"));
 
-TEST(JobInfo, LargeJobsTellOtherNodesRanksInBrief) {
+TEST(JobInfo, LargeJobsTellOtherRanksInBrief) {
   auto job = std::make_shared<JobSpec>(*MakeTestJob());
   for (int i = 0; i < 300; ++i) job->procs.push_back({1, 0, ""});
   const TestSegment segment(*job);
@@ -99,10 +101,23 @@ TEST(JobInfo, LargeJobsTellOtherNodesRanksInBrief) {
   const auto full =
       Unpack(PackJobInfo(*segment.reader(), never_asks), never_asks.form);
   ASSERT_EQ(brief.size(), full.size());
+  const size_t first = 5;
   const size_t last = brief.size() - 1;
-  EXPECT_LT(brief[last].value.AsBytes()->size(),
-            full[last].value.AsBytes()->size());
-  EXPECT_EQ(brief[5].value, full[5].value);  // a rank of this node
+  Rank rank = kRankUndef;
+  const auto far = Blob(brief[last].value, asks.form, &rank);
+  EXPECT_EQ(rank, 302u);
+  EXPECT_TRUE(far.contains(PMIX_HOSTNAME));
+  EXPECT_FALSE(far.contains(PMIX_LOCAL_RANK));
+  const auto near = Blob(brief[first].value, asks.form, &rank);
+  EXPECT_EQ(rank, 0u);
+  EXPECT_TRUE(near.contains(PMIX_LOCAL_RANK));
+  EXPECT_FALSE(near.contains(PMIX_GLOBAL_RANK));
+  // Each rank learns all of its own.
+  EXPECT_EQ(PackOwnInfo(*segment.reader(), never_asks, 0), "");
+  const auto own = Unpack(PackOwnInfo(*segment.reader(), asks, 0), asks.form);
+  ASSERT_EQ(own.size(), 1u);
+  EXPECT_EQ(own[0].value, full[first].value);
+  EXPECT_EQ(PackOwnInfo(*segment.reader(), asks, 303), "");
 }
 
 TEST(JobInfo, OfATool) {

@@ -340,8 +340,10 @@ void StockEndpoint::MarkDirty(Connection& c) {
 void StockEndpoint::FlushDirty() {
   std::vector<core::ClientId> dirty;
   dirty.swap(dirty_);
-  for (const core::ClientId id : dirty) {
-    Connection* c = Find(id);
+  // Who came last to a fence is answered last by the core, and has what it
+  // needs still in the CPU's cache.
+  for (auto id = dirty.rbegin(); id != dirty.rend(); ++id) {
+    Connection* c = Find(*id);
     if (c == nullptr) continue;
     c->dirty = false;
     Flush(*c);

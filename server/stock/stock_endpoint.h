@@ -159,7 +159,7 @@ class StockEndpoint : public ClientPort, public ProcessEnvironment {
   void SendStatus(Connection& c, uint32_t tag, int status);
   void SendPayload(Connection& c, uint32_t tag, std::string payload);
   void SendPayload(Connection& c, uint32_t tag, std::string head,
-                   const Bytes& rest);
+                   const Bytes& shared, std::string tail);
   // Writing.
   void MarkDirty(Connection& c);
   void FlushDirty();

@@ -154,12 +154,18 @@ void StockEndpoint::Serve(Connection& c, uint32_t tag, JobInfoRequest&) {
   const Bytes info =
       c.is_tool ? Bytes(PackToolInfo(c.proc.nspace, options_.host, c.traits))
                 : JobInfo(c.proc.nspace, c.traits);
-  // There is no way to refuse: a peer takes anything for job info.
-  if (head.size() + info.size() > c.traits.max_reply_bytes) {
-    return End(c, "can not take job info of " + std::to_string(info.size()) +
-                      " bytes");
+  std::string own;
+  const shm::SegmentReader* data = options_.job_data(c.proc.nspace);
+  if (!c.is_tool && data != nullptr) {
+    own = PackOwnInfo(*data, c.traits, c.proc.rank);
   }
-  SendPayload(c, tag, head.Take(), info);
+  // There is no way to refuse: a peer takes anything for job info.
+  const size_t size = head.size() + info.size() + own.size();
+  if (size > c.traits.max_reply_bytes) {
+    return End(c,
+               "can not take job info of " + std::to_string(size) + " bytes");
+  }
+  SendPayload(c, tag, head.Take(), info, std::move(own));
 }
 
 void StockEndpoint::Serve(Connection& c, uint32_t tag, QueryRequest& request) {
@@ -373,20 +379,21 @@ void StockEndpoint::SendStatus(Connection& c, uint32_t tag, int status) {
 
 void StockEndpoint::SendPayload(Connection& c, uint32_t tag,
                                 std::string payload) {
-  SendPayload(c, tag, std::move(payload), Bytes());
+  SendPayload(c, tag, std::move(payload), Bytes(), "");
 }
 
 // The peer would drop what is too large for it, and wait for ever.
 void StockEndpoint::SendPayload(Connection& c, uint32_t tag, std::string head,
-                                const Bytes& rest) {
+                                const Bytes& shared, std::string tail) {
   const size_t limit =
       std::min<size_t>(c.traits.max_reply_bytes, options_.max_payload);
-  if (head.size() + rest.size() > limit && tag != kEventTag) {
+  const size_t size = head.size() + shared.size() + tail.size();
+  if (size > limit && tag != kEventTag) {
     return SendStatus(c, tag, kErrOutOfResource);
   }
-  c.out.Append(
-      MakeHeader(tag, static_cast<uint32_t>(head.size() + rest.size())) + head);
-  if (!rest.empty()) c.out.Append(rest);
+  c.out.Append(MakeHeader(tag, static_cast<uint32_t>(size)) + head);
+  if (!shared.empty()) c.out.Append(shared);
+  if (!tail.empty()) c.out.Append(std::move(tail));
   MarkDirty(c);
 }
 

@@ -21,10 +21,16 @@ Channel::Channel(std::unique_ptr<FrameSocket> socket, ChannelSink* sink,
 
 Channel::~Channel() { progress_->Unwatch(); }
 
-int Channel::Register(Pending pending, uint64_t* tag) {
+Channel::SocketRef Channel::socket() const {
+  std::lock_guard<std::mutex> lock(mu_);
+  return socket_;
+}
+
+int Channel::Register(Pending pending, uint64_t* tag, SocketRef* socket) {
   std::lock_guard<std::mutex> lock(mu_);
   if (ended_) return kErrLostConnection;
   *tag = next_tag_++;
+  *socket = socket_;
   const bool async = pending.waiter == nullptr;
   pending_.emplace(*tag, std::move(pending));
   if (!async) return kSuccess;
@@ -33,10 +39,11 @@ int Channel::Register(Pending pending, uint64_t* tag) {
   return kSuccess;
 }
 
-int Channel::SendOrForget(FrameType type, uint64_t tag,
+int Channel::SendOrForget(FrameSocket& socket, FrameType type, uint64_t tag,
                           std::string_view payload) {
-  const int rc = socket_->Send(type, tag, payload);
-  if (rc == kSuccess) return rc;
+  const int rc = socket.Send(type, tag, payload);
+  // Whoever reads will see that the agent is gone, and what comes of it.
+  if (rc == kSuccess || rc == kErrLostConnection) return kSuccess;
   std::lock_guard<std::mutex> lock(mu_);
   const auto it = pending_.find(tag);
   // The end of the connection may have completed it already.
@@ -50,10 +57,14 @@ Reply Channel::Call(FrameType type, std::string_view payload) {
   Waiter waiter;
   Pending pending;
   pending.waiter = &waiter;
+  pending.type = type;
+  pending.payload = payload;
   uint64_t tag = 0;
-  int rc = Register(std::move(pending), &tag);
-  if (rc == kSuccess) rc = SendOrForget(type, tag, payload);
+  SocketRef socket;
+  int rc = Register(std::move(pending), &tag, &socket);
+  if (rc == kSuccess) rc = SendOrForget(*socket, type, tag, payload);
   if (rc != kSuccess) return Reply{rc, {}};
+  socket.reset();
   Lock lock(mu_);
   WaitFor(lock, &waiter);
   return std::move(waiter.reply);
@@ -62,13 +73,17 @@ Reply Channel::Call(FrameType type, std::string_view payload) {
 int Channel::CallAsync(FrameType type, std::string_view payload, Done done) {
   Pending pending;
   pending.done = std::move(done);
+  pending.type = type;
+  pending.copy = std::make_unique<std::string>(payload);
+  pending.payload = *pending.copy;
   uint64_t tag = 0;
-  const int rc = Register(std::move(pending), &tag);
-  return rc == kSuccess ? SendOrForget(type, tag, payload) : rc;
+  SocketRef socket;
+  const int rc = Register(std::move(pending), &tag, &socket);
+  return rc == kSuccess ? SendOrForget(*socket, type, tag, payload) : rc;
 }
 
 int Channel::Post(FrameType type, std::string_view payload) {
-  return lost() ? kErrLostConnection : socket_->Send(type, 0, payload);
+  return lost() ? kErrLostConnection : socket()->Send(type, 0, payload);
 }
 
 void Channel::WaitFor(Lock& lock, Waiter* waiter) {
@@ -88,13 +103,56 @@ void Channel::Lead(Lock& lock, Waiter* waiter) {
   reading_ = true;
   progress_->Arm(false);
   while (!waiter->done) {
-    lock.unlock();
-    const bool open = ReadAndDispatch(/*wait=*/true);
-    lock.lock();
-    if (!open) EndLocked(/*by_peer=*/true);
+    bool open = !down_;
+    if (open) {
+      lock.unlock();
+      open = ReadAndDispatch(/*wait=*/true);
+      lock.lock();
+    }
+    if (!open) ReviveOrEnd(lock);
   }
   reading_ = false;
   PassOn();
+}
+
+bool Channel::ReadLast() {
+  Lock lock(mu_);
+  if (ended_ || down_) return true;
+  if (reading_) return false;
+  reading_ = true;
+  progress_->Arm(false);
+  lock.unlock();
+  bool open = true;
+  while (open && PeerIsGone()) open = ReadAndDispatch(/*wait=*/false);
+  lock.lock();
+  down_ = !open;
+  reading_ = false;
+  PassOn();
+  return true;
+}
+
+void Channel::ReviveOrEnd(Lock& lock) {
+  if (ended_) return;
+  down_ = true;
+  lock.unlock();
+  SocketRef next = sink_->Reconnect();
+  lock.lock();
+  if (ended_) return;
+  if (next == nullptr) return EndLocked(/*by_peer=*/true);
+  progress_->Unwatch();
+  socket_ = std::move(next);
+  down_ = false;
+  progress_->Watch(socket_->fd(), [this] { OnReadable(); });
+  std::vector<uint64_t> tags;
+  for (const auto& [tag, pending] : pending_) tags.push_back(tag);
+  std::sort(tags.begin(), tags.end());
+  for (const uint64_t tag : tags) {
+    const Pending& pending = pending_.at(tag);
+    if (socket_->Send(pending.type, tag, pending.payload) != kSuccess) break;
+  }
+  lock.unlock();
+  while (std::optional<Frame> frame = socket_->Next()) Dispatch(*frame);
+  lock.lock();
 }
 
 void Channel::PassOn() {
@@ -112,11 +170,14 @@ void Channel::OnReadable() {
   Lock lock(mu_);
   if (reading_ || ended_) return;
   reading_ = true;
-  lock.unlock();
-  const bool open = ReadAndDispatch(/*wait=*/false);
-  lock.lock();
+  bool open = !down_;
+  if (open) {
+    lock.unlock();
+    open = ReadAndDispatch(/*wait=*/false);
+    lock.lock();
+  }
+  if (!open) ReviveOrEnd(lock);
   reading_ = false;
-  if (!open) EndLocked(/*by_peer=*/true);
   PassOn();
 }
 
@@ -144,6 +205,9 @@ void Channel::Dispatch(const Frame& frame) {
     case FrameType::kSegment:
       sink_->OnSegment(frame.payload, socket_->TakeFd());
       return;
+    case FrameType::kAway:
+      sink_->OnAway(frame.payload);
+      return;
     default:
       // Frames of a later version that this one does not know.
       return;
@@ -161,11 +225,15 @@ void Channel::DispatchReply(const Frame& frame) {
   } else {
     reply.status = kErrUnpackFailure;
   }
-  std::lock_guard<std::mutex> lock(mu_);
+  Lock lock(mu_);
   const auto it = pending_.find(frame.tag);
   if (it == pending_.end()) return;
   Pending pending = std::move(it->second);
   pending_.erase(it);
+  lock.unlock();
+  // Its caller still waits, so that the request is there.
+  sink_->OnAnswered(pending.type, pending.payload, reply.status);
+  lock.lock();
   Complete(std::move(pending), std::move(reply));
 }
 
@@ -202,13 +270,19 @@ void Channel::ExpectEvents(bool on) {
 }
 
 bool Channel::PeerIsGone() const {
-  if (lost()) return true;
-  pollfd entry = {socket_->fd(), POLLRDHUP, 0};
+  SocketRef socket;
+  {
+    std::lock_guard<std::mutex> lock(mu_);
+    if (ended_ || down_) return true;
+    socket = socket_;
+  }
+  pollfd entry = {socket->fd(), POLLRDHUP, 0};
   return poll(&entry, 1, 0) > 0;
 }
 
 void Channel::WaitForEnd(int timeout_ms) {
-  pollfd entry = {socket_->fd(), POLLRDHUP, 0};
+  const SocketRef current = socket();
+  pollfd entry = {current->fd(), POLLRDHUP, 0};
   poll(&entry, 1, timeout_ms);
 }
 
@@ -218,7 +292,7 @@ void Channel::Close() {
     EndLocked(/*by_peer=*/false);
   }
   // A reader that waits in the kernel comes back with the end of the stream.
-  socket_->Shutdown();
+  socket()->Shutdown();
 }
 
 bool Channel::lost() const {

@@ -22,6 +22,9 @@
 
 namespace canopy::client {
 
+// When the agent goes away and the sink finds another one, requests without an
+// answer are sent to that one again.
+//
 // The answer to a request. `status` is a PMIx status: the agent's, or
 // kErrLostConnection when the agent went away first.
 struct Reply {
@@ -39,6 +42,15 @@ class ChannelSink {
   virtual void OnSegment(std::string_view payload, UniqueFd fd) = 0;
   // Once, when the agent is gone and Close was not called.
   virtual void OnLost() = 0;
+  // The agent is about to be replaced.
+  virtual void OnAway(std::string_view) {}
+  // A request was answered; before its caller hears of it.
+  virtual void OnAnswered(local::FrameType /*type*/,
+                          std::string_view /*request*/, int /*status*/) {}
+  // The agent is gone: connects to the next one and tells it what this process
+  // had told the former. Blocks for as long as one may yet come. Null: none
+  // will.
+  virtual std::unique_ptr<FrameSocket> Reconnect() { return nullptr; }
 };
 
 class Channel {
@@ -70,6 +82,9 @@ class Channel {
   // True when the agent has closed the connection, whether that was read or
   // not.
   bool PeerIsGone() const;
+  // Reads what the agent has sent before it went. False while another thread
+  // does.
+  bool ReadLast();
 
   // Waits until the agent closes the connection, or `timeout_ms` passed.
   void WaitForEnd(int timeout_ms);
@@ -89,12 +104,17 @@ class Channel {
   struct Pending {
     Waiter* waiter = nullptr;  // null: `done` is to run
     Done done;
+    local::FrameType type{};
+    std::string_view payload;  // the waiting caller's, or of `copy`
+    std::unique_ptr<std::string> copy;
   };
+  using SocketRef = std::shared_ptr<FrameSocket>;
   using Lock = std::unique_lock<std::mutex>;
 
-  int Register(Pending pending, uint64_t* tag);
-  int SendOrForget(local::FrameType type, uint64_t tag,
+  int Register(Pending pending, uint64_t* tag, SocketRef* socket);
+  int SendOrForget(FrameSocket& socket, local::FrameType type, uint64_t tag,
                    std::string_view payload);
+  SocketRef socket() const;
   void WaitFor(Lock& lock, Waiter* waiter);
   void Lead(Lock& lock, Waiter* waiter);
   // Nobody reads now: somebody else has to, when anything is expected.
@@ -104,15 +124,19 @@ class Channel {
   void DispatchReply(const Frame& frame);
   void Complete(Pending pending, Reply reply);
   void OnReadable();
+  // The agent is gone: goes on with the next, or ends.
+  void ReviveOrEnd(Lock& lock);
   void EndLocked(bool by_peer);
 
-  const std::unique_ptr<FrameSocket> socket_;
+  // Replaced by the thread that reads, under the lock.
+  SocketRef socket_;
   ChannelSink* const sink_;
   Progress* const progress_;
 
   mutable std::mutex mu_;
   bool reading_ = false;
   bool ended_ = false;
+  bool down_ = false;  // the agent is gone, and that was read
   bool expect_events_ = false;
   uint64_t next_tag_ = 1;
   size_t async_pending_ = 0;

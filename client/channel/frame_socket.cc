@@ -58,6 +58,9 @@ int FrameSocket::Send(local::FrameType type, uint64_t tag,
   header.tag = tag;
   iovec parts[2] = {{&header, sizeof(header)},
                     {const_cast<char*>(payload.data()), payload.size()}};
+  if (commits_ != nullptr && type == local::FrameType::kCommit) {
+    commits_->fetch_add(1, std::memory_order_relaxed);
+  }
   std::lock_guard<std::mutex> lock(send_mu_);
   return SendAll(parts, payload.empty() ? 1 : 2);
 }

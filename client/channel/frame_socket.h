@@ -5,6 +5,7 @@
 
 #include <sys/uio.h>
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
@@ -32,6 +33,10 @@ class FrameSocket {
   explicit FrameSocket(UniqueFd fd);
 
   int fd() const { return fd_.get(); }
+
+  // Counts commits up before they are sent (see GateMember::commits); null:
+  // does not. The counter outlives the socket.
+  void CountCommits(std::atomic<uint32_t>* counter) { commits_ = counter; }
 
   // Sends a whole frame, waiting while the peer does not read. Returns a PMIx
   // status: kErrOutOfResource when the payload is larger than a frame may be,
@@ -65,6 +70,7 @@ class FrameSocket {
   int SendAll(iovec* parts, int count);
 
   UniqueFd fd_;
+  std::atomic<uint32_t>* commits_ = nullptr;
   std::mutex send_mu_;
   std::unique_ptr<char[]> buffer_;
   size_t capacity_ = 0;

@@ -135,9 +135,28 @@ void MakeIdentity(OverlayPlan* plan) {
   if (plan->cluster_key.empty()) plan->cluster_key = RandomBytes(32);
 }
 
+std::string AgentProgram() { return ProgramBeside("CANOPYD", "canopyd"); }
+
+Result<std::vector<std::string>> RestartCommand(
+    const std::string& launch_agent, const std::string& host,
+    const std::string& runtime_dir) {
+  std::vector<std::string> command;
+  std::vector<std::string> agent = {AgentProgram(), "--restart", runtime_dir};
+  if (!launch_agent.empty()) {
+    Result<std::vector<std::string>> carrier = Carrier(launch_agent, host);
+    if (!carrier.ok()) return carrier.status();
+    command = *std::move(carrier);
+    if (GoesThroughShell(command)) {
+      for (std::string& word : agent) word = ShellQuoted(word);
+    }
+  }
+  command.insert(command.end(), agent.begin(), agent.end());
+  return command;
+}
+
 std::vector<AgentPlan> MakeAgentPlans(const OverlayPlan& plan) {
   const bool local = plan.all_here();
-  const std::string program = ProgramBeside("CANOPYD", "canopyd");
+  const std::string program = AgentProgram();
   bootstrap::v1::Config shared;
   shared.set_version(1);
   shared.set_overlay_id(plan.overlay_id);
@@ -156,6 +175,7 @@ std::vector<AgentPlan> MakeAgentPlans(const OverlayPlan& plan) {
   shared.set_loss_timeout_ms(plan.loss_timeout_ms);
   shared.set_reflection(plan.reflection);
   shared.set_orphan_grace_ms(plan.orphan_grace_ms);
+  shared.set_restart_grace_ms(plan.restart_grace_ms);
   if (const char* dir = std::getenv("CANOPY_LIBRARY_DIR"); dir != nullptr) {
     shared.set_library_dir(dir);
   }

@@ -48,6 +48,7 @@ struct OverlayPlan {
   uint32_t loss_timeout_ms = 0;  // 0: the default
   bool reflection = false;
   uint32_t orphan_grace_ms = 0;
+  uint32_t restart_grace_ms = 0;
 
   bool all_here() const;
 };
@@ -65,6 +66,14 @@ Result<std::vector<AgentSite>> HostSites(const std::vector<Host>& hosts,
 // A new identity and key, and the plans in the order of the sites.
 void MakeIdentity(OverlayPlan* plan);
 std::vector<AgentPlan> MakeAgentPlans(const OverlayPlan& plan);
+
+// Path of canopyd.
+std::string AgentProgram();
+// The command that brings up a new agent in the place of one that has left
+// `runtime_dir` behind; without a launch agent: on this machine.
+Result<std::vector<std::string>> RestartCommand(const std::string& launch_agent,
+                                                const std::string& host,
+                                                const std::string& runtime_dir);
 
 }  // namespace canopy::cli
 

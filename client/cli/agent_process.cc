@@ -170,7 +170,7 @@ bool AgentProcess::WaitEnd(int timeout_ms) {
   if (pid_ <= 0) return true;
   pollfd wait{pid_fd_, POLLIN, 0};
   if (poll(&wait, 1, timeout_ms) <= 0) return false;
-  waitpid(pid_, nullptr, 0);
+  waitpid(pid_, &wait_status_, 0);
   pid_ = -1;
   return true;
 }

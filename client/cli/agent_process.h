@@ -48,12 +48,15 @@ class AgentProcess {
   void SignalGroup(int number) const;
   // Waits for its end; false when it is there after `timeout_ms`.
   bool WaitEnd(int timeout_ms);
+  // After its end: it ended by itself, with exit code 0.
+  bool EndedWell() const { return wait_status_ == 0; }
 
  private:
   Status MakePipes(int child[3]);
 
   pid_t pid_ = -1;
   int pid_fd_ = -1;
+  int wait_status_ = -1;
   int to_ = -1;
   int from_ = -1;
   int errors_ = -1;

@@ -14,6 +14,7 @@
 #include "client/cli/files.h"
 #include "client/cli/json_text.h"
 #include "client/cli/progress_line.h"
+#include "client/cli/replace.h"
 #include "client/cli/signals.h"
 #include "client/cli/slurm.h"
 #include "client/cli/table.h"
@@ -102,6 +103,7 @@ Result<OverlayPlan> MakePlan(const UpOptions& options, const std::string& name,
   plan.loss_timeout_ms = options.loss_timeout_ms;
   plan.reflection = options.reflection;
   plan.orphan_grace_ms = options.orphan_grace_ms;
+  plan.restart_grace_ms = options.restart_grace_ms;
   if (!options.key_file.empty()) {
     Result<std::string> key = LoadKey(options.key_file);
     if (!key.ok()) return key.status();
@@ -213,6 +215,11 @@ int UpCommand(const CommandLine& line) {
   Status status = CheckUpOptions(options);
   if (!status.ok()) return FailUsage("up", status);
   const ContextStore store;
+  if (options.replace) {
+    Result<v1::Context> context = NeedContext(shared.context);
+    if (!context.ok()) return Fail(context.status());
+    return ReplaceAgents(&*context, options, store);
+  }
   const std::string name = ContextName(shared.context);
   if (Status s = TakeName(store, name); !s.ok()) return Fail(s);
   if (options.security == "plaintext") {

@@ -113,6 +113,13 @@ Status ControlClient::SignalJob(const std::string& nspace, int signal) {
       .status();
 }
 
+Status ControlClient::Replace(const std::string& program) {
+  v1::ReplaceRequest request;
+  request.set_program(program);
+  return impl_->Call(&v1::Control::Stub::Replace, request, kCallTimeout)
+      .status();
+}
+
 Status ControlClient::Shutdown(bool force) {
   v1::ShutdownRequest request;
   request.set_force(force);

@@ -27,6 +27,8 @@ class ControlClient {
   Status SignalJob(const std::string& nspace, int signal);
   // Returns when the jobs are ended (see --force) and the agents leave.
   Status Shutdown(bool force);
+  // The agent makes way for that program; returns before it does.
+  Status Replace(const std::string& program);
 
  private:
   struct Impl;

@@ -26,6 +26,8 @@ enum UpOptionId : int {
   kUpReflection,
   kUpLossTimeout,
   kUpOrphanGrace,
+  kUpRestartGrace,
+  kUpReplace,
   kUpLogLevel,
   kUpVerbose,
   kUpQuiet,
@@ -67,6 +69,12 @@ constexpr OptionSpec kTable[] = {
      "a node that is silent for so long is lost (5)"},
     {kUpOrphanGrace, "orphan-grace", 1, "SECONDS",
      "processes live so long without their agent"},
+    {kUpRestartGrace, "restart-grace", 1, "SECONDS",
+     "an agent that is gone may be replaced for so long, by\n"
+     "--replace, before its node counts as lost"},
+    {kUpReplace, "replace", 0, "",
+     "put a new agent in the place of each, also of those that\n"
+     "are gone, one after the other; jobs go on"},
     {kUpLogLevel, "log-level", 1, "LEVEL",
      "of the agents: debug, info, warn, error"},
     {kUpVerbose, "verbose v", 0, "", "tell what is done and how long it takes"},
@@ -112,6 +120,9 @@ Status ApplyNumber(const ParsedOption& option, UpOptions* options) {
       return SetNumber(option, 1, kMaxSeconds, 1, &options->timeout_seconds);
     case kUpLossTimeout:
       return SetNumber(option, 1, kMaxSeconds, 1000, &options->loss_timeout_ms);
+    case kUpRestartGrace:
+      return SetNumber(option, 0, kMaxSeconds, 1000,
+                       &options->restart_grace_ms);
     default:
       return SetNumber(option, 0, kMaxSeconds, 1000, &options->orphan_grace_ms);
   }
@@ -170,6 +181,9 @@ Status ApplyUpOption(const ParsedOption& option, UpOptions* options) {
       return ApplyLogLevel(option, options);
     case kUpReflection:
       options->reflection = true;
+      return Status();
+    case kUpReplace:
+      options->replace = true;
       return Status();
     case kUpVerbose:
       options->verbose = true;

@@ -30,6 +30,8 @@ struct UpOptions {
   uint32_t loss_timeout_ms = 0;
   bool reflection = false;
   uint32_t orphan_grace_ms = 0;
+  uint32_t restart_grace_ms = 0;
+  bool replace = false;
   bool verbose = false;
   bool quiet = false;
 };

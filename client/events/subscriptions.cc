@@ -50,6 +50,14 @@ SubscriptionChange Subscriptions::Remove(const HandlerSpec& spec) {
   return change;
 }
 
+SubscriptionChange Subscriptions::Now() const {
+  std::lock_guard<std::mutex> lock(mu_);
+  SubscriptionChange wanted;
+  wanted.all = defaults_ > 0;
+  for (const auto& [code, handlers] : codes_) wanted.codes.push_back(code);
+  return wanted;
+}
+
 bool Subscriptions::any() const {
   std::lock_guard<std::mutex> lock(mu_);
   return defaults_ > 0 || !codes_.empty();

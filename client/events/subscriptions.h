@@ -30,6 +30,8 @@ class Subscriptions {
   SubscriptionChange Add(const HandlerSpec& spec);
   // What is not wanted any more.
   SubscriptionChange Remove(const HandlerSpec& spec);
+  // All that is wanted.
+  SubscriptionChange Now() const;
   // Some handler wants events from elsewhere.
   bool any() const;
 

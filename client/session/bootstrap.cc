@@ -90,10 +90,12 @@ Result<std::string> Welcome(FrameSocket* socket) {
 }
 
 // Without it fences use messages.
-std::unique_ptr<shm::GateMember> MapGate(WireReader* in, const UniqueFd& fd) {
+std::unique_ptr<shm::GateMember> MapGate(WireReader* in, FrameSocket* socket) {
   const uint64_t size = in->Uint();
   const uint32_t index = in->Uint32();
-  if (!in->ok() || !fd) return nullptr;
+  if (!in->ok() || size == 0) return nullptr;
+  const UniqueFd fd = socket->TakeFd();
+  if (!fd) return nullptr;
   auto gate = shm::GateMember::Map(fd.get(), size, index);
   return gate.ok() ? std::move(gate).value() : nullptr;
 }
@@ -124,6 +126,7 @@ Result<Bootstrap> ConnectToAgent(const Environment& environment) {
   auto socket = Connect(environment.socket);
   if (!socket.ok()) return socket.status();
   Bootstrap result;
+  result.environment = environment;
   result.socket = std::move(socket).value();
   if (result.socket->Send(FrameType::kHello, 1, HelloPayload(environment)) !=
       kSuccess) {
@@ -141,7 +144,14 @@ Result<Bootstrap> ConnectToAgent(const Environment& environment) {
     return Status(kErrHandshakeFailed, "malformed welcome");
   }
   if (!in.rest().empty()) {
-    result.gate = MapGate(&in, result.socket->TakeFd());
+    result.gate = MapGate(&in, result.socket.get());
+  }
+  if (!in.rest().empty()) {
+    result.reconnect_ms = in.Uint32();
+    result.epoch = in.Uint();
+  }
+  if (result.gate != nullptr) {
+    result.socket->CountCommits(result.gate->commits());
   }
   auto job = ShmJob::Map(segment.get(), size);
   if (!job.ok()) return job.status();

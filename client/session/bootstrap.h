@@ -31,6 +31,11 @@ struct Bootstrap {
   std::unique_ptr<JobView> job;
   std::unique_ptr<FrameSocket> socket;    // null: a singleton
   std::unique_ptr<shm::GateMember> gate;  // null: fences use messages
+  // How the agent was reached, for how long another one is looked for when it
+  // is gone, and which one it is.
+  Environment environment;
+  uint32_t reconnect_ms = 0;
+  uint64_t epoch = 0;
 };
 
 // Connects to the agent and waits for its welcome. kErrUnreach when there is

@@ -1,6 +1,7 @@
 #include "client/session/fence_op.h"
 
 #include <cstdint>
+#include <mutex>
 #include <optional>
 #include <string>
 
@@ -18,6 +19,7 @@ constexpr uint64_t kFenceOperation = 1;
 // How often one of those who wait in shared memory looks whether the agent
 // lives.
 constexpr int64_t kLookAroundNs = 200'000'000;
+constexpr int64_t kLookSeldomNs = 2'000'000'000;
 
 struct FenceOptions {
   bool collect = false;
@@ -118,24 +120,29 @@ class FenceCount {
 
 int AwaitGate(Session& session, const shm::GateMember::Ticket& ticket) {
   shm::GateMember& gate = *session.gate();
-  const int64_t patience =
-      ticket.watch ? kLookAroundNs : shm::GateView::kForever;
+  int64_t patience = ticket.watch ? kLookAroundNs : shm::GateView::kForever;
+  // Should the one that looks around end while there is no agent.
+  if (!ticket.watch && session.MayReconnect()) patience = kLookSeldomNs;
   int status = PMIX_SUCCESS;
   while (!gate.Wait(ticket, patience, &status)) {
-    if (session.channel()->PeerIsGone()) {
-      gate.GiveUp(ticket, PMIX_ERR_LOST_CONNECTION);
-    }
+    Channel& channel = *session.channel();
+    if (!channel.PeerIsGone() || !channel.ReadLast()) continue;
+    gate.GiveUp(ticket, session.MayReconnect() ? shm::kGateAgain
+                                               : PMIX_ERR_LOST_CONNECTION);
   }
   return status;
 }
 
 // Fences in shared memory; nothing when that is not the way now.
 std::optional<int> FenceAtGate(Session& session, bool collect) {
+  std::lock_guard<std::mutex> lock(session.gate_mutex());
+  if (session.gate() == nullptr) return std::nullopt;
   const uint64_t wants = (collect ? shm::kGateCollect : 0) |
                          (session.TakeCommitted() ? shm::kGateSync : 0);
   shm::GateMember::Ticket ticket;
   switch (session.gate()->Arrive(wants, &ticket)) {
     case shm::GateMember::Arrival::kReleased:
+      session.counts().AddWhole();
       return PMIX_SUCCESS;
     case shm::GateMember::Arrival::kClosed:
       return std::nullopt;
@@ -145,7 +152,10 @@ std::optional<int> FenceAtGate(Session& session, bool collect) {
     case shm::GateMember::Arrival::kWait:
       break;
   }
-  return AwaitGate(session, ticket);
+  const int status = AwaitGate(session, ticket);
+  if (status == shm::kGateAgain) return std::nullopt;
+  session.counts().AddWhole();
+  return status;
 }
 
 }  // namespace
@@ -158,8 +168,7 @@ int Fence(Session& session, const pmix_proc_t* procs, size_t nprocs,
   if (session.channel() == nullptr) return FenceAlone(session, procs, nprocs);
   const bool whole_job = IsWholeJob(session, procs, nprocs);
   FenceCount count(whole_job ? &session : nullptr);
-  if (count.only_one() && session.gate() != nullptr &&
-      options.timeout_ms == 0) {
+  if (count.only_one() && options.timeout_ms == 0) {
     const std::optional<int> end = FenceAtGate(session, options.collect);
     if (end) return *end;
   }

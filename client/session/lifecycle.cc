@@ -24,7 +24,6 @@ struct Library {
   std::atomic<int> calls{0};  // that may use the session
   std::mutex* mu = new std::mutex;
   int references = 0;
-  int socket_fd = -1;
   // The session that a fork left behind; its memory is the parent's business.
   Session* inherited = nullptr;
 };
@@ -34,13 +33,14 @@ Library g_library;
 // starts anew. Its copy of the socket would hide the parent's end.
 void AfterForkInChild() {
   Session* session = g_library.session.exchange(nullptr);
-  if (session != nullptr) g_library.inherited = session;
+  if (session != nullptr) {
+    g_library.inherited = session;
+    if (session->socket_fd() >= 0) close(session->socket_fd());
+  }
   g_library.calls = 0;
   g_library.references = 0;
   // Whoever held it is not in this process.
   g_library.mu = new std::mutex;
-  if (g_library.socket_fd >= 0) close(g_library.socket_fd);
-  g_library.socket_fd = -1;
 }
 
 void WatchForks() {
@@ -95,7 +95,6 @@ void EndSession() {
   }
   session->Disconnect();
   Drain();
-  g_library.socket_fd = -1;
   delete session;
 }
 
@@ -122,7 +121,6 @@ int InitLibrary(pmix_proc_t* proc, const pmix_info_t* info, size_t ninfo) {
                                              options.external_progress);
     if (MustStopForDebugger(*created)) return PMIX_ERR_NOT_SUPPORTED;
     session = created.release();
-    g_library.socket_fd = session->socket_fd();
     g_library.session.store(session);
   }
   ++g_library.references;

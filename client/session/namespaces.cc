@@ -6,10 +6,18 @@
 namespace canopy::client {
 
 Namespaces::Namespaces(std::string own_nspace, std::unique_ptr<JobView> own)
-    : own_nspace_(std::move(own_nspace)), own_(std::move(own)) {}
+    : own_nspace_(std::move(own_nspace)), own_(own.get()) {
+  replaced_.push_back(std::move(own));
+}
+
+void Namespaces::ReplaceOwn(std::unique_ptr<JobView> own) {
+  std::lock_guard<std::shared_mutex> lock(mu_);
+  own_.store(own.get(), std::memory_order_release);
+  replaced_.push_back(std::move(own));
+}
 
 const JobView* Namespaces::Find(std::string_view nspace) const {
-  if (nspace == own_nspace_) return own_.get();
+  if (nspace == own_nspace_) return own_.load();
   std::shared_lock<std::shared_mutex> lock(mu_);
   const auto it = others_.find(nspace);
   return it == others_.end() ? nullptr : it->second.get();
@@ -26,7 +34,7 @@ void Namespaces::Add(std::string nspace, std::unique_ptr<JobView> job) {
 
 std::vector<std::pair<std::string, const JobView*>> Namespaces::All() const {
   std::vector<std::pair<std::string, const JobView*>> all;
-  all.emplace_back(own_nspace_, own_.get());
+  all.emplace_back(own_nspace_, own_.load());
   std::shared_lock<std::shared_mutex> lock(mu_);
   for (const auto& [nspace, job] : others_) all.emplace_back(nspace, job.get());
   return all;

@@ -2,6 +2,7 @@
 #ifndef CANOPY_CLIENT_SESSION_NAMESPACES_H_
 #define CANOPY_CLIENT_SESSION_NAMESPACES_H_
 
+#include <atomic>
 #include <map>
 #include <memory>
 #include <shared_mutex>
@@ -20,11 +21,13 @@ class Namespaces {
   Namespaces(std::string own_nspace, std::unique_ptr<JobView> own);
 
   const std::string& own_nspace() const { return own_nspace_; }
-  const JobView& own() const { return *own_; }
+  const JobView& own() const { return *own_.load(std::memory_order_acquire); }
 
   // Null when this process cannot read that namespace yet.
   const JobView* Find(std::string_view nspace) const;
 
+  // Another agent has made the own job's data anew.
+  void ReplaceOwn(std::unique_ptr<JobView> own);
   // Adds a namespace or replaces what was known of it.
   void Add(std::string nspace, std::unique_ptr<JobView> job);
 
@@ -33,9 +36,10 @@ class Namespaces {
 
  private:
   const std::string own_nspace_;
-  const std::unique_ptr<JobView> own_;
+  std::atomic<const JobView*> own_;
   mutable std::shared_mutex mu_;
   std::map<std::string, std::unique_ptr<JobView>, std::less<>> others_;
+  // The own ones, and others that were replaced.
   std::vector<std::unique_ptr<JobView>> replaced_;
 };
 

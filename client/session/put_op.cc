@@ -70,10 +70,16 @@ int StoreInternal(Session& session, const pmix_proc_t* proc, const char* key,
 int CommitPuts(Session& session) {
   const std::string frame = session.staged().TakeFrame();
   if (frame.empty() || session.channel() == nullptr) return PMIX_SUCCESS;
-  const int rc = session.channel()->Post(local::FrameType::kCommit, frame);
-  // What was not sent must not be waited for.
-  if (rc == PMIX_SUCCESS) session.NoteCommit();
-  return rc;
+  // Nobody may rely on what an agent that is about to go has not read.
+  if (!session.MayReconnect()) {
+    const int rc = session.channel()->Post(local::FrameType::kCommit, frame);
+    // What was not sent must not be waited for.
+    if (rc == PMIX_SUCCESS) session.NoteCommit();
+    if (rc != PMIX_ERR_LOST_CONNECTION) return rc;
+  }
+  const Reply reply = session.channel()->Call(local::FrameType::kCommit, frame);
+  if (reply.status == PMIX_SUCCESS) session.NoteCommit();
+  return reply.status;
 }
 
 }  // namespace canopy::client

@@ -1,5 +1,7 @@
 #include "client/session/session.h"
 
+#include <chrono>
+#include <thread>
 #include <utility>
 
 #include "client/session/shm_job.h"
@@ -7,6 +9,11 @@
 #include "common/wire.h"
 
 namespace canopy::client {
+namespace {
+
+constexpr std::chrono::milliseconds kBetweenAttempts{10};
+
+}  // namespace
 
 Session::Session(Bootstrap bootstrap, bool external_progress)
     : self_(bootstrap.self),
@@ -18,6 +25,9 @@ Session::Session(Bootstrap bootstrap, bool external_progress)
           this,
           [this](Progress::Task task) { progress_.Post(std::move(task)); },
           [this] { return progress_.InTask(); }),
+      environment_(std::move(bootstrap.environment)),
+      reconnect_ms_(bootstrap.reconnect_ms),
+      epoch_(bootstrap.epoch),
       gate_(std::move(bootstrap.gate)) {
   if (bootstrap.socket == nullptr) return;
   socket_fd_ = bootstrap.socket->fd();
@@ -30,13 +40,8 @@ Session::~Session() {
   progress_.Stop();
 }
 
-void Session::NoteCommit() {
-  if (gate_ == nullptr) return;
-  gate_->CountCommit();
-  committed_ = true;
-}
-
 void Session::Disconnect() {
+  closing_ = true;
   if (channel_ != nullptr) channel_->Close();
 }
 
@@ -68,6 +73,65 @@ void Session::OnSegment(std::string_view payload, UniqueFd fd) {
   if (!in.ok() || !fd) return;
   auto job = ShmJob::Map(fd.get(), size);
   if (job.ok()) namespaces_.Add(nspace, std::move(job).value());
+}
+
+void Session::OnAway(std::string_view payload) {
+  WireReader in(payload);
+  const uint32_t ms = in.Uint32();
+  if (in.ok()) reconnect_ms_ = ms;
+}
+
+void Session::OnAnswered(local::FrameType type, std::string_view request,
+                         int status) {
+  if (type == local::FrameType::kCollective) counts_.Add(request, status);
+}
+
+std::optional<Bootstrap> Session::FindNextAgent() {
+  const auto deadline = std::chrono::steady_clock::now() +
+                        std::chrono::milliseconds(reconnect_ms_.load());
+  while (!closing_) {
+    Result<Bootstrap> next = ConnectToAgent(environment_);
+    if (next.ok()) {
+      if (next->epoch == epoch_) return std::nullopt;
+      return std::move(next).value();
+    }
+    // An agent that is there and does not know this process never will.
+    if (next.code() != kErrUnreach) return std::nullopt;
+    if (std::chrono::steady_clock::now() >= deadline) return std::nullopt;
+    std::this_thread::sleep_for(kBetweenAttempts);
+  }
+  return std::nullopt;
+}
+
+std::unique_ptr<FrameSocket> Session::Reconnect() {
+  if (!MayReconnect() || closing_) return nullptr;
+  std::optional<Bootstrap> next = FindNextAgent();
+  if (!next) return nullptr;
+  // Whoever is in the old gate has seen the end of its fence, or comes by
+  // message; either is known afterwards.
+  std::lock_guard<std::mutex> lock(gate_mu_);
+  FrameSocket& socket = *next->socket;
+  const std::string counts = counts_.Encode(self_.nspace);
+  const std::string commits = staged_.CommittedFrame();
+  const SubscriptionChange wanted = subscriptions_.Now();
+  int rc = kSuccess;
+  if (!counts.empty()) {
+    rc = socket.Send(local::FrameType::kResume, 0, counts);
+  }
+  if (rc == kSuccess && !commits.empty()) {
+    rc = socket.Send(local::FrameType::kCommit, 0, commits);
+    committed_ = true;
+  }
+  if (rc == kSuccess && !wanted.empty()) {
+    rc = socket.Send(local::FrameType::kEventsWanted, 0, wanted.Encode());
+  }
+  former_gates_.push_back(std::exchange(gate_, std::move(next->gate)));
+  namespaces_.ReplaceOwn(std::move(next->job));
+  reconnect_ms_ = next->reconnect_ms;
+  epoch_ = next->epoch;
+  socket_fd_ = socket.fd();
+  // With an agent that is gone again already it begins anew.
+  return std::move(next->socket);
 }
 
 void Session::OnLost() {

@@ -6,14 +6,18 @@
 
 #include <atomic>
 #include <memory>
+#include <mutex>
+#include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "client/channel/channel.h"
 #include "client/channel/progress.h"
 #include "client/events/event_engine.h"
 #include "client/events/subscriptions.h"
 #include "client/session/bootstrap.h"
+#include "client/session/collective_counts.h"
 #include "client/session/lookup.h"
 #include "client/session/namespaces.h"
 #include "client/session/pointer_cache.h"
@@ -46,16 +50,21 @@ class Session final : public ChannelSink, public SourcePlaces {
   Subscriptions& subscriptions() { return subscriptions_; }
   // Null for a singleton.
   Channel* channel() { return channel_.get(); }
-  int socket_fd() const { return socket_fd_; }
-  // Where fences over the whole job meet; null: they use messages.
+  int socket_fd() const { return socket_fd_.load(); }
+  // Where fences over the whole job meet; null: they use messages. It is used
+  // under the mutex, and changes when the agent does.
+  std::mutex& gate_mutex() { return gate_mu_; }
   shm::GateMember* gate() { return gate_.get(); }
   // Counts a fence over the whole job that begins, and one that is over.
   // True when no other is under way in this process, so that it may use the
   // gate: there a rank has one bit, and whoever came first must count first.
   bool BeginFence() { return fences_.fetch_add(1) == 0; }
   void EndFence() { fences_.fetch_sub(1); }
+  CollectiveCounts& counts() { return counts_; }
+  // Another agent is looked for when this one is gone.
+  bool MayReconnect() const { return reconnect_ms_.load() > 0; }
   // A commit went to the agent.
-  void NoteCommit();
+  void NoteCommit() { committed_ = true; }
   // Whether one did since the last call.
   bool TakeCommitted() { return committed_.exchange(false); }
 
@@ -70,8 +79,16 @@ class Session final : public ChannelSink, public SourcePlaces {
   void OnEvent(std::string_view payload) override;
   void OnSegment(std::string_view payload, UniqueFd fd) override;
   void OnLost() override;
+  void OnAway(std::string_view payload) override;
+  void OnAnswered(local::FrameType type, std::string_view request,
+                  int status) override;
+  std::unique_ptr<FrameSocket> Reconnect() override;
 
  private:
+  // The next agent's; nothing when none comes, or this is the one that has
+  // just closed the connection.
+  std::optional<Bootstrap> FindNextAgent();
+
   const ProcId self_;
   const ProcId server_;
   Namespaces namespaces_;
@@ -82,8 +99,16 @@ class Session final : public ChannelSink, public SourcePlaces {
   Subscriptions subscriptions_;
   Progress progress_;
   EventEngine events_;
-  int socket_fd_ = -1;
-  const std::unique_ptr<shm::GateMember> gate_;
+  std::atomic<int> socket_fd_{-1};
+  const Environment environment_;
+  std::atomic<uint32_t> reconnect_ms_;
+  uint64_t epoch_;  // of the agent
+  std::atomic<bool> closing_{false};
+  std::mutex gate_mu_;
+  std::unique_ptr<shm::GateMember> gate_;
+  // Of former agents: somebody may still look at them.
+  std::vector<std::unique_ptr<shm::GateMember>> former_gates_;
+  CollectiveCounts counts_;
   std::atomic<bool> committed_{false};
   std::atomic<uint32_t> fences_{0};
   std::unique_ptr<Channel> channel_;

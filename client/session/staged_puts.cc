@@ -1,5 +1,6 @@
 #include "client/session/staged_puts.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "common/codec/encoder.h"
@@ -13,25 +14,47 @@ int StagedPuts::Stage(pmix_scope_t scope, std::string_view key,
   encoder.PutKval(key, value);
   if (!encoder.ok()) return encoder.status().code();
   std::lock_guard<std::mutex> lock(mu_);
-  for (auto& [other, kvals] : scopes_) {
-    const auto it = kvals.find(key);
-    if (other != scope && it != kvals.end()) kvals.erase(it);
-  }
-  scopes_[scope][std::string(key)] = encoder.Take();
+  Put(scope, key, encoder.Take(), &scopes_);
   return PMIX_SUCCESS;
 }
 
+void StagedPuts::Put(pmix_scope_t scope, std::string_view key,
+                     std::string encoded, Scopes* scopes) {
+  for (auto& [other, kvals] : *scopes) {
+    const auto it = kvals.find(key);
+    if (other != scope && it != kvals.end()) kvals.erase(it);
+  }
+  (*scopes)[scope][std::string(key)] = std::move(encoded);
+}
+
 std::string StagedPuts::TakeFrame() {
-  std::map<pmix_scope_t, Kvals> scopes;
+  Scopes scopes;
   {
     std::lock_guard<std::mutex> lock(mu_);
     scopes.swap(scopes_);
+    for (const auto& [scope, kvals] : scopes) {
+      for (const auto& [key, encoded] : kvals) {
+        Put(scope, key, encoded, &committed_);
+      }
+    }
   }
-  std::erase_if(scopes, [](const auto& scope) { return scope.second.empty(); });
-  if (scopes.empty()) return {};
+  return Encode(scopes);
+}
+
+std::string StagedPuts::CommittedFrame() const {
+  std::lock_guard<std::mutex> lock(mu_);
+  return Encode(committed_);
+}
+
+std::string StagedPuts::Encode(const Scopes& scopes) {
+  const auto filled =
+      std::count_if(scopes.begin(), scopes.end(),
+                    [](const auto& scope) { return !scope.second.empty(); });
+  if (filled == 0) return {};
   WireWriter out;
-  out.Uint(scopes.size());
+  out.Uint(static_cast<uint64_t>(filled));
   for (const auto& [scope, kvals] : scopes) {
+    if (kvals.empty()) continue;
     std::string data;
     for (const auto& [key, encoded] : kvals) data += encoded;
     out.Uint(scope);

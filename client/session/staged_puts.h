@@ -22,12 +22,21 @@ class StagedPuts {
   // The payload of a commit frame with all that was staged; empty when there
   // is nothing. Nothing is staged afterwards.
   std::string TakeFrame();
+  // The same for all that TakeFrame ever gave.
+  std::string CommittedFrame() const;
 
  private:
   using Kvals = std::map<std::string, std::string, std::less<>>;
 
-  std::mutex mu_;
-  std::map<pmix_scope_t, Kvals> scopes_;
+  using Scopes = std::map<pmix_scope_t, Kvals>;
+
+  static void Put(pmix_scope_t scope, std::string_view key, std::string encoded,
+                  Scopes* scopes);
+  static std::string Encode(const Scopes& scopes);
+
+  mutable std::mutex mu_;
+  Scopes scopes_;
+  Scopes committed_;
 };
 
 }  // namespace canopy::client

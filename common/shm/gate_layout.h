@@ -12,7 +12,10 @@
 namespace canopy::shm {
 
 inline constexpr uint32_t kGateMagic = 0x47504143;  // "CAPG"
-inline constexpr uint32_t kGateVersion = 1;
+inline constexpr uint32_t kGateVersion = 2;
+// What a fence ends with when the agent is gone and another one may come: who
+// gets it arrives again, by message.
+inline constexpr int kGateAgain = INT32_MIN;
 // Ranks in one word; its top bit tells that the agent has closed it.
 inline constexpr uint32_t kGateRanksPerWord = 63;
 inline constexpr uint64_t kGateClosedWord = uint64_t{1} << 63;

@@ -2,6 +2,7 @@
 #ifndef CANOPY_COMMON_SHM_GATE_MEMBER_H_
 #define CANOPY_COMMON_SHM_GATE_MEMBER_H_
 
+#include <atomic>
 #include <cstdint>
 #include <memory>
 
@@ -53,6 +54,8 @@ class GateMember {
   // A commit is on its way to the agent. Call it before the next Arrive. Any
   // thread.
   void CountCommit();
+  // The count, for one who counts by himself. Good for as long as this object.
+  std::atomic<uint32_t>* commits() const { return &gate_.commits(index_); }
 
  private:
   GateMember(void* base, uint64_t size, uint32_t num_ranks, uint32_t index);

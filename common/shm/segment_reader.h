@@ -115,6 +115,10 @@ class SegmentReader {
   // The same without the reserved ones.
   template <typename Visit>
   bool ForEachCommittedKey(Rank rank, Visit&& visit) const;
+  // Only what it committed, hidden keys included: visit(key, value, hidden).
+  // For one who is alone with the segment.
+  template <typename Visit>
+  void ForEachCommitted(Rank rank, Visit&& visit) const;
   // All keys of the level; the order is that in which they were stored.
   template <typename Visit>
   void ForEachSessionKey(Visit&& visit) const {
@@ -202,6 +206,18 @@ void SegmentReader::VisitTable(const CheckedTable& table, Visit&& visit) {
   for (uint32_t i = 0; i < table.num_entries; ++i, offset = entry.next) {
     if (!ReadEntry(table, offset, &entry)) return;
     if ((entry.flags & kEntryOutsideScope) == 0) visit(entry.key, entry.value);
+  }
+}
+
+template <typename Visit>
+void SegmentReader::ForEachCommitted(Rank rank, Visit&& visit) const {
+  const CheckedTable table = ArenaTable(LoadEntry(rank));
+  uint32_t offset = static_cast<uint32_t>(
+      sizeof(Table) + uint64_t{table.num_slots} * sizeof(Slot));
+  CheckedEntry entry;
+  for (uint32_t i = 0; i < table.num_entries; ++i, offset = entry.next) {
+    if (!ReadEntry(table, offset, &entry)) return;
+    visit(entry.key, entry.value, (entry.flags & kEntryOutsideScope) != 0);
   }
 }
 

@@ -1,13 +1,17 @@
 #include "server/agent/agent.h"
 
+#include <linux/close_range.h>
 #include <signal.h>
 #include <spdlog/spdlog.h>
 #include <sys/epoll.h>
 #include <sys/signalfd.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cstdlib>
+#include <cstring>
 #include <filesystem>
 #include <functional>
 #include <optional>
@@ -17,10 +21,12 @@
 #include "common/run_protocol.h"
 #include "common/version.h"
 #include "server/agent/addresses.h"
+#include "server/agent/agent_state.h"
 #include "server/agent/emulation.h"
 #include "server/agent/membership.h"
 #include "server/agent/null_overlay.h"
 #include "server/agent/planner.h"
+#include "server/agent/recovery.h"
 #include "server/agent/runtime_dir.h"
 #include "server/cleanup/cleanup.h"
 #include "server/control/control_server.h"
@@ -47,6 +53,8 @@ constexpr char kControlSocket[] = "/control.sock";
 constexpr uint32_t kDefaultLossTimeoutMs = 5000;
 // How long shims that were told to end are waited for at the agent's own end.
 constexpr int64_t kShimsEndNs = int64_t{3} * 1000 * 1000 * 1000;
+// How long everybody waits for the agent that an orderly replacement starts.
+constexpr uint32_t kReplaceMs = 30000;
 
 std::string Hex(std::string_view bytes) {
   static const char kDigits[] = "0123456789abcdef";
@@ -64,6 +72,13 @@ std::string Beside(const char* variable, const std::string& relative) {
   std::error_code error;
   const auto self = std::filesystem::read_symlink("/proc/self/exe", error);
   return (self.parent_path() / relative).lexically_normal();
+}
+
+uint64_t WallClockNs() {
+  timespec now;
+  clock_gettime(CLOCK_REALTIME, &now);
+  return static_cast<uint64_t>(now.tv_sec) * 1000000000 +
+         static_cast<uint64_t>(now.tv_nsec);
 }
 
 void Log(const core::LogLine& line) {
@@ -148,12 +163,27 @@ std::string ListenAddress(const bootstrap::v1::Config& config) {
   return has_port ? host : host + ":0";
 }
 
+// Files by which tools find a server. The former agent's would lead nowhere.
+void RemoveToolFiles(const std::string& directory) {
+  std::error_code error;
+  std::vector<std::filesystem::path> stale;
+  for (const auto& entry :
+       std::filesystem::directory_iterator(directory, error)) {
+    const std::string name = entry.path().filename();
+    if (name.starts_with("pmix.") && name.find(".tool.") != std::string::npos) {
+      stale.push_back(entry.path());
+    }
+  }
+  for (const auto& path : stale) std::filesystem::remove(path, error);
+}
+
 }  // namespace
 
 class Agent::Impl : public InputSink {
  public:
-  explicit Impl(bootstrap::v1::Config config)
+  Impl(bootstrap::v1::Config config, bool restarted)
       : config_(std::move(config)),
+        restarted_(restarted),
         membership_(config_),
         controller_(&loop_,
                     [this](const control::v1::Launch& launch) {
@@ -174,6 +204,7 @@ class Agent::Impl : public InputSink {
   void Run() {
     loop_.Run();
     LetShimsEnd();
+    if (!config_.embedded()) RemoveState(dir_->path());
   }
 
   // Everything that the adapters report passes here on its way to the core.
@@ -190,9 +221,18 @@ class Agent::Impl : public InputSink {
     return config_.embedded() && config_.member_names_size() <= 1;
   }
   void LetShimsEnd();
-  Status StartOverlay();
-  Status StartEndpoints();
+  Status MakeOverlay();
+  void MakeEndpoints();
+  std::string Token(const ProcId& proc) const;
+  void MakeProcesses();
+  void FindJobs();
+  Status Listen();
   void MakeRuntime();
+  void TakeUpJobs();
+  void Save(const bootstrap::v1::Members& members);
+  void Replace(const std::string& program,
+               std::function<void(const Status&)> done);
+  void Become(const std::string& program);
   control::AgentView MakeView();
   void Report(BootstrapChannel* channel, const bootstrap::v1::State& state);
   void OnReady(BootstrapChannel* channel, std::function<void()> detach);
@@ -203,9 +243,12 @@ class Agent::Impl : public InputSink {
   void LeaveAndStop();
 
   const bootstrap::v1::Config config_;
+  const bool restarted_;
+  const uint64_t started_ = WallClockNs();
   EventLoop loop_;
   Membership membership_;
   std::optional<RuntimeDir> dir_;
+  std::optional<security::ClusterKey> key_;
   std::unique_ptr<Planner> planner_;
   control::JobController controller_;
   control::ControlService control_;         // on the Unix socket
@@ -221,6 +264,8 @@ class Agent::Impl : public InputSink {
   std::unique_ptr<stock::StockEndpoint> stock_;
   EmulationEnvironment emulation_;
   std::unique_ptr<process::ProcessAdapter> process_;
+  std::unique_ptr<Recovery> recovery_;  // null when embedded
+  std::vector<process::RecoveredJob> found_;
   // Jobs run as this agent's user.
   cleanup::CleanupRegistry cleanup_{
       [](const std::string&) { return geteuid(); }};
@@ -238,11 +283,18 @@ Status Agent::Impl::Prepare(bootstrap::v1::NodeInfo* info) {
       config_.node_name(), config_.embedded());
   if (!dir.ok()) return dir.status();
   dir_.emplace(*std::move(dir));
+  Result<security::ClusterKey> key =
+      security::ClusterKey::FromHex(Hex(config_.cluster_key()));
+  if (key.ok()) key_ = *key;
   WatchSignals();
   Status status;
-  if (!alone()) status = StartOverlay();
+  if (!alone()) status = MakeOverlay();
   if (!status.ok()) return status;
-  status = StartEndpoints();
+  MakeEndpoints();
+  MakeProcesses();
+  // Before anybody can ask for them.
+  if (restarted_) FindJobs();
+  status = Listen();
   if (!status.ok()) return status;
   status = run_server_.Start(RunSocketBeside(dir_->path() + kControlSocket));
   if (!status.ok()) return status;
@@ -276,7 +328,25 @@ void Agent::Impl::LetShimsEnd() {
   }
 }
 
-Status Agent::Impl::StartOverlay() {
+void Agent::Impl::FindJobs() {
+  RemoveToolFiles(dir_->path());
+  bool done = false;
+  process_->Recover([&](std::vector<process::RecoveredJob> jobs) {
+    found_ = std::move(jobs);
+    done = true;
+  });
+  while (!done) loop_.RunOnce(50);
+}
+
+Status Agent::Impl::Listen() {
+  Status status;
+  if (overlay_) status = overlay_->Listen();
+  if (status.ok()) status = local_->Start();
+  if (status.ok()) status = stock_->Start();
+  return status;
+}
+
+Status Agent::Impl::MakeOverlay() {
   Result<security::SecurityConfig> security = MakeSecurity(config_);
   if (!security.ok()) return security.status();
   overlay::OverlayConfig config;
@@ -296,6 +366,10 @@ Status Agent::Impl::StartOverlay() {
                                : kDefaultLossTimeoutMs;
   config.grace_ms = loss_ms / 5 * 2;
   config.detect_ms = loss_ms - config.grace_ms;
+  config.recovered = restarted_;
+  if (config_.restart_grace_ms() != 0) {
+    config.grace_ms = config_.restart_grace_ms();
+  }
   overlay::OverlayEvents events;
   events.trouble = [this](NodeId node, const Status& status) {
     spdlog::warn("link to {}: {}", membership_.Name(node), status.message());
@@ -318,10 +392,10 @@ Status Agent::Impl::StartOverlay() {
         "requests from other machines",
         config_.node_name());
   }
-  return overlay_->Listen();
+  return Status();
 }
 
-Status Agent::Impl::StartEndpoints() {
+void Agent::Impl::MakeEndpoints() {
   const ProcId server = {
       "canopy-agent-" + Hex(config_.overlay_id()).substr(0, 8), config_.self()};
   datastore::DatastoreOptions store;
@@ -335,6 +409,8 @@ Status Agent::Impl::StartEndpoints() {
   options.environment.socket_path = dir_->path() + kClientSocket;
   options.environment.runtime_dir = dir_->path();
   options.server = server;
+  options.reconnect_ms = config_.restart_grace_ms();
+  options.token = [this](const ProcId& proc) { return Token(proc); };
   options.segment =
       [this](const std::string& nspace) -> std::optional<local::SegmentRef> {
     auto segment = datastore_->Find(nspace);
@@ -351,8 +427,6 @@ Status Agent::Impl::StartEndpoints() {
   options.log = Log;
   local_ =
       std::make_unique<local::LocalEndpoint>(&loop_, this, std::move(options));
-  Status status = local_->Start();
-  if (!status.ok()) return status;
 
   pmi1::Pmi1Options pmi1;
   pmi1.self = config_.self();
@@ -377,8 +451,9 @@ Status Agent::Impl::StartEndpoints() {
   stock.log = Log;
   stock_ =
       std::make_unique<stock::StockEndpoint>(&loop_, this, std::move(stock));
-  status = stock_->Start();
-  if (!status.ok()) return status;
+}
+
+void Agent::Impl::MakeProcesses() {
   const std::vector<ProcessEnvironment*> environments = {
       local_.get(), pmi1_.get(), stock_.get(), &emulation_};
   process::ProcessOptions processes;
@@ -393,16 +468,33 @@ Status Agent::Impl::StartEndpoints() {
       config_.library_dir().empty()
           ? Beside("CANOPY_LIBRARY_DIR", "../lib/canopy")
           : config_.library_dir();
-  processes.orphan_ms = config_.embedded() ? 0 : config_.orphan_grace_ms();
+  if (!config_.embedded()) {
+    processes.orphan_ms =
+        std::max(config_.orphan_grace_ms(), config_.restart_grace_ms());
+  }
   process_ = std::make_unique<process::ProcessAdapter>(
       &loop_, this, std::move(processes), environments);
-  return Status();
+  if (config_.embedded()) return;
+  recovery_ = std::make_unique<Recovery>(process_.get(), datastore_.get(), Log);
+}
+
+// The next agent of this node must know it too, and nobody else.
+std::string Agent::Impl::Token(const ProcId& proc) const {
+  if (!key_) return local::MakeToken();
+  const std::string text = "client " + std::to_string(config_.self()) + " " +
+                           std::to_string(proc.rank) + " " + proc.nspace;
+  return Hex(key_->Hmac(text).substr(0, 16));
 }
 
 void Agent::Impl::Join(const bootstrap::v1::Members& members,
                        BootstrapChannel* channel,
                        std::function<void()> detach) {
-  membership_.Set(members);
+  bootstrap::v1::Members known = members;
+  if (restarted_ &&
+      config_.self() < static_cast<uint32_t>(known.nodes_size())) {
+    *known.mutable_nodes(static_cast<int>(config_.self())) = info_;
+  }
+  membership_.Set(known);
   planner_ = std::make_unique<Planner>(members, config_.self());
   if (SharesMachine(members, info_.machine())) {
     emulation_.Enable(config_.emulated(), [this](const std::string& nspace) {
@@ -410,7 +502,9 @@ void Agent::Impl::Join(const bootstrap::v1::Members& members,
     });
   }
   MakeRuntime();
-  WatchLifeline(channel->in_fd());
+  TakeUpJobs();
+  if (!config_.embedded()) Save(members);
+  if (channel != nullptr) WatchLifeline(channel->in_fd());
   on_ready_ = [this, channel, detach = std::move(detach)] {
     OnReady(channel, detach);
   };
@@ -419,6 +513,34 @@ void Agent::Impl::Join(const bootstrap::v1::Members& members,
     overlay_->SetAddress(static_cast<NodeId>(i), members.nodes(i).address());
   }
   overlay_->Join();
+  // Others may be lost for good: they are not waited for.
+  if (restarted_) on_ready_();
+}
+
+void Agent::Impl::TakeUpJobs() {
+  for (process::RecoveredJob& job : found_) {
+    const std::string nspace = job.job->nspace;
+    OnInput(recovery_->Read(&job));
+    recovery_->Adopted(nspace);
+    process_->Resume(nspace);
+  }
+  found_.clear();
+}
+
+void Agent::Impl::Save(const bootstrap::v1::Members& members) {
+  bootstrap::v1::AgentState state;
+  *state.mutable_config() = config_;
+  state.mutable_config()->set_runtime_dir(dir_->path());
+  if (overlay_) state.mutable_config()->set_listen(overlay_->address());
+  *state.mutable_members() = members;
+  if (config_.self() < static_cast<uint32_t>(members.nodes_size())) {
+    *state.mutable_members()->mutable_nodes(static_cast<int>(config_.self())) =
+        info_;
+  }
+  const Status status = SaveState(dir_->path(), state);
+  if (!status.ok()) {
+    spdlog::warn("this agent can not be restarted: {}", status.message());
+  }
 }
 
 void Agent::Impl::MakeRuntime() {
@@ -428,12 +550,14 @@ void Agent::Impl::MakeRuntime() {
     core.node_names.push_back(name);
   }
   core.radix = config_.radix();
+  core.remembers = recovery_ != nullptr;
   RuntimePorts ports;
   ports.overlay = &null_overlay_;
   if (overlay_) ports.overlay = overlay_.get();
   ports.datastore = datastore_.get();
   ports.process = process_.get();
   ports.job_control = &cleanup_;
+  ports.recovery = recovery_.get();
   ports.clients = {{ClientKind::kLocal, local_.get()},
                    {ClientKind::kPmi1, pmi1_.get()},
                    {ClientKind::kStock, stock_.get()}};
@@ -455,9 +579,9 @@ void Agent::Impl::OnReady(BootstrapChannel* channel,
   bootstrap::v1::State state;
   state.set_connected(static_cast<uint32_t>(config_.member_names_size()));
   state.set_ready(true);
-  Report(channel, state);
+  if (channel != nullptr) Report(channel, state);
   if (config_.embedded()) return;
-  loop_.Unwatch(channel->in_fd());
+  if (channel != nullptr) loop_.Unwatch(channel->in_fd());
   detach();
 }
 
@@ -469,10 +593,20 @@ void Agent::Impl::Report(BootstrapChannel* channel,
 
 control::AgentView Agent::Impl::MakeView() {
   control::AgentView view;
-  view.status = [this] { return membership_.Describe(controller_.jobs()); };
+  view.status = [this] {
+    control::v1::StatusReply reply = membership_.Describe(controller_.jobs());
+    reply.set_started(started_);
+    reply.set_linked(!overlay_ || config_.member_names_size() <= 1 ||
+                     overlay_->members_up() > 1);
+    reply.set_pid(static_cast<uint64_t>(getpid()));
+    return reply;
+  };
   view.node_name = [this](NodeId node) { return membership_.Name(node); };
   view.shut_down = [this] {
     OnInput(core::ShutdownRequested{"the overlay is shut down"});
+  };
+  view.replace = [this](const std::string& program, auto done) {
+    Replace(program, std::move(done));
   };
   return view;
 }
@@ -506,14 +640,57 @@ void Agent::Impl::End(const std::string& reason) {
   controller_.KillAll(reason, [this] { LeaveAndStop(); });
 }
 
+// What clients have sent is read to its end and what they are owed is sent;
+// the rest the next agent learns from shims, clients and the other agents.
+void Agent::Impl::Replace(const std::string& program,
+                          std::function<void(const Status&)> done) {
+  const std::string path =
+      program.empty() ? Beside("CANOPYD", "canopyd") : program;
+  if (recovery_ == nullptr || ending_) {
+    return done(Status(kErrNotSupported,
+                       ending_ ? "this agent is ending"
+                               : "this agent ends with its launcher"));
+  }
+  if (!controller_.jobs().empty()) {
+    return done(Status(kErrResourceBusy,
+                       "this agent controls " +
+                           std::to_string(controller_.jobs().size()) +
+                           " running job(s), which would end with it"));
+  }
+  if (access(path.c_str(), X_OK) != 0) {
+    return done(Status(kErrNotFound,
+                       "cannot execute " + path + ": " + std::strerror(errno)));
+  }
+  done(Status());
+  spdlog::info("making way for {}", path);
+  process_->AwaitSuccessor(kReplaceMs);
+  local_->AwaitSuccessor(kReplaceMs);
+  const auto become = [this, path] {
+    loop_.Defer([this, path] { Become(path); });
+  };
+  if (!overlay_) return become();
+  overlay_->AnnounceAway(kReplaceMs, become);
+}
+
+void Agent::Impl::Become(const std::string& program) {
+  local_->Quiesce();
+  close_range(3, ~0U, CLOSE_RANGE_CLOEXEC);
+  const std::string directory = dir_->path();
+  execl(program.c_str(), "canopyd", "--continue", directory.c_str(), nullptr);
+  spdlog::error("cannot become {}: {}", program, std::strerror(errno));
+  // Everybody waits for a successor, so there must be one.
+  execl("/proc/self/exe", "canopyd", "--continue", directory.c_str(), nullptr);
+  End("it could not be replaced");
+}
+
 void Agent::Impl::LeaveAndStop() {
   // Embedded agents all end with their launcher: nobody is left to tell.
   if (!overlay_ || config_.embedded()) return loop_.Stop();
   overlay_->Leave([this] { loop_.Stop(); });
 }
 
-Agent::Agent(bootstrap::v1::Config config)
-    : impl_(std::make_unique<Impl>(std::move(config))) {}
+Agent::Agent(bootstrap::v1::Config config, bool restarted)
+    : impl_(std::make_unique<Impl>(std::move(config), restarted)) {}
 
 Agent::~Agent() = default;
 

@@ -11,8 +11,10 @@
 #include <cstring>
 #include <string>
 
+#include "common/posix/unix_socket.h"
 #include "common/version.h"
 #include "server/agent/agent.h"
+#include "server/agent/agent_state.h"
 #include "server/agent/bootstrap_channel.h"
 
 namespace canopy::agent {
@@ -24,9 +26,12 @@ constexpr size_t kOldLogs = 1;
 
 constexpr char kUsage[] =
     "usage: canopyd --bootstrap\n"
+    "       canopyd --restart DIR\n"
     "\n"
     "The node agent of Canopy. It is started by 'canopy run' and 'canopy up',\n"
-    "which tell it over standard input what it is to be.\n";
+    "which tell it over standard input what it is to be. In the place of an\n"
+    "agent of this node that is gone, --restart goes on with its jobs; DIR is\n"
+    "that agent's directory.\n";
 
 // Termination is read from a descriptor by the loop; threads made later
 // inherit the mask.
@@ -83,6 +88,13 @@ void LogToFile(const std::string& path) {
   spdlog::set_default_logger(logger);
 }
 
+// Only a log of an agent that was killed has a reader.
+void RemoveLogs(const std::string& directory) {
+  for (const char* name : {"/agent.log", "/agent.1.log"}) {
+    unlink((directory + name).c_str());
+  }
+}
+
 int Serve() {
   BootstrapChannel channel(STDIN_FILENO, STDOUT_FILENO);
   bootstrap::v1::Config config;
@@ -118,12 +130,44 @@ int Serve() {
     CloseStandardStreams();
   });
   agent.Run();
-  // Only a log of an agent that was killed has a reader.
-  if (!directory.empty()) {
-    for (const char* name : {"/agent.log", "/agent.1.log"}) {
-      unlink((directory + name).c_str());
-    }
+  if (!directory.empty()) RemoveLogs(directory);
+  return 0;
+}
+
+// `in_place`: this process was the former agent, a daemon.
+int Restart(const std::string& directory, bool in_place) {
+  Result<bootstrap::v1::AgentState> state = LoadState(directory);
+  if (!state.ok()) {
+    std::fprintf(stderr, "canopyd: %s\n", state.status().message().c_str());
+    return 1;
   }
+  const std::string log = directory + "/agent.log";
+  if (!in_place && ConnectUnix(directory + "/clients.sock").ok()) {
+    std::fprintf(stderr, "canopyd: an agent is alive in %s\n",
+                 directory.c_str());
+    return 1;
+  }
+  int report_fd = -1;
+  if (!in_place && Detach(&report_fd) != 0) return 1;
+  SetSignals();
+  SetLogging(state->config());
+  if (in_place) LogToFile(log);
+  Agent agent(state->config(), /*restarted=*/true);
+  bootstrap::v1::NodeInfo info;
+  const Status status = agent.Prepare(&info);
+  if (!status.ok()) {
+    spdlog::error("{}", status.message());
+    return 1;
+  }
+  agent.Join(state->members(), nullptr, [&] {
+    if (in_place) return;
+    LogToFile(log);
+    if (write(report_fd, "u", 1) != 1) spdlog::warn("the launcher is gone");
+    close(report_fd);
+    CloseStandardStreams();
+  });
+  agent.Run();
+  RemoveLogs(directory);
   return 0;
 }
 
@@ -133,6 +177,12 @@ int Serve() {
 int main(int argc, char** argv) {
   if (argc == 2 && std::strcmp(argv[1], "--bootstrap") == 0) {
     return canopy::agent::Serve();
+  }
+  if (argc == 3 && std::strcmp(argv[1], "--restart") == 0) {
+    return canopy::agent::Restart(argv[2], false);
+  }
+  if (argc == 3 && std::strcmp(argv[1], "--continue") == 0) {
+    return canopy::agent::Restart(argv[2], true);
   }
   if (argc == 2 && std::strcmp(argv[1], "--version") == 0) {
     std::printf("canopyd %s\n", canopy::kVersion);

@@ -43,9 +43,12 @@ Result<RuntimeDir> RuntimeDir::Make(const std::string& path,
   dir.levels_ = remove_parent ? 2 : 1;
   std::string next = path;
   int to_make = 1;
+  const std::string own = "/canopy-" + std::to_string(geteuid()) + "/" +
+                          overlay_name + "/" + node_name;
+  // An agent that was restarted is told the path that the former one chose.
+  if (path.ends_with(own)) dir.levels_ = 3;
   if (path.empty()) {
-    next = RuntimeBase() + "/canopy-" + std::to_string(geteuid()) + "/" +
-           overlay_name + "/" + node_name;
+    next = RuntimeBase() + own;
     dir.levels_ = to_make = 3;
   }
   if (next.size() + kSocketNameRoom > sizeof(sockaddr_un::sun_path)) {

@@ -144,6 +144,18 @@ class ControlService::Impl : public v1::Control::CallbackService {
     });
   }
 
+  grpc::ServerUnaryReactor* Replace(grpc::CallbackServerContext* context,
+                                    const v1::ReplaceRequest* request,
+                                    v1::ReplaceReply*) override {
+    return OnLoop(context, [this, request](auto finish) {
+      view_.replace(request->program(), [finish](const canopy::Status& status) {
+        finish(status.ok() ? grpc::Status::OK
+                           : grpc::Status(grpc::StatusCode::FAILED_PRECONDITION,
+                                          status.message()));
+      });
+    });
+  }
+
  private:
   // Runs `work` on the loop thread with a function that finishes the call.
   template <typename Work>

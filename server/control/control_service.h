@@ -22,6 +22,11 @@ struct AgentView {
   std::function<std::string(NodeId)> node_name;
   // Ends the whole overlay after the reply is on its way.
   std::function<void()> shut_down;
+  // Puts another program in the place of this one (empty: its own). `done`
+  // tells whether it will, before that.
+  std::function<void(const std::string& program,
+                     std::function<void(const Status&)> done)>
+      replace;
 };
 
 // Made before the server starts; outlives it. `loop` and `controller` outlive

@@ -15,6 +15,7 @@
 #include "server/core/job_maps.h"
 #include "server/core/job_table.h"
 #include "server/core/job_text.h"
+#include "server/core/kept_commits.h"
 #include "server/core/modex.h"
 #include "server/core/state_reports.h"
 #include "server/core/tree.h"
@@ -36,7 +37,9 @@ struct AgentCore::State {
                        const std::string& nspace) {
                   return Describe(t, what, nspace);
                 }),
-        engine(self, config.node_names, tree, jobs) {}
+        engine(self, config.node_names, tree, jobs) {
+    collectives.set_remembers(config.remembers);
+  }
 
   // ---------------------------------------------------- local clients ---
 
@@ -63,6 +66,7 @@ struct AgentCore::State {
       out.push_back(CloseClient{in.client, "committed malformed data"});
       return;
     }
+    if (config.remembers) KeepCommit(*proc, in.data, &out);
     out.push_back(modex.Publication(*proc));
     Reply(in.client, in.request, kSuccess);
   }
@@ -217,6 +221,38 @@ struct AgentCore::State {
     events.OnTreeChanged(&out);
     maps.OnTreeChanged(&out);
   }
+
+  void On(const NodeRestarted& in) {
+    if (in.node == self || !tree.alive(in.node)) return;
+    Log(LogLine::Level::kInfo,
+        "the agent of node " + config.node_names[in.node] + " was restarted");
+    RunEngine([&] { engine.OnNodeRestarted(now, in.node, &out); });
+    gets.OnNodeRestarted(now, in.node, &out);
+    reports.OnNodeLost(in.node, &out);
+    collectives.OnNodeRestarted(now, in.node, &out);
+    events.OnNodeReturned(in.node);
+    maps.OnNodeRestarted(in.node, &out);
+  }
+
+  // What a former agent of this node has left.
+  void On(const JobRecovered& in) {
+    RunEngine([&] { engine.OnRecovered(now, in, &out); });
+    const std::string& nspace = in.job->nspace;
+    const Job* job = jobs.Find(nspace);
+    if (job == nullptr) return;
+    for (const auto& [rank, data] : KeptCommits(in.records)) {
+      const ProcId proc{nspace, rank};
+      if (!job->is_local(rank) || !modex.Commit(now, proc, data)) continue;
+      out.push_back(modex.Publication(proc));
+    }
+    for (const KeptRecord& record : in.records) collectives.Restore(record);
+    for (const PublishRank& data : in.published) {
+      if (!modex.RestoreRemote(data)) continue;
+      out.push_back(modex.Publication(data.proc));
+    }
+  }
+
+  void On(const ClientResumed& in) { collectives.OnResumed(now, in, &out); }
 
   // Every agent hears of the loss, so each tells its own clients.
   void RaiseNodeLost(NodeId node) {

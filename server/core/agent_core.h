@@ -17,6 +17,8 @@ struct CoreConfig {
   NodeId self = 0;
   std::vector<std::string> node_names;  // index = NodeId
   uint32_t radix = 32;
+  // Give out Remember actions: another agent may go on in this one's place.
+  bool remembers = false;
   // Handed out with this agent's state (why.h) and otherwise not looked at:
   // what the agent's main wants to tell about itself.
   std::string about;

@@ -104,7 +104,10 @@ void Collectives::ApplyUp(Turn& turn, Set& set, NodeId src,
 void Collectives::AnswerLate(Turn& turn, Set& set, NodeId src,
                              const CollectiveUp& up) {
   const auto it = set.over.find(up.id.sequence);
-  if (it == set.over.end() || up.status != kSuccess) return;
+  if (up.status != kSuccess) return;
+  if (it == set.over.end()) {
+    return AnswerRestored(turn, set, up.id.sequence, src);
+  }
   if (!it->second.told.insert(src).second) return;
   SendDown(turn, set, up.id.sequence, it->second, src);
 }
@@ -226,6 +229,7 @@ void Collectives::Release(Turn& turn, Set& set, uint64_t sequence, int status,
   if (status != kSuccess && !instance.waiters.empty()) {
     LogFailure(turn, set, sequence, over);
   }
+  Keep(turn, set, sequence, status);
   for (const Waiter& w : instance.waiters) {
     Reply(turn, w.client, w.request, status);
   }

@@ -60,6 +60,14 @@ class Collectives {
   // A rank, here or elsewhere, ended or lost its connection.
   void OnRankGone(TimeNs now, const ProcId& proc, Actions* actions);
   void OnTreeChanged(TimeNs now, Actions* actions);
+  // A node's new agent knows nothing of what its former one was told.
+  void OnNodeRestarted(TimeNs now, NodeId node, Actions* actions);
+  // Whether to tell (by Remember) what the next agent of this node must know.
+  void set_remembers(bool on) { remembers_ = on; }
+  // Of a former agent of this node: collectives of a set that have ended.
+  void Restore(const KeptRecord& record);
+  // Comes before the process arrives at anything.
+  void OnResumed(TimeNs now, const ClientResumed& in, Actions* actions);
   void OnTick(TimeNs now, Actions* actions);
   // When OnTick wants to be called; kNever when it does not.
   TimeNs NextDeadline() const;
@@ -131,6 +139,9 @@ class Collectives {
     uint64_t place_version = UINT64_MAX;
     std::vector<uint64_t> arrivals;  // by local index: how many there were
     uint64_t next = 0;               // all before it are over here
+    uint64_t restored = 0;           // all before it ended under a former agent
+    std::map<ProcId, uint64_t> resumed;  // counts, until members are known
+    std::vector<bool> counted;           // by local index: arrivals are told
     // By local index: the version of the data that all members' nodes have got
     // by these collectives; whoever comes to the next has seen the last.
     std::vector<uint64_t> shown;
@@ -182,6 +193,10 @@ class Collectives {
                 NodeId to);
   void Publish(Turn& turn, const Parts& parts);
   void PassBy(Set& set, uint64_t sequence) const;
+  void Keep(Turn& turn, const Set& set, uint64_t sequence, int status) const;
+  void ApplyResumed(Set& set);
+  void ReleaseRestored(Turn& turn, Set& set);
+  void AnswerRestored(Turn& turn, Set& set, uint64_t sequence, NodeId to);
   void Forget(Set& set) const;
 
   // Bad ends (collective_faults.cc).
@@ -211,6 +226,7 @@ class Collectives {
   // Set and sequence that a deadline belongs to.
   std::map<DeadlineKey, std::pair<Set*, uint64_t>> deadlines_;
   uint64_t deadline_number_ = 0;
+  bool remembers_ = false;
   size_t num_stashed_ = 0;
   std::vector<std::string> wanted_;
 };

@@ -112,12 +112,18 @@ void Collectives::Arrive(Turn& turn, Set& set, const CollectiveArrived& in,
   const ProcId* proc = jobs_.ProcOf(in.client);
   if (proc == nullptr) return;  // left while the map was fetched
   const int index = set.members->LocalIndex(*proc);
+  if (index >= 0 && !set.counted[index]) {
+    // One that is new here begins with what is not over.
+    set.counted[index] = true;
+    set.arrivals[index] = std::max(set.arrivals[index], set.restored);
+  }
   if (Refused(turn, set, in, index)) return;
   const uint64_t sequence = set.arrivals[index]++;
   if (IsOver(set, sequence)) {
     const auto over = set.over.find(sequence);
-    Reply(turn, in.client, in.request,
-          over == set.over.end() ? kErrProcAborted : over->second.status);
+    int status = sequence < set.restored ? kSuccess : kErrProcAborted;
+    if (over != set.over.end()) status = over->second.status;
+    Reply(turn, in.client, in.request, status);
     return Forget(set);
   }
   const bool is_new = !set.active.contains(sequence);
@@ -153,6 +159,8 @@ bool Collectives::Resolve(Turn& turn, Set& set) {
   }
   set.members = std::move(*members);
   set.arrivals.resize(set.members->local.size());
+  set.counted.resize(set.members->local.size());
+  ApplyResumed(set);
   return true;
 }
 

@@ -409,6 +409,21 @@ void Gets::OnNodeLost(TimeNs now, NodeId node, Actions* actions) {
   }
 }
 
+void Gets::OnNodeRestarted(TimeNs now, NodeId node, Actions* actions) {
+  Turn turn{now, *actions};
+  std::vector<uint64_t> dropped;
+  for (const auto& [id, held] : held_) {
+    if (held.node == node) dropped.push_back(id);
+  }
+  for (const uint64_t id : dropped) Drop(id);
+  // Two answers to one number are as good as one.
+  for (const auto& [number, fetch] : fetches_) {
+    turn.out.push_back(SendPeer{PeerMessage{
+        self_, fetch.node,
+        DmodexRequest{number, fetch.target, fetch.key, TimeLeft(now, fetch)}}});
+  }
+}
+
 void Gets::OnTick(TimeNs now, Actions* actions) {
   Turn turn{now, *actions};
   while (!deadlines_.empty() && deadlines_.begin()->first <= now) {

@@ -53,6 +53,8 @@ class Gets {
   void OnJobRemoved(TimeNs now, const std::string& nspace, Actions* actions);
   void OnRankGone(TimeNs now, const ProcId& proc, Actions* actions);
   void OnNodeLost(TimeNs now, NodeId node, Actions* actions);
+  // Requests and answers that were on their way to it or through it are lost.
+  void OnNodeRestarted(TimeNs now, NodeId node, Actions* actions);
   void OnTick(TimeNs now, Actions* actions);
   TimeNs NextDeadline() const;
 

@@ -26,6 +26,8 @@ JobControl::JobControl(std::shared_ptr<const JobSpec> job,
       left_on_node_(job_->nodes.size()),
       streams_(job_->procs.size(),
                job_->merge_stderr ? kStdout : kStdout | kStderr),
+      delivered_(job_->nodes.size()),
+      consumed_(job_->nodes.size()),
       input_taken_(job_->nodes.size()) {
   for (const ProcPlacement& p : job_->procs) ++left_on_node_[p.node];
   for (const uint8_t s : streams_) open_streams_ += std::popcount(s);
@@ -88,8 +90,20 @@ void JobControl::OnStreamClosed(Rank rank, uint16_t channel) {
   CloseStreams(rank, static_cast<uint8_t>(channel & (kStdout | kStderr)));
 }
 
-void JobControl::OnConsumed(uint64_t bytes) {
+std::optional<uint64_t> JobControl::OnDelivered(uint32_t node, uint64_t size,
+                                                uint64_t end) {
+  uint64_t& delivered = delivered_[node];
+  if (end == 0) end = delivered + size;
+  if (end < size || end - size > delivered) return std::nullopt;
+  const uint64_t known = std::min(size, delivered - (end - size));
+  delivered += size - known;
+  unconsumed_ += size - known;
+  return known;
+}
+
+uint64_t JobControl::OnConsumed(uint32_t node, uint64_t bytes) {
   unconsumed_ -= std::min(bytes, unconsumed_);
+  return consumed_[node] += bytes;
 }
 
 std::vector<Rank> JobControl::WithOpenStreams() const {

@@ -56,8 +56,17 @@ class JobControl {
   // Output. `channel` is the stream's bit; only standard output and error are
   // waited for (only the former when the job merges them).
   void OnStreamClosed(Rank rank, uint16_t channel);
-  void OnDelivered(uint64_t bytes) { unconsumed_ += bytes; }
-  void OnConsumed(uint64_t bytes);
+  bool IsStreamOpen(Rank rank, uint16_t channel) const {
+    return (streams_[rank] & channel) != 0;
+  }
+  // Output of a job-relative node comes, which is `size` bytes and ends at
+  // position `end` of all its output. Returns how many bytes at its beginning
+  // have come before, or nothing when bytes before it are missing.
+  std::optional<uint64_t> OnDelivered(uint32_t node, uint64_t size,
+                                      uint64_t end);
+  // Returns all that was ever consumed of the node's.
+  uint64_t OnConsumed(uint32_t node, uint64_t bytes);
+  uint64_t consumed(uint32_t node) const { return consumed_[node]; }
   bool all_streams_closed() const { return open_streams_ == 0; }
   uint64_t num_open_streams() const { return open_streams_; }
   // Ranks with a stream that is not closed, ascending.
@@ -87,6 +96,8 @@ class JobControl {
   std::vector<uint8_t> streams_;  // open ones, channel bits
   uint64_t open_streams_ = 0;
   uint64_t unconsumed_ = 0;
+  std::vector<uint64_t> delivered_;    // by node
+  std::vector<uint64_t> consumed_;     // by node
   std::vector<uint64_t> input_taken_;  // by node
   uint64_t input_sent_ = 0;
   uint64_t input_done_ = 0;

@@ -185,11 +185,11 @@ void JobEngine::OnLocalOutput(TimeNs now, const LocalOutput& in,
   Turn turn{now, *actions};
   JobState* job = Find(in.nspace);
   if (job == nullptr) return;
+  OutputData output{in.nspace, in.rank, in.channel, in.data, in.end};
   if (job->head) {
-    DeliverStream(turn, *job, in.rank, in.channel, in.data);
+    DeliverStream(turn, *job, output);
   } else if (tree_.alive(job->controller)) {
-    Send(turn, job->controller,
-         OutputData{in.nspace, in.rank, in.channel, in.data});
+    Send(turn, job->controller, std::move(output));
   } else if (!in.data.empty()) {
     // Nobody is left to read it: let the process go on to its end.
     turn.out.push_back(CreditOutput{in.nspace, in.data.size()});
@@ -351,14 +351,14 @@ void JobEngine::On(Turn& turn, NodeId, const JobForget& m) {
 
 void JobEngine::On(Turn& turn, NodeId, const OutputData& m) {
   if (JobState* job = FindControlled(m.nspace)) {
-    DeliverStream(turn, *job, m.rank, m.channel, m.data);
+    DeliverStream(turn, *job, m);
   }
 }
 
 void JobEngine::On(Turn& turn, NodeId, const OutputCredit& m) {
   const JobState* job = Find(m.nspace);
   if (job != nullptr && job->has_local()) {
-    turn.out.push_back(CreditOutput{m.nspace, m.bytes});
+    turn.out.push_back(CreditOutput{m.nspace, m.bytes, m.total});
   }
 }
 

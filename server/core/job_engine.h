@@ -65,6 +65,9 @@ class JobEngine {
                   Actions* actions);
   // The caller has updated the tree.
   void OnNodeReturned(TimeNs now, Actions* actions);
+  // A job controlled here has ended with the agent that controlled it.
+  void OnRecovered(TimeNs now, const JobRecovered& in, Actions* actions);
+  void OnNodeRestarted(TimeNs now, NodeId node, Actions* actions);
   void OnTick(TimeNs now, Actions* actions);
   // When OnTick wants to be called next; kNever when it does not.
   TimeNs NextDeadline() const;
@@ -146,8 +149,8 @@ class JobEngine {
                  const std::string& reason);
   void AbortJob(Turn& turn, JobState& job, const AbortMessage& abort,
                 const std::vector<Rank>& ranks);
-  void DeliverStream(Turn& turn, JobState& job, Rank rank, uint16_t channel,
-                     const Bytes& data);
+  void DeliverStream(Turn& turn, JobState& job, const OutputData& output);
+  void CreditAgain(Turn& turn, const JobState& job, NodeId behind);
   void SendInput(Turn& turn, JobState& job, const Bytes& data);
   void TakeInput(Turn& turn, JobState& job, uint32_t node, uint64_t bytes);
   void OnTimeLimit(Turn& turn, JobState& job);

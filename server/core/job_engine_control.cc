@@ -254,14 +254,27 @@ void JobEngine::LoseRanks(Turn& turn, JobState& job, NodeId node,
   End(turn, job, std::move(failure));
 }
 
-void JobEngine::DeliverStream(Turn& turn, JobState& job, Rank rank,
-                              uint16_t channel, const Bytes& data) {
-  if (rank >= job.spec->procs.size()) return;
+void JobEngine::DeliverStream(Turn& turn, JobState& job,
+                              const OutputData& output) {
+  if (output.rank >= job.spec->procs.size()) return;
   JobHead& head = *job.head;
+  const uint32_t node = job.spec->procs[output.rank].node;
+  const uint64_t size = output.data.size();
   if (head.drain != kNever) head.drain = turn.now + kDrainIdle;
-  turn.out.push_back(DeliverOutput{job.nspace(), rank, channel, data});
-  if (!data.empty()) return head.control.OnDelivered(data.size());
-  head.control.OnStreamClosed(rank, channel);
+  const auto known = head.control.OnDelivered(node, size, output.end);
+  // What is missing before it was lost on the way and comes again, and this
+  // with it.
+  if (!known) return;
+  if (size > 0) {
+    if (*known == size) return;
+    turn.out.push_back(DeliverOutput{job.nspace(), output.rank, output.channel,
+                                     output.data.Slice(*known, size)});
+    return;
+  }
+  if (!head.control.IsStreamOpen(output.rank, output.channel)) return;
+  turn.out.push_back(
+      DeliverOutput{job.nspace(), output.rank, output.channel, {}});
+  head.control.OnStreamClosed(output.rank, output.channel);
   Settle(turn, job);
 }
 
@@ -271,14 +284,27 @@ void JobEngine::OnOutputConsumed(TimeNs now, const OutputConsumed& in,
   JobState* job = FindControlled(in.nspace);
   if (job == nullptr || in.rank >= job->spec->procs.size()) return;
   JobHead& head = *job->head;
-  head.control.OnConsumed(in.bytes);
-  if (head.drain != kNever) head.drain = now + kDrainIdle;
   const uint32_t node = job->spec->procs[in.rank].node;
+  const uint64_t total = head.control.OnConsumed(node, in.bytes);
+  if (head.drain != kNever) head.drain = now + kDrainIdle;
   const NodeId agent = job->spec->nodes[node].agent;
   if (agent == self_) {
-    turn.out.push_back(CreditOutput{in.nspace, in.bytes});
+    turn.out.push_back(CreditOutput{in.nspace, in.bytes, total});
   } else if (tree_.alive(agent)) {
-    Send(turn, agent, OutputCredit{in.nspace, in.bytes});
+    Send(turn, agent, OutputCredit{in.nspace, in.bytes, total});
+  }
+}
+
+// Credit may have been lost with the agent that was to pass it on.
+void JobEngine::CreditAgain(Turn& turn, const JobState& job, NodeId behind) {
+  for (uint32_t node = 0; node < job.spec->nodes.size(); ++node) {
+    const NodeId agent = job.spec->nodes[node].agent;
+    const uint64_t total = job.head->control.consumed(node);
+    if (total == 0 || agent == self_ || !tree_.alive(agent) ||
+        !tree_.InSubtree(behind, agent)) {
+      continue;
+    }
+    Send(turn, agent, OutputCredit{job.nspace(), 0, total});
   }
 }
 

@@ -229,6 +229,7 @@ void JobEngine::Reshape(Turn& turn, JobState& job) {
   // The old parent may have died with our answers in its hands.
   job.parent = parent;
   AnswerAgain(job);
+  if (job.has_local()) turn.out.push_back(ResendOutput{job.nspace()});
 }
 
 void JobEngine::AnswerAgain(JobState& job) {
@@ -242,6 +243,57 @@ void JobEngine::TellNewChild(Turn& turn, JobState& job, NodeId child) {
     Send(turn, child, JobStart{job.nspace()});
   }
   if (job.kill) Send(turn, child, *job.kill);
+}
+
+void JobEngine::OnRecovered(TimeNs now, const JobRecovered& in,
+                            Actions* actions) {
+  Turn turn{now, *actions};
+  const std::string& nspace = in.job->nspace;
+  if (self_ == tree_.root() || jobs_.contains(nspace)) {
+    Log(turn, LogLine::Level::kError,
+        "job " + nspace + ": its controller ended; ending what runs here");
+    turn.out.push_back(ForgetLocal{nspace});
+    return;
+  }
+  JobState& job =
+      Add(turn, in.job, JobPrepare{Bytes(EncodeJobSpec(*in.job)), kNoNode, {}});
+  job.prepare.Answer(self_, {1, {}});
+  if (in.started) {
+    job.stage = LaunchStage::kStarting;
+    job.start.Answer(self_, {job.local_left, {}});
+  }
+  Log(turn, LogLine::Level::kInfo,
+      "job " + nspace + ": going on with its processes");
+  for (const NodeId child : job.children) TellNewChild(turn, job, child);
+  Settle(turn, job);
+}
+
+void JobEngine::OnNodeRestarted(TimeNs now, NodeId node, Actions* actions) {
+  Turn turn{now, *actions};
+  for (auto& [nspace, agents] : askers_) {
+    if (node == tree_.root()) Send(turn, node, JobExits{nspace, {}});
+  }
+  std::vector<std::string> names;
+  for (const auto& [nspace, job] : jobs_) names.push_back(nspace);
+  for (const std::string& nspace : names) {
+    JobState* const found = Find(nspace);
+    if (found == nullptr) continue;
+    JobState& job = *found;
+    if (node == job.controller) {
+      Orphan(turn, job, "it was restarted");
+      continue;
+    }
+    if (std::ranges::binary_search(job.children, node)) {
+      TellNewChild(turn, job, node);
+    }
+    if (job.head) {
+      CreditAgain(turn, job, node);
+    } else if (tree_.InSubtree(node, self_)) {
+      if (node == job.parent) AnswerAgain(job);
+      if (job.has_local()) turn.out.push_back(ResendOutput{nspace});
+    }
+    Settle(turn, job);
+  }
 }
 
 void JobEngine::Orphan(Turn& turn, JobState& job, const std::string& reason) {

@@ -115,6 +115,12 @@ void JobMaps::OnTreeChanged(Actions* actions) {
   }
 }
 
+// The question or its answer may have been lost with it.
+void JobMaps::OnNodeRestarted(NodeId node, Actions* actions) {
+  if (!tree_.InSubtree(node, self_)) return;
+  for (auto& [nspace, ask] : asked_) Send(nspace, &ask, actions);
+}
+
 void JobMaps::OnTick(TimeNs now) {
   std::erase_if(asked_, [&](const auto& item) {
     if (item.second.deadline > now) return false;

@@ -34,6 +34,7 @@ class JobMaps {
   // Tells those who borrowed a map.
   void OnJobRemoved(const RemovedJob& job, Actions* actions) const;
   void OnTreeChanged(Actions* actions);
+  void OnNodeRestarted(NodeId node, Actions* actions);
   void OnTick(TimeNs now);
   TimeNs NextDeadline() const;
 

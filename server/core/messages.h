@@ -166,11 +166,15 @@ struct OutputData {
   Rank rank = 0;
   uint16_t channel = 0;  // pmix_iof_channel_t bit
   Bytes data;            // empty: the stream is closed
+  // How much output the job has had on its node, this included. 0 with data:
+  // not known.
+  uint64_t end = 0;
 };
 
 struct OutputCredit {
   std::string nspace;
   uint64_t bytes = 0;
+  uint64_t total = 0;  // of all credit to the node so far; 0: not known
 };
 
 // Input for processes, downwards; credit for it on the way back.

@@ -11,6 +11,9 @@
 namespace canopy::core {
 namespace {
 
+// Version of what is older than anything that has one.
+constexpr uint64_t kRestored = 1;
+
 // The part of `whole` that `view` points to.
 Bytes SliceOf(const Bytes& whole, std::string_view view) {
   return whole.Slice(view.data() - whole.view().data(), view.size());
@@ -115,8 +118,8 @@ bool ModexStore::Commit(TimeNs now, const ProcId& proc,
 bool ModexStore::StoreRemote(const RankUpdate& update) {
   const RankData* old = Find(update.proc);
   const uint64_t have = old == nullptr ? 0 : old->version;
-  if (update.version < have || update.base > have ||
-      !AreKvals(update.kvals.view())) {
+  const bool fits = update.base <= have || have == kRestored;
+  if (update.version < have || !fits || !AreKvals(update.kvals.view())) {
     return false;
   }
   RankData& rank = jobs_[update.proc.nspace][update.proc.rank];
@@ -130,6 +133,12 @@ bool ModexStore::StoreRemote(const RankUpdate& update) {
     return HasKey(rank.here.view(), key);
   });
   changed_.push_back(update.proc);
+  return true;
+}
+
+bool ModexStore::RestoreRemote(const PublishRank& data) {
+  if (!StoreRemote({data.proc, 0, kRestored, data.visible})) return false;
+  for (const std::string& key : data.outside) NoteOutside(data.proc, key);
   return true;
 }
 

@@ -75,6 +75,10 @@ class ModexStore {
   // changes: it is malformed or not news, or it changes a state that never came
   // here; then whoever asks for the rank's data asks its node.
   bool StoreRemote(const RankUpdate& update);
+  // What a former agent of this node knew of a rank of another node, whatever
+  // its version was: it is what the collectives so far have brought, so that
+  // the next one's changes fit. False when it is malformed.
+  bool RestoreRemote(const PublishRank& data);
   // A key of a rank of another node that exists but is hidden from here.
   void NoteOutside(const ProcId& proc, const std::string& key);
 

@@ -31,6 +31,14 @@ enum class Scope : uint8_t { kLocal = 1, kRemote = 2, kGlobal = 3 };
 
 // ---------------------------------------------------------------- inputs ---
 
+// What local processes may see of a rank from here on: all KVALs visible on
+// this node, and the names of those that exist outside this node's scope.
+struct PublishRank {
+  ProcId proc;
+  Bytes visible;                     // codec-form KVALs, keys unique
+  std::vector<std::string> outside;  // keys that answer EXISTS_OUTSIDE_SCOPE
+};
+
 // A process proved who it is and asked for its job's data. A tool is in no job:
 // its namespace is its own.
 struct ClientConnected {
@@ -134,6 +142,43 @@ struct NodeStateChanged {
   std::string reason;
 };
 
+// The agent of a node was replaced by a new one that goes on with its
+// processes: nothing is lost but what it knew, and what was on its way to it or
+// through it.
+struct NodeRestarted {
+  NodeId node = kNoNode;
+};
+
+// Something that Remember kept.
+struct KeptRecord {
+  std::string key;
+  Bytes value;
+};
+
+// A job whose processes outlived a former agent of this node. Comes before
+// anything else that concerns it.
+struct JobRecovered {
+  std::shared_ptr<const JobSpec> job;
+  bool started = false;  // else it was prepared only
+  std::vector<KeptRecord> records;
+  // What was published of ranks of other nodes.
+  std::vector<PublishRank> published;
+};
+
+// A process that was connected to a former agent of this node says how many
+// collectives it has seen the end of, of each kind and set. Comes before what
+// it sends again.
+struct CollectiveCount {
+  CollectiveOp op = CollectiveOp::kFence;
+  std::vector<ProcId> participants;  // as in CollectiveArrived
+  uint64_t ended = 0;
+};
+
+struct ClientResumed {
+  ClientId client = 0;
+  std::vector<CollectiveCount> counts;
+};
+
 // Process adapter.
 struct LocalPrepared {
   std::string nspace;
@@ -158,6 +203,8 @@ struct LocalOutput {
   Rank rank = 0;
   uint16_t channel = 0;
   Bytes data;  // empty: closed
+  // How much output the job has had on this node, this included.
+  uint64_t end = 0;
 };
 
 struct LocalInputDone {
@@ -214,8 +261,9 @@ using Input =
     std::variant<ClientConnected, ClientGone, Committed, CollectiveArrived,
                  GetArrived, AbortArrived, JobControlArrived, FinalizeArrived,
                  EventsWanted, EventsUnwanted, EventRaised, PeerArrived,
-                 NodeStateChanged, LocalPrepared, LocalStarted, LocalExits,
-                 LocalOutput, LocalInputDone, LaunchRequested, SignalRequested,
+                 NodeStateChanged, NodeRestarted, JobRecovered, ClientResumed,
+                 LocalPrepared, LocalStarted, LocalExits, LocalOutput,
+                 LocalInputDone, LaunchRequested, SignalRequested,
                  KillRequested, OutputConsumed, InputOffered, StateRequested,
                  ShutdownRequested, Tick>;
 
@@ -270,14 +318,6 @@ struct DropJob {
   std::string nspace;
 };
 
-// What local processes may see of a rank from here on: all KVALs visible on
-// this node, and the names of those that exist outside this node's scope.
-struct PublishRank {
-  ProcId proc;
-  Bytes visible;                     // codec-form KVALs, keys unique
-  std::vector<std::string> outside;  // keys that answer EXISTS_OUTSIDE_SCOPE
-};
-
 // Check programs and directories, get ready to start this node's ranks;
 // answered by LocalPrepared.
 struct PrepareLocal {
@@ -310,6 +350,20 @@ struct ForgetLocal {
 struct CreditOutput {
   std::string nspace;
   uint64_t bytes = 0;
+  uint64_t total = 0;  // of all credit so far; 0: not known, add `bytes`
+};
+
+// Report all output again that has no credit yet: some may be lost.
+struct ResendOutput {
+  std::string nspace;
+};
+
+// Keep for the next agent of this node, for as long as the job is not
+// forgotten; a later value of a key replaces the earlier one.
+struct Remember {
+  std::string nspace;
+  std::string key;
+  Bytes value;
 };
 
 struct FeedInput {
@@ -379,12 +433,12 @@ struct LogLine {
   std::string text;
 };
 
-using Action =
-    std::variant<SendPeer, ReplyClient, NotifyClient, ControlJob, CloseClient,
-                 RegisterJob, DropJob, PublishRank, PrepareLocal, StartLocal,
-                 SignalLocal, KillLocal, ForgetLocal, CreditOutput, FeedInput,
-                 SetDeadline, JobChanged, DeliverOutput, InputConsumed,
-                 StateCollected, EndAgent, LogLine>;
+using Action = std::variant<SendPeer, ReplyClient, NotifyClient, ControlJob,
+                            CloseClient, RegisterJob, DropJob, PublishRank,
+                            PrepareLocal, StartLocal, SignalLocal, KillLocal,
+                            ForgetLocal, CreditOutput, ResendOutput, Remember,
+                            FeedInput, SetDeadline, JobChanged, DeliverOutput,
+                            InputConsumed, StateCollected, EndAgent, LogLine>;
 
 // In the order in which they must be executed.
 using Actions = std::vector<Action>;

@@ -29,6 +29,13 @@ bool SplitKvals(std::string_view bytes, std::vector<shm::TableItem>* items) {
   return decoder.ok();
 }
 
+bool IsOwnDirectory(const std::string& path, const JobSpec& spec) {
+  struct stat info;
+  return lstat(path.c_str(), &info) == 0 && S_ISDIR(info.st_mode) &&
+         (info.st_mode & 0777) == 0700 &&
+         (info.st_uid == geteuid() || info.st_uid == spec.uid);
+}
+
 }  // namespace
 
 Datastore::Datastore(DatastoreOptions options) : options_(std::move(options)) {}
@@ -66,6 +73,8 @@ Status Datastore::AddJob(const core::RegisterJob& registration) {
 
 bool Datastore::MakeDirectory(const JobSpec& spec, const std::string& path) {
   if (mkdir(path.c_str(), 0700) != 0) {
+    // A former agent of this node may have made it.
+    if (errno == EEXIST && IsOwnDirectory(path, spec)) return true;
     LogError("job " + spec.nspace + ": cannot make directory " + path + ": " +
              std::strerror(errno));
     return false;

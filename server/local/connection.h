@@ -26,9 +26,10 @@ struct Connection {
   core::ClientId id = 0;
   UniqueFd fd;
   State state = State::kNew;
-  bool identified = false;  // the core knows it
-  ProcId proc;              // valid when identified
-  std::string partial;      // beginning of a frame
+  bool identified = false;       // the core knows it
+  bool may_change_over = false;  // to the next agent
+  ProcId proc;                   // valid when identified
+  std::string partial;           // beginning of a frame
   OutQueue out;
   bool dirty = false;  // in the list of those to flush
   uint32_t watched = 0;

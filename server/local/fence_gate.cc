@@ -74,6 +74,14 @@ void FenceGate::OnGone(Rank rank, core::ClientId client) {
   if (place->waiting && to_core_) Leave(place);
 }
 
+void FenceGate::OnResumed(Rank rank, core::ClientId client, uint64_t fences) {
+  HandOver();
+  Place* place = Find(rank);
+  if (place == nullptr || place->holder != client) return;
+  place->arrivals = std::max(place->arrivals, fences);
+  MaybeOpen();
+}
+
 void FenceGate::OnMessage(Rank rank) {
   HandOver();
   Place* place = Find(rank);

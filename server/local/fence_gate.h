@@ -59,6 +59,10 @@ class FenceGate {
   // what the others are told, or that the connection is lost.
   void OnGone(Rank rank, core::ClientId client);
 
+  // That connection has seen the end of so many fences over the job under a
+  // former agent.
+  void OnResumed(Rank rank, core::ClientId client, uint64_t fences);
+
   // A fence over the whole job comes by message from a connection of `rank`;
   // call it before the core hears of that. Its end, however, is told later.
   void OnMessage(Rank rank);

@@ -96,6 +96,26 @@ Result<core::Input> ParseCollective(core::ClientId client, uint64_t tag,
   return core::Input(std::move(input));
 }
 
+Result<core::Input> ParseResume(core::ClientId client, WireReader& r) {
+  core::ClientResumed input{client, {}};
+  const size_t n = r.Count(3);
+  if (n > kMaxCodes) r.Fail();
+  for (size_t i = 0; i < n && r.ok(); ++i) {
+    core::CollectiveCount count;
+    const uint64_t op = r.Uint();
+    if (op < static_cast<uint64_t>(core::CollectiveOp::kFence) ||
+        op > static_cast<uint64_t>(core::CollectiveOp::kGroupDestruct)) {
+      r.Fail();
+    }
+    count.op = static_cast<core::CollectiveOp>(op);
+    count.participants = ReadProcs(r);
+    count.ended = r.Uint();
+    input.counts.push_back(std::move(count));
+  }
+  if (!r.done()) return Malformed("resumption");
+  return core::Input(std::move(input));
+}
+
 Result<core::Input> ParseGet(core::ClientId client, uint64_t tag,
                              WireReader& r) {
   core::GetArrived input;
@@ -221,6 +241,8 @@ Result<core::Input> ParseRequest(core::ClientId client, const ProcId& self,
       return ParseWanted(client, header.tag, r);
     case FrameType::kEventsUnwanted:
       return ParseUnwanted(client, r);
+    case FrameType::kResume:
+      return ParseResume(client, r);
     case FrameType::kNotify:
       return ParseNotify(client, self, header.tag, r);
     default:
@@ -230,14 +252,19 @@ Result<core::Input> ParseRequest(core::ClientId client, const ProcId& self,
 
 std::string MakeHelloReply(uint64_t tag, const ProcId& self,
                            const ProcId& server, uint64_t segment_size,
-                           const GateOffer& gate) {
+                           const GateOffer& gate,
+                           const SuccessorOffer& successor) {
   WireWriter w;
   w.Proc(self);
   w.Proc(server);
   w.Uint(segment_size);
-  if (gate.size > 0) {
+  if (gate.size > 0 || successor.epoch != 0) {
     w.Uint(gate.size);
     w.Uint(gate.index);
+  }
+  if (successor.epoch != 0) {
+    w.Uint(successor.reconnect_ms);
+    w.Uint(successor.epoch);
   }
   return MakeReply(tag, kSuccess, w.str());
 }
@@ -262,6 +289,12 @@ std::string MakeEvent(const core::NotifyClient& event) {
   w.Uint(event.range);
   w.String(event.info.view());
   return Frame(FrameType::kEvent, 0, w.str());
+}
+
+std::string MakeAway(uint32_t reconnect_ms) {
+  WireWriter w;
+  w.Uint(reconnect_ms);
+  return Frame(FrameType::kAway, 0, w.str());
 }
 
 std::string MakeSegment(const std::string& nspace, uint64_t segment_size) {

@@ -37,14 +37,21 @@ struct GateOffer {
   uint64_t size = 0;
   uint32_t index = 0;
 };
+// What it tells a client, from version 3 on, about the end of this agent.
+struct SuccessorOffer {
+  uint32_t reconnect_ms = 0;
+  uint64_t epoch = 0;  // 0: the client is older
+};
 std::string MakeHelloReply(uint64_t tag, const ProcId& self,
                            const ProcId& server, uint64_t segment_size,
-                           const GateOffer& gate = {});
+                           const GateOffer& gate = {},
+                           const SuccessorOffer& successor = {});
 std::string MakeReply(uint64_t tag, int status, std::string_view payload);
 // The same without the last `payload_size` bytes, which the caller sends
 // right behind it.
 std::string MakeReplyHead(uint64_t tag, int status, uint64_t payload_size);
 std::string MakeEvent(const core::NotifyClient& event);
+std::string MakeAway(uint32_t reconnect_ms);
 std::string MakeSegment(const std::string& nspace, uint64_t segment_size);
 
 }  // namespace canopy::local

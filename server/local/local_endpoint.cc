@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <sys/epoll.h>
+#include <sys/random.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 
@@ -23,7 +24,18 @@ constexpr int kAcceptsPerRound = 64;
 constexpr size_t kMaxPendingGets = 1 << 16;
 // From this version on clients know the gate.
 constexpr uint64_t kGateVersion = 2;
+// And from this one on they may change over to another agent.
+constexpr uint64_t kSuccessorVersion = 3;
 constexpr int64_t kRetryNs = 2 * 1000 * 1000;
+
+// Not 0.
+uint64_t MakeEpoch() {
+  uint64_t epoch = 0;
+  if (getrandom(&epoch, sizeof epoch, 0) != sizeof epoch) {
+    epoch = static_cast<uint64_t>(EventLoop::Now());
+  }
+  return epoch | 1;
+}
 
 }  // namespace
 
@@ -33,6 +45,7 @@ LocalEndpoint::LocalEndpoint(EventLoop* loop, InputSink* sink,
       sink_(sink),
       options_(std::move(options)),
       buffer_(kBufferSize),
+      epoch_(MakeEpoch()),
       self_(std::make_shared<LocalEndpoint*>(this)) {
   if (options_.identity == nullptr) {
     options_.identity = std::make_unique<HostIdentityPolicy>();
@@ -301,9 +314,14 @@ Status LocalEndpoint::Identify(Connection& c, const FrameHeader& header,
   const GateOffer gate = OfferGate(*job, c, hello->version);
   std::vector<SharedFd> fds = {{segment->fd, segment->owner}};
   if (gate.size > 0) fds.push_back({job->gate->fd(), job->gate->owner()});
-  c.out.AppendWithFds(
-      MakeHelloReply(header.tag, c.proc, options_.server, segment->size, gate),
-      std::move(fds));
+  SuccessorOffer successor;
+  if (hello->version >= kSuccessorVersion) {
+    successor = {options_.reconnect_ms, epoch_};
+    c.may_change_over = true;
+  }
+  c.out.AppendWithFds(MakeHelloReply(header.tag, c.proc, options_.server,
+                                     segment->size, gate, successor),
+                      std::move(fds));
   MarkDirty(c);
   return Status();
 }
@@ -330,6 +348,9 @@ void LocalEndpoint::HandleRequest(Connection& c, const FrameHeader& header,
       return MarkDirty(c);
     }
     c.gets[header.tag] = get->target;
+  }
+  if (const auto* resumed = std::get_if<core::ClientResumed>(&*input)) {
+    NoteResume(c, *resumed);
   }
   const bool commits = std::holds_alternative<core::Committed>(*input);
   NoteRequest(c, header, *input);
@@ -378,6 +399,17 @@ void LocalEndpoint::WatchGates() {
   }
   gate_timer_ =
       loop_->AddTimer(options_.watch_gates_ns, [this] { WatchGates(); });
+}
+
+void LocalEndpoint::NoteResume(Connection& c,
+                               const core::ClientResumed& resumed) {
+  FenceGate* gate = FindGate(c.proc.nspace);
+  for (const core::CollectiveCount& count : resumed.counts) {
+    if (gate != nullptr && count.op == core::CollectiveOp::kFence &&
+        IsWholeJob(c.proc.nspace, count.participants)) {
+      gate->OnResumed(c.proc.rank, c.id, count.ended);
+    }
+  }
 }
 
 void LocalEndpoint::NoteRequest(Connection& c, const FrameHeader& header,
@@ -503,6 +535,33 @@ void LocalEndpoint::WatchFor(Connection& c, bool blocked) {
   loop_->Rewatch(c.fd.get(), events);
 }
 
+// -------------------------------------------------------------- successor ---
+
+void LocalEndpoint::AwaitSuccessor(uint32_t ms) {
+  options_.reconnect_ms = ms;
+  for (auto& [id, c] : connections_) {
+    if (!c->may_change_over || c->state != Connection::State::kServing) {
+      continue;
+    }
+    c->out.Append(MakeAway(ms));
+    MarkDirty(*c);
+  }
+}
+
+void LocalEndpoint::Quiesce() {
+  for (auto& [id, c] : connections_) {
+    shutdown(c->fd.get(), SHUT_RD);
+    for (;;) {
+      const ssize_t n =
+          recv(c->fd.get(), buffer_.data(), buffer_.size(), MSG_DONTWAIT);
+      if (n <= 0 || c->state == Connection::State::kEnding) break;
+      c->partial.append(buffer_.data(), static_cast<size_t>(n));
+      c->partial.erase(0, HandleFrames(*c, c->partial));
+    }
+  }
+  for (auto& [id, c] : connections_) c->out.Flush(c->fd.get());
+}
+
 // ------------------------------------------------------ jobs and processes ---
 
 void LocalEndpoint::AddJob(const core::RegisterJob& registration) {
@@ -513,7 +572,9 @@ void LocalEndpoint::AddJob(const core::RegisterJob& registration) {
   job.local_only = registration.job->nodes.size() == 1;
   if (node != kNoNode) {
     for (const Rank rank : registration.layout->ranks_on(node)) {
-      job.ranks[rank].token = MakeToken();
+      job.ranks[rank].token =
+          options_.token ? options_.token({registration.job->nspace, rank})
+                         : MakeToken();
     }
   }
   jobs_[registration.job->nspace] = std::move(job);

@@ -41,9 +41,14 @@ struct LocalOptions {
   std::function<bool(const ProcId& proc)> holds;
   // Called when a rank's process exists. May be empty.
   std::function<void(const std::string& nspace, Rank rank, int pid)> on_process;
+  // What a rank proves by who it is; the next agent of this node must be able
+  // to tell the same. Empty: random.
+  std::function<std::string(const ProcId& proc)> token;
   std::function<void(const core::LogLine&)> log;
   // Null: HostIdentityPolicy.
   std::unique_ptr<IdentityPolicy> identity;
+  // How long clients look for another agent when this one is gone.
+  uint32_t reconnect_ms = 0;
   int64_t hello_timeout_ns = int64_t{5} * 1000 * 1000 * 1000;
   // Several connections of one rank are legal (a forked child is one).
   uint32_t max_connections_per_rank = 64;
@@ -81,6 +86,13 @@ class LocalEndpoint : public ClientPort, public ProcessEnvironment {
   InheritedFd FdForRank(const core::PrepareLocal& job, Rank rank) override;
   void OnProcess(const std::string& nspace, Rank rank, int pid) override;
 
+  // Another agent will take this one's place: clients are told to look for it
+  // for so long.
+  void AwaitSuccessor(uint32_t ms);
+  // Handles what clients have sent so far, sends what they are owed, and keeps
+  // them from sending more. The process must end afterwards.
+  void Quiesce();
+
   size_t num_connections() const { return connections_.size(); }
 
  private:
@@ -116,6 +128,7 @@ class LocalEndpoint : public ClientPort, public ProcessEnvironment {
   Job* FindJob(const std::string& nspace);
   FenceGate* FindGate(const std::string& nspace);
   GateOffer OfferGate(Job& job, const Connection& c, uint64_t version);
+  void NoteResume(Connection& c, const core::ClientResumed& resumed);
   void NoteRequest(Connection& c, const FrameHeader& header,
                    const core::Input& input);
   void NoteReply(Connection& c, const core::ReplyClient& reply);
@@ -146,6 +159,7 @@ class LocalEndpoint : public ClientPort, public ProcessEnvironment {
   std::vector<core::ClientId> dirty_;
   std::vector<char> buffer_;
   EventLoop::TimerId gate_timer_ = 0;
+  const uint64_t epoch_;
   std::shared_ptr<LocalEndpoint*> self_;  // cleared when this goes
 };
 

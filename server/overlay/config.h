@@ -25,13 +25,16 @@ struct OverlayConfig {
   std::string listen;           // "host:port", port 0 picks one; "unix:path"
   std::string overlay_id;       // the same for all members
   uint64_t incarnation = 0;     // larger at each start; 0: taken from the clock
+  // This agent goes on with the processes of an earlier one of this node: for
+  // those who have not lost that one yet, it is a restart and no loss.
+  bool recovered = false;
   security::SecurityConfig security;
   bool reflection = false;  // gRPC server reflection
 
   // A peer that says nothing is found within this time.
   uint32_t detect_ms = 5000;
-  // How long a broken link may take to come back before the peer counts as
-  // lost.
+  // How long a broken link may take to come back, be it to a new agent of the
+  // same node, before the peer counts as lost.
   uint32_t grace_ms = 2000;
   // How long a member that was never seen is waited for before it counts as
   // lost. 0: for ever.

@@ -32,6 +32,7 @@ void Describe(V& v, wire::Is<Hello> auto& m) {
   v.Field(8, m.received);
   v.Bounded(9, m.address, kMaxName);
   v.Field(10, m.peer_incarnation);
+  v.Field(11, m.recovered);
 }
 
 template <typename V>
@@ -44,6 +45,7 @@ void Describe(V& v, wire::Is<Welcome> auto& m) {
   v.Field(6, m.received);
   v.Bounded(7, m.node_name, kMaxName);
   v.Field(8, m.peer_incarnation);
+  v.Field(9, m.recovered);
 }
 
 template <typename V>
@@ -69,6 +71,7 @@ void Describe(V& v, wire::Is<MemberState> auto& m) {
   v.Field(3, m.up);
   v.Bounded(4, m.reason, kMaxReason);
   v.Bounded(5, m.address, kMaxName);
+  v.Field(6, m.recovered);
 }
 
 template <typename V>
@@ -85,6 +88,7 @@ void Describe(V& v, wire::Is<Frame> auto& m) {
   v.Field(kPacketsField, m.packets);
   v.Field(5, m.received);
   v.Field(6, m.members);
+  v.Field(7, m.away_ms);
 }
 
 namespace {
@@ -100,6 +104,7 @@ void Describe(V& v, const FrameHead& m) {
   v.Field(3, m.frame.proof);
   v.Field(5, m.frame.received);
   v.Field(6, m.frame.members);
+  v.Field(7, m.frame.away_ms);
 }
 
 class RopeWriter {

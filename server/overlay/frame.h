@@ -29,6 +29,7 @@ struct Hello {
   uint64_t received = 0;
   std::string address;
   uint64_t peer_incarnation = 0;
+  bool recovered = false;
 };
 
 struct Welcome {
@@ -40,6 +41,7 @@ struct Welcome {
   uint64_t received = 0;
   std::string node_name;
   uint64_t peer_incarnation = 0;
+  bool recovered = false;
 };
 
 struct Proof {
@@ -62,6 +64,7 @@ struct MemberState {
   bool up = false;
   std::string reason;
   std::string address;
+  bool recovered = false;
 };
 
 struct Members {
@@ -75,6 +78,7 @@ struct Frame {
   std::vector<Packet> packets;
   uint64_t received = 0;
   std::optional<Members> members;
+  uint32_t away_ms = 0;
 };
 
 // Large pieces are shared with the packets, small ones copied.

@@ -93,6 +93,10 @@ void GrpcOverlay::Leave(std::function<void()> done) {
   impl_->tree().Leave(std::move(done));
 }
 
+void GrpcOverlay::AnnounceAway(uint32_t ms, std::function<void()> done) {
+  impl_->tree().AnnounceAway(ms, std::move(done));
+}
+
 void GrpcOverlay::Send(core::PeerMessage message) {
   impl_->tree().Send(std::move(message));
 }

@@ -21,13 +21,13 @@ class Service;
 namespace canopy::overlay {
 
 // Loop thread only, but for what is said otherwise. Inputs given to the sink:
-// core::PeerArrived and core::NodeStateChanged.
+// core::PeerArrived, core::NodeStateChanged and core::NodeRestarted.
 //
 // Order: messages of one source to one target arrive exactly once and in the
 // order sent, per priority class: small messages overtake large data, and both
 // overtake process output and input (see PriorityOf in message_priority.h).
 // Across the loss of a member in between, messages under way may be lost;
-// those who care see NodeStateChanged and send again.
+// those who care see NodeStateChanged or NodeRestarted and send again.
 class GrpcOverlay : public OverlayPort {
  public:
   // `loop` and `sink` must outlive the overlay.
@@ -56,6 +56,11 @@ class GrpcOverlay : public OverlayPort {
   // ends them. `done` runs on the loop thread when all has been said (at most
   // a second later).
   void Leave(std::function<void()> done);
+
+  // Tells the neighbours that this agent is about to be replaced by another
+  // one of its node, and that they are to wait for that one for `ms`. `done`
+  // runs when it was said, at most a second later; end this agent then.
+  void AnnounceAway(uint32_t ms, std::function<void()> done);
 
   // dst must be another member. A message to a lost member is dropped.
   void Send(core::PeerMessage message) override;

@@ -69,6 +69,7 @@ Hello MakeHello(const Identity& self, const ResumePoint& resume) {
   hello.received = resume.received;
   hello.address = self.address;
   hello.peer_incarnation = resume.peer_incarnation;
+  hello.recovered = self.recovered;
   return hello;
 }
 
@@ -102,6 +103,7 @@ Welcome MakeWelcome(const Identity& self, const Hello& hello,
   welcome.nonce = security::RandomBytes(kNonceBytes);
   welcome.received = resume.received;
   welcome.peer_incarnation = resume.peer_incarnation;
+  welcome.recovered = self.recovered;
   welcome.proof = ProofOf(self, "parent", hello, welcome);
   return welcome;
 }

@@ -25,6 +25,7 @@ struct Identity {
   uint32_t version = 0;
   uint32_t oldest_version = 0;
   std::optional<security::ClusterKey> key;
+  bool recovered = false;  // see OverlayConfig::recovered
 };
 
 // How far the packet flow between two incarnations got.

@@ -31,6 +31,7 @@ struct TreeOverlay::Neighbor : public StreamListener,
   std::set<NodeId> dirty;          // members whose state it must be told
   bool retiring = false;  // not the parent any more: end it when all is said
   bool flush_scheduled = false;
+  uint32_t away_ms = 0;  // it said that it is about to be replaced
   std::string last_error;
   EventLoop::TimerId patience = 0;  // ends in its loss unless it links
   EventLoop::TimerId ack_timer = 0;

@@ -145,11 +145,18 @@ void Describe(V& v, Is<OutputData> auto& m) {
   v.Field(2, m.rank);
   v.Field(3, m.channel);
   v.Field(4, m.data);
+  v.Field(5, m.end);
 }
 
-template <typename V, typename M>
-requires Is<M, OutputCredit> || Is<M, InputCredit>
-void Describe(V& v, M& m) {
+template <typename V>
+void Describe(V& v, Is<OutputCredit> auto& m) {
+  v.Bounded(1, m.nspace, kMaxNspaceLen);
+  v.Field(2, m.bytes);
+  v.Field(3, m.total);
+}
+
+template <typename V>
+void Describe(V& v, Is<InputCredit> auto& m) {
   v.Bounded(1, m.nspace, kMaxNspaceLen);
   v.Field(2, m.bytes);
 }

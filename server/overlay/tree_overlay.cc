@@ -33,6 +33,7 @@ Identity MakeIdentity(const OverlayConfig& config) {
   identity.version = config.version;
   identity.oldest_version = config.oldest_version;
   identity.key = config.security.key;
+  identity.recovered = config.recovered;
   return identity;
 }
 
@@ -178,6 +179,8 @@ void TreeOverlay::Merge(const MemberState& state, NodeId from) {
   if (!state.up) {
     tree_.SetAlive(state.node, false);
     Lost(state.node, state.reason);
+  } else if (was_up && state.recovered) {
+    Restarted(state);
   } else {
     if (was_up) Lost(state.node, "the agent was restarted");
     Returned(state);
@@ -225,6 +228,17 @@ void TreeOverlay::Returned(const MemberState& state) {
   sink_->OnInput(core::NodeStateChanged{state.node, true, ""});
 }
 
+// The tree stays as it is; what was said to the old incarnation is void.
+void TreeOverlay::Restarted(const MemberState& state) {
+  if (!state.address.empty()) addresses_[state.node] = state.address;
+  const NeighborRef neighbor = Find(state.node);
+  if (neighbor != nullptr && neighbor->stream != nullptr) {
+    std::exchange(neighbor->stream, nullptr)->Close({kEndCancelled, ""});
+  }
+  reassembly_.DropSource(state.node);
+  sink_->OnInput(core::NodeRestarted{state.node});
+}
+
 void TreeOverlay::Declare(NodeId node, const std::string& reason) {
   Merge({node, table_.Incarnation(node), false, reason, ""}, kNoNode);
 }
@@ -234,6 +248,7 @@ void TreeOverlay::Rejoin(const std::string& reason) {
   if (events_.expelled) events_.expelled(reason);
   settled_ = false;
   rejoined_ = true;
+  identity_.recovered = false;
   identity_.incarnation =
       std::max(ClockIncarnation(), identity_.incarnation + 1);
   caller_.reset();
@@ -268,6 +283,35 @@ void TreeOverlay::Leave(std::function<void()> done) {
                                    if (left_) std::exchange(left_, nullptr)();
                                  }));
   loop_->Defer(Guard([this] { CheckLeft(); }));
+}
+
+void TreeOverlay::AnnounceAway(uint32_t ms, std::function<void()> done) {
+  Frame news;
+  news.away_ms = ms;
+  for (const auto& [id, neighbor] : neighbors_) {
+    if (neighbor->stream == nullptr) continue;
+    Flush(neighbor, true);
+    if (neighbor->stream != nullptr && neighbor->stream->Writable()) {
+      neighbor->stream->Write(EncodeFrame(news));
+    }
+  }
+  announced_ = std::move(done);
+  leave_timer_ = loop_->AddTimer(int64_t{config_.leave_ms} * kMs, Guard([this] {
+                                   leave_timer_ = 0;
+                                   if (announced_) {
+                                     std::exchange(announced_, nullptr)();
+                                   }
+                                 }));
+  loop_->Defer(Guard([this] { CheckAnnounced(); }));
+}
+
+// Every stream is writable again: what was written is on its way.
+void TreeOverlay::CheckAnnounced() {
+  if (!announced_) return;
+  for (const auto& [id, neighbor] : neighbors_) {
+    if (neighbor->stream != nullptr && !neighbor->stream->Writable()) return;
+  }
+  std::exchange(announced_, nullptr)();
 }
 
 void TreeOverlay::CheckLeft() {

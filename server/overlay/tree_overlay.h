@@ -37,6 +37,7 @@ class TreeOverlay {
   void SetAddress(NodeId node, std::string address);
   void Join();
   void Leave(std::function<void()> done);
+  void AnnounceAway(uint32_t ms, std::function<void()> done);
   void Send(core::PeerMessage message);
   // A stream that came in.
   void Accept(std::shared_ptr<Stream> stream);
@@ -63,6 +64,7 @@ class TreeOverlay {
   void MergeSelf(const MemberState& state);
   void Lost(NodeId node, const std::string& reason);
   void Returned(const MemberState& state);
+  void Restarted(const MemberState& state);
   void Declare(NodeId node, const std::string& reason);
   void Rejoin(const std::string& reason);
   void Trouble(NodeId node, int code, const std::string& text);
@@ -83,8 +85,7 @@ class TreeOverlay {
   void Probe();
   StreamEnd Admit(const Hello& hello, ResumePoint* resume);
   ResumePoint PointOf(NodeId node) const;
-  void Establish(NodeId node, uint64_t incarnation, const std::string& address,
-                 bool resumed, uint64_t peer_received,
+  void Establish(const MemberState& peer, bool resumed, uint64_t peer_received,
                  std::shared_ptr<Stream> stream);
   void OnLinkEnd(const NeighborRef& neighbor, const StreamEnd& end);
   void BreakLink(const NeighborRef& neighbor, const std::string& why);
@@ -92,6 +93,7 @@ class TreeOverlay {
   void SayDown(NodeId node, std::shared_ptr<Stream> stream);
   void Retire(const NeighborRef& neighbor);
   void CheckLeft();
+  void CheckAnnounced();
 
   // Packets.
   void ScheduleFlush(const NeighborRef& neighbor);
@@ -149,6 +151,7 @@ class TreeOverlay {
   std::vector<Packet> limbo_;
 
   std::function<void()> left_;
+  std::function<void()> announced_;
   EventLoop::TimerId leave_timer_ = 0;
 };
 

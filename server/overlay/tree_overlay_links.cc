@@ -60,7 +60,7 @@ bool TreeOverlay::Expected(NodeId node) const {
 
 void TreeOverlay::Await(const NeighborRef& neighbor) {
   if (neighbor->patience != 0) return;
-  int64_t ms = config_.grace_ms;
+  int64_t ms = std::max(config_.grace_ms, neighbor->away_ms);
   if (neighbor->incarnation == 0) {
     const bool seen = rejoined_ || table_.Known(neighbor->id);
     ms = seen ? ms + config_.detect_ms : config_.join_timeout_ms;
@@ -123,7 +123,7 @@ void TreeOverlay::OnDialled(NodeId node, const StreamEnd& end,
     return Redial(node);
   }
   redial_ms_ = config_.redial_min_ms;
-  Establish(node, welcome.incarnation, "",
+  Establish({node, welcome.incarnation, true, "", "", welcome.recovered},
             welcome.peer_incarnation == identity_.incarnation, welcome.received,
             std::move(stream));
 }
@@ -181,7 +181,8 @@ void TreeOverlay::Accept(std::shared_ptr<Stream> stream) {
                      const Welcome& welcome, std::shared_ptr<Stream> link) {
         const auto done = receptionists_.extract(number);
         if (!end.ok()) return;
-        Establish(hello.node, hello.incarnation, hello.address,
+        Establish({hello.node, hello.incarnation, true, "", hello.address,
+                   hello.recovered},
                   welcome.peer_incarnation != 0, hello.received,
                   std::move(link));
       });
@@ -212,11 +213,12 @@ ResumePoint TreeOverlay::PointOf(NodeId node) const {
   return {neighbor->incarnation, neighbor->link.received()};
 }
 
-void TreeOverlay::Establish(NodeId node, uint64_t incarnation,
-                            const std::string& address, bool resumed,
+void TreeOverlay::Establish(const MemberState& peer, bool resumed,
                             uint64_t peer_received,
                             std::shared_ptr<Stream> stream) {
-  Merge({node, incarnation, true, "", address}, node);
+  const NodeId node = peer.node;
+  const uint64_t incarnation = peer.incarnation;
+  Merge(peer, node);
   if (!table_.Up(node) || table_.Incarnation(node) != incarnation) {
     return stream->Close({kEndUnavailable, "superseded"});
   }
@@ -233,6 +235,7 @@ void TreeOverlay::Establish(NodeId node, uint64_t incarnation,
   neighbor->incarnation = incarnation;
   neighbor->stream = std::move(stream);
   neighbor->retiring = false;
+  neighbor->away_ms = 0;
   neighbor->last_error.clear();
   troubles_.erase(node);
   if (neighbor->patience != 0) {

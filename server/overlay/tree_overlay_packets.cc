@@ -15,6 +15,8 @@ constexpr int64_t kMs = 1000000;
 constexpr int64_t kAckDelayNs = 25 * kMs;
 constexpr size_t kMembersPerFrame = 1024;
 constexpr size_t kMaxLimbo = 4096;
+// A neighbour is not waited for longer, whatever it announces.
+constexpr uint32_t kMaxAwayMs = 600000;
 constexpr int64_t kLimboNs = 50 * kMs;
 
 }  // namespace
@@ -120,6 +122,7 @@ void TreeOverlay::Flush(const NeighborRef& neighbor, bool ack_now) {
   CheckCongestion(neighbor);
   if (neighbor->retiring && neighbor->stream != nullptr) Retire(neighbor);
   if (state_ == State::kLeaving) CheckLeft();
+  if (announced_) CheckAnnounced();
 }
 
 void TreeOverlay::AckLater(const NeighborRef& neighbor) {
@@ -142,6 +145,9 @@ void TreeOverlay::OnFrame(const NeighborRef& neighbor, const Bytes& data) {
   }
   if (frame->received != 0 && !neighbor->link.Acknowledge(frame->received)) {
     return BreakLink(neighbor, "it acknowledged what was never sent");
+  }
+  if (frame->away_ms != 0) {
+    neighbor->away_ms = std::min(frame->away_ms, kMaxAwayMs);
   }
   if (frame->members.has_value()) {
     if (neighbor->id < config_.self) settled_ = true;

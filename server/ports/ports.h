@@ -83,6 +83,7 @@ class ProcessPort {
   virtual void Kill(const core::KillLocal& kill) = 0;
   virtual void Forget(const std::string& nspace) = 0;
   virtual void Credit(const core::CreditOutput& credit) = 0;
+  virtual void ResendOutput(const std::string& nspace) = 0;
   virtual void Feed(const core::FeedInput& input) = 0;
 };
 

@@ -76,7 +76,15 @@ void ProcessAdapter::Kill(const core::KillLocal& kill) {
 }
 
 void ProcessAdapter::Credit(const core::CreditOutput& credit) {
-  if (ShimJob* const job = Find(credit.nspace)) job->Credit(credit.bytes);
+  if (ShimJob* const job = Find(credit.nspace)) job->Credit(credit);
+}
+
+void ProcessAdapter::ResendOutput(const std::string& nspace) {
+  if (ShimJob* const job = Find(nspace)) job->ResendOutput();
+}
+
+void ProcessAdapter::AwaitSuccessor(uint32_t ms) {
+  for (auto& [nspace, job] : jobs_) job->SetOrphanTime(ms);
 }
 
 void ProcessAdapter::Feed(const core::FeedInput& input) {

@@ -48,10 +48,15 @@ class ProcessAdapter : public ProcessPort {
   void Kill(const core::KillLocal& kill) override;
   void Forget(const std::string& nspace) override;
   void Credit(const core::CreditOutput& credit) override;
+  void ResendOutput(const std::string& nspace) override;
   void Feed(const core::FeedInput& input) override;
 
   // Forget for every job that is held.
   void ForgetAll();
+
+  // This agent ends and another one follows: for how long the processes of
+  // every job wait for it, whatever ProcessOptions said.
+  void AwaitSuccessor(uint32_t ms);
 
   // Lets the job's shim keep a descriptor (the job's segment, for example) for
   // an agent that recovers it. A later one of the same name replaces it.

@@ -36,6 +36,13 @@ std::string Summarize(const std::vector<StartError>& errors) {
   return text;
 }
 
+// An agent that another program has taken the place of has left its children.
+bool IsChild(int pid) {
+  siginfo_t info;
+  return waitid(P_PID, static_cast<id_t>(pid), &info,
+                WEXITED | WNOHANG | WNOWAIT) == 0;
+}
+
 }  // namespace
 
 ShimJob::ShimJob(const ProcessContext* context, const core::PrepareLocal& job,
@@ -54,7 +61,8 @@ ShimJob::ShimJob(const ProcessContext* context, UniqueFd connection,
       on_gone_(std::move(on_gone)),
       phase_(Phase::kGreeting),
       reporting_(false),
-      file_(std::move(file)) {
+      file_(std::move(file)),
+      position_known_(false) {
   Connect(std::move(connection));
   channel_->Send(FrameType::kHello, Encode(Hello{}));
 }
@@ -208,9 +216,34 @@ void ShimJob::Kill(const core::KillLocal& kill) {
                  Encode(KillRanks{kill.grace_ms, kill.ranks}));
 }
 
-void ShimJob::Credit(uint64_t bytes) {
+void ShimJob::Credit(const core::CreditOutput& credit) {
+  if (credit.total != 0) {
+    credit_total_ = std::max(credit_total_, credit.total);
+  } else if (position_known_) {
+    credit_total_ += credit.bytes;
+  } else {
+    early_credit_ += credit.bytes;
+  }
+  SendCredit();
+}
+
+void ShimJob::SendCredit() {
+  if (channel_ == nullptr || !position_known_ || credit_total_ <= credited_) {
+    return;
+  }
+  channel_->Send(FrameType::kCredit, EncodeBytes(credit_total_ - credited_));
+  credited_ = credit_total_;
+}
+
+void ShimJob::ResendOutput() {
+  if (channel_ == nullptr || !reporting_ || phase_ != Phase::kStarted) return;
+  channel_->Send(FrameType::kResume, "");
+}
+
+void ShimJob::SetOrphanTime(uint32_t ms) {
   if (channel_ == nullptr) return;
-  channel_->Send(FrameType::kCredit, EncodeBytes(bytes));
+  channel_->Send(FrameType::kOrphan, EncodeBytes(ms));
+  channel_->Flush();
 }
 
 void ShimJob::Hold(const std::string& name, UniqueFd fd) {
@@ -218,6 +251,8 @@ void ShimJob::Hold(const std::string& name, UniqueFd fd) {
   std::vector<UniqueFd> fds;
   fds.push_back(std::move(fd));
   channel_->Send(FrameType::kHold, EncodeName(name), Bytes(), std::move(fds));
+  // From here on it outlives this process.
+  channel_->Flush();
 }
 
 void ShimJob::Feed(const core::FeedInput& input) {
@@ -280,6 +315,8 @@ bool ShimJob::Handle(FrameChannel::Frame& frame) {
       return OnExits(frame.payload);
     case FrameType::kInputDone:
       return OnInputDone(frame.payload);
+    case FrameType::kResumed:
+      return OnResumed(frame.payload);
     case FrameType::kReplaced:
       phase_ = Phase::kReplaced;
       return true;
@@ -300,6 +337,7 @@ bool ShimJob::OnWelcome(FrameChannel::Frame& frame) {
   job_.job = std::make_shared<const JobSpec>(std::move(*spec));
   job_.layout = std::make_shared<const JobLayout>(*job_.job);
   NoteShim(welcome.pid);
+  if (IsChild(shim_pid_)) child_pid_ = shim_pid_;
   ranks_ = std::move(welcome.ranks);
   for (const RankState& rank : ranks_) {
     const bool runs = rank.phase == RankPhase::kRunning;
@@ -358,6 +396,7 @@ bool ShimJob::OnOutput(std::string_view payload) {
   }
   output.nspace = nspace();
   if (!data.empty()) output.data = Bytes(std::string(data));
+  output.end = output_end_ += data.size();
   context_->sink->OnInput(std::move(output));
   return true;
 }
@@ -386,6 +425,18 @@ bool ShimJob::OnInputDone(std::string_view payload) {
   input_outstanding_ -= std::min(input_outstanding_, bytes);
   InputDone(bytes);
   SendInput();
+  return true;
+}
+
+bool ShimJob::OnResumed(std::string_view payload) {
+  uint64_t acknowledged = 0;
+  if (!DecodeBytes(payload, &acknowledged)) return false;
+  output_end_ = acknowledged;
+  if (!std::exchange(position_known_, true)) {
+    credited_ = acknowledged;
+    credit_total_ = std::max(credit_total_, acknowledged + early_credit_);
+  }
+  SendCredit();
   return true;
 }
 

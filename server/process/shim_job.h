@@ -71,7 +71,11 @@ class ShimJob {
   void Resume();
   void Signal(const core::SignalLocal& signal);
   void Kill(const core::KillLocal& kill);
-  void Credit(uint64_t bytes);
+  void Credit(const core::CreditOutput& credit);
+  // Output that has no credit yet is reported again.
+  void ResendOutput();
+  // For how long the processes live without an agent from now on.
+  void SetOrphanTime(uint32_t ms);
   void Feed(const core::FeedInput& input);
   void Hold(const std::string& name, UniqueFd fd);
   // Ends what is left. Nothing more is reported.
@@ -121,7 +125,9 @@ class ShimJob {
   bool OnOutput(std::string_view payload);
   bool OnExits(std::string_view payload);
   bool OnInputDone(std::string_view payload);
+  bool OnResumed(std::string_view payload);
   void SendInput();
+  void SendCredit();
   void InputDone(uint64_t bytes);
 
   const ProcessContext* const context_;
@@ -138,6 +144,12 @@ class ShimJob {
   std::vector<RankState> ranks_;  // of a shim found again
   // Ranks without an exit so far, and their processes as far as known.
   std::unordered_map<Rank, int> unreported_;
+  uint64_t output_end_ = 0;  // position of what was reported last
+  uint64_t credited_ = 0;    // as the shim has it or is about to
+  // Of a found shim, until it has told what it counts from.
+  bool position_known_ = true;
+  uint64_t credit_total_ = 0;
+  uint64_t early_credit_ = 0;  // given before the position was known
   std::deque<core::FeedInput> input_;
   uint64_t input_outstanding_ = 0;  // given to the shim, not done
   const std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);

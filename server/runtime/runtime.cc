@@ -75,6 +75,7 @@ void AgentRuntime::Do(core::DropJob& action) {
   for (auto& [kind, port] : ports_.clients) port->DropJob(action.nspace);
   ports_.job_control->DropJob(action.nspace);
   ports_.datastore->DropJob(action.nspace);
+  if (ports_.recovery != nullptr) ports_.recovery->DropJob(action.nspace);
   unusable_.erase(action.nspace);
 }
 
@@ -84,7 +85,11 @@ void AgentRuntime::Do(core::PublishRank& action) {
 
 void AgentRuntime::Do(core::PrepareLocal& action) {
   const auto it = unusable_.find(action.job->nspace);
-  if (it == unusable_.end()) return ports_.process->Prepare(action);
+  if (it == unusable_.end()) {
+    ports_.process->Prepare(action);
+    if (ports_.recovery != nullptr) ports_.recovery->AddJob(action.job->nspace);
+    return;
+  }
   OnInput(core::LocalPrepared{action.job->nspace, it->second.code(),
                               it->second.message()});
 }
@@ -105,6 +110,14 @@ void AgentRuntime::Do(core::ForgetLocal& action) {
 
 void AgentRuntime::Do(core::CreditOutput& action) {
   ports_.process->Credit(action);
+}
+
+void AgentRuntime::Do(core::ResendOutput& action) {
+  ports_.process->ResendOutput(action.nspace);
+}
+
+void AgentRuntime::Do(core::Remember& action) {
+  if (ports_.recovery != nullptr) ports_.recovery->Keep(action);
 }
 
 void AgentRuntime::Do(core::FeedInput& action) { ports_.process->Feed(action); }

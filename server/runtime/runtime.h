@@ -24,11 +24,22 @@ class JobObserver {
   virtual void OnStateCollected(const core::StateCollected& state) = 0;
 };
 
+// Keeps things for the next agent of this node. Loop thread.
+class RecoveryPort {
+ public:
+  virtual ~RecoveryPort() = default;
+  // The job's processes are about to be made: there is a shim now.
+  virtual void AddJob(const std::string& nspace) = 0;
+  virtual void Keep(const core::Remember& record) = 0;
+  virtual void DropJob(const std::string& nspace) = 0;
+};
+
 struct RuntimePorts {
   OverlayPort* overlay = nullptr;
   DatastorePort* datastore = nullptr;
   ProcessPort* process = nullptr;
   JobControlPort* job_control = nullptr;
+  RecoveryPort* recovery = nullptr;  // null: there is no next agent
   std::map<ClientKind, ClientPort*> clients;
   JobObserver* observer = nullptr;
   std::function<void(const core::LogLine&)> log;
@@ -63,6 +74,8 @@ class AgentRuntime : public InputSink {
   void Do(core::KillLocal& action);
   void Do(core::ForgetLocal& action);
   void Do(core::CreditOutput& action);
+  void Do(core::ResendOutput& action);
+  void Do(core::Remember& action);
   void Do(core::FeedInput& action);
   void Do(core::SetDeadline& action);
   void Do(core::JobChanged& action);

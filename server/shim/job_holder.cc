@@ -95,11 +95,9 @@ void JobHolder::OnAgentLost() {
   flowing_ = false;
   if (pump_ != nullptr) pump_->Pause();
   if (ending_) return;
-  const uint32_t wait_ms =
-      launcher_ == nullptr ? 0 : launcher_->job().orphan_ms;
-  if (wait_ms == 0) return BeginEnd();
-  orphan_timer_ =
-      loop_->AddTimer(wait_ms * kMillisecond, [this] { BeginEnd(); });
+  if (orphan_ms_ == 0) return BeginEnd();
+  orphan_timer_ = loop_->AddTimer(
+      static_cast<int64_t>(orphan_ms_) * kMillisecond, [this] { BeginEnd(); });
 }
 
 void JobHolder::Send(FrameType type, const std::string& head) {
@@ -155,6 +153,8 @@ bool JobHolder::Handle(Frame& frame) {
       return HandleCredit(frame);
     case FrameType::kHold:
       return HandleHold(frame);
+    case FrameType::kOrphan:
+      return HandleOrphan(frame);
     case FrameType::kForget:
       BeginEnd();
       return true;
@@ -167,6 +167,7 @@ bool JobHolder::HandlePrepare(Frame& frame) {
   PrepareJob job;
   if (launcher_ != nullptr || !Decode(frame.payload, &job)) return false;
   const uint64_t window = job.window;
+  orphan_ms_ = job.orphan_ms;
   launcher_ = std::make_unique<Launcher>(std::move(job), nofile_);
   pump_ = std::make_unique<OutputPump>(
       loop_, window,
@@ -236,8 +237,9 @@ bool JobHolder::HandleStart() {
 }
 
 bool JobHolder::HandleResume() {
-  if (launcher_ == nullptr || flowing_) return false;
+  if (launcher_ == nullptr) return false;
   flowing_ = true;
+  Send(FrameType::kResumed, EncodeBytes(pump_->acknowledged()));
   pump_->Resume();
   exits_.clear();
   for (LocalProcess& process : processes_) {
@@ -305,6 +307,10 @@ bool JobHolder::HandleHold(Frame& frame) {
   if (held_.size() >= kMaxHeld && !held_.contains(name)) return false;
   held_[name] = std::move(frame.fds[0]);
   return true;
+}
+
+bool JobHolder::HandleOrphan(Frame& frame) {
+  return DecodeBytes(frame.payload, &orphan_ms_) && orphan_ms_ <= UINT32_MAX;
 }
 
 // ------------------------------------------------------------ processes ---

@@ -72,6 +72,7 @@ class JobHolder {
   bool HandleInput(Frame& frame);
   bool HandleCredit(Frame& frame);
   bool HandleHold(Frame& frame);
+  bool HandleOrphan(Frame& frame);
 
   // Processes.
   std::vector<LocalProcess*> Select(const std::vector<Rank>& ranks);
@@ -94,6 +95,7 @@ class JobHolder {
   Peer candidate_;        // has not said Hello yet
   bool flowing_ = false;  // the agent wants output and exits
   EventLoop::TimerId orphan_timer_ = 0;
+  uint64_t orphan_ms_ = 0;
 
   std::unique_ptr<Launcher> launcher_;
   bool checked_ = false;

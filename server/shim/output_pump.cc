@@ -113,6 +113,7 @@ void OutputPump::Credit(uint64_t bytes) {
     const uint64_t n = std::min<uint64_t>(bytes, data.size());
     bytes -= n;
     kept_bytes_ -= n;
+    acknowledged_ += n;
     if (n == data.size()) {
       kept_.pop_front();
     } else {

@@ -48,6 +48,8 @@ class OutputPump {
   // Some stream of the rank has data that only the window holds back.
   bool IsHeldBack(Rank rank) const;
   uint64_t unacknowledged() const { return kept_bytes_; }
+  // Of all that was read.
+  uint64_t acknowledged() const { return acknowledged_; }
 
  private:
   struct Stream {
@@ -79,6 +81,7 @@ class OutputPump {
   std::deque<Stream*> ready_;           // wait for their turn to be read
   std::deque<Chunk> kept_;
   uint64_t kept_bytes_ = 0;
+  uint64_t acknowledged_ = 0;
   std::unique_ptr<char[]> buffer_;
 };
 

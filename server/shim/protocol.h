@@ -19,20 +19,21 @@
 //                               <-  Prepared
 //   Start                       ->
 //                               <-  Started
-//   or, for a job found again:
+//   or, for a job found again, or when output was lost on its way:
 //   Resume                      ->
+//                               <-  Resumed (how much output was acknowledged)
 //   then, any number of times:
 //                               <-  Output  (kept until acknowledged)
 //   Credit                      ->
 //                               <-  Exits
-//   Signal, Kill, Input, Hold   ->
+//   Signal, Kill, Input, Hold, Orphan ->
 //                               <-  InputDone
 //   Forget                      ->  (ends what is left, and itself)
 //
 // Output: the shim reads pipes only while less than `window` bytes are not yet
 // acknowledged, so a rank that nobody listens to blocks. Credit acknowledges
 // that many bytes of the job's output, in the order in which it was sent. After
-// Resume everything not acknowledged is sent again, then the ends of streams
+// Resumed everything not acknowledged is sent again, then the ends of streams
 // that have ended, then all Exits: nothing is lost, and a new agent may see
 // again what its predecessor had seen but not acknowledged. A stream's end is
 // an Output without data. The exit of a rank follows the end of its streams,
@@ -86,6 +87,7 @@ enum class FrameType : uint8_t {
   kCredit = 10,
   kHold = 11,
   kForget = 12,
+  kOrphan = 13,
   kWelcome = 64,
   kPrepared = 65,
   kStarted = 66,
@@ -93,6 +95,7 @@ enum class FrameType : uint8_t {
   kExits = 68,
   kInputDone = 69,
   kReplaced = 70,
+  kResumed = 71,
 };
 
 struct FrameHeader {
@@ -222,7 +225,8 @@ std::string Encode(const Welcome& m);
 std::string Encode(const Prepared& m);
 std::string Encode(const Started& m);
 std::string Encode(const std::vector<ExitedRank>& m);
-// Credit and InputDone carry a number of bytes, Hold a name.
+// Credit, InputDone and Resumed carry a number of bytes, Orphan the
+// milliseconds of PrepareJob::orphan_ms from now on, Hold a name.
 std::string EncodeBytes(uint64_t bytes);
 std::string EncodeName(std::string_view name);
 // Head of an Input or Output frame; the data follows it to the frame's end.

@@ -22,6 +22,7 @@ import cases_netns
 import cases_network
 import cases_process
 import cases_programs
+import cases_restart
 import cases_stock
 import cases_tls
 import harness
@@ -33,6 +34,7 @@ SUITES = (
     cases_tls,
     cases_programs,
     cases_process,
+    cases_restart,
     cases_io,
     cases_ends,
     cases_bad,

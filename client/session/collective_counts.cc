@@ -1,0 +1,98 @@
+#include "client/session/collective_counts.h"
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "common/ids.h"
+#include "common/status.h"
+#include "common/wire.h"
+
+namespace canopy::client {
+namespace {
+
+constexpr uint64_t kFenceOperation = 1;
+
+// The agent did not let the process take part.
+bool IsRefusal(int status) {
+  switch (status) {
+    case kErrBadParam:
+    case kErrNotSupported:
+    case kErrOutOfResource:
+    case kErrResourceBusy:
+    case kErrInvalidOperation:
+    case kErrInit:
+    case kErrNotFound:
+    case kErrLostConnection:
+      return true;
+    default:
+      return false;
+  }
+}
+
+using Key = std::pair<uint64_t, std::vector<ProcId>>;
+
+// The same set has one key, however it was named.
+Key Read(std::string_view request, const std::string& own_nspace) {
+  WireReader in(request);
+  Key key;
+  key.first = in.Uint();
+  key.second.resize(in.Count(2));
+  for (ProcId& proc : key.second) {
+    proc = in.Proc();
+    if (proc.nspace.empty()) proc.nspace = own_nspace;
+  }
+  if (key.second.empty()) key.second = {{own_nspace, kRankWildcard}};
+  std::sort(key.second.begin(), key.second.end());
+  key.second.erase(std::unique(key.second.begin(), key.second.end()),
+                   key.second.end());
+  return key;
+}
+
+}  // namespace
+
+void CollectiveCounts::Add(std::string_view request, int status) {
+  if (IsRefusal(status)) return;
+  WireReader in(request);
+  in.Uint();
+  const size_t n = in.Count(2);
+  for (size_t i = 0; i < n; ++i) {
+    in.String();
+    in.Uint();
+  }
+  if (!in.ok()) return;
+  const std::string_view set =
+      request.substr(0, request.size() - in.rest().size());
+  std::lock_guard<std::mutex> lock(mu_);
+  const auto it = ended_.find(set);
+  if (it != ended_.end()) {
+    ++it->second;
+  } else {
+    ended_.emplace(set, 1);
+  }
+}
+
+std::string CollectiveCounts::Encode(const std::string& own_nspace) const {
+  std::map<Key, uint64_t> counts;
+  {
+    std::lock_guard<std::mutex> lock(mu_);
+    for (const auto& [set, ended] : ended_) {
+      counts[Read(set, own_nspace)] += ended;
+    }
+  }
+  if (const uint64_t whole = whole_.load(std::memory_order_relaxed)) {
+    counts[{kFenceOperation, {{own_nspace, kRankWildcard}}}] += whole;
+  }
+  if (counts.empty()) return {};
+  WireWriter out;
+  out.Uint(counts.size());
+  for (const auto& [key, ended] : counts) {
+    out.Uint(key.first);
+    out.Uint(key.second.size());
+    for (const ProcId& proc : key.second) out.Proc(proc);
+    out.Uint(ended);
+  }
+  return out.Take();
+}
+
+}  // namespace canopy::client

@@ -1,0 +1,35 @@
+// How many collectives of each kind and set this process has seen the end of:
+// what another agent needs to know which one comes next.
+#ifndef CANOPY_CLIENT_SESSION_COLLECTIVE_COUNTS_H_
+#define CANOPY_CLIENT_SESSION_COLLECTIVE_COUNTS_H_
+
+#include <atomic>
+#include <cstdint>
+#include <map>
+#include <mutex>
+#include <string>
+#include <string_view>
+
+namespace canopy::client {
+
+// Thread-safe.
+class CollectiveCounts {
+ public:
+  // A fence over the whole job ended in shared memory.
+  void AddWhole() { whole_.fetch_add(1, std::memory_order_relaxed); }
+  // A request (the payload of kCollective) was answered. A refusal counts for
+  // nothing.
+  void Add(std::string_view request, int status);
+  // Payload of kResume; empty when there was none.
+  std::string Encode(const std::string& own_nspace) const;
+
+ private:
+  std::atomic<uint64_t> whole_{0};
+  mutable std::mutex mu_;
+  // By the beginning of the request: operation and participants as named.
+  std::map<std::string, uint64_t, std::less<>> ended_;
+};
+
+}  // namespace canopy::client
+
+#endif  // CANOPY_CLIENT_SESSION_COLLECTIVE_COUNTS_H_

@@ -1,0 +1,62 @@
+#include "client/session/collective_counts.h"
+
+#include <gtest/gtest.h>
+
+#include <vector>
+
+#include "common/ids.h"
+#include "common/status.h"
+#include "common/wire.h"
+
+namespace canopy::client {
+namespace {
+
+std::string Fence(const std::vector<ProcId>& procs) {
+  WireWriter out;
+  out.Uint(1);
+  out.Uint(procs.size());
+  for (const ProcId& proc : procs) out.Proc(proc);
+  out.Bool(true);
+  out.Uint(0);
+  out.String("");
+  return out.Take();
+}
+
+std::string Text(const std::string& payload) {
+  WireReader in(payload);
+  std::string text;
+  const size_t n = in.Count(3);
+  for (size_t i = 0; i < n; ++i) {
+    text += std::to_string(in.Uint()) + ":";
+    const size_t m = in.Count(2);
+    for (size_t j = 0; j < m; ++j) {
+      const ProcId proc = in.Proc();
+      text += proc.nspace + "." + std::to_string(proc.rank) + ",";
+    }
+    text += "=" + std::to_string(in.Uint()) + ";";
+  }
+  EXPECT_TRUE(in.done());
+  return text;
+}
+
+TEST(CollectiveCountsTest, NothingEndedIsNothingToTell) {
+  CollectiveCounts counts;
+  EXPECT_EQ(counts.Encode("job"), "");
+  counts.Add(Fence({}), kErrBadParam);
+  counts.Add("", kSuccess);
+  EXPECT_EQ(counts.Encode("job"), "");
+}
+
+TEST(CollectiveCountsTest, OneSetHasOneNumberHoweverItIsNamed) {
+  CollectiveCounts counts;
+  const std::string all = "job." + std::to_string(kRankWildcard) + ",";
+  counts.AddWhole();
+  counts.Add(Fence({}), kSuccess);
+  counts.Add(Fence({{"job", kRankWildcard}}), kErrTimeout);
+  counts.Add(Fence({{"job", 1}, {"job", 0}}), kSuccess);
+  counts.Add(Fence({{"", 0}, {"job", 1}, {"job", 1}}), kSuccess);
+  EXPECT_EQ(Text(counts.Encode("job")), "1:job.0,job.1,=2;1:" + all + "=3;");
+}
+
+}  // namespace
+}  // namespace canopy::client

@@ -1,0 +1,60 @@
+// Records of one job that outlive the agent: a memory file that the job's shim
+// keeps open.
+#ifndef CANOPY_SERVER_AGENT_JOURNAL_H_
+#define CANOPY_SERVER_AGENT_JOURNAL_H_
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "common/posix/unique_fd.h"
+#include "common/status.h"
+#include "server/core/step.h"
+
+namespace canopy::agent {
+
+// A log in which a later record of a key replaces the earlier one. What Keep
+// has returned from is there for whoever opens the file, however this process
+// ends. One thread.
+class Journal {
+ public:
+  static Result<std::unique_ptr<Journal>> Create();
+  // Goes on with another process's, which is not trusted to be well-formed:
+  // kErrUnpackFailure.
+  static Result<std::unique_ptr<Journal>> Open(UniqueFd fd);
+  ~Journal();
+  Journal(const Journal&) = delete;
+  Journal& operator=(const Journal&) = delete;
+
+  int fd() const { return fd_.get(); }
+  // The last of each key, oldest first.
+  std::vector<core::KeptRecord> Records() const;
+
+  // kErrOutOfResource when there is no room for it. `*moved`: the journal is in
+  // another file from now on.
+  Status Keep(std::string_view key, std::string_view value, bool* moved);
+
+ private:
+  struct Header;
+  struct Record;
+
+  Journal() = default;
+  Status Map(uint64_t capacity);
+  Status Reserve(uint64_t size);
+  Status Compact();
+  void Append(std::string_view key, std::string_view value);
+  Header* header() const;
+
+  UniqueFd fd_;
+  char* base_ = nullptr;
+  uint64_t capacity_ = 0;
+  uint64_t live_ = 0;  // bytes of records that are the last of their key
+  std::unordered_map<std::string, uint64_t> sizes_;  // of these
+};
+
+}  // namespace canopy::agent
+
+#endif  // CANOPY_SERVER_AGENT_JOURNAL_H_

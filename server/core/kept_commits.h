@@ -1,0 +1,26 @@
+// What local ranks have committed, as records that the next agent of the node
+// reads again.
+#ifndef CANOPY_SERVER_CORE_KEPT_COMMITS_H_
+#define CANOPY_SERVER_CORE_KEPT_COMMITS_H_
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "common/ids.h"
+#include "server/core/step.h"
+
+namespace canopy::core {
+
+// One record for each key, so that a later value replaces an earlier one.
+// `data` is well-formed.
+void KeepCommit(const ProcId& proc, const std::vector<ScopedData>& data,
+                Actions* actions);
+
+// Commits by rank, in their order. Other records are left out.
+std::map<Rank, std::vector<ScopedData>> KeptCommits(
+    const std::vector<KeptRecord>& records);
+
+}  // namespace canopy::core
+
+#endif  // CANOPY_SERVER_CORE_KEPT_COMMITS_H_

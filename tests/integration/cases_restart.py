@@ -1,0 +1,124 @@
+"""Agents are killed or replaced under running jobs, which go on."""
+import json
+import os
+import signal
+import subprocess
+import tempfile
+import time
+
+import harness
+from harness import Failure, check
+
+RANKS = 8
+LINES = 2000
+
+
+class Overlay:
+    """The agents of a context, by node."""
+
+    def __init__(self, bench, name):
+        self.bench, self.name = bench, name
+
+    def member(self, node):
+        path = os.path.join(harness.RUNTIME, f"canopy-{os.geteuid()}",
+                            "contexts", self.name + ".json")
+        with open(path, encoding="utf-8") as file:
+            members = json.load(file)["members"]
+        return next(m for m in members if m["name"] == node)
+
+    def directory(self, node):
+        return self.member(node)["runtime_dir"]
+
+    def pid(self, node):
+        """Of the agent that has the node's socket."""
+        found = [int(pid) for pid in os.listdir("/proc") if pid.isdigit() and
+                 self.serves(int(pid), node)]
+        check(len(found) == 1, f"agents of {node}: {found}")
+        return found[0]
+
+    def serves(self, pid, node):
+        """True for an agent whose log is the node's."""
+        log = os.path.join(self.directory(node), "agent.log")
+        try:
+            return any(os.readlink(f"/proc/{pid}/fd/{fd}") == log
+                       for fd in os.listdir(f"/proc/{pid}/fd"))
+        except OSError:
+            return False
+
+    def kill(self, node):
+        pid = self.pid(node)
+        os.kill(pid, signal.SIGKILL)
+        deadline = time.monotonic() + 10
+        while self.serves(pid, node):
+            check(time.monotonic() < deadline, "the agent does not die")
+
+    def restart(self, node):
+        agent = os.path.join(self.bench.prefix, "bin", "canopyd")
+        done = subprocess.run(
+            [agent, "--restart", self.directory(node)], env=self.bench.env,
+            stdin=subprocess.DEVNULL, capture_output=True, timeout=30)
+        check(done.returncode == 0, f"canopyd --restart: {done.stderr}")
+
+
+def go(directory, number):
+    with open(os.path.join(directory, f"go{number}"), "w", encoding="utf-8"):
+        pass
+
+
+def program(bench):
+    return bench.compile("gcc", "restart", f"-I{bench.prefix}/include",
+                         f"-L{bench.prefix}/lib", "-lpmix",
+                         f"-Wl,-rpath,{bench.prefix}/lib")
+
+
+def check_lines(result):
+    """Every rank's lines came once, in order."""
+    for rank in range(RANKS):
+        start = f"rank {rank} line "
+        lines = [line for line in result.out.splitlines()
+                 if line.startswith(start)]
+        if lines != [start + str(i) for i in range(LINES)]:
+            raise Failure(f"{len(lines)} lines of rank {rank}, or out of order"
+                          + result.tail())
+
+
+def killed(bench, overlay, node, exit_code):
+    """kill -9 of one agent at each step of a job; what it printed meanwhile
+    and the exit code come out."""
+    with tempfile.TemporaryDirectory() as steps:
+        os.chmod(steps, 0o755)
+        job = bench.start("run", "--context", overlay.name, "-n", RANKS,
+                          "--map-by", "node", "--oversubscribe",
+                          program(bench), steps, exit_code)
+        job.wait_for("is ready", RANKS)
+        overlay.kill(node)
+        overlay.restart(node)
+        go(steps, 1)
+        job.wait_for("is new", RANKS)
+        overlay.kill(node)
+        overlay.restart(node)
+        go(steps, 2)
+        job.wait_for("is through", RANKS)
+        overlay.kill(node)
+        go(steps, 3)
+        go(steps, 4)
+        overlay.restart(node)
+        result = job.finish(60)
+    result.expect(code=exit_code)
+    check_lines(result)
+
+
+def run(bench):
+    for name, radix, nodes in (("restart2", 2, ("node4", "node2")),
+                               ("restart32", 32, ("node3",))):
+        if not bench.wanted("restart: "):
+            return
+        with bench.overlay(name, "--nodes", 4, "--radix", radix,
+                           "--restart-grace", 60) as up:
+            if not up:
+                continue
+            overlay = Overlay(bench, name)
+            for node, code in zip(nodes, (0, 7)):
+                bench.case(f"restart: kill -9 of {node}'s agent, radix {radix}",
+                           lambda: killed(bench, overlay, node, code),
+                           settle=5)

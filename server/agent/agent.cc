@@ -518,6 +518,7 @@ void Agent::Impl::Join(const bootstrap::v1::Members& members,
 }
 
 void Agent::Impl::TakeUpJobs() {
+  datastore_->TakeOverDirectories(true);
   for (process::RecoveredJob& job : found_) {
     const std::string nspace = job.job->nspace;
     OnInput(recovery_->Read(&job));
@@ -525,6 +526,7 @@ void Agent::Impl::TakeUpJobs() {
     process_->Resume(nspace);
   }
   found_.clear();
+  datastore_->TakeOverDirectories(false);
 }
 
 void Agent::Impl::Save(const bootstrap::v1::Members& members) {

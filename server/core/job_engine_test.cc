@@ -10,6 +10,7 @@
 #include <set>
 
 #include "common/status.h"
+#include "server/core/core_testing.h"
 #include "server/core/job_text.h"
 
 namespace canopy::core {
@@ -24,15 +25,14 @@ int Exited(int code) { return code << 8; }
 class Cluster {
  public:
   Cluster(uint32_t size, uint32_t radix) : nodes_(size) {
-    std::vector<std::string> names;
     for (uint32_t i = 0; i < size; ++i) {
-      names.push_back("node" + std::to_string(i));
+      names_.push_back("node" + std::to_string(i));
     }
     for (uint32_t i = 0; i < size; ++i) {
       Node& n = nodes_[i];
       n.tree = std::make_unique<Tree>(size, radix);
       n.table = std::make_unique<JobTable>(i);
-      n.engine = std::make_unique<JobEngine>(i, names, *n.tree, *n.table);
+      n.engine = std::make_unique<JobEngine>(i, names_, *n.tree, *n.table);
     }
   }
 
@@ -103,6 +103,37 @@ class Cluster {
   void LoseNode(NodeId lost) {
     nodes_[lost].dead = true;
     for (NodeId n = 0; n < nodes_.size(); ++n) Hear(n, lost);
+  }
+
+  // A new agent takes the node's place; with ranks there it finds them.
+  void Restart(NodeId n) {
+    Node& node = nodes_[n];
+    std::erase_if(network_, [n](const PeerMessage& m) {
+      return m.src == n || m.dst == n;
+    });
+    node.tree = std::make_unique<Tree>(static_cast<uint32_t>(nodes_.size()),
+                                       node.tree->radix());
+    node.table = std::make_unique<JobTable>(n);
+    node.engine =
+        std::make_unique<JobEngine>(n, names_, *node.tree, *node.table);
+    if (node.job != nullptr) {
+      Do(n, [&](JobEngine& e, Actions* a) {
+        e.OnRecovered(now, {node.job, true, {}, {}}, a);
+      });
+      // The shim tells of all ends again.
+      std::vector<ProcExit> ended;
+      for (const Rank rank : node.local) {
+        if (!node.alive.contains(rank)) {
+          ended.push_back({rank, 0, false, true, true});
+        }
+      }
+      EndRanks(n, ended);
+    }
+    for (NodeId other = 0; other < nodes_.size(); ++other) {
+      if (other == n || nodes_[other].dead) continue;
+      Do(other,
+         [&](JobEngine& e, Actions* a) { e.OnNodeRestarted(now, n, a); });
+    }
   }
 
   // One node learns that another is lost.
@@ -195,6 +226,7 @@ class Cluster {
     }
   }
 
+  std::vector<std::string> names_;
   std::vector<Node> nodes_;
   std::deque<std::pair<NodeId, std::function<void(JobEngine&, Actions*)>>>
       inputs_;
@@ -885,6 +917,91 @@ TEST(JobEngine, LostControllerLeavesNothingRunning) {
   c.LoseNode(0);
   c.Run();
   c.ExpectClean();
+}
+
+TEST(JobEngine, RestartedAgentsGoOn) {
+  for (const uint32_t radix : {2u, 32u}) {
+    for (const NodeId restarted : {1u, 2u, 6u}) {
+      SCOPED_TRACE(restarted);
+      Cluster c(7, radix);
+      c.Launch(MakeJob(Agents(0, 6), 2));
+      c.Run();
+      c.Restart(restarted);
+      c.Run();
+      EXPECT_EQ(c.Last().phase, JobPhase::kRunning);
+      // Ends that happen while the news of them is lost.
+      c.Exit(0, 0, true, true);
+      c.Exit(13, 0, true, true);
+      c.Restart(restarted);
+      c.Run();
+      ExitAll(c, 14);
+      EXPECT_EQ(c.Last().phase, JobPhase::kEnded);
+      EXPECT_EQ(c.Last().exit_code, 0);
+      EXPECT_EQ(c.Last().procs_ended, 14u);
+      for (NodeId n = 0; n < 7; ++n) {
+        EXPECT_EQ(c.node(n).table->Find("job"), nullptr) << n;
+      }
+    }
+  }
+}
+
+TEST(JobEngine, RestartedAgentBetweenLearnsOfTheJob) {
+  Cluster c(7, 2);
+  c.Launch(MakeJob({3, 4, 6}, 1));
+  c.Run();
+  // An end on its way through the agent that is restarted.
+  c.Exit(0, 0, true, true);
+  c.Restart(1);
+  c.Run();
+  EXPECT_EQ(c.Last().procs_ended, 1u);
+  c.Exit(1, Exited(5), true, true);
+  c.Run();
+  EXPECT_EQ(c.Last().phase, JobPhase::kEnded);
+  EXPECT_EQ(c.Last().exit_code, 5);
+}
+
+TEST(JobEngine, OnlyTheControllerSaysThatAJobIsOver) {
+  Cluster c(7, 2);
+  // Agent 1 has never heard of it; agent 0 would know.
+  c.Do(1, [&](JobEngine& e, Actions* a) {
+    e.OnPeer(c.now, {3, 1, JobPrepared{"job", 1, {}}}, a);
+  });
+  EXPECT_TRUE(Sent<JobForget>(c.node(1).seen).empty());
+  c.Run();
+  const auto told = Sent<JobForget>(c.node(1).seen);
+  ASSERT_EQ(told.size(), 1u);
+  EXPECT_EQ(told[0].first, 3u);
+}
+
+TEST(JobEngine, OutputThatComesTwiceOrTooEarlyIsLeftOut) {
+  Cluster c(3, 2);
+  c.Launch(MakeJob({1}, 1));
+  c.Run();
+  const auto from = [&](const std::string& text, uint64_t end) {
+    c.Do(0, [&](JobEngine& e, Actions* a) {
+      e.OnPeer(c.now,
+               {1, 0, OutputData{"job", 0, 2, Bytes(std::string(text)), end}},
+               a);
+    });
+  };
+  from("abc", 3);
+  from("ghi", 9);
+  from("bcdef", 6);
+  from("abc", 3);
+  from("ghi", 9);
+  std::string text;
+  for (const DeliverOutput& out : c.Seen<DeliverOutput>(0)) {
+    text += out.data.view();
+  }
+  EXPECT_EQ(text, "abcdefghi");
+  c.Do(0, [&](JobEngine& e, Actions* a) {
+    e.OnOutputConsumed(c.now, {"job", 0, 5}, a);
+    e.OnOutputConsumed(c.now, {"job", 0, 2}, a);
+    e.OnNodeRestarted(c.now, 1, a);
+  });
+  const auto credit = Sent<OutputCredit>(c.node(0).seen);
+  ASSERT_EQ(credit.size(), 3u);
+  EXPECT_EQ(credit[2].second.total, 7u);
 }
 
 TEST(JobEngine, InputGoesToTheRankAndComesBackAsCredit) {

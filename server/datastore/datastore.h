@@ -42,6 +42,9 @@ class Datastore : public DatastorePort {
   // What does not fit, or is malformed, is logged; readers get
   // kErrOutOfResource for it.
   void Publish(const core::PublishRank& data) override;
+  // Jobs that are added until it is turned off were a former agent's: their
+  // directories are there and are taken over.
+  void TakeOverDirectories(bool on) { takes_over_ = on; }
   // The job's directory goes too, with what its processes left there, when
   // AddJob made it.
   void DropJob(const std::string& nspace) override;
@@ -90,6 +93,7 @@ class Datastore : public DatastorePort {
   void LogError(std::string text);
 
   DatastoreOptions options_;
+  bool takes_over_ = false;
   std::unordered_map<std::string, Job> jobs_;
   std::vector<std::string> left_;  // directories of jobs that are gone
 };

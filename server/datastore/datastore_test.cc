@@ -354,6 +354,19 @@ TEST_F(DatastoreDirectoriesTest, StaysBelowTheTop) {
   EXPECT_EQ(ProcDirectory(facts, "job", 3), top_ + "/job/3");
 }
 
+TEST_F(DatastoreDirectoriesTest, AFormerAgentsAreTakenOver) {
+  ASSERT_EQ(mkdir(job_.c_str(), 0700), 0);
+  {
+    Datastore store(InTop());
+    store.TakeOverDirectories(true);
+    ASSERT_TRUE(store.AddJob(Registration(TwoNodes())).ok());
+    store.TakeOverDirectories(false);
+    EXPECT_TRUE(Exists(job_ + "/1"));
+    EXPECT_TRUE(log_.empty());
+  }
+  EXPECT_FALSE(Exists(job_));
+}
+
 TEST_F(DatastoreDirectoriesTest, WhatWasThereBeforeStays) {
   ASSERT_EQ(mkdir(job_.c_str(), 0700), 0);
   {

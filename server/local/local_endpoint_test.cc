@@ -516,6 +516,8 @@ class GatedTest : public LocalEndpointTest {
     r.Uint();
     const uint64_t size = r.Uint();
     const uint32_t index = r.Uint32();
+    EXPECT_EQ(r.Uint32(), 0u);  // no other agent is to be looked for
+    EXPECT_NE(r.Uint(), 0u);
     EXPECT_TRUE(r.done());
     EXPECT_EQ(member.client->fds.size(), 2u);
     if (member.client->fds.size() == 2) {

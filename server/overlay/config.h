@@ -54,7 +54,7 @@ struct OverlayConfig {
   size_t message_limit_bytes = size_t{1} << 30;
 
   // Protocol versions spoken; other values are for tests.
-  uint32_t version = 1;
+  uint32_t version = 2;
   uint32_t oldest_version = 1;
 };
 

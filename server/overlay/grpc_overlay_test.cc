@@ -230,7 +230,8 @@ TEST(GrpcOverlayTest, DistantVersionsAreRefused) {
   auto& troubles = cluster.node(1).troubles;
   ASSERT_TRUE(cluster.WaitFor([&] { return !troubles.empty(); }));
   EXPECT_EQ(troubles[0].second.message(),
-            "node1 speaks overlay protocol version 3 to 4, node0 speaks 1");
+            "node1 speaks overlay protocol version 3 to 4, node0 speaks 1 "
+            "to 2");
 }
 
 TEST(GrpcOverlayTest, UnreachableParentIsReportedAndAwaited) {

@@ -103,6 +103,22 @@ TEST(HandshakeTest, VersionsAreNegotiated) {
       "node2 speaks overlay protocol version 4 to 5, node0 speaks 1 to 2");
 }
 
+// The greeting of an agent of version 1, as it was on the wire.
+TEST(HandshakeTest, TheVersionBeforeIsAccepted) {
+  const std::string hello =
+      std::string("\x08\x01\x10\x01\x18\x02\x22\x05node2") +
+      "\x28\x66\x32\x07overlay\x3a\x20" + std::string(32, 'n') + "\x4a\x03h:1";
+  const std::string recorded =
+      std::string("\x0a") + static_cast<char>(hello.size()) + hello;
+  const auto frame = DecodeFrame(Bytes(std::string(recorded)));
+  ASSERT_TRUE(frame.ok());
+  ASSERT_TRUE(frame->hello.has_value());
+  EXPECT_EQ(frame->hello->incarnation, 102u);
+  EXPECT_FALSE(frame->hello->recovered);
+  ASSERT_TRUE(CheckHello(Agent(0), *frame->hello).ok());
+  EXPECT_EQ(MakeWelcome(Agent(0), *frame->hello, {}).version, 1u);
+}
+
 TEST(HandshakeTest, ImpossibleIdentitiesAreRefused) {
   const Identity parent = Agent(1);
   EXPECT_FALSE(CheckHello(parent, MakeHello(Agent(0), {})).ok());

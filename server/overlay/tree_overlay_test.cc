@@ -153,10 +153,13 @@ class RecordingSink : public InputSink {
       messages.push_back(std::move(peer->message));
     } else if (auto* state = std::get_if<core::NodeStateChanged>(&input)) {
       states.push_back(*state);
+    } else if (auto* restart = std::get_if<core::NodeRestarted>(&input)) {
+      restarts.push_back(restart->node);
     }
   }
   std::vector<core::PeerMessage> messages;
   std::vector<core::NodeStateChanged> states;
+  std::vector<NodeId> restarts;
 };
 
 class TreeOverlayTest : public testing::Test {
@@ -287,6 +290,71 @@ TEST_F(TreeOverlayTest, MemberCutOffForGoodIsLostAndOthersGoOn) {
   EXPECT_EQ(overlays_[3]->tree().parent(3), 0u);
   overlays_[3]->Send(Note(6, 1));
   EXPECT_TRUE(WaitFor([&] { return !sinks_[6]->messages.empty(); }));
+}
+
+TEST_F(TreeOverlayTest, RestartedMemberIsNotLost) {
+  for (const NodeId restarted : {0u, 1u, 6u}) {
+    SCOPED_TRACE(restarted);
+    config_.members.clear();
+    Make(7);
+    ASSERT_TRUE(WaitForAll());
+    overlays_[restarted]->Stop();
+    config_.recovered = true;
+    Start(restarted);
+    config_.recovered = false;
+    ASSERT_TRUE(WaitForAll());
+    ASSERT_TRUE(WaitFor([&] {
+      for (NodeId id = 0; id < 7; ++id) {
+        if (id != restarted && sinks_[id]->restarts.empty()) return false;
+      }
+      return true;
+    }));
+    for (NodeId id = 0; id < 7; ++id) {
+      EXPECT_TRUE(sinks_[id]->states.empty()) << id;
+      if (id == restarted) continue;
+      EXPECT_EQ(sinks_[id]->restarts, std::vector<NodeId>{restarted}) << id;
+    }
+    overlays_[3]->Send(Note(5, 1));
+    EXPECT_TRUE(WaitFor([&] { return !sinks_[5]->messages.empty(); }));
+  }
+}
+
+TEST_F(TreeOverlayTest, AnnouncedAbsenceIsWaitedFor) {
+  Make(4, /*grace_ms=*/1);
+  ASSERT_TRUE(WaitForAll());
+  bool said = false;
+  overlays_[1]->AnnounceAway(60000, [&] { said = true; });
+  ASSERT_TRUE(WaitFor([&] { return said; }));
+  network_.listeners.erase(Name(1));
+  overlays_[1]->Stop();
+  bool waited = false;
+  loop_.AddTimer(50000000, [&] { waited = true; });
+  ASSERT_TRUE(WaitFor([&] { return waited; }));
+  config_.recovered = true;
+  Start(1);
+  ASSERT_TRUE(WaitFor([&] {
+    return !sinks_[0]->restarts.empty() && !sinks_[3]->restarts.empty();
+  }));
+  EXPECT_TRUE(sinks_[0]->states.empty());
+  EXPECT_TRUE(sinks_[3]->states.empty());
+}
+
+TEST_F(TreeOverlayTest, VersionsNextToEachOtherMix) {
+  Make(7);
+  ASSERT_TRUE(WaitForAll());
+  for (const NodeId old : {0u, 2u, 5u}) {
+    overlays_[old]->Stop();
+    config_.version = 1;
+    config_.recovered = false;
+    Start(old);
+  }
+  ASSERT_TRUE(WaitForAll());
+  for (NodeId id = 0; id < 7; ++id) sinks_[id]->messages.clear();
+  for (NodeId id = 0; id < 7; ++id) overlays_[id]->Send(Note((id + 3) % 7, 1));
+  EXPECT_TRUE(WaitFor([&] {
+    return std::all_of(sinks_.begin(), sinks_.end(),
+                       [](const auto& s) { return !s->messages.empty(); });
+  }));
 }
 
 TEST_F(TreeOverlayTest, MembersThatLostEachOtherMeetAgain) {

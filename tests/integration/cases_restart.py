@@ -30,7 +30,7 @@ class Overlay:
         return self.member(node)["runtime_dir"]
 
     def pid(self, node):
-        """Of the agent that has the node's socket."""
+        """Of the node's agent."""
         found = [int(pid) for pid in os.listdir("/proc") if pid.isdigit() and
                  self.serves(int(pid), node)]
         check(len(found) == 1, f"agents of {node}: {found}")
@@ -63,6 +63,65 @@ class Overlay:
 def go(directory, number):
     with open(os.path.join(directory, f"go{number}"), "w", encoding="utf-8"):
         pass
+
+
+def replaced(bench, overlay, *more):
+    """New agents in the place of all but the root's under a running MPI job,
+    and of all when none runs."""
+    old = {node: overlay.member(node)["pid"] for node in ("node1", "node2")}
+    with tempfile.TemporaryDirectory() as steps:
+        os.chmod(steps, 0o755)
+        job = bench.start("run", "--context", overlay.name, "-n", RANKS,
+                          "--map-by", "node", "--oversubscribe",
+                          bench.mpi("until"), RANKS,
+                          os.path.join(steps, "go1"))
+        job.wait_for("is ready", RANKS)
+        result = bench.run("up", "--replace", "--context", overlay.name)
+        result.expect(code=1, err=["node 'node1'", "controls 1 running job"],
+                      absent=["node2", "node3", "node4"])
+        go(steps, 1)
+        job.finish(60).expect(out=[f"until ok size {RANKS}"])
+    bench.run("up", "--replace", "--context", overlay.name, *more).expect(
+        out=["4 agents replaced"])
+    bench.run("run", "--context", overlay.name, "-n", 4, "--map-by", "node",
+              "echo", "up").expect_lines(["up"] * 4)
+    # It is the same process, with another program.
+    check(old == {node: overlay.member(node)["pid"] for node in old}, "pids")
+
+
+def replaced_dead(bench, overlay):
+    """An agent that is gone is replaced by a new process."""
+    with tempfile.TemporaryDirectory() as steps:
+        os.chmod(steps, 0o755)
+        job = bench.start("run", "--context", overlay.name, "-n", RANKS,
+                          "--map-by", "node", "--oversubscribe",
+                          bench.mpi("until"), RANKS,
+                          os.path.join(steps, "go1"))
+        job.wait_for("is ready", RANKS)
+        overlay.kill("node3")
+        bench.run("up", "--replace", "--context", overlay.name).expect(
+            code=1, err=["node 'node1'"])
+        check(overlay.pid("node3") == overlay.member("node3")["pid"], "pid")
+        go(steps, 1)
+        job.finish(60).expect(out=[f"until ok size {RANKS}"])
+
+
+def not_restarted(bench):
+    """Without a new agent in time, all is as for any lost node."""
+    with bench.overlay("restart-late", "--nodes", 2, "--restart-grace",
+                       1) as up:
+        if not up:
+            return
+        overlay = Overlay(bench, "restart-late")
+
+        def body():
+            job = bench.start("run", "--context", overlay.name, "-n", 2,
+                              "--map-by", "node", "sh", "-c",
+                              "echo up; sleep 1000")
+            job.wait_for("up\n", 2)
+            overlay.kill("node2")
+            job.finish(30).expect(code=1, err=["node node2 was lost"])
+        bench.case("restart: an agent that does not come back", body, settle=10)
 
 
 def program(bench):
@@ -109,10 +168,10 @@ def killed(bench, overlay, node, exit_code):
 
 
 def run(bench):
+    if not bench.wanted("restart"):
+        return
     for name, radix, nodes in (("restart2", 2, ("node4", "node2")),
                                ("restart32", 32, ("node3",))):
-        if not bench.wanted("restart: "):
-            return
         with bench.overlay(name, "--nodes", 4, "--radix", radix,
                            "--restart-grace", 60) as up:
             if not up:
@@ -122,3 +181,11 @@ def run(bench):
                 bench.case(f"restart: kill -9 of {node}'s agent, radix {radix}",
                            lambda: killed(bench, overlay, node, code),
                            settle=5)
+            bench.case(f"restart: --replace of a dead agent, radix {radix}",
+                       lambda: replaced_dead(bench, overlay), settle=5)
+    with bench.overlay("restart-all", "--nodes", 4, "--radix", 2) as up:
+        if up:
+            bench.case("restart: --replace under an MPI job, no grace",
+                       lambda: replaced(bench, Overlay(bench, "restart-all")),
+                       settle=5)
+    not_restarted(bench)

@@ -1,0 +1,227 @@
+// An agent in the place of another: what it knows from the records that were
+// kept, from its clients and from its peers.
+#include <gtest/gtest.h>
+
+#include <deque>
+
+#include "common/codec/encoder.h"
+#include "common/status.h"
+#include "server/core/agent_core.h"
+#include "server/core/core_testing.h"
+
+namespace canopy::core {
+namespace {
+
+Bytes Kval(const std::string& key) {
+  Encoder encoder;
+  encoder.PutString(key);
+  encoder.PutUint16(PMIX_BOOL);
+  encoder.PutBool(true);
+  return Bytes(encoder.Take());
+}
+
+// Agents 0 and 1 with one rank of "job" each, whose clients have the numbers
+// of their agents plus 1.
+class RestartTest : public testing::Test {
+ protected:
+  RestartTest() : job_(JobOn("job", {0, 1})) {
+    for (NodeId n = 0; n < 2; ++n) Make(n);
+    Step(0, LaunchRequested{job_});
+    for (NodeId n = 0; n < 2; ++n) Step(n, LocalPrepared{"job", 0, ""});
+    for (NodeId n = 0; n < 2; ++n) Step(n, LocalStarted{"job", 1, 0, ""});
+    for (NodeId n = 0; n < 2; ++n) Connect(n);
+  }
+
+  void Make(NodeId n) {
+    CoreConfig config;
+    config.self = n;
+    config.node_names = {"a", "b"};
+    config.remembers = true;
+    cores_[n] = std::make_unique<AgentCore>(config);
+  }
+  void Connect(NodeId n) { Step(n, ClientConnected{n + 1, {"job", n}}); }
+
+  // With all that follows on both nodes.
+  void Step(NodeId n, Input input) {
+    inputs_.emplace_back(n, std::move(input));
+    while (!inputs_.empty()) {
+      auto [node, next] = std::move(inputs_.front());
+      inputs_.pop_front();
+      for (const Action& action : cores_[node]->Step(++now_, std::move(next))) {
+        Execute(node, action);
+      }
+    }
+  }
+  void Execute(NodeId n, const Action& action) {
+    if (const auto* send = std::get_if<SendPeer>(&action)) {
+      if (!cut_)
+        inputs_.emplace_back(send->message.dst, PeerArrived{send->message});
+    } else if (const auto* record = std::get_if<Remember>(&action)) {
+      std::erase_if(records_[n],
+                    [&](const auto& r) { return r.key == record->key; });
+      records_[n].push_back({record->key, record->value});
+    } else if (const auto* reply = std::get_if<ReplyClient>(&action)) {
+      replies_[n][reply->request] = reply->status;
+    } else if (const auto* data = std::get_if<PublishRank>(&action)) {
+      published_[n][data->proc.rank] = data->visible;
+    }
+  }
+
+  void Fence(NodeId n, RequestId request, bool collect = true) {
+    CollectiveArrived in;
+    in.client = n + 1;
+    in.request = request;
+    in.collect_data = collect;
+    Step(n, in);
+  }
+  void Commit(NodeId n, const std::string& key) {
+    Step(n, Committed{n + 1, 0, {{Scope::kGlobal, Kval(key)}}});
+  }
+  bool Sees(NodeId n, Rank rank, const std::string& key) {
+    const auto it = published_[n].find(rank);
+    return it != published_[n].end() &&
+           it->second.view().find(key) != std::string_view::npos;
+  }
+
+  // The processes of node 1 get a new agent; what it had published of others
+  // is still in its segment.
+  void Restart() {
+    Make(1);
+    replies_[1].clear();
+    JobRecovered in{job_, true, records_[1], {}};
+    for (const auto& [rank, visible] : published_[1]) {
+      if (rank != 1) in.published.push_back({{"job", rank}, visible, {}});
+    }
+    published_[1].clear();
+    Step(1, in);
+    Step(0, NodeRestarted{1});
+  }
+  void Resume(uint64_t fences) {
+    Connect(1);
+    Step(1, ClientResumed{
+                2, {{CollectiveOp::kFence, {{"job", kRankWildcard}}, fences}}});
+  }
+
+  std::shared_ptr<const JobSpec> job_;
+  std::unique_ptr<AgentCore> cores_[2];
+  std::deque<std::pair<NodeId, Input>> inputs_;
+  std::vector<KeptRecord> records_[2];
+  std::map<RequestId, int> replies_[2];
+  std::map<Rank, Bytes> published_[2];
+  TimeNs now_ = 0;
+  bool cut_ = false;
+};
+
+TEST_F(RestartTest, DataIsThereAgainBeforeAnybodyReconnects) {
+  Commit(0, "mine");
+  Commit(1, "yours");
+  Fence(0, 10);
+  Fence(1, 10);
+  Restart();
+  EXPECT_TRUE(Sees(1, 0, "mine"));
+  EXPECT_TRUE(Sees(1, 1, "yours"));
+  // Its own data is served to the others, too.
+  GetArrived get;
+  get.client = 1;
+  get.request = 20;
+  get.target = {"job", 1};
+  get.key = "yours";
+  get.refresh = true;
+  Step(0, get);
+  EXPECT_EQ(replies_[0].at(20), kSuccess);
+}
+
+TEST_F(RestartTest, TheNextFenceIsTheNextFence) {
+  for (RequestId i = 10; i < 13; ++i) {
+    Fence(0, i);
+    Fence(1, i);
+  }
+  Restart();
+  Resume(3);
+  Commit(0, "new");
+  Fence(0, 13);
+  EXPECT_FALSE(replies_[0].contains(13));
+  Fence(1, 13);
+  EXPECT_EQ(replies_[0].at(13), kSuccess);
+  EXPECT_EQ(replies_[1].at(13), kSuccess);
+  EXPECT_TRUE(Sees(1, 0, "new"));
+}
+
+TEST_F(RestartTest, ContributionFromBeforeTheRestartCounts) {
+  Fence(0, 10);
+  Fence(1, 10);
+  Commit(0, "early");
+  Fence(0, 11);
+  Restart();
+  Resume(1);
+  Fence(1, 11);
+  EXPECT_EQ(replies_[0].at(11), kSuccess);
+  EXPECT_EQ(replies_[1].at(11), kSuccess);
+  EXPECT_TRUE(Sees(1, 0, "early"));
+}
+
+TEST_F(RestartTest, ContributionThatWasLostIsMadeAgain) {
+  cut_ = true;
+  Fence(1, 10);
+  Restart();
+  cut_ = false;
+  Fence(0, 10);
+  Resume(0);
+  Fence(1, 10);
+  EXPECT_EQ(replies_[0].at(10), kSuccess);
+  EXPECT_EQ(replies_[1].at(10), kSuccess);
+}
+
+TEST_F(RestartTest, AnswerThatWasLostIsGivenAgain) {
+  Fence(0, 10);
+  Fence(1, 10);
+  Restart();
+  // The process has not heard of its end.
+  Resume(0);
+  Fence(1, 10);
+  EXPECT_EQ(replies_[1].at(10), kSuccess);
+  // And the next one is the next one.
+  Fence(1, 11);
+  EXPECT_FALSE(replies_[1].contains(11));
+  Fence(0, 11);
+  EXPECT_EQ(replies_[1].at(11), kSuccess);
+}
+
+TEST_F(RestartTest, ReleaseThatWasLostIsSaidAgain) {
+  Commit(0, "late");
+  Fence(1, 10);
+  cut_ = true;
+  Fence(0, 10);
+  cut_ = false;
+  EXPECT_EQ(replies_[0].at(10), kSuccess);
+  Restart();
+  Resume(0);
+  Fence(1, 10);
+  EXPECT_EQ(replies_[1].at(10), kSuccess);
+  EXPECT_TRUE(Sees(1, 0, "late"));
+}
+
+TEST_F(RestartTest, RequestsForDataAreMadeAgain) {
+  GetArrived get;
+  get.client = 1;
+  get.request = 20;
+  get.target = {"job", 1};
+  get.key = "later";
+  Step(0, get);
+  Restart();
+  Resume(0);
+  EXPECT_FALSE(replies_[0].contains(20));
+  Commit(1, "later");
+  EXPECT_EQ(replies_[0].at(20), kSuccess);
+}
+
+TEST_F(RestartTest, RestartedControllerEndsItsJobs) {
+  Make(0);
+  Actions actions = cores_[0]->Step(++now_, JobRecovered{job_, true, {}, {}});
+  EXPECT_EQ(All<ForgetLocal>(actions).size(), 1u);
+  actions = cores_[1]->Step(++now_, NodeRestarted{0});
+  EXPECT_EQ(All<KillLocal>(actions).size(), 1u);
+}
+
+}  // namespace
+}  // namespace canopy::core

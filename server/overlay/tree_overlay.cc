@@ -235,6 +235,13 @@ void TreeOverlay::Restarted(const MemberState& state) {
   if (neighbor != nullptr && neighbor->stream != nullptr) {
     std::exchange(neighbor->stream, nullptr)->Close({kEndCancelled, ""});
   }
+  if (neighbor != nullptr) {
+    // Of what waits for it, only what it is to pass on has a meaning yet.
+    for (Packet& packet : neighbor->link.TakeUnsent(false)) {
+      if (packet.target == state.node) continue;
+      neighbor->link.Enqueue(std::move(packet));
+    }
+  }
   reassembly_.DropSource(state.node);
   sink_->OnInput(core::NodeRestarted{state.node});
 }

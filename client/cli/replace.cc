@@ -79,10 +79,12 @@ Result<control::v1::StatusReply> ReplaceOne(const v1::Context& context,
     status = client.status();
     if (client.ok()) {
       Result<control::v1::StatusReply> old = client->GetStatus();
-      if (!old.ok()) return old.status();
-      before = old->started();
-      status = client->Replace(AgentProgram());
-      if (!status.ok()) return status;
+      status = old.status();
+      if (old.ok()) {
+        before = old->started();
+        status = client->Replace(AgentProgram());
+        if (!status.ok()) return status;
+      }
     }
   }
   if (!status.ok()) {

@@ -1,6 +1,7 @@
 #include "server/agent/agent_state.h"
 
 #include <fcntl.h>
+#include <poll.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -9,6 +10,7 @@
 #include <cstring>
 
 #include "common/posix/unique_fd.h"
+#include "common/posix/unix_socket.h"
 
 namespace canopy::agent {
 namespace {
@@ -80,6 +82,15 @@ Result<bootstrap::v1::AgentState> LoadState(const std::string& directory) {
 
 void RemoveState(const std::string& directory) {
   unlink(PathIn(directory).c_str());
+}
+
+bool IsServed(const std::string& directory, int patience_ms) {
+  for (;;) {
+    const auto socket = ConnectUnix(directory + "/clients.sock");
+    if (!socket.ok()) return false;
+    pollfd entry = {socket->get(), POLLRDHUP, 0};
+    if (poll(&entry, 1, patience_ms) == 0) return true;
+  }
 }
 
 }  // namespace canopy::agent

@@ -18,6 +18,10 @@ Status SaveState(const std::string& directory,
 Result<bootstrap::v1::AgentState> LoadState(const std::string& directory);
 void RemoveState(const std::string& directory);
 
+// True while an agent serves the directory. One that is being killed may
+// accept connections for a moment yet: it is given `patience_ms` to be gone.
+bool IsServed(const std::string& directory, int patience_ms);
+
 }  // namespace canopy::agent
 
 #endif  // CANOPY_SERVER_AGENT_AGENT_STATE_H_

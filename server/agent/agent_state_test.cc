@@ -1,9 +1,15 @@
 #include "server/agent/agent_state.h"
 
 #include <gtest/gtest.h>
+#include <poll.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <fstream>
+#include <thread>
+#include <utility>
+
+#include "common/posix/unix_socket.h"
 
 namespace canopy::agent {
 namespace {
@@ -50,6 +56,32 @@ TEST_F(AgentStateTest, ADamagedOneIsRefused) {
   ASSERT_TRUE(SaveState(directory_, state_).ok());
   std::ofstream(directory_ + "/agent.state") << "nonsense";
   EXPECT_EQ(LoadState(directory_).code(), kErrUnpackFailure);
+}
+
+TEST_F(AgentStateTest, ADirectoryIsServedWhileSomebodyListens) {
+  const std::string path = directory_ + "/clients.sock";
+  EXPECT_FALSE(IsServed(directory_, 0));
+  {
+    auto listener = ListenUnix(path, 1);
+    ASSERT_TRUE(listener.ok());
+    EXPECT_TRUE(IsServed(directory_, 1));
+  }
+  EXPECT_FALSE(IsServed(directory_, 0));
+  unlink(path.c_str());
+}
+
+TEST_F(AgentStateTest, OneThatIsOnItsWayOutIsWaitedFor) {
+  const std::string path = directory_ + "/clients.sock";
+  auto listener = ListenUnix(path, 1);
+  ASSERT_TRUE(listener.ok());
+  std::thread ends([socket = *std::move(listener)]() mutable {
+    pollfd entry = {socket.get(), POLLIN, 0};
+    poll(&entry, 1, -1);
+    socket.Reset();
+  });
+  EXPECT_FALSE(IsServed(directory_, 60000));
+  ends.join();
+  unlink(path.c_str());
 }
 
 }  // namespace

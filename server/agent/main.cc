@@ -11,7 +11,6 @@
 #include <cstring>
 #include <string>
 
-#include "common/posix/unix_socket.h"
 #include "common/version.h"
 #include "server/agent/agent.h"
 #include "server/agent/agent_state.h"
@@ -23,6 +22,9 @@ namespace {
 // An agent lives long: of its log, this and one older file are kept.
 constexpr size_t kMaxLogBytes = 16 << 20;
 constexpr size_t kOldLogs = 1;
+// Less than the time after which an agent closes a connection that says
+// nothing.
+constexpr int kGoneMs = 3000;
 
 constexpr char kUsage[] =
     "usage: canopyd --bootstrap\n"
@@ -142,7 +144,7 @@ int Restart(const std::string& directory, bool in_place) {
     return 1;
   }
   const std::string log = directory + "/agent.log";
-  if (!in_place && ConnectUnix(directory + "/clients.sock").ok()) {
+  if (!in_place && IsServed(directory, kGoneMs)) {
     std::fprintf(stderr, "canopyd: an agent is alive in %s\n",
                  directory.c_str());
     return 1;

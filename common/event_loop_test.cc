@@ -68,11 +68,11 @@ TEST(EventLoop, LateEventOfAReusedDescriptorIsDropped) {
 TEST(EventLoop, TimersRunInOrderOfTimeAndCanBeCancelled) {
   EventLoop loop;
   std::string seen;
-  loop.AddTimer(2000000, [&] {
+  loop.AddTimer(1'000'000'000, [&] {
     seen += "2";
     loop.Stop();
   });
-  loop.AddTimer(1000000, [&] { seen += "1"; });
+  loop.AddTimer(1'000'000, [&] { seen += "1"; });
   const auto id = loop.AddTimer(0, [&] { seen += "x"; });
   loop.CancelTimer(id);
   loop.Run();

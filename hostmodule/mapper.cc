@@ -109,10 +109,10 @@ std::vector<MapHost> WithoutLocal(const std::vector<MapNode>& nodes,
 
 class JobMapper {
  public:
-  JobMapper(const MapRequest& request, Policies policies,
+  JobMapper(const MapRequest& request, const Policies& policies,
             std::vector<MapNode> pool)
       : request_(request),
-        policies_(std::move(policies)),
+        policies_(policies),
         pool_(std::move(pool)),
         by_app_(request.apps.size()) {}
 
@@ -232,7 +232,7 @@ Status JobMapper::BindAll(const BindPolicy& bind) {
   Binder binder(pool_, bind, policies_.map.pe, policies_.map.hwthread_cpus);
   for (std::vector<Placed>& placed : by_app_) {
     for (Placed& p : placed) {
-      const Status s = binder.Bind(&p);
+      Status s = binder.Bind(&p);
       if (s.code() == kErrNotSupported && bind.if_supported) continue;
       if (!s.ok()) return s;
     }
@@ -374,7 +374,7 @@ Result<JobSpec> MapJob(const std::vector<MapNode>& nodes,
   if (!policies.ok()) return policies.status();
   Result<std::vector<MapNode>> pool = MakePool(nodes, request, policies->map);
   if (!pool.ok()) return pool.status();
-  JobMapper mapper(request, std::move(*policies), std::move(*pool));
+  JobMapper mapper(request, *policies, std::move(*pool));
   if (Status s = mapper.Place(nodes); !s.ok()) return s;
   if (Status s = mapper.Bind(); !s.ok()) return s;
   if (Status s = mapper.Rank(); !s.ok()) return s;

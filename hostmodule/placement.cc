@@ -76,8 +76,9 @@ Status Placer::CheckRoom(uint32_t num_procs, uint64_t room,
       Count(nodes, "node", "nodes");
   uint64_t in_use = 0;
   for (const MapNode& node : pool_) in_use += node.slots_in_use;
-  if (in_use > 0)
+  if (in_use > 0) {
     text += " (" + std::to_string(in_use) + " used by other jobs)";
+  }
   if (policy_.pe > 1 && cpus_limit_) {
     text += " with " + std::to_string(policy_.pe) + " CPUs for each process";
   }
@@ -182,8 +183,9 @@ Result<std::vector<Placed>> Placer::Place(
   }
   uint64_t room = 0;
   for (const Use& use : *uses) room += use.room;
-  if (num_procs == 0)
+  if (num_procs == 0) {
     num_procs = static_cast<uint32_t>(std::min<uint64_t>(room, kMaxProcs));
+  }
   if (num_procs == 0) {
     return Status(kErrJobInsufficientResources,
                   "no slot is free on the nodes of the job; wait for other "

@@ -18,8 +18,6 @@
 #include "client/cli/files.h"
 #include "google/protobuf/message_lite.h"
 
-extern char** environ;
-
 namespace canopy::cli {
 namespace {
 
@@ -86,7 +84,7 @@ Status AgentProcess::MakePipes(int child[3]) {
 }
 
 Status AgentProcess::Spawn(std::vector<std::string> command) {
-  int child[3];
+  int child[3] = {-1, -1, -1};
   if (Status status = MakePipes(child); !status.ok()) return status;
   posix_spawn_file_actions_t actions;
   posix_spawn_file_actions_init(&actions);

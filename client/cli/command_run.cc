@@ -22,8 +22,6 @@
 #include "common/version.h"
 #include "protos/control.pb.h"
 
-extern char** environ;
-
 namespace canopy::cli {
 namespace {
 

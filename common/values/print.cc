@@ -41,8 +41,9 @@ const char* OrNull(const char* text) { return text == nullptr ? "NULL" : text; }
 std::string TimeText(time_t time) {
   tm parts;
   char text[64];
-  if (localtime_r(&time, &parts) == nullptr)
+  if (localtime_r(&time, &parts) == nullptr) {
     return Format("%jd", intmax_t{time});
+  }
   return strftime(text, sizeof(text), "%a %b %e %H:%M:%S %Y", &parts) == 0
              ? ""
              : text;
@@ -546,8 +547,9 @@ std::string PrintElement(pmix_data_type_t id, const void* element,
     return start + "Data type: " + Label(id) + "\tValue: NULL pointer";
   }
   if (depth > kMaxNesting) return start + "...";
-  if (id == PMIX_VALUE)
+  if (id == PMIX_VALUE) {
     return PrintValue(As<pmix_value_t>(element), prefix, depth);
+  }
   const Page page = {element, start, depth};
   if (kPrinters[id] != nullptr) return kPrinters[id](page);
   if (type->fields->shape == Shape::kBytes) return PrintBytes(page, type->name);

@@ -177,8 +177,9 @@ Value Value::InfoArray(const InfoList& v) {
 Value Value::ProcArray(std::span<const ProcId> v) {
   Value value;
   auto* procs = NewArray<pmix_proc_t>(&value, PMIX_PROC, v.size());
-  for (size_t i = 0; procs != nullptr && i < v.size(); ++i)
+  for (size_t i = 0; procs != nullptr && i < v.size(); ++i) {
     procs[i] = ToC(v[i]);
+  }
   return value;
 }
 

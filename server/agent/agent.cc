@@ -193,7 +193,7 @@ class Agent::Impl : public InputSink {
         control_(&loop_, &controller_, MakeView()),
         remote_control_(&loop_, &controller_, MakeView()) {}
 
-  ~Impl() {
+  ~Impl() override {
     if (overlay_) overlay_->Stop();
     if (signal_fd_ >= 0) close(signal_fd_);
   }

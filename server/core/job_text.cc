@@ -57,7 +57,7 @@ bool IsAbnormal(const ProcExit& exit) {
 }
 
 std::string DescribeSignal(int signal) {
-  const std::string text = "signal " + std::to_string(signal);
+  std::string text = "signal " + std::to_string(signal);
   for (const SignalName& known : kSignals) {
     if (known.signal == signal) {
       return text + " (" + std::string(known.name) + ")";

@@ -111,8 +111,9 @@ Result<StateAnswer> DecodeStateAnswer(std::string_view bytes) {
   for (JobReport& job : answer.jobs) job = GetJob(r);
   answer.waiting.resize(r.Count(6));
   for (Waiting& waiting : answer.waiting) waiting = GetWaiting(r);
-  if (!r.done())
+  if (!r.done()) {
     return Status(kErrUnpackFailure, "malformed state of an agent");
+  }
   return answer;
 }
 

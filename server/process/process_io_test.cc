@@ -18,8 +18,9 @@ class IoTest : public ProcessTest {
     return MakeJob({"sh", "-c", script}, n);
   }
   void StopCredit() { sink_.on_output = nullptr; }
-  // Runs the loop until nothing has come for a while.
-  uint64_t Settle() {
+  // What has come when `least` bytes have, and then nothing for a while.
+  uint64_t Settle(uint64_t least) {
+    EXPECT_TRUE(RunUntil([&] { return Recorded().output_bytes >= least; }));
     uint64_t seen = 0;
     int quiet = 0;
     RunUntil([&] {
@@ -62,10 +63,10 @@ TEST_F(IoTest, WhoIsNotHeardWaits) {
   StopCredit();
   const auto job = MakeJob({ProbePath(), "pattern", "4000000"}, 4);
   ASSERT_TRUE(Launch(job));
-  EXPECT_EQ(Settle(), kWindow);
+  EXPECT_EQ(Settle(kWindow), kWindow);
   EXPECT_TRUE(Recorded().exits.empty());
   adapter_->Credit({"job", 1000});
-  EXPECT_EQ(Settle(), kWindow + 1000);
+  EXPECT_EQ(Settle(kWindow + 1000), kWindow + 1000);
   sink_.on_output = [this](const core::LocalOutput& output) {
     adapter_->Credit({"job", output.data.size()});
   };
@@ -77,10 +78,10 @@ TEST_F(IoTest, WhoIsNotHeardWaits) {
 TEST_F(IoTest, TheWindowIsShared) {
   StopCredit();
   ASSERT_TRUE(Launch(MakeJob({ProbePath(), "pattern", "4000000"}, 4)));
-  EXPECT_EQ(Settle(), kWindow);
-  for (int i = 0; i < 16; ++i) {
+  EXPECT_EQ(Settle(kWindow), kWindow);
+  for (uint64_t i = 1; i <= 16; ++i) {
     adapter_->Credit({"job", kWindow / 4});
-    Settle();
+    Settle(kWindow + i * kWindow / 4);
   }
   for (Rank rank = 0; rank < 4; ++rank) {
     EXPECT_GE(Output(rank).size(), kWindow) << rank;
@@ -91,7 +92,7 @@ TEST_F(IoTest, OutputHeldBackDelaysTheExit) {
   StopCredit();
   const auto job = MakeJob({ProbePath(), "pattern", "1100000"});
   ASSERT_TRUE(Launch(job));
-  EXPECT_EQ(Settle(), kWindow);
+  EXPECT_EQ(Settle(kWindow), kWindow);
   // The process has ended long since: what is left fits the pipe.
   EXPECT_FALSE(RunUntilFor(1500, [&] { return !Recorded().exits.empty(); }));
   adapter_->Credit({"job", kWindow});

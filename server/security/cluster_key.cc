@@ -116,7 +116,7 @@ Status ClusterKey::Save(const std::string& path) const {
   const std::string text = ToHex() + "\n";
   if (write(file.fd, text.data(), text.size()) !=
       static_cast<ssize_t>(text.size())) {
-    const Status failed = FileError(path, "can not be written");
+    Status failed = FileError(path, "can not be written");
     unlink(path.c_str());
     return failed;
   }

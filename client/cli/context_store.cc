@@ -121,6 +121,23 @@ Status ContextStore::Save(const v1::Context& context) const {
   return Status(status.code(), "cannot write context " + status.message());
 }
 
+Status ContextStore::Update(const v1::Context& context) const {
+  if (Status status = CheckContextName(context.name()); !status.ok()) {
+    return status;
+  }
+  const std::string path = PathOf(context.name());
+  const std::string next = path + ".new";
+  unlink(next.c_str());
+  if (Status status = MakeFile(next, JsonText(context)); !status.ok()) {
+    return Status(status.code(), "cannot write context " + status.message());
+  }
+  if (rename(next.c_str(), path.c_str()) == 0) return Status();
+  const int error = errno;
+  unlink(next.c_str());
+  return Status(kErrServerFailedRequest,
+                "cannot write context " + path + ": " + strerror(error));
+}
+
 void ContextStore::Remove(const std::string& name) const {
   if (!CheckContextName(name).ok()) return;
   unlink(PathOf(name).c_str());

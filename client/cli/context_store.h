@@ -40,6 +40,8 @@ class ContextStore {
   Result<v1::Context> Load(const std::string& name) const;
   // Makes the directory when needed. kErrExists: the name is taken.
   Status Save(const v1::Context& context) const;
+  // In the place of the one of that name; whoever reads sees one or the other.
+  Status Update(const v1::Context& context) const;
   void Remove(const std::string& name) const;
 
  private:

@@ -79,6 +79,19 @@ TEST_F(ContextStoreTest, KeepsWhatIsSavedUntilItIsRemoved) {
   EXPECT_NE(access(parent_.c_str(), F_OK), 0);
 }
 
+TEST_F(ContextStoreTest, AnUpdateTakesThePlace) {
+  const ContextStore store(directory_);
+  EXPECT_FALSE(store.Update(MakeContext("a")).ok()) << "there is no directory";
+  v1::Context context = MakeContext("a");
+  ASSERT_TRUE(store.Save(context).ok());
+  context.mutable_members(0)->set_pid(4711);
+  ASSERT_TRUE(store.Update(context).ok());
+  EXPECT_EQ(store.Load("a")->members(0).pid(), 4711);
+  EXPECT_EQ(*store.List(), Names{"a"});
+  store.Remove("a");
+  EXPECT_NE(access(parent_.c_str(), F_OK), 0) << "nothing is left";
+}
+
 TEST_F(ContextStoreTest, ANameIsTakenOnce) {
   const ContextStore store(directory_);
   ASSERT_TRUE(store.Save(MakeContext("a")).ok());

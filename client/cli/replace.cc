@@ -110,9 +110,8 @@ int ReplaceAgents(v1::Context* context, const UpOptions& options,
     auto* const member = context->mutable_members(i);
     member->set_pid(now->pid());
     member->set_version(now->version());
+    if (Status s = store.Update(*context); !s.ok()) return Fail(s);
   }
-  store.Remove(context->name());
-  if (Status status = store.Save(*context); !status.ok()) return Fail(status);
   if (failed > 0) return kExitFailure;
   if (options.quiet) return 0;
   const std::string text =

@@ -150,7 +150,7 @@ class JobEngine {
   void AbortJob(Turn& turn, JobState& job, const AbortMessage& abort,
                 const std::vector<Rank>& ranks);
   void DeliverStream(Turn& turn, JobState& job, const OutputData& output);
-  void CreditAgain(Turn& turn, const JobState& job, NodeId behind);
+  void CreditAgain(Turn& turn, const JobState& job, uint32_t node);
   void SendInput(Turn& turn, JobState& job, const Bytes& data);
   void TakeInput(Turn& turn, JobState& job, uint32_t node, uint64_t bytes);
   void OnTimeLimit(Turn& turn, JobState& job);

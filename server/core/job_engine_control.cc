@@ -266,7 +266,7 @@ void JobEngine::DeliverStream(Turn& turn, JobState& job,
   // with it.
   if (!known) return;
   if (size > 0) {
-    if (*known == size) return;
+    if (*known == size) return CreditAgain(turn, job, node);
     turn.out.push_back(DeliverOutput{job.nspace(), output.rank, output.channel,
                                      output.data.Slice(*known, size)});
     return;
@@ -295,17 +295,12 @@ void JobEngine::OnOutputConsumed(TimeNs now, const OutputConsumed& in,
   }
 }
 
-// Credit may have been lost with the agent that was to pass it on.
-void JobEngine::CreditAgain(Turn& turn, const JobState& job, NodeId behind) {
-  for (uint32_t node = 0; node < job.spec->nodes.size(); ++node) {
-    const NodeId agent = job.spec->nodes[node].agent;
-    const uint64_t total = job.head->control.consumed(node);
-    if (total == 0 || agent == self_ || !tree_.alive(agent) ||
-        !tree_.InSubtree(behind, agent)) {
-      continue;
-    }
-    Send(turn, agent, OutputCredit{job.nspace(), 0, total});
-  }
+// Credit may have been lost with an agent that was to pass it on.
+void JobEngine::CreditAgain(Turn& turn, const JobState& job, uint32_t node) {
+  const NodeId agent = job.spec->nodes[node].agent;
+  const uint64_t total = job.head->control.consumed(node);
+  if (total == 0 || agent == self_ || !tree_.alive(agent)) return;
+  Send(turn, agent, OutputCredit{job.nspace(), 0, total});
 }
 
 void JobEngine::OnInputOffered(TimeNs now, const InputOffered& in,

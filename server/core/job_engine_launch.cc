@@ -33,6 +33,7 @@ JobState& JobEngine::Add(Turn& turn, std::shared_ptr<const JobSpec> spec,
   if (!over) job->local_node = entry->local_node;
   job->controller = m.controller != kNoNode ? m.controller : tree_.root();
   job->parent = JobParent(tree_, self_, job->controller);
+  job->route = JobRoute(tree_, self_, job->controller);
   for (const JobNode& node : job->spec->nodes) {
     if (!tree_.alive(node.agent) && !unheard_.contains(node.agent)) {
       job->lost.insert(node.agent);
@@ -224,11 +225,14 @@ void JobEngine::Reshape(Turn& turn, JobState& job) {
       TellNewChild(turn, job, child);
     }
   }
+  if (job.head) return;
   const NodeId parent = JobParent(tree_, self_, job.controller);
-  if (job.head || job.parent == parent) return;
   // The old parent may have died with our answers in its hands.
-  job.parent = parent;
-  AnswerAgain(job);
+  if (std::exchange(job.parent, parent) != parent) AnswerAgain(job);
+  // And any on the way with output that it had not passed on yet.
+  std::vector<NodeId> route = JobRoute(tree_, self_, job.controller);
+  if (route == job.route) return;
+  job.route = std::move(route);
   if (job.has_local()) turn.out.push_back(ResendOutput{job.nspace()});
 }
 
@@ -287,7 +291,11 @@ void JobEngine::OnNodeRestarted(TimeNs now, NodeId node, Actions* actions) {
       TellNewChild(turn, job, node);
     }
     if (job.head) {
-      CreditAgain(turn, job, node);
+      for (uint32_t i = 0; i < job.spec->nodes.size(); ++i) {
+        if (tree_.InSubtree(node, job.spec->nodes[i].agent)) {
+          CreditAgain(turn, job, i);
+        }
+      }
     } else if (tree_.InSubtree(node, self_)) {
       if (node == job.parent) AnswerAgain(job);
       if (job.has_local()) turn.out.push_back(ResendOutput{nspace});

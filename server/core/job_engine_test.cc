@@ -1004,6 +1004,54 @@ TEST(JobEngine, OutputThatComesTwiceOrTooEarlyIsLeftOut) {
   EXPECT_EQ(credit[2].second.total, 7u);
 }
 
+TEST(JobEngine, OutputThatComesAgainIsCreditedAgain) {
+  Cluster c(3, 2);
+  c.Launch(MakeJob({1}, 1));
+  c.Run();
+  const OutputData output{"job", 0, 2, Bytes(std::string("abc")), 3};
+  const auto comes = [&] {
+    c.Do(0, [&](JobEngine& e, Actions* a) {
+      e.OnPeer(c.now, {1, 0, output}, a);
+    });
+  };
+  comes();
+  comes();
+  EXPECT_TRUE(Sent<OutputCredit>(c.node(0).seen).empty());
+  c.Do(0, [&](JobEngine& e, Actions* a) {
+    e.OnOutputConsumed(c.now, {"job", 0, 3}, a);
+  });
+  // The credit was lost, or the agent would not say it again.
+  comes();
+  const auto credit = Sent<OutputCredit>(c.node(0).seen);
+  ASSERT_EQ(credit.size(), 2u);
+  EXPECT_EQ(credit[1].second.bytes, 0u);
+  EXPECT_EQ(credit[1].second.total, 3u);
+}
+
+TEST(JobEngine, OutputIsSaidAgainWhenAnyAgentOnItsWayIsLost) {
+  for (const NodeId lost : {1u, 3u}) {
+    SCOPED_TRACE(lost);
+    Cluster c(15, 2);
+    c.Launch(MakeJob({0, 7}, 1));
+    c.Run();
+    c.LoseNode(6);
+    EXPECT_TRUE(c.Seen<ResendOutput>(7).empty());
+    c.LoseNode(lost);
+    EXPECT_EQ(c.Seen<ResendOutput>(7).size(), 1u);
+    EXPECT_TRUE(c.Seen<ResendOutput>(0).empty());
+  }
+}
+
+TEST(JobEngine, OutputIsSaidAgainWhenTheNewParentAsksFirst) {
+  Cluster c(7, 2);
+  c.Launch(MakeJob({0, 3}, 1));
+  c.Run();
+  c.Hear(0, 1);
+  c.Run();
+  c.LoseNode(1);
+  EXPECT_EQ(c.Seen<ResendOutput>(3).size(), 1u);
+}
+
 TEST(JobEngine, InputGoesToTheRankAndComesBackAsCredit) {
   Cluster c(3, 2);
   auto job = MakeJob(Agents(0, 2), 2);

@@ -34,6 +34,15 @@ NodeId JobParent(const Tree& tree, NodeId self, NodeId controller) {
   return tree.NextHop(self, controller);
 }
 
+std::vector<NodeId> JobRoute(const Tree& tree, NodeId self, NodeId controller) {
+  std::vector<NodeId> route;
+  for (NodeId at = JobParent(tree, self, controller); at != kNoNode;
+       at = JobParent(tree, at, controller)) {
+    route.push_back(at);
+  }
+  return route;
+}
+
 std::vector<NodeId> JobChildren(const Tree& tree, NodeId self,
                                 const JobState& job) {
   const NodeId up = JobParent(tree, self, job.controller);

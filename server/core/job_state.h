@@ -77,6 +77,7 @@ struct JobState {
   uint32_t local_node = kNoNode;  // job-relative; kNoNode: no rank here
   NodeId parent = kNoNode;        // kNoNode: this agent controls the job
   NodeId controller = kNoNode;
+  std::vector<NodeId> route;     // from the parent to the controller
   std::vector<NodeId> children;  // next hops towards the other nodes
   // Agents that were lost with their ranks: a new life of one has no part.
   std::set<NodeId> lost;
@@ -110,6 +111,8 @@ struct JobState {
 // (the root when it was launched, which need not be the root any more).
 // Next hop from `self` towards the controller; kNoNode there.
 NodeId JobParent(const Tree& tree, NodeId self, NodeId controller);
+// All hops from `self` to the controller, itself included.
+std::vector<NodeId> JobRoute(const Tree& tree, NodeId self, NodeId controller);
 // Next hops towards the job's other living nodes, ascending, without the one
 // that leads to the controller.
 std::vector<NodeId> JobChildren(const Tree& tree, NodeId self,

@@ -233,6 +233,26 @@ def dies_before_others_are_through(bench, family, last_words, expected):
               "no end by abort" + result.tail())
 
 
+def output_goes_on(bench, name, hosts):
+    """What ranks print on the way through an agent that is killed is not lost,
+    doubled or in another order."""
+    text = "echo up; i=0; while read -t 0.001 x; [ $? -gt 128 ]; do " \
+           "for k in {1..200}; do echo $PMIX_RANK $((i++)); done; done; " \
+           "echo $PMIX_RANK end"
+    held = Held(bench, *HERE, "--host", hosts, "-n", 3, "--map-by", "node",
+                "--stdin", "all", "bash", "-c", text)
+    held.job.wait_for("up\n", 3)
+    os.kill(int(nodes_of(bench)[name]["pid"]), signal.SIGKILL)
+    wait_for_state(bench, name, False)
+    result = held.let_go().finish(30).expect()
+    for rank in range(3):
+        words = [line.split()[1] for line in result.out.splitlines()
+                 if line.startswith(f"{rank} ")]
+        check(words == [*map(str, range(len(words) - 1)), "end"],
+              f"output of rank {rank} is not whole" + result.tail())
+    bury(name)
+
+
 def no_agent_answers(bench):
     """All agents are gone, and only the context is left."""
     nodes = nodes_of(bench)
@@ -277,6 +297,8 @@ def losses(bench):
                lambda n=name: agent_dies_before(bench, n))
     yield "idle inner agent killed", 2, lambda: idle_agent_dies(
         bench, "node2", "node1,node3,node4")
+    yield "output through an inner agent that is killed", 2, lambda: \
+        output_goes_on(bench, "node2", "node1,node3,node4")
     yield "idle leaf killed", 32, lambda: idle_agent_dies(
         bench, "node3", "node1,node2,node4")
     for radix, command in ((2, SLEEP), (32, [*fences, 20000])):

@@ -1,6 +1,5 @@
 #include "server/local/local_endpoint.h"
 
-#include <fcntl.h>
 #include <sys/epoll.h>
 #include <sys/random.h>
 #include <sys/socket.h>
@@ -20,7 +19,6 @@ namespace {
 constexpr size_t kBufferSize = 256 << 10;
 constexpr size_t kKeepPartial = 1 << 20;
 constexpr int kBacklog = 4096;
-constexpr int kAcceptsPerRound = 64;
 constexpr size_t kMaxPendingGets = 1 << 16;
 // From this version on clients know the gate.
 constexpr uint64_t kGateVersion = 2;
@@ -61,8 +59,8 @@ LocalEndpoint::~LocalEndpoint() {
     c->out.Flush(c->fd.get());
     loop_->Unwatch(c->fd.get());
   }
-  if (!listener_) return;
-  loop_->Unwatch(listener_.get());
+  if (!acceptor_) return;
+  loop_->Unwatch(acceptor_.fd());
   if (IsOwnSocket()) unlink(options_.environment.socket_path.c_str());
 }
 
@@ -70,11 +68,10 @@ Status LocalEndpoint::Start() {
   const std::string& path = options_.environment.socket_path;
   Result<UniqueFd> listener = ListenUnix(path, kBacklog);
   if (!listener.ok()) return listener.status();
-  listener_ = std::move(*listener);
+  acceptor_ = Acceptor(std::move(*listener));
   struct stat info;
   if (stat(path.c_str(), &info) == 0) socket_inode_ = info.st_ino;
-  reserve_.Reset(open("/dev/null", O_RDONLY | O_CLOEXEC));
-  loop_->Watch(listener_.get(), EPOLLIN, [this](uint32_t) { OnAcceptable(); });
+  loop_->Watch(acceptor_.fd(), EPOLLIN, [this](uint32_t) { OnAcceptable(); });
   return Status();
 }
 
@@ -92,33 +89,12 @@ void LocalEndpoint::Log(core::LogLine::Level level, std::string text) {
 // ------------------------------------------------------------ connections ---
 
 void LocalEndpoint::OnAcceptable() {
-  for (int i = 0; i < kAcceptsPerRound; ++i) {
-    UniqueFd fd(accept4(listener_.get(), nullptr, nullptr,
-                        SOCK_CLOEXEC | SOCK_NONBLOCK));
-    if (fd) {
-      out_of_fds_ = false;
-      AddConnection(std::move(fd));
-    } else if (errno == EMFILE || errno == ENFILE) {
-      return ShedConnection();
-    } else if (errno != EINTR && errno != ECONNABORTED) {
-      return;
-    }
-  }
-}
-
-// Without a free descriptor the connection would stay in the backlog and wake
-// the loop for ever.
-void LocalEndpoint::ShedConnection() {
-  if (!std::exchange(out_of_fds_, true)) {
-    Log(core::LogLine::Level::kError,
-        "no descriptor left: refusing local connections; raise the agent's "
-        "limit on open files");
-  }
-  if (!reserve_) return;
-  reserve_.Reset();
-  UniqueFd refused(accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC));
-  refused.Reset();
-  reserve_.Reset(open("/dev/null", O_RDONLY | O_CLOEXEC));
+  const bool refused =
+      acceptor_.Accept([this](UniqueFd fd) { AddConnection(std::move(fd)); });
+  if (!refused) return;
+  Log(core::LogLine::Level::kError,
+      "no descriptor left: refusing local connections; raise the agent's "
+      "limit on open files");
 }
 
 void LocalEndpoint::AddConnection(UniqueFd fd) {

@@ -13,6 +13,7 @@
 
 #include "common/event_loop.h"
 #include "common/local_protocol.h"
+#include "common/posix/acceptor.h"
 #include "common/posix/unique_fd.h"
 #include "server/core/step.h"
 #include "server/local/connection.h"
@@ -110,7 +111,6 @@ class LocalEndpoint : public ClientPort, public ProcessEnvironment {
 
   void Log(core::LogLine::Level level, std::string text);
   void OnAcceptable();
-  void ShedConnection();
   void AddConnection(UniqueFd fd);
   void OnEvents(core::ClientId id, uint32_t events);
   void Receive(Connection& c);
@@ -148,12 +148,10 @@ class LocalEndpoint : public ClientPort, public ProcessEnvironment {
   EventLoop* loop_;
   InputSink* sink_;
   LocalOptions options_;
-  UniqueFd listener_;
-  UniqueFd reserve_;  // given up to refuse a connection when none is left
+  Acceptor acceptor_;
   uint64_t socket_inode_ = 0;
   uint64_t next_number_ = 1;
   uint32_t unidentified_ = 0;
-  bool out_of_fds_ = false;
   std::unordered_map<std::string, Job> jobs_;
   std::unordered_map<core::ClientId, std::unique_ptr<Connection>> connections_;
   std::vector<core::ClientId> dirty_;

@@ -3,7 +3,6 @@
 #include "server/stock/stock_endpoint.h"
 
 #include <arpa/inet.h>
-#include <fcntl.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <sys/epoll.h>
@@ -23,7 +22,6 @@ namespace {
 constexpr size_t kBufferSize = 256 << 10;
 constexpr size_t kKeepPartial = 1 << 20;
 constexpr int kBacklog = 4096;
-constexpr int kAcceptsPerRound = 64;
 
 struct Address {
   sockaddr_storage storage = {};
@@ -95,7 +93,7 @@ StockEndpoint::~StockEndpoint() {
     c->out.Flush(c->fd.get());
     loop_->Unwatch(c->fd.get());
   }
-  if (listener_) loop_->Unwatch(listener_.get());
+  if (acceptor_) loop_->Unwatch(acceptor_.fd());
 }
 
 Status StockEndpoint::Start() {
@@ -103,13 +101,12 @@ Status StockEndpoint::Start() {
   if (!address.ok()) return address.status();
   Result<UniqueFd> listener = Listen(*address);
   if (!listener.ok()) return listener.status();
-  listener_ = std::move(*listener);
+  acceptor_ = Acceptor(std::move(*listener));
   const bool v6 = address->storage.ss_family == AF_INET6;
   address_ = (v6 ? "[" + options_.address + "]" : options_.address) + ":" +
-             std::to_string(PortOf(listener_.get()));
+             std::to_string(PortOf(acceptor_.fd()));
   uri_ = ServerUri(options_.server, address_);
-  reserve_.Reset(open("/dev/null", O_RDONLY | O_CLOEXEC));
-  loop_->Watch(listener_.get(), EPOLLIN, [this](uint32_t) { OnAcceptable(); });
+  loop_->Watch(acceptor_.fd(), EPOLLIN, [this](uint32_t) { OnAcceptable(); });
   if (options_.tool_dir.empty()) return Status();
   Result<ToolFile> file = ToolFile::Write(options_.tool_dir, uri_);
   if (!file.ok()) return file.status();
@@ -124,33 +121,12 @@ void StockEndpoint::Log(core::LogLine::Level level, std::string text) {
 // ------------------------------------------------------------ connections ---
 
 void StockEndpoint::OnAcceptable() {
-  for (int i = 0; i < kAcceptsPerRound; ++i) {
-    UniqueFd fd(accept4(listener_.get(), nullptr, nullptr,
-                        SOCK_CLOEXEC | SOCK_NONBLOCK));
-    if (fd) {
-      out_of_fds_ = false;
-      AddConnection(std::move(fd));
-    } else if (errno == EMFILE || errno == ENFILE) {
-      return ShedConnection();
-    } else if (errno != EINTR && errno != ECONNABORTED) {
-      return;
-    }
-  }
-}
-
-// Without a free descriptor the connection would stay in the backlog and wake
-// the loop for ever.
-void StockEndpoint::ShedConnection() {
-  if (!std::exchange(out_of_fds_, true)) {
-    Log(core::LogLine::Level::kError,
-        "no descriptor left: refusing connections of programs with their own "
-        "OpenPMIx library; raise the agent's limit on open files");
-  }
-  if (!reserve_) return;
-  reserve_.Reset();
-  UniqueFd refused(accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC));
-  refused.Reset();
-  reserve_.Reset(open("/dev/null", O_RDONLY | O_CLOEXEC));
+  const bool refused =
+      acceptor_.Accept([this](UniqueFd fd) { AddConnection(std::move(fd)); });
+  if (!refused) return;
+  Log(core::LogLine::Level::kError,
+      "no descriptor left: refusing connections of programs with their own "
+      "OpenPMIx library; raise the agent's limit on open files");
 }
 
 // Anybody on the machine can reach the port, so nothing is kept for a

@@ -17,6 +17,7 @@
 #include "common/codec/encoder.h"
 #include "common/event_loop.h"
 #include "common/job.h"
+#include "common/posix/acceptor.h"
 #include "common/posix/unique_fd.h"
 #include "common/shm/segment_reader.h"
 #include "server/core/step.h"
@@ -109,7 +110,6 @@ class StockEndpoint : public ClientPort, public ProcessEnvironment {
   void Log(core::LogLine::Level level, std::string text);
   // Connections.
   void OnAcceptable();
-  void ShedConnection();
   void AddConnection(UniqueFd fd);
   bool IsServedUser(uint32_t uid) const;
   void DropOldestUnidentified();
@@ -172,12 +172,10 @@ class StockEndpoint : public ClientPort, public ProcessEnvironment {
   std::string address_;  // with the port
   std::string uri_;
   ToolFile tool_file_;
-  UniqueFd listener_;
-  UniqueFd reserve_;  // given up to refuse a connection when none is left
+  Acceptor acceptor_;
   uint64_t next_number_ = 1;
   uint32_t next_tool_ = 1;
   uint32_t tools_ = 0;
-  bool out_of_fds_ = false;
   std::unordered_map<std::string, Job> jobs_;
   // By number, so that the oldest comes first.
   std::map<core::ClientId, std::unique_ptr<Connection>> connections_;

@@ -1,0 +1,111 @@
+#include "common/posix/acceptor.h"
+
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace canopy {
+namespace {
+
+class AcceptorTest : public ::testing::Test {
+ protected:
+  AcceptorTest() {
+    UniqueFd fd(socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
+    address_.sun_family = AF_UNIX;
+    const std::string name = "acceptor_test." + std::to_string(getpid());
+    // In the kernel's own name space: nothing to remove.
+    std::copy(name.begin(), name.end(), address_.sun_path + 1);
+    size_ = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 +
+                                   name.size());
+    EXPECT_EQ(bind(fd.get(), Address(), size_), 0);
+    EXPECT_EQ(listen(fd.get(), 256), 0);
+    acceptor_ = Acceptor(std::move(fd));
+    getrlimit(RLIMIT_NOFILE, &limit_);
+  }
+  ~AcceptorTest() override { setrlimit(RLIMIT_NOFILE, &limit_); }
+
+  const sockaddr* Address() const {
+    return reinterpret_cast<const sockaddr*>(&address_);
+  }
+
+  UniqueFd Dial() const {
+    UniqueFd fd(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
+    EXPECT_EQ(connect(fd.get(), Address(), size_), 0);
+    return fd;
+  }
+
+  bool Accept() {
+    return acceptor_.Accept(
+        [this](UniqueFd fd) { accepted_.push_back(std::move(fd)); });
+  }
+
+  // Lets no more descriptors be opened than there are.
+  void Exhaust() const {
+    const UniqueFd next(dup(0));
+    rlimit none = limit_;
+    none.rlim_cur = static_cast<rlim_t>(next.get());
+    ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &none), 0);
+  }
+
+  // The peer has closed it.
+  static bool IsRefused(const UniqueFd& fd) {
+    char byte;
+    return recv(fd.get(), &byte, 1, MSG_DONTWAIT) == 0;
+  }
+
+  sockaddr_un address_ = {};
+  socklen_t size_ = 0;
+  rlimit limit_ = {};
+  Acceptor acceptor_;
+  std::vector<UniqueFd> accepted_;
+};
+
+TEST_F(AcceptorTest, TakesAllThatWait) {
+  EXPECT_FALSE(Accept());
+  EXPECT_TRUE(accepted_.empty());
+  const UniqueFd one = Dial();
+  const UniqueFd two = Dial();
+  EXPECT_FALSE(Accept());
+  ASSERT_EQ(accepted_.size(), 2u);
+  EXPECT_NE(fcntl(accepted_[0].get(), F_GETFL) & O_NONBLOCK, 0);
+  EXPECT_NE(fcntl(accepted_[0].get(), F_GETFD) & FD_CLOEXEC, 0);
+}
+
+TEST_F(AcceptorTest, ARoundHasAnEnd) {
+  std::vector<UniqueFd> peers;
+  for (int i = 0; i < 65; ++i) peers.push_back(Dial());
+  Accept();
+  EXPECT_EQ(accepted_.size(), 64u);
+  Accept();
+  EXPECT_EQ(accepted_.size(), 65u);
+}
+
+TEST_F(AcceptorTest, WithoutDescriptorsConnectionsAreRefusedAndThatIsToldOnce) {
+  const UniqueFd one = Dial();
+  const UniqueFd two = Dial();
+  const UniqueFd three = Dial();
+  Exhaust();
+  EXPECT_TRUE(Accept());
+  EXPECT_FALSE(Accept());
+  EXPECT_TRUE(accepted_.empty());
+  EXPECT_TRUE(IsRefused(one));
+  EXPECT_TRUE(IsRefused(two));
+  EXPECT_FALSE(IsRefused(three));
+  setrlimit(RLIMIT_NOFILE, &limit_);
+  EXPECT_FALSE(Accept());
+  EXPECT_EQ(accepted_.size(), 1u);
+  const UniqueFd four = Dial();
+  Exhaust();
+  EXPECT_TRUE(Accept());
+}
+
+}  // namespace
+}  // namespace canopy

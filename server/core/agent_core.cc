@@ -135,8 +135,10 @@ struct AgentCore::State {
   }
 
   void OnBody(const PeerMessage& message, const JobPrepare& body) {
-    maps.OnPrepare(body.spec);
-    Settle();
+    if (!engine.KeepsForLater(message.src, body.controller)) {
+      maps.OnPrepare(body.spec);
+      Settle();
+    }
     RunEngine([&] { engine.OnPeer(now, message, &out); });
   }
 
@@ -209,13 +211,16 @@ struct AgentCore::State {
     if (in.up) {
       events.OnNodeReturned(in.node);
       RunEngine([&] { engine.OnNodeReturned(now, &out); });
+      TakeKept();
     } else {
       RaiseNodeLost(in.node);
       RunEngine([&] { engine.OnNodeLost(now, in.node, in.reason, &out); });
+      TakeKept();
       // Jobs may be gone with it: the others must not look for them.
       Settle();
       gets.OnNodeLost(now, in.node, &out);
       reports.OnNodeLost(in.node, &out);
+      maps.OnNodeLost(&out);
     }
     collectives.OnTreeChanged(now, &out);
     events.OnTreeChanged(&out);
@@ -253,6 +258,12 @@ struct AgentCore::State {
   }
 
   void On(const ClientResumed& in) { collectives.OnResumed(now, in, &out); }
+
+  void TakeKept() {
+    for (const PeerMessage& message : engine.TakeKept()) {
+      On(PeerArrived{message});
+    }
+  }
 
   // Every agent hears of the loss, so each tells its own clients.
   void RaiseNodeLost(NodeId node) {
@@ -367,6 +378,7 @@ struct AgentCore::State {
     maps.OnTick(now);
     reports.OnTick(now, &out);
     RunEngine([&] { engine.OnTick(now, &out); });
+    TakeKept();
   }
 
   // ------------------------------------------------------------ common ---

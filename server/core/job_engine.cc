@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "common/status.h"
+#include "server/core/job_text.h"
 
 namespace canopy::core {
 namespace {
@@ -13,6 +14,8 @@ namespace {
 constexpr size_t kMaxHeld = 65536;
 // Jobs that others report of and this agent does not know, at a time.
 constexpr size_t kMaxAskers = 4096;
+// How long an agent that was cut off and is back waits for word of the others.
+constexpr TimeNs kHearing = 10'000'000'000;
 
 template <typename T, typename... Ts>
 constexpr bool IsOneOf = (std::is_same_v<T, Ts> || ...);
@@ -56,13 +59,11 @@ bool JobEngine::Hold(const PeerMessage& message) {
           const auto early = early_.find(body.nspace);
           HeldMessages* held = nullptr;
           if (job != nullptr && !job->held.empty()) held = &job->held;
-          if (early != early_.end() &&
-              early->second.front().first == message.src) {
+          if constexpr (std::is_same_v<T, JobForget>) {
+            if (early_.erase(body.nspace) > 0) return false;
+          } else if (early != early_.end() &&
+                     early->second.front().first == message.src) {
             held = &early->second;
-            if constexpr (std::is_same_v<T, JobForget>) {
-              early_.erase(early);
-              return false;
-            }
           }
           if (held == nullptr) return false;
           if (held->size() < kMaxHeld) held->emplace_back(message.src, body);
@@ -76,14 +77,26 @@ bool JobEngine::Hold(const PeerMessage& message) {
 
 // A part in a job comes from the one above. Where that is somebody else as
 // this agent sees it, one of the two does not know yet who is there.
-bool JobEngine::IsEarly(NodeId src, const JobSpec& spec, const JobPrepare& m) {
-  const NodeId controller =
-      m.controller != kNoNode ? m.controller : tree_.root();
-  if (JobParent(tree_, self_, controller) == src) return false;
-  if (early_.size() < kMaxHeld || early_.contains(spec.nspace)) {
-    early_[spec.nspace] = {{src, m}};
-  }
-  return true;
+bool JobEngine::KeepsForLater(NodeId src, NodeId controller) const {
+  if (controller == kNoNode) controller = tree_.root();
+  return JobParent(tree_, self_, controller) != src;
+}
+
+void JobEngine::KeepForLater(Turn& turn, NodeId src, const std::string& nspace,
+                             const JobPrepare& m) {
+  if (early_.size() >= kMaxHeld && !early_.contains(nspace)) return;
+  early_[nspace] = {{src, m}};
+  // So that it tells of the job's end, even if it never is above this one.
+  Send(turn, src, JobExits{nspace, {}});
+}
+
+std::vector<PeerMessage> JobEngine::TakeKept() {
+  return std::exchange(again_, {});
+}
+
+bool JobEngine::SpeaksForAll() const {
+  if (self_ != tree_.root()) return false;
+  return unheard_.empty() || *unheard_.begin() > self_;
 }
 
 void JobEngine::TryAgain(Turn& turn) {
@@ -93,16 +106,14 @@ void JobEngine::TryAgain(Turn& turn) {
       Send(turn, tree_.root(), JobExits{nspace, {}});
       continue;
     }
+    if (!SpeaksForAll()) continue;
     for (const NodeId agent : agents) Send(turn, agent, JobForget{nspace});
     agents.clear();
   }
   std::erase_if(askers_, [](const auto& item) { return item.second.empty(); });
-  std::vector<std::string> names;
-  for (const auto& [nspace, held] : early_) names.push_back(nspace);
-  for (const std::string& nspace : names) {
-    const HeldMessages held = std::move(early_.extract(nspace).mapped());
-    for (const auto& [src, body] : held) {
-      if (tree_.alive(src)) OnPeer(turn.now, {src, self_, body}, &turn.out);
+  for (auto& [nspace, held] : std::exchange(early_, {})) {
+    for (auto& [src, body] : held) {
+      if (tree_.alive(src)) again_.push_back({src, self_, std::move(body)});
     }
   }
 }
@@ -212,7 +223,12 @@ void JobEngine::OnNodeLost(TimeNs now, NodeId node, const std::string& reason,
                            Actions* actions) {
   Turn turn{now, *actions};
   if (tree_.root() == self_ && tree_.children(self_).empty()) {
-    for (NodeId n = 0; n < tree_.size(); ++n) unheard_.insert(n);
+    for (NodeId n = 0; n < tree_.size(); ++n) {
+      if (n != self_) unheard_.insert(n);
+    }
+    hearing_until_ = kNever;
+    // What was over on this side may go on where the controller is.
+    over_.clear();
   }
   std::vector<std::string> names;
   for (const auto& [nspace, job] : jobs_) names.push_back(nspace);
@@ -224,11 +240,7 @@ void JobEngine::OnNodeLost(TimeNs now, NodeId node, const std::string& reason,
       Orphan(turn, job, reason);
       continue;
     }
-    if (job.layout->node_of_agent(node) != kNoNode) job.lost.insert(node);
-    job.prepare.Drop(node);
-    job.start.Drop(node);
-    Reshape(turn, job);
-    if (job.head) LoseRanks(turn, job, node, reason);
+    LoseNode(turn, job, node, reason);
     Settle(turn, job);
   }
   TryAgain(turn);
@@ -238,6 +250,7 @@ void JobEngine::OnNodeLost(TimeNs now, NodeId node, const std::string& reason,
 void JobEngine::OnNodeReturned(TimeNs now, Actions* actions) {
   Turn turn{now, *actions};
   std::erase_if(unheard_, [&](NodeId n) { return tree_.alive(n); });
+  hearing_until_ = unheard_.empty() ? kNever : now + kHearing;
   std::vector<std::string> names;
   for (const auto& [nspace, job] : jobs_) names.push_back(nspace);
   for (const std::string& nspace : names) {
@@ -268,7 +281,9 @@ void JobEngine::On(Turn& turn, NodeId src, const JobPrepare& m) {
     return;
   }
   if (std::ranges::count(over_, spec->nspace) > 0) return;
-  if (IsEarly(src, *spec, m)) return;
+  if (KeepsForLater(src, m.controller)) {
+    return KeepForLater(turn, src, spec->nspace, m);
+  }
   early_.erase(spec->nspace);
   JobState& job =
       Add(turn, std::make_shared<const JobSpec>(std::move(*spec)), m);
@@ -286,9 +301,7 @@ bool JobEngine::IsChild(JobState& job, NodeId src) {
 // have heard of it yet.
 void JobEngine::AskWhetherOver(Turn& turn, NodeId src,
                                const std::string& nspace) {
-  if (self_ == tree_.root() && !tree_.children(self_).empty()) {
-    return Send(turn, src, JobForget{nspace});
-  }
+  if (SpeaksForAll()) return Send(turn, src, JobForget{nspace});
   if (askers_.size() >= kMaxAskers && !askers_.contains(nspace)) return;
   if (askers_[nspace].insert(src).second && self_ != tree_.root()) {
     Send(turn, tree_.root(), JobExits{nspace, {}});
@@ -297,7 +310,9 @@ void JobEngine::AskWhetherOver(Turn& turn, NodeId src,
 
 void JobEngine::On(Turn& turn, NodeId src, const JobPrepared& m) {
   JobState* job = Find(m.nspace);
-  if (job == nullptr) return AskWhetherOver(turn, src, m.nspace);
+  if (job == nullptr || job->dropping) {
+    return AskWhetherOver(turn, src, m.nspace);
+  }
   if (!IsChild(*job, src)) return;
   Answer(*job, job->prepare, src, {m.nodes_ready, m.errors});
   Settle(turn, *job);
@@ -312,7 +327,9 @@ void JobEngine::On(Turn& turn, NodeId, const JobStart& m) {
 
 void JobEngine::On(Turn& turn, NodeId src, const JobStarted& m) {
   JobState* job = Find(m.nspace);
-  if (job == nullptr) return AskWhetherOver(turn, src, m.nspace);
+  if (job == nullptr || job->dropping) {
+    return AskWhetherOver(turn, src, m.nspace);
+  }
   if (!IsChild(*job, src)) return;
   Answer(*job, job->start, src, {m.procs_started, m.errors});
   Settle(turn, *job);
@@ -321,9 +338,19 @@ void JobEngine::On(Turn& turn, NodeId src, const JobStarted& m) {
 void JobEngine::On(Turn& turn, NodeId src, const JobExits& m) {
   JobState* job = Find(m.nspace);
   // A job that was over before its node could report: its end is known.
-  if (job == nullptr) return AskWhetherOver(turn, src, m.nspace);
+  if (job == nullptr || job->dropping) {
+    return AskWhetherOver(turn, src, m.nspace);
+  }
   IsChild(*job, src);
-  for (const ProcExit& exit : m.exits) RecordExit(turn, *job, exit);
+  for (const ProcExit& exit : m.exits) {
+    if (exit.rank >= job->spec->procs.size()) continue;
+    if (exit.wait_status != kLostWithNode) {
+      RecordExit(turn, *job, exit);
+      continue;
+    }
+    const NodeId node = table_.Find(m.nspace)->agent_of(exit.rank);
+    if (!job->lost.contains(node)) LoseNode(turn, *job, node, "");
+  }
   Settle(turn, *job);
 }
 

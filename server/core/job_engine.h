@@ -44,6 +44,13 @@ class JobEngine {
   // AbortMessage; false for any other body.
   bool OnPeer(TimeNs now, const PeerMessage& message, Actions* actions);
 
+  // A JobPrepare from `src` will be kept until the tree changes: this agent
+  // does not (yet) see it above itself. kNoNode for `controller`: the root.
+  bool KeepsForLater(NodeId src, NodeId controller) const;
+  // Messages that were kept so and are to be looked at again, since the last
+  // call; the caller brings them to OnPeer, in order.
+  std::vector<PeerMessage> TakeKept();
+
   void OnLocalPrepared(TimeNs now, const LocalPrepared& in, Actions* actions);
   // With an error status, `procs` is how many run anyway; unless that is 0,
   // every local rank gets its exit, those that were not started too.
@@ -77,7 +84,7 @@ class JobEngine {
   void Describe(TimeNs now, const std::string& nspace,
                 std::vector<Waiting>* out) const;
   size_t num_jobs() const {
-    return jobs_.size() + early_.size() + askers_.size();
+    return jobs_.size() + early_.size() + askers_.size() + again_.size();
   }
 
  private:
@@ -88,8 +95,11 @@ class JobEngine {
 
   bool Hold(const PeerMessage& message);
   void AskWhetherOver(Turn& turn, NodeId src, const std::string& nspace);
-  bool IsEarly(NodeId src, const JobSpec& spec, const JobPrepare& m);
+  void KeepForLater(Turn& turn, NodeId src, const std::string& nspace,
+                    const JobPrepare& m);
   void TryAgain(Turn& turn);
+  // What is not known here is known nowhere: this agent is the root, for sure.
+  bool SpeaksForAll() const;
   JobState* Find(const std::string& nspace);
   JobState* FindControlled(const std::string& nspace);
   void Send(Turn& turn, NodeId to, MessageBody body);
@@ -109,6 +119,9 @@ class JobEngine {
   void SendExitsUp(Turn& turn, JobState& job);
   void RecordExit(Turn& turn, JobState& job, const ProcExit& exit);
   void RecordNeverStarted(Turn& turn, JobState& job);
+  void LoseNode(Turn& turn, JobState& job, NodeId node,
+                const std::string& reason);
+  void RecordLost(Turn& turn, JobState& job);
   void Signal(Turn& turn, JobState& job, const JobSignal& signal);
   void Kill(Turn& turn, JobState& job, const JobKill& kill, uint32_t grace_ms);
   // Whether `src` is asked about the job here; else it is kept in mind.
@@ -170,12 +183,15 @@ class JobEngine {
   // Agents that were not heard of since this one was cut off from everybody:
   // they may have been alive all the time.
   std::set<NodeId> unheard_;
+  // When those that are in there then count as lost after all.
+  TimeNs hearing_until_ = kNever;
   // Jobs whose processes here are gone, and jobs that are over everywhere.
   std::deque<std::string> finished_;
   std::deque<std::string> over_;
   // Parts in jobs from an agent that is not above this one, as this one sees
   // the tree: first the JobPrepare, then what followed it.
   std::map<std::string, HeldMessages> early_;
+  std::vector<PeerMessage> again_;
 };
 
 }  // namespace canopy::core

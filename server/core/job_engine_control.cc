@@ -339,6 +339,11 @@ void JobEngine::TakeInput(Turn& turn, JobState& job, uint32_t node,
 
 void JobEngine::OnTick(TimeNs now, Actions* actions) {
   Turn turn{now, *actions};
+  if (now >= hearing_until_) {
+    unheard_.clear();
+    hearing_until_ = kNever;
+    TryAgain(turn);
+  }
   std::vector<std::string> names;
   for (const auto& [nspace, job] : jobs_) {
     if (job->head) names.push_back(nspace);
@@ -395,7 +400,7 @@ void JobEngine::OnDrainTimeout(Turn& turn, JobState& job) {
 }
 
 TimeNs JobEngine::NextDeadline() const {
-  TimeNs next = kNever;
+  TimeNs next = hearing_until_;
   for (const auto& [nspace, job] : jobs_) {
     if (!job->head) continue;
     next = std::min({next, job->head->timeout, job->head->drain});

@@ -53,6 +53,7 @@ JobState& JobEngine::Add(Turn& turn, std::shared_ptr<const JobSpec> spec,
   JobState& added = *job;
   jobs_[added.nspace()] = std::move(job);
   for (const NodeId node : added.lost) MarkNodeEnded(added, node);
+  RecordLost(turn, added);
   return added;
 }
 
@@ -143,6 +144,32 @@ void JobEngine::RecordNeverStarted(Turn& turn, JobState& job) {
   }
 }
 
+// The node has no part in the job any more, whoever found that out.
+void JobEngine::LoseNode(Turn& turn, JobState& job, NodeId node,
+                         const std::string& reason) {
+  if (job.layout->node_of_agent(node) != kNoNode) job.lost.insert(node);
+  MarkNodeEnded(job, node);
+  job.prepare.Drop(node);
+  job.start.Drop(node);
+  Reshape(turn, job);
+  if (job.head) LoseRanks(turn, job, node, reason);
+}
+
+// Tells the controller of the lost nodes below: it may see them as what they
+// have become since, alive and without the job.
+void JobEngine::RecordLost(Turn& turn, JobState& job) {
+  if (job.head) return;
+  for (const NodeId node : job.lost) {
+    const uint32_t index = job.layout->node_of_agent(node);
+    const bool above =
+        node != self_ && tree_.NextHop(self_, node) == job.parent;
+    if (index == kNoNode || above) continue;
+    for (const Rank rank : job.layout->ranks_on(index)) {
+      RecordExit(turn, job, ProcExit{rank, kLostWithNode, false, false, false});
+    }
+  }
+}
+
 void JobEngine::Signal(Turn& turn, JobState& job, const JobSignal& signal) {
   for (const NodeId child : ChildrenTowards(tree_, self_, job, signal.ranks)) {
     Send(turn, child, signal);
@@ -229,6 +256,7 @@ void JobEngine::Reshape(Turn& turn, JobState& job) {
   const NodeId parent = JobParent(tree_, self_, job.controller);
   // The old parent may have died with our answers in its hands.
   if (std::exchange(job.parent, parent) != parent) AnswerAgain(job);
+  RecordLost(turn, job);
   // And any on the way with output that it had not passed on yet.
   std::vector<NodeId> route = JobRoute(tree_, self_, job.controller);
   if (route == job.route) return;
@@ -276,6 +304,9 @@ void JobEngine::OnNodeRestarted(TimeNs now, NodeId node, Actions* actions) {
   Turn turn{now, *actions};
   for (auto& [nspace, agents] : askers_) {
     if (node == tree_.root()) Send(turn, node, JobExits{nspace, {}});
+  }
+  for (const auto& [nspace, held] : early_) {
+    if (held.front().first == node) Send(turn, node, JobExits{nspace, {}});
   }
   std::vector<std::string> names;
   for (const auto& [nspace, job] : jobs_) names.push_back(nspace);

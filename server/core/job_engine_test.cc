@@ -847,6 +847,60 @@ TEST(JobEngine, LostAgentBetweenIsInvisible) {
 // Messages of different links overtake each other, nodes die and are noticed at
 // different times, ranks end in every way: the job always ends, and nothing of
 // it is left anywhere.
+// Node 3 was cut off and is back, which its parent 1 does not know when the job
+// comes: it takes 3 for lost only then. The controller, for which 3 never was
+// away, must hear of it.
+TEST(JobEngine, ALossThatOnlyAnAgentBetweenSeesEndsTheJob) {
+  Cluster c(7, 2);
+  c.node(1).auto_prepare = false;
+  c.node(3).auto_prepare = false;
+  c.Launch(MakeJob(Agents(0, 4), 1));
+  c.Run();
+  c.Hear(1, 3);
+  c.Run();
+  EXPECT_EQ(c.Last().phase, JobPhase::kEnded);
+  EXPECT_EQ(c.Last().status, kErrNodeDown);
+  EXPECT_NE(c.Last().text.find("node3 was lost"), std::string::npos);
+  EXPECT_NE(c.Last().text.find("rank 3"), std::string::npos);
+}
+
+// 2 gets a part from 1, which it does not see above itself.
+TEST(JobEngine, APartFromElsewhereIsKeptUntilItsSenderSaysThatTheJobIsOver) {
+  Cluster c(7, 2);
+  const auto job = MakeJob({5}, 1);
+  const JobPrepare prepare{Bytes(EncodeJobSpec(*job)), 0, {}};
+  c.Do(2, [&](JobEngine& e, Actions* a) {
+    EXPECT_TRUE(e.KeepsForLater(1, 0));
+    EXPECT_TRUE(e.OnPeer(c.now, {1, 2, prepare}, a));
+  });
+  EXPECT_EQ(c.engine(2).num_jobs(), 1u);
+  ASSERT_EQ(c.network_.size(), 1u);
+  EXPECT_EQ(c.network_[0].dst, 1u);
+  EXPECT_TRUE(std::holds_alternative<JobExits>(c.network_[0].body));
+  // 1 does not know it and asks the root, which does not either.
+  c.Run();
+  EXPECT_EQ(c.engine(2).num_jobs(), 0u);
+  EXPECT_EQ(c.engine(1).num_jobs(), 0u);
+}
+
+TEST(JobEngine, APartThatWasKeptIsLookedAtAgainWhenTheTreeChanges) {
+  Cluster c(7, 2);
+  const auto job = MakeJob({5}, 1);
+  const JobPrepare prepare{Bytes(EncodeJobSpec(*job)), 1, {}};
+  Actions actions;
+  JobEngine& engine = c.engine(2);
+  EXPECT_TRUE(engine.OnPeer(c.now, {1, 2, prepare}, &actions));
+  EXPECT_TRUE(engine.OnPeer(c.now, {1, 2, JobStart{"job"}}, &actions));
+  EXPECT_TRUE(engine.TakeKept().empty());
+  c.Hear(2, 0);
+  EXPECT_FALSE(engine.KeepsForLater(1, 1));
+  const std::vector<PeerMessage> kept = engine.TakeKept();
+  ASSERT_EQ(kept.size(), 2u);
+  EXPECT_TRUE(std::holds_alternative<JobPrepare>(kept[0].body));
+  EXPECT_TRUE(std::holds_alternative<JobStart>(kept[1].body));
+  EXPECT_TRUE(engine.TakeKept().empty());
+}
+
 TEST(JobEngine, RandomHistoriesEnd) {
   for (uint32_t seed = 0; seed < 400; ++seed) {
     std::mt19937 random(seed);

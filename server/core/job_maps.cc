@@ -11,6 +11,9 @@ namespace {
 
 // Request numbers apart from those of Gets.
 constexpr uint64_t kMapRequest = uint64_t{1} << 63;
+// With it: whether a map that is here already still holds.
+constexpr uint64_t kCheck = uint64_t{1} << 62;
+constexpr char kCheckKey[] = "known";
 constexpr TimeNs kPatience = 10'000'000'000;
 
 }  // namespace
@@ -43,7 +46,7 @@ bool JobMaps::OnRequest(NodeId src, const DmodexRequest& request,
   DmodexReply reply{request.request, kErrNotFound, request.target, {}, 0};
   if (const Job* job = jobs_.Find(request.target.nspace)) {
     reply.status = kSuccess;
-    reply.data = Bytes(EncodeJobSpec(*job->spec));
+    if (request.key.empty()) reply.data = Bytes(EncodeJobSpec(*job->spec));
     jobs_.AddReader(request.target.nspace, src);
   }
   actions->push_back(SendPeer{PeerMessage{self_, src, std::move(reply)}});
@@ -52,6 +55,14 @@ bool JobMaps::OnRequest(NodeId src, const DmodexRequest& request,
 
 bool JobMaps::OnReply(NodeId src, const DmodexReply& reply) {
   if ((reply.request & kMapRequest) == 0) return false;
+  if ((reply.request & kCheck) != 0) {
+    const auto it = borrowed_.find(reply.target.nspace);
+    const bool over = reply.status == kErrNotFound;
+    if (over && it != borrowed_.end() && it->second == src) {
+      OnForget(reply.target.nspace);
+    }
+    return true;
+  }
   const auto it = asked_.find(reply.target.nspace);
   if (it == asked_.end() || it->second.request != reply.request ||
       it->second.node != src) {
@@ -73,6 +84,8 @@ bool JobMaps::OnReply(NodeId src, const DmodexReply& reply) {
 }
 
 void JobMaps::OnForget(const std::string& nspace) {
+  // It may have overtaken the map, which nobody would take back then.
+  if (asked_.erase(nspace) > 0) unknown_.push_back(nspace);
   if (borrowed_.erase(nspace) > 0) jobs_.Remove(nspace);
 }
 
@@ -91,6 +104,15 @@ void JobMaps::OnJobRemoved(const RemovedJob& job, Actions* actions) const {
     if (!tree_.alive(reader)) continue;
     actions->push_back(
         SendPeer{PeerMessage{self_, reader, JobForget{job.nspace}}});
+  }
+}
+
+void JobMaps::OnNodeLost(Actions* actions) const {
+  for (const auto& [nspace, lender] : borrowed_) {
+    const DmodexRequest check{
+        kMapRequest | kCheck, {nspace, kRankWildcard}, kCheckKey, 0};
+    if (!tree_.alive(lender)) continue;
+    actions->push_back(SendPeer{PeerMessage{self_, lender, check}});
   }
 }
 
@@ -117,6 +139,7 @@ void JobMaps::OnTreeChanged(Actions* actions) {
 
 // The question or its answer may have been lost with it.
 void JobMaps::OnNodeRestarted(NodeId node, Actions* actions) {
+  OnNodeLost(actions);
   if (!tree_.InSubtree(node, self_)) return;
   for (auto& [nspace, ask] : asked_) Send(nspace, &ask, actions);
 }

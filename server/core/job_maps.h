@@ -16,7 +16,8 @@
 namespace canopy::core {
 
 // A DmodexRequest for rank wildcard asks for the job's map; the data of the
-// answer is EncodeJobSpec. Not synchronised.
+// answer is EncodeJobSpec, or nothing when the request has a key: then only
+// whether the job is still known is asked. Not synchronised.
 class JobMaps {
  public:
   JobMaps(NodeId self, const Tree& tree, JobTable& jobs);
@@ -34,7 +35,10 @@ class JobMaps {
   // Tells those who borrowed a map.
   void OnJobRemoved(const RemovedJob& job, Actions* actions) const;
   void OnTreeChanged(Actions* actions);
+  // `node` has an agent that knows nothing of what its predecessor was told.
   void OnNodeRestarted(NodeId node, Actions* actions);
+  // Besides OnTreeChanged: word that was on its way through it is lost.
+  void OnNodeLost(Actions* actions) const;
   void OnTick(TimeNs now);
   TimeNs NextDeadline() const;
 

@@ -96,6 +96,35 @@ TEST_F(JobMapsTest, BorrowedMapsAreGivenBack) {
   EXPECT_EQ(maps_.TakeUnknown(), std::vector<std::string>{"x"});
 }
 
+TEST_F(JobMapsTest, TheEndOfAJobMayOvertakeItsMap) {
+  const uint64_t request = Ask("x");
+  maps_.OnForget("x");
+  EXPECT_EQ(maps_.TakeUnknown(), std::vector<std::string>{"x"});
+  maps_.OnReply(0, Reply(request, "x"));
+  EXPECT_EQ(jobs_.Find("x"), nullptr);
+}
+
+TEST_F(JobMapsTest, AfterALossTheLenderIsAskedWhetherTheJobIsOver) {
+  maps_.OnReply(0, Reply(Ask("x"), "x"));
+  for (const int status : {kSuccess, kErrNotFound}) {
+    actions_.clear();
+    maps_.OnNodeLost(&actions_);
+    const auto sent = Sent<DmodexRequest>(actions_);
+    ASSERT_EQ(sent.size(), 1u);
+    EXPECT_EQ(sent[0].first, 0u);
+    const DmodexReply reply{
+        sent[0].second.request, status, sent[0].second.target, {}, 0};
+    // Only the lender's word counts.
+    EXPECT_TRUE(maps_.OnReply(3, reply));
+    EXPECT_NE(jobs_.Find("x"), nullptr);
+    EXPECT_TRUE(maps_.OnReply(0, reply));
+    EXPECT_EQ(jobs_.Find("x") != nullptr, status == kSuccess);
+  }
+  actions_.clear();
+  maps_.OnNodeLost(&actions_);
+  EXPECT_TRUE(actions_.empty());
+}
+
 TEST_F(JobMapsTest, AMapGoesWithTheAgentThatLentIt) {
   maps_.OnReply(0, Reply(Ask("x"), "x"));
   tree_.SetAlive(1, false);
@@ -129,6 +158,12 @@ TEST_F(JobMapsTest, LendsAndTellsTheReaders) {
   ASSERT_EQ(replies.size(), 1u);
   EXPECT_EQ(replies[0].first, 2u);
   EXPECT_EQ(DecodeJobSpec(replies[0].second.data.view())->nspace, "mine");
+  actions_.clear();
+  // Whoever has it asks only whether it is known.
+  const DmodexRequest check{7, {"mine", kRankWildcard}, "known", 0};
+  EXPECT_TRUE(maps_.OnRequest(2, check, &actions_));
+  EXPECT_TRUE(Sent<DmodexReply>(actions_)[0].second.data.empty());
+  EXPECT_EQ(Sent<DmodexReply>(actions_)[0].second.status, kSuccess);
   actions_.clear();
   jobs_.TakeChanges();
   jobs_.Remove("mine");

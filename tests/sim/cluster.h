@@ -90,6 +90,9 @@ class Cluster {
     checker_ = std::move(checker);
   }
 
+  // Every step goes to standard error.
+  void set_trace(bool trace) { trace_ = trace; }
+
   // Asks for it at the root.
   void BeginLaunch(const JobSpec& job);
   // Launches at the root and waits until every process runs.
@@ -251,6 +254,8 @@ class Cluster {
   void SetDeadline(NodeId node, TimeNs when);
   void End(NodeId node, const ProcId& proc, int wait_status, bool connected);
   void Step(NodeId node, core::Input input);
+  void Trace(NodeId node, const std::string& what,
+             const core::Actions& actions) const;
   void Execute(NodeId node, core::Actions actions);
   void Do(NodeId node, core::SendPeer& a);
   void Do(NodeId node, core::ReplyClient& a);
@@ -276,6 +281,7 @@ class Cluster {
   std::vector<Node> nodes_;
   std::mt19937_64 rng_;
   TimeNs now_ = 0;
+  bool trace_ = false;
   TimeNs max_delay_ = 1 * kMs;
   uint32_t overtaking_ = 0;
   bool ignore_kills_ = false;

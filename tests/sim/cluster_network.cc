@@ -1,10 +1,12 @@
 // The cluster's engine: time, the network and its faults, and what is done with
 // the cores' actions.
 #include <algorithm>
+#include <cstdio>
 #include <utility>
 
 #include "common/status.h"
 #include "tests/sim/cluster.h"
+#include "tests/sim/trace.h"
 
 namespace canopy::sim {
 
@@ -355,8 +357,21 @@ void Cluster::Step(NodeId node, core::Input input) {
     ++messages_[kind];
     ++nodes_[node].received[kind];
   }
-  Execute(node, nodes_[node].core->Step(now_, std::move(input)));
+  const std::string what = trace_ ? Show(input) : std::string();
+  Actions actions = nodes_[node].core->Step(now_, std::move(input));
+  if (trace_) Trace(node, what, actions);
+  Execute(node, std::move(actions));
   if (checker_) checker_();
+}
+
+void Cluster::Trace(NodeId node, const std::string& what,
+                    const Actions& actions) const {
+  fprintf(stderr, "%.3f n%u %s\n", static_cast<double>(now_) / kMs, node,
+          what.c_str());
+  for (const Action& action : actions) {
+    const std::string text = Show(action);
+    if (!text.empty()) fprintf(stderr, "    n%u %s\n", node, text.c_str());
+  }
 }
 
 void Cluster::Execute(NodeId node, Actions actions) {

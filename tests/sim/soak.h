@@ -27,6 +27,7 @@ struct SoakOptions {
   // Agents that are cut off and join again, one by one or a whole side.
   bool rejoins = true;
   bool verbose = false;
+  bool trace = false;  // every step to standard error
 };
 
 struct SoakResult {

@@ -1,7 +1,7 @@
 // Runs many seeds of the simulation; a seed that fails is printed with what
 // was done to its cluster.
 // Usage: soak [--first N] [--seeds N] [--min-nodes N] [--nodes MAX] [--radix R]
-//        [--no-rejoins] [--verbose]
+//        [--no-rejoins] [--verbose] [--trace]
 #include <cstdio>
 #include <cstdlib>
 #include <string>
@@ -17,6 +17,10 @@ int main(int argc, char** argv) {
     if (name == "--verbose" || name == "--no-rejoins") {
       (name == "--verbose" ? options.verbose : options.rejoins) =
           name == "--verbose";
+      continue;
+    }
+    if (name == "--trace") {
+      options.trace = options.verbose = true;
       continue;
     }
     const uint64_t value = i + 1 < argc ? strtoull(argv[++i], nullptr, 10) : 0;

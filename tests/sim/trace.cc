@@ -1,0 +1,147 @@
+#include "tests/sim/trace.h"
+
+#include <array>
+#include <string_view>
+#include <variant>
+
+#include "common/job.h"
+
+namespace canopy::sim {
+
+using namespace core;  // NOLINT: the vocabulary of this file
+
+namespace {
+
+// By index in the variants.
+constexpr std::array<std::string_view, 21> kMessages = {
+    "CollectiveUp", "CollectiveDown", "DmodexRequest", "DmodexReply",
+    "Event",        "Abort",          "JobPrepare",    "JobPrepared",
+    "JobStart",     "JobStarted",     "JobExits",      "JobSignal",
+    "JobKill",      "JobForget",      "OutputData",    "OutputCredit",
+    "InputData",    "InputCredit",    "StateQuery",    "StateReply",
+    "Shutdown"};
+constexpr std::array<std::string_view, 29> kInputs = {"client connected",
+                                                      "client gone",
+                                                      "committed",
+                                                      "arrived",
+                                                      "get",
+                                                      "abort",
+                                                      "job control",
+                                                      "finalize",
+                                                      "events wanted",
+                                                      "events unwanted",
+                                                      "event raised",
+                                                      "from",
+                                                      "node",
+                                                      "agent restarted",
+                                                      "job recovered",
+                                                      "client resumed",
+                                                      "local prepared",
+                                                      "local started",
+                                                      "local exits",
+                                                      "local output",
+                                                      "local input done",
+                                                      "launch",
+                                                      "signal requested",
+                                                      "kill requested",
+                                                      "output consumed",
+                                                      "input offered",
+                                                      "state requested",
+                                                      "shutdown",
+                                                      "tick"};
+constexpr std::array<std::string_view, 24> kActions = {
+    "to",          "reply",          "notify",
+    "control job", "close client",   "register job",
+    "drop job",    "publish",        "prepare here",
+    "start here",  "signal here",    "kill here",
+    "forget here", "credit",         "resend output",
+    "remember",    "feed",           "deadline",
+    "job changed", "deliver output", "input consumed",
+    "state",       "end agent",      "log"};
+static_assert(kMessages.size() == std::variant_size_v<MessageBody>);
+static_assert(kInputs.size() == std::variant_size_v<Input>);
+static_assert(kActions.size() == std::variant_size_v<Action>);
+
+std::string Number(uint64_t n) { return " " + std::to_string(n); }
+
+template <typename T>
+std::string Nodes(const T& contributions) {
+  std::string out;
+  for (const NodeContribution& c : contributions) out += Number(c.node);
+  return out;
+}
+
+// What distinguishes a value from others of its kind.
+template <typename T>
+std::string Details(const T& v) {
+  std::string out;
+  if constexpr (requires { v.id.participants; }) {
+    for (const ProcId& p : v.id.participants) out += " " + ToString(p);
+    out += " #" + std::to_string(v.id.sequence);
+  }
+  if constexpr (requires { v.spec; }) {
+    const auto spec = DecodeJobSpec(v.spec.view());
+    if (spec.ok()) out += " " + spec->nspace;
+  }
+  if constexpr (requires { v.controller; }) {
+    out += " of" + Number(v.controller) + " lost";
+    for (const NodeId node : v.lost) out += Number(node);
+  }
+  if constexpr (requires { v.job->nspace; }) out += " " + v.job->nspace;
+  if constexpr (requires { v.nspace; }) out += " " + v.nspace;
+  if constexpr (requires { v.proc; }) out += " " + ToString(v.proc);
+  if constexpr (requires { v.client; }) out += " client" + Number(v.client);
+  if constexpr (requires { v.request; }) out += " request" + Number(v.request);
+  if constexpr (requires { v.target.rank; }) out += " " + ToString(v.target);
+  if constexpr (requires { v.key; }) out += " key " + v.key;
+  if constexpr (requires { v.contributions; }) {
+    out += " parts" + Nodes(v.contributions);
+  }
+  if constexpr (requires { v.exits; }) {
+    out += " ranks";
+    for (const ProcExit& exit : v.exits) out += Number(exit.rank);
+  }
+  if constexpr (requires { v.node; }) out += Number(v.node);
+  if constexpr (requires { v.up; }) out += v.up ? " up" : " down";
+  if constexpr (requires { v.phase; }) {
+    out += " phase" + Number(static_cast<uint64_t>(v.phase));
+  }
+  if constexpr (requires { v.status; }) {
+    out += " status " + std::to_string(v.status);
+  }
+  return out;
+}
+
+std::string ShowBody(const MessageBody& body) {
+  std::string out(kMessages[body.index()]);
+  std::visit([&](const auto& b) { out += Details(b); }, body);
+  return out;
+}
+
+}  // namespace
+
+std::string Show(const Input& input) {
+  std::string out(kInputs[input.index()]);
+  if (const auto* peer = std::get_if<PeerArrived>(&input)) {
+    return out + Number(peer->message.src) + ": " +
+           ShowBody(peer->message.body);
+  }
+  std::visit([&](const auto& in) { out += Details(in); }, input);
+  return out;
+}
+
+std::string Show(const Action& action) {
+  if (std::holds_alternative<LogLine>(action) ||
+      std::holds_alternative<SetDeadline>(action)) {
+    return "";
+  }
+  std::string out(kActions[action.index()]);
+  if (const auto* peer = std::get_if<SendPeer>(&action)) {
+    return out + Number(peer->message.dst) + ": " +
+           ShowBody(peer->message.body);
+  }
+  std::visit([&](const auto& a) { out += Details(a); }, action);
+  return out;
+}
+
+}  // namespace canopy::sim

@@ -87,6 +87,10 @@ def api(bench):
         for name in NAMES:
             bench.case(f"stock {name}: {nodes} nodes", lambda: ended(bench.run(
                 *place(nodes), "-n", RANKS, build(bench, name), RANKS), name))
+        # So many that job info says of others only what is needed.
+        bench.case(f"stock places of 40 ranks: {nodes} nodes", lambda: bench.run(
+            *place(nodes), "-n", 40, build(bench, "places"), 40).expect(
+                out=["places ok size 40"]))
 
 
 def forms(bench):

@@ -1,0 +1,44 @@
+/* Every rank learns every rank's place: its own and, of the others on its node,
+ * what matters there without asking; the rest by asking. */
+#include "check.h"
+
+static long number(pmix_rank_t rank, const char *key, int optional) {
+  pmix_proc_t proc = rank_of_job(rank);
+  pmix_value_t *value = NULL;
+  pmix_info_t info;
+  long found = -1;
+  char what[600];
+  PMIX_INFO_LOAD(&info, PMIX_OPTIONAL, NULL, PMIX_BOOL);
+  pmix_status_t rc = PMIx_Get(&proc, key, &info, (size_t) optional, &value);
+  if (rc != PMIX_SUCCESS) {
+    snprintf(what, sizeof what, "get of %s of rank %u", key, rank);
+    fail(what, rc, PMIX_SUCCESS);
+  }
+  if (value->type == PMIX_PROC_RANK) found = value->data.rank;
+  if (value->type == PMIX_UINT32) found = value->data.uint32;
+  if (value->type == PMIX_UINT16) found = value->data.uint16;
+  PMIX_VALUE_RELEASE(value);
+  return found;
+}
+
+int main(int argc, char **argv) {
+  begin(argc, argv);
+  pmix_value_t *here = get(me.rank, PMIX_HOSTNAME);
+  TRUE_(number(me.rank, PMIX_NODEID, 1) >= 0);
+  EXPECT(me.rank, number(me.rank, PMIX_GLOBAL_RANK, 1));
+  EXPECT(me.rank, number(me.rank, PMIX_APP_RANK, 1));
+  TRUE_(number(me.rank, PMIX_NODE_RANK, 1) >= 0);
+  for (uint32_t r = 0; r < job_size; ++r) {
+    pmix_value_t *host = get(r, PMIX_HOSTNAME);
+    if (strcmp(host->data.string, here->data.string) == 0) {
+      TRUE_(number(r, PMIX_LOCAL_RANK, 1) >= 0);
+    }
+    PMIX_VALUE_RELEASE(host);
+    EXPECT(r, number(r, PMIX_GLOBAL_RANK, 0));
+    EXPECT(0, number(r, PMIX_APPNUM, 0));
+    TRUE_(number(r, PMIX_NODE_RANK, 0) >= 0);
+  }
+  PMIX_VALUE_RELEASE(here);
+  fence(0);
+  return end("places");
+}

@@ -12,13 +12,21 @@ from harness import Failure, check
 
 RANKS = 8
 LINES = 2000
+# Libraries that do not change over to another agent, and when it is restarted.
+FOREIGN = {"Open MPI with its own library": ("openmpi", ("--inject", "never")),
+           "MPICH": ("mpich", ())}
+MOMENTS = ("before", "in", "after")
+FOREIGN_NAMES = [f"restart: {what}, {moment} MPI_Init" for what in FOREIGN
+                 for moment in MOMENTS]
+# What a library of a killed program leaves is not ours to remove.
+OTHERS = ["/dev/shm/ucx_shm_posix_", "/dev/shm/mpich_shar_tmp"]
 NAMES = ("restart: kill -9 of node4's agent, radix 2",
          "restart: kill -9 of node2's agent, radix 2",
          "restart: kill -9 of node3's agent, radix 32",
          "restart: --replace of a dead agent, radix 2",
          "restart: --replace of a dead agent, radix 32",
          "restart: --replace under an MPI job, no grace",
-         "restart: an agent that does not come back")
+         "restart: an agent that does not come back", *FOREIGN_NAMES)
 
 
 class Overlay:
@@ -135,6 +143,46 @@ def not_restarted(bench):
         bench.case("restart: an agent that does not come back", body, leaves=True)
 
 
+def foreign(bench, overlay, what, moment):
+    """Ranks that lose their agent for good: nobody waits for them for ever."""
+    family, options = FOREIGN[what]
+    waits = {"before": "true", "in": "[ $PMI_RANK$PMIX_RANK = 00 ]",
+             "after": "false"}[moment]
+    with tempfile.TemporaryDirectory() as steps:
+        os.chmod(steps, 0o755)
+        go_on = os.path.join(steps, "go1")
+        job = bench.start(
+            "run", "--context", overlay.name, *options, "-n", RANKS,
+            "--map-by", "node", "--oversubscribe", "sh", "-c",
+            f"{waits} && {{ echo is ready; until [ -e {go_on} ]; do sleep 0.01;"
+            " done; }; exec \"$@\"", "sh", bench.mpi("until", family), RANKS,
+            go_on)
+        job.wait_for("is ready", 1 if moment == "in" else RANKS)
+        overlay.kill("node3")
+        overlay.restart("node3")
+        go(steps, 1)
+        result = job.finish(60)
+    # Its further calls fail. After MPI_Init it may take that as it likes.
+    if moment == "after" and result.code == 0:
+        result.expect(out=[f"until ok size {RANKS}"])
+    else:
+        check(result.code > 0 and "canopy: rank" in result.err,
+              "no end with an error" + result.tail())
+
+
+def all_foreign(bench):
+    if not bench.wanted(*FOREIGN_NAMES):
+        return
+    with bench.overlay("restart-foreign", "--nodes", 4, "--restart-grace", 60,
+                       ignore=OTHERS) as up:
+        overlay = Overlay(bench, "restart-foreign")
+        for what in FOREIGN if up else ():
+            for moment in MOMENTS:
+                bench.case(f"restart: {what}, {moment} MPI_Init",
+                           lambda: foreign(bench, overlay, what, moment),
+                           leaves=True)
+
+
 def program(bench):
     return bench.compile("gcc", "restart", f"-I{bench.prefix}/include",
                          f"-L{bench.prefix}/lib", "-lpmix",
@@ -200,3 +248,4 @@ def run(bench):
                        lambda: replaced(bench, Overlay(bench, "restart-all")),
                        leaves=True)
     not_restarted(bench)
+    all_foreign(bench)

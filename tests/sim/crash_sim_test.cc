@@ -1,0 +1,203 @@
+// An agent is lost at every step of a launch, a fence with data and a direct
+// modex: leaf, interior and root of the tree, at both ends of the radix.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <functional>
+#include <regex>
+#include <string>
+
+#include "common/status.h"
+#include "tests/sim/cluster.h"
+
+namespace canopy::sim {
+namespace {
+
+using namespace core;  // NOLINT: the vocabulary of this file
+
+struct Shape {
+  const char* name;
+  uint32_t radix;
+  uint32_t nodes;
+  NodeId victim;
+};
+
+// With radix 32, members 33 and up hang below member 1.
+constexpr Shape kShapes[] = {
+    {"Radix2Root", 2, 7, 0},        {"Radix2Interior", 2, 7, 1},
+    {"Radix2Leaf", 2, 7, 5},        {"Radix32Root", 32, 36, 0},
+    {"Radix32Interior", 32, 36, 1}, {"Radix32Leaf", 32, 36, 34},
+};
+
+const size_t kPrepare = MessageBody(JobPrepare{}).index();
+
+class Crash : public testing::TestWithParam<Shape> {
+ protected:
+  std::vector<NodeId> Agents(bool with_victim) const {
+    std::vector<NodeId> out;
+    for (NodeId node = 0; node < GetParam().nodes; ++node) {
+      if (with_victim || node != GetParam().victim) out.push_back(node);
+    }
+    return out;
+  }
+  bool RootIsLost() const { return GetParam().victim == 0; }
+  std::string Name() const { return "n" + std::to_string(GetParam().victim); }
+
+  // Rank = agent.
+  void LaunchAll(Cluster& c) const {
+    c.set_ignore_kills(true);
+    c.LaunchConnected(MakeJob("a", Agents(true)));
+    for (const NodeId rank : Agents(true)) {
+      c.Commit({"a", rank}, Scope::kGlobal, "key", std::to_string(rank));
+    }
+    c.Run();
+  }
+
+  // Somebody's log says for whom the fence failed, or why the job ended.
+  void ExpectNamed(const Cluster& c) const {
+    const std::regex fence(
+        "fence.*missing.*a:" + std::to_string(GetParam().victim) + "(\\D.*|$)");
+    EXPECT_TRUE(std::ranges::any_of(c.log(), [&](const std::string& line) {
+      return std::regex_search(line, fence) || NamesController(line);
+    }));
+  }
+  bool NamesController(const std::string& line) const {
+    return RootIsLost() &&
+           line.starts_with("job a lost the agent that controls it, n0 ");
+  }
+
+  void ExpectLaterJobsWork(Cluster& c) const {
+    c.LaunchConnected(MakeJob("later", Agents(false)));
+    std::vector<RequestId> requests;
+    const auto ranks = static_cast<Rank>(GetParam().nodes - 1);
+    for (Rank rank = 0; rank < ranks; ++rank) {
+      const ProcId proc{"later", rank};
+      c.Commit(proc, Scope::kGlobal, "key", std::to_string(rank));
+      requests.push_back(c.Fence(proc, {}, true));
+    }
+    c.Run();
+    for (const RequestId request : requests) {
+      EXPECT_EQ(c.status(request), kSuccess);
+    }
+    EXPECT_EQ(ValueOf(c.Published(Agents(false).back(), {"later", 0}), "key"),
+              "0");
+    EXPECT_TRUE(c.errors().empty()) << c.errors().front();
+  }
+
+  // What `begin` starts is cut at each of its steps, the first and the last
+  // included; `check` sees what came of it. Returns how many steps there were.
+  size_t AtEveryStep(const std::function<void(Cluster&)>& prepare,
+                     const std::function<void(Cluster&)>& begin,
+                     const std::function<void(Cluster&, bool)>& check) const {
+    for (size_t step = 0;; ++step) {
+      SCOPED_TRACE("lost before step " + std::to_string(step));
+      Cluster c(GetParam().nodes, GetParam().radix, step + 1);
+      prepare(c);
+      begin(c);
+      size_t done = 0;
+      while (done < step && c.RunOne()) ++done;
+      const bool over = c.pending() == 0;
+      c.KillNode(GetParam().victim);
+      c.RunFor(30'000 * kMs);
+      check(c, over);
+      if (over || HasFailure()) return step;
+    }
+  }
+};
+
+TEST_P(Crash, InAFenceWithData) {
+  std::vector<RequestId> requests;
+  const size_t steps = AtEveryStep(
+      [&](Cluster& c) { LaunchAll(c); },
+      [&](Cluster& c) {
+        requests.clear();
+        for (const NodeId rank : Agents(true)) {
+          requests.push_back(c.Fence({"a", rank}, {}, true));
+        }
+      },
+      [&](Cluster& c, bool over) {
+        bool failed = false;
+        for (const NodeId rank : Agents(false)) {
+          const int status = c.status(requests[rank]);
+          EXPECT_NE(status, -1000) << "rank " << rank << " waits for ever";
+          failed |= status != kSuccess;
+        }
+        EXPECT_FALSE(over && failed);
+        if (failed) ExpectNamed(c);
+        if (RootIsLost()) return ExpectLaterJobsWork(c);
+        // Those that are left go on together.
+        std::vector<ProcId> left;
+        for (const NodeId rank : Agents(false)) left.push_back({"a", rank});
+        std::vector<RequestId> again;
+        for (const ProcId& proc : left) {
+          again.push_back(c.Fence(proc, left, true));
+        }
+        c.Run();
+        for (const RequestId r : again) EXPECT_EQ(c.status(r), kSuccess);
+        ExpectLaterJobsWork(c);
+      });
+  EXPECT_GT(steps, GetParam().nodes * 2);
+}
+
+TEST_P(Crash, InADirectModex) {
+  std::vector<RequestId> requests;
+  const uint32_t n = GetParam().nodes;
+  const auto target = [&](NodeId rank) { return (rank * 5 + 3) % n; };
+  const size_t steps = AtEveryStep(
+      [&](Cluster& c) { LaunchAll(c); },
+      [&](Cluster& c) {
+        requests.clear();
+        for (const NodeId rank : Agents(true)) {
+          GetArrived get;
+          get.target = {"a", target(rank)};
+          get.key = "key";
+          requests.push_back(c.Get({"a", rank}, get));
+        }
+      },
+      [&](Cluster& c, bool over) {
+        for (const NodeId rank : Agents(false)) {
+          const int status = c.status(requests[rank]);
+          EXPECT_NE(status, -1000) << "rank " << rank << " waits for ever";
+          if (status == kSuccess) continue;
+          // Whoever asks for the lost one is told so; the others do not notice,
+          // as long as there is somebody who controls the job.
+          EXPECT_FALSE(over);
+          EXPECT_TRUE(RootIsLost() || target(rank) == GetParam().victim)
+              << "rank " << rank;
+          EXPECT_TRUE(RootIsLost() || status == kErrUnreach) << status;
+        }
+        ExpectLaterJobsWork(c);
+      });
+  EXPECT_GT(steps, n);
+}
+
+TEST_P(Crash, InALaunch) {
+  const size_t steps = AtEveryStep(
+      [](Cluster&) {},
+      [&](Cluster& c) { c.BeginLaunch(MakeJob("a", Agents(true))); },
+      [&](Cluster& c, bool) {
+        if (RootIsLost()) {
+          // At first nobody else has heard of the job.
+          const bool begun = c.messages(kPrepare) > 0;
+          EXPECT_EQ(begun,
+                    std::ranges::any_of(c.log(), [&](const std::string& line) {
+                      return NamesController(line);
+                    }));
+        } else {
+          ASSERT_FALSE(c.job_changes().empty());
+          const JobChanged& end = c.job_changes().back();
+          EXPECT_EQ(end.phase, JobPhase::kEnded);
+          EXPECT_NE(end.status, kSuccess);
+          EXPECT_NE(end.text.find(Name()), std::string::npos) << end.text;
+        }
+        for (const std::string& left : c.Leftovers()) ADD_FAILURE() << left;
+        ExpectLaterJobsWork(c);
+      });
+  EXPECT_GT(steps, GetParam().nodes * 4);
+}
+
+INSTANTIATE_TEST_SUITE_P(Shapes, Crash, testing::ValuesIn(kShapes),
+                         [](const auto& info) { return info.param.name; });
+
+}  // namespace
+}  // namespace canopy::sim

@@ -864,6 +864,38 @@ TEST(JobEngine, ALossThatOnlyAnAgentBetweenSeesEndsTheJob) {
   EXPECT_NE(c.Last().text.find("rank 3"), std::string::npos);
 }
 
+// 3 was cut off and has ended its ranks; then an order comes that its parent
+// gave in between.
+TEST(JobEngine, ALateOrderStartsNothingAgain) {
+  Cluster c(7, 2);
+  const auto job = MakeJob({3}, 1);
+  const auto order = [&] {
+    const JobPrepare prepare{Bytes(EncodeJobSpec(*job)), 0, {}};
+    for (const MessageBody& body :
+         {MessageBody(prepare), MessageBody(JobStart{"job"})}) {
+      c.Do(3, [&](JobEngine& e, Actions* a) {
+        e.OnPeer(c.now, {1, 3, body}, a);
+      });
+    }
+  };
+  order();
+  EXPECT_EQ(c.Seen<StartLocal>(3).size(), 1u);
+  c.Hear(3, 0);
+  EXPECT_EQ(c.engine(3).num_jobs(), 0u);
+  c.node(3).tree->SetAlive(0, true);
+  c.network_.clear();
+  order();
+  EXPECT_EQ(c.Seen<StartLocal>(3).size(), 1u);
+  // Whoever ordered it learns that the rank is gone.
+  const bool told = std::ranges::any_of(c.network_, [](const PeerMessage& m) {
+    const auto* exits = std::get_if<JobExits>(&m.body);
+    return m.dst == 1 && exits != nullptr && exits->exits.size() == 1 &&
+           exits->exits[0].wait_status == kLostWithNode;
+  });
+  EXPECT_TRUE(told);
+  EXPECT_EQ(c.engine(3).num_jobs(), 0u);
+}
+
 // 2 gets a part from 1, which it does not see above itself.
 TEST(JobEngine, APartFromElsewhereIsKeptUntilItsSenderSaysThatTheJobIsOver) {
   Cluster c(7, 2);

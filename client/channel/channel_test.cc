@@ -143,7 +143,7 @@ TEST_F(ChannelTest, ACallbackRunsInTheProgressThread) {
   std::promise<std::pair<Reply, bool>> done;
   ASSERT_EQ(channel_->CallAsync(
                 FrameType::kGet, "x",
-                [&](Reply reply) {
+                [&](const Reply& reply) {
                   done.set_value({std::move(reply), progress_.InTask()});
                 }),
             kSuccess);
@@ -156,10 +156,10 @@ TEST_F(ChannelTest, ACallbackRunsInTheProgressThread) {
 
 TEST_F(ChannelTest, ACallerHandsCallbacksTheirAnswers) {
   std::promise<std::string> done;
-  ASSERT_EQ(
-      channel_->CallAsync(FrameType::kGet, "async",
-                          [&](Reply reply) { done.set_value(reply.payload); }),
-      kSuccess);
+  ASSERT_EQ(channel_->CallAsync(
+                FrameType::kGet, "async",
+                [&](const Reply& reply) { done.set_value(reply.payload); }),
+            kSuccess);
   const Received async = Receive();
   std::future<Reply> reply = CallInThread("sync");
   const Received sync = Receive();
@@ -172,7 +172,7 @@ TEST_F(ChannelTest, ACallerHandsCallbacksTheirAnswers) {
 TEST_F(ChannelTest, CallsInsideACallback) {
   std::promise<Reply> nested;
   ASSERT_EQ(channel_->CallAsync(FrameType::kGet, "outer",
-                                [&](Reply) {
+                                [&](const Reply&) {
                                   nested.set_value(
                                       channel_->Call(FrameType::kGet, "inner"));
                                 }),
@@ -193,10 +193,10 @@ TEST_F(ChannelTest, PostsWantNoAnswer) {
 
 TEST_F(ChannelTest, TheEndOfTheAgentEndsEverything) {
   std::promise<int> async;
-  ASSERT_EQ(
-      channel_->CallAsync(FrameType::kGet, "async",
-                          [&](Reply reply) { async.set_value(reply.status); }),
-      kSuccess);
+  ASSERT_EQ(channel_->CallAsync(
+                FrameType::kGet, "async",
+                [&](const Reply& reply) { async.set_value(reply.status); }),
+            kSuccess);
   Receive();
   std::future<Reply> first = CallInThread("1");
   Receive();
@@ -210,7 +210,7 @@ TEST_F(ChannelTest, TheEndOfTheAgentEndsEverything) {
   EXPECT_TRUE(channel_->lost());
   EXPECT_EQ(channel_->Call(FrameType::kGet, "x").status, kErrLostConnection);
   EXPECT_EQ(channel_->Post(FrameType::kCommit, "x"), kErrLostConnection);
-  EXPECT_EQ(channel_->CallAsync(FrameType::kGet, "x", [](Reply) {}),
+  EXPECT_EQ(channel_->CallAsync(FrameType::kGet, "x", [](const Reply&) {}),
             kErrLostConnection);
 }
 
@@ -247,10 +247,11 @@ TEST_F(ChannelTest, ManyAtOnce) {
     callers.emplace_back([&, t] {
       for (int i = 0; i < kCalls; ++i) {
         const std::string text = std::to_string(t) + "." + std::to_string(i);
-        channel_->CallAsync(FrameType::kGet, text, [&, text](Reply reply) {
-          EXPECT_EQ(reply.payload, text);
-          ++async_done;
-        });
+        channel_->CallAsync(FrameType::kGet, text,
+                            [&, text](const Reply& reply) {
+                              EXPECT_EQ(reply.payload, text);
+                              ++async_done;
+                            });
         EXPECT_EQ(channel_->Call(FrameType::kGet, text).payload, text);
       }
     });

@@ -122,7 +122,8 @@ int RegisterHandlerAsync(Session& session, const Registration& registration,
   int rc = Prepare(session, registration, &prepared);
   if (rc != PMIX_SUCCESS) return rc;
   const size_t reference = prepared.reference;
-  const auto finish = [&session, reference, cbfunc, cbdata](Reply reply) {
+  const auto finish = [&session, reference, cbfunc,
+                       cbdata](const Reply& reply) {
     if (reply.status != PMIX_SUCCESS) {
       Withdraw(session, reference);
       cbfunc(reply.status, SIZE_MAX, cbdata);
@@ -173,7 +174,7 @@ int NotifyEvent(Session& session, const Notification& event,
   }
   return session.channel()->CallAsync(
       FrameType::kNotify, frame,
-      [=](Reply reply) { cbfunc(reply.status, cbdata); });
+      [=](const Reply& reply) { cbfunc(reply.status, cbdata); });
 }
 
 }  // namespace canopy::client

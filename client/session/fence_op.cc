@@ -195,13 +195,12 @@ int FenceAsync(Session& session, const pmix_proc_t* procs, size_t nprocs,
   rc = EncodeFrame(procs, nprocs, info, ninfo, options, &frame);
   if (rc != PMIX_SUCCESS) return rc;
   FenceCount count(IsWholeJob(session, procs, nprocs) ? &session : nullptr);
-  rc =
-      session.channel()->CallAsync(local::FrameType::kCollective, frame,
-                                   [=, counted = count.session()](Reply reply) {
-                                     if (counted != nullptr)
-                                       counted->EndFence();
-                                     cbfunc(reply.status, cbdata);
-                                   });
+  rc = session.channel()->CallAsync(
+      local::FrameType::kCollective, frame,
+      [=, counted = count.session()](const Reply& reply) {
+        if (counted != nullptr) counted->EndFence();
+        cbfunc(reply.status, cbdata);
+      });
   if (rc == PMIX_SUCCESS) count.Keep();
   return rc;
 }

@@ -147,11 +147,11 @@ void CallBack(AsyncGet& get, int status) {
   get.cbfunc(PMIX_SUCCESS, value, get.cbdata);
 }
 
-int AskAsync(std::shared_ptr<AsyncGet> get) {
+int AskAsync(const std::shared_ptr<AsyncGet>& get) {
   Channel* channel = get->session->channel();
   const std::string frame = EncodeGet(get->request.target(), get->request.key(),
                                       get->request.options());
-  return channel->CallAsync(FrameType::kGet, frame, [get](Reply reply) {
+  return channel->CallAsync(FrameType::kGet, frame, [get](const Reply& reply) {
     const int status =
         FindAfterReply(*get->session, get->request.target(), get->request.key(),
                        get->request.options(), reply, &get->value);
@@ -159,11 +159,11 @@ int AskAsync(std::shared_ptr<AsyncGet> get) {
   });
 }
 
-int RefreshAsync(std::shared_ptr<AsyncGet> get) {
+int RefreshAsync(const std::shared_ptr<AsyncGet>& get) {
   Channel* channel = get->session->channel();
   const std::string frame =
       EncodeRefresh(get->request.target(), get->request.options());
-  return channel->CallAsync(FrameType::kGet, frame, [get](Reply reply) {
+  return channel->CallAsync(FrameType::kGet, frame, [get](const Reply& reply) {
     const int status =
         FindRefreshed(*get->session, get->request.target(), get->request.key(),
                       get->request.options(), reply, &get->value);

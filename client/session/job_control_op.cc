@@ -56,7 +56,7 @@ int ControlJobAsync(Session& session, const JobControl& request,
   if (rc != PMIX_SUCCESS) return rc;
   if (session.channel() == nullptr) return PMIX_ERR_NOT_SUPPORTED;
   return session.channel()->CallAsync(
-      local::FrameType::kJobControl, frame, [=](Reply reply) {
+      local::FrameType::kJobControl, frame, [=](const Reply& reply) {
         if (cbfunc == nullptr) return;
         InfoList infos;
         if (!DecodeInfos(reply.payload, &infos)) infos.Clear();

@@ -44,6 +44,7 @@ class Decoder {
   // Not over a string that is gone after the statement.
   template <typename S>
   requires std::is_same_v<S, std::string>
+  // NOLINTNEXTLINE(bugprone-forwarding-reference-overload)
   explicit Decoder(S&& bytes, CodecForm form = {}) = delete;
 
   const CodecForm& form() const { return form_; }

@@ -202,6 +202,10 @@ void Cluster::Rejoin(NodeId node) {
   const uint64_t life = ++nodes_[node].net_life;
   const TimeNs settled = now_ + RandomDelay(6);
   mute_ = node;
+  // What was on its way to it came over links that are no more.
+  std::erase_if(queue_, [&](const auto& item) {
+    return item.second.news && item.second.node == node;
+  });
   for (NodeId other = 0; other < nodes_.size(); ++other) {
     if (other == node) continue;
     View& view = ViewOf(node, other);

@@ -38,6 +38,7 @@ constexpr int kMaxEvents = 256;
 struct EventLoop::Impl {
   int epoll_fd = -1;
   int wake_fd = -1;
+  Waiter* waiter = nullptr;
   uint32_t next_generation = 1;
   std::unordered_map<int, Watched> watches;
 
@@ -54,8 +55,17 @@ struct EventLoop::Impl {
 
   void DrainWakeups() const {
     uint64_t count;
-    while (read(wake_fd, &count, sizeof count) > 0) {
+    while (read(wake_fd, &count, sizeof count) < 0 && errno == EINTR) {
     }
+  }
+
+  // Waits, and returns how many events there are.
+  int Wait(epoll_event* events, int timeout_ms) const {
+    if (waiter != nullptr) {
+      if (!waiter->Wait(epoll_fd, timeout_ms)) return 0;
+      timeout_ms = 0;
+    }
+    return epoll_wait(epoll_fd, events, kMaxEvents, timeout_ms);
   }
 
   bool RunPosted() {
@@ -179,13 +189,14 @@ void EventLoop::Post(Work work) {
   }
 }
 
+void EventLoop::SetWaiter(Waiter* waiter) { impl_->waiter = waiter; }
+
 void EventLoop::Defer(Work work) { impl_->deferred.push_back(std::move(work)); }
 
 void EventLoop::RunOnce(int timeout_ms) {
   impl_->owner = std::this_thread::get_id();
   epoll_event events[kMaxEvents];
-  const int n = epoll_wait(impl_->epoll_fd, events, kMaxEvents,
-                           impl_->WaitMillis(timeout_ms));
+  const int n = impl_->Wait(events, impl_->WaitMillis(timeout_ms));
   for (int i = 0; i < n; ++i) impl_->Dispatch(events[i]);
   impl_->RunPosted();
   impl_->RunTimers();

@@ -33,6 +33,17 @@ class EventLoop {
   // No effect for a timer that ran or was cancelled.
   void CancelTimer(TimerId id);
 
+  // What a loop sleeps in instead of waiting for its descriptors alone.
+  class Waiter {
+   public:
+    virtual ~Waiter() = default;
+    // Loop thread. Returns when `fd` is readable or after timeout_ms (-1: no
+    // limit; 0: at once), or earlier. True: `fd` may be readable.
+    virtual bool Wait(int fd, int timeout_ms) = 0;
+  };
+  // Not owned; until another is set, or null for none.
+  void SetWaiter(Waiter* waiter);
+
   // Runs `work` on the loop thread, in the order posted. Any thread. Work
   // posted after the loop ended is destroyed with the loop, unrun.
   void Post(std::function<void()> work);

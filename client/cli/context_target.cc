@@ -60,7 +60,7 @@ ControlTarget TargetOf(const v1::Context& context, int member) {
     target.address = "unix:" + node.control_socket();
   } else if (!security::IsLocalAddress(node.address())) {
     // Behind a loopback address without the agent's socket is somebody else.
-    target.address = node.address();
+    target.address = node.control_address();
   }
   target.security = context.security();
   target.cluster_key = context.cluster_key();

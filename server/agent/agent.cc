@@ -32,6 +32,7 @@
 #include "server/control/control_server.h"
 #include "server/control/control_service.h"
 #include "server/control/job_controller.h"
+#include "server/control/network_server.h"
 #include "server/control/run_server.h"
 #include "server/datastore/datastore.h"
 #include "server/hwinfo/hwinfo.h"
@@ -227,6 +228,7 @@ class Agent::Impl : public InputSink {
   void MakeProcesses();
   void FindJobs();
   Status Listen();
+  Status ListenForControl();
   void MakeRuntime();
   void TakeUpJobs();
   void Save(const bootstrap::v1::Members& members);
@@ -249,12 +251,14 @@ class Agent::Impl : public InputSink {
   Membership membership_;
   std::optional<RuntimeDir> dir_;
   std::optional<security::ClusterKey> key_;
+  std::optional<security::SecurityConfig> security_;  // with an overlay
   std::unique_ptr<Planner> planner_;
   control::JobController controller_;
   control::ControlService control_;         // on the Unix socket
-  control::ControlService remote_control_;  // beside the overlay, with TLS
+  control::ControlService remote_control_;  // on the network, with TLS
   control::ControlServer control_server_{&loop_};
   control::RunServer run_server_{&loop_, &controller_};
+  control::NetworkServer network_server_;
   NullOverlay null_overlay_;
   std::unique_ptr<overlay::GrpcOverlay> overlay_;  // null when alone
   std::function<void()> on_ready_;
@@ -341,6 +345,7 @@ void Agent::Impl::FindJobs() {
 Status Agent::Impl::Listen() {
   Status status;
   if (overlay_) status = overlay_->Listen();
+  if (overlay_ && status.ok()) status = ListenForControl();
   if (status.ok()) status = local_->Start();
   if (status.ok()) status = stock_->Start();
   return status;
@@ -357,9 +362,8 @@ Status Agent::Impl::MakeOverlay() {
   config.radix = config_.radix();
   config.listen = ListenAddress(config_);
   config.overlay_id = config_.overlay_id();
-  const security::SecurityMode mode = security->mode;
-  config.security = *std::move(security);
-  config.reflection = config_.reflection();
+  security_ = *std::move(security);
+  config.security = *security_;
   // Silence breaks the link; what does not come back is lost.
   const uint32_t loss_ms = config_.loss_timeout_ms() != 0
                                ? config_.loss_timeout_ms()
@@ -381,10 +385,22 @@ Status Agent::Impl::MakeOverlay() {
   };
   overlay_ = std::make_unique<overlay::GrpcOverlay>(&loop_, this, config,
                                                     std::move(events));
+  return Status();
+}
+
+Status Agent::Impl::ListenForControl() {
+  control::NetworkOptions options;
+  options.address = config_.control_listen();
+  if (options.address.empty()) {
+    const std::string& links = overlay_->address();
+    options.address = links.substr(0, links.rfind(':')) + ":0";
+  }
+  options.security = *security_;
+  options.reflection = config_.reflection();
   // Without TLS nobody knows who is at the other end of that port: control is
   // on the Unix socket alone.
-  if (mode != security::SecurityMode::kPlaintext) {
-    overlay_->AddService(remote_control_.service());
+  if (security_->mode != security::SecurityMode::kPlaintext) {
+    options.services.push_back(remote_control_.service());
   } else {
     spdlog::warn(
         "plaintext: what agents send to each other can be read and changed by "
@@ -392,7 +408,9 @@ Status Agent::Impl::MakeOverlay() {
         "requests from other machines",
         config_.node_name());
   }
-  return Status();
+  const Status status = network_server_.Start(options);
+  if (status.ok()) info_.set_control_address(network_server_.address());
+  return status;
 }
 
 void Agent::Impl::MakeEndpoints() {
@@ -533,7 +551,10 @@ void Agent::Impl::Save(const bootstrap::v1::Members& members) {
   bootstrap::v1::AgentState state;
   *state.mutable_config() = config_;
   state.mutable_config()->set_runtime_dir(dir_->path());
-  if (overlay_) state.mutable_config()->set_listen(overlay_->address());
+  if (overlay_) {
+    state.mutable_config()->set_listen(overlay_->address());
+    state.mutable_config()->set_control_listen(network_server_.address());
+  }
   *state.mutable_members() = members;
   if (config_.self() < static_cast<uint32_t>(members.nodes_size())) {
     *state.mutable_members()->mutable_nodes(static_cast<int>(config_.self())) =

@@ -5,174 +5,119 @@
 namespace canopy::overlay {
 namespace {
 
-// Frames that arrived and wait for the loop thread; above it, reading stops.
+// Frames that arrived and wait for a listener; above it, reading stops.
 constexpr size_t kMaxInbox = size_t{4} << 20;
 
 }  // namespace
 
-// ------------------------------------------------------------ loop thread ---
+// ----------------------------------------------------------- from its user ---
 
 void BridgeStream::Attach(StreamListener* listener) {
   listener_ = listener;
-  std::lock_guard<std::mutex> lock(mutex_);
   if (!inbox_.empty() || ended_.has_value()) Schedule();
 }
 
 void BridgeStream::Detach() {
   listener_ = nullptr;
   deaf_ = true;
+  inbox_.clear();
+  inbox_bytes_ = 0;
+  if (std::exchange(read_paused_, false) && !closing_) call_->Read();
 }
 
 bool BridgeStream::Writable() {
-  std::lock_guard<std::mutex> lock(mutex_);
   if (!closing_ && !write_in_flight_) return true;
   want_writable_ = true;
   return false;
 }
 
 void BridgeStream::Write(const Rope& frame) {
-  {
-    std::lock_guard<std::mutex> lock(mutex_);
-    if (closing_ || write_in_flight_) return;
-    write_in_flight_ = true;
-    ++starts_;
-  }
+  if (closing_ || write_in_flight_) return;
+  write_in_flight_ = true;
   call_->Write(frame);
-  StartDone();
 }
 
 void BridgeStream::Close(const StreamEnd& end) {
   Detach();
-  bool cancel = false;
-  {
-    std::lock_guard<std::mutex> lock(mutex_);
-    if (call_ == nullptr || finished_) return;
-    closing_ = true;
-    close_with_ = end;
-    cancel = end.code == kEndCancelled;
-    ++starts_;
-  }
-  if (cancel) call_->Cancel();
-  StartDone();
+  if (call_ == nullptr || finished_) return;
+  closing_ = true;
+  close_with_ = end;
+  if (end.code == kEndCancelled) call_->Cancel();
+  FinishWhenIdle();
 }
 
 void BridgeStream::CloseInOrder() {
   Detach();
-  {
-    std::lock_guard<std::mutex> lock(mutex_);
-    if (closing_) return;
-    half_close_ = true;
-    if (write_in_flight_) return;
-    ++starts_;
-  }
-  call_->HalfClose();
-  StartDone();
+  if (closing_) return;
+  half_close_ = true;
+  if (!write_in_flight_) call_->HalfClose();
 }
 
-void BridgeStream::Deliver() {
-  std::vector<Bytes> frames;
-  bool writable = false;
-  bool resume = false;
-  std::optional<StreamEnd> end;
-  {
-    std::lock_guard<std::mutex> lock(mutex_);
-    scheduled_ = false;
-    if (listener_ == nullptr && !deaf_) return;
-    frames.swap(inbox_);
-    inbox_bytes_ = 0;
-    resume = std::exchange(read_paused_, false) && !closing_;
-    if (resume) ++starts_;
-    writable = want_writable_ && !write_in_flight_ && !closing_;
-    if (writable) want_writable_ = false;
-    end = std::exchange(ended_, std::nullopt);
-  }
-  if (resume) {
-    call_->Read();
-    StartDone();
-  }
-  for (Bytes& frame : frames) {
-    if (listener_ != nullptr) listener_->OnFrame(std::move(frame));
-  }
-  if (writable && listener_ != nullptr) listener_->OnWritable();
-  if (end.has_value() && listener_ != nullptr) {
-    std::exchange(listener_, nullptr)->OnEnd(*end);
-  }
-}
-
-// ------------------------------------------------------ the call's thread ---
+// ----------------------------------------------------------- from the call ---
 
 void BridgeStream::ReadDone(std::optional<Bytes> frame) {
-  bool again = false;
-  {
-    std::lock_guard<std::mutex> lock(mutex_);
-    if (frame.has_value()) {
-      inbox_bytes_ += frame->size();
-      inbox_.push_back(std::move(*frame));
-      Schedule();
-      read_paused_ = inbox_bytes_ > kMaxInbox;
-      again = !closing_ && !read_paused_;
-    } else {
-      closing_ = true;
-    }
-    ++starts_;
+  if (!frame.has_value()) {
+    closing_ = true;
+    return FinishWhenIdle();
   }
-  if (again) call_->Read();
-  StartDone();
+  if (!deaf_) {
+    inbox_bytes_ += frame->size();
+    inbox_.push_back(std::move(*frame));
+    Schedule();
+  }
+  read_paused_ = inbox_bytes_ > kMaxInbox;
+  if (!closing_ && !read_paused_) call_->Read();
 }
 
 void BridgeStream::WriteDone(bool ok) {
-  bool half_close = false;
-  {
-    std::lock_guard<std::mutex> lock(mutex_);
-    write_in_flight_ = false;
-    if (!ok) closing_ = true;
-    half_close = half_close_ && !closing_;
-    if (want_writable_ && !closing_) Schedule();
-    ++starts_;
-  }
-  if (half_close) call_->HalfClose();
-  StartDone();
+  write_in_flight_ = false;
+  if (!ok) closing_ = true;
+  if (closing_) return FinishWhenIdle();
+  if (half_close_) return call_->HalfClose();
+  if (want_writable_) Schedule();
 }
 
 void BridgeStream::Broken() {
-  {
-    std::lock_guard<std::mutex> lock(mutex_);
-    closing_ = true;
-    ++starts_;
-  }
-  StartDone();
+  closing_ = true;
+  FinishWhenIdle();
 }
 
 void BridgeStream::Done(StreamEnd end) {
-  std::lock_guard<std::mutex> lock(mutex_);
   call_ = nullptr;
   closing_ = finished_ = true;
   ended_ = std::move(end);
   Schedule();
 }
 
-// ------------------------------------------------------------------- both ---
-
-// Under the lock.
-void BridgeStream::Schedule() {
-  if (std::exchange(scheduled_, true)) return;
-  loop_->Post([self = shared_from_this()] { self->Deliver(); });
+void BridgeStream::FinishWhenIdle() {
+  if (write_in_flight_ || finished_) return;
+  finished_ = true;
+  call_->Finish(close_with_);
 }
 
-// What was begun under `++starts_` has been handed to the call. The call is
-// finished once nothing is being handed over any more.
-void BridgeStream::StartDone() {
-  StreamEnd end;
-  Call* call = nullptr;
-  {
-    std::lock_guard<std::mutex> lock(mutex_);
-    --starts_;
-    if (!closing_ || write_in_flight_ || starts_ > 0 || finished_) return;
-    finished_ = true;
-    end = close_with_;
-    call = call_;
+// -------------------------------------------------------------- delivering ---
+
+// What came in one round is told together when it is over.
+void BridgeStream::Schedule() {
+  if (listener_ == nullptr || std::exchange(scheduled_, true)) return;
+  loop_->Defer([self = shared_from_this()] { self->Deliver(); });
+}
+
+void BridgeStream::Deliver() {
+  scheduled_ = false;
+  if (std::exchange(read_paused_, false) && !closing_) call_->Read();
+  inbox_bytes_ = 0;
+  for (Bytes& frame : std::exchange(inbox_, {})) {
+    if (listener_ != nullptr) listener_->OnFrame(std::move(frame));
   }
-  call->Finish(end);
+  if (want_writable_ && !write_in_flight_ && !closing_) {
+    want_writable_ = false;
+    if (listener_ != nullptr) listener_->OnWritable();
+  }
+  if (ended_.has_value() && listener_ != nullptr) {
+    const StreamEnd end = *std::exchange(ended_, std::nullopt);
+    std::exchange(listener_, nullptr)->OnEnd(end);
+  }
 }
 
 }  // namespace canopy::overlay

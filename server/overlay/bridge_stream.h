@@ -1,10 +1,9 @@
-// The Stream that bridges the loop thread and the thread that serves a
-// transport's calls. Knows no gRPC, so that its locking can be tested alone.
+// The Stream on top of one gRPC call. Knows no gRPC, so that its states can be
+// tested alone.
 #ifndef CANOPY_SERVER_OVERLAY_BRIDGE_STREAM_H_
 #define CANOPY_SERVER_OVERLAY_BRIDGE_STREAM_H_
 
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <vector>
 
@@ -14,7 +13,8 @@
 
 namespace canopy::overlay {
 
-// The call under a stream. Any thread; one Read and one Write at a time.
+// The call under a stream. Loop thread; one Read and one Write at a time. What
+// it is asked is answered later, never from within.
 class Call {
  public:
   virtual ~Call() = default;
@@ -28,13 +28,13 @@ class Call {
   virtual void HalfClose() = 0;
 };
 
+// Loop thread only.
 class BridgeStream : public Stream,
                      public std::enable_shared_from_this<BridgeStream> {
  public:
   // `call` must live until it has called Done, and has a Read under way.
   BridgeStream(EventLoop* loop, Call* call) : loop_(loop), call_(call) {}
 
-  // Loop thread.
   void Attach(StreamListener* listener) override;
   void Detach() override;
   bool Writable() override;
@@ -42,7 +42,7 @@ class BridgeStream : public Stream,
   void Close(const StreamEnd& end) override;
   void CloseInOrder() override;
 
-  // The call's thread. `frame` is empty when the direction has ended.
+  // The call's answers. `frame` is empty when the direction has ended.
   void ReadDone(std::optional<Bytes> frame);
   void WriteDone(bool ok);
   // The connection broke or the call was cancelled.
@@ -52,16 +52,14 @@ class BridgeStream : public Stream,
 
  private:
   void Schedule();
-  void StartDone();
   void Deliver();
+  void FinishWhenIdle();
 
   EventLoop* const loop_;
-  // Loop thread.
+  Call* call_;  // null after Done
   StreamListener* listener_ = nullptr;
   bool deaf_ = false;
 
-  std::mutex mutex_;  // all below
-  Call* call_;        // constant until Done
   std::vector<Bytes> inbox_;
   size_t inbox_bytes_ = 0;
   bool scheduled_ = false;
@@ -71,7 +69,6 @@ class BridgeStream : public Stream,
   bool half_close_ = false;
   bool closing_ = false;   // no new operation starts
   bool finished_ = false;  // Finish was called
-  int starts_ = 0;         // operations being handed to the call just now
   StreamEnd close_with_;
   std::optional<StreamEnd> ended_;
 };

@@ -2,28 +2,31 @@
 
 #include <gtest/gtest.h>
 
-#include <condition_variable>
 #include <deque>
 #include <functional>
+#include <optional>
 #include <string>
-#include <thread>
+#include <utility>
+#include <vector>
 
 namespace canopy::overlay {
 namespace {
 
-// A call with a thread of its own that answers whatever it is asked, and
-// echoes frames.
+// A call that echoes frames, and answers what it is asked when the loop comes
+// round to it.
 class EchoCall : public Call {
  public:
   explicit EchoCall(EventLoop* loop)
-      : stream_(std::make_shared<BridgeStream>(loop, this)),
-        thread_([this] { Run(); }) {}
-  ~EchoCall() override { thread_.join(); }
+      : loop_(loop), stream_(std::make_shared<BridgeStream>(loop, this)) {}
+  ~EchoCall() override {
+    while (!finished_with.has_value()) loop_->RunOnce(0);
+  }
 
   const std::shared_ptr<BridgeStream>& stream() const { return stream_; }
 
   void Read() override {
-    Submit([this] {
+    loop_->Post([this] {
+      EXPECT_FALSE(reading_);
       reading_ = true;
       Echo();
     });
@@ -31,73 +34,53 @@ class EchoCall : public Call {
   void Write(const Rope& frame) override {
     std::string text;
     for (const Bytes& b : frame) text += b.view();
-    Submit([this, text] {
-      echoes_.push_back(text);
+    loop_->Post([this, text] {
+      ++written;
+      Arrive(text);
       stream_->WriteDone(true);
-      Echo();
     });
   }
   void Finish(const StreamEnd& end) override {
-    Submit([this, end] {
+    EXPECT_FALSE(finishing_);
+    finishing_ = true;
+    loop_->Post([this, end] {
       finished_with = end;
       stream_->Done(end);
-      stop_ = true;
     });
   }
-  void Cancel() override {
-    Submit([this] { EndReads(); });
-  }
-  void HalfClose() override {
-    Submit([this] { EndReads(); });
+  void Cancel() override { EndReads(); }
+  void HalfClose() override { EndReads(); }
+
+  void Arrive(std::string text) {
+    echoes_.push_back(std::move(text));
+    Echo();
   }
 
-  StreamEnd finished_with;
+  int written = 0;
+  std::optional<StreamEnd> finished_with;
 
  private:
-  void Submit(std::function<void()> work) {
-    std::lock_guard<std::mutex> lock(mutex_);
-    work_.push_back(std::move(work));
-    wake_.notify_one();
-  }
   void Echo() {
-    if (!reading_) return;
-    if (ended_) {
-      reading_ = false;
-      return stream_->ReadDone(std::nullopt);
-    }
-    if (echoes_.empty()) return;
+    if (!reading_ || (echoes_.empty() && !ended_)) return;
     reading_ = false;
+    if (echoes_.empty()) return stream_->ReadDone(std::nullopt);
     Bytes frame(echoes_.front());
     echoes_.pop_front();
     stream_->ReadDone(std::move(frame));
   }
   void EndReads() {
-    ended_ = true;
-    Echo();
-  }
-  void Run() {
-    while (!stop_) {
-      std::function<void()> work;
-      {
-        std::unique_lock<std::mutex> lock(mutex_);
-        wake_.wait(lock, [this] { return !work_.empty(); });
-        work = std::move(work_.front());
-        work_.pop_front();
-      }
-      work();
-    }
+    loop_->Post([this] {
+      ended_ = true;
+      Echo();
+    });
   }
 
-  std::shared_ptr<BridgeStream> stream_;
-  std::mutex mutex_;
-  std::condition_variable wake_;
-  std::deque<std::function<void()>> work_;
-  // The call's thread.
+  EventLoop* const loop_;
+  const std::shared_ptr<BridgeStream> stream_;
   std::deque<std::string> echoes_;
   bool reading_ = true;
   bool ended_ = false;
-  bool stop_ = false;
-  std::thread thread_;
+  bool finishing_ = false;
 };
 
 class Recorder : public StreamListener {
@@ -172,7 +155,10 @@ TEST(BridgeStreamTest, CloseHandsTheStatusOverAfterTheWrite) {
   EchoCall call(&loop);
   call.stream()->Write({Bytes(std::string("last words"))});
   call.stream()->Close({kEndWrongKey, "no"});
-  // The destructor joins the call's thread, which ends with Finish.
+  EXPECT_EQ(call.written, 0);
+  WaitFor(&loop, [&] { return call.finished_with.has_value(); });
+  EXPECT_EQ(call.written, 1);
+  EXPECT_EQ(call.finished_with->code, kEndWrongKey);
 }
 
 TEST(BridgeStreamTest, NothingIsToldAfterDetach) {
@@ -184,10 +170,36 @@ TEST(BridgeStreamTest, NothingIsToldAfterDetach) {
     call.stream()->Write({Bytes(std::string("x"))});
     call.stream()->CloseInOrder();
   }
-  // The call is over, and all that it had to tell has been posted.
+  // The call is over.
   loop.RunOnce(0);
   EXPECT_TRUE(recorder.frames.empty());
   EXPECT_FALSE(recorder.ended.has_value());
+}
+
+TEST(BridgeStreamTest, ReadingPausesUntilSomebodyListens) {
+  EventLoop loop;
+  EchoCall call(&loop);
+  const std::string megabyte(size_t{1} << 20, 'm');
+  for (int i = 0; i < 8; ++i) call.Arrive(megabyte);
+  for (int i = 0; i < 20; ++i) loop.RunOnce(0);
+  Recorder recorder;
+  call.stream()->Attach(&recorder);
+  loop.RunOnce(0);
+  EXPECT_EQ(recorder.frames.size(), 5u);
+  WaitFor(&loop, [&] { return recorder.frames.size() == 8; });
+  call.stream()->Close({kEndCancelled, ""});
+}
+
+TEST(BridgeStreamTest, ADetachedStreamReadsOn) {
+  EventLoop loop;
+  EchoCall call(&loop);
+  const std::string megabyte(size_t{1} << 20, 'm');
+  for (int i = 0; i < 8; ++i) call.Arrive(megabyte);
+  for (int i = 0; i < 20; ++i) loop.RunOnce(0);
+  call.stream()->CloseInOrder();
+  // It gets to the end of what the peer sends.
+  WaitFor(&loop, [&] { return call.finished_with.has_value(); });
+  EXPECT_TRUE(call.finished_with->ok());
 }
 
 }  // namespace

@@ -29,7 +29,6 @@ struct OverlayConfig {
   // those who have not lost that one yet, it is a restart and no loss.
   bool recovered = false;
   security::SecurityConfig security;
-  bool reflection = false;  // gRPC server reflection
 
   // A peer that says nothing is found within this time.
   uint32_t detect_ms = 5000;

@@ -195,9 +195,10 @@ void ClientCall::Read() {
 
 void ClientCall::ReadBack(LinkCall* link, bool ok) {
   auto* call = static_cast<ClientCall*>(link);
-  const int before = call->busy_.fetch_and(~kReading);
+  call->busy_ &= ~kReading;
+  const bool finishing = (call->busy_ & kFinishing) != 0;
   ReadReturned(link, ok);
-  if ((before & kFinishing) != 0) call->FinishNow();
+  if (finishing) call->FinishNow();
 }
 
 void ClientCall::Write(const Rope& frame) {
@@ -207,7 +208,8 @@ void ClientCall::Write(const Rope& frame) {
 
 void ClientCall::Finish(const StreamEnd& end) {
   if (!end.ok()) context_.TryCancel();
-  if ((busy_.fetch_or(kFinishing) & kReading) == 0) FinishNow();
+  busy_ |= kFinishing;
+  if ((busy_ & kReading) == 0) FinishNow();
 }
 
 void ClientCall::FinishNow() { io_->Finish(&status_, Last(&finish_)); }

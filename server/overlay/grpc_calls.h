@@ -14,7 +14,6 @@
 #include <grpcpp/server_context.h>
 #include <grpcpp/support/byte_buffer.h>
 
-#include <atomic>
 #include <condition_variable>
 #include <functional>
 #include <memory>
@@ -23,6 +22,7 @@
 #include "common/event_loop.h"
 #include "protos/overlay.grpc.pb.h"
 #include "server/overlay/bridge_stream.h"
+#include "server/rpc/loop_queue.h"
 
 namespace canopy::overlay {
 
@@ -41,14 +41,6 @@ class Census {
   int alive_ = 0;
 };
 
-// What a completion queue returns as tag.
-class Completion {
- public:
-  virtual ~Completion() = default;
-  // The queue's thread.
-  virtual void Complete(bool ok) = 0;
-};
-
 // What both ends share: operations are counted, and when the last one that was
 // begun is back, the stream is told and the call deletes itself.
 class LinkCall : public Call {
@@ -60,7 +52,7 @@ class LinkCall : public Call {
 
  protected:
   // One operation of the call and what to do when it is back.
-  class Operation : public Completion {
+  class Operation : public rpc::Completion {
    public:
     Operation(LinkCall* call, void (*done)(LinkCall*, bool))
         : call_(call), done_(done) {}
@@ -78,12 +70,12 @@ class LinkCall : public Call {
   ~LinkCall() override;
 
   // An operation is about to begin; its tag.
-  Completion* Begin(Operation* operation) {
+  rpc::Completion* Begin(Operation* operation) {
     ++pending_;
     return operation;
   }
   // The same for the last one, which every call has.
-  Completion* Last(Operation* operation) { return operation; }
+  rpc::Completion* Last(Operation* operation) { return operation; }
   // The call ends without its last operation.
   void Abandon() { --pending_; }
   // How it ended; asked once nothing is pending.
@@ -103,7 +95,7 @@ class LinkCall : public Call {
   const std::shared_ptr<Census> census_;
   const std::shared_ptr<BridgeStream> stream_;
   // Operations that are not back; the last one counts from the start.
-  std::atomic<int> pending_{1};
+  int pending_ = 1;
 };
 
 // The listening side: waits for a call, then is its stream.
@@ -112,7 +104,7 @@ class ServerCall final : public LinkCall {
   using Accept = std::function<void(std::shared_ptr<Stream>)>;
 
   // Takes the next call that comes in and makes another ServerCall for the one
-  // after it. `accept` is called on the queue's thread.
+  // after it. `accept` is called on the loop thread.
   static void Await(EventLoop* loop, LinkService* service,
                     grpc::ServerCompletionQueue* queue,
                     std::shared_ptr<Census> census, Accept accept);
@@ -142,7 +134,7 @@ class ServerCall final : public LinkCall {
   Operation read_{this, &ReadReturned};
   Operation arrived_{this, &Arrived};
   Operation ended_{this, &Ended};
-  std::atomic<bool> cancelled_{false};
+  bool cancelled_ = false;
 };
 
 // The dialling side.
@@ -175,7 +167,7 @@ class ClientCall final : public LinkCall {
   grpc::GenericStub stub_;
   grpc::ClientContext context_;
   std::unique_ptr<grpc::GenericClientAsyncReaderWriter> io_;
-  std::atomic<int> busy_{0};
+  int busy_ = 0;
   Operation read_back_{this, &ReadBack};
   Operation half_closed_{this, [](LinkCall*, bool) {}};
   grpc::Status status_;

@@ -11,7 +11,6 @@ namespace {
 GrpcTransport::Options TransportOptions(const OverlayConfig& config) {
   GrpcTransport::Options options;
   options.security = config.security;
-  options.reflection = config.reflection;
   options.detect_ms = config.detect_ms;
   options.connect_ms = config.detect_ms / 2;
   return options;
@@ -57,7 +56,7 @@ class GrpcOverlay::Impl {
     transport_.Stop();
   }
 
-  GrpcTransport& transport() { return transport_; }
+  int port() const { return transport_.port(); }
   TreeOverlay& tree() { return tree_; }
   const std::string& address() const { return address_; }
 
@@ -75,12 +74,8 @@ GrpcOverlay::GrpcOverlay(EventLoop* loop, InputSink* sink, OverlayConfig config,
 
 GrpcOverlay::~GrpcOverlay() { Stop(); }
 
-void GrpcOverlay::AddService(grpc::Service* service) {
-  impl_->transport().AddService(service);
-}
-
 Status GrpcOverlay::Listen() { return impl_->Listen(); }
-int GrpcOverlay::port() const { return impl_->transport().port(); }
+int GrpcOverlay::port() const { return impl_->port(); }
 const std::string& GrpcOverlay::address() const { return impl_->address(); }
 
 void GrpcOverlay::SetAddress(NodeId node, std::string address) {

@@ -14,10 +14,6 @@
 #include "server/overlay/config.h"
 #include "server/ports/ports.h"
 
-namespace grpc {
-class Service;
-}
-
 namespace canopy::overlay {
 
 // Loop thread only, but for what is said otherwise. Inputs given to the sink:
@@ -35,10 +31,6 @@ class GrpcOverlay : public OverlayPort {
               OverlayEvents events);
   // Ends all links and waits until gRPC is done with them.
   ~GrpcOverlay() override;
-
-  // A further service on the same gRPC server; before Listen. Not owned; must
-  // live until Stop returns.
-  void AddService(grpc::Service* service);
 
   // Starts the gRPC server: members may link from here on.
   Status Listen();

@@ -1,10 +1,6 @@
 #include "server/overlay/grpc_transport.h"
 
-#include <absl/synchronization/mutex.h>
-#include <grpc/grpc.h>
-#include <grpc/support/log.h>
 #include <grpcpp/create_channel.h>
-#include <grpcpp/ext/proto_server_reflection_plugin.h>
 #include <grpcpp/health_check_service_interface.h>
 #include <grpcpp/impl/server_builder_option.h>
 #include <grpcpp/impl/server_builder_plugin.h>
@@ -13,14 +9,12 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cstdio>
-#include <cstdlib>
-#include <string_view>
 #include <thread>
 #include <utility>
 #include <vector>
 
 #include "server/overlay/grpc_calls.h"
+#include "server/rpc/loop_queue.h"
 
 namespace canopy::overlay {
 namespace {
@@ -55,56 +49,18 @@ struct Acceptor {
   GrpcTransport::Accept accept;  // loop thread
 };
 
-void Serve(grpc::CompletionQueue* queue) {
-  void* tag = nullptr;
-  bool ok = false;
-  while (queue->Next(&tag, &ok)) static_cast<Completion*>(tag)->Complete(ok);
-}
-
-// What gRPC has to say comes back as statuses, which are reported where an
-// operator looks; its own lines on stderr would only repeat them. Only what it
-// says before it aborts the process does not come back.
-void LogFatal(gpr_log_func_args* args) {
-  const std::string_view text = args->message;
-  if (text.find("assertion failed") != text.npos ||
-      text.find("API misuse") != text.npos) {
-    fprintf(stderr, "gRPC: %s (%s:%d)\n", args->message, args->file,
-            args->line);
-  }
-}
-
 // The library for reflection adds its service to every server as soon as it is
 // linked.
-class WithoutReflection : public grpc::ServerBuilderOption {
+class LinksAlone : public grpc::ServerBuilderOption {
  public:
   void UpdateArguments(grpc::ChannelArguments*) override {}
   void UpdatePlugins(
       std::vector<std::unique_ptr<grpc::ServerBuilderPlugin>>* all) override {
-    std::erase_if(*all, [](const auto& plugin) {
-      return plugin->name() == "proto_server_reflection";
-    });
+    all->clear();
   }
 };
 
 }  // namespace
-
-void PrepareGrpc() {
-  static const bool once = [] {
-    if (getenv("GRPC_VERBOSITY") == nullptr) gpr_set_log_function(LogFatal);
-    // Debian's Abseil is compiled to watch the order of gRPC's locks.
-    absl::SetMutexDeadlockDetectionMode(absl::OnDeadlockCycle::kIgnore);
-    // With its usual strategy all completion queues share one set of
-    // descriptors, and whichever thread polls hands events to the others. With
-    // this one a queue's thread polls for itself. The choice is made here once
-    // and must not reach the environment of what this process starts.
-    const bool chosen = getenv("GRPC_POLL_STRATEGY") != nullptr;
-    if (!chosen) setenv("GRPC_POLL_STRATEGY", "poll", 0);
-    grpc_init();
-    if (!chosen) unsetenv("GRPC_POLL_STRATEGY");
-    return true;
-  }();
-  (void)once;
-}
 
 struct GrpcTransport::Impl {
   EventLoop* loop;
@@ -112,10 +68,9 @@ struct GrpcTransport::Impl {
   std::shared_ptr<Census> census = std::make_shared<Census>();
   std::shared_ptr<Acceptor> acceptor = std::make_shared<Acceptor>();
   LinkService service;
-  std::vector<grpc::Service*> services;
+  std::unique_ptr<rpc::LoopQueue> loop_queue;
   std::unique_ptr<grpc::ServerCompletionQueue> queue;
   std::unique_ptr<grpc::Server> server;
-  std::thread thread;  // serves the queue
   int port = 0;
   std::vector<std::weak_ptr<Stream>> dialled;
   std::shared_ptr<grpc::ChannelCredentials> credentials;
@@ -131,17 +86,13 @@ struct GrpcTransport::Impl {
 };
 
 GrpcTransport::GrpcTransport(EventLoop* loop, Options options) {
-  PrepareGrpc();
   impl_ = std::make_unique<Impl>();
   impl_->loop = loop;
   impl_->options = std::move(options);
+  impl_->loop_queue = std::make_unique<rpc::LoopQueue>(loop);
 }
 
 GrpcTransport::~GrpcTransport() { Stop(); }
-
-void GrpcTransport::AddService(grpc::Service* service) {
-  impl_->services.push_back(service);
-}
 
 int GrpcTransport::port() const { return impl_->port; }
 
@@ -149,14 +100,11 @@ Status GrpcTransport::Listen(const std::string& address, Accept accept) {
   auto credentials =
       security::MakeServerCredentials(impl_->options.security, address);
   if (!credentials.ok()) return credentials.status();
-  grpc::EnableDefaultHealthCheckService(true);
-  if (impl_->options.reflection) {
-    grpc::reflection::InitProtoReflectionServerBuilderPlugin();
-  }
+  // Nothing but links on this server: any other kind of service would bring
+  // queues and threads of its own, and those would poll the links as well.
+  grpc::EnableDefaultHealthCheckService(false);
   grpc::ServerBuilder builder;
-  if (!impl_->options.reflection) {
-    builder.SetOption(std::make_unique<WithoutReflection>());
-  }
+  builder.SetOption(std::make_unique<LinksAlone>());
   builder.AddListeningPort(address, *credentials, &impl_->port);
   builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
   builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIME_MS, impl_->KeepaliveMs());
@@ -166,12 +114,11 @@ Status GrpcTransport::Listen(const std::string& address, Accept accept) {
   builder.AddChannelArgument(
       GRPC_ARG_HTTP2_MIN_RECV_PING_INTERVAL_WITHOUT_DATA_MS, 50);
   builder.RegisterService(&impl_->service);
-  for (grpc::Service* s : impl_->services) builder.RegisterService(s);
   impl_->queue = builder.AddCompletionQueue();
   impl_->server = builder.BuildAndStart();
   if (impl_->server == nullptr) {
     impl_->queue->Shutdown();
-    Serve(impl_->queue.get());
+    rpc::ServeToEnd(impl_->queue.get());
     impl_->queue.reset();
     return Status(kErrUnreach, "can not listen on " + address +
                                    ": in use, or not an address of this host");
@@ -179,15 +126,14 @@ Status GrpcTransport::Listen(const std::string& address, Accept accept) {
   if (address.starts_with("unix:")) impl_->port = 0;
   impl_->acceptor->accept = std::move(accept);
   impl_->AwaitCalls();
-  impl_->thread = std::thread(Serve, impl_->queue.get());
-  return Status();
+  return impl_->loop_queue->Attach(impl_->queue.get());
 }
 
 void GrpcTransport::Impl::AwaitCalls() {
   ServerCall::Await(
       loop, &service, queue.get(), census,
       [l = loop, a = acceptor](std::shared_ptr<Stream> stream) {
-        l->Post([a, stream = std::move(stream)] {
+        l->Defer([a, stream = std::move(stream)] {
           if (a->accept) return a->accept(stream);
           stream->Close({kEndUnavailable, "this agent is stopping"});
         });
@@ -252,10 +198,15 @@ void GrpcTransport::Stop() {
   }
   impl_->dialled.clear();
   if (impl_->queue == nullptr) return;
-  impl_->server->Shutdown(std::chrono::system_clock::now());
-  impl_->census->WaitForNone();
-  impl_->queue->Shutdown();
-  impl_->thread.join();
+  impl_->loop_queue->Detach();
+  // Blocks until this thread has completed what the calls have under way.
+  std::thread ender([this] {
+    impl_->server->Shutdown(std::chrono::system_clock::now());
+    impl_->census->WaitForNone();
+    impl_->queue->Shutdown();
+  });
+  rpc::ServeToEnd(impl_->queue.get());
+  ender.join();
   impl_->server.reset();
   impl_->queue.reset();
 }

@@ -12,25 +12,15 @@
 #include "server/overlay/stream.h"
 #include "server/security/credentials.h"
 
-namespace grpc {
-class Service;
-}
-
 namespace canopy::overlay {
 
-// Initialises gRPC for the process as an agent needs it: silent unless the
-// environment sets GRPC_VERBOSITY, and polling per completion queue unless it
-// sets GRPC_POLL_STRATEGY. Must come before any other use of gRPC to have its
-// effect, and before other threads read the environment. Any number of times.
-void PrepareGrpc();
-
-// Loop thread. A thread of its own moves frames between the loop and gRPC and
-// does nothing else. Listen comes before the first Dial.
+// Loop thread, in which gRPC's work for the links is done too
+// (rpc::LoopQueue): one transport for each loop. Listen comes before the first
+// Dial.
 class GrpcTransport : public Transport {
  public:
   struct Options {
     security::SecurityConfig security;
-    bool reflection = false;
     // A connection on which the peer's kernel or process says nothing for this
     // long is given up.
     uint32_t detect_ms = 5000;
@@ -39,12 +29,10 @@ class GrpcTransport : public Transport {
   };
   using Accept = std::function<void(std::shared_ptr<Stream>)>;
 
-  // `loop` must outlive the transport. Calls PrepareGrpc.
+  // `loop` must outlive the transport.
   GrpcTransport(EventLoop* loop, Options options);
   ~GrpcTransport() override;
 
-  // See GrpcOverlay.
-  void AddService(grpc::Service* service);
   // Starts the server; `accept` is called for each stream that comes in.
   Status Listen(const std::string& address, Accept accept);
   // 0 for a Unix socket.

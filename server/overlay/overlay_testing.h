@@ -1,5 +1,5 @@
-// Test only: members of one overlay in one process, over real gRPC on
-// loopback, on one event loop.
+// Test only: members of one overlay in one process and thread, over real gRPC
+// on loopback.
 #ifndef CANOPY_SERVER_OVERLAY_OVERLAY_TESTING_H_
 #define CANOPY_SERVER_OVERLAY_OVERLAY_TESTING_H_
 
@@ -33,6 +33,7 @@ class FakeSink : public InputSink {
 class TestCluster {
  public:
   struct Node {
+    EventLoop loop;
     FakeSink sink;
     std::unique_ptr<GrpcOverlay> overlay;
     std::vector<std::pair<NodeId, Status>> troubles;
@@ -55,6 +56,7 @@ class TestCluster {
   }
 
   OverlayConfig& base() { return base_; }
+  // The test's own.
   EventLoop& loop() { return loop_; }
   Node& node(NodeId id) { return *nodes_[id]; }
   GrpcOverlay& overlay(NodeId id) { return *nodes_[id]->overlay; }
@@ -79,7 +81,7 @@ class TestCluster {
       node->expelled.push_back(reason);
     };
     node->overlay =
-        std::make_unique<GrpcOverlay>(&loop_, &node->sink, config, events);
+        std::make_unique<GrpcOverlay>(&node->loop, &node->sink, config, events);
     const Status status = node->overlay->Listen();
     if (!status.ok()) abort();
     base_.members[id].address = node->overlay->address();
@@ -100,12 +102,18 @@ class TestCluster {
   // As a crash looks to the others.
   void Kill(NodeId id) { nodes_[id]->overlay.reset(); }
 
-  // Runs the loop until `done` or for at most `seconds`.
+  // One round of every loop. Those with nothing to do do not hold it up.
+  void RunOnce() {
+    loop_.RunOnce(1);
+    for (auto& n : nodes_) n->loop.RunOnce(0);
+  }
+
+  // Runs the loops until `done` or for at most `seconds`.
   bool WaitFor(const std::function<bool()>& done, int seconds = 20) {
     bool expired = false;
     const auto timer =
         loop_.AddTimer(seconds * int64_t{1000000000}, [&] { expired = true; });
-    while (!expired && !done()) loop_.RunOnce(-1);
+    while (!expired && !done()) RunOnce();
     loop_.CancelTimer(timer);
     return done();
   }

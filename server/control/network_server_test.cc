@@ -1,0 +1,103 @@
+#include "server/control/network_server.h"
+
+#include <grpcpp/create_channel.h>
+#include <grpcpp/generic/generic_stub.h>
+#include <gtest/gtest.h>
+
+#include <future>
+#include <string>
+#include <utility>
+
+namespace canopy::control {
+namespace {
+
+NetworkOptions Local(bool reflection) {
+  NetworkOptions options;
+  options.address = "127.0.0.1:0";
+  options.security.mode = security::SecurityMode::kPlaintext;
+  options.reflection = reflection;
+  return options;
+}
+
+TEST(NetworkServerTest, HealthIsServed) {
+  NetworkServer server;
+  ASSERT_TRUE(server.Start(Local(false)).ok());
+  grpc::GenericStub stub(grpc::CreateChannel(
+      server.address(), grpc::InsecureChannelCredentials()));
+  grpc::ClientContext context;
+  grpc::ByteBuffer request;
+  grpc::Slice nothing;
+  request = grpc::ByteBuffer(&nothing, 1);
+  grpc::ByteBuffer response;
+  std::promise<grpc::Status> done;
+  stub.UnaryCall(&context, "/grpc.health.v1.Health/Check", {}, &request,
+                 &response, [&](grpc::Status s) { done.set_value(s); });
+  const grpc::Status status = done.get_future().get();
+  ASSERT_TRUE(status.ok()) << status.error_message();
+  grpc::Slice slice;
+  ASSERT_TRUE(response.DumpToSingleSlice(&slice).ok());
+  // HealthCheckResponse{status: SERVING}
+  EXPECT_EQ(
+      std::string(reinterpret_cast<const char*>(slice.begin()), slice.size()),
+      std::string("\x08\x01"));
+}
+
+// What a call of ServerReflectionInfo{list_services} brings.
+std::pair<grpc::Status, std::string> ListServices(const std::string& address) {
+  grpc::GenericStub stub(
+      grpc::CreateChannel(address, grpc::InsecureChannelCredentials()));
+  grpc::ClientContext context;
+  grpc::CompletionQueue queue;
+  auto call = stub.PrepareCall(
+      &context,
+      "/grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo", &queue);
+  const auto next = [&queue] {
+    void* tag = nullptr;
+    bool ok = false;
+    return queue.Next(&tag, &ok) && ok;
+  };
+  call->StartCall(nullptr);
+  next();
+  const grpc::Slice request(std::string("\x3a\x01*"));
+  call->WriteLast(grpc::ByteBuffer(&request, 1), {}, nullptr);
+  next();
+  grpc::ByteBuffer response;
+  call->Read(&response, nullptr);
+  std::string text;
+  grpc::Slice slice;
+  if (next() && response.DumpToSingleSlice(&slice).ok()) {
+    text.assign(reinterpret_cast<const char*>(slice.begin()), slice.size());
+  }
+  grpc::Status status;
+  call->Finish(&status, nullptr);
+  next();
+  return {status, text};
+}
+
+TEST(NetworkServerTest, ReflectionIsOffUnlessAskedFor) {
+  NetworkServer server;
+  ASSERT_TRUE(server.Start(Local(false)).ok());
+  const auto [status, text] = ListServices(server.address());
+  EXPECT_EQ(status.error_code(), grpc::StatusCode::UNIMPLEMENTED);
+  EXPECT_EQ(text, "");
+}
+
+TEST(NetworkServerTest, ReflectionListsTheServices) {
+  NetworkServer server;
+  ASSERT_TRUE(server.Start(Local(true)).ok());
+  const auto [status, text] = ListServices(server.address());
+  EXPECT_TRUE(status.ok()) << status.error_message();
+  EXPECT_NE(text.find("grpc.health.v1.Health"), std::string::npos) << text;
+}
+
+TEST(NetworkServerTest, AnAddressInUseIsAnError) {
+  NetworkServer first;
+  ASSERT_TRUE(first.Start(Local(false)).ok());
+  NetworkOptions same = Local(false);
+  same.address = first.address();
+  NetworkServer second;
+  EXPECT_EQ(second.Start(same).code(), kErrUnreach);
+}
+
+}  // namespace
+}  // namespace canopy::control

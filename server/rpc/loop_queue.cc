@@ -1,0 +1,194 @@
+#include "server/rpc/loop_queue.h"
+
+#include <absl/synchronization/mutex.h>
+#include <grpc/grpc.h>
+#include <grpc/support/log.h>
+#include <grpc/support/time.h>
+#include <grpcpp/alarm.h>
+#include <grpcpp/completion_queue.h>
+#include <poll.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <string>
+#include <string_view>
+#include <vector>
+
+// gRPC's own seam around poll(), through which every wait of its "poll"
+// strategy goes.
+extern int (*grpc_poll_function)(pollfd* fds, nfds_t count, int timeout_ms);
+
+namespace canopy::rpc {
+namespace {
+
+using NextStatus = grpc::CompletionQueue::NextStatus;
+
+// Completions of one round; the loop's other work gets its turn then.
+constexpr int kMaxCompletions = 256;
+
+// A wait of this thread's loop queue, as the hook sees it.
+struct Waiting {
+  int fd;  // the loop's own
+  grpc::CompletionQueue* queue;
+  grpc::Alarm* bell;
+  Completion* bell_tag;
+  bool fetching = false;  // only what is there already: no system call
+  bool asked = false;     // gRPC came here to wait
+  bool polled = false;
+  bool ready = false;  // the loop's descriptor
+  bool rung = false;   // the bell's completion is in the queue
+};
+
+thread_local Waiting* waiting = nullptr;
+
+bool OurTurn(Waiting* w, int others) {
+  // With news on its own descriptors gRPC comes back by itself, or to here.
+  return w->ready && !w->rung && others <= 0;
+}
+
+int PollWithLoop(pollfd* fds, nfds_t count, int timeout_ms) {
+  Waiting* const w = waiting;
+  if (w == nullptr) return poll(fds, count, timeout_ms);
+  w->asked = true;
+  if (w->fetching) return 0;
+  thread_local std::vector<pollfd> all;
+  all.assign(fds, fds + count);
+  all.push_back({w->fd, POLLIN, 0});
+  int found = poll(all.data(), all.size(), timeout_ms);
+  w->polled = true;
+  if (found > 0) {
+    for (nfds_t i = 0; i < count; ++i) fds[i].revents = all[i].revents;
+    if (all.back().revents != 0) {
+      w->ready = true;
+      --found;
+    }
+  }
+  if (OurTurn(w, found)) {
+    // The only way out of the queue's wait: a completion.
+    w->rung = true;
+    w->bell->Set(w->queue, gpr_inf_past(GPR_CLOCK_MONOTONIC), w->bell_tag);
+  }
+  return found;
+}
+
+gpr_timespec Past() { return gpr_inf_past(GPR_CLOCK_MONOTONIC); }
+
+gpr_timespec DeadlineOf(int timeout_ms) {
+  if (timeout_ms < 0) return gpr_inf_future(GPR_CLOCK_MONOTONIC);
+  return gpr_time_add(gpr_now(GPR_CLOCK_MONOTONIC),
+                      gpr_time_from_millis(timeout_ms, GPR_TIMESPAN));
+}
+
+// What gRPC has to say comes back as statuses, which are reported where an
+// operator looks; its own lines on stderr would only repeat them. Only what it
+// says before it aborts the process does not come back.
+void LogFatal(gpr_log_func_args* args) {
+  const std::string_view text = args->message;
+  if (text.find("assertion failed") != text.npos ||
+      text.find("API misuse") != text.npos) {
+    fprintf(stderr, "gRPC: %s (%s:%d)\n", args->message, args->file,
+            args->line);
+  }
+}
+
+void Initialize() {
+  if (getenv("GRPC_VERBOSITY") == nullptr) gpr_set_log_function(LogFatal);
+  // Debian's Abseil is compiled to watch the order of gRPC's locks.
+  absl::SetMutexDeadlockDetectionMode(absl::OnDeadlockCycle::kIgnore);
+  grpc_poll_function = PollWithLoop;
+  // With its usual strategy all completion queues share one set of
+  // descriptors, and whichever thread polls hands events to the others. With
+  // this one a queue's thread polls for itself. The choice is made here once
+  // and must not reach the environment of what this process starts.
+  const char* const chosen = getenv("GRPC_POLL_STRATEGY");
+  const std::string before = chosen == nullptr ? "" : chosen;
+  setenv("GRPC_POLL_STRATEGY", "poll", 1);
+  grpc_init();
+  if (chosen == nullptr) {
+    unsetenv("GRPC_POLL_STRATEGY");
+  } else {
+    setenv("GRPC_POLL_STRATEGY", before.c_str(), 1);
+  }
+}
+
+}  // namespace
+
+void PrepareGrpc() {
+  static const bool once = [] {
+    Initialize();
+    return true;
+  }();
+  (void)once;
+}
+
+struct LoopQueue::Impl {
+  class Bell : public Completion {
+   public:
+    void Complete(bool) override {}
+  };
+
+  EventLoop* loop;
+  grpc::CompletionQueue* queue = nullptr;
+  Bell bell_tag;
+  grpc::Alarm bell;
+};
+
+LoopQueue::LoopQueue(EventLoop* loop) {
+  PrepareGrpc();
+  impl_ = std::make_unique<Impl>();
+  impl_->loop = loop;
+}
+
+LoopQueue::~LoopQueue() { Detach(); }
+
+Status LoopQueue::Attach(grpc::CompletionQueue* queue) {
+  Waiting probe{-1, queue, nullptr, nullptr};
+  probe.fetching = true;
+  void* tag = nullptr;
+  bool ok = false;
+  waiting = &probe;
+  while (!probe.asked &&
+         queue->AsyncNext(&tag, &ok, Past()) == NextStatus::GOT_EVENT) {
+    static_cast<Completion*>(tag)->Complete(ok);
+  }
+  waiting = nullptr;
+  if (!probe.asked) {
+    return Status(kErrNotSupported,
+                  "gRPC was in use before the agent could choose how it waits");
+  }
+  impl_->queue = queue;
+  impl_->loop->SetWaiter(this);
+  return Status();
+}
+
+void LoopQueue::Detach() {
+  if (impl_->queue == nullptr) return;
+  impl_->loop->SetWaiter(nullptr);
+  impl_->queue = nullptr;
+}
+
+bool LoopQueue::Wait(int fd, int timeout_ms) {
+  grpc::CompletionQueue* const queue = impl_->queue;
+  Waiting state{fd, queue, &impl_->bell, &impl_->bell_tag};
+  void* tag = nullptr;
+  bool ok = false;
+  gpr_timespec deadline = DeadlineOf(timeout_ms);
+  for (int i = 0; i < kMaxCompletions; ++i) {
+    waiting = &state;
+    const NextStatus status = queue->AsyncNext(&tag, &ok, deadline);
+    waiting = nullptr;
+    if (status != NextStatus::GOT_EVENT) break;
+    static_cast<Completion*>(tag)->Complete(ok);
+    state.fetching = true;
+    deadline = Past();
+  }
+  return state.ready || !state.polled;
+}
+
+void ServeToEnd(grpc::CompletionQueue* queue) {
+  void* tag = nullptr;
+  bool ok = false;
+  while (queue->Next(&tag, &ok)) static_cast<Completion*>(tag)->Complete(ok);
+}
+
+}  // namespace canopy::rpc

@@ -63,7 +63,8 @@ TEST_F(AgentTest, WithoutTlsNobodyControlsItOverTheNetwork) {
   bootstrap::v1::NodeInfo info;
   const Status status = agent.Prepare(&info);
   ASSERT_TRUE(status.ok()) << status.message();
-  EXPECT_EQ(AskForControl(info.address()), grpc::StatusCode::UNIMPLEMENTED);
+  EXPECT_EQ(AskForControl(info.control_address()),
+            grpc::StatusCode::UNIMPLEMENTED);
 }
 
 TEST_F(AgentTest, ADaemonWhoseLauncherGoesAwayBeforeItIsReadyEnds) {

@@ -13,12 +13,15 @@ ControlServer::ControlServer(EventLoop* loop)
         grpc::AddInsecureChannelFromFd(server_.get(), socket.Release());
       }) {}
 
-ControlServer::~ControlServer() {
+ControlServer::~ControlServer() { Stop(); }
+
+void ControlServer::Stop() {
   if (!server_) return;
   listener_.Stop();
   server_->Shutdown(std::chrono::system_clock::now() +
                     std::chrono::milliseconds(200));
   server_->Wait();
+  server_.reset();
 }
 
 Status ControlServer::Start(const std::string& socket_path,

@@ -28,6 +28,9 @@ class ControlServer {
 
   // `service` outlives the server.
   Status Start(const std::string& socket_path, grpc::Service* service);
+  // What has been answered is on its way when it returns; calls that are still
+  // under way after a moment are cancelled.
+  void Stop();
 
  private:
   TrustedListener listener_;

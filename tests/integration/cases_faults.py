@@ -16,7 +16,7 @@ SLEEP = ["sh", "-c", "echo up; exec sleep 1000"]
 # rest is for machines that do other things as well.
 SECONDS = 20
 # What a library of a killed program leaves is not ours to remove.
-OTHERS = ["/dev/shm/ucx_shm_posix_"]
+OTHERS = ["/dev/shm/ucx_shm_posix_", "System V segment"]
 
 
 class Held:

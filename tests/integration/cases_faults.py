@@ -15,8 +15,6 @@ SLEEP = ["sh", "-c", "echo up; exec sleep 1000"]
 # That a job may take to end after what it cannot survive. It takes 2 s; the
 # rest is for machines that do other things as well.
 SECONDS = 20
-# What a library of a killed program leaves is not ours to remove.
-OTHERS = ["/dev/shm/ucx_shm_posix_", "System V segment"]
 
 
 class Held:
@@ -312,14 +310,14 @@ def run(bench):
     cases = [(f"faults: {name}", body) for name, body in jobs(bench)]
     if bench.wanted(*(name for name, _ in cases)):
         with bench.overlay(CONTEXT, *options, "--radix", "2",
-                           ignore=OTHERS) as up:
+                           ignore=leftovers.OF_PROGRAMS) as up:
             for name, body in cases if up else ():
-                bench.case(name, body, settle=10, ignore=OTHERS)
+                bench.case(name, body, settle=10, ignore=leftovers.OF_PROGRAMS)
     for name, radix, body in losses(bench):
         name = f"faults: {name}, radix {radix}"
         if not bench.wanted(name):
             continue
         with bench.overlay(CONTEXT, *options, "--radix", str(radix),
-                           ignore=OTHERS) as up:
+                           ignore=leftovers.OF_PROGRAMS) as up:
             if up:
-                bench.case(name, body, settle=10, ignore=OTHERS)
+                bench.case(name, body, settle=10, ignore=leftovers.OF_PROGRAMS)

@@ -8,6 +8,7 @@ import tempfile
 import time
 
 import harness
+import leftovers
 from harness import Failure, check
 
 RANKS = 8
@@ -18,8 +19,6 @@ FOREIGN = {"Open MPI with its own library": ("openmpi", ("--inject", "never")),
 MOMENTS = ("before", "in", "after")
 FOREIGN_NAMES = [f"restart: {what}, {moment} MPI_Init" for what in FOREIGN
                  for moment in MOMENTS]
-# What a library of a killed program leaves is not ours to remove.
-OTHERS = ["/dev/shm/ucx_shm_posix_", "/dev/shm/mpich_shar_tmp"]
 NAMES = ("restart: kill -9 of node4's agent, radix 2",
          "restart: kill -9 of node2's agent, radix 2",
          "restart: kill -9 of node3's agent, radix 32",
@@ -174,7 +173,7 @@ def all_foreign(bench):
     if not bench.wanted(*FOREIGN_NAMES):
         return
     with bench.overlay("restart-foreign", "--nodes", 4, "--restart-grace", 60,
-                       ignore=OTHERS) as up:
+                       ignore=leftovers.OF_PROGRAMS) as up:
         overlay = Overlay(bench, "restart-foreign")
         for what in FOREIGN if up else ():
             for moment in MOMENTS:

@@ -54,6 +54,11 @@ def sockets():
     return found
 
 
+# What a library of a killed program leaves is not ours to remove.
+OF_PROGRAMS = ("/dev/shm/ucx_shm_posix_", "/dev/shm/mpich_shar_tmp",
+               "System V segment")
+
+
 def shared_memory():
     with open("/proc/sysvipc/shm", encoding="utf-8") as file:
         return {f"System V segment {line.split()[1]}" for line in list(file)[1:]}

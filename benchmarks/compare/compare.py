@@ -77,6 +77,10 @@ def cases():
     yield Case(label, 64, ["fence", "collect", "600"],
                {"early_us": label + ": 10th, us", "late_us": label + ": 600th, us",
                 "median_us": label + ": us"}, only=("canopy", "orterun"))
+    label = "fence collect a new 1 KiB, n=8"
+    yield Case(label, 8, ["fence", "grow", "600"],
+               {"early_us": label + ": 10th, us", "late_us": label + ": 600th, us"},
+               only=("canopy", "orterun"), modes=("free",), quick=False)
     yield Case("get", 4, ["get"],
                {"job_key_ns": "get job key: ns", "peer_key_ns": "get peer key: ns",
                 "absent_ns": "get absent, OPTIONAL: ns",

@@ -97,10 +97,12 @@ struct AppRow {
 };
 static_assert(sizeof(AppRow) == 8);
 
-// An immutable hash table of keys: header, slots, entries back to back. Offsets
-// inside count from the table's own start.
+// A hash table of keys: header, slots, entries back to back. Offsets inside
+// count from the table's own start. What is in it does not change, but in the
+// arena keys may be added where there is room: the entry first, then its slot
+// in one piece, then num_entries.
 struct Table {
-  uint32_t size;       // bytes, all included
+  uint32_t size;       // bytes, all included, with the room for more
   uint32_t num_slots;  // power of two, more than num_entries
   uint32_t num_entries;
   uint32_t flags;  // 0

@@ -21,6 +21,11 @@ uint32_t Load32(const void* p) {
   return __atomic_load_n(static_cast<const uint32_t*>(p), __ATOMIC_RELAXED);
 }
 
+// What is behind it was written before it.
+uint32_t LoadAcquire32(const void* p) {
+  return __atomic_load_n(static_cast<const uint32_t*>(p), __ATOMIC_ACQUIRE);
+}
+
 enum RowKeyIndex : int {
   kRank,
   kNspace,
@@ -203,7 +208,7 @@ SegmentReader::CheckedTable SegmentReader::CheckTable(const char* data,
   table.data = data;
   table.size = Load32(data + offsetof(Table, size));
   table.num_slots = Load32(data + offsetof(Table, num_slots));
-  table.num_entries = Load32(data + offsetof(Table, num_entries));
+  table.num_entries = LoadAcquire32(data + offsetof(Table, num_entries));
   if (table.size > available || !std::has_single_bit(table.num_slots) ||
       sizeof(Table) + uint64_t{table.num_slots} * sizeof(Slot) > table.size) {
     return {};
@@ -249,7 +254,7 @@ bool SegmentReader::Find(const CheckedTable& table, std::string_view key,
   for (uint32_t n = 0; n < table.num_slots; ++n) {
     const char* slot =
         table.data + sizeof(Table) + ((hash + n) & mask) * sizeof(Slot);
-    const uint32_t offset = Load32(slot + offsetof(Slot, entry));
+    const uint32_t offset = LoadAcquire32(slot + offsetof(Slot, entry));
     if (offset == 0) return false;
     if (Load32(slot + offsetof(Slot, hash)) != hash) continue;
     if (ReadEntry(table, offset, entry) && entry->key == key) return true;

@@ -192,6 +192,61 @@ TEST(SegmentTest, ManyCommitsNeitherLeakNorSlowDown) {
   EXPECT_LT(p.writer->used(), 16u << 20);
 }
 
+TEST(SegmentTest, UpdatesAddAndReplace) {
+  const Pair pair = Make();
+  std::map<std::string, std::string> expected;
+  const auto update = [&](const std::string& key, const std::string& text) {
+    const std::string value = StringValue(text);
+    const uint64_t stamp = pair.reader->Stamp(0);
+    ASSERT_TRUE(pair.writer->Update(0, {{key, value, 0}}).ok());
+    EXPECT_NE(pair.reader->Stamp(0), stamp);
+    expected[key] = value;
+  };
+  for (int i = 0; i < 1000; ++i) {
+    update("k" + std::to_string(i), "v" + std::to_string(i));
+    if (i % 100 == 50) update("k" + std::to_string(i / 2), "other");
+  }
+  std::map<std::string, std::string> seen;
+  EXPECT_TRUE(pair.reader->ForEachCommittedKey(
+      0, [&](std::string_view key, std::string_view value) {
+        EXPECT_TRUE(seen.emplace(key, value).second) << key;
+      }));
+  EXPECT_EQ(seen, expected);
+  for (const auto& [key, value] : expected) {
+    const Lookup lookup = pair.reader->FindProc(0, key);
+    ASSERT_TRUE(lookup.found()) << key;
+    EXPECT_EQ(lookup.value(), value);
+  }
+  EXPECT_FALSE(pair.reader->FindProc(0, "k1000").found());
+  // Everything is replaced.
+  ASSERT_TRUE(pair.writer->Publish(0, {}).ok());
+  EXPECT_FALSE(pair.reader->FindProc(0, "k1").found());
+  update("k1", "again");
+  EXPECT_TRUE(pair.reader->FindProc(0, "k1").found());
+  EXPECT_FALSE(pair.reader->FindProc(0, "k2").found());
+}
+
+TEST(SegmentTest, AnUpdateChangesScopes) {
+  const Pair pair = Make();
+  const std::string value = StringValue("v");
+  ASSERT_TRUE(pair.writer->Update(0, {{"a", {}, kEntryOutsideScope}}).ok());
+  ASSERT_TRUE(pair.writer->Update(0, {{"b", value, 0}}).ok());
+  EXPECT_EQ(pair.reader->FindProc(0, "a").state(), LookupState::kOutsideScope);
+  ASSERT_TRUE(pair.writer->Update(0, {{"a", value, 0}}).ok());
+  EXPECT_TRUE(pair.reader->FindProc(0, "a").found());
+  EXPECT_TRUE(pair.reader->FindProc(0, "b").found());
+}
+
+TEST(SegmentTest, AddedKeysCostLittleMemory) {
+  const Pair pair = Make();
+  const std::string value = StringValue(std::string(1000, 'x'));
+  for (int i = 0; i < 1000; ++i) {
+    const std::string key = "key" + std::to_string(i);
+    ASSERT_TRUE(pair.writer->Update(0, {{key, value, 0}}).ok());
+  }
+  EXPECT_LT(pair.writer->used(), 12u << 20);
+}
+
 TEST(SegmentTest, OverBudgetKeepsOldDataAndSaysWhy) {
   SegmentLimits limits = Small();
   limits.memory_budget = 1 << 20;
@@ -281,6 +336,28 @@ TEST(SegmentTest, ConcurrentReadersSeeWholeValues) {
   stop = true;
   reading.join();
   EXPECT_EQ(torn, 0);
+}
+
+TEST(SegmentTest, ConcurrentReadersSeeAddedKeysWhole) {
+  const Pair pair = Make();
+  std::thread writer([&] {
+    for (int i = 0; i < 2000; ++i) {
+      const std::string value = StringValue(std::string(100, 'a' + i % 26));
+      const std::string key = "k" + std::to_string(i);
+      ASSERT_TRUE(pair.writer->Update(0, {{key, value, 0}}).ok());
+    }
+  });
+  for (int i = 0; i < 2000;) {
+    const LookupState state =
+        pair.reader->ReadProc(0, "k" + std::to_string(i), [&](auto) {});
+    if (state != LookupState::kFound) continue;
+    const Lookup lookup = pair.reader->FindProc(0, "k" + std::to_string(i));
+    const std::string value(lookup.value());
+    if (!pair.reader->StillValid(lookup)) continue;
+    EXPECT_EQ(value, StringValue(std::string(100, 'a' + i % 26)));
+    ++i;
+  }
+  writer.join();
 }
 
 TEST(SegmentTest, NotASegment) {

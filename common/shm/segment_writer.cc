@@ -10,6 +10,7 @@
 #include <map>
 #include <optional>
 #include <unordered_map>
+#include <unordered_set>
 
 #include "common/shm/fence.h"
 #include "common/shm/memory_file.h"
@@ -297,29 +298,90 @@ void SegmentWriter::Store(Rank rank, uint64_t offset, bool incomplete) {
                    __ATOMIC_RELEASE);
 }
 
+Status SegmentWriter::NoRoom(Rank rank) {
+  Store(rank, EntryOffset(*DirectoryEntry(rank)), true);
+  return Status(kErrOutOfResource,
+                "committed data exceeds the job's memory budget");
+}
+
+void SegmentWriter::Replace(Rank rank, uint64_t block) {
+  const uint64_t old_offset = EntryOffset(*DirectoryEntry(rank));
+  Store(rank, arena_begin_ + block, false);
+  if (old_offset == 0) return;
+  Table old;
+  std::memcpy(&old, base_ + old_offset, sizeof old);
+  arena_.Free(old_offset - arena_begin_, old.size);
+}
+
 Status SegmentWriter::Publish(Rank rank, const std::vector<TableItem>& items) {
   if (rank >= num_ranks_) {
     return Status(kErrBadParam, "job segment: no such rank");
   }
-  const uint64_t old_offset = EntryOffset(*DirectoryEntry(rank));
   const uint64_t size = TableSize(items);
   const uint64_t block = size == 0 ? Arena::kNoBlock : arena_.Allocate(size);
-  if (block == Arena::kNoBlock) {
-    Store(rank, old_offset, true);
-    return Status(kErrOutOfResource,
-                  "committed data exceeds the job's memory budget");
-  }
+  if (block == Arena::kNoBlock) return NoRoom(rank);
   // The block may be one that readers know: they must see the entry that
   // replaced it before they see it change.
   ReleaseFence();
   WriteTable(items, base_ + arena_begin_ + block);
-  Store(rank, arena_begin_ + block, false);
-  if (old_offset != 0) {
-    Table old;
-    std::memcpy(&old, base_ + old_offset, sizeof old);
-    arena_.Free(old_offset - arena_begin_, old.size);
-  }
+  growing_.erase(rank);
+  Replace(rank, block);
   return Status();
+}
+
+Status SegmentWriter::Update(Rank rank, const std::vector<TableItem>& items) {
+  if (rank >= num_ranks_ || EntryOffset(*DirectoryEntry(rank)) == 0) {
+    return Publish(rank, items);
+  }
+  if (const auto it = growing_.find(rank);
+      it != growing_.end() && it->second.Add(items)) {
+    Store(rank, EntryOffset(*DirectoryEntry(rank)), false);
+    return Status();
+  }
+  bool all_new = true;
+  std::vector<TableItem> all = Others(rank, items, &all_new);
+  all.insert(all.end(), items.begin(), items.end());
+  // Who puts the same keys again is going to do so once more.
+  if (!all_new) return Publish(rank, all);
+  const uint64_t size = GrowingTable::SizeFor(all);
+  const uint64_t block = size == 0 ? Arena::kNoBlock : arena_.Allocate(size);
+  if (block == Arena::kNoBlock) return Publish(rank, all);
+  ReleaseFence();
+  growing_.erase(rank);
+  growing_.try_emplace(rank, all, base_ + arena_begin_ + block);
+  Replace(rank, block);
+  return Status();
+}
+
+std::vector<TableItem> SegmentWriter::Others(
+    Rank rank, const std::vector<TableItem>& items, bool* all_new) {
+  std::unordered_set<std::string_view> replaced;
+  for (const TableItem& item : items) replaced.insert(item.key);
+  std::vector<TableItem> others;
+  others.reserve(items.size() + 16);
+  const char* const table = base_ + EntryOffset(*DirectoryEntry(rank));
+  Table head;
+  std::memcpy(&head, table, sizeof head);
+  const uint64_t end = std::min<uint64_t>(head.size, base_ + size_ - table);
+  uint64_t at = sizeof head + uint64_t{head.num_slots} * sizeof(Slot);
+  for (uint32_t i = 0; i < head.num_entries; ++i) {
+    Entry entry;
+    if (at + sizeof entry > end) break;
+    std::memcpy(&entry, table + at, sizeof entry);
+    at += sizeof entry;
+    const uint64_t value = at + entry.key_size;
+    if (value + entry.value_size > end) break;
+    const TableItem item = {{table + at, entry.key_size},
+                            {table + value, entry.value_size},
+                            entry.flags};
+    if (replaced.contains(item.key)) {
+      *all_new = false;
+    } else {
+      others.push_back(item);
+    }
+    at = RoundUp(value + entry.value_size, 4);
+  }
+  return others;
 }
 
 void SegmentWriter::SetPid(Rank rank, uint32_t pid) {

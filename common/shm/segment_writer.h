@@ -6,6 +6,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -86,6 +87,9 @@ class SegmentWriter {
   // values are VALUEs in codec form. kErrOutOfResource: the earlier data stays
   // and readers that miss a key of this rank are told why.
   Status Publish(Rank rank, const std::vector<TableItem>& items);
+  // Adds to what a rank has committed, or replaces keys of it; the same rules.
+  // Costs what is added, as long as keys are new.
+  Status Update(Rank rank, const std::vector<TableItem>& items);
   // The rank's process exists: PMIX_PROC_PID.
   void SetPid(Rank rank, uint32_t pid);
   // The rank was restarted: PMIX_REINCARNATION.
@@ -100,6 +104,12 @@ class SegmentWriter {
   uint64_t* DirectoryEntry(Rank rank);
   ProcRow* Row(Rank rank);
   void Store(Rank rank, uint64_t offset, bool incomplete);
+  Status NoRoom(Rank rank);
+  // Takes the place of the rank's table.
+  void Replace(Rank rank, uint64_t block);
+  // What a rank has committed, but for these keys; whether it has none of them.
+  std::vector<TableItem> Others(Rank rank, const std::vector<TableItem>& items,
+                                bool* all_new);
 
   UniqueFd fd_;
   char* base_ = nullptr;
@@ -110,6 +120,7 @@ class SegmentWriter {
   uint64_t proc_rows_ = 0;
   uint32_t num_ranks_ = 0;
   Arena arena_;
+  std::unordered_map<Rank, GrowingTable> growing_;  // of those with room
 };
 
 }  // namespace canopy::shm

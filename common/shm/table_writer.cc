@@ -13,48 +13,148 @@ uint64_t SlotsFor(uint64_t items) {
   return std::bit_ceil(items + items / 2 + 1);
 }
 
+uint64_t EntrySize(const TableItem& item) {
+  return RoundUp(sizeof(Entry) + item.key.size() + item.value.size(), 4);
+}
+
+uint64_t EntriesSize(const std::vector<TableItem>& items) {
+  uint64_t size = 0;
+  for (const TableItem& item : items) size += EntrySize(item);
+  return size;
+}
+
+uint64_t SizeOf(uint64_t slots, uint64_t entries_size) {
+  const uint64_t size =
+      RoundUp(sizeof(Table) + slots * sizeof(Slot) + entries_size, 8);
+  return size > UINT32_MAX ? 0 : size;
+}
+
 template <typename T>
 void Put(char* out, const T& value) {
   std::memcpy(out, &value, sizeof value);
 }
 
+// Returns the end of the entry.
+char* PutEntry(const TableItem& item, char* p) {
+  Put(p, Entry{static_cast<uint32_t>(item.key.size()),
+               static_cast<uint32_t>(item.value.size()), item.flags});
+  char* const end = p + EntrySize(item);
+  p += sizeof(Entry);
+  p += item.key.copy(p, item.key.size());
+  p += item.value.copy(p, item.value.size());
+  while (p != end) *p++ = 0;
+  return end;
+}
+
+Slot SlotAt(const char* table, uint32_t index) {
+  Slot slot;
+  std::memcpy(&slot, table + sizeof(Table) + index * sizeof(Slot), sizeof slot);
+  return slot;
+}
+
+// The first free slot of a hash: there is one, unless somebody else wrote here.
+uint32_t FreeSlot(const char* table, uint32_t mask, uint32_t hash) {
+  uint32_t at = hash & mask;
+  for (uint32_t n = 0; n < mask && SlotAt(table, at).entry != 0; ++n) {
+    at = (at + 1) & mask;
+  }
+  return at;
+}
+
+// Everything but the header, in slots that are all free. Returns the end.
+char* PutItems(const std::vector<TableItem>& items, uint32_t num_slots,
+               char* out) {
+  char* p = out + sizeof(Table) + num_slots * sizeof(Slot);
+  for (const TableItem& item : items) {
+    const Slot slot{HashKey(item.key), static_cast<uint32_t>(p - out)};
+    const uint32_t at = FreeSlot(out, num_slots - 1, slot.hash);
+    Put(out + sizeof(Table) + at * sizeof(Slot), slot);
+    p = PutEntry(item, p);
+  }
+  return p;
+}
+
+char* PutTable(const std::vector<TableItem>& items, uint64_t num_slots,
+               uint64_t size, char* out) {
+  Table table{};
+  table.size = static_cast<uint32_t>(size);
+  table.num_slots = static_cast<uint32_t>(num_slots);
+  table.num_entries = static_cast<uint32_t>(items.size());
+  Put(out, table);
+  std::memset(out + sizeof(Table), 0, num_slots * sizeof(Slot));
+  return PutItems(items, table.num_slots, out);
+}
+
 }  // namespace
 
 uint64_t TableSize(const std::vector<TableItem>& items) {
-  uint64_t size = sizeof(Table) + SlotsFor(items.size()) * sizeof(Slot);
-  for (const TableItem& item : items) {
-    size += RoundUp(sizeof(Entry) + item.key.size() + item.value.size(), 4);
-  }
-  size = RoundUp(size, 8);
-  return size > UINT32_MAX ? 0 : size;
+  return SizeOf(SlotsFor(items.size()), EntriesSize(items));
 }
 
 void WriteTable(const std::vector<TableItem>& items, char* out) {
-  Table table{};
-  table.size = static_cast<uint32_t>(TableSize(items));
-  table.num_slots = static_cast<uint32_t>(SlotsFor(items.size()));
-  table.num_entries = static_cast<uint32_t>(items.size());
-  Put(out, table);
-  char* slots = out + sizeof(Table);
-  std::memset(slots, 0, table.num_slots * sizeof(Slot));
-  const uint32_t mask = table.num_slots - 1;
-  char* p = slots + table.num_slots * sizeof(Slot);
-  for (const TableItem& item : items) {
-    const Slot slot{HashKey(item.key), static_cast<uint32_t>(p - out)};
-    uint32_t at = slot.hash & mask;
-    Slot taken;
-    for (;; at = (at + 1) & mask) {
-      std::memcpy(&taken, slots + at * sizeof(Slot), sizeof taken);
-      if (taken.entry == 0) break;
+  PutTable(items, SlotsFor(items.size()), TableSize(items), out);
+}
+
+uint64_t GrowingTable::SizeFor(const std::vector<TableItem>& items) {
+  return SizeOf(SlotsFor(2 * items.size() + 2), 2 * EntriesSize(items));
+}
+
+GrowingTable::GrowingTable(const std::vector<TableItem>& items, char* out)
+    : out_(out),
+      size_(static_cast<uint32_t>(SizeFor(items))),
+      num_slots_(static_cast<uint32_t>(SlotsFor(2 * items.size() + 2))),
+      num_entries_(static_cast<uint32_t>(items.size())) {
+  end_ = static_cast<uint32_t>(PutTable(items, num_slots_, size_, out) - out);
+}
+
+bool GrowingTable::Has(std::string_view key) const {
+  const uint32_t hash = HashKey(key);
+  const uint32_t mask = num_slots_ - 1;
+  for (uint32_t n = 0; n < num_slots_; ++n) {
+    const Slot slot = SlotAt(out_, (hash + n) & mask);
+    if (slot.entry == 0) return false;
+    if (slot.hash != hash || slot.entry > end_ - sizeof(Entry)) continue;
+    Entry entry;
+    std::memcpy(&entry, out_ + slot.entry, sizeof entry);
+    const uint32_t room =
+        end_ - slot.entry - static_cast<uint32_t>(sizeof entry);
+    if (entry.key_size > room) continue;
+    if (key ==
+        std::string_view(out_ + slot.entry + sizeof entry, entry.key_size)) {
+      return true;
     }
-    Put(slots + at * sizeof(Slot), slot);
-    Put(p, Entry{static_cast<uint32_t>(item.key.size()),
-                 static_cast<uint32_t>(item.value.size()), item.flags});
-    p += sizeof(Entry);
-    p += item.key.copy(p, item.key.size());
-    p += item.value.copy(p, item.value.size());
-    while ((p - out) % 4 != 0) *p++ = 0;
   }
+  return false;
+}
+
+void GrowingTable::Link(uint32_t hash, uint32_t entry) {
+  const uint32_t at = FreeSlot(out_, num_slots_ - 1, hash);
+  const Slot slot{hash, entry};
+  uint64_t word;
+  std::memcpy(&word, &slot, sizeof word);
+  auto* const place = out_ + sizeof(Table) + at * sizeof(Slot);
+  __atomic_store_n(reinterpret_cast<uint64_t*>(place), word, __ATOMIC_RELEASE);
+}
+
+bool GrowingTable::Add(const std::vector<TableItem>& items) {
+  const uint64_t entries = num_entries_ + items.size();
+  if (EntriesSize(items) > size_ - end_ ||
+      entries + entries / 2 >= num_slots_) {
+    return false;
+  }
+  for (const TableItem& item : items) {
+    if (Has(item.key)) return false;
+  }
+  for (const TableItem& item : items) {
+    const uint32_t entry = end_;
+    end_ = static_cast<uint32_t>(PutEntry(item, out_ + end_) - out_);
+    Link(HashKey(item.key), entry);
+  }
+  num_entries_ = static_cast<uint32_t>(entries);
+  __atomic_store_n(
+      reinterpret_cast<uint32_t*>(out_ + offsetof(Table, num_entries)),
+      num_entries_, __ATOMIC_RELEASE);
+  return true;
 }
 
 }  // namespace canopy::shm

@@ -67,7 +67,7 @@ struct AgentCore::State {
       return;
     }
     if (config.remembers) KeepCommit(*proc, in.data, &out);
-    out.push_back(modex.Publication(*proc));
+    out.push_back(modex.TakeChange(*proc));
     Reply(in.client, in.request, kSuccess);
   }
 

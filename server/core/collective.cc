@@ -263,7 +263,7 @@ void Collectives::Publish(Turn& turn, const Parts& parts) {
         continue;
       }
       if (modex_.StoreRemote(update)) {
-        turn.out.push_back(modex_.Publication(proc));
+        turn.out.push_back(modex_.TakeChange(proc));
       }
     }
     if (!reader.ok()) {

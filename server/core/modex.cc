@@ -14,6 +14,10 @@ namespace {
 // Version of what is older than anything that has one.
 constexpr uint64_t kRestored = 1;
 
+// Bytes of changes to a remote rank's data that are kept apart, beside as many
+// as the data has.
+constexpr size_t kMaxNews = 64 << 10;
+
 // The part of `whole` that `view` points to.
 Bytes SliceOf(const Bytes& whole, std::string_view view) {
   return whole.Slice(view.data() - whole.view().data(), view.size());
@@ -62,7 +66,8 @@ bool ModexReader::Next(RankUpdate* update) {
   return true;
 }
 
-void ModexStore::Merge(RankData* data, const ScopedData& scoped) {
+void ModexStore::Merge(RankData* data, const ScopedData& scoped,
+                       Touched* touched) {
   std::string_view rest = scoped.kvals.view();
   KvalPiece piece;
   while (TakeKval(&rest, &piece)) {
@@ -70,20 +75,64 @@ void ModexStore::Merge(RankData* data, const ScopedData& scoped) {
     if (it == data->keys.end()) {
       it = data->keys.emplace(std::string(piece.key), Sides()).first;
     }
+    touched->push_back(&*it);
     const Bytes kval = SliceOf(scoped.kvals, piece.whole);
     if (scoped.scope != Scope::kRemote) it->second.here = kval;
     if (scoped.scope == Scope::kLocal) continue;
     it->second.others = kval;
-    it->second.version = data->version;
+    if (std::exchange(it->second.version, data->version) != data->version) {
+      data->changes.push_back({data->version, &*it});
+    }
   }
 }
 
-void ModexStore::Rebuild(RankData* data) {
+void ModexStore::TrimChanges(RankData* data) {
+  if (data->changes.size() <= 2 * data->keys.size()) return;
+  std::erase_if(data->changes, [](const Change& change) {
+    return change.key->second.version != change.version;
+  });
+}
+
+PublishRank ModexStore::ChangeOf(const ProcId& proc, Touched touched) {
+  std::ranges::sort(touched, {}, [](const auto* key) { return key->first; });
+  const auto twice = std::ranges::unique(touched);
+  touched.erase(twice.begin(), twice.end());
+  PublishRank change{proc, {}, {}, true};
+  std::string visible;
+  for (const Keys::value_type* key : touched) {
+    visible += key->second.here.view();
+    if (key->second.here.empty()) change.outside.push_back(key->first);
+  }
+  change.visible = Bytes(std::move(visible));
+  return change;
+}
+
+const ModexStore::RankData& ModexStore::Fresh(const RankData& data) {
+  if (!std::exchange(data.stale, false)) return data;
+  if (!data.remote) {
+    Rebuild(data);
+    return data;
+  }
+  for (const Bytes& piece : std::exchange(data.news, {})) {
+    data.here = Changed(data.here.view(), piece.view());
+  }
+  data.news_size = 0;
+  return data;
+}
+
+bool ModexStore::RemoteHas(const RankData& data, std::string_view key) {
+  return HasKey(data.here.view(), key) ||
+         std::ranges::any_of(data.news, [key](const Bytes& piece) {
+           return HasKey(piece.view(), key);
+         });
+}
+
+void ModexStore::Rebuild(const RankData& data) {
   // Most ranks put everything with scope GLOBAL: one copy is enough.
   bool same = true;
   size_t here_size = 0;
   size_t others_size = 0;
-  for (const auto& [key, sides] : data->keys) {
+  for (const auto& [key, sides] : data.keys) {
     same &= sides.here.view().data() == sides.others.view().data();
     here_size += sides.here.size();
     others_size += sides.others.size();
@@ -92,14 +141,14 @@ void ModexStore::Rebuild(RankData* data) {
   std::string others;
   here.reserve(here_size);
   if (!same) others.reserve(others_size);
-  data->outside.clear();
-  for (const auto& [key, sides] : data->keys) {
+  data.outside.clear();
+  for (const auto& [key, sides] : data.keys) {
     here += sides.here.view();
     if (!same) others += sides.others.view();
-    if (sides.here.empty()) data->outside.push_back(key);
+    if (sides.here.empty()) data.outside.push_back(key);
   }
-  data->here = Bytes(std::move(here));
-  data->others = same ? data->here : Bytes(std::move(others));
+  data.here = Bytes(std::move(here));
+  data.others = same ? data.here : Bytes(std::move(others));
 }
 
 bool ModexStore::Commit(TimeNs now, const ProcId& proc,
@@ -109,8 +158,11 @@ bool ModexStore::Commit(TimeNs now, const ProcId& proc,
   }
   RankData& rank = jobs_[proc.nspace][proc.rank];
   rank.version = std::max(rank.version + 1, static_cast<uint64_t>(now));
-  for (const ScopedData& scoped : data) Merge(&rank, scoped);
-  Rebuild(&rank);
+  Touched touched;
+  for (const ScopedData& scoped : data) Merge(&rank, scoped, &touched);
+  TrimChanges(&rank);
+  rank.change = ChangeOf(proc, std::move(touched));
+  rank.stale = true;
   changed_.push_back(proc);
   return true;
 }
@@ -124,13 +176,28 @@ bool ModexStore::StoreRemote(const RankUpdate& update) {
   }
   RankData& rank = jobs_[update.proc.nspace][update.proc.rank];
   rank.version = update.version;
-  Bytes kvals = update.kvals;
-  if (update.base > 0) kvals = Changed(rank.here.view(), kvals.view());
-  if (old != nullptr && rank.here.view() == kvals.view()) return false;
+  const bool changes = update.base > 0;
+  if (changes
+          ? update.kvals.empty()
+          : old != nullptr && Fresh(rank).here.view() == update.kvals.view()) {
+    return false;
+  }
   rank.remote = true;
-  rank.here = std::move(kvals);
+  rank.change = {update.proc, update.kvals, {}, changes};
+  if (!changes) {
+    rank.news.clear();
+    rank.news_size = 0;
+    rank.here = update.kvals;
+  } else {
+    rank.news.push_back(update.kvals);
+    rank.news_size += update.kvals.size();
+    rank.stale = true;
+    // Each byte is copied a few times at most, and what was replaced does not
+    // stay for ever.
+    if (rank.news_size > rank.here.size() + kMaxNews) Fresh(rank);
+  }
   std::erase_if(rank.outside, [&](const std::string& key) {
-    return HasKey(rank.here.view(), key);
+    return HasKey(update.kvals.view(), key);
   });
   changed_.push_back(update.proc);
   return true;
@@ -164,7 +231,7 @@ ModexStore::Found ModexStore::FindHere(const ProcId& proc,
   if (rank == nullptr) return Found::kNothing;
   if (key.empty()) return Found::kYes;
   if (rank->remote) {
-    if (HasKey(rank->here.view(), key)) return Found::kYes;
+    if (RemoteHas(*rank, key)) return Found::kYes;
     return std::binary_search(rank->outside.begin(), rank->outside.end(), key)
                ? Found::kOutside
                : Found::kNo;
@@ -186,18 +253,19 @@ ModexStore::Found ModexStore::FindForOthers(const ProcId& proc,
 
 Bytes ModexStore::SeenHere(const ProcId& proc) const {
   const RankData* rank = Find(proc);
-  return rank == nullptr ? Bytes() : rank->here;
+  return rank == nullptr ? Bytes() : Fresh(*rank).here;
 }
 
 RankUpdate ModexStore::UpdateSince(const ProcId& proc, uint64_t base) const {
   const RankData* rank = Find(proc);
   if (rank == nullptr) return {proc, 0, 0, {}};
-  if (base == 0) return {proc, 0, rank->version, rank->others};
+  if (base == 0) return {proc, 0, rank->version, Fresh(*rank).others};
   std::string changes;
-  if (base < rank->version) {
-    for (const auto& [key, sides] : rank->keys) {
-      if (sides.version > base) changes += sides.others.view();
-    }
+  const auto first =
+      std::ranges::upper_bound(rank->changes, base, {}, &Change::version);
+  for (auto it = first; it != rank->changes.end(); ++it) {
+    const Sides& sides = it->key->second;
+    if (sides.version == it->version) changes += sides.others.view();
   }
   return {proc, base, rank->version, Bytes(std::move(changes))};
 }
@@ -205,7 +273,14 @@ RankUpdate ModexStore::UpdateSince(const ProcId& proc, uint64_t base) const {
 PublishRank ModexStore::Publication(const ProcId& proc) const {
   const RankData* rank = Find(proc);
   if (rank == nullptr) return {proc, {}, {}};
+  Fresh(*rank);
   return {proc, rank->here, rank->outside};
+}
+
+PublishRank ModexStore::TakeChange(const ProcId& proc) {
+  const RankData* rank = Find(proc);
+  if (rank == nullptr) return {proc, {}, {}};
+  return std::exchange(const_cast<RankData*>(rank)->change, {});
 }
 
 std::optional<Rank> ModexStore::OwnerOf(const std::string& nspace,
@@ -214,7 +289,7 @@ std::optional<Rank> ModexStore::OwnerOf(const std::string& nspace,
   if (job == jobs_.end()) return std::nullopt;
   for (const auto& [rank, data] : job->second) {
     const auto it = data.keys.find(key);
-    if (data.remote ? HasKey(data.here.view(), key)
+    if (data.remote ? RemoteHas(data, key)
                     : it != data.keys.end() && !it->second.here.empty()) {
       return rank;
     }

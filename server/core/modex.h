@@ -90,8 +90,10 @@ class ModexStore {
   Bytes SeenHere(const ProcId& proc) const;
   // What others see now and did not see at version `base` (0: everything).
   RankUpdate UpdateSince(const ProcId& proc, uint64_t base) const;
-  // What is to be put into shared memory.
+  // What is to be put into shared memory: everything, and what the last commit
+  // or StoreRemote that gave true has changed, which can be had once.
   PublishRank Publication(const ProcId& proc) const;
+  PublishRank TakeChange(const ProcId& proc);
   // The lowest rank of a namespace with that key visible on this node.
   std::optional<Rank> OwnerOf(const std::string& nspace,
                               std::string_view key) const;
@@ -108,20 +110,40 @@ class ModexStore {
     Bytes others;
     uint64_t version = 0;  // of `others`
   };
+  using Keys = std::map<std::string, Sides, std::less<>>;
+  using Touched = std::vector<const Keys::value_type*>;
+  struct Change {
+    uint64_t version;
+    const Keys::value_type* key;
+  };
   struct RankData {
     bool remote = false;
     uint64_t version = 0;
-    // Of local ranks.
-    std::map<std::string, Sides, std::less<>> keys;
-    Bytes here;
-    Bytes others;
-    std::vector<std::string> outside;  // sorted
+    // Of local ranks: all keys, and in the order of their versions those that
+    // others see. A key that was put again is there again; the last counts.
+    Keys keys;
+    std::vector<Change> changes;
+    // Made from `keys`, for remote ranks from `here` and `news`, when somebody
+    // wants to see them.
+    mutable bool stale = false;
+    mutable Bytes here;
+    mutable Bytes others;
+    mutable std::vector<std::string> outside;  // sorted
+    // Of remote ranks: what came after `here`, in order.
+    mutable std::vector<Bytes> news;
+    mutable size_t news_size = 0;
+    PublishRank change;
   };
 
   const RankData* Find(const ProcId& proc) const;
   // Into the version that `data` has already.
-  static void Merge(RankData* data, const ScopedData& scoped);
-  static void Rebuild(RankData* data);
+  static void Merge(RankData* data, const ScopedData& scoped, Touched* touched);
+  static void TrimChanges(RankData* data);
+  static PublishRank ChangeOf(const ProcId& proc, Touched touched);
+  // Brings what others want to see up to date.
+  static const RankData& Fresh(const RankData& data);
+  static void Rebuild(const RankData& data);
+  static bool RemoteHas(const RankData& data, std::string_view key);
 
   std::map<std::string, std::map<Rank, RankData>> jobs_;
   std::vector<ProcId> changed_;

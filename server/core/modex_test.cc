@@ -55,6 +55,46 @@ TEST(Modex, LaterReplacesEarlierWhereItIsSeen) {
   EXPECT_EQ(store.UpdateSince(kProc, 0).kvals.view(), Kval("k", "2"));
 }
 
+TEST(Modex, WhatAChangePublishes) {
+  ModexStore store;
+  ASSERT_TRUE(store.Commit(0, kProc,
+                           {Data(Scope::kGlobal, Kval("a", "1")),
+                            Data(Scope::kRemote, Kval("r", "1"))}));
+  PublishRank change = store.TakeChange(kProc);
+  EXPECT_TRUE(change.only_changes);
+  EXPECT_EQ(change.visible.view(), Kval("a", "1"));
+  EXPECT_EQ(change.outside, std::vector<std::string>{"r"});
+  ASSERT_TRUE(store.Commit(0, kProc,
+                           {Data(Scope::kGlobal, Kval("b", "1")),
+                            Data(Scope::kLocal, Kval("b", "2")),
+                            Data(Scope::kLocal, Kval("r", "2"))}));
+  change = store.TakeChange(kProc);
+  EXPECT_EQ(change.visible.view(), Kval("b", "2") + Kval("r", "2"));
+  EXPECT_TRUE(change.outside.empty());
+  EXPECT_EQ(store.SeenHere(kProc).view(),
+            Kval("a", "1") + Kval("b", "2") + Kval("r", "2"));
+}
+
+TEST(Modex, ManyChangesOfARemoteRank) {
+  ModexStore store;
+  const std::string text(1000, 'x');
+  ASSERT_TRUE(store.StoreRemote({kProc, 0, 1, Bytes(Kval("a", "1"))}));
+  EXPECT_FALSE(store.TakeChange(kProc).only_changes);
+  for (uint64_t i = 1; i <= 300; ++i) {
+    const std::string kval = Kval("k" + std::to_string(i % 150), text);
+    ASSERT_TRUE(store.StoreRemote({kProc, i, i + 1, Bytes(kval)}));
+    const PublishRank change = store.TakeChange(kProc);
+    EXPECT_TRUE(change.only_changes);
+    EXPECT_EQ(change.visible.view(), kval);
+    EXPECT_EQ(store.FindHere(kProc, "k" + std::to_string(i % 150)),
+              Found::kYes);
+  }
+  EXPECT_EQ(store.FindHere(kProc, "a"), Found::kYes);
+  EXPECT_EQ(store.SeenHere(kProc).size(),
+            Kval("a", "1").size() + 10 * Kval("k1", text).size() +
+                90 * Kval("k11", text).size() + 50 * Kval("k111", text).size());
+}
+
 TEST(Modex, MalformedDataChangesNothing) {
   ModexStore store;
   EXPECT_FALSE(store.Commit(

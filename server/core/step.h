@@ -32,11 +32,13 @@ enum class Scope : uint8_t { kLocal = 1, kRemote = 2, kGlobal = 3 };
 // ---------------------------------------------------------------- inputs ---
 
 // What local processes may see of a rank from here on: all KVALs visible on
-// this node, and the names of those that exist outside this node's scope.
+// this node, and the names of those that exist outside this node's scope; or
+// what of it is new, on top of what was published before.
 struct PublishRank {
   ProcId proc;
   Bytes visible;                     // codec-form KVALs, keys unique
   std::vector<std::string> outside;  // keys that answer EXISTS_OUTSIDE_SCOPE
+  bool only_changes = false;
 };
 
 // A process proved who it is and asked for its job's data. A tool is in no job:

@@ -122,6 +122,33 @@ void Datastore::RemoveLeft() {
   });
 }
 
+Status Datastore::Write(Job* job, Rank rank, bool whole,
+                        std::vector<shm::TableItem> items) {
+  auto waiting = job->waiting.extract(rank);
+  if (!waiting.empty() && !whole) {
+    whole = waiting.mapped().whole;
+    auto& kept = waiting.mapped().items;
+    for (const shm::TableItem& item : items) {
+      kept.insert_or_assign(std::string(item.key),
+                            Waiting::Item{std::string(item.value), item.flags});
+    }
+    items.clear();
+    for (const auto& [key, item] : kept) {
+      items.push_back({key, item.value, item.flags});
+    }
+  }
+  const Status status = whole ? job->writer->Publish(rank, items)
+                              : job->writer->Update(rank, items);
+  if (status.ok()) return status;
+  Waiting still{whole, {}};
+  for (const shm::TableItem& item : items) {
+    still.items.try_emplace(std::string(item.key),
+                            Waiting::Item{std::string(item.value), item.flags});
+  }
+  job->waiting[rank] = std::move(still);
+  return status;
+}
+
 void Datastore::Publish(const core::PublishRank& data) {
   Job* job = FindJob(data.proc.nspace);
   if (job == nullptr) return;
@@ -134,15 +161,14 @@ void Datastore::Publish(const core::PublishRank& data) {
   for (const std::string& key : data.outside) {
     items.push_back({key, {}, shm::kEntryOutsideScope});
   }
-  const Status status = job->writer->Publish(data.proc.rank, items);
+  const bool all_fitted = job->waiting.empty();
+  const Status status = Write(job, data.proc.rank, !data.only_changes, items);
   if (!status.ok()) {
-    if (job->incomplete.empty()) {
+    if (all_fitted) {
       LogError("data of " + ToString(data.proc) + ": " + status.message());
     }
-    job->incomplete.insert(data.proc.rank);
     return;
   }
-  job->incomplete.erase(data.proc.rank);
   if (!job->indexed) return;
   for (size_t i = 0; i < visible; ++i) {
     job->owners.insert_or_assign(std::string(items[i].key), data.proc.rank);
@@ -159,7 +185,7 @@ std::optional<Datastore::Segment> Datastore::Find(
 
 bool Datastore::Holds(const ProcId& proc) const {
   const auto it = jobs_.find(proc.nspace);
-  return it != jobs_.end() && !it->second.incomplete.contains(proc.rank);
+  return it != jobs_.end() && !it->second.waiting.contains(proc.rank);
 }
 
 void Datastore::SetPid(const std::string& nspace, Rank rank, int pid) {

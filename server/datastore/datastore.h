@@ -5,9 +5,9 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
-#include <set>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -75,16 +75,28 @@ class Datastore : public DatastorePort {
                                      std::string_view key);
 
  private:
+  // What is not in the segment for want of room, to be put there with what
+  // comes next.
+  struct Waiting {
+    struct Item {
+      std::string value;
+      uint32_t flags = 0;
+    };
+    bool whole = false;  // in the place of what is there
+    std::map<std::string, Item, std::less<>> items;
+  };
   struct Job {
     std::shared_ptr<shm::SegmentWriter> writer;
     std::unique_ptr<shm::SegmentReader> reader;  // made when asked
     std::string directory;                       // that we made, or empty
     bool indexed = false;
     std::unordered_map<std::string, Rank> owners;  // when indexed
-    std::set<Rank> incomplete;                     // whose data did not fit
+    std::map<Rank, Waiting> waiting;               // what did not fit
   };
 
   Job* FindJob(const std::string& nspace);
+  static Status Write(Job* job, Rank rank, bool whole,
+                      std::vector<shm::TableItem> items);
   const shm::SegmentReader* Reader(Job* job);
   bool MakeDirectory(const JobSpec& spec, const std::string& path);
   void MakeDirectories(const core::RegisterJob& registration, Job* job);

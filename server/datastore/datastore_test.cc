@@ -252,6 +252,31 @@ TEST_F(DatastoreTest, OverBudgetIsLoggedOnceAndReadersLearnIt) {
   EXPECT_TRUE(store_.Holds({"job-7", 0}));
 }
 
+TEST_F(DatastoreTest, ChangesComeOnTopOfWhatIsThere) {
+  Add();
+  store_.Publish({{"job-7", 0}, Kvals({{"a", "1"}, {"b", "1"}}), {"c"}});
+  store_.Publish({{"job-7", 0}, Kvals({{"b", "2"}, {"c", "2"}}), {}, true});
+  EXPECT_EQ(Proc(0, "a"), Value::String("1"));
+  EXPECT_EQ(Proc(0, "b"), Value::String("2"));
+  EXPECT_EQ(Proc(0, "c"), Value::String("2"));
+  store_.Publish({{"job-7", 0}, Kvals({{"b", "3"}}), {}});
+  EXPECT_FALSE(reader_->FindProc(0, "a").found());
+  EXPECT_EQ(Proc(0, "b"), Value::String("3"));
+}
+
+TEST_F(DatastoreTest, ChangesThatDidNotFitComeWithLaterOnes) {
+  Add();
+  const std::string big(17 << 20, 'x');
+  store_.Publish({{"job-7", 0}, Kvals({{"a", "1"}}), {}});
+  store_.Publish({{"job-7", 0}, Kvals({{"a", "2"}, {"big", big}}), {}, true});
+  EXPECT_FALSE(store_.Holds({"job-7", 0}));
+  EXPECT_EQ(Proc(0, "a"), Value::String("1"));
+  store_.Publish({{"job-7", 0}, Kvals({{"big", "small"}}), {}, true});
+  EXPECT_TRUE(store_.Holds({"job-7", 0}));
+  EXPECT_EQ(Proc(0, "a"), Value::String("2"));
+  EXPECT_EQ(Proc(0, "big"), Value::String("small"));
+}
+
 TEST_F(DatastoreTest, KeysOfUnknownOwner) {
   Add();
   store_.Publish({{"job-7", 2}, Kvals({{"before", "1"}}), {}});

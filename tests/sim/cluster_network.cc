@@ -2,9 +2,13 @@
 // the cores' actions.
 #include <algorithm>
 #include <cstdio>
+#include <map>
+#include <set>
+#include <string>
 #include <utility>
 
 #include "common/status.h"
+#include "server/core/kval.h"
 #include "tests/sim/cluster.h"
 #include "tests/sim/trace.h"
 
@@ -49,6 +53,25 @@ std::vector<NodeId> PathOf(const Tree& tree, NodeId from, NodeId to) {
   up.push_back(from);
   up.insert(up.end(), down.rbegin(), down.rend());
   return up;
+}
+
+// What is published once these changes are.
+PublishRank WithChanges(const PublishRank& old, const PublishRank& changes) {
+  std::map<std::string, std::string> visible;
+  std::set<std::string> outside(old.outside.begin(), old.outside.end());
+  for (const PublishRank* part : {&old, &changes}) {
+    std::string_view rest = part->visible.view();
+    core::KvalPiece piece;
+    while (core::TakeKval(&rest, &piece)) {
+      visible[std::string(piece.key)] = piece.whole;
+      outside.erase(std::string(piece.key));
+    }
+  }
+  outside.insert(changes.outside.begin(), changes.outside.end());
+  std::string kvals;
+  for (const auto& [key, kval] : visible) kvals += kval;
+  return {
+      changes.proc, Bytes(std::move(kvals)), {outside.begin(), outside.end()}};
 }
 
 }  // namespace
@@ -462,8 +485,9 @@ void Cluster::Do(NodeId node, PublishRank& a) {
   if (!nodes_[node].registered.contains(a.proc.nspace)) {
     errors_.push_back("published for a job that is not registered");
   }
-  oracle_.OnPublish(node, a);
-  nodes_[node].published[a.proc] = a;
+  PublishRank& published = nodes_[node].published[a.proc];
+  published = a.only_changes ? WithChanges(published, a) : a;
+  oracle_.OnPublish(node, published);
 }
 
 void Cluster::Do(NodeId node, PrepareLocal& a) {

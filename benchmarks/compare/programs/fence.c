@@ -1,7 +1,7 @@
 /* fence MODE COUNT: time of a PMIx_Fence, averaged over blocks of ten: who
  * comes last to one fence leaves it at once, so single ones tell nothing.
  * MODE none: without data. MODE collect: before each fence every rank puts and
- * commits 1 KiB and the fence collects it. */
+ * commits 1 KiB and the fence collects it; MODE grow: always with a new key. */
 #include <pmix.h>
 #include <string.h>
 
@@ -9,8 +9,8 @@
 
 enum { kValueBytes = 1024, kBlock = 10 };
 
-/* The same ten keys again and again: what is measured is the exchange, not
- * how much a rank has. */
+/* Of "collect" the same ten keys again and again: what is measured is the
+ * exchange, not how much a rank has. */
 static void PutOne(int i) {
   static char bytes[kValueBytes];
   char key[32];
@@ -33,7 +33,8 @@ static void ReportAll(double *blocks, int count) {
 }
 
 int main(int argc, char **argv) {
-  const int collect = argc > 1 && strcmp(argv[1], "collect") == 0;
+  const int grow = argc > 1 && strcmp(argv[1], "grow") == 0;
+  const int collect = grow || (argc > 1 && strcmp(argv[1], "collect") == 0);
   const int count = argc > 2 ? atoi(argv[2]) : 100;
   double *blocks = calloc((size_t)count / kBlock, sizeof *blocks);
   pmix_proc_t me;
@@ -47,7 +48,7 @@ int main(int argc, char **argv) {
   for (int b = 0; b < count / kBlock; ++b) {
     const double start = NowUs();
     for (int i = 0; i < kBlock; ++i) {
-      if (collect) PutOne(i);
+      if (collect) PutOne(grow ? b * kBlock + i : i);
       Require(PMIx_Fence(NULL, 0, &info, (size_t)collect), "PMIx_Fence");
     }
     blocks[b] = (NowUs() - start) / kBlock;

@@ -8,7 +8,6 @@ CANOPY_PREFIX=P takes what is installed below P instead of installing anew.
 import glob
 import os
 import shlex
-import shutil
 import subprocess
 import sys
 import tempfile
@@ -16,7 +15,7 @@ import tempfile
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(HERE, "..", "integration"))
 import harness  # noqa: E402
-import isolation  # noqa: E402
+import runner  # noqa: E402
 
 WARNINGS = ["-std=gnu11", "-Wall", "-Wextra", "-Werror"]
 # (nodes, radix, how ranks are laid out)
@@ -210,24 +209,5 @@ def inside(keep, words):
     return 0 if suite.failed == 0 and suite.passed > 0 else 1
 
 
-def outside(words):
-    trouble = isolation.available()
-    if trouble:
-        print("FAILED isolation: cannot make namespaces: " + trouble)
-        return 1
-    work = tempfile.mkdtemp(prefix="canopy-it-", dir="/tmp")
-    try:
-        return isolation.enter(
-            __file__, [harness.ROOT, *harness.install(work)], words)
-    finally:
-        shutil.rmtree(work, ignore_errors=True)
-
-
-def main():
-    if sys.argv[1:2] == [isolation.INSIDE]:
-        return isolation.settle_in(sys.argv[2:], inside)
-    return outside(sys.argv[1:])
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(runner.main(__file__, __doc__, inside))

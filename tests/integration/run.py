@@ -4,11 +4,7 @@
 Usage: tests/integration/run.py [WORD...]   only the cases with a WORD in them
 CANOPY_PREFIX=P takes what is installed below P instead of installing anew.
 """
-import os
-import shutil
-import subprocess
 import sys
-import tempfile
 
 import cases_bad
 import cases_control
@@ -26,7 +22,7 @@ import cases_restart
 import cases_stock
 import cases_tls
 import harness
-import isolation
+import runner
 
 SUITES = (
     cases_mpi,
@@ -47,21 +43,6 @@ SUITES = (
 )
 
 
-def missing_packages():
-    with open(os.path.join(harness.ROOT, "deploy", "packages", "test.txt"),
-              encoding="utf-8") as file:
-        wanted = file.read().split()
-    with open(os.path.join(harness.ROOT, "deploy", "packages", "run.txt"),
-              encoding="utf-8") as file:
-        wanted += file.read().split()
-    status = subprocess.run(
-        ["dpkg-query", "-W", "-f", "${Package} ${db:Status-Status}\n"],
-        check=True, capture_output=True, text=True).stdout
-    there = {line.split()[0] for line in status.splitlines()
-             if line.endswith(" installed")}
-    return sorted(set(wanted) - there)
-
-
 def inside(keep, words):
     bench = harness.Bench(keep[1], words)
     for suite in SUITES:
@@ -69,28 +50,5 @@ def inside(keep, words):
     return bench.finish()
 
 
-def outside(words):
-    missing = missing_packages()
-    if missing:
-        print("FAILED packages: missing " + " ".join(missing))
-        return 1
-    trouble = isolation.available()
-    if trouble:
-        print("FAILED isolation: cannot make namespaces: " + trouble)
-        return 1
-    work = tempfile.mkdtemp(prefix="canopy-it-", dir="/tmp")
-    try:
-        return isolation.enter(
-            __file__, [harness.ROOT, *harness.install(work)], words)
-    finally:
-        shutil.rmtree(work, ignore_errors=True)
-
-
-def main():
-    if sys.argv[1:2] == [isolation.INSIDE]:
-        return isolation.settle_in(sys.argv[2:], inside)
-    return outside(sys.argv[1:])
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(runner.main(__file__, __doc__, inside))

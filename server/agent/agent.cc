@@ -486,10 +486,10 @@ void Agent::Impl::MakeProcesses() {
       config_.library_dir().empty()
           ? Beside("CANOPY_LIBRARY_DIR", "../lib/canopy")
           : config_.library_dir();
-  if (!config_.embedded()) {
-    processes.orphan_ms =
-        std::max(config_.orphan_grace_ms(), config_.restart_grace_ms());
-  }
+  processes.orphan_ms =
+      config_.embedded()
+          ? 0
+          : std::max(config_.orphan_grace_ms(), config_.restart_grace_ms());
   process_ = std::make_unique<process::ProcessAdapter>(
       &loop_, this, std::move(processes), environments);
   if (config_.embedded()) return;

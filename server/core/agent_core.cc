@@ -5,6 +5,8 @@
 #include <sys/wait.h>
 
 #include <algorithm>
+#include <deque>
+#include <set>
 #include <utility>
 
 #include "common/status.h"
@@ -21,6 +23,11 @@
 #include "server/core/tree.h"
 
 namespace canopy::core {
+namespace {
+
+constexpr size_t kMaxAborts = 1024;
+
+}  // namespace
 
 struct AgentCore::State {
   explicit State(CoreConfig c)
@@ -88,13 +95,34 @@ struct AgentCore::State {
           target.nspace == proc->nspace &&
           (target.rank == kRankWildcard || target.rank == proc->rank);
     }
-    if (tree.root() == self) {
-      RunEngine([&] { engine.OnAbort(now, message, &out); });
-    } else {
-      Send(tree.root(), std::move(message));
+    if (SendAbort(message)) {
+      aborts.push_back(std::move(message));
+      if (aborts.size() > kMaxAborts) aborts.pop_front();
     }
     // A target of its own abort is not answered: its end is the answer.
     if (!targets_itself) Reply(in.client, in.request, kSuccess);
+  }
+
+  // To whoever controls the targets' jobs; true when that is another agent.
+  bool SendAbort(const AbortMessage& message) {
+    std::set<NodeId> to;
+    if (message.targets.empty()) {
+      to.insert(engine.ControllerOf(message.source.nspace));
+    }
+    for (const ProcId& target : message.targets) {
+      to.insert(engine.ControllerOf(target.nspace));
+    }
+    for (const NodeId node : to) {
+      if (node != self) Send(node, message);
+    }
+    if (!to.contains(self)) return true;
+    RunEngine([&] { engine.OnAbort(now, message, &out); });
+    return to.size() > 1;
+  }
+
+  // An agent on the way may have taken them with it; twice is as good as once.
+  void SendAbortsAgain() {
+    for (const AbortMessage& message : aborts) SendAbort(message);
   }
 
   bool MayAbort(const ProcId& source, const ProcId& target) const {
@@ -225,6 +253,7 @@ struct AgentCore::State {
     collectives.OnTreeChanged(now, &out);
     events.OnTreeChanged(&out);
     maps.OnTreeChanged(&out);
+    SendAbortsAgain();
   }
 
   void On(const NodeRestarted& in) {
@@ -237,6 +266,7 @@ struct AgentCore::State {
     collectives.OnNodeRestarted(now, in.node, &out);
     events.OnNodeReturned(in.node);
     maps.OnNodeRestarted(in.node, &out);
+    SendAbortsAgain();
   }
 
   // What a former agent of this node has left.
@@ -439,6 +469,9 @@ struct AgentCore::State {
   void Apply(const JobChanges& changes) {
     // A job that is removed may come again, as one to be passed on only.
     for (const RemovedJob& job : changes.removed) {
+      std::erase_if(aborts, [&](const AbortMessage& abort) {
+        return abort.source.nspace == job.nspace;
+      });
       collectives.OnJobRemoved(job.nspace, &out);
       gets.OnJobRemoved(now, job.nspace, &out);
       events.OnJobRemoved(job.nspace);
@@ -519,6 +552,8 @@ struct AgentCore::State {
   JobEngine engine;
   TimeNs now = 0;
   TimeNs deadline = kNever;
+  // Of local processes, until their own job is over.
+  std::deque<AbortMessage> aborts;
   Actions out;  // of the step that runs
 };
 
@@ -549,6 +584,7 @@ Census AgentCore::Count() const {
   census.fetches = state.gets.num_fetches();
   census.modex_jobs = state.modex.num_jobs();
   census.map_requests = state.maps.num_requests();
+  census.aborts = state.aborts.size();
   census.questions = state.reports.num_questions();
   census.listeners = state.events.num_listeners();
   return census;

@@ -34,6 +34,11 @@ JobState* JobEngine::Find(const std::string& nspace) {
   return it == jobs_.end() ? nullptr : it->second.get();
 }
 
+NodeId JobEngine::ControllerOf(const std::string& nspace) const {
+  const auto it = jobs_.find(nspace);
+  return it == jobs_.end() ? tree_.root() : it->second->controller;
+}
+
 JobState* JobEngine::FindControlled(const std::string& nspace) {
   JobState* job = Find(nspace);
   return job != nullptr && job->head ? job : nullptr;

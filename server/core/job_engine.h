@@ -83,6 +83,8 @@ class JobEngine {
   // namespace means all.
   void Describe(TimeNs now, const std::string& nspace,
                 std::vector<Waiting>* out) const;
+  // The agent that controls the job; the root when it is not known here.
+  NodeId ControllerOf(const std::string& nspace) const;
   size_t num_jobs() const {
     return jobs_.size() + early_.size() + askers_.size() + again_.size();
   }

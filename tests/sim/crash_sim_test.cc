@@ -206,6 +206,29 @@ TEST_P(Crash, InALaunch) {
   EXPECT_GT(steps, GetParam().nodes * 4);
 }
 
+// The lost one has no rank of the job, but the abort may have been in its
+// hands.
+TEST_P(Crash, InAnAbort) {
+  if (RootIsLost()) GTEST_SKIP() << "nobody is left to end the job";
+  const size_t steps = AtEveryStep(
+      [&](Cluster& c) { c.LaunchConnected(MakeJob("a", Agents(false))); },
+      [&](Cluster& c) {
+        const ProcId caller{"a", GetParam().nodes - 2};
+        c.Input(
+            GetParam().nodes - 1,
+            AbortArrived{c.client(caller), c.NewRequest(), 7, "enough", {}});
+      },
+      [&](Cluster& c, bool) {
+        const JobChanged& end = c.job_changes().back();
+        EXPECT_EQ(end.phase, JobPhase::kEnded);
+        EXPECT_EQ(end.exit_code, 7);
+        EXPECT_NE(end.text.find("enough"), std::string::npos) << end.text;
+        for (const std::string& left : c.Leftovers()) ADD_FAILURE() << left;
+        ExpectLaterJobsWork(c);
+      });
+  EXPECT_GT(steps, 2u);
+}
+
 INSTANTIATE_TEST_SUITE_P(Shapes, Crash, testing::ValuesIn(kShapes),
                          [](const auto& info) { return info.param.name; });
 

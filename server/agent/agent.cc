@@ -698,7 +698,7 @@ void Agent::Impl::Replace(const std::string& program,
 void Agent::Impl::Become(const std::string& program) {
   local_->Quiesce();
   // Whoever asked for this must have its answer.
-  control_server_.Stop();
+  control_server_.LetAnswersLeave();
   close_range(3, ~0U, CLOSE_RANGE_CLOEXEC);
   const std::string directory = dir_->path();
   execl(program.c_str(), "canopyd", "--continue", directory.c_str(), nullptr);

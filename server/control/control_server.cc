@@ -4,24 +4,42 @@
 #include <grpcpp/server_posix.h>
 
 #include <chrono>
+#include <future>
+#include <memory>
+#include <thread>
 #include <utility>
 
 namespace canopy::control {
+namespace {
+
+constexpr std::chrono::milliseconds kAnswerTime(200);
+constexpr std::chrono::milliseconds kExitTime(500);
+
+}  // namespace
 
 ControlServer::ControlServer(EventLoop* loop)
     : listener_(loop, [this](UniqueFd socket) {
         grpc::AddInsecureChannelFromFd(server_.get(), socket.Release());
       }) {}
 
-ControlServer::~ControlServer() { Stop(); }
-
-void ControlServer::Stop() {
+ControlServer::~ControlServer() {
   if (!server_) return;
   listener_.Stop();
-  server_->Shutdown(std::chrono::system_clock::now() +
-                    std::chrono::milliseconds(200));
+  server_->Shutdown(std::chrono::system_clock::now() + kAnswerTime);
   server_->Wait();
-  server_.reset();
+}
+
+void ControlServer::LetAnswersLeave() {
+  if (!server_) return;
+  listener_.Stop();
+  auto done = std::make_shared<std::promise<void>>();
+  // Shutting down waits for all calls, whatever its deadline: in a thread of
+  // its own, which the next program ends.
+  std::thread([server = server_, done] {
+    server->Shutdown(std::chrono::system_clock::now() + kAnswerTime);
+    done->set_value();
+  }).detach();
+  done->get_future().wait_for(kExitTime);
 }
 
 Status ControlServer::Start(const std::string& socket_path,

@@ -28,13 +28,15 @@ class ControlServer {
 
   // `service` outlives the server.
   Status Start(const std::string& socket_path, grpc::Service* service);
-  // What has been answered is on its way when it returns; calls that are still
-  // under way after a moment are cancelled.
-  void Stop();
+  // Before this process becomes another program: takes no more calls, and waits
+  // until what has been answered is on its way, but no longer than half a
+  // second. Calls that this thread has to answer do not end meanwhile.
+  void LetAnswersLeave();
 
  private:
   TrustedListener listener_;
-  std::unique_ptr<grpc::Server> server_;
+  // Shared with whoever shuts it down.
+  std::shared_ptr<grpc::Server> server_;
 };
 
 }  // namespace canopy::control

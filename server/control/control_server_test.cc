@@ -11,6 +11,7 @@
 #include <cerrno>
 #include <chrono>
 #include <cstdlib>
+#include <future>
 #include <memory>
 #include <semaphore>
 #include <string>
@@ -31,9 +32,16 @@ class FakeService : public v1::Control::CallbackService {
                                    v1::StatusReply* reply) override {
     reply->set_version("fake");
     auto* reactor = context->DefaultReactor();
-    reactor->Finish(grpc::Status::OK);
+    if (held != nullptr) {
+      held->set_value(reactor);
+    } else {
+      reactor->Finish(grpc::Status::OK);
+    }
     return reactor;
   }
+
+  // Where to leave a call that is not answered.
+  std::promise<grpc::ServerUnaryReactor*>* held = nullptr;
 };
 
 class ControlServerTest : public testing::Test {
@@ -140,6 +148,23 @@ TEST_F(ControlServerTest, OutlivesAFullTableOfDescriptors) {
   callers.clear();
   EXPECT_TRUE(Ask(NewChannel()));
   Stop();
+}
+
+TEST_F(ControlServerTest, ACallWithoutAnAnswerDoesNotKeepItFromEnding) {
+  Start();
+  Run();
+  std::promise<grpc::ServerUnaryReactor*> held;
+  service_.held = &held;
+  std::thread caller([this] { Ask(NewChannel()); });
+  grpc::ServerUnaryReactor* const call = held.get_future().get();
+  loop_.Post([this] {
+    server_->LetAnswersLeave();
+    loop_.Stop();
+  });
+  thread_.join();
+  call->Finish(grpc::Status::OK);
+  caller.join();
+  server_.reset();
 }
 
 }  // namespace

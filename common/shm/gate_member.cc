@@ -114,8 +114,4 @@ void GateMember::GiveUp(const Ticket& ticket, int status) const {
   gate_.WakeAll();
 }
 
-void GateMember::CountCommit() {
-  gate_.commits(index_).fetch_add(1, std::memory_order_relaxed);
-}
-
 }  // namespace canopy::shm

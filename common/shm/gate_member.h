@@ -51,10 +51,9 @@ class GateMember {
   // with that status.
   void GiveUp(const Ticket& ticket, int status) const;
 
-  // A commit is on its way to the agent. Call it before the next Arrive. Any
-  // thread.
-  void CountCommit();
-  // The count, for one who counts by himself. Good for as long as this object.
+  // How many commits are on their way to the agent or were: one more before
+  // each is sent, and before the next Arrive. Any thread; good for as long as
+  // this object.
   std::atomic<uint32_t>* commits() const { return &gate_.commits(index_); }
 
  private:

@@ -83,7 +83,7 @@ TEST_F(GateTest, SeveralWords) {
 TEST_F(GateTest, AfterCommitsTheAgentIsTold) {
   Make(2);
   keeper_->Open();
-  members_[0]->CountCommit();
+  members_[0]->commits()->fetch_add(1);
   EXPECT_EQ(Arrive(0, kGateSync), Arrival::kWait);
   EXPECT_EQ(Arrive(1), Arrival::kRing);
   EXPECT_TRUE(keeper_->IsFull());

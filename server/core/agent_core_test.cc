@@ -4,7 +4,6 @@
 
 #include <gtest/gtest.h>
 
-#include "common/codec/encoder.h"
 #include "common/status.h"
 #include "server/core/core_testing.h"
 #include "server/core/why.h"
@@ -35,14 +34,6 @@ class AgentCoreTest : public testing::Test {
   AgentCore core_;
   TimeNs now_ = 0;
 };
-
-Bytes Kval(const std::string& key) {
-  Encoder encoder;
-  encoder.PutString(key);
-  encoder.PutUint16(PMIX_BOOL);
-  encoder.PutBool(true);
-  return Bytes(encoder.Take());
-}
 
 TEST_F(AgentCoreTest, StrangersAreShutOut) {
   for (const ProcId& proc :

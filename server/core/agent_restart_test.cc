@@ -4,21 +4,12 @@
 
 #include <deque>
 
-#include "common/codec/encoder.h"
 #include "common/status.h"
 #include "server/core/agent_core.h"
 #include "server/core/core_testing.h"
 
 namespace canopy::core {
 namespace {
-
-Bytes Kval(const std::string& key) {
-  Encoder encoder;
-  encoder.PutString(key);
-  encoder.PutUint16(PMIX_BOOL);
-  encoder.PutBool(true);
-  return Bytes(encoder.Take());
-}
 
 // Agents 0 and 1 with one rank of "job" each, whose clients have the numbers
 // of their agents plus 1.

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "common/codec/encoder.h"
 #include "common/job.h"
 #include "server/core/step.h"
 
@@ -26,6 +27,15 @@ inline std::shared_ptr<const JobSpec> JobOn(const std::string& nspace,
     job->procs.push_back({index, 0, ""});
   }
   return job;
+}
+
+// A key and its value, which is true, as clients commit them.
+inline Bytes Kval(const std::string& key) {
+  Encoder encoder;
+  encoder.PutString(key);
+  encoder.PutUint16(PMIX_BOOL);
+  encoder.PutBool(true);
+  return Bytes(encoder.Take());
 }
 
 // The actions of one kind, in order.

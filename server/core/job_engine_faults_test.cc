@@ -74,9 +74,6 @@ TEST(JobEngine, LostAgentBetweenIsInvisible) {
   }
 }
 
-// Messages of different links overtake each other, nodes die and are noticed at
-// different times, ranks end in every way: the job always ends, and nothing of
-// it is left anywhere.
 // Node 3 was cut off and is back, which its parent 1 does not know when the job
 // comes: it takes 3 for lost only then. The controller, for which 3 never was
 // away, must hear of it.
@@ -163,6 +160,9 @@ TEST(JobEngine, APartThatWasKeptIsLookedAtAgainWhenTheTreeChanges) {
   EXPECT_TRUE(engine.TakeKept().empty());
 }
 
+// Messages of different links overtake each other, nodes die and are noticed at
+// different times, ranks end in every way: the job always ends, and nothing of
+// it is left anywhere.
 TEST(JobEngine, RandomHistoriesEnd) {
   for (uint32_t seed = 0; seed < 400; ++seed) {
     std::mt19937 random(seed);

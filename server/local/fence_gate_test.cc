@@ -177,14 +177,14 @@ TEST_F(FenceGateTest, CommitsThatWereNotDueDoNotMatter) {
 
 TEST_F(FenceGateTest, CommitsAreReadBeforeTheRelease) {
   MakeFull(true);
-  members_[4]->CountCommit();
+  members_[4]->commits()->fetch_add(1);
   Arrive(4, shm::kGateSync);
   Arrive(6);
   gate_->OnFull();
   gate_->OnCommit(4, 104);
   EXPECT_EQ(EndFor(4), 99) << "not all are in";
-  members_[9]->CountCommit();
-  members_[9]->CountCommit();
+  members_[9]->commits()->fetch_add(1);
+  members_[9]->commits()->fetch_add(1);
   EXPECT_EQ(Arrive(9, shm::kGateSync), Arrival::kRing);
   gate_->OnFull();
   gate_->OnCommit(9, 109);
@@ -199,7 +199,7 @@ TEST_F(FenceGateTest, CommitsAreReadBeforeTheRelease) {
 
 TEST_F(FenceGateTest, CommitsAreReadBeforeTheCoreHears) {
   MakeFull(true);
-  members_[6]->CountCommit();
+  members_[6]->commits()->fetch_add(1);
   Arrive(6, shm::kGateSync);
   Arrive(9);
   ByMessage(4);
@@ -214,7 +214,7 @@ TEST_F(FenceGateTest, CommitsAreReadBeforeTheCoreHears) {
 
 TEST_F(FenceGateTest, CommitsOfThoseWhoLeftAreNotAwaited) {
   MakeFull(true);
-  members_[6]->CountCommit();
+  members_[6]->commits()->fetch_add(1);
   Arrive(6, shm::kGateSync);
   Arrive(9);
   EXPECT_EQ(Arrive(4), Arrival::kRing);

@@ -552,7 +552,7 @@ TEST_F(GatedTest, CommitsAreReadBeforeTheFence) {
   Member a = Join(0);
   Member b = Join(1);
   ASSERT_EQ(a.gate->Arrive(0, &a.ticket), shm::GateMember::Arrival::kWait);
-  b.gate->CountCommit();
+  b.gate->commits()->fetch_add(1);
   ASSERT_EQ(b.gate->Arrive(shm::kGateSync, &b.ticket),
             shm::GateMember::Arrival::kRing);
   a.client->Send(FrameType::kGateFull, 0, "");

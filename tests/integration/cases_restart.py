@@ -80,17 +80,22 @@ def go(directory, number):
         pass
 
 
+def waiting_job(bench, overlay, steps):
+    """A running MPI job that ends after step 1."""
+    job = bench.start("run", "--context", overlay.name, "-n", RANKS,
+                      "--map-by", "node", "--oversubscribe",
+                      bench.mpi("until"), RANKS, os.path.join(steps, "go1"))
+    job.wait_for("is ready", RANKS)
+    return job
+
+
 def replaced(bench, overlay, *more):
     """New agents in the place of all but the root's under a running MPI job,
     and of all when none runs."""
     old = {node: overlay.member(node)["pid"] for node in ("node1", "node2")}
     with tempfile.TemporaryDirectory() as steps:
         os.chmod(steps, 0o755)
-        job = bench.start("run", "--context", overlay.name, "-n", RANKS,
-                          "--map-by", "node", "--oversubscribe",
-                          bench.mpi("until"), RANKS,
-                          os.path.join(steps, "go1"))
-        job.wait_for("is ready", RANKS)
+        job = waiting_job(bench, overlay, steps)
         result = bench.run("up", "--replace", "--context", overlay.name)
         result.expect(code=1, err=["node 'node1'", "controls 1 running job"],
                       absent=["node2", "node3", "node4"])
@@ -108,11 +113,7 @@ def replaced_dead(bench, overlay):
     """An agent that is gone is replaced by a new process."""
     with tempfile.TemporaryDirectory() as steps:
         os.chmod(steps, 0o755)
-        job = bench.start("run", "--context", overlay.name, "-n", RANKS,
-                          "--map-by", "node", "--oversubscribe",
-                          bench.mpi("until"), RANKS,
-                          os.path.join(steps, "go1"))
-        job.wait_for("is ready", RANKS)
+        job = waiting_job(bench, overlay, steps)
         overlay.kill("node3")
         bench.run("up", "--replace", "--context", overlay.name).expect(
             code=1, err=["node 'node1'"])

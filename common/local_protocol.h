@@ -8,7 +8,7 @@
 
 namespace canopy::local {
 
-inline constexpr uint32_t kProtocolVersion = 3;
+inline constexpr uint32_t kProtocolVersion = 4;
 // Oldest version that an agent of this version still serves.
 inline constexpr uint32_t kOldestVersion = 1;
 
@@ -26,7 +26,9 @@ enum class FrameType : uint16_t {
   // Client to agent. The payload is a WireWriter record (W) unless it says
   // codec form (C). Those marked * get a kReply with the same tag.
   kHello = 1,       // * W: Uint version, Proc claimed, String token,
-                    //      String library version
+                    //      String library version. From version 4 on the
+                    //      client makes its rank's directory (PMIX_PROCDIR)
+                    //      when it is asked for its name
   kCommit = 2,      //   W: Uint n, n x (Uint scope, String C:KVALs). tag 0: no
                     //      answer; else *
   kCollective = 3,  // * W: Uint op, Uint n, n x Proc, Bool collect,

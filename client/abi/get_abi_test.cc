@@ -1,4 +1,5 @@
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
 #include <cstring>
 #include <string>
@@ -51,6 +52,31 @@ TEST_F(GetTest, JobKeysForWildcardAndForRanks) {
   EXPECT_EQ(Get(0, PMIX_JOB_SIZE), Value::Uint32(4));
   EXPECT_EQ(Get(3, PMIX_JOB_SIZE), Value::Uint32(4));
   EXPECT_EQ(Asked(), 0u);
+}
+
+bool IsPrivateDirectory(const std::string& path) {
+  struct stat info;
+  return lstat(path.c_str(), &info) == 0 && S_ISDIR(info.st_mode) &&
+         (info.st_mode & 0777) == 0700;
+}
+
+TEST_F(GetTest, ARanksDirectoryIsMadeForWhoAsks) {
+  const std::string own = agent_->RankDirectory(0);
+  const std::string other = agent_->RankDirectory(1);
+  EXPECT_FALSE(IsPrivateDirectory(own));
+  EXPECT_EQ(Get(0, PMIX_PROCDIR), Value::String(own));
+  EXPECT_TRUE(IsPrivateDirectory(own));
+  EXPECT_EQ(Get(0, PMIX_PROCDIR), Value::String(own)) << "again";
+  EXPECT_FALSE(IsPrivateDirectory(other));
+  EXPECT_EQ(Get(1, PMIX_PROCDIR), Value::String(other));
+  EXPECT_TRUE(IsPrivateDirectory(other));
+}
+
+TEST_F(GetTest, ARanksDirectoryIsMadeForWhoAsksForEverything) {
+  const pmix_proc_t self = Proc(agent_->nspace(), 0);
+  Get(&self, nullptr, {}, &status_);
+  EXPECT_EQ(status_, PMIX_SUCCESS);
+  EXPECT_TRUE(IsPrivateDirectory(agent_->RankDirectory(0)));
 }
 
 TEST_F(GetTest, SessionKeys) {

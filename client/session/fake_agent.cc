@@ -118,7 +118,11 @@ FakeAgent::FakeAgent(const std::string& nspace) : nspace_(nspace) {
       listen(listener_.get(), 8) != 0) {
     Fatal("bind");
   }
-  segment_ = MakeSegment(Contents(nspace));
+  shm::SegmentContents contents = Contents(nspace);
+  for (Rank rank = 0; rank < 2; ++rank) {
+    contents.procs[rank].procdir = Encode(Value::String(RankDirectory(rank)));
+  }
+  segment_ = MakeSegment(contents);
   setenv(local::kEnvSocket, path_.c_str(), 1);
   setenv(local::kEnvToken, "0123456789abcdef0123456789abcdef", 1);
   setenv("PMIX_NAMESPACE", nspace.c_str(), 1);
@@ -131,11 +135,16 @@ FakeAgent::~FakeAgent() {
   Die();
   thread_.join();
   unlink(path_.c_str());
+  for (Rank rank = 0; rank < 2; ++rank) rmdir(RankDirectory(rank).c_str());
   rmdir(directory_.c_str());
   unsetenv(local::kEnvSocket);
   unsetenv(local::kEnvToken);
   unsetenv("PMIX_NAMESPACE");
   unsetenv("PMIX_RANK");
+}
+
+std::string FakeAgent::RankDirectory(Rank rank) const {
+  return directory_ + "/" + std::to_string(rank);
 }
 
 void FakeAgent::On(FrameType type, Handler handler) {

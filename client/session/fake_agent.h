@@ -47,6 +47,8 @@ class FakeAgent {
 
   const std::string& nspace() const { return nspace_; }
   const std::string& socket_path() const { return path_; }
+  // PMIX_PROCDIR of rank 0 or 1: not made, but removed in the end.
+  std::string RankDirectory(Rank rank) const;
 
   // What happens on a frame, in the agent's thread. Without one, requests are
   // answered with success, and a kGet with kErrNotFound.

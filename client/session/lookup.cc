@@ -1,5 +1,7 @@
 #include "client/session/lookup.h"
 
+#include <sys/stat.h>
+
 #include "common/codec/decoder.h"
 #include "common/values/value_ops.h"
 
@@ -12,6 +14,15 @@ bool PlaceAllows(const JobView& job, Rank rank, pmix_scope_t scope) {
   if (scope == PMIX_LOCAL) return job.NodeOf(rank) == job.self_node();
   if (scope == PMIX_REMOTE) return job.NodeOf(rank) != job.self_node();
   return scope != PMIX_INTERNAL;
+}
+
+// Most processes never ask for their directory, so that it is made when its
+// name is given away. It goes with the job's, in which it is; where that
+// cannot be written nobody has use for it.
+void MakeRankDirectory(const pmix_value_t& name) {
+  if (name.type == PMIX_STRING && name.data.string != nullptr) {
+    (void)mkdir(name.data.string, 0700);
+  }
 }
 
 }  // namespace
@@ -82,6 +93,9 @@ int Lookup::FindAboutProc(const JobView& job, const Target& target,
   int status = PMIX_SUCCESS;
   switch (job.ReadProc(rank, key, value, &status)) {
     case Presence::kFound:
+      if (key == PMIX_PROCDIR && status == PMIX_SUCCESS) {
+        MakeRankDirectory(*value);
+      }
       return status;
     case Presence::kOutsideScope:
       return PMIX_ERR_EXISTS_OUTSIDE_SCOPE;
@@ -209,7 +223,9 @@ void Lookup::CollectRealm(const JobView& job, const Target& target,
                           const GetOptions& options, InfoList* all) const {
   const JobView::Visit add = [all](std::string_view key, std::string_view v) {
     Result<Value> value = DecodeValue(v);
-    if (value.ok()) all->Add(key, std::move(value).value());
+    if (!value.ok()) return;
+    if (key == PMIX_PROCDIR) MakeRankDirectory(value->raw());
+    all->Add(key, std::move(value).value());
   };
   switch (options.realm) {
     case Realm::kSession:

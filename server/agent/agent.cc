@@ -213,6 +213,9 @@ class Agent::Impl : public InputSink {
     if (const auto* change = std::get_if<core::NodeStateChanged>(&input)) {
       membership_.OnChange(*change);
     }
+    if (const auto* client = std::get_if<core::ClientConnected>(&input)) {
+      OnClient(*client);
+    }
     if (runtime_) runtime_->OnInput(std::move(input));
   }
 
@@ -221,6 +224,7 @@ class Agent::Impl : public InputSink {
   bool alone() const {
     return config_.embedded() && config_.member_names_size() <= 1;
   }
+  void OnClient(const core::ClientConnected& client);
   void LetShimsEnd();
   Status MakeOverlay();
   void MakeEndpoints();
@@ -320,6 +324,14 @@ Status Agent::Impl::Prepare(bootstrap::v1::NodeInfo* info) {
                       : std::max(1u, topology.Count(TopologyLevel::kCore)));
   *info = info_;
   return Status();
+}
+
+// A library that we know nothing of reads its directory's name from what it is
+// about to be sent.
+void Agent::Impl::OnClient(const core::ClientConnected& client) {
+  if (KindOf(client.client) == ClientKind::kStock && !client.is_tool) {
+    datastore_->MakeRankDirectory(client.proc);
+  }
 }
 
 void Agent::Impl::LetShimsEnd() {
@@ -441,6 +453,9 @@ void Agent::Impl::MakeEndpoints() {
   };
   options.on_process = [this](const std::string& nspace, Rank rank, int pid) {
     datastore_->SetPid(nspace, rank, pid);
+  };
+  options.make_directory = [this](const ProcId& proc) {
+    datastore_->MakeRankDirectory(proc);
   };
   options.log = Log;
   local_ =

@@ -1,5 +1,7 @@
 #include "server/datastore/datastore.h"
 
+#include <fcntl.h>
+#include <sys/fsuid.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -9,6 +11,7 @@
 
 #include "common/codec/decoder.h"
 #include "common/posix/remove_tree.h"
+#include "common/posix/unique_fd.h"
 
 namespace canopy::datastore {
 namespace {
@@ -27,6 +30,42 @@ bool SplitKvals(std::string_view bytes, std::vector<shm::TableItem>* items) {
     items->push_back({kval.key, kval.value, 0});
   }
   return decoder.ok();
+}
+
+// While one exists this thread's file accesses are a user's, as far as it may.
+class FilesAs {
+ public:
+  FilesAs(uint32_t uid, uint32_t gid)
+      : changes_(geteuid() == 0 && uid != 0), gid_(getegid()) {
+    if (!changes_) return;
+    setfsgid(gid);
+    setfsuid(uid);
+  }
+  ~FilesAs() {
+    if (!changes_) return;
+    setfsuid(0);
+    setfsgid(gid_);
+  }
+  FilesAs(const FilesAs&) = delete;
+  FilesAs& operator=(const FilesAs&) = delete;
+
+ private:
+  const bool changes_;
+  const gid_t gid_;
+};
+
+// `parent` is the user's, who may change what is in it at any moment: what is
+// made there is made as that user. An existing `name` is left as it is.
+Status MakeDirectoryAs(uint32_t uid, uint32_t gid, const std::string& parent,
+                       const std::string& name) {
+  const UniqueFd at(
+      open(parent.c_str(), O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+  if (!at) return Status(kErrNotFound, parent + ": " + std::strerror(errno));
+  const FilesAs user(uid, gid);
+  if (mkdirat(at.get(), name.c_str(), 0700) == 0 || errno == EEXIST) {
+    return Status();
+  }
+  return Status(kErrNoPermissions, std::strerror(errno));
 }
 
 bool IsOwnDirectory(const std::string& path, const JobSpec& spec) {
@@ -67,7 +106,7 @@ Status Datastore::AddJob(const core::RegisterJob& registration) {
   if (!writer.ok()) return writer.status();
   Job& job = jobs_[spec.nspace];
   job.writer = std::move(*writer);
-  MakeDirectories(registration, &job);
+  MakeJobDirectory(registration, &job);
   return Status();
 }
 
@@ -86,8 +125,8 @@ bool Datastore::MakeDirectory(const JobSpec& spec, const std::string& path) {
   return true;
 }
 
-void Datastore::MakeDirectories(const core::RegisterJob& registration,
-                                Job* job) {
+void Datastore::MakeJobDirectory(const core::RegisterJob& registration,
+                                 Job* job) {
   const JobSpec& spec = *registration.job;
   const uint32_t node = registration.layout->node_of_agent(options_.facts.self);
   const std::string directory = JobDirectory(options_.facts, spec.nspace);
@@ -95,9 +134,20 @@ void Datastore::MakeDirectories(const core::RegisterJob& registration,
     return;
   }
   job->directory = directory;
-  for (const Rank rank : registration.layout->ranks_on(node)) {
-    const std::string path = ProcDirectory(options_.facts, spec.nspace, rank);
-    if (!MakeDirectory(spec, path)) return;
+  job->uid = spec.uid;
+  job->gid = spec.gid;
+}
+
+void Datastore::MakeRankDirectory(const ProcId& proc) {
+  Job* job = FindJob(proc.nspace);
+  if (job == nullptr || job->directory.empty() ||
+      !job->directories.insert(proc.rank).second) {
+    return;
+  }
+  const Status status = MakeDirectoryAs(job->uid, job->gid, job->directory,
+                                        std::to_string(proc.rank));
+  if (!status.ok()) {
+    LogError("directory of " + ToString(proc) + ": " + status.message());
   }
 }
 

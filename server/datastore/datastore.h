@@ -8,6 +8,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -37,7 +38,7 @@ class Datastore : public DatastorePort {
   Datastore& operator=(const Datastore&) = delete;
 
   // kErrExists for a namespace that is there; kErrOutOfResource over the
-  // memory budget. Makes the directories of the job and its local ranks.
+  // memory budget. Makes the job's directory.
   Status AddJob(const core::RegisterJob& job) override;
   // What does not fit, or is malformed, is logged; readers get
   // kErrOutOfResource for it.
@@ -59,6 +60,10 @@ class Datastore : public DatastorePort {
   std::optional<Segment> Find(const std::string& nspace) const;
   // False when the namespace is not here, or the rank's data did not fit.
   bool Holds(const ProcId& proc) const;
+  // Makes the rank's directory below the job's, unless it is there or the job
+  // has none. Called for ranks that have learnt its name: libpmix makes it by
+  // itself when the name is asked for.
+  void MakeRankDirectory(const ProcId& proc);
   // PMIX_PROC_PID of a rank that was started.
   void SetPid(const std::string& nspace, Rank rank, int pid);
 
@@ -89,6 +94,9 @@ class Datastore : public DatastorePort {
     std::shared_ptr<shm::SegmentWriter> writer;
     std::unique_ptr<shm::SegmentReader> reader;  // made when asked
     std::string directory;                       // that we made, or empty
+    uint32_t uid = 0;                            // who owns it
+    uint32_t gid = 0;
+    std::set<Rank> directories;  // of ranks, below it
     bool indexed = false;
     std::unordered_map<std::string, Rank> owners;  // when indexed
     std::map<Rank, Waiting> waiting;               // what did not fit
@@ -99,7 +107,7 @@ class Datastore : public DatastorePort {
                       std::vector<shm::TableItem> items);
   const shm::SegmentReader* Reader(Job* job);
   bool MakeDirectory(const JobSpec& spec, const std::string& path);
-  void MakeDirectories(const core::RegisterJob& registration, Job* job);
+  void MakeJobDirectory(const core::RegisterJob& registration, Job* job);
   void Index(Job* job);
   void RemoveLeft();
   void LogError(std::string text);

@@ -124,8 +124,8 @@ TEST_F(DatastoreTest, SessionAndJobKeys) {
   EXPECT_EQ(Job(PMIX_MAX_PROCS), Value::Uint32(4));
   EXPECT_EQ(Job(PMIX_JOB_NUM_APPS), Value::Uint32(2));
   EXPECT_EQ(Job(PMIX_NUM_NODES), Value::Uint32(2));
-  for (const auto& realm : {Session(PMIX_ALLOCATED_NODELIST),
-                            Job(PMIX_ALLOCATED_NODELIST)}) {
+  for (const auto& realm :
+       {Session(PMIX_ALLOCATED_NODELIST), Job(PMIX_ALLOCATED_NODELIST)}) {
     EXPECT_EQ(realm, Value::String("node01,node02,spare"));
   }
   EXPECT_EQ(Job(PMIX_NUM_ALLOCATED_NODES), Value::Uint32(3));
@@ -340,10 +340,15 @@ TEST_F(DatastoreDirectoriesTest, ComeAndGoWithTheJob) {
   Datastore store(InTop());
   ASSERT_TRUE(store.AddJob(Registration(TwoNodes())).ok());
   struct stat info;
+  ASSERT_EQ(stat(job_.c_str(), &info), 0);
+  EXPECT_EQ(info.st_mode & 0777, 0700u);
+  EXPECT_FALSE(Exists(job_ + "/1")) << "nobody knows its name yet";
+  store.MakeRankDirectory({"job-7", 1});
+  store.MakeRankDirectory({"job-7", 1});
+  store.MakeRankDirectory({"job-8", 3});
   ASSERT_EQ(stat((job_ + "/1").c_str(), &info), 0);
   EXPECT_EQ(info.st_mode & 0777, 0700u);
-  EXPECT_TRUE(Exists(job_ + "/3"));
-  EXPECT_FALSE(Exists(job_ + "/0")) << "runs on another node";
+  EXPECT_FALSE(Exists(job_ + "/3"));
   ASSERT_EQ(mkdir((job_ + "/1/left").c_str(), 0700), 0);
   ASSERT_EQ(symlink("/etc", (job_ + "/1/link").c_str()), 0);
   store.DropJob("job-7");
@@ -352,10 +357,42 @@ TEST_F(DatastoreDirectoriesTest, ComeAndGoWithTheJob) {
   EXPECT_TRUE(log_.empty());
 }
 
+TEST_F(DatastoreDirectoriesTest, WhatTheJobPutInTheRanksPlaceStays) {
+  Datastore store(InTop());
+  ASSERT_TRUE(store.AddJob(Registration(TwoNodes())).ok());
+  ASSERT_EQ(symlink(top_.c_str(), (job_ + "/1").c_str()), 0);
+  store.MakeRankDirectory({"job-7", 1});
+  struct stat info;
+  ASSERT_EQ(lstat((job_ + "/1").c_str(), &info), 0);
+  EXPECT_TRUE(S_ISLNK(info.st_mode));
+  EXPECT_TRUE(log_.empty());
+}
+
+TEST_F(DatastoreDirectoriesTest, BelongToTheJobsUser) {
+  if (geteuid() != 0) GTEST_SKIP() << "only root gives files away";
+  JobSpec spec = TwoNodes();
+  spec.uid = spec.gid = 12345;
+  Datastore store(InTop());
+  ASSERT_TRUE(store.AddJob(Registration(spec)).ok());
+  store.MakeRankDirectory({"job-7", 1});
+  EXPECT_TRUE(log_.empty());
+  for (const std::string& path : {job_, job_ + "/1"}) {
+    struct stat info;
+    ASSERT_EQ(stat(path.c_str(), &info), 0);
+    EXPECT_EQ(info.st_uid, 12345u) << path;
+    EXPECT_EQ(info.st_gid, 12345u) << path;
+  }
+  // What comes after is root's again.
+  ASSERT_EQ(mkdir((job_ + "/1/of-root").c_str(), 0700), 0);
+  struct stat info;
+  ASSERT_EQ(stat((job_ + "/1/of-root").c_str(), &info), 0);
+  EXPECT_EQ(info.st_uid, 0u);
+}
+
 TEST_F(DatastoreDirectoriesTest, AreRemovedLaterWhenNoDescriptorIsLeft) {
   Datastore store(InTop());
   ASSERT_TRUE(store.AddJob(Registration(TwoNodes())).ok());
-  ASSERT_EQ(mkdir((job_ + "/1/left").c_str(), 0700), 0);
+  ASSERT_EQ(mkdir((job_ + "/left").c_str(), 0700), 0);
   rlimit before;
   ASSERT_EQ(getrlimit(RLIMIT_NOFILE, &before), 0);
   const rlimit none = {0, before.rlim_max};
@@ -386,6 +423,7 @@ TEST_F(DatastoreDirectoriesTest, AFormerAgentsAreTakenOver) {
     store.TakeOverDirectories(true);
     ASSERT_TRUE(store.AddJob(Registration(TwoNodes())).ok());
     store.TakeOverDirectories(false);
+    store.MakeRankDirectory({"job-7", 1});
     EXPECT_TRUE(Exists(job_ + "/1"));
     EXPECT_TRUE(log_.empty());
   }
@@ -397,6 +435,7 @@ TEST_F(DatastoreDirectoriesTest, WhatWasThereBeforeStays) {
   {
     Datastore store(InTop());
     ASSERT_TRUE(store.AddJob(Registration(TwoNodes())).ok());
+    store.MakeRankDirectory({"job-7", 1});
     EXPECT_FALSE(Exists(job_ + "/1"));
     EXPECT_EQ(log_.size(), 1u);
   }

@@ -24,6 +24,8 @@ constexpr size_t kMaxPendingGets = 1 << 16;
 constexpr uint64_t kGateVersion = 2;
 // And from this one on they may change over to another agent.
 constexpr uint64_t kSuccessorVersion = 3;
+// And from this one on they make their directory.
+constexpr uint64_t kOwnDirectoryVersion = 4;
 constexpr int64_t kRetryNs = 2 * 1000 * 1000;
 
 // Not 0.
@@ -294,6 +296,9 @@ Status LocalEndpoint::Identify(Connection& c, const FrameHeader& header,
   if (hello->version >= kSuccessorVersion) {
     successor = {options_.reconnect_ms, epoch_};
     c.may_change_over = true;
+  }
+  if (hello->version < kOwnDirectoryVersion && options_.make_directory) {
+    options_.make_directory(c.proc);
   }
   c.out.AppendWithFds(MakeHelloReply(header.tag, c.proc, options_.server,
                                      segment->size, gate, successor),

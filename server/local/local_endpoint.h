@@ -42,6 +42,9 @@ struct LocalOptions {
   std::function<bool(const ProcId& proc)> holds;
   // Called when a rank's process exists. May be empty.
   std::function<void(const std::string& nspace, Rank rank, int pid)> on_process;
+  // Called when a rank connects whose library expects its directory to be
+  // there. May be empty.
+  std::function<void(const ProcId& proc)> make_directory;
   // What a rank proves by who it is; the next agent of this node must be able
   // to tell the same. Empty: random.
   std::function<std::string(const ProcId& proc)> token;

@@ -162,6 +162,9 @@ class LocalEndpointTest : public ::testing::Test {
       return SegmentRef{null_.get(), 4096 + ns.size(), nullptr};
     };
     options.holds = [](const ProcId& proc) { return proc.nspace != "full"; };
+    options.make_directory = [this](const ProcId& proc) {
+      made_.push_back(proc);
+    };
     options.log = [this](const core::LogLine& l) { log_.push_back(l.text); };
     Tune(&options);
     endpoint_.emplace(&loop_, &sink_, std::move(options));
@@ -237,6 +240,7 @@ class LocalEndpointTest : public ::testing::Test {
   std::string directory_;
   UniqueFd null_;
   std::vector<std::string> log_;
+  std::vector<ProcId> made_;
   core::PrepareLocal prepare_;
   std::optional<LocalEndpoint> endpoint_;
 };
@@ -470,6 +474,16 @@ TEST_F(LocalEndpointTest, VersionTooOld) {
   Settle();
   EXPECT_EQ(StatusOf(client.Next()), kErrHandshakeFailed);
   EXPECT_FALSE(client.Pump());
+}
+
+TEST_F(LocalEndpointTest, DirectoriesForLibrariesThatMakeNone) {
+  TestClient old(path()), current(path());
+  old.Hello({"job", 0}, Token(0), 3);
+  current.Hello({"job", 1}, Token(1));
+  Settle();
+  ASSERT_EQ(StatusOf(old.Next()), 0);
+  ASSERT_EQ(StatusOf(current.Next()), 0);
+  EXPECT_EQ(made_, (std::vector<ProcId>{{"job", 0}}));
 }
 
 TEST_F(LocalEndpointTest, GarbageHarmsNobodyElse) {

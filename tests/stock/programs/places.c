@@ -1,6 +1,17 @@
 /* Every rank learns every rank's place: its own and, of the others on its node,
- * what matters there without asking; the rest by asking. */
+ * what matters there without asking; the rest by asking. The directory that it
+ * is told to be its own is there. */
+#include <sys/stat.h>
+
 #include "check.h"
+
+static void own_directory(void) {
+  struct stat info;
+  pmix_value_t *name = get(me.rank, PMIX_PROCDIR);
+  OK(stat(name->data.string, &info));
+  TRUE_(S_ISDIR(info.st_mode) && info.st_uid == geteuid());
+  PMIX_VALUE_RELEASE(name);
+}
 
 static long number(pmix_rank_t rank, const char *key, int optional) {
   pmix_proc_t proc = rank_of_job(rank);
@@ -39,6 +50,7 @@ int main(int argc, char **argv) {
     TRUE_(number(r, PMIX_NODE_RANK, 0) >= 0);
   }
   PMIX_VALUE_RELEASE(here);
+  own_directory();
   fence(0);
   return end("places");
 }

@@ -76,3 +76,12 @@ STATIC_RPC_LINKOPTS = [
     "-lssl",
     "-lcrypto",
 ]
+
+# The same for a program that knows of gRPC nothing but messages.
+STATIC_PROTOBUF_LINKOPTS = [
+    "-Wl,--as-needed",
+    "-Wl,-Bstatic",
+    "-lprotobuf",
+    "-lz",
+    "-Wl,-Bdynamic",
+]

@@ -1,4 +1,5 @@
-// The commands of the canopy command line, and what they share.
+// The commands of the canopy command line (run has a header of its own), and
+// what they share.
 #ifndef CANOPY_CLIENT_CLI_COMMAND_H_
 #define CANOPY_CLIENT_CLI_COMMAND_H_
 
@@ -21,7 +22,6 @@ struct CommandLine {
 };
 
 // Each returns the exit code of the process.
-int RunCommand(const CommandLine& line);
 int UpCommand(const CommandLine& line);
 int DownCommand(const CommandLine& line);
 int PsCommand(const CommandLine& line);

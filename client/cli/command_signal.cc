@@ -11,6 +11,7 @@
 #include "client/cli/answers.pb.h"
 #include "client/cli/command.h"
 #include "client/cli/command_line.h"
+#include "client/cli/context_choice.h"
 #include "client/cli/context_target.h"
 #include "client/cli/files.h"
 #include "client/cli/job_names.h"

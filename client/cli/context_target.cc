@@ -4,12 +4,10 @@
 #include <unistd.h>
 
 #include <chrono>
-#include <cstdlib>
 #include <thread>
 #include <utility>
 #include <vector>
 
-#include "client/cli/context_store.h"
 #include "server/security/credentials.h"
 
 namespace canopy::cli {
@@ -28,30 +26,6 @@ bool IsOwnSocket(const std::string& path) {
 }
 
 }  // namespace
-
-Result<std::optional<v1::Context>> FindContext(const std::string& asked) {
-  const ContextStore store;
-  Result<std::vector<std::string>> known = store.List();
-  if (!known.ok()) return known.status();
-  std::string name = asked;
-  const char* const said = std::getenv("CANOPY_CONTEXT");
-  if (name.empty() && said != nullptr) name = said;
-  Result<std::optional<std::string>> chosen = ChooseContext(*known, name);
-  if (!chosen.ok()) return chosen.status();
-  if (!chosen->has_value()) return std::optional<v1::Context>();
-  Result<v1::Context> context = store.Load(**chosen);
-  if (!context.ok()) return context.status();
-  return std::optional<v1::Context>(*std::move(context));
-}
-
-Result<v1::Context> NeedContext(const std::string& asked) {
-  Result<std::optional<v1::Context>> context = FindContext(asked);
-  if (!context.ok()) return context.status();
-  if (!context->has_value()) {
-    return Status(kErrNotFound, "no overlay is up; 'canopy up' starts one");
-  }
-  return **std::move(context);
-}
 
 ControlTarget TargetOf(const v1::Context& context, int member) {
   const auto& node = context.members(member);

@@ -2,7 +2,6 @@
 #ifndef CANOPY_CLIENT_CLI_CONTEXT_TARGET_H_
 #define CANOPY_CLIENT_CLI_CONTEXT_TARGET_H_
 
-#include <optional>
 #include <string>
 
 #include "client/cli/context.pb.h"
@@ -11,12 +10,6 @@
 #include "common/status.h"
 
 namespace canopy::cli {
-
-// The context to use: `asked` of --context, else CANOPY_CONTEXT, else the one
-// that there is. No value when none is up and none is asked for.
-Result<std::optional<v1::Context>> FindContext(const std::string& asked);
-// The same where one is needed: kErrNotFound says how to make it.
-Result<v1::Context> NeedContext(const std::string& asked);
 
 // The control service of a member: its socket when it is on this machine. An
 // empty address: it should have one here and has none.

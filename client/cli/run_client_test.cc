@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "client/cli/control_client.h"
+#include "client/cli/grpc_agents.h"
 #include "protos/control.grpc.pb.h"
 
 namespace canopy::cli {

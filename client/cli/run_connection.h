@@ -2,11 +2,8 @@
 #ifndef CANOPY_CLIENT_CLI_RUN_CONNECTION_H_
 #define CANOPY_CLIENT_CLI_RUN_CONNECTION_H_
 
-#include <memory>
 #include <string>
 
-#include "client/cli/control_target.h"
-#include "common/status.h"
 #include "protos/control.pb.h"
 
 namespace canopy::cli {
@@ -23,9 +20,6 @@ class RunConnection {
   // After Read gave false: why, in the words of who ended it; or empty.
   virtual std::string WhyEnded() = 0;
 };
-
-// By gRPC, wherever the agent is.
-Result<std::unique_ptr<RunConnection>> DialRun(const ControlTarget& target);
 
 }  // namespace canopy::cli
 

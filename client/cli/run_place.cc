@@ -9,10 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "client/cli/agent_plans.h"
-#include "client/cli/context_store.h"
-#include "client/cli/context_target.h"
-#include "client/cli/control_channel.h"
+#include "client/cli/context_choice.h"
 #include "client/cli/progress_line.h"
 #include "client/cli/slurm.h"
 #include "client/cli/this_machine.h"
@@ -43,39 +40,43 @@ Result<std::vector<AgentSite>> SitesFor(const RunOptions& options) {
 
 RunPlace::~RunPlace() { End(); }
 
-Status RunPlace::Begin(const RunOptions& options, const Timeline& timeline) {
+Status RunPlace::Find(const RunOptions& options) {
   if (options.nodes == 0) {
     Result<std::optional<v1::Context>> context = FindContext(options.context);
     if (!context.ok()) return context.status();
     if (context->has_value()) {
       overlay_ = **std::move(context);
       persistent_ = true;
-      timeline.Note("using context " + overlay_.name());
       if (overlay_.members_size() > 0) {
         socket_ = RunSocket::Connect(overlay_.members(0).control_socket());
       }
-      return socket_ != nullptr ? Status() : FindRoot();
+      return Status();
     }
+  }
+  Result<std::vector<AgentSite>> sites = SitesFor(options);
+  if (!sites.ok()) return sites.status();
+  sites_ = *std::move(sites);
+  return Status();
+}
+
+bool RunPlace::NeedsFarAgents() {
+  if (far_ != nullptr) return false;
+  if (!persistent()) return !sites_[0].carrier.empty();
+  return socket_ == nullptr || !socket_->WaitGreeting(kGreetingMs);
+}
+
+Status RunPlace::Begin(const RunOptions& options, const Timeline& timeline) {
+  if (persistent()) {
+    timeline.Note("using context " + overlay_.name());
+    return Status();
   }
   timeline.Note("no overlay is used; starting agents for this job");
   return StartAgents(options);
 }
 
-Status RunPlace::FindRoot() {
-  Result<RootAgent> root = ConnectRoot(overlay_);
-  if (!root.ok()) return root.status();
-  if (Status status = WaitUntilRoot(overlay_, &*root); !status.ok()) {
-    return status;
-  }
-  target_ = std::move(root->target);
-  return Status();
-}
-
 Status RunPlace::StartAgents(const RunOptions& options) {
-  Result<std::vector<AgentSite>> sites = SitesFor(options);
-  if (!sites.ok()) return sites.status();
   OverlayPlan plan;
-  plan.sites = *std::move(sites);
+  plan.sites = sites_;
   plan.radix = options.radix;
   plan.embedded = true;
   plan.emulated = options.nodes > 1;
@@ -90,7 +91,7 @@ Status RunPlace::StartAgents(const RunOptions& options) {
   overlay_.set_cluster_key(plan.cluster_key);
   const bool near = plan.sites[0].carrier.empty();
   Status status = group_.Start(std::move(agents));
-  if (status.ok() && !near) WarmUpGrpc();
+  if (status.ok() && !near) far_->WarmUp();
   return status;
 }
 
@@ -106,31 +107,32 @@ Status RunPlace::WaitForAgents(const RunOptions& options,
   if (!status.ok()) return status;
   *overlay_.add_members() = group_.nodes()[0];
   socket_ = RunSocket::Connect(group_.nodes()[0].control_socket());
-  target_ = TargetOf(overlay_, 0);
-  if (!target_.address.empty()) return Status();
-  return Status(kErrUnreach, "the control socket " +
-                                 group_.nodes()[0].control_socket() +
-                                 " of our own agent is gone");
+  return Status();
 }
 
 Result<std::unique_ptr<RunConnection>> RunPlace::Connect(
     const RunOptions& options, const SignalSource& signals,
     const Timeline& timeline) {
-  Status status;
   if (!persistent()) {
-    status = WaitForAgents(options, signals);
+    const Status status = WaitForAgents(options, signals);
     if (!status.ok()) return status;
     timeline.Note("agents up");
   }
-  if (socket_ != nullptr) {
-    if (socket_->WaitGreeting(kGreetingMs)) {
-      return std::unique_ptr<RunConnection>(std::move(socket_));
-    }
-    // It hangs: others may have counted it as lost.
-    if (persistent()) status = FindRoot();
-    if (!status.ok()) return status;
+  // One that hangs may be counted as lost by the others.
+  if (socket_ != nullptr && socket_->WaitGreeting(kGreetingMs)) {
+    return std::unique_ptr<RunConnection>(std::move(socket_));
   }
-  return DialRun(target_);
+  return Dial();
+}
+
+Result<std::unique_ptr<RunConnection>> RunPlace::Dial() {
+  if (far_ == nullptr) {
+    return Status(kErrUnreach,
+                  "the agent that was started for this job does "
+                  "not take it");
+  }
+  return persistent() ? far_->DialRoot(overlay_)
+                      : far_->DialMember(overlay_, 0);
 }
 
 void RunPlace::End() {

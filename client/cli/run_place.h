@@ -5,10 +5,12 @@
 
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "client/cli/agent_group.h"
+#include "client/cli/agent_plans.h"
 #include "client/cli/context.pb.h"
-#include "client/cli/control_target.h"
+#include "client/cli/far_agents.h"
 #include "client/cli/run_connection.h"
 #include "client/cli/run_options.h"
 #include "client/cli/run_socket.h"
@@ -22,12 +24,19 @@ namespace canopy::cli {
 // directory.
 class RunPlace {
  public:
-  RunPlace() = default;
+  // Null: there is no way to agents but over sockets of this machine. It
+  // outlives this.
+  explicit RunPlace(FarAgents* far) : far_(far) {}
   ~RunPlace();
   RunPlace(const RunPlace&) = delete;
   RunPlace& operator=(const RunPlace&) = delete;
 
-  // Finds the overlay or starts agents; they come up while the caller goes on.
+  // Finds the overlay, or which nodes agents are to be started on, and changes
+  // nothing.
+  Status Find(const RunOptions& options);
+  // After Find: there is no way from here to the agent that takes the job.
+  bool NeedsFarAgents();
+  // Starts agents, if need be; they come up while the caller goes on.
   Status Begin(const RunOptions& options, const Timeline& timeline);
   // Waits until jobs can be run and connects to where they are; once.
   // kErrJobCanceled: a signal came.
@@ -40,14 +49,15 @@ class RunPlace {
   void End();
 
  private:
-  Status FindRoot();
+  Result<std::unique_ptr<RunConnection>> Dial();
   Status StartAgents(const RunOptions& options);
   Status WaitForAgents(const RunOptions& options, const SignalSource& signals);
 
+  FarAgents* const far_;
   v1::Context overlay_;
   bool persistent_ = false;
+  std::vector<AgentSite> sites_;       // when not persistent
   std::unique_ptr<RunSocket> socket_;  // of the first member, if it is here
-  ControlTarget target_;               // else of the root, when persistent
   AgentGroup group_;
   std::string directory_;
 };

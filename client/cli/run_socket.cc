@@ -35,11 +35,13 @@ std::unique_ptr<RunSocket> RunSocket::Connect(
 }
 
 bool RunSocket::WaitGreeting(int timeout_ms) {
+  if (greeted_) return true;
   pollfd wait = {socket_.get(), POLLIN, 0};
   while (poll(&wait, 1, timeout_ms) < 0) {
     if (errno != EINTR) return false;
   }
-  return wait.revents != 0 && ReadMessage() && length_ == 0;
+  greeted_ = wait.revents != 0 && ReadMessage() && length_ == 0;
+  return greeted_;
 }
 
 void RunSocket::Write(const control::v1::RunRequest& request) {

@@ -18,7 +18,8 @@ class RunSocket : public RunConnection {
   // listens there, as with an agent of an older version.
   static std::unique_ptr<RunSocket> Connect(const std::string& control_socket);
 
-  // Waits for the agent's greeting. False: it does not come in `timeout_ms`.
+  // Waits for the agent's greeting, unless it came before. False: it does not
+  // come in `timeout_ms`.
   bool WaitGreeting(int timeout_ms);
 
   void Write(const control::v1::RunRequest& request) override;
@@ -33,6 +34,7 @@ class RunSocket : public RunConnection {
   const UniqueFd socket_;
   std::mutex write_mutex_;
   std::string in_;
+  bool greeted_ = false;
   size_t taken_ = 0;    // bytes of in_ that have been used
   size_t length_ = 0;   // of the message at `taken_`
   bool ended_ = false;  // nothing comes after the job's end

@@ -23,6 +23,7 @@ adapters() { # all adapters but the named one
 }
 
 forbid libpmix "$rpc|^@system//:hwloc|^//server/(overlay|process|agent|control|security|pmi1)[:/]"
+forbid canopy '^@system//:(grpc|absl|spdlog|openssl|hwloc)|^//protos:.*_grpc|^//server'
 forbid core "$rpc|^@system//:hwloc|^//server/(local|stock|datastore|overlay|process|hwinfo|pmi1|control|agent|runtime|ports)[:/]|^//common:event_loop|^//common/(posix|shm)"
 forbid local "$rpc|$(adapters local)"
 forbid datastore "$rpc|$(adapters datastore)"

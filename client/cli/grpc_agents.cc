@@ -1,10 +1,11 @@
-#include "client/cli/run_connection.h"
+#include "client/cli/grpc_agents.h"
 
 #include <grpcpp/grpcpp.h>
 
 #include <mutex>
 #include <utility>
 
+#include "client/cli/context_target.h"
 #include "client/cli/control_channel.h"
 #include "protos/control.grpc.pb.h"
 
@@ -41,6 +42,31 @@ Result<std::unique_ptr<RunConnection>> DialRun(const ControlTarget& target) {
   if (!channel.ok()) return channel.status();
   return std::unique_ptr<RunConnection>(
       std::make_unique<GrpcRunConnection>(*channel));
+}
+
+void GrpcAgents::WarmUp() { WarmUpGrpc(); }
+
+Result<std::unique_ptr<RunConnection>> GrpcAgents::DialRoot(
+    const v1::Context& overlay) {
+  ControlTarget target;
+  {
+    Result<RootAgent> root = ConnectRoot(overlay);
+    if (!root.ok()) return root.status();
+    if (Status status = WaitUntilRoot(overlay, &*root); !status.ok()) {
+      return status;
+    }
+    target = std::move(root->target);
+  }
+  return DialRun(target);
+}
+
+Result<std::unique_ptr<RunConnection>> GrpcAgents::DialMember(
+    const v1::Context& overlay, int member) {
+  const ControlTarget target = TargetOf(overlay, member);
+  if (!target.address.empty()) return DialRun(target);
+  return Status(kErrUnreach, "the control socket " +
+                                 overlay.members(member).control_socket() +
+                                 " is gone");
 }
 
 }  // namespace canopy::cli

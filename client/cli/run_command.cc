@@ -1,3 +1,5 @@
+#include "client/cli/run_command.h"
+
 #include <pwd.h>
 #include <sys/types.h>
 #include <unistd.h>
@@ -5,6 +7,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <system_error>
 #include <utility>
 
@@ -164,9 +167,9 @@ int Canceled(SignalSource* signals) {
   return kExitSignal + signal.value_or(SIGINT);
 }
 
-int Run(const RunOptions& options, const std::string& program) {
+std::optional<int> Run(const RunOptions& options, const std::string& program,
+                       FarAgents* far) {
   Timeline timeline(options.verbose);
-  for (const std::string& warning : options.warnings) PrintError(warning);
   const bool allow_root = AllowsRoot(options, program);
   if (geteuid() == 0 && !allow_root) {
     PrintError(program +
@@ -175,8 +178,12 @@ int Run(const RunOptions& options, const std::string& program) {
     return kExitFailure;
   }
   if (Status s = CheckTexts(options); !s.ok()) return Fail(s);
+  RunPlace place(far);
+  if (Status s = place.Find(options); !s.ok()) return Fail(s);
+  const v1c::Launch launch = MakeLaunch(options, allow_root);
+  if (place.NeedsFarAgents()) return std::nullopt;
+  for (const std::string& warning : options.warnings) PrintError(warning);
   SignalSource signals;
-  RunPlace place;
   if (Status s = place.Begin(options, timeline); !s.ok()) return Fail(s);
   if (place.persistent() &&
       (options.radix != 0 || !options.launch_agent.empty())) {
@@ -184,7 +191,6 @@ int Run(const RunOptions& options, const std::string& program) {
         "--radix and --launch-agent are for agents that are started; an "
         "overlay is up and is used as it is");
   }
-  const v1c::Launch launch = MakeLaunch(options, allow_root);
   auto connection = place.Connect(options, signals, timeline);
   if (!connection.ok()) {
     return connection.code() == kErrJobCanceled ? Canceled(&signals)
@@ -209,7 +215,7 @@ int Run(const RunOptions& options, const std::string& program) {
 
 }  // namespace
 
-int RunCommand(const CommandLine& line) {
+std::optional<int> RunCommand(const CommandLine& line, FarAgents* far) {
   Result<RunOptions> options = ParseRunOptions(
       line.args, [](const char* name) { return std::getenv(name); });
   if (!options.ok()) return FailUsage("run", options.status());
@@ -220,7 +226,7 @@ int RunCommand(const CommandLine& line) {
   if (options->help) {
     return WriteAll(STDOUT_FILENO, kHelpHead + RunOptionHelp()) ? 0 : 1;
   }
-  return Run(*options, line.program);
+  return Run(*options, line.program, far);
 }
 
 }  // namespace canopy::cli

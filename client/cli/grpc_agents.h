@@ -1,0 +1,27 @@
+// Agents that are asked by gRPC: those of other machines, and whoever became
+// the root.
+#ifndef CANOPY_CLIENT_CLI_GRPC_AGENTS_H_
+#define CANOPY_CLIENT_CLI_GRPC_AGENTS_H_
+
+#include <memory>
+
+#include "client/cli/control_target.h"
+#include "client/cli/far_agents.h"
+
+namespace canopy::cli {
+
+// By gRPC, wherever the agent is.
+Result<std::unique_ptr<RunConnection>> DialRun(const ControlTarget& target);
+
+class GrpcAgents : public FarAgents {
+ public:
+  void WarmUp() override;
+  Result<std::unique_ptr<RunConnection>> DialRoot(
+      const v1::Context& overlay) override;
+  Result<std::unique_ptr<RunConnection>> DialMember(const v1::Context& overlay,
+                                                    int member) override;
+};
+
+}  // namespace canopy::cli
+
+#endif  // CANOPY_CLIENT_CLI_GRPC_AGENTS_H_

@@ -153,6 +153,10 @@ def incomplete(bench):
         shutil.copy(bench.canopy, copy)
         bench.run(*RUN, "-n", 1, "true", program=copy).expect_refusal(
             1, "canopyd")
+        bench.run("status", program=copy).expect_refusal(127, "canopy-full")
+        # Which is not for jobs of this machine.
+        bench.run("run", "--context", "bad", "-n", 1, "echo", "run",
+                  program=copy).expect(out=["run\n"])
 
 
 CASES = {"programs": programs, "options": options, "hostfiles": hostfiles,

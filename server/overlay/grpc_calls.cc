@@ -79,18 +79,28 @@ void Census::WaitForNone() {
 
 // --------------------------------------------------------------- LinkCall ---
 
-LinkCall::LinkCall(EventLoop* loop, std::shared_ptr<Census> census)
-    : census_(std::move(census)),
+LinkCall::LinkCall(EventLoop* loop, rpc::RestingReads* reads,
+                   std::shared_ptr<Census> census)
+    : reads_(reads),
+      census_(std::move(census)),
       stream_(std::make_shared<BridgeStream>(loop, this)) {
   census_->Enter();
 }
 
-LinkCall::~LinkCall() { census_->Leave(); }
+LinkCall::~LinkCall() {
+  reads_->Forget(this);
+  census_->Leave();
+}
+
+void LinkCall::Read() {
+  if (!reads_->Rest(this, last_bytes_)) BeginRead();
+}
 
 void LinkCall::ReadReturned(LinkCall* call, bool ok) {
   if (!ok) return call->stream_->ReadDone(std::nullopt);
   Bytes frame = ToBytes(call->in_);
   call->in_.Clear();
+  call->last_bytes_ = frame.size();
   call->stream_->ReadDone(std::move(frame));
 }
 
@@ -107,21 +117,22 @@ void LinkCall::Returned() {
 
 // ------------------------------------------------------------- ServerCall ---
 
-ServerCall::ServerCall(EventLoop* loop, LinkService* service,
-                       grpc::ServerCompletionQueue* queue,
+ServerCall::ServerCall(EventLoop* loop, rpc::RestingReads* reads,
+                       LinkService* service, grpc::ServerCompletionQueue* queue,
                        std::shared_ptr<Census> census, Accept accept)
-    : LinkCall(loop, census),
+    : LinkCall(loop, reads, census),
       loop_(loop),
+      reads_(reads),
       service_(service),
       queue_(queue),
       census_(std::move(census)),
       accept_(std::move(accept)),
       io_(&context_) {}
 
-void ServerCall::Await(EventLoop* loop, LinkService* service,
-                       grpc::ServerCompletionQueue* queue,
+void ServerCall::Await(EventLoop* loop, rpc::RestingReads* reads,
+                       LinkService* service, grpc::ServerCompletionQueue* queue,
                        std::shared_ptr<Census> census, Accept accept) {
-  auto* call = new ServerCall(loop, service, queue, std::move(census),
+  auto* call = new ServerCall(loop, reads, service, queue, std::move(census),
                               std::move(accept));
   call->context_.AsyncNotifyWhenDone(call->Begin(&call->ended_));
   service->RequestLink(&call->context_, &call->io_, queue, queue,
@@ -136,9 +147,9 @@ void ServerCall::Arrived(LinkCall* link, bool ok) {
     call->Abandon();  // finish_
     return;
   }
-  Await(call->loop_, call->service_, call->queue_, call->census_,
+  Await(call->loop_, call->reads_, call->service_, call->queue_, call->census_,
         call->accept_);
-  call->Read();
+  call->BeginRead();
   call->accept_(call->stream());
 }
 
@@ -154,7 +165,7 @@ StreamEnd ServerCall::End() const {
   return {};
 }
 
-void ServerCall::Read() { io_.Read(&in_, Begin(&read_)); }
+void ServerCall::BeginRead() { io_.Read(&in_, Begin(&read_)); }
 
 void ServerCall::Write(const Rope& frame) {
   out_ = ToBuffer(frame);
@@ -162,6 +173,7 @@ void ServerCall::Write(const Rope& frame) {
 }
 
 void ServerCall::Finish(const StreamEnd& end) {
+  EndReads();
   io_.Finish(grpc::Status(static_cast<grpc::StatusCode>(end.code), end.message),
              Last(&finish_));
 }
@@ -170,10 +182,11 @@ void ServerCall::Cancel() { context_.TryCancel(); }
 
 // ------------------------------------------------------------- ClientCall ---
 
-ClientCall::ClientCall(EventLoop* loop, std::shared_ptr<grpc::Channel> channel,
+ClientCall::ClientCall(EventLoop* loop, rpc::RestingReads* reads,
+                       std::shared_ptr<grpc::Channel> channel,
                        grpc::CompletionQueue* queue,
                        std::shared_ptr<Census> census, bool derived)
-    : LinkCall(loop, std::move(census)),
+    : LinkCall(loop, reads, std::move(census)),
       channel_(std::move(channel)),
       derived_(derived),
       stub_(channel_),
@@ -183,12 +196,12 @@ void ClientCall::Start() {
   // The metadata travel with the first frame.
   context_.set_initial_metadata_corked(true);
   io_->StartCall(nullptr);
-  Read();
+  BeginRead();
 }
 
 StreamEnd ClientCall::End() const { return Explain(status_, derived_); }
 
-void ClientCall::Read() {
+void ClientCall::BeginRead() {
   busy_ |= kReading;
   io_->Read(&in_, Begin(&read_back_));
 }
@@ -207,6 +220,7 @@ void ClientCall::Write(const Rope& frame) {
 }
 
 void ClientCall::Finish(const StreamEnd& end) {
+  EndReads();
   if (!end.ok()) context_.TryCancel();
   busy_ |= kFinishing;
   if ((busy_ & kReading) == 0) FinishNow();

@@ -43,12 +43,14 @@ class Census {
 
 // What both ends share: operations are counted, and when the last one that was
 // begun is back, the stream is told and the call deletes itself.
-class LinkCall : public Call {
+class LinkCall : public Call, protected rpc::RestingReads::Reader {
  public:
   LinkCall(const LinkCall&) = delete;
   LinkCall& operator=(const LinkCall&) = delete;
 
   const std::shared_ptr<BridgeStream>& stream() const { return stream_; }
+
+  void Read() final;
 
  protected:
   // One operation of the call and what to do when it is back.
@@ -66,7 +68,8 @@ class LinkCall : public Call {
     void (*const done_)(LinkCall*, bool);
   };
 
-  LinkCall(EventLoop* loop, std::shared_ptr<Census> census);
+  LinkCall(EventLoop* loop, rpc::RestingReads* reads,
+           std::shared_ptr<Census> census);
   ~LinkCall() override;
 
   // An operation is about to begin; its tag.
@@ -81,6 +84,11 @@ class LinkCall : public Call {
   // How it ended; asked once nothing is pending.
   virtual StreamEnd End() const = 0;
 
+  void EndRest() final { BeginRead(); }
+  virtual void BeginRead() = 0;
+  // No read begins any more.
+  void EndReads() { reads_->Forget(this); }
+
   static void ReadReturned(LinkCall* call, bool ok);
   static void WriteReturned(LinkCall* call, bool ok);
 
@@ -92,8 +100,10 @@ class LinkCall : public Call {
  private:
   void Returned();
 
+  rpc::RestingReads* const reads_;
   const std::shared_ptr<Census> census_;
   const std::shared_ptr<BridgeStream> stream_;
+  size_t last_bytes_ = 0;  // of the last message
   // Operations that are not back; the last one counts from the start.
   int pending_ = 1;
 };
@@ -105,26 +115,27 @@ class ServerCall final : public LinkCall {
 
   // Takes the next call that comes in and makes another ServerCall for the one
   // after it. `accept` is called on the loop thread.
-  static void Await(EventLoop* loop, LinkService* service,
-                    grpc::ServerCompletionQueue* queue,
+  static void Await(EventLoop* loop, rpc::RestingReads* reads,
+                    LinkService* service, grpc::ServerCompletionQueue* queue,
                     std::shared_ptr<Census> census, Accept accept);
 
-  void Read() override;
   void Write(const Rope& frame) override;
   void Finish(const StreamEnd& end) override;
   void Cancel() override;
   void HalfClose() override {}
 
  private:
-  ServerCall(EventLoop* loop, LinkService* service,
+  ServerCall(EventLoop* loop, rpc::RestingReads* reads, LinkService* service,
              grpc::ServerCompletionQueue* queue, std::shared_ptr<Census> census,
              Accept accept);
 
+  void BeginRead() override;
   static void Arrived(LinkCall* call, bool ok);
   static void Ended(LinkCall* call, bool ok);
   StreamEnd End() const override;
 
   EventLoop* const loop_;
+  rpc::RestingReads* const reads_;
   LinkService* const service_;
   grpc::ServerCompletionQueue* const queue_;
   const std::shared_ptr<Census> census_;
@@ -141,19 +152,20 @@ class ServerCall final : public LinkCall {
 class ClientCall final : public LinkCall {
  public:
   // `derived`: TLS identities come from the cluster key.
-  ClientCall(EventLoop* loop, std::shared_ptr<grpc::Channel> channel,
+  ClientCall(EventLoop* loop, rpc::RestingReads* reads,
+             std::shared_ptr<grpc::Channel> channel,
              grpc::CompletionQueue* queue, std::shared_ptr<Census> census,
              bool derived);
 
   // Before anything else.
   void Start();
-  void Read() override;
   void Write(const Rope& frame) override;
   void Finish(const StreamEnd& end) override;
   void Cancel() override;
   void HalfClose() override;
 
  private:
+  void BeginRead() override;
   static void ReadBack(LinkCall* call, bool ok);
   StreamEnd End() const override;
   void FinishNow();

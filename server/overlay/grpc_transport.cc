@@ -90,6 +90,9 @@ GrpcTransport::GrpcTransport(EventLoop* loop, Options options) {
   impl_->loop = loop;
   impl_->options = std::move(options);
   impl_->loop_queue = std::make_unique<rpc::LoopQueue>(loop);
+  if (impl_->options.security.mode == security::SecurityMode::kPlaintext) {
+    impl_->loop_queue->reads()->SetRecordBytes(0);
+  }
 }
 
 GrpcTransport::~GrpcTransport() { Stop(); }
@@ -131,7 +134,7 @@ Status GrpcTransport::Listen(const std::string& address, Accept accept) {
 
 void GrpcTransport::Impl::AwaitCalls() {
   ServerCall::Await(
-      loop, &service, queue.get(), census,
+      loop, loop_queue->reads(), &service, queue.get(), census,
       [l = loop, a = acceptor](std::shared_ptr<Stream> stream) {
         l->Defer([a, stream = std::move(stream)] {
           if (a->accept) return a->accept(stream);
@@ -180,7 +183,7 @@ std::shared_ptr<Stream> GrpcTransport::Dial(const std::string& address) {
     return std::make_shared<FailedStream>(impl_->loop, end);
   }
   auto* call = new ClientCall(
-      impl_->loop,
+      impl_->loop, impl_->loop_queue->reads(),
       grpc::CreateCustomChannel(address, *credentials,
                                 impl_->ChannelArguments()),
       impl_->queue.get(), impl_->census,

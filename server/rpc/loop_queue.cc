@@ -32,6 +32,7 @@ struct Waiting {
   grpc::CompletionQueue* queue;
   grpc::Alarm* bell;
   Completion* bell_tag;
+  RestingReads* reads;
   bool fetching = false;  // only what is there already: no system call
   bool asked = false;     // gRPC came here to wait
   bool polled = false;
@@ -46,28 +47,37 @@ bool OurTurn(Waiting* w, int others) {
   return w->ready && !w->rung && others <= 0;
 }
 
+// The only way out of the queue's wait: a completion.
+void Ring(Waiting* w) {
+  w->rung = true;
+  w->bell->Set(w->queue, gpr_inf_past(GPR_CLOCK_MONOTONIC), w->bell_tag);
+}
+
 int PollWithLoop(pollfd* fds, nfds_t count, int timeout_ms) {
   Waiting* const w = waiting;
   if (w == nullptr) return poll(fds, count, timeout_ms);
   w->asked = true;
   if (w->fetching) return 0;
+  if (!w->rung && w->reads->HaveNews()) {
+    Ring(w);
+    return 0;
+  }
   thread_local std::vector<pollfd> all;
   all.assign(fds, fds + count);
   all.push_back({w->fd, POLLIN, 0});
   int found = poll(all.data(), all.size(), timeout_ms);
   w->polled = true;
   if (found > 0) {
-    for (nfds_t i = 0; i < count; ++i) fds[i].revents = all[i].revents;
+    for (nfds_t i = 0; i < count; ++i) {
+      fds[i].revents = all[i].revents;
+      if (fds[i].revents != 0) w->reads->Found(fds[i].fd);
+    }
     if (all.back().revents != 0) {
       w->ready = true;
       --found;
     }
   }
-  if (OurTurn(w, found)) {
-    // The only way out of the queue's wait: a completion.
-    w->rung = true;
-    w->bell->Set(w->queue, gpr_inf_past(GPR_CLOCK_MONOTONIC), w->bell_tag);
-  }
+  if (OurTurn(w, found)) Ring(w);
   return found;
 }
 
@@ -127,7 +137,10 @@ struct LoopQueue::Impl {
     void Complete(bool) override {}
   };
 
+  explicit Impl(EventLoop* the_loop) : loop(the_loop), reads(the_loop) {}
+
   EventLoop* loop;
+  RestingReads reads;
   grpc::CompletionQueue* queue = nullptr;
   Bell bell_tag;
   grpc::Alarm bell;
@@ -135,14 +148,13 @@ struct LoopQueue::Impl {
 
 LoopQueue::LoopQueue(EventLoop* loop) {
   PrepareGrpc();
-  impl_ = std::make_unique<Impl>();
-  impl_->loop = loop;
+  impl_ = std::make_unique<Impl>(loop);
 }
 
 LoopQueue::~LoopQueue() { Detach(); }
 
 Status LoopQueue::Attach(grpc::CompletionQueue* queue) {
-  Waiting probe{-1, queue, nullptr, nullptr};
+  Waiting probe{-1, queue, nullptr, nullptr, &impl_->reads};
   probe.fetching = true;
   void* tag = nullptr;
   bool ok = false;
@@ -163,13 +175,18 @@ Status LoopQueue::Attach(grpc::CompletionQueue* queue) {
 
 void LoopQueue::Detach() {
   if (impl_->queue == nullptr) return;
+  impl_->reads.WakeAll();
   impl_->loop->SetWaiter(nullptr);
   impl_->queue = nullptr;
 }
 
+RestingReads* LoopQueue::reads() { return &impl_->reads; }
+
 bool LoopQueue::Wait(int fd, int timeout_ms) {
   grpc::CompletionQueue* const queue = impl_->queue;
-  Waiting state{fd, queue, &impl_->bell, &impl_->bell_tag};
+  RestingReads* const reads = &impl_->reads;
+  reads->BeginRound();
+  Waiting state{fd, queue, &impl_->bell, &impl_->bell_tag, reads};
   void* tag = nullptr;
   bool ok = false;
   gpr_timespec deadline = DeadlineOf(timeout_ms);
@@ -177,8 +194,12 @@ bool LoopQueue::Wait(int fd, int timeout_ms) {
     waiting = &state;
     const NextStatus status = queue->AsyncNext(&tag, &ok, deadline);
     waiting = nullptr;
-    if (status != NextStatus::GOT_EVENT) break;
-    static_cast<Completion*>(tag)->Complete(ok);
+    if (status == NextStatus::GOT_EVENT) {
+      static_cast<Completion*>(tag)->Complete(ok);
+    } else if (!reads->HaveNews()) {
+      break;
+    }
+    reads->WakeThoseWithNews();
     state.fetching = true;
     deadline = Past();
   }

@@ -7,6 +7,7 @@
 
 #include "common/event_loop.h"
 #include "common/status.h"
+#include "server/rpc/resting_reads.h"
 
 namespace grpc {
 class CompletionQueue;
@@ -43,6 +44,10 @@ class LoopQueue : public EventLoop::Waiter {
   void Detach();
 
   bool Wait(int fd, int timeout_ms) override;
+
+  // For the readers of the queue's connections; as long as it is attached,
+  // nobody's read rests otherwise.
+  RestingReads* reads();
 
  private:
   struct Impl;

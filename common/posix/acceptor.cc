@@ -12,23 +12,32 @@ namespace {
 // Others want to be served too.
 constexpr int kMostInARound = 64;
 
-UniqueFd OpenReserve() {
-  return UniqueFd(open("/dev/null", O_RDONLY | O_CLOEXEC));
-}
+bool IsExhausted(int error) { return error == EMFILE || error == ENFILE; }
 
 }  // namespace
 
-Acceptor::Acceptor(UniqueFd listener)
-    : listener_(std::move(listener)), reserve_(OpenReserve()) {}
+Acceptor::Acceptor(UniqueFd listener, Reserve reserve)
+    : listener_(std::move(listener)), size_(reserve) {
+  FillReserve();
+}
+
+void Acceptor::FillReserve() {
+  while (reserve_.size() < size_.descriptors) {
+    UniqueFd fd(open("/dev/null", O_RDONLY | O_CLOEXEC));
+    if (!fd) return;
+    reserve_.push_back(std::move(fd));
+  }
+}
 
 bool Acceptor::Accept(const std::function<void(UniqueFd)>& on_connection) {
   for (int i = 0; i < kMostInARound; ++i) {
-    UniqueFd fd(accept4(listener_.get(), nullptr, nullptr,
-                        SOCK_CLOEXEC | SOCK_NONBLOCK));
+    FillReserve();
+    UniqueFd fd = AcceptOne();
+    if (!fd && IsExhausted(errno)) fd = AcceptFromReserve();
     if (fd) {
       exhausted_ = false;
       on_connection(std::move(fd));
-    } else if (errno == EMFILE || errno == ENFILE) {
+    } else if (IsExhausted(errno)) {
       RefuseOne();
       return !std::exchange(exhausted_, true);
     } else if (errno != EINTR && errno != ECONNABORTED) {
@@ -38,12 +47,25 @@ bool Acceptor::Accept(const std::function<void(UniqueFd)>& on_connection) {
   return false;
 }
 
+UniqueFd Acceptor::AcceptOne() const {
+  return UniqueFd(
+      accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
+}
+
+UniqueFd Acceptor::AcceptFromReserve() {
+  if (reserve_.size() <= size_.per_connection) {
+    errno = EMFILE;
+    return UniqueFd();
+  }
+  reserve_.resize(reserve_.size() - size_.per_connection);
+  return AcceptOne();
+}
+
 void Acceptor::RefuseOne() {
-  if (!reserve_) return;
-  reserve_.Reset();
-  UniqueFd refused(accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC));
-  refused.Reset();
-  reserve_ = OpenReserve();
+  if (reserve_.empty()) return;
+  reserve_.clear();
+  AcceptOne().Reset();
+  FillReserve();
 }
 
 }  // namespace canopy

@@ -27,7 +27,8 @@ class AcceptorTest : public ::testing::Test {
                                    name.size());
     EXPECT_EQ(bind(fd.get(), Address(), size_), 0);
     EXPECT_EQ(listen(fd.get(), 256), 0);
-    acceptor_ = Acceptor(std::move(fd));
+    listener_ = std::move(fd);
+    acceptor_ = Acceptor(UniqueFd(dup(listener_.get())));
     getrlimit(RLIMIT_NOFILE, &limit_);
   }
   ~AcceptorTest() override { setrlimit(RLIMIT_NOFILE, &limit_); }
@@ -64,6 +65,7 @@ class AcceptorTest : public ::testing::Test {
   sockaddr_un address_ = {};
   socklen_t size_ = 0;
   rlimit limit_ = {};
+  UniqueFd listener_;
   Acceptor acceptor_;
   std::vector<UniqueFd> accepted_;
 };
@@ -105,6 +107,30 @@ TEST_F(AcceptorTest, WithoutDescriptorsConnectionsAreRefusedAndThatIsToldOnce) {
   const UniqueFd four = Dial();
   Exhaust();
   EXPECT_TRUE(Accept());
+}
+
+TEST_F(AcceptorTest, TheReserveServesUntilOneIsLeft) {
+  acceptor_ = Acceptor(UniqueFd(dup(listener_.get())), {5, 2});
+  std::vector<UniqueFd> opened;
+  const auto accept = [&] {
+    return acceptor_.Accept([&](UniqueFd fd) {
+      opened.emplace_back(dup(fd.get()));
+      accepted_.push_back(std::move(fd));
+    });
+  };
+  std::vector<UniqueFd> peers;
+  for (int i = 0; i < 4; ++i) peers.push_back(Dial());
+  Exhaust();
+  EXPECT_TRUE(accept());
+  EXPECT_EQ(accepted_.size(), 2u);
+  EXPECT_TRUE(opened.back());
+  EXPECT_TRUE(IsRefused(peers[2]));
+  EXPECT_FALSE(accept());
+  EXPECT_TRUE(IsRefused(peers[3]));
+  setrlimit(RLIMIT_NOFILE, &limit_);
+  peers.push_back(Dial());
+  EXPECT_FALSE(accept());
+  EXPECT_EQ(accepted_.size(), 3u);
 }
 
 }  // namespace

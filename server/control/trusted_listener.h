@@ -4,9 +4,9 @@
 
 #include <functional>
 #include <string>
-#include <vector>
 
 #include "common/event_loop.h"
+#include "common/posix/acceptor.h"
 #include "common/posix/unique_fd.h"
 #include "common/status.h"
 
@@ -30,15 +30,11 @@ class TrustedListener {
 
  private:
   void OnConnections();
-  UniqueFd Accept();
-  UniqueFd AcceptFromReserve();
-  void Reserve();
 
   EventLoop* const loop_;
   const OnConnection on_connection_;
   std::string path_;
-  UniqueFd listener_;
-  std::vector<UniqueFd> reserve_;
+  Acceptor acceptor_;
 };
 
 }  // namespace canopy::control

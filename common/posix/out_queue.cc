@@ -42,6 +42,17 @@ void OutQueue::AppendWithFds(std::string bytes, std::vector<SharedFd> fds) {
   chunks_.push_back({std::move(bytes), {}, std::move(fds)});
 }
 
+std::string OutQueue::Front(size_t bytes) const {
+  std::string out;
+  size_t skip = front_sent_;
+  for (const Chunk& chunk : chunks_) {
+    if (out.size() >= bytes) break;
+    out.append(chunk.view().substr(skip, bytes - out.size()));
+    skip = 0;
+  }
+  return out;
+}
+
 OutQueue::State OutQueue::Flush(int socket) {
   while (!chunks_.empty()) {
     iovec parts[kMaxParts];

@@ -40,6 +40,8 @@ class OutQueue {
   State Flush(int socket);
 
   size_t size() const { return size_; }
+  // A copy of the first `bytes` that are not sent, at most size().
+  std::string Front(size_t bytes) const;
   bool empty() const { return chunks_.empty(); }
 
  private:

@@ -56,6 +56,10 @@ constexpr uint32_t kDefaultLossTimeoutMs = 5000;
 constexpr int64_t kShimsEndNs = int64_t{3} * 1000 * 1000 * 1000;
 // How long everybody waits for the agent that an orderly replacement starts.
 constexpr uint32_t kReplaceMs = 30000;
+constexpr int64_t kMillisecond = 1000 * 1000;
+// How long it is put off for those who have connected and not said who they
+// are.
+constexpr int64_t kGreetingsNs = 1000 * kMillisecond;
 
 std::string Hex(std::string_view bytes) {
   static const char kDigits[] = "0123456789abcdef";
@@ -228,6 +232,8 @@ class Agent::Impl : public InputSink {
   void LetShimsEnd();
   Status MakeOverlay();
   void MakeEndpoints();
+  void KeepStockConnections(stock::StockOptions* options);
+  UniqueFd FormerListener();
   std::string Token(const ProcId& proc) const;
   void MakeProcesses();
   void FindJobs();
@@ -238,7 +244,7 @@ class Agent::Impl : public InputSink {
   void Save(const bootstrap::v1::Members& members);
   void Replace(const std::string& program,
                std::function<void(const Status&)> done);
-  void Become(const std::string& program);
+  void Become(const std::string& program, int64_t deadline);
   control::AgentView MakeView();
   void Report(BootstrapChannel* channel, const bootstrap::v1::State& state);
   void OnReady(BootstrapChannel* channel, std::function<void()> detach);
@@ -359,7 +365,7 @@ Status Agent::Impl::Listen() {
   if (overlay_) status = overlay_->Listen();
   if (overlay_ && status.ok()) status = ListenForControl();
   if (status.ok()) status = local_->Start();
-  if (status.ok()) status = stock_->Start();
+  if (status.ok()) status = stock_->Start(FormerListener());
   return status;
 }
 
@@ -482,8 +488,39 @@ void Agent::Impl::MakeEndpoints() {
     return datastore_->FindReader(nspace);
   };
   stock.log = Log;
+  stock.port = static_cast<uint16_t>(config_.pmix_port());
+  if (!config_.embedded()) KeepStockConnections(&stock);
   stock_ =
       std::make_unique<stock::StockEndpoint>(&loop_, this, std::move(stock));
+}
+
+void Agent::Impl::KeepStockConnections(stock::StockOptions* options) {
+  options->keep = [this](const std::string& nspace, const std::string& name,
+                         UniqueFd fd) {
+    process_->Hold(nspace, name, process::UniqueFd(fd.Release()));
+  };
+  options->keep_connection = [this](const std::string& nspace,
+                                    const std::string& name, UniqueFd fd) {
+    return process_->HoldConnection(nspace, name,
+                                    process::UniqueFd(fd.Release()));
+  };
+  options->release_connection = [this](const std::string& nspace,
+                                       const std::string& name) {
+    process_->ReleaseConnection(nspace, name);
+  };
+}
+
+// Where a former agent listened for programs with their own library; they may
+// be connecting.
+UniqueFd Agent::Impl::FormerListener() {
+  for (process::RecoveredJob& job : found_) {
+    for (process::HeldFd& held : job.held) {
+      if (held.name == stock::StockEndpoint::kListenerName) {
+        return UniqueFd(held.fd.Release());
+      }
+    }
+  }
+  return UniqueFd();
 }
 
 void Agent::Impl::MakeProcesses() {
@@ -508,7 +545,9 @@ void Agent::Impl::MakeProcesses() {
   process_ = std::make_unique<process::ProcessAdapter>(
       &loop_, this, std::move(processes), environments);
   if (config_.embedded()) return;
-  recovery_ = std::make_unique<Recovery>(process_.get(), datastore_.get(), Log);
+  recovery_ = std::make_unique<Recovery>(
+      process_.get(), datastore_.get(), [this] { return stock_->listener(); },
+      Log);
 }
 
 // The next agent of this node must know it too, and nobody else.
@@ -557,6 +596,12 @@ void Agent::Impl::TakeUpJobs() {
     OnInput(recovery_->Read(&job));
     recovery_->Adopted(nspace);
     process_->Resume(nspace);
+    std::vector<stock::StockEndpoint::Kept> kept;
+    for (process::HeldFd& held : job.held) {
+      if (!stock::StockEndpoint::IsKeptName(held.name)) continue;
+      kept.push_back({held.name, UniqueFd(held.fd.Release())});
+    }
+    stock_->Resume(nspace, std::move(kept));
   }
   found_.clear();
   datastore_->TakeOverDirectories(false);
@@ -566,6 +611,7 @@ void Agent::Impl::Save(const bootstrap::v1::Members& members) {
   bootstrap::v1::AgentState state;
   *state.mutable_config() = config_;
   state.mutable_config()->set_runtime_dir(dir_->path());
+  state.mutable_config()->set_pmix_port(stock_->port());
   if (overlay_) {
     state.mutable_config()->set_listen(overlay_->address());
     state.mutable_config()->set_control_listen(network_server_.address());
@@ -703,15 +749,23 @@ void Agent::Impl::Replace(const std::string& program,
   spdlog::info("making way for {}", path);
   process_->AwaitSuccessor(kReplaceMs);
   local_->AwaitSuccessor(kReplaceMs);
-  const auto become = [this, path] {
-    loop_.Defer([this, path] { Become(path); });
+  stock_->AwaitSuccessor();
+  const int64_t deadline = EventLoop::Now() + kGreetingsNs;
+  const auto become = [this, path, deadline] {
+    loop_.Defer([this, path, deadline] { Become(path, deadline); });
   };
   if (!overlay_) return become();
   overlay_->AnnounceAway(kReplaceMs, become);
 }
 
-void Agent::Impl::Become(const std::string& program) {
+void Agent::Impl::Become(const std::string& program, int64_t deadline) {
+  if (!stock_->Settled() && EventLoop::Now() < deadline) {
+    loop_.AddTimer(kMillisecond,
+                   [this, program, deadline] { Become(program, deadline); });
+    return;
+  }
   local_->Quiesce();
+  stock_->Quiesce();
   // Whoever asked for this must have its answer.
   control_server_.LetAnswersLeave();
   close_range(3, ~0U, CLOSE_RANGE_CLOEXEC);

@@ -7,6 +7,7 @@
 
 #include "common/codec/encoder.h"
 #include "common/shm/segment_reader.h"
+#include "server/stock/stock_endpoint.h"
 
 namespace canopy::agent {
 namespace {
@@ -53,14 +54,19 @@ std::vector<core::PublishRank> ReadSegment(int fd) {
 
 Recovery::Recovery(process::ProcessAdapter* process,
                    datastore::Datastore* datastore,
+                   std::function<int()> listener,
                    std::function<void(const core::LogLine&)> log)
-    : process_(process), datastore_(datastore), log_(std::move(log)) {}
+    : process_(process),
+      datastore_(datastore),
+      listener_(std::move(listener)),
+      log_(std::move(log)) {}
 
 void Recovery::Warn(std::string text) {
   log_({core::LogLine::Level::kWarning, std::move(text)});
 }
 
 void Recovery::AddJob(const std::string& nspace) {
+  HoldListener(nspace);
   Result<std::unique_ptr<Journal>> journal = Journal::Create();
   if (!journal.ok()) {
     return Warn("job " + nspace +
@@ -70,6 +76,11 @@ void Recovery::AddJob(const std::string& nspace) {
   journals_[nspace] = *std::move(journal);
   HoldJournal(nspace);
   HoldSegment(nspace);
+}
+
+void Recovery::HoldListener(const std::string& nspace) {
+  process_->Hold(nspace, stock::StockEndpoint::kListenerName,
+                 Copy(listener_()));
 }
 
 void Recovery::HoldSegment(const std::string& nspace) {
@@ -117,6 +128,7 @@ core::JobRecovered Recovery::Read(process::RecoveredJob* job) {
 }
 
 void Recovery::Adopted(const std::string& nspace) {
+  HoldListener(nspace);
   HoldSegment(nspace);
   if (!journals_.contains(nspace)) AddJob(nspace);
 }

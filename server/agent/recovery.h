@@ -18,7 +18,10 @@ namespace canopy::agent {
 // Loop thread only. Both adapters outlive it.
 class Recovery : public RecoveryPort {
  public:
+  // `listener`: where programs with an OpenPMIx library of their own connect,
+  // so that they can do so at any time.
   Recovery(process::ProcessAdapter* process, datastore::Datastore* datastore,
+           std::function<int()> listener,
            std::function<void(const core::LogLine&)> log);
 
   void AddJob(const std::string& nspace) override;
@@ -32,12 +35,14 @@ class Recovery : public RecoveryPort {
   void Adopted(const std::string& nspace);
 
  private:
+  void HoldListener(const std::string& nspace);
   void HoldSegment(const std::string& nspace);
   void HoldJournal(const std::string& nspace);
   void Warn(std::string text);
 
   process::ProcessAdapter* const process_;
   datastore::Datastore* const datastore_;
+  const std::function<int()> listener_;
   const std::function<void(const core::LogLine&)> log_;
   std::map<std::string, std::unique_ptr<Journal>> journals_;
 };

@@ -96,6 +96,17 @@ void ProcessAdapter::Hold(const std::string& nspace, const std::string& name,
   if (ShimJob* const job = Find(nspace)) job->Hold(name, std::move(fd));
 }
 
+bool ProcessAdapter::HoldConnection(const std::string& nspace,
+                                    const std::string& name, UniqueFd fd) {
+  ShimJob* const job = Find(nspace);
+  return job != nullptr && job->HoldConnection(name, std::move(fd));
+}
+
+void ProcessAdapter::ReleaseConnection(const std::string& nspace,
+                                       const std::string& name) {
+  if (ShimJob* const job = Find(nspace)) job->ReleaseConnection(name);
+}
+
 void ProcessAdapter::Forget(const std::string& nspace) {
   const auto it = jobs_.find(nspace);
   if (it == jobs_.end()) return;

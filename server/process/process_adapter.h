@@ -62,6 +62,11 @@ class ProcessAdapter : public ProcessPort {
   // an agent that recovers it. A later one of the same name replaces it.
   // Without effect for a job that is not held.
   void Hold(const std::string& nspace, const std::string& name, UniqueFd fd);
+  // The same for connections of the job's processes, of which there may be
+  // many. False when it is not held.
+  bool HoldConnection(const std::string& nspace, const std::string& name,
+                      UniqueFd fd);
+  void ReleaseConnection(const std::string& nspace, const std::string& name);
 
   // Looks for shims in the runtime directory, and removes the sockets of dead
   // ones. Calls `done` once with every job found, at the latest after two

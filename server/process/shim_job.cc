@@ -1,6 +1,7 @@
 #include "server/process/shim_job.h"
 
 #include <signal.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -18,6 +19,8 @@ constexpr size_t kRanksPerFrame = 256;
 // Input that the shim is given ahead of what the processes have read.
 constexpr uint64_t kInputWindow = 1u << 20;
 constexpr size_t kErrorsInText = 3;
+// Ended connections that the shim is told of together.
+constexpr size_t kReleaseAtOnce = 64;
 
 void Append(std::vector<std::string> from, std::vector<std::string>* to) {
   to->insert(to->end(), std::make_move_iterator(from.begin()),
@@ -255,6 +258,56 @@ void ShimJob::Hold(const std::string& name, UniqueFd fd) {
   channel_->Flush();
 }
 
+bool ShimJob::HoldConnection(const std::string& name, UniqueFd fd) {
+  // The shim has the same limit, and pipes to its processes besides.
+  static const size_t most = [] {
+    rlimit limit{};
+    getrlimit(RLIMIT_NOFILE, &limit);
+    return std::min<size_t>(limit.rlim_max / 2, kMaxConnections);
+  }();
+  if (channel_ == nullptr || version_ < 2 || !fd.valid() ||
+      num_connections_ >= most) {
+    return false;
+  }
+  ++num_connections_;
+  to_hold_.push_back({name, std::move(fd)});
+  if (std::exchange(hold_scheduled_, true)) return true;
+  context_->loop->Defer([this, alive = alive_] {
+    if (*alive) SendConnections();
+  });
+  return true;
+}
+
+void ShimJob::ReleaseConnection(const std::string& name) {
+  if (channel_ == nullptr) return;
+  to_release_.push_back(name);
+  if (to_release_.size() < kReleaseAtOnce) return;
+  SendConnections();
+}
+
+void ShimJob::SendConnections() {
+  hold_scheduled_ = false;
+  if (channel_ == nullptr) return;
+  std::vector<HeldFd> held = std::exchange(to_hold_, {});
+  for (size_t begin = 0; begin < held.size(); begin += kMaxFrameFds) {
+    std::vector<std::string> names;
+    std::vector<UniqueFd> fds;
+    const size_t end = std::min(held.size(), begin + kMaxFrameFds);
+    for (size_t i = begin; i < end; ++i) {
+      names.push_back(std::move(held[i].name));
+      fds.push_back(std::move(held[i].fd));
+    }
+    channel_->Send(FrameType::kHoldMany, EncodeNames(names), Bytes(),
+                   std::move(fds));
+  }
+  if (to_release_.size() >= kReleaseAtOnce) {
+    num_connections_ -= std::min(num_connections_, to_release_.size());
+    channel_->Send(FrameType::kRelease,
+                   EncodeNames(std::exchange(to_release_, {})));
+  }
+  channel_->Flush();
+}
+
 void ShimJob::Feed(const core::FeedInput& input) {
   input_.push_back(input);
   SendInput();
@@ -305,6 +358,8 @@ bool ShimJob::Handle(FrameChannel::Frame& frame) {
   switch (frame.type) {
     case FrameType::kWelcome:
       return OnWelcome(frame);
+    case FrameType::kHeld:
+      return OnHeld(frame);
     case FrameType::kPrepared:
       return OnPrepared(frame.payload);
     case FrameType::kStarted:
@@ -325,10 +380,24 @@ bool ShimJob::Handle(FrameChannel::Frame& frame) {
   }
 }
 
+bool ShimJob::OnHeld(FrameChannel::Frame& frame) {
+  std::vector<std::string> names;
+  if (phase_ != Phase::kGreeting || !DecodeNames(frame.payload, &names) ||
+      names.size() != frame.fds.size()) {
+    return false;
+  }
+  num_connections_ += names.size();
+  for (size_t i = 0; i < names.size(); ++i) {
+    found_held_.push_back({std::move(names[i]), std::move(frame.fds[i])});
+  }
+  return true;
+}
+
 bool ShimJob::OnWelcome(FrameChannel::Frame& frame) {
   Welcome welcome;
   if (phase_ != Phase::kGreeting || !Decode(frame.payload, &welcome) ||
-      welcome.version != kShimProtocolVersion ||
+      welcome.version < kOldestShimProtocol ||
+      welcome.version > kShimProtocolVersion ||
       welcome.held.size() != frame.fds.size()) {
     return false;
   }
@@ -336,6 +405,7 @@ bool ShimJob::OnWelcome(FrameChannel::Frame& frame) {
   if (!spec.ok()) return false;
   job_.job = std::make_shared<const JobSpec>(std::move(*spec));
   job_.layout = std::make_shared<const JobLayout>(*job_.job);
+  version_ = welcome.version;
   NoteShim(welcome.pid);
   if (IsChild(shim_pid_)) child_pid_ = shim_pid_;
   ranks_ = std::move(welcome.ranks);
@@ -344,7 +414,7 @@ bool ShimJob::OnWelcome(FrameChannel::Frame& frame) {
     unreported_.emplace(rank.rank, runs ? rank.pid : 0);
   }
   phase_ = welcome.started ? Phase::kStarted : Phase::kPrepared;
-  std::vector<HeldFd> held;
+  std::vector<HeldFd> held = std::exchange(found_held_, {});
   for (size_t i = 0; i < welcome.held.size(); ++i) {
     held.push_back({std::move(welcome.held[i]), std::move(frame.fds[i])});
   }

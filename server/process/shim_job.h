@@ -78,6 +78,10 @@ class ShimJob {
   void SetOrphanTime(uint32_t ms);
   void Feed(const core::FeedInput& input);
   void Hold(const std::string& name, UniqueFd fd);
+  // Of those there may be many; they leave together when the round ends. False
+  // when the shim can not take it.
+  bool HoldConnection(const std::string& name, UniqueFd fd);
+  void ReleaseConnection(const std::string& name);
   // Ends what is left. Nothing more is reported.
   void Forget();
 
@@ -111,6 +115,8 @@ class ShimJob {
   void NoteShim(int pid);
   void KillWhatIsLeft() const;
   bool OnWelcome(FrameChannel::Frame& frame);
+  bool OnHeld(FrameChannel::Frame& frame);
+  void SendConnections();
   PrepareJob Describe() const;
   std::vector<Rank> LocalRanks() const;
   RankSpec DescribeRank(Rank rank, std::vector<UniqueFd>* fds) const;
@@ -142,6 +148,12 @@ class ShimJob {
   int shim_pid_ = 0;
   int session_ = 0;               // the shim's
   std::vector<RankState> ranks_;  // of a shim found again
+  std::vector<HeldFd> found_held_;
+  uint32_t version_ = kShimProtocolVersion;
+  size_t num_connections_ = 0;  // held by the shim
+  std::vector<HeldFd> to_hold_;
+  std::vector<std::string> to_release_;
+  bool hold_scheduled_ = false;
   // Ranks without an exit so far, and their processes as far as known.
   std::unordered_map<Rank, int> unreported_;
   uint64_t output_end_ = 0;  // position of what was reported last

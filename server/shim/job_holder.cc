@@ -84,6 +84,7 @@ void JobHolder::Greet(Frame& frame) {
     agent_.channel->Flush();
   }
   agent_ = std::exchange(candidate_, {});
+  version_ = std::min(hello.version, kShimProtocolVersion);
   flowing_ = false;
   if (pump_ != nullptr) pump_->Pause();
   loop_->CancelTimer(std::exchange(orphan_timer_, 0));
@@ -104,8 +105,31 @@ void JobHolder::Send(FrameType type, const std::string& head) {
   if (agent_.channel != nullptr) agent_.channel->Send(type, head);
 }
 
+// In frames of their own, since there may be more than one can carry.
+void JobHolder::SendConnections() {
+  std::vector<std::string> names;
+  std::vector<UniqueFd> fds;
+  const auto send = [&] {
+    if (names.empty()) return;
+    agent_.channel->Send(FrameType::kHeld, EncodeNames(names), Bytes(),
+                         std::move(fds));
+    names.clear();
+    fds.clear();
+  };
+  for (const auto& [name, fd] : connections_) {
+    UniqueFd copy = Duplicate(fd.get());
+    if (!copy.valid()) continue;
+    names.push_back(name);
+    fds.push_back(std::move(copy));
+    if (fds.size() == kMaxFrameFds) send();
+  }
+  send();
+}
+
 void JobHolder::SendWelcome() {
+  if (version_ >= 2) SendConnections();
   Welcome welcome;
+  welcome.version = version_;
   welcome.pid = getpid();
   welcome.started = started_;
   if (launcher_ != nullptr) {
@@ -155,6 +179,10 @@ bool JobHolder::Handle(Frame& frame) {
       return HandleHold(frame);
     case FrameType::kOrphan:
       return HandleOrphan(frame);
+    case FrameType::kHoldMany:
+      return HandleHoldMany(frame);
+    case FrameType::kRelease:
+      return HandleRelease(frame);
     case FrameType::kForget:
       BeginEnd();
       return true;
@@ -306,6 +334,25 @@ bool JobHolder::HandleHold(Frame& frame) {
   if (!DecodeName(frame.payload, &name) || frame.fds.size() != 1) return false;
   if (held_.size() >= kMaxHeld && !held_.contains(name)) return false;
   held_[name] = std::move(frame.fds[0]);
+  return true;
+}
+
+bool JobHolder::HandleHoldMany(Frame& frame) {
+  std::vector<std::string> names;
+  if (!DecodeNames(frame.payload, &names) || names.size() != frame.fds.size() ||
+      connections_.size() + names.size() > kMaxConnections) {
+    return false;
+  }
+  for (size_t i = 0; i < names.size(); ++i) {
+    connections_[names[i]] = std::move(frame.fds[i]);
+  }
+  return true;
+}
+
+bool JobHolder::HandleRelease(Frame& frame) {
+  std::vector<std::string> names;
+  if (!DecodeNames(frame.payload, &names)) return false;
+  for (const std::string& name : names) connections_.erase(name);
   return true;
 }
 

@@ -59,6 +59,7 @@ class JobHolder {
   void Greet(Frame& frame);
   void OnAgentLost();
   void SendWelcome();
+  void SendConnections();
   void Send(FrameType type, const std::string& head);
   // Handles one frame; false when it breaks the protocol.
   bool Handle(Frame& frame);
@@ -73,6 +74,8 @@ class JobHolder {
   bool HandleCredit(Frame& frame);
   bool HandleHold(Frame& frame);
   bool HandleOrphan(Frame& frame);
+  bool HandleHoldMany(Frame& frame);
+  bool HandleRelease(Frame& frame);
 
   // Processes.
   std::vector<LocalProcess*> Select(const std::vector<Rank>& ranks);
@@ -92,8 +95,9 @@ class JobHolder {
   const rlimit nofile_;
   uint64_t next_peer_ = 1;
   Peer agent_;
-  Peer candidate_;        // has not said Hello yet
-  bool flowing_ = false;  // the agent wants output and exits
+  uint32_t version_ = kShimProtocolVersion;  // that the agent speaks
+  Peer candidate_;                           // has not said Hello yet
+  bool flowing_ = false;                     // the agent wants output and exits
   EventLoop::TimerId orphan_timer_ = 0;
   uint64_t orphan_ms_ = 0;
 
@@ -106,6 +110,7 @@ class JobHolder {
   std::unique_ptr<OutputPump> pump_;
   std::unique_ptr<InputFeed> feed_;
   std::map<std::string, UniqueFd> held_;
+  std::map<std::string, UniqueFd> connections_;  // of HoldMany
 
   std::vector<ExitedRank> exits_;  // to report when the round ends
   bool exits_scheduled_ = false;

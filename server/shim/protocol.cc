@@ -259,10 +259,22 @@ bool DecodeBytes(std::string_view in, uint64_t* bytes) {
   return r.done();
 }
 
+std::string EncodeNames(const std::vector<std::string>& names) {
+  WireWriter w;
+  w.Strings(names);
+  return w.Take();
+}
+
 std::string EncodeName(std::string_view name) {
   WireWriter w;
   w.String(name);
   return w.Take();
+}
+
+bool DecodeNames(std::string_view in, std::vector<std::string>* names) {
+  WireReader r(in);
+  *names = r.Strings();
+  return r.done();
 }
 
 bool DecodeName(std::string_view in, std::string* name) {

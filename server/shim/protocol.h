@@ -13,6 +13,7 @@
 //
 //   agent                                 shim
 //   Hello                       ->
+//                               <-  Held... (connections that are kept)
 //                               <-  Welcome (what is there; held descriptors)
 //   then, for a new job:
 //   Prepare, Ranks..., Check    ->
@@ -26,7 +27,7 @@
 //                               <-  Output  (kept until acknowledged)
 //   Credit                      ->
 //                               <-  Exits
-//   Signal, Kill, Input, Hold, Orphan ->
+//   Signal, Kill, Input, Hold, Orphan, HoldMany, Release ->
 //                               <-  InputDone
 //   Forget                      ->  (ends what is left, and itself)
 //
@@ -51,7 +52,10 @@
 
 namespace canopy::process {
 
-inline constexpr uint32_t kShimProtocolVersion = 1;
+// The shim answers in the older of its own version and the agent's. 2: keeps
+// connections (HoldMany, Release, Held).
+inline constexpr uint32_t kShimProtocolVersion = 2;
+inline constexpr uint32_t kOldestShimProtocol = 1;
 
 // Largest payload either side accepts.
 inline constexpr uint32_t kMaxPayload = 64u << 20;
@@ -60,6 +64,8 @@ inline constexpr size_t kMaxFrameFds = 200;
 // Most descriptors that one rank inherits, and that Hold keeps.
 inline constexpr size_t kMaxInherited = 8;
 inline constexpr size_t kMaxHeld = 64;
+// Most connections that HoldMany keeps.
+inline constexpr size_t kMaxConnections = 1 << 16;
 // Input that a shim takes before the processes have read it.
 inline constexpr uint64_t kMaxPendingInput = 64u << 20;
 // Most output in one frame.
@@ -88,6 +94,8 @@ enum class FrameType : uint8_t {
   kHold = 11,
   kForget = 12,
   kOrphan = 13,
+  kHoldMany = 14,
+  kRelease = 15,
   kWelcome = 64,
   kPrepared = 65,
   kStarted = 66,
@@ -96,6 +104,7 @@ enum class FrameType : uint8_t {
   kInputDone = 69,
   kReplaced = 70,
   kResumed = 71,
+  kHeld = 72,
 };
 
 struct FrameHeader {
@@ -226,9 +235,11 @@ std::string Encode(const Prepared& m);
 std::string Encode(const Started& m);
 std::string Encode(const std::vector<ExitedRank>& m);
 // Credit, InputDone and Resumed carry a number of bytes, Orphan the
-// milliseconds of PrepareJob::orphan_ms from now on, Hold a name.
+// milliseconds of PrepareJob::orphan_ms from now on, Hold a name; HoldMany and
+// Held names in the order of their descriptors, Release names of HoldMany.
 std::string EncodeBytes(uint64_t bytes);
 std::string EncodeName(std::string_view name);
+std::string EncodeNames(const std::vector<std::string>& names);
 // Head of an Input or Output frame; the data follows it to the frame's end.
 std::string EncodeInputHead(const std::vector<Rank>& ranks);
 std::string EncodeOutputHead(Rank rank, uint16_t channel);
@@ -244,6 +255,7 @@ bool Decode(std::string_view in, Started* m);
 bool Decode(std::string_view in, std::vector<ExitedRank>* m);
 bool DecodeBytes(std::string_view in, uint64_t* bytes);
 bool DecodeName(std::string_view in, std::string* name);
+bool DecodeNames(std::string_view in, std::vector<std::string>* names);
 bool DecodeInput(std::string_view in, std::vector<Rank>* ranks,
                  std::string_view* data);
 bool DecodeOutput(std::string_view in, Rank* rank, uint16_t* channel,

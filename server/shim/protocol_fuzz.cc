@@ -35,6 +35,8 @@ void TryAll(std::string_view in) {
   (void)DecodeBytes(in, &bytes);
   std::string name;
   (void)DecodeName(in, &name);
+  std::vector<std::string> names;
+  (void)DecodeNames(in, &names);
   std::vector<Rank> ranks;
   std::string_view data;
   (void)DecodeInput(in, &ranks, &data);

@@ -3,6 +3,9 @@
 #define CANOPY_SERVER_STOCK_CONNECTION_H_
 
 #include <cstdint>
+#include <deque>
+#include <memory>
+#include <set>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -13,6 +16,7 @@
 #include "common/posix/unique_fd.h"
 #include "server/core/step.h"
 #include "server/stock/handshake.h"
+#include "server/stock/ledger.h"
 #include "server/stock/peer_proof.h"
 #include "server/stock/peer_traits.h"
 #include "server/stock/readahead.h"
@@ -26,6 +30,7 @@ struct PendingRequest {
   ProcId target;                     // of gets
   std::string key;                   // of gets
   std::vector<std::string> nspaces;  // of connects: other namespaces
+  uint32_t set = 0;                  // of collectives, in the ledger
 };
 
 struct Connection {
@@ -52,6 +57,17 @@ struct Connection {
   EventLoop::TimerId hello_timer = 0;
   std::unordered_map<uint32_t, PendingRequest> pending;
   Readahead readahead;
+
+  // For the agent after this one; null: it will not know this connection.
+  std::shared_ptr<Ledger> ledger;
+  Opening opening;
+  uint64_t received = 0;         // bytes, from the beginning
+  uint64_t queued = 0;           // bytes, those in `out` included
+  std::deque<uint64_t> ends;     // of what is in `out`: where messages end
+  uint64_t noted = 0;            // bytes to there are noted as not sent
+  uint32_t ends_collective = 0;  // the set of one that the next answer ends
+  bool all_events = false;
+  std::set<int> codes;
 };
 
 }  // namespace canopy::stock

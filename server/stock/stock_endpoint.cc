@@ -65,6 +65,14 @@ Result<UniqueFd> Listen(const Address& address) {
   return fd;
 }
 
+bool IsListening(int fd) {
+  int listens = 0;
+  socklen_t size = sizeof listens;
+  return fd >= 0 &&
+         getsockopt(fd, SOL_SOCKET, SO_ACCEPTCONN, &listens, &size) == 0 &&
+         listens != 0;
+}
+
 uint16_t PortOf(int fd) {
   sockaddr_storage storage = {};
   socklen_t size = sizeof storage;
@@ -96,10 +104,21 @@ StockEndpoint::~StockEndpoint() {
   if (acceptor_) loop_->Unwatch(acceptor_.fd());
 }
 
-Status StockEndpoint::Start() {
-  const Result<Address> address = ParseAddress(options_.address, options_.port);
+uint16_t StockEndpoint::port() const { return PortOf(acceptor_.fd()); }
+
+Status StockEndpoint::Start(UniqueFd former) {
+  Result<Address> address = ParseAddress(options_.address, options_.port);
   if (!address.ok()) return address.status();
-  Result<UniqueFd> listener = Listen(*address);
+  Result<UniqueFd> listener = UniqueFd();
+  if (IsListening(former.get())) {
+    listener = std::move(former);
+  } else {
+    listener = Listen(*address);
+  }
+  if (!listener.ok() && options_.port != 0) {
+    address = ParseAddress(options_.address, 0);
+    listener = Listen(*address);
+  }
   if (!listener.ok()) return listener.status();
   acceptor_ = Acceptor(std::move(*listener));
   const bool v6 = address->storage.ss_family == AF_INET6;
@@ -202,6 +221,7 @@ void StockEndpoint::Destroy(core::ClientId id) {
   unidentified_.erase(id);
   loop_->CancelTimer(c->hello_timer);
   loop_->Unwatch(c->fd.get());
+  NoteEnd(*c);
   c->fd.Reset();
   if (c->is_tool) --tools_;
   if (!c->identified) return;
@@ -220,15 +240,20 @@ void StockEndpoint::OnEvents(core::ClientId id, uint32_t events) {
 }
 
 void StockEndpoint::Receive(Connection& c) {
-  const ssize_t n =
-      recv(c.fd.get(), buffer_.data(), buffer_.size(), MSG_DONTWAIT);
+  Ledger::Room room{buffer_.data(), buffer_.size()};
+  const bool noted = c.ledger != nullptr && c.ledger->ok();
+  if (noted) room = c.ledger->BeginRead(c.id, c.received);
+  if (room.data == nullptr) room = {buffer_.data(), buffer_.size()};
+  const ssize_t n = recv(c.fd.get(), room.data, room.size, MSG_DONTWAIT);
   if (n < 0 && (errno == EAGAIN || errno == EINTR)) return;
   // A process that is killed leaves answers unread, which resets.
   if (n < 0) return End(c, errno == ECONNRESET ? "" : std::strerror(errno));
   if (n == 0) {
     return End(c, c.partial.empty() ? "" : "ended in the middle of a message");
   }
-  const std::string_view data(buffer_.data(), static_cast<size_t>(n));
+  const std::string_view data(room.data, static_cast<size_t>(n));
+  if (noted) c.ledger->EndRead(data.size());
+  c.received += data.size();
   if (c.partial.empty()) {
     const size_t used = HandleMessages(c, data);
     c.partial.assign(data.substr(used));
@@ -253,6 +278,9 @@ size_t StockEndpoint::HandleMessages(Connection& c, std::string_view data) {
     switch (c.state) {
       case Connection::State::kNew:
         length = HandleConnect(c, data.substr(used));
+        if (c.state == Connection::State::kServing) {
+          Keep(c, data.substr(used + length));
+        }
         break;
       case Connection::State::kWaiting:
         if (data.size() - used > kMaxConnectPayload) {
@@ -333,6 +361,7 @@ void StockEndpoint::Flush(Connection& c) {
   if (c.out.size() > options_.max_queued_bytes) {
     return End(c, "does not read what is sent to it");
   }
+  if (c.ledger != nullptr) NoteUnsent(c);
   WatchFor(c, !c.out.empty());
 }
 

@@ -23,6 +23,7 @@
 #include "server/core/step.h"
 #include "server/ports/ports.h"
 #include "server/stock/connection.h"
+#include "server/stock/ledger.h"
 #include "server/stock/peer_proof.h"
 #include "server/stock/requests.h"
 #include "server/stock/tool_file.h"
@@ -59,6 +60,18 @@ struct StockOptions {
   // the first number of bytes, and closed above the second.
   size_t pause_reading_bytes = size_t{1} << 20;
   size_t max_queued_bytes = size_t{320} << 20;
+  // Keep descriptors for the agent after this one, as the job's processes are
+  // kept; null: there is none. `keep` is for few of them, at once; a later one
+  // of a name replaces the earlier one. `keep_connection` says false when it
+  // can not.
+  std::function<void(const std::string& nspace, const std::string& name,
+                     UniqueFd fd)>
+      keep;
+  std::function<bool(const std::string& nspace, const std::string& name,
+                     UniqueFd fd)>
+      keep_connection;
+  std::function<void(const std::string& nspace, const std::string& name)>
+      release_connection;
 };
 
 // A connection is served when the kernel says that the user of a job here made
@@ -72,7 +85,11 @@ class StockEndpoint : public ClientPort, public ProcessEnvironment {
   StockEndpoint(const StockEndpoint&) = delete;
   StockEndpoint& operator=(const StockEndpoint&) = delete;
 
-  Status Start();
+  // On `listener` when it is one that a former agent listened on, else on the
+  // address and port of the options, or any port when that is taken.
+  Status Start(UniqueFd listener = UniqueFd());
+  int listener() const { return acceptor_.fd(); }
+  uint16_t port() const;
   // Where it listens, as in PMIX_SERVER_URI41. After Start.
   const std::string& uri() const { return uri_; }
 
@@ -87,6 +104,25 @@ class StockEndpoint : public ClientPort, public ProcessEnvironment {
                                    Rank rank) override;
   InheritedFd FdForRank(const core::PrepareLocal& job, Rank rank) override;
   void OnProcess(const std::string& nspace, Rank rank, int pid) override;
+
+  // What a former agent has kept of a job, which must have been added and its
+  // processes told. Goes on with the connections; those of which it is not
+  // known for sure how far they are end.
+  struct Kept {
+    std::string name;
+    UniqueFd fd;
+  };
+  void Resume(const std::string& nspace, std::vector<Kept> kept);
+  // True for what `keep` and `keep_connection` are given.
+  static bool IsKeptName(std::string_view name);
+  static constexpr char kListenerName[] = "stock.listener";
+
+  // Another agent follows: who connects from now on is its client. Settled:
+  // nobody is left who has not said who he is.
+  void AwaitSuccessor();
+  bool Settled() const { return unidentified_.empty(); }
+  // Writes what is owed; nothing is done for anybody after that.
+  void Quiesce() { FlushDirty(); }
 
   size_t num_connections() const { return connections_.size(); }
   // How many forms of a namespace's job info were made; all clients of one
@@ -105,6 +141,8 @@ class StockEndpoint : public ClientPort, public ProcessEnvironment {
     std::shared_ptr<const JobLayout> layout;
     std::map<Rank, LocalRank> ranks;
     std::map<InfoForm, Bytes> infos;
+    std::shared_ptr<Ledger> ledger;  // with the first connection
+    std::map<LedgerState::Collective, uint32_t> sets;
   };
 
   void Log(core::LogLine::Level level, std::string text);
@@ -160,6 +198,21 @@ class StockEndpoint : public ClientPort, public ProcessEnvironment {
   void SendPayload(Connection& c, uint32_t tag, std::string payload);
   void SendPayload(Connection& c, uint32_t tag, std::string head,
                    const Bytes& shared, std::string tail);
+  // For the agent after this one (stock_keep.cc).
+  void Keep(Connection& c, std::string_view unread);
+  std::shared_ptr<Ledger> MakeLedger(const std::string& nspace,
+                                     const LedgerState& state);
+  void Note(Connection& c, RecordKind kind, uint32_t a, uint32_t b,
+            uint64_t number, std::string_view bytes);
+  void NoteRequest(Connection& c, uint32_t tag, const core::Input& input,
+                   PendingRequest* pending);
+  void NoteAnswer(Connection& c, uint32_t tag, size_t size,
+                  std::string_view message);
+  void NoteUnsent(Connection& c);
+  void NoteEnd(Connection& c);
+  uint32_t SetNumber(Connection& c, const core::CollectiveArrived& arrived);
+  Connection* TakeUp(const std::string& nspace, core::ClientId id, UniqueFd fd,
+                     LedgerState::Connection* kept);
   // Writing.
   void MarkDirty(Connection& c);
   void FlushDirty();

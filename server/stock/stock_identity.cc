@@ -63,6 +63,8 @@ Status StockEndpoint::Greet(Connection& c, std::string_view payload) {
   }
   c.traits = *traits;
   c.kind = message->kind;
+  c.opening = {static_cast<uint8_t>(c.kind), message->described,
+               std::string(message->version), std::string(message->codec)};
   if (message->identity && FindJob(message->identity->nspace) != nullptr) {
     c.proc = *message->identity;
     Identify(c);
@@ -196,6 +198,7 @@ void StockEndpoint::OnProcess(const std::string& nspace, Rank rank, int pid) {
     Connection* c = Find(id);
     if (c == nullptr) continue;
     Identify(*c);
+    if (c->state == Connection::State::kServing) Keep(*c, c->partial);
     HandlePartial(*c);
   }
 }

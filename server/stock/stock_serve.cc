@@ -76,6 +76,22 @@ void PackObject(const PeerTraits& peer, const ProcId& proc,
   out->PackByteObject(object.Take());
 }
 
+// The agent did not let the process take part.
+bool IsRefusal(int status) {
+  switch (status) {
+    case kErrBadParam:
+    case kErrNotSupported:
+    case kErrOutOfResource:
+    case kErrResourceBusy:
+    case kErrInvalidOperation:
+    case kErrInit:
+    case kErrNotFound:
+      return true;
+    default:
+      return false;
+  }
+}
+
 std::vector<std::string> OtherNspaces(const std::vector<ProcId>& participants,
                                       const std::string& own) {
   std::vector<std::string> others;
@@ -122,7 +138,10 @@ void StockEndpoint::Serve(Connection& c, uint32_t tag, CoreRequest& request) {
     if (c.pending.size() >= options_.max_pending_requests) {
       return SendStatus(c, tag, kErrOutOfResource);
     }
+    if (c.ledger != nullptr) NoteRequest(c, tag, request.input, &pending);
     c.pending.emplace(tag, std::move(pending));
+  } else if (c.ledger != nullptr) {
+    NoteRequest(c, tag, request.input, nullptr);
   }
   sink_->OnInput(std::move(request.input));
 }
@@ -275,6 +294,7 @@ void StockEndpoint::Reply(const core::ReplyClient& reply) {
   if (c == nullptr || c->state != Connection::State::kServing) return;
   const auto request = c->pending.extract(static_cast<uint32_t>(reply.request));
   if (request.empty()) return;
+  c->ends_collective = IsRefusal(reply.status) ? 0 : request.mapped().set;
   Answer(*c, request.key(), request.mapped(), reply);
 }
 
@@ -391,7 +411,12 @@ void StockEndpoint::SendPayload(Connection& c, uint32_t tag, std::string head,
   if (size > limit && tag != kEventTag) {
     return SendStatus(c, tag, kErrOutOfResource);
   }
-  c.out.Append(MakeHeader(tag, static_cast<uint32_t>(size)) + head);
+  std::string message = MakeHeader(tag, static_cast<uint32_t>(size)) + head;
+  if (c.ledger != nullptr) {
+    NoteAnswer(c, tag, kHeaderSize + size,
+               head.size() == size ? message : std::string_view());
+  }
+  c.out.Append(std::move(message));
   if (!shared.empty()) c.out.Append(shared);
   if (!tail.empty()) c.out.Append(std::move(tail));
   MarkDirty(c);

@@ -1,0 +1,236 @@
+#include "server/stock/ledger_state.h"
+
+#include <algorithm>
+#include <cstring>
+#include <iterator>
+#include <optional>
+
+#include "common/wire.h"
+#include "server/stock/handshake.h"
+
+namespace canopy::stock {
+namespace {
+
+// Longer messages end a connection before they are read.
+constexpr uint32_t kMaxPayload = uint32_t{256} << 20;
+
+std::optional<Opening> DecodeOpening(std::string_view bytes) {
+  WireReader in(bytes);
+  Opening out;
+  out.kind = static_cast<uint8_t>(in.Uint());
+  out.described = in.Bool();
+  out.version = in.String();
+  out.codec = in.String();
+  if (!in.done()) return std::nullopt;
+  return out;
+}
+
+std::optional<LedgerState::Collective> DecodeSet(std::string_view bytes) {
+  WireReader in(bytes);
+  LedgerState::Collective out;
+  out.first = static_cast<core::CollectiveOp>(in.Uint());
+  out.second.resize(in.Count(2));
+  for (ProcId& proc : out.second) proc = in.Proc();
+  if (!in.done()) return std::nullopt;
+  return out;
+}
+
+// Takes the whole messages off the input.
+void TakeMessages(LedgerState::Connection* c, std::string_view bytes) {
+  if (c->broken) return;
+  std::string_view rest = bytes;
+  if (!c->input.empty()) {
+    c->input.append(bytes);
+    rest = c->input;
+  }
+  while (rest.size() >= kHeaderSize) {
+    const MessageHeader header = ParseHeader(rest);
+    if (header.length > kMaxPayload) {
+      c->broken = true;
+      break;
+    }
+    if (rest.size() - kHeaderSize < header.length) break;
+    if (header.tag >= kFirstRequestTag) {
+      c->requests.push_back(
+          {header.tag, std::string(rest.substr(kHeaderSize, header.length))});
+    }
+    rest.remove_prefix(kHeaderSize + header.length);
+  }
+  c->input = std::string(rest);
+}
+
+bool ApplyAnswer(const Record& record, std::string_view bytes,
+                 LedgerState::Connection* c) {
+  LedgerState::Answer answer;
+  answer.tag = record.a;
+  answer.set = record.b;
+  answer.begin = c->queued;
+  answer.size = record.number;
+  answer.bytes = bytes;
+  if (!bytes.empty() && bytes.size() != record.number) return false;
+  if (record.a >= kFirstRequestTag) {
+    const auto request =
+        std::ranges::find(c->requests, record.a, &LedgerState::Request::tag);
+    if (request == c->requests.end()) return false;
+    if (bytes.empty()) answer.payload = std::move(request->payload);
+    c->requests.erase(request);
+  } else if (bytes.empty()) {
+    return false;
+  }
+  if (record.number == 0) return true;
+  c->queued += answer.size;
+  c->answers.push_back(std::move(answer));
+  return true;
+}
+
+bool ApplyCodes(std::string_view bytes, LedgerState::Connection* c) {
+  if (bytes.size() % sizeof(int) != 0) return false;
+  c->codes.clear();
+  for (; !bytes.empty(); bytes.remove_prefix(sizeof(int))) {
+    int code = 0;
+    std::memcpy(&code, bytes.data(), sizeof code);
+    c->codes.insert(code);
+  }
+  return true;
+}
+
+}  // namespace
+
+std::string EncodeOpening(const Opening& opening) {
+  WireWriter out;
+  out.Uint(opening.kind);
+  out.Bool(opening.described);
+  out.String(opening.version);
+  out.String(opening.codec);
+  return out.Take();
+}
+
+std::string EncodeSet(const LedgerState::Collective& collective) {
+  WireWriter out;
+  out.Uint(static_cast<uint64_t>(collective.first));
+  out.Uint(collective.second.size());
+  for (const ProcId& proc : collective.second) out.Proc(proc);
+  return out.Take();
+}
+
+std::string EncodeCodes(const std::set<int>& codes) {
+  std::string out;
+  for (const int code : codes) {
+    out.append(reinterpret_cast<const char*>(&code), sizeof code);
+  }
+  return out;
+}
+
+bool LedgerState::Apply(const Record& record, std::string_view bytes) {
+  if (record.kind == RecordKind::kSet) {
+    auto set = DecodeSet(bytes);
+    if (!set) return false;
+    sets[record.b] = std::move(*set);
+    return true;
+  }
+  if (record.kind == RecordKind::kEnded) {
+    ended[{record.a, record.b}] = record.number;
+    return true;
+  }
+  if (record.kind == RecordKind::kOpened) {
+    const auto opening = DecodeOpening(bytes);
+    if (!opening) return false;
+    Connection c;
+    c.rank = record.a;
+    c.opening = *opening;
+    c.received = record.number;
+    return connections.emplace(record.connection, std::move(c)).second;
+  }
+  const auto it = connections.find(record.connection);
+  if (it == connections.end()) return false;
+  Connection& c = it->second;
+  switch (record.kind) {
+    case RecordKind::kClosed:
+      Sent(&c, c.queued);
+      connections.erase(it);
+      return true;
+    case RecordKind::kReceived:
+      if (record.number != c.received) return false;
+      c.received += bytes.size();
+      TakeMessages(&c, bytes);
+      return true;
+    case RecordKind::kAnswered:
+      return ApplyAnswer(record, bytes, &c);
+    case RecordKind::kUnsent:
+      c.unsent_at = record.number;
+      c.unsent = bytes;
+      return record.number + bytes.size() <= c.queued;
+    case RecordKind::kEvents:
+      c.all_events = record.a != 0;
+      return ApplyCodes(bytes, &c);
+    case RecordKind::kFinalized:
+      c.finalized = true;
+      return true;
+    case RecordKind::kBroken:
+      c.broken = true;
+      return true;
+    case RecordKind::kQueued:
+      c.queued = record.number;
+      return c.answers.empty();
+    default:
+      return false;
+  }
+}
+
+void LedgerState::Sent(Connection* c, uint64_t position) {
+  auto it = c->answers.begin();
+  for (; it != c->answers.end() && it->begin + it->size <= position; ++it) {
+    if (it->set != 0) ++ended[{c->rank, it->set}];
+  }
+  c->answers.erase(c->answers.begin(), it);
+  if (c->unsent_at + c->unsent.size() <= position) c->unsent.clear();
+}
+
+void LedgerState::Tell(const Write& write) const {
+  for (const auto& [number, set] : sets) {
+    write({0, RecordKind::kSet, 0, 0, number, 0, 0}, EncodeSet(set));
+  }
+  for (const auto& [who, count] : ended) {
+    write({0, RecordKind::kEnded, 0, who.first, who.second, 0, count}, "");
+  }
+  for (const auto& [id, c] : connections) {
+    const auto say = [&, id = id](RecordKind kind, uint32_t a, uint32_t b,
+                                  uint64_t number, std::string_view bytes) {
+      write({0, kind, 0, a, b, id, number}, bytes);
+    };
+    // Requests and the input as if they had just been read, then what of them
+    // is answered.
+    std::string input;
+    const auto add = [&](uint32_t tag, const std::string& payload) {
+      input += MakeHeader(tag, static_cast<uint32_t>(payload.size()));
+      input += payload;
+    };
+    for (const Answer& answer : c.answers) {
+      if (answer.tag >= kFirstRequestTag) add(answer.tag, answer.payload);
+    }
+    for (const Request& request : c.requests) add(request.tag, request.payload);
+    input += c.input;
+    say(RecordKind::kOpened, c.rank, 0, c.received - input.size(),
+        EncodeOpening(c.opening));
+    const uint64_t first = c.answers.empty() ? c.queued : c.answers[0].begin;
+    say(RecordKind::kQueued, 0, 0, first, "");
+    if (!input.empty()) {
+      say(RecordKind::kReceived, 0, 0, c.received - input.size(), input);
+    }
+    for (const Answer& answer : c.answers) {
+      say(RecordKind::kAnswered, answer.tag, answer.set, answer.size,
+          answer.bytes);
+    }
+    if (!c.unsent.empty()) {
+      say(RecordKind::kUnsent, 0, 0, c.unsent_at, c.unsent);
+    }
+    if (c.broken) say(RecordKind::kBroken, 0, 0, 0, "");
+    if (c.finalized) say(RecordKind::kFinalized, 0, 0, 0, "");
+    if (c.all_events || !c.codes.empty()) {
+      say(RecordKind::kEvents, c.all_events ? 1 : 0, 0, 0,
+          EncodeCodes(c.codes));
+    }
+  }
+}
+
+}  // namespace canopy::stock

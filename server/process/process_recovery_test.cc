@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <fstream>
+#include <set>
 #include <sstream>
 
 #include "server/process/process_test_base.h"
@@ -195,6 +196,45 @@ TEST_F(RecoveryTest, HeldDescriptorsComeBack) {
     EXPECT_EQ(read(read_end.get(), &c, 1), 1);
     EXPECT_EQ(c, 'x');
   }
+}
+
+// More than fit into one frame; and those that ended are let go in the end.
+TEST_F(RecoveryTest, ConnectionsComeBack) {
+  constexpr int kConnections = 450;
+  constexpr int kEnded = 200;
+  const auto job = MakeJob({"sleep", "100"});
+  ASSERT_TRUE(Launch(job));
+  int fds[2];
+  ASSERT_EQ(pipe2(fds, O_CLOEXEC), 0);
+  UniqueFd read_end(fds[0]);
+  UniqueFd write_end(fds[1]);
+  for (int i = 0; i < kConnections; ++i) {
+    ASSERT_TRUE(adapter_->HoldConnection("job", std::to_string(i),
+                                         UniqueFd(dup(write_end.get()))));
+  }
+  EXPECT_FALSE(
+      adapter_->HoldConnection("other", "0", UniqueFd(dup(write_end.get()))));
+  EXPECT_FALSE(adapter_->HoldConnection("job", "bad", UniqueFd()));
+  loop_.RunOnce(0);
+  write_end.Reset();
+  RestartAgent();
+  std::vector<RecoveredJob> found = Recover();
+  ASSERT_EQ(found.size(), 1u);
+  std::set<std::string> names;
+  for (const HeldFd& held : found[0].held) names.insert(held.name);
+  EXPECT_EQ(names.size(), static_cast<size_t>(kConnections));
+  ASSERT_EQ(write(found[0].held.back().fd.get(), "x", 1), 1);
+  found.clear();
+  for (int i = 0; i < kEnded; ++i) {
+    adapter_->ReleaseConnection("job", std::to_string(i));
+  }
+  loop_.RunOnce(0);
+  RestartAgent();
+  found = Recover();
+  ASSERT_EQ(found.size(), 1u);
+  // The last few may not have been told yet.
+  EXPECT_LT(found[0].held.size(), kConnections - kEnded + 64u);
+  EXPECT_GE(found[0].held.size(), static_cast<size_t>(kConnections - kEnded));
 }
 
 TEST_F(RecoveryTest, ANewerAgentTakesOver) {

@@ -49,6 +49,15 @@ TEST(ShimProtocol, MessagesComeBack) {
   ExpectRoundTrip(std::vector<ExitedRank>{{0, 0}, {1, 139}});
 }
 
+TEST(ShimProtocol, NamesComeBack) {
+  const std::vector<std::string> names = {"a", "", "stock.7"};
+  std::vector<std::string> copy;
+  ASSERT_TRUE(DecodeNames(EncodeNames(names), &copy));
+  EXPECT_EQ(copy, names);
+  EXPECT_FALSE(DecodeNames(EncodeNames(names) + "x", &copy));
+  EXPECT_FALSE(DecodeNames("\xff", &copy));
+}
+
 TEST(ShimProtocol, DataFollowsItsHead) {
   Rank rank = 0;
   uint16_t channel = 0;

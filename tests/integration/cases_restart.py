@@ -7,25 +7,32 @@ import subprocess
 import tempfile
 import time
 
+import cases_stock
 import harness
 import leftovers
 from harness import Failure, check
 
 RANKS = 8
 LINES = 2000
-# Libraries that do not change over to another agent, and when it is restarted.
-FOREIGN = {"Open MPI with its own library": ("openmpi", ("--inject", "never")),
-           "MPICH": ("mpich", ())}
+# Libraries that know nothing of a restart, when it is, and whether they survive
+# it.
+NEVER = ("--inject", "never")
+FOREIGN = {"Open MPI with its own library": ("openmpi", NEVER, True),
+           "MPICH": ("mpich", (), False)}
 MOMENTS = ("before", "in", "after")
 FOREIGN_NAMES = [f"restart: {what}, {moment} MPI_Init" for what in FOREIGN
                  for moment in MOMENTS]
+STOCK_RESTARTS = 4
+STOCK_NAMES = [f"restart: {how} under {what} with its own library, {n} nodes"
+               for how in ("kill -9", "--replace")
+               for what in ("fences and gets", "Open MPI") for n in (2, 4)]
 NAMES = ("restart: kill -9 of node4's agent, radix 2",
          "restart: kill -9 of node2's agent, radix 2",
          "restart: kill -9 of node3's agent, radix 32",
          "restart: --replace of a dead agent, radix 2",
          "restart: --replace of a dead agent, radix 32",
          "restart: --replace under an MPI job, no grace",
-         "restart: an agent that does not come back", *FOREIGN_NAMES)
+         "restart: an agent that does not come back", *FOREIGN_NAMES, *STOCK_NAMES)
 
 
 class Overlay:
@@ -34,12 +41,14 @@ class Overlay:
     def __init__(self, bench, name):
         self.bench, self.name = bench, name
 
-    def member(self, node):
+    def members(self):
         path = os.path.join(harness.RUNTIME, f"canopy-{os.geteuid()}",
                             "contexts", self.name + ".json")
         with open(path, encoding="utf-8") as file:
-            members = json.load(file)["members"]
-        return next(m for m in members if m["name"] == node)
+            return json.load(file)["members"]
+
+    def member(self, node):
+        return next(m for m in self.members() if m["name"] == node)
 
     def directory(self, node):
         return self.member(node)["runtime_dir"]
@@ -144,8 +153,9 @@ def not_restarted(bench):
 
 
 def foreign(bench, overlay, what, moment):
-    """Ranks that lose their agent for good: nobody waits for them for ever."""
-    family, options = FOREIGN[what]
+    """Ranks whose agent is restarted. Those that lose it go on or end with an
+    error: nobody waits for them for ever."""
+    family, options, survives = FOREIGN[what]
     waits = {"before": "true", "in": "[ $PMI_RANK$PMIX_RANK = 00 ]",
              "after": "false"}[moment]
     with tempfile.TemporaryDirectory() as steps:
@@ -162,8 +172,11 @@ def foreign(bench, overlay, what, moment):
         overlay.restart("node3")
         go(steps, 1)
         result = job.finish(60)
-    # Its further calls fail. After MPI_Init it may take that as it likes.
-    if moment == "after" and result.code == 0:
+    # Without an agent further calls fail. After MPI_Init it may take that as it
+    # likes.
+    if survives:
+        result.expect(out=[f"until ok size {RANKS}"])
+    elif moment == "after" and result.code == 0:
         result.expect(out=[f"until ok size {RANKS}"])
     else:
         check(result.code > 0 and "canopy: rank" in result.err,
@@ -181,6 +194,47 @@ def all_foreign(bench):
                 bench.case(f"restart: {what}, {moment} MPI_Init",
                            lambda: foreign(bench, overlay, what, moment),
                            leaves=True)
+
+
+def stock(bench, overlay, how, program):
+    """Agents come and go under a program that knows nothing of it."""
+    nodes = [m["name"] for m in overlay.members()][1:]
+    with tempfile.TemporaryDirectory() as steps:
+        os.chmod(steps, 0o755)
+        job = bench.start("run", "--context", overlay.name, *NEVER, "-n", RANKS,
+                          "--map-by", "node", "--oversubscribe", program, RANKS,
+                          os.path.join(steps, "go1"))
+        job.wait_for("is ready", RANKS)
+        for number in range(STOCK_RESTARTS):
+            if how == "--replace":
+                bench.run("up", "--replace", "--context", overlay.name).expect(
+                    code=1, err=["node 'node1'"], absent=nodes)
+            else:
+                node = nodes[number % len(nodes)]
+                overlay.kill(node)
+                overlay.restart(node)
+        go(steps, 1)
+        return job.finish(60).expect()
+
+
+def all_stock(bench):
+    if not bench.wanted(*STOCK_NAMES):
+        return
+    for nodes in (2, 4):
+        with bench.overlay(f"restart-stock{nodes}", "--nodes", nodes,
+                           "--restart-grace", 60) as up:
+            if not up:
+                continue
+            overlay = Overlay(bench, f"restart-stock{nodes}")
+            programs = {"fences and gets": cases_stock.build(bench, "through"),
+                        "Open MPI": bench.mpi("until")}
+            for how in ("kill -9", "--replace"):
+                for what, program in programs.items():
+                    bench.case(
+                        f"restart: {how} under {what} with its own library, "
+                        f"{nodes} nodes",
+                        lambda: stock(bench, overlay, how, program),
+                        leaves=True)
 
 
 def program(bench):
@@ -249,3 +303,4 @@ def run(bench):
                        leaves=True)
     not_restarted(bench)
     all_foreign(bench)
+    all_stock(bench)

@@ -72,7 +72,7 @@ int main(int argc, char **argv) {
     expect(get(next, "late", round), round * 2000 + next, round);
     fence(0, round);
     if (round == 1) {
-      printf("rank %u goes on\n", self.rank);
+      printf("rank %u is ready\n", self.rank);
       fflush(stdout);
     }
   }

@@ -1,0 +1,249 @@
+// Connections that outlive the endpoint that served them.
+#include <sys/socket.h>
+
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "server/stock/endpoint_testing.h"
+
+namespace canopy::stock {
+namespace {
+
+// In the modern form.
+constexpr char kFence[] = "02 03 02 01 02 08 6e737800 feffffff0f 02 00";
+constexpr char kFinalize[] = "02 05";
+constexpr char kJobInfo[] = "02 00";
+constexpr char kAllEvents[] = "02 0d 02 00 02 00";
+
+class StockRestartTest : public StockEndpointTest {
+ protected:
+  StockRestartTest() { Restart(); }
+
+  ~StockRestartTest() override { graves_.clear(); }
+
+  // The agent is gone between two instructions, and another one follows.
+  void Restart() {
+    graves_.push_back({std::move(loop_), std::move(endpoint_)});
+    loop_ = std::make_unique<EventLoop>();
+    sink_.inputs.clear();
+    StockOptions options;
+    options.keep = [this](const std::string&, const std::string& name,
+                          UniqueFd fd) { kept_[name] = std::move(fd); };
+    options.keep_connection = [this](const std::string&,
+                                     const std::string& name, UniqueFd fd) {
+      connections_[name] = std::move(fd);
+      return true;
+    };
+    options.release_connection = [this](const std::string&,
+                                        const std::string& name) {
+      released_.push_back(name);
+    };
+    Make(std::move(options));
+  }
+  void Resume() {
+    std::vector<StockEndpoint::Kept> kept;
+    for (auto* held : {&kept_, &connections_}) {
+      for (const auto& [name, fd] : *held) {
+        kept.push_back({name, UniqueFd(dup(fd.get()))});
+      }
+    }
+    endpoint_->Resume(kTestJob, std::move(kept));
+    const auto connected = sink_.All<core::ClientConnected>();
+    if (!connected.empty()) client_ = connected.back().client;
+  }
+
+  struct Grave {
+    std::unique_ptr<EventLoop> loop;
+    std::unique_ptr<StockEndpoint> endpoint;
+    ~Grave() { endpoint.reset(); }
+    Grave(std::unique_ptr<EventLoop> l, std::unique_ptr<StockEndpoint> e)
+        : loop(std::move(l)), endpoint(std::move(e)) {}
+    Grave(Grave&&) = default;
+    Grave& operator=(Grave&&) = default;
+  };
+  std::vector<Grave> graves_;
+  std::map<std::string, UniqueFd> kept_;
+  std::map<std::string, UniqueFd> connections_;
+  std::vector<std::string> released_;
+};
+
+TEST_F(StockRestartTest, AWaitingFenceIsPutAgain) {
+  const UniqueFd fd = Join();
+  Send(fd, Message(101, kFence));
+  ASSERT_EQ(sink_.All<core::CollectiveArrived>().size(), 1u);
+  const core::ClientId before = client_;
+  Restart();
+  Resume();
+  EXPECT_EQ(client_, before);
+  ASSERT_EQ(sink_.All<core::ClientConnected>().size(), 1u);
+  EXPECT_EQ(sink_.All<core::ClientConnected>()[0].proc, (ProcId{kTestJob, 0}));
+  const auto arrived = sink_.All<core::CollectiveArrived>();
+  ASSERT_EQ(arrived.size(), 1u);
+  EXPECT_EQ(arrived[0].request, 101u);
+  EXPECT_EQ(Receive(fd), "");
+  Answer(101, kSuccess);
+  EXPECT_EQ(Body(Receive(fd), 101), "0200");
+  EXPECT_NE(Ask(fd, 102, kJobInfo), "") << "it is served";
+}
+
+TEST_F(StockRestartTest, EndedFencesAreCounted) {
+  const UniqueFd fd = Join();
+  for (uint32_t tag = 101; tag < 108; ++tag) {
+    Send(fd, Message(tag, kFence));
+    // A refused one is none.
+    Answer(tag, tag == 103 ? kErrResourceBusy : kSuccess);
+    EXPECT_NE(Receive(fd), "");
+  }
+  for (int i = 0; i < 3; ++i) {
+    Restart();
+    Resume();
+    const auto resumed = sink_.All<core::ClientResumed>();
+    ASSERT_EQ(resumed.size(), 1u);
+    ASSERT_EQ(resumed[0].counts.size(), 1u);
+    EXPECT_EQ(resumed[0].counts[0].ended, 6u);
+    EXPECT_EQ(resumed[0].counts[0].participants,
+              (std::vector<ProcId>{{kTestJob, kRankWildcard}}));
+  }
+}
+
+// The answer was made and the agent ends before it is sent.
+TEST_F(StockRestartTest, AnAnswerThatWasNotSentIsSentOnce) {
+  const UniqueFd fd = Join();
+  Send(fd, Message(101, kFence));
+  Answer(101, kSuccess);
+  Restart();
+  Resume();
+  EXPECT_TRUE(sink_.All<core::CollectiveArrived>().empty());
+  EXPECT_EQ(sink_.All<core::ClientResumed>()[0].counts[0].ended, 1u);
+  EXPECT_EQ(Body(Receive(fd), 101), "0200");
+  Restart();
+  Resume();
+  EXPECT_EQ(Receive(fd), "");
+}
+
+TEST_F(StockRestartTest, WhatWasNotReadYetIsRead) {
+  const UniqueFd fd = Join();
+  const std::string message = Message(101, kFence);
+  ASSERT_EQ(send(fd.get(), message.data(), message.size(), 0),
+            static_cast<ssize_t>(message.size()));
+  Restart();
+  Resume();
+  Turn();
+  EXPECT_EQ(sink_.All<core::CollectiveArrived>().size(), 1u);
+}
+
+TEST_F(StockRestartTest, HalfAMessageIsCompleted) {
+  const UniqueFd fd = Join();
+  const std::string message = Message(101, kFence);
+  Send(fd, message.substr(0, 21));
+  Restart();
+  Resume();
+  EXPECT_TRUE(sink_.All<core::CollectiveArrived>().empty());
+  Send(fd, message.substr(21));
+  EXPECT_EQ(sink_.All<core::CollectiveArrived>().size(), 1u);
+}
+
+TEST_F(StockRestartTest, LongAnswersGoOnWhereTheyWere) {
+  const UniqueFd fd = Join();
+  // Job info that nobody reads, until the kernel takes no more.
+  uint32_t tag = 101;
+  while (tag < 4000) {
+    const std::string message = Message(tag++, kJobInfo);
+    if (send(fd.get(), message.data(), message.size(), MSG_DONTWAIT) < 0) break;
+    Turn();
+  }
+  const std::string one = [&] {
+    const UniqueFd other = Join();
+    return Ask(other, 50000, kJobInfo);
+  }();
+  Restart();
+  Resume();
+  std::string all;
+  for (;;) {
+    const std::string more = Receive(fd);
+    if (more.empty() || more == "closed") break;
+    all += more;
+  }
+  std::set<uint32_t> tags;
+  std::string_view rest = all;
+  while (rest.size() >= kHeaderSize) {
+    const MessageHeader header = ParseHeader(rest);
+    ASSERT_EQ(Hex(std::string(rest.substr(kHeaderSize, header.length))), one);
+    EXPECT_TRUE(tags.insert(header.tag).second) << header.tag;
+    rest.remove_prefix(kHeaderSize + header.length);
+  }
+  EXPECT_TRUE(rest.empty());
+  EXPECT_EQ(tags.size(), tag - 101);
+}
+
+TEST_F(StockRestartTest, EventsAreWantedAgain) {
+  const UniqueFd fd = Join();
+  Send(fd, Message(101, kAllEvents));
+  Answer(101, kSuccess);
+  EXPECT_NE(Receive(fd), "");
+  Restart();
+  Resume();
+  const auto wanted = sink_.All<core::EventsWanted>();
+  ASSERT_EQ(wanted.size(), 1u);
+  EXPECT_TRUE(wanted[0].all);
+}
+
+TEST_F(StockRestartTest, WhoLeftMeanwhileIsNoticed) {
+  UniqueFd fd = Join();
+  Send(fd, Message(101, kFinalize));
+  Answer(101, kSuccess);
+  EXPECT_NE(Receive(fd), "");
+  Restart();
+  fd.Reset();
+  Resume();
+  Turn();
+  EXPECT_EQ(sink_.All<core::ClientConnected>().size(), 1u);
+  EXPECT_EQ(sink_.All<core::FinalizeArrived>().size(), 1u);
+  EXPECT_EQ(sink_.All<core::ClientGone>().size(), 1u);
+  EXPECT_EQ(released_.size(), 1u);
+  EXPECT_EQ(endpoint_->num_connections(), 0u);
+}
+
+// Somebody read what nobody has noted: the stream can not be gone on with.
+TEST_F(StockRestartTest, WhatCanNotBeProvedIsEnded) {
+  const UniqueFd fd = Join();
+  const std::string message = Message(101, kFence);
+  ASSERT_EQ(send(fd.get(), message.data(), message.size(), 0),
+            static_cast<ssize_t>(message.size()));
+  char byte;
+  ASSERT_EQ(recv(connections_.begin()->second.get(), &byte, 1, 0), 1);
+  Restart();
+  log_.clear();
+  Resume();
+  EXPECT_EQ(Receive(fd), "closed");
+  EXPECT_TRUE(sink_.All<core::ClientConnected>().empty());
+  ASSERT_EQ(log_.size(), 1u);
+}
+
+TEST_F(StockRestartTest, AJobThatIsNotKnownAnyMoreEndsItsConnections) {
+  const UniqueFd fd = Join();
+  Restart();
+  std::vector<StockEndpoint::Kept> kept;
+  kept.push_back({connections_.begin()->first,
+                  UniqueFd(dup(connections_.begin()->second.get()))});
+  endpoint_->Resume("other", std::move(kept));
+  EXPECT_EQ(Receive(fd), "closed");
+}
+
+TEST_F(StockRestartTest, TheSameListenerGoesOn) {
+  const std::string uri = endpoint_->uri();
+  const UniqueFd listener(dup(endpoint_->listener()));
+  graves_.push_back({std::move(loop_), std::move(endpoint_)});
+  loop_ = std::make_unique<EventLoop>();
+  StockOptions options;
+  options.server = {"srv", 0};
+  endpoint_ =
+      std::make_unique<StockEndpoint>(loop_.get(), &sink_, std::move(options));
+  ASSERT_TRUE(endpoint_->Start(UniqueFd(dup(listener.get()))).ok());
+  EXPECT_EQ(endpoint_->uri(), uri);
+}
+
+}  // namespace
+}  // namespace canopy::stock

@@ -389,6 +389,9 @@ Status Agent::Impl::MakeOverlay() {
   config.grace_ms = loss_ms / 5 * 2;
   config.detect_ms = loss_ms - config.grace_ms;
   config.recovered = restarted_;
+  if (config_.overlay_protocol() != 0) {
+    config.version = config_.overlay_protocol();
+  }
   if (config_.restart_grace_ms() != 0) {
     config.grace_ms = config_.restart_grace_ms();
   }

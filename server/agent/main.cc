@@ -7,14 +7,19 @@
 #include <spdlog/spdlog.h>
 #include <unistd.h>
 
+#include <charconv>
+#include <cstdint>
 #include <cstdio>
 #include <cstring>
 #include <string>
+#include <string_view>
+#include <system_error>
 
 #include "common/version.h"
 #include "server/agent/agent.h"
 #include "server/agent/agent_state.h"
 #include "server/agent/bootstrap_channel.h"
+#include "server/overlay/older.h"
 
 namespace canopy::agent {
 namespace {
@@ -27,13 +32,15 @@ constexpr size_t kOldLogs = 1;
 constexpr int kGoneMs = 3000;
 
 constexpr char kUsage[] =
-    "usage: canopyd --bootstrap\n"
-    "       canopyd --restart DIR\n"
+    "usage: canopyd [--overlay-protocol V] --bootstrap\n"
+    "       canopyd [--overlay-protocol V] --restart DIR\n"
     "\n"
     "The node agent of Canopy. It is started by 'canopy run' and 'canopy up',\n"
     "which tell it over standard input what it is to be. In the place of an\n"
     "agent of this node that is gone, --restart goes on with its jobs; DIR is\n"
-    "that agent's directory.\n";
+    "that agent's directory. With --overlay-protocol it speaks no newer\n"
+    "version than V to the other agents: for tests, and for upgrades by "
+    "steps.\n";
 
 // Termination is read from a descriptor by the loop; threads made later
 // inherit the mask.
@@ -97,7 +104,14 @@ void RemoveLogs(const std::string& directory) {
   }
 }
 
-int Serve() {
+// To the log that stays.
+void TellProtocol(uint32_t overlay_protocol) {
+  if (overlay_protocol == 0) return;
+  spdlog::warn("speaks version {} of the overlay's protocol and no newer one",
+               overlay_protocol);
+}
+
+int Serve(uint32_t overlay_protocol) {
   BootstrapChannel channel(STDIN_FILENO, STDOUT_FILENO);
   bootstrap::v1::Config config;
   Status status = channel.Read(&config);
@@ -105,6 +119,7 @@ int Serve() {
     std::fprintf(stderr, "canopyd: %s\n%s", status.message().c_str(), kUsage);
     return 2;
   }
+  config.set_overlay_protocol(overlay_protocol);
   int report_fd = -1;
   if (config.embedded()) {
     // Fails when it leads one already, as a command of sshd does.
@@ -129,6 +144,7 @@ int Serve() {
     close(report_fd);
     directory = hello.node().runtime_dir();
     LogToFile(directory + "/agent.log");
+    TellProtocol(overlay_protocol);
     CloseStandardStreams();
   });
   agent.Run();
@@ -137,12 +153,14 @@ int Serve() {
 }
 
 // `in_place`: this process was the former agent, a daemon.
-int Restart(const std::string& directory, bool in_place) {
+int Restart(const std::string& directory, bool in_place,
+            uint32_t overlay_protocol) {
   Result<bootstrap::v1::AgentState> state = LoadState(directory);
   if (!state.ok()) {
     std::fprintf(stderr, "canopyd: %s\n", state.status().message().c_str());
     return 1;
   }
+  state->mutable_config()->set_overlay_protocol(overlay_protocol);
   const std::string log = directory + "/agent.log";
   if (!in_place && IsServed(directory, kGoneMs)) {
     std::fprintf(stderr, "canopyd: an agent is alive in %s\n",
@@ -162,8 +180,9 @@ int Restart(const std::string& directory, bool in_place) {
     return 1;
   }
   agent.Join(state->members(), nullptr, [&] {
+    if (!in_place) LogToFile(log);
+    TellProtocol(overlay_protocol);
     if (in_place) return;
-    LogToFile(log);
     if (write(report_fd, "u", 1) != 1) spdlog::warn("the launcher is gone");
     close(report_fd);
     CloseStandardStreams();
@@ -173,24 +192,51 @@ int Restart(const std::string& directory, bool in_place) {
   return 0;
 }
 
-}  // namespace
-}  // namespace canopy::agent
+// 0: no version that this agent can speak.
+uint32_t ParseProtocol(const char* text) {
+  const std::string_view word(text);
+  uint32_t version = 0;
+  const auto end =
+      std::from_chars(word.data(), word.data() + word.size(), version);
+  const bool whole =
+      end.ec == std::errc() && end.ptr == word.data() + word.size();
+  return whole && version >= overlay::kOldestVersion &&
+                 version <= overlay::kNewestVersion
+             ? version
+             : 0;
+}
 
-int main(int argc, char** argv) {
+int Main(int argc, char** argv) {
+  uint32_t protocol = 0;
+  if (argc >= 3 && std::strcmp(argv[1], "--overlay-protocol") == 0) {
+    protocol = ParseProtocol(argv[2]);
+    if (protocol == 0) {
+      std::fprintf(stderr, "canopyd: it speaks version %u to %u, not %s\n",
+                   overlay::kOldestVersion, overlay::kNewestVersion, argv[2]);
+      return 2;
+    }
+    argv += 2;
+    argc -= 2;
+  }
   if (argc == 2 && std::strcmp(argv[1], "--bootstrap") == 0) {
-    return canopy::agent::Serve();
+    return Serve(protocol);
   }
   if (argc == 3 && std::strcmp(argv[1], "--restart") == 0) {
-    return canopy::agent::Restart(argv[2], false);
+    return Restart(argv[2], false, protocol);
   }
   if (argc == 3 && std::strcmp(argv[1], "--continue") == 0) {
-    return canopy::agent::Restart(argv[2], true);
+    return Restart(argv[2], true, protocol);
   }
   if (argc == 2 && std::strcmp(argv[1], "--version") == 0) {
-    std::printf("canopyd %s\n", canopy::kVersion);
+    std::printf("canopyd %s\n", kVersion);
     return 0;
   }
   const bool help = argc == 2 && std::strcmp(argv[1], "--help") == 0;
-  std::fputs(canopy::agent::kUsage, help ? stdout : stderr);
+  std::fputs(kUsage, help ? stdout : stderr);
   return help ? 0 : 2;
 }
+
+}  // namespace
+}  // namespace canopy::agent
+
+int main(int argc, char** argv) { return canopy::agent::Main(argc, argv); }

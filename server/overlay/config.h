@@ -9,6 +9,7 @@
 
 #include "common/ids.h"
 #include "common/status.h"
+#include "server/overlay/older.h"
 #include "server/security/credentials.h"
 
 namespace canopy::overlay {
@@ -52,9 +53,10 @@ struct OverlayConfig {
   // Largest message, and the sum of messages being reassembled.
   size_t message_limit_bytes = size_t{1} << 30;
 
-  // Protocol versions spoken; other values are for tests.
-  uint32_t version = 2;
-  uint32_t oldest_version = 1;
+  // Protocol versions spoken. A `version` below the newest makes this agent one
+  // that knows nothing of what came later.
+  uint32_t version = kNewestVersion;
+  uint32_t oldest_version = kOldestVersion;
 };
 
 // All optional; called on the loop thread. They may call Send, but must not

@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "server/overlay/older.h"
+
 namespace canopy::overlay {
 namespace {
 
@@ -30,6 +32,7 @@ Caller::Caller(EventLoop* loop, const Identity* identity,
       done_(std::move(done)) {
   Frame frame;
   frame.hello = hello_;
+  ForgetNewer(identity_->version, &frame);
   stream_->Attach(this);
   if (stream_->Writable()) stream_->Write(EncodeFrame(frame));
   timer_ = loop_->AddTimer(timeout_ns, [this] {
@@ -61,6 +64,7 @@ void Caller::OnFrame(Bytes data) {
   if (!frame.ok() || !frame->welcome.has_value() || welcomed_) {
     return Finish(Malformed());
   }
+  ForgetNewer(identity_->version, &*frame);
   welcome_ = std::move(*frame->welcome);
   const StreamEnd verdict =
       CheckWelcome(*identity_, hello_, welcome_, expected_, name_);
@@ -127,6 +131,7 @@ StreamEnd Receptionist::Greet(const Hello& hello) {
   welcome_ = MakeWelcome(*identity_, hello, resume);
   Frame frame;
   frame.welcome = welcome_;
+  ForgetNewer(identity_->version, &frame);
   stream_->Write(EncodeFrame(frame));
   return {};
 }
@@ -135,6 +140,7 @@ void Receptionist::OnFrame(Bytes data) {
   if (stream_ == nullptr) return;
   auto frame = DecodeFrame(data);
   if (!frame.ok()) return Finish(Malformed());
+  ForgetNewer(identity_->version, &*frame);
   if (!greeted_) {
     if (!frame->hello.has_value()) return Finish(Malformed());
     const StreamEnd verdict = Greet(*frame->hello);

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "server/overlay/neighbor.h"
+#include "server/overlay/older.h"
 
 namespace canopy::overlay {
 namespace {
@@ -295,6 +296,7 @@ void TreeOverlay::Leave(std::function<void()> done) {
 void TreeOverlay::AnnounceAway(uint32_t ms, std::function<void()> done) {
   Frame news;
   news.away_ms = ms;
+  ForgetNewer(config_.version, &news);
   for (const auto& [id, neighbor] : neighbors_) {
     if (neighbor->stream == nullptr) continue;
     Flush(neighbor, true);

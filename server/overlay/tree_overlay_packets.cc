@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "server/overlay/neighbor.h"
+#include "server/overlay/older.h"
 #include "server/overlay/translate.h"
 #include "server/overlay/tree_overlay.h"
 
@@ -29,6 +30,7 @@ void TreeOverlay::Send(core::PeerMessage message) {
       message.dst == config_.self || table_.Down(message.dst)) {
     return;
   }
+  ForgetNewer(config_.version, &message.body);
   std::string encoded = EncodeBody(message.body);
   if (encoded.size() > config_.message_limit_bytes) {
     Trouble(message.dst, kErrOutOfResource,
@@ -143,6 +145,7 @@ void TreeOverlay::OnFrame(const NeighborRef& neighbor, const Bytes& data) {
       frame->proof.has_value()) {
     return BreakLink(neighbor, "it sent a malformed frame");
   }
+  ForgetNewer(config_.version, &*frame);
   if (frame->received != 0 && !neighbor->link.Acknowledge(frame->received)) {
     return BreakLink(neighbor, "it acknowledged what was never sent");
   }
@@ -199,6 +202,7 @@ void TreeOverlay::Deliver(const Packet& packet) {
   if (!body.ok()) {
     return Trouble(packet.source, body.code(), body.status().message());
   }
+  ForgetNewer(config_.version, &*body);
   core::PeerMessage message;
   message.src = packet.source;
   message.dst = config_.self;

@@ -65,10 +65,10 @@ def files(bench):
         check(len(names) == 1 and names[0].startswith("canopy-"), str(names))
 
 
-def no_line_torn(bench, options, prefix):
+def no_line_torn(bench, options, prefix, where=RUN):
     """Eight ranks print lines in pieces at once, on both streams."""
     ranks, lines = 8, 2000
-    result = bench.run(*RUN, *options, "-n", ranks, bench.plain("lines"),
+    result = bench.run(*where, *options, "-n", ranks, bench.plain("lines"),
                        lines).expect()
     for stream, text in enumerate((result.out, result.err)):
         following = {rank: stream for rank in range(ranks)}

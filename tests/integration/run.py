@@ -21,6 +21,7 @@ import cases_programs
 import cases_restart
 import cases_stock
 import cases_tls
+import cases_versions
 import harness
 import runner
 
@@ -31,6 +32,7 @@ SUITES = (
     cases_programs,
     cases_process,
     cases_restart,
+    cases_versions,
     cases_io,
     cases_ends,
     cases_bad,

@@ -1,0 +1,27 @@
+#include "server/overlay/older.h"
+
+#include <variant>
+
+namespace canopy::overlay {
+namespace {
+
+constexpr uint32_t kRestarts = 2;
+
+}  // namespace
+
+void ForgetNewer(uint32_t version, Frame* frame) {
+  if (version >= kRestarts) return;
+  frame->away_ms = 0;
+  if (frame->hello.has_value()) frame->hello->recovered = false;
+  if (frame->welcome.has_value()) frame->welcome->recovered = false;
+  if (!frame->members.has_value()) return;
+  for (MemberState& member : frame->members->changes) member.recovered = false;
+}
+
+void ForgetNewer(uint32_t version, core::MessageBody* body) {
+  if (version >= kRestarts) return;
+  if (auto* output = std::get_if<core::OutputData>(body)) output->end = 0;
+  if (auto* credit = std::get_if<core::OutputCredit>(body)) credit->total = 0;
+}
+
+}  // namespace canopy::overlay

@@ -1,0 +1,57 @@
+#include "server/overlay/older.h"
+
+#include <gtest/gtest.h>
+
+#include <variant>
+
+namespace canopy::overlay {
+namespace {
+
+Frame WholeFrame() {
+  Frame frame;
+  frame.hello.emplace().recovered = true;
+  frame.hello->node_name = "node1";
+  frame.welcome.emplace().recovered = true;
+  frame.members = Members{{{1, 7, true, "", "address", true}}};
+  frame.received = 3;
+  frame.away_ms = 5;
+  return frame;
+}
+
+TEST(Older, NewestForgetsNothing) {
+  Frame frame = WholeFrame();
+  ForgetNewer(kNewestVersion, &frame);
+  EXPECT_TRUE(frame.hello->recovered);
+  EXPECT_TRUE(frame.welcome->recovered);
+  EXPECT_TRUE(frame.members->changes[0].recovered);
+  EXPECT_EQ(frame.away_ms, 5u);
+  core::MessageBody body = core::OutputData{"job", 1, 2, {}, 9};
+  ForgetNewer(kNewestVersion, &body);
+  EXPECT_EQ(std::get<core::OutputData>(body).end, 9u);
+}
+
+TEST(Older, FirstKnowsNothingOfRestarts) {
+  Frame frame = WholeFrame();
+  ForgetNewer(1, &frame);
+  EXPECT_FALSE(frame.hello->recovered);
+  EXPECT_EQ(frame.hello->node_name, "node1");
+  EXPECT_FALSE(frame.welcome->recovered);
+  EXPECT_FALSE(frame.members->changes[0].recovered);
+  EXPECT_EQ(frame.members->changes[0].incarnation, 7u);
+  EXPECT_EQ(frame.received, 3u);
+  EXPECT_EQ(frame.away_ms, 0u);
+}
+
+TEST(Older, FirstKnowsNothingOfPositions) {
+  core::MessageBody body = core::OutputData{"job", 1, 2, {}, 9};
+  ForgetNewer(1, &body);
+  EXPECT_EQ(std::get<core::OutputData>(body).end, 0u);
+  EXPECT_EQ(std::get<core::OutputData>(body).rank, 1u);
+  body = core::OutputCredit{"job", 4, 9};
+  ForgetNewer(1, &body);
+  EXPECT_EQ(std::get<core::OutputCredit>(body).total, 0u);
+  EXPECT_EQ(std::get<core::OutputCredit>(body).bytes, 4u);
+}
+
+}  // namespace
+}  // namespace canopy::overlay

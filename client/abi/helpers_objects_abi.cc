@@ -30,6 +30,7 @@ void Free(pmix_data_type_t type, void* objects, size_t count) {
 }  // namespace
 
 // The four functions of one structure. Each is as its prototype says.
+// NOLINTBEGIN(bugprone-macro-parentheses): types and names
 #define CANOPY_OBJECT_FUNCTIONS(Name, struct_t, type)               \
   void PMIx_##Name##_construct(struct_t* p) { Construct(type, p); } \
   void PMIx_##Name##_destruct(struct_t* p) { Destruct(type, p); }   \
@@ -37,6 +38,7 @@ void Free(pmix_data_type_t type, void* objects, size_t count) {
     return Create<struct_t>(type, n);                               \
   }                                                                 \
   void PMIx_##Name##_free(struct_t* p, size_t n) { Free(type, p, n); }
+// NOLINTEND(bugprone-macro-parentheses)
 
 extern "C" {
 

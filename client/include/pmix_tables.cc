@@ -30,9 +30,11 @@ std::span<const ConstantEntry> Constants() { return kConstants; }
 std::span<const FunctionEntry> Functions() { return kFunctions; }
 
 std::span<const FunctionAttribute> AttributesOf(std::string_view function) {
-  auto found = std::ranges::equal_range(kFunctionAttributes, function, {},
+  auto first = std::ranges::lower_bound(kFunctionAttributes, function, {},
                                         &FunctionAttribute::function);
-  return {found.begin(), found.end()};
+  auto last = std::ranges::upper_bound(kFunctionAttributes, function, {},
+                                       &FunctionAttribute::function);
+  return {first, last};
 }
 
 const AttributeEntry* FindAttributeByName(std::string_view name) {

@@ -214,6 +214,17 @@ void FakeAgent::Welcome(const Request& hello) {
     welcome.Uint(claimed.rank);
     fds.push_back(gate_->fd());
   }
+  {
+    std::lock_guard<std::mutex> lock(mu_);
+    if (epoch_ != 0) {
+      if (gate_ == nullptr) {
+        welcome.Uint(0);
+        welcome.Uint(0);
+      }
+      welcome.Uint(reconnect_ms_);
+      welcome.Uint(epoch_);
+    }
+  }
   WireWriter out;
   out.Int(kSuccess);
   out.String(welcome.str());
@@ -291,6 +302,12 @@ void FakeAgent::OfferGate(bool local_only) {
   gate_->Open();
 }
 
+void FakeAgent::BeAgent(uint64_t epoch, uint32_t reconnect_ms) {
+  std::lock_guard<std::mutex> lock(mu_);
+  epoch_ = epoch;
+  reconnect_ms_ = reconnect_ms;
+}
+
 void FakeAgent::OfferNamespace(const std::string& nspace, uint32_t ranks) {
   shm::SegmentContents c;
   c.nspace = nspace;
@@ -331,6 +348,13 @@ void FakeAgent::Publish(Rank rank, const std::vector<KeyValue>& kvals,
 void FakeAgent::Die() {
   std::lock_guard<std::mutex> lock(mu_);
   if (connection_) shutdown(connection_.get(), SHUT_RDWR);
+}
+
+std::vector<FrameType> FakeAgent::Seen() const {
+  std::lock_guard<std::mutex> lock(mu_);
+  std::vector<FrameType> seen;
+  for (const Request& request : requests_) seen.push_back(request.type);
+  return seen;
 }
 
 Request FakeAgent::Await(FrameType type, size_t count) {

@@ -65,6 +65,9 @@ class FakeAgent {
   shm::GateKeeper& gate() { return *gate_; }
   // Rank 1's side of it.
   shm::GateMember& other_member() { return *other_member_; }
+  // What the next welcomes say: for how long another agent is to be looked for
+  // when this one is gone, and which one this is (not 0).
+  void BeAgent(uint64_t epoch, uint32_t reconnect_ms);
   // Makes another namespace (one node, `ranks` ranks, PMIX_JOB_SIZE) and gives
   // it to the client.
   void OfferNamespace(const std::string& nspace, uint32_t ranks);
@@ -80,6 +83,8 @@ class FakeAgent {
   // the last of them.
   Request Await(local::FrameType type, size_t count = 1);
   size_t Count(local::FrameType type) const;
+  // The kinds of all frames so far, in order.
+  std::vector<local::FrameType> Seen() const;
 
  private:
   static shm::SegmentContents Contents(const std::string& nspace);
@@ -99,6 +104,9 @@ class FakeAgent {
 
   std::unique_ptr<shm::GateKeeper> gate_;
   std::unique_ptr<shm::GateMember> other_member_;
+
+  uint64_t epoch_ = 0;
+  uint32_t reconnect_ms_ = 0;
 
   mutable std::mutex mu_;
   std::condition_variable changed_;

@@ -23,6 +23,7 @@
 #include "server/agent/addresses.h"
 #include "server/agent/agent_state.h"
 #include "server/agent/emulation.h"
+#include "server/agent/file_limit.h"
 #include "server/agent/membership.h"
 #include "server/agent/null_overlay.h"
 #include "server/agent/planner.h"
@@ -254,6 +255,7 @@ class Agent::Impl : public InputSink {
   void End(const std::string& reason);
   void LeaveAndStop();
 
+  FileLimit files_;
   const bootstrap::v1::Config config_;
   const bool restarted_;
   const uint64_t started_ = WallClockNs();
@@ -533,6 +535,7 @@ void Agent::Impl::MakeProcesses() {
   processes.shim_path = Beside("CANOPY_SHIM", "canopy-shim");
   processes.runtime_dir = dir_->path();
   processes.self = config_.self();
+  processes.open_files = files_.original();
   processes.environment.unset = local::UnsetNames();
   processes.environment.unset.insert(processes.environment.unset.end(),
                                      stock::UnsetNames().begin(),
@@ -772,6 +775,7 @@ void Agent::Impl::Become(const std::string& program, int64_t deadline) {
   // Whoever asked for this must have its answer.
   control_server_.LetAnswersLeave();
   close_range(3, ~0U, CLOSE_RANGE_CLOEXEC);
+  files_.Restore();
   const std::string directory = dir_->path();
   execl(program.c_str(), "canopyd", "--continue", directory.c_str(), nullptr);
   spdlog::error("cannot become {}: {}", program, std::strerror(errno));

@@ -243,6 +243,21 @@ TEST_F(StartTest, LimitsAreTheAgents) {
   EXPECT_EQ(setrlimit(RLIMIT_NOFILE, &before), 0);
 }
 
+TEST_F(StartTest, TheLimitOfFilesMayBeAnother) {
+  ProcessOptions options = Options();
+  options.open_files = 99;
+  adapter_ = std::make_unique<ProcessAdapter>(
+      &loop_, &sink_, options, std::vector<ProcessEnvironment*>{});
+  EXPECT_TRUE(Run(MakeJob({"sh", "-c", "ulimit -Sn; ulimit -Hn"})));
+  rlimit own;
+  ASSERT_EQ(getrlimit(RLIMIT_NOFILE, &own), 0);
+  EXPECT_EQ(Output(),
+            "99\n" +
+                (own.rlim_max == RLIM_INFINITY ? std::string("unlimited")
+                                               : std::to_string(own.rlim_max)) +
+                "\n");
+}
+
 TEST_F(StartTest, MissingProgramIsToldBeforeTheStart) {
   const core::LocalPrepared answer = Refusal(MakeJob({"no-such-program"}));
   EXPECT_EQ(answer.status, kErrJobExeNotFound);

@@ -96,8 +96,9 @@ void ShimJob::Prepare() {
     phase_ = Phase::kPrepared;
     return context_->sink->OnInput(core::LocalPrepared{nspace(), 0, ""});
   }
-  Result<StartedShim> shim = StartShim(context_->options.shim_path,
-                                       context_->runtime_dir.get(), nspace());
+  Result<StartedShim> shim =
+      StartShim(context_->options.shim_path, context_->runtime_dir.get(),
+                nspace(), context_->options.open_files);
   if (!shim.ok()) return PrepareFailed(shim.status());
   child_pid_ = shim->pid;
   NoteShim(shim->pid);

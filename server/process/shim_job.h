@@ -26,6 +26,9 @@ struct ProcessOptions {
   std::string runtime_dir;  // exists; belongs to the agent, mode 0700
   NodeId self = 0;          // which of the job's nodes is this one
   EnvironmentRules environment;
+  // How many files a process may have open at first (its soft limit). 0: as
+  // many as this one.
+  uint64_t open_files = 0;
   // How long processes live without an agent. 0: they end with it.
   uint32_t orphan_ms = 30000;
   // Bytes of a job's output that may wait for CreditOutput on this node.

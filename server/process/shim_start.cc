@@ -84,16 +84,18 @@ struct FileActions {
 
 // 0 or an errno.
 int SpawnShim(const std::string& path, int agent, int listener, int directory,
-              const std::string& name, const std::string& nspace, int* pid) {
+              const std::string& name, const std::string& nspace,
+              uint64_t open_files, int* pid) {
   const UniqueFd a = Above(agent);
   const UniqueFd l = Above(listener);
   const UniqueFd d = Above(directory);
   if (!a.valid() || !l.valid() || !d.valid()) return errno;
   const Attributes attributes;
   const FileActions actions(a.get(), l.get(), d.get());
-  char* const argv[] = {const_cast<char*>(path.c_str()),
-                        const_cast<char*>(name.c_str()),
-                        const_cast<char*>(nspace.c_str()), nullptr};
+  std::string limit = std::to_string(open_files);
+  char* const argv[] = {
+      const_cast<char*>(path.c_str()), const_cast<char*>(name.c_str()),
+      const_cast<char*>(nspace.c_str()), limit.data(), nullptr};
   char* const envp[] = {nullptr};
   return posix_spawn(pid, path.c_str(), &actions.value, &attributes.value, argv,
                      envp);
@@ -102,7 +104,7 @@ int SpawnShim(const std::string& path, int agent, int listener, int directory,
 }  // namespace
 
 Result<StartedShim> StartShim(const std::string& shim_path, int runtime_dir,
-                              const std::string& nspace) {
+                              const std::string& nspace, uint64_t open_files) {
   const std::string name = ShimSocketName(nspace);
   // First: without it the socket could not be removed again.
   UniqueFd directory = Above(runtime_dir);
@@ -119,7 +121,7 @@ Result<StartedShim> StartShim(const std::string& shim_path, int runtime_dir,
   shim.connection.Reset(pair[0]);
   const UniqueFd theirs(pair[1]);
   const int error = SpawnShim(shim_path, theirs.get(), listener->get(),
-                              runtime_dir, name, nspace, &shim.pid);
+                              runtime_dir, name, nspace, open_files, &shim.pid);
   if (error == 0) return shim;
   shim.file.Remove();
   return Failure("cannot start " + shim_path, error);

@@ -20,10 +20,11 @@ struct StartedShim {
 // Starts a shim for a namespace, with its socket in the open runtime
 // directory. It joins the session that this process leads, or else has one of
 // its own, so that its processes never have this one's terminal. Blocks for the
-// exec only. Fails with kErrExists when a shim already holds this namespace; a
-// socket that a dead one left is replaced.
+// exec only. `open_files`: how many files its processes may have open at first;
+// 0: as many as this process. Fails with kErrExists when a shim already holds
+// this namespace; a socket that a dead one left is replaced.
 Result<StartedShim> StartShim(const std::string& shim_path, int runtime_dir,
-                              const std::string& nspace);
+                              const std::string& nspace, uint64_t open_files);
 
 // Names of the shim sockets in the runtime directory.
 std::vector<std::string> ListShimSockets(int runtime_dir);

@@ -10,6 +10,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
@@ -52,14 +53,15 @@ void OwnDescriptors() {
   }
 }
 
-// Processes keep the limit that the agent had; the shim needs a few
-// descriptors for each of them.
-rlimit RaiseFileLimit() {
+// The shim needs a few descriptors for each process. Returns the limit that
+// the processes get: `soft`, or where it is 0 the one that was.
+rlimit RaiseFileLimit(rlim_t soft) {
   rlimit limit{};
   getrlimit(RLIMIT_NOFILE, &limit);
   rlimit raised = limit;
   raised.rlim_cur = raised.rlim_max;
   setrlimit(RLIMIT_NOFILE, &raised);
+  if (soft != 0) limit.rlim_cur = std::min(soft, limit.rlim_max);
   return limit;
 }
 
@@ -101,10 +103,10 @@ void OnSignals(int fd, JobHolder* holder) {
   if (child) holder->OnChildSignal();
 }
 
-int Run(const char* socket_name) {
+int Run(const char* socket_name, rlim_t open_files) {
   CloseOthers();
   OwnDescriptors();
-  const rlimit nofile = RaiseFileLimit();
+  const rlimit nofile = RaiseFileLimit(open_files);
   prctl(PR_SET_CHILD_SUBREAPER, 1);
   const UniqueFd signals(TakeSignals());
   EventLoop loop;
@@ -122,13 +124,16 @@ int Run(const char* socket_name) {
 }  // namespace
 }  // namespace canopy::process
 
-// Arguments: the name of the listening socket, and the namespace, which is
-// there for people who list processes.
+// Arguments: the name of the listening socket, the namespace, which is there
+// for people who list processes, and how many files a process may have open at
+// first (0 or none: as many as the shim).
 int main(int argc, char** argv) {
   if (argc < 2 || !canopy::process::HasSockets()) {
     fprintf(stderr, "%s: is started by canopyd, not by hand\n",
             argc > 0 ? argv[0] : "canopy-shim");
     return 2;
   }
-  return canopy::process::Run(argv[1]);
+  const rlim_t open_files =
+      argc > 3 ? strtoull(argv[3], nullptr, 10) : rlim_t{0};
+  return canopy::process::Run(argv[1], open_files);
 }

@@ -167,6 +167,17 @@ def full_table(bench, context):
     beside.finish().expect(0, out=["on"])
 
 
+def open_files(bench, context):
+    """Agents may have as many files open as is allowed; programs get the limit
+    that the agents came with."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    bench.run("run", *context, "-n", 1, "sh", "-c",
+              "ulimit -Sn; ulimit -Hn").expect_lines([str(soft), str(hard)])
+    for node in bench.json("status", *context)["nodes"]:
+        limits = resource.prlimit(int(node["pid"]), resource.RLIMIT_NOFILE)
+        check(limits == (hard, hard), f"{node['name']} has {limits}")
+
+
 def without_run_socket(bench, context):
     """An agent that offers no socket for jobs runs them over gRPC."""
     with open(context_file(context[1]), encoding="utf-8") as file:
@@ -195,6 +206,8 @@ def run(bench):
                        lambda: timed_out(bench, context))
             bench.case("control: no descriptor left", lambda: full_table(
                 bench, context))
+            bench.case("control: limits of open files",
+                       lambda: open_files(bench, context))
             bench.case("control: jobs over gRPC", lambda: without_run_socket(
                 bench, context))
     bench.case("control: a shim is killed", lambda: shim_lost(bench), settle=10)

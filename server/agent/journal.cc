@@ -95,25 +95,16 @@ Result<std::unique_ptr<Journal>> Journal::Open(UniqueFd fd) {
     if (used - at < sizeof(Record) || used - at < record->size()) {
       return Status(kErrUnpackFailure, "malformed journal");
     }
-    uint64_t& size = journal->sizes_[std::string(record->key())];
-    journal->live_ += record->size() - size;
-    size = record->size();
+    journal->NotePlace(record, at);
     at += record->size();
   }
   return journal;
 }
 
 std::vector<core::KeptRecord> Journal::Records() const {
-  std::unordered_map<std::string_view, uint64_t> last;
-  const uint64_t used = header()->used.load(std::memory_order_relaxed);
-  for (uint64_t at = sizeof(Header); at < used;) {
-    const auto* record = reinterpret_cast<const Record*>(base_ + at);
-    last[record->key()] = at;
-    at += record->size();
-  }
   std::vector<uint64_t> places;
-  places.reserve(last.size());
-  for (const auto& [key, at] : last) places.push_back(at);
+  places.reserve(places_.size());
+  for (const auto& [key, at] : places_) places.push_back(at);
   std::sort(places.begin(), places.end());
   std::vector<core::KeptRecord> out;
   out.reserve(places.size());
@@ -148,9 +139,19 @@ void Journal::Append(std::string_view key, std::string_view value) {
     std::memcpy(data + key.size(), value.data(), value.size());
   }
   header()->used.store(used + record->size(), std::memory_order_release);
-  uint64_t& size = sizes_[std::string(key)];
-  live_ += record->size() - size;
-  size = record->size();
+  NotePlace(record, used);
+}
+
+const Journal::Record* Journal::RecordAt(uint64_t at) const {
+  return reinterpret_cast<const Record*>(base_ + at);
+}
+
+// Place 0 is the header's.
+void Journal::NotePlace(const Record* record, uint64_t at) {
+  uint64_t& place = places_[std::string(record->key())];
+  if (place != 0) live_ -= RecordAt(place)->size();
+  live_ += record->size();
+  place = at;
 }
 
 // Into a new file, so that there is a whole one at every moment.
@@ -167,7 +168,7 @@ Status Journal::Compact() {
   std::swap(base_, other.base_);
   std::swap(capacity_, other.capacity_);
   std::swap(live_, other.live_);
-  sizes_.swap(other.sizes_);
+  places_.swap(other.places_);
   return Status();
 }
 
@@ -176,6 +177,10 @@ Status Journal::Keep(std::string_view key, std::string_view value,
   *moved = false;
   if (key.size() > UINT32_MAX || value.size() > UINT32_MAX) {
     return Status(kErrOutOfResource, "too large for a journal");
+  }
+  if (const auto it = places_.find(std::string(key));
+      it != places_.end() && RecordAt(it->second)->value() == value) {
+    return Status();
   }
   Status status = Reserve(sizeof(Record) + key.size() + value.size() + 8);
   if (!status.ok()) return status;

@@ -33,8 +33,8 @@ class Journal {
   // The last of each key, oldest first.
   std::vector<core::KeptRecord> Records() const;
 
-  // kErrOutOfResource when there is no room for it. `*moved`: the journal is in
-  // another file from now on.
+  // What a key says already is not written again. kErrOutOfResource when there
+  // is no room for it. `*moved`: the journal is in another file from now on.
   Status Keep(std::string_view key, std::string_view value, bool* moved);
 
  private:
@@ -47,12 +47,14 @@ class Journal {
   Status Compact();
   void Append(std::string_view key, std::string_view value);
   Header* header() const;
+  const Record* RecordAt(uint64_t at) const;
+  void NotePlace(const Record* record, uint64_t at);
 
   UniqueFd fd_;
   char* base_ = nullptr;
   uint64_t capacity_ = 0;
   uint64_t live_ = 0;  // bytes of records that are the last of their key
-  std::unordered_map<std::string, uint64_t> sizes_;  // of these
+  std::unordered_map<std::string, uint64_t> places_;  // of these
 };
 
 }  // namespace canopy::agent

@@ -33,6 +33,21 @@ TEST(JournalTest, TheLastOfEachKeyIsFoundAgain) {
   EXPECT_EQ(Text(Reopen(**journal)->Records()), "b=;a=22;c=3;");
 }
 
+// As libraries commit all they have, again and again.
+TEST(JournalTest, WhatIsThereIsNotWrittenAgain) {
+  auto journal = Journal::Create();
+  ASSERT_TRUE(journal.ok());
+  bool moved = false;
+  const std::string value(30000, 'x');
+  for (int i = 0; i < 1000; ++i) {
+    ASSERT_TRUE((*journal)->Keep("a", value, &moved).ok());
+    EXPECT_FALSE(moved);
+  }
+  ASSERT_TRUE((*journal)->Keep("a", "y", &moved).ok());
+  ASSERT_TRUE((*journal)->Keep("a", value, &moved).ok());
+  EXPECT_EQ(Reopen(**journal)->Records()[0].value.view(), value);
+}
+
 TEST(JournalTest, GrowsWithWhatIsKept) {
   auto journal = Journal::Create();
   ASSERT_TRUE(journal.ok());

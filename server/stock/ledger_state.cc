@@ -35,28 +35,40 @@ std::optional<LedgerState::Collective> DecodeSet(std::string_view bytes) {
   return out;
 }
 
-// Takes the whole messages off the input.
-void TakeMessages(LedgerState::Connection* c, std::string_view bytes) {
-  if (c->broken) return;
-  std::string_view rest = bytes;
-  if (!c->input.empty()) {
-    c->input.append(bytes);
-    rest = c->input;
-  }
-  while (rest.size() >= kHeaderSize) {
-    const MessageHeader header = ParseHeader(rest);
-    if (header.length > kMaxPayload) {
-      c->broken = true;
-      break;
-    }
-    if (rest.size() - kHeaderSize < header.length) break;
+// Takes the whole messages off `bytes`; what is left, or nothing when they are
+// none.
+std::optional<std::string_view> TakeMessages(std::string_view bytes,
+                                             LedgerState::Connection* c) {
+  while (bytes.size() >= kHeaderSize) {
+    const MessageHeader header = ParseHeader(bytes);
+    if (header.length > kMaxPayload) return std::nullopt;
+    if (bytes.size() - kHeaderSize < header.length) break;
     if (header.tag >= kFirstRequestTag) {
       c->requests.push_back(
-          {header.tag, std::string(rest.substr(kHeaderSize, header.length))});
+          {header.tag, bytes.substr(kHeaderSize, header.length)});
     }
-    rest.remove_prefix(kHeaderSize + header.length);
+    bytes.remove_prefix(kHeaderSize + header.length);
   }
-  c->input = std::string(rest);
+  return bytes;
+}
+
+bool IsWhole(std::string_view bytes) {
+  return bytes.size() >= kHeaderSize &&
+         bytes.size() - kHeaderSize >= ParseHeader(bytes).length;
+}
+
+void ApplyInput(std::string_view bytes, LedgerState::Connection* c,
+                std::deque<std::string>* assembled) {
+  if (c->broken) return;
+  if (!c->input.empty()) {
+    c->input.append(bytes);
+    const bool whole = IsWhole(c->input);
+    if (!whole && c->input.size() < kMaxPayload) return;
+    bytes = assembled->emplace_back(std::move(c->input));
+  }
+  const std::optional<std::string_view> rest = TakeMessages(bytes, c);
+  c->broken = !rest;
+  c->input = std::string(rest.value_or(""));
 }
 
 bool ApplyAnswer(const Record& record, std::string_view bytes,
@@ -72,7 +84,7 @@ bool ApplyAnswer(const Record& record, std::string_view bytes,
     const auto request =
         std::ranges::find(c->requests, record.a, &LedgerState::Request::tag);
     if (request == c->requests.end()) return false;
-    if (bytes.empty()) answer.payload = std::move(request->payload);
+    if (bytes.empty()) answer.payload = request->payload;
     c->requests.erase(request);
   } else if (bytes.empty()) {
     return false;
@@ -152,7 +164,7 @@ bool LedgerState::Apply(const Record& record, std::string_view bytes) {
     case RecordKind::kReceived:
       if (record.number != c.received) return false;
       c.received += bytes.size();
-      TakeMessages(&c, bytes);
+      ApplyInput(bytes, &c, &assembled);
       return true;
     case RecordKind::kAnswered:
       return ApplyAnswer(record, bytes, &c);
@@ -183,7 +195,7 @@ void LedgerState::Sent(Connection* c, uint64_t position) {
     if (it->set != 0) ++ended[{c->rank, it->set}];
   }
   c->answers.erase(c->answers.begin(), it);
-  if (c->unsent_at + c->unsent.size() <= position) c->unsent.clear();
+  if (c->unsent_at + c->unsent.size() <= position) c->unsent = {};
 }
 
 void LedgerState::Tell(const Write& write) const {
@@ -201,7 +213,7 @@ void LedgerState::Tell(const Write& write) const {
     // Requests and the input as if they had just been read, then what of them
     // is answered.
     std::string input;
-    const auto add = [&](uint32_t tag, const std::string& payload) {
+    const auto add = [&](uint32_t tag, std::string_view payload) {
       input += MakeHeader(tag, static_cast<uint32_t>(payload.size()));
       input += payload;
     };

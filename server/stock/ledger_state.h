@@ -4,6 +4,7 @@
 #define CANOPY_SERVER_STOCK_LEDGER_STATE_H_
 
 #include <cstdint>
+#include <deque>
 #include <functional>
 #include <map>
 #include <set>
@@ -53,18 +54,23 @@ struct Opening {
   std::string codec;
 };
 
+// Views point into the records, which stay where they are, or into the state.
 struct LedgerState {
+  LedgerState() = default;
+  LedgerState(LedgerState&&) = default;
+  LedgerState& operator=(LedgerState&&) = default;
+
   struct Request {
     uint32_t tag = 0;
-    std::string payload;
+    std::string_view payload;
   };
   struct Answer {
     uint32_t tag = 0;
     uint32_t set = 0;  // of the collective that it ends, or 0
     uint64_t begin = 0;
     uint64_t size = 0;
-    std::string bytes;    // empty: made again from the payload
-    std::string payload;  // of the request
+    std::string_view bytes;    // empty: made again from the payload
+    std::string_view payload;  // of the request
   };
   struct Connection {
     Rank rank = 0;
@@ -75,7 +81,7 @@ struct LedgerState {
     std::vector<Request> requests;  // without an answer, in their order
     std::vector<Answer> answers;    // that may not be sent, in their order
     uint64_t unsent_at = 0;         // position of the first byte of `unsent`
-    std::string unsent;
+    std::string_view unsent;
     bool broken = false;
     bool finalized = false;
     bool all_events = false;
@@ -86,6 +92,7 @@ struct LedgerState {
   std::map<uint64_t, Connection> connections;
   std::map<uint32_t, Collective> sets;
   std::map<std::pair<Rank, uint32_t>, uint64_t> ended;
+  std::deque<std::string> assembled;  // from several records
 
   // What a record says. False when it makes no sense; then nothing else does.
   bool Apply(const Record& record, std::string_view bytes);

@@ -55,8 +55,8 @@ class LedgerTest : public ::testing::Test {
     return reader.ok() ? *std::move(reader) : nullptr;
   }
   LedgerState::Connection Kept() {
-    const auto reader = Read();
-    return reader->state().connections.at(kClient);
+    reader_ = Read();
+    return reader_->state().connections.at(kClient);
   }
 
   uint64_t sent_ = 0;
@@ -65,6 +65,7 @@ class LedgerTest : public ::testing::Test {
   int moves_ = 0;
   UniqueFd fd_;
   std::unique_ptr<Ledger> ledger_;
+  std::unique_ptr<LedgerReader> reader_;  // of Kept
 };
 
 TEST_F(LedgerTest, WhatPassedIsThereForAnother) {

@@ -89,12 +89,12 @@ bool SortAnswers(LedgerState::Connection* c, uint64_t written) {
       }
       answer.bytes = c->unsent.substr(written - c->unsent_at, end - written);
     } else if (answer.begin < written) {
-      answer.bytes.erase(0, written - answer.begin);
+      answer.bytes.remove_prefix(written - answer.begin);
     } else if (answer.bytes.empty()) {
-      again.push_back({answer.tag, std::move(answer.payload)});
+      again.push_back({answer.tag, answer.payload});
       continue;
     }
-    answer.payload.clear();
+    answer.payload = {};
     answer.begin = at;
     answer.size = answer.bytes.size();
     at += answer.size;
@@ -104,7 +104,7 @@ bool SortAnswers(LedgerState::Connection* c, uint64_t written) {
   c->requests.insert(c->requests.begin(),
                      std::make_move_iterator(again.begin()),
                      std::make_move_iterator(again.end()));
-  c->unsent.clear();
+  c->unsent = {};
   c->queued = at;
   return true;
 }
@@ -349,7 +349,7 @@ Connection* StockEndpoint::TakeUp(const std::string& nspace, core::ClientId id,
   c.queued = kept->queued;
   for (LedgerState::Answer& answer : kept->answers) {
     c.ends.push_back(answer.begin + answer.size);
-    c.out.Append(std::move(answer.bytes));
+    c.out.Append(std::string(answer.bytes));
   }
   c.all_events = kept->all_events;
   c.codes = std::move(kept->codes);

@@ -195,6 +195,14 @@ RequestId Cluster::Get(const ProcId& proc, GetArrived get) {
   return request;
 }
 
+RequestId Cluster::Abort(const ProcId& proc, int status,
+                         const std::string& text) {
+  const RequestId request = NewRequest();
+  Input(NodeOf(proc),
+        AbortArrived{clients_.at(proc), request, status, text, {}});
+  return request;
+}
+
 void Cluster::Exit(const ProcId& proc, int wait_status) {
   const NodeId node = NodeOf(proc);
   if (nodes_[node].running[proc.nspace].erase(proc.rank) == 0) return;
@@ -266,6 +274,11 @@ bool Cluster::IsRegistered(NodeId node, const std::string& nspace) const {
 uint64_t Cluster::delivered(const ProcId& proc) const {
   const auto it = delivered_.find(proc);
   return it == delivered_.end() ? 0 : it->second;
+}
+
+uint32_t Cluster::signals(const ProcId& proc) const {
+  const auto it = signals_.find(proc);
+  return it == signals_.end() ? 0 : it->second;
 }
 
 std::vector<std::string> Cluster::Leftovers() const {

@@ -111,6 +111,8 @@ class Cluster {
                        std::vector<ProcId> participants,
                        uint32_t timeout_ms = 0);
   RequestId Get(const ProcId& proc, core::GetArrived get);
+  // PMIx_Abort of its whole job.
+  RequestId Abort(const ProcId& proc, int status, const std::string& text);
   void Exit(const ProcId& proc, int wait_status);
   // Calls finalize, then ends with exit code 0.
   void Leave(const ProcId& proc);
@@ -179,6 +181,8 @@ class Cluster {
   const std::vector<ClientId>& closed() const { return closed_; }
   // Bytes of the job's output that have come to the root.
   uint64_t delivered(const ProcId& proc) const;
+  // Signals that a process has got.
+  uint32_t signals(const ProcId& proc) const;
   core::Census Count(NodeId node) const { return nodes_[node].core->Count(); }
   // Jobs of which something is left on a living node: processes, shared
   // memory, or anything that its core holds. One line each.
@@ -266,6 +270,7 @@ class Cluster {
   void Do(NodeId node, core::PublishRank& a);
   void Do(NodeId node, core::PrepareLocal& a);
   void Do(NodeId node, core::StartLocal& a);
+  void Do(NodeId node, core::SignalLocal& a);
   void Do(NodeId node, core::KillLocal& a);
   void Do(NodeId node, core::SetDeadline& a);
   void Do(NodeId node, core::JobChanged& a);
@@ -301,6 +306,7 @@ class Cluster {
   std::function<void(const ProcId&)> on_exit_;
   std::function<void(RequestId)> on_answer_;
   std::map<ProcId, uint64_t> delivered_;
+  std::map<ProcId, uint32_t> signals_;
   std::set<std::tuple<NodeId, uint64_t, std::string>> started_;
   std::map<RequestId, ProcId> gets_;
   std::map<std::pair<TimeNs, uint64_t>, Event> queue_;

@@ -510,6 +510,13 @@ void Cluster::Do(NodeId node, StartLocal& a) {
   }
 }
 
+void Cluster::Do(NodeId node, SignalLocal& a) {
+  for (const Rank rank : nodes_[node].running[a.nspace]) {
+    if (!a.ranks.empty() && std::ranges::count(a.ranks, rank) == 0) continue;
+    ++signals_[{a.nspace, rank}];
+  }
+}
+
 void Cluster::Do(NodeId node, KillLocal& a) {
   if (ignore_kills_) return;
   const std::set<Rank> running = nodes_[node].running[a.nspace];

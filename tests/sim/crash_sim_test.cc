@@ -168,13 +168,17 @@ TEST_P(Crash, InADirectModex) {
         for (const NodeId rank : Agents(false)) {
           const int status = c.status(requests[rank]);
           EXPECT_NE(status, -1000) << "rank " << rank << " waits for ever";
-          if (status == kSuccess) continue;
+          if (status == kSuccess) {
+            EXPECT_EQ(ValueOf(c.Published(rank, {"a", target(rank)}), "key"),
+                      std::to_string(target(rank)))
+                << "rank " << rank;
+            continue;
+          }
           // Whoever asks for the lost one is told so; the others do not notice,
-          // as long as there is somebody who controls the job.
+          // not even where it was the job's controller.
           EXPECT_FALSE(over);
-          EXPECT_TRUE(RootIsLost() || target(rank) == GetParam().victim)
-              << "rank " << rank;
-          EXPECT_TRUE(RootIsLost() || status == kErrUnreach) << status;
+          EXPECT_EQ(target(rank), GetParam().victim) << "rank " << rank;
+          EXPECT_EQ(status, kErrUnreach) << "rank " << rank;
         }
         ExpectLaterJobsWork(c);
       });

@@ -1,0 +1,130 @@
+// What must be so when nothing happens any more, and in the end.
+#include <algorithm>
+#include <cstdio>
+#include <utility>
+
+#include "common/status.h"
+#include "server/core/why.h"
+#include "tests/sim/soak_run.h"
+
+namespace canopy::sim {
+
+using namespace core;  // NOLINT: the vocabulary of this file
+
+void Soak::CheckWhy(const PlannedJob& job) {
+  const size_t before = cluster_.states().size();
+  cluster_.Input(cluster_.root(), StateRequested{1, "why", job.spec.nspace});
+  cluster_.Run();
+  std::vector<StateAnswer> answers;
+  for (size_t i = before; i < cluster_.states().size(); ++i) {
+    if (cluster_.states()[i].done) continue;
+    auto answer = DecodeStateAnswer(cluster_.states()[i].answer.view());
+    if (!answer.ok()) return Error("unreadable state");
+    answers.push_back(std::move(*answer));
+  }
+  const std::vector<Waiting> all = MergeWaiting(answers);
+  for (const auto& [proc, actor] : actors_) {
+    if (actor.job != &job || actor.waiting == 0) continue;
+    const bool named = std::ranges::any_of(all, [&](const Waiting& waiting) {
+      return waiting.nspace == job.spec.nspace && waiting.callers > 0 &&
+             (!waiting.missing.empty() || waiting.more_missing > 0);
+    });
+    if (!named) {
+      Error("why does not tell for whom " + ToString(proc) + " waits in " +
+            actor.operation);
+    }
+    return;
+  }
+}
+
+// Nothing happens any more: whoever waits does so for one that stands still.
+void Soak::CheckQuiet() {
+  for (const auto& [proc, actor] : actors_) {
+    if (actor.job->stopped) continue;
+    Error(ToString(proc) + " waits for ever in " +
+          (actor.waiting == 0 ? "nothing" : actor.operation));
+  }
+  for (const auto& job : jobs_) {
+    if (job->stopped) CheckWhy(*job);
+  }
+}
+
+void Soak::KillStopped() {
+  for (const auto& job : jobs_) {
+    if (!job->stopped) continue;
+    cluster_.Input(cluster_.root(), KillRequested{job->spec.nspace, 0, ""});
+  }
+  // Those whose controller is lost were ended without it.
+  RunToQuiet();
+  for (const auto& [proc, actor] : actors_) {
+    Error(ToString(proc) + " is left although its job was told to end");
+  }
+}
+
+void Soak::CheckEnd() {
+  std::map<std::string, std::vector<JobChanged>> ends;
+  for (const JobChanged& change : cluster_.job_changes()) {
+    if (change.phase == JobPhase::kEnded) ends[change.nspace].push_back(change);
+  }
+  for (const auto& job : jobs_) {
+    const std::string& nspace = job->spec.nspace;
+    const auto& end = ends[nspace];
+    if (end.size() > 1) Error(nspace + " ended twice");
+    if (end.empty()) {
+      if (!job->harmed) Error(nspace + " never ended");
+      continue;
+    }
+    if (end[0].status != kSuccess && end[0].text.empty()) {
+      Error(nspace + " ended badly without a reason");
+    }
+    if (job->harmed) continue;
+    if (end[0].status != kSuccess) {
+      Error(nspace + " ended with " + std::to_string(end[0].status) + " (" +
+            end[0].text + ") although nothing has happened to it");
+    }
+    for (Rank r = 0; !any_fault_ && r < job->spec.procs.size(); ++r) {
+      if (cluster_.delivered({nspace, r}) != 4 * lines_) {
+        Error("output of " + nspace + ":" + std::to_string(r) + " is lost");
+      }
+    }
+  }
+  CheckSignals();
+  for (const std::string& left : cluster_.Leftovers()) Error(left);
+  for (const std::string& error : cluster_.errors()) Error(error);
+}
+
+// No process gets a signal more often than it was sent.
+void Soak::CheckSignals() {
+  for (const auto& job : jobs_) {
+    for (Rank r = 0; r < job->spec.procs.size(); ++r) {
+      const ProcId proc{job->spec.nspace, r};
+      if (!duplicates_ && cluster_.signals(proc) > job->signals) {
+        Error(ToString(proc) + " got " +
+              std::to_string(cluster_.signals(proc)) + " signals of " +
+              std::to_string(job->signals));
+      }
+    }
+  }
+}
+
+void Soak::PrintWaiting() {
+  cluster_.Input(cluster_.root(), StateRequested{2, "why", ""});
+  const size_t before = cluster_.states().size();
+  cluster_.Run();
+  for (size_t i = before; i < cluster_.states().size(); ++i) {
+    const auto& state = cluster_.states()[i];
+    if (state.done) continue;
+    const auto answer = DecodeStateAnswer(state.answer.view());
+    if (!answer.ok()) continue;
+    for (const Waiting& w : answer->waiting) {
+      fprintf(stderr, "node %u: %s %s, missing", state.node, w.nspace.c_str(),
+              w.operation.c_str());
+      for (const MissingProc& m : w.missing) {
+        fprintf(stderr, " %s on %u", ToString(m.proc).c_str(), m.node);
+      }
+      fprintf(stderr, "\n");
+    }
+  }
+}
+
+}  // namespace canopy::sim

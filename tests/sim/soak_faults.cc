@@ -1,0 +1,147 @@
+// What the soak does to processes and agents.
+#include <algorithm>
+#include <cstdio>
+#include <iterator>
+#include <set>
+
+#include "tests/sim/soak_run.h"
+
+namespace canopy::sim {
+
+using namespace core;  // NOLINT: the vocabulary of this file
+
+namespace {
+
+constexpr int kSegfault = 11;
+constexpr int kSignal = 10;
+constexpr int kAbortStatus = 7;
+
+}  // namespace
+
+NodeId Soak::RandomNode(bool alive) {
+  for (int i = 0; i < 20; ++i) {
+    const auto node = static_cast<NodeId>(Random(result_.nodes));
+    if (cluster_.alive(node) == alive) return node;
+  }
+  return kNoNode;
+}
+
+uint32_t Soak::NumAlive() const {
+  uint32_t count = 0;
+  for (NodeId node = 0; node < result_.nodes; ++node) {
+    count += cluster_.alive(node) ? 1 : 0;
+  }
+  return count;
+}
+
+std::optional<ProcId> Soak::RandomProc() {
+  if (actors_.empty()) return std::nullopt;
+  auto it = actors_.begin();
+  std::advance(it, static_cast<long>(Random(actors_.size())));
+  return it->first;
+}
+
+// The jobs that the loss of a node may end.
+void Soak::HarmNode(NodeId node) {
+  for (const auto& job : jobs_) {
+    if (!job->launched) continue;
+    const bool there = std::ranges::any_of(
+        job->spec.nodes, [&](const JobNode& n) { return n.agent == node; });
+    if (there || job->controller == node) job->harmed = true;
+  }
+}
+
+void Soak::CutOff() {
+  std::set<NodeId> side;
+  for (NodeId node = 0; node < result_.nodes; ++node) {
+    if (node != cluster_.root() && OneIn(2)) side.insert(node);
+  }
+  std::string text = "split off";
+  for (const NodeId node : side) {
+    HarmNode(node);
+    text += " " + std::to_string(node);
+  }
+  // What either side does with those between is its own affair.
+  for (const auto& job : jobs_) job->harmed |= job->launched;
+  result_.faults.push_back(text);
+  cluster_.Split(side);
+  split_ = true;
+  const TimeNs heal = cluster_.now() + (20 + Random(200)) * kMs;
+  cluster_.At(heal, [this] {
+    cluster_.Heal();
+    split_ = false;
+  });
+}
+
+void Soak::LoseNode(NodeId node) {
+  any_fault_ = true;
+  HarmNode(node);
+  std::vector<ProcId> gone;
+  for (const auto& [p, actor] : actors_) {
+    const auto& spec = actor.job->spec;
+    if (spec.nodes[spec.procs[p.rank].node].agent == node) gone.push_back(p);
+  }
+  cluster_.KillNode(node);
+  for (const ProcId& p : gone) actors_.erase(p);
+}
+
+// It says so and waits for its end.
+void Soak::Abort(const ProcId& proc) {
+  actors_.at(proc).job->harmed = true;
+  cluster_.Abort(proc, kAbortStatus, "enough");
+}
+
+void Soak::Signal(PlannedJob& job) {
+  ++job.signals;
+  cluster_.Input(job.controller, SignalRequested{job.spec.nspace, kSignal, {}});
+}
+
+void Soak::Fault() {
+  --faults_left_;
+  const uint64_t kind = Random(13);
+  const std::optional<ProcId> proc = RandomProc();
+  const NodeId node = RandomNode(true);
+  const std::string at = " at step " + std::to_string(result_.steps);
+  const auto note = [&](const std::string& text) {
+    result_.faults.push_back(text + at);
+    if (options_.verbose) fprintf(stderr, "%s%s\n", text.c_str(), at.c_str());
+  };
+  if (kind <= 1 && proc) {
+    note("crash of " + ToString(*proc));
+    actors_.at(*proc).job->harmed = true;
+    cluster_.Exit(*proc, kSegfault);
+  } else if (kind <= 4 && node != kNoNode && NumAlive() > 1 && !split_) {
+    note("loss of node " + std::to_string(node));
+    LoseNode(node);
+  } else if (kind == 5 && !split_ && RandomNode(false) != kNoNode) {
+    const NodeId back = RandomNode(false);
+    if (back == kNoNode) return;
+    note("return of node " + std::to_string(back));
+    cluster_.ReviveNode(back);
+  } else if (options_.rejoins && kind == 6 && node != kNoNode &&
+             node != cluster_.root() && !split_) {
+    note("node " + std::to_string(node) + " joins again");
+    any_fault_ = true;
+    HarmNode(node);
+    cluster_.Rejoin(node);
+  } else if (options_.rejoins && kind == 7 && !split_) {
+    any_fault_ = true;
+    CutOff();
+  } else if (kind == 8 && node != kNoNode) {
+    note("stall of the link above " + std::to_string(node));
+    cluster_.Stall(node, (5 + Random(100)) * kMs);
+  } else if (kind == 9 && proc && actors_.at(*proc).connected) {
+    note("abort by " + ToString(*proc));
+    Abort(*proc);
+  } else if (kind >= 10 && kind <= 11 && proc) {
+    PlannedJob& job = *actors_.at(*proc).job;
+    note("signal to " + job.spec.nspace);
+    Signal(job);
+  } else if (proc) {
+    note(ToString(*proc) + " stands still");
+    Actor& actor = actors_.at(*proc);
+    actor.stopped = actor.job->stopped = actor.job->harmed = true;
+  }
+}
+
+}  // namespace canopy::sim

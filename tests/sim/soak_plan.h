@@ -1,0 +1,50 @@
+// What the processes of a simulated job do, one after the other.
+#ifndef CANOPY_TESTS_SIM_SOAK_PLAN_H_
+#define CANOPY_TESTS_SIM_SOAK_PLAN_H_
+
+#include <cstdint>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "common/job.h"
+#include "tests/sim/cluster.h"
+
+namespace canopy::sim {
+
+// What every process of a job does next.
+struct Op {
+  // kConnect: some connect, and disconnect again.
+  enum class Kind {
+    kCommit,
+    kFence,
+    kCollect,
+    kSome,
+    kGet,
+    kForeign,
+    kConnect
+  };
+  Kind kind = Kind::kCommit;
+  uint32_t number = 0;
+  std::vector<ProcId> some;  // of kSome and kConnect
+};
+
+struct PlannedJob {
+  JobSpec spec;
+  std::vector<Op> script;
+  bool strict = false;  // its processes end with an error when they see one
+  bool launched = false;
+  NodeId controller = kNoNode;
+  // Something happened that may end it other than well.
+  bool harmed = false;
+  bool stopped = false;  // one of its processes stands still for ever
+  uint32_t signals = 0;  // sent to all of it
+};
+
+// One to five phases for a job of so many ranks.
+std::vector<Op> MakeScript(std::mt19937_64& rng, const std::string& nspace,
+                           Rank ranks);
+
+}  // namespace canopy::sim
+
+#endif  // CANOPY_TESTS_SIM_SOAK_PLAN_H_

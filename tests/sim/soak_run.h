@@ -1,0 +1,90 @@
+// One run of the soak: soak.cc plays the processes, soak_faults.cc does things
+// to them and their agents, soak_checks.cc judges.
+#ifndef CANOPY_TESTS_SIM_SOAK_RUN_H_
+#define CANOPY_TESTS_SIM_SOAK_RUN_H_
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "tests/sim/cluster.h"
+#include "tests/sim/soak.h"
+#include "tests/sim/soak_plan.h"
+
+namespace canopy::sim {
+
+struct Actor {
+  PlannedJob* job = nullptr;
+  size_t next = 0;           // in the script
+  RequestId waiting = 0;     // for this answer
+  std::string operation;     // what it waits in
+  uint32_t next_get = 0;     // peer
+  bool disconnects = false;  // it has connected, in this operation
+  bool stopped = false;
+  bool connected = false;
+};
+
+class Soak {
+ public:
+  Soak(uint64_t seed, const SoakOptions& options);
+  SoakResult Run();
+
+ private:
+  uint64_t Random(uint64_t n) { return n == 0 ? 0 : rng_() % n; }
+  bool OneIn(uint64_t n) { return Random(n) == 0; }
+  static uint32_t NodesOf(uint64_t seed, const SoakOptions& options);
+  static uint32_t RadixOf(uint64_t seed, const SoakOptions& options);
+
+  void PlanJobs();
+  void Launch(PlannedJob& job);
+
+  void OnStart(const ProcId& proc);
+  void OnAnswer(RequestId request);
+  void Advance(const ProcId& proc);
+  void Begin(const ProcId& proc, Actor& actor, const Op& op);
+  RequestId BeginGet(const ProcId& proc, const ProcId& target,
+                     const std::string& key, uint32_t timeout_ms);
+  void EndClosed();
+
+  void Fault();
+  NodeId RandomNode(bool alive);
+  std::optional<ProcId> RandomProc();
+  uint32_t NumAlive() const;
+  void HarmNode(NodeId node);
+  void CutOff();
+  void LoseNode(NodeId node);
+  void Abort(const ProcId& proc);
+  void Signal(PlannedJob& job);
+
+  void RunToQuiet();
+  void KillStopped();
+  void CheckQuiet();
+  void CheckWhy(const PlannedJob& job);
+  void CheckEnd();
+  void CheckSignals();
+  void PrintWaiting();
+  void Error(const std::string& text) { result_.errors.push_back(text); }
+
+  const SoakOptions options_;
+  SoakResult result_;
+  std::mt19937_64 rng_;
+  Cluster cluster_;
+  std::vector<std::unique_ptr<PlannedJob>> jobs_;
+  std::map<ProcId, Actor> actors_;
+  std::map<RequestId, ProcId> waiting_;
+  std::vector<ProcId> ready_;
+  size_t closed_seen_ = 0;
+  uint32_t faults_left_ = 0;
+  bool any_fault_ = false;
+  bool split_ = false;
+  bool duplicates_ = false;
+  uint32_t lines_ = 0;
+};
+
+}  // namespace canopy::sim
+
+#endif  // CANOPY_TESTS_SIM_SOAK_RUN_H_

@@ -15,10 +15,10 @@ class FarAgents {
   virtual ~FarAgents() = default;
   // Does what the first call costs, while agents come up.
   virtual void WarmUp() = 0;
-  // To the agent that takes the jobs of an overlay that is up. Waits while
-  // there is a change of who that is.
+  // To the agent that takes the jobs of an overlay that is up: `member`. Waits
+  // while there is a change of who that is.
   virtual Result<std::unique_ptr<RunConnection>> DialRoot(
-      const v1::Context& overlay) = 0;
+      const v1::Context& overlay, int* member) = 0;
   virtual Result<std::unique_ptr<RunConnection>> DialMember(
       const v1::Context& overlay, int member) = 0;
 };

@@ -19,17 +19,22 @@ class GrpcRunConnection : public RunConnection {
   explicit GrpcRunConnection(const std::shared_ptr<grpc::Channel>& channel)
       : stub_(v1c::Control::NewStub(channel)), stream_(stub_->Run(&context_)) {}
 
-  void Write(const v1c::RunRequest& request) override {
+  bool Write(const v1c::RunRequest& request) override {
     std::lock_guard<std::mutex> lock(mutex_);
-    stream_->Write(request);
+    return !finished_ && stream_->Write(request);
   }
   bool Read(v1c::RunEvent* event) override { return stream_->Read(event); }
-  std::string WhyEnded() override { return stream_->Finish().error_message(); }
+  std::string WhyEnded() override {
+    std::lock_guard<std::mutex> lock(mutex_);
+    finished_ = true;
+    return stream_->Finish().error_message();
+  }
 
  private:
   const std::unique_ptr<v1c::Control::Stub> stub_;
   grpc::ClientContext context_;
   std::mutex mutex_;
+  bool finished_ = false;  // guarded by mutex_
   const std::unique_ptr<
       grpc::ClientReaderWriter<v1c::RunRequest, v1c::RunEvent>>
       stream_;
@@ -47,7 +52,7 @@ Result<std::unique_ptr<RunConnection>> DialRun(const ControlTarget& target) {
 void GrpcAgents::WarmUp() { WarmUpGrpc(); }
 
 Result<std::unique_ptr<RunConnection>> GrpcAgents::DialRoot(
-    const v1::Context& overlay) {
+    const v1::Context& overlay, int* member) {
   ControlTarget target;
   {
     Result<RootAgent> root = ConnectRoot(overlay);
@@ -56,6 +61,7 @@ Result<std::unique_ptr<RunConnection>> GrpcAgents::DialRoot(
       return status;
     }
     target = std::move(root->target);
+    *member = root->member;
   }
   return DialRun(target);
 }

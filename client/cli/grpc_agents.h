@@ -16,8 +16,8 @@ Result<std::unique_ptr<RunConnection>> DialRun(const ControlTarget& target);
 class GrpcAgents : public FarAgents {
  public:
   void WarmUp() override;
-  Result<std::unique_ptr<RunConnection>> DialRoot(
-      const v1::Context& overlay) override;
+  Result<std::unique_ptr<RunConnection>> DialRoot(const v1::Context& overlay,
+                                                  int* member) override;
   Result<std::unique_ptr<RunConnection>> DialMember(const v1::Context& overlay,
                                                     int member) override;
 };

@@ -22,8 +22,6 @@ namespace {
 namespace v1 = control::v1;
 using Clock = std::chrono::steady_clock;
 
-// Output is acknowledged in lumps: far below the window of a node.
-constexpr uint64_t kConsumedLump = 64 << 10;
 // How long a job that is to be killed at once may take.
 constexpr auto kPatience = std::chrono::seconds(5);
 // And one whose processes get their time to end.
@@ -37,7 +35,7 @@ class Session {
   Session(std::unique_ptr<RunConnection> connection,
           const RunClientOptions& options,
           std::shared_ptr<RunObserver> observer)
-      : connection_(std::move(connection)),
+      : link_(std::move(connection), options.link),
         signals_(options.signals),
         observer_(std::move(observer)),
         input_(options.stdin_fd),
@@ -53,7 +51,7 @@ class Session {
   int end_signal() const { return end_signal_; }
 
  private:
-  void Write(const v1::RunRequest& request) { connection_->Write(request); }
+  void Write(const v1::RunRequest& request) { link_.Write(request); }
   void Wake() { eventfd_write(wake_fd_, 1); }
   void Handle(const v1::RunEvent& event);
   void HandleOutput(const v1::Output& output);
@@ -64,7 +62,7 @@ class Session {
   void SendSignal(int signal);
   void Kill(const std::string& reason, bool immediately);
 
-  const std::unique_ptr<RunConnection> connection_;
+  RunLink link_;
   SignalSource* const signals_;
   const std::shared_ptr<RunObserver> observer_;
   InputSource input_;
@@ -73,7 +71,6 @@ class Session {
 
   // Of the reading thread until it is done.
   std::optional<v1::JobEnd> end_;
-  uint64_t unacknowledged_ = 0;
   bool no_reader_ = false;
 
   int end_signal_ = 0;
@@ -84,14 +81,12 @@ class Session {
 
 void Session::Begin(const v1::Launch& launch) {
   grace_ = std::chrono::seconds(launch.kill_grace_seconds());
-  v1::RunRequest first;
-  *first.mutable_launch() = launch;
-  Write(first);
+  link_.Launch(launch);
 }
 
 void Session::ReadEvents() {
   v1::RunEvent event;
-  while (connection_->Read(&event)) Handle(event);
+  while (link_.Read(&event)) Handle(event);
   done_ = true;
   Wake();
 }
@@ -122,11 +117,7 @@ void Session::HandleOutput(const v1::Output& output) {
   if (fate == OutputFate::kNoReader && !std::exchange(no_reader_, true)) {
     Kill("nobody reads the output any more", false);
   }
-  unacknowledged_ += output.data().size();
-  if (unacknowledged_ < kConsumedLump) return;
-  v1::RunRequest request;
-  request.set_consumed(std::exchange(unacknowledged_, 0));
-  Write(request);
+  link_.Consumed(output.data().size());
 }
 
 int Session::PollTimeout() {
@@ -199,7 +190,7 @@ void Session::Kill(const std::string& reason, bool immediately) {
 }
 
 Result<RunOutcome> Session::Finish() {
-  std::string why = connection_->WhyEnded();
+  std::string why = link_.WhyEnded();
   if (end_.has_value()) {
     return RunOutcome{*std::move(end_), end_signal_, no_reader_};
   }

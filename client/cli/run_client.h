@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "client/cli/run_connection.h"
+#include "client/cli/run_link.h"
 #include "client/cli/signals.h"
 #include "common/status.h"
 #include "protos/control.pb.h"
@@ -36,6 +37,7 @@ class RunObserver {
 struct RunClientOptions {
   int stdin_fd = -1;  // forwarded to the job; -1: none
   SignalSource* signals = nullptr;
+  RunLinkOptions link;
 };
 
 struct RunOutcome {
@@ -48,7 +50,7 @@ struct RunOutcome {
 // for that; a second one has it killed; when that takes long, or with a third,
 // RunJob returns with kErrJobCanceled and leaves a thread behind that may
 // still use the observer: the process is to exit. A connection that breaks
-// gives kErrLostConnection.
+// for good gives kErrLostConnection.
 Result<RunOutcome> RunJob(std::unique_ptr<RunConnection> connection,
                           const control::v1::Launch& launch,
                           const RunClientOptions& options,

@@ -12,9 +12,9 @@ namespace canopy::cli {
 class RunConnection {
  public:
   virtual ~RunConnection() = default;
-  // May wait until there is room. What is written to a broken connection is
-  // lost; the reader learns of it.
-  virtual void Write(const control::v1::RunRequest& request) = 0;
+  // May wait until there is room. False: the connection is broken, which the
+  // reader learns too. What was written just before that may be lost.
+  virtual bool Write(const control::v1::RunRequest& request) = 0;
   // Waits for the next event. False: there are no more.
   virtual bool Read(control::v1::RunEvent* event) = 0;
   // After Read gave false: why, in the words of who ended it; or empty.

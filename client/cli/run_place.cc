@@ -120,6 +120,7 @@ Result<std::unique_ptr<RunConnection>> RunPlace::Connect(
   }
   // One that hangs may be counted as lost by the others.
   if (socket_ != nullptr && socket_->WaitGreeting(kGreetingMs)) {
+    by_socket_ = true;
     return std::unique_ptr<RunConnection>(std::move(socket_));
   }
   return Dial();
@@ -131,8 +132,22 @@ Result<std::unique_ptr<RunConnection>> RunPlace::Dial() {
                   "the agent that was started for this job does "
                   "not take it");
   }
-  return persistent() ? far_->DialRoot(overlay_)
+  return persistent() ? far_->DialRoot(overlay_, &member_)
                       : far_->DialMember(overlay_, 0);
+}
+
+std::function<std::unique_ptr<RunConnection>()> RunPlace::Redial() const {
+  if (!persistent()) return nullptr;
+  return [this]() -> std::unique_ptr<RunConnection> {
+    if (!by_socket_) {
+      auto connection = far_->DialMember(overlay_, member_);
+      return connection.ok() ? *std::move(connection) : nullptr;
+    }
+    std::unique_ptr<RunSocket> next =
+        RunSocket::Connect(overlay_.members(member_).control_socket());
+    if (next == nullptr || !next->WaitGreeting(kGreetingMs)) return nullptr;
+    return next;
+  };
 }
 
 void RunPlace::End() {

@@ -3,6 +3,7 @@
 #ifndef CANOPY_CLIENT_CLI_RUN_PLACE_H_
 #define CANOPY_CLIENT_CLI_RUN_PLACE_H_
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -43,6 +44,10 @@ class RunPlace {
   Result<std::unique_ptr<RunConnection>> Connect(const RunOptions& options,
                                                  const SignalSource& signals,
                                                  const Timeline& timeline);
+  // Reaches whoever took the place of the agent that Connect connected to;
+  // empty when nobody can. For as long as this lives; any thread, one at a
+  // time.
+  std::function<std::unique_ptr<RunConnection>()> Redial() const;
   // The overlay is one that `canopy up` made.
   bool persistent() const { return persistent_; }
 
@@ -58,6 +63,8 @@ class RunPlace {
   bool persistent_ = false;
   std::vector<AgentSite> sites_;       // when not persistent
   std::unique_ptr<RunSocket> socket_;  // of the first member, if it is here
+  int member_ = 0;                     // that was connected to
+  bool by_socket_ = false;
   AgentGroup group_;
   std::string directory_;
 };

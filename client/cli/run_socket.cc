@@ -44,9 +44,9 @@ bool RunSocket::WaitGreeting(int timeout_ms) {
   return greeted_;
 }
 
-void RunSocket::Write(const control::v1::RunRequest& request) {
+bool RunSocket::Write(const control::v1::RunRequest& request) {
   std::string frame(kRunFrameHead, '\0');
-  if (!request.AppendToString(&frame)) return;
+  if (!request.AppendToString(&frame)) return true;
   PutRunFrameLength(static_cast<uint32_t>(frame.size() - kRunFrameHead),
                     frame.data());
   std::lock_guard<std::mutex> lock(write_mutex_);
@@ -54,9 +54,10 @@ void RunSocket::Write(const control::v1::RunRequest& request) {
     const ssize_t n =
         send(socket_.get(), frame.data() + at, frame.size() - at, MSG_NOSIGNAL);
     if (n < 0 && errno == EINTR) continue;
-    if (n < 0) return;
+    if (n < 0) return false;
     at += static_cast<size_t>(n);
   }
+  return true;
 }
 
 bool RunSocket::ReadMessage() {

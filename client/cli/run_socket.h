@@ -22,7 +22,7 @@ class RunSocket : public RunConnection {
   // come in `timeout_ms`.
   bool WaitGreeting(int timeout_ms);
 
-  void Write(const control::v1::RunRequest& request) override;
+  bool Write(const control::v1::RunRequest& request) override;
   bool Read(control::v1::RunEvent* event) override;
   std::string WhyEnded() override { return why_; }
 

@@ -98,6 +98,17 @@ void Log(const core::LogLine& line) {
   }
 }
 
+uint32_t LossMs(const bootstrap::v1::Config& config) {
+  return config.loss_timeout_ms() != 0 ? config.loss_timeout_ms()
+                                       : kDefaultLossTimeoutMs;
+}
+
+// How long others wait for this node's next agent.
+uint32_t GraceMs(const bootstrap::v1::Config& config) {
+  return config.restart_grace_ms() != 0 ? config.restart_grace_ms()
+                                        : LossMs(config) / 5 * 2;
+}
+
 Result<security::SecurityConfig> MakeSecurity(
     const bootstrap::v1::Config& config) {
   security::SecurityConfig out;
@@ -210,7 +221,9 @@ class Agent::Impl : public InputSink {
   void Run() {
     loop_.Run();
     LetShimsEnd();
-    if (!config_.embedded()) RemoveState(dir_->path());
+    if (config_.embedded()) return;
+    RemoveState(dir_->path());
+    if (recovery_) recovery_->DropAllControl();
   }
 
   // Everything that the adapters report passes here on its way to the core.
@@ -385,17 +398,11 @@ Status Agent::Impl::MakeOverlay() {
   security_ = *std::move(security);
   config.security = *security_;
   // Silence breaks the link; what does not come back is lost.
-  const uint32_t loss_ms = config_.loss_timeout_ms() != 0
-                               ? config_.loss_timeout_ms()
-                               : kDefaultLossTimeoutMs;
-  config.grace_ms = loss_ms / 5 * 2;
-  config.detect_ms = loss_ms - config.grace_ms;
+  config.detect_ms = LossMs(config_) - LossMs(config_) / 5 * 2;
+  config.grace_ms = GraceMs(config_);
   config.recovered = restarted_;
   if (config_.overlay_protocol() != 0) {
     config.version = config_.overlay_protocol();
-  }
-  if (config_.restart_grace_ms() != 0) {
-    config.grace_ms = config_.restart_grace_ms();
   }
   overlay::OverlayEvents events;
   events.trouble = [this](NodeId node, const Status& status) {
@@ -552,8 +559,10 @@ void Agent::Impl::MakeProcesses() {
       &loop_, this, std::move(processes), environments);
   if (config_.embedded()) return;
   recovery_ = std::make_unique<Recovery>(
-      process_.get(), datastore_.get(), [this] { return stock_->listener(); },
-      Log);
+      process_.get(), datastore_.get(), dir_->path(),
+      [this] { return stock_->listener(); }, Log);
+  controller_.set_keeper(recovery_.get(), GraceMs(config_),
+                         std::max(GraceMs(config_), kReplaceMs));
 }
 
 // The next agent of this node must know it too, and nobody else.
@@ -596,10 +605,23 @@ void Agent::Impl::Join(const bootstrap::v1::Members& members,
 }
 
 void Agent::Impl::TakeUpJobs() {
+  if (!restarted_ || recovery_ == nullptr) return;
+  std::map<std::string, ControlledJob> controlled;
+  std::vector<control::KeptJob> kept;
+  for (ControlledJob& job : recovery_->FindControlled()) {
+    kept.push_back(job.kept);
+    controlled[job.kept.job->nspace] = std::move(job);
+  }
+  controller_.Recover(kept);
   datastore_->TakeOverDirectories(true);
   for (process::RecoveredJob& job : found_) {
     const std::string nspace = job.job->nspace;
-    OnInput(recovery_->Read(&job));
+    core::JobRecovered recovered = recovery_->Read(&job);
+    if (const auto own = controlled.extract(nspace)) {
+      recovered.control = own.mapped().state;
+      recovered.over = own.mapped().kept.end.has_value();
+    }
+    OnInput(std::move(recovered));
     recovery_->Adopted(nspace);
     process_->Resume(nspace);
     std::vector<stock::StockEndpoint::Kept> kept;
@@ -608,6 +630,14 @@ void Agent::Impl::TakeUpJobs() {
       kept.push_back({held.name, UniqueFd(held.fd.Release())});
     }
     stock_->Resume(nspace, std::move(kept));
+  }
+  for (auto& [nspace, job] : controlled) {
+    core::JobRecovered recovered;
+    recovered.job = job.kept.job;
+    recovered.has_shim = false;
+    recovered.control = job.state;
+    recovered.over = job.kept.end.has_value();
+    OnInput(std::move(recovered));
   }
   found_.clear();
   datastore_->TakeOverDirectories(false);
@@ -641,6 +671,7 @@ void Agent::Impl::MakeRuntime() {
   }
   core.radix = config_.radix();
   core.remembers = recovery_ != nullptr;
+  if (restarted_) core.recovered_at = EventLoop::Now();
   RuntimePorts ports;
   ports.overlay = &null_overlay_;
   if (overlay_) ports.overlay = overlay_.get();
@@ -741,10 +772,10 @@ void Agent::Impl::Replace(const std::string& program,
                        ending_ ? "this agent is ending"
                                : "this agent ends with its launcher"));
   }
-  if (!controller_.jobs().empty()) {
+  if (controller_.num_bound() > 0) {
     return done(Status(kErrResourceBusy,
                        "this agent controls " +
-                           std::to_string(controller_.jobs().size()) +
+                           std::to_string(controller_.num_bound()) +
                            " running job(s), which would end with it"));
   }
   if (access(path.c_str(), X_OK) != 0) {
@@ -753,6 +784,7 @@ void Agent::Impl::Replace(const std::string& program,
   }
   done(Status());
   spdlog::info("making way for {}", path);
+  controller_.SayAway(kReplaceMs);
   process_->AwaitSuccessor(kReplaceMs);
   local_->AwaitSuccessor(kReplaceMs);
   stock_->AwaitSuccessor();
@@ -772,6 +804,7 @@ void Agent::Impl::Become(const std::string& program, int64_t deadline) {
   }
   local_->Quiesce();
   stock_->Quiesce();
+  run_server_.Flush();
   // Whoever asked for this must have its answer.
   control_server_.LetAnswersLeave();
   close_range(3, ~0U, CLOSE_RANGE_CLOEXEC);

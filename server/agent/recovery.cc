@@ -6,7 +6,9 @@
 #include <utility>
 
 #include "common/codec/encoder.h"
+#include "common/event_loop.h"
 #include "common/shm/segment_reader.h"
+#include "common/wire.h"
 #include "server/stock/stock_endpoint.h"
 
 namespace canopy::agent {
@@ -14,6 +16,12 @@ namespace {
 
 constexpr char kSegment[] = "segment";
 constexpr char kJournal[] = "journal";
+// Of jobs that are controlled here.
+constexpr char kSpec[] = "spec";
+constexpr char kToken[] = "token";
+constexpr char kSince[] = "since";
+constexpr char kState[] = "state";
+constexpr char kEnd[] = "end";
 
 process::UniqueFd Copy(int fd) {
   return process::UniqueFd(fcntl(fd, F_DUPFD_CLOEXEC, 0));
@@ -54,12 +62,13 @@ std::vector<core::PublishRank> ReadSegment(int fd) {
 
 Recovery::Recovery(process::ProcessAdapter* process,
                    datastore::Datastore* datastore,
-                   std::function<int()> listener,
+                   const std::string& directory, std::function<int()> listener,
                    std::function<void(const core::LogLine&)> log)
     : process_(process),
       datastore_(datastore),
       listener_(std::move(listener)),
-      log_(std::move(log)) {}
+      log_(std::move(log)),
+      control_(directory) {}
 
 void Recovery::Warn(std::string text) {
   log_({core::LogLine::Level::kWarning, std::move(text)});
@@ -104,6 +113,58 @@ void Recovery::Keep(const core::Remember& record) {
   } else if (moved) {
     HoldJournal(record.nspace);
   }
+}
+
+bool Recovery::KeepLaunch(const JobSpec& job, const std::string& token) {
+  Status status = control_.Keep(job.nspace, kSpec, EncodeJobSpec(job));
+  if (status.ok()) status = control_.Keep(job.nspace, kToken, token);
+  if (status.ok()) {
+    WireWriter since;
+    since.Int(EventLoop::Now());
+    status = control_.Keep(job.nspace, kSince, since.str());
+  }
+  if (!status.ok()) {
+    control_.Drop(job.nspace);
+    Warn("job " + job.nspace +
+         " would end with a restart of this agent: " + status.message());
+  }
+  return status.ok();
+}
+
+void Recovery::Keep(const core::RememberControl& record) {
+  if (!control_.Has(record.nspace)) return;
+  const Status status =
+      control_.Keep(record.nspace, kState, record.state.view());
+  if (!status.ok()) Warn("job " + record.nspace + ": " + status.message());
+}
+
+void Recovery::KeepEnd(const std::string& nspace, const std::string& end) {
+  const Status status = control_.Keep(nspace, kEnd, end);
+  if (!status.ok()) Warn("job " + nspace + ": " + status.message());
+}
+
+void Recovery::DropControl(const std::string& nspace) { control_.Drop(nspace); }
+
+std::vector<ControlledJob> Recovery::FindControlled() {
+  std::vector<ControlledJob> out;
+  for (auto& [nspace, values] : control_.Load()) {
+    Result<JobSpec> spec = DecodeJobSpec(values[kSpec]);
+    ControlledJob job;
+    job.kept.token = values[kToken];
+    WireReader since(values[kSince]);
+    job.kept.since = since.Int();
+    // It was not launched yet, and nobody was told of it.
+    if (!spec.ok() || spec->nspace != nspace || job.kept.token.empty() ||
+        !since.done()) {
+      control_.Drop(nspace);
+      continue;
+    }
+    job.kept.job = std::make_shared<const JobSpec>(std::move(*spec));
+    job.state = Bytes(values[kState]);
+    if (values.contains(kEnd)) job.kept.end = values[kEnd];
+    out.push_back(std::move(job));
+  }
+  return out;
 }
 
 void Recovery::DropJob(const std::string& nspace) { journals_.erase(nspace); }

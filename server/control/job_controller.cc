@@ -49,6 +49,69 @@ int ExitCodeOf(int status) {
 JobController::JobController(EventLoop* loop, JobPlanner planner)
     : loop_(loop), planner_(std::move(planner)) {}
 
+void JobController::set_keeper(JobKeeper* keeper, uint32_t grace_ms,
+                               uint32_t patience_ms) {
+  keeper_ = keeper;
+  grace_ms_ = grace_ms;
+  patience_ms_ = patience_ms;
+}
+
+void JobController::Recover(const std::vector<KeptJob>& jobs) {
+  for (const KeptJob& kept : jobs) {
+    const std::string& nspace = kept.job->nspace;
+    if (kept.end) {
+      Ended& ended = ended_[kept.token];
+      ended.nspace = nspace;
+      ended.end.ParseFromString(*kept.end);
+    } else {
+      JobRecord& record = jobs_[nspace];
+      record.job = kept.job;
+      record.since = kept.since;
+      record.token = kept.token;
+    }
+    loop_->AddTimer(int64_t{patience_ms_} * 1000000,
+                    [this, token = kept.token] { GiveUp(token); });
+  }
+}
+
+void JobController::GiveUp(const std::string& token) {
+  if (const auto ended = ended_.extract(token)) {
+    return keeper_->DropControl(ended.mapped().nspace);
+  }
+  for (const auto& [nspace, record] : jobs_) {
+    if (record.token != token || callers_.contains(record.caller)) continue;
+    const std::string job = nspace;
+    Abandon(job);
+    sink_->OnInput(core::CallerAttached{job, std::nullopt});
+    return sink_->OnInput(core::KillRequested{
+        job, kErrJobKilledByCmd, "the launcher did not come back"});
+  }
+}
+
+// Without a record, what is left of the job ends with this agent.
+void JobController::Abandon(const std::string& nspace) {
+  JobRecord& record = jobs_.at(nspace);
+  record.abandoned = true;
+  if (std::exchange(record.token, "").empty()) return;
+  keeper_->DropControl(nspace);
+}
+
+size_t JobController::num_bound() const {
+  return static_cast<size_t>(std::ranges::count_if(
+      jobs_, [](const auto& job) {
+        return job.second.token.empty() && !job.second.abandoned;
+      }));
+}
+
+void JobController::SayAway(uint32_t ms) {
+  for (auto& [id, caller] : callers_) {
+    if (caller.nspace.empty()) continue;
+    v1::RunEvent event;
+    event.set_away_ms(ms);
+    caller.stream->Send(std::move(event));
+  }
+}
+
 void JobController::OnCaller(uint64_t id, RunCaller* caller) {
   callers_[id].stream = caller;
 }
@@ -58,6 +121,7 @@ void JobController::OnRequest(uint64_t id, v1::RunRequest request) {
   if (it == callers_.end()) return;
   Caller* caller = &it->second;
   if (request.has_launch()) return Launch(id, caller, request.launch());
+  if (request.has_attach()) return Attach(id, caller, request.attach());
   if (caller->nspace.empty()) return;
   switch (request.kind_case()) {
     case v1::RunRequest::kInput:
@@ -90,9 +154,7 @@ void JobController::Launch(uint64_t id, Caller* caller,
   Result<std::shared_ptr<const JobSpec>> plan = planner_(launch);
   if (!plan.ok()) return Refuse(caller, plan.status());
   const std::shared_ptr<const JobSpec> job = *plan;
-  v1::RunEvent event;
-  FillMap(*job, event.mutable_mapped());
-  caller->stream->Send(std::move(event));
+  SendMapped(caller, *job);
   if (launch.do_not_launch()) {
     v1::RunEvent end;
     end.mutable_end();
@@ -100,9 +162,61 @@ void JobController::Launch(uint64_t id, Caller* caller,
     return caller->stream->FinishWhenWritten();
   }
   caller->nspace = job->nspace;
-  jobs_[job->nspace] = {job, core::JobPhase::kPreparing, 0, EventLoop::Now(),
-                        id};
-  sink_->OnInput(core::LaunchRequested{job});
+  JobRecord& record = jobs_[job->nspace];
+  record.job = job;
+  record.since = EventLoop::Now();
+  record.caller = id;
+  if (keeper_ != nullptr && !launch.token().empty() &&
+      keeper_->KeepLaunch(*job, launch.token())) {
+    record.token = launch.token();
+  }
+  sink_->OnInput(core::LaunchRequested{job, !record.token.empty()});
+}
+
+void JobController::SendMapped(Caller* caller, const JobSpec& job) {
+  v1::RunEvent event;
+  FillMap(job, event.mutable_mapped());
+  if (keeper_ != nullptr) event.mutable_mapped()->set_grace_ms(grace_ms_);
+  caller->stream->Send(std::move(event));
+}
+
+void JobController::Attach(uint64_t id, Caller* caller,
+                           const v1::Attach& attach) {
+  if (!caller->nspace.empty() || attach.token().empty()) return;
+  for (const auto& [nspace, record] : jobs_) {
+    if (record.token != attach.token()) continue;
+    return AttachTo(id, caller, nspace, attach);
+  }
+  const auto ended = ended_.extract(attach.token());
+  v1::RunEvent event;
+  event.mutable_attached()->set_known(!ended.empty());
+  caller->stream->Send(std::move(event));
+  if (ended) SendEnd(caller, ended.mapped().nspace, ended.mapped().end);
+}
+
+void JobController::AttachTo(uint64_t id, Caller* caller,
+                             const std::string& nspace,
+                             const v1::Attach& attach) {
+  JobRecord& record = jobs_.at(nspace);
+  if (const auto before = callers_.find(record.caller);
+      before != callers_.end()) {
+    before->second.nspace.clear();
+    before->second.stream->FinishWhenWritten();
+  }
+  record.caller = id;
+  caller->nspace = nspace;
+  if (attach.received_size() == 0) SendMapped(caller, *record.job);
+  v1::RunEvent event;
+  event.mutable_attached()->set_known(true);
+  caller->stream->Send(std::move(event));
+  sink_->OnInput(core::CallerAttached{
+      nspace, std::vector<uint64_t>(attach.received().begin(),
+                                    attach.received().end())});
+  if (!attach.has_kill()) return;
+  core::KillRequested kill{nspace, kErrJobKilledByCmd, attach.kill().reason(),
+                           attach.kill().immediately()};
+  kill.again = !kill.immediately;
+  sink_->OnInput(std::move(kill));
 }
 
 void JobController::Refuse(Caller* caller, const Status& status) {
@@ -129,9 +243,12 @@ void JobController::OnGone(uint64_t id) {
   const auto it = callers_.find(id);
   if (it == callers_.end()) return;
   const std::string nspace = it->second.nspace;
+  const std::string ended = it->second.ended;
   const auto unconsumed = std::move(it->second.unconsumed);
   callers_.erase(it);
+  if (!ended.empty() && keeper_ != nullptr) keeper_->DropControl(ended);
   if (!jobs_.contains(nspace)) return;
+  Abandon(nspace);
   sink_->OnInput(core::KillRequested{nspace, kErrJobKilledByCmd,
                                      "the launcher went away"});
   for (const auto& [rank, bytes] : unconsumed) {
@@ -157,7 +274,22 @@ void JobController::OnJobChanged(const core::JobChanged& change) {
     if (caller != nullptr) SendProgress(caller, change);
     return;
   }
-  if (caller != nullptr) SendEnd(caller, change);
+  v1::JobEnd end;
+  end.set_exit_code(change.exit_code);
+  end.set_status(change.status);
+  end.set_text(Printable(change.text));
+  if (change.first_failed != kRankInvalid) {
+    end.set_first_failed(change.first_failed);
+  }
+  const std::string token = it->second.token;
+  if (!token.empty()) keeper_->KeepEnd(change.nspace, end.SerializeAsString());
+  if (caller != nullptr) {
+    SendEnd(caller, change.nspace, end);
+  } else if (!token.empty()) {
+    ended_[token] = {change.nspace, end};
+    loop_->AddTimer(int64_t{patience_ms_} * 1000000,
+                    [this, token] { GiveUp(token); });
+  }
   jobs_.erase(it);
   if (!jobs_.empty()) return;
   for (auto& done : std::exchange(when_idle_, {})) done();
@@ -196,16 +328,12 @@ void JobController::SendProgress(Caller* caller,
   caller->stream->Send(std::move(event));
 }
 
-void JobController::SendEnd(Caller* caller, const core::JobChanged& change) {
+void JobController::SendEnd(Caller* caller, const std::string& nspace,
+                            const v1::JobEnd& end) {
   v1::RunEvent event;
-  v1::JobEnd* end = event.mutable_end();
-  end->set_exit_code(change.exit_code);
-  end->set_status(change.status);
-  end->set_text(Printable(change.text));
-  if (change.first_failed != kRankInvalid) {
-    end->set_first_failed(change.first_failed);
-  }
+  *event.mutable_end() = end;
   caller->nspace.clear();
+  caller->ended = nspace;
   caller->stream->Send(std::move(event));
   caller->stream->FinishWhenWritten();
 }
@@ -225,6 +353,14 @@ void JobController::OnOutput(const core::DeliverOutput& output) {
   out->set_rank(output.rank);
   out->set_channel(output.channel);
   out->set_data(output.data.view().data(), output.data.size());
+  caller->stream->Send(std::move(event));
+}
+
+void JobController::OnOutputDelivered(const core::OutputDelivered& output) {
+  Caller* caller = CallerOf(output.nspace);
+  if (caller == nullptr) return;
+  v1::RunEvent event;
+  event.set_flush(true);
   caller->stream->Send(std::move(event));
 }
 

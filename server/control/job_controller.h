@@ -8,6 +8,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -25,6 +26,25 @@ namespace canopy::control {
 using JobPlanner = std::function<Result<std::shared_ptr<const JobSpec>>(
     const v1::Launch& launch)>;
 
+// Keeps what the next agent of this node needs to go on with a job's caller.
+class JobKeeper {
+ public:
+  virtual ~JobKeeper() = default;
+  // False: it is not kept.
+  virtual bool KeepLaunch(const JobSpec& job, const std::string& token) = 0;
+  // `end`: a JobEnd as bytes.
+  virtual void KeepEnd(const std::string& nspace, const std::string& end) = 0;
+  virtual void DropControl(const std::string& nspace) = 0;
+};
+
+// What a JobKeeper kept.
+struct KeptJob {
+  std::shared_ptr<const JobSpec> job;
+  std::string token;
+  int64_t since = 0;               // EventLoop::Now() of the launch
+  std::optional<std::string> end;  // when it is over
+};
+
 // What is known of one job while it lives.
 struct JobRecord {
   std::shared_ptr<const JobSpec> job;
@@ -33,6 +53,8 @@ struct JobRecord {
   int64_t since = 0;  // EventLoop::Now() of the launch
   uint64_t caller = 0;
   bool out_of_time = false;  // and what it waits for was asked
+  std::string token;         // of its caller; empty: it can not attach
+  bool abandoned = false;    // its caller went away, so that it ends
 };
 
 // Loop thread only.
@@ -42,6 +64,15 @@ class JobController : public JobObserver, public RunOwner {
 
   // The core's input; set once before the first call comes in.
   void set_sink(InputSink* sink) { sink_ = sink; }
+  // From now on, callers may come back to the next agent of this node. They are
+  // told to look for it for `grace_ms`, and awaited for `patience_ms`.
+  void set_keeper(JobKeeper* keeper, uint32_t grace_ms, uint32_t patience_ms);
+  // What the former agent has kept; before the core hears of these jobs.
+  void Recover(const std::vector<KeptJob>& jobs);
+  // Jobs that end with this agent.
+  size_t num_bound() const;
+  // Another agent takes the place of this one.
+  void SayAway(uint32_t ms);
 
   const std::map<std::string, JobRecord>& jobs() const { return jobs_; }
   // Ends every job; `done` runs when the last is gone (at once when none is).
@@ -56,6 +87,7 @@ class JobController : public JobObserver, public RunOwner {
 
   void OnJobChanged(const core::JobChanged& change) override;
   void OnOutput(const core::DeliverOutput& output) override;
+  void OnOutputDelivered(const core::OutputDelivered& output) override;
   void OnInputConsumed(const core::InputConsumed& input) override;
   void OnStateCollected(const core::StateCollected& state) override;
 
@@ -68,6 +100,7 @@ class JobController : public JobObserver, public RunOwner {
   struct Caller {
     RunCaller* stream = nullptr;
     std::string nspace;  // of its job, empty before
+    std::string ended;   // of its job, when it was told its end
     // Output sent and not yet consumed, in order, so that credit goes to the
     // node whose rank wrote it.
     std::deque<std::pair<Rank, uint64_t>> unconsumed;
@@ -77,13 +110,28 @@ class JobController : public JobObserver, public RunOwner {
     StateDone done;
   };
 
+  // A job that is over, whose caller may not know it yet.
+  struct Ended {
+    std::string nspace;
+    v1::JobEnd end;
+  };
+
   void Launch(uint64_t id, Caller* caller, const v1::Launch& launch);
+  void Attach(uint64_t id, Caller* caller, const v1::Attach& attach);
+  void AttachTo(uint64_t id, Caller* caller, const std::string& nspace,
+                const v1::Attach& attach);
+  void SendMapped(Caller* caller, const JobSpec& job);
+  // Its caller will not come (back).
+  void Abandon(const std::string& nspace);
+  // Nobody has come back.
+  void GiveUp(const std::string& token);
   void Refuse(Caller* caller, const Status& status);
   void Consume(Caller* caller, uint64_t bytes);
   Caller* CallerOf(const std::string& nspace);
   void SayWhatItWaitsFor(const std::string& nspace);
   void SendProgress(Caller* caller, const core::JobChanged& change);
-  void SendEnd(Caller* caller, const core::JobChanged& change);
+  void SendEnd(Caller* caller, const std::string& nspace,
+               const v1::JobEnd& end);
 
   EventLoop* const loop_;
   const JobPlanner planner_;
@@ -91,6 +139,10 @@ class JobController : public JobObserver, public RunOwner {
   std::atomic<uint64_t> next_caller_{1};
   std::map<uint64_t, Caller> callers_;
   std::map<std::string, JobRecord> jobs_;
+  JobKeeper* keeper_ = nullptr;
+  uint32_t grace_ms_ = 0;
+  uint32_t patience_ms_ = 0;
+  std::map<std::string, Ended> ended_;  // by token
   std::map<uint64_t, Collection> collections_;
   uint64_t next_collection_ = 1;
   std::vector<std::function<void()>> when_idle_;

@@ -141,7 +141,9 @@ RunServer::RunServer(EventLoop* loop, RunOwner* owner)
         OnConnection(std::move(socket));
       }) {}
 
-RunServer::~RunServer() {
+RunServer::~RunServer() { Flush(); }
+
+void RunServer::Flush() {
   for (auto& [id, connection] : connections_) (void)connection->Flush();
 }
 

@@ -26,6 +26,9 @@ class RunServer {
   RunServer& operator=(const RunServer&) = delete;
 
   Status Start(const std::string& socket_path);
+  // Before this process becomes another program: what the sockets take of what
+  // is queued goes out.
+  void Flush();
 
  private:
   class Connection;

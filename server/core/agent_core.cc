@@ -46,6 +46,10 @@ struct AgentCore::State {
                 }),
         engine(self, config.node_names, tree, jobs) {
     collectives.set_remembers(config.remembers);
+    engine.set_remembers(config.remembers);
+    if (config.recovered_at != kNever) {
+      engine.set_recovered(config.recovered_at);
+    }
   }
 
   // ---------------------------------------------------- local clients ---
@@ -285,6 +289,10 @@ struct AgentCore::State {
       if (!modex.RestoreRemote(data)) continue;
       out.push_back(modex.Publication(data.proc));
     }
+  }
+
+  void On(const CallerAttached& in) {
+    RunEngine([&] { engine.OnCallerAttached(now, in, &out); });
   }
 
   void On(const ClientResumed& in) { collectives.OnResumed(now, in, &out); }

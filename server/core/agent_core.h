@@ -19,6 +19,9 @@ struct CoreConfig {
   uint32_t radix = 32;
   // Give out Remember actions: another agent may go on in this one's place.
   bool remembers = false;
+  // When this agent took the place of another one of its node; kNever: it did
+  // not.
+  TimeNs recovered_at = kNever;
   // Handed out with this agent's state (why.h) and otherwise not looked at:
   // what the agent's main wants to tell about itself.
   std::string about;

@@ -45,12 +45,21 @@ class RestartTest : public testing::Test {
   }
   void Execute(NodeId n, const Action& action) {
     if (const auto* send = std::get_if<SendPeer>(&action)) {
+      if (std::holds_alternative<JobExits>(send->message.body)) {
+        exits_to_.push_back(send->message.dst);
+      }
       if (!cut_)
         inputs_.emplace_back(send->message.dst, PeerArrived{send->message});
     } else if (const auto* record = std::get_if<Remember>(&action)) {
       std::erase_if(records_[n],
                     [&](const auto& r) { return r.key == record->key; });
       records_[n].push_back({record->key, record->value});
+    } else if (const auto* control = std::get_if<RememberControl>(&action)) {
+      control_[n] = control->state;
+    } else if (std::holds_alternative<KillLocal>(action)) {
+      killed_.push_back(n);
+    } else if (std::holds_alternative<ForgetLocal>(action)) {
+      forgotten_.push_back(n);
     } else if (const auto* reply = std::get_if<ReplyClient>(&action)) {
       replies_[n][reply->request] = reply->status;
     } else if (const auto* data = std::get_if<PublishRank>(&action)) {
@@ -87,6 +96,19 @@ class RestartTest : public testing::Test {
     Step(1, in);
     Step(0, NodeRestarted{1});
   }
+  void RestartController() {
+    Make(0);
+    replies_[0].clear();
+    killed_.clear();
+    JobRecovered in{job_, true, records_[0], {}, true, control_[0]};
+    for (const auto& [rank, visible] : published_[0]) {
+      if (rank != 0) in.published.push_back({{"job", rank}, visible, {}});
+    }
+    published_[0].clear();
+    Step(0, in);
+    Step(1, NodeRestarted{0});
+    Step(0, CallerAttached{"job", std::vector<uint64_t>{0, 0}});
+  }
   void Resume(uint64_t fences) {
     Connect(1);
     Step(1, ClientResumed{
@@ -97,6 +119,10 @@ class RestartTest : public testing::Test {
   std::unique_ptr<AgentCore> cores_[2];
   std::deque<std::pair<NodeId, Input>> inputs_;
   std::vector<KeptRecord> records_[2];
+  std::optional<Bytes> control_[2];
+  std::vector<NodeId> killed_;
+  std::vector<NodeId> forgotten_;
+  std::vector<NodeId> exits_to_;  // who was told of ends
   std::map<RequestId, int> replies_[2];
   std::map<Rank, Bytes> published_[2];
   TimeNs now_ = 0;
@@ -206,12 +232,48 @@ TEST_F(RestartTest, RequestsForDataAreMadeAgain) {
   EXPECT_EQ(replies_[0].at(20), kSuccess);
 }
 
-TEST_F(RestartTest, RestartedControllerEndsItsJobs) {
+TEST_F(RestartTest, ControllerWithoutARecordEndsItsJobs) {
   Make(0);
   Actions actions = cores_[0]->Step(++now_, JobRecovered{job_, true, {}, {}});
   EXPECT_EQ(All<ForgetLocal>(actions).size(), 1u);
-  actions = cores_[1]->Step(++now_, NodeRestarted{0});
-  EXPECT_EQ(All<KillLocal>(actions).size(), 1u);
+  killed_.clear();
+  Step(1, NodeRestarted{0});
+  EXPECT_EQ(killed_, std::vector<NodeId>{1});
+}
+
+TEST_F(RestartTest, ControllerGoesOnWithAFence) {
+  Commit(0, "mine");
+  Fence(0, 10);
+  Fence(1, 10);
+  Commit(1, "theirs");
+  Fence(1, 11);
+  RestartController();
+  EXPECT_TRUE(killed_.empty());
+  Connect(0);
+  Step(0,
+       ClientResumed{1, {{CollectiveOp::kFence, {{"job", kRankWildcard}}, 1}}});
+  Fence(0, 11);
+  EXPECT_EQ(replies_[0].at(11), kSuccess);
+  EXPECT_EQ(replies_[1].at(11), kSuccess);
+  EXPECT_TRUE(Sees(0, 1, "theirs"));
+}
+
+TEST_F(RestartTest, ControllerThatIsNotTheRootIsRemembered) {
+  for (NodeId n = 0; n < 2; ++n) Make(n);
+  Step(1, NodeStateChanged{0, false, "gone"});
+  const auto job = JobOn("other", {1});
+  Step(1, LaunchRequested{job});
+  Step(1, LocalPrepared{"other", 0, ""});
+  Step(1, LocalStarted{"other", 1, 0, ""});
+  Step(1, NodeStateChanged{0, true, ""});
+  Make(1);
+  Step(1, JobRecovered{job, true, records_[1], {}, true, control_[1]});
+  EXPECT_TRUE(forgotten_.empty());
+  // What it hears of its own job does not go to the root.
+  exits_to_.clear();
+  LocalExits exits{"other", {ProcExit{0, 0, false, false, false}}};
+  Step(1, exits);
+  EXPECT_TRUE(exits_to_.empty());
 }
 
 }  // namespace

@@ -72,6 +72,14 @@ void JobControl::MarkEnded(Rank rank) {
   --left_on_node_[job_->procs[rank].node];
 }
 
+std::vector<Rank> JobControl::Expected() const {
+  std::vector<Rank> out;
+  for (Rank rank = 0; rank < expected_.size(); ++rank) {
+    if (expected_[rank]) out.push_back(rank);
+  }
+  return out;
+}
+
 std::vector<Rank> JobControl::Remaining() const {
   std::vector<Rank> out;
   for (Rank rank = 0; rank < ended_.size(); ++rank) {
@@ -99,6 +107,19 @@ std::optional<uint64_t> JobControl::OnDelivered(uint32_t node, uint64_t size,
   delivered += size - known;
   unconsumed_ += size - known;
   return known;
+}
+
+void JobControl::SetReceived(const std::vector<uint64_t>& received) {
+  const size_t n = std::min(received.size(), delivered_.size());
+  std::copy_n(received.begin(), n, delivered_.begin());
+  consumed_ = delivered_;
+  unconsumed_ = 0;
+}
+
+void JobControl::SkipTo(uint32_t node, uint64_t position) {
+  if (position <= delivered_[node]) return;
+  consumed_[node] += position - delivered_[node];
+  delivered_[node] = position;
 }
 
 uint64_t JobControl::OnConsumed(uint32_t node, uint64_t bytes) {

@@ -45,6 +45,7 @@ class JobControl {
   std::optional<JobFailure> OnExit(const ProcExit& exit);
   // The rank's end is wished for and is no failure.
   void ExpectEnd(Rank rank) { expected_[rank] = true; }
+  std::vector<Rank> Expected() const;
   // The rank can not be heard of any more: counts as ended and silent.
   void OnLost(Rank rank);
   bool ended(Rank rank) const { return ended_[rank]; }
@@ -72,6 +73,11 @@ class JobControl {
   // Ranks with a stream that is not closed, ascending.
   std::vector<Rank> WithOpenStreams() const;
   uint64_t unconsumed() const { return unconsumed_; }
+  // Of each node's output, so much has come and was consumed, whatever was
+  // noted before.
+  void SetReceived(const std::vector<uint64_t>& received);
+  // What a node wrote up to `position` is not waited for.
+  void SkipTo(uint32_t node, uint64_t position);
 
   // Input. Nodes that take it (job-relative); ended ranks take none.
   std::vector<uint32_t> InputNodes() const;

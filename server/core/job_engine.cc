@@ -14,8 +14,6 @@ namespace {
 constexpr size_t kMaxHeld = 65536;
 // Jobs that others report of and this agent does not know, at a time.
 constexpr size_t kMaxAskers = 4096;
-// How long an agent that was cut off and is back waits for word of the others.
-constexpr TimeNs kHearing = 10'000'000'000;
 
 template <typename T, typename... Ts>
 constexpr bool IsOneOf = (std::is_same_v<T, Ts> || ...);
@@ -100,7 +98,7 @@ std::vector<PeerMessage> JobEngine::TakeKept() {
 }
 
 bool JobEngine::SpeaksForAll() const {
-  if (self_ != tree_.root()) return false;
+  if (self_ != tree_.root() || (recovered_ && !unheard_.empty())) return false;
   return unheard_.empty() || *unheard_.begin() > self_;
 }
 
@@ -279,6 +277,13 @@ void JobEngine::On(Turn& turn, NodeId src, const JobPrepare& m) {
       known->held.emplace_back(src, m);
       return;
     }
+    if (m.controller != kNoNode && m.controller != known->controller) {
+      if (known->head) return;
+      known->controller = m.controller;
+      known->route = JobRoute(tree_, self_, known->controller);
+      known->children = JobChildren(tree_, self_, *known);
+      KeepController(turn, *known);
+    }
     // Asked again by a new parent: give the answers again.
     known->parent = JobParent(tree_, self_, known->controller);
     AnswerAgain(*known);
@@ -306,7 +311,9 @@ bool JobEngine::IsChild(JobState& job, NodeId src) {
 // have heard of it yet.
 void JobEngine::AskWhetherOver(Turn& turn, NodeId src,
                                const std::string& nspace) {
-  if (SpeaksForAll()) return Send(turn, src, JobForget{nspace});
+  if (SpeaksForAll() || std::ranges::count(over_, nspace) > 0) {
+    return Send(turn, src, JobForget{nspace});
+  }
   if (askers_.size() >= kMaxAskers && !askers_.contains(nspace)) return;
   if (askers_[nspace].insert(src).second && self_ != tree_.root()) {
     Send(turn, tree_.root(), JobExits{nspace, {}});
@@ -347,6 +354,10 @@ void JobEngine::On(Turn& turn, NodeId src, const JobExits& m) {
     return AskWhetherOver(turn, src, m.nspace);
   }
   IsChild(*job, src);
+  // It would not ask if it knew.
+  if (m.exits.empty() && src == job->controller) {
+    return Orphan(turn, *job, "it was restarted and has no record of it");
+  }
   for (const ProcExit& exit : m.exits) {
     if (exit.rank >= job->spec->procs.size()) continue;
     if (exit.wait_status != kLostWithNode) {
@@ -389,9 +400,9 @@ void JobEngine::On(Turn& turn, NodeId, const OutputData& m) {
 
 void JobEngine::On(Turn& turn, NodeId, const OutputCredit& m) {
   const JobState* job = Find(m.nspace);
-  if (job != nullptr && job->has_local()) {
-    turn.out.push_back(CreditOutput{m.nspace, m.bytes, m.total});
-  }
+  if (job == nullptr || !job->has_local()) return;
+  turn.out.push_back(CreditOutput{m.nspace, m.bytes, m.total});
+  if (m.resend) turn.out.push_back(ResendOutput{m.nspace});
 }
 
 void JobEngine::On(Turn& turn, NodeId, const InputData& m) {

@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "server/core/job_record.h"
 #include "server/core/job_state.h"
 #include "server/core/job_table.h"
 #include "server/core/step.h"
@@ -17,6 +18,10 @@
 #include "server/core/why.h"
 
 namespace canopy::core {
+
+// How long an agent that was cut off and is back, or took the place of another,
+// waits for word of the others before it speaks for all.
+inline constexpr TimeNs kHearing = 10'000'000'000;
 
 // The agent at which a launch is asked for, the root of the tree, controls the
 // job: it hears of every end, applies the policy and gets the output. Policy:
@@ -34,6 +39,12 @@ class JobEngine {
   // them with DropJob.
   JobEngine(NodeId self, std::vector<std::string> node_names, const Tree& tree,
             JobTable& table);
+
+  // Another agent may go on in this one's place: gives out Remember and
+  // RememberControl.
+  void set_remembers(bool remembers) { remembers_ = remembers; }
+  // This agent went on in the place of another one at that time.
+  void set_recovered(TimeNs when);
 
   // The job's namespace is new; every agent index is in the tree. Answered by
   // JobChanged actions up to one with kEnded, whatever happens.
@@ -72,8 +83,10 @@ class JobEngine {
                   Actions* actions);
   // The caller has updated the tree.
   void OnNodeReturned(TimeNs now, Actions* actions);
-  // A job controlled here has ended with the agent that controlled it.
+  // Of a job that this agent controlled and has no record of, what runs here
+  // ends.
   void OnRecovered(TimeNs now, const JobRecovered& in, Actions* actions);
+  void OnCallerAttached(TimeNs now, const CallerAttached& in, Actions* actions);
   void OnNodeRestarted(TimeNs now, NodeId node, Actions* actions);
   void OnTick(TimeNs now, Actions* actions);
   // When OnTick wants to be called next; kNever when it does not.
@@ -140,6 +153,12 @@ class JobEngine {
   void TellNewChild(Turn& turn, JobState& job, NodeId child);
   void Orphan(Turn& turn, JobState& job, const std::string& reason);
 
+  // One agent after another (job_engine_restart.cc).
+  void KeepController(Turn& turn, const JobState& job);
+  void KeepHead(Turn& turn, JobState& job);
+  void ReviveHead(Turn& turn, JobState& job, const HeadRecord& record);
+  void ReviveLocal(Turn& turn, JobState& job, const JobRecovered& in);
+
   void On(Turn& turn, NodeId src, const JobPrepare& m);
   void On(Turn& turn, NodeId src, const JobPrepared& m);
   void On(Turn& turn, NodeId src, const JobStart& m);
@@ -158,6 +177,7 @@ class JobEngine {
   void End(Turn& turn, JobState& job, JobFailure failure);
   void Finish(Turn& turn, JobState& job);
   void SettleHead(Turn& turn, JobState& job);
+  bool AllDelivered(Turn& turn, JobState& job);
   void Report(Turn& turn, JobState& job, JobPhase phase);
   void FailLaunch(Turn& turn, JobState& job, const PhaseAnswer& answer);
   void LoseRanks(Turn& turn, JobState& job, NodeId node,
@@ -178,6 +198,10 @@ class JobEngine {
   const std::vector<std::string> node_names_;
   const Tree& tree_;
   JobTable& table_;
+  bool remembers_ = false;
+  // In the place of another: jobs may go on that this one was only to pass
+  // messages of.
+  bool recovered_ = false;
   // Ordered, so that what happens does not depend on a hash.
   std::map<std::string, std::unique_ptr<JobState>> jobs_;
   // Agents below that report of jobs that are not known here (yet).

@@ -55,6 +55,7 @@ void JobEngine::OnLaunchRequested(TimeNs now, const LaunchRequested& in,
       Add(turn, in.job, JobPrepare{Bytes(EncodeJobSpec(spec)), self_, {}});
   job.head = std::make_unique<JobHead>(job.spec, job.layout);
   job.head->since = now;
+  job.head->acknowledges = in.acknowledges;
   if (spec.timeout_seconds > 0) {
     job.head->timeout = now + spec.timeout_seconds * kSecond;
   }
@@ -62,6 +63,7 @@ void JobEngine::OnLaunchRequested(TimeNs now, const LaunchRequested& in,
       "job " + spec.nspace + ": launching " +
           Plural(spec.procs.size(), "process", "processes") + " on " +
           Plural(spec.nodes.size(), "node", "nodes"));
+  KeepHead(turn, job);
   AskToPrepare(turn, job);
   Settle(turn, job);
 }
@@ -72,6 +74,7 @@ void JobEngine::SettleHead(Turn& turn, JobState& job) {
   const LaunchPhase& phase = starting ? job.start : job.prepare;
   const PhaseAnswer answer = phase.Sum(job.Asked(self_));
   if (!answer.errors.empty() && !head.ending) FailLaunch(turn, job, answer);
+  KeepHead(turn, job);
   if (!starting && head.ending) return Finish(turn, job);
   if (job.stage == LaunchStage::kRunning) {
     for (const Bytes& data : std::exchange(head.input, {})) {
@@ -81,8 +84,7 @@ void JobEngine::SettleHead(Turn& turn, JobState& job) {
       turn.out.push_back(InputConsumed{job.nspace(), done});
     }
     if (head.control.all_ended()) {
-      if (head.control.all_streams_closed()) return Finish(turn, job);
-      if (head.drain == kNever) head.drain = turn.now + kDrainIdle;
+      if (AllDelivered(turn, job)) return Finish(turn, job);
     }
   }
   if (!std::exchange(head.changed, false)) return;
@@ -91,6 +93,23 @@ void JobEngine::SettleHead(Turn& turn, JobState& job) {
   if (job.stage == LaunchStage::kRunning) reached = JobPhase::kRunning;
   if (head.ending) reached = JobPhase::kEnding;
   Report(turn, job, reached);
+}
+
+// The end of a job's output, after that of its processes.
+bool JobEngine::AllDelivered(Turn& turn, JobState& job) {
+  JobHead& head = *job.head;
+  if (!head.control.all_streams_closed()) {
+    if (head.drain == kNever && !head.detached) {
+      head.drain = turn.now + kDrainIdle;
+    }
+    return false;
+  }
+  head.drain = kNever;
+  if (!head.acknowledges || head.control.unconsumed() == 0) return true;
+  if (!std::exchange(head.asked, true)) {
+    turn.out.push_back(OutputDelivered{job.nspace()});
+  }
+  return false;
 }
 
 void JobEngine::Report(Turn& turn, JobState& job, JobPhase phase) {
@@ -123,6 +142,7 @@ void JobEngine::End(Turn& turn, JobState& job, JobFailure failure) {
         "job " + job.nspace() + ": " + kill.reason);
   }
   if (std::exchange(head.ending, true)) return;
+  KeepHead(turn, job);
   if (job.stage == LaunchStage::kPreparing || head.control.all_ended()) return;
   Kill(turn, job, kill, job.spec->kill_grace_seconds * 1000);
 }
@@ -165,7 +185,9 @@ void JobEngine::OnKillRequested(TimeNs now, const KillRequested& in,
   Turn turn{now, *actions};
   JobState* job = FindControlled(in.nspace);
   if (job == nullptr) return;
+  if (in.again && job->head->kill_requests > 0) return;
   const bool first = ++job->head->kill_requests == 1;
+  KeepHead(turn, *job);
   if (!first) return Signal(turn, *job, JobSignal{in.nspace, kSigKill, {}});
   if (in.status == kErrTimeout) {
     TimeOut(turn, *job, in.reason);
@@ -258,8 +280,13 @@ void JobEngine::DeliverStream(Turn& turn, JobState& job,
                               const OutputData& output) {
   if (output.rank >= job.spec->procs.size()) return;
   JobHead& head = *job.head;
+  // It comes again.
+  if (head.detached) return;
   const uint32_t node = job.spec->procs[output.rank].node;
   const uint64_t size = output.data.size();
+  if (head.discards && output.end > size) {
+    head.control.SkipTo(node, output.end - size);
+  }
   if (head.drain != kNever) head.drain = turn.now + kDrainIdle;
   const auto known = head.control.OnDelivered(node, size, output.end);
   // What is missing before it was lost on the way and comes again, and this
@@ -293,13 +320,17 @@ void JobEngine::OnOutputConsumed(TimeNs now, const OutputConsumed& in,
   } else if (tree_.alive(agent)) {
     Send(turn, agent, OutputCredit{in.nspace, in.bytes, total});
   }
+  if (head.asked) Settle(turn, *job);
 }
 
 // Credit may have been lost with an agent that was to pass it on.
 void JobEngine::CreditAgain(Turn& turn, const JobState& job, uint32_t node) {
   const NodeId agent = job.spec->nodes[node].agent;
   const uint64_t total = job.head->control.consumed(node);
-  if (total == 0 || agent == self_ || !tree_.alive(agent)) return;
+  if (job.head->detached || total == 0 || agent == self_ ||
+      !tree_.alive(agent)) {
+    return;
+  }
   Send(turn, agent, OutputCredit{job.nspace(), 0, total});
 }
 

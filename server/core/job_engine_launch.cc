@@ -63,6 +63,7 @@ void JobEngine::AskToPrepare(Turn& turn, JobState& job) {
   }
   if (job.has_local()) {
     turn.out.push_back(PrepareLocal{job.spec, job.layout});
+    KeepController(turn, job);
   }
 }
 
@@ -72,6 +73,7 @@ JobPrepare JobEngine::PrepareFor(const JobState& job) {
 
 void JobEngine::BeginStart(Turn& turn, JobState& job) {
   job.stage = LaunchStage::kStarting;
+  KeepHead(turn, job);
   for (const NodeId child : job.children) {
     Send(turn, child, JobStart{job.nspace()});
   }
@@ -210,8 +212,8 @@ void JobEngine::Forget(Turn& turn, JobState& job) {
 
 void JobEngine::EndHere(Turn& turn, JobState& job) {
   if (!job.runs_here()) return Drop(turn, job);
+  if (std::exchange(job.dropping, true)) return;
   // Forgotten by a controller that does not know what still runs here.
-  job.dropping = true;
   turn.out.push_back(
       KillLocal{job.nspace(), {}, job.spec->kill_grace_seconds * 1000});
 }
@@ -275,64 +277,6 @@ void JobEngine::TellNewChild(Turn& turn, JobState& job, NodeId child) {
     Send(turn, child, JobStart{job.nspace()});
   }
   if (job.kill) Send(turn, child, *job.kill);
-}
-
-void JobEngine::OnRecovered(TimeNs now, const JobRecovered& in,
-                            Actions* actions) {
-  Turn turn{now, *actions};
-  const std::string& nspace = in.job->nspace;
-  if (self_ == tree_.root() || jobs_.contains(nspace)) {
-    Log(turn, LogLine::Level::kError,
-        "job " + nspace + ": its controller ended; ending what runs here");
-    turn.out.push_back(ForgetLocal{nspace});
-    return;
-  }
-  JobState& job =
-      Add(turn, in.job, JobPrepare{Bytes(EncodeJobSpec(*in.job)), kNoNode, {}});
-  job.prepare.Answer(self_, {1, {}});
-  if (in.started) {
-    job.stage = LaunchStage::kStarting;
-    job.start.Answer(self_, {job.local_left, {}});
-  }
-  Log(turn, LogLine::Level::kInfo,
-      "job " + nspace + ": going on with its processes");
-  for (const NodeId child : job.children) TellNewChild(turn, job, child);
-  Settle(turn, job);
-}
-
-void JobEngine::OnNodeRestarted(TimeNs now, NodeId node, Actions* actions) {
-  Turn turn{now, *actions};
-  for (auto& [nspace, agents] : askers_) {
-    if (node == tree_.root()) Send(turn, node, JobExits{nspace, {}});
-  }
-  for (const auto& [nspace, held] : early_) {
-    if (held.front().first == node) Send(turn, node, JobExits{nspace, {}});
-  }
-  std::vector<std::string> names;
-  for (const auto& [nspace, job] : jobs_) names.push_back(nspace);
-  for (const std::string& nspace : names) {
-    JobState* const found = Find(nspace);
-    if (found == nullptr) continue;
-    JobState& job = *found;
-    if (node == job.controller) {
-      Orphan(turn, job, "it was restarted");
-      continue;
-    }
-    if (std::ranges::binary_search(job.children, node)) {
-      TellNewChild(turn, job, node);
-    }
-    if (job.head) {
-      for (uint32_t i = 0; i < job.spec->nodes.size(); ++i) {
-        if (tree_.InSubtree(node, job.spec->nodes[i].agent)) {
-          CreditAgain(turn, job, i);
-        }
-      }
-    } else if (tree_.InSubtree(node, self_)) {
-      if (node == job.parent) AnswerAgain(job);
-      if (job.has_local()) turn.out.push_back(ResendOutput{nspace});
-    }
-    Settle(turn, job);
-  }
 }
 
 void JobEngine::Orphan(Turn& turn, JobState& job, const std::string& reason) {

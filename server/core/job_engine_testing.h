@@ -51,6 +51,8 @@ class Cluster {
     int prepare_status = 0;
     std::string prepare_text;
     std::shared_ptr<const JobSpec> job;
+    bool started = false;
+    Bytes control;  // kept last
     std::vector<Rank> local;
     std::set<Rank> alive;
     Actions seen;
@@ -121,8 +123,13 @@ class Cluster {
     node.engine =
         std::make_unique<JobEngine>(n, names_, *node.tree, *node.table);
     if (node.job != nullptr) {
+      node.engine->set_remembers(!node.control.empty());
       Do(n, [&](JobEngine& e, Actions* a) {
-        e.OnRecovered(now, {node.job, true, {}, {}}, a);
+        JobRecovered recovered;
+        recovered.job = node.job;
+        recovered.started = node.started;
+        if (!node.control.empty()) recovered.control = node.control;
+        e.OnRecovered(now, recovered, a);
       });
       // The shim tells of all ends again.
       std::vector<ProcExit> ended;
@@ -210,7 +217,10 @@ class Cluster {
       Do(n, [=, this](JobEngine& e, Actions* a) {
         e.OnLocalPrepared(now, {"job", status, text}, a);
       });
+    } else if (const auto* kept = std::get_if<RememberControl>(&action)) {
+      node.control = kept->state;
     } else if (std::holds_alternative<StartLocal>(action)) {
+      node.started = true;
       if (!node.auto_start) return;
       node.alive = {node.local.begin(), node.local.end()};
       const auto procs = static_cast<uint32_t>(node.local.size());

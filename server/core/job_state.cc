@@ -34,6 +34,13 @@ NodeId JobParent(const Tree& tree, NodeId self, NodeId controller) {
   return tree.NextHop(self, controller);
 }
 
+bool LeadsOver(const Tree& tree, NodeId from, NodeId to, NodeId via) {
+  for (NodeId at = from; at != kNoNode && at != to; at = tree.NextHop(at, to)) {
+    if (at == via) return true;
+  }
+  return to == via;
+}
+
 std::vector<NodeId> JobRoute(const Tree& tree, NodeId self, NodeId controller) {
   std::vector<NodeId> route;
   for (NodeId at = JobParent(tree, self, controller); at != kNoNode;

@@ -56,15 +56,20 @@ struct JobHead {
       : control(std::move(job), std::move(layout)) {}
 
   JobControl control;
-  bool ending = false;         // the rest was told to end
-  uint32_t kill_requests = 0;  // by the user
-  bool changed = true;         // something to report
+  bool ending = false;                    // the rest was told to end
+  uint32_t kill_requests = 0;             // by the user
+  bool changed = true;                    // something to report
   JobPhase phase = JobPhase::kPreparing;  // as last reported
   TimeNs since = 0;                       // when it came to it
-  TimeNs timeout = kNever;     // of the job as a whole
-  bool out_of_time = false;    // it was there; `timeout` is when to end it
-  TimeNs drain = kNever;       // when silence means that a stream is stuck
-  std::vector<Bytes> input;    // offered before the processes run
+  TimeNs timeout = kNever;                // of the job as a whole
+  bool out_of_time = false;   // it was there; `timeout` is when to end it
+  TimeNs drain = kNever;      // when silence means that a stream is stuck
+  bool acknowledges = false;  // who launched it says what has arrived
+  bool asked = false;         // to say so
+  bool detached = false;      // it is not connected to this agent (yet)
+  bool discards = false;      // and will not be
+  std::string kept;           // by RememberControl
+  std::vector<Bytes> input;   // offered before the processes run
 };
 
 // Messages that wait, with those who sent them.
@@ -111,6 +116,8 @@ struct JobState {
 // (the root when it was launched, which need not be the root any more).
 // Next hop from `self` towards the controller; kNoNode there.
 NodeId JobParent(const Tree& tree, NodeId self, NodeId controller);
+// The way from one agent to another leads over `via`.
+bool LeadsOver(const Tree& tree, NodeId from, NodeId to, NodeId via);
 // All hops from `self` to the controller, itself included.
 std::vector<NodeId> JobRoute(const Tree& tree, NodeId self, NodeId controller);
 // Next hops towards the job's other living nodes, ascending, without the one

@@ -174,7 +174,8 @@ struct OutputData {
 struct OutputCredit {
   std::string nspace;
   uint64_t bytes = 0;
-  uint64_t total = 0;  // of all credit to the node so far; 0: not known
+  uint64_t total = 0;   // of all credit to the node so far; 0: not known
+  bool resend = false;  // what has no credit is to be sent again
 };
 
 // Input for processes, downwards; credit for it on the way back.

@@ -157,14 +157,28 @@ struct KeptRecord {
   Bytes value;
 };
 
-// A job whose processes outlived a former agent of this node. Comes before
-// anything else that concerns it.
+// What a former agent of this node knew of a job, by the job's shim or because
+// it controlled the job. Comes before anything else that concerns it.
 struct JobRecovered {
   std::shared_ptr<const JobSpec> job;
-  bool started = false;  // else it was prepared only
+  bool started = false;  // here; else it was prepared only
   std::vector<KeptRecord> records;
   // What was published of ranks of other nodes.
   std::vector<PublishRank> published;
+  bool has_shim = true;  // else no process of it is here
+  // What RememberControl kept: this agent goes on controlling the job. Empty:
+  // it was about to launch it.
+  std::optional<Bytes> control = std::nullopt;
+  bool over = false;  // its end was reported: forget what is left of it
+};
+
+// Whoever launched a job is connected to the agent that controls it again, and
+// says how much it has of the output of each of the job's nodes (none: nobody
+// will come, and the output is for nobody). Until then a recovered job's output
+// waits.
+struct CallerAttached {
+  std::string nspace;
+  std::optional<std::vector<uint64_t>> received = std::nullopt;
 };
 
 // A process that was connected to a former agent of this node says how many
@@ -217,6 +231,8 @@ struct LocalInputDone {
 // Host and control side; only at the agent that controls the job (the root).
 struct LaunchRequested {
   std::shared_ptr<const JobSpec> job;
+  // Answers OutputDelivered; the job is not over before.
+  bool acknowledges = false;
 };
 
 struct SignalRequested {
@@ -230,6 +246,7 @@ struct KillRequested {
   int status = 0;  // kErrTimeout: `reason` is what it waited for, or empty
   std::string reason;
   bool immediately = false;  // SIGKILL, without time to end
+  bool again = false;  // may have been said before, and does not count twice
 };
 
 struct OutputConsumed {
@@ -264,8 +281,8 @@ using Input =
                  GetArrived, AbortArrived, JobControlArrived, FinalizeArrived,
                  EventsWanted, EventsUnwanted, EventRaised, PeerArrived,
                  NodeStateChanged, NodeRestarted, JobRecovered, ClientResumed,
-                 LocalPrepared, LocalStarted, LocalExits, LocalOutput,
-                 LocalInputDone, LaunchRequested, SignalRequested,
+                 CallerAttached, LocalPrepared, LocalStarted, LocalExits,
+                 LocalOutput, LocalInputDone, LaunchRequested, SignalRequested,
                  KillRequested, OutputConsumed, InputOffered, StateRequested,
                  ShutdownRequested, Tick>;
 
@@ -368,6 +385,13 @@ struct Remember {
   Bytes value;
 };
 
+// The same for the agent that controls a job, with or without a process of it;
+// replaces what was kept before.
+struct RememberControl {
+  std::string nspace;
+  Bytes state;
+};
+
 struct FeedInput {
   std::string nspace;
   std::vector<Rank> ranks;
@@ -411,6 +435,12 @@ struct DeliverOutput {
   Bytes data;
 };
 
+// All of the job's output was handed out; OutputConsumed is to say that it has
+// arrived.
+struct OutputDelivered {
+  std::string nspace;
+};
+
 struct InputConsumed {
   std::string nspace;
   uint64_t bytes = 0;
@@ -435,12 +465,13 @@ struct LogLine {
   std::string text;
 };
 
-using Action = std::variant<SendPeer, ReplyClient, NotifyClient, ControlJob,
-                            CloseClient, RegisterJob, DropJob, PublishRank,
-                            PrepareLocal, StartLocal, SignalLocal, KillLocal,
-                            ForgetLocal, CreditOutput, ResendOutput, Remember,
-                            FeedInput, SetDeadline, JobChanged, DeliverOutput,
-                            InputConsumed, StateCollected, EndAgent, LogLine>;
+using Action =
+    std::variant<SendPeer, ReplyClient, NotifyClient, ControlJob, CloseClient,
+                 RegisterJob, DropJob, PublishRank, PrepareLocal, StartLocal,
+                 SignalLocal, KillLocal, ForgetLocal, CreditOutput,
+                 ResendOutput, Remember, RememberControl, FeedInput,
+                 SetDeadline, JobChanged, DeliverOutput, OutputDelivered,
+                 InputConsumed, StateCollected, EndAgent, LogLine>;
 
 // In the order in which they must be executed.
 using Actions = std::vector<Action>;

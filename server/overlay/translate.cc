@@ -153,6 +153,7 @@ void Describe(V& v, Is<OutputCredit> auto& m) {
   v.Bounded(1, m.nspace, kMaxNspaceLen);
   v.Field(2, m.bytes);
   v.Field(3, m.total);
+  v.Field(4, m.resend);
 }
 
 template <typename V>

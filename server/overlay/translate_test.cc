@@ -45,7 +45,7 @@ std::vector<MessageBody> Samples() {
       core::JobKill{"job-1", {70000}, -181, "told so"},
       core::JobForget{"job-1"},
       core::OutputData{"job-1", 1, 4, Data(std::string("a\0b", 3))},
-      core::OutputCredit{"job-1", UINT64_MAX},
+      core::OutputCredit{"job-1", UINT64_MAX, 7, true},
       core::InputData{"job-1", {0}, Data("x")},
       core::InputCredit{"job-1", 1},
       core::StateQuery{1, "why", "job-1"},

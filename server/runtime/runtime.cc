@@ -120,6 +120,10 @@ void AgentRuntime::Do(core::Remember& action) {
   if (ports_.recovery != nullptr) ports_.recovery->Keep(action);
 }
 
+void AgentRuntime::Do(core::RememberControl& action) {
+  if (ports_.recovery != nullptr) ports_.recovery->Keep(action);
+}
+
 void AgentRuntime::Do(core::FeedInput& action) { ports_.process->Feed(action); }
 
 void AgentRuntime::Do(core::SetDeadline& action) {
@@ -139,6 +143,10 @@ void AgentRuntime::Do(core::JobChanged& action) {
 
 void AgentRuntime::Do(core::DeliverOutput& action) {
   ports_.observer->OnOutput(action);
+}
+
+void AgentRuntime::Do(core::OutputDelivered& action) {
+  ports_.observer->OnOutputDelivered(action);
 }
 
 void AgentRuntime::Do(core::InputConsumed& action) {

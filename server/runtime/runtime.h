@@ -20,6 +20,7 @@ class JobObserver {
   virtual ~JobObserver() = default;
   virtual void OnJobChanged(const core::JobChanged& change) = 0;
   virtual void OnOutput(const core::DeliverOutput& output) = 0;
+  virtual void OnOutputDelivered(const core::OutputDelivered& output) = 0;
   virtual void OnInputConsumed(const core::InputConsumed& input) = 0;
   virtual void OnStateCollected(const core::StateCollected& state) = 0;
 };
@@ -31,6 +32,7 @@ class RecoveryPort {
   // The job's processes are about to be made: there is a shim now.
   virtual void AddJob(const std::string& nspace) = 0;
   virtual void Keep(const core::Remember& record) = 0;
+  virtual void Keep(const core::RememberControl& record) = 0;
   virtual void DropJob(const std::string& nspace) = 0;
 };
 
@@ -76,10 +78,12 @@ class AgentRuntime : public InputSink {
   void Do(core::CreditOutput& action);
   void Do(core::ResendOutput& action);
   void Do(core::Remember& action);
+  void Do(core::RememberControl& action);
   void Do(core::FeedInput& action);
   void Do(core::SetDeadline& action);
   void Do(core::JobChanged& action);
   void Do(core::DeliverOutput& action);
+  void Do(core::OutputDelivered& action);
   void Do(core::InputConsumed& action);
   void Do(core::StateCollected& action);
   void Do(core::EndAgent& action);

@@ -32,7 +32,12 @@ NAMES = ("restart: kill -9 of node4's agent, radix 2",
          "restart: --replace of a dead agent, radix 2",
          "restart: --replace of a dead agent, radix 32",
          "restart: --replace under an MPI job, no grace",
-         "restart: an agent that does not come back", *FOREIGN_NAMES, *STOCK_NAMES)
+         "restart: kill -9 of node1's agent, radix 2",
+         "restart: kill -9 of node1's agent, radix 32",
+         "restart: ^C while the controller is away, radix 2",
+         "restart: a controller that does not come back",
+         "restart: an agent that does not come back", *FOREIGN_NAMES,
+         *STOCK_NAMES)
 
 
 class Overlay:
@@ -99,15 +104,14 @@ def waiting_job(bench, overlay, steps):
 
 
 def replaced(bench, overlay, *more):
-    """New agents in the place of all but the root's under a running MPI job,
-    and of all when none runs."""
+    """New agents in the place of all under a running MPI job, and when none
+    runs."""
     old = {node: overlay.member(node)["pid"] for node in ("node1", "node2")}
     with tempfile.TemporaryDirectory() as steps:
         os.chmod(steps, 0o755)
         job = waiting_job(bench, overlay, steps)
-        result = bench.run("up", "--replace", "--context", overlay.name)
-        result.expect(code=1, err=["node 'node1'", "controls 1 running job"],
-                      absent=["node2", "node3", "node4"])
+        bench.run("up", "--replace", "--context", overlay.name, *more).expect(
+            out=["4 agents replaced"])
         go(steps, 1)
         job.finish(60).expect(out=[f"until ok size {RANKS}"])
     bench.run("up", "--replace", "--context", overlay.name, *more).expect(
@@ -125,7 +129,7 @@ def replaced_dead(bench, overlay):
         job = waiting_job(bench, overlay, steps)
         overlay.kill("node3")
         bench.run("up", "--replace", "--context", overlay.name).expect(
-            code=1, err=["node 'node1'"])
+            out=["4 agents replaced"])
         check(overlay.pid("node3") == int(overlay.member("node3")["pid"]),
               "another pid")
         go(steps, 1)
@@ -150,6 +154,42 @@ def not_restarted(bench):
             # Nobody else removes what a killed agent leaves.
             shutil.rmtree(overlay.directory("node2"))
         bench.case("restart: an agent that does not come back", body, leaves=True)
+
+
+def controller_lost(bench):
+    """The agent that controls a job does not come back in time."""
+    with bench.overlay("restart-lost", "--nodes", 2, "--restart-grace",
+                       1) as up:
+        if not up:
+            return
+        overlay = Overlay(bench, "restart-lost")
+
+        def body():
+            job = bench.start("run", "--context", overlay.name, "-n", 2,
+                              "--map-by", "node", "sh", "-c",
+                              "echo up; exec sleep 1000")
+            job.wait_for("up\n", 2)
+            overlay.kill("node1")
+            job.finish(30).expect(code=1, err=[
+                "lost the agent that controls the job", "no other one came"])
+            bench.run("run", "--context", overlay.name, "-n", 1,
+                      "echo", "next").expect_lines(["next"])
+            shutil.rmtree(overlay.directory("node1"))
+        bench.case("restart: a controller that does not come back", body,
+                   leaves=True)
+
+
+def interrupted(bench, overlay):
+    """^C while the agent that controls the job is away ends the job all the
+    same."""
+    job = bench.start("run", "--context", overlay.name, "-n", RANKS,
+                      "--map-by", "node", "--oversubscribe", "sh", "-c",
+                      "echo up; exec sleep 1000")
+    job.wait_for("up\n", RANKS)
+    overlay.kill("node1")
+    job.signal(signal.SIGINT)
+    overlay.restart("node1")
+    job.finish(30).expect(code=130)
 
 
 def foreign(bench, overlay, what, moment):
@@ -198,7 +238,7 @@ def all_foreign(bench):
 
 def stock(bench, overlay, how, program):
     """Agents come and go under a program that knows nothing of it."""
-    nodes = [m["name"] for m in overlay.members()][1:]
+    nodes = [m["name"] for m in overlay.members()]
     with tempfile.TemporaryDirectory() as steps:
         os.chmod(steps, 0o755)
         job = bench.start("run", "--context", overlay.name, *NEVER, "-n", RANKS,
@@ -208,7 +248,7 @@ def stock(bench, overlay, how, program):
         for number in range(STOCK_RESTARTS):
             if how == "--replace":
                 bench.run("up", "--replace", "--context", overlay.name).expect(
-                    code=1, err=["node 'node1'"], absent=nodes)
+                    out=["agents replaced"])
             else:
                 node = nodes[number % len(nodes)]
                 overlay.kill(node)
@@ -283,24 +323,28 @@ def killed(bench, overlay, node, exit_code):
 def run(bench):
     if not bench.wanted(*NAMES):
         return
-    for name, radix, nodes in (("restart2", 2, ("node4", "node2")),
-                               ("restart32", 32, ("node3",))):
+    for name, radix, nodes in (("restart2", 2, ("node4", "node2", "node1")),
+                               ("restart32", 32, ("node3", "node1"))):
         with bench.overlay(name, "--nodes", 4, "--radix", radix,
                            "--restart-grace", 60) as up:
             if not up:
                 continue
             overlay = Overlay(bench, name)
-            for node, code in zip(nodes, (0, 7)):
+            for node, code in zip(nodes, (0, 7, 5)):
                 bench.case(f"restart: kill -9 of {node}'s agent, radix {radix}",
                            lambda: killed(bench, overlay, node, code),
                            leaves=True)
             bench.case(f"restart: --replace of a dead agent, radix {radix}",
                        lambda: replaced_dead(bench, overlay), leaves=True)
+            if radix == 2:
+                bench.case("restart: ^C while the controller is away, radix 2",
+                           lambda: interrupted(bench, overlay), leaves=True)
     with bench.overlay("restart-all", "--nodes", 4, "--radix", 2) as up:
         if up:
             bench.case("restart: --replace under an MPI job, no grace",
                        lambda: replaced(bench, Overlay(bench, "restart-all")),
                        leaves=True)
     not_restarted(bench)
+    controller_lost(bench)
     all_foreign(bench)
     all_stock(bench)

@@ -1,0 +1,209 @@
+// The agent that controls a job is restarted, at every step of the job's life.
+#include <gtest/gtest.h>
+
+#include "server/core/job_engine_testing.h"
+
+namespace canopy::core {
+namespace {
+
+class ControllerRestart : public testing::TestWithParam<uint32_t> {
+ protected:
+  static constexpr uint32_t kNodes = 5;
+
+  std::unique_ptr<Cluster> Make() const {
+    auto c = std::make_unique<Cluster>(kNodes, GetParam());
+    for (NodeId n = 0; n < kNodes; ++n) c->engine(n).set_remembers(true);
+    return c;
+  }
+  static void Attach(Cluster& c) {
+    c.Do(0, [&](JobEngine& e, Actions* a) {
+      e.OnCallerAttached(
+          c.now, {"job", std::vector<uint64_t>(kNodes, uint64_t{0})}, a);
+    });
+    c.Run();
+    // Shims say again which streams have ended.
+    for (NodeId n = 0; n < kNodes; ++n) {
+      for (const Rank rank : c.node(n).local) {
+        if (!c.node(n).started || c.node(n).alive.contains(rank)) continue;
+        for (const uint16_t channel : {2, 4}) {
+          c.Do(n, [=, &c](JobEngine& e, Actions* a) {
+            e.OnLocalOutput(c.now, {"job", rank, channel, Bytes()}, a);
+          });
+        }
+      }
+    }
+    c.Run();
+  }
+  // Lets so many messages arrive.
+  static bool Steps(Cluster& c, size_t steps) {
+    std::deque<PeerMessage> rest;
+    for (size_t i = 0; i < steps; ++i) {
+      if (c.network_.empty()) return false;
+      PeerMessage message = std::move(c.network_.front());
+      c.network_.pop_front();
+      c.Do(message.dst,
+           [&](JobEngine& e, Actions* a) { e.OnPeer(c.now, message, a); });
+    }
+    return true;
+  }
+  static void ExpectOver(Cluster& c, int exit_code) {
+    EXPECT_EQ(c.Last().phase, JobPhase::kEnded);
+    EXPECT_EQ(c.Last().exit_code, exit_code) << c.Last().text;
+    for (NodeId n = 0; n < kNodes; ++n) {
+      EXPECT_TRUE(c.node(n).alive.empty()) << n;
+      EXPECT_EQ(c.engine(n).num_jobs(), 0u) << n;
+    }
+  }
+};
+
+TEST_P(ControllerRestart, DuringTheLaunch) {
+  for (size_t step = 0;; ++step) {
+    SCOPED_TRACE("after " + std::to_string(step) + " messages");
+    const auto c = Make();
+    c->Launch(MakeJob(Agents(0, kNodes - 1), 2));
+    const bool more = Steps(*c, step);
+    c->Restart(0);
+    c->Run();
+    EXPECT_NE(c->Last().phase, JobPhase::kEnded) << c->Last().text;
+    Attach(*c);
+    EXPECT_EQ(c->Last().phase, JobPhase::kRunning);
+    EXPECT_EQ(c->Last().procs_started, 2 * kNodes);
+    ExitAll(*c, 2 * kNodes);
+    ExpectOver(*c, 0);
+    if (!more || HasFailure()) break;
+  }
+}
+
+TEST_P(ControllerRestart, WhileItsRanksEnd) {
+  for (size_t step = 0;; ++step) {
+    SCOPED_TRACE("after " + std::to_string(step) + " messages");
+    const auto c = Make();
+    c->Launch(MakeJob(Agents(0, kNodes - 1), 2));
+    c->Run();
+    for (Rank rank = 0; rank < 2 * kNodes; ++rank) {
+      c->Exit(rank, 0, true, true);
+    }
+    const bool more = Steps(*c, step);
+    if (c->Last().phase == JobPhase::kEnded) break;
+    c->Restart(0);
+    c->Run();
+    Attach(*c);
+    ExpectOver(*c, 0);
+    if (!more || HasFailure()) break;
+  }
+}
+
+TEST_P(ControllerRestart, WhileItEndsAJobThatFailed) {
+  for (size_t step = 0;; ++step) {
+    SCOPED_TRACE("after " + std::to_string(step) + " messages");
+    const auto c = Make();
+    c->Launch(MakeJob(Agents(0, kNodes - 1), 2));
+    c->Run();
+    c->Exit(3, Exited(7));
+    const bool more = Steps(*c, step);
+    if (c->Last().phase == JobPhase::kEnded) break;
+    c->Restart(0);
+    c->Run();
+    Attach(*c);
+    ExpectOver(*c, 7);
+    if (!more || HasFailure()) break;
+  }
+}
+
+TEST_P(ControllerRestart, NobodyAbortsTheJobMeanwhile) {
+  const auto c = Make();
+  c->Launch(MakeJob(Agents(0, kNodes - 1), 2));
+  c->Run();
+  c->Restart(0);
+  c->Run();
+  for (NodeId n = 0; n < kNodes; ++n) {
+    EXPECT_EQ(c->node(n).alive.size(), 2u) << n;
+    EXPECT_TRUE(c->Seen<KillLocal>(n).empty()) << n;
+  }
+  // The controller is back, and is lost after all.
+  c->LoseNode(0);
+  c->Run();
+  for (NodeId n = 1; n < kNodes; ++n) {
+    EXPECT_TRUE(c->node(n).alive.empty()) << n;
+  }
+}
+
+TEST_P(ControllerRestart, OutputWaitsForWhoLaunchedTheJob) {
+  const auto c = Make();
+  c->Launch(MakeJob(Agents(0, kNodes - 1), 1));
+  c->Run();
+  const auto write = [&](NodeId n, const std::string& text, uint64_t end) {
+    c->Do(n, [&](JobEngine& e, Actions* a) {
+      e.OnLocalOutput(c->now, {"job", n, 2, Bytes(text), end}, a);
+    });
+    c->Run();
+  };
+  write(0, "abc", 3);
+  write(1, "uvw", 3);
+  c->Restart(0);
+  c->Run();
+  c->node(0).seen.clear();
+  write(1, "uvwxyz", 6);
+  EXPECT_TRUE(c->Seen<DeliverOutput>(0).empty());
+  c->node(1).seen.clear();
+  c->Do(0, [&](JobEngine& e, Actions* a) {
+    e.OnCallerAttached(c->now, {"job", std::vector<uint64_t>{3, 2, 0, 0, 0}},
+                       a);
+  });
+  c->Run();
+  // Node 0 and 1 send again what was not received.
+  EXPECT_EQ(c->Seen<CreditOutput>(0).at(0).total, 3u);
+  EXPECT_EQ(c->Seen<CreditOutput>(1).at(0).total, 2u);
+  EXPECT_EQ(c->Seen<ResendOutput>(0).size(), 1u);
+  EXPECT_EQ(c->Seen<ResendOutput>(1).size(), 1u);
+  write(1, "wxyz", 6);
+  ASSERT_EQ(c->Seen<DeliverOutput>(0).size(), 1u);
+  EXPECT_EQ(c->Seen<DeliverOutput>(0)[0].data.view(), "wxyz");
+}
+
+TEST_P(ControllerRestart, OutputOfAJobWhoseLauncherIsGoneIsForNobody) {
+  const auto c = Make();
+  c->Launch(MakeJob(Agents(0, kNodes - 1), 1));
+  c->Run();
+  c->Restart(0);
+  c->Do(0, [&](JobEngine& e, Actions* a) {
+    e.OnCallerAttached(c->now, {"job", std::nullopt}, a);
+  });
+  c->Run();
+  c->node(0).seen.clear();
+  c->Do(1, [&](JobEngine& e, Actions* a) {
+    e.OnLocalOutput(c->now, {"job", 1, 2, Bytes("late"), 1000}, a);
+  });
+  c->Run();
+  EXPECT_EQ(c->Seen<DeliverOutput>(0).size(), 1u);
+  c->Do(0, [&](JobEngine& e, Actions* a) {
+    e.OnOutputConsumed(c->now, {"job", 1, 4}, a);
+  });
+  c->node(1).seen.clear();
+  c->Run();
+  EXPECT_EQ(c->Seen<CreditOutput>(1).at(0).total, 1000u);
+}
+
+TEST_P(ControllerRestart, TheJobIsNotOverBeforeItsOutputHasArrived) {
+  const auto c = Make();
+  c->Do(0, [&](JobEngine& e, Actions* a) {
+    e.OnLaunchRequested(c->now, {MakeJob({0, 1}, 1), true}, a);
+  });
+  c->Run();
+  c->Do(1, [&](JobEngine& e, Actions* a) {
+    e.OnLocalOutput(c->now, {"job", 1, 2, Bytes("last"), 4}, a);
+  });
+  ExitAll(*c, 2);
+  EXPECT_EQ(c->Last().phase, JobPhase::kRunning);
+  EXPECT_EQ(c->Seen<OutputDelivered>(0).size(), 1u);
+  c->Do(0, [&](JobEngine& e, Actions* a) {
+    e.OnOutputConsumed(c->now, {"job", 1, 4}, a);
+  });
+  c->Run();
+  ExpectOver(*c, 0);
+}
+
+INSTANTIATE_TEST_SUITE_P(Radix, ControllerRestart, testing::Values(2u, 32u));
+
+}  // namespace
+}  // namespace canopy::core

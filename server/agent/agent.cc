@@ -517,8 +517,8 @@ void Agent::Impl::KeepStockConnections(stock::StockOptions* options) {
                                     process::UniqueFd(fd.Release()));
   };
   options->release_connection = [this](const std::string& nspace,
-                                       const std::string& name) {
-    process_->ReleaseConnection(nspace, name);
+                                       const std::string& name, bool at_once) {
+    process_->ReleaseConnection(nspace, name, at_once);
   };
 }
 
@@ -639,6 +639,7 @@ void Agent::Impl::TakeUpJobs() {
     recovered.over = job.kept.end.has_value();
     OnInput(std::move(recovered));
   }
+  stock_->FinishResume();
   found_.clear();
   datastore_->TakeOverDirectories(false);
 }

@@ -103,8 +103,8 @@ bool ProcessAdapter::HoldConnection(const std::string& nspace,
 }
 
 void ProcessAdapter::ReleaseConnection(const std::string& nspace,
-                                       const std::string& name) {
-  if (ShimJob* const job = Find(nspace)) job->ReleaseConnection(name);
+                                       const std::string& name, bool at_once) {
+  if (ShimJob* const job = Find(nspace)) job->ReleaseConnection(name, at_once);
 }
 
 void ProcessAdapter::Forget(const std::string& nspace) {

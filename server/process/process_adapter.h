@@ -66,7 +66,9 @@ class ProcessAdapter : public ProcessPort {
   // many. False when it is not held.
   bool HoldConnection(const std::string& nspace, const std::string& name,
                       UniqueFd fd);
-  void ReleaseConnection(const std::string& nspace, const std::string& name);
+  // Not at once: with others, some time.
+  void ReleaseConnection(const std::string& nspace, const std::string& name,
+                         bool at_once);
 
   // Looks for shims in the runtime directory, and removes the sockets of dead
   // ones. Calls `done` once with every job found, at the latest after two

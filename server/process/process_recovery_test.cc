@@ -226,7 +226,7 @@ TEST_F(RecoveryTest, ConnectionsComeBack) {
   ASSERT_EQ(write(found[0].held.back().fd.get(), "x", 1), 1);
   found.clear();
   for (int i = 0; i < kEnded; ++i) {
-    adapter_->ReleaseConnection("job", std::to_string(i));
+    adapter_->ReleaseConnection("job", std::to_string(i), i == 199);
   }
   loop_.RunOnce(0);
   RestartAgent();

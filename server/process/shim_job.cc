@@ -279,10 +279,10 @@ bool ShimJob::HoldConnection(const std::string& name, UniqueFd fd) {
   return true;
 }
 
-void ShimJob::ReleaseConnection(const std::string& name) {
+void ShimJob::ReleaseConnection(const std::string& name, bool at_once) {
   if (channel_ == nullptr) return;
   to_release_.push_back(name);
-  if (to_release_.size() < kReleaseAtOnce) return;
+  if (!at_once && to_release_.size() < kReleaseAtOnce) return;
   SendConnections();
 }
 
@@ -301,7 +301,7 @@ void ShimJob::SendConnections() {
     channel_->Send(FrameType::kHoldMany, EncodeNames(names), Bytes(),
                    std::move(fds));
   }
-  if (to_release_.size() >= kReleaseAtOnce) {
+  if (!to_release_.empty()) {
     num_connections_ -= std::min(num_connections_, to_release_.size());
     channel_->Send(FrameType::kRelease,
                    EncodeNames(std::exchange(to_release_, {})));

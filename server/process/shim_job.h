@@ -84,7 +84,8 @@ class ShimJob {
   // Of those there may be many; they leave together when the round ends. False
   // when the shim can not take it.
   bool HoldConnection(const std::string& name, UniqueFd fd);
-  void ReleaseConnection(const std::string& name);
+  // Not at once: with others, some time.
+  void ReleaseConnection(const std::string& name, bool at_once);
   // Ends what is left. Nothing more is reported.
   void Forget();
 

@@ -61,11 +61,13 @@ struct Connection {
   // For the agent after this one; null: it will not know this connection.
   std::shared_ptr<Ledger> ledger;
   Opening opening;
-  uint64_t received = 0;         // bytes, from the beginning
-  uint64_t queued = 0;           // bytes, those in `out` included
-  std::deque<uint64_t> ends;     // of what is in `out`: where messages end
-  uint64_t noted = 0;            // bytes to there are noted as not sent
-  uint32_t ends_collective = 0;  // the set of one that the next answer ends
+  std::vector<std::string> held_by;  // jobs whose shims have the socket
+  size_t greeting = 0;               // its length while it is not taken off
+  uint64_t received = 0;             // bytes, from the beginning
+  uint64_t queued = 0;               // bytes, those in `out` included
+  std::deque<uint64_t> ends;         // of what is in `out`: where messages end
+  uint64_t noted = 0;                // bytes to there are noted as not sent
+  uint32_t ends_collective = 0;      // the set of one that the next answer ends
   bool all_events = false;
   std::set<int> codes;
 };

@@ -140,8 +140,8 @@ void StockEndpoint::Log(core::LogLine::Level level, std::string text) {
 // ------------------------------------------------------------ connections ---
 
 void StockEndpoint::OnAcceptable() {
-  const bool refused =
-      acceptor_.Accept([this](UniqueFd fd) { AddConnection(std::move(fd)); });
+  const bool refused = acceptor_.Accept(
+      [this](UniqueFd fd) { AddConnection(std::move(fd), 0); });
   if (!refused) return;
   Log(core::LogLine::Level::kError,
       "no descriptor left: refusing connections of programs with their own "
@@ -150,7 +150,7 @@ void StockEndpoint::OnAcceptable() {
 
 // Anybody on the machine can reach the port, so nothing is kept for a
 // stranger.
-void StockEndpoint::AddConnection(UniqueFd fd) {
+void StockEndpoint::AddConnection(UniqueFd fd, core::ClientId number) {
   const Result<SocketOwner> owner = options_.proof->OwnerOf(fd.get());
   if (!owner.ok()) return;
   if (!IsServedUser(owner->uid)) {
@@ -165,7 +165,8 @@ void StockEndpoint::AddConnection(UniqueFd fd) {
   }
   auto connection = std::make_unique<Connection>();
   Connection& c = *connection;
-  c.id = MakeClientId(ClientKind::kStock, next_number_++);
+  c.id =
+      number != 0 ? number : MakeClientId(ClientKind::kStock, next_number_++);
   c.fd = std::move(fd);
   c.owner = *owner;
   c.watched = EPOLLIN;
@@ -173,6 +174,7 @@ void StockEndpoint::AddConnection(UniqueFd fd) {
   unidentified_.insert(id);
   connections_.emplace(id, std::move(connection));
   SetHelloTimer(c, "did not say who it is in time");
+  Offer(c);
   loop_->Watch(c.fd.get(), EPOLLIN,
                [this, id](uint32_t events) { OnEvents(id, events); });
 }
@@ -240,6 +242,12 @@ void StockEndpoint::OnEvents(core::ClientId id, uint32_t events) {
 }
 
 void StockEndpoint::Receive(Connection& c) {
+  // Nothing is watched for then but the end.
+  if (c.greeting != 0) return End(c, "");
+  if (!c.held_by.empty() && c.state == Connection::State::kNew &&
+      c.partial.empty()) {
+    return ReceiveGreeting(c);
+  }
   Ledger::Room room{buffer_.data(), buffer_.size()};
   const bool noted = c.ledger != nullptr && c.ledger->ok();
   if (noted) room = c.ledger->BeginRead(c.id, c.received);
@@ -261,6 +269,35 @@ void StockEndpoint::Receive(Connection& c) {
   }
   c.partial.append(data);
   HandlePartial(c);
+}
+
+// Leaves it where it is until the peer is accepted, so that another agent can
+// begin anew with it.
+void StockEndpoint::ReceiveGreeting(Connection& c) {
+  const ssize_t n =
+      recv(c.fd.get(), buffer_.data(), buffer_.size(), MSG_PEEK | MSG_DONTWAIT);
+  if (n < 0 && (errno == EAGAIN || errno == EINTR)) return;
+  if (n <= 0) return End(c, "");
+  const std::string_view data(buffer_.data(), static_cast<size_t>(n));
+  c.greeting = HandleConnect(c, data);
+  if (c.state == Connection::State::kEnding) return;
+  if (c.state == Connection::State::kServing) return TakeGreeting(c);
+  if (c.state == Connection::State::kWaiting) {
+    c.watched = 0;
+    return loop_->Rewatch(c.fd.get(), 0);
+  }
+  // In pieces, which would wake the loop for ever.
+  recv(c.fd.get(), buffer_.data(), data.size(), MSG_DONTWAIT);
+  c.received += data.size();
+  c.partial.assign(data);
+}
+
+void StockEndpoint::TakeGreeting(Connection& c) {
+  c.received = c.greeting;
+  Keep(c, "");
+  recv(c.fd.get(), buffer_.data(), c.greeting, MSG_DONTWAIT);
+  c.greeting = 0;
+  WatchFor(c, false);
 }
 
 void StockEndpoint::HandlePartial(Connection& c) {

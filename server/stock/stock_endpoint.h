@@ -70,7 +70,8 @@ struct StockOptions {
   std::function<bool(const std::string& nspace, const std::string& name,
                      UniqueFd fd)>
       keep_connection;
-  std::function<void(const std::string& nspace, const std::string& name)>
+  std::function<void(const std::string& nspace, const std::string& name,
+                     bool at_once)>
       release_connection;
 };
 
@@ -113,6 +114,9 @@ class StockEndpoint : public ClientPort, public ProcessEnvironment {
     UniqueFd fd;
   };
   void Resume(const std::string& nspace, std::vector<Kept> kept);
+  // After the last Resume, before the loop runs: connections that have not been
+  // accepted begin anew.
+  void FinishResume();
   // True for what `keep` and `keep_connection` are given.
   static bool IsKeptName(std::string_view name);
   static constexpr char kListenerName[] = "stock.listener";
@@ -148,7 +152,8 @@ class StockEndpoint : public ClientPort, public ProcessEnvironment {
   void Log(core::LogLine::Level level, std::string text);
   // Connections.
   void OnAcceptable();
-  void AddConnection(UniqueFd fd);
+  // With that number, or a new one for 0.
+  void AddConnection(UniqueFd fd, core::ClientId id);
   bool IsServedUser(uint32_t uid) const;
   void DropOldestUnidentified();
   void SetHelloTimer(Connection& c, const char* reason);
@@ -158,6 +163,8 @@ class StockEndpoint : public ClientPort, public ProcessEnvironment {
   // Reading.
   void OnEvents(core::ClientId id, uint32_t events);
   void Receive(Connection& c);
+  void ReceiveGreeting(Connection& c);
+  void TakeGreeting(Connection& c);
   size_t HandleMessages(Connection& c, std::string_view data);
   void HandlePartial(Connection& c);
   // Each handles the first message of `data` and returns its length; 0 while
@@ -199,6 +206,8 @@ class StockEndpoint : public ClientPort, public ProcessEnvironment {
   void SendPayload(Connection& c, uint32_t tag, std::string head,
                    const Bytes& shared, std::string tail);
   // For the agent after this one (stock_keep.cc).
+  void Offer(Connection& c);
+  void Release(Connection& c, const std::string& except);
   void Keep(Connection& c, std::string_view unread);
   std::shared_ptr<Ledger> MakeLedger(const std::string& nspace,
                                      const LedgerState& state);
@@ -234,6 +243,8 @@ class StockEndpoint : public ClientPort, public ProcessEnvironment {
   std::map<core::ClientId, std::unique_ptr<Connection>> connections_;
   std::set<core::ClientId> unidentified_;
   std::vector<core::ClientId> dirty_;
+  // Of a former agent, in nobody's ledger.
+  std::map<core::ClientId, UniqueFd> unproved_;
   std::vector<char> buffer_;
   std::shared_ptr<StockEndpoint*> self_;  // cleared when this goes
 };

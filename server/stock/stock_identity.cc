@@ -198,7 +198,13 @@ void StockEndpoint::OnProcess(const std::string& nspace, Rank rank, int pid) {
     Connection* c = Find(id);
     if (c == nullptr) continue;
     Identify(*c);
-    if (c->state == Connection::State::kServing) Keep(*c, c->partial);
+    if (c->state == Connection::State::kServing) {
+      if (c->greeting != 0) {
+        TakeGreeting(*c);
+      } else {
+        Keep(*c, c->partial);
+      }
+    }
     HandlePartial(*c);
   }
 }

@@ -20,6 +20,8 @@ constexpr char kLedgerName[] = "stock.ledger";
 // Longer answers are made again instead of being kept.
 constexpr size_t kMaxKeptAnswer = 512;
 constexpr size_t kMaxCodes = 1 << 16;
+// Jobs of one user that may be the one that a connection is of.
+constexpr size_t kMaxOffers = 8;
 
 std::string NameOf(core::ClientId id) {
   return std::string(kPrefix) + std::to_string(id);
@@ -109,6 +111,12 @@ bool SortAnswers(LedgerState::Connection* c, uint64_t written) {
   return true;
 }
 
+// Nothing was read from it and nothing written.
+bool IsUntouched(int fd) {
+  const Result<StreamPosition> position = PositionOf(fd);
+  return position.ok() && position->read == 0 && position->written == 0;
+}
+
 // Brings what is recorded to where the connection is. False when that is not
 // known for sure.
 bool BringUpToDate(int fd, core::ClientId id, LedgerReader* reader) {
@@ -153,16 +161,35 @@ std::shared_ptr<Ledger> StockEndpoint::MakeLedger(const std::string& nspace,
   return nullptr;
 }
 
+// Whose it is will be known later, but any moment may be the agent's last.
+void StockEndpoint::Offer(Connection& c) {
+  if (!options_.keep) return;
+  for (const auto& [nspace, job] : jobs_) {
+    if (job.spec->uid != c.owner.uid || job.ranks.empty()) continue;
+    if (c.held_by.size() == kMaxOffers) return;
+    if (options_.keep_connection(nspace, NameOf(c.id), Copy(c.fd.get()))) {
+      c.held_by.push_back(nspace);
+    }
+  }
+}
+
+// Those of an agent's tools end with it.
+void StockEndpoint::Release(Connection& c, const std::string& except) {
+  std::erase_if(c.held_by, [&](const std::string& nspace) {
+    if (nspace == except) return false;
+    options_.release_connection(nspace, NameOf(c.id), c.is_tool);
+    return true;
+  });
+}
+
 // `unread`: what came with its greeting.
 void StockEndpoint::Keep(Connection& c, std::string_view unread) {
-  if (!options_.keep || c.is_tool) return;
+  if (c.held_by.empty()) return;
+  Release(c, c.is_tool ? "" : c.proc.nspace);
+  if (c.held_by.empty()) return;
   Job& job = *FindJob(c.proc.nspace);
   if (job.ledger == nullptr) job.ledger = MakeLedger(c.proc.nspace, {});
-  if (job.ledger == nullptr ||
-      !options_.keep_connection(c.proc.nspace, NameOf(c.id),
-                                Copy(c.fd.get()))) {
-    return;
-  }
+  if (job.ledger == nullptr) return Release(c, "");
   c.ledger = job.ledger;
   Note(c, RecordKind::kOpened, c.proc.rank, 0, c.received - unread.size(),
        EncodeOpening(c.opening));
@@ -240,10 +267,10 @@ void StockEndpoint::NoteUnsent(Connection& c) {
 
 // Somebody else has the connection open, so closing alone does not end it.
 void StockEndpoint::NoteEnd(Connection& c) {
-  if (c.ledger == nullptr) return;
-  Note(c, RecordKind::kClosed, 0, 0, 0, "");
+  if (c.ledger != nullptr) Note(c, RecordKind::kClosed, 0, 0, 0, "");
+  if (c.held_by.empty()) return;
   shutdown(c.fd.get(), SHUT_RDWR);
-  options_.release_connection(c.proc.nspace, NameOf(c.id));
+  Release(c, "");
 }
 
 void StockEndpoint::AwaitSuccessor() {
@@ -272,15 +299,14 @@ void StockEndpoint::Resume(const std::string& nspace, std::vector<Kept> kept) {
   for (auto& [id, fd] : sockets) {
     const bool known =
         reader != nullptr && reader->state().connections.contains(id);
-    if (known && BringUpToDate(fd.get(), id, reader.get())) continue;
-    if (known) {
+    if (!known || IsUntouched(fd.get())) {
+      unproved_[id] = std::move(fd);
+    } else if (!BringUpToDate(fd.get(), id, reader.get())) {
       Log(core::LogLine::Level::kWarning,
           "ending an OpenPMIx connection of " + nspace +
               ": it is not known how far the former agent got");
+      unproved_[id] = std::move(fd);
     }
-    shutdown(fd.get(), SHUT_RDWR);
-    options_.release_connection(nspace, NameOf(id));
-    fd.Reset();
   }
   if (reader == nullptr) return;
   state = std::move(reader->state());
@@ -290,7 +316,7 @@ void StockEndpoint::Resume(const std::string& nspace, std::vector<Kept> kept) {
   });
   for (const auto& [number, set] : state.sets) job->sets[set] = number;
   job->ledger = MakeLedger(nspace, state);
-  if (job->ledger == nullptr) return;
+  if (job->ledger == nullptr) return unproved_.merge(sockets);
   const Counts counts = CountsIn(state, nspace);
   std::vector<core::ClientId> taken;
   for (auto& [id, c] : state.connections) {
@@ -318,6 +344,22 @@ void StockEndpoint::Resume(const std::string& nspace, std::vector<Kept> kept) {
     }
     if (state.connections[id].finalized) {
       sink_->OnInput(core::FinalizeArrived{id, 0});
+    }
+  }
+}
+
+// The same one may have been offered to several jobs. Of those that are
+// nobody's something may have been read, and who has it is not known.
+void StockEndpoint::FinishResume() {
+  for (auto& [id, fd] : std::exchange(unproved_, {})) {
+    if (!fd || Find(id) != nullptr) continue;
+    if (IsUntouched(fd.get())) {
+      AddConnection(std::move(fd), id);
+      continue;
+    }
+    shutdown(fd.get(), SHUT_RDWR);
+    for (const auto& [nspace, job] : jobs_) {
+      options_.release_connection(nspace, NameOf(id), false);
     }
   }
 }
@@ -354,6 +396,7 @@ Connection* StockEndpoint::TakeUp(const std::string& nspace, core::ClientId id,
   c.all_events = kept->all_events;
   c.codes = std::move(kept->codes);
   c.ledger = FindJob(nspace)->ledger;
+  c.held_by = {nspace};
   c.watched = EPOLLIN;
   ++rank->connections;
   connections_.emplace(id, std::move(connection));

@@ -37,9 +37,8 @@ class StockRestartTest : public StockEndpointTest {
       return true;
     };
     options.release_connection = [this](const std::string&,
-                                        const std::string& name) {
-      released_.push_back(name);
-    };
+                                        const std::string& name,
+                                        bool) { released_.push_back(name); };
     Make(std::move(options));
   }
   void Resume() {
@@ -50,6 +49,7 @@ class StockRestartTest : public StockEndpointTest {
       }
     }
     endpoint_->Resume(kTestJob, std::move(kept));
+    endpoint_->FinishResume();
     const auto connected = sink_.All<core::ClientConnected>();
     if (!connected.empty()) client_ = connected.back().client;
   }
@@ -86,6 +86,37 @@ TEST_F(StockRestartTest, AWaitingFenceIsPutAgain) {
   Answer(101, kSuccess);
   EXPECT_EQ(Body(Receive(fd), 101), "0200");
   EXPECT_NE(Ask(fd, 102, kJobInfo), "") << "it is served";
+}
+
+// The process is not known yet, or the greeting not even looked at.
+TEST_F(StockRestartTest, WhoWasNotAcceptedBeginsAnew) {
+  endpoint_->OnProcess(kTestJob, 0, 0);
+  const UniqueFd waiting = Connect();
+  Send(waiting, Greeting(kTestJob, 0));
+  const UniqueFd silent = Connect();
+  ASSERT_EQ(endpoint_->num_connections(), 2u);
+  EXPECT_TRUE(endpoint_->num_connections() == connections_.size());
+  Restart();
+  Resume();
+  EXPECT_EQ(endpoint_->num_connections(), 2u);
+  EXPECT_EQ(Receive(waiting).size(), 8u);
+  Send(silent, Greeting(kTestJob, 0));
+  EXPECT_EQ(Receive(silent).size(), 8u);
+  EXPECT_EQ(sink_.All<core::ClientConnected>().size(), 2u);
+  EXPECT_NE(Ask(waiting, 101, kJobInfo), "");
+}
+
+TEST_F(StockRestartTest, WhoWaitsForItsProcessIsServedInTheEnd) {
+  endpoint_->OnProcess(kTestJob, 0, 0);
+  const UniqueFd fd = Connect();
+  Send(fd, Greeting(kTestJob, 0));
+  EXPECT_EQ(Receive(fd), "");
+  endpoint_->OnProcess(kTestJob, 0, kPid);
+  EXPECT_EQ(Receive(fd).size(), 8u);
+  EXPECT_NE(Ask(fd, 101, kJobInfo), "");
+  Restart();
+  Resume();
+  EXPECT_NE(Ask(fd, 102, kJobInfo), "");
 }
 
 TEST_F(StockRestartTest, EndedFencesAreCounted) {
@@ -229,6 +260,7 @@ TEST_F(StockRestartTest, AJobThatIsNotKnownAnyMoreEndsItsConnections) {
   kept.push_back({connections_.begin()->first,
                   UniqueFd(dup(connections_.begin()->second.get()))});
   endpoint_->Resume("other", std::move(kept));
+  endpoint_->FinishResume();
   EXPECT_EQ(Receive(fd), "closed");
 }
 

@@ -58,7 +58,7 @@ int StatusCommand(const CommandLine& line) {
   int exit_code = 0;
   std::optional<RootAgent> root = Begin(info, line, &asked, &exit_code);
   if (!root.has_value()) return exit_code;
-  auto status = root->client.GetStatus();
+  auto status = root->client.GetStatus(/*ask_all=*/true);
   if (!status.ok()) return Fail(status.status());
   return Print(asked.shared.json
                    ? JsonText(*status)

@@ -89,9 +89,10 @@ Result<ControlClient> ControlClient::Connect(const ControlTarget& target,
   return ControlClient(std::move(impl));
 }
 
-Result<v1::StatusReply> ControlClient::GetStatus() {
-  return impl_->Call(&v1::Control::Stub::Status, v1::StatusRequest(),
-                     kCallTimeout);
+Result<v1::StatusReply> ControlClient::GetStatus(bool ask_all) {
+  v1::StatusRequest request;
+  request.set_ask_all(ask_all);
+  return impl_->Call(&v1::Control::Stub::Status, request, kCallTimeout);
 }
 
 Result<v1::ListJobsReply> ControlClient::ListJobs() {

@@ -21,7 +21,9 @@ class ControlClient {
   ~ControlClient();
   ControlClient(ControlClient&&) noexcept;
 
-  Result<control::v1::StatusReply> GetStatus();
+  // `ask_all`: each agent is asked whether it is there, which takes a while
+  // when one is not.
+  Result<control::v1::StatusReply> GetStatus(bool ask_all = false);
   Result<control::v1::ListJobsReply> ListJobs();
   Result<control::v1::WhyReply> Why(const std::string& nspace);
   Status SignalJob(const std::string& nspace, int signal);

@@ -39,7 +39,10 @@ std::optional<std::string> InputSource::Read() {
   // We went to the background between the poll and the read.
   if (n < 0 && errno == EIO && InBackground()) return std::nullopt;
   chunk.resize(n > 0 ? static_cast<size_t>(n) : 0);
-  if (chunk.empty()) open_ = false;
+  if (chunk.empty()) {
+    open_ = false;
+    ended_ = true;
+  }
   in_flight_ += chunk.size();
   return chunk;
 }

@@ -25,6 +25,10 @@ class InputSource {
   std::optional<std::string> Read();
   // So much has been taken by the job. Any thread.
   void Consumed(uint64_t bytes) { in_flight_ -= bytes; }
+  // Whoever took it is gone: nothing is on its way any more. Any thread.
+  void Forget() { in_flight_ = 0; }
+  // The end of the input was read. Any thread.
+  bool ended() const { return ended_; }
   bool waits_for_window() const;
 
  private:
@@ -33,6 +37,7 @@ class InputSource {
   const int fd_;
   const bool terminal_;
   bool open_;
+  std::atomic<bool> ended_{false};
   std::atomic<uint64_t> in_flight_{0};
 };
 

@@ -59,6 +59,7 @@ class Session {
   void ForwardSignals();
   void EndFor(int signal);
   void ForwardInput();
+  void EndInput();
   void SendSignal(int signal);
   void Kill(const std::string& reason, bool immediately);
 
@@ -103,6 +104,11 @@ void Session::Handle(const v1::RunEvent& event) {
     case v1::RunEvent::kEnd:
       end_ = event.end();
       return;
+    case v1::RunEvent::kAttached:
+      // The end may have been lost; twice is as good as once.
+      input_.Forget();
+      if (input_.ended()) EndInput();
+      return Wake();
     case v1::RunEvent::kInputConsumed:
       input_.Consumed(event.input_consumed());
       return Wake();
@@ -179,6 +185,12 @@ void Session::ForwardInput() {
   if (!data.has_value()) return;
   v1::RunRequest request;
   request.mutable_input()->set_data(*std::move(data));
+  Write(request);
+}
+
+void Session::EndInput() {
+  v1::RunRequest request;
+  request.mutable_input();
   Write(request);
 }
 

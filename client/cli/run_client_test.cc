@@ -102,6 +102,12 @@ class RunClientTest : public testing::Test {
     options.signals = signals_;
     v1c::Launch launch;
     launch.add_apps()->add_argv("program");
+    if (redials_) {
+      options.link.dial = [this]() -> std::unique_ptr<RunConnection> {
+        auto next = DialRun(target_);
+        return next.ok() ? *std::move(next) : nullptr;
+      };
+    }
     auto connection = DialRun(target_);
     if (!connection.ok()) return connection.status();
     return RunJob(*std::move(connection), launch, options, observer_);
@@ -112,6 +118,7 @@ class RunClientTest : public testing::Test {
   ControlTarget target_;
   FakeControl control_;
   std::unique_ptr<grpc::Server> server_;
+  bool redials_ = false;  // another agent may come
   std::shared_ptr<Observer> observer_ = std::make_shared<Observer>();
 };
 
@@ -265,6 +272,123 @@ TEST_F(RunClientTest, AConnectionThatBreaksIsToldOf) {
   const auto outcome = Run();
   EXPECT_EQ(outcome.code(), kErrLostConnection);
   EXPECT_NE(outcome.status().message().find("going down"), std::string::npos);
+}
+
+// What the agent that is gone said of the job.
+void SendMapped(Stream* stream, uint32_t grace_ms) {
+  v1c::RunEvent event;
+  v1c::JobMapped* const mapped = event.mutable_mapped();
+  mapped->set_nspace("job");
+  mapped->set_num_procs(2);
+  mapped->set_grace_ms(grace_ms);
+  for (uint32_t rank = 0; rank < 2; ++rank) {
+    mapped->add_nodes()->add_procs()->set_rank(rank);
+  }
+  stream->Write(event);
+}
+
+void SendAttached(Stream* stream, bool known) {
+  v1c::RunEvent event;
+  event.mutable_attached()->set_known(known);
+  stream->Write(event);
+}
+
+TEST_F(RunClientTest, GoesOnWithTheNextAgent) {
+  std::string token;
+  int calls = 0;
+  control_.play = [&](Stream* stream) {
+    v1c::RunRequest request;
+    EXPECT_TRUE(stream->Read(&request));
+    if (++calls == 1) {
+      token = request.launch().token();
+      SendMapped(stream, 60000);
+      SendOutput(stream, "one ");
+      return grpc::Status(grpc::StatusCode::UNAVAILABLE, "killed");
+    }
+    EXPECT_EQ(request.attach().token(), token);
+    EXPECT_EQ(request.attach().received_size(), 2);
+    EXPECT_EQ(request.attach().received(0), 4u);
+    EXPECT_EQ(request.attach().received(1), 0u);
+    EXPECT_FALSE(request.attach().has_kill());
+    SendAttached(stream, true);
+    SendOutput(stream, "two");
+    v1c::RunEvent flush;
+    flush.set_flush(true);
+    stream->Write(flush);
+    EXPECT_TRUE(stream->Read(&request));
+    EXPECT_EQ(request.consumed(), 3u);
+    SendEnd(stream, 9);
+    return grpc::Status::OK;
+  };
+  redials_ = true;
+  const auto outcome = Run();
+  ASSERT_TRUE(outcome.ok()) << outcome.status().message();
+  EXPECT_EQ(token.size(), 16u);
+  EXPECT_EQ(calls, 2);
+  EXPECT_EQ(outcome->end.exit_code(), 9);
+  EXPECT_EQ(observer_->text, "one two");
+}
+
+TEST_F(RunClientTest, LaunchesAgainWhatNobodyHasHeardOf) {
+  int calls = 0;
+  control_.play = [&](Stream* stream) {
+    v1c::RunRequest request;
+    EXPECT_TRUE(stream->Read(&request));
+    if (++calls == 1) return grpc::Status(grpc::StatusCode::UNAVAILABLE, "");
+    EXPECT_TRUE(request.has_attach());
+    SendAttached(stream, false);
+    EXPECT_TRUE(stream->Read(&request));
+    EXPECT_EQ(request.launch().apps(0).argv(0), "program");
+    EXPECT_FALSE(request.launch().token().empty());
+    SendEnd(stream, 0);
+    return grpc::Status::OK;
+  };
+  redials_ = true;
+  EXPECT_TRUE(Run().ok());
+  EXPECT_EQ(calls, 2);
+}
+
+TEST_F(RunClientTest, AnAgentThatDoesNotKnowTheJobEndsIt) {
+  int calls = 0;
+  control_.play = [&](Stream* stream) {
+    v1c::RunRequest request;
+    stream->Read(&request);
+    if (++calls == 1) {
+      SendMapped(stream, 60000);
+    } else {
+      SendAttached(stream, false);
+    }
+    return grpc::Status::OK;
+  };
+  redials_ = true;
+  const auto outcome = Run();
+  EXPECT_EQ(outcome.code(), kErrLostConnection);
+  EXPECT_NE(outcome.status().message().find("does not know the job"),
+            std::string::npos);
+}
+
+TEST_F(RunClientTest, AnOrderToEndTheJobIsRepeated) {
+  int calls = 0;
+  control_.play = [&](Stream* stream) {
+    v1c::RunRequest request;
+    EXPECT_TRUE(stream->Read(&request));
+    if (++calls == 1) {
+      SendMapped(stream, 60000);
+      kill(getpid(), SIGTERM);
+      EXPECT_TRUE(stream->Read(&request));
+      EXPECT_TRUE(request.has_kill());
+      return grpc::Status(grpc::StatusCode::UNAVAILABLE, "killed");
+    }
+    EXPECT_TRUE(request.attach().has_kill());
+    EXPECT_FALSE(request.attach().kill().immediately());
+    SendAttached(stream, true);
+    SendEnd(stream, 143);
+    return grpc::Status::OK;
+  };
+  redials_ = true;
+  const auto outcome = Run();
+  ASSERT_TRUE(outcome.ok()) << outcome.status().message();
+  EXPECT_EQ(outcome->end_signal, SIGTERM);
 }
 
 TEST_F(RunClientTest, CallsWithOneAnswer) {

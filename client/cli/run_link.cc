@@ -60,7 +60,7 @@ void RunLink::Write(const v1::RunRequest& request) {
   }
   if (to != nullptr && to->Write(request)) return;
   std::lock_guard<std::mutex> lock(mutex_);
-  if (request.has_signal()) pending_.push_back(request);
+  if (!request.has_kill()) pending_.push_back(request);
 }
 
 void RunLink::Consumed(uint64_t bytes) {
@@ -77,8 +77,9 @@ void RunLink::Acknowledge() {
 
 bool RunLink::Read(v1::RunEvent* event) {
   for (;;) {
-    if (early_.has_value()) {
-      *event = *std::exchange(early_, std::nullopt);
+    if (!early_.empty()) {
+      *event = std::move(early_.front());
+      early_.pop_front();
       return true;
     }
     if (Connection()->Read(event)) {
@@ -172,11 +173,12 @@ std::optional<bool> RunLink::Attach(RunConnection* connection) {
   if (!connection->Write(request)) return std::nullopt;
   v1::RunEvent event;
   while (connection->Read(&event)) {
+    if (!event.has_attached() && !event.has_mapped()) break;
+    if (event.has_mapped()) NoteMap(event.mapped());
+    early_.push_back(event);
     if (event.has_attached()) return event.attached().known();
-    if (!event.has_mapped()) break;
-    NoteMap(event.mapped());
-    early_ = event;
   }
+  early_.clear();
   return std::nullopt;
 }
 

@@ -5,6 +5,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <deque>
 #include <functional>
 #include <memory>
 #include <mutex>
@@ -31,11 +32,12 @@ class RunLink {
 
   // Once, before anything else.
   void Launch(const control::v1::Launch& launch);
-  // Kept for the next agent while there is none, or lost with the connection
-  // when that breaks at this moment; an order to end the job is never lost.
+  // Kept for the next agent while there is none, and lost when the agent goes
+  // away with it; an order to end the job is never lost.
   void Write(const control::v1::RunRequest& request);
   // The next event of the job. Waits, also for another agent, as long as the
-  // former one said. False: nothing comes any more.
+  // former one said; `attached` when there is one. False: nothing comes any
+  // more.
   bool Read(control::v1::RunEvent* event);
   // So much of the output that was read is where it belongs.
   void Consumed(uint64_t bytes);
@@ -66,9 +68,9 @@ class RunLink {
   // Of the reading thread.
   bool mapped_ = false;
   bool ended_ = false;
-  std::vector<uint32_t> node_of_;               // by rank
-  std::vector<uint64_t> received_;              // bytes of output, by node
-  std::optional<control::v1::RunEvent> early_;  // read while attaching
+  std::vector<uint32_t> node_of_;            // by rank
+  std::vector<uint64_t> received_;           // bytes of output, by node
+  std::deque<control::v1::RunEvent> early_;  // read while attaching
   uint64_t unacknowledged_ = 0;
   std::chrono::milliseconds grace_;
   std::string why_;

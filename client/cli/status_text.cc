@@ -44,7 +44,8 @@ class TreeTable {
     const v1::NodeStatus& node = status_.nodes(index);
     table_.Add({lead + branch + node.name(), node.address(),
                 std::to_string(node.slots()), std::to_string(node.procs()),
-                std::to_string(node.pid()), AgeText(node.uptime_seconds())});
+                std::to_string(node.pid()),
+                node.away() ? "restarting" : AgeText(node.uptime_seconds())});
     if (depth > kMaxDepth) return;
     const std::vector<int>& below = children_[node.node()];
     const std::string further =

@@ -10,10 +10,12 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <chrono>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
 #include <functional>
+#include <future>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -55,6 +57,8 @@ constexpr char kControlSocket[] = "/control.sock";
 constexpr uint32_t kDefaultLossTimeoutMs = 5000;
 // How long shims that were told to end are waited for at the agent's own end.
 constexpr int64_t kShimsEndNs = int64_t{3} * 1000 * 1000 * 1000;
+// And control calls that it has not answered.
+constexpr int64_t kCallsEndNs = int64_t{2} * 1000 * 1000 * 1000;
 // How long everybody waits for the agent that an orderly replacement starts.
 constexpr uint32_t kReplaceMs = 30000;
 constexpr int64_t kMillisecond = 1000 * 1000;
@@ -222,6 +226,7 @@ class Agent::Impl : public InputSink {
     loop_.Run();
     LetShimsEnd();
     if (config_.embedded()) return;
+    EndControl();
     RemoveState(dir_->path());
     if (recovery_) recovery_->DropAllControl();
   }
@@ -244,6 +249,7 @@ class Agent::Impl : public InputSink {
   }
   void OnClient(const core::ClientConnected& client);
   void LetShimsEnd();
+  void EndControl();
   Status MakeOverlay();
   void MakeEndpoints();
   void KeepStockConnections(stock::StockOptions* options);
@@ -362,6 +368,19 @@ void Agent::Impl::LetShimsEnd() {
   const int64_t deadline = EventLoop::Now() + kShimsEndNs;
   while (process_->ending() > 0 && EventLoop::Now() < deadline) {
     loop_.RunOnce(50);
+  }
+}
+
+// Calls that wait for this thread end in it.
+void Agent::Impl::EndControl() {
+  const std::future<void> ends[] = {control_server_.Stop(),
+                                    network_server_.Stop()};
+  const int64_t deadline = EventLoop::Now() + kCallsEndNs;
+  for (const std::future<void>& end : ends) {
+    while (end.wait_for(std::chrono::seconds(0)) != std::future_status::ready &&
+           EventLoop::Now() < deadline) {
+      loop_.RunOnce(1);
+    }
   }
 }
 
@@ -807,6 +826,7 @@ void Agent::Impl::Become(const std::string& program, int64_t deadline) {
   stock_->Quiesce();
   run_server_.Flush();
   // Whoever asked for this must have its answer.
+  network_server_.LetAnswersLeave();
   control_server_.LetAnswersLeave();
   close_range(3, ~0U, CLOSE_RANGE_CLOEXEC);
   files_.Restore();

@@ -4,15 +4,14 @@
 #include <grpcpp/server_posix.h>
 
 #include <chrono>
-#include <future>
 #include <memory>
-#include <thread>
 #include <utility>
+
+#include "server/control/end_calls.h"
 
 namespace canopy::control {
 namespace {
 
-constexpr std::chrono::milliseconds kAnswerTime(200);
 constexpr std::chrono::milliseconds kExitTime(500);
 
 }  // namespace
@@ -29,17 +28,11 @@ ControlServer::~ControlServer() {
   server_->Wait();
 }
 
-void ControlServer::LetAnswersLeave() {
-  if (!server_) return;
-  listener_.Stop();
-  auto done = std::make_shared<std::promise<void>>();
-  // Shutting down waits for all calls, whatever its deadline: in a thread of
-  // its own, which the next program ends.
-  std::thread([server = server_, done] {
-    server->Shutdown(std::chrono::system_clock::now() + kAnswerTime);
-    done->set_value();
-  }).detach();
-  done->get_future().wait_for(kExitTime);
+void ControlServer::LetAnswersLeave() { Stop().wait_for(kExitTime); }
+
+std::future<void> ControlServer::Stop() {
+  if (server_) listener_.Stop();
+  return EndCalls(std::move(server_));
 }
 
 Status ControlServer::Start(const std::string& socket_path,

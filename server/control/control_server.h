@@ -2,6 +2,7 @@
 #ifndef CANOPY_SERVER_CONTROL_CONTROL_SERVER_H_
 #define CANOPY_SERVER_CONTROL_CONTROL_SERVER_H_
 
+#include <future>
 #include <memory>
 #include <string>
 
@@ -32,6 +33,10 @@ class ControlServer {
   // until what has been answered is on its way, but no longer than half a
   // second. Calls that this thread has to answer do not end meanwhile.
   void LetAnswersLeave();
+  // Takes no more calls. The result is there when those under way have ended,
+  // which those do not that wait for this thread. This object is of no further
+  // use.
+  std::future<void> Stop();
 
  private:
   TrustedListener listener_;

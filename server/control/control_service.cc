@@ -1,6 +1,8 @@
 #include "server/control/control_service.h"
 
+#include <algorithm>
 #include <utility>
+#include <vector>
 
 #include "common/text.h"
 #include "protos/control.grpc.pb.h"
@@ -36,6 +38,21 @@ std::string CommandOf(const JobSpec& job) {
     }
   }
   return command;
+}
+
+using Answers = std::vector<core::StateCollected>;
+
+// Below one that does not answer, others can not be heard.
+void MarkAway(const Answers& answers, v1::StatusReply* reply) {
+  const auto answered = [&](int64_t node) {
+    return std::ranges::any_of(answers,
+                               [&](const auto& a) { return a.node == node; });
+  };
+  if (answers.empty()) return;
+  for (v1::NodeStatus& node : *reply->mutable_nodes()) {
+    node.set_away(node.up() && !answered(node.node()) &&
+                  (node.parent() < 0 || answered(node.parent())));
+  }
 }
 
 void FillJob(const std::string& nspace, const JobRecord& record,
@@ -81,12 +98,17 @@ class ControlService::Impl : public v1::Control::CallbackService {
   }
 
   grpc::ServerUnaryReactor* Status(grpc::CallbackServerContext* context,
-                                   const v1::StatusRequest*,
+                                   const v1::StatusRequest* request,
                                    v1::StatusReply* reply) override {
-    return OnLoop(context, [this, reply](auto finish) {
-      *reply = view_.status();
-      reply->set_jobs(static_cast<uint32_t>(controller_->jobs().size()));
-      finish(grpc::Status::OK);
+    return OnLoop(context, [this, request, reply](auto finish) {
+      const auto answer = [this, reply, finish](const auto& answers) {
+        *reply = view_.status();
+        reply->set_jobs(static_cast<uint32_t>(controller_->jobs().size()));
+        MarkAway(answers, reply);
+        finish(grpc::Status::OK);
+      };
+      if (!request->ask_all()) return answer(Answers());
+      controller_->CollectState("status", "", answer);
     });
   }
 

@@ -10,8 +10,12 @@
 #include <chrono>
 #include <utility>
 
+#include "server/control/end_calls.h"
+
 namespace canopy::control {
 namespace {
+
+constexpr std::chrono::milliseconds kExitTime(500);
 
 // The library for reflection adds its service to every server as soon as it is
 // linked.
@@ -32,7 +36,8 @@ struct NetworkServer::Impl {
   // Refuses what is not there. A server with health alone would have nothing
   // that polls.
   grpc::CallbackGenericService refusal;
-  std::unique_ptr<grpc::Server> server;
+  // Shared with whoever shuts it down.
+  std::shared_ptr<grpc::Server> server;
 };
 
 NetworkServer::NetworkServer() : impl_(std::make_unique<Impl>()) {}
@@ -41,6 +46,12 @@ NetworkServer::~NetworkServer() {
   if (!impl_->server) return;
   impl_->server->Shutdown(std::chrono::system_clock::now());
   impl_->server->Wait();
+}
+
+void NetworkServer::LetAnswersLeave() { Stop().wait_for(kExitTime); }
+
+std::future<void> NetworkServer::Stop() {
+  return EndCalls(std::move(impl_->server));
 }
 
 Status NetworkServer::Start(const NetworkOptions& options) {

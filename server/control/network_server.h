@@ -3,6 +3,7 @@
 #ifndef CANOPY_SERVER_CONTROL_NETWORK_SERVER_H_
 #define CANOPY_SERVER_CONTROL_NETWORK_SERVER_H_
 
+#include <future>
 #include <memory>
 #include <string>
 #include <vector>
@@ -37,6 +38,9 @@ class NetworkServer {
   // Once. Fails when the address is taken or not this host's, or the security
   // settings do not fit.
   Status Start(const NetworkOptions& options);
+  // As ControlServer's.
+  void LetAnswersLeave();
+  std::future<void> Stop();
   // As in the options, with the port in use.
   const std::string& address() const { return address_; }
 

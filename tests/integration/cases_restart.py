@@ -35,6 +35,9 @@ NAMES = ("restart: kill -9 of node4's agent, radix 2",
          "restart: kill -9 of node1's agent, radix 2",
          "restart: kill -9 of node1's agent, radix 32",
          "restart: ^C while the controller is away, radix 2",
+         "restart: input after the controller's, radix 2",
+         "restart: a launcher that came by gRPC, radix 2",
+         "restart: an agent that is away, radix 2",
          "restart: a controller that does not come back",
          "restart: an agent that does not come back", *FOREIGN_NAMES,
          *STOCK_NAMES)
@@ -192,6 +195,51 @@ def interrupted(bench, overlay):
     job.finish(30).expect(code=130)
 
 
+def fed(bench, overlay):
+    """Standard input goes on after the controller's restart, to its end."""
+    read, write = os.pipe()
+    job = bench.start("run", "--context", overlay.name, "-n", 2, "--map-by",
+                      "node", "--stdin", 1, "cat", stdin=read)
+    os.close(read)
+    os.write(write, b"one\n")
+    job.wait_for("one\n")
+    overlay.kill("node1")
+    overlay.restart("node1")
+    os.write(write, b"two\n")
+    job.wait_for("two\n")
+    os.close(write)
+    job.finish(30).expect_lines(["one", "two"])
+
+
+def by_grpc(bench, overlay):
+    """A launcher that has no socket of the agent's but its control socket."""
+    os.unlink(os.path.join(overlay.directory("node1"), "run.sock"))
+    with tempfile.TemporaryDirectory() as steps:
+        os.chmod(steps, 0o755)
+        job = waiting_job(bench, overlay, steps)
+        overlay.kill("node1")
+        overlay.restart("node1")
+        bench.run("up", "--replace", "--context", overlay.name).expect(
+            out=["4 agents replaced"])
+        go(steps, 1)
+        job.finish(60).expect(out=[f"until ok size {RANKS}"])
+
+
+def away(bench, overlay):
+    """What is said of an agent that is gone, and may come back."""
+    def said(node):
+        lines = bench.run("status", "--context", overlay.name).out.splitlines()
+        return next(line for line in lines if node in line)
+    check("restarting" not in said("node4"), "it is there")
+    overlay.kill("node4")
+    check("restarting" in said("node4"), "it is away: " + said("node4"))
+    check("restarting" not in said("node2"), "it is there: " + said("node2"))
+    overlay.restart("node4")
+    deadline = time.monotonic() + 20
+    while "restarting" in said("node4"):
+        check(time.monotonic() < deadline, "it is back: " + said("node4"))
+
+
 def foreign(bench, overlay, what, moment):
     """Ranks whose agent is restarted. Those that lose it go on or end with an
     error: nobody waits for them for ever."""
@@ -339,6 +387,12 @@ def run(bench):
             if radix == 2:
                 bench.case("restart: ^C while the controller is away, radix 2",
                            lambda: interrupted(bench, overlay), leaves=True)
+                bench.case("restart: input after the controller's, radix 2",
+                           lambda: fed(bench, overlay), leaves=True)
+                bench.case("restart: a launcher that came by gRPC, radix 2",
+                           lambda: by_grpc(bench, overlay), leaves=True)
+                bench.case("restart: an agent that is away, radix 2",
+                           lambda: away(bench, overlay), leaves=True)
     with bench.overlay("restart-all", "--nodes", 4, "--radix", 2) as up:
         if up:
             bench.case("restart: --replace under an MPI job, no grace",

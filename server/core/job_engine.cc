@@ -381,13 +381,25 @@ void JobEngine::On(Turn& turn, NodeId, const JobKill& m) {
   }
 }
 
-void JobEngine::On(Turn& turn, NodeId, const JobForget& m) {
+bool JobEngine::MayEnd(const JobState& job, NodeId src) const {
+  return src == tree_.root() || src == job.controller ||
+         std::ranges::count(job.route, src) > 0;
+}
+
+void JobEngine::On(Turn& turn, NodeId src, const JobForget& m) {
   const auto askers = askers_.extract(m.nspace);
   if (!askers.empty()) {
     for (const NodeId agent : askers.mapped()) Send(turn, agent, m);
   }
   JobState* job = Find(m.nspace);
   if (job == nullptr || job->head) return;
+  if (!MayEnd(*job, src)) {
+    // The one above knows whether it is so.
+    if (job->parent != kNoNode) {
+      Send(turn, job->parent, JobExits{m.nspace, {}});
+    }
+    return;
+  }
   NoteFinished(m.nspace, &over_);
   Forget(turn, *job);
 }

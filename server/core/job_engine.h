@@ -140,6 +140,9 @@ class JobEngine {
   void Signal(Turn& turn, JobState& job, const JobSignal& signal);
   void Kill(Turn& turn, JobState& job, const JobKill& kill, uint32_t grace_ms);
   // Whether `src` is asked about the job here; else it is kept in mind.
+  // Whether this agent takes it from `src` that a job is over: from those on
+  // the way to its controller, and from the root, which knows all that is left.
+  bool MayEnd(const JobState& job, NodeId src) const;
   bool IsChild(JobState& job, NodeId src);
   void Forget(Turn& turn, JobState& job);
   void TellToForget(Turn& turn, const JobState& job);

@@ -289,5 +289,27 @@ TEST(JobEngine, OnlyTheControllerSaysThatAJobIsOver) {
   EXPECT_EQ(told[0].first, 3u);
 }
 
+TEST(JobEngine, AJobIsOverWhenOneOnTheWayToItsControllerSaysSo) {
+  Cluster c(7, 2);
+  c.Launch(MakeJob({3, 5}, 1));
+  c.Run();
+  const auto forget = [&](NodeId src) {
+    c.node(3).seen.clear();
+    c.Do(3, [&](JobEngine& e, Actions* a) {
+      e.OnPeer(c.now, {src, 3, JobForget{"job"}}, a);
+    });
+  };
+  for (const NodeId stranger : {5u, 2u, 4u}) {
+    forget(stranger);
+    EXPECT_EQ(c.node(3).seen.size(), 1u) << stranger;
+    const auto asked = Sent<JobExits>(c.node(3).seen);
+    ASSERT_EQ(asked.size(), 1u);
+    EXPECT_EQ(asked[0].first, 1u);
+  }
+  forget(1);
+  EXPECT_TRUE(Sent<JobExits>(c.node(3).seen).empty());
+  EXPECT_FALSE(c.node(3).seen.empty());
+}
+
 }  // namespace
 }  // namespace canopy::core

@@ -223,15 +223,15 @@ TEST(GrpcOverlayTest, DistantVersionsAreRefused) {
   TestCluster cluster(2);
   cluster.Start(0);
   cluster.Start(1, [](OverlayConfig* c) {
-    c->version = 4;
-    c->oldest_version = 3;
+    c->version = kNewestVersion + 2;
+    c->oldest_version = kNewestVersion + 1;
   });
   cluster.overlay(1).Join();
   auto& troubles = cluster.node(1).troubles;
   ASSERT_TRUE(cluster.WaitFor([&] { return !troubles.empty(); }));
   EXPECT_EQ(troubles[0].second.message(),
-            "node1 speaks overlay protocol version 3 to 4, node0 speaks 1 "
-            "to 2");
+            "node1 speaks overlay protocol version 4 to 5, node0 speaks 1 "
+            "to 3");
 }
 
 TEST(GrpcOverlayTest, UnreachableParentIsReportedAndAwaited) {

@@ -6,6 +6,7 @@ namespace canopy::overlay {
 namespace {
 
 constexpr uint32_t kRestarts = 2;
+constexpr uint32_t kControllerRestarts = 3;
 
 }  // namespace
 
@@ -19,9 +20,12 @@ void ForgetNewer(uint32_t version, Frame* frame) {
 }
 
 void ForgetNewer(uint32_t version, core::MessageBody* body) {
+  if (version >= kControllerRestarts) return;
+  auto* const credit = std::get_if<core::OutputCredit>(body);
+  if (credit != nullptr) credit->resend = false;
   if (version >= kRestarts) return;
+  if (credit != nullptr) credit->total = 0;
   if (auto* output = std::get_if<core::OutputData>(body)) output->end = 0;
-  if (auto* credit = std::get_if<core::OutputCredit>(body)) credit->total = 0;
 }
 
 }  // namespace canopy::overlay

@@ -15,7 +15,8 @@ namespace canopy::overlay {
 //   1  the first
 //   2  an agent may be restarted: away_ms, recovered; positions in output
 //      (OutputData.end) and its credit (Credit.total)
-inline constexpr uint32_t kNewestVersion = 2;
+//   3  so may the one that controls a job: Credit.resend
+inline constexpr uint32_t kNewestVersion = 3;
 inline constexpr uint32_t kOldestVersion = 1;
 
 // Sets what came after `version` to what its absence means.

@@ -53,5 +53,18 @@ TEST(Older, FirstKnowsNothingOfPositions) {
   EXPECT_EQ(std::get<core::OutputCredit>(body).bytes, 4u);
 }
 
+TEST(Older, SecondKnowsNothingOfControllersThatRestart) {
+  Frame frame = WholeFrame();
+  ForgetNewer(2, &frame);
+  EXPECT_TRUE(frame.hello->recovered);
+  EXPECT_EQ(frame.away_ms, 5u);
+  core::MessageBody body = core::OutputCredit{"job", 0, 9, true};
+  ForgetNewer(3, &body);
+  EXPECT_TRUE(std::get<core::OutputCredit>(body).resend);
+  ForgetNewer(2, &body);
+  EXPECT_FALSE(std::get<core::OutputCredit>(body).resend);
+  EXPECT_EQ(std::get<core::OutputCredit>(body).total, 9u);
+}
+
 }  // namespace
 }  // namespace canopy::overlay

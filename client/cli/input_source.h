@@ -2,6 +2,7 @@
 #ifndef CANOPY_CLIENT_CLI_INPUT_SOURCE_H_
 #define CANOPY_CLIENT_CLI_INPUT_SOURCE_H_
 
+#include <algorithm>
 #include <atomic>
 #include <cstdint>
 #include <optional>
@@ -23,8 +24,14 @@ class InputSource {
   int RetryMs() const;
   // The next piece; empty: the end of the input; no value: nothing now.
   std::optional<std::string> Read();
-  // So much has been taken by the job. Any thread.
-  void Consumed(uint64_t bytes) { in_flight_ -= bytes; }
+  // So much has been taken by the job. One thread, which may be another one,
+  // and the same as that of Forget: what was read before that may be counted
+  // still.
+  void Consumed(uint64_t bytes) {
+    uint64_t now = in_flight_;
+    while (!in_flight_.compare_exchange_weak(now, now - std::min(now, bytes))) {
+    }
+  }
   // Whoever took it is gone: nothing is on its way any more. Any thread.
   void Forget() { in_flight_ = 0; }
   // The end of the input was read. Any thread.

@@ -142,6 +142,7 @@ void Gets::OnRequest(TimeNs now, NodeId src, const DmodexRequest& request,
   held.key = request.key;
   held.node = src;
   held.request = request.request;
+  held.known = request.known;
   held.immediate = request.key.empty();
   held.started = now;
   held.deadline = DeadlineOf(now, request.timeout_ms);
@@ -167,9 +168,10 @@ void Gets::Answer(Turn& turn, const Held& held, int status) {
   if (held.node != kNoNode) {
     DmodexReply reply{held.request, status, held.target, {}, 0};
     if (status == kSuccess || status == kErrExistsOutsideScope) {
-      RankUpdate all = modex_.UpdateSince(held.target, 0);
-      reply.data = std::move(all.kvals);
-      reply.version = all.version;
+      RankUpdate update = modex_.UpdateSince(held.target, held.known);
+      reply.data = std::move(update.kvals);
+      reply.version = update.version;
+      reply.base = update.base;
     }
     turn.out.push_back(
         SendPeer{PeerMessage{self_, held.node, std::move(reply)}});
@@ -243,11 +245,15 @@ void Gets::StartFetch(Turn& turn, uint64_t id) {
   }
   const uint64_t number = next_fetch_++;
   if (!held.refresh) fetch_of_[{fetch.target, fetch.key}] = number;
-  turn.out.push_back(
-      SendPeer{PeerMessage{self_, fetch.node,
-                           DmodexRequest{number, fetch.target, fetch.key,
-                                         TimeLeft(turn.now, fetch)}}});
+  Ask(turn, number, fetch);
   fetches_.emplace(number, std::move(fetch));
+}
+
+void Gets::Ask(Turn& turn, uint64_t number, const Fetch& fetch) {
+  turn.out.push_back(SendPeer{PeerMessage{
+      self_, fetch.node,
+      DmodexRequest{number, fetch.target, fetch.key, TimeLeft(turn.now, fetch),
+                    modex_.KnownVersion(fetch.target)}}});
 }
 
 std::vector<uint64_t> Gets::IdsOf(const Fetch& fetch) const {
@@ -274,16 +280,19 @@ uint32_t Gets::TimeLeft(TimeNs now, const Fetch& fetch) const {
 
 void Gets::StoreReply(Turn& turn, const Fetch& fetch,
                       const DmodexReply& reply) {
-  if (jobs_.Find(fetch.target.nspace) == nullptr) return;
-  bool changed =
-      modex_.StoreRemote({fetch.target, 0, reply.version, reply.data});
-  if (reply.status == kErrExistsOutsideScope && !fetch.key.empty()) {
-    modex_.NoteOutside(fetch.target, fetch.key);
-    changed = true;
-  }
-  if (!changed) return;
+  const Job* const job = jobs_.Find(fetch.target.nspace);
+  if (job == nullptr) return;
+  const bool changed =
+      modex_.StoreRemote({fetch.target, reply.base, reply.version, reply.data});
+  const bool hidden =
+      reply.status == kErrExistsOutsideScope && !fetch.key.empty();
+  if (!changed && !hidden) return;
+  if (hidden) modex_.NoteOutside(fetch.target, fetch.key);
+  // What came of a job without ranks here may not have been published so far.
+  const bool all = hidden || job->local_ranks().empty();
   jobs_.Register(fetch.target.nspace, &turn.out);
-  turn.out.push_back(modex_.Publication(fetch.target));
+  turn.out.push_back(all ? modex_.Publication(fetch.target)
+                         : modex_.TakeChange(fetch.target));
 }
 
 void Gets::OnReply(TimeNs now, NodeId src, const DmodexReply& reply,
@@ -402,11 +411,7 @@ void Gets::OnNodeLost(TimeNs now, NodeId node, Actions* actions) {
   RetryIds(turn, ids);
   // What was on its way through it is lost. Two answers to one number are as
   // good as one.
-  for (const auto& [number, fetch] : fetches_) {
-    turn.out.push_back(SendPeer{PeerMessage{
-        self_, fetch.node,
-        DmodexRequest{number, fetch.target, fetch.key, TimeLeft(now, fetch)}}});
-  }
+  for (const auto& [number, fetch] : fetches_) Ask(turn, number, fetch);
 }
 
 void Gets::OnNodeRestarted(TimeNs now, NodeId node, Actions* actions) {
@@ -417,11 +422,7 @@ void Gets::OnNodeRestarted(TimeNs now, NodeId node, Actions* actions) {
   }
   for (const uint64_t id : dropped) Drop(id);
   // Two answers to one number are as good as one.
-  for (const auto& [number, fetch] : fetches_) {
-    turn.out.push_back(SendPeer{PeerMessage{
-        self_, fetch.node,
-        DmodexRequest{number, fetch.target, fetch.key, TimeLeft(now, fetch)}}});
-  }
+  for (const auto& [number, fetch] : fetches_) Ask(turn, number, fetch);
 }
 
 void Gets::OnTick(TimeNs now, Actions* actions) {

@@ -76,6 +76,7 @@ class Gets {
     bool immediate = false;
     bool refresh = false;  // ask the target's agent once, then answer
     bool fetched = false;  // its agent was asked and has answered
+    uint64_t known = 0;    // version that the asking agent has
     TimeNs started = 0;
     TimeNs deadline = kNever;
   };
@@ -112,6 +113,7 @@ class Gets {
   std::vector<uint64_t> IdsOf(const Fetch& fetch) const;
   // Asks the agent of the target, unless it is asked already, or not needed.
   void StartFetch(Turn& turn, uint64_t id);
+  void Ask(Turn& turn, uint64_t number, const Fetch& fetch);
   void StoreReply(Turn& turn, const Fetch& fetch, const DmodexReply& reply);
   uint32_t TimeLeft(TimeNs now, const Fetch& fetch) const;
 

@@ -131,6 +131,44 @@ TEST_F(GetsTest, ARequestIsHeldUntilItsTimeIsUp) {
   EXPECT_EQ(gets_.NextDeadline(), kNever);
 }
 
+TEST_F(GetsTest, OnlyWhatChangedIsFetched) {
+  const uint64_t first = Get("k");
+  EXPECT_EQ(Sent<DmodexRequest>(actions_)[0].second.known, 0u);
+  actions_.clear();
+  gets_.OnReply(now_, 1, {first, kSuccess, {"job", 1}, Bytes(Kval("k")), 7},
+                &actions_);
+  ASSERT_EQ(All<PublishRank>(actions_).size(), 1u);
+  EXPECT_FALSE(All<PublishRank>(actions_)[0].only_changes);
+  actions_.clear();
+  const uint64_t second = Get("l");
+  EXPECT_EQ(Sent<DmodexRequest>(actions_)[0].second.known, 7u);
+  actions_.clear();
+  gets_.OnReply(now_, 1, {second, kSuccess, {"job", 1}, Bytes(Kval("l")), 9, 7},
+                &actions_);
+  const auto published = All<PublishRank>(actions_);
+  ASSERT_EQ(published.size(), 1u);
+  EXPECT_TRUE(published[0].only_changes);
+  EXPECT_EQ(published[0].visible.view(), Kval("l"));
+  ASSERT_EQ(Replies().size(), 1u);
+  EXPECT_EQ(Replies()[0].status, kSuccess);
+  EXPECT_NE(Replies()[0].payload.view().find(Kval("k")), std::string::npos);
+}
+
+TEST_F(GetsTest, WhatTheAskerHasIsLeftOutOfTheAnswer) {
+  const ProcId me = {"job", 0};
+  modex_.Commit(5, me, {{Scope::kGlobal, Bytes(Kval("k"))}});
+  const uint64_t version = modex_.UpdateSince(me, 0).version;
+  modex_.Commit(9, me, {{Scope::kGlobal, Bytes(Kval("l"))}});
+  gets_.OnRequest(now_, 1, {1, me, "l", 0, version}, &actions_);
+  gets_.OnRequest(now_, 1, {2, me, "l", 0, 0}, &actions_);
+  const auto replies = Sent<DmodexReply>(actions_);
+  ASSERT_EQ(replies.size(), 2u);
+  EXPECT_EQ(replies[0].second.base, version);
+  EXPECT_EQ(replies[0].second.data.view(), Kval("l"));
+  EXPECT_EQ(replies[1].second.base, 0u);
+  EXPECT_EQ(replies[1].second.data.size(), Kval("k").size() + Kval("l").size());
+}
+
 // It may have been on its way through that node, or its answer.
 TEST_F(GetsTest, AFetchIsRepeatedWhenANodeIsLost) {
   const uint64_t number = Get("k");

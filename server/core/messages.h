@@ -63,14 +63,16 @@ struct DmodexRequest {
   ProcId target;
   std::string key;          // waits until this key is there; may be empty
   uint32_t timeout_ms = 0;  // 0: as long as the target lives
+  uint64_t known = 0;       // version of the data that the requester has
 };
 
 struct DmodexReply {
   uint64_t request = 0;
   int status = 0;
   ProcId target;
-  Bytes data;            // everything committed with scope REMOTE or GLOBAL
+  Bytes data;            // committed with scope REMOTE or GLOBAL
   uint64_t version = 0;  // of the data, see ModexStore
+  uint64_t base = 0;     // what changed since this version; 0: all there is
 };
 
 // An event on its way to the agents that may have receivers.

@@ -270,6 +270,12 @@ RankUpdate ModexStore::UpdateSince(const ProcId& proc, uint64_t base) const {
   return {proc, base, rank->version, Bytes(std::move(changes))};
 }
 
+uint64_t ModexStore::KnownVersion(const ProcId& proc) const {
+  const RankData* rank = Find(proc);
+  if (rank == nullptr || !rank->remote || rank->version == kRestored) return 0;
+  return rank->version;
+}
+
 PublishRank ModexStore::Publication(const ProcId& proc) const {
   const RankData* rank = Find(proc);
   if (rank == nullptr) return {proc, {}, {}};

@@ -90,6 +90,9 @@ class ModexStore {
   Bytes SeenHere(const ProcId& proc) const;
   // What others see now and did not see at version `base` (0: everything).
   RankUpdate UpdateSince(const ProcId& proc, uint64_t base) const;
+  // The version up to which a rank of another node is known here; 0: nothing
+  // is, or what there is has none.
+  uint64_t KnownVersion(const ProcId& proc) const;
   // What is to be put into shared memory: everything, and what the last commit
   // or StoreRemote that gave true has changed, which can be had once.
   PublishRank Publication(const ProcId& proc) const;

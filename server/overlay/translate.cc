@@ -47,6 +47,7 @@ void Describe(V& v, Is<DmodexRequest> auto& m) {
   v.Field(2, m.target);
   v.Bounded(3, m.key, kMaxKeyLen);
   v.Field(4, m.timeout_ms);
+  v.Field(5, m.known);
 }
 
 template <typename V>
@@ -56,6 +57,7 @@ void Describe(V& v, Is<DmodexReply> auto& m) {
   v.Field(3, m.target);
   v.Field(4, m.data);
   v.Field(5, m.version);
+  v.Field(6, m.base);
 }
 
 template <typename V>

@@ -32,8 +32,8 @@ std::vector<MessageBody> Samples() {
   return {
       up,
       core::CollectiveDown{up.id, up.status, up.contributions, up.missing},
-      core::DmodexRequest{5, kProc, "a.key", 1500},
-      core::DmodexReply{5, -46, kProc, Data("value"), UINT64_MAX},
+      core::DmodexRequest{5, kProc, "a.key", 1500, 77},
+      core::DmodexReply{5, -46, kProc, Data("value"), UINT64_MAX, 77},
       core::EventMessage{2, 9, -1, kProc, 200, kProcs, Data("info")},
       core::AbortMessage{kProc, INT32_MIN, "not \xff UTF-8", kProcs},
       core::JobPrepare{Data("spec"), 3, {1, 5}},

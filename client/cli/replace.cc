@@ -64,55 +64,88 @@ Status Restart(const v1::Context& context, int member, bool here,
   return Status(kErrUnreach, said.empty() ? "its new agent gave up" : said);
 }
 
-Result<control::v1::StatusReply> ReplaceOne(const v1::Context& context,
-                                            int member,
-                                            const UpOptions& options) {
-  const auto deadline =
-      Clock::now() + std::chrono::seconds(options.timeout_seconds);
-  const ControlTarget target = TargetOf(context, member);
-  const bool here =
-      context.launch_agent().empty() || target.address.starts_with("unix:");
-  uint64_t before = 0;
-  Status status(kErrUnreach, "");
-  if (!target.address.empty()) {
-    Result<ControlClient> client = ControlClient::Connect(target, kConnectMs);
-    status = client.status();
-    if (client.ok()) {
-      Result<control::v1::StatusReply> old = client->GetStatus();
-      status = old.status();
-      if (old.ok()) {
-        before = old->started();
-        status = client->Replace(AgentProgram());
-        if (!status.ok()) return status;
-      }
-    }
-  }
-  if (!status.ok()) {
-    status = Restart(context, member, here, deadline);
-    if (!status.ok()) return status;
-  }
-  return WaitUp(context, member, before, deadline);
+// What the agent of a member says, or why it does not.
+Result<control::v1::StatusReply> Ask(const ControlTarget& target) {
+  if (target.address.empty()) return Status(kErrUnreach, "");
+  Result<ControlClient> client = ControlClient::Connect(target, kConnectMs);
+  if (!client.ok()) return client.status();
+  return client->GetStatus();
 }
+
+// Makes one agent after another way for a new one.
+class Replacement {
+ public:
+  Replacement(v1::Context* context, const UpOptions& options)
+      : context_(context), options_(options), done_(context->members_size()) {}
+
+  // Those that are gone first, parents before children: the others need their
+  // parents. Then from the leaves up.
+  Status Run(const ContextStore& store) {
+    const int size = context_->members_size();
+    for (int i = 0; i < size; ++i) {
+      if (Ask(TargetOf(*context_, i)).ok()) continue;
+      if (Status s = Note(i, RestartOne(i), store); !s.ok()) return s;
+    }
+    for (int i = size - 1; i >= 0; --i) {
+      if (done_[i]) continue;
+      if (Status s = Note(i, ReplaceOne(i), store); !s.ok()) return s;
+    }
+    return Status();
+  }
+  int failed() const { return failed_; }
+
+ private:
+  using Reply = Result<control::v1::StatusReply>;
+
+  Clock::time_point Deadline() const {
+    return Clock::now() + std::chrono::seconds(options_.timeout_seconds);
+  }
+
+  Reply RestartOne(int i) const {
+    const auto deadline = Deadline();
+    const bool here = context_->launch_agent().empty() ||
+                      TargetOf(*context_, i).address.starts_with("unix:");
+    if (Status s = Restart(*context_, i, here, deadline); !s.ok()) return s;
+    return WaitUp(*context_, i, 0, deadline);
+  }
+
+  Reply ReplaceOne(int i) const {
+    const auto deadline = Deadline();
+    const ControlTarget target = TargetOf(*context_, i);
+    const Reply old = Ask(target);
+    if (!old.ok()) return RestartOne(i);
+    Result<ControlClient> client = ControlClient::Connect(target, kConnectMs);
+    if (!client.ok()) return client.status();
+    if (Status s = client->Replace(AgentProgram()); !s.ok()) return s;
+    return WaitUp(*context_, i, old->started(), deadline);
+  }
+
+  Status Note(int i, const Reply& now, const ContextStore& store) {
+    done_[i] = true;
+    auto* const member = context_->mutable_members(i);
+    if (!now.ok()) {
+      PrintError("node '" + member->name() + "': " + now.status().message());
+      ++failed_;
+      return Status();
+    }
+    member->set_pid(now->pid());
+    member->set_version(now->version());
+    return store.Update(*context_);
+  }
+
+  v1::Context* const context_;
+  const UpOptions& options_;
+  std::vector<bool> done_;
+  int failed_ = 0;
+};
 
 }  // namespace
 
 int ReplaceAgents(v1::Context* context, const UpOptions& options,
                   const ContextStore& store) {
-  int failed = 0;
-  for (int i = context->members_size() - 1; i >= 0; --i) {
-    const std::string& name = context->members(i).name();
-    Result<control::v1::StatusReply> now = ReplaceOne(*context, i, options);
-    if (!now.ok()) {
-      PrintError("node '" + name + "': " + now.status().message());
-      ++failed;
-      continue;
-    }
-    auto* const member = context->mutable_members(i);
-    member->set_pid(now->pid());
-    member->set_version(now->version());
-    if (Status s = store.Update(*context); !s.ok()) return Fail(s);
-  }
-  if (failed > 0) return kExitFailure;
+  Replacement replacement(context, options);
+  if (Status s = replacement.Run(store); !s.ok()) return Fail(s);
+  if (replacement.failed() > 0) return kExitFailure;
   if (options.quiet) return 0;
   const std::string text =
       "context " + context->name() + ": " +

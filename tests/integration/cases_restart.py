@@ -29,8 +29,8 @@ STOCK_NAMES = [f"restart: {how} under {what} with its own library, {n} nodes"
 NAMES = ("restart: kill -9 of node4's agent, radix 2",
          "restart: kill -9 of node2's agent, radix 2",
          "restart: kill -9 of node3's agent, radix 32",
-         "restart: --replace of a dead agent, radix 2",
-         "restart: --replace of a dead agent, radix 32",
+         "restart: --replace of dead agents, radix 2",
+         "restart: --replace of dead agents, radix 32",
          "restart: --replace under an MPI job, no grace",
          "restart: kill -9 of node1's agent, radix 2",
          "restart: kill -9 of node1's agent, radix 32",
@@ -125,16 +125,19 @@ def replaced(bench, overlay, *more):
     check(old == {node: overlay.member(node)["pid"] for node in old}, "pids")
 
 
-def replaced_dead(bench, overlay):
-    """An agent that is gone is replaced by a new process."""
+def replaced_dead(bench, overlay, nodes):
+    """Agents that are gone are replaced by new processes, those of a root and
+    of whole branches too."""
     with tempfile.TemporaryDirectory() as steps:
         os.chmod(steps, 0o755)
         job = waiting_job(bench, overlay, steps)
-        overlay.kill("node3")
+        for node in nodes:
+            overlay.kill(node)
         bench.run("up", "--replace", "--context", overlay.name).expect(
             out=["4 agents replaced"])
-        check(overlay.pid("node3") == int(overlay.member("node3")["pid"]),
-              "another pid")
+        for node in nodes:
+            check(overlay.pid(node) == int(overlay.member(node)["pid"]),
+                  "another pid")
         go(steps, 1)
         job.finish(60).expect(out=[f"until ok size {RANKS}"])
 
@@ -382,8 +385,10 @@ def run(bench):
                 bench.case(f"restart: kill -9 of {node}'s agent, radix {radix}",
                            lambda: killed(bench, overlay, node, code),
                            leaves=True)
-            bench.case(f"restart: --replace of a dead agent, radix {radix}",
-                       lambda: replaced_dead(bench, overlay), leaves=True)
+            dead = ("node1", "node2") if radix == 2 else ("node1", "node3")
+            bench.case(f"restart: --replace of dead agents, radix {radix}",
+                       lambda: replaced_dead(bench, overlay, dead),
+                       leaves=True)
             if radix == 2:
                 bench.case("restart: ^C while the controller is away, radix 2",
                            lambda: interrupted(bench, overlay), leaves=True)

@@ -11,7 +11,8 @@
 namespace canopy::core {
 namespace {
 
-// Version of what is older than anything that has one.
+// Version of what an agent has from its predecessor: not known. Any that is
+// known is more.
 constexpr uint64_t kRestored = 1;
 
 // Bytes of changes to a remote rank's data that are kept apart, beside as many
@@ -157,7 +158,8 @@ bool ModexStore::Commit(TimeNs now, const ProcId& proc,
     if (!AreKvals(scoped.kvals.view())) return false;
   }
   RankData& rank = jobs_[proc.nspace][proc.rank];
-  rank.version = std::max(rank.version + 1, static_cast<uint64_t>(now));
+  rank.version =
+      std::max({rank.version + 1, static_cast<uint64_t>(now), kRestored + 1});
   Touched touched;
   for (const ScopedData& scoped : data) Merge(&rank, scoped, &touched);
   TrimChanges(&rank);
@@ -170,13 +172,13 @@ bool ModexStore::Commit(TimeNs now, const ProcId& proc,
 bool ModexStore::StoreRemote(const RankUpdate& update) {
   const RankData* old = Find(update.proc);
   const uint64_t have = old == nullptr ? 0 : old->version;
+  const bool restored = update.version == kRestored;
   const bool fits = update.base <= have || have == kRestored;
-  if (update.version < have || !fits || !AreKvals(update.kvals.view())) {
-    return false;
-  }
+  const bool is_news = restored || (update.version >= have && fits);
+  if (!is_news || !AreKvals(update.kvals.view())) return false;
   RankData& rank = jobs_[update.proc.nspace][update.proc.rank];
   rank.version = update.version;
-  const bool changes = update.base > 0;
+  const bool changes = update.base > 0 || (restored && have > 0);
   if (changes
           ? update.kvals.empty()
           : old != nullptr && Fresh(rank).here.view() == update.kvals.view()) {

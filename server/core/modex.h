@@ -73,7 +73,9 @@ class ModexStore {
               const std::vector<ScopedData>& data);
   // What a rank of another node shows to other nodes. False when nothing
   // changes: it is malformed or not news, or it changes a state that never came
-  // here; then whoever asks for the rank's data asks its node.
+  // here; then whoever asks for the rank's data asks its node. What an agent
+  // that was replaced knows, and passes on, adds to what is here, and any
+  // change fits after it.
   bool StoreRemote(const RankUpdate& update);
   // What a former agent of this node knew of a rank of another node, whatever
   // its version was: it is what the collectives so far have brought, so that

@@ -114,9 +114,9 @@ TEST(Modex, CommitOfNothingIsACommit) {
 
 TEST(Modex, RemoteDataIsReplacedAsAWhole) {
   ModexStore store;
-  EXPECT_TRUE(store.StoreRemote({kProc, 0, 1, Bytes(Kval("a", "1"))}));
-  EXPECT_FALSE(store.StoreRemote({kProc, 0, 1, Bytes(Kval("a", "1"))}));
-  EXPECT_TRUE(store.StoreRemote({kProc, 0, 1, Bytes(Kval("b", "2"))}));
+  EXPECT_TRUE(store.StoreRemote({kProc, 0, 5, Bytes(Kval("a", "1"))}));
+  EXPECT_FALSE(store.StoreRemote({kProc, 0, 5, Bytes(Kval("a", "1"))}));
+  EXPECT_TRUE(store.StoreRemote({kProc, 0, 5, Bytes(Kval("b", "2"))}));
   EXPECT_EQ(store.FindHere(kProc, "a"), Found::kNo);
   EXPECT_EQ(store.FindHere(kProc, "b"), Found::kYes);
   EXPECT_EQ(store.FindForOthers(kProc, "b"), Found::kNothing);
@@ -141,9 +141,9 @@ TEST(Modex, VersionsGrowWithCommitsAndTime) {
   ModexStore store;
   EXPECT_EQ(VersionOf(store), 0u);
   ASSERT_TRUE(store.Commit(0, kProc, {Data(Scope::kGlobal, Kval("k", "1"))}));
-  EXPECT_EQ(VersionOf(store), 1u);
-  ASSERT_TRUE(store.Commit(0, kProc, {Data(Scope::kGlobal, Kval("k", "2"))}));
   EXPECT_EQ(VersionOf(store), 2u);
+  ASSERT_TRUE(store.Commit(0, kProc, {Data(Scope::kGlobal, Kval("k", "2"))}));
+  EXPECT_EQ(VersionOf(store), 3u);
   ASSERT_TRUE(store.Commit(9, kProc, {}));
   EXPECT_EQ(VersionOf(store), 9u);
 }
@@ -175,6 +175,29 @@ TEST(Modex, UpdatesChangeWhatIsHere) {
   // The same in other words is no news, but a state to go on from.
   EXPECT_FALSE(store.StoreRemote({kProc, 0, 8, store.SeenHere(kProc)}));
   EXPECT_TRUE(store.StoreRemote({kProc, 8, 9, Bytes(Kval("e", "6"))}));
+}
+
+// The agent that has to say again what a collective brought was replaced, and
+// its predecessor's data has no versions.
+TEST(Modex, WhatAReplacedAgentPassesOnIsAdded) {
+  ModexStore replaced;
+  PublishRank published;
+  published.proc = kProc;
+  published.visible = Bytes(Kval("a", "1") + Kval("b", "3") + Kval("c", "4"));
+  ASSERT_TRUE(replaced.RestoreRemote(published));
+  RankUpdate passed_on = replaced.UpdateSince(kProc, 0);
+  passed_on.kvals = replaced.SeenHere(kProc);
+
+  ModexStore store;
+  ASSERT_TRUE(store.StoreRemote(
+      {kProc, 0, 1000, Bytes(Kval("b", "2") + Kval("d", "5"))}));
+  EXPECT_EQ(store.KnownVersion(kProc), 1000u);
+  ASSERT_TRUE(store.StoreRemote(passed_on));
+  EXPECT_EQ(store.SeenHere(kProc).view(),
+            Kval("d", "5") + Kval("a", "1") + Kval("b", "3") + Kval("c", "4"));
+  EXPECT_EQ(store.KnownVersion(kProc), 0u);
+  EXPECT_TRUE(store.StoreRemote({kProc, 2000, 3000, Bytes(Kval("e", "6"))}));
+  EXPECT_EQ(store.KnownVersion(kProc), 3000u);
 }
 
 TEST(Modex, UpdatesOfAnUnknownStateAreLeftOut) {

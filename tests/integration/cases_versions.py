@@ -19,6 +19,9 @@ MIXES = (("root", 2, ("v1",)), ("all but the root", 2, ("v2", "v3", "v4")),
 # Open MPI takes the hosts for machines.
 ENV = {"OMPI_MCA_btl": "self,tcp", "OMPI_MCA_btl_tcp_if_include": "lo"}
 NAMES = [f"versions: {what} older, radix {radix}" for what, radix, _ in MIXES]
+RADICES = (2, 32)
+UPGRADES = [f"versions: --replace of older ones, radix {radix}"
+            for radix in RADICES]
 
 
 def newest():
@@ -91,9 +94,52 @@ def mixed(bench, name, older):
               stdin=b"in and out\n").expect_lines(["in and out"] * RANKS)
 
 
+def older_ones(bench, name):
+    """The nodes whose agents were told to be older."""
+    found = set()
+    for node in bench.json("status", "--context", name)["nodes"]:
+        with open(f"/proc/{node['pid']}/cmdline", "rb") as file:
+            if b"--overlay-protocol" in file.read():
+                found.add(node["name"])
+    return found
+
+
+def upgraded(bench, name):
+    """All agents become newer, one after the other, under an MPI job and one
+    that never stops to need them."""
+    where = ["run", "--context", name, "--oversubscribe", "--map-by", "node",
+             "-n", RANKS]
+    check(older_ones(bench, name) == set(HOSTS), "not all are older")
+    with tempfile.TemporaryDirectory() as place:
+        os.chmod(place, 0o755)
+        stop = os.path.join(place, "stop")
+        going = bench.start(*where, rounds(bench), RANKS, stop)
+        job = bench.start(*where, bench.mpi("until"), RANKS, stop, env=ENV)
+        going.wait_for("round 5\n", RANKS)
+        job.wait_for("is ready", RANKS)
+        bench.run("up", "--replace", "--context", name).expect(
+            out=["4 agents replaced"])
+        check(not older_ones(bench, name), "some are older")
+        done = going.texts["out"].count(b"\n") // RANKS
+        going.wait_for(f"round {done + 5}\n", RANKS)
+        with open(stop, "w", encoding="utf-8"):
+            pass
+        check_rounds(going.finish(60), done + 5)
+        job.finish(60).expect(out=[f"until ok size {RANKS}"])
+
+
 def run(bench):
-    if not bench.wanted(*NAMES):
+    if not bench.wanted(*NAMES, *UPGRADES):
         return
+    for radix, name in zip(RADICES, UPGRADES):
+        if not bench.wanted(name):
+            continue
+        context = "upgrade"
+        with bench.overlay(context, "--hosts", ",".join(HOSTS), "--listen",
+                           "127.0.0.1", "--radix", radix, "--launch-agent",
+                           launch_agent(bench, HOSTS)) as up:
+            if up:
+                bench.case(name, lambda: upgraded(bench, context), leaves=True)
     for name, (_, radix, older) in zip(NAMES, MIXES):
         if not bench.wanted(name):
             continue

@@ -284,6 +284,7 @@ struct AgentCore::State {
       if (!job->is_local(rank) || !modex.Commit(now, proc, data)) continue;
       out.push_back(modex.Publication(proc));
     }
+    collectives.OnRecovered(nspace);
     for (const KeptRecord& record : in.records) collectives.Restore(record);
     for (const PublishRank& data : in.published) {
       if (!modex.RestoreRemote(data)) continue;

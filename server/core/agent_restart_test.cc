@@ -177,6 +177,28 @@ TEST_F(RestartTest, ContributionFromBeforeTheRestartCounts) {
   EXPECT_TRUE(Sees(1, 0, "early"));
 }
 
+// The new agent contributes as well, with versions of its own, and nobody takes
+// it: the next contribution must not count on that.
+TEST_F(RestartTest, ChangesAreThoseSinceWhatTheOthersGot) {
+  Commit(1, "before");
+  Fence(1, 1);
+  Restart();
+  Resume(0);
+  Commit(1, "before");
+  Fence(1, 1);
+  Fence(0, 1);
+  EXPECT_TRUE(Sees(0, 1, "before"));
+  Commit(1, "after");
+  Fence(1, 2);
+  Fence(0, 2);
+  EXPECT_TRUE(Sees(0, 1, "after"));
+  Commit(1, "last");
+  Fence(1, 3);
+  Fence(0, 3);
+  EXPECT_TRUE(Sees(0, 1, "last"));
+  EXPECT_EQ(replies_[1][3], kSuccess);
+}
+
 TEST_F(RestartTest, ContributionThatWasLostIsMadeAgain) {
   cut_ = true;
   Fence(1, 10);

@@ -218,7 +218,9 @@ void Collectives::Release(Turn& turn, Set& set, uint64_t sequence, int status,
       jobs_.Register(proc.nspace, &turn.out);
     }
     Publish(turn, over.parts);
-    if (!instance.shows.empty()) set.shown = std::move(instance.shows);
+    if (!instance.shows.empty() && !MayBeFormers(set, sequence)) {
+      set.shown = std::move(instance.shows);
+    }
   }
   if (status == kSuccess && set.id.op == CollectiveOp::kConnect) {
     connected_.insert(set.id.participants);

@@ -64,7 +64,9 @@ class Collectives {
   void OnNodeRestarted(TimeNs now, NodeId node, Actions* actions);
   // Whether to tell (by Remember) what the next agent of this node must know.
   void set_remembers(bool on) { remembers_ = on; }
-  // Of a former agent of this node: collectives of a set that have ended.
+  // The processes of a job here had a former agent.
+  void OnRecovered(const std::string& nspace) { recovered_.insert(nspace); }
+  // Of that agent: collectives of a set that have ended.
   void Restore(const KeptRecord& record);
   // Comes before the process arrives at anything.
   void OnResumed(TimeNs now, const ClientResumed& in, Actions* actions);
@@ -193,6 +195,9 @@ class Collectives {
                 NodeId to);
   void Publish(Turn& turn, const Parts& parts);
   void PassBy(Set& set, uint64_t sequence) const;
+  // A former agent of this node may have contributed, and the others have
+  // taken that.
+  bool MayBeFormers(const Set& set, uint64_t sequence) const;
   void Keep(Turn& turn, const Set& set, uint64_t sequence, int status) const;
   void ApplyResumed(Set& set);
   void ReleaseRestored(Turn& turn, Set& set);
@@ -223,6 +228,7 @@ class Collectives {
   Sets sets_;
   // Participants that are connected: after a connect, before a disconnect.
   std::set<std::vector<ProcId>> connected_;
+  std::set<std::string> recovered_;
   // Set and sequence that a deadline belongs to.
   std::map<DeadlineKey, std::pair<Set*, uint64_t>> deadlines_;
   uint64_t deadline_number_ = 0;

@@ -250,6 +250,7 @@ void Collectives::OnJobUnknown(TimeNs now, const std::string& nspace,
 
 void Collectives::OnJobRemoved(const std::string& nspace, Actions* actions) {
   Turn turn{0, *actions};
+  recovered_.erase(nspace);
   for (auto it = sets_.begin(); it != sets_.end();) {
     Set& set = it->second;
     const auto& procs = set.id.participants;

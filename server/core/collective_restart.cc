@@ -100,6 +100,13 @@ void Collectives::Restore(const KeptRecord& record) {
   if (connected) connected_.insert(id.participants);
 }
 
+bool Collectives::MayBeFormers(const Set& set, uint64_t sequence) const {
+  return sequence <= set.restored &&
+         std::ranges::any_of(set.members->local, [&](const ProcId& proc) {
+           return recovered_.contains(proc.nspace);
+         });
+}
+
 void Collectives::OnResumed(TimeNs now, const ClientResumed& in,
                             Actions* actions) {
   Turn turn{now, *actions};

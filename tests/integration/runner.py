@@ -1,6 +1,7 @@
 """What the test programs that need an installed Canopy have in common."""
 import os
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -44,6 +45,10 @@ def main(script, usage, inside):
     """Installs, and runs INSIDE(keep, words) of SCRIPT in a world of its own.
     Returns the exit code."""
     words = sys.argv[1:]
+    # A shell that starts us in the background has them ignored, which what we
+    # start would take over, and go on to ignore.
+    for number in (signal.SIGINT, signal.SIGQUIT):
+        signal.signal(number, signal.SIG_DFL)
     if words[:1] == [isolation.INSIDE]:
         return isolation.settle_in(words[1:], inside)
     if any(word.startswith("-") for word in words):

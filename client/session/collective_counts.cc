@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "common/ids.h"
+#include "common/refusal.h"
 #include "common/status.h"
 #include "common/wire.h"
 
@@ -12,23 +13,6 @@ namespace canopy::client {
 namespace {
 
 constexpr uint64_t kFenceOperation = 1;
-
-// The agent did not let the process take part.
-bool IsRefusal(int status) {
-  switch (status) {
-    case kErrBadParam:
-    case kErrNotSupported:
-    case kErrOutOfResource:
-    case kErrResourceBusy:
-    case kErrInvalidOperation:
-    case kErrInit:
-    case kErrNotFound:
-    case kErrLostConnection:
-      return true;
-    default:
-      return false;
-  }
-}
 
 using Key = std::pair<uint64_t, std::vector<ProcId>>;
 
@@ -52,7 +36,7 @@ Key Read(std::string_view request, const std::string& own_nspace) {
 }  // namespace
 
 void CollectiveCounts::Add(std::string_view request, int status) {
-  if (IsRefusal(status)) return;
+  if (IsRefusal(status) || status == kErrLostConnection) return;
   WireReader in(request);
   in.Uint();
   const size_t n = in.Count(2);

@@ -5,6 +5,7 @@
 
 #include "common/codec/decoder.h"
 #include "common/codec/encoder.h"
+#include "common/refusal.h"
 #include "pmix_common.h"
 #include "server/stock/job_info.h"
 #include "server/stock/kvals.h"
@@ -74,22 +75,6 @@ void PackObject(const PeerTraits& peer, const ProcId& proc,
   object.PackProc(proc);
   PackKvals(peer, kvals, &object);
   out->PackByteObject(object.Take());
-}
-
-// The agent did not let the process take part.
-bool IsRefusal(int status) {
-  switch (status) {
-    case kErrBadParam:
-    case kErrNotSupported:
-    case kErrOutOfResource:
-    case kErrResourceBusy:
-    case kErrInvalidOperation:
-    case kErrInit:
-    case kErrNotFound:
-      return true;
-    default:
-      return false;
-  }
 }
 
 std::vector<std::string> OtherNspaces(const std::vector<ProcId>& participants,

@@ -2,10 +2,13 @@
 #ifndef CANOPY_CLIENT_CLI_AGENT_END_H_
 #define CANOPY_CLIENT_CLI_AGENT_END_H_
 
+#include <sys/types.h>
+
 #include <string>
 #include <vector>
 
 #include "client/cli/context.pb.h"
+#include "common/posix/unique_fd.h"
 
 namespace canopy::cli {
 
@@ -13,11 +16,9 @@ namespace canopy::cli {
 // mean another process.
 class LocalAgent {
  public:
-  // The member's process if it is an agent of this user on this machine.
+  // The processes that serve the members of the context, or did when it was
+  // written down, as far as they are agents of this user on this machine.
   static std::vector<LocalAgent> Of(const v1::Context& context);
-  ~LocalAgent();
-  LocalAgent(LocalAgent&& other) noexcept;
-  LocalAgent& operator=(LocalAgent&&) = delete;
 
   const std::string& node() const { return node_; }
   // False: it is still there after `timeout_ms`.
@@ -25,10 +26,12 @@ class LocalAgent {
   void Kill() const;
 
  private:
-  LocalAgent(std::string node, int pid_fd);
+  LocalAgent(std::string node, UniqueFd pid_fd);
+  static void Pin(const bootstrap::v1::NodeInfo& node, pid_t pid,
+                  std::vector<LocalAgent>* agents);
 
   std::string node_;
-  int pid_fd_ = -1;
+  UniqueFd pid_fd_;
 };
 
 }  // namespace canopy::cli

@@ -67,7 +67,7 @@ def json_of_commands(bench):
           not logs[0]["error"], str(logs))
     down = bench.json("down", *context)
     check(down == {"context": "json", "nodes": ["node1", "node2"],
-                   "reached": True}, str(down))
+                   "reached": True, "silent": []}, str(down))
 
 
 def json_of_ends(bench):

@@ -39,7 +39,8 @@ NAMES = ("restart: kill -9 of node4's agent, radix 2",
          "restart: a launcher that came by gRPC, radix 2",
          "restart: an agent that is away, radix 2",
          "restart: a controller that does not come back",
-         "restart: an agent that does not come back", *FOREIGN_NAMES,
+         "restart: an agent that does not come back",
+         "restart: down before a new agent is linked", *FOREIGN_NAMES,
          *STOCK_NAMES)
 
 
@@ -183,6 +184,33 @@ def controller_lost(bench):
             shutil.rmtree(overlay.directory("node1"))
         bench.case("restart: a controller that does not come back", body,
                    leaves=True)
+
+
+def down_unlinked(bench):
+    """A new agent that has no way to the others ends with them."""
+    name = "restart-down"
+    before = bench.snapshot()
+
+    def body():
+        bench.run("up", "--context", name, "--nodes", 4, "--radix", 2,
+                  "--restart-grace", 60).expect()
+        overlay = Overlay(bench, name)
+        parent = overlay.directory("node2")
+        for node in ("node2", "node4"):
+            overlay.kill(node)
+        overlay.restart("node4")
+        new = overlay.pid("node4")
+        bench.run("down", "--context", name).expect(
+            out=[f"context {name} is down"])
+        check(not os.path.exists(f"/proc/{new}"), "the new agent goes on")
+        # Nobody else removes what a killed agent leaves.
+        shutil.rmtree(parent)
+        for _ in range(2):
+            parent = os.path.dirname(parent)
+            if not os.listdir(parent):
+                os.rmdir(parent)
+    bench.case("restart: down before a new agent is linked", body, settle=5,
+               since=before)
 
 
 def interrupted(bench, overlay):
@@ -403,6 +431,7 @@ def run(bench):
             bench.case("restart: --replace under an MPI job, no grace",
                        lambda: replaced(bench, Overlay(bench, "restart-all")),
                        leaves=True)
+    down_unlinked(bench)
     not_restarted(bench)
     controller_lost(bench)
     all_foreign(bench)

@@ -329,6 +329,44 @@ TEST_F(RunClientTest, GoesOnWithTheNextAgent) {
   EXPECT_EQ(observer_->text, "one two");
 }
 
+TEST_F(RunClientTest, NobodyIsAwaitedWhoWillNotCome) {
+  int calls = 0;
+  control_.play = [&](Stream* stream) {
+    v1c::RunRequest request;
+    stream->Read(&request);
+    ++calls;
+    SendMapped(stream, 0);
+    return grpc::Status(grpc::StatusCode::UNAVAILABLE, "killed");
+  };
+  redials_ = true;
+  const auto outcome = Run();
+  EXPECT_EQ(outcome.code(), kErrLostConnection);
+  EXPECT_EQ(calls, 1);
+  EXPECT_EQ(outcome.status().message().find("no other one came"),
+            std::string::npos);
+}
+
+TEST_F(RunClientTest, AnAgentThatMakesWayIsFollowedByOneOnly) {
+  int calls = 0;
+  control_.play = [&](Stream* stream) {
+    v1c::RunRequest request;
+    stream->Read(&request);
+    if (++calls > 2) return grpc::Status::OK;
+    if (calls == 1) {
+      SendMapped(stream, 0);
+      v1c::RunEvent away;
+      away.set_away_ms(60000);
+      stream->Write(away);
+    } else {
+      SendAttached(stream, true);
+    }
+    return grpc::Status(grpc::StatusCode::UNAVAILABLE, "killed");
+  };
+  redials_ = true;
+  EXPECT_EQ(Run().code(), kErrLostConnection);
+  EXPECT_EQ(calls, 2);
+}
+
 TEST_F(RunClientTest, LaunchesAgainWhatNobodyHasHeardOf) {
   int calls = 0;
   control_.play = [&](Stream* stream) {

@@ -14,8 +14,8 @@ using std::chrono::milliseconds;
 
 // Output is acknowledged in lumps: far below the window of a node.
 constexpr uint64_t kConsumedLump = 64 << 10;
-// Before an agent has told how long it may be away.
-constexpr milliseconds kUnknownGrace(30000);
+// Before an agent has told how long it may be away: for one that is replaced.
+constexpr milliseconds kUnknownGrace(5000);
 // For the way here of an agent that came back in time.
 constexpr milliseconds kSlack(3000);
 constexpr milliseconds kPatience(5000);  // before it is talked about
@@ -109,7 +109,7 @@ bool RunLink::Note(const v1::RunEvent& event) {
       Acknowledge();
       return false;
     case v1::RunEvent::kAwayMs:
-      grace_ = std::max(grace_, milliseconds(event.away_ms()));
+      away_ = milliseconds(event.away_ms());
       return false;
     default:
       return true;
@@ -136,8 +136,9 @@ bool RunLink::Reconnect() {
     connected_ = false;
   }
   why_ = Connection()->WhyEnded();
-  if (launch_.launch().token().empty() || grace_.count() == 0) return false;
-  const auto patience = grace_ + kSlack;
+  const milliseconds grace = std::max(grace_, away_);
+  if (launch_.launch().token().empty() || grace.count() == 0) return false;
+  const auto patience = grace + kSlack;
   const auto begin = Clock::now();
   bool said = false;
   milliseconds pause = kFirstPause;
@@ -188,6 +189,7 @@ bool RunLink::Adopt(std::shared_ptr<RunConnection> connection, bool known) {
     return false;
   }
   unacknowledged_ = 0;
+  away_ = milliseconds(0);
   if (!known) (void)connection->Write(launch_);
   std::lock_guard<std::mutex> lock(mutex_);
   connection_ = std::move(connection);

@@ -72,7 +72,8 @@ class RunLink {
   std::vector<uint64_t> received_;           // bytes of output, by node
   std::deque<control::v1::RunEvent> early_;  // read while attaching
   uint64_t unacknowledged_ = 0;
-  std::chrono::milliseconds grace_;
+  std::chrono::milliseconds grace_;    // of every agent that controls the job
+  std::chrono::milliseconds away_{0};  // as this one said, which is replaced
   std::string why_;
 };
 

@@ -580,8 +580,8 @@ void Agent::Impl::MakeProcesses() {
   recovery_ = std::make_unique<Recovery>(
       process_.get(), datastore_.get(), dir_->path(),
       [this] { return stock_->listener(); }, Log);
-  controller_.set_keeper(recovery_.get(), GraceMs(config_),
-                         std::max(GraceMs(config_), kReplaceMs));
+  controller_.set_keeper(recovery_.get(), config_.restart_grace_ms(),
+                         std::max(config_.restart_grace_ms(), kReplaceMs));
 }
 
 // The next agent of this node must know it too, and nobody else.

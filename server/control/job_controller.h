@@ -65,7 +65,8 @@ class JobController : public JobObserver, public RunOwner {
   // The core's input; set once before the first call comes in.
   void set_sink(InputSink* sink) { sink_ = sink; }
   // From now on, callers may come back to the next agent of this node. They are
-  // told to look for it for `grace_ms`, and awaited for `patience_ms`.
+  // told to look for it for `grace_ms` (0: not unless one was announced), and
+  // awaited for `patience_ms`.
   void set_keeper(JobKeeper* keeper, uint32_t grace_ms, uint32_t patience_ms);
   // What the former agent has kept; before the core hears of these jobs.
   void Recover(const std::vector<KeptJob>& jobs);

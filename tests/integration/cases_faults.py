@@ -152,10 +152,11 @@ def root_dies(bench, command):
     start = time.monotonic()
     os.kill(int(nodes_of(bench)["node1"]["pid"]), signal.SIGKILL)
     result = ends_soon(job, start)
+    # It waits for no other agent: none can come.
     words = [line for line in result.err.splitlines() if "canopy: " in line]
-    # Before that, maybe, that it waits for another agent.
-    check(result.code not in (0, -signal.SIGKILL) and len(words) in (1, 2) and
-          "lost" in words[-1], "no clear text" + result.tail())
+    check(result.code not in (0, -signal.SIGKILL) and len(words) == 1 and
+          "lost the agent that controls the job" in words[0] and
+          "no other one came" not in words[0], "no clear text" + result.tail())
     until(lambda: not [text for text in before.new_since()
                        if command[0] in text and "canopy" not in text],
           "the processes of the job to end")

@@ -15,6 +15,7 @@
 
 #include "common/event_loop.h"
 #include "server/overlay/grpc_overlay.h"
+#include "server/ports/input_sink.h"
 
 namespace canopy::overlay {
 namespace {

@@ -43,6 +43,8 @@
 #include "server/local/local_endpoint.h"
 #include "server/overlay/grpc_overlay.h"
 #include "server/pmi1/pmi1_endpoint.h"
+#include "server/ports/client_port.h"
+#include "server/ports/input_sink.h"
 #include "server/process/process_adapter.h"
 #include "server/runtime/runtime.h"
 #include "server/security/cluster_key.h"

@@ -6,7 +6,9 @@
 #include <string>
 #include <vector>
 
-#include "server/ports/ports.h"
+#include "common/ids.h"
+#include "server/core/step/process_actions.h"
+#include "server/ports/process_environment.h"
 
 namespace canopy::agent {
 

@@ -12,7 +12,7 @@
 
 #include "common/posix/unique_fd.h"
 #include "common/status.h"
-#include "server/core/step.h"
+#include "server/core/step/kept_state.h"
 
 namespace canopy::agent {
 

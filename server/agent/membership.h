@@ -7,10 +7,11 @@
 #include <string>
 #include <vector>
 
+#include "common/ids.h"
 #include "protos/bootstrap.pb.h"
 #include "protos/control.pb.h"
 #include "server/control/job_controller.h"
-#include "server/core/step.h"
+#include "server/core/step/peer_inputs.h"
 #include "server/core/tree.h"
 
 namespace canopy::agent {

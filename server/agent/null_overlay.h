@@ -2,7 +2,8 @@
 #ifndef CANOPY_SERVER_AGENT_NULL_OVERLAY_H_
 #define CANOPY_SERVER_AGENT_NULL_OVERLAY_H_
 
-#include "server/ports/ports.h"
+#include "server/core/messages.h"
+#include "server/ports/overlay_port.h"
 
 namespace canopy::agent {
 

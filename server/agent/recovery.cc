@@ -9,6 +9,7 @@
 #include "common/event_loop.h"
 #include "common/shm/segment_reader.h"
 #include "common/wire.h"
+#include "server/core/step/job_actions.h"
 #include "server/stock/stock_endpoint.h"
 
 namespace canopy::agent {

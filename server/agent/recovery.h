@@ -11,6 +11,8 @@
 #include "server/agent/control_records.h"
 #include "server/agent/journal.h"
 #include "server/control/job_controller.h"
+#include "server/core/step/kept_state.h"
+#include "server/core/step/log_line.h"
 #include "server/datastore/datastore.h"
 #include "server/process/process_adapter.h"
 #include "server/runtime/runtime.h"

@@ -3,15 +3,19 @@
 #ifndef CANOPY_SERVER_CLEANUP_CLEANUP_H_
 #define CANOPY_SERVER_CLEANUP_CLEANUP_H_
 
+#include <cstdint>
 #include <functional>
 #include <map>
 #include <string>
 #include <vector>
 
+#include "common/bytes.h"
 #include "common/ids.h"
 #include "common/status.h"
 #include "common/values/info_list.h"
-#include "server/ports/ports.h"
+#include "server/core/step/client_actions.h"
+#include "server/core/step/process_inputs.h"
+#include "server/ports/job_control_port.h"
 
 namespace canopy::cleanup {
 

@@ -13,11 +13,13 @@
 #include <vector>
 
 #include "common/event_loop.h"
+#include "common/ids.h"
 #include "common/job.h"
 #include "common/status.h"
 #include "protos/control.pb.h"
 #include "server/control/run_caller.h"
-#include "server/ports/ports.h"
+#include "server/core/step/control_actions.h"
+#include "server/ports/input_sink.h"
 #include "server/runtime/runtime.h"
 
 namespace canopy::control {

@@ -8,7 +8,7 @@
 
 #include "common/ids.h"
 #include "protos/control.pb.h"
-#include "server/core/step.h"
+#include "server/core/step/control_actions.h"
 
 namespace canopy::control {
 

@@ -9,7 +9,9 @@
 #include <string>
 #include <vector>
 
-#include "server/core/step.h"
+#include "common/ids.h"
+#include "server/core/step/action.h"
+#include "server/core/step/input.h"
 
 namespace canopy::core {
 

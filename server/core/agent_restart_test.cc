@@ -7,6 +7,7 @@
 #include "common/status.h"
 #include "server/core/agent_core.h"
 #include "server/core/core_testing.h"
+#include "server/core/step/client_id.h"
 
 namespace canopy::core {
 namespace {

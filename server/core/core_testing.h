@@ -2,13 +2,17 @@
 #ifndef CANOPY_SERVER_CORE_CORE_TESTING_H_
 #define CANOPY_SERVER_CORE_CORE_TESTING_H_
 
+#include <cstdint>
 #include <memory>
 #include <string>
+#include <variant>
 #include <vector>
 
+#include "common/bytes.h"
 #include "common/codec/encoder.h"
+#include "common/ids.h"
 #include "common/job.h"
-#include "server/core/step.h"
+#include "server/core/step/action.h"
 
 namespace canopy::core {
 

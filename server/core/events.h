@@ -10,8 +10,13 @@
 #include <string>
 #include <vector>
 
+#include "common/bytes.h"
+#include "common/ids.h"
 #include "server/core/job_table.h"
-#include "server/core/step.h"
+#include "server/core/messages.h"
+#include "server/core/step/action.h"
+#include "server/core/step/client_id.h"
+#include "server/core/step/client_inputs.h"
 #include "server/core/tree.h"
 
 namespace canopy::core {

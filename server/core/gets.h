@@ -12,9 +12,13 @@
 #include <utility>
 #include <vector>
 
+#include "common/ids.h"
 #include "server/core/job_table.h"
+#include "server/core/messages.h"
 #include "server/core/modex.h"
-#include "server/core/step.h"
+#include "server/core/step/action.h"
+#include "server/core/step/client_id.h"
+#include "server/core/step/client_inputs.h"
 #include "server/core/tree.h"
 #include "server/core/why.h"
 

@@ -10,8 +10,9 @@
 #include <string>
 #include <vector>
 
+#include "common/ids.h"
 #include "common/job.h"
-#include "server/core/step.h"
+#include "server/core/messages.h"
 
 namespace canopy::core {
 

@@ -3,6 +3,7 @@
 #ifndef CANOPY_SERVER_CORE_JOB_ENGINE_H_
 #define CANOPY_SERVER_CORE_JOB_ENGINE_H_
 
+#include <cstdint>
 #include <deque>
 #include <map>
 #include <memory>
@@ -10,10 +11,16 @@
 #include <string>
 #include <vector>
 
+#include "common/bytes.h"
+#include "common/ids.h"
+#include "common/job.h"
 #include "server/core/job_record.h"
 #include "server/core/job_state.h"
 #include "server/core/job_table.h"
-#include "server/core/step.h"
+#include "server/core/messages.h"
+#include "server/core/step/action.h"
+#include "server/core/step/control_inputs.h"
+#include "server/core/step/process_inputs.h"
 #include "server/core/tree.h"
 #include "server/core/why.h"
 

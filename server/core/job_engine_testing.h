@@ -17,6 +17,7 @@
 #include "common/status.h"
 #include "server/core/core_testing.h"
 #include "server/core/job_engine.h"
+#include "server/core/step/action.h"
 
 namespace canopy::core {
 

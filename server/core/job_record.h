@@ -9,8 +9,9 @@
 #include <string_view>
 #include <vector>
 
+#include "common/ids.h"
 #include "server/core/job_control.h"
-#include "server/core/step.h"
+#include "server/core/step/clock.h"
 
 namespace canopy::core {
 

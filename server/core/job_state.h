@@ -10,9 +10,13 @@
 #include <string>
 #include <vector>
 
+#include "common/bytes.h"
+#include "common/ids.h"
 #include "common/job.h"
 #include "server/core/job_control.h"
-#include "server/core/step.h"
+#include "server/core/messages.h"
+#include "server/core/step/clock.h"
+#include "server/core/step/control_actions.h"
 #include "server/core/tree.h"
 
 namespace canopy::core {

@@ -16,7 +16,8 @@
 
 #include "common/ids.h"
 #include "common/job.h"
-#include "server/core/step.h"
+#include "server/core/step/action.h"
+#include "server/core/step/client_id.h"
 
 namespace canopy::core {
 

@@ -8,7 +8,8 @@
 #include <vector>
 
 #include "common/ids.h"
-#include "server/core/step.h"
+#include "server/core/step/action.h"
+#include "server/core/step/client_inputs.h"
 
 namespace canopy::core {
 

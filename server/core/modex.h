@@ -3,6 +3,7 @@
 #ifndef CANOPY_SERVER_CORE_MODEX_H_
 #define CANOPY_SERVER_CORE_MODEX_H_
 
+#include <cstdint>
 #include <map>
 #include <optional>
 #include <string>
@@ -11,7 +12,9 @@
 
 #include "common/bytes.h"
 #include "common/ids.h"
-#include "server/core/step.h"
+#include "server/core/step/client_inputs.h"
+#include "server/core/step/clock.h"
+#include "server/core/step/job_actions.h"
 
 namespace canopy::core {
 

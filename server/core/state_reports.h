@@ -8,7 +8,10 @@
 #include <set>
 #include <string>
 
-#include "server/core/step.h"
+#include "common/ids.h"
+#include "server/core/messages.h"
+#include "server/core/step/action.h"
+#include "server/core/step/control_inputs.h"
 #include "server/core/tree.h"
 #include "server/core/why.h"
 

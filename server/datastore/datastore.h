@@ -15,11 +15,13 @@
 #include <vector>
 
 #include "common/ids.h"
+#include "common/job.h"
 #include "common/shm/segment_reader.h"
 #include "common/shm/segment_writer.h"
-#include "server/core/step.h"
+#include "server/core/step/job_actions.h"
+#include "server/core/step/log_line.h"
 #include "server/datastore/job_contents.h"
-#include "server/ports/ports.h"
+#include "server/ports/datastore_port.h"
 
 namespace canopy::datastore {
 

@@ -12,7 +12,7 @@
 #include "common/ids.h"
 #include "common/posix/out_queue.h"
 #include "common/posix/unique_fd.h"
-#include "server/core/step.h"
+#include "server/core/step/client_id.h"
 
 namespace canopy::local {
 

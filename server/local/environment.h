@@ -5,7 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "server/core/step.h"
+#include "common/ids.h"
+#include "server/core/step/process_actions.h"
 
 namespace canopy::local {
 

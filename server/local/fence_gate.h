@@ -14,8 +14,8 @@
 #include "common/ids.h"
 #include "common/shm/gate_keeper.h"
 #include "common/status.h"
-#include "server/core/step.h"
-#include "server/ports/ports.h"
+#include "server/core/step/client_id.h"
+#include "server/ports/input_sink.h"
 
 namespace canopy::local {
 

@@ -10,7 +10,9 @@
 #include "common/ids.h"
 #include "common/local_protocol.h"
 #include "common/status.h"
-#include "server/core/step.h"
+#include "server/core/step/client_actions.h"
+#include "server/core/step/client_id.h"
+#include "server/core/step/input.h"
 
 namespace canopy::local {
 

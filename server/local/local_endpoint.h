@@ -12,16 +12,23 @@
 #include <vector>
 
 #include "common/event_loop.h"
+#include "common/ids.h"
 #include "common/local_protocol.h"
 #include "common/posix/acceptor.h"
 #include "common/posix/unique_fd.h"
-#include "server/core/step.h"
+#include "server/core/step/client_actions.h"
+#include "server/core/step/client_id.h"
+#include "server/core/step/job_actions.h"
+#include "server/core/step/log_line.h"
+#include "server/core/step/process_actions.h"
 #include "server/local/connection.h"
 #include "server/local/environment.h"
 #include "server/local/fence_gate.h"
 #include "server/local/frames.h"
 #include "server/local/identity.h"
-#include "server/ports/ports.h"
+#include "server/ports/client_port.h"
+#include "server/ports/input_sink.h"
+#include "server/ports/process_environment.h"
 
 namespace canopy::local {
 

@@ -9,10 +9,12 @@
 #include <string>
 
 #include "common/event_loop.h"
+#include "common/ids.h"
 #include "common/status.h"
 #include "server/core/messages.h"
 #include "server/overlay/config.h"
-#include "server/ports/ports.h"
+#include "server/ports/input_sink.h"
+#include "server/ports/overlay_port.h"
 
 namespace canopy::overlay {
 

@@ -3,14 +3,18 @@
 #ifndef CANOPY_SERVER_OVERLAY_OVERLAY_TESTING_H_
 #define CANOPY_SERVER_OVERLAY_OVERLAY_TESTING_H_
 
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <string>
+#include <variant>
 #include <vector>
 
 #include "common/event_loop.h"
+#include "common/ids.h"
+#include "server/core/messages.h"
 #include "server/overlay/grpc_overlay.h"
-#include "server/ports/ports.h"
+#include "server/ports/input_sink.h"
 
 namespace canopy::overlay {
 

@@ -11,7 +11,9 @@
 #include <string>
 #include <vector>
 
+#include "common/bytes.h"
 #include "common/event_loop.h"
+#include "common/ids.h"
 #include "server/core/messages.h"
 #include "server/core/tree.h"
 #include "server/overlay/config.h"
@@ -21,7 +23,7 @@
 #include "server/overlay/member_table.h"
 #include "server/overlay/reassembly.h"
 #include "server/overlay/stream.h"
-#include "server/ports/ports.h"
+#include "server/ports/input_sink.h"
 
 namespace canopy::overlay {
 

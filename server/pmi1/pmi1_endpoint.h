@@ -14,11 +14,19 @@
 #include <vector>
 
 #include "common/event_loop.h"
+#include "common/ids.h"
+#include "common/job.h"
 #include "common/posix/out_queue.h"
 #include "common/posix/unique_fd.h"
-#include "server/core/step.h"
+#include "server/core/step/client_actions.h"
+#include "server/core/step/client_id.h"
+#include "server/core/step/job_actions.h"
+#include "server/core/step/log_line.h"
+#include "server/core/step/process_actions.h"
 #include "server/pmi1/pmi1_wire.h"
-#include "server/ports/ports.h"
+#include "server/ports/client_port.h"
+#include "server/ports/input_sink.h"
+#include "server/ports/process_environment.h"
 
 namespace canopy::pmi1 {
 

@@ -3,6 +3,7 @@
 #ifndef CANOPY_SERVER_PROCESS_PROCESS_ADAPTER_H_
 #define CANOPY_SERVER_PROCESS_PROCESS_ADAPTER_H_
 
+#include <cstdint>
 #include <functional>
 #include <list>
 #include <map>
@@ -10,8 +11,12 @@
 #include <string>
 #include <vector>
 
+#include "common/job.h"
 #include "common/status.h"
-#include "server/ports/ports.h"
+#include "server/core/step/process_actions.h"
+#include "server/ports/input_sink.h"
+#include "server/ports/process_environment.h"
+#include "server/ports/process_port.h"
 #include "server/process/child_reaper.h"
 #include "server/process/shim_job.h"
 

@@ -13,6 +13,9 @@
 #include <vector>
 
 #include "common/event_loop.h"
+#include "server/core/step/process_actions.h"
+#include "server/ports/input_sink.h"
+#include "server/ports/process_environment.h"
 #include "server/process/process_adapter.h"
 
 namespace canopy::process {

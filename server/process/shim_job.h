@@ -12,8 +12,11 @@
 #include <vector>
 
 #include "common/event_loop.h"
+#include "common/ids.h"
 #include "common/job.h"
-#include "server/ports/ports.h"
+#include "server/core/step/process_actions.h"
+#include "server/ports/input_sink.h"
+#include "server/ports/process_environment.h"
 #include "server/process/job_environment.h"
 #include "server/shim/channel.h"
 #include "server/shim/protocol.h"

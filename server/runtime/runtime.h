@@ -9,8 +9,13 @@
 
 #include "common/event_loop.h"
 #include "server/core/agent_core.h"
-#include "server/core/step.h"
-#include "server/ports/ports.h"
+#include "server/core/step/action.h"
+#include "server/ports/client_port.h"
+#include "server/ports/datastore_port.h"
+#include "server/ports/input_sink.h"
+#include "server/ports/job_control_port.h"
+#include "server/ports/overlay_port.h"
+#include "server/ports/process_port.h"
 
 namespace canopy {
 

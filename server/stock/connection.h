@@ -14,7 +14,7 @@
 #include "common/ids.h"
 #include "common/posix/out_queue.h"
 #include "common/posix/unique_fd.h"
-#include "server/core/step.h"
+#include "server/core/step/client_id.h"
 #include "server/stock/handshake.h"
 #include "server/stock/ledger.h"
 #include "server/stock/peer_proof.h"

@@ -15,6 +15,9 @@
 #include <variant>
 #include <vector>
 
+#include "server/core/step/client_id.h"
+#include "server/core/step/log_line.h"
+#include "server/ports/input_sink.h"
 #include "server/stock/handshake.h"
 #include "server/stock/stock_endpoint.h"
 #include "server/stock/stock_testing.h"

@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "common/ids.h"
-#include "server/core/step.h"
+#include "server/core/messages.h"
 
 namespace canopy::stock {
 

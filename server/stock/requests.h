@@ -12,7 +12,8 @@
 #include "common/ids.h"
 #include "common/status.h"
 #include "common/values/info_list.h"
-#include "server/core/step.h"
+#include "server/core/step/client_id.h"
+#include "server/core/step/input.h"
 #include "server/stock/peer_traits.h"
 
 namespace canopy::stock {

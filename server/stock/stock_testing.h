@@ -2,19 +2,19 @@
 #ifndef CANOPY_SERVER_STOCK_STOCK_TESTING_H_
 #define CANOPY_SERVER_STOCK_STOCK_TESTING_H_
 
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "common/codec/encoder.h"
+#include "common/ids.h"
 #include "common/job.h"
 #include "common/shm/segment_reader.h"
 #include "common/shm/segment_writer.h"
 #include "common/values/value.h"
 #include "pmix_common.h"
-#include "server/core/step.h"
-#include "server/ports/ports.h"
 
 namespace canopy::stock {
 

@@ -14,9 +14,13 @@
 #include <tuple>
 #include <vector>
 
+#include "common/ids.h"
 #include "common/job.h"
 #include "server/core/agent_core.h"
-#include "server/core/step.h"
+#include "server/core/messages.h"
+#include "server/core/step/action.h"
+#include "server/core/step/client_id.h"
+#include "server/core/step/input.h"
 #include "server/core/tree.h"
 #include "tests/sim/oracle.h"
 

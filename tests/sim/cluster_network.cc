@@ -9,6 +9,7 @@
 
 #include "common/status.h"
 #include "server/core/kval.h"
+#include "server/ports/client_port.h"
 #include "tests/sim/cluster.h"
 #include "tests/sim/trace.h"
 

@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "server/core/step/client_id.h"
 #include "tests/sim/cluster.h"
 #include "tests/sim/soak.h"
 #include "tests/sim/soak_plan.h"

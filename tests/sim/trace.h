@@ -4,7 +4,8 @@
 
 #include <string>
 
-#include "server/core/step.h"
+#include "server/core/step/action.h"
+#include "server/core/step/input.h"
 
 namespace canopy::sim {
 

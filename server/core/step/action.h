@@ -1,0 +1,48 @@
+// Everything that the core can ask for; see agent_core.h.
+#ifndef CANOPY_SERVER_CORE_STEP_ACTION_H_
+#define CANOPY_SERVER_CORE_STEP_ACTION_H_
+
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "server/core/messages.h"
+#include "server/core/step/client_actions.h"
+#include "server/core/step/clock.h"
+#include "server/core/step/control_actions.h"
+#include "server/core/step/job_actions.h"
+#include "server/core/step/kept_state.h"
+#include "server/core/step/log_line.h"
+#include "server/core/step/process_actions.h"
+
+namespace canopy::core {
+
+// Hand to the overlay; dst is never this agent itself.
+struct SendPeer {
+  PeerMessage message;
+};
+
+// Call Step with a Tick at this time (replaces the earlier one).
+struct SetDeadline {
+  TimeNs when = kNever;
+};
+
+// End this agent once what was sent before is on its way.
+struct EndAgent {
+  std::string reason;
+};
+
+using Action =
+    std::variant<SendPeer, ReplyClient, NotifyClient, ControlJob, CloseClient,
+                 RegisterJob, DropJob, PublishRank, PrepareLocal, StartLocal,
+                 SignalLocal, KillLocal, ForgetLocal, CreditOutput,
+                 ResendOutput, Remember, RememberControl, FeedInput,
+                 SetDeadline, JobChanged, DeliverOutput, OutputDelivered,
+                 InputConsumed, StateCollected, EndAgent, LogLine>;
+
+// In the order in which they must be executed.
+using Actions = std::vector<Action>;
+
+}  // namespace canopy::core
+
+#endif  // CANOPY_SERVER_CORE_STEP_ACTION_H_

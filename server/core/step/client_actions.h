@@ -1,0 +1,49 @@
+// What the core tells local processes, by way of their endpoint.
+#ifndef CANOPY_SERVER_CORE_STEP_CLIENT_ACTIONS_H_
+#define CANOPY_SERVER_CORE_STEP_CLIENT_ACTIONS_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "common/bytes.h"
+#include "common/ids.h"
+#include "server/core/step/client_id.h"
+
+namespace canopy::core {
+
+// Answer to a client's request. For a get that succeeded, the data is already
+// published (PublishRank comes earlier in the same step) and `payload` holds
+// the target's visible KVALs for adapters without shared memory.
+struct ReplyClient {
+  ClientId client = 0;
+  RequestId request = 0;
+  int status = 0;
+  Bytes payload;
+};
+
+struct NotifyClient {
+  ClientId client = 0;
+  int status = 0;
+  ProcId source;
+  uint8_t range = 0;
+  Bytes info;
+};
+
+// For the host to decide on; whoever executes it answers the client.
+struct ControlJob {
+  ClientId client = 0;
+  RequestId request = 0;
+  ProcId source;
+  std::vector<ProcId> targets;
+  Bytes info;
+};
+
+struct CloseClient {
+  ClientId client = 0;
+  std::string reason;
+};
+
+}  // namespace canopy::core
+
+#endif  // CANOPY_SERVER_CORE_STEP_CLIENT_ACTIONS_H_

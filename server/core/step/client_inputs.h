@@ -1,0 +1,125 @@
+// What local processes tell and ask the core, by way of their endpoint.
+#ifndef CANOPY_SERVER_CORE_STEP_CLIENT_INPUTS_H_
+#define CANOPY_SERVER_CORE_STEP_CLIENT_INPUTS_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "common/bytes.h"
+#include "common/ids.h"
+#include "server/core/messages.h"
+#include "server/core/step/client_id.h"
+
+namespace canopy::core {
+
+// A process proved who it is and asked for its job's data. A tool is in no job:
+// its namespace is its own.
+struct ClientConnected {
+  ClientId client = 0;
+  ProcId proc;
+  bool is_tool = false;
+};
+
+// The connection ended; `finalized` when it left in order.
+struct ClientGone {
+  ClientId client = 0;
+};
+
+enum class Scope : uint8_t { kLocal = 1, kRemote = 2, kGlobal = 3 };
+
+// Keys committed with one scope: codec-form KVALs, back to back. A later value
+// of a key replaces the earlier one.
+struct ScopedData {
+  Scope scope = Scope::kGlobal;
+  Bytes kvals;
+};
+
+struct Committed {
+  ClientId client = 0;
+  RequestId request = 0;  // 0: no answer wanted
+  std::vector<ScopedData> data;
+};
+
+struct CollectiveArrived {
+  ClientId client = 0;
+  RequestId request = 0;
+  CollectiveOp op = CollectiveOp::kFence;
+  std::vector<ProcId> participants;  // as named; empty: own namespace
+  bool collect_data = false;
+  uint32_t timeout_ms = 0;  // 0: none
+  Bytes info;               // the caller's directives, codec form
+};
+
+struct GetArrived {
+  ClientId client = 0;
+  RequestId request = 0;
+  ProcId target;    // rank may be kRankUndef or kRankWildcard
+  std::string key;  // empty: everything of the target
+  bool immediate = false;
+  bool refresh = false;
+  uint32_t timeout_ms = 0;
+};
+
+struct AbortArrived {
+  ClientId client = 0;
+  RequestId request = 0;
+  int status = 0;
+  std::string text;
+  std::vector<ProcId> targets;
+};
+
+// PMIx_Job_control; `targets` empty: the caller's namespace.
+struct JobControlArrived {
+  ClientId client = 0;
+  RequestId request = 0;
+  std::vector<ProcId> targets;
+  Bytes info;  // codec form: SIZE n, then n INFO
+};
+
+struct FinalizeArrived {
+  ClientId client = 0;
+  RequestId request = 0;
+};
+
+// Which event codes a client wants from now on. `all` is the default handler.
+struct EventsWanted {
+  ClientId client = 0;
+  RequestId request = 0;
+  bool all = false;
+  std::vector<int> codes;
+};
+
+struct EventsUnwanted {
+  ClientId client = 0;
+  bool all = false;
+  std::vector<int> codes;
+};
+
+struct EventRaised {
+  ClientId client = 0;  // 0: raised by the agent itself
+  RequestId request = 0;
+  int status = 0;
+  ProcId source;
+  uint8_t range = 0;
+  std::vector<ProcId> targets;
+  Bytes info;
+};
+
+// A process that was connected to a former agent of this node says how many
+// collectives it has seen the end of, of each kind and set. Comes before what
+// it sends again.
+struct CollectiveCount {
+  CollectiveOp op = CollectiveOp::kFence;
+  std::vector<ProcId> participants;  // as in CollectiveArrived
+  uint64_t ended = 0;
+};
+
+struct ClientResumed {
+  ClientId client = 0;
+  std::vector<CollectiveCount> counts;
+};
+
+}  // namespace canopy::core
+
+#endif  // CANOPY_SERVER_CORE_STEP_CLIENT_INPUTS_H_

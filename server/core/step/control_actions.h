@@ -1,0 +1,65 @@
+// What the core tells the control service.
+#ifndef CANOPY_SERVER_CORE_STEP_CONTROL_ACTIONS_H_
+#define CANOPY_SERVER_CORE_STEP_CONTROL_ACTIONS_H_
+
+#include <cstdint>
+#include <string>
+
+#include "common/bytes.h"
+#include "common/ids.h"
+
+namespace canopy::core {
+
+// Reports to whoever watches a job at the agent that controls it.
+enum class JobPhase : uint8_t {
+  kPreparing,
+  kStarting,
+  kRunning,
+  kEnding,  // some process failed or was told to end
+  kEnded,
+};
+
+struct JobChanged {
+  std::string nspace;
+  JobPhase phase = JobPhase::kPreparing;
+  uint32_t nodes_ready = 0;
+  uint32_t procs_started = 0;
+  uint32_t procs_ended = 0;
+  // With kEnded: 0, the first failing rank's exit code, or 128 + signal.
+  int exit_code = 0;
+  int status = 0;  // PMIx status of the job
+  Rank first_failed = kRankInvalid;
+  std::string text;  // one line for a person; empty when all is well
+  // The job's time is over. Whoever watches may find out what it waits for and
+  // has 2 s to answer with a KillRequested of kErrTimeout.
+  bool out_of_time = false;
+};
+
+struct DeliverOutput {
+  std::string nspace;
+  Rank rank = 0;
+  uint16_t channel = 0;
+  Bytes data;
+};
+
+// All of the job's output was handed out; OutputConsumed is to say that it has
+// arrived.
+struct OutputDelivered {
+  std::string nspace;
+};
+
+struct InputConsumed {
+  std::string nspace;
+  uint64_t bytes = 0;
+};
+
+struct StateCollected {
+  uint64_t request = 0;
+  NodeId node = kNoNode;
+  Bytes answer;
+  bool done = false;
+};
+
+}  // namespace canopy::core
+
+#endif  // CANOPY_SERVER_CORE_STEP_CONTROL_ACTIONS_H_

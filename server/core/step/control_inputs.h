@@ -1,0 +1,73 @@
+// What the control service wants of the core; all but StateRequested only at the
+// agent that controls the job (the root).
+#ifndef CANOPY_SERVER_CORE_STEP_CONTROL_INPUTS_H_
+#define CANOPY_SERVER_CORE_STEP_CONTROL_INPUTS_H_
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "common/bytes.h"
+#include "common/ids.h"
+#include "common/job.h"
+
+namespace canopy::core {
+
+struct LaunchRequested {
+  std::shared_ptr<const JobSpec> job;
+  // Answers OutputDelivered; the job is not over before.
+  bool acknowledges = false;
+};
+
+// Whoever launched a job is connected to the agent that controls it again, and
+// says how much it has of the output of each of the job's nodes (none: nobody
+// will come, and the output is for nobody). Until then a recovered job's output
+// waits.
+struct CallerAttached {
+  std::string nspace;
+  std::optional<std::vector<uint64_t>> received = std::nullopt;
+};
+
+struct SignalRequested {
+  std::string nspace;
+  int signal = 0;
+  std::vector<Rank> ranks;
+};
+
+struct KillRequested {
+  std::string nspace;
+  int status = 0;  // kErrTimeout: `reason` is what it waited for, or empty
+  std::string reason;
+  bool immediately = false;  // SIGKILL, without time to end
+  bool again = false;  // may have been said before, and does not count twice
+};
+
+struct OutputConsumed {
+  std::string nspace;
+  Rank rank = 0;  // whose output, so that its node gets the credit
+  uint64_t bytes = 0;
+};
+
+struct InputOffered {
+  std::string nspace;
+  Bytes data;  // empty: end of file
+};
+
+// Ask all agents for their state; answered by StateCollected actions, one per
+// agent, then one with done == true.
+struct StateRequested {
+  uint64_t request = 0;
+  std::string what;
+  std::string nspace;
+};
+
+// Every agent of the overlay is to end; at the root, when no job runs.
+struct ShutdownRequested {
+  std::string reason;
+};
+
+}  // namespace canopy::core
+
+#endif  // CANOPY_SERVER_CORE_STEP_CONTROL_INPUTS_H_

@@ -1,0 +1,30 @@
+// Everything that can happen to the core; see agent_core.h.
+#ifndef CANOPY_SERVER_CORE_STEP_INPUT_H_
+#define CANOPY_SERVER_CORE_STEP_INPUT_H_
+
+#include <variant>
+
+#include "server/core/step/client_inputs.h"
+#include "server/core/step/control_inputs.h"
+#include "server/core/step/kept_state.h"
+#include "server/core/step/peer_inputs.h"
+#include "server/core/step/process_inputs.h"
+
+namespace canopy::core {
+
+// Time passed; sent when a deadline asked for by SetDeadline is due.
+struct Tick {};
+
+using Input =
+    std::variant<ClientConnected, ClientGone, Committed, CollectiveArrived,
+                 GetArrived, AbortArrived, JobControlArrived, FinalizeArrived,
+                 EventsWanted, EventsUnwanted, EventRaised, PeerArrived,
+                 NodeStateChanged, NodeRestarted, JobRecovered, ClientResumed,
+                 CallerAttached, LocalPrepared, LocalStarted, LocalExits,
+                 LocalOutput, LocalInputDone, LaunchRequested, SignalRequested,
+                 KillRequested, OutputConsumed, InputOffered, StateRequested,
+                 ShutdownRequested, Tick>;
+
+}  // namespace canopy::core
+
+#endif  // CANOPY_SERVER_CORE_STEP_INPUT_H_

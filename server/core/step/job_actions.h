@@ -1,0 +1,39 @@
+// A job's life on this node: when it is there, what its processes may see.
+#ifndef CANOPY_SERVER_CORE_STEP_JOB_ACTIONS_H_
+#define CANOPY_SERVER_CORE_STEP_JOB_ACTIONS_H_
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "common/bytes.h"
+#include "common/ids.h"
+#include "common/job.h"
+
+namespace canopy::core {
+
+// The job exists from here on: make its segment, register its local ranks
+// with the local endpoints. Comes before PrepareLocal.
+struct RegisterJob {
+  std::shared_ptr<const JobSpec> job;
+  std::shared_ptr<const JobLayout> layout;
+};
+
+// Forget it: drop segment and registrations.
+struct DropJob {
+  std::string nspace;
+};
+
+// What local processes may see of a rank from here on: all KVALs visible on
+// this node, and the names of those that exist outside this node's scope; or
+// what of it is new, on top of what was published before.
+struct PublishRank {
+  ProcId proc;
+  Bytes visible;                     // codec-form KVALs, keys unique
+  std::vector<std::string> outside;  // keys that answer EXISTS_OUTSIDE_SCOPE
+  bool only_changes = false;
+};
+
+}  // namespace canopy::core
+
+#endif  // CANOPY_SERVER_CORE_STEP_JOB_ACTIONS_H_

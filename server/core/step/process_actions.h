@@ -1,0 +1,64 @@
+// What is to be done with this node's part of a job.
+#ifndef CANOPY_SERVER_CORE_STEP_PROCESS_ACTIONS_H_
+#define CANOPY_SERVER_CORE_STEP_PROCESS_ACTIONS_H_
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "common/bytes.h"
+#include "common/ids.h"
+#include "common/job.h"
+
+namespace canopy::core {
+
+// Check programs and directories, get ready to start this node's ranks;
+// answered by LocalPrepared.
+struct PrepareLocal {
+  std::shared_ptr<const JobSpec> job;
+  std::shared_ptr<const JobLayout> layout;
+};
+
+// Answered by LocalStarted, then LocalExits.
+struct StartLocal {
+  std::string nspace;
+};
+
+struct SignalLocal {
+  std::string nspace;
+  int signal = 0;
+  std::vector<Rank> ranks;  // empty: all local
+};
+
+// SIGTERM and SIGCONT now, SIGKILL after grace_ms to those that remain.
+struct KillLocal {
+  std::string nspace;
+  std::vector<Rank> ranks;
+  uint32_t grace_ms = 0;
+};
+
+struct ForgetLocal {
+  std::string nspace;
+};
+
+struct CreditOutput {
+  std::string nspace;
+  uint64_t bytes = 0;
+  uint64_t total = 0;  // of all credit so far; 0: not known, add `bytes`
+};
+
+// Report all output again that has no credit yet: some may be lost.
+struct ResendOutput {
+  std::string nspace;
+};
+
+struct FeedInput {
+  std::string nspace;
+  std::vector<Rank> ranks;
+  Bytes data;
+};
+
+}  // namespace canopy::core
+
+#endif  // CANOPY_SERVER_CORE_STEP_PROCESS_ACTIONS_H_

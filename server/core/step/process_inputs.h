@@ -1,0 +1,49 @@
+// What became of this node's part of a job.
+#ifndef CANOPY_SERVER_CORE_STEP_PROCESS_INPUTS_H_
+#define CANOPY_SERVER_CORE_STEP_PROCESS_INPUTS_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "common/bytes.h"
+#include "common/ids.h"
+#include "server/core/messages.h"
+
+namespace canopy::core {
+
+struct LocalPrepared {
+  std::string nspace;
+  int status = 0;
+  std::string text;
+};
+
+struct LocalStarted {
+  std::string nspace;
+  uint32_t procs = 0;
+  int status = 0;
+  std::string text;
+};
+
+struct LocalExits {
+  std::string nspace;
+  std::vector<ProcExit> exits;
+};
+
+struct LocalOutput {
+  std::string nspace;
+  Rank rank = 0;
+  uint16_t channel = 0;
+  Bytes data;  // empty: closed
+  // How much output the job has had on this node, this included.
+  uint64_t end = 0;
+};
+
+struct LocalInputDone {
+  std::string nspace;
+  uint64_t bytes = 0;
+};
+
+}  // namespace canopy::core
+
+#endif  // CANOPY_SERVER_CORE_STEP_PROCESS_INPUTS_H_

@@ -1,0 +1,38 @@
+// The endpoints of local processes, as the runtime sees them. Loop thread.
+#ifndef CANOPY_SERVER_PORTS_CLIENT_PORT_H_
+#define CANOPY_SERVER_PORTS_CLIENT_PORT_H_
+
+#include <cstdint>
+#include <string>
+
+#include "server/core/step/client_actions.h"
+#include "server/core/step/client_id.h"
+#include "server/core/step/job_actions.h"
+
+namespace canopy {
+
+// Top 8 bits of core::ClientId: which adapter holds the connection.
+enum class ClientKind : uint8_t { kLocal = 1, kStock = 2, kPmi1 = 3 };
+
+inline core::ClientId MakeClientId(ClientKind kind, uint64_t number) {
+  return (static_cast<uint64_t>(kind) << 56) | number;
+}
+inline ClientKind KindOf(core::ClientId id) {
+  return static_cast<ClientKind>(id >> 56);
+}
+
+// One kind of endpoint for local processes.
+class ClientPort {
+ public:
+  virtual ~ClientPort() = default;
+  // Ranks of this node may connect from now on / not any more.
+  virtual void AddJob(const core::RegisterJob& job) = 0;
+  virtual void DropJob(const std::string& nspace) = 0;
+  virtual void Reply(const core::ReplyClient& reply) = 0;
+  virtual void Notify(const core::NotifyClient& event) = 0;
+  virtual void Close(core::ClientId client, const std::string& reason) = 0;
+};
+
+}  // namespace canopy
+
+#endif  // CANOPY_SERVER_PORTS_CLIENT_PORT_H_

@@ -1,0 +1,24 @@
+// Shared memory that local clients read, as the runtime sees it. Loop thread.
+#ifndef CANOPY_SERVER_PORTS_DATASTORE_PORT_H_
+#define CANOPY_SERVER_PORTS_DATASTORE_PORT_H_
+
+#include <string>
+
+#include "common/status.h"
+#include "server/core/step/job_actions.h"
+
+namespace canopy {
+
+class DatastorePort {
+ public:
+  virtual ~DatastorePort() = default;
+  // Makes the job's segment with all its job-level data; the job's environment
+  // is ready after it. Returns the reason when it can not.
+  virtual Status AddJob(const core::RegisterJob& job) = 0;
+  virtual void Publish(const core::PublishRank& data) = 0;
+  virtual void DropJob(const std::string& nspace) = 0;
+};
+
+}  // namespace canopy
+
+#endif  // CANOPY_SERVER_PORTS_DATASTORE_PORT_H_

@@ -1,0 +1,19 @@
+// The overlay, as the runtime sees it. Loop thread.
+#ifndef CANOPY_SERVER_PORTS_OVERLAY_PORT_H_
+#define CANOPY_SERVER_PORTS_OVERLAY_PORT_H_
+
+#include "server/core/messages.h"
+
+namespace canopy {
+
+// Messages to a node that is lost are dropped (the core learns of the loss by
+// NodeStateChanged).
+class OverlayPort {
+ public:
+  virtual ~OverlayPort() = default;
+  virtual void Send(core::PeerMessage message) = 0;
+};
+
+}  // namespace canopy
+
+#endif  // CANOPY_SERVER_PORTS_OVERLAY_PORT_H_

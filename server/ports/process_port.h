@@ -1,0 +1,26 @@
+// Starting and holding processes, as the runtime sees it. Loop thread.
+#ifndef CANOPY_SERVER_PORTS_PROCESS_PORT_H_
+#define CANOPY_SERVER_PORTS_PROCESS_PORT_H_
+
+#include <string>
+
+#include "server/core/step/process_actions.h"
+
+namespace canopy {
+
+class ProcessPort {
+ public:
+  virtual ~ProcessPort() = default;
+  virtual void Prepare(const core::PrepareLocal& job) = 0;
+  virtual void Start(const std::string& nspace) = 0;
+  virtual void Signal(const core::SignalLocal& signal) = 0;
+  virtual void Kill(const core::KillLocal& kill) = 0;
+  virtual void Forget(const std::string& nspace) = 0;
+  virtual void Credit(const core::CreditOutput& credit) = 0;
+  virtual void ResendOutput(const std::string& nspace) = 0;
+  virtual void Feed(const core::FeedInput& input) = 0;
+};
+
+}  // namespace canopy
+
+#endif  // CANOPY_SERVER_PORTS_PROCESS_PORT_H_

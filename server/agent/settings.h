@@ -1,0 +1,37 @@
+// What an agent's configuration means, where it takes more than to read it.
+#ifndef CANOPY_SERVER_AGENT_SETTINGS_H_
+#define CANOPY_SERVER_AGENT_SETTINGS_H_
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "common/status.h"
+#include "protos/bootstrap.pb.h"
+#include "server/security/credentials.h"
+
+namespace canopy::agent {
+
+// How long everybody waits for the agent that an orderly replacement starts.
+inline constexpr uint32_t kReplaceMs = 30000;
+
+std::string Hex(std::string_view bytes);
+
+// A file beside the agent's own program, or where the variable says.
+std::string Beside(const char* variable, const std::string& relative);
+
+// Milliseconds of silence after which a node counts as lost.
+uint32_t LossMs(const bootstrap::v1::Config& config);
+
+// How long others wait for this node's next agent, in milliseconds.
+uint32_t GraceMs(const bootstrap::v1::Config& config);
+
+Result<security::SecurityConfig> MakeSecurity(
+    const bootstrap::v1::Config& config);
+
+// HOST:PORT where other agents reach this one; port 0 when any will do.
+std::string ListenAddress(const bootstrap::v1::Config& config);
+
+}  // namespace canopy::agent
+
+#endif  // CANOPY_SERVER_AGENT_SETTINGS_H_

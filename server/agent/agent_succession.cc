@@ -41,12 +41,11 @@ void RemoveToolFiles(const std::string& directory) {
 void Agent::Impl::KeepStockConnections(stock::StockOptions* options) {
   options->keep = [this](const std::string& nspace, const std::string& name,
                          UniqueFd fd) {
-    process_->Hold(nspace, name, process::UniqueFd(fd.Release()));
+    process_->Hold(nspace, name, std::move(fd));
   };
   options->keep_connection = [this](const std::string& nspace,
                                     const std::string& name, UniqueFd fd) {
-    return process_->HoldConnection(nspace, name,
-                                    process::UniqueFd(fd.Release()));
+    return process_->HoldConnection(nspace, name, std::move(fd));
   };
   options->release_connection = [this](const std::string& nspace,
                                        const std::string& name, bool at_once) {
@@ -70,7 +69,7 @@ UniqueFd Agent::Impl::FormerListener() {
   for (process::RecoveredJob& job : found_) {
     for (process::HeldFd& held : job.held) {
       if (held.name == stock::StockEndpoint::kListenerName) {
-        return UniqueFd(held.fd.Release());
+        return std::move(held.fd);
       }
     }
   }
@@ -117,7 +116,7 @@ void Agent::Impl::TakeUp(process::RecoveredJob* job,
   std::vector<stock::StockEndpoint::Kept> kept;
   for (process::HeldFd& held : job->held) {
     if (!stock::StockEndpoint::IsKeptName(held.name)) continue;
-    kept.push_back({held.name, UniqueFd(held.fd.Release())});
+    kept.push_back({held.name, std::move(held.fd)});
   }
   stock_->Resume(nspace, std::move(kept));
 }

@@ -7,6 +7,7 @@
 
 #include "common/codec/encoder.h"
 #include "common/event_loop.h"
+#include "common/posix/unique_fd.h"
 #include "common/shm/segment_reader.h"
 #include "common/wire.h"
 #include "server/core/step/job_actions.h"
@@ -24,9 +25,7 @@ constexpr char kSince[] = "since";
 constexpr char kState[] = "state";
 constexpr char kEnd[] = "end";
 
-process::UniqueFd Copy(int fd) {
-  return process::UniqueFd(fcntl(fd, F_DUPFD_CLOEXEC, 0));
-}
+UniqueFd Copy(int fd) { return UniqueFd(fcntl(fd, F_DUPFD_CLOEXEC, 0)); }
 
 // What ranks of other nodes have committed, as far as it was here.
 std::vector<core::PublishRank> ReadSegment(int fd) {
@@ -178,7 +177,7 @@ core::JobRecovered Recovery::Read(process::RecoveredJob* job) {
   for (process::HeldFd& held : job->held) {
     if (held.name == kSegment) out.published = ReadSegment(held.fd.get());
     if (held.name != kJournal) continue;
-    auto journal = Journal::Open(UniqueFd(held.fd.Release()));
+    auto journal = Journal::Open(std::move(held.fd));
     if (!journal.ok()) {
       Warn("job " + nspace + ": " + journal.status().message());
       continue;

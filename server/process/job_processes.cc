@@ -7,7 +7,7 @@
 
 #include <cstdlib>
 
-#include "server/shim/unique_fd.h"
+#include "common/posix/unique_fd.h"
 
 namespace canopy::process {
 namespace {
@@ -25,7 +25,7 @@ std::string ReadEnvironment(int pid) {
   std::string text;
   char chunk[16384];
   ssize_t n;
-  while (fd.valid() && text.size() < kMaxEnvironment &&
+  while (fd && text.size() < kMaxEnvironment &&
          (n = read(fd.get(), chunk, sizeof chunk)) > 0) {
     text.append(chunk, static_cast<size_t>(n));
   }

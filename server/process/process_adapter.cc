@@ -133,7 +133,7 @@ void ProcessAdapter::OnGone(ShimJob* job) {
 void ProcessAdapter::Recover(OnRecovered done) {
   recovery_ = std::make_unique<Recovery>();
   recovery_->done = std::move(done);
-  if (context_.runtime_dir.valid()) {
+  if (context_.runtime_dir) {
     for (const auto& name : ListShimSockets(context_.runtime_dir.get())) {
       Greet(name);
     }

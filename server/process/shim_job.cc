@@ -266,8 +266,7 @@ bool ShimJob::HoldConnection(const std::string& name, UniqueFd fd) {
     getrlimit(RLIMIT_NOFILE, &limit);
     return std::min<size_t>(limit.rlim_max / 2, kMaxConnections);
   }();
-  if (channel_ == nullptr || version_ < 2 || !fd.valid() ||
-      num_connections_ >= most) {
+  if (channel_ == nullptr || version_ < 2 || !fd || num_connections_ >= most) {
     return false;
   }
   ++num_connections_;

@@ -89,7 +89,7 @@ int SpawnShim(const std::string& path, int agent, int listener, int directory,
   const UniqueFd a = Above(agent);
   const UniqueFd l = Above(listener);
   const UniqueFd d = Above(directory);
-  if (!a.valid() || !l.valid() || !d.valid()) return errno;
+  if (!a || !l || !d) return errno;
   const Attributes attributes;
   const FileActions actions(a.get(), l.get(), d.get());
   std::string limit = std::to_string(open_files);
@@ -108,7 +108,7 @@ Result<StartedShim> StartShim(const std::string& shim_path, int runtime_dir,
   const std::string name = ShimSocketName(nspace);
   // First: without it the socket could not be removed again.
   UniqueFd directory = Above(runtime_dir);
-  if (!directory.valid()) return OutOfDescriptors();
+  if (!directory) return OutOfDescriptors();
   Result<UniqueFd> listener = Listen(runtime_dir, name, nspace);
   if (!listener.ok()) return listener.status();
   StartedShim shim;

@@ -5,9 +5,9 @@
 #include <string>
 #include <vector>
 
+#include "common/posix/unique_fd.h"
 #include "common/status.h"
 #include "server/shim/socket_file.h"
-#include "server/shim/unique_fd.h"
 
 namespace canopy::process {
 

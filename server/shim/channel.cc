@@ -63,12 +63,12 @@ FrameChannel::FrameChannel(EventLoop* loop, UniqueFd socket, OnFrame on_frame,
 
 FrameChannel::~FrameChannel() {
   *alive_ = false;
-  if (socket_.valid()) loop_->Unwatch(socket_.get());
+  if (socket_) loop_->Unwatch(socket_.get());
 }
 
 void FrameChannel::Send(FrameType type, std::string_view head, Bytes body,
                         std::vector<UniqueFd> fds) {
-  if (!socket_.valid()) return;
+  if (!socket_) return;
   FrameHeader header;
   header.length = static_cast<uint32_t>(head.size() + body.size());
   header.type = static_cast<uint8_t>(type);
@@ -93,12 +93,12 @@ void FrameChannel::ScheduleFlush() {
 
 void FrameChannel::Flush() {
   flush_scheduled_ = false;
-  while (socket_.valid() && !out_.empty() && SendSome()) {
+  while (socket_ && !out_.empty() && SendSome()) {
   }
-  const bool waiting = socket_.valid() && !out_.empty();
+  const bool waiting = socket_ && !out_.empty();
   if (waiting == waiting_writable_) return;
   waiting_writable_ = waiting;
-  if (!socket_.valid()) return;
+  if (!socket_) return;
   loop_->Rewatch(socket_.get(), EPOLLIN | (waiting ? EPOLLOUT : 0u));
 }
 
@@ -208,7 +208,7 @@ bool FrameChannel::DeliverFrames(const Alive& alive) {
     in_begin_ += size;
     const auto on_frame = on_frame_;
     (*on_frame)(frame);
-    if (!*alive || !socket_.valid()) return false;
+    if (!*alive || !socket_) return false;
   }
   return true;
 }
@@ -223,7 +223,7 @@ bool FrameChannel::TakeFds(size_t count, std::vector<UniqueFd>* fds) {
 }
 
 void FrameChannel::Fail(const std::string& reason) {
-  if (!socket_.valid()) return;
+  if (!socket_) return;
   loop_->Unwatch(socket_.get());
   socket_.Reset();
   out_.clear();

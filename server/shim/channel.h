@@ -13,8 +13,8 @@
 
 #include "common/bytes.h"
 #include "common/event_loop.h"
+#include "common/posix/unique_fd.h"
 #include "server/shim/protocol.h"
-#include "server/shim/unique_fd.h"
 
 namespace canopy::process {
 

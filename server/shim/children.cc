@@ -12,7 +12,7 @@
 #include <cstring>
 #include <set>
 
-#include "server/shim/unique_fd.h"
+#include "common/posix/unique_fd.h"
 
 namespace canopy::process {
 namespace {

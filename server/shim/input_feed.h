@@ -13,7 +13,7 @@
 #include "common/bytes.h"
 #include "common/event_loop.h"
 #include "common/ids.h"
-#include "server/shim/unique_fd.h"
+#include "common/posix/unique_fd.h"
 
 namespace canopy::process {
 

@@ -43,7 +43,7 @@ JobHolder::JobHolder(EventLoop* loop, Sockets sockets, rlimit nofile)
 }
 
 JobHolder::~JobHolder() {
-  if (sockets_.listener.valid()) loop_->Unwatch(sockets_.listener.get());
+  if (sockets_.listener) loop_->Unwatch(sockets_.listener.get());
 }
 
 // ---------------------------------------------------------- connections ---
@@ -59,7 +59,7 @@ JobHolder::Peer JobHolder::NewPeer(UniqueFd socket) {
 void JobHolder::OnConnection() {
   UniqueFd socket(accept4(sockets_.listener.get(), nullptr, nullptr,
                           SOCK_CLOEXEC | SOCK_NONBLOCK));
-  if (!socket.valid() || !PeerIsTrusted(socket.get())) return;
+  if (!socket || !PeerIsTrusted(socket.get())) return;
   candidate_ = NewPeer(std::move(socket));
 }
 
@@ -118,7 +118,7 @@ void JobHolder::SendConnections() {
   };
   for (const auto& [name, fd] : connections_) {
     UniqueFd copy = Duplicate(fd.get());
-    if (!copy.valid()) continue;
+    if (!copy) continue;
     names.push_back(name);
     fds.push_back(std::move(copy));
     if (fds.size() == kMaxFrameFds) send();
@@ -142,7 +142,7 @@ void JobHolder::SendWelcome() {
   std::vector<UniqueFd> fds;
   for (const auto& [name, fd] : held_) {
     UniqueFd copy = Duplicate(fd.get());
-    if (!copy.valid()) continue;
+    if (!copy) continue;
     welcome.held.push_back(name);
     fds.push_back(std::move(copy));
   }
@@ -229,7 +229,7 @@ bool JobHolder::HandleRanks(Frame& frame) {
     for (const std::string& name : spec.fd_names) {
       if (next_fd == frame.fds.size()) return false;
       process.fds.push_back(Duplicate(frame.fds[next_fd++].get()));
-      if (!process.fds.back().valid()) return false;
+      if (!process.fds.back()) return false;
       spec.env.push_back(name + "=" + std::to_string(number++));
     }
     if (!by_rank_.emplace(spec.rank, processes_.size()).second) return false;

@@ -13,13 +13,13 @@
 #include <vector>
 
 #include "common/event_loop.h"
+#include "common/posix/unique_fd.h"
 #include "server/shim/channel.h"
 #include "server/shim/input_feed.h"
 #include "server/shim/launcher.h"
 #include "server/shim/output_pump.h"
 #include "server/shim/protocol.h"
 #include "server/shim/socket_file.h"
-#include "server/shim/unique_fd.h"
 
 namespace canopy::process {
 

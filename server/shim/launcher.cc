@@ -64,7 +64,7 @@ Launcher::Launcher(PrepareJob job, rlimit nofile)
 
 Status Launcher::Check(const std::vector<LocalProcess>& processes) {
   null_.Reset(open("/dev/null", O_RDWR | O_CLOEXEC));
-  if (!null_.valid()) {
+  if (!null_) {
     return Status(kErrJobSysOpFailed, "cannot open /dev/null");
   }
   for (const LocalProcess& process : processes) {
@@ -157,9 +157,9 @@ Launcher::Outcome Launcher::StartOne(const LocalProcess& process) const {
   request.argv = app.argv.data();
   request.envp = envp.data();
   request.cwd = spec.cwd.empty() ? nullptr : spec.cwd.c_str();
-  request.stdio[0] = in.valid() ? in.get() : null_.get();
+  request.stdio[0] = in ? in.get() : null_.get();
   request.stdio[1] = out.get();
-  request.stdio[2] = err.valid() ? err.get() : out.get();
+  request.stdio[2] = err ? err.get() : out.get();
   for (const UniqueFd& fd : process.fds) request.inherited.push_back(fd.get());
   request.cpus = cpus ? &*cpus : nullptr;
   request.credentials = credentials_.get();
@@ -203,11 +203,11 @@ Started Launcher::Start(std::vector<LocalProcess>* processes, OutputPump* pump,
     Outcome& outcome = outcomes[i];
     const Rank rank = process.spec.rank;
     process.fds.clear();
-    if (outcome.in.valid()) feed->Add(rank, std::move(outcome.in));
-    if (outcome.out.valid()) {
+    if (outcome.in) feed->Add(rank, std::move(outcome.in));
+    if (outcome.out) {
       pump->Add(rank, kChannelStdout, std::move(outcome.out));
     }
-    if (outcome.err.valid()) {
+    if (outcome.err) {
       pump->Add(rank, kChannelStderr, std::move(outcome.err));
     }
     if (outcome.result.pid > 0) {

@@ -28,7 +28,7 @@ OutputPump::OutputPump(EventLoop* loop, uint64_t window, Emit emit,
 
 OutputPump::~OutputPump() {
   for (const auto& stream : streams_) {
-    if (stream->pipe.valid()) loop_->Unwatch(stream->pipe.get());
+    if (stream->pipe) loop_->Unwatch(stream->pipe.get());
   }
 }
 
@@ -103,7 +103,7 @@ void OutputPump::Resume() {
   flowing_ = true;
   for (const Chunk& chunk : kept_) emit_(chunk.rank, chunk.channel, chunk.data);
   for (const auto& stream : streams_) {
-    if (!stream->pipe.valid()) emit_(stream->rank, stream->channel, Bytes());
+    if (!stream->pipe) emit_(stream->rank, stream->channel, Bytes());
   }
 }
 

@@ -10,8 +10,8 @@
 #include <string_view>
 #include <utility>
 
+#include "common/posix/unique_fd.h"
 #include "common/wire.h"
-#include "server/shim/unique_fd.h"
 
 namespace canopy::process {
 namespace {

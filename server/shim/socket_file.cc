@@ -45,7 +45,7 @@ Status OutOfDescriptors() {
 
 Result<UniqueFd> OpenDirectory(const std::string& path) {
   UniqueFd fd(open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  if (!fd.valid()) return Failure("directory " + path);
+  if (!fd) return Failure("directory " + path);
   return fd;
 }
 
@@ -56,7 +56,7 @@ Result<UniqueFd> ListenAt(int directory, const std::string& name) {
   }
   UniqueFd fd = NewSocket();
   const auto* const generic = reinterpret_cast<const sockaddr*>(&address);
-  if (!fd.valid() || bind(fd.get(), generic, sizeof address) != 0 ||
+  if (!fd || bind(fd.get(), generic, sizeof address) != 0 ||
       listen(fd.get(), kBacklog) != 0) {
     return Failure("socket " + name);
   }
@@ -70,7 +70,7 @@ Result<UniqueFd> ConnectAt(int directory, const std::string& name) {
   }
   UniqueFd fd = NewSocket();
   const auto* const generic = reinterpret_cast<const sockaddr*>(&address);
-  if (!fd.valid() || connect(fd.get(), generic, sizeof address) != 0) {
+  if (!fd || connect(fd.get(), generic, sizeof address) != 0) {
     const int code = errno == ECONNREFUSED ? kErrUnreach : kErrCommFailure;
     return Status(code, "socket " + name + ": " + strerror(errno));
   }

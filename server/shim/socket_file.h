@@ -6,8 +6,8 @@
 
 #include <string>
 
+#include "common/posix/unique_fd.h"
 #include "common/status.h"
-#include "server/shim/unique_fd.h"
 
 namespace canopy::process {
 

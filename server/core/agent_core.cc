@@ -2,32 +2,24 @@
 // engines changed is made known to the others.
 #include "server/core/agent_core.h"
 
-#include <sys/wait.h>
-
 #include <algorithm>
-#include <deque>
-#include <set>
 #include <utility>
 
 #include "common/status.h"
+#include "server/core/aborts.h"
 #include "server/core/collective.h"
+#include "server/core/end_events.h"
 #include "server/core/events.h"
 #include "server/core/gets.h"
 #include "server/core/job_engine.h"
 #include "server/core/job_maps.h"
 #include "server/core/job_table.h"
-#include "server/core/job_text.h"
 #include "server/core/kept_commits.h"
 #include "server/core/modex.h"
 #include "server/core/state_reports.h"
 #include "server/core/tree.h"
 
 namespace canopy::core {
-namespace {
-
-constexpr size_t kMaxAborts = 1024;
-
-}  // namespace
 
 struct AgentCore::State {
   explicit State(CoreConfig c)
@@ -44,7 +36,9 @@ struct AgentCore::State {
                        const std::string& nspace) {
                   return Describe(t, what, nspace);
                 }),
-        engine(self, config.node_names, tree, jobs) {
+        engine(self, config.node_names, tree, jobs),
+        aborts(self, jobs, engine),
+        ends(jobs, collectives, events) {
     collectives.set_remembers(config.remembers);
     engine.set_remembers(config.remembers);
     if (config.recovered_at != kNever) {
@@ -89,51 +83,24 @@ struct AgentCore::State {
     const ProcId* proc = jobs.ProcOf(in.client);
     if (proc == nullptr) return Reply(in.client, in.request, kErrInit);
     AbortMessage message{*proc, in.status, in.text, in.targets};
-    bool targets_itself = in.targets.empty();
-    for (ProcId& target : message.targets) {
-      if (target.nspace.empty()) target.nspace = proc->nspace;
-      if (!MayAbort(*proc, target)) {
-        return Reply(in.client, in.request, kErrNoPermissions);
-      }
-      targets_itself |=
-          target.nspace == proc->nspace &&
-          (target.rank == kRankWildcard || target.rank == proc->rank);
+    if (!aborts.Complete(&message)) {
+      return Reply(in.client, in.request, kErrNoPermissions);
     }
-    if (SendAbort(message)) {
-      aborts.push_back(std::move(message));
-      if (aborts.size() > kMaxAborts) aborts.pop_front();
-    }
+    const Aborts::Sent sent = Abort(message);
     // A target of its own abort is not answered: its end is the answer.
-    if (!targets_itself) Reply(in.client, in.request, kSuccess);
+    const bool answered = !TargetsItself(message);
+    if (sent.elsewhere) aborts.Keep(std::move(message));
+    if (answered) Reply(in.client, in.request, kSuccess);
   }
 
-  // To whoever controls the targets' jobs; true when that is another agent.
-  bool SendAbort(const AbortMessage& message) {
-    std::set<NodeId> to;
-    if (message.targets.empty()) {
-      to.insert(engine.ControllerOf(message.source.nspace));
-    }
-    for (const ProcId& target : message.targets) {
-      to.insert(engine.ControllerOf(target.nspace));
-    }
-    for (const NodeId node : to) {
-      if (node != self) Send(node, message);
-    }
-    if (!to.contains(self)) return true;
-    RunEngine([&] { engine.OnAbort(now, message, &out); });
-    return to.size() > 1;
+  Aborts::Sent Abort(const AbortMessage& message) {
+    const Aborts::Sent sent = aborts.Send(message, &out);
+    if (sent.here) RunEngine([&] { engine.OnAbort(now, message, &out); });
+    return sent;
   }
 
-  // An agent on the way may have taken them with it; twice is as good as once.
   void SendAbortsAgain() {
-    for (const AbortMessage& message : aborts) SendAbort(message);
-  }
-
-  bool MayAbort(const ProcId& source, const ProcId& target) const {
-    const Job* from = jobs.Find(source.nspace);
-    const Job* to = jobs.Find(target.nspace);
-    if (from == nullptr) return false;
-    return to == nullptr || from->spec->uid == to->spec->uid;
+    for (const AbortMessage& message : aborts.kept()) Abort(message);
   }
 
   void On(const JobControlArrived& in) {
@@ -245,7 +212,7 @@ struct AgentCore::State {
       RunEngine([&] { engine.OnNodeReturned(now, &out); });
       TakeKept();
     } else {
-      RaiseNodeLost(in.node);
+      ends.OnNodeLost(now, in.node, &out);
       RunEngine([&] { engine.OnNodeLost(now, in.node, in.reason, &out); });
       TakeKept();
       // Jobs may be gone with it: the others must not look for them.
@@ -304,32 +271,6 @@ struct AgentCore::State {
     }
   }
 
-  // Every agent hears of the loss, so each tells its own clients.
-  void RaiseNodeLost(NodeId node) {
-    for (const auto& [nspace, job] : jobs.jobs()) {
-      const uint32_t index = job.layout->node_of_agent(node);
-      if (index == kNoNode || job.ending) continue;
-      for (const Rank rank : job.layout->ranks_on(index)) {
-        if (job.ranks[rank].ended) continue;
-        RaiseEnd({nspace, rank}, kErrProcAborted, nullptr, true);
-      }
-    }
-  }
-
-  void RaiseEnd(const ProcId& proc, int status, const int* exit_code,
-                bool known_everywhere) {
-    EventRaised event;
-    event.status = status;
-    event.source = proc;
-    event.range = static_cast<uint8_t>(EventRange::kNamespace);
-    event.info = AffectedProcInfo(proc, exit_code);
-    if (known_everywhere) {
-      events.OnKnownEverywhere(now, event, &out);
-    } else {
-      events.OnRaised(now, event, &out);
-    }
-  }
-
   // ------------------------------------------------ processes and host ---
 
   void On(const LocalPrepared& in) {
@@ -349,34 +290,12 @@ struct AgentCore::State {
         exit.called_init |= job->ranks[exit.rank].called_init;
         exit.finalized |= job->ranks[exit.rank].finalized;
         if (job->ending || job->ranks[exit.rank].ended) continue;
-        RaiseExit(*job, exit);
-        RaiseDisconnected({in.nspace, exit.rank});
+        ends.OnExit(now, *job, exit, &out);
       }
     }
     RunEngine([&] { engine.OnLocalExits(now, exits, &out); });
     for (const ProcExit& exit : exits.exits) {
       jobs.MarkEnded(exits.nspace, exit.rank);
-    }
-  }
-
-  void RaiseExit(const Job& job, const ProcExit& exit) {
-    if (!IsAbnormal(exit)) return;
-    const int code = ExitCodeOf(exit);
-    const bool left = WIFEXITED(exit.wait_status) && code == 0;
-    RaiseEnd({job.nspace(), exit.rank},
-             left ? kErrProcTermWoSync : kErrProcAborted, &code, false);
-  }
-
-  // It ended without a disconnect: those that it was connected with hear it.
-  void RaiseDisconnected(const ProcId& proc) {
-    for (std::vector<ProcId>& procs : collectives.ConnectionsOf(proc)) {
-      EventRaised event;
-      event.status = kErrProcTermWoSync;
-      event.source = proc;
-      event.range = static_cast<uint8_t>(EventRange::kCustom);
-      event.targets = std::move(procs);
-      event.info = AffectedProcInfo(proc, nullptr);
-      events.OnRaised(now, event, &out);
     }
   }
 
@@ -478,9 +397,7 @@ struct AgentCore::State {
   void Apply(const JobChanges& changes) {
     // A job that is removed may come again, as one to be passed on only.
     for (const RemovedJob& job : changes.removed) {
-      std::erase_if(aborts, [&](const AbortMessage& abort) {
-        return abort.source.nspace == job.nspace;
-      });
+      aborts.OnJobRemoved(job.nspace);
       collectives.OnJobRemoved(job.nspace, &out);
       gets.OnJobRemoved(now, job.nspace, &out);
       events.OnJobRemoved(job.nspace);
@@ -559,10 +476,10 @@ struct AgentCore::State {
   JobMaps maps;
   StateReports reports;
   JobEngine engine;
+  Aborts aborts;
+  EndEvents ends;
   TimeNs now = 0;
   TimeNs deadline = kNever;
-  // Of local processes, until their own job is over.
-  std::deque<AbortMessage> aborts;
   Actions out;  // of the step that runs
 };
 
@@ -593,7 +510,7 @@ Census AgentCore::Count() const {
   census.fetches = state.gets.num_fetches();
   census.modex_jobs = state.modex.num_jobs();
   census.map_requests = state.maps.num_requests();
-  census.aborts = state.aborts.size();
+  census.aborts = state.aborts.kept().size();
   census.questions = state.reports.num_questions();
   census.listeners = state.events.num_listeners();
   return census;

@@ -1,4 +1,4 @@
-// Dispatch: what happens is brought to the job it concerns.
+// What other agents say is brought to the job that it concerns.
 #include "server/core/job_engine.h"
 
 #include <algorithm>
@@ -11,9 +11,8 @@
 namespace canopy::core {
 namespace {
 
+// Messages that are kept for one job.
 constexpr size_t kMaxHeld = 65536;
-// Jobs that others report of and this agent does not know, at a time.
-constexpr size_t kMaxAskers = 4096;
 
 template <typename T, typename... Ts>
 constexpr bool IsOneOf = (std::is_same_v<T, Ts> || ...);
@@ -78,49 +77,6 @@ bool JobEngine::Hold(const PeerMessage& message) {
       message.body);
 }
 
-// A part in a job comes from the one above. Where that is somebody else as
-// this agent sees it, one of the two does not know yet who is there.
-bool JobEngine::KeepsForLater(NodeId src, NodeId controller) const {
-  if (controller == kNoNode) controller = tree_.root();
-  return JobParent(tree_, self_, controller) != src;
-}
-
-void JobEngine::KeepForLater(Turn& turn, NodeId src, const std::string& nspace,
-                             const JobPrepare& m) {
-  if (early_.size() >= kMaxHeld && !early_.contains(nspace)) return;
-  early_[nspace] = {{src, m}};
-  // So that it tells of the job's end, even if it never is above this one.
-  Send(turn, src, JobExits{nspace, {}});
-}
-
-std::vector<PeerMessage> JobEngine::TakeKept() {
-  return std::exchange(again_, {});
-}
-
-bool JobEngine::SpeaksForAll() const {
-  if (self_ != tree_.root() || (recovered_ && !unheard_.empty())) return false;
-  return unheard_.empty() || *unheard_.begin() > self_;
-}
-
-void JobEngine::TryAgain(Turn& turn) {
-  for (auto& [nspace, agents] : askers_) {
-    std::erase_if(agents, [&](NodeId n) { return !tree_.alive(n); });
-    if (self_ != tree_.root()) {
-      Send(turn, tree_.root(), JobExits{nspace, {}});
-      continue;
-    }
-    if (!SpeaksForAll()) continue;
-    for (const NodeId agent : agents) Send(turn, agent, JobForget{nspace});
-    agents.clear();
-  }
-  std::erase_if(askers_, [](const auto& item) { return item.second.empty(); });
-  for (auto& [nspace, held] : std::exchange(early_, {})) {
-    for (auto& [src, body] : held) {
-      if (tree_.alive(src)) again_.push_back({src, self_, std::move(body)});
-    }
-  }
-}
-
 bool JobEngine::OnPeer(TimeNs now, const PeerMessage& message,
                        Actions* actions) {
   Turn turn{now, *actions};
@@ -141,128 +97,6 @@ void JobEngine::Answer(JobState& job, LaunchPhase& phase, NodeId from,
                        PhaseAnswer answer) {
   phase.Answer(from, std::move(answer));
   if (job.head) job.head->changed = true;
-}
-
-void JobEngine::OnLocalPrepared(TimeNs now, const LocalPrepared& in,
-                                Actions* actions) {
-  Turn turn{now, *actions};
-  JobState* job = Find(in.nspace);
-  if (job == nullptr || !job->has_local()) return;
-  PhaseAnswer answer;
-  if (in.status == kSuccess) {
-    answer.count = 1;
-  } else {
-    answer.errors.push_back({self_, in.status, in.text});
-  }
-  Answer(*job, job->prepare, self_, std::move(answer));
-  Settle(turn, *job);
-}
-
-void JobEngine::OnLocalStarted(TimeNs now, const LocalStarted& in,
-                               Actions* actions) {
-  Turn turn{now, *actions};
-  JobState* job = Find(in.nspace);
-  if (job == nullptr || !job->has_local()) return;
-  PhaseAnswer answer;
-  answer.count = in.procs;
-  if (in.status != kSuccess) {
-    answer.errors.push_back({self_, in.status, in.text});
-    if (in.procs == 0) RecordNeverStarted(turn, *job);
-  }
-  Answer(*job, job->start, self_, std::move(answer));
-  // Told while the processes were being made: again, for the late ones.
-  if (job->kill && job->local_left > 0) {
-    turn.out.push_back(
-        KillLocal{in.nspace, {}, job->spec->kill_grace_seconds * 1000});
-  }
-  Settle(turn, *job);
-}
-
-void JobEngine::OnLocalExits(TimeNs now, const LocalExits& in,
-                             Actions* actions) {
-  Turn turn{now, *actions};
-  JobState* job = Find(in.nspace);
-  if (job == nullptr) return;
-  const Job* entry = table_.Find(in.nspace);
-  for (ProcExit exit : in.exits) {
-    if (entry == nullptr || !entry->is_local(exit.rank)) continue;
-    const RankState& rank = entry->ranks[exit.rank];
-    exit.called_init |= rank.called_init;
-    exit.finalized |= rank.finalized;
-    RecordExit(turn, *job, exit);
-  }
-  Settle(turn, *job);
-}
-
-void JobEngine::OnLocalOutput(TimeNs now, const LocalOutput& in,
-                              Actions* actions) {
-  Turn turn{now, *actions};
-  JobState* job = Find(in.nspace);
-  if (job == nullptr) return;
-  OutputData output{in.nspace, in.rank, in.channel, in.data, in.end};
-  if (job->head) {
-    DeliverStream(turn, *job, output);
-  } else if (tree_.alive(job->controller)) {
-    Send(turn, job->controller, std::move(output));
-  } else if (!in.data.empty()) {
-    // Nobody is left to read it: let the process go on to its end.
-    turn.out.push_back(CreditOutput{in.nspace, in.data.size()});
-  }
-}
-
-void JobEngine::OnLocalInputDone(TimeNs now, const LocalInputDone& in,
-                                 Actions* actions) {
-  Turn turn{now, *actions};
-  JobState* job = Find(in.nspace);
-  if (job == nullptr || !job->has_local()) return;
-  if (job->head) {
-    TakeInput(turn, *job, job->local_node, in.bytes);
-  } else if (tree_.alive(job->controller)) {
-    Send(turn, job->controller, InputCredit{in.nspace, in.bytes});
-  }
-}
-
-void JobEngine::OnNodeLost(TimeNs now, NodeId node, const std::string& reason,
-                           Actions* actions) {
-  Turn turn{now, *actions};
-  if (tree_.root() == self_ && tree_.children(self_).empty()) {
-    for (NodeId n = 0; n < tree_.size(); ++n) {
-      if (n != self_) unheard_.insert(n);
-    }
-    hearing_until_ = kNever;
-    // What was over on this side may go on where the controller is.
-    over_.clear();
-  }
-  std::vector<std::string> names;
-  for (const auto& [nspace, job] : jobs_) names.push_back(nspace);
-  for (const std::string& nspace : names) {
-    JobState& job = *jobs_.at(nspace);
-    MarkNodeEnded(job, node);
-    if (job.dropping) continue;
-    if (node == job.controller) {
-      Orphan(turn, job, reason);
-      continue;
-    }
-    LoseNode(turn, job, node, reason);
-    Settle(turn, job);
-  }
-  TryAgain(turn);
-}
-
-// It may be on the way between others.
-void JobEngine::OnNodeReturned(TimeNs now, Actions* actions) {
-  Turn turn{now, *actions};
-  std::erase_if(unheard_, [&](NodeId n) { return tree_.alive(n); });
-  hearing_until_ = unheard_.empty() ? kNever : now + kHearing;
-  std::vector<std::string> names;
-  for (const auto& [nspace, job] : jobs_) names.push_back(nspace);
-  for (const std::string& nspace : names) {
-    JobState& job = *jobs_.at(nspace);
-    if (job.dropping) continue;
-    Reshape(turn, job);
-    Settle(turn, job);
-  }
-  TryAgain(turn);
 }
 
 void JobEngine::On(Turn& turn, NodeId src, const JobPrepare& m) {
@@ -305,19 +139,6 @@ bool JobEngine::IsChild(JobState& job, NodeId src) {
   if (std::ranges::binary_search(job.children, src)) return true;
   job.claimants.insert(src);
   return false;
-}
-
-// Only the controller knows that a job is over; another agent may merely not
-// have heard of it yet.
-void JobEngine::AskWhetherOver(Turn& turn, NodeId src,
-                               const std::string& nspace) {
-  if (SpeaksForAll() || std::ranges::count(over_, nspace) > 0) {
-    return Send(turn, src, JobForget{nspace});
-  }
-  if (askers_.size() >= kMaxAskers && !askers_.contains(nspace)) return;
-  if (askers_[nspace].insert(src).second && self_ != tree_.root()) {
-    Send(turn, tree_.root(), JobExits{nspace, {}});
-  }
 }
 
 void JobEngine::On(Turn& turn, NodeId src, const JobPrepared& m) {

@@ -116,12 +116,15 @@ class JobEngine {
   };
 
   bool Hold(const PeerMessage& message);
+
+  // Agents that see the tree differently (job_engine_tree.cc).
   void AskWhetherOver(Turn& turn, NodeId src, const std::string& nspace);
   void KeepForLater(Turn& turn, NodeId src, const std::string& nspace,
                     const JobPrepare& m);
   void TryAgain(Turn& turn);
   // What is not known here is known nowhere: this agent is the root, for sure.
   bool SpeaksForAll() const;
+
   JobState* Find(const std::string& nspace);
   JobState* FindControlled(const std::string& nspace);
   void Send(Turn& turn, NodeId to, MessageBody body);
@@ -146,10 +149,10 @@ class JobEngine {
   void RecordLost(Turn& turn, JobState& job);
   void Signal(Turn& turn, JobState& job, const JobSignal& signal);
   void Kill(Turn& turn, JobState& job, const JobKill& kill, uint32_t grace_ms);
-  // Whether `src` is asked about the job here; else it is kept in mind.
   // Whether this agent takes it from `src` that a job is over: from those on
   // the way to its controller, and from the root, which knows all that is left.
   bool MayEnd(const JobState& job, NodeId src) const;
+  // Whether `src` is asked about the job here; else it is kept in mind.
   bool IsChild(JobState& job, NodeId src);
   void Forget(Turn& turn, JobState& job);
   void TellToForget(Turn& turn, const JobState& job);
@@ -187,22 +190,28 @@ class JobEngine {
   void End(Turn& turn, JobState& job, JobFailure failure);
   void Finish(Turn& turn, JobState& job);
   void SettleHead(Turn& turn, JobState& job);
-  bool AllDelivered(Turn& turn, JobState& job);
   void Report(Turn& turn, JobState& job, JobPhase phase);
   void FailLaunch(Turn& turn, JobState& job, const PhaseAnswer& answer);
   void LoseRanks(Turn& turn, JobState& job, NodeId node,
                  const std::string& reason);
   void AbortJob(Turn& turn, JobState& job, const AbortMessage& abort,
                 const std::vector<Rank>& ranks);
-  void DeliverStream(Turn& turn, JobState& job, const OutputData& output);
-  void CreditAgain(Turn& turn, const JobState& job, uint32_t node);
-  void SendInput(Turn& turn, JobState& job, const Bytes& data);
-  void TakeInput(Turn& turn, JobState& job, uint32_t node, uint64_t bytes);
   void OnTimeLimit(Turn& turn, JobState& job);
   void TimeOut(Turn& turn, JobState& job, const std::string& reason);
+
+  // Output and input at the controller (job_engine_streams.cc).
+  bool AllDelivered(Turn& turn, JobState& job);
+  void DeliverStream(Turn& turn, JobState& job, const OutputData& output);
+  void CreditAgain(Turn& turn, const JobState& job, uint32_t node);
+  void OnDrainTimeout(Turn& turn, JobState& job);
+  void SendInput(Turn& turn, JobState& job, const Bytes& data);
+  void TakeInput(Turn& turn, JobState& job, uint32_t node, uint64_t bytes);
+
+  // What a job waits for (job_engine_why.cc).
+  std::vector<Rank> AwaitedOf(const JobState& job,
+                              std::string* operation) const;
   std::vector<Rank> AwaitedIn(const JobState& job,
                               const LaunchPhase& phase) const;
-  void OnDrainTimeout(Turn& turn, JobState& job);
 
   const NodeId self_;
   const std::vector<std::string> node_names_;

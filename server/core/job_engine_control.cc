@@ -11,9 +11,6 @@ namespace canopy::core {
 namespace {
 
 constexpr TimeNs kSecond = 1'000'000'000;
-// Silence after which a stream that outlives its process is taken for held
-// open by something that the process left behind.
-constexpr TimeNs kDrainIdle = 3 * kSecond;
 // How long the end of a job that ran out of time waits for the reason.
 constexpr TimeNs kTimeoutReport = 2 * kSecond;
 constexpr int kSigKill = 9;
@@ -93,23 +90,6 @@ void JobEngine::SettleHead(Turn& turn, JobState& job) {
   if (job.stage == LaunchStage::kRunning) reached = JobPhase::kRunning;
   if (head.ending) reached = JobPhase::kEnding;
   Report(turn, job, reached);
-}
-
-// The end of a job's output, after that of its processes.
-bool JobEngine::AllDelivered(Turn& turn, JobState& job) {
-  JobHead& head = *job.head;
-  if (!head.control.all_streams_closed()) {
-    if (head.drain == kNever && !head.detached) {
-      head.drain = turn.now + kDrainIdle;
-    }
-    return false;
-  }
-  head.drain = kNever;
-  if (!head.acknowledges || head.control.unconsumed() == 0) return true;
-  if (!std::exchange(head.asked, true)) {
-    turn.out.push_back(OutputDelivered{job.nspace()});
-  }
-  return false;
 }
 
 void JobEngine::Report(Turn& turn, JobState& job, JobPhase phase) {
@@ -276,98 +256,6 @@ void JobEngine::LoseRanks(Turn& turn, JobState& job, NodeId node,
   End(turn, job, std::move(failure));
 }
 
-void JobEngine::DeliverStream(Turn& turn, JobState& job,
-                              const OutputData& output) {
-  if (output.rank >= job.spec->procs.size()) return;
-  JobHead& head = *job.head;
-  // It comes again.
-  if (head.detached) return;
-  const uint32_t node = job.spec->procs[output.rank].node;
-  const uint64_t size = output.data.size();
-  if (head.discards && output.end > size) {
-    head.control.SkipTo(node, output.end - size);
-  }
-  if (head.drain != kNever) head.drain = turn.now + kDrainIdle;
-  const auto known = head.control.OnDelivered(node, size, output.end);
-  // What is missing before it was lost on the way and comes again, and this
-  // with it.
-  if (!known) return;
-  if (size > 0) {
-    if (*known == size) return CreditAgain(turn, job, node);
-    turn.out.push_back(DeliverOutput{job.nspace(), output.rank, output.channel,
-                                     output.data.Slice(*known, size)});
-    return;
-  }
-  if (!head.control.IsStreamOpen(output.rank, output.channel)) return;
-  turn.out.push_back(
-      DeliverOutput{job.nspace(), output.rank, output.channel, {}});
-  head.control.OnStreamClosed(output.rank, output.channel);
-  Settle(turn, job);
-}
-
-void JobEngine::OnOutputConsumed(TimeNs now, const OutputConsumed& in,
-                                 Actions* actions) {
-  Turn turn{now, *actions};
-  JobState* job = FindControlled(in.nspace);
-  if (job == nullptr || in.rank >= job->spec->procs.size()) return;
-  JobHead& head = *job->head;
-  const uint32_t node = job->spec->procs[in.rank].node;
-  const uint64_t total = head.control.OnConsumed(node, in.bytes);
-  if (head.drain != kNever) head.drain = now + kDrainIdle;
-  const NodeId agent = job->spec->nodes[node].agent;
-  if (agent == self_) {
-    turn.out.push_back(CreditOutput{in.nspace, in.bytes, total});
-  } else if (tree_.alive(agent)) {
-    Send(turn, agent, OutputCredit{in.nspace, in.bytes, total});
-  }
-  if (head.asked) Settle(turn, *job);
-}
-
-// Credit may have been lost with an agent that was to pass it on.
-void JobEngine::CreditAgain(Turn& turn, const JobState& job, uint32_t node) {
-  const NodeId agent = job.spec->nodes[node].agent;
-  const uint64_t total = job.head->control.consumed(node);
-  if (job.head->detached || total == 0 || agent == self_ ||
-      !tree_.alive(agent)) {
-    return;
-  }
-  Send(turn, agent, OutputCredit{job.nspace(), 0, total});
-}
-
-void JobEngine::OnInputOffered(TimeNs now, const InputOffered& in,
-                               Actions* actions) {
-  Turn turn{now, *actions};
-  JobState* job = FindControlled(in.nspace);
-  if (job == nullptr) return;
-  if (job->stage != LaunchStage::kRunning) {
-    job->head->input.push_back(in.data);
-    return;
-  }
-  SendInput(turn, *job, in.data);
-  Settle(turn, *job);
-}
-
-void JobEngine::SendInput(Turn& turn, JobState& job, const Bytes& data) {
-  JobControl& control = job.head->control;
-  control.OnInputSent(data.size());
-  if (control.InputNodes().empty()) return;
-  InputData message{job.nspace(), {}, data};
-  if (job.spec->stdin_target == StdinTarget::kAll) {
-    return On(turn, self_, message);
-  }
-  const Rank rank = job.spec->stdin_rank;
-  message.ranks = {rank};
-  const NodeId agent = job.spec->nodes[job.spec->procs[rank].node].agent;
-  if (agent == self_) return On(turn, self_, message);
-  if (tree_.alive(agent)) Send(turn, agent, std::move(message));
-}
-
-void JobEngine::TakeInput(Turn& turn, JobState& job, uint32_t node,
-                          uint64_t bytes) {
-  const uint64_t done = job.head->control.OnInputTaken(node, bytes);
-  if (done > 0) turn.out.push_back(InputConsumed{job.nspace(), done});
-}
-
 void JobEngine::OnTick(TimeNs now, Actions* actions) {
   Turn turn{now, *actions};
   if (now >= hearing_until_) {
@@ -415,21 +303,6 @@ void JobEngine::TimeOut(Turn& turn, JobState& job, const std::string& reason) {
   End(turn, job, std::move(failure));
 }
 
-void JobEngine::OnDrainTimeout(Turn& turn, JobState& job) {
-  JobHead& head = *job.head;
-  if (head.control.unconsumed() > 0) {
-    // Our reader is slow, so the writers may well be waiting for it.
-    head.drain = turn.now + kDrainIdle;
-    return;
-  }
-  // Forgetting the job ends what it left behind.
-  Log(turn, LogLine::Level::kWarning,
-      "job " + job.nspace() + ": processes that " +
-          DescribeRanks(head.control.WithOpenStreams()) +
-          " left behind hold its output open; not waiting for them");
-  Finish(turn, job);
-}
-
 TimeNs JobEngine::NextDeadline() const {
   TimeNs next = hearing_until_;
   for (const auto& [nspace, job] : jobs_) {
@@ -437,55 +310,6 @@ TimeNs JobEngine::NextDeadline() const {
     next = std::min({next, job->head->timeout, job->head->drain});
   }
   return next;
-}
-
-// One rank for each node that has not answered.
-std::vector<Rank> JobEngine::AwaitedIn(const JobState& job,
-                                       const LaunchPhase& phase) const {
-  std::vector<Rank> out;
-  for (uint32_t node = 0; node < job.spec->nodes.size(); ++node) {
-    const NodeId agent = job.spec->nodes[node].agent;
-    if (job.lost.contains(agent) || job.layout->ranks_on(node).empty()) {
-      continue;
-    }
-    const NodeId hop = agent == self_ ? self_ : tree_.NextHop(self_, agent);
-    if (!phase.Answered(hop)) out.push_back(job.layout->ranks_on(node).front());
-  }
-  return out;
-}
-
-void JobEngine::Describe(TimeNs now, const std::string& nspace,
-                         std::vector<Waiting>* out) const {
-  for (const auto& [name, job] : jobs_) {
-    if (!job->head || (!nspace.empty() && name != nspace)) continue;
-    const JobHead& head = *job->head;
-    Waiting waiting;
-    std::vector<Rank> ranks;
-    if (job->stage == LaunchStage::kPreparing) {
-      waiting.operation = "launch, preparing the nodes";
-      ranks = AwaitedIn(*job, job->prepare);
-    } else if (job->stage == LaunchStage::kStarting) {
-      waiting.operation = "launch, starting the processes";
-      ranks = AwaitedIn(*job, job->start);
-    } else if (head.control.all_ended()) {
-      waiting.operation = "the end of the job's output";
-      ranks = head.control.WithOpenStreams();
-    } else if (head.ending) {
-      waiting.operation = "the end of processes that were told to end";
-      ranks = head.control.Remaining();
-    } else {
-      continue;
-    }
-    waiting.nspace = name;
-    waiting.age_ms = static_cast<uint64_t>(now - head.since) / 1'000'000;
-    for (const Rank rank : ranks) {
-      if (waiting.missing.size() == kMaxMissing) break;
-      const JobNode& node = job->spec->nodes[job->spec->procs[rank].node];
-      waiting.missing.push_back({{name, rank}, node.agent, false});
-    }
-    waiting.more_missing = ranks.size() - waiting.missing.size();
-    out->push_back(std::move(waiting));
-  }
 }
 
 }  // namespace canopy::core

@@ -1,0 +1,74 @@
+#include "server/core/end_events.h"
+
+#include <sys/wait.h>
+
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+#include "common/status.h"
+#include "server/core/job_text.h"
+
+namespace canopy::core {
+namespace {
+
+EventRaised EndOf(const ProcId& proc, int status, EventRange range,
+                  const int* exit_code) {
+  EventRaised event;
+  event.status = status;
+  event.source = proc;
+  event.range = static_cast<uint8_t>(range);
+  event.info = AffectedProcInfo(proc, exit_code);
+  return event;
+}
+
+}  // namespace
+
+EndEvents::EndEvents(const JobTable& jobs, const Collectives& collectives,
+                     Events& events)
+    : jobs_(jobs), collectives_(collectives), events_(events) {}
+
+void EndEvents::OnExit(TimeNs now, const Job& job, const ProcExit& exit,
+                       Actions* actions) {
+  TellJob(now, job, exit, actions);
+  TellConnected(now, {job.nspace(), exit.rank}, actions);
+}
+
+void EndEvents::TellJob(TimeNs now, const Job& job, const ProcExit& exit,
+                        Actions* actions) {
+  if (!IsAbnormal(exit)) return;
+  const int code = ExitCodeOf(exit);
+  const bool left = WIFEXITED(exit.wait_status) && code == 0;
+  events_.OnRaised(now,
+                   EndOf({job.nspace(), exit.rank},
+                         left ? kErrProcTermWoSync : kErrProcAborted,
+                         EventRange::kNamespace, &code),
+                   actions);
+}
+
+// It ended without a disconnect: those that it was connected with hear it.
+void EndEvents::TellConnected(TimeNs now, const ProcId& proc,
+                              Actions* actions) {
+  for (std::vector<ProcId>& procs : collectives_.ConnectionsOf(proc)) {
+    EventRaised event =
+        EndOf(proc, kErrProcTermWoSync, EventRange::kCustom, nullptr);
+    event.targets = std::move(procs);
+    events_.OnRaised(now, event, actions);
+  }
+}
+
+void EndEvents::OnNodeLost(TimeNs now, NodeId node, Actions* actions) {
+  for (const auto& [nspace, job] : jobs_.jobs()) {
+    const uint32_t index = job.layout->node_of_agent(node);
+    if (index == kNoNode || job.ending) continue;
+    for (const Rank rank : job.layout->ranks_on(index)) {
+      if (job.ranks[rank].ended) continue;
+      events_.OnKnownEverywhere(now,
+                                EndOf({nspace, rank}, kErrProcAborted,
+                                      EventRange::kNamespace, nullptr),
+                                actions);
+    }
+  }
+}
+
+}  // namespace canopy::core

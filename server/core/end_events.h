@@ -1,0 +1,39 @@
+// Tells processes of the ends of others, as events.
+#ifndef CANOPY_SERVER_CORE_END_EVENTS_H_
+#define CANOPY_SERVER_CORE_END_EVENTS_H_
+
+#include "common/ids.h"
+#include "server/core/collective.h"
+#include "server/core/events.h"
+#include "server/core/job_table.h"
+#include "server/core/messages.h"
+#include "server/core/step/action.h"
+#include "server/core/step/clock.h"
+
+namespace canopy::core {
+
+// Not synchronised. What it is made of outlives it.
+class EndEvents {
+ public:
+  EndEvents(const JobTable& jobs, const Collectives& collectives,
+            Events& events);
+
+  // A process of this node has ended, of a job that goes on.
+  void OnExit(TimeNs now, const Job& job, const ProcExit& exit,
+              Actions* actions);
+  // Every agent hears of the loss, so each tells its own clients.
+  void OnNodeLost(TimeNs now, NodeId node, Actions* actions);
+
+ private:
+  void TellJob(TimeNs now, const Job& job, const ProcExit& exit,
+               Actions* actions);
+  void TellConnected(TimeNs now, const ProcId& proc, Actions* actions);
+
+  const JobTable& jobs_;
+  const Collectives& collectives_;
+  Events& events_;
+};
+
+}  // namespace canopy::core
+
+#endif  // CANOPY_SERVER_CORE_END_EVENTS_H_

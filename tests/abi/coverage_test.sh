@@ -1,24 +1,25 @@
 #!/bin/bash
-# The macro test uses every macro of the table, by name or through the macros
+# The macro tests use every macro of the table, by name or through the macros
 # that paste names together.
 set -euo pipefail
 
 table=$1
-check=$2
+shift
+checks=("$@")
 failed=0
 
 uses() {  # macro
-  grep -qE "\b$1\b" "$check" && return 0
+  grep -qE "\b$1\b" "${checks[@]}" && return 0
   local stem suffix
   for suffix in CONSTRUCT DESTRUCT CREATE FREE; do
     stem=${1#PMIX_}
     stem=${stem%_"$suffix"}
     [[ $1 == PMIX_${stem}_$suffix ]] &&
-      grep -qE "CHECK_FAMILY\(\w+, $stem\)" "$check" && return 0
+      grep -qE "CHECK_FAMILY\(\w+, $stem\)" "${checks[@]}" && return 0
   done
   stem=${1#PMIX_}
-  grep -qE "CHECK_RELEASE\(\w+, ${stem%_RELEASE}\)" "$check" && return 0
-  grep -qE "CHECK_INIT\(\w+, ${stem%_STATIC_INIT}\)" "$check"
+  grep -qE "CHECK_RELEASE\(\w+, ${stem%_RELEASE}\)" "${checks[@]}" && return 0
+  grep -qE "CHECK_INIT\(\w+, ${stem%_STATIC_INIT}\)" "${checks[@]}"
 }
 
 while read -r name; do

@@ -1,0 +1,68 @@
+#ifndef CANOPY_TESTS_ABI_MACRO_EXPECT_H_
+#define CANOPY_TESTS_ABI_MACRO_EXPECT_H_
+
+/* What the checks of the macros share. */
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "pmix.h"
+#include "pmix_server.h"
+#include "pmix_tool.h"
+
+static int failures;
+
+#define EXPECT(condition)                                         \
+  do {                                                            \
+    if (!(condition)) {                                           \
+      printf("%s:%d: %s\n", __FILE__, __LINE__, #condition);      \
+      ++failures;                                                 \
+    }                                                             \
+  } while (0)
+
+static int all_zero(const void *object, size_t size) {
+  const char *bytes = (const char *) object;
+  size_t i;
+  for (i = 0; i < size; ++i) {
+    if (0 != bytes[i]) {
+      return 0;
+    }
+  }
+  return 1;
+}
+
+/* CONSTRUCT makes an object all zero, CREATE an array of such objects, FREE
+ * takes it back; one macro for the types that have no more to them. */
+#define CHECK_FAMILY(type, STEM)                                    \
+  do {                                                              \
+    type one;                                                       \
+    type *many;                                                     \
+    memset(&one, 0x5a, sizeof(one));                                \
+    PMIX_##STEM##_CONSTRUCT(&one);                                  \
+    EXPECT(all_zero(&one, sizeof(one)));                            \
+    PMIX_##STEM##_DESTRUCT(&one);                                   \
+    PMIX_##STEM##_CREATE(many, 3);                                  \
+    EXPECT(NULL != many && all_zero(many, 3 * sizeof(type)));       \
+    PMIX_##STEM##_FREE(many, 3);                                    \
+    PMIX_##STEM##_CREATE(many, 0);                                  \
+    EXPECT(NULL == many);                                           \
+  } while (0)
+
+/* RELEASE takes back a single object. */
+#define CHECK_RELEASE(type, STEM)                                   \
+  do {                                                              \
+    type *one;                                                      \
+    PMIX_##STEM##_CREATE(one, 1);                                   \
+    EXPECT(NULL != one);                                            \
+    PMIX_##STEM##_RELEASE(one);                                     \
+    EXPECT(NULL == one);                                            \
+  } while (0)
+
+#define CHECK_INIT(type, STEM)                                      \
+  do {                                                              \
+    static const type one = PMIX_##STEM##_STATIC_INIT;              \
+    EXPECT(all_zero(&one, sizeof(one)));                            \
+  } while (0)
+
+#endif /* CANOPY_TESTS_ABI_MACRO_EXPECT_H_ */

@@ -18,27 +18,10 @@
 #include "common/shm/gate_member.h"
 #include "common/values/value.h"
 #include "common/wire.h"
+#include "server/ports/fake_sink.h"
 
 namespace canopy::local {
 namespace {
-
-class FakeSink : public InputSink {
- public:
-  void OnInput(core::Input input) override {
-    if (on_input) on_input(input);
-    inputs.push_back(std::move(input));
-  }
-  template <typename T>
-  std::vector<T> All() const {
-    std::vector<T> all;
-    for (const core::Input& input : inputs) {
-      if (const T* t = std::get_if<T>(&input)) all.push_back(*t);
-    }
-    return all;
-  }
-  std::vector<core::Input> inputs;
-  std::function<void(const core::Input&)> on_input;
-};
 
 struct ReceivedFrame {
   FrameHeader header;

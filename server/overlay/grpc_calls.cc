@@ -120,12 +120,10 @@ void LinkCall::Returned() {
 ServerCall::ServerCall(EventLoop* loop, rpc::RestingReads* reads,
                        LinkService* service, grpc::ServerCompletionQueue* queue,
                        std::shared_ptr<Census> census, Accept accept)
-    : LinkCall(loop, reads, census),
+    : LinkCall(loop, reads, std::move(census)),
       loop_(loop),
-      reads_(reads),
       service_(service),
       queue_(queue),
-      census_(std::move(census)),
       accept_(std::move(accept)),
       io_(&context_) {}
 

@@ -92,6 +92,8 @@ class LinkCall : public Call, protected rpc::RestingReads::Reader {
   static void ReadReturned(LinkCall* call, bool ok);
   static void WriteReturned(LinkCall* call, bool ok);
 
+  rpc::RestingReads* const reads_;
+  const std::shared_ptr<Census> census_;
   grpc::ByteBuffer in_;
   grpc::ByteBuffer out_;
   Operation write_{this, &WriteReturned};
@@ -100,8 +102,6 @@ class LinkCall : public Call, protected rpc::RestingReads::Reader {
  private:
   void Returned();
 
-  rpc::RestingReads* const reads_;
-  const std::shared_ptr<Census> census_;
   const std::shared_ptr<BridgeStream> stream_;
   size_t last_bytes_ = 0;  // of the last message
   // Operations that are not back; the last one counts from the start.
@@ -135,10 +135,8 @@ class ServerCall final : public LinkCall {
   StreamEnd End() const override;
 
   EventLoop* const loop_;
-  rpc::RestingReads* const reads_;
   LinkService* const service_;
   grpc::ServerCompletionQueue* const queue_;
-  const std::shared_ptr<Census> census_;
   const Accept accept_;
   grpc::ServerContext context_;
   grpc::ServerAsyncReaderWriter<grpc::ByteBuffer, grpc::ByteBuffer> io_;

@@ -11,6 +11,7 @@
 #include "common/codec/decoder.h"
 #include "common/codec/encoder.h"
 #include "common/values/value.h"
+#include "server/ports/fake_sink.h"
 
 namespace canopy::pmi1 {
 namespace {
@@ -27,22 +28,6 @@ TEST(Pmi1WireTest, Parse) {
   EXPECT_EQ(ParseCommand("garbage").name, "");
   EXPECT_EQ(ParseCommand("mcmd=spawn").name, "spawn");
 }
-
-class FakeSink : public InputSink {
- public:
-  void OnInput(core::Input input) override {
-    inputs.push_back(std::move(input));
-  }
-  template <typename T>
-  std::vector<T> All() const {
-    std::vector<T> all;
-    for (const core::Input& input : inputs) {
-      if (const T* t = std::get_if<T>(&input)) all.push_back(*t);
-    }
-    return all;
-  }
-  std::vector<core::Input> inputs;
-};
 
 core::PrepareLocal Prepare() {
   JobSpec job;

@@ -17,7 +17,7 @@
 
 #include "server/core/step/client_id.h"
 #include "server/core/step/log_line.h"
-#include "server/ports/input_sink.h"
+#include "server/ports/fake_sink.h"
 #include "server/stock/handshake.h"
 #include "server/stock/stock_endpoint.h"
 #include "server/stock/stock_testing.h"
@@ -27,22 +27,6 @@ namespace canopy::stock {
 
 inline constexpr int kPid = 4711;
 inline constexpr uint32_t kUid = 1000;
-
-class FakeSink : public InputSink {
- public:
-  void OnInput(core::Input input) override {
-    inputs.push_back(std::move(input));
-  }
-  template <typename T>
-  std::vector<T> All() const {
-    std::vector<T> all;
-    for (const core::Input& input : inputs) {
-      if (const T* t = std::get_if<T>(&input)) all.push_back(*t);
-    }
-    return all;
-  }
-  std::vector<core::Input> inputs;
-};
 
 struct FakeProof : PeerProof {
   Result<SocketOwner> OwnerOf(int) override {

@@ -1,4 +1,5 @@
 """Agents are killed or replaced under running jobs, which go on."""
+import contextlib
 import json
 import os
 import shutil
@@ -143,45 +144,47 @@ def replaced_dead(bench, overlay, nodes):
         job.finish(60).expect(out=[f"until ok size {RANKS}"])
 
 
+@contextlib.contextmanager
+def never_replaced(bench, name, node):
+    """Two nodes with a job; the agent of one is killed and no other comes in
+    time. Yields the job."""
+    overlay = Overlay(bench, name)
+    job = bench.start("run", "--context", name, "-n", 2, "--map-by", "node",
+                      "sh", "-c", "echo up; exec sleep 1000")
+    job.wait_for("up\n", 2)
+    overlay.kill(node)
+    yield job
+    # Nobody else removes what a killed agent leaves.
+    shutil.rmtree(overlay.directory(node))
+
+
 def not_restarted(bench):
     """Without a new agent in time, all is as for any lost node."""
-    with bench.overlay("restart-late", "--nodes", 2, "--restart-grace",
-                       1) as up:
+    name = "restart-late"
+    with bench.overlay(name, "--nodes", 2, "--restart-grace", 1) as up:
         if not up:
             return
-        overlay = Overlay(bench, "restart-late")
 
         def body():
-            job = bench.start("run", "--context", overlay.name, "-n", 2,
-                              "--map-by", "node", "sh", "-c",
-                              "echo up; sleep 1000")
-            job.wait_for("up\n", 2)
-            overlay.kill("node2")
-            job.finish(30).expect(code=1, err=["node node2 was lost"])
-            # Nobody else removes what a killed agent leaves.
-            shutil.rmtree(overlay.directory("node2"))
+            with never_replaced(bench, name, "node2") as job:
+                job.finish(30).expect(code=1, err=["node node2 was lost"])
         bench.case("restart: an agent that does not come back", body, leaves=True)
 
 
 def controller_lost(bench):
     """The agent that controls a job does not come back in time."""
-    with bench.overlay("restart-lost", "--nodes", 2, "--restart-grace",
-                       1) as up:
+    name = "restart-lost"
+    with bench.overlay(name, "--nodes", 2, "--restart-grace", 1) as up:
         if not up:
             return
-        overlay = Overlay(bench, "restart-lost")
 
         def body():
-            job = bench.start("run", "--context", overlay.name, "-n", 2,
-                              "--map-by", "node", "sh", "-c",
-                              "echo up; exec sleep 1000")
-            job.wait_for("up\n", 2)
-            overlay.kill("node1")
-            job.finish(30).expect(code=1, err=[
-                "lost the agent that controls the job", "no other one came"])
-            bench.run("run", "--context", overlay.name, "-n", 1,
-                      "echo", "next").expect_lines(["next"])
-            shutil.rmtree(overlay.directory("node1"))
+            with never_replaced(bench, name, "node1") as job:
+                job.finish(30).expect(code=1, err=[
+                    "lost the agent that controls the job",
+                    "no other one came"])
+                bench.run("run", "--context", name, "-n", 1,
+                          "echo", "next").expect_lines(["next"])
         bench.case("restart: a controller that does not come back", body,
                    leaves=True)
 

@@ -5,50 +5,9 @@
 #include <pmix.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
-static pmix_proc_t self;
-
-static void check(int rc, const char *what) {
-  if (rc == PMIX_SUCCESS) return;
-  fprintf(stderr, "rank %u: %s: %s\n", self.rank, what, PMIx_Error_string(rc));
-  exit(9);
-}
-
-static void put(const char *key, unsigned value) {
-  pmix_value_t v;
-  PMIX_VALUE_CONSTRUCT(&v);
-  v.type = PMIX_UINT32;
-  v.data.uint32 = value;
-  check(PMIx_Put(PMIX_GLOBAL, key, &v), "put");
-}
-
-static unsigned get(unsigned rank, const char *key, int optional) {
-  pmix_proc_t proc = self;
-  pmix_value_t *value = NULL;
-  pmix_info_t info;
-  bool yes = true;
-  proc.rank = rank;
-  PMIX_INFO_LOAD(&info, PMIX_OPTIONAL, &yes, PMIX_BOOL);
-  check(PMIx_Get(&proc, key, &info, optional ? 1 : 0, &value), key);
-  const unsigned got = value->type == PMIX_UINT32 ? value->data.uint32 : 0;
-  PMIX_VALUE_RELEASE(value);
-  return got;
-}
-
-static void fence(int collect) {
-  pmix_info_t info;
-  bool yes = true;
-  PMIX_INFO_LOAD(&info, PMIX_COLLECT_DATA, &yes, PMIX_BOOL);
-  check(PMIx_Fence(NULL, 0, &info, collect ? 1 : 0), "fence");
-}
-
-static void want(unsigned got, unsigned wanted, const char *key) {
-  if (got == wanted) return;
-  fprintf(stderr, "rank %u: %s is %u, not %u\n", self.rank, key, got, wanted);
-  exit(9);
-}
+#include "pmix_check.h"
 
 int main(int argc, char **argv) {
   if (argc != 3) return 2;
@@ -60,16 +19,14 @@ int main(int argc, char **argv) {
     snprintf(fenced, sizeof fenced, "fenced%u", round);
     snprintf(asked, sizeof asked, "asked%u", round);
     const int end = self.rank == 0 && access(argv[2], F_OK) == 0;
-    put(fenced, 2 * (1000 * round + self.rank) + (end ? 1 : 0));
-    check(PMIx_Commit(), "commit");
+    publish(fenced, 2 * (1000 * round + self.rank) + (end ? 1 : 0));
     fence(1);
     for (unsigned r = 0; r < size; ++r) {
       const unsigned value = get(r, fenced, 1);
       if (r == 0) last = value % 2;
       want(value / 2, 1000 * round + r, fenced);
     }
-    put(asked, 1000 * round + self.rank);
-    check(PMIx_Commit(), "commit");
+    publish(asked, 1000 * round + self.rank);
     const unsigned other = (self.rank + 1 + round) % size;
     want(get(other, asked, 0), 1000 * round + other, asked);
     fence(0);

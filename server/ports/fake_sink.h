@@ -1,0 +1,39 @@
+// Stands for the core in the tests of adapters: keeps what they report.
+#ifndef CANOPY_SERVER_PORTS_FAKE_SINK_H_
+#define CANOPY_SERVER_PORTS_FAKE_SINK_H_
+
+#include <functional>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "server/core/step/input.h"
+#include "server/ports/input_sink.h"
+
+namespace canopy {
+
+class FakeSink : public InputSink {
+ public:
+  void OnInput(core::Input input) override {
+    if (on_input) on_input(input);
+    inputs.push_back(std::move(input));
+  }
+
+  // The inputs of one kind, in order.
+  template <typename T>
+  std::vector<T> All() const {
+    std::vector<T> all;
+    for (const core::Input& input : inputs) {
+      if (const T* t = std::get_if<T>(&input)) all.push_back(*t);
+    }
+    return all;
+  }
+
+  std::vector<core::Input> inputs;
+  // Called with each before it is kept.
+  std::function<void(const core::Input&)> on_input;
+};
+
+}  // namespace canopy
+
+#endif  // CANOPY_SERVER_PORTS_FAKE_SINK_H_

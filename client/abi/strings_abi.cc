@@ -10,6 +10,7 @@
 
 #include "client/abi/c_text.h"
 #include "client/include/pmix_tables.h"
+#include "common/values/simple_text.h"
 #include "pmix.h"
 #include "pmix_server.h"
 #include "pmix_tool.h"
@@ -17,6 +18,7 @@
 namespace {
 
 using canopy::ConstantText;
+using canopy::DirectivesText;
 using canopy::client::CopyToC;
 
 constexpr std::array<std::string_view, 4> kChannelNames = {"STDIN", "STDOUT",
@@ -46,15 +48,6 @@ constexpr std::array<ChannelText, kChannelSets> JoinAllChannels() {
 
 constexpr std::array<ChannelText, kChannelSets> kChannelTexts =
     JoinAllChannels();
-
-std::string DirectivesText(pmix_info_directives_t directives) {
-  if ((directives & PMIX_INFO_QUALIFIER) != 0) return "QUALIFIER";
-  std::string text =
-      (directives & PMIX_INFO_REQD) != 0 ? "REQUIRED" : "OPTIONAL";
-  if ((directives & PMIX_INFO_REQD_PROCESSED) != 0) text += ":PROCESSED";
-  if ((directives & PMIX_INFO_ARRAY_END) != 0) text += ":END";
-  return text;
-}
 
 std::string RankText(pmix_rank_t rank) {
   switch (rank) {

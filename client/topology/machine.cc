@@ -2,24 +2,9 @@
 
 #include <utility>
 
+#include "common/hwloc_levels.h"
+
 namespace canopy::client {
-namespace {
-
-struct LevelType {
-  TopologyLevel level;
-  hwloc_obj_type_t type;
-};
-constexpr LevelType kLevelTypes[] = {
-    {TopologyLevel::kPackage, HWLOC_OBJ_PACKAGE},
-    {TopologyLevel::kNuma, HWLOC_OBJ_NUMANODE},
-    {TopologyLevel::kL3, HWLOC_OBJ_L3CACHE},
-    {TopologyLevel::kL2, HWLOC_OBJ_L2CACHE},
-    {TopologyLevel::kL1, HWLOC_OBJ_L1CACHE},
-    {TopologyLevel::kCore, HWLOC_OBJ_CORE},
-    {TopologyLevel::kHwthread, HWLOC_OBJ_PU},
-};
-
-}  // namespace
 
 const Machine* Machine::Get() {
   static const Machine* const machine = Load();
@@ -43,7 +28,8 @@ const Machine* Machine::Load() {
 Machine::Machine(const HwlocLibrary& library, hwloc_topology_t topology)
     : library_(library), topology_(topology) {
   processors_.cpus = ToCpuSet(library_.get_allowed_cpuset(topology_));
-  for (const LevelType& entry : kLevelTypes) AddLevel(entry.level, entry.type);
+  for (const HwlocLevel& entry : kHwlocLevels)
+    AddLevel(entry.level, entry.type);
 }
 
 CpuSet Machine::ToCpuSet(hwloc_const_bitmap_t bitmap) const {

@@ -77,7 +77,8 @@ std::optional<int> Gets::DecideWildcard(const Held& held) const {
   return job_data && IsForeign(held) ? kSuccess : kErrNotFound;
 }
 
-std::optional<int> Gets::DecideLocal(const Held& held, const Job& job) const {
+// What is here, or can be nowhere else.
+std::optional<int> Gets::DecideHere(const Held& held) const {
   switch (modex_.FindHere(held.target, held.key)) {
     case ModexStore::Found::kYes:
       return kSuccess;
@@ -87,6 +88,11 @@ std::optional<int> Gets::DecideLocal(const Held& held, const Job& job) const {
       break;
   }
   if (IsReserved(held.key)) return IsForeign(held) ? kSuccess : kErrNotFound;
+  return std::nullopt;
+}
+
+std::optional<int> Gets::DecideLocal(const Held& held, const Job& job) const {
+  if (const auto here = DecideHere(held)) return here;
   if (held.immediate || held.refresh || held.key.empty() ||
       job.ranks[held.target.rank].gone()) {
     return kErrNotFound;
@@ -99,15 +105,7 @@ std::optional<int> Gets::DecideRemote(const Held& held, const Job& job) const {
   if (held.refresh && !held.fetched) {
     return lost ? std::optional<int>(kErrUnreach) : std::nullopt;
   }
-  switch (modex_.FindHere(held.target, held.key)) {
-    case ModexStore::Found::kYes:
-      return kSuccess;
-    case ModexStore::Found::kOutside:
-      return kErrExistsOutsideScope;
-    default:
-      break;
-  }
-  if (IsReserved(held.key)) return IsForeign(held) ? kSuccess : kErrNotFound;
+  if (const auto here = DecideHere(held)) return here;
   if (held.immediate || held.fetched) return kErrNotFound;
   return lost ? std::optional<int>(kErrUnreach) : std::nullopt;
 }

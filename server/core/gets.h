@@ -101,6 +101,7 @@ class Gets {
   std::optional<int> DecideForClient(const Held& held, const Job& job) const;
   std::optional<int> DecideUndef(const Held& held) const;
   std::optional<int> DecideWildcard(const Held& held) const;
+  std::optional<int> DecideHere(const Held& held) const;
   std::optional<int> DecideLocal(const Held& held, const Job& job) const;
   std::optional<int> DecideRemote(const Held& held, const Job& job) const;
   bool IsForeign(const Held& held) const;

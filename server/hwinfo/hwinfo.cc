@@ -4,28 +4,14 @@
 
 #include <memory>
 
+#include "common/hwloc_levels.h"
 #include "server/hwinfo/hwloc_api.h"
 
 namespace canopy::hwinfo {
 namespace {
 
-struct LevelType {
-  TopologyLevel level;
-  hwloc_obj_type_t type;
-};
-constexpr LevelType kTypes[] = {
-    {TopologyLevel::kPackage, HWLOC_OBJ_PACKAGE},
-    {TopologyLevel::kNuma, HWLOC_OBJ_NUMANODE},
-    {TopologyLevel::kL3, HWLOC_OBJ_L3CACHE},
-    {TopologyLevel::kL2, HWLOC_OBJ_L2CACHE},
-    {TopologyLevel::kL1, HWLOC_OBJ_L1CACHE},
-    {TopologyLevel::kCore, HWLOC_OBJ_CORE},
-    {TopologyLevel::kHwthread, HWLOC_OBJ_PU},
-};
-
 Status NoLibrary() {
-  return {kErrNotFound,
-          "libhwloc.so.15 is not installed; install libhwloc15"};
+  return {kErrNotFound, "libhwloc.so.15 is not installed; install libhwloc15"};
 }
 
 // A topology of the library, destroyed with its owner.
@@ -89,7 +75,7 @@ Result<Topology> Summarize(const Handle& handle, const CpuSet& limit) {
   Topology topology;
   topology.cpus = FromBitmap(api, api.get_allowed_cpuset(handle.get()));
   if (topology.cpus.Intersects(limit)) topology.cpus &= limit;
-  for (const LevelType& t : kTypes) {
+  for (const HwlocLevel& t : kHwlocLevels) {
     topology.at(t.level) = ObjectsOf(handle, t.type, topology.cpus);
   }
   if (topology.Count(TopologyLevel::kHwthread) == 0) {

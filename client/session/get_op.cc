@@ -193,7 +193,7 @@ int GetValueAsync(Session& session, const pmix_proc_t* proc, const char* key,
   if (rc != PMIX_SUCCESS) return rc;
   if (args.options.static_values) return PMIX_ERR_NOT_SUPPORTED;
   auto get = std::make_shared<AsyncGet>(&session, args, cbfunc, cbdata);
-  if (WantsRefresh(session, args)) return RefreshAsync(std::move(get));
+  if (WantsRefresh(session, args)) return RefreshAsync(get);
   if (!MustAsk(session, args) || !CanAsk(session, args.options)) {
     const LookupResult here =
         FindHere(session, args.target, args.key, args.options, &get->value);
@@ -203,7 +203,7 @@ int GetValueAsync(Session& session, const pmix_proc_t* proc, const char* key,
     }
     if (!here.ask_agent || !CanAsk(session, args.options)) return here.status;
   }
-  return AskAsync(std::move(get));
+  return AskAsync(get);
 }
 
 }  // namespace canopy::client

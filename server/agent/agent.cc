@@ -232,7 +232,7 @@ void Agent::Impl::MakeRuntime() {
 }
 
 void Agent::Impl::OnReady(BootstrapChannel* channel,
-                          std::function<void()> detach) {
+                          const std::function<void()>& detach) {
   if (std::exchange(ready_, true)) return;
   bootstrap::v1::State state;
   state.set_connected(static_cast<uint32_t>(config_.member_names_size()));

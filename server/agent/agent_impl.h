@@ -70,7 +70,7 @@ class Agent::Impl : public InputSink {
   control::AgentView MakeView();
   void MakeRuntime();
   void Report(BootstrapChannel* channel, const bootstrap::v1::State& state);
-  void OnReady(BootstrapChannel* channel, std::function<void()> detach);
+  void OnReady(BootstrapChannel* channel, const std::function<void()>& detach);
   void WatchSignals();
   void WatchLifeline(int fd);
   // Ends this agent: running jobs first when it controls them.

@@ -234,8 +234,9 @@ void JobEngine::Drop(Turn& turn, JobState& job) {
   const auto held = std::move(job.held);
   table_.Remove(nspace);
   jobs_.erase(nspace);
-  for (const auto& [src, body] : held)
+  for (const auto& [src, body] : held) {
     OnPeer(turn.now, {src, self_, body}, &turn.out);
+  }
 }
 
 void JobEngine::MarkNodeEnded(const JobState& job, NodeId node) {

@@ -96,8 +96,7 @@ void ModexStore::TrimChanges(RankData* data) {
 
 PublishRank ModexStore::ChangeOf(const ProcId& proc, Touched touched) {
   std::ranges::sort(touched, {}, [](const auto* key) { return key->first; });
-  const auto twice = std::ranges::unique(touched);
-  touched.erase(twice.begin(), twice.end());
+  touched.erase(std::unique(touched.begin(), touched.end()), touched.end());
   PublishRank change{proc, {}, {}, true};
   std::string visible;
   for (const Keys::value_type* key : touched) {

@@ -197,7 +197,7 @@ Status Agent::Impl::ListenForControl() {
         "requests from other machines",
         config_.node_name());
   }
-  const Status status = network_server_.Start(options);
+  Status status = network_server_.Start(options);
   if (status.ok()) info_.set_control_address(network_server_.address());
   return status;
 }

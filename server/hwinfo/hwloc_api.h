@@ -1,5 +1,5 @@
-// The few functions of libhwloc that are used, found at run time: libpmix must
-// not need the library unless a program asks about the topology.
+// The few functions of libhwloc that are used, found at run time: an agent runs
+// without the library, and then knows no topology.
 #ifndef CANOPY_SERVER_HWINFO_HWLOC_API_H_
 #define CANOPY_SERVER_HWINFO_HWLOC_API_H_
 

@@ -79,6 +79,37 @@ void AddSlots(const Host& host, AgentSite* site) {
   for (const std::string& alias : host.aliases) AddAlias(site, alias);
 }
 
+// What all agents are told.
+bootstrap::v1::Config SharedConfig(const OverlayPlan& plan) {
+  const bool local = plan.all_here();
+  bootstrap::v1::Config shared;
+  shared.set_version(1);
+  shared.set_overlay_id(plan.overlay_id);
+  shared.set_cluster_key(plan.cluster_key);
+  shared.set_context(plan.context);
+  shared.set_radix(plan.radix == 0 ? kDefaultRadix : plan.radix);
+  shared.set_security(plan.security.empty() ? "tls" : plan.security);
+  shared.set_tls_ca(plan.tls_ca);
+  shared.set_tls_cert(plan.tls_cert);
+  shared.set_tls_key(plan.tls_key);
+  shared.set_listen(plan.listen.empty() && local ? "127.0.0.1" : plan.listen);
+  shared.set_pmix_listen(plan.pmix_listen);
+  shared.set_embedded(plan.embedded);
+  shared.set_emulated(plan.emulated);
+  shared.set_log_level(plan.log_level);
+  shared.set_loss_timeout_ms(plan.loss_timeout_ms);
+  shared.set_reflection(plan.reflection);
+  shared.set_orphan_grace_ms(plan.orphan_grace_ms);
+  shared.set_restart_grace_ms(plan.restart_grace_ms);
+  if (const char* dir = std::getenv("CANOPY_LIBRARY_DIR"); dir != nullptr) {
+    shared.set_library_dir(dir);
+  }
+  for (const AgentSite& site : plan.sites) {
+    shared.add_member_names(site.name);
+  }
+  return shared;
+}
+
 }  // namespace
 
 bool OverlayPlan::all_here() const {
@@ -155,34 +186,8 @@ Result<std::vector<std::string>> RestartCommand(
 }
 
 std::vector<AgentPlan> MakeAgentPlans(const OverlayPlan& plan) {
-  const bool local = plan.all_here();
   const std::string program = AgentProgram();
-  bootstrap::v1::Config shared;
-  shared.set_version(1);
-  shared.set_overlay_id(plan.overlay_id);
-  shared.set_cluster_key(plan.cluster_key);
-  shared.set_context(plan.context);
-  shared.set_radix(plan.radix == 0 ? kDefaultRadix : plan.radix);
-  shared.set_security(plan.security.empty() ? "tls" : plan.security);
-  shared.set_tls_ca(plan.tls_ca);
-  shared.set_tls_cert(plan.tls_cert);
-  shared.set_tls_key(plan.tls_key);
-  shared.set_listen(plan.listen.empty() && local ? "127.0.0.1" : plan.listen);
-  shared.set_pmix_listen(plan.pmix_listen);
-  shared.set_embedded(plan.embedded);
-  shared.set_emulated(plan.emulated);
-  shared.set_log_level(plan.log_level);
-  shared.set_loss_timeout_ms(plan.loss_timeout_ms);
-  shared.set_reflection(plan.reflection);
-  shared.set_orphan_grace_ms(plan.orphan_grace_ms);
-  shared.set_restart_grace_ms(plan.restart_grace_ms);
-  if (const char* dir = std::getenv("CANOPY_LIBRARY_DIR"); dir != nullptr) {
-    shared.set_library_dir(dir);
-  }
-  for (const AgentSite& site : plan.sites) {
-    shared.add_member_names(site.name);
-  }
-
+  const bootstrap::v1::Config shared = SharedConfig(plan);
   std::vector<AgentPlan> plans;
   for (const AgentSite& site : plan.sites) {
     AgentPlan& agent = plans.emplace_back();

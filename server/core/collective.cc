@@ -205,14 +205,7 @@ void Collectives::Release(Turn& turn, Set& set, uint64_t sequence, int status,
             std::move(instance.parts),
             {},
             set.place.parent};
-  over.told.insert(set.place.children.begin(), set.place.children.end());
-  over.told.insert(instance.heard.begin(), instance.heard.end());
-  over.told.erase(set.place.parent);
-  if (except != kNoNode) over.told.erase(except);
-  for (const NodeId to : over.told) {
-    if (tree_.alive(to)) SendDown(turn, set, sequence, over, to);
-  }
-  if (except != kNoNode) over.told.insert(except);
+  TellBelow(turn, set, sequence, instance, except, &over);
   if (status == kSuccess && !set.members->local.empty()) {
     for (const ProcId& proc : set.id.participants) {
       jobs_.Register(proc.nspace, &turn.out);
@@ -222,11 +215,7 @@ void Collectives::Release(Turn& turn, Set& set, uint64_t sequence, int status,
       set.shown = std::move(instance.shows);
     }
   }
-  if (status == kSuccess && set.id.op == CollectiveOp::kConnect) {
-    connected_.insert(set.id.participants);
-  } else if (set.id.op == CollectiveOp::kDisconnect) {
-    connected_.erase(set.id.participants);
-  }
+  NoteConnection(set.id, status);
   // Where nobody waited, nobody asks.
   if (status != kSuccess && !instance.waiters.empty()) {
     LogFailure(turn, set, sequence, over);
@@ -240,6 +229,28 @@ void Collectives::Release(Turn& turn, Set& set, uint64_t sequence, int status,
   while (set.over.contains(set.next)) ++set.next;
   Forget(set);
   Progress(turn, set, set.next);
+}
+
+// `except` knows it already.
+void Collectives::TellBelow(Turn& turn, const Set& set, uint64_t sequence,
+                            const Instance& instance, NodeId except,
+                            Over* over) {
+  over->told.insert(set.place.children.begin(), set.place.children.end());
+  over->told.insert(instance.heard.begin(), instance.heard.end());
+  over->told.erase(set.place.parent);
+  if (except != kNoNode) over->told.erase(except);
+  for (const NodeId to : over->told) {
+    if (tree_.alive(to)) SendDown(turn, set, sequence, *over, to);
+  }
+  if (except != kNoNode) over->told.insert(except);
+}
+
+void Collectives::NoteConnection(const CollectiveId& id, int status) {
+  if (status == kSuccess && id.op == CollectiveOp::kConnect) {
+    connected_.insert(id.participants);
+  } else if (id.op == CollectiveOp::kDisconnect) {
+    connected_.erase(id.participants);
+  }
 }
 
 // Everybody who contributed to a collective has seen the ones before it end,

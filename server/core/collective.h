@@ -196,6 +196,9 @@ class Collectives {
                       const Parts& parts) const;
   void Release(Turn& turn, Set& set, uint64_t sequence, int status,
                std::vector<ProcId> missing, NodeId except);
+  void TellBelow(Turn& turn, const Set& set, uint64_t sequence,
+                 const Instance& instance, NodeId except, Over* over);
+  void NoteConnection(const CollectiveId& id, int status);
   void SendDown(Turn& turn, const Set& set, uint64_t sequence, const Over& over,
                 NodeId to);
   void Publish(Turn& turn, const Parts& parts);

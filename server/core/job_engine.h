@@ -7,6 +7,7 @@
 #include <deque>
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -14,6 +15,7 @@
 #include "common/bytes.h"
 #include "common/ids.h"
 #include "common/job.h"
+#include "common/status.h"
 #include "server/core/job_record.h"
 #include "server/core/job_state.h"
 #include "server/core/job_table.h"
@@ -167,6 +169,8 @@ class JobEngine {
   void Orphan(Turn& turn, JobState& job, const std::string& reason);
 
   // One agent after another (job_engine_restart.cc).
+  static std::optional<HeadRecord> RecordOf(TimeNs now, const JobRecovered& in);
+  void DropRecovered(Turn& turn, const JobRecovered& in);
   void KeepController(Turn& turn, const JobState& job);
   void KeepHead(Turn& turn, JobState& job);
   void ReviveHead(Turn& turn, JobState& job, const HeadRecord& record);
@@ -187,6 +191,7 @@ class JobEngine {
   void On(Turn& turn, NodeId src, const AbortMessage& m);
 
   // What the controller decides (job_engine_control.cc).
+  Status MayLaunch(const JobSpec& spec) const;
   void End(Turn& turn, JobState& job, JobFailure failure);
   void Finish(Turn& turn, JobState& job);
   void SettleHead(Turn& turn, JobState& job);

@@ -21,30 +21,35 @@ std::string Plural(size_t n, const char* one, const char* many) {
 
 }  // namespace
 
+Status JobEngine::MayLaunch(const JobSpec& spec) const {
+  for (const JobNode& node : spec.nodes) {
+    if (node.agent >= tree_.size() || !tree_.alive(node.agent)) {
+      return Status(kErrNodeDown, "no agent is up on node " + node.name);
+    }
+  }
+  if (self_ != tree_.root()) {
+    return Status(kErrNotSupported, "jobs are launched at agent " +
+                                        node_names_[tree_.root()] +
+                                        ", not here");
+  }
+  if (jobs_.contains(spec.nspace)) {
+    return Status(kErrExists, "job " + spec.nspace + " exists already");
+  }
+  return Status();
+}
+
 void JobEngine::OnLaunchRequested(TimeNs now, const LaunchRequested& in,
                                   Actions* actions) {
   Turn turn{now, *actions};
   const JobSpec& spec = *in.job;
-  Status refusal;
-  if (self_ != tree_.root()) {
-    refusal =
-        Status(kErrNotSupported, "jobs are launched at agent " +
-                                     node_names_[tree_.root()] + ", not here");
-  } else if (jobs_.contains(spec.nspace)) {
-    refusal = Status(kErrExists, "job " + spec.nspace + " exists already");
-  }
-  for (const JobNode& node : spec.nodes) {
-    if (node.agent >= tree_.size() || !tree_.alive(node.agent)) {
-      refusal = Status(kErrNodeDown, "no agent is up on node " + node.name);
-    }
-  }
-  if (!refusal.ok()) {
+  const Status may = MayLaunch(spec);
+  if (!may.ok()) {
     JobChanged end;
     end.nspace = spec.nspace;
     end.phase = JobPhase::kEnded;
     end.exit_code = kExitLaunchFailed;
-    end.status = refusal.code();
-    end.text = refusal.message();
+    end.status = may.code();
+    end.text = may.message();
     turn.out.push_back(std::move(end));
     return;
   }

@@ -61,34 +61,38 @@ void JobEngine::set_recovered(TimeNs when) {
   hearing_until_ = unheard_.empty() ? kNever : when + kHearing;
 }
 
+// What was kept of a job that this agent controls.
+std::optional<HeadRecord> JobEngine::RecordOf(TimeNs now,
+                                              const JobRecovered& in) {
+  if (!in.control) return std::nullopt;
+  if (!in.control->empty()) return DecodeHeadRecord(in.control->view());
+  // It was about to be launched.
+  HeadRecord record;
+  record.since = now;
+  if (in.job->timeout_seconds > 0) {
+    record.timeout = now + in.job->timeout_seconds * kSecond;
+  }
+  return record;
+}
+
+void JobEngine::DropRecovered(Turn& turn, const JobRecovered& in) {
+  NoteFinished(in.job->nspace, &over_);
+  if (in.has_shim) turn.out.push_back(ForgetLocal{in.job->nspace});
+}
+
 void JobEngine::OnRecovered(TimeNs now, const JobRecovered& in,
                             Actions* actions) {
   Turn turn{now, *actions};
   const std::string& nspace = in.job->nspace;
-  if (in.over) {
-    NoteFinished(nspace, &over_);
-    if (in.has_shim) turn.out.push_back(ForgetLocal{nspace});
-    return;
-  }
+  if (in.over) return DropRecovered(turn, in);
   NodeId controller = KeptController(in.records);
   if (in.control) controller = self_;
   if (controller >= tree_.size()) controller = tree_.root();
-  std::optional<HeadRecord> record;
-  if (in.control && in.control->empty()) {
-    // It was about to be launched.
-    record.emplace().since = now;
-    if (in.job->timeout_seconds > 0) {
-      record->timeout = now + in.job->timeout_seconds * kSecond;
-    }
-  } else if (in.control) {
-    record = DecodeHeadRecord(in.control->view());
-  }
+  const std::optional<HeadRecord> record = RecordOf(now, in);
   if (jobs_.contains(nspace) || (controller == self_ && !record)) {
     Log(turn, LogLine::Level::kError,
         "job " + nspace + ": its controller ended; ending what runs here");
-    NoteFinished(nspace, &over_);
-    if (in.has_shim) turn.out.push_back(ForgetLocal{nspace});
-    return;
+    return DropRecovered(turn, in);
   }
   JobPrepare part{Bytes(EncodeJobSpec(*in.job)), controller, {}};
   if (record) {

@@ -23,7 +23,7 @@ Result<std::string> ReadFile(const std::string& path, size_t limit) {
   while ((n = read(fd, chunk, sizeof chunk)) != 0) {
     if (n < 0 && errno == EINTR) continue;
     if (n < 0) {
-      const Status status = failed();
+      Status status = failed();
       close(fd);
       return status;
     }

@@ -106,7 +106,7 @@ Result<OverlayEnd> EndOverlay(const v1::Context& context, bool force) {
   ToldMembers told(context.members_size());
   if (Result<RootAgent> first = ConnectRoot(context); first.ok()) {
     const auto status = first->client.GetStatus(/*ask_all=*/true);
-    const Status answer = first->client.Shutdown(force);
+    Status answer = first->client.Shutdown(force);
     if (!answer.ok() && answer.code() != kErrUnreach) return answer;
     end.reached = true;
     told.Add(first->member);

@@ -28,7 +28,7 @@ RunOptions MustParse(const std::string& line) {
 }
 
 std::string TestFile(const std::string& name, const std::string& content) {
-  const std::string path = testing::TempDir() + "/" + name;
+  std::string path = testing::TempDir() + "/" + name;
   std::ofstream(path) << content;
   return path;
 }

@@ -114,7 +114,7 @@ Result<std::unique_ptr<RunConnection>> RunPlace::Connect(
     const RunOptions& options, const SignalSource& signals,
     const Timeline& timeline) {
   if (!persistent()) {
-    const Status status = WaitForAgents(options, signals);
+    Status status = WaitForAgents(options, signals);
     if (!status.ok()) return status;
     timeline.Note("agents up");
   }

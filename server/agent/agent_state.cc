@@ -49,7 +49,7 @@ Status SaveState(const std::string& directory,
   if (!fd) return Failed("make", temporary);
   if (!WriteAll(fd.get(), state.SerializeAsString()) ||
       rename(temporary.c_str(), path.c_str()) != 0) {
-    const Status status = Failed("write", path);
+    Status status = Failed("write", path);
     unlink(temporary.c_str());
     return status;
   }

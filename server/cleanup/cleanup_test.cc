@@ -24,7 +24,7 @@ class CleanupTest : public testing::Test {
   void TearDown() override { fs::remove_all(root_); }
 
   std::string MakeFile(const std::string& name) {
-    const fs::path path = root_ / name;
+    fs::path path = root_ / name;
     fs::create_directories(path.parent_path());
     std::ofstream(path) << "x";
     return path;

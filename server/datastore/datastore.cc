@@ -187,8 +187,8 @@ Status Datastore::Write(Job* job, Rank rank, bool whole,
       items.push_back({key, item.value, item.flags});
     }
   }
-  const Status status = whole ? job->writer->Publish(rank, items)
-                              : job->writer->Update(rank, items);
+  Status status = whole ? job->writer->Publish(rank, items)
+                        : job->writer->Update(rank, items);
   if (status.ok()) return status;
   Waiting still{whole, {}};
   for (const shm::TableItem& item : items) {

@@ -299,7 +299,7 @@ std::string EncodeBody(const core::MessageBody& body) {
 }
 
 Result<core::MessageBody> DecodeBody(const Bytes& data) {
-  const Status malformed(kErrUnpackFailure, "malformed message from a peer");
+  Status malformed(kErrUnpackFailure, "malformed message from a peer");
   wire::ReadContext context{&data, 0};
   wire::Input in(data.view());
   core::MessageBody body;

@@ -114,7 +114,7 @@ class FakeNetwork : public Transport {
   explicit FakeNetwork(EventLoop* loop) : loop_(loop) {}
 
   std::shared_ptr<Stream> Dial(const std::string& address) override {
-    const auto near = std::make_shared<FakeStream>(loop_);
+    auto near = std::make_shared<FakeStream>(loop_);
     const auto far = std::make_shared<FakeStream>(loop_);
     streams_.push_back(near);
     streams_.push_back(far);

@@ -163,7 +163,7 @@ std::string PrivateKeyPem(EVP_PKEY* key) {
 }  // namespace
 
 Result<TlsIdentity> DeriveIdentity(const ClusterKey& key) {
-  const Status failed(kError, "could not derive a TLS identity from the key");
+  Status failed(kError, "could not derive a TLS identity from the key");
   const Pkey authority = AuthorityKey(key);
   const Pkey own(EVP_EC_gen(kCurve));
   if (authority == nullptr || own == nullptr) return failed;

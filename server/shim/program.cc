@@ -142,7 +142,7 @@ Result<std::string> FindProgram(const std::string& program,
     if (!directory.ok()) return directory;
   }
   if (program.find('/') != std::string::npos) {
-    const std::string full = Join(cwd, program);
+    std::string full = Join(cwd, program);
     const int error = CheckExecutable(full);
     if (error != 0) return ProgramStatus(error, full);
     return full;
@@ -152,7 +152,7 @@ Result<std::string> FindProgram(const std::string& program,
   std::string refused_path;
   for (;;) {
     const std::string directory(left.substr(0, left.find(':')));
-    const std::string full =
+    std::string full =
         Join(Join(cwd, directory.empty() ? "." : directory), program);
     const int error = CheckExecutable(full);
     if (error == 0) return full;

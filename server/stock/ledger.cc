@@ -215,7 +215,7 @@ Result<std::unique_ptr<LedgerReader>> LedgerReader::Open(UniqueFd fd) {
   if (base == MAP_FAILED) return Status(kErrOutOfResource, "map of a ledger");
   reader->base_ = static_cast<char*>(base);
   reader->fd_ = std::move(fd);
-  const Status status = reader->Load();
+  Status status = reader->Load();
   if (!status.ok()) return status;
   return reader;
 }

@@ -52,7 +52,7 @@ StockEndpoint::LocalRank* StockEndpoint::FindRank(const ProcId& proc) {
 Status StockEndpoint::Greet(Connection& c, std::string_view payload) {
   const Result<ConnectMessage> message = ParseConnect(payload);
   if (!message.ok()) return message.status();
-  const Status credential = CheckCredential(*message, c.owner);
+  Status credential = CheckCredential(*message, c.owner);
   if (!credential.ok()) return credential;
   const auto traits =
       TraitsOf(message->version, message->codec, message->described);

@@ -263,8 +263,8 @@ control::AgentView Agent::Impl::MakeView() {
   view.shut_down = [this] {
     OnInput(core::ShutdownRequested{"the overlay is shut down"});
   };
-  view.replace = [this](const std::string& program, auto done) {
-    Replace(program, std::move(done));
+  view.replace = [this](const std::string& program, const auto& done) {
+    Replace(program, done);
   };
   return view;
 }

@@ -99,7 +99,7 @@ class Agent::Impl : public InputSink {
   void TakeUp(process::RecoveredJob* job, ControlledJobs::node_type own);
   void Save(const bootstrap::v1::Members& members);
   void Replace(const std::string& program,
-               std::function<void(const Status&)> done);
+               const std::function<void(const Status&)>& done);
   Status MayBecome(const std::string& path) const;
   void Become(const std::string& program, int64_t deadline);
 

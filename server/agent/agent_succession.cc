@@ -163,7 +163,7 @@ Status Agent::Impl::MayBecome(const std::string& path) const {
 // What clients have sent is read to its end and what they are owed is sent;
 // the rest the next agent learns from shims, clients and the other agents.
 void Agent::Impl::Replace(const std::string& program,
-                          std::function<void(const Status&)> done) {
+                          const std::function<void(const Status&)>& done) {
   const std::string path =
       program.empty() ? Beside("CANOPYD", "canopyd") : program;
   const Status may = MayBecome(path);

@@ -185,7 +185,7 @@ class ControlService::Impl : public v1::Control::CallbackService {
                                    Work work) {
     grpc::ServerUnaryReactor* reactor = context->DefaultReactor();
     loop_->Post([reactor, work = std::move(work)] {
-      work([reactor](grpc::Status status) { reactor->Finish(status); });
+      work([reactor](const grpc::Status& status) { reactor->Finish(status); });
     });
     return reactor;
   }

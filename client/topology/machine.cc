@@ -28,8 +28,9 @@ const Machine* Machine::Load() {
 Machine::Machine(const HwlocLibrary& library, hwloc_topology_t topology)
     : library_(library), topology_(topology) {
   processors_.cpus = ToCpuSet(library_.get_allowed_cpuset(topology_));
-  for (const HwlocLevel& entry : kHwlocLevels)
+  for (const HwlocLevel& entry : kHwlocLevels) {
     AddLevel(entry.level, entry.type);
+  }
 }
 
 CpuSet Machine::ToCpuSet(hwloc_const_bitmap_t bitmap) const {

@@ -49,8 +49,9 @@ class RestartTest : public testing::Test {
       if (std::holds_alternative<JobExits>(send->message.body)) {
         exits_to_.push_back(send->message.dst);
       }
-      if (!cut_)
+      if (!cut_) {
         inputs_.emplace_back(send->message.dst, PeerArrived{send->message});
+      }
     } else if (const auto* record = std::get_if<Remember>(&action)) {
       std::erase_if(records_[n],
                     [&](const auto& r) { return r.key == record->key; });

@@ -73,8 +73,9 @@ TEST(Why, ListsAreBounded) {
   StateAnswer answer;
   answer.node = 0;
   std::vector<MissingProc> many;
-  for (Rank r = 0; r < kMaxMissing + 5; ++r)
+  for (Rank r = 0; r < kMaxMissing + 5; ++r) {
     many.push_back({{"job", r}, 1, false});
+  }
   answer.waiting = {Fence(many, 1)};
   const std::vector<Waiting> merged = MergeWaiting({answer});
   EXPECT_EQ(merged[0].missing.size(), kMaxMissing);

@@ -112,8 +112,9 @@ Status Datastore::AddJob(const core::RegisterJob& registration) {
 
 bool Datastore::MakeDirectory(const JobSpec& spec, const std::string& path) {
   if (mkdir(path.c_str(), 0700) != 0) {
-    if (takes_over_ && errno == EEXIST && IsOwnDirectory(path, spec))
+    if (takes_over_ && errno == EEXIST && IsOwnDirectory(path, spec)) {
       return true;
+    }
     LogError("job " + spec.nspace + ": cannot make directory " + path + ": " +
              std::strerror(errno));
     return false;

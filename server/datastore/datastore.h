@@ -32,7 +32,7 @@ struct DatastoreOptions {
 };
 
 // Loop thread only.
-class Datastore : public DatastorePort {
+class Datastore final : public DatastorePort {
  public:
   explicit Datastore(DatastoreOptions options);
   ~Datastore() override;

@@ -229,8 +229,9 @@ TEST_F(Pmi1EndpointTest, EndlessLineCloses) {
   Init();
   const std::string piece(8192, 'x');
   for (int i = 0; i < 4; ++i) {
-    if (send(client_.get(), piece.data(), piece.size(), MSG_NOSIGNAL) < 0)
+    if (send(client_.get(), piece.data(), piece.size(), MSG_NOSIGNAL) < 0) {
       break;
+    }
     loop_.RunOnce(0);
   }
   loop_.RunOnce(0);

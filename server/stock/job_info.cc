@@ -129,8 +129,9 @@ class Packer {
     const bool ours = node == job_.self_node();
     job_.ForEachNodeKey(node,
                         [&](std::string_view key, std::string_view value) {
-                          if (ours || key != PMIX_LOCAL_PROCS)
+                          if (ours || key != PMIX_LOCAL_PROCS) {
                             infos.Add(key, value);
+                          }
                         });
     out_.PackKvalEncoded(PMIX_NODE_INFO_ARRAY, infos.Take());
   }

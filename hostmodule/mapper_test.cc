@@ -2,79 +2,14 @@
 
 #include <gtest/gtest.h>
 
-#include <map>
-#include <random>
-#include <set>
+#include <cstdint>
+#include <string>
+#include <vector>
 
-#include "hostmodule/map_policy.h"
-#include "server/hwinfo/hwinfo.h"
+#include "hostmodule/mapper_testing.h"
 
 namespace canopy::host {
 namespace {
-
-std::shared_ptr<const Topology> Machine(const std::string& description) {
-  static std::map<std::string, std::shared_ptr<const Topology>> known;
-  if (known.contains(description)) return known[description];
-  Result<Topology> t = hwinfo::FromDescription(description);
-  EXPECT_TRUE(t.ok()) << description << ": " << t.status().message();
-  return known[description] =
-             std::make_shared<const Topology>(t.ok() ? *t : Topology());
-}
-
-// n0, n1, ...: alike, with their slots and (unless empty) their processors.
-std::vector<MapNode> Nodes(uint32_t count, uint32_t slots,
-                           const std::string& description) {
-  std::shared_ptr<const Topology> topology;
-  if (!description.empty()) topology = Machine(description);
-  std::vector<MapNode> nodes;
-  for (uint32_t i = 0; i < count; ++i) {
-    MapNode node;
-    node.name = "n" + std::to_string(i);
-    node.aliases = {node.name + ".example.org"};
-    node.agent = 10 + i;
-    node.slots = slots;
-    node.topology = topology;
-    nodes.push_back(node);
-  }
-  return nodes;
-}
-
-MapRequest Request(uint32_t num_procs) {
-  MapRequest request;
-  request.nspace = "job";
-  request.apps.push_back({{"./a"}, {}, "", num_procs, {}});
-  return request;
-}
-
-// "n0:0,2 n1:1,3": nodes in the job's order, their ranks.
-std::string MapText(const JobSpec& job) {
-  std::string out;
-  for (uint32_t n = 0; n < job.nodes.size(); ++n) {
-    std::string ranks;
-    for (Rank r = 0; r < job.procs.size(); ++r) {
-      if (job.procs[r].node != n) continue;
-      ranks += (ranks.empty() ? "" : ",") + std::to_string(r);
-    }
-    out += (out.empty() ? "" : " ") + job.nodes[n].name + ":" + ranks;
-  }
-  return out;
-}
-
-// "0 1 2-3": CPU sets by rank, '-' for none.
-std::string BindText(const JobSpec& job) {
-  std::string out;
-  for (const ProcPlacement& p : job.procs) {
-    if (!out.empty()) out += " ";
-    out += p.cpuset.empty() ? "-" : p.cpuset;
-  }
-  return out;
-}
-
-// What a case gives: the map, or the error's text.
-std::string Map(const std::vector<MapNode>& nodes, const MapRequest& request) {
-  Result<JobSpec> job = MapJob(nodes, request);
-  return job.ok() ? MapText(*job) : job.status().message();
-}
 
 struct MapCase {
   uint32_t procs;
@@ -82,8 +17,6 @@ struct MapCase {
   const char* rank_by;
   const char* expected;
 };
-
-constexpr char kTwoPackages[] = "pack:2 core:4 pu:2";
 
 TEST(Mapper, Policies) {
   // 3 nodes of 4 slots.
@@ -383,172 +316,6 @@ TEST(Mapper, WhatTheJobSays) {
   ASSERT_TRUE(copy.ok());
   EXPECT_EQ(MapText(*copy), MapText(*job));
   EXPECT_EQ(BindText(*copy), BindText(*job));
-}
-
-TEST(Mapper, Errors) {
-  const auto check = [](const std::vector<MapNode>& nodes,
-                        const MapRequest& request, int code, const char* text) {
-    Result<JobSpec> job = MapJob(nodes, request);
-    EXPECT_EQ(job.code(), code) << text;
-    EXPECT_EQ(job.status().message(), text);
-  };
-  const std::vector<MapNode> nodes = Nodes(2, 4, kTwoPackages);
-  check(nodes, Request(9), kErrJobInsufficientResources,
-        "not enough slots: 9 processes asked for, 8 slots free on 2 nodes; "
-        "start fewer, add nodes or slots, or use --oversubscribe");
-  std::vector<MapNode> busy = nodes;
-  busy[0].slots_in_use = 4;
-  check(busy, Request(5), kErrJobInsufficientResources,
-        "not enough slots: 5 processes asked for, 4 slots free on 2 nodes (4 "
-        "used by other jobs); start fewer, add nodes or slots, or use "
-        "--oversubscribe");
-  busy[1].slots_in_use = 5;
-  check(busy, Request(0), kErrJobInsufficientResources,
-        "no slot is free on the nodes of the job; wait for other jobs, add "
-        "nodes, or use -n with --oversubscribe");
-  MapRequest request = Request(2);
-  request.apps[0].argv.clear();
-  check(nodes, request, kErrJobNoExeSpecified, "no program to run was given");
-  request.apps.clear();
-  check(nodes, request, kErrJobNoExeSpecified, "no program to run was given");
-  request = Request(2);
-  request.hosts = {{"node7", 0, false}};
-  check(nodes, request, kErrNotFound,
-        "no node is called 'node7'; there are: n0, n1");
-  request.hosts = {{"+n2", 0, false}};
-  check(nodes, request, kErrNotFound,
-        "there is no node +n2: the job has 2 nodes, +n0 to +n1");
-  request.hosts = {{"+nx", 0, false}};
-  check(nodes, request, kErrBadParam,
-        "host '+nx' is not understood; write +n0 for the first node, +n1 for "
-        "the second");
-  request.hosts = {{"+e", 3, true}};
-  check(nodes, request, kErrJobInsufficientResources,
-        "host '+e' asks for nodes without processes, and there are 2");
-  request = Request(2);
-  request.map_by = "l3cache";
-  check(nodes, request, kErrJobFailedToMap,
-        "node n0 shows no l3cache to map by; use --map-by slot or node");
-  request.map_by = "slot:pe=2";
-  request.bind_to = "none";
-  check(nodes, request, kErrBadParam,
-        "pe=2 binds to cores, which --bind-to none contradicts");
-  request = Request(0);
-  request.map_by = "ppr:5:node";
-  check(nodes, request, kErrJobInsufficientResources,
-        "--map-by ppr:5:node puts 5 processes on node n0, which has 4 free "
-        "slots; start fewer or use --oversubscribe");
-  request = Request(5);
-  request.map_by = "ppr:2:node";
-  check(nodes, request, kErrJobInsufficientResources,
-        "--map-by ppr:2:node makes room for 4 processes on 2 nodes, and 5 are "
-        "asked for; raise the number per resource or add nodes");
-  request = Request(3);
-  request.bind_to = "core";
-  request.oversubscribe = true;
-  check(Nodes(1, 1, "core:2 pu:1"), request, kErrJobInsufficientResources,
-        "binding to core would put more processes than CPUs on a core of node "
-        "n0; start fewer there, use --bind-to none, or allow it with --bind-to "
-        "core:overload-allowed");
-  request = Request(5);
-  request.map_by = "slot:pe=3";
-  check(nodes, request, kErrJobInsufficientResources,
-        "not enough slots: 5 processes asked for, 4 slots free on 2 nodes with "
-        "3 CPUs for each process; start fewer, add nodes or slots, or use "
-        "--oversubscribe");
-  request = Request(2);
-  request.bind_to = "numa";
-  check(Nodes(1, 2, ""), request, kErrNotSupported,
-        "node n0 shows no numa to bind to; use --bind-to none");
-  request.bind_to = "numa:if-supported";
-  EXPECT_EQ(Map(Nodes(1, 2, ""), request), "n0:0,1");
-  request = Request(2);
-  request.stdin_target = "2";
-  check(nodes, request, kErrBadParam,
-        "standard input can go to none, all or one of the ranks 0 to 1, not "
-        "to '2'");
-  check({}, Request(1), kErrJobInsufficientResources,
-        "there is no node to run on");
-  check(nodes, Request(4'000'000'000u), kErrBadParam,
-        "4000000000 processes in one job are more than this can map");
-}
-
-// Whatever is asked for: every process has one rank and one place, slots and
-// CPUs are never exceeded unless that was allowed, and the map survives its
-// encoding.
-TEST(Mapper, PropertiesOfRandomRequests) {
-  const char* const machines[] = {"core:2 pu:1", kTwoPackages,
-                                  "pack:2 l3:2 l2:2 core:2 pu:1", ""};
-  const char* const map_by[] = {"",     "slot",     "node",      "core",
-                                "numa", "package",  "core:span", "ppr:2:node",
-                                "seq",  "hwthread", "slot:pe=2"};
-  const char* const rank_by[] = {"", "slot", "node", "span", "core"};
-  const char* const bind_to[] = {"", "none", "core", "package", "hwthread"};
-  std::mt19937 random(20240607);
-  const auto below = [&](uint32_t n) {
-    return static_cast<uint32_t>(random() % n);
-  };
-  const auto pick = [&](const auto& list) {
-    return list[random() % std::size(list)];
-  };
-  int mapped = 0;
-  for (int round = 0; round < 3000; ++round) {
-    const uint32_t slots = 1 + below(5);
-    const std::vector<MapNode> nodes =
-        Nodes(1 + below(5), slots, pick(machines));
-    MapRequest request = Request(below(14));
-    if (below(3) == 0) {
-      request.apps[0].num_procs = 1 + below(4);
-      request.apps.push_back({{"./b"}, {}, "", 1 + below(4), {}});
-    }
-    request.map_by = pick(map_by);
-    request.rank_by = pick(rank_by);
-    request.bind_to = pick(bind_to);
-    request.oversubscribe = below(2) == 0;
-    Result<JobSpec> job = MapJob(nodes, request);
-    if (!job.ok()) {
-      EXPECT_FALSE(job.status().message().empty());
-      EXPECT_EQ(job.status().message().find('\n'), std::string::npos);
-      continue;
-    }
-    ++mapped;
-    const std::string what = "round " + std::to_string(round) + " map " +
-                             request.map_by + " rank " + request.rank_by +
-                             " bind " + request.bind_to;
-    std::vector<uint32_t> on_node(job->nodes.size());
-    std::vector<uint32_t> of_app(job->apps.size());
-    std::map<uint32_t, CpuSet> cores_taken;
-    Rank rank = 0;
-    for (const ProcPlacement& p : job->procs) {
-      ASSERT_LT(p.node, job->nodes.size()) << what;
-      ++on_node[p.node];
-      ++of_app[p.app];
-      Result<CpuSet> cpus = CpuSet::Parse(p.cpuset);
-      ASSERT_TRUE(cpus.ok());
-      if (job->bind_to == "core") {
-        EXPECT_FALSE(cores_taken[p.node].Intersects(*cpus)) << what;
-        cores_taken[p.node] |= *cpus;
-      }
-      // Nodes are numbered in the order of their first rank.
-      EXPECT_TRUE(rank++ > 0 || p.node == 0) << what;
-    }
-    std::set<NodeId> agents;
-    for (uint32_t n = 0; n < job->nodes.size(); ++n) {
-      EXPECT_TRUE(agents.insert(job->nodes[n].agent).second) << what;
-      EXPECT_GT(on_node[n], 0u) << what;
-      if (!request.oversubscribe && request.map_by != std::string("seq")) {
-        EXPECT_LE(on_node[n], slots) << what;
-      }
-    }
-    for (size_t a = 0; a < job->apps.size(); ++a) {
-      EXPECT_EQ(of_app[a], job->apps[a].num_procs) << what;
-      if (request.apps[a].num_procs > 0) {
-        EXPECT_EQ(of_app[a], request.apps[a].num_procs) << what;
-      }
-    }
-    EXPECT_TRUE(DecodeJobSpec(EncodeJobSpec(*job)).ok()) << what;
-  }
-  EXPECT_GT(mapped, 800);  // most of it must not be errors
 }
 
 }  // namespace

@@ -133,7 +133,7 @@ class JobEngine {
   void Log(Turn& turn, LogLine::Level level, std::string text);
 
   // Launch phases, at every agent (job_engine_launch.cc).
-  JobState& Add(Turn& turn, std::shared_ptr<const JobSpec> spec,
+  JobState& Add(Turn& turn, const std::shared_ptr<const JobSpec>& spec,
                 const JobPrepare& m);
   static JobPrepare PrepareFor(const JobState& job);
   void AskToPrepare(Turn& turn, JobState& job);

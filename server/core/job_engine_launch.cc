@@ -16,7 +16,7 @@ constexpr size_t kMaxFinished = 1024;
 
 }  // namespace
 
-JobState& JobEngine::Add(Turn& turn, std::shared_ptr<const JobSpec> spec,
+JobState& JobEngine::Add(Turn& turn, const std::shared_ptr<const JobSpec>& spec,
                          const JobPrepare& m) {
   auto job = std::make_unique<JobState>();
   // Whoever was lost, or has ended its ranks already, does not start them anew.

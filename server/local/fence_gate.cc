@@ -13,21 +13,19 @@ bool IsWholeJob(const std::string& own_nspace,
   });
 }
 
-Result<std::unique_ptr<FenceGate>> FenceGate::Create(std::vector<Rank> ranks,
-                                                     bool local_only,
-                                                     InputSink* sink,
-                                                     Defer defer) {
+Result<std::unique_ptr<FenceGate>> FenceGate::Create(
+    const std::vector<Rank>& ranks, bool local_only, InputSink* sink,
+    Defer defer) {
   auto keeper =
       shm::GateKeeper::Create(static_cast<uint32_t>(ranks.size()), local_only);
   if (!keeper.ok()) return keeper.status();
-  return std::unique_ptr<FenceGate>(new FenceGate(std::move(keeper).value(),
-                                                  std::move(ranks), local_only,
-                                                  sink, std::move(defer)));
+  return std::unique_ptr<FenceGate>(new FenceGate(
+      std::move(keeper).value(), ranks, local_only, sink, std::move(defer)));
 }
 
 FenceGate::FenceGate(std::unique_ptr<shm::GateKeeper> keeper,
-                     std::vector<Rank> ranks, bool local_only, InputSink* sink,
-                     Defer defer)
+                     const std::vector<Rank>& ranks, bool local_only,
+                     InputSink* sink, Defer defer)
     : keeper_(std::move(keeper)),
       local_only_(local_only),
       sink_(sink),

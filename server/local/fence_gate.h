@@ -37,10 +37,9 @@ class FenceGate {
   // `ranks`: the job's ranks on this node, ascending, at least one.
   // `local_only`: the job has no others. `defer`: members are woken there,
   // when all that has been answered with them is done and the gate is open.
-  static Result<std::unique_ptr<FenceGate>> Create(std::vector<Rank> ranks,
-                                                   bool local_only,
-                                                   InputSink* sink,
-                                                   Defer defer);
+  static Result<std::unique_ptr<FenceGate>> Create(
+      const std::vector<Rank>& ranks, bool local_only, InputSink* sink,
+      Defer defer);
   // Whoever still waits is told that the agent is gone.
   ~FenceGate();
   FenceGate(const FenceGate&) = delete;
@@ -89,8 +88,9 @@ class FenceGate {
     uint64_t arrivals = 0;      // that the core has heard of
   };
 
-  FenceGate(std::unique_ptr<shm::GateKeeper> keeper, std::vector<Rank> ranks,
-            bool local_only, InputSink* sink, Defer defer);
+  FenceGate(std::unique_ptr<shm::GateKeeper> keeper,
+            const std::vector<Rank>& ranks, bool local_only, InputSink* sink,
+            Defer defer);
   // Fewer commits were read than were due when it came; both may wrap.
   static bool IsBehind(const Place& place) {
     return static_cast<int32_t>(place.commits_due - place.commits) > 0;

@@ -110,11 +110,7 @@ std::string JobControlFrame() {
   return Frame(FrameType::kJobControl, std::move(w));
 }
 
-}  // namespace
-}  // namespace canopy::local
-
-std::vector<std::string> canopy::fuzz::Seeds() {
-  using namespace canopy::local;
+std::vector<std::string> Frames() {
   return {HelloFrame(),
           CommitFrame(),
           CollectiveFrame(),
@@ -128,9 +124,7 @@ std::vector<std::string> canopy::fuzz::Seeds() {
           std::string(1, static_cast<char>(FrameType::kGateFull))};
 }
 
-extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
-  using namespace canopy::local;
-  if (size == 0) return 0;
+void Parse(const uint8_t* data, size_t size) {
   const std::string_view payload(reinterpret_cast<const char*>(data + 1),
                                  size - 1);
   FrameHeader header;
@@ -139,5 +133,16 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   header.tag = 1;
   (void)ParseHello(payload);
   (void)ParseRequest(1, {"job", 0}, header, payload);
+}
+
+}  // namespace
+}  // namespace canopy::local
+
+std::vector<std::string> canopy::fuzz::Seeds() {
+  return canopy::local::Frames();
+}
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  if (size > 0) canopy::local::Parse(data, size);
   return 0;
 }

@@ -1,0 +1,89 @@
+// Nodes and requests for the tests of the mapper, and its answers as text.
+#ifndef CANOPY_HOSTMODULE_MAPPER_TESTING_H_
+#define CANOPY_HOSTMODULE_MAPPER_TESTING_H_
+
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "common/job.h"
+#include "common/topology.h"
+#include "hostmodule/mapper.h"
+#include "server/hwinfo/hwinfo.h"
+
+namespace canopy::host {
+
+inline constexpr char kTwoPackages[] = "pack:2 core:4 pu:2";
+
+inline std::shared_ptr<const Topology> Machine(const std::string& description) {
+  static std::map<std::string, std::shared_ptr<const Topology>> known;
+  if (known.contains(description)) return known[description];
+  Result<Topology> t = hwinfo::FromDescription(description);
+  EXPECT_TRUE(t.ok()) << description << ": " << t.status().message();
+  return known[description] =
+             std::make_shared<const Topology>(t.ok() ? *t : Topology());
+}
+
+// n0, n1, ...: alike, with their slots and (unless empty) their processors.
+inline std::vector<MapNode> Nodes(uint32_t count, uint32_t slots,
+                                  const std::string& description) {
+  std::shared_ptr<const Topology> topology;
+  if (!description.empty()) topology = Machine(description);
+  std::vector<MapNode> nodes;
+  for (uint32_t i = 0; i < count; ++i) {
+    MapNode node;
+    node.name = "n" + std::to_string(i);
+    node.aliases = {node.name + ".example.org"};
+    node.agent = 10 + i;
+    node.slots = slots;
+    node.topology = topology;
+    nodes.push_back(node);
+  }
+  return nodes;
+}
+
+inline MapRequest Request(uint32_t num_procs) {
+  MapRequest request;
+  request.nspace = "job";
+  request.apps.push_back({{"./a"}, {}, "", num_procs, {}});
+  return request;
+}
+
+// "n0:0,2 n1:1,3": nodes in the job's order, their ranks.
+inline std::string MapText(const JobSpec& job) {
+  std::string out;
+  for (uint32_t n = 0; n < job.nodes.size(); ++n) {
+    std::string ranks;
+    for (Rank r = 0; r < job.procs.size(); ++r) {
+      if (job.procs[r].node != n) continue;
+      ranks += (ranks.empty() ? "" : ",") + std::to_string(r);
+    }
+    out += (out.empty() ? "" : " ") + job.nodes[n].name + ":" + ranks;
+  }
+  return out;
+}
+
+// "0 1 2-3": CPU sets by rank, '-' for none.
+inline std::string BindText(const JobSpec& job) {
+  std::string out;
+  for (const ProcPlacement& p : job.procs) {
+    if (!out.empty()) out += " ";
+    out += p.cpuset.empty() ? "-" : p.cpuset;
+  }
+  return out;
+}
+
+// What a case gives: the map, or the error's text.
+inline std::string Map(const std::vector<MapNode>& nodes,
+                       const MapRequest& request) {
+  Result<JobSpec> job = MapJob(nodes, request);
+  return job.ok() ? MapText(*job) : job.status().message();
+}
+
+}  // namespace canopy::host
+
+#endif  // CANOPY_HOSTMODULE_MAPPER_TESTING_H_

@@ -92,7 +92,7 @@ class Receptionist : public StreamListener {
 };
 
 // Says one last thing on a stream and ends it in order.
-class Parting : public StreamListener {
+class Parting final : public StreamListener {
  public:
   Parting(std::shared_ptr<Stream> stream, Frame frame);
   ~Parting() override;

@@ -49,15 +49,15 @@ Result<UniqueFd> Listen(int directory, const std::string& name,
 // that wakes up interrupt those of another at once. An agent that answers many
 // ranks is cheapest when it runs once they all wait, so they share its session
 // when that is free of a terminal. A process group keeps signals apart.
-short Place() {
+int Place() {
   return getsid(0) == getpid() ? POSIX_SPAWN_SETPGROUP : POSIX_SPAWN_SETSID;
 }
 
 struct Attributes {
   Attributes() {
     posix_spawnattr_init(&value);
-    posix_spawnattr_setflags(
-        &value, Place() | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
+    const int flags = Place() | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF;
+    posix_spawnattr_setflags(&value, static_cast<short>(flags));
     sigset_t set;
     sigemptyset(&set);
     posix_spawnattr_setsigmask(&value, &set);

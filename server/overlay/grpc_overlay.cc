@@ -13,6 +13,7 @@ GrpcTransport::Options TransportOptions(const OverlayConfig& config) {
   options.security = config.security;
   options.detect_ms = config.detect_ms;
   options.connect_ms = config.detect_ms / 2;
+  options.alone = config.members.size() <= 1;
   return options;
 }
 

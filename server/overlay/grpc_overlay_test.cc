@@ -1,12 +1,16 @@
 #include "server/overlay/grpc_overlay.h"
 
 #include <gtest/gtest.h>
+#include <poll.h>
 
 #include <algorithm>
 #include <string>
 #include <utility>
 
 #include "server/overlay/overlay_testing.h"
+
+// Through which gRPC makes every wait.
+extern int (*grpc_poll_function)(pollfd* fds, nfds_t count, int timeout_ms);
 
 namespace canopy::overlay {
 namespace {
@@ -42,6 +46,32 @@ TEST(GrpcOverlayTest, OneMemberIsReadyAlone) {
   ASSERT_TRUE(cluster.AllReady());
   EXPECT_EQ(cluster.overlay(0).root(), 0u);
   EXPECT_GT(cluster.overlay(0).port(), 0);
+}
+
+thread_local int grpc_polls = 0;
+int (*poll_of_the_queue)(pollfd* fds, nfds_t count, int timeout_ms) = nullptr;
+
+int CountedPoll(pollfd* fds, nfds_t count, int timeout_ms) {
+  ++grpc_polls;
+  return poll_of_the_queue(fds, count, timeout_ms);
+}
+
+// How often a member's loop enters gRPC's poll in ten rounds.
+int PollsOf(TestCluster* cluster) {
+  grpc_polls = 0;
+  for (int i = 0; i < 10; ++i) cluster->node(0).loop.RunOnce(0);
+  return grpc_polls;
+}
+
+TEST(GrpcOverlayTest, TheLoopSleepsInGrpcForTheLinksAlone) {
+  TestCluster one(1);
+  TestCluster two(2);
+  poll_of_the_queue = std::exchange(grpc_poll_function, CountedPoll);
+  one.StartAll();
+  two.StartAll();
+  EXPECT_EQ(PollsOf(&one), 0);
+  EXPECT_GT(PollsOf(&two), 0);
+  grpc_poll_function = poll_of_the_queue;
 }
 
 class SizesTest : public testing::TestWithParam<uint32_t> {};

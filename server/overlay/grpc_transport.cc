@@ -129,6 +129,7 @@ Status GrpcTransport::Listen(const std::string& address, Accept accept) {
   if (address.starts_with("unix:")) impl_->port = 0;
   impl_->acceptor->accept = std::move(accept);
   impl_->AwaitCalls();
+  if (impl_->options.alone) return Status();
   return impl_->loop_queue->Attach(impl_->queue.get());
 }
 

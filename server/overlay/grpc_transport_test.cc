@@ -222,7 +222,7 @@ TEST(GrpcTransportTest, SilentPeerIsFoundInTime) {
 
 // Answers to a call of a service that is not there.
 TEST(GrpcTransportTest, NothingButLinksIsServed) {
-  TestCluster cluster(1);
+  TestCluster cluster(2);
   cluster.StartAll();
   grpc::GenericStub stub(grpc::CreateChannel(
       cluster.overlay(0).address(), grpc::InsecureChannelCredentials()));

@@ -117,7 +117,7 @@ class Canopy:
 
     def command(self, n, argv):
         return self.pin + [self.binary, "run", "--context", self.context,
-                           "--oversubscribe", "-n", str(n)
+                           "--oversubscribe", "--bind-to", "none", "-n", str(n)
                            ] + self.options + self.place + argv
 
     def cold_command(self, n, argv):

@@ -132,18 +132,7 @@ void Agent::Impl::OnInput(core::Input input) {
   if (const auto* change = std::get_if<core::NodeStateChanged>(&input)) {
     membership_.OnChange(*change);
   }
-  if (const auto* client = std::get_if<core::ClientConnected>(&input)) {
-    OnClient(*client);
-  }
   if (runtime_) runtime_->OnInput(std::move(input));
-}
-
-// A library that we know nothing of reads its directory's name from what it is
-// about to be sent.
-void Agent::Impl::OnClient(const core::ClientConnected& client) {
-  if (KindOf(client.client) == ClientKind::kStock && !client.is_tool) {
-    datastore_->MakeRankDirectory(client.proc);
-  }
 }
 
 void Agent::Impl::LetShimsEnd() {

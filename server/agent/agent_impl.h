@@ -65,7 +65,6 @@ class Agent::Impl : public InputSink {
   bool alone() const {
     return config_.embedded() && config_.member_names_size() <= 1;
   }
-  void OnClient(const core::ClientConnected& client);
   void Describe();
   control::AgentView MakeView();
   void MakeRuntime();

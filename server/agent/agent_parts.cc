@@ -123,6 +123,9 @@ void Agent::Impl::MakeStock(const ProcId& server) {
   options.job_data = [this](const std::string& nspace) {
     return datastore_->FindReader(nspace);
   };
+  options.make_directory = [this](const ProcId& proc) {
+    datastore_->MakeRankDirectory(proc);
+  };
   options.log = Log;
   options.port = static_cast<uint16_t>(config_.pmix_port());
   if (!config_.embedded()) KeepStockConnections(&options);

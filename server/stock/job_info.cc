@@ -25,12 +25,14 @@ constexpr std::array<std::string_view, 2> kNeededKeys = {
 };
 
 // What follows from a rank's place, beside those.
-constexpr std::array<std::string_view, 10> kPlaceKeys = {
+constexpr std::array<std::string_view, 9> kPlaceKeys = {
     PMIX_APPNUM,     PMIX_APP_RANK,        PMIX_GLOBAL_RANK,
     PMIX_LOCAL_RANK, PMIX_NODE_RANK,       PMIX_PACKAGE_RANK,
     PMIX_CPUSET,     PMIX_LOCALITY_STRING, PMIX_REINCARNATION,
-    PMIX_PROCDIR,
 };
+
+// Of those that can not ask for it.
+constexpr std::array<std::string_view, 1> kUnaskedKeys = {PMIX_PROCDIR};
 
 // What programs ask of others on their node without wanting an answer from
 // elsewhere.
@@ -154,6 +156,7 @@ class Packer {
     } else if (neighbour) {
       PackKeys(rank, kNeighbourKeys, &blob);
     }
+    if (!peer_.asks_for_places) PackKeys(rank, kUnaskedKeys, &blob);
     Encoder value(peer_.form);
     value.PutUint16(PMIX_BYTE_OBJECT);
     value.PutBytes(blob.Take());
@@ -182,18 +185,6 @@ std::string PackOwnInfo(const shm::SegmentReader& job, const PeerTraits& peer,
                         Rank rank) {
   if (rank >= job.num_ranks() || IsComplete(job, peer)) return "";
   return Packer(job, peer).PackOne(rank);
-}
-
-std::string PlaceOf(const shm::SegmentReader& job, Rank rank) {
-  Encoder out;
-  const auto add = [&](std::string_view key) {
-    const shm::Lookup lookup = job.FindProc(rank, key);
-    if (lookup.found()) out.PutKvalEncoded(key, lookup.value());
-  };
-  for (const std::string_view key : kNeededKeys) add(key);
-  for (const std::string_view key : kPlaceKeys) add(key);
-  add(PMIX_PROC_PID);
-  return out.Take();
 }
 
 std::string PackToolInfo(const std::string& nspace, const std::string& host,

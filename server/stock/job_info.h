@@ -13,16 +13,14 @@
 namespace canopy::stock {
 
 // KVAL calls: session, job, nodes, applications, ranks. The same for every
-// peer of that form on this node. Ranks without what changes while they run.
+// peer of that form on this node. Ranks without what changes while they run,
+// and without the name of their directory for a peer that asks for it.
 std::string PackJobInfo(const shm::SegmentReader& job, const PeerTraits& peer);
 
 // What comes after that for the rank that asks: a KVAL call with all of its own
 // place where the job info has only a part of it, or nothing.
 std::string PackOwnInfo(const shm::SegmentReader& job, const PeerTraits& peer,
                         Rank rank);
-
-// KVALs, in our form, of what follows from a rank's place in its job.
-std::string PlaceOf(const shm::SegmentReader& job, Rank rank);
 
 // The job info of a tool, which is a namespace of its own with one process.
 std::string PackToolInfo(const std::string& nspace, const std::string& host,

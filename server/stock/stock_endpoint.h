@@ -51,6 +51,9 @@ struct StockOptions {
   // The data of a namespace that is registered here, or null. Good until the
   // namespace is dropped.
   std::function<const shm::SegmentReader*(const std::string& nspace)> job_data;
+  // Somebody is about to learn the name of a local rank's directory
+  // (PMIX_PROCDIR), which must be there then. May be null.
+  std::function<void(const ProcId& proc)> make_directory;
   std::function<void(const core::LogLine&)> log;
   // Null: MakeHostPeerProof.
   std::unique_ptr<PeerProof> proof;
@@ -200,6 +203,9 @@ class StockEndpoint : public ClientPort, public ProcessEnvironment {
   // True when a get is answered from job data alone.
   bool ServeFromJobData(Connection& c, uint32_t tag,
                         const core::GetArrived& get);
+  std::string ProcData(const shm::SegmentReader& job, const ProcId& proc,
+                       std::string_view asked);
+  void MakeDirectory(const ProcId& proc);
   // Answers.
   Bytes JobInfo(const std::string& nspace, const PeerTraits& peer);
   void Answer(Connection& c, uint32_t tag, const PendingRequest& request,

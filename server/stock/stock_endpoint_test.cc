@@ -354,6 +354,33 @@ TEST_F(StockEndpointTest, ReservedKeysComeFromJobData) {
   EXPECT_EQ(sink_.All<core::GetArrived>().size(), 1u);
 }
 
+TEST_F(StockEndpointTest, DirectoriesAreMadeForThoseWhoLearnTheirNames) {
+  std::vector<ProcId> made;
+  StockOptions options;
+  options.make_directory = [&made](const ProcId& proc) {
+    made.push_back(proc);
+  };
+  Make(std::move(options));
+  const std::string name = Hex("pmix.pdir");
+  const UniqueFd fd = Join();
+  EXPECT_EQ(Ask(fd, 100, "02 00").find(name), std::string::npos);
+  // pmix.lrank of rank 1
+  EXPECT_EQ(Ask(fd, 101,
+                "02 04 02 08 6e737800 02 01 02 00"
+                "02 16 706d69782e6c72616e6b00")
+                .find(name),
+            std::string::npos);
+  EXPECT_TRUE(made.empty());
+  const std::string answer =
+      Ask(fd, 102, "02 04 02 08 6e737800 02 01 02 00 02 14" + name + "00");
+  EXPECT_NE(answer.find(Hex("/run/1")), std::string::npos) << answer;
+  EXPECT_EQ(made, (std::vector<ProcId>{{kTestJob, 1}}));
+  // Those that would not ask are told.
+  const UniqueFd old = Join("4.1.2");
+  EXPECT_NE(Ask(old, 100, "02 00").find(name), std::string::npos);
+  EXPECT_EQ(made.back(), (ProcId{kTestJob, 0}));
+}
+
 TEST_F(StockEndpointTest, AnswersFitThePeer) {
   const UniqueFd fd = Join("4.1.2", "v41");
   Send(fd, Message(101, "02 04 02 08 6e737800 02 01 02 00 02 04 6b00"));

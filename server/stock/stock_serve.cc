@@ -18,15 +18,6 @@ namespace {
 
 bool IsReserved(std::string_view key) { return key.starts_with("pmix"); }
 
-// All that is known of a rank here: its place, and what it has committed.
-std::string DataOf(const shm::SegmentReader& job, Rank rank) {
-  Encoder out;
-  job.ForEachProcKey(rank, [&](std::string_view key, std::string_view value) {
-    out.PutKvalEncoded(key, value);
-  });
-  return out.Take();
-}
-
 // What others have committed and may be seen here.
 std::string CommittedBy(const shm::SegmentReader& job, Rank rank) {
   std::string kvals;
@@ -143,13 +134,33 @@ bool StockEndpoint::ServeFromJobData(Connection& c, uint32_t tag,
     kvals = OneKval(get.key, *value);
   } else {
     if (!job->FindProc(get.target.rank, get.key).found()) return false;
-    kvals = DataOf(*job, get.target.rank);
+    kvals = ProcData(*job, get.target, get.key);
   }
   Encoder out(c.traits.form);
   out.PackStatus(kSuccess);
   PackObject(c.traits, get.target, kvals, &out);
   SendPayload(c, tag, out.Take());
   return true;
+}
+
+// All that is known of a rank here: its place, and what it has committed. Its
+// directory is made for whoever asks for the name, which most never do.
+std::string StockEndpoint::ProcData(const shm::SegmentReader& job,
+                                    const ProcId& proc,
+                                    std::string_view asked) {
+  const bool names_directory = asked == PMIX_PROCDIR;
+  if (names_directory) MakeDirectory(proc);
+  Encoder out;
+  job.ForEachProcKey(proc.rank,
+                     [&](std::string_view key, std::string_view value) {
+                       if (key == PMIX_PROCDIR && !names_directory) return;
+                       out.PutKvalEncoded(key, value);
+                     });
+  return out.Take();
+}
+
+void StockEndpoint::MakeDirectory(const ProcId& proc) {
+  if (options_.make_directory) options_.make_directory(proc);
 }
 
 void StockEndpoint::Serve(Connection& c, uint32_t tag, JobInfoRequest&) {
@@ -161,6 +172,7 @@ void StockEndpoint::Serve(Connection& c, uint32_t tag, JobInfoRequest&) {
   std::string own;
   const shm::SegmentReader* data = options_.job_data(c.proc.nspace);
   if (!c.is_tool && data != nullptr) {
+    if (!c.traits.asks_for_places) MakeDirectory(c.proc);
     own = PackOwnInfo(*data, c.traits, c.proc.rank);
   }
   // There is no way to refuse: a peer takes anything for job info.

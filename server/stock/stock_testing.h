@@ -59,6 +59,10 @@ class TestSegment {
       proc.global_rank = rank;
       proc.local_rank = on_node[proc.node]++;
       proc.node_rank = proc.local_rank;
+      if (proc.node == 0) {
+        proc.procdir =
+            EncodeValue(Value::String("/run/" + std::to_string(rank)).raw());
+      }
       contents.procs.push_back(proc);
     }
     shm::SegmentLimits limits;

@@ -198,11 +198,22 @@ TEST_F(RecoveryTest, HeldDescriptorsComeBack) {
   }
 }
 
+TEST_F(RecoveryTest, AConnectionIsKeptAtOnce) {
+  const auto job = MakeJob({"sleep", "100"});
+  ASSERT_TRUE(Launch(job));
+  ASSERT_TRUE(adapter_->HoldConnection("job", "1", UniqueFd(dup(0))));
+  // Without a round of the loop in between.
+  RestartAgent();
+  const std::vector<RecoveredJob> found = Recover();
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_EQ(found[0].held.size(), 1u);
+}
+
 // More than fit into one frame; and those that ended are let go in the end.
 TEST_F(RecoveryTest, ConnectionsComeBack) {
   constexpr int kConnections = 450;
   constexpr int kEnded = 200;
-  const auto job = MakeJob({"sleep", "100"});
+  const auto job = Shell("read line; echo got $line; sleep 100");
   ASSERT_TRUE(Launch(job));
   int fds[2];
   ASSERT_EQ(pipe2(fds, O_CLOEXEC), 0);
@@ -215,7 +226,9 @@ TEST_F(RecoveryTest, ConnectionsComeBack) {
   EXPECT_FALSE(
       adapter_->HoldConnection("other", "0", UniqueFd(dup(write_end.get()))));
   EXPECT_FALSE(adapter_->HoldConnection("job", "bad", UniqueFd()));
-  loop_.RunOnce(0);
+  // The shim has taken all that came before it.
+  adapter_->Feed({"job", {0}, Bytes(std::string("this\n"))});
+  ASSERT_TRUE(WaitForOutput(0, "got this"));
   write_end.Reset();
   RestartAgent();
   std::vector<RecoveredJob> found = Recover();

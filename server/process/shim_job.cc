@@ -270,36 +270,21 @@ bool ShimJob::HoldConnection(const std::string& name, UniqueFd fd) {
     return false;
   }
   ++num_connections_;
-  to_hold_.push_back({name, std::move(fd)});
-  if (std::exchange(hold_scheduled_, true)) return true;
-  context_->loop->Defer([this, alive = alive_] {
-    if (*alive) SendConnections();
-  });
+  std::vector<UniqueFd> fds;
+  fds.push_back(std::move(fd));
+  channel_->Send(FrameType::kHoldMany, EncodeNames({name}), Bytes(),
+                 std::move(fds));
+  SendReleases();
   return true;
 }
 
 void ShimJob::ReleaseConnection(const std::string& name, bool at_once) {
   if (channel_ == nullptr) return;
   to_release_.push_back(name);
-  if (!at_once && to_release_.size() < kReleaseAtOnce) return;
-  SendConnections();
+  if (at_once || to_release_.size() >= kReleaseAtOnce) SendReleases();
 }
 
-void ShimJob::SendConnections() {
-  hold_scheduled_ = false;
-  if (channel_ == nullptr) return;
-  std::vector<HeldFd> held = std::exchange(to_hold_, {});
-  for (size_t begin = 0; begin < held.size(); begin += kMaxFrameFds) {
-    std::vector<std::string> names;
-    std::vector<UniqueFd> fds;
-    const size_t end = std::min(held.size(), begin + kMaxFrameFds);
-    for (size_t i = begin; i < end; ++i) {
-      names.push_back(std::move(held[i].name));
-      fds.push_back(std::move(held[i].fd));
-    }
-    channel_->Send(FrameType::kHoldMany, EncodeNames(names), Bytes(),
-                   std::move(fds));
-  }
+void ShimJob::SendReleases() {
   if (!to_release_.empty()) {
     num_connections_ -= std::min(num_connections_, to_release_.size());
     channel_->Send(FrameType::kRelease,

@@ -84,8 +84,8 @@ class ShimJob {
   void SetOrphanTime(uint32_t ms);
   void Feed(const core::FeedInput& input);
   void Hold(const std::string& name, UniqueFd fd);
-  // Of those there may be many; they leave together when the round ends. False
-  // when the shim can not take it.
+  // Of those there may be many. Leaves at once, for any moment may be this
+  // process's last. False when the shim can not take it.
   bool HoldConnection(const std::string& name, UniqueFd fd);
   // Not at once: with others, some time.
   void ReleaseConnection(const std::string& name, bool at_once);
@@ -123,7 +123,7 @@ class ShimJob {
   void KillWhatIsLeft() const;
   bool OnWelcome(FrameChannel::Frame& frame);
   bool OnHeld(FrameChannel::Frame& frame);
-  void SendConnections();
+  void SendReleases();
   PrepareJob Describe() const;
   std::vector<Rank> LocalRanks() const;
   RankSpec DescribeRank(Rank rank, std::vector<UniqueFd>* fds) const;
@@ -158,9 +158,7 @@ class ShimJob {
   std::vector<HeldFd> found_held_;
   uint32_t version_ = kShimProtocolVersion;
   size_t num_connections_ = 0;  // held by the shim
-  std::vector<HeldFd> to_hold_;
   std::vector<std::string> to_release_;
-  bool hold_scheduled_ = false;
   // Ranks without an exit so far, and their processes as far as known.
   std::unordered_map<Rank, int> unreported_;
   uint64_t output_end_ = 0;  // position of what was reported last

@@ -2,7 +2,9 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
+#include <utility>
 
 namespace canopy::cli {
 namespace {
@@ -21,7 +23,8 @@ bool InputSource::InBackground() const {
 }
 
 bool InputSource::waits_for_window() const {
-  return open_ && in_flight_ >= kWindow;
+  std::lock_guard<std::mutex> lock(mutex_);
+  return open_ && end_ - begin_ >= kWindow;
 }
 
 int InputSource::PollFd() const {
@@ -32,19 +35,55 @@ int InputSource::RetryMs() const {
   return open_ && InBackground() ? kRetryMs : -1;
 }
 
-std::optional<std::string> InputSource::Read() {
+std::optional<InputPiece> InputSource::Read() {
   std::string chunk(kChunk, '\0');
   const ssize_t n = read(fd_, chunk.data(), chunk.size());
   if (n < 0 && (errno == EINTR || errno == EAGAIN)) return std::nullopt;
   // We went to the background between the poll and the read.
   if (n < 0 && errno == EIO && InBackground()) return std::nullopt;
   chunk.resize(n > 0 ? static_cast<size_t>(n) : 0);
-  if (chunk.empty()) {
-    open_ = false;
-    ended_ = true;
+  if (chunk.empty()) open_ = false;
+  std::lock_guard<std::mutex> lock(mutex_);
+  ended_ = chunk.empty();
+  InputPiece piece{end_, std::move(chunk)};
+  end_ += piece.data.size();
+  if (!ended_) kept_.push_back(piece);
+  return piece;
+}
+
+void InputSource::Consumed(uint64_t bytes) {
+  std::lock_guard<std::mutex> lock(mutex_);
+  DropTo(begin_ + bytes);
+}
+
+void InputSource::ConsumedTo(uint64_t position) {
+  std::lock_guard<std::mutex> lock(mutex_);
+  DropTo(position);
+}
+
+void InputSource::DropTo(uint64_t position) {
+  begin_ = std::clamp(position, begin_, end_);
+  while (!kept_.empty() &&
+         kept_.front().position + kept_.front().data.size() <= begin_) {
+    kept_.pop_front();
   }
-  in_flight_ += chunk.size();
-  return chunk;
+}
+
+uint64_t InputSource::begin() const {
+  std::lock_guard<std::mutex> lock(mutex_);
+  return begin_;
+}
+
+std::vector<InputPiece> InputSource::Kept() const {
+  std::lock_guard<std::mutex> lock(mutex_);
+  std::vector<InputPiece> out(kept_.begin(), kept_.end());
+  if (ended_) out.push_back({end_, ""});
+  return out;
+}
+
+void InputSource::Forget() {
+  std::lock_guard<std::mutex> lock(mutex_);
+  DropTo(end_);
 }
 
 }  // namespace canopy::cli

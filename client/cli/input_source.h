@@ -2,16 +2,24 @@
 #ifndef CANOPY_CLIENT_CLI_INPUT_SOURCE_H_
 #define CANOPY_CLIENT_CLI_INPUT_SOURCE_H_
 
-#include <algorithm>
-#include <atomic>
 #include <cstdint>
+#include <deque>
+#include <mutex>
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace canopy::cli {
 
-// Reads no more ahead than a window; from a terminal only in the foreground.
-// One thread, but for Consumed.
+// Some of the input, by its position in all of it.
+struct InputPiece {
+  uint64_t position = 0;
+  std::string data;  // empty: the end of the input
+};
+
+// Reads no more ahead than a window, and keeps what the job has not taken; from
+// a terminal only in the foreground. One thread, but for what is said
+// otherwise.
 class InputSource {
  public:
   // `fd`: -1 for none. Not owned.
@@ -22,30 +30,32 @@ class InputSource {
   // When PollFd gave -1 for the terminal's sake: how often to ask again, in
   // ms; else -1.
   int RetryMs() const;
-  // The next piece; empty: the end of the input; no value: nothing now.
-  std::optional<std::string> Read();
-  // So much has been taken by the job. One thread, which may be another one,
-  // and the same as that of Forget: what was read before that may be counted
-  // still.
-  void Consumed(uint64_t bytes) {
-    uint64_t now = in_flight_;
-    while (!in_flight_.compare_exchange_weak(now, now - std::min(now, bytes))) {
-    }
-  }
-  // Whoever took it is gone: nothing is on its way any more. Any thread.
-  void Forget() { in_flight_ = 0; }
-  // The end of the input was read. Any thread.
-  bool ended() const { return ended_; }
+  // The next piece; no value: nothing now.
+  std::optional<InputPiece> Read();
+  // So much more has been taken by the job. Any thread.
+  void Consumed(uint64_t bytes);
+  // So much in all. Any thread.
+  void ConsumedTo(uint64_t position);
+  // Position of what is kept. Any thread.
+  uint64_t begin() const;
+  // What was read and not taken, in pieces, and maybe some before. Any thread.
+  std::vector<InputPiece> Kept() const;
+  // Whoever took it is gone: nothing is kept but the end. Any thread.
+  void Forget();
   bool waits_for_window() const;
 
  private:
   bool InBackground() const;
+  void DropTo(uint64_t position);
 
   const int fd_;
   const bool terminal_;
   bool open_;
-  std::atomic<bool> ended_{false};
-  std::atomic<uint64_t> in_flight_{0};
+  mutable std::mutex mutex_;
+  std::deque<InputPiece> kept_;  // guarded by mutex_; whole ones
+  uint64_t begin_ = 0;           // guarded by mutex_; of what was not taken
+  uint64_t end_ = 0;             // guarded by mutex_; of what was read
+  bool ended_ = false;           // guarded by mutex_; the end was read
 };
 
 }  // namespace canopy::cli

@@ -9,6 +9,7 @@
 #include <cerrno>
 #include <chrono>
 #include <cstring>
+#include <mutex>
 #include <optional>
 #include <string>
 #include <thread>
@@ -35,7 +36,7 @@ class Session {
   Session(std::unique_ptr<RunConnection> connection,
           const RunClientOptions& options,
           std::shared_ptr<RunObserver> observer)
-      : link_(std::move(connection), options.link),
+      : link_(std::move(connection), WithInput(options.link)),
         signals_(options.signals),
         observer_(std::move(observer)),
         input_(options.stdin_fd),
@@ -51,6 +52,10 @@ class Session {
   int end_signal() const { return end_signal_; }
 
  private:
+  RunLinkOptions WithInput(RunLinkOptions options) {
+    options.input_begin = [this] { return input_.begin(); };
+    return options;
+  }
   void Write(const v1::RunRequest& request) { link_.Write(request); }
   void Wake() { eventfd_write(wake_fd_, 1); }
   void Handle(const v1::RunEvent& event);
@@ -59,7 +64,8 @@ class Session {
   void ForwardSignals();
   void EndFor(int signal);
   void ForwardInput();
-  void EndInput();
+  void SendInput(InputPiece piece);
+  void SendInputAgain(const v1::Attached& attached);
   void SendSignal(int signal);
   void Kill(const std::string& reason, bool immediately);
 
@@ -67,6 +73,7 @@ class Session {
   SignalSource* const signals_;
   const std::shared_ptr<RunObserver> observer_;
   InputSource input_;
+  std::mutex input_mutex_;  // so that pieces leave in order
   const int wake_fd_;
   std::atomic<bool> done_{false};
 
@@ -105,9 +112,7 @@ void Session::Handle(const v1::RunEvent& event) {
       end_ = event.end();
       return;
     case v1::RunEvent::kAttached:
-      // The end may have been lost; twice is as good as once.
-      input_.Forget();
-      if (input_.ended()) EndInput();
+      SendInputAgain(event.attached());
       return Wake();
     case v1::RunEvent::kInputConsumed:
       input_.Consumed(event.input_consumed());
@@ -181,17 +186,27 @@ void Session::SendSignal(int signal) {
 }
 
 void Session::ForwardInput() {
-  std::optional<std::string> data = input_.Read();
-  if (!data.has_value()) return;
+  std::lock_guard<std::mutex> lock(input_mutex_);
+  std::optional<InputPiece> piece = input_.Read();
+  if (piece.has_value()) SendInput(*std::move(piece));
+}
+
+void Session::SendInput(InputPiece piece) {
   v1::RunRequest request;
-  request.mutable_input()->set_data(*std::move(data));
+  request.mutable_input()->set_position(piece.position);
+  request.mutable_input()->set_data(std::move(piece.data));
   Write(request);
 }
 
-void Session::EndInput() {
-  v1::RunRequest request;
-  request.mutable_input();
-  Write(request);
+// An agent that can not tell what came before takes what is new, and the end.
+void Session::SendInputAgain(const v1::Attached& attached) {
+  std::lock_guard<std::mutex> lock(input_mutex_);
+  if (attached.has_input_done()) {
+    input_.ConsumedTo(attached.input_done());
+  } else {
+    input_.Forget();
+  }
+  for (InputPiece& piece : input_.Kept()) SendInput(std::move(piece));
 }
 
 void Session::Kill(const std::string& reason, bool immediately) {

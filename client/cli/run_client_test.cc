@@ -367,6 +367,86 @@ TEST_F(RunClientTest, AnAgentThatMakesWayIsFollowedByOneOnly) {
   EXPECT_EQ(calls, 2);
 }
 
+// What the client sends until it has sent the end of its input.
+std::string ReadInput(Stream* stream, uint64_t* position) {
+  std::string text;
+  v1c::RunRequest request;
+  while (stream->Read(&request)) {
+    if (!request.has_input()) continue;
+    EXPECT_TRUE(request.input().has_position());
+    if (text.empty()) *position = request.input().position();
+    EXPECT_EQ(request.input().position(), *position + text.size());
+    if (request.input().data().empty()) break;
+    text += request.input().data();
+  }
+  return text;
+}
+
+TEST_F(RunClientTest, InputThatWasNotTakenIsSentAgain) {
+  const std::string all(100'000, 'i');
+  int fds[2];
+  ASSERT_EQ(pipe(fds), 0);
+  std::thread writer([&] {
+    EXPECT_EQ(write(fds[1], all.data(), all.size()), 100'000);
+    close(fds[1]);
+  });
+  int calls = 0;
+  control_.play = [&](Stream* stream) {
+    v1c::RunRequest request;
+    EXPECT_TRUE(stream->Read(&request));
+    uint64_t position = 0;
+    v1c::RunEvent event;
+    if (++calls == 1) {
+      SendMapped(stream, 60000);
+      EXPECT_EQ(ReadInput(stream, &position), all);
+      EXPECT_EQ(position, 0u);
+      event.set_input_consumed(40'000);
+      stream->Write(event);
+      return grpc::Status(grpc::StatusCode::UNAVAILABLE, "killed");
+    }
+    EXPECT_LE(request.attach().input_begin(), 40'000u);
+    event.mutable_attached()->set_known(true);
+    event.mutable_attached()->set_input_done(70'000);
+    stream->Write(event);
+    const std::string again = ReadInput(stream, &position);
+    EXPECT_LE(position, 70'000u);
+    EXPECT_EQ(position + again.size(), all.size());
+    SendEnd(stream, 0);
+    return grpc::Status::OK;
+  };
+  redials_ = true;
+  EXPECT_TRUE(Run(fds[0]).ok());
+  EXPECT_EQ(calls, 2);
+  writer.join();
+  close(fds[0]);
+}
+
+TEST_F(RunClientTest, AnAgentThatKnowsNoPositionsIsToldOfTheEndOnly) {
+  int fds[2];
+  ASSERT_EQ(pipe(fds), 0);
+  EXPECT_EQ(write(fds[1], "input", 5), 5);
+  close(fds[1]);
+  int calls = 0;
+  control_.play = [&](Stream* stream) {
+    v1c::RunRequest request;
+    EXPECT_TRUE(stream->Read(&request));
+    uint64_t position = 0;
+    if (++calls == 1) {
+      SendMapped(stream, 60000);
+      EXPECT_EQ(ReadInput(stream, &position), "input");
+      return grpc::Status(grpc::StatusCode::UNAVAILABLE, "killed");
+    }
+    SendAttached(stream, true);
+    EXPECT_EQ(ReadInput(stream, &position), "");
+    SendEnd(stream, 0);
+    return grpc::Status::OK;
+  };
+  redials_ = true;
+  EXPECT_TRUE(Run(fds[0]).ok());
+  EXPECT_EQ(calls, 2);
+  close(fds[0]);
+}
+
 TEST_F(RunClientTest, LaunchesAgainWhatNobodyHasHeardOf) {
   int calls = 0;
   control_.play = [&](Stream* stream) {

@@ -199,7 +199,8 @@ std::optional<int> Run(const RunOptions& options, const std::string& program,
   RunClientOptions client;
   client.stdin_fd = options.stdin_target == "none" ? -1 : STDIN_FILENO;
   client.signals = &signals;
-  client.link = {place.Redial(), options.quiet ? nullptr : &PrintError};
+  client.link.dial = place.Redial();
+  if (!options.quiet) client.link.say = &PrintError;
   const auto report = std::make_shared<RunReport>(options, &timeline);
   Result<RunOutcome> outcome =
       RunJob(*std::move(connection), launch, client, report);

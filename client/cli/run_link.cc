@@ -167,6 +167,7 @@ std::optional<bool> RunLink::Attach(RunConnection* connection) {
   v1::Attach* const attach = request.mutable_attach();
   attach->set_token(launch_.launch().token());
   attach->mutable_received()->Add(received_.begin(), received_.end());
+  if (options_.input_begin) attach->set_input_begin(options_.input_begin());
   {
     std::lock_guard<std::mutex> lock(mutex_);
     if (kill_) *attach->mutable_kill() = *kill_;

@@ -21,6 +21,9 @@ struct RunLinkOptions {
   // Tries once to reach the agent that may have come; null when there is none.
   // Without this function the job ends with its agent.
   std::function<std::unique_ptr<RunConnection>()> dial;
+  // From where input can be sent again to the next agent. On the reading
+  // thread.
+  std::function<uint64_t()> input_begin;
   // For a person: what is waited for. On the reading thread.
   std::function<void(const std::string& text)> say;
 };

@@ -68,6 +68,7 @@ void JobController::Recover(const std::vector<KeptJob>& jobs) {
       record.job = kept.job;
       record.since = kept.since;
       record.token = kept.token;
+      record.input_done.reset();
     }
     loop_->AddTimer(int64_t{patience_ms_} * 1000000,
                     [this, token = kept.token] { GiveUp(token); });
@@ -97,10 +98,9 @@ void JobController::Abandon(const std::string& nspace) {
 }
 
 size_t JobController::num_bound() const {
-  return static_cast<size_t>(std::ranges::count_if(
-      jobs_, [](const auto& job) {
-        return job.second.token.empty() && !job.second.abandoned;
-      }));
+  return static_cast<size_t>(std::ranges::count_if(jobs_, [](const auto& job) {
+    return job.second.token.empty() && !job.second.abandoned;
+  }));
 }
 
 void JobController::SayAway(uint32_t ms) {
@@ -125,9 +125,7 @@ void JobController::OnRequest(uint64_t id, v1::RunRequest request) {
   if (caller->nspace.empty()) return;
   switch (request.kind_case()) {
     case v1::RunRequest::kInput:
-      sink_->OnInput(core::InputOffered{
-          caller->nspace,
-          Bytes(std::move(*request.mutable_input()->mutable_data()))});
+      Offer(caller->nspace, request.mutable_input());
       break;
     case v1::RunRequest::kSignal:
       sink_->OnInput(
@@ -144,6 +142,12 @@ void JobController::OnRequest(uint64_t id, v1::RunRequest request) {
     default:
       break;
   }
+}
+
+void JobController::Offer(const std::string& nspace, v1::Input* input) {
+  core::InputOffered offered{nspace, Bytes(std::move(*input->mutable_data()))};
+  if (input->has_position()) offered.position = input->position();
+  sink_->OnInput(std::move(offered));
 }
 
 void JobController::Launch(uint64_t id, Caller* caller,
@@ -190,6 +194,7 @@ void JobController::Attach(uint64_t id, Caller* caller,
   const auto ended = ended_.extract(attach.token());
   v1::RunEvent event;
   event.mutable_attached()->set_known(!ended.empty());
+  if (ended.empty()) event.mutable_attached()->set_input_done(0);
   caller->stream->Send(std::move(event));
   if (ended) SendEnd(caller, ended.mapped().nspace, ended.mapped().end);
 }
@@ -206,12 +211,20 @@ void JobController::AttachTo(uint64_t id, Caller* caller,
   record.caller = id;
   caller->nspace = nspace;
   if (attach.received_size() == 0) SendMapped(caller, *record.job);
+  core::CallerAttached attached{nspace,
+                                std::vector<uint64_t>(attach.received().begin(),
+                                                      attach.received().end())};
+  if (attach.has_input_begin()) {
+    attached.input_begin = attach.input_begin();
+    if (!record.input_done) record.input_done = attach.input_begin();
+  }
   v1::RunEvent event;
   event.mutable_attached()->set_known(true);
+  if (record.input_done) {
+    event.mutable_attached()->set_input_done(*record.input_done);
+  }
   caller->stream->Send(std::move(event));
-  sink_->OnInput(core::CallerAttached{
-      nspace, std::vector<uint64_t>(attach.received().begin(),
-                                    attach.received().end())});
+  sink_->OnInput(std::move(attached));
   if (!attach.has_kill()) return;
   core::KillRequested kill{nspace, kErrJobKilledByCmd, attach.kill().reason(),
                            attach.kill().immediately()};
@@ -365,6 +378,10 @@ void JobController::OnOutputDelivered(const core::OutputDelivered& output) {
 }
 
 void JobController::OnInputConsumed(const core::InputConsumed& input) {
+  const auto job = jobs_.find(input.nspace);
+  if (job != jobs_.end() && job->second.input_done) {
+    *job->second.input_done += input.bytes;
+  }
   Caller* caller = CallerOf(input.nspace);
   if (caller == nullptr) return;
   v1::RunEvent event;

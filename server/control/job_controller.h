@@ -57,6 +57,8 @@ struct JobRecord {
   bool out_of_time = false;  // and what it waits for was asked
   std::string token;         // of its caller; empty: it can not attach
   bool abandoned = false;    // its caller went away, so that it ends
+  // Input that was consumed; none: a former agent knew.
+  std::optional<uint64_t> input_done = 0;
 };
 
 // Loop thread only.
@@ -124,6 +126,7 @@ class JobController : public JobObserver, public RunOwner {
   void AttachTo(uint64_t id, Caller* caller, const std::string& nspace,
                 const v1::Attach& attach);
   void SendMapped(Caller* caller, const JobSpec& job);
+  void Offer(const std::string& nspace, v1::Input* input);
   // Its caller will not come (back).
   void Abandon(const std::string& nspace);
   // Nobody has come back.

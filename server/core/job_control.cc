@@ -150,9 +150,14 @@ std::vector<uint32_t> JobControl::InputNodes() const {
   return nodes;
 }
 
-uint64_t JobControl::OnInputTaken(uint32_t node, uint64_t bytes) {
-  input_taken_[node] =
-      std::min(input_sent_, input_taken_[node] + std::min(bytes, input_sent_));
+uint64_t JobControl::OnInputTaken(uint32_t node, uint64_t bytes,
+                                  uint64_t total) {
+  uint64_t& taken = input_taken_[node];
+  if (total > 0) {
+    taken = std::max(taken, total);
+  } else {
+    taken = std::min(input_sent_, taken + std::min(bytes, input_sent_));
+  }
   return SettleInput();
 }
 

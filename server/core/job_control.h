@@ -83,9 +83,16 @@ class JobControl {
   // Input. Nodes that take it (job-relative); ended ranks take none.
   std::vector<uint32_t> InputNodes() const;
   void OnInputSent(uint64_t bytes) { input_sent_ += bytes; }
-  // A node's processes took some. Returns how much more is now done with by
-  // every node that takes input; never more than what was sent.
-  uint64_t OnInputTaken(uint32_t node, uint64_t bytes);
+  // A node's processes took some, and `total` of all (0: not known). Returns
+  // how much more is now done with by every node that takes input; never more
+  // than what was sent.
+  uint64_t OnInputTaken(uint32_t node, uint64_t bytes, uint64_t total);
+  // All that every node is done with.
+  uint64_t input_done() const { return input_done_; }
+  // What is sent from now on comes after that.
+  void SetInputBegin(uint64_t position) {
+    input_sent_ = input_done_ = position;
+  }
   // The same after ranks ended: what they did not take counts as done with.
   uint64_t SettleInput();
 

@@ -248,14 +248,16 @@ void JobEngine::On(Turn& turn, NodeId, const InputData& m) {
   if (!job->has_local()) return;
   std::vector<Rank> ranks = RanksOnNode(*job, job->local_node, m.ranks);
   if (ranks.empty()) return;
-  turn.out.push_back(FeedInput{m.nspace, std::move(ranks), m.data});
+  turn.out.push_back(FeedInput{m.nspace, std::move(ranks), m.data, m.end});
 }
 
 void JobEngine::On(Turn& turn, NodeId src, const InputCredit& m) {
   JobState* job = FindControlled(m.nspace);
   if (job == nullptr) return;
   const uint32_t node = job->layout->node_of_agent(src);
-  if (node != kNoNode) TakeInput(turn, *job, node, m.bytes);
+  if (node == kNoNode) return;
+  TakeInput(turn, *job, node, m.bytes, m.total);
+  if (m.resend) SendInputAgain(turn, *job, node, m.total);
 }
 
 void JobEngine::On(Turn& turn, NodeId, const AbortMessage& m) {

@@ -175,6 +175,7 @@ class JobEngine {
   void KeepHead(Turn& turn, JobState& job);
   void ReviveHead(Turn& turn, JobState& job, const HeadRecord& record);
   void ReviveLocal(Turn& turn, JobState& job, const JobRecovered& in);
+  void AskForInput(Turn& turn, const JobState& job);
 
   void On(Turn& turn, NodeId src, const JobPrepare& m);
   void On(Turn& turn, NodeId src, const JobPrepared& m);
@@ -209,8 +210,10 @@ class JobEngine {
   void DeliverStream(Turn& turn, JobState& job, const OutputData& output);
   void CreditAgain(Turn& turn, const JobState& job, uint32_t node);
   void OnDrainTimeout(Turn& turn, JobState& job);
-  void SendInput(Turn& turn, JobState& job, const Bytes& data);
-  void TakeInput(Turn& turn, JobState& job, uint32_t node, uint64_t bytes);
+  void SendInput(Turn& turn, JobState& job, const InputLog::Piece& piece);
+  void TakeInput(Turn& turn, JobState& job, uint32_t node, uint64_t bytes,
+                 uint64_t total);
+  void SendInputAgain(Turn& turn, JobState& job, uint32_t node, uint64_t from);
 
   // What a job waits for (job_engine_why.cc).
   std::vector<Rank> AwaitedOf(const JobState& job,

@@ -79,11 +79,12 @@ void JobEngine::SettleHead(Turn& turn, JobState& job) {
   KeepHead(turn, job);
   if (!starting && head.ending) return Finish(turn, job);
   if (job.stage == LaunchStage::kRunning) {
-    for (const Bytes& data : std::exchange(head.input, {})) {
-      SendInput(turn, job, data);
+    for (const InputLog::Piece& piece : head.input.TakeNew()) {
+      SendInput(turn, job, piece);
     }
     if (const uint64_t done = head.control.SettleInput(); done > 0) {
       turn.out.push_back(InputConsumed{job.nspace(), done});
+      head.input.Release(head.control.input_done());
     }
     if (head.control.all_ended()) {
       if (AllDelivered(turn, job)) return Finish(turn, job);

@@ -264,7 +264,9 @@ void JobEngine::Reshape(Turn& turn, JobState& job) {
   std::vector<NodeId> route = JobRoute(tree_, self_, job.controller);
   if (route == job.route) return;
   job.route = std::move(route);
-  if (job.has_local()) turn.out.push_back(ResendOutput{job.nspace()});
+  if (!job.has_local()) return;
+  turn.out.push_back(ResendOutput{job.nspace()});
+  AskForInput(turn, job);
 }
 
 void JobEngine::AnswerAgain(JobState& job) {

@@ -79,10 +79,13 @@ void JobEngine::OnLocalInputDone(TimeNs now, const LocalInputDone& in,
   Turn turn{now, *actions};
   JobState* job = Find(in.nspace);
   if (job == nullptr || !job->has_local()) return;
+  if (in.total > 0 || in.resend) job->input_taken = in.total;
   if (job->head) {
-    TakeInput(turn, *job, job->local_node, in.bytes);
+    TakeInput(turn, *job, job->local_node, in.bytes, in.total);
+    if (in.resend) SendInputAgain(turn, *job, job->local_node, in.total);
   } else if (tree_.alive(job->controller)) {
-    Send(turn, job->controller, InputCredit{in.nspace, in.bytes});
+    Send(turn, job->controller,
+         InputCredit{in.nspace, in.bytes, in.total, in.resend});
   }
 }
 

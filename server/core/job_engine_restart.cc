@@ -114,6 +114,7 @@ void JobEngine::ReviveHead(Turn& turn, JobState& job,
   job.head = std::make_unique<JobHead>(job.spec, job.layout);
   JobHead& head = *job.head;
   head.acknowledges = head.detached = true;
+  head.input.Forget();
   head.ending = record.ending;
   head.kill_requests = record.kill_requests;
   head.since = record.since;
@@ -140,6 +141,8 @@ void JobEngine::ReviveLocal(Turn& turn, JobState& job, const JobRecovered& in) {
     return KeepController(turn, job);
   }
   job.prepare.Answer(self_, {1, {}});
+  // The shim tells, if it knows.
+  job.input_taken.reset();
   if (in.started) {
     job.stage = LaunchStage::kStarting;
     job.start.Answer(self_, {job.local_left, {}});
@@ -152,6 +155,16 @@ void JobEngine::ReviveLocal(Turn& turn, JobState& job, const JobRecovered& in) {
   }
 }
 
+// What was on its way here may be lost.
+void JobEngine::AskForInput(Turn& turn, const JobState& job) {
+  if (!job.takes_input() || !job.input_taken ||
+      job.stage == LaunchStage::kPreparing || !tree_.alive(job.controller)) {
+    return;
+  }
+  Send(turn, job.controller,
+       InputCredit{job.nspace(), 0, *job.input_taken, true});
+}
+
 void JobEngine::OnCallerAttached(TimeNs now, const CallerAttached& in,
                                  Actions* actions) {
   Turn turn{now, *actions};
@@ -162,6 +175,9 @@ void JobEngine::OnCallerAttached(TimeNs now, const CallerAttached& in,
   head.discards = !in.received.has_value();
   head.changed = true;
   if (in.received) head.control.SetReceived(*in.received);
+  if (in.input_begin && head.input.BeginAt(*in.input_begin)) {
+    head.control.SetInputBegin(*in.input_begin);
+  }
   for (uint32_t i = 0; i < job->spec->nodes.size(); ++i) {
     const NodeId agent = job->spec->nodes[i].agent;
     const uint64_t total = head.control.consumed(i);
@@ -204,6 +220,7 @@ void JobEngine::OnNodeRestarted(TimeNs now, NodeId node, Actions* actions) {
       if (job.has_local() && node != job.controller) {
         turn.out.push_back(ResendOutput{nspace});
       }
+      AskForInput(turn, job);
     }
     Settle(turn, job);
   }

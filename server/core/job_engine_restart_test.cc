@@ -203,6 +203,135 @@ TEST_P(ControllerRestart, TheJobIsNotOverBeforeItsOutputHasArrived) {
   ExpectOver(*c, 0);
 }
 
+// What was fed to a node that had so much, put together.
+std::string Fed(const Cluster& c, NodeId n, uint64_t end = 0) {
+  std::string text;
+  for (const FeedInput& input : c.Seen<FeedInput>(n)) {
+    EXPECT_GT(input.end, 0u);
+    EXPECT_LE(input.end - input.data.size(), end) << "something is missing";
+    if (input.end <= end) continue;
+    const uint64_t known = end - (input.end - input.data.size());
+    text += input.data.Slice(known, input.data.size()).view();
+    end = input.end;
+  }
+  return text;
+}
+
+void Offer(Cluster& c, uint64_t position, const std::string& text) {
+  c.Do(0, [&](JobEngine& e, Actions* a) {
+    e.OnInputOffered(c.now, {"job", Bytes(text), position}, a);
+  });
+}
+
+// The node's shim says what its ranks have had.
+void TellInput(Cluster& c, NodeId n, uint64_t bytes, uint64_t total,
+               bool again) {
+  c.Do(n, [=, &c](JobEngine& e, Actions* a) {
+    e.OnLocalInputDone(c.now, {"job", bytes, total, again}, a);
+  });
+}
+
+std::shared_ptr<JobSpec> JobWithInput(StdinTarget target) {
+  auto job = MakeJob({0, 1, 2, 3, 4}, 1);
+  job->stdin_target = target;
+  job->stdin_rank = 3;
+  return job;
+}
+
+class Input : public ControllerRestart {};
+
+TEST_P(Input, OnItsWayToAnAgentThatIsRestartedIsSentAgain) {
+  for (const auto target : {StdinTarget::kRank, StdinTarget::kAll}) {
+    const auto c = Make();
+    c->Launch(JobWithInput(target));
+    c->Run();
+    Offer(*c, 0, "taken ");
+    c->Run();
+    TellInput(*c, 3, 6, 6, false);
+    c->Run();
+    Offer(*c, 6, "lost ");
+    Offer(*c, 11, "");
+    c->Restart(3);
+    c->node(3).seen.clear();
+    TellInput(*c, 3, 0, 6, true);
+    Offer(*c, 11, "too late");
+    c->Run();
+    EXPECT_EQ(Fed(*c, 3, 6), "lost ");
+    const FeedInput last = c->Seen<FeedInput>(3).back();
+    EXPECT_EQ(last.ranks, std::vector<Rank>{3});
+    EXPECT_TRUE(last.data.empty());
+    EXPECT_EQ(last.end, 11u);
+  }
+}
+
+TEST_P(Input, OnItsWayThroughAnAgentThatIsRestartedIsSentAgain) {
+  if (GetParam() != 2) GTEST_SKIP() << "nobody is between";
+  const auto c = Make();
+  c->Launch(JobWithInput(StdinTarget::kAll));
+  c->Run();
+  Offer(*c, 0, "one ");
+  Steps(*c, 1);
+  // It had it and did not pass it on.
+  c->network_.clear();
+  c->Restart(1);
+  TellInput(*c, 1, 0, 0, true);
+  c->Run();
+  EXPECT_EQ(Fed(*c, 3), "one ");
+  EXPECT_EQ(Fed(*c, 4), "one ");
+}
+
+TEST_P(Input, GoesOnAfterTheControllersRestart) {
+  const auto c = Make();
+  c->Launch(JobWithInput(StdinTarget::kAll));
+  c->Run();
+  Offer(*c, 0, "one ");
+  c->Run();
+  for (const NodeId n : {0u, 1u, 2u, 4u}) TellInput(*c, n, 4, 4, false);
+  TellInput(*c, 3, 2, 2, false);
+  c->Run();
+  Offer(*c, 4, "two ");
+  c->Restart(0);
+  TellInput(*c, 0, 0, 4, true);
+  c->Run();
+  c->node(0).seen.clear();
+  c->Do(0, [&](JobEngine& e, Actions* a) {
+    e.OnCallerAttached(
+        c->now, {"job", std::vector<uint64_t>(kNodes, uint64_t{0}), 2}, a);
+  });
+  // What does not follow is not believed.
+  Offer(*c, 8, "three");
+  Offer(*c, 0, "one ");
+  Offer(*c, 4, "two ");
+  Offer(*c, 8, "three");
+  c->Run();
+  for (NodeId n = 1; n < kNodes; ++n) EXPECT_EQ(Fed(*c, n), "one two three");
+  for (NodeId n = 0; n < kNodes; ++n) TellInput(*c, n, 9, 13, false);
+  c->Run();
+  uint64_t consumed = 2;
+  for (const auto& done : c->Seen<InputConsumed>(0)) consumed += done.bytes;
+  EXPECT_EQ(consumed, 13u);
+}
+
+// It does not say where in the input it is.
+TEST_P(Input, OfAnOlderLauncherGoesOnAfterTheControllersRestart) {
+  const auto c = Make();
+  c->Launch(JobWithInput(StdinTarget::kRank));
+  c->Run();
+  c->Restart(0);
+  c->Run();
+  c->node(3).seen.clear();
+  c->Do(0, [&](JobEngine& e, Actions* a) {
+    e.OnCallerAttached(c->now,
+                       {"job", std::vector<uint64_t>(kNodes, uint64_t{0})}, a);
+    e.OnInputOffered(c->now, {"job", Bytes("on")}, a);
+  });
+  c->Run();
+  ASSERT_EQ(c->Seen<FeedInput>(3).size(), 1u);
+  EXPECT_EQ(c->Seen<FeedInput>(3)[0].end, 0u);
+  EXPECT_EQ(c->Seen<FeedInput>(3)[0].data.view(), "on");
+}
+
+INSTANTIATE_TEST_SUITE_P(Radix, Input, testing::Values(2u, 32u));
 INSTANTIATE_TEST_SUITE_P(Radix, ControllerRestart, testing::Values(2u, 32u));
 
 }  // namespace

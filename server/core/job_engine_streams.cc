@@ -1,5 +1,6 @@
 // Output and input of a job, at its controller: handed out once and in order,
 // with credit to the nodes that it comes from.
+#include <algorithm>
 #include <cstdint>
 #include <string>
 #include <utility>
@@ -111,19 +112,16 @@ void JobEngine::OnInputOffered(TimeNs now, const InputOffered& in,
   Turn turn{now, *actions};
   JobState* job = FindControlled(in.nspace);
   if (job == nullptr) return;
-  if (job->stage != LaunchStage::kRunning) {
-    job->head->input.push_back(in.data);
-    return;
-  }
-  SendInput(turn, *job, in.data);
+  job->head->input.Add(in.position, in.data);
   Settle(turn, *job);
 }
 
-void JobEngine::SendInput(Turn& turn, JobState& job, const Bytes& data) {
+void JobEngine::SendInput(Turn& turn, JobState& job,
+                          const InputLog::Piece& piece) {
   JobControl& control = job.head->control;
-  control.OnInputSent(data.size());
+  control.OnInputSent(piece.data.size());
   if (control.InputNodes().empty()) return;
-  InputData message{job.nspace(), {}, data};
+  InputData message{job.nspace(), {}, piece.data, piece.end};
   if (job.spec->stdin_target == StdinTarget::kAll) {
     return On(turn, self_, message);
   }
@@ -135,9 +133,35 @@ void JobEngine::SendInput(Turn& turn, JobState& job, const Bytes& data) {
 }
 
 void JobEngine::TakeInput(Turn& turn, JobState& job, uint32_t node,
-                          uint64_t bytes) {
-  const uint64_t done = job.head->control.OnInputTaken(node, bytes);
-  if (done > 0) turn.out.push_back(InputConsumed{job.nspace(), done});
+                          uint64_t bytes, uint64_t total) {
+  JobHead& head = *job.head;
+  if (!head.input.positioned()) total = 0;
+  const uint64_t done = head.control.OnInputTaken(node, bytes, total);
+  if (done == 0) return;
+  turn.out.push_back(InputConsumed{job.nspace(), done});
+  head.input.Release(head.control.input_done());
+}
+
+// To the ranks of one node, straight.
+void JobEngine::SendInputAgain(Turn& turn, JobState& job, uint32_t node,
+                               uint64_t from) {
+  if (std::ranges::count(job.head->control.InputNodes(), node) == 0) return;
+  InputData message{job.nspace(), {}, {}};
+  if (job.spec->stdin_target == StdinTarget::kAll) {
+    message.ranks = job.layout->ranks_on(node);
+  } else {
+    message.ranks = {job.spec->stdin_rank};
+  }
+  const NodeId agent = job.spec->nodes[node].agent;
+  for (InputLog::Piece& piece : job.head->input.From(from)) {
+    message.data = std::move(piece.data);
+    message.end = piece.end;
+    if (agent == self_) {
+      On(turn, self_, message);
+    } else if (tree_.alive(agent)) {
+      Send(turn, agent, message);
+    }
+  }
 }
 
 }  // namespace canopy::core

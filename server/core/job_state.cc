@@ -23,6 +23,13 @@ PhaseAnswer LaunchPhase::Sum(const std::vector<NodeId>& asked) const {
   return sum;
 }
 
+bool JobState::takes_input() const {
+  if (!has_local() || spec->stdin_target == StdinTarget::kNone) return false;
+  if (spec->stdin_target == StdinTarget::kAll) return true;
+  return spec->stdin_rank < spec->procs.size() &&
+         spec->procs[spec->stdin_rank].node == local_node;
+}
+
 std::vector<NodeId> JobState::Asked(NodeId self) const {
   std::vector<NodeId> asked = children;
   if (has_local()) asked.push_back(self);

@@ -13,6 +13,7 @@
 #include "common/bytes.h"
 #include "common/ids.h"
 #include "common/job.h"
+#include "server/core/input_log.h"
 #include "server/core/job_control.h"
 #include "server/core/messages.h"
 #include "server/core/step/clock.h"
@@ -73,7 +74,7 @@ struct JobHead {
   bool detached = false;      // it is not connected to this agent (yet)
   bool discards = false;      // and will not be
   std::string kept;           // by RememberControl
-  std::vector<Bytes> input;   // offered before the processes run
+  InputLog input;
 };
 
 // Messages that wait, with those who sent them.
@@ -100,14 +101,18 @@ struct JobState {
   std::vector<ProcExit> exits;   // of this subtree, in order of arrival
   size_t exits_sent = 0;         // how many of them went up
   uint32_t local_left = 0;       // ranks here that have not ended
-  std::optional<JobKill> kill;   // the whole job was told to end
-  bool dropping = false;         // forget as soon as nothing runs here
+  // Input that they have taken; none: not known.
+  std::optional<uint64_t> input_taken = 0;
+  std::optional<JobKill> kill;  // the whole job was told to end
+  bool dropping = false;        // forget as soon as nothing runs here
   // What came meanwhile for the part that this agent has afterwards.
   HeldMessages held;
   std::unique_ptr<JobHead> head;
 
   const std::string& nspace() const { return spec->nspace; }
   bool has_local() const { return local_node != kNoNode; }
+  // Standard input of the job goes to ranks here.
+  bool takes_input() const;
   // Some process of the job may be alive here.
   bool runs_here() const {
     return has_local() && stage != LaunchStage::kPreparing && local_left > 0;

@@ -185,11 +185,15 @@ struct InputData {
   std::string nspace;
   std::vector<Rank> ranks;
   Bytes data;  // empty: end of file
+  // How much input the job has had, this included. 0 with data: not known.
+  uint64_t end = 0;
 };
 
 struct InputCredit {
   std::string nspace;
   uint64_t bytes = 0;
+  uint64_t total = 0;   // taken by the node's ranks so far; 0: not known
+  bool resend = false;  // what comes after `total` is to be sent again
 };
 
 // A question to one agent about its own state, and the answer. `what` is

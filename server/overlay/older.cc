@@ -7,6 +7,15 @@ namespace {
 
 constexpr uint32_t kRestarts = 2;
 constexpr uint32_t kControllerRestarts = 3;
+constexpr uint32_t kInputPositions = 4;
+
+void ForgetInputPositions(core::MessageBody* body) {
+  if (auto* input = std::get_if<core::InputData>(body)) input->end = 0;
+  if (auto* credit = std::get_if<core::InputCredit>(body)) {
+    credit->total = 0;
+    credit->resend = false;
+  }
+}
 
 }  // namespace
 
@@ -20,6 +29,8 @@ void ForgetNewer(uint32_t version, Frame* frame) {
 }
 
 void ForgetNewer(uint32_t version, core::MessageBody* body) {
+  if (version >= kInputPositions) return;
+  ForgetInputPositions(body);
   if (version >= kControllerRestarts) return;
   auto* const credit = std::get_if<core::OutputCredit>(body);
   if (credit != nullptr) credit->resend = false;

@@ -16,7 +16,9 @@ namespace canopy::overlay {
 //   2  an agent may be restarted: away_ms, recovered; positions in output
 //      (OutputData.end) and its credit (Credit.total)
 //   3  so may the one that controls a job: Credit.resend
-inline constexpr uint32_t kNewestVersion = 3;
+//   4  positions in input (InputData.end) and its credit (Credit.total,
+//   .resend)
+inline constexpr uint32_t kNewestVersion = 4;
 inline constexpr uint32_t kOldestVersion = 1;
 
 // Sets what came after `version` to what its absence means.

@@ -66,5 +66,18 @@ TEST(Older, SecondKnowsNothingOfControllersThatRestart) {
   EXPECT_EQ(std::get<core::OutputCredit>(body).total, 9u);
 }
 
+TEST(Older, ThirdKnowsNothingOfPositionsInInput) {
+  core::MessageBody body = core::InputData{"job", {1}, {}, 9};
+  ForgetNewer(4, &body);
+  EXPECT_EQ(std::get<core::InputData>(body).end, 9u);
+  ForgetNewer(3, &body);
+  EXPECT_EQ(std::get<core::InputData>(body).end, 0u);
+  body = core::InputCredit{"job", 4, 9, true};
+  ForgetNewer(3, &body);
+  EXPECT_EQ(std::get<core::InputCredit>(body).bytes, 4u);
+  EXPECT_EQ(std::get<core::InputCredit>(body).total, 0u);
+  EXPECT_FALSE(std::get<core::InputCredit>(body).resend);
+}
+
 }  // namespace
 }  // namespace canopy::overlay

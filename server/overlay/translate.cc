@@ -162,6 +162,8 @@ template <typename V>
 void Describe(V& v, Is<InputCredit> auto& m) {
   v.Bounded(1, m.nspace, kMaxNspaceLen);
   v.Field(2, m.bytes);
+  v.Field(3, m.total);
+  v.Field(4, m.resend);
 }
 
 template <typename V>
@@ -169,6 +171,7 @@ void Describe(V& v, Is<InputData> auto& m) {
   v.Bounded(1, m.nspace, kMaxNspaceLen);
   v.Field(2, m.ranks);
   v.Field(3, m.data);
+  v.Field(4, m.end);
 }
 
 template <typename V>

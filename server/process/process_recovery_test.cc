@@ -85,6 +85,31 @@ TEST_F(RecoveryTest, ARunningJobGoesOn) {
   EXPECT_EQ(Output(2), "after");
 }
 
+TEST_F(RecoveryTest, InputGoesOnWhereTheShimHasIt) {
+  const auto job = MakeJob({"cat"}, 1);
+  ASSERT_TRUE(Launch(job));
+  adapter_->Feed({"job", {0}, Bytes(std::string("one ")), 4});
+  ASSERT_TRUE(WaitForOutput(0, "one "));
+  RestartAgent();
+  ASSERT_EQ(Recover().size(), 1u);
+  adapter_->Resume("job");
+  // Asks for what comes after that.
+  ASSERT_TRUE(RunUntil([&] { return Recorded().input_asked == 4u; }));
+  const auto feed = [&](const std::string& text, uint64_t end) {
+    adapter_->Feed({"job", {0}, Bytes(text), end});
+  };
+  feed("three", 13);  // does not follow
+  feed("one ", 4);
+  feed("e two ", 8);
+  feed("two ", 8);
+  feed("", 4);  // not the end
+  feed("three", 13);
+  feed("", 13);
+  ASSERT_TRUE(WaitForExits(*job));
+  EXPECT_EQ(Output(0).substr(Output(0).find("two")), "two three");
+  EXPECT_EQ(Recorded().input_total, 13u);
+}
+
 TEST_F(RecoveryTest, ExitsWithoutAnAgentAreKept) {
   const std::string gate = runtime_dir_ + "/gate";
   const auto job =

@@ -48,7 +48,10 @@ void RecordingSink::OnInput(core::Input input) {
   } else if (auto* started = std::get_if<core::LocalStarted>(&input)) {
     jobs[started->nspace].started.push_back(*started);
   } else if (auto* done = std::get_if<core::LocalInputDone>(&input)) {
-    jobs[done->nspace].input_done += done->bytes;
+    Job& job = jobs[done->nspace];
+    job.input_done += done->bytes;
+    job.input_total = done->total;
+    if (done->resend) job.input_asked = done->total;
   } else if (auto* exits = std::get_if<core::LocalExits>(&input)) {
     Job& job = jobs[exits->nspace];
     for (const core::ProcExit& exit : exits->exits) {

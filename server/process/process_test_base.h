@@ -8,6 +8,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -31,6 +32,8 @@ class RecordingSink : public InputSink {
     std::map<std::pair<Rank, int>, int> closed;
     uint64_t output_bytes = 0;
     uint64_t input_done = 0;
+    uint64_t input_total = 0;             // as told last
+    std::optional<uint64_t> input_asked;  // from where it is to come again
     // Reports in the order they came: "out", "close", "exit" and the rank.
     std::vector<std::string> order;
   };

@@ -206,6 +206,9 @@ void ShimJob::Resume() {
   }
   NoteProcesses(running);
   channel_->Send(FrameType::kResume, "");
+  if (!input_known_ || job_.job->stdin_target == StdinTarget::kNone) return;
+  context_->sink->OnInput(
+      core::LocalInputDone{nspace(), 0, input_done_, /*resend=*/true});
 }
 
 void ShimJob::Signal(const core::SignalLocal& signal) {
@@ -295,7 +298,26 @@ void ShimJob::SendReleases() {
 
 void ShimJob::Feed(const core::FeedInput& input) {
   input_.push_back(input);
+  if (!TakeInput(&input_.back())) input_.pop_back();
   SendInput();
+}
+
+// Leaves out what was fed before. False: there is nothing new in it, or it does
+// not follow on that.
+bool ShimJob::TakeInput(core::FeedInput* input) {
+  const uint64_t size = input->data.size();
+  if (input->end == 0) {
+    if (input_taken_) *input_taken_ += size;
+    return true;
+  }
+  if (input->end < size) return false;
+  const uint64_t begin = input->end - size;
+  if (!input_taken_) input_taken_ = begin;
+  if (size == 0) return begin == *input_taken_;
+  if (begin > *input_taken_ || input->end <= *input_taken_) return false;
+  input->data = input->data.Slice(*input_taken_ - begin, size);
+  input_taken_ = input->end;
+  return true;
 }
 
 void ShimJob::SendInput() {
@@ -316,7 +338,9 @@ void ShimJob::SendInput() {
 }
 
 void ShimJob::InputDone(uint64_t bytes) {
-  context_->sink->OnInput(core::LocalInputDone{nspace(), bytes});
+  input_done_ += bytes;
+  context_->sink->OnInput(
+      core::LocalInputDone{nspace(), bytes, input_known_ ? input_done_ : 0});
 }
 
 void ShimJob::Forget() {
@@ -391,6 +415,7 @@ bool ShimJob::OnWelcome(FrameChannel::Frame& frame) {
   job_.job = std::make_shared<const JobSpec>(std::move(*spec));
   job_.layout = std::make_shared<const JobLayout>(*job_.job);
   version_ = welcome.version;
+  NoteInput(welcome);
   NoteShim(welcome.pid);
   if (IsChild(shim_pid_)) child_pid_ = shim_pid_;
   ranks_ = std::move(welcome.ranks);
@@ -405,6 +430,15 @@ bool ShimJob::OnWelcome(FrameChannel::Frame& frame) {
   }
   on_found_(this, std::move(held));
   return true;
+}
+
+void ShimJob::NoteInput(const Welcome& welcome) {
+  input_known_ = welcome.version >= 3;
+  input_taken_.reset();
+  if (!input_known_) return;
+  input_taken_ = welcome.input_taken;
+  input_done_ = welcome.input_done;
+  input_outstanding_ = welcome.input_taken - welcome.input_done;
 }
 
 bool ShimJob::OnPrepared(std::string_view payload) {

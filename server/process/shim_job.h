@@ -7,6 +7,7 @@
 #include <deque>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -122,6 +123,7 @@ class ShimJob {
   void NoteShim(int pid);
   void KillWhatIsLeft() const;
   bool OnWelcome(FrameChannel::Frame& frame);
+  void NoteInput(const Welcome& welcome);
   bool OnHeld(FrameChannel::Frame& frame);
   void SendReleases();
   PrepareJob Describe() const;
@@ -139,6 +141,7 @@ class ShimJob {
   bool OnExits(std::string_view payload);
   bool OnInputDone(std::string_view payload);
   bool OnResumed(std::string_view payload);
+  bool TakeInput(core::FeedInput* input);
   void SendInput();
   void SendCredit();
   void InputDone(uint64_t bytes);
@@ -169,6 +172,11 @@ class ShimJob {
   uint64_t early_credit_ = 0;  // given before the position was known
   std::deque<core::FeedInput> input_;
   uint64_t input_outstanding_ = 0;  // given to the shim, not done
+  // Of the job's input, so much was taken and is done. None: the shim was
+  // found and can not tell.
+  std::optional<uint64_t> input_taken_ = 0;
+  uint64_t input_done_ = 0;
+  bool input_known_ = true;
   const std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
 };
 

@@ -139,6 +139,10 @@ void JobHolder::SendWelcome() {
   for (const LocalProcess& p : processes_) {
     welcome.ranks.push_back({p.spec.rank, p.phase, p.pid, p.wait_status});
   }
+  if (version_ >= 3) {
+    welcome.input_taken = input_taken_;
+    welcome.input_done = input_told_ = input_done_;
+  }
   std::vector<UniqueFd> fds;
   for (const auto& [name, fd] : held_) {
     UniqueFd copy = Duplicate(fd.get());
@@ -318,6 +322,7 @@ bool JobHolder::HandleInput(Frame& frame) {
       feed_->pending() + data.size() > kMaxPendingInput) {
     return false;
   }
+  input_taken_ += data.size();
   feed_->Feed(ranks, data);
   return true;
 }
@@ -428,13 +433,15 @@ void JobHolder::FlushExits() {
 }
 
 void JobHolder::FlushInputDone() {
-  if (!flowing_ || input_done_ == 0 || std::exchange(input_scheduled_, true)) {
+  if (!flowing_ || input_done_ == input_told_ ||
+      std::exchange(input_scheduled_, true)) {
     return;
   }
   loop_->Defer([this] {
     input_scheduled_ = false;
     if (!flowing_) return;
-    Send(FrameType::kInputDone, EncodeBytes(std::exchange(input_done_, 0)));
+    const uint64_t told = std::exchange(input_told_, input_done_);
+    Send(FrameType::kInputDone, EncodeBytes(input_done_ - told));
   });
 }
 

@@ -114,7 +114,9 @@ class JobHolder {
 
   std::vector<ExitedRank> exits_;  // to report when the round ends
   bool exits_scheduled_ = false;
-  uint64_t input_done_ = 0;
+  uint64_t input_taken_ = 0;  // in all
+  uint64_t input_done_ = 0;   // in all
+  uint64_t input_told_ = 0;   // of that, what this agent knows of
   bool input_scheduled_ = false;
 
   bool ending_ = false;

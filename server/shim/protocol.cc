@@ -156,6 +156,10 @@ std::string Encode(const Welcome& m) {
     w.Int(rank.wait_status);
   }
   w.Strings(m.held);
+  if (m.version >= 3) {
+    w.Uint(m.input_taken);
+    w.Uint(m.input_done);
+  }
   return w.Take();
 }
 
@@ -176,7 +180,12 @@ bool Decode(std::string_view in, Welcome* m) {
     rank.wait_status = GetInt(r);
   }
   m->held = r.Strings();
-  return r.done() && m->held.size() <= kMaxHeld;
+  if (m->version >= 3) {
+    m->input_taken = r.Uint();
+    m->input_done = r.Uint();
+  }
+  return r.done() && m->held.size() <= kMaxHeld &&
+         m->input_done <= m->input_taken;
 }
 
 std::string Encode(const Prepared& m) {

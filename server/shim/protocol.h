@@ -53,8 +53,8 @@
 namespace canopy::process {
 
 // The shim answers in the older of its own version and the agent's. 2: keeps
-// connections (HoldMany, Release, Held).
-inline constexpr uint32_t kShimProtocolVersion = 2;
+// connections (HoldMany, Release, Held). 3: tells how much input it has had.
+inline constexpr uint32_t kShimProtocolVersion = 3;
 inline constexpr uint32_t kOldestShimProtocol = 1;
 
 // Largest payload either side accepts.
@@ -189,6 +189,9 @@ struct Welcome {
   std::string record;
   std::vector<RankState> ranks;
   std::vector<std::string> held;  // names; the descriptors come along
+  // From version 3 on. InputDone counts on from there.
+  uint64_t input_taken = 0;  // bytes that Input has brought
+  uint64_t input_done = 0;   // of them, those that need no more care
 };
 
 // Status is a PMIx status, text one line for a person.

@@ -1,11 +1,13 @@
 """Agents are killed or replaced under running jobs, which go on."""
 import contextlib
+import hashlib
 import json
 import os
 import shutil
 import signal
 import subprocess
 import tempfile
+import threading
 import time
 
 import cases_stock
@@ -37,6 +39,8 @@ NAMES = ("restart: kill -9 of node4's agent, radix 2",
          "restart: kill -9 of node1's agent, radix 32",
          "restart: ^C while the controller is away, radix 2",
          "restart: input after the controller's, radix 2",
+         "restart: a stream of input, --stdin 3",
+         "restart: a stream of input, --stdin all",
          "restart: a launcher that came by gRPC, radix 2",
          "restart: an agent that is away, radix 2",
          "restart: a controller that does not come back",
@@ -245,6 +249,65 @@ def fed(bench, overlay):
     job.finish(30).expect_lines(["one", "two"])
 
 
+class Stream:
+    """Standard input that never ends until it is told to."""
+
+    def __init__(self):
+        self.reader, self.writer = os.pipe()
+        self.written, self.stop = 0, False
+        self.hash = hashlib.sha256()
+        self.thread = threading.Thread(target=self._write, daemon=True)
+
+    def _write(self):
+        number = 0
+        while not self.stop:
+            data = b"".join(b"%d\n" % (number + i) for i in range(5000))
+            number += 5000
+            self.hash.update(data)
+            at = 0
+            while at < len(data):
+                at += os.write(self.writer, data[at:])
+                self.written += len(data)
+        os.close(self.writer)
+
+    def flow(self):
+        """Waits until a lot more has gone through."""
+        before = self.written
+        deadline = time.monotonic() + 60
+        while self.written < before + (2 << 20):
+            check(time.monotonic() < deadline, "the input does not go on")
+            time.sleep(0.001)
+
+    def finish(self, job):
+        self.stop = True
+        self.thread.join()
+        return job.finish(60), self.hash.hexdigest()
+
+
+def streamed(bench, overlay, target, ranks):
+    """Not a byte of standard input is lost or doubled when agents are killed
+    that have it in their hands."""
+    stream = Stream()
+    job = bench.start("run", "--context", overlay.name, "-n", 4, "--map-by",
+                      "node", "--stdin", target, "sh", "-c",
+                      "echo up; exec sha256sum", stdin=stream.reader)
+    os.close(stream.reader)
+    stream.thread.start()
+    job.wait_for("up\n", 4)
+    for node in ("node4", "node2", "node1") * 2:
+        stream.flow()
+        overlay.kill(node)
+        overlay.restart(node)
+    stream.flow()
+    result, wanted = stream.finish(job)
+    result.expect()
+    found = [line.split()[0] for line in result.out.splitlines()
+             if line.endswith(" -")]
+    empty = hashlib.sha256().hexdigest()
+    check(sorted(found) == sorted([wanted] * ranks + [empty] * (4 - ranks)),
+          "the input has changed on its way" + result.tail())
+
+
 def by_grpc(bench, overlay):
     """A launcher that has no socket of the agent's but its control socket."""
     os.unlink(os.path.join(overlay.directory("node1"), "run.sock"))
@@ -425,6 +488,11 @@ def run(bench):
                            lambda: interrupted(bench, overlay), leaves=True)
                 bench.case("restart: input after the controller's, radix 2",
                            lambda: fed(bench, overlay), leaves=True)
+                for target, ranks in ((3, 1), ("all", 4)):
+                    bench.case(
+                        f"restart: a stream of input, --stdin {target}",
+                        lambda: streamed(bench, overlay, target, ranks),
+                        leaves=True)
                 bench.case("restart: a launcher that came by gRPC, radix 2",
                            lambda: by_grpc(bench, overlay), leaves=True)
                 bench.case("restart: an agent that is away, radix 2",

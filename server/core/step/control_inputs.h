@@ -1,5 +1,5 @@
-// What the control service wants of the core; all but StateRequested only at the
-// agent that controls the job (the root).
+// What the control service wants of the core; all but StateRequested only at
+// the agent that controls the job (the root).
 #ifndef CANOPY_SERVER_CORE_STEP_CONTROL_INPUTS_H_
 #define CANOPY_SERVER_CORE_STEP_CONTROL_INPUTS_H_
 
@@ -28,6 +28,8 @@ struct LaunchRequested {
 struct CallerAttached {
   std::string nspace;
   std::optional<std::vector<uint64_t>> received = std::nullopt;
+  // It offers the job's input again, from this position; none: it does not.
+  std::optional<uint64_t> input_begin = std::nullopt;
 };
 
 struct SignalRequested {
@@ -53,6 +55,8 @@ struct OutputConsumed {
 struct InputOffered {
   std::string nspace;
   Bytes data;  // empty: end of file
+  // How much input there was before; none: what was offered before.
+  std::optional<uint64_t> position = std::nullopt;
 };
 
 // Ask all agents for their state; answered by StateCollected actions, one per

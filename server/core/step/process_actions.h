@@ -53,10 +53,12 @@ struct ResendOutput {
   std::string nspace;
 };
 
+// What was fed before is left out, and so is what does not follow on that.
 struct FeedInput {
   std::string nspace;
   std::vector<Rank> ranks;
-  Bytes data;
+  Bytes data;        // empty: end of file
+  uint64_t end = 0;  // as in InputData
 };
 
 }  // namespace canopy::core

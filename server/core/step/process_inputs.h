@@ -42,6 +42,8 @@ struct LocalOutput {
 struct LocalInputDone {
   std::string nspace;
   uint64_t bytes = 0;
+  uint64_t total = 0;   // of all input so far; 0: not known
+  bool resend = false;  // what came after that may be lost
 };
 
 }  // namespace canopy::core

@@ -1,7 +1,9 @@
 #include "server/process/job_environment.h"
 
 #include <algorithm>
+#include <filesystem>
 #include <string_view>
+#include <system_error>
 #include <unordered_set>
 
 namespace canopy::process {
@@ -77,12 +79,20 @@ std::string WithFirst(const std::string& first, std::string_view list) {
   return list.empty() ? first : first + ":" + std::string(list);
 }
 
+// The same, whatever links lead there.
+bool IsDirectory(std::string_view path, const std::string& directory) {
+  if (path == directory) return true;
+  std::error_code error;
+  return path.starts_with('/') &&
+         std::filesystem::equivalent(path, directory, error);
+}
+
 std::string Without(const std::string& unwanted, std::string_view list) {
   std::string out;
   while (!list.empty()) {
     const std::string_view item = list.substr(0, list.find(':'));
     list.remove_prefix(std::min(item.size() + 1, list.size()));
-    if (item == unwanted) continue;
+    if (IsDirectory(item, unwanted)) continue;
     if (!out.empty()) out += ':';
     out += item;
   }

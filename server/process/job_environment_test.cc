@@ -1,6 +1,9 @@
 #include "server/process/job_environment.h"
 
 #include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <cstdlib>
 
 namespace canopy::process {
 namespace {
@@ -56,6 +59,21 @@ TEST(JobEnvironment, TheJobSaysWhetherOurLibraryComesFirst) {
   env = BuildJobEnvironment(job, {}, {{}, "/canopy"});
   EXPECT_EQ(env.apps[0], (Strings{"LD_LIBRARY_PATH=/canopy:/a:/canopy:/b",
                                   "LD_PRELOAD=/canopy/libpmix.so.2:/x.so"}));
+}
+
+TEST(JobEnvironment, OurLibraryIsLeftOutUnderAnyName) {
+  char place[] = "/tmp/environment-test-XXXXXX";
+  ASSERT_NE(mkdtemp(place), nullptr);
+  const std::string link = std::string(place) + "/link";
+  ASSERT_EQ(symlink("/usr/bin", link.c_str()), 0);
+  JobSpec job;
+  job.inject = Inject::kNever;
+  job.env = {"LD_LIBRARY_PATH=/none:" + link + ":/usr/bin/:/usr"};
+  job.apps.resize(1);
+  const JobEnvironment env = BuildJobEnvironment(job, {}, {{}, "/usr/bin"});
+  EXPECT_EQ(env.apps[0], (Strings{"LD_LIBRARY_PATH=/none:/usr"}));
+  unlink(link.c_str());
+  rmdir(place);
 }
 
 TEST(JobEnvironment, TheApplicationsDirectoryIsTold) {

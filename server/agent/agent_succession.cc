@@ -151,7 +151,9 @@ Status Agent::Impl::MayBecome(const std::string& path) const {
     return Status(kErrResourceBusy,
                   "this agent controls " +
                       std::to_string(controller_.num_bound()) +
-                      " running job(s), which would end with it");
+                      " job(s) that would end with it, as an older 'canopy "
+                      "run' can not go on with another agent; try again when "
+                      "they are over, or end them with 'canopy kill'");
   }
   if (access(path.c_str(), X_OK) != 0) {
     return Status(kErrNotFound,

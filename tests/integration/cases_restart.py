@@ -5,6 +5,7 @@ import json
 import os
 import shutil
 import signal
+import socket
 import subprocess
 import tempfile
 import threading
@@ -41,6 +42,7 @@ NAMES = ("restart: kill -9 of node4's agent, radix 2",
          "restart: input after the controller's, radix 2",
          "restart: a stream of input, --stdin 3",
          "restart: a stream of input, --stdin all",
+         "restart: an older launcher is not left",
          "restart: a launcher that came by gRPC, radix 2",
          "restart: an agent that is away, radix 2",
          "restart: a controller that does not come back",
@@ -77,11 +79,13 @@ class Overlay:
     def serves(self, pid, node):
         """True for an agent whose log is the node's."""
         log = os.path.join(self.directory(node), "agent.log")
-        try:
-            return any(os.readlink(f"/proc/{pid}/fd/{fd}") == log
-                       for fd in os.listdir(f"/proc/{pid}/fd"))
-        except OSError:
-            return False
+        with contextlib.suppress(OSError):
+            for fd in os.listdir(f"/proc/{pid}/fd"):
+                # Others of them come and go meanwhile.
+                with contextlib.suppress(OSError):
+                    if os.readlink(f"/proc/{pid}/fd/{fd}") == log:
+                        return True
+        return False
 
     def kill(self, node):
         pid = self.pid(node)
@@ -259,6 +263,11 @@ class Stream:
         self.thread = threading.Thread(target=self._write, daemon=True)
 
     def _write(self):
+        with contextlib.suppress(BrokenPipeError):
+            self._write_all()
+        os.close(self.writer)
+
+    def _write_all(self):
         number = 0
         while not self.stop:
             data = b"".join(b"%d\n" % (number + i) for i in range(5000))
@@ -267,8 +276,7 @@ class Stream:
             at = 0
             while at < len(data):
                 at += os.write(self.writer, data[at:])
-                self.written += len(data)
-        os.close(self.writer)
+            self.written += len(data)
 
     def flow(self):
         """Waits until a lot more has gone through."""
@@ -306,6 +314,47 @@ def streamed(bench, overlay, target, ranks):
     empty = hashlib.sha256().hexdigest()
     check(sorted(found) == sorted([wanted] * ranks + [empty] * (4 - ranks)),
           "the input has changed on its way" + result.tail())
+
+
+class OlderLauncher:
+    """A launcher that can not go on with another agent."""
+
+    def __init__(self, directory, *argv):
+        self.socket = socket.socket(socket.AF_UNIX)
+        self.socket.settimeout(30)
+        self.socket.connect(os.path.join(directory, "run.sock"))
+        check(self.socket.recv(4) == bytes(4), "no greeting")
+        app = b"".join(self.field(1, word.encode()) for word in argv)
+        launch = self.field(1, app + b"\x20\x01") + b"\x70\x01"
+        request = self.field(1, launch)
+        self.socket.sendall(len(request).to_bytes(4, "big") + request)
+
+    @staticmethod
+    def field(number, data):
+        return bytes([number << 3 | 2, len(data)]) + data
+
+
+def older_launcher(bench, overlay):
+    """The agent that controls a job for an older launcher stays, and says what
+    to do."""
+    context = ["--context", overlay.name]
+
+    def jobs():
+        return bench.json("ps", *context).get("jobs", [])
+
+    def wait(condition):
+        deadline = time.monotonic() + 30
+        while not condition():
+            check(time.monotonic() < deadline, f"jobs: {jobs()}")
+    launcher = OlderLauncher(overlay.directory("node1"), "/bin/sleep", "1000")
+    wait(lambda: [job["phase"] for job in jobs()] == ["running"])
+    pid = overlay.pid("node1")
+    bench.run("up", "--replace", *context).expect_refusal(
+        1, "node 'node1'", "1 job(s)", "older", "canopy kill")
+    check(len(jobs()) == 1 and overlay.pid("node1") == pid, "the job ended")
+    launcher.socket.close()
+    wait(lambda: not jobs())
+    bench.run("up", "--replace", *context).expect(out=["4 agents replaced"])
 
 
 def by_grpc(bench, overlay):
@@ -493,6 +542,8 @@ def run(bench):
                         f"restart: a stream of input, --stdin {target}",
                         lambda: streamed(bench, overlay, target, ranks),
                         leaves=True)
+                bench.case("restart: an older launcher is not left",
+                           lambda: older_launcher(bench, overlay), leaves=True)
                 bench.case("restart: a launcher that came by gRPC, radix 2",
                            lambda: by_grpc(bench, overlay), leaves=True)
                 bench.case("restart: an agent that is away, radix 2",

@@ -143,7 +143,7 @@ struct AgentCore::State {
 
   void OnBody(const PeerMessage& message, const JobForget& body) {
     RunEngine([&] { engine.OnPeer(now, message, &out); });
-    maps.OnForget(body.nspace);
+    maps.OnForget(message.src, body.nspace);
   }
 
   void OnBody(const PeerMessage& message, const JobExits& body) {

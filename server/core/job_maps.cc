@@ -59,7 +59,7 @@ bool JobMaps::OnReply(NodeId src, const DmodexReply& reply) {
     const auto it = borrowed_.find(reply.target.nspace);
     const bool over = reply.status == kErrNotFound;
     if (over && it != borrowed_.end() && it->second == src) {
-      OnForget(reply.target.nspace);
+      Forget(reply.target.nspace);
     }
     return true;
   }
@@ -83,8 +83,17 @@ bool JobMaps::OnReply(NodeId src, const DmodexReply& reply) {
   return true;
 }
 
-void JobMaps::OnForget(const std::string& nspace) {
-  // It may have overtaken the map, which nobody would take back then.
+void JobMaps::OnForget(NodeId src, const std::string& nspace) {
+  const auto asked = asked_.find(nspace);
+  const auto borrowed = borrowed_.find(nspace);
+  if ((asked != asked_.end() && asked->second.node == src) ||
+      (borrowed != borrowed_.end() && borrowed->second == src)) {
+    Forget(nspace);
+  }
+}
+
+void JobMaps::Forget(const std::string& nspace) {
+  // The end may have overtaken the map, which nobody would take back then.
   if (asked_.erase(nspace) > 0) unknown_.push_back(nspace);
   if (borrowed_.erase(nspace) > 0) jobs_.Remove(nspace);
 }
@@ -95,7 +104,7 @@ void JobMaps::OnPrepare(const Bytes& bytes) {
   if (!spec.ok() || !borrowed_.contains(spec->nspace)) return;
   const Job* job = jobs_.Find(spec->nspace);
   // What waits for its collectives stays, unless its data is given out.
-  if (job == nullptr || job->registered) return OnForget(spec->nspace);
+  if (job == nullptr || job->registered) return Forget(spec->nspace);
   borrowed_.erase(spec->nspace);
 }
 
@@ -122,7 +131,7 @@ void JobMaps::OnTreeChanged(Actions* actions) {
   for (const auto& [nspace, lender] : borrowed_) {
     if (!tree_.alive(lender)) unsure.push_back(nspace);
   }
-  for (const std::string& nspace : unsure) OnForget(nspace);
+  for (const std::string& nspace : unsure) Forget(nspace);
   const NodeId root = tree_.root();
   for (auto it = asked_.begin(); it != asked_.end();) {
     if (it->second.node == root) {

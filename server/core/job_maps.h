@@ -31,8 +31,9 @@ class JobMaps {
   // True when the message was about a map.
   bool OnRequest(NodeId src, const DmodexRequest& request, Actions* actions);
   bool OnReply(NodeId src, const DmodexReply& reply);
-  // The job's controller says that it is over: drops it if it came from there.
-  void OnForget(const std::string& nspace);
+  // `src` says that the job is over: it is believed of whom the map is from, or
+  // is asked for it.
+  void OnForget(NodeId src, const std::string& nspace);
   // A job of which this agent is about to get its part is not borrowed.
   void OnPrepare(const Bytes& spec);
   // Tells those who borrowed a map.
@@ -57,6 +58,7 @@ class JobMaps {
   };
 
   void Send(const std::string& nspace, Ask* ask, Actions* actions);
+  void Forget(const std::string& nspace);
 
   const NodeId self_;
   const Tree& tree_;

@@ -87,9 +87,12 @@ TEST_F(JobMapsTest, ANewRootIsAskedAgain) {
 
 TEST_F(JobMapsTest, BorrowedMapsAreGivenBack) {
   maps_.OnReply(0, Reply(Ask("x"), "x"));
-  maps_.OnForget("other");
+  maps_.OnForget(0, "other");
   EXPECT_NE(jobs_.Find("x"), nullptr);
-  maps_.OnForget("x");
+  // Only the lender's word counts.
+  maps_.OnForget(3, "x");
+  EXPECT_NE(jobs_.Find("x"), nullptr);
+  maps_.OnForget(0, "x");
   EXPECT_EQ(jobs_.Find("x"), nullptr);
   // It may be known again, so the root is asked.
   maps_.OnReply(0, DmodexReply{Ask("x"), kErrNotFound, {"x", 0}, {}, 0});
@@ -98,7 +101,9 @@ TEST_F(JobMapsTest, BorrowedMapsAreGivenBack) {
 
 TEST_F(JobMapsTest, TheEndOfAJobMayOvertakeItsMap) {
   const uint64_t request = Ask("x");
-  maps_.OnForget("x");
+  maps_.OnForget(3, "x");
+  EXPECT_TRUE(maps_.TakeUnknown().empty());
+  maps_.OnForget(0, "x");
   EXPECT_EQ(maps_.TakeUnknown(), std::vector<std::string>{"x"});
   maps_.OnReply(0, Reply(request, "x"));
   EXPECT_EQ(jobs_.Find("x"), nullptr);
@@ -140,7 +145,7 @@ TEST_F(JobMapsTest, APartInTheJobEndsTheLoan) {
   maps_.OnReply(0, Reply(Ask("x"), "x"));
   maps_.OnPrepare(spec);
   EXPECT_NE(jobs_.Find("x"), nullptr);
-  maps_.OnForget("x");
+  maps_.OnForget(0, "x");
   EXPECT_NE(jobs_.Find("x"), nullptr);
   jobs_.Remove("x");
   // What local processes were given is given anew.

@@ -23,7 +23,8 @@ class Places : public SourcePlaces {
   const ProcId self_{"job", 0};
 };
 
-HandlerSpec Parse(std::vector<pmix_status_t> codes, const InfoList& infos) {
+HandlerSpec Parse(const std::vector<pmix_status_t>& codes,
+                  const InfoList& infos) {
   HandlerSpec spec;
   EXPECT_EQ(ParseHandlerSpec(codes.data(), codes.size(), infos.data(),
                              infos.size(), Function, &spec),

@@ -31,7 +31,7 @@ TEST(NetworkServerTest, HealthIsServed) {
   grpc::ByteBuffer response;
   std::promise<grpc::Status> done;
   stub.UnaryCall(&context, "/grpc.health.v1.Health/Check", {}, &request,
-                 &response, [&](grpc::Status s) { done.set_value(s); });
+                 &response, [&](const grpc::Status& s) { done.set_value(s); });
   const grpc::Status status = done.get_future().get();
   ASSERT_TRUE(status.ok()) << status.error_message();
   grpc::Slice slice;

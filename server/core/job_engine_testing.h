@@ -249,7 +249,7 @@ class Cluster {
 };
 
 // `per_node` ranks on each of the agents, in their order.
-inline std::shared_ptr<JobSpec> MakeJob(std::vector<NodeId> agents,
+inline std::shared_ptr<JobSpec> MakeJob(const std::vector<NodeId>& agents,
                                         uint32_t per_node) {
   auto job = std::make_shared<JobSpec>();
   job->nspace = "job";

@@ -38,9 +38,10 @@ class FakeSink : public InputSink {
 class FenceGateTest : public ::testing::Test {
  protected:
   void Make(bool local_only) {
-    auto gate = FenceGate::Create(
-        {4, 6, 9}, local_only, &sink_,
-        [this](std::function<void()> work) { deferred_.push_back(work); });
+    auto gate = FenceGate::Create({4, 6, 9}, local_only, &sink_,
+                                  [this](std::function<void()> work) {
+                                    deferred_.push_back(std::move(work));
+                                  });
     ASSERT_TRUE(gate.ok());
     gate_ = std::move(gate).value();
   }

@@ -232,7 +232,7 @@ TEST(GrpcTransportTest, NothingButLinksIsServed) {
   grpc::ByteBuffer response;
   std::optional<grpc::Status> status;
   stub.UnaryCall(&context, "/grpc.health.v1.Health/Check", {}, &request,
-                 &response, [&](grpc::Status s) {
+                 &response, [&](const grpc::Status& s) {
                    cluster.loop().Post([&status, s] { status = s; });
                  });
   ASSERT_TRUE(cluster.WaitFor([&] { return status.has_value(); }));

@@ -91,7 +91,7 @@ bool ApplyAnswer(const Record& record, std::string_view bytes,
   }
   if (record.number == 0) return true;
   c->queued += answer.size;
-  c->answers.push_back(std::move(answer));
+  c->answers.push_back(answer);
   return true;
 }
 

@@ -217,7 +217,7 @@ class StockEndpoint : public ClientPort, public ProcessEnvironment {
                      const PendingRequest& request);
   void SendStatus(Connection& c, uint32_t tag, int status);
   void SendPayload(Connection& c, uint32_t tag, std::string payload);
-  void SendPayload(Connection& c, uint32_t tag, std::string head,
+  void SendPayload(Connection& c, uint32_t tag, const std::string& head,
                    const Bytes& shared, std::string tail);
   // For the agent after this one (stock_keep.cc).
   void Offer(Connection& c);

@@ -100,7 +100,7 @@ bool SortAnswers(LedgerState::Connection* c, uint64_t written) {
     answer.begin = at;
     answer.size = answer.bytes.size();
     at += answer.size;
-    known.push_back(std::move(answer));
+    known.push_back(answer);
   }
   c->answers = std::move(known);
   c->requests.insert(c->requests.begin(),

@@ -400,8 +400,9 @@ void StockEndpoint::SendPayload(Connection& c, uint32_t tag,
 }
 
 // The peer would drop what is too large for it, and wait for ever.
-void StockEndpoint::SendPayload(Connection& c, uint32_t tag, std::string head,
-                                const Bytes& shared, std::string tail) {
+void StockEndpoint::SendPayload(Connection& c, uint32_t tag,
+                                const std::string& head, const Bytes& shared,
+                                std::string tail) {
   const size_t limit =
       std::min<size_t>(c.traits.max_reply_bytes, options_.max_payload);
   const size_t size = head.size() + shared.size() + tail.size();

@@ -83,6 +83,8 @@ bool Collectives::Refused(Turn& turn, Set& set, const CollectiveArrived& in,
   if (index < 0) {
     status = kErrBadParam;
   } else if (set.id.op == CollectiveOp::kDisconnect &&
+             // To one that is over it comes again.
+             set.arrivals[index] >= set.next &&
              !connected_.contains(set.id.participants)) {
     status = kErrInvalidOperation;
   } else if (set.arrivals[index] >= set.next + kMaxPipelined) {

@@ -102,6 +102,7 @@ CoreConfig Cluster::ConfigOf(NodeId node) const {
   CoreConfig config;
   config.self = node;
   config.radix = radix_;
+  config.remembers = restarts_;
   for (size_t i = 0; i < nodes_.size(); ++i) {
     config.node_names.push_back("n" + std::to_string(i));
   }
@@ -122,7 +123,9 @@ void Cluster::Input(NodeId node, core::Input input) {
 void Cluster::BeginLaunch(const JobSpec& job) {
   jobs_[job.nspace] = job;
   oracle_.OnJob(job);
-  Input(root(), LaunchRequested{std::make_shared<const JobSpec>(job)});
+  if (restarts_) nodes_[root()].control[job.nspace] = {};
+  Input(root(),
+        LaunchRequested{std::make_shared<const JobSpec>(job), restarts_});
 }
 
 void Cluster::Launch(const JobSpec& job) {
@@ -147,27 +150,29 @@ ClientId Cluster::Connect(const ProcId& proc) {
 }
 
 void Cluster::Disconnect(const ProcId& proc) {
-  Input(NodeOf(proc), ClientGone{clients_.at(proc)});
+  FromClient(proc, ClientGone{clients_.at(proc)});
 }
 
 void Cluster::Commit(const ProcId& proc, Scope scope, const std::string& key,
                      const std::string& value) {
   oracle_.OnCommit(proc, scope, key, value);
-  Input(NodeOf(proc),
-        Committed{clients_.at(proc), 0, {{scope, Bytes(Kval(key, value))}}});
+  Committed commit{clients_.at(proc), 0, {{scope, Bytes(Kval(key, value))}}};
+  if (restarts_) commits_[proc].push_back(commit.data.front());
+  FromClient(proc, std::move(commit));
 }
 
 RequestId Cluster::Fence(const ProcId& proc, std::vector<ProcId> participants,
                          bool collect, uint32_t timeout_ms) {
   const RequestId request = NewRequest();
   oracle_.OnArrive(proc, request, CollectiveOp::kFence, participants, collect);
-  Input(NodeOf(proc), CollectiveArrived{clients_.at(proc),
-                                        request,
-                                        CollectiveOp::kFence,
-                                        std::move(participants),
-                                        collect,
-                                        timeout_ms,
-                                        {}});
+  Ask(proc, request,
+      CollectiveArrived{clients_.at(proc),
+                        request,
+                        CollectiveOp::kFence,
+                        std::move(participants),
+                        collect,
+                        timeout_ms,
+                        {}});
   return request;
 }
 
@@ -176,13 +181,14 @@ RequestId Cluster::Collective(CollectiveOp op, const ProcId& proc,
                               uint32_t timeout_ms) {
   const RequestId request = NewRequest();
   oracle_.OnArrive(proc, request, op, participants, false);
-  Input(NodeOf(proc), CollectiveArrived{clients_.at(proc),
-                                        request,
-                                        op,
-                                        std::move(participants),
-                                        false,
-                                        timeout_ms,
-                                        {}});
+  Ask(proc, request,
+      CollectiveArrived{clients_.at(proc),
+                        request,
+                        op,
+                        std::move(participants),
+                        false,
+                        timeout_ms,
+                        {}});
   return request;
 }
 
@@ -191,15 +197,15 @@ RequestId Cluster::Get(const ProcId& proc, GetArrived get) {
   get.request = NewRequest();
   const RequestId request = get.request;
   gets_[request] = get.target;
-  Input(NodeOf(proc), std::move(get));
+  Ask(proc, request, std::move(get));
   return request;
 }
 
 RequestId Cluster::Abort(const ProcId& proc, int status,
                          const std::string& text) {
   const RequestId request = NewRequest();
-  Input(NodeOf(proc),
-        AbortArrived{clients_.at(proc), request, status, text, {}});
+  Ask(proc, request,
+      AbortArrived{clients_.at(proc), request, status, text, {}});
   return request;
 }
 
@@ -211,25 +217,33 @@ void Cluster::Exit(const ProcId& proc, int wait_status) {
 }
 
 void Cluster::Leave(const ProcId& proc) {
-  Input(NodeOf(proc), FinalizeArrived{clients_.at(proc), NewRequest()});
+  FromClient(proc, FinalizeArrived{clients_.at(proc), NewRequest()});
   Exit(proc, 0);
 }
 
 void Cluster::End(NodeId node, const ProcId& proc, int wait_status,
                   bool connected) {
   if (connected) Disconnect(proc);
+  away_.erase(proc);
   ProcExit exit;
   exit.rank = proc.rank;
   exit.wait_status = wait_status;
+  if (restarts_) nodes_[node].shims[proc.nspace].exits.push_back(exit);
   if (lines_ == 0) return Input(node, LocalExits{proc.nspace, {exit}});
   for (uint32_t line = 0; line < lines_; ++line) {
-    Input(node,
-          LocalOutput{proc.nspace, proc.rank, 2, Bytes(std::string("line"))});
+    LocalOutput output{proc.nspace, proc.rank, 2, Bytes(std::string("line"))};
+    if (restarts_) output.end = KeepOutput(node, output);
+    Input(node, std::move(output));
   }
   // The shim hears of the end and of the streams' ends in any order.
   constexpr std::array<uint16_t, 2> kChannels = {2, 4};
   for (const uint16_t channel : kChannels) {
     const TimeNs delay = rng_() % 2 == 0 ? 0 : RandomDelay();
+    if (restarts_) {
+      Shim& shim = nodes_[node].shims[proc.nspace];
+      shim.closed.push_back(
+          {proc.nspace, proc.rank, channel, {}, shim.output_end});
+    }
     Post(now_ + delay, node, LocalOutput{proc.nspace, proc.rank, channel, {}});
   }
   Post(now_ + RandomDelay(), node, LocalExits{proc.nspace, {exit}});
@@ -292,6 +306,9 @@ std::vector<std::string> Cluster::Leftovers() const {
     }
     for (const std::string& nspace : node.registered) {
       out.push_back("the segment of " + nspace + where);
+    }
+    for (const auto& [nspace, shim] : node.shims) {
+      out.push_back("the shim of " + nspace + where);
     }
     const Census census = Count(id);
     if (census != Census()) out.push_back(Describe(census) + where);

@@ -32,6 +32,9 @@ using core::TimeNs;
 
 inline constexpr TimeNs kMs = 1'000'000;
 
+// The members on the way between two, both included.
+std::vector<NodeId> PathOf(const core::Tree& tree, NodeId from, NodeId to);
+
 // A job with one application; rank r runs on agent `agents[r]`.
 JobSpec MakeJob(const std::string& nspace, const std::vector<NodeId>& agents);
 // `per_node` ranks on each of the agents 0 .. nodes-1, by slot.
@@ -93,6 +96,13 @@ class Cluster {
   void set_checker(std::function<void()> checker) {
     checker_ = std::move(checker);
   }
+
+  // Agents may be restarted. Before anything else.
+  void set_restarts();
+  // The agent is killed and another one goes on in its place at once: others
+  // hear of it one by one, its clients and those who launched jobs connect
+  // again, each after a time.
+  void RestartNode(NodeId node);
 
   // Every step goes to standard error.
   void set_trace(bool trace) { trace_ = trace; }
@@ -197,6 +207,16 @@ class Cluster {
   std::mt19937_64& rng() { return rng_; }
 
  private:
+  // What holds the processes of a job on a node, and what it keeps.
+  struct Shim {
+    bool started = false;
+    std::map<std::string, Bytes> journal;
+    std::vector<core::LocalOutput> output;  // without credit
+    uint64_t output_end = 0;
+    uint64_t credit = 0;
+    std::vector<core::LocalOutput> closed;
+    std::vector<core::ProcExit> exits;
+  };
   struct Node {
     std::unique_ptr<core::AgentCore> core;
     bool alive = true;
@@ -209,6 +229,12 @@ class Cluster {
     std::map<size_t, uint64_t> received;
     // Processes that run here.
     std::map<std::string, std::set<Rank>> running;
+    uint64_t machine = 0;    // of its processes
+    bool recovered = false;  // its core goes on in the place of another
+    std::map<std::string, Shim> shims;
+    // Of jobs that are controlled here, and of those that are over.
+    std::map<std::string, Bytes> control;
+    std::set<std::string> over;
     std::map<std::string, std::shared_ptr<const JobLayout>> layouts;
   };
   // A state of a member as the overlay tells it: of one life, down is the last
@@ -218,6 +244,7 @@ class Cluster {
     bool up = false;
     uint64_t net_life = 0;
     std::string reason;
+    bool recovered = false;  // this life goes on with the jobs of the last one
   };
   struct Event {
     NodeId node = 0;
@@ -260,6 +287,17 @@ class Cluster {
   TimeNs AfterStalls(NodeId from, NodeId to, TimeNs when) const;
   TimeNs RandomDelay(uint64_t times = 1);
   void SetDeadline(NodeId node, TimeNs when);
+  // Returns its end.
+  uint64_t KeepOutput(NodeId node, core::LocalOutput output);
+  void ReportAgain(NodeId node, const std::string& nspace);
+  void FromClient(const ProcId& proc, core::Input input);
+  void Ask(const ProcId& proc, RequestId request, core::Input input);
+  void CountEnd(RequestId request, int status);
+  void Reconnect(const ProcId& proc);
+  std::vector<core::Input> LoseMessages(NodeId node);
+  void Recover(NodeId node,
+               const std::map<ProcId, core::PublishRank>& published);
+  void AttachCaller(NodeId node, const std::string& nspace);
   void End(NodeId node, const ProcId& proc, int wait_status, bool connected);
   void Step(NodeId node, core::Input input);
   void Trace(NodeId node, const std::string& what,
@@ -277,6 +315,11 @@ class Cluster {
   void Do(NodeId node, core::SignalLocal& a);
   void Do(NodeId node, core::KillLocal& a);
   void Do(NodeId node, core::SetDeadline& a);
+  void Do(NodeId node, core::CreditOutput& a);
+  void Do(NodeId node, core::ResendOutput& a);
+  void Do(NodeId node, core::Remember& a);
+  void Do(NodeId node, core::RememberControl& a);
+  void Do(NodeId node, core::ForgetLocal& a);
   void Do(NodeId node, core::JobChanged& a);
   void Do(NodeId node, core::DeliverOutput& a);
   void Do(NodeId node, core::StateCollected& a);
@@ -287,6 +330,7 @@ class Cluster {
   core::CoreConfig ConfigOf(NodeId node) const;
 
   const uint32_t radix_;
+  bool restarts_ = false;
   std::vector<Node> nodes_;
   std::mt19937_64 rng_;
   TimeNs now_ = 0;
@@ -322,6 +366,14 @@ class Cluster {
   ClientId last_client_ = 0;
   RequestId last_request_ = 0;
   std::map<RequestId, Answer> answers_;
+  // Processes whose agent was restarted, until they have found the next one;
+  // and what they have done and asked for, if agents are restarted.
+  std::set<ProcId> away_;
+  std::map<RequestId, std::pair<ProcId, core::Input>> unanswered_;
+  std::map<ProcId, std::vector<core::ScopedData>> commits_;
+  std::map<ProcId, std::map<std::pair<core::CollectiveOp, std::vector<ProcId>>,
+                            uint64_t>>
+      ended_;
   std::map<RequestId, ClientId> asked_by_;
   std::vector<Notice> notices_;
   std::map<size_t, uint64_t> messages_;

@@ -38,24 +38,6 @@ Kind KindOf(const MessageBody& body) {
   return Kind::kOrdered;
 }
 
-// The members on the way between two, both included.
-std::vector<NodeId> PathOf(const Tree& tree, NodeId from, NodeId to) {
-  std::vector<NodeId> up;
-  std::vector<NodeId> down;
-  while (from != to && from != kNoNode && to != kNoNode) {
-    if (from > to) {
-      up.push_back(from);
-      from = tree.parent(from);
-    } else {
-      down.push_back(to);
-      to = tree.parent(to);
-    }
-  }
-  up.push_back(from);
-  up.insert(up.end(), down.rbegin(), down.rend());
-  return up;
-}
-
 // What is published once these changes are.
 PublishRank WithChanges(const PublishRank& old, const PublishRank& changes) {
   std::map<std::string, std::string> visible;
@@ -76,6 +58,23 @@ PublishRank WithChanges(const PublishRank& old, const PublishRank& changes) {
 }
 
 }  // namespace
+
+std::vector<NodeId> PathOf(const Tree& tree, NodeId from, NodeId to) {
+  std::vector<NodeId> up;
+  std::vector<NodeId> down;
+  while (from != to && from != kNoNode && to != kNoNode) {
+    if (from > to) {
+      up.push_back(from);
+      from = tree.parent(from);
+    } else {
+      down.push_back(to);
+      to = tree.parent(to);
+    }
+  }
+  up.push_back(from);
+  up.insert(up.end(), down.rbegin(), down.rend());
+  return up;
+}
 
 TimeNs Cluster::RandomDelay(uint64_t times) {
   return static_cast<TimeNs>(rng_() % (times * max_delay_));
@@ -102,6 +101,9 @@ void Cluster::Apply(NodeId observer, const News& news) {
   if (news.net_life == view.net_life && (news.up || !view.up)) return;
   const bool was_up = view.up;
   view = {news.net_life, news.up, false};
+  if (was_up && news.recovered) {
+    return Step(observer, NodeRestarted{news.subject});
+  }
   if (was_up) {
     Step(observer,
          NodeStateChanged{news.subject, false,
@@ -121,7 +123,7 @@ void Cluster::CatchUp(NodeId node, NodeId from) {
   const View& view = ViewOf(node, from);
   const uint64_t life = nodes_[from].net_life;
   if (view.cleared || !view.up || view.net_life < life) {
-    Apply(node, {from, true, life, ""});
+    Apply(node, {from, true, life, "", nodes_[from].recovered});
   }
 }
 
@@ -203,7 +205,9 @@ void Cluster::ReviveNode(NodeId node) {
   Node& back = nodes_[node];
   const uint64_t life = back.life + 1;
   const uint64_t net_life = back.net_life + 1;
+  const uint64_t machine = back.machine + 1;
   back = Node();
+  back.machine = machine;
   back.life = life;
   back.net_life = net_life;
   back.core = std::make_unique<AgentCore>(ConfigOf(node));
@@ -457,6 +461,7 @@ void Cluster::Do(NodeId node, ReplyClient& a) {
   if (const auto get = gets_.find(a.request); get != gets_.end()) {
     oracle_.OnGetReply(get->second, a.payload.view());
   }
+  CountEnd(a.request, a.status);
   if (on_answer_) on_answer_(a.request);
 }
 
@@ -493,13 +498,15 @@ void Cluster::Do(NodeId node, PublishRank& a) {
 
 void Cluster::Do(NodeId node, PrepareLocal& a) {
   nodes_[node].layouts[a.job->nspace] = a.layout;
+  if (restarts_) nodes_[node].shims[a.job->nspace];
   Input(node, LocalPrepared{a.job->nspace, 0, ""});
 }
 
 void Cluster::Do(NodeId node, StartLocal& a) {
   const JobLayout& layout = *nodes_[node].layouts.at(a.nspace);
   const auto& ranks = layout.ranks_on(layout.node_of_agent(node));
-  if (!started_.insert({node, nodes_[node].life, a.nspace}).second) {
+  if (restarts_) nodes_[node].shims[a.nspace].started = true;
+  if (!started_.insert({node, nodes_[node].machine, a.nspace}).second) {
     errors_.push_back("job " + a.nspace + " started twice on node " +
                       std::to_string(node));
   }
@@ -527,10 +534,11 @@ void Cluster::Do(NodeId node, KillLocal& a) {
       Exit({a.nspace, rank}, 15);
       continue;
     }
-    const uint64_t life = nodes_[node].life;
+    const uint64_t machine = nodes_[node].machine;
     At(now_ + static_cast<TimeNs>(rng_() % kill_delay_),
-       [this, node, life, proc = ProcId{a.nspace, rank}] {
-         if (nodes_[node].alive && nodes_[node].life == life) Exit(proc, 15);
+       [this, node, machine, proc = ProcId{a.nspace, rank}] {
+         const Node& there = nodes_[node];
+         if (there.alive && there.machine == machine) Exit(proc, 15);
        });
   }
 }
@@ -539,7 +547,12 @@ void Cluster::Do(NodeId node, core::SetDeadline& a) {
   SetDeadline(node, a.when);
 }
 
-void Cluster::Do(NodeId, JobChanged& a) { job_changes_.push_back(a); }
+void Cluster::Do(NodeId node, JobChanged& a) {
+  job_changes_.push_back(a);
+  if (a.phase != JobPhase::kEnded) return;
+  nodes_[node].control.erase(a.nspace);
+  if (restarts_) nodes_[node].over.insert(a.nspace);
+}
 
 void Cluster::Do(NodeId node, DeliverOutput& a) {
   delivered_[{a.nspace, a.rank}] += a.data.size();

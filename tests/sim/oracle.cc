@@ -234,7 +234,7 @@ void Oracle::CheckContributions(
     }
     const auto [it, added] =
         one.data.try_emplace(c.node, std::string(c.data.view()));
-    if (added) {
+    if (added || restarts_) {
       CheckData(id, c.node, c.data);
     } else if (it->second != c.data.view() && !c.data.empty()) {
       report_("changed on the way: data of " + who + " in " + Name(id));

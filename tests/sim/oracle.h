@@ -29,6 +29,9 @@ class Oracle {
   using Report = std::function<void(const std::string& error)>;
   explicit Oracle(Report report) : report_(std::move(report)) {}
 
+  // Agents may be restarted: what they have forgotten they make anew.
+  void set_restarts() { restarts_ = true; }
+
   void OnJob(const JobSpec& job);
   // A node's shared memory is gone.
   void OnNodeReset(NodeId node);
@@ -93,6 +96,7 @@ class Oracle {
   void CheckSeen(NodeId node, const ProcId& proc, uint64_t commits);
 
   const Report report_;
+  bool restarts_ = false;
   std::map<std::string, JobSpec> jobs_;
   std::map<ProcId, Proc> procs_;
   std::map<Key, Group> groups_;

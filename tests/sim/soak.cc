@@ -42,6 +42,7 @@ Soak::Soak(uint64_t seed, const SoakOptions& options)
   if (OneIn(2)) cluster_.set_kill_delay(1 + 30 * kMs);
   lines_ = 1 + Random(3);
   cluster_.set_lines(lines_);
+  if (options.restarts) cluster_.set_restarts();
   cluster_.set_trace(options.trace);
   cluster_.set_on_start([this](const ProcId& proc) { OnStart(proc); });
   cluster_.set_on_exit([this](const ProcId& proc) { actors_.erase(proc); });

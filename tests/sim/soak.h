@@ -26,6 +26,8 @@ struct SoakOptions {
   uint32_t max_faults = 4;
   // Agents that are cut off and join again, one by one or a whole side.
   bool rejoins = true;
+  // Agents are restarted with their jobs, and no other agent is lost.
+  bool restarts = false;
   bool verbose = false;
   bool trace = false;  // every step to standard error
 };

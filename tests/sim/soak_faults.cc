@@ -15,6 +15,7 @@ namespace {
 constexpr int kSegfault = 11;
 constexpr int kSignal = 10;
 constexpr int kAbortStatus = 7;
+constexpr TimeNs kSettle = 300 * kMs;
 
 }  // namespace
 
@@ -96,7 +97,20 @@ void Soak::Signal(PlannedJob& job) {
   cluster_.Input(job.controller, SignalRequested{job.spec.nspace, kSignal, {}});
 }
 
+// Not more than one at a time.
+void Soak::Restart() {
+  if (cluster_.now() < settled_) return;
+  const auto node =
+      OneIn(3) ? cluster_.root() : static_cast<NodeId>(Random(result_.nodes));
+  const std::string text = "restart of node " + std::to_string(node);
+  result_.faults.push_back(text);
+  if (options_.verbose) fprintf(stderr, "%s\n", text.c_str());
+  cluster_.RestartNode(node);
+  settled_ = cluster_.now() + kSettle;
+}
+
 void Soak::Fault() {
+  if (options_.restarts && OneIn(2)) return Restart();
   --faults_left_;
   const uint64_t kind = Random(13);
   const std::optional<ProcId> proc = RandomProc();
@@ -110,6 +124,8 @@ void Soak::Fault() {
     note("crash of " + ToString(*proc));
     actors_.at(*proc).job->harmed = true;
     cluster_.Exit(*proc, kSegfault);
+  } else if (options_.restarts && kind <= 8) {
+    Restart();
   } else if (kind <= 4 && node != kNoNode && NumAlive() > 1 && !split_) {
     note("loss of node " + std::to_string(node));
     LoseNode(node);

@@ -1,7 +1,8 @@
 // Runs many seeds of the simulation; a seed that fails is printed with what
-// was done to its cluster.
+// was done to its cluster. With --restarts agents are restarted, and none is
+// lost.
 // Usage: soak [--first N] [--seeds N] [--min-nodes N] [--nodes MAX] [--radix R]
-//        [--no-rejoins] [--verbose] [--trace]
+//        [--no-rejoins] [--restarts] [--verbose] [--trace]
 #include <cstdio>
 #include <cstdlib>
 #include <string>
@@ -17,6 +18,10 @@ int main(int argc, char** argv) {
     if (name == "--verbose" || name == "--no-rejoins") {
       (name == "--verbose" ? options.verbose : options.rejoins) =
           name == "--verbose";
+      continue;
+    }
+    if (name == "--restarts") {
+      options.restarts = true;
       continue;
     }
     if (name == "--trace") {

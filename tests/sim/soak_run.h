@@ -52,6 +52,7 @@ class Soak {
   void EndClosed();
 
   void Fault();
+  void Restart();
   NodeId RandomNode(bool alive);
   std::optional<ProcId> RandomProc();
   uint32_t NumAlive() const;
@@ -82,6 +83,7 @@ class Soak {
   uint32_t faults_left_ = 0;
   bool any_fault_ = false;
   bool split_ = false;
+  TimeNs settled_ = 0;  // when no restart is under way any more
   bool duplicates_ = false;
   uint32_t lines_ = 0;
 };

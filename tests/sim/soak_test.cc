@@ -24,6 +24,14 @@ TEST(Soak, SeedsWithAgentsThatAreCutOffAndReturn) {
   for (uint64_t seed = 0; seed < 40; ++seed) ExpectPasses(seed, {});
 }
 
+TEST(Soak, SeedsWithAgentsThatAreRestarted) {
+  SoakOptions options;
+  options.restarts = true;
+  for (uint64_t seed = 0; seed < 60; ++seed) ExpectPasses(seed, options);
+  // A disconnect ends before those who asked for it have found the next agent.
+  for (const uint64_t seed : {85u, 534u}) ExpectPasses(seed, options);
+}
+
 TEST(Soak, AThousandAgents) {
   SoakOptions options;
   options.min_nodes = options.max_nodes = 1000;

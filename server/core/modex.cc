@@ -24,6 +24,13 @@ Bytes SliceOf(const Bytes& whole, std::string_view view) {
   return whole.Slice(view.data() - whole.view().data(), view.size());
 }
 
+// One that owns no more than it shows. Most of what `whole` holds may be known
+// already, and must not stay for the rest.
+Bytes PieceOf(const Bytes& whole, std::string_view piece) {
+  if (2 * piece.size() > whole.size()) return SliceOf(whole, piece);
+  return Bytes(std::string(piece));
+}
+
 // `kvals` with `changes` in the place of what they replace.
 Bytes Changed(std::string_view kvals, std::string_view changes) {
   std::unordered_set<std::string_view> replaced;
@@ -76,10 +83,17 @@ void ModexStore::Merge(RankData* data, const ScopedData& scoped,
     if (it == data->keys.end()) {
       it = data->keys.emplace(std::string(piece.key), Sides()).first;
     }
+    const bool to_here = scoped.scope != Scope::kRemote;
+    const bool to_others = scoped.scope != Scope::kLocal;
+    // Some libraries commit all that they have each time.
+    if ((!to_here || it->second.here.view() == piece.whole) &&
+        (!to_others || it->second.others.view() == piece.whole)) {
+      continue;
+    }
     touched->push_back(&*it);
-    const Bytes kval = SliceOf(scoped.kvals, piece.whole);
-    if (scoped.scope != Scope::kRemote) it->second.here = kval;
-    if (scoped.scope == Scope::kLocal) continue;
+    const Bytes kval = PieceOf(scoped.kvals, piece.whole);
+    if (to_here) it->second.here = kval;
+    if (!to_others) continue;
     it->second.others = kval;
     if (std::exchange(it->second.version, data->version) != data->version) {
       data->changes.push_back({data->version, &*it});

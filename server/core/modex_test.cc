@@ -164,6 +164,24 @@ TEST(Modex, UpdatesHoldWhatChangedForOthers) {
   EXPECT_TRUE(store.UpdateSince({"job", 4}, 0).kvals.empty());
 }
 
+TEST(Modex, WhatIsCommittedAgainUnchangedIsNoChange) {
+  ModexStore store;
+  const std::string a = Kval("a", std::string(1000, 'a'));
+  const std::string b = Kval("b", "1");
+  ASSERT_TRUE(store.Commit(5, kProc, {Data(Scope::kGlobal, a + b)}));
+  store.TakeChange(kProc);
+  ASSERT_TRUE(
+      store.Commit(6, kProc, {Data(Scope::kGlobal, a + Kval("b", "2"))}));
+  EXPECT_EQ(store.TakeChange(kProc).visible.view(), Kval("b", "2"));
+  EXPECT_EQ(store.UpdateSince(kProc, 5).kvals.view(), Kval("b", "2"));
+  EXPECT_EQ(store.UpdateSince(kProc, 5).version, 6u);
+  EXPECT_EQ(store.SeenHere(kProc).view(), a + Kval("b", "2"));
+  // On another side it is one.
+  ASSERT_TRUE(store.Commit(7, kProc, {Data(Scope::kLocal, b)}));
+  ASSERT_TRUE(store.Commit(8, kProc, {Data(Scope::kGlobal, b)}));
+  EXPECT_EQ(store.UpdateSince(kProc, 7).kvals.view(), b);
+}
+
 TEST(Modex, UpdatesChangeWhatIsHere) {
   ModexStore store;
   ASSERT_TRUE(store.StoreRemote(

@@ -10,12 +10,13 @@
 enum { kValueBytes = 1024, kBlock = 10 };
 
 /* Of "collect" the same ten keys again and again: what is measured is the
- * exchange, not how much a rank has. */
-static void PutOne(int i) {
+ * exchange, not how much a rank has. Each time with another value, which has
+ * to travel. */
+static void PutOne(int key_number, int i) {
   static char bytes[kValueBytes];
   char key[32];
   pmix_value_t value;
-  snprintf(key, sizeof key, "bench.%d", i);
+  snprintf(key, sizeof key, "bench.%d", key_number);
   memset(bytes, i, sizeof bytes);
   memset(&value, 0, sizeof value);
   value.type = PMIX_BYTE_OBJECT;
@@ -48,7 +49,8 @@ int main(int argc, char **argv) {
   for (int b = 0; b < count / kBlock; ++b) {
     const double start = NowUs();
     for (int i = 0; i < kBlock; ++i) {
-      if (collect) PutOne(grow ? b * kBlock + i : i);
+      const int n = b * kBlock + i;
+      if (collect) PutOne(grow ? n : i, n);
       Require(PMIx_Fence(NULL, 0, &info, (size_t)collect), "PMIx_Fence");
     }
     blocks[b] = (NowUs() - start) / kBlock;

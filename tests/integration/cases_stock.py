@@ -290,15 +290,15 @@ def greeting(nspace, rank, uid):
     return struct.pack("=iIII", -1, 0xffffffff, len(payload), 0) + payload
 
 
-def during(bench, attack):
-    """Attacks the agent's port while a job runs; the job must not notice."""
+def during(bench, attack, nodes):
+    """Attacks an agent's port while a job runs; the job must not notice."""
     reader, writer = os.pipe()
-    job = bench.start(*place(1), "-n", 2, "sh", "-c",
-                      WAITING + f"exec {build(bench, 'modex')} 2",
+    job = bench.start(*place(nodes), "-n", RANKS, "sh", "-c",
+                      WAITING + f"exec {build(bench, 'modex')} {RANKS}",
                       "--stdin", "all", stdin=reader)
     os.close(reader)
     try:
-        job.wait_for("at ", 2)
+        job.wait_for("at ", RANKS)
         words = bytes(job.texts["out"]).decode().split()
         address = words[1].rsplit("/", 1)[1]
         port = int(address.rsplit(":", 1)[1])
@@ -306,7 +306,7 @@ def during(bench, attack):
         os.write(writer, b"go\n")
     finally:
         os.close(writer)
-    job.finish(30).expect(out=["modex ok size 2"])
+    job.finish(30).expect(out=[f"modex ok size {RANKS}"])
 
 
 def refused(address, first, seconds=8):
@@ -360,14 +360,17 @@ def hostile(bench):
                    silent_crowd):
         if attack is another_user and os.geteuid() != 0:
             continue
-        bench.case("stock hostile: " + attack.__name__.replace("_", " "),
-                   lambda: during(bench, attack))
-        leave()
+        for nodes in (1, 2, 4):
+            bench.case(f"stock hostile: {attack.__name__.replace('_', ' ')}: "
+                       f"{nodes} nodes", lambda: during(bench, attack, nodes))
+            leave()
     for attack in ("nest", "huge"):
-        bench.case(f"stock hostile: a rank sends {attack}", lambda: bench.run(
-            *place(2), "-n", 2, build(bench, "attacked"), 2,
-            f"{PYTHON} {RAW} {attack}").expect(
-                out=["attacked ok size 2", "refused\n"]))
+        for nodes in (1, 2, 4):
+            bench.case(f"stock hostile: a rank sends {attack}: {nodes} nodes",
+                       lambda: bench.run(
+                           *place(nodes), "-n", RANKS, build(bench, "attacked"),
+                           RANKS, f"{PYTHON} {RAW} {attack}").expect(
+                               out=[f"attacked ok size {RANKS}", "refused\n"]))
 
 
 def injection(bench):

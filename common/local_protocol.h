@@ -8,7 +8,7 @@
 
 namespace canopy::local {
 
-inline constexpr uint32_t kProtocolVersion = 4;
+inline constexpr uint32_t kProtocolVersion = 5;
 // Oldest version that an agent of this version still serves.
 inline constexpr uint32_t kOldestVersion = 1;
 
@@ -43,12 +43,14 @@ enum class FrameType : uint16_t {
                         //      String C:infos
   kJobControl = 10,     // * W: Uint n, n x Proc, String C:infos. The reply's
                         //    payload is C:infos, the results
-  kGateFull = 11,  //   empty: all have arrived at the gate, and the agent has
-                   //   something to do before they may leave; no answer
-  kResume = 12,    //   W: Uint n, n x (Uint op, Uint m, m x Proc, Uint ended):
-                   //   how many collectives of each kind and set it has seen
-                   //   the end of, under a former agent of this node. First
-                   //   after the welcome, from version 3 on; no answer
+  kGateFull = 11,   //   empty: all have arrived at the gate, and the agent has
+                    //   something to do before they may leave; no answer
+  kResume = 12,     //   W: Uint n, n x (Uint op, Uint m, m x Proc, Uint ended):
+                    //   how many collectives of each kind and set it has seen
+                    //   the end of, under a former agent of this node. First
+                    //   after the welcome, from version 3 on; no answer
+  kCommitted = 13,  //  empty: the commit box holds something that the agent
+                    //  has asked for; no answer
   // Agent to client.
   kReply = 64,    // W: Int status, String payload. The reply to kHello
                   //    carries: Proc own id, Proc server id, Uint segment
@@ -59,7 +61,11 @@ enum class FrameType : uint16_t {
                   //    version 3 on both always follow (size 0: no gate),
                   //    then Uint reconnect_ms: how long to look for another
                   //    agent when this one is gone (0: not at all), and Uint
-                  //    epoch, different for each agent.
+                  //    epoch, different for each agent. From version 5 on
+                  //    Uint size of the job's commit boxes (0: commit by
+                  //    kCommit) follows, which come with a gate only, are
+                  //    attached too, and in which the client has the same
+                  //    index (common/shm/commit_layout.h).
   kEvent = 65,    // W: Int status, Proc source, Uint range, String C:infos
   kSegment = 66,  // W: String nspace, Uint segment size; fd attached. A
                   //    namespace that this client may read from now on.

@@ -89,15 +89,28 @@ Result<std::string> Welcome(FrameSocket* socket) {
   }
 }
 
-// Without it fences use messages.
-std::unique_ptr<shm::GateMember> MapGate(WireReader* in, FrameSocket* socket) {
+// Without it fences use messages. `index`: the process's place in it.
+std::unique_ptr<shm::GateMember> MapGate(WireReader* in, FrameSocket* socket,
+                                         uint32_t* index) {
   const uint64_t size = in->Uint();
-  const uint32_t index = in->Uint32();
+  *index = in->Uint32();
   if (!in->ok() || size == 0) return nullptr;
   const UniqueFd fd = socket->TakeFd();
   if (!fd) return nullptr;
-  auto gate = shm::GateMember::Map(fd.get(), size, index);
+  auto gate = shm::GateMember::Map(fd.get(), size, *index);
   return gate.ok() ? std::move(gate).value() : nullptr;
+}
+
+// Without it commits use messages.
+std::unique_ptr<shm::CommitWriter> MapBox(WireReader* in, FrameSocket* socket,
+                                          uint32_t index,
+                                          const shm::GateMember* gate) {
+  const uint64_t size = in->Uint();
+  if (!in->ok() || size == 0) return nullptr;
+  const UniqueFd fd = socket->TakeFd();
+  if (!fd || gate == nullptr) return nullptr;
+  auto box = shm::CommitWriter::Map(fd.get(), size, index, gate->commits());
+  return box.ok() ? std::move(box).value() : nullptr;
 }
 
 }  // namespace
@@ -143,12 +156,16 @@ Result<Bootstrap> ConnectToAgent(const Environment& environment) {
   if (!in.ok() || !segment) {
     return Status(kErrHandshakeFailed, "malformed welcome");
   }
+  uint32_t index = 0;
   if (!in.rest().empty()) {
-    result.gate = MapGate(&in, result.socket.get());
+    result.gate = MapGate(&in, result.socket.get(), &index);
   }
   if (!in.rest().empty()) {
     result.reconnect_ms = in.Uint32();
     result.epoch = in.Uint();
+  }
+  if (!in.rest().empty()) {
+    result.commits = MapBox(&in, result.socket.get(), index, result.gate.get());
   }
   if (result.gate != nullptr) {
     result.socket->CountCommits(result.gate->commits());

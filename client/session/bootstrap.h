@@ -8,6 +8,7 @@
 #include "client/channel/frame_socket.h"
 #include "client/session/job_view.h"
 #include "common/ids.h"
+#include "common/shm/commit_writer.h"
 #include "common/shm/gate_member.h"
 #include "common/status.h"
 
@@ -31,6 +32,8 @@ struct Bootstrap {
   std::unique_ptr<JobView> job;
   std::unique_ptr<FrameSocket> socket;    // null: a singleton
   std::unique_ptr<shm::GateMember> gate;  // null: fences use messages
+  // Null: commits use messages. Refers to `gate`.
+  std::unique_ptr<shm::CommitWriter> commits;
   // How the agent was reached, for how long another one is looked for when it
   // is gone, and which one it is.
   Environment environment;

@@ -18,6 +18,8 @@
 namespace canopy::client {
 namespace {
 
+constexpr size_t kMaxFds = 3;
+
 using local::FrameType;
 
 std::string Encode(const Value& value) { return EncodeValue(value.raw()); }
@@ -224,6 +226,10 @@ void FakeAgent::Welcome(const Request& hello) {
       welcome.Uint(reconnect_ms_);
       welcome.Uint(epoch_);
     }
+    if (boxes_ != nullptr) {
+      welcome.Uint(boxes_->size());
+      fds.push_back(boxes_->fd());
+    }
   }
   WireWriter out;
   out.Int(kSuccess);
@@ -240,7 +246,7 @@ void FakeAgent::Send(FrameType type, uint64_t tag, std::string_view payload,
   std::string frame(reinterpret_cast<const char*>(&header), sizeof(header));
   frame.append(payload);
   iovec part = {frame.data(), frame.size()};
-  alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int) * 2)] = {};
+  alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int) * kMaxFds)] = {};
   msghdr message = {};
   message.msg_iov = &part;
   message.msg_iovlen = 1;
@@ -300,6 +306,14 @@ void FakeAgent::OfferGate(bool local_only) {
   if (!member.ok()) Fatal("gate");
   other_member_ = std::move(member).value();
   gate_->Open();
+}
+
+void FakeAgent::OfferBoxes() {
+  if (gate_ == nullptr) OfferGate(/*local_only=*/true);
+  if (epoch_ == 0) BeAgent(1, 0);
+  auto boxes = shm::CommitReader::Create(2);
+  if (!boxes.ok()) Fatal("boxes");
+  boxes_ = std::move(boxes).value();
 }
 
 void FakeAgent::BeAgent(uint64_t epoch, uint32_t reconnect_ms) {

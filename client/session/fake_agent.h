@@ -17,6 +17,7 @@
 #include "common/ids.h"
 #include "common/local_protocol.h"
 #include "common/posix/unique_fd.h"
+#include "common/shm/commit_reader.h"
 #include "common/shm/gate_keeper.h"
 #include "common/shm/gate_member.h"
 #include "common/shm/segment_writer.h"
@@ -63,7 +64,10 @@ class FakeAgent {
   // `local_only`: as if there were no others.
   void OfferGate(bool local_only);
   shm::GateKeeper& gate() { return *gate_; }
-  // Rank 1's side of it.
+  // The same with boxes for what these two commit.
+  void OfferBoxes();
+  shm::CommitReader& boxes() { return *boxes_; }
+  // Rank 1's side of the gate.
   shm::GateMember& other_member() { return *other_member_; }
   // What the next welcomes say: for how long another agent is to be looked for
   // when this one is gone, and which one this is (not 0).
@@ -104,6 +108,7 @@ class FakeAgent {
 
   std::unique_ptr<shm::GateKeeper> gate_;
   std::unique_ptr<shm::GateMember> other_member_;
+  std::unique_ptr<shm::CommitReader> boxes_;
 
   uint64_t epoch_ = 0;
   uint32_t reconnect_ms_ = 0;

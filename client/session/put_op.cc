@@ -1,5 +1,6 @@
 #include "client/session/put_op.h"
 
+#include <mutex>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -23,6 +24,39 @@ int CopyOf(const pmix_value_t& from, Value* to) {
 // that the host left unbound, and knows then what the host does not.
 bool MayPutReserved(std::string_view key) {
   return key == PMIX_CPUSET || key == PMIX_LOCALITY_STRING || key == PMIX_ARCH;
+}
+
+int SendCommit(Session& session, const std::string& frame) {
+  // Nobody may rely on what an agent that is about to go has not read.
+  if (!session.MayReconnect()) {
+    const int rc = session.channel()->Post(local::FrameType::kCommit, frame);
+    // What was not sent must not be waited for.
+    if (rc == PMIX_SUCCESS) session.NoteCommit();
+    if (rc != PMIX_ERR_LOST_CONNECTION) return rc;
+  }
+  const Reply reply = session.channel()->Call(local::FrameType::kCommit, frame);
+  if (reply.status == PMIX_SUCCESS) session.NoteCommit();
+  return reply.status;
+}
+
+// Nobody will read what is left for the agent. The next one does, if one comes.
+bool IsLost(const Session& session, const Channel& channel) {
+  return session.MayReconnect() ? channel.lost() : channel.PeerIsGone();
+}
+
+// Leaves what was put for the agent, if that is the way now; gives the frame
+// that is to be sent otherwise.
+shm::CommitWriter::Outcome Leave(Session& session, std::string* frame) {
+  using Outcome = shm::CommitWriter::Outcome;
+  std::lock_guard<std::mutex> lock(session.commit_mutex());
+  *frame = session.staged().TakeFrame();
+  const Channel* channel = session.channel();
+  if (frame->empty() || channel == nullptr) return Outcome::kWritten;
+  shm::CommitWriter* box = session.commits();
+  if (box == nullptr || IsLost(session, *channel)) return Outcome::kMessage;
+  const Outcome outcome = box->Write(*frame);
+  if (outcome != Outcome::kMessage) session.NoteCommit();
+  return outcome;
 }
 
 }  // namespace
@@ -68,18 +102,17 @@ int StoreInternal(Session& session, const pmix_proc_t* proc, const char* key,
 }
 
 int CommitPuts(Session& session) {
-  const std::string frame = session.staged().TakeFrame();
-  if (frame.empty() || session.channel() == nullptr) return PMIX_SUCCESS;
-  // Nobody may rely on what an agent that is about to go has not read.
-  if (!session.MayReconnect()) {
-    const int rc = session.channel()->Post(local::FrameType::kCommit, frame);
-    // What was not sent must not be waited for.
-    if (rc == PMIX_SUCCESS) session.NoteCommit();
-    if (rc != PMIX_ERR_LOST_CONNECTION) return rc;
+  std::string frame;
+  switch (Leave(session, &frame)) {
+    case shm::CommitWriter::Outcome::kMessage:
+      return SendCommit(session, frame);
+    case shm::CommitWriter::Outcome::kRing:
+      (void)session.channel()->Post(local::FrameType::kCommitted, {});
+      break;
+    case shm::CommitWriter::Outcome::kWritten:
+      break;
   }
-  const Reply reply = session.channel()->Call(local::FrameType::kCommit, frame);
-  if (reply.status == PMIX_SUCCESS) session.NoteCommit();
-  return reply.status;
+  return PMIX_SUCCESS;
 }
 
 }  // namespace canopy::client

@@ -28,7 +28,8 @@ Session::Session(Bootstrap bootstrap, bool external_progress)
       environment_(std::move(bootstrap.environment)),
       reconnect_ms_(bootstrap.reconnect_ms),
       epoch_(bootstrap.epoch),
-      gate_(std::move(bootstrap.gate)) {
+      gate_(std::move(bootstrap.gate)),
+      commits_(std::move(bootstrap.commits)) {
   if (bootstrap.socket == nullptr) return;
   socket_fd_ = bootstrap.socket->fd();
   channel_ =
@@ -110,6 +111,8 @@ std::unique_ptr<FrameSocket> Session::Reconnect() {
   // Whoever is in the old gate has seen the end of its fence, or comes by
   // message; either is known afterwards.
   std::lock_guard<std::mutex> lock(gate_mu_);
+  // Whatever is committed is in what is sent here, or goes to the next agent.
+  std::lock_guard<std::mutex> commit_lock(commit_mu_);
   FrameSocket& socket = *next->socket;
   const std::string counts = counts_.Encode(self_.nspace);
   const std::string commits = staged_.CommittedFrame();
@@ -125,6 +128,7 @@ std::unique_ptr<FrameSocket> Session::Reconnect() {
   if (rc == kSuccess && !wanted.empty()) {
     rc = socket.Send(local::FrameType::kEventsWanted, 0, wanted.Encode());
   }
+  commits_ = std::move(next->commits);
   former_gates_.push_back(std::exchange(gate_, std::move(next->gate)));
   namespaces_.ReplaceOwn(std::move(next->job));
   reconnect_ms_ = next->reconnect_ms;

@@ -24,6 +24,7 @@
 #include "client/session/staged_puts.h"
 #include "client/session/value_store.h"
 #include "common/ids.h"
+#include "common/shm/commit_writer.h"
 #include "common/shm/gate_member.h"
 
 namespace canopy::client {
@@ -61,9 +62,13 @@ class Session final : public ChannelSink, public SourcePlaces {
   bool BeginFence() { return fences_.fetch_add(1) == 0; }
   void EndFence() { fences_.fetch_sub(1); }
   CollectiveCounts& counts() { return counts_; }
+  // Where commits are left for the agent; null: they are messages. It is used
+  // under the mutex, as are the staged puts, and changes when the agent does.
+  std::mutex& commit_mutex() { return commit_mu_; }
+  shm::CommitWriter* commits() { return commits_.get(); }
   // Another agent is looked for when this one is gone.
   bool MayReconnect() const { return reconnect_ms_.load() > 0; }
-  // A commit went to the agent.
+  // A commit went to the agent, or was left for it.
   void NoteCommit() { committed_ = true; }
   // Whether one did since the last call.
   bool TakeCommitted() { return committed_.exchange(false); }
@@ -109,6 +114,8 @@ class Session final : public ChannelSink, public SourcePlaces {
   // Of former agents: somebody may still look at them.
   std::vector<std::unique_ptr<shm::GateMember>> former_gates_;
   CollectiveCounts counts_;
+  std::mutex commit_mu_;
+  std::unique_ptr<shm::CommitWriter> commits_;
   std::atomic<bool> committed_{false};
   std::atomic<uint32_t> fences_{0};
   std::unique_ptr<Channel> channel_;

@@ -96,8 +96,10 @@ GateKeeper::Taken GateKeeper::Close() {
   }
   // Whoever is in the words has said before what it wants, perhaps only after
   // the state was closed.
-  taken.collect = (gate_.header().state.load(std::memory_order_acquire) &
-                   kGateCollect) != 0;
+  const uint64_t wants =
+      gate_.header().state.load(std::memory_order_acquire) & kGateWants;
+  taken.collect = (wants & kGateCollect) != 0;
+  taken.sync = (wants & kGateSync) != 0;
   return taken;
 }
 

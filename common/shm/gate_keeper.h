@@ -34,6 +34,7 @@ class GateKeeper {
   struct Taken {
     std::vector<uint32_t> ranks;  // indices of those that have arrived
     bool collect = false;         // somebody wants kGateCollect
+    bool sync = false;            // and kGateSync
     bool spoiled = false;  // a member gave up: nobody waits, do not open again
   };
   // From here on ranks arrive by message. Whoever was in waits for Release.

@@ -93,6 +93,9 @@ void Agent::Impl::MakeLocal(const ProcId& server) {
   options.make_directory = [this](const ProcId& proc) {
     datastore_->MakeRankDirectory(proc);
   };
+  options.keep_boxes = [this](const std::string& nspace, UniqueFd boxes) {
+    if (recovery_ != nullptr) recovery_->HoldBoxes(nspace, std::move(boxes));
+  };
   options.log = Log;
   local_ =
       std::make_unique<local::LocalEndpoint>(&loop_, this, std::move(options));

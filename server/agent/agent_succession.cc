@@ -110,7 +110,9 @@ void Agent::Impl::TakeUp(process::RecoveredJob* job,
     recovered.control = own.mapped().state;
     recovered.over = own.mapped().kept.end.has_value();
   }
+  local_->Inherit(nspace, Recovery::FormerBoxes(job));
   OnInput(std::move(recovered));
+  local_->Inherit(nspace, UniqueFd());
   recovery_->Adopted(nspace);
   process_->Resume(nspace);
   std::vector<stock::StockEndpoint::Kept> kept;

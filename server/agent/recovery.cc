@@ -18,6 +18,7 @@ namespace {
 
 constexpr char kSegment[] = "segment";
 constexpr char kJournal[] = "journal";
+constexpr char kBoxes[] = "commit-boxes";
 // Of jobs that are controlled here.
 constexpr char kSpec[] = "spec";
 constexpr char kToken[] = "token";
@@ -95,6 +96,17 @@ void Recovery::HoldListener(const std::string& nspace) {
 void Recovery::HoldSegment(const std::string& nspace) {
   const auto segment = datastore_->Find(nspace);
   if (segment) process_->Hold(nspace, kSegment, Copy(segment->fd));
+}
+
+void Recovery::HoldBoxes(const std::string& nspace, UniqueFd boxes) {
+  process_->Hold(nspace, kBoxes, std::move(boxes));
+}
+
+UniqueFd Recovery::FormerBoxes(process::RecoveredJob* job) {
+  for (process::HeldFd& held : job->held) {
+    if (held.name == kBoxes) return std::move(held.fd);
+  }
+  return UniqueFd();
 }
 
 void Recovery::HoldJournal(const std::string& nspace) {

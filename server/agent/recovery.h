@@ -8,6 +8,7 @@
 #include <memory>
 #include <string>
 
+#include "common/posix/unique_fd.h"
 #include "server/agent/control_records.h"
 #include "server/agent/journal.h"
 #include "server/control/job_controller.h"
@@ -48,6 +49,11 @@ class Recovery : public RecoveryPort, public control::JobKeeper {
   void DropAllControl() { control_.DropAll(); }
   // Jobs that the former agent controlled.
   std::vector<ControlledJob> FindControlled();
+
+  // A job's commit boxes, which the next agent goes on with.
+  void HoldBoxes(const std::string& nspace, UniqueFd boxes);
+  // Those of a job that was found; invalid when there are none.
+  static UniqueFd FormerBoxes(process::RecoveredJob* job);
 
   // What is told to the core about a job that was found. Takes its
   // descriptors.

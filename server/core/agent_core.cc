@@ -67,13 +67,23 @@ struct AgentCore::State {
   void On(const Committed& in) {
     const ProcId* proc = jobs.ProcOf(in.client);
     if (proc == nullptr) return Reply(in.client, in.request, kErrInit);
-    if (!modex.Commit(now, *proc, in.data)) {
+    if (!Commit(*proc, in.data)) {
       out.push_back(CloseClient{in.client, "committed malformed data"});
       return;
     }
-    if (config.remembers) KeepCommit(*proc, in.data, &out);
-    out.push_back(modex.TakeChange(*proc));
     Reply(in.client, in.request, kSuccess);
+  }
+
+  void On(const CommitTaken& in) {
+    const Job* job = jobs.Find(in.proc.nspace);
+    if (job != nullptr && job->is_local(in.proc.rank)) Commit(in.proc, in.data);
+  }
+
+  bool Commit(const ProcId& proc, const std::vector<ScopedData>& data) {
+    if (!modex.Commit(now, proc, data)) return false;
+    if (config.remembers) KeepCommit(proc, data, &out);
+    out.push_back(modex.TakeChange(proc));
+    return true;
   }
 
   void On(const CollectiveArrived& in) { collectives.OnArrived(now, in, &out); }

@@ -59,11 +59,29 @@ TEST_F(AgentCoreTest, CommitAnswersThoseWhoWait) {
   get.request = 8;
   get.target = {"job", 0};
   get.key = "k";
-  EXPECT_TRUE(Step(get).empty());
+  const Actions asked = Step(get);
+  ASSERT_EQ(asked.size(), 1u);
+  EXPECT_EQ(std::get<AwaitCommit>(asked[0]).proc, (ProcId{"job", 0}));
   const Actions actions = Step(Committed{1, 0, {{Scope::kGlobal, Kval("k")}}});
   ASSERT_EQ(actions.size(), 2u);
   EXPECT_TRUE(std::holds_alternative<PublishRank>(actions[0]));
   EXPECT_EQ(std::get<ReplyClient>(actions[1]).request, 8u);
+}
+
+TEST_F(AgentCoreTest, CommitsWithoutAMessageNeedNoConnection) {
+  Step(ClientGone{1});
+  const Actions actions =
+      Step(CommitTaken{{"job", 0}, {{Scope::kGlobal, Kval("k")}}});
+  ASSERT_EQ(actions.size(), 1u);
+  EXPECT_EQ(std::get<PublishRank>(actions[0]).proc, (ProcId{"job", 0}));
+}
+
+TEST_F(AgentCoreTest, CommitsOfNobodyHereAreNone) {
+  for (const ProcId& proc : {ProcId{"job", 2}, ProcId{"none", 0}}) {
+    EXPECT_TRUE(Step(CommitTaken{proc, {{Scope::kGlobal, Kval("k")}}}).empty());
+  }
+  EXPECT_TRUE(
+      Step(CommitTaken{{"job", 0}, {{Scope::kGlobal, Bytes("\xff")}}}).empty());
 }
 
 TEST_F(AgentCoreTest, DeadlineIsTheEarliestAndIsMovedOn) {

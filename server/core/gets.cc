@@ -229,8 +229,10 @@ void Gets::Retry(Turn& turn, const ProcId& target) {
 void Gets::StartFetch(Turn& turn, uint64_t id) {
   const Held& held = held_.at(id);
   const Job* job = jobs_.Find(held.target.nspace);
-  if (held.node != kNoNode || job == nullptr ||
-      held.target.rank >= job->num_ranks() || job->is_local(held.target.rank)) {
+  if (job == nullptr) return;
+  AwaitCommit(turn, *job, held.target.rank);
+  if (held.node != kNoNode || held.target.rank >= job->num_ranks() ||
+      job->is_local(held.target.rank)) {
     return;
   }
   Fetch fetch{held.target, held.key, job->agent_of(held.target.rank), 0};
@@ -245,6 +247,13 @@ void Gets::StartFetch(Turn& turn, uint64_t id) {
   if (!held.refresh) fetch_of_[{fetch.target, fetch.key}] = number;
   Ask(turn, number, fetch);
   fetches_.emplace(number, std::move(fetch));
+}
+
+void Gets::AwaitCommit(Turn& turn, const Job& job, Rank rank) const {
+  if (job.is_local(rank) ||
+      (rank == kRankUndef && !job.local_ranks().empty())) {
+    turn.out.push_back(core::AwaitCommit{{job.nspace(), rank}});
+  }
 }
 
 void Gets::Ask(Turn& turn, uint64_t number, const Fetch& fetch) {
@@ -329,8 +338,15 @@ void Gets::OnReply(TimeNs now, NodeId src, const DmodexReply& reply,
 
 void Gets::OnData(TimeNs now, const ProcId& proc, Actions* actions) {
   Turn turn{now, *actions};
+  const ProcId any{proc.nspace, kRankUndef};
   Retry(turn, proc);
-  Retry(turn, {proc.nspace, kRankUndef});
+  Retry(turn, any);
+  // Who still waits, waits for the next one.
+  const Job* job = jobs_.Find(proc.nspace);
+  if (job == nullptr) return;
+  if (by_target_.contains(proc) || by_target_.contains(any)) {
+    AwaitCommit(turn, *job, proc.rank);
+  }
 }
 
 void Gets::OnClientGone(ClientId client) {

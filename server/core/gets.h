@@ -116,8 +116,10 @@ class Gets {
   std::vector<uint64_t> IdsFor(const ProcId& target) const;
   // Those that wait for an answer to a fetch.
   std::vector<uint64_t> IdsOf(const Fetch& fetch) const;
-  // Asks the agent of the target, unless it is asked already, or not needed.
+  // Asks whoever can tell more of the target: its ranks here, or its agent
+  // unless that is asked already.
   void StartFetch(Turn& turn, uint64_t id);
+  void AwaitCommit(Turn& turn, const Job& job, Rank rank) const;
   void Ask(Turn& turn, uint64_t number, const Fetch& fetch);
   void StoreReply(Turn& turn, const Fetch& fetch, const DmodexReply& reply);
   uint32_t TimeLeft(TimeNs now, const Fetch& fetch) const;

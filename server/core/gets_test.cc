@@ -66,6 +66,44 @@ TEST_F(GetsTest, OnlyTheAgentThatWasAskedMayAnswer) {
   EXPECT_EQ(All<PublishRank>(actions_)[0].proc, (ProcId{"job", 1}));
 }
 
+// Of rank 0, which is here.
+TEST_F(GetsTest, WhoWaitsForALocalRankHasItsCommitsHandedIn) {
+  GetArrived in;
+  in.client = 10;
+  in.target = {"job", 0};
+  in.key = "k";
+  gets_.OnGet(now_, in, &actions_);
+  in.target.rank = kRankUndef;
+  gets_.OnGet(now_, in, &actions_);
+  auto awaited = All<AwaitCommit>(actions_);
+  ASSERT_EQ(awaited.size(), 2u);
+  EXPECT_EQ(awaited[0].proc, (ProcId{"job", 0}));
+  EXPECT_EQ(awaited[1].proc, (ProcId{"job", kRankUndef}));
+  // Each time anew, as long as somebody waits.
+  actions_.clear();
+  modex_.Commit(now_, {"job", 0}, {{Scope::kGlobal, Bytes(Kval("other"))}});
+  gets_.OnData(now_, {"job", 0}, &actions_);
+  awaited = All<AwaitCommit>(actions_);
+  ASSERT_EQ(awaited.size(), 1u);
+  EXPECT_EQ(awaited[0].proc, (ProcId{"job", 0}));
+  actions_.clear();
+  modex_.Commit(now_, {"job", 0}, {{Scope::kGlobal, Bytes(Kval("k"))}});
+  gets_.OnData(now_, {"job", 0}, &actions_);
+  EXPECT_EQ(Replies().size(), 2u);
+  EXPECT_TRUE(All<AwaitCommit>(actions_).empty());
+}
+
+TEST_F(GetsTest, SoHasWhoAsksFromAnotherNode) {
+  gets_.OnRequest(now_, 1, {4, {"job", 0}, "k", 0, 0}, &actions_);
+  ASSERT_EQ(All<AwaitCommit>(actions_).size(), 1u);
+  EXPECT_EQ(All<AwaitCommit>(actions_)[0].proc, (ProcId{"job", 0}));
+}
+
+TEST_F(GetsTest, RanksOfOtherNodesAreNotAwaitedHere) {
+  Get("k");
+  EXPECT_TRUE(All<AwaitCommit>(actions_).empty());
+}
+
 TEST_F(GetsTest, ASuccessWithoutTheKeyIsNotFound) {
   const uint64_t number = Get("k");
   gets_.OnReply(now_, 1, {number, kSuccess, {"job", 1}, Bytes(Kval("x"))},
@@ -123,7 +161,7 @@ TEST_F(GetsTest, RequestsForWhatIsNotHere) {
 
 TEST_F(GetsTest, ARequestIsHeldUntilItsTimeIsUp) {
   gets_.OnRequest(now_, 1, {1, {"job", 0}, "k", 20}, &actions_);
-  EXPECT_TRUE(actions_.empty());
+  EXPECT_TRUE(Sent<DmodexReply>(actions_).empty());
   EXPECT_EQ(gets_.NextDeadline(), 20 * kMs);
   gets_.OnTick(20 * kMs, &actions_);
   ASSERT_EQ(Sent<DmodexReply>(actions_).size(), 1u);

@@ -35,6 +35,7 @@ struct Connection {
   uint32_t watched = 0;
   EventLoop::TimerId hello_timer = 0;
   EventLoop::TimerId retry_timer = 0;
+  int box = -1;  // index of the commit box that it may write to; -1: none
   // Fences over the whole job that wait for their answer, by tag.
   std::vector<uint64_t> fences;
   // Gets that wait for their answer, by tag.

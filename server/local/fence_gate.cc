@@ -15,21 +15,23 @@ bool IsWholeJob(const std::string& own_nspace,
 
 Result<std::unique_ptr<FenceGate>> FenceGate::Create(
     const std::vector<Rank>& ranks, bool local_only, InputSink* sink,
-    Defer defer) {
+    Defer defer, TakeCommits take_commits) {
   auto keeper =
       shm::GateKeeper::Create(static_cast<uint32_t>(ranks.size()), local_only);
   if (!keeper.ok()) return keeper.status();
-  return std::unique_ptr<FenceGate>(new FenceGate(
-      std::move(keeper).value(), ranks, local_only, sink, std::move(defer)));
+  return std::unique_ptr<FenceGate>(
+      new FenceGate(std::move(keeper).value(), ranks, local_only, sink,
+                    std::move(defer), std::move(take_commits)));
 }
 
 FenceGate::FenceGate(std::unique_ptr<shm::GateKeeper> keeper,
                      const std::vector<Rank>& ranks, bool local_only,
-                     InputSink* sink, Defer defer)
+                     InputSink* sink, Defer defer, TakeCommits take_commits)
     : keeper_(std::move(keeper)),
       local_only_(local_only),
       sink_(sink),
-      defer_(std::move(defer)) {
+      defer_(std::move(defer)),
+      take_commits_(std::move(take_commits)) {
   places_.reserve(ranks.size());
   for (const Rank rank : ranks) places_.push_back({rank});
 }
@@ -116,6 +118,9 @@ void FenceGate::Take(bool to_core) {
   worst_ = kSuccess;
   answered_ = false;
   num_waiting_ = taken.ranks.size();
+  if (taken.sync) {
+    for (const uint32_t index : taken.ranks) take_commits_(places_[index].rank);
+  }
   for (const uint32_t index : taken.ranks) {
     Place& place = places_[index];
     place.waiting = true;

@@ -33,13 +33,15 @@ class FenceGate {
  public:
   // Runs work when the current round of the loop is over.
   using Defer = std::function<void(std::function<void()> work)>;
+  // Tells the core of the commits that a rank has left in shared memory.
+  using TakeCommits = std::function<void(Rank rank)>;
 
   // `ranks`: the job's ranks on this node, ascending, at least one.
   // `local_only`: the job has no others. `defer`: members are woken there,
   // when all that has been answered with them is done and the gate is open.
   static Result<std::unique_ptr<FenceGate>> Create(
       const std::vector<Rank>& ranks, bool local_only, InputSink* sink,
-      Defer defer);
+      Defer defer, TakeCommits take_commits);
   // Whoever still waits is told that the agent is gone.
   ~FenceGate();
   FenceGate(const FenceGate&) = delete;
@@ -90,7 +92,7 @@ class FenceGate {
 
   FenceGate(std::unique_ptr<shm::GateKeeper> keeper,
             const std::vector<Rank>& ranks, bool local_only, InputSink* sink,
-            Defer defer);
+            Defer defer, TakeCommits take_commits);
   // Fewer commits were read than were due when it came; both may wrap.
   static bool IsBehind(const Place& place) {
     return static_cast<int32_t>(place.commits_due - place.commits) > 0;
@@ -109,6 +111,7 @@ class FenceGate {
   const bool local_only_;
   InputSink* const sink_;
   const Defer defer_;
+  const TakeCommits take_commits_;
   std::vector<Place> places_;
   size_t num_held_ = 0;
   bool to_core_ = false;     // as of the last Take

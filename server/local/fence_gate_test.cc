@@ -38,10 +38,10 @@ class FakeSink : public InputSink {
 class FenceGateTest : public ::testing::Test {
  protected:
   void Make(bool local_only) {
-    auto gate = FenceGate::Create({4, 6, 9}, local_only, &sink_,
-                                  [this](std::function<void()> work) {
-                                    deferred_.push_back(std::move(work));
-                                  });
+    auto gate = FenceGate::Create(
+        {4, 6, 9}, local_only, &sink_,
+        [this](std::function<void()> work) { deferred_.push_back(work); },
+        [this](Rank rank) { looked_for_.push_back(rank); });
     ASSERT_TRUE(gate.ok());
     gate_ = std::move(gate).value();
   }
@@ -92,6 +92,7 @@ class FenceGateTest : public ::testing::Test {
 
   FakeSink sink_;
   std::vector<std::function<void()>> deferred_;
+  std::vector<Rank> looked_for_;  // their commits
   std::unique_ptr<FenceGate> gate_;
   std::unique_ptr<shm::GateMember> members_[10];
   shm::GateMember::Ticket tickets_[10];
@@ -116,6 +117,24 @@ TEST_F(FenceGateTest, TheCoreHearsNothingOfFencesOnOneNode) {
     EXPECT_EQ(Arrive(6), Arrival::kReleased);
   }
   EXPECT_TRUE(sink_.arrivals.empty());
+}
+
+TEST_F(FenceGateTest, CommitsAreTakenBeforeAnybodyCounts) {
+  MakeFull(true);
+  sink_.on_arrival = [this] { EXPECT_EQ(looked_for_.size(), 2u); };
+  Arrive(4);
+  Arrive(6, shm::kGateSync);
+  gate_->OnMessage(9);
+  EXPECT_EQ(looked_for_, (std::vector<Rank>{4, 6}));
+  EXPECT_EQ(sink_.arrivals.size(), 2u);
+}
+
+TEST_F(FenceGateTest, NobodyLooksForCommitsInVain) {
+  MakeFull(false);
+  for (const Rank rank : {4, 6, 9}) Arrive(rank, shm::kGateCollect);
+  gate_->OnFull();
+  EXPECT_EQ(sink_.arrivals.size(), 3u);
+  EXPECT_TRUE(looked_for_.empty());
 }
 
 // Or who wakes sends a message the next time, and all the others have to.

@@ -61,20 +61,10 @@ bool AreKvals(std::string_view bytes) {
 }
 
 Result<core::Input> ParseCommit(core::ClientId client, uint64_t tag,
-                                WireReader& r) {
-  core::Committed input{client, tag, {}};
-  const size_t n = r.Count(2);
-  for (size_t i = 0; i < n; ++i) {
-    const uint64_t scope = r.Uint();
-    const std::string_view kvals = r.String();
-    if (!r.ok() || scope < 1 || scope > 3 || !AreKvals(kvals)) {
-      return Malformed("commit");
-    }
-    input.data.push_back(
-        {static_cast<core::Scope>(scope), Bytes(std::string(kvals))});
-  }
-  if (!r.done()) return Malformed("commit");
-  return core::Input(std::move(input));
+                                std::string_view payload) {
+  auto data = ParseCommitted(payload);
+  if (!data.ok()) return data.status();
+  return core::Input(core::Committed{client, tag, std::move(*data)});
 }
 
 Result<core::Input> ParseCollective(core::ClientId client, uint64_t tag,
@@ -220,13 +210,30 @@ Result<Hello> ParseHello(std::string_view payload) {
   return hello;
 }
 
+Result<std::vector<core::ScopedData>> ParseCommitted(std::string_view payload) {
+  WireReader r(payload);
+  std::vector<core::ScopedData> data;
+  const size_t n = r.Count(2);
+  for (size_t i = 0; i < n; ++i) {
+    const uint64_t scope = r.Uint();
+    const std::string_view kvals = r.String();
+    if (!r.ok() || scope < 1 || scope > 3 || !AreKvals(kvals)) {
+      return Malformed("commit");
+    }
+    data.push_back(
+        {static_cast<core::Scope>(scope), Bytes(std::string(kvals))});
+  }
+  if (!r.done()) return Malformed("commit");
+  return data;
+}
+
 Result<core::Input> ParseRequest(core::ClientId client, const ProcId& self,
                                  const FrameHeader& header,
                                  std::string_view payload) {
   WireReader r(payload);
   switch (static_cast<FrameType>(header.type)) {
     case FrameType::kCommit:
-      return ParseCommit(client, header.tag, r);
+      return ParseCommit(client, header.tag, payload);
     case FrameType::kCollective:
       return ParseCollective(client, header.tag, r);
     case FrameType::kGet:
@@ -253,7 +260,8 @@ Result<core::Input> ParseRequest(core::ClientId client, const ProcId& self,
 std::string MakeHelloReply(uint64_t tag, const ProcId& self,
                            const ProcId& server, uint64_t segment_size,
                            const GateOffer& gate,
-                           const SuccessorOffer& successor) {
+                           const SuccessorOffer& successor,
+                           const BoxOffer& boxes) {
   WireWriter w;
   w.Proc(self);
   w.Proc(server);
@@ -266,6 +274,7 @@ std::string MakeHelloReply(uint64_t tag, const ProcId& self,
     w.Uint(successor.reconnect_ms);
     w.Uint(successor.epoch);
   }
+  if (boxes.understood) w.Uint(boxes.size);
   return MakeReply(tag, kSuccess, w.str());
 }
 

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "common/ids.h"
 #include "common/local_protocol.h"
@@ -33,6 +34,9 @@ Result<core::Input> ParseRequest(core::ClientId client, const ProcId& self,
                                  const FrameHeader& header,
                                  std::string_view payload);
 
+// The data of a commit frame's payload. kErrUnpackFailure when it is malformed.
+Result<std::vector<core::ScopedData>> ParseCommitted(std::string_view payload);
+
 // Whole frames, header included.
 // What the answer to a hello tells of the gate; size 0: there is none.
 struct GateOffer {
@@ -44,10 +48,16 @@ struct SuccessorOffer {
   uint32_t reconnect_ms = 0;
   uint64_t epoch = 0;  // 0: the client is older
 };
+// What it tells a client, from version 5 on, of the commit boxes.
+struct BoxOffer {
+  bool understood = false;
+  uint64_t size = 0;  // 0: there are none
+};
 std::string MakeHelloReply(uint64_t tag, const ProcId& self,
                            const ProcId& server, uint64_t segment_size,
                            const GateOffer& gate = {},
-                           const SuccessorOffer& successor = {});
+                           const SuccessorOffer& successor = {},
+                           const BoxOffer& boxes = {});
 std::string MakeReply(uint64_t tag, int status, std::string_view payload);
 // The same without the last `payload_size` bytes, which the caller sends
 // right behind it.

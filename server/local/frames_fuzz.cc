@@ -121,7 +121,8 @@ std::vector<std::string> Frames() {
           EventsFrame(FrameType::kEventsUnwanted),
           NotifyFrame(),
           JobControlFrame(),
-          std::string(1, static_cast<char>(FrameType::kGateFull))};
+          std::string(1, static_cast<char>(FrameType::kGateFull)),
+          std::string(1, static_cast<char>(FrameType::kCommitted))};
 }
 
 void Parse(const uint8_t* data, size_t size) {

@@ -1,5 +1,6 @@
 #include "server/local/local_endpoint.h"
 
+#include <fcntl.h>
 #include <sys/epoll.h>
 #include <sys/random.h>
 #include <sys/socket.h>
@@ -26,6 +27,8 @@ constexpr uint64_t kGateVersion = 2;
 constexpr uint64_t kSuccessorVersion = 3;
 // And from this one on they make their directory.
 constexpr uint64_t kOwnDirectoryVersion = 4;
+// And from this one on they leave commits in boxes.
+constexpr uint64_t kBoxVersion = 5;
 constexpr int64_t kRetryNs = 2 * 1000 * 1000;
 
 // Not 0.
@@ -54,7 +57,7 @@ LocalEndpoint::LocalEndpoint(EventLoop* loop, InputSink* sink,
 
 LocalEndpoint::~LocalEndpoint() {
   *self_ = nullptr;
-  loop_->CancelTimer(gate_timer_);
+  loop_->CancelTimer(watch_timer_);
   for (auto& [id, c] : connections_) {
     loop_->CancelTimer(c->hello_timer);
     loop_->CancelTimer(c->retry_timer);
@@ -152,6 +155,7 @@ void LocalEndpoint::Destroy(core::ClientId id) {
     --unidentified_;
     return;
   }
+  TakeOwn(*c);
   if (LocalRank* rank = FindRank(c->proc)) --rank->connections;
   if (FenceGate* gate = FindGate(c->proc.nspace)) {
     gate->OnGone(c->proc.rank, id);
@@ -292,6 +296,8 @@ Status LocalEndpoint::Identify(Connection& c, const FrameHeader& header,
   const GateOffer gate = OfferGate(*job, c, hello->version);
   std::vector<SharedFd> fds = {{segment->fd, segment->owner}};
   if (gate.size > 0) fds.push_back({job->gate->fd(), job->gate->owner()});
+  const BoxOffer boxes = OfferBoxes(*job, c, hello->version, gate);
+  if (boxes.size > 0) fds.push_back({job->boxes->fd(), job->boxes->owner()});
   SuccessorOffer successor;
   if (hello->version >= kSuccessorVersion) {
     successor = {options_.reconnect_ms, epoch_};
@@ -301,7 +307,7 @@ Status LocalEndpoint::Identify(Connection& c, const FrameHeader& header,
     options_.make_directory(c.proc);
   }
   c.out.AppendWithFds(MakeHelloReply(header.tag, c.proc, options_.server,
-                                     segment->size, gate, successor),
+                                     segment->size, gate, successor, boxes),
                       std::move(fds));
   MarkDirty(c);
   return Status();
@@ -309,6 +315,11 @@ Status LocalEndpoint::Identify(Connection& c, const FrameHeader& header,
 
 void LocalEndpoint::HandleRequest(Connection& c, const FrameHeader& header,
                                   std::string_view payload) {
+  TakeOwn(c);
+  if (c.state == Connection::State::kEnding ||
+      header.type == static_cast<uint16_t>(FrameType::kCommitted)) {
+    return;
+  }
   if (header.type == static_cast<uint16_t>(FrameType::kGateFull)) {
     if (FenceGate* gate = FindGate(c.proc.nspace)) gate->OnFull();
     return;
@@ -323,7 +334,8 @@ void LocalEndpoint::HandleRequest(Connection& c, const FrameHeader& header,
     return;
   }
   if (!input.ok()) return End(c, input.status().message());
-  if (const auto* get = std::get_if<core::GetArrived>(&*input)) {
+  if (auto* get = std::get_if<core::GetArrived>(&*input)) {
+    if (get->target.nspace.empty()) get->target.nspace = c.proc.nspace;
     if (c.gets.size() >= kMaxPendingGets) {
       c.out.Append(MakeReply(header.tag, kErrOutOfResource, {}));
       return MarkDirty(c);
@@ -339,6 +351,10 @@ void LocalEndpoint::HandleRequest(Connection& c, const FrameHeader& header,
   if (!commits) return;
   if (FenceGate* gate = FindGate(c.proc.nspace)) {
     gate->OnCommit(c.proc.rank, c.id);
+  }
+  CommitBoxes* boxes = FindBoxes(c.proc.nspace);
+  if (boxes != nullptr && c.box >= 0) {
+    boxes->OnMessage(static_cast<uint32_t>(c.box));
   }
 }
 
@@ -356,30 +372,39 @@ GateOffer LocalEndpoint::OfferGate(Job& job, const Connection& c,
     std::vector<Rank> ranks;
     for (const auto& [rank, state] : job.ranks) ranks.push_back(rank);
     auto gate = FenceGate::Create(
-        std::move(ranks), job.local_only, sink_,
-        [this](std::function<void()> work) { loop_->Defer(std::move(work)); });
+        ranks, job.local_only, sink_,
+        [this](std::function<void()> work) { loop_->Defer(std::move(work)); },
+        [this, nspace = c.proc.nspace](Rank rank) {
+          TakeCommits({nspace, rank});
+        });
     // Messages do as well.
     if (!gate.ok()) return {};
     job.gate = std::move(gate).value();
-    if (gate_timer_ == 0) WatchGates();
+    StartWatch();
   }
   const int index = job.gate->Admit(c.proc.rank, c.id);
   if (index < 0) return {};
   return {job.gate->size(), static_cast<uint32_t>(index)};
 }
 
-void LocalEndpoint::WatchGates() {
-  gate_timer_ = 0;
-  std::vector<std::string> with_gate;
+void LocalEndpoint::StartWatch() {
+  if (watch_timer_ != 0) return;
+  watch_timer_ = loop_->AddTimer(options_.watch_gates_ns, [this] {
+    watch_timer_ = 0;
+    Watch();
+  });
+}
+
+void LocalEndpoint::Watch() {
+  std::vector<std::string> watched;
   for (const auto& [nspace, job] : jobs_) {
-    if (job.gate != nullptr) with_gate.push_back(nspace);
+    if (job.gate != nullptr || job.boxes != nullptr) watched.push_back(nspace);
   }
-  if (with_gate.empty()) return;
-  for (const std::string& nspace : with_gate) {
+  for (const std::string& nspace : watched) {
+    if (CommitBoxes* boxes = FindBoxes(nspace)) boxes->TakeAll();
     if (FenceGate* gate = FindGate(nspace)) gate->Watch();
   }
-  gate_timer_ =
-      loop_->AddTimer(options_.watch_gates_ns, [this] { WatchGates(); });
+  if (!watched.empty()) StartWatch();
 }
 
 void LocalEndpoint::NoteResume(Connection& c,
@@ -414,6 +439,77 @@ void LocalEndpoint::NoteReply(Connection& c, const core::ReplyClient& reply) {
   if (FenceGate* gate = FindGate(c.proc.nspace)) {
     gate->OnMessageDone(reply.status);
   }
+}
+
+// ----------------------------------------------------------- commit boxes ---
+
+CommitBoxes* LocalEndpoint::FindBoxes(const std::string& nspace) {
+  Job* job = FindJob(nspace);
+  return job == nullptr ? nullptr : job->boxes.get();
+}
+
+void LocalEndpoint::Inherit(const std::string& nspace, UniqueFd boxes) {
+  if (boxes) {
+    inherited_[nspace] = std::move(boxes);
+  } else {
+    inherited_.erase(nspace);
+  }
+}
+
+void LocalEndpoint::MakeBoxes(const std::string& nspace, Job& job,
+                              UniqueFd former) {
+  std::vector<Rank> ranks;
+  for (const auto& [rank, state] : job.ranks) ranks.push_back(rank);
+  auto boxes = CommitBoxes::Make(
+      nspace, std::move(ranks), std::move(former), sink_,
+      [this](std::function<void()> work) { loop_->Defer(std::move(work)); },
+      [this, nspace](Rank rank) {
+        OnSpoiled({nspace, rank});
+      });
+  // Messages do as well.
+  if (!boxes.ok()) return;
+  job.boxes = std::move(boxes).value();
+  StartWatch();
+  if (!options_.keep_boxes) return;
+  options_.keep_boxes(nspace,
+                      UniqueFd(fcntl(job.boxes->fd(), F_DUPFD_CLOEXEC, 0)));
+}
+
+BoxOffer LocalEndpoint::OfferBoxes(Job& job, Connection& c, uint64_t version,
+                                   const GateOffer& gate) {
+  if (version < kBoxVersion) return {};
+  if (gate.size == 0) return {true, 0};
+  if (job.boxes == nullptr) MakeBoxes(c.proc.nspace, job, UniqueFd());
+  if (job.boxes == nullptr) return {true, 0};
+  c.box = static_cast<int>(gate.index);
+  job.boxes->Admit(gate.index);
+  return {true, job.boxes->size()};
+}
+
+void LocalEndpoint::OnSpoiled(const ProcId& proc) {
+  for (auto& [id, c] : connections_) {
+    if (c->box >= 0 && c->proc == proc) End(*c, "committed malformed data");
+  }
+}
+
+void LocalEndpoint::TakeOwn(const Connection& c) {
+  CommitBoxes* boxes = c.box < 0 ? nullptr : FindBoxes(c.proc.nspace);
+  if (boxes != nullptr) boxes->TakeAt(static_cast<uint32_t>(c.box));
+}
+
+void LocalEndpoint::TakeCommits(const ProcId& proc) {
+  CommitBoxes* boxes = FindBoxes(proc.nspace);
+  if (boxes == nullptr) return;
+  if (proc.rank <= kRankValid) {
+    boxes->Take(proc.rank);
+  } else {
+    boxes->TakeAll();
+  }
+}
+
+void LocalEndpoint::AwaitCommit(const ProcId& proc) {
+  CommitBoxes* boxes = FindBoxes(proc.nspace);
+  if (boxes != nullptr) boxes->Await(proc.rank);
 }
 
 // ---------------------------------------------------------------- writing ---
@@ -558,7 +654,12 @@ void LocalEndpoint::AddJob(const core::RegisterJob& registration) {
                          : MakeToken();
     }
   }
-  jobs_[registration.job->nspace] = std::move(job);
+  const std::string& nspace = registration.job->nspace;
+  Job& added = jobs_[nspace] = std::move(job);
+  auto former = inherited_.extract(nspace);
+  if (former.empty() || added.ranks.empty()) return;
+  MakeBoxes(nspace, added, std::move(former.mapped()));
+  TakeCommits({nspace, kRankWildcard});
 }
 
 void LocalEndpoint::DropJob(const std::string& nspace) {

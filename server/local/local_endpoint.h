@@ -21,6 +21,7 @@
 #include "server/core/step/job_actions.h"
 #include "server/core/step/log_line.h"
 #include "server/core/step/process_actions.h"
+#include "server/local/commit_boxes.h"
 #include "server/local/connection.h"
 #include "server/local/environment.h"
 #include "server/local/fence_gate.h"
@@ -52,6 +53,9 @@ struct LocalOptions {
   // Called when a rank connects whose library expects its directory to be
   // there. May be empty.
   std::function<void(const ProcId& proc)> make_directory;
+  // Keeps a job's commit boxes for the next agent, before a process can write
+  // to them. Empty: there is none.
+  std::function<void(const std::string& nspace, UniqueFd boxes)> keep_boxes;
   // What a rank proves by who it is; the next agent of this node must be able
   // to tell the same. Empty: random.
   std::function<std::string(const ProcId& proc)> token;
@@ -65,7 +69,8 @@ struct LocalOptions {
   uint32_t max_connections_per_rank = 64;
   uint32_t max_unidentified = 4096;
   // How often to look for arrivals at gates that do not move: half the time
-  // after which the core takes over a fence that somebody is late for.
+  // after which the core takes over a fence that somebody is late for. And for
+  // commits that nobody has asked for: some look for them in the segment.
   int64_t watch_gates_ns = int64_t{250} * 1000 * 1000;
   // A client that does not read what it asked for is no longer read from
   // above the first number of bytes, and closed above the second.
@@ -90,12 +95,18 @@ class LocalEndpoint : public ClientPort, public ProcessEnvironment {
   void Reply(const core::ReplyClient& reply) override;
   void Notify(const core::NotifyClient& event) override;
   void Close(core::ClientId client, const std::string& reason) override;
+  void TakeCommits(const ProcId& proc) override;
+  void AwaitCommit(const ProcId& proc) override;
 
   std::vector<std::string> ForJob(const core::PrepareLocal& job) override;
   std::vector<std::string> ForRank(const core::PrepareLocal& job,
                                    Rank rank) override;
   InheritedFd FdForRank(const core::PrepareLocal& job, Rank rank) override;
   void OnProcess(const std::string& nspace, Rank rank, int pid) override;
+
+  // What keep_boxes of a former agent was given, before AddJob of that job,
+  // which takes what is in them; an invalid descriptor: none.
+  void Inherit(const std::string& nspace, UniqueFd boxes);
 
   // Another agent will take this one's place: clients are told to look for it
   // for so long.
@@ -116,7 +127,9 @@ class LocalEndpoint : public ClientPort, public ProcessEnvironment {
     uint32_t uid = 0;
     bool local_only = false;  // no rank runs elsewhere
     std::map<Rank, LocalRank> ranks;
-    std::unique_ptr<FenceGate> gate;  // from the first client that may use it
+    // From the first client that may use it.
+    std::unique_ptr<FenceGate> gate;
+    std::unique_ptr<CommitBoxes> boxes;
   };
 
   void Log(core::LogLine::Level level, std::string text);
@@ -137,12 +150,20 @@ class LocalEndpoint : public ClientPort, public ProcessEnvironment {
   LocalRank* FindRank(const ProcId& proc, Job** job = nullptr);
   Job* FindJob(const std::string& nspace);
   FenceGate* FindGate(const std::string& nspace);
+  CommitBoxes* FindBoxes(const std::string& nspace);
   GateOffer OfferGate(Job& job, const Connection& c, uint64_t version);
+  BoxOffer OfferBoxes(Job& job, Connection& c, uint64_t version,
+                      const GateOffer& gate);
+  void MakeBoxes(const std::string& nspace, Job& job, UniqueFd former);
+  void OnSpoiled(const ProcId& proc);
+  // What the connection's rank has committed before what it sends now.
+  void TakeOwn(const Connection& c);
   void NoteResume(Connection& c, const core::ClientResumed& resumed);
   void NoteRequest(Connection& c, const FrameHeader& header,
                    const core::Input& input);
   void NoteReply(Connection& c, const core::ReplyClient& reply);
-  void WatchGates();
+  void StartWatch();
+  void Watch();
   Connection* Find(core::ClientId client);
   void OfferSegment(Connection& c, const std::string& nspace);
   // Closes at the end of the round, after one more attempt to send. An empty
@@ -166,7 +187,8 @@ class LocalEndpoint : public ClientPort, public ProcessEnvironment {
   std::unordered_map<core::ClientId, std::unique_ptr<Connection>> connections_;
   std::vector<core::ClientId> dirty_;
   std::vector<char> buffer_;
-  EventLoop::TimerId gate_timer_ = 0;
+  std::unordered_map<std::string, UniqueFd> inherited_;  // commit boxes
+  EventLoop::TimerId watch_timer_ = 0;
   const uint64_t epoch_;
   std::shared_ptr<LocalEndpoint*> self_;  // cleared when this goes
 };

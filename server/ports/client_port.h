@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <string>
 
+#include "common/ids.h"
 #include "server/core/step/client_actions.h"
 #include "server/core/step/client_id.h"
 #include "server/core/step/job_actions.h"
@@ -31,6 +32,13 @@ class ClientPort {
   virtual void Reply(const core::ReplyClient& reply) = 0;
   virtual void Notify(const core::NotifyClient& event) = 0;
   virtual void Close(core::ClientId client, const std::string& reason) = 0;
+  // Tells the core of what a local rank (kRankUndef, kRankWildcard: all of the
+  // namespace) has committed where the adapter did not look yet. Somebody is
+  // about to ask for it, or the rank has ended.
+  virtual void TakeCommits(const ProcId& /*proc*/) {}
+  // Somebody waits for what a local rank (kRankUndef: any) commits: tells the
+  // core at once of what there is, or else of what it commits next.
+  virtual void AwaitCommit(const ProcId& /*proc*/) {}
 };
 
 }  // namespace canopy

@@ -14,8 +14,26 @@ void AgentRuntime::OnInput(core::Input input) {
   if (const auto* exits = std::get_if<core::LocalExits>(&input)) {
     ports_.job_control->OnExits(*exits);
   }
+  TakeCommits(input);
   queue_.push_back(std::move(input));
   if (!draining_) Drain();
+}
+
+void AgentRuntime::TakeCommits(const core::Input& input) {
+  if (const auto* get = std::get_if<core::GetArrived>(&input)) {
+    TakeCommitsOf(get->target);
+  } else if (const auto* exits = std::get_if<core::LocalExits>(&input)) {
+    for (const core::ProcExit& exit : exits->exits) {
+      TakeCommitsOf({exits->nspace, exit.rank});
+    }
+  } else if (const auto* peer = std::get_if<core::PeerArrived>(&input)) {
+    const auto* request = std::get_if<core::DmodexRequest>(&peer->message.body);
+    if (request != nullptr) TakeCommitsOf(request->target);
+  }
+}
+
+void AgentRuntime::TakeCommitsOf(const ProcId& proc) {
+  for (auto& [kind, port] : ports_.clients) port->TakeCommits(proc);
 }
 
 void AgentRuntime::Drain() {
@@ -81,6 +99,10 @@ void AgentRuntime::Do(core::DropJob& action) {
 
 void AgentRuntime::Do(core::PublishRank& action) {
   ports_.datastore->Publish(action);
+}
+
+void AgentRuntime::Do(core::AwaitCommit& action) {
+  for (auto& [kind, port] : ports_.clients) port->AwaitCommit(action.proc);
 }
 
 void AgentRuntime::Do(core::PrepareLocal& action) {

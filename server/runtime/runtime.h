@@ -8,6 +8,7 @@
 #include <string>
 
 #include "common/event_loop.h"
+#include "common/ids.h"
 #include "server/core/agent_core.h"
 #include "server/core/step/action.h"
 #include "server/ports/client_port.h"
@@ -65,6 +66,9 @@ class AgentRuntime : public InputSink {
 
  private:
   void Drain();
+  // What was committed before this happened comes before it.
+  void TakeCommits(const core::Input& input);
+  void TakeCommitsOf(const ProcId& proc);
   void Execute(core::Action action);
 
   void Do(core::SendPeer& action);
@@ -75,6 +79,7 @@ class AgentRuntime : public InputSink {
   void Do(core::RegisterJob& action);
   void Do(core::DropJob& action);
   void Do(core::PublishRank& action);
+  void Do(core::AwaitCommit& action);
   void Do(core::PrepareLocal& action);
   void Do(core::StartLocal& action);
   void Do(core::SignalLocal& action);

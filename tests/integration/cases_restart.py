@@ -45,6 +45,7 @@ NAMES = ("restart: kill -9 of node4's agent, radix 2",
          "restart: an older launcher is not left",
          "restart: a launcher that came by gRPC, radix 2",
          "restart: an agent that is away, radix 2",
+         "restart: commits while the agent is away, radix 2",
          "restart: a controller that does not come back",
          "restart: an agent that does not come back",
          "restart: down before a new agent is linked", *FOREIGN_NAMES,
@@ -471,8 +472,31 @@ def all_stock(bench):
                         leaves=True)
 
 
-def program(bench):
-    return bench.compile("gcc", "restart", f"-I{bench.prefix}/include",
+def commits_away(bench, overlay):
+    """What a process commits while its agent is away, and afterwards without a
+    word to the next one, others find."""
+    with tempfile.TemporaryDirectory() as steps:
+        os.chmod(steps, 0o777)
+        job = bench.start("run", "--context", overlay.name, "-n", 2,
+                          "--map-by", "node", program(bench, "left"), steps)
+        job.wait_for("is ready", 2)
+        overlay.kill("node2")
+        go(steps, 1)
+        deadline = time.monotonic() + 30
+        while not os.path.exists(os.path.join(steps, "committed")):
+            check(time.monotonic() < deadline, "the commit waits for the agent")
+            time.sleep(0.01)
+        overlay.restart("node2")
+        go(steps, 2)
+        job.wait_for("rank 0 has found it")
+        go(steps, 3)
+        job.wait_for("rank 0 has found more")
+        go(steps, 4)
+        job.finish(60).expect()
+
+
+def program(bench, name="restart"):
+    return bench.compile("gcc", name, f"-I{bench.prefix}/include",
                          f"-L{bench.prefix}/lib", "-lpmix",
                          f"-Wl,-rpath,{bench.prefix}/lib")
 
@@ -548,6 +572,8 @@ def run(bench):
                            lambda: by_grpc(bench, overlay), leaves=True)
                 bench.case("restart: an agent that is away, radix 2",
                            lambda: away(bench, overlay), leaves=True)
+                bench.case("restart: commits while the agent is away, radix 2",
+                           lambda: commits_away(bench, overlay), leaves=True)
     with bench.overlay("restart-all", "--nodes", 4, "--radix", 2) as up:
         if up:
             bench.case("restart: --replace under an MPI job, no grace",

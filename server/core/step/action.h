@@ -34,8 +34,8 @@ struct EndAgent {
 
 using Action =
     std::variant<SendPeer, ReplyClient, NotifyClient, ControlJob, CloseClient,
-                 RegisterJob, DropJob, PublishRank, PrepareLocal, StartLocal,
-                 SignalLocal, KillLocal, ForgetLocal, CreditOutput,
+                 RegisterJob, DropJob, PublishRank, AwaitCommit, PrepareLocal,
+                 StartLocal, SignalLocal, KillLocal, ForgetLocal, CreditOutput,
                  ResendOutput, Remember, RememberControl, FeedInput,
                  SetDeadline, JobChanged, DeliverOutput, OutputDelivered,
                  InputConsumed, StateCollected, EndAgent, LogLine>;

@@ -41,6 +41,12 @@ struct Committed {
   std::vector<ScopedData> data;
 };
 
+// What a local rank has committed, connected or not, without a message.
+struct CommitTaken {
+  ProcId proc;
+  std::vector<ScopedData> data;
+};
+
 struct CollectiveArrived {
   ClientId client = 0;
   RequestId request = 0;

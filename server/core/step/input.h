@@ -16,14 +16,14 @@ namespace canopy::core {
 struct Tick {};
 
 using Input =
-    std::variant<ClientConnected, ClientGone, Committed, CollectiveArrived,
-                 GetArrived, AbortArrived, JobControlArrived, FinalizeArrived,
-                 EventsWanted, EventsUnwanted, EventRaised, PeerArrived,
-                 NodeStateChanged, NodeRestarted, JobRecovered, ClientResumed,
-                 CallerAttached, LocalPrepared, LocalStarted, LocalExits,
-                 LocalOutput, LocalInputDone, LaunchRequested, SignalRequested,
-                 KillRequested, OutputConsumed, InputOffered, StateRequested,
-                 ShutdownRequested, Tick>;
+    std::variant<ClientConnected, ClientGone, Committed, CommitTaken,
+                 CollectiveArrived, GetArrived, AbortArrived, JobControlArrived,
+                 FinalizeArrived, EventsWanted, EventsUnwanted, EventRaised,
+                 PeerArrived, NodeStateChanged, NodeRestarted, JobRecovered,
+                 ClientResumed, CallerAttached, LocalPrepared, LocalStarted,
+                 LocalExits, LocalOutput, LocalInputDone, LaunchRequested,
+                 SignalRequested, KillRequested, OutputConsumed, InputOffered,
+                 StateRequested, ShutdownRequested, Tick>;
 
 }  // namespace canopy::core
 

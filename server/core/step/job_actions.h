@@ -34,6 +34,12 @@ struct PublishRank {
   bool only_changes = false;
 };
 
+// A request waits for what a local rank (kRankUndef: any of the namespace here)
+// commits: hand in what there is, and what it commits next as soon as it does.
+struct AwaitCommit {
+  ProcId proc;
+};
+
 }  // namespace canopy::core
 
 #endif  // CANOPY_SERVER_CORE_STEP_JOB_ACTIONS_H_

@@ -1,0 +1,264 @@
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cstring>
+#include <memory>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "common/shm/commit_reader.h"
+#include "common/shm/commit_writer.h"
+
+namespace canopy::shm {
+namespace {
+
+using Found = CommitReader::Found;
+using Outcome = CommitWriter::Outcome;
+
+// What is in `bytes`, record by record.
+std::vector<std::string> Records(std::string bytes) {
+  std::vector<std::string> out;
+  while (bytes.size() >= sizeof(CommitLength)) {
+    CommitLength length = 0;
+    std::memcpy(&length, bytes.data(), sizeof length);
+    out.push_back(bytes.substr(sizeof length, length));
+    bytes.erase(0, sizeof length + length);
+  }
+  EXPECT_TRUE(bytes.empty());
+  return out;
+}
+
+class CommitTest : public ::testing::Test {
+ protected:
+  explicit CommitTest(uint32_t boxes = 3)
+      : reader_(std::move(CommitReader::Create(boxes)).value()) {}
+
+  std::unique_ptr<CommitWriter> Writer(uint32_t index) {
+    return std::move(
+               CommitWriter::Map(reader_->fd(), reader_->size(), index, &sent_))
+        .value();
+  }
+  std::vector<std::string> Take(uint32_t index) {
+    std::string bytes;
+    if (reader_->Take(index, &bytes) != Found::kCommits) return {};
+    return Records(bytes);
+  }
+  // The file as a rank that does what it likes sees it.
+  CommitBox* Box(uint32_t index) {
+    if (base_ == nullptr) {
+      base_ = mmap(nullptr, reader_->size(), PROT_READ | PROT_WRITE, MAP_SHARED,
+                   reader_->fd(), 0);
+    }
+    return reinterpret_cast<CommitBox*>(static_cast<CommitHeader*>(base_) + 1) +
+           index;
+  }
+  void TearDown() override {
+    if (base_ != nullptr) munmap(base_, reader_->size());
+  }
+
+  std::unique_ptr<CommitReader> reader_;
+  void* base_ = nullptr;
+  std::atomic<uint32_t> sent_{0};
+};
+
+using Texts = std::vector<std::string>;
+
+TEST_F(CommitTest, WhatIsWrittenIsTakenOnce) {
+  auto writer = Writer(1);
+  EXPECT_EQ(writer->Write("one"), Outcome::kWritten);
+  EXPECT_EQ(writer->Write(""), Outcome::kWritten);
+  EXPECT_EQ(writer->Write("three"), Outcome::kWritten);
+  EXPECT_EQ(Take(0), Texts());
+  EXPECT_EQ(Take(1), (Texts{"one", "", "three"}));
+  EXPECT_EQ(Take(1), Texts());
+  EXPECT_EQ(Take(2), Texts());
+}
+
+TEST_F(CommitTest, MoreComesBeforeTheFormerIsReleased) {
+  auto writer = Writer(0);
+  writer->Write("one");
+  EXPECT_EQ(Take(0), Texts{"one"});
+  writer->Write("two");
+  EXPECT_EQ(Take(0), Texts{"two"});
+  reader_->Release();
+  writer->Write("three");
+  EXPECT_EQ(Take(0), Texts{"three"});
+}
+
+TEST_F(CommitTest, AFullBoxIsUsedAgainWhenItWasReleased) {
+  auto writer = Writer(2);
+  const std::string large(kCommitBoxBytes - sizeof(CommitLength), 'x');
+  EXPECT_EQ(writer->Write(large + "y"), Outcome::kMessage);
+  for (int round = 0; round < 3; ++round) {
+    ASSERT_EQ(writer->Write(large), Outcome::kWritten);
+    EXPECT_EQ(writer->Write(""), Outcome::kMessage);
+    ASSERT_EQ(Take(2), Texts{large});
+    EXPECT_EQ(writer->Write(""), Outcome::kMessage);
+    reader_->Release();
+  }
+  EXPECT_EQ(writer->Write("small"), Outcome::kWritten);
+  EXPECT_EQ(Take(2), Texts{"small"});
+}
+
+TEST_F(CommitTest, NothingIsWrittenWhileMessagesAreUnderWay) {
+  auto writer = Writer(0);
+  sent_ = 1;
+  EXPECT_EQ(writer->Write("x"), Outcome::kMessage);
+  reader_->SetMessages(0, 1);
+  EXPECT_EQ(writer->Write("x"), Outcome::kWritten);
+  sent_ = 2;
+  EXPECT_EQ(writer->Write("x"), Outcome::kMessage);
+  EXPECT_EQ(Take(0), Texts{"x"});
+}
+
+TEST_F(CommitTest, WhoIsAskedRingsOnce) {
+  auto writer = Writer(0);
+  reader_->Ask(0);
+  EXPECT_EQ(Take(0), Texts());
+  EXPECT_EQ(writer->Write("a"), Outcome::kRing);
+  EXPECT_EQ(Take(0), Texts{"a"});
+  EXPECT_EQ(writer->Write("b"), Outcome::kWritten);
+}
+
+TEST_F(CommitTest, AskingOutlivesALookAtNothing) {
+  auto writer = Writer(0);
+  reader_->Ask(0);
+  EXPECT_EQ(Take(0), Texts());
+  EXPECT_EQ(Take(0), Texts());
+  EXPECT_EQ(writer->Write("a"), Outcome::kRing);
+}
+
+TEST_F(CommitTest, AnotherAgentGoesOn) {
+  auto writer = Writer(1);
+  writer->Write("one");
+  writer->Write("two");
+  EXPECT_EQ(Take(1), (Texts{"one", "two"}));
+  reader_->Release();
+  writer->Write("three");
+  EXPECT_EQ(Take(1), Texts{"three"}) << "and is gone before it is released";
+  writer->Write("four");
+  UniqueFd held(fcntl(reader_->fd(), F_DUPFD_CLOEXEC, 0));
+  reader_.reset();
+  reader_ = std::move(CommitReader::Open(std::move(held), 3)).value();
+  EXPECT_EQ(Take(1), (Texts{"three", "four"}));
+  EXPECT_EQ(writer->Write("five"), Outcome::kWritten);
+  EXPECT_EQ(Take(1), Texts{"five"});
+}
+
+TEST_F(CommitTest, MoreThanABoxHoldsIsNonsense) {
+  Box(1)->written = CommitPosition(1, kCommitBoxBytes + 1);
+  std::string bytes;
+  EXPECT_EQ(reader_->Take(1, &bytes), Found::kSpoiled);
+  Box(1)->written = CommitPosition(2, 8);
+  EXPECT_EQ(reader_->Take(1, &bytes), Found::kNothing);
+  EXPECT_TRUE(bytes.empty());
+}
+
+TEST_F(CommitTest, LessThanBeforeIsNonsense) {
+  auto writer = Writer(1);
+  writer->Write("12345678");
+  EXPECT_EQ(Take(1).size(), 1u);
+  Box(1)->written = CommitPosition(1, 4);
+  std::string bytes;
+  EXPECT_EQ(reader_->Take(1, &bytes), Found::kSpoiled);
+}
+
+TEST_F(CommitTest, ARankStaysInItsBoxWhateverOthersWrite) {
+  auto writer = Writer(1);
+  for (const uint64_t bytes :
+       {uint64_t{kCommitBoxBytes - 3}, uint64_t{kCommitBoxBytes},
+        uint64_t{kCommitBoxBytes} + 1, uint64_t{UINT32_MAX}}) {
+    Box(1)->written = bytes;
+    Box(1)->taken = bytes + 1;
+    EXPECT_EQ(writer->Write("x"), Outcome::kMessage) << bytes;
+  }
+}
+
+TEST_F(CommitTest, WhatIsNoFileOfBoxesIsRefused) {
+  EXPECT_FALSE(CommitReader::Create(0).ok());
+  EXPECT_FALSE(CommitReader::Create(kMaxCommitBoxes + 1).ok());
+  EXPECT_FALSE(
+      CommitWriter::Map(reader_->fd(), reader_->size(), 3, &sent_).ok());
+  EXPECT_FALSE(
+      CommitWriter::Map(reader_->fd(), reader_->size() - 1, 0, &sent_).ok());
+  EXPECT_FALSE(CommitWriter::Map(reader_->fd(), 64, 0, &sent_).ok());
+  const UniqueFd other(memfd_create("other", MFD_CLOEXEC));
+  ASSERT_EQ(ftruncate(other.get(), static_cast<off_t>(CommitFileBytes(3))), 0);
+  EXPECT_FALSE(
+      CommitWriter::Map(other.get(), CommitFileBytes(3), 0, &sent_).ok());
+  const auto copy = [](int fd) {
+    return UniqueFd(fcntl(fd, F_DUPFD_CLOEXEC, 0));
+  };
+  EXPECT_FALSE(CommitReader::Open(copy(other.get()), 3).ok()) << "no seals";
+  EXPECT_FALSE(CommitReader::Open(copy(reader_->fd()), 2).ok());
+  EXPECT_TRUE(CommitReader::Open(copy(reader_->fd()), 3).ok());
+  reinterpret_cast<CommitHeader*>(Box(0))[-1].version = kCommitVersion + 1;
+  EXPECT_FALSE(CommitReader::Open(copy(reader_->fd()), 3).ok());
+  EXPECT_FALSE(
+      CommitWriter::Map(reader_->fd(), reader_->size(), 0, &sent_).ok());
+  reinterpret_cast<CommitHeader*>(Box(0))[-1].num_boxes = UINT32_MAX;
+  EXPECT_FALSE(
+      CommitWriter::Map(reader_->fd(), reader_->size(), 0, &sent_).ok());
+}
+
+TEST_F(CommitTest, NothingIsLostOrRepeatedWhileBothRun) {
+  constexpr int kCommits = 20000;
+  std::atomic<bool> done{false};
+  int by_message = 0;
+  std::thread rank([&, writer = Writer(0)] {
+    for (int i = 0; i < kCommits; ++i) {
+      const std::string text = std::to_string(i) + std::string(i % 500, '.');
+      while (writer->Write(text) == Outcome::kMessage) {
+        ++by_message;
+        std::this_thread::yield();
+      }
+    }
+    done = true;
+  });
+  int next = 0;
+  int wrong = 0;
+  for (bool last = false; !last;) {
+    last = done;
+    for (const std::string& text : Take(0)) {
+      wrong +=
+          text == std::to_string(next) + std::string(next % 500, '.') ? 0 : 1;
+      ++next;
+    }
+    reader_->Release();
+  }
+  rank.join();
+  EXPECT_EQ(next, kCommits);
+  EXPECT_EQ(wrong, 0);
+}
+
+// A commit is either found after Ask, or rings.
+TEST_F(CommitTest, NobodyWaitsForACommitThatIsThere) {
+  std::atomic<int> rings{0};
+  std::atomic<int> round{0};
+  constexpr int kRounds = 5000;
+  std::thread rank([&, writer = Writer(0)] {
+    for (int i = 1; i <= kRounds; ++i) {
+      while (round < i) std::this_thread::yield();
+      rings += writer->Write("x") == Outcome::kRing ? 1 : 0;
+    }
+  });
+  for (int i = 1; i <= kRounds; ++i) {
+    const int before = rings;
+    round = i;
+    reader_->Ask(0);
+    std::string bytes;
+    while (reader_->Take(0, &bytes) != Found::kCommits && rings == before) {
+      std::this_thread::yield();
+    }
+    while (bytes.empty()) reader_->Take(0, &bytes);
+    reader_->Release();
+  }
+  rank.join();
+}
+
+}  // namespace
+}  // namespace canopy::shm

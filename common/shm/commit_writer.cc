@@ -1,0 +1,98 @@
+#include "common/shm/commit_writer.h"
+
+#include <sys/mman.h>
+#include <sys/stat.h>
+
+#include <cstring>
+
+namespace canopy::shm {
+namespace {
+
+void* MapPart(int fd, size_t offset, size_t size) {
+  void* base = mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd,
+                    static_cast<off_t>(offset));
+  return base == MAP_FAILED ? nullptr : base;
+}
+
+// The number of boxes; 0: it is no such file.
+uint32_t BoxesIn(int fd, uint64_t size, uint32_t index) {
+  struct stat info;
+  if (fstat(fd, &info) != 0 || size != static_cast<uint64_t>(info.st_size) ||
+      size < CommitFileBytes(1)) {
+    return 0;
+  }
+  void* base = MapPart(fd, 0, sizeof(CommitHeader));
+  if (base == nullptr) return 0;
+  CommitHeader header;
+  std::memcpy(static_cast<void*>(&header), base, sizeof header);
+  munmap(base, sizeof(CommitHeader));
+  const bool fits =
+      header.magic == kCommitMagic && header.version == kCommitVersion &&
+      header.box_bytes == kCommitBoxBytes &&
+      header.num_boxes <= kMaxCommitBoxes && index < header.num_boxes &&
+      size == CommitFileBytes(header.num_boxes);
+  return fits ? header.num_boxes : 0;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<CommitWriter>> CommitWriter::Map(
+    int fd, uint64_t size, uint32_t index, const std::atomic<uint32_t>* sent) {
+  const uint32_t num_boxes = BoxesIn(fd, size, index);
+  if (num_boxes == 0) {
+    return Status(kErrHandshakeFailed, "no commit boxes of this version");
+  }
+  const size_t control_bytes = CommitControlBytes(num_boxes);
+  void* control = MapPart(fd, 0, control_bytes);
+  if (control == nullptr) {
+    return Status(kErrOutOfResource, "map of the commit boxes");
+  }
+  void* data = MapPart(fd, CommitBoxOffset(num_boxes, index), kCommitBoxBytes);
+  if (data == nullptr) {
+    munmap(control, control_bytes);
+    return Status(kErrOutOfResource, "map of a commit box");
+  }
+  return std::unique_ptr<CommitWriter>(
+      new CommitWriter(control, control_bytes, data, index, sent));
+}
+
+CommitWriter::CommitWriter(void* control, size_t control_bytes, void* data,
+                           uint32_t index, const std::atomic<uint32_t>* sent)
+    : control_(control),
+      control_bytes_(control_bytes),
+      data_(static_cast<char*>(data)),
+      box_(reinterpret_cast<CommitBox*>(static_cast<CommitHeader*>(control) +
+                                        1)[index]),
+      sent_(sent) {}
+
+CommitWriter::~CommitWriter() {
+  munmap(control_, control_bytes_);
+  munmap(data_, kCommitBoxBytes);
+}
+
+CommitWriter::Outcome CommitWriter::Write(std::string_view payload) {
+  if (box_.messages.load(std::memory_order_acquire) !=
+      sent_->load(std::memory_order_relaxed)) {
+    return Outcome::kMessage;
+  }
+  const uint64_t written = box_.written.load(std::memory_order_relaxed);
+  const bool empty = box_.taken.load(std::memory_order_acquire) == written;
+  const uint32_t turn = TurnOf(written) + (empty ? 1 : 0);
+  const uint32_t begin = empty ? 0 : BytesOf(written);
+  const size_t room = begin < kCommitBoxBytes ? kCommitBoxBytes - begin : 0;
+  if (room < sizeof(CommitLength) ||
+      room - sizeof(CommitLength) < payload.size()) {
+    return Outcome::kMessage;
+  }
+  const auto length = static_cast<CommitLength>(payload.size());
+  std::memcpy(data_ + begin, &length, sizeof length);
+  std::memcpy(data_ + begin + sizeof length, payload.data(), payload.size());
+  const auto end = static_cast<uint32_t>(begin + sizeof length + length);
+  // Either the agent sees the commit when it has said that it wants one, or
+  // this sees that it has.
+  box_.written.store(CommitPosition(turn, end), std::memory_order_seq_cst);
+  return box_.wanted.load(std::memory_order_seq_cst) == 0 ? Outcome::kWritten
+                                                          : Outcome::kRing;
+}
+
+}  // namespace canopy::shm

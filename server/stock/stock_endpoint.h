@@ -216,7 +216,7 @@ class StockEndpoint : public ClientPort, public ProcessEnvironment {
   void AnswerConnect(Connection& c, uint32_t tag,
                      const PendingRequest& request);
   void SendStatus(Connection& c, uint32_t tag, int status);
-  void SendPayload(Connection& c, uint32_t tag, std::string payload);
+  void SendPayload(Connection& c, uint32_t tag, const std::string& payload);
   void SendPayload(Connection& c, uint32_t tag, const std::string& head,
                    const Bytes& shared, std::string tail);
   // For the agent after this one (stock_keep.cc).

@@ -395,8 +395,8 @@ void StockEndpoint::SendStatus(Connection& c, uint32_t tag, int status) {
 }
 
 void StockEndpoint::SendPayload(Connection& c, uint32_t tag,
-                                std::string payload) {
-  SendPayload(c, tag, std::move(payload), Bytes(), "");
+                                const std::string& payload) {
+  SendPayload(c, tag, payload, Bytes(), "");
 }
 
 // The peer would drop what is too large for it, and wait for ever.

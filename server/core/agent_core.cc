@@ -241,10 +241,12 @@ struct AgentCore::State {
     if (in.node == self || !tree.alive(in.node)) return;
     Log(LogLine::Level::kInfo,
         "the agent of node " + config.node_names[in.node] + " was restarted");
+    // What has ended here comes before who has left since: else it would look
+    // as if they had left in the middle of it.
+    collectives.OnNodeRestarted(now, in.node, &out);
     RunEngine([&] { engine.OnNodeRestarted(now, in.node, &out); });
     gets.OnNodeRestarted(now, in.node, &out);
     reports.OnNodeLost(in.node, &out);
-    collectives.OnNodeRestarted(now, in.node, &out);
     events.OnNodeReturned(in.node);
     maps.OnNodeRestarted(in.node, &out);
     SendAbortsAgain();

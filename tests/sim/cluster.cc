@@ -239,12 +239,13 @@ void Cluster::End(NodeId node, const ProcId& proc, int wait_status,
   constexpr std::array<uint16_t, 2> kChannels = {2, 4};
   for (const uint16_t channel : kChannels) {
     const TimeNs delay = rng_() % 2 == 0 ? 0 : RandomDelay();
+    LocalOutput close{proc.nspace, proc.rank, channel, {}};
     if (restarts_) {
       Shim& shim = nodes_[node].shims[proc.nspace];
-      shim.closed.push_back(
-          {proc.nspace, proc.rank, channel, {}, shim.output_end});
+      close.end = shim.output_end;
+      shim.closed.push_back(close);
     }
-    Post(now_ + delay, node, LocalOutput{proc.nspace, proc.rank, channel, {}});
+    Post(now_ + delay, node, std::move(close));
   }
   Post(now_ + RandomDelay(), node, LocalExits{proc.nspace, {exit}});
 }

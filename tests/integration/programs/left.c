@@ -2,18 +2,9 @@
  * file named committed; rank 0 asks for it. Files named go1, go2, ... in a
  * directory say when.
  * Usage: left DIRECTORY */
-#include <pmix.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <unistd.h>
 
-static pmix_proc_t self;
-
-static void check(int rc, const char *what) {
-  if (rc == PMIX_SUCCESS) return;
-  fprintf(stderr, "rank %u: %s: %s\n", self.rank, what, PMIx_Error_string(rc));
-  exit(9);
-}
+#include "pmix_check.h"
 
 static void say(const char *what) {
   printf("rank %u %s\n", self.rank, what);
@@ -33,16 +24,8 @@ static void leave(const char *directory, const char *name) {
   if (file == NULL || fclose(file) != 0) exit(9);
 }
 
-static void put(const char *key, unsigned value) {
-  pmix_value_t v;
-  PMIX_VALUE_CONSTRUCT(&v);
-  v.type = PMIX_UINT32;
-  v.data.uint32 = value;
-  check(PMIx_Put(PMIX_GLOBAL, key, &v), "put");
-  check(PMIx_Commit(), "commit");
-}
-
-static void get(unsigned rank, const char *key, unsigned wanted) {
+/* Within 30 seconds, whoever has to be waited for. */
+static void find(unsigned rank, const char *key, unsigned wanted) {
   pmix_proc_t proc = self;
   pmix_value_t *value = NULL;
   pmix_info_t info;
@@ -50,29 +33,27 @@ static void get(unsigned rank, const char *key, unsigned wanted) {
   proc.rank = rank;
   PMIX_INFO_LOAD(&info, PMIX_TIMEOUT, &seconds, PMIX_INT);
   check(PMIx_Get(&proc, key, &info, 1, &value), key);
-  if (value->type != PMIX_UINT32 || value->data.uint32 != wanted) {
-    fprintf(stderr, "rank %u: wrong %s of rank %u\n", self.rank, key, rank);
-    exit(9);
-  }
+  if (value->type != PMIX_UINT32) check(PMIX_ERR_TYPE_MISMATCH, key);
+  want(value->data.uint32, wanted, key);
   PMIX_VALUE_RELEASE(value);
 }
 
 int main(int argc, char **argv) {
   if (argc != 2) return 2;
   check(PMIx_Init(&self, NULL, 0), "init");
-  check(PMIx_Fence(NULL, 0, NULL, 0), "fence");
+  fence(0);
   say("is ready");
   if (self.rank == 1) {
     await(argv[1], "go1");
-    put("away", 1);
+    publish("away", 1);
     leave(argv[1], "committed");
     await(argv[1], "go3");
-    put("back", 2);
+    publish("back", 2);
   } else {
     await(argv[1], "go2");
-    get(1, "away", 1);
+    find(1, "away", 1);
     say("has found it");
-    get(1, "back", 2);
+    find(1, "back", 2);
     say("has found more");
   }
   await(argv[1], "go4");

@@ -1,10 +1,10 @@
 #include "server/local/local_endpoint.h"
 
-#include <fcntl.h>
 #include <sys/epoll.h>
 #include <sys/random.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -47,6 +47,7 @@ LocalEndpoint::LocalEndpoint(EventLoop* loop, InputSink* sink,
     : loop_(loop),
       sink_(sink),
       options_(std::move(options)),
+      jobs_(loop, sink, JobsOptions()),
       buffer_(kBufferSize),
       epoch_(MakeEpoch()),
       self_(std::make_shared<LocalEndpoint*>(this)) {
@@ -55,9 +56,19 @@ LocalEndpoint::LocalEndpoint(EventLoop* loop, InputSink* sink,
   }
 }
 
+LocalJobsOptions LocalEndpoint::JobsOptions() {
+  LocalJobsOptions jobs;
+  jobs.self = options_.environment.self;
+  jobs.watch_ns = options_.watch_gates_ns;
+  jobs.token = options_.token ? options_.token
+                              : [](const ProcId&) { return MakeToken(); };
+  jobs.keep_boxes = options_.keep_boxes;
+  jobs.on_spoiled = [this](const ProcId& proc) { OnSpoiled(proc); };
+  return jobs;
+}
+
 LocalEndpoint::~LocalEndpoint() {
   *self_ = nullptr;
-  loop_->CancelTimer(watch_timer_);
   for (auto& [id, c] : connections_) {
     loop_->CancelTimer(c->hello_timer);
     loop_->CancelTimer(c->retry_timer);
@@ -156,8 +167,8 @@ void LocalEndpoint::Destroy(core::ClientId id) {
     return;
   }
   TakeOwn(*c);
-  if (LocalRank* rank = FindRank(c->proc)) --rank->connections;
-  if (FenceGate* gate = FindGate(c->proc.nspace)) {
+  if (LocalRank* rank = jobs_.FindRank(c->proc)) --rank->connections;
+  if (FenceGate* gate = jobs_.FindGate(c->proc.nspace)) {
     gate->OnGone(c->proc.rank, id);
     for (size_t i = 0; i < c->fences.size(); ++i) gate->OnMessageDone(kSuccess);
   }
@@ -232,20 +243,6 @@ void LocalEndpoint::HandleFrame(Connection& c, const FrameHeader& header,
   }
 }
 
-LocalEndpoint::Job* LocalEndpoint::FindJob(const std::string& nspace) {
-  const auto it = jobs_.find(nspace);
-  return it == jobs_.end() ? nullptr : &it->second;
-}
-
-LocalEndpoint::LocalRank* LocalEndpoint::FindRank(const ProcId& proc,
-                                                  Job** job) {
-  Job* found = FindJob(proc.nspace);
-  if (found == nullptr) return nullptr;
-  if (job != nullptr) *job = found;
-  const auto rank = found->ranks.find(proc.rank);
-  return rank == found->ranks.end() ? nullptr : &rank->second;
-}
-
 void LocalEndpoint::HandleHello(Connection& c, const FrameHeader& header,
                                 std::string_view payload) {
   const Status status = Identify(c, header, payload);
@@ -265,52 +262,67 @@ Status LocalEndpoint::Identify(Connection& c, const FrameHeader& header,
     return Status(kErrHandshakeFailed, "its library speaks protocol version " +
                                            std::to_string(hello->version));
   }
-  Job* job = nullptr;
-  LocalRank* rank = FindRank(hello->claimed, &job);
-  if (rank == nullptr) {
-    return Status(kErrInvalidCred, "claims to be " + ToString(hello->claimed) +
-                                       ", which does not run here");
-  }
-  const Result<PeerCredentials> peer = GetPeerCredentials(c.fd.get());
-  if (!peer.ok()) return peer.status();
-  const Status identity = options_.identity->Check(
-      *peer, {job->uid, rank->token, rank->pid}, hello->token);
-  if (!identity.ok()) {
-    return Status(identity.code(), "claims to be " + ToString(hello->claimed) +
-                                       ": " + identity.message());
-  }
-  if (rank->connections >= options_.max_connections_per_rank) {
-    return Status(kErrResourceBusy, ToString(hello->claimed) +
-                                        " has too many connections already");
-  }
+  Status proven = Prove(c, *hello);
+  if (!proven.ok()) return proven;
   const std::optional<SegmentRef> segment =
       options_.segment(hello->claimed.nspace);
   if (!segment) return Status(kErrNotFound, "its job has no segment");
-  ++rank->connections;
+  Admit(c, *hello);
+  Welcome(c, header.tag, hello->version, *segment);
+  return Status();
+}
+
+// Whether the connection is the rank's that it claims to be.
+Status LocalEndpoint::Prove(const Connection& c, const Hello& hello) {
+  const std::string claimed = ToString(hello.claimed);
+  const LocalRank* rank = jobs_.FindRank(hello.claimed);
+  if (rank == nullptr) {
+    return Status(kErrInvalidCred,
+                  "claims to be " + claimed + ", which does not run here");
+  }
+  const Result<PeerCredentials> peer = GetPeerCredentials(c.fd.get());
+  if (!peer.ok()) return peer.status();
+  const uint32_t uid = jobs_.Find(hello.claimed.nspace)->uid;
+  const Status identity = options_.identity->Check(
+      *peer, {uid, rank->token, rank->pid}, hello.token);
+  if (!identity.ok()) {
+    return Status(identity.code(),
+                  "claims to be " + claimed + ": " + identity.message());
+  }
+  if (rank->connections < options_.max_connections_per_rank) return Status();
+  return Status(kErrResourceBusy,
+                claimed + " has too many connections already");
+}
+
+void LocalEndpoint::Admit(Connection& c, const Hello& hello) {
+  ++jobs_.FindRank(hello.claimed)->connections;
   --unidentified_;
   loop_->CancelTimer(std::exchange(c.hello_timer, 0));
-  c.proc = hello->claimed;
+  c.proc = hello.claimed;
   c.identified = true;
   c.state = Connection::State::kServing;
   c.segments.insert(c.proc.nspace);
-  const GateOffer gate = OfferGate(*job, c, hello->version);
-  std::vector<SharedFd> fds = {{segment->fd, segment->owner}};
-  if (gate.size > 0) fds.push_back({job->gate->fd(), job->gate->owner()});
-  const BoxOffer boxes = OfferBoxes(*job, c, hello->version, gate);
-  if (boxes.size > 0) fds.push_back({job->boxes->fd(), job->boxes->owner()});
-  SuccessorOffer successor;
-  if (hello->version >= kSuccessorVersion) {
-    successor = {options_.reconnect_ms, epoch_};
-    c.may_change_over = true;
-  }
-  if (hello->version < kOwnDirectoryVersion && options_.make_directory) {
+  c.may_change_over = hello.version >= kSuccessorVersion;
+  if (hello.version < kOwnDirectoryVersion && options_.make_directory) {
     options_.make_directory(c.proc);
   }
-  c.out.AppendWithFds(MakeHelloReply(header.tag, c.proc, options_.server,
-                                     segment->size, gate, successor, boxes),
+}
+
+void LocalEndpoint::Welcome(Connection& c, uint64_t tag, uint64_t version,
+                            const SegmentRef& segment) {
+  std::vector<SharedFd> fds = {{segment.fd, segment.owner}};
+  GateOffer gate;
+  if (version >= kGateVersion) gate = jobs_.OfferGate(c.proc, c.id);
+  const BoxOffer boxes = OfferBoxes(c, version, gate);
+  const LocalJob& job = *jobs_.Find(c.proc.nspace);
+  if (gate.size > 0) fds.push_back({job.gate->fd(), job.gate->owner()});
+  if (boxes.size > 0) fds.push_back({job.boxes->fd(), job.boxes->owner()});
+  SuccessorOffer successor;
+  if (c.may_change_over) successor = {options_.reconnect_ms, epoch_};
+  c.out.AppendWithFds(MakeHelloReply(tag, c.proc, options_.server, segment.size,
+                                     gate, successor, boxes),
                       std::move(fds));
   MarkDirty(c);
-  return Status();
 }
 
 void LocalEndpoint::HandleRequest(Connection& c, const FrameHeader& header,
@@ -321,7 +333,7 @@ void LocalEndpoint::HandleRequest(Connection& c, const FrameHeader& header,
     return;
   }
   if (header.type == static_cast<uint16_t>(FrameType::kGateFull)) {
-    if (FenceGate* gate = FindGate(c.proc.nspace)) gate->OnFull();
+    if (FenceGate* gate = jobs_.FindGate(c.proc.nspace)) gate->OnFull();
     return;
   }
   if (header.tag == kGateRequest) return End(c, "used a reserved tag");
@@ -349,10 +361,10 @@ void LocalEndpoint::HandleRequest(Connection& c, const FrameHeader& header,
   NoteRequest(c, header, *input);
   sink_->OnInput(std::move(*input));
   if (!commits) return;
-  if (FenceGate* gate = FindGate(c.proc.nspace)) {
+  if (FenceGate* gate = jobs_.FindGate(c.proc.nspace)) {
     gate->OnCommit(c.proc.rank, c.id);
   }
-  CommitBoxes* boxes = FindBoxes(c.proc.nspace);
+  CommitBoxes* boxes = jobs_.FindBoxes(c.proc.nspace);
   if (boxes != nullptr && c.box >= 0) {
     boxes->OnMessage(static_cast<uint32_t>(c.box));
   }
@@ -360,56 +372,9 @@ void LocalEndpoint::HandleRequest(Connection& c, const FrameHeader& header,
 
 // ------------------------------------------------------------------ gates ---
 
-FenceGate* LocalEndpoint::FindGate(const std::string& nspace) {
-  Job* job = FindJob(nspace);
-  return job == nullptr ? nullptr : job->gate.get();
-}
-
-GateOffer LocalEndpoint::OfferGate(Job& job, const Connection& c,
-                                   uint64_t version) {
-  if (version < kGateVersion) return {};
-  if (job.gate == nullptr) {
-    std::vector<Rank> ranks;
-    for (const auto& [rank, state] : job.ranks) ranks.push_back(rank);
-    auto gate = FenceGate::Create(
-        ranks, job.local_only, sink_,
-        [this](std::function<void()> work) { loop_->Defer(std::move(work)); },
-        [this, nspace = c.proc.nspace](Rank rank) {
-          TakeCommits({nspace, rank});
-        });
-    // Messages do as well.
-    if (!gate.ok()) return {};
-    job.gate = std::move(gate).value();
-    StartWatch();
-  }
-  const int index = job.gate->Admit(c.proc.rank, c.id);
-  if (index < 0) return {};
-  return {job.gate->size(), static_cast<uint32_t>(index)};
-}
-
-void LocalEndpoint::StartWatch() {
-  if (watch_timer_ != 0) return;
-  watch_timer_ = loop_->AddTimer(options_.watch_gates_ns, [this] {
-    watch_timer_ = 0;
-    Watch();
-  });
-}
-
-void LocalEndpoint::Watch() {
-  std::vector<std::string> watched;
-  for (const auto& [nspace, job] : jobs_) {
-    if (job.gate != nullptr || job.boxes != nullptr) watched.push_back(nspace);
-  }
-  for (const std::string& nspace : watched) {
-    if (CommitBoxes* boxes = FindBoxes(nspace)) boxes->TakeAll();
-    if (FenceGate* gate = FindGate(nspace)) gate->Watch();
-  }
-  if (!watched.empty()) StartWatch();
-}
-
 void LocalEndpoint::NoteResume(Connection& c,
                                const core::ClientResumed& resumed) {
-  FenceGate* gate = FindGate(c.proc.nspace);
+  FenceGate* gate = jobs_.FindGate(c.proc.nspace);
   for (const core::CollectiveCount& count : resumed.counts) {
     if (gate != nullptr && count.op == core::CollectiveOp::kFence &&
         IsWholeJob(c.proc.nspace, count.participants)) {
@@ -425,7 +390,7 @@ void LocalEndpoint::NoteRequest(Connection& c, const FrameHeader& header,
       !IsWholeJob(c.proc.nspace, fence->participants)) {
     return;
   }
-  FenceGate* gate = FindGate(c.proc.nspace);
+  FenceGate* gate = jobs_.FindGate(c.proc.nspace);
   if (gate == nullptr) return;
   gate->OnMessage(c.proc.rank);
   c.fences.push_back(header.tag);
@@ -436,54 +401,24 @@ void LocalEndpoint::NoteReply(Connection& c, const core::ReplyClient& reply) {
   if (fence == c.fences.end()) return;
   *fence = c.fences.back();
   c.fences.pop_back();
-  if (FenceGate* gate = FindGate(c.proc.nspace)) {
+  if (FenceGate* gate = jobs_.FindGate(c.proc.nspace)) {
     gate->OnMessageDone(reply.status);
   }
 }
 
 // ----------------------------------------------------------- commit boxes ---
 
-CommitBoxes* LocalEndpoint::FindBoxes(const std::string& nspace) {
-  Job* job = FindJob(nspace);
-  return job == nullptr ? nullptr : job->boxes.get();
-}
-
 void LocalEndpoint::Inherit(const std::string& nspace, UniqueFd boxes) {
-  if (boxes) {
-    inherited_[nspace] = std::move(boxes);
-  } else {
-    inherited_.erase(nspace);
-  }
+  jobs_.Inherit(nspace, std::move(boxes));
 }
 
-void LocalEndpoint::MakeBoxes(const std::string& nspace, Job& job,
-                              UniqueFd former) {
-  std::vector<Rank> ranks;
-  for (const auto& [rank, state] : job.ranks) ranks.push_back(rank);
-  auto boxes = CommitBoxes::Make(
-      nspace, std::move(ranks), std::move(former), sink_,
-      [this](std::function<void()> work) { loop_->Defer(std::move(work)); },
-      [this, nspace](Rank rank) {
-        OnSpoiled({nspace, rank});
-      });
-  // Messages do as well.
-  if (!boxes.ok()) return;
-  job.boxes = std::move(boxes).value();
-  StartWatch();
-  if (!options_.keep_boxes) return;
-  options_.keep_boxes(nspace,
-                      UniqueFd(fcntl(job.boxes->fd(), F_DUPFD_CLOEXEC, 0)));
-}
-
-BoxOffer LocalEndpoint::OfferBoxes(Job& job, Connection& c, uint64_t version,
+BoxOffer LocalEndpoint::OfferBoxes(Connection& c, uint64_t version,
                                    const GateOffer& gate) {
   if (version < kBoxVersion) return {};
   if (gate.size == 0) return {true, 0};
-  if (job.boxes == nullptr) MakeBoxes(c.proc.nspace, job, UniqueFd());
-  if (job.boxes == nullptr) return {true, 0};
-  c.box = static_cast<int>(gate.index);
-  job.boxes->Admit(gate.index);
-  return {true, job.boxes->size()};
+  const uint64_t size = jobs_.OfferBoxes(c.proc.nspace, gate.index);
+  if (size > 0) c.box = static_cast<int>(gate.index);
+  return {true, size};
 }
 
 void LocalEndpoint::OnSpoiled(const ProcId& proc) {
@@ -493,22 +428,14 @@ void LocalEndpoint::OnSpoiled(const ProcId& proc) {
 }
 
 void LocalEndpoint::TakeOwn(const Connection& c) {
-  CommitBoxes* boxes = c.box < 0 ? nullptr : FindBoxes(c.proc.nspace);
+  CommitBoxes* boxes = c.box < 0 ? nullptr : jobs_.FindBoxes(c.proc.nspace);
   if (boxes != nullptr) boxes->TakeAt(static_cast<uint32_t>(c.box));
 }
 
-void LocalEndpoint::TakeCommits(const ProcId& proc) {
-  CommitBoxes* boxes = FindBoxes(proc.nspace);
-  if (boxes == nullptr) return;
-  if (proc.rank <= kRankValid) {
-    boxes->Take(proc.rank);
-  } else {
-    boxes->TakeAll();
-  }
-}
+void LocalEndpoint::TakeCommits(const ProcId& proc) { jobs_.TakeCommits(proc); }
 
 void LocalEndpoint::AwaitCommit(const ProcId& proc) {
-  CommitBoxes* boxes = FindBoxes(proc.nspace);
+  CommitBoxes* boxes = jobs_.FindBoxes(proc.nspace);
   if (boxes != nullptr) boxes->Await(proc.rank);
 }
 
@@ -521,7 +448,7 @@ void LocalEndpoint::Reply(const core::ReplyClient& reply) {
     return;
   }
   if (reply.request == kGateRequest) {
-    FenceGate* gate = FindGate(c->proc.nspace);
+    FenceGate* gate = jobs_.FindGate(c->proc.nspace);
     if (gate != nullptr) gate->OnReply(c->proc.rank, reply.status);
     return;
   }
@@ -642,28 +569,11 @@ void LocalEndpoint::Quiesce() {
 // ------------------------------------------------------ jobs and processes ---
 
 void LocalEndpoint::AddJob(const core::RegisterJob& registration) {
-  const uint32_t node =
-      registration.layout->node_of_agent(options_.environment.self);
-  Job job;
-  job.uid = registration.job->uid;
-  job.local_only = registration.job->nodes.size() == 1;
-  if (node != kNoNode) {
-    for (const Rank rank : registration.layout->ranks_on(node)) {
-      job.ranks[rank].token =
-          options_.token ? options_.token({registration.job->nspace, rank})
-                         : MakeToken();
-    }
-  }
-  const std::string& nspace = registration.job->nspace;
-  Job& added = jobs_[nspace] = std::move(job);
-  auto former = inherited_.extract(nspace);
-  if (former.empty() || added.ranks.empty()) return;
-  MakeBoxes(nspace, added, std::move(former.mapped()));
-  TakeCommits({nspace, kRankWildcard});
+  jobs_.Add(registration);
 }
 
 void LocalEndpoint::DropJob(const std::string& nspace) {
-  jobs_.erase(nspace);
+  jobs_.Drop(nspace);
   for (auto& [id, c] : connections_) {
     if (c->identified && c->proc.nspace == nspace) End(*c, "its job is over");
   }
@@ -675,7 +585,7 @@ std::vector<std::string> LocalEndpoint::ForJob(const core::PrepareLocal& job) {
 
 std::vector<std::string> LocalEndpoint::ForRank(const core::PrepareLocal& job,
                                                 Rank rank) {
-  const LocalRank* local = FindRank({job.job->nspace, rank});
+  const LocalRank* local = jobs_.FindRank({job.job->nspace, rank});
   return RankEnvironment(job, rank, local == nullptr ? "" : local->token);
 }
 
@@ -685,7 +595,7 @@ ProcessEnvironment::InheritedFd LocalEndpoint::FdForRank(
 }
 
 void LocalEndpoint::OnProcess(const std::string& nspace, Rank rank, int pid) {
-  if (LocalRank* local = FindRank({nspace, rank})) local->pid = pid;
+  if (LocalRank* local = jobs_.FindRank({nspace, rank})) local->pid = pid;
   if (options_.on_process) options_.on_process(nspace, rank, pid);
 }
 

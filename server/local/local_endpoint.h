@@ -4,7 +4,6 @@
 
 #include <cstdint>
 #include <functional>
-#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -21,12 +20,11 @@
 #include "server/core/step/job_actions.h"
 #include "server/core/step/log_line.h"
 #include "server/core/step/process_actions.h"
-#include "server/local/commit_boxes.h"
 #include "server/local/connection.h"
 #include "server/local/environment.h"
-#include "server/local/fence_gate.h"
 #include "server/local/frames.h"
 #include "server/local/identity.h"
+#include "server/local/local_jobs.h"
 #include "server/ports/client_port.h"
 #include "server/ports/input_sink.h"
 #include "server/ports/process_environment.h"
@@ -118,20 +116,7 @@ class LocalEndpoint : public ClientPort, public ProcessEnvironment {
   size_t num_connections() const { return connections_.size(); }
 
  private:
-  struct LocalRank {
-    std::string token;
-    int pid = 0;
-    uint32_t connections = 0;
-  };
-  struct Job {
-    uint32_t uid = 0;
-    bool local_only = false;  // no rank runs elsewhere
-    std::map<Rank, LocalRank> ranks;
-    // From the first client that may use it.
-    std::unique_ptr<FenceGate> gate;
-    std::unique_ptr<CommitBoxes> boxes;
-  };
-
+  LocalJobsOptions JobsOptions();
   void Log(core::LogLine::Level level, std::string text);
   void OnAcceptable();
   void AddConnection(UniqueFd fd);
@@ -145,16 +130,13 @@ class LocalEndpoint : public ClientPort, public ProcessEnvironment {
                    std::string_view payload);
   Status Identify(Connection& c, const FrameHeader& header,
                   std::string_view payload);
+  Status Prove(const Connection& c, const Hello& hello);
+  void Admit(Connection& c, const Hello& hello);
+  void Welcome(Connection& c, uint64_t tag, uint64_t version,
+               const SegmentRef& segment);
   void HandleRequest(Connection& c, const FrameHeader& header,
                      std::string_view payload);
-  LocalRank* FindRank(const ProcId& proc, Job** job = nullptr);
-  Job* FindJob(const std::string& nspace);
-  FenceGate* FindGate(const std::string& nspace);
-  CommitBoxes* FindBoxes(const std::string& nspace);
-  GateOffer OfferGate(Job& job, const Connection& c, uint64_t version);
-  BoxOffer OfferBoxes(Job& job, Connection& c, uint64_t version,
-                      const GateOffer& gate);
-  void MakeBoxes(const std::string& nspace, Job& job, UniqueFd former);
+  BoxOffer OfferBoxes(Connection& c, uint64_t version, const GateOffer& gate);
   void OnSpoiled(const ProcId& proc);
   // What the connection's rank has committed before what it sends now.
   void TakeOwn(const Connection& c);
@@ -162,8 +144,6 @@ class LocalEndpoint : public ClientPort, public ProcessEnvironment {
   void NoteRequest(Connection& c, const FrameHeader& header,
                    const core::Input& input);
   void NoteReply(Connection& c, const core::ReplyClient& reply);
-  void StartWatch();
-  void Watch();
   Connection* Find(core::ClientId client);
   void OfferSegment(Connection& c, const std::string& nspace);
   // Closes at the end of the round, after one more attempt to send. An empty
@@ -183,12 +163,10 @@ class LocalEndpoint : public ClientPort, public ProcessEnvironment {
   uint64_t socket_inode_ = 0;
   uint64_t next_number_ = 1;
   uint32_t unidentified_ = 0;
-  std::unordered_map<std::string, Job> jobs_;
+  LocalJobs jobs_;
   std::unordered_map<core::ClientId, std::unique_ptr<Connection>> connections_;
   std::vector<core::ClientId> dirty_;
   std::vector<char> buffer_;
-  std::unordered_map<std::string, UniqueFd> inherited_;  // commit boxes
-  EventLoop::TimerId watch_timer_ = 0;
   const uint64_t epoch_;
   std::shared_ptr<LocalEndpoint*> self_;  // cleared when this goes
 };

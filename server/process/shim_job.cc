@@ -6,26 +6,20 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <iterator>
+#include <optional>
 #include <utility>
 
 #include "server/process/job_processes.h"
+#include "server/process/shim_description.h"
 #include "server/process/shim_start.h"
 
 namespace canopy::process {
 namespace {
 
 constexpr size_t kRanksPerFrame = 256;
-// Input that the shim is given ahead of what the processes have read.
-constexpr uint64_t kInputWindow = 1u << 20;
 constexpr size_t kErrorsInText = 3;
 // Ended connections that the shim is told of together.
 constexpr size_t kReleaseAtOnce = 64;
-
-void Append(std::vector<std::string> from, std::vector<std::string>* to) {
-  to->insert(to->end(), std::make_move_iterator(from.begin()),
-             std::make_move_iterator(from.end()));
-}
 
 std::string Summarize(const std::vector<StartError>& errors) {
   std::string text;
@@ -64,8 +58,8 @@ ShimJob::ShimJob(const ProcessContext* context, UniqueFd connection,
       on_gone_(std::move(on_gone)),
       phase_(Phase::kGreeting),
       reporting_(false),
-      file_(std::move(file)),
-      position_known_(false) {
+      file_(std::move(file)) {
+  credit_.ForgetPosition();
   Connect(std::move(connection));
   channel_->Send(FrameType::kHello, Encode(Hello{}));
 }
@@ -104,7 +98,7 @@ void ShimJob::Prepare() {
   NoteShim(shim->pid);
   file_ = std::move(shim->file);
   Connect(std::move(shim->connection));
-  channel_->Send(FrameType::kPrepare, Encode(Describe()));
+  channel_->Send(FrameType::kPrepare, Encode(DescribeJob(*context_, job_)));
   SendRanks();
   channel_->Send(FrameType::kCheck, "");
   channel_->Flush();
@@ -116,51 +110,6 @@ void ShimJob::PrepareFailed(const Status& status) {
       core::LocalPrepared{nspace(), status.code(), status.message()});
 }
 
-PrepareJob ShimJob::Describe() const {
-  const JobSpec& job = *job_.job;
-  std::vector<std::string> contributed;
-  for (ProcessEnvironment* environment : context_->environments) {
-    Append(environment->ForJob(job_), &contributed);
-  }
-  JobEnvironment environment =
-      BuildJobEnvironment(job, contributed, context_->options.environment);
-  PrepareJob out;
-  out.nspace = job.nspace;
-  out.orphan_ms = context_->options.orphan_ms;
-  out.grace_ms = job.kill_grace_seconds * 1000;
-  out.window = context_->options.output_window;
-  out.uid = job.uid;
-  out.gid = job.gid;
-  out.merge_stderr = job.merge_stderr;
-  out.record = EncodeJobSpec(job);
-  out.env = std::move(environment.base);
-  for (size_t i = 0; i < job.apps.size(); ++i) {
-    const JobApp& app = job.apps[i];
-    out.apps.push_back({app.cmd, app.argv, std::move(environment.apps[i]),
-                        WorkingDirectory(job, app)});
-  }
-  return out;
-}
-
-RankSpec ShimJob::DescribeRank(Rank rank, std::vector<UniqueFd>* fds) const {
-  const JobSpec& job = *job_.job;
-  RankSpec spec;
-  spec.rank = rank;
-  spec.app = job.procs[rank].app;
-  spec.cpuset = job.procs[rank].cpuset;
-  spec.has_stdin =
-      job.stdin_target == StdinTarget::kAll ||
-      (job.stdin_target == StdinTarget::kRank && job.stdin_rank == rank);
-  for (ProcessEnvironment* environment : context_->environments) {
-    Append(environment->ForRank(job_, rank), &spec.env);
-    ProcessEnvironment::InheritedFd fd = environment->FdForRank(job_, rank);
-    if (fd.fd < 0) continue;
-    spec.fd_names.push_back(fd.name);
-    fds->emplace_back(fd.fd);
-  }
-  return spec;
-}
-
 void ShimJob::SendRanks() {
   std::vector<RankSpec> ranks;
   std::vector<UniqueFd> fds;
@@ -170,7 +119,7 @@ void ShimJob::SendRanks() {
     fds.clear();
   };
   for (const Rank rank : LocalRanks()) {
-    ranks.push_back(DescribeRank(rank, &fds));
+    ranks.push_back(DescribeRank(*context_, job_, rank, &fds));
     if (ranks.size() == kRanksPerFrame ||
         fds.size() + kMaxInherited > kMaxFrameFds) {
       send();
@@ -206,9 +155,10 @@ void ShimJob::Resume() {
   }
   NoteProcesses(running);
   channel_->Send(FrameType::kResume, "");
-  if (!input_known_ || job_.job->stdin_target == StdinTarget::kNone) return;
+  const std::optional<uint64_t> fed = input_.position();
+  if (!fed || job_.job->stdin_target == StdinTarget::kNone) return;
   context_->sink->OnInput(
-      core::LocalInputDone{nspace(), 0, input_done_, /*resend=*/true});
+      core::LocalInputDone{nspace(), 0, *fed, /*resend=*/true});
 }
 
 void ShimJob::Signal(const core::SignalLocal& signal) {
@@ -224,22 +174,14 @@ void ShimJob::Kill(const core::KillLocal& kill) {
 }
 
 void ShimJob::Credit(const core::CreditOutput& credit) {
-  if (credit.total != 0) {
-    credit_total_ = std::max(credit_total_, credit.total);
-  } else if (position_known_) {
-    credit_total_ += credit.bytes;
-  } else {
-    early_credit_ += credit.bytes;
-  }
+  credit_.Add(credit);
   SendCredit();
 }
 
 void ShimJob::SendCredit() {
-  if (channel_ == nullptr || !position_known_ || credit_total_ <= credited_) {
-    return;
-  }
-  channel_->Send(FrameType::kCredit, EncodeBytes(credit_total_ - credited_));
-  credited_ = credit_total_;
+  if (channel_ == nullptr) return;
+  const uint64_t bytes = credit_.Take();
+  if (bytes > 0) channel_->Send(FrameType::kCredit, EncodeBytes(bytes));
 }
 
 void ShimJob::ResendOutput() {
@@ -297,57 +239,32 @@ void ShimJob::SendReleases() {
 }
 
 void ShimJob::Feed(const core::FeedInput& input) {
-  input_.push_back(input);
-  if (!TakeInput(&input_.back())) input_.pop_back();
+  input_.Feed(input);
   SendInput();
 }
 
-// Leaves out what was fed before. False: there is nothing new in it, or it does
-// not follow on that.
-bool ShimJob::TakeInput(core::FeedInput* input) {
-  const uint64_t size = input->data.size();
-  if (input->end == 0) {
-    if (input_taken_) *input_taken_ += size;
-    return true;
-  }
-  if (input->end < size) return false;
-  const uint64_t begin = input->end - size;
-  if (!input_taken_) input_taken_ = begin;
-  if (size == 0) return begin == *input_taken_;
-  if (begin > *input_taken_ || input->end <= *input_taken_) return false;
-  input->data = input->data.Slice(*input_taken_ - begin, size);
-  input_taken_ = input->end;
-  return true;
-}
-
 void ShimJob::SendInput() {
-  while (!input_.empty()) {
-    const core::FeedInput& next = input_.front();
-    const uint64_t size = next.data.size();
-    if (input_outstanding_ > 0 && input_outstanding_ + size > kInputWindow) {
-      return;
+  while (std::optional<core::FeedInput> next = input_.Next()) {
+    if (channel_ != nullptr) {
+      channel_->Send(FrameType::kInput, EncodeInputHead(next->ranks),
+                     next->data);
+    } else if (next->data.size() > 0) {
+      InputDone(next->data.size());
     }
-    if (channel_ == nullptr) {
-      if (size > 0) InputDone(size);
-    } else {
-      input_outstanding_ += size;
-      channel_->Send(FrameType::kInput, EncodeInputHead(next.ranks), next.data);
-    }
-    input_.pop_front();
   }
 }
 
 void ShimJob::InputDone(uint64_t bytes) {
-  input_done_ += bytes;
+  input_.Done(bytes);
   context_->sink->OnInput(
-      core::LocalInputDone{nspace(), bytes, input_known_ ? input_done_ : 0});
+      core::LocalInputDone{nspace(), bytes, input_.position().value_or(0)});
 }
 
 void ShimJob::Forget() {
   const Phase before = std::exchange(phase_, Phase::kForgotten);
   if (before == Phase::kForgotten) return;
   if (before != Phase::kReplaced) file_.Remove();
-  input_.clear();
+  input_.Clear();
   if (channel_ == nullptr) {
     return context_->loop->Defer([this, alive = alive_] {
       if (*alive) Gone();
@@ -415,7 +332,11 @@ bool ShimJob::OnWelcome(FrameChannel::Frame& frame) {
   job_.job = std::make_shared<const JobSpec>(std::move(*spec));
   job_.layout = std::make_shared<const JobLayout>(*job_.job);
   version_ = welcome.version;
-  NoteInput(welcome);
+  if (version_ < 3) {
+    input_.RestoreUnknown();
+  } else {
+    input_.Restore(welcome.input_taken, welcome.input_done);
+  }
   NoteShim(welcome.pid);
   if (IsChild(shim_pid_)) child_pid_ = shim_pid_;
   ranks_ = std::move(welcome.ranks);
@@ -430,15 +351,6 @@ bool ShimJob::OnWelcome(FrameChannel::Frame& frame) {
   }
   on_found_(this, std::move(held));
   return true;
-}
-
-void ShimJob::NoteInput(const Welcome& welcome) {
-  input_known_ = welcome.version >= 3;
-  input_taken_.reset();
-  if (!input_known_) return;
-  input_taken_ = welcome.input_taken;
-  input_done_ = welcome.input_done;
-  input_outstanding_ = welcome.input_taken - welcome.input_done;
 }
 
 bool ShimJob::OnPrepared(std::string_view payload) {
@@ -511,7 +423,6 @@ bool ShimJob::OnExits(std::string_view payload) {
 bool ShimJob::OnInputDone(std::string_view payload) {
   uint64_t bytes = 0;
   if (!DecodeBytes(payload, &bytes)) return false;
-  input_outstanding_ -= std::min(input_outstanding_, bytes);
   InputDone(bytes);
   SendInput();
   return true;
@@ -521,10 +432,7 @@ bool ShimJob::OnResumed(std::string_view payload) {
   uint64_t acknowledged = 0;
   if (!DecodeBytes(payload, &acknowledged)) return false;
   output_end_ = acknowledged;
-  if (!std::exchange(position_known_, true)) {
-    credited_ = acknowledged;
-    credit_total_ = std::max(credit_total_, acknowledged + early_credit_);
-  }
+  credit_.SetPosition(acknowledged);
   SendCredit();
   return true;
 }

@@ -4,55 +4,23 @@
 #define CANOPY_SERVER_PROCESS_SHIM_JOB_H_
 
 #include <cstdint>
-#include <deque>
 #include <functional>
 #include <memory>
-#include <optional>
 #include <string>
 #include <unordered_map>
 #include <vector>
 
-#include "common/event_loop.h"
 #include "common/ids.h"
 #include "common/job.h"
 #include "server/core/step/process_actions.h"
-#include "server/ports/input_sink.h"
-#include "server/ports/process_environment.h"
-#include "server/process/job_environment.h"
+#include "server/process/output_credit.h"
+#include "server/process/process_context.h"
+#include "server/process/shim_input.h"
 #include "server/shim/channel.h"
 #include "server/shim/protocol.h"
 #include "server/shim/socket_file.h"
 
 namespace canopy::process {
-
-struct ProcessOptions {
-  std::string shim_path;    // the canopy-shim program
-  std::string runtime_dir;  // exists; belongs to the agent, mode 0700
-  NodeId self = 0;          // which of the job's nodes is this one
-  EnvironmentRules environment;
-  // How many files a process may have open at first (its soft limit). 0: as
-  // many as this one.
-  uint64_t open_files = 0;
-  // How long processes live without an agent. 0: they end with it.
-  uint32_t orphan_ms = 30000;
-  // Bytes of a job's output that may wait for CreditOutput on this node.
-  uint64_t output_window = 1u << 20;
-};
-
-// A descriptor that the shim keeps for the agent.
-struct HeldFd {
-  std::string name;
-  UniqueFd fd;
-};
-
-// What every job of the adapter shares. Outlives them.
-struct ProcessContext {
-  EventLoop* loop = nullptr;
-  InputSink* sink = nullptr;
-  ProcessOptions options;
-  std::vector<ProcessEnvironment*> environments;
-  UniqueFd runtime_dir;
-};
 
 // Loop thread only.
 class ShimJob {
@@ -123,12 +91,9 @@ class ShimJob {
   void NoteShim(int pid);
   void KillWhatIsLeft() const;
   bool OnWelcome(FrameChannel::Frame& frame);
-  void NoteInput(const Welcome& welcome);
   bool OnHeld(FrameChannel::Frame& frame);
   void SendReleases();
-  PrepareJob Describe() const;
   std::vector<Rank> LocalRanks() const;
-  RankSpec DescribeRank(Rank rank, std::vector<UniqueFd>* fds) const;
   void SendRanks();
   void PrepareFailed(const Status& status);
   void Gone();
@@ -141,7 +106,6 @@ class ShimJob {
   bool OnExits(std::string_view payload);
   bool OnInputDone(std::string_view payload);
   bool OnResumed(std::string_view payload);
-  bool TakeInput(core::FeedInput* input);
   void SendInput();
   void SendCredit();
   void InputDone(uint64_t bytes);
@@ -165,18 +129,8 @@ class ShimJob {
   // Ranks without an exit so far, and their processes as far as known.
   std::unordered_map<Rank, int> unreported_;
   uint64_t output_end_ = 0;  // position of what was reported last
-  uint64_t credited_ = 0;    // as the shim has it or is about to
-  // Of a found shim, until it has told what it counts from.
-  bool position_known_ = true;
-  uint64_t credit_total_ = 0;
-  uint64_t early_credit_ = 0;  // given before the position was known
-  std::deque<core::FeedInput> input_;
-  uint64_t input_outstanding_ = 0;  // given to the shim, not done
-  // Of the job's input, so much was taken and is done. None: the shim was
-  // found and can not tell.
-  std::optional<uint64_t> input_taken_ = 0;
-  uint64_t input_done_ = 0;
-  bool input_known_ = true;
+  OutputCredit credit_;
+  ShimInput input_;
   const std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
 };
 

@@ -1,0 +1,184 @@
+#include <gtest/gtest.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "server/local/local_endpoint_test_base.h"
+
+namespace canopy::local {
+namespace {
+
+TEST_F(LocalEndpointTest, LiesAboutIdentity) {
+  const struct {
+    ProcId claimed;
+    std::string token;
+  } lies[] = {
+      {{"job", 0}, Token(1)},       // another rank's token
+      {{"job", 0}, ""},             // none
+      {{"job", 2}, Token(0)},       // runs on another node
+      {{"job", 99}, Token(0)},      // there is no such rank
+      {{"other-job", 0}, Token(0)}  // nor such a job
+  };
+  size_t logged = 0;
+  for (const auto& lie : lies) {
+    TestClient client(path());
+    client.Hello(lie.claimed, lie.token);
+    Settle();
+    EXPECT_EQ(StatusOf(client.Next()), kErrInvalidCred);
+    EXPECT_FALSE(client.Pump());
+    EXPECT_EQ(log_.size(), ++logged);
+  }
+  EXPECT_TRUE(sink_.inputs.empty());
+  EXPECT_EQ(endpoint_->num_connections(), 0u);
+}
+
+TEST_F(LocalEndpointTest, ProcessTreeInsteadOfToken) {
+  endpoint_->OnProcess("job", 0, getpid());
+  TestClient client(path());
+  client.Hello({"job", 0}, "");
+  Settle();
+  EXPECT_EQ(StatusOf(client.Next()), 0);
+}
+
+TEST_F(LocalEndpointTest, GarbageHarmsNobodyElse) {
+  auto good = Connected(0);
+  const std::string bad[] = {
+      "GET / HTTP/1.1\r\nHost: localhost\r\n\r\n",
+      TestClient::Frame(FrameType::kFinalize, 1, ""),
+      TestClient::Frame(FrameType::kHello, 1, "junk"),
+      std::string(64, '\xff'),
+      TestClient::Frame(FrameType::kHello, 1, std::string(5000, 'h')),
+  };
+  for (const std::string& bytes : bad) {
+    log_.clear();
+    TestClient client(path());
+    client.SendRaw(bytes);
+    Settle();
+    while (client.Next().has_value()) {
+    }
+    EXPECT_FALSE(client.Pump());
+    EXPECT_EQ(log_.size(), 1u);
+  }
+  good->Send(FrameType::kFinalize, 5, "");
+  Settle();
+  EXPECT_EQ(sink_.All<core::FinalizeArrived>().size(), 1u);
+}
+
+TEST_F(LocalEndpointTest, GarbageAfterHelloCloses) {
+  const std::string bad[] = {
+      TestClient::Frame(FrameType::kGet, 1, "junk"),
+      TestClient::Frame(FrameType::kHello, 1, "again"),
+      std::string(64, '\xff'),
+  };
+  for (const std::string& bytes : bad) {
+    auto client = Connected(1);
+    log_.clear();
+    client->SendRaw(bytes);
+    Settle();
+    EXPECT_FALSE(client->Pump());
+    EXPECT_EQ(log_.size(), 1u);
+  }
+  EXPECT_EQ(sink_.All<core::ClientGone>().size(), 3u);
+}
+
+TEST_F(LocalEndpointTest, UnknownRequestIsAnswered) {
+  auto client = Connected(0);
+  client->Send(static_cast<FrameType>(50), 3, "whatever");
+  client->Send(static_cast<FrameType>(50), 0, "whatever");
+  Settle();
+  EXPECT_EQ(StatusOf(client->Next()), kErrNotSupported);
+  EXPECT_FALSE(client->Next().has_value());
+  EXPECT_TRUE(client->Pump());
+}
+
+TEST_F(LocalEndpointTest, NoDescriptorLeft) {
+  auto good = Connected(0);
+  rlimit before;
+  ASSERT_EQ(getrlimit(RLIMIT_NOFILE, &before), 0);
+  std::vector<std::unique_ptr<TestClient>> clients;
+  for (int i = 0; i < 3; ++i) {
+    clients.push_back(std::make_unique<TestClient>(path()));
+  }
+  const int next = dup(null_.get());
+  close(next);
+  rlimit tight = before;
+  tight.rlim_cur = static_cast<rlim_t>(next);
+  ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &tight), 0);
+  Settle();
+  ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &before), 0);
+  for (auto& client : clients) EXPECT_FALSE(client->Pump());
+  EXPECT_EQ(log_.size(), 1u);
+  good->Send(FrameType::kFinalize, 5, "");
+  Settle();
+  EXPECT_EQ(sink_.All<core::FinalizeArrived>().size(), 1u);
+  EXPECT_NE(Connected(1), nullptr);
+}
+
+class TunedEndpointTest : public LocalEndpointTest {
+ protected:
+  void Tune(LocalOptions* options) override {
+    options->hello_timeout_ns = 1;
+    options->max_connections_per_rank = 2;
+    options->pause_reading_bytes = 100 << 10;
+    options->max_queued_bytes = 2 << 20;
+  }
+};
+
+TEST_F(TunedEndpointTest, SilenceBeforeHelloCloses) {
+  TestClient client(path());
+  for (int i = 0; i < 4; ++i) loop_.RunOnce(10);
+  EXPECT_FALSE(client.Pump());
+  ASSERT_EQ(log_.size(), 1u);
+  EXPECT_EQ(endpoint_->num_connections(), 0u);
+}
+
+class CappedEndpointTest : public LocalEndpointTest {
+ protected:
+  void Tune(LocalOptions* options) override {
+    options->max_connections_per_rank = 2;
+    options->pause_reading_bytes = 100 << 10;
+    options->max_queued_bytes = 2 << 20;
+  }
+};
+
+TEST_F(CappedEndpointTest, TooManyConnectionsOfARank) {
+  auto first = Connected(0);
+  auto second = Connected(0);
+  TestClient third(path());
+  third.Hello({"job", 0}, Token(0));
+  Settle();
+  EXPECT_EQ(StatusOf(third.Next()), kErrResourceBusy);
+  first->Disconnect();
+  Settle();
+  EXPECT_NE(Connected(0), nullptr);
+}
+
+TEST_F(CappedEndpointTest, WhoDoesNotReadIsNotReadAndThenClosed) {
+  auto client = Connected(0);
+  core::NotifyClient event;
+  event.client = IdOf(0);
+  event.info = Bytes(std::string(100 << 10, 'e'));
+  for (int i = 0; i < 8; ++i) endpoint_->Notify(event);
+  Settle();
+  client->Send(FrameType::kFinalize, 5, "");
+  Settle();
+  EXPECT_TRUE(sink_.All<core::FinalizeArrived>().empty());
+  int events = 0;
+  for (int i = 0; i < 50 && events < 8; ++i) {
+    while (client->Next().has_value()) ++events;
+    Settle();
+  }
+  EXPECT_EQ(events, 8);
+  EXPECT_EQ(sink_.All<core::FinalizeArrived>().size(), 1u);
+  EXPECT_TRUE(log_.empty());
+  for (int i = 0; i < 40; ++i) endpoint_->Notify(event);
+  Settle();
+  EXPECT_EQ(log_.size(), 1u);
+  EXPECT_EQ(sink_.All<core::ClientGone>().size(), 1u);
+}
+
+}  // namespace
+}  // namespace canopy::local

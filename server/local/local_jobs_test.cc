@@ -1,0 +1,105 @@
+#include "server/local/local_jobs.h"
+
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "server/ports/client_port.h"
+#include "server/ports/fake_sink.h"
+
+namespace canopy::local {
+namespace {
+
+// Ranks 0 and 1 are here, rank 2 is elsewhere.
+core::RegisterJob Registration(const std::string& nspace) {
+  JobSpec job;
+  job.nspace = nspace;
+  job.uid = 7;
+  job.apps.resize(1);
+  job.nodes = {{"a", {}, 0, 4}, {"b", {}, 1, 4}};
+  job.procs = {{0, 0, ""}, {0, 0, ""}, {1, 0, ""}};
+  core::RegisterJob registration;
+  registration.layout = std::make_shared<JobLayout>(job);
+  registration.job = std::make_shared<JobSpec>(std::move(job));
+  return registration;
+}
+
+class LocalJobsTest : public testing::Test {
+ protected:
+  LocalJobsTest() : jobs_(&loop_, &sink_, Options()) {}
+
+  LocalJobsOptions Options() {
+    LocalJobsOptions options;
+    options.watch_ns = int64_t{1000} * 1000 * 1000;
+    options.token = [](const ProcId& proc) { return ToString(proc); };
+    options.keep_boxes = [this](const std::string& nspace, UniqueFd boxes) {
+      EXPECT_EQ(nspace, "job");
+      kept_.push_back(std::move(boxes));
+    };
+    options.on_spoiled = [](const ProcId&) {};
+    return options;
+  }
+  static core::ClientId Client(uint64_t number) {
+    return MakeClientId(ClientKind::kLocal, number);
+  }
+
+  EventLoop loop_;
+  FakeSink sink_;
+  std::vector<UniqueFd> kept_;
+  LocalJobs jobs_;
+};
+
+TEST_F(LocalJobsTest, KnowsTheRanksOfThisNode) {
+  jobs_.Add(Registration("job"));
+  ASSERT_NE(jobs_.FindRank({"job", 1}), nullptr);
+  EXPECT_EQ(jobs_.FindRank({"job", 1})->token, ToString({"job", 1}));
+  EXPECT_EQ(jobs_.Find("job")->uid, 7u);
+  EXPECT_FALSE(jobs_.Find("job")->local_only);
+  EXPECT_EQ(jobs_.FindRank({"job", 2}), nullptr);
+  EXPECT_EQ(jobs_.FindRank({"other", 0}), nullptr);
+  jobs_.Drop("job");
+  EXPECT_EQ(jobs_.FindRank({"job", 1}), nullptr);
+}
+
+TEST_F(LocalJobsTest, OffersWhatIsSharedFromTheFirstClientOn) {
+  jobs_.Add(Registration("job"));
+  EXPECT_EQ(jobs_.FindGate("job"), nullptr);
+  const GateOffer first = jobs_.OfferGate({"job", 0}, Client(1));
+  const GateOffer second = jobs_.OfferGate({"job", 1}, Client(2));
+  EXPECT_GT(first.size, 0u);
+  EXPECT_NE(first.index, second.index);
+  EXPECT_NE(jobs_.FindGate("job"), nullptr);
+  EXPECT_GT(jobs_.OfferBoxes("job", first.index), 0u);
+  EXPECT_NE(jobs_.FindBoxes("job"), nullptr);
+  EXPECT_EQ(kept_.size(), 1u);
+}
+
+TEST_F(LocalJobsTest, OffersNothingOfAJobThatIsNotHere) {
+  EXPECT_EQ(jobs_.OfferGate({"job", 0}, Client(1)).size, 0u);
+  EXPECT_EQ(jobs_.OfferBoxes("job", 0), 0u);
+  jobs_.TakeCommits({"job", 0});
+}
+
+TEST_F(LocalJobsTest, TakesOverBoxes) {
+  jobs_.Add(Registration("job"));
+  const GateOffer gate = jobs_.OfferGate({"job", 0}, Client(1));
+  jobs_.OfferBoxes("job", gate.index);
+  ASSERT_EQ(kept_.size(), 1u);
+
+  LocalJobs next(&loop_, &sink_, Options());
+  next.Inherit("job", std::move(kept_[0]));
+  next.Add(Registration("job"));
+  EXPECT_NE(next.FindBoxes("job"), nullptr);
+  EXPECT_EQ(next.FindGate("job"), nullptr);
+}
+
+TEST_F(LocalJobsTest, NoBoxesToTakeOver) {
+  jobs_.Inherit("job", UniqueFd());
+  jobs_.Add(Registration("job"));
+  EXPECT_EQ(jobs_.FindBoxes("job"), nullptr);
+}
+
+}  // namespace
+}  // namespace canopy::local

@@ -1,0 +1,49 @@
+// What the jobs of a node's processes share.
+#ifndef CANOPY_SERVER_PROCESS_PROCESS_CONTEXT_H_
+#define CANOPY_SERVER_PROCESS_PROCESS_CONTEXT_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "common/event_loop.h"
+#include "common/ids.h"
+#include "common/posix/unique_fd.h"
+#include "server/ports/input_sink.h"
+#include "server/ports/process_environment.h"
+#include "server/process/job_environment.h"
+
+namespace canopy::process {
+
+struct ProcessOptions {
+  std::string shim_path;    // the canopy-shim program
+  std::string runtime_dir;  // exists; belongs to the agent, mode 0700
+  NodeId self = 0;          // which of the job's nodes is this one
+  EnvironmentRules environment;
+  // How many files a process may have open at first (its soft limit). 0: as
+  // many as this one.
+  uint64_t open_files = 0;
+  // How long processes live without an agent. 0: they end with it.
+  uint32_t orphan_ms = 30000;
+  // Bytes of a job's output that may wait for CreditOutput on this node.
+  uint64_t output_window = 1u << 20;
+};
+
+// A descriptor that the shim keeps for the agent.
+struct HeldFd {
+  std::string name;
+  UniqueFd fd;
+};
+
+// What every job of the adapter shares. Outlives them.
+struct ProcessContext {
+  EventLoop* loop = nullptr;
+  InputSink* sink = nullptr;
+  ProcessOptions options;
+  std::vector<ProcessEnvironment*> environments;
+  UniqueFd runtime_dir;
+};
+
+}  // namespace canopy::process
+
+#endif  // CANOPY_SERVER_PROCESS_PROCESS_CONTEXT_H_

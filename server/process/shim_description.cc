@@ -1,0 +1,67 @@
+#include "server/process/shim_description.h"
+
+#include <iterator>
+#include <string>
+#include <utility>
+
+#include "server/process/job_environment.h"
+
+namespace canopy::process {
+namespace {
+
+void Append(std::vector<std::string> from, std::vector<std::string>* to) {
+  to->insert(to->end(), std::make_move_iterator(from.begin()),
+             std::make_move_iterator(from.end()));
+}
+
+}  // namespace
+
+PrepareJob DescribeJob(const ProcessContext& context,
+                       const core::PrepareLocal& prepare) {
+  const JobSpec& job = *prepare.job;
+  std::vector<std::string> contributed;
+  for (ProcessEnvironment* environment : context.environments) {
+    Append(environment->ForJob(prepare), &contributed);
+  }
+  JobEnvironment environment =
+      BuildJobEnvironment(job, contributed, context.options.environment);
+  PrepareJob out;
+  out.nspace = job.nspace;
+  out.orphan_ms = context.options.orphan_ms;
+  out.grace_ms = job.kill_grace_seconds * 1000;
+  out.window = context.options.output_window;
+  out.uid = job.uid;
+  out.gid = job.gid;
+  out.merge_stderr = job.merge_stderr;
+  out.record = EncodeJobSpec(job);
+  out.env = std::move(environment.base);
+  for (size_t i = 0; i < job.apps.size(); ++i) {
+    const JobApp& app = job.apps[i];
+    out.apps.push_back({app.cmd, app.argv, std::move(environment.apps[i]),
+                        WorkingDirectory(job, app)});
+  }
+  return out;
+}
+
+RankSpec DescribeRank(const ProcessContext& context,
+                      const core::PrepareLocal& prepare, Rank rank,
+                      std::vector<UniqueFd>* fds) {
+  const JobSpec& job = *prepare.job;
+  RankSpec spec;
+  spec.rank = rank;
+  spec.app = job.procs[rank].app;
+  spec.cpuset = job.procs[rank].cpuset;
+  spec.has_stdin =
+      job.stdin_target == StdinTarget::kAll ||
+      (job.stdin_target == StdinTarget::kRank && job.stdin_rank == rank);
+  for (ProcessEnvironment* environment : context.environments) {
+    Append(environment->ForRank(prepare, rank), &spec.env);
+    ProcessEnvironment::InheritedFd fd = environment->FdForRank(prepare, rank);
+    if (fd.fd < 0) continue;
+    spec.fd_names.push_back(fd.name);
+    fds->emplace_back(fd.fd);
+  }
+  return spec;
+}
+
+}  // namespace canopy::process

@@ -1,0 +1,27 @@
+// What a shim is told of the job that it is to start.
+#ifndef CANOPY_SERVER_PROCESS_SHIM_DESCRIPTION_H_
+#define CANOPY_SERVER_PROCESS_SHIM_DESCRIPTION_H_
+
+#include <vector>
+
+#include "common/ids.h"
+#include "common/posix/unique_fd.h"
+#include "server/core/step/process_actions.h"
+#include "server/process/process_context.h"
+#include "server/shim/protocol.h"
+
+namespace canopy::process {
+
+// The job, without its ranks.
+PrepareJob DescribeJob(const ProcessContext& context,
+                       const core::PrepareLocal& prepare);
+
+// One rank of this node. The descriptors that it inherits, in the order of
+// fd_names, go behind `fds`.
+RankSpec DescribeRank(const ProcessContext& context,
+                      const core::PrepareLocal& prepare, Rank rank,
+                      std::vector<UniqueFd>* fds);
+
+}  // namespace canopy::process
+
+#endif  // CANOPY_SERVER_PROCESS_SHIM_DESCRIPTION_H_

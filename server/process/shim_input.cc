@@ -1,0 +1,67 @@
+#include "server/process/shim_input.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace canopy::process {
+namespace {
+
+// Input that the shim is given ahead of what the processes have read.
+constexpr uint64_t kWindow = 1u << 20;
+
+}  // namespace
+
+void ShimInput::Restore(uint64_t taken, uint64_t done) {
+  taken_ = taken;
+  done_ = done;
+  outstanding_ = taken - done;
+}
+
+void ShimInput::RestoreUnknown() {
+  taken_.reset();
+  known_ = false;
+}
+
+void ShimInput::Feed(core::FeedInput input) {
+  if (Take(&input)) waiting_.push_back(std::move(input));
+}
+
+// Leaves out what was fed before. False: there is nothing new in it, or it does
+// not follow on that.
+bool ShimInput::Take(core::FeedInput* input) {
+  const uint64_t size = input->data.size();
+  if (input->end == 0) {
+    if (taken_) *taken_ += size;
+    return true;
+  }
+  if (input->end < size) return false;
+  const uint64_t begin = input->end - size;
+  if (!taken_) taken_ = begin;
+  if (size == 0) return begin == *taken_;
+  if (begin > *taken_ || input->end <= *taken_) return false;
+  input->data = input->data.Slice(*taken_ - begin, size);
+  taken_ = input->end;
+  return true;
+}
+
+std::optional<core::FeedInput> ShimInput::Next() {
+  if (waiting_.empty()) return std::nullopt;
+  const uint64_t size = waiting_.front().data.size();
+  if (outstanding_ > 0 && outstanding_ + size > kWindow) return std::nullopt;
+  core::FeedInput next = std::move(waiting_.front());
+  waiting_.pop_front();
+  outstanding_ += size;
+  return next;
+}
+
+void ShimInput::Done(uint64_t bytes) {
+  outstanding_ -= std::min(outstanding_, bytes);
+  done_ += bytes;
+}
+
+std::optional<uint64_t> ShimInput::position() const {
+  if (!known_) return std::nullopt;
+  return done_;
+}
+
+}  // namespace canopy::process

@@ -1,0 +1,123 @@
+#include "server/process/shim_input.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+namespace canopy::process {
+namespace {
+
+constexpr uint64_t kWindow = 1u << 20;
+
+core::FeedInput Piece(const std::string& data, uint64_t end) {
+  core::FeedInput piece;
+  piece.data = Bytes(data);
+  piece.end = end;
+  return piece;
+}
+
+std::string TakeAll(ShimInput* input) {
+  std::string all;
+  while (std::optional<core::FeedInput> next = input->Next()) {
+    all += std::string(next->data.view());
+  }
+  return all;
+}
+
+TEST(ShimInputTest, GivesPiecesInOrder) {
+  ShimInput input;
+  input.Feed(Piece("abc", 3));
+  input.Feed(Piece("de", 5));
+  EXPECT_EQ(TakeAll(&input), "abcde");
+  EXPECT_FALSE(input.Next());
+}
+
+TEST(ShimInputTest, LeavesOutWhatCameBefore) {
+  ShimInput input;
+  input.Feed(Piece("abc", 3));
+  input.Feed(Piece("abc", 3));
+  input.Feed(Piece("bcde", 5));
+  EXPECT_EQ(TakeAll(&input), "abcde");
+}
+
+TEST(ShimInputTest, LeavesOutWhatDoesNotFollow) {
+  ShimInput input;
+  input.Feed(Piece("abc", 3));
+  input.Feed(Piece("fg", 7));
+  input.Feed(Piece("x", 0));
+  input.Feed(Piece("toolong", 5));
+  EXPECT_EQ(TakeAll(&input), "abcx");
+}
+
+TEST(ShimInputTest, GivesTheEndOnlyBehindEverything) {
+  ShimInput input;
+  input.Feed(Piece("abc", 3));
+  input.Feed(Piece("", 5));
+  ASSERT_EQ(TakeAll(&input), "abc");
+  input.Feed(Piece("", 3));
+  const std::optional<core::FeedInput> end = input.Next();
+  ASSERT_TRUE(end);
+  EXPECT_EQ(end->data.size(), 0u);
+}
+
+TEST(ShimInputTest, WaitsForRoom) {
+  ShimInput input;
+  input.Feed(Piece(std::string(kWindow, 'a'), kWindow));
+  input.Feed(Piece("b", kWindow + 1));
+  ASSERT_TRUE(input.Next());
+  EXPECT_FALSE(input.Next());
+  input.Done(1);
+  EXPECT_TRUE(input.Next());
+}
+
+TEST(ShimInputTest, APieceOverTheWindowGoesAlone) {
+  ShimInput input;
+  input.Feed(Piece(std::string(kWindow + 5, 'a'), kWindow + 5));
+  EXPECT_TRUE(input.Next());
+}
+
+TEST(ShimInputTest, KnowsWhatProcessesHave) {
+  ShimInput input;
+  input.Feed(Piece("abc", 3));
+  ASSERT_TRUE(input.Next());
+  EXPECT_EQ(input.position(), 0u);
+  input.Done(2);
+  EXPECT_EQ(input.position(), 2u);
+}
+
+TEST(ShimInputTest, GoesOnWhereAFoundShimIs) {
+  ShimInput input;
+  input.Restore(/*taken=*/4, /*done=*/2);
+  input.Feed(Piece("abcdef", 6));
+  EXPECT_EQ(TakeAll(&input), "ef");
+  EXPECT_EQ(input.position(), 2u);
+}
+
+TEST(ShimInputTest, CountsWhatAFoundShimHasAhead) {
+  ShimInput input;
+  input.Restore(kWindow, 0);
+  input.Feed(Piece("a", kWindow + 1));
+  EXPECT_FALSE(input.Next());
+  input.Done(1);
+  EXPECT_TRUE(input.Next());
+}
+
+TEST(ShimInputTest, BelievesThePieceWhenTheShimCanNotTell) {
+  ShimInput input;
+  input.RestoreUnknown();
+  input.Feed(Piece("ef", 6));
+  input.Feed(Piece("ef", 6));
+  input.Done(2);
+  EXPECT_EQ(TakeAll(&input), "ef");
+  EXPECT_FALSE(input.position());
+}
+
+TEST(ShimInputTest, GivesNothingAfterClear) {
+  ShimInput input;
+  input.Feed(Piece("abc", 3));
+  input.Clear();
+  EXPECT_FALSE(input.Next());
+}
+
+}  // namespace
+}  // namespace canopy::process

@@ -99,11 +99,12 @@ static_assert(sizeof(AppRow) == 8);
 
 // A hash table of keys: header, slots, entries back to back. Offsets inside
 // count from the table's own start. What is in it does not change, but in the
-// arena keys may be added where there is room: the entry first, then its slot
-// in one piece, then num_entries.
+// arena entries may be added where there is room, of new keys and in the place
+// of others: the entry first, then the key's slot in one piece, then
+// num_entries.
 struct Table {
   uint32_t size;       // bytes, all included, with the room for more
-  uint32_t num_slots;  // power of two, more than num_entries
+  uint32_t num_slots;  // power of two, more than there are keys
   uint32_t num_entries;
   uint32_t flags;  // 0
 };
@@ -116,7 +117,8 @@ struct Slot {
 static_assert(sizeof(Slot) == 8);
 
 // The key exists but its scope excludes the processes of this node; the value
-// is empty.
+// is empty. An entry that another has replaced, so that no slot leads to it,
+// has this too: readers that walk from entry to entry leave it out.
 inline constexpr uint32_t kEntryOutsideScope = 1;
 
 // Followed by key, then value; the next entry starts at a multiple of 4.

@@ -246,6 +246,11 @@ bool SegmentReader::ReadEntry(const CheckedTable& table, uint32_t offset,
   return true;
 }
 
+uint32_t SegmentReader::SlotEntry(const CheckedTable& table, uint32_t slot) {
+  return LoadAcquire32(table.data + sizeof(Table) + slot * sizeof(Slot) +
+                       offsetof(Slot, entry));
+}
+
 bool SegmentReader::Find(const CheckedTable& table, std::string_view key,
                          CheckedEntry* entry) {
   if (table.data == nullptr) return false;

@@ -119,7 +119,7 @@ class SegmentReader {
   // For one who is alone with the segment.
   template <typename Visit>
   void ForEachCommitted(Rank rank, Visit&& visit) const;
-  // All keys of the level; the order is that in which they were stored.
+  // All keys of the level, in the order in which they were stored.
   template <typename Visit>
   void ForEachSessionKey(Visit&& visit) const {
     VisitTable(session_, visit);
@@ -174,8 +174,15 @@ class SegmentReader {
                         CheckedEntry* entry);
   static bool Find(const CheckedTable& table, std::string_view key,
                    CheckedEntry* entry);
+  // Of a table that does not change: visit(key, value) in the order of its
+  // entries.
   template <typename Visit>
   static void VisitTable(const CheckedTable& table, Visit&& visit);
+  // Offset of the entry; 0: the slot is free.
+  static uint32_t SlotEntry(const CheckedTable& table, uint32_t slot);
+  // visit(entry) for each key, whatever a writer puts meanwhile.
+  template <typename Visit>
+  static void VisitSlots(const CheckedTable& table, Visit&& visit);
   std::string_view Blob(ValueRef ref) const;
   // Bytes from `offset` of the arena to the end of what is mapped there; at
   // least `size`, or empty.
@@ -209,16 +216,22 @@ void SegmentReader::VisitTable(const CheckedTable& table, Visit&& visit) {
   }
 }
 
+// A replaced entry and the one in its place lie apart, so whoever walks from
+// entry to entry may meet both or neither.
+template <typename Visit>
+void SegmentReader::VisitSlots(const CheckedTable& table, Visit&& visit) {
+  CheckedEntry entry;
+  for (uint32_t i = 0; i < table.num_slots; ++i) {
+    const uint32_t offset = SlotEntry(table, i);
+    if (offset != 0 && ReadEntry(table, offset, &entry)) visit(entry);
+  }
+}
+
 template <typename Visit>
 void SegmentReader::ForEachCommitted(Rank rank, Visit&& visit) const {
-  const CheckedTable table = ArenaTable(LoadEntry(rank));
-  uint32_t offset = static_cast<uint32_t>(
-      sizeof(Table) + uint64_t{table.num_slots} * sizeof(Slot));
-  CheckedEntry entry;
-  for (uint32_t i = 0; i < table.num_entries; ++i, offset = entry.next) {
-    if (!ReadEntry(table, offset, &entry)) return;
+  VisitSlots(ArenaTable(LoadEntry(rank)), [&](const CheckedEntry& entry) {
     visit(entry.key, entry.value, (entry.flags & kEntryOutsideScope) != 0);
-  }
+  });
 }
 
 template <typename Visit>
@@ -233,7 +246,9 @@ bool SegmentReader::ForEachProcKey(Rank rank, Visit&& visit) const {
 template <typename Visit>
 bool SegmentReader::ForEachCommittedKey(Rank rank, Visit&& visit) const {
   const uint64_t stamp = LoadEntry(rank);
-  VisitTable(ArenaTable(stamp), visit);
+  VisitSlots(ArenaTable(stamp), [&](const CheckedEntry& entry) {
+    if ((entry.flags & kEntryOutsideScope) == 0) visit(entry.key, entry.value);
+  });
   AcquireFence();
   return LoadEntry(rank) == stamp;
 }

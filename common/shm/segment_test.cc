@@ -11,6 +11,7 @@
 #include <string>
 #include <thread>
 
+#include "common/shm/arena.h"
 #include "common/shm/segment_reader.h"
 #include "common/shm/segment_writer.h"
 
@@ -247,6 +248,54 @@ TEST(SegmentTest, AddedKeysCostLittleMemory) {
   EXPECT_LT(pair.writer->used(), 12u << 20);
 }
 
+// A value that says how long it must be.
+std::string Sized(uint32_t size) {
+  return std::to_string(size) + std::string(size, '.');
+}
+
+bool IsWhole(std::string_view value) {
+  const size_t digits = value.find('.');
+  if (digits == std::string_view::npos) return value == "0";
+  return value == Sized(static_cast<uint32_t>(
+                      std::stoul(std::string(value.substr(0, digits)))));
+}
+
+TEST(SegmentTest, ReplacedKeysCostLittleMemory) {
+  const Pair pair = Make();
+  std::map<std::string, std::string> expected;
+  std::mt19937 random(3);
+  const auto put = [&](const std::string& key, uint32_t size) {
+    expected[key] = Sized(size);
+    ASSERT_TRUE(pair.writer->Update(0, {{key, expected[key], 0}}).ok());
+  };
+  for (int i = 0; i < 20; ++i) put("steady" + std::to_string(i), 100);
+  for (int i = 0; i < 10000; ++i) {
+    put("k" + std::to_string(i % 7), random() % 3000);
+  }
+  std::map<std::string, std::string> seen;
+  EXPECT_TRUE(pair.reader->ForEachCommittedKey(
+      0, [&](std::string_view key, std::string_view value) {
+        EXPECT_TRUE(seen.emplace(key, value).second) << key;
+      }));
+  EXPECT_EQ(seen, expected);
+  // What waits in the queue for slow readers, and a few tables.
+  EXPECT_LT(pair.writer->used(), Arena::kQuarantineBytes + (1u << 20));
+}
+
+TEST(SegmentTest, ReplacingCostsWhatIsPut) {
+  const Pair pair = Make();
+  const std::string large(1 << 20, 'x');
+  ASSERT_TRUE(pair.writer->Update(0, {{"large", large, 0}}).ok());
+  ASSERT_TRUE(pair.writer->Update(0, {{"small", "0", 0}}).ok());
+  const uint64_t used = pair.writer->used();
+  for (int i = 0; i < 10000; ++i) {
+    const std::string number = std::to_string(i);
+    ASSERT_TRUE(pair.writer->Update(0, {{"small", number, 0}}).ok());
+    ASSERT_EQ(Value(*pair.reader, 0, "small"), number);
+  }
+  EXPECT_EQ(pair.writer->used(), used);
+}
+
 TEST(SegmentTest, OverBudgetKeepsOldDataAndSaysWhy) {
   SegmentLimits limits = Small();
   limits.memory_budget = 1 << 20;
@@ -358,6 +407,83 @@ TEST(SegmentTest, ConcurrentReadersSeeAddedKeysWhole) {
     ++i;
   }
   writer.join();
+}
+
+constexpr int kSharedKeys = 5;
+
+// Reads until everything is "0". What is wrong, or nothing.
+std::string ReadBesideWriter(const SegmentReader& reader) {
+  for (;;) {
+    std::map<std::string, std::string> all;
+    bool twice = false;
+    const bool stable = reader.ForEachCommittedKey(
+        0, [&](std::string_view key, std::string_view value) {
+          twice |= !all.emplace(key, value).second;
+        });
+    if (stable && twice) return "a key was there twice";
+    if (stable && all.size() != kSharedKeys) return "a key was missing";
+    bool over = stable;
+    for (int i = 0; i < kSharedKeys; ++i) {
+      const std::string key = "k" + std::to_string(i);
+      std::string value;
+      const LookupState state = reader.ReadProc(
+          0, key, [&](std::string_view found) { value = found; });
+      if (state != LookupState::kFound) return key + " was not found";
+      if (!IsWhole(value)) return key + " was torn: " + value;
+      if (stable && !IsWhole(all[key])) return key + " was torn in the walk";
+      over &= value == "0";
+    }
+    if (over) return "";
+  }
+}
+
+void PutAll(SegmentWriter* writer, uint32_t size) {
+  const std::string value = Sized(size);
+  std::vector<std::string> keys;
+  for (int i = 0; i < kSharedKeys; ++i) keys.push_back("k" + std::to_string(i));
+  std::vector<TableItem> items;
+  for (const std::string& key : keys) items.push_back({key, value, 0});
+  ASSERT_TRUE(writer->Update(0, items).ok());
+}
+
+void ReplaceOften(SegmentWriter* writer) {
+  std::mt19937 random(4);
+  for (int i = 0; i < 100000; ++i) {
+    const std::string value = Sized(random() % 500);
+    const std::string key = "k" + std::to_string(random() % kSharedKeys);
+    ASSERT_TRUE(writer->Update(0, {{key, value, 0}}).ok());
+  }
+  PutAll(writer, 0);
+}
+
+TEST(SegmentTest, ReadersBesideAWriterMissNothing) {
+  const Pair pair = Make();
+  PutAll(pair.writer.get(), 10);
+  std::string first;
+  std::string second;
+  std::thread one([&] { first = ReadBesideWriter(*pair.reader); });
+  std::thread two([&] { second = ReadBesideWriter(*pair.reader); });
+  ReplaceOften(pair.writer.get());
+  one.join();
+  two.join();
+  EXPECT_EQ(first, "");
+  EXPECT_EQ(second, "");
+}
+
+TEST(SegmentTest, AProcessBesideAWriterMissesNothing) {
+  const Pair pair = Make();
+  PutAll(pair.writer.get(), 10);
+  const pid_t child = fork();
+  if (child == 0) {
+    auto reader = SegmentReader::Map(pair.writer->fd(), pair.writer->size());
+    if (!reader.ok()) _exit(1);
+    _exit(ReadBesideWriter(**reader).empty() ? 0 : 2);
+  }
+  ReplaceOften(pair.writer.get());
+  int status = 0;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  ASSERT_TRUE(WIFEXITED(status));
+  EXPECT_EQ(WEXITSTATUS(status), 0);
 }
 
 TEST(SegmentTest, NotASegment) {

@@ -329,20 +329,26 @@ Status SegmentWriter::Publish(Rank rank, const std::vector<TableItem>& items) {
   return Status();
 }
 
+bool SegmentWriter::PutIntoTable(Rank rank,
+                                 const std::vector<TableItem>& items) {
+  const auto it = growing_.find(rank);
+  if (it == growing_.end() || !it->second.Put(items)) return false;
+  const uint64_t offset = EntryOffset(*DirectoryEntry(rank));
+  Store(rank, offset, false);
+  // Who walks over the table and misses a hidden entry must see that the table
+  // has changed; who began in between walks once more.
+  ReleaseFence();
+  if (it->second.HideReplaced()) Store(rank, offset, false);
+  return true;
+}
+
 Status SegmentWriter::Update(Rank rank, const std::vector<TableItem>& items) {
   if (rank >= num_ranks_ || EntryOffset(*DirectoryEntry(rank)) == 0) {
     return Publish(rank, items);
   }
-  if (const auto it = growing_.find(rank);
-      it != growing_.end() && it->second.Add(items)) {
-    Store(rank, EntryOffset(*DirectoryEntry(rank)), false);
-    return Status();
-  }
-  bool all_new = true;
-  std::vector<TableItem> all = Others(rank, items, &all_new);
+  if (PutIntoTable(rank, items)) return Status();
+  std::vector<TableItem> all = Others(rank, items);
   all.insert(all.end(), items.begin(), items.end());
-  // Who puts the same keys again is going to do so once more.
-  if (!all_new) return Publish(rank, all);
   const uint64_t size = GrowingTable::SizeFor(all);
   const uint64_t block = size == 0 ? Arena::kNoBlock : arena_.Allocate(size);
   if (block == Arena::kNoBlock) return Publish(rank, all);
@@ -354,33 +360,14 @@ Status SegmentWriter::Update(Rank rank, const std::vector<TableItem>& items) {
 }
 
 std::vector<TableItem> SegmentWriter::Others(
-    Rank rank, const std::vector<TableItem>& items, bool* all_new) {
+    Rank rank, const std::vector<TableItem>& items) {
   std::unordered_set<std::string_view> replaced;
   for (const TableItem& item : items) replaced.insert(item.key);
-  std::vector<TableItem> others;
-  others.reserve(items.size() + 16);
-  const char* const table = base_ + EntryOffset(*DirectoryEntry(rank));
-  Table head;
-  std::memcpy(&head, table, sizeof head);
-  const uint64_t end = std::min<uint64_t>(head.size, base_ + size_ - table);
-  uint64_t at = sizeof head + uint64_t{head.num_slots} * sizeof(Slot);
-  for (uint32_t i = 0; i < head.num_entries; ++i) {
-    Entry entry;
-    if (at + sizeof entry > end) break;
-    std::memcpy(&entry, table + at, sizeof entry);
-    at += sizeof entry;
-    const uint64_t value = at + entry.key_size;
-    if (value + entry.value_size > end) break;
-    const TableItem item = {{table + at, entry.key_size},
-                            {table + value, entry.value_size},
-                            entry.flags};
-    if (replaced.contains(item.key)) {
-      *all_new = false;
-    } else {
-      others.push_back(item);
-    }
-    at = RoundUp(value + entry.value_size, 4);
-  }
+  const uint64_t offset = EntryOffset(*DirectoryEntry(rank));
+  std::vector<TableItem> others = ItemsOf(base_ + offset, size_ - offset);
+  std::erase_if(others, [&](const TableItem& item) {
+    return replaced.contains(item.key);
+  });
   return others;
 }
 

@@ -88,7 +88,8 @@ class SegmentWriter {
   // and readers that miss a key of this rank are told why.
   Status Publish(Rank rank, const std::vector<TableItem>& items);
   // Adds to what a rank has committed, or replaces keys of it; the same rules.
-  // Costs what is added, as long as keys are new.
+  // Costs what is put, on the whole: the table is written anew when what was
+  // replaced or added has filled it.
   Status Update(Rank rank, const std::vector<TableItem>& items);
   // The rank's process exists: PMIX_PROC_PID.
   void SetPid(Rank rank, uint32_t pid);
@@ -107,9 +108,10 @@ class SegmentWriter {
   Status NoRoom(Rank rank);
   // Takes the place of the rank's table.
   void Replace(Rank rank, uint64_t block);
-  // What a rank has committed, but for these keys; whether it has none of them.
-  std::vector<TableItem> Others(Rank rank, const std::vector<TableItem>& items,
-                                bool* all_new);
+  // Into the rank's table as it is. False when there is no room in it.
+  bool PutIntoTable(Rank rank, const std::vector<TableItem>& items);
+  // What a rank has committed, but for these keys.
+  std::vector<TableItem> Others(Rank rank, const std::vector<TableItem>& items);
 
   UniqueFd fd_;
   char* base_ = nullptr;

@@ -1,5 +1,6 @@
 #include "common/shm/table_writer.h"
 
+#include <algorithm>
 #include <bit>
 #include <cstring>
 
@@ -52,6 +53,20 @@ Slot SlotAt(const char* table, uint32_t index) {
   return slot;
 }
 
+// False when the entry is not within the table's `size` bytes.
+bool ReadItem(const char* table, uint64_t size, uint32_t offset,
+              TableItem* item) {
+  Entry entry;
+  if (offset + sizeof entry > size) return false;
+  std::memcpy(&entry, table + offset, sizeof entry);
+  const uint64_t key = offset + sizeof entry;
+  if (key + entry.key_size + entry.value_size > size) return false;
+  *item = {{table + key, entry.key_size},
+           {table + key + entry.key_size, entry.value_size},
+           entry.flags};
+  return true;
+}
+
 // The first free slot of a hash: there is one, unless somebody else wrote here.
 uint32_t FreeSlot(const char* table, uint32_t mask, uint32_t hash) {
   uint32_t at = hash & mask;
@@ -95,6 +110,22 @@ void WriteTable(const std::vector<TableItem>& items, char* out) {
   PutTable(items, SlotsFor(items.size()), TableSize(items), out);
 }
 
+std::vector<TableItem> ItemsOf(const char* table, uint64_t available) {
+  Table head;
+  std::memcpy(&head, table, sizeof head);
+  const uint64_t size = std::min<uint64_t>(head.size, available);
+  const uint64_t room = (size - std::min(size, sizeof head)) / sizeof(Slot);
+  std::vector<TableItem> items;
+  TableItem item;
+  for (uint32_t i = 0; i < std::min<uint64_t>(head.num_slots, room); ++i) {
+    const uint32_t entry = SlotAt(table, i).entry;
+    if (entry != 0 && ReadItem(table, size, entry, &item)) {
+      items.push_back(item);
+    }
+  }
+  return items;
+}
+
 uint64_t GrowingTable::SizeFor(const std::vector<TableItem>& items) {
   return SizeOf(SlotsFor(2 * items.size() + 2), 2 * EntriesSize(items));
 }
@@ -103,58 +134,67 @@ GrowingTable::GrowingTable(const std::vector<TableItem>& items, char* out)
     : out_(out),
       size_(static_cast<uint32_t>(SizeFor(items))),
       num_slots_(static_cast<uint32_t>(SlotsFor(2 * items.size() + 2))),
-      num_entries_(static_cast<uint32_t>(items.size())) {
+      num_keys_(static_cast<uint32_t>(items.size())),
+      num_entries_(num_keys_) {
   end_ = static_cast<uint32_t>(PutTable(items, num_slots_, size_, out) - out);
 }
 
-bool GrowingTable::Has(std::string_view key) const {
-  const uint32_t hash = HashKey(key);
-  const uint32_t mask = num_slots_ - 1;
-  for (uint32_t n = 0; n < num_slots_; ++n) {
-    const Slot slot = SlotAt(out_, (hash + n) & mask);
-    if (slot.entry == 0) return false;
-    if (slot.hash != hash || slot.entry > end_ - sizeof(Entry)) continue;
-    Entry entry;
-    std::memcpy(&entry, out_ + slot.entry, sizeof entry);
-    const uint32_t room =
-        end_ - slot.entry - static_cast<uint32_t>(sizeof entry);
-    if (entry.key_size > room) continue;
-    if (key ==
-        std::string_view(out_ + slot.entry + sizeof entry, entry.key_size)) {
-      return true;
-    }
-  }
-  return false;
+bool GrowingTable::HasKey(uint32_t entry, std::string_view key) const {
+  TableItem item;
+  return ReadItem(out_, end_, entry, &item) && item.key == key;
 }
 
-void GrowingTable::Link(uint32_t hash, uint32_t entry) {
-  const uint32_t at = FreeSlot(out_, num_slots_ - 1, hash);
-  const Slot slot{hash, entry};
+uint32_t GrowingTable::SlotOf(std::string_view key, uint32_t hash) const {
+  const uint32_t mask = num_slots_ - 1;
+  uint32_t at = hash & mask;
+  for (uint32_t n = 0; n < mask; ++n) {
+    const Slot slot = SlotAt(out_, at);
+    if (slot.entry == 0 || (slot.hash == hash && HasKey(slot.entry, key))) {
+      break;
+    }
+    at = (at + 1) & mask;
+  }
+  return at;
+}
+
+void GrowingTable::PutItem(const TableItem& item) {
+  const Slot slot{HashKey(item.key), end_};
+  const uint32_t at = SlotOf(item.key, slot.hash);
+  const uint32_t former = SlotAt(out_, at).entry;
+  end_ = static_cast<uint32_t>(PutEntry(item, out_ + end_) - out_);
+  ++num_entries_;
+  if (former == 0) {
+    ++num_keys_;
+  } else {
+    replaced_.push_back(former);
+  }
   uint64_t word;
   std::memcpy(&word, &slot, sizeof word);
   auto* const place = out_ + sizeof(Table) + at * sizeof(Slot);
   __atomic_store_n(reinterpret_cast<uint64_t*>(place), word, __ATOMIC_RELEASE);
 }
 
-bool GrowingTable::Add(const std::vector<TableItem>& items) {
-  const uint64_t entries = num_entries_ + items.size();
-  if (EntriesSize(items) > size_ - end_ ||
-      entries + entries / 2 >= num_slots_) {
+bool GrowingTable::Put(const std::vector<TableItem>& items) {
+  const uint64_t keys = num_keys_ + items.size();
+  if (EntriesSize(items) > size_ - end_ || keys + keys / 2 >= num_slots_) {
     return false;
   }
-  for (const TableItem& item : items) {
-    if (Has(item.key)) return false;
-  }
-  for (const TableItem& item : items) {
-    const uint32_t entry = end_;
-    end_ = static_cast<uint32_t>(PutEntry(item, out_ + end_) - out_);
-    Link(HashKey(item.key), entry);
-  }
-  num_entries_ = static_cast<uint32_t>(entries);
+  for (const TableItem& item : items) PutItem(item);
   __atomic_store_n(
       reinterpret_cast<uint32_t*>(out_ + offsetof(Table, num_entries)),
       num_entries_, __ATOMIC_RELEASE);
   return true;
+}
+
+bool GrowingTable::HideReplaced() {
+  const bool any = !replaced_.empty();
+  for (const uint32_t entry : replaced_) {
+    auto* const flags = out_ + entry + offsetof(Entry, flags);
+    __atomic_store_n(reinterpret_cast<uint32_t*>(flags), kEntryOutsideScope,
+                     __ATOMIC_RELAXED);
+  }
+  replaced_.clear();
+  return any;
 }
 
 }  // namespace canopy::shm

@@ -13,9 +13,16 @@ namespace canopy::agent {
 namespace {
 
 constexpr uint32_t kMagic = 0x4a504143;  // "CAPJ"
-constexpr uint32_t kVersion = 1;
+constexpr uint32_t kFirstVersion = 1;
+constexpr uint32_t kVersion = 2;
 constexpr uint64_t kFirstCapacity = 64 << 10;
 constexpr uint64_t kMaxCapacity = uint64_t{16} << 30;
+
+constexpr uint64_t Padded(uint64_t size) { return (size + 7) & ~uint64_t{7}; }
+
+void CopyBytes(std::string_view from, char* to) {
+  if (!from.empty()) std::memcpy(to, from.data(), from.size());
+}
 
 }  // namespace
 
@@ -25,17 +32,56 @@ struct Journal::Header {
   std::atomic<uint64_t> used;  // header included; what is beyond is not there
 };
 
+// The key follows, and then the copies, each on eight bytes: its size, and as
+// many bytes as there is room for.
 struct Journal::Record {
   uint32_t key_size;
-  uint32_t value_size;
-  // Key, value, and what fills up eight bytes.
+  uint32_t copies;  // 1 or 2
+  uint64_t room;    // of each; a multiple of eight
+  // The copy that counts, and in the bits above when it was kept: one store
+  // replaces it.
+  std::atomic<uint64_t> state;
 
-  uint64_t size() const {
-    return (sizeof *this + uint64_t{key_size} + value_size + 7) & ~uint64_t{7};
+  static uint64_t SizeFor(uint64_t key, uint64_t value, uint32_t copies) {
+    return sizeof(Record) + Padded(key) +
+           copies * (sizeof(uint64_t) + Padded(value));
   }
+  uint64_t size() const { return SizeFor(key_size, room, copies); }
+  char* data() { return reinterpret_cast<char*>(this + 1); }
   const char* data() const { return reinterpret_cast<const char*>(this + 1); }
   std::string_view key() const { return {data(), key_size}; }
-  std::string_view value() const { return {data() + key_size, value_size}; }
+  uint32_t current() const { return state.load(std::memory_order_relaxed) & 1; }
+  uint64_t order() const { return state.load(std::memory_order_relaxed) >> 1; }
+  uint64_t* copy(uint32_t which) {
+    return reinterpret_cast<uint64_t*>(data() + Padded(key_size) +
+                                       which * (sizeof(uint64_t) + room));
+  }
+  std::string_view value() const {
+    const uint64_t* from = const_cast<Record*>(this)->copy(current());
+    return {reinterpret_cast<const char*>(from + 1), *from};
+  }
+  void Put(uint32_t which, uint64_t order, std::string_view value) {
+    uint64_t* const to = copy(which);
+    *to = value.size();
+    CopyBytes(value, reinterpret_cast<char*>(to + 1));
+    state.store(order << 1 | which, std::memory_order_release);
+  }
+  bool FitsIn(uint64_t bytes) const {
+    return bytes >= sizeof(Record) && copies >= 1 && copies <= 2 &&
+           room % 8 == 0 && room <= kMaxCapacity && size() <= bytes &&
+           current() < copies && value().size() <= room;
+  }
+};
+
+// Of the first format: key, value, and what fills up eight bytes.
+struct Journal::FirstRecord {
+  uint32_t key_size;
+  uint32_t value_size;
+
+  uint64_t size() const {
+    return Padded(sizeof *this + uint64_t{key_size} + value_size);
+  }
+  const char* data() const { return reinterpret_cast<const char*>(this + 1); }
 };
 
 Journal::Header* Journal::header() const {
@@ -86,30 +132,55 @@ Result<std::unique_ptr<Journal>> Journal::Open(UniqueFd fd) {
   if (!status.ok()) return status;
   const Header& header = *journal->header();
   const uint64_t used = header.used.load(std::memory_order_acquire);
-  if (header.magic != kMagic || header.version != kVersion ||
-      used < sizeof(Header) || used > journal->capacity_ || used % 8 != 0) {
+  if (header.magic != kMagic || used < sizeof(Header) ||
+      used > journal->capacity_ || used % 8 != 0) {
+    return Status(kErrUnpackFailure, "no journal");
+  }
+  if (header.version == kFirstVersion) return Import(*journal);
+  if (header.version != kVersion) {
     return Status(kErrUnpackFailure, "no journal of this version");
   }
-  for (uint64_t at = sizeof(Header); at < used;) {
-    const auto* record = reinterpret_cast<const Record*>(journal->base_ + at);
-    if (used - at < sizeof(Record) || used - at < record->size()) {
+  if (!journal->Load()) return Status(kErrUnpackFailure, "malformed journal");
+  return journal;
+}
+
+bool Journal::Load() {
+  const uint64_t used = header()->used.load(std::memory_order_acquire);
+  for (uint64_t at = sizeof(Header); at < used; at += RecordAt(at)->size()) {
+    const Record* record = RecordAt(at);
+    if (!record->FitsIn(used - at)) return false;
+    NotePlace(record, at);
+    order_ = std::max(order_, record->order());
+  }
+  return true;
+}
+
+Result<std::unique_ptr<Journal>> Journal::Import(const Journal& first) {
+  Result<std::unique_ptr<Journal>> journal = Create();
+  const uint64_t used = first.header()->used.load(std::memory_order_acquire);
+  for (uint64_t at = sizeof(Header); journal.ok() && at < used;) {
+    const auto* record = reinterpret_cast<const FirstRecord*>(first.base_ + at);
+    if (used - at < sizeof(FirstRecord) || used - at < record->size()) {
       return Status(kErrUnpackFailure, "malformed journal");
     }
-    journal->NotePlace(record, at);
+    bool moved = false;
+    Status status = (*journal)->Keep(
+        {record->data(), record->key_size},
+        {record->data() + record->key_size, record->value_size}, &moved);
+    if (!status.ok()) return status;
     at += record->size();
   }
   return journal;
 }
 
 std::vector<core::KeptRecord> Journal::Records() const {
-  std::vector<uint64_t> places;
-  places.reserve(places_.size());
-  for (const auto& [key, at] : places_) places.push_back(at);
-  std::sort(places.begin(), places.end());
+  std::vector<const Record*> records;
+  records.reserve(places_.size());
+  for (const auto& [key, at] : places_) records.push_back(RecordAt(at));
+  std::ranges::sort(records, {}, &Record::order);
   std::vector<core::KeptRecord> out;
-  out.reserve(places.size());
-  for (const uint64_t at : places) {
-    const auto* record = reinterpret_cast<const Record*>(base_ + at);
+  out.reserve(records.size());
+  for (const Record* record : records) {
     out.push_back(
         {std::string(record->key()), Bytes(std::string(record->value()))});
   }
@@ -128,22 +199,21 @@ Status Journal::Reserve(uint64_t size) {
   return Map(capacity);
 }
 
-void Journal::Append(std::string_view key, std::string_view value) {
+void Journal::Append(std::string_view key, std::string_view value,
+                     uint32_t copies) {
   const uint64_t used = header()->used.load(std::memory_order_relaxed);
-  auto* record = reinterpret_cast<Record*>(base_ + used);
+  Record* const record = RecordAt(used);
   record->key_size = static_cast<uint32_t>(key.size());
-  record->value_size = static_cast<uint32_t>(value.size());
-  char* data = reinterpret_cast<char*>(record + 1);
-  std::memcpy(data, key.data(), key.size());
-  if (!value.empty()) {
-    std::memcpy(data + key.size(), value.data(), value.size());
-  }
+  record->copies = copies;
+  record->room = Padded(value.size());
+  CopyBytes(key, record->data());
+  record->Put(0, ++order_, value);
   header()->used.store(used + record->size(), std::memory_order_release);
   NotePlace(record, used);
 }
 
-const Journal::Record* Journal::RecordAt(uint64_t at) const {
-  return reinterpret_cast<const Record*>(base_ + at);
+Journal::Record* Journal::RecordAt(uint64_t at) const {
+  return reinterpret_cast<Record*>(base_ + at);
 }
 
 // Place 0 is the header's.
@@ -168,6 +238,7 @@ Status Journal::Compact() {
   std::swap(base_, other.base_);
   std::swap(capacity_, other.capacity_);
   std::swap(live_, other.live_);
+  std::swap(order_, other.order_);
   places_.swap(other.places_);
   return Status();
 }
@@ -178,13 +249,17 @@ Status Journal::Keep(std::string_view key, std::string_view value,
   if (key.size() > UINT32_MAX || value.size() > UINT32_MAX) {
     return Status(kErrOutOfResource, "too large for a journal");
   }
-  if (const auto it = places_.find(std::string(key));
-      it != places_.end() && RecordAt(it->second)->value() == value) {
+  const auto it = places_.find(key);
+  Record* const former = it == places_.end() ? nullptr : RecordAt(it->second);
+  if (former != nullptr && former->value() == value) return Status();
+  if (former != nullptr && former->copies > 1 && value.size() <= former->room) {
+    former->Put(1 - former->current(), ++order_, value);
     return Status();
   }
-  Status status = Reserve(sizeof(Record) + key.size() + value.size() + 8);
+  const uint32_t copies = former == nullptr ? 1 : 2;
+  Status status = Reserve(Record::SizeFor(key.size(), value.size(), copies));
   if (!status.ok()) return status;
-  Append(key, value);
+  Append(key, value, copies);
   const uint64_t used = header()->used.load(std::memory_order_relaxed);
   if (used > kFirstCapacity && used > 3 * live_) *moved = Compact().ok();
   return Status();

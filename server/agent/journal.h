@@ -4,6 +4,7 @@
 #define CANOPY_SERVER_AGENT_JOURNAL_H_
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -19,11 +20,15 @@ namespace canopy::agent {
 // A log in which a later record of a key replaces the earlier one. What Keep
 // has returned from is there for whoever opens the file, however this process
 // ends. One thread.
+//
+// A record of a key that was there before has room for two values, which take
+// turns: a job that replaces the same ones over and over again touches no new
+// memory.
 class Journal {
  public:
   static Result<std::unique_ptr<Journal>> Create();
   // Goes on with another process's, which is not trusted to be well-formed:
-  // kErrUnpackFailure.
+  // kErrUnpackFailure. One of the first format is copied: fd() is another file.
   static Result<std::unique_ptr<Journal>> Open(UniqueFd fd);
   ~Journal();
   Journal(const Journal&) = delete;
@@ -40,21 +45,32 @@ class Journal {
  private:
   struct Header;
   struct Record;
+  struct FirstRecord;
+  struct Hash {
+    using is_transparent = void;
+    size_t operator()(std::string_view key) const {
+      return std::hash<std::string_view>()(key);
+    }
+  };
 
   Journal() = default;
   Status Map(uint64_t capacity);
   Status Reserve(uint64_t size);
   Status Compact();
-  void Append(std::string_view key, std::string_view value);
+  // Finds all records of a file that is mapped. False when it is malformed.
+  bool Load();
+  static Result<std::unique_ptr<Journal>> Import(const Journal& first);
+  void Append(std::string_view key, std::string_view value, uint32_t copies);
   Header* header() const;
-  const Record* RecordAt(uint64_t at) const;
+  Record* RecordAt(uint64_t at) const;
   void NotePlace(const Record* record, uint64_t at);
 
   UniqueFd fd_;
   char* base_ = nullptr;
   uint64_t capacity_ = 0;
-  uint64_t live_ = 0;  // bytes of records that are the last of their key
-  std::unordered_map<std::string, uint64_t> places_;  // of these
+  uint64_t live_ = 0;   // bytes of records that are the last of their key
+  uint64_t order_ = 0;  // of what was kept last
+  std::unordered_map<std::string, uint64_t, Hash, std::equal_to<>> places_;
 };
 
 }  // namespace canopy::agent

@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 namespace canopy::agent {
@@ -61,21 +62,90 @@ TEST(JournalTest, GrowsWithWhatIsKept) {
   EXPECT_EQ(records[4].value.view(), value);
 }
 
+uint64_t SizeOf(const Journal& journal) {
+  return static_cast<uint64_t>(lseek(journal.fd(), 0, SEEK_END));
+}
+
 TEST(JournalTest, DoesNotGrowWithWhatIsReplaced) {
   auto journal = Journal::Create();
   ASSERT_TRUE(journal.ok());
-  bool any_moved = false;
+  const std::string value(3000, 'x');
   for (int i = 0; i < 100000; ++i) {
+    bool moved = true;
+    ASSERT_TRUE((*journal)
+                    ->Keep("key" + std::to_string(i % 7),
+                           value + std::to_string(i), &moved)
+                    .ok());
+    ASSERT_FALSE(moved);
+  }
+  EXPECT_LE(SizeOf(**journal), 128u << 10);
+  EXPECT_EQ(Reopen(**journal)->Records().size(), 7u);
+}
+
+TEST(JournalTest, MovesWhenItIsMostlyOfThePast) {
+  auto journal = Journal::Create();
+  ASSERT_TRUE(journal.ok());
+  bool any_moved = false;
+  std::string value;
+  for (int i = 0; i < 5000; ++i) {
+    value += 'x';
     bool moved = false;
-    ASSERT_TRUE(
-        (*journal)
-            ->Keep("key" + std::to_string(i % 7), std::to_string(i), &moved)
-            .ok());
+    ASSERT_TRUE((*journal)->Keep("key", value, &moved).ok());
     any_moved |= moved;
   }
   EXPECT_TRUE(any_moved);
-  EXPECT_LT(lseek((*journal)->fd(), 0, SEEK_END), 1 << 20);
-  EXPECT_EQ(Reopen(**journal)->Records().size(), 7u);
+  EXPECT_LT(SizeOf(**journal), 1u << 20);
+  EXPECT_EQ(Reopen(**journal)->Records()[0].value.view(), value);
+}
+
+// Scopes of one key are keys of their own here, and the last one counts.
+TEST(JournalTest, OrderIsThatOfTheLastValues) {
+  auto journal = Journal::Create();
+  ASSERT_TRUE(journal.ok());
+  bool moved = false;
+  std::string expected;
+  for (int i = 0; i < 30; ++i) {
+    const std::string key = i % 3 == 0 ? "b" : "a";
+    ASSERT_TRUE((*journal)->Keep(key, std::to_string(i), &moved).ok());
+    if (i == 0) continue;
+    const std::string last_b = std::to_string(i / 3 * 3);
+    const std::string last_a = std::to_string(i % 3 == 0 ? i - 1 : i);
+    expected = "b=" + last_b + ";a=" + last_a + ";";
+    if (i % 3 == 0) expected = "a=" + last_a + ";b=" + last_b + ";";
+    EXPECT_EQ(Text(Reopen(**journal)->Records()), expected);
+  }
+  // Goes on in that order.
+  auto next = Reopen(**journal);
+  ASSERT_TRUE(next->Keep("b", "x", &moved).ok());
+  EXPECT_EQ(Text(next->Records()), "a=29;b=x;");
+}
+
+// As agents wrote it whose journals had one value for each record.
+TEST(JournalTest, TheFirstFormatIsRead) {
+  std::string file("CAPJ\1\0\0\0", 8);
+  const auto number = [&](uint64_t value, size_t bytes) {
+    file.append(reinterpret_cast<const char*>(&value), bytes);
+  };
+  number(0, 8);
+  for (const auto& [key, value] :
+       {std::pair<std::string, std::string>("a", "1"), {"b", ""}, {"a", "2"}}) {
+    number(key.size(), 4);
+    number(value.size(), 4);
+    file += key + value;
+    file.resize((file.size() + 7) / 8 * 8);
+  }
+  const uint64_t used = file.size();
+  file.replace(8, 8, reinterpret_cast<const char*>(&used), 8);
+  file.resize(64 << 10);
+  UniqueFd fd(memfd_create("first", MFD_CLOEXEC));
+  ASSERT_EQ(write(fd.get(), file.data(), file.size()),
+            static_cast<ssize_t>(file.size()));
+  auto journal = Journal::Open(std::move(fd));
+  ASSERT_TRUE(journal.ok());
+  EXPECT_EQ(Text((*journal)->Records()), "b=;a=2;");
+  bool moved = false;
+  ASSERT_TRUE((*journal)->Keep("a", "3", &moved).ok());
+  EXPECT_EQ(Text(Reopen(**journal)->Records()), "b=;a=3;");
 }
 
 TEST(JournalTest, WhatIsNoJournalIsRefused) {

@@ -203,7 +203,9 @@ core::JobRecovered Recovery::Read(process::RecoveredJob* job) {
 void Recovery::Adopted(const std::string& nspace) {
   HoldListener(nspace);
   HoldSegment(nspace);
-  if (!journals_.contains(nspace)) AddJob(nspace);
+  if (!journals_.contains(nspace)) return AddJob(nspace);
+  // It may be in another file than the former agent's.
+  HoldJournal(nspace);
 }
 
 }  // namespace canopy::agent

@@ -91,6 +91,7 @@ class Agent::Impl : public InputSink {
 
   // agent_succession.cc: one agent of this node after another.
   void KeepStockConnections(stock::StockOptions* options);
+  void KeepPmi1Connections(pmi1::Pmi1Options* options);
   void FindJobs();
   UniqueFd FormerListener();
   void TakeUpJobs();

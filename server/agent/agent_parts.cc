@@ -112,6 +112,7 @@ void Agent::Impl::MakePmi1() {
     return datastore_->FindJobKey(nspace, key);
   };
   options.log = Log;
+  if (!config_.embedded()) KeepPmi1Connections(&options);
   pmi1_ =
       std::make_unique<pmi1::Pmi1Endpoint>(&loop_, this, std::move(options));
 }

@@ -53,6 +53,24 @@ void Agent::Impl::KeepStockConnections(stock::StockOptions* options) {
   };
 }
 
+void Agent::Impl::KeepPmi1Connections(pmi1::Pmi1Options* options) {
+  options->keep = [this](const std::string& nspace, pmi1::KeptFd file) {
+    process_->Hold(nspace, file.name, std::move(file.fd));
+  };
+  options->keep_sockets = [this](const std::string& nspace,
+                                 std::vector<pmi1::KeptFd> sockets) {
+    std::vector<process::HeldFd> connections;
+    for (pmi1::KeptFd& socket : sockets) {
+      connections.push_back({std::move(socket.name), std::move(socket.fd)});
+    }
+    return process_->HoldConnections(nspace, std::move(connections));
+  };
+  options->release_socket = [this](const std::string& nspace,
+                                   const std::string& name) {
+    process_->ReleaseConnection(nspace, name, /*at_once=*/false);
+  };
+}
+
 void Agent::Impl::FindJobs() {
   RemoveToolFiles(dir_->path());
   bool done = false;
@@ -115,12 +133,17 @@ void Agent::Impl::TakeUp(process::RecoveredJob* job,
   local_->Inherit(nspace, UniqueFd());
   recovery_->Adopted(nspace);
   process_->Resume(nspace);
-  std::vector<stock::StockEndpoint::Kept> kept;
+  std::vector<stock::StockEndpoint::Kept> stock;
+  std::vector<pmi1::KeptFd> pmi1;
   for (process::HeldFd& held : job->held) {
-    if (!stock::StockEndpoint::IsKeptName(held.name)) continue;
-    kept.push_back({held.name, std::move(held.fd)});
+    if (stock::StockEndpoint::IsKeptName(held.name)) {
+      stock.push_back({held.name, std::move(held.fd)});
+    } else if (pmi1::Pmi1Endpoint::IsKeptName(held.name)) {
+      pmi1.push_back({held.name, std::move(held.fd)});
+    }
   }
-  stock_->Resume(nspace, std::move(kept));
+  stock_->Resume(nspace, std::move(stock));
+  pmi1_->Resume(nspace, std::move(pmi1));
 }
 
 void Agent::Impl::Save(const bootstrap::v1::Members& members) {

@@ -3,6 +3,7 @@
 #include <sys/epoll.h>
 #include <sys/socket.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
@@ -20,12 +21,10 @@ namespace {
 // most one of each under way.
 constexpr core::RequestId kBarrierRequest = 1;
 constexpr core::RequestId kFinalizeRequest = 2;
+constexpr core::RequestId kPutRequest = 3;
 
-constexpr size_t kReceive = 16 << 10;
-// What a client that does not read may leave unread, and what it may put
-// before it commits.
-constexpr size_t kMaxQueued = 1 << 20;
 constexpr size_t kMaxPuts = 1 << 16;
+constexpr size_t kMaxUnread = 1 << 20;
 
 constexpr char kProcessMapping[] = "PMI_process_mapping";
 
@@ -54,6 +53,18 @@ std::string RefusalOf(const std::string& name) {
   return name + "_result";
 }
 
+// Removes what was looked at.
+void TakeFrom(int fd, size_t size) {
+  char buffer[kMaxLine + 1];
+  while (size > 0) {
+    const ssize_t n =
+        recv(fd, buffer, std::min(size, sizeof buffer), MSG_DONTWAIT);
+    if (n < 0 && errno == EINTR) continue;
+    if (n <= 0) return;
+    size -= static_cast<size_t>(n);
+  }
+}
+
 }  // namespace
 
 Pmi1Endpoint::Pmi1Endpoint(EventLoop* loop, InputSink* sink,
@@ -74,12 +85,22 @@ void Pmi1Endpoint::Log(core::LogLine::Level level, std::string text) {
 
 // ------------------------------------------------------ jobs and processes ---
 
-void Pmi1Endpoint::AddJob(const core::RegisterJob&) {}
+void Pmi1Endpoint::AddJob(const core::RegisterJob& registration) {
+  Job& job = jobs_[registration.job->nspace];
+  job.spec = registration.job;
+  job.layout = registration.layout;
+}
 
 void Pmi1Endpoint::DropJob(const std::string& nspace) {
+  jobs_.erase(nspace);
   for (auto& [id, c] : connections_) {
     if (c->proc.nspace == nspace) End(*c, "");
   }
+}
+
+Pmi1Endpoint::Job* Pmi1Endpoint::FindJob(const std::string& nspace) {
+  const auto it = jobs_.find(nspace);
+  return it == jobs_.end() ? nullptr : &it->second;
 }
 
 std::vector<std::string> Pmi1Endpoint::ForJob(const core::PrepareLocal& job) {
@@ -106,17 +127,8 @@ ProcessEnvironment::InheritedFd Pmi1Endpoint::FdForRank(
                                           ": " + std::strerror(errno));
     return {};
   }
-  auto connection = std::make_unique<Connection>();
-  Connection& c = *connection;
-  c.id = MakeClientId(ClientKind::kPmi1, next_number_++);
-  c.fd.Reset(fds[0]);
-  c.proc = {job.job->nspace, rank};
-  c.job = job.job;
-  c.watched = EPOLLIN;
-  const core::ClientId id = c.id;
-  connections_.emplace(id, std::move(connection));
-  loop_->Watch(fds[0], EPOLLIN,
-               [this, id](uint32_t events) { OnEvents(id, events); });
+  AddConnection({job.job->nspace, rank}, job.job, UniqueFd(fds[0]));
+  KeepSoon(job.job->nspace, rank);
   return {fds[1], "PMI_FD"};
 }
 
@@ -131,90 +143,97 @@ void Pmi1Endpoint::Close(core::ClientId client, const std::string& reason) {
   if (Connection* c = Find(client)) End(*c, reason);
 }
 
+Pmi1Endpoint::Connection& Pmi1Endpoint::AddConnection(
+    const ProcId& proc, std::shared_ptr<const JobSpec> job, UniqueFd fd) {
+  auto connection = std::make_unique<Connection>();
+  Connection& c = *connection;
+  c.id = MakeClientId(ClientKind::kPmi1, next_number_++);
+  c.fd = std::move(fd);
+  c.proc = proc;
+  c.job = std::move(job);
+  const core::ClientId id = c.id;
+  connections_.emplace(id, std::move(connection));
+  if (Job* known = FindJob(proc.nspace)) known->clients[proc.rank] = id;
+  // Told of each arrival once: commands wait in the socket.
+  loop_->Watch(c.fd.get(), EPOLLIN | EPOLLRDHUP | EPOLLET,
+               [this, id](uint32_t events) { OnEvents(id, events); });
+  return c;
+}
+
 void Pmi1Endpoint::End(Connection& c, const std::string& reason) {
   if (std::exchange(c.ending, true)) return;
   if (!reason.empty()) {
     Log(core::LogLine::Level::kWarning,
         "closing PMI-1 connection of " + ToString(c.proc) + ": " + reason);
   }
-  MarkDirty(c);
+  loop_->Defer([self = self_, id = c.id] {
+    if (*self != nullptr) (*self)->Destroy(id);
+  });
 }
 
 void Pmi1Endpoint::Destroy(core::ClientId id) {
   const auto it = connections_.find(id);
+  if (it == connections_.end()) return;
   const std::unique_ptr<Connection> c = std::move(it->second);
   connections_.erase(it);
   loop_->Unwatch(c->fd.get());
+  // With something unread in it, its end would be an error to the client.
+  TakeFrom(c->fd.get(), kMaxUnread);
+  if (c->kept) {
+    // Who keeps it has it open some time longer.
+    shutdown(c->fd.get(), SHUT_RDWR);
+    options_.release_socket(c->proc.nspace, NameOf(c->proc.rank));
+  }
   c->fd.Reset();
-  if (c->initialized) sink_->OnInput(core::ClientGone{id});
+  if (Job* job = FindJob(c->proc.nspace)) job->clients.erase(c->proc.rank);
+  if (c->state.initialized) sink_->OnInput(core::ClientGone{id});
 }
 
 void Pmi1Endpoint::OnEvents(core::ClientId id, uint32_t events) {
   Connection* c = Find(id);
   if (c == nullptr || c->ending) return;
-  if ((events & EPOLLOUT) != 0) MarkDirty(*c);
-  if ((events & (EPOLLIN | EPOLLHUP | EPOLLERR)) != 0) Receive(*c);
+  HandleWaiting(*c);
+  if ((events & (EPOLLHUP | EPOLLRDHUP | EPOLLERR)) != 0) End(*c, "");
 }
 
-void Pmi1Endpoint::Receive(Connection& c) {
-  char buffer[kReceive];
-  const ssize_t n = recv(c.fd.get(), buffer, sizeof buffer, MSG_DONTWAIT);
-  if (n < 0 && (errno == EAGAIN || errno == EINTR)) return;
-  if (n <= 0) return End(c, "");
-  c.partial.append(buffer, static_cast<size_t>(n));
-  HandleLines(c);
-}
-
-void Pmi1Endpoint::HandleLines(Connection& c) {
-  size_t used = 0;
-  while (!c.ending) {
-    const size_t end = c.partial.find('\n', used);
-    if (end == std::string::npos) break;
-    const std::string line = c.partial.substr(used, end - used);
-    used = end + 1;
-    if (line.size() > kMaxLine) return End(c, "sent a line that is too long");
-    HandleLine(c, line);
-  }
-  c.partial.erase(0, used);
-  if (c.partial.size() > kMaxLine) End(c, "sent a line that is too long");
-}
-
-void Pmi1Endpoint::Send(Connection& c, const std::string& line) {
-  c.out.Append(line + "\n");
-  MarkDirty(c);
-}
-
-void Pmi1Endpoint::MarkDirty(Connection& c) {
-  if (std::exchange(c.dirty, true)) return;
-  dirty_.push_back(c.id);
-  if (dirty_.size() > 1) return;
-  loop_->Defer([self = self_] {
-    if (*self != nullptr) (*self)->FlushDirty();
-  });
-}
-
-void Pmi1Endpoint::FlushDirty() {
-  std::vector<core::ClientId> dirty;
-  dirty.swap(dirty_);
-  for (const core::ClientId id : dirty) {
-    Connection* c = Find(id);
-    if (c == nullptr) continue;
-    c->dirty = false;
-    Flush(*c);
+// Whatever was sent before the last command was answered.
+void Pmi1Endpoint::HandleWaiting(Connection& c) {
+  char buffer[kMaxLine + 1];
+  while (!c.ending && c.command_size == 0) {
+    const ssize_t n =
+        recv(c.fd.get(), buffer, sizeof buffer, MSG_PEEK | MSG_DONTWAIT);
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0 && errno == EAGAIN) return;
+    if (n <= 0) return End(c, "");
+    const std::string_view data(buffer, static_cast<size_t>(n));
+    const size_t end = data.find('\n');
+    if (end == data.npos) {
+      if (data.size() > kMaxLine) End(c, "sent a line that is too long");
+      return;
+    }
+    c.command_size = end + 1;
+    HandleLine(c, data.substr(0, end));
   }
 }
 
-void Pmi1Endpoint::Flush(Connection& c) {
-  const OutQueue::State state = c.out.Flush(c.fd.get());
-  if (c.ending || state == OutQueue::State::kBroken) return Destroy(c.id);
-  if (c.out.size() > kMaxQueued) {
-    return End(c, "does not read what is sent to it");
+// The kernel has room for many answers, and a client asks for one at a time.
+void Pmi1Endpoint::Answer(Connection& c, const std::string& line) {
+  const std::string text = line + "\n";
+  const ssize_t n =
+      send(c.fd.get(), text.data(), text.size(), MSG_DONTWAIT | MSG_NOSIGNAL);
+  if (n != static_cast<ssize_t>(text.size())) {
+    return End(
+        c, n < 0 && errno == EPIPE ? "" : "does not read what is sent to it");
   }
-  const uint32_t events =
-      c.out.empty() ? EPOLLIN : static_cast<uint32_t>(EPOLLOUT);
-  if (events == c.watched) return;
-  c.watched = events;
-  loop_->Rewatch(c.fd.get(), events);
+  Done(c);
+}
+
+void Pmi1Endpoint::Done(Connection& c) {
+  TakeFrom(c.fd.get(), std::exchange(c.command_size, 0));
+}
+
+void Pmi1Endpoint::Note(Connection& c) {
+  if (c.states != nullptr) c.states->Set(c.index, c.state);
 }
 
 // --------------------------------------------------------------- commands ---
@@ -227,9 +246,9 @@ void Pmi1Endpoint::HandleLine(Connection& c, std::string_view line) {
     c.in_spawn = true;
     c.last_spawn = true;
     c.spawn_total.clear();
-    return;
+    return Done(c);
   }
-  if (!c.initialized && command.name != "init") {
+  if (!c.state.initialized && command.name != "init") {
     return End(c, "sent " + command.name.substr(0, 64) + " before init");
   }
   HandleCommand(c, command);
@@ -243,8 +262,11 @@ void Pmi1Endpoint::HandleSpawnLine(Connection& c, std::string_view line) {
     c.last_spawn = c.spawn_total.empty() || line.substr(12) == c.spawn_total;
   } else if (line == "endcmd") {
     c.in_spawn = false;
-    if (c.last_spawn) Send(c, "cmd=spawn_result rc=-1 msg=not_supported");
+    if (c.last_spawn) {
+      return Answer(c, "cmd=spawn_result rc=-1 msg=not_supported");
+    }
   }
+  Done(c);
 }
 
 void Pmi1Endpoint::HandleCommand(Connection& c, const Command& command) {
@@ -252,17 +274,17 @@ void Pmi1Endpoint::HandleCommand(Connection& c, const Command& command) {
   if (name == "init") {
     HandleInit(c, command);
   } else if (name == "get_maxes") {
-    Send(c, "cmd=maxes kvsname_max=" + std::to_string(kKvsNameMax) +
-                " keylen_max=" + std::to_string(kKeyMax) +
-                " vallen_max=" + std::to_string(kValueMax));
+    Answer(c, "cmd=maxes kvsname_max=" + std::to_string(kKvsNameMax) +
+                  " keylen_max=" + std::to_string(kKeyMax) +
+                  " vallen_max=" + std::to_string(kValueMax));
   } else if (name == "get_appnum") {
-    Send(c, "cmd=appnum rc=0 appnum=" +
-                std::to_string(c.job->procs[c.proc.rank].app));
+    Answer(c, "cmd=appnum rc=0 appnum=" +
+                  std::to_string(c.job->procs[c.proc.rank].app));
   } else if (name == "get_my_kvsname") {
-    Send(c, "cmd=my_kvsname rc=0 kvsname=" + c.proc.nspace);
+    Answer(c, "cmd=my_kvsname rc=0 kvsname=" + c.proc.nspace);
   } else if (name == "get_universe_size") {
-    Send(c,
-         "cmd=universe_size rc=0 size=" + std::to_string(c.job->universe_size));
+    Answer(c, "cmd=universe_size rc=0 size=" +
+                  std::to_string(c.job->universe_size));
   } else if (name == "put") {
     HandlePut(c, command);
   } else if (name == "get") {
@@ -270,22 +292,24 @@ void Pmi1Endpoint::HandleCommand(Connection& c, const Command& command) {
   } else if (name == "barrier_in") {
     HandleBarrier(c);
   } else if (name == "finalize") {
-    sink_->OnInput(core::FinalizeArrived{c.id, kFinalizeRequest});
+    HandleFinalize(c);
   } else if (name == "abort") {
     HandleAbort(c, command);
   } else {
-    Send(c, "cmd=" + RefusalOf(name.substr(0, 64)) +
-                " rc=-1 msg=not_supported info=not_supported");
+    Answer(c, "cmd=" + RefusalOf(name.substr(0, 64)) +
+                  " rc=-1 msg=not_supported info=not_supported");
   }
 }
 
 void Pmi1Endpoint::HandleInit(Connection& c, const Command& command) {
   const bool known = command.Field("pmi_version") == "1";
-  Send(c,
-       std::string("cmd=response_to_init pmi_version=1 pmi_subversion=1 rc=") +
-           (known ? "0" : "-1"));
-  if (!known || std::exchange(c.initialized, true)) return;
-  sink_->OnInput(core::ClientConnected{c.id, c.proc});
+  if (known && !std::exchange(c.state.initialized, true)) {
+    Note(c);
+    sink_->OnInput(core::ClientConnected{c.id, c.proc});
+  }
+  Answer(c, std::string(
+                "cmd=response_to_init pmi_version=1 pmi_subversion=1 rc=") +
+                (known ? "0" : "-1"));
 }
 
 void Pmi1Endpoint::HandlePut(Connection& c, const Command& command) {
@@ -298,26 +322,30 @@ void Pmi1Endpoint::HandlePut(Connection& c, const Command& command) {
     problem = "bad_key";
   } else if (value.size() >= kValueMax) {
     problem = "value_too_long";
-  } else if (c.puts.size() >= kMaxPuts) {
+  } else if (c.num_puts >= kMaxPuts) {
     problem = "too_many_keys";
   }
   if (problem != nullptr) {
-    return Send(c, std::string("cmd=put_result rc=-1 msg=") + problem);
+    return Answer(c, std::string("cmd=put_result rc=-1 msg=") + problem);
   }
-  c.puts.insert_or_assign(key, value);
-  Send(c, "cmd=put_result rc=0 msg=success");
+  ++c.num_puts;
+  Encoder encoder;
+  encoder.PutKval(key, Value::String(value).raw());
+  core::Committed committed{c.id, kPutRequest, {}};
+  committed.data.push_back({core::Scope::kGlobal, Bytes(encoder.Take())});
+  sink_->OnInput(std::move(committed));
 }
 
 void Pmi1Endpoint::HandleGet(Connection& c, const Command& command) {
   const std::string& key = command.Field("key");
   const std::optional<std::string> value = Lookup(c, key);
   if (command.Field("kvsname") != c.proc.nspace) {
-    Send(c, "cmd=get_result rc=-1 msg=unknown_kvs value=unknown");
+    Answer(c, "cmd=get_result rc=-1 msg=unknown_kvs value=unknown");
   } else if (!value || value->size() >= kValueMax) {
-    Send(c, "cmd=get_result rc=-1 msg=key_" + key.substr(0, kKeyMax) +
-                "_not_found value=unknown");
+    Answer(c, "cmd=get_result rc=-1 msg=key_" + key.substr(0, kKeyMax) +
+                  "_not_found value=unknown");
   } else {
-    Send(c, "cmd=get_result rc=0 msg=success value=" + *value);
+    Answer(c, "cmd=get_result rc=0 msg=success value=" + *value);
   }
 }
 
@@ -326,30 +354,21 @@ std::optional<std::string> Pmi1Endpoint::Lookup(const Connection& c,
   if (key == kProcessMapping) {
     return TextOf(options_.find_job_key(c.proc.nspace, PMIX_ANL_MAP));
   }
-  if (const auto it = c.puts.find(key); it != c.puts.end()) return it->second;
   return TextOf(options_.find_key(c.proc.nspace, key));
 }
 
 void Pmi1Endpoint::HandleBarrier(Connection& c) {
-  if (std::exchange(c.in_barrier, true)) {
-    return End(c, "entered a barrier twice");
-  }
-  if (!c.puts.empty()) {
-    Encoder encoder;
-    for (const auto& [key, value] : c.puts) {
-      encoder.PutKval(key, Value::String(value).raw());
-    }
-    c.puts.clear();
-    core::Committed committed{c.id, 0, {}};
-    committed.data.push_back({core::Scope::kGlobal, Bytes(encoder.Take())});
-    sink_->OnInput(std::move(committed));
-  }
   core::CollectiveArrived arrived;
   arrived.client = c.id;
   arrived.request = kBarrierRequest;
   arrived.op = core::CollectiveOp::kFence;
   arrived.collect_data = true;
   sink_->OnInput(std::move(arrived));
+}
+
+void Pmi1Endpoint::HandleFinalize(Connection& c) {
+  if (c.state.finalized) return Answer(c, "cmd=finalize_ack");
+  sink_->OnInput(core::FinalizeArrived{c.id, kFinalizeRequest});
 }
 
 void Pmi1Endpoint::HandleAbort(Connection& c, const Command& command) {
@@ -359,19 +378,41 @@ void Pmi1Endpoint::HandleAbort(Connection& c, const Command& command) {
   abort.status = code;
   abort.text = "PMI abort with exit code " + std::to_string(code);
   sink_->OnInput(std::move(abort));
+  Done(c);
 }
 
 void Pmi1Endpoint::Reply(const core::ReplyClient& reply) {
   Connection* c = Find(reply.client);
-  if (c == nullptr || c->ending) return;
+  if (c == nullptr || c->ending || c->command_size == 0) return;
   const bool ok = reply.status == kSuccess;
-  if (reply.request == kBarrierRequest && std::exchange(c->in_barrier, false)) {
-    Send(*c, ok ? "cmd=barrier_out"
-                : "cmd=barrier_out rc=-1 msg=failed_with_status_" +
-                      std::to_string(reply.status));
+  if (reply.request == kBarrierRequest) {
+    c->state.status = static_cast<int16_t>(reply.status);
+    c->state.answering = true;
+    ++c->state.barriers;
+    Note(*c);
+    AnswerBarrier(*c);
+  } else if (reply.request == kPutRequest) {
+    Answer(*c, ok ? "cmd=put_result rc=0 msg=success"
+                  : "cmd=put_result rc=-1 msg=out_of_memory");
   } else if (reply.request == kFinalizeRequest) {
-    Send(*c, "cmd=finalize_ack");
+    c->state.finalized = true;
+    Note(*c);
+    Answer(*c, "cmd=finalize_ack");
   }
+  loop_->Defer([self = self_, id = c->id] {
+    Connection* next = *self == nullptr ? nullptr : (*self)->Find(id);
+    if (next != nullptr) (*self)->HandleWaiting(*next);
+  });
+}
+
+void Pmi1Endpoint::AnswerBarrier(Connection& c) {
+  const int status = c.state.status;
+  Answer(c, status == kSuccess
+                ? "cmd=barrier_out"
+                : "cmd=barrier_out rc=-1 msg=failed_with_status_" +
+                      std::to_string(status));
+  c.state.answering = false;
+  Note(c);
 }
 
 }  // namespace canopy::pmi1

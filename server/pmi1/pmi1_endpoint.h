@@ -16,7 +16,6 @@
 #include "common/event_loop.h"
 #include "common/ids.h"
 #include "common/job.h"
-#include "common/posix/out_queue.h"
 #include "common/posix/unique_fd.h"
 #include "server/core/step/client_actions.h"
 #include "server/core/step/client_id.h"
@@ -24,11 +23,18 @@
 #include "server/core/step/log_line.h"
 #include "server/core/step/process_actions.h"
 #include "server/pmi1/pmi1_wire.h"
+#include "server/pmi1/rank_states.h"
 #include "server/ports/client_port.h"
 #include "server/ports/input_sink.h"
 #include "server/ports/process_environment.h"
 
 namespace canopy::pmi1 {
+
+// A descriptor under the name by which it is found again.
+struct KeptFd {
+  std::string name;
+  UniqueFd fd;
+};
 
 struct Pmi1Options {
   NodeId self = 0;
@@ -41,12 +47,25 @@ struct Pmi1Options {
                                            std::string_view key)>
       find_job_key;
   std::function<void(const core::LogLine&)> log;
+  // Keep descriptors of a job for the next agent of this node: the file of its
+  // ranks' states, and their sockets until they are released. False: they can
+  // not be kept. All empty: no agent follows.
+  std::function<void(const std::string& nspace, KeptFd file)> keep;
+  std::function<bool(const std::string& nspace, std::vector<KeptFd> sockets)>
+      keep_sockets;
+  std::function<void(const std::string& nspace, const std::string& name)>
+      release_socket;
 };
 
 // A rank's process inherits one end of a socket pair, so no other process can
-// speak for it. What it puts is kept and committed with its next barrier, which
-// is a fence over its namespace that collects data. Spawn and name publishing
-// are refused with an error code. Loop thread only; loop and sink outlive it.
+// speak for it. What it puts is committed at once, and its barrier is a fence
+// over its namespace that collects data. Spawn and name publishing are refused
+// with an error code.
+//
+// A command stays in its socket until it is answered: a client that waits for
+// an answer waits on whoever has the socket, be it the next agent.
+//
+// Loop thread only; loop and sink outlive it.
 class Pmi1Endpoint : public ClientPort, public ProcessEnvironment {
  public:
   Pmi1Endpoint(EventLoop* loop, InputSink* sink, Pmi1Options options);
@@ -68,32 +87,47 @@ class Pmi1Endpoint : public ClientPort, public ProcessEnvironment {
   InheritedFd FdForRank(const core::PrepareLocal& job, Rank rank) override;
   void OnProcess(const std::string&, Rank, int) override {}
 
+  // Goes on with what a former agent has kept, after AddJob of that job.
+  void Resume(const std::string& nspace, std::vector<KeptFd> kept);
+  // True for the names of what is kept.
+  static bool IsKeptName(std::string_view name);
+
   size_t num_connections() const { return connections_.size(); }
 
  private:
+  struct Job {
+    std::shared_ptr<const JobSpec> spec;
+    std::shared_ptr<const JobLayout> layout;
+    std::map<Rank, core::ClientId> clients;
+    // From the first rank on whose socket is kept.
+    std::shared_ptr<RankStates> states;
+    std::vector<Rank> to_keep;  // with the others that start now
+  };
   struct Connection {
     core::ClientId id = 0;
     UniqueFd fd;
     ProcId proc;
     std::shared_ptr<const JobSpec> job;
-    std::string partial;  // beginning of a line
-    OutQueue out;
-    std::map<std::string, std::string, std::less<>> puts;  // not yet committed
-    bool initialized = false;                              // the core knows it
-    bool in_barrier = false;
+    bool kept = false;
+    std::shared_ptr<RankStates> states;  // null: nobody follows
+    size_t index = 0;                    // in them
+    RankState state;
+    // Of the command that is handled now: its bytes in the socket. 0: none is.
+    size_t command_size = 0;
+    size_t num_puts = 0;
     bool in_spawn = false;  // between mcmd=spawn and endcmd
     bool last_spawn = false;
     std::string spawn_total;
     bool ending = false;
-    bool dirty = false;
-    uint32_t watched = 0;
   };
 
   Connection* Find(core::ClientId client);
+  Job* FindJob(const std::string& nspace);
   void Log(core::LogLine::Level level, std::string text);
+  Connection& AddConnection(const ProcId& proc,
+                            std::shared_ptr<const JobSpec> job, UniqueFd fd);
   void OnEvents(core::ClientId id, uint32_t events);
-  void Receive(Connection& c);
-  void HandleLines(Connection& c);
+  void HandleWaiting(Connection& c);
   void HandleLine(Connection& c, std::string_view line);
   void HandleSpawnLine(Connection& c, std::string_view line);
   void HandleCommand(Connection& c, const Command& command);
@@ -103,21 +137,30 @@ class Pmi1Endpoint : public ClientPort, public ProcessEnvironment {
   std::optional<std::string> Lookup(const Connection& c,
                                     const std::string& key) const;
   void HandleBarrier(Connection& c);
+  void HandleFinalize(Connection& c);
   void HandleAbort(Connection& c, const Command& command);
-  void Send(Connection& c, const std::string& line);
+  void AnswerBarrier(Connection& c);
+  // Ends the command that is handled, with an answer or without one.
+  void Answer(Connection& c, const std::string& line);
+  void Done(Connection& c);
+  void Note(Connection& c);
   // Closes at the end of the round. An empty reason is an ordinary end.
   void End(Connection& c, const std::string& reason);
-  void MarkDirty(Connection& c);
-  void FlushDirty();
-  void Flush(Connection& c);
   void Destroy(core::ClientId id);
+
+  static std::string NameOf(Rank rank);
+  void KeepSoon(const std::string& nspace, Rank rank);
+  void KeepSockets(const std::string& nspace);
+  bool MakeStates(const std::string& nspace, Job* job);
+  void TakeUp(const std::string& nspace, Job* job, Rank rank, UniqueFd fd);
+  void FinishAnswer(Connection& c);
 
   EventLoop* loop_;
   InputSink* sink_;
   Pmi1Options options_;
   uint64_t next_number_ = 1;
   std::unordered_map<core::ClientId, std::unique_ptr<Connection>> connections_;
-  std::vector<core::ClientId> dirty_;
+  std::unordered_map<std::string, Job> jobs_;
   std::shared_ptr<Pmi1Endpoint*> self_;  // cleared when this goes
 };
 

@@ -88,7 +88,7 @@ class Pmi1EndpointTest : public ::testing::Test {
   void Answer(const std::string& what, int status) {
     core::ReplyClient reply;
     reply.client = MakeClientId(ClientKind::kPmi1, 1);
-    reply.request = what == "barrier" ? 1 : 2;
+    reply.request = what == "barrier" ? 1 : what == "finalize" ? 2 : 3;
     reply.status = status;
     endpoint_->Reply(reply);
     loop_.RunOnce(0);
@@ -120,14 +120,9 @@ TEST_F(Pmi1EndpointTest, WhatMpichAsksAtStart) {
             "cmd=get_result rc=0 msg=success value=(vector,(0,1,2),(1,1,1))\n");
 }
 
-TEST_F(Pmi1EndpointTest, PutsAreCommittedWithTheBarrier) {
+TEST_F(Pmi1EndpointTest, PutsAreCommittedAtOnce) {
   Init();
-  EXPECT_EQ(Ask("cmd=put kvsname=job-1 key=k value=ab cd"),
-            "cmd=put_result rc=0 msg=success\n");
-  EXPECT_EQ(Ask("cmd=get kvsname=job-1 key=k"),
-            "cmd=get_result rc=0 msg=success value=ab cd\n");
-  EXPECT_TRUE(sink_.All<core::Committed>().empty());
-  EXPECT_EQ(Ask("cmd=barrier_in"), "");
+  EXPECT_EQ(Ask("cmd=put kvsname=job-1 key=k value=ab cd"), "");
   const auto committed = sink_.All<core::Committed>();
   ASSERT_EQ(committed.size(), 1u);
   ASSERT_EQ(committed[0].data.size(), 1u);
@@ -137,6 +132,16 @@ TEST_F(Pmi1EndpointTest, PutsAreCommittedWithTheBarrier) {
   ASSERT_TRUE(decoder.GetKval(&kval));
   EXPECT_EQ(kval.key, "k");
   EXPECT_TRUE(decoder.done());
+  Answer("put", 0);
+  EXPECT_EQ(Receive(), "cmd=put_result rc=0 msg=success\n");
+  EXPECT_EQ(Ask("cmd=put kvsname=job-1 key=k value=more"), "");
+  Answer("put", kErrOutOfResource);
+  EXPECT_EQ(Receive(), "cmd=put_result rc=-1 msg=out_of_memory\n");
+}
+
+TEST_F(Pmi1EndpointTest, ABarrierIsAFenceWithData) {
+  Init();
+  EXPECT_EQ(Ask("cmd=barrier_in"), "");
   const auto fences = sink_.All<core::CollectiveArrived>();
   ASSERT_EQ(fences.size(), 1u);
   EXPECT_TRUE(fences[0].collect_data);
@@ -144,7 +149,6 @@ TEST_F(Pmi1EndpointTest, PutsAreCommittedWithTheBarrier) {
   Answer("barrier", 0);
   EXPECT_EQ(Receive(), "cmd=barrier_out\n");
   EXPECT_EQ(Ask("cmd=barrier_in"), "");
-  EXPECT_EQ(sink_.All<core::Committed>().size(), 1u);
   Answer("barrier", -24);
   EXPECT_EQ(Receive(), "cmd=barrier_out rc=-1 msg=failed_with_status_-24\n");
 }

@@ -22,6 +22,8 @@ class AnsweringSink : public InputSink {
   void OnInput(core::Input input) override {
     if (const auto* fence = std::get_if<core::CollectiveArrived>(&input)) {
       endpoint->Reply({fence->client, fence->request, 0, {}});
+    } else if (const auto* put = std::get_if<core::Committed>(&input)) {
+      endpoint->Reply({put->client, put->request, 0, {}});
     } else if (const auto* end = std::get_if<core::FinalizeArrived>(&input)) {
       endpoint->Reply({end->client, end->request, 0, {}});
     }

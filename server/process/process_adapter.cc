@@ -96,10 +96,17 @@ void ProcessAdapter::Hold(const std::string& nspace, const std::string& name,
   if (ShimJob* const job = Find(nspace)) job->Hold(name, std::move(fd));
 }
 
+bool ProcessAdapter::HoldConnections(const std::string& nspace,
+                                     std::vector<HeldFd> connections) {
+  ShimJob* const job = Find(nspace);
+  return job != nullptr && job->HoldConnections(std::move(connections));
+}
+
 bool ProcessAdapter::HoldConnection(const std::string& nspace,
                                     const std::string& name, UniqueFd fd) {
-  ShimJob* const job = Find(nspace);
-  return job != nullptr && job->HoldConnection(name, std::move(fd));
+  std::vector<HeldFd> connections;
+  connections.push_back({name, std::move(fd)});
+  return HoldConnections(nspace, std::move(connections));
 }
 
 void ProcessAdapter::ReleaseConnection(const std::string& nspace,

@@ -68,7 +68,9 @@ class ProcessAdapter : public ProcessPort {
   // Without effect for a job that is not held.
   void Hold(const std::string& nspace, const std::string& name, UniqueFd fd);
   // The same for connections of the job's processes, of which there may be
-  // many. False when it is not held.
+  // many. False when they can not all be held: then none is.
+  bool HoldConnections(const std::string& nspace,
+                       std::vector<HeldFd> connections);
   bool HoldConnection(const std::string& nspace, const std::string& name,
                       UniqueFd fd);
   // Not at once: with others, some time.

@@ -204,23 +204,36 @@ void ShimJob::Hold(const std::string& name, UniqueFd fd) {
   channel_->Flush();
 }
 
-bool ShimJob::HoldConnection(const std::string& name, UniqueFd fd) {
+bool ShimJob::HoldConnections(std::vector<HeldFd> connections) {
   // The shim has the same limit, and pipes to its processes besides.
   static const size_t most = [] {
     rlimit limit{};
     getrlimit(RLIMIT_NOFILE, &limit);
     return std::min<size_t>(limit.rlim_max / 2, kMaxConnections);
   }();
-  if (channel_ == nullptr || version_ < 2 || !fd || num_connections_ >= most) {
+  const bool open = std::ranges::all_of(
+      connections, [](const HeldFd& held) { return bool{held.fd}; });
+  if (channel_ == nullptr || version_ < 2 || !open ||
+      num_connections_ + connections.size() > most) {
     return false;
   }
-  ++num_connections_;
-  std::vector<UniqueFd> fds;
-  fds.push_back(std::move(fd));
-  channel_->Send(FrameType::kHoldMany, EncodeNames({name}), Bytes(),
-                 std::move(fds));
+  num_connections_ += connections.size();
+  while (!connections.empty()) SendHeld(&connections);
   SendReleases();
   return true;
+}
+
+// As many of the last as go with one frame.
+void ShimJob::SendHeld(std::vector<HeldFd>* connections) {
+  std::vector<std::string> names;
+  std::vector<UniqueFd> fds;
+  while (!connections->empty() && fds.size() < kMaxFrameFds) {
+    names.push_back(std::move(connections->back().name));
+    fds.push_back(std::move(connections->back().fd));
+    connections->pop_back();
+  }
+  channel_->Send(FrameType::kHoldMany, EncodeNames(names), Bytes(),
+                 std::move(fds));
 }
 
 void ShimJob::ReleaseConnection(const std::string& name, bool at_once) {

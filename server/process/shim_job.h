@@ -53,9 +53,9 @@ class ShimJob {
   void SetOrphanTime(uint32_t ms);
   void Feed(const core::FeedInput& input);
   void Hold(const std::string& name, UniqueFd fd);
-  // Of those there may be many. Leaves at once, for any moment may be this
-  // process's last. False when the shim can not take it.
-  bool HoldConnection(const std::string& name, UniqueFd fd);
+  // Of those there may be many. They leave at once, for any moment may be this
+  // process's last. False when the shim can not take them all: it gets none.
+  bool HoldConnections(std::vector<HeldFd> connections);
   // Not at once: with others, some time.
   void ReleaseConnection(const std::string& name, bool at_once);
   // Ends what is left. Nothing more is reported.
@@ -92,6 +92,7 @@ class ShimJob {
   void KillWhatIsLeft() const;
   bool OnWelcome(FrameChannel::Frame& frame);
   bool OnHeld(FrameChannel::Frame& frame);
+  void SendHeld(std::vector<HeldFd>* connections);
   void SendReleases();
   std::vector<Rank> LocalRanks() const;
   void SendRanks();

@@ -1,0 +1,55 @@
+#include "server/pmi1/rank_states.h"
+
+#include <fcntl.h>
+#include <gtest/gtest.h>
+
+#include <utility>
+
+namespace canopy::pmi1 {
+namespace {
+
+UniqueFd Copy(int fd) { return UniqueFd(fcntl(fd, F_DUPFD_CLOEXEC, 0)); }
+
+TEST(RankStatesTest, BeginsWithNothing) {
+  const auto states = RankStates::Create(3);
+  ASSERT_TRUE(states.ok());
+  for (size_t i = 0; i < 3; ++i) EXPECT_EQ((*states)->Get(i), RankState());
+}
+
+TEST(RankStatesTest, WhoeverOpensTheFileFindsWhatWasSet) {
+  RankState waiting;
+  waiting.initialized = true;
+  waiting.barriers = 3;
+  RankState answered = waiting;
+  answered.answering = true;
+  answered.status = -25;
+  answered.barriers = (uint64_t{1} << 40) - 1;
+  RankState done;
+  done.initialized = true;
+  done.finalized = true;
+  UniqueFd fd;
+  {
+    const auto states = RankStates::Create(4);
+    ASSERT_TRUE(states.ok());
+    (*states)->Set(0, waiting);
+    (*states)->Set(1, answered);
+    (*states)->Set(3, done);
+    fd = Copy((*states)->fd());
+  }
+  const auto states = RankStates::Open(std::move(fd), 4);
+  ASSERT_TRUE(states.ok());
+  EXPECT_EQ((*states)->Get(0), waiting);
+  EXPECT_EQ((*states)->Get(1), answered);
+  EXPECT_EQ((*states)->Get(2), RankState());
+  EXPECT_EQ((*states)->Get(3), done);
+}
+
+TEST(RankStatesTest, AFileOfAnotherSizeIsRefused) {
+  const auto states = RankStates::Create(4);
+  ASSERT_TRUE(states.ok());
+  EXPECT_EQ(RankStates::Open(Copy((*states)->fd()), 5).code(), kErrBadParam);
+  EXPECT_EQ(RankStates::Open(UniqueFd(), 4).code(), kErrBadParam);
+}
+
+}  // namespace
+}  // namespace canopy::pmi1

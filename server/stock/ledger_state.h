@@ -88,6 +88,8 @@ struct LedgerState {
     std::set<int> codes;
   };
   using Collective = std::pair<core::CollectiveOp, std::vector<ProcId>>;
+  // How many collectives each process has seen the end of, or is about to.
+  using Counts = std::map<Rank, std::map<Collective, uint64_t>>;
 
   std::map<uint64_t, Connection> connections;
   std::map<uint32_t, Collective> sets;

@@ -10,6 +10,7 @@
 #include "common/values/value.h"
 #include "pmix_common.h"
 #include "server/stock/kvals.h"
+#include "server/stock/message_parts.h"
 #include "server/stock/qualified.h"
 
 namespace canopy::stock {
@@ -314,104 +315,12 @@ Request ReadResolveNodes(Reading& r) {
   return request;
 }
 
-// -------------------------------------------------- commands not served ---
-
-// What the request of a command consists of.
-enum class Part : uint8_t {
-  kNone,
-  kUint32,
-  kSize,
-  kStatus,
-  kText,
-  kTexts,  // SIZE n, then n calls of one STRING
-  kProcs,
-  kInfos,
-  kInfo,  // exactly one
-  kBytes,
-  kApps,
-  kAllocDirective,
-  kChannels,
-  kBlockDirective,
-  kUnits,
-  kHandle,         // SIZE, if the peer's version has it
-  kDestructProcs,  // PROCs, if the peer's version has them
-};
-constexpr size_t kMaxParts = 5;
-
-bool SkipTexts(Decoder& in) {
-  size_t n = 0;
-  std::string text;
-  if (!in.UnpackSize(&n)) return false;
-  for (size_t i = 0; i < n; ++i) {
-    if (!ReadText(in, SIZE_MAX, &text)) return false;
-  }
-  return true;
-}
-
-// SIZE n and, unless it is 0, one call of n elements.
-bool SkipCounted(Decoder& in, pmix_data_type_t type) {
-  size_t n = 0;
-  size_t count = 0;
-  if (!in.UnpackSize(&n)) return false;
-  if (n == 0) return true;
-  if (!in.UnpackCount(type, &count)) return false;
-  if (count != n) return in.Fail(kErrUnpackFailure);
-  return in.SkipElements(type, n);
-}
-
-bool SkipOne(Decoder& in, pmix_data_type_t type) {
-  size_t count = 0;
-  if (!in.UnpackCount(type, &count)) return false;
-  if (count != 1) return in.Fail(kErrUnpackFailure);
-  return in.SkipElements(type, 1);
-}
-
-bool SkipPart(Decoder& in, const PeerTraits& traits, Part part) {
-  switch (part) {
-    case Part::kNone:
-      return true;
-    case Part::kUint32:
-      return SkipOne(in, PMIX_UINT32);
-    case Part::kSize:
-      return SkipOne(in, PMIX_SIZE);
-    case Part::kStatus:
-      return SkipOne(in, PMIX_STATUS);
-    case Part::kText:
-      return SkipOne(in, PMIX_STRING);
-    case Part::kTexts:
-      return SkipTexts(in);
-    case Part::kProcs:
-      return SkipCounted(in, PMIX_PROC);
-    case Part::kInfos:
-      return SkipCounted(in, PMIX_INFO);
-    case Part::kInfo:
-      return SkipOne(in, PMIX_INFO);
-    case Part::kBytes:
-      return SkipOne(in, PMIX_BYTE_OBJECT);
-    case Part::kApps:
-      return SkipCounted(in, PMIX_APP);
-    case Part::kAllocDirective:
-      return SkipOne(in, PMIX_ALLOC_DIRECTIVE);
-    case Part::kChannels:
-      return SkipOne(in, PMIX_IOF_CHANNEL);
-    case Part::kBlockDirective:
-      return SkipOne(in, PMIX_RESBLOCK_DIRECTIVE);
-    case Part::kUnits:
-      return SkipCounted(in, PMIX_RESOURCE_UNIT);
-    case Part::kHandle:
-      return !traits.iof_pull_has_handle || SkipOne(in, PMIX_SIZE);
-    case Part::kDestructProcs:
-      return !traits.group_destruct_has_procs || SkipCounted(in, PMIX_PROC);
-  }
-  return false;
-}
-
 // ----------------------------------------------------------------- table ---
 
 struct CommandRow {
   std::string_view name;  // empty: there is no such command
   Request (*read)(Reading&) = nullptr;
-  Part parts[kMaxParts] = {};  // of those without `read`
+  Parts parts = {};  // of those without `read`
 };
 
 using enum Part;
@@ -465,9 +374,7 @@ constexpr CommandRow kCommands[] = {
 
 Request ReadRow(Reading& r, const CommandRow& row) {
   if (row.read != nullptr) return row.read(r);
-  for (const Part part : row.parts) {
-    if (!SkipPart(r.in, r.caller.traits, part)) break;
-  }
+  SkipParts(r.in, r.caller.traits, row.parts);
   return RefusedRequest{kErrNotSupported};
 }
 

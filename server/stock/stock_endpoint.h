@@ -234,6 +234,13 @@ class StockEndpoint : public ClientPort, public ProcessEnvironment {
   void NoteUnsent(Connection& c);
   void NoteEnd(Connection& c);
   uint32_t SetNumber(Connection& c, const core::CollectiveArrived& arrived);
+  using Sockets = std::map<core::ClientId, UniqueFd>;
+  Sockets TakeSockets(std::vector<Kept> kept, UniqueFd* ledger);
+  void SetApartUnproved(const std::string& nspace, LedgerReader* reader,
+                        Sockets* sockets);
+  void GoOn(const std::string& nspace, LedgerState* state, Sockets sockets);
+  void TellOfResumed(const Connection& c, const LedgerState::Counts& counts);
+  void PutAgain(Connection& c, const LedgerState::Connection& kept);
   Connection* TakeUp(const std::string& nspace, core::ClientId id, UniqueFd fd,
                      LedgerState::Connection* kept);
   // Writing.
@@ -258,7 +265,7 @@ class StockEndpoint : public ClientPort, public ProcessEnvironment {
   std::set<core::ClientId> unidentified_;
   std::vector<core::ClientId> dirty_;
   // Of a former agent, in nobody's ledger.
-  std::map<core::ClientId, UniqueFd> unproved_;
+  Sockets unproved_;
   std::vector<char> buffer_;
   std::shared_ptr<StockEndpoint*> self_;  // cleared when this goes
 };

@@ -23,6 +23,11 @@ constexpr size_t kMaxCodes = 1 << 16;
 // Jobs of one user that may be the one that a connection is of.
 constexpr size_t kMaxOffers = 8;
 
+std::unique_ptr<LedgerReader> OpenLedger(UniqueFd file) {
+  auto reader = LedgerReader::Open(std::move(file));
+  return reader.ok() ? *std::move(reader) : nullptr;
+}
+
 std::string NameOf(core::ClientId id) {
   return std::string(kPrefix) + std::to_string(id);
 }
@@ -55,10 +60,9 @@ LedgerState::Collective Canonical(LedgerState::Collective set,
   return set;
 }
 
-using Counts = std::map<Rank, std::map<LedgerState::Collective, uint64_t>>;
+using Counts = LedgerState::Counts;
 
-// How many collectives each process has seen the end of, or is about to: the
-// answers that are there leave.
+// The answers that are there leave.
 Counts CountsIn(const LedgerState& state, const std::string& nspace) {
   Counts counts;
   const auto add = [&](Rank rank, uint32_t number, uint64_t count) {
@@ -280,72 +284,91 @@ void StockEndpoint::AwaitSuccessor() {
 // --------------------------------------------------------------- going on ---
 
 void StockEndpoint::Resume(const std::string& nspace, std::vector<Kept> kept) {
-  std::map<core::ClientId, UniqueFd> sockets;
   UniqueFd file;
+  Sockets sockets = TakeSockets(std::move(kept), &file);
+  Job* job = FindJob(nspace);
+  const auto reader = job == nullptr ? nullptr : OpenLedger(std::move(file));
+  SetApartUnproved(nspace, reader.get(), &sockets);
+  if (reader == nullptr) return;
+  LedgerState state = std::move(reader->state());
+  std::erase_if(state.connections, [&](const auto& entry) {
+    return !sockets.contains(entry.first);
+  });
+  for (const auto& [number, set] : state.sets) job->sets[set] = number;
+  job->ledger = MakeLedger(nspace, state);
+  if (job->ledger == nullptr) return unproved_.merge(sockets);
+  GoOn(nspace, &state, std::move(sockets));
+}
+
+StockEndpoint::Sockets StockEndpoint::TakeSockets(std::vector<Kept> kept,
+                                                  UniqueFd* ledger) {
+  Sockets sockets;
   for (Kept& one : kept) {
-    if (one.name == kLedgerName) file = std::move(one.fd);
+    if (one.name == kLedgerName) *ledger = std::move(one.fd);
     const core::ClientId id = IdIn(one.name);
     if (id == 0) continue;
     next_number_ = std::max(next_number_, NumberOf(id) + 1);
     sockets[id] = std::move(one.fd);
   }
-  Job* job = FindJob(nspace);
-  std::unique_ptr<LedgerReader> reader;
-  if (job != nullptr && file) {
-    auto opened = LedgerReader::Open(std::move(file));
-    if (opened.ok()) reader = *std::move(opened);
-  }
-  LedgerState state;
-  for (auto& [id, fd] : sockets) {
+  return sockets;
+}
+
+// Leaves the connections of which it is known how far the former agent got.
+void StockEndpoint::SetApartUnproved(const std::string& nspace,
+                                     LedgerReader* reader, Sockets* sockets) {
+  for (auto& [id, fd] : *sockets) {
     const bool known =
         reader != nullptr && reader->state().connections.contains(id);
-    if (!known || IsUntouched(fd.get())) {
-      unproved_[id] = std::move(fd);
-    } else if (!BringUpToDate(fd.get(), id, reader.get())) {
+    if (known && !IsUntouched(fd.get())) {
+      if (BringUpToDate(fd.get(), id, reader)) continue;
       Log(core::LogLine::Level::kWarning,
           "ending an OpenPMIx connection of " + nspace +
               ": it is not known how far the former agent got");
-      unproved_[id] = std::move(fd);
     }
+    unproved_[id] = std::move(fd);
   }
-  if (reader == nullptr) return;
-  state = std::move(reader->state());
-  std::erase_if(state.connections, [&](const auto& entry) {
-    const auto socket = sockets.find(entry.first);
-    return socket == sockets.end() || !socket->second;
-  });
-  for (const auto& [number, set] : state.sets) job->sets[set] = number;
-  job->ledger = MakeLedger(nspace, state);
-  if (job->ledger == nullptr) return unproved_.merge(sockets);
-  const Counts counts = CountsIn(state, nspace);
+  std::erase_if(*sockets, [](const auto& entry) { return !entry.second; });
+}
+
+// Everybody is there before the first request is put again, which may be of
+// concern to others.
+void StockEndpoint::GoOn(const std::string& nspace, LedgerState* state,
+                         Sockets sockets) {
+  const Counts counts = CountsIn(*state, nspace);
   std::vector<core::ClientId> taken;
-  for (auto& [id, c] : state.connections) {
-    if (TakeUp(nspace, id, std::move(sockets[id]), &c) != nullptr) {
+  for (auto& [id, kept] : state->connections) {
+    if (TakeUp(nspace, id, std::move(sockets[id]), &kept) != nullptr) {
       taken.push_back(id);
     }
   }
   for (const core::ClientId id : taken) {
     Connection* c = Find(id);
     if (c == nullptr) continue;
-    core::ClientResumed resumed{id, {}};
-    if (const auto own = counts.find(c->proc.rank); own != counts.end()) {
-      for (const auto& [set, ended] : own->second) {
-        resumed.counts.push_back({set.first, set.second, ended});
-      }
-    }
-    sink_->OnInput(std::move(resumed));
-    if (c->all_events || !c->codes.empty()) {
-      sink_->OnInput(core::EventsWanted{
-          id, 0, c->all_events, {c->codes.begin(), c->codes.end()}});
-    }
-    for (const auto& request : state.connections[id].requests) {
-      if (c->state != Connection::State::kServing) break;
-      HandleRequest(*c, request.tag, request.payload);
-    }
-    if (state.connections[id].finalized) {
-      sink_->OnInput(core::FinalizeArrived{id, 0});
+    TellOfResumed(*c, counts);
+    PutAgain(*c, state->connections.at(id));
+  }
+}
+
+void StockEndpoint::TellOfResumed(const Connection& c, const Counts& counts) {
+  core::ClientResumed resumed{c.id, {}};
+  if (const auto own = counts.find(c.proc.rank); own != counts.end()) {
+    for (const auto& [set, ended] : own->second) {
+      resumed.counts.push_back({set.first, set.second, ended});
     }
   }
+  sink_->OnInput(std::move(resumed));
+  if (!c.all_events && c.codes.empty()) return;
+  sink_->OnInput(core::EventsWanted{
+      c.id, 0, c.all_events, {c.codes.begin(), c.codes.end()}});
+}
+
+void StockEndpoint::PutAgain(Connection& c,
+                             const LedgerState::Connection& kept) {
+  for (const auto& request : kept.requests) {
+    if (c.state != Connection::State::kServing) break;
+    HandleRequest(c, request.tag, request.payload);
+  }
+  if (kept.finalized) sink_->OnInput(core::FinalizeArrived{c.id, 0});
 }
 
 // The same one may have been offered to several jobs. Of those that are

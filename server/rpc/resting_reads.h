@@ -59,8 +59,9 @@ class RestingReads {
   bool HaveNews() const;
   void WakeThoseWithNews();
 
-  // What a message waits that arrived unseen; see Rest.
-  static constexpr int64_t kLongestNs = 2000000;
+  // What a message waits that arrived unseen; see Rest. Longer than most fences
+  // take, because a rest that ends before the next message is of no use.
+  static constexpr int64_t kLongestNs = 20000000;
 
  private:
   bool Claim(Reader* reader);

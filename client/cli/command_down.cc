@@ -12,6 +12,7 @@
 #include "client/cli/overlay_end.h"
 #include "client/cli/table.h"
 #include "client/cli/words.h"
+#include "server/stock/tool_file.h"
 
 namespace canopy::cli {
 namespace {
@@ -28,14 +29,15 @@ constexpr char kAbout[] =
     "Ends the agents of an overlay and forgets its context. While jobs run it\n"
     "is refused unless --force is said.\n";
 
-// An agent's log outlives it, and its sockets do when it was killed.
+// An agent's log outlives it, and all the rest does when it was killed.
 void RemoveLeftovers(const v1::Context& context) {
   for (const auto& node : context.members()) {
     const std::string& dir = node.runtime_dir();
-    for (const char* name : {"/agent.log", "/agent.1.log", "/control.sock",
-                             "/run.sock", "/clients.sock"}) {
+    for (const char* name : {"/agent.log", "/agent.1.log", "/agent.state",
+                             "/control.sock", "/run.sock", "/clients.sock"}) {
       unlink((dir + name).c_str());
     }
+    stock::ToolFile::RemoveAll(dir);
     // Harmless when something else is in them.
     if (rmdir(dir.c_str()) == 0) rmdir(dir.substr(0, dir.rfind('/')).c_str());
   }

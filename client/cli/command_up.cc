@@ -22,6 +22,7 @@
 #include "client/cli/timeline.h"
 #include "client/cli/up_options.h"
 #include "server/security/cluster_key.h"
+#include "server/stock/tool_file.h"
 
 namespace canopy::cli {
 namespace {
@@ -62,6 +63,10 @@ Status TakeName(const ContextStore& store, const std::string& name) {
   }
   PrintError("replacing context '" + name +
              "', whose agents do not answer any more");
+  // Tools that find two agents take none.
+  for (const auto& node : old->members()) {
+    stock::ToolFile::RemoveAll(node.runtime_dir());
+  }
   store.Remove(name);
   return Status();
 }

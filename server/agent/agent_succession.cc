@@ -4,7 +4,6 @@
 
 #include <cerrno>
 #include <cstring>
-#include <filesystem>
 #include <map>
 #include <string>
 #include <utility>
@@ -13,6 +12,7 @@
 #include "server/agent/agent_impl.h"
 #include "server/agent/agent_state.h"
 #include "server/agent/settings.h"
+#include "server/stock/tool_file.h"
 
 namespace canopy::agent {
 namespace {
@@ -21,20 +21,6 @@ constexpr int64_t kMillisecond = 1000 * 1000;
 // How long it is put off for those who have connected and not said who they
 // are.
 constexpr int64_t kGreetingsNs = 1000 * kMillisecond;
-
-// Files by which tools find a server. The former agent's would lead nowhere.
-void RemoveToolFiles(const std::string& directory) {
-  std::error_code error;
-  std::vector<std::filesystem::path> stale;
-  for (const auto& entry :
-       std::filesystem::directory_iterator(directory, error)) {
-    const std::string name = entry.path().filename();
-    if (name.starts_with("pmix.") && name.find(".tool.") != std::string::npos) {
-      stale.push_back(entry.path());
-    }
-  }
-  for (const auto& path : stale) std::filesystem::remove(path, error);
-}
 
 }  // namespace
 
@@ -72,7 +58,8 @@ void Agent::Impl::KeepPmi1Connections(pmi1::Pmi1Options* options) {
 }
 
 void Agent::Impl::FindJobs() {
-  RemoveToolFiles(dir_->path());
+  // Those of the former agent would lead nowhere.
+  stock::ToolFile::RemoveAll(dir_->path());
   bool done = false;
   process_->Recover([&](std::vector<process::RecoveredJob> jobs) {
     found_ = std::move(jobs);

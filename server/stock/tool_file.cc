@@ -6,6 +6,8 @@
 #include <cerrno>
 #include <cstring>
 #include <ctime>
+#include <filesystem>
+#include <system_error>
 #include <utility>
 
 #include "common/posix/unique_fd.h"
@@ -37,36 +39,60 @@ std::string Content(const std::string& uri) {
          Now() + "\n";
 }
 
-}  // namespace
-
-Result<ToolFile> ToolFile::Write(const std::string& directory,
-                                 const std::string& uri) {
-  const std::string path =
-      directory + "/pmix." + HostName() + ".tool." + std::to_string(getpid());
+Status WriteFile(const std::string& path, const std::string& content) {
   const UniqueFd fd(open(path.c_str(),
                          O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW,
                          0600));
-  ToolFile file;
-  if (fd) file.path_ = path;
-  const std::string content = Content(uri);
   if (!fd || write(fd.get(), content.data(), content.size()) !=
                  static_cast<ssize_t>(content.size())) {
     return Status(kErrJobSysOpFailed,
                   "cannot write " + path + ": " + std::strerror(errno));
   }
+  return Status();
+}
+
+bool IsToolFile(const std::string& name) {
+  return name.starts_with("pmix.sys.") ||
+         (name.starts_with("pmix.") && name.find(".tool.") < name.size());
+}
+
+}  // namespace
+
+Result<ToolFile> ToolFile::Write(const std::string& directory,
+                                 const std::string& uri) {
+  const std::string host = HostName();
+  const std::string content = Content(uri);
+  ToolFile file;
+  for (const std::string& name :
+       {"pmix." + host + ".tool." + std::to_string(getpid()),
+        "pmix.sys." + host}) {
+    file.paths_.push_back(directory + "/" + name);
+    const Status status = WriteFile(file.paths_.back(), content);
+    if (!status.ok()) return status;
+  }
   return file;
 }
 
+void ToolFile::RemoveAll(const std::string& directory) {
+  std::error_code error;
+  std::vector<std::filesystem::path> found;
+  for (const auto& entry :
+       std::filesystem::directory_iterator(directory, error)) {
+    if (IsToolFile(entry.path().filename())) found.push_back(entry.path());
+  }
+  for (const auto& path : found) std::filesystem::remove(path, error);
+}
+
 ToolFile::ToolFile(ToolFile&& other) noexcept
-    : path_(std::exchange(other.path_, "")) {}
+    : paths_(std::exchange(other.paths_, {})) {}
 
 ToolFile& ToolFile::operator=(ToolFile&& other) noexcept {
-  std::swap(path_, other.path_);
+  std::swap(paths_, other.paths_);
   return *this;
 }
 
 ToolFile::~ToolFile() {
-  if (!path_.empty()) unlink(path_.c_str());
+  for (const std::string& path : paths_) unlink(path.c_str());
 }
 
 }  // namespace canopy::stock

@@ -3,28 +3,35 @@
 #define CANOPY_SERVER_STOCK_TOOL_FILE_H_
 
 #include <string>
+#include <vector>
 
 #include "common/status.h"
 
 namespace canopy::stock {
 
-// A file "pmix.HOST.tool.PID" in a directory that tools search (their TMPDIR
-// or --tmpdir), which tells them an agent's address. Goes with this object.
+// Two files in a directory where tools look for a server (their TMPDIR), which
+// tell them an agent's address. They go with this object.
+//
+// Tools search for "pmix.HOST.tool.PID" in all that is below the directory,
+// whatever a program has put there and wherever its links lead. Some look for
+// "pmix.sys.HOST" in the directory itself before that, and search for nothing
+// when it is there.
 class ToolFile {
  public:
   // HOST is what this machine calls itself and PID this process.
   static Result<ToolFile> Write(const std::string& directory,
                                 const std::string& uri);
+  // Those of whatever agent, for one that left them behind.
+  static void RemoveAll(const std::string& directory);
   ToolFile() = default;
   ToolFile(ToolFile&& other) noexcept;
   ToolFile& operator=(ToolFile&& other) noexcept;
   ~ToolFile();
 
-  // Empty when there is none.
-  const std::string& path() const { return path_; }
+  const std::vector<std::string>& paths() const { return paths_; }
 
  private:
-  std::string path_;
+  std::vector<std::string> paths_;
 };
 
 }  // namespace canopy::stock

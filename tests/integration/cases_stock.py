@@ -242,42 +242,6 @@ def outer_job(bench):
             out=["modex ok size 2"]))
 
 
-def ask(bench, *command):
-    """What a tool says that runs beside the first of two ranks and is told
-    nothing but where files for it are."""
-    result = bench.run(
-        *place(1), "-n", 2, "sh", "-c",
-        'echo "mine $PMIX_NAMESPACE $PMIX_RANK $$ $(hostname)"; '
-        '[ $PMIX_RANK = 0 ] || exit 0; '
-        'exec env -i PATH=$PATH TMPDIR=$PMIX_SERVER_TMPDIR "$@" '
-        '$PMIX_NAMESPACE', "sh", *command).expect()
-    mine = [line.split()[1:] for line in result.out.splitlines()
-            if line.startswith("mine ")]
-    return sorted(mine, key=lambda line: line[1]), result
-
-
-def tools(bench):
-    def pps():
-        mine, result = ask(bench, "sh", "-c", "exec pps")
-        check(f"Active nspaces: {mine[0][0]}\n" in result.out + result.err,
-              "pps does not see the job" + result.tail())
-
-    # Debian's pquery ends by SIGFPE before it looks for any server, so this is
-    # a program that makes the same calls.
-    def query():
-        mine, result = ask(bench, build(bench, "tool"))
-        nspace, _, _, host = mine[0]
-        expected = [f"namespaces {nspace}", "size 2"]
-        for name, rank, pid, _ in mine:
-            expected.append(
-                rf"process {name}\.{rank} pid {pid} of sh on {host} state \d+")
-        for line in expected:
-            check(re.search(f"^{line}$", result.out, re.M),
-                  f"no line '{line}'" + result.tail())
-    bench.case("stock pps", pps)
-    bench.case("stock tool that queries", query)
-
-
 # A job that waits until it is told to go on, with its server's address.
 WAITING = 'echo "at $PMIX_SERVER_URI41 in $PMIX_NAMESPACE"; read go; '
 
@@ -423,7 +387,6 @@ def run(bench):
     deaths(bench)
     every_command(bench)
     outer_job(bench)
-    tools(bench)
     hostile(bench)
     injection(bench)
     listening(bench)

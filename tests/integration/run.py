@@ -21,6 +21,7 @@ import cases_programs
 import cases_restart
 import cases_stock
 import cases_tls
+import cases_tools
 import cases_versions
 import harness
 import runner
@@ -42,6 +43,7 @@ SUITES = (
     cases_network,
     cases_jobs,
     cases_stock,
+    cases_tools,
 )
 
 

@@ -1,0 +1,166 @@
+"""OpenPMIx's own tools, Debian's 4.2.2, and how they find an agent: by files in
+directories."""
+import glob
+import os
+import re
+import shutil
+import signal
+
+import harness
+from cases_stock import build, place
+from harness import Job, check
+
+CONTEXT = "tools"
+BASE = os.path.join(harness.RUNTIME, f"canopy-{os.getuid()}")
+NO_SERVER = "PMIx_tool_init failed: -25"
+# Every tool of the package, with options and without. Some of them crash before
+# they look for a server.
+COMMANDS = (
+    ["pps"], ["pps", "--nodes"], ["pps", "--namespace", "nobody"],
+    ["pps", "--pid", "1"], ["pps", "--uri", "nobody.0;tcp4://127.0.0.1:1"],
+    ["pps", "--system-server"], ["pps", "--system-server-first"],
+    ["pquery"], ["pquery", "PMIX_QUERY_NAMESPACES"],
+    ["pquery", "PMIX_QUERY_NAMESPACES", "PMIX_JOB_SIZE"],
+    ["plookup"], ["plookup", "nothing"], ["pevent"],
+    ["pevent", "--event", "-5"], ["pattrs"], ["pattrs", "--client", "all"],
+    ["pmix_info"],
+)
+# What a program may leave where its files belong: three links that lead on at
+# each of forty levels, as many as the kernel follows.
+LINKS = ('cd "$PMIX_SERVER_TMPDIR/$PMIX_NAMESPACE" && '
+         'ln -s . a && ln -s . b && ln -s . c && ')
+
+
+def ask(bench, *command):
+    """What a tool says that runs beside the first of two ranks and is told
+    nothing but where files for it are."""
+    result = bench.run(
+        *place(1), "-n", 2, "sh", "-c",
+        'echo "mine $PMIX_NAMESPACE $PMIX_RANK $$ $(hostname)"; '
+        '[ $PMIX_RANK = 0 ] || exit 0; '
+        'exec env -i PATH=$PATH TMPDIR=$PMIX_SERVER_TMPDIR "$@" '
+        '$PMIX_NAMESPACE', "sh", *command).expect()
+    mine = [line.split()[1:] for line in result.out.splitlines()
+            if line.startswith("mine ")]
+    return sorted(mine, key=lambda line: line[1]), result
+
+
+def beside_ranks(bench):
+    def pps():
+        mine, result = ask(bench, "sh", "-c", "exec pps")
+        check(f"Active nspaces: {mine[0][0]}\n" in result.out + result.err,
+              "pps does not see the job" + result.tail())
+
+    # Debian's pquery ends by SIGFPE before it looks for any server, so this is
+    # a program that makes the same calls.
+    def query():
+        mine, result = ask(bench, build(bench, "tool"))
+        nspace, _, _, host = mine[0]
+        expected = [f"namespaces {nspace}", "size 2"]
+        for name, rank, pid, _ in mine:
+            expected.append(
+                rf"process {name}\.{rank} pid {pid} of sh on {host} state \d+")
+        for line in expected:
+            check(re.search(f"^{line}$", result.out, re.M),
+                  f"no line '{line}'" + result.tail())
+    bench.case("stock pps", pps)
+    bench.case("stock tool that queries", query)
+
+
+def by_hand(bench, directory, *command):
+    """What a tool says that runs beside everything, and searches DIRECTORY."""
+    return Job(command, {"PATH": bench.env["PATH"], "HOME": bench.work,
+                         "TMPDIR": directory}).finish(60)
+
+
+def waiting_job(bench, context, setup=""):
+    """A job that waits, its namespace and its agent's directory."""
+    job = bench.start(
+        "run", "--context", context, "-n", 2, "sh", "-c",
+        f'[ $PMIX_RANK = 0 ] && {{ {setup} '
+        'echo "in $PMIX_NAMESPACE $PMIX_SERVER_TMPDIR ."; }; exec sleep 600')
+    job.wait_for(" .\n")
+    _, nspace, directory, _ = bytes(job.texts["out"]).decode().split()
+    return job, nspace, directory
+
+
+def sees(result, *nspaces):
+    """The tool names the jobs and no others."""
+    said = re.search("^Active nspaces: (.*)$", result.out + result.err, re.M)
+    check(said and sorted(said[1].split(",")) == sorted(nspaces),
+          f"not just {nspaces}" + result.tail())
+
+
+def whatever_programs_leave(bench):
+    """pps reads one file of the agent, and not all that is below."""
+    job, nspace, directory = waiting_job(bench, CONTEXT, LINKS)
+    sees(by_hand(bench, directory, "pps"), nspace)
+    job.end(signal.SIGTERM)
+
+
+def all_tools(bench):
+    job, _, directory = waiting_job(bench, CONTEXT)
+    for command in COMMANDS:
+        by_hand(bench, directory, *command)
+    job.end(signal.SIGTERM)
+
+
+def several_overlays(bench):
+    """Each is found in its own directory; where several are, tools take none."""
+    with bench.overlay("tools-too") as up:
+        if not up:
+            return
+        jobs = [waiting_job(bench, context) for context in
+                (CONTEXT, "tools-too")]
+        for _, nspace, directory in jobs:
+            sees(by_hand(bench, directory, "pps"), nspace)
+        result = by_hand(bench, BASE, "pps")
+        check("multiple possible servers" in result.err, "took one" +
+              result.tail())
+        for job, _, _ in jobs:
+            job.end(signal.SIGTERM)
+
+
+def kill_agent(bench):
+    """Kills the agent of an overlay that is brought up for it; returns its
+    directory."""
+    member = bench.json("up", "--context", "tools-gone")["members"][0]
+    os.kill(int(member["pid"]), signal.SIGKILL)
+    return member["runtime_dir"]
+
+
+def agent_is_gone(bench):
+    """What it left leads nobody to it once its overlay is given up."""
+    job, nspace, _ = waiting_job(bench, CONTEXT)
+    kill_agent(bench)
+    bench.run("down", "--context", "tools-gone").expect()
+    sees(by_hand(bench, BASE, "pps"), nspace)
+    left = kill_agent(bench)
+    bench.run("up", "--context", "tools-gone").expect()
+    check(not glob.glob(left + "/pmix.*"), "a killed agent's address is there")
+    shutil.rmtree(os.path.dirname(left))
+    bench.run("down", "--context", "tools-gone").expect()
+    sees(by_hand(bench, BASE, "pps"), nspace)
+    job.end(signal.SIGTERM)
+
+
+def nothing_up(bench):
+    empty = os.path.join(bench.work, "empty")
+    os.makedirs(empty, exist_ok=True)
+    for command in COMMANDS:
+        by_hand(bench, empty, *command)
+    by_hand(bench, empty, "pps").expect(code=231, err=[NO_SERVER])
+
+
+def run(bench):
+    beside_ranks(bench)
+    cases = (("a directory with loops of links", whatever_programs_leave),
+             ("all of them", all_tools),
+             ("several overlays", several_overlays),
+             ("after an agent that was killed", agent_is_gone))
+    cases = [(f"tools by hand: {name}", body) for name, body in cases]
+    if bench.wanted(*(name for name, _ in cases)):
+        with bench.overlay(CONTEXT) as up:
+            for name, body in cases if up else ():
+                bench.case(name, lambda: body(bench), settle=10)
+    bench.case("tools by hand: nothing is up", lambda: nothing_up(bench))

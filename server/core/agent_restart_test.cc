@@ -76,6 +76,15 @@ class RestartTest : public testing::Test {
     in.collect_data = collect;
     Step(n, in);
   }
+  void Everybody(CollectiveOp op, RequestId request) {
+    for (NodeId n = 0; n < 2; ++n) {
+      CollectiveArrived in;
+      in.client = n + 1;
+      in.request = request;
+      in.op = op;
+      Step(n, in);
+    }
+  }
   void Commit(NodeId n, const std::string& key) {
     Step(n, Committed{n + 1, 0, {{Scope::kGlobal, Kval(key)}}});
   }
@@ -240,6 +249,41 @@ TEST_F(RestartTest, ReleaseThatWasLostIsSaidAgain) {
   Fence(1, 10);
   EXPECT_EQ(replies_[1].at(10), kSuccess);
   EXPECT_TRUE(Sees(1, 0, "late"));
+}
+
+TEST_F(RestartTest, ReleaseIsSaidAgainWithDataIfItHadAny) {
+  for (const bool collect : {true, false}) {
+    const std::string key = collect ? "collected" : "kept";
+    const RequestId fence = collect ? 10 : 11;
+    Commit(0, key);
+    Fence(1, fence, collect);
+    cut_ = true;
+    Fence(0, fence, collect);
+    cut_ = false;
+    RestartController();
+    EXPECT_EQ(replies_[1].at(fence), kSuccess);
+    EXPECT_EQ(Sees(1, 0, key), collect);
+    Connect(0);
+    Step(0,
+         ClientResumed{
+             1, {{CollectiveOp::kFence, {{"job", kRankWildcard}}, fence - 9}}});
+  }
+}
+
+TEST_F(RestartTest, ConnectionIsAsItWasLast) {
+  Everybody(CollectiveOp::kConnect, 10);
+  Restart();
+  EXPECT_EQ(cores_[1]->Count().connections, 1u);
+  Resume(0);
+  Everybody(CollectiveOp::kDisconnect, 11);
+  EXPECT_EQ(replies_[1].at(11), kSuccess);
+  Restart();
+  EXPECT_EQ(cores_[1]->Count().connections, 0u);
+  Resume(0);
+  Everybody(CollectiveOp::kConnect, 12);
+  EXPECT_EQ(replies_[1].at(12), kSuccess);
+  Restart();
+  EXPECT_EQ(cores_[1]->Count().connections, 1u);
 }
 
 TEST_F(RestartTest, RequestsForDataAreMadeAgain) {

@@ -220,7 +220,7 @@ void Collectives::Release(Turn& turn, Set& set, uint64_t sequence, int status,
   if (status != kSuccess && !instance.waiters.empty()) {
     LogFailure(turn, set, sequence, over);
   }
-  Keep(turn, set, sequence, status);
+  Keep(turn, set, sequence, status, instance.collect);
   for (const Waiter& w : instance.waiters) {
     Reply(turn, w.client, w.request, status);
   }

@@ -33,11 +33,6 @@
 
 namespace canopy::core {
 
-// CollectiveUp::status of contributions to a collective that the sender has
-// seen released: sent again after a loss, in case somebody still waits
-// (PMIX_OPERATION_SUCCEEDED).
-inline constexpr int kAlreadyReleased = -157;
-
 // Messages that may wait for a job map that is not here yet; more are dropped.
 inline constexpr size_t kMaxStashed = 4096;
 
@@ -71,7 +66,7 @@ class Collectives {
   void set_remembers(bool on) { remembers_ = on; }
   // The processes of a job here had a former agent.
   void OnRecovered(const std::string& nspace) { recovered_.insert(nspace); }
-  // Of that agent: collectives of a set that have ended.
+  // Of that agent: collectives of a set that have ended. Oldest first.
   void Restore(const KeptRecord& record);
   // Comes before the process arrives at anything.
   void OnResumed(TimeNs now, const ClientResumed& in, Actions* actions);
@@ -147,6 +142,7 @@ class Collectives {
     std::vector<uint64_t> arrivals;  // by local index: how many there were
     uint64_t next = 0;               // all before it are over here
     uint64_t restored = 0;           // all before it ended under a former agent
+    bool restored_data = true;       // the last of them brought data
     std::map<ProcId, uint64_t> resumed;  // counts, until members are known
     std::vector<bool> counted;           // by local index: arrivals are told
     // By local index: the version of the data that all members' nodes have got
@@ -206,10 +202,12 @@ class Collectives {
   // A former agent of this node may have contributed, and the others have
   // taken that.
   bool MayBeFormers(const Set& set, uint64_t sequence) const;
-  void Keep(Turn& turn, const Set& set, uint64_t sequence, int status) const;
+  void Keep(Turn& turn, const Set& set, uint64_t sequence, int status,
+            bool collect) const;
   void ApplyResumed(Set& set);
   void ReleaseRestored(Turn& turn, Set& set);
   void AnswerRestored(Turn& turn, Set& set, uint64_t sequence, NodeId to);
+  std::vector<NodeContribution> DataKnown(const Set& set) const;
   void Forget(Set& set) const;
 
   // Bad ends (collective_faults.cc).

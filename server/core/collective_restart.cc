@@ -66,12 +66,13 @@ void Collectives::OnNodeRestarted(TimeNs now, NodeId node, Actions* actions) {
 // The answers to those who wait are about to be given: should they not all get
 // them, the next agent must know.
 void Collectives::Keep(Turn& turn, const Set& set, uint64_t sequence,
-                       int status) const {
+                       int status, bool collect) const {
   if (!remembers_ || set.members->local.empty()) return;
   WireWriter value;
   value.Uint(sequence);
   value.Int(status);
   value.Bool(connected_.contains(set.id.participants));
+  value.Bool(collect);
   const bool failed = status != kSuccess;
   turn.out.push_back(Remember{set.members->local.front().nspace,
                               KeyOf(set.id, failed, sequence),
@@ -89,15 +90,23 @@ void Collectives::Restore(const KeptRecord& record) {
   const uint64_t sequence = value.Uint();
   const int status = static_cast<int>(value.Int());
   const bool connected = value.Bool();
+  // Agents that do not say so made data anew in any case.
+  const bool collect = value.rest().empty() || value.Bool();
   if (!key.ok() || !value.ok() || id.participants.empty()) return;
+  // The last record of these participants, of whatever kind, is how it is.
+  if (connected) {
+    connected_.insert(id.participants);
+  } else {
+    connected_.erase(id.participants);
+  }
   Set& set = FindOrAddSet(id);
   if (status != kSuccess) {
     set.over.try_emplace(sequence, Over{status, {}, {}, {}, kNoNode});
     return;
   }
   set.next = set.restored = std::max(set.restored, sequence + 1);
+  set.restored_data = collect;
   while (set.over.contains(set.next)) ++set.next;
-  if (connected) connected_.insert(id.participants);
 }
 
 bool Collectives::MayBeFormers(const Set& set, uint64_t sequence) const {
@@ -124,11 +133,19 @@ void Collectives::OnResumed(TimeNs now, const ClientResumed& in,
   }
 }
 
-// Another node did not hear of the end that the former agent has seen. Its data
-// is made anew from what is known of each participant.
+// Another node did not hear of the end that the former agent has seen.
 void Collectives::AnswerRestored(Turn& turn, Set& set, uint64_t sequence,
                                  NodeId to) {
   if (sequence >= set.restored) return;
+  CollectiveDown down{set.id, kSuccess, {}, {}};
+  down.id.sequence = sequence;
+  if (set.restored_data) down.contributions = DataKnown(set);
+  Send(turn, to, std::move(down));
+}
+
+// The data of a collective, made anew from what is known of each participant.
+// Some may be older than what others have of it by other ways.
+std::vector<NodeContribution> Collectives::DataKnown(const Set& set) const {
   std::map<NodeId, ModexWriter> parts;
   const auto all = MembersWhere(set.id.participants, jobs_,
                                 [](NodeId, const RankState&) { return true; });
@@ -139,12 +156,9 @@ void Collectives::AnswerRestored(Turn& turn, Set& set, uint64_t sequence,
     if (node != self_) update.kvals = modex_.SeenHere(proc);
     parts[node].Add(update);
   }
-  CollectiveDown down{set.id, kSuccess, {}, {}};
-  down.id.sequence = sequence;
-  for (auto& [node, writer] : parts) {
-    down.contributions.push_back({node, writer.Take()});
-  }
-  Send(turn, to, std::move(down));
+  std::vector<NodeContribution> data;
+  for (auto& [node, writer] : parts) data.push_back({node, writer.Take()});
+  return data;
 }
 
 // What one process has seen the end of is over.

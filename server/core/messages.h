@@ -40,6 +40,11 @@ struct NodeContribution {
   Bytes data;  // empty without PMIX_COLLECT_DATA
 };
 
+// CollectiveUp::status of contributions to a collective that the sender has
+// seen released: sent again after a loss, in case somebody still waits
+// (PMIX_OPERATION_SUCCEEDED).
+inline constexpr int kAlreadyReleased = -157;
+
 // A subtree's contributions, from an agent to its parent in the collective's
 // tree. `missing` names participants that can not come any more.
 struct CollectiveUp {

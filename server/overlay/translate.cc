@@ -328,7 +328,10 @@ uint32_t PriorityOf(const core::MessageBody& body, size_t size) {
       std::holds_alternative<core::InputData>(body)) {
     return 2;
   }
-  const bool bulk = std::holds_alternative<core::CollectiveUp>(body) ||
+  // That a process came to what is over must not be heard after its end.
+  const auto* up = std::get_if<core::CollectiveUp>(&body);
+  const bool over = up != nullptr && up->status == core::kAlreadyReleased;
+  const bool bulk = (up != nullptr && !over) ||
                     std::holds_alternative<core::CollectiveDown>(body) ||
                     std::holds_alternative<core::DmodexReply>(body) ||
                     std::holds_alternative<core::StateReply>(body);

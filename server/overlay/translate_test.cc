@@ -231,6 +231,8 @@ TEST(TranslateTest, Priorities) {
   EXPECT_EQ(PriorityOf(core::JobStart{}, 10), 0u);
   EXPECT_EQ(PriorityOf(core::CollectiveUp{}, 100), 0u);
   EXPECT_EQ(PriorityOf(core::CollectiveUp{}, 100000), 1u);
+  const core::CollectiveUp over{{}, core::kAlreadyReleased, {}, {}};
+  EXPECT_EQ(PriorityOf(over, 100000), 0u);
   EXPECT_EQ(PriorityOf(core::DmodexReply{}, 100000), 1u);
   EXPECT_EQ(PriorityOf(core::JobPrepare{}, 100000), 0u);
   EXPECT_EQ(PriorityOf(core::OutputData{}, 10), 2u);

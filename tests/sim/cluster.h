@@ -210,7 +210,7 @@ class Cluster {
   // What holds the processes of a job on a node, and what it keeps.
   struct Shim {
     bool started = false;
-    std::map<std::string, Bytes> journal;
+    std::vector<core::KeptRecord> journal;  // oldest first
     std::vector<core::LocalOutput> output;  // without credit
     uint64_t output_end = 0;
     uint64_t credit = 0;

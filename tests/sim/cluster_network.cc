@@ -31,6 +31,8 @@ Kind KindOf(const MessageBody& body) {
   if (IsOneOf<OutputData, OutputCredit, InputData, InputCredit>(body)) {
     return Kind::kStream;
   }
+  const auto* up = std::get_if<CollectiveUp>(&body);
+  if (up != nullptr && up->status == kAlreadyReleased) return Kind::kOrdered;
   if (IsOneOf<CollectiveUp, CollectiveDown, DmodexRequest, DmodexReply,
               EventMessage, StateQuery, StateReply>(body)) {
     return Kind::kData;

@@ -51,7 +51,14 @@ void Cluster::Do(NodeId node, CreditOutput& a) {
 void Cluster::Do(NodeId node, ResendOutput& a) { ReportAgain(node, a.nspace); }
 
 void Cluster::Do(NodeId node, Remember& a) {
-  if (restarts_) nodes_[node].shims[a.nspace].journal[a.key] = a.value;
+  if (!restarts_) return;
+  std::vector<KeptRecord>& journal = nodes_[node].shims[a.nspace].journal;
+  const auto old = std::ranges::find(journal, a.key, &KeptRecord::key);
+  if (old != journal.end()) {
+    if (old->value.view() == a.value.view()) return;
+    journal.erase(old);
+  }
+  journal.push_back({a.key, a.value});
 }
 
 void Cluster::Do(NodeId node, RememberControl& a) {
@@ -177,9 +184,7 @@ void Cluster::Recover(NodeId node,
     JobRecovered in;
     in.job = std::make_shared<const JobSpec>(jobs_.at(nspace));
     in.started = shim.started;
-    for (const auto& [key, value] : shim.journal) {
-      in.records.push_back({key, value});
-    }
+    in.records = shim.journal;
     for (const auto& [proc, data] : published) {
       if (proc.nspace == nspace && NodeOf(proc) != node) {
         in.published.push_back(data);

@@ -39,8 +39,8 @@ struct KeptRecord {
 // it controlled the job. Comes before anything else that concerns it.
 struct JobRecovered {
   std::shared_ptr<const JobSpec> job;
-  bool started = false;  // here; else it was prepared only
-  std::vector<KeptRecord> records;
+  bool started = false;             // here; else it was prepared only
+  std::vector<KeptRecord> records;  // oldest first
   // What was published of ranks of other nodes.
   std::vector<PublishRank> published;
   bool has_shim = true;  // else no process of it is here

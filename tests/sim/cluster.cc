@@ -92,6 +92,7 @@ Cluster::Cluster(uint32_t nodes, uint32_t radix, uint64_t seed)
       nodes_(nodes),
       rng_(seed),
       tree_(nodes, radix),
+      heard_(nodes),
       oracle_([this](const std::string& error) { AddError(error); }) {
   for (NodeId i = 0; i < nodes; ++i) {
     nodes_[i].core = std::make_unique<AgentCore>(ConfigOf(i));

@@ -231,6 +231,7 @@ class Cluster {
     std::map<std::string, std::set<Rank>> running;
     uint64_t machine = 0;    // of its processes
     bool recovered = false;  // its core goes on in the place of another
+    bool forgot = false;     // who was there in the beginning
     std::map<std::string, Shim> shims;
     // Of jobs that are controlled here, and of those that are over.
     std::map<std::string, Bytes> control;
@@ -254,6 +255,7 @@ class Cluster {
     NodeId from = kNoNode;
     uint64_t net_life = 0;
     uint64_t from_life = 0;
+    size_t heard = 0;            // news that its sender had heard
     std::optional<News> news;    // instead of an input
     std::function<void()> what;  // instead of both
   };
@@ -277,8 +279,11 @@ class Cluster {
   bool Deliverable(const Event& event) const;
   void Tell(TimeNs when, NodeId observer, News news);
   void Apply(NodeId observer, const News& news);
+  void Believe(NodeId observer, News news);
+  void ForgetNews(NodeId observer);
+  std::map<NodeId, News> KnownFirst(NodeId from, NodeId node);
   // The news that travel ahead of a message.
-  void CatchUp(NodeId node, NodeId from);
+  void CatchUp(const Event& message);
   View& ViewOf(NodeId observer, NodeId subject) {
     return views_[{observer, subject}];
   }
@@ -348,6 +353,10 @@ class Cluster {
   NodeId mute_ = kNoNode;            // it is being told that everybody is lost
   std::map<NodeId, TimeNs> stalls_;  // of the link to the parent; until when
   std::map<std::pair<NodeId, NodeId>, View> views_;
+  // What each node has heard, in order, and how much of that another (the first
+  // of the pair) has got with messages of it (the second).
+  std::vector<std::vector<News>> heard_;
+  std::map<std::pair<NodeId, NodeId>, size_t> passed_on_;
   std::set<std::pair<TimeNs, NodeId>> timers_;
   Oracle oracle_;
   std::function<void(const ProcId&)> on_start_;

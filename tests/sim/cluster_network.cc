@@ -92,21 +92,33 @@ void Cluster::Tell(TimeNs when, NodeId observer, News news) {
   queue_.emplace(std::pair(when, sequence_++), std::move(event));
 }
 
+void Cluster::Believe(NodeId observer, News news) {
+  ViewOf(observer, news.subject) = {news.net_life, news.up, false};
+  heard_[observer].push_back(std::move(news));
+}
+
+void Cluster::ForgetNews(NodeId observer) {
+  nodes_[observer].forgot = true;
+  heard_[observer].clear();
+  std::erase_if(passed_on_, [&](const auto& item) {
+    return item.first.first == observer || item.first.second == observer;
+  });
+}
+
 void Cluster::Apply(NodeId observer, const News& news) {
-  View& view = ViewOf(observer, news.subject);
+  const View view = ViewOf(observer, news.subject);
   if (view.cleared) {
-    view = {news.net_life, news.up, false};
+    Believe(observer, news);
     if (news.up) Step(observer, NodeStateChanged{news.subject, true, ""});
     return;
   }
   if (news.net_life < view.net_life) return;
   if (news.net_life == view.net_life && (news.up || !view.up)) return;
-  const bool was_up = view.up;
-  view = {news.net_life, news.up, false};
-  if (was_up && news.recovered) {
+  Believe(observer, news);
+  if (view.up && news.recovered) {
     return Step(observer, NodeRestarted{news.subject});
   }
-  if (was_up) {
+  if (view.up) {
     Step(observer,
          NodeStateChanged{news.subject, false,
                           news.up ? "the agent was restarted" : news.reason});
@@ -114,19 +126,37 @@ void Cluster::Apply(NodeId observer, const News& news) {
   if (news.up) Step(observer, NodeStateChanged{news.subject, true, ""});
 }
 
-// Links bring news of members before anything else: whoever gets a message
-// believes in its sender, and knows of the losses that the sender knew of.
-void Cluster::CatchUp(NodeId node, NodeId from) {
-  for (const Hole& hole : holes_) {
-    const View& theirs = ViewOf(from, hole.node);
-    if (hole.end < now_ || hole.node == node || theirs.up) continue;
-    Apply(node, {hole.node, false, hole.net_life, "killed by the test"});
+// What `from` has known from the beginning of those of whom `node` has
+// forgotten everything.
+std::map<NodeId, Cluster::News> Cluster::KnownFirst(NodeId from, NodeId node) {
+  std::map<NodeId, News> out;
+  if (nodes_[from].forgot || !nodes_[node].forgot) return out;
+  for (NodeId n = 0; n < nodes_.size(); ++n) {
+    if (n != from && ViewOf(node, n).cleared) out[n] = {n, true, 0, ""};
   }
-  const View& view = ViewOf(node, from);
-  const uint64_t life = nodes_[from].net_life;
-  if (view.cleared || !view.up || view.net_life < life) {
-    Apply(node, {from, true, life, "", nodes_[from].recovered});
+  return out;
+}
+
+// Each link brings news of members before anything else
+// (TreeOverlay::Flush), and each agent on the way takes them in before it
+// passes a packet on (TreeOverlay::OnFrame): whoever gets a message believes in
+// its sender, and has heard what that had heard when it sent it. Nothing more:
+// what the sender hears afterwards may come by another way, or later.
+void Cluster::CatchUp(const Event& message) {
+  const NodeId node = message.node;
+  const NodeId from = message.from;
+  size_t& passed_on = passed_on_[{node, from}];
+  std::map<NodeId, News> last;
+  // The first one brings all that is known.
+  if (passed_on == 0) last = KnownFirst(from, node);
+  for (size_t i = passed_on; i < message.heard; ++i) {
+    last[heard_[from][i].subject] = heard_[from][i];
   }
+  passed_on = std::max(passed_on, message.heard);
+  for (const auto& [subject, news] : last) {
+    if (subject != node) Apply(node, news);
+  }
+  Apply(node, {from, true, message.from_life, "", nodes_[from].recovered});
 }
 
 void Cluster::KillNode(NodeId node) {
@@ -214,10 +244,10 @@ void Cluster::ReviveNode(NodeId node) {
   back.net_life = net_life;
   back.core = std::make_unique<AgentCore>(ConfigOf(node));
   tree_.SetAlive(node, true);
+  ForgetNews(node);
   for (NodeId other = 0; other < nodes_.size(); ++other) {
     if (other == node) continue;
-    View& view = ViewOf(node, other);
-    view = {nodes_[other].net_life, true, false};
+    Believe(node, {other, true, nodes_[other].net_life, ""});
     if (!nodes_[other].alive) {
       Tell(now_, node,
            {other, false, nodes_[other].net_life, "was lost before"});
@@ -230,6 +260,8 @@ void Cluster::ReviveNode(NodeId node) {
 void Cluster::Rejoin(NodeId node) {
   if (!nodes_[node].alive) return;
   const uint64_t life = ++nodes_[node].net_life;
+  nodes_[node].recovered = false;
+  ForgetNews(node);
   const TimeNs settled = now_ + RandomDelay(6);
   mute_ = node;
   // What was on its way to it came over links that are no more.
@@ -317,6 +349,7 @@ void Cluster::PostMessage(TimeNs when, NodeId from, PeerMessage message) {
   event.from = from;
   event.net_life = nodes_[event.node].net_life;
   event.from_life = nodes_[from].net_life;
+  event.heard = heard_[from].size();
   event.input = PeerArrived{std::move(message)};
   queue_.emplace(std::pair(when, sequence_++), std::move(event));
 }
@@ -349,7 +382,7 @@ bool Cluster::RunOne() {
       Apply(event.node, *event.news);
       return true;
     }
-    if (event.from != kNoNode) CatchUp(event.node, event.from);
+    if (event.from != kNoNode) CatchUp(event);
     Step(event.node, std::move(event.input));
   }
   return true;

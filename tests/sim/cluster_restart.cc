@@ -156,9 +156,11 @@ void Cluster::RestartNode(NodeId node) {
   CoreConfig config = ConfigOf(node);
   config.recovered_at = now_;
   n.core = std::make_unique<AgentCore>(config);
+  ForgetNews(node);
   for (NodeId other = 0; other < nodes_.size(); ++other) {
     if (other == node) continue;
-    ViewOf(node, other) = {nodes_[other].net_life, nodes_[other].alive, false};
+    const Node& o = nodes_[other];
+    Believe(node, {other, o.alive, o.net_life, "", o.recovered});
     Tell(now_ + RandomDelay(6), other, {node, true, n.net_life, "", true});
   }
   for (const auto& [proc, client] : clients_) {

@@ -197,7 +197,7 @@ void Agent::Impl::MakeRuntime() {
   }
   core.radix = config_.radix();
   core.remembers = recovery_ != nullptr;
-  if (restarted_) core.recovered_at = EventLoop::Now();
+  core.began_at = EventLoop::Now();
   RuntimePorts ports;
   ports.overlay = &null_overlay_;
   if (overlay_) ports.overlay = overlay_.get();

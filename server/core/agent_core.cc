@@ -41,9 +41,7 @@ struct AgentCore::State {
         ends(jobs, collectives, events) {
     collectives.set_remembers(config.remembers);
     engine.set_remembers(config.remembers);
-    if (config.recovered_at != kNever) {
-      engine.set_recovered(config.recovered_at);
-    }
+    if (config.began_at != kNever) engine.set_began(config.began_at);
   }
 
   // ---------------------------------------------------- local clients ---
@@ -235,6 +233,7 @@ struct AgentCore::State {
     events.OnTreeChanged(&out);
     maps.OnTreeChanged(&out);
     SendAbortsAgain();
+    if (in.up) engine.SayAllTold(in.node, &out);
   }
 
   void On(const NodeRestarted& in) {
@@ -250,6 +249,7 @@ struct AgentCore::State {
     events.OnNodeReturned(in.node);
     maps.OnNodeRestarted(in.node, &out);
     SendAbortsAgain();
+    engine.SayAllTold(in.node, &out);
   }
 
   // What a former agent of this node has left.

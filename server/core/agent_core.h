@@ -21,9 +21,9 @@ struct CoreConfig {
   uint32_t radix = 32;
   // Give out Remember actions: another agent may go on in this one's place.
   bool remembers = false;
-  // When this agent took the place of another one of its node; kNever: it did
-  // not.
-  TimeNs recovered_at = kNever;
+  // When this agent began, anew or in the place of another one of its node;
+  // kNever: nobody has anything to tell it.
+  TimeNs began_at = kNever;
   // Handed out with this agent's state (why.h) and otherwise not looked at:
   // what the agent's main wants to tell about itself.
   std::string about;

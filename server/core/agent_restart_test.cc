@@ -309,6 +309,20 @@ TEST_F(RestartTest, ControllerWithoutARecordEndsItsJobs) {
   EXPECT_EQ(killed_, std::vector<NodeId>{1});
 }
 
+// Else it would call jobs over that it has yet to hear of.
+TEST_F(RestartTest, RootIsToldLastThatItHasHeardOfAllJobs) {
+  const auto told_last = [&](Input input) {
+    const auto sent = All<SendPeer>(cores_[1]->Step(++now_, std::move(input)));
+    if (sent.empty()) return false;
+    const PeerMessage& last = sent.back().message;
+    const auto* forget = std::get_if<JobForget>(&last.body);
+    return last.dst == 0 && forget != nullptr && forget->all_told;
+  };
+  EXPECT_TRUE(told_last(NodeRestarted{0}));
+  EXPECT_FALSE(told_last(NodeStateChanged{0, false, "gone"}));
+  EXPECT_TRUE(told_last(NodeStateChanged{0, true, ""}));
+}
+
 TEST_F(RestartTest, ControllerGoesOnWithAFence) {
   Commit(0, "mine");
   Fence(0, 10);

@@ -208,6 +208,10 @@ bool JobEngine::MayEnd(const JobState& job, NodeId src) const {
 }
 
 void JobEngine::On(Turn& turn, NodeId src, const JobForget& m) {
+  if (m.all_told) {
+    if (LastTold(src)) TryAgain(turn);
+    return;
+  }
   const auto askers = askers_.extract(m.nspace);
   if (!askers.empty()) {
     for (const NodeId agent : askers.mapped()) Send(turn, agent, m);

@@ -28,8 +28,9 @@
 
 namespace canopy::core {
 
-// How long an agent that was cut off and is back, or took the place of another,
-// waits for word of the others before it speaks for all.
+// How long an agent that was cut off and is back, or is new, waits for word of
+// the others (a new one: of those that do not say when they have told all)
+// before it speaks for all.
 inline constexpr TimeNs kHearing = 10'000'000'000;
 
 // The agent at which a launch is asked for, the root of the tree, controls the
@@ -52,8 +53,8 @@ class JobEngine {
   // Another agent may go on in this one's place: gives out Remember and
   // RememberControl.
   void set_remembers(bool remembers) { remembers_ = remembers; }
-  // This agent went on in the place of another one at that time.
-  void set_recovered(TimeNs when);
+  // This agent began at that time: others may know of jobs, or be about to.
+  void set_began(TimeNs when);
 
   // The job's namespace is new; every agent index is in the tree. Answered by
   // JobChanged actions up to one with kEnded, whatever happens.
@@ -97,6 +98,9 @@ class JobEngine {
   void OnRecovered(TimeNs now, const JobRecovered& in, Actions* actions);
   void OnCallerAttached(TimeNs now, const CallerAttached& in, Actions* actions);
   void OnNodeRestarted(TimeNs now, NodeId node, Actions* actions);
+  // The node has been told of all jobs that it is to know of, since it is back
+  // or its agent was restarted.
+  void SayAllTold(NodeId node, Actions* actions) const;
   void OnTick(TimeNs now, Actions* actions);
   // When OnTick wants to be called next; kNever when it does not.
   TimeNs NextDeadline() const;
@@ -171,6 +175,8 @@ class JobEngine {
   // One agent after another (job_engine_restart.cc).
   static std::optional<HeadRecord> RecordOf(TimeNs now, const JobRecovered& in);
   void DropRecovered(Turn& turn, const JobRecovered& in);
+  // Notes that it has told of all its jobs, or never will.
+  bool LastTold(NodeId node);
   void KeepController(Turn& turn, const JobState& job);
   void KeepHead(Turn& turn, JobState& job);
   void ReviveHead(Turn& turn, JobState& job, const HeadRecord& record);
@@ -226,9 +232,6 @@ class JobEngine {
   const Tree& tree_;
   JobTable& table_;
   bool remembers_ = false;
-  // In the place of another: jobs may go on that this one was only to pass
-  // messages of.
-  bool recovered_ = false;
   // Ordered, so that what happens does not depend on a hash.
   std::map<std::string, std::unique_ptr<JobState>> jobs_;
   // Agents below that report of jobs that are not known here (yet).
@@ -238,6 +241,11 @@ class JobEngine {
   std::set<NodeId> unheard_;
   // When those that are in there then count as lost after all.
   TimeNs hearing_until_ = kNever;
+  // Agents that have not told this one, which is new, of all their jobs: some
+  // may go on that it is only to pass messages of.
+  std::set<NodeId> untold_;
+  // When those that are in there then are taken to have told of all.
+  TimeNs untold_until_ = kNever;
   // Jobs whose processes here are gone, and jobs that are over everywhere.
   std::deque<std::string> finished_;
   std::deque<std::string> over_;

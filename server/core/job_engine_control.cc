@@ -269,6 +269,11 @@ void JobEngine::OnTick(TimeNs now, Actions* actions) {
     hearing_until_ = kNever;
     TryAgain(turn);
   }
+  if (now >= untold_until_) {
+    untold_.clear();
+    untold_until_ = kNever;
+    TryAgain(turn);
+  }
   std::vector<std::string> names;
   for (const auto& [nspace, job] : jobs_) {
     if (job->head) names.push_back(nspace);
@@ -310,7 +315,7 @@ void JobEngine::TimeOut(Turn& turn, JobState& job, const std::string& reason) {
 }
 
 TimeNs JobEngine::NextDeadline() const {
-  TimeNs next = hearing_until_;
+  TimeNs next = std::min(hearing_until_, untold_until_);
   for (const auto& [nspace, job] : jobs_) {
     if (!job->head) continue;
     next = std::min({next, job->head->timeout, job->head->drain});

@@ -53,12 +53,17 @@ void JobEngine::KeepHead(Turn& turn, JobState& job) {
   turn.out.push_back(RememberControl{job.nspace(), Bytes(head.kept)});
 }
 
-void JobEngine::set_recovered(TimeNs when) {
-  recovered_ = true;
+void JobEngine::set_began(TimeNs when) {
   for (NodeId n = 0; n < tree_.size(); ++n) {
-    if (n != self_) unheard_.insert(n);
+    if (n != self_) untold_.insert(n);
   }
-  hearing_until_ = unheard_.empty() ? kNever : when + kHearing;
+  untold_until_ = untold_.empty() ? kNever : when + kHearing;
+}
+
+bool JobEngine::LastTold(NodeId node) {
+  if (untold_.erase(node) == 0 || !untold_.empty()) return false;
+  untold_until_ = kNever;
+  return true;
 }
 
 // What was kept of a job that this agent controls.
@@ -224,6 +229,12 @@ void JobEngine::OnNodeRestarted(TimeNs now, NodeId node, Actions* actions) {
     }
     Settle(turn, job);
   }
+}
+
+// Only the root speaks for all.
+void JobEngine::SayAllTold(NodeId node, Actions* actions) const {
+  if (node != tree_.root()) return;
+  actions->push_back(SendPeer{{self_, node, JobForget{"", true}}});
 }
 
 }  // namespace canopy::core

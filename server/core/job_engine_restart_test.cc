@@ -1,6 +1,8 @@
 // The agent that controls a job is restarted, at every step of the job's life.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "server/core/job_engine_testing.h"
 
 namespace canopy::core {
@@ -126,6 +128,71 @@ TEST_P(ControllerRestart, NobodyAbortsTheJobMeanwhile) {
   for (NodeId n = 1; n < kNodes; ++n) {
     EXPECT_TRUE(c->node(n).alive.empty()) << n;
   }
+}
+
+bool SaysAllTold(const PeerMessage& message) {
+  const auto* forget = std::get_if<JobForget>(&message.body);
+  return forget != nullptr && forget->all_told;
+}
+
+// The root is restarted and asked of a job that it does not know.
+class UnknownJob : public ControllerRestart {
+ protected:
+  std::unique_ptr<Cluster> Ask() const {
+    auto c = Make();
+    c->Launch(MakeJob(Agents(0, kNodes - 1), 1));
+    c->Run();
+    c->Restart(0);
+    c->Do(0, [&](JobEngine& e, Actions* a) {
+      e.OnPeer(c->now, {3, 0, JobExits{"unknown", {}}}, a);
+    });
+    return c;
+  }
+  static bool IsOver(const Cluster& c) {
+    return std::ranges::any_of(c.Seen<SendPeer>(0), [](const SendPeer& send) {
+      const auto* forget = std::get_if<JobForget>(&send.message.body);
+      return forget != nullptr && forget->nspace == "unknown";
+    });
+  }
+};
+
+TEST_P(UnknownJob, IsOverWhenAllHaveToldOfTheirs) {
+  const auto c = Ask();
+  while (std::ranges::any_of(c->network_, SaysAllTold)) {
+    EXPECT_FALSE(IsOver(*c));
+    Steps(*c, 1);
+  }
+  EXPECT_TRUE(IsOver(*c));
+  EXPECT_EQ(c->engine(0).NextDeadline(), kNever);
+}
+
+TEST_P(UnknownJob, IsOverAfterATimeWhereOneDoesNotSaySo) {
+  const auto c = Ask();
+  std::erase_if(c->network_, [](const PeerMessage& message) {
+    return message.src == 4 && SaysAllTold(message);
+  });
+  c->Run();
+  EXPECT_FALSE(IsOver(*c));
+  c->now = c->engine(0).NextDeadline();
+  c->Do(0, [&](JobEngine& e, Actions* a) { e.OnTick(c->now, a); });
+  EXPECT_TRUE(IsOver(*c));
+  EXPECT_EQ(c->engine(0).NextDeadline(), kNever);
+}
+
+TEST_P(UnknownJob, IsOverWhenOneThatHasNotToldIsLost) {
+  const auto c = Ask();
+  c->LoseNode(4);
+  c->Run();
+  EXPECT_TRUE(IsOver(*c));
+}
+
+// A node that comes back tells for nobody else.
+TEST_P(UnknownJob, IsNotOverBecauseANodeReturns) {
+  const auto c = Ask();
+  c->Do(0, [&](JobEngine& e, Actions* a) { e.OnNodeReturned(c->now, a); });
+  EXPECT_FALSE(IsOver(*c));
+  c->Run();
+  EXPECT_TRUE(IsOver(*c));
 }
 
 TEST_P(ControllerRestart, OutputWaitsForWhoLaunchedTheJob) {
@@ -331,6 +398,7 @@ TEST_P(Input, OfAnOlderLauncherGoesOnAfterTheControllersRestart) {
   EXPECT_EQ(c->Seen<FeedInput>(3)[0].data.view(), "on");
 }
 
+INSTANTIATE_TEST_SUITE_P(Radix, UnknownJob, testing::Values(2u, 32u));
 INSTANTIATE_TEST_SUITE_P(Radix, Input, testing::Values(2u, 32u));
 INSTANTIATE_TEST_SUITE_P(Radix, ControllerRestart, testing::Values(2u, 32u));
 

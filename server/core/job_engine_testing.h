@@ -123,6 +123,7 @@ class Cluster {
     node.table = std::make_unique<JobTable>(n);
     node.engine =
         std::make_unique<JobEngine>(n, names_, *node.tree, *node.table);
+    node.engine->set_began(now);
     if (node.job != nullptr) {
       node.engine->set_remembers(!node.control.empty());
       Do(n, [&](JobEngine& e, Actions* a) {
@@ -143,8 +144,10 @@ class Cluster {
     }
     for (NodeId other = 0; other < nodes_.size(); ++other) {
       if (other == n || nodes_[other].dead) continue;
-      Do(other,
-         [&](JobEngine& e, Actions* a) { e.OnNodeRestarted(now, n, a); });
+      Do(other, [&](JobEngine& e, Actions* a) {
+        e.OnNodeRestarted(now, n, a);
+        e.SayAllTold(n, a);
+      });
     }
   }
 

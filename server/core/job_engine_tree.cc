@@ -21,6 +21,7 @@ constexpr size_t kMaxAskers = 4096;
 void JobEngine::OnNodeLost(TimeNs now, NodeId node, const std::string& reason,
                            Actions* actions) {
   Turn turn{now, *actions};
+  LastTold(node);
   if (tree_.root() == self_ && tree_.children(self_).empty()) {
     for (NodeId n = 0; n < tree_.size(); ++n) {
       if (n != self_) unheard_.insert(n);
@@ -94,7 +95,7 @@ void JobEngine::AskWhetherOver(Turn& turn, NodeId src,
 }
 
 bool JobEngine::SpeaksForAll() const {
-  if (self_ != tree_.root() || (recovered_ && !unheard_.empty())) return false;
+  if (self_ != tree_.root() || !untold_.empty()) return false;
   return unheard_.empty() || *unheard_.begin() > self_;
 }
 

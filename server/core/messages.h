@@ -165,6 +165,9 @@ struct JobKill {
 // Every process is gone and was reported: forget the job. Downwards.
 struct JobForget {
   std::string nspace;
+  // Of no job (`nspace` is empty): the receiver is a root that is back or was
+  // restarted, and the sender has told it of all jobs that it is to know of.
+  bool all_told = false;
 };
 
 // Output of a process, towards the root; credit for it on the way back.

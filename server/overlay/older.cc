@@ -8,6 +8,7 @@ namespace {
 constexpr uint32_t kRestarts = 2;
 constexpr uint32_t kControllerRestarts = 3;
 constexpr uint32_t kInputPositions = 4;
+constexpr uint32_t kAllTold = 5;
 
 void ForgetInputPositions(core::MessageBody* body) {
   if (auto* input = std::get_if<core::InputData>(body)) input->end = 0;
@@ -29,6 +30,10 @@ void ForgetNewer(uint32_t version, Frame* frame) {
 }
 
 void ForgetNewer(uint32_t version, core::MessageBody* body) {
+  if (version >= kAllTold) return;
+  if (auto* forget = std::get_if<core::JobForget>(body)) {
+    forget->all_told = false;
+  }
   if (version >= kInputPositions) return;
   ForgetInputPositions(body);
   if (version >= kControllerRestarts) return;

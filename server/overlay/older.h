@@ -18,7 +18,8 @@ namespace canopy::overlay {
 //   3  so may the one that controls a job: Credit.resend
 //   4  positions in input (InputData.end) and its credit (Credit.total,
 //   .resend)
-inline constexpr uint32_t kNewestVersion = 4;
+//   5  who has told a new root of its jobs says so: JobForget.all_told
+inline constexpr uint32_t kNewestVersion = 5;
 inline constexpr uint32_t kOldestVersion = 1;
 
 // Sets what came after `version` to what its absence means.

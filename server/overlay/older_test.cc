@@ -66,6 +66,14 @@ TEST(Older, SecondKnowsNothingOfControllersThatRestart) {
   EXPECT_EQ(std::get<core::OutputCredit>(body).total, 9u);
 }
 
+TEST(Older, FourthDoesNotSayThatAllIsTold) {
+  core::MessageBody body = core::JobForget{"", true};
+  ForgetNewer(5, &body);
+  EXPECT_TRUE(std::get<core::JobForget>(body).all_told);
+  ForgetNewer(4, &body);
+  EXPECT_FALSE(std::get<core::JobForget>(body).all_told);
+}
+
 TEST(Older, ThirdKnowsNothingOfPositionsInInput) {
   core::MessageBody body = core::InputData{"job", {1}, {}, 9};
   ForgetNewer(4, &body);

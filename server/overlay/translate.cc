@@ -100,9 +100,16 @@ void Describe(V& v, Is<JobPrepared> auto& m) {
   v.Field(3, m.errors);
 }
 
-template <typename V, typename M>
-requires Is<M, JobStart> || Is<M, JobForget>
-void Describe(V& v, M& m) { v.Bounded(1, m.nspace, kMaxNspaceLen); }
+template <typename V>
+void Describe(V& v, Is<JobStart> auto& m) {
+  v.Bounded(1, m.nspace, kMaxNspaceLen);
+}
+
+template <typename V>
+void Describe(V& v, Is<JobForget> auto& m) {
+  v.Bounded(1, m.nspace, kMaxNspaceLen);
+  v.Field(2, m.all_told);
+}
 
 template <typename V>
 void Describe(V& v, Is<JobStarted> auto& m) {

@@ -43,7 +43,7 @@ std::vector<MessageBody> Samples() {
       core::JobExits{"job-1", {{1, 256, true, true, true}, {}}},
       core::JobSignal{"job-1", 9, {0, 300, 1}},
       core::JobKill{"job-1", {70000}, -181, "told so"},
-      core::JobForget{"job-1"},
+      core::JobForget{"job-1", true},
       core::OutputData{"job-1", 1, 4, Data(std::string("a\0b", 3))},
       core::OutputCredit{"job-1", UINT64_MAX, 7, true},
       core::InputData{"job-1", {0}, Data("x"), 9},

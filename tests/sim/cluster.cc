@@ -104,6 +104,7 @@ CoreConfig Cluster::ConfigOf(NodeId node) const {
   config.self = node;
   config.radix = radix_;
   config.remembers = restarts_;
+  config.began_at = now_;
   for (size_t i = 0; i < nodes_.size(); ++i) {
     config.node_names.push_back("n" + std::to_string(i));
   }

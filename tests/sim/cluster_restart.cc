@@ -153,9 +153,7 @@ void Cluster::RestartNode(NodeId node) {
   n.registered.clear();
   const auto published = std::exchange(n.published, {});
   oracle_.OnNodeReset(node);
-  CoreConfig config = ConfigOf(node);
-  config.recovered_at = now_;
-  n.core = std::make_unique<AgentCore>(config);
+  n.core = std::make_unique<AgentCore>(ConfigOf(node));
   ForgetNews(node);
   for (NodeId other = 0; other < nodes_.size(); ++other) {
     if (other == node) continue;

@@ -83,7 +83,15 @@ int Channel::CallAsync(FrameType type, std::string_view payload, Done done) {
 }
 
 int Channel::Post(FrameType type, std::string_view payload) {
-  return lost() ? kErrLostConnection : socket()->Send(type, 0, payload);
+  if (lost()) return kErrLostConnection;
+  const int rc = socket()->Send(type, 0, payload);
+  // Nobody waits for an answer, who would see that the agent is gone.
+  if (rc == kErrLostConnection) {
+    progress_->Post([this] {
+      if (ReadLast()) OnReadable();
+    });
+  }
+  return rc;
 }
 
 void Channel::WaitFor(Lock& lock, Waiter* waiter) {

@@ -73,7 +73,8 @@ class Channel {
   // result is an error, `done` never runs.
   int CallAsync(local::FrameType type, std::string_view payload, Done done);
 
-  // Sends a request that has no answer.
+  // Sends a request that has no answer. When the agent turns out to be gone,
+  // the next one is looked for, and the request is not sent to that.
   int Post(local::FrameType type, std::string_view payload);
 
   // Whether the agent may send events that somebody wants to see at once.

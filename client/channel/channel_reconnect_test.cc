@@ -183,6 +183,18 @@ TEST_F(ChannelReconnectTest, CallsMeanwhileGoToTheNextAgent) {
   EXPECT_EQ(second.get().payload, "to 2");
 }
 
+TEST_F(ChannelReconnectTest, WhatWantsNoAnswerFindsThatTheAgentIsGone) {
+  agent_.reset();
+  EXPECT_EQ(channel_->Post(FrameType::kCommitted, ""), kErrLostConnection);
+  sink_.AwaitSearch();
+  Replace();
+  std::future<Reply> reply = CallInThread("x");
+  const Received request = Receive();
+  EXPECT_EQ(request.payload, "x");
+  Answer(request, "y");
+  EXPECT_EQ(reply.get().payload, "y");
+}
+
 TEST_F(ChannelReconnectTest, TheNextAgentMayGoTooAtOnce) {
   std::future<Reply> reply = CallInThread("x");
   const Received request = Receive();

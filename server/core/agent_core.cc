@@ -41,7 +41,10 @@ struct AgentCore::State {
         ends(jobs, collectives, events) {
     collectives.set_remembers(config.remembers);
     engine.set_remembers(config.remembers);
-    if (config.began_at != kNever) engine.set_began(config.began_at);
+    if (config.began_at != kNever) {
+      engine.set_began(config.began_at);
+      gets.set_began(config.began_at);
+    }
   }
 
   // ---------------------------------------------------- local clients ---

@@ -29,6 +29,7 @@ class RestartTest : public testing::Test {
     config.self = n;
     config.node_names = {"a", "b"};
     config.remembers = true;
+    config.began_at = ++now_;
     cores_[n] = std::make_unique<AgentCore>(config);
   }
   void Connect(NodeId n) { Step(n, ClientConnected{n + 1, {"job", n}}); }
@@ -46,6 +47,9 @@ class RestartTest : public testing::Test {
   }
   void Execute(NodeId n, const Action& action) {
     if (const auto* send = std::get_if<SendPeer>(&action)) {
+      if (const auto* ask = std::get_if<DmodexRequest>(&send->message.body)) {
+        last_ask_ = *ask;
+      }
       if (std::holds_alternative<JobExits>(send->message.body)) {
         exits_to_.push_back(send->message.dst);
       }
@@ -134,6 +138,7 @@ class RestartTest : public testing::Test {
   std::vector<NodeId> killed_;
   std::vector<NodeId> forgotten_;
   std::vector<NodeId> exits_to_;  // who was told of ends
+  DmodexRequest last_ask_;
   std::map<RequestId, int> replies_[2];
   std::map<Rank, Bytes> published_[2];
   TimeNs now_ = 0;
@@ -298,6 +303,26 @@ TEST_F(RestartTest, RequestsForDataAreMadeAgain) {
   EXPECT_FALSE(replies_[0].contains(20));
   Commit(1, "later");
   EXPECT_EQ(replies_[0].at(20), kSuccess);
+}
+
+TEST_F(RestartTest, AnswersToTheFormerAgentAreNotTaken) {
+  GetArrived get;
+  get.client = 2;
+  get.request = 20;
+  get.target = {"job", 0};
+  get.key = "first";
+  Step(1, get);
+  const DmodexRequest former = last_ask_;
+  Restart();
+  Resume(0);
+  get.request = 21;
+  get.key = "second";
+  Step(1, get);
+  const DmodexReply late{former.request, kErrNotFound, former.target, {}, 0};
+  Step(1, PeerArrived{{0, 1, late}});
+  EXPECT_FALSE(replies_[1].contains(21));
+  Commit(0, "second");
+  EXPECT_EQ(replies_[1].at(21), kSuccess);
 }
 
 TEST_F(RestartTest, ControllerWithoutARecordEndsItsJobs) {

@@ -42,6 +42,9 @@ inline constexpr size_t kMaxHeldGets = size_t{1} << 20;
 class Gets {
  public:
   Gets(NodeId self, const Tree& tree, JobTable& jobs, ModexStore& modex);
+  // Requests have numbers from this time on: answers to those of a former agent
+  // of this node, which may yet come, are nobody's.
+  void set_began(TimeNs when) { next_fetch_ += static_cast<uint64_t>(when); }
 
   void OnGet(TimeNs now, const GetArrived& in, Actions* actions);
   // The target's rank names a process; requests for a map are not for this.

@@ -1,7 +1,10 @@
 #include <unistd.h>
 
+#include <chrono>
 #include <string>
+#include <thread>
 
+#include "client/cli/agent_leftovers.h"
 #include "client/cli/answers.pb.h"
 #include "client/cli/command.h"
 #include "client/cli/command_line.h"
@@ -11,11 +14,15 @@
 #include "client/cli/json_text.h"
 #include "client/cli/overlay_end.h"
 #include "client/cli/table.h"
+#include "client/cli/this_machine.h"
 #include "client/cli/words.h"
-#include "server/stock/tool_file.h"
 
 namespace canopy::cli {
 namespace {
+
+// Jobs of agents that were killed end within this time.
+constexpr auto kJobsEnd = std::chrono::seconds(10);
+constexpr auto kBetweenLooks = std::chrono::milliseconds(20);
 
 enum DownOptionId : int { kDownForce, kDownQuiet };
 
@@ -29,17 +36,30 @@ constexpr char kAbout[] =
     "Ends the agents of an overlay and forgets its context. While jobs run it\n"
     "is refused unless --force is said.\n";
 
-// An agent's log outlives it, and all the rest does when it was killed.
-void RemoveLeftovers(const v1::Context& context) {
-  for (const auto& node : context.members()) {
-    const std::string& dir = node.runtime_dir();
-    for (const char* name : {"/agent.log", "/agent.1.log", "/agent.state",
-                             "/control.sock", "/run.sock", "/clients.sock"}) {
-      unlink((dir + name).c_str());
+using Clock = std::chrono::steady_clock;
+
+// An agent's log outlives it, and all that is in its directory does when it was
+// killed. What is still in use is waited for: the shims of an agent that is
+// gone end their jobs.
+Status RemoveLeftovers(const bootstrap::v1::NodeInfo& node,
+                       Clock::time_point deadline) {
+  for (;;) {
+    Status status = RemoveAgentDirectory(node.runtime_dir());
+    if (status.code() != kErrResourceBusy || Clock::now() >= deadline) {
+      return status;
     }
-    stock::ToolFile::RemoveAll(dir);
-    // Harmless when something else is in them.
-    if (rmdir(dir.c_str()) == 0) rmdir(dir.substr(0, dir.rfind('/')).c_str());
+    std::this_thread::sleep_for(kBetweenLooks);
+  }
+}
+
+void RemoveLeftovers(const v1::Context& context) {
+  const auto deadline = Clock::now() + kJobsEnd;
+  for (const auto& node : context.members()) {
+    if (!IsThisMachineNow(node.machine())) continue;
+    const Status status = RemoveLeftovers(node, deadline);
+    if (status.ok()) continue;
+    PrintError("warning: what the agent of " + node.name() +
+               " has left is not removed: " + status.message());
   }
 }
 

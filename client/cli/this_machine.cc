@@ -10,6 +10,7 @@
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
+#include <fstream>
 #include <memory>
 
 #include "common/posix/private_dir.h"
@@ -76,6 +77,12 @@ bool IsThisMachine(const std::string& host) {
     return true;
   }
   return ResolvesToUs(host);
+}
+
+bool IsThisMachineNow(const std::string& machine) {
+  std::string boot;
+  std::ifstream("/proc/sys/kernel/random/boot_id") >> boot;
+  return !boot.empty() && machine.ends_with("/" + boot);
 }
 
 std::string ProgramBeside(const char* variable, const std::string& name) {

@@ -15,6 +15,9 @@ std::string HostName();
 // the name resolves to one, which may ask the resolver).
 bool IsThisMachine(const std::string& host);
 
+// `machine` (NodeInfo.machine) is this machine since it was booted.
+bool IsThisMachineNow(const std::string& machine);
+
 // A file beside our own program, e.g. canopyd; `variable` in the environment
 // says otherwise.
 std::string ProgramBeside(const char* variable, const std::string& name);

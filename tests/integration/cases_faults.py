@@ -1,12 +1,11 @@
 """What breaks under a running job: agents, shims, ranks, at any moment.
 Everybody who waits is told in seconds, and who is not concerned goes on."""
 import os
-import shutil
 import signal
 import time
 
 import leftovers
-from harness import RUNTIME, Failure, check
+from harness import Failure, check
 
 CONTEXT = "faults"
 HERE = ["run", "--context", CONTEXT, "--oversubscribe"]
@@ -69,17 +68,6 @@ def shims_of(bench, pid):
             if "canopy-shim" in leftovers.processes().get(one, "")]
 
 
-def bury(name):
-    """Removes what a killed agent could not, once its shims are gone."""
-    until(lambda: not any(f"/{name}/" in text and "shim-" in text for text in
-                          leftovers.files(())), f"the shims of {name} to end")
-    for base, directories, _ in os.walk(RUNTIME):
-        if name in directories:
-            shutil.rmtree(os.path.join(base, name))
-            if not os.listdir(base):
-                os.rmdir(base)
-
-
 def ends_soon(job, start):
     result = job.finish(SECONDS + 30)
     seconds = time.monotonic() - start
@@ -110,7 +98,6 @@ def agent_dies(bench, name, command, ranks=4):
     bench.run(*HERE, "--host", name, "-n", 1, "true").expect_refusal(
         1, name, "is down")
     beside.let_go().finish(30).expect_lines(["up", "up", "went on", "went on"])
-    bury(name)
 
 
 def agent_dies_before(bench, name):
@@ -127,7 +114,6 @@ def agent_dies_before(bench, name):
     result = ends_soon(job, start)
     check(result.code > 0 and f"node {name} was lost" in result.err and
           "hello ok" not in result.out, "no clear end" + result.tail())
-    bury(name)
 
 
 def idle_agent_dies(bench, name, hosts):
@@ -140,7 +126,6 @@ def idle_agent_dies(bench, name, hosts):
     wait_for_state(bench, name, False)
     held.let_go().finish(30).expect_lines(
         ["up"] * 4 + [f"fences ok {rank}" for rank in range(4)])
-    bury(name)
 
 
 def root_dies(bench, command):
@@ -163,7 +148,6 @@ def root_dies(bench, command):
     # The next in order is the root now.
     bench.run(*HERE, "-n", 3, "--map-by", "node", bench.mpi("hello"), 3).expect(
         out=["hello ok size 3"])
-    bury("node1")
 
 
 def silent_agent(bench, name):
@@ -250,7 +234,6 @@ def output_goes_on(bench, name, hosts):
                  if line.startswith(f"{rank} ")]
         check(words == [*map(str, range(len(words) - 1)), "end"],
               f"output of rank {rank} is not whole" + result.tail())
-    bury(name)
 
 
 def no_agent_answers(bench):
@@ -262,8 +245,6 @@ def no_agent_answers(bench):
         bench.run(command, "--context", CONTEXT, *(["true"] if command == "run"
                                                    else [])).expect_refusal(
             1, CONTEXT, "canopy down")
-    for name in nodes:
-        bury(name)
 
 
 def jobs(bench):

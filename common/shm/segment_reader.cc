@@ -246,9 +246,10 @@ bool SegmentReader::ReadEntry(const CheckedTable& table, uint32_t offset,
   return true;
 }
 
-uint32_t SegmentReader::SlotEntry(const CheckedTable& table, uint32_t slot) {
-  return LoadAcquire32(table.data + sizeof(Table) + slot * sizeof(Slot) +
-                       offsetof(Slot, entry));
+Slot SegmentReader::LoadSlot(const CheckedTable& table, uint32_t index) {
+  const char* place = table.data + sizeof(Table) + index * sizeof(Slot);
+  return std::bit_cast<Slot>(__atomic_load_n(
+      reinterpret_cast<const uint64_t*>(place), __ATOMIC_ACQUIRE));
 }
 
 bool SegmentReader::Find(const CheckedTable& table, std::string_view key,
@@ -257,12 +258,10 @@ bool SegmentReader::Find(const CheckedTable& table, std::string_view key,
   const uint32_t hash = HashKey(key);
   const uint32_t mask = table.num_slots - 1;
   for (uint32_t n = 0; n < table.num_slots; ++n) {
-    const char* slot =
-        table.data + sizeof(Table) + ((hash + n) & mask) * sizeof(Slot);
-    const uint32_t offset = LoadAcquire32(slot + offsetof(Slot, entry));
-    if (offset == 0) return false;
-    if (Load32(slot + offsetof(Slot, hash)) != hash) continue;
-    if (ReadEntry(table, offset, entry) && entry->key == key) return true;
+    const Slot slot = LoadSlot(table, (hash + n) & mask);
+    if (slot.entry == 0) return false;
+    if (slot.hash != hash) continue;
+    if (ReadEntry(table, slot.entry, entry) && entry->key == key) return true;
   }
   return false;
 }

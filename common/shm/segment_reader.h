@@ -178,8 +178,8 @@ class SegmentReader {
   // entries.
   template <typename Visit>
   static void VisitTable(const CheckedTable& table, Visit&& visit);
-  // Offset of the entry; 0: the slot is free.
-  static uint32_t SlotEntry(const CheckedTable& table, uint32_t slot);
+  // In one piece, as it is stored; what it leads to was written before it.
+  static Slot LoadSlot(const CheckedTable& table, uint32_t index);
   // visit(entry) for each key, whatever a writer puts meanwhile.
   template <typename Visit>
   static void VisitSlots(const CheckedTable& table, Visit&& visit);
@@ -222,7 +222,7 @@ template <typename Visit>
 void SegmentReader::VisitSlots(const CheckedTable& table, Visit&& visit) {
   CheckedEntry entry;
   for (uint32_t i = 0; i < table.num_slots; ++i) {
-    const uint32_t offset = SlotEntry(table, i);
+    const uint32_t offset = LoadSlot(table, i).entry;
     if (offset != 0 && ReadEntry(table, offset, &entry)) visit(entry);
   }
 }

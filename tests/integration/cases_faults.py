@@ -300,7 +300,8 @@ def run(bench):
         name = f"faults: {name}, radix {radix}"
         if not bench.wanted(name):
             continue
-        with bench.overlay(CONTEXT, *options, "--radix", str(radix),
+        with bench.overlay(CONTEXT, *options, "--radix", str(radix), settle=10,
                            ignore=leftovers.OF_PROGRAMS) as up:
             if up:
-                bench.case(name, body, settle=10, ignore=leftovers.OF_PROGRAMS)
+                # What the lost agent had is removed by `canopy down`.
+                bench.case(name, body, leaves=True)

@@ -55,6 +55,9 @@ static void WaitsForCommit(void) {
   EXPECT(PMIX_SUCCESS, WaitFor(&late.done, 1));
   CHECK(late.number == 1000 + next.rank, "late is %u", late.number);
   CHECK(CountOf(&late.done) == 1, "a second callback");
+  // An answer brings what its process has committed by then, so nobody commits
+  // more before all have theirs.
+  Barrier();
 }
 
 // The agent holds the key of a process of the same node; of others only what

@@ -1,5 +1,3 @@
-#include <unistd.h>
-
 #include <chrono>
 #include <string>
 #include <thread>

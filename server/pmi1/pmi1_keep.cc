@@ -30,9 +30,7 @@ std::optional<Rank> RankIn(std::string_view name) {
 
 std::vector<Rank> RanksHere(const JobLayout& layout, NodeId self) {
   const uint32_t node = layout.node_of_agent(self);
-  if (node == kNoNode) return {};
-  const auto ranks = layout.ranks_on(node);
-  return {ranks.begin(), ranks.end()};
+  return node == kNoNode ? std::vector<Rank>() : layout.ranks_on(node);
 }
 
 // The first command in the socket.

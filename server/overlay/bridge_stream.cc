@@ -26,13 +26,13 @@ void BridgeStream::Detach() {
 }
 
 bool BridgeStream::Writable() {
-  if (!closing_ && !write_in_flight_) return true;
+  if (!closing_ && !write_in_flight_ && !write_failed_) return true;
   want_writable_ = true;
   return false;
 }
 
 void BridgeStream::Write(const Rope& frame) {
-  if (closing_ || write_in_flight_) return;
+  if (closing_ || write_in_flight_ || write_failed_) return;
   write_in_flight_ = true;
   call_->Write(frame);
 }
@@ -71,8 +71,11 @@ void BridgeStream::ReadDone(std::optional<Bytes> frame) {
 
 void BridgeStream::WriteDone(bool ok) {
   write_in_flight_ = false;
-  if (!ok) closing_ = true;
+  write_failed_ = !ok;
   if (closing_) return FinishWhenIdle();
+  // The call is over. What came before its end is still to be read, and gRPC
+  // tells how it ended only when that was done.
+  if (write_failed_) return;
   if (half_close_) return call_->HalfClose();
   if (want_writable_) Schedule();
 }
@@ -110,7 +113,7 @@ void BridgeStream::Deliver() {
   for (Bytes& frame : std::exchange(inbox_, {})) {
     if (listener_ != nullptr) listener_->OnFrame(std::move(frame));
   }
-  if (want_writable_ && !write_in_flight_ && !closing_) {
+  if (want_writable_ && !write_in_flight_ && !write_failed_ && !closing_) {
     want_writable_ = false;
     if (listener_ != nullptr) listener_->OnWritable();
   }

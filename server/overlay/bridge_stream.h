@@ -20,7 +20,8 @@ class Call {
   virtual ~Call() = default;
   virtual void Read() = 0;                    // answered by ReadDone
   virtual void Write(const Rope& frame) = 0;  // answered by WriteDone
-  // Ends the call; no Read or Write comes after it. Answered by Done.
+  // Ends the call: after the end of what there is to read, or with an end that
+  // is not ok. No Read or Write comes after it. Answered by Done.
   virtual void Finish(const StreamEnd& end) = 0;
   // Makes all that is under way fail soon.
   virtual void Cancel() = 0;
@@ -65,6 +66,7 @@ class BridgeStream : public Stream,
   bool scheduled_ = false;
   bool read_paused_ = false;
   bool write_in_flight_ = false;
+  bool write_failed_ = false;
   bool want_writable_ = false;
   bool half_close_ = false;
   bool closing_ = false;   // no new operation starts

@@ -35,6 +35,7 @@ class EchoCall : public Call {
     std::string text;
     for (const Bytes& b : frame) text += b.view();
     loop_->Post([this, text] {
+      if (ended_) return stream_->WriteDone(false);
       ++written;
       Arrive(text);
       stream_->WriteDone(true);
@@ -42,6 +43,7 @@ class EchoCall : public Call {
   }
   void Finish(const StreamEnd& end) override {
     EXPECT_FALSE(finishing_);
+    EXPECT_TRUE(!end.ok() || echoes_.empty()) << "not all was read";
     finishing_ = true;
     loop_->Post([this, end] {
       finished_with = end;
@@ -147,6 +149,19 @@ TEST(BridgeStreamTest, BreakIsTheListenersLastCall) {
   call.stream()->Broken();
   call.Cancel();
   WaitFor(&loop, [&] { return recorder.ended.has_value(); });
+  EXPECT_FALSE(call.stream()->Writable());
+}
+
+TEST(BridgeStreamTest, AFailedWriteLeavesWhatCameToBeRead) {
+  EventLoop loop;
+  EchoCall call(&loop);
+  Recorder recorder;
+  call.stream()->Attach(&recorder);
+  for (const char* text : {"a", "b", "c", "d"}) call.Arrive(text);
+  call.Cancel();
+  call.stream()->Write({Bytes(std::string("in vain"))});
+  WaitFor(&loop, [&] { return recorder.ended.has_value(); });
+  EXPECT_EQ(recorder.frames, (std::vector<std::string>{"a", "b", "c", "d"}));
   EXPECT_FALSE(call.stream()->Writable());
 }
 

@@ -253,11 +253,63 @@ TEST(GrpcTransportTest, UnixSocketsWork) {
   unlink(path.c_str());
 }
 
-TEST(GrpcTransportTest, DialBeforeListenFails) {
-  EventLoop loop;
+// Answers each frame, and keeps what it is told.
+class Answerer : public StreamListener {
+ public:
+  void OnFrame(Bytes frame) override {
+    frames.emplace_back(frame.view());
+    if (stream->Writable()) stream->Write({Bytes(std::string("answer"))});
+  }
+  void OnWritable() override {}
+  void OnEnd(const StreamEnd& end) override { ended = end; }
+
+  std::shared_ptr<Stream> stream;
+  std::vector<std::string> frames;
+  std::optional<StreamEnd> ended;
+};
+
+GrpcTransport::Options Plaintext() {
   GrpcTransport::Options options;
   options.security.mode = security::SecurityMode::kPlaintext;
-  GrpcTransport transport(&loop, options);
+  return options;
+}
+
+// An agent that stood still while its peer gave it up finds all of it at once:
+// frames, and the end, which its own next frame meets.
+TEST(GrpcTransportTest, TheEndComesToOneThatStoodStill) {
+  EventLoop here, there;
+  GrpcTransport listening(&there, Plaintext());
+  std::shared_ptr<Stream> accepted;
+  ASSERT_TRUE(listening
+                  .Listen("127.0.0.1:0",
+                          [&](std::shared_ptr<Stream> s) { accepted = s; })
+                  .ok());
+  GrpcTransport dialling(&here, Plaintext());
+  ASSERT_TRUE(
+      dialling.Listen("127.0.0.1:0", [](std::shared_ptr<Stream>) {}).ok());
+  Answerer still;
+  still.stream = dialling.Dial("127.0.0.1:" + std::to_string(listening.port()));
+  still.stream->Attach(&still);
+  still.stream->Write({Bytes(std::string("hello"))});
+  while (accepted == nullptr) {
+    here.RunOnce(0);
+    there.RunOnce(0);
+  }
+  constexpr size_t kFrames = 1000;  // more than one round reads
+  for (size_t i = 0; i < kFrames; ++i) {
+    while (!accepted->Writable()) there.RunOnce(1);
+    accepted->Write({Bytes(std::to_string(i))});
+  }
+  accepted->Close({kEndExpelled, "gone"});
+  while (accepted.use_count() > 1) there.RunOnce(1);
+  while (!still.ended.has_value()) here.RunOnce(-1);
+  EXPECT_EQ(still.ended->code, kEndExpelled);
+  EXPECT_EQ(still.frames.size(), kFrames);
+}
+
+TEST(GrpcTransportTest, DialBeforeListenFails) {
+  EventLoop loop;
+  GrpcTransport transport(&loop, Plaintext());
   class Listener : public StreamListener {
    public:
     void OnFrame(Bytes) override {}

@@ -28,7 +28,8 @@ JobControl::JobControl(std::shared_ptr<const JobSpec> job,
                job_->merge_stderr ? kStdout : kStdout | kStderr),
       delivered_(job_->nodes.size()),
       consumed_(job_->nodes.size()),
-      input_taken_(job_->nodes.size()) {
+      input_taken_(job_->nodes.size()),
+      input_noted_(job_->nodes.size()) {
   for (const ProcPlacement& p : job_->procs) ++left_on_node_[p.node];
   for (const uint8_t s : streams_) open_streams_ += std::popcount(s);
 }

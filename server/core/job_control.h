@@ -4,6 +4,7 @@
 #ifndef CANOPY_SERVER_CORE_JOB_CONTROL_H_
 #define CANOPY_SERVER_CORE_JOB_CONTROL_H_
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -89,9 +90,15 @@ class JobControl {
   uint64_t OnInputTaken(uint32_t node, uint64_t bytes, uint64_t total);
   // All that every node is done with.
   uint64_t input_done() const { return input_done_; }
-  // What is sent from now on comes after that.
+  // The node's processes have so much of all input, of which it is not known
+  // yet where it goes on here.
+  void NoteInputTaken(uint32_t node, uint64_t total) {
+    input_noted_[node] = std::max(input_noted_[node], total);
+  }
+  // What is sent from now on comes after that; what was noted counts.
   void SetInputBegin(uint64_t position) {
     input_sent_ = input_done_ = position;
+    input_taken_ = input_noted_;
   }
   // The same after ranks ended: what they did not take counts as done with.
   uint64_t SettleInput();
@@ -113,6 +120,7 @@ class JobControl {
   std::vector<uint64_t> delivered_;    // by node
   std::vector<uint64_t> consumed_;     // by node
   std::vector<uint64_t> input_taken_;  // by node
+  std::vector<uint64_t> input_noted_;  // by node
   uint64_t input_sent_ = 0;
   uint64_t input_done_ = 0;
 };

@@ -379,6 +379,28 @@ TEST_P(Input, GoesOnAfterTheControllersRestart) {
   EXPECT_EQ(consumed, 13u);
 }
 
+// The launcher sends again what it knows of as not taken. Nobody says once more
+// that it has been.
+TEST_P(Input, TakenBeforeTheLauncherIsBackCounts) {
+  const auto c = Make();
+  c->Launch(JobWithInput(StdinTarget::kAll));
+  c->Run();
+  Offer(*c, 0, "one ");
+  c->Run();
+  c->Restart(0);
+  for (NodeId n = 0; n < kNodes; ++n) TellInput(*c, n, 0, 4, true);
+  c->Run();
+  c->node(0).seen.clear();
+  c->Do(0, [&](JobEngine& e, Actions* a) {
+    e.OnCallerAttached(
+        c->now, {"job", std::vector<uint64_t>(kNodes, uint64_t{0}), 1}, a);
+  });
+  Offer(*c, 0, "one ");
+  c->Run();
+  ASSERT_EQ(c->Seen<InputConsumed>(0).size(), 1u);
+  EXPECT_EQ(c->Seen<InputConsumed>(0)[0].bytes, 3u);
+}
+
 // It does not say where in the input it is.
 TEST_P(Input, OfAnOlderLauncherGoesOnAfterTheControllersRestart) {
   const auto c = Make();

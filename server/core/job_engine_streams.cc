@@ -135,7 +135,9 @@ void JobEngine::SendInput(Turn& turn, JobState& job,
 void JobEngine::TakeInput(Turn& turn, JobState& job, uint32_t node,
                           uint64_t bytes, uint64_t total) {
   JobHead& head = *job.head;
-  if (!head.input.positioned()) total = 0;
+  if (!head.input.positioned()) {
+    head.control.NoteInputTaken(node, std::exchange(total, 0));
+  }
   const uint64_t done = head.control.OnInputTaken(node, bytes, total);
   if (done == 0) return;
   turn.out.push_back(InputConsumed{job.nspace(), done});

@@ -26,14 +26,9 @@ bool MayPutReserved(std::string_view key) {
   return key == PMIX_CPUSET || key == PMIX_LOCALITY_STRING || key == PMIX_ARCH;
 }
 
+// Waits for the answer: it may not fit, and nobody may rely on what an agent
+// that is about to go has not read.
 int SendCommit(Session& session, const std::string& frame) {
-  // Nobody may rely on what an agent that is about to go has not read.
-  if (!session.MayReconnect()) {
-    const int rc = session.channel()->Post(local::FrameType::kCommit, frame);
-    // What was not sent must not be waited for.
-    if (rc == PMIX_SUCCESS) session.NoteCommit();
-    if (rc != PMIX_ERR_LOST_CONNECTION) return rc;
-  }
   const Reply reply = session.channel()->Call(local::FrameType::kCommit, frame);
   if (reply.status == PMIX_SUCCESS) session.NoteCommit();
   return reply.status;

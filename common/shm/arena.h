@@ -31,6 +31,7 @@ class Arena {
   // `offset` from Allocate with the same size.
   void Free(uint64_t offset, uint64_t size);
 
+  uint64_t budget() const { return budget_; }
   // Bytes used from the arena so far: the memory that it costs, at most.
   uint64_t used() const { return used_; }
 

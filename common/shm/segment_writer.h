@@ -96,6 +96,9 @@ class SegmentWriter {
   // The rank was restarted: PMIX_REINCARNATION.
   void SetReincarnation(Rank rank, uint32_t number);
 
+  // A commit may not fit: more than a quarter of the memory is used. Below
+  // that there is room for each rank's table twice.
+  bool IsScarce() const { return arena_.used() > arena_.budget() / 4; }
   // Memory used, in bytes.
   uint64_t used() const { return fixed_used_ + arena_.used(); }
 

@@ -62,6 +62,9 @@ void Agent::Impl::MakeEndpoints() {
   datastore::DatastoreOptions store;
   facts_ = MakeNodeFacts(server, dir_->path(), hwinfo::ThisMachine());
   store.facts = facts_;
+  store.on_scarce = [this](const std::string& nspace) {
+    local_->CloseBoxes(nspace);
+  };
   store.log = Log;
   datastore_ = std::make_unique<datastore::Datastore>(std::move(store));
   MakeLocal(server);

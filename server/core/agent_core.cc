@@ -68,11 +68,9 @@ struct AgentCore::State {
   void On(const Committed& in) {
     const ProcId* proc = jobs.ProcOf(in.client);
     if (proc == nullptr) return Reply(in.client, in.request, kErrInit);
-    if (!Commit(*proc, in.data)) {
+    if (!Commit(*proc, in.data, in.client, in.request)) {
       out.push_back(CloseClient{in.client, "committed malformed data"});
-      return;
     }
-    Reply(in.client, in.request, kSuccess);
   }
 
   void On(const CommitTaken& in) {
@@ -80,10 +78,14 @@ struct AgentCore::State {
     if (job != nullptr && job->is_local(in.proc.rank)) Commit(in.proc, in.data);
   }
 
-  bool Commit(const ProcId& proc, const std::vector<ScopedData>& data) {
+  bool Commit(const ProcId& proc, const std::vector<ScopedData>& data,
+              ClientId client = 0, RequestId request = 0) {
     if (!modex.Commit(now, proc, data)) return false;
     if (config.remembers) KeepCommit(proc, data, &out);
-    out.push_back(modex.TakeChange(proc));
+    PublishRank change = modex.TakeChange(proc);
+    change.client = client;
+    change.request = request;
+    out.push_back(std::move(change));
     return true;
   }
 

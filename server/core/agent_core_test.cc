@@ -44,13 +44,15 @@ TEST_F(AgentCoreTest, StrangersAreShutOut) {
   }
 }
 
-TEST_F(AgentCoreTest, CommitIsPublishedBeforeItIsAnswered) {
+TEST_F(AgentCoreTest, WhoPublishesACommitAnswersIt) {
   const Actions actions = Step(Committed{1, 7, {{Scope::kGlobal, Kval("k")}}});
-  ASSERT_EQ(actions.size(), 2u);
-  EXPECT_TRUE(std::holds_alternative<PublishRank>(actions[0]));
-  EXPECT_EQ(std::get<ReplyClient>(actions[1]).request, 7u);
-  // Nobody asked for an answer.
-  EXPECT_EQ(Step(Committed{1, 0, {{Scope::kGlobal, Kval("k")}}}).size(), 1u);
+  ASSERT_EQ(actions.size(), 1u);
+  EXPECT_EQ(std::get<PublishRank>(actions[0]).client, 1u);
+  EXPECT_EQ(std::get<PublishRank>(actions[0]).request, 7u);
+  const Actions taken =
+      Step(CommitTaken{{"job", 0}, {{Scope::kGlobal, Kval("k2")}}});
+  ASSERT_EQ(taken.size(), 1u);
+  EXPECT_EQ(std::get<PublishRank>(taken[0]).request, 0u);
 }
 
 TEST_F(AgentCoreTest, CommitAnswersThoseWhoWait) {

@@ -200,30 +200,36 @@ Status Datastore::Write(Job* job, Rank rank, bool whole,
   return status;
 }
 
-void Datastore::Publish(const core::PublishRank& data) {
+Status Datastore::Publish(const core::PublishRank& data) {
   Job* job = FindJob(data.proc.nspace);
-  if (job == nullptr) return;
+  if (job == nullptr) return Status(kErrNotFound, "the job has no segment");
   std::vector<shm::TableItem> items;
   if (!SplitKvals(data.visible.view(), &items)) {
-    return LogError("committed data of " + ToString(data.proc) +
-                    " is malformed");
+    LogError("committed data of " + ToString(data.proc) + " is malformed");
+    return Status(kErrUnpackFailure, "malformed data");
   }
   const size_t visible = items.size();
   for (const std::string& key : data.outside) {
     items.push_back({key, {}, shm::kEntryOutsideScope});
   }
   const bool all_fitted = job->waiting.empty();
-  const Status status = Write(job, data.proc.rank, !data.only_changes, items);
-  if (!status.ok()) {
-    if (all_fitted) {
-      LogError("data of " + ToString(data.proc) + ": " + status.message());
-    }
-    return;
-  }
-  if (!job->indexed) return;
+  Status status = Write(job, data.proc.rank, !data.only_changes, items);
+  TellOfRoom(data.proc, all_fitted, status, job);
+  if (!status.ok() || !job->indexed) return status;
   for (size_t i = 0; i < visible; ++i) {
     job->owners.insert_or_assign(std::string(items[i].key), data.proc.rank);
   }
+  return status;
+}
+
+void Datastore::TellOfRoom(const ProcId& proc, bool all_fitted,
+                           const Status& status, Job* job) {
+  if (!status.ok() && all_fitted) {
+    LogError("data of " + ToString(proc) + ": " + status.message());
+  }
+  if (job->scarce || !job->writer->IsScarce()) return;
+  job->scarce = true;
+  if (options_.on_scarce) options_.on_scarce(proc.nspace);
 }
 
 std::optional<Datastore::Segment> Datastore::Find(

@@ -28,6 +28,9 @@ namespace canopy::datastore {
 struct DatastoreOptions {
   NodeFacts facts;
   shm::SegmentLimits limits;  // of one job
+  // Called once for a job, when so much of its memory is used that a commit
+  // may not fit: somebody has to be there to be told of it. May be empty.
+  std::function<void(const std::string& nspace)> on_scarce;
   std::function<void(const core::LogLine&)> log;
 };
 
@@ -42,9 +45,9 @@ class Datastore final : public DatastorePort {
   // kErrExists for a namespace that is there; kErrOutOfResource over the
   // memory budget. Makes the job's directory.
   Status AddJob(const core::RegisterJob& job) override;
-  // What does not fit, or is malformed, is logged; readers get
-  // kErrOutOfResource for it.
-  void Publish(const core::PublishRank& data) override;
+  // What does not fit, or is malformed, is logged. What does not fit is tried
+  // again with what the rank commits next; until then Holds is false.
+  Status Publish(const core::PublishRank& data) override;
   // Jobs that are added until it is turned off were a former agent's: their
   // directories are there and are taken over.
   void TakeOverDirectories(bool on) { takes_over_ = on; }
@@ -99,6 +102,7 @@ class Datastore final : public DatastorePort {
     uint32_t uid = 0;                            // who owns it
     uint32_t gid = 0;
     std::set<Rank> directories;  // of ranks, below it
+    bool scarce = false;         // that was told
     bool indexed = false;
     std::unordered_map<std::string, Rank> owners;  // when indexed
     std::map<Rank, Waiting> waiting;               // what did not fit
@@ -112,6 +116,9 @@ class Datastore final : public DatastorePort {
   void MakeJobDirectory(const core::RegisterJob& registration, Job* job);
   void Index(Job* job);
   void RemoveLeft();
+  // Says that something does not fit, where all did, or may not soon.
+  void TellOfRoom(const ProcId& proc, bool all_fitted, const Status& status,
+                  Job* job);
   void LogError(std::string text);
 
   DatastoreOptions options_;

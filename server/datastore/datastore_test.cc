@@ -104,10 +104,18 @@ class DatastoreTest : public ::testing::Test {
     return lookup.found() ? Decode(lookup.value()) : Value();
   }
 
+  int Publish(const core::PublishRank& data) {
+    return store_.Publish(data).code();
+  }
+
   std::vector<std::string> log_;
+  std::vector<std::string> scarce_;
   Datastore store_{[this] {
     DatastoreOptions options = Options();
     options.log = [this](const core::LogLine& l) { log_.push_back(l.text); };
+    options.on_scarce = [this](const std::string& nspace) {
+      scarce_.push_back(nspace);
+    };
     return options;
   }()};
   std::unique_ptr<shm::SegmentReader> reader_;
@@ -219,21 +227,21 @@ TEST_F(DatastoreTest, CpusetsAreReadable) {
 
 TEST_F(DatastoreTest, PublishedDataIsSeen) {
   Add();
-  store_.Publish({{"job-7", 0}, Kvals({{"k", "v"}}), {"hidden"}});
+  Publish({{"job-7", 0}, Kvals({{"k", "v"}}), {"hidden"}});
   EXPECT_EQ(Proc(0, "k"), Value::String("v"));
   EXPECT_EQ(reader_->FindProc(0, "hidden").state(),
             shm::LookupState::kOutsideScope);
-  store_.Publish({{"job-7", 0}, Kvals({{"k", "w"}}), {}});
+  Publish({{"job-7", 0}, Kvals({{"k", "w"}}), {}});
   EXPECT_EQ(Proc(0, "k"), Value::String("w"));
   EXPECT_TRUE(log_.empty());
 }
 
 TEST_F(DatastoreTest, BadDataIsRefused) {
   Add();
-  store_.Publish({{"job-7", 0}, Kvals({{"k", "v"}}), {}});
-  store_.Publish({{"job-7", 0}, Bytes(std::string("\x10garbage")), {}});
-  store_.Publish({{"job-7", 99}, Kvals({{"k", "v"}}), {}});
-  store_.Publish({{"no-job", 0}, Kvals({{"k", "v"}}), {}});
+  Publish({{"job-7", 0}, Kvals({{"k", "v"}}), {}});
+  Publish({{"job-7", 0}, Bytes(std::string("\x10garbage")), {}});
+  Publish({{"job-7", 99}, Kvals({{"k", "v"}}), {}});
+  Publish({{"no-job", 0}, Kvals({{"k", "v"}}), {}});
   EXPECT_EQ(Proc(0, "k"), Value::String("v"));
   EXPECT_EQ(log_.size(), 2u);
 }
@@ -241,25 +249,39 @@ TEST_F(DatastoreTest, BadDataIsRefused) {
 TEST_F(DatastoreTest, OverBudgetIsLoggedOnceAndReadersLearnIt) {
   Add();
   const std::string big(20 << 20, 'x');
-  store_.Publish({{"job-7", 0}, Kvals({{"k", big}}), {}});
-  store_.Publish({{"job-7", 0}, Kvals({{"k", big}}), {}});
+  EXPECT_EQ(Publish({{"job-7", 0}, Kvals({{"k", big}}), {}}),
+            kErrOutOfResource);
+  EXPECT_EQ(Publish({{"job-7", 0}, Kvals({{"k", big}}), {}}),
+            kErrOutOfResource);
   EXPECT_EQ(log_.size(), 1u);
   EXPECT_EQ(reader_->FindProc(0, "k").state(), shm::LookupState::kNoRoom);
   EXPECT_FALSE(store_.Holds({"job-7", 0}));
   EXPECT_TRUE(store_.Holds({"job-7", 1}));
   EXPECT_FALSE(store_.Holds({"job-8", 1}));
-  store_.Publish({{"job-7", 0}, Kvals({{"k", "v"}}), {}});
+  Publish({{"job-7", 0}, Kvals({{"k", "v"}}), {}});
   EXPECT_TRUE(store_.Holds({"job-7", 0}));
+}
+
+TEST_F(DatastoreTest, ScarceMemoryIsToldOnceAndBeforeAnythingDoesNotFit) {
+  Add();
+  const std::string value(1 << 20, 'x');
+  for (int i = 0; i < 3; ++i) {
+    const std::string key = "k" + std::to_string(i);
+    EXPECT_EQ(Publish({{"job-7", 0}, Kvals({{key, value}}), {}, true}),
+              kSuccess);
+    EXPECT_EQ(scarce_.size(), i < 1 ? 0u : 1u) << i;
+  }
+  EXPECT_EQ(scarce_, std::vector<std::string>{"job-7"});
 }
 
 TEST_F(DatastoreTest, ChangesComeOnTopOfWhatIsThere) {
   Add();
-  store_.Publish({{"job-7", 0}, Kvals({{"a", "1"}, {"b", "1"}}), {"c"}});
-  store_.Publish({{"job-7", 0}, Kvals({{"b", "2"}, {"c", "2"}}), {}, true});
+  Publish({{"job-7", 0}, Kvals({{"a", "1"}, {"b", "1"}}), {"c"}});
+  Publish({{"job-7", 0}, Kvals({{"b", "2"}, {"c", "2"}}), {}, true});
   EXPECT_EQ(Proc(0, "a"), Value::String("1"));
   EXPECT_EQ(Proc(0, "b"), Value::String("2"));
   EXPECT_EQ(Proc(0, "c"), Value::String("2"));
-  store_.Publish({{"job-7", 0}, Kvals({{"b", "3"}}), {}});
+  Publish({{"job-7", 0}, Kvals({{"b", "3"}}), {}});
   EXPECT_FALSE(reader_->FindProc(0, "a").found());
   EXPECT_EQ(Proc(0, "b"), Value::String("3"));
 }
@@ -267,11 +289,11 @@ TEST_F(DatastoreTest, ChangesComeOnTopOfWhatIsThere) {
 TEST_F(DatastoreTest, ChangesThatDidNotFitComeWithLaterOnes) {
   Add();
   const std::string big(17 << 20, 'x');
-  store_.Publish({{"job-7", 0}, Kvals({{"a", "1"}}), {}});
-  store_.Publish({{"job-7", 0}, Kvals({{"a", "2"}, {"big", big}}), {}, true});
+  Publish({{"job-7", 0}, Kvals({{"a", "1"}}), {}});
+  Publish({{"job-7", 0}, Kvals({{"a", "2"}, {"big", big}}), {}, true});
   EXPECT_FALSE(store_.Holds({"job-7", 0}));
   EXPECT_EQ(Proc(0, "a"), Value::String("1"));
-  store_.Publish({{"job-7", 0}, Kvals({{"big", "small"}}), {}, true});
+  Publish({{"job-7", 0}, Kvals({{"big", "small"}}), {}, true});
   EXPECT_TRUE(store_.Holds({"job-7", 0}));
   EXPECT_EQ(Proc(0, "a"), Value::String("2"));
   EXPECT_EQ(Proc(0, "big"), Value::String("small"));
@@ -279,10 +301,10 @@ TEST_F(DatastoreTest, ChangesThatDidNotFitComeWithLaterOnes) {
 
 TEST_F(DatastoreTest, KeysOfUnknownOwner) {
   Add();
-  store_.Publish({{"job-7", 2}, Kvals({{"before", "1"}}), {}});
+  Publish({{"job-7", 2}, Kvals({{"before", "1"}}), {}});
   EXPECT_EQ(Decode(store_.FindKey("job-7", "before")), Value::String("1"));
   EXPECT_EQ(store_.FindKey("job-7", "after"), std::nullopt);
-  store_.Publish({{"job-7", 1}, Kvals({{"after", "2"}}), {"out"}});
+  Publish({{"job-7", 1}, Kvals({{"after", "2"}}), {"out"}});
   EXPECT_EQ(Decode(store_.FindKey("job-7", "after")), Value::String("2"));
   EXPECT_EQ(store_.FindKey("job-7", "out"), std::nullopt);
   EXPECT_EQ(store_.FindKey("job-8", "after"), std::nullopt);

@@ -59,13 +59,26 @@ CommitBoxes::CommitBoxes(std::shared_ptr<shm::CommitReader> reader,
       on_spoiled_(std::move(on_spoiled)),
       messages_(ranks_.size()) {}
 
+// A rank uses its box when all is read that it has sent. It can not have sent
+// so many more.
+void CommitBoxes::TellMessages(uint32_t index) {
+  constexpr uint32_t kNever = 1u << 31;
+  reader_->SetMessages(index, messages_[index] + (closed_ ? kNever : 0));
+}
+
+void CommitBoxes::Close() {
+  closed_ = true;
+  for (uint32_t i = 0; i < ranks_.size(); ++i) TellMessages(i);
+}
+
 void CommitBoxes::Admit(uint32_t index) {
   messages_[index] = 0;
-  reader_->SetMessages(index, 0);
+  TellMessages(index);
 }
 
 void CommitBoxes::OnMessage(uint32_t index) {
-  reader_->SetMessages(index, ++messages_[index]);
+  ++messages_[index];
+  TellMessages(index);
 }
 
 uint32_t CommitBoxes::IndexOf(Rank rank) const {

@@ -47,6 +47,8 @@ class CommitBoxes {
   std::shared_ptr<const void> owner() const { return reader_; }
   uint64_t size() const { return reader_->size(); }
 
+  // Ranks send commits as messages from now on, but for what is under way.
+  void Close();
   // A connection may write to the box of the rank with that index from now on.
   void Admit(uint32_t index);
   // A commit of that connection came by message and was handled.
@@ -70,6 +72,7 @@ class CommitBoxes {
   // Commit by commit, as messages would come. False when it is none.
   bool HandOver(Rank rank, std::string_view bytes);
   void AwaitAt(uint32_t index);
+  void TellMessages(uint32_t index);
   void ReleaseLater();
   // The number of ranks when it is not here.
   uint32_t IndexOf(Rank rank) const;
@@ -80,6 +83,7 @@ class CommitBoxes {
   InputSink* const sink_;
   const Defer defer_;
   const OnSpoiled on_spoiled_;
+  bool closed_ = false;
   std::vector<uint32_t> messages_;  // by index
   std::vector<uint32_t> to_take_;   // indices, while they are handed over
   std::shared_ptr<bool> release_scheduled_ = std::make_shared<bool>(false);

@@ -206,6 +206,21 @@ TEST_F(CommitBoxesTest, NonsenseEndsTheBoxOfItsRankAlone) {
   }
 }
 
+TEST_F(CommitBoxesTest, AClosedBoxIsNotUsed) {
+  auto writer = Writer(2);
+  EXPECT_EQ(writer->Write(Commit("a")), Outcome::kWritten);
+  boxes_->Close();
+  EXPECT_EQ(writer->Write(Commit("b")), Outcome::kMessage);
+  sent_ = 1;
+  boxes_->OnMessage(2);
+  EXPECT_EQ(writer->Write(Commit("c")), Outcome::kMessage);
+  sent_ = 0;
+  boxes_->Admit(2);
+  EXPECT_EQ(writer->Write(Commit("d")), Outcome::kMessage);
+  boxes_->TakeAll();
+  EXPECT_EQ(Taken(), Texts{Of(9, Kval("a", "v"))});
+}
+
 TEST_F(CommitBoxesTest, WhatComesBeforeNonsenseCounts) {
   auto writer = Writer(1);
   writer->Write(Commit("a"));

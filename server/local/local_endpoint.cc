@@ -412,6 +412,10 @@ void LocalEndpoint::Inherit(const std::string& nspace, UniqueFd boxes) {
   jobs_.Inherit(nspace, std::move(boxes));
 }
 
+void LocalEndpoint::CloseBoxes(const std::string& nspace) {
+  jobs_.CloseBoxes(nspace);
+}
+
 BoxOffer LocalEndpoint::OfferBoxes(Connection& c, uint64_t version,
                                    const GateOffer& gate) {
   if (version < kBoxVersion) return {};

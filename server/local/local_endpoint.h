@@ -106,6 +106,9 @@ class LocalEndpoint : public ClientPort, public ProcessEnvironment {
   // which takes what is in them; an invalid descriptor: none.
   void Inherit(const std::string& nspace, UniqueFd boxes);
 
+  // What ranks of this job commit from now on are messages, which are answered.
+  void CloseBoxes(const std::string& nspace);
+
   // Another agent will take this one's place: clients are told to look for it
   // for so long.
   void AwaitSuccessor(uint32_t ms);

@@ -100,6 +100,7 @@ void LocalJobs::MakeBoxes(const std::string& nspace, LocalJob* job,
       });
   if (!boxes.ok()) return;
   job->boxes = std::move(boxes).value();
+  if (job->boxes_closed) job->boxes->Close();
   StartWatch();
   if (!options_.keep_boxes) return;
   options_.keep_boxes(nspace,
@@ -113,6 +114,13 @@ uint64_t LocalJobs::OfferBoxes(const std::string& nspace, uint32_t index) {
   if (job->boxes == nullptr) return 0;
   job->boxes->Admit(index);
   return job->boxes->size();
+}
+
+void LocalJobs::CloseBoxes(const std::string& nspace) {
+  LocalJob* job = Find(nspace);
+  if (job == nullptr) return;
+  job->boxes_closed = true;
+  if (job->boxes != nullptr) job->boxes->Close();
 }
 
 void LocalJobs::TakeCommits(const ProcId& proc) {

@@ -37,6 +37,7 @@ struct LocalJob {
   std::unique_ptr<FenceGate> gate;
   // The same of commits.
   std::unique_ptr<CommitBoxes> boxes;
+  bool boxes_closed = false;
 };
 
 struct LocalJobsOptions {
@@ -75,6 +76,9 @@ class LocalJobs {
   // Bytes of the boxes' memory, once `index` may write to its own. 0: commits
   // go by messages.
   uint64_t OfferBoxes(const std::string& nspace, uint32_t index);
+
+  // What ranks commit from now on are messages.
+  void CloseBoxes(const std::string& nspace);
 
   // Tells the core what the rank, or with a wildcard every rank here, has
   // committed.

@@ -2,10 +2,12 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <memory>
 #include <string>
 #include <vector>
 
+#include "common/shm/commit_writer.h"
 #include "server/ports/client_port.h"
 #include "server/ports/fake_sink.h"
 
@@ -74,6 +76,19 @@ TEST_F(LocalJobsTest, OffersWhatIsSharedFromTheFirstClientOn) {
   EXPECT_GT(jobs_.OfferBoxes("job", first.index), 0u);
   EXPECT_NE(jobs_.FindBoxes("job"), nullptr);
   EXPECT_EQ(kept_.size(), 1u);
+}
+
+TEST_F(LocalJobsTest, BoxesThatAreMadeLaterAreClosedToo) {
+  using Outcome = shm::CommitWriter::Outcome;
+  jobs_.Add(Registration("job"));
+  jobs_.CloseBoxes("job");
+  jobs_.CloseBoxes("other");
+  const uint64_t size = jobs_.OfferBoxes("job", 0);
+  const std::atomic<uint32_t> sent = 0;
+  auto writer =
+      shm::CommitWriter::Map(jobs_.FindBoxes("job")->fd(), size, 0, &sent);
+  ASSERT_TRUE(writer.ok());
+  EXPECT_EQ((*writer)->Write("commit"), Outcome::kMessage);
 }
 
 TEST_F(LocalJobsTest, OffersNothingOfAJobThatIsNotHere) {

@@ -15,7 +15,8 @@ class DatastorePort {
   // Makes the job's segment with all its job-level data; the job's environment
   // is ready after it. Returns the reason when it can not.
   virtual Status AddJob(const core::RegisterJob& job) = 0;
-  virtual void Publish(const core::PublishRank& data) = 0;
+  // kErrOutOfResource when it does not fit; what was there before stays.
+  virtual Status Publish(const core::PublishRank& data) = 0;
   virtual void DropJob(const std::string& nspace) = 0;
 };
 

@@ -98,7 +98,10 @@ void AgentRuntime::Do(core::DropJob& action) {
 }
 
 void AgentRuntime::Do(core::PublishRank& action) {
-  ports_.datastore->Publish(action);
+  const Status status = ports_.datastore->Publish(action);
+  if (action.request == 0) return;
+  core::ReplyClient reply{action.client, action.request, status.code(), {}};
+  Do(reply);
 }
 
 void AgentRuntime::Do(core::AwaitCommit& action) {

@@ -167,6 +167,35 @@ def full_table(bench, context):
     beside.finish().expect(0, out=["on"])
 
 
+@contextlib.contextmanager
+def small_files(pid, size):
+    """While in it, the files that a process makes have no more than SIZE."""
+    before = resource.prlimit(pid, resource.RLIMIT_FSIZE)
+    resource.prlimit(pid, resource.RLIMIT_FSIZE, (size, before[1]))
+    try:
+        yield
+    finally:
+        resource.prlimit(pid, resource.RLIMIT_FSIZE, before)
+
+
+def overfull(bench, context, size):
+    """Who commits more than its job has room for is told so, whether the
+    commits are large or small, and nobody else has less."""
+    node = bench.json("status", *context)["nodes"][0]
+    with small_files(int(node["pid"]), 128 << 20):
+        job = bench.start("run", *context, "--host", node["name"],
+                          "--oversubscribe", "-n", 2, pmix(bench, "overfull"),
+                          size, stdin=subprocess.PIPE)
+        job.wait_for("here\n", 2)
+    job.process.stdin.write(b"go\n")
+    job.process.stdin.close()
+    out = job.finish().expect(0).out.split()
+    room = int(out[out.index("for") + 1])
+    found = int(out[out.index("found") + 1])
+    check(found == room + 1, f"room for {room}, found {found}")
+    check(8 << 20 < room * size < 64 << 20, f"room for {room}")
+
+
 def open_files(bench, context):
     """Agents may have as many files open as is allowed; programs get the limit
     that the agents came with."""
@@ -206,6 +235,9 @@ def run(bench):
                        lambda: timed_out(bench, context))
             bench.case("control: no descriptor left", lambda: full_table(
                 bench, context))
+            for what, size in (("small", 48 << 10), ("large", 6 << 20)):
+                bench.case(f"control: {what} commits, no room for more",
+                           lambda size=size: overfull(bench, context, size))
             bench.case("control: limits of open files",
                        lambda: open_files(bench, context))
             bench.case("control: jobs over gRPC", lambda: without_run_socket(

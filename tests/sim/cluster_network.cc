@@ -529,6 +529,9 @@ void Cluster::Do(NodeId node, PublishRank& a) {
   PublishRank& published = nodes_[node].published[a.proc];
   published = a.only_changes ? WithChanges(published, a) : a;
   oracle_.OnPublish(node, published);
+  if (a.request == 0) return;
+  ReplyClient reply{a.client, a.request, kSuccess, {}};
+  Do(node, reply);
 }
 
 void Cluster::Do(NodeId node, PrepareLocal& a) {

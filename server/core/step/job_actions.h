@@ -9,6 +9,7 @@
 #include "common/bytes.h"
 #include "common/ids.h"
 #include "common/job.h"
+#include "server/core/step/client_id.h"
 
 namespace canopy::core {
 
@@ -32,6 +33,9 @@ struct PublishRank {
   Bytes visible;                     // codec-form KVALs, keys unique
   std::vector<std::string> outside;  // keys that answer EXISTS_OUTSIDE_SCOPE
   bool only_changes = false;
+  // Who has committed it; whoever executes it answers. 0: no answer wanted.
+  ClientId client = 0;
+  RequestId request = 0;
 };
 
 // A request waits for what a local rank (kRankUndef: any of the namespace here)

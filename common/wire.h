@@ -40,6 +40,9 @@ class WireWriter {
     Uint(strings.size());
     for (const std::string& s : strings) String(s);
   }
+  // What was written already, or a part of a String whose length was.
+  void Raw(std::string_view bytes) { out_.append(bytes); }
+  void Reserve(size_t bytes) { out_.reserve(bytes); }
   const std::string& str() const { return out_; }
   std::string Take() { return std::move(out_); }
 

@@ -1,16 +1,40 @@
 #include "client/session/staged_puts.h"
 
-#include <algorithm>
+#include <cstring>
 #include <utility>
 
 #include "common/codec/encoder.h"
 #include "common/wire.h"
 
 namespace canopy::client {
+namespace {
+
+// Types and lengths beside a key and what its value consists of.
+constexpr size_t kKvalOverhead = 32;
+// A scope and a length.
+constexpr size_t kScopeOverhead = 16;
+
+// Of the values that can be large; of others less than the overhead.
+size_t ContentSize(const pmix_value_t& value) {
+  if (value.type == PMIX_BYTE_OBJECT) {
+    return value.data.bo.bytes == nullptr ? 0 : value.data.bo.size;
+  }
+  if (value.type != PMIX_STRING || value.data.string == nullptr) return 0;
+  return std::strlen(value.data.string);
+}
+
+size_t SizeOf(const StagedPuts::Kvals& kvals) {
+  size_t size = 0;
+  for (const auto& [key, encoded] : kvals) size += encoded.size();
+  return size;
+}
+
+}  // namespace
 
 int StagedPuts::Stage(pmix_scope_t scope, std::string_view key,
                       const pmix_value_t& value) {
   Encoder encoder;
+  encoder.Reserve(kKvalOverhead + key.size() + ContentSize(value));
   encoder.PutKval(key, value);
   if (!encoder.ok()) return encoder.status().code();
   std::lock_guard<std::mutex> lock(mu_);
@@ -21,24 +45,29 @@ int StagedPuts::Stage(pmix_scope_t scope, std::string_view key,
 void StagedPuts::Put(pmix_scope_t scope, std::string_view key,
                      std::string encoded, Scopes* scopes) {
   for (auto& [other, kvals] : *scopes) {
+    if (other == scope) continue;
     const auto it = kvals.find(key);
-    if (other != scope && it != kvals.end()) kvals.erase(it);
+    if (it != kvals.end()) kvals.erase(it);
   }
-  (*scopes)[scope][std::string(key)] = std::move(encoded);
+  Kvals& kvals = (*scopes)[scope];
+  const auto it = kvals.find(key);
+  if (it != kvals.end()) {
+    it->second = std::move(encoded);
+  } else {
+    kvals.emplace(key, std::move(encoded));
+  }
 }
 
 std::string StagedPuts::TakeFrame() {
-  Scopes scopes;
-  {
-    std::lock_guard<std::mutex> lock(mu_);
-    scopes.swap(scopes_);
-    for (const auto& [scope, kvals] : scopes) {
-      for (const auto& [key, encoded] : kvals) {
-        Put(scope, key, encoded, &committed_);
-      }
+  std::lock_guard<std::mutex> lock(mu_);
+  std::string frame = Encode(scopes_);
+  for (auto& [scope, kvals] : scopes_) {
+    for (auto& [key, encoded] : kvals) {
+      Put(scope, key, std::move(encoded), &committed_);
     }
+    kvals.clear();
   }
-  return Encode(scopes);
+  return frame;
 }
 
 std::string StagedPuts::CommittedFrame() const {
@@ -47,18 +76,22 @@ std::string StagedPuts::CommittedFrame() const {
 }
 
 std::string StagedPuts::Encode(const Scopes& scopes) {
-  const auto filled =
-      std::count_if(scopes.begin(), scopes.end(),
-                    [](const auto& scope) { return !scope.second.empty(); });
-  if (filled == 0) return {};
-  WireWriter out;
-  out.Uint(static_cast<uint64_t>(filled));
+  uint64_t filled = 0;
+  size_t all = 0;
   for (const auto& [scope, kvals] : scopes) {
     if (kvals.empty()) continue;
-    std::string data;
-    for (const auto& [key, encoded] : kvals) data += encoded;
+    ++filled;
+    all += kScopeOverhead + SizeOf(kvals);
+  }
+  if (filled == 0) return {};
+  WireWriter out;
+  out.Reserve(all + kScopeOverhead);
+  out.Uint(filled);
+  for (const auto& [scope, kvals] : scopes) {
+    if (kvals.empty()) continue;
     out.Uint(scope);
-    out.String(data);
+    out.Uint(SizeOf(kvals));
+    for (const auto& [key, encoded] : kvals) out.Raw(encoded);
   }
   return out.Take();
 }

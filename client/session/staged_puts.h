@@ -14,6 +14,9 @@ namespace canopy::client {
 // Thread-safe.
 class StagedPuts {
  public:
+  // Keys and their KVALs in our own form.
+  using Kvals = std::map<std::string, std::string, std::less<>>;
+
   // Stages a key for a scope, replacing an earlier put of it. Returns a PMIX
   // status: the value may be of a kind that cannot travel.
   int Stage(pmix_scope_t scope, std::string_view key,
@@ -26,8 +29,6 @@ class StagedPuts {
   std::string CommittedFrame() const;
 
  private:
-  using Kvals = std::map<std::string, std::string, std::less<>>;
-
   using Scopes = std::map<pmix_scope_t, Kvals>;
 
   static void Put(pmix_scope_t scope, std::string_view key, std::string encoded,

@@ -241,6 +241,12 @@ uint32_t JobLayout::node_of_agent(NodeId agent) const {
                              : static_cast<uint32_t>(it - agents_.begin());
 }
 
+const std::vector<Rank>& JobLayout::ranks_of_agent(NodeId agent) const {
+  static const std::vector<Rank> none;
+  const uint32_t node = node_of_agent(agent);
+  return node == kNoNode ? none : node_ranks_[node];
+}
+
 Rank JobLayout::app_leader(uint32_t app) const {
   return app_ranks_[app].empty() ? kRankInvalid : app_ranks_[app].front();
 }

@@ -109,6 +109,8 @@ class JobLayout {
   }
   // Job-relative index of the node that an agent hosts; kNoNode when none.
   uint32_t node_of_agent(NodeId agent) const;
+  // Ranks on that node, ascending.
+  const std::vector<Rank>& ranks_of_agent(NodeId agent) const;
   // Lowest rank of an application, kRankInvalid when it has none.
   Rank app_leader(uint32_t app) const;
 

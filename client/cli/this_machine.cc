@@ -10,9 +10,9 @@
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
-#include <fstream>
 #include <memory>
 
+#include "common/posix/boot_id.h"
 #include "common/posix/private_dir.h"
 
 namespace canopy::cli {
@@ -80,8 +80,7 @@ bool IsThisMachine(const std::string& host) {
 }
 
 bool IsThisMachineNow(const std::string& machine) {
-  std::string boot;
-  std::ifstream("/proc/sys/kernel/random/boot_id") >> boot;
+  const std::string boot = BootId();
   return !boot.empty() && machine.ends_with("/" + boot);
 }
 

@@ -2,6 +2,7 @@
 #ifndef CANOPY_COMMON_POSIX_UNIQUE_FD_H_
 #define CANOPY_COMMON_POSIX_UNIQUE_FD_H_
 
+#include <fcntl.h>
 #include <unistd.h>
 
 #include <utility>
@@ -31,6 +32,12 @@ class UniqueFd {
  private:
   int fd_ = -1;
 };
+
+// One more descriptor of the same open file, closed by exec. Holds none when
+// there is no room for it; errno says so.
+inline UniqueFd DuplicateFd(int fd) {
+  return UniqueFd(fcntl(fd, F_DUPFD_CLOEXEC, 0));
+}
 
 }  // namespace canopy
 

@@ -1,4 +1,3 @@
-#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -10,6 +9,7 @@
 #include <thread>
 #include <vector>
 
+#include "common/posix/unique_fd.h"
 #include "common/shm/commit_reader.h"
 #include "common/shm/commit_writer.h"
 
@@ -141,7 +141,7 @@ TEST_F(CommitTest, AnotherAgentGoesOn) {
   writer->Write("three");
   EXPECT_EQ(Take(1), Texts{"three"}) << "and is gone before it is released";
   writer->Write("four");
-  UniqueFd held(fcntl(reader_->fd(), F_DUPFD_CLOEXEC, 0));
+  UniqueFd held = DuplicateFd(reader_->fd());
   reader_.reset();
   reader_ = std::move(CommitReader::Open(std::move(held), 3)).value();
   EXPECT_EQ(Take(1), (Texts{"three", "four"}));
@@ -190,9 +190,7 @@ TEST_F(CommitTest, WhatIsNoFileOfBoxesIsRefused) {
   ASSERT_EQ(ftruncate(other.get(), static_cast<off_t>(CommitFileBytes(3))), 0);
   EXPECT_FALSE(
       CommitWriter::Map(other.get(), CommitFileBytes(3), 0, &sent_).ok());
-  const auto copy = [](int fd) {
-    return UniqueFd(fcntl(fd, F_DUPFD_CLOEXEC, 0));
-  };
+  const auto copy = [](int fd) { return DuplicateFd(fd); };
   EXPECT_FALSE(CommitReader::Open(copy(other.get()), 3).ok()) << "no seals";
   EXPECT_FALSE(CommitReader::Open(copy(reader_->fd()), 2).ok());
   EXPECT_TRUE(CommitReader::Open(copy(reader_->fd()), 3).ok());

@@ -6,7 +6,7 @@
 #include <netinet/in.h>
 #include <unistd.h>
 
-#include <fstream>
+#include "common/posix/boot_id.h"
 
 namespace canopy::agent {
 namespace {
@@ -53,10 +53,6 @@ std::string OwnAddress() {
   return address.empty() ? "127.0.0.1" : address;
 }
 
-std::string MachineId() {
-  std::string boot;
-  std::ifstream("/proc/sys/kernel/random/boot_id") >> boot;
-  return HostName() + "/" + boot;
-}
+std::string MachineId() { return HostName() + "/" + BootId(); }
 
 }  // namespace canopy::agent

@@ -40,16 +40,12 @@ void Agent::Impl::KeepStockConnections(stock::StockOptions* options) {
 }
 
 void Agent::Impl::KeepPmi1Connections(pmi1::Pmi1Options* options) {
-  options->keep = [this](const std::string& nspace, pmi1::KeptFd file) {
+  options->keep = [this](const std::string& nspace, NamedFd file) {
     process_->Hold(nspace, file.name, std::move(file.fd));
   };
   options->keep_sockets = [this](const std::string& nspace,
-                                 std::vector<pmi1::KeptFd> sockets) {
-    std::vector<process::HeldFd> connections;
-    for (pmi1::KeptFd& socket : sockets) {
-      connections.push_back({std::move(socket.name), std::move(socket.fd)});
-    }
-    return process_->HoldConnections(nspace, std::move(connections));
+                                 std::vector<NamedFd> sockets) {
+    return process_->HoldConnections(nspace, std::move(sockets));
   };
   options->release_socket = [this](const std::string& nspace,
                                    const std::string& name) {
@@ -72,7 +68,7 @@ void Agent::Impl::FindJobs() {
 // be connecting.
 UniqueFd Agent::Impl::FormerListener() {
   for (process::RecoveredJob& job : found_) {
-    for (process::HeldFd& held : job.held) {
+    for (NamedFd& held : job.held) {
       if (held.name == stock::StockEndpoint::kListenerName) {
         return std::move(held.fd);
       }
@@ -120,13 +116,13 @@ void Agent::Impl::TakeUp(process::RecoveredJob* job,
   local_->Inherit(nspace, UniqueFd());
   recovery_->Adopted(nspace);
   process_->Resume(nspace);
-  std::vector<stock::StockEndpoint::Kept> stock;
-  std::vector<pmi1::KeptFd> pmi1;
-  for (process::HeldFd& held : job->held) {
+  std::vector<NamedFd> stock;
+  std::vector<NamedFd> pmi1;
+  for (NamedFd& held : job->held) {
     if (stock::StockEndpoint::IsKeptName(held.name)) {
-      stock.push_back({held.name, std::move(held.fd)});
+      stock.push_back(std::move(held));
     } else if (pmi1::Pmi1Endpoint::IsKeptName(held.name)) {
-      pmi1.push_back({held.name, std::move(held.fd)});
+      pmi1.push_back(std::move(held));
     }
   }
   stock_->Resume(nspace, std::move(stock));

@@ -1,9 +1,10 @@
 #include "server/agent/journal.h"
 
-#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/mman.h>
 #include <unistd.h>
+
+#include "common/posix/unique_fd.h"
 
 namespace canopy::agent {
 namespace {
@@ -17,7 +18,7 @@ std::string Text(const std::vector<core::KeptRecord>& records) {
 }
 
 std::unique_ptr<Journal> Reopen(const Journal& journal) {
-  auto again = Journal::Open(UniqueFd(fcntl(journal.fd(), F_DUPFD_CLOEXEC, 0)));
+  auto again = Journal::Open(DuplicateFd(journal.fd()));
   EXPECT_TRUE(again.ok());
   return std::move(*again);
 }
@@ -155,9 +156,7 @@ TEST(JournalTest, WhatIsNoJournalIsRefused) {
   const uint64_t far = uint64_t{1} << 40;
   ASSERT_EQ(pwrite((*journal)->fd(), &far, sizeof far, 8),
             static_cast<ssize_t>(sizeof far));
-  EXPECT_FALSE(
-      Journal::Open(UniqueFd(fcntl((*journal)->fd(), F_DUPFD_CLOEXEC, 0)))
-          .ok());
+  EXPECT_FALSE(Journal::Open(DuplicateFd((*journal)->fd())).ok());
 }
 
 }  // namespace

@@ -1,6 +1,5 @@
 #include "server/agent/recovery.h"
 
-#include <fcntl.h>
 #include <sys/stat.h>
 
 #include <utility>
@@ -25,8 +24,6 @@ constexpr char kToken[] = "token";
 constexpr char kSince[] = "since";
 constexpr char kState[] = "state";
 constexpr char kEnd[] = "end";
-
-UniqueFd Copy(int fd) { return UniqueFd(fcntl(fd, F_DUPFD_CLOEXEC, 0)); }
 
 // What ranks of other nodes have committed, as far as it was here.
 std::vector<core::PublishRank> ReadSegment(int fd) {
@@ -90,12 +87,12 @@ void Recovery::AddJob(const std::string& nspace) {
 
 void Recovery::HoldListener(const std::string& nspace) {
   process_->Hold(nspace, stock::StockEndpoint::kListenerName,
-                 Copy(listener_()));
+                 DuplicateFd(listener_()));
 }
 
 void Recovery::HoldSegment(const std::string& nspace) {
   const auto segment = datastore_->Find(nspace);
-  if (segment) process_->Hold(nspace, kSegment, Copy(segment->fd));
+  if (segment) process_->Hold(nspace, kSegment, DuplicateFd(segment->fd));
 }
 
 void Recovery::HoldBoxes(const std::string& nspace, UniqueFd boxes) {
@@ -103,14 +100,14 @@ void Recovery::HoldBoxes(const std::string& nspace, UniqueFd boxes) {
 }
 
 UniqueFd Recovery::FormerBoxes(process::RecoveredJob* job) {
-  for (process::HeldFd& held : job->held) {
+  for (NamedFd& held : job->held) {
     if (held.name == kBoxes) return std::move(held.fd);
   }
   return UniqueFd();
 }
 
 void Recovery::HoldJournal(const std::string& nspace) {
-  process_->Hold(nspace, kJournal, Copy(journals_.at(nspace)->fd()));
+  process_->Hold(nspace, kJournal, DuplicateFd(journals_.at(nspace)->fd()));
 }
 
 void Recovery::Keep(const core::Remember& record) {
@@ -186,7 +183,7 @@ core::JobRecovered Recovery::Read(process::RecoveredJob* job) {
   core::JobRecovered out;
   out.job = job->job;
   out.started = job->started;
-  for (process::HeldFd& held : job->held) {
+  for (NamedFd& held : job->held) {
     if (held.name == kSegment) out.published = ReadSegment(held.fd.get());
     if (held.name != kJournal) continue;
     auto journal = Journal::Open(std::move(held.fd));

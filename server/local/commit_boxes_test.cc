@@ -1,6 +1,5 @@
 #include "server/local/commit_boxes.h"
 
-#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/mman.h>
 
@@ -12,6 +11,7 @@
 #include <vector>
 
 #include "common/codec/encoder.h"
+#include "common/posix/unique_fd.h"
 #include "common/shm/commit_writer.h"
 #include "common/wire.h"
 
@@ -68,7 +68,7 @@ class CommitBoxesTest : public ::testing::Test {
   void EndRound() {
     for (const auto& work : std::exchange(deferred_, {})) work();
   }
-  UniqueFd Held() { return UniqueFd(fcntl(boxes_->fd(), F_DUPFD_CLOEXEC, 0)); }
+  UniqueFd Held() { return DuplicateFd(boxes_->fd()); }
   // Each as "rank:kvals".
   std::vector<std::string> Taken() {
     std::vector<std::string> out;

@@ -1,8 +1,8 @@
 #include "server/local/local_jobs.h"
 
-#include <fcntl.h>
-
 #include <utility>
+
+#include "common/posix/unique_fd.h"
 
 namespace canopy::local {
 namespace {
@@ -25,11 +25,8 @@ void LocalJobs::Add(const core::RegisterJob& registration) {
   LocalJob job;
   job.uid = registration.job->uid;
   job.local_only = registration.job->nodes.size() == 1;
-  const uint32_t node = registration.layout->node_of_agent(options_.self);
-  if (node != kNoNode) {
-    for (const Rank rank : registration.layout->ranks_on(node)) {
-      job.ranks[rank].token = options_.token({nspace, rank});
-    }
+  for (const Rank rank : registration.layout->ranks_of_agent(options_.self)) {
+    job.ranks[rank].token = options_.token({nspace, rank});
   }
   LocalJob& added = jobs_[nspace] = std::move(job);
   auto former = inherited_.extract(nspace);
@@ -103,8 +100,7 @@ void LocalJobs::MakeBoxes(const std::string& nspace, LocalJob* job,
   if (job->boxes_closed) job->boxes->Close();
   StartWatch();
   if (!options_.keep_boxes) return;
-  options_.keep_boxes(nspace,
-                      UniqueFd(fcntl(job->boxes->fd(), F_DUPFD_CLOEXEC, 0)));
+  options_.keep_boxes(nspace, DuplicateFd(job->boxes->fd()));
 }
 
 uint64_t LocalJobs::OfferBoxes(const std::string& nspace, uint32_t index) {

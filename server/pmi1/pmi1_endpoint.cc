@@ -105,10 +105,8 @@ Pmi1Endpoint::Job* Pmi1Endpoint::FindJob(const std::string& nspace) {
 
 std::vector<std::string> Pmi1Endpoint::ForJob(const core::PrepareLocal& job) {
   std::vector<std::string> env = {Entry("PMI_SIZE", job.job->procs.size())};
-  const uint32_t node = job.layout->node_of_agent(options_.self);
-  if (node != kNoNode) {
-    env.push_back(Entry("MPI_LOCALNRANKS", job.layout->ranks_on(node).size()));
-  }
+  const size_t here = job.layout->ranks_of_agent(options_.self).size();
+  if (here > 0) env.push_back(Entry("MPI_LOCALNRANKS", here));
   return env;
 }
 

@@ -16,6 +16,7 @@
 #include "common/event_loop.h"
 #include "common/ids.h"
 #include "common/job.h"
+#include "common/posix/named_fd.h"
 #include "common/posix/unique_fd.h"
 #include "server/core/step/client_actions.h"
 #include "server/core/step/client_id.h"
@@ -29,12 +30,6 @@
 #include "server/ports/process_environment.h"
 
 namespace canopy::pmi1 {
-
-// A descriptor under the name by which it is found again.
-struct KeptFd {
-  std::string name;
-  UniqueFd fd;
-};
 
 struct Pmi1Options {
   NodeId self = 0;
@@ -50,8 +45,8 @@ struct Pmi1Options {
   // Keep descriptors of a job for the next agent of this node: the file of its
   // ranks' states, and their sockets until they are released. False: they can
   // not be kept. All empty: no agent follows.
-  std::function<void(const std::string& nspace, KeptFd file)> keep;
-  std::function<bool(const std::string& nspace, std::vector<KeptFd> sockets)>
+  std::function<void(const std::string& nspace, NamedFd file)> keep;
+  std::function<bool(const std::string& nspace, std::vector<NamedFd> sockets)>
       keep_sockets;
   std::function<void(const std::string& nspace, const std::string& name)>
       release_socket;
@@ -88,7 +83,7 @@ class Pmi1Endpoint : public ClientPort, public ProcessEnvironment {
   void OnProcess(const std::string&, Rank, int) override {}
 
   // Goes on with what a former agent has kept, after AddJob of that job.
-  void Resume(const std::string& nspace, std::vector<KeptFd> kept);
+  void Resume(const std::string& nspace, std::vector<NamedFd> kept);
   // True for the names of what is kept.
   static bool IsKeptName(std::string_view name);
 

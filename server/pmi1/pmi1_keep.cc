@@ -1,5 +1,4 @@
 // What lets PMI-1 connections go on with the next agent.
-#include <fcntl.h>
 #include <linux/sockios.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
@@ -8,6 +7,7 @@
 #include <charconv>
 #include <utility>
 
+#include "common/posix/unique_fd.h"
 #include "server/pmi1/pmi1_endpoint.h"
 
 namespace canopy::pmi1 {
@@ -17,8 +17,6 @@ constexpr std::string_view kPrefix = "pmi1.";
 constexpr char kStatesName[] = "pmi1.states";
 constexpr std::string_view kRankPrefix = "pmi1.rank.";
 
-UniqueFd Copy(int fd) { return UniqueFd(fcntl(fd, F_DUPFD_CLOEXEC, 0)); }
-
 std::optional<Rank> RankIn(std::string_view name) {
   if (!name.starts_with(kRankPrefix)) return std::nullopt;
   name.remove_prefix(kRankPrefix.size());
@@ -26,11 +24,6 @@ std::optional<Rank> RankIn(std::string_view name) {
   const auto end = std::from_chars(name.begin(), name.end(), rank);
   if (end.ec != std::errc() || end.ptr != name.end()) return std::nullopt;
   return rank;
-}
-
-std::vector<Rank> RanksHere(const JobLayout& layout, NodeId self) {
-  const uint32_t node = layout.node_of_agent(self);
-  return node == kNoNode ? std::vector<Rank>() : layout.ranks_on(node);
 }
 
 // The first command in the socket.
@@ -83,24 +76,24 @@ void Pmi1Endpoint::KeepSoon(const std::string& nspace, Rank rank) {
 bool Pmi1Endpoint::MakeStates(const std::string& nspace, Job* job) {
   if (job->states != nullptr) return true;
   auto states =
-      RankStates::Create(RanksHere(*job->layout, options_.self).size());
+      RankStates::Create(job->layout->ranks_of_agent(options_.self).size());
   if (!states.ok()) return false;
   job->states = std::move(states).value();
-  options_.keep(nspace, {kStatesName, Copy(job->states->fd())});
+  options_.keep(nspace, {kStatesName, DuplicateFd(job->states->fd())});
   return true;
 }
 
 void Pmi1Endpoint::KeepSockets(const std::string& nspace) {
   Job* job = FindJob(nspace);
   if (job == nullptr) return;
-  std::vector<KeptFd> sockets;
+  std::vector<NamedFd> sockets;
   std::vector<Connection*> kept;
   for (const Rank rank : std::exchange(job->to_keep, {})) {
     const auto client = job->clients.find(rank);
     Connection* c =
         client == job->clients.end() ? nullptr : Find(client->second);
     if (c == nullptr || c->ending || c->kept) continue;
-    sockets.push_back({NameOf(rank), Copy(c->fd.get())});
+    sockets.push_back({NameOf(rank), DuplicateFd(c->fd.get())});
     kept.push_back(c);
   }
   if (kept.empty()) return;
@@ -119,16 +112,17 @@ void Pmi1Endpoint::KeepSockets(const std::string& nspace) {
           "room for them");
 }
 
-void Pmi1Endpoint::Resume(const std::string& nspace, std::vector<KeptFd> kept) {
+void Pmi1Endpoint::Resume(const std::string& nspace,
+                          std::vector<NamedFd> kept) {
   Job* job = FindJob(nspace);
   if (job == nullptr) return;
-  const std::vector<Rank> here = RanksHere(*job->layout, options_.self);
-  const auto file = std::ranges::find(kept, kStatesName, &KeptFd::name);
+  const std::vector<Rank>& here = job->layout->ranks_of_agent(options_.self);
+  const auto file = std::ranges::find(kept, kStatesName, &NamedFd::name);
   if (file != kept.end()) {
     auto states = RankStates::Open(std::move(file->fd), here.size());
     if (states.ok()) job->states = std::move(states).value();
   }
-  for (KeptFd& one : kept) {
+  for (NamedFd& one : kept) {
     const std::optional<Rank> rank = RankIn(one.name);
     if (!rank) continue;
     if (job->states != nullptr && std::ranges::count(here, *rank) > 0) {

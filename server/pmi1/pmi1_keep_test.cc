@@ -71,12 +71,12 @@ class Pmi1KeepTest : public testing::Test {
       return std::optional<std::string>();
     };
     options.find_job_key = options.find_key;
-    options.keep = [this](const std::string&, KeptFd file) {
+    options.keep = [this](const std::string&, NamedFd file) {
       kept_[file.name] = std::move(file.fd);
     };
     options.keep_sockets = [this](const std::string&,
-                                  std::vector<KeptFd> sockets) {
-      for (KeptFd& socket : sockets) {
+                                  std::vector<NamedFd> sockets) {
+      for (NamedFd& socket : sockets) {
         kept_[socket.name] = std::move(socket.fd);
       }
       return room_;
@@ -115,7 +115,7 @@ class Pmi1KeepTest : public testing::Test {
   }
   void Restart() {
     agent_ = std::make_unique<Agent>(Options());
-    std::vector<KeptFd> kept;
+    std::vector<NamedFd> kept;
     for (auto& [name, fd] : std::exchange(kept_, {})) {
       EXPECT_TRUE(Pmi1Endpoint::IsKeptName(name));
       kept.push_back({name, std::move(fd)});

@@ -1,14 +1,13 @@
 #include "server/pmi1/rank_states.h"
 
-#include <fcntl.h>
 #include <gtest/gtest.h>
 
 #include <utility>
 
+#include "common/posix/unique_fd.h"
+
 namespace canopy::pmi1 {
 namespace {
-
-UniqueFd Copy(int fd) { return UniqueFd(fcntl(fd, F_DUPFD_CLOEXEC, 0)); }
 
 TEST(RankStatesTest, BeginsWithNothing) {
   const auto states = RankStates::Create(3);
@@ -34,7 +33,7 @@ TEST(RankStatesTest, WhoeverOpensTheFileFindsWhatWasSet) {
     (*states)->Set(0, waiting);
     (*states)->Set(1, answered);
     (*states)->Set(3, done);
-    fd = Copy((*states)->fd());
+    fd = DuplicateFd((*states)->fd());
   }
   const auto states = RankStates::Open(std::move(fd), 4);
   ASSERT_TRUE(states.ok());
@@ -47,7 +46,8 @@ TEST(RankStatesTest, WhoeverOpensTheFileFindsWhatWasSet) {
 TEST(RankStatesTest, AFileOfAnotherSizeIsRefused) {
   const auto states = RankStates::Create(4);
   ASSERT_TRUE(states.ok());
-  EXPECT_EQ(RankStates::Open(Copy((*states)->fd()), 5).code(), kErrBadParam);
+  EXPECT_EQ(RankStates::Open(DuplicateFd((*states)->fd()), 5).code(),
+            kErrBadParam);
   EXPECT_EQ(RankStates::Open(UniqueFd(), 4).code(), kErrBadParam);
 }
 

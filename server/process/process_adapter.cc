@@ -97,14 +97,14 @@ void ProcessAdapter::Hold(const std::string& nspace, const std::string& name,
 }
 
 bool ProcessAdapter::HoldConnections(const std::string& nspace,
-                                     std::vector<HeldFd> connections) {
+                                     std::vector<NamedFd> connections) {
   ShimJob* const job = Find(nspace);
   return job != nullptr && job->HoldConnections(std::move(connections));
 }
 
 bool ProcessAdapter::HoldConnection(const std::string& nspace,
                                     const std::string& name, UniqueFd fd) {
-  std::vector<HeldFd> connections;
+  std::vector<NamedFd> connections;
   connections.push_back({name, std::move(fd)});
   return HoldConnections(nspace, std::move(connections));
 }
@@ -161,13 +161,13 @@ void ProcessAdapter::Greet(const std::string& socket_name) {
   if (!socket.ok()) return;
   recovery_->greeting.push_back(std::make_unique<ShimJob>(
       &context_, std::move(*socket), std::move(file),
-      [this](ShimJob* job, std::vector<HeldFd> held) {
+      [this](ShimJob* job, std::vector<NamedFd> held) {
         OnFound(job, std::move(held));
       },
       [this](ShimJob* job) { OnGone(job); }));
 }
 
-void ProcessAdapter::OnFound(ShimJob* job, std::vector<HeldFd> held) {
+void ProcessAdapter::OnFound(ShimJob* job, std::vector<NamedFd> held) {
   std::unique_ptr<ShimJob> owned = TakeFrom(&recovery_->greeting, job);
   recovery_->found.push_back({job->job().job, job->job().layout, job->started(),
                               job->ranks(), std::move(held)});

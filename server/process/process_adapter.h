@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "common/job.h"
+#include "common/posix/named_fd.h"
 #include "common/status.h"
 #include "server/core/step/process_actions.h"
 #include "server/ports/input_sink.h"
@@ -30,7 +31,7 @@ struct RecoveredJob {
   bool started = false;  // else it was prepared only
   // Local ranks: waiting, running with their pids, or ended.
   std::vector<RankState> ranks;
-  std::vector<HeldFd> held;  // what Hold was given
+  std::vector<NamedFd> held;  // what Hold was given
 };
 
 // Loop thread only. Every local rank of a started job gets one exit: a rank
@@ -70,7 +71,7 @@ class ProcessAdapter : public ProcessPort {
   // The same for connections of the job's processes, of which there may be
   // many. False when they can not all be held: then none is.
   bool HoldConnections(const std::string& nspace,
-                       std::vector<HeldFd> connections);
+                       std::vector<NamedFd> connections);
   bool HoldConnection(const std::string& nspace, const std::string& name,
                       UniqueFd fd);
   // Not at once: with others, some time.
@@ -105,7 +106,7 @@ class ProcessAdapter : public ProcessPort {
   ShimJob* Find(const std::string& nspace);
   void OnGone(ShimJob* job);
   void Greet(const std::string& socket_name);
-  void OnFound(ShimJob* job, std::vector<HeldFd> held);
+  void OnFound(ShimJob* job, std::vector<NamedFd> held);
   void FinishRecoveryIfDone();
   void FinishRecovery();
 

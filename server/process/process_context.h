@@ -8,6 +8,7 @@
 
 #include "common/event_loop.h"
 #include "common/ids.h"
+#include "common/posix/named_fd.h"
 #include "common/posix/unique_fd.h"
 #include "server/ports/input_sink.h"
 #include "server/ports/process_environment.h"
@@ -27,12 +28,6 @@ struct ProcessOptions {
   uint32_t orphan_ms = 30000;
   // Bytes of a job's output that may wait for CreditOutput on this node.
   uint64_t output_window = 1u << 20;
-};
-
-// A descriptor that the shim keeps for the agent.
-struct HeldFd {
-  std::string name;
-  UniqueFd fd;
 };
 
 // What every job of the adapter shares. Outlives them.

@@ -259,7 +259,7 @@ TEST_F(RecoveryTest, ConnectionsComeBack) {
   std::vector<RecoveredJob> found = Recover();
   ASSERT_EQ(found.size(), 1u);
   std::set<std::string> names;
-  for (const HeldFd& held : found[0].held) names.insert(held.name);
+  for (const NamedFd& held : found[0].held) names.insert(held.name);
   EXPECT_EQ(names.size(), static_cast<size_t>(kConnections));
   ASSERT_EQ(write(found[0].held.back().fd.get(), "x", 1), 1);
   found.clear();

@@ -79,9 +79,7 @@ void ShimJob::Connect(UniqueFd socket) {
 // -------------------------------------------------------------- prepare ---
 
 std::vector<Rank> ShimJob::LocalRanks() const {
-  const uint32_t node = job_.layout->node_of_agent(context_->options.self);
-  if (node == kNoNode) return {};
-  return job_.layout->ranks_on(node);
+  return job_.layout->ranks_of_agent(context_->options.self);
 }
 
 void ShimJob::Prepare() {
@@ -204,7 +202,7 @@ void ShimJob::Hold(const std::string& name, UniqueFd fd) {
   channel_->Flush();
 }
 
-bool ShimJob::HoldConnections(std::vector<HeldFd> connections) {
+bool ShimJob::HoldConnections(std::vector<NamedFd> connections) {
   // The shim has the same limit, and pipes to its processes besides.
   static const size_t most = [] {
     rlimit limit{};
@@ -212,7 +210,7 @@ bool ShimJob::HoldConnections(std::vector<HeldFd> connections) {
     return std::min<size_t>(limit.rlim_max / 2, kMaxConnections);
   }();
   const bool open = std::ranges::all_of(
-      connections, [](const HeldFd& held) { return bool{held.fd}; });
+      connections, [](const NamedFd& held) { return bool{held.fd}; });
   if (channel_ == nullptr || version_ < 2 || !open ||
       num_connections_ + connections.size() > most) {
     return false;
@@ -224,7 +222,7 @@ bool ShimJob::HoldConnections(std::vector<HeldFd> connections) {
 }
 
 // As many of the last as go with one frame.
-void ShimJob::SendHeld(std::vector<HeldFd>* connections) {
+void ShimJob::SendHeld(std::vector<NamedFd>* connections) {
   std::vector<std::string> names;
   std::vector<UniqueFd> fds;
   while (!connections->empty() && fds.size() < kMaxFrameFds) {
@@ -358,7 +356,7 @@ bool ShimJob::OnWelcome(FrameChannel::Frame& frame) {
     unreported_.emplace(rank.rank, runs ? rank.pid : 0);
   }
   phase_ = welcome.started ? Phase::kStarted : Phase::kPrepared;
-  std::vector<HeldFd> held = std::exchange(found_held_, {});
+  std::vector<NamedFd> held = std::exchange(found_held_, {});
   for (size_t i = 0; i < welcome.held.size(); ++i) {
     held.push_back({std::move(welcome.held[i]), std::move(frame.fds[i])});
   }

@@ -12,6 +12,7 @@
 
 #include "common/ids.h"
 #include "common/job.h"
+#include "common/posix/named_fd.h"
 #include "server/core/step/process_actions.h"
 #include "server/process/output_credit.h"
 #include "server/process/process_context.h"
@@ -28,7 +29,7 @@ class ShimJob {
   // The shim has ended after Forget, or was lost. The callback may destroy the
   // job.
   using OnGone = std::function<void(ShimJob* job)>;
-  using OnFound = std::function<void(ShimJob* job, std::vector<HeldFd> held)>;
+  using OnFound = std::function<void(ShimJob* job, std::vector<NamedFd> held)>;
 
   // A new job; Prepare starts its shim.
   ShimJob(const ProcessContext* context, const core::PrepareLocal& job,
@@ -55,7 +56,7 @@ class ShimJob {
   void Hold(const std::string& name, UniqueFd fd);
   // Of those there may be many. They leave at once, for any moment may be this
   // process's last. False when the shim can not take them all: it gets none.
-  bool HoldConnections(std::vector<HeldFd> connections);
+  bool HoldConnections(std::vector<NamedFd> connections);
   // Not at once: with others, some time.
   void ReleaseConnection(const std::string& name, bool at_once);
   // Ends what is left. Nothing more is reported.
@@ -92,7 +93,7 @@ class ShimJob {
   void KillWhatIsLeft() const;
   bool OnWelcome(FrameChannel::Frame& frame);
   bool OnHeld(FrameChannel::Frame& frame);
-  void SendHeld(std::vector<HeldFd>* connections);
+  void SendHeld(std::vector<NamedFd>* connections);
   void SendReleases();
   std::vector<Rank> LocalRanks() const;
   void SendRanks();
@@ -123,7 +124,7 @@ class ShimJob {
   int shim_pid_ = 0;
   int session_ = 0;               // the shim's
   std::vector<RankState> ranks_;  // of a shim found again
-  std::vector<HeldFd> found_held_;
+  std::vector<NamedFd> found_held_;
   uint32_t version_ = kShimProtocolVersion;
   size_t num_connections_ = 0;  // held by the shim
   std::vector<std::string> to_release_;

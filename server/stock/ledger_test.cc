@@ -1,12 +1,12 @@
 #include "server/stock/ledger.h"
 
-#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
 #include <cstring>
 
+#include "common/posix/unique_fd.h"
 #include "server/stock/handshake.h"
 
 namespace canopy::stock {
@@ -26,7 +26,7 @@ class LedgerTest : public ::testing::Test {
     hooks.sent = [this](uint64_t) { return sent_; };
     hooks.moved = [this](int fd) {
       ++moves_;
-      fd_.Reset(fcntl(fd, F_DUPFD_CLOEXEC, 0));
+      fd_ = DuplicateFd(fd);
     };
     auto ledger = Ledger::Create(std::move(hooks), {});
     EXPECT_TRUE(ledger.ok());

@@ -20,6 +20,7 @@
 #include "common/ids.h"
 #include "common/job.h"
 #include "common/posix/acceptor.h"
+#include "common/posix/named_fd.h"
 #include "common/posix/unique_fd.h"
 #include "common/shm/segment_reader.h"
 #include "server/core/step/client_actions.h"
@@ -120,11 +121,7 @@ class StockEndpoint : public ClientPort, public ProcessEnvironment {
   // What a former agent has kept of a job, which must have been added and its
   // processes told. Goes on with the connections; those of which it is not
   // known for sure how far they are end.
-  struct Kept {
-    std::string name;
-    UniqueFd fd;
-  };
-  void Resume(const std::string& nspace, std::vector<Kept> kept);
+  void Resume(const std::string& nspace, std::vector<NamedFd> kept);
   // After the last Resume, before the loop runs: connections that have not been
   // accepted begin anew.
   void FinishResume();
@@ -235,7 +232,7 @@ class StockEndpoint : public ClientPort, public ProcessEnvironment {
   void NoteEnd(Connection& c);
   uint32_t SetNumber(Connection& c, const core::CollectiveArrived& arrived);
   using Sockets = std::map<core::ClientId, UniqueFd>;
-  Sockets TakeSockets(std::vector<Kept> kept, UniqueFd* ledger);
+  Sockets TakeSockets(std::vector<NamedFd> kept, UniqueFd* ledger);
   void SetApartUnproved(const std::string& nspace, LedgerReader* reader,
                         Sockets* sockets);
   void GoOn(const std::string& nspace, LedgerState* state, Sockets sockets);

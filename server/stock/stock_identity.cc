@@ -154,9 +154,8 @@ void StockEndpoint::AddJob(const core::RegisterJob& registration) {
   Job job;
   job.spec = registration.job;
   job.layout = registration.layout;
-  const uint32_t node = job.layout->node_of_agent(options_.self);
-  if (node != kNoNode) {
-    for (const Rank rank : job.layout->ranks_on(node)) job.ranks[rank];
+  for (const Rank rank : job.layout->ranks_of_agent(options_.self)) {
+    job.ranks[rank];
   }
   jobs_[registration.job->nspace] = std::move(job);
 }

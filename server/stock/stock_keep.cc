@@ -1,6 +1,5 @@
 // What the agent after this one needs to go on with connections, and how it
 // does.
-#include <fcntl.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
 
@@ -8,6 +7,7 @@
 #include <charconv>
 #include <utility>
 
+#include "common/posix/unique_fd.h"
 #include "server/stock/stock_endpoint.h"
 #include "server/stock/stream_position.h"
 
@@ -44,8 +44,6 @@ core::ClientId IdIn(std::string_view name) {
 constexpr uint64_t NumberOf(core::ClientId id) {
   return id & ((uint64_t{1} << 56) - 1);
 }
-
-UniqueFd Copy(int fd) { return UniqueFd(fcntl(fd, F_DUPFD_CLOEXEC, 0)); }
 
 // The same set has one name.
 LedgerState::Collective Canonical(LedgerState::Collective set,
@@ -153,7 +151,7 @@ std::shared_ptr<Ledger> StockEndpoint::MakeLedger(const std::string& nspace,
     return c == nullptr ? 0 : c->queued - c->out.size();
   };
   hooks.moved = [this, nspace](int fd) {
-    options_.keep(nspace, kLedgerName, Copy(fd));
+    options_.keep(nspace, kLedgerName, DuplicateFd(fd));
   };
   Result<std::unique_ptr<Ledger>> ledger =
       Ledger::Create(std::move(hooks), state);
@@ -171,7 +169,8 @@ void StockEndpoint::Offer(Connection& c) {
   for (const auto& [nspace, job] : jobs_) {
     if (job.spec->uid != c.owner.uid || job.ranks.empty()) continue;
     if (c.held_by.size() == kMaxOffers) return;
-    if (options_.keep_connection(nspace, NameOf(c.id), Copy(c.fd.get()))) {
+    if (options_.keep_connection(nspace, NameOf(c.id),
+                                 DuplicateFd(c.fd.get()))) {
       c.held_by.push_back(nspace);
     }
   }
@@ -283,7 +282,8 @@ void StockEndpoint::AwaitSuccessor() {
 
 // --------------------------------------------------------------- going on ---
 
-void StockEndpoint::Resume(const std::string& nspace, std::vector<Kept> kept) {
+void StockEndpoint::Resume(const std::string& nspace,
+                           std::vector<NamedFd> kept) {
   UniqueFd file;
   Sockets sockets = TakeSockets(std::move(kept), &file);
   Job* job = FindJob(nspace);
@@ -300,10 +300,10 @@ void StockEndpoint::Resume(const std::string& nspace, std::vector<Kept> kept) {
   GoOn(nspace, &state, std::move(sockets));
 }
 
-StockEndpoint::Sockets StockEndpoint::TakeSockets(std::vector<Kept> kept,
+StockEndpoint::Sockets StockEndpoint::TakeSockets(std::vector<NamedFd> kept,
                                                   UniqueFd* ledger) {
   Sockets sockets;
-  for (Kept& one : kept) {
+  for (NamedFd& one : kept) {
     if (one.name == kLedgerName) *ledger = std::move(one.fd);
     const core::ClientId id = IdIn(one.name);
     if (id == 0) continue;

@@ -42,7 +42,7 @@ class StockRestartTest : public StockEndpointTest {
     Make(std::move(options));
   }
   void Resume() {
-    std::vector<StockEndpoint::Kept> kept;
+    std::vector<NamedFd> kept;
     for (auto* held : {&kept_, &connections_}) {
       for (const auto& [name, fd] : *held) {
         kept.push_back({name, UniqueFd(dup(fd.get()))});
@@ -256,7 +256,7 @@ TEST_F(StockRestartTest, WhatCanNotBeProvedIsEnded) {
 TEST_F(StockRestartTest, AJobThatIsNotKnownAnyMoreEndsItsConnections) {
   const UniqueFd fd = Join();
   Restart();
-  std::vector<StockEndpoint::Kept> kept;
+  std::vector<NamedFd> kept;
   kept.push_back({connections_.begin()->first,
                   UniqueFd(dup(connections_.begin()->second.get()))});
   endpoint_->Resume("other", std::move(kept));

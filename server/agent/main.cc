@@ -52,6 +52,8 @@ void SetSignals() {
   pthread_sigmask(SIG_BLOCK, &set, nullptr);
   signal(SIGPIPE, SIG_IGN);
   signal(SIGHUP, SIG_IGN);
+  // A file that may not grow is an error like a full disk.
+  signal(SIGXFSZ, SIG_IGN);
 }
 
 // Leaves the launcher's session: the parent waits until the agent is up (or

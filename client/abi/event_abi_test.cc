@@ -104,7 +104,7 @@ class EventTest : public ClientTest {
                                        infos.size(), Handle, nullptr, nullptr);
   }
   // An event that stays in this process.
-  int Raise(int status, InfoList infos = {}) {
+  int Raise(int status, const InfoList& infos = {}) {
     return PMIx_Notify_event(status, nullptr, PMIX_RANGE_PROC_LOCAL,
                              infos.data(), infos.size(), nullptr, nullptr);
   }

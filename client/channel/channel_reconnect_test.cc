@@ -150,9 +150,10 @@ TEST_F(ChannelReconnectTest, RequestsComeInTheirOrder) {
   for (int i = 0; i < kRequests; ++i) {
     auto answered = std::make_shared<std::promise<int>>();
     done.push_back(answered->get_future());
-    ASSERT_EQ(channel_->CallAsync(
-                  FrameType::kGet, std::to_string(i),
-                  [answered](Reply r) { answered->set_value(r.status); }),
+    ASSERT_EQ(channel_->CallAsync(FrameType::kGet, std::to_string(i),
+                                  [answered](const Reply& r) {
+                                    answered->set_value(r.status);
+                                  }),
               kSuccess);
   }
   Replace();

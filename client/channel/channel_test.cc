@@ -141,11 +141,10 @@ TEST_F(ChannelTest, WhatTheAgentSendsComesBeforeTheAnswerBehindIt) {
 
 TEST_F(ChannelTest, ACallbackRunsInTheProgressThread) {
   std::promise<std::pair<Reply, bool>> done;
-  ASSERT_EQ(channel_->CallAsync(
-                FrameType::kGet, "x",
-                [&](const Reply& reply) {
-                  done.set_value({std::move(reply), progress_.InTask()});
-                }),
+  ASSERT_EQ(channel_->CallAsync(FrameType::kGet, "x",
+                                [&](const Reply& reply) {
+                                  done.set_value({reply, progress_.InTask()});
+                                }),
             kSuccess);
   const Received got = Receive();
   Answer(got.tag, kSuccess, "y");

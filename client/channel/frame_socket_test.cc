@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 #include <sys/socket.h>
 
+#include <optional>
 #include <string>
 #include <thread>
 #include <vector>
@@ -15,19 +16,19 @@ namespace {
 using local::FrameType;
 
 struct Pair {
-  std::unique_ptr<FrameSocket> left;
-  std::unique_ptr<FrameSocket> right;
+  Pair() {
+    int fds[2];
+    EXPECT_EQ(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, fds), 0);
+    left.emplace(UniqueFd(fds[0]));
+    right.emplace(UniqueFd(fds[1]));
+  }
+
+  std::optional<FrameSocket> left;
+  std::optional<FrameSocket> right;
 };
 
-Pair Connected() {
-  int fds[2];
-  EXPECT_EQ(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, fds), 0);
-  return {std::make_unique<FrameSocket>(UniqueFd(fds[0])),
-          std::make_unique<FrameSocket>(UniqueFd(fds[1]))};
-}
-
 TEST(FrameSocket, FramesArriveInOrder) {
-  const Pair pair = Connected();
+  Pair pair;
   ASSERT_EQ(pair.left->Send(FrameType::kGet, 7, "payload"), kSuccess);
   ASSERT_EQ(pair.left->Send(FrameType::kFinalize, 8, ""), kSuccess);
   ASSERT_EQ(pair.right->Read(true), FrameSocket::ReadState::kData);
@@ -44,12 +45,12 @@ TEST(FrameSocket, FramesArriveInOrder) {
 }
 
 TEST(FrameSocket, NothingThere) {
-  const Pair pair = Connected();
+  Pair pair;
   EXPECT_EQ(pair.right->Read(false), FrameSocket::ReadState::kNothing);
 }
 
 TEST(FrameSocket, AFrameInPieces) {
-  const Pair pair = Connected();
+  Pair pair;
   local::FrameHeader header;
   header.length = 3;
   header.type = static_cast<uint16_t>(FrameType::kEvent);
@@ -66,7 +67,7 @@ TEST(FrameSocket, AFrameInPieces) {
 }
 
 TEST(FrameSocket, LargeFramesBetweenSmallOnes) {
-  const Pair pair = Connected();
+  Pair pair;
   const std::string large(5 << 20, 'x');
   std::thread sender([&] {
     pair.left->Send(FrameType::kCommit, 1, "small");
@@ -86,7 +87,7 @@ TEST(FrameSocket, LargeFramesBetweenSmallOnes) {
 }
 
 TEST(FrameSocket, TooLargeIsRefusedOnBothSides) {
-  const Pair pair = Connected();
+  Pair pair;
   const std::string_view huge(nullptr, local::kMaxPayload + size_t{1});
   EXPECT_EQ(pair.left->Send(FrameType::kCommit, 1, huge), kErrOutOfResource);
   local::FrameHeader header;
@@ -100,7 +101,7 @@ TEST(FrameSocket, TooLargeIsRefusedOnBothSides) {
 }
 
 TEST(FrameSocket, TheOtherEndIsGone) {
-  Pair pair = Connected();
+  Pair pair;
   pair.left.reset();
   EXPECT_EQ(pair.right->Read(true), FrameSocket::ReadState::kClosed);
   EXPECT_EQ(pair.right->Send(FrameType::kGet, 1, "x"), kErrLostConnection);
@@ -108,7 +109,7 @@ TEST(FrameSocket, TheOtherEndIsGone) {
 }
 
 TEST(FrameSocket, ShutdownWakesAReader) {
-  const Pair pair = Connected();
+  Pair pair;
   std::thread reader([&] {
     EXPECT_EQ(pair.right->Read(true), FrameSocket::ReadState::kClosed);
   });

@@ -178,6 +178,7 @@ class Bench:
         self.canopy = os.path.join(self.prefix, "bin", "canopy")
         self.passed = self.failed = 0
         self.only = only
+        self.jobs = []  # of the case under way
         self.skip = {work, ROOT}
         os.makedirs(RUNTIME, mode=0o700, exist_ok=True)
         self.env = {
@@ -211,8 +212,10 @@ class Bench:
     def start(self, *args, env=None, cwd=None, program=None, **streams):
         """Starts `canopy ARGS` and returns its Job."""
         command = [program or self.canopy, *map(str, args)]
-        return Job(command, dict(self.env, **(env or {})), cwd or self.work,
-                   **streams)
+        job = Job(command, dict(self.env, **(env or {})), cwd or self.work,
+                  **streams)
+        self.jobs.append(job)
+        return job
 
     def run(self, *args, timeout=60, stdin=None, **more):
         """Runs `canopy ARGS` to its end; STDIN is bytes."""
@@ -253,12 +256,15 @@ class Bench:
         start = time.monotonic()
         before = since or self.snapshot()
         problem = None
+        self.jobs = []
         try:
             body()
         except (Failure, AssertionError, subprocess.SubprocessError) as error:
             problem = str(error) or traceback.format_exc()
         except Exception:  # a defect of the case itself
             problem = traceback.format_exc()
+        if problem:
+            self.end_jobs()
         left = [] if leaves else before.wait_clean(settle, ignore)
         if left:
             problem = (problem + "\n    " if problem else "") + \
@@ -271,6 +277,13 @@ class Bench:
         self.passed += 1
         print(f"ok {name} ({time.monotonic() - start:.1f} s)", flush=True)
         return True
+
+    def end_jobs(self):
+        """Ends what a failed case has running: its overlay must go down."""
+        for job in self.jobs:
+            if job.process.poll() is None:
+                with contextlib.suppress(Failure):
+                    job.end(signal.SIGKILL)
 
     def sweep(self, before):
         """Ends what a failed case left, for the sake of those after it."""
@@ -293,9 +306,11 @@ class Bench:
         try:
             yield True
         finally:
-            self.case(f"down: {name}", lambda: self.run(
-                "down", "--context", name).expect(), since=before,
-                settle=settle, always=True, ignore=ignore)
+            down = ["down", "--context", name]
+            if not self.case(f"down: {name}", lambda: self.run(*down).expect(),
+                             since=before, settle=settle, always=True,
+                             ignore=ignore):
+                self.run(*down, "--force")
 
     def finish(self):
         print(f"integration: {self.passed} passed, {self.failed} failed")

@@ -62,18 +62,18 @@ constexpr std::array<std::string_view, kRowKeyCount> kRowKeys = {
 // an application costs one comparison of hashes.
 struct RowKeyMap {
   uint32_t hash[64] = {};
-  int8_t index[64] = {};
+  int16_t index[64] = {};
 };
 
 constexpr RowKeyMap MakeRowKeyMap() {
   RowKeyMap map;
-  for (int8_t& i : map.index) i = -1;
+  for (int16_t& i : map.index) i = -1;
   for (int k = 0; k < kRowKeyCount; ++k) {
     const uint32_t hash = HashKey(kRowKeys[k]);
     uint32_t bucket = hash % 64;
     while (map.index[bucket] >= 0) bucket = (bucket + 1) % 64;
     map.hash[bucket] = hash;
-    map.index[bucket] = static_cast<int8_t>(k);
+    map.index[bucket] = static_cast<int16_t>(k);
   }
   return map;
 }

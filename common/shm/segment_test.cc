@@ -391,7 +391,8 @@ TEST(SegmentTest, ConcurrentReadersSeeAddedKeysWhole) {
   const Pair pair = Make();
   std::thread writer([&] {
     for (int i = 0; i < 2000; ++i) {
-      const std::string value = StringValue(std::string(100, 'a' + i % 26));
+      const std::string value =
+          StringValue(std::string(100, static_cast<char>('a' + i % 26)));
       const std::string key = "k" + std::to_string(i);
       ASSERT_TRUE(pair.writer->Update(0, {{key, value, 0}}).ok());
     }

@@ -39,7 +39,7 @@ TEST(ValueTest, CopiesAreDeep) {
 TEST(ValueTest, MovingEmptiesTheSource) {
   Value value = Value::String("hello");
   Value moved = std::move(value);
-  EXPECT_TRUE(value.empty());
+  EXPECT_TRUE(value.empty());  // NOLINT(bugprone-use-after-move)
   EXPECT_EQ(moved.AsString(), "hello");
 }
 
@@ -91,9 +91,10 @@ TEST(ValueTest, HoldsNestedInfoArrays) {
   inner.Add("deep", Value::String("x"));
   InfoList outer;
   outer.Add("array", Value::InfoArray(inner));
-  const Value value = Value::InfoArray(outer);
+  Value value = Value::InfoArray(outer);
   const Value copy = value;
   EXPECT_EQ(copy, value);
+  value = Value();
   ASSERT_TRUE(copy.AsInfos().has_value());
   const auto nested = InfosOf((*copy.AsInfos())[0].value);
   ASSERT_TRUE(nested.has_value());

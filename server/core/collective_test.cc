@@ -30,7 +30,7 @@ class CollectiveTest : public testing::Test {
     in.participants = std::move(procs);
     return in;
   }
-  RequestId Arrive(CollectiveArrived in) {
+  RequestId Arrive(const CollectiveArrived& in) {
     engine_.OnArrived(now_, in, &actions_);
     return in.request;
   }

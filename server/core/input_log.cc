@@ -12,7 +12,7 @@ bool InputLog::BeginAt(uint64_t position) {
   return true;
 }
 
-void InputLog::Add(std::optional<uint64_t> position, Bytes data) {
+void InputLog::Add(std::optional<uint64_t> position, const Bytes& data) {
   if (position) (void)BeginAt(*position);
   const uint64_t begin = position.value_or(end_);
   if (closed_ || begin > end_) return;

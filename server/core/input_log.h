@@ -27,7 +27,7 @@ class InputLog {
 
   // Takes what is new of it, without a position all. What does not follow on
   // what is there is left out: it comes again. Empty `data` is the end.
-  void Add(std::optional<uint64_t> position, Bytes data);
+  void Add(std::optional<uint64_t> position, const Bytes& data);
   // What was added since the last call, to be sent.
   std::vector<Piece> TakeNew();
   // What of that comes after `position`, once more; nothing when positions are

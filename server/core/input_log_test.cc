@@ -12,8 +12,9 @@ using Shown = std::vector<std::pair<std::string, uint64_t>>;
 
 Shown Show(const std::vector<InputLog::Piece>& pieces) {
   Shown out;
-  for (const auto& piece : pieces)
+  for (const auto& piece : pieces) {
     out.emplace_back(piece.data.view(), piece.end);
+  }
   return out;
 }
 

@@ -102,7 +102,8 @@ void TakeFrom(std::string_view input) {
 }  // namespace canopy::local
 
 std::vector<std::string> canopy::fuzz::Seeds() {
-  using namespace canopy::local;
+  using canopy::local::Record;
+  using canopy::local::Seed;
   const std::string record = Record();
   const auto size = static_cast<uint32_t>(record.size());
   const auto at = [](uint32_t turn, uint32_t bytes) {

@@ -54,7 +54,9 @@ class CommitBoxesTest : public ::testing::Test {
   void Make(UniqueFd former) {
     auto boxes = CommitBoxes::Make(
         "job", {4, 6, 9}, std::move(former), &sink_,
-        [this](std::function<void()> work) { deferred_.push_back(work); },
+        [this](std::function<void()> work) {
+          deferred_.push_back(std::move(work));
+        },
         [this](Rank rank) { spoiled_.push_back(rank); });
     ASSERT_TRUE(boxes.ok());
     boxes_ = std::move(boxes).value();

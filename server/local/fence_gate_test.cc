@@ -40,7 +40,9 @@ class FenceGateTest : public ::testing::Test {
   void Make(bool local_only) {
     auto gate = FenceGate::Create(
         {4, 6, 9}, local_only, &sink_,
-        [this](std::function<void()> work) { deferred_.push_back(work); },
+        [this](std::function<void()> work) {
+          deferred_.push_back(std::move(work));
+        },
         [this](Rank rank) { looked_for_.push_back(rank); });
     ASSERT_TRUE(gate.ok());
     gate_ = std::move(gate).value();

@@ -67,7 +67,8 @@ class TestCluster {
   uint32_t size() const { return static_cast<uint32_t>(nodes_.size()); }
 
   // Makes and starts a member on a port of its own; the others learn where.
-  void Start(NodeId id, std::function<void(OverlayConfig*)> change = {}) {
+  void Start(NodeId id,
+             const std::function<void(OverlayConfig*)>& change = {}) {
     OverlayConfig config = base_;
     config.self = id;
     config.listen = "127.0.0.1:0";
@@ -98,7 +99,7 @@ class TestCluster {
     }
   }
 
-  void StartAll(std::function<void(OverlayConfig*)> change = {}) {
+  void StartAll(const std::function<void(OverlayConfig*)>& change = {}) {
     for (NodeId id = 0; id < size(); ++id) Start(id, change);
     for (NodeId id = 0; id < size(); ++id) overlay(id).Join();
   }

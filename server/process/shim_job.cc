@@ -259,7 +259,7 @@ void ShimJob::SendInput() {
     if (channel_ != nullptr) {
       channel_->Send(FrameType::kInput, EncodeInputHead(next->ranks),
                      next->data);
-    } else if (next->data.size() > 0) {
+    } else if (!next->data.empty()) {
       InputDone(next->data.size());
     }
   }

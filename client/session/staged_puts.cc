@@ -1,6 +1,5 @@
 #include "client/session/staged_puts.h"
 
-#include <cstring>
 #include <utility>
 
 #include "common/codec/encoder.h"
@@ -9,19 +8,8 @@
 namespace canopy::client {
 namespace {
 
-// Types and lengths beside a key and what its value consists of.
-constexpr size_t kKvalOverhead = 32;
 // A scope and a length.
 constexpr size_t kScopeOverhead = 16;
-
-// Of the values that can be large; of others less than the overhead.
-size_t ContentSize(const pmix_value_t& value) {
-  if (value.type == PMIX_BYTE_OBJECT) {
-    return value.data.bo.bytes == nullptr ? 0 : value.data.bo.size;
-  }
-  if (value.type != PMIX_STRING || value.data.string == nullptr) return 0;
-  return std::strlen(value.data.string);
-}
 
 size_t SizeOf(const StagedPuts::Kvals& kvals) {
   size_t size = 0;
@@ -34,7 +22,6 @@ size_t SizeOf(const StagedPuts::Kvals& kvals) {
 int StagedPuts::Stage(pmix_scope_t scope, std::string_view key,
                       const pmix_value_t& value) {
   Encoder encoder;
-  encoder.Reserve(kKvalOverhead + key.size() + ContentSize(value));
   encoder.PutKval(key, value);
   if (!encoder.ok()) return encoder.status().code();
   std::lock_guard<std::mutex> lock(mu_);

@@ -17,11 +17,17 @@ class ControllerRestart : public testing::TestWithParam<uint32_t> {
     for (NodeId n = 0; n < kNodes; ++n) c->engine(n).set_remembers(true);
     return c;
   }
-  static void Attach(Cluster& c) {
+  // The launcher is back: it has no output yet, and input from there on.
+  static void BringCaller(Cluster& c,
+                          std::optional<uint64_t> input_begin = {}) {
     c.Do(0, [&](JobEngine& e, Actions* a) {
       e.OnCallerAttached(
-          c.now, {"job", std::vector<uint64_t>(kNodes, uint64_t{0})}, a);
+          c.now,
+          {"job", std::vector<uint64_t>(kNodes, uint64_t{0}), input_begin}, a);
     });
+  }
+  static void Attach(Cluster& c) {
+    BringCaller(c);
     c.Run();
     // Shims say again which streams have ended.
     for (NodeId n = 0; n < kNodes; ++n) {
@@ -361,10 +367,7 @@ TEST_P(Input, GoesOnAfterTheControllersRestart) {
   TellInput(*c, 0, 0, 4, true);
   c->Run();
   c->node(0).seen.clear();
-  c->Do(0, [&](JobEngine& e, Actions* a) {
-    e.OnCallerAttached(
-        c->now, {"job", std::vector<uint64_t>(kNodes, uint64_t{0}), 2}, a);
-  });
+  BringCaller(*c, 2);
   // What does not follow is not believed.
   Offer(*c, 8, "three");
   Offer(*c, 0, "one ");
@@ -391,10 +394,7 @@ TEST_P(Input, TakenBeforeTheLauncherIsBackCounts) {
   for (NodeId n = 0; n < kNodes; ++n) TellInput(*c, n, 0, 4, true);
   c->Run();
   c->node(0).seen.clear();
-  c->Do(0, [&](JobEngine& e, Actions* a) {
-    e.OnCallerAttached(
-        c->now, {"job", std::vector<uint64_t>(kNodes, uint64_t{0}), 1}, a);
-  });
+  BringCaller(*c, 1);
   Offer(*c, 0, "one ");
   c->Run();
   ASSERT_EQ(c->Seen<InputConsumed>(0).size(), 1u);

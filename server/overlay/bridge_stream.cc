@@ -26,13 +26,13 @@ void BridgeStream::Detach() {
 }
 
 bool BridgeStream::Writable() {
-  if (!closing_ && !write_in_flight_ && !write_failed_) return true;
+  if (MayWrite()) return true;
   want_writable_ = true;
   return false;
 }
 
 void BridgeStream::Write(const Rope& frame) {
-  if (closing_ || write_in_flight_ || write_failed_) return;
+  if (!MayWrite()) return;
   write_in_flight_ = true;
   call_->Write(frame);
 }
@@ -113,7 +113,7 @@ void BridgeStream::Deliver() {
   for (Bytes& frame : std::exchange(inbox_, {})) {
     if (listener_ != nullptr) listener_->OnFrame(std::move(frame));
   }
-  if (want_writable_ && !write_in_flight_ && !write_failed_ && !closing_) {
+  if (want_writable_ && MayWrite()) {
     want_writable_ = false;
     if (listener_ != nullptr) listener_->OnWritable();
   }

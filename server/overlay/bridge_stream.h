@@ -52,6 +52,9 @@ class BridgeStream : public Stream,
   void Done(StreamEnd end);
 
  private:
+  bool MayWrite() const {
+    return !closing_ && !write_in_flight_ && !write_failed_;
+  }
   void Schedule();
   void Deliver();
   void FinishWhenIdle();

@@ -133,16 +133,21 @@ def timed_out(bench, context):
 
 
 @contextlib.contextmanager
-def no_descriptors(pid):
-    """The process has used up all that it may have."""
-    used = {int(fd) for fd in os.listdir(f"/proc/{pid}/fd")}
-    free = min(set(range(len(used) + 1)) - used)
-    before = resource.prlimit(pid, resource.RLIMIT_NOFILE)
-    resource.prlimit(pid, resource.RLIMIT_NOFILE, (free, before[1]))
+def limited(pid, what, soft):
+    """While in it, the process has no more than SOFT of WHAT."""
+    before = resource.prlimit(pid, what)
+    resource.prlimit(pid, what, (soft, before[1]))
     try:
         yield
     finally:
-        resource.prlimit(pid, resource.RLIMIT_NOFILE, before)
+        resource.prlimit(pid, what, before)
+
+
+def no_descriptors(pid):
+    """While in it, the process has used up all that it may have."""
+    used = {int(fd) for fd in os.listdir(f"/proc/{pid}/fd")}
+    free = min(set(range(len(used) + 1)) - used)
+    return limited(pid, resource.RLIMIT_NOFILE, free)
 
 
 def full_table(bench, context):
@@ -167,22 +172,11 @@ def full_table(bench, context):
     beside.finish().expect(0, out=["on"])
 
 
-@contextlib.contextmanager
-def small_files(pid, size):
-    """While in it, the files that a process makes have no more than SIZE."""
-    before = resource.prlimit(pid, resource.RLIMIT_FSIZE)
-    resource.prlimit(pid, resource.RLIMIT_FSIZE, (size, before[1]))
-    try:
-        yield
-    finally:
-        resource.prlimit(pid, resource.RLIMIT_FSIZE, before)
-
-
 def overfull(bench, context, size):
     """Who commits more than its job has room for is told so, whether the
     commits are large or small, and nobody else has less."""
     node = bench.json("status", *context)["nodes"][0]
-    with small_files(int(node["pid"]), 128 << 20):
+    with limited(int(node["pid"]), resource.RLIMIT_FSIZE, 128 << 20):
         job = bench.start("run", *context, "--host", node["name"],
                           "--oversubscribe", "-n", 2, pmix(bench, "overfull"),
                           size, stdin=subprocess.PIPE)

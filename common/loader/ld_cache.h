@@ -1,0 +1,38 @@
+// The dynamic loader's index of libraries, /etc/ld.so.cache, as ldconfig of
+// glibc writes it.
+#ifndef CANOPY_COMMON_LOADER_LD_CACHE_H_
+#define CANOPY_COMMON_LOADER_LD_CACHE_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace canopy::loader {
+
+inline constexpr char kLdCachePath[] = "/etc/ld.so.cache";
+
+class LdCache {
+ public:
+  // Empty when there is no such file, or not one of this format.
+  static LdCache Read(const std::string& path);
+  // Of the bytes of such a file.
+  explicit LdCache(std::vector<char> bytes);
+
+  // Paths of the libraries of that name, those that the loader prefers first.
+  // They may be for other machines.
+  std::vector<std::string> Find(std::string_view name) const;
+
+ private:
+  std::string_view TextAt(uint32_t offset) const;
+  bool IsAt(uint32_t offset, std::string_view name) const;
+
+  std::vector<char> bytes_;
+  size_t base_ = 0;   // of the header, to which offsets are relative
+  size_t count_ = 0;  // of entries
+};
+
+}  // namespace canopy::loader
+
+#endif  // CANOPY_COMMON_LOADER_LD_CACHE_H_

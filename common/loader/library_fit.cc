@@ -1,0 +1,377 @@
+#include "common/loader/library_fit.h"
+
+#include <algorithm>
+#include <optional>
+#include <unordered_map>
+#include <unordered_set>
+
+#include "common/wire.h"
+
+namespace canopy::loader {
+namespace {
+
+constexpr std::string_view kLibraryName = "libpmix.so.2";
+constexpr std::string_view kCLibrary = "libc.so.6";
+// Symbols that a text names; the rest is counted.
+constexpr size_t kNamedSymbols = 3;
+
+// A symbol, and the name of the object that wants it.
+struct WantedSymbol {
+  std::string name;
+  std::string by;
+};
+
+std::string BaseName(const std::string& path) {
+  return path.substr(path.rfind('/') + 1);
+}
+
+std::string NameOf(const LoadedObject& object) {
+  return object.file->soname().empty() ? BaseName(object.path)
+                                       : object.file->soname();
+}
+
+bool ComesAfter(std::string_view a, std::string_view b) {
+  const auto number = [](std::string_view* text) {
+    uint64_t n = 0;
+    while (!text->empty() && text->front() >= '0' && text->front() <= '9') {
+      n = n * 10 + static_cast<uint64_t>(text->front() - '0');
+      text->remove_prefix(1);
+    }
+    return n;
+  };
+  const auto next = [&](std::string_view* text) -> uint64_t {
+    const size_t digit = text->find_first_of("0123456789");
+    text->remove_prefix(std::min(digit, text->size()));
+    return number(text);
+  };
+  while (!a.empty() || !b.empty()) {
+    const uint64_t x = next(&a);
+    const uint64_t y = next(&b);
+    if (x != y) return x > y;
+  }
+  return false;
+}
+
+// The newest of versions such as GLIBC_2.34.
+std::string Newest(const std::vector<std::string>& versions) {
+  std::string newest;
+  for (const std::string& version : versions) {
+    if (!version.starts_with("GLIBC_2")) continue;
+    if (newest.empty() || ComesAfter(version, newest)) newest = version;
+  }
+  return newest;
+}
+
+// One question, step by step.
+class Inquiry {
+ public:
+  explicit Inquiry(const LibraryQuestion& question)
+      : question_(question), resolver_(question.cwd) {}
+
+  LibraryFinding Answer() {
+    resolver_.Note(question_.library);
+    finding_.fit = Decide();
+    Detail("finding", Conclusion());
+    finding_.evidence.assign(resolver_.evidence().begin(),
+                             resolver_.evidence().end());
+    return std::move(finding_);
+  }
+
+ private:
+  void Detail(std::string what, std::string found) {
+    finding_.details.emplace_back(std::move(what), std::move(found));
+  }
+
+  LibraryFit Unknown(const std::string& why) {
+    Detail("program", why);
+    return LibraryFit::kUnknown;
+  }
+
+  // The job's own library, because of `why`.
+  LibraryFit Own(LibraryFit fit, const std::string& why) {
+    why_ = why;
+    if (linked_) {
+      finding_.reason =
+          question_.program + " runs with " +
+          (own_ == nullptr ? "its own PMIx library" : own_->path) + ": " + why;
+    }
+    return fit;
+  }
+
+  LibraryFit Decide() {
+    Result<LinkClosure> injected =
+        resolver_.Resolve(question_.program, question_.injected);
+    if (!injected.ok()) {
+      return Unknown(question_.program + ": " +
+                     (injected.code() == kErrNotFound
+                          ? "a script, or no ELF file"
+                          : injected.status().message()));
+    }
+    injected_ = std::move(*injected);
+    const ElfFile& program = *injected_.objects[0].file;
+    Detail("program", question_.program + ", " +
+                          std::to_string(program.bits()) + " bits" +
+                          (program.interpreter().empty()
+                               ? ""
+                               : ", loaded by " + program.interpreter()));
+    if (!program.dynamic() || program.interpreter().empty()) {
+      return LibraryFit::kStatic;
+    }
+    Result<LinkClosure> own =
+        resolver_.Resolve(question_.program, question_.own);
+    if (own.ok()) own_closure_ = std::move(*own);
+    own_ = own_closure_.Find(kLibraryName);
+    linked_ = own_ != nullptr || injected_.Find(kLibraryName) != nullptr;
+    Detail("its own library",
+           own_ != nullptr ? own_->path + ", for " + Askers(own_closure_, *own_)
+           : linked_       ? "none is found"
+                           : "not linked with libpmix.so.2; what it opens "
+                             "later is not known");
+    return DecideOurs(program);
+  }
+
+  LibraryFit DecideOurs(const ElfFile& program) {
+    const Result<ElfFile> library = ElfFile::Open(question_.library);
+    if (!library.ok()) return Unknown(library.status().message());
+    Detail("Canopy's library", question_.library);
+    if (auto why = WhyNotLoaded(program, *library)) {
+      return Own(LibraryFit::kCannotLoad, *why);
+    }
+    const LoadedObject* const chosen = injected_.Find(kLibraryName);
+    if (chosen == nullptr) return LibraryFit::kNotLinked;
+    if (chosen->file->stamp() != library->stamp()) {
+      return LibraryFit::kOwnPlace;
+    }
+    return own_ == nullptr ? LibraryFit::kFits : CompareSymbols(*library);
+  }
+
+  // Why the library can not be loaded into the program; nothing when it can.
+  std::optional<std::string> WhyNotLoaded(const ElfFile& program,
+                                          const ElfFile& library) {
+    if (program.bits() != library.bits() ||
+        program.machine() != library.machine()) {
+      return "Canopy's libpmix is of " + std::to_string(library.bits()) +
+             " bits, the program of " + std::to_string(program.bits()) +
+             (program.bits() == library.bits() ? " and another machine" : "");
+    }
+    if (BaseName(program.interpreter()).starts_with("ld-musl")) {
+      return "the program's C library is musl, Canopy's libpmix needs glibc";
+    }
+    const LoadedObject* const libc = own_closure_.Find(kCLibrary);
+    if (libc == nullptr) return std::nullopt;
+    Detail("C library", libc->path + ", " + Newest(libc->file->versions()));
+    for (const VersionNeed& need : library.version_needs()) {
+      const LoadedObject* const object = own_closure_.Find(need.library);
+      if (object == nullptr) continue;
+      if (auto why = WhyTooOld(need, *object)) return why;
+    }
+    return std::nullopt;
+  }
+
+  static std::optional<std::string> WhyTooOld(const VersionNeed& need,
+                                              const LoadedObject& object) {
+    const std::vector<std::string>& there = object.file->versions();
+    std::vector<std::string> absent;
+    for (const std::string& version : need.versions) {
+      if (std::ranges::count(there, version) == 0) absent.push_back(version);
+    }
+    if (absent.empty()) return std::nullopt;
+    const std::string newest = Newest(there);
+    const std::string wanted = Newest(absent);
+    return "Canopy's libpmix needs " +
+           (wanted.empty() ? absent.front() : wanted) + ", " + object.path +
+           (newest.empty() ? " lacks it" : " has " + newest + " at most");
+  }
+
+  // Everything that objects want and that only comes with the program's own
+  // library, be it from that or from what is loaded because of it.
+  LibraryFit CompareSymbols(const ElfFile& library) {
+    const Result<SymbolNames> ours = library.ReadSymbols();
+    if (!ours.ok()) return Unknown(ours.status().message());
+    Collect();
+    if (trouble_) return LibraryFit::kUnknown;
+    for (const std::string_view name : ours->defined) lost_.erase(name);
+    std::vector<WantedSymbol> missing = Wanted(lost_);
+    RemoveDefined(&missing);
+    Detail("wanted from it", std::to_string(Wanted(from_own_).size()) +
+                                 " symbols" +
+                                 (missing.empty() ? ", Canopy's has all" : ""));
+    if (missing.empty()) return LibraryFit::kFits;
+    for (const WantedSymbol& symbol : missing) {
+      Detail("missing", symbol.name + ", for " + symbol.by);
+    }
+    return Own(LibraryFit::kLacksSymbols, Describe(missing));
+  }
+
+  static std::string Describe(const std::vector<WantedSymbol>& missing) {
+    std::string text = missing.front().by + " wants ";
+    const size_t named = std::min(missing.size(), kNamedSymbols);
+    for (size_t i = 0; i < named; ++i) {
+      text += (i == 0 ? "" : ", ") + missing[i].name;
+    }
+    if (missing.size() > named) {
+      text += " and " + std::to_string(missing.size() - named) + " more";
+    }
+    return text + ", which Canopy's libpmix lacks";
+  }
+
+  const SymbolNames* SymbolsOf(const LoadedObject& object) {
+    const ElfFile* const file = object.file.get();
+    const auto known = symbols_.find(file);
+    if (known != symbols_.end()) return &known->second;
+    Result<SymbolNames> names = file->ReadSymbols();
+    if (!names.ok()) {
+      trouble_ = true;
+      Detail("damaged", object.path + ": " + names.status().message());
+      return nullptr;
+    }
+    return &symbols_.emplace(file, std::move(*names)).first->second;
+  }
+
+  static bool Has(const LinkClosure& closure, const LoadedObject& object) {
+    return std::ranges::any_of(closure.objects, [&](const LoadedObject& o) {
+      return o.file == object.file;
+    });
+  }
+
+  // What is gone with the program's own library.
+  void Collect() {
+    for (const LoadedObject& object : own_closure_.objects) {
+      if (Has(injected_, object)) continue;
+      const SymbolNames* const names = SymbolsOf(object);
+      if (names == nullptr) return;
+      lost_.insert(names->defined.begin(), names->defined.end());
+      if (&object != own_) continue;
+      from_own_.insert(names->defined.begin(), names->defined.end());
+    }
+  }
+
+  // Those of `names` that objects want, each once.
+  std::vector<WantedSymbol> Wanted(
+      const std::unordered_set<std::string_view>& names) {
+    std::vector<WantedSymbol> out;
+    std::unordered_set<std::string_view> seen;
+    for (const LoadedObject& object : injected_.objects) {
+      if (!Has(own_closure_, object) || names.empty()) continue;
+      const SymbolNames* const symbols = SymbolsOf(object);
+      if (symbols == nullptr) return {};
+      for (const std::string_view name : symbols->wanted) {
+        if (names.contains(name) && seen.insert(name).second) {
+          out.push_back({std::string(name), NameOf(object)});
+        }
+      }
+    }
+    return out;
+  }
+
+  void RemoveDefined(std::vector<WantedSymbol>* missing) {
+    for (const LoadedObject& object : injected_.objects) {
+      if (missing->empty()) return;
+      const SymbolNames* const symbols = SymbolsOf(object);
+      if (symbols == nullptr) return;
+      std::erase_if(*missing, [&](const WantedSymbol& symbol) {
+        return std::ranges::count(symbols->defined, symbol.name) > 0;
+      });
+    }
+  }
+
+  static std::string Askers(const LinkClosure& closure,
+                            const LoadedObject& library) {
+    std::string text;
+    for (const LoadedObject& object : closure.objects) {
+      if (std::ranges::count(object.file->needed(), library.name) == 0) {
+        continue;
+      }
+      text += (text.empty() ? "" : ", ") + NameOf(object);
+    }
+    return text;
+  }
+
+  std::string Conclusion() const {
+    switch (finding_.fit) {
+      case LibraryFit::kUnknown:
+        return "not known: Canopy's library is put in front";
+      case LibraryFit::kStatic:
+        return "linked statically: it loads no library";
+      case LibraryFit::kNotLinked:
+        return "Canopy's library is put in front of what it opens later";
+      case LibraryFit::kOwnPlace:
+        return "it names the place of its library itself (rpath), and gets "
+               "that one unless --inject always";
+      case LibraryFit::kFits:
+        return "runs with Canopy's library";
+      case LibraryFit::kLacksSymbols:
+      case LibraryFit::kCannotLoad:
+        return "runs with its own library: " + why_;
+    }
+    return "";
+  }
+
+  const LibraryQuestion& question_;
+  LinkResolver resolver_;
+  LibraryFinding finding_;
+  LinkClosure injected_;
+  LinkClosure own_closure_;
+  const LoadedObject* own_ = nullptr;  // the library, in own_closure_
+  bool linked_ = false;                // with some libpmix
+  bool trouble_ = false;
+  std::string why_;
+  std::unordered_map<const ElfFile*, SymbolNames> symbols_;
+  std::unordered_set<std::string_view> lost_;
+  std::unordered_set<std::string_view> from_own_;
+};
+
+}  // namespace
+
+LibraryFinding FindLibraryFit(const LibraryQuestion& question) {
+  return Inquiry(question).Answer();
+}
+
+bool IsCurrent(const LibraryFinding& finding) {
+  return !finding.evidence.empty() &&
+         std::ranges::all_of(finding.evidence, [](const auto& item) {
+           return StampOf(item.first) == item.second;
+         });
+}
+
+std::string EncodeFinding(const LibraryFinding& finding) {
+  WireWriter w;
+  w.Uint(static_cast<uint64_t>(finding.fit));
+  w.String(finding.reason);
+  w.Uint(finding.details.size());
+  for (const auto& [what, found] : finding.details) {
+    w.String(what);
+    w.String(found);
+  }
+  w.Uint(finding.evidence.size());
+  for (const auto& [path, stamp] : finding.evidence) {
+    w.String(path);
+    w.Uint(stamp.device);
+    w.Uint(stamp.inode);
+    w.Int(stamp.changed_ns);
+  }
+  return w.Take();
+}
+
+bool DecodeFinding(std::string_view in, LibraryFinding* finding) {
+  WireReader r(in);
+  const uint64_t fit = r.Uint();
+  if (fit > static_cast<uint64_t>(LibraryFit::kCannotLoad)) r.Fail();
+  finding->fit = static_cast<LibraryFit>(fit);
+  finding->reason = r.String();
+  finding->details.resize(r.Count(2));
+  for (auto& [what, found] : finding->details) {
+    what = r.String();
+    found = r.String();
+  }
+  finding->evidence.resize(r.Count(4));
+  for (auto& [path, stamp] : finding->evidence) {
+    path = r.String();
+    stamp.device = r.Uint();
+    stamp.inode = r.Uint();
+    stamp.changed_ns = r.Int();
+  }
+  return r.done();
+}
+
+}  // namespace canopy::loader

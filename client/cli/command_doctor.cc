@@ -7,11 +7,20 @@
 #include "client/cli/context_target.h"
 #include "client/cli/doctor.h"
 #include "client/cli/files.h"
+#include "client/cli/grpc_agents.h"
 #include "client/cli/json_text.h"
+#include "client/cli/program_check.h"
 #include "client/cli/table.h"
 
 namespace canopy::cli {
 namespace {
+
+enum DoctorOptionId : int { kDoctorInject };
+
+constexpr OptionSpec kOptions[] = {
+    {kDoctorInject, "inject", 1, "WHEN",
+     "with a program: auto, always or never, as for 'canopy run'"},
+};
 
 // Every overlay that is written down should answer.
 void CheckContexts(v1::DoctorReport* report) {
@@ -46,20 +55,7 @@ void CheckContexts(v1::DoctorReport* report) {
   }
 }
 
-}  // namespace
-
-int DoctorCommand(const CommandLine& line) {
-  const CommandInfo info = {
-      "doctor",
-      "[options]",
-      "Looks for what would keep jobs from running here: programs, library,\n"
-      "directories, limits, kernel, names, and overlays that do not answer.\n",
-      {},
-      0,
-      0};
-  SharedOptions shared;
-  const ParseOutcome parsed = ParseCommandLine(info, line, &shared);
-  if (!parsed.go_on) return parsed.exit_code;
+int CheckThisMachine(bool json) {
   v1::DoctorReport report = CheckMachine();
   CheckContexts(&report);
   bool healthy = true;
@@ -67,9 +63,39 @@ int DoctorCommand(const CommandLine& line) {
     if (check.result() == "failed") healthy = false;
   }
   report.set_healthy(healthy);
-  const bool written = WriteAll(
-      STDOUT_FILENO, shared.json ? JsonText(report) : DoctorText(report));
+  const bool written =
+      WriteAll(STDOUT_FILENO, json ? JsonText(report) : DoctorText(report));
   return written && healthy ? 0 : kExitFailure;
+}
+
+}  // namespace
+
+int DoctorCommand(const CommandLine& line) {
+  const CommandInfo info = {
+      "doctor",
+      "[options] [program]",
+      "Looks for what would keep jobs from running here: programs, library,\n"
+      "directories, limits, kernel, names, and overlays that do not answer.\n"
+      "With a program: which PMIx library it would get, and why, on every "
+      "node\n"
+      "of the overlay, or on this machine when none is up.\n",
+      kOptions,
+      0,
+      1};
+  SharedOptions shared;
+  ProgramCheck check;
+  const ParseOutcome parsed =
+      ParseCommandLine(info, line, &shared, [&](const ParsedOption& option) {
+        check.inject = option.values[0];
+        return Status();
+      });
+  if (!parsed.go_on) return parsed.exit_code;
+  if (shared.words.empty()) return CheckThisMachine(shared.json);
+  check.program = shared.words[0];
+  check.context = shared.context;
+  check.json = shared.json;
+  GrpcAgents agents;
+  return CheckProgram(check, &agents);
 }
 
 }  // namespace canopy::cli

@@ -106,6 +106,8 @@ void Session::Handle(const v1::RunEvent& event) {
     case v1::RunEvent::kProgress:
       observer_->OnProgress(event.progress());
       return Wake();
+    case v1::RunEvent::kProgramNotes:
+      return observer_->OnProgramNotes(event.program_notes());
     case v1::RunEvent::kOutput:
       return HandleOutput(event.output());
     case v1::RunEvent::kEnd:

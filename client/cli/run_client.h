@@ -26,6 +26,7 @@ class RunObserver {
   virtual ~RunObserver() = default;
   virtual void OnMapped(const control::v1::JobMapped& mapped) = 0;
   virtual void OnProgress(const control::v1::Progress& progress) = 0;
+  virtual void OnProgramNotes(const control::v1::ProgramNotes& notes) = 0;
   // Returns when the data is written out or held in bounds: that is what paces
   // the job.
   virtual OutputFate OnOutput(const control::v1::Output& output) = 0;

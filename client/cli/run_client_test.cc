@@ -49,6 +49,7 @@ class Observer : public RunObserver {
     nspace = mapped.nspace();
   }
   void OnProgress(const v1c::Progress&) override {}
+  void OnProgramNotes(const v1c::ProgramNotes&) override {}
   OutputFate OnOutput(const v1c::Output& output) override {
     text += output.data();
     return fate;

@@ -5,23 +5,20 @@
 #include <unistd.h>
 
 #include <cstdlib>
-#include <filesystem>
 #include <memory>
 #include <optional>
-#include <system_error>
 #include <utility>
 
 #include "client/cli/command.h"
 #include "client/cli/files.h"
-#include "client/cli/job_environment.h"
 #include "client/cli/json_text.h"
 #include "client/cli/run_client.h"
+#include "client/cli/run_launch.h"
 #include "client/cli/run_options.h"
 #include "client/cli/run_place.h"
 #include "client/cli/run_report.h"
 #include "client/cli/signals.h"
 #include "client/cli/timeline.h"
-#include "common/text.h"
 #include "common/version.h"
 #include "protos/control.pb.h"
 
@@ -60,78 +57,6 @@ bool AllowsRoot(const RunOptions& options, const std::string& program) {
          EnvironmentAllowsRoot();
 }
 
-void FillHosts(const std::vector<Host>& hosts,
-               google::protobuf::RepeatedPtrField<v1c::HostSlots>* out) {
-  for (const Host& host : hosts) {
-    v1c::HostSlots* const entry = out->Add();
-    entry->set_name(host.name.substr(host.name.find('@') + 1));
-    entry->set_slots(host.slots);
-    entry->set_slots_given(host.slots_given);
-  }
-}
-
-std::string Absolute(const std::string& directory, const std::string& cwd) {
-  if (directory.empty() || directory[0] == '/') return directory;
-  return (std::filesystem::path(cwd) / directory).lexically_normal();
-}
-
-std::string CurrentDirectory() {
-  std::error_code error;
-  const auto path = std::filesystem::current_path(error);
-  return error ? std::string() : path.string();
-}
-
-void FillApp(const AppOptions& app, const std::string& cwd, bool only,
-             v1c::Launch* launch) {
-  v1c::App* const out = launch->add_apps();
-  for (const std::string& arg : app.argv) out->add_argv(arg);
-  out->set_cwd(Absolute(app.cwd, cwd));
-  out->set_num_procs(app.num_procs);
-  FillHosts(app.hosts, only ? launch->mutable_hosts() : out->mutable_hosts());
-  if (only) return;
-  for (const std::string& entry : app.env) out->add_env(entry);
-}
-
-v1c::Launch MakeLaunch(const RunOptions& options, bool allow_root) {
-  v1c::Launch launch;
-  const std::string cwd = CurrentDirectory();
-  launch.set_cwd(cwd);
-  const bool only = options.apps.size() == 1;
-  std::vector<std::string> env = InheritedEnvironment(environ);
-  SetVariables(options.env, &env);
-  if (only) SetVariables(options.apps[0].env, &env);
-  for (std::string& entry : env) launch.add_env(std::move(entry));
-  for (const AppOptions& app : options.apps) FillApp(app, cwd, only, &launch);
-  launch.set_map_by(options.map_by);
-  launch.set_rank_by(options.rank_by);
-  launch.set_bind_to(options.bind_to);
-  launch.set_oversubscribe(options.oversubscribe);
-  launch.set_no_local(options.no_local);
-  launch.set_timeout_seconds(options.timeout_seconds);
-  launch.set_merge_stderr(options.merge_stderr);
-  launch.set_stdin_target(options.stdin_target);
-  launch.set_kill_grace_seconds(options.kill_grace_seconds);
-  launch.set_allow_run_as_root(allow_root);
-  launch.set_do_not_launch(options.do_not_launch);
-  launch.set_report_bindings(options.report_bindings);
-  launch.set_inject(options.inject);
-  return launch;
-}
-
-// What is not handed to the processes as it is must be text.
-Status CheckTexts(const RunOptions& options) {
-  std::vector<std::string> texts = {options.map_by, options.rank_by,
-                                    options.bind_to, options.stdin_target};
-  for (const AppOptions& app : options.apps) {
-    for (const Host& host : app.hosts) texts.push_back(host.name);
-  }
-  for (const std::string& text : texts) {
-    if (IsUtf8(text)) continue;
-    return Status(kErrBadParam, "'" + text + "' is not UTF-8");
-  }
-  return Status();
-}
-
 int ExitCodeOf(const RunOutcome& outcome) {
   if (outcome.no_reader) return kExitSignal + SIGPIPE;
   if (outcome.end_signal != 0) return kExitSignal + outcome.end_signal;
@@ -147,13 +72,31 @@ int ExitCodeOf(const RunOutcome& outcome) {
   }
 }
 
+// A program that could not be loaded may have been given our library in vain.
+void HintAtInjection(const RunOptions& options, const RunOutcome& outcome,
+                     const RunReport& report) {
+  if (outcome.end.exit_code() == 0 || options.inject == "never" ||
+      !outcome.end.has_first_failed() || report.has_own_library()) {
+    return;
+  }
+  if (outcome.end.exit_code() != kExitNotFound && !report.saw_loader_error()) {
+    return;
+  }
+  PrintError(
+      "if it could not be loaded with Canopy's PMIx library in front of "
+      "its own, --inject never leaves that out; 'canopy doctor PROGRAM' "
+      "tells which library it gets");
+}
+
 int Conclude(const RunOptions& options, const RunOutcome& outcome,
-             const std::string& trouble) {
+             const RunReport& report) {
+  const std::string trouble = report.trouble();
   if (options.json) {
     (void)WriteAll(STDERR_FILENO, JsonText(outcome.end));
   } else if (!outcome.end.text().empty() && !outcome.no_reader &&
              !options.quiet) {
     PrintError(outcome.end.text());
+    HintAtInjection(options, outcome, report);
   }
   const int code = ExitCodeOf(outcome);
   if (trouble.empty()) return code;
@@ -212,7 +155,7 @@ std::optional<int> Run(const RunOptions& options, const std::string& program,
   timeline.Note("job ended");
   place.End();
   timeline.Note("done");
-  return Conclude(options, *outcome, report->trouble());
+  return Conclude(options, *outcome, *report);
 }
 
 }  // namespace

@@ -1,8 +1,11 @@
 #include "client/cli/run_report.h"
 
+#include "client/cli/command.h"
 #include "client/cli/files.h"
 #include "client/cli/json_text.h"
+#include "client/cli/loader_errors.h"
 #include "client/cli/map_text.h"
+#include "client/cli/program_notes.h"
 #include "client/cli/table.h"
 
 namespace canopy::cli {
@@ -27,6 +30,8 @@ RunReport::RunReport(const RunOptions& options, Timeline* timeline)
       display_allocation_(options.display_allocation),
       report_bindings_(options.report_bindings),
       json_(options.json),
+      quiet_(options.quiet),
+      merges_stderr_(options.merge_stderr),
       timeline_(timeline),
       output_(OutputOptions(options)),
       progress_(STDERR_FILENO, !options.quiet) {}
@@ -39,6 +44,7 @@ void RunReport::Print(int fd, const std::string& text) {
 void RunReport::OnMapped(const v1::JobMapped& mapped) {
   std::lock_guard<std::mutex> lock(mutex_);
   nspace_ = mapped.nspace();
+  num_nodes_ = static_cast<size_t>(mapped.nodes_size());
   timeline_->Note("job " + nspace_ +
                   " mapped: " + Count(mapped.num_procs(), "process") + " on " +
                   Count(static_cast<uint64_t>(mapped.nodes_size()), "node"));
@@ -74,9 +80,27 @@ void RunReport::OnProgress(const v1::Progress& progress) {
                           std::to_string(progress.procs_total()));
 }
 
+void RunReport::OnProgramNotes(const v1::ProgramNotes& notes) {
+  std::lock_guard<std::mutex> lock(mutex_);
+  const std::string line = NoteLine(notes, num_nodes_);
+  if (line.empty()) return;
+  has_own_library_ = true;
+  if (quiet_) return;
+  progress_.Clear();
+  if (json_) {
+    Print(STDERR_FILENO, JsonText(notes));
+  } else {
+    PrintError(line);
+  }
+}
+
 OutputFate RunReport::OnOutput(const v1::Output& output) {
   std::lock_guard<std::mutex> lock(mutex_);
   progress_.Clear();
+  if (!saw_loader_error_ &&
+      (merges_stderr_ || output.channel() == kStderrChannel)) {
+    saw_loader_error_ = HasLoaderError(output.data());
+  }
   if (!output_.Write(output.rank(), output.channel(), output.data())) {
     return OutputFate::kNoReader;
   }
@@ -105,6 +129,16 @@ void RunReport::Finish() {
 std::string RunReport::nspace() const {
   std::lock_guard<std::mutex> lock(mutex_);
   return nspace_;
+}
+
+bool RunReport::has_own_library() const {
+  std::lock_guard<std::mutex> lock(mutex_);
+  return has_own_library_;
+}
+
+bool RunReport::saw_loader_error() const {
+  std::lock_guard<std::mutex> lock(mutex_);
+  return saw_loader_error_;
 }
 
 std::string RunReport::trouble() const {

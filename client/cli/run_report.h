@@ -20,6 +20,7 @@ class RunReport : public RunObserver {
 
   void OnMapped(const control::v1::JobMapped& mapped) override;
   void OnProgress(const control::v1::Progress& progress) override;
+  void OnProgramNotes(const control::v1::ProgramNotes& notes) override;
   OutputFate OnOutput(const control::v1::Output& output) override;
   int OnTick() override;
 
@@ -28,6 +29,10 @@ class RunReport : public RunObserver {
   std::string nspace() const;
   // See JobOutput::trouble.
   std::string trouble() const;
+  // Some program was left its own PMIx library, and the user told so.
+  bool has_own_library() const;
+  // Its standard error had words of the dynamic loader.
+  bool saw_loader_error() const;
 
  private:
   void Print(int fd, const std::string& text);
@@ -36,11 +41,16 @@ class RunReport : public RunObserver {
   const bool display_allocation_;
   const bool report_bindings_;
   const bool json_;
+  const bool quiet_;
+  const bool merges_stderr_;
   Timeline* const timeline_;
   mutable std::mutex mutex_;
   JobOutput output_;
   ProgressLine progress_;
   std::string nspace_;
+  size_t num_nodes_ = 0;
+  bool has_own_library_ = false;
+  bool saw_loader_error_ = false;
   std::string setup_trouble_;
   bool running_ = false;
   bool ticking_ = false;  // OnTick will be called for the output

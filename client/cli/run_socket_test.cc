@@ -25,6 +25,7 @@ class Observer : public RunObserver {
  public:
   void OnMapped(const v1c::JobMapped&) override {}
   void OnProgress(const v1c::Progress&) override {}
+  void OnProgramNotes(const v1c::ProgramNotes&) override {}
   OutputFate OnOutput(const v1c::Output& output) override {
     text += output.data();
     return OutputFate::kWritten;

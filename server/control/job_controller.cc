@@ -1,6 +1,7 @@
 #include "server/control/job_controller.h"
 
 #include <algorithm>
+#include <sstream>
 #include <utility>
 
 #include "common/text.h"
@@ -174,7 +175,8 @@ void JobController::Launch(uint64_t id, Caller* caller,
       keeper_->KeepLaunch(*job, launch.token())) {
     record.token = launch.token();
   }
-  sink_->OnInput(core::LaunchRequested{job, !record.token.empty()});
+  sink_->OnInput(
+      core::LaunchRequested{job, !record.token.empty(), launch.check_only()});
 }
 
 void JobController::SendMapped(Caller* caller, const JobSpec& job) {
@@ -283,6 +285,7 @@ void JobController::OnJobChanged(const core::JobChanged& change) {
   it->second.procs_ended = change.procs_ended;
   if (change.out_of_time) SayWhatItWaitsFor(change.nspace);
   Caller* caller = CallerOf(change.nspace);
+  if (caller != nullptr) SendNotes(caller, change);
   if (change.phase != core::JobPhase::kEnded) {
     if (caller != nullptr) SendProgress(caller, change);
     return;
@@ -325,6 +328,27 @@ void JobController::SayWhatItWaitsFor(const std::string& nspace) {
         &why);
     sink_->OnInput(core::KillRequested{nspace, kErrTimeout, WaitingLine(why)});
   });
+}
+
+void JobController::SendNotes(Caller* caller, const core::JobChanged& change) {
+  if (change.notes.empty()) return;
+  const JobSpec& job = *jobs_[change.nspace].job;
+  v1::RunEvent event;
+  for (const core::ProgramNote& note : change.notes) {
+    v1::ProgramNote* const out = event.mutable_program_notes()->add_notes();
+    out->set_reason(Printable(note.reason));
+    std::istringstream detail(note.detail);
+    for (std::string line; std::getline(detail, line);) {
+      out->add_detail(Printable(line));
+    }
+    out->set_count(note.count);
+    for (const JobNode& node : job.nodes) {
+      if (std::ranges::count(note.nodes, node.agent) > 0) {
+        out->add_nodes(node.name);
+      }
+    }
+  }
+  caller->stream->Send(std::move(event));
 }
 
 void JobController::SendProgress(Caller* caller,

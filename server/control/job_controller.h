@@ -135,6 +135,7 @@ class JobController : public JobObserver, public RunOwner {
   void Consume(Caller* caller, uint64_t bytes);
   Caller* CallerOf(const std::string& nspace);
   void SayWhatItWaitsFor(const std::string& nspace);
+  void SendNotes(Caller* caller, const core::JobChanged& change);
   void SendProgress(Caller* caller, const core::JobChanged& change);
   void SendEnd(Caller* caller, const std::string& nspace,
                const v1::JobEnd& end);

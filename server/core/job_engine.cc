@@ -147,7 +147,7 @@ void JobEngine::On(Turn& turn, NodeId src, const JobPrepared& m) {
     return AskWhetherOver(turn, src, m.nspace);
   }
   if (!IsChild(*job, src)) return;
-  Answer(*job, job->prepare, src, {m.nodes_ready, m.errors});
+  Answer(*job, job->prepare, src, {m.nodes_ready, m.errors, m.notes});
   Settle(turn, *job);
 }
 
@@ -164,7 +164,7 @@ void JobEngine::On(Turn& turn, NodeId src, const JobStarted& m) {
     return AskWhetherOver(turn, src, m.nspace);
   }
   if (!IsChild(*job, src)) return;
-  Answer(*job, job->start, src, {m.procs_started, m.errors});
+  Answer(*job, job->start, src, {m.procs_started, m.errors, {}});
   Settle(turn, *job);
 }
 

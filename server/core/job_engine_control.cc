@@ -54,10 +54,12 @@ void JobEngine::OnLaunchRequested(TimeNs now, const LaunchRequested& in,
     return;
   }
   JobState& job =
-      Add(turn, in.job, JobPrepare{Bytes(EncodeJobSpec(spec)), self_, {}});
+      Add(turn, in.job,
+          JobPrepare{Bytes(EncodeJobSpec(spec)), self_, {}, in.check_only});
   job.head = std::make_unique<JobHead>(job.spec, job.layout);
   job.head->since = now;
   job.head->acknowledges = in.acknowledges;
+  job.head->check_only = in.check_only;
   if (spec.timeout_seconds > 0) {
     job.head->timeout = now + spec.timeout_seconds * kSecond;
   }
@@ -109,6 +111,7 @@ void JobEngine::Report(Turn& turn, JobState& job, JobPhase phase) {
   report.nodes_ready = job.prepare.Sum(job.Asked(self_)).count;
   report.procs_started = job.start.Sum(job.Asked(self_)).count;
   report.procs_ended = control.num_ended();
+  report.notes = std::exchange(job.head->notes, {});
   report.out_of_time = job.head->out_of_time && job.head->timeout != kNever;
   if (const auto& failure = control.failure()) {
     report.exit_code = failure->exit_code;

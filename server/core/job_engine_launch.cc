@@ -31,6 +31,7 @@ JobState& JobEngine::Add(Turn& turn, const std::shared_ptr<const JobSpec>& spec,
   job->encoded = m.spec;
   if (over) job->lost.insert(self_);
   if (!over) job->local_node = entry->local_node;
+  job->explain = m.explain;
   job->controller = m.controller != kNoNode ? m.controller : tree_.root();
   job->parent = JobParent(tree_, self_, job->controller);
   job->route = JobRoute(tree_, self_, job->controller);
@@ -62,13 +63,16 @@ void JobEngine::AskToPrepare(Turn& turn, JobState& job) {
     Send(turn, child, PrepareFor(job));
   }
   if (job.has_local()) {
-    turn.out.push_back(PrepareLocal{job.spec, job.layout});
+    turn.out.push_back(PrepareLocal{job.spec, job.layout, job.explain});
     KeepController(turn, job);
   }
 }
 
 JobPrepare JobEngine::PrepareFor(const JobState& job) {
-  return {job.encoded, job.controller, {job.lost.begin(), job.lost.end()}};
+  return {job.encoded,
+          job.controller,
+          {job.lost.begin(), job.lost.end()},
+          job.explain};
 }
 
 void JobEngine::BeginStart(Turn& turn, JobState& job) {
@@ -98,12 +102,18 @@ void JobEngine::SettlePrepare(Turn& turn, JobState& job) {
   if (!job.head) {
     if (std::exchange(job.prepare.sent_up, true)) return;
     PhaseAnswer sum = job.prepare.Sum(job.Asked(self_));
-    Send(turn, job.parent,
-         JobPrepared{job.nspace(), sum.count, std::move(sum.errors)});
-  } else if (job.stage == LaunchStage::kPreparing &&
-             job.prepare.Sum(job.Asked(self_)).errors.empty() &&
-             !job.head->ending) {
-    job.head->changed = true;
+    return Send(turn, job.parent,
+                JobPrepared{job.nspace(), sum.count, std::move(sum.errors),
+                            std::move(sum.notes)});
+  }
+  if (job.stage != LaunchStage::kPreparing || job.head->ending) return;
+  PhaseAnswer sum = job.prepare.Sum(job.Asked(self_));
+  if (!sum.errors.empty()) return;
+  job.head->changed = true;
+  job.head->notes = std::move(sum.notes);
+  if (job.head->check_only) {
+    job.head->ending = true;
+  } else {
     BeginStart(turn, job);
   }
 }

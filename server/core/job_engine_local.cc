@@ -18,6 +18,9 @@ void JobEngine::OnLocalPrepared(TimeNs now, const LocalPrepared& in,
   } else {
     answer.errors.push_back({self_, in.status, in.text});
   }
+  for (const ProgramNote& note : in.notes) {
+    answer.notes.push_back({note.reason, note.detail, {self_}, 1});
+  }
   Answer(*job, job->prepare, self_, std::move(answer));
   Settle(turn, *job);
 }

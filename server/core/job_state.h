@@ -25,11 +25,14 @@ namespace canopy::core {
 // Errors that one answer carries at most; more are counted by nobody, because
 // the first is what the user reads.
 inline constexpr size_t kMaxNodeErrors = 64;
+// Different notes on the programs that one answer carries at most.
+inline constexpr size_t kMaxProgramNotes = 16;
 
 // One answer of a launch phase: a subtree's, or this agent's own.
 struct PhaseAnswer {
   uint32_t count = 0;  // nodes ready, or processes started
   std::vector<NodeError> errors;
+  std::vector<ProgramNote> notes = {};
 };
 
 // One phase of a launch at one agent: who was asked and who has answered, by
@@ -75,6 +78,8 @@ struct JobHead {
   bool discards = false;      // and will not be
   std::string kept;           // by RememberControl
   InputLog input;
+  bool check_only = false;         // nothing is started
+  std::vector<ProgramNote> notes;  // not reported yet
 };
 
 // Messages that wait, with those who sent them.
@@ -94,6 +99,7 @@ struct JobState {
   // Agents that report here although this one does not know yet that their own
   // parent is lost.
   std::set<NodeId> claimants;
+  bool explain = false;  // what is found out about the programs, at length
   LaunchStage stage = LaunchStage::kPreparing;
   LaunchPhase prepare;
   LaunchPhase start;

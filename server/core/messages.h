@@ -108,6 +108,8 @@ struct JobPrepare {
   // Agents of the job that were lost since its launch. Should one be back, it
   // has no part in the job but to pass messages on.
   std::vector<NodeId> lost;
+  // All that is found out about the programs is to be answered.
+  bool explain = false;
 };
 
 struct NodeError {
@@ -116,10 +118,22 @@ struct NodeError {
   std::string text;
 };
 
+// What nodes found out about the job's programs that its owner is to know.
+// Equal ones of several nodes are one.
+struct ProgramNote {
+  std::string reason;  // why one does not use our library; a line, or empty
+  std::string detail;  // all that was found, when it was asked for; lines
+  // The lowest of the nodes, at most kMaxNamedNodes; and how many there are.
+  std::vector<NodeId> nodes;
+  uint32_t count = 0;
+};
+inline constexpr size_t kMaxNamedNodes = 8;
+
 struct JobPrepared {
   std::string nspace;
   uint32_t nodes_ready = 0;
   std::vector<NodeError> errors;
+  std::vector<ProgramNote> notes = {};
 };
 
 struct JobStart {

@@ -84,6 +84,7 @@ void Describe(V& v, Is<JobPrepare> auto& m) {
   v.Field(1, m.spec);
   v.Field(2, m.controller);
   v.Field(3, m.lost);
+  v.Field(4, m.explain);
 }
 
 template <typename V>
@@ -94,10 +95,19 @@ void Describe(V& v, Is<NodeError> auto& m) {
 }
 
 template <typename V>
+void Describe(V& v, Is<ProgramNote> auto& m) {
+  v.Field(1, m.reason);
+  v.Field(2, m.detail);
+  v.Field(3, m.nodes);
+  v.Field(4, m.count);
+}
+
+template <typename V>
 void Describe(V& v, Is<JobPrepared> auto& m) {
   v.Bounded(1, m.nspace, kMaxNspaceLen);
   v.Field(2, m.nodes_ready);
   v.Field(3, m.errors);
+  v.Field(4, m.notes);
 }
 
 template <typename V>

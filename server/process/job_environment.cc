@@ -99,25 +99,45 @@ std::string Without(const std::string& unwanted, std::string_view list) {
   return out;
 }
 
-// A library path decides for programs that name no place of their own; what is
-// loaded before anything else decides for all.
-void Inject(canopy::Inject inject, const std::string& directory,
-            const std::vector<std::string>& base,
-            std::vector<std::string>* app) {
-  const std::string_view path = Inherited(kLibraryPath, base, *app);
+// Entries for one application, of one kind of injection.
+std::vector<std::string> LibraryEntries(canopy::Inject inject,
+                                        const std::string& library,
+                                        std::string_view path,
+                                        std::string_view preload) {
+  const std::string directory = library.substr(0, library.rfind('/'));
   if (inject == canopy::Inject::kNever) {
     // This launcher may run inside a job whose library was put in front.
     const std::string rest = Without(directory, path);
-    if (rest != path) app->push_back(Entry(kLibraryPath, rest));
-    return;
+    if (rest == path) return {};
+    return {Entry(kLibraryPath, rest)};
   }
-  std::string with = WithFirst(directory, path);
-  const std::string library = directory + "/" + std::string(kLibraryName);
-  const std::string preload =
-      WithFirst(library, Inherited(kPreload, base, *app));
-  app->push_back(Entry(kLibraryPath, with));
+  // A library path decides for programs that name no place of their own; what
+  // is loaded before anything else decides for all.
+  std::vector<std::string> out = {
+      Entry(kLibraryPath, WithFirst(directory, path))};
   if (inject == canopy::Inject::kAlways) {
-    app->push_back(Entry(kPreload, preload));
+    out.push_back(Entry(kPreload, WithFirst(library, preload)));
+  }
+  return out;
+}
+
+void Inject(canopy::Inject inject, const std::string& directory,
+            JobEnvironment* out) {
+  const std::string library = directory + "/" + std::string(kLibraryName);
+  if (inject != canopy::Inject::kNever) out->library = library;
+  for (std::vector<std::string>& app : out->apps) {
+    const std::string path(Inherited(kLibraryPath, out->base, app));
+    const std::string preload(Inherited(kPreload, out->base, app));
+    for (std::string& entry : LibraryEntries(inject, library, path, preload)) {
+      app.push_back(std::move(entry));
+    }
+    if (inject == canopy::Inject::kNever) continue;
+    std::vector<std::string> own = {
+        Entry(kLibraryPath, Without(directory, path))};
+    if (inject == canopy::Inject::kAlways) {
+      own.push_back(Entry(kPreload, preload));
+    }
+    out->own_library.push_back(std::move(own));
   }
 }
 
@@ -139,10 +159,10 @@ JobEnvironment BuildJobEnvironment(const JobSpec& job,
     const std::string& cwd = WorkingDirectory(job, app);
     if (cwd.starts_with('/')) env.push_back("PWD=" + cwd);
     filter.Append(app.env, &env);
-    if (!rules.library_dir.empty()) {
-      Inject(job.inject, rules.library_dir, out.base, &env);
-    }
     out.apps.push_back(std::move(env));
+  }
+  if (!rules.library_dir.empty()) {
+    Inject(job.inject, rules.library_dir, &out);
   }
   return out;
 }

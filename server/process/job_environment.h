@@ -22,6 +22,10 @@ struct EnvironmentRules {
 struct JobEnvironment {
   std::vector<std::string> base;
   std::vector<std::vector<std::string>> apps;  // on top, by application
+  // Path of our library, when `apps` puts it in front of the programs' own.
+  std::string library;
+  // Then, on top of that, for a program that must have its own after all.
+  std::vector<std::vector<std::string>> own_library;
 };
 
 // `contributed` is what Canopy itself needs: it is not subject to the rules

@@ -61,6 +61,24 @@ TEST(JobEnvironment, TheJobSaysWhetherOurLibraryComesFirst) {
                                   "LD_PRELOAD=/canopy/libpmix.so.2:/x.so"}));
 }
 
+TEST(JobEnvironment, ProgramsThatMustHaveTheirOwnLibraryGetIt) {
+  JobSpec job = TwoApps();
+  job.env = {"LD_LIBRARY_PATH=/canopy:/job", "LD_PRELOAD=/x.so"};
+  job.apps[1].env = {"LD_LIBRARY_PATH=/app"};
+  JobEnvironment env = BuildJobEnvironment(job, {}, {{}, "/canopy"});
+  EXPECT_EQ(env.library, "/canopy/libpmix.so.2");
+  ASSERT_EQ(env.own_library.size(), 2u);
+  EXPECT_EQ(env.own_library[0], Strings{"LD_LIBRARY_PATH=/job"});
+  EXPECT_EQ(env.own_library[1], Strings{"LD_LIBRARY_PATH=/app"});
+  job.inject = Inject::kAlways;
+  env = BuildJobEnvironment(job, {}, {{}, "/canopy"});
+  EXPECT_EQ(env.own_library[1],
+            (Strings{"LD_LIBRARY_PATH=/app", "LD_PRELOAD=/x.so"}));
+  job.inject = Inject::kNever;
+  env = BuildJobEnvironment(job, {}, {{}, "/canopy"});
+  EXPECT_EQ(env.library, "");
+}
+
 TEST(JobEnvironment, OurLibraryIsLeftOutUnderAnyName) {
   char place[] = "/tmp/environment-test-XXXXXX";
   ASSERT_NE(mkdtemp(place), nullptr);

@@ -31,6 +31,7 @@ ProcessAdapter::ProcessAdapter(EventLoop* loop, InputSink* sink,
   context_.sink = sink;
   context_.options = std::move(options);
   context_.environments = std::move(environments);
+  context_.findings = &findings_;
   Result<UniqueFd> directory = OpenDirectory(context_.options.runtime_dir);
   directory_status_ = directory.status();
   if (directory.ok()) context_.runtime_dir = std::move(*directory);
@@ -51,7 +52,7 @@ void ProcessAdapter::Prepare(const core::PrepareLocal& job) {
   }
   if (!status.ok()) {
     return context_.sink->OnInput(
-        core::LocalPrepared{nspace, status.code(), status.message()});
+        core::LocalPrepared{nspace, status.code(), status.message(), {}});
   }
   auto held = std::make_unique<ShimJob>(
       &context_, job, [this](ShimJob* gone) { OnGone(gone); });

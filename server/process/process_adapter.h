@@ -110,6 +110,7 @@ class ProcessAdapter : public ProcessPort {
   void FinishRecoveryIfDone();
   void FinishRecovery();
 
+  FindingCache findings_;
   ProcessContext context_;
   Status directory_status_;
   std::map<std::string, std::unique_ptr<ShimJob>> jobs_;

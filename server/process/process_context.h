@@ -12,6 +12,7 @@
 #include "common/posix/unique_fd.h"
 #include "server/ports/input_sink.h"
 #include "server/ports/process_environment.h"
+#include "server/process/finding_cache.h"
 #include "server/process/job_environment.h"
 
 namespace canopy::process {
@@ -37,6 +38,7 @@ struct ProcessContext {
   ProcessOptions options;
   std::vector<ProcessEnvironment*> environments;
   UniqueFd runtime_dir;
+  FindingCache* findings = nullptr;
 };
 
 }  // namespace canopy::process

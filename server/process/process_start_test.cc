@@ -12,6 +12,7 @@
 #include <fstream>
 #include <sstream>
 
+#include "common/loader/elf_builder.h"
 #include "server/process/process_test_base.h"
 
 namespace canopy::process {
@@ -60,6 +61,41 @@ TEST_F(StartTest, ArgumentZeroIsTheCallers) {
   job->apps[0].argv = {"another name", "-c", "echo $0"};
   ASSERT_TRUE(Run(job));
   EXPECT_EQ(Output(), "another name\n");
+}
+
+// A library that no program of this machine can load.
+TEST_F(StartTest, ProgramThatCanNotUseOurLibraryGetsItsOwn) {
+  const std::string directory = runtime_dir_ + "/library";
+  std::filesystem::create_directory(directory);
+  loader::ElfSpec library;
+  library.machine = EM_S390;
+  library.bits = 32;
+  loader::WriteElf(directory + "/libpmix.so.2", library);
+  rules_.library_dir = directory;
+  MakeAdapter();
+  auto job = MakeJob({"env"});
+  job->env = {"PATH=/usr/bin:/bin", "LD_LIBRARY_PATH=/mine"};
+  job->inject = Inject::kAlways;
+  for (int round = 0; round < 2; ++round) {  // found, and known
+    ASSERT_TRUE(Run(job));
+    EXPECT_EQ(Recorded().prepared.at(0).notes.size(), 0u);
+    const std::vector<std::string> lines = Lines();
+    EXPECT_EQ(std::ranges::count(lines, "LD_LIBRARY_PATH=/mine"), 1);
+    EXPECT_EQ(std::ranges::count(lines, "LD_PRELOAD="), 1);
+    ASSERT_TRUE(Forget("job"));
+    sink_.jobs.clear();
+  }
+  core::PrepareLocal explained = Local(job);
+  explained.explain = true;
+  adapter_->Prepare(explained);
+  ASSERT_TRUE(RunUntil([&] { return !Recorded().prepared.empty(); }));
+  const auto& notes = Recorded().prepared.at(0).notes;
+  ASSERT_EQ(notes.size(), 1u);
+  EXPECT_NE(notes[0].detail.find("runs with its own library"),
+            std::string::npos)
+      << notes[0].detail;
+  ASSERT_TRUE(Forget("job"));
+  std::filesystem::remove_all(directory);
 }
 
 TEST_F(StartTest, EnvironmentIsLayered) {

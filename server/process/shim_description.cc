@@ -4,6 +4,7 @@
 #include <string>
 #include <utility>
 
+#include "server/process/finding_cache.h"
 #include "server/process/job_environment.h"
 
 namespace canopy::process {
@@ -37,8 +38,19 @@ PrepareJob DescribeJob(const ProcessContext& context,
   out.env = std::move(environment.base);
   for (size_t i = 0; i < job.apps.size(); ++i) {
     const JobApp& app = job.apps[i];
-    out.apps.push_back({app.cmd, app.argv, std::move(environment.apps[i]),
-                        WorkingDirectory(job, app)});
+    out.apps.push_back({app.cmd,
+                        app.argv,
+                        std::move(environment.apps[i]),
+                        WorkingDirectory(job, app),
+                        {},
+                        ""});
+  }
+  if (environment.library.empty()) return out;
+  out.library = environment.library;
+  for (size_t i = 0; i < out.apps.size(); ++i) {
+    AppSpec& app = out.apps[i];
+    app.own_library_env = std::move(environment.own_library[i]);
+    app.known_finding = context.findings->Get(FindingKey(out, app));
   }
   return out;
 }

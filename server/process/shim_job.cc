@@ -9,7 +9,9 @@
 #include <optional>
 #include <utility>
 
+#include "server/process/finding_cache.h"
 #include "server/process/job_processes.h"
+#include "server/process/program_notes.h"
 #include "server/process/shim_description.h"
 #include "server/process/shim_start.h"
 
@@ -86,7 +88,7 @@ void ShimJob::Prepare() {
   phase_ = Phase::kPreparing;
   if (unreported_.empty()) {
     phase_ = Phase::kPrepared;
-    return context_->sink->OnInput(core::LocalPrepared{nspace(), 0, ""});
+    return context_->sink->OnInput(core::LocalPrepared{nspace(), 0, "", {}});
   }
   Result<StartedShim> shim =
       StartShim(context_->options.shim_path, context_->runtime_dir.get(),
@@ -96,7 +98,11 @@ void ShimJob::Prepare() {
   NoteShim(shim->pid);
   file_ = std::move(shim->file);
   Connect(std::move(shim->connection));
-  channel_->Send(FrameType::kPrepare, Encode(DescribeJob(*context_, job_)));
+  const PrepareJob description = DescribeJob(*context_, job_);
+  for (const AppSpec& app : description.apps) {
+    finding_keys_.push_back(FindingKey(description, app));
+  }
+  channel_->Send(FrameType::kPrepare, Encode(description));
   SendRanks();
   channel_->Send(FrameType::kCheck, "");
   channel_->Flush();
@@ -105,7 +111,7 @@ void ShimJob::Prepare() {
 void ShimJob::PrepareFailed(const Status& status) {
   phase_ = Phase::kLost;
   context_->sink->OnInput(
-      core::LocalPrepared{nspace(), status.code(), status.message()});
+      core::LocalPrepared{nspace(), status.code(), status.message(), {}});
 }
 
 void ShimJob::SendRanks() {
@@ -368,7 +374,12 @@ bool ShimJob::OnPrepared(std::string_view payload) {
   Prepared m;
   if (phase_ != Phase::kPreparing || !Decode(payload, &m)) return false;
   if (m.status == 0) phase_ = Phase::kPrepared;
-  context_->sink->OnInput(core::LocalPrepared{nspace(), m.status, m.text});
+  const size_t found = std::min(m.findings.size(), finding_keys_.size());
+  for (size_t i = 0; i < found; ++i) {
+    context_->findings->Put(finding_keys_[i], m.findings[i]);
+  }
+  context_->sink->OnInput(core::LocalPrepared{
+      nspace(), m.status, m.text, NotesOf(m.findings, job_.explain)});
   return true;
 }
 

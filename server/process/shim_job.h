@@ -122,8 +122,9 @@ class ShimJob {
   SocketFile file_;
   int child_pid_ = 0;
   int shim_pid_ = 0;
-  int session_ = 0;               // the shim's
-  std::vector<RankState> ranks_;  // of a shim found again
+  int session_ = 0;                        // the shim's
+  std::vector<std::string> finding_keys_;  // by application
+  std::vector<RankState> ranks_;           // of a shim found again
   std::vector<NamedFd> found_held_;
   uint32_t version_ = kShimProtocolVersion;
   size_t num_connections_ = 0;  // held by the shim

@@ -245,9 +245,9 @@ bool JobHolder::HandleRanks(Frame& frame) {
 
 bool JobHolder::HandleCheck() {
   if (launcher_ == nullptr || checked_) return false;
-  const Status status = launcher_->Check(processes_);
-  checked_ = status.ok();
-  Send(FrameType::kPrepared, Encode(Prepared{status.code(), status.message()}));
+  const Prepared prepared = launcher_->Check(processes_);
+  checked_ = prepared.status == kSuccess;
+  Send(FrameType::kPrepared, Encode(prepared));
   return true;
 }
 

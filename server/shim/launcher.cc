@@ -14,7 +14,6 @@
 #include <utility>
 
 #include "server/shim/cpuset.h"
-#include "server/shim/program.h"
 
 namespace canopy::process {
 namespace {
@@ -57,12 +56,29 @@ std::vector<gid_t> GroupsOf(uid_t uid, gid_t gid) {
   return groups;
 }
 
+std::string ValueOf(const Environment& env, std::string_view name) {
+  const char* const value = env.Get(name);
+  return value == nullptr ? "" : value;
+}
+
+loader::LoaderEnvironment LoaderEnvironmentOf(const Environment& env) {
+  return {ValueOf(env, "LD_LIBRARY_PATH"), ValueOf(env, "LD_PRELOAD")};
+}
+
 }  // namespace
 
 Launcher::Launcher(PrepareJob job, rlimit nofile)
     : job_(std::move(job)), nofile_(nofile) {}
 
-Status Launcher::Check(const std::vector<LocalProcess>& processes) {
+Prepared Launcher::Check(const std::vector<LocalProcess>& processes) {
+  Status status = CheckPlacement(processes);
+  if (status.ok()) status = CheckUser();
+  if (!status.ok()) return {status.code(), status.message(), {}};
+  MakeApps();
+  return FindPrograms();
+}
+
+Status Launcher::CheckPlacement(const std::vector<LocalProcess>& processes) {
   null_.Reset(open("/dev/null", O_RDWR | O_CLOEXEC));
   if (!null_) {
     return Status(kErrJobSysOpFailed, "cannot open /dev/null");
@@ -76,8 +92,7 @@ Status Launcher::Check(const std::vector<LocalProcess>& processes) {
       return Status(kErrBadParam, "malformed CPU list \"" + cpus + "\"");
     }
   }
-  Status user = CheckUser();
-  return user.ok() ? FindPrograms() : user;
+  return Status();
 }
 
 Status Launcher::CheckUser() {
@@ -94,7 +109,7 @@ Status Launcher::CheckUser() {
   return Status();
 }
 
-Status Launcher::FindPrograms() {
+void Launcher::MakeApps() {
   Environment base;
   base.SetAll(job_.env);
   for (const AppSpec& spec : job_.apps) {
@@ -111,29 +126,46 @@ Status Launcher::FindPrograms() {
     app.argv.push_back(nullptr);
     apps_.push_back(std::move(app));
   }
-  return FindPaths();
 }
 
-Status Launcher::FindPaths() {
+std::vector<ProgramQuery> Launcher::Queries() const {
   std::vector<ProgramQuery> queries;
   for (size_t i = 0; i < apps_.size(); ++i) {
-    queries.push_back(
-        {job_.apps[i].program, job_.apps[i].cwd, apps_[i].env.Get("PATH")});
+    const AppSpec& spec = job_.apps[i];
+    ProgramQuery query;
+    query.program = spec.program;
+    query.cwd = spec.cwd;
+    query.path = apps_[i].env.Get("PATH");
+    query.library = job_.library;
+    if (!job_.library.empty()) {
+      Environment own = apps_[i].env;
+      own.SetAll(spec.own_library_env);
+      query.injected = LoaderEnvironmentOf(apps_[i].env);
+      query.own = LoaderEnvironmentOf(own);
+      query.known_finding = spec.known_finding;
+    }
+    queries.push_back(std::move(query));
   }
-  if (credentials_ != nullptr) {
-    Result<std::vector<std::string>> paths =
-        FindProgramsAs(*credentials_, queries);
-    if (!paths.ok()) return paths.status();
-    for (size_t i = 0; i < apps_.size(); ++i) apps_[i].path = (*paths)[i];
-    return Status();
-  }
+  return queries;
+}
+
+Prepared Launcher::FindPrograms() {
+  const std::vector<ProgramQuery> queries = Queries();
+  const Result<std::vector<FoundProgram>> found =
+      credentials_ != nullptr ? FindProgramsAs(*credentials_, queries)
+                              : process::FindPrograms(queries);
+  if (!found.ok()) return {found.code(), found.status().message(), {}};
+  Prepared prepared;
   for (size_t i = 0; i < apps_.size(); ++i) {
-    const ProgramQuery& q = queries[i];
-    Result<std::string> path = FindProgram(q.program, q.cwd, q.path);
-    if (!path.ok()) return path.status();
-    apps_[i].path = std::move(*path);
+    const FoundProgram& program = (*found)[i];
+    apps_[i].path = program.path;
+    if (!program.finding) continue;
+    if (loader::NeedsOwnLibrary(program.finding->fit)) {
+      apps_[i].env.SetAll(job_.apps[i].own_library_env);
+    }
+    prepared.findings.push_back(loader::EncodeFinding(*program.finding));
   }
-  return Status();
+  return prepared;
 }
 
 Launcher::Outcome Launcher::StartOne(const LocalProcess& process) const {

@@ -12,6 +12,7 @@
 #include "server/shim/environment.h"
 #include "server/shim/input_feed.h"
 #include "server/shim/output_pump.h"
+#include "server/shim/program.h"
 #include "server/shim/protocol.h"
 #include "server/shim/spawn.h"
 
@@ -34,8 +35,9 @@ class Launcher {
   Launcher(PrepareJob job, rlimit nofile);
 
   // Finds every application's program and checks what can be checked before
-  // Start, which may only follow a success.
-  Status Check(const std::vector<LocalProcess>& processes);
+  // Start, which may only follow a success. A program that can not use Canopy's
+  // libpmix gets its own.
+  Prepared Check(const std::vector<LocalProcess>& processes);
 
   // Starts all processes, on several CPUs at once, and hands their pipes over.
   // Fills pid and phase; a process that can not be started is kEnded with the
@@ -59,9 +61,11 @@ class Launcher {
     SpawnResult result;
   };
 
+  Status CheckPlacement(const std::vector<LocalProcess>& processes);
   Status CheckUser();
-  Status FindPrograms();
-  Status FindPaths();
+  void MakeApps();
+  std::vector<ProgramQuery> Queries() const;
+  Prepared FindPrograms();
   // From any thread, for different processes.
   Outcome StartOne(const LocalProcess& process) const;
   std::vector<Outcome> StartAll(

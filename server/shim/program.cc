@@ -5,6 +5,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <string_view>
@@ -60,25 +61,40 @@ Status ProgramStatus(int error, const std::string& program) {
                 "program " + Quoted(program) + ": " + strerror(error) + hint);
 }
 
-// The child of FindProgramsAs: status, text and paths, for the parent.
+// What was found before holds if it is of this very file.
+bool IsOf(const loader::LibraryFinding& finding, const std::string& path) {
+  return std::ranges::any_of(
+      finding.evidence, [&](const auto& item) { return item.first == path; });
+}
+
+loader::LibraryFinding FitOf(const ProgramQuery& query,
+                             const std::string& path) {
+  loader::LibraryFinding finding;
+  if (loader::DecodeFinding(query.known_finding, &finding) &&
+      IsOf(finding, path) && loader::IsCurrent(finding)) {
+    return finding;
+  }
+  return loader::FindLibraryFit(
+      {path, query.cwd, query.library, query.injected, query.own});
+}
+
+// The child of FindProgramsAs: status, text, paths and findings.
 std::string Search(const Credentials& who,
                    const std::vector<ProgramQuery>& queries) {
-  Status status;
-  std::vector<std::string> found;
-  if (!Become(who)) {
-    status = Status(kErrNoPermissions,
-                    std::string("cannot change user: ") + strerror(errno));
-  }
-  for (size_t i = 0; i < queries.size() && status.ok(); ++i) {
-    const ProgramQuery& q = queries[i];
-    Result<std::string> path = FindProgram(q.program, q.cwd, q.path);
-    status = path.status();
-    if (path.ok()) found.push_back(std::move(*path));
-  }
+  Result<std::vector<FoundProgram>> found =
+      Become(who)
+          ? FindPrograms(queries)
+          : Status(kErrNoPermissions,
+                   std::string("cannot change user: ") + strerror(errno));
+  const Status status = found.status();
   WireWriter w;
   w.Int(status.code());
   w.String(status.message());
-  for (const std::string& path : found) w.String(path);
+  if (!found.ok()) return w.Take();
+  for (const FoundProgram& program : *found) {
+    w.String(program.path);
+    w.String(program.finding ? loader::EncodeFinding(*program.finding) : "");
+  }
   return w.Take();
 }
 
@@ -103,7 +119,22 @@ std::string ReadAll(int fd) {
 
 }  // namespace
 
-Result<std::vector<std::string>> FindProgramsAs(
+Result<std::vector<FoundProgram>> FindPrograms(
+    const std::vector<ProgramQuery>& queries) {
+  std::vector<FoundProgram> found;
+  for (const ProgramQuery& query : queries) {
+    Result<std::string> path =
+        FindProgram(query.program, query.cwd, query.path);
+    if (!path.ok()) return path.status();
+    FoundProgram program;
+    if (!query.library.empty()) program.finding = FitOf(query, *path);
+    program.path = std::move(*path);
+    found.push_back(std::move(program));
+  }
+  return found;
+}
+
+Result<std::vector<FoundProgram>> FindProgramsAs(
     const Credentials& who, const std::vector<ProgramQuery>& queries) {
   int fds[2];
   if (pipe2(fds, O_CLOEXEC) != 0) {
@@ -125,9 +156,16 @@ Result<std::vector<std::string>> FindProgramsAs(
   const int code = static_cast<int>(r.Int());
   const std::string text(r.String());
   if (r.ok() && code != kSuccess) return Status(code, text);
-  std::vector<std::string> paths(queries.size());
-  for (std::string& path : paths) path = r.String();
-  if (r.done()) return paths;
+  std::vector<FoundProgram> programs(queries.size());
+  for (FoundProgram& program : programs) {
+    program.path = r.String();
+    const std::string_view bytes = r.String();
+    loader::LibraryFinding finding;
+    if (loader::DecodeFinding(bytes, &finding)) {
+      program.finding = std::move(finding);
+    }
+  }
+  if (r.done()) return programs;
   return Status(kErrJobSysOpFailed,
                 "cannot look for programs as user " + std::to_string(who.uid));
 }

@@ -2,9 +2,11 @@
 #ifndef CANOPY_SERVER_SHIM_PROGRAM_H_
 #define CANOPY_SERVER_SHIM_PROGRAM_H_
 
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "common/loader/library_fit.h"
 #include "common/status.h"
 #include "server/shim/spawn.h"
 
@@ -26,11 +28,26 @@ struct ProgramQuery {
   std::string program;
   std::string cwd;
   const char* path = nullptr;
+  // Whether it can use Canopy's libpmix is looked for when `library`, the path
+  // of that, is not empty.
+  std::string library;
+  loader::LoaderEnvironment injected;
+  loader::LoaderEnvironment own;
+  std::string known_finding;  // of an earlier search: may save this one
 };
 
-// FindProgram for several, in order, as somebody else: looks from a child
-// process with these credentials. The first failure ends the search.
-Result<std::vector<std::string>> FindProgramsAs(
+struct FoundProgram {
+  std::string path;
+  std::optional<loader::LibraryFinding> finding;
+};
+
+// FindProgram for several, in order, and what can be found about them. The
+// first failure ends the search.
+Result<std::vector<FoundProgram>> FindPrograms(
+    const std::vector<ProgramQuery>& queries);
+
+// The same as somebody else: from a child process with these credentials.
+Result<std::vector<FoundProgram>> FindProgramsAs(
     const Credentials& who, const std::vector<ProgramQuery>& queries);
 
 // What a failed Spawn of `path` in `cwd` means. `error` is the errno.

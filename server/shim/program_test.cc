@@ -32,6 +32,12 @@ class ProgramTest : public testing::Test {
     chmod((root_ + name).c_str(), mode);
   }
   std::string Path() const { return root_ + "/a:" + root_ + "/b"; }
+  static ProgramQuery Query(const std::string& program, const char* path) {
+    ProgramQuery query;
+    query.program = program;
+    query.path = path;
+    return query;
+  }
 
   std::string root_;
 };
@@ -87,14 +93,52 @@ TEST_F(ProgramTest, LooksAsSomebodyElse) {
   Make("/b/private", 0700);
   const Credentials nobody = {12345, 12345, {12345}};
   const auto found = FindProgramsAs(
-      nobody, {{"tool", "", Path().c_str()}, {"sh", "", nullptr}});
+      nobody, {Query("tool", Path().c_str()), Query("sh", nullptr)});
   ASSERT_TRUE(found.ok()) << found.status().message();
-  EXPECT_EQ(*found,
-            (std::vector<std::string>{root_ + "/b/tool", "/usr/bin/sh"}));
+  ASSERT_EQ(found->size(), 2u);
+  EXPECT_EQ((*found)[0].path, root_ + "/b/tool");
+  EXPECT_EQ((*found)[1].path, "/usr/bin/sh");
+  EXPECT_FALSE((*found)[0].finding.has_value());
   EXPECT_EQ(
-      FindProgramsAs(nobody, {{root_ + "/b/private", "", nullptr}}).code(),
+      FindProgramsAs(nobody, {Query(root_ + "/b/private", nullptr)}).code(),
       kErrJobAppNotExecutable);
   EXPECT_EQ(geteuid(), 0u);
+}
+
+TEST_F(ProgramTest, FindsOutWhetherOurLibraryFits) {
+  ProgramQuery query = Query("/proc/self/exe", nullptr);
+  query.library = "/proc/self/exe";
+  const auto found = FindPrograms({query});
+  ASSERT_TRUE(found.ok());
+  ASSERT_TRUE((*found)[0].finding.has_value());
+  EXPECT_EQ((*found)[0].finding->fit, loader::LibraryFit::kNotLinked);
+}
+
+// What is known is not looked for again while the files are the same, whoever
+// looks.
+TEST_F(ProgramTest, KnownFindingIsUsedWhileItHolds) {
+  ProgramQuery query = Query("tool", Path().c_str());
+  query.library = "/proc/self/exe";
+  const auto first = FindPrograms({query});
+  ASSERT_TRUE(first.ok());
+  loader::LibraryFinding known = *(*first)[0].finding;
+  EXPECT_EQ(known.reason, "");
+  known.reason = "from memory";
+  query.known_finding = loader::EncodeFinding(known);
+  EXPECT_EQ((*FindPrograms({query}))[0].finding->reason, "from memory");
+  if (geteuid() == 0) {
+    chmod(root_.c_str(), 0755);
+    const auto found = FindProgramsAs({12345, 12345, {12345}}, {query});
+    ASSERT_TRUE(found.ok()) << found.status().message();
+    EXPECT_EQ((*found)[0].finding->reason, "from memory");
+  }
+  // Another file of that name, and another name for such a file.
+  ProgramQuery other = query;
+  other.program = root_ + "/b/plain";
+  EXPECT_EQ((*FindPrograms({other}))[0].finding->reason, "");
+  std::filesystem::remove(root_ + "/b/tool");
+  Make("/b/tool", 0755);
+  EXPECT_EQ((*FindPrograms({query}))[0].finding->reason, "");
 }
 
 TEST(DescribeSpawnFailure, NamesTheCulprit) {

@@ -60,6 +60,12 @@ std::string Encode(const PrepareJob& m) {
     w.Strings(app.env);
     w.String(app.cwd);
   }
+  if (m.library.empty()) return w.Take();
+  w.String(m.library);
+  for (const AppSpec& app : m.apps) {
+    w.Strings(app.own_library_env);
+    w.String(app.known_finding);
+  }
   return w.Take();
 }
 
@@ -80,6 +86,15 @@ bool Decode(std::string_view in, PrepareJob* m) {
     app.argv = r.Strings();
     app.env = r.Strings();
     app.cwd = r.String();
+  }
+  // Agents of versions before 4 end here.
+  if (!r.done()) {
+    m->library = r.String();
+    if (m->library.empty()) r.Fail();
+    for (AppSpec& app : m->apps) {
+      app.own_library_env = r.Strings();
+      app.known_finding = r.String();
+    }
   }
   return r.done() && !m->nspace.empty() && m->window > 0;
 }
@@ -192,6 +207,7 @@ std::string Encode(const Prepared& m) {
   WireWriter w;
   w.Int(m.status);
   w.String(m.text);
+  if (!m.findings.empty()) w.Strings(m.findings);
   return w.Take();
 }
 
@@ -199,6 +215,10 @@ bool Decode(std::string_view in, Prepared* m) {
   WireReader r(in);
   m->status = GetInt(r);
   m->text = r.String();
+  if (r.ok() && !r.done()) {
+    m->findings = r.Strings();
+    if (m->findings.empty()) r.Fail();
+  }
   return r.done();
 }
 

@@ -54,7 +54,8 @@ namespace canopy::process {
 
 // The shim answers in the older of its own version and the agent's. 2: keeps
 // connections (HoldMany, Release, Held). 3: tells how much input it has had.
-inline constexpr uint32_t kShimProtocolVersion = 3;
+// 4: looks whether programs can use Canopy's libpmix.
+inline constexpr uint32_t kShimProtocolVersion = 4;
 inline constexpr uint32_t kOldestShimProtocol = 1;
 
 // Largest payload either side accepts.
@@ -127,6 +128,11 @@ struct AppSpec {
   std::vector<std::string> argv;
   std::vector<std::string> env;
   std::string cwd;  // empty: the agent's
+  // With PrepareJob::library alone. What goes on top of `env` for a program
+  // that must have its own libpmix.
+  std::vector<std::string> own_library_env = {};
+  // What an earlier job of this agent found (loader::EncodeFinding) or empty.
+  std::string known_finding = {};
 };
 
 struct PrepareJob {
@@ -142,6 +148,10 @@ struct PrepareJob {
   std::string record;  // the agent's own; returned in Welcome
   std::vector<std::string> env;
   std::vector<AppSpec> apps;
+  // Path of Canopy's libpmix.so.2, which `env` puts in front of the programs'
+  // own: whether they can use it is to be found out, and answered in
+  // Prepared. Empty: it is not in front, or the agent is of a version before 4.
+  std::string library;
 };
 
 // One process of the job.
@@ -198,6 +208,9 @@ struct Welcome {
 struct Prepared {
   int status = 0;
   std::string text;
+  // For each application what was found (loader::EncodeFinding); none without
+  // PrepareJob::library, or on failure.
+  std::vector<std::string> findings = {};
 };
 
 struct StartedRank {

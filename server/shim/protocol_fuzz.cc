@@ -50,18 +50,24 @@ std::vector<std::string> Corpus() {
   prepare.nspace = "job";
   prepare.window = 1;
   prepare.env = {"A=1", "B=2"};
-  prepare.apps = {{"a", {"a", "b"}, {"C=3"}, "/"}};
+  prepare.apps = {{"a", {"a", "b"}, {"C=3"}, "/", {}, ""}};
+  PrepareJob injecting = prepare;
+  injecting.library = "/l/libpmix.so.2";
+  injecting.apps[0].own_library_env = {"LD_LIBRARY_PATH="};
+  injecting.apps[0].known_finding = "found";
   Welcome welcome;
   welcome.nspace = "job";
   welcome.ranks = {{0, RankPhase::kRunning, 12, 0}};
   welcome.held = {"segment"};
   return {Encode(Hello{}),
           Encode(prepare),
+          Encode(injecting),
           Encode(std::vector<RankSpec>{{7, 1, {"R=7"}, "0-3", true, {"F"}}}),
           Encode(SignalRanks{9, {1, 2}}),
           Encode(KillRanks{5, {3}}),
           Encode(welcome),
-          Encode(Prepared{-1, "text"}),
+          Encode(Prepared{-1, "text", {}}),
+          Encode(Prepared{0, "", {"found"}}),
           Encode(Started{{{0, 9}}, {{1, -1, 2, "x"}}}),
           Encode(std::vector<ExitedRank>{{0, 256}}),
           EncodeInputHead({1, 2}) + "data",

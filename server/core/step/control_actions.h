@@ -7,6 +7,7 @@
 
 #include "common/bytes.h"
 #include "common/ids.h"
+#include "server/core/messages.h"
 
 namespace canopy::core {
 
@@ -33,6 +34,8 @@ struct JobChanged {
   // The job's time is over. Whoever watches may find out what it waits for and
   // has 2 s to answer with a KillRequested of kErrTimeout.
   bool out_of_time = false;
+  // What the nodes found out about the programs; once, when all are prepared.
+  std::vector<ProgramNote> notes = {};
 };
 
 struct DeliverOutput {

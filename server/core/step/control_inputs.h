@@ -19,6 +19,9 @@ struct LaunchRequested {
   std::shared_ptr<const JobSpec> job;
   // Answers OutputDelivered; the job is not over before.
   bool acknowledges = false;
+  // Nothing is started: the job ends when every node is prepared, and what was
+  // found out about its programs is reported at length.
+  bool check_only = false;
 };
 
 // Whoever launched a job is connected to the agent that controls it again, and

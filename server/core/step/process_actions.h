@@ -18,6 +18,7 @@ namespace canopy::core {
 struct PrepareLocal {
   std::shared_ptr<const JobSpec> job;
   std::shared_ptr<const JobLayout> layout;
+  bool explain = false;  // answer all that is found out about the programs
 };
 
 // Answered by LocalStarted, then LocalExits.

@@ -16,6 +16,7 @@ struct LocalPrepared {
   std::string nspace;
   int status = 0;
   std::string text;
+  std::vector<ProgramNote> notes = {};  // `nodes` is left to the engine
 };
 
 struct LocalStarted {

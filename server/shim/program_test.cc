@@ -117,7 +117,8 @@ TEST_F(ProgramTest, FindsOutWhetherOurLibraryFits) {
 // What is known is not looked for again while the files are the same, whoever
 // looks.
 TEST_F(ProgramTest, KnownFindingIsUsedWhileItHolds) {
-  ProgramQuery query = Query("tool", Path().c_str());
+  const std::string path = Path();
+  ProgramQuery query = Query("tool", path.c_str());
   query.library = "/proc/self/exe";
   const auto first = FindPrograms({query});
   ASSERT_TRUE(first.ok());

@@ -1,15 +1,24 @@
 #!/bin/bash
-# libpmix.so.2 exports the functions of the table and nothing else, needs only
-# the C library, which may be as old as glibc 2.34, and carries its SONAME. A
-# symbol version of our own would show up as part of a name.
+# libpmix.so.2 exports the functions and the data of the tables and nothing else,
+# needs only the C library, which may be as old as glibc 2.34, and carries its
+# SONAME. A symbol version of our own would show up as part of a name.
 set -euo pipefail
 
 library=$1
 required=$2  # what release 4.2.2 exports
 allowed=$3   # every function of the table
+data=$4      # every data symbol with its size
 tmp=$TEST_TMPDIR
 
-nm -D --defined-only "$library" | awk '{print $3}' | sort > "$tmp/have"
+# Programs copy data symbols, so kind and size count; of functions the name does.
+readelf --dyn-syms -W "$library" | awk '$7 != "UND" && $5 != "LOCAL"' \
+    > "$tmp/symbols"
+awk '$4 == "FUNC" {print $8}' "$tmp/symbols" | sort > "$tmp/have"
+awk '$4 == "OBJECT" && $6 == "DEFAULT" {print $8, $3}' "$tmp/symbols" | sort \
+    > "$tmp/have_data"
+awk 'NF == 8 && $4 != "FUNC" && $4 != "OBJECT" && $1 ~ /^[0-9]+:/' \
+    "$tmp/symbols" > "$tmp/odd"
+sort "$data" > "$tmp/data"
 sort "$required" > "$tmp/required"
 sort "$allowed" > "$tmp/allowed"
 
@@ -28,6 +37,11 @@ comm -13 "$tmp/have" "$tmp/allowed" > "$tmp/absent"
 report "missing of the function table" "$tmp/absent"
 comm -23 "$tmp/have" "$tmp/allowed" > "$tmp/extra"
 report "exported but not in the function table" "$tmp/extra"
+comm -13 "$tmp/have_data" "$tmp/data" > "$tmp/absent_data"
+report "missing of the symbol table (name, size)" "$tmp/absent_data"
+comm -23 "$tmp/have_data" "$tmp/data" > "$tmp/extra_data"
+report "exported but not in the symbol table (name, size)" "$tmp/extra_data"
+report "neither function nor data" "$tmp/odd"
 
 readelf -d "$library" | sed -n 's/.*(NEEDED).*\[\(.*\)\]/\1/p' > "$tmp/needed"
 grep -vE '^(libc|ld-linux[-a-z0-9_]*|libm|libdl|libpthread|librt)\.so\.' \
@@ -55,7 +69,7 @@ while IFS=@ read -r name version; do
   fi
 done < "$tmp/libc"
 
-echo "exported: $(wc -l < "$tmp/have")"
+echo "exported: $(wc -l < "$tmp/have"), data $(wc -l < "$tmp/have_data")"
 echo "needed: $(tr '\n' ' ' < "$tmp/needed")"
 echo "newest C library symbol: $(tail -1 "$tmp/libc")"
 exit "$failed"

@@ -23,9 +23,32 @@ def exported(tables):
 
 
 def version_script(tables):
-  """A linker script that exports these functions and nothing else."""
-  names = "\n".join("    %s;" % r.name for r in exported(tables))
+  """A linker script that exports functions and data of the tables alone."""
+  names = "\n".join("    %s;" % r.name
+                    for r in exported(tables) + tables.symbols)
   return "{\n  global:\n%s\n  local:\n    *;\n};\n" % names
+
+
+def _definition(row):
+  """A data symbol with the size that the table promises."""
+  words = row.contents.split()
+  if row.kind != "strings" or len(words) + 1 != int(row.slots):
+    raise ValueError("%s: no array of %s slots" % (row.name, row.slots))
+  lines = "".join('    "%s",\n' % word for word in words)
+  return ('__attribute__((visibility("default"))) char *%s[%s] = {\n%s'
+          '    NULL,\n};\n' % (row.name, row.slots, lines))
+
+
+def data_symbols(tables):
+  """C definitions of the library's data symbols."""
+  return ("#include <stddef.h>\n\n" +
+          "\n".join(_definition(r) for r in tables.symbols))
+
+
+def data_symbol_sizes(tables):
+  """The data symbols, one a line, each with its size in bytes on x86-64."""
+  return "".join("%s %d\n" % (r.name, 8 * int(r.slots))
+                 for r in tables.symbols)
 
 
 def read_names(path):

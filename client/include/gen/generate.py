@@ -3,6 +3,8 @@
 usage: generate.py header NAME TABLE_DIR TEMPLATE OUTPUT
        generate.py cpp_tables TABLE_DIR OUTPUT
        generate.py version_script TABLE_DIR OUTPUT
+       generate.py data_symbols TABLE_DIR OUTPUT
+       generate.py data_symbol_sizes TABLE_DIR OUTPUT
        generate.py unsupported TABLE_DIR IMPLEMENTED OUTPUT
        generate.py checks TABLE_DIR RELEASES OUTPUT
        generate.py names TABLE_DIR RELEASES OUTPUT
@@ -43,6 +45,14 @@ def write_version_script(table_dir, output):
   write_file(output, abi.version_script(tables.Tables(table_dir)))
 
 
+def write_data_symbols(table_dir, output):
+  write_file(output, abi.data_symbols(tables.Tables(table_dir)))
+
+
+def write_data_symbol_sizes(table_dir, output):
+  write_file(output, abi.data_symbol_sizes(tables.Tables(table_dir)))
+
+
 def write_unsupported(table_dir, implemented, output):
   write_file(output, abi.unsupported(tables.Tables(table_dir),
                                      abi.read_names(implemented)))
@@ -65,6 +75,8 @@ def main(argv):
       "header": write_header,
       "cpp_tables": write_cpp_tables,
       "version_script": write_version_script,
+      "data_symbols": write_data_symbols,
+      "data_symbol_sizes": write_data_symbol_sizes,
       "unsupported": write_unsupported,
   }
   if len(argv) < 2 or argv[1] not in commands:

@@ -39,6 +39,7 @@ class Tables:
     self.function_attributes = load("function_attributes")
     self.macros = load("macros")
     self.structs = load("structs")
+    self.symbols = load("symbols")
 
   def attributes_of(self, function):
     """The rows of the attributes that `function` knows, in table order."""

@@ -56,6 +56,11 @@ if readelf -d "$library" | grep -qE 'RPATH|RUNPATH|TEXTREL'; then
   echo "has a run path or text relocations"
   failed=1
 fi
+# Programs may hold the copy of a data symbol that all have to use.
+if readelf -d "$library" | grep -q SYMBOLIC; then
+  echo "binds its own symbols"
+  failed=1
+fi
 
 # The oldest C library that the library is to load with.
 oldest=2.34

@@ -1,0 +1,27 @@
+// A program that is not position-independent refers to the data of libpmix by
+// an address of its own, and a library of the same process has to see the same.
+// usage: consumer_copy SLOTS, which its copy has
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+extern char* pmix_framework_names[];
+char** names_seen(void);
+
+int main(int argc, char** argv) {
+  if (argc != 2) return 2;
+  const int slots = atoi(argv[1]);
+  if (names_seen() != pmix_framework_names) {
+    printf("two arrays: %p here, %p in the library\n",
+           (void*)pmix_framework_names, (void*)names_seen());
+    return 1;
+  }
+  int count = 0;
+  int found = 0;
+  while (count < slots && pmix_framework_names[count] != NULL) {
+    found |= strcmp(pmix_framework_names[count++], "ptl") == 0;
+  }
+  if (!found) printf("no ptl among the names\n");
+  if (count == slots) printf("no NULL among the %d slots\n", slots);
+  return found && count < slots ? 0 : 1;
+}

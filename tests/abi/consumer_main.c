@@ -1,0 +1,51 @@
+// Loads a library that refers to what a program of the world wants from
+// libpmix, and finds out what became of its references.
+// usage: consumer_main LIBRARY PRELOAD NAME...
+// PRELOAD is what a host loads first for all to see, or "-". Reads with
+// LD_BIND_NOW whether references are resolved at once.
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static int IsInLibpmix(const char* name) {
+  const void* const address = dlsym(RTLD_DEFAULT, name);
+  Dl_info where;
+  if (address == NULL || dladdr(address, &where) == 0) {
+    printf("%s: unresolved\n", name);
+    return 0;
+  }
+  if (strstr(where.dli_fname, "/libpmix.so.2") == NULL) {
+    printf("%s: in %s\n", name, where.dli_fname);
+    return 0;
+  }
+  return 1;
+}
+
+// An array of texts that ends with NULL; Open MPI 5 looks for its "ptl" there.
+static int HasNames(char** names) {
+  int found = 0;
+  for (; *names != NULL; ++names) found |= strcmp(*names, "ptl") == 0;
+  if (!found) printf("no ptl among the names\n");
+  return found;
+}
+
+static void* Open(const char* path) {
+  const int when = getenv("LD_BIND_NOW") != NULL ? RTLD_NOW : RTLD_LAZY;
+  void* const library = dlopen(path, when | RTLD_GLOBAL);
+  if (library == NULL) printf("%s\n", dlerror());
+  return library;
+}
+
+int main(int argc, char** argv) {
+  if (argc < 3) return 2;
+  if (strcmp(argv[2], "-") != 0 && Open(argv[2]) == NULL) return 1;
+  void* const library = Open(argv[1]);
+  if (library == NULL) return 1;
+  int good = 1;
+  for (int i = 3; i < argc; ++i) good &= IsInLibpmix(argv[i]);
+  char** (*const names)(void) = (char** (*)(void))dlsym(library, "names_seen");
+  if (names != NULL) good &= HasNames(names());
+  return good ? 0 : 1;
+}

@@ -35,7 +35,7 @@ write_stub() {  # names...
   local name
   for name; do
     if is_data "$name"; then
-      echo "extern char *$name[]; char **names_seen(void) { return $name; }"
+      echo "extern char *${name}[]; char **names_seen(void) { return $name; }"
     else
       echo "void $name(void);"
     fi

@@ -1,5 +1,5 @@
 #!/bin/bash
-# libpmix.so.2 exports the functions and the data of the tables and nothing else,
+# libpmix.so.2 exports the functions and data of the tables and nothing else,
 # needs only the C library, which may be as old as glibc 2.34, and carries its
 # SONAME. A symbol version of our own would show up as part of a name.
 set -euo pipefail
@@ -10,7 +10,7 @@ allowed=$3   # every function of the table
 data=$4      # every data symbol with its size
 tmp=$TEST_TMPDIR
 
-# Programs copy data symbols, so kind and size count; of functions the name does.
+# Programs copy data symbols: their kind and size count; of functions the name.
 readelf --dyn-syms -W "$library" | awk '$7 != "UND" && $5 != "LOCAL"' \
     > "$tmp/symbols"
 awk '$4 == "FUNC" {print $8}' "$tmp/symbols" | sort > "$tmp/have"

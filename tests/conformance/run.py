@@ -3,8 +3,10 @@
 inside real jobs, on 1, 2 and 4 emulated nodes, at radix 2 and 32.
 
 Usage: tests/conformance/run.py [WORD...]   only the cases with a WORD in them
-CANOPY_PREFIX=P takes what is installed below P instead of installing anew.
+CANOPY_PREFIX=P takes what is installed below P instead of installing anew;
+CANOPY_SHARDS=N runs up to N cases at once, by default two for each CPU.
 """
+import contextlib
 import glob
 import os
 import shlex
@@ -25,8 +27,9 @@ SIZE = 8
 
 
 class Suite(harness.Bench):
-    def __init__(self, work, only):
-        super().__init__(work, only)
+    def __init__(self, share, only):
+        super().__init__(share, only)
+        self.shape, self.stack = None, contextlib.ExitStack()
         self.flags = self.pkg_config("--cflags", "--libs")
 
     def pkg_config(self, *args):
@@ -37,19 +40,35 @@ class Suite(harness.Bench):
             stdout=subprocess.PIPE).stdout)
 
     def program(self, name):
-        out = os.path.join(self.work, name)
-        if not os.path.exists(out):
-            subprocess.run(["cc", *WARNINGS, "-O1", "-g", "-o", out,
-                            os.path.join(HERE, name + ".c"), *self.flags,
-                            "-pthread"], check=True)
+        out = os.path.join(self.share.directory, name)
+        self.share.make(out, ["cc", *WARNINGS, "-O1", "-g", "-o", out,
+                              os.path.join(HERE, name + ".c"), *self.flags,
+                              "-pthread"])
         return out
 
+    def shaped(self, nodes, radix):
+        """Options for jobs on an overlay that stays up until one of another
+        shape is asked for."""
+        name = f"shape-{nodes}-{radix}"
+        if self.shape != name:
+            self.lower()
+            self.stack.enter_context(self.standing(
+                name, "--nodes", nodes, "--radix", radix, quiet=True))
+            self.shape = name
+        return ["--context", name]
+
+    def lower(self):
+        """Takes down what shaped has brought up."""
+        self.shape = None
+        self.stack.close()
+
     def job(self, name, place, *words, size=SIZE, used=None, first=None,
-            then=(), options=(), expect=None):
+            then=(), options=(), expect=None, own=False):
         """Runs a program; every rank must say that it kept the rules.
 
         used: nodes that get ranks, when not all. first: ranks of a first
         application; the rest are a second one, whose last words are `then`.
+        own: with agents of its own, which end with it.
         """
         nodes, radix, layout = place
         label = " ".join([name, *(w for w in map(str, words) if w[0] != "/")])
@@ -61,13 +80,18 @@ class Suite(harness.Bench):
             if first:
                 command += [":", "-n", size - first,
                             *program[:-len(then)], *then]
-            result = self.run("run", "--nodes", nodes, "--radix", radix,
-                              *command)
+            result = self.run("run", *where, *command)
             if expect:
                 expect(result)
             else:
                 all_kept(result, name, size)
-        self.case(f"{label}: {nodes} nodes, radix {radix}, by {layout}", body)
+        label += f": {nodes} nodes, radix {radix}, by {layout}"
+        with self.taken() if self.wanted(label) else \
+                contextlib.nullcontext() as mine:
+            if mine:
+                where = ["--nodes", nodes, "--radix", radix] if own else \
+                    self.shaped(nodes, radix)
+                self.case(label, body)
 
 
 def all_kept(result, name, size):
@@ -97,8 +121,8 @@ def aborts(suite, place):
             ("wildcard", [], "told by the test", SIZE - 1),
             ("part", range(SIZE // 2), "only a part", 0),
             ("self", [0, *range(2, SIZE)], "called abort", 1)):
-        suite.job("abort", place, word, expect=lambda r, s=survivors, t=text,
-                  k=rank: ends(r, s, t, k))
+        suite.job("abort", place, word, own=True, expect=lambda r, s=survivors,
+                  t=text, k=rank: ends(r, s, t, k))
     suite.job("abort", place, "refused")
 
 
@@ -111,8 +135,8 @@ def bad_ends(suite, place):
     for word, code, text in (("killed", 137, "signal 9"), ("exit", 3, "code 3"),
                              ("deserter", 1, "finalize"),
                              ("abort", 17, "status 17: alone")):
-        suite.job("ended", place, word, expect=lambda r, c=code, t=text:
-                  told(r, c, t))
+        suite.job("ended", place, word, own=True, expect=lambda r, c=code,
+                  t=text: told(r, c, t))
 
 
 def cleanup(suite, place, word):
@@ -133,7 +157,7 @@ def cleanup(suite, place, word):
         if left != want:
             raise harness.Failure(f"left {sorted(set(left) - set(want))}, lost "
                                   f"{sorted(set(want) - set(left))}")
-    suite.job("cleanup", place, where, word, expect=look)
+    suite.job("cleanup", place, where, word, own=True, expect=look)
 
 
 def two_jobs(suite, nodes, layout):
@@ -170,7 +194,7 @@ def headers_of_others():
 
 def cases(suite):
     for place in PLACES:
-        suite.job("lifecycle", place)
+        suite.job("lifecycle", place, own=True)
         suite.job("reserved", place, 1, "app0")
         suite.job("reserved", place, 2, "app0", first=3, then=["app1"])
         for name in ("values", "scopes", "modex", "get_rules", "large", "fence",
@@ -188,6 +212,7 @@ def cases(suite):
     for place in (PLACES[0], PLACES[-1]):
         suite.job("fence_repeat", place, "new", expect=medians)
         suite.job("limits", place)
+    suite.lower()
     suite.case("singleton", lambda: singleton(suite))
     for nodes, radix, layout in ((1, 32, "slot"), (2, 2, "node"), (4, 2, "node"),
                                  (4, 32, "slot")):
@@ -201,13 +226,12 @@ def cases(suite):
     suite.job("reserved", (4, 32, "node"), 1, "app0", 4, size=2, used=2)
 
 
-def inside(keep, words):
-    suite = Suite(keep[1], words)
+def inside(share, words):
+    suite = Suite(share, words)
     suite.case("sources compile with libpmix-dev", headers_of_others)
-    cases(suite)
-    print(f"conformance: {suite.passed} passed, {suite.failed} failed")
-    return 0 if suite.failed == 0 and suite.passed > 0 else 1
+    with suite.stack:
+        cases(suite)
 
 
 if __name__ == "__main__":
-    sys.exit(runner.main(__file__, __doc__, inside))
+    sys.exit(runner.main(__file__, __doc__, "conformance", inside))

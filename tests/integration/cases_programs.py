@@ -64,7 +64,7 @@ def run(bench):
         program = bench.mpi("hello", family)
         bench.case(f"64 ranks of {family} on 4 nodes", lambda: hello(
             bench, ["run", "--nodes", 4, "--oversubscribe"], program, 64,
-            timeout=120))
+            timeout=120), alone=True)
         bench.case(f"128 ranks of {family} on one node", lambda: hello(
             bench, ["run", "--nodes", 1, "--oversubscribe"], program, 128,
-            timeout=300))
+            timeout=300), alone=True)

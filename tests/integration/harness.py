@@ -170,31 +170,32 @@ class Job:
 
 
 class Bench:
-    """A place with an installed Canopy and built programs."""
+    """A place with an installed Canopy and built programs, for its SHARE of the
+    cases with a word of ONLY in them."""
 
-    def __init__(self, work, only):
-        self.work = work
-        self.prefix = os.path.join(work, "prefix")
+    def __init__(self, share, only):
+        self.share = share
+        self.prefix = os.path.join(share.directory, "prefix")
         self.canopy = os.path.join(self.prefix, "bin", "canopy")
-        self.passed = self.failed = 0
         self.only = only
+        self.mine = None  # whether what encloses the next case is our share
         self.jobs = []  # of the case under way
-        self.skip = {work, ROOT}
+        self.skip = {share.directory, ROOT}
+        self.work = share.own_directory()
         os.makedirs(RUNTIME, mode=0o700, exist_ok=True)
         self.env = {
             "PATH": f"{self.prefix}/bin:/usr/local/bin:/usr/bin:/bin:/usr/sbin:"
                     "/sbin",
-            "HOME": work, "XDG_RUNTIME_DIR": RUNTIME, "LANG": "C.UTF-8",
+            "HOME": self.work, "XDG_RUNTIME_DIR": RUNTIME, "LANG": "C.UTF-8",
             "PYTHONDONTWRITEBYTECODE": "1",
         }
 
     def compile(self, compiler, name, *extra):
         """Builds programs/NAME.c and returns the program's path."""
-        out = os.path.join(self.work, f"{name}.{os.path.basename(compiler)}")
-        if not os.path.exists(out):
-            subprocess.run(
-                [compiler, "-O1", "-o", out,
-                 os.path.join(PROGRAMS, name + ".c"), *extra], check=True)
+        out = os.path.join(self.share.directory,
+                           f"{name}.{os.path.basename(compiler)}")
+        self.share.make(out, [compiler, "-O1", "-o", out, os.path.join(
+            PROGRAMS, name + ".c"), *extra])
         return out
 
     def mpi(self, name, family="openmpi"):
@@ -245,14 +246,33 @@ class Bench:
         return not self.only or any(word in name for name in names
                                     for word in self.only)
 
-    def case(self, name, body, settle=2.0, leaves=False, since=None,
-             always=False, ignore=()):
-        """Runs one case and prints its line. What it started must be gone
-        SETTLE seconds after it at the latest, unless it LEAVES things on
-        purpose or they contain a text of IGNORE. SINCE is the state to compare
-        with, when not that before it; ALWAYS: even if it was not asked for."""
+    @contextlib.contextmanager
+    def taken(self, alone=False):
+        """Takes what is in the block as one part of all, unless it is within
+        one already; yields whether it is for this bench to run."""
+        enclosing = self.mine
+        if enclosing is None:
+            self.mine = self.share.take(alone)
+        try:
+            yield self.mine
+        finally:
+            self.mine = enclosing
+
+    def case(self, name, body, *, always=False, alone=False, **more):
+        """Runs one case and prints its line, if it is wanted, or ALWAYS, and
+        nobody else does. ALONE: nothing else may run at the same time. MORE is
+        as for _run_case. Returns whether it ran and passed."""
         if not always and not self.wanted(name):
             return False
+        with self.taken(alone) as mine:
+            return mine and self._run_case(name, body, **more)
+
+    def _run_case(self, name, body, settle=10.0, leaves=False, since=None,
+                  ignore=(), quiet=False):
+        """What BODY started must be gone SETTLE seconds after it at the latest,
+        unless it LEAVES things on purpose or they contain a text of IGNORE.
+        SINCE is the state to compare with, when not that before it. QUIET: it
+        is a case only when it fails."""
         start = time.monotonic()
         before = since or self.snapshot()
         problem = None
@@ -270,13 +290,9 @@ class Bench:
             problem = (problem + "\n    " if problem else "") + \
                 "left behind: " + "\n      ".join(left[:20])
             self.sweep(before)
-        if problem:
-            self.failed += 1
-            print(f"FAILED {name}: {problem}", flush=True)
-            return False
-        self.passed += 1
-        print(f"ok {name} ({time.monotonic() - start:.1f} s)", flush=True)
-        return True
+        if problem or not quiet:
+            self.share.report(name, time.monotonic() - start, problem)
+        return not problem
 
     def end_jobs(self):
         """Ends what a failed case has running: its overlay must go down."""
@@ -293,13 +309,25 @@ class Bench:
                     os.kill(pid, signal.SIGKILL)
 
     @contextlib.contextmanager
-    def overlay(self, name, *options, settle=5.0, ignore=()):
+    def overlay(self, name, *options, alone=False, **more):
         """An overlay that is up inside the block, named NAME; its up and down
-        are cases too. What is left behind may contain the texts in IGNORE."""
+        are cases too. It is taken with all that is in the block, ALONE or not;
+        yields False when it is not there. MORE is as for standing."""
+        with self.taken(alone) as mine:
+            if not mine:
+                yield False
+                return
+            with self.standing(name, *options, **more) as up:
+                yield up
+
+    @contextlib.contextmanager
+    def standing(self, name, *options, settle=10.0, ignore=(), quiet=False):
+        """An overlay for whatever this bench takes meanwhile. What is left
+        behind may contain the texts in IGNORE. QUIET: as for _run_case."""
         before = self.snapshot()
         up = ["up", "--context", name, *options]
-        if not self.case(f"up: {name}", lambda: self.run(*up).expect(),
-                         leaves=True, always=True):
+        if not self._run_case(f"up: {name}", lambda: self.run(*up).expect(),
+                              leaves=True, quiet=quiet):
             self.sweep(before)
             yield False
             return
@@ -307,11 +335,8 @@ class Bench:
             yield True
         finally:
             down = ["down", "--context", name]
-            if not self.case(f"down: {name}", lambda: self.run(*down).expect(),
-                             since=before, settle=settle, always=True,
-                             ignore=ignore):
+            if not self._run_case(f"down: {name}",
+                                  lambda: self.run(*down).expect(),
+                                  since=before, settle=settle, ignore=ignore,
+                                  quiet=quiet):
                 self.run(*down, "--force")
-
-    def finish(self):
-        print(f"integration: {self.passed} passed, {self.failed} failed")
-        return 0 if self.failed == 0 and self.passed > 0 else 1

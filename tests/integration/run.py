@@ -2,7 +2,8 @@
 """Integration tests: unmodified MPI programs under canopy run.
 
 Usage: tests/integration/run.py [WORD...]   only the cases with a WORD in them
-CANOPY_PREFIX=P takes what is installed below P instead of installing anew.
+CANOPY_PREFIX=P takes what is installed below P instead of installing anew;
+CANOPY_SHARDS=N runs up to N cases at once, by default two for each CPU.
 """
 import sys
 
@@ -47,12 +48,11 @@ SUITES = (
 )
 
 
-def inside(keep, words):
-    bench = harness.Bench(keep[1], words)
+def inside(share, words):
+    bench = harness.Bench(share, words)
     for suite in SUITES:
         suite.run(bench)
-    return bench.finish()
 
 
 if __name__ == "__main__":
-    sys.exit(runner.main(__file__, __doc__, inside))
+    sys.exit(runner.main(__file__, __doc__, "integration", inside))

@@ -1,13 +1,16 @@
 """What the test programs that need an installed Canopy have in common."""
+import concurrent.futures
 import os
 import shutil
 import signal
 import subprocess
 import sys
 import tempfile
+import time
 
 import harness
 import isolation
+import shards
 
 
 def missing_packages():
@@ -24,7 +27,20 @@ def missing_packages():
     return sorted(wanted - there)
 
 
-def outside(script, words):
+def worlds(script, keep, words):
+    """Runs SCRIPT in several worlds at once, then in one for the cases that
+    want to be alone. Returns whether every world came to its end."""
+    with concurrent.futures.ThreadPoolExecutor(shards.COUNT) as pool:
+        codes = list(pool.map(
+            lambda number: isolation.enter(script, keep, [number, *words]),
+            map(str, range(1, shards.COUNT + 1))))
+    codes.append(isolation.enter(script, keep, [shards.ALONE, *words]))
+    if any(codes):
+        print(f"FAILED worlds: exit codes {codes}", flush=True)
+    return not any(codes)
+
+
+def outside(script, title, words):
     missing = missing_packages()
     if missing:
         print("FAILED packages: missing " + " ".join(missing))
@@ -35,23 +51,27 @@ def outside(script, words):
         return 1
     work = tempfile.mkdtemp(prefix="canopy-it-", dir="/tmp")
     try:
-        return isolation.enter(
-            script, [harness.ROOT, *harness.install(work)], words)
+        keep = [harness.ROOT, *harness.install(work)]
+        start = time.monotonic()
+        ended = worlds(script, keep, words)
+        passed = shards.summary(title, work, time.monotonic() - start)
+        return 0 if ended and passed else 1
     finally:
         shutil.rmtree(work, ignore_errors=True)
 
 
-def main(script, usage, inside):
-    """Installs, and runs INSIDE(keep, words) of SCRIPT in a world of its own.
-    Returns the exit code."""
+def main(script, usage, title, inside):
+    """Installs, and runs INSIDE(share, words) of SCRIPT in worlds of their own.
+    TITLE is what the summary calls it. Returns the exit code."""
     words = sys.argv[1:]
     # A shell that starts us in the background has them ignored, which what we
     # start would take over, and go on to ignore.
     for number in (signal.SIGINT, signal.SIGQUIT):
         signal.signal(number, signal.SIG_DFL)
     if words[:1] == [isolation.INSIDE]:
-        return isolation.settle_in(words[1:], inside)
+        return isolation.settle_in(words[1:], lambda keep, words: inside(
+            shards.Share(keep[1], words[0]), words[1:]) or 0)
     if any(word.startswith("-") for word in words):
         print(usage.strip())
         return 0 if words[0] in ("-h", "--help") else 2
-    return outside(script, words)
+    return outside(script, title, words)

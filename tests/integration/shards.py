@@ -1,0 +1,84 @@
+"""How worlds that run side by side share the cases of a test program. Each goes
+through all of them in the same order, and takes the parts (a case, or an overlay
+with the cases on it) that nobody else has taken; those that need the machine for themselves come last, one by one."""
+import contextlib
+import fcntl
+import json
+import os
+import subprocess
+
+# More than there are CPUs, because many cases wait most of their time.
+COUNT = int(os.environ.get("CANOPY_SHARDS", "0")) or 2 * os.cpu_count()
+SLOWEST = 15
+
+
+ALONE = "alone"  # the world that runs when no other does
+
+
+class Share:
+    """What the world of this NAME runs. All of them see DIRECTORY."""
+
+    def __init__(self, directory, name):
+        self.directory = directory
+        self.name = name
+        self.seen = 0  # parts so far: all worlds count them in the same way
+
+    def own_directory(self):
+        path = os.path.join(self.directory, "world-" + self.name)
+        os.mkdir(path)
+        return path
+
+    def take(self, alone):
+        """Whether the next part is for this world: one of those that ask for
+        it, or the world that runs ALONE."""
+        self.seen += 1
+        if alone != (self.name == ALONE):
+            return False
+        path = os.path.join(self.directory, f"taken-{self.seen}")
+        with contextlib.suppress(FileExistsError):
+            os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY))
+            return True
+        return False
+
+    @contextlib.contextmanager
+    def lock(self, name):
+        """Keeps the other worlds out of what has this NAME."""
+        with open(os.path.join(self.directory, f"lock-{name}"), "w",
+                  encoding="utf-8") as file:
+            fcntl.flock(file, fcntl.LOCK_EX)
+            yield
+
+    def make(self, path, command):
+        """Has one world build what belongs to all."""
+        with self.lock(os.path.basename(path)):
+            if not os.path.exists(path):
+                subprocess.run(command, check=True)
+
+    def report(self, name, seconds, problem):
+        """Prints a case's line, or lines, and notes it for the summary."""
+        line = f"FAILED {name}: {problem}" if problem else \
+            f"ok {name} ({seconds:.1f} s)"
+        with self.lock("output"):
+            print(line, flush=True)
+            with open(os.path.join(self.directory, "results"), "a",
+                      encoding="utf-8") as file:
+                file.write(json.dumps([name, seconds, not problem]) + "\n")
+
+
+def summary(title, directory, seconds):
+    """Prints which cases took longest and how many passed; True when there are
+    some and none failed."""
+    results = []
+    with contextlib.suppress(FileNotFoundError), \
+            open(os.path.join(directory, "results"), encoding="utf-8") as file:
+        results = [json.loads(line) for line in file]
+    slowest = sorted(results, key=lambda result: -result[1])[:SLOWEST]
+    print(f"{title}: the {len(slowest)} longest of {len(results)} cases, which "
+          f"took {sum(result[1] for result in results):.0f} s, up to {COUNT} "
+          f"at once in {seconds:.0f} s:")
+    for name, taken, _ in slowest:
+        print(f"  {taken:6.1f} s  {name}")
+    passed = sum(result[2] for result in results)
+    print(f"{title}: {passed} passed, {len(results) - passed} failed",
+          flush=True)
+    return passed == len(results) > 0

@@ -24,6 +24,8 @@ WARNINGS = ["-std=gnu11", "-Wall", "-Wextra", "-Werror"]
 PLACES = [(1, 2, "slot"), (1, 32, "slot"), (2, 2, "node"), (2, 32, "slot"),
           (4, 2, "slot"), (4, 32, "node")]
 SIZE = 8
+# In seconds. Agents on a busy machine may be silent for a while.
+LOSS_TIMEOUT = 60
 
 
 class Suite(harness.Bench):
@@ -53,7 +55,8 @@ class Suite(harness.Bench):
         if self.shape != name:
             self.lower()
             self.stack.enter_context(self.standing(
-                name, "--nodes", nodes, "--radix", radix, quiet=True))
+                name, "--nodes", nodes, "--radix", radix, "--loss-timeout",
+                LOSS_TIMEOUT, quiet=True))
             self.shape = name
         return ["--context", name]
 

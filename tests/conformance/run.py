@@ -4,7 +4,7 @@ inside real jobs, on 1, 2 and 4 emulated nodes, at radix 2 and 32.
 
 Usage: tests/conformance/run.py [WORD...]   only the cases with a WORD in them
 CANOPY_PREFIX=P takes what is installed below P instead of installing anew;
-CANOPY_SHARDS=N runs up to N cases at once, by default two for each CPU.
+CANOPY_SHARDS=N runs up to N cases at once (default: two a CPU, at most 8).
 """
 import contextlib
 import glob
@@ -66,12 +66,13 @@ class Suite(harness.Bench):
         self.stack.close()
 
     def job(self, name, place, *words, size=SIZE, used=None, first=None,
-            then=(), options=(), expect=None, own=False):
+            then=(), options=(), expect=None, own=False, alone=False):
         """Runs a program; every rank must say that it kept the rules.
 
         used: nodes that get ranks, when not all. first: ranks of a first
         application; the rest are a second one, whose last words are `then`.
-        own: with agents of its own, which end with it.
+        own: with agents of its own, which end with it. alone: it keeps all
+        CPUs busy.
         """
         nodes, radix, layout = place
         label = " ".join([name, *(w for w in map(str, words) if w[0] != "/")])
@@ -83,13 +84,13 @@ class Suite(harness.Bench):
             if first:
                 command += [":", "-n", size - first,
                             *program[:-len(then)], *then]
-            result = self.run("run", *where, *command)
+            result = self.run("run", *where, *command, timeout=120)
             if expect:
                 expect(result)
             else:
                 all_kept(result, name, size)
         label += f": {nodes} nodes, radix {radix}, by {layout}"
-        with self.taken() if self.wanted(label) else \
+        with self.taken(alone) if self.wanted(label) else \
                 contextlib.nullcontext() as mine:
             if mine:
                 where = ["--nodes", nodes, "--radix", radix] if own else \
@@ -204,7 +205,7 @@ def cases(suite):
                      "fence_errors", "fence_order", "threads", "events",
                      "notify", "resolve", "progress", "topology",
                      "unsupported"):
-            suite.job(name, place)
+            suite.job(name, place, alone=name == "large")
         suite.job("topology", place, "bound", size=2,
                   options=["--bind-to", "core:overload-allowed"])
         suite.job("fence_repeat", place, "same", expect=medians)

@@ -1,6 +1,7 @@
 """How worlds that run side by side share the cases of a test program. Each goes
-through all of them in the same order, and takes the parts (a case, or an overlay
-with the cases on it) that nobody else has taken; those that need the machine for themselves come last, one by one."""
+through all cases in the same order and takes the parts, a case or an overlay
+with the cases on it, that nobody else has taken. Parts that need the machine for
+themselves come last, one by one."""
 import contextlib
 import fcntl
 import json
@@ -8,15 +9,13 @@ import os
 import subprocess
 
 # More than there are CPUs, because many cases wait most of their time.
-COUNT = int(os.environ.get("CANOPY_SHARDS", "0")) or 2 * os.cpu_count()
-SLOWEST = 15
-
-
+COUNT = int(os.environ.get("CANOPY_SHARDS", min(2 * os.cpu_count(), 8)))
 ALONE = "alone"  # the world that runs when no other does
+SLOWEST = 15  # cases that the summary names
 
 
 class Share:
-    """What the world of this NAME runs. All of them see DIRECTORY."""
+    """What the world of this NAME runs. DIRECTORY is what all of them see."""
 
     def __init__(self, directory, name):
         self.directory = directory
@@ -29,8 +28,8 @@ class Share:
         return path
 
     def take(self, alone):
-        """Whether the next part is for this world: one of those that ask for
-        it, or the world that runs ALONE."""
+        """Whether the next part is for this world. ALONE: it is for the world
+        that runs when no other does."""
         self.seen += 1
         if alone != (self.name == ALONE):
             return False
@@ -40,9 +39,15 @@ class Share:
             return True
         return False
 
+    def end(self):
+        """Notes how many parts there were."""
+        with open(os.path.join(self.directory, "parts-" + self.name), "w",
+                  encoding="utf-8") as file:
+            file.write(str(self.seen))
+
     @contextlib.contextmanager
     def lock(self, name):
-        """Keeps the other worlds out of what has this NAME."""
+        """While in it, no other world is in one of the same NAME."""
         with open(os.path.join(self.directory, f"lock-{name}"), "w",
                   encoding="utf-8") as file:
             fcntl.flock(file, fcntl.LOCK_EX)
@@ -63,6 +68,16 @@ class Share:
             with open(os.path.join(self.directory, "results"), "a",
                       encoding="utf-8") as file:
                 file.write(json.dumps([name, seconds, not problem]) + "\n")
+
+
+def same_parts(directory):
+    """False when worlds have seen different parts, so that one may be lost."""
+    counts = set()
+    for name in os.listdir(directory):
+        if name.startswith("parts-"):
+            with open(os.path.join(directory, name), encoding="utf-8") as file:
+                counts.add(file.read())
+    return len(counts) == 1
 
 
 def summary(title, directory, seconds):

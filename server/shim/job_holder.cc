@@ -87,6 +87,7 @@ void JobHolder::Greet(Frame& frame) {
   version_ = std::min(hello.version, kShimProtocolVersion);
   flowing_ = false;
   if (pump_ != nullptr) pump_->Pause();
+  if (texts_ != nullptr) texts_->OnNewAgent();
   loop_->CancelTimer(std::exchange(orphan_timer_, 0));
   SendWelcome();
 }
@@ -179,6 +180,8 @@ bool JobHolder::Handle(Frame& frame) {
       return HandleInput(frame);
     case FrameType::kCredit:
       return HandleCredit(frame);
+    case FrameType::kText:
+      return HandleText(frame);
     case FrameType::kHold:
       return HandleHold(frame);
     case FrameType::kOrphan:
@@ -201,17 +204,7 @@ bool JobHolder::HandlePrepare(Frame& frame) {
   const uint64_t window = job.window;
   orphan_ms_ = job.orphan_ms;
   launcher_ = std::make_unique<Launcher>(std::move(job), nofile_);
-  pump_ = std::make_unique<OutputPump>(
-      loop_, window,
-      [this](Rank rank, uint16_t channel, Bytes data) {
-        if (agent_.channel == nullptr) return;
-        agent_.channel->Send(FrameType::kOutput,
-                             EncodeOutputHead(rank, channel), std::move(data));
-      },
-      [this](Rank rank) {
-        LocalProcess& process = processes_[by_rank_.at(rank)];
-        if (process.phase == RankPhase::kEnded) MakeReportable(&process);
-      });
+  MakePump(window);
   feed_ = std::make_unique<InputFeed>(loop_, [this](uint64_t bytes) {
     input_done_ += bytes;
     FlushInputDone();
@@ -219,6 +212,25 @@ bool JobHolder::HandlePrepare(Frame& frame) {
   flowing_ = true;
   pump_->Resume();
   return true;
+}
+
+void JobHolder::MakePump(uint64_t window) {
+  pump_ = std::make_unique<OutputPump>(
+      loop_, window,
+      [this](Rank rank, uint16_t channel, Bytes data) {
+        if (agent_.channel == nullptr) return;
+        agent_.channel->Send(FrameType::kOutput,
+                             EncodeOutputHead(rank, channel), std::move(data));
+      },
+      [this](Rank rank, uint16_t channel) {
+        texts_->OnStreamEnding(rank, channel);
+      },
+      [this](Rank rank) {
+        LocalProcess& process = processes_[by_rank_.at(rank)];
+        if (process.phase == RankPhase::kEnded) MakeReportable(&process);
+      });
+  texts_ = std::make_unique<ProcessTexts>(loop_, pump_.get(),
+                                          launcher_->job().merge_stderr);
 }
 
 bool JobHolder::HandleRanks(Frame& frame) {
@@ -334,6 +346,14 @@ bool JobHolder::HandleCredit(Frame& frame) {
   return true;
 }
 
+bool JobHolder::HandleText(Frame& frame) {
+  TextRequest request;
+  if (texts_ == nullptr || !Decode(frame.payload, &request)) return false;
+  const int status = texts_->Take(std::move(request));
+  Send(FrameType::kTextDone, Encode(TextDone{status}));
+  return true;
+}
+
 bool JobHolder::HandleHold(Frame& frame) {
   std::string name;
   if (!DecodeName(frame.payload, &name) || frame.fds.size() != 1) return false;
@@ -404,6 +424,9 @@ void JobHolder::OnChildSignal() {
 
 void JobHolder::OnEnded(LocalProcess* process) {
   feed_->Close(process->spec.rank);
+  // Which reports it when the streams end by that.
+  pump_->ProcessEnded(process->spec.rank);
+  if (process->reportable) return;
   if (pump_->IsOpen(process->spec.rank)) {
     WaitForStreams(process);
   } else {
@@ -457,6 +480,7 @@ void JobHolder::BeginEnd() {
   sockets_.listener.Reset();
   sockets_.file.Remove();
   candidate_ = {};
+  texts_.reset();
   pump_.reset();
   feed_.reset();
   SignalChildren(SIGTERM);

@@ -18,6 +18,7 @@
 #include "server/shim/input_feed.h"
 #include "server/shim/launcher.h"
 #include "server/shim/output_pump.h"
+#include "server/shim/process_texts.h"
 #include "server/shim/protocol.h"
 #include "server/shim/socket_file.h"
 
@@ -64,6 +65,7 @@ class JobHolder {
   // Handles one frame; false when it breaks the protocol.
   bool Handle(Frame& frame);
   bool HandlePrepare(Frame& frame);
+  void MakePump(uint64_t window);
   bool HandleRanks(Frame& frame);
   bool HandleCheck();
   bool HandleStart();
@@ -72,6 +74,7 @@ class JobHolder {
   bool HandleKill(Frame& frame);
   bool HandleInput(Frame& frame);
   bool HandleCredit(Frame& frame);
+  bool HandleText(Frame& frame);
   bool HandleHold(Frame& frame);
   bool HandleOrphan(Frame& frame);
   bool HandleHoldMany(Frame& frame);
@@ -108,6 +111,7 @@ class JobHolder {
   std::unordered_map<Rank, size_t> by_rank_;
   std::unordered_map<pid_t, size_t> by_pid_;
   std::unique_ptr<OutputPump> pump_;
+  std::unique_ptr<ProcessTexts> texts_;
   std::unique_ptr<InputFeed> feed_;
   std::map<std::string, UniqueFd> held_;
   std::map<std::string, UniqueFd> connections_;  // of HoldMany

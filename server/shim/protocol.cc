@@ -156,6 +156,45 @@ bool Decode(std::string_view in, KillRanks* m) {
   return r.done();
 }
 
+std::string Encode(const TextRequest& m) {
+  WireWriter w;
+  w.Uint(m.client);
+  w.Uint(m.request);
+  w.Bool(m.again);
+  w.Uint(m.rank);
+  w.String(m.key);
+  w.String(m.value);
+  w.Uint(m.parts.size());
+  for (const TextPart& part : m.parts) {
+    w.Uint(part.channel);
+    w.String(part.text);
+  }
+  return w.Take();
+}
+
+bool Decode(std::string_view in, TextRequest* m) {
+  WireReader r(in);
+  m->client = r.Uint();
+  m->request = r.Uint32();
+  m->again = r.Bool();
+  m->rank = r.Uint32();
+  m->key = r.String();
+  m->value = r.String();
+  const size_t parts = r.Count(2);
+  if (parts > kMaxTextParts) return false;
+  m->parts.resize(parts);
+  size_t bytes = 0;
+  for (TextPart& part : m->parts) {
+    const uint64_t channel = r.Uint();
+    if (channel != kChannelStdout && channel != kChannelStderr) r.Fail();
+    part.channel = static_cast<uint16_t>(channel);
+    part.text = r.String();
+    bytes += part.text.size();
+  }
+  return r.done() && bytes <= kMaxWaitingText &&
+         m->key.size() + m->value.size() <= kMaxTextKind;
+}
+
 std::string Encode(const Welcome& m) {
   WireWriter w;
   w.Uint(m.version);
@@ -273,6 +312,18 @@ bool Decode(std::string_view in, std::vector<ExitedRank>* m) {
     rank.rank = r.Uint32();
     rank.wait_status = GetInt(r);
   }
+  return r.done();
+}
+
+std::string Encode(const TextDone& m) {
+  WireWriter w;
+  w.Int(m.status);
+  return w.Take();
+}
+
+bool Decode(std::string_view in, TextDone* m) {
+  WireReader r(in);
+  m->status = GetInt(r);
   return r.done();
 }
 

@@ -29,6 +29,8 @@
 //                               <-  Exits
 //   Signal, Kill, Input, Hold, Orphan, HoldMany, Release ->
 //                               <-  InputDone
+//   Text                        ->
+//                               <-  TextDone
 //   Forget                      ->  (ends what is left, and itself)
 //
 // Output: the shim reads pipes only while less than `window` bytes are not yet
@@ -40,6 +42,11 @@
 // an Output without data. The exit of a rank follows the end of its streams,
 // or comes one second after the exit when something else holds them open;
 // their output then follows the exit.
+//
+// A Text is put among the output of a process as if the process had written it
+// (TextRequest). Each is answered by one TextDone, in the order of the Texts,
+// once the shim has it; what is answered with success is output like any other
+// from there on.
 #ifndef CANOPY_SERVER_SHIM_PROTOCOL_H_
 #define CANOPY_SERVER_SHIM_PROTOCOL_H_
 
@@ -54,7 +61,8 @@ namespace canopy::process {
 
 // The shim answers in the older of its own version and the agent's. 2: keeps
 // connections (HoldMany, Release, Held). 3: tells how much input it has had.
-// 4: looks whether programs can use Canopy's libpmix.
+// 4: looks whether programs can use Canopy's libpmix; takes texts (Text,
+// TextTaken).
 inline constexpr uint32_t kShimProtocolVersion = 4;
 inline constexpr uint32_t kOldestShimProtocol = 1;
 
@@ -71,6 +79,12 @@ inline constexpr size_t kMaxConnections = 1 << 16;
 inline constexpr uint64_t kMaxPendingInput = 64u << 20;
 // Most output in one frame.
 inline constexpr size_t kMaxOutputChunk = 64u << 10;
+// Most bytes of texts that wait in a shim for the window or for their turn, so
+// also of one Text; and most pieces of text in one.
+inline constexpr size_t kMaxWaitingText = 1u << 20;
+inline constexpr size_t kMaxTextParts = 64;
+// Most bytes of what texts are gathered by, key and value together.
+inline constexpr size_t kMaxTextKind = 1024;
 
 // Output channels: the bits of pmix_iof_channel_t.
 inline constexpr uint16_t kChannelStdout = 2;
@@ -97,6 +111,7 @@ enum class FrameType : uint8_t {
   kOrphan = 13,
   kHoldMany = 14,
   kRelease = 15,
+  kText = 16,
   kWelcome = 64,
   kPrepared = 65,
   kStarted = 66,
@@ -106,6 +121,7 @@ enum class FrameType : uint8_t {
   kReplaced = 70,
   kResumed = 71,
   kHeld = 72,
+  kTextDone = 73,
 };
 
 struct FrameHeader {
@@ -176,6 +192,29 @@ struct KillRanks {
   std::vector<Rank> ranks;  // empty: all
 };
 
+// Goes to its stream behind what the process has written to the pipe by the
+// time the shim has it.
+struct TextPart {
+  uint16_t channel = kChannelStderr;  // or kChannelStdout
+  std::string text;
+};
+
+// What a process wants among its output, all of it or nothing: at most
+// kMaxTextParts pieces and kMaxWaitingText bytes.
+struct TextRequest {
+  // By these the shim knows a request that a former agent has put already:
+  // it is answered as it was then, and not printed again.
+  uint64_t client = 0;
+  uint32_t request = 0;
+  bool again = false;
+  Rank rank = 0;
+  // Texts of one kind are gathered: the first is printed, of others how many
+  // processes have sent them. Empty: not gathered. At most kMaxTextKind bytes.
+  std::string key;
+  std::string value;
+  std::vector<TextPart> parts;
+};
+
 // NAME=VALUE in the environment of every process of a shim, and in that of no
 // other: by it they are found when the shim is dead.
 std::string JobMark(std::string_view nspace, int shim_pid);
@@ -237,6 +276,12 @@ struct ExitedRank {
   int wait_status = 0;  // as waitpid gives it
 };
 
+// kErrOutOfResource when too much text waits already, kErrNotFound when the
+// rank has no stream here.
+struct TextDone {
+  int status = 0;
+};
+
 // --------------------------------------------------------------- codec ---
 // Decode* return false for anything that Encode* does not write; the result is
 // then not to be used.
@@ -246,10 +291,12 @@ std::string Encode(const PrepareJob& m);
 std::string Encode(const std::vector<RankSpec>& m);
 std::string Encode(const SignalRanks& m);
 std::string Encode(const KillRanks& m);
+std::string Encode(const TextRequest& m);
 std::string Encode(const Welcome& m);
 std::string Encode(const Prepared& m);
 std::string Encode(const Started& m);
 std::string Encode(const std::vector<ExitedRank>& m);
+std::string Encode(const TextDone& m);
 // Credit, InputDone and Resumed carry a number of bytes, Orphan the
 // milliseconds of PrepareJob::orphan_ms from now on, Hold a name; HoldMany and
 // Held names in the order of their descriptors, Release names of HoldMany.
@@ -265,10 +312,12 @@ bool Decode(std::string_view in, PrepareJob* m);
 bool Decode(std::string_view in, std::vector<RankSpec>* m);
 bool Decode(std::string_view in, SignalRanks* m);
 bool Decode(std::string_view in, KillRanks* m);
+bool Decode(std::string_view in, TextRequest* m);
 bool Decode(std::string_view in, Welcome* m);
 bool Decode(std::string_view in, Prepared* m);
 bool Decode(std::string_view in, Started* m);
 bool Decode(std::string_view in, std::vector<ExitedRank>* m);
+bool Decode(std::string_view in, TextDone* m);
 bool DecodeBytes(std::string_view in, uint64_t* bytes);
 bool DecodeName(std::string_view in, std::string* name);
 bool DecodeNames(std::string_view in, std::vector<std::string>* names);

@@ -27,10 +27,12 @@ void TryAll(std::string_view in) {
   Try<std::vector<RankSpec>>(in);
   Try<SignalRanks>(in);
   Try<KillRanks>(in);
+  Try<TextRequest>(in);
   Try<Welcome>(in);
   Try<Prepared>(in);
   Try<Started>(in);
   Try<std::vector<ExitedRank>>(in);
+  Try<TextDone>(in);
   uint64_t bytes;
   (void)DecodeBytes(in, &bytes);
   std::string name;
@@ -65,11 +67,14 @@ std::vector<std::string> Corpus() {
           Encode(std::vector<RankSpec>{{7, 1, {"R=7"}, "0-3", true, {"F"}}}),
           Encode(SignalRanks{9, {1, 2}}),
           Encode(KillRanks{5, {3}}),
+          Encode(TextRequest{
+              7, 100, true, 3, "file", "topic", {{kChannelStderr, "text\n"}}}),
           Encode(welcome),
           Encode(Prepared{-1, "text", {}}),
           Encode(Prepared{0, "", {"found"}}),
           Encode(Started{{{0, 9}}, {{1, -1, 2, "x"}}}),
           Encode(std::vector<ExitedRank>{{0, 256}}),
+          Encode(TextDone{-29}),
           EncodeInputHead({1, 2}) + "data",
           EncodeOutputHead(1, 2) + "data"};
 }

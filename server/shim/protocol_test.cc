@@ -47,6 +47,36 @@ TEST(ShimProtocol, MessagesComeBack) {
   ExpectRoundTrip(Prepared{-190, "not found"});
   ExpectRoundTrip(Started{{{0, 100}, {1, 101}}, {{2, -190, 2, "gone"}}});
   ExpectRoundTrip(std::vector<ExitedRank>{{0, 0}, {1, 139}});
+  ExpectRoundTrip(TextRequest{
+      uint64_t{2} << 56,
+      100,
+      true,
+      3,
+      "file",
+      "topic",
+      {{kChannelStderr, "one\n"}, {kChannelStdout, std::string("\0\xff", 2)}}});
+  ExpectRoundTrip(TextDone{-29});
+}
+
+TEST(ShimProtocol, TextsAreBound) {
+  const auto is_accepted = [](const TextRequest& text) {
+    TextRequest copy;
+    return Decode(Encode(text), &copy);
+  };
+  TextRequest text;
+  text.parts = {{kChannelStdout, std::string(kMaxWaitingText, 'x')}};
+  EXPECT_TRUE(is_accepted(text));
+  text.parts.push_back({kChannelStdout, "x"});
+  EXPECT_FALSE(is_accepted(text));
+  text.parts = {{1, "x"}};
+  EXPECT_FALSE(is_accepted(text));
+  text.parts.assign(kMaxTextParts + 1, {kChannelStdout, ""});
+  EXPECT_FALSE(is_accepted(text));
+  text.parts.clear();
+  text.key.assign(kMaxTextKind, 'k');
+  EXPECT_TRUE(is_accepted(text));
+  text.value = "v";
+  EXPECT_FALSE(is_accepted(text));
 }
 
 TEST(ShimProtocol, NamesComeBack) {

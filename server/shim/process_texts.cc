@@ -1,0 +1,132 @@
+#include "server/shim/process_texts.h"
+
+#include <utility>
+
+#include "common/bytes.h"
+#include "common/status.h"
+
+namespace canopy::process {
+namespace {
+
+// Between the first that is counted and the count.
+constexpr int64_t kGatherNs = int64_t{2} * 1000 * 1000 * 1000;
+constexpr size_t kMaxKinds = 256;
+// Those that may come again are those whose answer was still on its way to the
+// agent or to the client.
+constexpr size_t kMaxAnswered = 4096;
+
+size_t SizeOf(const TextRequest& request) {
+  size_t size = 0;
+  for (const TextPart& part : request.parts) size += part.text.size();
+  return size;
+}
+
+// What Open MPI's own launcher prints, for which people and scripts look.
+std::string CountLine(size_t n, const std::string& key,
+                      const std::string& value) {
+  return std::to_string(n) + " more process" + (n > 1 ? "es have" : " has") +
+         " sent help message " + key + " / " + value + "\n";
+}
+
+}  // namespace
+
+ProcessTexts::ProcessTexts(EventLoop* loop, OutputPump* pump, bool merge_stderr)
+    : loop_(loop), pump_(pump), merge_stderr_(merge_stderr) {}
+
+ProcessTexts::~ProcessTexts() { loop_->CancelTimer(timer_); }
+
+uint16_t ProcessTexts::StreamOf(uint16_t channel) const {
+  return merge_stderr_ ? kChannelStdout : channel;
+}
+
+int ProcessTexts::Take(TextRequest request) {
+  const Id id{request.client, request.request};
+  const auto before = answered_before_.statuses.find(id);
+  const bool is_known =
+      request.again && before != answered_before_.statuses.end();
+  const int status = is_known ? before->second : Print(request);
+  NoteAnswer(id, status);
+  return status;
+}
+
+void ProcessTexts::NoteAnswer(const Id& id, int status) {
+  if (answered_.order.size() == kMaxAnswered) {
+    answered_.statuses.erase(answered_.order.front());
+    answered_.order.pop_front();
+  }
+  answered_.statuses[id] = status;
+  answered_.order.push_back(id);
+}
+
+// A client's number may be another one's under the next agent but one.
+void ProcessTexts::OnNewAgent() {
+  answered_before_ = std::exchange(answered_, {});
+}
+
+int ProcessTexts::Print(TextRequest& request) {
+  for (const TextPart& part : request.parts) {
+    if (!pump_->HasStream(request.rank, StreamOf(part.channel))) {
+      return kErrNotFound;
+    }
+  }
+  if (Gather(request)) return kSuccess;
+  if (!pump_->HasRoom(request.parts.size(), SizeOf(request))) {
+    return kErrOutOfResource;
+  }
+  NoteKind(request);
+  for (TextPart& part : request.parts) {
+    pump_->Put(request.rank, StreamOf(part.channel),
+               Bytes(std::move(part.text)));
+  }
+  return kSuccess;
+}
+
+void ProcessTexts::NoteKind(const TextRequest& request) {
+  if (request.key.empty() || request.value.empty()) return;
+  if (kinds_.size() < kMaxKinds) kinds_[{request.key, request.value}];
+}
+
+bool ProcessTexts::Gather(const TextRequest& request) {
+  const auto it = kinds_.find({request.key, request.value});
+  if (it == kinds_.end() || request.parts.empty()) return false;
+  Gathered& gathered = it->second;
+  gathered.ranks.insert(request.rank);
+  gathered.rank = request.rank;
+  gathered.channel = StreamOf(request.parts.back().channel);
+  if (timer_ == 0) {
+    timer_ = loop_->AddTimer(kGatherNs, [this] { OnTimer(); });
+  }
+  return true;
+}
+
+// While there is no room more of them are counted.
+void ProcessTexts::OnTimer() {
+  timer_ = 0;
+  for (auto& [kind, gathered] : kinds_) {
+    if (gathered.ranks.empty()) continue;
+    if (pump_->HasRoom(1, kMaxTextKind + 64)) {
+      PrintCount(kind, &gathered);
+    } else if (timer_ == 0) {
+      timer_ = loop_->AddTimer(kGatherNs, [this] { OnTimer(); });
+    }
+  }
+}
+
+void ProcessTexts::OnStreamEnding(Rank rank, uint16_t channel) {
+  for (auto& [kind, gathered] : kinds_) {
+    if (gathered.ranks.empty() || gathered.rank != rank ||
+        gathered.channel != channel) {
+      continue;
+    }
+    PrintCount(kind, &gathered);
+  }
+}
+
+void ProcessTexts::PrintCount(const Kind& kind, Gathered* gathered) {
+  const std::string line =
+      CountLine(gathered->ranks.size(), kind.first, kind.second);
+  gathered->ranks.clear();
+  pump_->Put(gathered->rank, gathered->channel, Bytes(line));
+}
+
+}  // namespace canopy::process

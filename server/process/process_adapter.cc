@@ -92,6 +92,12 @@ void ProcessAdapter::Feed(const core::FeedInput& input) {
   if (ShimJob* const job = Find(input.nspace)) job->Feed(input);
 }
 
+void ProcessAdapter::Put(ProcessText text, TextDone done) {
+  ShimJob* const job = Find(text.proc.nspace);
+  if (job == nullptr) return done(kErrNotSupported);
+  job->PutText(std::move(text), std::move(done));
+}
+
 void ProcessAdapter::Hold(const std::string& nspace, const std::string& name,
                           UniqueFd fd) {
   if (ShimJob* const job = Find(nspace)) job->Hold(name, std::move(fd));

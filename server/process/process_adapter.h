@@ -18,6 +18,7 @@
 #include "server/ports/input_sink.h"
 #include "server/ports/process_environment.h"
 #include "server/ports/process_port.h"
+#include "server/ports/process_text.h"
 #include "server/process/child_reaper.h"
 #include "server/process/shim_job.h"
 
@@ -56,6 +57,10 @@ class ProcessAdapter : public ProcessPort {
   void Credit(const core::CreditOutput& credit) override;
   void ResendOutput(const std::string& nspace) override;
   void Feed(const core::FeedInput& input) override;
+
+  // As PutText of process_text.h: a rank of a job that is held wants a text
+  // among its output.
+  void Put(ProcessText text, TextDone done);
 
   // Forget for every job that is held.
   void ForgetAll();

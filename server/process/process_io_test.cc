@@ -3,7 +3,10 @@
 #include <sys/wait.h>
 
 #include <algorithm>
+#include <fstream>
+#include <optional>
 
+#include "common/status.h"
 #include "server/process/process_test_base.h"
 
 namespace canopy::process {
@@ -16,6 +19,21 @@ class IoTest : public ProcessTest {
   static std::shared_ptr<JobSpec> Shell(const std::string& script,
                                         uint32_t n = 1) {
     return MakeJob({"sh", "-c", script}, n);
+  }
+  static ProcessText Text(Rank rank, const std::string& text,
+                          const std::string& nspace = "job") {
+    ProcessText out;
+    out.proc = {nspace, rank};
+    out.pieces = {{true, text}};
+    return out;
+  }
+  int PutText(Rank rank, const std::string& text,
+              const std::string& nspace = "job") {
+    std::optional<int> answer;
+    adapter_->Put(Text(rank, text, nspace),
+                  [&answer](int status) { answer = status; });
+    EXPECT_TRUE(RunUntil([&] { return answer.has_value(); }));
+    return answer.value_or(kError);
   }
   void StopCredit() { sink_.on_output = nullptr; }
   // What has come when `least` bytes have, and then nothing for a while.
@@ -106,6 +124,61 @@ TEST_F(IoTest, ErrorsCanJoinTheOutput) {
   ASSERT_TRUE(Run(job));
   EXPECT_EQ(Output(0, 2), "a\nb\nc\n");
   EXPECT_EQ(Recorded().closed.size(), 1u);
+}
+
+TEST_F(IoTest, TextsAreOutputOfTheirRank) {
+  StopCredit();
+  const std::string gate = runtime_dir_ + "/gate";
+  const auto job =
+      Shell("printf before >&2; while [ ! -e " + gate +
+                " ]; do sleep 0.01; done; rm -f " + gate + "; printf after >&2",
+            1);
+  ASSERT_TRUE(Launch(job));
+  ASSERT_TRUE(RunUntil([&] { return Output(0, 4) == "before"; }));
+  EXPECT_EQ(PutText(0, " text "), kSuccess);
+  EXPECT_EQ(PutText(0, std::string(ProcessText::kMaxBytes + 1, 'x')),
+            kErrOutOfResource);
+  EXPECT_EQ(PutText(7, "x"), kErrNotFound);
+  EXPECT_EQ(PutText(0, "x", "other job"), kErrNotSupported);
+  std::ofstream(gate) << "x";
+  ASSERT_TRUE(WaitForExits(*job));
+  EXPECT_EQ(Output(0, 4), "before text after");
+  EXPECT_EQ(Recorded().output_bytes, 17u);
+}
+
+// Their streams end with them alone, and what is killed has said it.
+TEST_F(IoTest, TextsOfThoseWithoutPipesComeBeforeTheirEnd) {
+  const auto job = Shell("exec >&- 2>&-; exec sleep 100", 2);
+  ASSERT_TRUE(Launch(job));
+  std::map<Rank, bool> came_first;
+  sink_.on_output = [&](const core::LocalOutput& output) {
+    if (output.channel != 4) return;
+    came_first.try_emplace(output.rank, !output.data.empty());
+  };
+  for (const Rank rank : {0u, 1u}) {
+    adapter_->Put(Text(rank, "text\n"), [](int) {});
+  }
+  adapter_->Kill({"job", {}, 0});
+  ASSERT_TRUE(WaitForExits(*job));
+  EXPECT_EQ(came_first, (std::map<Rank, bool>{{0, true}, {1, true}}));
+  for (const Rank rank : {0u, 1u}) EXPECT_EQ(Output(rank, 4), "text\n");
+}
+
+TEST_F(IoTest, TextsOfOneKindAreGathered) {
+  const auto job = Shell("sleep 100", 3);
+  ASSERT_TRUE(Launch(job));
+  for (const Rank rank : {0u, 1u, 2u}) {
+    ProcessText text = Text(rank, "help\n");
+    text.key = "file";
+    text.value = "topic";
+    adapter_->Put(std::move(text), [](int) {});
+  }
+  adapter_->Kill({"job", {}, 0});
+  ASSERT_TRUE(WaitForExits(*job));
+  std::string all;
+  for (const Rank rank : {0u, 1u, 2u}) all += Output(rank, 4);
+  EXPECT_EQ(all,
+            "help\n2 more processes have sent help message file / topic\n");
 }
 
 TEST_F(IoTest, InputGoesToItsRank) {

@@ -199,6 +199,15 @@ void ShimJob::SetOrphanTime(uint32_t ms) {
   channel_->Flush();
 }
 
+void ShimJob::PutText(ProcessText text, TextDone done) {
+  const bool there = phase_ == Phase::kStarting || phase_ == Phase::kStarted;
+  if (channel_ == nullptr || !there || version_ < 4) {
+    return done(kErrNotSupported);
+  }
+  const auto request = texts_.Put(std::move(text), std::move(done));
+  if (request) channel_->Send(FrameType::kText, Encode(*request));
+}
+
 void ShimJob::Hold(const std::string& name, UniqueFd fd) {
   if (channel_ == nullptr) return;
   std::vector<UniqueFd> fds;
@@ -315,6 +324,8 @@ bool ShimJob::Handle(FrameChannel::Frame& frame) {
       return OnInputDone(frame.payload);
     case FrameType::kResumed:
       return OnResumed(frame.payload);
+    case FrameType::kTextTaken:
+      return texts_.OnDone(frame.payload);
     case FrameType::kReplaced:
       phase_ = Phase::kReplaced;
       return true;
@@ -469,6 +480,7 @@ void ShimJob::OnLost(const std::string& reason) {
   if (phase_ == Phase::kReplaced) return;
   KillWhatIsLeft();
   file_.Remove();
+  texts_.FailAll(kErrNotSupported);
   if (reporting_) ReportLoss(reason);
 }
 

@@ -14,9 +14,11 @@
 #include "common/job.h"
 #include "common/posix/named_fd.h"
 #include "server/core/step/process_actions.h"
+#include "server/ports/process_text.h"
 #include "server/process/output_credit.h"
 #include "server/process/process_context.h"
 #include "server/process/shim_input.h"
+#include "server/process/shim_texts.h"
 #include "server/shim/channel.h"
 #include "server/shim/protocol.h"
 #include "server/shim/socket_file.h"
@@ -53,6 +55,9 @@ class ShimJob {
   // For how long the processes live without an agent from now on.
   void SetOrphanTime(uint32_t ms);
   void Feed(const core::FeedInput& input);
+  // A rank of the job wants that among its output. kErrNotSupported from a shim
+  // that is too old or lost.
+  void PutText(ProcessText text, TextDone done);
   void Hold(const std::string& name, UniqueFd fd);
   // Of those there may be many. They leave at once, for any moment may be this
   // process's last. False when the shim can not take them all: it gets none.
@@ -134,6 +139,7 @@ class ShimJob {
   uint64_t output_end_ = 0;  // position of what was reported last
   OutputCredit credit_;
   ShimInput input_;
+  ShimTexts texts_;
   const std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
 };
 

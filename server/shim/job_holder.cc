@@ -350,7 +350,7 @@ bool JobHolder::HandleText(Frame& frame) {
   TextRequest request;
   if (texts_ == nullptr || !Decode(frame.payload, &request)) return false;
   const int status = texts_->Take(std::move(request));
-  Send(FrameType::kTextDone, Encode(TextDone{status}));
+  Send(FrameType::kTextTaken, Encode(TextTaken{status}));
   return true;
 }
 

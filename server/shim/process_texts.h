@@ -30,7 +30,7 @@ class ProcessTexts {
   ProcessTexts(const ProcessTexts&) = delete;
   ProcessTexts& operator=(const ProcessTexts&) = delete;
 
-  // The status of TextDone.
+  // The status of TextTaken.
   int Take(TextRequest request);
   // To be called as OutputPump::OnEnding.
   void OnStreamEnding(Rank rank, uint16_t channel);

@@ -315,13 +315,13 @@ bool Decode(std::string_view in, std::vector<ExitedRank>* m) {
   return r.done();
 }
 
-std::string Encode(const TextDone& m) {
+std::string Encode(const TextTaken& m) {
   WireWriter w;
   w.Int(m.status);
   return w.Take();
 }
 
-bool Decode(std::string_view in, TextDone* m) {
+bool Decode(std::string_view in, TextTaken* m) {
   WireReader r(in);
   m->status = GetInt(r);
   return r.done();

@@ -30,7 +30,7 @@
 //   Signal, Kill, Input, Hold, Orphan, HoldMany, Release ->
 //                               <-  InputDone
 //   Text                        ->
-//                               <-  TextDone
+//                               <-  TextTaken
 //   Forget                      ->  (ends what is left, and itself)
 //
 // Output: the shim reads pipes only while less than `window` bytes are not yet
@@ -44,7 +44,7 @@
 // their output then follows the exit.
 //
 // A Text is put among the output of a process as if the process had written it
-// (TextRequest). Each is answered by one TextDone, in the order of the Texts,
+// (TextRequest). Each is answered by one TextTaken, in the order of the Texts,
 // once the shim has it; what is answered with success is output like any other
 // from there on.
 #ifndef CANOPY_SERVER_SHIM_PROTOCOL_H_
@@ -121,7 +121,7 @@ enum class FrameType : uint8_t {
   kReplaced = 70,
   kResumed = 71,
   kHeld = 72,
-  kTextDone = 73,
+  kTextTaken = 73,
 };
 
 struct FrameHeader {
@@ -278,7 +278,7 @@ struct ExitedRank {
 
 // kErrOutOfResource when too much text waits already, kErrNotFound when the
 // rank has no stream here.
-struct TextDone {
+struct TextTaken {
   int status = 0;
 };
 
@@ -296,7 +296,7 @@ std::string Encode(const Welcome& m);
 std::string Encode(const Prepared& m);
 std::string Encode(const Started& m);
 std::string Encode(const std::vector<ExitedRank>& m);
-std::string Encode(const TextDone& m);
+std::string Encode(const TextTaken& m);
 // Credit, InputDone and Resumed carry a number of bytes, Orphan the
 // milliseconds of PrepareJob::orphan_ms from now on, Hold a name; HoldMany and
 // Held names in the order of their descriptors, Release names of HoldMany.
@@ -317,7 +317,7 @@ bool Decode(std::string_view in, Welcome* m);
 bool Decode(std::string_view in, Prepared* m);
 bool Decode(std::string_view in, Started* m);
 bool Decode(std::string_view in, std::vector<ExitedRank>* m);
-bool Decode(std::string_view in, TextDone* m);
+bool Decode(std::string_view in, TextTaken* m);
 bool DecodeBytes(std::string_view in, uint64_t* bytes);
 bool DecodeName(std::string_view in, std::string* name);
 bool DecodeNames(std::string_view in, std::vector<std::string>* names);

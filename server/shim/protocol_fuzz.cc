@@ -32,7 +32,7 @@ void TryAll(std::string_view in) {
   Try<Prepared>(in);
   Try<Started>(in);
   Try<std::vector<ExitedRank>>(in);
-  Try<TextDone>(in);
+  Try<TextTaken>(in);
   uint64_t bytes;
   (void)DecodeBytes(in, &bytes);
   std::string name;
@@ -74,7 +74,7 @@ std::vector<std::string> Corpus() {
           Encode(Prepared{0, "", {"found"}}),
           Encode(Started{{{0, 9}}, {{1, -1, 2, "x"}}}),
           Encode(std::vector<ExitedRank>{{0, 256}}),
-          Encode(TextDone{-29}),
+          Encode(TextTaken{-29}),
           EncodeInputHead({1, 2}) + "data",
           EncodeOutputHead(1, 2) + "data"};
 }

@@ -55,7 +55,7 @@ TEST(ShimProtocol, MessagesComeBack) {
       "file",
       "topic",
       {{kChannelStderr, "one\n"}, {kChannelStdout, std::string("\0\xff", 2)}}});
-  ExpectRoundTrip(TextDone{-29});
+  ExpectRoundTrip(TextTaken{-29});
 }
 
 TEST(ShimProtocol, TextsAreBound) {

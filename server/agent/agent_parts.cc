@@ -134,6 +134,9 @@ void Agent::Impl::MakeStock(const ProcId& server) {
     datastore_->MakeRankDirectory(proc);
   };
   options.log = Log;
+  options.put_text = [this](ProcessText text, TextDone done) {
+    process_->Put(std::move(text), std::move(done));
+  };
   options.port = static_cast<uint16_t>(config_.pmix_port());
   if (!config_.embedded()) KeepStockConnections(&options);
   stock_ =

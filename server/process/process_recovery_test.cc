@@ -3,15 +3,20 @@
 #include <gtest/gtest.h>
 #include <signal.h>
 #include <sys/socket.h>
+#include <sys/un.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <climits>
 #include <fstream>
+#include <optional>
 #include <set>
 #include <sstream>
 
+#include "common/status.h"
 #include "server/process/process_test_base.h"
+#include "server/shim/protocol.h"
 
 namespace canopy::process {
 namespace {
@@ -108,6 +113,72 @@ TEST_F(RecoveryTest, InputGoesOnWhereTheShimHasIt) {
   ASSERT_TRUE(WaitForExits(*job));
   EXPECT_EQ(Output(0).substr(Output(0).find("two")), "two three");
   EXPECT_EQ(Recorded().input_total, 13u);
+}
+
+TEST_F(RecoveryTest, TextsThatComeAgainArePrintedOnce) {
+  const auto job = Shell("sleep 100");
+  ASSERT_TRUE(Launch(job));
+  ProcessText text;
+  text.proc = {"job", 0};
+  text.client = 7;
+  text.request = 100;
+  text.pieces = {{true, "text"}};
+  const auto put = [&] {
+    std::optional<int> answer;
+    adapter_->Put(text, [&answer](int status) { answer = status; });
+    EXPECT_TRUE(RunUntil([&] { return answer.has_value(); }));
+    EXPECT_EQ(answer, 0);
+  };
+  put();
+  RestartAgent();
+  ASSERT_EQ(Recover().size(), 1u);
+  text.again = true;
+  put();
+  adapter_->Resume("job");
+  adapter_->Kill({"job", {}, 0});
+  ASSERT_TRUE(WaitForExits(*job));
+  EXPECT_EQ(Output(0, 4), "text");
+}
+
+// One that a former version of the agent has started.
+TEST_F(RecoveryTest, AnOlderShimTakesNoTexts) {
+  const std::string path = runtime_dir_ + "/" + ShimSocketName("job");
+  sockaddr_un address = {};
+  address.sun_family = AF_UNIX;
+  path.copy(address.sun_path, sizeof address.sun_path - 1);
+  const UniqueFd listener(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  ASSERT_EQ(bind(listener.get(), reinterpret_cast<sockaddr*>(&address),
+                 sizeof address),
+            0);
+  ASSERT_EQ(listen(listener.get(), 1), 0);
+  size_t found = 0;
+  adapter_->Recover(
+      [&](const std::vector<RecoveredJob>& jobs) { found = jobs.size(); });
+  UniqueFd shim(accept(listener.get(), nullptr, nullptr));
+  Welcome welcome;
+  welcome.version = 3;
+  welcome.pid = INT_MAX;
+  welcome.nspace = "job";
+  welcome.started = true;
+  welcome.record = EncodeJobSpec(*MakeJob({"true"}));
+  const std::string payload = Encode(welcome);
+  FrameHeader header;
+  header.length = static_cast<uint32_t>(payload.size());
+  header.type = static_cast<uint8_t>(FrameType::kWelcome);
+  std::string frame(reinterpret_cast<const char*>(&header), sizeof header);
+  frame += payload;
+  ASSERT_EQ(send(shim.get(), frame.data(), frame.size(), 0),
+            static_cast<ssize_t>(frame.size()));
+  ASSERT_TRUE(RunUntil([&] { return found == 1; }));
+  ProcessText text;
+  text.proc = {"job", 0};
+  text.pieces = {{true, "text"}};
+  int answer = 0;
+  adapter_->Put(text, [&answer](int status) { answer = status; });
+  EXPECT_EQ(answer, kErrNotSupported);
+  adapter_->Forget("job");
+  shim.Reset();
+  EXPECT_TRUE(RunUntil([&] { return adapter_->ending() == 0; }));
 }
 
 TEST_F(RecoveryTest, ExitsWithoutAnAgentAreKept) {

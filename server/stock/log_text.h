@@ -1,19 +1,36 @@
-// What a process asks to have logged, as lines for the agent's log.
+// What a process asks to have logged, as texts for its output.
 #ifndef CANOPY_SERVER_STOCK_LOG_TEXT_H_
 #define CANOPY_SERVER_STOCK_LOG_TEXT_H_
 
+#include <ctime>
 #include <string>
 #include <vector>
 
+#include "common/ids.h"
 #include "common/values/info_list.h"
+#include "server/ports/process_text.h"
 
 namespace canopy::stock {
 
-// Texts for standard output, standard error and the system's log all go to the
-// agent's. At most 64 lines of 1024 printable bytes. Returns a PMIx status:
-// kErrNotSupported when nothing, or something that is required, is meant for
-// another place; kErrPartialSuccess when something was left out.
-int LinesToLog(const InfoList& data, std::vector<std::string>* lines);
+struct LogPlan {
+  // Of the request once the pieces are printed, and at once when there are
+  // none. kErrNotSupported: nothing of it, or not what is required, can be
+  // done; then there are no pieces. kErrPartialSuccess: some text is for a
+  // place that is not served.
+  int status = 0;
+  std::vector<ProcessText::Piece> pieces;
+  // Both or none: the texts are gathered by these.
+  std::string key;
+  std::string value;
+  // Keys of directives that are not honoured and were not required.
+  std::vector<std::string> ignored;
+};
+
+// Standard output and standard error are served; directives that came among
+// the data count as such. `now` is put into texts when no time stamp came along
+// (`stamp`, 0: none).
+LogPlan PlanLog(const InfoList& data, const InfoList& directives, time_t stamp,
+                const ProcId& caller, time_t now);
 
 }  // namespace canopy::stock
 

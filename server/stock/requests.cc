@@ -295,10 +295,10 @@ Request ReadQuery(Reading& r) {
 
 Request ReadLog(Reading& r) {
   LogRequest request;
-  time_t time = 0;
   size_t count = 0;
-  r.in.UnpackElements(PMIX_TIME, 1, &time, &count);
+  r.in.UnpackElements(PMIX_TIME, 1, &request.stamp, &count);
   r.in.UnpackCountedInfos(&request.data);
+  r.in.UnpackCountedInfos(&request.directives);
   return request;
 }
 

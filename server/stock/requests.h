@@ -4,6 +4,7 @@
 #define CANOPY_SERVER_STOCK_REQUESTS_H_
 
 #include <cstdint>
+#include <ctime>
 #include <string>
 #include <string_view>
 #include <variant>
@@ -46,7 +47,9 @@ struct QueryRequest {
 };
 
 struct LogRequest {
+  time_t stamp = 0;  // 0: none was taken
   InfoList data;
+  InfoList directives;
 };
 
 // Empty texts: any node, the peer's own namespace.

@@ -354,7 +354,9 @@ TEST(Requests, Query) {
 
 TEST(Requests, Log) {
   for (const LogRequest& request : InBothForms<LogRequest>("log")) {
+    EXPECT_EQ(request.stamp, 5);
     EXPECT_EQ(request.data.FindUint("k"), 5u);
+    EXPECT_EQ(request.directives.FindUint("k"), 5u);
   }
 }
 

@@ -31,8 +31,10 @@
 #include "server/ports/client_port.h"
 #include "server/ports/input_sink.h"
 #include "server/ports/process_environment.h"
+#include "server/ports/process_text.h"
 #include "server/stock/connection.h"
 #include "server/stock/ledger.h"
+#include "server/stock/log_text.h"
 #include "server/stock/peer_proof.h"
 #include "server/stock/requests.h"
 #include "server/stock/tool_file.h"
@@ -56,6 +58,8 @@ struct StockOptions {
   // (PMIX_PROCDIR), which must be there then. May be null.
   std::function<void(const ProcId& proc)> make_directory;
   std::function<void(const core::LogLine&)> log;
+  // Where texts go that ranks log to their standard streams; null: nowhere.
+  PutText put_text;
   // Null: MakeHostPeerProof.
   std::unique_ptr<PeerProof> proof;
   // How long a peer may take to say who it is, and a rank's process to become
@@ -197,6 +201,10 @@ class StockEndpoint : public ClientPort, public ProcessEnvironment {
   void Serve(Connection& c, uint32_t tag, ResolvePeersRequest& request);
   void Serve(Connection& c, uint32_t tag, ResolveNodesRequest& request);
   void Serve(Connection& c, uint32_t tag, RefusedRequest& request);
+  // PMIx_Log (stock_log.cc).
+  ProcessText TextFor(const Connection& c, uint32_t tag, LogPlan plan) const;
+  void OnTextDone(core::ClientId client, uint32_t tag, int status);
+  void LogIgnored(const Connection& c, const std::vector<std::string>& keys);
   // True when a get is answered from job data alone.
   bool ServeFromJobData(Connection& c, uint32_t tag,
                         const core::GetArrived& get);
@@ -261,6 +269,8 @@ class StockEndpoint : public ClientPort, public ProcessEnvironment {
   std::map<core::ClientId, std::unique_ptr<Connection>> connections_;
   std::set<core::ClientId> unidentified_;
   std::vector<core::ClientId> dirty_;
+  bool putting_again_ = false;  // requests that a former agent did not answer
+  std::set<std::string> ignored_directives_;  // that the log has
   // Of a former agent, in nobody's ledger.
   Sockets unproved_;
   std::vector<char> buffer_;

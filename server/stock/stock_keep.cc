@@ -364,10 +364,12 @@ void StockEndpoint::TellOfResumed(const Connection& c, const Counts& counts) {
 
 void StockEndpoint::PutAgain(Connection& c,
                              const LedgerState::Connection& kept) {
+  putting_again_ = true;
   for (const auto& request : kept.requests) {
     if (c.state != Connection::State::kServing) break;
     HandleRequest(c, request.tag, request.payload);
   }
+  putting_again_ = false;
   if (kept.finalized) sink_->OnInput(core::FinalizeArrived{c.id, 0});
 }
 

@@ -39,6 +39,10 @@ class StockRestartTest : public StockEndpointTest {
     options.release_connection = [this](const std::string&,
                                         const std::string& name,
                                         bool) { released_.push_back(name); };
+    options.put_text = [this](ProcessText text, TextDone done) {
+      texts_.push_back(std::move(text));
+      done_.push_back(std::move(done));
+    };
     Make(std::move(options));
   }
   void Resume() {
@@ -67,6 +71,8 @@ class StockRestartTest : public StockEndpointTest {
   std::map<std::string, UniqueFd> kept_;
   std::map<std::string, UniqueFd> connections_;
   std::vector<std::string> released_;
+  std::vector<ProcessText> texts_;
+  std::vector<TextDone> done_;
 };
 
 TEST_F(StockRestartTest, AWaitingFenceIsPutAgain) {
@@ -86,6 +92,30 @@ TEST_F(StockRestartTest, AWaitingFenceIsPutAgain) {
   Answer(101, kSuccess);
   EXPECT_EQ(Body(Receive(fd), 101), "0200");
   EXPECT_NE(Ask(fd, 102, kJobInfo), "") << "it is served";
+}
+
+TEST_F(StockRestartTest, ALoggedTextWithoutAnAnswerIsPutAgain) {
+  // pmix.log.stderr = "x"
+  constexpr char kLog[] =
+      "02 10 02 00 02 01 02 20 706d69782e6c6f672e73746465727200 00"
+      "03 04 7800 02 00";
+  const UniqueFd fd = Join();
+  for (uint32_t tag = 101; tag < 103; ++tag) Send(fd, Message(tag, kLog));
+  ASSERT_EQ(texts_.size(), 2u);
+  done_[0](kSuccess);
+  EXPECT_EQ(Body(Receive(fd), 101), "0200");
+  Restart();
+  Resume();
+  ASSERT_EQ(texts_.size(), 3u);
+  EXPECT_TRUE(texts_[2].again);
+  EXPECT_EQ(texts_[2].client, texts_[1].client);
+  EXPECT_EQ(texts_[2].request, 102u);
+  done_[1](kSuccess);  // of the agent that is gone
+  EXPECT_EQ(Receive(fd), "");
+  done_[2](kSuccess);
+  EXPECT_EQ(Body(Receive(fd), 102), "0200");
+  Send(fd, Message(103, kLog));
+  EXPECT_FALSE(texts_[3].again);
 }
 
 // The process is not known yet, or the greeting not even looked at.

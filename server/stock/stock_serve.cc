@@ -9,7 +9,6 @@
 #include "pmix_common.h"
 #include "server/stock/job_info.h"
 #include "server/stock/kvals.h"
-#include "server/stock/log_text.h"
 #include "server/stock/queries.h"
 #include "server/stock/stock_endpoint.h"
 
@@ -203,15 +202,6 @@ void StockEndpoint::Serve(Connection& c, uint32_t tag, QueryRequest& request) {
   }
   if (!out.ok()) return SendStatus(c, tag, out.status().code());
   SendPayload(c, tag, out.Take());
-}
-
-void StockEndpoint::Serve(Connection& c, uint32_t tag, LogRequest& request) {
-  std::vector<std::string> lines;
-  const int status = LinesToLog(request.data, &lines);
-  for (const std::string& line : lines) {
-    Log(core::LogLine::Level::kInfo, ToString(c.proc) + ": " + line);
-  }
-  SendStatus(c, tag, status);
 }
 
 void StockEndpoint::Serve(Connection& c, uint32_t tag,

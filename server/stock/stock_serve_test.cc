@@ -213,15 +213,88 @@ TEST_F(StockEndpointTest, Resolving) {
   EXPECT_EQ(Ask(fd, 103, "02 26 02 04 7800"), "025b");
 }
 
-TEST_F(StockEndpointTest, LogsOneLineAtATime) {
+class StockLogTest : public StockEndpointTest {
+ protected:
+  // TIME, pmix.log.stderr = "a\nb", no directives.
+  static constexpr char kError[] =
+      "02 10 02 00 02 01 02 20 706d69782e6c6f672e73746465727200 00"
+      "03 08 610a6200 02 00";
+
+  StockLogTest() {
+    StockOptions options;
+    options.put_text = [this](ProcessText text, TextDone done) {
+      texts_.push_back(std::move(text));
+      done_.push_back(std::move(done));
+    };
+    Make(std::move(options));
+  }
+
+  std::vector<ProcessText> texts_;
+  std::vector<TextDone> done_;
+};
+
+TEST_F(StockLogTest, TextsArePutAndThenAnswered) {
+  const UniqueFd fd = Join();
+  EXPECT_EQ(Ask(fd, 101, kError), "");
+  ASSERT_EQ(texts_.size(), 1u);
+  EXPECT_EQ(texts_[0].proc, (ProcId{kTestJob, 0}));
+  EXPECT_EQ(texts_[0].client, client_);
+  EXPECT_EQ(texts_[0].request, 101u);
+  EXPECT_FALSE(texts_[0].again);
+  ASSERT_EQ(texts_[0].pieces.size(), 1u);
+  EXPECT_TRUE(texts_[0].pieces[0].is_error);
+  EXPECT_EQ(texts_[0].pieces[0].text, "a\nb");
+  done_[0](kSuccess);
+  EXPECT_EQ(Body(Receive(fd), 101), "0200");
+  Ask(fd, 102, kError);
+  done_[1](kErrOutOfResource);
+  EXPECT_EQ(Body(Receive(fd), 102), "0239");
+}
+
+TEST_F(StockLogTest, WhatIsPutBeforeAnAbortComesBeforeIt) {
+  const UniqueFd fd = Join();
+  // "abort" of all with status 0 in the same write.
+  Send(fd, Message(101, kError) + Message(102, "02 01 02 00 02 02 00 02 00"));
+  ASSERT_EQ(texts_.size(), 1u);
+  ASSERT_EQ(sink_.All<core::AbortArrived>().size(), 1u);
+}
+
+TEST_F(StockLogTest, WhoHasGoneIsNotAnswered) {
+  {
+    const UniqueFd fd = Join();
+    Ask(fd, 101, kError);
+  }
+  Turn();
+  EXPECT_EQ(endpoint_->num_connections(), 0u);
+  done_[0](kSuccess);
+  const UniqueFd fd = Join();
+  Ask(fd, 101, kError);
+  endpoint_.reset();
+  done_[1](kSuccess);
+}
+
+TEST_F(StockLogTest, WhatIsIgnoredIsLoggedOnce) {
   const UniqueFd fd = Join();
   log_.clear();
-  // TIME, pmix.log.stderr = "a\nb", no directives.
+  for (uint32_t tag = 101; tag < 103; ++tag) {
+    // pmix.log.stderr = "x" and, as a directive, k = 5.
+    Ask(fd, tag,
+        "02 10 02 00 02 01 02 20 706d69782e6c6f672e73746465727200 00"
+        "03 04 7800 02 01 02 04 6b00 00 0e 05");
+  }
+  EXPECT_EQ(texts_.size(), 2u);
+  EXPECT_EQ(log_, std::vector<std::string>{
+                      "nsx:0: the directive k of PMIx_Log is ignored"});
+}
+
+TEST_F(StockEndpointTest, TextsWithoutAWayToTheOutputAreRefused) {
+  const UniqueFd fd = Join();
+  log_.clear();
   EXPECT_EQ(Ask(fd, 101,
                 "02 10 02 00 02 01 02 20 706d69782e6c6f672e73746465727200 00"
                 "03 08 610a6200 02 00"),
-            "0200");
-  EXPECT_EQ(log_, (std::vector<std::string>{"nsx:0: a", "nsx:0: b"}));
+            "025d");
+  EXPECT_TRUE(log_.empty());
 }
 
 }  // namespace

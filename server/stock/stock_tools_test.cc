@@ -42,6 +42,11 @@ TEST_F(StockToolTest, ANamelessToolGetsAName) {
             "03"
             "086e737800");
   EXPECT_EQ(sink_.inputs.size(), 1u);
+  // It has no output here: pmix.log.stderr = "x".
+  EXPECT_EQ(Ask(fd, 106,
+                "02 10 02 00 02 01 02 20 706d69782e6c6f672e73746465727200 00"
+                "03 04 7800 02 00"),
+            "025d");
   // Events are.
   Send(fd, Message(105, "02 0d 02 00 02 00"));
   EXPECT_EQ(sink_.All<core::EventsWanted>().size(), 1u);

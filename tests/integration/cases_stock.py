@@ -132,6 +132,53 @@ def mixed_abort(bench):
                                               err=["rank 3", "enough"]))
 
 
+def log_order(bench, nodes, *options):
+    """Every text once, unaltered, and in order with what is written."""
+    program = build(bench, "log")
+    result = ended(bench.run(*place(nodes), *options, "-n", RANKS, program,
+                             RANKS, "order"), "log")
+    for rank in range(RANKS):
+        lines = re.findall(rf"^r{rank} out (\d+)$", result.out, re.M)
+        check(lines == [str(n) for n in range(40)],
+              f"rank {rank}: {lines}" + result.tail())
+    errors = result.out + result.err if options else result.err
+    for rank in range(RANKS):
+        check(errors.count(f'r{rank} \t"<&>" \u00e4 no newline;') == 1,
+              f"rank {rank}'s error" + result.tail())
+    check(errors.count("x" * 199999 + "\n") == 1, "the long text is not whole")
+
+
+def log_kinds(bench, nodes):
+    """On each node the first of a kind, and how many there were beside it."""
+    result = ended(bench.run(*place(nodes), "-n", RANKS, build(bench, "log"),
+                             RANKS, "kind"), "log")
+    texts = re.findall(r"help of r\d", result.err)
+    check(len(texts) == nodes, f"{texts}" + result.tail())
+    counts = [int(n) for n in re.findall(
+        r"^(\d+) more process(?:es have| has) sent help message "
+        r"help-file.txt / some topic$", result.err, re.M)]
+    check(sum(counts) == RANKS - nodes, f"{counts}" + result.tail())
+
+
+def logs(bench):
+    for nodes in (1, 2):
+        bench.case(f"stock log in order: {nodes} nodes",
+                   lambda: log_order(bench, nodes))
+        bench.case(f"stock log in order, merged: {nodes} nodes",
+                   lambda: log_order(bench, nodes,
+                                     "--merge-stderr-to-stdout"))
+        bench.case(f"stock log of one kind: {nodes} nodes",
+                   lambda: log_kinds(bench, nodes))
+        bench.case(f"stock log before an abort: {nodes} nodes",
+                   lambda: bench.run(
+                       *place(nodes), "-n", RANKS, build(bench, "log"), RANKS,
+                       "abort", timeout=30).expect(
+                           code=9, err=["last words\n", "enough"]))
+        bench.case(f"stock log elsewhere: {nodes} nodes", lambda: ended(
+            bench.run(*place(nodes), "-n", RANKS, build(bench, "log"), RANKS,
+                      "refused"), "log").expect(out=["stdout: tagged\n"]))
+
+
 def open_mpi(bench):
     for nodes in (1, 2, 4):
         for name, *more in (("hello",), ("ring",), ("alltoall",),
@@ -393,6 +440,7 @@ def run(bench):
     forms(bench)
     mixed(bench)
     mixed_abort(bench)
+    logs(bench)
     open_mpi(bench)
     deaths(bench)
     every_command(bench)

@@ -3,7 +3,6 @@
 #include <gtest/gtest.h>
 #include <signal.h>
 #include <sys/socket.h>
-#include <sys/un.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -17,6 +16,7 @@
 #include "common/status.h"
 #include "server/process/process_test_base.h"
 #include "server/shim/protocol.h"
+#include "server/shim/socket_file.h"
 
 namespace canopy::process {
 namespace {
@@ -116,6 +116,8 @@ TEST_F(RecoveryTest, InputGoesOnWhereTheShimHasIt) {
 }
 
 TEST_F(RecoveryTest, TextsThatComeAgainArePrintedOnce) {
+  // Without credit all of it is reported again.
+  sink_.on_output = nullptr;
   const auto job = Shell("sleep 100");
   ASSERT_TRUE(Launch(job));
   ProcessText text;
@@ -142,19 +144,16 @@ TEST_F(RecoveryTest, TextsThatComeAgainArePrintedOnce) {
 
 // One that a former version of the agent has started.
 TEST_F(RecoveryTest, AnOlderShimTakesNoTexts) {
-  const std::string path = runtime_dir_ + "/" + ShimSocketName("job");
-  sockaddr_un address = {};
-  address.sun_family = AF_UNIX;
-  path.copy(address.sun_path, sizeof address.sun_path - 1);
-  const UniqueFd listener(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
-  ASSERT_EQ(bind(listener.get(), reinterpret_cast<sockaddr*>(&address),
-                 sizeof address),
-            0);
-  ASSERT_EQ(listen(listener.get(), 1), 0);
+  const Result<UniqueFd> directory = OpenDirectory(runtime_dir_);
+  ASSERT_TRUE(directory.ok());
+  const Result<UniqueFd> listener =
+      ListenAt(directory->get(), ShimSocketName("job"));
+  ASSERT_TRUE(listener.ok());
   size_t found = 0;
   adapter_->Recover(
       [&](const std::vector<RecoveredJob>& jobs) { found = jobs.size(); });
-  UniqueFd shim(accept(listener.get(), nullptr, nullptr));
+  UniqueFd shim(accept(listener->get(), nullptr, nullptr));
+  ASSERT_TRUE(shim);
   Welcome welcome;
   welcome.version = 3;
   welcome.pid = INT_MAX;

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "common/codec/infos.h"
+#include "common/values/value.h"
 #include "pmix_common.h"
 
 namespace canopy::cleanup {
@@ -120,12 +121,12 @@ Result<CleanupOrder> ParseCleanup(const InfoList& info) {
   for (const pmix_info_t& entry : info) {
     const std::string_view key = KeyOf(entry);
     if (auto* list = ListFor(key, &order); list != nullptr) {
-      const auto text = info.FindString(key);
+      const auto text = StringOf(entry.value);
       if (!text) return Status(kErrBadParam, "cleanup without a path");
       Status status = AddPaths(*text, list);
       if (!status.ok()) return status;
     } else if (bool* flag = FlagFor(key, &order); flag != nullptr) {
-      *flag = info.FindBool(key).value_or(true);
+      *flag = BoolOf(entry.value).value_or(true);
     } else if (key != PMIX_JOB_CTRL_ID) {
       return Status(kErrNotSupported, "job control '" + std::string(key) + "'");
     }
@@ -161,7 +162,9 @@ Status CleanupRegistry::Control(const core::ControlJob& request, Bytes*) {
   if (!order.ok()) return order.status();
   // A process decides about its own end only.
   for (const ProcId& target : request.targets) {
-    if (target != request.source && target.rank != kRankWildcard) {
+    const bool is_all_of_job =
+        target.nspace == request.source.nspace && target.rank == kRankWildcard;
+    if (target != request.source && !is_all_of_job) {
       return Status(kErrNotSupported, "cleanup for another process");
     }
   }

@@ -5,6 +5,9 @@
 
 #include <filesystem>
 #include <fstream>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "common/codec/infos.h"
 #include "pmix_common.h"
@@ -30,11 +33,13 @@ class CleanupTest : public testing::Test {
     return path;
   }
 
-  Status Register(Rank rank, const InfoList& info) {
+  Status Register(Rank rank, const InfoList& info,
+                  std::vector<ProcId> targets = {}) {
     std::string encoded;
     EXPECT_EQ(EncodeInfos(info.data(), info.size(), &encoded), kSuccess);
     core::ControlJob request;
     request.source = {"job", rank};
+    request.targets = std::move(targets);
     request.info = Bytes(std::move(encoded));
     Bytes results;
     return registry_.Control(request, &results);
@@ -96,6 +101,29 @@ TEST_F(CleanupTest, WithoutRecursionAndWithIgnoreAndTopdirThingsStay) {
   EXPECT_TRUE(fs::exists(deep));
   EXPECT_TRUE(fs::exists(kept));
   EXPECT_FALSE(fs::exists(gone));
+}
+
+TEST_F(CleanupTest, EveryPathOfARequestGoes) {
+  const std::string first = MakeFile("first");
+  const std::string second = MakeFile("second");
+  InfoList info;
+  info.Add(PMIX_REGISTER_CLEANUP, Value::String(first));
+  info.Add(PMIX_REGISTER_CLEANUP, Value::String(second));
+  ASSERT_TRUE(Register(0, info).ok());
+  registry_.OnExits({"job", {{.rank = 0}}});
+  EXPECT_FALSE(fs::exists(first));
+  EXPECT_FALSE(fs::exists(second));
+}
+
+TEST_F(CleanupTest, NobodyRegistersForAnother) {
+  InfoList info;
+  info.Add(PMIX_REGISTER_CLEANUP, Value::String(MakeFile("mine")));
+  EXPECT_TRUE(Register(0, info, {{"job", 0}}).ok());
+  EXPECT_TRUE(Register(0, info, {{"job", kRankWildcard}}).ok());
+  for (const ProcId& other :
+       {ProcId{"job", 1}, ProcId{"other", 0}, ProcId{"other", kRankWildcard}}) {
+    EXPECT_EQ(Register(0, info, {other}).code(), kErrNotSupported);
+  }
 }
 
 TEST_F(CleanupTest, WhatIsNotCleanupIsRefused) {

@@ -4,6 +4,8 @@
 #include <set>
 #include <utility>
 
+#include "common/status.h"
+
 namespace canopy::core {
 namespace {
 
@@ -21,12 +23,19 @@ bool Aborts::MayAbort(const ProcId& source, const ProcId& target) const {
   return to == nullptr || from->spec->uid == to->spec->uid;
 }
 
-bool Aborts::Complete(AbortMessage* message) const {
+bool Aborts::IsThere(const ProcId& target) const {
+  const Job* job = jobs_.Find(target.nspace);
+  return job == nullptr || target.rank == kRankWildcard ||
+         target.rank < job->spec->procs.size();
+}
+
+int Aborts::Complete(AbortMessage* message) const {
   for (ProcId& target : message->targets) {
     if (target.nspace.empty()) target.nspace = message->source.nspace;
-    if (!MayAbort(message->source, target)) return false;
+    if (!MayAbort(message->source, target)) return kErrNoPermissions;
+    if (!IsThere(target)) return kErrBadParam;
   }
-  return true;
+  return kSuccess;
 }
 
 Aborts::Sent Aborts::Send(const AbortMessage& message, Actions* actions) const {

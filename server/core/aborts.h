@@ -20,8 +20,9 @@ class Aborts {
  public:
   Aborts(NodeId self, const JobTable& jobs, const JobEngine& engine);
 
-  // Whether the source may end all targets; completes their names.
-  bool Complete(AbortMessage* message) const;
+  // Completes the targets' names. kErrNoPermissions when the source may not end
+  // them all, kErrBadParam when one is no rank of its job.
+  int Complete(AbortMessage* message) const;
 
   struct Sent {
     bool here = false;  // this agent controls one of the jobs itself
@@ -38,6 +39,7 @@ class Aborts {
 
  private:
   bool MayAbort(const ProcId& source, const ProcId& target) const;
+  bool IsThere(const ProcId& target) const;
 
   const NodeId self_;
   const JobTable& jobs_;

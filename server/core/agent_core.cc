@@ -96,9 +96,8 @@ struct AgentCore::State {
     const ProcId* proc = jobs.ProcOf(in.client);
     if (proc == nullptr) return Reply(in.client, in.request, kErrInit);
     AbortMessage message{*proc, in.status, in.text, in.targets};
-    if (!aborts.Complete(&message)) {
-      return Reply(in.client, in.request, kErrNoPermissions);
-    }
+    const int refusal = aborts.Complete(&message);
+    if (refusal != kSuccess) return Reply(in.client, in.request, refusal);
     const Aborts::Sent sent = Abort(message);
     // A target of its own abort is not answered: its end is the answer.
     const bool answered = !TargetsItself(message);

@@ -44,6 +44,16 @@ TEST_F(AgentCoreTest, StrangersAreShutOut) {
   }
 }
 
+TEST_F(AgentCoreTest, AbortsNameRanksThatAreThere) {
+  for (const auto& [rank, status] :
+       {std::pair<Rank, int>{1, kSuccess}, {2, kErrBadParam}}) {
+    const auto replies = All<ReplyClient>(
+        Step(AbortArrived{1, 7, 9, "enough", {{"job", rank}}}));
+    ASSERT_EQ(replies.size(), 1u);
+    EXPECT_EQ(replies[0].status, status) << rank;
+  }
+}
+
 TEST_F(AgentCoreTest, WhoPublishesACommitAnswersIt) {
   const Actions actions = Step(Committed{1, 7, {{Scope::kGlobal, Kval("k")}}});
   ASSERT_EQ(actions.size(), 1u);

@@ -120,6 +120,11 @@ void Events::OnRaised(TimeNs now, const EventRaised& in, Actions* actions) {
     actions->push_back(ReplyClient{in.client, in.request, kErrInit, {}});
     return;
   }
+  const auto custom = static_cast<uint8_t>(EventRange::kCustom);
+  if (in.client != 0 && in.range == custom && in.targets.empty()) {
+    actions->push_back(ReplyClient{in.client, in.request, kErrBadParam, {}});
+    return;
+  }
   EventMessage message = MakeMessage(now, in);
   if (in.client != 0) message.source = *proc;  // whatever it says of itself
   const bool keep = !MustNotBeKept(message.info);

@@ -94,6 +94,15 @@ TEST_F(EventsTest, NobodySpeaksForAnother) {
   EXPECT_EQ(Sent<EventMessage>(actions_)[0].second.source, (ProcId{"job", 0}));
 }
 
+TEST_F(EventsTest, ACustomRangeNamesItsReceivers) {
+  EventRaised in;
+  in.client = 10;
+  in.range = static_cast<uint8_t>(EventRange::kCustom);
+  events_.OnRaised(1, in, &actions_);
+  ASSERT_EQ(actions_.size(), 1u);
+  EXPECT_EQ(All<ReplyClient>(actions_)[0].status, kErrBadParam);
+}
+
 TEST_F(EventsTest, CacheIsBounded) {
   for (uint64_t i = 1; i <= kMaxCachedEvents + 10; ++i) {
     events_.OnMessage(3, Message(3, i), &actions_);

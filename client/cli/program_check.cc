@@ -104,7 +104,7 @@ int CheckProgram(const ProgramCheck& check, FarAgents* far) {
   place.End();
   if (!outcome.ok()) return Fail(outcome.status());
   if (!outcome->end.text().empty()) PrintError(outcome->end.text());
-  if (outcome->end.exit_code() != 0) return outcome->end.exit_code();
+  if (const int code = ExitCodeOf(*outcome); code != 0) return code;
   return Print(check, *answers);
 }
 

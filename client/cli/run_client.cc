@@ -1,6 +1,7 @@
 #include "client/cli/run_client.h"
 
 #include <poll.h>
+#include <signal.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
 
@@ -15,6 +16,7 @@
 #include <thread>
 #include <utility>
 
+#include "client/cli/command.h"
 #include "client/cli/input_source.h"
 
 namespace canopy::cli {
@@ -230,6 +232,21 @@ Result<RunOutcome> Session::Finish() {
 }
 
 }  // namespace
+
+int ExitCodeOf(const RunOutcome& outcome) {
+  if (outcome.no_reader) return kExitSignal + SIGPIPE;
+  if (outcome.end_signal != 0) return kExitSignal + outcome.end_signal;
+  switch (outcome.end.status()) {
+    case kErrBadParam:
+      return kExitUsage;
+    case kErrJobExeNotFound:
+      return kExitNotFound;
+    case kErrJobAppNotExecutable:
+      return kExitNotExecutable;
+    default:
+      return outcome.end.exit_code();
+  }
+}
 
 Result<RunOutcome> RunJob(std::unique_ptr<RunConnection> connection,
                           const v1::Launch& launch,

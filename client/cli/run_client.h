@@ -47,6 +47,9 @@ struct RunOutcome {
   bool no_reader = false;  // the job was ended because of its output
 };
 
+// That of the process that asked for the job.
+int ExitCodeOf(const RunOutcome& outcome);
+
 // Runs one job. Blocks. An end signal asks the agents to end the job and waits
 // for that; a second one has it killed; when that takes long, or with a third,
 // RunJob returns with kErrJobCanceled and leaves a thread behind that may

@@ -57,21 +57,6 @@ bool AllowsRoot(const RunOptions& options, const std::string& program) {
          EnvironmentAllowsRoot();
 }
 
-int ExitCodeOf(const RunOutcome& outcome) {
-  if (outcome.no_reader) return kExitSignal + SIGPIPE;
-  if (outcome.end_signal != 0) return kExitSignal + outcome.end_signal;
-  switch (outcome.end.status()) {
-    case kErrBadParam:
-      return kExitUsage;
-    case kErrJobExeNotFound:
-      return kExitNotFound;
-    case kErrJobAppNotExecutable:
-      return kExitNotExecutable;
-    default:
-      return outcome.end.exit_code();
-  }
-}
-
 // A program that could not be loaded may have been given our library in vain.
 void HintAtInjection(const RunOptions& options, const RunOutcome& outcome,
                      const RunReport& report) {

@@ -12,6 +12,7 @@ import cases_control
 import cases_ends
 import cases_faults
 import cases_hostile
+import cases_inject
 import cases_io
 import cases_jobs
 import cases_mpi
@@ -32,6 +33,7 @@ SUITES = (
     cases_netns,
     cases_tls,
     cases_programs,
+    cases_inject,
     cases_process,
     cases_restart,
     cases_versions,

@@ -43,34 +43,35 @@ enum class FrameType : uint16_t {
                         //      String C:infos
   kJobControl = 10,     // * W: Uint n, n x Proc, String C:infos. The reply's
                         //    payload is C:infos, the results
-  kGateFull = 11,   //   empty: all have arrived at the gate, and the agent has
-                    //   something to do before they may leave; no answer
-  kResume = 12,     //   W: Uint n, n x (Uint op, Uint m, m x Proc, Uint ended):
+  kBarrierFull =
+      11,  //   empty: all have arrived at the barrier, and the agent has
+           //   something to do before they may leave; no answer
+  kReattach = 12,   //   W: Uint n, n x (Uint op, Uint m, m x Proc, Uint ended):
                     //   how many collectives of each kind and set it has seen
                     //   the end of, under a former agent of this node. First
                     //   after the welcome, from version 3 on; no answer
-  kCommitted = 13,  //  empty: the commit box holds something that the agent
+  kCommitted = 13,  //  empty: the commit mailbox holds something that the agent
                     //  has asked for; no answer
   // Agent to client.
-  kReply = 64,    // W: Int status, String payload. The reply to kHello
-                  //    carries: Proc own id, Proc server id, Uint segment
-                  //    size; the job's segment is attached (SCM_RIGHTS).
-                  //    From version 2 on, Uint size of the job's gate and
-                  //    Uint own index in it may follow, and the gate is
-                  //    attached as well (common/shm/gate_layout.h). From
-                  //    version 3 on both always follow (size 0: no gate),
-                  //    then Uint reconnect_ms: how long to look for another
-                  //    agent when this one is gone (0: not at all), and Uint
-                  //    epoch, different for each agent. From version 5 on
-                  //    Uint size of the job's commit boxes (0: commit by
-                  //    kCommit) follows, which come with a gate only, are
-                  //    attached too, and in which the client has the same
-                  //    index (common/shm/commit_layout.h).
-  kEvent = 65,    // W: Int status, Proc source, Uint range, String C:infos
-  kSegment = 66,  // W: String nspace, Uint segment size; fd attached. A
-                  //    namespace that this client may read from now on.
-  kAway = 67,     // W: Uint reconnect_ms, as in the welcome from now on: the
-                  //    agent is about to be replaced.
+  kReply = 64,     // W: Int status, String payload. The reply to kHello
+                   //    carries: Proc own id, Proc server id, Uint segment
+                   //    size; the job's segment is attached (SCM_RIGHTS).
+                   //    From version 2 on, Uint size of the job's barrier and
+                   //    Uint own index in it may follow, and the barrier is
+                   //    attached as well (common/shm/barrier_layout.h). From
+                   //    version 3 on both always follow (size 0: no barrier),
+                   //    then Uint reattach_ms: how long to look for another
+                   //    agent when this one is gone (0: not at all), and Uint
+                   //    epoch, different for each agent. From version 5 on
+                   //    Uint size of the job's commit mailboxes (0: commit by
+                   //    kCommit) follows, which come with a barrier only, are
+                   //    attached too, and in which the client has the same
+                   //    index (common/shm/commit_layout.h).
+  kEvent = 65,     // W: Int status, Proc source, Uint range, String C:infos
+  kSegment = 66,   // W: String nspace, Uint segment size; fd attached. A
+                   //    namespace that this client may read from now on.
+  kHandover = 67,  // W: Uint reattach_ms, as in the welcome from now on: the
+                   //    agent is about to be replaced.
 };
 
 struct FrameHeader {

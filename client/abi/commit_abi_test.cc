@@ -1,4 +1,4 @@
-// Commits of a process whose agent offers a box for them.
+// Commits of a process whose agent offers a mailbox for them.
 #include <gtest/gtest.h>
 #include <sys/mman.h>
 
@@ -17,7 +17,7 @@ using Found = shm::CommitReader::Found;
 class CommitAbiTest : public testing::Test {
  protected:
   CommitAbiTest() : agent_(std::make_unique<FakeAgent>()) {
-    agent_->OfferBoxes();
+    agent_->OfferMailboxes();
   }
   ~CommitAbiTest() override {
     if (PMIx_Initialized()) (void)PMIx_Finalize(nullptr, 0);
@@ -30,11 +30,11 @@ class CommitAbiTest : public testing::Test {
         PMIX_SUCCESS);
     return PMIx_Commit();
   }
-  // What is new in the process's box.
+  // What is new in the process's mailbox.
   std::string Take() {
     std::string bytes;
-    if (agent_->boxes().Take(0, &bytes) != Found::kCommits) return "";
-    agent_->boxes().Release();
+    if (agent_->mailboxes().Take(0, &bytes) != Found::kCommits) return "";
+    agent_->mailboxes().Release();
     return bytes;
   }
 
@@ -60,26 +60,26 @@ TEST_F(CommitAbiTest, NoMessage) {
 
 TEST_F(CommitAbiTest, TheFenceTellsTheAgentToLook) {
   Init();
-  // Two mappings of the gate order it, which no tool can see.
+  // Two mappings of the barrier order it, which no tool can see.
   std::atomic<bool> seen = false;
-  agent_->On(FrameType::kGateFull, [&](FakeAgent& agent, const Request&) {
-    const shm::GateKeeper::Taken taken = agent.gate().Close();
+  agent_->On(FrameType::kBarrierFull, [&](FakeAgent& agent, const Request&) {
+    const shm::BarrierServer::Taken taken = agent.barrier().Close();
     EXPECT_TRUE(taken.sync);
     seen = Take().find("key") != std::string::npos;
-    agent.gate().Release(kSuccess);
-    agent.gate().Wake();
+    agent.barrier().Release(kSuccess);
+    agent.barrier().Wake();
   });
   EXPECT_EQ(Commit("key", "x"), PMIX_SUCCESS);
-  shm::GateMember::Ticket ticket;
-  EXPECT_EQ(agent_->other_member().Arrive(0, &ticket),
-            shm::GateMember::Arrival::kWait);
+  shm::BarrierParticipant::Ticket ticket;
+  EXPECT_EQ(agent_->other_participant().Arrive(0, &ticket),
+            shm::BarrierParticipant::Arrival::kWait);
   EXPECT_EQ(PMIx_Fence(nullptr, 0, nullptr, 0), PMIX_SUCCESS);
   EXPECT_TRUE(seen);
 }
 
 TEST_F(CommitAbiTest, RingsWhenItIsAsked) {
   Init();
-  agent_->boxes().Ask(0);
+  agent_->mailboxes().Ask(0);
   EXPECT_EQ(Commit("one", "1"), PMIX_SUCCESS);
   agent_->Await(FrameType::kCommitted);
   EXPECT_NE(Take(), "");
@@ -90,22 +90,22 @@ TEST_F(CommitAbiTest, RingsWhenItIsAsked) {
 
 TEST_F(CommitAbiTest, WhatDoesNotFitIsAMessageAndWhatFollowsStaysBehindIt) {
   Init();
-  const std::string large(shm::kCommitBoxBytes, 'x');
+  const std::string large(shm::kCommitMailboxBytes, 'x');
   EXPECT_EQ(Commit("large", large), PMIX_SUCCESS);
   agent_->Await(FrameType::kCommit);
   EXPECT_EQ(Commit("small", "1"), PMIX_SUCCESS);
   agent_->Await(FrameType::kCommit, 2);
   EXPECT_EQ(Take(), "");
   // The agent has handled both.
-  agent_->boxes().SetMessages(0, 2);
+  agent_->mailboxes().SetMessages(0, 2);
   EXPECT_EQ(Commit("again", "1"), PMIX_SUCCESS);
   EXPECT_NE(Take().find("again"), std::string::npos);
   EXPECT_EQ(agent_->Count(FrameType::kCommit), 2u);
 }
 
-TEST_F(CommitAbiTest, AFullBox) {
+TEST_F(CommitAbiTest, AFullMailbox) {
   Init();
-  const std::string half(shm::kCommitBoxBytes / 2, 'x');
+  const std::string half(shm::kCommitMailboxBytes / 2, 'x');
   EXPECT_EQ(Commit("a", half), PMIX_SUCCESS);
   EXPECT_EQ(Commit("b", half), PMIX_SUCCESS);
   agent_->Await(FrameType::kCommit);
@@ -129,18 +129,18 @@ TEST_F(CommitAbiTest, TheNextAgentFindsIt) {
   EXPECT_EQ(PMIx_Fence(&self_, 1, nullptr, 0), PMIX_SUCCESS);
   EXPECT_NE(agent_->Await(FrameType::kCommit).payload.find("key"),
             std::string::npos);
-  agent_->boxes().SetMessages(0, 1);
-  // The gate's count is this agent's as well: both were made once.
+  agent_->mailboxes().SetMessages(0, 1);
+  // The barrier's count is this agent's as well: both were made once.
   EXPECT_EQ(Commit("more", "x"), PMIX_SUCCESS);
   EXPECT_NE(Take().find("more"), std::string::npos);
 }
 
-TEST_F(CommitAbiTest, BoxesOfAnotherVersionAreNotUsed) {
-  void* base = mmap(nullptr, agent_->boxes().size(), PROT_READ | PROT_WRITE,
-                    MAP_SHARED, agent_->boxes().fd(), 0);
+TEST_F(CommitAbiTest, MailboxesOfAnotherVersionAreNotUsed) {
+  void* base = mmap(nullptr, agent_->mailboxes().size(), PROT_READ | PROT_WRITE,
+                    MAP_SHARED, agent_->mailboxes().fd(), 0);
   ASSERT_NE(base, MAP_FAILED);
   static_cast<shm::CommitHeader*>(base)->version = shm::kCommitVersion + 1;
-  munmap(base, agent_->boxes().size());
+  munmap(base, agent_->mailboxes().size());
   Init();
   EXPECT_EQ(Commit("key", "x"), PMIX_SUCCESS);
   agent_->Await(FrameType::kCommit);

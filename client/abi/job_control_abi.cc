@@ -6,7 +6,7 @@
 #include "client/session/job_control_op.h"
 #include "pmix.h"
 
-using canopy::client::JobControl;
+using canopy::client::JobControlRequest;
 using canopy::client::Session;
 using canopy::client::WithSession;
 
@@ -16,7 +16,7 @@ pmix_status_t PMIx_Job_control(const pmix_proc_t targets[], size_t ntargets,
                                const pmix_info_t directives[], size_t ndirs,
                                pmix_info_t** results, size_t* nresults) {
   return WithSession([&](Session& session) {
-    const JobControl request{targets, ntargets, directives, ndirs};
+    const JobControlRequest request{targets, ntargets, directives, ndirs};
     return canopy::client::ControlJob(session, request, results, nresults);
   });
 }
@@ -25,7 +25,7 @@ pmix_status_t PMIx_Job_control_nb(const pmix_proc_t targets[], size_t ntargets,
                                   const pmix_info_t directives[], size_t ndirs,
                                   pmix_info_cbfunc_t cbfunc, void* cbdata) {
   return WithSession([&](Session& session) {
-    const JobControl request{targets, ntargets, directives, ndirs};
+    const JobControlRequest request{targets, ntargets, directives, ndirs};
     return canopy::client::ControlJobAsync(session, request, cbfunc, cbdata);
   });
 }

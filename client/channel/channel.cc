@@ -42,7 +42,7 @@ int Channel::Register(Pending pending, uint64_t* tag, SocketRef* socket) {
 int Channel::SendOrForget(FrameSocket& socket, FrameType type, uint64_t tag,
                           std::string_view payload) {
   const int rc = socket.Send(type, tag, payload);
-  // Whoever reads will see that the agent is gone, and what comes of it.
+  // The reading thread will detect that the agent is gone, and handle it.
   if (rc == kSuccess || rc == kErrLostConnection) return kSuccess;
   std::lock_guard<std::mutex> lock(mu_);
   const auto it = pending_.find(tag);
@@ -85,7 +85,7 @@ int Channel::CallAsync(FrameType type, std::string_view payload, Done done) {
 int Channel::Post(FrameType type, std::string_view payload) {
   if (lost()) return kErrLostConnection;
   const int rc = socket()->Send(type, 0, payload);
-  // Nobody waits for an answer, who would see that the agent is gone.
+  // No request is pending whose reader would detect that the agent is gone.
   if (rc == kErrLostConnection) {
     progress_->Post([this] {
       if (ReadLast()) OnReadable();
@@ -117,7 +117,7 @@ void Channel::Lead(Lock& lock, Waiter* waiter) {
       open = ReadAndDispatch(/*wait=*/true);
       lock.lock();
     }
-    if (!open) ReviveOrEnd(lock);
+    if (!open) ReattachOrEnd(lock);
   }
   reading_ = false;
   PassOn();
@@ -139,11 +139,11 @@ bool Channel::ReadLast() {
   return true;
 }
 
-void Channel::ReviveOrEnd(Lock& lock) {
+void Channel::ReattachOrEnd(Lock& lock) {
   if (ended_) return;
   down_ = true;
   lock.unlock();
-  SocketRef next = sink_->Reconnect();
+  SocketRef next = sink_->Reattach();
   lock.lock();
   if (ended_) return;
   if (next == nullptr) return EndLocked(/*by_peer=*/true);
@@ -184,7 +184,7 @@ void Channel::OnReadable() {
     open = ReadAndDispatch(/*wait=*/false);
     lock.lock();
   }
-  if (!open) ReviveOrEnd(lock);
+  if (!open) ReattachOrEnd(lock);
   reading_ = false;
   PassOn();
 }
@@ -213,8 +213,8 @@ void Channel::Dispatch(const Frame& frame) {
     case FrameType::kSegment:
       sink_->OnSegment(frame.payload, socket_->TakeFd());
       return;
-    case FrameType::kAway:
-      sink_->OnAway(frame.payload);
+    case FrameType::kHandover:
+      sink_->OnHandover(frame.payload);
       return;
     default:
       // Frames of a later version that this one does not know.

@@ -22,8 +22,8 @@
 
 namespace canopy::client {
 
-// When the agent goes away and the sink finds another one, requests without an
-// answer are sent to that one again.
+// When the agent is gone and the sink reattaches to a successor, pending
+// requests are resent to it.
 //
 // The answer to a request. `status` is a PMIx status: the agent's, or
 // kErrLostConnection when the agent went away first.
@@ -42,15 +42,15 @@ class ChannelSink {
   virtual void OnSegment(std::string_view payload, UniqueFd fd) = 0;
   // Once, when the agent is gone and Close was not called.
   virtual void OnLost() = 0;
-  // The agent is about to be replaced.
-  virtual void OnAway(std::string_view) {}
-  // A request was answered; before its caller hears of it.
+  // The agent announced a handover.
+  virtual void OnHandover(std::string_view) {}
+  // A request was answered; before its caller gets the answer.
   virtual void OnAnswered(local::FrameType /*type*/,
                           std::string_view /*request*/, int /*status*/) {}
-  // The agent is gone: connects to the next one and tells it what this process
-  // had told the former. Blocks for as long as one may yet come. Null: none
-  // will.
-  virtual std::unique_ptr<FrameSocket> Reconnect() { return nullptr; }
+  // The agent is gone: reattaches to a successor and restores this process's
+  // state there. Blocks until the time limit for a successor. Null: there is
+  // none.
+  virtual std::unique_ptr<FrameSocket> Reattach() { return nullptr; }
 };
 
 class Channel {
@@ -74,7 +74,7 @@ class Channel {
   int CallAsync(local::FrameType type, std::string_view payload, Done done);
 
   // Sends a request that has no answer. When the agent turns out to be gone,
-  // the next one is looked for, and the request is not sent to that.
+  // the channel reattaches, and the request is not resent.
   int Post(local::FrameType type, std::string_view payload);
 
   // Whether the agent may send events that somebody wants to see at once.
@@ -118,15 +118,15 @@ class Channel {
   SocketRef socket() const;
   void WaitFor(Lock& lock, Waiter* waiter);
   void Lead(Lock& lock, Waiter* waiter);
-  // Nobody reads now: somebody else has to, when anything is expected.
+  // The reading thread leaves: passes the role on when anything is expected.
   void PassOn();
   bool ReadAndDispatch(bool wait);
   void Dispatch(const Frame& frame);
   void DispatchReply(const Frame& frame);
   void Complete(Pending pending, Reply reply);
   void OnReadable();
-  // The agent is gone: goes on with the next, or ends.
-  void ReviveOrEnd(Lock& lock);
+  // The agent is gone: reattaches to a successor, or ends.
+  void ReattachOrEnd(Lock& lock);
   void EndLocked(bool by_peer);
 
   // Replaced by the thread that reads, under the lock.

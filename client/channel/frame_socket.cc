@@ -17,7 +17,7 @@ namespace {
 constexpr size_t kInitialCapacity = 16 * 1024;
 // More descriptors than this in one message are refused by closing them.
 constexpr int kMaxFdsPerRead = 16;
-// Descriptors that nobody asked for yet.
+// Descriptors that have not been taken yet.
 constexpr size_t kMaxHeldFds = 64;
 
 }  // namespace

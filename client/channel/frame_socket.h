@@ -34,8 +34,8 @@ class FrameSocket {
 
   int fd() const { return fd_.get(); }
 
-  // Counts commits up before they are sent (see GateMember::commits); null:
-  // does not. The counter outlives the socket.
+  // Counts commits up before they are sent (see BarrierParticipant::commits);
+  // null: does not. The counter outlives the socket.
   void CountCommits(std::atomic<uint32_t>* counter) { commits_ = counter; }
 
   // Sends a whole frame, waiting while the peer does not read. Returns a PMIx

@@ -1,4 +1,4 @@
-// Waiting for agents of this machine to be gone.
+// Waits for the end of agents of this machine.
 #ifndef CANOPY_CLIENT_CLI_AGENT_END_H_
 #define CANOPY_CLIENT_CLI_AGENT_END_H_
 

@@ -53,7 +53,7 @@ struct AgentGroup::Member {
   Status Failed(const std::string& what) const {
     std::string text = "agent of node '" + plan.config.node_name() + "' (" +
                        plan.command[0] + ") " + what;
-    const std::string said = process.LastWords();
+    const std::string said = process.LastErrorLine();
     if (!said.empty()) text += ": " + said;
     if (phase == Phase::kHello && carried()) {
       text += "; check that '" + Carrier() + " true' works";
@@ -139,8 +139,8 @@ Status AgentGroup::TooLate(int timeout_ms) const {
     if (member->phase == Member::Phase::kReady) continue;
     ++late;
     // Better one that knows why.
-    if (first == nullptr || (first->process.LastWords().empty() &&
-                             !member->process.LastWords().empty())) {
+    if (first == nullptr || (first->process.LastErrorLine().empty() &&
+                             !member->process.LastErrorLine().empty())) {
       first = member.get();
     }
   }
@@ -220,7 +220,7 @@ void AgentGroup::Stop(int timeout_ms) {
   members_.clear();
 }
 
-Status AgentGroup::HandOver() {
+Status AgentGroup::Detach() {
   const pid_t holder = fork();
   if (holder < 0) {
     return Status(kErrSysLimitsFiles, "cannot fork a holder of the agents");

@@ -49,8 +49,9 @@ class AgentGroup {
   void Stop(int timeout_ms);
 
   // Leaves the agents to a process of their own that holds their input until
-  // they end, and forgets them here: for agents whose carrier must stay.
-  Status HandOver();
+  // they end: for agents whose remote-launch command must stay. The group is
+  // empty afterwards.
+  Status Detach();
 
  private:
   struct Member;

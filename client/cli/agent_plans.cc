@@ -7,8 +7,8 @@
 #include <random>
 #include <utility>
 
+#include "client/cli/string_util.h"
 #include "client/cli/this_machine.h"
-#include "client/cli/words.h"
 
 namespace canopy::cli {
 namespace {
@@ -31,8 +31,8 @@ void ReplaceAll(std::string* text, std::string_view what,
 
 // A carrier that hands its words to a shell on the other side wants them
 // quoted for it.
-bool GoesThroughShell(const std::vector<std::string>& carrier) {
-  const std::string& program = carrier[0];
+bool GoesThroughShell(const std::vector<std::string>& remote_command) {
+  const std::string& program = remote_command[0];
   const std::string name = program.substr(program.rfind('/') + 1);
   return name == "ssh" || name == "rsh";
 }
@@ -47,9 +47,9 @@ Result<std::vector<std::string>> Carrier(const std::string& launch_agent,
                   "'ssh {host}', not '" +
                       launch_agent + "'");
   }
-  std::vector<std::string> carrier = *words;
-  for (std::string& word : carrier) ReplaceAll(&word, "{host}", host);
-  return carrier;
+  std::vector<std::string> remote_command = *words;
+  for (std::string& word : remote_command) ReplaceAll(&word, "{host}", host);
+  return remote_command;
 }
 
 std::string WithoutUser(const std::string& host) {
@@ -114,7 +114,7 @@ bootstrap::v1::Config SharedConfig(const OverlayPlan& plan) {
 
 bool OverlayPlan::all_here() const {
   return std::ranges::all_of(
-      sites, [](const AgentSite& site) { return site.carrier.empty(); });
+      sites, [](const AgentSite& site) { return site.remote_command.empty(); });
 }
 
 std::vector<AgentSite> EmulatedSites(uint32_t count) {
@@ -150,10 +150,10 @@ Result<std::vector<AgentSite>> HostSites(const std::vector<Host>& hosts,
     auto known = std::ranges::find(sites, name, &AgentSite::name);
     if (local) known = sites.begin() + static_cast<std::ptrdiff_t>(here);
     if (known == sites.end()) {
-      Result<std::vector<std::string>> carrier = Carrier(
+      Result<std::vector<std::string>> remote_command = Carrier(
           launch_agent.empty() ? kDefaultLaunchAgent : launch_agent, host.name);
-      if (!carrier.ok()) return carrier.status();
-      known = sites.insert(known, {name, {}, 0, *std::move(carrier)});
+      if (!remote_command.ok()) return remote_command.status();
+      known = sites.insert(known, {name, {}, 0, *std::move(remote_command)});
     }
     AddAlias(&*known, name);
     AddSlots(host, &*known);
@@ -174,9 +174,10 @@ Result<std::vector<std::string>> RestartCommand(
   std::vector<std::string> command;
   std::vector<std::string> agent = {AgentProgram(), "--restart", runtime_dir};
   if (!launch_agent.empty()) {
-    Result<std::vector<std::string>> carrier = Carrier(launch_agent, host);
-    if (!carrier.ok()) return carrier.status();
-    command = *std::move(carrier);
+    Result<std::vector<std::string>> remote_command =
+        Carrier(launch_agent, host);
+    if (!remote_command.ok()) return remote_command.status();
+    command = *std::move(remote_command);
     if (GoesThroughShell(command)) {
       for (std::string& word : agent) word = ShellQuoted(word);
     }
@@ -191,9 +192,9 @@ std::vector<AgentPlan> MakeAgentPlans(const OverlayPlan& plan) {
   std::vector<AgentPlan> plans;
   for (const AgentSite& site : plan.sites) {
     AgentPlan& agent = plans.emplace_back();
-    agent.command = site.carrier;
-    agent.command.push_back(!site.carrier.empty() &&
-                                    GoesThroughShell(site.carrier)
+    agent.command = site.remote_command;
+    agent.command.push_back(!site.remote_command.empty() &&
+                                    GoesThroughShell(site.remote_command)
                                 ? ShellQuoted(program)
                                 : program);
     agent.command.push_back("--bootstrap");
@@ -204,7 +205,7 @@ std::vector<AgentPlan> MakeAgentPlans(const OverlayPlan& plan) {
     for (const std::string& alias : site.aliases) {
       agent.config.add_aliases(alias);
     }
-    if (site.carrier.empty() && !plan.runtime_dir.empty()) {
+    if (site.remote_command.empty() && !plan.runtime_dir.empty()) {
       agent.config.set_runtime_dir(plan.runtime_dir + "/" +
                                    std::to_string(plans.size() - 1));
     }

@@ -20,9 +20,9 @@ struct AgentSite {
   std::string name;
   std::vector<std::string> aliases;
   uint32_t slots = 0;  // 0: as many as cores
-  // Words before canopyd's path that carry its input and output; empty: it is
-  // started here.
-  std::vector<std::string> carrier;
+  // The remote-launch command, to which canopyd's path is appended and which
+  // connects its input and output; empty: it is started here.
+  std::vector<std::string> remote_command;
 };
 
 struct OverlayPlan {

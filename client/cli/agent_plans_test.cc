@@ -22,7 +22,7 @@ TEST(AgentPlansTest, NamesOfThisMachineAreOneNode) {
   const auto sites = Sites("localhost:2,127.0.0.1:3");
   ASSERT_EQ(sites.size(), 1u);
   EXPECT_EQ(sites[0].name, HostName());
-  EXPECT_TRUE(sites[0].carrier.empty());
+  EXPECT_TRUE(sites[0].remote_command.empty());
   EXPECT_EQ(sites[0].slots, 5u);
   EXPECT_EQ(
       std::count(sites[0].aliases.begin(), sites[0].aliases.end(), "127.0.0.1"),
@@ -33,7 +33,7 @@ TEST(AgentPlansTest, OtherHostsAreReachedByTheLaunchAgent) {
   const auto sites = Sites("joe@n1,n2:3,n2:1", "ip netns exec {host}");
   ASSERT_EQ(sites.size(), 2u);
   EXPECT_EQ(sites[0].name, "n1");
-  EXPECT_EQ(sites[0].carrier, (Words{"ip", "netns", "exec", "joe@n1"}));
+  EXPECT_EQ(sites[0].remote_command, (Words{"ip", "netns", "exec", "joe@n1"}));
   EXPECT_EQ(sites[1].name, "n2");
   EXPECT_EQ(sites[1].slots, 4u);
 }

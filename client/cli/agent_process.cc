@@ -15,7 +15,7 @@
 #include <string_view>
 #include <utility>
 
-#include "client/cli/files.h"
+#include "client/cli/file_util.h"
 #include "google/protobuf/message_lite.h"
 
 namespace canopy::cli {
@@ -145,7 +145,7 @@ bool AgentProcess::Take(std::string* message, bool* broken) {
   return true;
 }
 
-std::string AgentProcess::LastWords() const {
+std::string AgentProcess::LastErrorLine() const {
   const off_t end = lseek(errors_, 0, SEEK_END);
   const off_t start = end > kMaxLastWords ? end - kMaxLastWords : 0;
   std::string text(static_cast<size_t>(end > start ? end - start : 0), '\0');

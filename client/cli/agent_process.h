@@ -1,5 +1,5 @@
-// One agent that is being brought up: the process that carries its standard
-// input and output, and the framing of bootstrap messages on them.
+// One agent that is being started: the process that connects its standard input
+// and output, and the framing of bootstrap messages on them.
 #ifndef CANOPY_CLIENT_CLI_AGENT_PROCESS_H_
 #define CANOPY_CLIENT_CLI_AGENT_PROCESS_H_
 
@@ -39,8 +39,8 @@ class AgentProcess {
   // The next whole message. False: not there, or `*broken`.
   bool Take(std::string* message, bool* broken);
 
-  // Last line of what it said on standard error.
-  std::string LastWords() const;
+  // Last line of its standard error.
+  std::string LastErrorLine() const;
 
   void CloseInput();
   void Signal(int number) const;

@@ -2,7 +2,7 @@
 
 #include <unistd.h>
 
-#include "client/cli/files.h"
+#include "client/cli/file_util.h"
 #include "common/text.h"
 
 namespace canopy::cli {

@@ -6,7 +6,7 @@
 #include "client/cli/context_store.h"
 #include "client/cli/context_target.h"
 #include "client/cli/doctor.h"
-#include "client/cli/files.h"
+#include "client/cli/file_util.h"
 #include "client/cli/grpc_agents.h"
 #include "client/cli/json_text.h"
 #include "client/cli/program_check.h"

@@ -8,12 +8,12 @@
 #include "client/cli/command_line.h"
 #include "client/cli/context_choice.h"
 #include "client/cli/context_store.h"
-#include "client/cli/files.h"
+#include "client/cli/file_util.h"
 #include "client/cli/json_text.h"
 #include "client/cli/overlay_end.h"
+#include "client/cli/string_util.h"
 #include "client/cli/table.h"
 #include "client/cli/this_machine.h"
-#include "client/cli/words.h"
 
 namespace canopy::cli {
 namespace {

@@ -4,7 +4,7 @@
 
 #include <utility>
 
-#include "client/cli/files.h"
+#include "client/cli/file_util.h"
 
 namespace canopy::cli {
 namespace {

@@ -14,9 +14,9 @@
 #include "client/cli/command_line.h"
 #include "client/cli/context_choice.h"
 #include "client/cli/context_target.h"
-#include "client/cli/files.h"
+#include "client/cli/file_util.h"
 #include "client/cli/json_text.h"
-#include "client/cli/words.h"
+#include "client/cli/string_util.h"
 #include "common/text.h"
 
 namespace canopy::cli {
@@ -62,7 +62,7 @@ Result<std::string> RemoteLog(const v1::Context& context,
       HostSites(*host, context.launch_agent());
   if (!site.ok()) return site.status();
   std::string command;
-  for (const std::string& word : (*site)[0].carrier) {
+  for (const std::string& word : (*site)[0].remote_command) {
     command += ShellQuoted(word) + " ";
   }
   command += "tail -n " + std::to_string(lines) + " " +

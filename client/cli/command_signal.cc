@@ -13,7 +13,7 @@
 #include "client/cli/command_line.h"
 #include "client/cli/context_choice.h"
 #include "client/cli/context_target.h"
-#include "client/cli/files.h"
+#include "client/cli/file_util.h"
 #include "client/cli/job_names.h"
 #include "client/cli/json_text.h"
 

@@ -12,7 +12,7 @@
 #include "client/cli/context_choice.h"
 #include "client/cli/context_store.h"
 #include "client/cli/context_target.h"
-#include "client/cli/files.h"
+#include "client/cli/file_util.h"
 #include "client/cli/json_text.h"
 #include "client/cli/progress_line.h"
 #include "client/cli/replace.h"
@@ -21,8 +21,8 @@
 #include "client/cli/table.h"
 #include "client/cli/timeline.h"
 #include "client/cli/up_options.h"
+#include "server/openpmix/tool_file.h"
 #include "server/security/cluster_key.h"
-#include "server/stock/tool_file.h"
 
 namespace canopy::cli {
 namespace {
@@ -65,7 +65,7 @@ Status TakeName(const ContextStore& store, const std::string& name) {
              "', whose agents do not answer any more");
   // Tools that find two agents take none.
   for (const auto& node : old->members()) {
-    stock::ToolFile::RemoveAll(node.runtime_dir());
+    openpmix::ToolFile::RemoveAll(node.runtime_dir());
   }
   store.Remove(name);
   return Status();
@@ -82,7 +82,8 @@ Result<std::string> LoadKey(const std::string& path) {
   return bytes;
 }
 
-// `*held`: the agents end with whoever carries them, which must therefore stay.
+// `*held`: the agents end with their remote-launch command, which must
+// therefore stay.
 Result<OverlayPlan> MakePlan(const UpOptions& options, const std::string& name,
                              bool* held) {
   OverlayPlan plan;
@@ -202,7 +203,7 @@ int BringUp(const OverlayPlan& plan, const UpOptions& options, bool held,
     return Fail(status);
   }
   if (held) {
-    if (Status s = group.HandOver(); !s.ok()) return Fail(s);
+    if (Status s = group.Detach(); !s.ok()) return Fail(s);
   }
   return PrintUp(context, options, json);
 }

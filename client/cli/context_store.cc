@@ -10,10 +10,10 @@
 #include <utility>
 
 #include "client/cli/context.pb.h"
-#include "client/cli/files.h"
+#include "client/cli/file_util.h"
 #include "client/cli/json_text.h"
+#include "client/cli/string_util.h"
 #include "client/cli/this_machine.h"
-#include "client/cli/words.h"
 #include "common/posix/private_dir.h"
 
 namespace canopy::cli {

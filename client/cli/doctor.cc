@@ -15,9 +15,9 @@
 #include <string_view>
 
 #include "client/cli/slurm.h"
+#include "client/cli/string_util.h"
 #include "client/cli/table.h"
 #include "client/cli/this_machine.h"
-#include "client/cli/words.h"
 #include "common/posix/private_dir.h"
 #include "common/version.h"
 

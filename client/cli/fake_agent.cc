@@ -7,7 +7,7 @@
 #include <cstring>
 #include <string>
 
-#include "client/cli/files.h"
+#include "client/cli/file_util.h"
 #include "protos/bootstrap.pb.h"
 
 namespace canopy::cli {

@@ -8,11 +8,11 @@
 #include <vector>
 
 #include "client/cli/command.h"
-#include "client/cli/files.h"
+#include "client/cli/file_util.h"
 #include "client/cli/grpc_agents.h"
 #include "client/cli/run_command.h"
 #include "client/cli/startup.h"
-#include "client/cli/words.h"
+#include "client/cli/string_util.h"
 
 namespace canopy::cli {
 namespace {

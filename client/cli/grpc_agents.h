@@ -1,19 +1,18 @@
-// Agents that are asked by gRPC: those of other machines, and whoever became
-// the root.
+// Agents reached by gRPC: those of other machines, and a root that took over.
 #ifndef CANOPY_CLIENT_CLI_GRPC_AGENTS_H_
 #define CANOPY_CLIENT_CLI_GRPC_AGENTS_H_
 
 #include <memory>
 
 #include "client/cli/control_target.h"
-#include "client/cli/far_agents.h"
+#include "client/cli/remote_agents.h"
 
 namespace canopy::cli {
 
 // By gRPC, wherever the agent is.
 Result<std::unique_ptr<RunConnection>> DialRun(const ControlTarget& target);
 
-class GrpcAgents : public FarAgents {
+class GrpcAgents : public RemoteAgents {
  public:
   void WarmUp() override;
   Result<std::unique_ptr<RunConnection>> DialRoot(const v1::Context& overlay,

@@ -4,8 +4,8 @@
 #include <optional>
 #include <utility>
 
-#include "client/cli/files.h"
-#include "client/cli/words.h"
+#include "client/cli/file_util.h"
+#include "client/cli/string_util.h"
 
 namespace canopy::cli {
 namespace {

@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-#include "client/cli/words.h"
+#include "client/cli/string_util.h"
 
 namespace canopy::cli {
 

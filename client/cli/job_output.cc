@@ -14,7 +14,7 @@
 #include <system_error>
 #include <utility>
 
-#include "client/cli/files.h"
+#include "client/cli/file_util.h"
 
 namespace canopy::cli {
 namespace {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "client/cli/words.h"
+#include "client/cli/string_util.h"
 
 namespace canopy::cli {
 namespace {

@@ -6,18 +6,18 @@
 
 #include "client/cli/agent_end.h"
 #include "client/cli/context_target.h"
-#include "client/cli/told_members.h"
-#include "client/cli/words.h"
+#include "client/cli/delivery_tracker.h"
+#include "client/cli/string_util.h"
 
 namespace canopy::cli {
 namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// Agents that were told to end do so within this time.
+// Agents that got the command end within this time.
 constexpr auto kAgentEnd = std::chrono::seconds(5);
 constexpr int kConnectMs = 1000;
-// Members that nobody else reaches are looked for this long, all together.
+// Total time of the search for members that no other reaches.
 constexpr auto kLookFor = std::chrono::seconds(10);
 
 enum class Told { kYes, kNobody, kNoAnswer };
@@ -38,19 +38,19 @@ Result<Told> Tell(const v1::Context& context, int member, bool force) {
                                    "': " + status.message());
 }
 
-// Those that `told` does not have.
-Status TellOthers(const v1::Context& context, bool force, ToldMembers* told,
-                  OverlayEnd* end) {
+// Those that `delivery` does not have.
+Status TellOthers(const v1::Context& context, bool force,
+                  DeliveryTracker* delivery, OverlayEnd* end) {
   const auto deadline = Clock::now() + kLookFor;
   for (int i = 0; i < context.members_size(); ++i) {
-    if (told->Has(i)) continue;
+    if (delivery->Has(i)) continue;
     Result<Told> answer = Told::kNoAnswer;
     if (Clock::now() < deadline) answer = Tell(context, i, force);
     if (!answer.ok()) return answer.status();
     if (*answer == Told::kYes) {
-      told->Add(i);
+      delivery->Add(i);
       end->reached = true;
-    } else if (*answer == Told::kNoAnswer && !told->MayHave(i)) {
+    } else if (*answer == Told::kNoAnswer && !delivery->MayHave(i)) {
       end->silent.push_back(context.members(i).name());
     }
   }
@@ -103,16 +103,16 @@ Result<OverlayEnd> EndOverlay(const v1::Context& context, bool force) {
   const std::vector<LocalAgent> agents = LocalAgent::Of(context);
   OverlayEnd end;
   end.reached = !agents.empty();
-  ToldMembers told(context.members_size());
+  DeliveryTracker delivery(context.members_size());
   if (Result<RootAgent> first = ConnectRoot(context); first.ok()) {
     const auto status = first->client.GetStatus(/*ask_all=*/true);
     Status answer = first->client.Shutdown(force);
     if (!answer.ok() && answer.code() != kErrUnreach) return answer;
     end.reached = true;
-    told.Add(first->member);
-    if (status.ok()) told.AddBelow(*status, first->member);
+    delivery.Add(first->member);
+    if (status.ok()) delivery.AddBelow(*status, first->member);
   }
-  Status status = TellOthers(context, force, &told, &end);
+  Status status = TellOthers(context, force, &delivery, &end);
   if (status.ok()) status = WaitForAgentsHere(context, agents, force);
   if (!status.ok()) return status;
   return end;

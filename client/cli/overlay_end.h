@@ -1,4 +1,4 @@
-// The end of all agents of an overlay, whoever among them can be reached.
+// Shutdown of all agents of an overlay, as far as they can be reached.
 #ifndef CANOPY_CLIENT_CLI_OVERLAY_END_H_
 #define CANOPY_CLIENT_CLI_OVERLAY_END_H_
 
@@ -12,15 +12,15 @@ namespace canopy::cli {
 
 struct OverlayEnd {
   bool reached = false;             // some agent was, or was here
-  std::vector<std::string> silent;  // nodes whose agents may go on
+  std::vector<std::string> silent;  // nodes whose agents may still run
 };
 
-// Tells an agent that answers, the root if it can be, to end with all that it
-// can reach itself, and every other member by itself: one that was just started
-// again has no link yet. Waits until those of this machine are gone, and with
-// `force` kills those that do not end. Takes seconds at most when nothing runs;
-// with `force` jobs get their time to end. Errors: jobs run (without `force`),
-// or agents do not end, which are named.
+// Asks an agent that answers, preferably the root, to shut down with all
+// members that it reaches, and every other member individually, as one that was
+// just restarted has no link yet. Waits until those of this machine are gone,
+// and with `force` kills those that do not end. Takes seconds at most when
+// nothing runs; with `force` jobs get their time to end. Errors: jobs run
+// (without `force`), or agents do not end, which are named.
 Result<OverlayEnd> EndOverlay(const v1::Context& context, bool force);
 
 }  // namespace canopy::cli

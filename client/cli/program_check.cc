@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "client/cli/command.h"
-#include "client/cli/files.h"
+#include "client/cli/file_util.h"
 #include "client/cli/json_text.h"
 #include "client/cli/program_notes.h"
 #include "client/cli/run_client.h"
@@ -84,10 +84,10 @@ int Print(const ProgramCheck& check, const Answers& answers) {
 
 }  // namespace
 
-int CheckProgram(const ProgramCheck& check, FarAgents* far) {
+int CheckProgram(const ProgramCheck& check, RemoteAgents* remote) {
   Result<RunOptions> options = OneOnEachNode(check);
   if (!options.ok()) return FailUsage("doctor", options.status());
-  RunPlace place(far);
+  RunPlace place(remote);
   if (Status s = place.Find(*options); !s.ok()) return Fail(s);
   v1c::Launch launch = MakeLaunch(*options, /*allow_root=*/true);
   launch.set_check_only(true);

@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "client/cli/far_agents.h"
+#include "client/cli/remote_agents.h"
 
 namespace canopy::cli {
 
@@ -19,7 +19,7 @@ struct ProgramCheck {
 // of one process there, and prints it. Nothing is started but, where no overlay
 // is up, an agent of this machine for as long as that takes. Returns the exit
 // code of the process: 0 when every node has the program.
-int CheckProgram(const ProgramCheck& check, FarAgents* far);
+int CheckProgram(const ProgramCheck& check, RemoteAgents* remote);
 
 }  // namespace canopy::cli
 

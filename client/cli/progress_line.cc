@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "client/cli/files.h"
+#include "client/cli/file_util.h"
 
 namespace canopy::cli {
 namespace {

@@ -12,9 +12,9 @@
 #include "client/cli/agent_process.h"
 #include "client/cli/command.h"
 #include "client/cli/context_target.h"
-#include "client/cli/files.h"
+#include "client/cli/file_util.h"
+#include "client/cli/string_util.h"
 #include "client/cli/table.h"
-#include "client/cli/words.h"
 
 namespace canopy::cli {
 namespace {
@@ -60,7 +60,7 @@ Status Restart(const v1::Context& context, int member, bool here,
     return Status(kErrTimeout, "its new agent did not come up in time");
   }
   if (process.EndedWell()) return Status();
-  const std::string said = process.LastWords();
+  const std::string said = process.LastErrorLine();
   return Status(kErrUnreach, said.empty() ? "its new agent gave up" : said);
 }
 

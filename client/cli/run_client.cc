@@ -33,17 +33,16 @@ constexpr auto kLongPatience = std::chrono::seconds(30);
 // The earlier of two waits in ms, -1 being for ever.
 int Earlier(int a, int b) { return a < 0 ? b : b < 0 ? a : std::min(a, b); }
 
-class Session {
+class JobRun {
  public:
-  Session(std::unique_ptr<RunConnection> connection,
-          const RunClientOptions& options,
-          std::shared_ptr<RunObserver> observer)
+  JobRun(std::unique_ptr<RunConnection> connection,
+         const RunClientOptions& options, std::shared_ptr<RunObserver> observer)
       : link_(std::move(connection), WithInput(options.link)),
         signals_(options.signals),
         observer_(std::move(observer)),
         input_(options.stdin_fd),
         wake_fd_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {}
-  ~Session() { close(wake_fd_); }
+  ~JobRun() { close(wake_fd_); }
 
   void Begin(const v1::Launch& launch);
   // Reads until the stream ends; on a thread of its own.
@@ -67,7 +66,7 @@ class Session {
   void EndFor(int signal);
   void ForwardInput();
   void SendInput(InputPiece piece);
-  void SendInputAgain(const v1::Attached& attached);
+  void SendInputAgain(const v1::Reattached& reattached);
   void SendSignal(int signal);
   void Kill(const std::string& reason, bool immediately);
 
@@ -89,19 +88,19 @@ class Session {
   Clock::time_point give_up_ = Clock::time_point::max();
 };
 
-void Session::Begin(const v1::Launch& launch) {
+void JobRun::Begin(const v1::Launch& launch) {
   grace_ = std::chrono::seconds(launch.kill_grace_seconds());
   link_.Launch(launch);
 }
 
-void Session::ReadEvents() {
+void JobRun::ReadEvents() {
   v1::RunEvent event;
   while (link_.Read(&event)) Handle(event);
   done_ = true;
   Wake();
 }
 
-void Session::Handle(const v1::RunEvent& event) {
+void JobRun::Handle(const v1::RunEvent& event) {
   switch (event.kind_case()) {
     case v1::RunEvent::kMapped:
       return observer_->OnMapped(event.mapped());
@@ -115,8 +114,8 @@ void Session::Handle(const v1::RunEvent& event) {
     case v1::RunEvent::kEnd:
       end_ = event.end();
       return;
-    case v1::RunEvent::kAttached:
-      SendInputAgain(event.attached());
+    case v1::RunEvent::kReattached:
+      SendInputAgain(event.reattached());
       return Wake();
     case v1::RunEvent::kInputConsumed:
       input_.Consumed(event.input_consumed());
@@ -126,7 +125,7 @@ void Session::Handle(const v1::RunEvent& event) {
   }
 }
 
-void Session::HandleOutput(const v1::Output& output) {
+void JobRun::HandleOutput(const v1::Output& output) {
   const OutputFate fate = observer_->OnOutput(output);
   if (fate == OutputFate::kHeld) Wake();
   if (fate == OutputFate::kNoReader && !std::exchange(no_reader_, true)) {
@@ -135,7 +134,7 @@ void Session::HandleOutput(const v1::Output& output) {
   link_.Consumed(output.data().size());
 }
 
-int Session::PollTimeout() {
+int JobRun::PollTimeout() {
   int timeout = Earlier(observer_->OnTick(), input_.RetryMs());
   if (give_up_ == Clock::time_point::max()) return timeout;
   const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(
@@ -143,7 +142,7 @@ int Session::PollTimeout() {
   return Earlier(timeout, static_cast<int>(std::max<int64_t>(left.count(), 0)));
 }
 
-bool Session::PumpUntilDone() {
+bool JobRun::PumpUntilDone() {
   while (!done_) {
     pollfd polls[3] = {
         {wake_fd_, POLLIN, 0},
@@ -160,7 +159,7 @@ bool Session::PumpUntilDone() {
   return true;
 }
 
-void Session::ForwardSignals() {
+void JobRun::ForwardSignals() {
   while (const std::optional<int> signal = signals_->Take()) {
     if (IsEndSignal(*signal)) {
       EndFor(*signal);
@@ -171,7 +170,7 @@ void Session::ForwardSignals() {
   }
 }
 
-void Session::EndFor(int signal) {
+void JobRun::EndFor(int signal) {
   ++end_signals_;
   if (end_signal_ == 0) end_signal_ = signal;
   const std::string reason = std::string("SIG") + sigabbrev_np(signal);
@@ -183,44 +182,44 @@ void Session::EndFor(int signal) {
   give_up_ = end_signals_ == 2 ? Clock::now() + kPatience : Clock::now();
 }
 
-void Session::SendSignal(int signal) {
+void JobRun::SendSignal(int signal) {
   v1::RunRequest request;
   request.set_signal(signal);
   Write(request);
 }
 
-void Session::ForwardInput() {
+void JobRun::ForwardInput() {
   std::lock_guard<std::mutex> lock(input_mutex_);
   std::optional<InputPiece> piece = input_.Read();
   if (piece.has_value()) SendInput(*std::move(piece));
 }
 
-void Session::SendInput(InputPiece piece) {
+void JobRun::SendInput(InputPiece piece) {
   v1::RunRequest request;
   request.mutable_input()->set_position(piece.position);
   request.mutable_input()->set_data(std::move(piece.data));
   Write(request);
 }
 
-// An agent that can not tell what came before takes what is new, and the end.
-void Session::SendInputAgain(const v1::Attached& attached) {
+// An agent that does not know its position takes only new input, and the end.
+void JobRun::SendInputAgain(const v1::Reattached& reattached) {
   std::lock_guard<std::mutex> lock(input_mutex_);
-  if (attached.has_input_done()) {
-    input_.ConsumedTo(attached.input_done());
+  if (reattached.has_input_done()) {
+    input_.ConsumedTo(reattached.input_done());
   } else {
     input_.Forget();
   }
   for (InputPiece& piece : input_.Kept()) SendInput(std::move(piece));
 }
 
-void Session::Kill(const std::string& reason, bool immediately) {
+void JobRun::Kill(const std::string& reason, bool immediately) {
   v1::RunRequest request;
   request.mutable_kill()->set_reason(reason);
   request.mutable_kill()->set_immediately(immediately);
   Write(request);
 }
 
-Result<RunOutcome> Session::Finish() {
+Result<RunOutcome> JobRun::Finish() {
   std::string why = link_.WhyEnded();
   if (end_.has_value()) {
     return RunOutcome{*std::move(end_), end_signal_, no_reader_};
@@ -252,17 +251,17 @@ Result<RunOutcome> RunJob(std::unique_ptr<RunConnection> connection,
                           const v1::Launch& launch,
                           const RunClientOptions& options,
                           std::shared_ptr<RunObserver> observer) {
-  auto session = std::make_shared<Session>(std::move(connection), options,
-                                           std::move(observer));
-  session->Begin(launch);
-  std::thread reader([session] { session->ReadEvents(); });
-  if (!session->PumpUntilDone()) {
+  auto run = std::make_shared<JobRun>(std::move(connection), options,
+                                      std::move(observer));
+  run->Begin(launch);
+  std::thread reader([run] { run->ReadEvents(); });
+  if (!run->PumpUntilDone()) {
     reader.detach();
     return Status(kErrJobCanceled,
                   "gave up waiting for the end of the job; its agents kill it");
   }
   reader.join();
-  return session->Finish();
+  return run->Finish();
 }
 
 }  // namespace canopy::cli

@@ -1,4 +1,4 @@
-// The caller's side of Control.Run: one job from launch to end.
+// The launcher's side of Control.Run: one job from launch to end.
 #ifndef CANOPY_CLIENT_CLI_RUN_CLIENT_H_
 #define CANOPY_CLIENT_CLI_RUN_CLIENT_H_
 

@@ -290,7 +290,7 @@ void SendMapped(Stream* stream, uint32_t grace_ms) {
 
 void SendAttached(Stream* stream, bool known) {
   v1c::RunEvent event;
-  event.mutable_attached()->set_known(known);
+  event.mutable_reattached()->set_known(known);
   stream->Write(event);
 }
 
@@ -306,11 +306,11 @@ TEST_F(RunClientTest, GoesOnWithTheNextAgent) {
       SendOutput(stream, "one ");
       return grpc::Status(grpc::StatusCode::UNAVAILABLE, "killed");
     }
-    EXPECT_EQ(request.attach().token(), token);
-    EXPECT_EQ(request.attach().received_size(), 2);
-    EXPECT_EQ(request.attach().received(0), 4u);
-    EXPECT_EQ(request.attach().received(1), 0u);
-    EXPECT_FALSE(request.attach().has_kill());
+    EXPECT_EQ(request.reattach().token(), token);
+    EXPECT_EQ(request.reattach().received_size(), 2);
+    EXPECT_EQ(request.reattach().received(0), 4u);
+    EXPECT_EQ(request.reattach().received(1), 0u);
+    EXPECT_FALSE(request.reattach().has_kill());
     SendAttached(stream, true);
     SendOutput(stream, "two");
     v1c::RunEvent flush;
@@ -356,7 +356,7 @@ TEST_F(RunClientTest, AnAgentThatMakesWayIsFollowedByOneOnly) {
     if (calls == 1) {
       SendMapped(stream, 0);
       v1c::RunEvent away;
-      away.set_away_ms(60000);
+      away.set_planned_downtime_ms(60000);
       stream->Write(away);
     } else {
       SendAttached(stream, true);
@@ -405,9 +405,9 @@ TEST_F(RunClientTest, InputThatWasNotTakenIsSentAgain) {
       stream->Write(event);
       return grpc::Status(grpc::StatusCode::UNAVAILABLE, "killed");
     }
-    EXPECT_LE(request.attach().input_begin(), 40'000u);
-    event.mutable_attached()->set_known(true);
-    event.mutable_attached()->set_input_done(70'000);
+    EXPECT_LE(request.reattach().input_begin(), 40'000u);
+    event.mutable_reattached()->set_known(true);
+    event.mutable_reattached()->set_input_done(70'000);
     stream->Write(event);
     const std::string again = ReadInput(stream, &position);
     EXPECT_LE(position, 70'000u);
@@ -454,7 +454,7 @@ TEST_F(RunClientTest, LaunchesAgainWhatNobodyHasHeardOf) {
     v1c::RunRequest request;
     EXPECT_TRUE(stream->Read(&request));
     if (++calls == 1) return grpc::Status(grpc::StatusCode::UNAVAILABLE, "");
-    EXPECT_TRUE(request.has_attach());
+    EXPECT_TRUE(request.has_reattach());
     SendAttached(stream, false);
     EXPECT_TRUE(stream->Read(&request));
     EXPECT_EQ(request.launch().apps(0).argv(0), "program");
@@ -498,8 +498,8 @@ TEST_F(RunClientTest, AnOrderToEndTheJobIsRepeated) {
       EXPECT_TRUE(request.has_kill());
       return grpc::Status(grpc::StatusCode::UNAVAILABLE, "killed");
     }
-    EXPECT_TRUE(request.attach().has_kill());
-    EXPECT_FALSE(request.attach().kill().immediately());
+    EXPECT_TRUE(request.reattach().has_kill());
+    EXPECT_FALSE(request.reattach().kill().immediately());
     SendAttached(stream, true);
     SendEnd(stream, 143);
     return grpc::Status::OK;
@@ -528,11 +528,11 @@ TEST_F(RunClientTest, NobodyAnswers) {
 }
 
 TEST_F(RunClientTest, WithoutTlsThereIsNoControlOverTheNetwork) {
-  ControlTarget far;
-  far.security = "plaintext";
+  ControlTarget remote;
+  remote.security = "plaintext";
   for (const char* address : {"192.0.2.1:1", "127.0.0.1:1"}) {
-    far.address = address;
-    const Status status = ControlClient::Connect(far, 5000).status();
+    remote.address = address;
+    const Status status = ControlClient::Connect(remote, 5000).status();
     EXPECT_EQ(status.code(), kErrNotSupported) << address;
     EXPECT_NE(status.message().find("--security plaintext"), std::string::npos);
   }

@@ -10,7 +10,7 @@
 #include <utility>
 
 #include "client/cli/command.h"
-#include "client/cli/files.h"
+#include "client/cli/file_util.h"
 #include "client/cli/json_text.h"
 #include "client/cli/run_client.h"
 #include "client/cli/run_launch.h"
@@ -51,7 +51,7 @@ bool EnvironmentAllowsRoot() {
 }
 
 // Under our own name root is served as everyone: in containers there is often
-// nobody else. Under mpirun's names its users' habits are kept.
+// no other user. Under mpirun's names its users' habits are kept.
 bool AllowsRoot(const RunOptions& options, const std::string& program) {
   return options.allow_run_as_root || program == "canopy" ||
          EnvironmentAllowsRoot();
@@ -96,7 +96,7 @@ int Canceled(SignalSource* signals) {
 }
 
 std::optional<int> Run(const RunOptions& options, const std::string& program,
-                       FarAgents* far) {
+                       RemoteAgents* remote) {
   Timeline timeline(options.verbose);
   const bool allow_root = AllowsRoot(options, program);
   if (geteuid() == 0 && !allow_root) {
@@ -106,10 +106,10 @@ std::optional<int> Run(const RunOptions& options, const std::string& program,
     return kExitFailure;
   }
   if (Status s = CheckTexts(options); !s.ok()) return Fail(s);
-  RunPlace place(far);
+  RunPlace place(remote);
   if (Status s = place.Find(options); !s.ok()) return Fail(s);
   const v1c::Launch launch = MakeLaunch(options, allow_root);
-  if (place.NeedsFarAgents()) return std::nullopt;
+  if (place.NeedsRemoteAgents()) return std::nullopt;
   for (const std::string& warning : options.warnings) PrintError(warning);
   SignalSource signals;
   if (Status s = place.Begin(options, timeline); !s.ok()) return Fail(s);
@@ -145,7 +145,7 @@ std::optional<int> Run(const RunOptions& options, const std::string& program,
 
 }  // namespace
 
-std::optional<int> RunCommand(const CommandLine& line, FarAgents* far) {
+std::optional<int> RunCommand(const CommandLine& line, RemoteAgents* remote) {
   Result<RunOptions> options = ParseRunOptions(
       line.args, [](const char* name) { return std::getenv(name); });
   if (!options.ok()) return FailUsage("run", options.status());
@@ -156,7 +156,7 @@ std::optional<int> RunCommand(const CommandLine& line, FarAgents* far) {
   if (options->help) {
     return WriteAll(STDOUT_FILENO, kHelpHead + RunOptionHelp()) ? 0 : 1;
   }
-  return Run(*options, line.program, far);
+  return Run(*options, line.program, remote);
 }
 
 }  // namespace canopy::cli

@@ -5,14 +5,14 @@
 #include <optional>
 
 #include "client/cli/command.h"
-#include "client/cli/far_agents.h"
+#include "client/cli/remote_agents.h"
 
 namespace canopy::cli {
 
-// Runs a job and returns the exit code of the process. Without `far` it serves
-// those alone whose job an agent of this machine takes; for others it returns
-// no value, and has changed and said nothing.
-std::optional<int> RunCommand(const CommandLine& line, FarAgents* far);
+// Runs a job and returns the exit code of the process. Without `remote` it
+// serves those alone whose job an agent of this machine takes; for others it
+// returns no value, and has changed and said nothing.
+std::optional<int> RunCommand(const CommandLine& line, RemoteAgents* remote);
 
 }  // namespace canopy::cli
 

@@ -1,4 +1,4 @@
-// The connection of one job's caller to the agent that controls it.
+// The connection of one job's launcher to the agent that controls the job.
 #ifndef CANOPY_CLIENT_CLI_RUN_CONNECTION_H_
 #define CANOPY_CLIENT_CLI_RUN_CONNECTION_H_
 

@@ -14,7 +14,7 @@ using std::chrono::milliseconds;
 
 // Output is acknowledged in lumps: far below the window of a node.
 constexpr uint64_t kConsumedLump = 64 << 10;
-// Before an agent has told how long it may be away: for one that is replaced.
+// Planned downtime of a handover until the agent has announced its own.
 constexpr milliseconds kUnknownGrace(5000);
 // For the way here of an agent that came back in time.
 constexpr milliseconds kSlack(3000);
@@ -84,7 +84,7 @@ bool RunLink::Read(v1::RunEvent* event) {
     }
     if (Connection()->Read(event)) {
       if (Note(*event)) return true;
-    } else if (ended_ || !Reconnect()) {
+    } else if (ended_ || !Reattach()) {
       return false;
     }
   }
@@ -108,8 +108,8 @@ bool RunLink::Note(const v1::RunEvent& event) {
     case v1::RunEvent::kFlush:
       Acknowledge();
       return false;
-    case v1::RunEvent::kAwayMs:
-      away_ = milliseconds(event.away_ms());
+    case v1::RunEvent::kPlannedDowntimeMs:
+      planned_downtime_ = milliseconds(event.planned_downtime_ms());
       return false;
     default:
       return true;
@@ -130,27 +130,27 @@ void RunLink::NoteMap(const v1::JobMapped& mapped) {
   }
 }
 
-bool RunLink::Reconnect() {
+bool RunLink::Reattach() {
   {
     std::lock_guard<std::mutex> lock(mutex_);
     connected_ = false;
   }
   why_ = Connection()->WhyEnded();
-  const milliseconds grace = std::max(grace_, away_);
+  const milliseconds grace = std::max(grace_, planned_downtime_);
   if (launch_.launch().token().empty() || grace.count() == 0) return false;
-  const auto patience = grace + kSlack;
+  const auto time_limit = grace + kSlack;
   const auto begin = Clock::now();
   bool said = false;
   milliseconds pause = kFirstPause;
-  while (Clock::now() - begin < patience) {
+  while (Clock::now() - begin < time_limit) {
     if (std::shared_ptr<RunConnection> next = options_.dial()) {
-      const std::optional<bool> known = Attach(next.get());
-      if (known) return Adopt(std::move(next), *known);
+      const std::optional<bool> known = Reattach(next.get());
+      if (known) return UseConnection(std::move(next), *known);
     }
     if (Clock::now() - begin > kPatience && !std::exchange(said, true) &&
         options_.say) {
       options_.say("the agent that controls the job is away; waiting up to " +
-                   std::to_string(patience.count() / 1000) +
+                   std::to_string(time_limit.count() / 1000) +
                    " s for another one");
     }
     std::this_thread::sleep_for(pause);
@@ -158,39 +158,40 @@ bool RunLink::Reconnect() {
   }
   if (why_.empty()) why_ = "it went away";
   why_ += ", and no other one came within " +
-          std::to_string(patience.count() / 1000) + " s";
+          std::to_string(time_limit.count() / 1000) + " s";
   return false;
 }
 
-std::optional<bool> RunLink::Attach(RunConnection* connection) {
+std::optional<bool> RunLink::Reattach(RunConnection* connection) {
   v1::RunRequest request;
-  v1::Attach* const attach = request.mutable_attach();
-  attach->set_token(launch_.launch().token());
-  attach->mutable_received()->Add(received_.begin(), received_.end());
-  if (options_.input_begin) attach->set_input_begin(options_.input_begin());
+  v1::Reattach* const reattach = request.mutable_reattach();
+  reattach->set_token(launch_.launch().token());
+  reattach->mutable_received()->Add(received_.begin(), received_.end());
+  if (options_.input_begin) reattach->set_input_begin(options_.input_begin());
   {
     std::lock_guard<std::mutex> lock(mutex_);
-    if (kill_) *attach->mutable_kill() = *kill_;
+    if (kill_) *reattach->mutable_kill() = *kill_;
   }
   if (!connection->Write(request)) return std::nullopt;
   v1::RunEvent event;
   while (connection->Read(&event)) {
-    if (!event.has_attached() && !event.has_mapped()) break;
+    if (!event.has_reattached() && !event.has_mapped()) break;
     if (event.has_mapped()) NoteMap(event.mapped());
     early_.push_back(event);
-    if (event.has_attached()) return event.attached().known();
+    if (event.has_reattached()) return event.reattached().known();
   }
   early_.clear();
   return std::nullopt;
 }
 
-bool RunLink::Adopt(std::shared_ptr<RunConnection> connection, bool known) {
+bool RunLink::UseConnection(std::shared_ptr<RunConnection> connection,
+                            bool known) {
   if (!known && mapped_) {
     why_ = "the one that came after it does not know the job";
     return false;
   }
   unacknowledged_ = 0;
-  away_ = milliseconds(0);
+  planned_downtime_ = milliseconds(0);
   if (!known) (void)connection->Write(launch_);
   std::lock_guard<std::mutex> lock(mutex_);
   connection_ = std::move(connection);

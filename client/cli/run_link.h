@@ -1,5 +1,5 @@
-// A job's caller and the agents that control the job, one after the other: when
-// an agent goes away, another one of its node may go on with its jobs.
+// A launcher's link to the agent that controls its job; it reattaches to a
+// successor when that agent is gone.
 #ifndef CANOPY_CLIENT_CLI_RUN_LINK_H_
 #define CANOPY_CLIENT_CLI_RUN_LINK_H_
 
@@ -18,31 +18,30 @@
 namespace canopy::cli {
 
 struct RunLinkOptions {
-  // Tries once to reach the agent that may have come; null when there is none.
-  // Without this function the job ends with its agent.
+  // Tries once to connect to a successor; null when there is none. Without this
+  // function the job ends with its agent.
   std::function<std::unique_ptr<RunConnection>()> dial;
-  // From where input can be sent again to the next agent. On the reading
+  // Position from which input can be resent to a successor. On the reading
   // thread.
   std::function<uint64_t()> input_begin;
-  // For a person: what is waited for. On the reading thread.
+  // Reports to the user what is waited for. On the reading thread.
   std::function<void(const std::string& text)> say;
 };
 
-// One thread reads, and tells what it has consumed; any thread writes.
+// One thread reads, and acknowledges what it has consumed; any thread writes.
 class RunLink {
  public:
   RunLink(std::unique_ptr<RunConnection> connection, RunLinkOptions options);
 
   // Once, before anything else.
   void Launch(const control::v1::Launch& launch);
-  // Kept for the next agent while there is none, and lost when the agent goes
-  // away with it; an order to end the job is never lost.
+  // Queued for a successor while there is no agent, and lost with an agent that
+  // dies; a kill request is never lost.
   void Write(const control::v1::RunRequest& request);
-  // The next event of the job. Waits, also for another agent, as long as the
-  // former one said; `attached` when there is one. False: nothing comes any
-  // more.
+  // The next event of the job. Waits, also for a successor as long as
+  // announced; `reattached` when there is one. False: the link has ended.
   bool Read(control::v1::RunEvent* event);
-  // So much of the output that was read is where it belongs.
+  // Acknowledges output that was delivered.
   void Consumed(uint64_t bytes);
   // After Read gave false: why.
   std::string WhyEnded() const { return why_; }
@@ -52,13 +51,13 @@ class RunLink {
 
   std::shared_ptr<RunConnection> Connection();
   void Acknowledge();
-  // False for what is nobody else's business.
+  // False for events that are not for the caller.
   bool Note(const control::v1::RunEvent& event);
   void NoteMap(const control::v1::JobMapped& mapped);
-  bool Reconnect();
-  // Tells the agent who we are. No value: it does not answer.
-  std::optional<bool> Attach(RunConnection* connection);
-  bool Adopt(std::shared_ptr<RunConnection> connection, bool known);
+  bool Reattach();
+  // Identifies the launcher to the agent. No value: it does not answer.
+  std::optional<bool> Reattach(RunConnection* connection);
+  bool UseConnection(std::shared_ptr<RunConnection> connection, bool known);
 
   const RunLinkOptions options_;
   std::mutex mutex_;
@@ -75,8 +74,9 @@ class RunLink {
   std::vector<uint64_t> received_;           // bytes of output, by node
   std::deque<control::v1::RunEvent> early_;  // read while attaching
   uint64_t unacknowledged_ = 0;
-  std::chrono::milliseconds grace_;    // of every agent that controls the job
-  std::chrono::milliseconds away_{0};  // as this one said, which is replaced
+  std::chrono::milliseconds grace_;  // of every agent that controls the job
+  std::chrono::milliseconds planned_downtime_{
+      0};  // announced by the present agent
   std::string why_;
 };
 

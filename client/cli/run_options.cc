@@ -4,10 +4,10 @@
 #include <iterator>
 #include <utility>
 
-#include "client/cli/files.h"
+#include "client/cli/file_util.h"
 #include "client/cli/option_parser.h"
 #include "client/cli/run_option_table.h"
-#include "client/cli/words.h"
+#include "client/cli/string_util.h"
 
 namespace canopy::cli {
 namespace {

@@ -6,7 +6,7 @@
 #include <fstream>
 #include <initializer_list>
 
-#include "client/cli/words.h"
+#include "client/cli/string_util.h"
 
 namespace canopy::cli {
 namespace {

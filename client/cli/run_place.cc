@@ -59,9 +59,9 @@ Status RunPlace::Find(const RunOptions& options) {
   return Status();
 }
 
-bool RunPlace::NeedsFarAgents() {
-  if (far_ != nullptr) return false;
-  if (!persistent()) return !sites_[0].carrier.empty();
+bool RunPlace::NeedsRemoteAgents() {
+  if (remote_ != nullptr) return false;
+  if (!persistent()) return !sites_[0].remote_command.empty();
   return socket_ == nullptr || !socket_->WaitGreeting(kGreetingMs);
 }
 
@@ -89,9 +89,9 @@ Status RunPlace::StartAgents(const RunOptions& options) {
   std::vector<AgentPlan> agents = MakeAgentPlans(plan);
   overlay_.set_security(agents[0].config.security());
   overlay_.set_cluster_key(plan.cluster_key);
-  const bool near = plan.sites[0].carrier.empty();
+  const bool near = plan.sites[0].remote_command.empty();
   Status status = group_.Start(std::move(agents));
-  if (status.ok() && !near) far_->WarmUp();
+  if (status.ok() && !near) remote_->WarmUp();
   return status;
 }
 
@@ -127,20 +127,20 @@ Result<std::unique_ptr<RunConnection>> RunPlace::Connect(
 }
 
 Result<std::unique_ptr<RunConnection>> RunPlace::Dial() {
-  if (far_ == nullptr) {
+  if (remote_ == nullptr) {
     return Status(kErrUnreach,
                   "the agent that was started for this job does "
                   "not take it");
   }
-  return persistent() ? far_->DialRoot(overlay_, &member_)
-                      : far_->DialMember(overlay_, 0);
+  return persistent() ? remote_->DialRoot(overlay_, &member_)
+                      : remote_->DialMember(overlay_, 0);
 }
 
 std::function<std::unique_ptr<RunConnection>()> RunPlace::Redial() const {
   if (!persistent()) return nullptr;
   return [this]() -> std::unique_ptr<RunConnection> {
     if (!by_socket_) {
-      auto connection = far_->DialMember(overlay_, member_);
+      auto connection = remote_->DialMember(overlay_, member_);
       return connection.ok() ? *std::move(connection) : nullptr;
     }
     std::unique_ptr<RunSocket> next =

@@ -1,4 +1,4 @@
-// Where a job of `canopy run` goes: an overlay that is up, or agents that live
+// Where a job of `canopy run` runs: an overlay that is up, or agents that live
 // as long as the job.
 #ifndef CANOPY_CLIENT_CLI_RUN_PLACE_H_
 #define CANOPY_CLIENT_CLI_RUN_PLACE_H_
@@ -11,7 +11,7 @@
 #include "client/cli/agent_group.h"
 #include "client/cli/agent_plans.h"
 #include "client/cli/context.pb.h"
-#include "client/cli/far_agents.h"
+#include "client/cli/remote_agents.h"
 #include "client/cli/run_connection.h"
 #include "client/cli/run_options.h"
 #include "client/cli/run_socket.h"
@@ -27,7 +27,7 @@ class RunPlace {
  public:
   // Null: there is no way to agents but over sockets of this machine. It
   // outlives this.
-  explicit RunPlace(FarAgents* far) : far_(far) {}
+  explicit RunPlace(RemoteAgents* remote) : remote_(remote) {}
   ~RunPlace();
   RunPlace(const RunPlace&) = delete;
   RunPlace& operator=(const RunPlace&) = delete;
@@ -35,8 +35,8 @@ class RunPlace {
   // Finds the overlay, or which nodes agents are to be started on, and changes
   // nothing.
   Status Find(const RunOptions& options);
-  // After Find: there is no way from here to the agent that takes the job.
-  bool NeedsFarAgents();
+  // After Find: the agent that takes the job cannot be reached locally.
+  bool NeedsRemoteAgents();
   // Starts agents, if need be; they come up while the caller goes on.
   Status Begin(const RunOptions& options, const Timeline& timeline);
   // Waits until jobs can be run and connects to where they are; once.
@@ -44,9 +44,9 @@ class RunPlace {
   Result<std::unique_ptr<RunConnection>> Connect(const RunOptions& options,
                                                  const SignalSource& signals,
                                                  const Timeline& timeline);
-  // Reaches whoever took the place of the agent that Connect connected to;
-  // empty when nobody can. For as long as this lives; any thread, one at a
-  // time.
+  // Connects to the successor of the agent that Connect connected to; empty
+  // when recovery is impossible. For as long as this lives; any thread, one at
+  // a time.
   std::function<std::unique_ptr<RunConnection>()> Redial() const;
   // The overlay is one that `canopy up` made.
   bool persistent() const { return persistent_; }
@@ -58,7 +58,7 @@ class RunPlace {
   Status StartAgents(const RunOptions& options);
   Status WaitForAgents(const RunOptions& options, const SignalSource& signals);
 
-  FarAgents* const far_;
+  RemoteAgents* const remote_;
   v1::Context overlay_;
   bool persistent_ = false;
   std::vector<AgentSite> sites_;       // when not persistent

@@ -1,7 +1,7 @@
 #include "client/cli/run_report.h"
 
 #include "client/cli/command.h"
-#include "client/cli/files.h"
+#include "client/cli/file_util.h"
 #include "client/cli/json_text.h"
 #include "client/cli/loader_errors.h"
 #include "client/cli/map_text.h"

@@ -1,4 +1,4 @@
-// A job's caller on the machine of the agent that controls it, without gRPC:
+// A launcher on the machine of the agent that controls the job, without gRPC:
 // see common/run_protocol.h.
 #ifndef CANOPY_CLIENT_CLI_RUN_SOCKET_H_
 #define CANOPY_CLIENT_CLI_RUN_SOCKET_H_
@@ -14,8 +14,8 @@ namespace canopy::cli {
 
 class RunSocket : public RunConnection {
  public:
-  // Connects to the socket beside an agent's control socket; null when nobody
-  // listens there, as with an agent of an older version.
+  // Connects to the socket beside an agent's control socket; null when there is
+  // no listener, as with an agent of an older version.
   static std::unique_ptr<RunSocket> Connect(const std::string& control_socket);
 
   // Waits for the agent's greeting, unless it came before. False: it does not

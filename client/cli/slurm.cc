@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "client/cli/words.h"
+#include "client/cli/string_util.h"
 
 namespace canopy::cli {
 namespace {
@@ -155,18 +155,18 @@ Result<std::vector<AgentSite>> SlurmSites(const SlurmAllocation& allocation) {
     site.name = name;
     if (sites.size() <= slots.size()) site.slots = slots[sites.size() - 1];
     // Unbuffered: without that srun passes whole lines only.
-    site.carrier = {"srun",
-                    "--jobid=" + allocation.job_id,
-                    "--overlap",
-                    "--nodes=1",
-                    "--ntasks=1",
-                    "--nodelist=" + name,
-                    "--mpi=none",
-                    "--cpu-bind=none",
-                    "--quiet",
-                    "--unbuffered",
-                    "--kill-on-bad-exit=0",
-                    "--export=ALL"};
+    site.remote_command = {"srun",
+                           "--jobid=" + allocation.job_id,
+                           "--overlap",
+                           "--nodes=1",
+                           "--ntasks=1",
+                           "--nodelist=" + name,
+                           "--mpi=none",
+                           "--cpu-bind=none",
+                           "--quiet",
+                           "--unbuffered",
+                           "--kill-on-bad-exit=0",
+                           "--export=ALL"};
   }
   return sites;
 }

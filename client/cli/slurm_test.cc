@@ -64,10 +64,10 @@ TEST(SlurmTest, AnAgentOnEachNodeOfTheAllocation) {
   ASSERT_EQ(sites->size(), 2u);
   EXPECT_EQ((*sites)[1].name, "n2");
   EXPECT_EQ((*sites)[1].slots, 3u);
-  EXPECT_EQ((*sites)[1].carrier[0], "srun");
-  EXPECT_NE(std::find((*sites)[1].carrier.begin(), (*sites)[1].carrier.end(),
-                      "--nodelist=n2"),
-            (*sites)[1].carrier.end());
+  EXPECT_EQ((*sites)[1].remote_command[0], "srun");
+  EXPECT_NE(std::find((*sites)[1].remote_command.begin(),
+                      (*sites)[1].remote_command.end(), "--nodelist=n2"),
+            (*sites)[1].remote_command.end());
 }
 
 }  // namespace

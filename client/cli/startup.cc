@@ -4,7 +4,7 @@
 #include <unistd.h>
 
 #include "client/cli/command.h"
-#include "client/cli/files.h"
+#include "client/cli/file_util.h"
 #include "common/version.h"
 
 namespace canopy::cli {

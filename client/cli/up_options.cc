@@ -4,7 +4,7 @@
 #include <iterator>
 #include <utility>
 
-#include "client/cli/words.h"
+#include "client/cli/string_util.h"
 
 namespace canopy::cli {
 namespace {

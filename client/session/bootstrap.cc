@@ -90,27 +90,29 @@ Result<std::string> Welcome(FrameSocket* socket) {
 }
 
 // Without it fences use messages. `index`: the process's place in it.
-std::unique_ptr<shm::GateMember> MapGate(WireReader* in, FrameSocket* socket,
-                                         uint32_t* index) {
+std::unique_ptr<shm::BarrierParticipant> MapBarrier(WireReader* in,
+                                                    FrameSocket* socket,
+                                                    uint32_t* index) {
   const uint64_t size = in->Uint();
   *index = in->Uint32();
   if (!in->ok() || size == 0) return nullptr;
   const UniqueFd fd = socket->TakeFd();
   if (!fd) return nullptr;
-  auto gate = shm::GateMember::Map(fd.get(), size, *index);
-  return gate.ok() ? std::move(gate).value() : nullptr;
+  auto barrier = shm::BarrierParticipant::Map(fd.get(), size, *index);
+  return barrier.ok() ? std::move(barrier).value() : nullptr;
 }
 
 // Without it commits use messages.
-std::unique_ptr<shm::CommitWriter> MapBox(WireReader* in, FrameSocket* socket,
-                                          uint32_t index,
-                                          const shm::GateMember* gate) {
+std::unique_ptr<shm::CommitWriter> MapMailbox(
+    WireReader* in, FrameSocket* socket, uint32_t index,
+    const shm::BarrierParticipant* barrier) {
   const uint64_t size = in->Uint();
   if (!in->ok() || size == 0) return nullptr;
   const UniqueFd fd = socket->TakeFd();
-  if (!fd || gate == nullptr) return nullptr;
-  auto box = shm::CommitWriter::Map(fd.get(), size, index, gate->commits());
-  return box.ok() ? std::move(box).value() : nullptr;
+  if (!fd || barrier == nullptr) return nullptr;
+  auto mailbox =
+      shm::CommitWriter::Map(fd.get(), size, index, barrier->commits());
+  return mailbox.ok() ? std::move(mailbox).value() : nullptr;
 }
 
 }  // namespace
@@ -158,17 +160,18 @@ Result<Bootstrap> ConnectToAgent(const Environment& environment) {
   }
   uint32_t index = 0;
   if (!in.rest().empty()) {
-    result.gate = MapGate(&in, result.socket.get(), &index);
+    result.barrier = MapBarrier(&in, result.socket.get(), &index);
   }
   if (!in.rest().empty()) {
-    result.reconnect_ms = in.Uint32();
+    result.reattach_ms = in.Uint32();
     result.epoch = in.Uint();
   }
   if (!in.rest().empty()) {
-    result.commits = MapBox(&in, result.socket.get(), index, result.gate.get());
+    result.commits =
+        MapMailbox(&in, result.socket.get(), index, result.barrier.get());
   }
-  if (result.gate != nullptr) {
-    result.socket->CountCommits(result.gate->commits());
+  if (result.barrier != nullptr) {
+    result.socket->CountCommits(result.barrier->commits());
   }
   auto job = ShmJob::Map(segment.get(), size);
   if (!job.ok()) return job.status();

@@ -8,8 +8,8 @@
 #include "client/channel/frame_socket.h"
 #include "client/session/job_view.h"
 #include "common/ids.h"
+#include "common/shm/barrier_participant.h"
 #include "common/shm/commit_writer.h"
-#include "common/shm/gate_member.h"
 #include "common/status.h"
 
 namespace canopy::client {
@@ -30,14 +30,15 @@ struct Bootstrap {
   ProcId self;
   ProcId server;
   std::unique_ptr<JobView> job;
-  std::unique_ptr<FrameSocket> socket;    // null: a singleton
-  std::unique_ptr<shm::GateMember> gate;  // null: fences use messages
-  // Null: commits use messages. Refers to `gate`.
+  std::unique_ptr<FrameSocket> socket;  // null: a singleton
+  std::unique_ptr<shm::BarrierParticipant>
+      barrier;  // null: fences use messages
+  // Null: commits use messages. Refers to `barrier`.
   std::unique_ptr<shm::CommitWriter> commits;
-  // How the agent was reached, for how long another one is looked for when it
-  // is gone, and which one it is.
+  // How the agent was reached, how long to try to reattach when it is gone, and
+  // its incarnation.
   Environment environment;
-  uint32_t reconnect_ms = 0;
+  uint32_t reattach_ms = 0;
   uint64_t epoch = 0;
 };
 

@@ -1,5 +1,5 @@
-// How many collectives of each kind and set this process has seen the end of:
-// what another agent needs to know which one comes next.
+// How many collectives of each series have ended for this process, from which a
+// successor agent derives which one is next.
 #ifndef CANOPY_CLIENT_SESSION_COLLECTIVE_COUNTS_H_
 #define CANOPY_CLIENT_SESSION_COLLECTIVE_COUNTS_H_
 
@@ -20,7 +20,7 @@ class CollectiveCounts {
   // A request (the payload of kCollective) was answered. A refusal counts for
   // nothing.
   void Add(std::string_view request, int status);
-  // Payload of kResume; empty when there was none.
+  // Payload of kReattach; empty when there was none.
   std::string Encode(const std::string& own_nspace) const;
 
  private:

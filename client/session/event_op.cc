@@ -17,7 +17,8 @@ namespace {
 
 using local::FrameType;
 
-// A handler that exists but gets nothing yet, and what the agent has to hear.
+// A handler that exists but gets nothing yet, and the subscription for the
+// agent.
 struct Prepared {
   size_t reference = 0;
   SubscriptionChange change;
@@ -75,7 +76,7 @@ int EncodeNotification(const Notification& event, std::string* frame) {
   return PMIX_SUCCESS;
 }
 
-// The agent tells all others.
+// The agent distributes it.
 void RaiseHere(Session& session, const Notification& event) {
   // What is for the resource manager is not for this process.
   if (event.range == PMIX_RANGE_RM) return;

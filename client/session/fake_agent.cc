@@ -211,24 +211,24 @@ void FakeAgent::Welcome(const Request& hello) {
   welcome.Proc({"agent", 0});
   welcome.Uint(segment_->size());
   std::vector<int> fds = {segment_->fd()};
-  if (gate_ != nullptr) {
-    welcome.Uint(gate_->size());
+  if (barrier_ != nullptr) {
+    welcome.Uint(barrier_->size());
     welcome.Uint(claimed.rank);
-    fds.push_back(gate_->fd());
+    fds.push_back(barrier_->fd());
   }
   {
     std::lock_guard<std::mutex> lock(mu_);
     if (epoch_ != 0) {
-      if (gate_ == nullptr) {
+      if (barrier_ == nullptr) {
         welcome.Uint(0);
         welcome.Uint(0);
       }
-      welcome.Uint(reconnect_ms_);
+      welcome.Uint(reattach_ms_);
       welcome.Uint(epoch_);
     }
-    if (boxes_ != nullptr) {
-      welcome.Uint(boxes_->size());
-      fds.push_back(boxes_->fd());
+    if (mailboxes_ != nullptr) {
+      welcome.Uint(mailboxes_->size());
+      fds.push_back(mailboxes_->fd());
     }
   }
   WireWriter out;
@@ -298,28 +298,29 @@ void FakeAgent::SendEvent(int status, const ProcId& source, uint8_t range,
   Send(FrameType::kEvent, 0, out.str());
 }
 
-void FakeAgent::OfferGate(bool local_only) {
-  auto keeper = shm::GateKeeper::Create(2, local_only);
-  if (!keeper.ok()) Fatal("gate");
-  gate_ = std::move(keeper).value();
-  auto member = shm::GateMember::Map(gate_->fd(), gate_->size(), 1);
+void FakeAgent::OfferBarrier(bool local_only) {
+  auto server = shm::BarrierServer::Create(2, local_only);
+  if (!server.ok()) Fatal("gate");
+  barrier_ = std::move(server).value();
+  auto member =
+      shm::BarrierParticipant::Map(barrier_->fd(), barrier_->size(), 1);
   if (!member.ok()) Fatal("gate");
-  other_member_ = std::move(member).value();
-  gate_->Open();
+  other_participant_ = std::move(member).value();
+  barrier_->Open();
 }
 
-void FakeAgent::OfferBoxes() {
-  if (gate_ == nullptr) OfferGate(/*local_only=*/true);
+void FakeAgent::OfferMailboxes() {
+  if (barrier_ == nullptr) OfferBarrier(/*local_only=*/true);
   if (epoch_ == 0) BeAgent(1, 0);
-  auto boxes = shm::CommitReader::Create(2);
-  if (!boxes.ok()) Fatal("boxes");
-  boxes_ = std::move(boxes).value();
+  auto mailboxes = shm::CommitReader::Create(2);
+  if (!mailboxes.ok()) Fatal("boxes");
+  mailboxes_ = std::move(mailboxes).value();
 }
 
-void FakeAgent::BeAgent(uint64_t epoch, uint32_t reconnect_ms) {
+void FakeAgent::BeAgent(uint64_t epoch, uint32_t reattach_ms) {
   std::lock_guard<std::mutex> lock(mu_);
   epoch_ = epoch;
-  reconnect_ms_ = reconnect_ms;
+  reattach_ms_ = reattach_ms;
 }
 
 void FakeAgent::OfferNamespace(const std::string& nspace, uint32_t ranks) {

@@ -17,9 +17,9 @@
 #include "common/ids.h"
 #include "common/local_protocol.h"
 #include "common/posix/unique_fd.h"
+#include "common/shm/barrier_participant.h"
+#include "common/shm/barrier_server.h"
 #include "common/shm/commit_reader.h"
-#include "common/shm/gate_keeper.h"
-#include "common/shm/gate_member.h"
 #include "common/shm/segment_writer.h"
 #include "common/values/info_list.h"
 #include "common/values/value.h"
@@ -60,18 +60,18 @@ class FakeAgent {
   void Reply(const Request& request, int status, std::string_view payload = {});
   void SendEvent(int status, const ProcId& source, uint8_t range,
                  const InfoList& infos);
-  // Before PMIx_Init: the client gets a gate for ranks 0 and 1, which is open.
-  // `local_only`: as if there were no others.
-  void OfferGate(bool local_only);
-  shm::GateKeeper& gate() { return *gate_; }
-  // The same with boxes for what these two commit.
-  void OfferBoxes();
-  shm::CommitReader& boxes() { return *boxes_; }
-  // Rank 1's side of the gate.
-  shm::GateMember& other_member() { return *other_member_; }
-  // What the next welcomes say: for how long another agent is to be looked for
-  // when this one is gone, and which one this is (not 0).
-  void BeAgent(uint64_t epoch, uint32_t reconnect_ms);
+  // Before PMIx_Init: the client gets a barrier for ranks 0 and 1, which is
+  // open. `local_only`: as if there were no others.
+  void OfferBarrier(bool local_only);
+  shm::BarrierServer& barrier() { return *barrier_; }
+  // The same with mailboxes for the commits of these two.
+  void OfferMailboxes();
+  shm::CommitReader& mailboxes() { return *mailboxes_; }
+  // Rank 1's side of the barrier.
+  shm::BarrierParticipant& other_participant() { return *other_participant_; }
+  // Content of the next welcomes: how long to try to reattach when this agent
+  // is gone, and its epoch (not 0).
+  void BeAgent(uint64_t epoch, uint32_t reattach_ms);
   // Makes another namespace (one node, `ranks` ranks, PMIX_JOB_SIZE) and gives
   // it to the client.
   void OfferNamespace(const std::string& nspace, uint32_t ranks);
@@ -106,12 +106,12 @@ class FakeAgent {
   std::unique_ptr<shm::SegmentWriter> segment_;
   std::vector<std::unique_ptr<shm::SegmentWriter>> other_segments_;
 
-  std::unique_ptr<shm::GateKeeper> gate_;
-  std::unique_ptr<shm::GateMember> other_member_;
-  std::unique_ptr<shm::CommitReader> boxes_;
+  std::unique_ptr<shm::BarrierServer> barrier_;
+  std::unique_ptr<shm::BarrierParticipant> other_participant_;
+  std::unique_ptr<shm::CommitReader> mailboxes_;
 
   uint64_t epoch_ = 0;
-  uint32_t reconnect_ms_ = 0;
+  uint32_t reattach_ms_ = 0;
 
   mutable std::mutex mu_;
   std::condition_variable changed_;

@@ -70,7 +70,7 @@ int EncodeFrame(const pmix_proc_t* procs, size_t nprocs,
   return PMIX_SUCCESS;
 }
 
-// A process without an agent can meet nobody but itself.
+// A singleton has no other participants.
 int FenceAlone(const Session& session, const pmix_proc_t* procs,
                size_t nprocs) {
   for (size_t i = 0; i < nprocs; ++i) {
@@ -110,7 +110,7 @@ class FenceCount {
 
   bool only_one() const { return only_one_; }
   Session* session() const { return session_; }
-  // Somebody else ends it.
+  // Another participant completes it.
   void Keep() { session_ = nullptr; }
 
  private:
@@ -118,42 +118,43 @@ class FenceCount {
   const bool only_one_;
 };
 
-int AwaitGate(Session& session, const shm::GateMember::Ticket& ticket) {
-  shm::GateMember& gate = *session.gate();
-  int64_t patience = ticket.watch ? kLookAroundNs : shm::GateView::kForever;
+int AwaitBarrier(Session& session,
+                 const shm::BarrierParticipant::Ticket& ticket) {
+  shm::BarrierParticipant& barrier = *session.barrier();
+  int64_t patience = ticket.watch ? kLookAroundNs : shm::BarrierView::kForever;
   // Should the one that looks around end while there is no agent.
-  if (!ticket.watch && session.MayReconnect()) patience = kLookSeldomNs;
+  if (!ticket.watch && session.MayReattach()) patience = kLookSeldomNs;
   int status = PMIX_SUCCESS;
-  while (!gate.Wait(ticket, patience, &status)) {
+  while (!barrier.Wait(ticket, patience, &status)) {
     Channel& channel = *session.channel();
     if (!channel.PeerIsGone() || !channel.ReadLast()) continue;
-    gate.GiveUp(ticket, session.MayReconnect() ? shm::kGateAgain
-                                               : PMIX_ERR_LOST_CONNECTION);
+    barrier.GiveUp(ticket, session.MayReattach() ? shm::kBarrierAgain
+                                                 : PMIX_ERR_LOST_CONNECTION);
   }
   return status;
 }
 
 // Fences in shared memory; nothing when that is not the way now.
-std::optional<int> FenceAtGate(Session& session, bool collect) {
-  std::lock_guard<std::mutex> lock(session.gate_mutex());
-  if (session.gate() == nullptr) return std::nullopt;
-  const uint64_t wants = (collect ? shm::kGateCollect : 0) |
-                         (session.TakeCommitted() ? shm::kGateSync : 0);
-  shm::GateMember::Ticket ticket;
-  switch (session.gate()->Arrive(wants, &ticket)) {
-    case shm::GateMember::Arrival::kReleased:
+std::optional<int> FenceAtBarrier(Session& session, bool collect) {
+  std::lock_guard<std::mutex> lock(session.barrier_mutex());
+  if (session.barrier() == nullptr) return std::nullopt;
+  const uint64_t wants = (collect ? shm::kBarrierCollect : 0) |
+                         (session.TakeCommitted() ? shm::kBarrierSync : 0);
+  shm::BarrierParticipant::Ticket ticket;
+  switch (session.barrier()->Arrive(wants, &ticket)) {
+    case shm::BarrierParticipant::Arrival::kReleased:
       session.counts().AddWhole();
       return PMIX_SUCCESS;
-    case shm::GateMember::Arrival::kClosed:
+    case shm::BarrierParticipant::Arrival::kClosed:
       return std::nullopt;
-    case shm::GateMember::Arrival::kRing:
-      (void)session.channel()->Post(local::FrameType::kGateFull, {});
+    case shm::BarrierParticipant::Arrival::kNotify:
+      (void)session.channel()->Post(local::FrameType::kBarrierFull, {});
       break;
-    case shm::GateMember::Arrival::kWait:
+    case shm::BarrierParticipant::Arrival::kWait:
       break;
   }
-  const int status = AwaitGate(session, ticket);
-  if (status == shm::kGateAgain) return std::nullopt;
+  const int status = AwaitBarrier(session, ticket);
+  if (status == shm::kBarrierAgain) return std::nullopt;
   session.counts().AddWhole();
   return status;
 }
@@ -169,7 +170,7 @@ int Fence(Session& session, const pmix_proc_t* procs, size_t nprocs,
   const bool whole_job = IsWholeJob(session, procs, nprocs);
   FenceCount count(whole_job ? &session : nullptr);
   if (count.only_one() && options.timeout_ms == 0) {
-    const std::optional<int> end = FenceAtGate(session, options.collect);
+    const std::optional<int> end = FenceAtBarrier(session, options.collect);
     if (end) return *end;
   }
   std::string frame;

@@ -10,7 +10,7 @@
 namespace canopy::client {
 namespace {
 
-int EncodeRequest(const JobControl& request, std::string* frame) {
+int EncodeRequest(const JobControlRequest& request, std::string* frame) {
   if ((request.targets == nullptr && request.ntargets > 0) ||
       request.directives == nullptr || request.ndirs == 0) {
     return PMIX_ERR_BAD_PARAM;
@@ -31,7 +31,7 @@ int EncodeRequest(const JobControl& request, std::string* frame) {
 
 }  // namespace
 
-int ControlJob(Session& session, const JobControl& request,
+int ControlJob(Session& session, const JobControlRequest& request,
                pmix_info_t** results, size_t* nresults) {
   if (results != nullptr) *results = nullptr;
   if (nresults != nullptr) *nresults = 0;
@@ -49,7 +49,7 @@ int ControlJob(Session& session, const JobControl& request,
   return reply.status;
 }
 
-int ControlJobAsync(Session& session, const JobControl& request,
+int ControlJobAsync(Session& session, const JobControlRequest& request,
                     pmix_info_cbfunc_t cbfunc, void* cbdata) {
   std::string frame;
   const int rc = EncodeRequest(request, &frame);

@@ -9,21 +9,20 @@
 
 namespace canopy::client {
 
-struct JobControl {
+struct JobControlRequest {
   const pmix_proc_t* targets = nullptr;  // null: the caller's namespace
   size_t ntargets = 0;
   const pmix_info_t* directives = nullptr;
   size_t ndirs = 0;
 };
 
-// `results` may be null; else what the agent has to say goes there, owned by
-// the caller.
-int ControlJob(Session& session, const JobControl& request,
+// `results` may be null; else it gets the agent's answer, owned by the caller.
+int ControlJob(Session& session, const JobControlRequest& request,
                pmix_info_t** results, size_t* nresults);
 
 // The callback runs on the progress thread unless an error is returned; null:
 // the caller does not want to know how it went.
-int ControlJobAsync(Session& session, const JobControl& request,
+int ControlJobAsync(Session& session, const JobControlRequest& request,
                     pmix_info_cbfunc_t cbfunc, void* cbdata);
 
 }  // namespace canopy::client

@@ -39,7 +39,7 @@ void AfterForkInChild() {
   }
   g_library.calls = 0;
   g_library.references = 0;
-  // Whoever held it is not in this process.
+  // Its holder does not exist in this process.
   g_library.mu = new std::mutex;
 }
 
@@ -68,7 +68,7 @@ bool MustStopForDebugger(const Session& session) {
   return Value::Adopt(&value).AsBool().value_or(true);
 }
 
-// Tells other programming models of this process about a new one.
+// Announces a new programming model to the others of this process.
 void DeclareModel(Session& session, const InitOptions& options) {
   if (options.model.empty()) return;
   InfoList infos = options.model;
@@ -82,8 +82,8 @@ void DeclareModel(Session& session, const InitOptions& options) {
   (void)NotifyEvent(session, event, nullptr, nullptr);
 }
 
-// Waits until nobody is inside any more; callers that wait for the agent were
-// failed before.
+// Waits until no call is in progress any more; calls that waited for the agent
+// have been failed before.
 void Drain() {
   while (g_library.calls.load(std::memory_order_seq_cst) > 0) sched_yield();
 }

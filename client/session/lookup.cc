@@ -17,8 +17,8 @@ bool PlaceAllows(const JobView& job, Rank rank, pmix_scope_t scope) {
 }
 
 // Most processes never ask for their directory, so that it is made when its
-// name is given away. It goes with the job's, in which it is; where that
-// cannot be written nobody has use for it.
+// name is given out. It is removed with the job's directory, in which it is;
+// where that cannot be written it is of no use.
 void MakeRankDirectory(const pmix_value_t& name) {
   if (name.type == PMIX_STRING && name.data.string != nullptr) {
     (void)mkdir(name.data.string, 0700);
@@ -182,7 +182,7 @@ LookupResult Lookup::FindPosted(const JobView& job, const Target& target,
     return {};
   }
   const int status = FindAboutProc(job, target, key, value);
-  // Nobody but this process itself could bring its own keys.
+  // Only this process itself could supply its own keys.
   return {status, status == PMIX_ERR_NOT_FOUND && !IsSelf(target)};
 }
 

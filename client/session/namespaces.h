@@ -26,7 +26,7 @@ class Namespaces {
   // Null when this process cannot read that namespace yet.
   const JobView* Find(std::string_view nspace) const;
 
-  // Another agent has made the own job's data anew.
+  // A successor agent has published the own job's data anew.
   void ReplaceOwn(std::unique_ptr<JobView> own);
   // Adds a namespace or replaces what was known of it.
   void Add(std::string nspace, std::unique_ptr<JobView> job);

@@ -26,17 +26,17 @@ bool MayPutReserved(std::string_view key) {
   return key == PMIX_CPUSET || key == PMIX_LOCALITY_STRING || key == PMIX_ARCH;
 }
 
-// Waits for the answer: it may not fit, and nobody may rely on what an agent
-// that is about to go has not read.
+// Waits for the answer: the data may not fit, and a commit that a dying agent
+// has not read must not be relied on.
 int SendCommit(Session& session, const std::string& frame) {
   const Reply reply = session.channel()->Call(local::FrameType::kCommit, frame);
   if (reply.status == PMIX_SUCCESS) session.NoteCommit();
   return reply.status;
 }
 
-// Nobody will read what is left for the agent. The next one does, if one comes.
+// The agent will not read its mailbox any more; a successor would.
 bool IsLost(const Session& session, const Channel& channel) {
-  return session.MayReconnect() ? channel.lost() : channel.PeerIsGone();
+  return session.MayReattach() ? channel.lost() : channel.PeerIsGone();
 }
 
 // Leaves what was put for the agent, if that is the way now; gives the frame
@@ -47,9 +47,9 @@ shm::CommitWriter::Outcome Leave(Session& session, std::string* frame) {
   *frame = session.staged().TakeFrame();
   const Channel* channel = session.channel();
   if (frame->empty() || channel == nullptr) return Outcome::kWritten;
-  shm::CommitWriter* box = session.commits();
-  if (box == nullptr || IsLost(session, *channel)) return Outcome::kMessage;
-  const Outcome outcome = box->Write(*frame);
+  shm::CommitWriter* mailbox = session.commits();
+  if (mailbox == nullptr || IsLost(session, *channel)) return Outcome::kMessage;
+  const Outcome outcome = mailbox->Write(*frame);
   if (outcome != Outcome::kMessage) session.NoteCommit();
   return outcome;
 }
@@ -101,7 +101,7 @@ int CommitPuts(Session& session) {
   switch (Leave(session, &frame)) {
     case shm::CommitWriter::Outcome::kMessage:
       return SendCommit(session, frame);
-    case shm::CommitWriter::Outcome::kRing:
+    case shm::CommitWriter::Outcome::kNotify:
       (void)session.channel()->Post(local::FrameType::kCommitted, {});
       break;
     case shm::CommitWriter::Outcome::kWritten:

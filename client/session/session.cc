@@ -26,9 +26,9 @@ Session::Session(Bootstrap bootstrap, bool external_progress)
           [this](Progress::Task task) { progress_.Post(std::move(task)); },
           [this] { return progress_.InTask(); }),
       environment_(std::move(bootstrap.environment)),
-      reconnect_ms_(bootstrap.reconnect_ms),
+      reattach_ms_(bootstrap.reattach_ms),
       epoch_(bootstrap.epoch),
-      gate_(std::move(bootstrap.gate)),
+      barrier_(std::move(bootstrap.barrier)),
       commits_(std::move(bootstrap.commits)) {
   if (bootstrap.socket == nullptr) return;
   socket_fd_ = bootstrap.socket->fd();
@@ -76,10 +76,10 @@ void Session::OnSegment(std::string_view payload, UniqueFd fd) {
   if (job.ok()) namespaces_.Add(nspace, std::move(job).value());
 }
 
-void Session::OnAway(std::string_view payload) {
+void Session::OnHandover(std::string_view payload) {
   WireReader in(payload);
   const uint32_t ms = in.Uint32();
-  if (in.ok()) reconnect_ms_ = ms;
+  if (in.ok()) reattach_ms_ = ms;
 }
 
 void Session::OnAnswered(local::FrameType type, std::string_view request,
@@ -89,7 +89,7 @@ void Session::OnAnswered(local::FrameType type, std::string_view request,
 
 std::optional<Bootstrap> Session::FindNextAgent() {
   const auto deadline = std::chrono::steady_clock::now() +
-                        std::chrono::milliseconds(reconnect_ms_.load());
+                        std::chrono::milliseconds(reattach_ms_.load());
   while (!closing_) {
     Result<Bootstrap> next = ConnectToAgent(environment_);
     if (next.ok()) {
@@ -104,14 +104,14 @@ std::optional<Bootstrap> Session::FindNextAgent() {
   return std::nullopt;
 }
 
-std::unique_ptr<FrameSocket> Session::Reconnect() {
-  if (!MayReconnect() || closing_) return nullptr;
+std::unique_ptr<FrameSocket> Session::Reattach() {
+  if (!MayReattach() || closing_) return nullptr;
   std::optional<Bootstrap> next = FindNextAgent();
   if (!next) return nullptr;
-  // Whoever is in the old gate has seen the end of its fence, or comes by
-  // message; either is known afterwards.
-  std::lock_guard<std::mutex> lock(gate_mu_);
-  // Whatever is committed is in what is sent here, or goes to the next agent.
+  // A participant in the old barrier has seen the end of its fence or arrives
+  // by message; either is known afterwards.
+  std::lock_guard<std::mutex> lock(barrier_mu_);
+  // Every commit is included in what is sent here, or goes to the successor.
   std::lock_guard<std::mutex> commit_lock(commit_mu_);
   FrameSocket& socket = *next->socket;
   const std::string counts = counts_.Encode(self_.nspace);
@@ -119,7 +119,7 @@ std::unique_ptr<FrameSocket> Session::Reconnect() {
   const SubscriptionChange wanted = subscriptions_.Now();
   int rc = kSuccess;
   if (!counts.empty()) {
-    rc = socket.Send(local::FrameType::kResume, 0, counts);
+    rc = socket.Send(local::FrameType::kReattach, 0, counts);
   }
   if (rc == kSuccess && !commits.empty()) {
     rc = socket.Send(local::FrameType::kCommit, 0, commits);
@@ -129,9 +129,9 @@ std::unique_ptr<FrameSocket> Session::Reconnect() {
     rc = socket.Send(local::FrameType::kEventsWanted, 0, wanted.Encode());
   }
   commits_ = std::move(next->commits);
-  former_gates_.push_back(std::exchange(gate_, std::move(next->gate)));
+  former_barriers_.push_back(std::exchange(barrier_, std::move(next->barrier)));
   namespaces_.ReplaceOwn(std::move(next->job));
-  reconnect_ms_ = next->reconnect_ms;
+  reattach_ms_ = next->reattach_ms;
   epoch_ = next->epoch;
   socket_fd_ = socket.fd();
   // With an agent that is gone again already it begins anew.

@@ -24,8 +24,8 @@
 #include "client/session/staged_puts.h"
 #include "client/session/value_store.h"
 #include "common/ids.h"
+#include "common/shm/barrier_participant.h"
 #include "common/shm/commit_writer.h"
-#include "common/shm/gate_member.h"
 
 namespace canopy::client {
 
@@ -52,23 +52,24 @@ class Session final : public ChannelSink, public SourcePlaces {
   // Null for a singleton.
   Channel* channel() { return channel_.get(); }
   int socket_fd() const { return socket_fd_.load(); }
-  // Where fences over the whole job meet; null: they use messages. It is used
-  // under the mutex, and changes when the agent does.
-  std::mutex& gate_mutex() { return gate_mu_; }
-  shm::GateMember* gate() { return gate_.get(); }
-  // Counts a fence over the whole job that begins, and one that is over.
-  // True when no other is under way in this process, so that it may use the
-  // gate: there a rank has one bit, and whoever came first must count first.
+  // The barrier for fences over the whole job; null: they use messages. Used
+  // under the mutex; replaced when the process reattaches.
+  std::mutex& barrier_mutex() { return barrier_mu_; }
+  shm::BarrierParticipant* barrier() { return barrier_.get(); }
+  // Counts a fence over the whole job that begins, and one that is over. True
+  // when no other is in progress in this process, so that it may use the
+  // barrier, in which a rank has one bit: fences of one rank must arrive in
+  // order.
   bool BeginFence() { return fences_.fetch_add(1) == 0; }
   void EndFence() { fences_.fetch_sub(1); }
   CollectiveCounts& counts() { return counts_; }
-  // Where commits are left for the agent; null: they are messages. It is used
-  // under the mutex, as are the staged puts, and changes when the agent does.
+  // The mailbox for commits; null: they are messages. Used under the mutex, as
+  // are the staged puts; replaced when the process reattaches.
   std::mutex& commit_mutex() { return commit_mu_; }
   shm::CommitWriter* commits() { return commits_.get(); }
-  // Another agent is looked for when this one is gone.
-  bool MayReconnect() const { return reconnect_ms_.load() > 0; }
-  // A commit went to the agent, or was left for it.
+  // Whether to reattach to a successor when the agent is gone.
+  bool MayReattach() const { return reattach_ms_.load() > 0; }
+  // A commit was sent to the agent or left in the mailbox.
   void NoteCommit() { committed_ = true; }
   // Whether one did since the last call.
   bool TakeCommitted() { return committed_.exchange(false); }
@@ -84,14 +85,14 @@ class Session final : public ChannelSink, public SourcePlaces {
   void OnEvent(std::string_view payload) override;
   void OnSegment(std::string_view payload, UniqueFd fd) override;
   void OnLost() override;
-  void OnAway(std::string_view payload) override;
+  void OnHandover(std::string_view payload) override;
   void OnAnswered(local::FrameType type, std::string_view request,
                   int status) override;
-  std::unique_ptr<FrameSocket> Reconnect() override;
+  std::unique_ptr<FrameSocket> Reattach() override;
 
  private:
-  // The next agent's; nothing when none comes, or this is the one that has
-  // just closed the connection.
+  // Connects to a successor; nothing when there is none, or only the agent that
+  // has just closed the connection.
   std::optional<Bootstrap> FindNextAgent();
 
   const ProcId self_;
@@ -106,13 +107,13 @@ class Session final : public ChannelSink, public SourcePlaces {
   EventEngine events_;
   std::atomic<int> socket_fd_{-1};
   const Environment environment_;
-  std::atomic<uint32_t> reconnect_ms_;
+  std::atomic<uint32_t> reattach_ms_;
   uint64_t epoch_;  // of the agent
   std::atomic<bool> closing_{false};
-  std::mutex gate_mu_;
-  std::unique_ptr<shm::GateMember> gate_;
-  // Of former agents: somebody may still look at them.
-  std::vector<std::unique_ptr<shm::GateMember>> former_gates_;
+  std::mutex barrier_mu_;
+  std::unique_ptr<shm::BarrierParticipant> barrier_;
+  // Of predecessors: other threads may still use them.
+  std::vector<std::unique_ptr<shm::BarrierParticipant>> former_barriers_;
   CollectiveCounts counts_;
   std::mutex commit_mu_;
   std::unique_ptr<shm::CommitWriter> commits_;

@@ -27,16 +27,16 @@ constexpr pmix_status_t kCode = -5000;
 // or as another.
 class SessionTest : public testing::Test {
  protected:
-  void Connect(uint64_t epoch, uint32_t reconnect_ms) {
-    agent_.BeAgent(epoch, reconnect_ms);
+  void Connect(uint64_t epoch, uint32_t reattach_ms) {
+    agent_.BeAgent(epoch, reattach_ms);
     Result<Environment> environment = ReadEnvironment();
     ASSERT_TRUE(environment.ok());
     Result<Bootstrap> bootstrap = ConnectToAgent(*environment);
     ASSERT_TRUE(bootstrap.ok());
     session_.emplace(std::move(*bootstrap), /*external_progress=*/false);
   }
-  void Replace(uint64_t epoch, uint32_t reconnect_ms) {
-    agent_.BeAgent(epoch, reconnect_ms);
+  void Replace(uint64_t epoch, uint32_t reattach_ms) {
+    agent_.BeAgent(epoch, reattach_ms);
     agent_.Die();
   }
   // The status of a request, which tells whether there is an agent: it knows
@@ -77,9 +77,9 @@ TEST_F(SessionTest, TheNextAgentIsToldWhatTheLastOneKnew) {
   const std::vector<FrameType> seen = agent_.Seen();
   EXPECT_EQ(std::vector<FrameType>(seen.begin() + before, seen.end()),
             (std::vector<FrameType>{
-                FrameType::kHello, FrameType::kResume, FrameType::kCommit,
+                FrameType::kHello, FrameType::kReattach, FrameType::kCommit,
                 FrameType::kEventsWanted, FrameType::kGet}));
-  EXPECT_EQ(agent_.Await(FrameType::kResume).payload,
+  EXPECT_EQ(agent_.Await(FrameType::kReattach).payload,
             session_->counts().Encode("job-1"));
   EXPECT_EQ(agent_.Await(FrameType::kCommit, 3).payload,
             session_->staged().CommittedFrame());
@@ -98,17 +98,17 @@ TEST_F(SessionTest, WhoHasNothingToSaySaysNothing) {
   EXPECT_FALSE(session_->TakeCommitted());
 }
 
-TEST_F(SessionTest, TheGateAndTheJobAreTheNextAgents) {
-  agent_.OfferGate(/*local_only=*/true);
+TEST_F(SessionTest, TheBarrierAndTheJobAreTheNextAgents) {
+  agent_.OfferBarrier(/*local_only=*/true);
   Connect(1, kLong);
-  const shm::GateMember* const gate = session_->gate();
+  const shm::BarrierParticipant* const barrier = session_->barrier();
   const JobView* const job = &session_->job();
-  ASSERT_NE(gate, nullptr);
-  agent_.OfferGate(/*local_only=*/true);
+  ASSERT_NE(barrier, nullptr);
+  agent_.OfferBarrier(/*local_only=*/true);
   Replace(2, kLong);
   EXPECT_EQ(Ask(), kErrNotFound);
-  EXPECT_NE(session_->gate(), nullptr);
-  EXPECT_NE(session_->gate(), gate);
+  EXPECT_NE(session_->barrier(), nullptr);
+  EXPECT_NE(session_->barrier(), barrier);
   EXPECT_NE(&session_->job(), job);
   EXPECT_EQ(session_->job().num_ranks(), 4u);
   EXPECT_EQ(job->num_ranks(), 4u) << "who still looks at it may";
@@ -132,7 +132,7 @@ TEST_F(SessionTest, TheAgentThatClosedTheConnectionIsNoOther) {
 
 TEST_F(SessionTest, NoneIsLookedForWhereNoneComes) {
   Connect(1, 0);
-  EXPECT_FALSE(session_->MayReconnect());
+  EXPECT_FALSE(session_->MayReattach());
   Replace(2, kLong);
   EXPECT_EQ(Ask(), kErrLostConnection);
   EXPECT_EQ(agent_.Count(FrameType::kHello), 1u);
@@ -142,11 +142,11 @@ TEST_F(SessionTest, AnAgentMayAnnounceAnother) {
   Connect(1, 0);
   WireWriter away;
   away.Uint(kLong);
-  session_->OnAway(away.Take());
-  EXPECT_TRUE(session_->MayReconnect());
+  session_->OnHandover(away.Take());
+  EXPECT_TRUE(session_->MayReattach());
   Replace(2, 0);
   EXPECT_EQ(Ask(), kErrNotFound);
-  EXPECT_FALSE(session_->MayReconnect()) << "as the new one says";
+  EXPECT_FALSE(session_->MayReattach()) << "as the new one says";
 }
 
 TEST_F(SessionTest, TheSearchHasAnEnd) {
@@ -168,7 +168,7 @@ TEST_F(SessionTest, AnAgentThatRefusesEndsTheSearch) {
 TEST_F(SessionTest, WhoLeavesLooksForNoAgent) {
   Connect(1, kLong);
   session_->Disconnect();
-  EXPECT_EQ(session_->Reconnect(), nullptr);
+  EXPECT_EQ(session_->Reattach(), nullptr);
   EXPECT_EQ(agent_.Count(FrameType::kHello), 1u);
 }
 

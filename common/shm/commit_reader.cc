@@ -24,84 +24,88 @@ bool HasFixedSize(int fd, uint64_t size) {
 
 }  // namespace
 
-Result<std::unique_ptr<CommitReader>> CommitReader::Create(uint32_t num_boxes) {
-  if (num_boxes == 0 || num_boxes > kMaxCommitBoxes) {
+Result<std::unique_ptr<CommitReader>> CommitReader::Create(
+    uint32_t num_mailboxes) {
+  if (num_mailboxes == 0 || num_mailboxes > kMaxCommitMailboxes) {
     return Status(kErrBadParam, "commit boxes of so many ranks");
   }
   UniqueFd fd = CreateMemoryFile("canopy-commits");
   if (!fd ||
-      ftruncate(fd.get(), static_cast<off_t>(CommitFileBytes(num_boxes))) !=
+      ftruncate(fd.get(), static_cast<off_t>(CommitFileBytes(num_mailboxes))) !=
           0 ||
       fcntl(fd.get(), F_ADD_SEALS, kSizeSeals | F_SEAL_SEAL) != 0) {
     return Status(kErrOutOfResource, "memory for commit boxes");
   }
-  auto made = Map(std::move(fd), num_boxes);
+  auto made = Map(std::move(fd), num_mailboxes);
   if (!made.ok()) return made;
   auto* header = new ((*made)->base_) CommitHeader;
   header->version = kCommitVersion;
-  header->num_boxes = num_boxes;
-  header->box_bytes = kCommitBoxBytes;
+  header->num_mailboxes = num_mailboxes;
+  header->mailbox_bytes = kCommitMailboxBytes;
   header->magic = kCommitMagic;
   return made;
 }
 
-Result<std::unique_ptr<CommitReader>> CommitReader::Open(UniqueFd fd,
-                                                         uint32_t num_boxes) {
-  if (num_boxes == 0 || num_boxes > kMaxCommitBoxes ||
-      !HasFixedSize(fd.get(), CommitFileBytes(num_boxes))) {
+Result<std::unique_ptr<CommitReader>> CommitReader::Open(
+    UniqueFd fd, uint32_t num_mailboxes) {
+  if (num_mailboxes == 0 || num_mailboxes > kMaxCommitMailboxes ||
+      !HasFixedSize(fd.get(), CommitFileBytes(num_mailboxes))) {
     return Status(kErrBadParam, "no commit boxes of this job");
   }
-  auto opened = Map(std::move(fd), num_boxes);
+  auto opened = Map(std::move(fd), num_mailboxes);
   if (!opened.ok()) return opened;
   CommitReader& reader = **opened;
   const CommitHeader& header = *reader.header();
   if (header.magic != kCommitMagic || header.version != kCommitVersion ||
-      header.num_boxes != num_boxes || header.box_bytes != kCommitBoxBytes) {
+      header.num_mailboxes != num_mailboxes ||
+      header.mailbox_bytes != kCommitMailboxBytes) {
     return Status(kErrBadParam, "commit boxes of another version");
   }
-  for (uint32_t i = 0; i < num_boxes; ++i) {
-    reader.taken_[i] = reader.box(i).taken.load(std::memory_order_relaxed);
+  for (uint32_t i = 0; i < num_mailboxes; ++i) {
+    reader.taken_[i] = reader.mailbox(i).taken.load(std::memory_order_relaxed);
   }
   return opened;
 }
 
-Result<std::unique_ptr<CommitReader>> CommitReader::Map(UniqueFd fd,
-                                                        uint32_t num_boxes) {
-  void* base = mmap(nullptr, CommitFileBytes(num_boxes), PROT_READ | PROT_WRITE,
-                    MAP_SHARED, fd.get(), 0);
+Result<std::unique_ptr<CommitReader>> CommitReader::Map(
+    UniqueFd fd, uint32_t num_mailboxes) {
+  void* base = mmap(nullptr, CommitFileBytes(num_mailboxes),
+                    PROT_READ | PROT_WRITE, MAP_SHARED, fd.get(), 0);
   if (base == MAP_FAILED) {
     return Status(kErrOutOfResource, "map of commit boxes");
   }
   return std::unique_ptr<CommitReader>(
-      new CommitReader(std::move(fd), base, num_boxes));
+      new CommitReader(std::move(fd), base, num_mailboxes));
 }
 
-CommitReader::CommitReader(UniqueFd fd, void* base, uint32_t num_boxes)
+CommitReader::CommitReader(UniqueFd fd, void* base, uint32_t num_mailboxes)
     : fd_(std::move(fd)),
       base_(base),
-      num_boxes_(num_boxes),
-      taken_(num_boxes),
-      spoiled_(num_boxes) {}
+      num_mailboxes_(num_mailboxes),
+      taken_(num_mailboxes),
+      corrupted_(num_mailboxes) {}
 
 CommitReader::~CommitReader() { munmap(base_, size()); }
 
 CommitReader::Found CommitReader::Take(uint32_t index, std::string* bytes) {
   const uint64_t from = taken_[index];
-  CommitBox& rank = box(index);
-  if (rank.written.load(std::memory_order_acquire) == from || spoiled_[index]) {
+  CommitMailbox& rank = mailbox(index);
+  if (rank.written.load(std::memory_order_acquire) == from ||
+      corrupted_[index]) {
     return Found::kNothing;
   }
   // A rank that sees this 0 has written before what the next line reads.
   rank.wanted.store(0, std::memory_order_seq_cst);
   const uint64_t to = rank.written.load(std::memory_order_seq_cst);
-  const uint32_t begin = TurnOf(to) == TurnOf(from) ? BytesOf(from) : 0;
+  const uint32_t begin =
+      GenerationOf(to) == GenerationOf(from) ? BytesOf(from) : 0;
   const uint32_t end = BytesOf(to);
-  if (end > kCommitBoxBytes || begin > end) {
-    Spoil(index);
-    return Found::kSpoiled;
+  if (end > kCommitMailboxBytes || begin > end) {
+    MarkCorrupted(index);
+    return Found::kCorrupted;
   }
-  const char* data =
-      static_cast<const char*>(base_) + CommitBoxOffset(num_boxes_, index);
+  const char* data = static_cast<const char*>(base_) +
+                     CommitMailboxOffset(num_mailboxes_, index);
   bytes->assign(data + begin, end - begin);
   taken_[index] = to;
   unreleased_.push_back(index);
@@ -110,17 +114,17 @@ CommitReader::Found CommitReader::Take(uint32_t index, std::string* bytes) {
 
 void CommitReader::Release() {
   for (const uint32_t index : unreleased_) {
-    box(index).taken.store(taken_[index], std::memory_order_release);
+    mailbox(index).taken.store(taken_[index], std::memory_order_release);
   }
   unreleased_.clear();
 }
 
 void CommitReader::Ask(uint32_t index) {
-  box(index).wanted.store(1, std::memory_order_seq_cst);
+  mailbox(index).wanted.store(1, std::memory_order_seq_cst);
 }
 
 void CommitReader::SetMessages(uint32_t index, uint32_t messages) {
-  box(index).messages.store(messages, std::memory_order_release);
+  mailbox(index).messages.store(messages, std::memory_order_release);
 }
 
 }  // namespace canopy::shm

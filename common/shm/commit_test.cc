@@ -34,8 +34,8 @@ std::vector<std::string> Records(std::string bytes) {
 
 class CommitTest : public ::testing::Test {
  protected:
-  explicit CommitTest(uint32_t boxes = 3)
-      : reader_(std::move(CommitReader::Create(boxes)).value()) {}
+  explicit CommitTest(uint32_t mailboxes = 3)
+      : reader_(std::move(CommitReader::Create(mailboxes)).value()) {}
 
   std::unique_ptr<CommitWriter> Writer(uint32_t index) {
     return std::move(
@@ -48,12 +48,13 @@ class CommitTest : public ::testing::Test {
     return Records(bytes);
   }
   // The file as a rank that does what it likes sees it.
-  CommitBox* Box(uint32_t index) {
+  CommitMailbox* Mailbox(uint32_t index) {
     if (base_ == nullptr) {
       base_ = mmap(nullptr, reader_->size(), PROT_READ | PROT_WRITE, MAP_SHARED,
                    reader_->fd(), 0);
     }
-    return reinterpret_cast<CommitBox*>(static_cast<CommitHeader*>(base_) + 1) +
+    return reinterpret_cast<CommitMailbox*>(static_cast<CommitHeader*>(base_) +
+                                            1) +
            index;
   }
   void TearDown() override {
@@ -89,9 +90,9 @@ TEST_F(CommitTest, MoreComesBeforeTheFormerIsReleased) {
   EXPECT_EQ(Take(0), Texts{"three"});
 }
 
-TEST_F(CommitTest, AFullBoxIsUsedAgainWhenItWasReleased) {
+TEST_F(CommitTest, AFullMailboxIsUsedAgainWhenItWasReleased) {
   auto writer = Writer(2);
-  const std::string large(kCommitBoxBytes - sizeof(CommitLength), 'x');
+  const std::string large(kCommitMailboxBytes - sizeof(CommitLength), 'x');
   EXPECT_EQ(writer->Write(large + "y"), Outcome::kMessage);
   for (int round = 0; round < 3; ++round) {
     ASSERT_EQ(writer->Write(large), Outcome::kWritten);
@@ -119,7 +120,7 @@ TEST_F(CommitTest, WhoIsAskedRingsOnce) {
   auto writer = Writer(0);
   reader_->Ask(0);
   EXPECT_EQ(Take(0), Texts());
-  EXPECT_EQ(writer->Write("a"), Outcome::kRing);
+  EXPECT_EQ(writer->Write("a"), Outcome::kNotify);
   EXPECT_EQ(Take(0), Texts{"a"});
   EXPECT_EQ(writer->Write("b"), Outcome::kWritten);
 }
@@ -129,7 +130,7 @@ TEST_F(CommitTest, AskingOutlivesALookAtNothing) {
   reader_->Ask(0);
   EXPECT_EQ(Take(0), Texts());
   EXPECT_EQ(Take(0), Texts());
-  EXPECT_EQ(writer->Write("a"), Outcome::kRing);
+  EXPECT_EQ(writer->Write("a"), Outcome::kNotify);
 }
 
 TEST_F(CommitTest, AnotherAgentGoesOn) {
@@ -150,10 +151,10 @@ TEST_F(CommitTest, AnotherAgentGoesOn) {
 }
 
 TEST_F(CommitTest, MoreThanABoxHoldsIsNonsense) {
-  Box(1)->written = CommitPosition(1, kCommitBoxBytes + 1);
+  Mailbox(1)->written = CommitPosition(1, kCommitMailboxBytes + 1);
   std::string bytes;
-  EXPECT_EQ(reader_->Take(1, &bytes), Found::kSpoiled);
-  Box(1)->written = CommitPosition(2, 8);
+  EXPECT_EQ(reader_->Take(1, &bytes), Found::kCorrupted);
+  Mailbox(1)->written = CommitPosition(2, 8);
   EXPECT_EQ(reader_->Take(1, &bytes), Found::kNothing);
   EXPECT_TRUE(bytes.empty());
 }
@@ -162,25 +163,25 @@ TEST_F(CommitTest, LessThanBeforeIsNonsense) {
   auto writer = Writer(1);
   writer->Write("12345678");
   EXPECT_EQ(Take(1).size(), 1u);
-  Box(1)->written = CommitPosition(1, 4);
+  Mailbox(1)->written = CommitPosition(1, 4);
   std::string bytes;
-  EXPECT_EQ(reader_->Take(1, &bytes), Found::kSpoiled);
+  EXPECT_EQ(reader_->Take(1, &bytes), Found::kCorrupted);
 }
 
-TEST_F(CommitTest, ARankStaysInItsBoxWhateverOthersWrite) {
+TEST_F(CommitTest, ARankStaysInItsMailboxWhateverOthersWrite) {
   auto writer = Writer(1);
   for (const uint64_t bytes :
-       {uint64_t{kCommitBoxBytes - 3}, uint64_t{kCommitBoxBytes},
-        uint64_t{kCommitBoxBytes} + 1, uint64_t{UINT32_MAX}}) {
-    Box(1)->written = bytes;
-    Box(1)->taken = bytes + 1;
+       {uint64_t{kCommitMailboxBytes - 3}, uint64_t{kCommitMailboxBytes},
+        uint64_t{kCommitMailboxBytes} + 1, uint64_t{UINT32_MAX}}) {
+    Mailbox(1)->written = bytes;
+    Mailbox(1)->taken = bytes + 1;
     EXPECT_EQ(writer->Write("x"), Outcome::kMessage) << bytes;
   }
 }
 
-TEST_F(CommitTest, WhatIsNoFileOfBoxesIsRefused) {
+TEST_F(CommitTest, WhatIsNoFileOfMailboxesIsRefused) {
   EXPECT_FALSE(CommitReader::Create(0).ok());
-  EXPECT_FALSE(CommitReader::Create(kMaxCommitBoxes + 1).ok());
+  EXPECT_FALSE(CommitReader::Create(kMaxCommitMailboxes + 1).ok());
   EXPECT_FALSE(
       CommitWriter::Map(reader_->fd(), reader_->size(), 3, &sent_).ok());
   EXPECT_FALSE(
@@ -194,11 +195,11 @@ TEST_F(CommitTest, WhatIsNoFileOfBoxesIsRefused) {
   EXPECT_FALSE(CommitReader::Open(copy(other.get()), 3).ok()) << "no seals";
   EXPECT_FALSE(CommitReader::Open(copy(reader_->fd()), 2).ok());
   EXPECT_TRUE(CommitReader::Open(copy(reader_->fd()), 3).ok());
-  reinterpret_cast<CommitHeader*>(Box(0))[-1].version = kCommitVersion + 1;
+  reinterpret_cast<CommitHeader*>(Mailbox(0))[-1].version = kCommitVersion + 1;
   EXPECT_FALSE(CommitReader::Open(copy(reader_->fd()), 3).ok());
   EXPECT_FALSE(
       CommitWriter::Map(reader_->fd(), reader_->size(), 0, &sent_).ok());
-  reinterpret_cast<CommitHeader*>(Box(0))[-1].num_boxes = UINT32_MAX;
+  reinterpret_cast<CommitHeader*>(Mailbox(0))[-1].num_mailboxes = UINT32_MAX;
   EXPECT_FALSE(
       CommitWriter::Map(reader_->fd(), reader_->size(), 0, &sent_).ok());
 }
@@ -241,7 +242,7 @@ TEST_F(CommitTest, NobodyWaitsForACommitThatIsThere) {
   std::thread rank([&, writer = Writer(0)] {
     for (int i = 1; i <= kRounds; ++i) {
       while (round < i) std::this_thread::yield();
-      rings += writer->Write("x") == Outcome::kRing ? 1 : 0;
+      rings += writer->Write("x") == Outcome::kNotify ? 1 : 0;
     }
   });
   for (int i = 1; i <= kRounds; ++i) {

@@ -14,8 +14,8 @@ void* MapPart(int fd, size_t offset, size_t size) {
   return base == MAP_FAILED ? nullptr : base;
 }
 
-// The number of boxes; 0: it is no such file.
-uint32_t BoxesIn(int fd, uint64_t size, uint32_t index) {
+// The number of mailboxes; 0: it is no such file.
+uint32_t MailboxesIn(int fd, uint64_t size, uint32_t index) {
   struct stat info;
   if (fstat(fd, &info) != 0 || size != static_cast<uint64_t>(info.st_size) ||
       size < CommitFileBytes(1)) {
@@ -26,28 +26,30 @@ uint32_t BoxesIn(int fd, uint64_t size, uint32_t index) {
   CommitHeader header;
   std::memcpy(static_cast<void*>(&header), base, sizeof header);
   munmap(base, sizeof(CommitHeader));
-  const bool fits =
-      header.magic == kCommitMagic && header.version == kCommitVersion &&
-      header.box_bytes == kCommitBoxBytes &&
-      header.num_boxes <= kMaxCommitBoxes && index < header.num_boxes &&
-      size == CommitFileBytes(header.num_boxes);
-  return fits ? header.num_boxes : 0;
+  const bool fits = header.magic == kCommitMagic &&
+                    header.version == kCommitVersion &&
+                    header.mailbox_bytes == kCommitMailboxBytes &&
+                    header.num_mailboxes <= kMaxCommitMailboxes &&
+                    index < header.num_mailboxes &&
+                    size == CommitFileBytes(header.num_mailboxes);
+  return fits ? header.num_mailboxes : 0;
 }
 
 }  // namespace
 
 Result<std::unique_ptr<CommitWriter>> CommitWriter::Map(
     int fd, uint64_t size, uint32_t index, const std::atomic<uint32_t>* sent) {
-  const uint32_t num_boxes = BoxesIn(fd, size, index);
-  if (num_boxes == 0) {
+  const uint32_t num_mailboxes = MailboxesIn(fd, size, index);
+  if (num_mailboxes == 0) {
     return Status(kErrHandshakeFailed, "no commit boxes of this version");
   }
-  const size_t control_bytes = CommitControlBytes(num_boxes);
+  const size_t control_bytes = CommitControlBytes(num_mailboxes);
   void* control = MapPart(fd, 0, control_bytes);
   if (control == nullptr) {
     return Status(kErrOutOfResource, "map of the commit boxes");
   }
-  void* data = MapPart(fd, CommitBoxOffset(num_boxes, index), kCommitBoxBytes);
+  void* data = MapPart(fd, CommitMailboxOffset(num_mailboxes, index),
+                       kCommitMailboxBytes);
   if (data == nullptr) {
     munmap(control, control_bytes);
     return Status(kErrOutOfResource, "map of a commit box");
@@ -61,25 +63,26 @@ CommitWriter::CommitWriter(void* control, size_t control_bytes, void* data,
     : control_(control),
       control_bytes_(control_bytes),
       data_(static_cast<char*>(data)),
-      box_(reinterpret_cast<CommitBox*>(static_cast<CommitHeader*>(control) +
-                                        1)[index]),
+      mailbox_(reinterpret_cast<CommitMailbox*>(
+          static_cast<CommitHeader*>(control) + 1)[index]),
       sent_(sent) {}
 
 CommitWriter::~CommitWriter() {
   munmap(control_, control_bytes_);
-  munmap(data_, kCommitBoxBytes);
+  munmap(data_, kCommitMailboxBytes);
 }
 
 CommitWriter::Outcome CommitWriter::Write(std::string_view payload) {
-  if (box_.messages.load(std::memory_order_acquire) !=
+  if (mailbox_.messages.load(std::memory_order_acquire) !=
       sent_->load(std::memory_order_relaxed)) {
     return Outcome::kMessage;
   }
-  const uint64_t written = box_.written.load(std::memory_order_relaxed);
-  const bool empty = box_.taken.load(std::memory_order_acquire) == written;
-  const uint32_t turn = TurnOf(written) + (empty ? 1 : 0);
+  const uint64_t written = mailbox_.written.load(std::memory_order_relaxed);
+  const bool empty = mailbox_.taken.load(std::memory_order_acquire) == written;
+  const uint32_t generation = GenerationOf(written) + (empty ? 1 : 0);
   const uint32_t begin = empty ? 0 : BytesOf(written);
-  const size_t room = begin < kCommitBoxBytes ? kCommitBoxBytes - begin : 0;
+  const size_t room =
+      begin < kCommitMailboxBytes ? kCommitMailboxBytes - begin : 0;
   if (room < sizeof(CommitLength) ||
       room - sizeof(CommitLength) < payload.size()) {
     return Outcome::kMessage;
@@ -88,11 +91,13 @@ CommitWriter::Outcome CommitWriter::Write(std::string_view payload) {
   std::memcpy(data_ + begin, &length, sizeof length);
   std::memcpy(data_ + begin + sizeof length, payload.data(), payload.size());
   const auto end = static_cast<uint32_t>(begin + sizeof length + length);
-  // Either the agent sees the commit when it has said that it wants one, or
-  // this sees that it has.
-  box_.written.store(CommitPosition(turn, end), std::memory_order_seq_cst);
-  return box_.wanted.load(std::memory_order_seq_cst) == 0 ? Outcome::kWritten
-                                                          : Outcome::kRing;
+  // Either the agent sees the commit after its request, or this sees the
+  // request.
+  mailbox_.written.store(CommitPosition(generation, end),
+                         std::memory_order_seq_cst);
+  return mailbox_.wanted.load(std::memory_order_seq_cst) == 0
+             ? Outcome::kWritten
+             : Outcome::kNotify;
 }
 
 }  // namespace canopy::shm

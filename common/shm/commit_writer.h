@@ -1,4 +1,4 @@
-// A rank's side of its job's commit boxes (commit_layout.h).
+// A rank's side of its job's commit mailboxes (commit_layout.h).
 #ifndef CANOPY_COMMON_SHM_COMMIT_WRITER_H_
 #define CANOPY_COMMON_SHM_COMMIT_WRITER_H_
 
@@ -17,10 +17,10 @@ namespace canopy::shm {
 // stays within its own memory.
 class CommitWriter {
  public:
-  // Maps the box of the rank with that index among the local ranks. `fd` may
-  // be closed afterwards. `sent`, which outlives this object: how many commits
-  // the agent was sent by message. kErrHandshakeFailed when it is no file of
-  // this layout.
+  // Maps the mailbox of the rank with that index among the local ranks. `fd`
+  // may be closed afterwards. `sent`, which outlives this object: how many
+  // commits the agent was sent by message. kErrHandshakeFailed when it is no
+  // file of this layout.
   static Result<std::unique_ptr<CommitWriter>> Map(
       int fd, uint64_t size, uint32_t index, const std::atomic<uint32_t>* sent);
   ~CommitWriter();
@@ -28,12 +28,12 @@ class CommitWriter {
   CommitWriter& operator=(const CommitWriter&) = delete;
 
   enum class Outcome {
-    kWritten,  // the agent finds it when it needs it
-    kRing,     // the same, and the agent wants to be told now
+    kWritten,  // the agent takes it when it needs it
+    kNotify,   // the same, and the agent is to be signalled now
     kMessage,  // nothing was written: commit by message
   };
-  // Leaves a commit: the payload of a commit frame. Not before the agent has
-  // read what was sent by message, so that the order stays.
+  // Writes a commit, the payload of a commit frame; only after the agent has
+  // read the commits sent as messages, which preserves their order.
   Outcome Write(std::string_view payload);
 
  private:
@@ -43,7 +43,7 @@ class CommitWriter {
   void* const control_;
   const size_t control_bytes_;
   char* const data_;
-  CommitBox& box_;
+  CommitMailbox& mailbox_;
   const std::atomic<uint32_t>* const sent_;
 };
 

@@ -67,7 +67,8 @@ bool ReadItem(const char* table, uint64_t size, uint32_t offset,
   return true;
 }
 
-// The first free slot of a hash: there is one, unless somebody else wrote here.
+// The first free slot of a hash: there is one, unless another process wrote
+// here.
 uint32_t FreeSlot(const char* table, uint32_t mask, uint32_t hash) {
   uint32_t at = hash & mask;
   for (uint32_t n = 0; n < mask && SlotAt(table, at).entry != 0; ++n) {

@@ -1,4 +1,4 @@
-// Where an agent listens when nobody says so.
+// Default addresses of an agent.
 #ifndef CANOPY_SERVER_AGENT_ADDRESSES_H_
 #define CANOPY_SERVER_AGENT_ADDRESSES_H_
 

@@ -34,7 +34,7 @@ namespace canopy::agent {
 namespace {
 
 constexpr char kControlSocket[] = "/control.sock";
-// How long shims that were told to end are waited for at the agent's own end.
+// How long the agent's own end waits for shims that are ending.
 constexpr int64_t kShimsEndNs = int64_t{3} * 1000 * 1000 * 1000;
 // And control calls that it has not answered.
 constexpr int64_t kCallsEndNs = int64_t{2} * 1000 * 1000 * 1000;
@@ -61,13 +61,13 @@ Agent::Impl::Impl(bootstrap::v1::Config config, bool restarted)
       restarted_(restarted),
       started_(WallClockNs()),
       membership_(config_),
-      controller_(&loop_,
-                  [this](const control::v1::Launch& launch) {
-                    return planner_->Plan(launch, controller_.jobs(),
-                                          membership_);
-                  }),
-      control_(&loop_, &controller_, MakeView()),
-      remote_control_(&loop_, &controller_, MakeView()) {}
+      job_manager_(&loop_,
+                   [this](const control::v1::Launch& launch) {
+                     return planner_->Plan(launch, job_manager_.jobs(),
+                                           membership_);
+                   }),
+      control_(&loop_, &job_manager_, MakeView()),
+      remote_control_(&loop_, &job_manager_, MakeView()) {}
 
 Agent::Impl::~Impl() {
   if (overlay_) overlay_->Stop();
@@ -90,7 +90,7 @@ Status Agent::Impl::Prepare(bootstrap::v1::NodeInfo* info) {
   MakeEndpoints();
   MakeProcesses();
   // Before anybody can ask for them.
-  if (restarted_) FindJobs();
+  if (restarted_) FindRecoverableJobs();
   status = Listen();
   if (!status.ok()) return status;
   status = run_server_.Start(RunSocketBeside(dir_->path() + kControlSocket));
@@ -125,7 +125,7 @@ void Agent::Impl::Run() {
   if (config_.embedded()) return;
   EndControl();
   RemoveState(dir_->path());
-  if (recovery_) recovery_->DropAllControl();
+  if (persistent_state_) persistent_state_->DropAllControl();
 }
 
 void Agent::Impl::OnInput(core::Input input) {
@@ -174,7 +174,7 @@ void Agent::Impl::Join(const bootstrap::v1::Members& members,
     });
   }
   MakeRuntime();
-  TakeUpJobs();
+  RecoverJobs();
   if (!config_.embedded()) Save(members);
   if (channel != nullptr) WatchLifeline(channel->in_fd());
   on_ready_ = [this, channel, detach = std::move(detach)] {
@@ -196,7 +196,7 @@ void Agent::Impl::MakeRuntime() {
     core.node_names.push_back(name);
   }
   core.radix = config_.radix();
-  core.remembers = recovery_ != nullptr;
+  core.persists = persistent_state_ != nullptr;
   core.began_at = EventLoop::Now();
   RuntimePorts ports;
   ports.overlay = &null_overlay_;
@@ -204,11 +204,11 @@ void Agent::Impl::MakeRuntime() {
   ports.datastore = datastore_.get();
   ports.process = process_.get();
   ports.job_control = &cleanup_;
-  ports.recovery = recovery_.get();
+  ports.persistence = persistent_state_.get();
   ports.clients = {{ClientKind::kLocal, local_.get()},
                    {ClientKind::kPmi1, pmi1_.get()},
-                   {ClientKind::kStock, stock_.get()}};
-  ports.observer = &controller_;
+                   {ClientKind::kOpenPmix, openpmix_.get()}};
+  ports.observer = &job_manager_;
   ports.log = Log;
   ports.end = [this](const std::string& reason) {
     spdlog::info("ending: {}", reason);
@@ -217,7 +217,7 @@ void Agent::Impl::MakeRuntime() {
   };
   runtime_ =
       std::make_unique<AgentRuntime>(&loop_, std::move(core), std::move(ports));
-  controller_.set_sink(this);
+  job_manager_.set_sink(this);
 }
 
 void Agent::Impl::OnReady(BootstrapChannel* channel,
@@ -241,7 +241,7 @@ void Agent::Impl::Report(BootstrapChannel* channel,
 control::AgentView Agent::Impl::MakeView() {
   control::AgentView view;
   view.status = [this] {
-    control::v1::StatusReply reply = membership_.Describe(controller_.jobs());
+    control::v1::StatusReply reply = membership_.Describe(job_manager_.jobs());
     reply.set_started(started_);
     reply.set_linked(!overlay_ || config_.member_names_size() <= 1 ||
                      overlay_->members_up() > 1);
@@ -253,7 +253,7 @@ control::AgentView Agent::Impl::MakeView() {
     OnInput(core::ShutdownRequested{"the overlay is shut down"});
   };
   view.replace = [this](const std::string& program, const auto& done) {
-    Replace(program, done);
+    HandOver(program, done);
   };
   return view;
 }
@@ -284,11 +284,12 @@ void Agent::Impl::End(const std::string& reason) {
   if (std::exchange(ending_, true)) return;
   spdlog::info("ending: {}", reason);
   if (!runtime_) return loop_.Stop();
-  controller_.KillAll(reason, [this] { LeaveAndStop(); });
+  job_manager_.KillAll(reason, [this] { LeaveAndStop(); });
 }
 
 void Agent::Impl::LeaveAndStop() {
-  // Embedded agents all end with their launcher: nobody is left to tell.
+  // Embedded agents all end with their launcher: no member needs an
+  // announcement.
   if (!overlay_ || config_.embedded()) return loop_.Stop();
   overlay_->Leave([this] { loop_.Stop(); });
 }

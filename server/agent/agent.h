@@ -12,15 +12,15 @@
 
 namespace canopy::agent {
 
-// Life: Prepare makes everything that listens, and before that, for an agent
-// that takes the place of another, finds what that one has left; the launcher
-// then collects what each member is; Join links them; Run serves until Stop, a
-// signal or the end of its input, which a daemon heeds until it is ready. One
-// thread, the one that calls Run.
+// Life: Prepare makes everything that listens and, before that, recovers what a
+// predecessor has persisted; the launcher then collects the members'
+// descriptions; Join links them; Run serves until Stop, a signal or the end of
+// its input, which a daemon heeds until it is ready. One thread, the one that
+// calls Run.
 class Agent {
  public:
-  // `restarted`: an earlier agent of this node has left jobs and its place in
-  // the overlay.
+  // `restarted`: recover the jobs and the membership of a predecessor on this
+  // node.
   explicit Agent(bootstrap::v1::Config config, bool restarted = false);
   ~Agent();
   Agent(const Agent&) = delete;
@@ -28,12 +28,12 @@ class Agent {
 
   // Fills in what this node is.
   Status Prepare(bootstrap::v1::NodeInfo* info);
-  // `channel` is told the state until the agent is ready (null: nobody is). A
+  // `channel` receives the state until the agent is ready; may be null. A
   // daemon calls `detach` then, once, and does not use the channel again; one
   // that was restarted calls it at once.
   void Join(const bootstrap::v1::Members& members, BootstrapChannel* channel,
             std::function<void()> detach);
-  // Until it is told to end.
+  // Returns when the agent is to end.
   void Run();
 
  private:

@@ -1,6 +1,6 @@
-// The inside of an agent. Its life is in agent.cc, how its adapters are made in
-// agent_parts.cc, and what it takes over from the agent before it and leaves to
-// the next one in agent_succession.cc.
+// The inside of an agent. Its life is in agent.cc, the construction of its
+// adapters in agent_parts.cc, and persistence, recovery and handover in
+// agent_recovery.cc.
 #ifndef CANOPY_SERVER_AGENT_AGENT_IMPL_H_
 #define CANOPY_SERVER_AGENT_AGENT_IMPL_H_
 
@@ -24,24 +24,24 @@
 #include "server/agent/file_limit.h"
 #include "server/agent/membership.h"
 #include "server/agent/null_overlay.h"
+#include "server/agent/persistent_state.h"
 #include "server/agent/planner.h"
-#include "server/agent/recovery.h"
 #include "server/agent/runtime_dir.h"
 #include "server/cleanup/cleanup.h"
 #include "server/control/control_server.h"
 #include "server/control/control_service.h"
-#include "server/control/job_controller.h"
+#include "server/control/job_manager.h"
 #include "server/control/network_server.h"
 #include "server/control/run_server.h"
 #include "server/datastore/datastore.h"
 #include "server/local/local_endpoint.h"
+#include "server/openpmix/openpmix_endpoint.h"
 #include "server/overlay/grpc_overlay.h"
 #include "server/pmi1/pmi1_endpoint.h"
 #include "server/ports/input_sink.h"
 #include "server/process/process_adapter.h"
 #include "server/runtime/runtime.h"
 #include "server/security/cluster_key.h"
-#include "server/stock/stock_endpoint.h"
 
 namespace canopy::agent {
 
@@ -55,7 +55,7 @@ class Agent::Impl : public InputSink {
             std::function<void()> detach);
   void Run();
 
-  // Everything that the adapters report passes here on its way to the core.
+  // Every input of the adapters passes here on its way to the core.
   void OnInput(core::Input input) override;
 
  private:
@@ -83,25 +83,25 @@ class Agent::Impl : public InputSink {
   void MakeEndpoints();
   void MakeLocal(const ProcId& server);
   void MakePmi1();
-  void MakeStock(const ProcId& server);
+  void MakeOpenPmix(const ProcId& server);
   void MakeProcesses();
   std::string Token(const ProcId& proc) const;
   Status Listen();
   Status ListenForControl();
 
-  // agent_succession.cc: one agent of this node after another.
-  void KeepStockConnections(stock::StockOptions* options);
-  void KeepPmi1Connections(pmi1::Pmi1Options* options);
-  void FindJobs();
-  UniqueFd FormerListener();
-  void TakeUpJobs();
-  // `own`: what was kept of it when this agent controls it, or empty.
-  void TakeUp(process::RecoveredJob* job, ControlledJobs::node_type own);
+  // agent_recovery.cc: persistence, recovery and handover.
+  void PersistOpenPmixConnections(openpmix::OpenPmixOptions* options);
+  void PersistPmi1Connections(pmi1::Pmi1Options* options);
+  void FindRecoverableJobs();
+  UniqueFd RecoveredListener();
+  void RecoverJobs();
+  // `own`: its persisted control state when this agent controls it, or empty.
+  void RecoverJob(process::RecoveredJob* job, ControlledJobs::node_type own);
   void Save(const bootstrap::v1::Members& members);
-  void Replace(const std::string& program,
-               const std::function<void(const Status&)>& done);
-  Status MayBecome(const std::string& path) const;
-  void Become(const std::string& program, int64_t deadline);
+  void HandOver(const std::string& program,
+                const std::function<void(const Status&)>& done);
+  Status CheckSuccessor(const std::string& path) const;
+  void ExecSuccessor(const std::string& program, int64_t deadline);
 
   FileLimit files_;
   const bootstrap::v1::Config config_;
@@ -113,11 +113,11 @@ class Agent::Impl : public InputSink {
   std::optional<security::ClusterKey> key_;
   std::optional<security::SecurityConfig> security_;  // with an overlay
   std::unique_ptr<Planner> planner_;
-  control::JobController controller_;
+  control::JobManager job_manager_;
   control::ControlService control_;         // on the Unix socket
   control::ControlService remote_control_;  // on the network, with TLS
   control::ControlServer control_server_{&loop_};
-  control::RunServer run_server_{&loop_, &controller_};
+  control::RunServer run_server_{&loop_, &job_manager_};
   control::NetworkServer network_server_;
   NullOverlay null_overlay_;
   std::unique_ptr<overlay::GrpcOverlay> overlay_;  // null when alone
@@ -125,10 +125,10 @@ class Agent::Impl : public InputSink {
   std::unique_ptr<datastore::Datastore> datastore_;
   std::unique_ptr<local::LocalEndpoint> local_;
   std::unique_ptr<pmi1::Pmi1Endpoint> pmi1_;
-  std::unique_ptr<stock::StockEndpoint> stock_;
+  std::unique_ptr<openpmix::OpenPmixEndpoint> openpmix_;
   EmulationEnvironment emulation_;
   std::unique_ptr<process::ProcessAdapter> process_;
-  std::unique_ptr<Recovery> recovery_;  // null when embedded
+  std::unique_ptr<PersistentState> persistent_state_;  // null when embedded
   std::vector<process::RecoveredJob> found_;
   // Jobs run as this agent's user.
   cleanup::CleanupRegistry cleanup_{

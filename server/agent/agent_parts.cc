@@ -13,7 +13,7 @@
 #include "server/agent/settings.h"
 #include "server/hwinfo/hwinfo.h"
 #include "server/local/environment.h"
-#include "server/stock/environment.h"
+#include "server/openpmix/environment.h"
 
 namespace canopy::agent {
 namespace {
@@ -35,7 +35,7 @@ Status Agent::Impl::MakeOverlay() {
   config.overlay_id = config_.overlay_id();
   security_ = *std::move(security);
   config.security = *security_;
-  // Silence breaks the link; what does not come back is lost.
+  // A silent link is broken; a member that does not reconnect is lost.
   config.detect_ms = LossMs(config_) - LossMs(config_) / 5 * 2;
   config.grace_ms = GraceMs(config_);
   config.recovered = restarted_;
@@ -43,7 +43,7 @@ Status Agent::Impl::MakeOverlay() {
     config.version = config_.overlay_protocol();
   }
   overlay::OverlayEvents events;
-  events.trouble = [this](NodeId node, const Status& status) {
+  events.link_error = [this](NodeId node, const Status& status) {
     spdlog::warn("link to {}: {}", membership_.Name(node), status.message());
   };
   events.ready = [this] { on_ready_(); };
@@ -63,13 +63,13 @@ void Agent::Impl::MakeEndpoints() {
   facts_ = MakeNodeFacts(server, dir_->path(), hwinfo::ThisMachine());
   store.facts = facts_;
   store.on_scarce = [this](const std::string& nspace) {
-    local_->CloseBoxes(nspace);
+    local_->CloseMailboxes(nspace);
   };
   store.log = Log;
   datastore_ = std::make_unique<datastore::Datastore>(std::move(store));
   MakeLocal(server);
   MakePmi1();
-  MakeStock(server);
+  MakeOpenPmix(server);
 }
 
 void Agent::Impl::MakeLocal(const ProcId& server) {
@@ -78,7 +78,7 @@ void Agent::Impl::MakeLocal(const ProcId& server) {
   options.environment.socket_path = dir_->path() + kClientSocket;
   options.environment.runtime_dir = dir_->path();
   options.server = server;
-  options.reconnect_ms = config_.restart_grace_ms();
+  options.reattach_ms = config_.restart_grace_ms();
   options.token = [this](const ProcId& proc) { return Token(proc); };
   options.segment =
       [this](const std::string& nspace) -> std::optional<local::SegmentRef> {
@@ -96,8 +96,10 @@ void Agent::Impl::MakeLocal(const ProcId& server) {
   options.make_directory = [this](const ProcId& proc) {
     datastore_->MakeRankDirectory(proc);
   };
-  options.keep_boxes = [this](const std::string& nspace, UniqueFd boxes) {
-    if (recovery_ != nullptr) recovery_->HoldBoxes(nspace, std::move(boxes));
+  options.persist_mailboxes = [this](const std::string& nspace,
+                                     UniqueFd mailboxes) {
+    if (persistent_state_ != nullptr)
+      persistent_state_->HoldMailboxes(nspace, std::move(mailboxes));
   };
   options.log = Log;
   local_ =
@@ -115,13 +117,13 @@ void Agent::Impl::MakePmi1() {
     return datastore_->FindJobKey(nspace, key);
   };
   options.log = Log;
-  if (!config_.embedded()) KeepPmi1Connections(&options);
+  if (!config_.embedded()) PersistPmi1Connections(&options);
   pmi1_ =
       std::make_unique<pmi1::Pmi1Endpoint>(&loop_, this, std::move(options));
 }
 
-void Agent::Impl::MakeStock(const ProcId& server) {
-  stock::StockOptions options;
+void Agent::Impl::MakeOpenPmix(const ProcId& server) {
+  openpmix::OpenPmixOptions options;
   options.self = config_.self();
   options.server = server;
   options.host = config_.node_name();
@@ -138,14 +140,14 @@ void Agent::Impl::MakeStock(const ProcId& server) {
     process_->Put(std::move(text), std::move(done));
   };
   options.port = static_cast<uint16_t>(config_.pmix_port());
-  if (!config_.embedded()) KeepStockConnections(&options);
-  stock_ =
-      std::make_unique<stock::StockEndpoint>(&loop_, this, std::move(options));
+  if (!config_.embedded()) PersistOpenPmixConnections(&options);
+  openpmix_ = std::make_unique<openpmix::OpenPmixEndpoint>(&loop_, this,
+                                                           std::move(options));
 }
 
 void Agent::Impl::MakeProcesses() {
   const std::vector<ProcessEnvironment*> environments = {
-      local_.get(), pmi1_.get(), stock_.get(), &emulation_};
+      local_.get(), pmi1_.get(), openpmix_.get(), &emulation_};
   process::ProcessOptions processes;
   processes.shim_path = Beside("CANOPY_SHIM", "canopy-shim");
   processes.runtime_dir = dir_->path();
@@ -153,8 +155,8 @@ void Agent::Impl::MakeProcesses() {
   processes.open_files = files_.original();
   processes.environment.unset = local::UnsetNames();
   processes.environment.unset.insert(processes.environment.unset.end(),
-                                     stock::UnsetNames().begin(),
-                                     stock::UnsetNames().end());
+                                     openpmix::UnsetNames().begin(),
+                                     openpmix::UnsetNames().end());
   processes.environment.library_dir =
       config_.library_dir().empty()
           ? Beside("CANOPY_LIBRARY_DIR", "../lib/canopy")
@@ -166,14 +168,15 @@ void Agent::Impl::MakeProcesses() {
   process_ = std::make_unique<process::ProcessAdapter>(
       &loop_, this, std::move(processes), environments);
   if (config_.embedded()) return;
-  recovery_ = std::make_unique<Recovery>(
+  persistent_state_ = std::make_unique<PersistentState>(
       process_.get(), datastore_.get(), dir_->path(),
-      [this] { return stock_->listener(); }, Log);
-  controller_.set_keeper(recovery_.get(), config_.restart_grace_ms(),
-                         std::max(config_.restart_grace_ms(), kReplaceMs));
+      [this] { return openpmix_->listener(); }, Log);
+  job_manager_.set_persistence(
+      persistent_state_.get(), config_.restart_grace_ms(),
+      std::max(config_.restart_grace_ms(), kHandoverMs));
 }
 
-// The next agent of this node must know it too, and nobody else.
+// A secret that a successor must be able to derive, and no other process.
 std::string Agent::Impl::Token(const ProcId& proc) const {
   if (!key_) return local::MakeToken();
   const std::string text = "client " + std::to_string(config_.self()) + " " +
@@ -186,7 +189,7 @@ Status Agent::Impl::Listen() {
   if (overlay_) status = overlay_->Listen();
   if (overlay_ && status.ok()) status = ListenForControl();
   if (status.ok()) status = local_->Start();
-  if (status.ok()) status = stock_->Start(FormerListener());
+  if (status.ok()) status = openpmix_->Start(RecoveredListener());
   return status;
 }
 
@@ -199,8 +202,8 @@ Status Agent::Impl::ListenForControl() {
   }
   options.security = *security_;
   options.reflection = config_.reflection();
-  // Without TLS nobody knows who is at the other end of that port: control is
-  // on the Unix socket alone.
+  // Without TLS the peers on that port are not authenticated: control is on the
+  // Unix socket alone.
   if (security_->mode != security::SecurityMode::kPlaintext) {
     options.services.push_back(remote_control_.service());
   } else {

@@ -84,12 +84,12 @@ void RemoveState(const std::string& directory) {
   unlink(PathIn(directory).c_str());
 }
 
-bool IsServed(const std::string& directory, int patience_ms) {
+bool IsServed(const std::string& directory, int timeout_ms) {
   for (;;) {
     const auto socket = ConnectUnix(directory + "/clients.sock");
     if (!socket.ok()) return false;
     pollfd entry = {socket->get(), POLLRDHUP, 0};
-    if (poll(&entry, 1, patience_ms) == 0) return true;
+    if (poll(&entry, 1, timeout_ms) == 0) return true;
   }
 }
 

@@ -1,4 +1,4 @@
-// The file from which the next agent of a node learns what to be.
+// The file from which a successor restores its configuration.
 #ifndef CANOPY_SERVER_AGENT_AGENT_STATE_H_
 #define CANOPY_SERVER_AGENT_AGENT_STATE_H_
 
@@ -18,9 +18,9 @@ Status SaveState(const std::string& directory,
 Result<bootstrap::v1::AgentState> LoadState(const std::string& directory);
 void RemoveState(const std::string& directory);
 
-// True while an agent serves the directory. One that is being killed may
-// accept connections for a moment yet: it is given `patience_ms` to be gone.
-bool IsServed(const std::string& directory, int patience_ms);
+// True while an agent serves the directory. One that is being killed may accept
+// connections for a moment yet: it is given `timeout_ms` to be gone.
+bool IsServed(const std::string& directory, int timeout_ms);
 
 }  // namespace canopy::agent
 

@@ -72,8 +72,8 @@ std::string ControlRecords::PathOf(const std::string& nspace) const {
   return directory_ + "/" + kPrefix + nspace + kSuffix;
 }
 
-Status ControlRecords::Keep(const std::string& nspace, std::string_view key,
-                            std::string_view value) {
+Status ControlRecords::Persist(const std::string& nspace, std::string_view key,
+                               std::string_view value) {
   if (nspace.empty() || nspace.find('/') != std::string::npos ||
       key.size() > kMaxSize || value.size() > kMaxSize) {
     return Status(kErrBadParam, "no record can be kept of job " + nspace);

@@ -1,5 +1,5 @@
-// Records of the jobs that an agent controls, in files of its own directory:
-// the next agent of its node finds them there, however this one ends.
+// Records of the jobs that an agent controls, in files of its own directory,
+// from which a successor recovers them however this agent ends.
 #ifndef CANOPY_SERVER_AGENT_CONTROL_RECORDS_H_
 #define CANOPY_SERVER_AGENT_CONTROL_RECORDS_H_
 
@@ -12,10 +12,9 @@
 
 namespace canopy::agent {
 
-// One file for each job; values by key, of which the last counts. What Keep has
-// returned from is there even when this process is killed; what it was writing
-// when it was killed is not. The machine's end is the jobs' end, so nothing is
-// synchronised with the disk. One thread.
+// One file for each job; the last value of a key is valid. A record is durable
+// against the death of this process once Persist has returned. As the jobs do
+// not survive the machine, nothing is synchronised with the disk. One thread.
 class ControlRecords {
  public:
   using Values = std::map<std::string, std::string>;
@@ -23,14 +22,14 @@ class ControlRecords {
   explicit ControlRecords(std::string directory)
       : directory_(std::move(directory)) {}
 
-  Status Keep(const std::string& nspace, std::string_view key,
-              std::string_view value);
+  Status Persist(const std::string& nspace, std::string_view key,
+                 std::string_view value);
   bool Has(const std::string& nspace) const { return known_.contains(nspace); }
   // Removes the job's file.
   void Drop(const std::string& nspace);
   void DropAll();
-  // What another process has left, by namespace. Files that are not this
-  // user's alone are left where they are.
+  // The files of another process, by namespace. Files that are not this user's
+  // alone are left where they are.
   std::map<std::string, Values> Load();
 
  private:

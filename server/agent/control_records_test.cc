@@ -24,10 +24,10 @@ class ControlRecordsTest : public testing::Test {
 
 TEST_F(ControlRecordsTest, TheLastOfEachKeyIsThereForTheNextProcess) {
   ControlRecords before(directory_);
-  EXPECT_TRUE(before.Keep("a", "spec", std::string("x\0y", 3)).ok());
-  EXPECT_TRUE(before.Keep("a", "state", "1").ok());
-  EXPECT_TRUE(before.Keep("b", "spec", "").ok());
-  EXPECT_TRUE(before.Keep("a", "state", "22").ok());
+  EXPECT_TRUE(before.Persist("a", "spec", std::string("x\0y", 3)).ok());
+  EXPECT_TRUE(before.Persist("a", "state", "1").ok());
+  EXPECT_TRUE(before.Persist("b", "spec", "").ok());
+  EXPECT_TRUE(before.Persist("a", "state", "22").ok());
 
   ControlRecords after(directory_);
   EXPECT_FALSE(after.Has("a"));
@@ -37,7 +37,7 @@ TEST_F(ControlRecordsTest, TheLastOfEachKeyIsThereForTheNextProcess) {
   EXPECT_EQ(jobs["a"]["state"], "22");
   EXPECT_EQ(jobs["b"].at("spec"), "");
   EXPECT_TRUE(after.Has("a"));
-  EXPECT_TRUE(after.Keep("a", "state", "333").ok());
+  EXPECT_TRUE(after.Persist("a", "state", "333").ok());
   EXPECT_EQ(after.Load()["a"]["state"], "333");
   after.Drop("a");
   EXPECT_EQ(after.Load().size(), 1u);
@@ -47,28 +47,28 @@ TEST_F(ControlRecordsTest, TheLastOfEachKeyIsThereForTheNextProcess) {
 
 TEST_F(ControlRecordsTest, HalfARecordIsNone) {
   ControlRecords before(directory_);
-  EXPECT_TRUE(before.Keep("a", "state", "whole").ok());
+  EXPECT_TRUE(before.Persist("a", "state", "whole").ok());
   struct stat info;
   ASSERT_EQ(stat(File().c_str(), &info), 0);
-  EXPECT_TRUE(before.Keep("a", "state", "cut short").ok());
+  EXPECT_TRUE(before.Persist("a", "state", "cut short").ok());
   for (off_t cut = info.st_size + 1; cut < info.st_size * 2; ++cut) {
     ASSERT_EQ(truncate(File().c_str(), cut), 0);
     ControlRecords after(directory_);
     EXPECT_EQ(after.Load()["a"]["state"], "whole");
-    EXPECT_TRUE(after.Keep("a", "state", "new").ok());
+    EXPECT_TRUE(after.Persist("a", "state", "new").ok());
     EXPECT_EQ(after.Load()["a"]["state"], "new");
     ASSERT_EQ(truncate(File().c_str(), info.st_size), 0);
-    EXPECT_TRUE(after.Keep("a", "state", "cut short").ok());
+    EXPECT_TRUE(after.Persist("a", "state", "cut short").ok());
   }
   before.Drop("a");
 }
 
 TEST_F(ControlRecordsTest, OnlyPrivateFilesAreRead) {
   ControlRecords records(directory_);
-  EXPECT_TRUE(records.Keep("a", "spec", "x").ok());
+  EXPECT_TRUE(records.Persist("a", "spec", "x").ok());
   ASSERT_EQ(chmod(File().c_str(), 0644), 0);
   EXPECT_TRUE(ControlRecords(directory_).Load().empty());
-  EXPECT_FALSE(records.Keep("../a", "spec", "x").ok());
+  EXPECT_FALSE(records.Persist("../a", "spec", "x").ok());
   records.Drop("a");
 }
 

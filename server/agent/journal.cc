@@ -38,8 +38,8 @@ struct Journal::Record {
   uint32_t key_size;
   uint32_t copies;  // 1 or 2
   uint64_t room;    // of each; a multiple of eight
-  // The copy that counts, and in the bits above when it was kept: one store
-  // replaces it.
+  // The valid copy, and in the bits above its order: replaced by a single
+  // store.
   std::atomic<uint64_t> state;
 
   static uint64_t SizeFor(uint64_t key, uint64_t value, uint32_t copies) {
@@ -164,7 +164,7 @@ Result<std::unique_ptr<Journal>> Journal::Import(const Journal& first) {
       return Status(kErrUnpackFailure, "malformed journal");
     }
     bool moved = false;
-    Status status = (*journal)->Keep(
+    Status status = (*journal)->Persist(
         {record->data(), record->key_size},
         {record->data() + record->key_size, record->value_size}, &moved);
     if (!status.ok()) return status;
@@ -173,12 +173,12 @@ Result<std::unique_ptr<Journal>> Journal::Import(const Journal& first) {
   return journal;
 }
 
-std::vector<core::KeptRecord> Journal::Records() const {
+std::vector<core::PersistedRecord> Journal::Records() const {
   std::vector<const Record*> records;
   records.reserve(places_.size());
   for (const auto& [key, at] : places_) records.push_back(RecordAt(at));
   std::ranges::sort(records, {}, &Record::order);
-  std::vector<core::KeptRecord> out;
+  std::vector<core::PersistedRecord> out;
   out.reserve(records.size());
   for (const Record* record : records) {
     out.push_back(
@@ -228,9 +228,9 @@ void Journal::NotePlace(const Record* record, uint64_t at) {
 Status Journal::Compact() {
   Result<std::unique_ptr<Journal>> fresh = Create();
   if (!fresh.ok()) return fresh.status();
-  for (const core::KeptRecord& record : Records()) {
+  for (const core::PersistedRecord& record : Records()) {
     bool moved = false;
-    Status status = (*fresh)->Keep(record.key, record.value.view(), &moved);
+    Status status = (*fresh)->Persist(record.key, record.value.view(), &moved);
     if (!status.ok()) return status;
   }
   Journal& other = **fresh;
@@ -243,8 +243,8 @@ Status Journal::Compact() {
   return Status();
 }
 
-Status Journal::Keep(std::string_view key, std::string_view value,
-                     bool* moved) {
+Status Journal::Persist(std::string_view key, std::string_view value,
+                        bool* moved) {
   *moved = false;
   if (key.size() > UINT32_MAX || value.size() > UINT32_MAX) {
     return Status(kErrOutOfResource, "too large for a journal");

@@ -1,5 +1,5 @@
 // Records of one job that outlive the agent: a memory file that the job's shim
-// keeps open.
+// holds open.
 #ifndef CANOPY_SERVER_AGENT_JOURNAL_H_
 #define CANOPY_SERVER_AGENT_JOURNAL_H_
 
@@ -13,21 +13,20 @@
 
 #include "common/posix/unique_fd.h"
 #include "common/status.h"
-#include "server/core/step/kept_state.h"
+#include "server/core/step/persisted_state.h"
 
 namespace canopy::agent {
 
-// A log in which a later record of a key replaces the earlier one. What Keep
-// has returned from is there for whoever opens the file, however this process
-// ends. One thread.
+// A log in which a later record of a key replaces the earlier one. A record is
+// durable against the death of this process once Persist has returned. One
+// thread.
 //
-// A record of a key that was there before has room for two values, which take
-// turns: a job that replaces the same ones over and over again touches no new
-// memory.
+// A record that replaces another has room for two values, used alternately: a
+// job that keeps replacing the same ones touches no new memory.
 class Journal {
  public:
   static Result<std::unique_ptr<Journal>> Create();
-  // Goes on with another process's, which is not trusted to be well-formed:
+  // Opens another process's journal, which is not trusted to be well-formed:
   // kErrUnpackFailure. One of the first format is copied: fd() is another file.
   static Result<std::unique_ptr<Journal>> Open(UniqueFd fd);
   ~Journal();
@@ -36,11 +35,11 @@ class Journal {
 
   int fd() const { return fd_.get(); }
   // The last of each key, oldest first.
-  std::vector<core::KeptRecord> Records() const;
+  std::vector<core::PersistedRecord> Records() const;
 
-  // What a key says already is not written again. kErrOutOfResource when there
-  // is no room for it. `*moved`: the journal is in another file from now on.
-  Status Keep(std::string_view key, std::string_view value, bool* moved);
+  // An unchanged value is not written again. kErrOutOfResource when there is no
+  // room for it. `*moved`: the journal is in another file from now on.
+  Status Persist(std::string_view key, std::string_view value, bool* moved);
 
  private:
   struct Header;
@@ -69,7 +68,7 @@ class Journal {
   char* base_ = nullptr;
   uint64_t capacity_ = 0;
   uint64_t live_ = 0;   // bytes of records that are the last of their key
-  uint64_t order_ = 0;  // of what was kept last
+  uint64_t order_ = 0;  // of the last record
   std::unordered_map<std::string, uint64_t, Hash, std::equal_to<>> places_;
 };
 

@@ -9,9 +9,9 @@
 namespace canopy::agent {
 namespace {
 
-std::string Text(const std::vector<core::KeptRecord>& records) {
+std::string Text(const std::vector<core::PersistedRecord>& records) {
   std::string out;
-  for (const core::KeptRecord& record : records) {
+  for (const core::PersistedRecord& record : records) {
     out += record.key + "=" + std::string(record.value.view()) + ";";
   }
   return out;
@@ -29,7 +29,7 @@ TEST(JournalTest, TheLastOfEachKeyIsFoundAgain) {
   bool moved = true;
   for (const auto& [key, value] :
        {std::pair("a", "1"), {"b", ""}, {"a", "22"}, {"c", "3"}}) {
-    ASSERT_TRUE((*journal)->Keep(key, value, &moved).ok());
+    ASSERT_TRUE((*journal)->Persist(key, value, &moved).ok());
     EXPECT_FALSE(moved);
   }
   EXPECT_EQ(Text(Reopen(**journal)->Records()), "b=;a=22;c=3;");
@@ -42,11 +42,11 @@ TEST(JournalTest, WhatIsThereIsNotWrittenAgain) {
   bool moved = false;
   const std::string value(30000, 'x');
   for (int i = 0; i < 1000; ++i) {
-    ASSERT_TRUE((*journal)->Keep("a", value, &moved).ok());
+    ASSERT_TRUE((*journal)->Persist("a", value, &moved).ok());
     EXPECT_FALSE(moved);
   }
-  ASSERT_TRUE((*journal)->Keep("a", "y", &moved).ok());
-  ASSERT_TRUE((*journal)->Keep("a", value, &moved).ok());
+  ASSERT_TRUE((*journal)->Persist("a", "y", &moved).ok());
+  ASSERT_TRUE((*journal)->Persist("a", value, &moved).ok());
   EXPECT_EQ(Reopen(**journal)->Records()[0].value.view(), value);
 }
 
@@ -56,7 +56,7 @@ TEST(JournalTest, GrowsWithWhatIsKept) {
   bool moved = false;
   const std::string value(1 << 20, 'x');
   for (int i = 0; i < 5; ++i) {
-    ASSERT_TRUE((*journal)->Keep(std::to_string(i), value, &moved).ok());
+    ASSERT_TRUE((*journal)->Persist(std::to_string(i), value, &moved).ok());
   }
   const auto records = Reopen(**journal)->Records();
   ASSERT_EQ(records.size(), 5u);
@@ -74,8 +74,8 @@ TEST(JournalTest, DoesNotGrowWithWhatIsReplaced) {
   for (int i = 0; i < 100000; ++i) {
     bool moved = true;
     ASSERT_TRUE((*journal)
-                    ->Keep("key" + std::to_string(i % 7),
-                           value + std::to_string(i), &moved)
+                    ->Persist("key" + std::to_string(i % 7),
+                              value + std::to_string(i), &moved)
                     .ok());
     ASSERT_FALSE(moved);
   }
@@ -91,7 +91,7 @@ TEST(JournalTest, MovesWhenItIsMostlyOfThePast) {
   for (int i = 0; i < 5000; ++i) {
     value += 'x';
     bool moved = false;
-    ASSERT_TRUE((*journal)->Keep("key", value, &moved).ok());
+    ASSERT_TRUE((*journal)->Persist("key", value, &moved).ok());
     any_moved |= moved;
   }
   EXPECT_TRUE(any_moved);
@@ -107,7 +107,7 @@ TEST(JournalTest, OrderIsThatOfTheLastValues) {
   std::string expected;
   for (int i = 0; i < 30; ++i) {
     const std::string key = i % 3 == 0 ? "b" : "a";
-    ASSERT_TRUE((*journal)->Keep(key, std::to_string(i), &moved).ok());
+    ASSERT_TRUE((*journal)->Persist(key, std::to_string(i), &moved).ok());
     if (i == 0) continue;
     const std::string last_b = std::to_string(i / 3 * 3);
     const std::string last_a = std::to_string(i % 3 == 0 ? i - 1 : i);
@@ -117,7 +117,7 @@ TEST(JournalTest, OrderIsThatOfTheLastValues) {
   }
   // Goes on in that order.
   auto next = Reopen(**journal);
-  ASSERT_TRUE(next->Keep("b", "x", &moved).ok());
+  ASSERT_TRUE(next->Persist("b", "x", &moved).ok());
   EXPECT_EQ(Text(next->Records()), "a=29;b=x;");
 }
 
@@ -145,7 +145,7 @@ TEST(JournalTest, TheFirstFormatIsRead) {
   ASSERT_TRUE(journal.ok());
   EXPECT_EQ(Text((*journal)->Records()), "b=;a=2;");
   bool moved = false;
-  ASSERT_TRUE((*journal)->Keep("a", "3", &moved).ok());
+  ASSERT_TRUE((*journal)->Persist("a", "3", &moved).ok());
   EXPECT_EQ(Text(Reopen(**journal)->Records()), "b=;a=3;");
 }
 

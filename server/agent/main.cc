@@ -19,7 +19,7 @@
 #include "server/agent/agent.h"
 #include "server/agent/agent_state.h"
 #include "server/agent/bootstrap_channel.h"
-#include "server/overlay/older.h"
+#include "server/overlay/compatibility.h"
 
 namespace canopy::agent {
 namespace {
@@ -27,8 +27,7 @@ namespace {
 // An agent lives long: of its log, this and one older file are kept.
 constexpr size_t kMaxLogBytes = 16 << 20;
 constexpr size_t kOldLogs = 1;
-// Less than the time after which an agent closes a connection that says
-// nothing.
+// Less than the time after which an agent closes a silent connection.
 constexpr int kGoneMs = 3000;
 
 constexpr char kUsage[] =
@@ -154,7 +153,7 @@ int Serve(uint32_t overlay_protocol) {
   return 0;
 }
 
-// `in_place`: this process was the former agent, a daemon.
+// `in_place`: this process was the predecessor, a daemon.
 int Restart(const std::string& directory, bool in_place,
             uint32_t overlay_protocol) {
   Result<bootstrap::v1::AgentState> state = LoadState(directory);

@@ -1,4 +1,4 @@
-// Who belongs to the overlay and who of them is there, for people.
+// Membership of the overlay, for status reports.
 #ifndef CANOPY_SERVER_AGENT_MEMBERSHIP_H_
 #define CANOPY_SERVER_AGENT_MEMBERSHIP_H_
 
@@ -10,7 +10,7 @@
 #include "common/ids.h"
 #include "protos/bootstrap.pb.h"
 #include "protos/control.pb.h"
-#include "server/control/job_controller.h"
+#include "server/control/job_manager.h"
 #include "server/core/step/peer_inputs.h"
 #include "server/core/tree.h"
 
@@ -26,7 +26,7 @@ class Membership {
 
   bool up(NodeId node) const { return tree_.alive(node); }
   std::string Name(NodeId node) const;
-  // Who is called so, by name or alias, and lost: why. Empty for others.
+  // Why the node of that name or alias is lost. Empty for others.
   std::string LostNode(const std::string& name) const;
   control::v1::StatusReply Describe(
       const std::map<std::string, control::JobRecord>& jobs) const;

@@ -1,4 +1,4 @@
-// What job data says about this node, from what hwloc has found.
+// Job data about this node, from hwloc's topology.
 #ifndef CANOPY_SERVER_AGENT_NODE_FACTS_H_
 #define CANOPY_SERVER_AGENT_NODE_FACTS_H_
 

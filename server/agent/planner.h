@@ -1,4 +1,4 @@
-// Turns what a caller of the control service wants into a mapped job.
+// Turns a launch request into a mapped job.
 #ifndef CANOPY_SERVER_AGENT_PLANNER_H_
 #define CANOPY_SERVER_AGENT_PLANNER_H_
 
@@ -14,7 +14,7 @@
 #include "protos/bootstrap.pb.h"
 #include "protos/control.pb.h"
 #include "server/agent/membership.h"
-#include "server/control/job_controller.h"
+#include "server/control/job_manager.h"
 
 namespace canopy::agent {
 

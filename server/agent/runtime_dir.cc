@@ -45,7 +45,7 @@ Result<RuntimeDir> RuntimeDir::Make(const std::string& path,
   int to_make = 1;
   const std::string own = "/canopy-" + std::to_string(geteuid()) + "/" +
                           overlay_name + "/" + node_name;
-  // An agent that was restarted is told the path that the former one chose.
+  // A restarted agent gets the path that its predecessor chose.
   if (path.ends_with(own)) dir.levels_ = 3;
   if (path.empty()) {
     next = RuntimeBase() + own;

@@ -1,4 +1,4 @@
-// What an agent's configuration means, where it takes more than to read it.
+// Settings derived from an agent's configuration.
 #ifndef CANOPY_SERVER_AGENT_SETTINGS_H_
 #define CANOPY_SERVER_AGENT_SETTINGS_H_
 
@@ -12,8 +12,8 @@
 
 namespace canopy::agent {
 
-// How long everybody waits for the agent that an orderly replacement starts.
-inline constexpr uint32_t kReplaceMs = 30000;
+// How long clients, shims and neighbours wait for the successor in a handover.
+inline constexpr uint32_t kHandoverMs = 30000;
 
 std::string Hex(std::string_view bytes);
 
@@ -23,7 +23,7 @@ std::string Beside(const char* variable, const std::string& relative);
 // Milliseconds of silence after which a node counts as lost.
 uint32_t LossMs(const bootstrap::v1::Config& config);
 
-// How long others wait for this node's next agent, in milliseconds.
+// How long other agents wait for a successor on this node, in milliseconds.
 uint32_t GraceMs(const bootstrap::v1::Config& config);
 
 Result<security::SecurityConfig> MakeSecurity(

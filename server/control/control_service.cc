@@ -42,7 +42,7 @@ std::string CommandOf(const JobSpec& job) {
 
 using Answers = std::vector<core::StateCollected>;
 
-// Below one that does not answer, others can not be heard.
+// Members below one that does not answer are unreachable.
 void MarkAway(const Answers& answers, v1::StatusReply* reply) {
   const auto answered = [&](int64_t node) {
     return std::ranges::any_of(answers,
@@ -83,15 +83,15 @@ void FillJob(const std::string& nspace, const JobRecord& record,
 
 class ControlService::Impl : public v1::Control::CallbackService {
  public:
-  Impl(EventLoop* loop, JobController* controller, AgentView view)
-      : loop_(loop), controller_(controller), view_(std::move(view)) {}
+  Impl(EventLoop* loop, JobManager* job_manager, AgentView view)
+      : loop_(loop), job_manager_(job_manager), view_(std::move(view)) {}
 
   grpc::ServerBidiReactor<v1::RunRequest, v1::RunEvent>* Run(
       grpc::CallbackServerContext*) override {
-    const uint64_t id = controller_->NewCaller();
-    auto* stream = new RunStream(id, loop_, controller_);
+    const uint64_t id = job_manager_->NewLauncher();
+    auto* stream = new RunStream(id, loop_, job_manager_);
     loop_->Post([this, id, stream] {
-      controller_->OnCaller(id, stream);
+      job_manager_->OnLauncher(id, stream);
       stream->Begin();
     });
     return stream;
@@ -103,12 +103,12 @@ class ControlService::Impl : public v1::Control::CallbackService {
     return OnLoop(context, [this, request, reply](auto finish) {
       const auto answer = [this, reply, finish](const auto& answers) {
         *reply = view_.status();
-        reply->set_jobs(static_cast<uint32_t>(controller_->jobs().size()));
+        reply->set_jobs(static_cast<uint32_t>(job_manager_->jobs().size()));
         MarkAway(answers, reply);
         finish(grpc::Status::OK);
       };
       if (!request->ask_all()) return answer(Answers());
-      controller_->CollectState("status", "", answer);
+      job_manager_->CollectState("status", "", answer);
     });
   }
 
@@ -116,7 +116,7 @@ class ControlService::Impl : public v1::Control::CallbackService {
                                      const v1::ListJobsRequest*,
                                      v1::ListJobsReply* reply) override {
     return OnLoop(context, [this, reply](auto finish) {
-      for (const auto& [nspace, record] : controller_->jobs()) {
+      for (const auto& [nspace, record] : job_manager_->jobs()) {
         FillJob(nspace, record, reply->add_jobs());
       }
       finish(grpc::Status::OK);
@@ -127,11 +127,11 @@ class ControlService::Impl : public v1::Control::CallbackService {
                                 const v1::WhyRequest* request,
                                 v1::WhyReply* reply) override {
     return OnLoop(context, [this, request, reply](auto finish) {
-      controller_->CollectState("why", request->nspace(),
-                                [this, reply, finish](const auto& answers) {
-                                  FillWaiting(answers, view_.node_name, reply);
-                                  finish(grpc::Status::OK);
-                                });
+      job_manager_->CollectState("why", request->nspace(),
+                                 [this, reply, finish](const auto& answers) {
+                                   FillWaiting(answers, view_.node_name, reply);
+                                   finish(grpc::Status::OK);
+                                 });
     });
   }
 
@@ -139,12 +139,12 @@ class ControlService::Impl : public v1::Control::CallbackService {
                                       const v1::SignalJobRequest* request,
                                       v1::SignalJobReply*) override {
     return OnLoop(context, [this, request](auto finish) {
-      if (!controller_->jobs().contains(request->nspace())) {
+      if (!job_manager_->jobs().contains(request->nspace())) {
         return finish(
             {grpc::StatusCode::NOT_FOUND,
              "no job " + request->nspace() + "; 'canopy ps' lists the jobs"});
       }
-      controller_->SignalJob(request->nspace(), request->signal());
+      job_manager_->SignalJob(request->nspace(), request->signal());
       finish(grpc::Status::OK);
     });
   }
@@ -153,13 +153,13 @@ class ControlService::Impl : public v1::Control::CallbackService {
                                      const v1::ShutdownRequest* request,
                                      v1::ShutdownReply*) override {
     return OnLoop(context, [this, request](auto finish) {
-      const size_t jobs = controller_->jobs().size();
+      const size_t jobs = job_manager_->jobs().size();
       if (jobs != 0 && !request->force()) {
         return finish({grpc::StatusCode::FAILED_PRECONDITION,
                        std::to_string(jobs) +
                            " job(s) still run; wait for them or use --force"});
       }
-      controller_->KillAll("the overlay is shut down", [this, finish] {
+      job_manager_->KillAll("the overlay is shut down", [this, finish] {
         finish(grpc::Status::OK);
         view_.shut_down();
       });
@@ -191,13 +191,13 @@ class ControlService::Impl : public v1::Control::CallbackService {
   }
 
   EventLoop* const loop_;
-  JobController* const controller_;
+  JobManager* const job_manager_;
   const AgentView view_;
 };
 
-ControlService::ControlService(EventLoop* loop, JobController* controller,
+ControlService::ControlService(EventLoop* loop, JobManager* job_manager,
                                AgentView view)
-    : impl_(std::make_unique<Impl>(loop, controller, std::move(view))) {}
+    : impl_(std::make_unique<Impl>(loop, job_manager, std::move(view))) {}
 
 ControlService::~ControlService() = default;
 

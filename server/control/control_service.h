@@ -1,5 +1,5 @@
 // The gRPC service of protos/control.proto. Its calls only move to the loop
-// thread; JobController and the agent do the work there.
+// thread; JobManager and the agent do the work there.
 #ifndef CANOPY_SERVER_CONTROL_CONTROL_SERVICE_H_
 #define CANOPY_SERVER_CONTROL_CONTROL_SERVICE_H_
 
@@ -7,7 +7,7 @@
 #include <memory>
 
 #include "common/event_loop.h"
-#include "server/control/job_controller.h"
+#include "server/control/job_manager.h"
 
 namespace grpc {
 class Service;
@@ -15,25 +15,25 @@ class Service;
 
 namespace canopy::control {
 
-// What the service needs beyond the jobs. All called on the loop thread.
+// What the service needs beyond the jobs. All run on the loop thread.
 struct AgentView {
   std::function<v1::StatusReply()> status;
   // Name of a member, for texts.
   std::function<std::string(NodeId)> node_name;
   // Ends the whole overlay after the reply is on its way.
   std::function<void()> shut_down;
-  // Puts another program in the place of this one (empty: its own). `done`
-  // tells whether it will, before that.
+  // Hands over to another program (empty: its own). `done` gets, before that,
+  // whether it will.
   std::function<void(const std::string& program,
                      std::function<void(const Status&)> done)>
       replace;
 };
 
-// Made before the server starts; outlives it. `loop` and `controller` outlive
+// Made before the server starts; outlives it. `loop` and `job_manager` outlive
 // the service.
 class ControlService {
  public:
-  ControlService(EventLoop* loop, JobController* controller, AgentView view);
+  ControlService(EventLoop* loop, JobManager* job_manager, AgentView view);
   ~ControlService();
 
   // To register with the server builder.

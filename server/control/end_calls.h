@@ -1,4 +1,5 @@
-// The end of a gRPC server whose calls may wait for the thread that ends it.
+// Shutdown of a gRPC server whose calls may wait for the thread that shuts it
+// down.
 #ifndef CANOPY_SERVER_CONTROL_END_CALLS_H_
 #define CANOPY_SERVER_CONTROL_END_CALLS_H_
 
@@ -15,8 +16,8 @@ namespace canopy::control {
 // How long calls may take before they are cancelled.
 inline constexpr std::chrono::milliseconds kAnswerTime(200);
 
-// Ends the server in a thread of its own, which goes on when nobody waits for
-// the result. Null: there is nothing to end.
+// Shuts the server down in a thread of its own, which does not depend on the
+// result being awaited. Null: no effect.
 std::future<void> EndCalls(std::shared_ptr<grpc::Server> server);
 
 }  // namespace canopy::control

@@ -36,7 +36,7 @@ struct NetworkServer::Impl {
   // Refuses what is not there. A server with health alone would have nothing
   // that polls.
   grpc::CallbackGenericService refusal;
-  // Shared with whoever shuts it down.
+  // Shared with the thread that shuts it down.
   std::shared_ptr<grpc::Server> server;
 };
 

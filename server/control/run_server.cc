@@ -27,9 +27,10 @@ std::string FrameOf(const v1::RunEvent& event) {
 
 // Closed, and destroyed, by its server only: from the loop's callbacks, never
 // from within a call of its owner's.
-class RunServer::Connection : public RunCaller {
+class RunServer::Connection : public LauncherStream {
  public:
-  Connection(EventLoop* loop, UniqueFd socket, uint64_t id, RunOwner* owner)
+  Connection(EventLoop* loop, UniqueFd socket, uint64_t id,
+             LauncherListener* owner)
       : loop_(loop), socket_(std::move(socket)), id_(id), owner_(owner) {}
   ~Connection() override { loop_->Unwatch(socket_.get()); }
 
@@ -74,7 +75,7 @@ class RunServer::Connection : public RunCaller {
   EventLoop* const loop_;
   const UniqueFd socket_;
   const uint64_t id_;
-  RunOwner* const owner_;
+  LauncherListener* const owner_;
   std::function<void()> close_;
   std::string in_;
   OutQueue out_;
@@ -136,7 +137,7 @@ bool RunServer::Connection::Flush() {
   return true;
 }
 
-RunServer::RunServer(EventLoop* loop, RunOwner* owner)
+RunServer::RunServer(EventLoop* loop, LauncherListener* owner)
     : loop_(loop), owner_(owner), listener_(loop, [this](UniqueFd socket) {
         OnConnection(std::move(socket));
       }) {}
@@ -152,12 +153,12 @@ Status RunServer::Start(const std::string& socket_path) {
 }
 
 void RunServer::OnConnection(UniqueFd socket) {
-  const uint64_t id = owner_->NewCaller();
+  const uint64_t id = owner_->NewLauncher();
   auto made =
       std::make_unique<Connection>(loop_, std::move(socket), id, owner_);
   Connection* const connection = made.get();
   connections_[id] = std::move(made);
-  owner_->OnCaller(id, connection);
+  owner_->OnLauncher(id, connection);
   connection->Begin([this, id] { Close(id); });
 }
 

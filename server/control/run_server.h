@@ -1,5 +1,4 @@
-// Callers of Control.Run on this machine, without gRPC: see
-// common/run_protocol.h.
+// Launchers on this machine, without gRPC: see common/run_protocol.h.
 #ifndef CANOPY_SERVER_CONTROL_RUN_SERVER_H_
 #define CANOPY_SERVER_CONTROL_RUN_SERVER_H_
 
@@ -11,7 +10,7 @@
 #include "common/event_loop.h"
 #include "common/posix/unique_fd.h"
 #include "common/status.h"
-#include "server/control/run_caller.h"
+#include "server/control/launcher_stream.h"
 #include "server/control/trusted_listener.h"
 
 namespace canopy::control {
@@ -20,14 +19,14 @@ namespace canopy::control {
 class RunServer {
  public:
   // `owner` outlives the server.
-  RunServer(EventLoop* loop, RunOwner* owner);
+  RunServer(EventLoop* loop, LauncherListener* owner);
   ~RunServer();
   RunServer(const RunServer&) = delete;
   RunServer& operator=(const RunServer&) = delete;
 
   Status Start(const std::string& socket_path);
-  // Before this process becomes another program: what the sockets take of what
-  // is queued goes out.
+  // Before this process becomes another program: flushes the queues as far as
+  // the sockets take them.
   void Flush();
 
  private:
@@ -37,7 +36,7 @@ class RunServer {
   void Close(uint64_t id);
 
   EventLoop* const loop_;
-  RunOwner* const owner_;
+  LauncherListener* const owner_;
   TrustedListener listener_;
   std::map<uint64_t, std::unique_ptr<Connection>> connections_;
 };

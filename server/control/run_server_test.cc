@@ -19,10 +19,10 @@
 namespace canopy::control {
 namespace {
 
-class FakeOwner : public RunOwner {
+class FakeOwner : public LauncherListener {
  public:
-  uint64_t NewCaller() override { return ++last_; }
-  void OnCaller(uint64_t id, RunCaller* caller) override {
+  uint64_t NewLauncher() override { return ++last_; }
+  void OnLauncher(uint64_t id, LauncherStream* caller) override {
     callers[id] = caller;
   }
   void OnRequest(uint64_t id, v1::RunRequest request) override {
@@ -34,9 +34,9 @@ class FakeOwner : public RunOwner {
     idle = callers.empty();
   }
 
-  std::map<uint64_t, RunCaller*> callers;
+  std::map<uint64_t, LauncherStream*> callers;
   std::vector<v1::RunRequest> requests;
-  std::function<void(RunCaller*)> on_request;
+  std::function<void(LauncherStream*)> on_request;
   bool idle = false;  // those who came are gone
 
  private:
@@ -44,9 +44,9 @@ class FakeOwner : public RunOwner {
 };
 
 // A caller that a test plays.
-class Caller {
+class TestLauncher {
  public:
-  explicit Caller(const std::string& path) {
+  explicit TestLauncher(const std::string& path) {
     Result<UniqueFd> socket = ConnectUnix(path);
     if (socket.ok()) socket_ = *std::move(socket);
     const timeval patience = {60, 0};
@@ -107,9 +107,9 @@ class RunServerTest : public testing::Test {
   }
 
   // Runs the loop until every caller is gone, while `play` has one.
-  void With(const std::function<void(Caller*)>& play) {
+  void With(const std::function<void(TestLauncher*)>& play) {
     std::thread thread([&] {
-      Caller caller(path_);
+      TestLauncher caller(path_);
       std::string greeting = "?";
       EXPECT_TRUE(caller.Receive(&greeting));
       EXPECT_EQ(greeting, "");
@@ -140,7 +140,7 @@ TEST_F(RunServerTest, OnlyItsUserMayConnect) {
 }
 
 TEST_F(RunServerTest, WhatWasSentArrivesBeforeTheEnd) {
-  owner_.on_request = [](RunCaller* caller) {
+  owner_.on_request = [](LauncherStream* caller) {
     for (uint64_t i = 0; i < 100; ++i) {
       v1::RunEvent event;
       event.set_input_consumed(i);
@@ -148,7 +148,7 @@ TEST_F(RunServerTest, WhatWasSentArrivesBeforeTheEnd) {
     }
     caller->FinishWhenWritten();
   };
-  With([](Caller* caller) {
+  With([](TestLauncher* caller) {
     caller->Send(Launch());
     std::string message;
     for (uint64_t i = 0; i < 100; ++i) {
@@ -165,13 +165,13 @@ TEST_F(RunServerTest, WhatWasSentArrivesBeforeTheEnd) {
 
 TEST_F(RunServerTest, MoreThanTheSocketTakesAtOnce) {
   static constexpr size_t kSize = 3u << 20;
-  owner_.on_request = [](RunCaller* caller) {
+  owner_.on_request = [](LauncherStream* caller) {
     v1::RunEvent event;
     event.mutable_output()->set_data(std::string(kSize, 'o'));
     caller->Send(std::move(event));
     caller->FinishWhenWritten();
   };
-  With([](Caller* caller) {
+  With([](TestLauncher* caller) {
     v1::RunRequest request;
     request.mutable_input()->set_data(std::string(kSize, 'i'));
     caller->Send(request);
@@ -185,7 +185,7 @@ TEST_F(RunServerTest, MoreThanTheSocketTakesAtOnce) {
 }
 
 TEST_F(RunServerTest, RequestsInPiecesAndTogether) {
-  With([](Caller* caller) {
+  With([](TestLauncher* caller) {
     std::string message;
     v1::RunRequest request;
     request.set_consumed(1);
@@ -204,7 +204,7 @@ TEST_F(RunServerTest, WhatIsNoRequestEndsTheConnection) {
        {std::string("\0\0\0\2\x20", 5) + "\xff",  // a number without its end
         std::string("PRI * HTTP/2.0"),            // too long
         std::string("\0\0\0\5\x0a\x03\x2a\x01\xff", 9)}) {  // no UTF-8
-    With([&](Caller* caller) {
+    With([&](TestLauncher* caller) {
       caller->SendBytes(bytes);
       std::string message;
       EXPECT_FALSE(caller->Receive(&message));
@@ -214,8 +214,8 @@ TEST_F(RunServerTest, WhatIsNoRequestEndsTheConnection) {
 }
 
 TEST_F(RunServerTest, CallersAreToldApart) {
-  std::vector<RunCaller*> launched;
-  owner_.on_request = [&](RunCaller* caller) {
+  std::vector<LauncherStream*> launched;
+  owner_.on_request = [&](LauncherStream* caller) {
     launched.push_back(caller);
     if (launched.size() < 2) return;
     for (uint64_t i = 0; i < 2; ++i) {
@@ -225,8 +225,8 @@ TEST_F(RunServerTest, CallersAreToldApart) {
       launched[i]->FinishWhenWritten();
     }
   };
-  With([&](Caller* first) {
-    Caller second(path_);
+  With([&](TestLauncher* first) {
+    TestLauncher second(path_);
     std::string message;
     EXPECT_TRUE(second.Receive(&message));
     first->Send(Launch());

@@ -4,7 +4,7 @@
 
 namespace canopy::control {
 
-RunStream::RunStream(uint64_t id, EventLoop* loop, RunOwner* owner)
+RunStream::RunStream(uint64_t id, EventLoop* loop, LauncherListener* owner)
     : id_(id), loop_(loop), owner_(owner) {}
 
 void RunStream::Begin() {

@@ -1,4 +1,4 @@
-// One caller of Control.Run: the gRPC side of a job's controller.
+// One launcher over gRPC: the server side of Control.Run.
 #ifndef CANOPY_SERVER_CONTROL_RUN_STREAM_H_
 #define CANOPY_SERVER_CONTROL_RUN_STREAM_H_
 
@@ -10,20 +10,20 @@
 
 #include "common/event_loop.h"
 #include "protos/control.grpc.pb.h"
-#include "server/control/run_caller.h"
+#include "server/control/launcher_stream.h"
 
 namespace canopy::control {
 
-// Life: made by the service when a call comes in; reads until the caller is
-// gone or sends what is no request, which ends the call; writes what Send
-// queues, one at a time; deleted by gRPC's OnDone, when the owner has been told
-// OnGone. Send and Finish may be called from the loop thread until OnGone.
-class RunStream : public RunCaller,
+// Life: made by the service when a call comes in; reads until the launcher is
+// gone or sends an invalid request, which ends the call; writes what Send
+// queues, one at a time; deleted by gRPC's OnDone, after OnGone. Send and
+// Finish may be called from the loop thread until OnGone.
+class RunStream : public LauncherStream,
                   public grpc::ServerBidiReactor<v1::RunRequest, v1::RunEvent> {
  public:
-  RunStream(uint64_t id, EventLoop* loop, RunOwner* owner);
+  RunStream(uint64_t id, EventLoop* loop, LauncherListener* owner);
 
-  // Starts reading; once, when the owner knows the stream.
+  // Starts reading; once, after OnLauncher.
   void Begin();
   void Send(v1::RunEvent event) override;
   void FinishWhenWritten() override;
@@ -39,7 +39,7 @@ class RunStream : public RunCaller,
 
   const uint64_t id_;
   EventLoop* const loop_;
-  RunOwner* const owner_;
+  LauncherListener* const owner_;
   v1::RunRequest incoming_;
   std::mutex mutex_;
   std::deque<v1::RunEvent> outgoing_;  // guarded by mutex_

@@ -11,11 +11,11 @@
 namespace canopy::control {
 namespace {
 
-class FakeOwner : public RunOwner {
+class FakeOwner : public LauncherListener {
  public:
   explicit FakeOwner(EventLoop* loop) : loop_(loop) {}
-  uint64_t NewCaller() override { return 1; }
-  void OnCaller(uint64_t, RunCaller*) override {}
+  uint64_t NewLauncher() override { return 1; }
+  void OnLauncher(uint64_t, LauncherStream*) override {}
   void OnRequest(uint64_t, v1::RunRequest request) override {
     requests.push_back(std::move(request));
     if (on_request) on_request();

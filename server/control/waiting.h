@@ -1,4 +1,4 @@
-// What agents say about what does not go on, put together for people.
+// Reports of blocked operations, merged from the agents' answers.
 #ifndef CANOPY_SERVER_CONTROL_WAITING_H_
 #define CANOPY_SERVER_CONTROL_WAITING_H_
 
@@ -14,7 +14,7 @@ namespace canopy::control {
 
 using NodeName = std::function<std::string(NodeId)>;
 
-// The agents' answers to "why" as one; those that are none are left out.
+// Merges the agents' answers to "why"; malformed ones are left out.
 void FillWaiting(const std::vector<core::StateCollected>& collected,
                  const NodeName& node_name, v1::WhyReply* reply);
 

@@ -53,13 +53,13 @@ Aborts::Sent Aborts::Send(const AbortMessage& message, Actions* actions) const {
   return {here, !to.empty()};
 }
 
-void Aborts::Keep(AbortMessage message) {
-  kept_.push_back(std::move(message));
-  if (kept_.size() > kMaxAborts) kept_.pop_front();
+void Aborts::Retain(AbortMessage message) {
+  retained_.push_back(std::move(message));
+  if (retained_.size() > kMaxAborts) retained_.pop_front();
 }
 
 void Aborts::OnJobRemoved(const std::string& nspace) {
-  std::erase_if(kept_, [&](const AbortMessage& abort) {
+  std::erase_if(retained_, [&](const AbortMessage& abort) {
     return abort.source.nspace == nspace;
   });
 }

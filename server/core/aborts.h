@@ -1,5 +1,5 @@
-// Aborts that local processes ask for, on their way to the agents that control
-// the jobs they mean.
+// Aborts requested by local processes, forwarded to the agents that control the
+// targets' jobs.
 #ifndef CANOPY_SERVER_CORE_ABORTS_H_
 #define CANOPY_SERVER_CORE_ABORTS_H_
 
@@ -31,10 +31,11 @@ class Aborts {
   // To the other agents that control the targets' jobs.
   Sent Send(const AbortMessage& message, Actions* actions) const;
 
-  // An agent on the way may take it along: it is to be sent again when agents
-  // come and go, until the source's own job is over. Twice is as good as once.
-  void Keep(AbortMessage message);
-  const std::deque<AbortMessage>& kept() const { return kept_; }
+  // A forwarding agent may be lost with the message: it is resent whenever the
+  // membership changes, until the source's own job is over. Delivery is
+  // idempotent.
+  void Retain(AbortMessage message);
+  const std::deque<AbortMessage>& retained() const { return retained_; }
   void OnJobRemoved(const std::string& nspace);
 
  private:
@@ -44,11 +45,10 @@ class Aborts {
   const NodeId self_;
   const JobTable& jobs_;
   const JobEngine& engine_;
-  std::deque<AbortMessage> kept_;
+  std::deque<AbortMessage> retained_;
 };
 
-// The source itself is among those that it wants ended. The targets' names are
-// complete.
+// Whether the source is one of the targets, whose names are complete.
 bool TargetsItself(const AbortMessage& message);
 
 }  // namespace canopy::core

@@ -14,8 +14,8 @@
 #include "server/core/job_engine.h"
 #include "server/core/job_maps.h"
 #include "server/core/job_table.h"
-#include "server/core/kept_commits.h"
 #include "server/core/modex.h"
+#include "server/core/persisted_commits.h"
 #include "server/core/state_reports.h"
 #include "server/core/tree.h"
 
@@ -39,8 +39,8 @@ struct AgentCore::State {
         engine(self, config.node_names, tree, jobs),
         aborts(self, jobs, engine),
         ends(jobs, collectives, events) {
-    collectives.set_remembers(config.remembers);
-    engine.set_remembers(config.remembers);
+    collectives.set_persists(config.persists);
+    engine.set_persists(config.persists);
     if (config.began_at != kNever) {
       engine.set_began(config.began_at);
       gets.set_began(config.began_at);
@@ -81,7 +81,7 @@ struct AgentCore::State {
   bool Commit(const ProcId& proc, const std::vector<ScopedData>& data,
               ClientId client = 0, RequestId request = 0) {
     if (!modex.Commit(now, proc, data)) return false;
-    if (config.remembers) KeepCommit(proc, data, &out);
+    if (config.persists) PersistCommit(proc, data, &out);
     PublishRank change = modex.TakeChange(proc);
     change.client = client;
     change.request = request;
@@ -101,7 +101,7 @@ struct AgentCore::State {
     const Aborts::Sent sent = Abort(message);
     // A target of its own abort is not answered: its end is the answer.
     const bool answered = !TargetsItself(message);
-    if (sent.elsewhere) aborts.Keep(std::move(message));
+    if (sent.elsewhere) aborts.Retain(std::move(message));
     if (answered) Reply(in.client, in.request, kSuccess);
   }
 
@@ -112,7 +112,7 @@ struct AgentCore::State {
   }
 
   void SendAbortsAgain() {
-    for (const AbortMessage& message : aborts.kept()) Abort(message);
+    for (const AbortMessage& message : aborts.retained()) Abort(message);
   }
 
   void On(const JobControlArrived& in) {
@@ -146,9 +146,9 @@ struct AgentCore::State {
   }
 
   void OnBody(const PeerMessage& message, const JobPrepare& body) {
-    if (!engine.KeepsForLater(message.src, body.controller)) {
+    if (!engine.DefersPrepare(message.src, body.controller)) {
       maps.OnPrepare(body.spec);
-      Settle();
+      PropagateChanges();
     }
     RunEngine([&] { engine.OnPeer(now, message, &out); });
   }
@@ -222,13 +222,13 @@ struct AgentCore::State {
     if (in.up) {
       events.OnNodeReturned(in.node);
       RunEngine([&] { engine.OnNodeReturned(now, &out); });
-      TakeKept();
+      TakeReleased();
     } else {
       ends.OnNodeLost(now, in.node, &out);
       RunEngine([&] { engine.OnNodeLost(now, in.node, in.reason, &out); });
-      TakeKept();
-      // Jobs may be gone with it: the others must not look for them.
-      Settle();
+      TakeReleased();
+      // Jobs may be removed with it: the other engines must not look them up.
+      PropagateChanges();
       gets.OnNodeLost(now, in.node, &out);
       reports.OnNodeLost(in.node, &out);
       maps.OnNodeLost(&out);
@@ -237,7 +237,7 @@ struct AgentCore::State {
     events.OnTreeChanged(&out);
     maps.OnTreeChanged(&out);
     SendAbortsAgain();
-    if (in.up) engine.SayAllTold(in.node, &out);
+    if (in.up) engine.SendSyncComplete(in.node, &out);
   }
 
   void On(const NodeRestarted& in) {
@@ -253,36 +253,39 @@ struct AgentCore::State {
     events.OnNodeReturned(in.node);
     maps.OnNodeRestarted(in.node, &out);
     SendAbortsAgain();
-    engine.SayAllTold(in.node, &out);
+    engine.SendSyncComplete(in.node, &out);
   }
 
-  // What a former agent of this node has left.
+  // State that a predecessor persisted.
   void On(const JobRecovered& in) {
     RunEngine([&] { engine.OnRecovered(now, in, &out); });
     const std::string& nspace = in.job->nspace;
     const Job* job = jobs.Find(nspace);
     if (job == nullptr) return;
-    for (const auto& [rank, data] : KeptCommits(in.records)) {
+    for (const auto& [rank, data] : RecoverCommits(in.records)) {
       const ProcId proc{nspace, rank};
       if (!job->is_local(rank) || !modex.Commit(now, proc, data)) continue;
       out.push_back(modex.Publication(proc));
     }
     collectives.OnRecovered(nspace);
-    for (const KeptRecord& record : in.records) collectives.Restore(record);
+    for (const PersistedRecord& record : in.records)
+      collectives.Recover(record);
     for (const PublishRank& data : in.published) {
-      if (!modex.RestoreRemote(data)) continue;
+      if (!modex.RecoverRemote(data)) continue;
       out.push_back(modex.Publication(data.proc));
     }
   }
 
-  void On(const CallerAttached& in) {
-    RunEngine([&] { engine.OnCallerAttached(now, in, &out); });
+  void On(const LauncherReattached& in) {
+    RunEngine([&] { engine.OnLauncherReattached(now, in, &out); });
   }
 
-  void On(const ClientResumed& in) { collectives.OnResumed(now, in, &out); }
+  void On(const ClientReattached& in) {
+    collectives.OnReattached(now, in, &out);
+  }
 
-  void TakeKept() {
-    for (const PeerMessage& message : engine.TakeKept()) {
+  void TakeReleased() {
+    for (const PeerMessage& message : engine.TakeReleased()) {
       On(PeerArrived{message});
     }
   }
@@ -352,7 +355,7 @@ struct AgentCore::State {
     maps.OnTick(now);
     reports.OnTick(now, &out);
     RunEngine([&] { engine.OnTick(now, &out); });
-    TakeKept();
+    TakeReleased();
   }
 
   // ------------------------------------------------------------ common ---
@@ -388,9 +391,9 @@ struct AgentCore::State {
     }
   }
 
-  // Lets the engines know what the others have changed, until nothing changes
-  // any more.
-  void Settle() {
+  // Notifies the engines of each other's changes, until nothing changes any
+  // more.
+  void PropagateChanges() {
     for (;;) {
       const JobChanges changes = jobs.TakeChanges();
       const std::vector<ProcId> data = modex.TakeChanged();
@@ -444,7 +447,7 @@ struct AgentCore::State {
     const TimeNs next = std::min(
         {collectives.NextDeadline(), gets.NextDeadline(), maps.NextDeadline(),
          reports.NextDeadline(), engine.NextDeadline()});
-    // The earlier one is used up when it was due, whoever woke us.
+    // The previous deadline is consumed once due, whatever caused this step.
     if (next == deadline && deadline > now) return;
     if (next == kNever && deadline == kNever) return;
     deadline = next;
@@ -508,28 +511,28 @@ Actions AgentCore::Step(TimeNs now, Input input) {
   State& state = *state_;
   state.now = now;
   std::visit([&](const auto& in) { state.On(in); }, input);
-  state.Settle();
+  state.PropagateChanges();
   state.UpdateDeadline();
   return std::exchange(state.out, {});
 }
 
-Census AgentCore::Count() const {
+ResourceCounts AgentCore::Count() const {
   const State& state = *state_;
-  Census census;
-  census.jobs = state.jobs.jobs().size();
-  census.launched = state.engine.num_jobs();
-  census.clients = state.jobs.num_clients();
-  census.collectives = state.collectives.num_sets();
-  census.connections = state.collectives.num_connections();
-  census.deadlines = state.collectives.num_deadlines();
-  census.gets = state.gets.num_held();
-  census.fetches = state.gets.num_fetches();
-  census.modex_jobs = state.modex.num_jobs();
-  census.map_requests = state.maps.num_requests();
-  census.aborts = state.aborts.kept().size();
-  census.questions = state.reports.num_questions();
-  census.listeners = state.events.num_listeners();
-  return census;
+  ResourceCounts counts;
+  counts.jobs = state.jobs.jobs().size();
+  counts.launched = state.engine.num_jobs();
+  counts.clients = state.jobs.num_clients();
+  counts.collectives = state.collectives.num_series();
+  counts.connections = state.collectives.num_connections();
+  counts.deadlines = state.collectives.num_deadlines();
+  counts.gets = state.gets.num_held();
+  counts.fetches = state.gets.num_fetches();
+  counts.modex_jobs = state.modex.num_jobs();
+  counts.map_requests = state.maps.num_requests();
+  counts.aborts = state.aborts.retained().size();
+  counts.questions = state.reports.num_questions();
+  counts.listeners = state.events.num_listeners();
+  return counts;
 }
 
 }  // namespace canopy::core

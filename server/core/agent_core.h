@@ -1,5 +1,6 @@
-// AgentCore: the thinking part of an agent. No socket, thread, lock, file or
-// clock; one call takes what happened and returns what is to be done.
+// AgentCore: the deterministic state machine of an agent. No socket, thread,
+// lock, file or clock; one call takes an input and returns the actions it
+// causes.
 #ifndef CANOPY_SERVER_CORE_AGENT_CORE_H_
 #define CANOPY_SERVER_CORE_AGENT_CORE_H_
 
@@ -19,34 +20,34 @@ struct CoreConfig {
   NodeId self = 0;
   std::vector<std::string> node_names;  // index = NodeId
   uint32_t radix = 32;
-  // Give out Remember actions: another agent may go on in this one's place.
-  bool remembers = false;
-  // When this agent began, anew or in the place of another one of its node;
-  // kNever: nobody has anything to tell it.
+  // Emit PersistRecord actions: a successor may recover this agent's jobs.
+  bool persists = false;
+  // When this agent started, newly or as a predecessor's successor; kNever: no
+  // other agent has state to resynchronise with it.
   TimeNs began_at = kNever;
-  // Handed out with this agent's state (why.h) and otherwise not looked at:
-  // what the agent's main wants to tell about itself.
+  // Returned with this agent's state (why.h) and not interpreted here: a
+  // self-description supplied by the agent's main.
   std::string about;
 };
 
-// How much an agent holds, by kind. What belongs to a job goes with the job: an
-// agent that knows no job and has no client has zero everywhere.
-struct Census {
+// Resources held by an agent, by kind. Those of a job are released with the
+// job: an agent that knows no job and has no client has zero everywhere.
+struct ResourceCounts {
   size_t jobs = 0;         // whose map is here
   size_t launched = 0;     // of them, those that this agent has a part in
   size_t clients = 0;      // connected processes and tools
-  size_t collectives = 0;  // sets of participants
-  size_t connections = 0;  // sets that are connected
+  size_t collectives = 0;  // collective series
+  size_t connections = 0;  // connected participant lists
   size_t deadlines = 0;    // of collectives
   size_t gets = 0;         // held for clients and other agents
   size_t fetches = 0;      // direct modex under way
   size_t modex_jobs = 0;   // jobs with committed data
   size_t map_requests = 0;
-  size_t aborts = 0;  // that the job's controller may not have heard of
+  size_t aborts = 0;  // not known to have reached the job's controller
   size_t questions = 0;
-  size_t listeners = 0;  // clients that want events
+  size_t listeners = 0;  // clients with event handlers
 
-  auto operator<=>(const Census&) const = default;
+  auto operator<=>(const ResourceCounts&) const = default;
 };
 
 // Owned and called by one loop thread. Deterministic: the same inputs at the
@@ -59,7 +60,7 @@ class AgentCore {
   AgentCore& operator=(const AgentCore&) = delete;
 
   Actions Step(TimeNs now, Input input);
-  Census Count() const;
+  ResourceCounts Count() const;
 
  private:
   struct State;

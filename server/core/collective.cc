@@ -26,223 +26,236 @@ Collectives::Collectives(NodeId self, const Tree& tree, JobTable& jobs,
                          ModexStore& modex)
     : self_(self), tree_(tree), jobs_(jobs), modex_(modex) {}
 
-void Collectives::Reply(Turn& turn, ClientId client, RequestId request,
+void Collectives::Reply(StepContext& step, ClientId client, RequestId request,
                         int status) {
-  turn.out.push_back(ReplyClient{client, request, status, {}});
+  step.out.push_back(ReplyClient{client, request, status, {}});
 }
 
-void Collectives::Send(Turn& turn, NodeId to, MessageBody body) {
-  turn.out.push_back(SendPeer{PeerMessage{self_, to, std::move(body)}});
+void Collectives::Send(StepContext& step, NodeId to, MessageBody body) {
+  step.out.push_back(SendPeer{PeerMessage{self_, to, std::move(body)}});
 }
 
-Collectives::Set& Collectives::FindOrAddSet(const CollectiveId& id) {
-  const auto it = sets_.find(id);
-  if (it != sets_.end()) return it->second;
-  Set& set = sets_[id];
-  set.id = CollectiveId{id.op, id.participants, 0};
-  return set;
+Collectives::Series& Collectives::FindOrAddSeries(const CollectiveId& id) {
+  const auto it = series_.find(id);
+  if (it != series_.end()) return it->second;
+  Series& series = series_[id];
+  series.id = CollectiveId{id.op, id.participants, 0};
+  return series;
 }
 
-Collectives::Instance& Collectives::FindOrAddInstance(Turn& turn, Set& set,
+Collectives::Instance& Collectives::FindOrAddInstance(StepContext& step,
+                                                      Series& series,
                                                       uint64_t sequence) {
-  const auto [it, added] = set.active.try_emplace(sequence);
+  const auto [it, added] = series.active.try_emplace(sequence);
   if (added) {
-    it->second.started = turn.now;
-    it->second.arrived.resize(set.members->local.size());
+    it->second.started = step.now;
+    it->second.arrived.resize(series.members->local.size());
   }
   return it->second;
 }
 
-void Collectives::Place(Set& set) const {
-  if (set.place_version == tree_.version()) return;
-  set.place = FindPlace(*set.members, tree_, self_);
-  set.place_version = tree_.version();
+void Collectives::Place(Series& series) const {
+  if (series.place_version == tree_.version()) return;
+  series.place = FindPlace(*series.members, tree_, self_);
+  series.place_version = tree_.version();
 }
 
 // ------------------------------------------------------------- messages ---
 
 void Collectives::OnUp(TimeNs now, NodeId src, const CollectiveUp& up,
                        Actions* actions) {
-  Turn turn{now, *actions};
-  Set& set = FindOrAddSet(up.id);
-  if (!Resolve(turn, set)) {
-    return Stash(turn, set, StashEntry{std::pair(src, up), kNever});
+  StepContext step{now, *actions};
+  Series& series = FindOrAddSeries(up.id);
+  if (!Resolve(step, series)) {
+    return Stash(step, series, StashEntry{std::pair(src, up), kNever});
   }
-  ApplyUp(turn, set, src, up);
+  ApplyUp(step, series, src, up);
 }
 
 void Collectives::OnDown(TimeNs now, NodeId src, const CollectiveDown& down,
                          Actions* actions) {
-  Turn turn{now, *actions};
-  Set& set = FindOrAddSet(down.id);
-  if (!Resolve(turn, set)) {
-    return Stash(turn, set, StashEntry{std::pair(src, down), kNever});
+  StepContext step{now, *actions};
+  Series& series = FindOrAddSeries(down.id);
+  if (!Resolve(step, series)) {
+    return Stash(step, series, StashEntry{std::pair(src, down), kNever});
   }
-  ApplyDown(turn, set, src, down);
+  ApplyDown(step, series, src, down);
 }
 
-void Collectives::ApplyUp(Turn& turn, Set& set, NodeId src,
+void Collectives::ApplyUp(StepContext& step, Series& series, NodeId src,
                           const CollectiveUp& up) {
   const uint64_t sequence = up.id.sequence;
-  if (IsOver(set, sequence)) return AnswerLate(turn, set, src, up);
-  const bool is_new = !set.active.contains(sequence);
-  Instance& instance = FindOrAddInstance(turn, set, sequence);
+  if (IsOver(series, sequence)) return AnswerLate(step, series, src, up);
+  const bool is_new = !series.active.contains(sequence);
+  Instance& instance = FindOrAddInstance(step, series, sequence);
   for (const NodeContribution& c : up.contributions) {
-    if (!set.members->HasNode(c.node)) continue;
-    instance.parts.try_emplace(c.node, Part{c.data, src});
+    if (!series.members->HasNode(c.node)) continue;
+    instance.contributions.try_emplace(c.node, Contribution{c.data, src});
   }
-  instance.heard.insert(src);
+  instance.contributors.insert(src);
   if (up.status != kSuccess && up.status != kAlreadyReleased) {
-    return Fail(turn, set, sequence, up.status, up.missing, src);
+    return Fail(step, series, sequence, up.status, up.missing, src);
   }
-  if (is_new && EndIfGone(turn, set, sequence)) return;
-  Progress(turn, set, sequence);
+  if (is_new && EndIfGone(step, series, sequence)) return;
+  Progress(step, series, sequence);
 }
 
-// Something came for a collective that is over here: the sender has lost its
-// parent since, unless it was told by us.
-void Collectives::AnswerLate(Turn& turn, Set& set, NodeId src,
+// A contribution arrived for a collective that has completed here: the sender
+// has lost its parent since, unless it was already notified by this agent.
+void Collectives::AnswerLate(StepContext& step, Series& series, NodeId src,
                              const CollectiveUp& up) {
-  const auto it = set.over.find(up.id.sequence);
+  const auto it = series.completed.find(up.id.sequence);
   if (up.status != kSuccess) return;
-  if (it == set.over.end()) {
-    return AnswerRestored(turn, set, up.id.sequence, src);
+  if (it == series.completed.end()) {
+    return AnswerRecovered(step, series, up.id.sequence, src);
   }
-  if (!it->second.told.insert(src).second) return;
-  SendDown(turn, set, up.id.sequence, it->second, src);
+  if (!it->second.notified.insert(src).second) return;
+  SendDown(step, series, up.id.sequence, it->second, src);
 }
 
-void Collectives::ApplyDown(Turn& turn, Set& set, NodeId src,
+void Collectives::ApplyDown(StepContext& step, Series& series, NodeId src,
                             const CollectiveDown& down) {
   const uint64_t sequence = down.id.sequence;
-  if (IsOver(set, sequence)) return;
-  Instance& instance = FindOrAddInstance(turn, set, sequence);
+  if (IsOver(series, sequence)) return;
+  Instance& instance = FindOrAddInstance(step, series, sequence);
   for (const NodeContribution& c : down.contributions) {
-    if (!set.members->HasNode(c.node)) continue;
-    instance.parts.try_emplace(c.node, Part{c.data, src});
+    if (!series.members->HasNode(c.node)) continue;
+    instance.contributions.try_emplace(c.node, Contribution{c.data, src});
   }
-  Release(turn, set, sequence, down.status, down.missing, src);
+  Release(step, series, sequence, down.status, down.missing, src);
 }
 
 // ------------------------------------------------------------- progress ---
 
-void Collectives::AddOwnPart(const Set& set, uint64_t sequence,
-                             Instance& instance) const {
-  // In order, so that whoever contributes has seen the one before released.
-  if (sequence != set.next || instance.arrived.empty() ||
+void Collectives::AddOwnContribution(const Series& series, uint64_t sequence,
+                                     Instance& instance) const {
+  // In order: a contribution implies that the previous collective was released
+  // here.
+  if (sequence != series.next || instance.arrived.empty() ||
       instance.num_arrived < instance.arrived.size() ||
-      instance.parts.contains(self_)) {
+      instance.contributions.contains(self_)) {
     return;
   }
-  Part part{{}, self_};
-  if (instance.collect && set.members->nodes.size() > 1) {
+  Contribution contribution{{}, self_};
+  if (instance.collect && series.members->nodes.size() > 1) {
     ModexWriter writer;
-    instance.shows.clear();
-    for (size_t i = 0; i < set.members->local.size(); ++i) {
-      const uint64_t base = set.shown.empty() ? 0 : set.shown[i];
-      const RankUpdate update = modex_.UpdateSince(set.members->local[i], base);
-      instance.shows.push_back(update.version);
+    instance.sent_versions.clear();
+    for (size_t i = 0; i < series.members->local.size(); ++i) {
+      const uint64_t base =
+          series.acknowledged.empty() ? 0 : series.acknowledged[i];
+      const RankUpdate update =
+          modex_.UpdateSince(series.members->local[i], base);
+      instance.sent_versions.push_back(update.version);
       if (base == 0 || update.version > base) writer.Add(update);
     }
-    part.data = writer.Take();
+    contribution.data = writer.Take();
   }
-  instance.parts.emplace(self_, std::move(part));
+  instance.contributions.emplace(self_, std::move(contribution));
 }
 
-void Collectives::Progress(Turn& turn, Set& set, uint64_t sequence) {
-  const auto it = set.active.find(sequence);
-  if (it == set.active.end() || !set.members) return;
+void Collectives::Progress(StepContext& step, Series& series,
+                           uint64_t sequence) {
+  const auto it = series.active.find(sequence);
+  if (it == series.active.end() || !series.members) return;
   Instance& instance = it->second;
-  AddOwnPart(set, sequence, instance);
-  Place(set);
-  if (!set.place.member) return;
-  const auto& needed = set.place.top ? set.members->nodes : set.place.below;
+  AddOwnContribution(series, sequence, instance);
+  Place(series);
+  if (!series.place.member) return;
+  const auto& needed =
+      series.place.top ? series.members->nodes : series.place.below;
   if (!std::all_of(needed.begin(), needed.end(), [&](NodeId node) {
-        return instance.parts.contains(node);
+        return instance.contributions.contains(node);
       })) {
     return;
   }
-  if (set.place.top) {
-    return Release(turn, set, sequence, kSuccess, {}, kNoNode);
+  if (series.place.top) {
+    return Release(step, series, sequence, kSuccess, {}, kNoNode);
   }
-  if (instance.sent_to == set.place.parent) return;
-  instance.sent_to = set.place.parent;
-  Send(turn, set.place.parent, MakeUp(set, sequence, kSuccess, instance.parts));
+  if (instance.sent_to == series.place.parent) return;
+  instance.sent_to = series.place.parent;
+  Send(step, series.place.parent,
+       MakeUp(series, sequence, kSuccess, instance.contributions));
 }
 
-CollectiveUp Collectives::MakeUp(const Set& set, uint64_t sequence, int status,
-                                 const Parts& parts) const {
-  CollectiveUp up{set.id, status, {}, {}};
+CollectiveUp Collectives::MakeUp(const Series& series, uint64_t sequence,
+                                 int status,
+                                 const Contributions& contributions) const {
+  CollectiveUp up{series.id, status, {}, {}};
   up.id.sequence = sequence;
-  for (const auto& [node, part] : parts) {
-    up.contributions.push_back({node, part.data});
+  for (const auto& [node, contribution] : contributions) {
+    up.contributions.push_back({node, contribution.data});
   }
   return up;
 }
 
-void Collectives::SendDown(Turn& turn, const Set& set, uint64_t sequence,
-                           const Over& over, NodeId to) {
-  CollectiveDown down{set.id, over.status, {}, over.missing};
+void Collectives::SendDown(StepContext& step, const Series& series,
+                           uint64_t sequence, const Completed& completed,
+                           NodeId to) {
+  CollectiveDown down{series.id, completed.status, {}, completed.missing};
   down.id.sequence = sequence;
-  if (over.status == kSuccess) {
-    for (const auto& [node, part] : over.parts) {
-      if (part.via != to && !part.data.empty()) {
-        down.contributions.push_back({node, part.data});
+  if (completed.status == kSuccess) {
+    for (const auto& [node, contribution] : completed.contributions) {
+      if (contribution.via != to && !contribution.data.empty()) {
+        down.contributions.push_back({node, contribution.data});
       }
     }
   }
-  Send(turn, to, std::move(down));
+  Send(step, to, std::move(down));
 }
 
-void Collectives::Release(Turn& turn, Set& set, uint64_t sequence, int status,
-                          std::vector<ProcId> missing, NodeId except) {
-  Place(set);
-  auto node = set.active.extract(sequence);
+void Collectives::Release(StepContext& step, Series& series, uint64_t sequence,
+                          int status, std::vector<ProcId> missing,
+                          NodeId except) {
+  Place(series);
+  auto node = series.active.extract(sequence);
   Instance& instance = node.mapped();
   for (const DeadlineKey& key : instance.deadlines) deadlines_.erase(key);
-  Over over{status,
-            std::move(missing),
-            std::move(instance.parts),
-            {},
-            set.place.parent};
-  TellBelow(turn, set, sequence, instance, except, &over);
-  if (status == kSuccess && !set.members->local.empty()) {
-    for (const ProcId& proc : set.id.participants) {
-      jobs_.Register(proc.nspace, &turn.out);
+  Completed completed{status,
+                      std::move(missing),
+                      std::move(instance.contributions),
+                      {},
+                      series.place.parent};
+  NotifyBelow(step, series, sequence, instance, except, &completed);
+  if (status == kSuccess && !series.members->local.empty()) {
+    for (const ProcId& proc : series.id.participants) {
+      jobs_.Register(proc.nspace, &step.out);
     }
-    Publish(turn, over.parts);
-    if (!instance.shows.empty() && !MayBeFormers(set, sequence)) {
-      set.shown = std::move(instance.shows);
+    Publish(step, completed.contributions);
+    if (!instance.sent_versions.empty() &&
+        !MayBePredecessors(series, sequence)) {
+      series.acknowledged = std::move(instance.sent_versions);
     }
   }
-  NoteConnection(set.id, status);
-  // Where nobody waited, nobody asks.
+  NoteConnection(series.id, status);
+  // Without waiters the failure is of no interest here.
   if (status != kSuccess && !instance.waiters.empty()) {
-    LogFailure(turn, set, sequence, over);
+    LogFailure(step, series, sequence, completed);
   }
-  Keep(turn, set, sequence, status, instance.collect);
+  Persist(step, series, sequence, status, instance.collect);
   for (const Waiter& w : instance.waiters) {
-    Reply(turn, w.client, w.request, status);
+    Reply(step, w.client, w.request, status);
   }
-  set.over.emplace(sequence, std::move(over));
-  if (status == kSuccess) PassBy(set, sequence);
-  while (set.over.contains(set.next)) ++set.next;
-  Forget(set);
-  Progress(turn, set, set.next);
+  series.completed.emplace(sequence, std::move(completed));
+  if (status == kSuccess) SkipEarlier(series, sequence);
+  while (series.completed.contains(series.next)) ++series.next;
+  PruneCompleted(series);
+  Progress(step, series, series.next);
 }
 
-// `except` knows it already.
-void Collectives::TellBelow(Turn& turn, const Set& set, uint64_t sequence,
-                            const Instance& instance, NodeId except,
-                            Over* over) {
-  over->told.insert(set.place.children.begin(), set.place.children.end());
-  over->told.insert(instance.heard.begin(), instance.heard.end());
-  over->told.erase(set.place.parent);
-  if (except != kNoNode) over->told.erase(except);
-  for (const NodeId to : over->told) {
-    if (tree_.alive(to)) SendDown(turn, set, sequence, *over, to);
+// `except` has been notified already.
+void Collectives::NotifyBelow(StepContext& step, const Series& series,
+                              uint64_t sequence, const Instance& instance,
+                              NodeId except, Completed* completed) {
+  completed->notified.insert(series.place.children.begin(),
+                             series.place.children.end());
+  completed->notified.insert(instance.contributors.begin(),
+                             instance.contributors.end());
+  completed->notified.erase(series.place.parent);
+  if (except != kNoNode) completed->notified.erase(except);
+  for (const NodeId to : completed->notified) {
+    if (tree_.alive(to)) SendDown(step, series, sequence, *completed, to);
   }
-  if (except != kNoNode) over->told.insert(except);
+  if (except != kNoNode) completed->notified.insert(except);
 }
 
 void Collectives::NoteConnection(const CollectiveId& id, int status) {
@@ -253,57 +266,59 @@ void Collectives::NoteConnection(const CollectiveId& id, int status) {
   }
 }
 
-// Everybody who contributed to a collective has seen the ones before it end,
-// even where this agent was not on their way.
-void Collectives::PassBy(Set& set, uint64_t sequence) const {
-  set.next = std::max(set.next, sequence + 1);
-  std::erase_if(set.active, [&](const auto& item) {
+// Every contributor has completed the earlier collectives of the series, even
+// those that did not pass this agent.
+void Collectives::SkipEarlier(Series& series, uint64_t sequence) const {
+  series.next = std::max(series.next, sequence + 1);
+  std::erase_if(series.active, [&](const auto& item) {
     return item.first < sequence && item.second.waiters.empty();
   });
 }
 
-void Collectives::Publish(Turn& turn, const Parts& parts) {
-  for (const auto& [node, part] : parts) {
+void Collectives::Publish(StepContext& step,
+                          const Contributions& contributions) {
+  for (const auto& [node, contribution] : contributions) {
     if (node == self_) continue;
-    ModexReader reader(part.data);
+    ModexReader reader(contribution.data);
     RankUpdate update;
     while (reader.Next(&update)) {
       const ProcId& proc = update.proc;
       const Job* job = jobs_.Find(proc.nspace);
-      // A node speaks for its own ranks only.
+      // A node may only supply data of its own ranks.
       if (job == nullptr || proc.rank >= job->num_ranks() ||
           job->agent_of(proc.rank) != node) {
         continue;
       }
       if (modex_.StoreRemote(update)) {
-        turn.out.push_back(modex_.TakeChange(proc));
+        step.out.push_back(modex_.TakeChange(proc));
       }
     }
     if (!reader.ok()) {
-      turn.out.push_back(LogLine{
+      step.out.push_back(LogLine{
           LogLine::Level::kError,
           "malformed data in a collective from node " + std::to_string(node)});
     }
   }
 }
 
-// Drops what nobody can ask for any more: a later success means that every
-// node has seen the end of the earlier ones; a local participant that has yet
-// to come to a failed one must still be told.
-void Collectives::Forget(Set& set) const {
+// Drops results that cannot be requested any more: a later success implies that
+// every node has completed the earlier ones; a failed one is retained for local
+// participants that have yet to arrive at it.
+void Collectives::PruneCompleted(Series& series) const {
   uint64_t last_success = 0;
-  for (const auto& [sequence, over] : set.over) {
-    if (over.status == kSuccess) last_success = sequence;
+  for (const auto& [sequence, completed] : series.completed) {
+    if (completed.status == kSuccess) last_success = sequence;
   }
   uint64_t awaited = UINT64_MAX;
-  for (size_t i = 0; i < set.arrivals.size(); ++i) {
-    const ProcId& proc = set.members->local[i];
+  for (size_t i = 0; i < series.arrivals.size(); ++i) {
+    const ProcId& proc = series.members->local[i];
     const Job* job = jobs_.Find(proc.nspace);
     if (job == nullptr || job->ranks[proc.rank].ended) continue;
-    awaited = std::min(awaited, set.arrivals[i]);
+    awaited = std::min(awaited, series.arrivals[i]);
   }
-  const uint64_t keep = std::min({last_success, awaited, set.next});
-  set.over.erase(set.over.begin(), set.over.lower_bound(keep));
+  const uint64_t keep = std::min({last_success, awaited, series.next});
+  series.completed.erase(series.completed.begin(),
+                         series.completed.lower_bound(keep));
 }
 
 }  // namespace canopy::core

@@ -1,11 +1,11 @@
 // The one engine behind fence, connect and disconnect.
 //
-// An agent whose local participants have all arrived contributes once; a
-// contribution rolls up the collective's tree, each agent passing on what its
-// subtree has brought when all of it is there; the top, which misses nobody,
-// releases. Participants and nodes are tracked by identity, so a message that
-// comes twice changes nothing, and after a loss everything is simply sent
-// again to the new parent.
+// An agent whose local participants have all arrived contributes once.
+// Contributions are aggregated up the collective's tree: each agent forwards
+// those of its subtree once they are complete, and the top, which then has all
+// of them, releases. Participants and nodes are tracked by identity, so a
+// duplicate message has no effect, and after a loss everything is resent to the
+// new parent.
 #ifndef CANOPY_SERVER_CORE_COLLECTIVE_H_
 #define CANOPY_SERVER_CORE_COLLECTIVE_H_
 
@@ -33,16 +33,16 @@
 
 namespace canopy::core {
 
-// Messages that may wait for a job map that is not here yet; more are dropped.
+// Messages that may wait for a job map to arrive; more are dropped.
 inline constexpr size_t kMaxStashed = 4096;
 
-// Collectives on one set that one process may have begun without waiting for
-// the first to end, and sets that one agent keeps; more are refused.
+// Collectives of one series that one process may have pending, and series that
+// one agent holds; more are refused.
 inline constexpr uint64_t kMaxPipelined = 1024;
-inline constexpr size_t kMaxSets = 65536;
+inline constexpr size_t kMaxSeries = 65536;
 
-// Not synchronised. Tree, table and store outlive the engine; the tree and the
-// table are up to date when it is told of a change in them.
+// Not synchronised. Tree, table and store outlive the engine and have been
+// updated before it is notified of a change in them.
 class Collectives {
  public:
   Collectives(NodeId self, const Tree& tree, JobTable& jobs, ModexStore& modex);
@@ -51,39 +51,43 @@ class Collectives {
   void OnUp(TimeNs now, NodeId src, const CollectiveUp& up, Actions* actions);
   void OnDown(TimeNs now, NodeId src, const CollectiveDown& down,
               Actions* actions);
-  // The connection ended: nobody to reply to. Its arrivals stay valid.
+  // The connection ended, so replies to it are dropped. Its arrivals stay
+  // valid.
   void OnClientGone(ClientId client);
-  // News of a job map that TakeWanted asked for, or of any other.
+  // A job map became known or was reported unknown, whether TakeWanted named it
+  // or not.
   void OnJobAdded(TimeNs now, const std::string& nspace, Actions* actions);
   void OnJobUnknown(TimeNs now, const std::string& nspace, Actions* actions);
   void OnJobRemoved(const std::string& nspace, Actions* actions);
   // A rank, here or elsewhere, ended or lost its connection.
   void OnRankGone(TimeNs now, const ProcId& proc, Actions* actions);
   void OnTreeChanged(TimeNs now, Actions* actions);
-  // A node's new agent knows nothing of what its former one was told.
+  // A node's successor agent has none of the messages that its predecessor
+  // received.
   void OnNodeRestarted(TimeNs now, NodeId node, Actions* actions);
-  // Whether to tell (by Remember) what the next agent of this node must know.
-  void set_remembers(bool on) { remembers_ = on; }
-  // The processes of a job here had a former agent.
+  // Whether to emit PersistRecord for what a successor needs.
+  void set_persists(bool on) { persists_ = on; }
+  // The job's local processes were recovered from a predecessor.
   void OnRecovered(const std::string& nspace) { recovered_.insert(nspace); }
-  // Of that agent: collectives of a set that have ended. Oldest first.
-  void Restore(const KeptRecord& record);
+  // A predecessor's record: collectives of a series that have ended. Oldest
+  // first.
+  void Recover(const PersistedRecord& record);
   // Comes before the process arrives at anything.
-  void OnResumed(TimeNs now, const ClientResumed& in, Actions* actions);
+  void OnReattached(TimeNs now, const ClientReattached& in, Actions* actions);
   void OnTick(TimeNs now, Actions* actions);
   // When OnTick wants to be called; kNever when it does not.
   TimeNs NextDeadline() const;
 
-  // Sets of several namespaces that the process is connected in: its end is
-  // an event to their members.
+  // Participant lists over several namespaces in which the process is
+  // connected: its end is an event to their members.
   std::vector<std::vector<ProcId>> ConnectionsOf(const ProcId& proc) const;
 
-  size_t num_sets() const { return sets_.size(); }
+  size_t num_series() const { return series_.size(); }
   size_t num_connections() const { return connected_.size(); }
   size_t num_deadlines() const { return deadlines_.size(); }
   // Namespaces whose maps are needed, since the last call.
   std::vector<std::string> TakeWanted();
-  // Adds what waits; an empty namespace means all.
+  // Adds pending operations; an empty namespace means all.
   void Describe(TimeNs now, const std::string& nspace,
                 std::vector<Waiting>* out) const;
 
@@ -93,36 +97,37 @@ class Collectives {
     RequestId request = 0;
     ProcId proc;
   };
-  struct Part {
+  struct Contribution {
     Bytes data;
     NodeId via = kNoNode;  // the neighbour that brought it
   };
-  using Parts = std::map<NodeId, Part>;
+  using Contributions = std::map<NodeId, Contribution>;
   // In deadlines_: of an arrival that waits for a map.
   static constexpr uint64_t kStashSequence = UINT64_MAX;
-  // Identifies a deadline; the number makes it unique.
+  // The number makes a deadline unique.
   using DeadlineKey = std::pair<TimeNs, uint64_t>;
 
-  // A collective that is going on.
+  // A collective in progress.
   struct Instance {
     TimeNs started = 0;
     bool collect = false;
     std::vector<bool> arrived;  // by index in CollectiveMembers::local
     size_t num_arrived = 0;     // how many of them are true
     std::vector<Waiter> waiters;
-    Parts parts;
-    std::set<NodeId> heard;    // neighbours that contributed
-    NodeId sent_to = kNoNode;  // parent that was given our part
-    // By local index: the version of the data in our part.
-    std::vector<uint64_t> shows;
+    Contributions contributions;
+    std::set<NodeId> contributors;  // neighbours that contributed
+    NodeId sent_to = kNoNode;       // parent that received our contribution
+    // By local index: the version of the data in our contribution.
+    std::vector<uint64_t> sent_versions;
     std::vector<DeadlineKey> deadlines;
   };
-  // One that is over here, kept while somebody may still ask for its end.
-  struct Over {
+  // One that has completed here, retained while a participant may still need
+  // its result.
+  struct Completed {
     int status = 0;
     std::vector<ProcId> missing;
-    Parts parts;
-    std::set<NodeId> told;  // neighbours that know
+    Contributions contributions;
+    std::set<NodeId> notified;  // neighbours that know
     NodeId parent = kNoNode;
   };
   using Stashed =
@@ -133,112 +138,122 @@ class Collectives {
     TimeNs deadline = kNever;  // of an arrival
   };
 
-  // All collectives of one kind on one set of participants.
-  struct Set {
+  // The series of collectives of one kind on one set of participants.
+  struct Series {
     CollectiveId id;                           // sequence unused
     std::optional<CollectiveMembers> members;  // once all maps are here
     CollectiveTree place;
     uint64_t place_version = UINT64_MAX;
-    std::vector<uint64_t> arrivals;  // by local index: how many there were
-    uint64_t next = 0;               // all before it are over here
-    uint64_t restored = 0;           // all before it ended under a former agent
-    bool restored_data = true;       // the last of them brought data
-    std::map<ProcId, uint64_t> resumed;  // counts, until members are known
-    std::vector<bool> counted;           // by local index: arrivals are told
-    // By local index: the version of the data that all members' nodes have got
-    // by these collectives; whoever comes to the next has seen the last.
-    std::vector<uint64_t> shown;
+    std::vector<uint64_t> arrivals;  // by local index: number of arrivals
+    uint64_t next = 0;               // all before it have completed here
+    uint64_t recovered = 0;      // all before it completed under a predecessor
+    bool recovered_data = true;  // the last of them carried data
+    std::map<ProcId, uint64_t> reattached;  // counts, until members are known
+    std::vector<bool> arrivals_known;       // by local index: count is known
+    // By local index: the version of the data that all members' nodes have
+    // acknowledged (the delta base), as who arrives at the next collective has
+    // completed the last.
+    std::vector<uint64_t> acknowledged;
     std::map<uint64_t, Instance> active;
-    std::map<uint64_t, Over> over;
+    std::map<uint64_t, Completed> completed;
     std::vector<StashEntry> stash;  // waiting for a map
   };
-  struct SameSet {
+  struct SameSeries {
     bool operator()(const CollectiveId& a, const CollectiveId& b) const {
       return std::tie(a.op, a.participants) < std::tie(b.op, b.participants);
     }
   };
-  using Sets = std::map<CollectiveId, Set, SameSet>;
-  struct Turn {
+  using SeriesMap = std::map<CollectiveId, Series, SameSeries>;
+  struct StepContext {
     TimeNs now;
     Actions& out;
   };
 
-  static void Reply(Turn& turn, ClientId client, RequestId request, int status);
-  void Send(Turn& turn, NodeId to, MessageBody body);
+  static void Reply(StepContext& step, ClientId client, RequestId request,
+                    int status);
+  void Send(StepContext& step, NodeId to, MessageBody body);
 
   // Arrival of local participants (collective_arrival.cc).
-  void Arrive(Turn& turn, Set& set, const CollectiveArrived& in,
+  void Arrive(StepContext& step, Series& series, const CollectiveArrived& in,
               TimeNs deadline);
-  bool Refused(Turn& turn, Set& set, const CollectiveArrived& in, int index);
-  bool Resolve(Turn& turn, Set& set);
-  void Stash(Turn& turn, Set& set, StashEntry entry);
-  void Unstash(Turn& turn, Set& set);
-  void FailStash(Turn& turn, Set& set, int status);
-  void ExpireStash(Turn& turn, Set& set);
+  bool Refused(StepContext& step, Series& series, const CollectiveArrived& in,
+               int index);
+  bool Resolve(StepContext& step, Series& series);
+  void Stash(StepContext& step, Series& series, StashEntry entry);
+  void Unstash(StepContext& step, Series& series);
+  void FailStash(StepContext& step, Series& series, int status);
+  void ExpireStash(StepContext& step, Series& series);
 
   // Progress of one instance (collective.cc).
-  Set& FindOrAddSet(const CollectiveId& id);
-  Instance& FindOrAddInstance(Turn& turn, Set& set, uint64_t sequence);
-  static bool IsOver(const Set& set, uint64_t sequence) {
-    return sequence < set.next || set.over.contains(sequence);
+  Series& FindOrAddSeries(const CollectiveId& id);
+  Instance& FindOrAddInstance(StepContext& step, Series& series,
+                              uint64_t sequence);
+  static bool IsOver(const Series& series, uint64_t sequence) {
+    return sequence < series.next || series.completed.contains(sequence);
   }
-  void Place(Set& set) const;
-  void ApplyUp(Turn& turn, Set& set, NodeId src, const CollectiveUp& up);
-  void ApplyDown(Turn& turn, Set& set, NodeId src, const CollectiveDown& down);
-  void AnswerLate(Turn& turn, Set& set, NodeId src, const CollectiveUp& up);
-  void AddOwnPart(const Set& set, uint64_t sequence, Instance& instance) const;
-  void Progress(Turn& turn, Set& set, uint64_t sequence);
-  CollectiveUp MakeUp(const Set& set, uint64_t sequence, int status,
-                      const Parts& parts) const;
-  void Release(Turn& turn, Set& set, uint64_t sequence, int status,
+  void Place(Series& series) const;
+  void ApplyUp(StepContext& step, Series& series, NodeId src,
+               const CollectiveUp& up);
+  void ApplyDown(StepContext& step, Series& series, NodeId src,
+                 const CollectiveDown& down);
+  void AnswerLate(StepContext& step, Series& series, NodeId src,
+                  const CollectiveUp& up);
+  void AddOwnContribution(const Series& series, uint64_t sequence,
+                          Instance& instance) const;
+  void Progress(StepContext& step, Series& series, uint64_t sequence);
+  CollectiveUp MakeUp(const Series& series, uint64_t sequence, int status,
+                      const Contributions& contributions) const;
+  void Release(StepContext& step, Series& series, uint64_t sequence, int status,
                std::vector<ProcId> missing, NodeId except);
-  void TellBelow(Turn& turn, const Set& set, uint64_t sequence,
-                 const Instance& instance, NodeId except, Over* over);
+  void NotifyBelow(StepContext& step, const Series& series, uint64_t sequence,
+                   const Instance& instance, NodeId except,
+                   Completed* completed);
   void NoteConnection(const CollectiveId& id, int status);
-  void SendDown(Turn& turn, const Set& set, uint64_t sequence, const Over& over,
-                NodeId to);
-  void Publish(Turn& turn, const Parts& parts);
-  void PassBy(Set& set, uint64_t sequence) const;
-  // A former agent of this node may have contributed, and the others have
-  // taken that.
-  bool MayBeFormers(const Set& set, uint64_t sequence) const;
-  void Keep(Turn& turn, const Set& set, uint64_t sequence, int status,
-            bool collect) const;
-  void ApplyResumed(Set& set);
-  void ReleaseRestored(Turn& turn, Set& set);
-  void AnswerRestored(Turn& turn, Set& set, uint64_t sequence, NodeId to);
-  std::vector<NodeContribution> DataKnown(const Set& set) const;
-  void Forget(Set& set) const;
+  void SendDown(StepContext& step, const Series& series, uint64_t sequence,
+                const Completed& completed, NodeId to);
+  void Publish(StepContext& step, const Contributions& contributions);
+  void SkipEarlier(Series& series, uint64_t sequence) const;
+  // A predecessor may have contributed already, in which case the other agents
+  // use that contribution.
+  bool MayBePredecessors(const Series& series, uint64_t sequence) const;
+  void Persist(StepContext& step, const Series& series, uint64_t sequence,
+               int status, bool collect) const;
+  void ApplyReattached(Series& series);
+  void ReleaseRecovered(StepContext& step, Series& series);
+  void AnswerRecovered(StepContext& step, Series& series, uint64_t sequence,
+                       NodeId to);
+  std::vector<NodeContribution> DataKnown(const Series& series) const;
+  void PruneCompleted(Series& series) const;
 
-  // Bad ends (collective_faults.cc).
-  // Ends the instance when somebody that it needs is gone; true if so.
-  bool EndIfGone(Turn& turn, Set& set, uint64_t sequence);
-  // This agent sees no success any more: tells those above and below.
-  void Fail(Turn& turn, Set& set, uint64_t sequence, int status,
+  // Bad ends (collective_faults.cc). Fails the instance when a participant that
+  // it needs is gone; true if so.
+  bool EndIfGone(StepContext& step, Series& series, uint64_t sequence);
+  // The collective cannot succeed any more: notifies parent and children.
+  void Fail(StepContext& step, Series& series, uint64_t sequence, int status,
             std::vector<ProcId> missing, NodeId except);
-  void ReportAgain(Turn& turn, Set& set);
-  void ReportLost(Turn& turn, const ProcId& proc);
-  void LogFailure(Turn& turn, const Set& set, uint64_t sequence,
-                  const Over& over) const;
-  void Expire(Turn& turn, Set& set, uint64_t sequence);
-  void AddDeadline(Set& set, uint64_t sequence, TimeNs when,
+  void ResendReports(StepContext& step, Series& series);
+  void ReportLost(StepContext& step, const ProcId& proc);
+  void LogFailure(StepContext& step, const Series& series, uint64_t sequence,
+                  const Completed& completed) const;
+  void Expire(StepContext& step, Series& series, uint64_t sequence);
+  void AddDeadline(Series& series, uint64_t sequence, TimeNs when,
                    std::vector<DeadlineKey>* keys);
-  static Waiting DescribeStash(const Set& set);
-  std::vector<MissingProc> MissingIn(const Set& set,
+  static Waiting DescribeStash(const Series& series);
+  std::vector<MissingProc> MissingIn(const Series& series,
                                      const Instance& instance) const;
 
   const NodeId self_;
   const Tree& tree_;
   JobTable& jobs_;
   ModexStore& modex_;
-  Sets sets_;
+  SeriesMap series_;
   // Participants that are connected: after a connect, before a disconnect.
   std::set<std::vector<ProcId>> connected_;
   std::set<std::string> recovered_;
-  // Set and sequence that a deadline belongs to.
-  std::map<DeadlineKey, std::pair<Set*, uint64_t>> deadlines_;
+  // Series and sequence that a deadline belongs to.
+  std::map<DeadlineKey, std::pair<Series*, uint64_t>> deadlines_;
   uint64_t deadline_number_ = 0;
-  bool remembers_ = false;
+  bool persists_ = false;
   size_t num_stashed_ = 0;
   std::vector<std::string> wanted_;
 };

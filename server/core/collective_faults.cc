@@ -1,5 +1,5 @@
-// What ends a collective badly: deaths, losses and deadlines; and what is told
-// about those that still wait.
+// Failure of collectives by process death, node loss and deadline, and the
+// report of those that are blocked.
 #include <algorithm>
 #include <utility>
 
@@ -36,82 +36,84 @@ bool Includes(const std::vector<ProcId>& procs, const ProcId& proc) {
 
 }  // namespace
 
-bool Collectives::EndIfGone(Turn& turn, Set& set, uint64_t sequence) {
-  Place(set);
-  const bool nobody_gone = NobodyIsGone(set.id.participants, jobs_);
+bool Collectives::EndIfGone(StepContext& step, Series& series,
+                            uint64_t sequence) {
+  Place(series);
+  const bool nobody_gone = NobodyIsGone(series.id.participants, jobs_);
   const bool no_node_lost = tree_.version() == 0;
   if (nobody_gone && no_node_lost) return false;
-  const Instance& instance = set.active.at(sequence);
-  std::set<NodeId> awaited;  // nodes that this agent answers for
-  const auto& nodes = set.place.top ? set.members->nodes : set.place.below;
+  const Instance& instance = series.active.at(sequence);
+  std::set<NodeId> awaited;  // nodes whose contributions this agent awaits
+  const auto& nodes =
+      series.place.top ? series.members->nodes : series.place.below;
   for (const NodeId node : nodes) {
-    if (!instance.parts.contains(node)) awaited.insert(node);
+    if (!instance.contributions.contains(node)) awaited.insert(node);
   }
   bool in_order = true;
   std::vector<ProcId> missing = MembersWhere(
-      set.id.participants, jobs_, [&](NodeId node, const RankState& state) {
+      series.id.participants, jobs_, [&](NodeId node, const RankState& state) {
         if (node == self_ || !awaited.contains(node)) return false;
         if (!state.gone() && tree_.alive(node)) return false;
         in_order &= state.gone() && state.finalized;
         return true;
       });
-  for (size_t i = 0; i < set.members->local.size(); ++i) {
-    const ProcId& proc = set.members->local[i];
+  for (size_t i = 0; i < series.members->local.size(); ++i) {
+    const ProcId& proc = series.members->local[i];
     const RankState& state = jobs_.Find(proc.nspace)->ranks[proc.rank];
     if (instance.arrived[i] || !state.gone()) continue;
     in_order &= state.finalized;
     missing.push_back(proc);
   }
   if (missing.empty()) return false;
-  Fail(turn, set, sequence, in_order ? kErrProcTermWoSync : kErrProcAborted,
+  Fail(step, series, sequence, in_order ? kErrProcTermWoSync : kErrProcAborted,
        std::move(missing), kNoNode);
   return true;
 }
 
-void Collectives::Fail(Turn& turn, Set& set, uint64_t sequence, int status,
-                       std::vector<ProcId> missing, NodeId except) {
-  Place(set);
-  const NodeId parent = set.place.parent;
+void Collectives::Fail(StepContext& step, Series& series, uint64_t sequence,
+                       int status, std::vector<ProcId> missing, NodeId except) {
+  Place(series);
+  const NodeId parent = series.place.parent;
   if (parent != kNoNode && parent != except) {
-    CollectiveUp up{set.id, status, {}, missing};
+    CollectiveUp up{series.id, status, {}, missing};
     up.id.sequence = sequence;
-    Send(turn, parent, std::move(up));
+    Send(step, parent, std::move(up));
   }
-  Release(turn, set, sequence, status, std::move(missing), except);
+  Release(step, series, sequence, status, std::move(missing), except);
 }
 
 void Collectives::OnRankGone(TimeNs now, const ProcId& proc, Actions* actions) {
-  Turn turn{now, *actions};
+  StepContext step{now, *actions};
   const Job* job = jobs_.Find(proc.nspace);
   if (job == nullptr) return;
-  for (auto& [id, set] : sets_) {
-    if (!set.members || !Includes(id.participants, proc)) continue;
+  for (auto& [id, series] : series_) {
+    if (!series.members || !Includes(id.participants, proc)) continue;
     std::vector<uint64_t> active;
-    for (const auto& [sequence, instance] : set.active) {
+    for (const auto& [sequence, instance] : series.active) {
       active.push_back(sequence);
     }
     for (const uint64_t sequence : active) {
-      if (set.active.contains(sequence)) EndIfGone(turn, set, sequence);
+      if (series.active.contains(sequence)) EndIfGone(step, series, sequence);
     }
   }
   const RankState& state = job->ranks[proc.rank];
-  if (state.lost && !state.ended && !job->ending) ReportLost(turn, proc);
+  if (state.lost && !state.ended && !job->ending) ReportLost(step, proc);
 }
 
-// A local rank that lives but can not speak any more: nobody else can tell
-// those who wait for it, or who will.
-void Collectives::ReportLost(Turn& turn, const ProcId& proc) {
-  Set& whole =
-      FindOrAddSet({CollectiveOp::kFence, {{proc.nspace, kRankWildcard}}, 0});
-  Resolve(turn, whole);
-  for (auto& [id, set] : sets_) {
-    if (!set.members || !Includes(id.participants, proc)) continue;
-    const int index = set.members->LocalIndex(proc);
+// A local rank is alive but has lost its connection: only its own agent can
+// fail the collectives that wait for it, now or later.
+void Collectives::ReportLost(StepContext& step, const ProcId& proc) {
+  Series& whole = FindOrAddSeries(
+      {CollectiveOp::kFence, {{proc.nspace, kRankWildcard}}, 0});
+  Resolve(step, whole);
+  for (auto& [id, series] : series_) {
+    if (!series.members || !Includes(id.participants, proc)) continue;
+    const int index = series.members->LocalIndex(proc);
     if (index < 0) continue;
-    const uint64_t sequence = set.arrivals[index];
-    if (IsOver(set, sequence)) continue;
-    FindOrAddInstance(turn, set, sequence);
-    EndIfGone(turn, set, sequence);
+    const uint64_t sequence = series.arrivals[index];
+    if (IsOver(series, sequence)) continue;
+    FindOrAddInstance(step, series, sequence);
+    EndIfGone(step, series, sequence);
   }
 }
 
@@ -126,61 +128,65 @@ std::vector<std::vector<ProcId>> Collectives::ConnectionsOf(
 }
 
 void Collectives::OnTreeChanged(TimeNs now, Actions* actions) {
-  Turn turn{now, *actions};
-  for (auto& [id, set] : sets_) {
-    if (!set.members) continue;
-    Place(set);
-    ReportAgain(turn, set);
+  StepContext step{now, *actions};
+  for (auto& [id, series] : series_) {
+    if (!series.members) continue;
+    Place(series);
+    ResendReports(step, series);
     std::vector<uint64_t> active;
-    for (auto& [sequence, instance] : set.active) {
+    for (auto& [sequence, instance] : series.active) {
       active.push_back(sequence);
-      std::erase_if(instance.heard, [&](NodeId n) { return !tree_.alive(n); });
+      std::erase_if(instance.contributors,
+                    [&](NodeId n) { return !tree_.alive(n); });
     }
     for (const uint64_t sequence : active) {
-      if (!set.active.contains(sequence)) continue;
-      if (!EndIfGone(turn, set, sequence)) Progress(turn, set, sequence);
+      if (!series.active.contains(sequence)) continue;
+      if (!EndIfGone(step, series, sequence)) Progress(step, series, sequence);
     }
   }
 }
 
-// A new parent may not have heard how the last collectives ended, and others
-// below it may wait for what this subtree brought.
-void Collectives::ReportAgain(Turn& turn, Set& set) {
-  for (auto& [sequence, over] : set.over) {
-    std::erase_if(over.told, [&](NodeId n) { return !tree_.alive(n); });
-    const NodeId parent = set.place.parent;
-    if (over.parent == parent) continue;
-    over.parent = parent;
+// A new parent may lack the results of the last collectives, and other subtrees
+// below it may wait for this subtree's contributions.
+void Collectives::ResendReports(StepContext& step, Series& series) {
+  for (auto& [sequence, completed] : series.completed) {
+    std::erase_if(completed.notified,
+                  [&](NodeId n) { return !tree_.alive(n); });
+    const NodeId parent = series.place.parent;
+    if (completed.parent == parent) continue;
+    completed.parent = parent;
     if (parent == kNoNode) continue;
-    if (over.status != kSuccess) {
-      CollectiveUp up{set.id, over.status, {}, over.missing};
+    if (completed.status != kSuccess) {
+      CollectiveUp up{series.id, completed.status, {}, completed.missing};
       up.id.sequence = sequence;
-      Send(turn, parent, std::move(up));
+      Send(step, parent, std::move(up));
       continue;
     }
-    Parts mine;
-    for (const NodeId node : set.place.below) {
-      const auto it = over.parts.find(node);
-      if (it != over.parts.end()) mine.insert(*it);
+    Contributions mine;
+    for (const NodeId node : series.place.below) {
+      const auto it = completed.contributions.find(node);
+      if (it != completed.contributions.end()) mine.insert(*it);
     }
-    Send(turn, parent, MakeUp(set, sequence, kAlreadyReleased, mine));
+    Send(step, parent, MakeUp(series, sequence, kAlreadyReleased, mine));
   }
 }
 
-void Collectives::LogFailure(Turn& turn, const Set& set, uint64_t sequence,
-                             const Over& over) const {
-  std::string text = Title(set.id, sequence) + " failed with status " +
-                     std::to_string(over.status);
-  if (!over.missing.empty()) text += ": missing " + Names(over.missing);
-  turn.out.push_back(LogLine{LogLine::Level::kWarning, std::move(text)});
+void Collectives::LogFailure(StepContext& step, const Series& series,
+                             uint64_t sequence,
+                             const Completed& completed) const {
+  std::string text = Title(series.id, sequence) + " failed with status " +
+                     std::to_string(completed.status);
+  if (!completed.missing.empty())
+    text += ": missing " + Names(completed.missing);
+  step.out.push_back(LogLine{LogLine::Level::kWarning, std::move(text)});
 }
 
 // ------------------------------------------------------------- deadlines ---
 
-void Collectives::AddDeadline(Set& set, uint64_t sequence, TimeNs when,
+void Collectives::AddDeadline(Series& series, uint64_t sequence, TimeNs when,
                               std::vector<DeadlineKey>* keys) {
   const DeadlineKey key{when, deadline_number_++};
-  deadlines_.emplace(key, std::pair(&set, sequence));
+  deadlines_.emplace(key, std::pair(&series, sequence));
   keys->push_back(key);
 }
 
@@ -189,44 +195,46 @@ TimeNs Collectives::NextDeadline() const {
 }
 
 void Collectives::OnTick(TimeNs now, Actions* actions) {
-  Turn turn{now, *actions};
+  StepContext step{now, *actions};
   while (!deadlines_.empty() && deadlines_.begin()->first.first <= now) {
-    const auto [set, sequence] = deadlines_.begin()->second;
+    const auto [series, sequence] = deadlines_.begin()->second;
     deadlines_.erase(deadlines_.begin());
     if (sequence == kStashSequence) {
-      ExpireStash(turn, *set);
-    } else if (set->active.contains(sequence)) {
-      Expire(turn, *set, sequence);
+      ExpireStash(step, *series);
+    } else if (series->active.contains(sequence)) {
+      Expire(step, *series, sequence);
     }
   }
 }
 
-void Collectives::Expire(Turn& turn, Set& set, uint64_t sequence) {
-  Place(set);
+void Collectives::Expire(StepContext& step, Series& series, uint64_t sequence) {
+  Place(series);
   std::vector<ProcId> missing;
-  for (const MissingProc& m : MissingIn(set, set.active.at(sequence))) {
+  for (const MissingProc& m : MissingIn(series, series.active.at(sequence))) {
     missing.push_back(m.proc);
   }
-  Fail(turn, set, sequence, kErrTimeout, std::move(missing), kNoNode);
+  Fail(step, series, sequence, kErrTimeout, std::move(missing), kNoNode);
 }
 
 // Whom this agent still waits for: its own ranks, and those of nodes below
 // (at the top: of all nodes) that have not contributed.
 std::vector<MissingProc> Collectives::MissingIn(
-    const Set& set, const Instance& instance) const {
+    const Series& series, const Instance& instance) const {
   std::vector<MissingProc> out;
   for (size_t i = 0; i < instance.arrived.size(); ++i) {
     if (!instance.arrived[i]) {
-      out.push_back({set.members->local[i], self_, true});
+      out.push_back({series.members->local[i], self_, true});
     }
   }
-  const auto& nodes = set.place.top ? set.members->nodes : set.place.below;
+  const auto& nodes =
+      series.place.top ? series.members->nodes : series.place.below;
   std::set<NodeId> awaited;
   for (const NodeId node : nodes) {
-    if (node != self_ && !instance.parts.contains(node)) awaited.insert(node);
+    if (node != self_ && !instance.contributions.contains(node))
+      awaited.insert(node);
   }
   if (awaited.empty()) return out;
-  for (const ProcId& proc : MembersWhere(set.id.participants, jobs_,
+  for (const ProcId& proc : MembersWhere(series.id.participants, jobs_,
                                          [&](NodeId node, const RankState&) {
                                            return awaited.contains(node);
                                          })) {
@@ -236,13 +244,13 @@ std::vector<MissingProc> Collectives::MissingIn(
   return out;
 }
 
-Waiting Collectives::DescribeStash(const Set& set) {
+Waiting Collectives::DescribeStash(const Series& series) {
   Waiting waiting;
-  waiting.nspace = set.id.participants.front().nspace;
-  waiting.operation = std::string(NameOf(set.id.op)) + " of " +
-                      Names(set.id.participants) +
+  waiting.nspace = series.id.participants.front().nspace;
+  waiting.operation = std::string(NameOf(series.id.op)) + " of " +
+                      Names(series.id.participants) +
                       ", asking the root for the map of a job";
-  for (const StashEntry& entry : set.stash) {
+  for (const StashEntry& entry : series.stash) {
     waiting.callers += std::holds_alternative<CollectiveArrived>(entry.what);
   }
   return waiting;
@@ -250,22 +258,22 @@ Waiting Collectives::DescribeStash(const Set& set) {
 
 void Collectives::Describe(TimeNs now, const std::string& nspace,
                            std::vector<Waiting>* out) const {
-  for (const auto& [id, set] : sets_) {
+  for (const auto& [id, series] : series_) {
     const bool named =
         std::any_of(id.participants.begin(), id.participants.end(),
                     [&](const ProcId& proc) { return proc.nspace == nspace; });
     if (!nspace.empty() && !named) continue;
-    if (!set.members && !set.stash.empty()) {
-      out->push_back(DescribeStash(set));
+    if (!series.members && !series.stash.empty()) {
+      out->push_back(DescribeStash(series));
     }
-    if (!set.members || !set.place.member) continue;
-    for (const auto& [sequence, instance] : set.active) {
+    if (!series.members || !series.place.member) continue;
+    for (const auto& [sequence, instance] : series.active) {
       Waiting waiting;
       waiting.nspace = id.participants.front().nspace;
       waiting.operation = Title(id, sequence);
       waiting.age_ms = static_cast<uint64_t>(now - instance.started) / 1000000;
       waiting.callers = static_cast<uint32_t>(instance.waiters.size());
-      waiting.missing = MissingIn(set, instance);
+      waiting.missing = MissingIn(series, instance);
       if (waiting.missing.size() > kMaxMissing) {
         waiting.more_missing = waiting.missing.size() - kMaxMissing;
         waiting.missing.resize(kMaxMissing);

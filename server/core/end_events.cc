@@ -30,12 +30,12 @@ EndEvents::EndEvents(const JobTable& jobs, const Collectives& collectives,
 
 void EndEvents::OnExit(TimeNs now, const Job& job, const ProcExit& exit,
                        Actions* actions) {
-  TellJob(now, job, exit, actions);
-  TellConnected(now, {job.nspace(), exit.rank}, actions);
+  NotifyJob(now, job, exit, actions);
+  NotifyConnected(now, {job.nspace(), exit.rank}, actions);
 }
 
-void EndEvents::TellJob(TimeNs now, const Job& job, const ProcExit& exit,
-                        Actions* actions) {
+void EndEvents::NotifyJob(TimeNs now, const Job& job, const ProcExit& exit,
+                          Actions* actions) {
   if (!IsAbnormal(exit)) return;
   const int code = ExitCodeOf(exit);
   const bool left = WIFEXITED(exit.wait_status) && code == 0;
@@ -46,9 +46,9 @@ void EndEvents::TellJob(TimeNs now, const Job& job, const ProcExit& exit,
                    actions);
 }
 
-// It ended without a disconnect: those that it was connected with hear it.
-void EndEvents::TellConnected(TimeNs now, const ProcId& proc,
-                              Actions* actions) {
+// It ended without a disconnect: the processes connected with it are notified.
+void EndEvents::NotifyConnected(TimeNs now, const ProcId& proc,
+                                Actions* actions) {
   for (std::vector<ProcId>& procs : collectives_.ConnectionsOf(proc)) {
     EventRaised event =
         EndOf(proc, kErrProcTermWoSync, EventRange::kCustom, nullptr);

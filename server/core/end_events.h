@@ -1,4 +1,4 @@
-// Tells processes of the ends of others, as events.
+// Reports the ends of processes to others, as events.
 #ifndef CANOPY_SERVER_CORE_END_EVENTS_H_
 #define CANOPY_SERVER_CORE_END_EVENTS_H_
 
@@ -12,22 +12,22 @@
 
 namespace canopy::core {
 
-// Not synchronised. What it is made of outlives it.
+// Not synchronised. What it refers to outlives it.
 class EndEvents {
  public:
   EndEvents(const JobTable& jobs, const Collectives& collectives,
             Events& events);
 
-  // A process of this node has ended, of a job that goes on.
+  // A process of this node has ended while its job runs.
   void OnExit(TimeNs now, const Job& job, const ProcExit& exit,
               Actions* actions);
-  // Every agent hears of the loss, so each tells its own clients.
+  // Every agent learns of the loss, so each notifies its own clients.
   void OnNodeLost(TimeNs now, NodeId node, Actions* actions);
 
  private:
-  void TellJob(TimeNs now, const Job& job, const ProcExit& exit,
-               Actions* actions);
-  void TellConnected(TimeNs now, const ProcId& proc, Actions* actions);
+  void NotifyJob(TimeNs now, const Job& job, const ProcExit& exit,
+                 Actions* actions);
+  void NotifyConnected(TimeNs now, const ProcId& proc, Actions* actions);
 
   const JobTable& jobs_;
   const Collectives& collectives_;

@@ -126,7 +126,7 @@ void Events::OnRaised(TimeNs now, const EventRaised& in, Actions* actions) {
     return;
   }
   EventMessage message = MakeMessage(now, in);
-  if (in.client != 0) message.source = *proc;  // whatever it says of itself
+  if (in.client != 0) message.source = *proc;  // the claimed source is ignored
   const bool keep = !MustNotBeKept(message.info);
   if (!StaysHere(message.range)) Flood(message, kNoNode, actions);
   Deliver(Cached{std::move(message), in.client, {}, false}, keep, actions);
@@ -196,7 +196,7 @@ void Events::DeliverTo(ClientId client, Cached* event, Actions* actions) const {
   if (wanted == wanted_.end() || event->delivered.contains(client)) return;
   const EventMessage& message = event->message;
   const ProcId* proc = jobs_.ProcOf(client);
-  // A process's own library has told its own handlers.
+  // A process's own handlers were called by its library.
   if (proc == nullptr || client == event->raised_by ||
       !wanted->second.Has(message.status) || !MaySee(*proc, message)) {
     return;
@@ -220,7 +220,7 @@ void Events::OnClientGone(ClientId client) {
   for (Cached& event : cache_) event.delivered.erase(client);
 }
 
-// What a job's processes said goes with the job.
+// Events of a job's processes are dropped with the job.
 void Events::OnJobRemoved(const std::string& nspace) {
   std::erase_if(cache_, [&](const Cached& event) {
     return event.message.source.nspace == nspace;

@@ -1,5 +1,5 @@
-// Events: who wants which, who may see one, and how it reaches the agents of
-// those who do.
+// Events: subscriptions, visibility, and distribution to the agents of the
+// receivers.
 #ifndef CANOPY_SERVER_CORE_EVENTS_H_
 #define CANOPY_SERVER_CORE_EVENTS_H_
 
@@ -33,10 +33,11 @@ enum class EventRange : uint8_t {
   kProcLocal = 7,
 };
 
-// Events kept for those who register later, per agent; the oldest go first.
+// Events cached for handlers registered later, per agent; the oldest are
+// evicted first.
 inline constexpr size_t kMaxCachedEvents = 512;
 
-// Codes that one client may ask for; more are refused (kErrOutOfResource).
+// Codes that one client may subscribe to; more are refused (kErrOutOfResource).
 inline constexpr size_t kMaxEventCodes = 65536;
 
 // An event goes to all agents once, along the edges of the tree; each delivers
@@ -55,10 +56,10 @@ class Events {
   void OnMessage(NodeId src, const EventMessage& message, Actions* actions);
   void OnClientGone(ClientId client);
   void OnJobRemoved(const std::string& nspace);
-  // Neighbours may be new: they get what is kept.
+  // Neighbours may be new: they receive the cached events.
   void OnTreeChanged(Actions* actions);
   size_t num_listeners() const { return wanted_.size(); }
-  // A new incarnation of an agent counts its events anew.
+  // A new incarnation of an agent numbers its events from the beginning.
   void OnNodeReturned(NodeId node);
 
  private:

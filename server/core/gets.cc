@@ -113,10 +113,10 @@ std::optional<int> Gets::DecideRemote(const Held& held, const Job& job) const {
 // --------------------------------------------------------------- holding ---
 
 void Gets::OnGet(TimeNs now, const GetArrived& in, Actions* actions) {
-  Turn turn{now, *actions};
+  StepContext step{now, *actions};
   const ProcId* proc = jobs_.ProcOf(in.client);
   if (proc == nullptr) {
-    turn.out.push_back(ReplyClient{in.client, in.request, kErrInit, {}});
+    step.out.push_back(ReplyClient{in.client, in.request, kErrInit, {}});
     return;
   }
   Held held;
@@ -129,12 +129,12 @@ void Gets::OnGet(TimeNs now, const GetArrived& in, Actions* actions) {
   held.refresh = in.refresh;
   held.started = now;
   held.deadline = DeadlineOf(now, in.timeout_ms);
-  Take(turn, std::move(held));
+  Take(step, std::move(held));
 }
 
 void Gets::OnRequest(TimeNs now, NodeId src, const DmodexRequest& request,
                      Actions* actions) {
-  Turn turn{now, *actions};
+  StepContext step{now, *actions};
   Held held;
   held.target = request.target;
   held.key = request.key;
@@ -144,14 +144,14 @@ void Gets::OnRequest(TimeNs now, NodeId src, const DmodexRequest& request,
   held.immediate = request.key.empty();
   held.started = now;
   held.deadline = DeadlineOf(now, request.timeout_ms);
-  Take(turn, std::move(held));
+  Take(step, std::move(held));
 }
 
-void Gets::Take(Turn& turn, Held held) {
+void Gets::Take(StepContext& step, Held held) {
   if (const std::optional<int> status = Decide(held)) {
-    return Answer(turn, held, *status);
+    return Answer(step, held, *status);
   }
-  if (held_.size() >= kMaxHeldGets) return Answer(turn, held, kErrResourceBusy);
+  if (held_.size() >= kMaxHeldGets) return Answer(step, held, kErrResourceBusy);
   const uint64_t id = next_held_++;
   by_target_[held.target].insert(id);
   if (held.deadline != kNever) deadlines_.emplace(held.deadline, id);
@@ -159,10 +159,10 @@ void Gets::Take(Turn& turn, Held held) {
     wanted_.push_back(held.target.nspace);
   }
   held_.emplace(id, std::move(held));
-  StartFetch(turn, id);
+  StartFetch(step, id);
 }
 
-void Gets::Answer(Turn& turn, const Held& held, int status) {
+void Gets::Answer(StepContext& step, const Held& held, int status) {
   if (held.node != kNoNode) {
     DmodexReply reply{held.request, status, held.target, {}, 0};
     if (status == kSuccess || status == kErrExistsOutsideScope) {
@@ -171,20 +171,20 @@ void Gets::Answer(Turn& turn, const Held& held, int status) {
       reply.version = update.version;
       reply.base = update.base;
     }
-    turn.out.push_back(
+    step.out.push_back(
         SendPeer{PeerMessage{self_, held.node, std::move(reply)}});
     return;
   }
   ReplyClient reply{held.client, held.request, status, {}};
   if (status == kSuccess) {
-    if (IsForeign(held)) jobs_.Register(held.target.nspace, &turn.out);
+    if (IsForeign(held)) jobs_.Register(held.target.nspace, &step.out);
     ProcId owner = held.target;
     if (owner.rank == kRankUndef) {
       owner.rank = modex_.OwnerOf(owner.nspace, held.key).value_or(kRankUndef);
     }
     reply.payload = modex_.SeenHere(owner);
   }
-  turn.out.push_back(std::move(reply));
+  step.out.push_back(std::move(reply));
 }
 
 void Gets::Drop(uint64_t id) {
@@ -197,12 +197,12 @@ void Gets::Drop(uint64_t id) {
   held_.erase(it);
 }
 
-void Gets::Finish(Turn& turn, uint64_t id, int status) {
+void Gets::Finish(StepContext& step, uint64_t id, int status) {
   const auto it = held_.find(id);
   if (it == held_.end()) return;
   const Held held = it->second;
   Drop(id);
-  Answer(turn, held, status);
+  Answer(step, held, status);
 }
 
 std::vector<uint64_t> Gets::IdsFor(const ProcId& target) const {
@@ -211,26 +211,26 @@ std::vector<uint64_t> Gets::IdsFor(const ProcId& target) const {
   return {it->second.begin(), it->second.end()};
 }
 
-void Gets::RetryIds(Turn& turn, const std::vector<uint64_t>& ids) {
+void Gets::RetryIds(StepContext& step, const std::vector<uint64_t>& ids) {
   for (const uint64_t id : ids) {
     const auto it = held_.find(id);
     if (it == held_.end()) continue;
     const std::optional<int> status = Decide(it->second);
-    if (status) Finish(turn, id, *status);
+    if (status) Finish(step, id, *status);
   }
 }
 
-void Gets::Retry(Turn& turn, const ProcId& target) {
-  RetryIds(turn, IdsFor(target));
+void Gets::Retry(StepContext& step, const ProcId& target) {
+  RetryIds(step, IdsFor(target));
 }
 
 // -------------------------------------------------------------- fetching ---
 
-void Gets::StartFetch(Turn& turn, uint64_t id) {
+void Gets::StartFetch(StepContext& step, uint64_t id) {
   const Held& held = held_.at(id);
   const Job* job = jobs_.Find(held.target.nspace);
   if (job == nullptr) return;
-  AwaitCommit(turn, *job, held.target.rank);
+  AwaitCommit(step, *job, held.target.rank);
   if (held.node != kNoNode || held.target.rank >= job->num_ranks() ||
       job->is_local(held.target.rank)) {
     return;
@@ -245,21 +245,21 @@ void Gets::StartFetch(Turn& turn, uint64_t id) {
   }
   const uint64_t number = next_fetch_++;
   if (!held.refresh) fetch_of_[{fetch.target, fetch.key}] = number;
-  Ask(turn, number, fetch);
+  Ask(step, number, fetch);
   fetches_.emplace(number, std::move(fetch));
 }
 
-void Gets::AwaitCommit(Turn& turn, const Job& job, Rank rank) const {
+void Gets::AwaitCommit(StepContext& step, const Job& job, Rank rank) const {
   if (job.is_local(rank) ||
       (rank == kRankUndef && !job.local_ranks().empty())) {
-    turn.out.push_back(core::AwaitCommit{{job.nspace(), rank}});
+    step.out.push_back(core::AwaitCommit{{job.nspace(), rank}});
   }
 }
 
-void Gets::Ask(Turn& turn, uint64_t number, const Fetch& fetch) {
-  turn.out.push_back(SendPeer{PeerMessage{
+void Gets::Ask(StepContext& step, uint64_t number, const Fetch& fetch) {
+  step.out.push_back(SendPeer{PeerMessage{
       self_, fetch.node,
-      DmodexRequest{number, fetch.target, fetch.key, TimeLeft(turn.now, fetch),
+      DmodexRequest{number, fetch.target, fetch.key, TimeLeft(step.now, fetch),
                     modex_.KnownVersion(fetch.target)}}});
 }
 
@@ -285,7 +285,7 @@ uint32_t Gets::TimeLeft(TimeNs now, const Fetch& fetch) const {
   return static_cast<uint32_t>((last - now) / kNsPerMs) + 1;
 }
 
-void Gets::StoreReply(Turn& turn, const Fetch& fetch,
+void Gets::StoreReply(StepContext& step, const Fetch& fetch,
                       const DmodexReply& reply) {
   const Job* const job = jobs_.Find(fetch.target.nspace);
   if (job == nullptr) return;
@@ -297,14 +297,14 @@ void Gets::StoreReply(Turn& turn, const Fetch& fetch,
   if (hidden) modex_.NoteOutside(fetch.target, fetch.key);
   // What came of a job without ranks here may not have been published so far.
   const bool all = hidden || job->local_ranks().empty();
-  jobs_.Register(fetch.target.nspace, &turn.out);
-  turn.out.push_back(all ? modex_.Publication(fetch.target)
+  jobs_.Register(fetch.target.nspace, &step.out);
+  step.out.push_back(all ? modex_.Publication(fetch.target)
                          : modex_.TakeChange(fetch.target));
 }
 
 void Gets::OnReply(TimeNs now, NodeId src, const DmodexReply& reply,
                    Actions* actions) {
-  Turn turn{now, *actions};
+  StepContext step{now, *actions};
   const auto it = fetches_.find(reply.request);
   if (it == fetches_.end() || it->second.node != src) return;
   const Fetch fetch = std::move(it->second);
@@ -312,40 +312,40 @@ void Gets::OnReply(TimeNs now, NodeId src, const DmodexReply& reply,
   if (fetch.held == 0) fetch_of_.erase({fetch.target, fetch.key});
   const std::vector<uint64_t> ids = IdsOf(fetch);
   if (reply.status == kErrTimeout) {
-    // Somebody may have joined with more time.
+    // A request with a later deadline may have joined.
     for (const uint64_t id : ids) {
       const auto held = held_.find(id);
       if (held != held_.end() && held->second.deadline > now) {
-        StartFetch(turn, id);
+        StartFetch(step, id);
       }
     }
     return;
   }
   if (reply.status == kSuccess || reply.status == kErrExistsOutsideScope) {
-    StoreReply(turn, fetch, reply);
+    StoreReply(step, fetch, reply);
   } else if (reply.status != kErrNotFound) {
-    for (const uint64_t id : ids) Finish(turn, id, reply.status);
+    for (const uint64_t id : ids) Finish(step, id, reply.status);
     return;
   }
   for (const uint64_t id : ids) {
     const auto held = held_.find(id);
     if (held != held_.end()) held->second.fetched = true;
   }
-  Retry(turn, fetch.target);
+  Retry(step, fetch.target);
 }
 
 // ------------------------------------------------------------------ news ---
 
 void Gets::OnData(TimeNs now, const ProcId& proc, Actions* actions) {
-  Turn turn{now, *actions};
+  StepContext step{now, *actions};
   const ProcId any{proc.nspace, kRankUndef};
-  Retry(turn, proc);
-  Retry(turn, any);
+  Retry(step, proc);
+  Retry(step, any);
   // Who still waits, waits for the next one.
   const Job* job = jobs_.Find(proc.nspace);
   if (job == nullptr) return;
   if (by_target_.contains(proc) || by_target_.contains(any)) {
-    AwaitCommit(turn, *job, proc.rank);
+    AwaitCommit(step, *job, proc.rank);
   }
 }
 
@@ -358,30 +358,30 @@ void Gets::OnClientGone(ClientId client) {
 }
 
 void Gets::OnJobAdded(TimeNs now, const std::string& nspace, Actions* actions) {
-  Turn turn{now, *actions};
+  StepContext step{now, *actions};
   std::vector<uint64_t> ids;
   for (const auto& [id, held] : held_) {
     if (held.target.nspace == nspace) ids.push_back(id);
   }
-  RetryIds(turn, ids);
+  RetryIds(step, ids);
   for (const uint64_t id : ids) {
-    if (held_.contains(id)) StartFetch(turn, id);
+    if (held_.contains(id)) StartFetch(step, id);
   }
 }
 
 void Gets::OnJobUnknown(TimeNs now, const std::string& nspace,
                         Actions* actions) {
-  Turn turn{now, *actions};
+  StepContext step{now, *actions};
   std::vector<uint64_t> ids;
   for (const auto& [id, held] : held_) {
     if (held.target.nspace == nspace) ids.push_back(id);
   }
-  for (const uint64_t id : ids) Finish(turn, id, kErrNotFound);
+  for (const uint64_t id : ids) Finish(step, id, kErrNotFound);
 }
 
 void Gets::OnJobRemoved(TimeNs now, const std::string& nspace,
                         Actions* actions) {
-  Turn turn{now, *actions};
+  StepContext step{now, *actions};
   std::vector<uint64_t> ended;
   std::vector<uint64_t> orphaned;
   for (const auto& [id, held] : held_) {
@@ -392,7 +392,7 @@ void Gets::OnJobRemoved(TimeNs now, const std::string& nspace,
     }
   }
   for (const uint64_t id : ended) {
-    Finish(turn, id,
+    Finish(step, id,
            held_.at(id).node == kNoNode ? kErrJobTerminated : kErrNotFound);
   }
   for (const uint64_t id : orphaned) Drop(id);
@@ -405,12 +405,12 @@ void Gets::OnJobRemoved(TimeNs now, const std::string& nspace,
 }
 
 void Gets::OnRankGone(TimeNs now, const ProcId& proc, Actions* actions) {
-  Turn turn{now, *actions};
-  Retry(turn, proc);
+  StepContext step{now, *actions};
+  Retry(step, proc);
 }
 
 void Gets::OnNodeLost(TimeNs now, NodeId node, Actions* actions) {
-  Turn turn{now, *actions};
+  StepContext step{now, *actions};
   std::erase_if(fetch_of_, [&](const auto& item) {
     return fetches_.at(item.second).node == node;
   });
@@ -422,27 +422,27 @@ void Gets::OnNodeLost(TimeNs now, NodeId node, Actions* actions) {
     (held.node == node ? dropped : ids).push_back(id);
   }
   for (const uint64_t id : dropped) Drop(id);
-  RetryIds(turn, ids);
+  RetryIds(step, ids);
   // What was on its way through it is lost. Two answers to one number are as
   // good as one.
-  for (const auto& [number, fetch] : fetches_) Ask(turn, number, fetch);
+  for (const auto& [number, fetch] : fetches_) Ask(step, number, fetch);
 }
 
 void Gets::OnNodeRestarted(TimeNs now, NodeId node, Actions* actions) {
-  Turn turn{now, *actions};
+  StepContext step{now, *actions};
   std::vector<uint64_t> dropped;
   for (const auto& [id, held] : held_) {
     if (held.node == node) dropped.push_back(id);
   }
   for (const uint64_t id : dropped) Drop(id);
   // Two answers to one number are as good as one.
-  for (const auto& [number, fetch] : fetches_) Ask(turn, number, fetch);
+  for (const auto& [number, fetch] : fetches_) Ask(step, number, fetch);
 }
 
 void Gets::OnTick(TimeNs now, Actions* actions) {
-  Turn turn{now, *actions};
+  StepContext step{now, *actions};
   while (!deadlines_.empty() && deadlines_.begin()->first <= now) {
-    Finish(turn, deadlines_.begin()->second, kErrTimeout);
+    Finish(step, deadlines_.begin()->second, kErrTimeout);
   }
 }
 

@@ -1,6 +1,6 @@
-// PMIx_Get beyond shared memory: answers from what is known, holds what may
-// still be committed, and fetches from the agents of other nodes (direct
-// modex); serves their requests too.
+// PMIx_Get beyond shared memory: answers from known data, holds requests for
+// data that may still be committed, fetches from the agents of other nodes
+// (direct modex) and serves their requests.
 #ifndef CANOPY_SERVER_CORE_GETS_H_
 #define CANOPY_SERVER_CORE_GETS_H_
 
@@ -37,13 +37,13 @@ inline constexpr size_t kMaxHeldGets = size_t{1} << 20;
 //                            rank or namespace
 //   kErrTimeout, kErrUnreach (the target's agent is lost), kErrJobTerminated
 //
-// Not synchronised. Tree, table and store outlive it and are up to date when
-// it is told of a change in them.
+// Not synchronised. Tree, table and store outlive it and have been updated
+// before it is notified of a change in them.
 class Gets {
  public:
   Gets(NodeId self, const Tree& tree, JobTable& jobs, ModexStore& modex);
-  // Requests have numbers from this time on: answers to those of a former agent
-  // of this node, which may yet come, are nobody's.
+  // Request numbers start at this time, so that late answers to a predecessor's
+  // requests match none of them.
   void set_began(TimeNs when) { next_fetch_ += static_cast<uint64_t>(when); }
 
   void OnGet(TimeNs now, const GetArrived& in, Actions* actions);
@@ -60,7 +60,7 @@ class Gets {
   void OnJobRemoved(TimeNs now, const std::string& nspace, Actions* actions);
   void OnRankGone(TimeNs now, const ProcId& proc, Actions* actions);
   void OnNodeLost(TimeNs now, NodeId node, Actions* actions);
-  // Requests and answers that were on their way to it or through it are lost.
+  // Requests and answers in flight to it or through it are lost.
   void OnNodeRestarted(TimeNs now, NodeId node, Actions* actions);
   void OnTick(TimeNs now, Actions* actions);
   TimeNs NextDeadline() const;
@@ -82,7 +82,7 @@ class Gets {
     uint64_t request = 0;
     bool immediate = false;
     bool refresh = false;  // ask the target's agent once, then answer
-    bool fetched = false;  // its agent was asked and has answered
+    bool fetched = false;  // its agent has answered
     uint64_t known = 0;    // version that the asking agent has
     TimeNs started = 0;
     TimeNs deadline = kNever;
@@ -94,7 +94,7 @@ class Gets {
     NodeId node = kNoNode;
     uint64_t held = 0;  // for this one only; 0: for all who want the key
   };
-  struct Turn {
+  struct StepContext {
     TimeNs now;
     Actions& out;
   };
@@ -109,22 +109,22 @@ class Gets {
   std::optional<int> DecideRemote(const Held& held, const Job& job) const;
   bool IsForeign(const Held& held) const;
 
-  void Take(Turn& turn, Held held);
-  void Answer(Turn& turn, const Held& held, int status);
+  void Take(StepContext& step, Held held);
+  void Answer(StepContext& step, const Held& held, int status);
   void Drop(uint64_t id);
   // Answers what can be answered among those held for a target.
-  void Retry(Turn& turn, const ProcId& target);
-  void RetryIds(Turn& turn, const std::vector<uint64_t>& ids);
-  void Finish(Turn& turn, uint64_t id, int status);
+  void Retry(StepContext& step, const ProcId& target);
+  void RetryIds(StepContext& step, const std::vector<uint64_t>& ids);
+  void Finish(StepContext& step, uint64_t id, int status);
   std::vector<uint64_t> IdsFor(const ProcId& target) const;
-  // Those that wait for an answer to a fetch.
+  // Requests that depend on a fetch.
   std::vector<uint64_t> IdsOf(const Fetch& fetch) const;
-  // Asks whoever can tell more of the target: its ranks here, or its agent
-  // unless that is asked already.
-  void StartFetch(Turn& turn, uint64_t id);
-  void AwaitCommit(Turn& turn, const Job& job, Rank rank) const;
-  void Ask(Turn& turn, uint64_t number, const Fetch& fetch);
-  void StoreReply(Turn& turn, const Fetch& fetch, const DmodexReply& reply);
+  // Asks the target's local ranks, or its agent unless a fetch is pending.
+  void StartFetch(StepContext& step, uint64_t id);
+  void AwaitCommit(StepContext& step, const Job& job, Rank rank) const;
+  void Ask(StepContext& step, uint64_t number, const Fetch& fetch);
+  void StoreReply(StepContext& step, const Fetch& fetch,
+                  const DmodexReply& reply);
   uint32_t TimeLeft(TimeNs now, const Fetch& fetch) const;
 
   const NodeId self_;

@@ -1,5 +1,6 @@
-// A job's standard input on its way, at the agent that controls the job: kept
-// until every process has taken it, by its position in all of the input.
+// A job's standard input in transit, at the agent that controls the job:
+// retained until every process has taken it, addressed by position in the
+// stream.
 #ifndef CANOPY_SERVER_CORE_INPUT_LOG_H_
 #define CANOPY_SERVER_CORE_INPUT_LOG_H_
 
@@ -19,21 +20,21 @@ class InputLog {
     uint64_t end = 0;  // of all input up to here; 0: not known
   };
 
-  // Where the input goes on is not known: a former agent had what came before.
+  // The current position is unknown, as a predecessor handled what came before.
   void Forget();
-  // It goes on there. False, and without effect, when that was known.
+  // Sets the current position. False, and without effect, when it was known.
   bool BeginAt(uint64_t position);
   bool positioned() const { return positioned_; }
 
-  // Takes what is new of it, without a position all. What does not follow on
-  // what is there is left out: it comes again. Empty `data` is the end.
+  // Appends the part that is new; all of it without a position. Data that
+  // leaves a gap is dropped, as it will be resent. Empty `data` is the end.
   void Add(std::optional<uint64_t> position, const Bytes& data);
   // What was added since the last call, to be sent.
   std::vector<Piece> TakeNew();
-  // What of that comes after `position`, once more; nothing when positions are
-  // not known.
+  // Data already sent from `position` on, for a resend; none when positions are
+  // unknown.
   std::vector<Piece> From(uint64_t position) const;
-  // Nobody needs what comes before.
+  // Data before that position is not needed any more.
   void Release(uint64_t position);
 
  private:

@@ -1,4 +1,4 @@
-// What other agents say is brought to the job that it concerns.
+// Dispatches messages of other agents to the job that they concern.
 #include "server/core/job_engine.h"
 
 #include <algorithm>
@@ -11,8 +11,8 @@
 namespace canopy::core {
 namespace {
 
-// Messages that are kept for one job.
-constexpr size_t kMaxHeld = 65536;
+// Deferred messages of one job.
+constexpr size_t kMaxDeferred = 65536;
 
 template <typename T, typename... Ts>
 constexpr bool IsOneOf = (std::is_same_v<T, Ts> || ...);
@@ -41,34 +41,36 @@ JobState* JobEngine::FindControlled(const std::string& nspace) {
   return job != nullptr && job->head ? job : nullptr;
 }
 
-void JobEngine::Send(Turn& turn, NodeId to, MessageBody body) {
-  turn.out.push_back(SendPeer{{self_, to, std::move(body)}});
+void JobEngine::Send(StepContext& step, NodeId to, MessageBody body) {
+  step.out.push_back(SendPeer{{self_, to, std::move(body)}});
 }
 
-void JobEngine::Log(Turn& turn, LogLine::Level level, std::string text) {
-  turn.out.push_back(LogLine{level, std::move(text)});
+void JobEngine::Log(StepContext& step, LogLine::Level level, std::string text) {
+  step.out.push_back(LogLine{level, std::move(text)});
 }
 
-// Messages for the part that this agent will have: once what it had is over, or
-// once it sees the tree as the sender does.
-bool JobEngine::Hold(const PeerMessage& message) {
+// Defers messages for a part that this agent will take: until its previous part
+// has ended, or until its view of the tree matches the sender's.
+bool JobEngine::Defer(const PeerMessage& message) {
   return std::visit(
       [&](const auto& body) {
         using T = std::decay_t<decltype(body)>;
         if constexpr (IsOneOf<T, JobPrepared, JobStart, JobStarted, JobExits,
                               JobSignal, JobKill, JobForget>) {
           JobState* job = Find(body.nspace);
-          const auto early = early_.find(body.nspace);
-          HeldMessages* held = nullptr;
-          if (job != nullptr && !job->held.empty()) held = &job->held;
+          const auto deferred_job = deferred_.find(body.nspace);
+          DeferredMessages* deferred = nullptr;
+          if (job != nullptr && !job->deferred.empty())
+            deferred = &job->deferred;
           if constexpr (std::is_same_v<T, JobForget>) {
-            if (early_.erase(body.nspace) > 0) return false;
-          } else if (early != early_.end() &&
-                     early->second.front().first == message.src) {
-            held = &early->second;
+            if (deferred_.erase(body.nspace) > 0) return false;
+          } else if (deferred_job != deferred_.end() &&
+                     deferred_job->second.front().first == message.src) {
+            deferred = &deferred_job->second;
           }
-          if (held == nullptr) return false;
-          if (held->size() < kMaxHeld) held->emplace_back(message.src, body);
+          if (deferred == nullptr) return false;
+          if (deferred->size() < kMaxDeferred)
+            deferred->emplace_back(message.src, body);
           return true;
         } else {
           return false;
@@ -79,12 +81,12 @@ bool JobEngine::Hold(const PeerMessage& message) {
 
 bool JobEngine::OnPeer(TimeNs now, const PeerMessage& message,
                        Actions* actions) {
-  Turn turn{now, *actions};
-  if (Hold(message)) return true;
+  StepContext step{now, *actions};
+  if (Defer(message)) return true;
   return std::visit(
       [&](const auto& body) {
-        if constexpr (requires { On(turn, message.src, body); }) {
-          On(turn, message.src, body);
+        if constexpr (requires { On(step, message.src, body); }) {
+          On(step, message.src, body);
           return true;
         } else {
           return false;
@@ -99,16 +101,16 @@ void JobEngine::Answer(JobState& job, LaunchPhase& phase, NodeId from,
   if (job.head) job.head->changed = true;
 }
 
-void JobEngine::On(Turn& turn, NodeId src, const JobPrepare& m) {
+void JobEngine::On(StepContext& step, NodeId src, const JobPrepare& m) {
   Result<JobSpec> spec = DecodeJobSpec(m.spec.view());
   if (!spec.ok()) {
-    Log(turn, LogLine::Level::kError,
+    Log(step, LogLine::Level::kError,
         "refused a job: " + spec.status().message());
     return;
   }
   if (JobState* known = Find(spec->nspace); known != nullptr) {
     if (known->dropping) {
-      known->held.emplace_back(src, m);
+      known->deferred.emplace_back(src, m);
       return;
     }
     if (m.controller != kNoNode && m.controller != known->controller) {
@@ -116,89 +118,90 @@ void JobEngine::On(Turn& turn, NodeId src, const JobPrepare& m) {
       known->controller = m.controller;
       known->route = JobRoute(tree_, self_, known->controller);
       known->children = JobChildren(tree_, self_, *known);
-      KeepController(turn, *known);
+      PersistController(step, *known);
     }
-    // Asked again by a new parent: give the answers again.
+    // Asked by a new parent: resend the answers.
     known->parent = JobParent(tree_, self_, known->controller);
-    AnswerAgain(*known);
-    Settle(turn, *known);
+    ResendAnswers(*known);
+    Advance(step, *known);
     return;
   }
-  if (std::ranges::count(over_, spec->nspace) > 0) return;
-  if (KeepsForLater(src, m.controller)) {
-    return KeepForLater(turn, src, spec->nspace, m);
+  if (std::ranges::count(ended_everywhere_, spec->nspace) > 0) return;
+  if (DefersPrepare(src, m.controller)) {
+    return DeferPrepare(step, src, spec->nspace, m);
   }
-  early_.erase(spec->nspace);
+  deferred_.erase(spec->nspace);
   JobState& job =
-      Add(turn, std::make_shared<const JobSpec>(std::move(*spec)), m);
-  AskToPrepare(turn, job);
-  Settle(turn, job);
+      Add(step, std::make_shared<const JobSpec>(std::move(*spec)), m);
+  AskToPrepare(step, job);
+  Advance(step, job);
 }
 
 bool JobEngine::IsChild(JobState& job, NodeId src) {
   if (std::ranges::binary_search(job.children, src)) return true;
-  job.claimants.insert(src);
+  job.provisional_children.insert(src);
   return false;
 }
 
-void JobEngine::On(Turn& turn, NodeId src, const JobPrepared& m) {
+void JobEngine::On(StepContext& step, NodeId src, const JobPrepared& m) {
   JobState* job = Find(m.nspace);
   if (job == nullptr || job->dropping) {
-    return AskWhetherOver(turn, src, m.nspace);
+    return QueryWhetherOver(step, src, m.nspace);
   }
   if (!IsChild(*job, src)) return;
   Answer(*job, job->prepare, src, {m.nodes_ready, m.errors, m.notes});
-  Settle(turn, *job);
+  Advance(step, *job);
 }
 
-void JobEngine::On(Turn& turn, NodeId, const JobStart& m) {
+void JobEngine::On(StepContext& step, NodeId, const JobStart& m) {
   JobState* job = Find(m.nspace);
   if (job == nullptr || job->stage != LaunchStage::kPreparing) return;
-  BeginStart(turn, *job);
-  Settle(turn, *job);
+  BeginStart(step, *job);
+  Advance(step, *job);
 }
 
-void JobEngine::On(Turn& turn, NodeId src, const JobStarted& m) {
+void JobEngine::On(StepContext& step, NodeId src, const JobStarted& m) {
   JobState* job = Find(m.nspace);
   if (job == nullptr || job->dropping) {
-    return AskWhetherOver(turn, src, m.nspace);
+    return QueryWhetherOver(step, src, m.nspace);
   }
   if (!IsChild(*job, src)) return;
   Answer(*job, job->start, src, {m.procs_started, m.errors, {}});
-  Settle(turn, *job);
+  Advance(step, *job);
 }
 
-void JobEngine::On(Turn& turn, NodeId src, const JobExits& m) {
+void JobEngine::On(StepContext& step, NodeId src, const JobExits& m) {
   JobState* job = Find(m.nspace);
-  // A job that was over before its node could report: its end is known.
+  // A job that ended before its node could report it.
   if (job == nullptr || job->dropping) {
-    return AskWhetherOver(turn, src, m.nspace);
+    return QueryWhetherOver(step, src, m.nspace);
   }
   IsChild(*job, src);
-  // It would not ask if it knew.
+  // The controller would not ask if it had a record of the job.
   if (m.exits.empty() && src == job->controller) {
-    return Orphan(turn, *job, "it was restarted and has no record of it");
+    return OnControllerLost(step, *job,
+                            "it was restarted and has no record of it");
   }
   for (const ProcExit& exit : m.exits) {
     if (exit.rank >= job->spec->procs.size()) continue;
     if (exit.wait_status != kLostWithNode) {
-      RecordExit(turn, *job, exit);
+      RecordExit(step, *job, exit);
       continue;
     }
     const NodeId node = table_.Find(m.nspace)->agent_of(exit.rank);
-    if (!job->lost.contains(node)) LoseNode(turn, *job, node, "");
+    if (!job->lost.contains(node)) MarkNodeLost(step, *job, node, "");
   }
-  Settle(turn, *job);
+  Advance(step, *job);
 }
 
-void JobEngine::On(Turn& turn, NodeId, const JobSignal& m) {
-  if (JobState* job = Find(m.nspace)) Signal(turn, *job, m);
+void JobEngine::On(StepContext& step, NodeId, const JobSignal& m) {
+  if (JobState* job = Find(m.nspace)) Signal(step, *job, m);
 }
 
-void JobEngine::On(Turn& turn, NodeId, const JobKill& m) {
+void JobEngine::On(StepContext& step, NodeId, const JobKill& m) {
   JobState* job = Find(m.nspace);
   if (job != nullptr && !job->head) {
-    Kill(turn, *job, m, job->spec->kill_grace_seconds * 1000);
+    Kill(step, *job, m, job->spec->kill_grace_seconds * 1000);
   }
 }
 
@@ -207,65 +210,66 @@ bool JobEngine::MayEnd(const JobState& job, NodeId src) const {
          std::ranges::count(job.route, src) > 0;
 }
 
-void JobEngine::On(Turn& turn, NodeId src, const JobForget& m) {
-  if (m.all_told) {
-    if (LastTold(src)) TryAgain(turn);
+void JobEngine::On(StepContext& step, NodeId src, const JobForget& m) {
+  if (m.sync_complete) {
+    if (MarkSynced(src)) ReleaseDeferred(step);
     return;
   }
-  const auto askers = askers_.extract(m.nspace);
-  if (!askers.empty()) {
-    for (const NodeId agent : askers.mapped()) Send(turn, agent, m);
+  const auto inquirers = inquirers_.extract(m.nspace);
+  if (!inquirers.empty()) {
+    for (const NodeId agent : inquirers.mapped()) Send(step, agent, m);
   }
   JobState* job = Find(m.nspace);
   if (job == nullptr || job->head) return;
   if (!MayEnd(*job, src)) {
-    // The one above knows whether it is so.
+    // The parent is authoritative for it.
     if (job->parent != kNoNode) {
-      Send(turn, job->parent, JobExits{m.nspace, {}});
+      Send(step, job->parent, JobExits{m.nspace, {}});
     }
     return;
   }
-  NoteFinished(m.nspace, &over_);
-  Forget(turn, *job);
+  NoteFinished(m.nspace, &ended_everywhere_);
+  Forget(step, *job);
 }
 
-void JobEngine::On(Turn& turn, NodeId, const OutputData& m) {
+void JobEngine::On(StepContext& step, NodeId, const OutputData& m) {
   if (JobState* job = FindControlled(m.nspace)) {
-    DeliverStream(turn, *job, m);
+    DeliverStream(step, *job, m);
   }
 }
 
-void JobEngine::On(Turn& turn, NodeId, const OutputCredit& m) {
+void JobEngine::On(StepContext& step, NodeId, const OutputCredit& m) {
   const JobState* job = Find(m.nspace);
   if (job == nullptr || !job->has_local()) return;
-  turn.out.push_back(CreditOutput{m.nspace, m.bytes, m.total});
-  if (m.resend) turn.out.push_back(ResendOutput{m.nspace});
+  step.out.push_back(CreditOutput{m.nspace, m.bytes, m.total});
+  if (m.resend) step.out.push_back(ResendOutput{m.nspace});
 }
 
-void JobEngine::On(Turn& turn, NodeId, const InputData& m) {
+void JobEngine::On(StepContext& step, NodeId, const InputData& m) {
   JobState* job = Find(m.nspace);
   if (job == nullptr) return;
-  // To all ranks it goes down the tree; to one it came straight here.
+  // Input for all ranks is forwarded down the tree; input for one was sent here
+  // directly.
   if (m.ranks.empty()) {
-    for (const NodeId child : job->children) Send(turn, child, m);
+    for (const NodeId child : job->children) Send(step, child, m);
   }
   if (!job->has_local()) return;
   std::vector<Rank> ranks = RanksOnNode(*job, job->local_node, m.ranks);
   if (ranks.empty()) return;
-  turn.out.push_back(FeedInput{m.nspace, std::move(ranks), m.data, m.end});
+  step.out.push_back(FeedInput{m.nspace, std::move(ranks), m.data, m.end});
 }
 
-void JobEngine::On(Turn& turn, NodeId src, const InputCredit& m) {
+void JobEngine::On(StepContext& step, NodeId src, const InputCredit& m) {
   JobState* job = FindControlled(m.nspace);
   if (job == nullptr) return;
   const uint32_t node = job->layout->node_of_agent(src);
   if (node == kNoNode) return;
-  TakeInput(turn, *job, node, m.bytes, m.total);
-  if (m.resend) SendInputAgain(turn, *job, node, m.total);
+  TakeInput(step, *job, node, m.bytes, m.total);
+  if (m.resend) ResendInput(step, *job, node, m.total);
 }
 
-void JobEngine::On(Turn& turn, NodeId, const AbortMessage& m) {
-  OnAbort(turn.now, m, &turn.out);
+void JobEngine::On(StepContext& step, NodeId, const AbortMessage& m) {
+  OnAbort(step.now, m, &step.out);
 }
 
 }  // namespace canopy::core

@@ -1,5 +1,6 @@
-// Jobs as an agent sees them: launched in two phases down the tree, watched,
-// fed, ended by policy and forgotten. Part of AgentCore and as pure as it.
+// The life of jobs at one agent: two-phase launch down the tree, monitoring,
+// standard streams, termination by policy, release. Part of AgentCore and
+// equally pure.
 #ifndef CANOPY_SERVER_CORE_JOB_ENGINE_H_
 #define CANOPY_SERVER_CORE_JOB_ENGINE_H_
 
@@ -28,20 +29,20 @@
 
 namespace canopy::core {
 
-// How long an agent that was cut off and is back, or is new, waits for word of
-// the others (a new one: of those that do not say when they have told all)
-// before it speaks for all.
-inline constexpr TimeNs kHearing = 10'000'000'000;
+// Resynchronisation timeout: how long an agent that rejoined or was recovered
+// waits for the other agents' state before it is authoritative. Agents that
+// send SyncComplete end the wait earlier.
+inline constexpr TimeNs kResyncTimeout = 10'000'000'000;
 
-// The agent at which a launch is asked for, the root of the tree, controls the
-// job: it hears of every end, applies the policy and gets the output. Policy:
-// the first abnormal end (exit code, signal, or no finalize after init) ends
-// the job; its exit code is that rank's.
+// The agent that receives the launch request, the root of the tree, controls
+// the job: it collects every exit, applies the policy and receives the output.
+// Policy: the first abnormal end (exit code, signal, or no finalize after init)
+// ends the job; its exit code is that rank's.
 //
 // Who calls: AgentCore, from one thread. `actions` is appended to and is never
 // null. The caller has updated the tree before OnNodeLost. Whether a process
-// had initialized and finalized is taken from the job table. What names an
-// unknown job is ignored, unless it is said otherwise.
+// had initialized and finalized is taken from the job table. Inputs that name
+// an unknown job are ignored unless stated otherwise.
 class JobEngine {
  public:
   // `node_names` by NodeId. Tree and table outlive the engine; the engine adds
@@ -50,10 +51,10 @@ class JobEngine {
   JobEngine(NodeId self, std::vector<std::string> node_names, const Tree& tree,
             JobTable& table);
 
-  // Another agent may go on in this one's place: gives out Remember and
-  // RememberControl.
-  void set_remembers(bool remembers) { remembers_ = remembers; }
-  // This agent began at that time: others may know of jobs, or be about to.
+  // Emits PersistRecord and PersistControlState for a successor.
+  void set_persists(bool persists) { persists_ = persists; }
+  // This agent was started at that time while other agents may know of jobs:
+  // begins the resynchronisation.
   void set_began(TimeNs when);
 
   // The job's namespace is new; every agent index is in the tree. Answered by
@@ -65,12 +66,13 @@ class JobEngine {
   // AbortMessage; false for any other body.
   bool OnPeer(TimeNs now, const PeerMessage& message, Actions* actions);
 
-  // A JobPrepare from `src` will be kept until the tree changes: this agent
-  // does not (yet) see it above itself. kNoNode for `controller`: the root.
-  bool KeepsForLater(NodeId src, NodeId controller) const;
-  // Messages that were kept so and are to be looked at again, since the last
-  // call; the caller brings them to OnPeer, in order.
-  std::vector<PeerMessage> TakeKept();
+  // Whether a JobPrepare from `src` is deferred until the views of the tree
+  // converge: this agent does not see the sender as its parent (yet). kNoNode
+  // for `controller`: the root.
+  bool DefersPrepare(NodeId src, NodeId controller) const;
+  // Deferred messages released since the last call, which the caller passes to
+  // OnPeer in order.
+  std::vector<PeerMessage> TakeReleased();
 
   void OnLocalPrepared(TimeNs now, const LocalPrepared& in, Actions* actions);
   // With an error status, `procs` is how many run anyway; unless that is 0,
@@ -93,133 +95,144 @@ class JobEngine {
                   Actions* actions);
   // The caller has updated the tree.
   void OnNodeReturned(TimeNs now, Actions* actions);
-  // Of a job that this agent controlled and has no record of, what runs here
-  // ends.
+  // A job that this agent controlled without leaving a record is ended here.
   void OnRecovered(TimeNs now, const JobRecovered& in, Actions* actions);
-  void OnCallerAttached(TimeNs now, const CallerAttached& in, Actions* actions);
+  void OnLauncherReattached(TimeNs now, const LauncherReattached& in,
+                            Actions* actions);
   void OnNodeRestarted(TimeNs now, NodeId node, Actions* actions);
-  // The node has been told of all jobs that it is to know of, since it is back
-  // or its agent was restarted.
-  void SayAllTold(NodeId node, Actions* actions) const;
+  // Ends the resynchronisation of the node, which rejoined or whose agent was
+  // restarted: it has been sent all jobs that concern it.
+  void SendSyncComplete(NodeId node, Actions* actions) const;
   void OnTick(TimeNs now, Actions* actions);
   // When OnTick wants to be called next; kNever when it does not.
   TimeNs NextDeadline() const;
-  // Adds what jobs that are controlled here wait for: agents that have yet to
-  // prepare or to start, processes that were told to end, and output. An empty
-  // namespace means all.
+  // Adds what jobs controlled here wait for: agents that have yet to prepare or
+  // to start, processes that are to end, and output. An empty namespace means
+  // all.
   void Describe(TimeNs now, const std::string& nspace,
                 std::vector<Waiting>* out) const;
   // The agent that controls the job; the root when it is not known here.
   NodeId ControllerOf(const std::string& nspace) const;
   size_t num_jobs() const {
-    return jobs_.size() + early_.size() + askers_.size() + again_.size();
+    return jobs_.size() + deferred_.size() + inquirers_.size() +
+           released_.size();
   }
 
  private:
-  struct Turn {
+  struct StepContext {
     TimeNs now;
     Actions& out;
   };
 
-  bool Hold(const PeerMessage& message);
+  bool Defer(const PeerMessage& message);
 
-  // Agents that see the tree differently (job_engine_tree.cc).
-  void AskWhetherOver(Turn& turn, NodeId src, const std::string& nspace);
-  void KeepForLater(Turn& turn, NodeId src, const std::string& nspace,
+  // Divergent views of the tree (job_engine_tree.cc).
+  void QueryWhetherOver(StepContext& step, NodeId src,
+                        const std::string& nspace);
+  void DeferPrepare(StepContext& step, NodeId src, const std::string& nspace,
                     const JobPrepare& m);
-  void TryAgain(Turn& turn);
-  // What is not known here is known nowhere: this agent is the root, for sure.
-  bool SpeaksForAll() const;
+  void ReleaseDeferred(StepContext& step);
+  // Whether a job unknown here is unknown everywhere: this agent is the
+  // confirmed root and resynchronised.
+  bool IsAuthoritative() const;
 
   JobState* Find(const std::string& nspace);
   JobState* FindControlled(const std::string& nspace);
-  void Send(Turn& turn, NodeId to, MessageBody body);
-  void Log(Turn& turn, LogLine::Level level, std::string text);
+  void Send(StepContext& step, NodeId to, MessageBody body);
+  void Log(StepContext& step, LogLine::Level level, std::string text);
 
   // Launch phases, at every agent (job_engine_launch.cc).
-  JobState& Add(Turn& turn, const std::shared_ptr<const JobSpec>& spec,
+  JobState& Add(StepContext& step, const std::shared_ptr<const JobSpec>& spec,
                 const JobPrepare& m);
   static JobPrepare PrepareFor(const JobState& job);
-  void AskToPrepare(Turn& turn, JobState& job);
+  void AskToPrepare(StepContext& step, JobState& job);
   void Answer(JobState& job, LaunchPhase& phase, NodeId from,
               PhaseAnswer answer);
-  void BeginStart(Turn& turn, JobState& job);
-  void Settle(Turn& turn, JobState& job);
-  void SettlePrepare(Turn& turn, JobState& job);
-  void SettleStart(Turn& turn, JobState& job);
-  void SendExitsUp(Turn& turn, JobState& job);
-  void RecordExit(Turn& turn, JobState& job, const ProcExit& exit);
-  void RecordNeverStarted(Turn& turn, JobState& job);
-  void LoseNode(Turn& turn, JobState& job, NodeId node,
-                const std::string& reason);
-  void RecordLost(Turn& turn, JobState& job);
-  void Signal(Turn& turn, JobState& job, const JobSignal& signal);
-  void Kill(Turn& turn, JobState& job, const JobKill& kill, uint32_t grace_ms);
-  // Whether this agent takes it from `src` that a job is over: from those on
-  // the way to its controller, and from the root, which knows all that is left.
+  void BeginStart(StepContext& step, JobState& job);
+  void Advance(StepContext& step, JobState& job);
+  void AdvancePrepare(StepContext& step, JobState& job);
+  void AdvanceStart(StepContext& step, JobState& job);
+  void SendExitsUp(StepContext& step, JobState& job);
+  void RecordExit(StepContext& step, JobState& job, const ProcExit& exit);
+  void RecordNeverStarted(StepContext& step, JobState& job);
+  void MarkNodeLost(StepContext& step, JobState& job, NodeId node,
+                    const std::string& reason);
+  void RecordLost(StepContext& step, JobState& job);
+  void Signal(StepContext& step, JobState& job, const JobSignal& signal);
+  void Kill(StepContext& step, JobState& job, const JobKill& kill,
+            uint32_t grace_ms);
+  // Whether `src` may end the job here: the agents on the route to its
+  // controller, and the root, which knows every remaining job.
   bool MayEnd(const JobState& job, NodeId src) const;
-  // Whether `src` is asked about the job here; else it is kept in mind.
+  // Whether `src` is a child of this agent in the job; otherwise it becomes a
+  // provisional child.
   bool IsChild(JobState& job, NodeId src);
-  void Forget(Turn& turn, JobState& job);
-  void TellToForget(Turn& turn, const JobState& job);
-  void Drop(Turn& turn, JobState& job);
+  void Forget(StepContext& step, JobState& job);
+  void SendForget(StepContext& step, const JobState& job);
+  void Drop(StepContext& step, JobState& job);
   void MarkNodeEnded(const JobState& job, NodeId node);
-  void Reshape(Turn& turn, JobState& job);
-  static void AnswerAgain(JobState& job);
+  void Reshape(StepContext& step, JobState& job);
+  static void ResendAnswers(JobState& job);
   static void NoteFinished(const std::string& nspace,
                            std::deque<std::string>* jobs);
-  void EndHere(Turn& turn, JobState& job);
-  void TellNewChild(Turn& turn, JobState& job, NodeId child);
-  void Orphan(Turn& turn, JobState& job, const std::string& reason);
+  void EndLocalPart(StepContext& step, JobState& job);
+  void SyncChild(StepContext& step, JobState& job, NodeId child);
+  void OnControllerLost(StepContext& step, JobState& job,
+                        const std::string& reason);
 
-  // One agent after another (job_engine_restart.cc).
+  // Recovery after a restart or handover of an agent (job_engine_recovery.cc).
   static std::optional<HeadRecord> RecordOf(TimeNs now, const JobRecovered& in);
-  void DropRecovered(Turn& turn, const JobRecovered& in);
-  // Notes that it has told of all its jobs, or never will.
-  bool LastTold(NodeId node);
-  void KeepController(Turn& turn, const JobState& job);
-  void KeepHead(Turn& turn, JobState& job);
-  void ReviveHead(Turn& turn, JobState& job, const HeadRecord& record);
-  void ReviveLocal(Turn& turn, JobState& job, const JobRecovered& in);
-  void AskForInput(Turn& turn, const JobState& job);
+  void DropRecovered(StepContext& step, const JobRecovered& in);
+  // Marks the node as resynchronised (or never to be); true when it was the
+  // last one awaited.
+  bool MarkSynced(NodeId node);
+  void PersistController(StepContext& step, const JobState& job);
+  void PersistHead(StepContext& step, JobState& job);
+  void RecoverHead(StepContext& step, JobState& job, const HeadRecord& record);
+  void RecoverLocalPart(StepContext& step, JobState& job,
+                        const JobRecovered& in);
+  void RequestInput(StepContext& step, const JobState& job);
 
-  void On(Turn& turn, NodeId src, const JobPrepare& m);
-  void On(Turn& turn, NodeId src, const JobPrepared& m);
-  void On(Turn& turn, NodeId src, const JobStart& m);
-  void On(Turn& turn, NodeId src, const JobStarted& m);
-  void On(Turn& turn, NodeId src, const JobExits& m);
-  void On(Turn& turn, NodeId src, const JobSignal& m);
-  void On(Turn& turn, NodeId src, const JobKill& m);
-  void On(Turn& turn, NodeId src, const JobForget& m);
-  void On(Turn& turn, NodeId src, const OutputData& m);
-  void On(Turn& turn, NodeId src, const OutputCredit& m);
-  void On(Turn& turn, NodeId src, const InputData& m);
-  void On(Turn& turn, NodeId src, const InputCredit& m);
-  void On(Turn& turn, NodeId src, const AbortMessage& m);
+  void On(StepContext& step, NodeId src, const JobPrepare& m);
+  void On(StepContext& step, NodeId src, const JobPrepared& m);
+  void On(StepContext& step, NodeId src, const JobStart& m);
+  void On(StepContext& step, NodeId src, const JobStarted& m);
+  void On(StepContext& step, NodeId src, const JobExits& m);
+  void On(StepContext& step, NodeId src, const JobSignal& m);
+  void On(StepContext& step, NodeId src, const JobKill& m);
+  void On(StepContext& step, NodeId src, const JobForget& m);
+  void On(StepContext& step, NodeId src, const OutputData& m);
+  void On(StepContext& step, NodeId src, const OutputCredit& m);
+  void On(StepContext& step, NodeId src, const InputData& m);
+  void On(StepContext& step, NodeId src, const InputCredit& m);
+  void On(StepContext& step, NodeId src, const AbortMessage& m);
 
   // What the controller decides (job_engine_control.cc).
   Status MayLaunch(const JobSpec& spec) const;
-  void End(Turn& turn, JobState& job, JobFailure failure);
-  void Finish(Turn& turn, JobState& job);
-  void SettleHead(Turn& turn, JobState& job);
-  void Report(Turn& turn, JobState& job, JobPhase phase);
-  void FailLaunch(Turn& turn, JobState& job, const PhaseAnswer& answer);
-  void LoseRanks(Turn& turn, JobState& job, NodeId node,
-                 const std::string& reason);
-  void AbortJob(Turn& turn, JobState& job, const AbortMessage& abort,
+  void End(StepContext& step, JobState& job, JobFailure failure);
+  void Finish(StepContext& step, JobState& job);
+  void AdvanceHead(StepContext& step, JobState& job);
+  void Report(StepContext& step, JobState& job, JobPhase phase);
+  void FailLaunch(StepContext& step, JobState& job, const PhaseAnswer& answer);
+  void MarkRanksLost(StepContext& step, JobState& job, NodeId node,
+                     const std::string& reason);
+  void AbortJob(StepContext& step, JobState& job, const AbortMessage& abort,
                 const std::vector<Rank>& ranks);
-  void OnTimeLimit(Turn& turn, JobState& job);
-  void TimeOut(Turn& turn, JobState& job, const std::string& reason);
+  void OnTimeLimit(StepContext& step, JobState& job);
+  void TimeOut(StepContext& step, JobState& job, const std::string& reason);
 
   // Output and input at the controller (job_engine_streams.cc).
-  bool AllDelivered(Turn& turn, JobState& job);
-  void DeliverStream(Turn& turn, JobState& job, const OutputData& output);
-  void CreditAgain(Turn& turn, const JobState& job, uint32_t node);
-  void OnDrainTimeout(Turn& turn, JobState& job);
-  void SendInput(Turn& turn, JobState& job, const InputLog::Piece& piece);
-  void TakeInput(Turn& turn, JobState& job, uint32_t node, uint64_t bytes,
-                 uint64_t total);
-  void SendInputAgain(Turn& turn, JobState& job, uint32_t node, uint64_t from);
+  bool AllDelivered(StepContext& step, JobState& job);
+  void DeliverStream(StepContext& step, JobState& job,
+                     const OutputData& output);
+  void ResendCredit(StepContext& step, const JobState& job, uint32_t node);
+  void OnDrainTimeout(StepContext& step, JobState& job);
+  void SendInput(StepContext& step, JobState& job,
+                 const InputLog::Piece& piece);
+  void TakeInput(StepContext& step, JobState& job, uint32_t node,
+                 uint64_t bytes, uint64_t total);
+  void ResendInput(StepContext& step, JobState& job, uint32_t node,
+                   uint64_t from);
 
   // What a job waits for (job_engine_why.cc).
   std::vector<Rank> AwaitedOf(const JobState& job,
@@ -231,28 +244,28 @@ class JobEngine {
   const std::vector<std::string> node_names_;
   const Tree& tree_;
   JobTable& table_;
-  bool remembers_ = false;
+  bool persists_ = false;
   // Ordered, so that what happens does not depend on a hash.
   std::map<std::string, std::unique_ptr<JobState>> jobs_;
-  // Agents below that report of jobs that are not known here (yet).
-  std::map<std::string, std::set<NodeId>> askers_;
-  // Agents that were not heard of since this one was cut off from everybody:
-  // they may have been alive all the time.
-  std::set<NodeId> unheard_;
-  // When those that are in there then count as lost after all.
-  TimeNs hearing_until_ = kNever;
-  // Agents that have not told this one, which is new, of all their jobs: some
-  // may go on that it is only to pass messages of.
-  std::set<NodeId> untold_;
-  // When those that are in there then are taken to have told of all.
-  TimeNs untold_until_ = kNever;
-  // Jobs whose processes here are gone, and jobs that are over everywhere.
+  // Agents below that reported about jobs unknown here, by job.
+  std::map<std::string, std::set<NodeId>> inquirers_;
+  // Agents not seen since this one was partitioned from all others: they may
+  // have been alive all the time.
+  std::set<NodeId> unconfirmed_members_;
+  // When the remaining ones count as lost.
+  TimeNs confirm_deadline_ = kNever;
+  // Agents that have not completed their resynchronisation with this new agent:
+  // jobs may run for which it only forwards messages.
+  std::set<NodeId> unsynced_members_;
+  // When the remaining ones count as resynchronised.
+  TimeNs resync_deadline_ = kNever;
+  // Jobs without a process here any more, and jobs that ended everywhere.
   std::deque<std::string> finished_;
-  std::deque<std::string> over_;
-  // Parts in jobs from an agent that is not above this one, as this one sees
-  // the tree: first the JobPrepare, then what followed it.
-  std::map<std::string, HeldMessages> early_;
-  std::vector<PeerMessage> again_;
+  std::deque<std::string> ended_everywhere_;
+  // Deferred messages of jobs whose JobPrepare came from an agent that this one
+  // does not see as its parent: the JobPrepare first, then what followed.
+  std::map<std::string, DeferredMessages> deferred_;
+  std::vector<PeerMessage> released_;
 };
 
 }  // namespace canopy::core

@@ -40,7 +40,7 @@ Status JobEngine::MayLaunch(const JobSpec& spec) const {
 
 void JobEngine::OnLaunchRequested(TimeNs now, const LaunchRequested& in,
                                   Actions* actions) {
-  Turn turn{now, *actions};
+  StepContext step{now, *actions};
   const JobSpec& spec = *in.job;
   const Status may = MayLaunch(spec);
   if (!may.ok()) {
@@ -50,11 +50,11 @@ void JobEngine::OnLaunchRequested(TimeNs now, const LaunchRequested& in,
     end.exit_code = kExitLaunchFailed;
     end.status = may.code();
     end.text = may.message();
-    turn.out.push_back(std::move(end));
+    step.out.push_back(std::move(end));
     return;
   }
   JobState& job =
-      Add(turn, in.job,
+      Add(step, in.job,
           JobPrepare{Bytes(EncodeJobSpec(spec)), self_, {}, in.check_only});
   job.head = std::make_unique<JobHead>(job.spec, job.layout);
   job.head->since = now;
@@ -63,33 +63,33 @@ void JobEngine::OnLaunchRequested(TimeNs now, const LaunchRequested& in,
   if (spec.timeout_seconds > 0) {
     job.head->timeout = now + spec.timeout_seconds * kSecond;
   }
-  Log(turn, LogLine::Level::kInfo,
+  Log(step, LogLine::Level::kInfo,
       "job " + spec.nspace + ": launching " +
           Plural(spec.procs.size(), "process", "processes") + " on " +
           Plural(spec.nodes.size(), "node", "nodes"));
-  KeepHead(turn, job);
-  AskToPrepare(turn, job);
-  Settle(turn, job);
+  PersistHead(step, job);
+  AskToPrepare(step, job);
+  Advance(step, job);
 }
 
-void JobEngine::SettleHead(Turn& turn, JobState& job) {
+void JobEngine::AdvanceHead(StepContext& step, JobState& job) {
   JobHead& head = *job.head;
   const bool starting = job.stage != LaunchStage::kPreparing;
   const LaunchPhase& phase = starting ? job.start : job.prepare;
   const PhaseAnswer answer = phase.Sum(job.Asked(self_));
-  if (!answer.errors.empty() && !head.ending) FailLaunch(turn, job, answer);
-  KeepHead(turn, job);
-  if (!starting && head.ending) return Finish(turn, job);
+  if (!answer.errors.empty() && !head.ending) FailLaunch(step, job, answer);
+  PersistHead(step, job);
+  if (!starting && head.ending) return Finish(step, job);
   if (job.stage == LaunchStage::kRunning) {
     for (const InputLog::Piece& piece : head.input.TakeNew()) {
-      SendInput(turn, job, piece);
+      SendInput(step, job, piece);
     }
-    if (const uint64_t done = head.control.SettleInput(); done > 0) {
-      turn.out.push_back(InputConsumed{job.nspace(), done});
-      head.input.Release(head.control.input_done());
+    if (const uint64_t done = head.progress.AdvanceInput(); done > 0) {
+      step.out.push_back(InputConsumed{job.nspace(), done});
+      head.input.Release(head.progress.input_done());
     }
-    if (head.control.all_ended()) {
-      if (AllDelivered(turn, job)) return Finish(turn, job);
+    if (head.progress.all_ended()) {
+      if (AllDelivered(step, job)) return Finish(step, job);
     }
   }
   if (!std::exchange(head.changed, false)) return;
@@ -97,13 +97,13 @@ void JobEngine::SettleHead(Turn& turn, JobState& job) {
   if (job.stage == LaunchStage::kStarting) reached = JobPhase::kStarting;
   if (job.stage == LaunchStage::kRunning) reached = JobPhase::kRunning;
   if (head.ending) reached = JobPhase::kEnding;
-  Report(turn, job, reached);
+  Report(step, job, reached);
 }
 
-void JobEngine::Report(Turn& turn, JobState& job, JobPhase phase) {
-  const JobControl& control = job.head->control;
+void JobEngine::Report(StepContext& step, JobState& job, JobPhase phase) {
+  const JobProgress& control = job.head->progress;
   if (std::exchange(job.head->phase, phase) != phase) {
-    job.head->since = turn.now;
+    job.head->since = step.now;
   }
   JobChanged report;
   report.nspace = job.nspace();
@@ -119,24 +119,24 @@ void JobEngine::Report(Turn& turn, JobState& job, JobPhase phase) {
     report.first_failed = failure->rank;
     report.text = failure->text;
   }
-  turn.out.push_back(std::move(report));
+  step.out.push_back(std::move(report));
 }
 
-void JobEngine::End(Turn& turn, JobState& job, JobFailure failure) {
+void JobEngine::End(StepContext& step, JobState& job, JobFailure failure) {
   JobHead& head = *job.head;
   head.changed = true;
   const JobKill kill{job.nspace(), {}, failure.status, failure.text};
-  if (head.control.Fail(std::move(failure))) {
-    Log(turn, LogLine::Level::kWarning,
+  if (head.progress.Fail(std::move(failure))) {
+    Log(step, LogLine::Level::kWarning,
         "job " + job.nspace() + ": " + kill.reason);
   }
   if (std::exchange(head.ending, true)) return;
-  KeepHead(turn, job);
-  if (job.stage == LaunchStage::kPreparing || head.control.all_ended()) return;
-  Kill(turn, job, kill, job.spec->kill_grace_seconds * 1000);
+  PersistHead(step, job);
+  if (job.stage == LaunchStage::kPreparing || head.progress.all_ended()) return;
+  Kill(step, job, kill, job.spec->kill_grace_seconds * 1000);
 }
 
-void JobEngine::FailLaunch(Turn& turn, JobState& job,
+void JobEngine::FailLaunch(StepContext& step, JobState& job,
                            const PhaseAnswer& answer) {
   const NodeError& first = answer.errors.front();
   const std::string name = first.node < node_names_.size()
@@ -146,56 +146,56 @@ void JobEngine::FailLaunch(Turn& turn, JobState& job,
   failure.exit_code = kExitLaunchFailed;
   failure.status = first.status;
   failure.text = DescribeNodeError(first, name, answer.errors.size() - 1);
-  End(turn, job, std::move(failure));
+  End(step, job, std::move(failure));
 }
 
-void JobEngine::Finish(Turn& turn, JobState& job) {
-  Report(turn, job, JobPhase::kEnded);
-  const auto& failure = job.head->control.failure();
-  Log(turn, LogLine::Level::kInfo,
+void JobEngine::Finish(StepContext& step, JobState& job) {
+  Report(step, job, JobPhase::kEnded);
+  const auto& failure = job.head->progress.failure();
+  Log(step, LogLine::Level::kInfo,
       "job " + job.nspace() + ": ended" +
           (failure ? ", exit code " + std::to_string(failure->exit_code)
                    : std::string()));
-  NoteFinished(job.nspace(), &over_);
-  TellToForget(turn, job);
-  Drop(turn, job);
+  NoteFinished(job.nspace(), &ended_everywhere_);
+  SendForget(step, job);
+  Drop(step, job);
 }
 
 void JobEngine::OnSignalRequested(TimeNs now, const SignalRequested& in,
                                   Actions* actions) {
-  Turn turn{now, *actions};
+  StepContext step{now, *actions};
   JobState* job = FindControlled(in.nspace);
   if (job == nullptr || job->stage == LaunchStage::kPreparing) return;
-  Signal(turn, *job, JobSignal{in.nspace, in.signal, in.ranks});
+  Signal(step, *job, JobSignal{in.nspace, in.signal, in.ranks});
 }
 
 void JobEngine::OnKillRequested(TimeNs now, const KillRequested& in,
                                 Actions* actions) {
-  Turn turn{now, *actions};
+  StepContext step{now, *actions};
   JobState* job = FindControlled(in.nspace);
   if (job == nullptr) return;
   if (in.again && job->head->kill_requests > 0) return;
   const bool first = ++job->head->kill_requests == 1;
-  KeepHead(turn, *job);
-  if (!first) return Signal(turn, *job, JobSignal{in.nspace, kSigKill, {}});
+  PersistHead(step, *job);
+  if (!first) return Signal(step, *job, JobSignal{in.nspace, kSigKill, {}});
   if (in.status == kErrTimeout) {
-    TimeOut(turn, *job, in.reason);
+    TimeOut(step, *job, in.reason);
   } else {
     JobFailure failure;
     failure.exit_code = kExitKilled;
     failure.status = in.status != kSuccess ? in.status : kErrJobKilledByCmd;
     failure.text =
         in.reason.empty() ? "the job was told to end" : OneLine(in.reason);
-    End(turn, *job, std::move(failure));
+    End(step, *job, std::move(failure));
   }
   if (in.immediately && job->stage != LaunchStage::kPreparing) {
-    Signal(turn, *job, JobSignal{in.nspace, kSigKill, {}});
+    Signal(step, *job, JobSignal{in.nspace, kSigKill, {}});
   }
-  Settle(turn, *job);
+  Advance(step, *job);
 }
 
 void JobEngine::OnAbort(TimeNs now, const AbortMessage& in, Actions* actions) {
-  Turn turn{now, *actions};
+  StepContext step{now, *actions};
   std::map<std::string, std::vector<Rank>> wanted;  // empty ranks: all
   if (in.targets.empty()) wanted[in.source.nspace] = {};
   for (const ProcId& target : in.targets) {
@@ -208,11 +208,12 @@ void JobEngine::OnAbort(TimeNs now, const AbortMessage& in, Actions* actions) {
     std::erase_if(ranks, [&](Rank r) { return r >= job->spec->procs.size(); });
     if (everyone || in.targets.empty()) ranks.clear();
     const bool nobody = ranks.empty() && !everyone && !in.targets.empty();
-    if (!nobody) AbortJob(turn, *job, in, ranks);
+    if (!nobody) AbortJob(step, *job, in, ranks);
   }
 }
 
-void JobEngine::AbortJob(Turn& turn, JobState& job, const AbortMessage& abort,
+void JobEngine::AbortJob(StepContext& step, JobState& job,
+                         const AbortMessage& abort,
                          const std::vector<Rank>& ranks) {
   const ProcId& source = abort.source;
   const bool own =
@@ -228,22 +229,22 @@ void JobEngine::AbortJob(Turn& turn, JobState& job, const AbortMessage& abort,
   failure.text += " called abort with status " + std::to_string(abort.status);
   if (!abort.text.empty()) failure.text += ": " + OneLine(abort.text);
   if (ranks.empty()) {
-    End(turn, job, std::move(failure));
+    End(step, job, std::move(failure));
   } else {
     const JobKill kill{job.nspace(), ranks, failure.status, failure.text};
-    for (const Rank rank : ranks) job.head->control.ExpectEnd(rank);
-    job.head->control.Fail(std::move(failure));
+    for (const Rank rank : ranks) job.head->progress.ExpectEnd(rank);
+    job.head->progress.Fail(std::move(failure));
     job.head->changed = true;
-    Kill(turn, job, kill, job.spec->kill_grace_seconds * 1000);
+    Kill(step, job, kill, job.spec->kill_grace_seconds * 1000);
   }
-  Settle(turn, job);
+  Advance(step, job);
 }
 
-void JobEngine::LoseRanks(Turn& turn, JobState& job, NodeId node,
-                          const std::string& reason) {
+void JobEngine::MarkRanksLost(StepContext& step, JobState& job, NodeId node,
+                              const std::string& reason) {
   const uint32_t index = job.layout->node_of_agent(node);
   if (index == kNoNode) return;
-  JobControl& control = job.head->control;
+  JobProgress& control = job.head->progress;
   std::vector<Rank> lost;
   for (const Rank rank : job.layout->ranks_on(index)) {
     if (!control.ended(rank)) lost.push_back(rank);
@@ -262,20 +263,20 @@ void JobEngine::LoseRanks(Turn& turn, JobState& job, NodeId node,
     failure.rank = lost.front();
     failure.text += " with " + DescribeRanks(lost);
   }
-  End(turn, job, std::move(failure));
+  End(step, job, std::move(failure));
 }
 
 void JobEngine::OnTick(TimeNs now, Actions* actions) {
-  Turn turn{now, *actions};
-  if (now >= hearing_until_) {
-    unheard_.clear();
-    hearing_until_ = kNever;
-    TryAgain(turn);
+  StepContext step{now, *actions};
+  if (now >= confirm_deadline_) {
+    unconfirmed_members_.clear();
+    confirm_deadline_ = kNever;
+    ReleaseDeferred(step);
   }
-  if (now >= untold_until_) {
-    untold_.clear();
-    untold_until_ = kNever;
-    TryAgain(turn);
+  if (now >= resync_deadline_) {
+    unsynced_members_.clear();
+    resync_deadline_ = kNever;
+    ReleaseDeferred(step);
   }
   std::vector<std::string> names;
   for (const auto& [nspace, job] : jobs_) {
@@ -284,27 +285,28 @@ void JobEngine::OnTick(TimeNs now, Actions* actions) {
   for (const std::string& nspace : names) {
     JobState& job = *jobs_.at(nspace);
     if (now >= job.head->timeout) {
-      OnTimeLimit(turn, job);
+      OnTimeLimit(step, job);
     } else if (now >= job.head->drain) {
-      OnDrainTimeout(turn, job);
+      OnDrainTimeout(step, job);
     }
   }
 }
 
-void JobEngine::OnTimeLimit(Turn& turn, JobState& job) {
+void JobEngine::OnTimeLimit(StepContext& step, JobState& job) {
   JobHead& head = *job.head;
   const bool asked = std::exchange(head.out_of_time, true);
   if (job.stage == LaunchStage::kRunning && !asked && !head.ending) {
-    head.timeout = turn.now + kTimeoutReport;
-    return Report(turn, job, JobPhase::kRunning);
+    head.timeout = step.now + kTimeoutReport;
+    return Report(step, job, JobPhase::kRunning);
   }
-  TimeOut(turn, job, "");
-  Settle(turn, job);
+  TimeOut(step, job, "");
+  Advance(step, job);
 }
 
-void JobEngine::TimeOut(Turn& turn, JobState& job, const std::string& reason) {
+void JobEngine::TimeOut(StepContext& step, JobState& job,
+                        const std::string& reason) {
   job.head->timeout = kNever;
-  const std::vector<Rank> left = job.head->control.Remaining();
+  const std::vector<Rank> left = job.head->progress.Remaining();
   JobFailure failure;
   failure.exit_code = kExitTimedOut;
   failure.status = kErrTimeout;
@@ -314,11 +316,11 @@ void JobEngine::TimeOut(Turn& turn, JobState& job, const std::string& reason) {
     failure.text += "; " + DescribeRanks(left) + " had not ended";
   }
   if (!reason.empty()) failure.text += "; " + OneLine(reason);
-  End(turn, job, std::move(failure));
+  End(step, job, std::move(failure));
 }
 
 TimeNs JobEngine::NextDeadline() const {
-  TimeNs next = std::min(hearing_until_, untold_until_);
+  TimeNs next = std::min(confirm_deadline_, resync_deadline_);
   for (const auto& [nspace, job] : jobs_) {
     if (!job->head) continue;
     next = std::min({next, job->head->timeout, job->head->drain});

@@ -129,7 +129,7 @@ TEST(JobEngine, APartFromElsewhereIsKeptUntilItsSenderSaysThatTheJobIsOver) {
   const auto job = MakeJob({5}, 1);
   const JobPrepare prepare{Bytes(EncodeJobSpec(*job)), 0, {}};
   c.Do(2, [&](JobEngine& e, Actions* a) {
-    EXPECT_TRUE(e.KeepsForLater(1, 0));
+    EXPECT_TRUE(e.DefersPrepare(1, 0));
     EXPECT_TRUE(e.OnPeer(c.now, {1, 2, prepare}, a));
   });
   EXPECT_EQ(c.engine(2).num_jobs(), 1u);
@@ -150,14 +150,14 @@ TEST(JobEngine, APartThatWasKeptIsLookedAtAgainWhenTheTreeChanges) {
   JobEngine& engine = c.engine(2);
   EXPECT_TRUE(engine.OnPeer(c.now, {1, 2, prepare}, &actions));
   EXPECT_TRUE(engine.OnPeer(c.now, {1, 2, JobStart{"job"}}, &actions));
-  EXPECT_TRUE(engine.TakeKept().empty());
+  EXPECT_TRUE(engine.TakeReleased().empty());
   c.Hear(2, 0);
-  EXPECT_FALSE(engine.KeepsForLater(1, 1));
-  const std::vector<PeerMessage> kept = engine.TakeKept();
+  EXPECT_FALSE(engine.DefersPrepare(1, 1));
+  const std::vector<PeerMessage> kept = engine.TakeReleased();
   ASSERT_EQ(kept.size(), 2u);
   EXPECT_TRUE(std::holds_alternative<JobPrepare>(kept[0].body));
   EXPECT_TRUE(std::holds_alternative<JobStart>(kept[1].body));
-  EXPECT_TRUE(engine.TakeKept().empty());
+  EXPECT_TRUE(engine.TakeReleased().empty());
 }
 
 // Messages of different links overtake each other, nodes die and are noticed at

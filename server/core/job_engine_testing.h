@@ -125,7 +125,7 @@ class Cluster {
         std::make_unique<JobEngine>(n, names_, *node.tree, *node.table);
     node.engine->set_began(now);
     if (node.job != nullptr) {
-      node.engine->set_remembers(!node.control.empty());
+      node.engine->set_persists(!node.control.empty());
       Do(n, [&](JobEngine& e, Actions* a) {
         JobRecovered recovered;
         recovered.job = node.job;
@@ -146,7 +146,7 @@ class Cluster {
       if (other == n || nodes_[other].dead) continue;
       Do(other, [&](JobEngine& e, Actions* a) {
         e.OnNodeRestarted(now, n, a);
-        e.SayAllTold(n, a);
+        e.SendSyncComplete(n, a);
       });
     }
   }
@@ -221,8 +221,9 @@ class Cluster {
       Do(n, [=, this](JobEngine& e, Actions* a) {
         e.OnLocalPrepared(now, {"job", status, text}, a);
       });
-    } else if (const auto* kept = std::get_if<RememberControl>(&action)) {
-      node.control = kept->state;
+    } else if (const auto* persisted =
+                   std::get_if<PersistControlState>(&action)) {
+      node.control = persisted->state;
     } else if (std::holds_alternative<StartLocal>(action)) {
       node.started = true;
       if (!node.auto_start) return;

@@ -1,5 +1,5 @@
-// The tree changes: nodes are lost and return, and for a while agents see it
-// differently.
+// Changes of the tree: nodes are lost and return, and the agents' views diverge
+// for a while.
 #include <algorithm>
 #include <cstddef>
 #include <string>
@@ -11,24 +11,25 @@
 namespace canopy::core {
 namespace {
 
-// Jobs whose JobPrepare came too early, at a time.
-constexpr size_t kMaxEarly = 65536;
-// Jobs that others report of and this agent does not know, at a time.
-constexpr size_t kMaxAskers = 4096;
+// Jobs with a deferred JobPrepare, at a time.
+constexpr size_t kMaxDeferredJobs = 65536;
+// Jobs unknown here about which other agents inquire, at a time.
+constexpr size_t kMaxInquiries = 4096;
 
 }  // namespace
 
 void JobEngine::OnNodeLost(TimeNs now, NodeId node, const std::string& reason,
                            Actions* actions) {
-  Turn turn{now, *actions};
-  LastTold(node);
+  StepContext step{now, *actions};
+  MarkSynced(node);
   if (tree_.root() == self_ && tree_.children(self_).empty()) {
     for (NodeId n = 0; n < tree_.size(); ++n) {
-      if (n != self_) unheard_.insert(n);
+      if (n != self_) unconfirmed_members_.insert(n);
     }
-    hearing_until_ = kNever;
-    // What was over on this side may go on where the controller is.
-    over_.clear();
+    confirm_deadline_ = kNever;
+    // Jobs that ended on this side of a partition may still run on the
+    // controller's side.
+    ended_everywhere_.clear();
   }
   std::vector<std::string> names;
   for (const auto& [nspace, job] : jobs_) names.push_back(nspace);
@@ -37,83 +38,87 @@ void JobEngine::OnNodeLost(TimeNs now, NodeId node, const std::string& reason,
     MarkNodeEnded(job, node);
     if (job.dropping) continue;
     if (node == job.controller) {
-      Orphan(turn, job, reason);
+      OnControllerLost(step, job, reason);
       continue;
     }
-    LoseNode(turn, job, node, reason);
-    Settle(turn, job);
+    MarkNodeLost(step, job, node, reason);
+    Advance(step, job);
   }
-  TryAgain(turn);
+  ReleaseDeferred(step);
 }
 
-// It may be on the way between others.
+// The node may route between other agents.
 void JobEngine::OnNodeReturned(TimeNs now, Actions* actions) {
-  Turn turn{now, *actions};
-  std::erase_if(unheard_, [&](NodeId n) { return tree_.alive(n); });
-  hearing_until_ = unheard_.empty() ? kNever : now + kHearing;
+  StepContext step{now, *actions};
+  std::erase_if(unconfirmed_members_, [&](NodeId n) { return tree_.alive(n); });
+  confirm_deadline_ =
+      unconfirmed_members_.empty() ? kNever : now + kResyncTimeout;
   std::vector<std::string> names;
   for (const auto& [nspace, job] : jobs_) names.push_back(nspace);
   for (const std::string& nspace : names) {
     JobState& job = *jobs_.at(nspace);
     if (job.dropping) continue;
-    Reshape(turn, job);
-    Settle(turn, job);
+    Reshape(step, job);
+    Advance(step, job);
   }
-  TryAgain(turn);
+  ReleaseDeferred(step);
 }
 
-// A part in a job comes from the one above. Where that is somebody else as
-// this agent sees it, one of the two does not know yet who is there.
-bool JobEngine::KeepsForLater(NodeId src, NodeId controller) const {
+// A part in a job is assigned by the parent. When the sender is not the parent
+// in this agent's view, the two views have not converged yet.
+bool JobEngine::DefersPrepare(NodeId src, NodeId controller) const {
   if (controller == kNoNode) controller = tree_.root();
   return JobParent(tree_, self_, controller) != src;
 }
 
-void JobEngine::KeepForLater(Turn& turn, NodeId src, const std::string& nspace,
-                             const JobPrepare& m) {
-  if (early_.size() >= kMaxEarly && !early_.contains(nspace)) return;
-  early_[nspace] = {{src, m}};
-  // So that it tells of the job's end, even if it never is above this one.
-  Send(turn, src, JobExits{nspace, {}});
+void JobEngine::DeferPrepare(StepContext& step, NodeId src,
+                             const std::string& nspace, const JobPrepare& m) {
+  if (deferred_.size() >= kMaxDeferredJobs && !deferred_.contains(nspace))
+    return;
+  deferred_[nspace] = {{src, m}};
+  // Subscribes to the job's end, even if the sender never becomes the parent.
+  Send(step, src, JobExits{nspace, {}});
 }
 
-std::vector<PeerMessage> JobEngine::TakeKept() {
-  return std::exchange(again_, {});
+std::vector<PeerMessage> JobEngine::TakeReleased() {
+  return std::exchange(released_, {});
 }
 
-// Only the controller knows that a job is over; another agent may merely not
-// have heard of it yet.
-void JobEngine::AskWhetherOver(Turn& turn, NodeId src,
-                               const std::string& nspace) {
-  if (SpeaksForAll() || std::ranges::count(over_, nspace) > 0) {
-    return Send(turn, src, JobForget{nspace});
+// Only the controller knows that a job has ended; another agent may not have
+// learned of the job yet.
+void JobEngine::QueryWhetherOver(StepContext& step, NodeId src,
+                                 const std::string& nspace) {
+  if (IsAuthoritative() || std::ranges::count(ended_everywhere_, nspace) > 0) {
+    return Send(step, src, JobForget{nspace});
   }
-  if (askers_.size() >= kMaxAskers && !askers_.contains(nspace)) return;
-  if (askers_[nspace].insert(src).second && self_ != tree_.root()) {
-    Send(turn, tree_.root(), JobExits{nspace, {}});
+  if (inquirers_.size() >= kMaxInquiries && !inquirers_.contains(nspace))
+    return;
+  if (inquirers_[nspace].insert(src).second && self_ != tree_.root()) {
+    Send(step, tree_.root(), JobExits{nspace, {}});
   }
 }
 
-bool JobEngine::SpeaksForAll() const {
-  if (self_ != tree_.root() || !untold_.empty()) return false;
-  return unheard_.empty() || *unheard_.begin() > self_;
+bool JobEngine::IsAuthoritative() const {
+  if (self_ != tree_.root() || !unsynced_members_.empty()) return false;
+  return unconfirmed_members_.empty() || *unconfirmed_members_.begin() > self_;
 }
 
-void JobEngine::TryAgain(Turn& turn) {
-  for (auto& [nspace, agents] : askers_) {
+void JobEngine::ReleaseDeferred(StepContext& step) {
+  for (auto& [nspace, agents] : inquirers_) {
     std::erase_if(agents, [&](NodeId n) { return !tree_.alive(n); });
     if (self_ != tree_.root()) {
-      Send(turn, tree_.root(), JobExits{nspace, {}});
+      Send(step, tree_.root(), JobExits{nspace, {}});
       continue;
     }
-    if (!SpeaksForAll()) continue;
-    for (const NodeId agent : agents) Send(turn, agent, JobForget{nspace});
+    if (!IsAuthoritative()) continue;
+    for (const NodeId agent : agents) Send(step, agent, JobForget{nspace});
     agents.clear();
   }
-  std::erase_if(askers_, [](const auto& item) { return item.second.empty(); });
-  for (auto& [nspace, held] : std::exchange(early_, {})) {
-    for (auto& [src, body] : held) {
-      if (tree_.alive(src)) again_.push_back({src, self_, std::move(body)});
+  std::erase_if(inquirers_,
+                [](const auto& item) { return item.second.empty(); });
+  for (auto& [nspace, deferred] : std::exchange(deferred_, {})) {
+    for (auto& [src, body] : deferred) {
+      if (tree_.alive(src)) released_.push_back({src, self_, std::move(body)});
     }
   }
 }

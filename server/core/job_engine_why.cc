@@ -1,4 +1,4 @@
-// What jobs that are controlled here wait for, for whoever asks.
+// What jobs controlled here wait for.
 #include <cstdint>
 #include <string>
 #include <utility>
@@ -39,13 +39,13 @@ std::vector<Rank> JobEngine::AwaitedOf(const JobState& job,
     *operation = "launch, starting the processes";
     return AwaitedIn(job, job.start);
   }
-  if (head.control.all_ended()) {
+  if (head.progress.all_ended()) {
     *operation = "the end of the job's output";
-    return head.control.WithOpenStreams();
+    return head.progress.WithOpenStreams();
   }
   if (head.ending) {
     *operation = "the end of processes that were told to end";
-    return head.control.Remaining();
+    return head.progress.Remaining();
   }
   return {};
 }

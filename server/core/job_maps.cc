@@ -93,7 +93,7 @@ void JobMaps::OnForget(NodeId src, const std::string& nspace) {
 }
 
 void JobMaps::Forget(const std::string& nspace) {
-  // The end may have overtaken the map, which nobody would take back then.
+  // The job's end may have overtaken its map, which would never be released.
   if (asked_.erase(nspace) > 0) unknown_.push_back(nspace);
   if (borrowed_.erase(nspace) > 0) jobs_.Remove(nspace);
 }
@@ -126,7 +126,8 @@ void JobMaps::OnNodeLost(Actions* actions) const {
 }
 
 void JobMaps::OnTreeChanged(Actions* actions) {
-  // Nobody will tell of the job's end: whoever still needs it asks again.
+  // The job's end would not be reported: drop the map, which is requested again
+  // when needed.
   std::vector<std::string> unsure;
   for (const auto& [nspace, lender] : borrowed_) {
     if (!tree_.alive(lender)) unsure.push_back(nspace);

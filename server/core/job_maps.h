@@ -1,5 +1,5 @@
-// Maps of jobs that an agent has no part in but its clients deal with: asked
-// for at the root and given back when the job is over.
+// Maps of jobs without local ranks that local clients refer to: requested from
+// the root and released when the job is over.
 #ifndef CANOPY_SERVER_CORE_JOB_MAPS_H_
 #define CANOPY_SERVER_CORE_JOB_MAPS_H_
 
@@ -25,29 +25,29 @@ class JobMaps {
  public:
   JobMaps(NodeId self, const Tree& tree, JobTable& jobs);
 
-  // Makes sure that the table knows the job soon (JobChanges::added), or that
+  // Requests the job's map: it is added to the table (JobChanges::added), or
   // TakeUnknown names it.
   void Want(TimeNs now, const std::string& nspace, Actions* actions);
   // True when the message was about a map.
   bool OnRequest(NodeId src, const DmodexRequest& request, Actions* actions);
   bool OnReply(NodeId src, const DmodexReply& reply);
-  // `src` says that the job is over: it is believed of whom the map is from, or
-  // is asked for it.
+  // `src` reports that the job is over; accepted only from the agent that
+  // supplied the map or is being asked for it.
   void OnForget(NodeId src, const std::string& nspace);
-  // A job of which this agent is about to get its part is not borrowed.
+  // A job that this agent is about to take part in is not borrowed.
   void OnPrepare(const Bytes& spec);
-  // Tells those who borrowed a map.
+  // Notifies the agents that borrowed the map.
   void OnJobRemoved(const RemovedJob& job, Actions* actions) const;
   void OnTreeChanged(Actions* actions);
-  // `node` has an agent that knows nothing of what its predecessor was told.
+  // `node` has a successor agent, which has none of its predecessor's messages.
   void OnNodeRestarted(NodeId node, Actions* actions);
-  // Besides OnTreeChanged: word that was on its way through it is lost.
+  // Besides OnTreeChanged: messages in flight through it are lost.
   void OnNodeLost(Actions* actions) const;
   void OnTick(TimeNs now);
   TimeNs NextDeadline() const;
 
   size_t num_requests() const { return asked_.size(); }
-  // Namespaces that nobody knows, since the last call.
+  // Namespaces unknown everywhere, since the last call.
   std::vector<std::string> TakeUnknown();
 
  private:

@@ -1,5 +1,5 @@
-// What the agent that controls a job keeps of it for the next agent of its
-// node. The rest the other agents say again.
+// What the agent that controls a job persists for a successor. The other agents
+// resend the rest during resynchronisation.
 #ifndef CANOPY_SERVER_CORE_JOB_RECORD_H_
 #define CANOPY_SERVER_CORE_JOB_RECORD_H_
 
@@ -10,20 +10,20 @@
 #include <vector>
 
 #include "common/ids.h"
-#include "server/core/job_control.h"
+#include "server/core/job_progress.h"
 #include "server/core/step/clock.h"
 
 namespace canopy::core {
 
 struct HeadRecord {
-  bool started = false;  // agents may have been told to start their ranks
-  bool ending = false;   // and to end them
+  bool started = false;  // the start may have been sent
+  bool ending = false;   // and the kill
   uint32_t kill_requests = 0;
   TimeNs since = 0;  // as in JobHead
   TimeNs timeout = kNever;
   bool out_of_time = false;
   std::optional<JobFailure> failure;
-  std::vector<Rank> expected;  // whose end is wished for
+  std::vector<Rank> expected;  // whose end was requested
   std::vector<NodeId> lost;    // with their ranks
 };
 

@@ -32,7 +32,7 @@ void AddNote(const ProgramNote& note, std::vector<ProgramNote>* notes) {
 PhaseAnswer LaunchPhase::Sum(const std::vector<NodeId>& asked) const {
   PhaseAnswer sum;
   for (const auto& [from, answer] : answers_) {
-    // What somebody said who was asked before is part of another's answer.
+    // The answer of a node asked earlier is included in another's.
     if (std::ranges::count(asked, from) == 0) continue;
     sum.count += answer.count;
     for (const NodeError& e : answer.errors) {

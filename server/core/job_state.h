@@ -1,4 +1,4 @@
-// What one agent holds about one job that passes through it.
+// State of one job at one agent that takes part in it or forwards its messages.
 #ifndef CANOPY_SERVER_CORE_JOB_STATE_H_
 #define CANOPY_SERVER_CORE_JOB_STATE_H_
 
@@ -14,7 +14,7 @@
 #include "common/ids.h"
 #include "common/job.h"
 #include "server/core/input_log.h"
-#include "server/core/job_control.h"
+#include "server/core/job_progress.h"
 #include "server/core/messages.h"
 #include "server/core/step/clock.h"
 #include "server/core/step/control_actions.h"
@@ -22,8 +22,8 @@
 
 namespace canopy::core {
 
-// Errors that one answer carries at most; more are counted by nobody, because
-// the first is what the user reads.
+// Errors that one answer carries at most; more are dropped, because the user
+// reads the first.
 inline constexpr size_t kMaxNodeErrors = 64;
 // Different notes on the programs that one answer carries at most.
 inline constexpr size_t kMaxProgramNotes = 16;
@@ -35,15 +35,15 @@ struct PhaseAnswer {
   std::vector<ProgramNote> notes = {};
 };
 
-// One phase of a launch at one agent: who was asked and who has answered, by
-// identity. The agent's own answer is filed under its own NodeId.
+// One phase of a launch at one agent: which agents were asked and have
+// answered, by identity. The agent's own answer is filed under its own NodeId.
 class LaunchPhase {
  public:
   void Answer(NodeId from, PhaseAnswer answer) {
     answers_[from] = std::move(answer);
   }
   bool Answered(NodeId from) const { return answers_.contains(from); }
-  // Drops what a node said that is not asked any more.
+  // Drops the answer of a node that does not take part any more.
   void Drop(NodeId from) { answers_.erase(from); }
   bool Complete(const std::vector<NodeId>& asked) const;
   // The answers so far of those who are asked as one.
@@ -61,58 +61,58 @@ enum class LaunchStage : uint8_t { kPreparing, kStarting, kRunning };
 struct JobHead {
   JobHead(std::shared_ptr<const JobSpec> job,
           std::shared_ptr<const JobLayout> layout)
-      : control(std::move(job), std::move(layout)) {}
+      : progress(std::move(job), std::move(layout)) {}
 
-  JobControl control;
-  bool ending = false;                    // the rest was told to end
+  JobProgress progress;
+  bool ending = false;                    // the rest is being ended
   uint32_t kill_requests = 0;             // by the user
-  bool changed = true;                    // something to report
+  bool changed = true;                    // a report is due
   JobPhase phase = JobPhase::kPreparing;  // as last reported
-  TimeNs since = 0;                       // when it came to it
+  TimeNs since = 0;                       // when that phase began
   TimeNs timeout = kNever;                // of the job as a whole
-  bool out_of_time = false;   // it was there; `timeout` is when to end it
-  TimeNs drain = kNever;      // when silence means that a stream is stuck
-  bool acknowledges = false;  // who launched it says what has arrived
-  bool asked = false;         // to say so
-  bool detached = false;      // it is not connected to this agent (yet)
-  bool discards = false;      // and will not be
-  std::string kept;           // by RememberControl
+  bool out_of_time = false;  // it has expired; `timeout` is when to end the job
+  TimeNs drain = kNever;     // when a silent stream counts as stuck
+  bool acknowledges = false;  // its launcher acknowledges output
+  bool asked = false;         // for an acknowledgement
+  bool detached = false;      // its launcher is not attached (yet)
+  bool discards = false;      // and will not reattach
+  std::string persisted;      // by PersistControlState
   InputLog input;
   bool check_only = false;         // nothing is started
   std::vector<ProgramNote> notes;  // not reported yet
 };
 
-// Messages that wait, with those who sent them.
-using HeldMessages = std::vector<std::pair<NodeId, MessageBody>>;
+// Deferred messages and their senders.
+using DeferredMessages = std::vector<std::pair<NodeId, MessageBody>>;
 
 struct JobState {
   std::shared_ptr<const JobSpec> spec;
   std::shared_ptr<const JobLayout> layout;
-  Bytes encoded;                  // the spec, for agents that hear it later
+  Bytes encoded;                  // the spec, for agents that join later
   uint32_t local_node = kNoNode;  // job-relative; kNoNode: no rank here
   NodeId parent = kNoNode;        // kNoNode: this agent controls the job
   NodeId controller = kNoNode;
   std::vector<NodeId> route;     // from the parent to the controller
   std::vector<NodeId> children;  // next hops towards the other nodes
-  // Agents that were lost with their ranks: a new life of one has no part.
+  // Agents lost with their ranks: a new incarnation takes no part.
   std::set<NodeId> lost;
-  // Agents that report here although this one does not know yet that their own
-  // parent is lost.
-  std::set<NodeId> claimants;
+  // Provisional children: agents that report here before this one knows that
+  // their own parent is lost.
+  std::set<NodeId> provisional_children;
   bool explain = false;  // what is found out about the programs, at length
   LaunchStage stage = LaunchStage::kPreparing;
   LaunchPhase prepare;
   LaunchPhase start;
   std::vector<bool> exit_known;  // by rank, of this subtree
   std::vector<ProcExit> exits;   // of this subtree, in order of arrival
-  size_t exits_sent = 0;         // how many of them went up
-  uint32_t local_left = 0;       // ranks here that have not ended
+  size_t exits_sent = 0;         // how many of them were sent up
+  uint32_t local_left = 0;       // local ranks that have not ended
   // Input that they have taken; none: not known.
   std::optional<uint64_t> input_taken = 0;
-  std::optional<JobKill> kill;  // the whole job was told to end
-  bool dropping = false;        // forget as soon as nothing runs here
-  // What came meanwhile for the part that this agent has afterwards.
-  HeldMessages held;
+  std::optional<JobKill> kill;  // for the whole job
+  bool dropping = false;        // release as soon as nothing runs here
+  // Messages deferred for the part that this agent takes after that.
+  DeferredMessages deferred;
   std::unique_ptr<JobHead> head;
 
   const std::string& nspace() const { return spec->nspace; }
@@ -131,7 +131,7 @@ struct JobState {
 // (the root when it was launched, which need not be the root any more).
 // Next hop from `self` towards the controller; kNoNode there.
 NodeId JobParent(const Tree& tree, NodeId self, NodeId controller);
-// The way from one agent to another leads over `via`.
+// Whether the route from one agent to another passes `via`.
 bool LeadsOver(const Tree& tree, NodeId from, NodeId to, NodeId via);
 // All hops from `self` to the controller, itself included.
 std::vector<NodeId> JobRoute(const Tree& tree, NodeId self, NodeId controller);

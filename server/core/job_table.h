@@ -21,15 +21,15 @@
 
 namespace canopy::core {
 
-// What is known of one rank. For ranks of other nodes only how they ended is
-// kept, and only as far as news of it passes through this agent.
+// What is known of one rank. For ranks of other nodes only their end is
+// recorded, as far as the reports pass through this agent.
 struct RankState {
   bool called_init = false;  // was connected at least once
-  bool finalized = false;    // left in order and did not come back
-  bool lost = false;         // its last connection ended, not in order
+  bool finalized = false;    // finalized and did not reconnect
+  bool lost = false;         // its last connection ended without finalize
   bool ended = false;
 
-  // Nothing can come from it any more, as far as is known.
+  // Nothing more can come from it, as far as is known.
   bool gone() const { return ended || lost; }
 };
 
@@ -39,14 +39,14 @@ struct Job {
   // Index in spec->nodes of this agent; kNoNode when no rank runs here.
   uint32_t local_node = kNoNode;
   std::vector<RankState> ranks;  // index = rank
-  // How many ranks are `ended` or were ever `lost`: an upper bound, so that
-  // nobody searches when it is 0.
+  // How many ranks are `ended` or were ever `lost`: an upper bound, so that no
+  // search is needed when it is 0.
   uint32_t num_gone = 0;
-  // RegisterJob was given out: local readers have its job data.
+  // RegisterJob was emitted: local readers have its job data.
   bool registered = false;
-  // Its processes were told to end: their deaths are no news.
+  // Its processes are being ended: their exits raise no events.
   bool ending = false;
-  // Agents that asked for the map because their clients deal with this job.
+  // Agents that borrowed the map for their clients.
   std::set<NodeId> readers;
 
   const std::string& nspace() const { return spec->nspace; }
@@ -70,7 +70,7 @@ struct RemovedJob {
   std::set<NodeId> readers;  // as in Job
 };
 
-// What happened to the table since it was last asked.
+// Changes of the table since the last call.
 struct JobChanges {
   std::vector<std::string> added;
   std::vector<RemovedJob> removed;
@@ -101,11 +101,11 @@ class JobTable {
 
   // A rank's process ended. No effect when unknown or known already.
   void MarkEnded(std::string_view nspace, Rank rank);
-  // Its end was or will be in order, as its own agent says.
+  // It ended or will end after finalize, as reported by its own agent.
   void MarkFinalized(std::string_view nspace, Rank rank);
-  // Gives out RegisterJob, unless that was done; no effect when unknown.
+  // Emits RegisterJob, once; no effect when unknown.
   void Register(std::string_view nspace, Actions* actions);
-  // Somebody else gave out RegisterJob.
+  // RegisterJob was emitted elsewhere.
   void MarkRegistered(std::string_view nspace);
   void MarkEnding(std::string_view nspace);
   void AddReader(std::string_view nspace, NodeId agent);
@@ -116,7 +116,7 @@ class JobTable {
   // A tool connected; false when its namespace is a job's, or the number is
   // taken.
   bool ConnectTool(ClientId client, const ProcId& proc);
-  // It said that it leaves; the connection still stands.
+  // The client finalized; its connection still exists.
   void Finalize(ClientId client);
   void Disconnect(ClientId client);
   // Null when not connected.

@@ -16,9 +16,9 @@ namespace canopy::core {
 // gives no such value. Its end is no failure of its own: what kept it from
 // starting is reported as a NodeError.
 inline constexpr int kNeverStarted = -1;
-// Wait status of a rank whose node is taken for lost by an agent on the way
-// between it and the controller, which may see that later, or may have seen it
-// before the job was launched.
+// Wait status of a rank whose node was declared lost by an agent between it and
+// the controller, which may learn of the loss later, or may have done so before
+// the launch.
 inline constexpr int kLostWithNode = -2;
 
 // What a shell would give: the exit code, or 128 + signal. 0 for a rank that

@@ -1,5 +1,5 @@
-// What agents tell each other about jobs, data and collectives. Plain values:
-// the overlay turns them into protos/overlay.proto messages and back.
+// Messages between agents about jobs, data and collectives. Plain values: the
+// overlay turns them into protos/overlay.proto messages and back.
 #ifndef CANOPY_SERVER_CORE_MESSAGES_H_
 #define CANOPY_SERVER_CORE_MESSAGES_H_
 
@@ -41,12 +41,12 @@ struct NodeContribution {
 };
 
 // CollectiveUp::status of contributions to a collective that the sender has
-// seen released: sent again after a loss, in case somebody still waits
+// seen released: resent after a loss, for those that may still wait
 // (PMIX_OPERATION_SUCCEEDED).
 inline constexpr int kAlreadyReleased = -157;
 
 // A subtree's contributions, from an agent to its parent in the collective's
-// tree. `missing` names participants that can not come any more.
+// tree. `missing` names participants that can not arrive any more.
 struct CollectiveUp {
   CollectiveId id;
   int status = 0;
@@ -105,8 +105,8 @@ struct JobPrepare {
   Bytes spec;  // EncodeJobSpec
   // Who controls the job; kNoNode (on the wire 0): the root.
   NodeId controller = kNoNode;
-  // Agents of the job that were lost since its launch. Should one be back, it
-  // has no part in the job but to pass messages on.
+  // Agents of the job that were lost since its launch. One that returns only
+  // forwards messages of the job.
   std::vector<NodeId> lost;
   // All that is found out about the programs is to be answered.
   bool explain = false;
@@ -176,12 +176,12 @@ struct JobKill {
   std::string reason;  // one line
 };
 
-// Every process is gone and was reported: forget the job. Downwards.
+// Every process has ended and was reported: release the job. Downwards.
 struct JobForget {
   std::string nspace;
-  // Of no job (`nspace` is empty): the receiver is a root that is back or was
-  // restarted, and the sender has told it of all jobs that it is to know of.
-  bool all_told = false;
+  // Without a job (`nspace` is empty): the receiver is a root that rejoined or
+  // was restarted, and the sender has sent it all jobs that concern it.
+  bool sync_complete = false;
 };
 
 // Output of a process, towards the root; credit for it on the way back.
@@ -218,8 +218,8 @@ struct InputCredit {
   bool resend = false;  // what comes after `total` is to be sent again
 };
 
-// A question to one agent about its own state, and the answer. `what` is
-// "status" or "why"; the answer is a WireWriter record, see why.h.
+// Query of one agent's state, and the answer. `what` is "status" or "why"; the
+// answer is a WireWriter record, see why.h.
 struct StateQuery {
   uint64_t request = 0;
   std::string what;

@@ -15,8 +15,8 @@ namespace {
 // known is more.
 constexpr uint64_t kRestored = 1;
 
-// Bytes of changes to a remote rank's data that are kept apart, beside as many
-// as the data has.
+// Limit of unmerged updates of a remote rank, in bytes, beside the size of its
+// data.
 constexpr size_t kMaxNews = 64 << 10;
 
 // The part of `whole` that `view` points to.
@@ -218,7 +218,7 @@ bool ModexStore::StoreRemote(const RankUpdate& update) {
   return true;
 }
 
-bool ModexStore::RestoreRemote(const PublishRank& data) {
+bool ModexStore::RecoverRemote(const PublishRank& data) {
   if (!StoreRemote({data.proc, 0, kRestored, data.visible})) return false;
   for (const std::string& key : data.outside) NoteOutside(data.proc, key);
   return true;

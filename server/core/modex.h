@@ -1,5 +1,6 @@
-// What ranks have committed: kept per rank, merged per key, and seen from two
-// sides. Values are never decoded here; only keys are read.
+// Data committed by ranks: stored per rank, merged per key, with one view for
+// this node and one for other nodes. Values are never decoded here; only keys
+// are read.
 #ifndef CANOPY_SERVER_CORE_MODEX_H_
 #define CANOPY_SERVER_CORE_MODEX_H_
 
@@ -18,11 +19,11 @@
 
 namespace canopy::core {
 
-// What a rank shows to other nodes, or what of it has changed.
+// What other nodes may see of a rank, or what has changed in it.
 struct RankUpdate {
   ProcId proc;
   uint64_t base = 0;     // what changed since this version; 0: all there is
-  uint64_t version = 0;  // that it leads to, see ModexStore
+  uint64_t version = 0;  // after applying it, see ModexStore
   Bytes kvals;
 };
 
@@ -55,12 +56,12 @@ class ModexReader {
 
 // A key put with scope LOCAL is seen by ranks of this node, REMOTE by those of
 // other nodes, GLOBAL by both; a later value of a key replaces the earlier one
-// on the sides that see it. One thread.
+// in the views that see it. One thread.
 //
-// What a rank shows to other nodes travels with a collective's release, in
-// answers to direct modex and in pieces, so an older state of it may come after
-// a newer one. Each commit therefore has a version, which only grows: also from
-// one life of an agent to the next, as it is not less than the time.
+// Data for other nodes is sent with a collective's release and in answers to
+// direct modex, as deltas, so an older state may arrive after a newer one. Each
+// commit therefore has a version that only grows, across incarnations of an
+// agent too, as it is not less than the time.
 class ModexStore {
  public:
   enum class Found : uint8_t {
@@ -74,16 +75,16 @@ class ModexStore {
   // malformed.
   bool Commit(TimeNs now, const ProcId& proc,
               const std::vector<ScopedData>& data);
-  // What a rank of another node shows to other nodes. False when nothing
-  // changes: it is malformed or not news, or it changes a state that never came
-  // here; then whoever asks for the rank's data asks its node. What an agent
-  // that was replaced knows, and passes on, adds to what is here, and any
-  // change fits after it.
+  // Applies an update from another node. False when nothing changes: it is
+  // malformed or not newer, or it is a delta to a base that never arrived here;
+  // gets of the rank's data then go to its node. After recovery the
+  // predecessor's state is the base: it is merged with what is here, and any
+  // delta applies to it.
   bool StoreRemote(const RankUpdate& update);
-  // What a former agent of this node knew of a rank of another node, whatever
-  // its version was: it is what the collectives so far have brought, so that
-  // the next one's changes fit. False when it is malformed.
-  bool RestoreRemote(const PublishRank& data);
+  // Restores what a predecessor knew of a rank of another node, whatever its
+  // version: the result of all collectives so far, so that the next delta
+  // applies. False when it is malformed.
+  bool RecoverRemote(const PublishRank& data);
   // A key of a rank of another node that exists but is hidden from here.
   void NoteOutside(const ProcId& proc, const std::string& key);
 
@@ -93,13 +94,13 @@ class ModexStore {
   Found FindForOthers(const ProcId& proc, std::string_view key) const;
   // KVALs seen on this node, keys unique; empty when there is nothing.
   Bytes SeenHere(const ProcId& proc) const;
-  // What others see now and did not see at version `base` (0: everything).
+  // What other nodes see now and did not at version `base` (0: everything).
   RankUpdate UpdateSince(const ProcId& proc, uint64_t base) const;
   // The version up to which a rank of another node is known here; 0: nothing
-  // is, or what there is has none.
+  // is, or its version is unknown.
   uint64_t KnownVersion(const ProcId& proc) const;
-  // What is to be put into shared memory: everything, and what the last commit
-  // or StoreRemote that gave true has changed, which can be had once.
+  // What to publish in shared memory: everything, or the change of the last
+  // successful Commit or StoreRemote, which is returned once.
   PublishRank Publication(const ProcId& proc) const;
   PublishRank TakeChange(const ProcId& proc);
   // The lowest rank of a namespace with that key visible on this node.
@@ -128,16 +129,16 @@ class ModexStore {
     bool remote = false;
     uint64_t version = 0;
     // Of local ranks: all keys, and in the order of their versions those that
-    // others see. A key that was put again is there again; the last counts.
+    // others see. A key that was put again appears again; its last entry is the
+    // valid one.
     Keys keys;
     std::vector<Change> changes;
-    // Made from `keys`, for remote ranks from `here` and `news`, when somebody
-    // wants to see them.
+    // Built on demand from `keys`, for remote ranks from `here` and `news`.
     mutable bool stale = false;
     mutable Bytes here;
     mutable Bytes others;
     mutable std::vector<std::string> outside;  // sorted
-    // Of remote ranks: what came after `here`, in order.
+    // Of remote ranks: updates after `here`, in order.
     mutable std::vector<Bytes> news;
     mutable size_t news_size = 0;
     PublishRank change;
@@ -148,7 +149,7 @@ class ModexStore {
   static void Merge(RankData* data, const ScopedData& scoped, Touched* touched);
   static void TrimChanges(RankData* data);
   static PublishRank ChangeOf(const ProcId& proc, Touched touched);
-  // Brings what others want to see up to date.
+  // Rebuilds the views when they are stale.
   static const RankData& Fresh(const RankData& data);
   static void Rebuild(const RankData& data);
   static bool RemoteHas(const RankData& data, std::string_view key);

@@ -202,7 +202,7 @@ TEST(Modex, WhatAReplacedAgentPassesOnIsAdded) {
   PublishRank published;
   published.proc = kProc;
   published.visible = Bytes(Kval("a", "1") + Kval("b", "3") + Kval("c", "4"));
-  ASSERT_TRUE(replaced.RestoreRemote(published));
+  ASSERT_TRUE(replaced.RecoverRemote(published));
   RankUpdate passed_on = replaced.UpdateSince(kProc, 0);
   passed_on.kvals = replaced.SeenHere(kProc);
 

@@ -14,7 +14,7 @@ void StateReports::Done(const Question& question, Actions* actions) {
 
 void StateReports::OnRequested(TimeNs now, const StateRequested& in,
                                Actions* actions) {
-  Question question{in.request, {}, now + kStatePatience};
+  Question question{in.request, {}, now + kStateTimeout};
   const uint64_t number = next_++;
   const StateAnswer own = describe_(now, in.what, in.nspace);
   actions->push_back(

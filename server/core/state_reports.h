@@ -1,4 +1,4 @@
-// Questions about the state of agents: asks all of them, gathers the answers.
+// Queries of the state of all agents and their answers.
 #ifndef CANOPY_SERVER_CORE_STATE_REPORTS_H_
 #define CANOPY_SERVER_CORE_STATE_REPORTS_H_
 
@@ -17,8 +17,8 @@
 
 namespace canopy::core {
 
-// How long an agent may take to tell about itself.
-inline constexpr TimeNs kStatePatience = 3'000'000'000;
+// How long an agent may take to answer.
+inline constexpr TimeNs kStateTimeout = 3'000'000'000;
 
 // Not synchronised.
 class StateReports {
@@ -40,7 +40,7 @@ class StateReports {
 
  private:
   struct Question {
-    uint64_t request = 0;  // of who asked
+    uint64_t request = 0;  // of the requester
     std::set<NodeId> awaited;
     TimeNs deadline = kNever;
   };

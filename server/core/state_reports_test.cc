@@ -57,9 +57,9 @@ TEST_F(StateReportsTest, ALostNodeIsNotWaitedFor) {
 
 TEST_F(StateReportsTest, PatienceEnds) {
   const uint64_t number = Ask(77);
-  reports_.OnTick(10 + kStatePatience - 1, &actions_);
+  reports_.OnTick(10 + kStateTimeout - 1, &actions_);
   EXPECT_FALSE(Done());
-  reports_.OnTick(10 + kStatePatience, &actions_);
+  reports_.OnTick(10 + kStateTimeout, &actions_);
   EXPECT_TRUE(Done());
   const size_t before = actions_.size();
   reports_.OnReply(1, {number, Bytes("late")}, &actions_);

@@ -1,5 +1,5 @@
-// What an agent tells about itself when asked (StateQuery): what waits on it,
-// for whom and since when; its jobs. Answers are WireWriter records.
+// An agent's answer to StateQuery: its jobs, and the operations that wait, for
+// which processes and since when. Answers are WireWriter records.
 #ifndef CANOPY_SERVER_CORE_WHY_H_
 #define CANOPY_SERVER_CORE_WHY_H_
 
@@ -13,8 +13,8 @@
 
 namespace canopy::core {
 
-// A process that is waited for. `sure`: its own agent says so; otherwise
-// nothing was heard from its agent yet.
+// A process that is waited for. `sure`: reported by its own agent; otherwise
+// that agent has not answered yet.
 struct MissingProc {
   ProcId proc;
   NodeId node = kNoNode;
@@ -23,8 +23,8 @@ struct MissingProc {
   auto operator<=>(const MissingProc&) const = default;
 };
 
-// One thing that does not go on. The same operation has the same text on
-// every agent that takes part in it.
+// One blocked operation. The same operation has the same text on every agent
+// that takes part in it.
 struct Waiting {
   std::string nspace;     // of those who wait
   std::string operation;  // "fence #3", "get of key 'k' of job:4", ...
@@ -57,8 +57,8 @@ std::string EncodeStateAnswer(const StateAnswer& answer);
 Result<StateAnswer> DecodeStateAnswer(std::string_view bytes);
 
 // One list out of the agents' answers: the same operation once, its oldest age
-// and all its callers. Where an agent answered for an operation, what it says
-// of its own processes replaces what others suppose.
+// and all its callers. An agent's statement about its own processes overrides
+// what other agents assume.
 std::vector<Waiting> MergeWaiting(const std::vector<StateAnswer>& answers);
 
 }  // namespace canopy::core

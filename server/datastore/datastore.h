@@ -28,8 +28,8 @@ namespace canopy::datastore {
 struct DatastoreOptions {
   NodeFacts facts;
   shm::SegmentLimits limits;  // of one job
-  // Called once for a job, when so much of its memory is used that a commit
-  // may not fit: somebody has to be there to be told of it. May be empty.
+  // Called once for a job, when so much of its memory is used that a commit may
+  // not fit, so that commits become messages with an answer. May be empty.
   std::function<void(const std::string& nspace)> on_scarce;
   std::function<void(const core::LogLine&)> log;
 };
@@ -48,9 +48,9 @@ class Datastore final : public DatastorePort {
   // What does not fit, or is malformed, is logged. What does not fit is tried
   // again with what the rank commits next; until then Holds is false.
   Status Publish(const core::PublishRank& data) override;
-  // Jobs that are added until it is turned off were a former agent's: their
-  // directories are there and are taken over.
-  void TakeOverDirectories(bool on) { takes_over_ = on; }
+  // While on, jobs that are added are recovered from a predecessor, whose
+  // directories are taken over.
+  void RecoverDirectories(bool on) { takes_over_ = on; }
   // The job's directory goes too, with what its processes left there, when
   // AddJob made it.
   void DropJob(const std::string& nspace) override;

@@ -1,4 +1,4 @@
-// What the endpoint keeps about one connection.
+// State of one connection of the endpoint.
 #ifndef CANOPY_SERVER_LOCAL_CONNECTION_H_
 #define CANOPY_SERVER_LOCAL_CONNECTION_H_
 
@@ -18,7 +18,7 @@ namespace canopy::local {
 
 struct Connection {
   enum class State : uint8_t {
-    kNew,      // has not said who it is
+    kNew,      // not identified
     kServing,  // is a rank's
     kEnding,   // to be closed at the end of the round
   };
@@ -26,21 +26,22 @@ struct Connection {
   core::ClientId id = 0;
   UniqueFd fd;
   State state = State::kNew;
-  bool identified = false;       // the core knows it
-  bool may_change_over = false;  // to the next agent
-  ProcId proc;                   // valid when identified
-  std::string partial;           // beginning of a frame
+  bool identified = false;     // ClientConnected was sent to the core
+  bool may_hand_over = false;  // to the next agent
+  ProcId proc;                 // valid when identified
+  std::string partial;         // beginning of a frame
   OutQueue out;
   bool dirty = false;  // in the list of those to flush
   uint32_t watched = 0;
   EventLoop::TimerId hello_timer = 0;
   EventLoop::TimerId retry_timer = 0;
-  int box = -1;  // index of the commit box that it may write to; -1: none
-  // Fences over the whole job that wait for their answer, by tag.
+  int mailbox =
+      -1;  // index of the commit mailbox that it may write to; -1: none
+  // Pending fences over the whole job, by tag.
   std::vector<uint64_t> fences;
-  // Gets that wait for their answer, by tag.
+  // Pending gets, by tag.
   std::unordered_map<uint64_t, ProcId> gets;
-  std::set<std::string> segments;  // namespaces whose segment it has
+  std::set<std::string> segments;  // namespaces whose segment it was sent
 };
 
 }  // namespace canopy::local

@@ -1,4 +1,4 @@
-// Environment variables for processes that are to find their agent.
+// Environment variables by which processes find their agent.
 #ifndef CANOPY_SERVER_LOCAL_ENVIRONMENT_H_
 #define CANOPY_SERVER_LOCAL_ENVIRONMENT_H_
 

@@ -87,7 +87,7 @@ Result<core::Input> ParseCollective(core::ClientId client, uint64_t tag,
 }
 
 Result<core::Input> ParseResume(core::ClientId client, WireReader& r) {
-  core::ClientResumed input{client, {}};
+  core::ClientReattached input{client, {}};
   const size_t n = r.Count(3);
   if (n > kMaxCodes) r.Fail();
   for (size_t i = 0; i < n && r.ok(); ++i) {
@@ -205,7 +205,7 @@ Result<Hello> ParseHello(std::string_view payload) {
   hello.claimed = ReadProc(r);
   hello.token = ReadText(r, 256);
   hello.library = ReadText(r, 256);
-  // A newer client may say more.
+  // A newer client may append fields.
   if (!r.ok()) return Malformed("hello");
   return hello;
 }
@@ -248,7 +248,7 @@ Result<core::Input> ParseRequest(core::ClientId client, const ProcId& self,
       return ParseWanted(client, header.tag, r);
     case FrameType::kEventsUnwanted:
       return ParseUnwanted(client, r);
-    case FrameType::kResume:
+    case FrameType::kReattach:
       return ParseResume(client, r);
     case FrameType::kNotify:
       return ParseNotify(client, self, header.tag, r);
@@ -259,22 +259,22 @@ Result<core::Input> ParseRequest(core::ClientId client, const ProcId& self,
 
 std::string MakeHelloReply(uint64_t tag, const ProcId& self,
                            const ProcId& server, uint64_t segment_size,
-                           const GateOffer& gate,
-                           const SuccessorOffer& successor,
-                           const BoxOffer& boxes) {
+                           const BarrierOffer& barrier,
+                           const ReattachOffer& reattach,
+                           const MailboxOffer& mailboxes) {
   WireWriter w;
   w.Proc(self);
   w.Proc(server);
   w.Uint(segment_size);
-  if (gate.size > 0 || successor.epoch != 0) {
-    w.Uint(gate.size);
-    w.Uint(gate.index);
+  if (barrier.size > 0 || reattach.epoch != 0) {
+    w.Uint(barrier.size);
+    w.Uint(barrier.index);
   }
-  if (successor.epoch != 0) {
-    w.Uint(successor.reconnect_ms);
-    w.Uint(successor.epoch);
+  if (reattach.epoch != 0) {
+    w.Uint(reattach.reattach_ms);
+    w.Uint(reattach.epoch);
   }
-  if (boxes.understood) w.Uint(boxes.size);
+  if (mailboxes.understood) w.Uint(mailboxes.size);
   return MakeReply(tag, kSuccess, w.str());
 }
 
@@ -300,10 +300,10 @@ std::string MakeEvent(const core::NotifyClient& event) {
   return Frame(FrameType::kEvent, 0, w.str());
 }
 
-std::string MakeAway(uint32_t reconnect_ms) {
+std::string MakeHandover(uint32_t reattach_ms) {
   WireWriter w;
-  w.Uint(reconnect_ms);
-  return Frame(FrameType::kAway, 0, w.str());
+  w.Uint(reattach_ms);
+  return Frame(FrameType::kHandover, 0, w.str());
 }
 
 std::string MakeSegment(const std::string& nspace, uint64_t segment_size) {

@@ -1,5 +1,5 @@
-// Payloads of common/local_protocol.h as the agent reads and writes them. Pure:
-// no socket, no state.
+// Codec of the payloads of common/local_protocol.h, agent's side. Pure: no
+// socket, no state.
 #ifndef CANOPY_SERVER_LOCAL_FRAMES_H_
 #define CANOPY_SERVER_LOCAL_FRAMES_H_
 
@@ -27,9 +27,9 @@ struct Hello {
 // kErrUnpackFailure when it is malformed.
 Result<Hello> ParseHello(std::string_view payload);
 
-// The core's input for one frame of a client that said Hello. `self` is who
-// the client is. kErrNotSupported: a type that this agent does not know;
-// kErrUnpackFailure: malformed. Bytes are copied out of `payload`.
+// The core's input for one frame of a client that said Hello. `self` is the
+// client's identity. kErrNotSupported: an unknown type; kErrUnpackFailure:
+// malformed. Bytes are copied out of `payload`.
 Result<core::Input> ParseRequest(core::ClientId client, const ProcId& self,
                                  const FrameHeader& header,
                                  std::string_view payload);
@@ -37,33 +37,34 @@ Result<core::Input> ParseRequest(core::ClientId client, const ProcId& self,
 // The data of a commit frame's payload. kErrUnpackFailure when it is malformed.
 Result<std::vector<core::ScopedData>> ParseCommitted(std::string_view payload);
 
-// Whole frames, header included.
-// What the answer to a hello tells of the gate; size 0: there is none.
-struct GateOffer {
+// Whole frames, header included. The barrier in the answer to a Hello; size 0:
+// there is none.
+struct BarrierOffer {
   uint64_t size = 0;
   uint32_t index = 0;
 };
-// What it tells a client, from version 3 on, about the end of this agent.
-struct SuccessorOffer {
-  uint32_t reconnect_ms = 0;
+// For clients of version 3 and later: how to reattach to this agent's
+// successor.
+struct ReattachOffer {
+  uint32_t reattach_ms = 0;
   uint64_t epoch = 0;  // 0: the client is older
 };
-// What it tells a client, from version 5 on, of the commit boxes.
-struct BoxOffer {
+// For clients of version 5 and later: the commit mailboxes.
+struct MailboxOffer {
   bool understood = false;
   uint64_t size = 0;  // 0: there are none
 };
 std::string MakeHelloReply(uint64_t tag, const ProcId& self,
                            const ProcId& server, uint64_t segment_size,
-                           const GateOffer& gate = {},
-                           const SuccessorOffer& successor = {},
-                           const BoxOffer& boxes = {});
+                           const BarrierOffer& barrier = {},
+                           const ReattachOffer& reattach = {},
+                           const MailboxOffer& mailboxes = {});
 std::string MakeReply(uint64_t tag, int status, std::string_view payload);
 // The same without the last `payload_size` bytes, which the caller sends
 // right behind it.
 std::string MakeReplyHead(uint64_t tag, int status, uint64_t payload_size);
 std::string MakeEvent(const core::NotifyClient& event);
-std::string MakeAway(uint32_t reconnect_ms);
+std::string MakeHandover(uint32_t reattach_ms);
 std::string MakeSegment(const std::string& nspace, uint64_t segment_size);
 
 }  // namespace canopy::local

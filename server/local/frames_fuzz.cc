@@ -121,7 +121,7 @@ std::vector<std::string> Frames() {
           EventsFrame(FrameType::kEventsUnwanted),
           NotifyFrame(),
           JobControlFrame(),
-          std::string(1, static_cast<char>(FrameType::kGateFull)),
+          std::string(1, static_cast<char>(FrameType::kBarrierFull)),
           std::string(1, static_cast<char>(FrameType::kCommitted))};
 }
 

@@ -1,4 +1,4 @@
-// Who may speak for a rank.
+// Authentication of connections that claim to be a rank.
 #ifndef CANOPY_SERVER_LOCAL_IDENTITY_H_
 #define CANOPY_SERVER_LOCAL_IDENTITY_H_
 
@@ -11,15 +11,15 @@
 
 namespace canopy::local {
 
-// What the agent knows about the rank that a connection claims to be.
+// What is known of the rank that a connection claims to be.
 struct RegisteredProcess {
   uint32_t uid = 0;   // of the job
   std::string token;  // given to the rank's process alone
   int pid = 0;        // of its process; 0: not started yet, or not by us
 };
 
-// Decides about a connection from what the kernel says about it. Nothing that
-// the peer says about itself counts, except that it knows the token.
+// Decides about a connection from its kernel-provided credentials. Of the
+// peer's own claims only the knowledge of the token counts.
 class IdentityPolicy {
  public:
   virtual ~IdentityPolicy() = default;

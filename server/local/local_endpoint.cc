@@ -21,14 +21,14 @@ constexpr size_t kBufferSize = 256 << 10;
 constexpr size_t kKeepPartial = 1 << 20;
 constexpr int kBacklog = 4096;
 constexpr size_t kMaxPendingGets = 1 << 16;
-// From this version on clients know the gate.
-constexpr uint64_t kGateVersion = 2;
+// From this version on clients support the barrier.
+constexpr uint64_t kBarrierVersion = 2;
 // And from this one on they may change over to another agent.
 constexpr uint64_t kSuccessorVersion = 3;
 // And from this one on they make their directory.
 constexpr uint64_t kOwnDirectoryVersion = 4;
-// And from this one on they leave commits in boxes.
-constexpr uint64_t kBoxVersion = 5;
+// From this version on they support commit mailboxes.
+constexpr uint64_t kMailboxVersion = 5;
 constexpr int64_t kRetryNs = 2 * 1000 * 1000;
 
 // Not 0.
@@ -59,11 +59,11 @@ LocalEndpoint::LocalEndpoint(EventLoop* loop, InputSink* sink,
 LocalJobsOptions LocalEndpoint::JobsOptions() {
   LocalJobsOptions jobs;
   jobs.self = options_.environment.self;
-  jobs.watch_ns = options_.watch_gates_ns;
+  jobs.watch_ns = options_.watch_barriers_ns;
   jobs.token = options_.token ? options_.token
                               : [](const ProcId&) { return MakeToken(); };
-  jobs.keep_boxes = options_.keep_boxes;
-  jobs.on_spoiled = [this](const ProcId& proc) { OnSpoiled(proc); };
+  jobs.persist_mailboxes = options_.persist_mailboxes;
+  jobs.on_corrupted = [this](const ProcId& proc) { OnCorrupted(proc); };
   return jobs;
 }
 
@@ -168,9 +168,10 @@ void LocalEndpoint::Destroy(core::ClientId id) {
   }
   TakeOwn(*c);
   if (LocalRank* rank = jobs_.FindRank(c->proc)) --rank->connections;
-  if (FenceGate* gate = jobs_.FindGate(c->proc.nspace)) {
-    gate->OnGone(c->proc.rank, id);
-    for (size_t i = 0; i < c->fences.size(); ++i) gate->OnMessageDone(kSuccess);
+  if (FenceBarrier* barrier = jobs_.FindBarrier(c->proc.nspace)) {
+    barrier->OnGone(c->proc.rank, id);
+    for (size_t i = 0; i < c->fences.size(); ++i)
+      barrier->OnMessageDone(kSuccess);
   }
   sink_->OnInput(core::ClientGone{id});
 }
@@ -302,7 +303,7 @@ void LocalEndpoint::Admit(Connection& c, const Hello& hello) {
   c.identified = true;
   c.state = Connection::State::kServing;
   c.segments.insert(c.proc.nspace);
-  c.may_change_over = hello.version >= kSuccessorVersion;
+  c.may_hand_over = hello.version >= kSuccessorVersion;
   if (hello.version < kOwnDirectoryVersion && options_.make_directory) {
     options_.make_directory(c.proc);
   }
@@ -311,16 +312,18 @@ void LocalEndpoint::Admit(Connection& c, const Hello& hello) {
 void LocalEndpoint::Welcome(Connection& c, uint64_t tag, uint64_t version,
                             const SegmentRef& segment) {
   std::vector<SharedFd> fds = {{segment.fd, segment.owner}};
-  GateOffer gate;
-  if (version >= kGateVersion) gate = jobs_.OfferGate(c.proc, c.id);
-  const BoxOffer boxes = OfferBoxes(c, version, gate);
+  BarrierOffer barrier;
+  if (version >= kBarrierVersion) barrier = jobs_.OfferBarrier(c.proc, c.id);
+  const MailboxOffer mailboxes = OfferMailboxes(c, version, barrier);
   const LocalJob& job = *jobs_.Find(c.proc.nspace);
-  if (gate.size > 0) fds.push_back({job.gate->fd(), job.gate->owner()});
-  if (boxes.size > 0) fds.push_back({job.boxes->fd(), job.boxes->owner()});
-  SuccessorOffer successor;
-  if (c.may_change_over) successor = {options_.reconnect_ms, epoch_};
+  if (barrier.size > 0)
+    fds.push_back({job.barrier->fd(), job.barrier->owner()});
+  if (mailboxes.size > 0)
+    fds.push_back({job.mailboxes->fd(), job.mailboxes->owner()});
+  ReattachOffer reattach;
+  if (c.may_hand_over) reattach = {options_.reattach_ms, epoch_};
   c.out.AppendWithFds(MakeHelloReply(tag, c.proc, options_.server, segment.size,
-                                     gate, successor, boxes),
+                                     barrier, reattach, mailboxes),
                       std::move(fds));
   MarkDirty(c);
 }
@@ -332,11 +335,12 @@ void LocalEndpoint::HandleRequest(Connection& c, const FrameHeader& header,
       header.type == static_cast<uint16_t>(FrameType::kCommitted)) {
     return;
   }
-  if (header.type == static_cast<uint16_t>(FrameType::kGateFull)) {
-    if (FenceGate* gate = jobs_.FindGate(c.proc.nspace)) gate->OnFull();
+  if (header.type == static_cast<uint16_t>(FrameType::kBarrierFull)) {
+    if (FenceBarrier* barrier = jobs_.FindBarrier(c.proc.nspace))
+      barrier->OnFull();
     return;
   }
-  if (header.tag == kGateRequest) return End(c, "used a reserved tag");
+  if (header.tag == kBarrierRequest) return End(c, "used a reserved tag");
   Result<core::Input> input = ParseRequest(c.id, c.proc, header, payload);
   if (input.code() == kErrNotSupported) {
     if (header.tag != 0) {
@@ -354,31 +358,32 @@ void LocalEndpoint::HandleRequest(Connection& c, const FrameHeader& header,
     }
     c.gets[header.tag] = get->target;
   }
-  if (const auto* resumed = std::get_if<core::ClientResumed>(&*input)) {
-    NoteResume(c, *resumed);
+  if (const auto* resumed = std::get_if<core::ClientReattached>(&*input)) {
+    NoteReattached(c, *resumed);
   }
   const bool commits = std::holds_alternative<core::Committed>(*input);
   NoteRequest(c, header, *input);
   sink_->OnInput(std::move(*input));
   if (!commits) return;
-  if (FenceGate* gate = jobs_.FindGate(c.proc.nspace)) {
-    gate->OnCommit(c.proc.rank, c.id);
+  if (FenceBarrier* barrier = jobs_.FindBarrier(c.proc.nspace)) {
+    barrier->OnCommit(c.proc.rank, c.id);
   }
-  CommitBoxes* boxes = jobs_.FindBoxes(c.proc.nspace);
-  if (boxes != nullptr && c.box >= 0) {
-    boxes->OnMessage(static_cast<uint32_t>(c.box));
+  CommitMailboxes* mailboxes = jobs_.FindMailboxes(c.proc.nspace);
+  if (mailboxes != nullptr && c.mailbox >= 0) {
+    mailboxes->OnMessage(static_cast<uint32_t>(c.mailbox));
   }
 }
 
-// ------------------------------------------------------------------ gates ---
+// ------------------------------------------------------------------ barriers
+// ---
 
-void LocalEndpoint::NoteResume(Connection& c,
-                               const core::ClientResumed& resumed) {
-  FenceGate* gate = jobs_.FindGate(c.proc.nspace);
+void LocalEndpoint::NoteReattached(Connection& c,
+                                   const core::ClientReattached& resumed) {
+  FenceBarrier* barrier = jobs_.FindBarrier(c.proc.nspace);
   for (const core::CollectiveCount& count : resumed.counts) {
-    if (gate != nullptr && count.op == core::CollectiveOp::kFence &&
+    if (barrier != nullptr && count.op == core::CollectiveOp::kFence &&
         IsWholeJob(c.proc.nspace, count.participants)) {
-      gate->OnResumed(c.proc.rank, c.id, count.ended);
+      barrier->OnReattached(c.proc.rank, c.id, count.ended);
     }
   }
 }
@@ -390,9 +395,9 @@ void LocalEndpoint::NoteRequest(Connection& c, const FrameHeader& header,
       !IsWholeJob(c.proc.nspace, fence->participants)) {
     return;
   }
-  FenceGate* gate = jobs_.FindGate(c.proc.nspace);
-  if (gate == nullptr) return;
-  gate->OnMessage(c.proc.rank);
+  FenceBarrier* barrier = jobs_.FindBarrier(c.proc.nspace);
+  if (barrier == nullptr) return;
+  barrier->OnMessage(c.proc.rank);
   c.fences.push_back(header.tag);
 }
 
@@ -401,46 +406,49 @@ void LocalEndpoint::NoteReply(Connection& c, const core::ReplyClient& reply) {
   if (fence == c.fences.end()) return;
   *fence = c.fences.back();
   c.fences.pop_back();
-  if (FenceGate* gate = jobs_.FindGate(c.proc.nspace)) {
-    gate->OnMessageDone(reply.status);
+  if (FenceBarrier* barrier = jobs_.FindBarrier(c.proc.nspace)) {
+    barrier->OnMessageDone(reply.status);
   }
 }
 
-// ----------------------------------------------------------- commit boxes ---
+// ----------------------------------------------------------- commit mailboxes
+// ---
 
-void LocalEndpoint::Inherit(const std::string& nspace, UniqueFd boxes) {
-  jobs_.Inherit(nspace, std::move(boxes));
+void LocalEndpoint::RecoverMailboxes(const std::string& nspace,
+                                     UniqueFd mailboxes) {
+  jobs_.RecoverMailboxes(nspace, std::move(mailboxes));
 }
 
-void LocalEndpoint::CloseBoxes(const std::string& nspace) {
-  jobs_.CloseBoxes(nspace);
+void LocalEndpoint::CloseMailboxes(const std::string& nspace) {
+  jobs_.CloseMailboxes(nspace);
 }
 
-BoxOffer LocalEndpoint::OfferBoxes(Connection& c, uint64_t version,
-                                   const GateOffer& gate) {
-  if (version < kBoxVersion) return {};
-  if (gate.size == 0) return {true, 0};
-  const uint64_t size = jobs_.OfferBoxes(c.proc.nspace, gate.index);
-  if (size > 0) c.box = static_cast<int>(gate.index);
+MailboxOffer LocalEndpoint::OfferMailboxes(Connection& c, uint64_t version,
+                                           const BarrierOffer& barrier) {
+  if (version < kMailboxVersion) return {};
+  if (barrier.size == 0) return {true, 0};
+  const uint64_t size = jobs_.OfferMailboxes(c.proc.nspace, barrier.index);
+  if (size > 0) c.mailbox = static_cast<int>(barrier.index);
   return {true, size};
 }
 
-void LocalEndpoint::OnSpoiled(const ProcId& proc) {
+void LocalEndpoint::OnCorrupted(const ProcId& proc) {
   for (auto& [id, c] : connections_) {
-    if (c->box >= 0 && c->proc == proc) End(*c, "committed malformed data");
+    if (c->mailbox >= 0 && c->proc == proc) End(*c, "committed malformed data");
   }
 }
 
 void LocalEndpoint::TakeOwn(const Connection& c) {
-  CommitBoxes* boxes = c.box < 0 ? nullptr : jobs_.FindBoxes(c.proc.nspace);
-  if (boxes != nullptr) boxes->TakeAt(static_cast<uint32_t>(c.box));
+  CommitMailboxes* mailboxes =
+      c.mailbox < 0 ? nullptr : jobs_.FindMailboxes(c.proc.nspace);
+  if (mailboxes != nullptr) mailboxes->TakeAt(static_cast<uint32_t>(c.mailbox));
 }
 
 void LocalEndpoint::TakeCommits(const ProcId& proc) { jobs_.TakeCommits(proc); }
 
 void LocalEndpoint::AwaitCommit(const ProcId& proc) {
-  CommitBoxes* boxes = jobs_.FindBoxes(proc.nspace);
-  if (boxes != nullptr) boxes->Await(proc.rank);
+  CommitMailboxes* mailboxes = jobs_.FindMailboxes(proc.nspace);
+  if (mailboxes != nullptr) mailboxes->Await(proc.rank);
 }
 
 // ---------------------------------------------------------------- writing ---
@@ -451,9 +459,9 @@ void LocalEndpoint::Reply(const core::ReplyClient& reply) {
       reply.request == 0) {
     return;
   }
-  if (reply.request == kGateRequest) {
-    FenceGate* gate = jobs_.FindGate(c->proc.nspace);
-    if (gate != nullptr) gate->OnReply(c->proc.rank, reply.status);
+  if (reply.request == kBarrierRequest) {
+    FenceBarrier* barrier = jobs_.FindBarrier(c->proc.nspace);
+    if (barrier != nullptr) barrier->OnReply(c->proc.rank, reply.status);
     return;
   }
   NoteReply(*c, reply);
@@ -545,13 +553,13 @@ void LocalEndpoint::WatchFor(Connection& c, bool blocked) {
 
 // -------------------------------------------------------------- successor ---
 
-void LocalEndpoint::AwaitSuccessor(uint32_t ms) {
-  options_.reconnect_ms = ms;
+void LocalEndpoint::PrepareHandover(uint32_t ms) {
+  options_.reattach_ms = ms;
   for (auto& [id, c] : connections_) {
-    if (!c->may_change_over || c->state != Connection::State::kServing) {
+    if (!c->may_hand_over || c->state != Connection::State::kServing) {
       continue;
     }
-    c->out.Append(MakeAway(ms));
+    c->out.Append(MakeHandover(ms));
     MarkDirty(*c);
   }
 }

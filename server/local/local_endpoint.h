@@ -48,30 +48,32 @@ struct LocalOptions {
   std::function<bool(const ProcId& proc)> holds;
   // Called when a rank's process exists. May be empty.
   std::function<void(const std::string& nspace, Rank rank, int pid)> on_process;
-  // Called when a rank connects whose library expects its directory to be
-  // there. May be empty.
+  // Called when a rank connects whose library expects its directory to exist.
+  // May be empty.
   std::function<void(const ProcId& proc)> make_directory;
-  // Keeps a job's commit boxes for the next agent, before a process can write
-  // to them. Empty: there is none.
-  std::function<void(const std::string& nspace, UniqueFd boxes)> keep_boxes;
-  // What a rank proves by who it is; the next agent of this node must be able
-  // to tell the same. Empty: random.
+  // Persists a job's commit mailboxes for a successor, before a process can
+  // write to them. Empty: there is no successor.
+  std::function<void(const std::string& nspace, UniqueFd mailboxes)>
+      persist_mailboxes;
+  // The token by which a rank proves its identity; a successor must derive the
+  // same. Empty: random.
   std::function<std::string(const ProcId& proc)> token;
   std::function<void(const core::LogLine&)> log;
   // Null: HostIdentityPolicy.
   std::unique_ptr<IdentityPolicy> identity;
-  // How long clients look for another agent when this one is gone.
-  uint32_t reconnect_ms = 0;
+  // How long clients try to reattach to a successor when this agent is gone.
+  uint32_t reattach_ms = 0;
   int64_t hello_timeout_ns = int64_t{5} * 1000 * 1000 * 1000;
   // Several connections of one rank are legal (a forked child is one).
   uint32_t max_connections_per_rank = 64;
   uint32_t max_unidentified = 4096;
-  // How often to look for arrivals at gates that do not move: half the time
-  // after which the core takes over a fence that somebody is late for. And for
-  // commits that nobody has asked for: some look for them in the segment.
-  int64_t watch_gates_ns = int64_t{250} * 1000 * 1000;
-  // A client that does not read what it asked for is no longer read from
-  // above the first number of bytes, and closed above the second.
+  // Polling interval for barriers without progress: half the time after which a
+  // fence with a late rank is passed to the core. Also for commits without a
+  // request, because clients may look for them in the segment.
+  int64_t watch_barriers_ns = int64_t{250} * 1000 * 1000;
+  // Flow control of a client that does not read its replies: above the first
+  // number of queued bytes its requests are not read, above the second it is
+  // closed.
   size_t pause_reading_bytes = size_t{1} << 20;
   size_t max_queued_bytes = size_t{320} << 20;
 };
@@ -102,18 +104,17 @@ class LocalEndpoint : public ClientPort, public ProcessEnvironment {
   InheritedFd FdForRank(const core::PrepareLocal& job, Rank rank) override;
   void OnProcess(const std::string& nspace, Rank rank, int pid) override;
 
-  // What keep_boxes of a former agent was given, before AddJob of that job,
-  // which takes what is in them; an invalid descriptor: none.
-  void Inherit(const std::string& nspace, UniqueFd boxes);
+  // The mailboxes that a predecessor persisted, before AddJob of that job,
+  // which takes their content; an invalid descriptor: none.
+  void RecoverMailboxes(const std::string& nspace, UniqueFd mailboxes);
 
-  // What ranks of this job commit from now on are messages, which are answered.
-  void CloseBoxes(const std::string& nspace);
+  // Ranks of this job send commits as messages from now on, which are answered.
+  void CloseMailboxes(const std::string& nspace);
 
-  // Another agent will take this one's place: clients are told to look for it
-  // for so long.
-  void AwaitSuccessor(uint32_t ms);
-  // Handles what clients have sent so far, sends what they are owed, and keeps
-  // them from sending more. The process must end afterwards.
+  // A handover is due: announces to clients how long to try to reattach.
+  void PrepareHandover(uint32_t ms);
+  // Handles what clients have sent so far, flushes the replies, and stops
+  // reading. The process must end afterwards.
   void Quiesce();
 
   size_t num_connections() const { return connections_.size(); }
@@ -139,11 +140,13 @@ class LocalEndpoint : public ClientPort, public ProcessEnvironment {
                const SegmentRef& segment);
   void HandleRequest(Connection& c, const FrameHeader& header,
                      std::string_view payload);
-  BoxOffer OfferBoxes(Connection& c, uint64_t version, const GateOffer& gate);
-  void OnSpoiled(const ProcId& proc);
-  // What the connection's rank has committed before what it sends now.
+  MailboxOffer OfferMailboxes(Connection& c, uint64_t version,
+                              const BarrierOffer& barrier);
+  void OnCorrupted(const ProcId& proc);
+  // Reports what the connection's rank has committed before its current
+  // request.
   void TakeOwn(const Connection& c);
-  void NoteResume(Connection& c, const core::ClientResumed& resumed);
+  void NoteReattached(Connection& c, const core::ClientReattached& resumed);
   void NoteRequest(Connection& c, const FrameHeader& header,
                    const core::Input& input);
   void NoteReply(Connection& c, const core::ReplyClient& reply);

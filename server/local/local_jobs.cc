@@ -29,17 +29,18 @@ void LocalJobs::Add(const core::RegisterJob& registration) {
     job.ranks[rank].token = options_.token({nspace, rank});
   }
   LocalJob& added = jobs_[nspace] = std::move(job);
-  auto former = inherited_.extract(nspace);
+  auto former = recovered_mailboxes_.extract(nspace);
   if (former.empty() || added.ranks.empty()) return;
-  MakeBoxes(nspace, &added, std::move(former.mapped()));
+  MakeMailboxes(nspace, &added, std::move(former.mapped()));
   TakeCommits({nspace, kRankWildcard});
 }
 
-void LocalJobs::Inherit(const std::string& nspace, UniqueFd boxes) {
-  if (boxes) {
-    inherited_[nspace] = std::move(boxes);
+void LocalJobs::RecoverMailboxes(const std::string& nspace,
+                                 UniqueFd mailboxes) {
+  if (mailboxes) {
+    recovered_mailboxes_[nspace] = std::move(mailboxes);
   } else {
-    inherited_.erase(nspace);
+    recovered_mailboxes_.erase(nspace);
   }
 }
 
@@ -55,77 +56,78 @@ LocalRank* LocalJobs::FindRank(const ProcId& proc) {
   return rank == job->ranks.end() ? nullptr : &rank->second;
 }
 
-FenceGate* LocalJobs::FindGate(const std::string& nspace) {
+FenceBarrier* LocalJobs::FindBarrier(const std::string& nspace) {
   LocalJob* job = Find(nspace);
-  return job == nullptr ? nullptr : job->gate.get();
+  return job == nullptr ? nullptr : job->barrier.get();
 }
 
-CommitBoxes* LocalJobs::FindBoxes(const std::string& nspace) {
+CommitMailboxes* LocalJobs::FindMailboxes(const std::string& nspace) {
   LocalJob* job = Find(nspace);
-  return job == nullptr ? nullptr : job->boxes.get();
+  return job == nullptr ? nullptr : job->mailboxes.get();
 }
 
-void LocalJobs::MakeGate(const std::string& nspace, LocalJob* job) {
-  auto gate = FenceGate::Create(
+void LocalJobs::MakeBarrier(const std::string& nspace, LocalJob* job) {
+  auto barrier = FenceBarrier::Create(
       RanksOf(*job), job->local_only, sink_,
       [this](std::function<void()> work) { Defer(std::move(work)); },
       [this, nspace](Rank rank) {
         TakeCommits({nspace, rank});
       });
-  if (!gate.ok()) return;
-  job->gate = std::move(gate).value();
+  if (!barrier.ok()) return;
+  job->barrier = std::move(barrier).value();
   StartWatch();
 }
 
-GateOffer LocalJobs::OfferGate(const ProcId& proc, core::ClientId client) {
+BarrierOffer LocalJobs::OfferBarrier(const ProcId& proc,
+                                     core::ClientId client) {
   LocalJob* job = Find(proc.nspace);
   if (job == nullptr) return {};
-  if (job->gate == nullptr) MakeGate(proc.nspace, job);
-  if (job->gate == nullptr) return {};
-  const int index = job->gate->Admit(proc.rank, client);
+  if (job->barrier == nullptr) MakeBarrier(proc.nspace, job);
+  if (job->barrier == nullptr) return {};
+  const int index = job->barrier->Admit(proc.rank, client);
   if (index < 0) return {};
-  return {job->gate->size(), static_cast<uint32_t>(index)};
+  return {job->barrier->size(), static_cast<uint32_t>(index)};
 }
 
-void LocalJobs::MakeBoxes(const std::string& nspace, LocalJob* job,
-                          UniqueFd former) {
-  auto boxes = CommitBoxes::Make(
+void LocalJobs::MakeMailboxes(const std::string& nspace, LocalJob* job,
+                              UniqueFd former) {
+  auto mailboxes = CommitMailboxes::Make(
       nspace, RanksOf(*job), std::move(former), sink_,
       [this](std::function<void()> work) { Defer(std::move(work)); },
       [this, nspace](Rank rank) {
-        options_.on_spoiled({nspace, rank});
+        options_.on_corrupted({nspace, rank});
       });
-  if (!boxes.ok()) return;
-  job->boxes = std::move(boxes).value();
-  if (job->boxes_closed) job->boxes->Close();
+  if (!mailboxes.ok()) return;
+  job->mailboxes = std::move(mailboxes).value();
+  if (job->mailboxes_closed) job->mailboxes->Close();
   StartWatch();
-  if (!options_.keep_boxes) return;
-  options_.keep_boxes(nspace, DuplicateFd(job->boxes->fd()));
+  if (!options_.persist_mailboxes) return;
+  options_.persist_mailboxes(nspace, DuplicateFd(job->mailboxes->fd()));
 }
 
-uint64_t LocalJobs::OfferBoxes(const std::string& nspace, uint32_t index) {
+uint64_t LocalJobs::OfferMailboxes(const std::string& nspace, uint32_t index) {
   LocalJob* job = Find(nspace);
   if (job == nullptr) return 0;
-  if (job->boxes == nullptr) MakeBoxes(nspace, job, UniqueFd());
-  if (job->boxes == nullptr) return 0;
-  job->boxes->Admit(index);
-  return job->boxes->size();
+  if (job->mailboxes == nullptr) MakeMailboxes(nspace, job, UniqueFd());
+  if (job->mailboxes == nullptr) return 0;
+  job->mailboxes->Admit(index);
+  return job->mailboxes->size();
 }
 
-void LocalJobs::CloseBoxes(const std::string& nspace) {
+void LocalJobs::CloseMailboxes(const std::string& nspace) {
   LocalJob* job = Find(nspace);
   if (job == nullptr) return;
-  job->boxes_closed = true;
-  if (job->boxes != nullptr) job->boxes->Close();
+  job->mailboxes_closed = true;
+  if (job->mailboxes != nullptr) job->mailboxes->Close();
 }
 
 void LocalJobs::TakeCommits(const ProcId& proc) {
-  CommitBoxes* boxes = FindBoxes(proc.nspace);
-  if (boxes == nullptr) return;
+  CommitMailboxes* mailboxes = FindMailboxes(proc.nspace);
+  if (mailboxes == nullptr) return;
   if (proc.rank <= kRankValid) {
-    boxes->Take(proc.rank);
+    mailboxes->Take(proc.rank);
   } else {
-    boxes->TakeAll();
+    mailboxes->TakeAll();
   }
 }
 
@@ -140,11 +142,13 @@ void LocalJobs::StartWatch() {
 void LocalJobs::Watch() {
   std::vector<std::string> watched;
   for (const auto& [nspace, job] : jobs_) {
-    if (job.gate != nullptr || job.boxes != nullptr) watched.push_back(nspace);
+    if (job.barrier != nullptr || job.mailboxes != nullptr)
+      watched.push_back(nspace);
   }
   for (const std::string& nspace : watched) {
-    if (CommitBoxes* boxes = FindBoxes(nspace)) boxes->TakeAll();
-    if (FenceGate* gate = FindGate(nspace)) gate->Watch();
+    if (CommitMailboxes* mailboxes = FindMailboxes(nspace))
+      mailboxes->TakeAll();
+    if (FenceBarrier* barrier = FindBarrier(nspace)) barrier->Watch();
   }
   if (!watched.empty()) StartWatch();
 }

@@ -36,11 +36,12 @@ class LocalJobsTest : public testing::Test {
     LocalJobsOptions options;
     options.watch_ns = int64_t{1000} * 1000 * 1000;
     options.token = [](const ProcId& proc) { return ToString(proc); };
-    options.keep_boxes = [this](const std::string& nspace, UniqueFd boxes) {
+    options.persist_mailboxes = [this](const std::string& nspace,
+                                       UniqueFd mailboxes) {
       EXPECT_EQ(nspace, "job");
-      kept_.push_back(std::move(boxes));
+      persisted_.push_back(std::move(mailboxes));
     };
-    options.on_spoiled = [](const ProcId&) {};
+    options.on_corrupted = [](const ProcId&) {};
     return options;
   }
   static core::ClientId Client(uint64_t number) {
@@ -49,7 +50,7 @@ class LocalJobsTest : public testing::Test {
 
   EventLoop loop_;
   FakeSink sink_;
-  std::vector<UniqueFd> kept_;
+  std::vector<UniqueFd> persisted_;
   LocalJobs jobs_;
 };
 
@@ -67,53 +68,53 @@ TEST_F(LocalJobsTest, KnowsTheRanksOfThisNode) {
 
 TEST_F(LocalJobsTest, OffersWhatIsSharedFromTheFirstClientOn) {
   jobs_.Add(Registration("job"));
-  EXPECT_EQ(jobs_.FindGate("job"), nullptr);
-  const GateOffer first = jobs_.OfferGate({"job", 0}, Client(1));
-  const GateOffer second = jobs_.OfferGate({"job", 1}, Client(2));
+  EXPECT_EQ(jobs_.FindBarrier("job"), nullptr);
+  const BarrierOffer first = jobs_.OfferBarrier({"job", 0}, Client(1));
+  const BarrierOffer second = jobs_.OfferBarrier({"job", 1}, Client(2));
   EXPECT_GT(first.size, 0u);
   EXPECT_NE(first.index, second.index);
-  EXPECT_NE(jobs_.FindGate("job"), nullptr);
-  EXPECT_GT(jobs_.OfferBoxes("job", first.index), 0u);
-  EXPECT_NE(jobs_.FindBoxes("job"), nullptr);
-  EXPECT_EQ(kept_.size(), 1u);
+  EXPECT_NE(jobs_.FindBarrier("job"), nullptr);
+  EXPECT_GT(jobs_.OfferMailboxes("job", first.index), 0u);
+  EXPECT_NE(jobs_.FindMailboxes("job"), nullptr);
+  EXPECT_EQ(persisted_.size(), 1u);
 }
 
-TEST_F(LocalJobsTest, BoxesThatAreMadeLaterAreClosedToo) {
+TEST_F(LocalJobsTest, MailboxesThatAreMadeLaterAreClosedToo) {
   using Outcome = shm::CommitWriter::Outcome;
   jobs_.Add(Registration("job"));
-  jobs_.CloseBoxes("job");
-  jobs_.CloseBoxes("other");
-  const uint64_t size = jobs_.OfferBoxes("job", 0);
+  jobs_.CloseMailboxes("job");
+  jobs_.CloseMailboxes("other");
+  const uint64_t size = jobs_.OfferMailboxes("job", 0);
   const std::atomic<uint32_t> sent = 0;
   auto writer =
-      shm::CommitWriter::Map(jobs_.FindBoxes("job")->fd(), size, 0, &sent);
+      shm::CommitWriter::Map(jobs_.FindMailboxes("job")->fd(), size, 0, &sent);
   ASSERT_TRUE(writer.ok());
   EXPECT_EQ((*writer)->Write("commit"), Outcome::kMessage);
 }
 
 TEST_F(LocalJobsTest, OffersNothingOfAJobThatIsNotHere) {
-  EXPECT_EQ(jobs_.OfferGate({"job", 0}, Client(1)).size, 0u);
-  EXPECT_EQ(jobs_.OfferBoxes("job", 0), 0u);
+  EXPECT_EQ(jobs_.OfferBarrier({"job", 0}, Client(1)).size, 0u);
+  EXPECT_EQ(jobs_.OfferMailboxes("job", 0), 0u);
   jobs_.TakeCommits({"job", 0});
 }
 
-TEST_F(LocalJobsTest, TakesOverBoxes) {
+TEST_F(LocalJobsTest, TakesOverMailboxes) {
   jobs_.Add(Registration("job"));
-  const GateOffer gate = jobs_.OfferGate({"job", 0}, Client(1));
-  jobs_.OfferBoxes("job", gate.index);
-  ASSERT_EQ(kept_.size(), 1u);
+  const BarrierOffer barrier = jobs_.OfferBarrier({"job", 0}, Client(1));
+  jobs_.OfferMailboxes("job", barrier.index);
+  ASSERT_EQ(persisted_.size(), 1u);
 
   LocalJobs next(&loop_, &sink_, Options());
-  next.Inherit("job", std::move(kept_[0]));
+  next.RecoverMailboxes("job", std::move(persisted_[0]));
   next.Add(Registration("job"));
-  EXPECT_NE(next.FindBoxes("job"), nullptr);
-  EXPECT_EQ(next.FindGate("job"), nullptr);
+  EXPECT_NE(next.FindMailboxes("job"), nullptr);
+  EXPECT_EQ(next.FindBarrier("job"), nullptr);
 }
 
-TEST_F(LocalJobsTest, NoBoxesToTakeOver) {
-  jobs_.Inherit("job", UniqueFd());
+TEST_F(LocalJobsTest, NoMailboxesToTakeOver) {
+  jobs_.RecoverMailboxes("job", UniqueFd());
   jobs_.Add(Registration("job"));
-  EXPECT_EQ(jobs_.FindBoxes("job"), nullptr);
+  EXPECT_EQ(jobs_.FindMailboxes("job"), nullptr);
 }
 
 }  // namespace

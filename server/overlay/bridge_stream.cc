@@ -19,7 +19,7 @@ void BridgeStream::Attach(StreamListener* listener) {
 
 void BridgeStream::Detach() {
   listener_ = nullptr;
-  deaf_ = true;
+  detached_ = true;
   inbox_.clear();
   inbox_bytes_ = 0;
   if (std::exchange(read_paused_, false) && !closing_) call_->Read();
@@ -60,7 +60,7 @@ void BridgeStream::ReadDone(std::optional<Bytes> frame) {
     closing_ = true;
     return FinishWhenIdle();
   }
-  if (!deaf_) {
+  if (!detached_) {
     inbox_bytes_ += frame->size();
     inbox_.push_back(std::move(*frame));
     Schedule();
@@ -73,8 +73,8 @@ void BridgeStream::WriteDone(bool ok) {
   write_in_flight_ = false;
   write_failed_ = !ok;
   if (closing_) return FinishWhenIdle();
-  // The call is over. What came before its end is still to be read, and gRPC
-  // tells how it ended only when that was done.
+  // The call has ended. Frames before its end are still to be read, and gRPC
+  // reports its status only afterwards.
   if (write_failed_) return;
   if (half_close_) return call_->HalfClose();
   if (want_writable_) Schedule();
@@ -100,7 +100,7 @@ void BridgeStream::FinishWhenIdle() {
 
 // -------------------------------------------------------------- delivering ---
 
-// What came in one round is told together when it is over.
+// Frames of one round are delivered together at its end.
 void BridgeStream::Schedule() {
   if (listener_ == nullptr || std::exchange(scheduled_, true)) return;
   loop_->Defer([self = shared_from_this()] { self->Deliver(); });

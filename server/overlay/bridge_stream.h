@@ -13,19 +13,19 @@
 
 namespace canopy::overlay {
 
-// The call under a stream. Loop thread; one Read and one Write at a time. What
-// it is asked is answered later, never from within.
+// The call under a stream. Loop thread; one Read and one Write at a time.
+// Completions are reported later, never from within.
 class Call {
  public:
   virtual ~Call() = default;
   virtual void Read() = 0;                    // answered by ReadDone
   virtual void Write(const Rope& frame) = 0;  // answered by WriteDone
-  // Ends the call: after the end of what there is to read, or with an end that
-  // is not ok. No Read or Write comes after it. Answered by Done.
+  // Ends the call: after its input has ended, or with an end that is not ok. No
+  // Read or Write comes after it. Answered by Done.
   virtual void Finish(const StreamEnd& end) = 0;
-  // Makes all that is under way fail soon.
+  // Makes pending operations fail soon.
   virtual void Cancel() = 0;
-  // Dialling side: nothing will be written any more.
+  // Dialling side: ends this direction.
   virtual void HalfClose() = 0;
 };
 
@@ -43,7 +43,7 @@ class BridgeStream : public Stream,
   void Close(const StreamEnd& end) override;
   void CloseInOrder() override;
 
-  // The call's answers. `frame` is empty when the direction has ended.
+  // The call's completions. `frame` is empty when the direction has ended.
   void ReadDone(std::optional<Bytes> frame);
   void WriteDone(bool ok);
   // The connection broke or the call was cancelled.
@@ -62,7 +62,7 @@ class BridgeStream : public Stream,
   EventLoop* const loop_;
   Call* call_;  // null after Done
   StreamListener* listener_ = nullptr;
-  bool deaf_ = false;
+  bool detached_ = false;
 
   std::vector<Bytes> inbox_;
   size_t inbox_bytes_ = 0;

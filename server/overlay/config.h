@@ -1,4 +1,4 @@
-// What an overlay is made with, and what it tells beside its inputs.
+// Configuration of an overlay, and the callbacks beside its inputs to the core.
 #ifndef CANOPY_SERVER_OVERLAY_CONFIG_H_
 #define CANOPY_SERVER_OVERLAY_CONFIG_H_
 
@@ -9,7 +9,7 @@
 
 #include "common/ids.h"
 #include "common/status.h"
-#include "server/overlay/older.h"
+#include "server/overlay/compatibility.h"
 #include "server/security/credentials.h"
 
 namespace canopy::overlay {
@@ -26,15 +26,15 @@ struct OverlayConfig {
   std::string listen;           // "host:port", port 0 picks one; "unix:path"
   std::string overlay_id;       // the same for all members
   uint64_t incarnation = 0;     // larger at each start; 0: taken from the clock
-  // This agent goes on with the processes of an earlier one of this node: for
-  // those who have not lost that one yet, it is a restart and no loss.
+  // This agent recovered the processes of a predecessor on this node: members
+  // that have not declared the predecessor lost see a restart and no loss.
   bool recovered = false;
   security::SecurityConfig security;
 
-  // A peer that says nothing is found within this time.
+  // A silent peer is detected within this time.
   uint32_t detect_ms = 5000;
-  // How long a broken link may take to come back, be it to a new agent of the
-  // same node, before the peer counts as lost.
+  // How long a broken link may take to be re-established, also by a successor
+  // agent, before the peer counts as lost.
   uint32_t grace_ms = 2000;
   // How long a member that was never seen is waited for before it counts as
   // lost. 0: for ever.
@@ -42,7 +42,7 @@ struct OverlayConfig {
   // Between attempts to dial: from the first to the last, doubling.
   uint32_t redial_min_ms = 20;
   uint32_t redial_max_ms = 1000;
-  // How long a member that leaves waits until its neighbours have everything.
+  // How long a leaving member waits for its neighbours' acknowledgements.
   uint32_t leave_ms = 1000;
 
   // Bytes waiting on one link at which `congested(true)` is called; it is
@@ -53,8 +53,8 @@ struct OverlayConfig {
   // Largest message, and the sum of messages being reassembled.
   size_t message_limit_bytes = size_t{1} << 30;
 
-  // Protocol versions spoken. A `version` below the newest makes this agent one
-  // that knows nothing of what came later.
+  // Protocol versions spoken. A `version` below the newest makes this agent
+  // behave as one of that version.
   uint32_t version = kNewestVersion;
   uint32_t oldest_version = kOldestVersion;
 };
@@ -65,17 +65,18 @@ struct OverlayEvents {
   // A member came or went: how many of `total` are up, this one included. At
   // the root this is the progress of the whole tree's assembly.
   std::function<void(uint32_t up, uint32_t total)> progress;
-  // First time that every member is up and connected.
+  // Once, when every member is up and connected for the first time.
   std::function<void()> ready;
-  // A link attempt failed, for a person: unreachable, wrong cluster key
-  // (kErrInvalidCred), wrong version or overlay (kErrHandshakeFailed). Attempts
-  // go on. The same text for the same node comes once.
-  std::function<void(NodeId, const Status&)> trouble;
-  // Too much waits on some link: stop making more bulk data for now.
+  // A link attempt failed; the text is for an operator: unreachable, wrong
+  // cluster key (kErrInvalidCred), wrong version or overlay
+  // (kErrHandshakeFailed). Attempts continue. Repetitions of a text for one
+  // node are suppressed.
+  std::function<void(NodeId, const Status&)> link_error;
+  // Back-pressure: the queue of some link is above its high-water mark.
   std::function<void(bool congested)> congested;
-  // The others have declared this member lost (it was cut off, or stood still
-  // too long). It joins again by itself as a new incarnation; the sink is told
-  // that all others went down, and of each that comes back.
+  // The other members have declared this one lost (it was partitioned or
+  // stalled too long). It rejoins by itself as a new incarnation; the sink gets
+  // NodeStateChanged for the loss of all others and for each that returns.
   std::function<void(const std::string& reason)> expelled;
 };
 

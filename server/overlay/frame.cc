@@ -88,7 +88,7 @@ void Describe(V& v, wire::Is<Frame> auto& m) {
   v.Field(kPacketsField, m.packets);
   v.Field(5, m.received);
   v.Field(6, m.members);
-  v.Field(7, m.away_ms);
+  v.Field(7, m.planned_downtime_ms);
 }
 
 namespace {
@@ -104,7 +104,7 @@ void Describe(V& v, const FrameHead& m) {
   v.Field(3, m.frame.proof);
   v.Field(5, m.frame.received);
   v.Field(6, m.frame.members);
-  v.Field(7, m.frame.away_ms);
+  v.Field(7, m.frame.planned_downtime_ms);
 }
 
 class RopeWriter {

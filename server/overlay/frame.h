@@ -78,7 +78,7 @@ struct Frame {
   std::vector<Packet> packets;
   uint64_t received = 0;
   std::optional<Members> members;
-  uint32_t away_ms = 0;
+  uint32_t planned_downtime_ms = 0;
 };
 
 // Large pieces are shared with the packets, small ones copied.

@@ -62,38 +62,38 @@ StreamEnd Explain(const grpc::Status& status, bool derived) {
 
 // ----------------------------------------------------------------- Census ---
 
-void Census::Enter() {
+void CallCounter::Enter() {
   std::lock_guard<std::mutex> lock(mutex_);
   ++alive_;
 }
 
-void Census::Leave() {
+void CallCounter::Leave() {
   std::lock_guard<std::mutex> lock(mutex_);
   if (--alive_ == 0) none_.notify_all();
 }
 
-void Census::WaitForNone() {
+void CallCounter::WaitForNone() {
   std::unique_lock<std::mutex> lock(mutex_);
   none_.wait(lock, [this] { return alive_ == 0; });
 }
 
 // --------------------------------------------------------------- LinkCall ---
 
-LinkCall::LinkCall(EventLoop* loop, rpc::RestingReads* reads,
-                   std::shared_ptr<Census> census)
+LinkCall::LinkCall(EventLoop* loop, rpc::DeferredReads* reads,
+                   std::shared_ptr<CallCounter> calls)
     : reads_(reads),
-      census_(std::move(census)),
+      calls_(std::move(calls)),
       stream_(std::make_shared<BridgeStream>(loop, this)) {
-  census_->Enter();
+  calls_->Enter();
 }
 
 LinkCall::~LinkCall() {
   reads_->Forget(this);
-  census_->Leave();
+  calls_->Leave();
 }
 
 void LinkCall::Read() {
-  if (!reads_->Rest(this, last_bytes_)) BeginRead();
+  if (!reads_->Defer(this, last_bytes_)) BeginRead();
 }
 
 void LinkCall::ReadReturned(LinkCall* call, bool ok) {
@@ -117,20 +117,20 @@ void LinkCall::Returned() {
 
 // ------------------------------------------------------------- ServerCall ---
 
-ServerCall::ServerCall(EventLoop* loop, rpc::RestingReads* reads,
+ServerCall::ServerCall(EventLoop* loop, rpc::DeferredReads* reads,
                        LinkService* service, grpc::ServerCompletionQueue* queue,
-                       std::shared_ptr<Census> census, Accept accept)
-    : LinkCall(loop, reads, std::move(census)),
+                       std::shared_ptr<CallCounter> calls, Accept accept)
+    : LinkCall(loop, reads, std::move(calls)),
       loop_(loop),
       service_(service),
       queue_(queue),
       accept_(std::move(accept)),
       io_(&context_) {}
 
-void ServerCall::Await(EventLoop* loop, rpc::RestingReads* reads,
+void ServerCall::Await(EventLoop* loop, rpc::DeferredReads* reads,
                        LinkService* service, grpc::ServerCompletionQueue* queue,
-                       std::shared_ptr<Census> census, Accept accept) {
-  auto* call = new ServerCall(loop, reads, service, queue, std::move(census),
+                       std::shared_ptr<CallCounter> calls, Accept accept) {
+  auto* call = new ServerCall(loop, reads, service, queue, std::move(calls),
                               std::move(accept));
   call->context_.AsyncNotifyWhenDone(call->Begin(&call->ended_));
   service->RequestLink(&call->context_, &call->io_, queue, queue,
@@ -140,12 +140,12 @@ void ServerCall::Await(EventLoop* loop, rpc::RestingReads* reads,
 void ServerCall::Arrived(LinkCall* link, bool ok) {
   auto* call = static_cast<ServerCall*>(link);
   if (!ok) {
-    // The server is shutting down and nobody called: neither of these comes.
+    // The server is shutting down without a call: neither of these completes.
     call->Abandon();  // ended_
     call->Abandon();  // finish_
     return;
   }
-  Await(call->loop_, call->reads_, call->service_, call->queue_, call->census_,
+  Await(call->loop_, call->reads_, call->service_, call->queue_, call->calls_,
         call->accept_);
   call->BeginRead();
   call->accept_(call->stream());
@@ -180,11 +180,11 @@ void ServerCall::Cancel() { context_.TryCancel(); }
 
 // ------------------------------------------------------------- ClientCall ---
 
-ClientCall::ClientCall(EventLoop* loop, rpc::RestingReads* reads,
+ClientCall::ClientCall(EventLoop* loop, rpc::DeferredReads* reads,
                        std::shared_ptr<grpc::Channel> channel,
                        grpc::CompletionQueue* queue,
-                       std::shared_ptr<Census> census, bool derived)
-    : LinkCall(loop, reads, std::move(census)),
+                       std::shared_ptr<CallCounter> calls, bool derived)
+    : LinkCall(loop, reads, std::move(calls)),
       channel_(std::move(channel)),
       derived_(derived),
       stub_(channel_),

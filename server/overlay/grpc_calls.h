@@ -29,7 +29,7 @@ namespace canopy::overlay {
 using LinkService = v1::Overlay::WithRawMethod_Link<v1::Overlay::Service>;
 
 // Counts calls, so that Stop can wait for the last.
-class Census {
+class CallCounter {
  public:
   void Enter();
   void Leave();
@@ -41,9 +41,9 @@ class Census {
   int alive_ = 0;
 };
 
-// What both ends share: operations are counted, and when the last one that was
-// begun is back, the stream is told and the call deletes itself.
-class LinkCall : public Call, protected rpc::RestingReads::Reader {
+// What both ends share: operations are counted, and when the last pending one
+// completes, the stream is notified and the call deletes itself.
+class LinkCall : public Call, protected rpc::DeferredReads::Reader {
  public:
   LinkCall(const LinkCall&) = delete;
   LinkCall& operator=(const LinkCall&) = delete;
@@ -53,7 +53,7 @@ class LinkCall : public Call, protected rpc::RestingReads::Reader {
   void Read() final;
 
  protected:
-  // One operation of the call and what to do when it is back.
+  // One operation of the call and its completion handler.
   class Operation : public rpc::Completion {
    public:
     Operation(LinkCall* call, void (*done)(LinkCall*, bool))
@@ -68,8 +68,8 @@ class LinkCall : public Call, protected rpc::RestingReads::Reader {
     void (*const done_)(LinkCall*, bool);
   };
 
-  LinkCall(EventLoop* loop, rpc::RestingReads* reads,
-           std::shared_ptr<Census> census);
+  LinkCall(EventLoop* loop, rpc::DeferredReads* reads,
+           std::shared_ptr<CallCounter> calls);
   ~LinkCall() override;
 
   // An operation is about to begin; its tag.
@@ -79,12 +79,12 @@ class LinkCall : public Call, protected rpc::RestingReads::Reader {
   }
   // The same for the last one, which every call has.
   rpc::Completion* Last(Operation* operation) { return operation; }
-  // The call ends without its last operation.
+  // The call ends without its last operation, which was never begun.
   void Abandon() { --pending_; }
-  // How it ended; asked once nothing is pending.
+  // How it ended; called once nothing is pending.
   virtual StreamEnd End() const = 0;
 
-  void EndRest() final { BeginRead(); }
+  void ResumeRead() final { BeginRead(); }
   virtual void BeginRead() = 0;
   // No read begins any more.
   void EndReads() { reads_->Forget(this); }
@@ -92,8 +92,8 @@ class LinkCall : public Call, protected rpc::RestingReads::Reader {
   static void ReadReturned(LinkCall* call, bool ok);
   static void WriteReturned(LinkCall* call, bool ok);
 
-  rpc::RestingReads* const reads_;
-  const std::shared_ptr<Census> census_;
+  rpc::DeferredReads* const reads_;
+  const std::shared_ptr<CallCounter> calls_;
   grpc::ByteBuffer in_;
   grpc::ByteBuffer out_;
   Operation write_{this, &WriteReturned};
@@ -104,7 +104,7 @@ class LinkCall : public Call, protected rpc::RestingReads::Reader {
 
   const std::shared_ptr<BridgeStream> stream_;
   size_t last_bytes_ = 0;  // of the last message
-  // Operations that are not back; the last one counts from the start.
+  // Pending operations; the last one counts from the start.
   int pending_ = 1;
 };
 
@@ -115,9 +115,9 @@ class ServerCall final : public LinkCall {
 
   // Takes the next call that comes in and makes another ServerCall for the one
   // after it. `accept` is called on the loop thread.
-  static void Await(EventLoop* loop, rpc::RestingReads* reads,
+  static void Await(EventLoop* loop, rpc::DeferredReads* reads,
                     LinkService* service, grpc::ServerCompletionQueue* queue,
-                    std::shared_ptr<Census> census, Accept accept);
+                    std::shared_ptr<CallCounter> calls, Accept accept);
 
   void Write(const Rope& frame) override;
   void Finish(const StreamEnd& end) override;
@@ -125,9 +125,9 @@ class ServerCall final : public LinkCall {
   void HalfClose() override {}
 
  private:
-  ServerCall(EventLoop* loop, rpc::RestingReads* reads, LinkService* service,
-             grpc::ServerCompletionQueue* queue, std::shared_ptr<Census> census,
-             Accept accept);
+  ServerCall(EventLoop* loop, rpc::DeferredReads* reads, LinkService* service,
+             grpc::ServerCompletionQueue* queue,
+             std::shared_ptr<CallCounter> calls, Accept accept);
 
   void BeginRead() override;
   static void Arrived(LinkCall* call, bool ok);
@@ -150,9 +150,9 @@ class ServerCall final : public LinkCall {
 class ClientCall final : public LinkCall {
  public:
   // `derived`: TLS identities come from the cluster key.
-  ClientCall(EventLoop* loop, rpc::RestingReads* reads,
+  ClientCall(EventLoop* loop, rpc::DeferredReads* reads,
              std::shared_ptr<grpc::Channel> channel,
-             grpc::CompletionQueue* queue, std::shared_ptr<Census> census,
+             grpc::CompletionQueue* queue, std::shared_ptr<CallCounter> calls,
              bool derived);
 
   // Before anything else.

@@ -89,8 +89,8 @@ void GrpcOverlay::Leave(std::function<void()> done) {
   impl_->tree().Leave(std::move(done));
 }
 
-void GrpcOverlay::AnnounceAway(uint32_t ms, std::function<void()> done) {
-  impl_->tree().AnnounceAway(ms, std::move(done));
+void GrpcOverlay::AnnounceHandover(uint32_t ms, std::function<void()> done) {
+  impl_->tree().AnnounceHandover(ms, std::move(done));
 }
 
 void GrpcOverlay::Send(core::PeerMessage message) {

@@ -1,5 +1,5 @@
 // The tree of agents: routes messages between members over gRPC streams along
-// the edges of core::Tree, and tells who is there.
+// the edges of core::Tree, and reports membership.
 #ifndef CANOPY_SERVER_OVERLAY_GRPC_OVERLAY_H_
 #define CANOPY_SERVER_OVERLAY_GRPC_OVERLAY_H_
 
@@ -18,20 +18,20 @@
 
 namespace canopy::overlay {
 
-// Loop thread only, but for what is said otherwise. Inputs given to the sink:
+// Loop thread only, unless stated otherwise. Inputs given to the sink:
 // core::PeerArrived, core::NodeStateChanged and core::NodeRestarted.
 //
 // Order: messages of one source to one target arrive exactly once and in the
 // order sent, per priority class: small messages overtake large data, and both
-// overtake process output and input (see PriorityOf in message_priority.h).
-// Across the loss of a member in between, messages under way may be lost;
-// those who care see NodeStateChanged or NodeRestarted and send again.
+// overtake process output and input (see PriorityOf in translate.h). Across the
+// loss of a member in between, messages in flight may be lost; the core resends
+// on NodeStateChanged or NodeRestarted.
 class GrpcOverlay : public OverlayPort {
  public:
   // `loop` and `sink` must outlive the overlay.
   GrpcOverlay(EventLoop* loop, InputSink* sink, OverlayConfig config,
               OverlayEvents events);
-  // Ends all links and waits until gRPC is done with them.
+  // Ends all links and waits until gRPC has released them.
   ~GrpcOverlay() override;
 
   // Starts the gRPC server: members may link from here on.
@@ -46,20 +46,20 @@ class GrpcOverlay : public OverlayPort {
   // Starts to dial the parent.
   void Join();
 
-  // Tells the others that this member leaves, as far as links are up, then
-  // ends them. `done` runs on the loop thread when all has been said (at most
-  // a second later).
+  // Announces over the established links that this member leaves, then ends
+  // them. `done` runs on the loop thread when the announcement was sent (at
+  // most a second later).
   void Leave(std::function<void()> done);
 
-  // Tells the neighbours that this agent is about to be replaced by another
-  // one of its node, and that they are to wait for that one for `ms`. `done`
-  // runs when it was said, at most a second later; end this agent then.
-  void AnnounceAway(uint32_t ms, std::function<void()> done);
+  // Announces a handover: the neighbours wait for the successor for `ms`.
+  // `done` runs when the announcement was sent, at most a second later; end
+  // this agent then.
+  void AnnounceHandover(uint32_t ms, std::function<void()> done);
 
   // dst must be another member. A message to a lost member is dropped.
   void Send(core::PeerMessage message) override;
 
-  // Every member is up, as far as is known here.
+  // Every member is up, in this member's view.
   bool ready() const;
   // Members that are up, this one included.
   uint32_t members_up() const;
@@ -67,7 +67,7 @@ class GrpcOverlay : public OverlayPort {
   NodeId root() const;
 
   // Ends all links at once and shuts the server down; blocks until gRPC has
-  // let go (milliseconds). Afterwards nothing is called any more.
+  // released them (milliseconds). Afterwards no callback runs.
   void Stop();
 
  private:

@@ -195,11 +195,11 @@ void ExpectWrongKey(security::SecurityMode mode) {
   });
   cluster.overlay(0).Join();
   cluster.overlay(1).Join();
-  auto& troubles = cluster.node(1).troubles;
-  ASSERT_TRUE(cluster.WaitFor([&] { return !troubles.empty(); }));
-  EXPECT_EQ(troubles[0].first, 0u);
-  EXPECT_EQ(troubles[0].second.code(), kErrInvalidCred);
-  EXPECT_EQ(troubles[0].second.message(),
+  auto& link_errors = cluster.node(1).link_errors;
+  ASSERT_TRUE(cluster.WaitFor([&] { return !link_errors.empty(); }));
+  EXPECT_EQ(link_errors[0].first, 0u);
+  EXPECT_EQ(link_errors[0].second.code(), kErrInvalidCred);
+  EXPECT_EQ(link_errors[0].second.message(),
             "cluster key differs from that of node0");
   EXPECT_EQ(cluster.overlay(0).members_up(), 1u);
   EXPECT_EQ(cluster.overlay(1).members_up(), 1u);
@@ -229,10 +229,11 @@ TEST(GrpcOverlayTest, OtherOverlayIsRefused) {
   cluster.Start(0);
   cluster.Start(1, [](OverlayConfig* c) { c->overlay_id = "another"; });
   cluster.overlay(1).Join();
-  auto& troubles = cluster.node(1).troubles;
-  ASSERT_TRUE(cluster.WaitFor([&] { return !troubles.empty(); }));
-  EXPECT_EQ(troubles[0].second.code(), kErrHandshakeFailed);
-  EXPECT_EQ(troubles[0].second.message(), "node0 belongs to another overlay");
+  auto& link_errors = cluster.node(1).link_errors;
+  ASSERT_TRUE(cluster.WaitFor([&] { return !link_errors.empty(); }));
+  EXPECT_EQ(link_errors[0].second.code(), kErrHandshakeFailed);
+  EXPECT_EQ(link_errors[0].second.message(),
+            "node0 belongs to another overlay");
 }
 
 TEST(GrpcOverlayTest, NeighbouringVersionsInteroperate) {
@@ -257,9 +258,9 @@ TEST(GrpcOverlayTest, DistantVersionsAreRefused) {
     c->oldest_version = kNewestVersion + 1;
   });
   cluster.overlay(1).Join();
-  auto& troubles = cluster.node(1).troubles;
-  ASSERT_TRUE(cluster.WaitFor([&] { return !troubles.empty(); }));
-  EXPECT_EQ(troubles[0].second.message(),
+  auto& link_errors = cluster.node(1).link_errors;
+  ASSERT_TRUE(cluster.WaitFor([&] { return !link_errors.empty(); }));
+  EXPECT_EQ(link_errors[0].second.message(),
             "node1 speaks overlay protocol version " +
                 std::to_string(kNewestVersion + 1) + " to " +
                 std::to_string(kNewestVersion + 2) + ", node0 speaks 1 to " +
@@ -274,10 +275,10 @@ TEST(GrpcOverlayTest, UnreachableParentIsReportedAndAwaited) {
   cluster.Start(1, [&](OverlayConfig* c) { c->members[0].address = address; });
   cluster.overlay(1).SetAddress(0, address);
   cluster.overlay(1).Join();
-  auto& troubles = cluster.node(1).troubles;
-  ASSERT_TRUE(cluster.WaitFor([&] { return !troubles.empty(); }));
-  EXPECT_EQ(troubles[0].second.code(), kErrUnreach);
-  EXPECT_NE(troubles[0].second.message().find(address), std::string::npos);
+  auto& link_errors = cluster.node(1).link_errors;
+  ASSERT_TRUE(cluster.WaitFor([&] { return !link_errors.empty(); }));
+  EXPECT_EQ(link_errors[0].second.code(), kErrUnreach);
+  EXPECT_NE(link_errors[0].second.message().find(address), std::string::npos);
   cluster.Start(0, [&](OverlayConfig* c) { c->listen = address; });
   cluster.overlay(0).Join();
   EXPECT_TRUE(cluster.AllReady());

@@ -65,7 +65,7 @@ class LinksAlone : public grpc::ServerBuilderOption {
 struct GrpcTransport::Impl {
   EventLoop* loop;
   Options options;
-  std::shared_ptr<Census> census = std::make_shared<Census>();
+  std::shared_ptr<CallCounter> calls = std::make_shared<CallCounter>();
   std::shared_ptr<Acceptor> acceptor = std::make_shared<Acceptor>();
   LinkService service;
   std::unique_ptr<rpc::LoopQueue> loop_queue;
@@ -135,7 +135,7 @@ Status GrpcTransport::Listen(const std::string& address, Accept accept) {
 
 void GrpcTransport::Impl::AwaitCalls() {
   ServerCall::Await(
-      loop, loop_queue->reads(), &service, queue.get(), census,
+      loop, loop_queue->reads(), &service, queue.get(), calls,
       [l = loop, a = acceptor](std::shared_ptr<Stream> stream) {
         l->Defer([a, stream = std::move(stream)] {
           if (a->accept) return a->accept(stream);
@@ -187,7 +187,7 @@ std::shared_ptr<Stream> GrpcTransport::Dial(const std::string& address) {
       impl_->loop, impl_->loop_queue->reads(),
       grpc::CreateCustomChannel(address, *credentials,
                                 impl_->ChannelArguments()),
-      impl_->queue.get(), impl_->census,
+      impl_->queue.get(), impl_->calls,
       impl_->options.security.mode == security::SecurityMode::kDerived);
   std::shared_ptr<Stream> stream = call->stream();
   impl_->Remember(stream);
@@ -206,7 +206,7 @@ void GrpcTransport::Stop() {
   // Blocks until this thread has completed what the calls have under way.
   std::thread ender([this] {
     impl_->server->Shutdown(std::chrono::system_clock::now());
-    impl_->census->WaitForNone();
+    impl_->calls->WaitForNone();
     impl_->queue->Shutdown();
   });
   rpc::ServeToEnd(impl_->queue.get());

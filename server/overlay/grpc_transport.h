@@ -21,13 +21,13 @@ class GrpcTransport : public Transport {
  public:
   struct Options {
     security::SecurityConfig security;
-    // A connection on which the peer's kernel or process says nothing for this
-    // long is given up.
+    // A connection without a sign of life from the peer for this long is
+    // closed.
     uint32_t detect_ms = 5000;
     // A connection must be made within this time.
     uint32_t connect_ms = 2000;
-    // Nobody has a reason to connect: whoever does is not heard, and the loop
-    // sleeps without gRPC, which costs 2 us less each time.
+    // No peer is expected: connections are not served, and the loop sleeps
+    // outside gRPC, which costs 2 us less each time.
     bool alone = false;
   };
   using Accept = std::function<void(std::shared_ptr<Stream>)>;
@@ -43,7 +43,7 @@ class GrpcTransport : public Transport {
 
   std::shared_ptr<Stream> Dial(const std::string& address) override;
 
-  // Ends every stream and the server; blocks until gRPC has let go.
+  // Ends every stream and the server; blocks until gRPC has released them.
   void Stop();
 
  private:

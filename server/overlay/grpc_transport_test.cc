@@ -329,9 +329,9 @@ TEST(GrpcTransportTest, PlaintextToFarAddressesIsRefused) {
   cluster.Start(1);
   cluster.overlay(1).SetAddress(0, "192.0.2.1:7");
   cluster.overlay(1).Join();
-  auto& troubles = cluster.node(1).troubles;
-  ASSERT_TRUE(cluster.WaitFor([&] { return !troubles.empty(); }));
-  EXPECT_NE(troubles[0].second.message().find("plaintext on 192.0.2.1:7"),
+  auto& link_errors = cluster.node(1).link_errors;
+  ASSERT_TRUE(cluster.WaitFor([&] { return !link_errors.empty(); }));
+  EXPECT_NE(link_errors[0].second.message().find("plaintext on 192.0.2.1:7"),
             std::string::npos);
 }
 

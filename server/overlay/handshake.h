@@ -1,5 +1,5 @@
-// What both ends of a new stream tell and prove to each other before packets
-// flow. Pure functions; see protos/overlay.proto for the order of frames.
+// Negotiation and mutual authentication of a new stream before packets flow.
+// Pure functions; see protos/overlay.proto for the order of frames.
 #ifndef CANOPY_SERVER_OVERLAY_HANDSHAKE_H_
 #define CANOPY_SERVER_OVERLAY_HANDSHAKE_H_
 
@@ -14,7 +14,7 @@
 
 namespace canopy::overlay {
 
-// This agent, as it introduces itself.
+// What this agent presents in a handshake.
 struct Identity {
   NodeId self = 0;
   uint32_t members = 0;
@@ -40,8 +40,8 @@ StreamEnd KeyDiffers(const std::string& name);
 // ------------------------------------------------------------------ child ---
 
 Hello MakeHello(const Identity& self, const ResumePoint& resume);
-// A code other than kEndOk says why the parent is not believed; `address` is
-// what was dialled, `expected` and `name` whom we wanted there.
+// A code other than kEndOk says why the parent is rejected; `expected` and
+// `name` identify the node that was dialled.
 StreamEnd CheckWelcome(const Identity& self, const Hello& hello,
                        const Welcome& welcome, NodeId expected,
                        const std::string& name);

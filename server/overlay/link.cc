@@ -84,7 +84,7 @@ bool Link::AckDue() const {
 bool Link::Resume(uint64_t peer_received) {
   if (!Acknowledge(peer_received)) return false;
   replay_ = 0;
-  // The handshake has told the peer.
+  // The handshake has acknowledged it.
   acknowledged_ = received_;
   bytes_unacknowledged_ = 0;
   return true;

@@ -1,5 +1,5 @@
-// The numbered, acknowledged, replayable packet flow between this agent and
-// one neighbour, whatever streams carry it one after the other.
+// The numbered, acknowledged, replayable packet flow between this agent and one
+// neighbour, over any number of successive streams.
 #ifndef CANOPY_SERVER_OVERLAY_LINK_H_
 #define CANOPY_SERVER_OVERLAY_LINK_H_
 
@@ -25,8 +25,8 @@ class Link {
 
   // Adds what the stream should carry next, at most about kMaxFrame bytes:
   // replays first, then by priority; and the acknowledgement that is due
-  // anyway. False when there is nothing to say (an acknowledgement alone is
-  // worth a frame only when AckDue or `ack_now`).
+  // anyway. False when there is nothing to send (an acknowledgement alone
+  // justifies a frame only when AckDue or `ack_now`).
   bool Fill(Frame* frame, bool ack_now);
 
   // The peer has everything up to `number`. False: it claims packets that
@@ -35,11 +35,11 @@ class Link {
 
   enum class Arrival { kNew, kDuplicate, kGap };
   Arrival Arrived(const Packet& packet);
-  // Highest number got, for Hello and Welcome.
+  // Highest number received, for Hello and Welcome.
   uint64_t received() const { return received_; }
-  // Something was got that is not acknowledged yet.
+  // Something was received and not acknowledged yet.
   bool AckOwed() const { return received_ != acknowledged_; }
-  // So much of it that the acknowledgement should not wait for company.
+  // Enough of it that the acknowledgement should be sent by itself.
   bool AckDue() const;
 
   // A new stream between the same incarnations: the peer has everything up to

@@ -1,5 +1,5 @@
-// What this agent knows about each member. Tables of different agents converge
-// when they exchange what they know, in any order, any number of times.
+// This agent's view of each member. The views converge when agents exchange
+// their states, in any order, any number of times.
 #ifndef CANOPY_SERVER_OVERLAY_MEMBER_TABLE_H_
 #define CANOPY_SERVER_OVERLAY_MEMBER_TABLE_H_
 
@@ -31,7 +31,7 @@ class MemberTable {
   const MemberState& State(NodeId node) const { return states_[node].state; }
   uint32_t up_count() const { return up_count_; }
 
-  // Takes over a state that is newer than what is known. False: it is not, or
+  // Adopts a state that is newer than the known one. False: it is not newer, or
   // names no member.
   bool Merge(const MemberState& state);
 

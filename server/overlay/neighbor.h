@@ -25,15 +25,15 @@ struct TreeOverlay::Neighbor : public StreamListener,
 
   TreeOverlay* const owner;
   const NodeId id;
-  uint64_t incarnation = 0;  // that `link` is with; 0: never linked
+  uint64_t incarnation = 0;  // of the peer of `link`; 0: never linked
   Link link;
   std::shared_ptr<Stream> stream;  // null: not linked just now
-  std::set<NodeId> dirty;          // members whose state it must be told
-  bool retiring = false;  // not the parent any more: end it when all is said
+  std::set<NodeId> dirty;          // members whose state it must be sent
+  bool retiring = false;  // not the parent any more: end it when drained
   bool flush_scheduled = false;
-  uint32_t away_ms = 0;  // it said that it is about to be replaced
+  uint32_t planned_downtime_ms = 0;  // as announced for its handover
   std::string last_error;
-  EventLoop::TimerId patience = 0;  // ends in its loss unless it links
+  EventLoop::TimerId reconnect_timer = 0;  // declares it lost unless it links
   EventLoop::TimerId ack_timer = 0;
 };
 

@@ -40,7 +40,7 @@ class TestCluster {
     EventLoop loop;
     FakeSink sink;
     std::unique_ptr<GrpcOverlay> overlay;
-    std::vector<std::pair<NodeId, Status>> troubles;
+    std::vector<std::pair<NodeId, Status>> link_errors;
     std::vector<uint32_t> progress;
     int ready = 0;
     std::vector<std::string> expelled;
@@ -75,8 +75,8 @@ class TestCluster {
     if (change) change(&config);
     Node* node = nodes_[id].get();
     OverlayEvents events;
-    events.trouble = [node](NodeId peer, const Status& status) {
-      node->troubles.emplace_back(peer, status);
+    events.link_error = [node](NodeId peer, const Status& status) {
+      node->link_errors.emplace_back(peer, status);
     };
     events.progress = [node](uint32_t up, uint32_t) {
       node->progress.push_back(up);

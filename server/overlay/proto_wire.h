@@ -1,4 +1,4 @@
-// The protobuf wire format for plain C++ structs. A struct's fields are told
+// The protobuf wire format for plain C++ structs. A struct's fields are listed
 // once, in a function Describe(visitor, struct), and visitors measure, write
 // and read them. Data fields are read as slices of the buffer that arrived, and
 // forwarding needs no generated message; protos/overlay.proto stays the

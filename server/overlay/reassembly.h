@@ -1,4 +1,4 @@
-// Messages put together from the packets that arrive for this agent.
+// Reassembles messages from the packets that arrive for this agent.
 #ifndef CANOPY_SERVER_OVERLAY_REASSEMBLY_H_
 #define CANOPY_SERVER_OVERLAY_REASSEMBLY_H_
 
@@ -27,8 +27,8 @@ class Reassembly {
 
   // Forgets the unfinished messages of a source that is lost.
   void DropSource(NodeId source);
-  // A member was lost: what has got no piece since the call before this one
-  // lost its other pieces with a member, and is dropped.
+  // Called after the loss of a member: drops messages without a new piece since
+  // the previous call, whose other pieces were lost.
   void Sweep();
 
   size_t bytes() const { return bytes_; }

@@ -1,4 +1,4 @@
-// A bidirectional stream of frames and what makes them: the border between the
+// A bidirectional stream of frames and its factory: the interface between the
 // overlay's state, which the loop thread owns, and gRPC with its threads.
 #ifndef CANOPY_SERVER_OVERLAY_STREAM_H_
 #define CANOPY_SERVER_OVERLAY_STREAM_H_
@@ -47,13 +47,14 @@ class Stream {
  public:
   virtual ~Stream() = default;
 
-  // Whom to tell; what arrived before is kept for it. Not owned; until
-  // another is set, or Detach. Never calls the listener from within.
+  // Sets the listener; frames that arrived before are delivered to it. Not
+  // owned; until another is set, or Detach. Never calls the listener from
+  // within.
   virtual void Attach(StreamListener* listener) = 0;
-  // Tells nobody any more. The stream itself goes on, deaf.
+  // Removes the listener. The stream stays open and discards what arrives.
   virtual void Detach() = 0;
 
-  // No frame is on its way to the transport. False: OnWritable follows.
+  // No frame is being written. False: OnWritable follows.
   virtual bool Writable() = 0;
   // One frame; only when Writable.
   virtual void Write(const Rope& frame) = 0;

@@ -102,10 +102,10 @@ class TlsFilesTest : public testing::Test {
 
   // The child says why there is no link, and there is none.
   void ExpectNoLink(const std::string& word) {
-    auto& troubles = cluster_.node(1).troubles;
-    ASSERT_TRUE(cluster_.WaitFor([&] { return !troubles.empty(); }));
-    EXPECT_NE(troubles[0].second.message().find(word), std::string::npos)
-        << troubles[0].second.message();
+    auto& link_errors = cluster_.node(1).link_errors;
+    ASSERT_TRUE(cluster_.WaitFor([&] { return !link_errors.empty(); }));
+    EXPECT_NE(link_errors[0].second.message().find(word), std::string::npos)
+        << link_errors[0].second.message();
     EXPECT_EQ(cluster_.node(0).ready + cluster_.node(1).ready, 0);
   }
 

@@ -118,7 +118,7 @@ void Describe(V& v, Is<JobStart> auto& m) {
 template <typename V>
 void Describe(V& v, Is<JobForget> auto& m) {
   v.Bounded(1, m.nspace, kMaxNspaceLen);
-  v.Field(2, m.all_told);
+  v.Field(2, m.sync_complete);
 }
 
 template <typename V>
@@ -345,7 +345,7 @@ uint32_t PriorityOf(const core::MessageBody& body, size_t size) {
       std::holds_alternative<core::InputData>(body)) {
     return 2;
   }
-  // That a process came to what is over must not be heard after its end.
+  // An arrival must not be overtaken by the process's exit.
   const auto* up = std::get_if<core::CollectiveUp>(&body);
   const bool over = up != nullptr && up->status == core::kAlreadyReleased;
   const bool bulk = (up != nullptr && !over) ||

@@ -23,12 +23,11 @@ Result<core::MessageBody> DecodeBody(const Bytes& data);
 // priority, messages of one source to one target keep their order.
 inline constexpr uint32_t kPriorities = 3;
 // `size`: of the encoded body. Large collective data, direct modex answers and
-// state answers give way to everything small (1); process output and input to
-// both (2).
+// state answers have priority 1; process output and input 2; all else 0.
 uint32_t PriorityOf(const core::MessageBody& body, size_t size);
 
-// Makes a body that is too large to send one that says so: data goes away and
-// the status becomes kErrOutOfResource. False: this kind has no data.
+// Turns a body that is too large to send into an error: its data is removed and
+// its status becomes kErrOutOfResource. False: this kind has no data.
 bool WithoutData(core::MessageBody* body);
 
 }  // namespace canopy::overlay

@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "server/overlay/compatibility.h"
 #include "server/overlay/neighbor.h"
-#include "server/overlay/older.h"
 
 namespace canopy::overlay {
 namespace {
@@ -88,9 +88,9 @@ void TreeOverlay::Stop() {
     if (*timer != 0) loop_->CancelTimer(std::exchange(*timer, 0));
   }
   while (!neighbors_.empty()) Drop(neighbors_.begin()->first);
-  caller_.reset();
-  partings_.clear();
-  receptionists_.clear();
+  client_handshake_.reset();
+  farewells_.clear();
+  server_handshakes_.clear();
 }
 
 // ------------------------------------------------------------ reconciling ---
@@ -110,9 +110,9 @@ void TreeOverlay::Reconcile() {
   if (state_ == State::kLeaving) return CheckLeft();
   if (state_ != State::kJoined) return;
   const NodeId parent = tree_.parent(config_.self);
-  if (caller_ != nullptr && caller_->expected() != parent &&
+  if (client_handshake_ != nullptr && client_handshake_->expected() != parent &&
       parent != kNoNode) {
-    caller_.reset();
+    client_handshake_.reset();
   }
   if (parent != kNoNode) {
     const NeighborRef up = Get(parent);
@@ -137,7 +137,7 @@ void TreeOverlay::Reconcile() {
       Retire(neighbor);
     }
   }
-  Reroute(std::exchange(limbo_, {}), kNoNode);
+  Reroute(std::exchange(unroutable_, {}), kNoNode);
 }
 
 void TreeOverlay::AwaitChildren() {
@@ -158,11 +158,12 @@ void TreeOverlay::ReportProgress() {
   }
 }
 
-void TreeOverlay::Trouble(NodeId node, int code, const std::string& text) {
-  std::string& last = troubles_[node];
+void TreeOverlay::ReportLinkError(NodeId node, int code,
+                                  const std::string& text) {
+  std::string& last = link_errors_[node];
   if (last == text) return;
   last = text;
-  if (events_.trouble) events_.trouble(node, Status(code, text));
+  if (events_.link_error) events_.link_error(node, Status(code, text));
 }
 
 // ---------------------------------------------------------------- members ---
@@ -194,9 +195,9 @@ void TreeOverlay::MergeSelf(const MemberState& state) {
   if (!state.up) {
     Rejoin(state.reason);
   } else if (state.incarnation > identity_.incarnation) {
-    Trouble(config_.self, kErrExists,
-            "another agent runs as " + identity_.name + ", node " +
-                std::to_string(config_.self));
+    ReportLinkError(config_.self, kErrExists,
+                    "another agent runs as " + identity_.name + ", node " +
+                        std::to_string(config_.self));
   }
 }
 
@@ -229,7 +230,7 @@ void TreeOverlay::Returned(const MemberState& state) {
   sink_->OnInput(core::NodeStateChanged{state.node, true, ""});
 }
 
-// The tree stays as it is; what was said to the old incarnation is void.
+// The tree is unchanged; messages to the old incarnation are void.
 void TreeOverlay::Restarted(const MemberState& state) {
   if (!state.address.empty()) addresses_[state.node] = state.address;
   const NeighborRef neighbor = Find(state.node);
@@ -254,16 +255,16 @@ void TreeOverlay::Declare(NodeId node, const std::string& reason) {
 void TreeOverlay::Rejoin(const std::string& reason) {
   if (state_ != State::kJoined) return;
   if (events_.expelled) events_.expelled(reason);
-  settled_ = false;
+  members_synced_ = false;
   rejoined_ = true;
   identity_.recovered = false;
   identity_.incarnation =
       std::max(ClockIncarnation(), identity_.incarnation + 1);
-  caller_.reset();
-  receptionists_.clear();
+  client_handshake_.reset();
+  server_handshakes_.clear();
   while (!neighbors_.empty()) Drop(neighbors_.begin()->first);
-  limbo_.clear();
-  troubles_.clear();
+  unroutable_.clear();
+  link_errors_.clear();
   table_.Clear();
   table_.Merge(
       {config_.self, identity_.incarnation, true, "", identity_.address});
@@ -283,7 +284,7 @@ void TreeOverlay::Leave(std::function<void()> done) {
   if (state_ == State::kStopped) return;
   state_ = State::kLeaving;
   left_ = std::move(done);
-  caller_.reset();
+  client_handshake_.reset();
   if (redial_timer_ != 0) loop_->CancelTimer(std::exchange(redial_timer_, 0));
   for (const auto& [id, neighbor] : neighbors_) AckLater(neighbor);
   leave_timer_ = loop_->AddTimer(int64_t{config_.leave_ms} * kMs, Guard([this] {
@@ -293,10 +294,10 @@ void TreeOverlay::Leave(std::function<void()> done) {
   loop_->Defer(Guard([this] { CheckLeft(); }));
 }
 
-void TreeOverlay::AnnounceAway(uint32_t ms, std::function<void()> done) {
+void TreeOverlay::AnnounceHandover(uint32_t ms, std::function<void()> done) {
   Frame news;
-  news.away_ms = ms;
-  ForgetNewer(config_.version, &news);
+  news.planned_downtime_ms = ms;
+  RemoveNewerFields(config_.version, &news);
   for (const auto& [id, neighbor] : neighbors_) {
     if (neighbor->stream == nullptr) continue;
     Flush(neighbor, true);

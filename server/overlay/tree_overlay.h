@@ -1,5 +1,5 @@
-// The overlay's own state: who is there, the links to the neighbours in the
-// tree, and where each packet goes. Any transport below, no thread of its own.
+// The overlay's own state: membership, the links to the neighbours in the tree,
+// and routing. Independent of the transport, without a thread of its own.
 #ifndef CANOPY_SERVER_OVERLAY_TREE_OVERLAY_H_
 #define CANOPY_SERVER_OVERLAY_TREE_OVERLAY_H_
 
@@ -18,8 +18,8 @@
 #include "server/core/tree.h"
 #include "server/overlay/config.h"
 #include "server/overlay/frame.h"
-#include "server/overlay/greeter.h"
 #include "server/overlay/link.h"
+#include "server/overlay/link_handshake.h"
 #include "server/overlay/member_table.h"
 #include "server/overlay/reassembly.h"
 #include "server/overlay/stream.h"
@@ -27,7 +27,7 @@
 
 namespace canopy::overlay {
 
-// Loop thread only. See GrpcOverlay for what the calls mean.
+// Loop thread only. See GrpcOverlay for the contract of the calls.
 class TreeOverlay {
  public:
   // All must outlive the overlay.
@@ -39,7 +39,7 @@ class TreeOverlay {
   void SetAddress(NodeId node, std::string address);
   void Join();
   void Leave(std::function<void()> done);
-  void AnnounceAway(uint32_t ms, std::function<void()> done);
+  void AnnounceHandover(uint32_t ms, std::function<void()> done);
   void Send(core::PeerMessage message);
   // A stream that came in.
   void Accept(std::shared_ptr<Stream> stream);
@@ -69,7 +69,7 @@ class TreeOverlay {
   void Restarted(const MemberState& state);
   void Declare(NodeId node, const std::string& reason);
   void Rejoin(const std::string& reason);
-  void Trouble(NodeId node, int code, const std::string& text);
+  void ReportLinkError(NodeId node, int code, const std::string& text);
 
   // Links.
   NeighborRef Get(NodeId node);
@@ -78,7 +78,7 @@ class TreeOverlay {
   bool Expected(NodeId node) const;
   void AwaitChildren();
   void Await(const NeighborRef& neighbor);
-  void OnPatienceEnd(NodeId node, int64_t late_ns);
+  void OnReconnectTimeout(NodeId node, int64_t late_ns);
   void Dial(const NeighborRef& parent);
   void OnDialled(NodeId node, const StreamEnd& end, const Welcome& welcome,
                  std::shared_ptr<Stream> stream);
@@ -92,7 +92,7 @@ class TreeOverlay {
   void OnLinkEnd(const NeighborRef& neighbor, const StreamEnd& end);
   void BreakLink(const NeighborRef& neighbor, const std::string& why);
   void Expel(const NeighborRef& neighbor);
-  void SayDown(NodeId node, std::shared_ptr<Stream> stream);
+  void SendMemberDown(NodeId node, std::shared_ptr<Stream> stream);
   void Retire(const NeighborRef& neighbor);
   void CheckLeft();
   void CheckAnnounced();
@@ -121,36 +121,36 @@ class TreeOverlay {
   std::vector<std::string> addresses_;
   MemberTable table_;
   core::Tree tree_;
-  // Members whose loss the sink knows of.
+  // Members whose loss was reported to the sink.
   std::vector<bool> reported_down_;
-  // This agent came back after being cut off; and, until its new parent has
-  // told it about the members, it takes no children.
+  // This agent rejoined after a partition; until its new parent has sent it the
+  // membership, it accepts no children.
   bool rejoined_ = false;
-  bool rejoining_ = false;  // everybody is being reported lost
-  bool settled_ = true;
+  bool rejoining_ = false;  // all members are being reported lost
+  bool members_synced_ = true;
   uint32_t reported_up_ = 0;
   bool reported_ready_ = false;
-  std::map<NodeId, std::string> troubles_;
+  std::map<NodeId, std::string> link_errors_;
 
   std::map<NodeId, NeighborRef> neighbors_;
   std::set<NodeId> congested_;
   bool reconcile_scheduled_ = false;
 
   // The dial under way (to the parent, or a probe), and when the next one is.
-  std::unique_ptr<Caller> caller_;
+  std::unique_ptr<ClientHandshake> client_handshake_;
   EventLoop::TimerId redial_timer_ = 0;
   uint32_t redial_ms_ = 0;
   NodeId probe_next_ = 0;
   EventLoop::TimerId probe_timer_ = 0;
-  std::vector<std::unique_ptr<Parting>> partings_;
-  std::map<uint64_t, std::unique_ptr<Receptionist>> receptionists_;
-  uint64_t next_receptionist_ = 1;
+  std::vector<std::unique_ptr<FarewellStream>> farewells_;
+  std::map<uint64_t, std::unique_ptr<ServerHandshake>> server_handshakes_;
+  uint64_t next_server_handshake_ = 1;
 
   uint64_t next_message_ = 1;
   Reassembly reassembly_;
   EventLoop::TimerId sweep_timer_ = 0;
-  // Packets for which the views of the tree do not agree yet.
-  std::vector<Packet> limbo_;
+  // Packets without a route until the views of the tree converge.
+  std::vector<Packet> unroutable_;
 
   std::function<void()> left_;
   std::function<void()> announced_;

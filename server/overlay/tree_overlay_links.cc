@@ -44,7 +44,7 @@ void TreeOverlay::Drop(NodeId node) {
   const NeighborRef neighbor = it->second;
   neighbors_.erase(it);
   for (EventLoop::TimerId* timer :
-       {&neighbor->patience, &neighbor->ack_timer}) {
+       {&neighbor->reconnect_timer, &neighbor->ack_timer}) {
     if (*timer != 0) loop_->CancelTimer(std::exchange(*timer, 0));
   }
   if (neighbor->stream != nullptr) {
@@ -59,8 +59,8 @@ bool TreeOverlay::Expected(NodeId node) const {
 }
 
 void TreeOverlay::Await(const NeighborRef& neighbor) {
-  if (neighbor->patience != 0) return;
-  int64_t ms = std::max(config_.grace_ms, neighbor->away_ms);
+  if (neighbor->reconnect_timer != 0) return;
+  int64_t ms = std::max(config_.grace_ms, neighbor->planned_downtime_ms);
   if (neighbor->incarnation == 0) {
     const bool seen = rejoined_ || table_.Known(neighbor->id);
     ms = seen ? ms + config_.detect_ms : config_.join_timeout_ms;
@@ -68,17 +68,18 @@ void TreeOverlay::Await(const NeighborRef& neighbor) {
   }
   const NodeId id = neighbor->id;
   const int64_t due = EventLoop::Now() + ms * kMs;
-  neighbor->patience = loop_->AddTimer(
-      ms * kMs,
-      Guard([this, id, due] { OnPatienceEnd(id, EventLoop::Now() - due); }));
+  neighbor->reconnect_timer =
+      loop_->AddTimer(ms * kMs, Guard([this, id, due] {
+                        OnReconnectTimeout(id, EventLoop::Now() - due);
+                      }));
 }
 
-void TreeOverlay::OnPatienceEnd(NodeId node, int64_t late_ns) {
+void TreeOverlay::OnReconnectTimeout(NodeId node, int64_t late_ns) {
   const NeighborRef neighbor = Find(node);
   if (neighbor == nullptr) return;
-  neighbor->patience = 0;
+  neighbor->reconnect_timer = 0;
   if (neighbor->stream != nullptr || !Expected(node)) return;
-  // Who did not run itself can not say that the other was silent.
+  // An agent that was stalled itself cannot conclude that its peer was silent.
   if (late_ns > int64_t{config_.grace_ms} * kMs / 4) return Await(neighbor);
   Declare(node, neighbor->last_error.empty() ? "it did not connect in time"
                                              : neighbor->last_error);
@@ -87,14 +88,15 @@ void TreeOverlay::OnPatienceEnd(NodeId node, int64_t late_ns) {
 // ---------------------------------------------------------------- dialling ---
 
 void TreeOverlay::Dial(const NeighborRef& parent) {
-  if (caller_ != nullptr || redial_timer_ != 0) return;
+  if (client_handshake_ != nullptr || redial_timer_ != 0) return;
   const NodeId node = parent->id;
   const std::string& name = config_.members[node].name;
   if (addresses_[node].empty()) {
-    Trouble(node, kErrUnreach, "the address of " + name + " is not known");
+    ReportLinkError(node, kErrUnreach,
+                    "the address of " + name + " is not known");
     return Redial(node);
   }
-  caller_ = std::make_unique<Caller>(
+  client_handshake_ = std::make_unique<ClientHandshake>(
       loop_, &identity_, transport_->Dial(addresses_[node]), node, name,
       PointOf(node), int64_t{config_.detect_ms} * kMs,
       [this, node](const StreamEnd& end, const Welcome& welcome,
@@ -106,7 +108,7 @@ void TreeOverlay::Dial(const NeighborRef& parent) {
 void TreeOverlay::OnDialled(NodeId node, const StreamEnd& end,
                             const Welcome& welcome,
                             std::shared_ptr<Stream> stream) {
-  const auto caller = std::move(caller_);
+  const auto caller = std::move(client_handshake_);
   if (!end.ok()) {
     const std::string text = end.code == kEndUnavailable
                                  ? config_.members[node].name + " at " +
@@ -115,11 +117,11 @@ void TreeOverlay::OnDialled(NodeId node, const StreamEnd& end,
                                  : end.message;
     if (const NeighborRef n = Find(node)) n->last_error = text;
     if (end.code == kEndExpelled) return Rejoin(end.message);
-    if (tree_.alive(node)) Trouble(node, StatusOf(end.code), text);
+    if (tree_.alive(node)) ReportLinkError(node, StatusOf(end.code), text);
     return Redial(node);
   }
   if (table_.Down(node) && welcome.incarnation <= table_.Incarnation(node)) {
-    SayDown(node, std::move(stream));
+    SendMemberDown(node, std::move(stream));
     return Redial(node);
   }
   redial_ms_ = config_.redial_min_ms;
@@ -138,8 +140,8 @@ void TreeOverlay::Redial(NodeId node) {
   redial_ms_ = std::min(redial_ms_ * 2, config_.redial_max_ms);
 }
 
-// Whoever acts as root because those before it are lost looks for them now and
-// then: a root that returns has nobody to dial.
+// An agent that acts as root because earlier members are lost probes them
+// periodically: a root that returns has no parent to dial.
 void TreeOverlay::ProbeLater() {
   if (probe_timer_ != 0) return;
   probe_timer_ = loop_->AddTimer(int64_t{config_.grace_ms} * kMs, Guard([this] {
@@ -151,8 +153,8 @@ void TreeOverlay::ProbeLater() {
 void TreeOverlay::Probe() {
   if (state_ != State::kJoined || tree_.parent(config_.self) != kNoNode) return;
   const NodeId node = probe_next_++ % config_.self;
-  if (caller_ == nullptr && !addresses_[node].empty()) {
-    caller_ = std::make_unique<Caller>(
+  if (client_handshake_ == nullptr && !addresses_[node].empty()) {
+    client_handshake_ = std::make_unique<ClientHandshake>(
         loop_, &identity_, transport_->Dial(addresses_[node]), node,
         config_.members[node].name, ResumePoint(),
         int64_t{config_.detect_ms} * kMs,
@@ -168,18 +170,18 @@ void TreeOverlay::Probe() {
 
 void TreeOverlay::Accept(std::shared_ptr<Stream> stream) {
   if ((state_ != State::kIdle && state_ != State::kJoined) ||
-      receptionists_.size() >= kMaxReceptionists) {
+      server_handshakes_.size() >= kMaxReceptionists) {
     return stream->Close({kEndUnavailable, "this agent takes no links now"});
   }
-  const uint64_t number = next_receptionist_++;
-  receptionists_[number] = std::make_unique<Receptionist>(
+  const uint64_t number = next_server_handshake_++;
+  server_handshakes_[number] = std::make_unique<ServerHandshake>(
       loop_, &identity_, std::move(stream), int64_t{config_.detect_ms} * kMs,
       [this](const Hello& hello, ResumePoint* resume) {
         return Admit(hello, resume);
       },
       [this, number](const StreamEnd& end, const Hello& hello,
                      const Welcome& welcome, std::shared_ptr<Stream> link) {
-        const auto done = receptionists_.extract(number);
+        const auto done = server_handshakes_.extract(number);
         if (!end.ok()) return;
         Establish({hello.node, hello.incarnation, true, "", hello.address,
                    hello.recovered},
@@ -189,7 +191,7 @@ void TreeOverlay::Accept(std::shared_ptr<Stream> stream) {
 }
 
 StreamEnd TreeOverlay::Admit(const Hello& hello, ResumePoint* resume) {
-  if (!settled_ && tree_.parent(config_.self) != kNoNode) {
+  if (!members_synced_ && tree_.parent(config_.self) != kNoNode) {
     return {kEndUnavailable, identity_.name + " is joining again itself"};
   }
   const MemberState& known = table_.State(hello.node);
@@ -235,11 +237,11 @@ void TreeOverlay::Establish(const MemberState& peer, bool resumed,
   neighbor->incarnation = incarnation;
   neighbor->stream = std::move(stream);
   neighbor->retiring = false;
-  neighbor->away_ms = 0;
+  neighbor->planned_downtime_ms = 0;
   neighbor->last_error.clear();
-  troubles_.erase(node);
-  if (neighbor->patience != 0) {
-    loop_->CancelTimer(std::exchange(neighbor->patience, 0));
+  link_errors_.erase(node);
+  if (neighbor->reconnect_timer != 0) {
+    loop_->CancelTimer(std::exchange(neighbor->reconnect_timer, 0));
   }
   for (NodeId member = 0; member < table_.size(); ++member) {
     if (member != node && table_.Known(member)) neighbor->dirty.insert(member);
@@ -271,8 +273,8 @@ void TreeOverlay::BreakLink(const NeighborRef& neighbor,
   OnLinkEnd(neighbor, {kEndUnavailable, why});
 }
 
-// The neighbour counts as lost, by the word of others, and yet it is linked. It
-// must learn that, or it would go on believing in a membership that is over.
+// The neighbour was declared lost by other members and is still linked. It must
+// be notified, or it would keep an obsolete view of the membership.
 void TreeOverlay::Expel(const NeighborRef& neighbor) {
   if (neighbor->stream == nullptr || !table_.Down(neighbor->id) ||
       table_.Incarnation(neighbor->id) != neighbor->incarnation) {
@@ -280,7 +282,7 @@ void TreeOverlay::Expel(const NeighborRef& neighbor) {
   }
   auto stream = std::exchange(neighbor->stream, nullptr);
   if (neighbor->id < config_.self) {
-    SayDown(neighbor->id, std::move(stream));
+    SendMemberDown(neighbor->id, std::move(stream));
   } else {
     stream->Close(
         {kEndExpelled, "declared lost: " + table_.State(neighbor->id).reason});
@@ -288,12 +290,12 @@ void TreeOverlay::Expel(const NeighborRef& neighbor) {
 }
 
 // For a stream that this side has dialled.
-void TreeOverlay::SayDown(NodeId node, std::shared_ptr<Stream> stream) {
-  std::erase_if(partings_, [](const auto& p) { return p->over(); });
+void TreeOverlay::SendMemberDown(NodeId node, std::shared_ptr<Stream> stream) {
+  std::erase_if(farewells_, [](const auto& p) { return p->over(); });
   Frame news;
   news.members = Members{{table_.State(node)}};
-  partings_.push_back(
-      std::make_unique<Parting>(std::move(stream), std::move(news)));
+  farewells_.push_back(
+      std::make_unique<FarewellStream>(std::move(stream), std::move(news)));
 }
 
 void TreeOverlay::Retire(const NeighborRef& neighbor) {

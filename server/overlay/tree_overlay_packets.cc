@@ -3,8 +3,8 @@
 #include <cassert>
 #include <utility>
 
+#include "server/overlay/compatibility.h"
 #include "server/overlay/neighbor.h"
-#include "server/overlay/older.h"
 #include "server/overlay/translate.h"
 #include "server/overlay/tree_overlay.h"
 
@@ -17,26 +17,26 @@ constexpr int64_t kAckDelayNs = 25 * kMs;
 constexpr size_t kMembersPerFrame = 1024;
 constexpr size_t kMaxLimbo = 4096;
 // A neighbour is not waited for longer, whatever it announces.
-constexpr uint32_t kMaxAwayMs = 600000;
+constexpr uint32_t kMaxPlannedDowntimeMs = 600000;
 constexpr int64_t kLimboNs = 50 * kMs;
 
 }  // namespace
 
 void TreeOverlay::Send(core::PeerMessage message) {
   assert(message.dst != config_.self && message.dst < table_.size());
-  // What is said to one that is about to be reported lost comes of a view that
-  // is over.
+  // A message to a member that is about to be reported lost stems from an
+  // obsolete view.
   if (rejoining_ || state_ == State::kStopped || message.dst >= table_.size() ||
       message.dst == config_.self || table_.Down(message.dst)) {
     return;
   }
-  ForgetNewer(config_.version, &message.body);
+  RemoveNewerFields(config_.version, &message.body);
   std::string encoded = EncodeBody(message.body);
   if (encoded.size() > config_.message_limit_bytes) {
-    Trouble(message.dst, kErrOutOfResource,
-            "a message of " + std::to_string(encoded.size()) +
-                " bytes is over the limit of " +
-                std::to_string(config_.message_limit_bytes));
+    ReportLinkError(message.dst, kErrOutOfResource,
+                    "a message of " + std::to_string(encoded.size()) +
+                        " bytes is over the limit of " +
+                        std::to_string(config_.message_limit_bytes));
     if (!WithoutData(&message.body)) return;
     encoded = EncodeBody(message.body);
   }
@@ -59,7 +59,8 @@ void TreeOverlay::Route(Packet packet, NodeId from) {
   if (hop == nullptr || hop->stream == nullptr) {
     const NodeId next = tree_.NextHop(config_.self, packet.target);
     if (next == kNoNode || next == from) {
-      if (limbo_.size() < kMaxLimbo) limbo_.push_back(std::move(packet));
+      if (unroutable_.size() < kMaxLimbo)
+        unroutable_.push_back(std::move(packet));
       loop_->AddTimer(kLimboNs, Guard([this] { ScheduleReconcile(); }));
       return;
     }
@@ -145,15 +146,16 @@ void TreeOverlay::OnFrame(const NeighborRef& neighbor, const Bytes& data) {
       frame->proof.has_value()) {
     return BreakLink(neighbor, "it sent a malformed frame");
   }
-  ForgetNewer(config_.version, &*frame);
+  RemoveNewerFields(config_.version, &*frame);
   if (frame->received != 0 && !neighbor->link.Acknowledge(frame->received)) {
     return BreakLink(neighbor, "it acknowledged what was never sent");
   }
-  if (frame->away_ms != 0) {
-    neighbor->away_ms = std::min(frame->away_ms, kMaxAwayMs);
+  if (frame->planned_downtime_ms != 0) {
+    neighbor->planned_downtime_ms =
+        std::min(frame->planned_downtime_ms, kMaxPlannedDowntimeMs);
   }
   if (frame->members.has_value()) {
-    if (neighbor->id < config_.self) settled_ = true;
+    if (neighbor->id < config_.self) members_synced_ = true;
     for (const MemberState& state : frame->members->changes) {
       Merge(state, neighbor->id);
       if (neighbor->stream == nullptr) return;
@@ -195,14 +197,15 @@ bool TreeOverlay::OnPackets(const NeighborRef& neighbor,
 void TreeOverlay::Deliver(const Packet& packet) {
   auto whole = reassembly_.Add(packet);
   if (!whole.ok()) {
-    return Trouble(packet.source, whole.code(), whole.status().message());
+    return ReportLinkError(packet.source, whole.code(),
+                           whole.status().message());
   }
   if (!whole->has_value()) return;
   auto body = DecodeBody(**whole);
   if (!body.ok()) {
-    return Trouble(packet.source, body.code(), body.status().message());
+    return ReportLinkError(packet.source, body.code(), body.status().message());
   }
-  ForgetNewer(config_.version, &*body);
+  RemoveNewerFields(config_.version, &*body);
   core::PeerMessage message;
   message.src = packet.source;
   message.dst = config_.self;

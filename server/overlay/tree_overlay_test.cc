@@ -323,7 +323,7 @@ TEST_F(TreeOverlayTest, AnnouncedAbsenceIsWaitedFor) {
   Make(4, /*grace_ms=*/1);
   ASSERT_TRUE(WaitForAll());
   bool said = false;
-  overlays_[1]->AnnounceAway(60000, [&] { said = true; });
+  overlays_[1]->AnnounceHandover(60000, [&] { said = true; });
   ASSERT_TRUE(WaitFor([&] { return said; }));
   network_.listeners.erase(Name(1));
   overlays_[1]->Stop();

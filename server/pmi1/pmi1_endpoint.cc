@@ -126,7 +126,7 @@ ProcessEnvironment::InheritedFd Pmi1Endpoint::FdForRank(
     return {};
   }
   AddConnection({job.job->nspace, rank}, job.job, UniqueFd(fds[0]));
-  KeepSoon(job.job->nspace, rank);
+  PersistSoon(job.job->nspace, rank);
   return {fds[1], "PMI_FD"};
 }
 
@@ -152,7 +152,7 @@ Pmi1Endpoint::Connection& Pmi1Endpoint::AddConnection(
   const core::ClientId id = c.id;
   connections_.emplace(id, std::move(connection));
   if (Job* known = FindJob(proc.nspace)) known->clients[proc.rank] = id;
-  // Told of each arrival once: commands wait in the socket.
+  // Edge-triggered, as commands wait in the socket.
   loop_->Watch(c.fd.get(), EPOLLIN | EPOLLRDHUP | EPOLLET,
                [this, id](uint32_t events) { OnEvents(id, events); });
   return c;
@@ -177,8 +177,8 @@ void Pmi1Endpoint::Destroy(core::ClientId id) {
   loop_->Unwatch(c->fd.get());
   // With something unread in it, its end would be an error to the client.
   TakeFrom(c->fd.get(), kMaxUnread);
-  if (c->kept) {
-    // Who keeps it has it open some time longer.
+  if (c->persisted) {
+    // The shim holds the socket for some time longer.
     shutdown(c->fd.get(), SHUT_RDWR);
     options_.release_socket(c->proc.nspace, NameOf(c->proc.rank));
   }
@@ -230,7 +230,7 @@ void Pmi1Endpoint::Done(Connection& c) {
   TakeFrom(c.fd.get(), std::exchange(c.command_size, 0));
 }
 
-void Pmi1Endpoint::Note(Connection& c) {
+void Pmi1Endpoint::PersistState(Connection& c) {
   if (c.states != nullptr) c.states->Set(c.index, c.state);
 }
 
@@ -302,7 +302,7 @@ void Pmi1Endpoint::HandleCommand(Connection& c, const Command& command) {
 void Pmi1Endpoint::HandleInit(Connection& c, const Command& command) {
   const bool known = command.Field("pmi_version") == "1";
   if (known && !std::exchange(c.state.initialized, true)) {
-    Note(c);
+    PersistState(c);
     sink_->OnInput(core::ClientConnected{c.id, c.proc});
   }
   Answer(c, std::string(
@@ -387,14 +387,14 @@ void Pmi1Endpoint::Reply(const core::ReplyClient& reply) {
     c->state.status = static_cast<int16_t>(reply.status);
     c->state.answering = true;
     ++c->state.barriers;
-    Note(*c);
+    PersistState(*c);
     AnswerBarrier(*c);
   } else if (reply.request == kPutRequest) {
     Answer(*c, ok ? "cmd=put_result rc=0 msg=success"
                   : "cmd=put_result rc=-1 msg=out_of_memory");
   } else if (reply.request == kFinalizeRequest) {
     c->state.finalized = true;
-    Note(*c);
+    PersistState(*c);
     Answer(*c, "cmd=finalize_ack");
   }
   loop_->Defer([self = self_, id = c->id] {
@@ -410,7 +410,7 @@ void Pmi1Endpoint::AnswerBarrier(Connection& c) {
                 : "cmd=barrier_out rc=-1 msg=failed_with_status_" +
                       std::to_string(status));
   c.state.answering = false;
-  Note(c);
+  PersistState(c);
 }
 
 }  // namespace canopy::pmi1

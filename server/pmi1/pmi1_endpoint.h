@@ -42,12 +42,12 @@ struct Pmi1Options {
                                            std::string_view key)>
       find_job_key;
   std::function<void(const core::LogLine&)> log;
-  // Keep descriptors of a job for the next agent of this node: the file of its
-  // ranks' states, and their sockets until they are released. False: they can
-  // not be kept. All empty: no agent follows.
-  std::function<void(const std::string& nspace, NamedFd file)> keep;
+  // Persist descriptors of a job for a successor: the file of its ranks'
+  // states, and their sockets until they are released. False: there is no room.
+  // All empty: there is no successor.
+  std::function<void(const std::string& nspace, NamedFd file)> persist;
   std::function<bool(const std::string& nspace, std::vector<NamedFd> sockets)>
-      keep_sockets;
+      persist_sockets;
   std::function<void(const std::string& nspace, const std::string& name)>
       release_socket;
 };
@@ -58,7 +58,8 @@ struct Pmi1Options {
 // with an error code.
 //
 // A command stays in its socket until it is answered: a client that waits for
-// an answer waits on whoever has the socket, be it the next agent.
+// an answer gets it from the agent that has the socket, which may be a
+// successor.
 //
 // Loop thread only; loop and sink outlive it.
 class Pmi1Endpoint : public ClientPort, public ProcessEnvironment {
@@ -82,10 +83,11 @@ class Pmi1Endpoint : public ClientPort, public ProcessEnvironment {
   InheritedFd FdForRank(const core::PrepareLocal& job, Rank rank) override;
   void OnProcess(const std::string&, Rank, int) override {}
 
-  // Goes on with what a former agent has kept, after AddJob of that job.
-  void Resume(const std::string& nspace, std::vector<NamedFd> kept);
-  // True for the names of what is kept.
-  static bool IsKeptName(std::string_view name);
+  // Recovers the connections that a predecessor persisted, after AddJob of that
+  // job.
+  void Recover(const std::string& nspace, std::vector<NamedFd> persisted);
+  // True for the names of persisted descriptors.
+  static bool IsPersistedName(std::string_view name);
 
   size_t num_connections() const { return connections_.size(); }
 
@@ -94,17 +96,17 @@ class Pmi1Endpoint : public ClientPort, public ProcessEnvironment {
     std::shared_ptr<const JobSpec> spec;
     std::shared_ptr<const JobLayout> layout;
     std::map<Rank, core::ClientId> clients;
-    // From the first rank on whose socket is kept.
+    // Created with the first rank whose socket is persisted.
     std::shared_ptr<RankStates> states;
-    std::vector<Rank> to_keep;  // with the others that start now
+    std::vector<Rank> to_persist;  // with the others of this round
   };
   struct Connection {
     core::ClientId id = 0;
     UniqueFd fd;
     ProcId proc;
     std::shared_ptr<const JobSpec> job;
-    bool kept = false;
-    std::shared_ptr<RankStates> states;  // null: nobody follows
+    bool persisted = false;
+    std::shared_ptr<RankStates> states;  // null: there is no successor
     size_t index = 0;                    // in them
     RankState state;
     // Of the command that is handled now: its bytes in the socket. 0: none is.
@@ -138,16 +140,17 @@ class Pmi1Endpoint : public ClientPort, public ProcessEnvironment {
   // Ends the command that is handled, with an answer or without one.
   void Answer(Connection& c, const std::string& line);
   void Done(Connection& c);
-  void Note(Connection& c);
+  void PersistState(Connection& c);
   // Closes at the end of the round. An empty reason is an ordinary end.
   void End(Connection& c, const std::string& reason);
   void Destroy(core::ClientId id);
 
   static std::string NameOf(Rank rank);
-  void KeepSoon(const std::string& nspace, Rank rank);
-  void KeepSockets(const std::string& nspace);
+  void PersistSoon(const std::string& nspace, Rank rank);
+  void PersistSockets(const std::string& nspace);
   bool MakeStates(const std::string& nspace, Job* job);
-  void TakeUp(const std::string& nspace, Job* job, Rank rank, UniqueFd fd);
+  void RecoverConnection(const std::string& nspace, Job* job, Rank rank,
+                         UniqueFd fd);
   void FinishAnswer(Connection& c);
 
   EventLoop* loop_;

@@ -24,7 +24,7 @@ struct RankState {
   bool operator==(const RankState&) const = default;
 };
 
-// What is set is there for whoever opens the file, however this process ends.
+// A state is durable across the death of this process once Set has returned.
 // One thread.
 class RankStates {
  public:

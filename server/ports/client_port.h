@@ -13,7 +13,7 @@
 namespace canopy {
 
 // Top 8 bits of core::ClientId: which adapter holds the connection.
-enum class ClientKind : uint8_t { kLocal = 1, kStock = 2, kPmi1 = 3 };
+enum class ClientKind : uint8_t { kLocal = 1, kOpenPmix = 2, kPmi1 = 3 };
 
 inline core::ClientId MakeClientId(ClientKind kind, uint64_t number) {
   return (static_cast<uint64_t>(kind) << 56) | number;
@@ -32,12 +32,13 @@ class ClientPort {
   virtual void Reply(const core::ReplyClient& reply) = 0;
   virtual void Notify(const core::NotifyClient& event) = 0;
   virtual void Close(core::ClientId client, const std::string& reason) = 0;
-  // Tells the core of what a local rank (kRankUndef, kRankWildcard: all of the
-  // namespace) has committed where the adapter did not look yet. Somebody is
-  // about to ask for it, or the rank has ended.
+  // Reports to the core commits of a local rank (kRankUndef, kRankWildcard: all
+  // of the namespace) that the adapter has not collected yet, because a request
+  // may depend on them or the rank has ended.
   virtual void TakeCommits(const ProcId& /*proc*/) {}
-  // Somebody waits for what a local rank (kRankUndef: any) commits: tells the
-  // core at once of what there is, or else of what it commits next.
+  // A request waits for a commit of a local rank (kRankUndef: any): reports the
+  // commits at once or, when there are none, the next one as soon as it
+  // happens.
   virtual void AwaitCommit(const ProcId& /*proc*/) {}
 };
 

@@ -1,4 +1,4 @@
-// Stands for the core in the tests of adapters: keeps what they report.
+// Stands for the core in the tests of adapters: records their inputs.
 #ifndef CANOPY_SERVER_PORTS_FAKE_SINK_H_
 #define CANOPY_SERVER_PORTS_FAKE_SINK_H_
 
@@ -30,7 +30,7 @@ class FakeSink : public InputSink {
   }
 
   std::vector<core::Input> inputs;
-  // Called with each before it is kept.
+  // Called with each before it is recorded.
   std::function<void(const core::Input&)> on_input;
 };
 

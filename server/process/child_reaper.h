@@ -1,4 +1,4 @@
-// Reaps child processes that are about to end, without waiting for them.
+// Reaps child processes that are about to end, without blocking.
 #ifndef CANOPY_SERVER_PROCESS_CHILD_REAPER_H_
 #define CANOPY_SERVER_PROCESS_CHILD_REAPER_H_
 

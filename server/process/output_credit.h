@@ -8,11 +8,12 @@
 
 namespace canopy::process {
 
-// Credit counts from the start of the job, so that what is given twice around a
+// Credit is a total from the start of the job, so that credit repeated across a
 // change of agents counts once. One thread.
 class OutputCredit {
  public:
-  // Of a shim found again: nothing is due before it said what it counts from.
+  // After recovery of a shim: no credit is granted before its position is
+  // known.
   void ForgetPosition() { position_known_ = false; }
   // The shim counts from here.
   void SetPosition(uint64_t acknowledged);
@@ -21,9 +22,9 @@ class OutputCredit {
   uint64_t Take();
 
  private:
-  uint64_t granted_ = 0;  // as the shim has it or is about to
+  uint64_t granted_ = 0;  // granted to the shim
   uint64_t total_ = 0;
-  uint64_t early_ = 0;  // given before the position was known
+  uint64_t early_ = 0;  // credit added before the position was known
   bool position_known_ = true;
 };
 

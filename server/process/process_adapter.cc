@@ -84,7 +84,7 @@ void ProcessAdapter::ResendOutput(const std::string& nspace) {
   if (ShimJob* const job = Find(nspace)) job->ResendOutput();
 }
 
-void ProcessAdapter::AwaitSuccessor(uint32_t ms) {
+void ProcessAdapter::PrepareHandover(uint32_t ms) {
   for (auto& [nspace, job] : jobs_) job->SetOrphanTime(ms);
 }
 
@@ -193,8 +193,8 @@ void ProcessAdapter::FinishRecovery() {
   recovery->done(std::move(recovery->found));
 }
 
-void ProcessAdapter::Resume(const std::string& nspace) {
-  if (ShimJob* const job = Find(nspace)) job->Resume();
+void ProcessAdapter::ResumeReports(const std::string& nspace) {
+  if (ShimJob* const job = Find(nspace)) job->ResumeReports();
 }
 
 }  // namespace canopy::process

@@ -1,5 +1,5 @@
-// Starting and holding processes through canopy-shim: one shim for each job,
-// which lives on when the agent ends and is found again by the next one.
+// Starts and holds processes through canopy-shim: one shim for each job, which
+// outlives the agent and is recovered by its successor.
 #ifndef CANOPY_SERVER_PROCESS_PROCESS_ADAPTER_H_
 #define CANOPY_SERVER_PROCESS_PROCESS_ADAPTER_H_
 
@@ -25,7 +25,7 @@
 namespace canopy::process {
 
 // A job whose processes outlived an agent. Nothing of it is reported until
-// ProcessAdapter::Resume.
+// ProcessAdapter::ResumeReports.
 struct RecoveredJob {
   std::shared_ptr<const JobSpec> job;
   std::shared_ptr<const JobLayout> layout;
@@ -45,7 +45,7 @@ class ProcessAdapter : public ProcessPort {
   // environments are asked in their order during Prepare.
   ProcessAdapter(EventLoop* loop, InputSink* sink, ProcessOptions options,
                  std::vector<ProcessEnvironment*> environments);
-  // Leaves the shims to themselves: they wait for another agent as long as
+  // Disconnects from the shims, which wait for a successor as long as
   // ProcessOptions::orphan_ms allows.
   ~ProcessAdapter() override;
 
@@ -65,11 +65,11 @@ class ProcessAdapter : public ProcessPort {
   // Forget for every job that is held.
   void ForgetAll();
 
-  // This agent ends and another one follows: for how long the processes of
-  // every job wait for it, whatever ProcessOptions said.
-  void AwaitSuccessor(uint32_t ms);
+  // A handover is due: sets how long the processes of every job wait for the
+  // successor, in place of ProcessOptions::orphan_ms.
+  void PrepareHandover(uint32_t ms);
 
-  // Lets the job's shim keep a descriptor (the job's segment, for example) for
+  // Lets the job's shim hold a descriptor (the job's segment, for example) for
   // an agent that recovers it. A later one of the same name replaces it.
   // Without effect for a job that is not held.
   void Hold(const std::string& nspace, const std::string& name, UniqueFd fd);
@@ -79,24 +79,24 @@ class ProcessAdapter : public ProcessPort {
                        std::vector<NamedFd> connections);
   bool HoldConnection(const std::string& nspace, const std::string& name,
                       UniqueFd fd);
-  // Not at once: with others, some time.
+  // Unless `at_once`: batched with others, later.
   void ReleaseConnection(const std::string& nspace, const std::string& name,
                          bool at_once);
 
   // Looks for shims in the runtime directory, and removes the sockets of dead
   // ones. Calls `done` once with every job found, at the latest after two
-  // seconds; in the call itself when there is none. Each job is then to be
-  // resumed or forgotten. To be called before the first Prepare.
+  // seconds; in the call itself when there is none. ResumeReports or Forget is
+  // to be called for each job then. To be called before the first Prepare.
   using OnRecovered = std::function<void(std::vector<RecoveredJob> jobs)>;
   void Recover(OnRecovered done);
 
-  // Goes on with a recovered job: tells the environments which processes
-  // exist, then reports output that was not acknowledged and exits, those that
-  // a former agent has reported included. LocalPrepared and LocalStarted are
-  // not reported again.
-  void Resume(const std::string& nspace);
+  // Starts reporting on a recovered job: its processes to the environments,
+  // then unacknowledged output and all exits, including those that a
+  // predecessor reported. LocalPrepared and LocalStarted are not reported
+  // again.
+  void ResumeReports(const std::string& nspace);
 
-  // Jobs that are held, and shims that have been told to end and have not.
+  // Jobs that are held, and shims that are ending.
   size_t jobs() const { return jobs_.size(); }
   size_t ending() const { return ending_.size(); }
 

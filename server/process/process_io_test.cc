@@ -128,11 +128,11 @@ TEST_F(IoTest, ErrorsCanJoinTheOutput) {
 
 TEST_F(IoTest, TextsAreOutputOfTheirRank) {
   StopCredit();
-  const std::string gate = runtime_dir_ + "/gate";
-  const auto job =
-      Shell("printf before >&2; while [ ! -e " + gate +
-                " ]; do sleep 0.01; done; rm -f " + gate + "; printf after >&2",
-            1);
+  const std::string barrier = runtime_dir_ + "/gate";
+  const auto job = Shell("printf before >&2; while [ ! -e " + barrier +
+                             " ]; do sleep 0.01; done; rm -f " + barrier +
+                             "; printf after >&2",
+                         1);
   ASSERT_TRUE(Launch(job));
   ASSERT_TRUE(RunUntil([&] { return Output(0, 4) == "before"; }));
   EXPECT_EQ(PutText(0, " text "), kSuccess);
@@ -140,7 +140,7 @@ TEST_F(IoTest, TextsAreOutputOfTheirRank) {
             kErrOutOfResource);
   EXPECT_EQ(PutText(7, "x"), kErrNotFound);
   EXPECT_EQ(PutText(0, "x", "other job"), kErrNotSupported);
-  std::ofstream(gate) << "x";
+  std::ofstream(barrier) << "x";
   ASSERT_TRUE(WaitForExits(*job));
   EXPECT_EQ(Output(0, 4), "before text after");
   EXPECT_EQ(Recorded().output_bytes, 17u);

@@ -82,7 +82,7 @@ TEST_F(RecoveryTest, ARunningJobGoesOn) {
   EXPECT_EQ(found[0].ranks[2].pid, pids.at(2));
   EXPECT_TRUE(Recorded().exits.empty());
 
-  adapter_->Resume("job");
+  adapter_->ResumeReports("job");
   EXPECT_EQ(environment_.pids, (std::map<Rank, int>{{2, pids.at(2)}}));
   adapter_->Feed({"job", {2}, Bytes(std::string("after"))});
   adapter_->Feed({"job", {2}, Bytes()});
@@ -97,7 +97,7 @@ TEST_F(RecoveryTest, InputGoesOnWhereTheShimHasIt) {
   ASSERT_TRUE(WaitForOutput(0, "one "));
   RestartAgent();
   ASSERT_EQ(Recover().size(), 1u);
-  adapter_->Resume("job");
+  adapter_->ResumeReports("job");
   // Asks for what comes after that.
   ASSERT_TRUE(RunUntil([&] { return Recorded().input_asked == 4u; }));
   const auto feed = [&](const std::string& text, uint64_t end) {
@@ -136,7 +136,7 @@ TEST_F(RecoveryTest, TextsThatComeAgainArePrintedOnce) {
   ASSERT_EQ(Recover().size(), 1u);
   text.again = true;
   put();
-  adapter_->Resume("job");
+  adapter_->ResumeReports("job");
   adapter_->Kill({"job", {}, 0});
   ASSERT_TRUE(WaitForExits(*job));
   EXPECT_EQ(Output(0, 4), "text");
@@ -181,19 +181,19 @@ TEST_F(RecoveryTest, AnOlderShimTakesNoTexts) {
 }
 
 TEST_F(RecoveryTest, ExitsWithoutAnAgentAreKept) {
-  const std::string gate = runtime_dir_ + "/gate";
-  const auto job =
-      Shell("echo before; while [ ! -e " + gate + " ]; do sleep 0.01; done; " +
-            "echo after; rm " + gate + "; exit 6");
+  const std::string barrier = runtime_dir_ + "/gate";
+  const auto job = Shell("echo before; while [ ! -e " + barrier +
+                         " ]; do sleep 0.01; done; " + "echo after; rm " +
+                         barrier + "; exit 6");
   ASSERT_TRUE(Launch(job));
   ASSERT_TRUE(WaitForOutput(0, "before\n"));
   const int pid = environment_.pids[0];
   adapter_.reset();
-  std::ofstream(gate) << "open";
+  std::ofstream(barrier) << "open";
   ASSERT_TRUE(RunUntil([&] { return !IsAlive(pid); }));
   RestartAgent();
   ASSERT_EQ(Recover().size(), 1u);
-  adapter_->Resume("job");
+  adapter_->ResumeReports("job");
   ASSERT_TRUE(WaitForExits(*job));
   EXPECT_EQ(WEXITSTATUS(Recorded().exits[0].wait_status), 6);
   EXPECT_EQ(Output(), "after\n");
@@ -215,7 +215,7 @@ TEST_F(RecoveryTest, OutputNotAcknowledgedComesAgain) {
   RestartAgent();
   sink_.on_output = credit;
   ASSERT_EQ(Recover().size(), 1u);
-  adapter_->Resume("job");
+  adapter_->ResumeReports("job");
   ASSERT_TRUE(WaitForExits(*job));
   const std::string all = first.substr(0, kSeen) + Output();
   ASSERT_EQ(all.size(), 3'000'000u);
@@ -231,7 +231,7 @@ TEST_F(RecoveryTest, AllExitsComeAgain) {
   const std::vector<RecoveredJob> found = Recover();
   ASSERT_EQ(found.size(), 1u);
   EXPECT_EQ(WEXITSTATUS(found[0].ranks[4].wait_status), 4);
-  adapter_->Resume("job");
+  adapter_->ResumeReports("job");
   ASSERT_TRUE(WaitForExits(*job));
   EXPECT_EQ(Recorded().closed.size(), 10u);
 }
@@ -245,7 +245,7 @@ TEST_F(RecoveryTest, APreparedJobCanBeStarted) {
   ASSERT_EQ(found.size(), 1u);
   EXPECT_FALSE(found[0].started);
   EXPECT_EQ(found[0].ranks[0].phase, RankPhase::kWaiting);
-  adapter_->Resume("job");
+  adapter_->ResumeReports("job");
   adapter_->Start("job");
   ASSERT_TRUE(WaitForExits(*job));
   EXPECT_EQ(Output(), "started\n");
@@ -358,7 +358,7 @@ TEST_F(RecoveryTest, ANewerAgentTakesOver) {
   old->Forget("job");
   ASSERT_TRUE(RunUntil([&] { return old->ending() == 0; }));
   old.reset();
-  adapter_->Resume("job");
+  adapter_->ResumeReports("job");
   adapter_->Feed({"job", {0}, Bytes(std::string("this\n"))});
   ASSERT_TRUE(WaitForOutput(0, "got this"));
 }
@@ -437,7 +437,7 @@ TEST_F(RecoveryTest, AShimLostBeforeResumeIsReportedThen) {
   ASSERT_EQ(kill(shim, SIGKILL), 0);
   ASSERT_TRUE(RunUntil([&] { return FilesLeft().empty(); }));
   EXPECT_TRUE(Recorded().exits.empty());
-  adapter_->Resume("job");
+  adapter_->ResumeReports("job");
   ASSERT_TRUE(WaitForExits(*job));
   EXPECT_EQ(WTERMSIG(Recorded().exits[1].wait_status), SIGKILL);
 }

@@ -1,4 +1,4 @@
-// What a shim is told of the job that it is to start.
+// Describes a job to the shim that starts it.
 #ifndef CANOPY_SERVER_PROCESS_SHIM_DESCRIPTION_H_
 #define CANOPY_SERVER_PROCESS_SHIM_DESCRIPTION_H_
 

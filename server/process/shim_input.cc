@@ -11,13 +11,13 @@ constexpr uint64_t kWindow = 1u << 20;
 
 }  // namespace
 
-void ShimInput::Restore(uint64_t taken, uint64_t done) {
+void ShimInput::Recover(uint64_t taken, uint64_t done) {
   taken_ = taken;
   done_ = done;
   outstanding_ = taken - done;
 }
 
-void ShimInput::RestoreUnknown() {
+void ShimInput::RecoverUnknown() {
   taken_.reset();
   known_ = false;
 }

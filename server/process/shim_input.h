@@ -1,5 +1,4 @@
-// A job's standard input between its agent and the shim: what was taken, what
-// waits for room, and what the processes have.
+// Flow control of a job's standard input between agent and shim.
 #ifndef CANOPY_SERVER_PROCESS_SHIM_INPUT_H_
 #define CANOPY_SERVER_PROCESS_SHIM_INPUT_H_
 
@@ -15,21 +14,22 @@ namespace canopy::process {
 // agent was replaced: each byte is passed on once. One thread.
 class ShimInput {
  public:
-  // Of a shim found again: bytes of the job's input that it has taken, and that
-  // its processes have.
-  void Restore(uint64_t taken, uint64_t done);
-  // The shim was found and can not tell: the next piece says where it is.
-  void RestoreUnknown();
+  // After recovery of a shim: bytes of the job's input that it has taken, and
+  // that its processes have.
+  void Recover(uint64_t taken, uint64_t done);
+  // The recovered shim does not report its position: the next piece determines
+  // it.
+  void RecoverUnknown();
 
-  // Takes what is new in `input`. What does not follow on the last piece is
-  // left out: it is sent again with what comes before it.
+  // Takes the part of `input` that is new. A piece after a gap is dropped, as
+  // it will be resent together with the missing data.
   void Feed(core::FeedInput input);
-  // What the shim is to be given next; it is given. None: nothing waits, or the
-  // shim has as much ahead of the processes as it may.
+  // Takes the next piece for the shim. None: nothing is queued, or the shim's
+  // window is full.
   std::optional<core::FeedInput> Next();
   // The processes have so many bytes more.
   void Done(uint64_t bytes);
-  // Nothing that waits is wanted any more.
+  // Drops the queue.
   void Clear() { waiting_.clear(); }
 
   // Bytes of the job's input that the processes have. None: unknown.

@@ -87,7 +87,7 @@ TEST(ShimInputTest, KnowsWhatProcessesHave) {
 
 TEST(ShimInputTest, GoesOnWhereAFoundShimIs) {
   ShimInput input;
-  input.Restore(/*taken=*/4, /*done=*/2);
+  input.Recover(/*taken=*/4, /*done=*/2);
   input.Feed(Piece("abcdef", 6));
   EXPECT_EQ(TakeAll(&input), "ef");
   EXPECT_EQ(input.position(), 2u);
@@ -95,7 +95,7 @@ TEST(ShimInputTest, GoesOnWhereAFoundShimIs) {
 
 TEST(ShimInputTest, CountsWhatAFoundShimHasAhead) {
   ShimInput input;
-  input.Restore(kWindow, 0);
+  input.Recover(kWindow, 0);
   input.Feed(Piece("a", kWindow + 1));
   EXPECT_FALSE(input.Next());
   input.Done(1);
@@ -104,7 +104,7 @@ TEST(ShimInputTest, CountsWhatAFoundShimHasAhead) {
 
 TEST(ShimInputTest, BelievesThePieceWhenTheShimCanNotTell) {
   ShimInput input;
-  input.RestoreUnknown();
+  input.RecoverUnknown();
   input.Feed(Piece("ef", 6));
   input.Feed(Piece("ef", 6));
   input.Done(2);

@@ -20,7 +20,7 @@ namespace {
 
 constexpr size_t kRanksPerFrame = 256;
 constexpr size_t kErrorsInText = 3;
-// Ended connections that the shim is told of together.
+// Released connections that are sent to the shim in one batch.
 constexpr size_t kReleaseAtOnce = 64;
 
 std::string Summarize(const std::vector<StartError>& errors) {
@@ -149,7 +149,7 @@ void ShimJob::Start() {
   channel_->Flush();
 }
 
-void ShimJob::Resume() {
+void ShimJob::ResumeReports() {
   if (std::exchange(reporting_, true)) return;
   if (channel_ == nullptr) return ReportLoss("it ended");
   std::vector<StartedRank> running;
@@ -361,9 +361,9 @@ bool ShimJob::OnWelcome(FrameChannel::Frame& frame) {
   job_.layout = std::make_shared<const JobLayout>(*job_.job);
   version_ = welcome.version;
   if (version_ < 3) {
-    input_.RestoreUnknown();
+    input_.RecoverUnknown();
   } else {
-    input_.Restore(welcome.input_taken, welcome.input_done);
+    input_.Recover(welcome.input_taken, welcome.input_done);
   }
   NoteShim(welcome.pid);
   if (IsChild(shim_pid_)) child_pid_ = shim_pid_;
@@ -506,8 +506,7 @@ void ShimJob::Gone() {
   on_gone(this);
 }
 
-// Nothing comes out of the lost shim's pipes any more. An end may be told
-// twice.
+// The lost shim's pipes are dead. An end may be reported twice.
 void ShimJob::EndStreams() {
   for (const Rank rank : LocalRanks()) {
     for (const uint16_t channel : {kChannelStdout, kChannelStderr}) {

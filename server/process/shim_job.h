@@ -36,8 +36,8 @@ class ShimJob {
   // A new job; Prepare starts its shim.
   ShimJob(const ProcessContext* context, const core::PrepareLocal& job,
           OnGone on_gone);
-  // A shim found again, over a connection to its socket. Calls `on_found` once
-  // it has told which job it holds, OnGone if it does not.
+  // A recovered shim, over a connection to its socket. Calls `on_found` once it
+  // has identified its job, OnGone if it does not.
   ShimJob(const ProcessContext* context, UniqueFd connection, SocketFile file,
           OnFound on_found, OnGone on_gone);
   ~ShimJob();
@@ -46,7 +46,7 @@ class ShimJob {
 
   void Prepare();
   void Start();
-  void Resume();
+  void ResumeReports();
   void Signal(const core::SignalLocal& signal);
   void Kill(const core::KillLocal& kill);
   void Credit(const core::CreditOutput& credit);
@@ -59,8 +59,9 @@ class ShimJob {
   // that is too old or lost.
   void PutText(ProcessText text, TextDone done);
   void Hold(const std::string& name, UniqueFd fd);
-  // Of those there may be many. They leave at once, for any moment may be this
-  // process's last. False when the shim can not take them all: it gets none.
+  // Descriptors of which there may be many, sent at once because this process
+  // may die at any moment. False when the shim cannot take all of them: it gets
+  // none.
   bool HoldConnections(std::vector<NamedFd> connections);
   // Not at once: with others, some time.
   void ReleaseConnection(const std::string& name, bool at_once);
@@ -70,7 +71,7 @@ class ShimJob {
   // Of a found shim not before OnFound.
   const std::string& nspace() const { return job_.job->nspace; }
   const core::PrepareLocal& job() const { return job_; }
-  // As the shim told when it was found.
+  // As reported by the recovered shim.
   const std::vector<RankState>& ranks() const { return ranks_; }
   bool started() const { return phase_ == Phase::kStarted; }
   bool forgotten() const { return phase_ == Phase::kForgotten; }
@@ -86,7 +87,7 @@ class ShimJob {
     kStarting,
     kStarted,
     kLost,
-    kReplaced,  // another agent has the shim now
+    kReplaced,  // taken over by another agent
     kForgotten,
   };
 
@@ -122,7 +123,7 @@ class ShimJob {
   const OnFound on_found_;
   const OnGone on_gone_;
   Phase phase_ = Phase::kNew;
-  bool reporting_ = true;  // false for a found shim until Resume
+  bool reporting_ = true;  // false for a recovered shim until ResumeReports
   std::unique_ptr<FrameChannel> channel_;
   SocketFile file_;
   int child_pid_ = 0;

@@ -30,27 +30,27 @@ constexpr int kMaxCompletions = 256;
 struct Waiting {
   int fd;  // the loop's own
   grpc::CompletionQueue* queue;
-  grpc::Alarm* bell;
-  Completion* bell_tag;
-  RestingReads* reads;
+  grpc::Alarm* wake_alarm;
+  Completion* wake_tag;
+  DeferredReads* reads;
   bool fetching = false;  // only what is there already: no system call
   bool asked = false;     // gRPC came here to wait
   bool polled = false;
-  bool ready = false;  // the loop's descriptor
-  bool rung = false;   // the bell's completion is in the queue
+  bool ready = false;         // the loop's descriptor
+  bool wake_pending = false;  // the bell's completion is in the queue
 };
 
 thread_local Waiting* waiting = nullptr;
 
 bool OurTurn(Waiting* w, int others) {
   // With news on its own descriptors gRPC comes back by itself, or to here.
-  return w->ready && !w->rung && others <= 0;
+  return w->ready && !w->wake_pending && others <= 0;
 }
 
 // The only way out of the queue's wait: a completion.
-void Ring(Waiting* w) {
-  w->rung = true;
-  w->bell->Set(w->queue, gpr_inf_past(GPR_CLOCK_MONOTONIC), w->bell_tag);
+void Wake(Waiting* w) {
+  w->wake_pending = true;
+  w->wake_alarm->Set(w->queue, gpr_inf_past(GPR_CLOCK_MONOTONIC), w->wake_tag);
 }
 
 int PollWithLoop(pollfd* fds, nfds_t count, int timeout_ms) {
@@ -58,8 +58,8 @@ int PollWithLoop(pollfd* fds, nfds_t count, int timeout_ms) {
   if (w == nullptr) return poll(fds, count, timeout_ms);
   w->asked = true;
   if (w->fetching) return 0;
-  if (!w->rung && w->reads->HaveNews()) {
-    Ring(w);
+  if (!w->wake_pending && w->reads->HaveReadable()) {
+    Wake(w);
     return 0;
   }
   thread_local std::vector<pollfd> all;
@@ -77,7 +77,7 @@ int PollWithLoop(pollfd* fds, nfds_t count, int timeout_ms) {
       --found;
     }
   }
-  if (OurTurn(w, found)) Ring(w);
+  if (OurTurn(w, found)) Wake(w);
   return found;
 }
 
@@ -89,9 +89,9 @@ gpr_timespec DeadlineOf(int timeout_ms) {
                       gpr_time_from_millis(timeout_ms, GPR_TIMESPAN));
 }
 
-// What gRPC has to say comes back as statuses, which are reported where an
-// operator looks; its own lines on stderr would only repeat them. Only what it
-// says before it aborts the process does not come back.
+// gRPC's errors are returned as statuses, which are reported to the operator;
+// its own lines on stderr would only repeat them. Only what it prints before it
+// aborts the process is lost.
 void LogFatal(gpr_log_func_args* args) {
   const std::string_view text = args->message;
   if (text.find("assertion failed") != text.npos ||
@@ -132,7 +132,7 @@ void PrepareGrpc() {
 }
 
 struct LoopQueue::Impl {
-  class Bell : public Completion {
+  class WakeUp : public Completion {
    public:
     void Complete(bool) override {}
   };
@@ -140,10 +140,10 @@ struct LoopQueue::Impl {
   explicit Impl(EventLoop* the_loop) : loop(the_loop), reads(the_loop) {}
 
   EventLoop* loop;
-  RestingReads reads;
+  DeferredReads reads;
   grpc::CompletionQueue* queue = nullptr;
-  Bell bell_tag;
-  grpc::Alarm bell;
+  WakeUp wake_tag;
+  grpc::Alarm wake_alarm;
 };
 
 LoopQueue::LoopQueue(EventLoop* loop) {
@@ -180,13 +180,13 @@ void LoopQueue::Detach() {
   impl_->queue = nullptr;
 }
 
-RestingReads* LoopQueue::reads() { return &impl_->reads; }
+DeferredReads* LoopQueue::reads() { return &impl_->reads; }
 
 bool LoopQueue::Wait(int fd, int timeout_ms) {
   grpc::CompletionQueue* const queue = impl_->queue;
-  RestingReads* const reads = &impl_->reads;
+  DeferredReads* const reads = &impl_->reads;
   reads->BeginRound();
-  Waiting state{fd, queue, &impl_->bell, &impl_->bell_tag, reads};
+  Waiting state{fd, queue, &impl_->wake_alarm, &impl_->wake_tag, reads};
   void* tag = nullptr;
   bool ok = false;
   gpr_timespec deadline = DeadlineOf(timeout_ms);
@@ -196,10 +196,10 @@ bool LoopQueue::Wait(int fd, int timeout_ms) {
     waiting = nullptr;
     if (status == NextStatus::GOT_EVENT) {
       static_cast<Completion*>(tag)->Complete(ok);
-    } else if (!reads->HaveNews()) {
+    } else if (!reads->HaveReadable()) {
       break;
     }
-    reads->WakeThoseWithNews();
+    reads->WakeReadable();
     state.fetching = true;
     deadline = Past();
   }

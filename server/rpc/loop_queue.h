@@ -7,7 +7,7 @@
 
 #include "common/event_loop.h"
 #include "common/status.h"
-#include "server/rpc/resting_reads.h"
+#include "server/rpc/deferred_reads.h"
 
 namespace grpc {
 class CompletionQueue;
@@ -45,9 +45,9 @@ class LoopQueue : public EventLoop::Waiter {
 
   bool Wait(int fd, int timeout_ms) override;
 
-  // For the readers of the queue's connections; as long as it is attached,
-  // nobody's read rests otherwise.
-  RestingReads* reads();
+  // For the readers of the queue's connections; reads are deferred only while
+  // the queue is attached.
+  DeferredReads* reads();
 
  private:
   struct Impl;

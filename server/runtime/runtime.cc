@@ -93,7 +93,7 @@ void AgentRuntime::Do(core::DropJob& action) {
   for (auto& [kind, port] : ports_.clients) port->DropJob(action.nspace);
   ports_.job_control->DropJob(action.nspace);
   ports_.datastore->DropJob(action.nspace);
-  if (ports_.recovery != nullptr) ports_.recovery->DropJob(action.nspace);
+  if (ports_.persistence != nullptr) ports_.persistence->DropJob(action.nspace);
   unusable_.erase(action.nspace);
 }
 
@@ -112,7 +112,8 @@ void AgentRuntime::Do(core::PrepareLocal& action) {
   const auto it = unusable_.find(action.job->nspace);
   if (it == unusable_.end()) {
     ports_.process->Prepare(action);
-    if (ports_.recovery != nullptr) ports_.recovery->AddJob(action.job->nspace);
+    if (ports_.persistence != nullptr)
+      ports_.persistence->AddJob(action.job->nspace);
     return;
   }
   OnInput(core::LocalPrepared{action.job->nspace, it->second.code(),
@@ -141,12 +142,12 @@ void AgentRuntime::Do(core::ResendOutput& action) {
   ports_.process->ResendOutput(action.nspace);
 }
 
-void AgentRuntime::Do(core::Remember& action) {
-  if (ports_.recovery != nullptr) ports_.recovery->Keep(action);
+void AgentRuntime::Do(core::PersistRecord& action) {
+  if (ports_.persistence != nullptr) ports_.persistence->Persist(action);
 }
 
-void AgentRuntime::Do(core::RememberControl& action) {
-  if (ports_.recovery != nullptr) ports_.recovery->Keep(action);
+void AgentRuntime::Do(core::PersistControlState& action) {
+  if (ports_.persistence != nullptr) ports_.persistence->Persist(action);
 }
 
 void AgentRuntime::Do(core::FeedInput& action) { ports_.process->Feed(action); }

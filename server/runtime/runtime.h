@@ -20,7 +20,7 @@
 
 namespace canopy {
 
-// Who wants to know how the jobs of this agent's overlay fare. Loop thread.
+// Observer of the jobs that this agent controls. Loop thread.
 class JobObserver {
  public:
   virtual ~JobObserver() = default;
@@ -31,14 +31,14 @@ class JobObserver {
   virtual void OnStateCollected(const core::StateCollected& state) = 0;
 };
 
-// Keeps things for the next agent of this node. Loop thread.
-class RecoveryPort {
+// Persists state for a successor. Loop thread.
+class PersistencePort {
  public:
-  virtual ~RecoveryPort() = default;
+  virtual ~PersistencePort() = default;
   // The job's processes are about to be made: there is a shim now.
   virtual void AddJob(const std::string& nspace) = 0;
-  virtual void Keep(const core::Remember& record) = 0;
-  virtual void Keep(const core::RememberControl& record) = 0;
+  virtual void Persist(const core::PersistRecord& record) = 0;
+  virtual void Persist(const core::PersistControlState& record) = 0;
   virtual void DropJob(const std::string& nspace) = 0;
 };
 
@@ -47,7 +47,7 @@ struct RuntimePorts {
   DatastorePort* datastore = nullptr;
   ProcessPort* process = nullptr;
   JobControlPort* job_control = nullptr;
-  RecoveryPort* recovery = nullptr;  // null: there is no next agent
+  PersistencePort* persistence = nullptr;  // null: no successor can recover
   std::map<ClientKind, ClientPort*> clients;
   JobObserver* observer = nullptr;
   std::function<void(const core::LogLine&)> log;
@@ -66,7 +66,7 @@ class AgentRuntime : public InputSink {
 
  private:
   void Drain();
-  // What was committed before this happened comes before it.
+  // Reports earlier commits before the input.
   void TakeCommits(const core::Input& input);
   void TakeCommitsOf(const ProcId& proc);
   void Execute(core::Action action);
@@ -87,8 +87,8 @@ class AgentRuntime : public InputSink {
   void Do(core::ForgetLocal& action);
   void Do(core::CreditOutput& action);
   void Do(core::ResendOutput& action);
-  void Do(core::Remember& action);
-  void Do(core::RememberControl& action);
+  void Do(core::PersistRecord& action);
+  void Do(core::PersistControlState& action);
   void Do(core::FeedInput& action);
   void Do(core::SetDeadline& action);
   void Do(core::JobChanged& action);

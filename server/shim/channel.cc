@@ -123,7 +123,7 @@ bool FrameChannel::SendSome() {
   alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int) * kMaxMessageFds)];
   if (!out_.front().fds.empty()) AttachFds(out_.front().fds, control, &msg);
   const ssize_t sent = sendmsg(socket_.get(), &msg, MSG_NOSIGNAL);
-  // The end of the connection is told by the reading side.
+  // The end of the connection is reported by the reading side.
   if (sent < 0) return errno == EINTR;
   out_.front().fds.clear();
   Consumed(static_cast<size_t>(sent));

@@ -11,11 +11,11 @@
 namespace canopy::process {
 
 InputFeed::InputFeed(EventLoop* loop, OnDone on_done) : loop_(loop) {
-  ledger_->done = std::move(on_done);
+  outstanding_->done = std::move(on_done);
 }
 
 InputFeed::~InputFeed() {
-  ledger_->done = [](uint64_t) {};
+  outstanding_->done = [](uint64_t) {};
   for (const auto& [rank, pipe] : pipes_) {
     if (pipe.waiting) loop_->Unwatch(pipe.fd.get());
   }
@@ -27,11 +27,12 @@ void InputFeed::Add(Rank rank, UniqueFd fd) {
 }
 
 Bytes InputFeed::Track(std::string_view data) {
-  ledger_->pending += data.size();
+  outstanding_->pending += data.size();
   std::shared_ptr<const std::string> text(
-      new std::string(data), [ledger = ledger_](const std::string* s) {
-        ledger->pending -= s->size();
-        ledger->done(s->size());
+      new std::string(data),
+      [outstanding = outstanding_](const std::string* s) {
+        outstanding->pending -= s->size();
+        outstanding->done(s->size());
         delete s;
       });
   const std::string_view view = *text;

@@ -37,11 +37,11 @@ class InputFeed {
   // The rank has ended.
   void Close(Rank rank);
   // Bytes that were fed and are not done.
-  uint64_t pending() const { return ledger_->pending; }
+  uint64_t pending() const { return outstanding_->pending; }
 
  private:
   // Outlives the feed in the pieces that are still queued.
-  struct Ledger {
+  struct Outstanding {
     uint64_t pending = 0;
     OnDone done;
   };
@@ -58,7 +58,8 @@ class InputFeed {
   void Write(Rank rank);
 
   EventLoop* const loop_;
-  const std::shared_ptr<Ledger> ledger_ = std::make_shared<Ledger>();
+  const std::shared_ptr<Outstanding> outstanding_ =
+      std::make_shared<Outstanding>();
   std::map<Rank, Pipe> pipes_;
 };
 

@@ -133,16 +133,16 @@ void JobHolder::SendWelcome() {
   welcome.version = version_;
   welcome.pid = getpid();
   welcome.started = started_;
-  if (launcher_ != nullptr) {
-    welcome.nspace = launcher_->job().nspace;
-    welcome.record = launcher_->job().record;
+  if (starter_ != nullptr) {
+    welcome.nspace = starter_->job().nspace;
+    welcome.record = starter_->job().record;
   }
   for (const LocalProcess& p : processes_) {
     welcome.ranks.push_back({p.spec.rank, p.phase, p.pid, p.wait_status});
   }
   if (version_ >= 3) {
     welcome.input_taken = input_taken_;
-    welcome.input_done = input_told_ = input_done_;
+    welcome.input_done = input_reported_ = input_done_;
   }
   std::vector<UniqueFd> fds;
   for (const auto& [name, fd] : held_) {
@@ -200,10 +200,10 @@ bool JobHolder::Handle(Frame& frame) {
 
 bool JobHolder::HandlePrepare(Frame& frame) {
   PrepareJob job;
-  if (launcher_ != nullptr || !Decode(frame.payload, &job)) return false;
+  if (starter_ != nullptr || !Decode(frame.payload, &job)) return false;
   const uint64_t window = job.window;
   orphan_ms_ = job.orphan_ms;
-  launcher_ = std::make_unique<Launcher>(std::move(job), nofile_);
+  starter_ = std::make_unique<ProcessStarter>(std::move(job), nofile_);
   MakePump(window);
   feed_ = std::make_unique<InputFeed>(loop_, [this](uint64_t bytes) {
     input_done_ += bytes;
@@ -230,12 +230,12 @@ void JobHolder::MakePump(uint64_t window) {
         if (process.phase == RankPhase::kEnded) MakeReportable(&process);
       });
   texts_ = std::make_unique<ProcessTexts>(loop_, pump_.get(),
-                                          launcher_->job().merge_stderr);
+                                          starter_->job().merge_stderr);
 }
 
 bool JobHolder::HandleRanks(Frame& frame) {
   std::vector<RankSpec> ranks;
-  if (launcher_ == nullptr || checked_ || !Decode(frame.payload, &ranks)) {
+  if (starter_ == nullptr || checked_ || !Decode(frame.payload, &ranks)) {
     return false;
   }
   size_t next_fd = 0;
@@ -256,8 +256,8 @@ bool JobHolder::HandleRanks(Frame& frame) {
 }
 
 bool JobHolder::HandleCheck() {
-  if (launcher_ == nullptr || checked_) return false;
-  const Prepared prepared = launcher_->Check(processes_);
+  if (starter_ == nullptr || checked_) return false;
+  const Prepared prepared = starter_->Check(processes_);
   checked_ = prepared.status == kSuccess;
   Send(FrameType::kPrepared, Encode(prepared));
   return true;
@@ -267,7 +267,7 @@ bool JobHolder::HandleStart() {
   if (!checked_ || started_) return false;
   started_ = true;
   Send(FrameType::kStarted,
-       Encode(launcher_->Start(&processes_, pump_.get(), feed_.get())));
+       Encode(starter_->Start(&processes_, pump_.get(), feed_.get())));
   for (size_t i = 0; i < processes_.size(); ++i) {
     LocalProcess& process = processes_[i];
     if (process.phase == RankPhase::kRunning) {
@@ -281,7 +281,7 @@ bool JobHolder::HandleStart() {
 }
 
 bool JobHolder::HandleResume() {
-  if (launcher_ == nullptr) return false;
+  if (starter_ == nullptr) return false;
   flowing_ = true;
   Send(FrameType::kResumed, EncodeBytes(pump_->acknowledged()));
   pump_->Resume();
@@ -456,14 +456,14 @@ void JobHolder::FlushExits() {
 }
 
 void JobHolder::FlushInputDone() {
-  if (!flowing_ || input_done_ == input_told_ ||
+  if (!flowing_ || input_done_ == input_reported_ ||
       std::exchange(input_scheduled_, true)) {
     return;
   }
   loop_->Defer([this] {
     input_scheduled_ = false;
     if (!flowing_) return;
-    const uint64_t told = std::exchange(input_told_, input_done_);
+    const uint64_t told = std::exchange(input_reported_, input_done_);
     Send(FrameType::kInputDone, EncodeBytes(input_done_ - told));
   });
 }
@@ -485,8 +485,7 @@ void JobHolder::BeginEnd() {
   feed_.reset();
   SignalChildren(SIGTERM);
   SignalChildren(SIGCONT);
-  const uint32_t grace_ms =
-      launcher_ == nullptr ? 0 : launcher_->job().grace_ms;
+  const uint32_t grace_ms = starter_ == nullptr ? 0 : starter_->job().grace_ms;
   loop_->AddTimer(grace_ms * kMillisecond, [this] { ForceEnd(); });
   loop_->Defer([this] { OnChildSignal(); });
 }

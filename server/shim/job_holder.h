@@ -1,5 +1,4 @@
-// canopy-shim itself: holds the processes of one job, whether or not an agent
-// is there.
+// canopy-shim itself: holds the processes of one job, with or without an agent.
 #ifndef CANOPY_SERVER_SHIM_JOB_HOLDER_H_
 #define CANOPY_SERVER_SHIM_JOB_HOLDER_H_
 
@@ -16,8 +15,8 @@
 #include "common/posix/unique_fd.h"
 #include "server/shim/channel.h"
 #include "server/shim/input_feed.h"
-#include "server/shim/launcher.h"
 #include "server/shim/output_pump.h"
+#include "server/shim/process_starter.h"
 #include "server/shim/process_texts.h"
 #include "server/shim/protocol.h"
 #include "server/shim/socket_file.h"
@@ -41,7 +40,7 @@ class JobHolder {
 
   // Some child may have ended.
   void OnChildSignal();
-  // The shim was told to end by a signal.
+  // The shim received a terminating signal.
   void OnTerminate();
 
  private:
@@ -99,12 +98,12 @@ class JobHolder {
   uint64_t next_peer_ = 1;
   Peer agent_;
   uint32_t version_ = kShimProtocolVersion;  // that the agent speaks
-  Peer candidate_;                           // has not said Hello yet
+  Peer candidate_;                           // has not sent Hello yet
   bool flowing_ = false;                     // the agent wants output and exits
   EventLoop::TimerId orphan_timer_ = 0;
   uint64_t orphan_ms_ = 0;
 
-  std::unique_ptr<Launcher> launcher_;
+  std::unique_ptr<ProcessStarter> starter_;
   bool checked_ = false;
   bool started_ = false;
   std::vector<LocalProcess> processes_;
@@ -118,9 +117,9 @@ class JobHolder {
 
   std::vector<ExitedRank> exits_;  // to report when the round ends
   bool exits_scheduled_ = false;
-  uint64_t input_taken_ = 0;  // in all
-  uint64_t input_done_ = 0;   // in all
-  uint64_t input_told_ = 0;   // of that, what this agent knows of
+  uint64_t input_taken_ = 0;     // in all
+  uint64_t input_done_ = 0;      // in all
+  uint64_t input_reported_ = 0;  // of that, reported to this agent
   bool input_scheduled_ = false;
 
   bool ending_ = false;

@@ -110,7 +110,7 @@ class OutputPump {
   bool flowing_ = false;
   std::vector<std::unique_ptr<Stream>> streams_;
   std::unordered_map<Rank, RankStreams> ranks_;
-  std::deque<Stream*> ready_;  // wait for their turn to be read
+  std::deque<Stream*> ready_;  // wait to be read
   std::deque<Chunk> kept_;
   uint64_t kept_bytes_ = 0;
   uint64_t acknowledged_ = 0;

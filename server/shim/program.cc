@@ -82,7 +82,7 @@ loader::LibraryFinding FitOf(const ProgramQuery& query,
 std::string Search(const Credentials& who,
                    const std::vector<ProgramQuery>& queries) {
   Result<std::vector<FoundProgram>> found =
-      Become(who)
+      AssumeCredentials(who)
           ? FindPrograms(queries)
           : Status(kErrNoPermissions,
                    std::string("cannot change user: ") + strerror(errno));

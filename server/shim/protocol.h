@@ -1,11 +1,11 @@
-// What an agent and canopy-shim say to each other.
+// Protocol between an agent and canopy-shim.
 //
 // A shim holds the processes of one job on one node and outlives its agent. It
 // is started with one connection to the agent that starts it and with a
 // listening socket, `shim-<hash of the namespace>.sock` in the agent's runtime
-// directory, on which a later agent connects. The newest agent is the one that
-// counts: the one before it is told Replaced. A peer must have the shim's own
-// user id, or be root.
+// directory, on which a later agent connects. The newest agent is served: the
+// one before it is sent Replaced. A peer must have the shim's own user id, or
+// be root.
 //
 // Both ends are on one machine. A frame is a FrameHeader in host order and a
 // payload, a WireWriter record of the struct named after the frame type.
@@ -34,14 +34,14 @@
 //   Forget                      ->  (ends what is left, and itself)
 //
 // Output: the shim reads pipes only while less than `window` bytes are not yet
-// acknowledged, so a rank that nobody listens to blocks. Credit acknowledges
-// that many bytes of the job's output, in the order in which it was sent. After
+// acknowledged, so a rank without a reader blocks. Credit acknowledges that
+// many bytes of the job's output, in the order in which it was sent. After
 // Resumed everything not acknowledged is sent again, then the ends of streams
-// that have ended, then all Exits: nothing is lost, and a new agent may see
-// again what its predecessor had seen but not acknowledged. A stream's end is
-// an Output without data. The exit of a rank follows the end of its streams,
-// or comes one second after the exit when something else holds them open;
-// their output then follows the exit.
+// that have ended, then all Exits: nothing is lost, and a successor may receive
+// again what its predecessor had not acknowledged. A stream's end is an Output
+// without data. The exit of a rank follows the end of its streams, or comes one
+// second after the exit when something else holds them open; their output then
+// follows the exit.
 //
 // A Text is put among the output of a process as if the process had written it
 // (TextRequest). Each is answered by one TextTaken, in the order of the Texts,
@@ -59,9 +59,9 @@
 
 namespace canopy::process {
 
-// The shim answers in the older of its own version and the agent's. 2: keeps
-// connections (HoldMany, Release, Held). 3: tells how much input it has had.
-// 4: looks whether programs can use Canopy's libpmix; takes texts (Text,
+// The shim answers in the older of its own version and the agent's. 2: holds
+// connections (HoldMany, Release, Held). 3: reports how much input it has
+// taken. 4: looks whether programs can use Canopy's libpmix; takes texts (Text,
 // TextTaken).
 inline constexpr uint32_t kShimProtocolVersion = 4;
 inline constexpr uint32_t kOldestShimProtocol = 1;
@@ -73,7 +73,7 @@ inline constexpr size_t kMaxFrameFds = 200;
 // Most descriptors that one rank inherits, and that Hold keeps.
 inline constexpr size_t kMaxInherited = 8;
 inline constexpr size_t kMaxHeld = 64;
-// Most connections that HoldMany keeps.
+// Most connections held for HoldMany.
 inline constexpr size_t kMaxConnections = 1 << 16;
 // Input that a shim takes before the processes have read it.
 inline constexpr uint64_t kMaxPendingInput = 64u << 20;

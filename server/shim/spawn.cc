@@ -73,7 +73,7 @@ CANOPY_NO_SANITIZE int RunChild(void* arg) {
   if (syscall(SYS_prlimit64, 0, RLIMIT_NOFILE, &r.nofile, nullptr) != 0) {
     return Fail(child, SpawnStep::kLimits);
   }
-  if (r.credentials != nullptr && !Become(*r.credentials)) {
+  if (r.credentials != nullptr && !AssumeCredentials(*r.credentials)) {
     return Fail(child, SpawnStep::kCredentials);
   }
   if (!PlaceDescriptors(r)) return Fail(child, SpawnStep::kDescriptors);
@@ -101,7 +101,7 @@ std::vector<char*> ShellArgv(const SpawnRequest& r) {
 }  // namespace
 
 // Raw system calls: glibc's wrappers change all threads of the caller.
-CANOPY_NO_SANITIZE bool Become(const Credentials& who) {
+CANOPY_NO_SANITIZE bool AssumeCredentials(const Credentials& who) {
   return syscall(SYS_setgroups, who.groups.size(), who.groups.data()) == 0 &&
          syscall(SYS_setresgid, who.gid, who.gid, who.gid) == 0 &&
          syscall(SYS_setresuid, who.uid, who.uid, who.uid) == 0;

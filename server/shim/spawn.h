@@ -22,7 +22,7 @@ struct Credentials {
 
 // Gives the calling process these credentials; false with errno. Only in a
 // process of a single thread, or in a child before its exec.
-bool Become(const Credentials& who);
+bool AssumeCredentials(const Credentials& who);
 
 // Everything a new process is given. Nothing is owned; all must live until
 // Spawn returns.

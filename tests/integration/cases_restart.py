@@ -11,7 +11,7 @@ import tempfile
 import threading
 import time
 
-import cases_stock
+import cases_openpmix
 import harness
 import leftovers
 from harness import Failure, check
@@ -25,8 +25,8 @@ FOREIGN = {"Open MPI with its own library": ("openmpi", NEVER),
 MOMENTS = ("before", "in", "after")
 FOREIGN_NAMES = [f"restart: {what}, {moment} MPI_Init" for what in FOREIGN
                  for moment in MOMENTS]
-STOCK_RESTARTS = 4
-STOCK_NAMES = [f"restart: {how} under {what} with its own library, {n} nodes"
+OPENPMIX_RESTARTS = 4
+OPENPMIX_NAMES = [f"restart: {how} under {what} with its own library, {n} nodes"
                for how in ("kill -9", "--replace")
                for what in ("fences and gets", "Open MPI") for n in (2, 4)]
 NAMES = ("restart: kill -9 of node4's agent, radix 2",
@@ -48,7 +48,7 @@ NAMES = ("restart: kill -9 of node4's agent, radix 2",
          "restart: a controller that does not come back",
          "restart: an agent that does not come back",
          "restart: down before a new agent is linked", *FOREIGN_NAMES,
-         *STOCK_NAMES)
+         *OPENPMIX_NAMES)
 
 
 class Overlay:
@@ -414,7 +414,7 @@ def all_foreign(bench):
                            leaves=True)
 
 
-def stock(bench, overlay, how, program):
+def openpmix(bench, overlay, how, program):
     """Agents come and go under a program that knows nothing of it."""
     nodes = [m["name"] for m in overlay.members()]
     with tempfile.TemporaryDirectory() as steps:
@@ -423,7 +423,7 @@ def stock(bench, overlay, how, program):
                           "--map-by", "node", "--oversubscribe", program, RANKS,
                           os.path.join(steps, "go1"))
         job.wait_for("is ready", RANKS)
-        for number in range(STOCK_RESTARTS):
+        for number in range(OPENPMIX_RESTARTS):
             if how == "--replace":
                 bench.run("up", "--replace", "--context", overlay.name).expect(
                     out=["agents replaced"])
@@ -435,23 +435,23 @@ def stock(bench, overlay, how, program):
         return job.finish(60).expect()
 
 
-def all_stock(bench):
-    if not bench.wanted(*STOCK_NAMES):
+def all_openpmix(bench):
+    if not bench.wanted(*OPENPMIX_NAMES):
         return
     for nodes in (2, 4):
-        with bench.overlay(f"restart-stock{nodes}", "--nodes", nodes,
+        with bench.overlay(f"restart-openpmix{nodes}", "--nodes", nodes,
                            "--restart-grace", 60) as up:
             if not up:
                 continue
-            overlay = Overlay(bench, f"restart-stock{nodes}")
-            programs = {"fences and gets": cases_stock.build(bench, "through"),
+            overlay = Overlay(bench, f"restart-openpmix{nodes}")
+            programs = {"fences and gets": cases_openpmix.build(bench, "through"),
                         "Open MPI": bench.mpi("until")}
             for how in ("kill -9", "--replace"):
                 for what, program in programs.items():
                     bench.case(
                         f"restart: {how} under {what} with its own library, "
                         f"{nodes} nodes",
-                        lambda: stock(bench, overlay, how, program),
+                        lambda: openpmix(bench, overlay, how, program),
                         leaves=True)
 
 
@@ -566,4 +566,4 @@ def run(bench):
     not_restarted(bench)
     controller_lost(bench)
     all_foreign(bench)
-    all_stock(bench)
+    all_openpmix(bench)

@@ -7,7 +7,7 @@ import shutil
 import signal
 
 import harness
-from cases_stock import build, place
+from cases_openpmix import build, place
 from harness import Job, check
 
 CONTEXT = "tools"
@@ -63,8 +63,8 @@ def beside_ranks(bench):
         for line in expected:
             check(re.search(f"^{line}$", result.out, re.M),
                   f"no line '{line}'" + result.tail())
-    bench.case("stock pps", pps)
-    bench.case("stock tool that queries", query)
+    bench.case("openpmix pps", pps)
+    bench.case("openpmix tool that queries", query)
 
 
 def by_hand(bench, directory, *command):

@@ -26,7 +26,7 @@ UPGRADES = [f"versions: --replace of older ones, radix {radix}"
 
 def newest():
     """The newest version of the protocol."""
-    path = os.path.join(harness.ROOT, "server", "overlay", "older.h")
+    path = os.path.join(harness.ROOT, "server", "overlay", "compatibility.h")
     with open(path, encoding="utf-8") as file:
         return int(re.search(r"kNewestVersion = (\d+);", file.read())[1])
 

@@ -18,10 +18,10 @@ import cases_jobs
 import cases_mpi
 import cases_netns
 import cases_network
+import cases_openpmix
 import cases_process
 import cases_programs
 import cases_restart
-import cases_stock
 import cases_tls
 import cases_tools
 import cases_versions
@@ -45,7 +45,7 @@ SUITES = (
     cases_faults,
     cases_network,
     cases_jobs,
-    cases_stock,
+    cases_openpmix,
     cases_tools,
 )
 

@@ -18,19 +18,19 @@ forbid() {
 
 rpc='^@system//:(grpc|protobuf|absl|spdlog|cli11|openssl)|^//protos'
 adapters() { # all adapters but the named one
-  local all='local|stock|datastore|overlay|process|hwinfo|pmi1|control|agent'
+  local all='local|openpmix|datastore|overlay|process|hwinfo|pmi1|control|agent'
   echo "^//server/($(echo "$all" | sed -E "s/(^|\|)$1(\||\$)/\2/; s/^\|//"))[:/]"
 }
 
 forbid libpmix "$rpc|^@system//:hwloc|^//server/(overlay|process|agent|control|security|pmi1)[:/]"
 forbid canopy '^@system//:(grpc|absl|spdlog|openssl|hwloc)|^//protos:.*_grpc|^//server'
-forbid core "$rpc|^@system//:hwloc|^//server/(local|stock|datastore|overlay|process|hwinfo|pmi1|control|agent|runtime|ports)[:/]|^//common:event_loop|^//common/(posix|shm)"
+forbid core "$rpc|^@system//:hwloc|^//server/(local|openpmix|datastore|overlay|process|hwinfo|pmi1|control|agent|runtime|ports)[:/]|^//common:event_loop|^//common/(posix|shm)"
 forbid local "$rpc|$(adapters local)"
 forbid datastore "$rpc|$(adapters datastore)"
 forbid pmi1 "$rpc|$(adapters pmi1)"
-forbid stock "$rpc|$(adapters stock)"
-forbid process "^//server/(local|stock|datastore|overlay|hwinfo|pmi1|control|agent)[:/]"
-forbid overlay "^//server/(local|stock|datastore|process|hwinfo|pmi1|control|agent)[:/]"
+forbid openpmix "$rpc|$(adapters openpmix)"
+forbid process "^//server/(local|openpmix|datastore|overlay|hwinfo|pmi1|control|agent)[:/]"
+forbid overlay "^//server/(local|openpmix|datastore|process|hwinfo|pmi1|control|agent)[:/]"
 forbid shim "$rpc|^@system//:hwloc"
 
 exit $failed

@@ -20,7 +20,7 @@ FLAGS = ["-std=c++20", "-iquote", ".", "-isystem", "bazel-bin",
 def sources(words):
     listed = subprocess.run(
         ["git", "ls-files", "common/*.cc", "server/*.cc", "client/*.cc",
-         "hostmodule/*.cc", "tests/stock/*.cc"],
+         "hostmodule/*.cc", "tests/openpmix/*.cc"],
         cwd=ROOT, check=True, capture_output=True, text=True).stdout.split()
     return [path for path in listed
             if not words or any(word in path for word in words)]

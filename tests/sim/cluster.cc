@@ -64,7 +64,7 @@ std::optional<std::string> ValueOf(std::string_view kvals,
 
 namespace {
 
-std::string Describe(const Census& c) {
+std::string Describe(const ResourceCounts& c) {
   std::string out;
   const auto add = [&](const char* what, size_t n) {
     if (n > 0) out += std::string(what) + " " + std::to_string(n) + ", ";
@@ -103,7 +103,7 @@ CoreConfig Cluster::ConfigOf(NodeId node) const {
   CoreConfig config;
   config.self = node;
   config.radix = radix_;
-  config.remembers = restarts_;
+  config.persists = restarts_;
   config.began_at = now_;
   for (size_t i = 0; i < nodes_.size(); ++i) {
     config.node_names.push_back("n" + std::to_string(i));
@@ -313,8 +313,8 @@ std::vector<std::string> Cluster::Leftovers() const {
     for (const auto& [nspace, shim] : node.shims) {
       out.push_back("the shim of " + nspace + where);
     }
-    const Census census = Count(id);
-    if (census != Census()) out.push_back(Describe(census) + where);
+    const ResourceCounts counts = Count(id);
+    if (counts != ResourceCounts()) out.push_back(Describe(counts) + where);
   }
   return out;
 }

@@ -99,9 +99,8 @@ class Cluster {
 
   // Agents may be restarted. Before anything else.
   void set_restarts();
-  // The agent is killed and another one goes on in its place at once: others
-  // hear of it one by one, its clients and those who launched jobs connect
-  // again, each after a time.
+  // The agent is killed and its successor recovers at once: the others learn of
+  // it one by one, and its clients and launchers reattach, each after a time.
   void RestartNode(NodeId node);
 
   // Every step goes to standard error.
@@ -135,19 +134,19 @@ class Cluster {
   RequestId NewRequest() { return ++last_request_; }
   void Input(NodeId node, core::Input input);
 
-  // The agent is gone at once. Its neighbours in the tree notice, each after
-  // a time, and tell the others; what is under way through it may be lost
+  // The agent is gone at once. Its neighbours in the tree detect it, each after
+  // a time, and inform the others; messages in flight through it may be lost
   // until they know.
   void KillNode(NodeId node);
   bool alive(NodeId node) const { return nodes_[node].alive; }
-  // A new incarnation of it, which knows nothing, is there; the others hear of
-  // it one by one, and it of those that are lost.
+  // A new incarnation of it without state joins; the others learn of it one by
+  // one, and it of those that are lost.
   void ReviveNode(NodeId node);
-  // It is told that the others took it for lost: it sees all of them go and
-  // come back, and they see it go and come back. Its processes live on.
+  // It learns that it was declared lost: it sees the loss and return of all
+  // others, and they see its own. Its processes survive.
   void Rejoin(NodeId node);
-  // Agents on different sides do not hear of each other any more, and after a
-  // time take each other for lost. `cut_off`: those without the root's side.
+  // Partition: agents on different sides lose contact, and after a time declare
+  // each other lost. `cut_off`: those without the root's side.
   void Split(const std::set<NodeId>& cut_off);
   // Links are back: those that were cut off join again.
   void Heal();
@@ -197,7 +196,9 @@ class Cluster {
   uint64_t delivered(const ProcId& proc) const;
   // Signals that a process has got.
   uint32_t signals(const ProcId& proc) const;
-  core::Census Count(NodeId node) const { return nodes_[node].core->Count(); }
+  core::ResourceCounts Count(NodeId node) const {
+    return nodes_[node].core->Count();
+  }
   // Jobs of which something is left on a living node: processes, shared
   // memory, or anything that its core holds. One line each.
   std::vector<std::string> Leftovers() const;
@@ -210,8 +211,8 @@ class Cluster {
   // What holds the processes of a job on a node, and what it keeps.
   struct Shim {
     bool started = false;
-    std::vector<core::KeptRecord> journal;  // oldest first
-    std::vector<core::LocalOutput> output;  // without credit
+    std::vector<core::PersistedRecord> journal;  // oldest first
+    std::vector<core::LocalOutput> output;       // without credit
     uint64_t output_end = 0;
     uint64_t credit = 0;
     std::vector<core::LocalOutput> closed;
@@ -322,8 +323,8 @@ class Cluster {
   void Do(NodeId node, core::SetDeadline& a);
   void Do(NodeId node, core::CreditOutput& a);
   void Do(NodeId node, core::ResendOutput& a);
-  void Do(NodeId node, core::Remember& a);
-  void Do(NodeId node, core::RememberControl& a);
+  void Do(NodeId node, core::PersistRecord& a);
+  void Do(NodeId node, core::PersistControlState& a);
   void Do(NodeId node, core::ForgetLocal& a);
   void Do(NodeId node, core::JobChanged& a);
   void Do(NodeId node, core::DeliverOutput& a);

@@ -50,10 +50,10 @@ void Cluster::Do(NodeId node, CreditOutput& a) {
 
 void Cluster::Do(NodeId node, ResendOutput& a) { ReportAgain(node, a.nspace); }
 
-void Cluster::Do(NodeId node, Remember& a) {
+void Cluster::Do(NodeId node, PersistRecord& a) {
   if (!restarts_) return;
-  std::vector<KeptRecord>& journal = nodes_[node].shims[a.nspace].journal;
-  const auto old = std::ranges::find(journal, a.key, &KeptRecord::key);
+  std::vector<PersistedRecord>& journal = nodes_[node].shims[a.nspace].journal;
+  const auto old = std::ranges::find(journal, a.key, &PersistedRecord::key);
   if (old != journal.end()) {
     if (old->value.view() == a.value.view()) return;
     journal.erase(old);
@@ -61,7 +61,7 @@ void Cluster::Do(NodeId node, Remember& a) {
   journal.push_back({a.key, a.value});
 }
 
-void Cluster::Do(NodeId node, RememberControl& a) {
+void Cluster::Do(NodeId node, PersistControlState& a) {
   const auto it = nodes_[node].control.find(a.nspace);
   if (it != nodes_[node].control.end()) it->second = a.state;
 }
@@ -100,7 +100,7 @@ void Cluster::CountEnd(RequestId request, int status) {
 void Cluster::Reconnect(const ProcId& proc) {
   away_.erase(proc);
   const ClientId client = Connect(proc);
-  ClientResumed resumed{client, {}};
+  ClientReattached resumed{client, {}};
   for (const auto& [set, ended] : ended_[proc]) {
     resumed.counts.push_back({set.first, set.second, ended});
   }
@@ -215,7 +215,7 @@ void Cluster::AttachCaller(NodeId node, const std::string& nspace) {
   for (Rank rank = 0; rank < job.procs.size(); ++rank) {
     received[job.procs[rank].node] += delivered({nspace, rank});
   }
-  Input(node, CallerAttached{nspace, std::move(received)});
+  Input(node, LauncherReattached{nspace, std::move(received)});
 }
 
 }  // namespace canopy::sim

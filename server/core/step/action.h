@@ -11,13 +11,13 @@
 #include "server/core/step/clock.h"
 #include "server/core/step/control_actions.h"
 #include "server/core/step/job_actions.h"
-#include "server/core/step/kept_state.h"
 #include "server/core/step/log_line.h"
+#include "server/core/step/persisted_state.h"
 #include "server/core/step/process_actions.h"
 
 namespace canopy::core {
 
-// Hand to the overlay; dst is never this agent itself.
+// Send through the overlay; dst is never this agent itself.
 struct SendPeer {
   PeerMessage message;
 };
@@ -27,7 +27,7 @@ struct SetDeadline {
   TimeNs when = kNever;
 };
 
-// End this agent once what was sent before is on its way.
+// End this agent after flushing what was sent before.
 struct EndAgent {
   std::string reason;
 };
@@ -36,7 +36,7 @@ using Action =
     std::variant<SendPeer, ReplyClient, NotifyClient, ControlJob, CloseClient,
                  RegisterJob, DropJob, PublishRank, AwaitCommit, PrepareLocal,
                  StartLocal, SignalLocal, KillLocal, ForgetLocal, CreditOutput,
-                 ResendOutput, Remember, RememberControl, FeedInput,
+                 ResendOutput, PersistRecord, PersistControlState, FeedInput,
                  SetDeadline, JobChanged, DeliverOutput, OutputDelivered,
                  InputConsumed, StateCollected, EndAgent, LogLine>;
 

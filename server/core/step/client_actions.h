@@ -1,4 +1,4 @@
-// What the core tells local processes, by way of their endpoint.
+// Actions of the core for local processes, executed by their endpoint.
 #ifndef CANOPY_SERVER_CORE_STEP_CLIENT_ACTIONS_H_
 #define CANOPY_SERVER_CORE_STEP_CLIENT_ACTIONS_H_
 
@@ -30,7 +30,7 @@ struct NotifyClient {
   Bytes info;
 };
 
-// For the host to decide on; whoever executes it answers the client.
+// Decided by the host; its executor answers the client.
 struct ControlJob {
   ClientId client = 0;
   RequestId request = 0;

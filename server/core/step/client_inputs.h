@@ -1,4 +1,4 @@
-// What local processes tell and ask the core, by way of their endpoint.
+// Inputs of the core from local processes, reported by their endpoint.
 #ifndef CANOPY_SERVER_CORE_STEP_CLIENT_INPUTS_H_
 #define CANOPY_SERVER_CORE_STEP_CLIENT_INPUTS_H_
 
@@ -13,15 +13,15 @@
 
 namespace canopy::core {
 
-// A process proved who it is and asked for its job's data. A tool is in no job:
-// its namespace is its own.
+// A process proved its identity and asked for its job's data. A tool is in no
+// job: its namespace is its own.
 struct ClientConnected {
   ClientId client = 0;
   ProcId proc;
   bool is_tool = false;
 };
 
-// The connection ended; `finalized` when it left in order.
+// The connection ended.
 struct ClientGone {
   ClientId client = 0;
 };
@@ -112,16 +112,16 @@ struct EventRaised {
   Bytes info;
 };
 
-// A process that was connected to a former agent of this node says how many
-// collectives it has seen the end of, of each kind and set. Comes before what
-// it sends again.
+// A process reattached that had been connected to a predecessor: how many
+// collectives of each series have ended for it. Precedes the requests that it
+// resends.
 struct CollectiveCount {
   CollectiveOp op = CollectiveOp::kFence;
   std::vector<ProcId> participants;  // as in CollectiveArrived
   uint64_t ended = 0;
 };
 
-struct ClientResumed {
+struct ClientReattached {
   ClientId client = 0;
   std::vector<CollectiveCount> counts;
 };

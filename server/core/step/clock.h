@@ -1,4 +1,4 @@
-// Time, as the core is told of it.
+// Time as an input of the core.
 #ifndef CANOPY_SERVER_CORE_STEP_CLOCK_H_
 #define CANOPY_SERVER_CORE_STEP_CLOCK_H_
 

@@ -1,4 +1,4 @@
-// What the core tells the control service.
+// Actions of the core for the control service.
 #ifndef CANOPY_SERVER_CORE_STEP_CONTROL_ACTIONS_H_
 #define CANOPY_SERVER_CORE_STEP_CONTROL_ACTIONS_H_
 
@@ -11,12 +11,12 @@
 
 namespace canopy::core {
 
-// Reports to whoever watches a job at the agent that controls it.
+// Reports for the launcher of a job, at the agent that controls it.
 enum class JobPhase : uint8_t {
   kPreparing,
   kStarting,
   kRunning,
-  kEnding,  // some process failed or was told to end
+  kEnding,  // some process failed or is being ended
   kEnded,
 };
 
@@ -31,8 +31,8 @@ struct JobChanged {
   int status = 0;  // PMIx status of the job
   Rank first_failed = kRankInvalid;
   std::string text;  // one line for a person; empty when all is well
-  // The job's time is over. Whoever watches may find out what it waits for and
-  // has 2 s to answer with a KillRequested of kErrTimeout.
+  // The job's time limit has expired. The control service may collect what the
+  // job waits for and has 2 s to answer with a KillRequested of kErrTimeout.
   bool out_of_time = false;
   // What the nodes found out about the programs; once, when all are prepared.
   std::vector<ProgramNote> notes = {};
@@ -45,8 +45,8 @@ struct DeliverOutput {
   Bytes data;
 };
 
-// All of the job's output was handed out; OutputConsumed is to say that it has
-// arrived.
+// All of the job's output was delivered; OutputConsumed acknowledges its
+// arrival.
 struct OutputDelivered {
   std::string nspace;
 };

@@ -1,4 +1,4 @@
-// What the control service wants of the core; all but StateRequested only at
+// Inputs of the core from the control service; all but StateRequested only at
 // the agent that controls the job (the root).
 #ifndef CANOPY_SERVER_CORE_STEP_CONTROL_INPUTS_H_
 #define CANOPY_SERVER_CORE_STEP_CONTROL_INPUTS_H_
@@ -24,14 +24,13 @@ struct LaunchRequested {
   bool check_only = false;
 };
 
-// Whoever launched a job is connected to the agent that controls it again, and
-// says how much it has of the output of each of the job's nodes (none: nobody
-// will come, and the output is for nobody). Until then a recovered job's output
-// waits.
-struct CallerAttached {
+// A job's launcher reattached to the agent that controls the job, with how much
+// it has received of each node's output (none: the launcher is gone and the
+// output is discarded). Until then a recovered job's output is held back.
+struct LauncherReattached {
   std::string nspace;
   std::optional<std::vector<uint64_t>> received = std::nullopt;
-  // It offers the job's input again, from this position; none: it does not.
+  // It resends the job's input from this position; none: it does not.
   std::optional<uint64_t> input_begin = std::nullopt;
 };
 
@@ -46,7 +45,7 @@ struct KillRequested {
   int status = 0;  // kErrTimeout: `reason` is what it waited for, or empty
   std::string reason;
   bool immediately = false;  // SIGKILL, without time to end
-  bool again = false;  // may have been said before, and does not count twice
+  bool again = false;        // may be a repetition, and counts once
 };
 
 struct OutputConsumed {
@@ -58,7 +57,8 @@ struct OutputConsumed {
 struct InputOffered {
   std::string nspace;
   Bytes data;  // empty: end of file
-  // How much input there was before; none: what was offered before.
+  // Position of the data in the job's input; none: after what was offered
+  // before.
   std::optional<uint64_t> position = std::nullopt;
 };
 

@@ -6,8 +6,8 @@
 
 #include "server/core/step/client_inputs.h"
 #include "server/core/step/control_inputs.h"
-#include "server/core/step/kept_state.h"
 #include "server/core/step/peer_inputs.h"
+#include "server/core/step/persisted_state.h"
 #include "server/core/step/process_inputs.h"
 
 namespace canopy::core {
@@ -15,15 +15,14 @@ namespace canopy::core {
 // Time passed; sent when a deadline asked for by SetDeadline is due.
 struct Tick {};
 
-using Input =
-    std::variant<ClientConnected, ClientGone, Committed, CommitTaken,
-                 CollectiveArrived, GetArrived, AbortArrived, JobControlArrived,
-                 FinalizeArrived, EventsWanted, EventsUnwanted, EventRaised,
-                 PeerArrived, NodeStateChanged, NodeRestarted, JobRecovered,
-                 ClientResumed, CallerAttached, LocalPrepared, LocalStarted,
-                 LocalExits, LocalOutput, LocalInputDone, LaunchRequested,
-                 SignalRequested, KillRequested, OutputConsumed, InputOffered,
-                 StateRequested, ShutdownRequested, Tick>;
+using Input = std::variant<
+    ClientConnected, ClientGone, Committed, CommitTaken, CollectiveArrived,
+    GetArrived, AbortArrived, JobControlArrived, FinalizeArrived, EventsWanted,
+    EventsUnwanted, EventRaised, PeerArrived, NodeStateChanged, NodeRestarted,
+    JobRecovered, ClientReattached, LauncherReattached, LocalPrepared,
+    LocalStarted, LocalExits, LocalOutput, LocalInputDone, LaunchRequested,
+    SignalRequested, KillRequested, OutputConsumed, InputOffered,
+    StateRequested, ShutdownRequested, Tick>;
 
 }  // namespace canopy::core
 

@@ -1,4 +1,5 @@
-// A job's life on this node: when it is there, what its processes may see.
+// The life of a job on this node: registration and the data that its processes
+// may see.
 #ifndef CANOPY_SERVER_CORE_STEP_JOB_ACTIONS_H_
 #define CANOPY_SERVER_CORE_STEP_JOB_ACTIONS_H_
 
@@ -20,26 +21,27 @@ struct RegisterJob {
   std::shared_ptr<const JobLayout> layout;
 };
 
-// Forget it: drop segment and registrations.
+// Releases its segment and registrations.
 struct DropJob {
   std::string nspace;
 };
 
 // What local processes may see of a rank from here on: all KVALs visible on
 // this node, and the names of those that exist outside this node's scope; or
-// what of it is new, on top of what was published before.
+// only the changes since the last publication.
 struct PublishRank {
   ProcId proc;
   Bytes visible;                     // codec-form KVALs, keys unique
   std::vector<std::string> outside;  // keys that answer EXISTS_OUTSIDE_SCOPE
   bool only_changes = false;
-  // Who has committed it; whoever executes it answers. 0: no answer wanted.
+  // The committing client, which the executor answers. 0: no answer wanted.
   ClientId client = 0;
   RequestId request = 0;
 };
 
-// A request waits for what a local rank (kRankUndef: any of the namespace here)
-// commits: hand in what there is, and what it commits next as soon as it does.
+// A request waits for a commit of a local rank (kRankUndef: any of the
+// namespace here): report what has been committed, and the next commit as soon
+// as it happens.
 struct AwaitCommit {
   ProcId proc;
 };

@@ -1,4 +1,4 @@
-// What the core and the adapters have to say to an operator.
+// Log lines of the core and the adapters for an operator.
 #ifndef CANOPY_SERVER_CORE_STEP_LOG_LINE_H_
 #define CANOPY_SERVER_CORE_STEP_LOG_LINE_H_
 
@@ -7,7 +7,7 @@
 
 namespace canopy::core {
 
-// One line for the log that an operator wants to see.
+// One line of the agent's log.
 struct LogLine {
   enum class Level : uint8_t { kInfo, kWarning, kError };
   Level level = Level::kInfo;

@@ -1,4 +1,4 @@
-// What the core learns of other agents.
+// Inputs of the core from the overlay.
 #ifndef CANOPY_SERVER_CORE_STEP_PEER_INPUTS_H_
 #define CANOPY_SERVER_CORE_STEP_PEER_INPUTS_H_
 
@@ -13,16 +13,15 @@ struct PeerArrived {
   PeerMessage message;
 };
 
-// An agent is lost, or a new incarnation of it is here.
+// An agent was lost, or a new incarnation of it has joined.
 struct NodeStateChanged {
   NodeId node = kNoNode;
   bool up = false;
   std::string reason;
 };
 
-// The agent of a node was replaced by a new one that goes on with its
-// processes: nothing is lost but what it knew, and what was on its way to it or
-// through it.
+// The agent of a node was replaced by a successor that recovered its processes:
+// lost are only its volatile state and messages in flight to it or through it.
 struct NodeRestarted {
   NodeId node = kNoNode;
 };

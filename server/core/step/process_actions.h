@@ -1,4 +1,4 @@
-// What is to be done with this node's part of a job.
+// Actions of the core on this node's part of a job.
 #ifndef CANOPY_SERVER_CORE_STEP_PROCESS_ACTIONS_H_
 #define CANOPY_SERVER_CORE_STEP_PROCESS_ACTIONS_H_
 
@@ -49,12 +49,12 @@ struct CreditOutput {
   uint64_t total = 0;  // of all credit so far; 0: not known, add `bytes`
 };
 
-// Report all output again that has no credit yet: some may be lost.
+// Report all uncredited output again, as some may be lost.
 struct ResendOutput {
   std::string nspace;
 };
 
-// What was fed before is left out, and so is what does not follow on that.
+// Duplicate data is left out, and so is data after a gap.
 struct FeedInput {
   std::string nspace;
   std::vector<Rank> ranks;

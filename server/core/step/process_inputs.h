@@ -1,4 +1,4 @@
-// What became of this node's part of a job.
+// Inputs of the core about this node's part of a job.
 #ifndef CANOPY_SERVER_CORE_STEP_PROCESS_INPUTS_H_
 #define CANOPY_SERVER_CORE_STEP_PROCESS_INPUTS_H_
 
@@ -44,7 +44,7 @@ struct LocalInputDone {
   std::string nspace;
   uint64_t bytes = 0;
   uint64_t total = 0;   // of all input so far; 0: not known
-  bool resend = false;  // what came after that may be lost
+  bool resend = false;  // data after that may be lost
 };
 
 }  // namespace canopy::core

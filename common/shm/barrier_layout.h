@@ -1,0 +1,128 @@
+// The shared-memory barrier of a job on one node: a page in which the job's
+// local ranks arrive at fences over the whole job, each by setting its own bit.
+// This is the file's layout and what both sides do to it; barrier_participant.h
+// is a rank's side, barrier_server.h the agent's. docs/shm_layout.md describes
+// the protocol.
+#ifndef CANOPY_COMMON_SHM_BARRIER_LAYOUT_H_
+#define CANOPY_COMMON_SHM_BARRIER_LAYOUT_H_
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+namespace canopy::shm {
+
+inline constexpr uint32_t kBarrierMagic = 0x47504143;  // "CAPG"
+inline constexpr uint32_t kBarrierVersion = 2;
+// Status of a fence when the agent is gone and a successor may follow: the
+// participant arrives again, by message.
+inline constexpr int kBarrierAgain = INT32_MIN;
+// Ranks in one word; its top bit is set when the agent has closed it.
+inline constexpr uint32_t kBarrierRanksPerWord = 63;
+inline constexpr uint64_t kBarrierClosedWord = uint64_t{1} << 63;
+inline constexpr uint32_t kMaxBarrierRanks = 1 << 16;
+
+// What an arrival asks for, in the state's top bits.
+// Data goes to other nodes.
+inline constexpr uint64_t kBarrierCollect = uint64_t{1} << 62;
+// The rank has sent commits that the agent may not have read yet.
+inline constexpr uint64_t kBarrierSync = uint64_t{1} << 63;
+inline constexpr uint64_t kBarrierWants = kBarrierCollect | kBarrierSync;
+
+struct BarrierHeader {
+  uint32_t magic = 0;
+  uint32_t version = 0;
+  uint32_t num_ranks = 0;
+  // 1: no rank of the job is elsewhere, so that the last one to arrive releases
+  // the others; 0: it signals the agent instead.
+  uint32_t local_only = 0;
+  // Low half, also the futex that participants wait on: generation, shifted by
+  // one, and whether the barrier is closed. High half: number of words in which
+  // all have arrived, and what the arrivals ask for. A fence is over when the
+  // generation changes.
+  alignas(64) std::atomic<uint64_t> state{0};
+  // Status of the last fence of even and of odd generation: a participant that
+  // is slow to leave one is not affected by the end of the next.
+  std::atomic<int32_t> status[2] = {};
+};
+static_assert(std::atomic<uint64_t>::is_always_lock_free);
+static_assert(sizeof(BarrierHeader) == 128);
+
+constexpr uint32_t BarrierWords(uint32_t num_ranks) {
+  return (num_ranks + kBarrierRanksPerWord - 1) / kBarrierRanksPerWord;
+}
+
+// Header, words, number of commits of each rank.
+constexpr size_t BarrierSize(uint32_t num_ranks) {
+  return sizeof(BarrierHeader) + BarrierWords(num_ranks) * sizeof(uint64_t) +
+         num_ranks * sizeof(uint32_t);
+}
+
+constexpr uint32_t BarrierGeneration(uint64_t state) {
+  return static_cast<uint32_t>(state) >> 1;
+}
+constexpr bool IsBarrierClosed(uint64_t state) { return (state & 1) != 0; }
+constexpr uint32_t FullBarrierWords(uint64_t state) {
+  return static_cast<uint32_t>((state & ~kBarrierWants) >> 32);
+}
+constexpr uint64_t BarrierState(uint32_t generation, bool closed) {
+  return static_cast<uint32_t>(generation << 1) | (closed ? 1U : 0U);
+}
+
+// A mapped barrier. Does not own the memory.
+class BarrierView {
+ public:
+  BarrierView() = default;
+  explicit BarrierView(void* base, uint32_t num_ranks)
+      : header_(static_cast<BarrierHeader*>(base)),
+        num_ranks_(num_ranks),
+        num_words_(BarrierWords(num_ranks)) {}
+
+  BarrierHeader& header() const { return *header_; }
+  uint32_t num_ranks() const { return num_ranks_; }
+  uint32_t num_words() const { return num_words_; }
+  std::atomic<uint64_t>& word(uint32_t index) const {
+    return reinterpret_cast<std::atomic<uint64_t>*>(header_ + 1)[index];
+  }
+  // Of one rank, by its index: commits sent to the agent so far.
+  std::atomic<uint32_t>& commits(uint32_t index) const {
+    return reinterpret_cast<std::atomic<uint32_t>*>(&word(num_words_))[index];
+  }
+  // The bits of a word's ranks.
+  uint64_t Mask(uint32_t index) const {
+    const uint32_t left = num_ranks_ - index * kBarrierRanksPerWord;
+    return left >= kBarrierRanksPerWord ? kBarrierClosedWord - 1
+                                        : (uint64_t{1} << left) - 1;
+  }
+  // The arrived ranks, given the content of a word. A rank's bit means arrival
+  // when set in even generations and when clear in odd ones, so that it never
+  // needs to be reset.
+  uint64_t Arrived(uint32_t index, uint64_t content,
+                   uint32_t generation) const {
+    return ((generation & 1) == 0 ? content : ~content) & Mask(index);
+  }
+  std::atomic<uint32_t>* futex() const {
+    // Little-endian: the low half comes first.
+    return reinterpret_cast<std::atomic<uint32_t>*>(&header_->state);
+  }
+  // Wakes everybody who waits for the generation to change.
+  void WakeAll() const;
+  // Waits while the futex holds `value`, at most `timeout_ns`; kForever: no
+  // limit, which is a sixth cheaper.
+  static constexpr int64_t kForever = -1;
+  enum class Slept {
+    kWoken,     // by WakeAll
+    kNotAtAll,  // it held something else, or a signal came
+    kTimedOut,
+  };
+  Slept Sleep(uint32_t value, int64_t timeout_ns) const;
+
+ private:
+  BarrierHeader* header_ = nullptr;
+  uint32_t num_ranks_ = 0;
+  uint32_t num_words_ = 0;
+};
+
+}  // namespace canopy::shm
+
+#endif  // CANOPY_COMMON_SHM_BARRIER_LAYOUT_H_

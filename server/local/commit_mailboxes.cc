@@ -1,0 +1,152 @@
+#include "server/local/commit_mailboxes.h"
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include "server/local/frames.h"
+
+namespace canopy::local {
+namespace {
+
+using Found = shm::CommitReader::Found;
+using shm::CommitLength;
+
+// The predecessor's when they match these ranks; else new ones.
+Result<std::unique_ptr<shm::CommitReader>> OpenOrCreate(
+    UniqueFd former, uint32_t num_mailboxes) {
+  if (former) {
+    auto opened = shm::CommitReader::Open(std::move(former), num_mailboxes);
+    if (opened.ok()) return opened;
+  }
+  return shm::CommitReader::Create(num_mailboxes);
+}
+
+}  // namespace
+
+bool NextCommit(std::string_view* bytes, std::vector<core::ScopedData>* data) {
+  CommitLength length = 0;
+  if (bytes->size() < sizeof length) return false;
+  std::memcpy(&length, bytes->data(), sizeof length);
+  bytes->remove_prefix(sizeof length);
+  if (bytes->size() < length) return false;
+  auto commit = ParseCommitted(bytes->substr(0, length));
+  if (!commit.ok()) return false;
+  bytes->remove_prefix(length);
+  *data = std::move(commit).value();
+  return true;
+}
+
+Result<std::unique_ptr<CommitMailboxes>> CommitMailboxes::Make(
+    const std::string& nspace, std::vector<Rank> ranks, UniqueFd former,
+    InputSink* sink, Defer defer, OnCorrupted on_corrupted) {
+  auto reader =
+      OpenOrCreate(std::move(former), static_cast<uint32_t>(ranks.size()));
+  if (!reader.ok()) return reader.status();
+  return std::unique_ptr<CommitMailboxes>(
+      new CommitMailboxes(std::move(reader).value(), nspace, std::move(ranks),
+                          sink, std::move(defer), std::move(on_corrupted)));
+}
+
+CommitMailboxes::CommitMailboxes(std::shared_ptr<shm::CommitReader> reader,
+                                 std::string nspace, std::vector<Rank> ranks,
+                                 InputSink* sink, Defer defer,
+                                 OnCorrupted on_corrupted)
+    : reader_(std::move(reader)),
+      nspace_(std::move(nspace)),
+      ranks_(std::move(ranks)),
+      sink_(sink),
+      defer_(std::move(defer)),
+      on_corrupted_(std::move(on_corrupted)),
+      messages_(ranks_.size()) {}
+
+// A rank uses its mailbox only when all its messages were read, so its count
+// cannot be that far ahead.
+void CommitMailboxes::PublishMessageCount(uint32_t index) {
+  constexpr uint32_t kNever = 1u << 31;
+  reader_->SetMessages(index, messages_[index] + (closed_ ? kNever : 0));
+}
+
+void CommitMailboxes::Close() {
+  closed_ = true;
+  for (uint32_t i = 0; i < ranks_.size(); ++i) PublishMessageCount(i);
+}
+
+void CommitMailboxes::Admit(uint32_t index) {
+  messages_[index] = 0;
+  PublishMessageCount(index);
+}
+
+void CommitMailboxes::OnMessage(uint32_t index) {
+  ++messages_[index];
+  PublishMessageCount(index);
+}
+
+uint32_t CommitMailboxes::IndexOf(Rank rank) const {
+  const auto it = std::ranges::lower_bound(ranks_, rank);
+  const bool here = it != ranks_.end() && *it == rank;
+  return static_cast<uint32_t>((here ? it : ranks_.end()) - ranks_.begin());
+}
+
+// Handling a commit may request the next one, which must not overtake those
+// taken with the first.
+void CommitMailboxes::TakeAt(uint32_t index) {
+  to_take_.push_back(index);
+  if (to_take_.size() > 1) return;
+  for (size_t i = 0; i < to_take_.size(); ++i) TakeNow(to_take_[i]);
+  to_take_.clear();
+}
+
+void CommitMailboxes::TakeNow(uint32_t index) {
+  std::string bytes;
+  const Found found = reader_->Take(index, &bytes);
+  if (found == Found::kNothing) return;
+  ReleaseLater();
+  if (found == Found::kCorrupted || !Deliver(ranks_[index], bytes)) {
+    reader_->MarkCorrupted(index);
+    on_corrupted_(ranks_[index]);
+  }
+}
+
+bool CommitMailboxes::Deliver(Rank rank, std::string_view bytes) {
+  while (!bytes.empty()) {
+    core::CommitTaken taken{{nspace_, rank}, {}};
+    if (!NextCommit(&bytes, &taken.data)) return false;
+    sink_->OnInput(std::move(taken));
+  }
+  return true;
+}
+
+void CommitMailboxes::Take(Rank rank) {
+  const uint32_t index = IndexOf(rank);
+  if (index < ranks_.size()) TakeAt(index);
+}
+
+void CommitMailboxes::TakeAll() {
+  for (uint32_t i = 0; i < ranks_.size(); ++i) TakeAt(i);
+}
+
+void CommitMailboxes::AwaitAt(uint32_t index) {
+  reader_->Ask(index);
+  TakeAt(index);
+}
+
+void CommitMailboxes::Await(Rank rank) {
+  if (rank == kRankUndef) {
+    for (uint32_t i = 0; i < ranks_.size(); ++i) AwaitAt(i);
+    return;
+  }
+  const uint32_t index = IndexOf(rank);
+  if (index < ranks_.size()) AwaitAt(index);
+}
+
+// Only persisted commits may be overwritten.
+void CommitMailboxes::ReleaseLater() {
+  if (std::exchange(*release_scheduled_, true)) return;
+  defer_([reader = reader_, scheduled = release_scheduled_] {
+    *scheduled = false;
+    reader->Release();
+  });
+}
+
+}  // namespace canopy::local

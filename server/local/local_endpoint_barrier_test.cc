@@ -1,0 +1,341 @@
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "common/shm/barrier_participant.h"
+#include "common/shm/commit_writer.h"
+#include "common/wire.h"
+#include "server/local/local_endpoint_test_base.h"
+
+namespace canopy::local {
+namespace {
+
+// Ranks 0 and 1 are here, rank 2 is elsewhere.
+class GatedTest : public LocalEndpointTest {
+ protected:
+  struct Member {
+    std::unique_ptr<TestClient> client;
+    std::unique_ptr<shm::BarrierParticipant> barrier;
+    std::unique_ptr<shm::CommitWriter> mailbox;
+    shm::BarrierParticipant::Ticket ticket;
+  };
+  Member Join(Rank rank) {
+    Member member;
+    member.client = std::make_unique<TestClient>(path());
+    member.client->Hello({"job", rank}, Token(rank));
+    Settle();
+    const std::string welcome = PayloadOf(member.client->Next());
+    WireReader r(welcome);
+    r.Proc();
+    r.Proc();
+    r.Uint();
+    const uint64_t size = r.Uint();
+    const uint32_t index = r.Uint32();
+    EXPECT_EQ(r.Uint32(), 0u);  // no other agent is to be looked for
+    EXPECT_NE(r.Uint(), 0u);
+    const uint64_t mailboxes_size = r.Uint();
+    EXPECT_TRUE(r.done());
+    EXPECT_EQ(member.client->fds.size(), 3u);
+    if (member.client->fds.size() == 3) {
+      auto barrier = shm::BarrierParticipant::Map(member.client->fds[1].get(),
+                                                  size, index);
+      EXPECT_TRUE(barrier.ok());
+      member.barrier = std::move(barrier).value();
+      auto mailbox =
+          shm::CommitWriter::Map(member.client->fds[2].get(), mailboxes_size,
+                                 index, member.barrier->commits());
+      EXPECT_TRUE(mailbox.ok());
+      member.mailbox = std::move(mailbox).value();
+    }
+    return member;
+  }
+  static std::string Commit() {
+    WireWriter w;
+    w.Uint(0);
+    return w.Take();
+  }
+  static std::string WholeJobFence() {
+    WireWriter w;
+    w.Uint(1);
+    w.Uint(0);
+    w.Bool(false);
+    w.Uint(0);
+    w.String("");
+    return w.Take();
+  }
+  // Answers what arrived at the barrier.
+  void AnswerBarrier(size_t client, int status) {
+    Reply(client, kBarrierRequest, status);
+  }
+};
+
+TEST_F(GatedTest, CommitsAreReadBeforeTheFence) {
+  Member a = Join(0);
+  Member b = Join(1);
+  ASSERT_EQ(a.barrier->Arrive(0, &a.ticket),
+            shm::BarrierParticipant::Arrival::kWait);
+  b.barrier->commits()->fetch_add(1);
+  ASSERT_EQ(b.barrier->Arrive(shm::kBarrierSync, &b.ticket),
+            shm::BarrierParticipant::Arrival::kNotify);
+  a.client->Send(FrameType::kBarrierFull, 0, "");
+  b.client->Send(FrameType::kCommit, 0, Commit());
+  Settle();
+  ASSERT_EQ(sink_.All<core::Committed>().size(), 1u);
+  ASSERT_EQ(sink_.All<core::CollectiveArrived>().size(), 2u);
+  int status = -1;
+  EXPECT_FALSE(a.barrier->Wait(a.ticket, 0, &status));
+  AnswerBarrier(0, kSuccess);
+  AnswerBarrier(1, kSuccess);
+  EXPECT_TRUE(a.barrier->Wait(a.ticket, 0, &status));
+  EXPECT_EQ(status, kSuccess);
+}
+
+TEST_F(GatedTest, FencesByMessageCloseItForAWhile) {
+  Member a = Join(0);
+  Member b = Join(1);
+  a.client->Send(FrameType::kCollective, 5, WholeJobFence());
+  Settle();
+  EXPECT_EQ(b.barrier->Arrive(0, &b.ticket),
+            shm::BarrierParticipant::Arrival::kClosed);
+  b.client->Send(FrameType::kCollective, 5, WholeJobFence());
+  Settle();
+  Reply(0, 5, kSuccess);
+  Reply(1, 5, kSuccess);
+  EXPECT_EQ(b.barrier->Arrive(0, &b.ticket),
+            shm::BarrierParticipant::Arrival::kWait);
+}
+
+TEST_F(GatedTest, TheEndOfAMemberHandsOver) {
+  Member a = Join(0);
+  Member b = Join(1);
+  ASSERT_EQ(a.barrier->Arrive(0, &a.ticket),
+            shm::BarrierParticipant::Arrival::kWait);
+  b.client->Disconnect();
+  Settle();
+  ASSERT_EQ(sink_.All<core::CollectiveArrived>().size(), 1u);
+  EXPECT_EQ(sink_.All<core::ClientGone>().size(), 1u);
+}
+
+TEST_F(GatedTest, OldClientsGetNone) {
+  TestClient old(path());
+  old.Hello({"job", 0}, Token(0), 1);
+  Settle();
+  EXPECT_EQ(StatusOf(old.Next()), 0);
+  EXPECT_EQ(old.fds.size(), 1u);
+  Member b = Join(1);
+  EXPECT_EQ(b.barrier->Arrive(0, &b.ticket),
+            shm::BarrierParticipant::Arrival::kClosed);
+}
+
+TEST_F(GatedTest, TheBarriersRequestIsNobodysTag) {
+  Member a = Join(0);
+  a.client->Send(FrameType::kCollective, kBarrierRequest, WholeJobFence());
+  Settle();
+  EXPECT_FALSE(a.client->Pump());
+}
+
+class MailboxTest : public GatedTest {
+ protected:
+  void Tune(LocalOptions* options) override {
+    options->persist_mailboxes = [this](const std::string& nspace,
+                                        UniqueFd mailboxes) {
+      EXPECT_EQ(nspace, "job");
+      persisted_.push_back(std::move(mailboxes));
+    };
+    options->watch_barriers_ns = watch_ns_;
+  }
+  // Ranks whose commits the core was told of.
+  std::vector<Rank> Taken() const {
+    std::vector<Rank> ranks;
+    for (const auto& taken : sink_.All<core::CommitTaken>()) {
+      ranks.push_back(taken.proc.rank);
+    }
+    return ranks;
+  }
+  // The kinds of what the core was told, without connections.
+  bool CommitCameFirst() const {
+    for (const core::Input& input : sink_.inputs) {
+      if (std::holds_alternative<core::ClientConnected>(input)) continue;
+      return std::holds_alternative<core::CommitTaken>(input);
+    }
+    return false;
+  }
+
+  std::vector<UniqueFd> persisted_;
+  int64_t watch_ns_ = LocalOptions().watch_barriers_ns;
+};
+
+using Ranks = std::vector<Rank>;
+
+TEST_F(MailboxTest, OlderClientsGetNone) {
+  TestClient old(path());
+  old.Hello({"job", 0}, Token(0), 4);
+  Settle();
+  const std::string welcome = PayloadOf(old.Next());
+  WireReader r(welcome);
+  r.Proc();
+  r.Proc();
+  for (int i = 0; i < 5; ++i) r.Uint();
+  EXPECT_TRUE(r.done());
+  EXPECT_EQ(old.fds.size(), 2u);
+  EXPECT_TRUE(persisted_.empty());
+}
+
+TEST_F(MailboxTest, OneConnectionOfARankHasTheMailbox) {
+  Member a = Join(0);
+  TestClient second(path());
+  second.Hello({"job", 0}, Token(0));
+  Settle();
+  const std::string welcome = PayloadOf(second.Next());
+  WireReader r(welcome);
+  r.Proc();
+  r.Proc();
+  for (int i = 0; i < 5; ++i) r.Uint();
+  EXPECT_EQ(r.Uint(), 0u);
+  EXPECT_TRUE(r.done());
+  EXPECT_EQ(second.fds.size(), 1u);
+  // What that one sends has no part in the order of the first.
+  a.mailbox->Write(Commit());
+  second.Send(FrameType::kFinalize, 2, "");
+  Settle();
+  EXPECT_EQ(Taken(), Ranks());
+}
+
+TEST_F(MailboxTest, WhatAClientSendsComesAfterItsCommit) {
+  Member a = Join(0);
+  Member b = Join(1);
+  EXPECT_EQ(persisted_.size(), 1u) << "before anybody could write";
+  a.mailbox->Write(Commit());
+  b.client->Send(FrameType::kFinalize, 2, "");
+  Settle();
+  EXPECT_EQ(Taken(), Ranks());
+  sink_.inputs.clear();
+  a.client->Send(FrameType::kFinalize, 2, "");
+  Settle();
+  EXPECT_EQ(Taken(), Ranks{0});
+  EXPECT_TRUE(CommitCameFirst());
+}
+
+TEST_F(MailboxTest, CommitsByMessageKeepTheirPlace) {
+  Member a = Join(0);
+  a.barrier->commits()->fetch_add(1);
+  EXPECT_EQ(a.mailbox->Write(Commit()), shm::CommitWriter::Outcome::kMessage);
+  a.client->Send(FrameType::kCommit, 0, Commit());
+  Settle();
+  EXPECT_EQ(sink_.All<core::Committed>().size(), 1u);
+  EXPECT_EQ(a.mailbox->Write(Commit()), shm::CommitWriter::Outcome::kWritten);
+}
+
+TEST_F(MailboxTest, AtAFenceTheyAreTaken) {
+  Member a = Join(0);
+  Member b = Join(1);
+  a.mailbox->Write(Commit());
+  a.barrier->Arrive(shm::kBarrierSync, &a.ticket);
+  b.mailbox->Write(Commit());
+  b.barrier->Arrive(shm::kBarrierSync, &b.ticket);
+  sink_.inputs.clear();
+  b.client->Send(FrameType::kBarrierFull, 0, "");
+  Settle();
+  EXPECT_EQ(Taken(), (Ranks{1, 0}));
+  EXPECT_TRUE(CommitCameFirst());
+  EXPECT_EQ(sink_.All<core::CollectiveArrived>().size(), 2u);
+}
+
+TEST_F(MailboxTest, WhoeverAsksIsServed) {
+  Member a = Join(0);
+  Member b = Join(1);
+  b.mailbox->Write(Commit());
+  endpoint_->TakeCommits({"job", 0});
+  endpoint_->TakeCommits({"other", 1});
+  EXPECT_EQ(Taken(), Ranks());
+  endpoint_->TakeCommits({"job", 1});
+  EXPECT_EQ(Taken(), Ranks{1});
+  a.mailbox->Write(Commit());
+  endpoint_->TakeCommits({"job", kRankUndef});
+  EXPECT_EQ(Taken(), (Ranks{1, 0}));
+}
+
+TEST_F(MailboxTest, WhoIsAwaitedRings) {
+  Member a = Join(0);
+  endpoint_->AwaitCommit({"job", 0});
+  endpoint_->AwaitCommit({"other", 0});
+  EXPECT_EQ(a.mailbox->Write(Commit()), shm::CommitWriter::Outcome::kNotify);
+  a.client->Send(FrameType::kCommitted, 0, "");
+  Settle();
+  EXPECT_EQ(Taken(), Ranks{0});
+}
+
+TEST_F(MailboxTest, WhatAProcessLeavesBehind) {
+  Member a = Join(0);
+  a.mailbox->Write(Commit());
+  sink_.inputs.clear();
+  a.client->Disconnect();
+  Settle();
+  EXPECT_EQ(Taken(), Ranks{0});
+  EXPECT_TRUE(CommitCameFirst());
+}
+
+TEST_F(MailboxTest, NonsenseClosesTheConnection) {
+  Member a = Join(0);
+  Member b = Join(1);
+  a.mailbox->Write("nonsense");
+  b.mailbox->Write(Commit());
+  endpoint_->TakeCommits({"job", kRankWildcard});
+  Settle();
+  EXPECT_EQ(Taken(), Ranks{1});
+  EXPECT_FALSE(a.client->Pump());
+  EXPECT_TRUE(b.client->Pump());
+  ASSERT_EQ(log_.size(), 1u);
+}
+
+TEST_F(MailboxTest, NonsenseBeforeAFrameLeavesTheFrameUnread) {
+  Member a = Join(0);
+  a.mailbox->Write("nonsense");
+  a.client->Send(FrameType::kFinalize, 2, "");
+  Settle();
+  EXPECT_TRUE(sink_.All<core::FinalizeArrived>().empty());
+}
+
+TEST_F(MailboxTest, AnotherAgentFindsWhatIsThere) {
+  Member a = Join(0);
+  a.mailbox->Write(Commit());
+  ASSERT_EQ(persisted_.size(), 1u);
+  endpoint_.reset();
+  sink_.inputs.clear();
+  Make();
+  // The job came first.
+  endpoint_->DropJob("job");
+  endpoint_->RecoverMailboxes("job", std::move(persisted_[0]));
+  AddJob("job");
+  EXPECT_EQ(Taken(), Ranks{0});
+  // A process that does not know of it yet goes on.
+  a.mailbox->Write(Commit());
+  endpoint_->TakeCommits({"job", 0});
+  EXPECT_EQ(Taken(), (Ranks{0, 0}));
+  // And has the same mailbox when it does.
+  Member again = Join(0);
+  a.mailbox->Write(Commit());
+  again.mailbox->Write(Commit());
+  again.client->Send(FrameType::kFinalize, 2, "");
+  Settle();
+  EXPECT_EQ(Taken(), (Ranks{0, 0, 0, 0}));
+}
+
+class WatchedMailboxTest : public MailboxTest {
+ protected:
+  WatchedMailboxTest() { watch_ns_ = 1; }
+};
+
+// Others may look for it in the segment alone.
+TEST_F(WatchedMailboxTest, WhatNobodyAsksForIsTakenInTime) {
+  Member a = Join(0);
+  a.mailbox->Write(Commit());
+  for (int i = 0; i < 100 && Taken().empty(); ++i) loop_.RunOnce(10);
+  EXPECT_EQ(Taken(), Ranks{0});
+}
+
+}  // namespace
+}  // namespace canopy::local

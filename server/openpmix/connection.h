@@ -1,0 +1,79 @@
+// State of one connection of the endpoint.
+#ifndef CANOPY_SERVER_OPENPMIX_CONNECTION_H_
+#define CANOPY_SERVER_OPENPMIX_CONNECTION_H_
+
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <set>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "common/event_loop.h"
+#include "common/ids.h"
+#include "common/posix/out_queue.h"
+#include "common/posix/unique_fd.h"
+#include "server/core/step/client_id.h"
+#include "server/openpmix/connection_log.h"
+#include "server/openpmix/handshake.h"
+#include "server/openpmix/peer_proof.h"
+#include "server/openpmix/peer_traits.h"
+#include "server/openpmix/readahead.h"
+#include "server/openpmix/requests.h"
+
+namespace canopy::openpmix {
+
+// A request pending in the core, by its tag.
+struct PendingRequest {
+  AnswerForm answer = AnswerForm::kStatus;
+  ProcId target;                     // of gets
+  std::string key;                   // of gets
+  std::vector<std::string> nspaces;  // of connects: other namespaces
+  uint32_t one_series = 0;  // of collectives: number of the series in the log
+};
+
+struct Connection {
+  enum class State : uint8_t {
+    kNew,      // not identified
+    kWaiting,  // claims to be a rank whose process is not known yet
+    kServing,  // is a rank's or a tool's
+    kEnding,   // to be closed at the end of the round
+  };
+
+  core::ClientId id = 0;
+  UniqueFd fd;
+  State state = State::kNew;
+  SocketOwner owner;
+  PeerKind kind = PeerKind::kClient;
+  bool identified = false;  // the core knows it
+  bool is_tool = false;     // belongs to no job here
+  ProcId proc;              // as claimed, proved from kServing on
+  PeerTraits traits;
+  std::string partial;  // beginning of a message
+  OutQueue out;
+  bool dirty = false;  // in the list of those to flush
+  uint32_t watched = 0;
+  EventLoop::TimerId hello_timer = 0;
+  std::unordered_map<uint32_t, PendingRequest> pending;
+  Readahead readahead;
+
+  // The write-ahead log for a successor; null: the connection cannot be
+  // recovered.
+  std::shared_ptr<ConnectionLog> connection_log;
+  Opening opening;
+  std::vector<std::string> held_by;  // jobs whose shims hold the socket
+  size_t greeting = 0;        // its length while it is still in the input
+  uint64_t received = 0;      // bytes, from the beginning
+  uint64_t queued = 0;        // bytes, those in `out` included
+  std::deque<uint64_t> ends;  // ends of the messages in `out`
+  uint64_t logged = 0;        // end of the bytes that are logged as unsent
+  uint32_t ends_collective =
+      0;  // series of the collective that the next answer completes
+  bool all_events = false;
+  std::set<int> codes;
+};
+
+}  // namespace canopy::openpmix
+
+#endif  // CANOPY_SERVER_OPENPMIX_CONNECTION_H_

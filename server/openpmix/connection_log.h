@@ -1,0 +1,109 @@
+// The write-ahead log of a job's OpenPMIx connections, in a memory file that
+// the job's shim holds open, from which a successor recovers them.
+#ifndef CANOPY_SERVER_OPENPMIX_CONNECTION_LOG_H_
+#define CANOPY_SERVER_OPENPMIX_CONNECTION_LOG_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "common/posix/unique_fd.h"
+#include "common/status.h"
+#include "server/openpmix/connection_log_state.h"
+
+namespace canopy::openpmix {
+
+// Records are durable across the death of this process. Bytes are read from
+// sockets directly into the file, so none are lost between the kernel and a
+// record. One thread.
+class ConnectionLog {
+ public:
+  struct Hooks {
+    // How many bytes of a connection's answers the kernel has taken.
+    std::function<uint64_t(uint64_t connection)> sent;
+    // The log moved to another file, which must be held open.
+    std::function<void(int fd)> moved;
+  };
+
+  // Calls `hooks.moved` with the new file before it returns. `state` is the
+  // initial content.
+  static Result<std::unique_ptr<ConnectionLog>> Create(
+      Hooks hooks, const ConnectionLogState& state);
+  ~ConnectionLog();
+  ConnectionLog(const ConnectionLog&) = delete;
+  ConnectionLog& operator=(const ConnectionLog&) = delete;
+
+  // False once a record could not be written: the log is marked invalid, and
+  // nothing is recovered from it.
+  bool ok() const { return ok_; }
+
+  // A reservation to read into, for a connection whose next byte has that
+  // position. Reservations made before are invalid.
+  struct Reservation {
+    char* data = nullptr;
+    size_t size = 0;
+  };
+  Reservation BeginRead(uint64_t connection, uint64_t position);
+  // So many bytes were read.
+  void EndRead(size_t size);
+
+  void Add(Record record, std::string_view bytes);
+
+ private:
+  struct Header;
+  friend class ConnectionLogReader;
+
+  explicit ConnectionLog(Hooks hooks) : hooks_(std::move(hooks)) {}
+  Header* header() const { return reinterpret_cast<Header*>(base_); }
+  char* area() const;
+  uint64_t used() const;
+  Status Map(uint64_t capacity);
+  // Makes room for so many bytes by compacting the log.
+  void Reserve(uint64_t size);
+  void Rewrite(uint64_t size);
+  void WriteState(const ConnectionLogState& state, uint32_t area);
+  void Append(Record record, std::string_view bytes);
+  void Fail();
+
+  const Hooks hooks_;
+  UniqueFd fd_;
+  char* base_ = nullptr;
+  uint64_t capacity_ = 0;  // of each of the two areas
+  bool ok_ = true;
+  bool rewritten_ = false;  // since the last BeginRead
+  // Files replaced since then: what was read may still be referenced.
+  std::vector<std::pair<char*, uint64_t>> retired_files_;
+};
+
+// Reads the log of a dead process, which is not trusted to be well-formed.
+class ConnectionLogReader {
+ public:
+  // kErrUnpackFailure, or kErrNotFound when the log is marked invalid.
+  static Result<std::unique_ptr<ConnectionLogReader>> Open(UniqueFd fd);
+  ~ConnectionLogReader();
+  ConnectionLogReader(const ConnectionLogReader&) = delete;
+  ConnectionLogReader& operator=(const ConnectionLogReader&) = delete;
+
+  ConnectionLogState& state() { return state_; }
+  // Adds bytes that were read from a connection but not recorded. False when
+  // they are not in the file.
+  bool AddUnrecorded(uint64_t connection, uint64_t size);
+
+ private:
+  ConnectionLogReader() = default;
+  Status Load();
+
+  UniqueFd fd_;
+  char* base_ = nullptr;
+  uint64_t size_ = 0;
+  std::string_view tail_;  // of the area, behind the records
+  ConnectionLogState state_;
+};
+
+}  // namespace canopy::openpmix
+
+#endif  // CANOPY_SERVER_OPENPMIX_CONNECTION_LOG_H_

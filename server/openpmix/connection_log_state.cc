@@ -1,0 +1,250 @@
+#include "server/openpmix/connection_log_state.h"
+
+#include <algorithm>
+#include <cstring>
+#include <iterator>
+#include <optional>
+
+#include "common/wire.h"
+#include "server/openpmix/handshake.h"
+
+namespace canopy::openpmix {
+namespace {
+
+// Longer messages end a connection before they are read.
+constexpr uint32_t kMaxPayload = uint32_t{256} << 20;
+
+std::optional<Opening> DecodeOpening(std::string_view bytes) {
+  WireReader in(bytes);
+  Opening out;
+  out.kind = static_cast<uint8_t>(in.Uint());
+  out.described = in.Bool();
+  out.version = in.String();
+  out.codec = in.String();
+  if (!in.done()) return std::nullopt;
+  return out;
+}
+
+std::optional<ConnectionLogState::Collective> DecodeSeries(
+    std::string_view bytes) {
+  WireReader in(bytes);
+  ConnectionLogState::Collective out;
+  out.first = static_cast<core::CollectiveOp>(in.Uint());
+  out.second.resize(in.Count(2));
+  for (ProcId& proc : out.second) proc = in.Proc();
+  if (!in.done()) return std::nullopt;
+  return out;
+}
+
+// Takes the whole messages off `bytes`; what is left, or nothing when they are
+// none.
+std::optional<std::string_view> TakeMessages(
+    std::string_view bytes, ConnectionLogState::Connection* c) {
+  while (bytes.size() >= kHeaderSize) {
+    const MessageHeader header = ParseHeader(bytes);
+    if (header.length > kMaxPayload) return std::nullopt;
+    if (bytes.size() - kHeaderSize < header.length) break;
+    if (header.tag >= kFirstRequestTag) {
+      c->requests.push_back(
+          {header.tag, bytes.substr(kHeaderSize, header.length)});
+    }
+    bytes.remove_prefix(kHeaderSize + header.length);
+  }
+  return bytes;
+}
+
+bool IsWhole(std::string_view bytes) {
+  return bytes.size() >= kHeaderSize &&
+         bytes.size() - kHeaderSize >= ParseHeader(bytes).length;
+}
+
+void ApplyInput(std::string_view bytes, ConnectionLogState::Connection* c,
+                std::deque<std::string>* assembled) {
+  if (c->broken) return;
+  if (!c->input.empty()) {
+    c->input.append(bytes);
+    const bool whole = IsWhole(c->input);
+    if (!whole && c->input.size() < kMaxPayload) return;
+    bytes = assembled->emplace_back(std::move(c->input));
+  }
+  const std::optional<std::string_view> rest = TakeMessages(bytes, c);
+  c->broken = !rest;
+  c->input = std::string(rest.value_or(""));
+}
+
+bool ApplyAnswer(const Record& record, std::string_view bytes,
+                 ConnectionLogState::Connection* c) {
+  ConnectionLogState::Answer answer;
+  answer.tag = record.a;
+  answer.one_series = record.b;
+  answer.begin = c->queued;
+  answer.size = record.number;
+  answer.bytes = bytes;
+  if (!bytes.empty() && bytes.size() != record.number) return false;
+  if (record.a >= kFirstRequestTag) {
+    const auto request = std::ranges::find(c->requests, record.a,
+                                           &ConnectionLogState::Request::tag);
+    if (request == c->requests.end()) return false;
+    if (bytes.empty()) answer.payload = request->payload;
+    c->requests.erase(request);
+  } else if (bytes.empty()) {
+    return false;
+  }
+  if (record.number == 0) return true;
+  c->queued += answer.size;
+  c->answers.push_back(answer);
+  return true;
+}
+
+bool ApplyCodes(std::string_view bytes, ConnectionLogState::Connection* c) {
+  if (bytes.size() % sizeof(int) != 0) return false;
+  c->codes.clear();
+  for (; !bytes.empty(); bytes.remove_prefix(sizeof(int))) {
+    int code = 0;
+    std::memcpy(&code, bytes.data(), sizeof code);
+    c->codes.insert(code);
+  }
+  return true;
+}
+
+}  // namespace
+
+std::string EncodeOpening(const Opening& opening) {
+  WireWriter out;
+  out.Uint(opening.kind);
+  out.Bool(opening.described);
+  out.String(opening.version);
+  out.String(opening.codec);
+  return out.Take();
+}
+
+std::string EncodeSeries(const ConnectionLogState::Collective& collective) {
+  WireWriter out;
+  out.Uint(static_cast<uint64_t>(collective.first));
+  out.Uint(collective.second.size());
+  for (const ProcId& proc : collective.second) out.Proc(proc);
+  return out.Take();
+}
+
+std::string EncodeCodes(const std::set<int>& codes) {
+  std::string out;
+  for (const int code : codes) {
+    out.append(reinterpret_cast<const char*>(&code), sizeof code);
+  }
+  return out;
+}
+
+bool ConnectionLogState::Apply(const Record& record, std::string_view bytes) {
+  if (record.kind == RecordKind::kSeries) {
+    auto one_series = DecodeSeries(bytes);
+    if (!one_series) return false;
+    series[record.b] = std::move(*one_series);
+    return true;
+  }
+  if (record.kind == RecordKind::kEnded) {
+    ended[{record.a, record.b}] = record.number;
+    return true;
+  }
+  if (record.kind == RecordKind::kOpened) {
+    const auto opening = DecodeOpening(bytes);
+    if (!opening) return false;
+    Connection c;
+    c.rank = record.a;
+    c.opening = *opening;
+    c.received = record.number;
+    return connections.emplace(record.connection, std::move(c)).second;
+  }
+  const auto it = connections.find(record.connection);
+  if (it == connections.end()) return false;
+  Connection& c = it->second;
+  switch (record.kind) {
+    case RecordKind::kClosed:
+      Sent(&c, c.queued);
+      connections.erase(it);
+      return true;
+    case RecordKind::kReceived:
+      if (record.number != c.received) return false;
+      c.received += bytes.size();
+      ApplyInput(bytes, &c, &assembled);
+      return true;
+    case RecordKind::kAnswered:
+      return ApplyAnswer(record, bytes, &c);
+    case RecordKind::kUnsent:
+      c.unsent_at = record.number;
+      c.unsent = bytes;
+      return record.number + bytes.size() <= c.queued;
+    case RecordKind::kEvents:
+      c.all_events = record.a != 0;
+      return ApplyCodes(bytes, &c);
+    case RecordKind::kFinalized:
+      c.finalized = true;
+      return true;
+    case RecordKind::kBroken:
+      c.broken = true;
+      return true;
+    case RecordKind::kQueued:
+      c.queued = record.number;
+      return c.answers.empty();
+    default:
+      return false;
+  }
+}
+
+void ConnectionLogState::Sent(Connection* c, uint64_t position) {
+  auto it = c->answers.begin();
+  for (; it != c->answers.end() && it->begin + it->size <= position; ++it) {
+    if (it->one_series != 0) ++ended[{c->rank, it->one_series}];
+  }
+  c->answers.erase(c->answers.begin(), it);
+  if (c->unsent_at + c->unsent.size() <= position) c->unsent = {};
+}
+
+void ConnectionLogState::WriteRecords(const Write& write) const {
+  for (const auto& [number, one_series] : series) {
+    write({0, RecordKind::kSeries, 0, 0, number, 0, 0},
+          EncodeSeries(one_series));
+  }
+  for (const auto& [who, count] : ended) {
+    write({0, RecordKind::kEnded, 0, who.first, who.second, 0, count}, "");
+  }
+  for (const auto& [id, c] : connections) {
+    const auto append = [&, id = id](RecordKind kind, uint32_t a, uint32_t b,
+                                     uint64_t number, std::string_view bytes) {
+      write({0, kind, 0, a, b, id, number}, bytes);
+    };
+    // Requests and the input as if they had just been read, then what of them
+    // is answered.
+    std::string input;
+    const auto add = [&](uint32_t tag, std::string_view payload) {
+      input += MakeHeader(tag, static_cast<uint32_t>(payload.size()));
+      input += payload;
+    };
+    for (const Answer& answer : c.answers) {
+      if (answer.tag >= kFirstRequestTag) add(answer.tag, answer.payload);
+    }
+    for (const Request& request : c.requests) add(request.tag, request.payload);
+    input += c.input;
+    append(RecordKind::kOpened, c.rank, 0, c.received - input.size(),
+           EncodeOpening(c.opening));
+    const uint64_t first = c.answers.empty() ? c.queued : c.answers[0].begin;
+    append(RecordKind::kQueued, 0, 0, first, "");
+    if (!input.empty()) {
+      append(RecordKind::kReceived, 0, 0, c.received - input.size(), input);
+    }
+    for (const Answer& answer : c.answers) {
+      append(RecordKind::kAnswered, answer.tag, answer.one_series, answer.size,
+             answer.bytes);
+    }
+    if (!c.unsent.empty()) {
+      append(RecordKind::kUnsent, 0, 0, c.unsent_at, c.unsent);
+    }
+    if (c.broken) append(RecordKind::kBroken, 0, 0, 0, "");
+    if (c.finalized) append(RecordKind::kFinalized, 0, 0, 0, "");
+    if (c.all_events || !c.codes.empty()) {
+      append(RecordKind::kEvents, c.all_events ? 1 : 0, 0, 0,
+             EncodeCodes(c.codes));
+    }
+  }
+}
+
+}  // namespace canopy::openpmix

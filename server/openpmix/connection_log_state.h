@@ -1,0 +1,115 @@
+// State of a job's OpenPMIx connections as replayed from the records of their
+// log. Pure: no memory file, no socket.
+#ifndef CANOPY_SERVER_OPENPMIX_CONNECTION_LOG_STATE_H_
+#define CANOPY_SERVER_OPENPMIX_CONNECTION_LOG_STATE_H_
+
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <map>
+#include <set>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "common/ids.h"
+#include "server/core/messages.h"
+
+namespace canopy::openpmix {
+
+// `a`, `b`, `number` and what follows a record:
+enum class RecordKind : uint16_t {
+  kOpened = 1,    // rank; -; bytes read so far; EncodeOpening
+  kClosed = 2,    // -
+  kReceived = 3,  // -; -; position of the first; the bytes
+  kAnswered = 4,  // tag; series or 0; size of the message, 0: no answer is due;
+                  // the message, or nothing when it can be regenerated
+  kUnsent = 5,    // -; -; position of the first; bytes to the answer's end
+  kEvents = 6,    // 1: all; -; -; the codes, 4 bytes each
+  kFinalized = 7,  // -
+  kSeries = 8,     // -; number; -; EncodeSeries
+  kEnded = 9,      // rank; series; how many collectives have ended for it
+  kQueued = 10,    // -; -; position of the next answer
+  kBroken = 11,    // - (the peer does not keep to the protocol)
+};
+
+// Positions count the bytes of a connection from its beginning on.
+struct Record {
+  uint32_t size = 0;  // of what follows
+  RecordKind kind = RecordKind::kClosed;
+  uint16_t zero = 0;
+  uint32_t a = 0;
+  uint32_t b = 0;
+  uint64_t connection = 0;
+  uint64_t number = 0;
+};
+static_assert(sizeof(Record) == 32);
+
+// A peer's greeting.
+struct Opening {
+  uint8_t kind = 0;
+  bool described = false;
+  std::string version;
+  std::string codec;
+};
+
+// Views point into the records, which do not move, or into the state.
+struct ConnectionLogState {
+  ConnectionLogState() = default;
+  ConnectionLogState(ConnectionLogState&&) = default;
+  ConnectionLogState& operator=(ConnectionLogState&&) = default;
+
+  struct Request {
+    uint32_t tag = 0;
+    std::string_view payload;
+  };
+  struct Answer {
+    uint32_t tag = 0;
+    uint32_t one_series =
+        0;  // series of the collective that it completes, or 0
+    uint64_t begin = 0;
+    uint64_t size = 0;
+    std::string_view bytes;    // empty: regenerated from the payload
+    std::string_view payload;  // of the request
+  };
+  struct Connection {
+    Rank rank = 0;
+    Opening opening;
+    uint64_t received = 0;  // position after the last byte that was read
+    uint64_t queued = 0;    // position after the last answer
+    std::string input;      // the beginning of a message
+    std::vector<Request> requests;  // unanswered, in order
+    std::vector<Answer> answers;    // not known to be sent, in order
+    uint64_t unsent_at = 0;         // position of the first byte of `unsent`
+    std::string_view unsent;
+    bool broken = false;
+    bool finalized = false;
+    bool all_events = false;
+    std::set<int> codes;
+  };
+  using Collective = std::pair<core::CollectiveOp, std::vector<ProcId>>;
+  // How many collectives have ended for each process, pending answers included.
+  using Counts = std::map<Rank, std::map<Collective, uint64_t>>;
+
+  std::map<uint64_t, Connection> connections;
+  std::map<uint32_t, Collective> series;
+  std::map<std::pair<Rank, uint32_t>, uint64_t> ended;
+  std::deque<std::string> assembled;  // from several records
+
+  // Applies a record. False when it is invalid, and with it the whole log.
+  bool Apply(const Record& record, std::string_view bytes);
+  // The peer has received all answers up to that position.
+  void Sent(Connection* connection, uint64_t position);
+  // Writes records from which this state can be replayed.
+  using Write = std::function<void(Record record, std::string_view bytes)>;
+  void WriteRecords(const Write& write) const;
+};
+
+std::string EncodeOpening(const Opening& opening);
+std::string EncodeSeries(const ConnectionLogState::Collective& collective);
+std::string EncodeCodes(const std::set<int>& codes);
+
+}  // namespace canopy::openpmix
+
+#endif  // CANOPY_SERVER_OPENPMIX_CONNECTION_LOG_STATE_H_

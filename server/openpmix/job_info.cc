@@ -1,0 +1,210 @@
+#include "server/openpmix/job_info.h"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "common/codec/encoder.h"
+#include "common/values/value.h"
+#include "pmix_common.h"
+#include "server/openpmix/kvals.h"
+
+namespace canopy::openpmix {
+namespace {
+
+// Peers look for these in the session and nowhere else.
+constexpr std::array<std::string_view, 8> kSessionKeys = {
+    PMIX_SESSION_ID, PMIX_UNIV_SIZE, PMIX_CLUSTER_ID,   PMIX_RM_NAME,
+    PMIX_RM_VERSION, PMIX_TMPDIR,    PMIX_TDIR_RMCLEAN, PMIX_HOSTNAME_KEEP_FQDN,
+};
+
+// What peers look for locally, whichever rank it is of.
+constexpr std::array<std::string_view, 2> kNeededKeys = {
+    PMIX_HOSTNAME,
+    PMIX_NODEID,
+};
+
+// What follows from a rank's place, beside those.
+constexpr std::array<std::string_view, 9> kPlaceKeys = {
+    PMIX_APPNUM,     PMIX_APP_RANK,        PMIX_GLOBAL_RANK,
+    PMIX_LOCAL_RANK, PMIX_NODE_RANK,       PMIX_PACKAGE_RANK,
+    PMIX_CPUSET,     PMIX_LOCALITY_STRING, PMIX_REINCARNATION,
+};
+
+// Of those that can not ask for it.
+constexpr std::array<std::string_view, 1> kUnaskedKeys = {PMIX_PROCDIR};
+
+// What programs ask of others on their node without wanting an answer from
+// elsewhere.
+constexpr std::array<std::string_view, 3> kNeighbourKeys = {
+    PMIX_LOCAL_RANK,
+    PMIX_CPUSET,
+    PMIX_LOCALITY_STRING,
+};
+
+// Above this many ranks, others come with what is needed alone; peers ask for
+// the rest when a program wants it. Every peer has to read all of it before its
+// PMIx_Init returns: 3 us more for a complete rank.
+constexpr uint32_t kMaxCompleteRanks = 32;
+
+bool Has(const auto& keys, std::string_view key) {
+  return std::ranges::find(keys, key) != keys.end();
+}
+
+// A data array of infos, made of VALUEs of ours.
+class InfoArray {
+ public:
+  explicit InfoArray(const PeerTraits& peer) : peer_(peer), infos_(peer.form) {}
+
+  void Add(std::string_view key, std::string_view value) {
+    const std::string theirs = ValueFor(peer_, value);
+    if (theirs.empty()) return;
+    infos_.PutString(key);
+    infos_.PutUint32(0);
+    infos_.PutRaw(theirs);
+    ++count_;
+  }
+
+  // The VALUE, in the peer's form.
+  std::string Take() {
+    Encoder array(peer_.form);
+    array.PutUint16(PMIX_DATA_ARRAY);
+    array.PutUint16(PMIX_INFO);
+    array.PutSize(count_);
+    array.PutRaw(infos_.Take());
+    return array.Take();
+  }
+
+ private:
+  const PeerTraits& peer_;
+  Encoder infos_;
+  size_t count_ = 0;
+};
+
+bool IsComplete(const shm::SegmentReader& job, const PeerTraits& peer) {
+  return !peer.asks_for_places || job.num_ranks() <= kMaxCompleteRanks;
+}
+
+class Packer {
+ public:
+  Packer(const shm::SegmentReader& job, const PeerTraits& peer)
+      : job_(job), peer_(peer), out_(peer.form) {}
+
+  std::string Pack() {
+    PackSession();
+    PackJob();
+    for (uint32_t node = 0; node < job_.num_nodes(); ++node) PackNode(node);
+    for (uint32_t app = 0; app < job_.num_apps(); ++app) PackApp(app);
+    const bool complete = IsComplete(job_, peer_);
+    for (Rank rank = 0; rank < job_.num_ranks(); ++rank) {
+      PackRank(rank, complete);
+    }
+    return out_.Take();
+  }
+
+  std::string PackOne(Rank rank) {
+    PackRank(rank, true);
+    return out_.Take();
+  }
+
+ private:
+  // The identifier has to come first.
+  void PackSession() {
+    InfoArray session(peer_);
+    if (const auto id = job_.FindSession(PMIX_SESSION_ID)) {
+      session.Add(PMIX_SESSION_ID, *id);
+    }
+    job_.ForEachSessionKey([&](std::string_view key, std::string_view value) {
+      if (key != PMIX_SESSION_ID) session.Add(key, value);
+    });
+    out_.PackKvalEncoded(PMIX_SESSION_INFO_ARRAY, session.Take());
+  }
+
+  void PackJob() {
+    job_.ForEachJobKey([&](std::string_view key, std::string_view value) {
+      if (!Has(kSessionKeys, key)) PackKval(peer_, key, value, &out_);
+    });
+  }
+
+  void PackNode(uint32_t node) {
+    InfoArray infos(peer_);
+    const bool ours = node == job_.self_node();
+    job_.ForEachNodeKey(node,
+                        [&](std::string_view key, std::string_view value) {
+                          if (ours || key != PMIX_LOCAL_PROCS) {
+                            infos.Add(key, value);
+                          }
+                        });
+    out_.PackKvalEncoded(PMIX_NODE_INFO_ARRAY, infos.Take());
+  }
+
+  void PackApp(uint32_t app) {
+    InfoArray infos(peer_);
+    job_.ForEachAppKey(app, [&](std::string_view key, std::string_view value) {
+      infos.Add(key, value);
+    });
+    out_.PackKvalEncoded(PMIX_APP_INFO_ARRAY, infos.Take());
+  }
+
+  void PackRank(Rank rank, bool complete) {
+    const bool neighbour = job_.NodeOf(rank) == job_.self_node();
+    Encoder blob(peer_.form);
+    blob.PackRank(rank);
+    PackKeys(rank, kNeededKeys, &blob);
+    if (complete) {
+      PackKeys(rank, kPlaceKeys, &blob);
+    } else if (neighbour) {
+      PackKeys(rank, kNeighbourKeys, &blob);
+    }
+    if (!peer_.asks_for_places) PackKeys(rank, kUnaskedKeys, &blob);
+    Encoder value(peer_.form);
+    value.PutUint16(PMIX_BYTE_OBJECT);
+    value.PutBytes(blob.Take());
+    out_.PackKvalEncoded(PMIX_PROC_BLOB, value.Take());
+  }
+
+  void PackKeys(Rank rank, const auto& keys, Encoder* blob) {
+    for (const std::string_view key : keys) {
+      const shm::Lookup lookup = job_.FindProc(rank, key);
+      if (lookup.found()) PackKval(peer_, key, lookup.value(), blob);
+    }
+  }
+
+  const shm::SegmentReader& job_;
+  const PeerTraits& peer_;
+  Encoder out_;
+};
+
+}  // namespace
+
+std::string PackJobInfo(const shm::SegmentReader& job, const PeerTraits& peer) {
+  return Packer(job, peer).Pack();
+}
+
+std::string PackOwnInfo(const shm::SegmentReader& job, const PeerTraits& peer,
+                        Rank rank) {
+  if (rank >= job.num_ranks() || IsComplete(job, peer)) return "";
+  return Packer(job, peer).PackOne(rank);
+}
+
+std::string PackToolInfo(const std::string& nspace, const std::string& host,
+                         const PeerTraits& peer) {
+  Encoder out(peer.form);
+  const auto add = [&out](std::string_view key, const Value& value) {
+    out.PackKval(key, value.raw());
+  };
+  add(PMIX_JOBID, Value::String(nspace));
+  add(PMIX_JOB_SIZE, Value::Uint32(1));
+  add(PMIX_MAX_PROCS, Value::Uint32(1));
+  add(PMIX_NUM_NODES, Value::Uint32(1));
+  add(PMIX_NODE_LIST, Value::String(host));
+  Encoder blob(peer.form);
+  blob.PackRank(0);
+  blob.PackKval(PMIX_HOSTNAME, Value::String(host).raw());
+  blob.PackKval(PMIX_NODEID, Value::Uint32(0).raw());
+  blob.PackKval(PMIX_LOCAL_RANK, Value::Uint16(0).raw());
+  out.PackKval(PMIX_PROC_BLOB, Value::ByteObject(blob.Take()).raw());
+  return out.Take();
+}
+
+}  // namespace canopy::openpmix

@@ -1,0 +1,121 @@
+#include "server/openpmix/kvals.h"
+
+#include <optional>
+#include <utility>
+
+#include "common/codec/infos.h"
+#include "common/codec/transcode.h"
+#include "common/status.h"
+#include "pmix_common.h"
+#include "server/openpmix/qualified.h"
+
+namespace canopy::openpmix {
+namespace {
+
+// Values that may hold others: peers disagree on how empty arrays inside them
+// are written, so they are written again in our way.
+bool MayHoldArrays(pmix_data_type_t type) {
+  switch (type) {
+    case PMIX_VALUE:
+    case PMIX_APP:
+    case PMIX_INFO:
+    case PMIX_PDATA:
+    case PMIX_DATA_ARRAY:
+    case PMIX_QUERY:
+      return true;
+    default:
+      return false;
+  }
+}
+
+bool IsStatistics(pmix_data_type_t type) {
+  return type >= PMIX_PROC_STATS && type <= PMIX_NODE_STATS;
+}
+
+int AppendKval(const KvalView& kval, const CodecForm& form,
+               QualifiedValues* qualified, std::string* out) {
+  std::string rewritten;
+  std::string_view value = kval.value;
+  if (auto text = InflateString(value, form)) {
+    rewritten = *std::move(text);
+    value = rewritten;
+  }
+  if (form.integers != kModernForm.integers || MayHoldArrays(kval.type)) {
+    Result<std::string> transcoded = TranscodeValue(value, form, kModernForm);
+    if (!transcoded.ok()) return transcoded.code();
+    rewritten = *std::move(transcoded);
+    value = rewritten;
+  }
+  if (IsQualified(kval.key) && qualified->Add(value)) return kSuccess;
+  Encoder encoder;
+  encoder.PutKvalEncoded(kval.key, value);
+  if (!encoder.ok()) return encoder.status().code();
+  out->append(encoder.Take());
+  return kSuccess;
+}
+
+}  // namespace
+
+int ReadKvals(Decoder* in, std::string* out) {
+  QualifiedValues qualified;
+  while (!in->AtEnd()) {
+    KvalView kval;
+    if (!in->UnpackKval(&kval)) return in->code();
+    if (kval.key.empty() || kval.key.size() > kMaxKeyLen) {
+      return kErrUnpackFailure;
+    }
+    const int status = AppendKval(kval, in->form(), &qualified, out);
+    if (status != kSuccess) return status;
+  }
+  qualified.AppendTo(out);
+  return in->code();
+}
+
+std::string ValueFor(const PeerTraits& peer, std::string_view value) {
+  const std::optional<pmix_data_type_t> type = EncodedType(value);
+  if (!type || *type > peer.form.max_type ||
+      (IsStatistics(*type) && !peer.reads_statistics)) {
+    return "";
+  }
+  if (peer.form.integers == kModernForm.integers) return std::string(value);
+  Result<std::string> transcoded =
+      TranscodeValue(value, kModernForm, peer.form);
+  return transcoded.ok() ? *std::move(transcoded) : "";
+}
+
+void PackKval(const PeerTraits& peer, std::string_view key,
+              std::string_view value, Encoder* out) {
+  const std::string theirs = ValueFor(peer, value);
+  if (!theirs.empty()) out->PackKvalEncoded(key, theirs);
+}
+
+void PackKvals(const PeerTraits& peer, std::string_view kvals, Encoder* out) {
+  Decoder decoder(kvals);
+  KvalView kval;
+  while (!decoder.AtEnd() && decoder.GetKval(&kval)) {
+    if (!HoldsQualified(kval.key)) {
+      PackKval(peer, kval.key, kval.value, out);
+      continue;
+    }
+    for (const std::string_view value : QualifiedValuesIn(kval.value)) {
+      PackKval(peer, PMIX_QUALIFIED_VALUE, value, out);
+    }
+  }
+}
+
+bool PackInfos(const PeerTraits& peer, std::string_view infos, Encoder* out) {
+  InfoList list;
+  if (!DecodeInfos(infos, &list)) return false;
+  // Those that the peer can not read are left out one by one.
+  InfoList readable;
+  for (const pmix_info_t& info : list) {
+    Encoder probe(peer.form);
+    probe.PutInfo(info);
+    if (probe.ok()) readable.Append(info);
+  }
+  out->PackSize(readable.size());
+  out->PackInfos(readable.span());
+  return out->ok();
+}
+
+}  // namespace canopy::openpmix

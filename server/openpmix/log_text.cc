@@ -1,0 +1,190 @@
+#include "server/openpmix/log_text.h"
+
+#include <algorithm>
+#include <array>
+#include <optional>
+#include <string_view>
+#include <utility>
+
+#include "common/status.h"
+#include "common/values/value.h"
+#include "pmix_common.h"
+
+namespace canopy::openpmix {
+namespace {
+
+// What directives have asked for so far.
+struct Style {
+  bool once = false;
+  bool tag = false;
+  bool print_time = false;
+  time_t time = 0;
+  // As OpenPMIx has it: who gives a key and a value wants it.
+  bool gather = true;
+  std::string key;
+  std::string value;
+};
+
+bool Flag(const pmix_info_t& info) {
+  return BoolOf(info.value).value_or(false);
+}
+
+bool IsRequired(const pmix_info_t& info) {
+  return (info.flags & PMIX_INFO_REQD) != 0;
+}
+
+bool TakeKind(const pmix_info_t& info, std::string* out) {
+  const auto text = StringOf(info.value);
+  if (!text || text->size() > ProcessText::kMaxKind / 2) return false;
+  *out = *text;
+  return true;
+}
+
+// Each says whether the directive is honoured.
+bool TakeOnce(const pmix_info_t& info, const ProcId&, Style* style) {
+  style->once = Flag(info);
+  return true;
+}
+bool TakeTag(const pmix_info_t& info, const ProcId&, Style* style) {
+  style->tag = Flag(info);
+  return true;
+}
+bool TakePrintTime(const pmix_info_t& info, const ProcId&, Style* style) {
+  style->print_time = Flag(info);
+  return true;
+}
+bool TakeTime(const pmix_info_t& info, const ProcId&, Style* style) {
+  if (info.value.type != PMIX_TIME) return false;
+  style->time = info.value.data.time;
+  return true;
+}
+bool TakeGather(const pmix_info_t& info, const ProcId&, Style* style) {
+  style->gather = Flag(info);
+  return true;
+}
+bool TakeKey(const pmix_info_t& info, const ProcId&, Style* style) {
+  return TakeKind(info, &style->key);
+}
+bool TakeValue(const pmix_info_t& info, const ProcId&, Style* style) {
+  return TakeKind(info, &style->value);
+}
+// Texts are among the caller's output, whoever else it names.
+bool TakeSource(const pmix_info_t& info, const ProcId& caller, Style*) {
+  return ProcOf(info.value) == caller;
+}
+// The library takes the time itself, and sends it along.
+bool TakeAsDone(const pmix_info_t&, const ProcId&, Style*) { return true; }
+bool TakeUnlessTrue(const pmix_info_t& info, const ProcId&, Style*) {
+  return !Flag(info);
+}
+bool TakeNot(const pmix_info_t&, const ProcId&, Style*) { return false; }
+
+struct Directive {
+  std::string_view key;
+  bool (*take)(const pmix_info_t&, const ProcId& caller, Style*);
+};
+
+constexpr Directive kDirectives[] = {
+    {PMIX_LOG_ONCE, TakeOnce},
+    {PMIX_LOG_TAG_OUTPUT, TakeTag},
+    {PMIX_LOG_TIMESTAMP_OUTPUT, TakePrintTime},
+    {PMIX_LOG_TIMESTAMP, TakeTime},
+    {PMIX_LOG_GENERATE_TIMESTAMP, TakeAsDone},
+    {PMIX_LOG_SOURCE, TakeSource},
+    {PMIX_LOG_AGG, TakeGather},
+    {PMIX_LOG_KEY, TakeKey},
+    {PMIX_LOG_VAL, TakeValue},
+    {PMIX_LOG_XML_OUTPUT, TakeUnlessTrue},
+    {PMIX_LOG_SYSLOG_PRI, TakeNot},
+    {PMIX_USERID, TakeAsDone},
+    {PMIX_GRPID, TakeAsDone},
+};
+
+const Directive* FindDirective(std::string_view key) {
+  const auto* it = std::ranges::find(kDirectives, key, &Directive::key);
+  return it == std::end(kDirectives) ? nullptr : it;
+}
+
+// False when it is required and not honoured.
+bool Apply(const pmix_info_t& info, const ProcId& caller, Style* style,
+           LogPlan* plan) {
+  const Directive* directive = FindDirective(KeyOf(info));
+  if (directive != nullptr && directive->take(info, caller, style)) return true;
+  if (IsRequired(info)) return false;
+  plan->ignored.emplace_back(KeyOf(info));
+  return true;
+}
+
+bool ApplyAll(const InfoList& data, const InfoList& directives,
+              const ProcId& caller, Style* style, LogPlan* plan) {
+  const auto apply = [&](const pmix_info_t& info) {
+    return Apply(info, caller, style, plan);
+  };
+  return std::ranges::all_of(directives, apply) &&
+         std::ranges::all_of(data, [&](const pmix_info_t& info) {
+           return FindDirective(KeyOf(info)) == nullptr || apply(info);
+         });
+}
+
+std::string TimeText(time_t time) {
+  tm parts = {};
+  char text[32] = "";
+  if (gmtime_r(&time, &parts) == nullptr) return "";
+  strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ ", &parts);
+  return text;
+}
+
+std::string Decorated(const Style& style, std::string_view channel,
+                      std::string_view text) {
+  std::string out;
+  if (style.print_time) out += TimeText(style.time);
+  if (style.tag) out += std::string(channel) + ": ";
+  return out += text;
+}
+
+// Nothing for a channel that is not served.
+std::optional<ProcessText::Piece> PieceOf(const pmix_info_t& info,
+                                          const Style& style) {
+  const bool is_error = KeyOf(info) == PMIX_LOG_STDERR;
+  const auto text = StringOf(info.value);
+  if (!text || (!is_error && KeyOf(info) != PMIX_LOG_STDOUT)) {
+    return std::nullopt;
+  }
+  return ProcessText::Piece{
+      is_error, Decorated(style, is_error ? "stderr" : "stdout", *text)};
+}
+
+int TakeTexts(const InfoList& data, const Style& style, LogPlan* plan) {
+  bool all = true;
+  for (const pmix_info_t& info : data) {
+    if (FindDirective(KeyOf(info)) != nullptr) continue;
+    auto piece = PieceOf(info, style);
+    if (!piece && IsRequired(info)) return kErrNotSupported;
+    all = all && piece;
+    if (!piece) continue;
+    plan->pieces.push_back(*std::move(piece));
+    if (style.once) return kSuccess;
+  }
+  if (plan->pieces.empty()) return kErrNotSupported;
+  return all ? kSuccess : kErrPartialSuccess;
+}
+
+}  // namespace
+
+LogPlan PlanLog(const InfoList& data, const InfoList& directives, time_t stamp,
+                const ProcId& caller, time_t now) {
+  LogPlan plan;
+  Style style;
+  style.time = stamp != 0 ? stamp : now;
+  plan.status = ApplyAll(data, directives, caller, &style, &plan)
+                    ? TakeTexts(data, style, &plan)
+                    : kErrNotSupported;
+  if (plan.status == kErrNotSupported) plan.pieces.clear();
+  if (style.gather && !style.key.empty() && !style.value.empty()) {
+    plan.key = std::move(style.key);
+    plan.value = std::move(style.value);
+  }
+  return plan;
+}
+
+}  // namespace canopy::openpmix

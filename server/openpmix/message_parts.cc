@@ -1,0 +1,87 @@
+#include "server/openpmix/message_parts.h"
+
+#include <algorithm>
+#include <string_view>
+
+#include "common/status.h"
+#include "pmix_common.h"
+
+namespace canopy::openpmix {
+namespace {
+
+bool SkipTexts(Decoder& in) {
+  size_t n = 0;
+  std::string_view text;
+  if (!in.UnpackSize(&n)) return false;
+  for (size_t i = 0; i < n; ++i) {
+    if (!in.UnpackString(&text)) return false;
+  }
+  return true;
+}
+
+// SIZE n and, unless it is 0, one call of n elements.
+bool SkipCounted(Decoder& in, pmix_data_type_t type) {
+  size_t n = 0;
+  size_t count = 0;
+  if (!in.UnpackSize(&n)) return false;
+  if (n == 0) return true;
+  if (!in.UnpackCount(type, &count)) return false;
+  if (count != n) return in.Fail(kErrUnpackFailure);
+  return in.SkipElements(type, n);
+}
+
+bool SkipOne(Decoder& in, pmix_data_type_t type) {
+  size_t count = 0;
+  if (!in.UnpackCount(type, &count)) return false;
+  if (count != 1) return in.Fail(kErrUnpackFailure);
+  return in.SkipElements(type, 1);
+}
+
+bool SkipPart(Decoder& in, const PeerTraits& peer, Part part) {
+  switch (part) {
+    case Part::kNone:
+      return true;
+    case Part::kUint32:
+      return SkipOne(in, PMIX_UINT32);
+    case Part::kSize:
+      return SkipOne(in, PMIX_SIZE);
+    case Part::kStatus:
+      return SkipOne(in, PMIX_STATUS);
+    case Part::kText:
+      return SkipOne(in, PMIX_STRING);
+    case Part::kTexts:
+      return SkipTexts(in);
+    case Part::kProcs:
+      return SkipCounted(in, PMIX_PROC);
+    case Part::kInfos:
+      return SkipCounted(in, PMIX_INFO);
+    case Part::kInfo:
+      return SkipOne(in, PMIX_INFO);
+    case Part::kBytes:
+      return SkipOne(in, PMIX_BYTE_OBJECT);
+    case Part::kApps:
+      return SkipCounted(in, PMIX_APP);
+    case Part::kAllocDirective:
+      return SkipOne(in, PMIX_ALLOC_DIRECTIVE);
+    case Part::kChannels:
+      return SkipOne(in, PMIX_IOF_CHANNEL);
+    case Part::kBlockDirective:
+      return SkipOne(in, PMIX_RESBLOCK_DIRECTIVE);
+    case Part::kUnits:
+      return SkipCounted(in, PMIX_RESOURCE_UNIT);
+    case Part::kHandle:
+      return !peer.iof_pull_has_handle || SkipOne(in, PMIX_SIZE);
+    case Part::kDestructProcs:
+      return !peer.group_destruct_has_procs || SkipCounted(in, PMIX_PROC);
+  }
+  return false;
+}
+
+}  // namespace
+
+bool SkipParts(Decoder& in, const PeerTraits& peer, const Parts& parts) {
+  return std::ranges::all_of(
+      parts, [&](Part part) { return SkipPart(in, peer, part); });
+}
+
+}  // namespace canopy::openpmix

@@ -1,0 +1,135 @@
+// Connections: how they begin and end, and the bytes between.
+#include "server/openpmix/openpmix_endpoint.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "common/codec/encoder.h"
+#include "pmix_common.h"
+#include "server/openpmix/endpoint_testing.h"
+#include "server/openpmix/handshake.h"
+#include "tests/codec/hex.h"
+
+namespace canopy::openpmix {
+namespace {
+
+TEST_F(OpenPmixEndpointTest, SilenceAndHalfGreetingsEnd) {
+  OpenPmixOptions options;
+  options.hello_timeout_ns = 1000 * 1000;
+  Make(std::move(options));
+  const UniqueFd silent = Connect();
+  const UniqueFd half = Connect();
+  Send(half, Greeting(kTestJob, 0).substr(0, 20));
+  const UniqueFd early = Connect();
+  Send(early, Greeting(kTestJob, 1));
+  while (endpoint_->num_connections() > 0) loop_->RunOnce(100);
+  EXPECT_EQ(Receive(silent), "closed");
+  EXPECT_EQ(Receive(half), "closed");
+  EXPECT_EQ(Receive(early), "closed");
+  EXPECT_TRUE(sink_.inputs.empty());
+}
+
+TEST_F(OpenPmixEndpointTest, TheOldestSilentConnectionMakesRoom) {
+  OpenPmixOptions options;
+  options.max_unidentified = 3;
+  Make(std::move(options));
+  std::vector<UniqueFd> silent;
+  for (int i = 0; i < 5; ++i) silent.push_back(Connect());
+  EXPECT_EQ(endpoint_->num_connections(), 3u);
+  EXPECT_EQ(Receive(silent[0]), "closed");
+  EXPECT_EQ(Receive(silent[1]), "closed");
+  EXPECT_EQ(Receive(silent[4]), "");
+  const UniqueFd fd = Join();
+  EXPECT_EQ(Receive(silent[2]), "closed");
+}
+
+TEST_F(OpenPmixEndpointTest, GarbageEndsOneConnectionOnly) {
+  const UniqueFd good = Join();
+  const core::ClientId good_client = client_;
+  for (const std::string& bad : {
+           MakeHeader(101, UINT32_MAX),
+           Message(101, "ff"),
+           Message(101, "02 03 ff"),
+           Message(101, "02 03 02 01"),
+           MakeHeader(101, 0),
+       }) {
+    const UniqueFd fd = Join();
+    Send(fd, bad);
+    EXPECT_EQ(Receive(fd), "closed") << Hex(bad);
+    EXPECT_EQ(sink_.All<core::ClientGone>().back().client, client_);
+  }
+  client_ = good_client;
+  EXPECT_EQ(Ask(good, 101, "02 06 02 00 02 00"), "025d");
+}
+
+TEST_F(OpenPmixEndpointTest, ATagIsUsedOnceAtATime) {
+  const UniqueFd fd = Join();
+  Send(fd, Message(101, "02 05"));
+  Send(fd, Message(101, "02 05"));
+  EXPECT_EQ(Receive(fd), "closed");
+}
+
+TEST_F(OpenPmixEndpointTest, MessagesMayComeInAnyPieces) {
+  const UniqueFd fd = Connect();
+  const std::string all = Greeting(kTestJob, 0) + Message(101, "02 05") +
+                          Message(1, "") + Message(102, "02 05");
+  for (const char c : all) Send(fd, std::string(1, c));
+  EXPECT_EQ(sink_.All<core::FinalizeArrived>().size(), 2u);
+  EXPECT_EQ(Receive(fd).size(), 8u);
+}
+
+TEST_F(OpenPmixEndpointTest, WhoDoesNotReadIsNotReadFrom) {
+  OpenPmixOptions options;
+  options.pause_reading_bytes = 1000;
+  Make(std::move(options));
+  const UniqueFd fd = Join();
+  // More than the kernel takes.
+  Encoder infos;
+  infos.PutSize(1);
+  infos.PutString("k");
+  infos.PutUint32(0);
+  infos.PutUint16(PMIX_BYTE_OBJECT);
+  infos.PutBytes(std::string(1 << 20, 'x'));
+  const Bytes info(infos.Take());
+  for (int i = 0; i < 32; ++i) {
+    endpoint_->Notify({client_, -5, {"x", 0}, 0, info});
+  }
+  RunRounds();
+  const size_t before = sink_.inputs.size();
+  Send(fd, Message(102, "02 05"));
+  EXPECT_EQ(sink_.inputs.size(), before);
+  for (int i = 0; i < 10000 && sink_.inputs.size() == before; ++i) {
+    (void)Receive(fd);
+    loop_->RunOnce(1);
+  }
+  EXPECT_EQ(sink_.inputs.size(), before + 1);
+}
+
+TEST_F(OpenPmixEndpointTest, TheEndOfAJobEndsItsConnections) {
+  const UniqueFd fd = Join();
+  endpoint_->DropJob(kTestJob);
+  EXPECT_EQ(Receive(fd), "closed");
+  EXPECT_EQ(sink_.All<core::ClientGone>().size(), 1u);
+  EXPECT_EQ(endpoint_->num_connections(), 0u);
+}
+
+TEST_F(OpenPmixEndpointTest, TheCoreMayClose) {
+  const UniqueFd fd = Join();
+  endpoint_->Close(client_, "reason");
+  EXPECT_EQ(Receive(fd), "closed");
+}
+
+TEST(OpenPmixEndpoint, AddressesThatAreNone) {
+  EventLoop loop;
+  FakeSink sink;
+  OpenPmixOptions options;
+  options.address = "localhost";
+  OpenPmixEndpoint endpoint(&loop, &sink, std::move(options));
+  EXPECT_EQ(endpoint.Start().code(), kErrBadParam);
+}
+
+}  // namespace
+}  // namespace canopy::openpmix

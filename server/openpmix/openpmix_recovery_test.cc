@@ -1,0 +1,311 @@
+// Connections that outlive the endpoint that served them.
+#include <sys/socket.h>
+
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "server/openpmix/endpoint_testing.h"
+
+namespace canopy::openpmix {
+namespace {
+
+// In the modern form.
+constexpr char kFence[] = "02 03 02 01 02 08 6e737800 feffffff0f 02 00";
+constexpr char kFinalize[] = "02 05";
+constexpr char kJobInfo[] = "02 00";
+constexpr char kAllEvents[] = "02 0d 02 00 02 00";
+
+class OpenPmixRecoveryTest : public OpenPmixEndpointTest {
+ protected:
+  OpenPmixRecoveryTest() { Restart(); }
+
+  ~OpenPmixRecoveryTest() override { graves_.clear(); }
+
+  // The agent is gone between two instructions, and another one follows.
+  void Restart() {
+    graves_.push_back({std::move(loop_), std::move(endpoint_)});
+    loop_ = std::make_unique<EventLoop>();
+    sink_.inputs.clear();
+    OpenPmixOptions options;
+    options.persist = [this](const std::string&, const std::string& name,
+                             UniqueFd fd) { persisted_[name] = std::move(fd); };
+    options.persist_connection = [this](const std::string&,
+                                        const std::string& name, UniqueFd fd) {
+      connections_[name] = std::move(fd);
+      return true;
+    };
+    options.release_connection = [this](const std::string&,
+                                        const std::string& name,
+                                        bool) { released_.push_back(name); };
+    options.put_text = [this](ProcessText text, TextDone done) {
+      texts_.push_back(std::move(text));
+      done_.push_back(std::move(done));
+    };
+    Make(std::move(options));
+  }
+  void Recover() {
+    std::vector<NamedFd> persisted;
+    for (auto* held : {&persisted_, &connections_}) {
+      for (const auto& [name, fd] : *held) {
+        persisted.push_back({name, UniqueFd(dup(fd.get()))});
+      }
+    }
+    endpoint_->Recover(kTestJob, std::move(persisted));
+    endpoint_->FinishRecovery();
+    const auto connected = sink_.All<core::ClientConnected>();
+    if (!connected.empty()) client_ = connected.back().client;
+  }
+
+  struct Grave {
+    std::unique_ptr<EventLoop> loop;
+    std::unique_ptr<OpenPmixEndpoint> endpoint;
+    ~Grave() { endpoint.reset(); }
+    Grave(std::unique_ptr<EventLoop> l, std::unique_ptr<OpenPmixEndpoint> e)
+        : loop(std::move(l)), endpoint(std::move(e)) {}
+    Grave(Grave&&) = default;
+    Grave& operator=(Grave&&) = default;
+  };
+  std::vector<Grave> graves_;
+  std::map<std::string, UniqueFd> persisted_;
+  std::map<std::string, UniqueFd> connections_;
+  std::vector<std::string> released_;
+  std::vector<ProcessText> texts_;
+  std::vector<TextDone> done_;
+};
+
+TEST_F(OpenPmixRecoveryTest, AWaitingFenceIsPutAgain) {
+  const UniqueFd fd = Join();
+  Send(fd, Message(101, kFence));
+  ASSERT_EQ(sink_.All<core::CollectiveArrived>().size(), 1u);
+  const core::ClientId before = client_;
+  Restart();
+  Recover();
+  EXPECT_EQ(client_, before);
+  ASSERT_EQ(sink_.All<core::ClientConnected>().size(), 1u);
+  EXPECT_EQ(sink_.All<core::ClientConnected>()[0].proc, (ProcId{kTestJob, 0}));
+  const auto arrived = sink_.All<core::CollectiveArrived>();
+  ASSERT_EQ(arrived.size(), 1u);
+  EXPECT_EQ(arrived[0].request, 101u);
+  EXPECT_EQ(Receive(fd), "");
+  Answer(101, kSuccess);
+  EXPECT_EQ(Body(Receive(fd), 101), "0200");
+  EXPECT_NE(Ask(fd, 102, kJobInfo), "") << "it is served";
+}
+
+TEST_F(OpenPmixRecoveryTest, ALoggedTextWithoutAnAnswerIsPutAgain) {
+  // pmix.log.stderr = "x"
+  constexpr char kLog[] =
+      "02 10 02 00 02 01 02 20 706d69782e6c6f672e73746465727200 00"
+      "03 04 7800 02 00";
+  const UniqueFd fd = Join();
+  for (uint32_t tag = 101; tag < 103; ++tag) Send(fd, Message(tag, kLog));
+  ASSERT_EQ(texts_.size(), 2u);
+  done_[0](kSuccess);
+  EXPECT_EQ(Body(Receive(fd), 101), "0200");
+  Restart();
+  Recover();
+  ASSERT_EQ(texts_.size(), 3u);
+  EXPECT_TRUE(texts_[2].again);
+  EXPECT_EQ(texts_[2].client, texts_[1].client);
+  EXPECT_EQ(texts_[2].request, 102u);
+  done_[1](kSuccess);  // of the agent that is gone
+  EXPECT_EQ(Receive(fd), "");
+  done_[2](kSuccess);
+  EXPECT_EQ(Body(Receive(fd), 102), "0200");
+  Send(fd, Message(103, kLog));
+  EXPECT_FALSE(texts_[3].again);
+}
+
+// The process is not known yet, or the greeting not even looked at.
+TEST_F(OpenPmixRecoveryTest, WhoWasNotAcceptedBeginsAnew) {
+  endpoint_->OnProcess(kTestJob, 0, 0);
+  const UniqueFd waiting = Connect();
+  Send(waiting, Greeting(kTestJob, 0));
+  const UniqueFd silent = Connect();
+  ASSERT_EQ(endpoint_->num_connections(), 2u);
+  EXPECT_TRUE(endpoint_->num_connections() == connections_.size());
+  Restart();
+  Recover();
+  EXPECT_EQ(endpoint_->num_connections(), 2u);
+  EXPECT_EQ(Receive(waiting).size(), 8u);
+  Send(silent, Greeting(kTestJob, 0));
+  EXPECT_EQ(Receive(silent).size(), 8u);
+  EXPECT_EQ(sink_.All<core::ClientConnected>().size(), 2u);
+  EXPECT_NE(Ask(waiting, 101, kJobInfo), "");
+}
+
+TEST_F(OpenPmixRecoveryTest, WhoWaitsForItsProcessIsServedInTheEnd) {
+  endpoint_->OnProcess(kTestJob, 0, 0);
+  const UniqueFd fd = Connect();
+  Send(fd, Greeting(kTestJob, 0));
+  EXPECT_EQ(Receive(fd), "");
+  endpoint_->OnProcess(kTestJob, 0, kPid);
+  EXPECT_EQ(Receive(fd).size(), 8u);
+  EXPECT_NE(Ask(fd, 101, kJobInfo), "");
+  Restart();
+  Recover();
+  EXPECT_NE(Ask(fd, 102, kJobInfo), "");
+}
+
+TEST_F(OpenPmixRecoveryTest, EndedFencesAreCounted) {
+  const UniqueFd fd = Join();
+  for (uint32_t tag = 101; tag < 108; ++tag) {
+    Send(fd, Message(tag, kFence));
+    // A refused one is none.
+    Answer(tag, tag == 103 ? kErrResourceBusy : kSuccess);
+    EXPECT_NE(Receive(fd), "");
+  }
+  for (int i = 0; i < 3; ++i) {
+    Restart();
+    Recover();
+    const auto reattached = sink_.All<core::ClientReattached>();
+    ASSERT_EQ(reattached.size(), 1u);
+    ASSERT_EQ(reattached[0].counts.size(), 1u);
+    EXPECT_EQ(reattached[0].counts[0].ended, 6u);
+    EXPECT_EQ(reattached[0].counts[0].participants,
+              (std::vector<ProcId>{{kTestJob, kRankWildcard}}));
+  }
+}
+
+// The answer was made and the agent ends before it is sent.
+TEST_F(OpenPmixRecoveryTest, AnAnswerThatWasNotSentIsSentOnce) {
+  const UniqueFd fd = Join();
+  Send(fd, Message(101, kFence));
+  Answer(101, kSuccess);
+  Restart();
+  Recover();
+  EXPECT_TRUE(sink_.All<core::CollectiveArrived>().empty());
+  EXPECT_EQ(sink_.All<core::ClientReattached>()[0].counts[0].ended, 1u);
+  EXPECT_EQ(Body(Receive(fd), 101), "0200");
+  Restart();
+  Recover();
+  EXPECT_EQ(Receive(fd), "");
+}
+
+TEST_F(OpenPmixRecoveryTest, WhatWasNotReadYetIsRead) {
+  const UniqueFd fd = Join();
+  const std::string message = Message(101, kFence);
+  ASSERT_EQ(send(fd.get(), message.data(), message.size(), 0),
+            static_cast<ssize_t>(message.size()));
+  Restart();
+  Recover();
+  RunRounds();
+  EXPECT_EQ(sink_.All<core::CollectiveArrived>().size(), 1u);
+}
+
+TEST_F(OpenPmixRecoveryTest, HalfAMessageIsCompleted) {
+  const UniqueFd fd = Join();
+  const std::string message = Message(101, kFence);
+  Send(fd, message.substr(0, 21));
+  Restart();
+  Recover();
+  EXPECT_TRUE(sink_.All<core::CollectiveArrived>().empty());
+  Send(fd, message.substr(21));
+  EXPECT_EQ(sink_.All<core::CollectiveArrived>().size(), 1u);
+}
+
+TEST_F(OpenPmixRecoveryTest, LongAnswersGoOnWhereTheyWere) {
+  const UniqueFd fd = Join();
+  // Job info that nobody reads, until the kernel takes no more.
+  uint32_t tag = 101;
+  while (tag < 4000) {
+    const std::string message = Message(tag++, kJobInfo);
+    if (send(fd.get(), message.data(), message.size(), MSG_DONTWAIT) < 0) break;
+    RunRounds();
+  }
+  const std::string one = [&] {
+    const UniqueFd other = Join();
+    return Ask(other, 50000, kJobInfo);
+  }();
+  Restart();
+  Recover();
+  std::string all;
+  for (;;) {
+    const std::string more = Receive(fd);
+    if (more.empty() || more == "closed") break;
+    all += more;
+  }
+  std::set<uint32_t> tags;
+  std::string_view rest = all;
+  while (rest.size() >= kHeaderSize) {
+    const MessageHeader header = ParseHeader(rest);
+    ASSERT_EQ(Hex(std::string(rest.substr(kHeaderSize, header.length))), one);
+    EXPECT_TRUE(tags.insert(header.tag).second) << header.tag;
+    rest.remove_prefix(kHeaderSize + header.length);
+  }
+  EXPECT_TRUE(rest.empty());
+  EXPECT_EQ(tags.size(), tag - 101);
+}
+
+TEST_F(OpenPmixRecoveryTest, EventsAreWantedAgain) {
+  const UniqueFd fd = Join();
+  Send(fd, Message(101, kAllEvents));
+  Answer(101, kSuccess);
+  EXPECT_NE(Receive(fd), "");
+  Restart();
+  Recover();
+  const auto wanted = sink_.All<core::EventsWanted>();
+  ASSERT_EQ(wanted.size(), 1u);
+  EXPECT_TRUE(wanted[0].all);
+}
+
+TEST_F(OpenPmixRecoveryTest, WhoLeftMeanwhileIsNoticed) {
+  UniqueFd fd = Join();
+  Send(fd, Message(101, kFinalize));
+  Answer(101, kSuccess);
+  EXPECT_NE(Receive(fd), "");
+  Restart();
+  fd.Reset();
+  Recover();
+  RunRounds();
+  EXPECT_EQ(sink_.All<core::ClientConnected>().size(), 1u);
+  EXPECT_EQ(sink_.All<core::FinalizeArrived>().size(), 1u);
+  EXPECT_EQ(sink_.All<core::ClientGone>().size(), 1u);
+  EXPECT_EQ(released_.size(), 1u);
+  EXPECT_EQ(endpoint_->num_connections(), 0u);
+}
+
+// Somebody read what nobody has noted: the stream can not be gone on with.
+TEST_F(OpenPmixRecoveryTest, WhatCanNotBeProvedIsEnded) {
+  const UniqueFd fd = Join();
+  const std::string message = Message(101, kFence);
+  ASSERT_EQ(send(fd.get(), message.data(), message.size(), 0),
+            static_cast<ssize_t>(message.size()));
+  char byte;
+  ASSERT_EQ(recv(connections_.begin()->second.get(), &byte, 1, 0), 1);
+  Restart();
+  log_.clear();
+  Recover();
+  EXPECT_EQ(Receive(fd), "closed");
+  EXPECT_TRUE(sink_.All<core::ClientConnected>().empty());
+  ASSERT_EQ(log_.size(), 1u);
+}
+
+TEST_F(OpenPmixRecoveryTest, AJobThatIsNotKnownAnyMoreEndsItsConnections) {
+  const UniqueFd fd = Join();
+  Restart();
+  std::vector<NamedFd> persisted;
+  persisted.push_back({connections_.begin()->first,
+                       UniqueFd(dup(connections_.begin()->second.get()))});
+  endpoint_->Recover("other", std::move(persisted));
+  endpoint_->FinishRecovery();
+  EXPECT_EQ(Receive(fd), "closed");
+}
+
+TEST_F(OpenPmixRecoveryTest, TheSameListenerGoesOn) {
+  const std::string uri = endpoint_->uri();
+  const UniqueFd listener(dup(endpoint_->listener()));
+  graves_.push_back({std::move(loop_), std::move(endpoint_)});
+  loop_ = std::make_unique<EventLoop>();
+  OpenPmixOptions options;
+  options.server = {"srv", 0};
+  endpoint_ = std::make_unique<OpenPmixEndpoint>(loop_.get(), &sink_,
+                                                 std::move(options));
+  ASSERT_TRUE(endpoint_->Start(UniqueFd(dup(listener.get()))).ok());
+  EXPECT_EQ(endpoint_->uri(), uri);
+}
+
+}  // namespace
+}  // namespace canopy::openpmix

@@ -1,0 +1,102 @@
+// Programs that belong to no job.
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <string>
+#include <utility>
+
+#include "server/openpmix/endpoint_testing.h"
+
+namespace canopy::openpmix {
+namespace {
+
+class OpenPmixToolTest : public OpenPmixEndpointTest {
+ protected:
+  OpenPmixToolTest() { proof_->owner.uid = geteuid(); }
+  std::string ToolGreeting(char kind) {
+    return Greeting("my.tool", 4, "4.2.2", "v41", geteuid(), kind);
+  }
+};
+
+TEST_F(OpenPmixToolTest, ANamelessToolGetsAName) {
+  const UniqueFd fd = Connect();
+  Send(fd, ToolGreeting(3));
+  const std::string welcome = Receive(fd);
+  ASSERT_EQ(welcome.size(), 4u + 260 + 260 + 4);
+  EXPECT_STREQ(welcome.c_str() + 4, "srv-tool0-1");
+  EXPECT_STREQ(welcome.c_str() + 264, "srv");
+  const auto connected = sink_.All<core::ClientConnected>();
+  ASSERT_EQ(connected.size(), 1u);
+  EXPECT_TRUE(connected[0].is_tool);
+  EXPECT_TRUE(Ask(fd, 101, "02 00").starts_with("0218"));
+  // A fence is nothing for a tool.
+  EXPECT_EQ(Ask(fd, 103, "02 03 02 01 02 08 6e737800 feffffff0f 02 00"),
+            "025d");
+  // pmix.qry.ns
+  EXPECT_EQ(Ask(fd, 104, "02 0f 02 01 02 02 18 706d69782e7172792e6e7300 00"),
+            "0200"
+            "0201"
+            "02"
+            "18706d69782e7172792e6e7300"
+            "00"
+            "03"
+            "086e737800");
+  EXPECT_EQ(sink_.inputs.size(), 1u);
+  // It has no output here: pmix.log.stderr = "x".
+  EXPECT_EQ(Ask(fd, 106,
+                "02 10 02 00 02 01 02 20 706d69782e6c6f672e73746465727200 00"
+                "03 04 7800 02 00"),
+            "025d");
+  // Events are.
+  Send(fd, Message(105, "02 0d 02 00 02 00"));
+  EXPECT_EQ(sink_.All<core::EventsWanted>().size(), 1u);
+  client_ = connected[0].client;
+  Answer(105, kSuccess);
+  EXPECT_EQ(Body(Receive(fd), 105), "0200");
+}
+
+TEST_F(OpenPmixToolTest, AToolMayBringItsName) {
+  const UniqueFd fd = Connect();
+  Send(fd, ToolGreeting(4));
+  EXPECT_EQ(Receive(fd).size(), 4u + 260 + 4);
+  EXPECT_TRUE(Ask(fd, 101, "02 00").starts_with("02106d792e746f6f6c00"));
+}
+
+TEST_F(OpenPmixToolTest, ASingletonIsRefused) {
+  ExpectRefusal(ToolGreeting(9), "no process of a job");
+}
+
+TEST_F(OpenPmixToolTest, ToolsOfOtherUsersAreRefused) {
+  proof_->owner.uid = kUid;
+  ExpectRefusal(Greeting("my.tool", 4, "4.2.2", "v41", kUid, 4),
+                "another user");
+}
+
+TEST_F(OpenPmixToolTest, AToolThatClaimsARankMustBeIt) {
+  proof_->owner.uid = kUid;
+  const UniqueFd fd = Connect();
+  Send(fd, Greeting(kTestJob, 0, "4.2.2", "v41", kUid, 5));
+  EXPECT_EQ(Receive(fd).size(), 4u + 260 + 4);
+  EXPECT_EQ(sink_.All<core::ClientConnected>().size(), 1u);
+  proof_->holders.clear();
+  ExpectRefusal(Greeting(kTestJob, 0, "4.2.2", "v41", kUid, 5),
+                "made this connection");
+}
+
+TEST_F(OpenPmixToolTest, ToolsAreLimited) {
+  OpenPmixOptions options;
+  options.max_tools = 1;
+  Make(std::move(options));
+  proof_->owner.uid = geteuid();
+  UniqueFd first = Connect();
+  Send(first, ToolGreeting(3));
+  ExpectRefusal(ToolGreeting(3), "one tool too many");
+  first.Reset();
+  RunRounds();
+  const UniqueFd second = Connect();
+  Send(second, ToolGreeting(3));
+  EXPECT_EQ(Receive(second).size(), 4u + 260 + 260 + 4);
+}
+
+}  // namespace
+}  // namespace canopy::openpmix

@@ -1,0 +1,35 @@
+// Identity of the other end of a TCP connection on this machine, from the
+// kernel. The protocol carries only the peer's own claim.
+#ifndef CANOPY_SERVER_OPENPMIX_PEER_PROOF_H_
+#define CANOPY_SERVER_OPENPMIX_PEER_PROOF_H_
+
+#include <cstdint>
+#include <memory>
+
+#include "common/status.h"
+
+namespace canopy::openpmix {
+
+struct SocketOwner {
+  uint32_t uid = 0;
+  uint64_t inode = 0;  // of the socket at the other end
+};
+
+class PeerProof {
+ public:
+  virtual ~PeerProof() = default;
+  // Of the peer of a connected socket. kErrNotFound when the kernel knows no
+  // such socket on this machine any more.
+  virtual Result<SocketOwner> OwnerOf(int fd) = 0;
+  // True when that process, or one that descends from it, has the socket open.
+  virtual bool IsHeldBy(const SocketOwner& owner, int pid) = 0;
+};
+
+// Asks sock_diag, or /proc/net/tcp where that is refused, and looks at the
+// descriptors of the process tree in /proc. For peers in the agent's own
+// network and pid namespaces, and of a user whose processes it may look at.
+std::unique_ptr<PeerProof> MakeHostPeerProof();
+
+}  // namespace canopy::openpmix
+
+#endif  // CANOPY_SERVER_OPENPMIX_PEER_PROOF_H_

@@ -1,0 +1,414 @@
+#include "server/openpmix/requests.h"
+
+#include <algorithm>
+#include <climits>
+#include <iterator>
+#include <utility>
+
+#include "common/codec/decoder.h"
+#include "common/codec/infos.h"
+#include "common/values/value.h"
+#include "pmix_common.h"
+#include "server/openpmix/kvals.h"
+#include "server/openpmix/message_parts.h"
+#include "server/openpmix/qualified.h"
+
+namespace canopy::openpmix {
+namespace {
+
+// In memory these are many times larger than on the wire.
+constexpr size_t kMaxProcs = 1 << 20;
+constexpr size_t kMaxCodes = 1 << 16;
+constexpr size_t kMaxQueries = 1 << 12;
+constexpr size_t kMaxText = 64 << 10;
+constexpr size_t kDecodedBytes = size_t{256} << 20;
+constexpr uint64_t kMaxTimeoutSeconds = UINT32_MAX / 1000;
+
+// One message while it is read.
+struct Reading {
+  const Requester& requester;
+  uint32_t tag;
+  Decoder in;
+};
+
+bool ReadProcs(Decoder& in, std::vector<ProcId>* procs) {
+  size_t n = 0;
+  if (!in.UnpackSize(&n)) return false;
+  if (n > kMaxProcs) return in.Fail(kErrOutOfResource);
+  if (!in.UnpackProcs(n, procs)) return false;
+  for (const ProcId& proc : *procs) {
+    if (proc.nspace.size() > kMaxNspaceLen) return in.Fail(kErrUnpackFailure);
+  }
+  return true;
+}
+
+bool ReadText(Decoder& in, size_t limit, std::string* text) {
+  std::string_view view;
+  if (!in.UnpackString(&view)) return false;
+  if (view.size() > limit) return in.Fail(kErrUnpackFailure);
+  *text = view;
+  return true;
+}
+
+// The infos in our form, for the core.
+bool OurForm(Decoder& in, const InfoList& infos, Bytes* out) {
+  std::string encoded;
+  const int code = EncodeInfos(infos.data(), infos.size(), &encoded);
+  if (code != kSuccess) return in.Fail(code);
+  *out = Bytes(std::move(encoded));
+  return true;
+}
+
+uint32_t TimeoutMs(const InfoList& infos) {
+  const uint64_t seconds = infos.FindUint(PMIX_TIMEOUT).value_or(0);
+  return static_cast<uint32_t>(std::min(seconds, kMaxTimeoutSeconds) * 1000);
+}
+
+bool FlagIn(const InfoList& infos, const char* key) {
+  return infos.Has(key) && infos.FindBool(key).value_or(false);
+}
+
+bool HasQualifier(const InfoList& infos) {
+  return std::ranges::any_of(infos, [](const pmix_info_t& info) {
+    return (info.flags & PMIX_INFO_QUALIFIER) != 0;
+  });
+}
+
+// --------------------------------------------------------------- parsers ---
+
+Request ReadJobInfo(Reading&) { return JobInfoRequest{}; }
+
+Request ReadAbort(Reading& r) {
+  core::AbortArrived input;
+  input.client = r.requester.client;
+  input.request = r.tag;
+  r.in.UnpackStatus(&input.status);
+  ReadText(r.in, kMaxText, &input.text);
+  ReadProcs(r.in, &input.targets);
+  return CoreRequest{std::move(input)};
+}
+
+bool ReadScope(Decoder& in, core::ScopedData* data) {
+  uint8_t scope = 0;
+  std::string_view payload;
+  CodecForm form;
+  if (!in.UnpackByte(PMIX_SCOPE, &scope) || !in.UnpackBuffer(&payload, &form)) {
+    return false;
+  }
+  // The deletion of keys is told by scopes above these.
+  if (scope < PMIX_LOCAL || scope > PMIX_GLOBAL) {
+    return in.Fail(kErrNotSupported);
+  }
+  data->scope = static_cast<core::Scope>(scope);
+  Decoder nested(payload, form);
+  std::string kvals;
+  const int code = ReadKvals(&nested, &kvals);
+  if (code != kSuccess) return in.Fail(code);
+  data->kvals = Bytes(std::move(kvals));
+  return true;
+}
+
+Request ReadCommit(Reading& r) {
+  core::Committed input;
+  input.client = r.requester.client;
+  input.request = r.tag;
+  while (!r.in.AtEnd() && r.in.ok()) {
+    core::ScopedData data;
+    if (!ReadScope(r.in, &data)) break;
+    input.data.push_back(std::move(data));
+  }
+  return CoreRequest{std::move(input)};
+}
+
+Request ReadCollective(Reading& r, core::CollectiveOp op, AnswerForm answer) {
+  core::CollectiveArrived input;
+  input.client = r.requester.client;
+  input.request = r.tag;
+  input.op = op;
+  InfoList infos;
+  ReadProcs(r.in, &input.participants);
+  r.in.UnpackCountedInfos(&infos);
+  input.collect_data = FlagIn(infos, PMIX_COLLECT_DATA);
+  input.timeout_ms = TimeoutMs(infos);
+  OurForm(r.in, infos, &input.info);
+  return CoreRequest{std::move(input), answer};
+}
+
+Request ReadFence(Reading& r) {
+  return ReadCollective(r, core::CollectiveOp::kFence, AnswerForm::kStatus);
+}
+
+// Newer peers add data of theirs, which the agents have already.
+Request ReadConnect(Reading& r) {
+  return ReadCollective(r, core::CollectiveOp::kConnect, AnswerForm::kConnect);
+}
+
+Request ReadDisconnect(Reading& r) {
+  return ReadCollective(r, core::CollectiveOp::kDisconnect,
+                        AnswerForm::kStatus);
+}
+
+Request ReadGet(Reading& r) {
+  core::GetArrived input;
+  input.client = r.requester.client;
+  input.request = r.tag;
+  InfoList infos;
+  ReadText(r.in, kMaxNspaceLen, &input.target.nspace);
+  r.in.UnpackRank(&input.target.rank);
+  r.in.UnpackCountedInfos(&infos);
+  if (!r.in.AtEnd()) ReadText(r.in, kMaxKeyLen, &input.key);
+  if (HasQualifier(infos)) input.key = QualifiedKey(input.key);
+  input.immediate = FlagIn(infos, PMIX_IMMEDIATE);
+  input.refresh = FlagIn(infos, PMIX_GET_REFRESH_CACHE);
+  input.timeout_ms = TimeoutMs(infos);
+  return CoreRequest{std::move(input), AnswerForm::kGet};
+}
+
+Request ReadRefresh(Reading& r) {
+  core::GetArrived input;
+  input.client = r.requester.client;
+  input.request = r.tag;
+  input.refresh = true;
+  ReadText(r.in, kMaxNspaceLen, &input.target.nspace);
+  r.in.UnpackRank(&input.target.rank);
+  return CoreRequest{std::move(input), AnswerForm::kRefresh};
+}
+
+Request ReadFinalize(Reading& r) {
+  return CoreRequest{core::FinalizeArrived{r.requester.client, r.tag}};
+}
+
+std::vector<ProcId> ReceiversIn(const InfoList& infos) {
+  std::vector<ProcId> receivers;
+  const pmix_info_t* info = infos.Find(PMIX_EVENT_CUSTOM_RANGE);
+  if (info == nullptr) return receivers;
+  if (const auto proc = ProcOf(info->value)) receivers.push_back(*proc);
+  if (const auto procs = ProcsOf(info->value)) {
+    for (const pmix_proc_t& proc : *procs) receivers.push_back(FromC(proc));
+  }
+  return receivers;
+}
+
+Request ReadNotify(Reading& r) {
+  core::EventRaised input;
+  input.client = r.requester.client;
+  input.request = r.tag;
+  input.source = r.requester.proc;
+  InfoList infos;
+  r.in.UnpackStatus(&input.status);
+  r.in.UnpackByte(PMIX_DATA_RANGE, &input.range);
+  r.in.UnpackCountedInfos(&infos);
+  input.targets = ReceiversIn(infos);
+  OurForm(r.in, infos, &input.info);
+  return CoreRequest{std::move(input)};
+}
+
+Request ReadEventsWanted(Reading& r) {
+  core::EventsWanted input;
+  input.client = r.requester.client;
+  input.request = r.tag;
+  size_t n = 0;
+  size_t count = 0;
+  r.in.UnpackSize(&n);
+  input.all = n == 0;
+  if (n > kMaxCodes) r.in.Fail(kErrOutOfResource);
+  if (n > 0 && r.in.UnpackCount(PMIX_STATUS, &count) && count != n) {
+    r.in.Fail(kErrUnpackFailure);
+  }
+  for (size_t i = 0; i < n && r.in.ok(); ++i) {
+    int32_t code = 0;
+    if (r.in.GetInt32(&code)) input.codes.push_back(code);
+  }
+  // The peer's own library applies what the infos ask for.
+  InfoList infos;
+  r.in.UnpackCountedInfos(&infos);
+  return CoreRequest{std::move(input)};
+}
+
+Request ReadEventsUnwanted(Reading& r) {
+  core::EventsUnwanted input;
+  input.client = r.requester.client;
+  while (!r.in.AtEnd() && r.in.ok()) {
+    pmix_status_t code = 0;
+    if (!r.in.UnpackStatus(&code)) break;
+    if (input.codes.size() >= kMaxCodes) r.in.Fail(kErrOutOfResource);
+    if (code == INT_MIN) {
+      input.all = true;
+    } else {
+      input.codes.push_back(code);
+    }
+  }
+  return CoreRequest{std::move(input), AnswerForm::kNone};
+}
+
+Request ReadJobControl(Reading& r) {
+  core::JobControlArrived input;
+  input.client = r.requester.client;
+  input.request = r.tag;
+  InfoList infos;
+  ReadProcs(r.in, &input.targets);
+  r.in.UnpackCountedInfos(&infos);
+  OurForm(r.in, infos, &input.info);
+  return CoreRequest{std::move(input), AnswerForm::kInfos};
+}
+
+bool ReadOneQuery(Decoder& in, OneQuery* query) {
+  int32_t keys = 0;
+  size_t qualifiers = 0;
+  if (!in.GetInt32(&keys)) return false;
+  if (keys < 0 || static_cast<size_t>(keys) > kMaxQueries) {
+    return in.Fail(kErrUnpackFailure);
+  }
+  for (int32_t i = 0; i < keys; ++i) {
+    std::string_view key;
+    if (!in.GetString(&key)) return false;
+    query->keys.emplace_back(key);
+  }
+  if (!in.GetSize(&qualifiers)) return false;
+  for (size_t i = 0; i < qualifiers; ++i) {
+    pmix_info_t info;
+    if (query->qualifiers.size() >= kMaxQueries || !in.GetInfo(&info)) {
+      return in.Fail(kErrUnpackFailure);
+    }
+    query->qualifiers.Adopt(&info);
+  }
+  return true;
+}
+
+Request ReadQuery(Reading& r) {
+  QueryRequest request;
+  size_t n = 0;
+  size_t count = 0;
+  r.in.UnpackSize(&n);
+  if (n > kMaxQueries) r.in.Fail(kErrOutOfResource);
+  if (n > 0 && r.in.UnpackCount(PMIX_QUERY, &count) && count != n) {
+    r.in.Fail(kErrUnpackFailure);
+  }
+  for (size_t i = 0; i < n && r.in.ok(); ++i) {
+    OneQuery query;
+    if (ReadOneQuery(r.in, &query)) {
+      request.queries.push_back(std::move(query));
+    }
+  }
+  return request;
+}
+
+Request ReadLog(Reading& r) {
+  LogRequest request;
+  size_t count = 0;
+  r.in.UnpackElements(PMIX_TIME, 1, &request.stamp, &count);
+  r.in.UnpackCountedInfos(&request.data);
+  r.in.UnpackCountedInfos(&request.directives);
+  return request;
+}
+
+Request ReadResolvePeers(Reading& r) {
+  ResolvePeersRequest request;
+  ReadText(r.in, kMaxText, &request.node);
+  ReadText(r.in, kMaxNspaceLen, &request.nspace);
+  return request;
+}
+
+Request ReadResolveNodes(Reading& r) {
+  ResolveNodesRequest request;
+  ReadText(r.in, kMaxNspaceLen, &request.nspace);
+  return request;
+}
+
+// ----------------------------------------------------------------- table ---
+
+struct CommandRow {
+  std::string_view name;  // empty: there is no such command
+  Request (*read)(Reading&) = nullptr;
+  Parts parts = {};  // of those without `read`
+};
+
+using enum Part;
+
+// Indexed by command.
+constexpr CommandRow kCommands[] = {
+    {"job info", ReadJobInfo},
+    {"abort", ReadAbort},
+    {"commit", ReadCommit},
+    {"fence", ReadFence},
+    {"get", ReadGet},
+    {"finalize", ReadFinalize},
+    {"publish", nullptr, {kUint32, kInfos}},
+    {"lookup", nullptr, {kUint32, kTexts, kInfos}},
+    {"unpublish", nullptr, {kUint32, kTexts, kInfos}},
+    {"spawn", nullptr, {kInfos, kApps}},
+    {"connect", ReadConnect},
+    {"disconnect", ReadDisconnect},
+    {"notify", ReadNotify},
+    {"register events", ReadEventsWanted},
+    {"deregister events", ReadEventsUnwanted},
+    {"query", ReadQuery},
+    {"log", ReadLog},
+    {"allocate", nullptr, {kAllocDirective, kInfos}},
+    {"job control", ReadJobControl},
+    {"monitor", nullptr, {kInfo, kStatus, kInfos}},
+    {"get credential", nullptr, {kInfos}},
+    {"validate credential", nullptr, {kBytes, kInfos}},
+    {"pull output", nullptr, {kProcs, kInfos, kChannels, kHandle}},
+    {"push input", nullptr, {kProcs, kInfos, kBytes}},
+    {"group construct", nullptr, {kText, kProcs, kInfos}},
+    {"", nullptr},
+    {"", nullptr},
+    {"group leave", nullptr, {kText, kInfos}},
+    {"group destruct", nullptr, {kText, kDestructProcs, kInfos}},
+    {"stop output", nullptr, {kInfos, kSize}},
+    {"fabric register", nullptr, {kInfos}},
+    {"fabric update", nullptr, {kSize}},
+    // Carries a topology, which is the peer's own memory layout.
+    {"device distances", nullptr},
+    {"refresh cache", ReadRefresh},
+    {"resource block", nullptr, {kBlockDirective, kText, kUnits, kInfos}},
+    {"session control", nullptr, {kUint32, kInfos}},
+    {"system info", nullptr},
+    {"resolve peers", ReadResolvePeers},
+    {"resolve nodes", ReadResolveNodes},
+    // Asks for job info in the form that every peer can read, which is the
+    // only one there is here.
+    {"store fallback", ReadJobInfo},
+};
+
+Request ReadRow(Reading& r, const CommandRow& row) {
+  if (row.read != nullptr) return row.read(r);
+  SkipParts(r.in, r.requester.traits, row.parts);
+  return RefusedRequest{kErrNotSupported};
+}
+
+// Failures that are not protocol violations.
+bool IsOurLimit(int code) {
+  return code == kErrNotSupported || code == kErrUnknownDataType ||
+         code == kErrOutOfResource || code == kErrNomem;
+}
+
+}  // namespace
+
+Result<Request> ParseRequest(const Requester& requester, uint32_t tag,
+                             std::string_view payload) {
+  Reading reading{requester, tag, Decoder(payload, requester.traits.form)};
+  reading.in.set_memory_limit(kDecodedBytes);
+  uint8_t command = 0;
+  if (!reading.in.UnpackCommand(&command)) {
+    return Status(kErrUnpackFailure, "sent what is no command");
+  }
+  if (CommandName(command) == "?") return Request(RefusedRequest{});
+  Request request = ReadRow(reading, kCommands[command]);
+  if (reading.in.ok()) return request;
+  if (IsOurLimit(reading.in.code())) {
+    return Request(RefusedRequest{reading.in.code()});
+  }
+  return Status(kErrUnpackFailure,
+                "malformed request: " + std::string(CommandName(command)));
+}
+
+std::string_view CommandName(uint8_t command) {
+  if (command >= std::size(kCommands) || kCommands[command].name.empty()) {
+    return "?";
+  }
+  return kCommands[command].name;
+}
+
+}  // namespace canopy::openpmix

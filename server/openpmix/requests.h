@@ -1,0 +1,91 @@
+// What peers ask for: every command of OpenPMIx's protocol, read into plain
+// values. Pure: no socket, no state.
+#ifndef CANOPY_SERVER_OPENPMIX_REQUESTS_H_
+#define CANOPY_SERVER_OPENPMIX_REQUESTS_H_
+
+#include <cstdint>
+#include <ctime>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "common/ids.h"
+#include "common/status.h"
+#include "common/values/info_list.h"
+#include "server/core/step/client_id.h"
+#include "server/core/step/input.h"
+#include "server/openpmix/peer_traits.h"
+
+namespace canopy::openpmix {
+
+// How the answer to a request is written once the core has given its status.
+enum class AnswerForm : uint8_t {
+  kNone,  // there is no answer
+  kStatus,
+  kGet,      // then the data of the target
+  kRefresh,  // then the target's KVALs
+  kInfos,    // then the results
+  kConnect,  // then job info of the other namespaces
+};
+
+// For the core to decide; a reply with that form follows.
+struct CoreRequest {
+  core::Input input;
+  AnswerForm answer = AnswerForm::kStatus;
+};
+
+// REQ: the job info of the peer's own namespace.
+struct JobInfoRequest {};
+
+struct OneQuery {
+  std::vector<std::string> keys;
+  InfoList qualifiers;
+};
+struct QueryRequest {
+  std::vector<OneQuery> queries;
+};
+
+struct LogRequest {
+  time_t stamp = 0;  // 0: none was taken
+  InfoList data;
+  InfoList directives;
+};
+
+// Empty texts: any node, the peer's own namespace.
+struct ResolvePeersRequest {
+  std::string node;
+  std::string nspace;
+};
+struct ResolveNodesRequest {
+  std::string nspace;
+};
+
+// Understood as far as needed, and answered with this status alone.
+struct RefusedRequest {
+  int status = kErrNotSupported;
+};
+
+using Request =
+    std::variant<CoreRequest, JobInfoRequest, QueryRequest, LogRequest,
+                 ResolvePeersRequest, ResolveNodesRequest, RefusedRequest>;
+
+// The client that sent a request.
+struct Requester {
+  core::ClientId client = 0;
+  ProcId proc;
+  PeerTraits traits;
+};
+
+// The request in one message. `tag` becomes the core's request number. Fails
+// only for what is malformed; then the connection should end. A command or
+// data type that is not known is a RefusedRequest.
+Result<Request> ParseRequest(const Requester& requester, uint32_t tag,
+                             std::string_view payload);
+
+// Name of a command, for logs and messages; "?" when there is none.
+std::string_view CommandName(uint8_t command);
+
+}  // namespace canopy::openpmix
+
+#endif  // CANOPY_SERVER_OPENPMIX_REQUESTS_H_

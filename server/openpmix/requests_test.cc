@@ -1,0 +1,437 @@
+// Every command in both forms, as bytes written by hand from the protocol's
+// description (golden/commands.txt), and every cut of them.
+#include "server/openpmix/requests.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <optional>
+#include <set>
+
+#include "pmix_common.h"
+#include "server/openpmix/golden.h"
+#include "tests/codec/hex.h"
+
+namespace canopy::openpmix {
+namespace {
+
+Requester Of(const char* version, const char* codec, bool described = false) {
+  return {77, {"ns", 1}, TraitsOf(version, codec, described).value()};
+}
+Requester Modern() { return Of("4.2.2", "v41"); }
+Requester Old() { return Of("3.2.3", "v3"); }
+
+// Pieces of messages. In the modern form a call of one element begins with 02,
+// lengths are doubled, and so are positive signed numbers. In the old form a
+// call begins with its count in four bytes, and a SIZE with its type, 15.
+#define M_NS "08 6e737800"                    // text "nsx"
+#define M_KEY "04 6b00"                       // text "k"
+#define M_PROCS "02 01 02" M_NS "feffffff0f"  // 1 proc: nsx, any rank
+#define M_INFOS "02 01 02" M_KEY "00 0e 05"   // 1 info: k = UINT32 5
+#define M_NONE "02 00"                        // SIZE 0
+
+constexpr char kFile[] = "commands.txt";
+
+struct Sample {
+  const char* name;  // of the command
+  bool refused;
+  size_t tail = 0;            // bytes of the modern form that may be missing
+  bool may_be_empty = false;  // the command alone is a request
+};
+
+constexpr Sample kSamples[] = {
+    {"job info", false},
+    {"abort", false},
+    {"commit", false, 0, true},
+    {"fence", false},
+    {"get", false, 4},
+    {"finalize", false},
+    {"publish", true},
+    {"lookup", true},
+    {"unpublish", true},
+    {"spawn", true},
+    {"connect", false},
+    {"disconnect", false},
+    {"notify", false},
+    {"register events", false},
+    {"deregister events", false, 6, true},
+    {"query", false},
+    {"log", false, 9},
+    {"allocate", true},
+    {"job control", false},
+    {"monitor", true},
+    {"get credential", true},
+    {"validate credential", true},
+    {"pull output", true},
+    {"push input", true},
+    {"group construct", true},
+    {"group leave", true},
+    {"group destruct", true},
+    {"stop output", true},
+    {"fabric register", true},
+    {"fabric update", true},
+    {"device distances", true},
+    {"refresh cache", false},
+    {"session control", true},
+    {"system info", true},
+    {"resolve peers", false},
+    {"resolve nodes", false},
+    {"store fallback", false, 4},
+};
+
+Result<Request> Parse(const Requester& requester, const char* hex) {
+  return ParseRequest(requester, 101, Unhex(hex));
+}
+
+// The request in both forms, which must be the same kind of request.
+template <typename T>
+std::vector<T> InBothForms(const char* name) {
+  std::vector<T> out;
+  for (const auto& [requester, form] :
+       {std::pair(Modern(), "modern"), std::pair(Old(), "old")}) {
+    const Result<Request> request =
+        ParseRequest(requester, 101, GoldenBytes(kFile, name, form));
+    EXPECT_TRUE(request.ok()) << name;
+    if (!request.ok()) continue;
+    const T* t = std::get_if<T>(&*request);
+    EXPECT_NE(t, nullptr) << name;
+    if (t != nullptr) out.push_back(*t);
+  }
+  EXPECT_EQ(out.size(), 2u);
+  return out;
+}
+
+template <typename Input>
+std::vector<Input> CoreInputs(const char* name, AnswerForm answer) {
+  std::vector<Input> inputs;
+  for (const CoreRequest& request : InBothForms<CoreRequest>(name)) {
+    EXPECT_EQ(request.answer, answer) << name;
+    const Input* input = std::get_if<Input>(&request.input);
+    EXPECT_NE(input, nullptr) << name;
+    if (input != nullptr) inputs.push_back(*input);
+  }
+  EXPECT_EQ(inputs.size(), 2u);
+  return inputs;
+}
+
+const ProcId kAll = {"nsx", kRankWildcard};
+// Our form: SIZE 1, then the info.
+const std::string kOurInfos = Unhex("01" M_KEY "00 0e 05");
+
+TEST(Requests, WhatIsNotServedIsReadAndRefused) {
+  for (const Sample& sample : kSamples) {
+    if (!sample.refused) continue;
+    for (const RefusedRequest& r : InBothForms<RefusedRequest>(sample.name)) {
+      EXPECT_EQ(r.status, kErrNotSupported) << sample.name;
+    }
+  }
+}
+
+TEST(Requests, EveryCutEndsTheConnection) {
+  for (const Sample& sample : kSamples) {
+    const std::string whole = GoldenBytes(kFile, sample.name, "modern");
+    EXPECT_TRUE(ParseRequest(Modern(), 101, whole).ok()) << sample.name;
+    for (size_t n = 0; n + sample.tail < whole.size(); ++n) {
+      if (n == 2 && sample.may_be_empty) continue;
+      EXPECT_EQ(ParseRequest(Modern(), 101, whole.substr(0, n)).code(),
+                kErrUnpackFailure)
+          << sample.name << " " << n;
+    }
+    EXPECT_TRUE(
+        ParseRequest(Old(), 101, GoldenBytes(kFile, sample.name, "old")).ok())
+        << sample.name;
+  }
+}
+
+// Every command that the table has is in the file, and nothing else.
+TEST(Requests, GoldenBytesOfEveryCommand) {
+  std::set<std::string_view> known;
+  for (int command = 0; command < 256; ++command) {
+    known.insert(CommandName(static_cast<uint8_t>(command)));
+  }
+  known.erase("?");
+  std::set<std::string> golden;
+  for (const Golden& line : ReadGolden(kFile)) golden.insert(line.name);
+  EXPECT_EQ(golden, std::set<std::string>(known.begin(), known.end()));
+}
+
+TEST(Requests, ResourceBlocksNeedANewCodec) {
+  const std::string bytes = GoldenBytes(kFile, "resource block", "v51");
+  for (size_t n = 2; n <= bytes.size(); ++n) {
+    const Result<Request> request =
+        ParseRequest(Of("6.1.0", "v61"), 101, bytes.substr(0, n));
+    EXPECT_EQ(request.ok(), n == bytes.size()) << n;
+  }
+}
+
+TEST(Requests, NamesOfCommands) {
+  for (const Golden& golden : ReadGolden(kFile)) {
+    const size_t at = golden.form == "old" ? 4 : 1;
+    EXPECT_EQ(CommandName(static_cast<uint8_t>(golden.bytes.at(at))),
+              golden.name);
+  }
+  EXPECT_EQ(CommandName(25), "?");
+  EXPECT_EQ(CommandName(200), "?");
+}
+
+TEST(Requests, UnknownCommandsAreRefused) {
+  for (const char* hex : {"02 19", "02 1a", "02 28", "02 ff 00"}) {
+    const Result<Request> request = Parse(Modern(), hex);
+    ASSERT_TRUE(request.ok());
+    EXPECT_EQ(std::get<RefusedRequest>(*request).status, kErrNotSupported);
+  }
+}
+
+TEST(Requests, JobInfo) {
+  InBothForms<JobInfoRequest>("job info");
+  InBothForms<JobInfoRequest>("store fallback");
+}
+
+TEST(Requests, Abort) {
+  for (const auto& in :
+       CoreInputs<core::AbortArrived>("abort", AnswerForm::kStatus)) {
+    EXPECT_EQ(in.client, 77u);
+    EXPECT_EQ(in.request, 101u);
+    EXPECT_EQ(in.status, -3);
+    EXPECT_EQ(in.text, "x");
+    EXPECT_TRUE(in.targets.empty());
+  }
+}
+
+TEST(Requests, Commit) {
+  for (const auto& in :
+       CoreInputs<core::Committed>("commit", AnswerForm::kStatus)) {
+    ASSERT_EQ(in.data.size(), 1u);
+    EXPECT_EQ(in.data[0].scope, core::Scope::kLocal);
+    EXPECT_EQ(in.data[0].kvals.view(), Unhex(M_KEY "0e 05"));
+  }
+}
+
+// Both scopes, the second payload described.
+TEST(Requests, CommitOfTwoScopes) {
+  const Result<Request> request =
+      Parse(Modern(),
+            "02 02"
+            "02 01 02 01 06 02" M_KEY
+            "0e 05"
+            "02 02 02 02 08 09 02 1c" M_KEY "0e 06");
+  ASSERT_TRUE(request.ok());
+  const auto& in =
+      std::get<core::Committed>(std::get<CoreRequest>(*request).input);
+  ASSERT_EQ(in.data.size(), 2u);
+  EXPECT_EQ(in.data[1].scope, core::Scope::kRemote);
+  EXPECT_EQ(in.data[1].kvals.view(), Unhex(M_KEY "0e 06"));
+}
+
+TEST(Requests, DeletionOfKeysIsRefused) {
+  const Result<Request> request = Parse(Modern(), "02 02 02 05 02 01 00");
+  ASSERT_TRUE(request.ok());
+  EXPECT_EQ(std::get<RefusedRequest>(*request).status, kErrNotSupported);
+}
+
+TEST(Requests, Collectives) {
+  const std::tuple<const char*, core::CollectiveOp, AnswerForm> rows[] = {
+      {"fence", core::CollectiveOp::kFence, AnswerForm::kStatus},
+      {"connect", core::CollectiveOp::kConnect, AnswerForm::kConnect},
+      {"disconnect", core::CollectiveOp::kDisconnect, AnswerForm::kStatus},
+  };
+  for (const auto& [name, op, answer] : rows) {
+    for (const auto& in : CoreInputs<core::CollectiveArrived>(name, answer)) {
+      EXPECT_EQ(in.op, op);
+      EXPECT_EQ(in.participants, std::vector<ProcId>{kAll});
+      EXPECT_FALSE(in.collect_data);
+      EXPECT_EQ(in.timeout_ms, 0u);
+      EXPECT_EQ(in.info.view(), op == core::CollectiveOp::kDisconnect
+                                    ? Unhex("00")
+                                    : kOurInfos);
+    }
+  }
+}
+
+TEST(Requests, FenceDirectives) {
+  // pmix.collect = true, pmix.timeout = INT 5.
+  const Result<Request> request =
+      Parse(Modern(), "02 03" M_PROCS
+                      "02 02 04"
+                      "1a 706d69782e636f6c6c65637400 00 01 01"
+                      "1a 706d69782e74696d656f757400 00 06 0a");
+  ASSERT_TRUE(request.ok());
+  const auto& in =
+      std::get<core::CollectiveArrived>(std::get<CoreRequest>(*request).input);
+  EXPECT_TRUE(in.collect_data);
+  EXPECT_EQ(in.timeout_ms, 5000u);
+}
+
+TEST(Requests, Get) {
+  for (const auto& in : CoreInputs<core::GetArrived>("get", AnswerForm::kGet)) {
+    EXPECT_EQ(in.target, (ProcId{"nsx", 3}));
+    EXPECT_EQ(in.key, "k");
+    EXPECT_FALSE(in.immediate);
+    EXPECT_FALSE(in.refresh);
+  }
+  // Without a key everything is meant.
+  const Result<Request> all = Parse(Modern(), "02 04 02" M_NS "02 03" M_NONE);
+  ASSERT_TRUE(all.ok());
+  EXPECT_EQ(std::get<core::GetArrived>(std::get<CoreRequest>(*all).input).key,
+            "");
+}
+
+TEST(Requests, GetOfAQualifiedValue) {
+  const Result<Request> request =
+      Parse(Modern(), "02 04 02" M_NS
+                      "02 03"
+                      "02 01 02" M_KEY "08 0e 05 02" M_KEY);
+  ASSERT_TRUE(request.ok());
+  EXPECT_EQ(
+      std::get<core::GetArrived>(std::get<CoreRequest>(*request).input).key,
+      "qualified value: k");
+}
+
+TEST(Requests, Refresh) {
+  for (const auto& in :
+       CoreInputs<core::GetArrived>("refresh cache", AnswerForm::kRefresh)) {
+    EXPECT_EQ(in.target, (ProcId{"nsx", 3}));
+    EXPECT_TRUE(in.refresh);
+  }
+}
+
+TEST(Requests, Finalize) {
+  CoreInputs<core::FinalizeArrived>("finalize", AnswerForm::kStatus);
+}
+
+TEST(Requests, Events) {
+  for (const auto& in :
+       CoreInputs<core::EventRaised>("notify", AnswerForm::kStatus)) {
+    EXPECT_EQ(in.status, -5);
+    EXPECT_EQ(in.range, 3);
+    EXPECT_EQ(in.source, (ProcId{"ns", 1}));
+    EXPECT_EQ(in.info.view(), kOurInfos);
+  }
+  for (const auto& in :
+       CoreInputs<core::EventsWanted>("register events", AnswerForm::kStatus)) {
+    EXPECT_FALSE(in.all);
+    EXPECT_EQ(in.codes, (std::vector<int>{-1, -2}));
+  }
+  const Result<Request> any = Parse(Modern(), "02 0d" M_NONE M_NONE);
+  ASSERT_TRUE(any.ok());
+  EXPECT_TRUE(
+      std::get<core::EventsWanted>(std::get<CoreRequest>(*any).input).all);
+  for (const auto& in : CoreInputs<core::EventsUnwanted>("deregister events",
+                                                         AnswerForm::kNone)) {
+    EXPECT_TRUE(in.all);
+    EXPECT_EQ(in.codes, std::vector<int>{-1});
+  }
+}
+
+TEST(Requests, EventForOneProcess) {
+  // pmix.evrange = PROC nsx, any rank.
+  const Result<Request> request = Parse(Modern(),
+                                        "02 0c 02 09 02 06 02 01 02"
+                                        "1a 706d69782e657672616e676500"
+                                        "00 16" M_NS "feffffff0f");
+  ASSERT_TRUE(request.ok());
+  const auto& in =
+      std::get<core::EventRaised>(std::get<CoreRequest>(*request).input);
+  EXPECT_EQ(in.range, PMIX_RANGE_CUSTOM);
+  EXPECT_EQ(in.targets, std::vector<ProcId>{kAll});
+}
+
+TEST(Requests, JobControl) {
+  for (const auto& in :
+       CoreInputs<core::JobControlArrived>("job control", AnswerForm::kInfos)) {
+    EXPECT_EQ(in.targets, std::vector<ProcId>{kAll});
+    EXPECT_EQ(in.info.view(), kOurInfos);
+  }
+}
+
+TEST(Requests, Query) {
+  for (const QueryRequest& request : InBothForms<QueryRequest>("query")) {
+    ASSERT_EQ(request.queries.size(), 1u);
+    EXPECT_EQ(request.queries[0].keys, std::vector<std::string>{"k"});
+    EXPECT_EQ(request.queries[0].qualifiers.FindUint("k"), 5u);
+  }
+}
+
+TEST(Requests, Log) {
+  for (const LogRequest& request : InBothForms<LogRequest>("log")) {
+    EXPECT_EQ(request.stamp, 5);
+    EXPECT_EQ(request.data.FindUint("k"), 5u);
+    EXPECT_EQ(request.directives.FindUint("k"), 5u);
+  }
+}
+
+TEST(Requests, Resolve) {
+  for (const auto& r : InBothForms<ResolvePeersRequest>("resolve peers")) {
+    EXPECT_EQ(r.node, "");
+    EXPECT_EQ(r.nspace, "nsx");
+  }
+  for (const auto& r : InBothForms<ResolveNodesRequest>("resolve nodes")) {
+    EXPECT_EQ(r.nspace, "nsx");
+  }
+}
+
+TEST(Requests, DescribedForm) {
+  // Each call: type of the count (9), count, type of the elements.
+  const Result<Request> request =
+      ParseRequest(Of("4.2.2", "v41", true), 101,
+                   Unhex("09 02 22 03"                             // command
+                         "09 02 04 01 09 02 16" M_NS "feffffff0f"  // procs
+                         "09 02 04 00"));                          // no infos
+  ASSERT_TRUE(request.ok());
+  EXPECT_EQ(
+      std::get<core::CollectiveArrived>(std::get<CoreRequest>(*request).input)
+          .participants,
+      std::vector<ProcId>{kAll});
+}
+
+TEST(Requests, VersionsDiffer) {
+  // From 4.2.4 on a group is destructed with its members.
+  const char* with_procs = "02 1c 02" M_KEY M_PROCS M_INFOS;
+  EXPECT_TRUE(Parse(Of("4.2.4", "v41"), with_procs).ok());
+  EXPECT_FALSE(Parse(Of("4.2.4", "v41"), "02 1c 02" M_KEY).ok());
+  // 4.0 pulls output without a handle.
+  EXPECT_TRUE(Parse(Of("4.0.0", "v4"), "02 16" M_PROCS M_NONE "02 06").ok());
+  EXPECT_FALSE(Parse(Of("4.1.0", "v41"), "02 16" M_PROCS M_NONE "02 06").ok());
+  // Two units of a device type.
+  const char* block = "02 22 02 01 02" M_KEY "02 01 02 04 02" M_NONE;
+  EXPECT_TRUE(Parse(Of("6.0.0", "v51"), block).ok());
+}
+
+TEST(Requests, HugeCountsAreRefusedWithoutAllocating) {
+  const char* hostile[] = {
+      "02 03 02 ffffffffffffff7f",            // procs
+      "02 03" M_PROCS "02 ffffffffffffff7f",  // infos
+      "02 0d 02 ffffffffffffff7f",            // codes
+      "02 0f 02 ffffffffffffff7f",            // queries
+      "02 02 02 01 02 01 ffffffffffffff7f",   // a payload
+      "02 04 02 feffffff0f",                  // a text
+      "02 07 02 00 02 ffffffffffffff7f",      // texts
+  };
+  for (const char* hex : hostile) {
+    const Result<Request> request = Parse(Modern(), hex);
+    EXPECT_TRUE(!request.ok() ||
+                std::holds_alternative<RefusedRequest>(*request))
+        << hex;
+  }
+}
+
+// A nest of 10,000 arrays in an info.
+TEST(Requests, DeepNestsAreRefused) {
+  std::string message = Unhex("02 03" M_PROCS "02 01 02" M_KEY "00 27");
+  for (int i = 0; i < 10000; ++i) message += Unhex("27 01");
+  EXPECT_FALSE(ParseRequest(Modern(), 101, message).ok());
+  std::string commit;
+  for (int i = 0; i < 10000; ++i) commit += Unhex("27 01");
+  std::string payload = Unhex("02" M_KEY "27") + commit;
+  // Its length, in three groups of seven bits.
+  const size_t n = payload.size();
+  std::string length = {static_cast<char>(n | 0x80),
+                        static_cast<char>(n >> 7 | 0x80),
+                        static_cast<char>(n >> 14)};
+  EXPECT_FALSE(
+      ParseRequest(Modern(), 101, Unhex("02 02 02 01 02 01") + length + payload)
+          .ok());
+}
+
+}  // namespace
+}  // namespace canopy::openpmix

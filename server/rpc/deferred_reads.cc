@@ -1,0 +1,145 @@
+#include "server/rpc/deferred_reads.h"
+
+#include <linux/sockios.h>
+#include <linux/tcp.h>
+#include <netinet/in.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+namespace canopy::rpc {
+namespace {
+
+// A larger message is a part of larger data, whose window should open at once.
+constexpr size_t kSmall = 4096;
+// What came with a message: the headers of gRPC and HTTP/2, and since the one
+// before it the window updates of the stream and the connection, in a record of
+// their own at worst. Another message does not hide in what one without updates
+// leaves of that, but for one of at most 12 bytes.
+constexpr size_t kHeaders = 14;
+constexpr size_t kUpdates = 26;
+// A connection is taken for the reader's when that many messages fitted.
+constexpr int kFitting = 3;
+
+// Bytes that have been read from a connection since it was made.
+std::optional<uint64_t> Taken(int fd) {
+  tcp_info info{};
+  socklen_t size = sizeof info;
+  int unread = 0;
+  if (getsockopt(fd, IPPROTO_TCP, TCP_INFO, &info, &size) != 0 ||
+      ioctl(fd, SIOCINQ, &unread) != 0) {
+    return std::nullopt;
+  }
+  return info.tcpi_bytes_received - static_cast<uint64_t>(unread);
+}
+
+}  // namespace
+
+DeferredReads::~DeferredReads() {
+  if (timer_set_) loop_->CancelTimer(timer_);
+}
+
+bool DeferredReads::Defer(Reader* reader, size_t bytes) {
+  if (bytes > kSmall || !Fits(reader, bytes)) return false;
+  reader->since_ = EventLoop::Now();
+  ++num_deferred_;
+  // What was found is what it has just got.
+  std::erase(readable_, reader->fd_);
+  SetTimer();
+  return true;
+}
+
+bool DeferredReads::Fits(Reader* reader, size_t bytes) {
+  if (reader->fd_ < 0 && !Claim(reader)) return false;
+  const std::optional<uint64_t> taken = Taken(reader->fd_);
+  if (!taken.has_value()) {
+    Forget(reader);
+    return false;
+  }
+  const uint64_t came = *taken - std::exchange(reader->taken_, *taken);
+  const size_t around = kHeaders + kUpdates + 2 * record_bytes_;
+  if (came < bytes || came > bytes + around) {
+    reader->fitting_ = 0;
+    return false;
+  }
+  reader->fitting_ = std::min(reader->fitting_ + 1, kFitting);
+  return reader->fitting_ == kFitting;
+}
+
+// The only connection of this round that is not assigned to a reader.
+bool DeferredReads::Claim(Reader* reader) {
+  int found = -1;
+  for (const int fd : readable_) {
+    const bool taken =
+        std::any_of(known_.begin(), known_.end(),
+                    [fd](const Reader* other) { return other->fd_ == fd; });
+    if (taken || fd == found) continue;
+    if (found >= 0) return false;
+    found = fd;
+  }
+  if (found < 0) return false;
+  reader->fd_ = found;
+  reader->fitting_ = 0;
+  known_.push_back(reader);
+  return true;
+}
+
+void DeferredReads::Forget(Reader* reader) {
+  if (reader->since_ != 0) --num_deferred_;
+  reader->since_ = 0;
+  reader->fd_ = -1;
+  std::erase(known_, reader);
+}
+
+bool DeferredReads::IsFound(const Reader* reader) const {
+  return reader->since_ != 0 && std::find(readable_.begin(), readable_.end(),
+                                          reader->fd_) != readable_.end();
+}
+
+bool DeferredReads::HaveReadable() const {
+  return num_deferred_ > 0 && !readable_.empty() &&
+         std::any_of(known_.begin(), known_.end(),
+                     [this](const Reader* r) { return IsFound(r); });
+}
+
+void DeferredReads::WakeIf(bool (*due)(const DeferredReads*, const Reader*)) {
+  // ResumeRead may forget readers.
+  const std::vector<Reader*> all = known_;
+  for (Reader* const reader : all) {
+    if (num_deferred_ == 0) return;
+    if (std::find(known_.begin(), known_.end(), reader) == known_.end()) {
+      continue;
+    }
+    if (reader->since_ == 0 || !due(this, reader)) continue;
+    reader->since_ = 0;
+    --num_deferred_;
+    reader->ResumeRead();
+  }
+}
+
+void DeferredReads::WakeAll() {
+  WakeIf([](const DeferredReads*, const Reader*) { return true; });
+}
+
+void DeferredReads::WakeReadable() {
+  if (!HaveReadable()) return;
+  WakeIf([](const DeferredReads* reads, const Reader* reader) {
+    return reads->IsFound(reader);
+  });
+}
+
+void DeferredReads::SetTimer() {
+  if (std::exchange(timer_set_, true)) return;
+  timer_ = loop_->AddTimer(kLongestNs / 2, [this] {
+    timer_set_ = false;
+    WakeIf([](const DeferredReads*, const Reader* reader) {
+      return EventLoop::Now() - reader->since_ >= kLongestNs / 2;
+    });
+    if (num_deferred_ > 0) SetTimer();
+  });
+}
+
+}  // namespace canopy::rpc

@@ -1,0 +1,258 @@
+#include "server/shim/process_starter.h"
+
+#include <fcntl.h>
+#include <grp.h>
+#include <pwd.h>
+#include <sched.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cerrno>
+#include <optional>
+#include <thread>
+#include <utility>
+
+#include "server/shim/cpuset.h"
+
+namespace canopy::process {
+namespace {
+
+// Below this many processes per thread, starting the thread does not pay.
+constexpr size_t kProcessesPerThread = 16;
+constexpr size_t kMaxThreads = 16;
+
+size_t ThreadsFor(size_t processes) {
+  const size_t cpus = std::max(1u, std::thread::hardware_concurrency());
+  const size_t useful =
+      (processes + kProcessesPerThread - 1) / kProcessesPerThread;
+  return std::max<size_t>(1, std::min({cpus, useful, kMaxThreads}));
+}
+
+bool MakePipe(UniqueFd* read_end, UniqueFd* write_end) {
+  int fds[2];
+  if (pipe2(fds, O_CLOEXEC) != 0) return false;
+  read_end->Reset(fds[0]);
+  write_end->Reset(fds[1]);
+  return true;
+}
+
+// Supplementary groups of a user, as a login would give them.
+std::vector<gid_t> GroupsOf(uid_t uid, gid_t gid) {
+  std::vector<char> buffer(16384);
+  passwd entry;
+  passwd* found = nullptr;
+  if (getpwuid_r(uid, &entry, buffer.data(), buffer.size(), &found) != 0 ||
+      found == nullptr) {
+    return {gid};
+  }
+  int count = 64;
+  std::vector<gid_t> groups(static_cast<size_t>(count));
+  while (getgrouplist(found->pw_name, gid, groups.data(), &count) < 0) {
+    groups.resize(std::max(static_cast<size_t>(count), groups.size() * 2));
+    count = static_cast<int>(groups.size());
+  }
+  groups.resize(static_cast<size_t>(count));
+  return groups;
+}
+
+std::string ValueOf(const Environment& env, std::string_view name) {
+  const char* const value = env.Get(name);
+  return value == nullptr ? "" : value;
+}
+
+loader::LoaderEnvironment LoaderEnvironmentOf(const Environment& env) {
+  return {ValueOf(env, "LD_LIBRARY_PATH"), ValueOf(env, "LD_PRELOAD")};
+}
+
+}  // namespace
+
+ProcessStarter::ProcessStarter(PrepareJob job, rlimit nofile)
+    : job_(std::move(job)), nofile_(nofile) {}
+
+Prepared ProcessStarter::Check(const std::vector<LocalProcess>& processes) {
+  Status status = CheckPlacement(processes);
+  if (status.ok()) status = CheckUser();
+  if (!status.ok()) return {status.code(), status.message(), {}};
+  MakeApps();
+  return FindPrograms();
+}
+
+Status ProcessStarter::CheckPlacement(
+    const std::vector<LocalProcess>& processes) {
+  null_.Reset(open("/dev/null", O_RDWR | O_CLOEXEC));
+  if (!null_) {
+    return Status(kErrJobSysOpFailed, "cannot open /dev/null");
+  }
+  for (const LocalProcess& process : processes) {
+    if (process.spec.app >= job_.apps.size()) {
+      return Status(kErrBadParam, "a rank of an unknown application");
+    }
+    const std::string& cpus = process.spec.cpuset;
+    if (!cpus.empty() && !ParseCpuList(cpus)) {
+      return Status(kErrBadParam, "malformed CPU list \"" + cpus + "\"");
+    }
+  }
+  return Status();
+}
+
+Status ProcessStarter::CheckUser() {
+  if (job_.uid == geteuid()) return Status();
+  if (geteuid() != 0) {
+    return Status(kErrNoPermissions,
+                  "the job belongs to user " + std::to_string(job_.uid) +
+                      ", the agent runs as user " + std::to_string(geteuid()));
+  }
+  credentials_ = std::make_unique<Credentials>();
+  credentials_->uid = job_.uid;
+  credentials_->gid = job_.gid;
+  credentials_->groups = GroupsOf(job_.uid, job_.gid);
+  return Status();
+}
+
+void ProcessStarter::MakeApps() {
+  Environment base;
+  base.SetAll(job_.env);
+  for (const AppSpec& spec : job_.apps) {
+    App app;
+    app.env = base;
+    app.env.SetAll(spec.env);
+    app.env.Set(JobMark(job_.nspace, getpid()));
+    for (const std::string& arg : spec.argv) {
+      app.argv.push_back(const_cast<char*>(arg.c_str()));
+    }
+    if (spec.argv.empty()) {
+      app.argv.push_back(const_cast<char*>(spec.program.c_str()));
+    }
+    app.argv.push_back(nullptr);
+    apps_.push_back(std::move(app));
+  }
+}
+
+std::vector<ProgramQuery> ProcessStarter::Queries() const {
+  std::vector<ProgramQuery> queries;
+  for (size_t i = 0; i < apps_.size(); ++i) {
+    const AppSpec& spec = job_.apps[i];
+    ProgramQuery query;
+    query.program = spec.program;
+    query.cwd = spec.cwd;
+    query.path = apps_[i].env.Get("PATH");
+    query.library = job_.library;
+    if (!job_.library.empty()) {
+      Environment own = apps_[i].env;
+      own.SetAll(spec.own_library_env);
+      query.injected = LoaderEnvironmentOf(apps_[i].env);
+      query.own = LoaderEnvironmentOf(own);
+      query.known_finding = spec.known_finding;
+    }
+    queries.push_back(std::move(query));
+  }
+  return queries;
+}
+
+Prepared ProcessStarter::FindPrograms() {
+  const std::vector<ProgramQuery> queries = Queries();
+  const Result<std::vector<FoundProgram>> found =
+      credentials_ != nullptr ? FindProgramsAs(*credentials_, queries)
+                              : process::FindPrograms(queries);
+  if (!found.ok()) return {found.code(), found.status().message(), {}};
+  Prepared prepared;
+  for (size_t i = 0; i < apps_.size(); ++i) {
+    const FoundProgram& program = (*found)[i];
+    apps_[i].path = program.path;
+    if (!program.finding) continue;
+    if (loader::NeedsOwnLibrary(program.finding->fit)) {
+      apps_[i].env.SetAll(job_.apps[i].own_library_env);
+    }
+    prepared.findings.push_back(loader::EncodeFinding(*program.finding));
+  }
+  return prepared;
+}
+
+ProcessStarter::Outcome ProcessStarter::StartOne(
+    const LocalProcess& process) const {
+  const AppSpec& spec = job_.apps[process.spec.app];
+  const App& app = apps_[process.spec.app];
+  Outcome outcome;
+  // The process's ends, which exist here no longer than it takes.
+  UniqueFd in, out, err;
+  const bool piped = (!process.spec.has_stdin || MakePipe(&in, &outcome.in)) &&
+                     MakePipe(&outcome.out, &out) &&
+                     (job_.merge_stderr || MakePipe(&outcome.err, &err));
+  if (!piped) {
+    outcome.result = {-1, SpawnStep::kDescriptors, errno};
+    return outcome;
+  }
+  const std::vector<char*> envp = app.env.Overlay(process.spec.env);
+  std::optional<CpuMask> cpus;
+  if (!process.spec.cpuset.empty()) cpus = ParseCpuList(process.spec.cpuset);
+  SpawnRequest request;
+  request.path = app.path.c_str();
+  request.argv = app.argv.data();
+  request.envp = envp.data();
+  request.cwd = spec.cwd.empty() ? nullptr : spec.cwd.c_str();
+  request.stdio[0] = in ? in.get() : null_.get();
+  request.stdio[1] = out.get();
+  request.stdio[2] = err ? err.get() : out.get();
+  for (const UniqueFd& fd : process.fds) request.inherited.push_back(fd.get());
+  request.cpus = cpus ? &*cpus : nullptr;
+  request.credentials = credentials_.get();
+  request.nofile = nofile_;
+  outcome.result = Spawn(request);
+  return outcome;
+}
+
+std::vector<ProcessStarter::Outcome> ProcessStarter::StartAll(
+    const std::vector<LocalProcess>& processes) const {
+  std::vector<Outcome> outcomes(processes.size());
+  std::atomic<size_t> next{0};
+  const auto work = [&] {
+    for (size_t i = next++; i < processes.size(); i = next++) {
+      outcomes[i] = StartOne(processes[i]);
+    }
+  };
+  std::vector<std::thread> helpers(ThreadsFor(processes.size()) - 1);
+  for (std::thread& helper : helpers) helper = std::thread(work);
+  work();
+  for (std::thread& helper : helpers) helper.join();
+  return outcomes;
+}
+
+StartError ProcessStarter::Failed(LocalProcess* process,
+                                  const SpawnResult& result) const {
+  const Status status = DescribeSpawnFailure(
+      result.failed, result.error, apps_[process->spec.app].path,
+      job_.apps[process->spec.app].cwd, process->spec.cpuset);
+  process->phase = RankPhase::kEnded;
+  process->wait_status = (result.error == ENOENT ? 127 : 126) << 8;
+  return {process->spec.rank, status.code(), result.error, status.message()};
+}
+
+Started ProcessStarter::Start(std::vector<LocalProcess>* processes,
+                              OutputPump* pump, InputFeed* feed) {
+  std::vector<Outcome> outcomes = StartAll(*processes);
+  Started started;
+  for (size_t i = 0; i < outcomes.size(); ++i) {
+    LocalProcess& process = (*processes)[i];
+    Outcome& outcome = outcomes[i];
+    const Rank rank = process.spec.rank;
+    process.fds.clear();
+    if (outcome.in) feed->Add(rank, std::move(outcome.in));
+    if (outcome.out) {
+      pump->Add(rank, kChannelStdout, std::move(outcome.out));
+    }
+    if (outcome.err) {
+      pump->Add(rank, kChannelStderr, std::move(outcome.err));
+    }
+    if (outcome.result.pid > 0) {
+      process.pid = outcome.result.pid;
+      process.phase = RankPhase::kRunning;
+      started.ranks.push_back({rank, process.pid});
+    } else {
+      started.errors.push_back(Failed(&process, outcome.result));
+    }
+  }
+  return started;
+}
+
+}  // namespace canopy::process

@@ -1,0 +1,84 @@
+// Starts the processes of a job on this node.
+#ifndef CANOPY_SERVER_SHIM_PROCESS_STARTER_H_
+#define CANOPY_SERVER_SHIM_PROCESS_STARTER_H_
+
+#include <sys/resource.h>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "common/status.h"
+#include "server/shim/environment.h"
+#include "server/shim/input_feed.h"
+#include "server/shim/output_pump.h"
+#include "server/shim/program.h"
+#include "server/shim/protocol.h"
+#include "server/shim/spawn.h"
+
+namespace canopy::process {
+
+// One process of the job, in all phases of its life.
+struct LocalProcess {
+  RankSpec spec;
+  std::vector<UniqueFd> fds;  // to inherit; closed here once it is started
+  RankPhase phase = RankPhase::kWaiting;
+  pid_t pid = 0;
+  int wait_status = 0;
+  bool reportable = false;  // ended, and may be reported
+};
+
+// Loop thread only.
+class ProcessStarter {
+ public:
+  // nofile: what the processes get as RLIMIT_NOFILE.
+  ProcessStarter(PrepareJob job, rlimit nofile);
+
+  // Finds every application's program and checks what can be checked before
+  // Start, which may only follow a success. A program that can not use Canopy's
+  // libpmix gets its own.
+  Prepared Check(const std::vector<LocalProcess>& processes);
+
+  // Starts all processes, on several CPUs at once, and hands their pipes over.
+  // Fills pid and phase; a process that can not be started is kEnded with the
+  // wait status of exit code 127 (program or directory not there) or 126.
+  Started Start(std::vector<LocalProcess>* processes, OutputPump* pump,
+                InputFeed* feed);
+
+  const PrepareJob& job() const { return job_; }
+
+ private:
+  struct App {
+    std::string path;
+    Environment env;
+    std::vector<char*> argv;
+  };
+  // The shim's ends of a process's pipes, and whether there is a process.
+  struct Outcome {
+    UniqueFd in;
+    UniqueFd out;
+    UniqueFd err;
+    SpawnResult result;
+  };
+
+  Status CheckPlacement(const std::vector<LocalProcess>& processes);
+  Status CheckUser();
+  void MakeApps();
+  std::vector<ProgramQuery> Queries() const;
+  Prepared FindPrograms();
+  // From any thread, for different processes.
+  Outcome StartOne(const LocalProcess& process) const;
+  std::vector<Outcome> StartAll(
+      const std::vector<LocalProcess>& processes) const;
+  StartError Failed(LocalProcess* process, const SpawnResult& result) const;
+
+  const PrepareJob job_;
+  const rlimit nofile_;
+  std::vector<App> apps_;
+  UniqueFd null_;
+  std::unique_ptr<Credentials> credentials_;  // null: the shim's own
+};
+
+}  // namespace canopy::process
+
+#endif  // CANOPY_SERVER_SHIM_PROCESS_STARTER_H_

@@ -1,0 +1,232 @@
+/* Calls every function of the client API that needs the server. What is not
+ * served says so; nothing hangs. */
+#include "check.h"
+
+static void on_value(pmix_status_t status, pmix_value_t *value, void *data) {
+  (void) value;
+  wake((waiter_t *) data, status);
+}
+
+static void on_lookup(pmix_status_t status, pmix_pdata_t *found, size_t count,
+                      void *data) {
+  (void) found;
+  (void) count;
+  wake((waiter_t *) data, status);
+}
+
+static void on_spawn(pmix_status_t status, char *nspace, void *data) {
+  (void) nspace;
+  wake((waiter_t *) data, status);
+}
+
+static void on_credential(pmix_status_t status, pmix_byte_object_t *credential,
+                          pmix_info_t *info, size_t ninfo, void *data) {
+  (void) credential;
+  (void) info;
+  (void) ninfo;
+  wake((waiter_t *) data, status);
+}
+
+static void on_validation(pmix_status_t status, pmix_info_t *info, size_t ninfo,
+                          void *data) {
+  (void) info;
+  (void) ninfo;
+  wake((waiter_t *) data, status);
+}
+
+/* What a non-blocking call comes to. */
+#define OUTCOME(call)                                                \
+  ({                                                                 \
+    waiter_t waiter = WAITER_INIT;                                   \
+    pmix_status_t rc_ = (call);                                      \
+    if (rc_ == PMIX_SUCCESS) rc_ = wait_for(&waiter, 1);             \
+    rc_ == PMIX_OPERATION_SUCCEEDED ? PMIX_SUCCESS : rc_;            \
+  })
+
+static void publishing(void) {
+  pmix_info_t info;
+  pmix_pdata_t found;
+  char *keys[] = {"published", NULL};
+  int number = 7;
+  PMIX_INFO_LOAD(&info, "published", &number, PMIX_INT);
+  REFUSED(PMIx_Publish(&info, 1));
+  REFUSED(OUTCOME(PMIx_Publish_nb(&info, 1, on_op, &waiter)));
+  PMIX_PDATA_CONSTRUCT(&found);
+  PMIX_LOAD_KEY(found.key, "published");
+  REFUSED(PMIx_Lookup(&found, 1, NULL, 0));
+  REFUSED(OUTCOME(PMIx_Lookup_nb(keys, NULL, 0, on_lookup, &waiter)));
+  REFUSED(PMIx_Unpublish(keys, NULL, 0));
+  REFUSED(OUTCOME(PMIx_Unpublish_nb(keys, NULL, 0, on_op, &waiter)));
+}
+
+static void spawning(void) {
+  pmix_app_t app;
+  char *argv[] = {"true", NULL};
+  char nspace[PMIX_MAX_NSLEN + 1];
+  PMIX_APP_CONSTRUCT(&app);
+  app.cmd = "true";
+  app.argv = argv;
+  app.maxprocs = 1;
+  REFUSED(PMIx_Spawn(NULL, 0, &app, 1, nspace));
+  REFUSED(OUTCOME(PMIx_Spawn_nb(NULL, 0, &app, 1, on_spawn, &waiter)));
+}
+
+static void connecting(void) {
+  pmix_proc_t all = rank_of_job(PMIX_RANK_WILDCARD);
+  OK(PMIx_Connect(&all, 1, NULL, 0));
+  OK(PMIx_Disconnect(&all, 1, NULL, 0));
+  OK(OUTCOME(PMIx_Connect_nb(&all, 1, NULL, 0, on_op, &waiter)));
+  OK(OUTCOME(PMIx_Disconnect_nb(&all, 1, NULL, 0, on_op, &waiter)));
+}
+
+static void asking(void) {
+  pmix_query_t query;
+  pmix_info_t *results = NULL;
+  size_t count = 0;
+  pmix_status_t rc;
+  PMIX_QUERY_CONSTRUCT(&query);
+  PMIX_ARGV_APPEND(rc, query.keys, PMIX_QUERY_NAMESPACES);
+  OK(rc);
+  OK(PMIx_Query_info(&query, 1, &results, &count));
+  EXPECT(1, count);
+  TRUE_(strstr(results[0].value.data.string, me.nspace) != NULL);
+  OK(OUTCOME(PMIx_Query_info_nb(&query, 1, on_info, &waiter)));
+  PMIX_QUERY_DESTRUCT(&query);
+  PMIX_QUERY_CONSTRUCT(&query);
+  PMIX_ARGV_APPEND(rc, query.keys, "no.such.key");
+  OK(rc);
+  TRUE_(PMIx_Query_info(&query, 1, &results, &count) != PMIX_SUCCESS);
+}
+
+static void logging(void) {
+  pmix_info_t info;
+  PMIX_INFO_LOAD(&info, PMIX_LOG_SYSLOG, "a line\nand another", PMIX_STRING);
+  REFUSED(PMIx_Log(&info, 1, NULL, 0));
+  REFUSED(OUTCOME(PMIx_Log_nb(&info, 1, NULL, 0, on_op, &waiter)));
+}
+
+static void allocating(void) {
+  pmix_info_t info;
+  pmix_info_t *results = NULL;
+  size_t count = 0;
+  uint64_t nodes = 1;
+  PMIX_INFO_LOAD(&info, PMIX_ALLOC_NUM_NODES, &nodes, PMIX_UINT64);
+  REFUSED(PMIx_Allocation_request(PMIX_ALLOC_NEW, &info, 1, &results, &count));
+  REFUSED(OUTCOME(PMIx_Allocation_request_nb(PMIX_ALLOC_NEW, &info, 1, on_info,
+                                             &waiter)));
+}
+
+static void controlling(void) {
+  pmix_info_t info;
+  pmix_info_t *results = NULL;
+  size_t count = 0;
+  char path[64];
+  snprintf(path, sizeof path, "/tmp/canopy-openpmix-%d", getpid());
+  PMIX_INFO_LOAD(&info, PMIX_REGISTER_CLEANUP, path, PMIX_STRING);
+  OK(PMIx_Job_control(&me, 1, &info, 1, &results, &count));
+  OK(OUTCOME(PMIx_Job_control_nb(&me, 1, &info, 1, on_info, &waiter)));
+  PMIX_INFO_LOAD(&info, PMIX_JOB_CTRL_CHECKPOINT, "x", PMIX_STRING);
+  TRUE_(PMIx_Job_control(&me, 1, &info, 1, &results, &count) != PMIX_SUCCESS);
+}
+
+static void monitoring(void) {
+  pmix_info_t info;
+  pmix_info_t *results = NULL;
+  size_t count = 0;
+  uint32_t seconds = 60;
+  PMIX_INFO_LOAD(&info, PMIX_MONITOR_FILE, "/tmp", PMIX_STRING);
+  REFUSED(PMIx_Process_monitor(&info, PMIX_MONITOR_FILE_ALERT, NULL, 0,
+                               &results, &count));
+  PMIX_INFO_LOAD(&info, PMIX_MONITOR_HEARTBEAT, NULL, PMIX_POINTER);
+  pmix_info_t directive;
+  PMIX_INFO_LOAD(&directive, PMIX_MONITOR_HEARTBEAT_TIME, &seconds, PMIX_UINT32);
+  REFUSED(OUTCOME(PMIx_Process_monitor_nb(&info,
+                                          PMIX_MONITOR_HEARTBEAT_ALERT,
+                                          &directive, 1, on_info, &waiter)));
+  PMIx_Heartbeat();
+}
+
+static void proving(void) {
+  pmix_byte_object_t credential = {"abc", 3};
+  pmix_info_t *results = NULL;
+  size_t count = 0;
+  pmix_byte_object_t got;
+  REFUSED(PMIx_Get_credential(NULL, 0, &got));
+  REFUSED(OUTCOME(PMIx_Get_credential_nb(NULL, 0, on_credential, &waiter)));
+  REFUSED(PMIx_Validate_credential(&credential, NULL, 0, &results, &count));
+  REFUSED(OUTCOME(PMIx_Validate_credential_nb(&credential, NULL, 0,
+                                              on_validation, &waiter)));
+}
+
+static void grouping(void) {
+  pmix_proc_t all = rank_of_job(PMIX_RANK_WILDCARD);
+  pmix_info_t *results = NULL;
+  size_t count = 0;
+  REFUSED(PMIx_Group_construct("group", &all, 1, NULL, 0, &results, &count));
+  REFUSED(OUTCOME(PMIx_Group_construct_nb("group", &all, 1, NULL, 0, on_info,
+                                          &waiter)));
+  REFUSED(PMIx_Group_destruct("group", NULL, 0));
+  REFUSED(OUTCOME(PMIx_Group_destruct_nb("group", NULL, 0, on_op, &waiter)));
+  REFUSED(PMIx_Group_leave("group", NULL, 0));
+  REFUSED(OUTCOME(PMIx_Group_leave_nb("group", NULL, 0, on_op, &waiter)));
+}
+
+/* Inviting and joining go by events between processes: no answer of the agent
+ * is needed, and one who invites nobody and one who declines are done at once. */
+static void inviting(void) {
+  pmix_info_t *results = NULL;
+  size_t count = 0;
+  pmix_info_t patience;
+  uint32_t seconds = 1;
+  PMIX_INFO_LOAD(&patience, PMIX_TIMEOUT, &seconds, PMIX_UINT32);
+  (void) PMIx_Group_join("group", &me, PMIX_GROUP_DECLINE, &patience, 1,
+                         &results, &count);
+  (void) OUTCOME(PMIx_Group_join_nb("group", &me, PMIX_GROUP_DECLINE, &patience,
+                                    1, on_info, &waiter));
+  (void) PMIx_Group_invite("group", &me, 0, &patience, 1, &results, &count);
+  (void) OUTCOME(PMIx_Group_invite_nb("group", &me, 0, &patience, 1, on_info,
+                                      &waiter));
+}
+
+static void fabrics(void) {
+  pmix_fabric_t fabric;
+  PMIX_FABRIC_CONSTRUCT(&fabric);
+  /* Libraries answer these themselves when they know of no fabric. */
+  (void) PMIx_Fabric_register(&fabric, NULL, 0);
+  (void) PMIx_Fabric_update(&fabric);
+  (void) PMIx_Fabric_deregister(&fabric);
+  (void) OUTCOME(PMIx_Fabric_register_nb(&fabric, NULL, 0, on_op, &waiter));
+  (void) OUTCOME(PMIx_Fabric_update_nb(&fabric, on_op, &waiter));
+  (void) OUTCOME(PMIx_Fabric_deregister_nb(&fabric, on_op, &waiter));
+}
+
+static void others(void) {
+  pmix_value_t *value = NULL;
+  pmix_value_t number;
+  uint64_t stored = 5;
+  OK(OUTCOME(PMIx_Get_nb(&me, PMIX_HOSTNAME, NULL, 0, on_value, &waiter)));
+  OK(OUTCOME(PMIx_Fence_nb(NULL, 0, NULL, 0, on_op, &waiter)));
+  PMIX_VALUE_LOAD(&number, &stored, PMIX_UINT64);
+  OK(PMIx_Store_internal(&me, "stored", &number));
+  OK(PMIx_Get(&me, "stored", NULL, 0, &value));
+  EXPECT(1, PMIx_Initialized());
+}
+
+int main(int argc, char **argv) {
+  begin(argc, argv);
+  publishing();
+  spawning();
+  connecting();
+  asking();
+  logging();
+  allocating();
+  controlling();
+  monitoring();
+  proving();
+  grouping();
+  inviting();
+  fabrics();
+  others();
+  fence(0);
+  return end("api");
+}

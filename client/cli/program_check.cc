@@ -90,6 +90,7 @@ int CheckProgram(const ProgramCheck& check, RemoteAgents* remote) {
   RunPlace place(remote);
   if (Status s = place.Find(*options); !s.ok()) return Fail(s);
   v1c::Launch launch = MakeLaunch(*options, /*allow_root=*/true);
+  launch.set_do_not_launch(true);
   launch.set_check_only(true);
   SignalSource signals;
   const Timeline timeline(false);

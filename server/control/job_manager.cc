@@ -161,7 +161,7 @@ void JobManager::Launch(uint64_t id, LauncherState* launcher,
   if (!plan.ok()) return Refuse(launcher, plan.status());
   const std::shared_ptr<const JobSpec> job = *plan;
   SendMapped(launcher, *job);
-  if (launch.do_not_launch()) {
+  if (launch.do_not_launch() && !launch.check_only()) {
     v1::RunEvent end;
     end.mutable_end();
     launcher->stream->Send(std::move(end));

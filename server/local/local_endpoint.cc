@@ -374,8 +374,7 @@ void LocalEndpoint::HandleRequest(Connection& c, const FrameHeader& header,
   }
 }
 
-// ------------------------------------------------------------------ barriers
-// ---
+// --------------------------------------------------------------- barriers ---
 
 void LocalEndpoint::NoteReattached(Connection& c,
                                    const core::ClientReattached& resumed) {
@@ -411,8 +410,7 @@ void LocalEndpoint::NoteReply(Connection& c, const core::ReplyClient& reply) {
   }
 }
 
-// ----------------------------------------------------------- commit mailboxes
-// ---
+// ------------------------------------------------------- commit mailboxes ---
 
 void LocalEndpoint::RecoverMailboxes(const std::string& nspace,
                                      UniqueFd mailboxes) {

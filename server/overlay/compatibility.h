@@ -14,11 +14,10 @@ namespace canopy::overlay {
 // Newest and oldest protocol version that this agent speaks.
 //   1  the first
 //   2  an agent may be restarted: planned_downtime_ms, recovered; positions in
-//   output
-//      (OutputData.end) and its credit (Credit.total)
+//      output (OutputData.end) and its credit (Credit.total)
 //   3  so may the one that controls a job: Credit.resend
 //   4  positions in input (InputData.end) and its credit (Credit.total,
-//   .resend)
+//      .resend)
 //   5  end of the resynchronisation with a new root: JobForget.sync_complete
 inline constexpr uint32_t kNewestVersion = 5;
 inline constexpr uint32_t kOldestVersion = 1;

@@ -4,7 +4,7 @@ inside real jobs, on 1, 2 and 4 emulated nodes, at radix 2 and 32.
 
 Usage: tests/conformance/run.py [WORD...]   only the cases with a WORD in them
 CANOPY_PREFIX=P takes what is installed below P instead of installing anew;
-CANOPY_SHARDS=N runs up to N cases at once (default: two a CPU, at most 8).
+CANOPY_SHARDS=N runs up to N cases at once (default: one more than CPUs, at most 8).
 """
 import contextlib
 import glob

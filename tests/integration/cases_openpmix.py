@@ -17,6 +17,8 @@ PMIX = "/usr/lib/x86_64-linux-gnu/pmix2"
 RANKS = 4
 NAMES = ("modex", "types", "api", "helpers", "events", "big")
 NEVER = ("--inject", "never")
+# Moves so much that an agent may get no CPU for seconds when others run too.
+ALONE = ("big",)
 RAW = os.path.join(PROGRAMS, "raw.py")
 
 # Which library a rank loads, and which form of the protocol it is told of.
@@ -88,7 +90,8 @@ def api(bench):
         for name in NAMES:
             bench.case(f"openpmix {name}: {nodes} nodes",
                        lambda: ended(bench.run(
-                *place(nodes), "-n", RANKS, build(bench, name), RANKS), name))
+                *place(nodes), "-n", RANKS, build(bench, name), RANKS), name),
+                       alone=name in ALONE)
         # So many that job info says of others only what is needed.
         bench.case(f"openpmix places of 40 ranks: {nodes} nodes",
                    lambda: bench.run(
@@ -103,7 +106,8 @@ def forms(bench):
         for name in ("modex", "types", "events", "big"):
             bench.case(f"openpmix {name}: {label}", lambda: ended(bench.run(
                 *place(2, "auto"), "-n", RANKS, choosing(bench, kinds),
-                build(bench, name), RANKS, V3_TYPES), name, kinds))
+                build(bench, name), RANKS, V3_TYPES), name, kinds),
+                       alone=name in ALONE)
 
 
 def mixed(bench):
@@ -113,7 +117,7 @@ def mixed(bench):
             bench.case(f"openpmix mixed {name}: {nodes} nodes", lambda: ended(
                 bench.run(*place(nodes, "auto"), "-n", RANKS,
                           choosing(bench, kinds), build(bench, name), RANKS),
-                name, kinds))
+                name, kinds), alone=name in ALONE)
         bench.case(f"openpmix mixed ring: {nodes} nodes", lambda: bench.run(
             *place(nodes, "auto"), "-n", RANKS,
             choosing(bench, ["ours", "openpmix"]), bench.mpi("ring"),

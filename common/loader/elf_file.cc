@@ -316,8 +316,9 @@ class HeaderReader {
     uint64_t left = std::min<uint64_t>(Value(DT_VERNEEDNUM), kMaxVersions);
     for (; at != 0 && left > 0; --left) {
       Elf64_Verneed record;  // the same in both classes
-      if (!bytes_.Read(at, &record, sizeof record))
+      if (!bytes_.Read(at, &record, sizeof record)) {
         return Damaged("version needs");
+      }
       VersionNeed need;
       const auto library = TextAt(strings_, record.vn_file);
       if (!library) return Damaged("version needs");

@@ -57,7 +57,8 @@ std::vector<std::string> Corpus() {
   cache.push_back(1);
   cache.resize(48);
   cache += std::string(4, '\3') + std::string("\x48\0\0\0\x52\0\0\0", 8) +
-           std::string(12, '\0') + std::string("libc.so.6\0/l/libc.so.6", 23);
+           std::string(12, '\0') + std::string("libc.so.6\0/l/libc.so.6", 22) +
+           '\0';
   corpus.push_back(cache);
   LibraryFinding finding;
   finding.fit = LibraryFit::kLacksSymbols;

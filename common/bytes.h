@@ -40,12 +40,6 @@ class Bytes {
 // Pieces in order; the content is their concatenation.
 using Rope = std::vector<Bytes>;
 
-inline size_t RopeSize(const Rope& rope) {
-  size_t n = 0;
-  for (const Bytes& b : rope) n += b.size();
-  return n;
-}
-
 }  // namespace canopy
 
 #endif  // CANOPY_COMMON_BYTES_H_

@@ -9,11 +9,13 @@
 #include <atomic>
 #include <cerrno>
 #include <map>
-#include <mutex>
 #include <thread>
 #include <unordered_map>
 #include <utility>
 #include <vector>
+
+#include "common/check.h"
+#include "common/mutex.h"
 
 namespace canopy {
 namespace {
@@ -32,6 +34,9 @@ uint64_t PackKey(int fd, uint32_t generation) {
 }
 
 constexpr int kMaxEvents = 256;
+// Enough for work that leads to output, which is flushed, and to the ends of
+// connections, of which others are notified.
+constexpr int kDeferDepth = 4;
 
 }  // namespace
 
@@ -39,6 +44,7 @@ struct EventLoop::Impl {
   int epoll_fd = -1;
   int wake_fd = -1;
   Waiter* waiter = nullptr;
+  uint64_t round = 0;
   uint32_t next_generation = 1;
   std::unordered_map<int, Watched> watches;
 
@@ -46,10 +52,11 @@ struct EventLoop::Impl {
   std::map<std::pair<int64_t, TimerId>, Work> timers;
   std::unordered_map<TimerId, int64_t> timer_due;
 
-  std::mutex mutex;
-  std::vector<Work> posted;   // guarded by mutex
-  bool wake_pending = false;  // guarded by mutex
+  Mutex mutex;
+  std::vector<Work> posted CANOPY_GUARDED_BY(mutex);
+  bool wake_pending CANOPY_GUARDED_BY(mutex) = false;
   std::vector<Work> deferred;
+  std::vector<Work> spare;  // empty: the memory of deferred work that has run
   std::atomic<bool> stop{false};
   std::atomic<std::thread::id> owner{};
 
@@ -71,7 +78,7 @@ struct EventLoop::Impl {
   bool RunPosted() {
     std::vector<Work> work;
     {
-      std::lock_guard<std::mutex> lock(mutex);
+      const MutexLock lock(mutex);
       work.swap(posted);
       wake_pending = false;
     }
@@ -88,12 +95,15 @@ struct EventLoop::Impl {
     }
   }
 
+  // Work may defer more, and run a round of its own.
   void RunDeferred() {
-    while (!deferred.empty()) {
-      std::vector<Work> work;
+    std::vector<Work> work = std::move(spare);
+    for (int depth = 0; depth < kDeferDepth && !deferred.empty(); ++depth) {
       work.swap(deferred);
       for (Work& w : work) w();
+      work.clear();
     }
+    spare = std::move(work);
   }
 
   int WaitMillis(int timeout_ms) const {
@@ -135,6 +145,7 @@ EventLoop::~EventLoop() {
 
 void EventLoop::Watch(int fd, uint32_t events,
                       std::function<void(uint32_t)> callback) {
+  AssertOnThread();
   Watched watched;
   watched.generation = impl_->next_generation++;
   watched.callback =
@@ -148,6 +159,7 @@ void EventLoop::Watch(int fd, uint32_t events,
 }
 
 void EventLoop::Rewatch(int fd, uint32_t events) {
+  AssertOnThread();
   auto it = impl_->watches.find(fd);
   if (it == impl_->watches.end()) return;
   epoll_event event{};
@@ -157,11 +169,13 @@ void EventLoop::Rewatch(int fd, uint32_t events) {
 }
 
 void EventLoop::Unwatch(int fd) {
+  AssertOnThread();
   if (impl_->watches.erase(fd) == 0) return;
   epoll_ctl(impl_->epoll_fd, EPOLL_CTL_DEL, fd, nullptr);
 }
 
 EventLoop::TimerId EventLoop::AddTimer(int64_t delay_ns, Work callback) {
+  AssertOnThread();
   const TimerId id = impl_->next_timer++;
   const int64_t due = Now() + std::max<int64_t>(delay_ns, 0);
   impl_->timer_due[id] = due;
@@ -170,6 +184,7 @@ EventLoop::TimerId EventLoop::AddTimer(int64_t delay_ns, Work callback) {
 }
 
 void EventLoop::CancelTimer(TimerId id) {
+  AssertOnThread();
   auto it = impl_->timer_due.find(id);
   if (it == impl_->timer_due.end()) return;
   impl_->timers.erase({it->second, id});
@@ -179,7 +194,7 @@ void EventLoop::CancelTimer(TimerId id) {
 void EventLoop::Post(Work work) {
   bool wake = false;
   {
-    std::lock_guard<std::mutex> lock(impl_->mutex);
+    const MutexLock lock(impl_->mutex);
     impl_->posted.push_back(std::move(work));
     wake = !std::exchange(impl_->wake_pending, true);
   }
@@ -191,10 +206,14 @@ void EventLoop::Post(Work work) {
 
 void EventLoop::SetWaiter(Waiter* waiter) { impl_->waiter = waiter; }
 
-void EventLoop::Defer(Work work) { impl_->deferred.push_back(std::move(work)); }
+void EventLoop::Defer(Work work) {
+  AssertOnThread();
+  impl_->deferred.push_back(std::move(work));
+}
 
 void EventLoop::RunOnce(int timeout_ms) {
-  impl_->owner = std::this_thread::get_id();
+  impl_->owner.store(std::this_thread::get_id(), std::memory_order_relaxed);
+  ++impl_->round;
   epoll_event events[kMaxEvents];
   const int n = impl_->Wait(events, impl_->WaitMillis(timeout_ms));
   for (int i = 0; i < n; ++i) impl_->Dispatch(events[i]);
@@ -205,6 +224,7 @@ void EventLoop::RunOnce(int timeout_ms) {
 
 void EventLoop::Run() {
   while (!impl_->stop) RunOnce(-1);
+  impl_->owner.store(std::thread::id(), std::memory_order_relaxed);
 }
 
 void EventLoop::Stop() {
@@ -212,14 +232,19 @@ void EventLoop::Stop() {
   Post([] {});
 }
 
+uint64_t EventLoop::round() const { return impl_->round; }
+
 int64_t EventLoop::Now() {
   timespec ts;
   clock_gettime(CLOCK_MONOTONIC, &ts);
   return ts.tv_sec * int64_t{1000000000} + ts.tv_nsec;
 }
 
-bool EventLoop::OnLoopThread() const {
-  return impl_->owner.load() == std::this_thread::get_id();
+bool EventLoop::OnThread() const {
+  const std::thread::id owner = impl_->owner.load(std::memory_order_relaxed);
+  return owner == std::this_thread::get_id() || owner == std::thread::id();
 }
+
+void EventLoop::AssertOnThread() const { CANOPY_CHECK(OnThread()); }
 
 }  // namespace canopy

@@ -6,12 +6,19 @@
 #include <functional>
 #include <memory>
 
+#include "common/thread_annotations.h"
+
 namespace canopy {
 
 // epoll underneath. Everything but Post and Stop is called on the loop's own
-// thread (or before Run). Callbacks run on the loop thread, may add and remove
-// descriptors and timers (their own too), and must not block.
-class EventLoop {
+// thread, or by one thread at a time while nobody runs the loop; anything else
+// ends the program (check.h). Callbacks run on the loop thread, may add and
+// remove descriptors and timers (their own too), and must not block.
+//
+// The loop is also a capability (thread_annotations.h), the role of its thread:
+// an object that belongs to a loop has members that are guarded by it, and its
+// public functions begin with AssertOnThread, as do callbacks.
+class CANOPY_CAPABILITY("event loop") EventLoop {
  public:
   using TimerId = uint64_t;
 
@@ -48,8 +55,10 @@ class EventLoop {
   // posted after the loop ended is destroyed with the loop, unrun.
   void Post(std::function<void()> work);
 
-  // Runs `work` when the current round of callbacks and posted work is over,
-  // before the loop sleeps: the place to flush what the round has queued.
+  // Runs `work` at the end of the current round, after its callbacks and posted
+  // work: the place to flush what the round has queued. What that work defers
+  // runs in the same round too, but only to a small depth; then the next round
+  // begins, without sleeping, so that work that defers itself starves nobody.
   void Defer(std::function<void()> work);
 
   // Until Stop.
@@ -58,10 +67,16 @@ class EventLoop {
   void Stop();
   // One round: waits at most timeout_ms (-1: for ever; 0: not at all).
   void RunOnce(int timeout_ms);
+  // The number of the current round, or of the last one; 0 before the first.
+  uint64_t round() const;
 
   // CLOCK_MONOTONIC nanoseconds.
   static int64_t Now();
-  bool OnLoopThread() const;
+  // Whether the caller may use the loop and what belongs to it: it runs it, or
+  // nobody does. Any thread.
+  bool OnThread() const;
+  // Ends the program if not. Costs a comparison.
+  void AssertOnThread() const CANOPY_ASSERT_CAPABILITY(this);
 
  private:
   struct Impl;

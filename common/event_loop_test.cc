@@ -4,6 +4,7 @@
 #include <sys/epoll.h>
 #include <unistd.h>
 
+#include <functional>
 #include <string>
 #include <thread>
 #include <vector>
@@ -89,6 +90,60 @@ TEST(EventLoop, DeferredWorkRunsAtTheEndOfTheRound) {
   loop.Post([&] { seen += "q"; });
   loop.RunOnce(1000);
   EXPECT_EQ(seen, "pqd");
+}
+
+TEST(EventLoop, WorkThatDefersItselfDoesNotStarveDescriptors) {
+  EventLoop loop;
+  int fds[2];
+  ASSERT_EQ(pipe(fds), 0);
+  int runs = 0;
+  bool readable = false;
+  const std::function<void()> again = [&] {
+    ++runs;
+    // The end of the test for a loop that runs deferred work until none is
+    // left.
+    if (runs < 1000) loop.Defer(again);
+  };
+  loop.Watch(fds[0], EPOLLIN, [&](uint32_t) { readable = true; });
+  loop.Defer(again);
+  loop.RunOnce(0);
+  EXPECT_LT(runs, 10);
+  ASSERT_EQ(write(fds[1], "x", 1), 1);
+  // The second round does not sleep, because work is left.
+  loop.RunOnce(-1);
+  EXPECT_LT(runs, 20);
+  EXPECT_TRUE(readable);
+  EXPECT_EQ(loop.round(), 2u);
+  close(fds[0]);
+  close(fds[1]);
+}
+
+TEST(EventLoop, BelongsToTheThreadThatRunsIt) {
+  EventLoop loop;
+  EXPECT_TRUE(loop.OnThread());
+  std::thread runner([&] {
+    EXPECT_TRUE(loop.OnThread());
+    loop.RunOnce(0);
+    loop.Post([&] { loop.Stop(); });
+    loop.AssertOnThread();
+    loop.Run();
+  });
+  runner.join();
+  // Nobody runs it any more.
+  EXPECT_TRUE(loop.OnThread());
+  loop.RunOnce(0);
+  std::thread([&] { EXPECT_FALSE(loop.OnThread()); }).join();
+}
+
+TEST(EventLoopDeathTest, AnotherThreadMayNotUseIt) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  EXPECT_DEATH(
+      {
+        EventLoop loop;
+        loop.RunOnce(0);
+        std::thread([&] { loop.AddTimer(1, [] {}); }).join();
+      },
+      "check failed: OnThread");
 }
 
 }  // namespace

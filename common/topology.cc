@@ -52,22 +52,6 @@ CpuSet PartOf(std::string_view locality, std::string_view prefix) {
   return {};
 }
 
-std::string DescribeCores(const Topology& topology, const CpuSet& cpus) {
-  std::string out;
-  const std::vector<CpuSet>& cores = topology.at(TopologyLevel::kCore);
-  for (uint32_t i = 0; i < cores.size(); ++i) {
-    if (!cores[i].Intersects(cpus)) continue;
-    CpuSet threads;
-    const std::vector<uint32_t> in_core = cores[i].ToVector();
-    for (uint32_t t = 0; t < in_core.size(); ++t) {
-      if (cpus.Has(in_core[t])) threads.Add(t);
-    }
-    if (!out.empty()) out += ", ";
-    out += "core " + std::to_string(i) + "[hwt " + threads.ToString() + "]";
-  }
-  return out;
-}
-
 }  // namespace
 
 std::string_view ToString(TopologyLevel level) {
@@ -160,21 +144,6 @@ uint16_t RelativeLocality(std::string_view a, std::string_view b) {
     }
   }
   return shared;
-}
-
-std::string DescribeBinding(const Topology& topology, const CpuSet& cpus) {
-  if (cpus.empty()) return "not bound";
-  const std::vector<CpuSet>& packages = topology.at(TopologyLevel::kPackage);
-  if (packages.size() < 2) return DescribeCores(topology, cpus);
-  std::string out;
-  for (uint32_t i = 0; i < packages.size(); ++i) {
-    const CpuSet part = packages[i] & cpus;
-    if (part.empty()) continue;
-    if (!out.empty()) out += ", ";
-    out += "package " + std::to_string(i) + "[" +
-           DescribeCores(topology, part) + "]";
-  }
-  return out;
 }
 
 }  // namespace canopy

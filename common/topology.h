@@ -71,11 +71,6 @@ std::string LocalityString(const Topology& topology, const CpuSet& cpus);
 // string is a process that is not bound: nothing is known but the node.
 uint16_t RelativeLocality(std::string_view a, std::string_view b);
 
-// "core 0[hwt 0-1], core 1[hwt 0-1]": cores, and within each the threads, that
-// a bound process uses; "not bound" for an empty set. With several packages
-// each is named: "package 0[core 0[hwt 0]]".
-std::string DescribeBinding(const Topology& topology, const CpuSet& cpus);
-
 }  // namespace canopy
 
 #endif  // CANOPY_COMMON_TOPOLOGY_H_

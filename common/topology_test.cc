@@ -85,15 +85,5 @@ TEST(Locality, RelativeBits) {
   EXPECT_EQ(RelativeLocality("SKx:HT0", "SKx:HT0"), 0x4001);
 }
 
-TEST(Binding, Text) {
-  const Topology t = Sample();
-  EXPECT_EQ(DescribeBinding(t, CpuSet()), "not bound");
-  EXPECT_EQ(DescribeBinding(t, Set("1")), "package 0[core 0[hwt 1]]");
-  EXPECT_EQ(DescribeBinding(t, Set("2-5")),
-            "package 0[core 1[hwt 0-1]], package 1[core 2[hwt 0-1]]");
-  EXPECT_EQ(DescribeBinding(FlatTopology(Set("0-1")), Set("0")),
-            "core 0[hwt 0]");
-}
-
 }  // namespace
 }  // namespace canopy

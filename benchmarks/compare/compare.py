@@ -1,11 +1,14 @@
 #!/usr/bin/env python3
 """Runs the same PMIx programs under Canopy, Open MPI's orterun and MPICH's
-mpiexec.hydra, one after the other in turns, and prints medians and ratios.
+mpiexec.hydra, one after the other in turns, and prints medians and ratios; or
+under two installations of Canopy.
 
 Usage: compare.py [--quick] [--mode pin|free|both] [--library own|stock]
-                  [--prefix P] [--json FILE] [--rounds N] [WORD...]
+                  [--prefix P] [--baseline P] [--json FILE] [--rounds N]
+                  [WORD...]
 With WORDs: only measurements whose name contains one of them. With --library
-stock the programs load Debian's OpenPMIx under Canopy as well.
+stock the programs load Debian's OpenPMIx under Canopy as well. With --baseline
+another installation of Canopy takes the place of the other launchers.
 """
 import argparse
 import contextlib
@@ -181,11 +184,23 @@ class Comparison:
             self.samples.setdefault((row, mode, launcher.name), []).append(
                 case.over(seen[metric]))
 
+    def peers(self):
+        return (("baseline",) if self.options.baseline
+                else ("orterun", "hydra"))
+
+    def runs_under(self, case, launcher):
+        name = "canopy" if launcher.name == "baseline" else launcher.name
+        return case.only is None or name in case.only
+
     def all_launchers(self, mode, nodes):
         pin = PIN if mode == "pin" else []
-        yield launchers.Canopy(
-            self.prefix, pin, nodes,
-            ["--inject", "never"] if self.options.library == "stock" else [])
+        options = (["--inject", "never"] if self.options.library == "stock"
+                   else [])
+        yield launchers.Canopy(self.prefix, pin, nodes, options)
+        if self.options.baseline:
+            yield launchers.Canopy(self.options.baseline, pin, nodes, options,
+                                   "baseline")
+            return
         if shutil.which("orterun"):
             yield launchers.Orterun(pin, nodes)
         if shutil.which("mpiexec.hydra") and not nodes:
@@ -199,14 +214,17 @@ class Comparison:
                 for case in chosen:
                     if case.once and turn > 0:
                         continue
-                    for launcher in ready:
-                        if case.only is None or launcher.name in case.only:
+                    # Who is first meets other caches than who is second.
+                    for launcher in ready if turn % 2 == 0 else ready[::-1]:
+                        if self.runs_under(case, launcher):
                             self.run(case, mode, launcher)
 
     def measure_all(self):
         words = self.options.words
         wanted = [c for c in cases()
                   if (c.quick or not self.options.quick)
+                  and (c.only is None or "canopy" in c.only
+                       or not self.options.baseline)
                   and (self.options.library == "own" or c.uses_library)
                   and (not words or any(w in c.name for w in words))]
         modes = (["pin", "free"] if self.options.mode == "both"
@@ -232,7 +250,7 @@ class Comparison:
         return table
 
     def print_table(self):
-        peers = ("orterun", "hydra")
+        peers = self.peers()
         print(f"{'what':46} {'mode':5} {'canopy':>10} {'(min)':>10} "
               + " ".join(f"{p:>10}" for p in peers) + "   best peer/canopy")
         for (row, mode), found in self.rows().items():
@@ -268,6 +286,8 @@ def options_of(words):
     parser.add_argument("--library", choices=("own", "stock"), default="own",
                         help="which PMIx library programs load under Canopy")
     parser.add_argument("--prefix", help="an installed Canopy (default: built)")
+    parser.add_argument("--baseline",
+                        help="an installed Canopy to compare with")
     parser.add_argument("--json", help="write the results there as well")
     parser.add_argument("--rounds", type=int, help="turns (3, with --quick 1)")
     parser.add_argument("words", nargs="*")

@@ -66,15 +66,15 @@ class MemoryWatch:
 
 
 class Canopy:
-    name = "canopy"
     # In the environment of our agents, to know them by.
     MARK = "CANOPY_COMPARE_AGENT"
 
-    def __init__(self, prefix, pin, nodes=None, options=()):
+    def __init__(self, prefix, pin, nodes=None, options=(), name="canopy"):
+        self.name = name
         self.binary = os.path.join(prefix, "bin", "canopy")
         self.pin = pin
         self.nodes = nodes
-        self.context = f"bench{os.getpid()}{''.join(pin[-1:])}" + (
+        self.context = f"{name}{os.getpid()}{''.join(pin[-1:])}" + (
             f"n{nodes.count}" if nodes else "")
         self.place = []
         self.options = list(options)

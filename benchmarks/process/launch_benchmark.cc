@@ -48,8 +48,7 @@ class Bench {
     options_.runtime_dir = mkdtemp(pattern.data());
     options_.shim_path = std::filesystem::absolute("server/shim/canopy-shim");
     options_.orphan_ms = 0;
-    adapter_ = std::make_unique<ProcessAdapter>(
-        &loop_, &sink_, options_, std::vector<ProcessEnvironment*>{});
+    adapter_ = std::make_unique<ProcessAdapter>(&loop_, &sink_, options_);
   }
   ~Bench() {
     adapter_.reset();

@@ -14,7 +14,7 @@ using local::FrameType;
 
 Channel::Channel(std::unique_ptr<FrameSocket> socket, ChannelSink* sink,
                  Progress* progress)
-    : socket_(std::move(socket)), sink_(sink), progress_(progress) {
+    : sink_(sink), progress_(progress), socket_(std::move(socket)) {
   while (std::optional<Frame> frame = socket_->Next()) Dispatch(*frame);
   progress_->Watch(socket_->fd(), [this] { OnReadable(); });
 }
@@ -22,12 +22,12 @@ Channel::Channel(std::unique_ptr<FrameSocket> socket, ChannelSink* sink,
 Channel::~Channel() { progress_->Unwatch(); }
 
 Channel::SocketRef Channel::socket() const {
-  std::lock_guard<std::mutex> lock(mu_);
+  const MutexLock lock(mu_);
   return socket_;
 }
 
 int Channel::Register(Pending pending, uint64_t* tag, SocketRef* socket) {
-  std::lock_guard<std::mutex> lock(mu_);
+  const MutexLock lock(mu_);
   if (ended_) return kErrLostConnection;
   *tag = next_tag_++;
   *socket = socket_;
@@ -44,7 +44,7 @@ int Channel::SendOrForget(FrameSocket& socket, FrameType type, uint64_t tag,
   const int rc = socket.Send(type, tag, payload);
   // The reading thread will detect that the agent is gone, and handle it.
   if (rc == kSuccess || rc == kErrLostConnection) return kSuccess;
-  std::lock_guard<std::mutex> lock(mu_);
+  const MutexLock lock(mu_);
   const auto it = pending_.find(tag);
   // The end of the connection may have completed it already.
   if (it == pending_.end()) return kSuccess;
@@ -65,8 +65,8 @@ Reply Channel::Call(FrameType type, std::string_view payload) {
   if (rc == kSuccess) rc = SendOrForget(*socket, type, tag, payload);
   if (rc != kSuccess) return Reply{rc, {}};
   socket.reset();
-  Lock lock(mu_);
-  WaitFor(lock, &waiter);
+  const MutexLock lock(mu_);
+  WaitFor(&waiter);
   return std::move(waiter.reply);
 }
 
@@ -94,57 +94,57 @@ int Channel::Post(FrameType type, std::string_view payload) {
   return rc;
 }
 
-void Channel::WaitFor(Lock& lock, Waiter* waiter) {
+void Channel::WaitFor(Waiter* waiter) {
   while (!waiter->done) {
     if (!reading_) {
-      Lead(lock, waiter);
+      Lead(waiter);
       return;
     }
     followers_.push_back(waiter);
-    waiter->wake.wait(lock, [&] { return waiter->done || waiter->promoted; });
+    while (!waiter->done && !waiter->promoted) waiter->wake.Wait(mu_);
     waiter->promoted = false;
     followers_.erase(std::find(followers_.begin(), followers_.end(), waiter));
   }
 }
 
-void Channel::Lead(Lock& lock, Waiter* waiter) {
+void Channel::Lead(Waiter* waiter) {
   reading_ = true;
   progress_->Arm(false);
   while (!waiter->done) {
     bool open = !down_;
     if (open) {
-      lock.unlock();
+      mu_.Unlock();
       open = ReadAndDispatch(/*wait=*/true);
-      lock.lock();
+      mu_.Lock();
     }
-    if (!open) ReattachOrEnd(lock);
+    if (!open) ReattachOrEnd();
   }
   reading_ = false;
   PassOn();
 }
 
 bool Channel::ReadLast() {
-  Lock lock(mu_);
+  const MutexLock lock(mu_);
   if (ended_ || down_) return true;
   if (reading_) return false;
   reading_ = true;
   progress_->Arm(false);
-  lock.unlock();
+  mu_.Unlock();
   bool open = true;
   while (open && PeerIsGone()) open = ReadAndDispatch(/*wait=*/false);
-  lock.lock();
+  mu_.Lock();
   down_ = !open;
   reading_ = false;
   PassOn();
   return true;
 }
 
-void Channel::ReattachOrEnd(Lock& lock) {
+void Channel::ReattachOrEnd() {
   if (ended_) return;
   down_ = true;
-  lock.unlock();
+  mu_.Unlock();
   SocketRef next = sink_->Reattach();
-  lock.lock();
+  mu_.Lock();
   if (ended_) return;
   if (next == nullptr) return EndLocked(/*by_peer=*/true);
   progress_->Unwatch();
@@ -158,9 +158,9 @@ void Channel::ReattachOrEnd(Lock& lock) {
     const Pending& pending = pending_.at(tag);
     if (socket_->Send(pending.type, tag, pending.payload) != kSuccess) break;
   }
-  lock.unlock();
-  while (std::optional<Frame> frame = socket_->Next()) Dispatch(*frame);
-  lock.lock();
+  mu_.Unlock();
+  while (std::optional<Frame> frame = read_socket().Next()) Dispatch(*frame);
+  mu_.Lock();
 }
 
 void Channel::PassOn() {
@@ -168,29 +168,29 @@ void Channel::PassOn() {
   for (Waiter* follower : followers_) {
     if (follower->done) continue;
     follower->promoted = true;
-    follower->wake.notify_one();
+    follower->wake.NotifyOne();
     return;
   }
   progress_->Arm(expect_events_ || async_pending_ > 0);
 }
 
 void Channel::OnReadable() {
-  Lock lock(mu_);
+  const MutexLock lock(mu_);
   if (reading_ || ended_) return;
   reading_ = true;
   bool open = !down_;
   if (open) {
-    lock.unlock();
+    mu_.Unlock();
     open = ReadAndDispatch(/*wait=*/false);
-    lock.lock();
+    mu_.Lock();
   }
-  if (!open) ReattachOrEnd(lock);
+  if (!open) ReattachOrEnd();
   reading_ = false;
   PassOn();
 }
 
 bool Channel::ReadAndDispatch(bool wait) {
-  switch (socket_->Read(wait)) {
+  switch (read_socket().Read(wait)) {
     case FrameSocket::ReadState::kNothing:
       return true;
     case FrameSocket::ReadState::kClosed:
@@ -198,8 +198,8 @@ bool Channel::ReadAndDispatch(bool wait) {
     case FrameSocket::ReadState::kData:
       break;
   }
-  while (std::optional<Frame> frame = socket_->Next()) Dispatch(*frame);
-  return !socket_->broken();
+  while (std::optional<Frame> frame = read_socket().Next()) Dispatch(*frame);
+  return !read_socket().broken();
 }
 
 void Channel::Dispatch(const Frame& frame) {
@@ -211,7 +211,7 @@ void Channel::Dispatch(const Frame& frame) {
       sink_->OnEvent(frame.payload);
       return;
     case FrameType::kSegment:
-      sink_->OnSegment(frame.payload, socket_->TakeFd());
+      sink_->OnSegment(frame.payload, read_socket().TakeFd());
       return;
     case FrameType::kHandover:
       sink_->OnHandover(frame.payload);
@@ -233,15 +233,15 @@ void Channel::DispatchReply(const Frame& frame) {
   } else {
     reply.status = kErrUnpackFailure;
   }
-  Lock lock(mu_);
+  const MutexLock lock(mu_);
   const auto it = pending_.find(frame.tag);
   if (it == pending_.end()) return;
   Pending pending = std::move(it->second);
   pending_.erase(it);
-  lock.unlock();
+  mu_.Unlock();
   // Its caller still waits, so that the request is there.
   sink_->OnAnswered(pending.type, pending.payload, reply.status);
-  lock.lock();
+  mu_.Lock();
   Complete(std::move(pending), std::move(reply));
 }
 
@@ -249,7 +249,7 @@ void Channel::Complete(Pending pending, Reply reply) {
   if (pending.waiter != nullptr) {
     pending.waiter->reply = std::move(reply);
     pending.waiter->done = true;
-    pending.waiter->wake.notify_one();
+    pending.waiter->wake.NotifyOne();
     return;
   }
   --async_pending_;
@@ -272,7 +272,7 @@ void Channel::EndLocked(bool by_peer) {
 }
 
 void Channel::ExpectEvents(bool on) {
-  std::lock_guard<std::mutex> lock(mu_);
+  const MutexLock lock(mu_);
   expect_events_ = on;
   if (!ended_ && !reading_) progress_->Arm(on || async_pending_ > 0);
 }
@@ -280,7 +280,7 @@ void Channel::ExpectEvents(bool on) {
 bool Channel::PeerIsGone() const {
   SocketRef socket;
   {
-    std::lock_guard<std::mutex> lock(mu_);
+    const MutexLock lock(mu_);
     if (ended_ || down_) return true;
     socket = socket_;
   }
@@ -296,7 +296,7 @@ void Channel::WaitForEnd(int timeout_ms) {
 
 void Channel::Close() {
   {
-    std::lock_guard<std::mutex> lock(mu_);
+    const MutexLock lock(mu_);
     EndLocked(/*by_peer=*/false);
   }
   // A reader that waits in the kernel comes back with the end of the stream.
@@ -304,7 +304,7 @@ void Channel::Close() {
 }
 
 bool Channel::lost() const {
-  std::lock_guard<std::mutex> lock(mu_);
+  const MutexLock lock(mu_);
   return ended_;
 }
 

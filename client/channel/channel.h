@@ -5,11 +5,9 @@
 #ifndef CANOPY_CLIENT_CHANNEL_CHANNEL_H_
 #define CANOPY_CLIENT_CHANNEL_CHANNEL_H_
 
-#include <condition_variable>
 #include <cstdint>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -18,6 +16,7 @@
 #include "client/channel/frame_socket.h"
 #include "client/channel/progress.h"
 #include "common/local_protocol.h"
+#include "common/mutex.h"
 #include "common/posix/unique_fd.h"
 
 namespace canopy::client {
@@ -100,7 +99,7 @@ class Channel {
     Reply reply;
     bool done = false;
     bool promoted = false;  // is to read next
-    std::condition_variable wake;
+    CondVar wake;
   };
   struct Pending {
     Waiter* waiter = nullptr;  // null: `done` is to run
@@ -110,39 +109,45 @@ class Channel {
     std::unique_ptr<std::string> copy;
   };
   using SocketRef = std::shared_ptr<FrameSocket>;
-  using Lock = std::unique_lock<std::mutex>;
 
-  int Register(Pending pending, uint64_t* tag, SocketRef* socket);
+  int Register(Pending pending, uint64_t* tag, SocketRef* socket)
+      CANOPY_EXCLUDES(mu_);
   int SendOrForget(FrameSocket& socket, local::FrameType type, uint64_t tag,
                    std::string_view payload);
   SocketRef socket() const;
-  void WaitFor(Lock& lock, Waiter* waiter);
-  void Lead(Lock& lock, Waiter* waiter);
+  void WaitFor(Waiter* waiter) CANOPY_REQUIRES(mu_);
+  void Lead(Waiter* waiter) CANOPY_REQUIRES(mu_);
   // The reading thread leaves: passes the role on when anything is expected.
-  void PassOn();
+  void PassOn() CANOPY_REQUIRES(mu_);
   bool ReadAndDispatch(bool wait);
   void Dispatch(const Frame& frame);
   void DispatchReply(const Frame& frame);
-  void Complete(Pending pending, Reply reply);
+  void Complete(Pending pending, Reply reply) CANOPY_REQUIRES(mu_);
   void OnReadable();
+  // For the thread that reads: it alone replaces the socket, so it needs no
+  // lock to find it.
+  FrameSocket& read_socket() const CANOPY_NO_THREAD_SAFETY_ANALYSIS {
+    return *socket_;
+  }
   // The agent is gone: reattaches to a successor, or ends.
-  void ReattachOrEnd(Lock& lock);
-  void EndLocked(bool by_peer);
+  void ReattachOrEnd() CANOPY_REQUIRES(mu_);
+  void EndLocked(bool by_peer) CANOPY_REQUIRES(mu_);
 
-  // Replaced by the thread that reads, under the lock.
-  SocketRef socket_;
   ChannelSink* const sink_;
   Progress* const progress_;
 
-  mutable std::mutex mu_;
-  bool reading_ = false;
-  bool ended_ = false;
-  bool down_ = false;  // the agent is gone, and that was read
-  bool expect_events_ = false;
-  uint64_t next_tag_ = 1;
-  size_t async_pending_ = 0;
-  std::unordered_map<uint64_t, Pending> pending_;
-  std::vector<Waiter*> followers_;
+  mutable Mutex mu_;
+  // Replaced by the thread that reads.
+  SocketRef socket_ CANOPY_GUARDED_BY(mu_);
+  bool reading_ CANOPY_GUARDED_BY(mu_) = false;
+  bool ended_ CANOPY_GUARDED_BY(mu_) = false;
+  // The agent is gone, and that was read.
+  bool down_ CANOPY_GUARDED_BY(mu_) = false;
+  bool expect_events_ CANOPY_GUARDED_BY(mu_) = false;
+  uint64_t next_tag_ CANOPY_GUARDED_BY(mu_) = 1;
+  size_t async_pending_ CANOPY_GUARDED_BY(mu_) = 0;
+  std::unordered_map<uint64_t, Pending> pending_ CANOPY_GUARDED_BY(mu_);
+  std::vector<Waiter*> followers_ CANOPY_GUARDED_BY(mu_);
 };
 
 }  // namespace canopy::client

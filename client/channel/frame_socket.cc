@@ -61,7 +61,7 @@ int FrameSocket::Send(local::FrameType type, uint64_t tag,
   if (commits_ != nullptr && type == local::FrameType::kCommit) {
     commits_->fetch_add(1, std::memory_order_relaxed);
   }
-  std::lock_guard<std::mutex> lock(send_mu_);
+  const MutexLock lock(send_mu_);
   return SendAll(parts, payload.empty() ? 1 : 2);
 }
 

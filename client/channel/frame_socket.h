@@ -10,11 +10,11 @@
 #include <cstdint>
 #include <deque>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string_view>
 
 #include "common/local_protocol.h"
+#include "common/mutex.h"
 #include "common/posix/unique_fd.h"
 
 namespace canopy::client {
@@ -67,11 +67,11 @@ class FrameSocket {
   bool HeaderOf(local::FrameHeader* header) const;
   // Makes room for at least one more byte and for the frame that has begun.
   bool MakeRoom();
-  int SendAll(iovec* parts, int count);
+  int SendAll(iovec* parts, int count) CANOPY_REQUIRES(send_mu_);
 
   UniqueFd fd_;
   std::atomic<uint32_t>* commits_ = nullptr;
-  std::mutex send_mu_;
+  Mutex send_mu_;  // a frame is sent as a whole
   std::unique_ptr<char[]> buffer_;
   size_t capacity_ = 0;
   size_t begin_ = 0;  // of what is not handed out yet

@@ -10,6 +10,8 @@
 #include <cstdint>
 #include <utility>
 
+#include "common/check.h"
+
 namespace canopy::client {
 namespace {
 
@@ -60,7 +62,7 @@ void Progress::EnsureThreadLocked() {
 }
 
 void Progress::Post(Task task) {
-  std::lock_guard<std::mutex> lock(mu_);
+  const MutexLock lock(mu_);
   if (stopped_) return;
   tasks_.push_back(std::move(task));
   EnsureThreadLocked();
@@ -68,14 +70,14 @@ void Progress::Post(Task task) {
 }
 
 void Progress::Watch(int fd, Task readable) {
-  std::lock_guard<std::mutex> lock(mu_);
+  const MutexLock lock(mu_);
   watched_ = fd;
   readable_ = std::move(readable);
   armed_ = false;
 }
 
 void Progress::Unwatch() {
-  std::lock_guard<std::mutex> lock(mu_);
+  const MutexLock lock(mu_);
   if (added_) Control(epoll_.get(), EPOLL_CTL_DEL, watched_, kSocketTag, 0);
   watched_ = -1;
   added_ = false;
@@ -83,7 +85,7 @@ void Progress::Unwatch() {
 }
 
 void Progress::Arm(bool on) {
-  std::lock_guard<std::mutex> lock(mu_);
+  const MutexLock lock(mu_);
   if (watched_ < 0 || armed_ == on) return;
   armed_ = on;
   // Masking costs less than removing, and callers do it again and again.
@@ -98,14 +100,14 @@ bool Progress::InTask() const {
 }
 
 void Progress::RunTasks() {
-  std::unique_lock<std::mutex> lock(mu_);
+  const MutexLock lock(mu_);
   while (!tasks_.empty()) {
     Task task = std::move(tasks_.front());
     tasks_.pop_front();
-    lock.unlock();
+    mu_.Unlock();
     task();
     task = nullptr;
-    lock.lock();
+    mu_.Lock();
   }
 }
 
@@ -114,7 +116,7 @@ void Progress::PollOnce(int timeout_ms) {
   const int count = epoll_wait(epoll_.get(), events, 2, timeout_ms);
   Task readable;
   {
-    std::lock_guard<std::mutex> lock(mu_);
+    const MutexLock lock(mu_);
     sleeping_ = false;
     for (int i = 0; i < count; ++i) {
       if (events[i].data.u32 == kWakeTag) {
@@ -138,7 +140,7 @@ void Progress::ThreadMain() {
   for (;;) {
     RunTasks();
     {
-      std::lock_guard<std::mutex> lock(mu_);
+      const MutexLock lock(mu_);
       if (!tasks_.empty()) continue;
       if (stopping_) return;
       sleeping_ = true;
@@ -160,9 +162,10 @@ void Progress::RunPending() {
 }
 
 void Progress::Stop() {
+  if (!CANOPY_CHECK(!InTask())) return;
   bool join = false;
   {
-    std::lock_guard<std::mutex> lock(mu_);
+    const MutexLock lock(mu_);
     if (stopped_) return;
     stopping_ = true;
     WakeLocked();
@@ -172,7 +175,7 @@ void Progress::Stop() {
   runner_ = std::this_thread::get_id();
   RunTasks();
   runner_ = std::thread::id();
-  std::lock_guard<std::mutex> lock(mu_);
+  const MutexLock lock(mu_);
   stopped_ = true;
   tasks_.clear();
 }

@@ -10,9 +10,9 @@
 #include <atomic>
 #include <deque>
 #include <functional>
-#include <mutex>
 #include <thread>
 
+#include "common/mutex.h"
 #include "common/posix/unique_fd.h"
 
 namespace canopy::client {
@@ -51,26 +51,28 @@ class Progress {
   void Stop();
 
  private:
-  void EnsureThreadLocked();
+  void EnsureThreadLocked() CANOPY_REQUIRES(mu_);
   void ThreadMain();
   void PollOnce(int timeout_ms);
   // Runs tasks until none is left.
   void RunTasks();
-  void WakeLocked();
+  void WakeLocked() CANOPY_REQUIRES(mu_);
 
   const bool external_;
   UniqueFd epoll_;
   UniqueFd wake_;
-  std::mutex mu_;
-  std::deque<Task> tasks_;
-  Task readable_;
-  int watched_ = -1;
-  bool armed_ = false;
-  bool added_ = false;  // to epoll_, armed or masked
-  bool sleeping_ = false;
-  bool stopping_ = false;
-  bool stopped_ = false;
-  bool running_ = false;  // thread_ is to be joined
+  Mutex mu_;
+  std::deque<Task> tasks_ CANOPY_GUARDED_BY(mu_);
+  Task readable_ CANOPY_GUARDED_BY(mu_);
+  int watched_ CANOPY_GUARDED_BY(mu_) = -1;
+  bool armed_ CANOPY_GUARDED_BY(mu_) = false;
+  // To epoll_, armed or masked.
+  bool added_ CANOPY_GUARDED_BY(mu_) = false;
+  bool sleeping_ CANOPY_GUARDED_BY(mu_) = false;
+  bool stopping_ CANOPY_GUARDED_BY(mu_) = false;
+  bool stopped_ CANOPY_GUARDED_BY(mu_) = false;
+  // thread_ is to be joined.
+  bool running_ CANOPY_GUARDED_BY(mu_) = false;
   pthread_t thread_{};
   std::atomic<std::thread::id> runner_{};
 };

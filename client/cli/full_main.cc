@@ -7,12 +7,13 @@
 #include <string_view>
 #include <vector>
 
-#include "client/cli/command.h"
-#include "client/cli/file_util.h"
-#include "client/cli/grpc_agents.h"
-#include "client/cli/run_command.h"
-#include "client/cli/startup.h"
-#include "client/cli/string_util.h"
+#include "client/cli/base/command.h"
+#include "client/cli/base/file_util.h"
+#include "client/cli/base/startup.h"
+#include "client/cli/base/string_util.h"
+#include "client/cli/commands/commands.h"
+#include "client/cli/control/grpc_agents.h"
+#include "client/cli/run/run_command.h"
 
 namespace canopy::cli {
 namespace {

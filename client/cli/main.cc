@@ -10,10 +10,10 @@
 #include <string>
 #include <vector>
 
-#include "client/cli/command.h"
-#include "client/cli/run_command.h"
-#include "client/cli/startup.h"
-#include "client/cli/this_machine.h"
+#include "client/cli/base/command.h"
+#include "client/cli/base/startup.h"
+#include "client/cli/base/this_machine.h"
+#include "client/cli/run/run_command.h"
 
 namespace canopy::cli {
 namespace {

@@ -1,14 +1,13 @@
 #include "client/events/event_engine.h"
 
 #include <algorithm>
-#include <condition_variable>
 #include <deque>
 #include <map>
-#include <mutex>
 #include <string>
 #include <unordered_map>
 #include <utility>
 
+#include "common/mutex.h"
 #include "common/values/value.h"
 
 namespace canopy::client {
@@ -57,28 +56,28 @@ class EventEngine::State : public std::enable_shared_from_this<State> {
  private:
   using HandlerPtr = std::shared_ptr<Handler>;
   using ChainPtr = std::shared_ptr<Chain>;
-  using Lock = std::unique_lock<std::mutex>;
 
-  bool PlaceTakenLocked(const HandlerSpec& spec) const;
-  void TakeCachedLocked(Handler* handler);
+  bool PlaceTakenLocked(const HandlerSpec& spec) const CANOPY_REQUIRES(mu_);
+  void TakeCachedLocked(Handler* handler) CANOPY_REQUIRES(mu_);
   void StartLocked(std::shared_ptr<const Event> event,
-                   std::vector<HandlerPtr> handlers);
-  void PostStepLocked(ChainPtr chain);
+                   std::vector<HandlerPtr> handlers) CANOPY_REQUIRES(mu_);
+  void PostStepLocked(ChainPtr chain) CANOPY_REQUIRES(mu_);
   void Step(const ChainPtr& chain);
   void Call(const ChainPtr& chain);
   void Advance(const ChainPtr& chain, pmix_status_t status,
                const pmix_info_t* results, size_t nresults);
-  void RemoveLocked(const HandlerPtr& handler);
+  void RemoveLocked(const HandlerPtr& handler) CANOPY_REQUIRES(mu_);
   static void PlaceNextToNamed(std::vector<HandlerPtr>* handlers);
 
   const SourcePlaces* const places_;
-  std::mutex mu_;
-  std::condition_variable idle_;
-  Executor executor_;  // empty once closed
+  Mutex mu_;
+  CondVar idle_;
+  Executor executor_ CANOPY_GUARDED_BY(mu_);  // empty once closed
   std::function<bool()> in_task_;
-  size_t next_reference_ = 0;
-  std::vector<HandlerPtr> handlers_;  // in chain order
-  std::deque<std::shared_ptr<const Event>> cache_;
+  size_t next_reference_ CANOPY_GUARDED_BY(mu_) = 0;
+  // In chain order. What the handlers hold beside their spec is guarded too.
+  std::vector<HandlerPtr> handlers_ CANOPY_GUARDED_BY(mu_);
+  std::deque<std::shared_ptr<const Event>> cache_ CANOPY_GUARDED_BY(mu_);
 };
 
 namespace {
@@ -89,12 +88,12 @@ template <typename ChainPtr>
 class Tickets {
  public:
   void* Issue(ChainPtr chain) {
-    std::lock_guard<std::mutex> lock(mu_);
+    const MutexLock lock(mu_);
     waiting_.emplace(++last_, std::move(chain));
     return reinterpret_cast<void*>(last_);
   }
   ChainPtr Redeem(void* ticket) {
-    std::lock_guard<std::mutex> lock(mu_);
+    const MutexLock lock(mu_);
     const auto it = waiting_.find(reinterpret_cast<uintptr_t>(ticket));
     if (it == waiting_.end()) return nullptr;
     ChainPtr chain = std::move(it->second);
@@ -105,7 +104,7 @@ class Tickets {
   template <typename Belongs>
   void Drop(Belongs belongs) {
     std::vector<ChainPtr> dropped;
-    std::lock_guard<std::mutex> lock(mu_);
+    const MutexLock lock(mu_);
     for (auto it = waiting_.begin(); it != waiting_.end();) {
       if (belongs(*it->second)) {
         dropped.push_back(std::move(it->second));
@@ -117,9 +116,9 @@ class Tickets {
   }
 
  private:
-  std::mutex mu_;
-  uintptr_t last_ = 0;
-  std::unordered_map<uintptr_t, ChainPtr> waiting_;
+  Mutex mu_;
+  uintptr_t last_ CANOPY_GUARDED_BY(mu_) = 0;
+  std::unordered_map<uintptr_t, ChainPtr> waiting_ CANOPY_GUARDED_BY(mu_);
 };
 
 // Never destroyed: a thread may still report while the program exits.
@@ -134,7 +133,7 @@ Tickets<ChainPtr>& AllTickets() {
 void EventEngine::State::Close() {
   std::vector<HandlerPtr> handlers;
   {
-    std::lock_guard<std::mutex> lock(mu_);
+    const MutexLock lock(mu_);
     executor_ = nullptr;
     handlers.swap(handlers_);
     cache_.clear();
@@ -170,7 +169,7 @@ void EventEngine::State::TakeCachedLocked(Handler* handler) {
 }
 
 int EventEngine::State::Add(HandlerSpec spec, size_t* reference) {
-  std::lock_guard<std::mutex> lock(mu_);
+  const MutexLock lock(mu_);
   if (PlaceTakenLocked(spec)) return PMIX_ERR_EVENT_REGISTRATION;
   auto handler = std::make_shared<Handler>();
   handler->reference = next_reference_++;
@@ -189,7 +188,7 @@ int EventEngine::State::Add(HandlerSpec spec, size_t* reference) {
 }
 
 void EventEngine::State::Activate(size_t reference) {
-  std::lock_guard<std::mutex> lock(mu_);
+  const MutexLock lock(mu_);
   for (const HandlerPtr& handler : handlers_) {
     if (handler->reference != reference) continue;
     handler->active = true;
@@ -206,7 +205,7 @@ void EventEngine::State::RemoveLocked(const HandlerPtr& handler) {
 }
 
 int EventEngine::State::Remove(size_t reference, HandlerSpec* spec) {
-  Lock lock(mu_);
+  const MutexLock lock(mu_);
   const auto it = std::find_if(
       handlers_.begin(), handlers_.end(),
       [&](const HandlerPtr& h) { return h->reference == reference; });
@@ -216,7 +215,7 @@ int EventEngine::State::Remove(size_t reference, HandlerSpec* spec) {
   *spec = handler->spec;
   // A handler may remove itself, or be removed by another one.
   if (in_task_()) return PMIX_SUCCESS;
-  idle_.wait(lock, [&] { return handler->running == 0; });
+  while (handler->running > 0) idle_.Wait(mu_);
   return PMIX_SUCCESS;
 }
 
@@ -244,7 +243,7 @@ void EventEngine::State::Raise(std::shared_ptr<const Event> event) {
       !MatchesAny(event->receivers, places_->self())) {
     return;
   }
-  std::lock_guard<std::mutex> lock(mu_);
+  const MutexLock lock(mu_);
   std::vector<HandlerPtr> wanting;
   bool missed = false;
   for (const HandlerPtr& handler : handlers_) {
@@ -282,7 +281,7 @@ void EventEngine::State::PostStepLocked(ChainPtr chain) {
 // Finds the next handler that is still there and runs it.
 void EventEngine::State::Step(const ChainPtr& chain) {
   {
-    std::lock_guard<std::mutex> lock(mu_);
+    const MutexLock lock(mu_);
     chain->current = nullptr;
     while (chain->next < chain->handlers.size()) {
       const HandlerPtr handler = chain->handlers[chain->next++];
@@ -318,9 +317,9 @@ void EventEngine::State::Call(const ChainPtr& chain) {
       chain->infos.size(),
       chain->results.empty() ? nullptr : chain->results.mutable_data(),
       chain->results.size(), &State::OnHandlerDone, ticket);
-  std::lock_guard<std::mutex> lock(mu_);
+  const MutexLock lock(mu_);
   --handler->running;
-  idle_.notify_all();
+  idle_.NotifyAll();
 }
 
 void EventEngine::State::OnHandlerDone(pmix_status_t status,
@@ -341,7 +340,7 @@ void EventEngine::State::Advance(const ChainPtr& chain, pmix_status_t status,
   for (size_t i = 0; results != nullptr && i < nresults; ++i) {
     chain->results.Append(results[i]);
   }
-  std::lock_guard<std::mutex> lock(mu_);
+  const MutexLock lock(mu_);
   PostStepLocked(chain);
 }
 

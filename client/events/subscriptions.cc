@@ -28,7 +28,7 @@ std::string SubscriptionChange::Encode() const {
 SubscriptionChange Subscriptions::Add(const HandlerSpec& spec) {
   SubscriptionChange change;
   if (!NeedsAgent(spec)) return change;
-  std::lock_guard<std::mutex> lock(mu_);
+  const MutexLock lock(mu_);
   if (spec.codes.empty()) change.all = defaults_++ == 0;
   for (const pmix_status_t code : CodesOf(spec)) {
     if (codes_[code]++ == 0) change.codes.push_back(code);
@@ -39,7 +39,7 @@ SubscriptionChange Subscriptions::Add(const HandlerSpec& spec) {
 SubscriptionChange Subscriptions::Remove(const HandlerSpec& spec) {
   SubscriptionChange change;
   if (!NeedsAgent(spec)) return change;
-  std::lock_guard<std::mutex> lock(mu_);
+  const MutexLock lock(mu_);
   if (spec.codes.empty()) change.all = --defaults_ == 0;
   for (const pmix_status_t code : CodesOf(spec)) {
     const auto it = codes_.find(code);
@@ -51,7 +51,7 @@ SubscriptionChange Subscriptions::Remove(const HandlerSpec& spec) {
 }
 
 SubscriptionChange Subscriptions::Now() const {
-  std::lock_guard<std::mutex> lock(mu_);
+  const MutexLock lock(mu_);
   SubscriptionChange wanted;
   wanted.all = defaults_ > 0;
   for (const auto& [code, handlers] : codes_) wanted.codes.push_back(code);
@@ -59,7 +59,7 @@ SubscriptionChange Subscriptions::Now() const {
 }
 
 bool Subscriptions::any() const {
-  std::lock_guard<std::mutex> lock(mu_);
+  const MutexLock lock(mu_);
   return defaults_ > 0 || !codes_.empty();
 }
 

@@ -4,11 +4,11 @@
 #define CANOPY_CLIENT_EVENTS_SUBSCRIPTIONS_H_
 
 #include <map>
-#include <mutex>
 #include <string>
 #include <vector>
 
 #include "client/events/handler.h"
+#include "common/mutex.h"
 #include "pmix.h"
 
 namespace canopy::client {
@@ -36,9 +36,9 @@ class Subscriptions {
   bool any() const;
 
  private:
-  mutable std::mutex mu_;
-  size_t defaults_ = 0;
-  std::map<pmix_status_t, size_t> codes_;
+  mutable Mutex mu_;
+  size_t defaults_ CANOPY_GUARDED_BY(mu_) = 0;
+  std::map<pmix_status_t, size_t> codes_ CANOPY_GUARDED_BY(mu_);
 };
 
 }  // namespace canopy::client

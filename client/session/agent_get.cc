@@ -22,8 +22,8 @@ std::string Encode(const Target& target, std::string_view key, bool immediate,
   return out.Take();
 }
 
-// Looks among the KVALs that came with an answer: what did not fit into shared
-// memory is only there.
+// Searches the KVALs of an answer: what did not fit into shared memory is only
+// in these.
 int FindInPayload(std::string_view payload, std::string_view key,
                   pmix_value_t* value) {
   Decoder decoder(payload);
@@ -75,9 +75,9 @@ std::string EncodeRefresh(const Target& target, const GetOptions& options) {
                 options.timeout_ms);
 }
 
-LookupResult FindHere(const Session& session, const Target& target,
-                      std::string_view key, const GetOptions& options,
-                      pmix_value_t* value) {
+LookupResult FindLocally(const Session& session, const Target& target,
+                         std::string_view key, const GetOptions& options,
+                         pmix_value_t* value) {
   if (!key.empty()) return session.lookup().Find(target, key, options, value);
   value->type = PMIX_UNDEF;
   InfoList all;
@@ -92,7 +92,8 @@ int FindAfterReply(const Session& session, const Target& target,
   value->type = PMIX_UNDEF;
   if (reply.status != PMIX_SUCCESS && !key.empty()) return reply.status;
   if (!key.empty()) {
-    const LookupResult found = FindHere(session, target, key, options, value);
+    const LookupResult found =
+        FindLocally(session, target, key, options, value);
     if (found.status != PMIX_ERR_NOT_FOUND) return found.status;
     return FindInPayload(reply.payload, key, value);
   }

@@ -1,4 +1,4 @@
-// The part of PMIx_Get that asks the agent.
+// The part of PMIx_Get that sends a request to the agent.
 #ifndef CANOPY_CLIENT_SESSION_AGENT_GET_H_
 #define CANOPY_CLIENT_SESSION_AGENT_GET_H_
 
@@ -33,17 +33,18 @@ class GetRequest {
   GetOptions options_;
 };
 
-// Payload of the frame that asks for a key (empty: everything).
+// Payload of the request for a key (empty: all keys).
 std::string EncodeGet(const Target& target, std::string_view key,
                       const GetOptions& options);
-// ... that asks for everything that is new of a target.
+// Payload of the request for all that has changed of a target.
 std::string EncodeRefresh(const Target& target, const GetOptions& options);
 
-// What is here about a key, or about everything when it is empty. *value is
-// owned by the caller when the status is PMIX_SUCCESS.
-LookupResult FindHere(const Session& session, const Target& target,
-                      std::string_view key, const GetOptions& options,
-                      pmix_value_t* value);
+// What this process can read about a key without a request, or about all keys
+// when it is empty. *value is owned by the caller when the status is
+// PMIX_SUCCESS.
+LookupResult FindLocally(const Session& session, const Target& target,
+                         std::string_view key, const GetOptions& options,
+                         pmix_value_t* value);
 
 // The outcome of a request after the agent's answer.
 int FindAfterReply(const Session& session, const Target& target,

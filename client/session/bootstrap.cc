@@ -22,7 +22,8 @@ namespace {
 
 using local::FrameType;
 
-// An agent that does not answer within this time is as good as none.
+// An agent that does not answer within this time counts as none. Long, because
+// a node that starts thousands of ranks may leave its agent without a CPU.
 constexpr time_t kHandshakeSeconds = 120;
 
 // How long sending and receiving may take; 0: as long as they need.
@@ -115,6 +116,42 @@ std::unique_ptr<shm::CommitWriter> MapMailbox(
   return mailbox.ok() ? std::move(mailbox).value() : nullptr;
 }
 
+// What follows the job's segment; an older agent sends less of it.
+void ReadOptionalParts(WireReader* in, Bootstrap* out) {
+  uint32_t index = 0;
+  if (!in->rest().empty()) {
+    out->barrier = MapBarrier(in, out->socket.get(), &index);
+  }
+  if (!in->rest().empty()) {
+    out->reattach_ms = in->Uint32();
+    out->epoch = in->Uint();
+  }
+  if (!in->rest().empty()) {
+    out->commits = MapMailbox(in, out->socket.get(), index, out->barrier.get());
+  }
+  // By this count the agent sees whether it has read all commits sent before
+  // the arrivals at a fence, and the mailbox whether it may be used yet.
+  if (out->barrier != nullptr) {
+    out->socket->CountCommits(out->barrier->commits());
+  }
+}
+
+Status ReadWelcome(const std::string& welcome, Bootstrap* out) {
+  WireReader in(welcome);
+  out->self = in.Proc();
+  out->server = in.Proc();
+  const uint64_t size = in.Uint();
+  const UniqueFd segment = out->socket->TakeFd();
+  if (!in.ok() || !segment) {
+    return Status(kErrHandshakeFailed, "malformed welcome");
+  }
+  ReadOptionalParts(&in, out);
+  auto job = ShmJob::Map(segment.get(), size);
+  if (!job.ok()) return job.status();
+  out->job = std::move(job).value();
+  return Status();
+}
+
 }  // namespace
 
 Result<Environment> ReadEnvironment() {
@@ -150,32 +187,8 @@ Result<Bootstrap> ConnectToAgent(const Environment& environment) {
   const Result<std::string> welcome = Welcome(result.socket.get());
   if (!welcome.ok()) return welcome.status();
   LimitTime(result.socket->fd(), 0);
-  WireReader in(*welcome);
-  result.self = in.Proc();
-  result.server = in.Proc();
-  const uint64_t size = in.Uint();
-  const UniqueFd segment = result.socket->TakeFd();
-  if (!in.ok() || !segment) {
-    return Status(kErrHandshakeFailed, "malformed welcome");
-  }
-  uint32_t index = 0;
-  if (!in.rest().empty()) {
-    result.barrier = MapBarrier(&in, result.socket.get(), &index);
-  }
-  if (!in.rest().empty()) {
-    result.reattach_ms = in.Uint32();
-    result.epoch = in.Uint();
-  }
-  if (!in.rest().empty()) {
-    result.commits =
-        MapMailbox(&in, result.socket.get(), index, result.barrier.get());
-  }
-  if (result.barrier != nullptr) {
-    result.socket->CountCommits(result.barrier->commits());
-  }
-  auto job = ShmJob::Map(segment.get(), size);
-  if (!job.ok()) return job.status();
-  result.job = std::move(job).value();
+  const Status status = ReadWelcome(*welcome, &result);
+  if (!status.ok()) return status;
   return result;
 }
 

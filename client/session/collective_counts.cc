@@ -12,11 +12,12 @@
 namespace canopy::client {
 namespace {
 
+// core::CollectiveOp::kFence.
 constexpr uint64_t kFenceOperation = 1;
 
 using Key = std::pair<uint64_t, std::vector<ProcId>>;
 
-// The same set has one key, however it was named.
+// A set of participants has one key, however it was named.
 Key Read(std::string_view request, const std::string& own_nspace) {
   WireReader in(request);
   Key key;
@@ -47,7 +48,7 @@ void CollectiveCounts::Add(std::string_view request, int status) {
   if (!in.ok()) return;
   const std::string_view set =
       request.substr(0, request.size() - in.rest().size());
-  std::lock_guard<std::mutex> lock(mu_);
+  const MutexLock lock(mu_);
   const auto it = ended_.find(set);
   if (it != ended_.end()) {
     ++it->second;
@@ -59,7 +60,7 @@ void CollectiveCounts::Add(std::string_view request, int status) {
 std::string CollectiveCounts::Encode(const std::string& own_nspace) const {
   std::map<Key, uint64_t> counts;
   {
-    std::lock_guard<std::mutex> lock(mu_);
+    const MutexLock lock(mu_);
     for (const auto& [set, ended] : ended_) {
       counts[Read(set, own_nspace)] += ended;
     }

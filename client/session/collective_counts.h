@@ -6,9 +6,10 @@
 #include <atomic>
 #include <cstdint>
 #include <map>
-#include <mutex>
 #include <string>
 #include <string_view>
+
+#include "common/mutex.h"
 
 namespace canopy::client {
 
@@ -25,9 +26,9 @@ class CollectiveCounts {
 
  private:
   std::atomic<uint64_t> whole_{0};
-  mutable std::mutex mu_;
+  mutable Mutex mu_;
   // By the beginning of the request: operation and participants as named.
-  std::map<std::string, uint64_t, std::less<>> ended_;
+  std::map<std::string, uint64_t, std::less<>> ended_ CANOPY_GUARDED_BY(mu_);
 };
 
 }  // namespace canopy::client

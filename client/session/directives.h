@@ -18,7 +18,7 @@ inline bool IsRequired(const pmix_info_t& info) {
 }
 
 // PMIX_TIMEOUT, seconds, as milliseconds; 0: none. PMIX_ERR_BAD_PARAM when it
-// is not a number or negative. Longer than a frame can say means no limit.
+// is not a number or negative. Longer than a frame can hold means no limit.
 int TimeoutOf(const pmix_info_t& info, uint32_t* timeout_ms);
 
 }  // namespace canopy::client

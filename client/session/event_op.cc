@@ -151,7 +151,7 @@ int DeregisterHandler(Session& session, size_t reference,
   const SubscriptionChange change = session.subscriptions().Remove(spec);
   ExpectEvents(session);
   if (MustTell(session, change)) {
-    // The agent may be gone already: then there is nothing to unsubscribe.
+    // Without an agent there is nothing to unsubscribe.
     (void)session.channel()->Post(FrameType::kEventsUnwanted, change.Encode());
   }
   return Accepted(session, cbfunc, cbdata);

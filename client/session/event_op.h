@@ -22,7 +22,7 @@ int RegisterHandler(Session& session, const Registration& registration);
 int RegisterHandlerAsync(Session& session, const Registration& registration,
                          pmix_hdlr_reg_cbfunc_t cbfunc, void* cbdata);
 
-// `cbfunc` may be null: then the handler is gone on return.
+// `cbfunc` may be null: then the handler is removed on return.
 int DeregisterHandler(Session& session, size_t reference,
                       pmix_op_cbfunc_t cbfunc, void* cbdata);
 

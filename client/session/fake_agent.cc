@@ -150,14 +150,14 @@ std::string FakeAgent::RankDirectory(Rank rank) const {
 }
 
 void FakeAgent::On(FrameType type, Handler handler) {
-  std::lock_guard<std::mutex> lock(mu_);
+  const MutexLock lock(mu_);
   handlers_[type] = std::move(handler);
 }
 
 bool FakeAgent::ReadExactly(void* to, size_t size) {
   int fd;
   {
-    std::lock_guard<std::mutex> lock(mu_);
+    const MutexLock lock(mu_);
     fd = connection_.get();
   }
   return recv(fd, to, size, MSG_WAITALL) == static_cast<ssize_t>(size);
@@ -168,7 +168,7 @@ void FakeAgent::Serve() {
     UniqueFd accepted(accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC));
     if (!accepted) return;
     {
-      std::lock_guard<std::mutex> lock(mu_);
+      const MutexLock lock(mu_);
       connection_ = std::move(accepted);
     }
     local::FrameHeader header;
@@ -187,12 +187,12 @@ void FakeAgent::Serve() {
 void FakeAgent::Handle(const Request& request) {
   Handler handler;
   {
-    std::lock_guard<std::mutex> lock(mu_);
+    const MutexLock lock(mu_);
     requests_.push_back(request);
     const auto it = handlers_.find(request.type);
     if (it != handlers_.end()) handler = it->second;
   }
-  changed_.notify_all();
+  changed_.NotifyAll();
   if (handler) {
     handler(*this, request);
   } else if (request.type == FrameType::kHello) {
@@ -217,7 +217,7 @@ void FakeAgent::Welcome(const Request& hello) {
     fds.push_back(barrier_->fd());
   }
   {
-    std::lock_guard<std::mutex> lock(mu_);
+    const MutexLock lock(mu_);
     if (epoch_ != 0) {
       if (barrier_ == nullptr) {
         welcome.Uint(0);
@@ -259,10 +259,12 @@ void FakeAgent::Send(FrameType type, uint64_t tag, std::string_view payload,
     c->cmsg_len = CMSG_LEN(sizeof(int) * fds.size());
     memcpy(CMSG_DATA(c), fds.data(), sizeof(int) * fds.size());
   }
-  std::lock_guard<std::mutex> send_lock(send_mu_);
-  std::unique_lock<std::mutex> lock(mu_);
-  const int to = connection_.get();
-  lock.unlock();
+  const MutexLock send_lock(send_mu_);
+  int to;
+  {
+    const MutexLock lock(mu_);
+    to = connection_.get();
+  }
   while (part.iov_len > 0) {
     const ssize_t sent = sendmsg(to, &message, MSG_NOSIGNAL);
     if (sent <= 0) return;
@@ -274,7 +276,7 @@ void FakeAgent::Send(FrameType type, uint64_t tag, std::string_view payload,
 }
 
 void FakeAgent::SendRaw(std::string_view bytes) {
-  std::lock_guard<std::mutex> lock(mu_);
+  const MutexLock lock(mu_);
   (void)!send(connection_.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL);
 }
 
@@ -311,14 +313,19 @@ void FakeAgent::OfferBarrier(bool local_only) {
 
 void FakeAgent::OfferMailboxes() {
   if (barrier_ == nullptr) OfferBarrier(/*local_only=*/true);
-  if (epoch_ == 0) BeAgent(1, 0);
+  bool named;
+  {
+    const MutexLock lock(mu_);
+    named = epoch_ != 0;
+  }
+  if (!named) BeAgent(1, 0);
   auto mailboxes = shm::CommitReader::Create(2);
   if (!mailboxes.ok()) Fatal("boxes");
   mailboxes_ = std::move(mailboxes).value();
 }
 
 void FakeAgent::BeAgent(uint64_t epoch, uint32_t reattach_ms) {
-  std::lock_guard<std::mutex> lock(mu_);
+  const MutexLock lock(mu_);
   epoch_ = epoch;
   reattach_ms_ = reattach_ms;
 }
@@ -342,7 +349,7 @@ void FakeAgent::OfferNamespace(const std::string& nspace, uint32_t ranks) {
   out.String(nspace);
   out.Uint(segment->size());
   Send(FrameType::kSegment, 0, out.str(), {segment->fd()});
-  std::lock_guard<std::mutex> lock(mu_);
+  const MutexLock lock(mu_);
   other_segments_.push_back(std::move(segment));
 }
 
@@ -361,30 +368,30 @@ void FakeAgent::Publish(Rank rank, const std::vector<KeyValue>& kvals,
 }
 
 void FakeAgent::Die() {
-  std::lock_guard<std::mutex> lock(mu_);
+  const MutexLock lock(mu_);
   if (connection_) shutdown(connection_.get(), SHUT_RDWR);
 }
 
 std::vector<FrameType> FakeAgent::Seen() const {
-  std::lock_guard<std::mutex> lock(mu_);
+  const MutexLock lock(mu_);
   std::vector<FrameType> seen;
   for (const Request& request : requests_) seen.push_back(request.type);
   return seen;
 }
 
 Request FakeAgent::Await(FrameType type, size_t count) {
-  std::unique_lock<std::mutex> lock(mu_);
+  const MutexLock lock(mu_);
   for (;;) {
     size_t seen = 0;
     for (const Request& request : requests_) {
       if (request.type == type && ++seen == count) return request;
     }
-    changed_.wait(lock);
+    changed_.Wait(mu_);
   }
 }
 
 size_t FakeAgent::Count(FrameType type) const {
-  std::lock_guard<std::mutex> lock(mu_);
+  const MutexLock lock(mu_);
   size_t seen = 0;
   for (const Request& request : requests_) seen += request.type == type;
   return seen;

@@ -3,11 +3,9 @@
 #ifndef CANOPY_CLIENT_SESSION_FAKE_AGENT_H_
 #define CANOPY_CLIENT_SESSION_FAKE_AGENT_H_
 
-#include <condition_variable>
 #include <functional>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <string_view>
 #include <thread>
@@ -16,6 +14,7 @@
 
 #include "common/ids.h"
 #include "common/local_protocol.h"
+#include "common/mutex.h"
 #include "common/posix/unique_fd.h"
 #include "common/shm/barrier_participant.h"
 #include "common/shm/barrier_server.h"
@@ -104,21 +103,21 @@ class FakeAgent {
   std::string path_;
   UniqueFd listener_;
   std::unique_ptr<shm::SegmentWriter> segment_;
-  std::vector<std::unique_ptr<shm::SegmentWriter>> other_segments_;
+  std::vector<std::unique_ptr<shm::SegmentWriter>> other_segments_
+      CANOPY_GUARDED_BY(mu_);
 
   std::unique_ptr<shm::BarrierServer> barrier_;
   std::unique_ptr<shm::BarrierParticipant> other_participant_;
   std::unique_ptr<shm::CommitReader> mailboxes_;
 
-  uint64_t epoch_ = 0;
-  uint32_t reattach_ms_ = 0;
-
-  mutable std::mutex mu_;
-  std::condition_variable changed_;
-  UniqueFd connection_;
-  std::map<local::FrameType, Handler> handlers_;
-  std::vector<Request> requests_;
-  std::mutex send_mu_;
+  mutable Mutex mu_;
+  uint64_t epoch_ CANOPY_GUARDED_BY(mu_) = 0;
+  uint32_t reattach_ms_ CANOPY_GUARDED_BY(mu_) = 0;
+  CondVar changed_;
+  UniqueFd connection_ CANOPY_GUARDED_BY(mu_);
+  std::map<local::FrameType, Handler> handlers_ CANOPY_GUARDED_BY(mu_);
+  std::vector<Request> requests_ CANOPY_GUARDED_BY(mu_);
+  Mutex send_mu_;
   std::thread thread_;
 };
 

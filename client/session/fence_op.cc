@@ -1,13 +1,14 @@
 #include "client/session/fence_op.h"
 
 #include <cstdint>
-#include <mutex>
 #include <optional>
 #include <string>
 
 #include "client/session/directives.h"
+#include "client/session/job_fences.h"
 #include "client/session/target.h"
 #include "common/codec/infos.h"
+#include "common/mutex.h"
 #include "common/values/info_list.h"
 #include "common/wire.h"
 
@@ -16,10 +17,11 @@ namespace {
 
 // core::CollectiveOp::kFence.
 constexpr uint64_t kFenceOperation = 1;
-// How often one of those who wait in shared memory looks whether the agent
-// lives.
-constexpr int64_t kLookAroundNs = 200'000'000;
-constexpr int64_t kLookSeldomNs = 2'000'000'000;
+// How often those who wait in shared memory check that the agent is alive: the
+// two that the barrier chose, so that a loss is detected soon without all ranks
+// waking, and the others, should these two end while there is no agent.
+constexpr int64_t kWatchIntervalNs = 200'000'000;
+constexpr int64_t kOthersIntervalNs = 2'000'000'000;
 
 struct FenceOptions {
   bool collect = false;
@@ -96,54 +98,60 @@ bool IsWholeJob(const Session& session, const pmix_proc_t* procs,
   return true;
 }
 
-// Counts a fence over the whole job in its session; null: does nothing.
+// Counts a fence over the whole job among those in progress; null: does
+// nothing.
 class FenceCount {
  public:
-  explicit FenceCount(Session* session)
-      : session_(session),
-        only_one_(session != nullptr && session->BeginFence()) {}
+  explicit FenceCount(JobFences* fences)
+      : fences_(fences), only_one_(fences != nullptr && fences->Begin()) {}
   ~FenceCount() {
-    if (session_ != nullptr) session_->EndFence();
+    if (fences_ != nullptr) fences_->End();
   }
   FenceCount(const FenceCount&) = delete;
   FenceCount& operator=(const FenceCount&) = delete;
 
   bool only_one() const { return only_one_; }
-  Session* session() const { return session_; }
-  // Another participant completes it.
-  void Keep() { session_ = nullptr; }
+  JobFences* fences() const { return fences_; }
+  // Somebody else calls End.
+  void Keep() { fences_ = nullptr; }
 
  private:
-  Session* session_;
+  JobFences* fences_;
   const bool only_one_;
 };
 
-int AwaitBarrier(Session& session,
+// Blocks until the barrier, which the caller has the mutex of, releases this
+// rank or the agent is gone.
+int AwaitBarrier(Session& session, shm::BarrierParticipant& barrier,
                  const shm::BarrierParticipant::Ticket& ticket) {
-  shm::BarrierParticipant& barrier = *session.barrier();
-  int64_t patience = ticket.watch ? kLookAroundNs : shm::BarrierView::kForever;
-  // Should the one that looks around end while there is no agent.
-  if (!ticket.watch && session.MayReattach()) patience = kLookSeldomNs;
+  const AgentConnection& agent = session.agent();
+  int64_t interval =
+      ticket.watch ? kWatchIntervalNs : shm::BarrierView::kForever;
+  // Where agents are replaced, there may be none to wake those who wait.
+  if (!ticket.watch && agent.MayReattach()) interval = kOthersIntervalNs;
   int status = PMIX_SUCCESS;
-  while (!barrier.Wait(ticket, patience, &status)) {
+  while (!barrier.Wait(ticket, interval, &status)) {
     Channel& channel = *session.channel();
+    // Its last frames may hold what releases this rank.
     if (!channel.PeerIsGone() || !channel.ReadLast()) continue;
-    barrier.GiveUp(ticket, session.MayReattach() ? shm::kBarrierAgain
-                                                 : PMIX_ERR_LOST_CONNECTION);
+    barrier.GiveUp(ticket, agent.MayReattach() ? shm::kBarrierAgain
+                                               : PMIX_ERR_LOST_CONNECTION);
   }
   return status;
 }
 
-// Fences in shared memory; nothing when that is not the way now.
+// Fences in shared memory; nothing when the fence has to use messages.
 std::optional<int> FenceAtBarrier(Session& session, bool collect) {
-  std::lock_guard<std::mutex> lock(session.barrier_mutex());
-  if (session.barrier() == nullptr) return std::nullopt;
-  const uint64_t wants = (collect ? shm::kBarrierCollect : 0) |
-                         (session.TakeCommitted() ? shm::kBarrierSync : 0);
+  JobFences& fences = session.fences();
+  const MutexLock lock(fences.mutex());
+  if (fences.barrier() == nullptr) return std::nullopt;
+  const uint64_t wants =
+      (collect ? shm::kBarrierCollect : 0) |
+      (session.commits().TakeNoted() ? shm::kBarrierSync : 0);
   shm::BarrierParticipant::Ticket ticket;
-  switch (session.barrier()->Arrive(wants, &ticket)) {
+  switch (fences.barrier()->Arrive(wants, &ticket)) {
     case shm::BarrierParticipant::Arrival::kReleased:
-      session.counts().AddWhole();
+      fences.counts().AddWhole();
       return PMIX_SUCCESS;
     case shm::BarrierParticipant::Arrival::kClosed:
       return std::nullopt;
@@ -153,9 +161,9 @@ std::optional<int> FenceAtBarrier(Session& session, bool collect) {
     case shm::BarrierParticipant::Arrival::kWait:
       break;
   }
-  const int status = AwaitBarrier(session, ticket);
+  const int status = AwaitBarrier(session, *fences.barrier(), ticket);
   if (status == shm::kBarrierAgain) return std::nullopt;
-  session.counts().AddWhole();
+  fences.counts().AddWhole();
   return status;
 }
 
@@ -168,7 +176,7 @@ int Fence(Session& session, const pmix_proc_t* procs, size_t nprocs,
   if (rc != PMIX_SUCCESS) return rc;
   if (session.channel() == nullptr) return FenceAlone(session, procs, nprocs);
   const bool whole_job = IsWholeJob(session, procs, nprocs);
-  FenceCount count(whole_job ? &session : nullptr);
+  FenceCount count(whole_job ? &session.fences() : nullptr);
   if (count.only_one() && options.timeout_ms == 0) {
     const std::optional<int> end = FenceAtBarrier(session, options.collect);
     if (end) return *end;
@@ -195,13 +203,17 @@ int FenceAsync(Session& session, const pmix_proc_t* procs, size_t nprocs,
   std::string frame;
   rc = EncodeFrame(procs, nprocs, info, ninfo, options, &frame);
   if (rc != PMIX_SUCCESS) return rc;
-  FenceCount count(IsWholeJob(session, procs, nprocs) ? &session : nullptr);
+  // Counted while it is in progress: a blocking fence meanwhile must not
+  // overtake it in the barrier.
+  FenceCount count(IsWholeJob(session, procs, nprocs) ? &session.fences()
+                                                      : nullptr);
   rc = session.channel()->CallAsync(
       local::FrameType::kCollective, frame,
-      [=, counted = count.session()](const Reply& reply) {
-        if (counted != nullptr) counted->EndFence();
+      [=, counted = count.fences()](const Reply& reply) {
+        if (counted != nullptr) counted->End();
         cbfunc(reply.status, cbdata);
       });
+  // The answer ends it.
   if (rc == PMIX_SUCCESS) count.Keep();
   return rc;
 }

@@ -38,7 +38,7 @@ bool CanAsk(Session& session, const GetOptions& options) {
   return session.channel() != nullptr && !options.optional && !options.refresh;
 }
 
-// All of another process can only be known by asking.
+// Only its own agent knows all keys of a process.
 bool MustAsk(const Session& session, const Arguments& args) {
   return args.key.empty() && args.options.realm == Realm::kUnknown &&
          IsProcessRank(args.target.rank) && !IsSelf(session, args.target);
@@ -46,7 +46,7 @@ bool MustAsk(const Session& session, const Arguments& args) {
 
 int CheckStorage(const Arguments& args, pmix_value_t** value) {
   if (value == nullptr) {
-    // A refresh of everything need not give anything back.
+    // A refresh of all keys need not return any.
     return args.options.refresh && args.key.empty() ? PMIX_SUCCESS
                                                     : PMIX_ERR_BAD_PARAM;
   }
@@ -56,7 +56,7 @@ int CheckStorage(const Arguments& args, pmix_value_t** value) {
   return PMIX_SUCCESS;
 }
 
-// Hands *found to the caller in the manner asked for.
+// Transfers *found to the caller, as the directives want it.
 int Deliver(Session& session, const Arguments& args, pmix_value_t* found,
             pmix_value_t** value) {
   if (value == nullptr) {
@@ -82,13 +82,13 @@ int Deliver(Session& session, const Arguments& args, pmix_value_t* found,
   return PMIX_SUCCESS;
 }
 
-// What there is after a refresh. An agent that has nothing new is no failure:
-// what is here is then current.
+// The result after a refresh. An agent without anything new is no failure: what
+// this process can read already is current then.
 int FindRefreshed(const Session& session, const Target& target,
                   std::string_view key, const GetOptions& options,
                   const Reply& reply, pmix_value_t* found) {
   if (reply.status == PMIX_ERR_NOT_FOUND) {
-    return FindHere(session, target, key, options, found).status;
+    return FindLocally(session, target, key, options, found).status;
   }
   return FindAfterReply(session, target, key, options, reply, found);
 }
@@ -107,7 +107,7 @@ int FindBlocking(Session& session, const Arguments& args, pmix_value_t* found) {
   }
   if (!MustAsk(session, args) || !CanAsk(session, args.options)) {
     const LookupResult here =
-        FindHere(session, args.target, args.key, args.options, found);
+        FindLocally(session, args.target, args.key, args.options, found);
     if (!here.ask_agent || !CanAsk(session, args.options)) return here.status;
   }
   const Reply reply = session.channel()->Call(
@@ -196,7 +196,7 @@ int GetValueAsync(Session& session, const pmix_proc_t* proc, const char* key,
   if (WantsRefresh(session, args)) return RefreshAsync(get);
   if (!MustAsk(session, args) || !CanAsk(session, args.options)) {
     const LookupResult here =
-        FindHere(session, args.target, args.key, args.options, &get->value);
+        FindLocally(session, args.target, args.key, args.options, &get->value);
     if (here.status == PMIX_SUCCESS) {
       session.progress().Post([get] { CallBack(*get, PMIX_SUCCESS); });
       return PMIX_SUCCESS;

@@ -96,7 +96,7 @@ int ParseOther(const pmix_info_t& info, std::string_view key, GetOptions* out,
     return PMIX_SUCCESS;
   }
   if (key == PMIX_TIMEOUT) return TimeoutOf(info, &out->timeout_ms);
-  // One key of one process: waiting until it is there is what Get does.
+  // One key of one process: Get waits for it anyway.
   if (key == PMIX_WAIT) return PMIX_SUCCESS;
   *known = false;
   return PMIX_SUCCESS;

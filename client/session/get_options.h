@@ -13,7 +13,7 @@
 namespace canopy::client {
 
 struct GetOptions {
-  bool optional = false;        // PMIX_OPTIONAL: only what is here already
+  bool optional = false;        // PMIX_OPTIONAL: no request
   bool immediate = false;       // PMIX_IMMEDIATE: only what the agent has
   bool refresh = false;         // PMIX_GET_REFRESH_CACHE
   bool static_values = false;   // PMIX_GET_STATIC_VALUES

@@ -1,5 +1,5 @@
-// What a process can read about one job without asking anybody. Values are
-// VALUEs of common/codec.
+// What a process can read about one job without a request. Values are VALUEs of
+// common/codec.
 #ifndef CANOPY_CLIENT_SESSION_JOB_VIEW_H_
 #define CANOPY_CLIENT_SESSION_JOB_VIEW_H_
 
@@ -18,11 +18,11 @@ enum class Presence : uint8_t {
   kAbsent,
   kFound,
   kOutsideScope,  // exists, but not for processes of this node
-  kIncomplete,    // not here, though the process has more than fits here
+  kIncomplete,    // absent, but the process has more than fits in the segment
 };
 
 // Immutable except for what processes commit. Every method may be called from
-// any thread. Views of values stay good as long as the object.
+// any thread. Views of values are valid as long as the object.
 class JobView {
  public:
   using Visit = std::function<void(std::string_view key, std::string_view)>;

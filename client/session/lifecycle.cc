@@ -6,41 +6,43 @@
 
 #include <atomic>
 #include <memory>
-#include <mutex>
 #include <utility>
 
 #include "client/session/bootstrap.h"
 #include "client/session/event_op.h"
 #include "client/session/fence_op.h"
 #include "client/session/init_options.h"
+#include "common/mutex.h"
 #include "common/values/value.h"
 
 namespace canopy::client {
 namespace {
 
-// Plain data that a forked child can put right; never destroyed.
+// Plain data that a forked child can reset; never destroyed.
 struct Library {
   std::atomic<Session*> session{nullptr};
   std::atomic<int> calls{0};  // that may use the session
-  std::mutex* mu = new std::mutex;
-  int references = 0;
-  // The session that a fork left behind; its memory is the parent's business.
+  Mutex* mu = new Mutex;
+  int references CANOPY_GUARDED_BY(mu) = 0;
+  // The parent's session, in a child of a fork. Never freed: its threads do not
+  // exist here, and its locks may be held.
   Session* inherited = nullptr;
 };
 Library g_library;
 
-// The child's threads are gone and the connection is the parent's: the child
-// starts anew. Its copy of the socket would hide the parent's end.
-void AfterForkInChild() {
+// The threads do not exist in the child and the connection is the parent's, so
+// the child has no session. Its copy of the socket would keep the connection
+// open after the parent's end. Not analysed: the mutex is not locked but
+// replaced, because a thread that does not exist here may hold it.
+void AfterForkInChild() CANOPY_NO_THREAD_SAFETY_ANALYSIS {
   Session* session = g_library.session.exchange(nullptr);
   if (session != nullptr) {
     g_library.inherited = session;
-    if (session->socket_fd() >= 0) close(session->socket_fd());
+    if (session->agent().socket_fd() >= 0) close(session->agent().socket_fd());
   }
   g_library.calls = 0;
   g_library.references = 0;
-  // Its holder does not exist in this process.
-  g_library.mu = new std::mutex;
+  g_library.mu = new Mutex;
 }
 
 void WatchForks() {
@@ -93,7 +95,7 @@ void EndSession() {
   if (session->channel() != nullptr) {
     (void)session->channel()->Call(local::FrameType::kFinalize, {});
   }
-  session->Disconnect();
+  session->agent().Close();
   Drain();
   delete session;
 }
@@ -112,7 +114,7 @@ int InitLibrary(pmix_proc_t* proc, const pmix_info_t* info, size_t ninfo) {
   const int rc = ParseInitOptions(info, ninfo, &options);
   if (rc != PMIX_SUCCESS) return rc;
   WatchForks();
-  std::lock_guard<std::mutex> lock(*g_library.mu);
+  const MutexLock lock(*g_library.mu);
   Session* session = g_library.session.load();
   if (session == nullptr) {
     Result<Bootstrap> bootstrap = FindAgent();
@@ -131,14 +133,14 @@ int InitLibrary(pmix_proc_t* proc, const pmix_info_t* info, size_t ninfo) {
 
 int FinalizeLibrary(const pmix_info_t* info, size_t ninfo) {
   if (info == nullptr && ninfo > 0) return PMIX_ERR_BAD_PARAM;
-  std::lock_guard<std::mutex> lock(*g_library.mu);
+  const MutexLock lock(*g_library.mu);
   Session* session = g_library.session.load();
   if (session == nullptr) return PMIX_ERR_INIT;
   if (g_library.references > 1) {
     --g_library.references;
     return PMIX_SUCCESS;
   }
-  // The thread that would have to end is the one that is asking.
+  // Ending the session joins the progress thread, which is this one.
   if (session->progress().InTask()) return PMIX_ERR_WOULD_BLOCK;
   if (WantsBarrier(info, ninfo)) {
     const int rc = Fence(*session, nullptr, 0, nullptr, 0);

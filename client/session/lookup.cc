@@ -8,17 +8,18 @@
 namespace canopy::client {
 namespace {
 
-// Whether data of a process may have been put with `scope`, as far as its
-// place tells: what reaches another node was not local, and the reverse.
+// Whether data of a process may have been put with `scope`. The segment does
+// not hold scopes, but what is readable on another node was not local, and the
+// reverse.
 bool PlaceAllows(const JobView& job, Rank rank, pmix_scope_t scope) {
   if (scope == PMIX_LOCAL) return job.NodeOf(rank) == job.self_node();
   if (scope == PMIX_REMOTE) return job.NodeOf(rank) != job.self_node();
   return scope != PMIX_INTERNAL;
 }
 
-// Most processes never ask for their directory, so that it is made when its
-// name is given out. It is removed with the job's directory, in which it is;
-// where that cannot be written it is of no use.
+// Most processes never use their directory, so it is made when its name is
+// first returned. It is removed with the job's directory, in which it is; a
+// failure shows when the process uses it.
 void MakeRankDirectory(const pmix_value_t& name) {
   if (name.type == PMIX_STRING && name.data.string != nullptr) {
     (void)mkdir(name.data.string, 0700);
@@ -41,7 +42,7 @@ LookupResult Lookup::Find(const Target& target, std::string_view key,
   const JobView* job = namespaces_.Find(target.nspace);
   if (job == nullptr) return {PMIX_ERR_NOT_FOUND, /*ask_agent=*/true};
   if (!reserved && options.realm == Realm::kUnknown) {
-    return FindPosted(*job, target, key, options, value);
+    return FindCommitted(*job, target, key, options, value);
   }
   const Realm realm =
       options.realm != Realm::kUnknown ? options.realm : DefaultRealm(key);
@@ -165,11 +166,12 @@ bool Lookup::SessionMatches(const JobView& job,
   return id.ok() && id->AsUint32() == options.session_id;
 }
 
-LookupResult Lookup::FindPosted(const JobView& job, const Target& target,
-                                std::string_view key, const GetOptions& options,
-                                pmix_value_t* value) const {
+LookupResult Lookup::FindCommitted(const JobView& job, const Target& target,
+                                   std::string_view key,
+                                   const GetOptions& options,
+                                   pmix_value_t* value) const {
   if (target.rank == kRankWildcard) {
-    // Not an owner of posted keys; the host may have defined such a key.
+    // No process commits as a wildcard; the host may have defined such a key.
     const Encoded found = job.FindJob(key);
     return {found ? DecodeValue(*found, value) : PMIX_ERR_NOT_FOUND, false};
   }

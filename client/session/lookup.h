@@ -1,6 +1,6 @@
-// The rules of PMIx_Get for what can be answered without asking the agent:
-// which realm a key is looked for in, whose data counts, and whether an absent
-// key may still come from elsewhere.
+// The rules of PMIx_Get for what can be answered without a request to the
+// agent: in which realm a key is searched, whose data counts, and whether an
+// absent key may still come from the agent.
 #ifndef CANOPY_CLIENT_SESSION_LOOKUP_H_
 #define CANOPY_CLIENT_SESSION_LOOKUP_H_
 
@@ -61,9 +61,9 @@ class Lookup {
                       Realm realm) const;
   int FindAboutProc(const JobView& job, const Target& target,
                     std::string_view key, pmix_value_t* value) const;
-  LookupResult FindPosted(const JobView& job, const Target& target,
-                          std::string_view key, const GetOptions& options,
-                          pmix_value_t* value) const;
+  LookupResult FindCommitted(const JobView& job, const Target& target,
+                             std::string_view key, const GetOptions& options,
+                             pmix_value_t* value) const;
   LookupResult FindOwner(const JobView& job, const Target& target,
                          std::string_view key, const GetOptions& options,
                          pmix_value_t* value) const;

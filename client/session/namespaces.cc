@@ -1,6 +1,5 @@
 #include "client/session/namespaces.h"
 
-#include <mutex>
 #include <utility>
 
 namespace canopy::client {
@@ -11,22 +10,23 @@ Namespaces::Namespaces(std::string own_nspace, std::unique_ptr<JobView> own)
 }
 
 void Namespaces::ReplaceOwn(std::unique_ptr<JobView> own) {
-  std::lock_guard<std::shared_mutex> lock(mu_);
+  const WriterLock lock(mu_);
   own_.store(own.get(), std::memory_order_release);
   replaced_.push_back(std::move(own));
 }
 
 const JobView* Namespaces::Find(std::string_view nspace) const {
   if (nspace == own_nspace_) return own_.load();
-  std::shared_lock<std::shared_mutex> lock(mu_);
+  const ReaderLock lock(mu_);
   const auto it = others_.find(nspace);
   return it == others_.end() ? nullptr : it->second.get();
 }
 
 void Namespaces::Add(std::string nspace, std::unique_ptr<JobView> job) {
-  // The own job's segment never changes its place.
+  // One agent never replaces the own job's segment; its successor does, with
+  // ReplaceOwn.
   if (nspace == own_nspace_) return;
-  std::lock_guard<std::shared_mutex> lock(mu_);
+  const WriterLock lock(mu_);
   std::unique_ptr<JobView>& slot = others_[std::move(nspace)];
   if (slot != nullptr) replaced_.push_back(std::move(slot));
   slot = std::move(job);
@@ -35,7 +35,7 @@ void Namespaces::Add(std::string nspace, std::unique_ptr<JobView> job) {
 std::vector<std::pair<std::string, const JobView*>> Namespaces::All() const {
   std::vector<std::pair<std::string, const JobView*>> all;
   all.emplace_back(own_nspace_, own_.load());
-  std::shared_lock<std::shared_mutex> lock(mu_);
+  const ReaderLock lock(mu_);
   for (const auto& [nspace, job] : others_) all.emplace_back(nspace, job.get());
   return all;
 }

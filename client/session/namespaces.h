@@ -5,17 +5,17 @@
 #include <atomic>
 #include <map>
 #include <memory>
-#include <shared_mutex>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "client/session/job_view.h"
+#include "common/mutex.h"
 
 namespace canopy::client {
 
 // Thread-safe. The own job is known from the start and costs no lock. Jobs
-// stay readable until the object goes, also those that were replaced.
+// stay readable as long as the object exists, also those that were replaced.
 class Namespaces {
  public:
   Namespaces(std::string own_nspace, std::unique_ptr<JobView> own);
@@ -26,7 +26,7 @@ class Namespaces {
   // Null when this process cannot read that namespace yet.
   const JobView* Find(std::string_view nspace) const;
 
-  // A successor agent has published the own job's data anew.
+  // A successor agent has made another segment of the own job.
   void ReplaceOwn(std::unique_ptr<JobView> own);
   // Adds a namespace or replaces what was known of it.
   void Add(std::string nspace, std::unique_ptr<JobView> job);
@@ -37,10 +37,11 @@ class Namespaces {
  private:
   const std::string own_nspace_;
   std::atomic<const JobView*> own_;
-  mutable std::shared_mutex mu_;
-  std::map<std::string, std::unique_ptr<JobView>, std::less<>> others_;
+  mutable SharedMutex mu_;
+  std::map<std::string, std::unique_ptr<JobView>, std::less<>> others_
+      CANOPY_GUARDED_BY(mu_);
   // The own ones, and others that were replaced.
-  std::vector<std::unique_ptr<JobView>> replaced_;
+  std::vector<std::unique_ptr<JobView>> replaced_ CANOPY_GUARDED_BY(mu_);
 };
 
 }  // namespace canopy::client

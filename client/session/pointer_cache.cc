@@ -5,7 +5,7 @@ namespace canopy::client {
 pmix_value_t* PointerCache::Keep(const ProcId& proc, std::string_view key,
                                  pmix_value_t* value) {
   Value kept = Value::Adopt(value);
-  std::lock_guard<std::mutex> lock(mu_);
+  const MutexLock lock(mu_);
   std::deque<Value>& versions = values_[{proc, std::string(key)}];
   for (Value& version : versions) {
     if (version == kept) return version.mutable_raw();

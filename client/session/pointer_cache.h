@@ -5,12 +5,12 @@
 
 #include <deque>
 #include <map>
-#include <mutex>
 #include <string>
 #include <string_view>
 #include <utility>
 
 #include "common/ids.h"
+#include "common/mutex.h"
 #include "common/values/value.h"
 #include "pmix.h"
 
@@ -25,9 +25,10 @@ class PointerCache {
                      pmix_value_t* value);
 
  private:
-  std::mutex mu_;
+  Mutex mu_;
   // A deque, because its elements never move.
-  std::map<std::pair<ProcId, std::string>, std::deque<Value>> values_;
+  std::map<std::pair<ProcId, std::string>, std::deque<Value>> values_
+      CANOPY_GUARDED_BY(mu_);
 };
 
 }  // namespace canopy::client

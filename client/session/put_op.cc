@@ -20,7 +20,7 @@ int CopyOf(const pmix_value_t& from, Value* to) {
   return rc;
 }
 
-// Reserved keys that Open MPI posts nevertheless, because it binds processes
+// Reserved keys that Open MPI puts nevertheless, because it binds processes
 // that the host left unbound, and knows then what the host does not.
 bool MayPutReserved(std::string_view key) {
   return key == PMIX_CPUSET || key == PMIX_LOCALITY_STRING || key == PMIX_ARCH;
@@ -30,28 +30,15 @@ bool MayPutReserved(std::string_view key) {
 // has not read must not be relied on.
 int SendCommit(Session& session, const std::string& frame) {
   const Reply reply = session.channel()->Call(local::FrameType::kCommit, frame);
-  if (reply.status == PMIX_SUCCESS) session.NoteCommit();
+  if (reply.status == PMIX_SUCCESS) session.commits().Note();
   return reply.status;
 }
 
-// The agent will not read its mailbox any more; a successor would.
-bool IsLost(const Session& session, const Channel& channel) {
-  return session.MayReattach() ? channel.lost() : channel.PeerIsGone();
-}
-
-// Leaves what was put for the agent, if that is the way now; gives the frame
-// that is to be sent otherwise.
-shm::CommitWriter::Outcome Leave(Session& session, std::string* frame) {
-  using Outcome = shm::CommitWriter::Outcome;
-  std::lock_guard<std::mutex> lock(session.commit_mutex());
-  *frame = session.staged().TakeFrame();
-  const Channel* channel = session.channel();
-  if (frame->empty() || channel == nullptr) return Outcome::kWritten;
-  shm::CommitWriter* mailbox = session.commits();
-  if (mailbox == nullptr || IsLost(session, *channel)) return Outcome::kMessage;
-  const Outcome outcome = mailbox->Write(*frame);
-  if (outcome != Outcome::kMessage) session.NoteCommit();
-  return outcome;
+// Whether nobody will read the mailbox any more. Where a successor is expected,
+// a closed connection alone does not mean that: what is left in the mailbox
+// meanwhile is among the commits that a reattach sends.
+bool AgentIsGone(const Session& session, const Channel& channel) {
+  return session.agent().MayReattach() ? channel.lost() : channel.PeerIsGone();
 }
 
 }  // namespace
@@ -72,7 +59,7 @@ int PutValue(Session& session, pmix_scope_t scope, const char* key,
   Value copy;
   int rc = CopyOf(*value, &copy);
   if (rc == PMIX_SUCCESS && scope != PMIX_INTERNAL) {
-    rc = session.staged().Stage(scope, name, *value);
+    rc = session.commits().staged().Stage(scope, name, *value);
   }
   if (rc != PMIX_SUCCESS) return rc;
   session.store().Put(session.self(), name, std::move(copy), scope);
@@ -97,12 +84,19 @@ int StoreInternal(Session& session, const pmix_proc_t* proc, const char* key,
 }
 
 int CommitPuts(Session& session) {
+  Channel* channel = session.channel();
+  if (channel == nullptr) {
+    // A singleton's data is for no other process.
+    (void)session.commits().staged().TakeFrame();
+    return PMIX_SUCCESS;
+  }
   std::string frame;
-  switch (Leave(session, &frame)) {
+  switch (session.commits().Commit(
+      [&] { return AgentIsGone(session, *channel); }, &frame)) {
     case shm::CommitWriter::Outcome::kMessage:
       return SendCommit(session, frame);
     case shm::CommitWriter::Outcome::kNotify:
-      (void)session.channel()->Post(local::FrameType::kCommitted, {});
+      (void)channel->Post(local::FrameType::kCommitted, {});
       break;
     case shm::CommitWriter::Outcome::kWritten:
       break;

@@ -1,5 +1,5 @@
 // Which level of a job's data a reserved key belongs to when the caller does
-// not say so: session, job, application, node or process.
+// name one: session, job, application, node or process.
 #ifndef CANOPY_CLIENT_SESSION_REALM_H_
 #define CANOPY_CLIENT_SESSION_REALM_H_
 

@@ -24,7 +24,7 @@ int StagedPuts::Stage(pmix_scope_t scope, std::string_view key,
   Encoder encoder;
   encoder.PutKval(key, value);
   if (!encoder.ok()) return encoder.status().code();
-  std::lock_guard<std::mutex> lock(mu_);
+  const MutexLock lock(mu_);
   Put(scope, key, encoder.Take(), &scopes_);
   return PMIX_SUCCESS;
 }
@@ -46,7 +46,7 @@ void StagedPuts::Put(pmix_scope_t scope, std::string_view key,
 }
 
 std::string StagedPuts::TakeFrame() {
-  std::lock_guard<std::mutex> lock(mu_);
+  const MutexLock lock(mu_);
   std::string frame = Encode(scopes_);
   for (auto& [scope, kvals] : scopes_) {
     for (auto& [key, encoded] : kvals) {
@@ -58,7 +58,7 @@ std::string StagedPuts::TakeFrame() {
 }
 
 std::string StagedPuts::CommittedFrame() const {
-  std::lock_guard<std::mutex> lock(mu_);
+  const MutexLock lock(mu_);
   return Encode(committed_);
 }
 

@@ -3,10 +3,10 @@
 #define CANOPY_CLIENT_SESSION_STAGED_PUTS_H_
 
 #include <map>
-#include <mutex>
 #include <string>
 #include <string_view>
 
+#include "common/mutex.h"
 #include "pmix.h"
 
 namespace canopy::client {
@@ -22,10 +22,10 @@ class StagedPuts {
   int Stage(pmix_scope_t scope, std::string_view key,
             const pmix_value_t& value);
 
-  // The payload of a commit frame with all that was staged; empty when there
-  // is nothing. Nothing is staged afterwards.
+  // The payload of a commit frame with all that was staged; empty when nothing
+  // was. Nothing is staged afterwards.
   std::string TakeFrame();
-  // The same for all that TakeFrame ever gave.
+  // The same for all that TakeFrame ever returned: for a successor agent.
   std::string CommittedFrame() const;
 
  private:
@@ -35,9 +35,9 @@ class StagedPuts {
                   Scopes* scopes);
   static std::string Encode(const Scopes& scopes);
 
-  mutable std::mutex mu_;
-  Scopes scopes_;
-  Scopes committed_;
+  mutable Mutex mu_;
+  Scopes scopes_ CANOPY_GUARDED_BY(mu_);
+  Scopes committed_ CANOPY_GUARDED_BY(mu_);
 };
 
 }  // namespace canopy::client

@@ -12,7 +12,7 @@
 namespace canopy::client {
 
 // Null names the caller, an empty namespace the caller's. PMIX_ERR_BAD_PARAM
-// for a rank that names nobody whose data could be asked for.
+// for a rank whose data cannot be requested.
 int ResolveTarget(const Session& session, const pmix_proc_t* proc,
                   Target* target);
 

@@ -6,13 +6,13 @@
 #include <atomic>
 #include <cstdint>
 #include <map>
-#include <shared_mutex>
 #include <string>
 #include <string_view>
 #include <unordered_map>
 #include <utility>
 
 #include "common/ids.h"
+#include "common/mutex.h"
 #include "common/values/value.h"
 #include "pmix.h"
 
@@ -31,7 +31,7 @@ class ValueStore {
   bool Read(std::string_view nspace, Rank rank, std::string_view key,
             pmix_scope_t scope, Visit&& visit) const {
     if (!MayHave(key)) return false;
-    std::shared_lock<std::shared_mutex> lock(mu_);
+    const ReaderLock lock(mu_);
     const auto keys = procs_.find(ProcView{nspace, rank});
     if (keys == procs_.end()) return false;
     const auto found = keys->second.find(key);
@@ -45,7 +45,7 @@ class ValueStore {
   template <typename Visit>
   void ForEach(std::string_view nspace, Rank rank, pmix_scope_t scope,
                Visit&& visit) const {
-    std::shared_lock<std::shared_mutex> lock(mu_);
+    const ReaderLock lock(mu_);
     const auto keys = procs_.find(ProcView{nspace, rank});
     if (keys == procs_.end()) return;
     for (const auto& [key, entry] : keys->second) {
@@ -92,8 +92,8 @@ class ValueStore {
     return (bits_.load(std::memory_order_acquire) & Bit(key)) != 0;
   }
 
-  mutable std::shared_mutex mu_;
-  std::unordered_map<ProcId, Keys, Hash, Equal> procs_;
+  mutable SharedMutex mu_;
+  std::unordered_map<ProcId, Keys, Hash, Equal> procs_ CANOPY_GUARDED_BY(mu_);
   std::atomic<uint64_t> bits_{0};
 };
 

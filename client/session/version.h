@@ -1,5 +1,5 @@
-// What PMIx_Get_version says. Programs compare the beginning with the version
-// of the interface that they were built for.
+// The result of PMIx_Get_version. Programs compare the beginning with the
+// version of the interface that they were built for.
 #ifndef CANOPY_CLIENT_SESSION_VERSION_H_
 #define CANOPY_CLIENT_SESSION_VERSION_H_
 

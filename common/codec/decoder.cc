@@ -271,19 +271,6 @@ bool Decoder::BeginOne(pmix_data_type_t type) {
 bool Decoder::UnpackByte(pmix_data_type_t type, uint8_t* v) {
   return BeginOne(type) && GetByte(v);
 }
-bool Decoder::UnpackBool(bool* v) { return BeginOne(PMIX_BOOL) && GetBool(v); }
-bool Decoder::UnpackUint16(uint16_t* v) {
-  return BeginOne(PMIX_UINT16) && GetUint16(v);
-}
-bool Decoder::UnpackUint32(uint32_t* v) {
-  return BeginOne(PMIX_UINT32) && GetUint32(v);
-}
-bool Decoder::UnpackUint64(uint64_t* v) {
-  return BeginOne(PMIX_UINT64) && GetUint64(v);
-}
-bool Decoder::UnpackInt32(int32_t* v) {
-  return BeginOne(PMIX_INT32) && GetInt32(v);
-}
 bool Decoder::UnpackSize(size_t* v) {
   return BeginOne(PMIX_SIZE) && GetSize(v);
 }
@@ -296,15 +283,6 @@ bool Decoder::UnpackRank(Rank* v) {
 bool Decoder::UnpackString(std::string_view* v, bool* is_null) {
   return BeginOne(PMIX_STRING) && GetString(v, is_null);
 }
-bool Decoder::UnpackProc(ProcId* v) {
-  return BeginOne(PMIX_PROC) && GetProc(v);
-}
-bool Decoder::UnpackByteObject(std::string_view* v) {
-  return BeginOne(PMIX_BYTE_OBJECT) && GetBytes(v);
-}
-bool Decoder::UnpackValue(Value* v) {
-  return BeginOne(PMIX_VALUE) && GetValue(v);
-}
 bool Decoder::UnpackKval(KvalView* v) {
   return BeginOne(kKvalType) && GetKval(v);
 }
@@ -316,11 +294,6 @@ bool Decoder::UnpackBuffer(std::string_view* payload, CodecForm* form) {
   *form = form_;
   form->described = kind == 2;
   return GetBytes(payload);
-}
-
-bool Decoder::UnpackCountedProcs(std::vector<ProcId>* v) {
-  size_t n = 0;
-  return UnpackSize(&n) && UnpackProcs(n, v);
 }
 
 bool Decoder::UnpackCountedInfos(InfoList* v) {

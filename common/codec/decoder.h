@@ -93,27 +93,18 @@ class Decoder {
   // Reads a call's head: how many elements of `type` follow.
   bool UnpackCount(pmix_data_type_t type, size_t* count);
   bool UnpackByte(pmix_data_type_t type, uint8_t* v);
-  bool UnpackBool(bool* v);
   bool UnpackCommand(uint8_t* v) { return UnpackByte(PMIX_COMMAND, v); }
-  bool UnpackUint16(uint16_t* v);
-  bool UnpackUint32(uint32_t* v);
-  bool UnpackUint64(uint64_t* v);
-  bool UnpackInt32(int32_t* v);
   bool UnpackSize(size_t* v);
   bool UnpackStatus(pmix_status_t* v);
   bool UnpackRank(Rank* v);
   bool UnpackString(std::string_view* v, bool* is_null = nullptr);
-  bool UnpackProc(ProcId* v);
   // A SIZE n and, unless n is 0, one call of n elements; appended to *v.
-  bool UnpackCountedProcs(std::vector<ProcId>* v);
   bool UnpackCountedInfos(InfoList* v);
   // One call of exactly n elements, or no call when n is 0; appended to *v.
   bool UnpackProcs(size_t n, std::vector<ProcId>* v);
   bool UnpackInfos(size_t n, InfoList* v);
-  bool UnpackByteObject(std::string_view* v);
   // The content of a nested payload, which is of the form in *form.
   bool UnpackBuffer(std::string_view* payload, CodecForm* form);
-  bool UnpackValue(Value* v);
   bool UnpackKval(KvalView* v);
   // A call of at most `room` elements into the array `elements`, whose
   // content is overwritten; *count tells how many. When more are there,

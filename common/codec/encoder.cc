@@ -155,26 +155,6 @@ void Encoder::PackByte(pmix_data_type_t type, uint8_t v) {
   PutByte(v);
 }
 
-void Encoder::PackInt32(int32_t v) {
-  BeginCall(PMIX_INT32, 1);
-  PutInt32(v);
-}
-
-void Encoder::PackUint16(uint16_t v) {
-  BeginCall(PMIX_UINT16, 1);
-  PutUint16(v);
-}
-
-void Encoder::PackUint32(uint32_t v) {
-  BeginCall(PMIX_UINT32, 1);
-  PutUint32(v);
-}
-
-void Encoder::PackUint64(uint64_t v) {
-  BeginCall(PMIX_UINT64, 1);
-  PutUint64(v);
-}
-
 void Encoder::PackSize(size_t v) {
   BeginCall(PMIX_SIZE, 1);
   PutSize(v);
@@ -195,11 +175,6 @@ void Encoder::PackString(std::string_view v) {
   PutString(v);
 }
 
-void Encoder::PackNullString() {
-  BeginCall(PMIX_STRING, 1);
-  PutNullString();
-}
-
 void Encoder::PackProc(const ProcId& v) { PackProcs({&v, 1}); }
 
 void Encoder::PackProcs(std::span<const ProcId> v) {
@@ -217,17 +192,6 @@ void Encoder::PackInfos(std::span<const pmix_info_t> v) {
 void Encoder::PackByteObject(std::string_view v) {
   BeginCall(PMIX_BYTE_OBJECT, 1);
   PutBytes(v);
-}
-
-void Encoder::PackBuffer(std::string_view payload) {
-  BeginCall(kBufferType, 1);
-  PutByte(form_.described ? 2 : 1);
-  PutBytes(payload);
-}
-
-void Encoder::PackValue(const pmix_value_t& v) {
-  BeginCall(PMIX_VALUE, 1);
-  PutValue(v);
 }
 
 void Encoder::PackKval(std::string_view key, const pmix_value_t& v) {

@@ -71,25 +71,16 @@ class Encoder {
   // Pack calls.
   void PackCall(pmix_data_type_t type, int32_t count, const void* elements);
   void PackByte(pmix_data_type_t type, uint8_t v);
-  void PackBool(bool v) { PackByte(PMIX_BOOL, v ? 1 : 0); }
   void PackCommand(uint8_t v) { PackByte(PMIX_COMMAND, v); }
-  void PackInt32(int32_t v);
-  void PackUint16(uint16_t v);
-  void PackUint32(uint32_t v);
-  void PackUint64(uint64_t v);
   void PackSize(size_t v);
   void PackStatus(pmix_status_t v);
   void PackRank(Rank v);
   void PackString(std::string_view v);
-  void PackNullString();
   void PackProc(const ProcId& v);
   // One call with all procs or infos; nothing at all when there are none.
   void PackProcs(std::span<const ProcId> v);
   void PackInfos(std::span<const pmix_info_t> v);
   void PackByteObject(std::string_view v);
-  // A nested payload that was written in this form.
-  void PackBuffer(std::string_view payload);
-  void PackValue(const pmix_value_t& v);
   void PackKval(std::string_view key, const pmix_value_t& v);
   void PackKvalEncoded(std::string_view key, std::string_view encoded);
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <optional>
 #include <unordered_map>
-#include <unordered_set>
+#include <utility>
 
 #include "common/wire.h"
 
@@ -16,6 +16,13 @@ constexpr std::string_view kCLibrary = "libc.so.6";
 constexpr size_t kNamedSymbols = 3;
 
 // A symbol, and the name of the object that wants it.
+// A symbol that is not there without the program's own library.
+struct GoneSymbol {
+  bool from_own = false;  // from that library, not from what comes with it
+  bool in_ours = false;
+  bool wanted = false;
+};
+
 struct WantedSymbol {
   std::string name;
   std::string by;
@@ -190,11 +197,14 @@ class Inquiry {
     if (!ours.ok()) return Unknown(ours.status().message());
     Collect();
     if (trouble_) return LibraryFit::kUnknown;
-    for (const std::string_view name : ours->defined) lost_.erase(name);
-    std::vector<WantedSymbol> missing = Wanted(lost_);
+    for (const std::string_view name : ours->defined) {
+      const auto it = gone_.find(name);
+      if (it != gone_.end()) it->second.in_ours = true;
+    }
+    size_t from_own = 0;
+    std::vector<WantedSymbol> missing = Missing(&from_own);
     RemoveDefined(&missing);
-    Detail("wanted from it", std::to_string(Wanted(from_own_).size()) +
-                                 " symbols" +
+    Detail("wanted from it", std::to_string(from_own) + " symbols" +
                                  (missing.empty() ? ", Canopy's has all" : ""));
     if (missing.empty()) return LibraryFit::kFits;
     for (const WantedSymbol& symbol : missing) {
@@ -240,23 +250,28 @@ class Inquiry {
       if (Has(injected_, object)) continue;
       const SymbolNames* const names = SymbolsOf(object);
       if (names == nullptr) return;
-      lost_.insert(names->defined.begin(), names->defined.end());
-      if (&object != own_) continue;
-      from_own_.insert(names->defined.begin(), names->defined.end());
+      for (const std::string_view name : names->defined) {
+        gone_[name].from_own |= &object == own_;
+      }
     }
   }
 
-  // Those of `names` that objects want, each once.
-  std::vector<WantedSymbol> Wanted(
-      const std::unordered_set<std::string_view>& names) {
+  // What objects want of that, each once, and Canopy's library lacks.
+  // `*from_own`: how much they want from the program's own library, whatever
+  // Canopy's has.
+  std::vector<WantedSymbol> Missing(size_t* from_own) {
     std::vector<WantedSymbol> out;
-    std::unordered_set<std::string_view> seen;
     for (const LoadedObject& object : injected_.objects) {
-      if (!Has(own_closure_, object) || names.empty()) continue;
+      if (!Has(own_closure_, object) || gone_.empty()) continue;
       const SymbolNames* const symbols = SymbolsOf(object);
       if (symbols == nullptr) return {};
       for (const std::string_view name : symbols->wanted) {
-        if (names.contains(name) && seen.insert(name).second) {
+        const auto it = gone_.find(name);
+        if (it == gone_.end() || std::exchange(it->second.wanted, true)) {
+          continue;
+        }
+        *from_own += it->second.from_own ? 1 : 0;
+        if (!it->second.in_ours) {
           out.push_back({std::string(name), NameOf(object)});
         }
       }
@@ -317,8 +332,7 @@ class Inquiry {
   bool trouble_ = false;
   std::string why_;
   std::unordered_map<const ElfFile*, SymbolNames> symbols_;
-  std::unordered_set<std::string_view> lost_;
-  std::unordered_set<std::string_view> from_own_;
+  std::unordered_map<std::string_view, GoneSymbol> gone_;
 };
 
 }  // namespace

@@ -15,6 +15,19 @@ namespace {
 constexpr size_t kJoin = 16 << 10;
 constexpr int kMaxParts = 64;
 
+void AttachFds(const std::vector<SharedFd>& fds, char* control,
+               msghdr* message) {
+  message->msg_control = control;
+  message->msg_controllen = CMSG_SPACE(sizeof(int) * fds.size());
+  cmsghdr* const header = CMSG_FIRSTHDR(message);
+  header->cmsg_level = SOL_SOCKET;
+  header->cmsg_type = SCM_RIGHTS;
+  header->cmsg_len = CMSG_LEN(sizeof(int) * fds.size());
+  for (size_t i = 0; i < fds.size(); ++i) {
+    std::memcpy(CMSG_DATA(header) + i * sizeof(int), &fds[i].fd, sizeof(int));
+  }
+}
+
 }  // namespace
 
 void OutQueue::Append(std::string bytes) {
@@ -42,6 +55,14 @@ void OutQueue::AppendWithFds(std::string bytes, std::vector<SharedFd> fds) {
   chunks_.push_back({std::move(bytes), {}, std::move(fds)});
 }
 
+void OutQueue::AppendWithOwnFds(std::string bytes, std::vector<UniqueFd> fds) {
+  const auto owner =
+      std::make_shared<const std::vector<UniqueFd>>(std::move(fds));
+  std::vector<SharedFd> shared;
+  for (const UniqueFd& fd : *owner) shared.push_back({fd.get(), owner});
+  AppendWithFds(std::move(bytes), std::move(shared));
+}
+
 std::string OutQueue::Front(size_t bytes) const {
   std::string out;
   size_t skip = front_sent_;
@@ -67,20 +88,9 @@ OutQueue::State OutQueue::Flush(int socket) {
     msghdr message{};
     message.msg_iov = parts;
     message.msg_iovlen = static_cast<size_t>(count);
-    alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int) * kMaxFds)] = {};
+    alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int) * kMaxFds)];
     const std::vector<SharedFd>& fds = chunks_.front().fds;
-    if (!fds.empty() && front_sent_ == 0) {
-      message.msg_control = control;
-      message.msg_controllen = CMSG_SPACE(sizeof(int) * fds.size());
-      cmsghdr* header = CMSG_FIRSTHDR(&message);
-      header->cmsg_level = SOL_SOCKET;
-      header->cmsg_type = SCM_RIGHTS;
-      header->cmsg_len = CMSG_LEN(sizeof(int) * fds.size());
-      for (size_t i = 0; i < fds.size(); ++i) {
-        std::memcpy(CMSG_DATA(header) + i * sizeof(int), &fds[i].fd,
-                    sizeof(int));
-      }
-    }
+    if (!fds.empty() && front_sent_ == 0) AttachFds(fds, control, &message);
     const ssize_t n = sendmsg(socket, &message, MSG_NOSIGNAL | MSG_DONTWAIT);
     if (n >= 0) {
       Sent(static_cast<size_t>(n));

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "common/bytes.h"
+#include "common/posix/unique_fd.h"
 
 namespace canopy {
 
@@ -21,7 +22,8 @@ struct SharedFd {
 // Bytes in order, some of them with descriptors attached to the first.
 class OutQueue {
  public:
-  static constexpr size_t kMaxFds = 4;
+  // The kernel's limit on descriptors in one message.
+  static constexpr size_t kMaxFds = 253;
 
   enum class State {
     kEmpty,    // everything is sent
@@ -34,6 +36,8 @@ class OutQueue {
   void Append(Bytes bytes);
   // `fds`, at most kMaxFds, arrive together with the first of these bytes.
   void AppendWithFds(std::string bytes, std::vector<SharedFd> fds);
+  // The same for descriptors that nobody else needs, closed when they are sent.
+  void AppendWithOwnFds(std::string bytes, std::vector<UniqueFd> fds);
 
   // Sends as much as the socket takes without waiting: one system call for
   // everything up to the next descriptor.

@@ -83,7 +83,8 @@ CommitReader::CommitReader(UniqueFd fd, void* base, uint32_t num_mailboxes)
       base_(base),
       num_mailboxes_(num_mailboxes),
       taken_(num_mailboxes),
-      corrupted_(num_mailboxes) {}
+      corrupted_(num_mailboxes),
+      unreleased_(num_mailboxes) {}
 
 CommitReader::~CommitReader() { munmap(base_, size()); }
 
@@ -97,10 +98,13 @@ CommitReader::Found CommitReader::Take(uint32_t index, std::string* bytes) {
   // A rank that sees this 0 has written before what the next line reads.
   rank.wanted.store(0, std::memory_order_seq_cst);
   const uint64_t to = rank.written.load(std::memory_order_seq_cst);
-  const uint32_t begin =
-      GenerationOf(to) == GenerationOf(from) ? BytesOf(from) : 0;
+  const bool starts_over = GenerationOf(to) != GenerationOf(from);
+  const uint32_t begin = starts_over ? 0 : BytesOf(from);
   const uint32_t end = BytesOf(to);
-  if (end > kCommitMailboxBytes || begin > end) {
+  // A rank starts over only where it sees that all was released. Whoever does
+  // so before would have the same bytes read any number of times.
+  if (end > kCommitMailboxBytes || begin > end ||
+      (starts_over && unreleased_[index])) {
     MarkCorrupted(index);
     return Found::kCorrupted;
   }
@@ -108,15 +112,17 @@ CommitReader::Found CommitReader::Take(uint32_t index, std::string* bytes) {
                      CommitMailboxOffset(num_mailboxes_, index);
   bytes->assign(data + begin, end - begin);
   taken_[index] = to;
-  unreleased_.push_back(index);
+  if (!unreleased_[index]) to_release_.push_back(index);
+  unreleased_[index] = true;
   return Found::kCommits;
 }
 
 void CommitReader::Release() {
-  for (const uint32_t index : unreleased_) {
+  for (const uint32_t index : to_release_) {
     mailbox(index).taken.store(taken_[index], std::memory_order_release);
+    unreleased_[index] = false;
   }
-  unreleased_.clear();
+  to_release_.clear();
 }
 
 void CommitReader::Ask(uint32_t index) {

@@ -38,7 +38,8 @@ class CommitReader {
     kCommits,    // whole records, as far as their rank says
     kCorrupted,  // its mailbox is corrupted and not read any more
   };
-  // Copies what a rank has left since the last call into `bytes`.
+  // Copies what a rank has left since the last call into `bytes`. All calls
+  // between two of Release copy no more than one mailbox holds.
   Found Take(uint32_t index, std::string* bytes);
   // What was taken so far has been persisted, and its space may be reused.
   // Until then a successor would find it again.
@@ -64,9 +65,10 @@ class CommitReader {
   const UniqueFd fd_;
   void* const base_;
   const uint32_t num_mailboxes_;
-  std::vector<uint64_t> taken_;       // by mailbox
-  std::vector<bool> corrupted_;       // the same
-  std::vector<uint32_t> unreleased_;  // mailboxes
+  std::vector<uint64_t> taken_;  // by mailbox, as the next two
+  std::vector<bool> corrupted_;
+  std::vector<bool> unreleased_;      // something was taken since Release
+  std::vector<uint32_t> to_release_;  // those mailboxes
 };
 
 }  // namespace canopy::shm

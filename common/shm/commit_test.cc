@@ -168,6 +168,17 @@ TEST_F(CommitTest, LessThanBeforeIsNonsense) {
   EXPECT_EQ(reader_->Take(1, &bytes), Found::kCorrupted);
 }
 
+// A second thread of the rank may change the position as often as it likes.
+TEST_F(CommitTest, AMailboxIsReadOnceBetweenTwoReleases) {
+  std::string bytes;
+  size_t copied = 0;
+  for (uint32_t generation = 1; generation < 100; ++generation) {
+    Mailbox(1)->written = CommitPosition(generation, kCommitMailboxBytes);
+    if (reader_->Take(1, &bytes) == Found::kCommits) copied += bytes.size();
+  }
+  EXPECT_EQ(copied, size_t{kCommitMailboxBytes});
+}
+
 TEST_F(CommitTest, ARankStaysInItsMailboxWhateverOthersWrite) {
   auto writer = Writer(1);
   for (const uint64_t bytes :

@@ -134,6 +134,10 @@ TEST(SegmentTest, ReservedKeysOfARank) {
   EXPECT_EQ(Value(r, 3, "pmix.rank"), "none");
   p.writer->SetPid(1, 300);
   EXPECT_EQ(Value(r, 1, "pmix.ppid"), "\x05\x0e\xac\x02"s);
+  EXPECT_EQ(Value(r, 1, "pmix.reinc"), "\x0e\x00"s);
+  p.writer->SetReincarnation(1, 2);
+  EXPECT_EQ(Value(r, 1, "pmix.reinc"), "\x0e\x02"s);
+  p.writer->SetReincarnation(9, 2);  // no such rank: no effect
 }
 
 TEST(SegmentTest, PublishReplacesAndFlagsOutsideScope) {

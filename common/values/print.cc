@@ -64,23 +64,4 @@ std::string PrintValue(const pmix_value_t& value, std::string_view prefix,
   return start + PrintElement(value.type, element, " ", depth + 1);
 }
 
-std::string ShortText(const pmix_value_t& value) {
-  const TypeInfo* type = FindType(value.type);
-  if (type == nullptr || type->size == 0) return "";
-  const void* element = ValueElement(*type, value);
-  if (element == nullptr) return "NULL";
-  if (value.type == PMIX_PROC) return ProcText(As<pmix_proc_t>(element));
-  if (value.type == PMIX_DATA_ARRAY) {
-    const auto& array = As<pmix_data_array_t>(element);
-    const TypeInfo* inner = FindType(array.type);
-    return Format("%zu x %s", array.size,
-                  inner == nullptr ? "UNKNOWN" : inner->name);
-  }
-  if (type->fields->shape == Shape::kBytes) {
-    return Format("%zu bytes", As<pmix_byte_object_t>(element).size);
-  }
-  if (PrinterOf(value.type) != nullptr) return type->name;
-  return SimpleText(value.type, element);
-}
-
 }  // namespace canopy

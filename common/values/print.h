@@ -18,9 +18,6 @@ std::string PrintElement(pmix_data_type_t type, const void* element,
 std::string PrintValue(const pmix_value_t& value, std::string_view prefix,
                        int depth = 0);
 
-// Only what a value holds, in one short line: "5", "node[0-3]", "4 bytes".
-std::string ShortText(const pmix_value_t& value);
-
 }  // namespace canopy
 
 #endif  // CANOPY_COMMON_VALUES_PRINT_H_

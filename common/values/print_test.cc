@@ -49,12 +49,5 @@ TEST(PrintTest, EveryTypePrintsSomething) {
   }
 }
 
-TEST(PrintTest, ShortTexts) {
-  EXPECT_EQ(ShortText(Value::Uint32(5).raw()), "5");
-  EXPECT_EQ(ShortText(Value::Proc({"job", 3}).raw()), "job:3");
-  EXPECT_EQ(ShortText(Value::ByteObject("abcd").raw()), "4 bytes");
-  EXPECT_EQ(ShortText(Value::InfoArray({}).raw()), "0 x PMIX_INFO");
-}
-
 }  // namespace
 }  // namespace canopy

@@ -92,8 +92,7 @@ std::optional<std::pair<uint64_t, uint64_t>> ParseRange(std::string_view text) {
   const auto last = dash == std::string_view::npos
                         ? first
                         : ParseNumber(text.substr(dash + 1));
-  if (!first || !last || *last < *first ||
-      *last - *first >= kMaxExpandedRanks) {
+  if (!first || !last || *last < *first || *last - *first >= kMaxRange) {
     return std::nullopt;
   }
   return std::pair(*first, *last);
@@ -196,45 +195,11 @@ std::string CompressRankMap(std::string_view map) {
   return std::string(kRawMark).append(map);
 }
 
-std::optional<std::vector<std::vector<uint32_t>>> ExpandRankMap(
-    std::string_view regex) {
-  if (regex.starts_with(kRawMark)) regex.remove_prefix(kRawMark.size());
-  std::vector<std::vector<uint32_t>> nodes;
-  if (regex.empty()) return nodes;
-  size_t total = 0;
-  for (const auto node : Split(regex, ';')) {
-    std::vector<uint32_t>& ranks = nodes.emplace_back();
-    if (node.empty()) continue;
-    for (const auto part : Split(node, ',')) {
-      const auto range = ParseRange(part);
-      if (!range || range->second > UINT32_MAX) return std::nullopt;
-      total += range->second - range->first + 1;
-      if (total > kMaxExpandedRanks) return std::nullopt;
-      for (uint64_t n = range->first; n <= range->second; ++n) {
-        ranks.push_back(static_cast<uint32_t>(n));
-      }
-    }
-  }
-  return nodes;
-}
-
 std::string JoinNames(std::span<const std::string> names) {
   std::string out;
   for (size_t i = 0; i < names.size(); ++i) {
     if (i > 0) out.push_back(',');
     out += names[i];
-  }
-  return out;
-}
-
-std::string JoinRanks(std::span<const std::vector<uint32_t>> ranks) {
-  std::string out;
-  for (size_t i = 0; i < ranks.size(); ++i) {
-    if (i > 0) out.push_back(';');
-    for (size_t j = 0; j < ranks[i].size(); ++j) {
-      if (j > 0) out.push_back(',');
-      out += std::to_string(ranks[i][j]);
-    }
   }
   return out;
 }

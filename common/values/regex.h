@@ -12,9 +12,9 @@
 
 namespace canopy {
 
-// Expanding gives at most this many names or ranks.
+// Expanding gives at most this many names, and one range that many numbers.
 inline constexpr size_t kMaxExpandedNames = 1 << 20;
-inline constexpr size_t kMaxExpandedRanks = 1 << 24;
+inline constexpr size_t kMaxRange = 1 << 24;
 
 // A comma-separated list of node names, shortened. Names that differ only in
 // one number and follow each other share an entry; the order is kept.
@@ -26,14 +26,11 @@ std::string CompressNodeList(std::string_view names);
 std::optional<std::vector<std::string>> ExpandNodeList(std::string_view regex);
 
 // Ranks per node: nodes separated by semicolons, ranks by commas, ranges such
-// as "0-3" allowed. We write it as it is, with a mark in front.
+// as "0-3" allowed. Written as it is, with a mark in front.
 std::string CompressRankMap(std::string_view map);
-std::optional<std::vector<std::vector<uint32_t>>> ExpandRankMap(
-    std::string_view regex);
 
-// The plain lists that the two Compress functions take.
+// The plain list that CompressNodeList takes.
 std::string JoinNames(std::span<const std::string> names);
-std::string JoinRanks(std::span<const std::vector<uint32_t>> ranks);
 
 }  // namespace canopy
 

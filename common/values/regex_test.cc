@@ -41,23 +41,12 @@ TEST(RegexTest, RefusesWhatIsMalformed) {
         "pmix[n[3:0-99999999999]]", "pmix[n[3:18446744073709551615999]]"}) {
     EXPECT_FALSE(ExpandNodeList(regex).has_value()) << regex;
   }
-  EXPECT_FALSE(ExpandRankMap("raw:0,x").has_value());
-  EXPECT_FALSE(ExpandRankMap("0-4294967296").has_value());
 }
 
 TEST(RegexTest, ManySmallRangesDoNotExceedTheLimit) {
   std::string regex = "pmix[n[1:0-99999";
   for (int i = 0; i < 20; ++i) regex += ",0-99999";
   EXPECT_FALSE(ExpandNodeList(regex + "]]").has_value());
-  regex = "0-9999999";
-  EXPECT_FALSE(ExpandRankMap(regex + "," + regex).has_value());
-}
-
-TEST(RegexTest, RankMaps) {
-  const auto ranks = ExpandRankMap("raw:0,1;;4-6");
-  ASSERT_TRUE(ranks.has_value());
-  ASSERT_EQ(ranks->size(), 3u);
-  EXPECT_EQ(JoinRanks(*ranks), "0,1;;4,5,6");
 }
 
 }  // namespace

@@ -193,13 +193,6 @@ Value Value::StringArray(std::span<const std::string> v) {
   return value;
 }
 
-Value Value::Uint32Array(std::span<const uint32_t> v) {
-  Value value;
-  auto* numbers = NewArray<uint32_t>(&value, PMIX_UINT32, v.size());
-  if (numbers != nullptr) memcpy(numbers, v.data(), v.size_bytes());
-  return value;
-}
-
 Value Value::Integer(pmix_data_type_t type, uint64_t v) {
   const TypeInfo* info = FindType(type);
   pmix_value_t probe = {};
@@ -235,7 +228,6 @@ std::optional<uint32_t> Value::AsUint32() const {
   if (!wide || *wide > UINT32_MAX) return std::nullopt;
   return static_cast<uint32_t>(*wide);
 }
-std::optional<double> Value::AsDouble() const { return DoubleOf(raw_); }
 std::optional<bool> Value::AsBool() const { return BoolOf(raw_); }
 std::optional<ProcId> Value::AsProc() const { return ProcOf(raw_); }
 std::optional<std::string_view> Value::AsBytes() const { return BytesOf(raw_); }
@@ -245,7 +237,6 @@ std::optional<std::span<const pmix_info_t>> Value::AsInfos() const {
 std::optional<std::span<const pmix_proc_t>> Value::AsProcs() const {
   return ProcsOf(raw_);
 }
-const pmix_data_array_t* Value::AsDataArray() const { return ArrayOf(raw_); }
 
 bool Value::operator==(const Value& other) const {
   return CompareValues(raw_, other.raw_) == PMIX_EQUAL;

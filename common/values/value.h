@@ -54,7 +54,6 @@ class Value {
   static Value InfoArray(const InfoList& v);
   static Value ProcArray(std::span<const ProcId> v);
   static Value StringArray(std::span<const std::string> v);
-  static Value Uint32Array(std::span<const uint32_t> v);
   // An integer type, a scope, range, state, ...: v is cut to the type's width.
   // The empty value when `type` is not one of these.
   static Value Integer(pmix_data_type_t type, uint64_t v);
@@ -79,8 +78,6 @@ class Value {
   std::optional<uint64_t> AsUint64() const;
   std::optional<int64_t> AsInt64() const;
   std::optional<uint32_t> AsUint32() const;
-  // Any numeric type.
-  std::optional<double> AsDouble() const;
   // A flag, or text that reads as one. The empty value reads as true.
   std::optional<bool> AsBool() const;
   std::optional<ProcId> AsProc() const;
@@ -89,7 +86,6 @@ class Value {
   // Elements of a data array of the given kind.
   std::optional<std::span<const pmix_info_t>> AsInfos() const;
   std::optional<std::span<const pmix_proc_t>> AsProcs() const;
-  const pmix_data_array_t* AsDataArray() const;
 
   bool operator==(const Value& other) const;
 

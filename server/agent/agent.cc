@@ -1,43 +1,44 @@
 #include "server/agent/agent.h"
 
-#include <signal.h>
-#include <spdlog/spdlog.h>
-#include <sys/epoll.h>
-#include <sys/signalfd.h>
 #include <time.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <chrono>
+#include <cerrno>
+#include <cstdint>
+#include <cstring>
 #include <functional>
-#include <future>
+#include <memory>
+#include <optional>
 #include <string>
 #include <utility>
-#include <variant>
-#include <vector>
 
-#include "common/run_protocol.h"
+#include "common/event_loop.h"
 #include "common/topology.h"
 #include "common/version.h"
-#include "server/agent/addresses.h"
-#include "server/agent/agent_impl.h"
-#include "server/agent/agent_state.h"
-#include "server/agent/log.h"
-#include "server/agent/settings.h"
-#include "server/core/step/client_inputs.h"
+#include "server/agent/bring_up/addresses.h"
+#include "server/agent/bring_up/file_limit.h"
+#include "server/agent/bring_up/log.h"
+#include "server/agent/bring_up/runtime_dir.h"
+#include "server/agent/bring_up/settings.h"
+#include "server/agent/membership/membership.h"
+#include "server/agent/membership/planner.h"
+#include "server/agent/persistence/agent_state.h"
+#include "server/agent/persistence/persistent_state.h"
+#include "server/agent/recovery/adapter_handover.h"
+#include "server/agent/recovery/adapter_recovery.h"
+#include "server/agent/recovery/recovery_coordinator.h"
+#include "server/agent/termination.h"
+#include "server/agent/wiring/control_endpoints.h"
+#include "server/agent/wiring/local_adapters.h"
+#include "server/agent/wiring/overlay_adapter.h"
+#include "server/control/job_manager.h"
 #include "server/core/step/control_inputs.h"
-#include "server/core/step/peer_inputs.h"
 #include "server/hwinfo/hwinfo.h"
-#include "server/ports/client_port.h"
+#include "server/runtime/runtime.h"
 
 namespace canopy::agent {
 namespace {
-
-constexpr char kControlSocket[] = "/control.sock";
-// How long the agent's own end waits for shims that are ending.
-constexpr int64_t kShimsEndNs = int64_t{3} * 1000 * 1000 * 1000;
-// And control calls that it has not answered.
-constexpr int64_t kCallsEndNs = int64_t{2} * 1000 * 1000 * 1000;
 
 uint64_t WallClockNs() {
   timespec now;
@@ -54,60 +55,158 @@ bool SharesMachine(const bootstrap::v1::Members& members,
                        }) > 1;
 }
 
+// With the entry of this agent, which may be another than its predecessor's.
+bootstrap::v1::Members WithOwn(bootstrap::v1::Members members, uint32_t self,
+                               const bootstrap::v1::NodeInfo& info) {
+  if (self < static_cast<uint32_t>(members.nodes_size())) {
+    *members.mutable_nodes(static_cast<int>(self)) = info;
+  }
+  return members;
+}
+
 }  // namespace
+
+// The parts of an agent in the order of their construction; each has only
+// earlier ones.
+class Agent::Impl {
+ public:
+  Impl(bootstrap::v1::Config config, bool restarted);
+
+  Status Prepare(bootstrap::v1::NodeInfo* info);
+  void Join(const bootstrap::v1::Members& members, BootstrapChannel* channel,
+            std::function<void()> detach);
+  void Run();
+
+ private:
+  Status MakeDirectory();
+  void MakeAdapters();
+  void MakePersistence();
+  Status Listen();
+  void Describe();
+  control::AgentView MakeView();
+  void StartCore();
+  void OnReady(BootstrapChannel* channel, const std::function<void()>& detach);
+  void SaveForSuccessor(const bootstrap::v1::Members& members);
+  // Hands over to the program (empty: this one, or what has replaced its file).
+  void Replace(std::string program,
+               const std::function<void(const Status&)>& done);
+  Status CheckSuccessor(const std::string& path) const;
+  // Ends this agent: running jobs first when it controls them.
+  void End(const std::string& reason);
+  void LeaveAndStop();
+
+  FileLimit files_;
+  const bootstrap::v1::Config config_;
+  const bool restarted_;
+  const uint64_t started_ = WallClockNs();  // nanoseconds since 1970
+  EventLoop loop_;
+  AgentRuntime runtime_{&loop_};
+  Termination termination_;
+  std::optional<RuntimeDir> dir_;
+  Membership membership_;
+  std::unique_ptr<Planner> planner_;  // null before Join
+  control::JobManager job_manager_;
+  std::unique_ptr<LocalAdapters> adapters_;
+  OverlayAdapter overlay_;
+  ControlEndpoints control_;
+  std::unique_ptr<PersistentState> persistent_state_;  // null when embedded
+  std::unique_ptr<AdapterRecovery> recovery_actions_;  // when restarted
+  std::unique_ptr<RecoveryCoordinator> recovery_;      // when restarted
+  std::unique_ptr<AdapterHandover> handover_actions_;
+  std::unique_ptr<Handover> handover_;
+  bootstrap::v1::NodeInfo info_;
+  bool ready_ = false;
+};
 
 Agent::Impl::Impl(bootstrap::v1::Config config, bool restarted)
     : config_(std::move(config)),
       restarted_(restarted),
-      started_(WallClockNs()),
+      termination_(&loop_, [this](const std::string& reason) { End(reason); }),
       membership_(config_),
       job_manager_(&loop_,
                    [this](const control::v1::Launch& launch) {
                      return planner_->Plan(launch, job_manager_.jobs(),
                                            membership_);
                    }),
-      control_(&loop_, &job_manager_, MakeView()),
-      remote_control_(&loop_, &job_manager_, MakeView()) {}
-
-Agent::Impl::~Impl() {
-  if (overlay_) overlay_->Stop();
-  if (signal_fd_ >= 0) close(signal_fd_);
+      overlay_(&loop_, &runtime_, config_,
+               [this](NodeId node) { return membership_.Name(node); }),
+      control_(&loop_, &job_manager_, MakeView()) {
+  job_manager_.set_sink(&runtime_);
 }
 
 Status Agent::Impl::Prepare(bootstrap::v1::NodeInfo* info) {
-  Result<RuntimeDir> dir = RuntimeDir::Make(
-      config_.runtime_dir(), Hex(config_.overlay_id()).substr(0, 8),
-      config_.node_name(), config_.embedded());
-  if (!dir.ok()) return dir.status();
-  dir_.emplace(*std::move(dir));
-  Result<security::ClusterKey> key =
-      security::ClusterKey::FromHex(Hex(config_.cluster_key()));
-  if (key.ok()) key_ = *key;
-  WatchSignals();
-  Status status;
-  if (!alone()) status = MakeOverlay();
+  Status status = MakeDirectory();
   if (!status.ok()) return status;
-  MakeEndpoints();
-  MakeProcesses();
-  // Before anybody can ask for them.
-  if (restarted_) FindRecoverableJobs();
+  termination_.WatchSignals();
+  MakeAdapters();
+  MakePersistence();
+  if (recovery_) recovery_->FindJobs();
   status = Listen();
-  if (!status.ok()) return status;
-  status = run_server_.Start(RunSocketBeside(dir_->path() + kControlSocket));
-  if (!status.ok()) return status;
-  status =
-      control_server_.Start(dir_->path() + kControlSocket, control_.service());
   if (!status.ok()) return status;
   Describe();
   *info = info_;
   return Status();
 }
 
+Status Agent::Impl::MakeDirectory() {
+  Result<RuntimeDir> dir = RuntimeDir::Make(
+      config_.runtime_dir(), Hex(config_.overlay_id()).substr(0, 8),
+      config_.node_name(), config_.embedded());
+  if (dir.ok()) dir_.emplace(*std::move(dir));
+  return dir.status();
+}
+
+void Agent::Impl::MakeAdapters() {
+  adapters_ = std::make_unique<LocalAdapters>(&loop_, &runtime_, config_,
+                                              dir_->path(), files_.original());
+  HandoverParts parts;
+  parts.runtime = &runtime_;
+  parts.adapters = adapters_.get();
+  parts.overlay = &overlay_;
+  parts.control = &control_;
+  parts.job_manager = &job_manager_;
+  parts.files = &files_;
+  parts.directory = dir_->path();
+  parts.fail = [this] { End("it could not be replaced"); };
+  handover_actions_ = std::make_unique<AdapterHandover>(std::move(parts));
+  handover_ = std::make_unique<Handover>(&loop_, handover_actions_.get());
+}
+
+void Agent::Impl::MakePersistence() {
+  if (config_.embedded()) return;
+  persistent_state_ = std::make_unique<PersistentState>(
+      adapters_->fd_store(), &adapters_->datastore(), dir_->path(),
+      [this] { return adapters_->openpmix().listener(); }, Log);
+  job_manager_.set_persistence(
+      persistent_state_.get(), config_.restart_grace_ms(),
+      std::max(config_.restart_grace_ms(), Handover::kDowntimeMs));
+  if (!restarted_) return;
+  recovery_actions_ = std::make_unique<AdapterRecovery>(
+      &loop_, &runtime_, adapters_.get(), persistent_state_.get(),
+      &job_manager_, dir_->path());
+  recovery_ = std::make_unique<RecoveryCoordinator>(recovery_actions_.get());
+}
+
+Status Agent::Impl::Listen() {
+  Status status = overlay_.Listen(restarted_);
+  if (status.ok() && !overlay_.alone()) {
+    status =
+        control_.StartNetwork(config_, overlay_.address(), overlay_.security());
+  }
+  if (status.ok()) {
+    status =
+        adapters_->Listen(recovery_ ? recovery_->TakeListener() : UniqueFd());
+  }
+  if (status.ok()) status = control_.StartLocal(dir_->path());
+  return status;
+}
+
 void Agent::Impl::Describe() {
   info_.set_name(config_.node_name());
   *info_.mutable_aliases() = config_.aliases();
-  if (overlay_) info_.set_address(overlay_->address());
-  info_.set_control_socket(dir_->path() + kControlSocket);
+  info_.set_address(overlay_.address());
+  info_.set_control_address(control_.network_address());
+  info_.set_control_socket(ControlEndpoints::SocketIn(dir_->path()));
   info_.set_pid(static_cast<uint64_t>(getpid()));
   info_.set_version(kVersion);
   info_.set_machine(MachineId());
@@ -119,77 +218,28 @@ void Agent::Impl::Describe() {
                       : std::max(1u, topology.Count(TopologyLevel::kCore)));
 }
 
-void Agent::Impl::Run() {
-  loop_.Run();
-  LetShimsEnd();
-  if (config_.embedded()) return;
-  EndControl();
-  RemoveState(dir_->path());
-  if (persistent_state_) persistent_state_->DropAllControl();
-}
-
-void Agent::Impl::OnInput(core::Input input) {
-  if (const auto* change = std::get_if<core::NodeStateChanged>(&input)) {
-    membership_.OnChange(*change);
-  }
-  if (runtime_) runtime_->OnInput(std::move(input));
-}
-
-void Agent::Impl::LetShimsEnd() {
-  if (!process_) return;
-  // Shims remove what is theirs before the directory that it is in can go.
-  if (config_.embedded()) process_->ForgetAll();
-  const int64_t deadline = EventLoop::Now() + kShimsEndNs;
-  while (process_->ending() > 0 && EventLoop::Now() < deadline) {
-    loop_.RunOnce(50);
-  }
-}
-
-// Calls that wait for this thread end in it.
-void Agent::Impl::EndControl() {
-  const std::future<void> ends[] = {control_server_.Stop(),
-                                    network_server_.Stop()};
-  const int64_t deadline = EventLoop::Now() + kCallsEndNs;
-  for (const std::future<void>& end : ends) {
-    while (end.wait_for(std::chrono::seconds(0)) != std::future_status::ready &&
-           EventLoop::Now() < deadline) {
-      loop_.RunOnce(1);
-    }
-  }
-}
-
 void Agent::Impl::Join(const bootstrap::v1::Members& members,
                        BootstrapChannel* channel,
                        std::function<void()> detach) {
-  bootstrap::v1::Members known = members;
-  if (restarted_ &&
-      config_.self() < static_cast<uint32_t>(known.nodes_size())) {
-    *known.mutable_nodes(static_cast<int>(config_.self())) = info_;
-  }
-  membership_.Set(known);
+  membership_.Set(restarted_ ? WithOwn(members, config_.self(), info_)
+                             : members);
   planner_ = std::make_unique<Planner>(members, config_.self());
   if (SharesMachine(members, info_.machine())) {
-    emulation_.Enable(config_.emulated(), [this](const std::string& nspace) {
-      return datastore::JobDirectory(facts_, nspace);
-    });
+    adapters_->ShareMachine(config_.emulated());
   }
-  MakeRuntime();
-  RecoverJobs();
-  if (!config_.embedded()) Save(members);
-  if (channel != nullptr) WatchLifeline(channel->in_fd());
-  on_ready_ = [this, channel, detach = std::move(detach)] {
+  StartCore();
+  if (recovery_) recovery_->RecoverJobs();
+  if (!config_.embedded()) SaveForSuccessor(members);
+  if (channel != nullptr) termination_.WatchLauncher(channel->in_fd());
+  const auto ready = [this, channel, detach = std::move(detach)] {
     OnReady(channel, detach);
   };
-  if (!overlay_) return loop_.Post(on_ready_);
-  for (int i = 0; i < members.nodes_size(); ++i) {
-    overlay_->SetAddress(static_cast<NodeId>(i), members.nodes(i).address());
-  }
-  overlay_->Join();
+  overlay_.Join(members, ready);
   // Others may be lost for good: they are not waited for.
-  if (restarted_) on_ready_();
+  if (restarted_) ready();
 }
 
-void Agent::Impl::MakeRuntime() {
+void Agent::Impl::StartCore() {
   core::CoreConfig core;
   core.self = config_.self();
   for (const std::string& name : config_.member_names()) {
@@ -199,25 +249,17 @@ void Agent::Impl::MakeRuntime() {
   core.persists = persistent_state_ != nullptr;
   core.began_at = EventLoop::Now();
   RuntimePorts ports;
-  ports.overlay = &null_overlay_;
-  if (overlay_) ports.overlay = overlay_.get();
-  ports.datastore = datastore_.get();
-  ports.process = process_.get();
-  ports.job_control = &cleanup_;
+  ports.overlay = overlay_.port();
   ports.persistence = persistent_state_.get();
-  ports.clients = {{ClientKind::kLocal, local_.get()},
-                   {ClientKind::kPmi1, pmi1_.get()},
-                   {ClientKind::kOpenPmix, openpmix_.get()}};
-  ports.observer = &job_manager_;
+  ports.jobs = &job_manager_;
+  ports.observers = {&membership_};
+  adapters_->AddTo(&ports);
   ports.log = Log;
   ports.end = [this](const std::string& reason) {
-    spdlog::info("ending: {}", reason);
-    ending_ = true;
+    termination_.Begin(reason);
     LeaveAndStop();
   };
-  runtime_ =
-      std::make_unique<AgentRuntime>(&loop_, std::move(core), std::move(ports));
-  job_manager_.set_sink(this);
+  runtime_.Start(std::move(core), std::move(ports));
 }
 
 void Agent::Impl::OnReady(BootstrapChannel* channel,
@@ -226,16 +268,31 @@ void Agent::Impl::OnReady(BootstrapChannel* channel,
   bootstrap::v1::State state;
   state.set_connected(static_cast<uint32_t>(config_.member_names_size()));
   state.set_ready(true);
-  if (channel != nullptr) Report(channel, state);
+  if (channel != nullptr) {
+    const Status status = channel->Write(state);
+    if (!status.ok()) End(status.message());
+  }
   if (config_.embedded()) return;
-  if (channel != nullptr) loop_.Unwatch(channel->in_fd());
+  termination_.UnwatchLauncher();
   detach();
+  // Only now is there the log file, which outlives the bootstrap.
+  overlay_.LogDriver();
 }
 
-void Agent::Impl::Report(BootstrapChannel* channel,
-                         const bootstrap::v1::State& state) {
-  Status status = channel->Write(state);
-  if (!status.ok()) End(status.message());
+void Agent::Impl::SaveForSuccessor(const bootstrap::v1::Members& members) {
+  bootstrap::v1::AgentState state;
+  *state.mutable_config() = config_;
+  state.mutable_config()->set_runtime_dir(dir_->path());
+  state.mutable_config()->set_pmix_port(adapters_->openpmix().port());
+  if (!overlay_.alone()) {
+    state.mutable_config()->set_listen(overlay_.address());
+    state.mutable_config()->set_control_listen(control_.network_address());
+  }
+  *state.mutable_members() = WithOwn(members, config_.self(), info_);
+  const Status status = SaveState(dir_->path(), state);
+  if (status.ok()) return;
+  Log({core::LogLine::Level::kWarning,
+       "this agent can not be restarted: " + status.message()});
 }
 
 control::AgentView Agent::Impl::MakeView() {
@@ -243,55 +300,69 @@ control::AgentView Agent::Impl::MakeView() {
   view.status = [this] {
     control::v1::StatusReply reply = membership_.Describe(job_manager_.jobs());
     reply.set_started(started_);
-    reply.set_linked(!overlay_ || config_.member_names_size() <= 1 ||
-                     overlay_->members_up() > 1);
+    reply.set_linked(overlay_.linked());
     reply.set_pid(static_cast<uint64_t>(getpid()));
     return reply;
   };
   view.node_name = [this](NodeId node) { return membership_.Name(node); };
   view.shut_down = [this] {
-    OnInput(core::ShutdownRequested{"the overlay is shut down"});
+    runtime_.OnInput(core::ShutdownRequested{"the overlay is shut down"});
   };
   view.replace = [this](const std::string& program, const auto& done) {
-    HandOver(program, done);
+    Replace(program, done);
   };
   return view;
 }
 
-void Agent::Impl::WatchSignals() {
-  sigset_t set;
-  sigemptyset(&set);
-  for (const int s : {SIGINT, SIGTERM}) sigaddset(&set, s);
-  signal_fd_ = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
-  loop_.Watch(signal_fd_, EPOLLIN, [this](uint32_t) {
-    signalfd_siginfo info;
-    while (read(signal_fd_, &info, sizeof info) == sizeof info) {
-      End("signal " + std::to_string(info.ssi_signo));
-    }
-  });
+void Agent::Impl::Replace(std::string program,
+                          const std::function<void(const Status&)>& done) {
+  if (program.empty()) program = Beside("CANOPYD", "canopyd");
+  const Status may = CheckSuccessor(program);
+  done(may);
+  if (may.ok()) handover_->Begin(std::move(program), "/proc/self/exe");
 }
 
-void Agent::Impl::WatchLifeline(int fd) {
-  loop_.Watch(fd, EPOLLIN, [this, fd](uint32_t) {
-    char ignored[256];
-    if (read(fd, ignored, sizeof ignored) > 0) return;
-    loop_.Unwatch(fd);
-    End("the launcher is gone");
-  });
+Status Agent::Impl::CheckSuccessor(const std::string& path) const {
+  if (termination_.begun()) {
+    return Status(kErrNotSupported, "this agent is ending");
+  }
+  if (persistent_state_ == nullptr) {
+    return Status(kErrNotSupported, "this agent ends with its launcher");
+  }
+  if (job_manager_.num_bound() > 0) {
+    return Status(kErrResourceBusy,
+                  "this agent controls " +
+                      std::to_string(job_manager_.num_bound()) +
+                      " job(s) that would end with it, as an older 'canopy "
+                      "run' can not go on with another agent; try again when "
+                      "they are over, or end them with 'canopy kill'");
+  }
+  if (access(path.c_str(), X_OK) != 0) {
+    return Status(kErrNotFound,
+                  "cannot execute " + path + ": " + std::strerror(errno));
+  }
+  return Status();
 }
 
 void Agent::Impl::End(const std::string& reason) {
-  if (std::exchange(ending_, true)) return;
-  spdlog::info("ending: {}", reason);
-  if (!runtime_) return loop_.Stop();
+  if (!termination_.Begin(reason)) return;
+  if (!planner_) return loop_.Stop();  // it has not joined
   job_manager_.KillAll(reason, [this] { LeaveAndStop(); });
 }
 
+// Embedded agents all end with their launcher: no member needs an announcement.
 void Agent::Impl::LeaveAndStop() {
-  // Embedded agents all end with their launcher: no member needs an
-  // announcement.
-  if (!overlay_ || config_.embedded()) return loop_.Stop();
-  overlay_->Leave([this] { loop_.Stop(); });
+  if (config_.embedded()) return loop_.Stop();
+  overlay_.Leave([this] { loop_.Stop(); });
+}
+
+void Agent::Impl::Run() {
+  loop_.Run();
+  adapters_->EndShims(/*forget=*/config_.embedded());
+  if (config_.embedded()) return;
+  control_.Stop();
+  RemoveState(dir_->path());
+  if (persistent_state_) persistent_state_->DropAllControl();
 }
 
 Agent::Agent(bootstrap::v1::Config config, bool restarted)

@@ -8,7 +8,7 @@
 #include "common/event_loop.h"
 #include "common/status.h"
 #include "protos/bootstrap.pb.h"
-#include "server/agent/bootstrap_channel.h"
+#include "server/agent/bring_up/bootstrap_channel.h"
 
 namespace canopy::agent {
 

@@ -17,14 +17,14 @@
 
 #include "common/version.h"
 #include "server/agent/agent.h"
-#include "server/agent/agent_state.h"
-#include "server/agent/bootstrap_channel.h"
+#include "server/agent/bring_up/bootstrap_channel.h"
+#include "server/agent/persistence/agent_state.h"
 #include "server/overlay/compatibility.h"
 
 namespace canopy::agent {
 namespace {
 
-// An agent lives long: of its log, this and one older file are kept.
+// An agent lives long: its log is bounded to this file and one older one.
 constexpr size_t kMaxLogBytes = 16 << 20;
 constexpr size_t kOldLogs = 1;
 // Less than the time after which an agent closes a silent connection.
@@ -105,8 +105,8 @@ void RemoveLogs(const std::string& directory) {
   }
 }
 
-// To the log that stays.
-void TellProtocol(uint32_t overlay_protocol) {
+// In the log file, which outlives the bootstrap.
+void LogProtocol(uint32_t overlay_protocol) {
   if (overlay_protocol == 0) return;
   spdlog::warn("speaks version {} of the overlay's protocol and no newer one",
                overlay_protocol);
@@ -134,8 +134,8 @@ int Serve(uint32_t overlay_protocol) {
   bootstrap::v1::Hello hello;
   status = agent.Prepare(hello.mutable_node());
   if (!status.ok()) hello.set_error(status.message());
-  const Status told = channel.Write(hello);
-  if (!status.ok() || !told.ok()) return 1;
+  const Status sent = channel.Write(hello);
+  if (!status.ok() || !sent.ok()) return 1;
   bootstrap::v1::Members members;
   status = channel.Read(&members);
   if (!status.ok()) return 1;
@@ -145,7 +145,7 @@ int Serve(uint32_t overlay_protocol) {
     close(report_fd);
     directory = hello.node().runtime_dir();
     LogToFile(directory + "/agent.log");
-    TellProtocol(overlay_protocol);
+    LogProtocol(overlay_protocol);
     CloseStandardStreams();
   });
   agent.Run();
@@ -182,7 +182,7 @@ int Restart(const std::string& directory, bool in_place,
   }
   agent.Join(state->members(), nullptr, [&] {
     if (!in_place) LogToFile(log);
-    TellProtocol(overlay_protocol);
+    LogProtocol(overlay_protocol);
     if (in_place) return;
     if (write(report_fd, "u", 1) != 1) spdlog::warn("the launcher is gone");
     close(report_fd);

@@ -188,7 +188,7 @@ bool CleanupRegistry::IsRegistered(const Orders& orders,
   return false;
 }
 
-void CleanupRegistry::OnExits(const core::LocalExits& exits) {
+void CleanupRegistry::OnLocalExits(const core::LocalExits& exits) {
   const auto job = jobs_.find(exits.nspace);
   if (job == jobs_.end()) return;
   for (const core::ProcExit& exit : exits.exits) {

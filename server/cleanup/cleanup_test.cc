@@ -55,9 +55,9 @@ TEST_F(CleanupTest, FilesGoWhenTheirProcessEnds) {
   InfoList info;
   info.Add(PMIX_REGISTER_CLEANUP, Value::String(mine));
   ASSERT_TRUE(Register(0, info).ok());
-  registry_.OnExits({"job", {{.rank = 1}}});
+  registry_.OnLocalExits({"job", {{.rank = 1}}});
   EXPECT_TRUE(fs::exists(mine));
-  registry_.OnExits({"job", {{.rank = 0}}});
+  registry_.OnLocalExits({"job", {{.rank = 0}}});
   EXPECT_FALSE(fs::exists(mine));
   EXPECT_TRUE(fs::exists(other));
 }
@@ -82,9 +82,9 @@ TEST_F(CleanupTest, WhatSeveralRegisteredGoesWithTheLastOfThem) {
   info.Add(PMIX_REGISTER_CLEANUP, Value::String(shared));
   ASSERT_TRUE(Register(0, info).ok());
   ASSERT_TRUE(Register(1, info).ok());
-  registry_.OnExits({"job", {{.rank = 0}}});
+  registry_.OnLocalExits({"job", {{.rank = 0}}});
   EXPECT_TRUE(fs::exists(shared));
-  registry_.OnExits({"job", {{.rank = 1}}});
+  registry_.OnLocalExits({"job", {{.rank = 1}}});
   EXPECT_FALSE(fs::exists(shared));
 }
 
@@ -110,7 +110,7 @@ TEST_F(CleanupTest, EveryPathOfARequestGoes) {
   info.Add(PMIX_REGISTER_CLEANUP, Value::String(first));
   info.Add(PMIX_REGISTER_CLEANUP, Value::String(second));
   ASSERT_TRUE(Register(0, info).ok());
-  registry_.OnExits({"job", {{.rank = 0}}});
+  registry_.OnLocalExits({"job", {{.rank = 0}}});
   EXPECT_FALSE(fs::exists(first));
   EXPECT_FALSE(fs::exists(second));
 }

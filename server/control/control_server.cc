@@ -1,9 +1,9 @@
 #include "server/control/control_server.h"
 
+#include <absl/time/time.h>
 #include <grpcpp/grpcpp.h>
 #include <grpcpp/server_posix.h>
 
-#include <chrono>
 #include <memory>
 #include <utility>
 
@@ -12,7 +12,7 @@
 namespace canopy::control {
 namespace {
 
-constexpr std::chrono::milliseconds kExitTime(500);
+constexpr absl::Duration kExitTime = absl::Milliseconds(500);
 
 }  // namespace
 
@@ -24,11 +24,12 @@ ControlServer::ControlServer(EventLoop* loop)
 ControlServer::~ControlServer() {
   if (!server_) return;
   listener_.Stop();
-  server_->Shutdown(std::chrono::system_clock::now() + kAnswerTime);
-  server_->Wait();
+  ShutDown(server_.get(), kAnswerTime);
 }
 
-void ControlServer::LetAnswersLeave() { Stop().wait_for(kExitTime); }
+void ControlServer::LetAnswersLeave() {
+  Stop().wait_for(absl::ToChronoMilliseconds(kExitTime));
+}
 
 std::future<void> ControlServer::Stop() {
   if (server_) listener_.Stop();

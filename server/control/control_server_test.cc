@@ -108,8 +108,8 @@ TEST_F(ControlServerTest, ServesManyAndLeavesNothing) {
 ssize_t Greet(int fd) {
   const std::string hello("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\4\0\0\0\0\0",
                           33);
-  const timeval patience = {30, 0};
-  setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
+  const timeval limit = {30, 0};
+  setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit);
   (void)!send(fd, hello.data(), hello.size(), MSG_NOSIGNAL);
   char answer[256];
   const ssize_t n = recv(fd, answer, sizeof answer, 0);
@@ -119,11 +119,11 @@ ssize_t Greet(int fd) {
 TEST_F(ControlServerTest, OutlivesAFullTableOfDescriptors) {
   Start();
   // Callers that wait to be accepted; theirs are the last descriptors.
-  std::vector<UniqueFd> callers;
+  std::vector<UniqueFd> clients;
   for (int i = 0; i < 12; ++i) {
-    auto caller = ConnectUnix(path_);
-    ASSERT_TRUE(caller.ok());
-    callers.push_back(*std::move(caller));
+    auto client = ConnectUnix(path_);
+    ASSERT_TRUE(client.ok());
+    clients.push_back(*std::move(client));
   }
   rlimit before;
   ASSERT_EQ(getrlimit(RLIMIT_NOFILE, &before), 0);
@@ -133,19 +133,19 @@ TEST_F(ControlServerTest, OutlivesAFullTableOfDescriptors) {
   ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &tight), 0);
   Run();
   int served = 0;
-  for (const UniqueFd& caller : callers) {
-    const ssize_t n = Greet(caller.get());
+  for (const UniqueFd& client : clients) {
+    const ssize_t n = Greet(client.get());
     EXPECT_GE(n, 0);
     if (n > 0) ++served;
   }
   EXPECT_GE(served, 3);
   EXPECT_LT(served, 12);
-  // The loop goes on with other work.
+  // The loop does other work meanwhile.
   std::binary_semaphore other_work(0);
   loop_.Post([&] { other_work.release(); });
   EXPECT_TRUE(other_work.try_acquire_for(std::chrono::seconds(30)));
   ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &before), 0);
-  callers.clear();
+  clients.clear();
   EXPECT_TRUE(Ask(NewChannel()));
   Stop();
 }
@@ -155,7 +155,7 @@ TEST_F(ControlServerTest, ACallWithoutAnAnswerDoesNotKeepItFromEnding) {
   Run();
   std::promise<grpc::ServerUnaryReactor*> held;
   service_.held = &held;
-  std::thread caller([this] { Ask(NewChannel()); });
+  std::thread client([this] { Ask(NewChannel()); });
   grpc::ServerUnaryReactor* const call = held.get_future().get();
   loop_.Post([this] {
     server_->LetAnswersLeave();
@@ -163,7 +163,7 @@ TEST_F(ControlServerTest, ACallWithoutAnAnswerDoesNotKeepItFromEnding) {
   });
   thread_.join();
   call->Finish(grpc::Status::OK);
-  caller.join();
+  client.join();
   server_.reset();
 }
 

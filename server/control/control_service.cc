@@ -1,13 +1,17 @@
 #include "server/control/control_service.h"
 
+#include <absl/status/status.h>
+
 #include <algorithm>
 #include <utility>
 #include <vector>
 
 #include "common/text.h"
 #include "protos/control.grpc.pb.h"
+#include "server/control/job_map.h"
 #include "server/control/run_stream.h"
 #include "server/control/waiting.h"
+#include "server/rpc/status.h"
 
 namespace canopy::control {
 namespace {
@@ -67,16 +71,7 @@ void FillJob(const std::string& nspace, const JobRecord& record,
   out->set_uid(job.uid);
   out->set_age_seconds(
       static_cast<uint64_t>((EventLoop::Now() - record.since) / 1000000000));
-  for (const JobNode& node : job.nodes) {
-    out->add_nodes()->set_name(node.name);
-  }
-  for (Rank rank = 0; rank < job.procs.size(); ++rank) {
-    const ProcPlacement& place = job.procs[rank];
-    auto* proc = out->mutable_nodes(static_cast<int>(place.node))->add_procs();
-    proc->set_rank(rank);
-    proc->set_app(place.app);
-    proc->set_cpuset(place.cpuset);
-  }
+  FillJobMap(job, out->mutable_nodes());
 }
 
 }  // namespace
@@ -105,7 +100,7 @@ class ControlService::Impl : public v1::Control::CallbackService {
         *reply = view_.status();
         reply->set_jobs(static_cast<uint32_t>(job_manager_->jobs().size()));
         MarkAway(answers, reply);
-        finish(grpc::Status::OK);
+        finish(absl::OkStatus());
       };
       if (!request->ask_all()) return answer(Answers());
       job_manager_->CollectState("status", "", answer);
@@ -119,7 +114,7 @@ class ControlService::Impl : public v1::Control::CallbackService {
       for (const auto& [nspace, record] : job_manager_->jobs()) {
         FillJob(nspace, record, reply->add_jobs());
       }
-      finish(grpc::Status::OK);
+      finish(absl::OkStatus());
     });
   }
 
@@ -130,7 +125,7 @@ class ControlService::Impl : public v1::Control::CallbackService {
       job_manager_->CollectState("why", request->nspace(),
                                  [this, reply, finish](const auto& answers) {
                                    FillWaiting(answers, view_.node_name, reply);
-                                   finish(grpc::Status::OK);
+                                   finish(absl::OkStatus());
                                  });
     });
   }
@@ -140,12 +135,11 @@ class ControlService::Impl : public v1::Control::CallbackService {
                                       v1::SignalJobReply*) override {
     return OnLoop(context, [this, request](auto finish) {
       if (!job_manager_->jobs().contains(request->nspace())) {
-        return finish(
-            {grpc::StatusCode::NOT_FOUND,
-             "no job " + request->nspace() + "; 'canopy ps' lists the jobs"});
+        return finish(absl::NotFoundError("no job " + request->nspace() +
+                                          "; 'canopy ps' lists the jobs"));
       }
       job_manager_->SignalJob(request->nspace(), request->signal());
-      finish(grpc::Status::OK);
+      finish(absl::OkStatus());
     });
   }
 
@@ -155,12 +149,12 @@ class ControlService::Impl : public v1::Control::CallbackService {
     return OnLoop(context, [this, request](auto finish) {
       const size_t jobs = job_manager_->jobs().size();
       if (jobs != 0 && !request->force()) {
-        return finish({grpc::StatusCode::FAILED_PRECONDITION,
-                       std::to_string(jobs) +
-                           " job(s) still run; wait for them or use --force"});
+        return finish(absl::FailedPreconditionError(
+            std::to_string(jobs) +
+            " job(s) still run; wait for them or use --force"));
       }
       job_manager_->KillAll("the overlay is shut down", [this, finish] {
-        finish(grpc::Status::OK);
+        finish(absl::OkStatus());
         view_.shut_down();
       });
     });
@@ -171,9 +165,8 @@ class ControlService::Impl : public v1::Control::CallbackService {
                                     v1::ReplaceReply*) override {
     return OnLoop(context, [this, request](auto finish) {
       view_.replace(request->program(), [finish](const canopy::Status& status) {
-        finish(status.ok() ? grpc::Status::OK
-                           : grpc::Status(grpc::StatusCode::FAILED_PRECONDITION,
-                                          status.message()));
+        finish(status.ok() ? absl::OkStatus()
+                           : absl::FailedPreconditionError(status.message()));
       });
     });
   }
@@ -185,7 +178,9 @@ class ControlService::Impl : public v1::Control::CallbackService {
                                    Work work) {
     grpc::ServerUnaryReactor* reactor = context->DefaultReactor();
     loop_->Post([reactor, work = std::move(work)] {
-      work([reactor](const grpc::Status& status) { reactor->Finish(status); });
+      work([reactor](const absl::Status& status) {
+        reactor->Finish(rpc::ToGrpc(status));
+      });
     });
     return reactor;
   }

@@ -1,11 +1,17 @@
 #include "server/control/end_calls.h"
 
+#include <absl/time/clock.h>
 #include <grpcpp/grpcpp.h>
 
 #include <thread>
 #include <utility>
 
 namespace canopy::control {
+
+void ShutDown(grpc::Server* server, absl::Duration time) {
+  server->Shutdown(absl::ToChronoTime(absl::Now() + time));
+  server->Wait();
+}
 
 std::future<void> EndCalls(std::shared_ptr<grpc::Server> server) {
   std::promise<void> done;
@@ -16,8 +22,7 @@ std::future<void> EndCalls(std::shared_ptr<grpc::Server> server) {
   }
   // Shutting down waits for all calls, whatever its deadline.
   std::thread([server = std::move(server), done = std::move(done)]() mutable {
-    server->Shutdown(std::chrono::system_clock::now() + kAnswerTime);
-    server->Wait();
+    ShutDown(server.get(), kAnswerTime);
     server.reset();
     done.set_value();
   }).detach();

@@ -3,7 +3,8 @@
 #ifndef CANOPY_SERVER_CONTROL_END_CALLS_H_
 #define CANOPY_SERVER_CONTROL_END_CALLS_H_
 
-#include <chrono>
+#include <absl/time/time.h>
+
 #include <future>
 #include <memory>
 
@@ -14,7 +15,11 @@ class Server;
 namespace canopy::control {
 
 // How long calls may take before they are cancelled.
-inline constexpr std::chrono::milliseconds kAnswerTime(200);
+inline constexpr absl::Duration kAnswerTime = absl::Milliseconds(200);
+
+// Calls that are under way end within `time`, cancelled if need be. Blocks for
+// as long.
+void ShutDown(grpc::Server* server, absl::Duration time);
 
 // Shuts the server down in a thread of its own, which does not depend on the
 // result being awaited. Null: no effect.

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "common/text.h"
+#include "server/control/job_map.h"
 #include "server/control/waiting.h"
 
 namespace canopy::control {
@@ -17,19 +18,7 @@ void FillMap(const JobSpec& job, v1::JobMapped* mapped) {
   mapped->set_rank_by(job.rank_by);
   mapped->set_bind_to(job.bind_to);
   mapped->set_oversubscribed(job.oversubscribed);
-  for (const JobNode& node : job.nodes) {
-    v1::MapNode* out = mapped->add_nodes();
-    out->set_name(node.name);
-    out->set_slots(node.slots);
-  }
-  for (Rank rank = 0; rank < job.procs.size(); ++rank) {
-    const ProcPlacement& p = job.procs[rank];
-    v1::MapProc* out =
-        mapped->mutable_nodes(static_cast<int>(p.node))->add_procs();
-    out->set_rank(rank);
-    out->set_app(p.app);
-    out->set_cpuset(p.cpuset);
-  }
+  FillJobMap(job, mapped->mutable_nodes());
 }
 
 // Exit code of a launch that never started a process, as shells use them.
@@ -73,11 +62,11 @@ void JobManager::Recover(const std::vector<PersistedJob>& jobs) {
       record.input_done.reset();
     }
     loop_->AddTimer(int64_t{reattach_timeout_ms_} * 1000000,
-                    [this, token = persisted.token] { GiveUp(token); });
+                    [this, token = persisted.token] { OnReattachTimeout(token); });
   }
 }
 
-void JobManager::GiveUp(const std::string& token) {
+void JobManager::OnReattachTimeout(const std::string& token) {
   if (const auto ended = ended_.extract(token)) {
     return persistence_->DropControl(ended.mapped().nspace);
   }
@@ -285,7 +274,7 @@ void JobManager::OnJobChanged(const core::JobChanged& change) {
   if (it == jobs_.end()) return;
   it->second.phase = change.phase;
   it->second.procs_ended = change.procs_ended;
-  if (change.out_of_time) SayWhatItWaitsFor(change.nspace);
+  if (change.out_of_time) EndOutOfTime(change.nspace);
   LauncherState* launcher = LauncherOf(change.nspace);
   if (launcher != nullptr) SendNotes(launcher, change);
   if (change.phase != core::JobPhase::kEnded) {
@@ -307,14 +296,14 @@ void JobManager::OnJobChanged(const core::JobChanged& change) {
   } else if (!token.empty()) {
     ended_[token] = {change.nspace, end};
     loop_->AddTimer(int64_t{reattach_timeout_ms_} * 1000000,
-                    [this, token] { GiveUp(token); });
+                    [this, token] { OnReattachTimeout(token); });
   }
   jobs_.erase(it);
   if (!jobs_.empty()) return;
   for (auto& done : std::exchange(when_idle_, {})) done();
 }
 
-void JobManager::SayWhatItWaitsFor(const std::string& nspace) {
+void JobManager::EndOutOfTime(const std::string& nspace) {
   if (std::exchange(jobs_[nspace].out_of_time, true)) return;
   CollectState("why", nspace, [this, nspace](const auto& answers) {
     const auto it = jobs_.find(nspace);

@@ -5,6 +5,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <deque>
 #include <functional>
 #include <map>
 #include <memory>
@@ -20,7 +21,7 @@
 #include "server/control/launcher_stream.h"
 #include "server/core/step/control_actions.h"
 #include "server/ports/input_sink.h"
-#include "server/runtime/runtime.h"
+#include "server/ports/job_observer.h"
 
 namespace canopy::control {
 
@@ -133,11 +134,11 @@ class JobManager : public JobObserver, public LauncherListener {
   // Its launcher is gone and the job is to end.
   void Abandon(const std::string& nspace);
   // The launcher has not reattached in time.
-  void GiveUp(const std::string& token);
+  void OnReattachTimeout(const std::string& token);
   void Refuse(LauncherState* launcher, const Status& status);
   void Consume(LauncherState* launcher, uint64_t bytes);
   LauncherState* LauncherOf(const std::string& nspace);
-  void SayWhatItWaitsFor(const std::string& nspace);
+  void EndOutOfTime(const std::string& nspace);
   void SendNotes(LauncherState* launcher, const core::JobChanged& change);
   void SendProgress(LauncherState* launcher, const core::JobChanged& change);
   void SendEnd(LauncherState* launcher, const std::string& nspace,

@@ -24,7 +24,7 @@ class LauncherListener {
   virtual ~LauncherListener() = default;
   // An unused number for a new launcher. Any thread.
   virtual uint64_t NewLauncher() = 0;
-  virtual void OnLauncher(uint64_t id, LauncherStream* caller) = 0;
+  virtual void OnLauncher(uint64_t id, LauncherStream* launcher) = 0;
   virtual void OnRequest(uint64_t id, v1::RunRequest request) = 0;
   // The launcher is gone or finished; not from within Send.
   virtual void OnGone(uint64_t id) = 0;

@@ -1,5 +1,6 @@
 #include "server/control/network_server.h"
 
+#include <absl/time/time.h>
 #include <grpcpp/ext/proto_server_reflection_plugin.h>
 #include <grpcpp/generic/async_generic_service.h>
 #include <grpcpp/grpcpp.h>
@@ -7,7 +8,6 @@
 #include <grpcpp/impl/server_builder_option.h>
 #include <grpcpp/impl/server_builder_plugin.h>
 
-#include <chrono>
 #include <utility>
 
 #include "server/control/end_calls.h"
@@ -15,7 +15,7 @@
 namespace canopy::control {
 namespace {
 
-constexpr std::chrono::milliseconds kExitTime(500);
+constexpr absl::Duration kExitTime = absl::Milliseconds(500);
 
 // The library for reflection adds its service to every server as soon as it is
 // linked.
@@ -44,11 +44,12 @@ NetworkServer::NetworkServer() : impl_(std::make_unique<Impl>()) {}
 
 NetworkServer::~NetworkServer() {
   if (!impl_->server) return;
-  impl_->server->Shutdown(std::chrono::system_clock::now());
-  impl_->server->Wait();
+  ShutDown(impl_->server.get(), absl::ZeroDuration());
 }
 
-void NetworkServer::LetAnswersLeave() { Stop().wait_for(kExitTime); }
+void NetworkServer::LetAnswersLeave() {
+  Stop().wait_for(absl::ToChronoMilliseconds(kExitTime));
+}
 
 std::future<void> NetworkServer::Stop() {
   return EndCalls(std::move(impl_->server));

@@ -7,6 +7,7 @@
 #include <string_view>
 #include <utility>
 
+#include "common/message_stream.h"
 #include "common/posix/out_queue.h"
 #include "common/run_protocol.h"
 
@@ -14,14 +15,6 @@ namespace canopy::control {
 namespace {
 
 constexpr size_t kReadSize = 64 << 10;
-
-std::string FrameOf(const v1::RunEvent& event) {
-  std::string frame(kRunFrameHead, '\0');
-  if (!event.AppendToString(&frame)) return {};
-  PutRunFrameLength(static_cast<uint32_t>(frame.size() - kRunFrameHead),
-                    frame.data());
-  return frame;
-}
 
 }  // namespace
 
@@ -39,12 +32,12 @@ class RunServer::Connection : public LauncherStream {
     close_ = std::move(close);
     loop_->Watch(socket_.get(), EPOLLIN,
                  [this](uint32_t events) { OnEvents(events); });
-    out_.Append(std::string(kRunFrameHead, '\0'));
+    out_.Append(std::string(kMessageHead, '\0'));  // the greeting
     OnEvents(EPOLLIN);
   }
 
   void Send(v1::RunEvent event) override {
-    out_.Append(FrameOf(event));
+    out_.Append(FrameMessage(event));
     FlushLater();
   }
   // The end goes out before the agent clears up after the job.
@@ -70,14 +63,14 @@ class RunServer::Connection : public LauncherStream {
   void FlushLater();
   // These two give false when the connection is over.
   bool ReadSome();
-  bool TakeFrames();
+  bool TakeRequests();
 
   EventLoop* const loop_;
   const UniqueFd socket_;
   const uint64_t id_;
   LauncherListener* const owner_;
   std::function<void()> close_;
-  std::string in_;
+  MessageReader in_{kMaxRunMessage};
   OutQueue out_;
   bool finish_ = false;
   bool flush_scheduled_ = false;
@@ -101,28 +94,23 @@ bool RunServer::Connection::ReadSome() {
     if (n < 0 && errno == EINTR) continue;
     if (n < 0) return errno == EAGAIN;
     if (n == 0) return false;
-    in_.append(buffer, static_cast<size_t>(n));
-    if (!TakeFrames()) return false;
+    in_.Append({buffer, static_cast<size_t>(n)});
+    if (!TakeRequests()) return false;
     if (static_cast<size_t>(n) < sizeof buffer) return true;
   }
 }
 
-bool RunServer::Connection::TakeFrames() {
-  size_t at = 0;
-  while (in_.size() - at >= kRunFrameHead) {
-    const uint32_t length = RunFrameLength(in_.data() + at);
-    if (length > kMaxRunMessage) return false;
-    if (in_.size() - at - kRunFrameHead < length) break;
+bool RunServer::Connection::TakeRequests() {
+  std::string_view bytes;
+  MessageReader::Next next;
+  while ((next = in_.Take(&bytes)) == MessageReader::Next::kMessage) {
     v1::RunRequest request;
-    if (!request.ParseFromArray(in_.data() + at + kRunFrameHead,
-                                static_cast<int>(length))) {
+    if (!request.ParseFromArray(bytes.data(), static_cast<int>(bytes.size()))) {
       return false;
     }
-    at += kRunFrameHead + length;
     if (!finish_) owner_->OnRequest(id_, std::move(request));
   }
-  in_.erase(0, at);
-  return true;
+  return next == MessageReader::Next::kIncomplete;
 }
 
 bool RunServer::Connection::Flush() {

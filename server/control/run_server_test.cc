@@ -9,10 +9,12 @@
 #include <functional>
 #include <map>
 #include <string>
+#include <string_view>
 #include <thread>
 #include <utility>
 #include <vector>
 
+#include "common/message_stream.h"
 #include "common/posix/unix_socket.h"
 #include "common/run_protocol.h"
 
@@ -22,19 +24,19 @@ namespace {
 class FakeOwner : public LauncherListener {
  public:
   uint64_t NewLauncher() override { return ++last_; }
-  void OnLauncher(uint64_t id, LauncherStream* caller) override {
-    callers[id] = caller;
+  void OnLauncher(uint64_t id, LauncherStream* launcher) override {
+    launchers[id] = launcher;
   }
   void OnRequest(uint64_t id, v1::RunRequest request) override {
     requests.push_back(std::move(request));
-    if (on_request) on_request(callers.at(id));
+    if (on_request) on_request(launchers.at(id));
   }
   void OnGone(uint64_t id) override {
-    EXPECT_EQ(callers.erase(id), 1u);
-    idle = callers.empty();
+    EXPECT_EQ(launchers.erase(id), 1u);
+    idle = launchers.empty();
   }
 
-  std::map<uint64_t, LauncherStream*> callers;
+  std::map<uint64_t, LauncherStream*> launchers;
   std::vector<v1::RunRequest> requests;
   std::function<void(LauncherStream*)> on_request;
   bool idle = false;  // those who came are gone
@@ -43,15 +45,14 @@ class FakeOwner : public LauncherListener {
   uint64_t last_ = 0;
 };
 
-// A caller that a test plays.
+// A launcher that a test plays.
 class TestLauncher {
  public:
   explicit TestLauncher(const std::string& path) {
     Result<UniqueFd> socket = ConnectUnix(path);
     if (socket.ok()) socket_ = *std::move(socket);
-    const timeval patience = {60, 0};
-    setsockopt(socket_.get(), SOL_SOCKET, SO_RCVTIMEO, &patience,
-               sizeof patience);
+    const timeval limit = {60, 0};
+    setsockopt(socket_.get(), SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit);
   }
   void SendBytes(const std::string& bytes) {
     size_t at = 0;
@@ -62,34 +63,24 @@ class TestLauncher {
       at += static_cast<size_t>(n);
     }
   }
-  void Send(const v1::RunRequest& request) {
-    std::string frame(kRunFrameHead, '\0');
-    request.AppendToString(&frame);
-    PutRunFrameLength(static_cast<uint32_t>(frame.size() - kRunFrameHead),
-                      frame.data());
-    SendBytes(frame);
-  }
+  void Send(const v1::RunRequest& request) { SendBytes(FrameMessage(request)); }
   // The next message; false at the end of the connection.
   bool Receive(std::string* message) {
-    char head[kRunFrameHead];
-    if (!ReceiveAll(head, sizeof head)) return false;
-    message->resize(RunFrameLength(head));
-    return ReceiveAll(message->data(), message->size());
+    std::string_view bytes;
+    while (reader_.Take(&bytes) != MessageReader::Next::kMessage) {
+      char buffer[4096];
+      const ssize_t n = recv(socket_.get(), buffer, sizeof buffer, 0);
+      if (n <= 0) return false;
+      reader_.Append({buffer, static_cast<size_t>(n)});
+    }
+    *message = bytes;
+    return true;
   }
   void Leave() { socket_.Reset(); }
 
  private:
-  bool ReceiveAll(char* data, size_t size) {
-    while (size > 0) {
-      const ssize_t n = recv(socket_.get(), data, size, 0);
-      if (n <= 0) return false;
-      data += n;
-      size -= static_cast<size_t>(n);
-    }
-    return true;
-  }
-
   UniqueFd socket_;
+  MessageReader reader_{kMaxRunMessage};
 };
 
 class RunServerTest : public testing::Test {
@@ -106,14 +97,14 @@ class RunServerTest : public testing::Test {
     EXPECT_EQ(rmdir(directory_.c_str()), 0);
   }
 
-  // Runs the loop until every caller is gone, while `play` has one.
+  // Runs the loop until every launcher is gone, while `play` has one.
   void With(const std::function<void(TestLauncher*)>& play) {
     std::thread thread([&] {
-      TestLauncher caller(path_);
+      TestLauncher launcher(path_);
       std::string greeting = "?";
-      EXPECT_TRUE(caller.Receive(&greeting));
+      EXPECT_TRUE(launcher.Receive(&greeting));
       EXPECT_EQ(greeting, "");
-      play(&caller);
+      play(&launcher);
     });
     owner_.idle = false;
     while (!owner_.idle) loop_.RunOnce(-1);
@@ -140,24 +131,24 @@ TEST_F(RunServerTest, OnlyItsUserMayConnect) {
 }
 
 TEST_F(RunServerTest, WhatWasSentArrivesBeforeTheEnd) {
-  owner_.on_request = [](LauncherStream* caller) {
+  owner_.on_request = [](LauncherStream* launcher) {
     for (uint64_t i = 0; i < 100; ++i) {
       v1::RunEvent event;
       event.set_input_consumed(i);
-      caller->Send(std::move(event));
+      launcher->Send(std::move(event));
     }
-    caller->FinishWhenWritten();
+    launcher->FinishWhenWritten();
   };
-  With([](TestLauncher* caller) {
-    caller->Send(Launch());
+  With([](TestLauncher* launcher) {
+    launcher->Send(Launch());
     std::string message;
     for (uint64_t i = 0; i < 100; ++i) {
-      ASSERT_TRUE(caller->Receive(&message));
+      ASSERT_TRUE(launcher->Receive(&message));
       v1::RunEvent event;
       EXPECT_TRUE(event.ParseFromString(message));
       EXPECT_EQ(event.input_consumed(), i);
     }
-    EXPECT_FALSE(caller->Receive(&message));
+    EXPECT_FALSE(launcher->Receive(&message));
   });
   ASSERT_EQ(owner_.requests.size(), 1u);
   EXPECT_EQ(owner_.requests[0].launch().apps(0).argv(0), "\xff\x80");
@@ -165,33 +156,33 @@ TEST_F(RunServerTest, WhatWasSentArrivesBeforeTheEnd) {
 
 TEST_F(RunServerTest, MoreThanTheSocketTakesAtOnce) {
   static constexpr size_t kSize = 3u << 20;
-  owner_.on_request = [](LauncherStream* caller) {
+  owner_.on_request = [](LauncherStream* launcher) {
     v1::RunEvent event;
     event.mutable_output()->set_data(std::string(kSize, 'o'));
-    caller->Send(std::move(event));
-    caller->FinishWhenWritten();
+    launcher->Send(std::move(event));
+    launcher->FinishWhenWritten();
   };
-  With([](TestLauncher* caller) {
+  With([](TestLauncher* launcher) {
     v1::RunRequest request;
     request.mutable_input()->set_data(std::string(kSize, 'i'));
-    caller->Send(request);
+    launcher->Send(request);
     std::string message;
-    ASSERT_TRUE(caller->Receive(&message));
+    ASSERT_TRUE(launcher->Receive(&message));
     EXPECT_GT(message.size(), kSize);
-    EXPECT_FALSE(caller->Receive(&message));
+    EXPECT_FALSE(launcher->Receive(&message));
   });
   ASSERT_EQ(owner_.requests.size(), 1u);
   EXPECT_EQ(owner_.requests[0].input().data().size(), kSize);
 }
 
 TEST_F(RunServerTest, RequestsInPiecesAndTogether) {
-  With([](TestLauncher* caller) {
+  With([](TestLauncher* launcher) {
     std::string message;
     v1::RunRequest request;
     request.set_consumed(1);
-    caller->Send(request);
+    launcher->Send(request);
     std::string frames = {0, 0, 0, 2, 0x20, 2, 0, 0, 0, 2, 0x20, 3, 0};
-    for (const char c : frames) caller->SendBytes(std::string(1, c));
+    for (const char c : frames) launcher->SendBytes(std::string(1, c));
   });
   ASSERT_EQ(owner_.requests.size(), 3u);
   for (uint64_t i = 0; i < 3; ++i) {
@@ -204,10 +195,10 @@ TEST_F(RunServerTest, WhatIsNoRequestEndsTheConnection) {
        {std::string("\0\0\0\2\x20", 5) + "\xff",  // a number without its end
         std::string("PRI * HTTP/2.0"),            // too long
         std::string("\0\0\0\5\x0a\x03\x2a\x01\xff", 9)}) {  // no UTF-8
-    With([&](TestLauncher* caller) {
-      caller->SendBytes(bytes);
+    With([&](TestLauncher* launcher) {
+      launcher->SendBytes(bytes);
       std::string message;
-      EXPECT_FALSE(caller->Receive(&message));
+      EXPECT_FALSE(launcher->Receive(&message));
     });
   }
   EXPECT_TRUE(owner_.requests.empty());
@@ -215,8 +206,8 @@ TEST_F(RunServerTest, WhatIsNoRequestEndsTheConnection) {
 
 TEST_F(RunServerTest, CallersAreToldApart) {
   std::vector<LauncherStream*> launched;
-  owner_.on_request = [&](LauncherStream* caller) {
-    launched.push_back(caller);
+  owner_.on_request = [&](LauncherStream* launcher) {
+    launched.push_back(launcher);
     if (launched.size() < 2) return;
     for (uint64_t i = 0; i < 2; ++i) {
       v1::RunEvent event;

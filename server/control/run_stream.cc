@@ -2,24 +2,26 @@
 
 #include <utility>
 
+#include "server/rpc/status.h"
+
 namespace canopy::control {
 
 RunStream::RunStream(uint64_t id, EventLoop* loop, LauncherListener* owner)
     : id_(id), loop_(loop), owner_(owner) {}
 
 void RunStream::Begin() {
-  std::lock_guard<std::mutex> lock(mutex_);
+  const MutexLock lock(mutex_);
   if (!finished_) StartRead(&incoming_);
 }
 
 void RunStream::Send(v1::RunEvent event) {
-  std::lock_guard<std::mutex> lock(mutex_);
+  const MutexLock lock(mutex_);
   outgoing_.push_back(std::move(event));
   PumpLocked();
 }
 
 void RunStream::FinishWhenWritten() {
-  std::lock_guard<std::mutex> lock(mutex_);
+  const MutexLock lock(mutex_);
   finish_ = true;
   PumpLocked();
 }
@@ -33,7 +35,7 @@ void RunStream::PumpLocked() {
   }
   if (!finish_) return;
   finished_ = true;
-  Finish(end_);
+  Finish(rpc::ToGrpc(end_));
 }
 
 void RunStream::OnReadDone(bool ok) {
@@ -46,16 +48,15 @@ void RunStream::OnReadDone(bool ok) {
 }
 
 void RunStream::OnReadEnd() {
-  std::lock_guard<std::mutex> lock(mutex_);
+  const MutexLock lock(mutex_);
   if (finish_) return;
-  end_ = grpc::Status(grpc::StatusCode::INVALID_ARGUMENT,
-                      "a request could not be read");
+  end_ = absl::InvalidArgumentError("a request could not be read");
   finish_ = true;
   PumpLocked();
 }
 
 void RunStream::OnWriteDone(bool ok) {
-  std::lock_guard<std::mutex> lock(mutex_);
+  const MutexLock lock(mutex_);
   writing_ = false;
   outgoing_.pop_front();
   if (!ok) {
@@ -66,7 +67,7 @@ void RunStream::OnWriteDone(bool ok) {
 }
 
 void RunStream::OnCancel() {
-  std::lock_guard<std::mutex> lock(mutex_);
+  const MutexLock lock(mutex_);
   finish_ = true;
   while (outgoing_.size() > (writing_ ? 1u : 0u)) outgoing_.pop_back();
   PumpLocked();

@@ -2,13 +2,15 @@
 #ifndef CANOPY_SERVER_CONTROL_RUN_STREAM_H_
 #define CANOPY_SERVER_CONTROL_RUN_STREAM_H_
 
+#include <absl/status/status.h>
+
 #include <cstdint>
 #include <deque>
 #include <functional>
 #include <memory>
-#include <mutex>
 
 #include "common/event_loop.h"
+#include "common/mutex.h"
 #include "protos/control.grpc.pb.h"
 #include "server/control/launcher_stream.h"
 
@@ -34,19 +36,19 @@ class RunStream : public LauncherStream,
   void OnDone() override;
 
  private:
-  void PumpLocked();
+  void PumpLocked() CANOPY_REQUIRES(mutex_);
   void OnReadEnd();
 
   const uint64_t id_;
   EventLoop* const loop_;
   LauncherListener* const owner_;
   v1::RunRequest incoming_;
-  std::mutex mutex_;
-  std::deque<v1::RunEvent> outgoing_;  // guarded by mutex_
-  grpc::Status end_;                   // guarded by mutex_
-  bool writing_ = false;               // guarded by mutex_
-  bool finish_ = false;                // guarded by mutex_
-  bool finished_ = false;              // guarded by mutex_
+  Mutex mutex_;
+  std::deque<v1::RunEvent> outgoing_ CANOPY_GUARDED_BY(mutex_);
+  absl::Status end_ CANOPY_GUARDED_BY(mutex_);
+  bool writing_ CANOPY_GUARDED_BY(mutex_) = false;
+  bool finish_ CANOPY_GUARDED_BY(mutex_) = false;
+  bool finished_ CANOPY_GUARDED_BY(mutex_) = false;
 };
 
 }  // namespace canopy::control

@@ -8,7 +8,7 @@
 #include <string>
 
 #include "common/ids.h"
-#include "server/core/job_engine.h"
+#include "server/core/job/engine.h"
 #include "server/core/job_table.h"
 #include "server/core/messages.h"
 #include "server/core/step/action.h"

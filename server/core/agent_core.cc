@@ -7,15 +7,15 @@
 
 #include "common/status.h"
 #include "server/core/aborts.h"
-#include "server/core/collective.h"
+#include "server/core/collective/collective.h"
 #include "server/core/end_events.h"
 #include "server/core/events.h"
-#include "server/core/gets.h"
-#include "server/core/job_engine.h"
-#include "server/core/job_maps.h"
+#include "server/core/job/engine.h"
+#include "server/core/job/maps.h"
 #include "server/core/job_table.h"
-#include "server/core/modex.h"
-#include "server/core/persisted_commits.h"
+#include "server/core/modex/gets.h"
+#include "server/core/modex/modex.h"
+#include "server/core/modex/persisted_commits.h"
 #include "server/core/state_reports.h"
 #include "server/core/tree.h"
 
@@ -107,7 +107,7 @@ struct AgentCore::State {
 
   Aborts::Sent Abort(const AbortMessage& message) {
     const Aborts::Sent sent = aborts.Send(message, &out);
-    if (sent.here) RunEngine([&] { engine.OnAbort(now, message, &out); });
+    if (sent.here) engine.OnAbort(now, message, &out);
     return sent;
   }
 
@@ -142,7 +142,7 @@ struct AgentCore::State {
   // Everything about the life of jobs.
   template <typename T>
   void OnBody(const PeerMessage& message, const T&) {
-    RunEngine([&] { engine.OnPeer(now, message, &out); });
+    engine.OnPeer(now, message, &out);
   }
 
   void OnBody(const PeerMessage& message, const JobPrepare& body) {
@@ -150,24 +150,42 @@ struct AgentCore::State {
       maps.OnPrepare(body.spec);
       PropagateChanges();
     }
-    RunEngine([&] { engine.OnPeer(now, message, &out); });
+    engine.OnPeer(now, message, &out);
   }
 
   void OnBody(const PeerMessage& message, const JobForget& body) {
-    RunEngine([&] { engine.OnPeer(now, message, &out); });
+    engine.OnPeer(now, message, &out);
     maps.OnForget(message.src, body.nspace);
+  }
+
+  void OnBody(const PeerMessage& message, const JobQueryReply& body) {
+    engine.OnPeer(now, message, &out);
+    maps.OnForget(message.src, body.nspace);
+  }
+
+  void OnBody(const PeerMessage& message, const SyncComplete&) {
+    engine.OnPeer(now, message, &out);
+    TakeReleased();
+  }
+
+  void OnBody(const PeerMessage& message, const JobMapRequest& body) {
+    maps.OnRequest(message.src, body, &out);
+  }
+
+  void OnBody(const PeerMessage& message, const JobMapReply& body) {
+    maps.OnReply(message.src, body);
   }
 
   void OnBody(const PeerMessage& message, const JobExits& body) {
     for (const ProcExit& exit : body.exits) {
       if (exit.finalized) jobs.MarkFinalized(body.nspace, exit.rank);
     }
-    RunEngine([&] { engine.OnPeer(now, message, &out); });
+    engine.OnPeer(now, message, &out);
   }
 
   void OnBody(const PeerMessage& message, const JobKill& body) {
     if (body.ranks.empty()) jobs.MarkEnding(body.nspace);
-    RunEngine([&] { engine.OnPeer(now, message, &out); });
+    engine.OnPeer(now, message, &out);
   }
 
   void OnBody(const PeerMessage& message, const CollectiveUp& body) {
@@ -179,12 +197,10 @@ struct AgentCore::State {
   }
 
   void OnBody(const PeerMessage& message, const DmodexRequest& body) {
-    if (maps.OnRequest(message.src, body, &out)) return;
     gets.OnRequest(now, message.src, body, &out);
   }
 
   void OnBody(const PeerMessage& message, const DmodexReply& body) {
-    if (maps.OnReply(message.src, body)) return;
     gets.OnReply(now, message.src, body, &out);
   }
 
@@ -221,11 +237,11 @@ struct AgentCore::State {
             (in.reason.empty() ? "" : ": " + in.reason));
     if (in.up) {
       events.OnNodeReturned(in.node);
-      RunEngine([&] { engine.OnNodeReturned(now, &out); });
+      engine.OnNodeReturned(now, &out);
       TakeReleased();
     } else {
       ends.OnNodeLost(now, in.node, &out);
-      RunEngine([&] { engine.OnNodeLost(now, in.node, in.reason, &out); });
+      engine.OnNodeLost(now, in.node, in.reason, &out);
       TakeReleased();
       // Jobs may be removed with it: the other engines must not look them up.
       PropagateChanges();
@@ -247,7 +263,7 @@ struct AgentCore::State {
     // What has ended here comes before who has left since: else it would look
     // as if they had left in the middle of it.
     collectives.OnNodeRestarted(now, in.node, &out);
-    RunEngine([&] { engine.OnNodeRestarted(now, in.node, &out); });
+    engine.OnNodeRestarted(now, in.node, &out);
     gets.OnNodeRestarted(now, in.node, &out);
     reports.OnNodeLost(in.node, &out);
     events.OnNodeReturned(in.node);
@@ -258,7 +274,7 @@ struct AgentCore::State {
 
   // State that a predecessor persisted.
   void On(const JobRecovered& in) {
-    RunEngine([&] { engine.OnRecovered(now, in, &out); });
+    engine.OnRecovered(now, in, &out);
     const std::string& nspace = in.job->nspace;
     const Job* job = jobs.Find(nspace);
     if (job == nullptr) return;
@@ -277,7 +293,7 @@ struct AgentCore::State {
   }
 
   void On(const LauncherReattached& in) {
-    RunEngine([&] { engine.OnLauncherReattached(now, in, &out); });
+    engine.OnLauncherReattached(now, in, &out);
   }
 
   void On(const ClientReattached& in) {
@@ -292,13 +308,9 @@ struct AgentCore::State {
 
   // ------------------------------------------------ processes and host ---
 
-  void On(const LocalPrepared& in) {
-    RunEngine([&] { engine.OnLocalPrepared(now, in, &out); });
-  }
+  void On(const LocalPrepared& in) { engine.OnLocalPrepared(now, in, &out); }
 
-  void On(const LocalStarted& in) {
-    RunEngine([&] { engine.OnLocalStarted(now, in, &out); });
-  }
+  void On(const LocalStarted& in) { engine.OnLocalStarted(now, in, &out); }
 
   void On(const LocalExits& in) {
     LocalExits exits = in;
@@ -312,40 +324,32 @@ struct AgentCore::State {
         ends.OnExit(now, *job, exit, &out);
       }
     }
-    RunEngine([&] { engine.OnLocalExits(now, exits, &out); });
+    engine.OnLocalExits(now, exits, &out);
     for (const ProcExit& exit : exits.exits) {
       jobs.MarkEnded(exits.nspace, exit.rank);
     }
   }
 
-  void On(const LocalOutput& in) {
-    RunEngine([&] { engine.OnLocalOutput(now, in, &out); });
-  }
+  void On(const LocalOutput& in) { engine.OnLocalOutput(now, in, &out); }
 
-  void On(const LocalInputDone& in) {
-    RunEngine([&] { engine.OnLocalInputDone(now, in, &out); });
-  }
+  void On(const LocalInputDone& in) { engine.OnLocalInputDone(now, in, &out); }
 
   void On(const LaunchRequested& in) {
-    RunEngine([&] { engine.OnLaunchRequested(now, in, &out); });
+    engine.OnLaunchRequested(now, in, &out);
   }
 
   void On(const SignalRequested& in) {
-    RunEngine([&] { engine.OnSignalRequested(now, in, &out); });
+    engine.OnSignalRequested(now, in, &out);
   }
 
   void On(const KillRequested& in) {
     jobs.MarkEnding(in.nspace);
-    RunEngine([&] { engine.OnKillRequested(now, in, &out); });
+    engine.OnKillRequested(now, in, &out);
   }
 
-  void On(const OutputConsumed& in) {
-    RunEngine([&] { engine.OnOutputConsumed(now, in, &out); });
-  }
+  void On(const OutputConsumed& in) { engine.OnOutputConsumed(now, in, &out); }
 
-  void On(const InputOffered& in) {
-    RunEngine([&] { engine.OnInputOffered(now, in, &out); });
-  }
+  void On(const InputOffered& in) { engine.OnInputOffered(now, in, &out); }
 
   void On(const StateRequested& in) { reports.OnRequested(now, in, &out); }
 
@@ -354,7 +358,7 @@ struct AgentCore::State {
     gets.OnTick(now, &out);
     maps.OnTick(now);
     reports.OnTick(now, &out);
-    RunEngine([&] { engine.OnTick(now, &out); });
+    engine.OnTick(now, &out);
     TakeReleased();
   }
 
@@ -372,31 +376,12 @@ struct AgentCore::State {
     out.push_back(LogLine{level, std::move(text)});
   }
 
-  // Notes in the table what the job engine gives out.
-  template <typename F>
-  void RunEngine(F run) {
-    const size_t before = out.size();
-    run();
-    for (size_t i = before; i < out.size(); ++i) {
-      if (const auto* job = std::get_if<RegisterJob>(&out[i])) {
-        jobs.MarkRegistered(job->job->nspace);
-      } else if (const auto* kill = std::get_if<KillLocal>(&out[i])) {
-        if (kill->ranks.empty()) jobs.MarkEnding(kill->nspace);
-      } else if (const auto* peer = std::get_if<SendPeer>(&out[i])) {
-        const auto* kill_peer = std::get_if<JobKill>(&peer->message.body);
-        if (kill_peer != nullptr && kill_peer->ranks.empty()) {
-          jobs.MarkEnding(kill_peer->nspace);
-        }
-      }
-    }
-  }
-
   // Notifies the engines of each other's changes, until nothing changes any
   // more.
   void PropagateChanges() {
     for (;;) {
       const JobChanges changes = jobs.TakeChanges();
-      const std::vector<ProcId> data = modex.TakeChanged();
+      const std::vector<DataChange> data = modex.TakeChanged();
       std::vector<std::string> wanted = collectives.TakeWanted();
       for (std::string& nspace : gets.TakeWanted()) {
         wanted.push_back(std::move(nspace));
@@ -409,7 +394,7 @@ struct AgentCore::State {
         gets.OnJobUnknown(now, nspace, &out);
       }
       Apply(changes);
-      for (const ProcId& proc : data) gets.OnData(now, proc, &out);
+      for (const DataChange& change : data) gets.OnData(now, change, &out);
     }
   }
 
@@ -528,6 +513,7 @@ ResourceCounts AgentCore::Count() const {
   counts.gets = state.gets.num_held();
   counts.fetches = state.gets.num_fetches();
   counts.modex_jobs = state.modex.num_jobs();
+  counts.modex_keys = state.modex.num_indexed();
   counts.map_requests = state.maps.num_requests();
   counts.aborts = state.aborts.retained().size();
   counts.questions = state.reports.num_questions();

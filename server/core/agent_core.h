@@ -42,6 +42,7 @@ struct ResourceCounts {
   size_t gets = 0;         // held for clients and other agents
   size_t fetches = 0;      // direct modex under way
   size_t modex_jobs = 0;   // jobs with committed data
+  size_t modex_keys = 0;   // in the indices of gets with rank UNDEF
   size_t map_requests = 0;
   size_t aborts = 0;  // not known to have reached the job's controller
   size_t questions = 0;

@@ -341,8 +341,7 @@ TEST_F(RestartTest, RootIsToldLastThatItHasHeardOfAllJobs) {
     const auto sent = All<SendPeer>(cores_[1]->Step(++now_, std::move(input)));
     if (sent.empty()) return false;
     const PeerMessage& last = sent.back().message;
-    const auto* forget = std::get_if<JobForget>(&last.body);
-    return last.dst == 0 && forget != nullptr && forget->sync_complete;
+    return last.dst == 0 && std::holds_alternative<SyncComplete>(last.body);
   };
   EXPECT_TRUE(told_last(NodeRestarted{0}));
   EXPECT_FALSE(told_last(NodeStateChanged{0, false, "gone"}));

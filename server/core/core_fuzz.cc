@@ -4,11 +4,14 @@
 #include <cstdlib>
 #include <string>
 #include <string_view>
+#include <variant>
 #include <vector>
 
 #include "common/codec/encoder.h"
-#include "server/core/kval.h"
-#include "server/core/modex.h"
+#include "server/core/collective/collective_records.h"
+#include "server/core/modex/kval.h"
+#include "server/core/modex/modex.h"
+#include "server/core/modex/persisted_commits.h"
 #include "server/core/why.h"
 #include "tests/fuzz/fuzz.h"
 
@@ -43,6 +46,25 @@ void TryCommit(std::string_view in) {
   if (!AreKvals(store.SeenHere(proc).view())) abort();
 }
 
+// The same bytes as key and as value.
+void TryRecord(std::string_view in) {
+  const std::string text(in);
+  for (const auto& [rank, data] :
+       RecoverCommits({{"commit " + text, Bytes(text)}})) {
+    Actions actions;
+    PersistCommit({"job", rank}, data, &actions);
+    for (const Action& action : actions) {
+      const auto& record = std::get<PersistRecord>(action);
+      if (RecoverCommits({{record.key, record.value}}).empty()) abort();
+    }
+  }
+  const auto decoded = DecodeCollective({"collective " + text, Bytes(text)});
+  if (!decoded) return;
+  const auto& [id, record] = *decoded;
+  const PersistRecord again = EncodeCollective("job", id, record);
+  if (!DecodeCollective({again.key, again.value})) abort();
+}
+
 std::vector<std::string> Corpus() {
   StateAnswer answer;
   answer.node = 4;
@@ -72,5 +94,6 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   canopy::core::TryAnswer(in);
   canopy::core::TryContribution(in);
   canopy::core::TryCommit(in);
+  canopy::core::TryRecord(in);
   return 0;
 }

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "common/status.h"
-#include "server/core/job_text.h"
+#include "server/core/job/text.h"
 
 namespace canopy::core {
 namespace {

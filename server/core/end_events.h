@@ -3,7 +3,7 @@
 #define CANOPY_SERVER_CORE_END_EVENTS_H_
 
 #include "common/ids.h"
-#include "server/core/collective.h"
+#include "server/core/collective/collective.h"
 #include "server/core/events.h"
 #include "server/core/job_table.h"
 #include "server/core/messages.h"

@@ -34,7 +34,7 @@ struct CollectiveId {
 };
 
 // What one node's participants bring to a collective. `data` is a codec-form
-// sequence that only the final receivers parse: see server/core/modex.h.
+// sequence that only the final receivers parse: see server/core/modex/modex.h.
 struct NodeContribution {
   NodeId node = kNoNode;
   Bytes data;  // empty without PMIX_COLLECT_DATA
@@ -103,7 +103,8 @@ struct AbortMessage {
 // rank of the job and those between; the answers are aggregated on the way up.
 struct JobPrepare {
   Bytes spec;  // EncodeJobSpec
-  // Who controls the job; kNoNode (on the wire 0): the root.
+  // The agent that controls the job: always named, and refused if it is no
+  // member.
   NodeId controller = kNoNode;
   // Agents of the job that were lost since its launch. One that returns only
   // forwards messages of the job.
@@ -157,7 +158,7 @@ struct ProcExit {
 
 struct JobExits {
   std::string nspace;
-  std::vector<ProcExit> exits;
+  std::vector<ProcExit> exits;  // never empty
 };
 
 // Deliver a signal to ranks of a job (empty: all), downwards.
@@ -179,9 +180,6 @@ struct JobKill {
 // Every process has ended and was reported: release the job. Downwards.
 struct JobForget {
   std::string nspace;
-  // Without a job (`nspace` is empty): the receiver is a root that rejoined or
-  // was restarted, and the sender has sent it all jobs that concern it.
-  bool sync_complete = false;
 };
 
 // Output of a process, towards the root; credit for it on the way back.
@@ -219,7 +217,7 @@ struct InputCredit {
 };
 
 // Query of one agent's state, and the answer. `what` is "status" or "why"; the
-// answer is a WireWriter record, see why.h.
+// answer is a WireWriter record, see why.h. An empty `nspace` means all jobs.
 struct StateQuery {
   uint64_t request = 0;
   std::string what;
@@ -236,12 +234,60 @@ struct OverlayShutdown {
   std::string reason;
 };
 
+// Is this job over? From an agent that other agents address about a job of
+// which it has no record, to the root or to whoever assigned it a part. The
+// answer comes when the job is over, at once or later. The query of the agent
+// that controls the job means that the job is lost: its record is gone.
+struct JobQuery {
+  std::string nspace;
+};
+
+enum class JobVerdict : uint8_t {
+  kEnded = 1,     // its end was reported
+  kNoRecord = 2,  // unknown to a root that knows all jobs: authoritative
+};
+
+// The job is over: the receiver releases what it has of it.
+struct JobQueryReply {
+  std::string nspace;
+  JobVerdict verdict = JobVerdict::kEnded;
+};
+
+// The sender has sent the receiver, a root that rejoined or was restarted, all
+// jobs that concern it.
+struct SyncComplete {};
+
+// Nodes of a job were lost with their ranks, towards the root: from an agent
+// between them and the controller, which may learn of the loss later, or may
+// have done so before the launch.
+struct NodeLost {
+  std::string nspace;
+  std::vector<Rank> ranks;  // of the lost nodes, at least one of each
+};
+
+// The map of a job without local ranks that local clients refer to, requested
+// from the root. The receiver records the sender as a reader, and reports the
+// job's end to it with JobForget.
+struct JobMapRequest {
+  uint64_t request = 0;  // the requester's own number
+  std::string nspace;
+  bool exists_only = false;  // the requester has the map: no need to send it
+};
+
+struct JobMapReply {
+  uint64_t request = 0;
+  int status = 0;  // kErrNotFound: the job is unknown to the sender
+  std::string nspace;
+  Bytes spec;  // EncodeJobSpec; empty with exists_only or an error
+};
+
 using MessageBody =
     std::variant<CollectiveUp, CollectiveDown, DmodexRequest, DmodexReply,
                  EventMessage, AbortMessage, JobPrepare, JobPrepared, JobStart,
                  JobStarted, JobExits, JobSignal, JobKill, JobForget,
                  OutputData, OutputCredit, InputData, InputCredit, StateQuery,
-                 StateReply, OverlayShutdown>;
+                 StateReply, OverlayShutdown, JobQuery, JobQueryReply,
+                 SyncComplete, NodeLost, JobMapRequest, JobMapReply>;
 
 // Routed hop by hop by the overlay; src is set by the overlay from the
 // authenticated link or a routed header, never by the sender's claim alone.

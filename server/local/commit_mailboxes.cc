@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <iterator>
 #include <utility>
 
 #include "server/local/frames.h"
@@ -101,20 +102,25 @@ void CommitMailboxes::TakeNow(uint32_t index) {
   std::string bytes;
   const Found found = reader_->Take(index, &bytes);
   if (found == Found::kNothing) return;
+  const bool good = found == Found::kCommits && Deliver(ranks_[index], bytes);
+  // After the input, whose actions persist the commits.
   ReleaseLater();
-  if (found == Found::kCorrupted || !Deliver(ranks_[index], bytes)) {
-    reader_->MarkCorrupted(index);
-    on_corrupted_(ranks_[index]);
-  }
+  if (good) return;
+  reader_->MarkCorrupted(index);
+  on_corrupted_(ranks_[index]);
 }
 
+// One input for all, as a mailbox holds thousands of small commits, and later
+// ones replace earlier ones anyway.
 bool CommitMailboxes::Deliver(Rank rank, std::string_view bytes) {
-  while (!bytes.empty()) {
-    core::CommitTaken taken{{nspace_, rank}, {}};
-    if (!NextCommit(&bytes, &taken.data)) return false;
-    sink_->OnInput(std::move(taken));
+  core::CommitTaken taken{{nspace_, rank}, {}};
+  if (!NextCommit(&bytes, &taken.data)) return false;
+  std::vector<core::ScopedData> next;
+  while (!bytes.empty() && NextCommit(&bytes, &next)) {
+    std::ranges::move(next, std::back_inserter(taken.data));
   }
-  return true;
+  sink_->OnInput(std::move(taken));
+  return bytes.empty();
 }
 
 void CommitMailboxes::Take(Rank rank) {
@@ -143,8 +149,10 @@ void CommitMailboxes::Await(Rank rank) {
 // Only persisted commits may be overwritten.
 void CommitMailboxes::ReleaseLater() {
   if (std::exchange(*release_scheduled_, true)) return;
-  defer_([reader = reader_, scheduled = release_scheduled_] {
+  defer_([sink = sink_, reader = reader_, scheduled = release_scheduled_] {
     *scheduled = false;
+    // Work of this round may have taken more since.
+    sink->Drain();
     reader->Release();
   });
 }

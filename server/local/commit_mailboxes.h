@@ -68,7 +68,7 @@ class CommitMailboxes {
                   std::vector<Rank> ranks, InputSink* sink, Defer defer,
                   OnCorrupted on_corrupted);
   void TakeNow(uint32_t index);
-  // Commit by commit, as messages would be. False when it is malformed.
+  // What comes before a malformed commit is delivered; false then.
   bool Deliver(Rank rank, std::string_view bytes);
   void AwaitAt(uint32_t index);
   void PublishMessageCount(uint32_t index);

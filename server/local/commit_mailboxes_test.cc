@@ -42,8 +42,10 @@ class FakeSink : public InputSink {
     taken.push_back(std::get<core::CommitTaken>(input));
     if (on_input) std::exchange(on_input, nullptr)();
   }
+  void Drain() override { drained = taken.size(); }
   std::function<void()> on_input;
   std::vector<core::CommitTaken> taken;
+  size_t drained = 0;  // of those taken
 };
 
 // Ranks 4, 6 and 9 live here.
@@ -95,7 +97,20 @@ class CommitMailboxesTest : public ::testing::Test {
 
 using Texts = std::vector<std::string>;
 
-TEST_F(CommitMailboxesTest, CommitsOfARankComeOneByOne) {
+TEST_F(CommitMailboxesTest, OnlyDrainedCommitsAreReleased) {
+  auto first = Writer(0);
+  auto second = Writer(1);
+  first->Write(Commit("a"));
+  mailboxes_->Take(4);
+  // By other work of the same round.
+  second->Write(Commit("b"));
+  mailboxes_->Take(6);
+  EXPECT_EQ(sink_.drained, 0u);
+  EndRound();
+  EXPECT_EQ(sink_.drained, 2u);
+}
+
+TEST_F(CommitMailboxesTest, CommitsOfARankComeTogether) {
   auto writer = Writer(1);
   writer->Write(Commit("a"));
   writer->Write(Commit("b"));
@@ -103,7 +118,7 @@ TEST_F(CommitMailboxesTest, CommitsOfARankComeOneByOne) {
   mailboxes_->Take(7);
   EXPECT_EQ(Taken(), Texts());
   mailboxes_->Take(6);
-  EXPECT_EQ(Taken(), (Texts{Of(6, Kval("a", "v")), Of(6, Kval("b", "v"))}));
+  EXPECT_EQ(Taken(), Texts{Of(6, Kval("a", "v") + Kval("b", "v"))});
   mailboxes_->TakeAll();
   EXPECT_EQ(Taken(), Texts());
   EXPECT_TRUE(corrupted_.empty());
@@ -134,7 +149,7 @@ TEST_F(CommitMailboxesTest, NothingOvertakesWhatIsBeingHandedOver) {
     mailboxes_->Await(4);
   };
   mailboxes_->Take(4);
-  EXPECT_EQ(Taken(), (Texts{Of(4, Kval("a", "v")), Of(4, Kval("b", "v")),
+  EXPECT_EQ(Taken(), (Texts{Of(4, Kval("a", "v") + Kval("b", "v")),
                             Of(4, Kval("c", "v"))}));
 }
 

@@ -135,7 +135,6 @@ void FenceBarrier::Take(bool to_core) {
     if (num_behind_ == 0) Release(kSuccess);
     return;
   }
-  // The core may reply from within OnInput.
   for (const uint32_t index : taken.ranks) {
     if (!places_[index].behind) SendArrival(places_[index]);
   }

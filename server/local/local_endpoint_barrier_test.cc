@@ -9,6 +9,7 @@
 #include "common/shm/commit_writer.h"
 #include "common/wire.h"
 #include "server/local/local_endpoint_test_base.h"
+#include "server/ports/fake_fd_store.h"
 
 namespace canopy::local {
 namespace {
@@ -140,11 +141,7 @@ TEST_F(GatedTest, TheBarriersRequestIsNobodysTag) {
 class MailboxTest : public GatedTest {
  protected:
   void Tune(LocalOptions* options) override {
-    options->persist_mailboxes = [this](const std::string& nspace,
-                                        UniqueFd mailboxes) {
-      EXPECT_EQ(nspace, "job");
-      persisted_.push_back(std::move(mailboxes));
-    };
+    options->fd_store = &fd_store_;
     options->watch_barriers_ns = watch_ns_;
   }
   // Ranks whose commits the core was told of.
@@ -164,7 +161,7 @@ class MailboxTest : public GatedTest {
     return false;
   }
 
-  std::vector<UniqueFd> persisted_;
+  FakeFdStore fd_store_;
   int64_t watch_ns_ = LocalOptions().watch_barriers_ns;
 };
 
@@ -181,7 +178,7 @@ TEST_F(MailboxTest, OlderClientsGetNone) {
   for (int i = 0; i < 5; ++i) r.Uint();
   EXPECT_TRUE(r.done());
   EXPECT_EQ(old.fds.size(), 2u);
-  EXPECT_TRUE(persisted_.empty());
+  EXPECT_TRUE(fd_store_.nspaces.empty());
 }
 
 TEST_F(MailboxTest, OneConnectionOfARankHasTheMailbox) {
@@ -207,7 +204,8 @@ TEST_F(MailboxTest, OneConnectionOfARankHasTheMailbox) {
 TEST_F(MailboxTest, WhatAClientSendsComesAfterItsCommit) {
   Member a = Join(0);
   Member b = Join(1);
-  EXPECT_EQ(persisted_.size(), 1u) << "before anybody could write";
+  EXPECT_EQ(fd_store_.nspaces, std::vector<std::string>{"job"})
+      << "before anybody could write";
   a.mailbox->Write(Commit());
   b.client->Send(FrameType::kFinalize, 2, "");
   Settle();
@@ -302,13 +300,14 @@ TEST_F(MailboxTest, NonsenseBeforeAFrameLeavesTheFrameUnread) {
 TEST_F(MailboxTest, AnotherAgentFindsWhatIsThere) {
   Member a = Join(0);
   a.mailbox->Write(Commit());
-  ASSERT_EQ(persisted_.size(), 1u);
+  ASSERT_EQ(fd_store_.files.size(), 1u);
   endpoint_.reset();
   sink_.inputs.clear();
   Make();
   // The job came first.
   endpoint_->DropJob("job");
-  endpoint_->RecoverMailboxes("job", std::move(persisted_[0]));
+  endpoint_->RecoverMailboxes("job",
+                              std::move(fd_store_.files["commit-boxes"]));
   AddJob("job");
   EXPECT_EQ(Taken(), Ranks{0});
   // A process that does not know of it yet goes on.
@@ -321,7 +320,7 @@ TEST_F(MailboxTest, AnotherAgentFindsWhatIsThere) {
   again.mailbox->Write(Commit());
   again.client->Send(FrameType::kFinalize, 2, "");
   Settle();
-  EXPECT_EQ(Taken(), (Ranks{0, 0, 0, 0}));
+  EXPECT_EQ(Taken(), (Ranks{0, 0, 0}));
 }
 
 class WatchedMailboxTest : public MailboxTest {

@@ -43,6 +43,60 @@ TEST_F(LocalEndpointTest, ProcessTreeInsteadOfToken) {
   EXPECT_EQ(StatusOf(client.Next()), 0);
 }
 
+// Each message costs 100 us.
+class LocalFloodTest : public LocalEndpointTest {
+ protected:
+  void Tune(LocalOptions* options) override {
+    options->budget.now = [this] { return now_ += 100'000; };
+  }
+  size_t GetsOf(core::ClientId client) const {
+    size_t count = 0;
+    for (const auto& get : sink_.All<core::GetArrived>()) {
+      count += get.client == client;
+    }
+    return count;
+  }
+  int64_t now_ = 0;
+};
+
+TEST_F(LocalFloodTest, OthersAreServedWhileOneSendsRequestAfterRequest) {
+  auto flood = Connected(0);
+  auto other = Connected(1);
+  std::string gets;
+  constexpr size_t kGets = 2000;
+  for (uint64_t tag = 10; tag < 10 + kGets; ++tag) {
+    gets += TestClient::Frame(FrameType::kGet, tag, GetOf({"job", 2}));
+  }
+  flood->SendRaw(gets);
+  loop_.RunOnce(0);
+  // Two turns of half a millisecond: with the event and at the round's end.
+  EXPECT_GT(GetsOf(IdOf(0)), 0u);
+  EXPECT_LE(GetsOf(IdOf(0)), 12u);
+  other->Send(FrameType::kGet, 1, GetOf({"job", 2}));
+  for (int round = 0; round < 2; ++round) loop_.RunOnce(0);
+  EXPECT_EQ(GetsOf(IdOf(1)), 1u);
+  EXPECT_LE(GetsOf(IdOf(0)), 36u);
+  // Nothing is lost of what had to wait, and it needs no event to continue.
+  for (int round = 0; round < 1000 && GetsOf(IdOf(0)) < kGets; ++round) {
+    loop_.RunOnce(-1);
+  }
+  EXPECT_EQ(GetsOf(IdOf(0)), kGets);
+}
+
+TEST_F(LocalFloodTest, WhatHadToWaitIsHandledBeforeAHandover) {
+  auto flood = Connected(0);
+  std::string gets;
+  for (uint64_t tag = 10; tag < 110; ++tag) {
+    gets += TestClient::Frame(FrameType::kGet, tag, GetOf({"job", 2}));
+  }
+  flood->SendRaw(gets);
+  loop_.RunOnce(0);
+  EXPECT_LT(GetsOf(IdOf(0)), 100u);
+  flood->SendRaw(TestClient::Frame(FrameType::kGet, 200, GetOf({"job", 2})));
+  endpoint_->Quiesce();
+  EXPECT_EQ(GetsOf(IdOf(0)), 101u);
+}
+
 TEST_F(LocalEndpointTest, GarbageHarmsNobodyElse) {
   auto good = Connected(0);
   const std::string bad[] = {

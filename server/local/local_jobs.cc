@@ -7,7 +7,7 @@
 namespace canopy::local {
 namespace {
 
-std::vector<Rank> RanksOf(const LocalJob& job) {
+std::vector<Rank> RanksOf(const LocalJobs::Job& job) {
   std::vector<Rank> ranks;
   for (const auto& [rank, state] : job.ranks) ranks.push_back(rank);
   return ranks;
@@ -15,20 +15,21 @@ std::vector<Rank> RanksOf(const LocalJob& job) {
 
 }  // namespace
 
-LocalJobs::LocalJobs(EventLoop* loop, InputSink* sink, LocalJobsOptions options)
-    : loop_(loop), sink_(sink), options_(std::move(options)) {}
+LocalJobs::LocalJobs(EventLoop* loop, endpoint::InputQueue* inputs,
+                     LocalJobsOptions options)
+    : loop_(loop),
+      inputs_(inputs),
+      options_(std::move(options)),
+      processes_(options_.self) {}
 
 LocalJobs::~LocalJobs() { loop_->CancelTimer(watch_timer_); }
 
 void LocalJobs::Add(const core::RegisterJob& registration) {
   const std::string& nspace = registration.job->nspace;
-  LocalJob job;
-  job.uid = registration.job->uid;
-  job.local_only = registration.job->nodes.size() == 1;
-  for (const Rank rank : registration.layout->ranks_of_agent(options_.self)) {
-    job.ranks[rank].token = options_.token({nspace, rank});
+  Job& added = processes_.Add(registration);
+  for (auto& [rank, process] : added.ranks) {
+    process.token = options_.token({nspace, rank});
   }
-  LocalJob& added = jobs_[nspace] = std::move(job);
   auto former = recovered_mailboxes_.extract(nspace);
   if (former.empty() || added.ranks.empty()) return;
   MakeMailboxes(nspace, &added, std::move(former.mapped()));
@@ -44,31 +45,20 @@ void LocalJobs::RecoverMailboxes(const std::string& nspace,
   }
 }
 
-LocalJob* LocalJobs::Find(const std::string& nspace) {
-  const auto it = jobs_.find(nspace);
-  return it == jobs_.end() ? nullptr : &it->second;
-}
-
-LocalRank* LocalJobs::FindRank(const ProcId& proc) {
-  LocalJob* job = Find(proc.nspace);
-  if (job == nullptr) return nullptr;
-  const auto rank = job->ranks.find(proc.rank);
-  return rank == job->ranks.end() ? nullptr : &rank->second;
-}
-
 FenceBarrier* LocalJobs::FindBarrier(const std::string& nspace) {
-  LocalJob* job = Find(nspace);
+  Job* job = Find(nspace);
   return job == nullptr ? nullptr : job->barrier.get();
 }
 
 CommitMailboxes* LocalJobs::FindMailboxes(const std::string& nspace) {
-  LocalJob* job = Find(nspace);
+  Job* job = Find(nspace);
   return job == nullptr ? nullptr : job->mailboxes.get();
 }
 
-void LocalJobs::MakeBarrier(const std::string& nspace, LocalJob* job) {
+void LocalJobs::MakeBarrier(const std::string& nspace, Job* job) {
+  const bool local_only = job->spec->nodes.size() == 1;
   auto barrier = FenceBarrier::Create(
-      RanksOf(*job), job->local_only, sink_,
+      RanksOf(*job), local_only, inputs_,
       [this](std::function<void()> work) { Defer(std::move(work)); },
       [this, nspace](Rank rank) {
         TakeCommits({nspace, rank});
@@ -80,7 +70,7 @@ void LocalJobs::MakeBarrier(const std::string& nspace, LocalJob* job) {
 
 BarrierOffer LocalJobs::OfferBarrier(const ProcId& proc,
                                      core::ClientId client) {
-  LocalJob* job = Find(proc.nspace);
+  Job* job = Find(proc.nspace);
   if (job == nullptr) return {};
   if (job->barrier == nullptr) MakeBarrier(proc.nspace, job);
   if (job->barrier == nullptr) return {};
@@ -89,10 +79,10 @@ BarrierOffer LocalJobs::OfferBarrier(const ProcId& proc,
   return {job->barrier->size(), static_cast<uint32_t>(index)};
 }
 
-void LocalJobs::MakeMailboxes(const std::string& nspace, LocalJob* job,
+void LocalJobs::MakeMailboxes(const std::string& nspace, Job* job,
                               UniqueFd former) {
   auto mailboxes = CommitMailboxes::Make(
-      nspace, RanksOf(*job), std::move(former), sink_,
+      nspace, RanksOf(*job), std::move(former), inputs_,
       [this](std::function<void()> work) { Defer(std::move(work)); },
       [this, nspace](Rank rank) {
         options_.on_corrupted({nspace, rank});
@@ -101,12 +91,13 @@ void LocalJobs::MakeMailboxes(const std::string& nspace, LocalJob* job,
   job->mailboxes = std::move(mailboxes).value();
   if (job->mailboxes_closed) job->mailboxes->Close();
   StartWatch();
-  if (!options_.persist_mailboxes) return;
-  options_.persist_mailboxes(nspace, DuplicateFd(job->mailboxes->fd()));
+  if (options_.fd_store == nullptr) return;
+  options_.fd_store->HoldFile(
+      nspace, {kMailboxesName, DuplicateFd(job->mailboxes->fd())});
 }
 
 uint64_t LocalJobs::OfferMailboxes(const std::string& nspace, uint32_t index) {
-  LocalJob* job = Find(nspace);
+  Job* job = Find(nspace);
   if (job == nullptr) return 0;
   if (job->mailboxes == nullptr) MakeMailboxes(nspace, job, UniqueFd());
   if (job->mailboxes == nullptr) return 0;
@@ -115,7 +106,7 @@ uint64_t LocalJobs::OfferMailboxes(const std::string& nspace, uint32_t index) {
 }
 
 void LocalJobs::CloseMailboxes(const std::string& nspace) {
-  LocalJob* job = Find(nspace);
+  Job* job = Find(nspace);
   if (job == nullptr) return;
   job->mailboxes_closed = true;
   if (job->mailboxes != nullptr) job->mailboxes->Close();
@@ -140,8 +131,9 @@ void LocalJobs::StartWatch() {
 }
 
 void LocalJobs::Watch() {
+  const endpoint::InputQueue::Hold hold(inputs_);
   std::vector<std::string> watched;
-  for (const auto& [nspace, job] : jobs_) {
+  for (const auto& [nspace, job] : processes_.jobs()) {
     if (job.barrier != nullptr || job.mailboxes != nullptr)
       watched.push_back(nspace);
   }

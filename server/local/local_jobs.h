@@ -5,7 +5,6 @@
 
 #include <cstdint>
 #include <functional>
-#include <map>
 #include <memory>
 #include <string>
 #include <unordered_map>
@@ -16,23 +15,21 @@
 #include "common/posix/unique_fd.h"
 #include "server/core/step/client_id.h"
 #include "server/core/step/job_actions.h"
+#include "server/endpoint/input_queue.h"
+#include "server/endpoint/local_processes.h"
 #include "server/local/commit_mailboxes.h"
 #include "server/local/fence_barrier.h"
 #include "server/local/frames.h"
-#include "server/ports/input_sink.h"
+#include "server/ports/fd_store_port.h"
 
 namespace canopy::local {
 
 struct LocalRank {
   std::string token;
-  int pid = 0;
   uint32_t connections = 0;
 };
 
 struct LocalJob {
-  uint32_t uid = 0;
-  bool local_only = false;  // no rank runs elsewhere
-  std::map<Rank, LocalRank> ranks;
   // Created for the first client that may use it. Null: fences are messages.
   std::unique_ptr<FenceBarrier> barrier;
   // The same for commits.
@@ -45,30 +42,37 @@ struct LocalJobsOptions {
   int64_t watch_ns = 0;  // polling interval of barriers and mailboxes
   // As in LocalOptions; never empty.
   std::function<std::string(const ProcId& proc)> token;
-  // As in LocalOptions; may be empty.
-  std::function<void(const std::string& nspace, UniqueFd mailboxes)>
-      persist_mailboxes;
+  // As in LocalOptions; may be null.
+  FdStorePort* fd_store = nullptr;
   // A rank's mailbox is corrupted.
   std::function<void(const ProcId& proc)> on_corrupted;
 };
 
-// Loop thread only. The loop and the sink outlive it.
+// Loop thread only. The loop and the queue outlive it.
 class LocalJobs {
  public:
-  LocalJobs(EventLoop* loop, InputSink* sink, LocalJobsOptions options);
+  using Processes = endpoint::LocalProcesses<LocalJob, LocalRank>;
+  using Job = Processes::Job;
+  static constexpr char kMailboxesName[] = "commit-boxes";
+
+  LocalJobs(EventLoop* loop, endpoint::InputQueue* inputs,
+            LocalJobsOptions options);
   ~LocalJobs();
   LocalJobs(const LocalJobs&) = delete;
   LocalJobs& operator=(const LocalJobs&) = delete;
 
   // Takes the mailboxes that were recovered for this job.
   void Add(const core::RegisterJob& registration);
-  void Drop(const std::string& nspace) { jobs_.erase(nspace); }
+  void Drop(const std::string& nspace) { processes_.Drop(nspace); }
   // The predecessor's mailboxes, before Add; an invalid descriptor: none.
   void RecoverMailboxes(const std::string& nspace, UniqueFd mailboxes);
 
   // Null: there is none. Valid until the job is dropped.
-  LocalJob* Find(const std::string& nspace);
-  LocalRank* FindRank(const ProcId& proc);
+  Job* Find(const std::string& nspace) { return processes_.Find(nspace); }
+  Processes::Process* FindRank(const ProcId& proc) {
+    return processes_.FindRank(proc);
+  }
+  void SetPid(const ProcId& proc, int pid) { processes_.SetPid(proc, pid); }
   FenceBarrier* FindBarrier(const std::string& nspace);
   CommitMailboxes* FindMailboxes(const std::string& nspace);
 
@@ -86,16 +90,16 @@ class LocalJobs {
   void TakeCommits(const ProcId& proc);
 
  private:
-  void MakeBarrier(const std::string& nspace, LocalJob* job);
-  void MakeMailboxes(const std::string& nspace, LocalJob* job, UniqueFd former);
+  void MakeBarrier(const std::string& nspace, Job* job);
+  void MakeMailboxes(const std::string& nspace, Job* job, UniqueFd former);
   void Defer(std::function<void()> work) { loop_->Defer(std::move(work)); }
   void StartWatch();
   void Watch();
 
   EventLoop* const loop_;
-  InputSink* const sink_;
+  endpoint::InputQueue* const inputs_;
   const LocalJobsOptions options_;
-  std::unordered_map<std::string, LocalJob> jobs_;
+  Processes processes_;
   std::unordered_map<std::string, UniqueFd> recovered_mailboxes_;
   EventLoop::TimerId watch_timer_ = 0;
 };

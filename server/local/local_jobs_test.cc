@@ -8,7 +8,9 @@
 #include <vector>
 
 #include "common/shm/commit_writer.h"
+#include "server/endpoint/input_queue.h"
 #include "server/ports/client_port.h"
+#include "server/ports/fake_fd_store.h"
 #include "server/ports/fake_sink.h"
 
 namespace canopy::local {
@@ -30,17 +32,13 @@ core::RegisterJob Registration(const std::string& nspace) {
 
 class LocalJobsTest : public testing::Test {
  protected:
-  LocalJobsTest() : jobs_(&loop_, &sink_, Options()) {}
+  LocalJobsTest() : jobs_(&loop_, &inputs_, Options()) {}
 
   LocalJobsOptions Options() {
     LocalJobsOptions options;
     options.watch_ns = int64_t{1000} * 1000 * 1000;
     options.token = [](const ProcId& proc) { return ToString(proc); };
-    options.persist_mailboxes = [this](const std::string& nspace,
-                                       UniqueFd mailboxes) {
-      EXPECT_EQ(nspace, "job");
-      persisted_.push_back(std::move(mailboxes));
-    };
+    options.fd_store = &fd_store_;
     options.on_corrupted = [](const ProcId&) {};
     return options;
   }
@@ -50,7 +48,8 @@ class LocalJobsTest : public testing::Test {
 
   EventLoop loop_;
   FakeSink sink_;
-  std::vector<UniqueFd> persisted_;
+  endpoint::InputQueue inputs_{&sink_};
+  FakeFdStore fd_store_;
   LocalJobs jobs_;
 };
 
@@ -58,8 +57,7 @@ TEST_F(LocalJobsTest, KnowsTheRanksOfThisNode) {
   jobs_.Add(Registration("job"));
   ASSERT_NE(jobs_.FindRank({"job", 1}), nullptr);
   EXPECT_EQ(jobs_.FindRank({"job", 1})->token, ToString({"job", 1}));
-  EXPECT_EQ(jobs_.Find("job")->uid, 7u);
-  EXPECT_FALSE(jobs_.Find("job")->local_only);
+  EXPECT_EQ(jobs_.Find("job")->spec->uid, 7u);
   EXPECT_EQ(jobs_.FindRank({"job", 2}), nullptr);
   EXPECT_EQ(jobs_.FindRank({"other", 0}), nullptr);
   jobs_.Drop("job");
@@ -76,7 +74,7 @@ TEST_F(LocalJobsTest, OffersWhatIsSharedFromTheFirstClientOn) {
   EXPECT_NE(jobs_.FindBarrier("job"), nullptr);
   EXPECT_GT(jobs_.OfferMailboxes("job", first.index), 0u);
   EXPECT_NE(jobs_.FindMailboxes("job"), nullptr);
-  EXPECT_EQ(persisted_.size(), 1u);
+  EXPECT_EQ(fd_store_.nspaces, std::vector<std::string>{"job"});
 }
 
 TEST_F(LocalJobsTest, MailboxesThatAreMadeLaterAreClosedToo) {
@@ -102,10 +100,10 @@ TEST_F(LocalJobsTest, TakesOverMailboxes) {
   jobs_.Add(Registration("job"));
   const BarrierOffer barrier = jobs_.OfferBarrier({"job", 0}, Client(1));
   jobs_.OfferMailboxes("job", barrier.index);
-  ASSERT_EQ(persisted_.size(), 1u);
+  ASSERT_EQ(fd_store_.files.size(), 1u);
 
-  LocalJobs next(&loop_, &sink_, Options());
-  next.RecoverMailboxes("job", std::move(persisted_[0]));
+  LocalJobs next(&loop_, &inputs_, Options());
+  next.RecoverMailboxes("job", std::move(fd_store_.files["commit-boxes"]));
   next.Add(Registration("job"));
   EXPECT_NE(next.FindMailboxes("job"), nullptr);
   EXPECT_EQ(next.FindBarrier("job"), nullptr);

@@ -10,11 +10,8 @@
 #include <unordered_map>
 #include <vector>
 
-#include "common/event_loop.h"
 #include "common/ids.h"
-#include "common/posix/out_queue.h"
-#include "common/posix/unique_fd.h"
-#include "server/core/step/client_id.h"
+#include "server/endpoint/connection_table.h"
 #include "server/openpmix/connection_log.h"
 #include "server/openpmix/handshake.h"
 #include "server/openpmix/peer_proof.h"
@@ -33,16 +30,13 @@ struct PendingRequest {
   uint32_t one_series = 0;  // of collectives: number of the series in the log
 };
 
-struct Connection {
+struct Connection : endpoint::Connection {
   enum class State : uint8_t {
     kNew,      // not identified
     kWaiting,  // claims to be a rank whose process is not known yet
     kServing,  // is a rank's or a tool's
-    kEnding,   // to be closed at the end of the round
   };
 
-  core::ClientId id = 0;
-  UniqueFd fd;
   State state = State::kNew;
   SocketOwner owner;
   PeerKind kind = PeerKind::kClient;
@@ -50,11 +44,6 @@ struct Connection {
   bool is_tool = false;     // belongs to no job here
   ProcId proc;              // as claimed, proved from kServing on
   PeerTraits traits;
-  std::string partial;  // beginning of a message
-  OutQueue out;
-  bool dirty = false;  // in the list of those to flush
-  uint32_t watched = 0;
-  EventLoop::TimerId hello_timer = 0;
   std::unordered_map<uint32_t, PendingRequest> pending;
   Readahead readahead;
 
@@ -72,7 +61,11 @@ struct Connection {
       0;  // series of the collective that the next answer completes
   bool all_events = false;
   std::set<int> codes;
+
+  bool serving() const { return state == State::kServing && !ending; }
 };
+
+using Connections = endpoint::TableOf<Connection>;
 
 }  // namespace canopy::openpmix
 

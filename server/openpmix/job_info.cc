@@ -12,7 +12,7 @@
 namespace canopy::openpmix {
 namespace {
 
-// Peers look for these in the session and nowhere else.
+// The session's, which peers from 4.2 on look for there and nowhere else.
 constexpr std::array<std::string_view, 8> kSessionKeys = {
     PMIX_SESSION_ID, PMIX_UNIV_SIZE, PMIX_CLUSTER_ID,   PMIX_RM_NAME,
     PMIX_RM_VERSION, PMIX_TMPDIR,    PMIX_TDIR_RMCLEAN, PMIX_HOSTNAME_KEEP_FQDN,
@@ -122,7 +122,8 @@ class Packer {
 
   void PackJob() {
     job_.ForEachJobKey([&](std::string_view key, std::string_view value) {
-      if (!Has(kSessionKeys, key)) PackKval(peer_, key, value, &out_);
+      if (peer_.finds_session_keys() && Has(kSessionKeys, key)) return;
+      PackKval(peer_, key, value, &out_);
     });
   }
 

@@ -2,7 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <map>
+#include <utility>
 
 #include "common/codec/decoder.h"
 #include "server/openpmix/openpmix_testing.h"
@@ -91,6 +93,19 @@ TEST_P(JobInfoTest, EveryRankHasItsPlace) {
 
 INSTANTIATE_TEST_SUITE_P(Forms, JobInfoTest, ::testing::Values("v41", "v3"));
 
+// Before 4.2 a get for rank wildcard reads the job's data alone.
+TEST(JobInfo, OlderPeersFindTheSessionsKeysInTheJob) {
+  const TestSegment segment(*MakeTestJob());
+  for (const auto& [version, codec] :
+       {std::pair{"3.2.5", "v3"}, std::pair{"4.1.3", "v41"}}) {
+    const PeerTraits peer = *TraitsOf(version, codec, false);
+    const auto kvals = Unpack(PackJobInfo(*segment.reader(), peer), peer.form);
+    const auto found = std::ranges::find(kvals, PMIX_UNIV_SIZE, &Kval::key);
+    ASSERT_NE(found, kvals.end()) << version;
+    EXPECT_EQ(found->value.AsUint32(), 8u);
+  }
+}
+
 TEST(JobInfo, LargeJobsTellOtherRanksInBrief) {
   auto job = std::make_shared<JobSpec>(*MakeTestJob());
   for (int i = 0; i < 300; ++i) job->procs.push_back({1, 0, ""});
@@ -100,7 +115,8 @@ TEST(JobInfo, LargeJobsTellOtherRanksInBrief) {
   const auto brief = Unpack(PackJobInfo(*segment.reader(), asks), asks.form);
   const auto full =
       Unpack(PackJobInfo(*segment.reader(), never_asks), never_asks.form);
-  ASSERT_EQ(brief.size(), full.size());
+  // With the session's key among the job's.
+  ASSERT_EQ(brief.size() + 1, full.size());
   const size_t first = 5;
   const size_t last = brief.size() - 1;
   Rank rank = kRankUndef;
@@ -116,7 +132,7 @@ TEST(JobInfo, LargeJobsTellOtherRanksInBrief) {
   EXPECT_EQ(PackOwnInfo(*segment.reader(), never_asks, 0), "");
   const auto own = Unpack(PackOwnInfo(*segment.reader(), asks, 0), asks.form);
   ASSERT_EQ(own.size(), 1u);
-  auto directory = Blob(full[first].value, never_asks.form, &rank);
+  auto directory = Blob(full[first + 1].value, never_asks.form, &rank);
   EXPECT_EQ(directory.at(PMIX_PROCDIR).AsString(), "/run/0");
   directory.erase(PMIX_PROCDIR);
   EXPECT_EQ(Blob(own[0].value, asks.form, &rank), directory);

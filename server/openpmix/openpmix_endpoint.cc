@@ -1,17 +1,14 @@
-// Connections: from accept to close, and the bytes between. Who may connect is
-// decided in openpmix_identity.cc, what is asked is served in
-// openpmix_serve.cc.
 #include "server/openpmix/openpmix_endpoint.h"
 
 #include <arpa/inet.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
-#include <sys/epoll.h>
 #include <sys/socket.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <memory>
 #include <utility>
 
 #include "server/openpmix/environment.h"
@@ -47,7 +44,7 @@ Result<Address> ParseAddress(const std::string& text, uint16_t port) {
   return address;
 }
 
-Result<UniqueFd> Listen(const Address& address) {
+Result<UniqueFd> MakeListener(const Address& address) {
   UniqueFd fd(socket(address.storage.ss_family,
                      SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   const int one = 1;
@@ -83,29 +80,40 @@ uint16_t PortOf(int fd) {
                    : reinterpret_cast<sockaddr_in*>(&storage)->sin_port);
 }
 
+endpoint::ConnectionTableOptions TableOptions(const OpenPmixOptions& options) {
+  endpoint::ConnectionTableOptions table;
+  table.budget = options.budget;
+  table.pause_reading_bytes = options.pause_reading_bytes;
+  table.max_queued_bytes = options.max_queued_bytes;
+  return table;
+}
+
+OpenPmixOptions WithDefaults(OpenPmixOptions options) {
+  if (options.proof == nullptr) options.proof = MakeHostPeerProof();
+  return options;
+}
+
 }  // namespace
 
 OpenPmixEndpoint::OpenPmixEndpoint(EventLoop* loop, InputSink* sink,
                                    OpenPmixOptions options)
     : loop_(loop),
-      sink_(sink),
-      options_(std::move(options)),
+      options_(WithDefaults(std::move(options))),
+      inputs_(sink),
       buffer_(kBufferSize),
-      self_(std::make_shared<OpenPmixEndpoint*>(this)) {
-  if (options_.proof == nullptr) options_.proof = MakeHostPeerProof();
-}
+      jobs_(options_.self),
+      connections_(loop, this, &inputs_, TableOptions(options_)),
+      persistence_(&options_, &jobs_,
+                   [this](core::ClientId id) { return connections_.Find(id); }),
+      admission_(&options_, &jobs_),
+      writer_(&connections_, &persistence_, options_.max_payload),
+      text_logger_(&options_, &connections_, &writer_),
+      requests_({&options_, &jobs_, &connections_, &persistence_, &writer_,
+                 &text_logger_, &inputs_}),
+      recovery_({&options_, &jobs_, &connections_, &persistence_, &requests_,
+                 &text_logger_, &inputs_}) {}
 
-OpenPmixEndpoint::~OpenPmixEndpoint() {
-  *self_ = nullptr;
-  for (auto& [id, c] : connections_) {
-    loop_->CancelTimer(c->hello_timer);
-    c->out.Flush(c->fd.get());
-    loop_->Unwatch(c->fd.get());
-  }
-  if (acceptor_) loop_->Unwatch(acceptor_.fd());
-}
-
-uint16_t OpenPmixEndpoint::port() const { return PortOf(acceptor_.fd()); }
+uint16_t OpenPmixEndpoint::port() const { return PortOf(listener()); }
 
 Status OpenPmixEndpoint::Start(UniqueFd former) {
   Result<Address> address = ParseAddress(options_.address, options_.port);
@@ -114,19 +122,18 @@ Status OpenPmixEndpoint::Start(UniqueFd former) {
   if (IsListening(former.get())) {
     listener = std::move(former);
   } else {
-    listener = Listen(*address);
+    listener = MakeListener(*address);
   }
   if (!listener.ok() && options_.port != 0) {
     address = ParseAddress(options_.address, 0);
-    listener = Listen(*address);
+    listener = MakeListener(*address);
   }
   if (!listener.ok()) return listener.status();
-  acceptor_ = Acceptor(std::move(*listener));
   const bool v6 = address->storage.ss_family == AF_INET6;
   address_ = (v6 ? "[" + options_.address + "]" : options_.address) + ":" +
-             std::to_string(PortOf(acceptor_.fd()));
+             std::to_string(PortOf(listener->get()));
   uri_ = ServerUri(options_.server, address_);
-  loop_->Watch(acceptor_.fd(), EPOLLIN, [this](uint32_t) { OnAcceptable(); });
+  Listen(std::move(*listener));
   if (options_.tool_dir.empty()) return Status();
   Result<ToolFile> file = ToolFile::Write(options_.tool_dir, uri_);
   if (!file.ok()) return file.status();
@@ -140,13 +147,15 @@ void OpenPmixEndpoint::Log(core::LogLine::Level level, std::string text) {
 
 // ------------------------------------------------------------ connections ---
 
-void OpenPmixEndpoint::OnAcceptable() {
-  const bool refused = acceptor_.Accept(
-      [this](UniqueFd fd) { AddConnection(std::move(fd), 0); });
-  if (!refused) return;
-  Log(core::LogLine::Level::kError,
-      "no descriptor left: refusing connections of programs with their own "
-      "OpenPMIx library; raise the agent's limit on open files");
+void OpenPmixEndpoint::Listen(UniqueFd listener) {
+  listener_.emplace(
+      loop_, std::move(listener),
+      [this](UniqueFd fd) { AddConnection(std::move(fd), 0); },
+      [this] {
+        Log(core::LogLine::Level::kError,
+            "no descriptor left: refusing connections of programs with their "
+            "own OpenPMIx library; raise the agent's limit on open files");
+      });
 }
 
 // Any process of the machine can reach the port, so nothing is buffered for an
@@ -154,7 +163,7 @@ void OpenPmixEndpoint::OnAcceptable() {
 void OpenPmixEndpoint::AddConnection(UniqueFd fd, core::ClientId number) {
   const Result<SocketOwner> owner = options_.proof->OwnerOf(fd.get());
   if (!owner.ok()) return;
-  if (!IsServedUser(owner->uid)) {
+  if (!admission_.IsServedUser(owner->uid)) {
     return Log(core::LogLine::Level::kWarning, "refusing a connection of uid " +
                                                    std::to_string(owner->uid) +
                                                    ", which has no job here");
@@ -170,14 +179,11 @@ void OpenPmixEndpoint::AddConnection(UniqueFd fd, core::ClientId number) {
                      : MakeClientId(ClientKind::kOpenPmix, next_number_++);
   c.fd = std::move(fd);
   c.owner = *owner;
-  c.watched = EPOLLIN;
-  const core::ClientId id = c.id;
-  unidentified_.insert(id);
-  connections_.emplace(id, std::move(connection));
-  SetHelloTimer(c, "did not say who it is in time");
-  OfferToShims(c);
-  loop_->Watch(c.fd.get(), EPOLLIN,
-               [this, id](uint32_t events) { OnEvents(id, events); });
+  unidentified_.insert(c.id);
+  connections_.Add(std::move(connection));
+  connections_.SetDeadline(c, options_.hello_timeout_ns,
+                           "did not say who it is in time");
+  persistence_.Offer(c);
 }
 
 void OpenPmixEndpoint::DropOldestUnidentified() {
@@ -185,235 +191,250 @@ void OpenPmixEndpoint::DropOldestUnidentified() {
   Log(core::LogLine::Level::kWarning,
       "too many connections that do not say who they are; dropping the "
       "oldest");
-  Destroy(oldest);
+  connections_.Destroy(oldest);
 }
 
-void OpenPmixEndpoint::SetHelloTimer(Connection& c, const char* reason) {
-  loop_->CancelTimer(c.hello_timer);
-  c.hello_timer =
-      loop_->AddTimer(options_.hello_timeout_ns, [this, id = c.id, reason] {
-        Connection* late = Find(id);
-        if (late == nullptr) return;
-        late->hello_timer = 0;
-        End(*late, reason);
-      });
+void OpenPmixEndpoint::LogEnd(const endpoint::Connection& connection,
+                              const std::string& reason) {
+  const auto& c = static_cast<const Connection&>(connection);
+  const std::string who =
+      c.proc.nspace.empty() ? "of unknown rank" : "of " + ToString(c.proc);
+  Log(core::LogLine::Level::kWarning,
+      "closing OpenPMIx connection " + who + " (uid " +
+          std::to_string(c.owner.uid) + "): " + reason);
 }
 
-Connection* OpenPmixEndpoint::Find(core::ClientId client) {
-  const auto it = connections_.find(client);
-  return it == connections_.end() ? nullptr : it->second.get();
+void OpenPmixEndpoint::OnClosed(endpoint::Connection& connection) {
+  auto& c = static_cast<Connection&>(connection);
+  unidentified_.erase(c.id);
+  persistence_.End(c);
+  c.fd.Reset();
+  admission_.OnClosed(c);
+  if (c.identified) inputs_.OnInput(core::ClientGone{c.id});
 }
 
-void OpenPmixEndpoint::End(Connection& c, const std::string& reason) {
-  if (c.state == Connection::State::kEnding) return;
-  c.state = Connection::State::kEnding;
-  if (!reason.empty()) {
-    const std::string who =
-        c.proc.nspace.empty() ? "of unknown rank" : "of " + ToString(c.proc);
-    Log(core::LogLine::Level::kWarning,
-        "closing OpenPMIx connection " + who + " (uid " +
-            std::to_string(c.owner.uid) + "): " + reason);
-  }
-  MarkDirty(c);
+void OpenPmixEndpoint::OnFlushed(endpoint::Connection& connection) {
+  persistence_.AddUnsent(static_cast<Connection&>(connection));
 }
 
-void OpenPmixEndpoint::Destroy(core::ClientId id) {
-  const auto it = connections_.find(id);
-  const std::unique_ptr<Connection> c = std::move(it->second);
-  connections_.erase(it);
-  unidentified_.erase(id);
-  loop_->CancelTimer(c->hello_timer);
-  loop_->Unwatch(c->fd.get());
-  AppendEnd(*c);
-  c->fd.Reset();
-  if (c->is_tool) --tools_;
-  if (!c->identified) return;
-  LocalRank* rank = c->is_tool ? nullptr : FindRank(c->proc);
-  if (rank != nullptr) --rank->connections;
-  sink_->OnInput(core::ClientGone{id});
+void OpenPmixEndpoint::Close(core::ClientId client, const std::string& reason) {
+  if (Connection* c = connections_.Find(client)) connections_.End(*c, reason);
 }
 
 // ---------------------------------------------------------------- reading ---
 
-void OpenPmixEndpoint::OnEvents(core::ClientId id, uint32_t events) {
-  Connection* c = Find(id);
-  if (c == nullptr || c->state == Connection::State::kEnding) return;
-  if ((events & EPOLLOUT) != 0) MarkDirty(*c);
-  if ((events & (EPOLLIN | EPOLLHUP | EPOLLERR)) != 0) Receive(*c);
-}
-
-void OpenPmixEndpoint::Receive(Connection& c) {
-  // Nothing is watched for then but the end.
-  if (c.greeting != 0) return End(c, "");
+// Into the connection's log when it has one, so that nothing is lost between
+// the kernel and a record.
+std::string_view OpenPmixEndpoint::Read(endpoint::Connection& connection) {
+  auto& c = static_cast<Connection&>(connection);
+  if (c.greeting != 0) {
+    // Nothing is watched for then but the end.
+    connections_.End(c, "");
+    return {};
+  }
   if (!c.held_by.empty() && c.state == Connection::State::kNew &&
       c.partial.empty()) {
-    return ReceiveGreeting(c);
+    return ReadGreeting(c);
   }
   ConnectionLog::Reservation room{buffer_.data(), buffer_.size()};
   const bool logged = c.connection_log != nullptr && c.connection_log->ok();
   if (logged) room = c.connection_log->BeginRead(c.id, c.received);
   if (room.data == nullptr) room = {buffer_.data(), buffer_.size()};
-  const ssize_t n = recv(c.fd.get(), room.data, room.size, MSG_DONTWAIT);
-  if (n < 0 && (errno == EAGAIN || errno == EINTR)) return;
-  // A process that is killed leaves answers unread, which resets.
-  if (n < 0) return End(c, errno == ECONNRESET ? "" : std::strerror(errno));
-  if (n == 0) {
-    return End(c, c.partial.empty() ? "" : "ended in the middle of a message");
-  }
-  const std::string_view data(room.data, static_cast<size_t>(n));
-  if (logged) c.connection_log->EndRead(data.size());
-  c.received += data.size();
-  if (c.partial.empty()) {
-    const size_t used = HandleMessages(c, data);
-    c.partial.assign(data.substr(used));
-    return;
-  }
-  c.partial.append(data);
-  HandlePartial(c);
+  const size_t size = connections_.Receive(c, room.data, room.size);
+  if (logged && size > 0) c.connection_log->EndRead(size);
+  c.received += size;
+  return {room.data, size};
 }
 
 // Leaves it where it is until the peer is accepted, so that another agent can
 // begin anew with it.
-void OpenPmixEndpoint::ReceiveGreeting(Connection& c) {
+std::string_view OpenPmixEndpoint::ReadGreeting(Connection& c) {
   const ssize_t n =
       recv(c.fd.get(), buffer_.data(), buffer_.size(), MSG_PEEK | MSG_DONTWAIT);
-  if (n < 0 && (errno == EAGAIN || errno == EINTR)) return;
-  if (n <= 0) return End(c, "");
+  if (n < 0 && (errno == EAGAIN || errno == EINTR)) return {};
+  if (n <= 0) {
+    connections_.End(c, "");
+    return {};
+  }
   const std::string_view data(buffer_.data(), static_cast<size_t>(n));
   c.greeting = HandleConnect(c, data);
-  if (c.state == Connection::State::kEnding) return;
-  if (c.state == Connection::State::kServing) return TakeGreeting(c);
+  if (c.ending) return {};
+  if (c.state == Connection::State::kServing) {
+    TakeGreeting(c);
+    return {};
+  }
   if (c.state == Connection::State::kWaiting) {
-    c.watched = 0;
-    return loop_->Rewatch(c.fd.get(), 0);
+    connections_.SetReading(c, false);
+    return {};
   }
   // In pieces, which would wake the loop for ever.
   recv(c.fd.get(), buffer_.data(), data.size(), MSG_DONTWAIT);
   c.received += data.size();
-  c.partial.assign(data);
+  return data;
 }
 
 void OpenPmixEndpoint::TakeGreeting(Connection& c) {
   c.received = c.greeting;
-  Persist(c, "");
+  persistence_.Begin(c, "");
   recv(c.fd.get(), buffer_.data(), c.greeting, MSG_DONTWAIT);
   c.greeting = 0;
-  WatchFor(c, false);
+  connections_.SetReading(c, true);
 }
 
-void OpenPmixEndpoint::HandlePartial(Connection& c) {
-  const size_t used = HandleMessages(c, c.partial);
-  c.partial.erase(0, used);
-  if (c.partial.empty() && c.partial.capacity() > kKeepPartial) {
-    c.partial.shrink_to_fit();
-  }
-}
-
-size_t OpenPmixEndpoint::HandleMessages(Connection& c, std::string_view data) {
-  size_t used = 0;
-  for (;;) {
-    size_t length = 0;
-    switch (c.state) {
-      case Connection::State::kNew:
-        length = HandleConnect(c, data.substr(used));
-        if (c.state == Connection::State::kServing) {
-          Persist(c, data.substr(used + length));
-        }
-        break;
-      case Connection::State::kWaiting:
-        if (data.size() - used > kMaxConnectPayload) {
-          End(c, "sends requests before it was accepted");
-        }
-        break;
-      case Connection::State::kServing:
-        length = HandleMessage(c, data.substr(used));
-        break;
-      case Connection::State::kEnding:
-        return data.size();
+size_t OpenPmixEndpoint::Handle(endpoint::Connection& connection,
+                                std::string_view data) {
+  auto& c = static_cast<Connection&>(connection);
+  if (c.state == Connection::State::kServing) return HandleMessage(c, data);
+  if (c.state == Connection::State::kWaiting) {
+    if (data.size() > kMaxConnectPayload) {
+      connections_.End(c, "sends requests before it was accepted");
     }
-    if (length == 0 && c.state != Connection::State::kEnding) return used;
-    used += length;
+    return 0;
   }
+  const size_t length = HandleConnect(c, data);
+  if (c.serving()) persistence_.Begin(c, data.substr(length));
+  return length;
 }
 
 size_t OpenPmixEndpoint::HandleConnect(Connection& c, std::string_view data) {
   if (data.size() < kHeaderSize) return 0;
   const std::optional<uint32_t> length = ParseConnectHeader(data);
   if (!length) {
-    End(c, "does not speak OpenPMIx's protocol");
+    connections_.End(c, "does not speak OpenPMIx's protocol");
     return 0;
   }
   if (*length > kMaxConnectPayload) {
-    End(c, "sent a greeting of " + std::to_string(*length) + " bytes");
+    connections_.End(
+        c, "sent a greeting of " + std::to_string(*length) + " bytes");
     return 0;
   }
   if (data.size() - kHeaderSize < *length) return 0;
-  const Status status = Greet(c, data.substr(kHeaderSize, *length));
-  if (!status.ok()) End(c, status.message());
+  OnAdmission(c, admission_.Greet(c, data.substr(kHeaderSize, *length)));
   return kHeaderSize + *length;
+}
+
+void OpenPmixEndpoint::OnAdmission(Connection& c, const Status& status) {
+  if (!status.ok()) return connections_.End(c, status.message());
+  if (c.state == Connection::State::kWaiting) {
+    return connections_.SetDeadline(c, options_.hello_timeout_ns,
+                                    "claims a rank that was not started");
+  }
+  unidentified_.erase(c.id);
+  connections_.CancelDeadline(c);
+  c.identified = true;
+  connections_.MarkDirty(c);
+  inputs_.OnInput(core::ClientConnected{c.id, c.proc, c.is_tool});
 }
 
 size_t OpenPmixEndpoint::HandleMessage(Connection& c, std::string_view data) {
   if (data.size() < kHeaderSize) return 0;
   const MessageHeader header = ParseHeader(data);
   if (header.length > options_.max_payload) {
-    End(c, "sent a message of " + std::to_string(header.length) + " bytes");
+    connections_.End(
+        c, "sent a message of " + std::to_string(header.length) + " bytes");
     return 0;
   }
   if (data.size() - kHeaderSize < header.length) return 0;
   // Heartbeats, and what later versions may send unasked, want no answer.
   if (header.tag >= kFirstRequestTag) {
-    HandleRequest(c, header.tag, data.substr(kHeaderSize, header.length));
+    requests_.Handle(c, header.tag, data.substr(kHeaderSize, header.length));
   }
   return kHeaderSize + header.length;
 }
 
-// ---------------------------------------------------------------- writing ---
+// ---------------------------------------------------------- from the core ---
 
-void OpenPmixEndpoint::MarkDirty(Connection& c) {
-  if (std::exchange(c.dirty, true)) return;
-  dirty_.push_back(c.id);
-  if (dirty_.size() > 1) return;
-  loop_->Defer([self = self_] {
-    if (*self != nullptr) (*self)->FlushDirty();
+void OpenPmixEndpoint::Reply(const core::ReplyClient& reply) {
+  Connection* c = connections_.Find(reply.client);
+  if (c != nullptr && c->serving()) requests_.Reply(*c, reply);
+}
+
+void OpenPmixEndpoint::Notify(const core::NotifyClient& event) {
+  Connection* c = connections_.Find(event.client);
+  if (c != nullptr && c->serving()) requests_.Notify(*c, event);
+}
+
+// ------------------------------------------------------ jobs and processes ---
+
+void OpenPmixEndpoint::AddJob(const core::RegisterJob& registration) {
+  jobs_.Add(registration);
+}
+
+void OpenPmixEndpoint::DropJob(const std::string& nspace) {
+  jobs_.Drop(nspace);
+  connections_.ForEach([&](Connection& c) {
+    if (!c.is_tool && c.proc.nspace == nspace) {
+      connections_.End(c, "its job is over");
+    }
   });
 }
 
-void OpenPmixEndpoint::FlushDirty() {
-  std::vector<core::ClientId> dirty;
-  dirty.swap(dirty_);
-  // Who came last to a fence is answered last by the core, and has what it
-  // needs still in the CPU's cache.
-  for (auto id = dirty.rbegin(); id != dirty.rend(); ++id) {
-    Connection* c = Find(*id);
-    if (c == nullptr) continue;
-    c->dirty = false;
-    Flush(*c);
+size_t OpenPmixEndpoint::num_job_infos(const std::string& nspace) const {
+  const Jobs::Job* job = jobs_.Find(nspace);
+  return job == nullptr ? 0 : job->infos.size();
+}
+
+std::vector<std::string> OpenPmixEndpoint::ForJob(const core::PrepareLocal&) {
+  return ServerEnvironment(options_.server, address_);
+}
+
+std::vector<std::string> OpenPmixEndpoint::ForRank(const core::PrepareLocal&,
+                                                   Rank) {
+  return {};
+}
+
+ProcessEnvironment::InheritedFd OpenPmixEndpoint::FdForRank(
+    const core::PrepareLocal&, Rank) {
+  return {};
+}
+
+// The process may have connected before its pid was reported.
+void OpenPmixEndpoint::OnProcess(const std::string& nspace, Rank rank,
+                                 int pid) {
+  if (!jobs_.SetPid({nspace, rank}, pid)) return;
+  std::vector<core::ClientId> waiting;
+  for (const core::ClientId id : unidentified_) {
+    const Connection* c = connections_.Find(id);
+    if (c->state == Connection::State::kWaiting && c->proc.rank == rank &&
+        c->proc.nspace == nspace) {
+      waiting.push_back(id);
+    }
   }
+  for (const core::ClientId id : waiting) IdentifyWaiting(id);
 }
 
-void OpenPmixEndpoint::Flush(Connection& c) {
-  const OutQueue::State state = c.out.Flush(c.fd.get());
-  if (c.state == Connection::State::kEnding) return Destroy(c.id);
-  if (state == OutQueue::State::kBroken) return Destroy(c.id);
-  if (c.out.size() > options_.max_queued_bytes) {
-    return End(c, "does not read what is sent to it");
+void OpenPmixEndpoint::IdentifyWaiting(core::ClientId id) {
+  const endpoint::InputQueue::Hold hold(&inputs_);
+  Connection* c = connections_.Find(id);
+  if (c == nullptr || c->ending) return;
+  OnAdmission(*c, admission_.Identify(*c));
+  if (!c->serving()) return;
+  if (c->greeting != 0) {
+    TakeGreeting(*c);
+  } else {
+    persistence_.Begin(*c, c->partial);
   }
-  if (c.connection_log != nullptr) AppendUnsent(c);
-  WatchFor(c, !c.out.empty());
+  connections_.Continue(*c);
 }
 
-void OpenPmixEndpoint::WatchFor(Connection& c, bool blocked) {
-  uint32_t events = 0;
-  if (c.out.size() <= options_.pause_reading_bytes) events |= EPOLLIN;
-  if (blocked) events |= EPOLLOUT;
-  if (events == c.watched) return;
-  c.watched = events;
-  loop_->Rewatch(c.fd.get(), events);
+// --------------------------------------------------------------- recovery ---
+
+bool OpenPmixEndpoint::IsPersistedName(std::string_view name) {
+  return name.starts_with(kPersistedPrefix);
 }
 
-void OpenPmixEndpoint::Close(core::ClientId client, const std::string& reason) {
-  if (Connection* c = Find(client)) End(*c, reason);
+void OpenPmixEndpoint::Recover(const std::string& nspace,
+                               std::vector<NamedFd> persisted) {
+  recovery_.Recover(nspace, std::move(persisted));
+  next_number_ = std::max(next_number_, recovery_.next_number());
+}
+
+void OpenPmixEndpoint::FinishRecovery() {
+  for (auto& [id, fd] : recovery_.Finish()) AddConnection(std::move(fd), id);
+}
+
+void OpenPmixEndpoint::PrepareHandover() {
+  if (options_.fd_store != nullptr) listener_->Pause();
 }
 
 }  // namespace canopy::openpmix

@@ -108,6 +108,44 @@ TEST_F(OpenPmixEndpointTest, WhoDoesNotReadIsNotReadFrom) {
   EXPECT_EQ(sink_.inputs.size(), before + 1);
 }
 
+TEST_F(OpenPmixEndpointTest, OthersAreServedWhileOneSendsRequestAfterRequest) {
+  int64_t now = 0;  // as if each message cost 100 us
+  OpenPmixOptions options;
+  options.budget.now = [&now] { return now += 100'000; };
+  Make(std::move(options));
+  const UniqueFd flood = Join();
+  const core::ClientId flooder = client_;
+  const UniqueFd other = Join();
+  // Fences, of which the core has the answer to give.
+  std::string fences;
+  constexpr uint32_t kFences = 2000;
+  for (uint32_t tag = 0; tag < kFences; ++tag) {
+    fences +=
+        Message(tag + 1000, "02 03 02 01 02 08 6e737800 feffffff0f 02 00");
+  }
+  const auto fences_of = [this](core::ClientId client) {
+    size_t count = 0;
+    for (const auto& fence : sink_.All<core::CollectiveArrived>()) {
+      count += fence.client == client;
+    }
+    return count;
+  };
+  ASSERT_EQ(send(flood.get(), fences.data(), fences.size(), MSG_NOSIGNAL),
+            static_cast<ssize_t>(fences.size()));
+  loop_->RunOnce(1000);
+  // Two turns of half a millisecond: with the event and at the round's end.
+  EXPECT_GT(fences_of(flooder), 0u);
+  EXPECT_LE(fences_of(flooder), 12u);
+  Send(other, Message(101, "02 03 02 01 02 08 6e737800 feffffff0f 02 00"));
+  EXPECT_EQ(fences_of(client_), 1u);
+  EXPECT_LE(fences_of(flooder), 60u);
+  // Nothing is lost of what had to wait, and it needs no event to continue.
+  for (int round = 0; round < 1000 && fences_of(flooder) < kFences; ++round) {
+    loop_->RunOnce(-1);
+  }
+  EXPECT_EQ(fences_of(flooder), kFences);
+}
+
 TEST_F(OpenPmixEndpointTest, TheEndOfAJobEndsItsConnections) {
   const UniqueFd fd = Join();
   endpoint_->DropJob(kTestJob);

@@ -128,6 +128,7 @@ TEST_F(OpenPmixEndpointTest, WhoConnectsBeforeItsProcessIsKnownWaits) {
   EXPECT_TRUE(sink_.inputs.empty());
   endpoint_->OnProcess(kTestJob, 1, kPid);
   EXPECT_EQ(sink_.All<core::ClientConnected>().size(), 1u);
+  RunRounds();
   EXPECT_EQ(sink_.All<core::FinalizeArrived>().size(), 1u);
   EXPECT_EQ(Receive(fd).size(), 8u);
 }

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "server/openpmix/endpoint_testing.h"
+#include "server/ports/fake_fd_store.h"
 
 namespace canopy::openpmix {
 namespace {
@@ -29,16 +30,7 @@ class OpenPmixRecoveryTest : public OpenPmixEndpointTest {
     loop_ = std::make_unique<EventLoop>();
     sink_.inputs.clear();
     OpenPmixOptions options;
-    options.persist = [this](const std::string&, const std::string& name,
-                             UniqueFd fd) { persisted_[name] = std::move(fd); };
-    options.persist_connection = [this](const std::string&,
-                                        const std::string& name, UniqueFd fd) {
-      connections_[name] = std::move(fd);
-      return true;
-    };
-    options.release_connection = [this](const std::string&,
-                                        const std::string& name,
-                                        bool) { released_.push_back(name); };
+    options.fd_store = &fd_store_;
     options.put_text = [this](ProcessText text, TextDone done) {
       texts_.push_back(std::move(text));
       done_.push_back(std::move(done));
@@ -46,13 +38,7 @@ class OpenPmixRecoveryTest : public OpenPmixEndpointTest {
     Make(std::move(options));
   }
   void Recover() {
-    std::vector<NamedFd> persisted;
-    for (auto* held : {&persisted_, &connections_}) {
-      for (const auto& [name, fd] : *held) {
-        persisted.push_back({name, UniqueFd(dup(fd.get()))});
-      }
-    }
-    endpoint_->Recover(kTestJob, std::move(persisted));
+    endpoint_->Recover(kTestJob, fd_store_.Recovered());
     endpoint_->FinishRecovery();
     const auto connected = sink_.All<core::ClientConnected>();
     if (!connected.empty()) client_ = connected.back().client;
@@ -68,9 +54,7 @@ class OpenPmixRecoveryTest : public OpenPmixEndpointTest {
     Grave& operator=(Grave&&) = default;
   };
   std::vector<Grave> graves_;
-  std::map<std::string, UniqueFd> persisted_;
-  std::map<std::string, UniqueFd> connections_;
-  std::vector<std::string> released_;
+  FakeFdStore fd_store_;
   std::vector<ProcessText> texts_;
   std::vector<TextDone> done_;
 };
@@ -92,6 +76,25 @@ TEST_F(OpenPmixRecoveryTest, AWaitingFenceIsPutAgain) {
   Answer(101, kSuccess);
   EXPECT_EQ(Body(Receive(fd), 101), "0200");
   EXPECT_NE(Ask(fd, 102, kJobInfo), "") << "it is served";
+}
+
+TEST_F(OpenPmixRecoveryTest, WhatWaitsForATurnIsServedByTheNext) {
+  int64_t now = 0;  // a turn is one message
+  endpoint_.reset();
+  OpenPmixOptions options;
+  options.fd_store = &fd_store_;
+  options.budget.now = [&now] { return now += int64_t{1} << 30; };
+  Make(std::move(options));
+  const UniqueFd fd = Join();
+  std::string fences;
+  for (uint32_t tag = 101; tag < 151; ++tag) fences += Message(tag, kFence);
+  ASSERT_EQ(send(fd.get(), fences.data(), fences.size(), MSG_NOSIGNAL),
+            static_cast<ssize_t>(fences.size()));
+  loop_->RunOnce(1000);
+  EXPECT_LT(sink_.All<core::CollectiveArrived>().size(), 10u);
+  Restart();
+  Recover();
+  EXPECT_EQ(sink_.All<core::CollectiveArrived>().size(), 50u);
 }
 
 TEST_F(OpenPmixRecoveryTest, ALoggedTextWithoutAnAnswerIsPutAgain) {
@@ -125,7 +128,7 @@ TEST_F(OpenPmixRecoveryTest, WhoWasNotAcceptedBeginsAnew) {
   Send(waiting, Greeting(kTestJob, 0));
   const UniqueFd silent = Connect();
   ASSERT_EQ(endpoint_->num_connections(), 2u);
-  EXPECT_TRUE(endpoint_->num_connections() == connections_.size());
+  EXPECT_TRUE(endpoint_->num_connections() == fd_store_.connections.size());
   Restart();
   Recover();
   EXPECT_EQ(endpoint_->num_connections(), 2u);
@@ -263,7 +266,7 @@ TEST_F(OpenPmixRecoveryTest, WhoLeftMeanwhileIsNoticed) {
   EXPECT_EQ(sink_.All<core::ClientConnected>().size(), 1u);
   EXPECT_EQ(sink_.All<core::FinalizeArrived>().size(), 1u);
   EXPECT_EQ(sink_.All<core::ClientGone>().size(), 1u);
-  EXPECT_EQ(released_.size(), 1u);
+  EXPECT_EQ(fd_store_.released.size(), 1u);
   EXPECT_EQ(endpoint_->num_connections(), 0u);
 }
 
@@ -274,7 +277,7 @@ TEST_F(OpenPmixRecoveryTest, WhatCanNotBeProvedIsEnded) {
   ASSERT_EQ(send(fd.get(), message.data(), message.size(), 0),
             static_cast<ssize_t>(message.size()));
   char byte;
-  ASSERT_EQ(recv(connections_.begin()->second.get(), &byte, 1, 0), 1);
+  ASSERT_EQ(recv(fd_store_.connections.begin()->second.get(), &byte, 1, 0), 1);
   Restart();
   log_.clear();
   Recover();
@@ -287,8 +290,9 @@ TEST_F(OpenPmixRecoveryTest, AJobThatIsNotKnownAnyMoreEndsItsConnections) {
   const UniqueFd fd = Join();
   Restart();
   std::vector<NamedFd> persisted;
-  persisted.push_back({connections_.begin()->first,
-                       UniqueFd(dup(connections_.begin()->second.get()))});
+  persisted.push_back(
+      {fd_store_.connections.begin()->first,
+       UniqueFd(dup(fd_store_.connections.begin()->second.get()))});
   endpoint_->Recover("other", std::move(persisted));
   endpoint_->FinishRecovery();
   EXPECT_EQ(Receive(fd), "closed");

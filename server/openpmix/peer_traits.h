@@ -22,6 +22,10 @@ struct PeerTraits {
   // Asks for what job info does not say of a rank's place (from 4.2 on); older
   // ones take it for absent.
   bool asks_for_places = true;
+  // Looks for the session's keys in the session, and only there. Older ones
+  // look in the job, unless a program names the session (the same versions as
+  // those that ask for places).
+  bool finds_session_keys() const { return asks_for_places; }
   // Can read the statistics types (PMIX_PROC_STATS to PMIX_NODE_STATS).
   bool reads_statistics = true;
 };

@@ -6,6 +6,7 @@
 #include <cerrno>
 #include <cstring>
 #include <optional>
+#include <unordered_set>
 #include <utility>
 
 #include "common/codec/decoder.h"
@@ -117,6 +118,19 @@ class Answerer {
 bool IsNamed(const JobNode& node, std::string_view name) {
   return node.name == name ||
          std::ranges::find(node.aliases, name) != node.aliases.end();
+}
+
+std::string NodeNames(const std::vector<const JobSpec*>& jobs) {
+  std::unordered_set<std::string_view> seen;
+  std::string list;
+  for (const JobSpec* job : jobs) {
+    for (const JobNode& node : job->nodes) {
+      if (!seen.insert(node.name).second) continue;
+      if (!list.empty()) list += ',';
+      list += node.name;
+    }
+  }
+  return list;
 }
 
 int AnswerQueries(const std::vector<OneQuery>& queries, const ProcId& caller,

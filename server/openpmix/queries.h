@@ -28,6 +28,10 @@ struct KnownJob {
 // True when the node has that name or alias.
 bool IsNamed(const JobNode& node, std::string_view name);
 
+// The names of the nodes of these jobs, each once and where it comes first,
+// joined by commas: PMIx_Resolve_nodes. Linear in the number of nodes.
+std::string NodeNames(const std::vector<const JobSpec*>& jobs);
+
 // One info in *results for each key that has an answer: the namespaces, the
 // process tables, and every session- or job-level key of a namespace (the
 // caller's, unless a qualifier names another). kSuccess: all keys have one;

@@ -4,12 +4,14 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "common/ids.h"
 #include "common/status.h"
 #include "server/overlay/compatibility.h"
+#include "server/rpc/driver_kind.h"
 #include "server/security/credentials.h"
 
 namespace canopy::overlay {
@@ -42,16 +44,22 @@ struct OverlayConfig {
   // Between attempts to dial: from the first to the last, doubling.
   uint32_t redial_min_ms = 20;
   uint32_t redial_max_ms = 1000;
+  // How long after the last change of the membership, beyond detect_ms and
+  // grace_ms, packets may still be under way on paths of an earlier tree. Later
+  // a packet whose source is not on its neighbour's side of the tree is forged,
+  // and dropped.
+  uint32_t settle_ms = 60000;
   // How long a leaving member waits for its neighbours' acknowledgements.
   uint32_t leave_ms = 1000;
 
-  // Bytes waiting on one link at which `congested(true)` is called; it is
-  // called with false at half of it.
-  size_t high_water_bytes = size_t{64} << 20;
   // A peer with more than this waiting for it is declared lost.
   size_t queue_limit_bytes = size_t{4} << 30;
   // Largest message, and the sum of messages being reassembled.
   size_t message_limit_bytes = size_t{1} << 30;
+
+  // How gRPC's completions reach the loop. Unset: the fast way, when a
+  // self-test shows that it works with the gRPC that is loaded.
+  std::optional<rpc::DriverKind> driver;
 
   // Protocol versions spoken. A `version` below the newest makes this agent
   // behave as one of that version.
@@ -72,8 +80,6 @@ struct OverlayEvents {
   // (kErrHandshakeFailed). Attempts continue. Repetitions of a text for one
   // node are suppressed.
   std::function<void(NodeId, const Status&)> link_error;
-  // Back-pressure: the queue of some link is above its high-water mark.
-  std::function<void(bool congested)> congested;
   // The other members have declared this one lost (it was partitioned or
   // stalled too long). It rejoins by itself as a new incarnation; the sink gets
   // NodeStateChanged for the loss of all others and for each that returns.

@@ -72,6 +72,7 @@ void Describe(V& v, wire::Is<MemberState> auto& m) {
   v.Bounded(4, m.reason, kMaxReason);
   v.Bounded(5, m.address, kMaxName);
   v.Field(6, m.recovered);
+  v.Field(7, m.version);
 }
 
 template <typename V>

@@ -65,6 +65,8 @@ struct MemberState {
   std::string reason;
   std::string address;
   bool recovered = false;
+  // Newest protocol version that it speaks; 0: unknown.
+  uint32_t version = 0;
 };
 
 struct Members {

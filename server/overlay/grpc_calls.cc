@@ -60,21 +60,21 @@ StreamEnd Explain(const grpc::Status& status, bool derived) {
 
 }  // namespace
 
-// ----------------------------------------------------------------- Census ---
+// ------------------------------------------------------------ CallCounter ---
 
 void CallCounter::Enter() {
-  std::lock_guard<std::mutex> lock(mutex_);
+  const MutexLock lock(mutex_);
   ++alive_;
 }
 
 void CallCounter::Leave() {
-  std::lock_guard<std::mutex> lock(mutex_);
-  if (--alive_ == 0) none_.notify_all();
+  const MutexLock lock(mutex_);
+  if (--alive_ == 0) none_.NotifyAll();
 }
 
 void CallCounter::WaitForNone() {
-  std::unique_lock<std::mutex> lock(mutex_);
-  none_.wait(lock, [this] { return alive_ == 0; });
+  const MutexLock lock(mutex_);
+  while (alive_ > 0) none_.Wait(mutex_);
 }
 
 // --------------------------------------------------------------- LinkCall ---

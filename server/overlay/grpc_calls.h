@@ -14,15 +14,15 @@
 #include <grpcpp/server_context.h>
 #include <grpcpp/support/byte_buffer.h>
 
-#include <condition_variable>
 #include <functional>
 #include <memory>
-#include <mutex>
 
 #include "common/event_loop.h"
+#include "common/mutex.h"
 #include "protos/overlay.grpc.pb.h"
 #include "server/overlay/bridge_stream.h"
-#include "server/rpc/loop_queue.h"
+#include "server/rpc/completion.h"
+#include "server/rpc/deferred_reads.h"
 
 namespace canopy::overlay {
 
@@ -36,9 +36,9 @@ class CallCounter {
   void WaitForNone();
 
  private:
-  std::mutex mutex_;
-  std::condition_variable none_;
-  int alive_ = 0;
+  Mutex mutex_;
+  CondVar none_;
+  int alive_ CANOPY_GUARDED_BY(mutex_) = 0;
 };
 
 // What both ends share: operations are counted, and when the last pending one

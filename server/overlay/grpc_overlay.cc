@@ -1,9 +1,12 @@
 #include "server/overlay/grpc_overlay.h"
 
+#include <absl/time/time.h>
+
 #include <utility>
 
 #include "server/overlay/grpc_transport.h"
 #include "server/overlay/tree_overlay.h"
+#include "server/rpc/status.h"
 
 namespace canopy::overlay {
 namespace {
@@ -11,9 +14,10 @@ namespace {
 GrpcTransport::Options TransportOptions(const OverlayConfig& config) {
   GrpcTransport::Options options;
   options.security = config.security;
-  options.detect_ms = config.detect_ms;
-  options.connect_ms = config.detect_ms / 2;
+  options.detect = absl::Milliseconds(config.detect_ms);
+  options.connect = options.detect / 2;
   options.alone = config.members.size() <= 1;
+  options.driver = config.driver;
   return options;
 }
 
@@ -23,94 +27,70 @@ bool IsWildcard(const std::string& address) {
 
 }  // namespace
 
-class GrpcOverlay::Impl {
- public:
-  Impl(EventLoop* loop, InputSink* sink, OverlayConfig config,
-       OverlayEvents events)
-      : config_(std::move(config)),
-        transport_(loop, TransportOptions(config_)),
-        tree_(loop, sink, &transport_, config_, std::move(events)),
-        address_(config_.listen) {}
-
-  Status Listen() {
-    Status status = transport_.Listen(config_.listen,
-                                      [this](std::shared_ptr<Stream> stream) {
-                                        tree_.Accept(std::move(stream));
-                                      });
-    if (!status.ok()) return status;
-    if (transport_.port() != 0) {
-      address_ = config_.listen.substr(0, config_.listen.rfind(':') + 1) +
-                 std::to_string(transport_.port());
-    }
-    // What others dialled so far stays right; a wildcard is no address.
-    const std::string& known = config_.members[config_.self].address;
-    if (!known.empty()) {
-      tree_.SetOwnAddress(known);
-    } else if (!IsWildcard(address_)) {
-      tree_.SetOwnAddress(address_);
-    }
-    return status;
-  }
-
-  void Stop() {
-    tree_.Stop();
-    transport_.Stop();
-  }
-
-  int port() const { return transport_.port(); }
-  TreeOverlay& tree() { return tree_; }
-  const std::string& address() const { return address_; }
-
- private:
-  const OverlayConfig config_;
-  GrpcTransport transport_;
-  TreeOverlay tree_;
-  std::string address_;
-};
-
 GrpcOverlay::GrpcOverlay(EventLoop* loop, InputSink* sink, OverlayConfig config,
                          OverlayEvents events)
-    : impl_(std::make_unique<Impl>(loop, sink, std::move(config),
-                                   std::move(events))) {}
+    : config_(std::move(config)),
+      transport_(
+          std::make_unique<GrpcTransport>(loop, TransportOptions(config_))),
+      tree_(std::make_unique<TreeOverlay>(loop, sink, transport_.get(), config_,
+                                          std::move(events))),
+      address_(config_.listen) {}
 
 GrpcOverlay::~GrpcOverlay() { Stop(); }
 
-Status GrpcOverlay::Listen() { return impl_->Listen(); }
-int GrpcOverlay::port() const { return impl_->port(); }
-const std::string& GrpcOverlay::address() const { return impl_->address(); }
-
-void GrpcOverlay::SetAddress(NodeId node, std::string address) {
-  impl_->tree().SetAddress(node, std::move(address));
+Status GrpcOverlay::Listen() {
+  const absl::Status status = transport_->Listen(
+      config_.listen, [this](std::shared_ptr<Stream> stream) {
+        tree_->Accept(std::move(stream));
+      });
+  if (!status.ok()) return rpc::FromAbsl(status);
+  if (port() != 0) {
+    address_ = config_.listen.substr(0, config_.listen.rfind(':') + 1) +
+               std::to_string(port());
+  }
+  // What others dialled so far stays right; a wildcard is no address.
+  const std::string& known = config_.members[config_.self].address;
+  if (!known.empty()) {
+    tree_->SetOwnAddress(known);
+  } else if (!IsWildcard(address_)) {
+    tree_->SetOwnAddress(address_);
+  }
+  return Status();
 }
 
-void GrpcOverlay::Join() { impl_->tree().Join(); }
+int GrpcOverlay::port() const { return transport_->port(); }
+const std::string& GrpcOverlay::address() const { return address_; }
+const std::string& GrpcOverlay::driver() const { return transport_->driver(); }
+
+void GrpcOverlay::SetAddress(NodeId node, std::string address) {
+  tree_->SetAddress(node, std::move(address));
+}
+
+void GrpcOverlay::Join() { tree_->Join(); }
 
 void GrpcOverlay::Leave(std::function<void()> done) {
-  impl_->tree().Leave(std::move(done));
+  tree_->Leave(std::move(done));
 }
 
 void GrpcOverlay::AnnounceHandover(uint32_t ms, std::function<void()> done) {
-  impl_->tree().AnnounceHandover(ms, std::move(done));
+  tree_->AnnounceHandover(ms, std::move(done));
 }
 
 void GrpcOverlay::Send(core::PeerMessage message) {
-  impl_->tree().Send(std::move(message));
+  tree_->Send(std::move(message));
 }
 
 bool GrpcOverlay::ready() const {
-  return members_up() == impl_->tree().table().size();
+  return members_up() == tree_->table().size();
 }
 
-uint32_t GrpcOverlay::members_up() const {
-  return impl_->tree().table().up_count();
+uint32_t GrpcOverlay::members_up() const { return tree_->table().up_count(); }
+
+NodeId GrpcOverlay::root() const { return tree_->tree().root(); }
+
+void GrpcOverlay::Stop() {
+  tree_->Stop();
+  transport_->Stop();
 }
-
-bool GrpcOverlay::member_up(NodeId node) const {
-  return impl_->tree().table().Up(node);
-}
-
-NodeId GrpcOverlay::root() const { return impl_->tree().tree().root(); }
-
-void GrpcOverlay::Stop() { impl_->Stop(); }
 
 }  // namespace canopy::overlay

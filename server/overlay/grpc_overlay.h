@@ -18,6 +18,9 @@
 
 namespace canopy::overlay {
 
+class GrpcTransport;
+class TreeOverlay;
+
 // Loop thread only, unless stated otherwise. Inputs given to the sink:
 // core::PeerArrived, core::NodeStateChanged and core::NodeRestarted.
 //
@@ -40,6 +43,8 @@ class GrpcOverlay : public OverlayPort {
   // form with the port filled in, the address.
   int port() const;
   const std::string& address() const;
+  // How gRPC's work for the links is done, and why so: for the log.
+  const std::string& driver() const;
 
   // Corrects a member's address; before Join, or for one that returns.
   void SetAddress(NodeId node, std::string address);
@@ -63,7 +68,6 @@ class GrpcOverlay : public OverlayPort {
   bool ready() const;
   // Members that are up, this one included.
   uint32_t members_up() const;
-  bool member_up(NodeId node) const;
   NodeId root() const;
 
   // Ends all links at once and shuts the server down; blocks until gRPC has
@@ -71,8 +75,10 @@ class GrpcOverlay : public OverlayPort {
   void Stop();
 
  private:
-  class Impl;
-  std::unique_ptr<Impl> impl_;
+  const OverlayConfig config_;
+  std::unique_ptr<GrpcTransport> transport_;
+  std::unique_ptr<TreeOverlay> tree_;
+  std::string address_;
 };
 
 }  // namespace canopy::overlay

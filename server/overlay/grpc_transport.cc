@@ -1,20 +1,21 @@
 #include "server/overlay/grpc_transport.h"
 
+#include <absl/time/clock.h>
 #include <grpcpp/create_channel.h>
-#include <grpcpp/health_check_service_interface.h>
-#include <grpcpp/impl/server_builder_option.h>
-#include <grpcpp/impl/server_builder_plugin.h>
 #include <grpcpp/server.h>
 #include <grpcpp/server_builder.h>
 
 #include <algorithm>
-#include <chrono>
 #include <thread>
 #include <utility>
 #include <vector>
 
 #include "server/overlay/grpc_calls.h"
-#include "server/rpc/loop_queue.h"
+#include "server/rpc/bare_server.h"
+#include "server/rpc/completion.h"
+#include "server/rpc/driver_choice.h"
+#include "server/rpc/loop_driver.h"
+#include "server/rpc/status.h"
 
 namespace canopy::overlay {
 namespace {
@@ -49,16 +50,18 @@ struct Acceptor {
   GrpcTransport::Accept accept;  // loop thread
 };
 
-// The library for reflection adds its service to every server as soon as it is
-// linked.
-class LinksAlone : public grpc::ServerBuilderOption {
- public:
-  void UpdateArguments(grpc::ChannelArguments*) override {}
-  void UpdatePlugins(
-      std::vector<std::unique_ptr<grpc::ServerBuilderPlugin>>* all) override {
-    all->clear();
-  }
-};
+// A driver that nothing is attached to needs no test.
+rpc::DriverChoice ChoiceFor(const GrpcTransport::Options& options) {
+  if (options.driver.has_value()) return {*options.driver, "as configured"};
+  if (options.alone) return {rpc::DriverKind::kInLoop, "no peer is expected"};
+  return rpc::ChooseDriver();
+}
+
+std::string Describe(const rpc::DriverChoice& choice) {
+  const bool in_loop = choice.kind == rpc::DriverKind::kInLoop;
+  return (in_loop ? "in the agent's loop, " : "by a thread of their own, ") +
+         choice.reason;
+}
 
 }  // namespace
 
@@ -68,7 +71,8 @@ struct GrpcTransport::Impl {
   std::shared_ptr<CallCounter> calls = std::make_shared<CallCounter>();
   std::shared_ptr<Acceptor> acceptor = std::make_shared<Acceptor>();
   LinkService service;
-  std::unique_ptr<rpc::LoopQueue> loop_queue;
+  std::unique_ptr<rpc::LoopDriver> driver;
+  std::string driver_text;
   std::unique_ptr<grpc::ServerCompletionQueue> queue;
   std::unique_ptr<grpc::Server> server;
   int port = 0;
@@ -76,7 +80,8 @@ struct GrpcTransport::Impl {
   std::shared_ptr<grpc::ChannelCredentials> credentials;
 
   int KeepaliveMs() const {
-    return static_cast<int>(std::max<uint32_t>(options.detect_ms / 2, 100));
+    return static_cast<int>(absl::ToInt64Milliseconds(
+        std::max(options.detect / 2, absl::Milliseconds(100))));
   }
   Result<std::shared_ptr<grpc::ChannelCredentials>> Credentials(
       const std::string& address);
@@ -89,9 +94,11 @@ GrpcTransport::GrpcTransport(EventLoop* loop, Options options) {
   impl_ = std::make_unique<Impl>();
   impl_->loop = loop;
   impl_->options = std::move(options);
-  impl_->loop_queue = std::make_unique<rpc::LoopQueue>(loop);
+  const rpc::DriverChoice choice = ChoiceFor(impl_->options);
+  impl_->driver = rpc::MakeDriver(loop, choice.kind);
+  impl_->driver_text = Describe(choice);
   if (impl_->options.security.mode == security::SecurityMode::kPlaintext) {
-    impl_->loop_queue->reads()->SetRecordBytes(0);
+    impl_->driver->reads()->SetRecordBytes(0);
   }
 }
 
@@ -99,15 +106,14 @@ GrpcTransport::~GrpcTransport() { Stop(); }
 
 int GrpcTransport::port() const { return impl_->port; }
 
-Status GrpcTransport::Listen(const std::string& address, Accept accept) {
+const std::string& GrpcTransport::driver() const { return impl_->driver_text; }
+
+absl::Status GrpcTransport::Listen(const std::string& address, Accept accept) {
   auto credentials =
       security::MakeServerCredentials(impl_->options.security, address);
-  if (!credentials.ok()) return credentials.status();
-  // Nothing but links on this server: any other kind of service would bring
-  // queues and threads of its own, and those would poll the links as well.
-  grpc::EnableDefaultHealthCheckService(false);
+  if (!credentials.ok()) return rpc::ToAbsl(credentials.status());
   grpc::ServerBuilder builder;
-  builder.SetOption(std::make_unique<LinksAlone>());
+  rpc::MakeBare(&builder);
   builder.AddListeningPort(address, *credentials, &impl_->port);
   builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
   builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIME_MS, impl_->KeepaliveMs());
@@ -123,19 +129,19 @@ Status GrpcTransport::Listen(const std::string& address, Accept accept) {
     impl_->queue->Shutdown();
     rpc::ServeToEnd(impl_->queue.get());
     impl_->queue.reset();
-    return Status(kErrUnreach, "can not listen on " + address +
-                                   ": in use, or not an address of this host");
+    return absl::UnavailableError("can not listen on " + address +
+                                  ": in use, or not an address of this host");
   }
   if (address.starts_with("unix:")) impl_->port = 0;
   impl_->acceptor->accept = std::move(accept);
   impl_->AwaitCalls();
-  if (impl_->options.alone) return Status();
-  return impl_->loop_queue->Attach(impl_->queue.get());
+  if (impl_->options.alone) return absl::OkStatus();
+  return impl_->driver->Attach(impl_->queue.get());
 }
 
 void GrpcTransport::Impl::AwaitCalls() {
   ServerCall::Await(
-      loop, loop_queue->reads(), &service, queue.get(), calls,
+      loop, driver->reads(), &service, queue.get(), calls,
       [l = loop, a = acceptor](std::shared_ptr<Stream> stream) {
         l->Defer([a, stream = std::move(stream)] {
           if (a->accept) return a->accept(stream);
@@ -159,7 +165,7 @@ grpc::ChannelArguments GrpcTransport::Impl::ChannelArguments() const {
   // A dial is one attempt: its failure must not colour the next one's.
   args.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
   args.SetInt(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS,
-              static_cast<int>(options.connect_ms));
+              static_cast<int>(absl::ToInt64Milliseconds(options.connect)));
   args.SetInt(GRPC_ARG_ENABLE_RETRIES, 0);
   args.SetInt(GRPC_ARG_KEEPALIVE_TIME_MS, KeepaliveMs());
   args.SetInt(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, KeepaliveMs());
@@ -184,7 +190,7 @@ std::shared_ptr<Stream> GrpcTransport::Dial(const std::string& address) {
     return std::make_shared<FailedStream>(impl_->loop, end);
   }
   auto* call = new ClientCall(
-      impl_->loop, impl_->loop_queue->reads(),
+      impl_->loop, impl_->driver->reads(),
       grpc::CreateCustomChannel(address, *credentials,
                                 impl_->ChannelArguments()),
       impl_->queue.get(), impl_->calls,
@@ -202,10 +208,10 @@ void GrpcTransport::Stop() {
   }
   impl_->dialled.clear();
   if (impl_->queue == nullptr) return;
-  impl_->loop_queue->Detach();
+  impl_->driver->Detach();
   // Blocks until this thread has completed what the calls have under way.
   std::thread ender([this] {
-    impl_->server->Shutdown(std::chrono::system_clock::now());
+    impl_->server->Shutdown(absl::ToChronoTime(absl::Now()));
     impl_->calls->WaitForNone();
     impl_->queue->Shutdown();
   });

@@ -2,33 +2,37 @@
 #ifndef CANOPY_SERVER_OVERLAY_GRPC_TRANSPORT_H_
 #define CANOPY_SERVER_OVERLAY_GRPC_TRANSPORT_H_
 
-#include <cstdint>
+#include <absl/status/status.h>
+#include <absl/time/time.h>
+
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "common/event_loop.h"
-#include "common/status.h"
 #include "server/overlay/stream.h"
+#include "server/rpc/driver_kind.h"
 #include "server/security/credentials.h"
 
 namespace canopy::overlay {
 
-// Loop thread, in which gRPC's work for the links is done too
-// (rpc::LoopQueue): one transport for each loop. Listen comes before the first
-// Dial.
+// Loop thread: one transport for each loop. gRPC's completions reach the loop
+// by an rpc::LoopDriver. Listen comes before the first Dial.
 class GrpcTransport : public Transport {
  public:
   struct Options {
     security::SecurityConfig security;
     // A connection without a sign of life from the peer for this long is
     // closed.
-    uint32_t detect_ms = 5000;
+    absl::Duration detect = absl::Seconds(5);
     // A connection must be made within this time.
-    uint32_t connect_ms = 2000;
+    absl::Duration connect = absl::Seconds(2);
     // No peer is expected: connections are not served, and the loop sleeps
     // outside gRPC, which costs 2 us less each time.
     bool alone = false;
+    // Unset: as rpc::ChooseDriver does.
+    std::optional<rpc::DriverKind> driver;
   };
   using Accept = std::function<void(std::shared_ptr<Stream>)>;
 
@@ -37,9 +41,13 @@ class GrpcTransport : public Transport {
   ~GrpcTransport() override;
 
   // Starts the server; `accept` is called for each stream that comes in.
-  Status Listen(const std::string& address, Accept accept);
+  // UNAVAILABLE when the address is in use or not this host's; otherwise the
+  // credentials do not work, or gRPC does not fit the driver.
+  absl::Status Listen(const std::string& address, Accept accept);
   // 0 for a Unix socket.
   int port() const;
+  // How the links are served, and why so: for the log.
+  const std::string& driver() const;
 
   std::shared_ptr<Stream> Dial(const std::string& address) override;
 

@@ -40,7 +40,7 @@ StreamEnd KeyDiffers(const std::string& name);
 // ------------------------------------------------------------------ child ---
 
 Hello MakeHello(const Identity& self, const ResumePoint& resume);
-// A code other than kEndOk says why the parent is rejected; `expected` and
+// A code other than kEndOk is why the parent is rejected; `expected` and
 // `name` identify the node that was dialled.
 StreamEnd CheckWelcome(const Identity& self, const Hello& hello,
                        const Welcome& welcome, NodeId expected,

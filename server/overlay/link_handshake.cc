@@ -2,8 +2,6 @@
 
 #include <utility>
 
-#include "server/overlay/compatibility.h"
-
 namespace canopy::overlay {
 namespace {
 
@@ -33,7 +31,6 @@ ClientHandshake::ClientHandshake(EventLoop* loop, const Identity* identity,
       done_(std::move(done)) {
   Frame frame;
   frame.hello = hello_;
-  RemoveNewerFields(identity_->version, &frame);
   stream_->Attach(this);
   if (stream_->Writable()) stream_->Write(EncodeFrame(frame));
   timer_ = loop_->AddTimer(timeout_ns, [this] {
@@ -65,7 +62,6 @@ void ClientHandshake::OnFrame(Bytes data) {
   if (!frame.ok() || !frame->welcome.has_value() || welcomed_) {
     return Finish(Malformed());
   }
-  RemoveNewerFields(identity_->version, &*frame);
   welcome_ = std::move(*frame->welcome);
   const StreamEnd verdict =
       CheckWelcome(*identity_, hello_, welcome_, expected_, name_);
@@ -132,7 +128,6 @@ StreamEnd ServerHandshake::Greet(const Hello& hello) {
   welcome_ = MakeWelcome(*identity_, hello, resume);
   Frame frame;
   frame.welcome = welcome_;
-  RemoveNewerFields(identity_->version, &frame);
   stream_->Write(EncodeFrame(frame));
   return {};
 }
@@ -141,7 +136,6 @@ void ServerHandshake::OnFrame(Bytes data) {
   if (stream_ == nullptr) return;
   auto frame = DecodeFrame(data);
   if (!frame.ok()) return Finish(Malformed());
-  RemoveNewerFields(identity_->version, &*frame);
   if (!greeted_) {
     if (!frame->hello.has_value()) return Finish(Malformed());
     const StreamEnd verdict = Greet(*frame->hello);

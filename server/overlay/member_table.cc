@@ -1,5 +1,9 @@
 #include "server/overlay/member_table.h"
 
+#include <algorithm>
+
+#include "server/overlay/compatibility.h"
+
 namespace canopy::overlay {
 namespace {
 
@@ -20,6 +24,21 @@ bool MemberTable::Merge(const MemberState& state) {
   entry.known = true;
   entry.state = state;
   up_count_ += state.up ? 1 : 0;
+  return true;
+}
+
+uint32_t MemberTable::Version(NodeId node) const {
+  return std::max(states_[node].state.version, kOldestVersion);
+}
+
+bool MemberTable::LearnVersion(const MemberState& state) {
+  if (state.node >= states_.size() || state.version == 0) return false;
+  MemberState& known = states_[state.node].state;
+  if (!Up(state.node) || known.incarnation != state.incarnation ||
+      known.version != 0) {
+    return false;
+  }
+  known.version = state.version;
   return true;
 }
 

@@ -29,11 +29,19 @@ class MemberTable {
     return states_[node].state.incarnation;
   }
   const MemberState& State(NodeId node) const { return states_[node].state; }
+  // Newest protocol version that the member speaks; kOldestVersion while it is
+  // not known.
+  uint32_t Version(NodeId node) const;
   uint32_t up_count() const { return up_count_; }
 
   // Adopts a state that is newer than the known one. False: it is not newer, or
   // names no member.
   bool Merge(const MemberState& state);
+
+  // Adopts the version of a member whose state is known without it: the state
+  // came through an agent that does not pass versions on. True when it was
+  // news.
+  bool LearnVersion(const MemberState& state);
 
   void SetAddress(NodeId node, const std::string& address) {
     states_[node].state.address = address;

@@ -1,40 +1,147 @@
-// Private to TreeOverlay: one neighbour in the tree, linked or expected.
+// One neighbour in the tree, linked or expected: its packet flow and the stream
+// that carries it just now.
 #ifndef CANOPY_SERVER_OVERLAY_NEIGHBOR_H_
 #define CANOPY_SERVER_OVERLAY_NEIGHBOR_H_
 
+#include <cstdint>
+#include <functional>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <utility>
+#include <vector>
 
-#include "server/overlay/tree_overlay.h"
+#include "common/bytes.h"
+#include "common/event_loop.h"
+#include "common/ids.h"
+#include "server/overlay/frame.h"
+#include "server/overlay/handshake.h"
+#include "server/overlay/link.h"
+#include "server/overlay/member_table.h"
+#include "server/overlay/running_time.h"
+#include "server/overlay/stream.h"
 
 namespace canopy::overlay {
 
-struct TreeOverlay::Neighbor : public StreamListener,
-                               public std::enable_shared_from_this<Neighbor> {
-  Neighbor(TreeOverlay* o, NodeId i) : owner(o), id(i) {}
+// Loop thread. Owned by shared pointers, because a listener may drop it in the
+// middle of a frame.
+class Neighbor final : public StreamListener,
+                       public std::enable_shared_from_this<Neighbor> {
+ public:
+  using Ref = std::shared_ptr<Neighbor>;
 
-  void OnFrame(Bytes frame) override {
-    owner->OnFrame(shared_from_this(), frame);
-  }
-  void OnWritable() override { owner->Flush(shared_from_this(), false); }
-  void OnEnd(const StreamEnd& end) override {
-    owner->OnLinkEnd(shared_from_this(), end);
+  // May disconnect the neighbour, after which nothing more of the frame is
+  // reported.
+  class Listener {
+   public:
+    virtual ~Listener() = default;
+    // States of members, and packets, in the order in which they arrived.
+    virtual void OnMember(const MemberState& state, NodeId from) = 0;
+    virtual void OnPacket(Packet packet, NodeId from) = 0;
+    // A frame was handled, or all that could be sent was given to the stream.
+    virtual void OnActivity(const Ref& neighbor) = 0;
+    // The stream has ended, or was ended because of what came on it.
+    virtual void OnLinkEnd(const Ref& neighbor, const StreamEnd& end) = 0;
+  };
+
+  // All but the neighbour's number must outlive it. `members`: whose states are
+  // sent. `version`: the protocol version that this agent speaks.
+  Neighbor(EventLoop* loop, const MemberTable* members, uint32_t version,
+           NodeId id, Listener* listener)
+      : loop_(loop),
+        members_(members),
+        version_(version),
+        id_(id),
+        listener_(listener) {}
+  ~Neighbor() override;
+
+  NodeId id() const { return id_; }
+  // Of the peer of the packet flow; 0: never linked.
+  uint64_t incarnation() const { return incarnation_; }
+  bool linked() const { return stream_ != nullptr; }
+  ResumePoint resume_point() const { return {incarnation_, link_.received()}; }
+  // As announced for a handover, 0 otherwise.
+  uint32_t planned_downtime_ms() const { return planned_downtime_ms_; }
+  // Why it is not linked; may be empty.
+  const std::string& last_error() const { return last_error_; }
+  void set_last_error(std::string error) { last_error_ = std::move(error); }
+
+  // The stream of a completed handshake with `incarnation`. `resumed`: the peer
+  // continues the flow, of which it has packets up to `peer_received`.
+  void Connect(uint64_t incarnation, bool resumed, uint64_t peer_received,
+               std::shared_ptr<Stream> stream);
+  // Ends the stream without a report. The flow stays.
+  void Disconnect();
+  // The same for good: no timer runs any more.
+  void Close();
+  // Gives the stream away.
+  std::shared_ptr<Stream> TakeStream() {
+    return std::exchange(stream_, nullptr);
   }
 
-  TreeOverlay* const owner;
-  const NodeId id;
-  uint64_t incarnation = 0;  // of the peer of `link`; 0: never linked
-  Link link;
-  std::shared_ptr<Stream> stream;  // null: not linked just now
-  std::set<NodeId> dirty;          // members whose state it must be sent
-  bool retiring = false;  // not the parent any more: end it when drained
-  bool flush_scheduled = false;
-  uint32_t planned_downtime_ms = 0;  // as announced for its handover
-  std::string last_error;
-  EventLoop::TimerId reconnect_timer = 0;  // declares it lost unless it links
-  EventLoop::TimerId ack_timer = 0;
+  void Enqueue(Packet packet);
+  size_t queued_bytes() const { return link_.queued_bytes(); }
+  // See Link::TakeUnsent.
+  std::vector<Packet> TakeUnsent(bool unacknowledged) {
+    return link_.TakeUnsent(unacknowledged);
+  }
+  // All that was sent is acknowledged.
+  bool idle() const { return link_.Idle(); }
+
+  // The state of `member` has changed: it is sent to this neighbour.
+  void SendMember(NodeId member);
+  // Sends what waits, as far as the stream takes it; with `ack_now`, an
+  // acknowledgement by itself.
+  void Flush(bool ack_now);
+  // Acknowledges soon, with a packet if there is one.
+  void AckLater();
+  // Flushes, then writes this frame if the stream takes it.
+  void SendLast(const Frame& frame);
+  // Whether what was written has left; OnActivity follows when not.
+  bool Written() { return stream_ == nullptr || stream_->Writable(); }
+
+  // The neighbour is not the parent any more. True: everything was exchanged
+  // and the stream was ended in order. Otherwise, to be tried again at its
+  // activity.
+  bool Retire();
+  bool retiring() const { return retiring_; }
+  void StopRetiring() { retiring_ = false; }
+
+  // Calls `expired` when this agent ran for `period_ns` without a link, unless
+  // that is being timed already.
+  void StartReconnectTimer(int64_t period_ns, std::function<void()> expired);
+
+  void OnFrame(Bytes data) override;
+  void OnWritable() override { Flush(false); }
+  void OnEnd(const StreamEnd& end) override;
+
+ private:
+  void ScheduleFlush();
+  void FillMembers(Frame* frame);
+  bool HandlePackets(std::vector<Packet> packets);
+  void Break(const std::string& why);
+  void RunReconnectTimer();
+  void StopReconnectTimer();
+
+  EventLoop* const loop_;
+  const MemberTable* const members_;
+  const uint32_t version_;
+  const NodeId id_;
+  Listener* const listener_;
+
+  uint64_t incarnation_ = 0;
+  Link link_;
+  std::shared_ptr<Stream> stream_;   // null: not linked
+  std::set<NodeId> unsent_members_;  // whose state it is to be sent
+  bool retiring_ = false;
+  bool flush_scheduled_ = false;
+  uint32_t planned_downtime_ms_ = 0;
+  std::string last_error_;
+  EventLoop::TimerId ack_timer_ = 0;
+  std::optional<RunningTime> unlinked_time_;
+  std::function<void()> reconnect_expired_;
+  EventLoop::TimerId reconnect_timer_ = 0;
 };
 
 }  // namespace canopy::overlay

@@ -100,7 +100,7 @@ class TlsFilesTest : public testing::Test {
     cluster_.overlay(1).Join();
   }
 
-  // The child says why there is no link, and there is none.
+  // The child reports why there is no link, and there is none.
   void ExpectNoLink(const std::string& word) {
     auto& link_errors = cluster_.node(1).link_errors;
     ASSERT_TRUE(cluster_.WaitFor([&] { return !link_errors.empty(); }));

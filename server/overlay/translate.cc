@@ -3,263 +3,13 @@
 #include <type_traits>
 #include <variant>
 
+#include "server/overlay/body_wire.h"
+#include "server/overlay/compatibility.h"
 #include "server/overlay/proto_wire.h"
-
-namespace canopy {
-
-template <typename V>
-void Describe(V& v, overlay::wire::Is<ProcId> auto& m) {
-  v.Bounded(1, m.nspace, kMaxNspaceLen);
-  v.Field(2, m.rank);
-}
-
-}  // namespace canopy
-
-namespace canopy::core {
-
-using overlay::wire::Is;
-
-template <typename V>
-void Describe(V& v, Is<CollectiveId> auto& m) {
-  v.Field(1, m.op);
-  v.Field(2, m.participants);
-  v.Field(3, m.sequence);
-}
-
-template <typename V>
-void Describe(V& v, Is<NodeContribution> auto& m) {
-  v.Field(1, m.node);
-  v.Field(2, m.data);
-}
-
-template <typename V, typename M>
-requires Is<M, CollectiveUp> || Is<M, CollectiveDown>
-void Describe(V& v, M& m) {
-  v.Field(1, m.id);
-  v.Field(2, m.status);
-  v.Field(3, m.contributions);
-  v.Field(4, m.missing);
-}
-
-template <typename V>
-void Describe(V& v, Is<DmodexRequest> auto& m) {
-  v.Field(1, m.request);
-  v.Field(2, m.target);
-  v.Bounded(3, m.key, kMaxKeyLen);
-  v.Field(4, m.timeout_ms);
-  v.Field(5, m.known);
-}
-
-template <typename V>
-void Describe(V& v, Is<DmodexReply> auto& m) {
-  v.Field(1, m.request);
-  v.Field(2, m.status);
-  v.Field(3, m.target);
-  v.Field(4, m.data);
-  v.Field(5, m.version);
-  v.Field(6, m.base);
-}
-
-template <typename V>
-void Describe(V& v, Is<EventMessage> auto& m) {
-  v.Field(1, m.origin);
-  v.Field(2, m.number);
-  v.Field(3, m.status);
-  v.Field(4, m.source);
-  v.Field(5, m.range);
-  v.Field(6, m.targets);
-  v.Field(7, m.info);
-}
-
-template <typename V>
-void Describe(V& v, Is<AbortMessage> auto& m) {
-  v.Field(1, m.source);
-  v.Field(2, m.status);
-  v.Field(3, m.text);
-  v.Field(4, m.targets);
-}
-
-template <typename V>
-void Describe(V& v, Is<JobPrepare> auto& m) {
-  v.Field(1, m.spec);
-  v.Field(2, m.controller);
-  v.Field(3, m.lost);
-  v.Field(4, m.explain);
-}
-
-template <typename V>
-void Describe(V& v, Is<NodeError> auto& m) {
-  v.Field(1, m.node);
-  v.Field(2, m.status);
-  v.Field(3, m.text);
-}
-
-template <typename V>
-void Describe(V& v, Is<ProgramNote> auto& m) {
-  v.Field(1, m.reason);
-  v.Field(2, m.detail);
-  v.Field(3, m.nodes);
-  v.Field(4, m.count);
-}
-
-template <typename V>
-void Describe(V& v, Is<JobPrepared> auto& m) {
-  v.Bounded(1, m.nspace, kMaxNspaceLen);
-  v.Field(2, m.nodes_ready);
-  v.Field(3, m.errors);
-  v.Field(4, m.notes);
-}
-
-template <typename V>
-void Describe(V& v, Is<JobStart> auto& m) {
-  v.Bounded(1, m.nspace, kMaxNspaceLen);
-}
-
-template <typename V>
-void Describe(V& v, Is<JobForget> auto& m) {
-  v.Bounded(1, m.nspace, kMaxNspaceLen);
-  v.Field(2, m.sync_complete);
-}
-
-template <typename V>
-void Describe(V& v, Is<JobStarted> auto& m) {
-  v.Bounded(1, m.nspace, kMaxNspaceLen);
-  v.Field(2, m.procs_started);
-  v.Field(3, m.errors);
-}
-
-template <typename V>
-void Describe(V& v, Is<ProcExit> auto& m) {
-  v.Field(1, m.rank);
-  v.Field(2, m.wait_status);
-  v.Field(3, m.core_dumped);
-  v.Field(4, m.called_init);
-  v.Field(5, m.finalized);
-}
-
-template <typename V>
-void Describe(V& v, Is<JobExits> auto& m) {
-  v.Bounded(1, m.nspace, kMaxNspaceLen);
-  v.Field(2, m.exits);
-}
-
-template <typename V>
-void Describe(V& v, Is<JobSignal> auto& m) {
-  v.Bounded(1, m.nspace, kMaxNspaceLen);
-  v.Field(2, m.signal);
-  v.Field(3, m.ranks);
-}
-
-template <typename V>
-void Describe(V& v, Is<JobKill> auto& m) {
-  v.Bounded(1, m.nspace, kMaxNspaceLen);
-  v.Field(2, m.ranks);
-  v.Field(3, m.status);
-  v.Field(4, m.reason);
-}
-
-template <typename V>
-void Describe(V& v, Is<OutputData> auto& m) {
-  v.Bounded(1, m.nspace, kMaxNspaceLen);
-  v.Field(2, m.rank);
-  v.Field(3, m.channel);
-  v.Field(4, m.data);
-  v.Field(5, m.end);
-}
-
-template <typename V>
-void Describe(V& v, Is<OutputCredit> auto& m) {
-  v.Bounded(1, m.nspace, kMaxNspaceLen);
-  v.Field(2, m.bytes);
-  v.Field(3, m.total);
-  v.Field(4, m.resend);
-}
-
-template <typename V>
-void Describe(V& v, Is<InputCredit> auto& m) {
-  v.Bounded(1, m.nspace, kMaxNspaceLen);
-  v.Field(2, m.bytes);
-  v.Field(3, m.total);
-  v.Field(4, m.resend);
-}
-
-template <typename V>
-void Describe(V& v, Is<InputData> auto& m) {
-  v.Bounded(1, m.nspace, kMaxNspaceLen);
-  v.Field(2, m.ranks);
-  v.Field(3, m.data);
-  v.Field(4, m.end);
-}
-
-template <typename V>
-void Describe(V& v, Is<StateQuery> auto& m) {
-  v.Field(1, m.request);
-  v.Field(2, m.what);
-  v.Bounded(3, m.nspace, kMaxNspaceLen);
-}
-
-template <typename V>
-void Describe(V& v, Is<StateReply> auto& m) {
-  v.Field(1, m.request);
-  v.Field(2, m.answer);
-}
-
-template <typename V>
-void Describe(V& v, Is<OverlayShutdown> auto& m) {
-  v.Field(1, m.reason);
-}
-
-}  // namespace canopy::core
+#include "server/overlay/version_5.h"
 
 namespace canopy::overlay {
 namespace {
-
-// Numbers in the oneof of Body.
-template <typename T>
-struct BodyField;
-template <>
-struct BodyField<core::CollectiveUp> : std::integral_constant<uint32_t, 1> {};
-template <>
-struct BodyField<core::CollectiveDown> : std::integral_constant<uint32_t, 2> {};
-template <>
-struct BodyField<core::DmodexRequest> : std::integral_constant<uint32_t, 3> {};
-template <>
-struct BodyField<core::DmodexReply> : std::integral_constant<uint32_t, 4> {};
-template <>
-struct BodyField<core::EventMessage> : std::integral_constant<uint32_t, 5> {};
-template <>
-struct BodyField<core::AbortMessage> : std::integral_constant<uint32_t, 6> {};
-template <>
-struct BodyField<core::JobPrepare> : std::integral_constant<uint32_t, 7> {};
-template <>
-struct BodyField<core::JobPrepared> : std::integral_constant<uint32_t, 8> {};
-template <>
-struct BodyField<core::JobStart> : std::integral_constant<uint32_t, 9> {};
-template <>
-struct BodyField<core::JobStarted> : std::integral_constant<uint32_t, 10> {};
-template <>
-struct BodyField<core::JobExits> : std::integral_constant<uint32_t, 11> {};
-template <>
-struct BodyField<core::JobSignal> : std::integral_constant<uint32_t, 12> {};
-template <>
-struct BodyField<core::JobKill> : std::integral_constant<uint32_t, 13> {};
-template <>
-struct BodyField<core::JobForget> : std::integral_constant<uint32_t, 14> {};
-template <>
-struct BodyField<core::OutputData> : std::integral_constant<uint32_t, 15> {};
-template <>
-struct BodyField<core::OutputCredit> : std::integral_constant<uint32_t, 16> {};
-template <>
-struct BodyField<core::InputData> : std::integral_constant<uint32_t, 17> {};
-template <>
-struct BodyField<core::InputCredit> : std::integral_constant<uint32_t, 18> {};
-template <>
-struct BodyField<core::StateQuery> : std::integral_constant<uint32_t, 19> {};
-template <>
-struct BodyField<core::StateReply> : std::integral_constant<uint32_t, 20> {};
-template <>
-struct BodyField<core::OverlayShutdown> : std::integral_constant<uint32_t, 21> {
-};
 
 // Data above this does not hold up small messages.
 constexpr size_t kSmallBody = 16 * 1024;
@@ -278,11 +28,18 @@ struct Readers;
 template <typename... T>
 struct Readers<std::variant<T...>> {
   static Reader For(uint32_t field) {
+    if (field == BodyField<core::JobForget>::value) return &ReadJobForget;
     Reader reader = nullptr;
     ((BodyField<T>::value == field ? void(reader = &ReadAs<T>) : void()), ...);
     return reader;
   }
 };
+
+// Version 5 has the messages up to Shutdown.
+bool IsSpoken(uint32_t field, uint32_t version) {
+  return version >= kOwnMessages ||
+         field <= BodyField<core::OverlayShutdown>::value;
+}
 
 bool KnownOp(core::CollectiveOp op) {
   return op >= core::CollectiveOp::kFence &&
@@ -296,6 +53,10 @@ struct Valid {
   bool operator()(const core::CollectiveDown& m) const {
     return KnownOp(m.id.op);
   }
+  bool operator()(const core::JobQueryReply& m) const {
+    return m.verdict == core::JobVerdict::kEnded ||
+           m.verdict == core::JobVerdict::kNoRecord;
+  }
   template <typename T>
   bool operator()(const T&) const {
     return true;
@@ -304,29 +65,26 @@ struct Valid {
 
 }  // namespace
 
-std::string EncodeBody(const core::MessageBody& body) {
+std::string EncodeBody(const core::MessageBody& body, uint32_t version) {
+  if (version < kOwnMessages) return EncodeForVersion5(body);
   return std::visit(
       [](const auto& m) {
-        constexpr uint32_t kField = BodyField<std::decay_t<decltype(m)>>::value;
-        wire::Sizer sizer;
-        sizer.Field(kField, m);
-        std::string out;
-        out.reserve(sizer.size());
-        wire::Writer(&out).Field(kField, m);
-        return out;
+        return EncodeAs(BodyField<std::decay_t<decltype(m)>>::value, m);
       },
       body);
 }
 
-Result<core::MessageBody> DecodeBody(const Bytes& data) {
+Result<DecodedBody> DecodeBody(const Bytes& data, uint32_t version) {
   Status malformed(kErrUnpackFailure, "malformed message from a peer");
   wire::ReadContext context{&data, 0};
   wire::Input in(data.view());
-  core::MessageBody body;
+  DecodedBody decoded;
   bool found = false;
   while (!in.done()) {
     const uint32_t tag = in.Tag();
-    const Reader reader = Readers<core::MessageBody>::For(tag >> 3);
+    const Reader reader = IsSpoken(tag >> 3, version)
+                              ? Readers<core::MessageBody>::For(tag >> 3)
+                              : nullptr;
     if (reader == nullptr) {
       in.Skip(tag & 7);
       continue;
@@ -334,10 +92,13 @@ Result<core::MessageBody> DecodeBody(const Bytes& data) {
     if (found || (tag & 7) != wire::kLength) return malformed;
     found = true;
     const std::string_view chunk = in.Chunk();
-    if (!in.ok() || !reader(&context, chunk, &body)) return malformed;
+    if (!in.ok() || !reader(&context, chunk, &decoded.body)) return malformed;
   }
-  if (!in.ok() || !found || !std::visit(Valid(), body)) return malformed;
-  return body;
+  if (!in.ok() || !found || !std::visit(Valid(), decoded.body)) {
+    return malformed;
+  }
+  decoded.then = TranslateFromVersion5(&decoded.body);
+  return decoded;
 }
 
 uint32_t PriorityOf(const core::MessageBody& body, size_t size) {
@@ -351,6 +112,7 @@ uint32_t PriorityOf(const core::MessageBody& body, size_t size) {
   const bool bulk = (up != nullptr && !over) ||
                     std::holds_alternative<core::CollectiveDown>(body) ||
                     std::holds_alternative<core::DmodexReply>(body) ||
+                    std::holds_alternative<core::JobMapReply>(body) ||
                     std::holds_alternative<core::StateReply>(body);
   return bulk && size > kSmallBody ? 1 : 0;
 }
@@ -369,6 +131,11 @@ bool WithoutData(core::MessageBody* body) {
   if (auto* reply = std::get_if<core::DmodexReply>(body)) {
     reply->status = kErrOutOfResource;
     reply->data = Bytes();
+    return true;
+  }
+  if (auto* reply = std::get_if<core::JobMapReply>(body)) {
+    reply->status = kErrOutOfResource;
+    reply->spec = Bytes();
     return true;
   }
   return false;

@@ -1,29 +1,45 @@
-// core::MessageBody to the Body of protos/overlay.proto and back.
+// core::MessageBody to the Body of protos/overlay.proto and back, in the
+// protocol version of the peer.
 #ifndef CANOPY_SERVER_OVERLAY_TRANSLATE_H_
 #define CANOPY_SERVER_OVERLAY_TRANSLATE_H_
 
+#include <cstdint>
+#include <optional>
 #include <string>
 
 #include "common/bytes.h"
 #include "common/status.h"
 #include "server/core/messages.h"
+#include "server/overlay/compatibility.h"
 
 namespace canopy::overlay {
 
-// The serialised Body: one allocation of the exact size.
-std::string EncodeBody(const core::MessageBody& body);
+// The serialised Body for a peer that speaks `version`: one allocation of the
+// exact size. Empty: that version cannot express the message (version_5.h).
+std::string EncodeBody(const core::MessageBody& body,
+                       uint32_t version = kNewestVersion);
 
-// `data` comes from a peer. Data fields of the result share its bytes. Refused
-// (kErrUnpackFailure): truncated or otherwise malformed input, no or several
-// kinds of body, namespaces and keys over their limits, numbers that do not
-// fit their fields, an unknown collective operation.
-Result<core::MessageBody> DecodeBody(const Bytes& data);
+struct DecodedBody {
+  core::MessageBody body;
+  // A message of version 5 can stand for two of the newest; in order.
+  std::optional<core::MessageBody> then;
+};
+
+// `data` comes from a peer, in any version: one that does not know this agent's
+// encodes for the oldest. `version` is this agent's. Data fields of the result
+// share the bytes of `data`. Refused (kErrUnpackFailure): truncated or
+// otherwise malformed input, no or several kinds of body, kinds that `version`
+// does not have, namespaces and keys over their limits, numbers that do not fit
+// their fields, an unknown collective operation or verdict.
+Result<DecodedBody> DecodeBody(const Bytes& data,
+                               uint32_t version = kNewestVersion);
 
 // Which of a link's queues a message takes; 0 is served first. Within a
 // priority, messages of one source to one target keep their order.
 inline constexpr uint32_t kPriorities = 3;
-// `size`: of the encoded body. Large collective data, direct modex answers and
-// state answers have priority 1; process output and input 2; all else 0.
+// `size`: of the encoded body. Large collective data, direct modex answers, job
+// maps and state answers have priority 1; process output and input 2; all else
+// 0.
 uint32_t PriorityOf(const core::MessageBody& body, size_t size);
 
 // Turns a body that is too large to send into an error: its data is removed and

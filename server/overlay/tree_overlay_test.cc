@@ -7,144 +7,10 @@
 #include <memory>
 #include <random>
 
+#include "server/overlay/fake_stream.h"
+
 namespace canopy::overlay {
 namespace {
-
-// A network of streams that a test can cut.
-class FakeNetwork;
-
-class FakeStream : public Stream,
-                   public std::enable_shared_from_this<FakeStream> {
- public:
-  explicit FakeStream(EventLoop* loop) : loop_(loop) {}
-
-  void Attach(StreamListener* listener) override {
-    listener_ = listener;
-    Pump();
-  }
-  void Detach() override { listener_ = nullptr; }
-  bool Writable() override {
-    if (!busy_ && !over_) return true;
-    want_ = true;
-    return false;
-  }
-  void Write(const Rope& frame) override {
-    busy_ = true;
-    std::string text;
-    for (const Bytes& b : frame) text += b.view();
-    loop_->Post([self = shared_from_this(), text = std::move(text)] {
-      self->busy_ = false;
-      if (self->over_) return;
-      if (const auto peer = self->peer_.lock()) {
-        peer->inbox_.emplace_back(text);
-        peer->Pump();
-      }
-      if (std::exchange(self->want_, false) && self->listener_ != nullptr) {
-        self->listener_->OnWritable();
-      }
-      if (self->closing_) self->CloseNow({});
-    });
-  }
-  void Close(const StreamEnd& end) override {
-    Detach();
-    CloseNow(end.code == kEndCancelled ? StreamEnd{kEndUnavailable, "cancelled"}
-                                       : end);
-  }
-  void CloseInOrder() override {
-    Detach();
-    closing_ = true;
-    if (!busy_) CloseNow({});
-  }
-
-  static void Connect(const std::shared_ptr<FakeStream>& a,
-                      const std::shared_ptr<FakeStream>& b) {
-    a->peer_ = b;
-    b->peer_ = a;
-  }
-  // Both ends lose the connection; what was under way is gone.
-  void Cut() {
-    const auto peer = peer_.lock();
-    End({kEndUnavailable, "cut"});
-    if (peer != nullptr) peer->End({kEndUnavailable, "cut"});
-  }
-  bool over() const { return over_; }
-
- private:
-  void CloseNow(const StreamEnd& end) {
-    if (std::exchange(over_, true)) return;
-    if (const auto peer = peer_.lock()) {
-      loop_->Post([peer, end] { peer->End(end); });
-    }
-  }
-  void End(const StreamEnd& end) {
-    over_ = true;
-    if (end.ok()) {
-      loop_->Post([self = shared_from_this(), end] { self->Tell(end); });
-    } else {
-      inbox_.clear();
-      Tell(end);
-    }
-  }
-  void Tell(const StreamEnd& end) {
-    if (listener_ == nullptr) return;
-    std::exchange(listener_, nullptr)->OnEnd(end);
-  }
-  void Pump() {
-    loop_->Post([self = shared_from_this()] {
-      while (self->listener_ != nullptr && !self->inbox_.empty()) {
-        Bytes frame = std::move(self->inbox_.front());
-        self->inbox_.erase(self->inbox_.begin());
-        self->listener_->OnFrame(std::move(frame));
-      }
-    });
-  }
-
-  EventLoop* const loop_;
-  std::weak_ptr<FakeStream> peer_;
-  StreamListener* listener_ = nullptr;
-  std::vector<Bytes> inbox_;
-  bool busy_ = false;
-  bool want_ = false;
-  bool over_ = false;
-  bool closing_ = false;
-};
-
-class FakeNetwork : public Transport {
- public:
-  explicit FakeNetwork(EventLoop* loop) : loop_(loop) {}
-
-  std::shared_ptr<Stream> Dial(const std::string& address) override {
-    auto near = std::make_shared<FakeStream>(loop_);
-    const auto far = std::make_shared<FakeStream>(loop_);
-    streams_.push_back(near);
-    streams_.push_back(far);
-    FakeStream::Connect(near, far);
-    loop_->Post([this, address, near, far] {
-      const auto it = listeners.find(address);
-      if (it == listeners.end()) {
-        near->Cut();
-      } else {
-        it->second->Accept(far);
-      }
-    });
-    return near;
-  }
-  void CutAll() {
-    std::vector<std::shared_ptr<FakeStream>> all;
-    all.swap(streams_);
-    for (const auto& s : all) s->Cut();
-  }
-  void CutOne(uint32_t pick) {
-    std::erase_if(streams_, [](const auto& s) { return s->over(); });
-    if (!streams_.empty()) streams_[pick % streams_.size()]->Cut();
-  }
-
-  std::map<std::string, TreeOverlay*> listeners;
-
- private:
-  EventLoop* const loop_;
-  std::vector<std::shared_ptr<FakeStream>> streams_;
-};
 
 class RecordingSink : public InputSink {
  public:
@@ -186,8 +52,14 @@ class TreeOverlayTest : public testing::Test {
     sinks_[id] = std::make_unique<RecordingSink>();
     overlays_[id] = std::make_unique<TreeOverlay>(&loop_, sinks_[id].get(),
                                                   &network_, config_, events);
-    network_.listeners[Name(id)] = overlays_[id].get();
+    Listen(id);
     overlays_[id]->Join();
+  }
+  void Listen(NodeId id) {
+    network_.listeners[Name(id)] =
+        [overlay = overlays_[id].get()](std::shared_ptr<Stream> stream) {
+          overlay->Accept(std::move(stream));
+        };
   }
   static std::string Name(NodeId id) { return "node" + std::to_string(id); }
 
@@ -322,9 +194,9 @@ TEST_F(TreeOverlayTest, RestartedMemberIsNotLost) {
 TEST_F(TreeOverlayTest, AnnouncedAbsenceIsWaitedFor) {
   Make(4, /*grace_ms=*/1);
   ASSERT_TRUE(WaitForAll());
-  bool said = false;
-  overlays_[1]->AnnounceHandover(60000, [&] { said = true; });
-  ASSERT_TRUE(WaitFor([&] { return said; }));
+  bool announced = false;
+  overlays_[1]->AnnounceHandover(60000, [&] { announced = true; });
+  ASSERT_TRUE(WaitFor([&] { return announced; }));
   network_.listeners.erase(Name(1));
   overlays_[1]->Stop();
   bool waited = false;
@@ -344,7 +216,7 @@ TEST_F(TreeOverlayTest, VersionsNextToEachOtherMix) {
   ASSERT_TRUE(WaitForAll());
   for (const NodeId old : {0u, 2u, 5u}) {
     overlays_[old]->Stop();
-    config_.version = 1;
+    config_.version = kOldestVersion;
     config_.recovered = false;
     Start(old);
   }
@@ -367,7 +239,7 @@ TEST_F(TreeOverlayTest, MembersThatLostEachOtherMeetAgain) {
     return Knows(1, 0, false) && Knows(2, 0, false) && Knows(3, 0, false);
   }));
   ASSERT_TRUE(WaitFor([&] { return overlays_[2]->table().up_count() == 3; }));
-  network_.listeners[Name(0)] = overlays_[0].get();
+  Listen(0);
   ASSERT_TRUE(WaitFor([&] {
     return Knows(1, 0, true) && Knows(2, 0, true) && Knows(3, 0, true);
   }));
@@ -398,23 +270,6 @@ TEST_F(TreeOverlayTest, GarbageOnALinkIsNoLoss) {
   EXPECT_EQ(deaf.end.code, kEndRefused);
   overlays_[1]->Send(Note(0, 1));
   EXPECT_TRUE(WaitFor([&] { return !sinks_[0]->messages.empty(); }));
-}
-
-TEST_F(TreeOverlayTest, CongestionIsToldOnceEachWay) {
-  config_.high_water_bytes = 1000;
-  std::vector<bool> told;
-  Make(2);
-  ASSERT_TRUE(WaitForAll());
-  OverlayEvents events;
-  events.congested = [&](bool on) { told.push_back(on); };
-  config_.self = 1;
-  overlays_[1] = std::make_unique<TreeOverlay>(&loop_, sinks_[1].get(),
-                                               &network_, config_, events);
-  overlays_[1]->Join();
-  for (uint64_t i = 0; i < 100; ++i) overlays_[1]->Send(Note(0, i));
-  EXPECT_EQ(told, std::vector<bool>{true});
-  ASSERT_TRUE(WaitFor([&] { return told.size() == 2; }));
-  EXPECT_FALSE(told[1]);
 }
 
 }  // namespace

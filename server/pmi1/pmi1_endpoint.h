@@ -4,13 +4,9 @@
 #define CANOPY_SERVER_PMI1_PMI1_ENDPOINT_H_
 
 #include <cstdint>
-#include <functional>
-#include <map>
 #include <memory>
-#include <optional>
 #include <string>
 #include <string_view>
-#include <unordered_map>
 #include <vector>
 
 #include "common/event_loop.h"
@@ -23,34 +19,17 @@
 #include "server/core/step/job_actions.h"
 #include "server/core/step/log_line.h"
 #include "server/core/step/process_actions.h"
-#include "server/pmi1/pmi1_wire.h"
-#include "server/pmi1/rank_states.h"
+#include "server/endpoint/connection_table.h"
+#include "server/endpoint/input_queue.h"
+#include "server/pmi1/command_server.h"
+#include "server/pmi1/connection.h"
+#include "server/pmi1/options.h"
+#include "server/pmi1/socket_persistence.h"
 #include "server/ports/client_port.h"
 #include "server/ports/input_sink.h"
 #include "server/ports/process_environment.h"
 
 namespace canopy::pmi1 {
-
-struct Pmi1Options {
-  NodeId self = 0;
-  // VALUE (codec form) of a key that some rank of the namespace committed.
-  std::function<std::optional<std::string>(const std::string& nspace,
-                                           std::string_view key)>
-      find_key;
-  // VALUE of a job-level key.
-  std::function<std::optional<std::string>(const std::string& nspace,
-                                           std::string_view key)>
-      find_job_key;
-  std::function<void(const core::LogLine&)> log;
-  // Persist descriptors of a job for a successor: the file of its ranks'
-  // states, and their sockets until they are released. False: there is no room.
-  // All empty: there is no successor.
-  std::function<void(const std::string& nspace, NamedFd file)> persist;
-  std::function<bool(const std::string& nspace, std::vector<NamedFd> sockets)>
-      persist_sockets;
-  std::function<void(const std::string& nspace, const std::string& name)>
-      release_socket;
-};
 
 // A rank's process inherits one end of a socket pair, so no other process can
 // speak for it. What it puts is committed at once, and its barrier is a fence
@@ -62,10 +41,12 @@ struct Pmi1Options {
 // successor.
 //
 // Loop thread only; loop and sink outlive it.
-class Pmi1Endpoint : public ClientPort, public ProcessEnvironment {
+class Pmi1Endpoint : public ClientPort,
+                     public ProcessEnvironment,
+                     private endpoint::ConnectionHandler {
  public:
   Pmi1Endpoint(EventLoop* loop, InputSink* sink, Pmi1Options options);
-  ~Pmi1Endpoint() override;
+  ~Pmi1Endpoint() override = default;
   Pmi1Endpoint(const Pmi1Endpoint&) = delete;
   Pmi1Endpoint& operator=(const Pmi1Endpoint&) = delete;
 
@@ -86,80 +67,33 @@ class Pmi1Endpoint : public ClientPort, public ProcessEnvironment {
   // Recovers the connections that a predecessor persisted, after AddJob of that
   // job.
   void Recover(const std::string& nspace, std::vector<NamedFd> persisted);
-  // True for the names of persisted descriptors.
+  // True for the names of descriptors in Pmi1Options::fd_store.
   static bool IsPersistedName(std::string_view name);
 
   size_t num_connections() const { return connections_.size(); }
 
  private:
-  struct Job {
-    std::shared_ptr<const JobSpec> spec;
-    std::shared_ptr<const JobLayout> layout;
-    std::map<Rank, core::ClientId> clients;
-    // Created with the first rank whose socket is persisted.
-    std::shared_ptr<RankStates> states;
-    std::vector<Rank> to_persist;  // with the others of this round
-  };
-  struct Connection {
-    core::ClientId id = 0;
-    UniqueFd fd;
-    ProcId proc;
-    std::shared_ptr<const JobSpec> job;
-    bool persisted = false;
-    std::shared_ptr<RankStates> states;  // null: there is no successor
-    size_t index = 0;                    // in them
-    RankState state;
-    // Of the command that is handled now: its bytes in the socket. 0: none is.
-    size_t command_size = 0;
-    size_t num_puts = 0;
-    bool in_spawn = false;  // between mcmd=spawn and endcmd
-    bool last_spawn = false;
-    std::string spawn_total;
-    bool ending = false;
-  };
+  std::string_view Read(endpoint::Connection& connection) override;
+  size_t Handle(endpoint::Connection& connection,
+                std::string_view data) override;
+  void LogEnd(const endpoint::Connection& connection,
+              const std::string& reason) override;
+  void OnClosed(endpoint::Connection& connection) override;
 
-  Connection* Find(core::ClientId client);
-  Job* FindJob(const std::string& nspace);
   void Log(core::LogLine::Level level, std::string text);
   Connection& AddConnection(const ProcId& proc,
                             std::shared_ptr<const JobSpec> job, UniqueFd fd);
-  void OnEvents(core::ClientId id, uint32_t events);
-  void HandleWaiting(Connection& c);
-  void HandleLine(Connection& c, std::string_view line);
-  void HandleSpawnLine(Connection& c, std::string_view line);
-  void HandleCommand(Connection& c, const Command& command);
-  void HandleInit(Connection& c, const Command& command);
-  void HandlePut(Connection& c, const Command& command);
-  void HandleGet(Connection& c, const Command& command);
-  std::optional<std::string> Lookup(const Connection& c,
-                                    const std::string& key) const;
-  void HandleBarrier(Connection& c);
-  void HandleFinalize(Connection& c);
-  void HandleAbort(Connection& c, const Command& command);
-  void AnswerBarrier(Connection& c);
-  // Ends the command that is handled, with an answer or without one.
-  void Answer(Connection& c, const std::string& line);
-  void Done(Connection& c);
-  void PersistState(Connection& c);
-  // Closes at the end of the round. An empty reason is an ordinary end.
-  void End(Connection& c, const std::string& reason);
-  void Destroy(core::ClientId id);
-
-  static std::string NameOf(Rank rank);
-  void PersistSoon(const std::string& nspace, Rank rank);
-  void PersistSockets(const std::string& nspace);
-  bool MakeStates(const std::string& nspace, Job* job);
-  void RecoverConnection(const std::string& nspace, Job* job, Rank rank,
+  void RecoverConnection(const std::string& nspace, Jobs::Job* job, Rank rank,
                          UniqueFd fd);
-  void FinishAnswer(Connection& c);
 
-  EventLoop* loop_;
-  InputSink* sink_;
-  Pmi1Options options_;
+  const Pmi1Options options_;
+  endpoint::InputQueue inputs_;
   uint64_t next_number_ = 1;
-  std::unordered_map<core::ClientId, std::unique_ptr<Connection>> connections_;
-  std::unordered_map<std::string, Job> jobs_;
-  std::shared_ptr<Pmi1Endpoint*> self_;  // cleared when this goes
+  std::vector<char> buffer_;
+  Jobs jobs_;
+  Connections connections_;
+  SocketPersistence persistence_;
+  CommandServer commands_;
 };
 
 }  // namespace canopy::pmi1

@@ -243,6 +243,114 @@ TEST_F(Pmi1EndpointTest, EndlessLineCloses) {
   EXPECT_EQ(log_.size(), 1u);
 }
 
+// Time passes with each look at the clock, as if each line cost 100 us.
+class Pmi1FloodTest : public ::testing::Test {
+ protected:
+  Pmi1FloodTest() {
+    Pmi1Options options;
+    options.find_key = [this](const std::string&, std::string_view) {
+      ++lines_;
+      return std::optional<std::string>();
+    };
+    options.budget.now = [this] { return now_ += 100'000; };
+    options.log = [this](const core::LogLine& l) { log_.push_back(l.text); };
+    endpoint_.emplace(&loop_, &sink_, std::move(options));
+    flood_.Reset(endpoint_->FdForRank(prepare_, 0).fd);
+    other_.Reset(endpoint_->FdForRank(prepare_, 1).fd);
+  }
+  void Init(const UniqueFd& fd) {
+    Send(fd, "cmd=init pmi_version=1 pmi_subversion=1\n");
+    loop_.RunOnce(0);
+    EXPECT_NE(Receive(fd), "");
+  }
+  static void Send(const UniqueFd& fd, const std::string& text) {
+    ASSERT_EQ(send(fd.get(), text.data(), text.size(), MSG_NOSIGNAL),
+              static_cast<ssize_t>(text.size()));
+  }
+  static std::string Receive(const UniqueFd& fd) {
+    char buffer[65536];
+    const ssize_t n = recv(fd.get(), buffer, sizeof buffer, MSG_DONTWAIT);
+    if (n == 0) return "closed";
+    return n < 0 ? "" : std::string(buffer, static_cast<size_t>(n));
+  }
+  // As much as the socket takes.
+  void Flood(const std::string& line) {
+    while (send(flood_.get(), line.data(), line.size(),
+                MSG_NOSIGNAL | MSG_DONTWAIT) > 0) {
+    }
+  }
+
+  EventLoop loop_;
+  FakeSink sink_;
+  core::PrepareLocal prepare_ = Prepare();
+  int64_t now_ = 0;
+  int lines_ = 0;
+  std::vector<std::string> log_;
+  std::optional<Pmi1Endpoint> endpoint_;
+  UniqueFd flood_;
+  UniqueFd other_;
+};
+
+TEST_F(Pmi1FloodTest, OthersAreServedWhileOneSendsLineAfterLine) {
+  Init(flood_);
+  Init(other_);
+  Flood("cmd=get kvsname=job-1 key=k\n");
+  loop_.RunOnce(0);
+  // Two turns of half a millisecond: with the event and at the round's end.
+  EXPECT_GT(lines_, 0);
+  EXPECT_LE(lines_, 12);
+  Send(other_, "cmd=get_appnum\n");
+  loop_.RunOnce(0);
+  loop_.RunOnce(0);
+  EXPECT_EQ(Receive(other_), "cmd=appnum rc=0 appnum=0\n");
+  EXPECT_LE(lines_, 36);
+  // The rest is served without another event.
+  Receive(flood_);
+  const int before = lines_;
+  loop_.RunOnce(-1);
+  EXPECT_GT(lines_, before);
+}
+
+TEST_F(Pmi1FloodTest, LinesOfASpawnAreBoundedInTimeAndNumber) {
+  Init(flood_);
+  Init(other_);
+  Send(flood_, "mcmd=spawn\n");
+  const std::string line = std::string(999, 'x') + '\n';
+  for (int round = 0; round < 1000 && endpoint_->num_connections() > 1;
+       ++round) {
+    Flood(line);
+    loop_.RunOnce(0);
+    if (round != 10) continue;
+    Send(other_, "cmd=get_appnum\n");
+    loop_.RunOnce(0);
+    loop_.RunOnce(0);
+    EXPECT_EQ(Receive(other_), "cmd=appnum rc=0 appnum=0\n");
+  }
+  EXPECT_EQ(endpoint_->num_connections(), 1u);
+  ASSERT_EQ(log_.size(), 1u);
+  EXPECT_NE(log_[0].find("spawn"), std::string::npos);
+}
+
+TEST_F(Pmi1FloodTest, NothingButInitIsTakenBeforeInit) {
+  Send(flood_, "mcmd=spawn\ny\ny\ny\n");
+  loop_.RunOnce(0);
+  loop_.RunOnce(0);
+  EXPECT_EQ(Receive(flood_), "closed");
+  EXPECT_EQ(log_.size(), 1u);
+}
+
+TEST_F(Pmi1FloodTest, HalfALineCostsNothingUntilItsRestComes) {
+  Init(flood_);
+  Send(flood_, "cmd=get kvsna");
+  loop_.RunOnce(0);
+  const int64_t before = now_;
+  for (int round = 0; round < 10; ++round) loop_.RunOnce(0);
+  EXPECT_EQ(now_, before);
+  Send(flood_, "me=job-1 key=k\n");
+  loop_.RunOnce(0);
+  EXPECT_EQ(lines_, 1);
+}
+
 TEST_F(Pmi1EndpointTest, CommandBeforeInitCloses) {
   EXPECT_EQ(Ask("cmd=barrier_in"), "closed");
   EXPECT_EQ(log_.size(), 1u);

@@ -1,7 +1,6 @@
 #include <gtest/gtest.h>
 #include <sys/socket.h>
 
-#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -9,6 +8,7 @@
 #include <vector>
 
 #include "server/pmi1/pmi1_endpoint.h"
+#include "server/ports/fake_fd_store.h"
 #include "server/ports/fake_sink.h"
 
 namespace canopy::pmi1 {
@@ -57,9 +57,9 @@ struct Agent {
   Pmi1Endpoint endpoint;
 };
 
-class Pmi1KeepTest : public testing::Test {
+class Pmi1RecoveryTest : public testing::Test {
  protected:
-  Pmi1KeepTest() {
+  Pmi1RecoveryTest() {
     agent_ = std::make_unique<Agent>(Options());
     client_.Reset(agent_->endpoint.FdForRank(agent_->prepare, 1).fd);
     agent_->Settle();
@@ -71,20 +71,7 @@ class Pmi1KeepTest : public testing::Test {
       return std::optional<std::string>();
     };
     options.find_job_key = options.find_key;
-    options.persist = [this](const std::string&, NamedFd file) {
-      persisted_[file.name] = std::move(file.fd);
-    };
-    options.persist_sockets = [this](const std::string&,
-                                     std::vector<NamedFd> sockets) {
-      for (NamedFd& socket : sockets) {
-        persisted_[socket.name] = std::move(socket.fd);
-      }
-      return room_;
-    };
-    options.release_socket = [this](const std::string&,
-                                    const std::string& name) {
-      persisted_.erase(name);
-    };
+    options.fd_store = &fd_store_;
     options.log = [this](const core::LogLine& l) { log_.push_back(l.text); };
     return options;
   }
@@ -108,17 +95,12 @@ class Pmi1KeepTest : public testing::Test {
     EXPECT_EQ(Receive(), kInitAnswer);
   }
   // The agent ends at this instruction.
-  void Kill() {
-    auto persisted = std::exchange(persisted_, {});
-    agent_.reset();
-    persisted_ = std::move(persisted);
-  }
+  void Kill() { agent_.reset(); }
   void Restart() {
     agent_ = std::make_unique<Agent>(Options());
-    std::vector<NamedFd> persisted;
-    for (auto& [name, fd] : std::exchange(persisted_, {})) {
-      EXPECT_TRUE(Pmi1Endpoint::IsPersistedName(name));
-      persisted.push_back({name, std::move(fd)});
+    std::vector<NamedFd> persisted = fd_store_.Recovered();
+    for (const NamedFd& one : persisted) {
+      EXPECT_TRUE(Pmi1Endpoint::IsPersistedName(one.name));
     }
     agent_->endpoint.Recover("job", std::move(persisted));
     agent_->Settle();
@@ -134,17 +116,16 @@ class Pmi1KeepTest : public testing::Test {
     const auto states = RankStates::Create(2);
     ASSERT_TRUE(states.ok());
     (*states)->Set(0, state);
-    persisted_["pmi1.states"].Reset(dup((*states)->fd()));
+    fd_store_.files["pmi1.states"].Reset(dup((*states)->fd()));
   }
 
-  std::map<std::string, UniqueFd> persisted_;
+  FakeFdStore fd_store_;
   std::vector<std::string> log_;
-  bool room_ = true;
   std::unique_ptr<Agent> agent_;
   UniqueFd client_;
 };
 
-TEST_F(Pmi1KeepTest, WhoHasNotBegunBeginsWithTheNext) {
+TEST_F(Pmi1RecoveryTest, WhoHasNotBegunBeginsWithTheNext) {
   Kill();
   Restart();
   EXPECT_TRUE(agent_->sink.inputs.empty());
@@ -153,7 +134,7 @@ TEST_F(Pmi1KeepTest, WhoHasNotBegunBeginsWithTheNext) {
             agent_->sink.All<core::ClientConnected>()[0].client);
 }
 
-TEST_F(Pmi1KeepTest, WhatIsAskedMeanwhileIsAnsweredByTheNext) {
+TEST_F(Pmi1RecoveryTest, WhatIsAskedMeanwhileIsAnsweredByTheNext) {
   Init();
   Kill();
   Write("cmd=get_my_kvsname\n");
@@ -163,7 +144,7 @@ TEST_F(Pmi1KeepTest, WhatIsAskedMeanwhileIsAnsweredByTheNext) {
   EXPECT_EQ(Barriers(), 0u);
 }
 
-TEST_F(Pmi1KeepTest, ABarrierThatWaitsGoesOnWaiting) {
+TEST_F(Pmi1RecoveryTest, ABarrierThatWaitsGoesOnWaiting) {
   Init();
   Send("cmd=barrier_in\n");
   agent_->Reply(kBarrier);
@@ -178,7 +159,7 @@ TEST_F(Pmi1KeepTest, ABarrierThatWaitsGoesOnWaiting) {
   EXPECT_EQ(Receive(), "cmd=barrier_out\n");
 }
 
-TEST_F(Pmi1KeepTest, APutThatWaitsIsCommittedAgain) {
+TEST_F(Pmi1RecoveryTest, APutThatWaitsIsCommittedAgain) {
   Init();
   Send("cmd=put kvsname=job key=k value=v\n");
   Kill();
@@ -186,7 +167,7 @@ TEST_F(Pmi1KeepTest, APutThatWaitsIsCommittedAgain) {
   EXPECT_EQ(agent_->sink.All<core::Committed>().size(), 1u);
 }
 
-TEST_F(Pmi1KeepTest, WhoHasFinalizedHas) {
+TEST_F(Pmi1RecoveryTest, WhoHasFinalizedHas) {
   Init();
   Send("cmd=finalize\n");
   agent_->Reply(kFinalize);
@@ -196,7 +177,7 @@ TEST_F(Pmi1KeepTest, WhoHasFinalizedHas) {
   EXPECT_EQ(agent_->sink.All<core::FinalizeArrived>().size(), 1u);
 }
 
-TEST_F(Pmi1KeepTest, ABarrierThatWasToBeAnsweredIsAnswered) {
+TEST_F(Pmi1RecoveryTest, ABarrierThatWasToBeAnsweredIsAnswered) {
   Init();
   Send("cmd=barrier_in\n");
   Kill();
@@ -211,13 +192,13 @@ TEST_F(Pmi1KeepTest, ABarrierThatWasToBeAnsweredIsAnswered) {
                            std::to_string(kErrUnreach) + "\n");
 }
 
-TEST_F(Pmi1KeepTest, AnAnswerThatIsNotReadIsNotGivenAgain) {
+TEST_F(Pmi1RecoveryTest, AnAnswerThatIsNotReadIsNotGivenAgain) {
   Init();
   Send("cmd=barrier_in\n");
   const std::string answer = "cmd=barrier_out\n";
-  ASSERT_EQ(
-      send(persisted_["pmi1.rank.1"].get(), answer.data(), answer.size(), 0),
-      static_cast<ssize_t>(answer.size()));
+  ASSERT_EQ(send(fd_store_.connections["pmi1.rank.1"].get(), answer.data(),
+                 answer.size(), 0),
+            static_cast<ssize_t>(answer.size()));
   Kill();
   PutStates({.initialized = true, .answering = true, .barriers = 1});
   Restart();
@@ -228,7 +209,7 @@ TEST_F(Pmi1KeepTest, AnAnswerThatIsNotReadIsNotGivenAgain) {
   EXPECT_EQ(Receive(), "cmd=my_kvsname rc=0 kvsname=job\n");
 }
 
-TEST_F(Pmi1KeepTest, WhoWentOnHasHadItsAnswer) {
+TEST_F(Pmi1RecoveryTest, WhoWentOnHasHadItsAnswer) {
   Init();
   Send("cmd=barrier_in\n");
   Kill();
@@ -239,7 +220,7 @@ TEST_F(Pmi1KeepTest, WhoWentOnHasHadItsAnswer) {
   EXPECT_TRUE(agent_->sink.All<core::CollectiveArrived>().empty());
 }
 
-TEST_F(Pmi1KeepTest, LinesOfASpawnBelongTogether) {
+TEST_F(Pmi1RecoveryTest, LinesOfASpawnBelongTogether) {
   Init();
   Kill();
   Write(
@@ -248,33 +229,33 @@ TEST_F(Pmi1KeepTest, LinesOfASpawnBelongTogether) {
   EXPECT_EQ(Receive(), "cmd=spawn_result rc=-1 msg=not_supported\n");
 }
 
-TEST_F(Pmi1KeepTest, ASocketThatNobodyNeedsIsReleased) {
+TEST_F(Pmi1RecoveryTest, ASocketThatNobodyNeedsIsReleased) {
   Init();
-  EXPECT_EQ(persisted_.count("pmi1.rank.1"), 1u);
+  EXPECT_TRUE(fd_store_.released.empty());
   client_.Reset();
   agent_->Settle();
-  EXPECT_EQ(persisted_.count("pmi1.rank.1"), 0u);
+  EXPECT_EQ(fd_store_.released, std::vector<std::string>{"pmi1.rank.1"});
   EXPECT_EQ(agent_->sink.All<core::ClientGone>().size(), 1u);
 }
 
-TEST_F(Pmi1KeepTest, TheEndOfAConnectionIsSeenThoughItsSocketIsKept) {
+TEST_F(Pmi1RecoveryTest, TheEndOfAConnectionIsSeenThoughItsSocketIsKept) {
   Send("nonsense\n");
   EXPECT_EQ(Receive(), "closed");
 }
 
-TEST_F(Pmi1KeepTest, StatesOfAnotherJobEndTheConnection) {
+TEST_F(Pmi1RecoveryTest, StatesOfAnotherJobEndTheConnection) {
   Init();
   Kill();
   const auto states = RankStates::Create(7);
   ASSERT_TRUE(states.ok());
-  persisted_["pmi1.states"].Reset(dup((*states)->fd()));
+  fd_store_.files["pmi1.states"].Reset(dup((*states)->fd()));
   Restart();
   EXPECT_EQ(Receive(), "closed");
   EXPECT_TRUE(agent_->sink.inputs.empty());
 }
 
-TEST_F(Pmi1KeepTest, NoRoomIsSaid) {
-  room_ = false;
+TEST_F(Pmi1RecoveryTest, NoRoomIsSaid) {
+  fd_store_.has_room = false;
   const UniqueFd other(agent_->endpoint.FdForRank(agent_->prepare, 2).fd);
   agent_->Settle();
   ASSERT_EQ(log_.size(), 1u);

@@ -1,4 +1,4 @@
-// What job-control requests ask for, as far as it is done on the caller's node.
+// What job-control requests ask for, as far as it is done on the requesting node.
 // Loop thread.
 #ifndef CANOPY_SERVER_PORTS_JOB_CONTROL_PORT_H_
 #define CANOPY_SERVER_PORTS_JOB_CONTROL_PORT_H_
@@ -8,7 +8,6 @@
 #include "common/bytes.h"
 #include "common/status.h"
 #include "server/core/step/client_actions.h"
-#include "server/core/step/process_inputs.h"
 
 namespace canopy {
 
@@ -17,8 +16,6 @@ class JobControlPort {
   virtual ~JobControlPort() = default;
   // Decides at once. `results` is codec form: SIZE n, then n INFO; or empty.
   virtual Status Control(const core::ControlJob& request, Bytes* results) = 0;
-  // Ranks ended, in whatever way.
-  virtual void OnExits(const core::LocalExits& exits) = 0;
   virtual void DropJob(const std::string& nspace) = 0;
 };
 

@@ -26,7 +26,7 @@ struct ProcessText {
   };
 
   ProcId proc;  // a rank of this node
-  // Which request this is; `again`: a former agent may have put it already, and
+  // Which request this is; `again`: a predecessor may have put it already, and
   // then it is not printed a second time.
   core::ClientId client = 0;
   uint32_t request = 0;

@@ -3,9 +3,11 @@
 #define CANOPY_SERVER_PROCESS_CHILD_REAPER_H_
 
 #include <cstdint>
+#include <unordered_map>
 #include <vector>
 
 #include "common/event_loop.h"
+#include "common/posix/unique_fd.h"
 
 namespace canopy::process {
 
@@ -18,16 +20,21 @@ class ChildReaper {
   ChildReaper(const ChildReaper&) = delete;
   ChildReaper& operator=(const ChildReaper&) = delete;
 
-  // The child has closed its descriptors or will soon: looks now, and then at
-  // growing intervals of at most a second.
+  // Reaps the child `pid` when it ends, which may be now.
   void Reap(int pid);
-  size_t pending() const { return pids_.size(); }
+  // Children that have not ended yet. Whoever ends before they do leaves them
+  // to the init process, which in many containers reaps nobody.
+  size_t pending() const { return watched_.size() + polled_.size(); }
 
  private:
-  void Look();
+  void OnEnded(int pid);
+  void Poll();
 
   EventLoop* const loop_;
-  std::vector<int> pids_;
+  std::unordered_map<int, UniqueFd> watched_;  // process descriptors, by pid
+  // Children without a process descriptor (kernels before 5.3, or none left):
+  // looked at after growing intervals of at most a second.
+  std::vector<int> polled_;
   int64_t interval_ns_ = 0;
   EventLoop::TimerId timer_ = 0;
 };

@@ -24,14 +24,16 @@ std::unique_ptr<ShimJob> TakeFrom(std::list<std::unique_ptr<ShimJob>>* jobs,
 }  // namespace
 
 ProcessAdapter::ProcessAdapter(EventLoop* loop, InputSink* sink,
-                               ProcessOptions options,
-                               std::vector<ProcessEnvironment*> environments)
-    : reaper_(loop) {
+                               ProcessOptions options)
+    : reaper_(loop), replaced_reaper_(loop) {
   context_.loop = loop;
   context_.sink = sink;
   context_.options = std::move(options);
-  context_.environments = std::move(environments);
   context_.findings = &findings_;
+  context_.start_shim = [this](const std::string& nspace) {
+    return StartShim(context_.options.shim_path, context_.runtime_dir.get(),
+                     nspace, context_.options.open_files);
+  };
   Result<UniqueFd> directory = OpenDirectory(context_.options.runtime_dir);
   directory_status_ = directory.status();
   if (directory.ok()) context_.runtime_dir = std::move(*directory);
@@ -98,9 +100,10 @@ void ProcessAdapter::Put(ProcessText text, TextDone done) {
   job->PutText(std::move(text), std::move(done));
 }
 
-void ProcessAdapter::Hold(const std::string& nspace, const std::string& name,
-                          UniqueFd fd) {
-  if (ShimJob* const job = Find(nspace)) job->Hold(name, std::move(fd));
+void ProcessAdapter::HoldFile(const std::string& nspace, NamedFd file) {
+  if (ShimJob* const job = Find(nspace)) {
+    job->Hold(file.name, std::move(file.fd));
+  }
 }
 
 bool ProcessAdapter::HoldConnections(const std::string& nspace,
@@ -109,16 +112,11 @@ bool ProcessAdapter::HoldConnections(const std::string& nspace,
   return job != nullptr && job->HoldConnections(std::move(connections));
 }
 
-bool ProcessAdapter::HoldConnection(const std::string& nspace,
-                                    const std::string& name, UniqueFd fd) {
-  std::vector<NamedFd> connections;
-  connections.push_back({name, std::move(fd)});
-  return HoldConnections(nspace, std::move(connections));
-}
-
 void ProcessAdapter::ReleaseConnection(const std::string& nspace,
-                                       const std::string& name, bool at_once) {
-  if (ShimJob* const job = Find(nspace)) job->ReleaseConnection(name, at_once);
+                                       const std::string& name, Release when) {
+  if (ShimJob* const job = Find(nspace)) {
+    job->ReleaseConnection(name, when == Release::kAtOnce);
+  }
 }
 
 void ProcessAdapter::Forget(const std::string& nspace) {
@@ -138,7 +136,9 @@ void ProcessAdapter::OnGone(ShimJob* job) {
   if (gone == nullptr && recovery_ != nullptr) {
     gone = TakeFrom(&recovery_->greeting, job);
   }
-  if (gone != nullptr && gone->child_pid() > 0) reaper_.Reap(gone->child_pid());
+  if (gone != nullptr && gone->child_pid() > 0) {
+    (gone->replaced() ? replaced_reaper_ : reaper_).Reap(gone->child_pid());
+  }
   FinishRecoveryIfDone();
 }
 

@@ -9,12 +9,14 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "common/job.h"
 #include "common/posix/named_fd.h"
 #include "common/status.h"
 #include "server/core/step/process_actions.h"
+#include "server/ports/fd_store_port.h"
 #include "server/ports/input_sink.h"
 #include "server/ports/process_environment.h"
 #include "server/ports/process_port.h"
@@ -32,22 +34,27 @@ struct RecoveredJob {
   bool started = false;  // else it was prepared only
   // Local ranks: waiting, running with their pids, or ended.
   std::vector<RankState> ranks;
-  std::vector<NamedFd> held;  // what Hold was given
+  std::vector<NamedFd> held;  // what the predecessor stored
 };
 
 // Loop thread only. Every local rank of a started job gets one exit: a rank
 // that could not be started after LocalStarted with an error, as exit code 127
 // or 126; all that are left as killed by SIGKILL when the shim itself is lost.
 // Nothing more is reported of a job that another agent has recovered.
-class ProcessAdapter : public ProcessPort {
+class ProcessAdapter : public ProcessPort, public FdStorePort {
  public:
-  // `loop`, `sink` and `environments` must outlive the adapter. The
-  // environments are asked in their order during Prepare.
-  ProcessAdapter(EventLoop* loop, InputSink* sink, ProcessOptions options,
-                 std::vector<ProcessEnvironment*> environments);
+  // `loop` and `sink` must outlive the adapter.
+  ProcessAdapter(EventLoop* loop, InputSink* sink, ProcessOptions options);
   // Disconnects from the shims, which wait for a successor as long as
   // ProcessOptions::orphan_ms allows.
   ~ProcessAdapter() override;
+
+  // Who adds to the environment of processes, asked in this order during
+  // Prepare. To be called before the first Prepare or ResumeReports; they must
+  // live as long as the loop runs.
+  void set_environments(std::vector<ProcessEnvironment*> environments) {
+    context_.environments = std::move(environments);
+  }
 
   void Prepare(const core::PrepareLocal& job) override;
   void Start(const std::string& nspace) override;
@@ -69,19 +76,12 @@ class ProcessAdapter : public ProcessPort {
   // successor, in place of ProcessOptions::orphan_ms.
   void PrepareHandover(uint32_t ms);
 
-  // Lets the job's shim hold a descriptor (the job's segment, for example) for
-  // an agent that recovers it. A later one of the same name replaces it.
-  // Without effect for a job that is not held.
-  void Hold(const std::string& nspace, const std::string& name, UniqueFd fd);
-  // The same for connections of the job's processes, of which there may be
-  // many. False when they can not all be held: then none is.
+  // The job's shim holds the descriptors: RecoveredJob::held of a successor.
+  void HoldFile(const std::string& nspace, NamedFd file) override;
   bool HoldConnections(const std::string& nspace,
-                       std::vector<NamedFd> connections);
-  bool HoldConnection(const std::string& nspace, const std::string& name,
-                      UniqueFd fd);
-  // Unless `at_once`: batched with others, later.
+                       std::vector<NamedFd> connections) override;
   void ReleaseConnection(const std::string& nspace, const std::string& name,
-                         bool at_once);
+                         Release when) override;
 
   // Looks for shims in the runtime directory, and removes the sockets of dead
   // ones. Calls `done` once with every job found, at the latest after two
@@ -96,9 +96,10 @@ class ProcessAdapter : public ProcessPort {
   // again.
   void ResumeReports(const std::string& nspace);
 
-  // Jobs that are held, and shims that are ending.
+  // Jobs that are held, and shims that are ending: connected still, or
+  // children that have not been reaped.
   size_t jobs() const { return jobs_.size(); }
-  size_t ending() const { return ending_.size(); }
+  size_t ending() const { return ending_.size() + reaper_.pending(); }
 
  private:
   struct Recovery {
@@ -122,6 +123,8 @@ class ProcessAdapter : public ProcessPort {
   std::list<std::unique_ptr<ShimJob>> ending_;
   std::unique_ptr<Recovery> recovery_;
   ChildReaper reaper_;
+  // Of shims that another agent has taken over: they end when their job does.
+  ChildReaper replaced_reaper_;
   const std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
 };
 

@@ -3,6 +3,7 @@
 #define CANOPY_SERVER_PROCESS_PROCESS_CONTEXT_H_
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -10,10 +11,12 @@
 #include "common/ids.h"
 #include "common/posix/named_fd.h"
 #include "common/posix/unique_fd.h"
+#include "common/status.h"
 #include "server/ports/input_sink.h"
 #include "server/ports/process_environment.h"
 #include "server/process/finding_cache.h"
 #include "server/process/job_environment.h"
+#include "server/process/shim_start.h"
 
 namespace canopy::process {
 
@@ -39,6 +42,8 @@ struct ProcessContext {
   std::vector<ProcessEnvironment*> environments;
   UniqueFd runtime_dir;
   FindingCache* findings = nullptr;
+  // StartShim, for the namespace.
+  std::function<Result<StartedShim>(const std::string& nspace)> start_shim;
 };
 
 }  // namespace canopy::process

@@ -52,6 +52,16 @@ TEST_F(EndTest, ExitCodesAreKept) {
   }
 }
 
+// An agent that ends now leaves no zombie to an init process that reaps nobody.
+TEST_F(EndTest, AShimHasEndedWhenItIsReaped) {
+  for (int i = 0; i < 20; ++i) {
+    ASSERT_TRUE(Run(Shell("exit 0")));
+    ASSERT_TRUE(Forget("job"));
+    EXPECT_EQ(Children(), std::vector<int>());
+    sink_.jobs.clear();
+  }
+}
+
 TEST_F(EndTest, DeathBySignalIsKept) {
   ASSERT_TRUE(Run(Shell("kill -USR1 $$")));
   EXPECT_EQ(ExitSignal(), SIGUSR1);

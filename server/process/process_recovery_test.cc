@@ -278,7 +278,7 @@ TEST_F(RecoveryTest, HeldDescriptorsComeBack) {
   int fds[2];
   ASSERT_EQ(pipe2(fds, O_CLOEXEC), 0);
   const UniqueFd read_end(fds[0]);
-  adapter_->Hold("job", "segment", UniqueFd(fds[1]));
+  adapter_->HoldFile("job", {"segment", UniqueFd(fds[1])});
   loop_.RunOnce(0);
   for (int restart = 0; restart < 2; ++restart) {
     RestartAgent();
@@ -296,7 +296,7 @@ TEST_F(RecoveryTest, HeldDescriptorsComeBack) {
 TEST_F(RecoveryTest, AConnectionIsKeptAtOnce) {
   const auto job = MakeJob({"sleep", "100"});
   ASSERT_TRUE(Launch(job));
-  ASSERT_TRUE(adapter_->HoldConnection("job", "1", UniqueFd(dup(0))));
+  ASSERT_TRUE(adapter_->HoldConnection("job", {"1", UniqueFd(dup(0))}));
   // Without a round of the loop in between.
   RestartAgent();
   const std::vector<RecoveredJob> found = Recover();
@@ -315,12 +315,12 @@ TEST_F(RecoveryTest, ConnectionsComeBack) {
   UniqueFd read_end(fds[0]);
   UniqueFd write_end(fds[1]);
   for (int i = 0; i < kConnections; ++i) {
-    ASSERT_TRUE(adapter_->HoldConnection("job", std::to_string(i),
-                                         UniqueFd(dup(write_end.get()))));
+    ASSERT_TRUE(adapter_->HoldConnection(
+        "job", {std::to_string(i), UniqueFd(dup(write_end.get()))}));
   }
   EXPECT_FALSE(
-      adapter_->HoldConnection("other", "0", UniqueFd(dup(write_end.get()))));
-  EXPECT_FALSE(adapter_->HoldConnection("job", "bad", UniqueFd()));
+      adapter_->HoldConnection("other", {"0", UniqueFd(dup(write_end.get()))}));
+  EXPECT_FALSE(adapter_->HoldConnection("job", {"bad", UniqueFd()}));
   // The shim has taken all that came before it.
   adapter_->Feed({"job", {0}, Bytes(std::string("this\n"))});
   ASSERT_TRUE(WaitForOutput(0, "got this"));
@@ -334,7 +334,9 @@ TEST_F(RecoveryTest, ConnectionsComeBack) {
   ASSERT_EQ(write(found[0].held.back().fd.get(), "x", 1), 1);
   found.clear();
   for (int i = 0; i < kEnded; ++i) {
-    adapter_->ReleaseConnection("job", std::to_string(i), i == 199);
+    adapter_->ReleaseConnection("job", std::to_string(i),
+                                i == 199 ? FdStorePort::Release::kAtOnce
+                                         : FdStorePort::Release::kBatched);
   }
   loop_.RunOnce(0);
   RestartAgent();

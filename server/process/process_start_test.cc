@@ -282,8 +282,7 @@ TEST_F(StartTest, LimitsAreTheAgents) {
 TEST_F(StartTest, TheLimitOfFilesMayBeAnother) {
   ProcessOptions options = Options();
   options.open_files = 99;
-  adapter_ = std::make_unique<ProcessAdapter>(
-      &loop_, &sink_, options, std::vector<ProcessEnvironment*>{});
+  adapter_ = std::make_unique<ProcessAdapter>(&loop_, &sink_, options);
   EXPECT_TRUE(Run(MakeJob({"sh", "-c", "ulimit -Sn; ulimit -Hn"})));
   rlimit own;
   ASSERT_EQ(getrlimit(RLIMIT_NOFILE, &own), 0);
@@ -357,8 +356,7 @@ TEST_F(StartTest, AnotherUsersProgramIsLookedForAsThatUser) {
 TEST_F(StartTest, ShimThatDoesNotExistIsTold) {
   ProcessOptions options = Options();
   options.shim_path = "/no/such/shim";
-  adapter_ = std::make_unique<ProcessAdapter>(
-      &loop_, &sink_, options, std::vector<ProcessEnvironment*>{});
+  adapter_ = std::make_unique<ProcessAdapter>(&loop_, &sink_, options);
   const core::LocalPrepared answer = Refusal(MakeJob({"true"}));
   EXPECT_EQ(answer.status, kErrJobSysOpFailed);
   EXPECT_EQ(answer.text,

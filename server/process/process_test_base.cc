@@ -20,8 +20,8 @@ std::string Absolute(const std::string& path) {
   return std::filesystem::absolute(path).string();
 }
 
-// Children of this process, zombies included: with the test as subreaper,
-// everything that a shim could leave behind.
+}  // namespace
+
 std::vector<int> Children() {
   std::vector<int> out;
   for (const auto& entry :
@@ -31,8 +31,6 @@ std::vector<int> Children() {
   }
   return out;
 }
-
-}  // namespace
 
 bool IsAlive(int pid) {
   std::ifstream in("/proc/" + std::to_string(pid) + "/stat");
@@ -133,9 +131,8 @@ ProcessOptions ProcessTest::Options() const {
 
 void ProcessTest::MakeAdapter() {
   adapter_.reset();
-  adapter_ = std::make_unique<ProcessAdapter>(
-      &loop_, &sink_, Options(),
-      std::vector<ProcessEnvironment*>{&environment_});
+  adapter_ = std::make_unique<ProcessAdapter>(&loop_, &sink_, Options());
+  adapter_->set_environments({&environment_});
 }
 
 bool ProcessTest::RunUntil(const std::function<bool()>& condition) {

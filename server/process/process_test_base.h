@@ -106,6 +106,10 @@ class ProcessTest : public testing::Test {
 // The process exists and is not a zombie.
 bool IsAlive(int pid);
 
+// Children of this process, zombies included: with the test as subreaper,
+// everything that a shim could leave behind.
+std::vector<int> Children();
+
 }  // namespace canopy::process
 
 #endif  // CANOPY_SERVER_PROCESS_PROCESS_TEST_BASE_H_

@@ -11,12 +11,12 @@ namespace {
 constexpr size_t kMaxReason = 1024;
 constexpr size_t kMaxDetail = 16384;
 
-// Paths and symbols are what a file says they are.
-std::string Plain(std::string text, size_t most) {
+// A line of a note. Paths and symbols are what a file says they are: the
+// controller, which trusts no other agent with it either, makes lines
+// printable.
+std::string Line(std::string text, size_t most) {
   text.resize(std::min(text.size(), most));
-  for (char& c : text) {
-    if (static_cast<unsigned char>(c) < ' ' || c == 127) c = '?';
-  }
+  std::ranges::replace(text, '\n', ' ');
   return text;
 }
 
@@ -24,7 +24,7 @@ std::string DetailOf(const loader::LibraryFinding& finding) {
   std::string text;
   for (const auto& [what, found] : finding.details) {
     const std::string line =
-        Plain(what, kMaxReason) + ": " + Plain(found, kMaxReason) + "\n";
+        Line(what, kMaxReason) + ": " + Line(found, kMaxReason) + "\n";
     if (text.size() + line.size() > kMaxDetail) return text + "...\n";
     text += line;
   }
@@ -40,7 +40,7 @@ std::vector<core::ProgramNote> NotesOf(const std::vector<std::string>& findings,
     loader::LibraryFinding finding;
     if (!loader::DecodeFinding(bytes, &finding)) continue;
     core::ProgramNote note;
-    note.reason = Plain(finding.reason, kMaxReason);
+    note.reason = Line(finding.reason, kMaxReason);
     if (explain) note.detail = DetailOf(finding);
     if (note.reason.empty() && note.detail.empty()) continue;
     const bool known = std::ranges::any_of(notes, [&](const auto& other) {

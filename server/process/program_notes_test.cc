@@ -27,7 +27,7 @@ TEST(ProgramNotesTest, OnlyWhatTheOwnerIsToKnow) {
 TEST(ProgramNotesTest, ExplainedAtLength) {
   const auto notes = NotesOf({Finding(""), Finding("x")}, true);
   ASSERT_EQ(notes.size(), 2u);
-  EXPECT_EQ(notes[0].detail, "program: a?b\nfinding: runs\n");
+  EXPECT_EQ(notes[0].detail, "program: a b\nfinding: runs\n");
   EXPECT_EQ(notes[1].reason, "x");
 }
 

@@ -7,7 +7,7 @@
 #include <functional>
 #include <memory>
 #include <string>
-#include <unordered_map>
+#include <string_view>
 #include <vector>
 
 #include "common/ids.h"
@@ -17,7 +17,11 @@
 #include "server/ports/process_text.h"
 #include "server/process/output_credit.h"
 #include "server/process/process_context.h"
+#include "server/process/rank_reports.h"
+#include "server/process/shim_fds.h"
 #include "server/process/shim_input.h"
+#include "server/process/shim_process.h"
+#include "server/process/shim_states.h"
 #include "server/process/shim_texts.h"
 #include "server/shim/channel.h"
 #include "server/shim/protocol.h"
@@ -25,7 +29,8 @@
 
 namespace canopy::process {
 
-// Loop thread only.
+// The state machine of shim_states.h, with what its events do. Loop thread
+// only.
 class ShimJob {
  public:
   // The shim has ended after Forget, or was lost. The callback may destroy the
@@ -58,12 +63,9 @@ class ShimJob {
   // A rank of the job wants that among its output. kErrNotSupported from a shim
   // that is too old or lost.
   void PutText(ProcessText text, TextDone done);
+  // As ShimFds; without effect, and false, while there is no shim.
   void Hold(const std::string& name, UniqueFd fd);
-  // Descriptors of which there may be many, sent at once because this process
-  // may die at any moment. False when the shim cannot take all of them: it gets
-  // none.
   bool HoldConnections(std::vector<NamedFd> connections);
-  // Not at once: with others, some time.
   void ReleaseConnection(const std::string& name, bool at_once);
   // Ends what is left. Nothing more is reported.
   void Forget();
@@ -73,71 +75,55 @@ class ShimJob {
   const core::PrepareLocal& job() const { return job_; }
   // As reported by the recovered shim.
   const std::vector<RankState>& ranks() const { return ranks_; }
-  bool started() const { return phase_ == Phase::kStarted; }
-  bool forgotten() const { return phase_ == Phase::kForgotten; }
+  ShimState state() const { return state_; }
+  bool started() const { return state_ == ShimState::kStarted; }
+  // Another agent serves the shim, which lives on.
+  bool replaced() const {
+    return state_ == ShimState::kReplaced || state_ == ShimState::kLeft;
+  }
   // The shim when it is a child of this process, else 0.
-  int child_pid() const { return child_pid_; }
+  int child_pid() const { return process_.child_pid(); }
 
  private:
-  enum class Phase {
-    kGreeting,
-    kNew,
-    kPreparing,
-    kPrepared,
-    kStarting,
-    kStarted,
-    kLost,
-    kReplaced,  // taken over by another agent
-    kForgotten,
-  };
-
+  // False when the event is of no effect in this state.
+  bool Advance(ShimEvent event);
   void Connect(UniqueFd socket);
   void OnFrame(FrameChannel::Frame& frame);
+  // Handles a frame that the state allows; false when it makes no sense.
   bool Handle(FrameChannel::Frame& frame);
-  void OnLost(const std::string& reason);
-  void NoteShim(int pid);
-  void KillWhatIsLeft() const;
-  bool OnWelcome(FrameChannel::Frame& frame);
   bool OnHeld(FrameChannel::Frame& frame);
-  void SendHeld(std::vector<NamedFd>* connections);
-  void SendReleases();
-  std::vector<Rank> LocalRanks() const;
-  void SendRanks();
-  void PrepareFailed(const Status& status);
-  void Gone();
-  void ReportLoss(const std::string& reason);
-  void EndStreams();
-  void NoteProcesses(const std::vector<StartedRank>& ranks);
+  bool OnWelcome(FrameChannel::Frame& frame);
+  void TakeRanks(std::vector<RankState> ranks);
   bool OnPrepared(std::string_view payload);
   bool OnStarted(std::string_view payload);
-  bool OnOutput(std::string_view payload);
-  bool OnExits(std::string_view payload);
   bool OnInputDone(std::string_view payload);
   bool OnResumed(std::string_view payload);
-  void SendInput();
+  void OnLost(const std::string& reason);
+  void ReportLoss(const std::string& reason);
+  void Gone();
+
+  std::vector<Rank> LocalRanks() const;
+  void SendRanks();
+  void ReportPrepared(const Status& status);
+  void ReportNotStarted(const std::string& reason);
   void SendCredit();
+  void SendInput();
   void InputDone(uint64_t bytes);
 
   const ProcessContext* const context_;
   core::PrepareLocal job_;
   const OnFound on_found_;
   const OnGone on_gone_;
-  Phase phase_ = Phase::kNew;
+  ShimState state_;
   bool reporting_ = true;  // false for a recovered shim until ResumeReports
   std::unique_ptr<FrameChannel> channel_;
   SocketFile file_;
-  int child_pid_ = 0;
-  int shim_pid_ = 0;
-  int session_ = 0;                        // the shim's
-  std::vector<std::string> finding_keys_;  // by application
-  std::vector<RankState> ranks_;           // of a shim found again
-  std::vector<NamedFd> found_held_;
+  ShimProcess process_;
   uint32_t version_ = kShimProtocolVersion;
-  size_t num_connections_ = 0;  // held by the shim
-  std::vector<std::string> to_release_;
-  // Ranks without an exit so far, and their processes as far as known.
-  std::unordered_map<Rank, int> unreported_;
-  uint64_t output_end_ = 0;  // position of what was reported last
+  std::vector<std::string> finding_keys_;  // by application
+  std::vector<RankState> ranks_;           // of a recovered shim
+  RankReports reports_;
+  ShimFds fds_;
   OutputCredit credit_;
   ShimInput input_;
   ShimTexts texts_;

@@ -43,6 +43,7 @@ DeferredReads::~DeferredReads() {
 }
 
 bool DeferredReads::Defer(Reader* reader, size_t bytes) {
+  loop_->AssertOnThread();
   if (bytes > kSmall || !Fits(reader, bytes)) return false;
   reader->since_ = EventLoop::Now();
   ++num_deferred_;
@@ -88,6 +89,7 @@ bool DeferredReads::Claim(Reader* reader) {
 }
 
 void DeferredReads::Forget(Reader* reader) {
+  loop_->AssertOnThread();
   if (reader->since_ != 0) --num_deferred_;
   reader->since_ = 0;
   reader->fd_ = -1;
@@ -100,33 +102,43 @@ bool DeferredReads::IsFound(const Reader* reader) const {
 }
 
 bool DeferredReads::HaveReadable() const {
+  loop_->AssertOnThread();
   return num_deferred_ > 0 && !readable_.empty() &&
          std::any_of(known_.begin(), known_.end(),
-                     [this](const Reader* r) { return IsFound(r); });
+                     [this](const Reader* reader) {
+                       loop_->AssertOnThread();
+                       return IsFound(reader);
+                     });
 }
 
-void DeferredReads::WakeIf(bool (*due)(const DeferredReads*, const Reader*)) {
+int DeferredReads::WakeIf(bool (*due)(const DeferredReads*, const Reader*)) {
+  int woken = 0;
   // ResumeRead may forget readers.
   const std::vector<Reader*> all = known_;
   for (Reader* const reader : all) {
-    if (num_deferred_ == 0) return;
+    if (num_deferred_ == 0) break;
     if (std::find(known_.begin(), known_.end(), reader) == known_.end()) {
       continue;
     }
     if (reader->since_ == 0 || !due(this, reader)) continue;
     reader->since_ = 0;
     --num_deferred_;
+    ++woken;
     reader->ResumeRead();
   }
+  return woken;
 }
 
 void DeferredReads::WakeAll() {
+  loop_->AssertOnThread();
   WakeIf([](const DeferredReads*, const Reader*) { return true; });
 }
 
 void DeferredReads::WakeReadable() {
+  loop_->AssertOnThread();
   if (!HaveReadable()) return;
   WakeIf([](const DeferredReads* reads, const Reader* reader) {
+    reads->loop_->AssertOnThread();
     return reads->IsFound(reader);
   });
 }
@@ -134,8 +146,9 @@ void DeferredReads::WakeReadable() {
 void DeferredReads::SetTimer() {
   if (std::exchange(timer_set_, true)) return;
   timer_ = loop_->AddTimer(kLongestNs / 2, [this] {
+    loop_->AssertOnThread();
     timer_set_ = false;
-    WakeIf([](const DeferredReads*, const Reader* reader) {
+    timed_out_ += WakeIf([](const DeferredReads*, const Reader* reader) {
       return EventLoop::Now() - reader->since_ >= kLongestNs / 2;
     });
     if (num_deferred_ > 0) SetTimer();

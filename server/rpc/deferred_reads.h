@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "common/event_loop.h"
+#include "common/thread_annotations.h"
 
 namespace canopy::rpc {
 
@@ -28,8 +29,8 @@ class DeferredReads {
 
    private:
     friend class DeferredReads;
-    // The connection, once it is known, which gRPC does not tell: that on which
-    // came what the reader got. -1: not known.
+    // The connection, once it is known, which gRPC does not expose: that on
+    // which came what the reader got. -1: not known.
     int fd_ = -1;
     // Messages in a row whose size was that of what came on it.
     int fitting_ = 0;
@@ -41,8 +42,11 @@ class DeferredReads {
   ~DeferredReads();
 
   // What each write on a connection grows by: 22 bytes for a record of TLS,
-  // which is what is assumed, or 0.
-  void SetRecordBytes(size_t bytes) { record_bytes_ = bytes; }
+  // which is the default, or 0.
+  void SetRecordBytes(size_t bytes) {
+    loop_->AssertOnThread();
+    record_bytes_ = bytes;
+  }
 
   // A message of so many bytes arrived, and its reader would read the next.
   // True: the read is deferred, and ResumeRead follows when its connection is
@@ -54,32 +58,49 @@ class DeferredReads {
   void WakeAll();
 
   // A round of waiting begins.
-  void BeginRound() { readable_.clear(); }
+  void BeginRound() {
+    loop_->AssertOnThread();
+    readable_.clear();
+  }
   // It found this connection readable.
-  void Found(int fd) { readable_.push_back(fd); }
+  void Found(int fd) {
+    loop_->AssertOnThread();
+    readable_.push_back(fd);
+  }
   // Whether a deferred read has data, once gRPC has taken what arrived.
   bool HaveReadable() const;
   void WakeReadable();
 
-  // The longest delay of a message that arrived undetected; see Rest. Longer
+  // How many deferred reads have ended after kLongestNs, because their
+  // connection was not found readable before.
+  uint64_t timed_out() const {
+    loop_->AssertOnThread();
+    return timed_out_;
+  }
+
+  // The longest delay of a message that arrived undetected; see Defer. Longer
   // than most fences take, because a read that begins before the next message
   // arrives saves nothing.
   static constexpr int64_t kLongestNs = 20000000;
 
  private:
-  bool Claim(Reader* reader);
-  bool Fits(Reader* reader, size_t bytes);
-  bool IsFound(const Reader* reader) const;
-  void WakeIf(bool (*due)(const DeferredReads*, const Reader*));
-  void SetTimer();
+  bool Claim(Reader* reader) CANOPY_REQUIRES(loop_);
+  bool Fits(Reader* reader, size_t bytes) CANOPY_REQUIRES(loop_);
+  bool IsFound(const Reader* reader) const CANOPY_REQUIRES(loop_);
+  // Returns how many.
+  int WakeIf(bool (*due)(const DeferredReads*, const Reader*))
+      CANOPY_REQUIRES(loop_);
+  void SetTimer() CANOPY_REQUIRES(loop_);
 
   EventLoop* const loop_;
-  size_t record_bytes_ = 22;
-  std::vector<int> readable_;
-  std::vector<Reader*> known_;  // that have a connection
-  int num_deferred_ = 0;
-  EventLoop::TimerId timer_ = 0;
-  bool timer_set_ = false;
+  size_t record_bytes_ CANOPY_GUARDED_BY(loop_) = 22;
+  std::vector<int> readable_ CANOPY_GUARDED_BY(loop_);
+  // Those that have a connection.
+  std::vector<Reader*> known_ CANOPY_GUARDED_BY(loop_);
+  int num_deferred_ CANOPY_GUARDED_BY(loop_) = 0;
+  uint64_t timed_out_ CANOPY_GUARDED_BY(loop_) = 0;
+  EventLoop::TimerId timer_ CANOPY_GUARDED_BY(loop_) = 0;
+  bool timer_set_ CANOPY_GUARDED_BY(loop_) = false;
 };
 
 }  // namespace canopy::rpc

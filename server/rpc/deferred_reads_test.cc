@@ -66,7 +66,7 @@ class DeferredReadsTest : public ::testing::Test {
   static constexpr size_t kMessage = 50;
   static constexpr size_t kPacket = kMessage + 14 + 22;
 
-  // One message comes alone; whether its reader may rest.
+  // One message comes alone; whether its reader defers the next read.
   bool Message(Connection* connection, FakeReader* reader) {
     reads_.BeginRound();
     connection->Arrive(kPacket);
@@ -74,11 +74,11 @@ class DeferredReadsTest : public ::testing::Test {
     connection->Take(kPacket);
     return reads_.Defer(reader, kMessage);
   }
-  void LetRest(Connection* connection, FakeReader* reader) {
+  void LetDefer(Connection* connection, FakeReader* reader) {
     for (int i = 0; i < 10; ++i) {
       if (Message(connection, reader)) return;
     }
-    FAIL() << "does not rest";
+    FAIL() << "no read is deferred";
   }
 
   EventLoop loop_;
@@ -87,14 +87,14 @@ class DeferredReadsTest : public ::testing::Test {
   FakeReader reader_;
 };
 
-TEST_F(DeferredReadsTest, RestsOnceTheConnectionIsKnown) {
+TEST_F(DeferredReadsTest, DefersOnceTheConnectionIsKnown) {
   EXPECT_FALSE(Message(&connection_, &reader_));
-  LetRest(&connection_, &reader_);
+  LetDefer(&connection_, &reader_);
   EXPECT_EQ(reader_.ended, 0);
 }
 
 TEST_F(DeferredReadsTest, EndsWhenTheConnectionIsReadable) {
-  LetRest(&connection_, &reader_);
+  LetDefer(&connection_, &reader_);
   reads_.BeginRound();
   EXPECT_FALSE(reads_.HaveReadable());
   reads_.Found(connection_.fd() + 1000);
@@ -107,18 +107,18 @@ TEST_F(DeferredReadsTest, EndsWhenTheConnectionIsReadable) {
 }
 
 TEST_F(DeferredReadsTest, WhatWasFoundBeforeIsNoNews) {
-  LetRest(&connection_, &reader_);
+  LetDefer(&connection_, &reader_);
   EXPECT_FALSE(reads_.HaveReadable());
 }
 
 TEST_F(DeferredReadsTest, EndsAfterAWhile) {
-  LetRest(&connection_, &reader_);
+  LetDefer(&connection_, &reader_);
   while (reader_.ended == 0) loop_.RunOnce(-1);
   EXPECT_EQ(reader_.ended, 1);
 }
 
 TEST_F(DeferredReadsTest, SomethingElseMayHaveComeWithIt) {
-  LetRest(&connection_, &reader_);
+  LetDefer(&connection_, &reader_);
   reads_.WakeAll();
   reads_.BeginRound();
   connection_.Arrive(2 * kPacket);
@@ -130,17 +130,17 @@ TEST_F(DeferredReadsTest, SomethingElseMayHaveComeWithIt) {
 }
 
 TEST_F(DeferredReadsTest, WhatIsStillUnreadMakesTheConnectionReadable) {
-  LetRest(&connection_, &reader_);
+  LetDefer(&connection_, &reader_);
   reads_.WakeAll();
   reads_.BeginRound();
   connection_.Arrive(2 * kPacket);
   reads_.Found(connection_.fd());
   connection_.Take(kPacket);
-  LetRest(&connection_, &reader_);
+  LetDefer(&connection_, &reader_);
 }
 
 TEST_F(DeferredReadsTest, UpdatesMayCome) {
-  LetRest(&connection_, &reader_);
+  LetDefer(&connection_, &reader_);
   reads_.WakeAll();
   connection_.Arrive(26 + 22);
   connection_.Take(26 + 22);
@@ -158,7 +158,7 @@ TEST_F(DeferredReadsTest, WithoutTlsNoMoreThanThatFits) {
   }
 }
 
-TEST_F(DeferredReadsTest, PartsOfLargeDataDoNotRest) {
+TEST_F(DeferredReadsTest, PartsOfLargeDataAreNotDeferred) {
   constexpr size_t kLarge = 5000;
   for (int i = 0; i < 10; ++i) {
     reads_.BeginRound();
@@ -184,8 +184,8 @@ TEST_F(DeferredReadsTest, OneOfTwoConnectionsIsNotGuessed) {
 TEST_F(DeferredReadsTest, EachHasItsOwn) {
   Connection other;
   FakeReader second;
-  LetRest(&connection_, &reader_);
-  LetRest(&other, &second);
+  LetDefer(&connection_, &reader_);
+  LetDefer(&other, &second);
   reads_.BeginRound();
   reads_.Found(other.fd());
   reads_.WakeReadable();
@@ -194,7 +194,7 @@ TEST_F(DeferredReadsTest, EachHasItsOwn) {
 }
 
 TEST_F(DeferredReadsTest, TheForgottenIsNotWoken) {
-  LetRest(&connection_, &reader_);
+  LetDefer(&connection_, &reader_);
   reads_.Forget(&reader_);
   reads_.BeginRound();
   reads_.Found(connection_.fd());
@@ -218,19 +218,19 @@ TEST_F(DeferredReadsTest, OneMayForgetAnother) {
   first.reads = second.reads = &reads_;
   first.other = &second;
   second.other = &first;
-  LetRest(&connection_, &first);
-  LetRest(&other, &second);
+  LetDefer(&connection_, &first);
+  LetDefer(&other, &second);
   reads_.WakeAll();
   EXPECT_EQ(first.ended + second.ended, 1);
 }
 
 TEST_F(DeferredReadsTest, AConnectionThatIsGoneIsLetGo) {
-  LetRest(&connection_, &reader_);
+  LetDefer(&connection_, &reader_);
   reads_.WakeAll();
   connection_.CloseNear();
   EXPECT_FALSE(reads_.Defer(&reader_, kMessage));
   Connection next;
-  LetRest(&next, &reader_);
+  LetDefer(&next, &reader_);
 }
 
 }  // namespace

@@ -1,22 +1,14 @@
 #include "server/rpc/loop_queue.h"
 
-#include <absl/synchronization/mutex.h>
-#include <grpc/grpc.h>
-#include <grpc/support/log.h>
 #include <grpc/support/time.h>
 #include <grpcpp/alarm.h>
 #include <grpcpp/completion_queue.h>
 #include <poll.h>
 
-#include <cstdio>
-#include <cstdlib>
-#include <string>
-#include <string_view>
 #include <vector>
 
-// gRPC's own seam around poll(), through which every wait of its "poll"
-// strategy goes.
-extern int (*grpc_poll_function)(pollfd* fds, nfds_t count, int timeout_ms);
+#include "server/rpc/completion.h"
+#include "server/rpc/prepare_grpc.h"
 
 namespace canopy::rpc {
 namespace {
@@ -37,7 +29,7 @@ struct Waiting {
   bool asked = false;     // gRPC came here to wait
   bool polled = false;
   bool ready = false;         // the loop's descriptor
-  bool wake_pending = false;  // the bell's completion is in the queue
+  bool wake_pending = false;  // the wake-up's completion is in the queue
 };
 
 thread_local Waiting* waiting = nullptr;
@@ -89,47 +81,15 @@ gpr_timespec DeadlineOf(int timeout_ms) {
                       gpr_time_from_millis(timeout_ms, GPR_TIMESPAN));
 }
 
-// gRPC's errors are returned as statuses, which are reported to the operator;
-// its own lines on stderr would only repeat them. Only what it prints before it
-// aborts the process is lost.
-void LogFatal(gpr_log_func_args* args) {
-  const std::string_view text = args->message;
-  if (text.find("assertion failed") != text.npos ||
-      text.find("API misuse") != text.npos) {
-    fprintf(stderr, "gRPC: %s (%s:%d)\n", args->message, args->file,
-            args->line);
-  }
-}
-
-void Initialize() {
-  if (getenv("GRPC_VERBOSITY") == nullptr) gpr_set_log_function(LogFatal);
-  // Debian's Abseil is compiled to watch the order of gRPC's locks.
-  absl::SetMutexDeadlockDetectionMode(absl::OnDeadlockCycle::kIgnore);
-  grpc_poll_function = PollWithLoop;
-  // With its usual strategy all completion queues share one set of
-  // descriptors, and whichever thread polls hands events to the others. With
-  // this one a queue's thread polls for itself. The choice is made here once
-  // and must not reach the environment of what this process starts.
-  const char* const chosen = getenv("GRPC_POLL_STRATEGY");
-  const std::string before = chosen == nullptr ? "" : chosen;
-  setenv("GRPC_POLL_STRATEGY", "poll", 1);
-  grpc_init();
-  if (chosen == nullptr) {
-    unsetenv("GRPC_POLL_STRATEGY");
-  } else {
-    setenv("GRPC_POLL_STRATEGY", before.c_str(), 1);
-  }
-}
-
-}  // namespace
-
-void PrepareGrpc() {
+void PrepareOnce() {
   static const bool once = [] {
-    Initialize();
+    PrepareGrpc(PollWithLoop);
     return true;
   }();
   (void)once;
 }
+
+}  // namespace
 
 struct LoopQueue::Impl {
   class WakeUp : public Completion {
@@ -147,13 +107,13 @@ struct LoopQueue::Impl {
 };
 
 LoopQueue::LoopQueue(EventLoop* loop) {
-  PrepareGrpc();
+  PrepareOnce();
   impl_ = std::make_unique<Impl>(loop);
 }
 
 LoopQueue::~LoopQueue() { Detach(); }
 
-Status LoopQueue::Attach(grpc::CompletionQueue* queue) {
+absl::Status LoopQueue::Attach(grpc::CompletionQueue* queue) {
   Waiting probe{-1, queue, nullptr, nullptr, &impl_->reads};
   probe.fetching = true;
   void* tag = nullptr;
@@ -165,12 +125,12 @@ Status LoopQueue::Attach(grpc::CompletionQueue* queue) {
   }
   waiting = nullptr;
   if (!probe.asked) {
-    return Status(kErrNotSupported,
-                  "gRPC was in use before the agent could choose how it waits");
+    return absl::FailedPreconditionError(
+        "gRPC does not wait where the agent has asked it to");
   }
   impl_->queue = queue;
   impl_->loop->SetWaiter(this);
-  return Status();
+  return absl::OkStatus();
 }
 
 void LoopQueue::Detach() {
@@ -204,12 +164,6 @@ bool LoopQueue::Wait(int fd, int timeout_ms) {
     deadline = Past();
   }
   return state.ready || !state.polled;
-}
-
-void ServeToEnd(grpc::CompletionQueue* queue) {
-  void* tag = nullptr;
-  bool ok = false;
-  while (queue->Next(&tag, &ok)) static_cast<Completion*>(tag)->Complete(ok);
 }
 
 }  // namespace canopy::rpc

@@ -4,47 +4,71 @@
 #include <utility>
 #include <variant>
 
+#include "server/core/step/earlier_commits.h"
+
 namespace canopy {
 
-AgentRuntime::AgentRuntime(EventLoop* loop, core::CoreConfig config,
-                           RuntimePorts ports)
-    : loop_(loop), core_(std::move(config)), ports_(std::move(ports)) {}
+namespace {
+
+// Of a burst of inputs, room for that many is retained.
+constexpr size_t kRetainedInputs = 4096;
+
+}  // namespace
+
+AgentRuntime::AgentRuntime(EventLoop* loop) : loop_(loop) {}
+
+void AgentRuntime::Start(core::CoreConfig config, RuntimePorts ports) {
+  ports_ = std::move(ports);
+  core_ = std::make_unique<core::AgentCore>(std::move(config));
+  if (!queue_.empty()) Schedule();
+}
 
 void AgentRuntime::OnInput(core::Input input) {
-  if (const auto* exits = std::get_if<core::LocalExits>(&input)) {
-    ports_.job_control->OnExits(*exits);
-  }
-  TakeCommits(input);
+  DrawCommitsBefore(input);
   queue_.push_back(std::move(input));
-  if (!draining_) Drain();
+  if (!draining_) Schedule();
 }
 
-void AgentRuntime::TakeCommits(const core::Input& input) {
-  if (const auto* get = std::get_if<core::GetArrived>(&input)) {
-    TakeCommitsOf(get->target);
-  } else if (const auto* exits = std::get_if<core::LocalExits>(&input)) {
-    for (const core::ProcExit& exit : exits->exits) {
-      TakeCommitsOf({exits->nspace, exit.rank});
-    }
-  } else if (const auto* peer = std::get_if<core::PeerArrived>(&input)) {
-    const auto* request = std::get_if<core::DmodexRequest>(&peer->message.body);
-    if (request != nullptr) TakeCommitsOf(request->target);
-  }
-}
-
-void AgentRuntime::TakeCommitsOf(const ProcId& proc) {
-  for (auto& [kind, port] : ports_.clients) port->TakeCommits(proc);
+void AgentRuntime::Schedule() {
+  if (std::exchange(scheduled_, true)) return;
+  loop_->Defer([this] {
+    scheduled_ = false;
+    Drain();
+  });
 }
 
 void AgentRuntime::Drain() {
+  if (draining_ || core_ == nullptr) return;
   draining_ = true;
   while (!queue_.empty()) {
-    core::Input input = std::move(queue_.front());
-    queue_.pop_front();
-    core::Actions actions = core_.Step(EventLoop::Now(), std::move(input));
-    for (core::Action& action : actions) Execute(std::move(action));
+    batch_.swap(queue_);
+    for (core::Input& input : batch_) Step(std::move(input));
+    batch_.clear();
   }
+  if (batch_.capacity() > kRetainedInputs) batch_ = {};
+  if (queue_.capacity() > kRetainedInputs) queue_ = {};
   draining_ = false;
+}
+
+void AgentRuntime::Step(core::Input input) {
+  Observe(input);
+  core::Actions actions = core_->Step(EventLoop::Now(), std::move(input));
+  for (core::Action& action : actions) Execute(std::move(action));
+}
+
+void AgentRuntime::Observe(const core::Input& input) {
+  if (const auto* exits = std::get_if<core::LocalExits>(&input)) {
+    for (InputObserver* one : ports_.observers) one->OnLocalExits(*exits);
+  } else if (const auto* change = std::get_if<core::NodeStateChanged>(&input)) {
+    for (InputObserver* one : ports_.observers)
+      one->OnNodeStateChanged(*change);
+  }
+}
+
+void AgentRuntime::DrawCommitsBefore(const core::Input& input) {
+  core::ForEachEarlierCommitter(input, [this](const ProcId& proc) {
+    for (auto& [kind, port] : ports_.clients) port->TakeCommits(proc);
+  });
 }
 
 void AgentRuntime::Execute(core::Action action) {
@@ -164,23 +188,23 @@ void AgentRuntime::Do(core::SetDeadline& action) {
 }
 
 void AgentRuntime::Do(core::JobChanged& action) {
-  ports_.observer->OnJobChanged(action);
+  ports_.jobs->OnJobChanged(action);
 }
 
 void AgentRuntime::Do(core::DeliverOutput& action) {
-  ports_.observer->OnOutput(action);
+  ports_.jobs->OnOutput(action);
 }
 
 void AgentRuntime::Do(core::OutputDelivered& action) {
-  ports_.observer->OnOutputDelivered(action);
+  ports_.jobs->OnOutputDelivered(action);
 }
 
 void AgentRuntime::Do(core::InputConsumed& action) {
-  ports_.observer->OnInputConsumed(action);
+  ports_.jobs->OnInputConsumed(action);
 }
 
 void AgentRuntime::Do(core::StateCollected& action) {
-  ports_.observer->OnStateCollected(action);
+  ports_.jobs->OnStateCollected(action);
 }
 
 void AgentRuntime::Do(core::EndAgent& action) { ports_.end(action.reason); }

@@ -2,45 +2,28 @@
 #ifndef CANOPY_SERVER_RUNTIME_RUNTIME_H_
 #define CANOPY_SERVER_RUNTIME_RUNTIME_H_
 
-#include <deque>
 #include <functional>
 #include <map>
+#include <memory>
 #include <string>
+#include <vector>
 
 #include "common/event_loop.h"
 #include "common/ids.h"
+#include "common/status.h"
 #include "server/core/agent_core.h"
 #include "server/core/step/action.h"
 #include "server/ports/client_port.h"
 #include "server/ports/datastore_port.h"
+#include "server/ports/input_observer.h"
 #include "server/ports/input_sink.h"
 #include "server/ports/job_control_port.h"
+#include "server/ports/job_observer.h"
 #include "server/ports/overlay_port.h"
+#include "server/ports/persistence_port.h"
 #include "server/ports/process_port.h"
 
 namespace canopy {
-
-// Observer of the jobs that this agent controls. Loop thread.
-class JobObserver {
- public:
-  virtual ~JobObserver() = default;
-  virtual void OnJobChanged(const core::JobChanged& change) = 0;
-  virtual void OnOutput(const core::DeliverOutput& output) = 0;
-  virtual void OnOutputDelivered(const core::OutputDelivered& output) = 0;
-  virtual void OnInputConsumed(const core::InputConsumed& input) = 0;
-  virtual void OnStateCollected(const core::StateCollected& state) = 0;
-};
-
-// Persists state for a successor. Loop thread.
-class PersistencePort {
- public:
-  virtual ~PersistencePort() = default;
-  // The job's processes are about to be made: there is a shim now.
-  virtual void AddJob(const std::string& nspace) = 0;
-  virtual void Persist(const core::PersistRecord& record) = 0;
-  virtual void Persist(const core::PersistControlState& record) = 0;
-  virtual void DropJob(const std::string& nspace) = 0;
-};
 
 struct RuntimePorts {
   OverlayPort* overlay = nullptr;
@@ -49,26 +32,38 @@ struct RuntimePorts {
   JobControlPort* job_control = nullptr;
   PersistencePort* persistence = nullptr;  // null: no successor can recover
   std::map<ClientKind, ClientPort*> clients;
-  JobObserver* observer = nullptr;
+  JobObserver* jobs = nullptr;
+  std::vector<InputObserver*> observers;  // in this order
   std::function<void(const core::LogLine&)> log;
   std::function<void(const std::string& reason)> end;
 };
 
-// Owns the core. Everything runs on the loop thread; other threads reach it by
-// EventLoop::Post. The ports must outlive it.
+// Owns the core. Inputs are queued, so an adapter is never called back from
+// within its own OnInput. Work that an adapter defers after an input runs after
+// the actions of that input.
+//
+// Everything runs on the loop thread; other threads reach it by
+// EventLoop::Post. The loop must not run once this object is gone.
 class AgentRuntime : public InputSink {
  public:
-  AgentRuntime(EventLoop* loop, core::CoreConfig config, RuntimePorts ports);
+  explicit AgentRuntime(EventLoop* loop);
 
-  // Steps the core at once, or queues the input when called from within the
-  // execution of an action.
+  // Makes the core; once. Inputs that came before stay queued until then. The
+  // ports are called from now on, until the last round of the loop.
+  void Start(core::CoreConfig config, RuntimePorts ports);
+
   void OnInput(core::Input input) override;
+  // Also between the stages of a recovery, and before this process becomes
+  // another program.
+  void Drain() override;
 
  private:
-  void Drain();
-  // Reports earlier commits before the input.
-  void TakeCommits(const core::Input& input);
-  void TakeCommitsOf(const ProcId& proc);
+  void Schedule();
+  void Observe(const core::Input& input);
+  void Step(core::Input input);
+  // The one place where commits that precede an input are drawn: what they
+  // become is queued in front of it.
+  void DrawCommitsBefore(const core::Input& input);
   void Execute(core::Action action);
 
   void Do(core::SendPeer& action);
@@ -100,9 +95,11 @@ class AgentRuntime : public InputSink {
   void Do(core::LogLine& action);
 
   EventLoop* loop_;
-  core::AgentCore core_;
+  std::unique_ptr<core::AgentCore> core_;  // null before Start
   RuntimePorts ports_;
-  std::deque<core::Input> queue_;
+  std::vector<core::Input> queue_;
+  std::vector<core::Input> batch_;  // of the queue, while it is handled
+  bool scheduled_ = false;          // a Drain at the end of the round
   bool draining_ = false;
   EventLoop::TimerId timer_ = 0;
   // Jobs whose segment could not be made, and why: their PrepareLocal fails.

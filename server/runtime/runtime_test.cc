@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include <optional>
+#include <functional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -32,15 +32,19 @@ class FakeClients : public ClientPort {
   }
   std::vector<std::string> Calls() { return std::exchange(calls_, {}); }
 
+  void Note(std::string call) {
+    calls_.push_back(std::move(call));
+    if (on_call) std::exchange(on_call, nullptr)();
+  }
+  std::function<void()> on_call;
+
  private:
-  void Note(std::string call) { calls_.push_back(std::move(call)); }
   std::vector<std::string> calls_;
 };
 
 class NoJobControl : public JobControlPort {
  public:
   Status Control(const core::ControlJob&, Bytes*) override { return {}; }
-  void OnExits(const core::LocalExits&) override {}
   void DropJob(const std::string&) override {}
 };
 
@@ -66,7 +70,7 @@ class NoProcesses : public ProcessPort {
   void Feed(const core::FeedInput&) override {}
 };
 
-class NoObserver : public JobObserver {
+class NoJobs : public JobObserver {
  public:
   void OnJobChanged(const core::JobChanged&) override {}
   void OnOutput(const core::DeliverOutput&) override {}
@@ -75,77 +79,170 @@ class NoObserver : public JobObserver {
   void OnStateCollected(const core::StateCollected&) override {}
 };
 
+// Notes in the same list as the clients what it sees.
+class FakeObserver : public InputObserver {
+ public:
+  explicit FakeObserver(FakeClients* clients) : clients_(clients) {}
+  void OnNodeStateChanged(const core::NodeStateChanged& change) override {
+    clients_->Note("node " + std::to_string(change.node));
+  }
+  void OnLocalExits(const core::LocalExits& exits) override {
+    clients_->Note("exits of " + exits.nspace);
+  }
+
+ private:
+  FakeClients* const clients_;
+};
+
 class RuntimeTest : public testing::Test {
  protected:
-  RuntimeTest() {
+  RuntimeTest() { Start(); }
+
+  void Start() {
     core::CoreConfig config;
     config.node_names = {"a"};
     RuntimePorts ports;
     ports.datastore = &datastore_;
     ports.process = &processes_;
-    ports.observer = &observer_;
+    ports.jobs = &jobs_;
+    ports.observers = {&observer_};
     ports.job_control = &job_control_;
     ports.clients = {{ClientKind::kLocal, &clients_}};
-    runtime_.emplace(&loop_, std::move(config), std::move(ports));
+    runtime_.Start(std::move(config), std::move(ports));
+  }
+  // The input and all that follows from it.
+  void Put(core::Input input) {
+    runtime_.OnInput(std::move(input));
+    runtime_.Drain();
+  }
+  static core::GetArrived Get(core::RequestId request) {
+    core::GetArrived get;
+    get.client = MakeClientId(ClientKind::kLocal, 1);
+    get.request = request;
+    get.target = {"job", 3};
+    return get;
+  }
+  // What an unconnected client gets.
+  static std::string Refusal(core::RequestId request) {
+    return "reply " + std::to_string(request) + " " + std::to_string(kErrInit);
   }
 
   EventLoop loop_;
   FakeClients clients_;
   FullDatastore datastore_;
   NoProcesses processes_;
-  NoObserver observer_;
+  FakeObserver observer_{&clients_};
+  NoJobs jobs_;
   NoJobControl job_control_;
-  std::optional<AgentRuntime> runtime_;
+  AgentRuntime runtime_{&loop_};
 };
 
 using Calls = std::vector<std::string>;
 
 TEST_F(RuntimeTest, CommitsAreTakenBeforeAGetIsAnswered) {
-  core::GetArrived get;
-  get.client = MakeClientId(ClientKind::kLocal, 1);
-  get.request = 5;
-  get.target = {"job", 3};
-  runtime_->OnInput(get);
-  EXPECT_EQ(clients_.Calls(), (Calls{"take " + ToString(get.target),
-                                     "reply 5 " + std::to_string(kErrInit)}));
+  Put(Get(5));
+  EXPECT_EQ(clients_.Calls(),
+            (Calls{"take " + ToString({"job", 3}), Refusal(5)}));
 }
 
 TEST_F(RuntimeTest, CommitsAreTakenForOtherNodesAndAtTheEndOfAProcess) {
   core::PeerArrived peer;
   peer.message.dst = 7;
   peer.message.body = core::DmodexRequest{4, {"job", 2}, "key", 0, 0};
-  runtime_->OnInput(std::move(peer));
+  Put(std::move(peer));
   EXPECT_EQ(clients_.Calls().front(), "take " + ToString({"job", 2}));
   core::LocalExits exits;
   exits.nspace = "job";
   exits.exits.resize(2);
   exits.exits[1].rank = 1;
-  runtime_->OnInput(exits);
-  EXPECT_EQ(clients_.Calls(), (Calls{"take " + ToString({"job", 0}),
-                                     "take " + ToString({"job", 1})}));
+  Put(exits);
+  EXPECT_EQ(clients_.Calls(),
+            (Calls{"take " + ToString({"job", 0}),
+                   "take " + ToString({"job", 1}), "exits of job"}));
 }
 
 TEST_F(RuntimeTest, WhoCommitsMoreThanFitsLearnsIt) {
-  runtime_->OnInput(core::LaunchRequested{core::JobOn("job", {0, 0})});
-  runtime_->OnInput(core::LocalPrepared{"job", 0, ""});
-  runtime_->OnInput(core::LocalStarted{"job", 2, 0, ""});
+  Put(core::LaunchRequested{core::JobOn("job", {0, 0})});
+  Put(core::LocalPrepared{"job", 0, ""});
+  Put(core::LocalStarted{"job", 2, 0, ""});
   core::Committed committed;
   committed.client = MakeClientId(ClientKind::kLocal, 1);
   committed.request = 9;
   committed.data = {{core::Scope::kGlobal, core::Kval("key")}};
-  runtime_->OnInput(core::ClientConnected{committed.client, {"job", 0}});
-  runtime_->OnInput(committed);
+  Put(core::ClientConnected{committed.client, {"job", 0}});
+  Put(committed);
   EXPECT_EQ(clients_.Calls(),
             Calls{"reply 9 " + std::to_string(kErrOutOfResource)});
   // Nobody asked for an answer.
   committed.request = 0;
-  runtime_->OnInput(committed);
-  runtime_->OnInput(core::CommitTaken{{"job", 1}, committed.data});
+  Put(committed);
+  Put(core::CommitTaken{{"job", 1}, committed.data});
   EXPECT_EQ(clients_.Calls(), Calls());
 }
 
+TEST_F(RuntimeTest, AnAdapterIsNotCalledFromWithinItsInput) {
+  runtime_.OnInput(Get(5));
+  EXPECT_EQ(clients_.Calls(), Calls{"take " + ToString({"job", 3})});
+  loop_.RunOnce(0);
+  EXPECT_EQ(clients_.Calls(), Calls{Refusal(5)});
+}
+
+TEST_F(RuntimeTest, WorkDeferredAfterAnInputRunsAfterItsActions) {
+  runtime_.OnInput(Get(5));
+  loop_.Defer([this] { clients_.Note("deferred"); });
+  clients_.Calls();
+  loop_.RunOnce(0);
+  EXPECT_EQ(clients_.Calls(), (Calls{Refusal(5), "deferred"}));
+}
+
+TEST_F(RuntimeTest, AnInputPutInAnActionFollowsThoseThatAreQueued) {
+  runtime_.OnInput(Get(5));
+  runtime_.OnInput(Get(6));
+  clients_.on_call = [this] {
+    runtime_.OnInput(Get(7));
+    runtime_.Drain();
+  };
+  clients_.Calls();
+  runtime_.Drain();
+  EXPECT_EQ(clients_.Calls(), (Calls{Refusal(5), "take " + ToString({"job", 3}),
+                                     Refusal(6), Refusal(7)}));
+  loop_.RunOnce(0);
+  EXPECT_EQ(clients_.Calls(), Calls()) << "nothing is handled twice";
+}
+
+TEST_F(RuntimeTest, InputsWaitForTheCore) {
+  AgentRuntime early(&loop_);
+  early.OnInput(Get(5));
+  early.Drain();
+  loop_.RunOnce(0);
+  EXPECT_EQ(clients_.Calls(), Calls());
+  core::CoreConfig config;
+  config.node_names = {"a"};
+  RuntimePorts ports;
+  ports.clients = {{ClientKind::kLocal, &clients_}};
+  early.Start(std::move(config), std::move(ports));
+  loop_.RunOnce(0);
+  EXPECT_EQ(clients_.Calls(), Calls{Refusal(5)});
+}
+
+TEST_F(RuntimeTest, ObserversSeeAnInputBeforeTheCore) {
+  core::NodeStateChanged change;
+  change.node = 1;
+  AgentRuntime two(&loop_);
+  core::CoreConfig config;
+  config.node_names = {"a", "b"};
+  RuntimePorts ports;
+  ports.observers = {&observer_};
+  ports.log = [this](const core::LogLine&) { clients_.Note("log"); };
+  two.Start(std::move(config), std::move(ports));
+  two.OnInput(change);
+  EXPECT_EQ(clients_.Calls(), Calls());
+  two.Drain();
+  EXPECT_EQ(clients_.Calls(), (Calls{"node 1", "log"}));
+}
+
 TEST_F(RuntimeTest, OtherInputsLookForNone) {
-  runtime_->OnInput(core::Tick{});
+  Put(core::Tick{});
   EXPECT_EQ(clients_.Calls(), Calls());
 }
 

@@ -3,8 +3,8 @@
 #ifndef CANOPY_SERVER_SHIM_CHANNEL_H_
 #define CANOPY_SERVER_SHIM_CHANNEL_H_
 
+#include <cstddef>
 #include <cstdint>
-#include <deque>
 #include <functional>
 #include <memory>
 #include <string>
@@ -13,6 +13,8 @@
 
 #include "common/bytes.h"
 #include "common/event_loop.h"
+#include "common/posix/in_buffer.h"
+#include "common/posix/out_queue.h"
 #include "common/posix/unique_fd.h"
 #include "server/shim/protocol.h"
 
@@ -48,24 +50,13 @@ class FrameChannel {
   void Fail(const std::string& reason);
 
  private:
-  struct Outgoing {
-    std::string head;
-    Bytes body;
-    std::vector<UniqueFd> fds;
-    size_t size() const { return head.size() + body.size(); }
-  };
   using Alive = std::shared_ptr<bool>;
 
   void OnEvents(uint32_t events);
   void ScheduleFlush();
-  // Sends some queued frames; false when the socket takes no more.
-  bool SendSome();
-  void Consumed(size_t bytes);
   bool ReadSome();
   // Delivers whole frames; false when the channel was closed or destroyed.
   bool DeliverFrames(const Alive& alive);
-  bool TakeFds(size_t count, std::vector<UniqueFd>* fds);
-  void MakeRoom();
 
   EventLoop* const loop_;
   UniqueFd socket_;
@@ -74,16 +65,11 @@ class FrameChannel {
   const OnClosed on_closed_;
   const Alive alive_ = std::make_shared<bool>(true);
 
-  std::deque<Outgoing> out_;
-  size_t out_offset_ = 0;  // of the first frame, already sent
+  OutQueue out_;
   bool flush_scheduled_ = false;
   bool waiting_writable_ = false;
-
-  std::unique_ptr<char[]> in_;
-  size_t in_capacity_ = 0;
-  size_t in_begin_ = 0;
-  size_t in_end_ = 0;
-  std::deque<UniqueFd> in_fds_;
+  InBuffer in_;
+  size_t partial_ = 0;  // size of the frame that in_ has the beginning of
 };
 
 }  // namespace canopy::process

@@ -5,25 +5,26 @@
 #include <sys/resource.h>
 
 #include <cstdint>
-#include <map>
 #include <memory>
-#include <string>
-#include <unordered_map>
-#include <vector>
 
 #include "common/event_loop.h"
 #include "common/posix/unique_fd.h"
+#include "server/shim/agent_link.h"
+#include "server/shim/agent_reports.h"
 #include "server/shim/channel.h"
+#include "server/shim/held_fds.h"
+#include "server/shim/holder_states.h"
 #include "server/shim/input_feed.h"
 #include "server/shim/output_pump.h"
 #include "server/shim/process_starter.h"
+#include "server/shim/process_table.h"
 #include "server/shim/process_texts.h"
-#include "server/shim/protocol.h"
 #include "server/shim/socket_file.h"
 
 namespace canopy::process {
 
-// Loop thread only. Stops the loop when the job is over and no child is left.
+// The state machine of holder_states.h, with what its events do. Loop thread
+// only. Stops the loop when the job is over and no child is left.
 class JobHolder {
  public:
   struct Sockets {
@@ -34,96 +35,67 @@ class JobHolder {
 
   // nofile: the limit on descriptors that processes get.
   JobHolder(EventLoop* loop, Sockets sockets, rlimit nofile);
-  ~JobHolder();
   JobHolder(const JobHolder&) = delete;
   JobHolder& operator=(const JobHolder&) = delete;
 
   // Some child may have ended.
   void OnChildSignal();
   // The shim received a terminating signal.
-  void OnTerminate();
+  void OnTerminate() { Advance(HolderEvent::kTerminated); }
+
+  HolderState state() const { return state_; }
 
  private:
   using Frame = FrameChannel::Frame;
 
-  struct Peer {
-    uint64_t id = 0;
-    std::unique_ptr<FrameChannel> channel;
-  };
+  void Advance(HolderEvent event);
+  // Entering kEnding and kForcing.
+  void BeginEnd();
+  void ForceEnd();
 
-  // Connections.
-  Peer NewPeer(UniqueFd socket);
-  void OnConnection();
-  void OnFrame(uint64_t peer, Frame& frame);
-  void OnClosed(uint64_t peer);
-  void Greet(Frame& frame);
+  void OnNewAgent();
   void OnAgentLost();
   void SendWelcome();
-  void SendConnections();
-  void Send(FrameType type, const std::string& head);
+
   // Handles one frame; false when it breaks the protocol.
+  bool OnFrame(Frame& frame);
+  // The same for one that the state allows.
   bool Handle(Frame& frame);
   bool HandlePrepare(Frame& frame);
   void MakePump(uint64_t window);
   bool HandleRanks(Frame& frame);
-  bool HandleCheck();
-  bool HandleStart();
-  bool HandleResume();
+  void HandleCheck();
+  void HandleStart();
+  void HandleResume();
   bool HandleSignal(Frame& frame);
   bool HandleKill(Frame& frame);
   bool HandleInput(Frame& frame);
   bool HandleCredit(Frame& frame);
   bool HandleText(Frame& frame);
   bool HandleHold(Frame& frame);
-  bool HandleOrphan(Frame& frame);
   bool HandleHoldMany(Frame& frame);
   bool HandleRelease(Frame& frame);
+  bool HandleOrphan(Frame& frame);
 
-  // Processes.
-  std::vector<LocalProcess*> Select(const std::vector<Rank>& ranks);
-  void SignalProcess(const LocalProcess& process, int signal);
   void OnEnded(LocalProcess* process);
   void WaitForStreams(LocalProcess* process);
   void MakeReportable(LocalProcess* process);
-  void FlushExits();
-  void FlushInputDone();
-
-  // The end.
-  void BeginEnd();
-  void ForceEnd();
 
   EventLoop* const loop_;
-  Sockets sockets_;
+  SocketFile file_;
   const rlimit nofile_;
-  uint64_t next_peer_ = 1;
-  Peer agent_;
-  uint32_t version_ = kShimProtocolVersion;  // that the agent speaks
-  Peer candidate_;                           // has not sent Hello yet
-  bool flowing_ = false;                     // the agent wants output and exits
+  HolderState state_ = HolderState::kEmpty;
+  AgentLink agent_;
+  AgentReports reports_;
+  HeldFds held_;
+  ProcessTable processes_;
   EventLoop::TimerId orphan_timer_ = 0;
   uint64_t orphan_ms_ = 0;
-
+  // From kDescribed on; what moves data, until kEnding.
   std::unique_ptr<ProcessStarter> starter_;
-  bool checked_ = false;
-  bool started_ = false;
-  std::vector<LocalProcess> processes_;
-  std::unordered_map<Rank, size_t> by_rank_;
-  std::unordered_map<pid_t, size_t> by_pid_;
   std::unique_ptr<OutputPump> pump_;
   std::unique_ptr<ProcessTexts> texts_;
   std::unique_ptr<InputFeed> feed_;
-  std::map<std::string, UniqueFd> held_;
-  std::map<std::string, UniqueFd> connections_;  // of HoldMany
-
-  std::vector<ExitedRank> exits_;  // to report when the round ends
-  bool exits_scheduled_ = false;
-  uint64_t input_taken_ = 0;     // in all
-  uint64_t input_done_ = 0;      // in all
-  uint64_t input_reported_ = 0;  // of that, reported to this agent
-  bool input_scheduled_ = false;
-
-  bool ending_ = false;
-  bool forcing_ = false;
 };
 
 }  // namespace canopy::process

@@ -1,4 +1,6 @@
-// Protocol between an agent and canopy-shim.
+// Protocol between an agent and canopy-shim. server/shim and server/process are
+// its two sides and share one namespace; the shim depends on nothing of the
+// agent's. docs/shim_states.md has the states of both.
 //
 // A shim holds the processes of one job on one node and outlives its agent. It
 // is started with one connection to the agent that starts it and with a

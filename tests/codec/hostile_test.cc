@@ -221,10 +221,10 @@ TEST(HostileTest, MemoryIsLimited) {
 TEST(HostileTest, FailureIsRemembered) {
   const std::string bytes = Unhex("02 02 05");
   Decoder decoder(bytes);
-  uint32_t number = 0;
+  size_t number = 0;
   std::string_view text;
   EXPECT_FALSE(decoder.UnpackString(&text));
-  EXPECT_FALSE(decoder.UnpackUint32(&number));
+  EXPECT_FALSE(decoder.UnpackSize(&number));
   EXPECT_TRUE(decoder.AtEnd());
   EXPECT_FALSE(decoder.done());
 }

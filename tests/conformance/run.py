@@ -24,6 +24,8 @@ WARNINGS = ["-std=gnu11", "-Wall", "-Wextra", "-Werror"]
 PLACES = [(1, 2, "slot"), (1, 32, "slot"), (2, 2, "node"), (2, 32, "slot"),
           (4, 2, "slot"), (4, 32, "node")]
 SIZE = 8
+# What programs need beside the PMIx library.
+LIBRARIES = {"pmi1": ["-lpmi"], "pmi2": ["-lpmi2"]}
 # In seconds. Agents on a busy machine may be silent for a while.
 LOSS_TIMEOUT = 60
 
@@ -44,7 +46,8 @@ class Suite(harness.Bench):
     def program(self, name):
         out = os.path.join(self.share.directory, name)
         self.share.make(out, ["cc", *WARNINGS, "-O1", "-g", "-o", out,
-                              os.path.join(HERE, name + ".c"), *self.flags,
+                              os.path.join(HERE, name + ".c"),
+                              *LIBRARIES.get(name, []), *self.flags,
                               "-pthread"])
         return out
 
@@ -192,6 +195,8 @@ def headers_of_others():
     if not os.path.exists(os.path.join(include, "pmix.h")):
         raise harness.Failure("no headers of libpmix-dev")
     for source in sorted(glob.glob(os.path.join(HERE, "*.c"))):
+        if os.path.basename(source)[:-2] in LIBRARIES:
+            continue
         subprocess.run(["cc", *WARNINGS, "-fsyntax-only", "-I", include,
                         source], check=True)
 
@@ -204,7 +209,7 @@ def cases(suite):
         for name in ("values", "scopes", "modex", "get_rules", "large", "fence",
                      "fence_errors", "fence_order", "threads", "events",
                      "notify", "resolve", "progress", "topology",
-                     "unsupported"):
+                     "unsupported", "pmi1", "pmi2"):
             suite.job(name, place, alone=name == "large")
         suite.job("topology", place, "bound", size=2,
                   options=["--bind-to", "core:overload-allowed"])

@@ -70,6 +70,47 @@ def json_of_commands(bench):
                    "reached": True, "silent": []}, str(down))
 
 
+def security_of_run(bench, context):
+    """A job's own agents are started as asked; agents that are up are not."""
+    run = ["run", "--oversubscribe", "-n", 2, "--map-by", "node"]
+    plain = bench.run(*run, "--nodes", 2, "--security", "plaintext", "true")
+    plain.expect(err=["--security plaintext"])
+    bench.run(*run, "--nodes", 2, "--security", "tls", "--loss-timeout", 9,
+              "true").expect_lines([])
+    bench.run(*run, "--nodes", 2, "--security", "files", "--tls-ca", "/no/ca",
+              "--tls-cert", "/no/cert", "--tls-key", "/no/key", "true"
+              ).expect_refusal(1, "/no/")
+    bench.run("up", *context, "--nodes", 2).expect()
+    try:
+        bench.run(*run, *context, "--security", "tls", "true").expect_lines([])
+        bench.run(*run, *context, "--security", "plaintext", "true"
+                  ).expect_refusal(2, "--security plaintext", context[1],
+                                   "up with tls")
+        bench.run(*run, *context, "--listen", "127.0.0.1", "true").expect(
+            err=["--listen is for agents that are started"])
+    finally:
+        bench.run("down", *context).expect()
+
+
+def slots_of_jobs(bench, context):
+    """The nodes of a job are listed with the slots that it was mapped by."""
+    bench.run("up", *context, "--nodes", 2).expect()
+    try:
+        at = {node["name"]: node["slots"]
+              for node in bench.json("status", *context)["nodes"]}
+        job = bench.start("run", *context, "--oversubscribe", "--map-by", "node",
+                          "-n", 2, "sh", "-c", "echo up; read line; true",
+                          stdin=subprocess.PIPE)
+        job.wait_for("up\n", 2)
+        listed = bench.json("ps", *context)["jobs"][0]["nodes"]
+        check({node["name"]: node["slots"] for node in listed} == at,
+              f"{listed}, not {at}")
+        job.process.stdin.close()
+        job.finish().expect()
+    finally:
+        bench.run("down", *context).expect()
+
+
 def json_of_ends(bench):
     """The rank that failed first is there when one did, and only then."""
     well = bench.run(*RUN, "-o", "json", "-n", 2, "true").expect()
@@ -219,6 +260,10 @@ def run(bench):
     bench.case("control: without TLS", lambda: plaintext(bench), settle=5)
     bench.case("control: JSON of commands", lambda: json_of_commands(bench),
                settle=5)
+    bench.case("control: security of a job's own agents", lambda:
+               security_of_run(bench, ("--context", "secure")), settle=5)
+    bench.case("control: slots in ps", lambda: slots_of_jobs(
+        bench, ("--context", "slots")), settle=5)
     bench.case("control: JSON of a job's end", lambda: json_of_ends(bench))
     with bench.overlay("control", "--nodes", "2") as up:
         if up:

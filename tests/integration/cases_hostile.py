@@ -5,7 +5,7 @@ import os
 import netns
 from cases_faults import Held
 from cases_netns import context_of
-from harness import PYTHON, RUNTIME, check
+from harness import PYTHON, RUNTIME, agent_logs, check
 
 CONTEXT = "hostile"
 RUN = ["run", "--context", CONTEXT, "--oversubscribe", "--map-by", "node"]
@@ -50,24 +50,14 @@ def well(held):
         ["up"] * 4 + [f"fences ok {rank}" for rank in range(4)])
 
 
-def logs():
-    text = ""
-    for base, _, names in os.walk(RUNTIME):
-        if "agent.log" in names:
-            with open(os.path.join(base, "agent.log"), encoding="utf-8",
-                      errors="replace") as file:
-                text += file.read()
-    return text
-
-
 def garbage(bench):
     held = beside(bench)
     bench.run(*RUN, "-n", 2, PYTHON, "-c", GARBAGE).expect_lines(
         ["garbage sent"] * 2)
     # Each closed connection is one line, with its reason.
     well(held)
-    check(logs().count("closing local connection of unknown rank: sent ") >= 12,
-          "the agents did not log it:\n" + logs()[-2000:])
+    check(agent_logs().count("closing local connection of unknown rank: sent ") >= 12,
+          "the agents did not log it:\n" + agent_logs()[-2000:])
 
 
 def another_rank(bench):

@@ -5,7 +5,7 @@ import signal
 import stat
 import tempfile
 
-from harness import Failure, check
+from harness import PYTHON, Failure, check
 
 RUN = ["run", "--nodes", 2, "--oversubscribe"]
 ODD = ["", " ", "two words", "tab\there", "new\nline", "'", '"', "\\", "$HOME",
@@ -145,6 +145,26 @@ def tables(bench):
           "not bound to one core" + bound.tail())
 
 
+WITHOUT_REAPER = """
+import glob, os, subprocess, sys
+for _ in range(10):
+    subprocess.run(sys.argv[1:], check=True)
+for path in glob.glob("/proc/[0-9]*/stat"):
+    with open(path, encoding="utf-8") as file:
+        stat = file.read()
+    if int(stat.split()[0]) not in (1, os.getpid()):
+        print("left:", stat.split(")")[0] + ")")
+"""
+
+
+def no_reaper(bench):
+    """Where the first process reaps nobody, as in many containers, a job leaves
+    no zombie to it."""
+    bench.run("--pid", "--fork", "--mount-proc", PYTHON, "-c", WITHOUT_REAPER,
+              bench.canopy, *RUN, "-n", 2, "true", program="unshare"
+              ).expect_lines([])
+
+
 def run(bench):
     for name, body in (
             ("environment", environment), ("-x and --mca", exported),
@@ -153,5 +173,5 @@ def run(bench):
             ("exit codes and signals", exit_codes),
             ("several programs in one job", several_programs),
             ("--app file", app_file), ("mpirun, mpiexec, prterun", mpirun_links),
-            ("--timeout", time_limit), ("--display and bindings", tables)):
+            ("--timeout", time_limit), ("no zombie", no_reaper), ("--display and bindings", tables)):
         bench.case(f"process: {name}", lambda: body(bench))

@@ -31,6 +31,18 @@ def install(work):
     return [work]
 
 
+def agent_logs():
+    """What all agents that still have their directory have logged, as one
+    text."""
+    text = ""
+    for base, _, names in os.walk(RUNTIME):
+        if "agent.log" in names:
+            with open(os.path.join(base, "agent.log"), encoding="utf-8",
+                      errors="replace") as file:
+                text += file.read()
+    return text
+
+
 def processes():
     """Every process that can be seen, and what its threads wait in."""
     return subprocess.run(

@@ -7,10 +7,13 @@ CANOPY_SHARDS=N runs up to N cases at once (default: one more than CPUs, at most
 """
 import sys
 
+import cases_attacks
 import cases_bad
 import cases_control
+import cases_driver
 import cases_ends
 import cases_faults
+import cases_floods
 import cases_hostile
 import cases_inject
 import cases_io
@@ -36,11 +39,14 @@ SUITES = (
     cases_inject,
     cases_process,
     cases_restart,
+    cases_driver,
     cases_versions,
     cases_io,
     cases_ends,
     cases_bad,
     cases_hostile,
+    cases_floods,
+    cases_attacks,
     cases_control,
     cases_faults,
     cases_network,

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
-"""Runs clang-tidy over every C++ source, with the checks of .clang-tidy, and
-prints one line for each. Generated headers come from the usual build.
+"""Runs clang-tidy over every C++ source, with the checks of .clang-tidy and the
+warnings of clang's thread-safety analysis, and prints one line for each.
+Generated headers come from the usual build.
 
 Usage: tests/lint/run.py [WORD...]
 With WORDs: only sources whose path contains one of them.
@@ -14,7 +15,9 @@ ROOT = os.path.abspath(os.path.join(os.path.dirname(__file__), "..", ".."))
 FLAGS = ["-std=c++20", "-iquote", ".", "-isystem", "bazel-bin",
          "-isystem", "bazel-bin/client/include", "-isystem", "client/include",
          "-DSPDLOG_COMPILED_LIB", "-DSPDLOG_SHARED_LIB",
-         "-DSPDLOG_FMT_EXTERNAL"]
+         "-DSPDLOG_FMT_EXTERNAL", "-Wthread-safety"]
+# A warning of the compiler counts as much as one of clang-tidy's own.
+CHECKS = "--checks=clang-diagnostic-thread-safety*"
 
 
 def sources(words):
@@ -28,7 +31,7 @@ def sources(words):
 
 def lint(path):
     """What is wrong with one source, or nothing."""
-    done = subprocess.run(["clang-tidy", "--quiet", path, "--", *FLAGS],
+    done = subprocess.run(["clang-tidy", "--quiet", CHECKS, path, "--", *FLAGS],
                           cwd=ROOT, check=False, capture_output=True, text=True)
     found = {line.replace(ROOT + "/", "") for line in done.stdout.splitlines()
              if " error: " in line or " warning: " in line}

@@ -44,19 +44,21 @@ class Crash : public testing::TestWithParam<Shape> {
 
   // Rank = agent.
   void LaunchAll(Cluster& c) const {
-    c.set_ignore_kills(true);
+    c.options().ignore_kills = true;
     c.LaunchConnected(MakeJob("a", Agents(true)));
     for (const NodeId rank : Agents(true)) {
-      c.Commit({"a", rank}, Scope::kGlobal, "key", std::to_string(rank));
+      c.clients().Commit({"a", rank}, Scope::kGlobal, "key",
+                         std::to_string(rank));
     }
     c.Run();
   }
 
-  // Somebody's log says for whom the fence failed, or why the job ended.
+  // Some log names the rank for which the fence failed, or why the job ended.
   void ExpectNamed(const Cluster& c) const {
-    EXPECT_TRUE(std::ranges::any_of(c.log(), [&](const std::string& line) {
-      return NamesMissing(line) || NamesController(line);
-    }));
+    EXPECT_TRUE(
+        std::ranges::any_of(c.observed().log(), [&](const std::string& line) {
+          return NamesMissing(line) || NamesController(line);
+        }));
   }
   static bool IsDigit(char c) { return c >= '0' && c <= '9'; }
   bool NamesMissing(const std::string& line) const {
@@ -82,15 +84,17 @@ class Crash : public testing::TestWithParam<Shape> {
     const auto ranks = static_cast<Rank>(GetParam().nodes - 1);
     for (Rank rank = 0; rank < ranks; ++rank) {
       const ProcId proc{"later", rank};
-      c.Commit(proc, Scope::kGlobal, "key", std::to_string(rank));
-      requests.push_back(c.Fence(proc, {}, true));
+      c.clients().Commit(proc, Scope::kGlobal, "key", std::to_string(rank));
+      requests.push_back(c.clients().Fence(proc, {}, true));
     }
     c.Run();
     for (const RequestId request : requests) {
-      EXPECT_EQ(c.status(request), kSuccess);
+      EXPECT_EQ(c.clients().StatusOf(request), kSuccess);
     }
-    EXPECT_EQ(ValueOf(c.Published(Agents(false).back(), {"later", 0}), "key"),
-              "0");
+    EXPECT_EQ(
+        ValueOf(c.segments().PublishedOf(Agents(false).back(), {"later", 0}),
+                "key"),
+        "0");
     EXPECT_TRUE(c.errors().empty()) << c.errors().front();
   }
 
@@ -122,28 +126,30 @@ TEST_P(Crash, InAFenceWithData) {
       [&](Cluster& c) {
         requests.clear();
         for (const NodeId rank : Agents(true)) {
-          requests.push_back(c.Fence({"a", rank}, {}, true));
+          requests.push_back(c.clients().Fence({"a", rank}, {}, true));
         }
       },
       [&](Cluster& c, bool over) {
         bool failed = false;
         for (const NodeId rank : Agents(false)) {
-          const int status = c.status(requests[rank]);
-          EXPECT_NE(status, -1000) << "rank " << rank << " waits for ever";
+          const int status = c.clients().StatusOf(requests[rank]);
+          EXPECT_NE(status, kUnanswered)
+              << "rank " << rank << " waits for ever";
           failed |= status != kSuccess;
         }
         EXPECT_FALSE(over && failed);
         if (failed) ExpectNamed(c);
         if (RootIsLost()) return ExpectLaterJobsWork(c);
-        // Those that are left go on together.
+        // The survivors have a fence among themselves.
         std::vector<ProcId> left;
         for (const NodeId rank : Agents(false)) left.push_back({"a", rank});
         std::vector<RequestId> again;
         for (const ProcId& proc : left) {
-          again.push_back(c.Fence(proc, left, true));
+          again.push_back(c.clients().Fence(proc, left, true));
         }
         c.Run();
-        for (const RequestId r : again) EXPECT_EQ(c.status(r), kSuccess);
+        for (const RequestId r : again)
+          EXPECT_EQ(c.clients().StatusOf(r), kSuccess);
         ExpectLaterJobsWork(c);
       });
   EXPECT_GT(steps, GetParam().nodes * 2);
@@ -161,21 +167,24 @@ TEST_P(Crash, InADirectModex) {
           GetArrived get;
           get.target = {"a", target(rank)};
           get.key = "key";
-          requests.push_back(c.Get({"a", rank}, get));
+          requests.push_back(c.clients().Get({"a", rank}, get));
         }
       },
       [&](Cluster& c, bool over) {
         for (const NodeId rank : Agents(false)) {
-          const int status = c.status(requests[rank]);
-          EXPECT_NE(status, -1000) << "rank " << rank << " waits for ever";
+          const int status = c.clients().StatusOf(requests[rank]);
+          EXPECT_NE(status, kUnanswered)
+              << "rank " << rank << " waits for ever";
           if (status == kSuccess) {
-            EXPECT_EQ(ValueOf(c.Published(rank, {"a", target(rank)}), "key"),
-                      std::to_string(target(rank)))
+            EXPECT_EQ(
+                ValueOf(c.segments().PublishedOf(rank, {"a", target(rank)}),
+                        "key"),
+                std::to_string(target(rank)))
                 << "rank " << rank;
             continue;
           }
-          // Whoever asks for the lost one is told so; the others do not notice,
-          // not even where it was the job's controller.
+          // A get of the lost rank fails; no other does, not even where the
+          // node was the job's controller.
           EXPECT_FALSE(over);
           EXPECT_EQ(target(rank), GetParam().victim) << "rank " << rank;
           EXPECT_EQ(status, kErrUnreach) << "rank " << rank;
@@ -191,15 +200,15 @@ TEST_P(Crash, InALaunch) {
       [&](Cluster& c) { c.BeginLaunch(MakeJob("a", Agents(true))); },
       [&](Cluster& c, bool) {
         if (RootIsLost()) {
-          // At first nobody else has heard of the job.
-          const bool begun = c.messages(kPrepare) > 0;
-          EXPECT_EQ(begun,
-                    std::ranges::any_of(c.log(), [&](const std::string& line) {
-                      return NamesController(line);
-                    }));
+          // Before the first JobPrepare no other agent has the job.
+          const bool begun = c.observed().messages(kPrepare) > 0;
+          EXPECT_EQ(begun, std::ranges::any_of(c.observed().log(),
+                                               [&](const std::string& line) {
+                                                 return NamesController(line);
+                                               }));
         } else {
-          ASSERT_FALSE(c.job_changes().empty());
-          const JobChanged& end = c.job_changes().back();
+          ASSERT_FALSE(c.launchers().job_changes().empty());
+          const JobChanged& end = c.launchers().job_changes().back();
           EXPECT_EQ(end.phase, JobPhase::kEnded);
           EXPECT_NE(end.status, kSuccess);
           EXPECT_NE(end.text.find(Name()), std::string::npos) << end.text;
@@ -218,12 +227,14 @@ TEST_P(Crash, InAnAbort) {
       [&](Cluster& c) { c.LaunchConnected(MakeJob("a", Agents(false))); },
       [&](Cluster& c) {
         const ProcId caller{"a", GetParam().nodes - 2};
-        c.Input(
-            GetParam().nodes - 1,
-            AbortArrived{c.client(caller), c.NewRequest(), 7, "enough", {}});
+        c.Input(GetParam().nodes - 1, AbortArrived{c.clients().IdOf(caller),
+                                                   c.clients().NewRequest(),
+                                                   7,
+                                                   "enough",
+                                                   {}});
       },
       [&](Cluster& c, bool) {
-        const JobChanged& end = c.job_changes().back();
+        const JobChanged& end = c.launchers().job_changes().back();
         EXPECT_EQ(end.phase, JobPhase::kEnded);
         EXPECT_EQ(end.exit_code, 7);
         EXPECT_NE(end.text.find("enough"), std::string::npos) << end.text;

@@ -10,7 +10,6 @@
 namespace canopy::sim {
 namespace {
 
-constexpr int kUnanswered = -1000;
 constexpr size_t kEvent = 4;  // index in MessageBody
 constexpr uint8_t kLocal = 2;
 constexpr uint8_t kNamespace = 3;
@@ -32,8 +31,8 @@ class EventSim : public testing::Test {
   }
   RequestId Want(const ProcId& proc, std::vector<int> codes) {
     core::EventsWanted in;
-    in.client = cluster_.client(proc);
-    in.request = cluster_.NewRequest();
+    in.client = cluster_.clients().IdOf(proc);
+    in.request = cluster_.clients().NewRequest();
     in.all = codes.empty();
     in.codes = std::move(codes);
     cluster_.Input(NodeOf(proc), in);
@@ -47,25 +46,25 @@ class EventSim : public testing::Test {
   void Raise(const ProcId& proc, int code, uint8_t range,
              std::vector<ProcId> targets = {}) {
     core::EventRaised in;
-    in.client = cluster_.client(proc);
-    in.request = cluster_.NewRequest();
+    in.client = cluster_.clients().IdOf(proc);
+    in.request = cluster_.clients().NewRequest();
     in.status = code;
     in.range = range;
     in.targets = std::move(targets);
     cluster_.Input(NodeOf(proc), in);
     cluster_.Run();
-    EXPECT_EQ(cluster_.status(in.request), kSuccess);
+    EXPECT_EQ(cluster_.clients().StatusOf(in.request), kSuccess);
   }
-  // Who was told of a code, ascending.
-  std::vector<ProcId> Told(int code) {
+  // Who has had a notice of a code, ascending.
+  std::vector<ProcId> NotifiedOf(int code) {
     std::vector<ProcId> out;
-    for (const Notice& notice : cluster_.notices()) {
+    for (const Notice& notice : cluster_.clients().notices()) {
       if (notice.status != code) continue;
       for (Rank r = 0; r < 14; ++r) {
-        if (notice.client == cluster_.client({"job", r})) {
+        if (notice.client == cluster_.clients().IdOf({"job", r})) {
           out.push_back({"job", r});
         }
-        if (r < 7 && notice.client == cluster_.client({"other", r})) {
+        if (r < 7 && notice.client == cluster_.clients().IdOf({"other", r})) {
           out.push_back({"other", r});
         }
       }
@@ -80,28 +79,28 @@ class EventSim : public testing::Test {
 TEST_F(EventSim, NamespaceRange) {
   WantAll(-500);
   Raise({"job", 3}, -500, kNamespace);
-  const std::vector<ProcId> told = Told(-500);
+  const std::vector<ProcId> notified = NotifiedOf(-500);
   // Once each, and not the one that raised it.
-  EXPECT_EQ(told.size(), 13u);
-  EXPECT_EQ(std::ranges::count(told, ProcId{"job", 3}), 0);
-  EXPECT_EQ(std::ranges::count(told, ProcId{"other", 0}), 0);
-  EXPECT_EQ(cluster_.messages(kEvent), 6u);
+  EXPECT_EQ(notified.size(), 13u);
+  EXPECT_EQ(std::ranges::count(notified, ProcId{"job", 3}), 0);
+  EXPECT_EQ(std::ranges::count(notified, ProcId{"other", 0}), 0);
+  EXPECT_EQ(cluster_.observed().messages(kEvent), 6u);
 }
 
 TEST_F(EventSim, LocalRangeStaysOnTheNode) {
   WantAll(-500);
   Raise({"job", 3}, -500, kLocal);
-  EXPECT_EQ(Told(-500), (std::vector<ProcId>{{"job", 2}, {"other", 1}}));
-  EXPECT_EQ(cluster_.messages(kEvent), 0u);
+  EXPECT_EQ(NotifiedOf(-500), (std::vector<ProcId>{{"job", 2}, {"other", 1}}));
+  EXPECT_EQ(cluster_.observed().messages(kEvent), 0u);
 }
 
 TEST_F(EventSim, GlobalAndCustomRange) {
   WantAll(-500);
   Raise({"job", 0}, -500, kGlobal);
-  EXPECT_EQ(Told(-500).size(), 20u);
+  EXPECT_EQ(NotifiedOf(-500).size(), 20u);
   WantAll(-501);
   Raise({"job", 0}, -501, kCustom, {{"job", 13}, {"other", kRankWildcard}});
-  EXPECT_EQ(Told(-501).size(), 8u);
+  EXPECT_EQ(NotifiedOf(-501).size(), 8u);
 }
 
 TEST_F(EventSim, OnlyWhoWantsIt) {
@@ -110,27 +109,27 @@ TEST_F(EventSim, OnlyWhoWantsIt) {
   Want({"job", 4}, {-502});
   cluster_.Run();
   Raise({"job", 13}, -500, kNamespace);
-  EXPECT_EQ(Told(-500), (std::vector<ProcId>{{"job", 1}, {"job", 2}}));
+  EXPECT_EQ(NotifiedOf(-500), (std::vector<ProcId>{{"job", 1}, {"job", 2}}));
   core::EventsUnwanted out;
-  out.client = cluster_.client({"job", 1});
+  out.client = cluster_.clients().IdOf({"job", 1});
   out.codes = {-501};
   cluster_.Input(0, out);
   Raise({"job", 13}, -501, kNamespace);
-  EXPECT_EQ(Told(-501), (std::vector<ProcId>{{"job", 2}}));
+  EXPECT_EQ(NotifiedOf(-501), (std::vector<ProcId>{{"job", 2}}));
 }
 
 TEST_F(EventSim, WhoRegistersLateIsToldInOrderAndOnce) {
   Raise({"job", 0}, -500, kNamespace);
   Raise({"job", 0}, -501, kNamespace);
-  EXPECT_TRUE(cluster_.notices().empty());
+  EXPECT_TRUE(cluster_.clients().notices().empty());
   Want({"job", 9}, {-500, -501});
   cluster_.Run();
-  ASSERT_EQ(cluster_.notices().size(), 2u);
-  EXPECT_EQ(cluster_.notices()[0].status, -500);
-  EXPECT_EQ(cluster_.notices()[1].status, -501);
+  ASSERT_EQ(cluster_.clients().notices().size(), 2u);
+  EXPECT_EQ(cluster_.clients().notices()[0].status, -500);
+  EXPECT_EQ(cluster_.clients().notices()[1].status, -501);
   Want({"job", 9}, {});
   cluster_.Run();
-  EXPECT_EQ(cluster_.notices().size(), 2u);
+  EXPECT_EQ(cluster_.clients().notices().size(), 2u);
 }
 
 TEST_F(EventSim, EventsSurviveTheLossOfAnAgentOnTheirWay) {
@@ -141,15 +140,15 @@ TEST_F(EventSim, EventsSurviveTheLossOfAnAgentOnTheirWay) {
     cluster.LaunchConnected(MakeJob("job", leaves));
     for (Rank r = 0; r < 16; ++r) {
       core::EventsWanted in;
-      in.client = cluster.client({"job", r});
+      in.client = cluster.clients().IdOf({"job", r});
       in.all = true;
-      in.request = cluster.NewRequest();
+      in.request = cluster.clients().NewRequest();
       cluster.Input(leaves[r], in);
     }
     cluster.Run();
     core::EventRaised in;
-    in.client = cluster.client({"job", 0});
-    in.request = cluster.NewRequest();
+    in.client = cluster.clients().IdOf({"job", 0});
+    in.request = cluster.clients().NewRequest();
     in.status = -500;
     in.range = kNamespace;
     cluster.Input(leaves[0], in);
@@ -157,70 +156,71 @@ TEST_F(EventSim, EventsSurviveTheLossOfAnAgentOnTheirWay) {
     while (steps-- > 0) cluster.RunOne();
     cluster.KillNode(1 + cluster.rng()() % 14);
     cluster.Run();
-    EXPECT_EQ(cluster.notices().size(), 15u) << "seed " << seed;
+    EXPECT_EQ(cluster.clients().notices().size(), 15u) << "seed " << seed;
   }
 }
 
 TEST_F(EventSim, DeathOfAProcessIsAnEventToItsJob) {
-  cluster_.set_ignore_kills(true);
+  cluster_.options().ignore_kills = true;
   WantAll(kErrProcAborted);
-  cluster_.Exit({"job", 5}, 11);
+  cluster_.shims().Exit({"job", 5}, 11);
   cluster_.Run();
-  const std::vector<ProcId> told = Told(kErrProcAborted);
-  EXPECT_EQ(told.size(), 13u);
-  EXPECT_EQ(cluster_.notices().front().source, (ProcId{"job", 5}));
+  const std::vector<ProcId> notified = NotifiedOf(kErrProcAborted);
+  EXPECT_EQ(notified.size(), 13u);
+  EXPECT_EQ(cluster_.clients().notices().front().source, (ProcId{"job", 5}));
 }
 
 TEST_F(EventSim, AnOrderlyEndIsNoNews) {
   for (Rank r = 0; r < 14; ++r) Want({"job", r}, {});
-  cluster_.Input(2, core::FinalizeArrived{cluster_.client({"job", 5}),
-                                          cluster_.NewRequest()});
+  cluster_.Input(2, core::FinalizeArrived{cluster_.clients().IdOf({"job", 5}),
+                                          cluster_.clients().NewRequest()});
   cluster_.Run();
-  cluster_.Exit({"job", 5}, 0);
+  cluster_.shims().Exit({"job", 5}, 0);
   cluster_.Run();
-  EXPECT_TRUE(cluster_.notices().empty());
+  EXPECT_TRUE(cluster_.clients().notices().empty());
 }
 
 TEST_F(EventSim, LossOfANodeIsAnEventForEachOfItsRanks) {
-  cluster_.set_ignore_kills(true);
+  cluster_.options().ignore_kills = true;
   WantAll(kErrProcAborted);
   cluster_.KillNode(6);
   cluster_.Run();
   // The root's clients hear of it before the policy ends their jobs.
-  const std::vector<ProcId> told = Told(kErrProcAborted);
-  EXPECT_EQ(std::ranges::count(told, ProcId{"job", 0}), 2);
-  EXPECT_EQ(std::ranges::count(told, ProcId{"other", 0}), 1);
+  const std::vector<ProcId> notified = NotifiedOf(kErrProcAborted);
+  EXPECT_EQ(std::ranges::count(notified, ProcId{"job", 0}), 2);
+  EXPECT_EQ(std::ranges::count(notified, ProcId{"other", 0}), 1);
 }
 
 TEST_F(EventSim, EndOfAConnectedProcessIsAnEventToTheOthers) {
   const std::vector<ProcId> both = {{"job", 3}, {"other", 6}};
   for (const ProcId& p : both) {
-    cluster_.Collective(core::CollectiveOp::kConnect, p, both);
+    cluster_.clients().Collective(core::CollectiveOp::kConnect, p, both);
   }
   Want({"other", 6}, {kErrProcTermWoSync});
   Want({"other", 5}, {kErrProcTermWoSync});
-  cluster_.Input(1, core::FinalizeArrived{cluster_.client({"job", 3}),
-                                          cluster_.NewRequest()});
+  cluster_.Input(1, core::FinalizeArrived{cluster_.clients().IdOf({"job", 3}),
+                                          cluster_.clients().NewRequest()});
   cluster_.Run();
-  cluster_.Exit({"job", 3}, 0);
+  cluster_.shims().Exit({"job", 3}, 0);
   cluster_.Run();
-  EXPECT_EQ(Told(kErrProcTermWoSync), (std::vector<ProcId>{{"other", 6}}));
+  EXPECT_EQ(NotifiedOf(kErrProcTermWoSync),
+            (std::vector<ProcId>{{"other", 6}}));
 }
 
-// The deaths that follow from the end of a job are not told one by one.
+// The exits that follow from the end of a job cause no events of their own.
 TEST_F(EventSim, NoStormWhenAJobEnds) {
   for (Rank r = 0; r < 14; ++r) Want({"job", r}, {});
   cluster_.Run();
-  cluster_.Exit({"job", 13}, 11);
+  cluster_.shims().Exit({"job", 13}, 11);
   cluster_.Run();
-  EXPECT_LE(cluster_.notices().size(), 13u);
-  EXPECT_LE(cluster_.messages(kEvent), 6u);
+  EXPECT_LE(cluster_.clients().notices().size(), 13u);
+  EXPECT_LE(cluster_.observed().messages(kEvent), 6u);
 }
 
 core::AbortArrived Abort(Cluster& cluster, const ProcId& proc) {
   core::AbortArrived in;
-  in.client = cluster.client(proc);
-  in.request = cluster.NewRequest();
+  in.client = cluster.clients().IdOf(proc);
+  in.request = cluster.clients().NewRequest();
   in.status = 7;
   in.text = "enough";
   return in;
@@ -230,13 +230,13 @@ TEST_F(EventSim, AbortOfTheWholeJob) {
   const core::AbortArrived in = Abort(cluster_, {"job", 11});
   cluster_.Input(5, in);
   cluster_.RunFor(100'000 * kMs);
-  // The caller is a target: it never hears back.
-  EXPECT_EQ(cluster_.status(in.request), kUnanswered);
+  // The caller is a target: it gets no answer.
+  EXPECT_EQ(cluster_.clients().StatusOf(in.request), kUnanswered);
   const auto last = std::ranges::find_if(
-      cluster_.job_changes(), [](const core::JobChanged& change) {
+      cluster_.launchers().job_changes(), [](const core::JobChanged& change) {
         return change.nspace == "job" && change.phase == core::JobPhase::kEnded;
       });
-  ASSERT_NE(last, cluster_.job_changes().end());
+  ASSERT_NE(last, cluster_.launchers().job_changes().end());
   EXPECT_EQ(last->exit_code, 7);
   EXPECT_NE(last->text.find("enough"), std::string::npos);
 }
@@ -246,7 +246,7 @@ TEST_F(EventSim, AbortOfAnotherIsAnswered) {
   in.targets = {{"job", 3}};
   cluster_.Input(5, in);
   cluster_.Run();
-  EXPECT_EQ(cluster_.status(in.request), kSuccess);
+  EXPECT_EQ(cluster_.clients().StatusOf(in.request), kSuccess);
 }
 
 TEST(AbortSim, OnlyJobsOfTheSameUser) {
@@ -261,24 +261,24 @@ TEST(AbortSim, OnlyJobsOfTheSameUser) {
   in.targets = {{"yours", 0}};
   cluster.Input(0, in);
   cluster.Run();
-  EXPECT_EQ(cluster.status(in.request), kErrNoPermissions);
+  EXPECT_EQ(cluster.clients().StatusOf(in.request), kErrNoPermissions);
 }
 
 // ------------------------------------------------------------------- why ---
 
 std::vector<core::Waiting> Why(Cluster& cluster, NodeId at) {
-  const size_t before = cluster.states().size();
+  const size_t before = cluster.observed().states().size();
   cluster.Input(at, core::StateRequested{1, "why", ""});
   cluster.RunFor(5'000 * kMs);
   std::vector<core::StateAnswer> answers;
-  for (size_t i = before; i < cluster.states().size(); ++i) {
-    const core::StateCollected& state = cluster.states()[i];
+  for (size_t i = before; i < cluster.observed().states().size(); ++i) {
+    const core::StateCollected& state = cluster.observed().states()[i];
     if (state.done) continue;
     auto answer = core::DecodeStateAnswer(state.answer.view());
     EXPECT_TRUE(answer.ok());
     if (answer.ok()) answers.push_back(*answer);
   }
-  EXPECT_TRUE(cluster.states().back().done);
+  EXPECT_TRUE(cluster.observed().states().back().done);
   return core::MergeWaiting(answers);
 }
 
@@ -287,7 +287,7 @@ TEST(WhySim, NamesExactlyWhoIsMissing) {
   cluster.LaunchConnected(MakeJob("job", 15, 2));
   // Missing: both ranks of agent 13, one of agent 4.
   for (Rank r = 0; r < 30; ++r) {
-    if (r != 26 && r != 27 && r != 9) cluster.Fence({"job", r});
+    if (r != 26 && r != 27 && r != 9) cluster.clients().Fence({"job", r});
   }
   cluster.RunFor(2'000 * kMs);
   const std::vector<core::Waiting> why = Why(cluster, 0);
@@ -309,8 +309,8 @@ TEST(WhySim, GetsAreNamedToo) {
   core::GetArrived get;
   get.target = {"job", 2};
   get.key = "k";
-  cluster.Get({"job", 0}, get);
-  cluster.Get({"job", 1}, get);
+  cluster.clients().Get({"job", 0}, get);
+  cluster.clients().Get({"job", 1}, get);
   cluster.Run();
   const std::vector<core::Waiting> why = Why(cluster, 1);
   ASSERT_EQ(why.size(), 1u);
@@ -323,21 +323,21 @@ TEST(WhySim, GetsAreNamedToo) {
 TEST(WhySim, NothingWaits) {
   Cluster cluster(3, 2, 1);
   cluster.LaunchConnected(MakeJob("job", 3, 1));
-  for (Rank r = 0; r < 3; ++r) cluster.Fence({"job", r});
+  for (Rank r = 0; r < 3; ++r) cluster.clients().Fence({"job", r});
   cluster.Run();
   EXPECT_TRUE(Why(cluster, 0).empty());
 }
 
 TEST(WhySim, AnAgentThatDoesNotAnswerDoesNotHoldTheOthersUp) {
   Cluster cluster(3, 2, 1);
-  cluster.set_max_delay(1);
+  cluster.options().max_delay = 1;
   cluster.Input(0, core::StateRequested{4, "status", ""});
   cluster.RunOne();
-  cluster.set_max_delay(1'000'000 * kMs);
+  cluster.options().max_delay = 1'000'000 * kMs;
   cluster.RunFor(4'000 * kMs);
-  ASSERT_FALSE(cluster.states().empty());
-  EXPECT_TRUE(cluster.states().back().done);
-  EXPECT_EQ(cluster.states().back().request, 4u);
+  ASSERT_FALSE(cluster.observed().states().empty());
+  EXPECT_TRUE(cluster.observed().states().back().done);
+  EXPECT_EQ(cluster.observed().states().back().request, 4u);
 }
 
 }  // namespace

@@ -11,14 +11,14 @@
 namespace canopy::sim {
 namespace {
 
-constexpr int kUnanswered = -1000;
 constexpr int kSegfault = 11;
 constexpr size_t kDown = 1;  // index in MessageBody
 
 bool LogSays(const Cluster& cluster, const std::string& text) {
-  return std::ranges::any_of(cluster.log(), [&](const std::string& line) {
-    return line.find(text) != std::string::npos;
-  });
+  return std::ranges::any_of(cluster.observed().log(),
+                             [&](const std::string& line) {
+                               return line.find(text) != std::string::npos;
+                             });
 }
 
 // Ranks on the leaves of a binary tree of 31 agents.
@@ -32,7 +32,7 @@ std::vector<NodeId> Leaves(uint32_t per_leaf) {
 
 class Healing : public testing::TestWithParam<uint64_t> {};
 
-// Agents without participants die at any moment: nobody notices.
+// Agents without participants die at any moment: no process notices.
 TEST_P(Healing, LossOfAgentsBetweenIsInvisible) {
   Cluster cluster(31, 2, GetParam());
   cluster.LaunchConnected(MakeJob("job", Leaves(2)));
@@ -43,8 +43,9 @@ TEST_P(Healing, LossOfAgentsBetweenIsInvisible) {
     const std::string text = std::to_string(round);
     std::vector<RequestId> requests;
     for (Rank r = 0; r < 32; ++r) {
-      cluster.Commit({"job", r}, core::Scope::kGlobal, "key", text);
-      requests.push_back(cluster.Fence({"job", r}, {}, round % 2 == 0));
+      cluster.clients().Commit({"job", r}, core::Scope::kGlobal, "key", text);
+      requests.push_back(
+          cluster.clients().Fence({"job", r}, {}, round % 2 == 0));
     }
     uint32_t steps = cluster.rng()() % 250;
     while (steps-- > 0 && cluster.RunOne()) {
@@ -53,12 +54,14 @@ TEST_P(Healing, LossOfAgentsBetweenIsInvisible) {
     if (cluster.rng()() % 2 == 0) cluster.KillNode(victims[2 * round + 1]);
     cluster.Run();
     for (const RequestId r : requests) {
-      ASSERT_EQ(cluster.status(r), kSuccess) << "round " << round;
+      ASSERT_EQ(cluster.clients().StatusOf(r), kSuccess) << "round " << round;
     }
     if (round % 2 != 0) continue;
     for (NodeId node = 15; node < 31; ++node) {
       for (Rank r = 0; r < 32; ++r) {
-        ASSERT_EQ(ValueOf(cluster.Published(node, {"job", r}), "key"), text);
+        ASSERT_EQ(
+            ValueOf(cluster.segments().PublishedOf(node, {"job", r}), "key"),
+            text);
       }
     }
   }
@@ -75,20 +78,25 @@ TEST_P(Healing, LossOfTheTopIsInvisible) {
   const bool collect = cluster.rng()() % 2 == 0;
   std::vector<RequestId> requests;
   for (Rank r = 0; r < 8; ++r) {
-    cluster.Commit({"job", r}, core::Scope::kGlobal, "key", "value");
-    requests.push_back(cluster.Fence({"job", r}, {}, collect));
+    cluster.clients().Commit({"job", r}, core::Scope::kGlobal, "key", "value");
+    requests.push_back(cluster.clients().Fence({"job", r}, {}, collect));
   }
-  // Up to where the top has released, and some have heard of it.
-  while (cluster.received(3, kDown) + cluster.received(4, kDown) == 0) {
+  // Up to where the top has released, and some agents have the release.
+  while (cluster.observed().received(3, kDown) +
+             cluster.observed().received(4, kDown) ==
+         0) {
     ASSERT_TRUE(cluster.RunOne());
   }
   for (uint64_t i = cluster.rng()() % 4; i > 0; --i) cluster.RunOne();
   cluster.KillNode(1);
   cluster.Run();
-  for (const RequestId r : requests) ASSERT_EQ(cluster.status(r), kSuccess);
+  for (const RequestId r : requests)
+    ASSERT_EQ(cluster.clients().StatusOf(r), kSuccess);
   for (const NodeId node : agents) {
     for (Rank r = 0; r < 8 && collect; ++r) {
-      ASSERT_EQ(ValueOf(cluster.Published(node, {"job", r}), "key"), "value");
+      ASSERT_EQ(
+          ValueOf(cluster.segments().PublishedOf(node, {"job", r}), "key"),
+          "value");
     }
   }
 }
@@ -102,24 +110,27 @@ TEST_P(Healing, RestartOfAnAgentBetweenIsInvisible) {
     const std::string text = std::to_string(round);
     std::vector<RequestId> requests;
     for (Rank r = 0; r < 16; ++r) {
-      cluster.Commit({"job", r}, core::Scope::kGlobal, "key", text);
-      requests.push_back(cluster.Fence({"job", r}, {}, round % 2 == 0));
+      cluster.clients().Commit({"job", r}, core::Scope::kGlobal, "key", text);
+      requests.push_back(
+          cluster.clients().Fence({"job", r}, {}, round % 2 == 0));
       if (round != 1) continue;
       for (uint64_t i = cluster.rng()() % 8; i > 0; --i) cluster.RunOne();
       if (r == 7) {
         cluster.KillNode(victim);
-        cluster.RunFor(3 * kMs);  // until all have heard of it
+        cluster.RunFor(3 * kMs);  // until all know of it
         cluster.ReviveNode(victim);
       }
     }
     cluster.Run();
     for (const RequestId r : requests) {
-      ASSERT_EQ(cluster.status(r), kSuccess)
+      ASSERT_EQ(cluster.clients().StatusOf(r), kSuccess)
           << "round " << round << " agent " << victim;
     }
     for (NodeId node = 15; round % 2 == 0 && node < 31; ++node) {
       for (Rank r = 0; r < 16; ++r) {
-        ASSERT_EQ(ValueOf(cluster.Published(node, {"job", r}), "key"), text);
+        ASSERT_EQ(
+            ValueOf(cluster.segments().PublishedOf(node, {"job", r}), "key"),
+            text);
       }
     }
   }
@@ -131,17 +142,18 @@ INSTANTIATE_TEST_SUITE_P(Seeds, Healing, testing::Range<uint64_t>(0, 60));
 TEST(Fault, DeathInACollectiveEndsItForAll) {
   Cluster cluster(7, 2, 1);
   cluster.LaunchConnected(MakeJob("job", 7, 2));
-  cluster.set_ignore_kills(true);
+  cluster.options().ignore_kills = true;
   std::vector<RequestId> requests;
   for (Rank r = 0; r < 14; ++r) {
-    if (r != 9) requests.push_back(cluster.Fence({"job", r}));
+    if (r != 9) requests.push_back(cluster.clients().Fence({"job", r}));
   }
   cluster.Run();
-  for (const RequestId r : requests) EXPECT_EQ(cluster.status(r), kUnanswered);
-  cluster.Exit({"job", 9}, kSegfault);
+  for (const RequestId r : requests)
+    EXPECT_EQ(cluster.clients().StatusOf(r), kUnanswered);
+  cluster.shims().Exit({"job", 9}, kSegfault);
   cluster.Run();
   for (const RequestId r : requests) {
-    EXPECT_EQ(cluster.status(r), kErrProcAborted);
+    EXPECT_EQ(cluster.clients().StatusOf(r), kErrProcAborted);
   }
   EXPECT_TRUE(LogSays(cluster, "missing job:9"));
   EXPECT_TRUE(cluster.errors().empty());
@@ -150,17 +162,17 @@ TEST(Fault, DeathInACollectiveEndsItForAll) {
 TEST(Fault, DeathBeforeTheCollectiveEndsItToo) {
   Cluster cluster(7, 2, 1);
   cluster.LaunchConnected(MakeJob("job", 7, 1));
-  cluster.set_ignore_kills(true);
-  cluster.Exit({"job", 4}, kSegfault);
+  cluster.options().ignore_kills = true;
+  cluster.shims().Exit({"job", 4}, kSegfault);
   cluster.Run();
   std::vector<RequestId> requests;
   for (Rank r = 0; r < 7; ++r) {
     if (r == 4) continue;
-    requests.push_back(cluster.Fence({"job", r}));
+    requests.push_back(cluster.clients().Fence({"job", r}));
     cluster.Run();
   }
   for (const RequestId r : requests) {
-    EXPECT_EQ(cluster.status(r), kErrProcAborted);
+    EXPECT_EQ(cluster.clients().StatusOf(r), kErrProcAborted);
   }
 }
 
@@ -168,42 +180,44 @@ TEST(Fault, DeathBeforeTheCollectiveEndsItToo) {
 TEST(Fault, DeathOfARankThatNeverConnected) {
   Cluster cluster(7, 2, 1);
   cluster.Launch(MakeJob("job", 7, 1));
-  for (Rank r = 0; r < 6; ++r) cluster.Connect({"job", r});
+  for (Rank r = 0; r < 6; ++r) cluster.clients().Connect({"job", r});
   std::vector<RequestId> requests;
-  for (Rank r = 0; r < 6; ++r) requests.push_back(cluster.Fence({"job", r}));
+  for (Rank r = 0; r < 6; ++r)
+    requests.push_back(cluster.clients().Fence({"job", r}));
   cluster.Run();
-  cluster.Exit({"job", 6}, 0);
+  cluster.shims().Exit({"job", 6}, 0);
   cluster.Run();
   for (const RequestId r : requests) {
-    EXPECT_EQ(cluster.status(r), kErrProcAborted);
+    EXPECT_EQ(cluster.clients().StatusOf(r), kErrProcAborted);
   }
 }
 
 TEST(Fault, LeavingInOrderBeforeACollectiveIsItsOwnError) {
   Cluster cluster(3, 2, 1);
   cluster.LaunchConnected(MakeJob("job", 3, 1));
-  const RequestId a = cluster.Fence({"job", 0});
-  const RequestId b = cluster.Fence({"job", 1});
-  cluster.Input(2, core::FinalizeArrived{cluster.client({"job", 2}),
-                                         cluster.NewRequest()});
+  const RequestId a = cluster.clients().Fence({"job", 0});
+  const RequestId b = cluster.clients().Fence({"job", 1});
+  cluster.Input(2, core::FinalizeArrived{cluster.clients().IdOf({"job", 2}),
+                                         cluster.clients().NewRequest()});
   cluster.Run();
-  EXPECT_EQ(cluster.status(a), kUnanswered);
-  cluster.Exit({"job", 2}, 0);
+  EXPECT_EQ(cluster.clients().StatusOf(a), kUnanswered);
+  cluster.shims().Exit({"job", 2}, 0);
   cluster.Run();
-  EXPECT_EQ(cluster.status(a), kErrProcTermWoSync);
-  EXPECT_EQ(cluster.status(b), kErrProcTermWoSync);
+  EXPECT_EQ(cluster.clients().StatusOf(a), kErrProcTermWoSync);
+  EXPECT_EQ(cluster.clients().StatusOf(b), kErrProcTermWoSync);
 }
 
 TEST(Fault, LostConnectionOfALivingProcess) {
   Cluster cluster(7, 2, 1);
   cluster.LaunchConnected(MakeJob("job", 7, 1));
   std::vector<RequestId> requests;
-  for (Rank r = 0; r < 6; ++r) requests.push_back(cluster.Fence({"job", r}));
+  for (Rank r = 0; r < 6; ++r)
+    requests.push_back(cluster.clients().Fence({"job", r}));
   cluster.Run();
-  cluster.Disconnect({"job", 6});
+  cluster.clients().Disconnect({"job", 6});
   cluster.Run();
   for (const RequestId r : requests) {
-    EXPECT_EQ(cluster.status(r), kErrProcAborted);
+    EXPECT_EQ(cluster.clients().StatusOf(r), kErrProcAborted);
   }
 }
 
@@ -211,17 +225,18 @@ TEST(Fault, LossOfAnAgentWithParticipants) {
   for (const NodeId victim : {1u, 3u, 6u}) {
     Cluster cluster(7, 2, victim);
     cluster.LaunchConnected(MakeJob("job", 7, 2));
-    cluster.set_ignore_kills(true);
+    cluster.options().ignore_kills = true;
     std::vector<RequestId> requests;
     for (Rank r = 0; r < 13; ++r) {
-      if (r / 2 != victim) requests.push_back(cluster.Fence({"job", r}));
+      if (r / 2 != victim)
+        requests.push_back(cluster.clients().Fence({"job", r}));
     }
-    if (victim != 6) requests.push_back(cluster.Fence({"job", 13}));
+    if (victim != 6) requests.push_back(cluster.clients().Fence({"job", 13}));
     cluster.Run();
     cluster.KillNode(victim);
     cluster.Run();
     for (const RequestId r : requests) {
-      EXPECT_EQ(cluster.status(r), kErrProcAborted);
+      EXPECT_EQ(cluster.clients().StatusOf(r), kErrProcAborted);
     }
     EXPECT_TRUE(LogSays(cluster, "missing job:" + std::to_string(2 * victim)));
   }
@@ -233,32 +248,36 @@ TEST(Fault, TimeoutNamesWhoIsMissing) {
   std::vector<RequestId> requests;
   for (Rank r = 0; r < 14; ++r) {
     if (r == 11) continue;
-    requests.push_back(cluster.Fence({"job", r}, {}, false, 500));
+    requests.push_back(cluster.clients().Fence({"job", r}, {}, false, 500));
   }
   cluster.RunFor(499 * kMs);
-  for (const RequestId r : requests) EXPECT_EQ(cluster.status(r), kUnanswered);
+  for (const RequestId r : requests)
+    EXPECT_EQ(cluster.clients().StatusOf(r), kUnanswered);
   cluster.RunFor(10 * kMs);
-  for (const RequestId r : requests) EXPECT_EQ(cluster.status(r), kErrTimeout);
+  for (const RequestId r : requests)
+    EXPECT_EQ(cluster.clients().StatusOf(r), kErrTimeout);
   EXPECT_TRUE(LogSays(cluster, "missing job:11"));
   // The late one learns at once; the next fence is not disturbed.
-  const RequestId late = cluster.Fence({"job", 11}, {}, false, 500);
+  const RequestId late = cluster.clients().Fence({"job", 11}, {}, false, 500);
   cluster.Run();
-  EXPECT_EQ(cluster.status(late), kErrTimeout);
+  EXPECT_EQ(cluster.clients().StatusOf(late), kErrTimeout);
   requests.clear();
-  for (Rank r = 0; r < 14; ++r) requests.push_back(cluster.Fence({"job", r}));
+  for (Rank r = 0; r < 14; ++r)
+    requests.push_back(cluster.clients().Fence({"job", r}));
   cluster.Run();
-  for (const RequestId r : requests) EXPECT_EQ(cluster.status(r), kSuccess);
+  for (const RequestId r : requests)
+    EXPECT_EQ(cluster.clients().StatusOf(r), kSuccess);
   EXPECT_TRUE(cluster.errors().empty());
 }
 
 TEST(Fault, OneCallersTimeoutEndsItForAll) {
   Cluster cluster(3, 2, 1);
   cluster.LaunchConnected(MakeJob("job", 3, 1));
-  const RequestId a = cluster.Fence({"job", 1}, {}, false, 100);
-  const RequestId b = cluster.Fence({"job", 2});
+  const RequestId a = cluster.clients().Fence({"job", 1}, {}, false, 100);
+  const RequestId b = cluster.clients().Fence({"job", 2});
   cluster.RunFor(200 * kMs);
-  EXPECT_EQ(cluster.status(a), kErrTimeout);
-  EXPECT_EQ(cluster.status(b), kErrTimeout);
+  EXPECT_EQ(cluster.clients().StatusOf(a), kErrTimeout);
+  EXPECT_EQ(cluster.clients().StatusOf(b), kErrTimeout);
 }
 
 // Fences that follow each other without waiting.
@@ -269,7 +288,7 @@ TEST(Fault, PipelinedFencesSurviveLosses) {
     std::vector<RequestId> requests;
     for (int i = 0; i < 5; ++i) {
       for (Rank r = 0; r < 16; ++r) {
-        requests.push_back(cluster.Fence({"job", r}));
+        requests.push_back(cluster.clients().Fence({"job", r}));
       }
     }
     uint32_t steps = cluster.rng()() % 400;
@@ -277,12 +296,13 @@ TEST(Fault, PipelinedFencesSurviveLosses) {
     }
     cluster.KillNode(1 + cluster.rng()() % 14);
     cluster.Run();
-    for (const RequestId r : requests) ASSERT_EQ(cluster.status(r), kSuccess);
+    for (const RequestId r : requests)
+      ASSERT_EQ(cluster.clients().StatusOf(r), kSuccess);
   }
 }
 
 // Random collectives on random sets while ranks and agents die. Whatever
-// happens: no success unless all participants came, nobody waits in vain, and
+// happens: no success unless all participants came, no one waits for ever, and
 // all that survive agree unless a deadline or a death was involved.
 class Chaos : public testing::TestWithParam<uint64_t> {};
 
@@ -297,9 +317,9 @@ TEST_P(Chaos, NobodyWaitsForEverAndNoSuccessIsInvented) {
   const uint64_t seed = GetParam();
   const uint32_t nodes = 3 + seed % 20;
   Cluster cluster(nodes, 2 + seed % 3, seed);
-  cluster.set_overtaking(seed % 2 == 0 ? 0 : 7);
+  cluster.options().overtaking = seed % 2 == 0 ? 0 : 7;
   cluster.LaunchConnected(MakeJob("job", nodes, 2));
-  cluster.set_ignore_kills(true);
+  cluster.options().ignore_kills = true;
   auto& rng = cluster.rng();
   const Rank ranks = 2 * nodes;
   std::vector<std::vector<ProcId>> sets = {{}};
@@ -331,15 +351,17 @@ TEST_P(Chaos, NobodyWaitsForEverAndNoSuccessIsInvented) {
       const int sequence = count[{s, r}]++;
       entered[{s, sequence}].insert(r);
       calls.push_back(
-          {s, sequence, r, cluster.Fence({"job", r}, sets[s], rng() % 2 == 0)});
+          {s, sequence, r,
+           cluster.clients().Fence({"job", r}, sets[s], rng() % 2 == 0)});
       for (uint64_t i = rng() % 4; i > 0; --i) cluster.RunOne();
       if (rng() % (6 * ranks) == 0) {
         const Rank victim = rng() % ranks;
-        if (dead.insert(victim).second) cluster.Exit({"job", victim}, 9);
+        if (dead.insert(victim).second)
+          cluster.shims().Exit({"job", victim}, 9);
       }
       if (nodes > 3 && rng() % (12 * ranks) == 0) {
         const NodeId victim = 1 + rng() % (nodes - 1);
-        if (cluster.alive(victim)) cluster.KillNode(victim);
+        if (cluster.members().alive(victim)) cluster.KillNode(victim);
         dead.insert(2 * victim);
         dead.insert(2 * victim + 1);
       }
@@ -348,7 +370,7 @@ TEST_P(Chaos, NobodyWaitsForEverAndNoSuccessIsInvented) {
   }
   cluster.Run();
   for (const Call& call : calls) {
-    const int status = cluster.status(call.request);
+    const int status = cluster.clients().StatusOf(call.request);
     const auto& in = entered[{call.set, call.sequence}];
     const std::vector<Rank> all = members(call.set);
     const bool complete = in.size() == all.size();

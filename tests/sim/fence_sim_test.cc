@@ -27,7 +27,7 @@ class FenceSim : public testing::TestWithParam<Shape> {};
 TEST_P(FenceSim, NothingLostDoubledOrInvented) {
   const Shape shape = GetParam();
   Cluster cluster(shape.nodes, shape.radix, shape.seed);
-  cluster.set_one_release_a_step();
+  cluster.options().one_release_a_step = true;
   const JobSpec job = MakeJob("job", shape.nodes, shape.per_node);
   cluster.LaunchConnected(job);
   const Rank ranks = shape.nodes * shape.per_node;
@@ -37,39 +37,42 @@ TEST_P(FenceSim, NothingLostDoubledOrInvented) {
     std::shuffle(order.begin(), order.end(), cluster.rng());
     std::vector<RequestId> requests;
     bool all_entered = false;
-    cluster.set_checker([&] {
+    cluster.hooks().after_step = [&] {
       if (all_entered) return;
       for (const RequestId r : requests) {
-        ASSERT_EQ(cluster.answer(r), nullptr) << "left before all came";
+        ASSERT_EQ(cluster.clients().AnswerTo(r), nullptr)
+            << "left before all came";
       }
-    });
+    };
     for (const Rank& r : order) {
       const std::string text = std::to_string(r) + "." + std::to_string(round);
-      cluster.Commit({"job", r}, core::Scope::kGlobal, "key", text);
-      cluster.Commit({"job", r}, core::Scope::kGlobal,
-                     "key." + std::to_string(round), text);
+      cluster.clients().Commit({"job", r}, core::Scope::kGlobal, "key", text);
+      cluster.clients().Commit({"job", r}, core::Scope::kGlobal,
+                               "key." + std::to_string(round), text);
       if (&r == &order.back()) all_entered = true;
-      requests.push_back(cluster.Fence({"job", r}, {}, true));
+      requests.push_back(cluster.clients().Fence({"job", r}, {}, true));
       for (int i = cluster.rng()() % 3; i > 0; --i) cluster.RunOne();
     }
     cluster.Run();
-    for (const RequestId r : requests) ASSERT_EQ(cluster.status(r), 0);
+    for (const RequestId r : requests)
+      ASSERT_EQ(cluster.clients().StatusOf(r), 0);
     for (NodeId n = 0; n < shape.nodes; n += 1 + shape.nodes / 16) {
       for (Rank r = 0; r < ranks; ++r) {
-        ASSERT_EQ(ValueOf(cluster.Published(n, {"job", r}), "key"),
+        ASSERT_EQ(ValueOf(cluster.segments().PublishedOf(n, {"job", r}), "key"),
                   std::to_string(r) + "." + std::to_string(round))
             << "node " << n << " rank " << r;
         for (int past = 0; past <= round; ++past) {
           const std::string number = "." + std::to_string(past);
-          ASSERT_EQ(ValueOf(cluster.Published(n, {"job", r}), "key" + number),
+          ASSERT_EQ(ValueOf(cluster.segments().PublishedOf(n, {"job", r}),
+                            "key" + number),
                     std::to_string(r) + number)
               << "node " << n << " rank " << r;
         }
       }
     }
   }
-  EXPECT_EQ(cluster.messages(kUp), 3u * (shape.nodes - 1));
-  EXPECT_EQ(cluster.messages(kDown), 3u * (shape.nodes - 1));
+  EXPECT_EQ(cluster.observed().messages(kUp), 3u * (shape.nodes - 1));
+  EXPECT_EQ(cluster.observed().messages(kDown), 3u * (shape.nodes - 1));
   EXPECT_TRUE(cluster.errors().empty()) << cluster.errors().front();
 }
 
@@ -87,13 +90,14 @@ TEST(FenceSimLarge, ThousandAgents) {
     for (int round = 0; round < 2; ++round) {
       std::vector<RequestId> requests;
       for (Rank r = 0; r < 1000; ++r) {
-        requests.push_back(cluster.Fence({"job", r}));
+        requests.push_back(cluster.clients().Fence({"job", r}));
       }
       cluster.Run();
-      for (const RequestId r : requests) ASSERT_EQ(cluster.status(r), 0);
+      for (const RequestId r : requests)
+        ASSERT_EQ(cluster.clients().StatusOf(r), 0);
     }
-    EXPECT_EQ(cluster.messages(kUp), 2u * 999);
-    EXPECT_EQ(cluster.messages(kDown), 2u * 999);
+    EXPECT_EQ(cluster.observed().messages(kUp), 2u * 999);
+    EXPECT_EQ(cluster.observed().messages(kDown), 2u * 999);
     EXPECT_TRUE(cluster.errors().empty());
   }
 }
@@ -103,10 +107,14 @@ TEST(FenceSim, LocalFenceSendsNothing) {
   cluster.LaunchConnected(MakeJob("job", 3, 4));
   const std::vector<ProcId> some = {{"job", 4}, {"job", 5}, {"job", 7}};
   std::vector<RequestId> requests;
-  for (const ProcId& p : some) requests.push_back(cluster.Fence(p, some, true));
+  for (const ProcId& p : some)
+    requests.push_back(cluster.clients().Fence(p, some, true));
   cluster.Run();
-  for (const RequestId r : requests) EXPECT_EQ(cluster.status(r), 0);
-  EXPECT_EQ(cluster.messages(kUp) + cluster.messages(kDown), 0u);
+  for (const RequestId r : requests)
+    EXPECT_EQ(cluster.clients().StatusOf(r), 0);
+  EXPECT_EQ(
+      cluster.observed().messages(kUp) + cluster.observed().messages(kDown),
+      0u);
 }
 
 TEST(FenceSim, FenceInASubtreeNeverReachesTheRoot) {
@@ -114,16 +122,16 @@ TEST(FenceSim, FenceInASubtreeNeverReachesTheRoot) {
   cluster.LaunchConnected(MakeJob("job", 15, 1));
   // Agents 7 and 10 are below 1, on both sides.
   const std::vector<ProcId> some = {{"job", 7}, {"job", 10}};
-  const RequestId a = cluster.Fence(some[0], some);
+  const RequestId a = cluster.clients().Fence(some[0], some);
   cluster.Run();
-  EXPECT_EQ(cluster.answer(a), nullptr);
-  const RequestId b = cluster.Fence(some[1], some);
+  EXPECT_EQ(cluster.clients().AnswerTo(a), nullptr);
+  const RequestId b = cluster.clients().Fence(some[1], some);
   cluster.Run();
-  EXPECT_EQ(cluster.status(a), 0);
-  EXPECT_EQ(cluster.status(b), 0);
-  EXPECT_EQ(cluster.received(0, kUp), 0u);
-  EXPECT_EQ(cluster.received(0, kDown), 0u);
-  EXPECT_EQ(cluster.received(1, kUp), 2u);
+  EXPECT_EQ(cluster.clients().StatusOf(a), 0);
+  EXPECT_EQ(cluster.clients().StatusOf(b), 0);
+  EXPECT_EQ(cluster.observed().received(0, kUp), 0u);
+  EXPECT_EQ(cluster.observed().received(0, kDown), 0u);
+  EXPECT_EQ(cluster.observed().received(1, kUp), 2u);
 }
 
 }  // namespace

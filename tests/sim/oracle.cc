@@ -5,8 +5,8 @@
 
 #include "common/codec/decoder.h"
 #include "common/status.h"
-#include "server/core/kval.h"
-#include "server/core/modex.h"
+#include "server/core/modex/kval.h"
+#include "server/core/modex/modex.h"
 
 namespace canopy::sim {
 
@@ -257,6 +257,34 @@ void Oracle::CheckData(const CollectiveId& id, NodeId node, const Bytes& data) {
     CheckKvals(update.proc, update.kvals.view(), false, "in a contribution");
   }
   if (!reader.ok()) report_("malformed contribution to " + Name(id));
+}
+
+std::string InputText(uint64_t begin, uint64_t end) {
+  // No two stretches of a few bytes are alike within thousands of them.
+  constexpr uint64_t kFactor = 0x9e3779b97f4a7c15;
+  constexpr int kTopBits = 56;
+  std::string out;
+  for (uint64_t at = begin; at < end; ++at) {
+    out.push_back(static_cast<char>(at * at * kFactor >> kTopBits));
+  }
+  return out;
+}
+
+void Oracle::OnInputRead(const ProcId& proc, std::string_view data) {
+  uint64_t& read = input_read_[proc];
+  const uint64_t end = read + data.size();
+  if (end > input_[proc.nspace] || data != InputText(read, end)) {
+    report_("input of " + ToString(proc) + " is not what was offered, from " +
+            std::to_string(read) + " to " + std::to_string(end));
+  }
+  read = end;
+}
+
+void Oracle::OnInputEnd(const ProcId& proc, bool closed) {
+  if (closed && input_read_[proc] == input_[proc.nspace]) return;
+  report_("input of " + ToString(proc) + " ends at " +
+          std::to_string(input_read_[proc]) + " of " +
+          std::to_string(input_[proc.nspace]));
 }
 
 }  // namespace canopy::sim

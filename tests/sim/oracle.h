@@ -8,6 +8,7 @@
 #include <map>
 #include <set>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "common/bytes.h"
@@ -20,16 +21,21 @@
 
 namespace canopy::sim {
 
-// It is told what processes do and everything that agents send, publish and
-// reply, and compares. It knows nothing of how the core works but the meaning
-// of its messages. What a step changes is checked as it changes, so that after
-// each step all of it is checked.
+// Standard input from one position to another: what is at a position follows
+// from it, so that any loss, repetition or disorder shows.
+std::string InputText(uint64_t begin, uint64_t end);
+
+// Gets what processes do and everything that agents send, publish and reply,
+// and compares. It knows nothing of how the core works but the meaning of its
+// messages. What a step changes is checked as it changes, so that after each
+// step all of it is checked.
 class Oracle {
  public:
   using Report = std::function<void(const std::string& error)>;
   explicit Oracle(Report report) : report_(std::move(report)) {}
 
-  // Agents may be restarted: what they have forgotten they make anew.
+  // Agents may be restarted: a contribution may then be made again, from other
+  // data.
   void set_restarts() { restarts_ = true; }
 
   void OnJob(const JobSpec& job);
@@ -48,6 +54,14 @@ class Oracle {
   void OnGetReply(const ProcId& target, std::string_view kvals);
   void OnPublish(NodeId node, const core::PublishRank& data);
   void OnSend(const core::PeerMessage& message);
+
+  // A job's input is InputText from 0 up to there.
+  void OnInputOffered(const std::string& nspace, uint64_t end) {
+    input_[nspace] = end;
+  }
+  void OnInputRead(const ProcId& proc, std::string_view data);
+  // `closed`: no more was to be offered.
+  void OnInputEnd(const ProcId& proc, bool closed);
 
  private:
   // The n-th commit of a process to one key.
@@ -102,6 +116,8 @@ class Oracle {
   std::map<Key, Group> groups_;
   std::map<core::RequestId, Arrival> arrivals_;
   std::map<std::pair<NodeId, ProcId>, Shown> shown_;
+  std::map<std::string, uint64_t> input_;  // by job: bytes offered
+  std::map<ProcId, uint64_t> input_read_;
 };
 
 }  // namespace canopy::sim

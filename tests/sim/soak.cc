@@ -15,6 +15,10 @@ namespace {
 constexpr TimeNs kHorizon = 3600'000 * kMs;
 constexpr uint64_t kMaxSteps = 300'000;
 constexpr int kCodeOne = 1 << 8;  // wait status of exit code 1
+// One seed in so many has jobs with standard input; the runs of the others do
+// not depend on it.
+constexpr uint64_t kInputSeeds = 5;
+constexpr uint64_t kInputSeed = 3;
 
 }  // namespace
 
@@ -31,22 +35,26 @@ uint32_t Soak::RadixOf(uint64_t seed, const SoakOptions& options) {
 
 Soak::Soak(uint64_t seed, const SoakOptions& options)
     : options_(options),
+      with_input_(seed % kInputSeeds == kInputSeed),
       rng_(seed),
-      cluster_(NodesOf(seed, options), RadixOf(seed, options), seed) {
+      cluster_(NodesOf(seed, options), RadixOf(seed, options), seed,
+               options.restarts ? Persistence::kOn : Persistence::kOff) {
   result_.nodes = NodesOf(seed, options);
   result_.radix = RadixOf(seed, options);
-  cluster_.set_max_delay((1 + static_cast<TimeNs>(Random(5))) * kMs);
-  if (OneIn(2)) cluster_.set_overtaking(2 + Random(10));
+  cluster_.options().max_delay = (1 + static_cast<TimeNs>(Random(5))) * kMs;
+  if (OneIn(2)) cluster_.options().overtaking = 2 + Random(10);
   duplicates_ = OneIn(2);
-  if (duplicates_) cluster_.set_duplicates(3 + Random(20));
-  if (OneIn(2)) cluster_.set_kill_delay(1 + 30 * kMs);
+  if (duplicates_) cluster_.options().duplicates = 3 + Random(20);
+  if (OneIn(2)) cluster_.options().kill_delay = 1 + 30 * kMs;
   lines_ = 1 + Random(3);
-  cluster_.set_lines(lines_);
-  if (options.restarts) cluster_.set_restarts();
-  cluster_.set_trace(options.trace);
-  cluster_.set_on_start([this](const ProcId& proc) { OnStart(proc); });
-  cluster_.set_on_exit([this](const ProcId& proc) { actors_.erase(proc); });
-  cluster_.set_on_answer([this](RequestId request) { OnAnswer(request); });
+  cluster_.options().lines = lines_;
+  cluster_.options().trace = options.trace;
+  cluster_.hooks().on_start = [this](const ProcId& proc) { OnStart(proc); };
+  cluster_.hooks().on_exit = [this](const ProcId& proc) {
+    actors_.erase(proc);
+  };
+  cluster_.hooks().on_answer = [this](RequestId request) { OnAnswer(request); };
+  cluster_.hooks().on_input_end = [this](const ProcId& p) { OnInputEnd(p); };
   if (!OneIn(5)) faults_left_ = Random(options.max_faults + 1);
   PlanJobs();
 }
@@ -72,19 +80,37 @@ void Soak::PlanJobs() {
     job->spec = MakeJob(nspace, ranks);
     job->strict = OneIn(2);
     job->script = MakeScript(rng_, nspace, static_cast<Rank>(ranks.size()));
+    if (with_input_) PlanInput(*job);
     jobs_.push_back(std::move(job));
   }
 }
 
+void Soak::PlanInput(PlannedJob& job) {
+  job.takes_input = true;
+  job.spec.stdin_target = OneIn(2) ? StdinTarget::kAll : StdinTarget::kRank;
+  job.spec.stdin_rank = static_cast<Rank>(Random(job.spec.procs.size()));
+  job.pieces_left = Random(10);
+}
+
 void Soak::Launch(PlannedJob& job) {
   job.launched = true;
-  job.controller = cluster_.root();
+  job.controller = cluster_.members().root();
   for (const JobNode& node : job.spec.nodes) {
-    if (!cluster_.alive(node.agent)) job.harmed = true;
+    if (!cluster_.members().alive(node.agent)) job.harmed = true;
   }
   // Somebody is on the way down or up: the launch may meet that.
   if (any_fault_) job.harmed = true;
   cluster_.BeginLaunch(job.spec);
+  if (job.takes_input) OfferInput(job);
+}
+
+void Soak::OfferInput(PlannedJob& job) {
+  const std::string& nspace = job.spec.nspace;
+  if (job.pieces_left == 0) return cluster_.input().Close(nspace);
+  --job.pieces_left;
+  cluster_.input().Offer(nspace, 1 + Random(300));
+  cluster_.At(cluster_.now() + static_cast<TimeNs>(Random(20 * kMs)),
+              [this, &job] { OfferInput(job); });
 }
 
 // -------------------------------------------------------------- processes ---
@@ -98,8 +124,8 @@ void Soak::OnStart(const ProcId& proc) {
   const auto delay = static_cast<TimeNs>(Random(5 * kMs));
   cluster_.At(cluster_.now() + delay, [this, proc] {
     const auto it = actors_.find(proc);
-    if (it == actors_.end() || !cluster_.IsRunning(proc)) return;
-    cluster_.Connect(proc);
+    if (it == actors_.end() || !cluster_.shims().IsRunning(proc)) return;
+    cluster_.clients().Connect(proc);
     it->second.connected = true;
     ready_.push_back(proc);
   });
@@ -114,7 +140,7 @@ void Soak::OnAnswer(RequestId request) {
   if (actor == actors_.end() || actor->second.waiting != request) return;
   actor->second.waiting = 0;
   ready_.push_back(proc);
-  const int status = cluster_.status(request);
+  const int status = cluster_.clients().StatusOf(request);
   const bool foreign = actor->second.operation.starts_with("foreign");
   if (status == kSuccess || foreign) return;
   if (!actor->second.job->harmed) {
@@ -124,14 +150,31 @@ void Soak::OnAnswer(RequestId request) {
   if (actor->second.job->strict) actor->second.next = SIZE_MAX;
 }
 
+void Soak::OnInputEnd(const ProcId& proc) {
+  const auto actor = actors_.find(proc);
+  if (actor == actors_.end()) return;
+  actor->second.input_ended = true;
+  ready_.push_back(proc);
+}
+
+bool Soak::AwaitsInput(const ProcId& proc, const Actor& actor) {
+  const PlannedJob& job = *actor.job;
+  return job.takes_input && !actor.input_ended &&
+         (job.spec.stdin_target == StdinTarget::kAll ||
+          job.spec.stdin_rank == proc.rank);
+}
+
 void Soak::Advance(const ProcId& proc) {
   const auto it = actors_.find(proc);
-  if (it == actors_.end() || !cluster_.IsRunning(proc)) return;
+  if (it == actors_.end() || !cluster_.shims().IsRunning(proc)) return;
   Actor& actor = it->second;
   if (actor.stopped || actor.waiting != 0 || !actor.connected) return;
-  if (actor.next == SIZE_MAX) return cluster_.Exit(proc, kCodeOne);
+  if (actor.next == SIZE_MAX) return cluster_.shims().Exit(proc, kCodeOne);
   while (actor.waiting == 0) {
-    if (actor.next >= actor.job->script.size()) return cluster_.Leave(proc);
+    if (actor.next >= actor.job->script.size()) {
+      if (AwaitsInput(proc, actor)) return;
+      return cluster_.Leave(proc);
+    }
     const Op& op = actor.job->script[actor.next];
     Begin(proc, actor, op);
     const bool again = actor.waiting != 0 &&
@@ -153,30 +196,32 @@ void Soak::Begin(const ProcId& proc, Actor& actor, const Op& op) {
   switch (op.kind) {
     case Op::Kind::kCommit: {
       const std::string value = ToString(proc) + "." + number;
-      cluster_.Commit(proc, Scope::kGlobal, "k" + number, value);
-      cluster_.Commit(proc, Scope::kGlobal, "same", value);
+      cluster_.clients().Commit(proc, Scope::kGlobal, "k" + number, value);
+      cluster_.clients().Commit(proc, Scope::kGlobal, "same", value);
       const Scope side = op.number % 2 == 0 ? Scope::kLocal : Scope::kRemote;
-      cluster_.Commit(proc, side, "side", value);
+      cluster_.clients().Commit(proc, side, "side", value);
       return;
     }
     case Op::Kind::kFence:
     case Op::Kind::kCollect:
       actor.operation = "fence " + number;
-      actor.waiting = cluster_.Fence(proc, {}, op.kind == Op::Kind::kCollect);
+      actor.waiting =
+          cluster_.clients().Fence(proc, {}, op.kind == Op::Kind::kCollect);
       return;
     case Op::Kind::kSome:
       if (std::ranges::count(op.some, proc) == 0) return;
       actor.operation = "fence of some " + number;
-      actor.waiting = cluster_.Fence(proc, op.some, op.number % 2 == 0);
+      actor.waiting =
+          cluster_.clients().Fence(proc, op.some, op.number % 2 == 0);
       return;
     case Op::Kind::kConnect:
       if (std::ranges::count(op.some, proc) == 0) return;
       actor.operation =
           (actor.disconnects ? "disconnect " : "connect ") + number;
-      actor.waiting =
-          cluster_.Collective(actor.disconnects ? CollectiveOp::kDisconnect
-                                                : CollectiveOp::kConnect,
-                              proc, op.some);
+      actor.waiting = cluster_.clients().Collective(
+          actor.disconnects ? CollectiveOp::kDisconnect
+                            : CollectiveOp::kConnect,
+          proc, op.some);
       return;
     case Op::Kind::kGet: {
       const Rank peer = (proc.rank * 7 + 1 + actor.next_get * 5) % ranks;
@@ -200,16 +245,16 @@ RequestId Soak::BeginGet(const ProcId& proc, const ProcId& target,
   get.target = target;
   get.key = key;
   get.timeout_ms = timeout_ms;
-  return cluster_.Get(proc, std::move(get));
+  return cluster_.clients().Get(proc, std::move(get));
 }
 
-// A process whose connection the agent closes goes on to its end.
+// A process whose connection the agent closes ends with an error.
 void Soak::EndClosed() {
-  while (closed_seen_ < cluster_.closed().size()) {
-    const ClientId client = cluster_.closed()[closed_seen_++];
+  while (closed_seen_ < cluster_.clients().closed().size()) {
+    const ClientId client = cluster_.clients().closed()[closed_seen_++];
     for (const auto& [proc, actor] : actors_) {
-      if (!actor.connected || cluster_.client(proc) != client) continue;
-      cluster_.Exit(ProcId(proc), kCodeOne);
+      if (!actor.connected || cluster_.clients().IdOf(proc) != client) continue;
+      cluster_.shims().Exit(ProcId(proc), kCodeOne);
       break;
     }
   }
@@ -257,7 +302,7 @@ SoakResult Soak::Run() {
   CheckEnd();
   if (options_.verbose) {
     PrintWaiting();
-    for (const std::string& line : cluster_.log()) {
+    for (const std::string& line : cluster_.observed().log()) {
       fprintf(stderr, "log: %s\n", line.c_str());
     }
   }

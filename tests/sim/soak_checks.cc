@@ -12,13 +12,15 @@ namespace canopy::sim {
 using namespace core;  // NOLINT: the vocabulary of this file
 
 void Soak::CheckWhy(const PlannedJob& job) {
-  const size_t before = cluster_.states().size();
-  cluster_.Input(cluster_.root(), StateRequested{1, "why", job.spec.nspace});
+  const size_t before = cluster_.observed().states().size();
+  cluster_.Input(cluster_.members().root(),
+                 StateRequested{1, "why", job.spec.nspace});
   cluster_.Run();
   std::vector<StateAnswer> answers;
-  for (size_t i = before; i < cluster_.states().size(); ++i) {
-    if (cluster_.states()[i].done) continue;
-    auto answer = DecodeStateAnswer(cluster_.states()[i].answer.view());
+  for (size_t i = before; i < cluster_.observed().states().size(); ++i) {
+    if (cluster_.observed().states()[i].done) continue;
+    auto answer =
+        DecodeStateAnswer(cluster_.observed().states()[i].answer.view());
     if (!answer.ok()) return Error("unreadable state");
     answers.push_back(std::move(*answer));
   }
@@ -42,7 +44,9 @@ void Soak::CheckQuiet() {
   for (const auto& [proc, actor] : actors_) {
     if (actor.job->stopped) continue;
     Error(ToString(proc) + " waits for ever in " +
-          (actor.waiting == 0 ? "nothing" : actor.operation));
+          (actor.waiting != 0         ? actor.operation
+           : AwaitsInput(proc, actor) ? "its input"
+                                      : "nothing"));
   }
   for (const auto& job : jobs_) {
     if (job->stopped) CheckWhy(*job);
@@ -52,18 +56,19 @@ void Soak::CheckQuiet() {
 void Soak::KillStopped() {
   for (const auto& job : jobs_) {
     if (!job->stopped) continue;
-    cluster_.Input(cluster_.root(), KillRequested{job->spec.nspace, 0, ""});
+    cluster_.Input(cluster_.members().root(),
+                   KillRequested{job->spec.nspace, 0, ""});
   }
   // Those whose controller is lost were ended without it.
   RunToQuiet();
   for (const auto& [proc, actor] : actors_) {
-    Error(ToString(proc) + " is left although its job was told to end");
+    Error(ToString(proc) + " is left although its job was to be ended");
   }
 }
 
 void Soak::CheckEnd() {
   std::map<std::string, std::vector<JobChanged>> ends;
-  for (const JobChanged& change : cluster_.job_changes()) {
+  for (const JobChanged& change : cluster_.launchers().job_changes()) {
     if (change.phase == JobPhase::kEnded) ends[change.nspace].push_back(change);
   }
   for (const auto& job : jobs_) {
@@ -83,7 +88,7 @@ void Soak::CheckEnd() {
             end[0].text + ") although nothing has happened to it");
     }
     for (Rank r = 0; !any_fault_ && r < job->spec.procs.size(); ++r) {
-      if (cluster_.delivered({nspace, r}) != 4 * lines_) {
+      if (cluster_.launchers().delivered({nspace, r}) != 4 * lines_) {
         Error("output of " + nspace + ":" + std::to_string(r) + " is lost");
       }
     }
@@ -98,9 +103,9 @@ void Soak::CheckSignals() {
   for (const auto& job : jobs_) {
     for (Rank r = 0; r < job->spec.procs.size(); ++r) {
       const ProcId proc{job->spec.nspace, r};
-      if (!duplicates_ && cluster_.signals(proc) > job->signals) {
+      if (!duplicates_ && cluster_.shims().signals(proc) > job->signals) {
         Error(ToString(proc) + " got " +
-              std::to_string(cluster_.signals(proc)) + " signals of " +
+              std::to_string(cluster_.shims().signals(proc)) + " signals of " +
               std::to_string(job->signals));
       }
     }
@@ -108,11 +113,11 @@ void Soak::CheckSignals() {
 }
 
 void Soak::PrintWaiting() {
-  cluster_.Input(cluster_.root(), StateRequested{2, "why", ""});
-  const size_t before = cluster_.states().size();
+  cluster_.Input(cluster_.members().root(), StateRequested{2, "why", ""});
+  const size_t before = cluster_.observed().states().size();
   cluster_.Run();
-  for (size_t i = before; i < cluster_.states().size(); ++i) {
-    const auto& state = cluster_.states()[i];
+  for (size_t i = before; i < cluster_.observed().states().size(); ++i) {
+    const auto& state = cluster_.observed().states()[i];
     if (state.done) continue;
     const auto answer = DecodeStateAnswer(state.answer.view());
     if (!answer.ok()) continue;

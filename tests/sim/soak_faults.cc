@@ -22,7 +22,7 @@ constexpr TimeNs kSettle = 300 * kMs;
 NodeId Soak::RandomNode(bool alive) {
   for (int i = 0; i < 20; ++i) {
     const auto node = static_cast<NodeId>(Random(result_.nodes));
-    if (cluster_.alive(node) == alive) return node;
+    if (cluster_.members().alive(node) == alive) return node;
   }
   return kNoNode;
 }
@@ -30,7 +30,7 @@ NodeId Soak::RandomNode(bool alive) {
 uint32_t Soak::NumAlive() const {
   uint32_t count = 0;
   for (NodeId node = 0; node < result_.nodes; ++node) {
-    count += cluster_.alive(node) ? 1 : 0;
+    count += cluster_.members().alive(node) ? 1 : 0;
   }
   return count;
 }
@@ -55,7 +55,7 @@ void Soak::HarmNode(NodeId node) {
 void Soak::CutOff() {
   std::set<NodeId> side;
   for (NodeId node = 0; node < result_.nodes; ++node) {
-    if (node != cluster_.root() && OneIn(2)) side.insert(node);
+    if (node != cluster_.members().root() && OneIn(2)) side.insert(node);
   }
   std::string text = "split off";
   for (const NodeId node : side) {
@@ -86,10 +86,10 @@ void Soak::LoseNode(NodeId node) {
   for (const ProcId& p : gone) actors_.erase(p);
 }
 
-// It says so and waits for its end.
+// The process calls PMIx_Abort and waits for its end.
 void Soak::Abort(const ProcId& proc) {
   actors_.at(proc).job->harmed = true;
-  cluster_.Abort(proc, kAbortStatus, "enough");
+  cluster_.clients().Abort(proc, kAbortStatus, "enough");
 }
 
 void Soak::Signal(PlannedJob& job) {
@@ -100,13 +100,20 @@ void Soak::Signal(PlannedJob& job) {
 // Not more than one at a time.
 void Soak::Restart() {
   if (cluster_.now() < settled_) return;
-  const auto node =
-      OneIn(3) ? cluster_.root() : static_cast<NodeId>(Random(result_.nodes));
+  const auto node = OneIn(3) ? cluster_.members().root()
+                             : static_cast<NodeId>(Random(result_.nodes));
   const std::string text = "restart of node " + std::to_string(node);
   result_.faults.push_back(text);
   if (options_.verbose) fprintf(stderr, "%s\n", text.c_str());
   cluster_.RestartNode(node);
   settled_ = cluster_.now() + kSettle;
+}
+
+void Soak::Note(const std::string& fault) {
+  result_.faults.push_back(fault + " at step " + std::to_string(result_.steps));
+  if (options_.verbose) {
+    fprintf(stderr, "%s\n", result_.faults.back().c_str());
+  }
 }
 
 void Soak::Fault() {
@@ -115,28 +122,29 @@ void Soak::Fault() {
   const uint64_t kind = Random(13);
   const std::optional<ProcId> proc = RandomProc();
   const NodeId node = RandomNode(true);
-  const std::string at = " at step " + std::to_string(result_.steps);
-  const auto note = [&](const std::string& text) {
-    result_.faults.push_back(text + at);
-    if (options_.verbose) fprintf(stderr, "%s%s\n", text.c_str(), at.c_str());
-  };
   if (kind <= 1 && proc) {
-    note("crash of " + ToString(*proc));
+    Note("crash of " + ToString(*proc));
     actors_.at(*proc).job->harmed = true;
-    cluster_.Exit(*proc, kSegfault);
-  } else if (options_.restarts && kind <= 8) {
-    Restart();
-  } else if (kind <= 4 && node != kNoNode && NumAlive() > 1 && !split_) {
-    note("loss of node " + std::to_string(node));
+    cluster_.shims().Exit(*proc, kSegfault);
+    return;
+  }
+  if (options_.restarts && kind <= 8) return Restart();
+  if (!FaultOfAgent(kind, node) && proc) FaultOfProcess(kind, *proc);
+}
+
+// False: not possible now, or another kind.
+bool Soak::FaultOfAgent(uint64_t kind, NodeId node) {
+  if (kind <= 4 && node != kNoNode && NumAlive() > 1 && !split_) {
+    Note("loss of node " + std::to_string(node));
     LoseNode(node);
   } else if (kind == 5 && !split_ && RandomNode(false) != kNoNode) {
     const NodeId back = RandomNode(false);
-    if (back == kNoNode) return;
-    note("return of node " + std::to_string(back));
+    if (back == kNoNode) return true;
+    Note("return of node " + std::to_string(back));
     cluster_.ReviveNode(back);
   } else if (options_.rejoins && kind == 6 && node != kNoNode &&
-             node != cluster_.root() && !split_) {
-    note("node " + std::to_string(node) + " joins again");
+             node != cluster_.members().root() && !split_) {
+    Note("node " + std::to_string(node) + " joins again");
     any_fault_ = true;
     HarmNode(node);
     cluster_.Rejoin(node);
@@ -144,18 +152,24 @@ void Soak::Fault() {
     any_fault_ = true;
     CutOff();
   } else if (kind == 8 && node != kNoNode) {
-    note("stall of the link above " + std::to_string(node));
-    cluster_.Stall(node, (5 + Random(100)) * kMs);
-  } else if (kind == 9 && proc && actors_.at(*proc).connected) {
-    note("abort by " + ToString(*proc));
-    Abort(*proc);
-  } else if (kind >= 10 && kind <= 11 && proc) {
-    PlannedJob& job = *actors_.at(*proc).job;
-    note("signal to " + job.spec.nspace);
-    Signal(job);
-  } else if (proc) {
-    note(ToString(*proc) + " stands still");
-    Actor& actor = actors_.at(*proc);
+    Note("stall of the link above " + std::to_string(node));
+    cluster_.network().Stall(node, (5 + Random(100)) * kMs);
+  } else {
+    return false;
+  }
+  return true;
+}
+
+void Soak::FaultOfProcess(uint64_t kind, const ProcId& proc) {
+  Actor& actor = actors_.at(proc);
+  if (kind == 9 && actor.connected) {
+    Note("abort by " + ToString(proc));
+    Abort(proc);
+  } else if (kind >= 10 && kind <= 11) {
+    Note("signal to " + actor.job->spec.nspace);
+    Signal(*actor.job);
+  } else {
+    Note(ToString(proc) + " stands still");
     actor.stopped = actor.job->stopped = actor.job->harmed = true;
   }
 }

@@ -39,6 +39,9 @@ struct PlannedJob {
   bool harmed = false;
   bool stopped = false;  // one of its processes stands still for ever
   uint32_t signals = 0;  // sent to all of it
+  // Its processes that take input end after the end of it.
+  bool takes_input = false;
+  uint64_t pieces_left = 0;  // of its input
 };
 
 // One to five phases for a job of so many ranks.

@@ -27,6 +27,7 @@ struct Actor {
   bool disconnects = false;  // it has connected, in this operation
   bool stopped = false;
   bool connected = false;
+  bool input_ended = false;
 };
 
 class Soak {
@@ -41,17 +42,24 @@ class Soak {
   static uint32_t RadixOf(uint64_t seed, const SoakOptions& options);
 
   void PlanJobs();
+  void PlanInput(PlannedJob& job);
   void Launch(PlannedJob& job);
+  void OfferInput(PlannedJob& job);
 
   void OnStart(const ProcId& proc);
   void OnAnswer(RequestId request);
+  void OnInputEnd(const ProcId& proc);
+  static bool AwaitsInput(const ProcId& proc, const Actor& actor);
   void Advance(const ProcId& proc);
   void Begin(const ProcId& proc, Actor& actor, const Op& op);
   RequestId BeginGet(const ProcId& proc, const ProcId& target,
                      const std::string& key, uint32_t timeout_ms);
   void EndClosed();
 
+  void Note(const std::string& fault);
   void Fault();
+  bool FaultOfAgent(uint64_t kind, NodeId node);
+  void FaultOfProcess(uint64_t kind, const ProcId& proc);
   void Restart();
   NodeId RandomNode(bool alive);
   std::optional<ProcId> RandomProc();
@@ -72,6 +80,8 @@ class Soak {
   void Error(const std::string& text) { result_.errors.push_back(text); }
 
   const SoakOptions options_;
+  // Jobs take standard input.
+  const bool with_input_;
   SoakResult result_;
   std::mt19937_64 rng_;
   Cluster cluster_;

@@ -1,6 +1,7 @@
 #include "tests/sim/trace.h"
 
 #include <array>
+#include <cstdio>
 #include <string_view>
 #include <variant>
 
@@ -13,13 +14,14 @@ using namespace core;  // NOLINT: the vocabulary of this file
 namespace {
 
 // By index in the variants.
-constexpr std::array<std::string_view, 21> kMessages = {
+constexpr std::array<std::string_view, 27> kMessages = {
     "CollectiveUp", "CollectiveDown", "DmodexRequest", "DmodexReply",
     "Event",        "Abort",          "JobPrepare",    "JobPrepared",
     "JobStart",     "JobStarted",     "JobExits",      "JobSignal",
     "JobKill",      "JobForget",      "OutputData",    "OutputCredit",
     "InputData",    "InputCredit",    "StateQuery",    "StateReply",
-    "Shutdown"};
+    "Shutdown",     "JobQuery",       "JobQueryReply", "SyncComplete",
+    "NodeLost",     "JobMapRequest",  "JobMapReply"};
 constexpr std::array<std::string_view, 31> kInputs = {"client connected",
                                                       "client gone",
                                                       "committed",
@@ -162,6 +164,17 @@ std::string Show(const Action& action) {
   }
   std::visit([&](const auto& a) { out += Details(a); }, action);
   return out;
+}
+
+void PrintStep(TimeNs now, NodeId node, const std::string& input,
+               const Actions& actions) {
+  constexpr double kNsPerMs = 1e6;
+  fprintf(stderr, "%.3f n%u %s\n", static_cast<double>(now) / kNsPerMs, node,
+          input.c_str());
+  for (const Action& action : actions) {
+    const std::string text = Show(action);
+    if (!text.empty()) fprintf(stderr, "    n%u %s\n", node, text.c_str());
+  }
 }
 
 }  // namespace canopy::sim

@@ -4,16 +4,21 @@
 
 #include <string>
 
+#include "common/ids.h"
 #include "server/core/step/action.h"
+#include "server/core/step/clock.h"
 #include "server/core/step/input.h"
 
 namespace canopy::sim {
 
 // One line, without a newline.
 std::string Show(const core::Input& input);
-// Empty for actions that say nothing of what agents agree on (log lines,
+// Empty for actions without an effect on what agents agree on (log lines,
 // deadlines).
 std::string Show(const core::Action& action);
+// To standard error: a node's input as Show gives it, and what it led to.
+void PrintStep(core::TimeNs now, NodeId node, const std::string& input,
+               const core::Actions& actions);
 
 }  // namespace canopy::sim
 

@@ -22,10 +22,15 @@ def exported(tables):
           r.group not in ("pmi1", "pmi2")]
 
 
-def version_script(tables):
-  """A linker script that exports functions and data of the tables alone."""
-  names = "\n".join("    %s;" % r.name
-                    for r in exported(tables) + tables.symbols)
+def exported_of(tables, group):
+  """The rows of the functions of libpmi (pmi1) or libpmi2 (pmi2)."""
+  return [r for r in tables.functions if r.kind == "function" and
+          r.group == group]
+
+
+def version_script(rows):
+  """A linker script that exports the symbols of these rows alone."""
+  names = "\n".join("    %s;" % r.name for r in rows)
   return "{\n  global:\n%s\n  local:\n    *;\n};\n" % names
 
 

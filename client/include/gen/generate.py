@@ -3,6 +3,8 @@
 usage: generate.py header NAME TABLE_DIR TEMPLATE OUTPUT
        generate.py cpp_tables TABLE_DIR OUTPUT
        generate.py version_script TABLE_DIR OUTPUT
+       generate.py group_version_script TABLE_DIR GROUP OUTPUT
+       generate.py group_names TABLE_DIR GROUP OUTPUT
        generate.py data_symbols TABLE_DIR OUTPUT
        generate.py data_symbol_sizes TABLE_DIR OUTPUT
        generate.py unsupported TABLE_DIR IMPLEMENTED OUTPUT
@@ -42,7 +44,19 @@ def write_cpp_tables(table_dir, output):
 
 
 def write_version_script(table_dir, output):
-  write_file(output, abi.version_script(tables.Tables(table_dir)))
+  known = tables.Tables(table_dir)
+  write_file(output,
+             abi.version_script(abi.exported(known) + known.symbols))
+
+
+def write_group_version_script(table_dir, group, output):
+  write_file(output, abi.version_script(
+      abi.exported_of(tables.Tables(table_dir), group)))
+
+
+def write_group_names(table_dir, group, output):
+  rows = abi.exported_of(tables.Tables(table_dir), group)
+  write_file(output, "".join("%s\n" % row.name for row in rows))
 
 
 def write_data_symbols(table_dir, output):
@@ -75,6 +89,8 @@ def main(argv):
       "header": write_header,
       "cpp_tables": write_cpp_tables,
       "version_script": write_version_script,
+      "group_version_script": write_group_version_script,
+      "group_names": write_group_names,
       "data_symbols": write_data_symbols,
       "data_symbol_sizes": write_data_symbol_sizes,
       "unsupported": write_unsupported,

@@ -1,0 +1,76 @@
+#include "client/cli/agents/agent_end.h"
+
+#include <poll.h>
+#include <signal.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <fstream>
+#include <utility>
+
+#include "common/posix/unix_socket.h"
+
+namespace canopy::cli {
+namespace {
+
+// The agent's lock on its number: a private socket of this user and a process
+// of this user with the agent's name.
+bool IsAgentHere(const bootstrap::v1::NodeInfo& node, pid_t pid) {
+  struct stat info;
+  if (stat(node.runtime_dir().c_str(), &info) != 0 ||
+      info.st_uid != geteuid()) {
+    return false;
+  }
+  const std::string proc = "/proc/" + std::to_string(pid);
+  if (stat(proc.c_str(), &info) != 0 || info.st_uid != geteuid()) return false;
+  std::string name;
+  std::ifstream(proc + "/comm") >> name;
+  return name == "canopyd";
+}
+
+// 0: nobody.
+pid_t ServingAt(const std::string& socket) {
+  if (socket.empty()) return 0;
+  const Result<UniqueFd> connection = ConnectUnix(socket);
+  if (!connection.ok()) return 0;
+  const Result<PeerCredentials> peer = GetPeerCredentials(connection->get());
+  return peer.ok() ? peer->pid : 0;
+}
+
+}  // namespace
+
+std::vector<LocalAgent> LocalAgent::Of(const v1::Context& context) {
+  std::vector<LocalAgent> agents;
+  for (const auto& node : context.members()) {
+    const auto noted = static_cast<pid_t>(node.pid());
+    const pid_t serving = ServingAt(node.control_socket());
+    Pin(node, noted, &agents);
+    if (serving != noted) Pin(node, serving, &agents);
+  }
+  return agents;
+}
+
+void LocalAgent::Pin(const bootstrap::v1::NodeInfo& node, pid_t pid,
+                     std::vector<LocalAgent>* agents) {
+  if (pid <= 1) return;
+  UniqueFd fd(static_cast<int>(syscall(SYS_pidfd_open, pid, 0)));
+  // Checked after it is pinned.
+  if (fd && IsAgentHere(node, pid)) {
+    agents->push_back(LocalAgent(node.name(), std::move(fd)));
+  }
+}
+
+LocalAgent::LocalAgent(std::string node, UniqueFd pid_fd)
+    : node_(std::move(node)), pid_fd_(std::move(pid_fd)) {}
+
+bool LocalAgent::WaitEnd(int timeout_ms) const {
+  pollfd wait{pid_fd_.get(), POLLIN, 0};
+  return poll(&wait, 1, timeout_ms) > 0;
+}
+
+void LocalAgent::Kill() const {
+  syscall(SYS_pidfd_send_signal, pid_fd_.get(), SIGKILL, nullptr, 0);
+}
+
+}  // namespace canopy::cli

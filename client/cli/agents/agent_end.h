@@ -1,0 +1,39 @@
+// Waits for the end of agents of this machine.
+#ifndef CANOPY_CLIENT_CLI_AGENTS_AGENT_END_H_
+#define CANOPY_CLIENT_CLI_AGENTS_AGENT_END_H_
+
+#include <sys/types.h>
+
+#include <string>
+#include <vector>
+
+#include "client/cli/context/context.pb.h"
+#include "common/posix/unique_fd.h"
+
+namespace canopy::cli {
+
+// An agent process of this machine, pinned so that its number can not come to
+// mean another process.
+class LocalAgent {
+ public:
+  // The processes that serve the members of the context, or did when it was
+  // written down, as far as they are agents of this user on this machine.
+  static std::vector<LocalAgent> Of(const v1::Context& context);
+
+  const std::string& node() const { return node_; }
+  // False: it is still there after `timeout_ms`.
+  bool WaitEnd(int timeout_ms) const;
+  void Kill() const;
+
+ private:
+  LocalAgent(std::string node, UniqueFd pid_fd);
+  static void Pin(const bootstrap::v1::NodeInfo& node, pid_t pid,
+                  std::vector<LocalAgent>* agents);
+
+  std::string node_;
+  UniqueFd pid_fd_;
+};
+
+}  // namespace canopy::cli
+
+#endif  // CANOPY_CLIENT_CLI_AGENTS_AGENT_END_H_

@@ -1,0 +1,84 @@
+#include "client/cli/agents/agent_leftovers.h"
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <filesystem>
+#include <fstream>
+#include <set>
+#include <system_error>
+
+#include "common/posix/private_dir.h"
+#include "common/posix/remove_tree.h"
+#include "common/posix/unix_socket.h"
+
+namespace canopy::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr uint64_t kMaxFiles = 1 << 20;
+
+// BASE/canopy-UID/OVERLAY/NODE, as agents choose it, and private.
+bool IsAgents(const fs::path& directory) {
+  const fs::path user = directory.parent_path().parent_path().filename();
+  return user == "canopy-" + std::to_string(geteuid()) &&
+         CheckPrivateDir(directory).ok();
+}
+
+bool AnswersIn(const fs::path& directory) {
+  std::error_code error;
+  for (const auto& entry : fs::directory_iterator(directory, error)) {
+    if (entry.path().extension() == ".sock" && ConnectUnix(entry.path()).ok()) {
+      return true;
+    }
+  }
+  return false;
+}
+
+// A shim that ends its job does not listen any more.
+bool IsShim(const fs::path& process) {
+  struct stat info;
+  std::string name;
+  std::ifstream(process / "comm") >> name;
+  return name == "canopy-shim" && stat(process.c_str(), &info) == 0 &&
+         info.st_uid == geteuid();
+}
+
+// What shims of this user were started with, their namespaces among it.
+std::set<std::string> WordsOfShims() {
+  std::set<std::string> words;
+  std::error_code error;
+  for (const auto& process : fs::directory_iterator("/proc", error)) {
+    if (!IsShim(process.path())) continue;
+    std::ifstream line(process.path() / "cmdline");
+    for (std::string word; std::getline(line, word, '\0');) words.insert(word);
+  }
+  return words;
+}
+
+// Jobs have a directory each, with their namespace for a name.
+bool HasShim(const fs::path& directory) {
+  const std::set<std::string> words = WordsOfShims();
+  std::error_code error;
+  const fs::directory_iterator entries(directory, error);
+  return std::any_of(begin(entries), end(entries), [&](const auto& entry) {
+    return words.contains(entry.path().filename());
+  });
+}
+
+}  // namespace
+
+Status RemoveAgentDirectory(const std::string& directory) {
+  if (!IsAgents(directory)) return Status();
+  if (AnswersIn(directory) || HasShim(directory)) {
+    return Status(kErrResourceBusy, directory + " is in use");
+  }
+  Status status = RemoveTree(directory, kMaxFiles);
+  if (status.ok()) rmdir(fs::path(directory).parent_path().c_str());
+  return status;
+}
+
+}  // namespace canopy::cli

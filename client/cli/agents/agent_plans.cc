@@ -1,0 +1,228 @@
+#include "client/cli/agents/agent_plans.h"
+
+#include <sys/random.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <random>
+#include <utility>
+
+#include "client/cli/base/string_util.h"
+#include "client/cli/base/this_machine.h"
+
+namespace canopy::cli {
+namespace {
+
+std::string RandomBytes(size_t n) {
+  std::string bytes(n, '\0');
+  if (getrandom(bytes.data(), n, 0) == static_cast<ssize_t>(n)) return bytes;
+  std::random_device device;
+  for (char& c : bytes) c = static_cast<char>(device());
+  return bytes;
+}
+
+void ReplaceAll(std::string* text, std::string_view what,
+                std::string_view with) {
+  for (size_t at = 0; (at = text->find(what, at)) != std::string::npos;
+       at += with.size()) {
+    text->replace(at, what.size(), with);
+  }
+}
+
+// A remote-launch command that hands its words to a shell on the other side
+// wants them quoted for it.
+bool GoesThroughShell(const std::vector<std::string>& remote_command) {
+  const std::string& program = remote_command[0];
+  const std::string name = program.substr(program.rfind('/') + 1);
+  return name == "ssh" || name == "rsh";
+}
+
+Result<std::vector<std::string>> RemoteCommand(const std::string& launch_agent,
+                                               const std::string& host) {
+  const auto words = SplitCommand(launch_agent);
+  if (!words || words->empty() ||
+      launch_agent.find("{host}") == std::string::npos) {
+    return Status(kErrBadParam,
+                  "--launch-agent wants a command with {host} in it, as in "
+                  "'ssh {host}', not '" +
+                      launch_agent + "'");
+  }
+  std::vector<std::string> remote_command = *words;
+  for (std::string& word : remote_command) ReplaceAll(&word, "{host}", host);
+  return remote_command;
+}
+
+std::string WithoutUser(const std::string& host) {
+  return host.substr(host.find('@') + 1);
+}
+
+void AddAlias(AgentSite* site, const std::string& alias) {
+  if (alias == site->name || std::ranges::count(site->aliases, alias) > 0) {
+    return;
+  }
+  site->aliases.push_back(alias);
+}
+
+AgentSite ThisSite() {
+  AgentSite site;
+  site.name = HostName();
+  AddAlias(&site, "localhost");
+  AddAlias(&site, site.name.substr(0, site.name.find('.')));
+  return site;
+}
+
+// Slots add up when a host is named several times, as the mapper does it.
+void AddSlots(const Host& host, AgentSite* site) {
+  if (host.slots_given) {
+    site->slots += std::min(host.slots, UINT32_MAX - site->slots);
+  }
+  for (const std::string& alias : host.aliases) AddAlias(site, alias);
+}
+
+// What all agents are told.
+bootstrap::v1::Config SharedConfig(const OverlayPlan& plan) {
+  const bool local = plan.all_here();
+  bootstrap::v1::Config shared;
+  shared.set_version(1);
+  shared.set_overlay_id(plan.overlay_id);
+  shared.set_cluster_key(plan.cluster_key);
+  shared.set_context(plan.context);
+  shared.set_radix(plan.radix == 0 ? kDefaultRadix : plan.radix);
+  shared.set_security(plan.security.empty() ? "tls" : plan.security);
+  shared.set_tls_ca(plan.tls_ca);
+  shared.set_tls_cert(plan.tls_cert);
+  shared.set_tls_key(plan.tls_key);
+  shared.set_listen(plan.listen.empty() && local ? "127.0.0.1" : plan.listen);
+  shared.set_pmix_listen(plan.pmix_listen);
+  shared.set_embedded(plan.embedded);
+  shared.set_emulated(plan.emulated);
+  shared.set_log_level(plan.log_level);
+  shared.set_loss_timeout_ms(plan.loss_timeout_ms);
+  shared.set_reflection(plan.reflection);
+  shared.set_orphan_grace_ms(plan.orphan_grace_ms);
+  shared.set_restart_grace_ms(plan.restart_grace_ms);
+  if (const char* dir = std::getenv("CANOPY_LIBRARY_DIR"); dir != nullptr) {
+    shared.set_library_dir(dir);
+  }
+  for (const AgentSite& site : plan.sites) {
+    shared.add_member_names(site.name);
+  }
+  return shared;
+}
+
+}  // namespace
+
+bool OverlayPlan::all_here() const {
+  return std::ranges::all_of(
+      sites, [](const AgentSite& site) { return site.remote_command.empty(); });
+}
+
+void UseAgentOptions(const AgentOptions& options, OverlayPlan* plan) {
+  plan->radix = options.radix;
+  plan->security = options.security;
+  plan->tls_ca = options.tls_ca;
+  plan->tls_cert = options.tls_cert;
+  plan->tls_key = options.tls_key;
+  plan->listen = options.listen;
+  plan->pmix_listen = options.pmix_listen;
+  plan->log_level = options.log_level;
+  plan->loss_timeout_ms = options.loss_timeout_ms;
+}
+
+std::vector<AgentSite> EmulatedSites(uint32_t count) {
+  if (count == 1) {
+    AgentSite site = ThisSite();
+    AddAlias(&site, "node1");
+    return {std::move(site)};
+  }
+  std::vector<AgentSite> sites(count);
+  for (uint32_t i = 0; i < count; ++i) {
+    sites[i].name = "node" + std::to_string(i + 1);
+  }
+  return sites;
+}
+
+Result<std::vector<AgentSite>> HostSites(const std::vector<Host>& hosts,
+                                         const std::string& launch_agent) {
+  std::vector<AgentSite> sites;
+  size_t here = SIZE_MAX;  // index of this machine's
+  for (const Host& host : hosts) {
+    if (host.relative()) {
+      return Status(kErrBadParam, "'" + host.name +
+                                      "' picks from the nodes of an overlay, "
+                                      "and none is up; name the host, or use "
+                                      "'canopy up' first");
+    }
+    const std::string name = WithoutUser(host.name);
+    const bool local = launch_agent.empty() && IsThisMachine(name);
+    if (local && here == SIZE_MAX) {
+      here = sites.size();
+      sites.push_back(ThisSite());
+    }
+    auto known = std::ranges::find(sites, name, &AgentSite::name);
+    if (local) known = sites.begin() + static_cast<std::ptrdiff_t>(here);
+    if (known == sites.end()) {
+      Result<std::vector<std::string>> remote_command = RemoteCommand(
+          launch_agent.empty() ? kDefaultLaunchAgent : launch_agent, host.name);
+      if (!remote_command.ok()) return remote_command.status();
+      known = sites.insert(known, {name, {}, 0, *std::move(remote_command)});
+    }
+    AddAlias(&*known, name);
+    AddSlots(host, &*known);
+  }
+  return sites;
+}
+
+void MakeIdentity(OverlayPlan* plan) {
+  plan->overlay_id = RandomBytes(16);
+  if (plan->cluster_key.empty()) plan->cluster_key = RandomBytes(32);
+}
+
+std::string AgentProgram() { return ProgramBeside("CANOPYD", "canopyd"); }
+
+Result<std::vector<std::string>> RestartCommand(
+    const std::string& launch_agent, const std::string& host,
+    const std::string& runtime_dir) {
+  std::vector<std::string> command;
+  std::vector<std::string> agent = {AgentProgram(), "--restart", runtime_dir};
+  if (!launch_agent.empty()) {
+    Result<std::vector<std::string>> remote_command =
+        RemoteCommand(launch_agent, host);
+    if (!remote_command.ok()) return remote_command.status();
+    command = *std::move(remote_command);
+    if (GoesThroughShell(command)) {
+      for (std::string& word : agent) word = ShellQuoted(word);
+    }
+  }
+  command.insert(command.end(), agent.begin(), agent.end());
+  return command;
+}
+
+std::vector<AgentPlan> MakeAgentPlans(const OverlayPlan& plan) {
+  const std::string program = AgentProgram();
+  const bootstrap::v1::Config shared = SharedConfig(plan);
+  std::vector<AgentPlan> plans;
+  for (const AgentSite& site : plan.sites) {
+    AgentPlan& agent = plans.emplace_back();
+    agent.command = site.remote_command;
+    agent.command.push_back(!site.remote_command.empty() &&
+                                    GoesThroughShell(site.remote_command)
+                                ? ShellQuoted(program)
+                                : program);
+    agent.command.push_back("--bootstrap");
+    agent.config = shared;
+    agent.config.set_self(static_cast<uint32_t>(plans.size() - 1));
+    agent.config.set_node_name(site.name);
+    agent.config.set_slots(site.slots);
+    for (const std::string& alias : site.aliases) {
+      agent.config.add_aliases(alias);
+    }
+    if (site.remote_command.empty() && !plan.runtime_dir.empty()) {
+      agent.config.set_runtime_dir(plan.runtime_dir + "/" +
+                                   std::to_string(plans.size() - 1));
+    }
+  }
+  return plans;
+}
+
+}  // namespace canopy::cli

@@ -1,0 +1,87 @@
+#include "client/cli/agents/agent_plans.h"
+
+#include <gtest/gtest.h>
+
+#include "client/cli/base/this_machine.h"
+
+namespace canopy::cli {
+namespace {
+
+using Words = std::vector<std::string>;
+
+std::vector<AgentSite> Sites(const std::string& hosts,
+                             const std::string& launch_agent = "") {
+  const auto parsed = ParseHostList(hosts);
+  EXPECT_TRUE(parsed.ok());
+  const auto sites = HostSites(*parsed, launch_agent);
+  EXPECT_TRUE(sites.ok()) << sites.status().message();
+  return sites.ok() ? *sites : std::vector<AgentSite>();
+}
+
+TEST(AgentPlansTest, NamesOfThisMachineAreOneNode) {
+  const auto sites = Sites("localhost:2,127.0.0.1:3");
+  ASSERT_EQ(sites.size(), 1u);
+  EXPECT_EQ(sites[0].name, HostName());
+  EXPECT_TRUE(sites[0].remote_command.empty());
+  EXPECT_EQ(sites[0].slots, 5u);
+  EXPECT_EQ(
+      std::count(sites[0].aliases.begin(), sites[0].aliases.end(), "127.0.0.1"),
+      1);
+}
+
+TEST(AgentPlansTest, OtherHostsAreReachedByTheLaunchAgent) {
+  const auto sites = Sites("joe@n1,n2:3,n2:1", "ip netns exec {host}");
+  ASSERT_EQ(sites.size(), 2u);
+  EXPECT_EQ(sites[0].name, "n1");
+  EXPECT_EQ(sites[0].remote_command, (Words{"ip", "netns", "exec", "joe@n1"}));
+  EXPECT_EQ(sites[1].name, "n2");
+  EXPECT_EQ(sites[1].slots, 4u);
+}
+
+TEST(AgentPlansTest, RefusesWhatNamesNoHost) {
+  EXPECT_FALSE(HostSites(*ParseHostList("+n0"), "").ok());
+  EXPECT_FALSE(HostSites(*ParseHostList("n1"), "rsh").ok());
+  EXPECT_FALSE(HostSites(*ParseHostList("n1"), "ssh '{host}").ok());
+}
+
+TEST(AgentPlansTest, EmulatedNodesStayOnLoopback) {
+  OverlayPlan plan;
+  plan.sites = EmulatedSites(3);
+  plan.emulated = true;
+  plan.runtime_dir = "/run/x";
+  MakeIdentity(&plan);
+  const auto agents = MakeAgentPlans(plan);
+  ASSERT_EQ(agents.size(), 3u);
+  for (uint32_t i = 0; i < 3; ++i) {
+    const auto& config = agents[i].config;
+    EXPECT_EQ(config.node_name(), "node" + std::to_string(i + 1));
+    EXPECT_EQ(config.self(), i);
+    EXPECT_EQ(config.member_names_size(), 3);
+    EXPECT_EQ(config.security(), "tls");
+    EXPECT_EQ(config.listen(), "127.0.0.1");
+    EXPECT_EQ(config.radix(), kDefaultRadix);
+    EXPECT_EQ(config.overlay_id().size(), 16u);
+    EXPECT_EQ(config.cluster_key().size(), 32u);
+    EXPECT_EQ(config.runtime_dir(), "/run/x/" + std::to_string(i));
+    EXPECT_EQ(agents[i].command.size(), 2u);
+  }
+  EXPECT_EQ(agents[0].config.cluster_key(), agents[2].config.cluster_key());
+}
+
+TEST(AgentPlansTest, AgentsElsewhereUseTls) {
+  OverlayPlan plan;
+  plan.sites = Sites("n1,n2", "ssh {host}");
+  plan.runtime_dir = "/run/x";
+  MakeIdentity(&plan);
+  const auto agents = MakeAgentPlans(plan);
+  ASSERT_EQ(agents.size(), 2u);
+  EXPECT_EQ(agents[1].config.security(), "tls");
+  EXPECT_EQ(agents[1].config.listen(), "");
+  EXPECT_EQ(agents[1].config.runtime_dir(), "");
+  EXPECT_EQ(agents[1].command[0], "ssh");
+  EXPECT_EQ(agents[1].command[1], "n2");
+  EXPECT_EQ(agents[1].command.back(), "--bootstrap");
+}
+
+}  // namespace
+}  // namespace canopy::cli

@@ -1,0 +1,121 @@
+#include "client/cli/agents/overlay_end.h"
+
+#include <algorithm>
+#include <chrono>
+#include <utility>
+
+#include "client/cli/agents/agent_end.h"
+#include "client/cli/agents/delivery_tracker.h"
+#include "client/cli/base/string_util.h"
+#include "client/cli/control/context_target.h"
+
+namespace canopy::cli {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+// Agents that got the command end within this time.
+constexpr auto kAgentEnd = std::chrono::seconds(5);
+constexpr int kConnectMs = 1000;
+// Total time of the search for members that no other reaches.
+constexpr auto kLookFor = std::chrono::seconds(10);
+
+enum class Told { kYes, kNobody, kNoAnswer };
+
+// Asks one member by itself. kNobody: it is certain that no agent is there.
+Result<Told> Tell(const v1::Context& context, int member, bool force) {
+  const ControlTarget target = TargetOf(context, member);
+  if (target.address.empty()) return Told::kNobody;
+  Result<ControlClient> client = ControlClient::Connect(target, kConnectMs);
+  if (!client.ok()) {
+    return target.address.starts_with("unix:") ? Told::kNobody
+                                               : Told::kNoAnswer;
+  }
+  const Status status = client->Shutdown(force);
+  // It may be gone before its answer is through.
+  if (status.ok() || status.code() == kErrUnreach) return Told::kYes;
+  return Status(status.code(), "node '" + context.members(member).name() +
+                                   "': " + status.message());
+}
+
+// Those that `delivery` does not have.
+Status TellOthers(const v1::Context& context, bool force,
+                  DeliveryTracker* delivery, OverlayEnd* end) {
+  const auto deadline = Clock::now() + kLookFor;
+  for (int i = 0; i < context.members_size(); ++i) {
+    if (delivery->Has(i)) continue;
+    Result<Told> answer = Told::kNoAnswer;
+    if (Clock::now() < deadline) answer = Tell(context, i, force);
+    if (!answer.ok()) return answer.status();
+    if (*answer == Told::kYes) {
+      delivery->Add(i);
+      end->reached = true;
+    } else if (*answer == Told::kNoAnswer && !delivery->MayHave(i)) {
+      end->silent.push_back(context.members(i).name());
+    }
+  }
+  return Status();
+}
+
+using AgentsLeft = std::vector<const LocalAgent*>;
+
+AgentsLeft WaitForEnd(const AgentsLeft& agents) {
+  const auto deadline = Clock::now() + kAgentEnd;
+  AgentsLeft left;
+  for (const LocalAgent* agent : agents) {
+    const auto rest = std::chrono::duration_cast<std::chrono::milliseconds>(
+        deadline - Clock::now());
+    if (!agent->WaitEnd(static_cast<int>(std::max<int64_t>(rest.count(), 0)))) {
+      left.push_back(agent);
+    }
+  }
+  return left;
+}
+
+Status WaitForAgentsHere(const v1::Context& context,
+                         const std::vector<LocalAgent>& agents, bool force) {
+  AgentsLeft left;
+  for (const LocalAgent& agent : agents) left.push_back(&agent);
+  left = WaitForEnd(left);
+  if (left.empty()) return Status();
+  for (int i = 0; i < context.members_size(); ++i) {
+    if (TargetOf(context, i).address.starts_with("unix:")) {
+      (void)Tell(context, i, force);
+    }
+  }
+  left = WaitForEnd(left);
+  for (const LocalAgent* agent : left) {
+    if (force) agent->Kill();
+  }
+  if (force) left = WaitForEnd(left);
+  if (left.empty()) return Status();
+  std::vector<std::string> names;
+  for (const LocalAgent* agent : left) names.push_back(agent->node());
+  return Status(kErrTimeout,
+                "the agents of " + Join(names, ", ") +
+                    " do not end; 'canopy down --force --context " +
+                    context.name() + "' kills them");
+}
+
+}  // namespace
+
+Result<OverlayEnd> EndOverlay(const v1::Context& context, bool force) {
+  const std::vector<LocalAgent> agents = LocalAgent::Of(context);
+  OverlayEnd end;
+  end.reached = !agents.empty();
+  DeliveryTracker delivery(context.members_size());
+  if (Result<RootAgent> first = ConnectRoot(context); first.ok()) {
+    const auto status = first->client.GetStatus(/*ask_all=*/true);
+    Status answer = first->client.Shutdown(force);
+    if (!answer.ok() && answer.code() != kErrUnreach) return answer;
+    end.reached = true;
+    delivery.Add(first->member);
+    if (status.ok()) delivery.AddBelow(*status, first->member);
+  }
+  Status status = TellOthers(context, force, &delivery, &end);
+  if (status.ok()) status = WaitForAgentsHere(context, agents, force);
+  if (!status.ok()) return status;
+  return end;
+}
+
+}  // namespace canopy::cli

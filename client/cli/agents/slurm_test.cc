@@ -1,0 +1,74 @@
+#include "client/cli/agents/slurm.h"
+
+#include <gtest/gtest.h>
+
+#include <map>
+
+namespace canopy::cli {
+namespace {
+
+using Names = std::vector<std::string>;
+
+TEST(SlurmTest, ExpandsNodeLists) {
+  const std::map<std::string, Names> cases = {
+      {"login", {"login"}},
+      {"a,b", {"a", "b"}},
+      {"n[1-3]", {"n1", "n2", "n3"}},
+      {"n[08-11]", {"n08", "n09", "n10", "n11"}},
+      {"n[1,3-4,9],gpu01", {"n1", "n3", "n4", "n9", "gpu01"}},
+      {"r[1-2]c[0-1]", {"r1c0", "r1c1", "r2c0", "r2c1"}},
+      {"n[1-2]-ib.cluster,x", {"n1-ib.cluster", "n2-ib.cluster", "x"}},
+      {"n[7]", {"n7"}},
+  };
+  for (const auto& [text, names] : cases) {
+    const auto expanded = ExpandNodeList(text);
+    ASSERT_TRUE(expanded.ok()) << text;
+    EXPECT_EQ(*expanded, names) << text;
+  }
+}
+
+TEST(SlurmTest, RefusesWhatIsNoNodeList) {
+  for (const char* bad :
+       {"", "a,,b", "n[", "n[1", "n[]", "n[3-1]", "n[a-b]", "n]1[", "n[1-]",
+        "n[1-99999999]", "n[0-4294967295]", "n[1-60000]x[1-60000]"}) {
+    EXPECT_FALSE(ExpandNodeList(bad).ok()) << bad;
+  }
+}
+
+TEST(SlurmTest, ExpandsCounts) {
+  EXPECT_EQ(*ExpandCounts("4"), (std::vector<uint32_t>{4}));
+  EXPECT_EQ(*ExpandCounts("4(x2),1"), (std::vector<uint32_t>{4, 4, 1}));
+  for (const char* bad : {"", "x", "4(x", "4(x2", "4(xa)", "4(x99999999)"}) {
+    EXPECT_FALSE(ExpandCounts(bad).ok()) << bad;
+  }
+}
+
+char* Environment(const char* name) {
+  static const auto* const values = new std::map<std::string, std::string>{
+      {"SLURM_JOB_ID", "17"},
+      {"SLURM_JOB_NODELIST", "n[1-2]"},
+      {"SLURM_TASKS_PER_NODE", "3(x2)"},
+  };
+  const auto it = values->find(name);
+  return it == values->end() ? nullptr : const_cast<char*>(it->second.c_str());
+}
+
+TEST(SlurmTest, AnAgentOnEachNodeOfTheAllocation) {
+  EXPECT_FALSE(FindSlurmAllocation([](const char*) -> char* {
+                 return nullptr;
+               }).has_value());
+  const auto allocation = FindSlurmAllocation(Environment);
+  ASSERT_TRUE(allocation.has_value());
+  const auto sites = SlurmSites(*allocation);
+  ASSERT_TRUE(sites.ok());
+  ASSERT_EQ(sites->size(), 2u);
+  EXPECT_EQ((*sites)[1].name, "n2");
+  EXPECT_EQ((*sites)[1].slots, 3u);
+  EXPECT_EQ((*sites)[1].remote_command[0], "srun");
+  EXPECT_NE(std::find((*sites)[1].remote_command.begin(),
+                      (*sites)[1].remote_command.end(), "--nodelist=n2"),
+            (*sites)[1].remote_command.end());
+}
+
+}  // namespace
+}  // namespace canopy::cli

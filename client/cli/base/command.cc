@@ -1,0 +1,39 @@
+#include "client/cli/base/command.h"
+
+#include <unistd.h>
+
+#include "client/cli/base/file_util.h"
+#include "common/text.h"
+
+namespace canopy::cli {
+
+void PrintError(const std::string& message) {
+  (void)WriteAll(STDERR_FILENO, "canopy: " + Printable(message) + "\n");
+}
+
+int Fail(const Status& status) {
+  PrintError(status.message());
+  switch (status.code()) {
+    case kErrBadParam:
+    case kErrJobNoExeSpecified:
+      return kExitUsage;
+    case kErrJobExeNotFound:
+      return kExitNotFound;
+    case kErrJobAppNotExecutable:
+    case kErrExeNotAccessible:
+      return kExitNotExecutable;
+    default:
+      return kExitFailure;
+  }
+}
+
+int FailUsage(const std::string& command, const Status& status) {
+  if (status.code() != kErrBadParam && status.code() != kErrJobNoExeSpecified) {
+    return Fail(status);
+  }
+  PrintError(status.message() + " ('canopy " + command +
+             " --help' lists the options)");
+  return kExitUsage;
+}
+
+}  // namespace canopy::cli

@@ -1,0 +1,33 @@
+// What all commands share: how they are called, exit codes, and error messages.
+#ifndef CANOPY_CLIENT_CLI_BASE_COMMAND_H_
+#define CANOPY_CLIENT_CLI_BASE_COMMAND_H_
+
+#include <span>
+#include <string>
+
+#include "common/status.h"
+
+namespace canopy::cli {
+
+inline constexpr int kExitFailure = 1;
+inline constexpr int kExitUsage = 2;
+inline constexpr int kExitNotExecutable = 126;
+inline constexpr int kExitNotFound = 127;
+inline constexpr int kExitSignal = 128;  // plus the signal's number
+
+struct CommandLine {
+  std::string program;                // as called: "canopy", "mpirun", ...
+  std::span<const std::string> args;  // after the command's name
+};
+
+// Prints "canopy: MESSAGE" on standard error, one line.
+void PrintError(const std::string& message);
+// Prints and returns the exit code that belongs to the status.
+int Fail(const Status& status);
+// The same for what came of a command line: one that is not understood gets a
+// word on where help is.
+int FailUsage(const std::string& command, const Status& status);
+
+}  // namespace canopy::cli
+
+#endif  // CANOPY_CLIENT_CLI_BASE_COMMAND_H_

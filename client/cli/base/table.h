@@ -1,0 +1,31 @@
+// Text in aligned columns.
+#ifndef CANOPY_CLIENT_CLI_BASE_TABLE_H_
+#define CANOPY_CLIENT_CLI_BASE_TABLE_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace canopy::cli {
+
+// Left-aligned columns, two blanks apart; the last is not padded. All rows
+// have as many cells as the first.
+class Table {
+ public:
+  explicit Table(std::vector<std::string> heads);
+  void Add(std::vector<std::string> cells);
+  // Each line starts with `indent` and ends with a line feed.
+  std::string ToString(const std::string& indent = "") const;
+
+ private:
+  std::vector<std::vector<std::string>> rows_;
+};
+
+// "3 s", "12 min", "5 h", "9 d".
+std::string AgeText(uint64_t seconds);
+// "1 node", "4 nodes".
+std::string Count(uint64_t n, const std::string& what);
+
+}  // namespace canopy::cli
+
+#endif  // CANOPY_CLIENT_CLI_BASE_TABLE_H_

@@ -1,0 +1,94 @@
+#include <unistd.h>
+
+#include "client/cli/base/command.h"
+#include "client/cli/base/file_util.h"
+#include "client/cli/base/json_text.h"
+#include "client/cli/base/table.h"
+#include "client/cli/commands/commands.h"
+#include "client/cli/commands/doctor.h"
+#include "client/cli/context/context.pb.h"
+#include "client/cli/context/context_store.h"
+#include "client/cli/control/context_target.h"
+#include "client/cli/control/grpc_agents.h"
+#include "client/cli/options/command_line.h"
+#include "client/cli/options/option_setters.h"
+#include "client/cli/run/program_check.h"
+
+namespace canopy::cli {
+namespace {
+
+// Every overlay that is written down should answer.
+void CheckContexts(v1::DoctorReport* report) {
+  const ContextStore store;
+  const auto names = store.List();
+  if (!names.ok()) {
+    return AddCheck("contexts", "failed", names.status().message(), report);
+  }
+  for (const std::string& name : *names) {
+    Result<v1::Context> context = store.Load(name);
+    Result<RootAgent> root = context.ok() ? ConnectRoot(*context)
+                                          : Result<RootAgent>(context.status());
+    if (!root.ok()) {
+      AddCheck("context " + name, "warning", root.status().message(), report);
+      continue;
+    }
+    auto status = root->client.GetStatus();
+    if (!status.ok()) {
+      AddCheck("context " + name, "warning", status.status().message(), report);
+      continue;
+    }
+    std::string lost;
+    for (const auto& node : status->nodes()) {
+      if (!node.up()) lost += (lost.empty() ? "" : ", ") + node.name();
+    }
+    AddCheck(
+        "context " + name, lost.empty() ? "ok" : "warning",
+        lost.empty()
+            ? Count(static_cast<uint64_t>(status->nodes_size()), "node") + " up"
+            : "lost: " + lost + "; see 'canopy status'",
+        report);
+  }
+}
+
+int CheckThisMachine(bool json) {
+  v1::DoctorReport report = CheckMachine();
+  CheckContexts(&report);
+  bool healthy = true;
+  for (const v1::DoctorCheck& check : report.checks()) {
+    if (check.result() == "failed") healthy = false;
+  }
+  report.set_healthy(healthy);
+  const bool written =
+      WriteAll(STDOUT_FILENO, json ? JsonText(report) : DoctorText(report));
+  return written && healthy ? 0 : kExitFailure;
+}
+
+}  // namespace
+
+int DoctorCommand(const CommandLine& line) {
+  SharedOptions shared;
+  ProgramCheck check;
+  const CommandInfo info = {
+      "doctor",
+      "[options] [program]",
+      "Looks for what would keep jobs from running here: programs, library,\n"
+      "directories, limits, kernel, names, and overlays that do not answer.\n"
+      "With a program: which PMIx library it would get, and why, on every "
+      "node\n"
+      "of the overlay, or on this machine when none is up.\n",
+      {{"inject", 1, "WHEN",
+        "with a program: auto, always or never, as for 'canopy run'",
+        SetText(&check.inject)}},
+      0,
+      1};
+  const ParseOutcome parsed = ParseCommandLine(info, line, &shared);
+  if (!parsed.go_on) return parsed.exit_code;
+  if (shared.words.empty()) return CheckThisMachine(shared.json);
+  check.program = shared.words[0];
+  check.context = shared.context;
+  check.json = shared.json;
+  GrpcAgents agents;
+  return CheckProgram(check, &agents);
+}
+
+}  // namespace canopy::cli

@@ -1,0 +1,114 @@
+#include <chrono>
+#include <string>
+#include <thread>
+
+#include "client/cli/agents/agent_leftovers.h"
+#include "client/cli/agents/overlay_end.h"
+#include "client/cli/base/command.h"
+#include "client/cli/base/file_util.h"
+#include "client/cli/base/json_text.h"
+#include "client/cli/base/string_util.h"
+#include "client/cli/base/table.h"
+#include "client/cli/base/this_machine.h"
+#include "client/cli/commands/answers.pb.h"
+#include "client/cli/commands/commands.h"
+#include "client/cli/context/context_choice.h"
+#include "client/cli/context/context_store.h"
+#include "client/cli/options/command_line.h"
+#include "client/cli/options/option_setters.h"
+
+namespace canopy::cli {
+namespace {
+
+// Jobs of agents that were killed end within this time.
+constexpr auto kJobsEnd = std::chrono::seconds(10);
+constexpr auto kBetweenLooks = std::chrono::milliseconds(20);
+
+constexpr char kAbout[] =
+    "Ends the agents of an overlay and forgets its context. While jobs run it\n"
+    "is refused unless --force is said.\n";
+
+using Clock = std::chrono::steady_clock;
+
+// An agent's log outlives it, and all that is in its directory does when it was
+// killed. What is still in use is waited for: the shims of an agent that is
+// gone end their jobs.
+Status RemoveLeftovers(const bootstrap::v1::NodeInfo& node,
+                       Clock::time_point deadline) {
+  for (;;) {
+    Status status = RemoveAgentDirectory(node.runtime_dir());
+    if (status.code() != kErrResourceBusy || Clock::now() >= deadline) {
+      return status;
+    }
+    std::this_thread::sleep_for(kBetweenLooks);
+  }
+}
+
+void RemoveLeftovers(const v1::Context& context) {
+  const auto deadline = Clock::now() + kJobsEnd;
+  for (const auto& node : context.members()) {
+    if (!IsThisMachineNow(node.machine())) continue;
+    const Status status = RemoveLeftovers(node, deadline);
+    if (status.ok()) continue;
+    PrintError("warning: what the agent of " + node.name() +
+               " has left is not removed: " + status.message());
+  }
+}
+
+int PrintDown(const v1::Context& context, const OverlayEnd& end, bool quiet,
+              bool json) {
+  if (!end.silent.empty()) {
+    PrintError("warning: " + Join(end.silent, ", ") +
+               (end.silent.size() == 1 ? " does" : " do") +
+               " not answer; an agent that runs there goes on until it is "
+               "ended there");
+  }
+  if (json) {
+    v1::DownAnswer answer;
+    answer.set_context(context.name());
+    for (const auto& node : context.members()) answer.add_nodes(node.name());
+    answer.set_reached(end.reached);
+    for (const std::string& name : end.silent) answer.add_silent(name);
+    return WriteAll(STDOUT_FILENO, JsonText(answer)) ? 0 : kExitFailure;
+  }
+  if (quiet) return 0;
+  const std::string text =
+      "context " + context.name() + " is down" +
+      (end.reached ? ""
+                   : "; its agents had ended before or can not be reached") +
+      "\n";
+  return WriteAll(STDOUT_FILENO, text) ? 0 : kExitFailure;
+}
+
+int Down(const v1::Context& context, bool force, bool quiet, bool json) {
+  const Result<OverlayEnd> end = EndOverlay(context, force);
+  if (!end.ok()) return Fail(end.status());
+  RemoveLeftovers(context);
+  ContextStore().Remove(context.name());
+  return PrintDown(context, *end, quiet, json);
+}
+
+}  // namespace
+
+int DownCommand(const CommandLine& line) {
+  bool force = false;
+  bool quiet = false;
+  SharedOptions shared;
+  const CommandInfo info = {
+      "down",
+      "[options]",
+      kAbout,
+      {{"force f", 0, "",
+        "end running jobs too, and kill agents here that do not end",
+        SetFlag(&force)},
+       {"quiet q", 0, "", "print nothing when all is well", SetFlag(&quiet)}},
+      0,
+      0};
+  const ParseOutcome parsed = ParseCommandLine(info, line, &shared);
+  if (!parsed.go_on) return parsed.exit_code;
+  Result<v1::Context> context = NeedContext(shared.context);
+  if (!context.ok()) return Fail(context.status());
+  return Down(*context, force, quiet, shared.json);
+}
+
+}  // namespace canopy::cli

@@ -1,0 +1,171 @@
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <sstream>
+#include <utility>
+#include <vector>
+
+#include "client/cli/agents/agent_plans.h"
+#include "client/cli/base/command.h"
+#include "client/cli/base/file_util.h"
+#include "client/cli/base/json_text.h"
+#include "client/cli/base/string_util.h"
+#include "client/cli/commands/answers.pb.h"
+#include "client/cli/commands/commands.h"
+#include "client/cli/context/context_choice.h"
+#include "client/cli/control/context_target.h"
+#include "client/cli/options/command_line.h"
+#include "client/cli/options/option_setters.h"
+#include "common/text.h"
+
+namespace canopy::cli {
+namespace {
+
+constexpr size_t kMaxLog = 256u << 20;
+constexpr uint32_t kMaxLines = 1u << 30;
+// Last bytes of a long log are enough for its last lines.
+constexpr size_t kChunk = 64u << 10;
+
+std::string LogPath(const bootstrap::v1::NodeInfo& node) {
+  return node.runtime_dir() + "/agent.log";
+}
+
+bool IsHere(const bootstrap::v1::NodeInfo& node) {
+  struct stat info;
+  return stat(node.runtime_dir().c_str(), &info) == 0 &&
+         info.st_uid == geteuid();
+}
+
+std::string LastLines(const std::string& text, uint32_t lines) {
+  size_t start = text.size();
+  if (start > 0 && text.back() == '\n') --start;
+  for (uint32_t i = 0; i < lines && start != std::string::npos; ++i) {
+    start = start == 0 ? std::string::npos : text.rfind('\n', start - 1);
+  }
+  return start == std::string::npos ? text : text.substr(start + 1);
+}
+
+// Runs tail there, by the remote-launch command.
+Result<std::string> RemoteLog(const v1::Context& context,
+                              const bootstrap::v1::NodeInfo& node,
+                              uint32_t lines) {
+  Result<std::vector<Host>> host = ParseHostList(node.name());
+  if (!host.ok()) return host.status();
+  Result<std::vector<AgentSite>> site =
+      HostSites(*host, context.launch_agent());
+  if (!site.ok()) return site.status();
+  std::string command;
+  for (const std::string& word : (*site)[0].remote_command) {
+    command += ShellQuoted(word) + " ";
+  }
+  command += "tail -n " + std::to_string(lines) + " " +
+             ShellQuoted(LogPath(node)) + " </dev/null 2>&1";
+  FILE* const pipe = popen(command.c_str(), "re");
+  if (pipe == nullptr) {
+    return Status(kErrSysLimitsFiles, "cannot start " + command);
+  }
+  std::string text;
+  std::vector<char> chunk(kChunk);
+  size_t n;
+  while ((n = fread(chunk.data(), 1, chunk.size(), pipe)) > 0) {
+    if (text.size() < kMaxLog) text.append(chunk.data(), n);
+  }
+  if (pclose(pipe) == 0) return text;
+  return Status(kErrUnreach,
+                "node '" + node.name() + "': " + std::string(Trim(text)));
+}
+
+Result<std::string> Log(const v1::Context& context,
+                        const bootstrap::v1::NodeInfo& node, uint32_t lines) {
+  if (context.launch_agent().empty() || IsHere(node)) {
+    Result<std::string> text = ReadFile(LogPath(node), kMaxLog);
+    if (!text.ok()) return text;
+    return LastLines(*text, lines);
+  }
+  return RemoteLog(context, node, lines);
+}
+
+Status CheckNodes(const v1::Context& context,
+                  const std::vector<std::string>& words) {
+  for (const std::string& word : words) {
+    const bool known = std::ranges::any_of(
+        context.members(),
+        [&word](const auto& node) { return node.name() == word; });
+    if (!known) {
+      return Status(kErrNotFound, "context '" + context.name() +
+                                      "' has no node '" + word +
+                                      "'; 'canopy status' lists them");
+    }
+  }
+  return Status();
+}
+
+bool Chosen(const std::vector<std::string>& words, const std::string& node) {
+  return words.empty() || std::ranges::count(words, node) > 0;
+}
+
+int PrintLogs(const v1::Context& context, const std::vector<std::string>& words,
+              uint32_t lines) {
+  int exit_code = 0;
+  for (const auto& node : context.members()) {
+    if (!Chosen(words, node.name())) continue;
+    Result<std::string> text = Log(context, node, lines);
+    if (!text.ok()) {
+      exit_code = Fail(text.status());
+      continue;
+    }
+    const std::string head =
+        words.size() == 1 ? "" : "==> " + node.name() + " <==\n";
+    if (!WriteAll(STDOUT_FILENO, head + *text)) return kExitFailure;
+  }
+  return exit_code;
+}
+
+int PrintJson(const v1::Context& context, const std::vector<std::string>& words,
+              uint32_t lines) {
+  v1::LogsAnswer answer;
+  int exit_code = 0;
+  for (const auto& node : context.members()) {
+    if (!Chosen(words, node.name())) continue;
+    v1::NodeLog* const log = answer.add_logs();
+    log->set_node(node.name());
+    Result<std::string> text = Log(context, node, lines);
+    if (!text.ok()) {
+      log->set_error(Printable(text.status().message()));
+      exit_code = kExitFailure;
+      continue;
+    }
+    std::istringstream in(*text);
+    for (std::string row; std::getline(in, row);) {
+      log->add_lines(Printable(row));
+    }
+  }
+  return WriteAll(STDOUT_FILENO, JsonText(answer)) ? exit_code : kExitFailure;
+}
+
+}  // namespace
+
+int LogsCommand(const CommandLine& line) {
+  SharedOptions shared;
+  uint32_t lines = 100;
+  const CommandInfo info = {
+      "logs",
+      "[NODE...] [options]",
+      "Prints what the agents of an overlay logged.\n",
+      {{"lines n", 1, "N", "the last N lines of each (100)",
+        SetNumber(&lines, 0, kMaxLines)}},
+      0,
+      1024};
+  const ParseOutcome parsed = ParseCommandLine(info, line, &shared);
+  if (!parsed.go_on) return parsed.exit_code;
+  Result<v1::Context> context = NeedContext(shared.context);
+  if (!context.ok()) return Fail(context.status());
+  Status status = CheckNodes(*context, shared.words);
+  if (!status.ok()) return Fail(status);
+  return (shared.json ? PrintJson : PrintLogs)(*context, shared.words, lines);
+}
+
+}  // namespace canopy::cli

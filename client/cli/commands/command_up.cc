@@ -1,0 +1,227 @@
+#include <time.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <optional>
+#include <utility>
+
+#include "client/cli/agents/agent_plans.h"
+#include "client/cli/agents/slurm.h"
+#include "client/cli/base/command.h"
+#include "client/cli/base/file_util.h"
+#include "client/cli/base/json_text.h"
+#include "client/cli/base/progress_line.h"
+#include "client/cli/base/signals.h"
+#include "client/cli/base/table.h"
+#include "client/cli/base/timeline.h"
+#include "client/cli/commands/commands.h"
+#include "client/cli/commands/replace.h"
+#include "client/cli/context/context.pb.h"
+#include "client/cli/context/context_choice.h"
+#include "client/cli/context/context_store.h"
+#include "client/cli/control/context_target.h"
+#include "client/cli/options/agent_options.h"
+#include "client/cli/options/command_line.h"
+#include "client/cli/options/up_options.h"
+#include "server/openpmix/tool_file.h"
+#include "server/security/cluster_key.h"
+
+namespace canopy::cli {
+namespace {
+
+constexpr char kAbout[] =
+    "Starts an agent on each node and leaves them there as an overlay that\n"
+    "'canopy run' uses. Without hosts: the nodes of the Slurm allocation that\n"
+    "it is called in, else this machine.\n";
+
+std::string ContextName(const std::string& asked) {
+  if (!asked.empty()) return asked;
+  const char* const said = std::getenv("CANOPY_CONTEXT");
+  return said != nullptr && *said != '\0' ? said : kDefaultContext;
+}
+
+// Frees the name, or says who has it.
+Status TakeName(const ContextStore& store, const std::string& name) {
+  if (Status status = CheckContextName(name); !status.ok()) return status;
+  Result<std::vector<std::string>> known = store.List();
+  if (!known.ok()) return known.status();
+  if (std::find(known->begin(), known->end(), name) == known->end()) {
+    return Status();
+  }
+  Result<v1::Context> old = store.Load(name);
+  if (!old.ok()) return old.status();
+  if (ConnectRoot(*old).ok()) {
+    return Status(
+        kErrExists,
+        "context '" + name + "' is up already (" +
+            Count(static_cast<uint64_t>(old->members_size()), "node") +
+            "); end it with 'canopy down --context " + name +
+            "' or choose another --context");
+  }
+  PrintError("replacing context '" + name +
+             "', whose agents do not answer any more");
+  // Tools that find two agents take none.
+  for (const auto& node : old->members()) {
+    openpmix::ToolFile::RemoveAll(node.runtime_dir());
+  }
+  store.Remove(name);
+  return Status();
+}
+
+Result<std::string> LoadKey(const std::string& path) {
+  Result<security::ClusterKey> key = security::ClusterKey::Load(path);
+  if (!key.ok()) return key.status();
+  const std::string hex = key->ToHex();
+  std::string bytes;
+  for (size_t i = 0; i + 1 < hex.size(); i += 2) {
+    bytes += static_cast<char>(std::stoi(hex.substr(i, 2), nullptr, 16));
+  }
+  return bytes;
+}
+
+// `*held`: the agents end with their remote-launch command, which must
+// therefore stay.
+Result<OverlayPlan> MakePlan(const UpOptions& options, const std::string& name,
+                             bool* held) {
+  OverlayPlan plan;
+  const auto slurm = FindSlurmAllocation(&getenv);
+  Result<std::vector<AgentSite>> sites =
+      options.nodes != 0 ? EmulatedSites(options.nodes)
+      : !options.hosts.empty()
+          ? HostSites(options.hosts, options.agents.launch_agent)
+      : slurm.has_value() ? SlurmSites(*slurm)
+                          : EmulatedSites(1);
+  if (!sites.ok()) return sites.status();
+  *held = options.nodes == 0 && options.hosts.empty() && slurm.has_value();
+  plan.sites = *std::move(sites);
+  plan.embedded = *held;
+  plan.emulated = options.nodes > 1;
+  UseAgentOptions(options.agents, &plan);
+  plan.context = name;
+  plan.reflection = options.reflection;
+  plan.orphan_grace_ms = options.orphan_grace_ms;
+  plan.restart_grace_ms = options.restart_grace_ms;
+  if (!options.key_file.empty()) {
+    Result<std::string> key = LoadKey(options.key_file);
+    if (!key.ok()) return key.status();
+    plan.cluster_key = *std::move(key);
+  }
+  MakeIdentity(&plan);
+  return plan;
+}
+
+v1::Context MakeContext(const OverlayPlan& plan,
+                        const std::vector<AgentPlan>& agents,
+                        const UpOptions& options) {
+  v1::Context context;
+  const bootstrap::v1::Config& config = agents[0].config;
+  context.set_name(plan.context);
+  context.set_version(1);
+  context.set_created(time(nullptr));
+  context.set_overlay_id(plan.overlay_id);
+  context.set_cluster_key(plan.cluster_key);
+  context.set_security(config.security());
+  context.set_tls_ca(plan.tls_ca);
+  context.set_tls_cert(plan.tls_cert);
+  context.set_tls_key(plan.tls_key);
+  context.set_radix(config.radix());
+  context.set_emulated(plan.emulated);
+  if (!plan.all_here()) {
+    context.set_launch_agent(options.agents.launch_agent.empty()
+                                 ? kDefaultLaunchAgent
+                                 : options.agents.launch_agent);
+  }
+  return context;
+}
+
+void AddMembers(const AgentGroup& group, v1::Context* context) {
+  for (const auto& node : group.nodes()) {
+    auto* const member = context->add_members();
+    *member = node;
+    member->clear_topology();
+  }
+}
+
+int PrintUp(const v1::Context& context, const UpOptions& options, bool json) {
+  if (json) {
+    v1::Context shown = context;
+    shown.clear_cluster_key();
+    return WriteAll(STDOUT_FILENO, JsonText(shown)) ? 0 : kExitFailure;
+  }
+  if (options.quiet) return 0;
+  uint64_t slots = 0;
+  for (const auto& node : context.members()) slots += node.slots();
+  std::string text =
+      "context " + context.name() + " is up: " +
+      Count(static_cast<uint64_t>(context.members_size()), "node") + ", " +
+      Count(slots, "slot") + "\n";
+  return WriteAll(STDOUT_FILENO, text) ? 0 : kExitFailure;
+}
+
+int BringUp(const OverlayPlan& plan, const UpOptions& options, bool held,
+            bool json, const ContextStore& store) {
+  const Timeline timeline(options.verbose);
+  SignalSource signals;
+  AgentGroup group;
+  std::vector<AgentPlan> agents = MakeAgentPlans(plan);
+  v1::Context context = MakeContext(plan, agents, options);
+  timeline.Note("starting " + Count(agents.size(), "agent"));
+  if (Status s = group.Start(std::move(agents)); !s.ok()) return Fail(s);
+  ProgressLine line(STDERR_FILENO, !options.quiet);
+  Status status =
+      group.WaitReady(static_cast<int>(options.timeout_seconds) * 1000,
+                      signals.fd(), [&line](size_t up, size_t total) {
+                        line.Set("agents up " + std::to_string(up) + "/" +
+                                 std::to_string(total));
+                        line.Tick();
+                      });
+  line.Clear();
+  if (!status.ok()) {
+    const std::optional<int> signal = signals.Take();
+    if (signal.has_value()) {
+      PrintError("interrupted; the agents are ended");
+      return kExitSignal + *signal;
+    }
+    return Fail(status);
+  }
+  timeline.Note("agents up");
+  AddMembers(group, &context);
+  status = store.Save(context);
+  if (!status.ok()) {
+    Result<RootAgent> root = ConnectRoot(context);
+    if (root.ok()) (void)root->client.Shutdown(true);
+    return Fail(status);
+  }
+  if (held) {
+    if (Status s = group.Detach(); !s.ok()) return Fail(s);
+  }
+  return PrintUp(context, options, json);
+}
+
+}  // namespace
+
+int UpCommand(const CommandLine& line) {
+  UpOptions options;
+  SharedOptions shared;
+  const CommandInfo info = {
+      "up", "[options]", kAbout, UpOptionTable(&options), 0, 0};
+  const ParseOutcome parsed = ParseCommandLine(info, line, &shared);
+  if (!parsed.go_on) return parsed.exit_code;
+  Status status = CheckUpOptions(options);
+  if (!status.ok()) return FailUsage("up", status);
+  const ContextStore store;
+  if (options.replace) {
+    Result<v1::Context> context = NeedContext(shared.context);
+    if (!context.ok()) return Fail(context.status());
+    return ReplaceAgents(&*context, options, store);
+  }
+  const std::string name = ContextName(shared.context);
+  if (Status s = TakeName(store, name); !s.ok()) return Fail(s);
+  if (options.agents.security == "plaintext") PrintError(kPlaintextWarning);
+  bool held = false;
+  Result<OverlayPlan> plan = MakePlan(options, name, &held);
+  if (!plan.ok()) return Fail(plan.status());
+  return BringUp(*plan, options, held, shared.json, store);
+}
+
+}  // namespace canopy::cli

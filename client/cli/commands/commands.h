@@ -1,0 +1,22 @@
+// The commands but `run`, which has a header of its own.
+#ifndef CANOPY_CLIENT_CLI_COMMANDS_COMMANDS_H_
+#define CANOPY_CLIENT_CLI_COMMANDS_COMMANDS_H_
+
+#include "client/cli/base/command.h"
+
+namespace canopy::cli {
+
+// Each returns the exit code of the process.
+int UpCommand(const CommandLine& line);
+int DownCommand(const CommandLine& line);
+int PsCommand(const CommandLine& line);
+int StatusCommand(const CommandLine& line);
+int WhyCommand(const CommandLine& line);
+int KillCommand(const CommandLine& line);
+int SignalCommand(const CommandLine& line);
+int LogsCommand(const CommandLine& line);
+int DoctorCommand(const CommandLine& line);
+
+}  // namespace canopy::cli
+
+#endif  // CANOPY_CLIENT_CLI_COMMANDS_COMMANDS_H_

@@ -1,0 +1,203 @@
+#include "client/cli/commands/doctor.h"
+
+#include <netdb.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <string_view>
+
+#include "client/cli/agents/slurm.h"
+#include "client/cli/base/string_util.h"
+#include "client/cli/base/table.h"
+#include "client/cli/base/this_machine.h"
+#include "common/posix/private_dir.h"
+#include "common/version.h"
+
+namespace canopy::cli {
+namespace {
+
+constexpr char kOk[] = "ok";
+constexpr char kWarning[] = "warning";
+constexpr char kFailed[] = "failed";
+constexpr rlim_t kFewFiles = 1024;
+
+void CheckProgram(const std::string& name, const char* variable,
+                  v1::DoctorReport* report) {
+  const std::string path = ProgramBeside(variable, name);
+  if (access(path.c_str(), X_OK) == 0) {
+    return AddCheck(name, kOk, path, report);
+  }
+  AddCheck(name, kFailed,
+           path + ": " + std::strerror(errno) +
+               "; install it beside canopy or set " + variable,
+           report);
+}
+
+// First line of what a command prints.
+std::string FirstLine(const std::string& command) {
+  FILE* const pipe = popen((command + " 2>/dev/null").c_str(), "re");
+  if (pipe == nullptr) return "";
+  char line[256] = "";
+  if (std::fgets(line, sizeof line, pipe) == nullptr) line[0] = '\0';
+  pclose(pipe);
+  return std::string(Trim(line));
+}
+
+void CheckAgentVersion(v1::DoctorReport* report) {
+  const std::string path = ProgramBeside("CANOPYD", "canopyd");
+  if (access(path.c_str(), X_OK) != 0) return;
+  const std::string said = FirstLine(ShellQuoted(path) + " --version");
+  const std::string wanted = std::string("canopyd ") + kVersion;
+  if (said == wanted) return AddCheck("version", kOk, said, report);
+  AddCheck("version", kFailed,
+           "canopyd says '" + said + "' and this is canopy " + kVersion +
+               "; install both from one build",
+           report);
+}
+
+void CheckLibrary(v1::DoctorReport* report) {
+  const std::string directory =
+      ProgramBeside("CANOPY_LIBRARY_DIR", "../lib/canopy");
+  const std::string path = directory + "/libpmix.so.2";
+  if (access(path.c_str(), R_OK) == 0) {
+    return AddCheck("libpmix", kOk, path, report);
+  }
+  AddCheck("libpmix", kFailed,
+           path + ": " + std::strerror(errno) +
+               "; Open MPI programs would not find their job",
+           report);
+}
+
+void CheckRuntimeDirectory(v1::DoctorReport* report) {
+  const std::string base = RuntimeBase();
+  const std::string own = base + "/canopy-" + std::to_string(geteuid());
+  struct stat info;
+  if (access(base.c_str(), W_OK) != 0) {
+    return AddCheck("runtime directory", kFailed,
+                    base + " can not be written; set XDG_RUNTIME_DIR", report);
+  }
+  if (lstat(own.c_str(), &info) == 0 &&
+      (!S_ISDIR(info.st_mode) || info.st_uid != geteuid() ||
+       (info.st_mode & 077) != 0)) {
+    return AddCheck("runtime directory", kFailed,
+                    own + " is not a private directory of this user; remove it",
+                    report);
+  }
+  // Sockets lie two levels below, with names of nodes.
+  if (own.size() + 60 > sizeof(sockaddr_un::sun_path)) {
+    return AddCheck("runtime directory", kWarning,
+                    own +
+                        " leaves little room for names of sockets; set "
+                        "XDG_RUNTIME_DIR to a shorter one",
+                    report);
+  }
+  AddCheck("runtime directory", kOk, own, report);
+}
+
+void CheckFiles(v1::DoctorReport* report) {
+  rlimit limit{};
+  getrlimit(RLIMIT_NOFILE, &limit);
+  const std::string text = std::to_string(limit.rlim_cur) + " open files, " +
+                           std::to_string(limit.rlim_max) + " at most";
+  if (limit.rlim_max >= kFewFiles) {
+    return AddCheck("limits", kOk, text, report);
+  }
+  AddCheck("limits", kWarning,
+           text + ": too few for many processes on a node; raise 'ulimit -Hn'",
+           report);
+}
+
+void CheckKernel(v1::DoctorReport* report) {
+  const int memory = memfd_create("canopy-doctor", MFD_CLOEXEC);
+  const long process = syscall(SYS_pidfd_open, getpid(), 0);
+  if (memory >= 0 && process >= 0) {
+    AddCheck("kernel", kOk, "memfd and pidfd work", report);
+  } else {
+    AddCheck("kernel", kFailed,
+             "memfd_create or pidfd_open is not allowed; Linux 5.3 or newer "
+             "and no seccomp filter against them are needed",
+             report);
+  }
+  if (memory >= 0) close(memory);
+  if (process >= 0) close(static_cast<int>(process));
+}
+
+void CheckName(v1::DoctorReport* report) {
+  const std::string name = HostName();
+  addrinfo* found = nullptr;
+  const int error = getaddrinfo(name.c_str(), nullptr, nullptr, &found);
+  if (error == 0) {
+    freeaddrinfo(found);
+    return AddCheck("host name", kOk, name, report);
+  }
+  AddCheck("host name", kWarning,
+           name + " does not resolve (" + gai_strerror(error) +
+               "); MPI libraries may want it to: add it to /etc/hosts",
+           report);
+}
+
+void CheckHosts(v1::DoctorReport* report) {
+  const auto slurm = FindSlurmAllocation(&getenv);
+  if (slurm.has_value()) {
+    const auto sites = SlurmSites(*slurm);
+    const bool srun = !FirstLine("command -v srun").empty();
+    return AddCheck(
+        "other nodes", sites.ok() && srun ? kOk : kFailed,
+        !sites.ok() ? sites.status().message()
+        : srun      ? "Slurm job " + slurm->job_id + " with " +
+                     Count(sites->size(), "node")
+               : "in Slurm job " + slurm->job_id + ", and srun is not in PATH",
+        report);
+  }
+  const std::string ssh = FirstLine("command -v ssh");
+  AddCheck("other nodes", ssh.empty() ? kWarning : kOk,
+           ssh.empty() ? "no ssh in PATH; hosts need --launch-agent"
+                       : "reached by " + ssh,
+           report);
+}
+
+}  // namespace
+
+void AddCheck(const std::string& name, const std::string& result,
+              const std::string& text, v1::DoctorReport* report) {
+  v1::DoctorCheck* const check = report->add_checks();
+  check->set_name(name);
+  check->set_result(result);
+  check->set_text(text);
+}
+
+v1::DoctorReport CheckMachine() {
+  v1::DoctorReport report;
+  CheckProgram("canopyd", "CANOPYD", &report);
+  CheckAgentVersion(&report);
+  CheckProgram("canopy-shim", "CANOPY_SHIM", &report);
+  CheckLibrary(&report);
+  CheckRuntimeDirectory(&report);
+  CheckFiles(&report);
+  CheckKernel(&report);
+  CheckName(&report);
+  CheckHosts(&report);
+  return report;
+}
+
+std::string DoctorText(const v1::DoctorReport& report) {
+  Table table({"CHECK", "RESULT", "FOUND"});
+  uint64_t failed = 0;
+  for (const v1::DoctorCheck& check : report.checks()) {
+    table.Add({check.name(), check.result(), check.text()});
+    if (check.result() == kFailed) ++failed;
+  }
+  return table.ToString() + (failed == 0 ? "ready to run jobs\n"
+                                         : Count(failed, "check") +
+                                               " failed: jobs will not run\n");
+}
+
+}  // namespace canopy::cli

@@ -1,0 +1,157 @@
+#include "client/cli/commands/replace.h"
+
+#include <unistd.h>
+
+#include <chrono>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "client/cli/agents/agent_plans.h"
+#include "client/cli/agents/agent_process.h"
+#include "client/cli/base/command.h"
+#include "client/cli/base/file_util.h"
+#include "client/cli/base/string_util.h"
+#include "client/cli/base/table.h"
+#include "client/cli/control/context_target.h"
+
+namespace canopy::cli {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+constexpr int kConnectMs = 1000;
+constexpr auto kBetweenAttempts = std::chrono::milliseconds(20);
+
+// Waits for another agent than the one that started at `before`.
+Result<control::v1::StatusReply> WaitUp(const v1::Context& context, int member,
+                                        uint64_t before,
+                                        Clock::time_point deadline) {
+  while (Clock::now() < deadline) {
+    const ControlTarget target = TargetOf(context, member);
+    if (!target.address.empty()) {
+      Result<ControlClient> client = ControlClient::Connect(target, kConnectMs);
+      if (client.ok()) {
+        Result<control::v1::StatusReply> status = client->GetStatus();
+        if (status.ok() && status->started() != before && status->linked()) {
+          return status;
+        }
+      }
+    }
+    std::this_thread::sleep_for(kBetweenAttempts);
+  }
+  return Status(kErrTimeout, "its new agent did not come up in time");
+}
+
+Status Restart(const v1::Context& context, int member, bool here,
+               Clock::time_point deadline) {
+  const auto& node = context.members(member);
+  Result<std::vector<std::string>> command = RestartCommand(
+      here ? "" : context.launch_agent(), node.name(), node.runtime_dir());
+  if (!command.ok()) return command.status();
+  AgentProcess process;
+  Status status = process.Spawn(*std::move(command));
+  if (!status.ok()) return status;
+  process.CloseInput();
+  const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(
+      deadline - Clock::now());
+  if (!process.WaitEnd(static_cast<int>(left.count()))) {
+    return Status(kErrTimeout, "its new agent did not come up in time");
+  }
+  if (process.EndedWell()) return Status();
+  const std::string said = process.LastErrorLine();
+  return Status(kErrUnreach, said.empty() ? "its new agent gave up" : said);
+}
+
+// What the agent of a member says, or why it does not.
+Result<control::v1::StatusReply> Ask(const ControlTarget& target) {
+  if (target.address.empty()) return Status(kErrUnreach, "");
+  Result<ControlClient> client = ControlClient::Connect(target, kConnectMs);
+  if (!client.ok()) return client.status();
+  return client->GetStatus();
+}
+
+// Makes one agent after another way for a new one.
+class Replacement {
+ public:
+  Replacement(v1::Context* context, const UpOptions& options)
+      : context_(context), options_(options), done_(context->members_size()) {}
+
+  // Those that are gone first, parents before children: the others need their
+  // parents. Then from the leaves up.
+  Status Run(const ContextStore& store) {
+    const int size = context_->members_size();
+    for (int i = 0; i < size; ++i) {
+      if (Ask(TargetOf(*context_, i)).ok()) continue;
+      if (Status s = Note(i, RestartOne(i), store); !s.ok()) return s;
+    }
+    for (int i = size - 1; i >= 0; --i) {
+      if (done_[i]) continue;
+      if (Status s = Note(i, ReplaceOne(i), store); !s.ok()) return s;
+    }
+    return Status();
+  }
+  int failed() const { return failed_; }
+
+ private:
+  using Reply = Result<control::v1::StatusReply>;
+
+  Clock::time_point Deadline() const {
+    return Clock::now() + std::chrono::seconds(options_.timeout_seconds);
+  }
+
+  Reply RestartOne(int i) const {
+    const auto deadline = Deadline();
+    const bool here = context_->launch_agent().empty() ||
+                      TargetOf(*context_, i).address.starts_with("unix:");
+    if (Status s = Restart(*context_, i, here, deadline); !s.ok()) return s;
+    return WaitUp(*context_, i, 0, deadline);
+  }
+
+  Reply ReplaceOne(int i) const {
+    const auto deadline = Deadline();
+    const ControlTarget target = TargetOf(*context_, i);
+    const Reply old = Ask(target);
+    if (!old.ok()) return RestartOne(i);
+    Result<ControlClient> client = ControlClient::Connect(target, kConnectMs);
+    if (!client.ok()) return client.status();
+    if (Status s = client->Replace(AgentProgram()); !s.ok()) return s;
+    return WaitUp(*context_, i, old->started(), deadline);
+  }
+
+  Status Note(int i, const Reply& now, const ContextStore& store) {
+    done_[i] = true;
+    auto* const member = context_->mutable_members(i);
+    if (!now.ok()) {
+      PrintError("node '" + member->name() + "': " + now.status().message());
+      ++failed_;
+      return Status();
+    }
+    member->set_pid(now->pid());
+    member->set_version(now->version());
+    return store.Update(*context_);
+  }
+
+  v1::Context* const context_;
+  const UpOptions& options_;
+  std::vector<bool> done_;
+  int failed_ = 0;
+};
+
+}  // namespace
+
+int ReplaceAgents(v1::Context* context, const UpOptions& options,
+                  const ContextStore& store) {
+  Replacement replacement(context, options);
+  if (Status s = replacement.Run(store); !s.ok()) return Fail(s);
+  if (replacement.failed() > 0) return kExitFailure;
+  if (options.quiet) return 0;
+  const std::string text =
+      "context " + context->name() + ": " +
+      Count(static_cast<uint64_t>(context->members_size()), "agent") +
+      " replaced\n";
+  return WriteAll(STDOUT_FILENO, text) ? 0 : kExitFailure;
+}
+
+}  // namespace canopy::cli

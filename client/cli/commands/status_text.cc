@@ -1,0 +1,153 @@
+#include "client/cli/commands/status_text.h"
+
+#include <pwd.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <map>
+#include <string_view>
+#include <vector>
+
+#include "client/cli/base/table.h"
+
+namespace canopy::cli {
+namespace {
+
+namespace v1 = control::v1;
+
+constexpr int kMaxDepth = 64;
+constexpr size_t kMaxCommand = 60;
+
+// Draws the nodes that have a parent below it, depth first.
+class TreeTable {
+ public:
+  TreeTable(const v1::StatusReply& status, bool utf8)
+      : status_(status),
+        utf8_(utf8),
+        table_({"NODE", "ADDRESS", "SLOTS", "PROCS", "PID", "UP FOR"}) {
+    for (int i = 0; i < status.nodes_size(); ++i) {
+      if (status.nodes(i).up()) {
+        children_[status.nodes(i).parent()].push_back(i);
+      }
+    }
+  }
+
+  std::string ToString() {
+    for (const int root : children_[-1]) Add(root, "", "", 0);
+    return table_.ToString();
+  }
+
+ private:
+  void Add(int index, const std::string& lead, const std::string& branch,
+           int depth) {
+    const v1::NodeStatus& node = status_.nodes(index);
+    table_.Add({lead + branch + node.name(), node.address(),
+                std::to_string(node.slots()), std::to_string(node.procs()),
+                std::to_string(node.pid()),
+                node.away() ? "restarting" : AgeText(node.uptime_seconds())});
+    if (depth > kMaxDepth) return;
+    const std::vector<int>& below = children_[node.node()];
+    const std::string further =
+        branch.empty() ? lead
+                       : lead + (branch == Last() ? "   " : Bar() + "  ");
+    for (size_t i = 0; i < below.size(); ++i) {
+      Add(below[i], further, i + 1 == below.size() ? Last() : Middle(),
+          depth + 1);
+    }
+  }
+  std::string Bar() const { return utf8_ ? "\u2502" : "|"; }
+  std::string Middle() const { return utf8_ ? "\u251c\u2500 " : "|- "; }
+  std::string Last() const { return utf8_ ? "\u2514\u2500 " : "`- "; }
+
+  const v1::StatusReply& status_;
+  const bool utf8_;
+  Table table_;
+  std::map<int64_t, std::vector<int>> children_;
+};
+
+std::string UserName(uint32_t uid) {
+  const passwd* const user = getpwuid(uid);
+  return user != nullptr ? user->pw_name : std::to_string(uid);
+}
+
+std::string Shortened(std::string text, size_t limit) {
+  for (char& c : text) {
+    if (static_cast<unsigned char>(c) < 0x20) c = ' ';
+  }
+  if (text.size() > limit) text = text.substr(0, limit - 3) + "...";
+  return text;
+}
+
+std::string SecondsText(uint64_t ms) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%.1f s", static_cast<double>(ms) / 1000);
+  return text;
+}
+
+}  // namespace
+
+std::string StatusText(const std::string& context,
+                       const v1::StatusReply& status, bool utf8) {
+  uint64_t up = 0;
+  uint64_t slots = 0;
+  std::string lost;
+  for (const v1::NodeStatus& node : status.nodes()) {
+    if (node.up()) {
+      ++up;
+      slots += node.slots();
+      continue;
+    }
+    lost += "lost: " + node.name();
+    if (!node.reason().empty()) lost += " (" + node.reason() + ")";
+    lost += "\n";
+  }
+  const auto total = static_cast<uint64_t>(status.nodes_size());
+  std::string head = "context " + context + ": " + Count(up, "node") + " up";
+  if (up < total) head += ", " + std::to_string(total - up) + " lost";
+  head += ", " + Count(slots, "slot") + ", " + Count(status.jobs(), "job") +
+          ", radix " + std::to_string(status.radix()) + ", version " +
+          status.version() + "\n";
+  return head + TreeTable(status, utf8).ToString() + lost;
+}
+
+std::string JobsText(const v1::ListJobsReply& jobs) {
+  if (jobs.jobs_size() == 0) return "no jobs\n";
+  Table table(
+      {"JOB", "PHASE", "PROCS", "ENDED", "NODES", "AGE", "USER", "COMMAND"});
+  for (const v1::JobStatus& job : jobs.jobs()) {
+    table.Add({job.nspace(), job.phase(), std::to_string(job.num_procs()),
+               std::to_string(job.procs_ended()),
+               std::to_string(job.num_nodes()), AgeText(job.age_seconds()),
+               UserName(job.uid()), Shortened(job.command(), kMaxCommand)});
+  }
+  return table.ToString();
+}
+
+std::string WhyText(const v1::WhyReply& why) {
+  if (why.waiting_size() == 0) return "nothing is waited for\n";
+  std::string out;
+  for (const v1::Waiting& waiting : why.waiting()) {
+    out += waiting.nspace() + ": " + waiting.operation();
+    out += " has waited " + SecondsText(waiting.age_ms());
+    if (waiting.missing_size() > 0) out += " for:";
+    out += "\n";
+    for (const std::string& missing : waiting.missing()) {
+      out += "  " + missing + "\n";
+    }
+  }
+  return out;
+}
+
+bool ShowsUtf8() {
+  for (const char* name : {"LC_ALL", "LC_CTYPE", "LANG"}) {
+    const char* const value = std::getenv(name);
+    if (value == nullptr || *value == '\0') continue;
+    const std::string_view locale = value;
+    return locale.find("UTF-8") != std::string_view::npos ||
+           locale.find("utf8") != std::string_view::npos;
+  }
+  return false;
+}
+
+}  // namespace canopy::cli

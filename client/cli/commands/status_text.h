@@ -1,0 +1,23 @@
+// The state of an overlay and its jobs for people.
+#ifndef CANOPY_CLIENT_CLI_COMMANDS_STATUS_TEXT_H_
+#define CANOPY_CLIENT_CLI_COMMANDS_STATUS_TEXT_H_
+
+#include <string>
+
+#include "protos/control.pb.h"
+
+namespace canopy::cli {
+
+// One row for each node, the tree drawn in the first column (with line-drawing
+// characters if `utf8`). Lost nodes come last, with the reason.
+std::string StatusText(const std::string& context,
+                       const control::v1::StatusReply& status, bool utf8);
+std::string JobsText(const control::v1::ListJobsReply& jobs);
+std::string WhyText(const control::v1::WhyReply& why);
+
+// The locale of the environment can show UTF-8.
+bool ShowsUtf8();
+
+}  // namespace canopy::cli
+
+#endif  // CANOPY_CLIENT_CLI_COMMANDS_STATUS_TEXT_H_

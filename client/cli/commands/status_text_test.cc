@@ -1,0 +1,64 @@
+#include "client/cli/commands/status_text.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace canopy::cli {
+namespace {
+
+namespace v1c = control::v1;
+
+TEST(StatusTextTest, DrawsTheTree) {
+  v1c::StatusReply status;
+  status.set_version("9");
+  status.set_radix(2);
+  for (const auto& [parent, up] : std::vector<std::pair<int, bool>>{
+           {-1, true}, {0, true}, {0, true}, {1, true}, {-1, false}}) {
+    auto* node = status.add_nodes();
+    node->set_node(static_cast<uint32_t>(status.nodes_size() - 1));
+    node->set_name("n" + std::to_string(status.nodes_size()));
+    node->set_parent(parent);
+    node->set_up(up);
+    node->set_slots(1);
+    if (!up) node->set_reason("silent");
+  }
+  EXPECT_EQ(StatusText("c", status, false),
+            "context c: 4 nodes up, 1 lost, 4 slots, 0 jobs, radix 2, version "
+            "9\n"
+            "NODE      ADDRESS  SLOTS  PROCS  PID  UP FOR\n"
+            "n1                 1      0      0    0 s\n"
+            "|- n2              1      0      0    0 s\n"
+            "|  `- n4           1      0      0    0 s\n"
+            "`- n3              1      0      0    0 s\n"
+            "lost: n5 (silent)\n");
+}
+
+TEST(StatusTextTest, AParentLoopEnds) {
+  v1c::StatusReply status;
+  for (uint32_t i = 0; i < 2; ++i) {
+    auto* node = status.add_nodes();
+    node->set_node(i);
+    node->set_up(true);
+    node->set_parent(i == 0 ? -1 : 1);
+  }
+  status.mutable_nodes(0)->set_node(1);
+  EXPECT_FALSE(StatusText("c", status, false).empty());
+}
+
+TEST(StatusTextTest, WhatWaits) {
+  v1c::WhyReply why;
+  EXPECT_EQ(WhyText(why), "nothing is waited for\n");
+  auto* waiting = why.add_waiting();
+  waiting->set_nspace("job-1");
+  waiting->set_operation("fence");
+  waiting->set_age_ms(3250);
+  waiting->add_missing("rank 3 on node2");
+  EXPECT_EQ(WhyText(why),
+            "job-1: fence has waited 3.2 s for:\n  rank 3 on node2\n");
+}
+
+}  // namespace
+}  // namespace canopy::cli

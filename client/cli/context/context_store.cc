@@ -1,0 +1,149 @@
+#include "client/cli/context/context_store.h"
+
+#include <dirent.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <utility>
+
+#include "client/cli/base/file_util.h"
+#include "client/cli/base/json_text.h"
+#include "client/cli/base/string_util.h"
+#include "client/cli/base/this_machine.h"
+#include "client/cli/context/context.pb.h"
+#include "common/posix/private_dir.h"
+
+namespace canopy::cli {
+namespace {
+
+constexpr size_t kMaxFile = 64u << 20;
+constexpr size_t kMaxName = 64;
+constexpr std::string_view kSuffix = ".json";
+
+std::string DefaultDirectory() {
+  return RuntimeBase() + "/canopy-" + std::to_string(geteuid()) + "/contexts";
+}
+
+}  // namespace
+
+Status CheckContextName(const std::string& name) {
+  constexpr std::string_view kAllowed =
+      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-";
+  if (!name.empty() && name.size() <= kMaxName && name[0] != '.' &&
+      name.find_first_not_of(kAllowed) == std::string::npos) {
+    return Status();
+  }
+  return Status(kErrBadParam, "'" + name +
+                                  "' is no name for a context: use letters, "
+                                  "digits, '.', '_' and '-'");
+}
+
+Result<std::optional<std::string>> ChooseContext(
+    const std::vector<std::string>& known, const std::string& asked) {
+  if (!asked.empty()) {
+    if (std::ranges::count(known, asked) > 0) return std::optional(asked);
+    return Status(kErrNotFound,
+                  "there is no context '" + asked + "'; " +
+                      (known.empty() ? "none is up ('canopy up' makes one)"
+                                     : "there are: " + Join(known, ", ")));
+  }
+  if (known.empty()) return std::optional<std::string>();
+  if (known.size() == 1) return std::optional(known[0]);
+  if (std::ranges::count(known, kDefaultContext) > 0) {
+    return std::optional<std::string>(kDefaultContext);
+  }
+  return Status(kErrBadParam, "several overlays are up (" + Join(known, ", ") +
+                                  "); name one with --context");
+}
+
+ContextStore::ContextStore() : directory_(DefaultDirectory()) {}
+
+ContextStore::ContextStore(std::string directory)
+    : directory_(std::move(directory)) {}
+
+std::string ContextStore::PathOf(const std::string& name) const {
+  return directory_ + "/" + name + std::string(kSuffix);
+}
+
+Result<std::vector<std::string>> ContextStore::List() const {
+  std::vector<std::string> names;
+  DIR* const dir = opendir(directory_.c_str());
+  if (dir == nullptr) return names;
+  if (Status status = CheckPrivateDir(directory_); !status.ok()) {
+    closedir(dir);
+    return status;
+  }
+  while (const dirent* entry = readdir(dir)) {
+    const std::string_view file = entry->d_name;
+    if (!file.ends_with(kSuffix)) continue;
+    std::string name(file.substr(0, file.size() - kSuffix.size()));
+    if (CheckContextName(name).ok()) names.push_back(std::move(name));
+  }
+  closedir(dir);
+  std::ranges::sort(names);
+  return names;
+}
+
+Result<v1::Context> ContextStore::Load(const std::string& name) const {
+  if (Status status = CheckContextName(name); !status.ok()) return status;
+  if (Status status = CheckPrivateDir(directory_); !status.ok()) return status;
+  Result<std::string> text = ReadFile(PathOf(name), kMaxFile);
+  if (!text.ok()) {
+    return Status(text.code(), "context " + text.status().message());
+  }
+  v1::Context context;
+  Status status = FromJsonText(*text, &context);
+  if (!status.ok() || context.members_size() == 0) {
+    return Status(kErrUnpackFailure,
+                  "context file " + PathOf(name) + " is damaged; remove it");
+  }
+  return context;
+}
+
+Status ContextStore::Save(const v1::Context& context) const {
+  if (Status status = CheckContextName(context.name()); !status.ok()) {
+    return status;
+  }
+  const std::string parent = directory_.substr(0, directory_.rfind('/'));
+  for (const std::string& path : {parent, directory_}) {
+    if (Status status = MakePrivateDir(path); !status.ok()) return status;
+  }
+  Status status = MakeFile(PathOf(context.name()), JsonText(context));
+  if (status.ok()) return status;
+  if (status.code() == kErrExists) {
+    return Status(kErrExists, "context '" + context.name() +
+                                  "' was brought up by another command at the "
+                                  "same time");
+  }
+  return Status(status.code(), "cannot write context " + status.message());
+}
+
+Status ContextStore::Update(const v1::Context& context) const {
+  if (Status status = CheckContextName(context.name()); !status.ok()) {
+    return status;
+  }
+  const std::string path = PathOf(context.name());
+  const std::string next = path + ".new";
+  unlink(next.c_str());
+  if (Status status = MakeFile(next, JsonText(context)); !status.ok()) {
+    return Status(status.code(), "cannot write context " + status.message());
+  }
+  if (rename(next.c_str(), path.c_str()) == 0) return Status();
+  const int error = errno;
+  unlink(next.c_str());
+  return Status(kErrServerFailedRequest,
+                "cannot write context " + path + ": " + strerror(error));
+}
+
+void ContextStore::Remove(const std::string& name) const {
+  if (!CheckContextName(name).ok()) return;
+  unlink(PathOf(name).c_str());
+  // Harmless when it is not empty.
+  rmdir(directory_.c_str());
+  rmdir(directory_.substr(0, directory_.rfind('/')).c_str());
+}
+
+}  // namespace canopy::cli

@@ -1,0 +1,55 @@
+// The overlays that this user has up, by name: one file each in a directory
+// that only the user can enter.
+#ifndef CANOPY_CLIENT_CLI_CONTEXT_CONTEXT_STORE_H_
+#define CANOPY_CLIENT_CLI_CONTEXT_CONTEXT_STORE_H_
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "common/status.h"
+
+namespace canopy::cli::v1 {
+class Context;
+}
+
+namespace canopy::cli {
+
+inline constexpr char kDefaultContext[] = "default";
+
+// Letters, digits, '.', '_' and '-', at most 64, not starting with '.'.
+Status CheckContextName(const std::string& name);
+
+// Which of `known` is meant. `asked`: of --context or CANOPY_CONTEXT, or empty.
+// Without a name: "default" if it is known, the only one if there is one, no
+// value if there is none. Errors: a name that is not known, or several to
+// choose from.
+Result<std::optional<std::string>> ChooseContext(
+    const std::vector<std::string>& known, const std::string& asked);
+
+class ContextStore {
+ public:
+  // ${XDG_RUNTIME_DIR or /tmp}/canopy-UID/contexts.
+  ContextStore();
+  explicit ContextStore(std::string directory);
+
+  const std::string& directory() const { return directory_; }
+
+  // Sorted names; an error when the directory is not private.
+  Result<std::vector<std::string>> List() const;
+  Result<v1::Context> Load(const std::string& name) const;
+  // Makes the directory when needed. kErrExists: the name is taken.
+  Status Save(const v1::Context& context) const;
+  // In the place of the one of that name; whoever reads sees one or the other.
+  Status Update(const v1::Context& context) const;
+  void Remove(const std::string& name) const;
+
+ private:
+  std::string PathOf(const std::string& name) const;
+
+  const std::string directory_;
+};
+
+}  // namespace canopy::cli
+
+#endif  // CANOPY_CLIENT_CLI_CONTEXT_CONTEXT_STORE_H_

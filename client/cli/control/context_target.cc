@@ -1,0 +1,91 @@
+#include "client/cli/control/context_target.h"
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "server/security/credentials.h"
+
+namespace canopy::cli {
+namespace {
+
+constexpr int kConnectMs = 3000;
+constexpr int kMaxTries = 16;
+// For those who are left to find that a root is lost, and how often to ask.
+constexpr auto kSuccessionTime = std::chrono::seconds(15);
+constexpr auto kSuccessionPoll = std::chrono::milliseconds(50);
+
+bool IsOwnSocket(const std::string& path) {
+  struct stat info;
+  return !path.empty() && stat(path.c_str(), &info) == 0 &&
+         S_ISSOCK(info.st_mode) && info.st_uid == geteuid();
+}
+
+}  // namespace
+
+ControlTarget TargetOf(const v1::Context& context, int member) {
+  const auto& node = context.members(member);
+  ControlTarget target;
+  if (IsOwnSocket(node.control_socket())) {
+    target.address = "unix:" + node.control_socket();
+  } else if (!security::IsLocalAddress(node.address())) {
+    // Behind a loopback address without the agent's socket is somebody else.
+    target.address = node.control_address();
+  }
+  target.security = context.security();
+  target.cluster_key = context.cluster_key();
+  target.tls_ca = context.tls_ca();
+  target.tls_cert = context.tls_cert();
+  target.tls_key = context.tls_key();
+  return target;
+}
+
+Result<RootAgent> ConnectRoot(const v1::Context& context) {
+  Status first(kErrUnreach, "their sockets are gone");
+  int tried = 0;
+  for (int i = 0; i < context.members_size() && tried < kMaxTries; ++i) {
+    ControlTarget target = TargetOf(context, i);
+    if (target.address.empty()) continue;
+    Result<ControlClient> client = ControlClient::Connect(target, kConnectMs);
+    if (client.ok()) {
+      return RootAgent{std::move(target), *std::move(client), i};
+    }
+    if (tried++ == 0) first = client.status();
+  }
+  if (first.code() == kErrInvalidCred) {
+    return Status(first.code(),
+                  "context '" + context.name() +
+                      "' does not fit its overlay: " + first.message());
+  }
+  if (first.code() == kErrNotSupported) return first;
+  return Status(kErrUnreach, "no agent of context '" + context.name() +
+                                 "' answers (" + first.message() +
+                                 "); 'canopy down --context " + context.name() +
+                                 "' forgets it");
+}
+
+Status WaitUntilRoot(const v1::Context& context, RootAgent* agent) {
+  const auto deadline = std::chrono::steady_clock::now() + kSuccessionTime;
+  while (agent->member > 0) {
+    Result<control::v1::StatusReply> reply = agent->client.GetStatus();
+    if (!reply.ok()) return reply.status();
+    if (agent->member < reply->nodes_size() &&
+        reply->nodes(agent->member).parent() < 0) {
+      break;
+    }
+    if (std::chrono::steady_clock::now() > deadline) {
+      return Status(kErrUnreach,
+                    "agent " + context.members(0).name() +
+                        ", where jobs are launched, does not answer, but the "
+                        "others can reach it; is there a way to it from here?");
+    }
+    std::this_thread::sleep_for(kSuccessionPoll);
+  }
+  return Status();
+}
+
+}  // namespace canopy::cli

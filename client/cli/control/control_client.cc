@@ -1,0 +1,131 @@
+#include "client/cli/control/control_client.h"
+
+#include <grpcpp/grpcpp.h>
+
+#include <chrono>
+#include <utility>
+
+#include "client/cli/control/control_channel.h"
+#include "protos/control.grpc.pb.h"
+
+namespace canopy::cli {
+namespace {
+
+namespace v1 = control::v1;
+
+constexpr auto kCallTimeout = std::chrono::seconds(20);
+// Jobs get their time to end.
+constexpr auto kShutdownTimeout = std::chrono::seconds(60);
+
+Status FromGrpc(const grpc::Status& status) {
+  switch (status.error_code()) {
+    case grpc::StatusCode::OK:
+      return Status();
+    case grpc::StatusCode::UNAVAILABLE:
+      return Status(kErrUnreach,
+                    "the agent went away (" + status.error_message() + ")");
+    case grpc::StatusCode::DEADLINE_EXCEEDED:
+      return Status(kErrTimeout, "the agent did not answer in time");
+    case grpc::StatusCode::NOT_FOUND:
+      return Status(kErrNotFound, status.error_message());
+    case grpc::StatusCode::FAILED_PRECONDITION:
+      return Status(kErrResourceBusy, status.error_message());
+    case grpc::StatusCode::UNIMPLEMENTED:
+      return Status(kErrNotSupported, "the agent does not support that");
+    default:
+      return Status(kErrServerFailedRequest, status.error_message());
+  }
+}
+
+Status Unreachable(const ControlTarget& target) {
+  if (SawHandshakeFail()) {
+    return Status(kErrInvalidCred,
+                  "the agent at " + target.address +
+                      " does not accept our cluster key or certificates");
+  }
+  return Status(kErrUnreach, "no agent answers at " + target.address);
+}
+
+}  // namespace
+
+struct ControlClient::Impl {
+  std::unique_ptr<v1::Control::Stub> stub;
+
+  template <typename Reply, typename Request>
+  Result<Reply> Call(grpc::Status (v1::Control::Stub::*method)(
+                         grpc::ClientContext*, const Request&, Reply*),
+                     const Request& request, std::chrono::seconds timeout) {
+    grpc::ClientContext context;
+    context.set_deadline(std::chrono::system_clock::now() + timeout);
+    Reply reply;
+    Status status = FromGrpc(((*stub).*method)(&context, request, &reply));
+    if (!status.ok()) return status;
+    return reply;
+  }
+};
+
+ControlClient::ControlClient(std::unique_ptr<Impl> impl)
+    : impl_(std::move(impl)) {}
+ControlClient::~ControlClient() = default;
+ControlClient::ControlClient(ControlClient&&) noexcept = default;
+
+Result<ControlClient> ControlClient::Connect(const ControlTarget& target,
+                                             int timeout_ms) {
+  Result<std::shared_ptr<grpc::Channel>> channel = MakeControlChannel(target);
+  if (!channel.ok()) return channel.status();
+  const auto deadline =
+      std::chrono::system_clock::now() + std::chrono::milliseconds(timeout_ms);
+  // A failed attempt is final: who waits for an agent to appear calls again.
+  grpc_connectivity_state state = (*channel)->GetState(true);
+  while (state != GRPC_CHANNEL_READY) {
+    if (state == GRPC_CHANNEL_TRANSIENT_FAILURE ||
+        !(*channel)->WaitForStateChange(state, deadline)) {
+      return Unreachable(target);
+    }
+    state = (*channel)->GetState(true);
+  }
+  auto impl = std::make_unique<Impl>();
+  impl->stub = v1::Control::NewStub(*channel);
+  return ControlClient(std::move(impl));
+}
+
+Result<v1::StatusReply> ControlClient::GetStatus(bool ask_all) {
+  v1::StatusRequest request;
+  request.set_ask_all(ask_all);
+  return impl_->Call(&v1::Control::Stub::Status, request, kCallTimeout);
+}
+
+Result<v1::ListJobsReply> ControlClient::ListJobs() {
+  return impl_->Call(&v1::Control::Stub::ListJobs, v1::ListJobsRequest(),
+                     kCallTimeout);
+}
+
+Result<v1::WhyReply> ControlClient::Why(const std::string& nspace) {
+  v1::WhyRequest request;
+  request.set_nspace(nspace);
+  return impl_->Call(&v1::Control::Stub::Why, request, kCallTimeout);
+}
+
+Status ControlClient::SignalJob(const std::string& nspace, int signal) {
+  v1::SignalJobRequest request;
+  request.set_nspace(nspace);
+  request.set_signal(signal);
+  return impl_->Call(&v1::Control::Stub::SignalJob, request, kCallTimeout)
+      .status();
+}
+
+Status ControlClient::Replace(const std::string& program) {
+  v1::ReplaceRequest request;
+  request.set_program(program);
+  return impl_->Call(&v1::Control::Stub::Replace, request, kCallTimeout)
+      .status();
+}
+
+Status ControlClient::Shutdown(bool force) {
+  v1::ShutdownRequest request;
+  request.set_force(force);
+  return impl_->Call(&v1::Control::Stub::Shutdown, request, kShutdownTimeout)
+      .status();
+}
+
+}  // namespace canopy::cli

@@ -1,0 +1,20 @@
+// Where the control service of an overlay is, and how to talk to it.
+#ifndef CANOPY_CLIENT_CLI_CONTROL_CONTROL_TARGET_H_
+#define CANOPY_CLIENT_CLI_CONTROL_CONTROL_TARGET_H_
+
+#include <string>
+
+namespace canopy::cli {
+
+struct ControlTarget {
+  std::string address;      // "unix:PATH" or "HOST:PORT"
+  std::string security;     // of HOST:PORT: "tls" or "files"; else no control
+  std::string cluster_key;  // 32 bytes
+  std::string tls_ca;       // PEM files of "files"
+  std::string tls_cert;
+  std::string tls_key;
+};
+
+}  // namespace canopy::cli
+
+#endif  // CANOPY_CLIENT_CLI_CONTROL_CONTROL_TARGET_H_

@@ -1,0 +1,92 @@
+#include "client/cli/options/agent_options.h"
+
+#include <utility>
+
+#include "client/cli/options/option_setters.h"
+
+namespace canopy::cli {
+namespace {
+
+constexpr uint32_t kMaxRadix = 1u << 16;
+constexpr uint32_t kMaxLossSeconds = 24 * 3600;
+constexpr uint32_t kMillisecondsPerSecond = 1000;
+
+void AddSecurity(AgentOptions* to, OptionTable* table) {
+  table->push_back(
+      {"security", 1, "MODE",
+       "of agents' ports: tls (identities from the cluster key,\n"
+       "the default), files (own certificates), or plaintext: then\n"
+       "whoever can change what is sent between the nodes can run\n"
+       "programs in your name",
+       SetOneOf(&to->security, {"tls", "files", "plaintext"})});
+  table->push_back({"tls-ca", 1, "FILE",
+                    "certificate of the CA, for --security files: PEM, and\n"
+                    "with the same path on every node",
+                    SetText(&to->tls_ca)});
+  table->push_back({"tls-cert", 1, "FILE",
+                    "certificate of the agents, likewise",
+                    SetText(&to->tls_cert)});
+  table->push_back({"tls-key", 1, "FILE", "their private key, likewise",
+                    SetText(&to->tls_key)});
+}
+
+}  // namespace
+
+void AddAgentOptions(AgentOptions* to, OptionTable* table) {
+  table->push_back({"launch-agent", 1, "COMMAND",
+                    "command that reaches a host; {host} stands for its name\n"
+                    "(default: 'ssh -x -o BatchMode=yes {host}')",
+                    SetText(&to->launch_agent)});
+  table->push_back({"radix", 1, "R",
+                    "children of an agent in the tree, 2 or more (32)",
+                    SetNumber(&to->radix, 2, kMaxRadix)});
+  AddSecurity(to, table);
+  table->push_back({"listen", 1, "HOST",
+                    "address that agents listen on (default: each node's own)",
+                    SetText(&to->listen)});
+  table->push_back(
+      {"pmix-listen", 1, "ADDRESS",
+       "numeric address where programs that bring their own OpenPMIx\n"
+       "library find the agent on their node (127.0.0.1)",
+       SetText(&to->pmix_listen)});
+  table->push_back({"loss-timeout", 1, "SECONDS",
+                    "a node that is silent for so long is lost (5)",
+                    SetNumber(&to->loss_timeout_ms, 1, kMaxLossSeconds,
+                              kMillisecondsPerSecond)});
+  table->push_back(
+      {"log-level", 1, "LEVEL", "of the agents: debug, info, warn, error",
+       SetOneOf(&to->log_level,
+                {"trace", "debug", "info", "warn", "warning", "error"})});
+}
+
+Status CheckAgentOptions(const AgentOptions& options) {
+  const bool files = options.security == "files";
+  const bool all_named = !options.tls_ca.empty() && !options.tls_cert.empty() &&
+                         !options.tls_key.empty();
+  const bool any_named = !options.tls_ca.empty() || !options.tls_cert.empty() ||
+                         !options.tls_key.empty();
+  if ((files && !all_named) || (!files && any_named)) {
+    return Status(kErrBadParam,
+                  "--security files goes together with --tls-ca, --tls-cert "
+                  "and --tls-key");
+  }
+  return Status();
+}
+
+std::vector<std::string> GivenStartOptions(const AgentOptions& options) {
+  const std::pair<bool, const char*> all[] = {
+      {options.radix != 0, "--radix"},
+      {!options.launch_agent.empty(), "--launch-agent"},
+      {!options.listen.empty(), "--listen"},
+      {!options.pmix_listen.empty(), "--pmix-listen"},
+      {options.loss_timeout_ms != 0, "--loss-timeout"},
+      {!options.log_level.empty(), "--log-level"},
+  };
+  std::vector<std::string> given;
+  for (const auto& [is_given, name] : all) {
+    if (is_given) given.emplace_back(name);
+  }
+  return given;
+}
+
+}  // namespace canopy::cli

@@ -1,0 +1,43 @@
+// How agents are started and what they are given: the options that `canopy up`
+// and a `canopy run` with agents of its own share.
+#ifndef CANOPY_CLIENT_CLI_OPTIONS_AGENT_OPTIONS_H_
+#define CANOPY_CLIENT_CLI_OPTIONS_AGENT_OPTIONS_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "client/cli/options/option_parser.h"
+#include "common/status.h"
+
+namespace canopy::cli {
+
+struct AgentOptions {
+  std::string launch_agent;  // empty: ssh for other hosts
+  uint32_t radix = 0;        // 0: the default
+  std::string security;      // "tls", "files", "plaintext"; empty: the default
+  std::string tls_ca;
+  std::string tls_cert;
+  std::string tls_key;
+  std::string listen;
+  std::string pmix_listen;
+  std::string log_level;         // empty: the default
+  uint32_t loss_timeout_ms = 0;  // 0: the default
+};
+
+inline constexpr char kPlaintextWarning[] =
+    "warning: --security plaintext: whoever can read or change what is sent "
+    "between the nodes can read your data and run programs in your name";
+
+// Adds the options, which set `to`, to a command's table.
+void AddAgentOptions(AgentOptions* to, OptionTable* table);
+// What can be said only when all options are known.
+Status CheckAgentOptions(const AgentOptions& options);
+// Names of the options that were given and matter only to agents that are
+// started now, "--radix" for example. Not those of security, which can be
+// compared with what an overlay has.
+std::vector<std::string> GivenStartOptions(const AgentOptions& options);
+
+}  // namespace canopy::cli
+
+#endif  // CANOPY_CLIENT_CLI_OPTIONS_AGENT_OPTIONS_H_

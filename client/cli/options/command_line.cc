@@ -1,0 +1,65 @@
+#include "client/cli/options/command_line.h"
+
+#include <unistd.h>
+
+#include <utility>
+
+#include "client/cli/base/file_util.h"
+#include "client/cli/options/option_setters.h"
+#include "common/status.h"
+
+namespace canopy::cli {
+namespace {
+
+OptionTable AllOptions(const CommandInfo& info, SharedOptions* shared) {
+  OptionTable all = info.options;
+  all.push_back(
+      {"context", 1, "NAME",
+       "overlay to use (default: CANOPY_CONTEXT, or the one that is up)",
+       SetText(&shared->context)});
+  all.push_back({"o", 1, "json", "print JSON", SetFormat(&shared->json)});
+  all.push_back({"help h", 0, "", "print this", SetFlag(&shared->help),
+                 /*last=*/true});
+  return all;
+}
+
+int PrintHelp(const CommandInfo& info, const OptionTable& options) {
+  std::string text = "usage: canopy " + std::string(info.name);
+  if (!info.usage.empty()) text += " " + std::string(info.usage);
+  text +=
+      "\n\n" + std::string(info.about) + "\noptions:\n" + OptionHelp(options);
+  return WriteAll(STDOUT_FILENO, text) ? 0 : kExitFailure;
+}
+
+Status CheckWords(const CommandInfo& info, const SharedOptions& shared) {
+  if (shared.words.size() > info.max_words) {
+    return Status(kErrBadParam, "'" + shared.words[info.max_words] +
+                                    "' is one word too many");
+  }
+  if (shared.words.size() < info.min_words) {
+    return Status(kErrBadParam, "usage: canopy " + std::string(info.name) +
+                                    " " + std::string(info.usage));
+  }
+  return Status();
+}
+
+}  // namespace
+
+ParseOutcome ParseCommandLine(const CommandInfo& info, const CommandLine& line,
+                              SharedOptions* shared) {
+  const auto failed = [&info](const Status& status) {
+    return ParseOutcome{false, FailUsage(std::string(info.name), status)};
+  };
+  const OptionTable options = AllOptions(info, shared);
+  Result<std::vector<std::string>> words =
+      ApplyOptions(options, line.args, RestRule::kBetween);
+  if (!words.ok()) return failed(words.status());
+  if (shared->help) return {false, PrintHelp(info, options)};
+  shared->words = *std::move(words);
+  if (Status status = CheckWords(info, *shared); !status.ok()) {
+    return failed(status);
+  }
+  return {true, 0};
+}
+
+}  // namespace canopy::cli

@@ -1,0 +1,187 @@
+#include "client/cli/options/hosts.h"
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+#include "client/cli/base/file_util.h"
+#include "client/cli/base/string_util.h"
+
+namespace canopy::cli {
+namespace {
+
+constexpr uint32_t kMaxSlots = 1u << 20;
+constexpr size_t kMaxHostfile = 16u << 20;
+
+Status BadCount(std::string_view entry) {
+  return Status(kErrBadParam, "host '" + std::string(entry) +
+                                  "' wants a number of slots after ':', as in "
+                                  "node1:4");
+}
+
+Status NoName(std::string_view entry) {
+  return Status(kErrBadParam,
+                "'" + std::string(entry) + "' does not name a host");
+}
+
+// A name becomes a word of the command that reaches the host, and must not pass
+// for an option of it.
+bool IsName(std::string_view text) {
+  return !text.empty() && text[0] != '-' &&
+         std::ranges::none_of(text, [](char c) {
+           return static_cast<unsigned char>(c) <= ' ' || c == '=' || c == 0x7f;
+         });
+}
+
+// "NAME" or "NAME:N"; an IPv6 address with its own colons goes in brackets.
+Result<Host> ParseEntry(std::string_view text) {
+  Host host;
+  if (text.starts_with('[')) {
+    const size_t end = text.find(']');
+    if (end == std::string_view::npos) return BadCount(text);
+    host.name = text.substr(1, end - 1);
+    if (!IsName(host.name)) return NoName(text);
+    if (end + 1 == text.size()) return host;
+    if (text[end + 1] != ':') return BadCount(text);
+    const auto slots = ParseNumber(text.substr(end + 2), kMaxSlots);
+    if (!slots || *slots == 0) return BadCount(text);
+    host.slots = *slots;
+    host.slots_given = true;
+    return host;
+  }
+  size_t colon = text.find(':');
+  // More than one colon: an IPv6 address.
+  if (text.rfind(':') != colon) colon = std::string_view::npos;
+  host.name = text.substr(0, colon);
+  if (!IsName(host.name)) return NoName(text);
+  if (colon == std::string_view::npos) return host;
+  const std::string_view count = text.substr(colon + 1);
+  if (count == "*") return host;
+  const auto slots = ParseNumber(count, kMaxSlots);
+  if (!slots || *slots == 0) return BadCount(text);
+  host.slots = *slots;
+  host.slots_given = true;
+  return host;
+}
+
+std::string NormalKey(std::string_view key) {
+  std::string out(key);
+  for (char& c : out) {
+    if (c == '-') c = '_';
+    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
+  }
+  return out;
+}
+
+// What the words after the name of a hostfile's line say.
+struct LineWords {
+  std::optional<uint32_t> slots;
+  std::optional<uint32_t> max_slots;
+  std::string user;
+};
+
+Status ParseWord(const std::string& word, Host* host, LineWords* words) {
+  const size_t equals = word.find('=');
+  const std::string key = NormalKey(word.substr(0, equals));
+  const std::string value =
+      equals == std::string::npos ? "" : word.substr(equals + 1);
+  if (key == "slots" || key == "cpus" || key == "count") {
+    words->slots = ParseNumber(value, kMaxSlots);
+    if (words->slots) return Status();
+  } else if (key == "max_slots" || key == "slots_max" || key == "slot_max") {
+    words->max_slots = ParseNumber(value, kMaxSlots);
+    if (words->max_slots) return Status();
+  } else if (key == "user" || key == "username" || key == "user_name") {
+    words->user = value;
+    if (!value.empty()) return Status();
+  } else if (key == "alias" || key == "aliases") {
+    for (std::string& alias : Split(value, ',')) {
+      if (!alias.empty()) host->aliases.push_back(std::move(alias));
+    }
+    return Status();
+  }
+  return Status(kErrBadParam, "'" + word +
+                                  "' is not understood; after the name come "
+                                  "slots=N, max_slots=N or aliases=A,B");
+}
+
+// "slots = 4" is the same as "slots=4".
+std::string WithoutBlanksAroundEquals(std::string_view line) {
+  std::string out;
+  for (const char c : line) {
+    const bool blank = c == ' ' || c == '\t' || c == '\r';
+    if (blank && out.ends_with('=')) continue;
+    if (c == '=') out = Trim(out);
+    out += blank ? ' ' : c;
+  }
+  return out;
+}
+
+Result<Host> ParseHostLine(std::string_view line) {
+  const std::vector<std::string> words =
+      *SplitCommand(WithoutBlanksAroundEquals(line));
+  Result<Host> host = ParseEntry(words[0]);
+  if (!host.ok()) return host;
+  LineWords said;
+  for (size_t i = 1; i < words.size(); ++i) {
+    Status status = ParseWord(words[i], &*host, &said);
+    if (!status.ok()) return status;
+  }
+  if (said.slots || said.max_slots) {
+    host->slots = said.slots.value_or(UINT32_MAX);
+    host->slots = std::min(host->slots, said.max_slots.value_or(UINT32_MAX));
+    host->slots_given = true;
+  }
+  if (!said.user.empty() && host->name.find('@') == std::string::npos) {
+    host->name = said.user + "@" + host->name;
+  }
+  return host;
+}
+
+}  // namespace
+
+Result<std::vector<Host>> ParseHostList(std::string_view text) {
+  std::vector<Host> hosts;
+  for (const std::string& part : Split(text, ',')) {
+    Result<Host> host = ParseEntry(Trim(part));
+    if (!host.ok()) return host.status();
+    hosts.push_back(*std::move(host));
+  }
+  return hosts;
+}
+
+Result<std::vector<Host>> ParseHostfile(std::string_view content,
+                                        const std::string& file) {
+  std::vector<Host> hosts;
+  size_t number = 0;
+  for (const std::string& line : Split(content, '\n')) {
+    ++number;
+    const std::string_view text =
+        Trim(std::string_view(line).substr(0, line.find('#')));
+    if (text.empty()) continue;
+    const std::string where = file + ":" + std::to_string(number) + ": ";
+    if (text.find_first_of("'\"\\") != std::string_view::npos) {
+      return Status(kErrBadParam, where + "quotes have no meaning here");
+    }
+    Result<Host> host = ParseHostLine(text);
+    if (!host.ok()) {
+      return Status(kErrBadParam, where + host.status().message());
+    }
+    hosts.push_back(*std::move(host));
+  }
+  if (hosts.empty()) {
+    return Status(kErrBadParam, "hostfile " + file + " names no host");
+  }
+  return hosts;
+}
+
+Result<std::vector<Host>> LoadHostfile(const std::string& path) {
+  Result<std::string> content = ReadFile(path, kMaxHostfile);
+  if (!content.ok()) {
+    return Status(content.code(),
+                  "cannot read hostfile " + content.status().message());
+  }
+  return ParseHostfile(*content, path);
+}
+
+}  // namespace canopy::cli

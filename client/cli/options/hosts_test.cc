@@ -1,0 +1,80 @@
+#include "client/cli/options/hosts.h"
+
+#include <gtest/gtest.h>
+
+namespace canopy::cli {
+namespace {
+
+TEST(HostListTest, NamesAndSlots) {
+  const auto hosts = ParseHostList("a, b:4,c:*,[fe80::1]:2,10.0.0.1:3,::1,+n0");
+  ASSERT_TRUE(hosts.ok()) << hosts.status().message();
+  ASSERT_EQ(hosts->size(), 7u);
+  EXPECT_EQ((*hosts)[0].name, "a");
+  EXPECT_FALSE((*hosts)[0].slots_given);
+  EXPECT_EQ((*hosts)[1].name, "b");
+  EXPECT_EQ((*hosts)[1].slots, 4u);
+  EXPECT_FALSE((*hosts)[2].slots_given);
+  EXPECT_EQ((*hosts)[3].name, "fe80::1");
+  EXPECT_EQ((*hosts)[3].slots, 2u);
+  EXPECT_EQ((*hosts)[4].slots, 3u);
+  EXPECT_EQ((*hosts)[5].name, "::1");
+  EXPECT_TRUE((*hosts)[6].relative());
+}
+
+TEST(HostListTest, RefusesWhatIsNone) {
+  for (const char* bad : {"", "a,", ":4", "a:x", "a:0", "a:-1", "[a", "[a]x",
+                          "-oProxyCommand", "a b", "[]", "[-a]"}) {
+    EXPECT_FALSE(ParseHostList(bad).ok()) << bad;
+  }
+}
+
+TEST(HostfileTest, LinesWithSlotsCommentsAndAliases) {
+  const auto hosts = ParseHostfile(
+      "# nodes of the lab\n"
+      "n1 slots=4   # big\n"
+      "\n"
+      "n2 slots = 2 max_slots=3\n"
+      "n3\tmax-slots=5\r\n"
+      "n4:6\n"
+      "joe@n5 SLOTS=1\n"
+      "n6 user=ann aliases=x,y\n"
+      "n7\n"
+      "n7\n"
+      "+n1 slots=2\n",
+      "file");
+  ASSERT_TRUE(hosts.ok()) << hosts.status().message();
+  ASSERT_EQ(hosts->size(), 9u);
+  const std::vector<Host>& h = *hosts;
+  EXPECT_EQ(h[0].name, "n1");
+  EXPECT_EQ(h[0].slots, 4u);
+  EXPECT_EQ(h[1].slots, 2u);
+  EXPECT_EQ(h[2].slots, 5u);
+  EXPECT_EQ(h[3].name, "n4");
+  EXPECT_EQ(h[3].slots, 6u);
+  EXPECT_EQ(h[4].name, "joe@n5");
+  EXPECT_EQ(h[5].name, "ann@n6");
+  EXPECT_EQ(h[5].aliases, (std::vector<std::string>{"x", "y"}));
+  EXPECT_FALSE(h[6].slots_given);
+  EXPECT_EQ(h[7].name, "n7");
+  EXPECT_TRUE(h[8].relative());
+}
+
+TEST(HostfileTest, ErrorsNameFileAndLine) {
+  const auto bad = ParseHostfile("a\nb slots=x\n", "the/file");
+  ASSERT_FALSE(bad.ok());
+  EXPECT_EQ(bad.status().message().find("the/file:2: "), 0u)
+      << bad.status().message();
+  EXPECT_FALSE(ParseHostfile("a solts=2\n", "f").ok());
+  EXPECT_FALSE(ParseHostfile("a \"b\n", "f").ok());
+  EXPECT_FALSE(ParseHostfile("# nothing\n", "f").ok());
+  EXPECT_EQ(LoadHostfile("/nonexistent/file").code(), kErrNotFound);
+}
+
+TEST(HostfileTest, OddEqualsSignsDoNotCrash) {
+  for (const char* odd : {"= = =", "a =", "a = = 2", "=", "a b=c=d"}) {
+    EXPECT_FALSE(ParseHostfile(odd, "f").ok()) << odd;
+  }
+}
+
+}  // namespace
+}  // namespace canopy::cli

@@ -1,0 +1,81 @@
+#include "client/cli/options/option_setters.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "client/cli/base/string_util.h"
+
+namespace canopy::cli {
+namespace {
+
+std::string Alternatives(const std::vector<std::string_view>& words) {
+  std::string list;
+  for (const std::string_view word : words) {
+    if (!list.empty()) list += word == words.back() ? " or " : ", ";
+    list += word;
+  }
+  return list;
+}
+
+}  // namespace
+
+Status WrongValue(const TypedOption& typed, const std::string& wanted) {
+  return Status(kErrBadParam, "option '" + typed.name + "' wants " + wanted +
+                                  ", not '" + typed.values[0] + "'");
+}
+
+Option::Apply SetFlag(bool* to, bool value) {
+  return [to, value](const TypedOption&) {
+    *to = value;
+    return Status();
+  };
+}
+
+Option::Apply SetText(std::string* to) {
+  return [to](const TypedOption& typed) {
+    *to = typed.values[0];
+    return Status();
+  };
+}
+
+Option::Apply SetTo(std::string* to, std::string value) {
+  return [to, value = std::move(value)](const TypedOption&) {
+    *to = value;
+    return Status();
+  };
+}
+
+Option::Apply SetNumber(uint32_t* to, uint32_t min, uint32_t max,
+                        uint32_t scale) {
+  return [=](const TypedOption& typed) {
+    const auto n = ParseNumber(typed.values[0], max);
+    if (!n || *n < min) {
+      return WrongValue(typed, "a number from " + std::to_string(min) + " to " +
+                                   std::to_string(max));
+    }
+    *to = *n * scale;
+    return Status();
+  };
+}
+
+Option::Apply SetOneOf(std::string* to, std::vector<std::string_view> words) {
+  return [to, words = std::move(words)](const TypedOption& typed) {
+    if (std::ranges::count(words, typed.values[0]) == 0) {
+      return WrongValue(typed, Alternatives(words));
+    }
+    *to = typed.values[0];
+    return Status();
+  };
+}
+
+Option::Apply SetFormat(bool* json) {
+  return [json](const TypedOption& typed) {
+    if (typed.values[0] != "json" && typed.values[0] != "text") {
+      return WrongValue(typed, "json or text");
+    }
+    *json = typed.values[0] == "json";
+    return Status();
+  };
+}
+
+}  // namespace canopy::cli

@@ -1,0 +1,98 @@
+#include "client/cli/options/output_options.h"
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "client/cli/base/string_util.h"
+#include "client/cli/options/option_setters.h"
+
+namespace canopy::cli {
+namespace {
+
+Status Display(const std::string& word, RunOptions* to) {
+  constexpr std::string_view kWords[] = {"map", "allocation", "alloc",
+                                         "bindings", "bind"};
+  if (word == "map") {
+    to->display_map = true;
+  } else if (word == "allocation" || word == "alloc") {
+    to->display_allocation = true;
+  } else if (word == "bindings" || word == "bind") {
+    to->report_bindings = true;
+  } else {
+    const std::string_view nearest = Nearest(word, kWords);
+    return Status(kErrBadParam,
+                  "--display knows map, allocation and bindings, not '" + word +
+                      "'" +
+                      (nearest.empty()
+                           ? ""
+                           : "; did you mean '" + std::string(nearest) + "'?"));
+  }
+  return Status();
+}
+
+Status NoteDirectory(const std::string& text, RunOptions* to) {
+  const std::vector<std::string> parts = Split(text, ':');
+  if (parts[0].empty()) {
+    return Status(kErrBadParam, "--output-filename wants a directory");
+  }
+  to->output_directory = parts[0];
+  for (size_t i = 1; i < parts.size(); ++i) {
+    for (const std::string& word : Split(parts[i], ',')) {
+      if (word == "nocopy") {
+        to->only_to_files = true;
+      } else if (word == "nojobid") {
+        to->job_below_directory = false;
+      } else if (word != "copy" && word != "jobid") {
+        return Status(kErrBadParam,
+                      "--output-filename knows :nocopy and :nojobid, not ':" +
+                          word + "'");
+      }
+    }
+  }
+  return Status();
+}
+
+Status Output(const TypedOption& typed, const std::string& word,
+              RunOptions* to) {
+  if (word == "tag") {
+    to->tag_output = true;
+  } else if (word == "timestamp") {
+    to->timestamp_output = true;
+  } else if (word == "merge" || word == "merge-stderr-to-stdout") {
+    to->merge_stderr = true;
+  } else if (word.starts_with("dir=") || word.starts_with("directory=")) {
+    return NoteDirectory(word.substr(word.find('=') + 1), to);
+  } else {
+    return WrongValue(typed, "tag, timestamp, merge or dir=DIR");
+  }
+  return Status();
+}
+
+}  // namespace
+
+Option::Apply SetDisplay(RunOptions* to) {
+  return [to](const TypedOption& typed) {
+    for (const std::string& word : Split(typed.values[0], ',')) {
+      if (Status s = Display(word, to); !s.ok()) return s;
+    }
+    return Status();
+  };
+}
+
+Option::Apply SetOutput(RunOptions* to) {
+  return [to](const TypedOption& typed) {
+    for (const std::string& word : Split(typed.values[0], ',')) {
+      if (Status s = Output(typed, word, to); !s.ok()) return s;
+    }
+    return Status();
+  };
+}
+
+Option::Apply SetOutputDirectory(RunOptions* to) {
+  return [to](const TypedOption& typed) {
+    return NoteDirectory(typed.values[0], to);
+  };
+}
+
+}  // namespace canopy::cli

@@ -1,0 +1,229 @@
+#include "client/cli/options/run_option_table.h"
+
+#include <iterator>
+#include <utility>
+#include <vector>
+
+#include "client/cli/base/string_util.h"
+#include "client/cli/options/job_variables.h"
+#include "client/cli/options/option_setters.h"
+#include "client/cli/options/output_options.h"
+
+namespace canopy::cli {
+namespace {
+
+constexpr uint32_t kMaxProcs = 1u << 20;
+constexpr uint32_t kMaxNodes = 1024;
+constexpr uint32_t kMaxSeconds = 365u * 24 * 3600;
+constexpr uint32_t kMaxGraceSeconds = 3600;
+
+Status AddHosts(Result<std::vector<Host>> more, AppOptions* app) {
+  if (!more.ok()) return more.status();
+  app->hosts.insert(app->hosts.end(), std::make_move_iterator(more->begin()),
+                    std::make_move_iterator(more->end()));
+  return Status();
+}
+
+Option::Apply SetCount(uint32_t* to) {
+  return [to](const TypedOption& typed) {
+    if (typed.values[0] == "0") {
+      return Status(kErrBadParam, "option '" + typed.name +
+                                      " 0': a job has at least one process");
+    }
+    return SetNumber(to, 1, kMaxProcs)(typed);
+  };
+}
+
+// A policy that has the number in it: `before`N`after` in place of what is in
+// `to`, or behind it.
+Option::Apply SetCounted(std::string* to, const std::string& before,
+                         const std::string& after, bool append = false) {
+  return [=](const TypedOption& typed) {
+    uint32_t n = 0;
+    if (Status s = SetNumber(&n, 1, kMaxProcs)(typed); !s.ok()) return s;
+    const std::string text = before + std::to_string(n) + after;
+    *to = append ? *to + text : text;
+    return Status();
+  };
+}
+
+Option::Apply SetStdin(std::string* to) {
+  return [to](const TypedOption& typed) {
+    const std::string& value = typed.values[0];
+    if (value != "all" && value != "none" && !ParseNumber(value, kMaxProcs)) {
+      return WrongValue(typed, "a rank, 'all' or 'none'");
+    }
+    *to = value;
+    return Status();
+  };
+}
+
+void AddNodes(const RunTargets& to, OptionTable* table) {
+  table->push_back({"n np c", 1, "N",
+                    "processes to start (default: one per slot)",
+                    SetCount(&to.app->num_procs)});
+  table->push_back({"host hosts H", 1, "A[:N],B...",
+                    "nodes to use, with as many slots",
+                    [app = to.app](const TypedOption& typed) {
+                      return AddHosts(ParseHostList(typed.values[0]), app);
+                    }});
+  table->push_back({"hostfile machinefile f default-hostfile", 1, "FILE",
+                    "nodes to use: lines of NAME [slots=N]",
+                    [app = to.app](const TypedOption& typed) {
+                      return AddHosts(LoadHostfile(typed.values[0]), app);
+                    }});
+  table->push_back({"nodes", 1, "K", "emulate K nodes, node1 to nodeK, here",
+                    SetNumber(&to.run->nodes, 1, kMaxNodes)});
+}
+
+// Where processes go. Those without a help text are older spellings.
+void AddPlacement(const RunTargets& to, OptionTable* table) {
+  std::string* const map_by = &to.run->map_by;
+  std::string* const bind_to = &to.run->bind_to;
+  const Option options[] = {
+      {"map-by", 1, "POLICY",
+       "slot, node, core, hwthread, package (socket), numa,\n"
+       "l1cache, l2cache, l3cache, ppr:N:RESOURCE or seq, with\n"
+       ":pe=N, :span, :oversubscribe, :nolocal",
+       SetText(map_by)},
+      {"rank-by", 1, "POLICY", "slot, node, span, core, package, ...",
+       SetText(&to.run->rank_by)},
+      {"bind-to", 1, "OBJECT",
+       "none, core, hwthread, package, numa, l3cache, ...", SetText(bind_to)},
+      {"npernode N ppn perhost", 1, "N",
+       "N processes on each node: --map-by ppr:N:node",
+       SetCounted(map_by, "ppr:", ":node")},
+      {"pernode", 0, "", "", SetTo(map_by, "ppr:1:node")},
+      {"npersocket", 1, "N", "", SetCounted(map_by, "ppr:", ":package")},
+      {"cpus-per-proc cpus-per-rank", 1, "N", "",
+       SetCounted(to.map_suffix, ":pe=", "", /*append=*/true)},
+      {"bynode", 0, "", "", SetTo(map_by, "node")},
+      {"byslot", 0, "", "", SetTo(map_by, "slot")},
+      {"bycore", 0, "", "", SetTo(map_by, "core")},
+      {"bind-to-core", 0, "", "", SetTo(bind_to, "core")},
+      {"bind-to-socket", 0, "", "", SetTo(bind_to, "package")},
+      {"bind-to-none", 0, "", "", SetTo(bind_to, "none")},
+      {"oversubscribe", 0, "", "allow more processes than slots",
+       SetFlag(&to.run->oversubscribe)},
+      {"nooversubscribe", 0, "", "",
+       [suffix = to.map_suffix](const TypedOption&) {
+         *suffix += ":nooversubscribe";
+         return Status();
+       }},
+      {"nolocal", 0, "", "no process on the node of the launcher",
+       SetFlag(&to.run->no_local)},
+  };
+  table->insert(table->end(), std::begin(options), std::end(options));
+}
+
+void AddDisplay(const RunTargets& to, OptionTable* table) {
+  RunOptions* const run = to.run;
+  const Option options[] = {
+      {"report-bindings", 0, "", "tell which CPUs each process is bound to",
+       SetFlag(&run->report_bindings)},
+      {"display", 1, "WHAT", "map, allocation or bindings, before the start",
+       SetDisplay(run)},
+      {"display-map", 0, "", "", SetFlag(&run->display_map)},
+      {"display-allocation", 0, "", "", SetFlag(&run->display_allocation)},
+      {"do-not-launch", 0, "", "map the processes and stop there",
+       SetFlag(&run->do_not_launch)},
+  };
+  table->insert(table->end(), std::begin(options), std::end(options));
+}
+
+// What processes find when they start.
+void AddEnvironment(const RunTargets& to, OptionTable* table) {
+  std::vector<std::string>* const app = &to.app->env;
+  std::vector<std::string>* const all = &to.run->env;
+  const Environment* const environment = to.environment;
+  const Option options[] = {
+      {"x", 1, "NAME[=VALUE]", "set a variable for this program's processes",
+       ExportVariable(app, environment, &to.run->warnings)},
+      {"genv", 2, "NAME VALUE", "", SetVariable(all, "")},
+      {"env", 2, "NAME VALUE", "", SetVariable(app, "")},
+      {"mca omca", 2, "NAME VALUE",
+       "a parameter of Open MPI, passed on as OMPI_MCA_NAME",
+       SetVariable(app, "OMPI_MCA_")},
+      {"gmca gomca", 2, "NAME VALUE", "", SetVariable(all, "OMPI_MCA_")},
+      {"pmixmca gpmixmca", 2, "NAME VALUE", "the same as PMIX_MCA_NAME",
+       SetVariable(app, "PMIX_MCA_")},
+      {"prtemca", 2, "NAME VALUE", "", SetVariable(app, "PRTE_MCA_")},
+      {"wdir wd", 1, "DIR", "working directory of the processes",
+       SetText(&to.app->cwd)},
+      {"path", 1, "DIRS", "look for the program there first (put before PATH)",
+       PutBefore(app, environment, {{"PATH", ""}})},
+      {"prefix", 1, "DIR", "",
+       PutBefore(app, environment,
+                 {{"PATH", "/bin"}, {"LD_LIBRARY_PATH", "/lib"}})},
+      {"app", 1, "FILE",
+       "programs from a file: a line holds [options] program [args]",
+       SetText(to.app_file)},
+  };
+  table->insert(table->end(), std::begin(options), std::end(options));
+}
+
+void AddStreams(const RunTargets& to, OptionTable* table) {
+  RunOptions* const run = to.run;
+  const Option options[] = {
+      {"stdin", 1, "RANK",
+       "who reads our standard input: a rank, all or none (default: 0)",
+       SetStdin(&run->stdin_target)},
+      {"tag-output l", 0, "", "put [job,rank]<stream> before every line",
+       SetFlag(&run->tag_output)},
+      {"timestamp-output", 0, "", "put the time before every line",
+       SetFlag(&run->timestamp_output)},
+      {"output-filename", 1, "DIR",
+       "also write DIR/NAMESPACE/rank.N/stdout and stderr\n"
+       "(DIR:nocopy: only there; DIR:nojobid: DIR/rank.N)",
+       SetOutputDirectory(run)},
+      {"output", 1, "WORDS",
+       "tag, timestamp, merge, dir=DIR; several with commas", SetOutput(run)},
+      {"merge-stderr-to-stdout", 0, "",
+       "standard error of the processes goes to standard output",
+       SetFlag(&run->merge_stderr)},
+  };
+  table->insert(table->end(), std::begin(options), std::end(options));
+}
+
+void AddRest(const RunTargets& to, OptionTable* table) {
+  RunOptions* const run = to.run;
+  const Option options[] = {
+      {"timeout", 1, "SECONDS", "end the job when it runs longer than that",
+       SetNumber(&run->timeout_seconds, 0, kMaxSeconds)},
+      {"kill-grace", 1, "SECONDS",
+       "time between SIGTERM and SIGKILL when the job is ended",
+       SetNumber(&run->kill_grace_seconds, 1, kMaxGraceSeconds)},
+      {"inject", 1, "WHEN",
+       "put our libpmix before a program's own: auto, always, never",
+       SetOneOf(&run->inject, {"auto", "always", "never"})},
+      {"allow-run-as-root", 0, "", "as mpirun: allow that root starts programs",
+       SetFlag(&run->allow_run_as_root)},
+      {"context", 1, "NAME", "overlay to use, see 'canopy up'",
+       SetText(&run->context)},
+      {"o", 1, "json", "print maps and results as JSON", SetFormat(&run->json)},
+      {"verbose v", 0, "", "tell what is done and how long it takes",
+       SetFlag(&run->verbose)},
+      {"quiet q", 0, "", "no text about a failed job, no progress",
+       SetFlag(&run->quiet)},
+      {"version V", 0, "", "print the version", SetFlag(&run->version),
+       /*last=*/true},
+      {"help h", 0, "", "print this", SetFlag(&run->help), /*last=*/true},
+  };
+  table->insert(table->end(), std::begin(options), std::end(options));
+}
+
+}  // namespace
+
+OptionTable RunOptionTable(const RunTargets& to) {
+  OptionTable table;
+  AddNodes(to, &table);
+  AddPlacement(to, &table);
+  AddDisplay(to, &table);
+  AddEnvironment(to, &table);
+  AddStreams(to, &table);
+  AddAgentOptions(&to.run->agents, &table);
+  AddRest(to, &table);
+  return table;
+}
+
+}  // namespace canopy::cli

@@ -1,0 +1,138 @@
+#include "client/cli/options/run_options.h"
+
+#include <utility>
+
+#include "client/cli/base/file_util.h"
+#include "client/cli/base/string_util.h"
+#include "client/cli/options/option_parser.h"
+#include "client/cli/options/run_option_table.h"
+
+namespace canopy::cli {
+namespace {
+
+constexpr size_t kMaxAppFile = 16u << 20;
+
+class RunParser {
+ public:
+  explicit RunParser(const Environment& environment)
+      : table_(RunOptionTable(
+            {&out_, &app_, &app_file_, &map_suffix_, &environment})) {}
+
+  Result<RunOptions> Parse(std::span<const std::string> args);
+
+ private:
+  // Programs between ':'.
+  Status ParsePart(std::span<const std::string> args);
+  Status LoadAppFile(const std::string& path);
+  Status Check() const;
+
+  RunOptions out_;
+  AppOptions app_;  // of the part that is parsed now
+  std::string app_file_;
+  std::string map_suffix_;
+  bool in_app_file_ = false;
+  const OptionTable table_;  // of options that set the members before
+};
+
+Result<RunOptions> RunParser::Parse(std::span<const std::string> args) {
+  size_t start = 0;
+  for (size_t i = 0; i <= args.size(); ++i) {
+    if (i < args.size() && args[i] != ":") continue;
+    Status status = ParsePart(args.subspan(start, i - start));
+    if (!status.ok()) return status;
+    if (out_.help || out_.version) return std::move(out_);
+    start = i + 1;
+  }
+  if (Status status = Check(); !status.ok()) return status;
+  out_.map_by += map_suffix_;
+  return std::move(out_);
+}
+
+Status RunParser::ParsePart(std::span<const std::string> args) {
+  app_ = AppOptions();
+  Result<std::vector<std::string>> rest =
+      ApplyOptions(table_, args, RestRule::kFromFirstWord);
+  if (!rest.ok()) return rest.status();
+  if (out_.help || out_.version) return Status();
+  app_.argv = *std::move(rest);
+  if (!app_file_.empty()) {
+    if (in_app_file_) {
+      return Status(kErrBadParam, "an app file can not name another one");
+    }
+    if (!app_.argv.empty()) {
+      return Status(kErrBadParam, "--app names the programs; '" + app_.argv[0] +
+                                      "' can not come too");
+    }
+    return LoadAppFile(std::exchange(app_file_, {}));
+  }
+  if (app_.argv.empty() || app_.argv[0].empty()) {
+    return Status(kErrJobNoExeSpecified,
+                  "no program to run; say it after the options, as in "
+                  "'canopy run -n 4 ./app'");
+  }
+  out_.apps.push_back(std::move(app_));
+  return Status();
+}
+
+Status RunParser::LoadAppFile(const std::string& path) {
+  Result<std::string> content = ReadFile(path, kMaxAppFile);
+  if (!content.ok()) {
+    return Status(content.code(),
+                  "cannot read app file " + content.status().message());
+  }
+  in_app_file_ = true;
+  const size_t before = out_.apps.size();
+  const AppOptions shared = app_;
+  size_t number = 0;
+  for (const std::string& line : Split(*content, '\n')) {
+    ++number;
+    const std::string where = path + ":" + std::to_string(number) + ": ";
+    const std::string_view text = Trim(line);
+    if (text.empty() || text.starts_with('#')) continue;
+    const auto words = SplitCommand(text);
+    if (!words) return Status(kErrBadParam, where + "a quote is not closed");
+    Status status = ParsePart(*words);
+    if (!status.ok()) return Status(status.code(), where + status.message());
+    if (out_.help || out_.version) return Status();
+    AppOptions& app = out_.apps.back();
+    app.env.insert(app.env.begin(), shared.env.begin(), shared.env.end());
+    if (app.cwd.empty()) app.cwd = shared.cwd;
+    if (app.num_procs == 0) app.num_procs = shared.num_procs;
+    if (app.hosts.empty()) app.hosts = shared.hosts;
+  }
+  in_app_file_ = false;
+  if (out_.apps.size() > before) return Status();
+  return Status(kErrBadParam, "app file " + path + " names no program");
+}
+
+Status RunParser::Check() const {
+  if (out_.nodes != 0 && !out_.context.empty()) {
+    return Status(kErrBadParam,
+                  "--nodes emulates nodes of its own and --context names an "
+                  "overlay that is up; use one of them");
+  }
+  if (!out_.agents.launch_agent.empty() &&
+      out_.agents.launch_agent.find("{host}") == std::string::npos) {
+    return Status(kErrBadParam,
+                  "--launch-agent wants a command with {host} in it, as in "
+                  "'ssh {host}'");
+  }
+  return CheckAgentOptions(out_.agents);
+}
+
+}  // namespace
+
+Result<RunOptions> ParseRunOptions(std::span<const std::string> args,
+                                   const Environment& environment) {
+  return RunParser(environment).Parse(args);
+}
+
+std::string RunOptionHelp() {
+  RunOptions run;
+  AppOptions app;
+  std::string text;
+  const Environment none;
+  return OptionHelp(RunOptionTable({&run, &app, &text, &text, &none}));
+}
+
+}  // namespace canopy::cli

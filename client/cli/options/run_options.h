@@ -1,0 +1,74 @@
+// What `canopy run` (and mpirun, mpiexec, prterun) was asked for.
+#ifndef CANOPY_CLIENT_CLI_OPTIONS_RUN_OPTIONS_H_
+#define CANOPY_CLIENT_CLI_OPTIONS_RUN_OPTIONS_H_
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "client/cli/options/agent_options.h"
+#include "client/cli/options/hosts.h"
+#include "client/cli/options/job_variables.h"
+#include "common/status.h"
+
+namespace canopy::cli {
+
+// One program of the job: a part between ':' or a line of an app file.
+struct AppOptions {
+  std::vector<std::string> argv;  // the program and what belongs to it
+  std::vector<std::string> env;   // NAME=VALUE of -x, --mca and --path
+  std::string cwd;                // as typed; empty: the caller's
+  uint32_t num_procs = 0;         // 0: one for each slot
+  std::vector<Host> hosts;
+};
+
+struct RunOptions {
+  std::vector<AppOptions> apps;
+  std::vector<std::string> env;  // NAME=VALUE for every program
+  std::string map_by;            // mpirun spellings; empty: the default
+  std::string rank_by;
+  std::string bind_to;
+  bool oversubscribe = false;
+  bool no_local = false;
+  uint32_t timeout_seconds = 0;
+  uint32_t kill_grace_seconds = 0;
+  std::string stdin_target;  // "all", "none" or a rank; empty: rank 0
+  std::string inject;        // "auto", "always", "never"; empty: auto
+  bool allow_run_as_root = false;
+  bool do_not_launch = false;
+
+  bool report_bindings = false;
+  bool display_map = false;
+  bool display_allocation = false;
+  bool tag_output = false;
+  bool timestamp_output = false;
+  bool merge_stderr = false;
+  std::string output_directory;     // empty: no files
+  bool only_to_files = false;       // not to our own output as well
+  bool job_below_directory = true;  // DIR/NSPACE/rank.N, else DIR/rank.N
+  bool verbose = false;
+  bool quiet = false;
+  bool json = false;
+
+  uint32_t nodes = 0;  // emulate as many nodes; 0: not asked for
+  std::string context;
+  AgentOptions agents;  // of those that are started for the job
+
+  bool help = false;
+  bool version = false;
+  std::vector<std::string> warnings;  // one line each
+};
+
+// `args`: after the command's own name. Reads the hostfiles and app files that
+// are named. The status (kErrBadParam and others) is one line for the user.
+// With `help` or `version` nothing else is checked.
+Result<RunOptions> ParseRunOptions(std::span<const std::string> args,
+                                   const Environment& environment);
+
+// The options, for `canopy run --help`.
+std::string RunOptionHelp();
+
+}  // namespace canopy::cli
+
+#endif  // CANOPY_CLIENT_CLI_OPTIONS_RUN_OPTIONS_H_

@@ -1,0 +1,312 @@
+#include "client/cli/options/run_options.h"
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <fstream>
+#include <initializer_list>
+
+#include "client/cli/base/string_util.h"
+
+namespace canopy::cli {
+namespace {
+
+const char* TestEnvironment(const char* name) {
+  if (std::string_view(name) == "SET") return "value";
+  if (std::string_view(name) == "PATH") return "/usr/bin";
+  return nullptr;
+}
+
+Result<RunOptions> Parse(const std::string& line) {
+  return ParseRunOptions(*SplitCommand(line), TestEnvironment);
+}
+
+RunOptions MustParse(const std::string& line) {
+  Result<RunOptions> options = Parse(line);
+  EXPECT_TRUE(options.ok()) << line << ": " << options.status().message();
+  return options.ok() ? *options : RunOptions();
+}
+
+std::string TestFile(const std::string& name, const std::string& content) {
+  std::string path = testing::TempDir() + "/" + name;
+  std::ofstream(path) << content;
+  return path;
+}
+
+// Each spelling, and how to see that it was understood.
+struct Spelling {
+  const char* options;
+  bool (*seen)(const RunOptions& options);
+};
+
+class SpellingTest : public testing::TestWithParam<Spelling> {};
+
+TEST_P(SpellingTest, IsUnderstood) {
+  const RunOptions options =
+      MustParse(std::string(GetParam().options) + " ./app -n 9 --help");
+  ASSERT_EQ(options.apps.size(), 1u);
+  EXPECT_EQ(options.apps[0].argv,
+            (std::vector<std::string>{"./app", "-n", "9", "--help"}));
+  EXPECT_TRUE(GetParam().seen(options)) << GetParam().options;
+  EXPECT_FALSE(options.help);
+}
+
+bool FourProcs(const RunOptions& o) { return o.apps[0].num_procs == 4; }
+bool HostAB(const RunOptions& o) {
+  const std::vector<Host>& hosts = o.apps[0].hosts;
+  return hosts.size() == 2 && hosts[0].name == "a" && hosts[0].slots == 2 &&
+         hosts[0].slots_given && hosts[1].name == "b" && !hosts[1].slots_given;
+}
+bool MapNode(const RunOptions& o) { return o.map_by == "node"; }
+bool RankCore(const RunOptions& o) { return o.rank_by == "core"; }
+bool BindCore(const RunOptions& o) { return o.bind_to == "core"; }
+bool Ppr2(const RunOptions& o) { return o.map_by == "ppr:2:node"; }
+bool Wdir(const RunOptions& o) { return o.apps[0].cwd == "/w"; }
+bool Mca(const RunOptions& o) {
+  return o.apps[0].env == std::vector<std::string>{"OMPI_MCA_btl=tcp,self"};
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Table, SpellingTest,
+    testing::Values(
+        Spelling{"-n 4", FourProcs}, Spelling{"-np 4", FourProcs},
+        Spelling{"--np 4", FourProcs}, Spelling{"-c 4", FourProcs},
+        Spelling{"--n 4", FourProcs}, Spelling{"-n4", FourProcs},
+        Spelling{"-np=4", FourProcs}, Spelling{"--n=4", FourProcs},
+        Spelling{"--host a:2,b", HostAB}, Spelling{"-host a:2,b", HostAB},
+        Spelling{"-H a:2,b", HostAB}, Spelling{"--hosts a:2,b", HostAB},
+        Spelling{"--host a:2 --host b", HostAB},
+        Spelling{"--map-by node", MapNode}, Spelling{"-map-by node", MapNode},
+        Spelling{"--map-by=node", MapNode}, Spelling{"--bynode", MapNode},
+        Spelling{"--rank-by core", RankCore},
+        Spelling{"-rank-by core", RankCore},
+        Spelling{"--bind-to core", BindCore},
+        Spelling{"-bind-to core", BindCore},
+        Spelling{"--bind-to-core", BindCore}, Spelling{"-npernode 2", Ppr2},
+        Spelling{"--npernode 2", Ppr2}, Spelling{"-N 2", Ppr2},
+        Spelling{"-ppn 2", Ppr2}, Spelling{"--wdir /w", Wdir},
+        Spelling{"-wdir /w", Wdir}, Spelling{"-wd /w", Wdir},
+        Spelling{"--wd /w", Wdir}, Spelling{"-mca btl tcp,self", Mca},
+        Spelling{"--mca btl tcp,self", Mca}));
+
+INSTANTIATE_TEST_SUITE_P(
+    Flags, SpellingTest,
+    testing::Values(
+        Spelling{"--oversubscribe",
+                 [](const RunOptions& o) { return o.oversubscribe; }},
+        Spelling{"-oversubscribe",
+                 [](const RunOptions& o) { return o.oversubscribe; }},
+        Spelling{"--nooversubscribe --map-by node",
+                 [](const RunOptions& o) {
+                   return o.map_by == "node:nooversubscribe";
+                 }},
+        Spelling{"--cpus-per-proc 2",
+                 [](const RunOptions& o) { return o.map_by == ":pe=2"; }},
+        Spelling{"--nolocal", [](const RunOptions& o) { return o.no_local; }},
+        Spelling{"--report-bindings",
+                 [](const RunOptions& o) { return o.report_bindings; }},
+        Spelling{"-report-bindings",
+                 [](const RunOptions& o) { return o.report_bindings; }},
+        Spelling{"--display map,allocation",
+                 [](const RunOptions& o) {
+                   return o.display_map && o.display_allocation;
+                 }},
+        Spelling{"--display-map",
+                 [](const RunOptions& o) { return o.display_map; }},
+        Spelling{"--do-not-launch",
+                 [](const RunOptions& o) { return o.do_not_launch; }},
+        Spelling{"--timeout 7",
+                 [](const RunOptions& o) { return o.timeout_seconds == 7; }},
+        Spelling{"--tag-output",
+                 [](const RunOptions& o) { return o.tag_output; }},
+        Spelling{"-tag-output",
+                 [](const RunOptions& o) { return o.tag_output; }},
+        Spelling{"--timestamp-output",
+                 [](const RunOptions& o) { return o.timestamp_output; }},
+        Spelling{"--output tag,timestamp,merge,dir=d",
+                 [](const RunOptions& o) {
+                   return o.tag_output && o.timestamp_output &&
+                          o.merge_stderr && o.output_directory == "d";
+                 }},
+        Spelling{"--output-filename d:nocopy,nojobid",
+                 [](const RunOptions& o) {
+                   return o.output_directory == "d" && o.only_to_files &&
+                          !o.job_below_directory;
+                 }},
+        Spelling{"--merge-stderr-to-stdout",
+                 [](const RunOptions& o) { return o.merge_stderr; }},
+        Spelling{"--allow-run-as-root",
+                 [](const RunOptions& o) { return o.allow_run_as_root; }},
+        Spelling{"-allow-run-as-root",
+                 [](const RunOptions& o) { return o.allow_run_as_root; }},
+        Spelling{"--verbose", [](const RunOptions& o) { return o.verbose; }},
+        Spelling{"-v", [](const RunOptions& o) { return o.verbose; }},
+        Spelling{"--nodes 3", [](const RunOptions& o) { return o.nodes == 3; }},
+        Spelling{"--radix 2",
+                 [](const RunOptions& o) { return o.agents.radix == 2; }},
+        Spelling{"--security plaintext",
+                 [](const RunOptions& o) {
+                   return o.agents.security == "plaintext";
+                 }},
+        Spelling{"--security files --tls-ca a --tls-cert b --tls-key c",
+                 [](const RunOptions& o) {
+                   return o.agents.security == "files" &&
+                          o.agents.tls_ca == "a" && o.agents.tls_cert == "b" &&
+                          o.agents.tls_key == "c";
+                 }},
+        Spelling{"--listen 10.0.0.1 --pmix-listen 10.0.0.2",
+                 [](const RunOptions& o) {
+                   return o.agents.listen == "10.0.0.1" &&
+                          o.agents.pmix_listen == "10.0.0.2";
+                 }},
+        Spelling{"--loss-timeout 9 --log-level debug",
+                 [](const RunOptions& o) {
+                   return o.agents.loss_timeout_ms == 9000 &&
+                          o.agents.log_level == "debug";
+                 }},
+        Spelling{"--context c",
+                 [](const RunOptions& o) { return o.context == "c"; }},
+        Spelling{"--inject never",
+                 [](const RunOptions& o) { return o.inject == "never"; }},
+        Spelling{"--stdin all",
+                 [](const RunOptions& o) { return o.stdin_target == "all"; }},
+        Spelling{"--stdin 3",
+                 [](const RunOptions& o) { return o.stdin_target == "3"; }},
+        Spelling{"-o json", [](const RunOptions& o) { return o.json; }},
+        Spelling{"--launch-agent 'ip netns exec {host}'",
+                 [](const RunOptions& o) {
+                   return o.agents.launch_agent == "ip netns exec {host}";
+                 }}));
+
+TEST(RunOptionsTest, ProgramsBetweenColons) {
+  const RunOptions options =
+      MustParse("-n 2 -x A=1 a x : -n 3 --host h b : --tag-output c :d");
+  ASSERT_EQ(options.apps.size(), 3u);
+  EXPECT_EQ(options.apps[0].argv, (std::vector<std::string>{"a", "x"}));
+  EXPECT_EQ(options.apps[0].num_procs, 2u);
+  EXPECT_EQ(options.apps[0].env, std::vector<std::string>{"A=1"});
+  EXPECT_TRUE(options.apps[0].hosts.empty());
+  EXPECT_EQ(options.apps[1].num_procs, 3u);
+  EXPECT_EQ(options.apps[1].hosts.size(), 1u);
+  EXPECT_TRUE(options.apps[1].env.empty());
+  EXPECT_EQ(options.apps[2].argv, (std::vector<std::string>{"c", ":d"}));
+  EXPECT_TRUE(options.tag_output);
+}
+
+TEST(RunOptionsTest, DoubleDashEndsTheOptions) {
+  const RunOptions options = MustParse("-n 2 -- -odd-name arg");
+  EXPECT_EQ(options.apps[0].argv,
+            (std::vector<std::string>{"-odd-name", "arg"}));
+}
+
+TEST(RunOptionsTest, ExportsVariables) {
+  const RunOptions options = MustParse("-x SET -x A=b=c -x MISSING app");
+  EXPECT_EQ(options.apps[0].env,
+            (std::vector<std::string>{"SET=value", "A=b=c"}));
+  ASSERT_EQ(options.warnings.size(), 1u);
+  EXPECT_NE(options.warnings[0].find("MISSING"), std::string::npos);
+}
+
+TEST(RunOptionsTest, ParametersGoToTheirLibraries) {
+  const RunOptions options = MustParse(
+      "-gmca a 1 --pmixmca b 2 --prtemca c 3 -genv G v -env E w -path /p app");
+  EXPECT_EQ(options.env, (std::vector<std::string>{"OMPI_MCA_a=1", "G=v"}));
+  EXPECT_EQ(options.apps[0].env,
+            (std::vector<std::string>{"PMIX_MCA_b=2", "PRTE_MCA_c=3", "E=w",
+                                      "PATH=/p:/usr/bin"}));
+}
+
+TEST(RunOptionsTest, AppFileHoldsProgramsWithOptions) {
+  const std::string path = TestFile(
+      "apps", "# comment\n-np 2 ./a 'b c'\n\n-np 3 --wdir /y ./d : x\n");
+  const RunOptions options = MustParse("--wdir /x --app " + path);
+  ASSERT_EQ(options.apps.size(), 2u);
+  EXPECT_EQ(options.apps[0].argv, (std::vector<std::string>{"./a", "b c"}));
+  EXPECT_EQ(options.apps[0].num_procs, 2u);
+  EXPECT_EQ(options.apps[0].cwd, "/x");
+  EXPECT_EQ(options.apps[1].num_procs, 3u);
+  EXPECT_EQ(options.apps[1].cwd, "/y");
+}
+
+TEST(RunOptionsTest, AppFileNamesNoOther) {
+  const std::string path = TestFile("nested", "--app other\n");
+  EXPECT_NE(Parse("--app " + path).status().message().find("another one"),
+            std::string::npos);
+}
+
+TEST(RunOptionsTest, HelpInAnAppFileIsHelp) {
+  const std::string path = TestFile("help", "--help\n");
+  EXPECT_TRUE(MustParse("--app " + path).help);
+}
+
+TEST(RunOptionsTest, HostfileAndHostAddUp) {
+  const std::string path = TestFile("hosts", "n1 slots=4\nn2\n");
+  for (const char* option : {"--hostfile ", "-machinefile ", "-hostfile ",
+                             "--machinefile ", "-f "}) {
+    const RunOptions options = MustParse(option + path + " --host n3 app");
+    ASSERT_EQ(options.apps[0].hosts.size(), 3u) << option;
+    EXPECT_EQ(options.apps[0].hosts[0].slots, 4u);
+  }
+}
+
+TEST(RunOptionsTest, HelpAndVersionNeedNoProgram) {
+  EXPECT_TRUE(MustParse("--help").help);
+  EXPECT_TRUE(MustParse("-h").help);
+  EXPECT_TRUE(MustParse("-n 2 --version").version);
+  EXPECT_TRUE(MustParse("-V").version);
+}
+
+struct Refusal {
+  const char* line;
+  const char* text;  // in the message
+};
+
+class RefusalTest : public testing::TestWithParam<Refusal> {};
+
+TEST_P(RefusalTest, SaysWhatToDo) {
+  const Result<RunOptions> options = Parse(GetParam().line);
+  ASSERT_FALSE(options.ok()) << GetParam().line;
+  const std::string message = options.status().message();
+  EXPECT_NE(message.find(GetParam().text), std::string::npos) << message;
+  EXPECT_EQ(message.find('\n'), std::string::npos);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Table, RefusalTest,
+    testing::Values(
+        Refusal{"", "no program"}, Refusal{"-n 2", "no program"},
+        Refusal{"a :", "no program"}, Refusal{": a", "no program"},
+        Refusal{"-n 0 a", "at least one"}, Refusal{"-n -1 a", "a number"},
+        Refusal{"-n x a", "a number"}, Refusal{"-n 99999999999 a", "a number"},
+        Refusal{"-n", "'-n' wants N"}, Refusal{"-mca a", "NAME VALUE"},
+        Refusal{"--mapby node a", "'--map-by'"},
+        Refusal{"--oversubcribe a", "'--oversubscribe'"},
+        Refusal{"-hostfiel f a", "'--hostfile'"},
+        Refusal{"--frobnicate a", "unknown option '--frobnicate'"},
+        Refusal{"--oversubscribe=1 a", "takes no value"},
+        Refusal{"--display mpa a", "did you mean 'map'"},
+        Refusal{"--inject sometimes a", "auto, always or never"},
+        Refusal{"--stdin first a", "a rank"}, Refusal{"--radix 1 a", "from 2"},
+        Refusal{"--nodes 0 a", "from 1"},
+        Refusal{"--nodes 2 --context c a", "one of them"},
+        Refusal{"--launch-agent ssh a", "{host}"},
+        Refusal{"--security none a", "tls, files or plaintext"},
+        Refusal{"--security files a", "--tls-ca"},
+        Refusal{"--tls-key k a", "--security files"},
+        Refusal{"--host a:0 b", "number of slots"},
+        Refusal{"--host a,,b c", "name a host"}, Refusal{"-x =1 a", "NAME"},
+        Refusal{"-o yaml a", "json or text"},
+        Refusal{"--hostfile /nonexistent a", "/nonexistent"},
+        Refusal{"--app /nonexistent", "/nonexistent"}));
+
+TEST(RunOptionsTest, HelpNamesTheOptions) {
+  const std::string help = RunOptionHelp();
+  for (const char* name : {"--np", "--hostfile", "--map-by", "--mca",
+                           "--tag-output", "--timeout", "--version"}) {
+    EXPECT_NE(help.find(name), std::string::npos) << name;
+  }
+  EXPECT_EQ(help.find("--bycore"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace canopy::cli

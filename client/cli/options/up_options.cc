@@ -1,0 +1,96 @@
+#include "client/cli/options/up_options.h"
+
+#include <utility>
+
+#include "client/cli/options/option_setters.h"
+
+namespace canopy::cli {
+namespace {
+
+constexpr uint32_t kMaxNodes = 1024;
+constexpr uint32_t kMaxSeconds = 24 * 3600;
+constexpr uint32_t kMillisecondsPerSecond = 1000;
+
+Status AddHosts(Result<std::vector<Host>> more, std::vector<Host>* hosts) {
+  if (!more.ok()) return more.status();
+  for (Host& host : *more) {
+    if (host.relative()) {
+      return Status(kErrBadParam, "'" + host.name +
+                                      "' picks from nodes that are up; name "
+                                      "the hosts to start agents on");
+    }
+    hosts->push_back(std::move(host));
+  }
+  return Status();
+}
+
+void AddNodes(UpOptions* to, OptionTable* table) {
+  table->push_back({"nodes", 1, "K", "emulate K nodes, node1 to nodeK, here",
+                    SetNumber(&to->nodes, 1, kMaxNodes)});
+  table->push_back(
+      {"hosts host H", 1, "A,B...", "one agent on each of these hosts",
+       [to](const TypedOption& typed) {
+         return AddHosts(ParseHostList(typed.values[0]), &to->hosts);
+       }});
+  table->push_back(
+      {"hostfile machinefile", 1, "FILE",
+       "the same from a file: lines of NAME [slots=N] [aliases=A,B]",
+       [to](const TypedOption& typed) {
+         return AddHosts(LoadHostfile(typed.values[0]), &to->hosts);
+       }});
+}
+
+void AddLives(UpOptions* to, OptionTable* table) {
+  table->push_back({"timeout", 1, "SECONDS",
+                    "time for the agents to come up (60)",
+                    SetNumber(&to->timeout_seconds, 1, kMaxSeconds)});
+  table->push_back({"orphan-grace", 1, "SECONDS",
+                    "processes live so long without their agent",
+                    SetNumber(&to->orphan_grace_ms, 0, kMaxSeconds,
+                              kMillisecondsPerSecond)});
+  table->push_back({"restart-grace", 1, "SECONDS",
+                    "an agent that is gone may be replaced for so long, by\n"
+                    "--replace, before its node counts as lost",
+                    SetNumber(&to->restart_grace_ms, 0, kMaxSeconds,
+                              kMillisecondsPerSecond)});
+  table->push_back({"replace", 0, "",
+                    "put a new agent in the place of each, also of those that\n"
+                    "are gone, one after the other; jobs go on",
+                    SetFlag(&to->replace)});
+}
+
+}  // namespace
+
+OptionTable UpOptionTable(UpOptions* to) {
+  OptionTable table;
+  AddNodes(to, &table);
+  AddAgentOptions(&to->agents, &table);
+  table.push_back({"key-file", 1, "FILE",
+                   "cluster key, 64 hexadecimal digits (default: a new one)",
+                   SetText(&to->key_file)});
+  table.push_back({"reflection", 0, "",
+                   "agents tell what gRPC services they have",
+                   SetFlag(&to->reflection)});
+  AddLives(to, &table);
+  table.push_back({"verbose v", 0, "",
+                   "tell what is done and how long it takes",
+                   SetFlag(&to->verbose)});
+  table.push_back({"quiet q", 0, "", "print nothing when all is well",
+                   SetFlag(&to->quiet)});
+  return table;
+}
+
+Status CheckUpOptions(const UpOptions& options) {
+  if (options.nodes != 0 && !options.hosts.empty()) {
+    return Status(kErrBadParam,
+                  "--nodes emulates nodes on this machine and --hosts names "
+                  "others; use one of them");
+  }
+  if (!options.agents.launch_agent.empty() && options.hosts.empty()) {
+    return Status(kErrBadParam,
+                  "--launch-agent reaches hosts; name them with --hosts");
+  }
+  return CheckAgentOptions(options.agents);
+}
+
+}  // namespace canopy::cli

@@ -1,0 +1,220 @@
+#include "client/cli/run/job_output.h"
+
+#include <fcntl.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <cstring>
+#include <ctime>
+#include <filesystem>
+#include <system_error>
+#include <utility>
+
+#include "client/cli/base/file_util.h"
+
+namespace canopy::cli {
+namespace {
+
+// An unfinished line goes out when its process has written nothing more for so
+// long: a prompt, dots of progress, the end of data without a line feed. Where
+// somebody looks at it or nobody else can tear it:
+constexpr int64_t kPartialMs = 100;
+// And with many processes:
+constexpr int64_t kLongPartialMs = 1000;
+// A write that takes longer waited for its reader. What arrived meanwhile is
+// behind it, so that no process is known to be silent.
+constexpr int64_t kSlowWriteMs = 20;
+
+int64_t NowMs() {
+  return std::chrono::duration_cast<std::chrono::milliseconds>(
+             std::chrono::steady_clock::now().time_since_epoch())
+      .count();
+}
+
+const char* StreamName(uint32_t channel) {
+  return channel == kStderrChannel ? "stderr" : "stdout";
+}
+
+// Files of many ranks are open at once.
+void RaiseFileLimit() {
+  rlimit limit;
+  if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
+  limit.rlim_cur = limit.rlim_max;
+  setrlimit(RLIMIT_NOFILE, &limit);
+}
+
+}  // namespace
+
+struct JobOutput::Destination {
+  Destination(int to, LineAssemblerOptions options)
+      : fd(to), terminal(isatty(to) == 1), lines(std::move(options)) {}
+
+  // Writes what `out` has collected.
+  bool Drain() {
+    if (!broken && !out.empty() && !WriteAll(fd, out)) {
+      broken = true;
+      error = errno;
+    }
+    out.clear();
+    return !broken;
+  }
+
+  const int fd;
+  const bool terminal;
+  int64_t partial_ms = kLongPartialMs;
+  bool broken = false;
+  int error = 0;  // why
+  LineAssembler lines;
+  std::string out;
+};
+
+JobOutput::JobOutput(JobOutputOptions options)
+    : options_(std::move(options)),
+      now_ms_(options_.now_ms ? options_.now_ms : NowMs) {
+  LineAssemblerOptions lines;
+  if (options_.tag || options_.timestamp) {
+    lines.prefix = [this](OutputStream stream) { return Prefix(stream); };
+  }
+  stdout_ = std::make_unique<Destination>(options_.stdout_fd, lines);
+  stderr_ = std::make_unique<Destination>(options_.stderr_fd, lines);
+}
+
+JobOutput::~JobOutput() {
+  for (const auto& [stream, fd] : files_) {
+    if (fd >= 0) close(fd);
+  }
+}
+
+Status JobOutput::SetJob(const std::string& nspace, uint32_t num_procs) {
+  job_tag_ = nspace.substr(nspace.rfind('-') + 1);
+  for (Destination* to : {stdout_.get(), stderr_.get()}) {
+    if (to->terminal || num_procs == 1) to->partial_ms = kPartialMs;
+  }
+  if (options_.directory.empty()) return Status();
+  RaiseFileLimit();
+  directory_ = options_.directory;
+  if (options_.job_below_directory) directory_ += "/" + nspace;
+  std::error_code error;
+  std::filesystem::create_directories(directory_, error);
+  if (!error) return Status();
+  return Status(kErrNoPermissions, "cannot make directory " + directory_ +
+                                       " for the output: " + error.message());
+}
+
+JobOutput::Destination* JobOutput::Of(uint32_t channel) {
+  return channel == kStderrChannel ? stderr_.get() : stdout_.get();
+}
+
+std::string JobOutput::Prefix(OutputStream stream) {
+  std::string prefix;
+  if (options_.timestamp) {
+    const std::time_t now = std::time(nullptr);
+    if (now != stamp_second_) {
+      char text[64] = "";
+      std::tm parts;
+      localtime_r(&now, &parts);
+      std::strftime(text, sizeof text, "%a %b %e %H:%M:%S %Y", &parts);
+      stamp_ = text;
+      stamp_second_ = now;
+    }
+    prefix = stamp_;
+  }
+  if (options_.tag) {
+    prefix += "[" + job_tag_ + "," + std::to_string(stream.first) + "]";
+  }
+  return prefix + "<" + StreamName(stream.second) + ">: ";
+}
+
+bool JobOutput::Write(uint32_t rank, uint32_t channel, std::string_view data) {
+  const OutputStream stream{rank, channel};
+  if (!directory_.empty()) {
+    WriteFile(stream, data);
+    if (options_.only_to_files) return true;
+  }
+  Destination* const to = Of(channel);
+  if (data.empty()) {
+    to->lines.Close(stream, &to->out);
+  } else {
+    to->lines.Add(stream, data, now_ms_(), &to->out);
+  }
+  return Drain(to);
+}
+
+bool JobOutput::Drain(Destination* to) {
+  const int64_t begin = now_ms_();
+  const bool fine = to->Drain();
+  const int64_t end = now_ms_();
+  if (end - begin > kSlowWriteMs) caught_up_ms_ = end;
+  if (fine) return true;
+  // That a reader has gone away is nothing to talk about.
+  if (to->error != EPIPE && trouble_.empty()) {
+    trouble_ = std::string("cannot write standard ") +
+               (to == stderr_.get() ? "error" : "output") + ": " +
+               std::strerror(to->error);
+  }
+  return false;
+}
+
+int JobOutput::Tick() {
+  int64_t next = -1;
+  for (Destination* to : {stdout_.get(), stderr_.get()}) {
+    const int64_t now = now_ms_();
+    int64_t due = caught_up_ms_ + to->partial_ms;
+    if (due <= now) {
+      to->lines.FlushOlder(now - to->partial_ms, &to->out);
+      (void)Drain(to);
+    }
+    const auto oldest = to->lines.OldestHeld();
+    if (!oldest.has_value()) continue;
+    due = std::max(due, *oldest + to->partial_ms);
+    const int64_t wait = std::max<int64_t>(due - now, 1);
+    next = next < 0 ? wait : std::min(next, wait);
+  }
+  return static_cast<int>(next);
+}
+
+bool JobOutput::wants_tick() const {
+  return stdout_->lines.held() > 0 || stderr_->lines.held() > 0;
+}
+
+bool JobOutput::Flush() {
+  bool fine = true;
+  for (Destination* to : {stdout_.get(), stderr_.get()}) {
+    to->lines.FlushAll(&to->out);
+    fine = Drain(to) && fine;
+  }
+  return fine;
+}
+
+void JobOutput::WriteFile(OutputStream stream, std::string_view data) {
+  auto it = files_.find(stream);
+  if (it == files_.end()) it = files_.emplace(stream, OpenFile(stream)).first;
+  if (it->second < 0) return;
+  if (data.empty() || !WriteAll(it->second, data)) {
+    if (!data.empty() && trouble_.empty()) {
+      trouble_ = "output files below " + directory_ +
+                 " are incomplete: " + std::strerror(errno);
+    }
+    close(it->second);
+    it->second = -1;
+  }
+}
+
+int JobOutput::OpenFile(OutputStream stream) {
+  const std::string below =
+      directory_ + "/rank." + std::to_string(stream.first);
+  mkdir(below.c_str(), 0777);
+  const std::string path = below + "/" + StreamName(stream.second);
+  const int fd =
+      open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+  if (fd < 0 && trouble_.empty()) {
+    trouble_ = "cannot write " + path + ": " + std::strerror(errno);
+  }
+  return fd;
+}
+
+}  // namespace canopy::cli

@@ -1,0 +1,85 @@
+// Where the output of a job's processes goes: our own standard streams and, if
+// asked for, a file for each rank.
+#ifndef CANOPY_CLIENT_CLI_RUN_JOB_OUTPUT_H_
+#define CANOPY_CLIENT_CLI_RUN_JOB_OUTPUT_H_
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "client/cli/run/line_assembler.h"
+#include "common/status.h"
+
+namespace canopy::cli {
+
+struct JobOutputOptions {
+  bool tag = false;
+  bool timestamp = false;
+  std::string directory;  // of the files; empty: none
+  bool only_to_files = false;
+  bool job_below_directory = true;
+  int stdout_fd = 1;
+  int stderr_fd = 2;
+  // A clock that does not go back; empty: the system's.
+  std::function<int64_t()> now_ms = nullptr;
+};
+
+inline constexpr uint32_t kStdoutChannel = 2;
+inline constexpr uint32_t kStderrChannel = 4;
+
+// Single-threaded. Write returns when the data is written out or held as the
+// start of a line (a bounded amount).
+class JobOutput {
+ public:
+  explicit JobOutput(JobOutputOptions options);
+  ~JobOutput();
+  JobOutput(const JobOutput&) = delete;
+  JobOutput& operator=(const JobOutput&) = delete;
+
+  // Before the first Write. Makes the directory.
+  Status SetJob(const std::string& nspace, uint32_t num_procs);
+
+  // Empty data: the stream's end. False: nobody reads a destination any more
+  // (or it is full); what comes later is dropped there.
+  bool Write(uint32_t rank, uint32_t channel, std::string_view data);
+  // Lets go what has waited for its line's end long enough: 100 ms on a
+  // terminal or with one process, else 1 s, while the destination's reader
+  // keeps up. Returns in how many ms it wants to be called again; -1: not
+  // before the next Write.
+  int Tick();
+  bool Flush();
+
+  // True while Tick has something to wait for.
+  bool wants_tick() const;
+  // One line about what could not be written, unless only its reader went
+  // away; empty: all well.
+  const std::string& trouble() const { return trouble_; }
+
+ private:
+  struct Destination;
+
+  Destination* Of(uint32_t channel);
+  bool Drain(Destination* to);
+  std::string Prefix(OutputStream stream);
+  void WriteFile(OutputStream stream, std::string_view data);
+  int OpenFile(OutputStream stream);
+
+  const JobOutputOptions options_;
+  const std::function<int64_t()> now_ms_;
+  std::unique_ptr<Destination> stdout_;
+  std::unique_ptr<Destination> stderr_;
+  std::string job_tag_;
+  std::string directory_;
+  std::map<OutputStream, int> files_;  // -1: cannot be written
+  std::string trouble_;
+  int64_t caught_up_ms_ = INT64_MIN / 2;  // when a slow write ended
+  int64_t stamp_second_ = -1;
+  std::string stamp_;
+};
+
+}  // namespace canopy::cli
+
+#endif  // CANOPY_CLIENT_CLI_RUN_JOB_OUTPUT_H_

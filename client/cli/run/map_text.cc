@@ -1,0 +1,105 @@
+#include "client/cli/run/map_text.h"
+
+#include <algorithm>
+#include <map>
+#include <vector>
+
+#include "client/cli/base/table.h"
+
+namespace canopy::cli {
+namespace {
+
+namespace v1 = control::v1;
+
+std::string Policies(const v1::JobMapped& mapped) {
+  std::string out = "mapped by " + mapped.map_by();
+  out += ", ranked by " + mapped.rank_by();
+  out += mapped.bind_to().empty() || mapped.bind_to() == "none"
+             ? ", not bound"
+             : ", bound to " + mapped.bind_to();
+  if (mapped.oversubscribed()) out += ", oversubscribed";
+  return out;
+}
+
+std::string RanksOn(const v1::MapNode& node, bool with_apps) {
+  std::map<uint32_t, std::vector<uint32_t>> by_app;
+  for (const v1::MapProc& proc : node.procs()) {
+    by_app[with_apps ? proc.app() : 0].push_back(proc.rank());
+  }
+  std::string out;
+  for (auto& [app, ranks] : by_app) {
+    std::ranges::sort(ranks);
+    if (!out.empty()) out += ", ";
+    out += RangesText(ranks);
+    if (with_apps) out += " (program " + std::to_string(app + 1) + ")";
+  }
+  return out;
+}
+
+bool HasSeveralApps(const v1::JobMapped& mapped) {
+  for (const v1::MapNode& node : mapped.nodes()) {
+    for (const v1::MapProc& proc : node.procs()) {
+      if (proc.app() != 0) return true;
+    }
+  }
+  return false;
+}
+
+}  // namespace
+
+std::string RangesText(std::span<const uint32_t> sorted) {
+  std::string out;
+  for (size_t i = 0; i < sorted.size();) {
+    size_t end = i + 1;
+    while (end < sorted.size() && sorted[end] == sorted[end - 1] + 1) ++end;
+    if (!out.empty()) out += ",";
+    out += std::to_string(sorted[i]);
+    if (end - i > 1) out += "-" + std::to_string(sorted[end - 1]);
+    i = end;
+  }
+  return out;
+}
+
+std::string MapText(const v1::JobMapped& mapped) {
+  const bool several = HasSeveralApps(mapped);
+  Table table({"NODE", "SLOTS", "PROCESSES", "RANKS"});
+  for (const v1::MapNode& node : mapped.nodes()) {
+    table.Add({node.name(), std::to_string(node.slots()),
+               std::to_string(node.procs_size()), RanksOn(node, several)});
+  }
+  return "job " + mapped.nspace() + ": " +
+         Count(mapped.num_procs(), "process") + " on " +
+         Count(static_cast<uint64_t>(mapped.nodes_size()), "node") + ", " +
+         Policies(mapped) + "\n" + table.ToString("  ");
+}
+
+std::string AllocationText(const v1::JobMapped& mapped) {
+  Table table({"NODE", "SLOTS"});
+  uint64_t slots = 0;
+  for (const v1::MapNode& node : mapped.nodes()) {
+    table.Add({node.name(), std::to_string(node.slots())});
+    slots += node.slots();
+  }
+  return "allocation of job " + mapped.nspace() + ": " +
+         Count(static_cast<uint64_t>(mapped.nodes_size()), "node") + ", " +
+         Count(slots, "slot") + "\n" + table.ToString("  ");
+}
+
+std::string BindingsText(const v1::JobMapped& mapped) {
+  std::vector<std::string> lines(mapped.num_procs());
+  for (const v1::MapNode& node : mapped.nodes()) {
+    for (const v1::MapProc& proc : node.procs()) {
+      if (proc.rank() >= lines.size()) continue;
+      lines[proc.rank()] =
+          "rank " + std::to_string(proc.rank()) + " on " + node.name() +
+          (proc.cpuset().empty() ? " is not bound"
+                                 : " is bound to CPUs " + proc.cpuset()) +
+          "\n";
+    }
+  }
+  std::string out;
+  for (const std::string& line : lines) out += line;
+  return out;
+}
+
+}  // namespace canopy::cli

@@ -1,0 +1,267 @@
+#include "client/cli/run/run_client.h"
+
+#include <poll.h>
+#include <signal.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cerrno>
+#include <chrono>
+#include <cstring>
+#include <optional>
+#include <string>
+#include <thread>
+#include <utility>
+
+#include "client/cli/base/command.h"
+#include "client/cli/run/input_source.h"
+#include "common/mutex.h"
+
+namespace canopy::cli {
+namespace {
+
+namespace v1 = control::v1;
+using Clock = std::chrono::steady_clock;
+
+// How long a job that is to be killed at once may take.
+constexpr auto kPatience = std::chrono::seconds(5);
+// And one whose processes get their time to end.
+constexpr auto kLongPatience = std::chrono::seconds(30);
+
+// The earlier of two waits in ms, -1 being for ever.
+int Earlier(int a, int b) { return a < 0 ? b : b < 0 ? a : std::min(a, b); }
+
+class JobRun {
+ public:
+  JobRun(std::unique_ptr<RunConnection> connection,
+         const RunClientOptions& options, std::shared_ptr<RunObserver> observer)
+      : link_(std::move(connection), WithInput(options.link)),
+        signals_(options.signals),
+        observer_(std::move(observer)),
+        input_(options.stdin_fd),
+        wake_fd_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {}
+  ~JobRun() { close(wake_fd_); }
+
+  void Begin(const v1::Launch& launch);
+  // Reads until the stream ends; on a thread of its own.
+  void ReadEvents();
+  // False: the caller gave up waiting.
+  bool PumpUntilDone();
+  Result<RunOutcome> Finish();
+  int end_signal() const { return end_signal_; }
+
+ private:
+  RunLinkOptions WithInput(RunLinkOptions options) {
+    options.input_begin = [this] { return input_.begin(); };
+    return options;
+  }
+  void Write(const v1::RunRequest& request) { link_.Write(request); }
+  void Wake() { eventfd_write(wake_fd_, 1); }
+  void Handle(const v1::RunEvent& event);
+  void HandleOutput(const v1::Output& output);
+  int PollTimeout();
+  void ForwardSignals();
+  void EndFor(int signal);
+  void ForwardInput();
+  void SendInput(InputPiece piece) CANOPY_REQUIRES(input_mutex_);
+  void SendInputAgain(const v1::Reattached& reattached);
+  void SendSignal(int signal);
+  void Kill(const std::string& reason, bool immediately);
+
+  RunLink link_;
+  SignalSource* const signals_;
+  const std::shared_ptr<RunObserver> observer_;
+  InputSource input_;
+  Mutex input_mutex_;  // so that pieces leave in order
+  const int wake_fd_;
+  std::atomic<bool> done_{false};
+
+  // Of the reading thread until it is done.
+  std::optional<v1::JobEnd> end_;
+  bool no_reader_ = false;
+
+  int end_signal_ = 0;
+  int end_signals_ = 0;
+  std::chrono::seconds grace_{0};
+  Clock::time_point give_up_ = Clock::time_point::max();
+};
+
+void JobRun::Begin(const v1::Launch& launch) {
+  grace_ = std::chrono::seconds(launch.kill_grace_seconds());
+  link_.Launch(launch);
+}
+
+void JobRun::ReadEvents() {
+  v1::RunEvent event;
+  while (link_.Read(&event)) Handle(event);
+  done_ = true;
+  Wake();
+}
+
+void JobRun::Handle(const v1::RunEvent& event) {
+  switch (event.kind_case()) {
+    case v1::RunEvent::kMapped:
+      return observer_->OnMapped(event.mapped());
+    case v1::RunEvent::kProgress:
+      observer_->OnProgress(event.progress());
+      return Wake();
+    case v1::RunEvent::kProgramNotes:
+      return observer_->OnProgramNotes(event.program_notes());
+    case v1::RunEvent::kOutput:
+      return HandleOutput(event.output());
+    case v1::RunEvent::kEnd:
+      end_ = event.end();
+      return;
+    case v1::RunEvent::kReattached:
+      SendInputAgain(event.reattached());
+      return Wake();
+    case v1::RunEvent::kInputConsumed:
+      input_.Consumed(event.input_consumed());
+      return Wake();
+    default:
+      return;
+  }
+}
+
+void JobRun::HandleOutput(const v1::Output& output) {
+  const OutputFate fate = observer_->OnOutput(output);
+  if (fate == OutputFate::kHeld) Wake();
+  if (fate == OutputFate::kNoReader && !std::exchange(no_reader_, true)) {
+    Kill("nobody reads the output any more", false);
+  }
+  link_.Consumed(output.data().size());
+}
+
+int JobRun::PollTimeout() {
+  int timeout = Earlier(observer_->OnTick(), input_.RetryMs());
+  if (give_up_ == Clock::time_point::max()) return timeout;
+  const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(
+      give_up_ - Clock::now());
+  return Earlier(timeout, static_cast<int>(std::max<int64_t>(left.count(), 0)));
+}
+
+bool JobRun::PumpUntilDone() {
+  while (!done_) {
+    pollfd polls[3] = {
+        {wake_fd_, POLLIN, 0},
+        {signals_ == nullptr ? -1 : signals_->fd(), POLLIN, 0},
+        {input_.PollFd(), POLLIN, 0},
+    };
+    if (poll(polls, 3, PollTimeout()) < 0 && errno != EINTR) return false;
+    if (Clock::now() >= give_up_) return false;
+    eventfd_t count;
+    if (polls[0].revents != 0) eventfd_read(wake_fd_, &count);
+    if (polls[1].revents != 0) ForwardSignals();
+    if (polls[2].revents != 0) ForwardInput();
+  }
+  return true;
+}
+
+void JobRun::ForwardSignals() {
+  while (const std::optional<int> signal = signals_->Take()) {
+    if (IsEndSignal(*signal)) {
+      EndFor(*signal);
+      continue;
+    }
+    SendSignal(*signal);
+    if (*signal == SIGTSTP) raise(SIGSTOP);
+  }
+}
+
+void JobRun::EndFor(int signal) {
+  ++end_signals_;
+  if (end_signal_ == 0) end_signal_ = signal;
+  const std::string reason = std::string("SIG") + sigabbrev_np(signal);
+  if (end_signals_ == 1) {
+    give_up_ = Clock::now() + grace_ + kLongPatience;
+    return Kill("the launcher got " + reason, false);
+  }
+  Kill("the launcher got " + reason + " again", true);
+  give_up_ = end_signals_ == 2 ? Clock::now() + kPatience : Clock::now();
+}
+
+void JobRun::SendSignal(int signal) {
+  v1::RunRequest request;
+  request.set_signal(signal);
+  Write(request);
+}
+
+void JobRun::ForwardInput() {
+  const MutexLock lock(input_mutex_);
+  std::optional<InputPiece> piece = input_.Read();
+  if (piece.has_value()) SendInput(*std::move(piece));
+}
+
+void JobRun::SendInput(InputPiece piece) {
+  v1::RunRequest request;
+  request.mutable_input()->set_position(piece.position);
+  request.mutable_input()->set_data(std::move(piece.data));
+  Write(request);
+}
+
+// An agent that does not know its position takes only new input, and the end.
+void JobRun::SendInputAgain(const v1::Reattached& reattached) {
+  const MutexLock lock(input_mutex_);
+  if (reattached.has_input_done()) {
+    input_.ConsumedTo(reattached.input_done());
+  } else {
+    input_.Forget();
+  }
+  for (InputPiece& piece : input_.Kept()) SendInput(std::move(piece));
+}
+
+void JobRun::Kill(const std::string& reason, bool immediately) {
+  v1::RunRequest request;
+  request.mutable_kill()->set_reason(reason);
+  request.mutable_kill()->set_immediately(immediately);
+  Write(request);
+}
+
+Result<RunOutcome> JobRun::Finish() {
+  std::string why = link_.WhyEnded();
+  if (end_.has_value()) {
+    return RunOutcome{*std::move(end_), end_signal_, no_reader_};
+  }
+  if (why.empty()) why = "it closed the connection";
+  return Status(kErrLostConnection,
+                "lost the agent that controls the job (" + why +
+                    "); its processes are ended by their agents");
+}
+
+}  // namespace
+
+int ExitCodeOf(const RunOutcome& outcome) {
+  if (outcome.no_reader) return kExitSignal + SIGPIPE;
+  if (outcome.end_signal != 0) return kExitSignal + outcome.end_signal;
+  switch (outcome.end.status()) {
+    case kErrBadParam:
+      return kExitUsage;
+    case kErrJobExeNotFound:
+      return kExitNotFound;
+    case kErrJobAppNotExecutable:
+      return kExitNotExecutable;
+    default:
+      return outcome.end.exit_code();
+  }
+}
+
+Result<RunOutcome> RunJob(std::unique_ptr<RunConnection> connection,
+                          const v1::Launch& launch,
+                          const RunClientOptions& options,
+                          std::shared_ptr<RunObserver> observer) {
+  auto run = std::make_shared<JobRun>(std::move(connection), options,
+                                      std::move(observer));
+  run->Begin(launch);
+  std::thread reader([run] { run->ReadEvents(); });
+  if (!run->PumpUntilDone()) {
+    reader.detach();
+    return Status(kErrJobCanceled,
+                  "gave up waiting for the end of the job; its agents kill it");
+  }
+  reader.join();
+  return run->Finish();
+}
+
+}  // namespace canopy::cli

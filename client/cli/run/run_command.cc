@@ -1,0 +1,174 @@
+#include "client/cli/run/run_command.h"
+
+#include <pwd.h>
+#include <sys/types.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "client/cli/base/command.h"
+#include "client/cli/base/file_util.h"
+#include "client/cli/base/json_text.h"
+#include "client/cli/base/signals.h"
+#include "client/cli/base/string_util.h"
+#include "client/cli/base/timeline.h"
+#include "client/cli/options/agent_options.h"
+#include "client/cli/options/run_options.h"
+#include "client/cli/run/run_client.h"
+#include "client/cli/run/run_launch.h"
+#include "client/cli/run/run_place.h"
+#include "client/cli/run/run_report.h"
+#include "common/version.h"
+#include "protos/control.pb.h"
+
+namespace canopy::cli {
+namespace {
+
+namespace v1c = control::v1;
+
+constexpr char kHelpHead[] =
+    "usage: canopy run [options] program [args] [: [options] program ...]\n"
+    "\n"
+    "Runs a program as one job of many processes: on the overlay that is up\n"
+    "('canopy up'), else with agents of its own that end with it. Options may\n"
+    "be typed with one dash or two; what follows the program is the "
+    "program's.\n"
+    "The exit code is that of the first process that failed, or 128 + signal.\n"
+    "\n"
+    "options:\n";
+
+// A shell's words for it; scripts set them both to mean it.
+bool EnvironmentAllowsRoot() {
+  const auto is_one = [](const char* name) {
+    const char* const value = std::getenv(name);
+    return value != nullptr && std::string_view(value) == "1";
+  };
+  return (is_one("OMPI_ALLOW_RUN_AS_ROOT") &&
+          is_one("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM")) ||
+         (is_one("PRTE_ALLOW_RUN_AS_ROOT") &&
+          is_one("PRTE_ALLOW_RUN_AS_ROOT_CONFIRM"));
+}
+
+// Under our own name root is served as everyone: in containers there is often
+// no other user. Under mpirun's names its users' habits are kept.
+bool AllowsRoot(const RunOptions& options, const std::string& program) {
+  return options.allow_run_as_root || program == "canopy" ||
+         EnvironmentAllowsRoot();
+}
+
+// A program that could not be loaded may have been given our library in vain.
+void HintAtInjection(const RunOptions& options, const RunOutcome& outcome,
+                     const RunReport& report) {
+  if (outcome.end.exit_code() == 0 || options.inject == "never" ||
+      !outcome.end.has_first_failed() || report.has_own_library()) {
+    return;
+  }
+  if (outcome.end.exit_code() != kExitNotFound && !report.saw_loader_error()) {
+    return;
+  }
+  PrintError(
+      "if it could not be loaded with Canopy's PMIx library in front of "
+      "its own, --inject never leaves that out; 'canopy doctor PROGRAM' "
+      "tells which library it gets");
+}
+
+int Conclude(const RunOptions& options, const RunOutcome& outcome,
+             const RunReport& report) {
+  const std::string trouble = report.trouble();
+  if (options.json) {
+    (void)WriteAll(STDERR_FILENO, JsonText(outcome.end));
+  } else if (!outcome.end.text().empty() && !outcome.no_reader &&
+             !options.quiet) {
+    PrintError(outcome.end.text());
+    HintAtInjection(options, outcome, report);
+  }
+  const int code = ExitCodeOf(outcome);
+  if (trouble.empty()) return code;
+  PrintError(trouble);
+  return code == 0 || outcome.no_reader ? kExitFailure : code;
+}
+
+int Canceled(SignalSource* signals) {
+  const std::optional<int> signal = signals->Take();
+  PrintError("interrupted before the job was started");
+  return kExitSignal + signal.value_or(SIGINT);
+}
+
+// `up`: the agents are there already.
+void WarnOfAgentOptions(const AgentOptions& options, bool up) {
+  if (!up) {
+    if (options.security == "plaintext") PrintError(kPlaintextWarning);
+    return;
+  }
+  const std::vector<std::string> given = GivenStartOptions(options);
+  if (given.empty()) return;
+  PrintError(Join(given, ", ") + (given.size() == 1 ? " is" : " are") +
+             " for agents that are started; an overlay is up and is used as "
+             "it is");
+}
+
+std::optional<int> Run(const RunOptions& options, const std::string& program,
+                       RemoteAgents* remote) {
+  Timeline timeline(options.verbose);
+  const bool allow_root = AllowsRoot(options, program);
+  if (geteuid() == 0 && !allow_root) {
+    PrintError(program +
+               " does not run programs as root unless told "
+               "--allow-run-as-root; 'canopy run' does");
+    return kExitFailure;
+  }
+  if (Status s = CheckTexts(options); !s.ok()) return Fail(s);
+  RunPlace place(remote);
+  if (Status s = place.Find(options); !s.ok()) return Fail(s);
+  const v1c::Launch launch = MakeLaunch(options, allow_root);
+  if (place.NeedsRemoteAgents()) return std::nullopt;
+  for (const std::string& warning : options.warnings) PrintError(warning);
+  WarnOfAgentOptions(options.agents, place.persistent());
+  SignalSource signals;
+  if (Status s = place.Begin(options, timeline); !s.ok()) return Fail(s);
+  auto connection = place.Connect(options, signals, timeline);
+  if (!connection.ok()) {
+    return connection.code() == kErrJobCanceled ? Canceled(&signals)
+                                                : Fail(connection.status());
+  }
+  RunClientOptions client;
+  client.stdin_fd = options.stdin_target == "none" ? -1 : STDIN_FILENO;
+  client.signals = &signals;
+  client.link.dial = place.Redial();
+  if (!options.quiet) client.link.say = &PrintError;
+  const auto report = std::make_shared<RunReport>(options, &timeline);
+  Result<RunOutcome> outcome =
+      RunJob(*std::move(connection), launch, client, report);
+  if (!outcome.ok()) {
+    place.End();
+    return Fail(outcome.status());
+  }
+  report->Finish();
+  timeline.Note("job ended");
+  place.End();
+  timeline.Note("done");
+  return Conclude(options, *outcome, *report);
+}
+
+}  // namespace
+
+std::optional<int> RunCommand(const CommandLine& line, RemoteAgents* remote) {
+  Result<RunOptions> options = ParseRunOptions(
+      line.args, [](const char* name) { return std::getenv(name); });
+  if (!options.ok()) return FailUsage("run", options.status());
+  if (options->version) {
+    (void)WriteAll(STDOUT_FILENO, std::string("canopy ") + kVersion + "\n");
+    return 0;
+  }
+  if (options->help) {
+    return WriteAll(STDOUT_FILENO, kHelpHead + RunOptionHelp()) ? 0 : 1;
+  }
+  return Run(*options, line.program, remote);
+}
+
+}  // namespace canopy::cli

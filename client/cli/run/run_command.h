@@ -1,0 +1,19 @@
+// canopy run.
+#ifndef CANOPY_CLIENT_CLI_RUN_RUN_COMMAND_H_
+#define CANOPY_CLIENT_CLI_RUN_RUN_COMMAND_H_
+
+#include <optional>
+
+#include "client/cli/base/command.h"
+#include "client/cli/control/remote_agents.h"
+
+namespace canopy::cli {
+
+// Runs a job and returns the exit code of the process. Without `remote` it
+// serves those alone whose job an agent of this machine takes; for others it
+// returns no value, and has changed and said nothing.
+std::optional<int> RunCommand(const CommandLine& line, RemoteAgents* remote);
+
+}  // namespace canopy::cli
+
+#endif  // CANOPY_CLIENT_CLI_RUN_RUN_COMMAND_H_

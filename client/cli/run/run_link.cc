@@ -1,0 +1,206 @@
+#include "client/cli/run/run_link.h"
+
+#include <sys/random.h>
+
+#include <algorithm>
+#include <thread>
+#include <utility>
+
+namespace canopy::cli {
+namespace {
+
+namespace v1 = control::v1;
+using std::chrono::milliseconds;
+
+// Output is acknowledged in lumps: far below the window of a node.
+constexpr uint64_t kConsumedLump = 64 << 10;
+// Planned downtime of a handover until the agent has announced its own.
+constexpr milliseconds kUnknownGrace(5000);
+// For the way here of an agent that came back in time.
+constexpr milliseconds kSlack(3000);
+constexpr milliseconds kPatience(5000);  // before it is talked about
+constexpr milliseconds kFirstPause(20);
+constexpr milliseconds kLongestPause(500);
+constexpr size_t kTokenSize = 16;
+
+std::string MakeToken() {
+  std::string token(kTokenSize, '\0');
+  if (getrandom(token.data(), token.size(), 0) !=
+      static_cast<ssize_t>(token.size())) {
+    token.clear();
+  }
+  return token;
+}
+
+}  // namespace
+
+RunLink::RunLink(std::unique_ptr<RunConnection> connection,
+                 RunLinkOptions options)
+    : options_(std::move(options)),
+      connection_(std::move(connection)),
+      grace_(kUnknownGrace) {}
+
+std::shared_ptr<RunConnection> RunLink::Connection() {
+  const MutexLock lock(mutex_);
+  return connection_;
+}
+
+void RunLink::Launch(const v1::Launch& launch) {
+  *launch_.mutable_launch() = launch;
+  if (options_.dial) launch_.mutable_launch()->set_token(MakeToken());
+  (void)Connection()->Write(launch_);
+}
+
+void RunLink::Write(const v1::RunRequest& request) {
+  std::shared_ptr<RunConnection> to;
+  {
+    const MutexLock lock(mutex_);
+    if (request.has_kill()) kill_ = request.kill();
+    if (connected_) to = connection_;
+  }
+  if (to != nullptr && to->Write(request)) return;
+  const MutexLock lock(mutex_);
+  if (!request.has_kill()) pending_.push_back(request);
+}
+
+void RunLink::Consumed(uint64_t bytes) {
+  unacknowledged_ += bytes;
+  if (unacknowledged_ >= kConsumedLump) Acknowledge();
+}
+
+void RunLink::Acknowledge() {
+  if (unacknowledged_ == 0) return;
+  v1::RunRequest request;
+  request.set_consumed(std::exchange(unacknowledged_, 0));
+  (void)Connection()->Write(request);
+}
+
+bool RunLink::Read(v1::RunEvent* event) {
+  for (;;) {
+    if (!early_.empty()) {
+      *event = std::move(early_.front());
+      early_.pop_front();
+      return true;
+    }
+    if (Connection()->Read(event)) {
+      if (Note(*event)) return true;
+    } else if (ended_ || !Reattach()) {
+      return false;
+    }
+  }
+}
+
+bool RunLink::Note(const v1::RunEvent& event) {
+  switch (event.kind_case()) {
+    case v1::RunEvent::kMapped:
+      NoteMap(event.mapped());
+      return true;
+    case v1::RunEvent::kOutput: {
+      const uint32_t rank = event.output().rank();
+      if (rank < node_of_.size()) {
+        received_[node_of_[rank]] += event.output().data().size();
+      }
+      return true;
+    }
+    case v1::RunEvent::kEnd:
+      ended_ = true;
+      return true;
+    case v1::RunEvent::kFlush:
+      Acknowledge();
+      return false;
+    case v1::RunEvent::kPlannedDowntimeMs:
+      planned_downtime_ = milliseconds(event.planned_downtime_ms());
+      return false;
+    default:
+      return true;
+  }
+}
+
+void RunLink::NoteMap(const v1::JobMapped& mapped) {
+  if (std::exchange(mapped_, true)) return;
+  grace_ = milliseconds(mapped.grace_ms());
+  if (!options_.dial) return;
+  node_of_.resize(mapped.num_procs());
+  received_.resize(static_cast<size_t>(mapped.nodes_size()));
+  for (int node = 0; node < mapped.nodes_size(); ++node) {
+    for (const v1::MapProc& proc : mapped.nodes(node).procs()) {
+      if (proc.rank() >= node_of_.size()) continue;
+      node_of_[proc.rank()] = static_cast<uint32_t>(node);
+    }
+  }
+}
+
+bool RunLink::Reattach() {
+  {
+    const MutexLock lock(mutex_);
+    connected_ = false;
+  }
+  why_ = Connection()->WhyEnded();
+  const milliseconds grace = std::max(grace_, planned_downtime_);
+  if (launch_.launch().token().empty() || grace.count() == 0) return false;
+  const auto time_limit = grace + kSlack;
+  const auto begin = Clock::now();
+  bool said = false;
+  milliseconds pause = kFirstPause;
+  while (Clock::now() - begin < time_limit) {
+    if (std::shared_ptr<RunConnection> next = options_.dial()) {
+      const std::optional<bool> known = Reattach(next.get());
+      if (known) return UseConnection(std::move(next), *known);
+    }
+    if (Clock::now() - begin > kPatience && !std::exchange(said, true) &&
+        options_.say) {
+      options_.say("the agent that controls the job is away; waiting up to " +
+                   std::to_string(time_limit.count() / 1000) +
+                   " s for another one");
+    }
+    std::this_thread::sleep_for(pause);
+    pause = std::min(pause * 2, kLongestPause);
+  }
+  if (why_.empty()) why_ = "it went away";
+  why_ += ", and no other one came within " +
+          std::to_string(time_limit.count() / 1000) + " s";
+  return false;
+}
+
+std::optional<bool> RunLink::Reattach(RunConnection* connection) {
+  v1::RunRequest request;
+  v1::Reattach* const reattach = request.mutable_reattach();
+  reattach->set_token(launch_.launch().token());
+  reattach->mutable_received()->Add(received_.begin(), received_.end());
+  if (options_.input_begin) reattach->set_input_begin(options_.input_begin());
+  {
+    const MutexLock lock(mutex_);
+    if (kill_) *reattach->mutable_kill() = *kill_;
+  }
+  if (!connection->Write(request)) return std::nullopt;
+  v1::RunEvent event;
+  while (connection->Read(&event)) {
+    if (!event.has_reattached() && !event.has_mapped()) break;
+    if (event.has_mapped()) NoteMap(event.mapped());
+    early_.push_back(event);
+    if (event.has_reattached()) return event.reattached().known();
+  }
+  early_.clear();
+  return std::nullopt;
+}
+
+bool RunLink::UseConnection(std::shared_ptr<RunConnection> connection,
+                            bool known) {
+  if (!known && mapped_) {
+    why_ = "the one that came after it does not know the job";
+    return false;
+  }
+  unacknowledged_ = 0;
+  planned_downtime_ = milliseconds(0);
+  if (!known) (void)connection->Write(launch_);
+  const MutexLock lock(mutex_);
+  connection_ = std::move(connection);
+  connected_ = true;
+  why_.clear();
+  for (const v1::RunRequest& request : std::exchange(pending_, {})) {
+    (void)connection_->Write(request);
+  }
+  return true;
+}
+
+}  // namespace canopy::cli

@@ -1,0 +1,192 @@
+#include "client/cli/run/run_place.h"
+
+#include <unistd.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <optional>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+#include "client/cli/agents/slurm.h"
+#include "client/cli/base/progress_line.h"
+#include "client/cli/base/this_machine.h"
+#include "client/cli/context/context_choice.h"
+#include "client/cli/options/agent_options.h"
+
+namespace canopy::cli {
+namespace {
+
+constexpr int kBringUpMs = 60000;
+constexpr int kStopMs = 10000;
+constexpr int kGreetingMs = 3000;
+
+// Nodes of agents that live as long as the job.
+Result<std::vector<AgentSite>> SitesFor(const RunOptions& options) {
+  if (options.nodes != 0) return EmulatedSites(options.nodes);
+  std::vector<Host> hosts;
+  for (const AppOptions& app : options.apps) {
+    hosts.insert(hosts.end(), app.hosts.begin(), app.hosts.end());
+  }
+  const std::optional<SlurmAllocation> slurm = FindSlurmAllocation(&getenv);
+  if (slurm.has_value() && options.agents.launch_agent.empty()) {
+    return SlurmSites(*slurm);
+  }
+  if (hosts.empty()) return EmulatedSites(1);
+  return HostSites(hosts, options.agents.launch_agent);
+}
+
+// Agents that are up are not started in another way for one job. What their
+// context does not have cannot be compared.
+Status CheckFits(const AgentOptions& asked, const v1::Context& overlay) {
+  struct Pair {
+    const char* name;
+    const std::string& asked;
+    const std::string& there;
+  };
+  const Pair pairs[] = {
+      {"--security", asked.security, overlay.security()},
+      {"--tls-ca", asked.tls_ca, overlay.tls_ca()},
+      {"--tls-cert", asked.tls_cert, overlay.tls_cert()},
+      {"--tls-key", asked.tls_key, overlay.tls_key()},
+  };
+  for (const Pair& pair : pairs) {
+    if (pair.asked.empty() || pair.asked == pair.there) continue;
+    return Status(kErrBadParam,
+                  std::string(pair.name) + " " + pair.asked +
+                      ": the agents of context '" + overlay.name() +
+                      "' are up with " + pair.there +
+                      "; leave the option out, or end them with 'canopy down'");
+  }
+  return Status();
+}
+
+}  // namespace
+
+RunPlace::~RunPlace() { End(); }
+
+Status RunPlace::Find(const RunOptions& options) {
+  if (options.nodes == 0) {
+    Result<std::optional<v1::Context>> context = FindContext(options.context);
+    if (!context.ok()) return context.status();
+    if (context->has_value()) {
+      Status status = CheckFits(options.agents, **context);
+      if (!status.ok()) return status;
+      overlay_ = **std::move(context);
+      persistent_ = true;
+      if (overlay_.members_size() > 0) {
+        socket_ = RunSocket::Connect(overlay_.members(0).control_socket());
+      }
+      return Status();
+    }
+  }
+  Result<std::vector<AgentSite>> sites = SitesFor(options);
+  if (!sites.ok()) return sites.status();
+  sites_ = *std::move(sites);
+  return Status();
+}
+
+bool RunPlace::NeedsRemoteAgents() {
+  if (remote_ != nullptr) return false;
+  if (!persistent()) return !sites_[0].remote_command.empty();
+  return socket_ == nullptr || !socket_->WaitGreeting(kGreetingMs);
+}
+
+Status RunPlace::Begin(const RunOptions& options, const Timeline& timeline) {
+  if (persistent()) {
+    timeline.Note("using context " + overlay_.name());
+    return Status();
+  }
+  timeline.Note("no overlay is used; starting agents for this job");
+  return StartAgents(options);
+}
+
+Status RunPlace::StartAgents(const RunOptions& options) {
+  OverlayPlan plan;
+  plan.sites = sites_;
+  UseAgentOptions(options.agents, &plan);
+  plan.embedded = true;
+  plan.emulated = options.nodes > 1;
+  if (options.verbose && plan.log_level.empty()) plan.log_level = "info";
+  MakeIdentity(&plan);
+  Result<std::string> directory = MakePrivateDirectory();
+  if (!directory.ok()) return directory.status();
+  directory_ = *directory;
+  plan.runtime_dir = directory_;
+  std::vector<AgentPlan> agents = MakeAgentPlans(plan);
+  overlay_.set_security(agents[0].config.security());
+  overlay_.set_cluster_key(plan.cluster_key);
+  overlay_.set_tls_ca(plan.tls_ca);
+  overlay_.set_tls_cert(plan.tls_cert);
+  overlay_.set_tls_key(plan.tls_key);
+  const bool near = plan.sites[0].remote_command.empty();
+  Status status = group_.Start(std::move(agents));
+  if (status.ok() && !near) remote_->WarmUp();
+  return status;
+}
+
+Status RunPlace::WaitForAgents(const RunOptions& options,
+                               const SignalSource& signals) {
+  ProgressLine line(STDERR_FILENO, !options.quiet);
+  Status status = group_.WaitReady(
+      kBringUpMs, signals.fd(), [&line](size_t up, size_t total) {
+        line.Set("agents up " + std::to_string(up) + "/" +
+                 std::to_string(total));
+        line.Tick();
+      });
+  if (!status.ok()) return status;
+  *overlay_.add_members() = group_.nodes()[0];
+  socket_ = RunSocket::Connect(group_.nodes()[0].control_socket());
+  return Status();
+}
+
+Result<std::unique_ptr<RunConnection>> RunPlace::Connect(
+    const RunOptions& options, const SignalSource& signals,
+    const Timeline& timeline) {
+  if (!persistent()) {
+    Status status = WaitForAgents(options, signals);
+    if (!status.ok()) return status;
+    timeline.Note("agents up");
+  }
+  // One that hangs may be counted as lost by the others.
+  if (socket_ != nullptr && socket_->WaitGreeting(kGreetingMs)) {
+    by_socket_ = true;
+    return std::unique_ptr<RunConnection>(std::move(socket_));
+  }
+  return Dial();
+}
+
+Result<std::unique_ptr<RunConnection>> RunPlace::Dial() {
+  if (remote_ == nullptr) {
+    return Status(kErrUnreach,
+                  "the agent that was started for this job does "
+                  "not take it");
+  }
+  return persistent() ? remote_->DialRoot(overlay_, &member_)
+                      : remote_->DialMember(overlay_, 0);
+}
+
+std::function<std::unique_ptr<RunConnection>()> RunPlace::Redial() const {
+  if (!persistent()) return nullptr;
+  return [this]() -> std::unique_ptr<RunConnection> {
+    if (!by_socket_) {
+      auto connection = remote_->DialMember(overlay_, member_);
+      return connection.ok() ? *std::move(connection) : nullptr;
+    }
+    std::unique_ptr<RunSocket> next =
+        RunSocket::Connect(overlay_.members(member_).control_socket());
+    if (next == nullptr || !next->WaitGreeting(kGreetingMs)) return nullptr;
+    return next;
+  };
+}
+
+void RunPlace::End() {
+  group_.Stop(kStopMs);
+  if (directory_.empty()) return;
+  std::error_code ignored;
+  std::filesystem::remove_all(directory_, ignored);
+  directory_.clear();
+}
+
+}  // namespace canopy::cli

@@ -1,0 +1,149 @@
+#include "client/cli/run/run_report.h"
+
+#include "client/cli/base/command.h"
+#include "client/cli/base/file_util.h"
+#include "client/cli/base/json_text.h"
+#include "client/cli/base/table.h"
+#include "client/cli/run/loader_errors.h"
+#include "client/cli/run/map_text.h"
+#include "client/cli/run/program_notes.h"
+
+namespace canopy::cli {
+namespace {
+
+namespace v1 = control::v1;
+
+JobOutputOptions OutputOptions(const RunOptions& options) {
+  JobOutputOptions out;
+  out.tag = options.tag_output;
+  out.timestamp = options.timestamp_output;
+  out.directory = options.output_directory;
+  out.only_to_files = options.only_to_files;
+  out.job_below_directory = options.job_below_directory;
+  return out;
+}
+
+}  // namespace
+
+RunReport::RunReport(const RunOptions& options, Timeline* timeline)
+    : display_map_(options.display_map),
+      display_allocation_(options.display_allocation),
+      report_bindings_(options.report_bindings),
+      json_(options.json),
+      quiet_(options.quiet),
+      merges_stderr_(options.merge_stderr),
+      timeline_(timeline),
+      output_(OutputOptions(options)),
+      progress_(STDERR_FILENO, !options.quiet) {}
+
+void RunReport::Print(int fd, const std::string& text) {
+  progress_.Clear();
+  (void)WriteAll(fd, text);
+}
+
+void RunReport::OnMapped(const v1::JobMapped& mapped) {
+  const MutexLock lock(mutex_);
+  nspace_ = mapped.nspace();
+  num_nodes_ = static_cast<size_t>(mapped.nodes_size());
+  timeline_->Note("job " + nspace_ +
+                  " mapped: " + Count(mapped.num_procs(), "process") + " on " +
+                  Count(static_cast<uint64_t>(mapped.nodes_size()), "node"));
+  Status status = output_.SetJob(nspace_, mapped.num_procs());
+  if (!status.ok()) setup_trouble_ = status.message();
+  if (json_) {
+    if (display_map_ || display_allocation_ || report_bindings_) {
+      Print(STDOUT_FILENO, JsonText(mapped));
+    }
+    return;
+  }
+  if (display_allocation_) Print(STDOUT_FILENO, AllocationText(mapped));
+  if (display_map_) Print(STDOUT_FILENO, MapText(mapped));
+  if (report_bindings_) Print(STDERR_FILENO, BindingsText(mapped));
+}
+
+void RunReport::OnProgress(const v1::Progress& progress) {
+  const MutexLock lock(mutex_);
+  if (progress.running() ||
+      progress.procs_started() == progress.procs_total()) {
+    progress_.Clear();
+    if (!running_) {
+      running_ = true;
+      timeline_->Note(Count(progress.procs_started(), "process") + " started");
+    }
+    return;
+  }
+  progress_.Set(progress.nodes_ready() < progress.nodes_total()
+                    ? "nodes ready " + std::to_string(progress.nodes_ready()) +
+                          "/" + std::to_string(progress.nodes_total())
+                    : "processes started " +
+                          std::to_string(progress.procs_started()) + "/" +
+                          std::to_string(progress.procs_total()));
+}
+
+void RunReport::OnProgramNotes(const v1::ProgramNotes& notes) {
+  const MutexLock lock(mutex_);
+  const std::string line = NoteLine(notes, num_nodes_);
+  if (line.empty()) return;
+  has_own_library_ = true;
+  if (quiet_) return;
+  progress_.Clear();
+  if (json_) {
+    Print(STDERR_FILENO, JsonText(notes));
+  } else {
+    PrintError(line);
+  }
+}
+
+OutputFate RunReport::OnOutput(const v1::Output& output) {
+  const MutexLock lock(mutex_);
+  progress_.Clear();
+  if (!saw_loader_error_ &&
+      (merges_stderr_ || output.channel() == kStderrChannel)) {
+    saw_loader_error_ = HasLoaderError(output.data());
+  }
+  if (!output_.Write(output.rank(), output.channel(), output.data())) {
+    return OutputFate::kNoReader;
+  }
+  if (ticking_ || !output_.wants_tick()) return OutputFate::kWritten;
+  ticking_ = true;
+  return OutputFate::kHeld;
+}
+
+int RunReport::OnTick() {
+  // While the other thread is writing there is nothing to do in time.
+  if (!mutex_.TryLock()) return 100;
+  const int progress = progress_.Tick();
+  const int output = output_.Tick();
+  ticking_ = output >= 0;
+  mutex_.Unlock();
+  if (progress < 0 || output < 0) return std::max(progress, output);
+  return std::min(progress, output);
+}
+
+void RunReport::Finish() {
+  const MutexLock lock(mutex_);
+  progress_.Clear();
+  (void)output_.Flush();
+}
+
+std::string RunReport::nspace() const {
+  const MutexLock lock(mutex_);
+  return nspace_;
+}
+
+bool RunReport::has_own_library() const {
+  const MutexLock lock(mutex_);
+  return has_own_library_;
+}
+
+bool RunReport::saw_loader_error() const {
+  const MutexLock lock(mutex_);
+  return saw_loader_error_;
+}
+
+std::string RunReport::trouble() const {
+  const MutexLock lock(mutex_);
+  return setup_trouble_.empty() ? output_.trouble() : setup_trouble_;
+}
+
+}  // namespace canopy::cli

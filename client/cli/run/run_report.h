@@ -1,0 +1,62 @@
+// What the user of `canopy run` sees of the job: its output, its map, progress.
+#ifndef CANOPY_CLIENT_CLI_RUN_RUN_REPORT_H_
+#define CANOPY_CLIENT_CLI_RUN_RUN_REPORT_H_
+
+#include <string>
+
+#include "client/cli/base/progress_line.h"
+#include "client/cli/base/timeline.h"
+#include "client/cli/options/run_options.h"
+#include "client/cli/run/job_output.h"
+#include "client/cli/run/run_client.h"
+#include "common/mutex.h"
+
+namespace canopy::cli {
+
+// Thread-safe. `timeline` outlives it.
+class RunReport : public RunObserver {
+ public:
+  RunReport(const RunOptions& options, Timeline* timeline);
+
+  void OnMapped(const control::v1::JobMapped& mapped) override;
+  void OnProgress(const control::v1::Progress& progress) override;
+  void OnProgramNotes(const control::v1::ProgramNotes& notes) override;
+  OutputFate OnOutput(const control::v1::Output& output) override;
+  int OnTick() override;
+
+  // Everything that is held goes out; the progress line goes away.
+  void Finish();
+  std::string nspace() const;
+  // See JobOutput::trouble.
+  std::string trouble() const;
+  // Some program was left its own PMIx library, and the user told so.
+  bool has_own_library() const;
+  // Its standard error had words of the dynamic loader.
+  bool saw_loader_error() const;
+
+ private:
+  void Print(int fd, const std::string& text) CANOPY_REQUIRES(mutex_);
+
+  const bool display_map_;
+  const bool display_allocation_;
+  const bool report_bindings_;
+  const bool json_;
+  const bool quiet_;
+  const bool merges_stderr_;
+  Timeline* const timeline_;
+  mutable Mutex mutex_;
+  JobOutput output_ CANOPY_GUARDED_BY(mutex_);
+  ProgressLine progress_ CANOPY_GUARDED_BY(mutex_);
+  std::string nspace_ CANOPY_GUARDED_BY(mutex_);
+  size_t num_nodes_ CANOPY_GUARDED_BY(mutex_) = 0;
+  bool has_own_library_ CANOPY_GUARDED_BY(mutex_) = false;
+  bool saw_loader_error_ CANOPY_GUARDED_BY(mutex_) = false;
+  std::string setup_trouble_ CANOPY_GUARDED_BY(mutex_);
+  bool running_ CANOPY_GUARDED_BY(mutex_) = false;
+  // OnTick will be called for the output.
+  bool ticking_ CANOPY_GUARDED_BY(mutex_) = false;
+};
+
+}  // namespace canopy::cli
+
+#endif  // CANOPY_CLIENT_CLI_RUN_RUN_REPORT_H_

@@ -1,0 +1,121 @@
+#include "client/session/agent_connection.h"
+
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "client/session/shm_job.h"
+#include "common/codec/infos.h"
+#include "common/mutex.h"
+#include "common/status.h"
+#include "common/wire.h"
+
+namespace canopy::client {
+
+using local::FrameType;
+
+AgentConnection::AgentConnection(Bootstrap* bootstrap, Parts parts)
+    : parts_(std::move(parts)),
+      search_(std::move(bootstrap->environment), bootstrap->reattach_ms,
+              bootstrap->epoch) {
+  if (bootstrap->socket == nullptr) return;
+  socket_fd_ = bootstrap->socket->fd();
+  // Last: its reader may call this object from here on.
+  channel_ = std::make_unique<Channel>(std::move(bootstrap->socket), this,
+                                       &parts_.progress);
+}
+
+void AgentConnection::Close() {
+  search_.Stop();
+  if (channel_ != nullptr) channel_->Close();
+}
+
+// -------------------------------------------------- frames from the agent ---
+
+void AgentConnection::OnEvent(std::string_view payload) {
+  WireReader in(payload);
+  const int64_t status = in.Int();
+  ProcId source = in.Proc();
+  const uint32_t range = in.Uint32();
+  const std::string_view encoded = in.String();
+  InfoList infos;
+  if (!in.ok() || range > UINT8_MAX || !DecodeInfos(encoded, &infos)) return;
+  parts_.events.Raise(
+      MakeEvent(static_cast<pmix_status_t>(status), std::move(source),
+                static_cast<pmix_data_range_t>(range), std::move(infos)));
+}
+
+void AgentConnection::OnSegment(std::string_view payload, UniqueFd fd) {
+  WireReader in(payload);
+  const std::string nspace(in.String());
+  const uint64_t size = in.Uint();
+  if (!in.ok() || !fd) return;
+  auto job = ShmJob::Map(fd.get(), size);
+  if (job.ok()) parts_.namespaces.Add(nspace, std::move(job).value());
+}
+
+void AgentConnection::OnHandover(std::string_view payload) {
+  WireReader in(payload);
+  const uint32_t limit_ms = in.Uint32();
+  if (in.ok()) search_.SetLimit(limit_ms);
+}
+
+void AgentConnection::OnAnswered(FrameType type, std::string_view request,
+                                 int status) {
+  if (type != FrameType::kCollective) return;
+  parts_.fences.counts().Add(request, status);
+}
+
+void AgentConnection::OnLost() {
+  // The channel holds its lock here; the handlers' is for a task to take.
+  parts_.progress.Post([this] {
+    parts_.events.Raise(MakeEvent(PMIX_ERR_LOST_CONNECTION, parts_.server,
+                                  PMIX_RANGE_PROC_LOCAL, InfoList()));
+  });
+}
+
+// --------------------------------------------------------------- reattach ---
+
+std::unique_ptr<FrameSocket> AgentConnection::Reattach() {
+  std::optional<Bootstrap> next = search_.Find();
+  if (!next) return nullptr;
+  // A participant in the old barrier has seen the end of its fence or arrives
+  // by message; either is known afterwards.
+  const MutexLock lock(parts_.fences.mutex());
+  // Every commit is included in what is sent here, or goes to the successor.
+  const MutexLock commit_lock(parts_.commits.mutex());
+  // When this successor is gone already, the channel fails on its socket and
+  // reattaches to the next one, with all of the state again.
+  (void)RestoreState(*next->socket);
+  Adopt(&*next);
+  return std::move(next->socket);
+}
+
+// Before any request: the successor derives from it which collectives come
+// next. What has never been is left out. Returns a PMIx status.
+int AgentConnection::RestoreState(FrameSocket& socket) {
+  const std::string counts =
+      parts_.fences.counts().Encode(parts_.namespaces.own_nspace());
+  const std::string commits = parts_.commits.staged().CommittedFrame();
+  const SubscriptionChange wanted = parts_.subscriptions.Now();
+  int rc = kSuccess;
+  if (!counts.empty()) rc = socket.Send(FrameType::kReattach, 0, counts);
+  if (rc == kSuccess && !commits.empty()) {
+    rc = socket.Send(FrameType::kCommit, 0, commits);
+    parts_.commits.Note();
+  }
+  if (rc == kSuccess && !wanted.empty()) {
+    rc = socket.Send(FrameType::kEventsWanted, 0, wanted.Encode());
+  }
+  return rc;
+}
+
+void AgentConnection::Adopt(Bootstrap* successor) {
+  parts_.commits.Replace(std::move(successor->commits));
+  parts_.fences.Replace(std::move(successor->barrier));
+  parts_.namespaces.ReplaceOwn(std::move(successor->job));
+  search_.Accept(*successor);
+  socket_fd_ = successor->socket->fd();
+}
+
+}  // namespace canopy::client

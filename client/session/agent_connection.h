@@ -1,0 +1,77 @@
+// A session's connection to its agent: what the agent sends by itself, and the
+// reattach to a successor.
+#ifndef CANOPY_CLIENT_SESSION_AGENT_CONNECTION_H_
+#define CANOPY_CLIENT_SESSION_AGENT_CONNECTION_H_
+
+#include <atomic>
+#include <memory>
+#include <string_view>
+
+#include "client/channel/channel.h"
+#include "client/channel/frame_socket.h"
+#include "client/channel/progress.h"
+#include "client/events/event_engine.h"
+#include "client/events/subscriptions.h"
+#include "client/session/bootstrap.h"
+#include "client/session/commits.h"
+#include "client/session/job_fences.h"
+#include "client/session/namespaces.h"
+#include "client/session/successor_search.h"
+#include "common/ids.h"
+#include "common/local_protocol.h"
+#include "common/posix/unique_fd.h"
+
+namespace canopy::client {
+
+// Threads: the ChannelSink's functions run in whichever thread reads the
+// channel, one at a time; all else in any thread.
+class AgentConnection final : public ChannelSink {
+ public:
+  // The parts of the session that the agent's frames change, and of which a
+  // successor gets the state. All outlive the connection.
+  struct Parts {
+    ProcId server;
+    Namespaces& namespaces;
+    JobFences& fences;
+    Commits& commits;
+    const Subscriptions& subscriptions;
+    EventEngine& events;
+    Progress& progress;
+  };
+
+  // Takes socket and environment out of *bootstrap. Without a socket (a
+  // singleton) there is no channel.
+  AgentConnection(Bootstrap* bootstrap, Parts parts);
+
+  // Null for a singleton.
+  Channel* channel() { return channel_.get(); }
+  // -1 for a singleton.
+  int socket_fd() const { return socket_fd_.load(); }
+  // Whether to reattach to a successor when the agent is gone.
+  bool MayReattach() const { return search_.expected(); }
+  // Fails what waits for the agent; later calls fail at once.
+  void Close();
+
+  // ChannelSink.
+  void OnEvent(std::string_view payload) override;
+  void OnSegment(std::string_view payload, UniqueFd fd) override;
+  void OnLost() override;
+  void OnHandover(std::string_view payload) override;
+  void OnAnswered(local::FrameType type, std::string_view request,
+                  int status) override;
+  std::unique_ptr<FrameSocket> Reattach() override;
+
+ private:
+  int RestoreState(FrameSocket& socket);
+  void Adopt(Bootstrap* successor)
+      CANOPY_REQUIRES(parts_.fences.mutex(), parts_.commits.mutex());
+
+  const Parts parts_;
+  SuccessorSearch search_;
+  std::atomic<int> socket_fd_{-1};
+  std::unique_ptr<Channel> channel_;
+};
+
+}  // namespace canopy::client
+
+#endif  // CANOPY_CLIENT_SESSION_AGENT_CONNECTION_H_

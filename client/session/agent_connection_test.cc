@@ -1,0 +1,179 @@
+// Reattaching, through a session. That of requests in progress is the
+// channel's: channel_reattach_test.cc.
+#include "client/session/agent_connection.h"
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "client/session/fake_agent.h"
+#include "client/session/session.h"
+#include "common/values/value.h"
+#include "common/wire.h"
+#include "pmix.h"
+
+namespace canopy::client {
+namespace {
+
+using local::FrameType;
+
+// Longer than any test.
+constexpr uint32_t kLong = 600000;
+constexpr uint32_t kShort = 20;
+constexpr pmix_status_t kCode = -5000;
+
+// A session of rank 0 with an agent that ends and is there again, as the same
+// incarnation or as a successor.
+class AgentConnectionTest : public testing::Test {
+ protected:
+  void Connect(uint64_t epoch, uint32_t reattach_ms) {
+    agent_.BeAgent(epoch, reattach_ms);
+    Result<Environment> environment = ReadEnvironment();
+    ASSERT_TRUE(environment.ok());
+    Result<Bootstrap> bootstrap = ConnectToAgent(*environment);
+    ASSERT_TRUE(bootstrap.ok());
+    session_.emplace(std::move(*bootstrap), /*external_progress=*/false);
+  }
+  void Replace(uint64_t epoch, uint32_t reattach_ms) {
+    agent_.BeAgent(epoch, reattach_ms);
+    agent_.Die();
+  }
+  // The status of a request: kErrNotFound when there is an agent.
+  int Ask() {
+    WireWriter get;
+    get.Proc({"elsewhere", 0});
+    get.String("key");
+    get.Bool(false);
+    get.Bool(false);
+    get.Uint(0);
+    return session_->channel()->Call(FrameType::kGet, get.Take()).status;
+  }
+  void Commit(const char* key, uint32_t value) {
+    ASSERT_EQ(session_->commits().staged().Stage(PMIX_GLOBAL, key,
+                                                 Value::Uint32(value).raw()),
+              PMIX_SUCCESS);
+    session_->channel()->Post(FrameType::kCommit,
+                              session_->commits().staged().TakeFrame());
+  }
+
+  FakeAgent agent_;
+  std::optional<Session> session_;
+};
+
+TEST_F(AgentConnectionTest, ASuccessorGetsItsPredecessorsState) {
+  Connect(1, kLong);
+  Commit("first", 1);
+  Commit("second", 2);
+  session_->fences().counts().AddWhole();
+  HandlerSpec handler;
+  handler.codes = {kCode};
+  session_->subscriptions().Add(handler);
+  agent_.Await(FrameType::kCommit, 2);
+  const size_t before = agent_.Seen().size();
+  Replace(2, kLong);
+  EXPECT_EQ(Ask(), kErrNotFound);
+  const std::vector<FrameType> seen = agent_.Seen();
+  EXPECT_EQ(std::vector<FrameType>(seen.begin() + before, seen.end()),
+            (std::vector<FrameType>{
+                FrameType::kHello, FrameType::kReattach, FrameType::kCommit,
+                FrameType::kEventsWanted, FrameType::kGet}));
+  EXPECT_EQ(agent_.Await(FrameType::kReattach).payload,
+            session_->fences().counts().Encode("job-1"));
+  EXPECT_EQ(agent_.Await(FrameType::kCommit, 3).payload,
+            session_->commits().staged().CommittedFrame());
+  EXPECT_EQ(agent_.Await(FrameType::kEventsWanted).payload,
+            session_->subscriptions().Now().Encode());
+  EXPECT_TRUE(session_->commits().TakeNoted());
+}
+
+TEST_F(AgentConnectionTest, NoStateIsNoFrame) {
+  Connect(1, kLong);
+  Replace(2, kLong);
+  EXPECT_EQ(Ask(), kErrNotFound);
+  EXPECT_EQ(agent_.Seen(),
+            (std::vector<FrameType>{FrameType::kHello, FrameType::kHello,
+                                    FrameType::kGet}));
+  EXPECT_FALSE(session_->commits().TakeNoted());
+}
+
+TEST_F(AgentConnectionTest, BarrierAndJobAreTheSuccessors) {
+  agent_.OfferBarrier(/*local_only=*/true);
+  Connect(1, kLong);
+  const shm::BarrierParticipant* const barrier = session_->fences().barrier();
+  const JobView* const job = &session_->job();
+  ASSERT_NE(barrier, nullptr);
+  agent_.OfferBarrier(/*local_only=*/true);
+  Replace(2, kLong);
+  EXPECT_EQ(Ask(), kErrNotFound);
+  EXPECT_NE(session_->fences().barrier(), nullptr);
+  EXPECT_NE(session_->fences().barrier(), barrier);
+  EXPECT_NE(&session_->job(), job);
+  EXPECT_EQ(session_->job().num_ranks(), 4u);
+  EXPECT_EQ(job->num_ranks(), 4u) << "readers may still use it";
+}
+
+TEST_F(AgentConnectionTest, OneSuccessorAfterAnother) {
+  Connect(1, kLong);
+  for (uint64_t epoch = 2; epoch < 6; ++epoch) {
+    Replace(epoch, kLong);
+    EXPECT_EQ(Ask(), kErrNotFound);
+    EXPECT_EQ(agent_.Count(FrameType::kHello), epoch);
+  }
+}
+
+TEST_F(AgentConnectionTest, TheAgentThatClosedTheConnectionIsNoSuccessor) {
+  Connect(1, kLong);
+  Replace(1, kLong);
+  EXPECT_EQ(Ask(), kErrLostConnection);
+  EXPECT_EQ(agent_.Count(FrameType::kHello), 2u);
+}
+
+TEST_F(AgentConnectionTest, NoSearchWhereNoneIsExpected) {
+  Connect(1, 0);
+  EXPECT_FALSE(session_->agent().MayReattach());
+  Replace(2, kLong);
+  EXPECT_EQ(Ask(), kErrLostConnection);
+  EXPECT_EQ(agent_.Count(FrameType::kHello), 1u);
+}
+
+TEST_F(AgentConnectionTest, AHandoverAnnouncesASuccessor) {
+  Connect(1, 0);
+  WireWriter away;
+  away.Uint(kLong);
+  session_->agent().OnHandover(away.Take());
+  EXPECT_TRUE(session_->agent().MayReattach());
+  Replace(2, 0);
+  EXPECT_EQ(Ask(), kErrNotFound);
+  EXPECT_FALSE(session_->agent().MayReattach())
+      << "the successor's limit holds";
+}
+
+TEST_F(AgentConnectionTest, TheSearchHasALimit) {
+  Connect(1, kShort);
+  ASSERT_EQ(unlink(agent_.socket_path().c_str()), 0);
+  Replace(2, kShort);
+  EXPECT_EQ(Ask(), kErrLostConnection);
+}
+
+TEST_F(AgentConnectionTest, AnAgentThatRefusesEndsTheSearch) {
+  Connect(1, kLong);
+  agent_.On(FrameType::kHello, [](FakeAgent& agent, const Request& request) {
+    agent.Reply(request, kErrInvalidCred);
+  });
+  Replace(2, kLong);
+  EXPECT_EQ(Ask(), kErrLostConnection);
+}
+
+TEST_F(AgentConnectionTest, NoSearchAfterClose) {
+  Connect(1, kLong);
+  session_->agent().Close();
+  EXPECT_EQ(session_->agent().Reattach(), nullptr);
+  EXPECT_EQ(agent_.Count(FrameType::kHello), 1u);
+}
+
+}  // namespace
+}  // namespace canopy::client

@@ -1,0 +1,44 @@
+// With a mailbox: commit_abi_test.cc of client/abi.
+#include "client/session/commits.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "common/values/value.h"
+#include "pmix.h"
+
+namespace canopy::client {
+namespace {
+
+using Outcome = Commits::Outcome;
+
+bool Alive() { return false; }
+
+TEST(Commits, WithoutAMailboxACommitIsAMessage) {
+  Commits commits(nullptr);
+  ASSERT_EQ(commits.staged().Stage(PMIX_GLOBAL, "key", Value::Uint32(1).raw()),
+            PMIX_SUCCESS);
+  std::string frame;
+  EXPECT_EQ(commits.Commit(Alive, &frame), Outcome::kMessage);
+  EXPECT_FALSE(frame.empty());
+  EXPECT_FALSE(commits.TakeNoted()) << "the agent does not have it yet";
+}
+
+TEST(Commits, WithoutPutsThereIsNothingToSend) {
+  Commits commits(nullptr);
+  std::string frame;
+  EXPECT_EQ(commits.Commit(Alive, &frame), Outcome::kWritten);
+  EXPECT_TRUE(frame.empty());
+}
+
+TEST(Commits, ANoteIsTakenOnce) {
+  Commits commits(nullptr);
+  commits.Note();
+  commits.Note();
+  EXPECT_TRUE(commits.TakeNoted());
+  EXPECT_FALSE(commits.TakeNoted());
+}
+
+}  // namespace
+}  // namespace canopy::client

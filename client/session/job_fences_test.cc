@@ -1,0 +1,31 @@
+// With a barrier: barrier_abi_test.cc of client/abi.
+#include "client/session/job_fences.h"
+
+#include <gtest/gtest.h>
+
+#include "common/mutex.h"
+
+namespace canopy::client {
+namespace {
+
+TEST(JobFences, OnlyTheFirstInProgressMayUseTheBarrier) {
+  JobFences fences(nullptr);
+  EXPECT_TRUE(fences.Begin());
+  EXPECT_FALSE(fences.Begin());
+  fences.End();
+  EXPECT_FALSE(fences.Begin()) << "one is still in progress";
+  fences.End();
+  fences.End();
+  EXPECT_TRUE(fences.Begin());
+}
+
+TEST(JobFences, WithoutABarrierThereIsNone) {
+  JobFences fences(nullptr);
+  const MutexLock lock(fences.mutex());
+  EXPECT_EQ(fences.barrier(), nullptr);
+  fences.Replace(nullptr);
+  EXPECT_EQ(fences.barrier(), nullptr);
+}
+
+}  // namespace
+}  // namespace canopy::client

@@ -1,0 +1,38 @@
+// The agent's end of the bootstrap exchange (protos/bootstrap.proto).
+#ifndef CANOPY_SERVER_AGENT_BRING_UP_BOOTSTRAP_CHANNEL_H_
+#define CANOPY_SERVER_AGENT_BRING_UP_BOOTSTRAP_CHANNEL_H_
+
+#include <cstdint>
+
+#include "common/message_stream.h"
+#include "common/status.h"
+#include "google/protobuf/message_lite.h"
+
+namespace canopy::agent {
+
+// Messages over two descriptors, which it does not own. Blocking; used before
+// and beside the event loop. Messages above 64 MiB are refused.
+class BootstrapChannel {
+ public:
+  BootstrapChannel(int in_fd, int out_fd) : in_fd_(in_fd), out_fd_(out_fd) {}
+
+  // Waits for the next message. kErrLostConnection at the end of input,
+  // kErrUnpackFailure when it is not such a message.
+  Status Read(google::protobuf::MessageLite* message);
+  Status Write(const google::protobuf::MessageLite& message);
+
+  int in_fd() const { return in_fd_; }
+  int out_fd() const { return out_fd_; }
+
+ private:
+  // 64 MiB.
+  static constexpr uint32_t kMaxMessage = 64u << 20;
+
+  int in_fd_;
+  int out_fd_;
+  MessageReader reader_{kMaxMessage};
+};
+
+}  // namespace canopy::agent
+
+#endif  // CANOPY_SERVER_AGENT_BRING_UP_BOOTSTRAP_CHANNEL_H_

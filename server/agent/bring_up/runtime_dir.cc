@@ -1,0 +1,77 @@
+#include "server/agent/bring_up/runtime_dir.h"
+
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <utility>
+#include <vector>
+
+#include "common/posix/private_dir.h"
+
+namespace canopy::agent {
+namespace {
+
+// Room that the longest socket name in the directory needs.
+constexpr size_t kSocketNameRoom = 40;
+constexpr int kAttempts = 100;
+
+// Makes the last `levels` directories of `path`. Another agent that ends may
+// remove a parent between two steps.
+Status MakeAll(const std::string& path, int levels) {
+  std::vector<std::string> all = {path};
+  for (int i = 1; i < levels; ++i) {
+    all.push_back(all.back().substr(0, all.back().rfind('/')));
+  }
+  Status status;
+  for (int attempt = 0; attempt < kAttempts; ++attempt) {
+    for (auto it = all.rbegin(); it != all.rend(); ++it) {
+      status = MakePrivateDir(*it);
+      if (!status.ok()) break;
+    }
+    if (status.code() != kErrNotFound) return status;
+  }
+  return status;
+}
+
+}  // namespace
+
+Result<RuntimeDir> RuntimeDir::Make(const std::string& path,
+                                    const std::string& overlay_name,
+                                    const std::string& node_name,
+                                    bool remove_parent) {
+  RuntimeDir dir;
+  dir.levels_ = remove_parent ? 2 : 1;
+  std::string next = path;
+  int to_make = 1;
+  const std::string own = "/canopy-" + std::to_string(geteuid()) + "/" +
+                          overlay_name + "/" + node_name;
+  // A restarted agent gets the path that its predecessor chose.
+  if (path.ends_with(own)) dir.levels_ = 3;
+  if (path.empty()) {
+    next = RuntimeBase() + own;
+    dir.levels_ = to_make = 3;
+  }
+  if (next.size() + kSocketNameRoom > sizeof(sockaddr_un::sun_path)) {
+    return Status(kErrBadParam, next +
+                                    " is too long for the sockets in it; set "
+                                    "XDG_RUNTIME_DIR to a shorter directory");
+  }
+  Status status = MakeAll(next, to_make);
+  if (!status.ok()) return status;
+  dir.path_ = next;
+  return dir;
+}
+
+RuntimeDir::RuntimeDir(RuntimeDir&& other) noexcept
+    : path_(std::exchange(other.path_, {})), levels_(other.levels_) {}
+
+RuntimeDir::~RuntimeDir() {
+  if (path_.empty()) return;
+  // rmdir fails harmlessly for what other agents still use.
+  std::string next = path_;
+  for (int i = 0; i < levels_ && rmdir(next.c_str()) == 0; ++i) {
+    next.resize(next.rfind('/'));
+  }
+}
+
+}  // namespace canopy::agent

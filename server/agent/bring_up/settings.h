@@ -1,0 +1,34 @@
+// Settings derived from an agent's configuration.
+#ifndef CANOPY_SERVER_AGENT_BRING_UP_SETTINGS_H_
+#define CANOPY_SERVER_AGENT_BRING_UP_SETTINGS_H_
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "common/status.h"
+#include "protos/bootstrap.pb.h"
+#include "server/security/credentials.h"
+
+namespace canopy::agent {
+
+std::string Hex(std::string_view bytes);
+
+// A file beside the agent's own program, or where the variable says.
+std::string Beside(const char* variable, const std::string& relative);
+
+// Milliseconds of silence after which a node counts as lost.
+uint32_t LossMs(const bootstrap::v1::Config& config);
+
+// How long other agents wait for a successor on this node, in milliseconds.
+uint32_t GraceMs(const bootstrap::v1::Config& config);
+
+Result<security::SecurityConfig> MakeSecurity(
+    const bootstrap::v1::Config& config);
+
+// HOST:PORT where other agents reach this one; port 0 when any will do.
+std::string ListenAddress(const bootstrap::v1::Config& config);
+
+}  // namespace canopy::agent
+
+#endif  // CANOPY_SERVER_AGENT_BRING_UP_SETTINGS_H_

@@ -1,0 +1,137 @@
+#include "server/agent/membership/planner.h"
+
+#include <unistd.h>
+
+#include <cstdio>
+#include <random>
+#include <utility>
+
+#include "common/topology.h"
+#include "hostmodule/mapper.h"
+#include "hostmodule/node_ranks.h"
+
+namespace canopy::agent {
+namespace {
+
+std::vector<host::MapHost> Hosts(
+    const google::protobuf::RepeatedPtrField<control::v1::HostSlots>& hosts) {
+  std::vector<host::MapHost> out;
+  for (const control::v1::HostSlots& host : hosts) {
+    out.push_back({host.name(), host.slots(), host.slots_given()});
+  }
+  return out;
+}
+
+host::MapApp App(const control::v1::App& app) {
+  host::MapApp out;
+  out.argv = {app.argv().begin(), app.argv().end()};
+  out.env = {app.env().begin(), app.env().end()};
+  out.cwd = app.cwd();
+  out.num_procs = app.num_procs();
+  out.hosts = Hosts(app.hosts());
+  return out;
+}
+
+host::MapRequest Request(const control::v1::Launch& launch) {
+  host::MapRequest out;
+  out.uid = geteuid();
+  out.gid = getegid();
+  for (const control::v1::App& app : launch.apps()) {
+    out.apps.push_back(App(app));
+  }
+  out.env = {launch.env().begin(), launch.env().end()};
+  out.cwd = launch.cwd();
+  out.hosts = Hosts(launch.hosts());
+  out.map_by = launch.map_by();
+  out.rank_by = launch.rank_by();
+  out.bind_to = launch.bind_to();
+  out.oversubscribe = launch.oversubscribe();
+  out.no_local = launch.no_local();
+  out.timeout_seconds = launch.timeout_seconds();
+  out.merge_stderr = launch.merge_stderr();
+  out.stdin_target = launch.stdin_target();
+  out.kill_grace_seconds = launch.kill_grace_seconds();
+  out.inject = launch.inject();
+  return out;
+}
+
+Status CheckNotLost(const host::MapRequest& request,
+                    const Membership& membership) {
+  std::vector<host::MapHost> hosts = request.hosts;
+  for (const host::MapApp& app : request.apps) {
+    hosts.insert(hosts.end(), app.hosts.begin(), app.hosts.end());
+  }
+  for (const host::MapHost& host : hosts) {
+    const std::string reason = membership.LostNode(host.name);
+    if (reason.empty()) continue;
+    return Status(kErrUnreach, "node '" + host.name + "' is down: " + reason +
+                                   "; leave it out, or see 'canopy status'");
+  }
+  return Status();
+}
+
+}  // namespace
+
+Planner::Planner(const bootstrap::v1::Members& members, NodeId self)
+    : self_(self), session_id_(std::random_device()()) {
+  for (int i = 0; i < members.nodes_size(); ++i) {
+    const bootstrap::v1::NodeInfo& info = members.nodes(i);
+    host::MapNode& node = nodes_.emplace_back();
+    node.name = info.name();
+    node.aliases = {info.aliases().begin(), info.aliases().end()};
+    node.agent = static_cast<NodeId>(i);
+    node.slots = info.slots();
+    node.machine = info.machine();
+    Result<Topology> topology = DecodeTopology(info.topology());
+    if (topology.ok()) {
+      node.topology = std::make_shared<const Topology>(*std::move(topology));
+    }
+  }
+}
+
+std::vector<host::MapNode> Planner::Nodes(
+    const std::map<std::string, control::JobRecord>& jobs,
+    const Membership& membership) const {
+  std::vector<uint32_t> used(nodes_.size());
+  for (const auto& [nspace, record] : jobs) {
+    for (const ProcPlacement& p : record.job->procs) {
+      ++used[record.job->nodes[p.node].agent];
+    }
+  }
+  std::vector<host::MapNode> nodes;
+  for (size_t i = 0; i < nodes_.size(); ++i) {
+    if (!membership.up(static_cast<NodeId>(i))) continue;
+    nodes.push_back(nodes_[i]);
+    nodes.back().slots_in_use = used[i];
+  }
+  return nodes;
+}
+
+Result<std::shared_ptr<const JobSpec>> Planner::Plan(
+    const control::v1::Launch& launch,
+    const std::map<std::string, control::JobRecord>& jobs,
+    const Membership& membership) {
+  if (geteuid() == 0 && !launch.allow_run_as_root()) {
+    return Status(kErrNoPermissions,
+                  "programs are not run as root unless you say "
+                  "--allow-run-as-root; a bug in one can damage the system");
+  }
+  host::MapRequest request = Request(launch);
+  if (Status status = CheckNotLost(request, membership); !status.ok()) {
+    return status;
+  }
+  char nspace[64];
+  std::snprintf(nspace, sizeof nspace, "canopy-%08x-%u", session_id_,
+                next_job_++);
+  request.nspace = nspace;
+  request.session_id = session_id_;
+  request.local_agent = self_;
+  Result<JobSpec> job = host::MapJob(Nodes(jobs, membership), request);
+  if (!job.ok()) return job.status();
+  std::vector<const JobSpec*> running;
+  for (const auto& [nspace, record] : jobs) running.push_back(record.job.get());
+  host::NumberOnNodes(running, &*job);
+  return std::make_shared<const JobSpec>(*std::move(job));
+}
+
+}  // namespace canopy::agent

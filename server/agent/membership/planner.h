@@ -1,0 +1,46 @@
+// Turns a launch request into a mapped job.
+#ifndef CANOPY_SERVER_AGENT_MEMBERSHIP_PLANNER_H_
+#define CANOPY_SERVER_AGENT_MEMBERSHIP_PLANNER_H_
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "common/job.h"
+#include "common/status.h"
+#include "hostmodule/map_request.h"
+#include "protos/bootstrap.pb.h"
+#include "protos/control.pb.h"
+#include "server/agent/membership/membership.h"
+#include "server/control/job_manager.h"
+
+namespace canopy::agent {
+
+// Loop thread only.
+class Planner {
+ public:
+  Planner(const bootstrap::v1::Members& members, NodeId self);
+
+  // A job with a new namespace, or in one line why there is none. Lost members
+  // take no processes, and `jobs` use slots of the nodes they run on.
+  Result<std::shared_ptr<const JobSpec>> Plan(
+      const control::v1::Launch& launch,
+      const std::map<std::string, control::JobRecord>& jobs,
+      const Membership& membership);
+
+ private:
+  std::vector<host::MapNode> Nodes(
+      const std::map<std::string, control::JobRecord>& jobs,
+      const Membership& membership) const;
+
+  std::vector<host::MapNode> nodes_;
+  NodeId self_;
+  uint32_t session_id_;
+  uint32_t next_job_ = 1;
+};
+
+}  // namespace canopy::agent
+
+#endif  // CANOPY_SERVER_AGENT_MEMBERSHIP_PLANNER_H_

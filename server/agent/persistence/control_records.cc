@@ -1,0 +1,132 @@
+#include "server/agent/persistence/control_records.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdint>
+#include <cstring>
+#include <filesystem>
+#include <optional>
+#include <system_error>
+#include <vector>
+
+#include "common/posix/unique_fd.h"
+
+namespace canopy::agent {
+namespace {
+
+constexpr char kPrefix[] = "job-";
+constexpr char kSuffix[] = ".control";
+constexpr uint64_t kMaxSize = uint64_t{1} << 30;
+
+struct Head {
+  uint32_t key_size;
+  uint32_t value_size;
+};
+
+Status Failed(const std::string& path) {
+  return Status(kErrJobSysOpFailed,
+                "cannot write " + path + ": " + std::strerror(errno));
+}
+
+std::optional<std::string> ReadPrivate(int fd) {
+  struct stat info;
+  if (fstat(fd, &info) != 0 || !S_ISREG(info.st_mode) ||
+      info.st_uid != geteuid() || (info.st_mode & 077) != 0 ||
+      static_cast<uint64_t>(info.st_size) > kMaxSize) {
+    return std::nullopt;
+  }
+  std::string text(static_cast<size_t>(info.st_size), '\0');
+  size_t have = 0;
+  while (have < text.size()) {
+    const ssize_t n = read(fd, text.data() + have, text.size() - have);
+    if (n < 0 && errno == EINTR) continue;
+    if (n <= 0) return std::nullopt;
+    have += static_cast<size_t>(n);
+  }
+  return text;
+}
+
+}  // namespace
+
+size_t ControlRecords::Parse(std::string_view text, Values* values) {
+  size_t at = 0;
+  while (text.size() - at >= sizeof(Head)) {
+    Head head;
+    std::memcpy(&head, text.data() + at, sizeof head);
+    const uint64_t size =
+        sizeof head + uint64_t{head.key_size} + head.value_size;
+    if (text.size() - at < size) break;
+    const std::string_view body = text.substr(at + sizeof head);
+    (*values)[std::string(body.substr(0, head.key_size))] =
+        body.substr(head.key_size, head.value_size);
+    at += size;
+  }
+  return at;
+}
+
+std::string ControlRecords::PathOf(const std::string& nspace) const {
+  return directory_ + "/" + kPrefix + nspace + kSuffix;
+}
+
+Status ControlRecords::Persist(const std::string& nspace, std::string_view key,
+                               std::string_view value) {
+  if (nspace.empty() || nspace.find('/') != std::string::npos ||
+      key.size() > kMaxSize || value.size() > kMaxSize) {
+    return Status(kErrBadParam, "no record can be stored of job " + nspace);
+  }
+  const std::string path = PathOf(nspace);
+  const int make = known_.contains(nspace) ? 0 : O_CREAT | O_EXCL;
+  const UniqueFd fd(open(
+      path.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC | O_NOFOLLOW | make, 0600));
+  if (!fd) return Failed(path);
+  known_.insert(nspace);
+  const Head head{static_cast<uint32_t>(key.size()),
+                  static_cast<uint32_t>(value.size())};
+  std::string record(sizeof head, '\0');
+  std::memcpy(record.data(), &head, sizeof head);
+  record.append(key).append(value);
+  for (size_t at = 0; at < record.size();) {
+    const ssize_t n = write(fd.get(), record.data() + at, record.size() - at);
+    if (n < 0 && errno == EINTR) continue;
+    if (n <= 0) return Failed(path);
+    at += static_cast<size_t>(n);
+  }
+  return Status();
+}
+
+void ControlRecords::Drop(const std::string& nspace) {
+  if (known_.erase(nspace) > 0) unlink(PathOf(nspace).c_str());
+}
+
+void ControlRecords::DropAll() {
+  while (!known_.empty()) Drop(std::string(*known_.begin()));
+}
+
+std::map<std::string, ControlRecords::Values> ControlRecords::Load() {
+  std::map<std::string, Values> out;
+  std::error_code error;
+  for (const auto& entry :
+       std::filesystem::directory_iterator(directory_, error)) {
+    const std::string name = entry.path().filename();
+    if (!name.starts_with(kPrefix) || !name.ends_with(kSuffix)) continue;
+    const UniqueFd fd(
+        open(entry.path().c_str(), O_RDWR | O_CLOEXEC | O_NOFOLLOW));
+    const auto text = fd ? ReadPrivate(fd.get()) : std::nullopt;
+    if (!text) continue;
+    const size_t prefix = sizeof kPrefix - 1;
+    const std::string nspace =
+        name.substr(prefix, name.size() - prefix - (sizeof kSuffix - 1));
+    const size_t whole = Parse(*text, &out[nspace]);
+    // What comes next must not follow half a record.
+    if (whole == text->size() ||
+        ftruncate(fd.get(), static_cast<off_t>(whole)) == 0) {
+      known_.insert(nspace);
+    }
+  }
+  return out;
+}
+
+}  // namespace canopy::agent

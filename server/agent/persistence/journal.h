@@ -1,0 +1,77 @@
+// Records of one job that outlive the agent: a memory file that the job's shim
+// holds open.
+#ifndef CANOPY_SERVER_AGENT_PERSISTENCE_JOURNAL_H_
+#define CANOPY_SERVER_AGENT_PERSISTENCE_JOURNAL_H_
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "common/posix/unique_fd.h"
+#include "common/status.h"
+#include "server/core/step/persisted_state.h"
+
+namespace canopy::agent {
+
+// A log in which a later record of a key replaces the earlier one. A record is
+// durable against the death of this process once Persist has returned. One
+// thread.
+//
+// A record that replaces another has room for two values, used alternately: a
+// job that replaces the same ones again and again touches no new memory.
+class Journal {
+ public:
+  static Result<std::unique_ptr<Journal>> Create();
+  // Opens another process's journal, which is not trusted to be well-formed:
+  // kErrUnpackFailure. One of the first format is copied: fd() is another file.
+  static Result<std::unique_ptr<Journal>> Open(UniqueFd fd);
+  ~Journal();
+  Journal(const Journal&) = delete;
+  Journal& operator=(const Journal&) = delete;
+
+  int fd() const { return fd_.get(); }
+  // The last of each key, oldest first.
+  std::vector<core::PersistedRecord> Records() const;
+
+  // An unchanged value is not written again. kErrOutOfResource when there is no
+  // room for it. `*moved`: the journal is in another file from now on.
+  Status Persist(std::string_view key, std::string_view value, bool* moved);
+
+ private:
+  struct Header;
+  struct Record;
+  struct FirstRecord;
+  struct Hash {
+    using is_transparent = void;
+    size_t operator()(std::string_view key) const {
+      return std::hash<std::string_view>()(key);
+    }
+  };
+
+  Journal() = default;
+  Status Map(uint64_t capacity);
+  Status Reserve(uint64_t size);
+  Status Compact();
+  // Finds all records of a file that is mapped. False when it is malformed.
+  bool Load();
+  static Result<std::unique_ptr<Journal>> Import(const Journal& first);
+  void Append(std::string_view key, std::string_view value, uint32_t copies);
+  Header* header() const;
+  Record* RecordAt(uint64_t at) const;
+  void NotePlace(const Record* record, uint64_t at);
+
+  UniqueFd fd_;
+  char* base_ = nullptr;
+  uint64_t capacity_ = 0;
+  uint64_t live_ = 0;   // bytes of records that are the last of their key
+  uint64_t order_ = 0;  // of the last record
+  std::unordered_map<std::string, uint64_t, Hash, std::equal_to<>> places_;
+};
+
+}  // namespace canopy::agent
+
+#endif  // CANOPY_SERVER_AGENT_PERSISTENCE_JOURNAL_H_

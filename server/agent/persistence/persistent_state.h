@@ -1,0 +1,77 @@
+// State that an agent persists with its jobs' shims and in files, and that its
+// successor recovers.
+#ifndef CANOPY_SERVER_AGENT_PERSISTENCE_PERSISTENT_STATE_H_
+#define CANOPY_SERVER_AGENT_PERSISTENCE_PERSISTENT_STATE_H_
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+
+#include "common/posix/unique_fd.h"
+#include "server/agent/persistence/control_records.h"
+#include "server/agent/persistence/journal.h"
+#include "server/control/job_manager.h"
+#include "server/core/step/log_line.h"
+#include "server/core/step/persisted_state.h"
+#include "server/datastore/datastore.h"
+#include "server/ports/fd_store_port.h"
+#include "server/ports/persistence_port.h"
+#include "server/process/process_adapter.h"
+
+namespace canopy::agent {
+
+// A job that the predecessor controlled.
+struct ControlledJob {
+  control::PersistedJob persisted;
+  Bytes state;  // of PersistControlState; empty: none yet
+};
+
+// Loop thread only. The store and the datastore outlive it. The state of a
+// job's processes is in memory files that its shim holds; that of a job
+// controlled here, which may have no process here, in a file in `directory`.
+class PersistentState : public PersistencePort,
+                        public control::LaunchPersistence {
+ public:
+  // `listener`: the socket on which OpenPMIx clients connect, so that they can
+  // do so at any time.
+  PersistentState(FdStorePort* fd_store, datastore::Datastore* datastore,
+                  const std::string& directory, std::function<int()> listener,
+                  std::function<void(const core::LogLine&)> log);
+
+  void AddJob(const std::string& nspace) override;
+  void Persist(const core::PersistRecord& record) override;
+  void Persist(const core::PersistControlState& record) override;
+  void DropJob(const std::string& nspace) override;
+
+  bool PersistLaunch(const JobSpec& job, const std::string& token) override;
+  void PersistEnd(const std::string& nspace, const std::string& end) override;
+  void DropControl(const std::string& nspace) override;
+  // There will be no successor.
+  void DropAllControl() { control_.DropAll(); }
+  // Jobs that the predecessor controlled.
+  std::vector<ControlledJob> FindControlled();
+
+  // The core's input for a recovered job. Takes its descriptors.
+  core::JobRecovered Read(process::RecoveredJob* job);
+  // The core has registered the job: persists its new segment in place of the
+  // predecessor's.
+  void OnRecovered(const std::string& nspace);
+
+ private:
+  void HoldListener(const std::string& nspace);
+  void HoldSegment(const std::string& nspace);
+  void HoldJournal(const std::string& nspace);
+  void Warn(std::string text);
+
+  FdStorePort* const fd_store_;
+  datastore::Datastore* const datastore_;
+  const std::function<int()> listener_;
+  const std::function<void(const core::LogLine&)> log_;
+  ControlRecords control_;
+  std::map<std::string, std::unique_ptr<Journal>> journals_;
+};
+
+}  // namespace canopy::agent
+
+#endif  // CANOPY_SERVER_AGENT_PERSISTENCE_PERSISTENT_STATE_H_

@@ -1,0 +1,84 @@
+#include "server/agent/recovery/handover.h"
+
+#include <spdlog/spdlog.h>
+
+#include <utility>
+
+namespace canopy::agent {
+namespace {
+
+constexpr int64_t kMillisecond = 1000 * 1000;
+// How long connections may take that have not identified themselves.
+constexpr int64_t kIdentifyNs = 1000 * kMillisecond;
+
+}  // namespace
+
+const char* NameOf(HandoverStage stage) {
+  switch (stage) {
+    case HandoverStage::kNone:
+      return "none";
+    case HandoverStage::kAnnounce:
+      return "announce";
+    case HandoverStage::kIdentify:
+      return "identify";
+    case HandoverStage::kReadClients:
+      return "read-clients";
+    case HandoverStage::kDrain:
+      return "drain";
+    case HandoverStage::kFlushReplies:
+      return "flush-replies";
+    case HandoverStage::kExecute:
+      return "execute";
+  }
+  return "unknown";
+}
+
+Handover::Handover(EventLoop* loop, HandoverActions* actions)
+    : loop_(loop), actions_(actions) {}
+
+void Handover::Enter(HandoverStage stage) {
+  stage_ = stage;
+  spdlog::debug("handover: {}", NameOf(stage));
+}
+
+void Handover::Begin(std::string program, std::string current) {
+  if (stage_ != HandoverStage::kNone) return;
+  program_ = std::move(program);
+  current_ = std::move(current);
+  spdlog::info("making way for {}", program_);
+  Enter(HandoverStage::kAnnounce);
+  actions_->Announce(kDowntimeMs);
+  identify_until_ = EventLoop::Now() + kIdentifyNs;
+  // The rest runs at the end of a round: this one may be in a call of the
+  // control service, which has to end.
+  actions_->AnnounceToNeighbours(kDowntimeMs, [this] {
+    loop_->Defer([this] {
+      Enter(HandoverStage::kIdentify);
+      Identify();
+    });
+  });
+}
+
+// The greeting of a connection cannot be read in part and continued by another
+// agent.
+void Handover::Identify() {
+  if (actions_->AllIdentified() || EventLoop::Now() >= identify_until_) {
+    return Finish();
+  }
+  loop_->AddTimer(kMillisecond, [this] { Identify(); });
+}
+
+void Handover::Finish() {
+  Enter(HandoverStage::kReadClients);
+  actions_->ReadClients();
+  Enter(HandoverStage::kDrain);
+  actions_->Drain();
+  Enter(HandoverStage::kFlushReplies);
+  actions_->FlushReplies();
+  Enter(HandoverStage::kExecute);
+  actions_->Execute(program_);
+  actions_->Execute(current_);
+  actions_->Fail();
+}
+
+}  // namespace canopy::agent

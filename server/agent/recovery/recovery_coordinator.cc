@@ -1,0 +1,185 @@
+#include "server/agent/recovery/recovery_coordinator.h"
+
+#include <spdlog/spdlog.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <string_view>
+#include <utility>
+
+#include "server/local/local_endpoint.h"
+#include "server/openpmix/openpmix_endpoint.h"
+#include "server/pmi1/pmi1_endpoint.h"
+
+namespace canopy::agent {
+namespace {
+
+// Invalid when there is none of that name.
+UniqueFd TakeByName(std::vector<NamedFd>* held, std::string_view name) {
+  const auto it = std::ranges::find(*held, name, &NamedFd::name);
+  return it == held->end() ? UniqueFd() : std::move(it->fd);
+}
+
+// Those whose name an endpoint knows as its own.
+std::vector<NamedFd> TakeAll(std::vector<NamedFd>* held,
+                             bool (*is_own)(std::string_view name)) {
+  std::vector<NamedFd> taken;
+  for (NamedFd& one : *held) {
+    if (one.fd && is_own(one.name)) taken.push_back(std::move(one));
+  }
+  return taken;
+}
+
+}  // namespace
+
+const char* NameOf(RecoveryStage stage) {
+  switch (stage) {
+    case RecoveryStage::kNone:
+      return "none";
+    case RecoveryStage::kFindJobs:
+      return "find-jobs";
+    case RecoveryStage::kTakeListener:
+      return "take-listener";
+    case RecoveryStage::kReadControlRecords:
+      return "read-control-records";
+    case RecoveryStage::kRestoreJobs:
+      return "restore-jobs";
+    case RecoveryStage::kPersistAgain:
+      return "persist-again";
+    case RecoveryStage::kResumeReports:
+      return "resume-reports";
+    case RecoveryStage::kRestoreConnections:
+      return "restore-connections";
+    case RecoveryStage::kAdmitConnections:
+      return "admit-connections";
+  }
+  return "unknown";
+}
+
+RecoveryCoordinator::RecoveryCoordinator(RecoveryActions* actions)
+    : actions_(actions) {}
+
+void RecoveryCoordinator::Complete(RecoveryStage stage) {
+  if (static_cast<int>(stage) != static_cast<int>(stage_) + 1) {
+    std::fprintf(stderr, "recovery stage %s after %s\n", NameOf(stage),
+                 NameOf(stage_));
+    std::abort();
+  }
+  stage_ = stage;
+  spdlog::debug("recovery: {} done", NameOf(stage));
+}
+
+// Before anybody can connect and ask for them.
+void RecoveryCoordinator::FindJobs() {
+  found_ = actions_->FindJobs();
+  Complete(RecoveryStage::kFindJobs);
+}
+
+// Every shim holds a duplicate: a node has one listener, whatever its jobs.
+UniqueFd RecoveryCoordinator::TakeListener() {
+  UniqueFd listener;
+  for (process::RecoveredJob& job : found_) {
+    listener = TakeByName(&job.held, openpmix::OpenPmixEndpoint::kListenerName);
+    if (listener) break;
+  }
+  Complete(RecoveryStage::kTakeListener);
+  return listener;
+}
+
+void RecoveryCoordinator::RecoverJobs() {
+  ReadControlRecords();
+  RestoreJobs();
+  PersistAgain();
+  ResumeReports();
+  RestoreConnections();
+  AdmitConnections();
+}
+
+void RecoveryCoordinator::ReadControlRecords() {
+  std::vector<ControlledJob> jobs = actions_->ReadControlRecords();
+  actions_->ExpectLaunchers(jobs);
+  for (ControlledJob& job : jobs) {
+    controlled_[job.persisted.job->nspace] = std::move(job);
+  }
+  Complete(RecoveryStage::kReadControlRecords);
+}
+
+void RecoveryCoordinator::RestoreJobs() {
+  actions_->SetDirectoriesRecovered(true);
+  for (process::RecoveredJob& job : found_) RestoreJob(&job);
+  RestoreControlledJobs();
+  actions_->SetDirectoriesRecovered(false);
+  Complete(RecoveryStage::kRestoreJobs);
+}
+
+void RecoveryCoordinator::RestoreJob(process::RecoveredJob* job) {
+  const std::string& nspace = job->job->nspace;
+  core::JobRecovered recovered = actions_->ReadJob(job);
+  if (const auto own = controlled_.extract(nspace)) {
+    recovered.control = own.mapped().state;
+    recovered.over = own.mapped().persisted.end.has_value();
+  }
+  actions_->OfferMailboxes(
+      nspace, TakeByName(&job->held, local::LocalEndpoint::kMailboxesName));
+  actions_->RestoreJob(std::move(recovered));
+  // The core registers the job with the endpoints, which take the mailboxes.
+  actions_->Drain();
+  actions_->OfferMailboxes(nspace, UniqueFd());
+}
+
+void RecoveryCoordinator::RestoreControlledJobs() {
+  for (const auto& [nspace, job] : controlled_) {
+    core::JobRecovered recovered;
+    recovered.job = job.persisted.job;
+    recovered.has_shim = false;
+    recovered.control = job.state;
+    recovered.over = job.persisted.end.has_value();
+    actions_->RestoreJob(std::move(recovered));
+  }
+  controlled_.clear();
+  actions_->Drain();
+}
+
+// Before the shims report, so that nothing they have reported depends on what
+// only this agent has.
+void RecoveryCoordinator::PersistAgain() {
+  for (const process::RecoveredJob& job : found_) {
+    actions_->PersistAgain(job.job->nspace);
+  }
+  Complete(RecoveryStage::kPersistAgain);
+}
+
+// Before connections are restored: the endpoints know a rank by its process.
+void RecoveryCoordinator::ResumeReports() {
+  for (const process::RecoveredJob& job : found_) {
+    actions_->ResumeReports(job.job->nspace);
+  }
+  actions_->Drain();
+  Complete(RecoveryStage::kResumeReports);
+}
+
+// With all jobs in the core, since a request may be about several.
+void RecoveryCoordinator::RestoreConnections() {
+  for (process::RecoveredJob& job : found_) {
+    const std::string& nspace = job.job->nspace;
+    actions_->RestoreOpenPmix(
+        nspace,
+        TakeAll(&job.held, openpmix::OpenPmixEndpoint::IsPersistedName));
+    actions_->RestorePmi1(
+        nspace, TakeAll(&job.held, pmi1::Pmi1Endpoint::IsPersistedName));
+  }
+  actions_->Drain();
+  Complete(RecoveryStage::kRestoreConnections);
+}
+
+// After the last job: a connection that was not identified is stored with each
+// job that it may belong to.
+void RecoveryCoordinator::AdmitConnections() {
+  actions_->AdmitConnections();
+  actions_->Drain();
+  found_.clear();
+  Complete(RecoveryStage::kAdmitConnections);
+}
+
+}  // namespace canopy::agent

@@ -1,0 +1,44 @@
+// What processes need to know when several nodes of a job are on one machine.
+#ifndef CANOPY_SERVER_AGENT_WIRING_EMULATION_H_
+#define CANOPY_SERVER_AGENT_WIRING_EMULATION_H_
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "common/ids.h"
+#include "server/core/step/process_actions.h"
+#include "server/ports/process_environment.h"
+
+namespace canopy::agent {
+
+// Open MPI names its shared-memory files after host, user, job and local rank,
+// which are the same on two such nodes: each node gets a directory of its own
+// for them. Its TCP transport leaves out the loopback interface, which may be
+// all that the nodes share. What the user says about either wins.
+class EmulationEnvironment : public ProcessEnvironment {
+ public:
+  // Adds nothing until it is called. `loopback_only`: the nodes have no other
+  // interface in common. `job_directory`: of this node, by namespace.
+  void Enable(
+      bool loopback_only,
+      std::function<std::string(const std::string& nspace)> job_directory) {
+    loopback_only_ = loopback_only;
+    job_directory_ = std::move(job_directory);
+  }
+
+  std::vector<std::string> ForJob(const core::PrepareLocal& job) override;
+  std::vector<std::string> ForRank(const core::PrepareLocal&, Rank) override {
+    return {};
+  }
+  InheritedFd FdForRank(const core::PrepareLocal&, Rank) override { return {}; }
+  void OnProcess(const std::string&, Rank, int) override {}
+
+ private:
+  bool loopback_only_ = false;
+  std::function<std::string(const std::string& nspace)> job_directory_;
+};
+
+}  // namespace canopy::agent
+
+#endif  // CANOPY_SERVER_AGENT_WIRING_EMULATION_H_

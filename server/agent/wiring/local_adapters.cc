@@ -1,0 +1,195 @@
+#include "server/agent/wiring/local_adapters.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "server/agent/bring_up/log.h"
+#include "server/agent/bring_up/settings.h"
+#include "server/agent/wiring/node_facts.h"
+#include "server/hwinfo/hwinfo.h"
+#include "server/local/environment.h"
+#include "server/openpmix/environment.h"
+#include "server/ports/client_port.h"
+
+namespace canopy::agent {
+namespace {
+
+constexpr char kClientSocket[] = "/clients.sock";
+constexpr int64_t kShimsEndNs = int64_t{3} * 1000 * 1000 * 1000;
+
+ProcId ServerOf(const bootstrap::v1::Config& config) {
+  return {"canopy-agent-" + Hex(config.overlay_id()).substr(0, 8),
+          config.self()};
+}
+
+}  // namespace
+
+// Jobs run as this agent's user.
+LocalAdapters::LocalAdapters(EventLoop* loop, InputSink* sink,
+                             const bootstrap::v1::Config& config,
+                             std::string directory, uint64_t open_files)
+    : loop_(loop),
+      sink_(sink),
+      config_(config),
+      directory_(std::move(directory)),
+      server_(ServerOf(config)),
+      facts_(MakeNodeFacts(server_, directory_, hwinfo::ThisMachine())),
+      cleanup_([](const std::string&) { return geteuid(); }) {
+  const Result<security::ClusterKey> key =
+      security::ClusterKey::FromHex(Hex(config_.cluster_key()));
+  if (key.ok()) key_ = *key;
+  MakeProcesses(open_files);
+  MakeDatastore();
+  MakeLocal();
+  MakePmi1();
+  MakeOpenPmix();
+  process_->set_environments(
+      {local_.get(), pmi1_.get(), openpmix_.get(), &emulation_});
+}
+
+FdStorePort* LocalAdapters::fd_store() {
+  return config_.embedded() ? nullptr : process_.get();
+}
+
+void LocalAdapters::MakeProcesses(uint64_t open_files) {
+  process::ProcessOptions options;
+  options.shim_path = Beside("CANOPY_SHIM", "canopy-shim");
+  options.runtime_dir = directory_;
+  options.self = config_.self();
+  options.open_files = open_files;
+  options.environment.unset = local::UnsetNames();
+  options.environment.unset.insert(options.environment.unset.end(),
+                                   openpmix::UnsetNames().begin(),
+                                   openpmix::UnsetNames().end());
+  options.environment.library_dir =
+      config_.library_dir().empty()
+          ? Beside("CANOPY_LIBRARY_DIR", "../lib/canopy")
+          : config_.library_dir();
+  options.orphan_ms = config_.embedded() ? 0
+                                         : std::max(config_.orphan_grace_ms(),
+                                                    config_.restart_grace_ms());
+  process_ = std::make_unique<process::ProcessAdapter>(loop_, sink_,
+                                                       std::move(options));
+}
+
+void LocalAdapters::MakeDatastore() {
+  datastore::DatastoreOptions options;
+  options.facts = facts_;
+  options.on_scarce = [this](const std::string& nspace) {
+    local_->CloseMailboxes(nspace);
+  };
+  options.log = Log;
+  datastore_ = std::make_unique<datastore::Datastore>(std::move(options));
+}
+
+void LocalAdapters::MakeLocal() {
+  local::LocalOptions options;
+  options.environment.self = config_.self();
+  options.environment.socket_path = directory_ + kClientSocket;
+  options.environment.runtime_dir = directory_;
+  options.server = server_;
+  options.reattach_ms = config_.restart_grace_ms();
+  options.token = [this](const ProcId& proc) { return Token(proc); };
+  options.segment =
+      [this](const std::string& nspace) -> std::optional<local::SegmentRef> {
+    auto segment = datastore_->Find(nspace);
+    if (!segment) return std::nullopt;
+    return local::SegmentRef{segment->fd, segment->size,
+                             std::move(segment->owner)};
+  };
+  options.holds = [this](const ProcId& proc) {
+    return datastore_->Holds(proc);
+  };
+  options.on_process = [this](const std::string& nspace, Rank rank, int pid) {
+    datastore_->SetPid(nspace, rank, pid);
+  };
+  options.make_directory = [this](const ProcId& proc) {
+    datastore_->MakeRankDirectory(proc);
+  };
+  options.fd_store = fd_store();
+  options.log = Log;
+  local_ =
+      std::make_unique<local::LocalEndpoint>(loop_, sink_, std::move(options));
+}
+
+void LocalAdapters::MakePmi1() {
+  pmi1::Pmi1Options options;
+  options.self = config_.self();
+  options.find_key = [this](const std::string& nspace, std::string_view key) {
+    return datastore_->FindKey(nspace, key);
+  };
+  options.find_job_key = [this](const std::string& nspace,
+                                std::string_view key) {
+    return datastore_->FindJobKey(nspace, key);
+  };
+  options.log = Log;
+  options.fd_store = fd_store();
+  pmi1_ =
+      std::make_unique<pmi1::Pmi1Endpoint>(loop_, sink_, std::move(options));
+}
+
+void LocalAdapters::MakeOpenPmix() {
+  openpmix::OpenPmixOptions options;
+  options.self = config_.self();
+  options.server = server_;
+  options.host = config_.node_name();
+  options.tool_dir = directory_;
+  if (!config_.pmix_listen().empty()) options.address = config_.pmix_listen();
+  options.job_data = [this](const std::string& nspace) {
+    return datastore_->FindReader(nspace);
+  };
+  options.make_directory = [this](const ProcId& proc) {
+    datastore_->MakeRankDirectory(proc);
+  };
+  options.log = Log;
+  options.put_text = [this](ProcessText text, TextDone done) {
+    process_->Put(std::move(text), std::move(done));
+  };
+  options.port = static_cast<uint16_t>(config_.pmix_port());
+  options.fd_store = fd_store();
+  openpmix_ = std::make_unique<openpmix::OpenPmixEndpoint>(loop_, sink_,
+                                                           std::move(options));
+}
+
+// A secret that a successor must be able to derive, and no other process.
+std::string LocalAdapters::Token(const ProcId& proc) const {
+  if (!key_) return local::MakeToken();
+  const std::string text = "client " + std::to_string(config_.self()) + " " +
+                           std::to_string(proc.rank) + " " + proc.nspace;
+  return Hex(key_->Hmac(text).substr(0, 16));
+}
+
+Status LocalAdapters::Listen(UniqueFd openpmix_listener) {
+  Status status = local_->Start();
+  if (status.ok()) status = openpmix_->Start(std::move(openpmix_listener));
+  return status;
+}
+
+void LocalAdapters::ShareMachine(bool loopback_only) {
+  emulation_.Enable(loopback_only, [this](const std::string& nspace) {
+    return datastore::JobDirectory(facts_, nspace);
+  });
+}
+
+void LocalAdapters::AddTo(RuntimePorts* ports) {
+  ports->datastore = datastore_.get();
+  ports->process = process_.get();
+  ports->job_control = &cleanup_;
+  ports->clients = {{ClientKind::kLocal, local_.get()},
+                    {ClientKind::kPmi1, pmi1_.get()},
+                    {ClientKind::kOpenPmix, openpmix_.get()}};
+  ports->observers.push_back(&cleanup_);
+}
+
+void LocalAdapters::EndShims(bool forget) {
+  // They remove what is theirs before the directory that it is in can go.
+  if (forget) process_->ForgetAll();
+  const int64_t deadline = EventLoop::Now() + kShimsEndNs;
+  while (process_->ending() > 0 && EventLoop::Now() < deadline) {
+    loop_->RunOnce(50);
+  }
+}
+
+}  // namespace canopy::agent

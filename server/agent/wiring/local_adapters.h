@@ -1,0 +1,87 @@
+// The adapters that serve the processes of this node, and what each has of the
+// others.
+#ifndef CANOPY_SERVER_AGENT_WIRING_LOCAL_ADAPTERS_H_
+#define CANOPY_SERVER_AGENT_WIRING_LOCAL_ADAPTERS_H_
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "common/event_loop.h"
+#include "common/ids.h"
+#include "common/posix/unique_fd.h"
+#include "common/status.h"
+#include "protos/bootstrap.pb.h"
+#include "server/agent/wiring/emulation.h"
+#include "server/cleanup/cleanup.h"
+#include "server/datastore/datastore.h"
+#include "server/local/local_endpoint.h"
+#include "server/openpmix/openpmix_endpoint.h"
+#include "server/pmi1/pmi1_endpoint.h"
+#include "server/ports/fd_store_port.h"
+#include "server/ports/input_sink.h"
+#include "server/process/process_adapter.h"
+#include "server/runtime/runtime.h"
+#include "server/security/cluster_key.h"
+
+namespace canopy::agent {
+
+// Loop thread only.
+class LocalAdapters {
+ public:
+  // `loop`, `sink` and `config` outlive it. `directory`: the agent's runtime
+  // directory. `open_files`: the soft limit that processes start with; 0: as
+  // this process.
+  LocalAdapters(EventLoop* loop, InputSink* sink,
+                const bootstrap::v1::Config& config, std::string directory,
+                uint64_t open_files);
+  LocalAdapters(const LocalAdapters&) = delete;
+  LocalAdapters& operator=(const LocalAdapters&) = delete;
+
+  // Makes the endpoints' sockets; `openpmix_listener` is the predecessor's, or
+  // invalid.
+  Status Listen(UniqueFd openpmix_listener);
+  // Several nodes of the overlay are on this machine. `loopback_only`: they
+  // have no other network interface in common.
+  void ShareMachine(bool loopback_only);
+  void AddTo(RuntimePorts* ports);
+  // Runs the loop until the shims have ended that are to end, but no longer
+  // than three seconds. `forget`: also those whose jobs are not over.
+  void EndShims(bool forget);
+
+  // Null when nobody succeeds this agent.
+  FdStorePort* fd_store();
+  datastore::Datastore& datastore() { return *datastore_; }
+  process::ProcessAdapter& process() { return *process_; }
+  local::LocalEndpoint& local() { return *local_; }
+  pmi1::Pmi1Endpoint& pmi1() { return *pmi1_; }
+  openpmix::OpenPmixEndpoint& openpmix() { return *openpmix_; }
+
+ private:
+  void MakeProcesses(uint64_t open_files);
+  void MakeDatastore();
+  void MakeLocal();
+  void MakePmi1();
+  void MakeOpenPmix();
+  std::string Token(const ProcId& proc) const;
+
+  EventLoop* const loop_;
+  InputSink* const sink_;
+  const bootstrap::v1::Config& config_;
+  const std::string directory_;
+  const ProcId server_;  // this agent, as PMIx names it
+  std::optional<security::ClusterKey> key_;
+  datastore::NodeFacts facts_;
+  std::unique_ptr<datastore::Datastore> datastore_;
+  std::unique_ptr<process::ProcessAdapter> process_;
+  std::unique_ptr<local::LocalEndpoint> local_;
+  std::unique_ptr<pmi1::Pmi1Endpoint> pmi1_;
+  std::unique_ptr<openpmix::OpenPmixEndpoint> openpmix_;
+  EmulationEnvironment emulation_;
+  cleanup::CleanupRegistry cleanup_;
+};
+
+}  // namespace canopy::agent
+
+#endif  // CANOPY_SERVER_AGENT_WIRING_LOCAL_ADAPTERS_H_

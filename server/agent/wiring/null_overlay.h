@@ -1,0 +1,18 @@
+// The overlay of an agent that is alone.
+#ifndef CANOPY_SERVER_AGENT_WIRING_NULL_OVERLAY_H_
+#define CANOPY_SERVER_AGENT_WIRING_NULL_OVERLAY_H_
+
+#include "server/core/messages.h"
+#include "server/ports/overlay_port.h"
+
+namespace canopy::agent {
+
+// There is nobody to send to: a message would be a bug of the core.
+class NullOverlay : public OverlayPort {
+ public:
+  void Send(core::PeerMessage) override {}
+};
+
+}  // namespace canopy::agent
+
+#endif  // CANOPY_SERVER_AGENT_WIRING_NULL_OVERLAY_H_

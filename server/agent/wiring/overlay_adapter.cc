@@ -1,0 +1,109 @@
+#include "server/agent/wiring/overlay_adapter.h"
+
+#include <spdlog/spdlog.h>
+
+#include <utility>
+
+#include "server/agent/bring_up/settings.h"
+
+namespace canopy::agent {
+
+OverlayAdapter::OverlayAdapter(EventLoop* loop, InputSink* sink,
+                               const bootstrap::v1::Config& config,
+                               std::function<std::string(NodeId)> node_name)
+    : loop_(loop),
+      sink_(sink),
+      config_(config),
+      node_name_(std::move(node_name)) {}
+
+OverlayAdapter::~OverlayAdapter() {
+  if (overlay_) overlay_->Stop();
+}
+
+bool OverlayAdapter::alone() const {
+  return config_.embedded() && config_.member_names_size() <= 1;
+}
+
+Status OverlayAdapter::Listen(bool recovered) {
+  if (alone()) return Status();
+  Result<security::SecurityConfig> security = MakeSecurity(config_);
+  if (!security.ok()) return security.status();
+  security_ = *std::move(security);
+  overlay_ = std::make_unique<overlay::GrpcOverlay>(
+      loop_, sink_, MakeConfig(recovered), MakeEvents());
+  return overlay_->Listen();
+}
+
+overlay::OverlayConfig OverlayAdapter::MakeConfig(bool recovered) const {
+  overlay::OverlayConfig config;
+  config.self = config_.self();
+  for (const std::string& name : config_.member_names()) {
+    config.members.push_back({name, ""});
+  }
+  config.radix = config_.radix();
+  config.listen = ListenAddress(config_);
+  config.overlay_id = config_.overlay_id();
+  config.security = security_;
+  // A silent link is broken; a member that does not reconnect is lost.
+  config.detect_ms = LossMs(config_) - LossMs(config_) / 5 * 2;
+  config.grace_ms = GraceMs(config_);
+  config.recovered = recovered;
+  if (config_.overlay_protocol() != 0) {
+    config.version = config_.overlay_protocol();
+  }
+  return config;
+}
+
+overlay::OverlayEvents OverlayAdapter::MakeEvents() {
+  overlay::OverlayEvents events;
+  events.link_error = [this](NodeId node, const Status& status) {
+    spdlog::warn("link to {}: {}", node_name_(node), status.message());
+  };
+  events.ready = [this] { ready_(); };
+  events.expelled = [](const std::string& reason) {
+    spdlog::warn("the others counted this agent as lost ({}); joining again",
+                 reason);
+  };
+  return events;
+}
+
+void OverlayAdapter::Join(const bootstrap::v1::Members& members,
+                          std::function<void()> ready) {
+  ready_ = std::move(ready);
+  if (!overlay_) return loop_->Post(ready_);
+  for (int i = 0; i < members.nodes_size(); ++i) {
+    overlay_->SetAddress(static_cast<NodeId>(i), members.nodes(i).address());
+  }
+  overlay_->Join();
+}
+
+void OverlayAdapter::Leave(std::function<void()> left) {
+  if (!overlay_) return left();
+  overlay_->Leave(std::move(left));
+}
+
+void OverlayAdapter::AnnounceHandover(uint32_t downtime_ms,
+                                      std::function<void()> announced) {
+  if (!overlay_) return announced();
+  overlay_->AnnounceHandover(downtime_ms, std::move(announced));
+}
+
+OverlayPort* OverlayAdapter::port() {
+  if (overlay_) return overlay_.get();
+  return &null_overlay_;
+}
+
+void OverlayAdapter::LogDriver() const {
+  if (overlay_) spdlog::info("links are served {}", overlay_->driver());
+}
+
+std::string OverlayAdapter::address() const {
+  return overlay_ ? overlay_->address() : "";
+}
+
+bool OverlayAdapter::linked() const {
+  return !overlay_ || config_.member_names_size() <= 1 ||
+         overlay_->members_up() > 1;
+}
+
+}  // namespace canopy::agent

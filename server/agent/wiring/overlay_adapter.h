@@ -1,0 +1,74 @@
+// The agent's place in the overlay; none when it is its only member.
+#ifndef CANOPY_SERVER_AGENT_WIRING_OVERLAY_ADAPTER_H_
+#define CANOPY_SERVER_AGENT_WIRING_OVERLAY_ADAPTER_H_
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "common/event_loop.h"
+#include "common/ids.h"
+#include "common/status.h"
+#include "protos/bootstrap.pb.h"
+#include "server/agent/wiring/null_overlay.h"
+#include "server/overlay/grpc_overlay.h"
+#include "server/ports/input_sink.h"
+#include "server/ports/overlay_port.h"
+#include "server/security/credentials.h"
+
+namespace canopy::agent {
+
+// Loop thread only.
+class OverlayAdapter {
+ public:
+  // `loop`, `sink` and `config` outlive it. `node_name` names a member for the
+  // log.
+  OverlayAdapter(EventLoop* loop, InputSink* sink,
+                 const bootstrap::v1::Config& config,
+                 std::function<std::string(NodeId)> node_name);
+  // Ends all links.
+  ~OverlayAdapter();
+  OverlayAdapter(const OverlayAdapter&) = delete;
+  OverlayAdapter& operator=(const OverlayAdapter&) = delete;
+
+  // An embedded agent without peers: there are no links, and nothing listens.
+  bool alone() const;
+  // Listens for links. `recovered`: with the jobs of a predecessor, so that the
+  // other members do not count this node as lost.
+  Status Listen(bool recovered);
+  // `ready` runs in a later round, once this agent is linked to its neighbours.
+  void Join(const bootstrap::v1::Members& members, std::function<void()> ready);
+  // `left` runs once the members know, and in the call itself when it is alone.
+  void Leave(std::function<void()> left);
+  // As HandoverActions::AnnounceToNeighbours.
+  void AnnounceHandover(uint32_t downtime_ms, std::function<void()> announced);
+
+  // Logs how gRPC's work for the links is done, and why so.
+  void LogDriver() const;
+
+  OverlayPort* port();
+  // HOST:PORT of its links, after Listen; empty when alone.
+  std::string address() const;
+  // Whether it has another member to talk to, or needs none.
+  bool linked() const;
+  // After Listen, unless it is alone.
+  const security::SecurityConfig& security() const { return security_; }
+
+ private:
+  overlay::OverlayConfig MakeConfig(bool recovered) const;
+  overlay::OverlayEvents MakeEvents();
+
+  EventLoop* const loop_;
+  InputSink* const sink_;
+  const bootstrap::v1::Config& config_;
+  const std::function<std::string(NodeId)> node_name_;
+  security::SecurityConfig security_;
+  std::function<void()> ready_;
+  NullOverlay null_overlay_;
+  std::unique_ptr<overlay::GrpcOverlay> overlay_;  // null when alone
+};
+
+}  // namespace canopy::agent
+
+#endif  // CANOPY_SERVER_AGENT_WIRING_OVERLAY_ADAPTER_H_

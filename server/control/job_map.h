@@ -1,0 +1,17 @@
+// Where the processes of a job run: part of the answers to `canopy run` and
+// `canopy ps`.
+#ifndef CANOPY_SERVER_CONTROL_JOB_MAP_H_
+#define CANOPY_SERVER_CONTROL_JOB_MAP_H_
+
+#include "common/job.h"
+#include "protos/control.pb.h"
+
+namespace canopy::control {
+
+// The job's nodes in its own order, each with its slots and its processes.
+void FillJobMap(const JobSpec& job,
+                google::protobuf::RepeatedPtrField<v1::MapNode>* nodes);
+
+}  // namespace canopy::control
+
+#endif  // CANOPY_SERVER_CONTROL_JOB_MAP_H_

@@ -1,0 +1,419 @@
+#include "server/core/collective/collective.h"
+
+#include <algorithm>
+#include <iterator>
+#include <utility>
+#include <variant>
+
+#include "common/status.h"
+#include "server/core/collective/collective_directives.h"
+#include "server/core/collective/collective_messages.h"
+#include "server/core/collective/collective_plan.h"
+#include "server/core/collective/collective_records.h"
+#include "server/core/collective/collective_text.h"
+
+namespace canopy::core {
+namespace {
+
+constexpr TimeNs kNsPerMs = 1'000'000;
+
+bool IsSupported(CollectiveOp op) {
+  return op == CollectiveOp::kFence || op == CollectiveOp::kConnect ||
+         op == CollectiveOp::kDisconnect;
+}
+
+TimeNs DeadlineOf(TimeNs now, uint32_t timeout_ms) {
+  return timeout_ms == 0 ? kNever : now + timeout_ms * kNsPerMs;
+}
+
+bool IsOf(const DeferredCollective& one, ClientId client) {
+  const auto* in = std::get_if<CollectiveArrived>(&one.what);
+  return in != nullptr && in->client == client;
+}
+
+}  // namespace
+
+Collectives::Collectives(NodeId self, const Tree& tree, JobTable& jobs,
+                         ModexStore& modex)
+    : self_(self),
+      tree_(tree),
+      jobs_(jobs),
+      progress_({self, tree, jobs, modex, table_, connections_}) {}
+
+// ------------------------------------------------------------- arrivals ---
+
+int Collectives::Check(const CollectiveArrived& in, const std::string& nspace,
+                       CollectiveId* id) const {
+  if (!IsSupported(in.op)) return kErrNotSupported;
+  if (const int status = CheckDirectives(in.info); status != kSuccess) {
+    return status;
+  }
+  // Before they are sorted: a list of nonsense must not be dear.
+  if (NamesNobody(in.participants, nspace, jobs_)) return kErrBadParam;
+  *id = {in.op, in.participants, 0};
+  return Canonicalise(nspace, &id->participants).ok() ? kSuccess : kErrBadParam;
+}
+
+void Collectives::OnArrived(TimeNs now, const CollectiveArrived& in,
+                            Actions* actions) {
+  StepContext step{now, *actions};
+  const ProcId* proc = jobs_.ProcOf(in.client);
+  if (proc == nullptr) return Reply(step, in.client, in.request, kErrInit);
+  CollectiveId id;
+  if (const int status = Check(in, proc->nspace, &id); status != kSuccess) {
+    return Reply(step, in.client, in.request, status);
+  }
+  Series* series = table_.FindOrAddFor(proc->nspace, id);
+  if (series == nullptr) {
+    return Reply(step, in.client, in.request, kErrOutOfResource);
+  }
+  const TimeNs deadline = DeadlineOf(now, in.timeout_ms);
+  if (!Resolve(step, *series)) {
+    return Defer(step, *series, DeferredCollective{in, deadline});
+  }
+  Arrive(step, *series, in, deadline);
+  if (series->IsBlank()) table_.Erase(*series);
+}
+
+int Collectives::CheckIndex(const Series& series, const CollectiveArrived& in,
+                            int index) const {
+  if (index < 0) return kErrBadParam;
+  const uint64_t arrivals = series.arrivals[index];
+  if (series.id.op == CollectiveOp::kDisconnect &&
+      // An arrival at a completed one is a repetition.
+      arrivals >= series.next &&
+      !connections_.Contains(series.id.participants)) {
+    return kErrInvalidOperation;
+  }
+  if (arrivals >= series.next + kMaxPipelined) return kErrResourceBusy;
+  if (arrivals == 0) return kSuccess;
+  // Fences of one process may follow each other without waiting; a second
+  // process of the same rank, or a second connect, arrives twice at one.
+  const auto last = series.active.find(arrivals - 1);
+  if (last == series.active.end()) return kSuccess;
+  const auto& waiters = last->second.waiters;
+  const auto it = std::ranges::find(waiters, series.members->local[index],
+                                    &CollectiveWaiter::proc);
+  const bool twice =
+      it != waiters.end() &&
+      (it->client != in.client || series.id.op != CollectiveOp::kFence);
+  return twice ? kErrInvalidOperation : kSuccess;
+}
+
+void Collectives::Arrive(StepContext& step, Series& series,
+                         const CollectiveArrived& in, TimeNs deadline) {
+  const ProcId* proc = jobs_.ProcOf(in.client);
+  if (proc == nullptr) return;  // disconnected while the map was fetched
+  const int index = series.members->LocalIndex(*proc);
+  if (index >= 0 && !series.arrivals_known[index]) {
+    // A rank without a reported count starts after the recovered collectives.
+    series.arrivals_known[index] = true;
+    series.arrivals[index] = std::max(series.arrivals[index], series.recovered);
+  }
+  if (const int status = CheckIndex(series, in, index); status != kSuccess) {
+    return Reply(step, in.client, in.request, status);
+  }
+  const uint64_t sequence = series.arrivals[index]++;
+  if (!series.IsOver(sequence)) {
+    return Accept(step, series, in, sequence, index, deadline);
+  }
+  const auto completed = series.completed.find(sequence);
+  int status = sequence < series.recovered ? kSuccess : kErrProcAborted;
+  if (completed != series.completed.end()) status = completed->second.status;
+  Reply(step, in.client, in.request, status);
+  series.PruneCompleted(jobs_);
+}
+
+void Collectives::Accept(StepContext& step, Series& series,
+                         const CollectiveArrived& in, uint64_t sequence,
+                         int index, TimeNs deadline) {
+  const bool is_new = !series.active.contains(sequence);
+  Instance& instance = series.FindOrAddInstance(step.now, sequence);
+  instance.arrived[index] = true;
+  ++instance.num_arrived;
+  instance.collect |= in.collect_data;
+  instance.waiters.push_back(
+      {in.client, in.request, series.members->local[index]});
+  if (deadline != kNever) {
+    table_.AddDeadline(series, sequence, deadline, &instance.deadlines);
+  }
+  if (is_new && progress_.EndIfGone(step, series, sequence)) return;
+  progress_.Advance(step, series, sequence);
+}
+
+bool Collectives::Resolve(StepContext& step, Series& series) {
+  if (series.members) return true;
+  std::vector<std::string> unknown =
+      UnknownNspaces(series.id.participants, jobs_, kMaxMapsAtOnce);
+  if (!unknown.empty()) {
+    for (std::string& nspace : unknown) wanted_.push_back(std::move(nspace));
+    return false;
+  }
+  if (!series.SetMembers(jobs_, tree_, self_)) {
+    step.out.push_back(LogLine{LogLine::Level::kWarning,
+                               std::string(NameOf(series.id.op)) + " of " +
+                                   ToString(series.id.participants.front()) +
+                                   " and others names no such process"});
+  }
+  series.ApplyReattached();
+  return true;
+}
+
+// ------------------------------------------------------------- messages ---
+
+void Collectives::OnUp(TimeNs now, NodeId src, const CollectiveUp& up,
+                       Actions* actions) {
+  StepContext step{now, *actions};
+  Series& series = table_.FindOrAdd(up.id);
+  if (!Resolve(step, series)) {
+    return Defer(step, series, DeferredCollective{std::pair(src, up), kNever});
+  }
+  progress_.ApplyUp(step, series, src, up);
+}
+
+void Collectives::OnDown(TimeNs now, NodeId src, const CollectiveDown& down,
+                         Actions* actions) {
+  StepContext step{now, *actions};
+  Series& series = table_.FindOrAdd(down.id);
+  if (!Resolve(step, series)) {
+    return Defer(step, series,
+                 DeferredCollective{std::pair(src, down), kNever});
+  }
+  progress_.ApplyDown(step, series, src, down);
+}
+
+// ------------------------------------------------------------- deferred ---
+
+void Collectives::Defer(StepContext& step, Series& series,
+                        DeferredCollective one) {
+  const bool is_arrival = std::holds_alternative<CollectiveArrived>(one.what);
+  if (!is_arrival && num_deferred_ >= kMaxDeferred) {
+    step.out.push_back(LogLine{
+        LogLine::Level::kError,
+        "too many collectives of jobs that are not known here; one dropped"});
+    return;
+  }
+  if (one.deadline != kNever) {
+    std::vector<DeadlineKey> unused;
+    table_.AddDeadline(series, SeriesTable::kDeferred, one.deadline, &unused);
+  }
+  ++num_deferred_;
+  series.deferred.push_back(std::move(one));
+}
+
+void Collectives::TakeUpDeferred(StepContext& step, Series& series) {
+  std::vector<DeferredCollective> all = std::exchange(series.deferred, {});
+  num_deferred_ -= all.size();
+  for (DeferredCollective& one : all) {
+    if (const auto* in = std::get_if<CollectiveArrived>(&one.what)) {
+      Arrive(step, series, *in, one.deadline);
+    } else if (const auto* up =
+                   std::get_if<std::pair<NodeId, CollectiveUp>>(&one.what)) {
+      progress_.ApplyUp(step, series, up->first, up->second);
+    } else {
+      const auto& down = std::get<std::pair<NodeId, CollectiveDown>>(one.what);
+      progress_.ApplyDown(step, series, down.first, down.second);
+    }
+  }
+}
+
+void Collectives::FailDeferred(StepContext& step, Series& series, int status) {
+  std::vector<DeferredCollective> all = std::exchange(series.deferred, {});
+  num_deferred_ -= all.size();
+  for (const DeferredCollective& one : all) {
+    if (const auto* in = std::get_if<CollectiveArrived>(&one.what)) {
+      Reply(step, in->client, in->request, status);
+    }
+  }
+}
+
+void Collectives::ExpireDeferred(StepContext& step, Series& series) {
+  num_deferred_ -=
+      std::erase_if(series.deferred, [&](const DeferredCollective& one) {
+        if (one.deadline > step.now) return false;
+        const auto& in = std::get<CollectiveArrived>(one.what);
+        Reply(step, in.client, in.request, kErrTimeout);
+        return true;
+      });
+}
+
+// --------------------------------------------------------- jobs and ranks ---
+
+void Collectives::OnJobAdded(TimeNs now, const std::string& nspace,
+                             Actions* actions) {
+  StepContext step{now, *actions};
+  auto& all = table_.all();
+  for (auto it = all.begin(); it != all.end();) {
+    Series& series = it->second;
+    if (!series.members && series.Names(nspace) && Resolve(step, series)) {
+      TakeUpDeferred(step, series);
+      it = series.IsBlank() ? table_.Erase(it) : std::next(it);
+    } else {
+      ++it;
+    }
+  }
+}
+
+void Collectives::OnJobUnknown(TimeNs now, const std::string& nspace,
+                               Actions* actions) {
+  StepContext step{now, *actions};
+  auto& all = table_.all();
+  for (auto it = all.begin(); it != all.end();) {
+    Series& series = it->second;
+    if (!series.members && series.Names(nspace)) {
+      FailDeferred(step, series, kErrNotFound);
+      it = table_.Erase(it);
+    } else {
+      ++it;
+    }
+  }
+}
+
+void Collectives::OnJobRemoved(const std::string& nspace, Actions* actions) {
+  StepContext step{0, *actions};
+  progress_.DropJob(nspace);
+  auto& all = table_.all();
+  for (auto it = all.begin(); it != all.end();) {
+    Series& series = it->second;
+    if (!series.Names(nspace)) {
+      ++it;
+      continue;
+    }
+    FailDeferred(step, series, kErrJobTerminated);
+    for (auto& [sequence, instance] : series.active) {
+      for (const CollectiveWaiter& w : instance.waiters) {
+        Reply(step, w.client, w.request, kErrJobTerminated);
+      }
+    }
+    it = table_.Erase(it);
+  }
+  connections_.DropJob(nspace);
+}
+
+void Collectives::OnClientGone(ClientId client) {
+  auto& all = table_.all();
+  for (auto it = all.begin(); it != all.end();) {
+    Series& series = it->second;
+    for (auto& [sequence, instance] : series.active) {
+      std::erase_if(instance.waiters, [&](const CollectiveWaiter& w) {
+        return w.client == client;
+      });
+    }
+    num_deferred_ -= std::erase_if(
+        series.deferred,
+        [&](const DeferredCollective& one) { return IsOf(one, client); });
+    it = series.IsBlank() ? table_.Erase(it) : std::next(it);
+  }
+}
+
+void Collectives::OnRankGone(TimeNs now, const ProcId& proc, Actions* actions) {
+  StepContext step{now, *actions};
+  const Job* job = jobs_.Find(proc.nspace);
+  if (job == nullptr) return;
+  for (auto& [id, series] : table_.all()) {
+    if (!series.members || !series.Includes(proc)) continue;
+    series.suspects.push_back(proc);
+    for (const uint64_t sequence : series.ActiveSequences()) {
+      if (series.active.contains(sequence)) {
+        progress_.EndIfGone(step, series, sequence);
+      }
+    }
+  }
+  const RankState& state = job->ranks[proc.rank];
+  if (state.lost && !state.ended && !job->ending) ReportLost(step, proc);
+}
+
+void Collectives::ReportLost(StepContext& step, const ProcId& proc) {
+  Series& whole = table_.FindOrAdd(
+      {CollectiveOp::kFence, {{proc.nspace, kRankWildcard}}, 0});
+  Resolve(step, whole);
+  for (auto& [id, series] : table_.all()) {
+    if (!series.members || !series.Includes(proc)) continue;
+    const int index = series.members->LocalIndex(proc);
+    if (index < 0) continue;
+    const uint64_t sequence = series.arrivals[index];
+    if (series.IsOver(sequence)) continue;
+    series.FindOrAddInstance(step.now, sequence);
+    progress_.EndIfGone(step, series, sequence);
+  }
+}
+
+// ------------------------------------------------------------------ agents ---
+
+void Collectives::OnTreeChanged(TimeNs now, Actions* actions) {
+  StepContext step{now, *actions};
+  for (auto& [id, series] : table_.all()) {
+    if (series.members) progress_.OnTreeChanged(step, series);
+  }
+}
+
+void Collectives::OnNodeRestarted(TimeNs now, NodeId node, Actions* actions) {
+  StepContext step{now, *actions};
+  for (auto& [id, series] : table_.all()) {
+    if (series.members) progress_.OnNodeRestarted(step, series, node);
+  }
+}
+
+void Collectives::Recover(const PersistedRecord& persisted) {
+  const auto decoded = DecodeCollective(persisted);
+  if (!decoded) return;
+  const auto& [id, record] = *decoded;
+  connections_.Recover(id.participants, record.connected);
+  Series& series = table_.FindOrAdd(id);
+  if (record.status != kSuccess) {
+    series.completed.try_emplace(
+        record.sequence,
+        CompletedCollective{record.status, {}, {}, {}, kNoNode});
+    return;
+  }
+  series.recovered = std::max(series.recovered, record.sequence + 1);
+  series.next = series.recovered;
+  series.recovered_data = record.collect;
+  series.AdvanceNext();
+}
+
+void Collectives::OnReattached(TimeNs now, const ClientReattached& in,
+                               Actions* actions) {
+  StepContext step{now, *actions};
+  const ProcId* proc = jobs_.ProcOf(in.client);
+  if (proc == nullptr) return;
+  for (const CollectiveCount& count : in.counts) {
+    CollectiveId id{count.op, count.participants, 0};
+    if (!Canonicalise(proc->nspace, &id.participants).ok()) continue;
+    Series* series = table_.FindOrAddFor(proc->nspace, id);
+    if (series == nullptr) continue;
+    series->reattached[*proc] = count.ended;
+    if (!Resolve(step, *series)) continue;
+    series->ApplyReattached();
+    progress_.ReleaseRecovered(step, *series);
+  }
+}
+
+// --------------------------------------------------------------- deadlines ---
+
+void Collectives::OnTick(TimeNs now, Actions* actions) {
+  StepContext step{now, *actions};
+  while (const auto expired = table_.TakeExpired(now)) {
+    const auto [series, sequence] = *expired;
+    if (sequence == SeriesTable::kDeferred) {
+      ExpireDeferred(step, *series);
+      if (series->IsBlank()) table_.Erase(*series);
+    } else if (series->active.contains(sequence)) {
+      progress_.Expire(step, *series, sequence);
+    }
+  }
+}
+
+std::vector<std::string> Collectives::TakeWanted() {
+  return std::exchange(wanted_, {});
+}
+
+void Collectives::Describe(TimeNs now, const std::string& nspace,
+                           std::vector<Waiting>* out) const {
+  for (const auto& [id, series] : table_.all()) {
+    if (!nspace.empty() && !series.Names(nspace)) continue;
+    core::Describe(now, series, jobs_, self_, out);
+  }
+}
+
+}  // namespace canopy::core

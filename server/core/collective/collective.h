@@ -1,0 +1,135 @@
+// The one engine behind fence, connect and disconnect.
+//
+// An agent whose local participants have all arrived contributes once.
+// Contributions are aggregated up the collective's tree: each agent forwards
+// those of its subtree once they are complete, and the top, which then has all
+// of them, releases. Participants and nodes are tracked by identity, so a
+// duplicate message has no effect, and after a loss everything is resent to the
+// new parent.
+//
+// This class brings arrivals, messages and changes to the series that they
+// concern, and holds back what waits for a job map; CollectiveProgress is the
+// state machine of each collective.
+#ifndef CANOPY_SERVER_CORE_COLLECTIVE_COLLECTIVE_H_
+#define CANOPY_SERVER_CORE_COLLECTIVE_COLLECTIVE_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "common/ids.h"
+#include "server/core/collective/collective_progress.h"
+#include "server/core/collective/connections.h"
+#include "server/core/collective/series.h"
+#include "server/core/collective/series_table.h"
+#include "server/core/job_table.h"
+#include "server/core/messages.h"
+#include "server/core/modex/modex.h"
+#include "server/core/step/action.h"
+#include "server/core/step/client_id.h"
+#include "server/core/step/client_inputs.h"
+#include "server/core/step/step_context.h"
+#include "server/core/tree.h"
+#include "server/core/why.h"
+
+namespace canopy::core {
+
+// Messages that may wait for a job map to arrive; more are dropped.
+inline constexpr size_t kMaxDeferred = 4096;
+
+// Maps that one collective asks for at a time, so that names that nobody knows
+// cost a bounded number of requests.
+inline constexpr size_t kMaxMapsAtOnce = 64;
+
+// Collectives of one series that one process may have pending; more are
+// refused. Limits for each job are in series_table.h.
+inline constexpr uint64_t kMaxPipelined = 1024;
+
+// Not synchronised. Tree, table and store outlive the engine and have been
+// updated before it is notified of a change in them.
+class Collectives {
+ public:
+  Collectives(NodeId self, const Tree& tree, JobTable& jobs, ModexStore& modex);
+
+  void OnArrived(TimeNs now, const CollectiveArrived& in, Actions* actions);
+  void OnUp(TimeNs now, NodeId src, const CollectiveUp& up, Actions* actions);
+  void OnDown(TimeNs now, NodeId src, const CollectiveDown& down,
+              Actions* actions);
+  // The connection ended, so replies to it are dropped. Its arrivals stay
+  // valid.
+  void OnClientGone(ClientId client);
+  // A job map became known or was reported unknown, whether TakeWanted named it
+  // or not.
+  void OnJobAdded(TimeNs now, const std::string& nspace, Actions* actions);
+  void OnJobUnknown(TimeNs now, const std::string& nspace, Actions* actions);
+  void OnJobRemoved(const std::string& nspace, Actions* actions);
+  // A rank, here or elsewhere, ended or lost its connection.
+  void OnRankGone(TimeNs now, const ProcId& proc, Actions* actions);
+  void OnTreeChanged(TimeNs now, Actions* actions);
+  // A node's successor agent has none of the messages that its predecessor
+  // received.
+  void OnNodeRestarted(TimeNs now, NodeId node, Actions* actions);
+  // Whether to emit PersistRecord for what a successor needs.
+  void set_persists(bool on) { progress_.set_persists(on); }
+  // The job's local processes were recovered from a predecessor.
+  void OnRecovered(const std::string& nspace) { progress_.OnRecovered(nspace); }
+  // A predecessor's record: collectives of a series that have ended. Oldest
+  // first.
+  void Recover(const PersistedRecord& record);
+  // Comes before the process arrives at anything.
+  void OnReattached(TimeNs now, const ClientReattached& in, Actions* actions);
+  void OnTick(TimeNs now, Actions* actions);
+  // When OnTick wants to be called; kNever when it does not.
+  TimeNs NextDeadline() const { return table_.NextDeadline(); }
+
+  // Participant lists over several namespaces in which the process is
+  // connected: its end is an event to their members.
+  std::vector<std::vector<ProcId>> ConnectionsOf(const ProcId& proc) const {
+    return connections_.Of(proc);
+  }
+
+  size_t num_series() const { return table_.size(); }
+  size_t num_connections() const { return connections_.size(); }
+  size_t num_deadlines() const { return table_.num_deadlines(); }
+  // Namespaces whose maps are needed, since the last call.
+  std::vector<std::string> TakeWanted();
+  // Adds pending operations; an empty namespace means all.
+  void Describe(TimeNs now, const std::string& nspace,
+                std::vector<Waiting>* out) const;
+
+ private:
+  // Why an arrival cannot be accepted; kSuccess: it can.
+  int Check(const CollectiveArrived& in, const std::string& nspace,
+            CollectiveId* id) const;
+  int CheckIndex(const Series& series, const CollectiveArrived& in,
+                 int index) const;
+  void Arrive(StepContext& step, Series& series, const CollectiveArrived& in,
+              TimeNs deadline);
+  void Accept(StepContext& step, Series& series, const CollectiveArrived& in,
+              uint64_t sequence, int index, TimeNs deadline);
+  // Sets the members when all maps are present, else requests missing ones.
+  bool Resolve(StepContext& step, Series& series);
+  // A local rank is alive but has lost its connection: only its own agent can
+  // fail the collectives that wait for it, now or later.
+  void ReportLost(StepContext& step, const ProcId& proc);
+
+  // Holds back what waits for a map, and what becomes of it.
+  void Defer(StepContext& step, Series& series, DeferredCollective one);
+  void TakeUpDeferred(StepContext& step, Series& series);
+  void FailDeferred(StepContext& step, Series& series, int status);
+  void ExpireDeferred(StepContext& step, Series& series);
+
+  const NodeId self_;
+  const Tree& tree_;
+  JobTable& jobs_;
+  SeriesTable table_;
+  Connections connections_;
+  CollectiveProgress progress_;
+  size_t num_deferred_ = 0;
+  std::vector<std::string> wanted_;
+};
+
+}  // namespace canopy::core
+
+#endif  // CANOPY_SERVER_CORE_COLLECTIVE_COLLECTIVE_H_

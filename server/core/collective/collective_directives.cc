@@ -1,0 +1,42 @@
+#include "server/core/collective/collective_directives.h"
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+#include "common/codec/decoder.h"
+#include "common/status.h"
+
+namespace canopy::core {
+namespace {
+
+// Directives that every collective honours, parsed by the adapters. Job data
+// needs no collection, as every agent derives it from one map.
+constexpr std::array<std::string_view, 4> kHonoured = {
+    "pmix.collect", "pmix.timeout", "pmix.collect.gen", "pmix.loc.col.st"};
+
+constexpr uint32_t kRequired = 1;  // PMIX_INFO_REQD
+
+}  // namespace
+
+int CheckDirectives(const Bytes& info) {
+  if (info.empty()) return kSuccess;
+  Decoder decoder(info.view());
+  size_t count = 0;
+  if (!decoder.GetSize(&count)) return kErrBadParam;
+  for (size_t i = 0; i < count; ++i) {
+    std::string_view key;
+    uint32_t flags = 0;
+    if (!decoder.GetString(&key) || !decoder.GetUint32(&flags) ||
+        !decoder.SkipValue()) {
+      return kErrBadParam;
+    }
+    const bool honoured = std::ranges::find(kHonoured, key) != kHonoured.end();
+    if (!honoured && (flags & kRequired) != 0) return kErrNotSupported;
+  }
+  return kSuccess;
+}
+
+}  // namespace canopy::core

@@ -1,0 +1,15 @@
+// The directives of a collective call (pmix_info_t) that the core looks at.
+#ifndef CANOPY_SERVER_CORE_COLLECTIVE_COLLECTIVE_DIRECTIVES_H_
+#define CANOPY_SERVER_CORE_COLLECTIVE_COLLECTIVE_DIRECTIVES_H_
+
+#include "common/bytes.h"
+
+namespace canopy::core {
+
+// `info` is SIZE n and n INFO in codec form, or empty. kErrNotSupported for a
+// required directive that is not honoured, kErrBadParam for malformed ones.
+int CheckDirectives(const Bytes& info);
+
+}  // namespace canopy::core
+
+#endif  // CANOPY_SERVER_CORE_COLLECTIVE_COLLECTIVE_DIRECTIVES_H_

@@ -1,0 +1,47 @@
+#include "server/core/collective/collective_messages.h"
+
+#include <utility>
+
+#include "common/status.h"
+
+namespace canopy::core {
+
+CollectiveUp ContributionsUp(const Series& series, uint64_t sequence,
+                             int status, const Contributions& contributions) {
+  CollectiveUp up{series.id, status, {}, {}};
+  up.id.sequence = sequence;
+  for (const auto& [node, contribution] : contributions) {
+    up.contributions.push_back({node, contribution.data});
+  }
+  return up;
+}
+
+CollectiveUp FailureUp(const Series& series, uint64_t sequence, int status,
+                       std::vector<ProcId> missing) {
+  CollectiveUp up{series.id, status, {}, std::move(missing)};
+  up.id.sequence = sequence;
+  return up;
+}
+
+CollectiveDown Down(const Series& series, uint64_t sequence,
+                    const CompletedCollective& completed, NodeId to) {
+  CollectiveDown down{series.id, completed.status, {}, completed.missing};
+  down.id.sequence = sequence;
+  if (completed.status != kSuccess) return down;
+  for (const auto& [node, contribution] : completed.contributions) {
+    if (contribution.via != to && !contribution.data.empty()) {
+      down.contributions.push_back({node, contribution.data});
+    }
+  }
+  return down;
+}
+
+void SendTo(StepContext& step, NodeId self, NodeId to, MessageBody body) {
+  step.out.push_back(SendPeer{PeerMessage{self, to, std::move(body)}});
+}
+
+void Reply(StepContext& step, ClientId client, RequestId request, int status) {
+  step.out.push_back(ReplyClient{client, request, status, {}});
+}
+
+}  // namespace canopy::core

@@ -1,0 +1,158 @@
+#include "server/core/collective/collective_plan.h"
+
+#include <algorithm>
+
+namespace canopy::core {
+namespace {
+
+// Most callers name processes in order.
+template <typename T>
+void SortUnique(std::vector<T>* v) {
+  if (!std::is_sorted(v->begin(), v->end())) std::sort(v->begin(), v->end());
+  v->erase(std::unique(v->begin(), v->end()), v->end());
+}
+
+void AddWholeJob(const Job& job, CollectiveMembers* members) {
+  for (const JobNode& node : job.spec->nodes) {
+    members->nodes.push_back(node.agent);
+  }
+  for (const Rank rank : job.local_ranks()) {
+    members->local.push_back({job.nspace(), rank});
+  }
+}
+
+}  // namespace
+
+bool NamesNobody(const std::vector<ProcId>& participants,
+                 const std::string& own_nspace, const JobTable& jobs) {
+  const Job* job = nullptr;
+  const std::string* last = nullptr;
+  for (const ProcId& proc : participants) {
+    const std::string& nspace = proc.nspace.empty() ? own_nspace : proc.nspace;
+    if (last == nullptr || nspace != *last) job = jobs.Find(nspace);
+    last = &nspace;
+    if (job != nullptr && proc.rank <= kRankValid &&
+        proc.rank >= job->num_ranks()) {
+      return true;
+    }
+  }
+  return false;
+}
+
+Status Canonicalise(const std::string& own_nspace,
+                    std::vector<ProcId>* participants) {
+  if (participants->empty()) participants->push_back({"", kRankWildcard});
+  for (ProcId& proc : *participants) {
+    if (proc.nspace.empty()) proc.nspace = own_nspace;
+    if (proc.rank > kRankValid && proc.rank != kRankWildcard) {
+      return Status(kErrBadParam, "not a participant: " + ToString(proc));
+    }
+  }
+  SortUnique(participants);
+  return Status();
+}
+
+int CollectiveMembers::LocalIndex(const ProcId& proc) const {
+  const auto it = std::lower_bound(local.begin(), local.end(), proc);
+  if (it == local.end() || *it != proc) return -1;
+  return static_cast<int>(it - local.begin());
+}
+
+bool CollectiveMembers::HasNode(NodeId node) const {
+  return std::binary_search(nodes.begin(), nodes.end(), node);
+}
+
+std::vector<std::string> UnknownNspaces(const std::vector<ProcId>& participants,
+                                        const JobTable& jobs, size_t limit) {
+  std::vector<std::string> unknown;
+  for (const ProcId& proc : participants) {
+    if (unknown.size() == limit) break;
+    if (!unknown.empty() && unknown.back() == proc.nspace) continue;
+    if (jobs.Find(proc.nspace) == nullptr) unknown.push_back(proc.nspace);
+  }
+  return unknown;
+}
+
+Result<CollectiveMembers> FindMembers(const std::vector<ProcId>& participants,
+                                      const JobTable& jobs, NodeId self) {
+  CollectiveMembers members;
+  const Job* job = nullptr;
+  for (const ProcId& proc : participants) {
+    if (job == nullptr || job->nspace() != proc.nspace) {
+      job = jobs.Find(proc.nspace);
+    }
+    if (proc.rank == kRankWildcard) {
+      AddWholeJob(*job, &members);
+      continue;
+    }
+    if (proc.rank >= job->num_ranks()) {
+      return Status(kErrBadParam, "no such process: " + ToString(proc));
+    }
+    const NodeId node = job->agent_of(proc.rank);
+    if (members.nodes.empty() || members.nodes.back() != node) {
+      members.nodes.push_back(node);
+    }
+    if (node == self) members.local.push_back(proc);
+  }
+  SortUnique(&members.nodes);
+  SortUnique(&members.local);
+  return members;
+}
+
+std::vector<ProcId> MembersWhere(
+    const std::vector<ProcId>& participants, const JobTable& jobs,
+    const std::function<bool(NodeId node, const RankState& state)>& wanted) {
+  std::vector<ProcId> out;
+  for (const ProcId& proc : participants) {
+    const Job* job = jobs.Find(proc.nspace);
+    if (job == nullptr) continue;
+    const bool all = proc.rank == kRankWildcard;
+    const Rank begin = all ? 0 : proc.rank;
+    const Rank end =
+        all ? job->num_ranks() : std::min(proc.rank + 1, job->num_ranks());
+    for (Rank rank = begin; rank < end; ++rank) {
+      if (wanted(job->agent_of(rank), job->ranks[rank])) {
+        out.push_back({proc.nspace, rank});
+      }
+    }
+  }
+  SortUnique(&out);
+  return out;
+}
+
+bool NobodyIsGone(const std::vector<ProcId>& participants,
+                  const JobTable& jobs) {
+  return std::all_of(participants.begin(), participants.end(),
+                     [&](const ProcId& proc) {
+                       const Job* job = jobs.Find(proc.nspace);
+                       return job == nullptr || job->num_gone == 0;
+                     });
+}
+
+CollectiveTree FindPlace(const CollectiveMembers& members, const Tree& tree,
+                         NodeId self) {
+  std::vector<NodeId> living;
+  for (const NodeId node : members.nodes) {
+    if (tree.alive(node)) living.push_back(node);
+  }
+  CollectiveTree place;
+  const NodeId top = tree.LowestCommonAncestor(living);
+  for (const NodeId node : living) {
+    if (node == self) {
+      place.below.push_back(node);
+      continue;
+    }
+    const NodeId child = tree.ChildTowards(self, node);
+    if (child == kNoNode) continue;
+    place.below.push_back(node);
+    place.children.push_back(child);
+  }
+  SortUnique(&place.children);
+  place.top = self == top;
+  place.member =
+      !place.below.empty() && top != kNoNode && tree.InSubtree(top, self);
+  if (place.member && !place.top) place.parent = tree.parent(self);
+  return place;
+}
+
+}  // namespace canopy::core

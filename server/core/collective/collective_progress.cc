@@ -1,0 +1,366 @@
+#include "server/core/collective/collective_progress.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "common/status.h"
+#include "server/core/collective/collective_data.h"
+#include "server/core/collective/collective_messages.h"
+#include "server/core/collective/collective_records.h"
+#include "server/core/collective/collective_text.h"
+
+namespace canopy::core {
+namespace {
+
+// The first bringer of a node's contribution counts: any other has the same.
+void AddContributions(const Series& series, NodeId src,
+                      const std::vector<NodeContribution>& contributions,
+                      Instance* instance) {
+  for (const NodeContribution& c : contributions) {
+    if (!series.members->HasNode(c.node)) continue;
+    instance->contributions.try_emplace(c.node, Contribution{c.data, src});
+  }
+}
+
+// Whether this agent waits for a contribution of that node.
+bool Awaits(const Series& series, const Instance& instance, NodeId node) {
+  if (instance.contributions.contains(node)) return false;
+  const auto& nodes =
+      series.place.top ? series.members->nodes : series.place.below;
+  return std::ranges::binary_search(nodes, node);
+}
+
+}  // namespace
+
+// ------------------------------------------------------------- messages ---
+
+void CollectiveProgress::ApplyUp(StepContext& step, Series& series, NodeId src,
+                                 const CollectiveUp& up) {
+  const uint64_t sequence = up.id.sequence;
+  if (series.IsOver(sequence)) return AnswerLate(step, series, src, up);
+  const bool is_new = !series.active.contains(sequence);
+  Instance& instance = series.FindOrAddInstance(step.now, sequence);
+  AddContributions(series, src, up.contributions, &instance);
+  instance.contributors.insert(src);
+  if (up.status != kSuccess && up.status != kAlreadyReleased) {
+    return Fail(step, series, sequence, up.status, up.missing, src);
+  }
+  if (is_new && EndIfGone(step, series, sequence)) return;
+  Advance(step, series, sequence);
+}
+
+// A contribution arrived for a collective that has completed here: the sender
+// has lost its parent since, unless it was already notified by this agent.
+void CollectiveProgress::AnswerLate(StepContext& step, Series& series,
+                                    NodeId src, const CollectiveUp& up) {
+  const auto it = series.completed.find(up.id.sequence);
+  if (up.status != kSuccess) return;
+  if (it == series.completed.end()) {
+    return AnswerRecovered(step, series, up.id.sequence, src);
+  }
+  if (!it->second.notified.insert(src).second) return;
+  SendDown(step, series, up.id.sequence, it->second, src);
+}
+
+// Another node lacks the result of a collective that the predecessor has
+// completed.
+void CollectiveProgress::AnswerRecovered(StepContext& step, Series& series,
+                                         uint64_t sequence, NodeId to) {
+  if (sequence >= series.recovered) return;
+  CollectiveDown down{series.id, kSuccess, {}, {}};
+  down.id.sequence = sequence;
+  if (series.recovered_data) {
+    down.contributions = DataKnown(series, p_.self, p_.jobs, p_.modex);
+  }
+  SendTo(step, p_.self, to, std::move(down));
+}
+
+void CollectiveProgress::ApplyDown(StepContext& step, Series& series,
+                                   NodeId src, const CollectiveDown& down) {
+  const uint64_t sequence = down.id.sequence;
+  if (series.IsOver(sequence)) return;
+  Instance& instance = series.FindOrAddInstance(step.now, sequence);
+  AddContributions(series, src, down.contributions, &instance);
+  Release(step, series, sequence, down.status, down.missing, src);
+}
+
+void CollectiveProgress::SendDown(StepContext& step, const Series& series,
+                                  uint64_t sequence,
+                                  const CompletedCollective& completed,
+                                  NodeId to) {
+  SendTo(step, p_.self, to, Down(series, sequence, completed, to));
+}
+
+// ------------------------------------------------------------- progress ---
+
+void CollectiveProgress::AddOwnContribution(const Series& series,
+                                            uint64_t sequence,
+                                            Instance& instance) const {
+  // In order: a contribution implies that the previous collective was released
+  // here.
+  if (sequence != series.next || instance.arrived.empty() ||
+      instance.num_arrived < instance.arrived.size() ||
+      instance.contributions.contains(p_.self)) {
+    return;
+  }
+  Contribution contribution{{}, p_.self};
+  if (instance.collect && series.members->nodes.size() > 1) {
+    contribution.data = OwnData(series, p_.modex, &instance);
+  }
+  instance.contributions.emplace(p_.self, std::move(contribution));
+}
+
+bool CollectiveProgress::IsComplete(const Series& series,
+                                    const Instance& instance) const {
+  const auto& needed =
+      series.place.top ? series.members->nodes : series.place.below;
+  return std::ranges::all_of(needed, [&](NodeId node) {
+    return instance.contributions.contains(node);
+  });
+}
+
+void CollectiveProgress::Advance(StepContext& step, Series& series,
+                                 uint64_t sequence) {
+  const auto it = series.active.find(sequence);
+  if (it == series.active.end() || !series.members) return;
+  Instance& instance = it->second;
+  AddOwnContribution(series, sequence, instance);
+  series.UpdatePlace(p_.jobs, p_.tree, p_.self);
+  if (!series.place.member || !IsComplete(series, instance)) return;
+  if (series.place.top) {
+    return Release(step, series, sequence, kSuccess, {}, kNoNode);
+  }
+  if (instance.sent_to == series.place.parent) return;
+  instance.sent_to = series.place.parent;
+  SendTo(step, p_.self, series.place.parent,
+         ContributionsUp(series, sequence, kSuccess, instance.contributions));
+}
+
+// ------------------------------------------------------------------ ends ---
+
+// Below first, then this node's shared memory, local clients last: the deepest
+// nodes wait for nobody's local work, and whoever returns finds the data.
+void CollectiveProgress::Release(StepContext& step, Series& series,
+                                 uint64_t sequence, int status,
+                                 std::vector<ProcId> missing, NodeId except) {
+  series.UpdatePlace(p_.jobs, p_.tree, p_.self);
+  auto node = series.active.extract(sequence);
+  Instance& instance = node.mapped();
+  p_.table.Cancel(instance.deadlines);
+  CompletedCollective completed{status,
+                                std::move(missing),
+                                std::move(instance.contributions),
+                                {},
+                                series.place.parent};
+  NotifyBelow(step, series, sequence, instance, except, &completed);
+  TakeResult(step, series, sequence, completed, &instance);
+  for (const CollectiveWaiter& w : instance.waiters) {
+    Reply(step, w.client, w.request, status);
+  }
+  series.completed.emplace(sequence, std::move(completed));
+  if (status == kSuccess) series.SkipEarlier(sequence);
+  series.AdvanceNext();
+  series.PruneCompleted(p_.jobs);
+  Advance(step, series, series.next);
+}
+
+void CollectiveProgress::NotifyBelow(StepContext& step, const Series& series,
+                                     uint64_t sequence,
+                                     const Instance& instance, NodeId except,
+                                     CompletedCollective* completed) {
+  std::set<NodeId>& notified = completed->notified;
+  notified.insert(series.place.children.begin(), series.place.children.end());
+  notified.insert(instance.contributors.begin(), instance.contributors.end());
+  notified.erase(series.place.parent);
+  if (except != kNoNode) notified.erase(except);
+  for (const NodeId to : notified) {
+    if (p_.tree.alive(to)) SendDown(step, series, sequence, *completed, to);
+  }
+  if (except != kNoNode) notified.insert(except);
+}
+
+// What this node does with the result before its processes hear of it.
+void CollectiveProgress::TakeResult(StepContext& step, Series& series,
+                                    uint64_t sequence,
+                                    const CompletedCollective& completed,
+                                    Instance* instance) {
+  const int status = completed.status;
+  if (status == kSuccess && !series.members->local.empty()) {
+    for (const ProcId& proc : series.id.participants) {
+      p_.jobs.Register(proc.nspace, &step.out);
+    }
+    PublishData(step, p_.self, completed.contributions, p_.jobs, &p_.modex);
+    if (!instance->sent_versions.empty() &&
+        !MayBePredecessors(series, sequence)) {
+      series.acknowledged = std::move(instance->sent_versions);
+    }
+  }
+  p_.connections.OnCompleted(series.id.op, series.id.participants, status);
+  // Without waiters the failure is of no interest here.
+  if (status != kSuccess && !instance->waiters.empty()) {
+    step.out.push_back(LogLine{LogLine::Level::kWarning,
+                               FailureText(series.id, sequence, completed)});
+  }
+  Persist(step, series, sequence, status, instance->collect);
+}
+
+// Written ahead of the replies: should not all waiters get them, a successor
+// must know the result.
+void CollectiveProgress::Persist(StepContext& step, const Series& series,
+                                 uint64_t sequence, int status,
+                                 bool collect) const {
+  if (!persists_ || series.members->local.empty()) return;
+  const bool connected = p_.connections.Contains(series.id.participants);
+  step.out.push_back(EncodeCollective(series.members->local.front().nspace,
+                                      series.id,
+                                      {sequence, status, connected, collect}));
+}
+
+bool CollectiveProgress::MayBePredecessors(const Series& series,
+                                           uint64_t sequence) const {
+  return sequence <= series.recovered &&
+         std::ranges::any_of(series.members->local, [&](const ProcId& proc) {
+           return recovered_.contains(proc.nspace);
+         });
+}
+
+void CollectiveProgress::Fail(StepContext& step, Series& series,
+                              uint64_t sequence, int status,
+                              std::vector<ProcId> missing, NodeId except) {
+  series.UpdatePlace(p_.jobs, p_.tree, p_.self);
+  const NodeId parent = series.place.parent;
+  if (parent != kNoNode && parent != except) {
+    SendTo(step, p_.self, parent, FailureUp(series, sequence, status, missing));
+  }
+  Release(step, series, sequence, status, std::move(missing), except);
+}
+
+bool CollectiveProgress::EndIfGone(StepContext& step, Series& series,
+                                   uint64_t sequence) {
+  series.UpdatePlace(p_.jobs, p_.tree, p_.self);
+  if (series.suspects.empty()) return false;
+  const Instance& instance = series.active.at(sequence);
+  bool in_order = true;
+  std::vector<ProcId> missing;
+  for (const ProcId& proc : series.suspects) {
+    const Job* job = p_.jobs.Find(proc.nspace);
+    if (job == nullptr) continue;
+    const RankState& state = job->ranks[proc.rank];
+    const NodeId node = job->agent_of(proc.rank);
+    if (node == p_.self) {
+      const int index = series.members->LocalIndex(proc);
+      if (index < 0 || instance.arrived[index] || !state.gone()) continue;
+    } else if (!Awaits(series, instance, node) ||
+               (!state.gone() && p_.tree.alive(node))) {
+      continue;
+    }
+    in_order &= state.gone() && state.finalized;
+    missing.push_back(proc);
+  }
+  if (missing.empty()) return false;
+  std::ranges::sort(missing);
+  missing.erase(std::unique(missing.begin(), missing.end()), missing.end());
+  Fail(step, series, sequence, in_order ? kErrProcTermWoSync : kErrProcAborted,
+       std::move(missing), kNoNode);
+  return true;
+}
+
+void CollectiveProgress::Expire(StepContext& step, Series& series,
+                                uint64_t sequence) {
+  series.UpdatePlace(p_.jobs, p_.tree, p_.self);
+  std::vector<ProcId> missing;
+  for (const MissingProc& m :
+       MissingIn(series, series.active.at(sequence), p_.jobs, p_.self)) {
+    missing.push_back(m.proc);
+  }
+  Fail(step, series, sequence, kErrTimeout, std::move(missing), kNoNode);
+}
+
+// -------------------------------------------------------- changes of agents
+// ---
+
+void CollectiveProgress::OnTreeChanged(StepContext& step, Series& series) {
+  series.UpdatePlace(p_.jobs, p_.tree, p_.self);
+  ResendReports(step, series);
+  for (auto& [sequence, instance] : series.active) {
+    std::erase_if(instance.contributors,
+                  [&](NodeId n) { return !p_.tree.alive(n); });
+  }
+  for (const uint64_t sequence : series.ActiveSequences()) {
+    if (!series.active.contains(sequence)) continue;
+    if (!EndIfGone(step, series, sequence)) Advance(step, series, sequence);
+  }
+}
+
+// A new parent may lack the results of the last collectives, and other subtrees
+// below it may wait for this subtree's contributions.
+void CollectiveProgress::ResendReports(StepContext& step, Series& series) {
+  const NodeId parent = series.place.parent;
+  for (auto& [sequence, completed] : series.completed) {
+    std::erase_if(completed.notified,
+                  [&](NodeId n) { return !p_.tree.alive(n); });
+    if (completed.parent == parent) continue;
+    completed.parent = parent;
+    if (parent == kNoNode) continue;
+    if (completed.status != kSuccess) {
+      SendTo(step, p_.self, parent,
+             FailureUp(series, sequence, completed.status, completed.missing));
+      continue;
+    }
+    Contributions mine;
+    for (const NodeId node : series.place.below) {
+      const auto it = completed.contributions.find(node);
+      if (it != completed.contributions.end()) mine.insert(*it);
+    }
+    SendTo(step, p_.self, parent,
+           ContributionsUp(series, sequence, kAlreadyReleased, mine));
+  }
+}
+
+void CollectiveProgress::OnNodeRestarted(StepContext& step, Series& series,
+                                         NodeId node) {
+  const auto forget = [node](NodeId* known) {
+    if (*known == node) *known = kNoNode;
+  };
+  series.UpdatePlace(p_.jobs, p_.tree, p_.self);
+  // It has lost the delta base.
+  series.acknowledged.clear();
+  for (auto& [sequence, completed] : series.completed) {
+    completed.notified.erase(node);
+    forget(&completed.parent);
+    for (auto& [from, one] : completed.contributions) forget(&one.via);
+  }
+  if (series.place.parent == node) ResendReports(step, series);
+  for (auto& [sequence, instance] : series.active) {
+    instance.contributors.erase(node);
+    forget(&instance.sent_to);
+    for (auto& [from, one] : instance.contributions) forget(&one.via);
+  }
+  for (const uint64_t sequence : series.ActiveSequences()) {
+    Advance(step, series, sequence);
+  }
+  if (!std::ranges::count(series.place.children, node)) return;
+  for (auto& [sequence, completed] : series.completed) {
+    if (completed.status != kSuccess) continue;
+    completed.notified.insert(node);
+    SendDown(step, series, sequence, completed, node);
+  }
+}
+
+void CollectiveProgress::ReleaseRecovered(StepContext& step, Series& series) {
+  while (!series.active.empty() &&
+         series.active.begin()->first < series.recovered) {
+    auto node = series.active.extract(series.active.begin());
+    p_.table.Cancel(node.mapped().deadlines);
+    const auto completed = series.completed.find(node.key());
+    const int status = completed == series.completed.end()
+                           ? kSuccess
+                           : completed->second.status;
+    for (const CollectiveWaiter& w : node.mapped().waiters) {
+      Reply(step, w.client, w.request, status);
+    }
+  }
+  Advance(step, series, series.next);
+}
+
+}  // namespace canopy::core

@@ -1,0 +1,101 @@
+// The state machine of a collective at one agent: what its contributions, its
+// release, a failure or a change of the tree does to it.
+// docs/design/collectives.md has the table of states.
+#ifndef CANOPY_SERVER_CORE_COLLECTIVE_COLLECTIVE_PROGRESS_H_
+#define CANOPY_SERVER_CORE_COLLECTIVE_COLLECTIVE_PROGRESS_H_
+
+#include <cstdint>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "common/ids.h"
+#include "server/core/collective/connections.h"
+#include "server/core/collective/series.h"
+#include "server/core/collective/series_table.h"
+#include "server/core/job_table.h"
+#include "server/core/messages.h"
+#include "server/core/modex/modex.h"
+#include "server/core/step/step_context.h"
+#include "server/core/tree.h"
+
+namespace canopy::core {
+
+// Every series that is passed in has its members. A call for one sequence may
+// complete it and take later ones of the series further. One thread.
+class CollectiveProgress {
+ public:
+  struct Parts {
+    NodeId self;
+    const Tree& tree;
+    JobTable& jobs;
+    ModexStore& modex;
+    SeriesTable& table;
+    Connections& connections;
+  };
+  // The parts outlive it.
+  explicit CollectiveProgress(const Parts& parts) : p_(parts) {}
+
+  // Whether to emit PersistRecord for what a successor needs.
+  void set_persists(bool on) { persists_ = on; }
+  // The job's local processes were recovered from a predecessor.
+  void OnRecovered(const std::string& nspace) { recovered_.insert(nspace); }
+  void DropJob(const std::string& nspace) { recovered_.erase(nspace); }
+
+  void ApplyUp(StepContext& step, Series& series, NodeId src,
+               const CollectiveUp& up);
+  void ApplyDown(StepContext& step, Series& series, NodeId src,
+                 const CollectiveDown& down);
+  // Contributes for this node, passes contributions on, or releases, whichever
+  // is due. No effect when the sequence is not active.
+  void Advance(StepContext& step, Series& series, uint64_t sequence);
+  // Fails the active collective when a participant that it needs is gone; true
+  // if so.
+  bool EndIfGone(StepContext& step, Series& series, uint64_t sequence);
+  // The deadline of an active collective has passed.
+  void Expire(StepContext& step, Series& series, uint64_t sequence);
+  void OnTreeChanged(StepContext& step, Series& series);
+  // A node's successor agent has none of the messages that its predecessor
+  // received.
+  void OnNodeRestarted(StepContext& step, Series& series, NodeId node);
+  // Answers those who wait for what a predecessor has completed.
+  void ReleaseRecovered(StepContext& step, Series& series);
+
+ private:
+  void AddOwnContribution(const Series& series, uint64_t sequence,
+                          Instance& instance) const;
+  // Contributions that this agent must have before it passes them on.
+  bool IsComplete(const Series& series, const Instance& instance) const;
+  // The end: `except` is the neighbour that reported it, or kNoNode.
+  void Release(StepContext& step, Series& series, uint64_t sequence, int status,
+               std::vector<ProcId> missing, NodeId except);
+  void NotifyBelow(StepContext& step, const Series& series, uint64_t sequence,
+                   const Instance& instance, NodeId except,
+                   CompletedCollective* completed);
+  void TakeResult(StepContext& step, Series& series, uint64_t sequence,
+                  const CompletedCollective& completed, Instance* instance);
+  void Persist(StepContext& step, const Series& series, uint64_t sequence,
+               int status, bool collect) const;
+  // A predecessor may have contributed already, in which case the other agents
+  // use that contribution.
+  bool MayBePredecessors(const Series& series, uint64_t sequence) const;
+
+  // The collective cannot succeed any more: notifies parent and children.
+  void Fail(StepContext& step, Series& series, uint64_t sequence, int status,
+            std::vector<ProcId> missing, NodeId except);
+  void AnswerLate(StepContext& step, Series& series, NodeId src,
+                  const CollectiveUp& up);
+  void AnswerRecovered(StepContext& step, Series& series, uint64_t sequence,
+                       NodeId to);
+  void ResendReports(StepContext& step, Series& series);
+  void SendDown(StepContext& step, const Series& series, uint64_t sequence,
+                const CompletedCollective& completed, NodeId to);
+
+  const Parts p_;
+  std::set<std::string> recovered_;  // namespaces
+  bool persists_ = false;
+};
+
+}  // namespace canopy::core
+
+#endif  // CANOPY_SERVER_CORE_COLLECTIVE_COLLECTIVE_PROGRESS_H_

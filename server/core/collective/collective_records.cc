@@ -1,0 +1,69 @@
+#include "server/core/collective/collective_records.h"
+
+#include <string_view>
+#include <utility>
+
+#include "common/status.h"
+#include "common/wire.h"
+#include "server/core/journal_key.h"
+
+namespace canopy::core {
+namespace {
+
+// Identifies the series, which is decoded from it on recovery.
+std::string KeyOf(const CollectiveId& series, const CollectiveRecord& record) {
+  const bool failed = record.status != kSuccess;
+  WireWriter out = BeginKey(JournalRecordType::kCollective);
+  out.Uint(static_cast<uint64_t>(series.op));
+  out.Uint(series.participants.size());
+  for (const ProcId& proc : series.participants) out.Proc(proc);
+  out.Bool(failed);
+  if (failed) out.Uint(record.sequence);
+  return out.Take();
+}
+
+// Groups are not recorded.
+bool IsRecorded(uint64_t op) {
+  return op >= static_cast<uint64_t>(CollectiveOp::kFence) &&
+         op <= static_cast<uint64_t>(CollectiveOp::kDisconnect);
+}
+
+}  // namespace
+
+PersistRecord EncodeCollective(const std::string& nspace,
+                               const CollectiveId& series,
+                               const CollectiveRecord& record) {
+  WireWriter value;
+  value.Uint(record.sequence);
+  value.Int(record.status);
+  value.Bool(record.connected);
+  value.Bool(record.collect);
+  return {nspace, KeyOf(series, record), Bytes(value.Take())};
+}
+
+std::optional<std::pair<CollectiveId, CollectiveRecord>> DecodeCollective(
+    const PersistedRecord& record) {
+  const auto stored = ParseKey(record.key);
+  if (!stored || stored->type != JournalRecordType::kCollective) {
+    return std::nullopt;
+  }
+  CollectiveId id;
+  CollectiveRecord out;
+  WireReader key(stored->id);
+  const uint64_t op = key.Uint();
+  id.op = static_cast<CollectiveOp>(op);
+  id.participants.resize(key.Count(2));
+  for (ProcId& proc : id.participants) proc = key.Proc();
+  WireReader value(record.value.view());
+  out.sequence = value.Uint();
+  out.status = static_cast<int>(value.Int());
+  out.connected = value.Bool();
+  // Older agents omit the flag and regenerated the data in any case.
+  out.collect = value.rest().empty() || value.Bool();
+  if (!key.ok() || !value.ok() || !IsRecorded(op) || id.participants.empty()) {
+    return std::nullopt;
+  }
+  return std::pair(std::move(id), out);
+}
+
+}  // namespace canopy::core

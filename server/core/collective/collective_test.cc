@@ -1,0 +1,465 @@
+#include "server/core/collective/collective.h"
+
+#include <gtest/gtest.h>
+
+#include "common/codec/encoder.h"
+#include "common/growth_testing.h"
+#include "common/status.h"
+#include "server/core/core_testing.h"
+
+namespace canopy::core {
+namespace {
+
+using Procs = std::vector<ProcId>;
+
+// The engine of agent 1 in a binary tree of 7: its parent is 0, its children
+// are 3 and 4. Job "job": ranks 0 and 1 here, rank 2 on agent 3.
+class CollectiveTest : public testing::Test {
+ protected:
+  CollectiveTest() : tree_(7, 2), jobs_(1), engine_(1, tree_, jobs_, modex_) {
+    jobs_.Add(JobOn("job", {1, 1, 3}));
+    jobs_.Register("job", &actions_);
+    jobs_.Connect(10, {"job", 0});
+    jobs_.Connect(11, {"job", 1});
+    actions_.clear();
+  }
+
+  CollectiveArrived Fence(ClientId client, Procs procs = {}) {
+    CollectiveArrived in;
+    in.client = client;
+    in.request = ++request_;
+    in.participants = std::move(procs);
+    return in;
+  }
+  RequestId Arrive(const CollectiveArrived& in) {
+    engine_.OnArrived(now_, in, &actions_);
+    return in.request;
+  }
+  CollectiveId Id(uint64_t sequence, Procs procs = {{"job", kRankWildcard}}) {
+    return {CollectiveOp::kFence, std::move(procs), sequence};
+  }
+  void Up(NodeId src, uint64_t sequence, std::vector<NodeContribution> parts,
+          int status = 0) {
+    engine_.OnUp(now_, src, {Id(sequence), status, std::move(parts), {}},
+                 &actions_);
+  }
+  // Status of a reply; -1000 for none, -2000 for several.
+  int Status(RequestId request) {
+    int status = -1000;
+    for (const ReplyClient& reply : All<ReplyClient>(actions_)) {
+      if (reply.request == request) {
+        status = status == -1000 ? reply.status : -2000;
+      }
+    }
+    return status;
+  }
+
+  Tree tree_;
+  JobTable jobs_;
+  ModexStore modex_;
+  Collectives engine_;
+  Actions actions_;
+  TimeNs now_ = 1000;
+  RequestId request_ = 0;
+};
+
+constexpr int kNone = -1000;
+
+TEST_F(CollectiveTest, TheTopWaitsForItsOwnAndForThoseBelow) {
+  const RequestId a = Arrive(Fence(10));
+  Up(3, 0, {{3, {}}});
+  EXPECT_TRUE(All<ReplyClient>(actions_).empty());
+  const RequestId b = Arrive(Fence(11));
+  EXPECT_EQ(Status(a), kSuccess);
+  EXPECT_EQ(Status(b), kSuccess);
+  const auto down = Sent<CollectiveDown>(actions_);
+  ASSERT_EQ(down.size(), 1u);
+  EXPECT_EQ(down[0].first, 3u);
+  // No agent above takes part.
+  EXPECT_TRUE(Sent<CollectiveUp>(actions_).empty());
+  EXPECT_TRUE(std::holds_alternative<SendPeer>(actions_.front()));
+}
+
+TEST_F(CollectiveTest, TheSameContributionTwiceIsOne) {
+  Up(3, 0, {{3, {}}});
+  Up(3, 0, {{3, {}}});
+  const RequestId a = Arrive(Fence(10));
+  EXPECT_EQ(Status(a), kNone);
+  const RequestId b = Arrive(Fence(11));
+  EXPECT_EQ(Status(b), kSuccess);
+  Up(3, 0, {{3, {}}});
+  EXPECT_EQ(Sent<CollectiveDown>(actions_).size(), 1u);
+}
+
+TEST_F(CollectiveTest, ContributionsOfStrangersDoNotCount) {
+  Up(4, 0, {{4, {}}, {2, {}}});
+  Arrive(Fence(10));
+  const RequestId b = Arrive(Fence(11));
+  EXPECT_EQ(Status(b), kNone);
+}
+
+TEST_F(CollectiveTest, WildcardIsNotTheSameSetAsAList) {
+  Arrive(Fence(10));
+  const RequestId b = Arrive(Fence(11, {{"job", 0}, {"job", 1}, {"job", 2}}));
+  Up(3, 0, {{3, {}}});
+  EXPECT_EQ(Status(b), kNone);
+}
+
+TEST_F(CollectiveTest, FencesOfOneProcessMayFollowEachOther) {
+  const Procs local = {{"job", 0}, {"job", 1}};
+  const RequestId a0 = Arrive(Fence(10, local));
+  const RequestId a1 = Arrive(Fence(10, local));
+  const RequestId b0 = Arrive(Fence(11, local));
+  EXPECT_EQ(Status(a0), kSuccess);
+  EXPECT_EQ(Status(b0), kSuccess);
+  EXPECT_EQ(Status(a1), kNone);
+  const RequestId b1 = Arrive(Fence(11, local));
+  EXPECT_EQ(Status(a1), kSuccess);
+  EXPECT_EQ(Status(b1), kSuccess);
+}
+
+TEST_F(CollectiveTest, TooManyWithoutWaitingAreRefused) {
+  RequestId last = 0;
+  for (uint64_t i = 0; i < kMaxPipelined; ++i) last = Arrive(Fence(10));
+  EXPECT_EQ(Status(last), kNone);
+  EXPECT_EQ(Status(Arrive(Fence(10))), kErrResourceBusy);
+}
+
+TEST_F(CollectiveTest, ASecondProcessOfTheSameRankIsRefused) {
+  jobs_.Connect(12, {"job", 0});
+  const RequestId a = Arrive(Fence(10));
+  const RequestId clone = Arrive(Fence(12));
+  EXPECT_EQ(Status(clone), kErrInvalidOperation);
+  EXPECT_EQ(Status(a), kNone);
+  Up(3, 0, {{3, {}}});
+  Arrive(Fence(11));
+  EXPECT_EQ(Status(a), kSuccess);
+}
+
+TEST_F(CollectiveTest, ASecondConnectOfOneProcessIsRefused) {
+  CollectiveArrived in = Fence(10);
+  in.op = CollectiveOp::kConnect;
+  const RequestId a = Arrive(in);
+  in.request = ++request_;
+  EXPECT_EQ(Status(Arrive(in)), kErrInvalidOperation);
+  EXPECT_EQ(Status(a), kNone);
+}
+
+TEST_F(CollectiveTest, BadCalls) {
+  EXPECT_EQ(Status(Arrive(Fence(99))), kErrInit);
+  EXPECT_EQ(Status(Arrive(Fence(10, {{"job", 1}}))), kErrBadParam);
+  EXPECT_EQ(Status(Arrive(Fence(10, {{"job", 0}, {"job", 7}}))), kErrBadParam);
+  EXPECT_EQ(Status(Arrive(Fence(10, {{"job", kRankUndef}}))), kErrBadParam);
+  CollectiveArrived group = Fence(10);
+  group.op = CollectiveOp::kGroupConstruct;
+  EXPECT_EQ(Status(Arrive(group)), kErrNotSupported);
+}
+
+Bytes Infos(const std::string& key, uint32_t flags) {
+  Encoder encoder;
+  encoder.PutSize(1);
+  encoder.PutString(key);
+  encoder.PutUint32(flags);
+  encoder.PutUint16(PMIX_BOOL);
+  encoder.PutBool(true);
+  return Bytes(encoder.Take());
+}
+
+TEST_F(CollectiveTest, DirectivesThatMustBeHeeded) {
+  CollectiveArrived in = Fence(10);
+  in.info = Infos("pmix.something", 1);
+  EXPECT_EQ(Status(Arrive(in)), kErrNotSupported);
+  in.request = ++request_;
+  in.info = Infos("pmix.something", 0);
+  EXPECT_EQ(Status(Arrive(in)), kNone);
+  CollectiveArrived other = Fence(11);
+  other.info = Infos("pmix.collect", 1);
+  EXPECT_EQ(Status(Arrive(other)), kNone);
+  other.request = ++request_;
+  other.info = Bytes("\xff");
+  EXPECT_EQ(Status(Arrive(other)), kErrBadParam);
+}
+
+TEST_F(CollectiveTest, WaitsForAJobThatIsNotKnownYet) {
+  const Procs procs = {{"job", 0}, {"new", 0}};
+  const CollectiveId id{CollectiveOp::kFence, procs, 0};
+  const RequestId a = Arrive(Fence(10, procs));
+  engine_.OnUp(now_, 3, {id, 0, {{3, {}}}, {}}, &actions_);
+  EXPECT_EQ(engine_.TakeWanted().front(), "new");
+  EXPECT_EQ(Status(a), kNone);
+  jobs_.Add(JobOn("new", {3}));
+  engine_.OnJobAdded(now_, "new", &actions_);
+  EXPECT_EQ(Status(a), kSuccess);
+  // Its data can be read from now on.
+  EXPECT_EQ(All<RegisterJob>(actions_).size(), 1u);
+}
+
+TEST_F(CollectiveTest, TheWaitForAJobHasADeadlineToo) {
+  CollectiveArrived in = Fence(10, {{"job", 0}, {"new", 0}});
+  in.timeout_ms = 5;
+  const RequestId a = Arrive(in);
+  EXPECT_EQ(engine_.NextDeadline(), now_ + 5'000'000);
+  engine_.OnTick(now_ + 5'000'000, &actions_);
+  EXPECT_EQ(Status(a), kErrTimeout);
+  EXPECT_EQ(engine_.NextDeadline(), kNever);
+}
+
+TEST_F(CollectiveTest, AJobThatNobodyKnows) {
+  const RequestId a = Arrive(Fence(10, {{"job", 0}, {"new", 0}}));
+  engine_.OnJobUnknown(now_, "new", &actions_);
+  EXPECT_EQ(Status(a), kErrNotFound);
+}
+
+TEST_F(CollectiveTest, WhatWaitsForAJobIsBounded) {
+  for (uint64_t i = 0; i < kMaxDeferred + 2; ++i) {
+    engine_.OnUp(now_, 3, {Id(i, {{"new", 0}}), 0, {{3, {}}}, {}}, &actions_);
+  }
+  EXPECT_EQ(All<LogLine>(actions_).size(), 2u);
+}
+
+TEST_F(CollectiveTest, EndOfAJobEndsItsCollectives) {
+  const RequestId a = Arrive(Fence(10));
+  jobs_.Remove("job");
+  engine_.OnJobRemoved("job", &actions_);
+  EXPECT_EQ(Status(a), kErrJobTerminated);
+}
+
+TEST_F(CollectiveTest, ADeadClientGetsNoReply) {
+  const RequestId a = Arrive(Fence(10));
+  engine_.OnClientGone(10);
+  Arrive(Fence(11));
+  Up(3, 0, {{3, {}}});
+  // Its arrival counts all the same.
+  EXPECT_EQ(Status(a), kNone);
+  EXPECT_EQ(Sent<CollectiveDown>(actions_).size(), 1u);
+}
+
+std::string Kval(const std::string& key) {
+  Encoder encoder;
+  encoder.PutString(key);
+  encoder.PutUint16(PMIX_BOOL);
+  encoder.PutBool(true);
+  return encoder.Take();
+}
+
+TEST_F(CollectiveTest, DataIsPublishedBetweenReleaseAndReplies) {
+  modex_.Commit(0, {"job", 0}, {{Scope::kGlobal, Bytes(Kval("mine"))}});
+  CollectiveArrived in = Fence(10);
+  in.collect_data = true;
+  Arrive(in);
+  Arrive(Fence(11));
+  actions_.clear();
+  ModexWriter writer;
+  writer.Add({{"job", 2}, 0, 1, Bytes(Kval("theirs"))});
+  Up(3, 0, {{3, writer.Take()}});
+  ASSERT_EQ(actions_.size(), 4u);
+  const auto down = Sent<CollectiveDown>(actions_);
+  ASSERT_EQ(down.size(), 1u);
+  // What came from there is not sent back.
+  ASSERT_EQ(down[0].second.contributions.size(), 1u);
+  EXPECT_EQ(down[0].second.contributions[0].node, 1u);
+  const auto* published = std::get_if<PublishRank>(&actions_[1]);
+  ASSERT_NE(published, nullptr);
+  EXPECT_EQ(published->proc, (ProcId{"job", 2}));
+  EXPECT_EQ(published->visible.view(), Kval("theirs"));
+}
+
+// What agent 1 sends of rank 0 in the collecting fence of that number, to
+// whom it releases; nothing when the rank is left out.
+std::optional<RankUpdate> SentOfRank0(const Actions& actions) {
+  const auto down = Sent<CollectiveDown>(actions);
+  EXPECT_EQ(down.size(), 1u);
+  if (down.empty()) return std::nullopt;
+  for (const NodeContribution& part : down[0].second.contributions) {
+    ModexReader reader(part.data);
+    RankUpdate update;
+    while (reader.Next(&update)) {
+      if (update.proc.rank == 0) return update;
+    }
+  }
+  return std::nullopt;
+}
+
+TEST_F(CollectiveTest, OnlyWhatChangedIsSentAgain) {
+  const auto fence = [&](uint64_t sequence, int status) {
+    actions_.clear();
+    for (const ClientId client : {10, 11}) {
+      CollectiveArrived in = Fence(client);
+      in.collect_data = true;
+      Arrive(in);
+    }
+    Up(3, sequence, {{3, {}}}, status);
+  };
+  const auto commit = [&](TimeNs now, const std::string& key) {
+    modex_.Commit(now, {"job", 0}, {{Scope::kGlobal, Bytes(Kval(key))}});
+  };
+  commit(5, "a");
+  fence(0, kSuccess);
+  EXPECT_EQ(SentOfRank0(actions_)->base, 0u);
+  fence(1, kSuccess);
+  EXPECT_FALSE(SentOfRank0(actions_));
+  commit(6, "b");
+  fence(2, kErrTimeout);
+  commit(7, "c");
+  // The one that failed may have reached nobody.
+  fence(3, kSuccess);
+  const std::optional<RankUpdate> update = SentOfRank0(actions_);
+  ASSERT_TRUE(update);
+  EXPECT_EQ(update->base, 5u);
+  EXPECT_EQ(update->version, 7u);
+  EXPECT_EQ(update->kvals.view(), Kval("b") + Kval("c"));
+  fence(4, kSuccess);
+  EXPECT_FALSE(SentOfRank0(actions_));
+}
+
+TEST_F(CollectiveTest, ANodeSpeaksForItsOwnRanksOnly) {
+  Arrive(Fence(10));
+  Arrive(Fence(11));
+  ModexWriter writer;
+  writer.Add({{"job", 0}, 0, 1, Bytes(Kval("forged"))});
+  writer.Add({{"job", 9}, 0, 1, Bytes(Kval("forged"))});
+  writer.Add({{"none", 0}, 0, 1, Bytes(Kval("forged"))});
+  Up(3, 0, {{3, writer.Take()}});
+  EXPECT_TRUE(All<PublishRank>(actions_).empty());
+}
+
+TEST_F(CollectiveTest, MalformedDataIsLoggedAndHarmless) {
+  const RequestId a = Arrive(Fence(10));
+  Arrive(Fence(11));
+  Up(3, 0, {{3, Bytes("\xff\xff")}});
+  EXPECT_EQ(Status(a), kSuccess);
+  EXPECT_EQ(All<LogLine>(actions_).size(), 1u);
+}
+
+TEST_F(CollectiveTest, FailureBelowEndsItAtOnce) {
+  const RequestId a = Arrive(Fence(10));
+  engine_.OnUp(now_, 3, {Id(0), kErrProcAborted, {}, {{"job", 2}}}, &actions_);
+  EXPECT_EQ(Status(a), kErrProcAborted);
+  // The one that reported knows; the late local one is told when it comes.
+  EXPECT_TRUE(Sent<CollectiveDown>(actions_).empty());
+  EXPECT_EQ(Status(Arrive(Fence(11))), kErrProcAborted);
+  ASSERT_EQ(All<LogLine>(actions_).size(), 1u);
+  EXPECT_NE(All<LogLine>(actions_)[0].text.find("missing job:2"),
+            std::string::npos);
+}
+
+TEST_F(CollectiveTest, ReleaseIsRepeatedForAChildOfALostParent) {
+  Arrive(Fence(10));
+  Arrive(Fence(11));
+  Up(3, 0, {{3, {}}});
+  actions_.clear();
+  tree_.SetAlive(3, false);
+  engine_.OnTreeChanged(now_, &actions_);
+  // Node 7's stand-in: 4 asks as if it had lost its parent.
+  Up(4, 0, {{3, {}}});
+  ASSERT_EQ(Sent<CollectiveDown>(actions_).size(), 1u);
+  EXPECT_EQ(Sent<CollectiveDown>(actions_)[0].first, 4u);
+  Up(4, 0, {{3, {}}});
+  EXPECT_EQ(Sent<CollectiveDown>(actions_).size(), 1u);
+}
+
+TEST_F(CollectiveTest, DescribesWhatIsMissing) {
+  Arrive(Fence(10));
+  std::vector<Waiting> waiting;
+  engine_.Describe(now_ + 7'000'000, "", &waiting);
+  ASSERT_EQ(waiting.size(), 1u);
+  EXPECT_EQ(waiting[0].operation, "fence #0 of job:*");
+  EXPECT_EQ(waiting[0].age_ms, 7u);
+  EXPECT_EQ(waiting[0].missing,
+            (std::vector<MissingProc>{{{"job", 1}, 1, true},
+                                      {{"job", 2}, 3, false}}));
+  waiting.clear();
+  engine_.Describe(now_, "other", &waiting);
+  EXPECT_TRUE(waiting.empty());
+}
+
+// What is refused leaves nothing behind, whatever it named.
+TEST_F(CollectiveTest, ARefusedListIsForgotten) {
+  Procs strangers;
+  for (Rank rank = 0; rank < 1000; ++rank) {
+    strangers.push_back({"job", 1000 + rank});
+  }
+  EXPECT_EQ(Status(Arrive(Fence(10, strangers))), kErrBadParam);
+  EXPECT_EQ(Status(Arrive(Fence(10, {{"job", 1}, {"job", 2}}))), kErrBadParam);
+  EXPECT_EQ(engine_.num_series(), 0u);
+}
+
+TEST_F(CollectiveTest, SoIsOneOfAJobThatIsFoundToBeSmaller) {
+  const RequestId a = Arrive(Fence(10, {{"job", 0}, {"new", 5}}));
+  EXPECT_EQ(engine_.num_series(), 1u);
+  jobs_.Add(JobOn("new", {3}));
+  engine_.OnJobAdded(now_, "new", &actions_);
+  EXPECT_EQ(Status(a), kErrBadParam);
+  EXPECT_EQ(engine_.num_series(), 0u);
+}
+
+TEST_F(CollectiveTest, AClientThatLeavesTakesItsDeferredArrivalAlong) {
+  CollectiveArrived in = Fence(10, {{"job", 0}, {"new", 0}});
+  in.timeout_ms = 5;
+  Arrive(in);
+  engine_.OnClientGone(10);
+  EXPECT_EQ(engine_.num_series(), 0u);
+  EXPECT_EQ(engine_.num_deadlines(), 0u);
+}
+
+TEST_F(CollectiveTest, ManyUnknownJobsAreAskedForInBatches) {
+  Procs procs = {{"job", 0}};
+  for (int i = 0; i < 1000; ++i) procs.push_back({std::to_string(i), 0});
+  const RequestId a = Arrive(Fence(10, procs));
+  const std::vector<std::string> first = engine_.TakeWanted();
+  EXPECT_EQ(first.size(), kMaxMapsAtOnce);
+  engine_.OnJobUnknown(now_, first[0], &actions_);
+  EXPECT_EQ(Status(a), kErrNotFound);
+  for (size_t i = 1; i < first.size(); ++i) {
+    engine_.OnJobUnknown(now_, first[i], &actions_);
+  }
+  EXPECT_TRUE(engine_.TakeWanted().empty());
+  EXPECT_EQ(engine_.num_series(), 0u);
+}
+
+TEST_F(CollectiveTest, AllJobsAreAskedForInTheEnd) {
+  Procs procs = {{"job", 0}};
+  for (size_t i = 0; i < 2 * kMaxMapsAtOnce; ++i) {
+    procs.push_back({"n" + std::to_string(i), 0});
+  }
+  const RequestId a = Arrive(Fence(10, procs));
+  for (size_t i = 0; i < 2 * kMaxMapsAtOnce; ++i) {
+    const std::string nspace = "n" + std::to_string(i);
+    jobs_.Add(JobOn(nspace, {1}));
+    jobs_.Connect(100 + i, {nspace, 0});
+    engine_.OnJobAdded(now_, nspace, &actions_);
+  }
+  EXPECT_EQ(Status(a), kNone);
+  for (size_t i = 0; i < 2 * kMaxMapsAtOnce; ++i) Arrive(Fence(100 + i, procs));
+  EXPECT_EQ(Status(a), kSuccess);
+}
+
+// Once some node was lost, a fence of the others looks at those who may be gone,
+// not at all ranks.
+TEST(CollectiveGrowth, ALostNodeDoesNotMakeEachFenceLookAtAllRanks) {
+  const double growth = GrowthOf(500, [](size_t ranks) {
+    Tree tree(3, 2);
+    JobTable jobs(0);
+    ModexStore modex;
+    Collectives engine(0, tree, jobs, modex);
+    Actions actions;
+    std::vector<NodeId> agents(ranks, 1);
+    agents[0] = 0;
+    jobs.Add(JobOn("job", agents));
+    jobs.Connect(10, {"job", 0});
+    tree.SetAlive(2, false);
+    for (size_t i = 0; i < ranks; ++i) {
+      CollectiveArrived in;
+      in.client = 10;
+      in.request = 1;
+      engine.OnArrived(0, in, &actions);
+      const CollectiveId id{CollectiveOp::kFence, {{"job", kRankWildcard}}, i};
+      engine.OnUp(0, 1, {id, 0, {{1, {}}}, {}}, &actions);
+    }
+    EXPECT_EQ(All<ReplyClient>(actions).size(), ranks);
+  });
+  EXPECT_LT(growth, kAlmostLinear);
+}
+
+}  // namespace
+}  // namespace canopy::core

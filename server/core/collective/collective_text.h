@@ -1,0 +1,37 @@
+// Collectives in words: log lines, and the reports of those that are blocked.
+#ifndef CANOPY_SERVER_CORE_COLLECTIVE_COLLECTIVE_TEXT_H_
+#define CANOPY_SERVER_CORE_COLLECTIVE_COLLECTIVE_TEXT_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "common/ids.h"
+#include "server/core/collective/series.h"
+#include "server/core/job_table.h"
+#include "server/core/messages.h"
+#include "server/core/step/clock.h"
+#include "server/core/why.h"
+
+namespace canopy::core {
+
+// "fence", "connect", ...
+const char* NameOf(CollectiveOp op);
+
+// Names the failure and the first of those who were missing.
+std::string FailureText(const CollectiveId& id, uint64_t sequence,
+                        const CompletedCollective& completed);
+
+// Whom agent `self` still waits for: its own ranks, and those of nodes below
+// (at the top: of all nodes) that have not contributed.
+std::vector<MissingProc> MissingIn(const Series& series,
+                                   const Instance& instance,
+                                   const JobTable& jobs, NodeId self);
+
+// Appends what is pending in the series.
+void Describe(TimeNs now, const Series& series, const JobTable& jobs,
+              NodeId self, std::vector<Waiting>* out);
+
+}  // namespace canopy::core
+
+#endif  // CANOPY_SERVER_CORE_COLLECTIVE_COLLECTIVE_TEXT_H_

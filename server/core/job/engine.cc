@@ -1,0 +1,243 @@
+#include "server/core/job/engine.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "common/status.h"
+#include "server/core/job/text.h"
+
+namespace canopy::core {
+
+JobEngine::JobEngine(NodeId self, std::vector<std::string> node_names,
+                     const Tree& tree, JobTable& table)
+    : self_(self),
+      tree_(tree),
+      table_(table),
+      resync_(self, tree),
+      jobs_(self, std::move(node_names), tree, table, resync_),
+      messages_(jobs_, resync_) {}
+
+void JobEngine::TakeDeferred(const JobStep& step) {
+  for (;;) {
+    const std::vector<PeerMessage> released = jobs_.TakeReleased();
+    if (released.empty()) return;
+    for (const PeerMessage& message : released) messages_.Take(step, message);
+  }
+}
+
+NodeId JobEngine::ControllerOf(const std::string& nspace) const {
+  const JobEntry* job = jobs_.Find(nspace);
+  return job == nullptr ? tree_.root() : job->part.place().controller();
+}
+
+void JobEngine::OnLaunchRequested(TimeNs now, const LaunchRequested& in,
+                                  Actions* actions) {
+  const JobStep step = StepAt(now, actions);
+  const Status may = jobs_.MayLaunch(*in.job);
+  if (may.ok()) return jobs_.Launch(step, in);
+  JobChanged end;
+  end.nspace = in.job->nspace;
+  end.phase = JobPhase::kEnded;
+  end.exit_code = kExitLaunchFailed;
+  end.status = may.code();
+  end.text = may.message();
+  step.out.push_back(std::move(end));
+}
+
+bool JobEngine::OnPeer(TimeNs now, const PeerMessage& message,
+                       Actions* actions) {
+  const JobStep step = StepAt(now, actions);
+  const bool taken = messages_.Take(step, message);
+  TakeDeferred(step);
+  return taken;
+}
+
+// ------------------------------------------------------- local processes ---
+
+void JobEngine::OnLocalPrepared(TimeNs now, const LocalPrepared& in,
+                                Actions* actions) {
+  const JobStep step = StepAt(now, actions);
+  JobEntry* job = jobs_.Find(in.nspace);
+  if (job == nullptr || !job->part.has_local()) return;
+  job->part.OnLocalPrepared(step, in);
+  if (job->head) job->head->OnAnswer();
+  jobs_.Advance(step, *job);
+  TakeDeferred(step);
+}
+
+void JobEngine::OnLocalStarted(TimeNs now, const LocalStarted& in,
+                               Actions* actions) {
+  const JobStep step = StepAt(now, actions);
+  JobEntry* job = jobs_.Find(in.nspace);
+  if (job == nullptr || !job->part.has_local()) return;
+  if (in.status != kSuccess && in.procs == 0) {
+    for (const Rank rank :
+         job->part.layout()->ranks_on(job->part.local_node())) {
+      jobs_.RecordExit(step, *job, {rank, kNeverStarted, false, false, false});
+    }
+  }
+  job->part.OnLocalStarted(step, in);
+  if (job->head) job->head->OnAnswer();
+  jobs_.Advance(step, *job);
+  TakeDeferred(step);
+}
+
+void JobEngine::OnLocalExits(TimeNs now, const LocalExits& in,
+                             Actions* actions) {
+  const JobStep step = StepAt(now, actions);
+  JobEntry* job = jobs_.Find(in.nspace);
+  if (job == nullptr) return;
+  const Job* known = table_.Find(in.nspace);
+  for (ProcExit exit : in.exits) {
+    if (known == nullptr || !known->is_local(exit.rank)) continue;
+    const RankState& rank = known->ranks[exit.rank];
+    exit.called_init |= rank.called_init;
+    exit.finalized |= rank.finalized;
+    jobs_.RecordExit(step, *job, exit);
+  }
+  jobs_.Advance(step, *job);
+  TakeDeferred(step);
+}
+
+void JobEngine::OnLocalOutput(TimeNs now, const LocalOutput& in,
+                              Actions* actions) {
+  const JobStep step = StepAt(now, actions);
+  JobEntry* job = jobs_.Find(in.nspace);
+  if (job == nullptr) return;
+  if (!job->head) return job->part.SendOutput(step, in);
+  const OutputData output{in.nspace, in.rank, in.channel, in.data, in.end};
+  if (job->head->OnOutput(step, output)) jobs_.Finish(step, *job);
+}
+
+void JobEngine::OnLocalInputDone(TimeNs now, const LocalInputDone& in,
+                                 Actions* actions) {
+  const JobStep step = StepAt(now, actions);
+  JobEntry* job = jobs_.Find(in.nspace);
+  if (job == nullptr || !job->part.has_local()) return;
+  job->part.OnInputTaken(step, in);
+  if (!job->head) return;
+  job->head->streams().OnInputTaken(
+      step, job->part.local_node(),
+      InputCredit{in.nspace, in.bytes, in.total, in.resend});
+}
+
+// --------------------------------------------------------------- control ---
+
+void JobEngine::OnSignalRequested(TimeNs now, const SignalRequested& in,
+                                  Actions* actions) {
+  const JobEntry* job = jobs_.FindControlled(in.nspace);
+  if (job != nullptr) job->head->OnSignalRequested(StepAt(now, actions), in);
+}
+
+void JobEngine::OnKillRequested(TimeNs now, const KillRequested& in,
+                                Actions* actions) {
+  const JobStep step = StepAt(now, actions);
+  JobEntry* job = jobs_.FindControlled(in.nspace);
+  if (job == nullptr) return;
+  if (job->head->OnKillRequested(step, in)) jobs_.Finish(step, *job);
+}
+
+void JobEngine::OnAbort(TimeNs now, const AbortMessage& in, Actions* actions) {
+  messages_.Abort(StepAt(now, actions), in);
+}
+
+void JobEngine::OnOutputConsumed(TimeNs now, const OutputConsumed& in,
+                                 Actions* actions) {
+  const JobStep step = StepAt(now, actions);
+  JobEntry* job = jobs_.FindControlled(in.nspace);
+  if (job == nullptr) return;
+  if (job->head->OnOutputConsumed(step, in)) jobs_.Finish(step, *job);
+}
+
+void JobEngine::OnInputOffered(TimeNs now, const InputOffered& in,
+                               Actions* actions) {
+  const JobStep step = StepAt(now, actions);
+  JobEntry* job = jobs_.FindControlled(in.nspace);
+  if (job == nullptr) return;
+  if (job->head->OnInputOffered(step, in)) jobs_.Finish(step, *job);
+}
+
+void JobEngine::OnLauncherReattached(TimeNs now, const LauncherReattached& in,
+                                     Actions* actions) {
+  const JobStep step = StepAt(now, actions);
+  JobEntry* job = jobs_.FindControlled(in.nspace);
+  if (job == nullptr) return;
+  if (job->head->OnLauncherReattached(step, in)) jobs_.Finish(step, *job);
+}
+
+// ------------------------------------------------------- changes of tree ---
+
+void JobEngine::OnNodeLost(TimeNs now, NodeId node, const std::string& reason,
+                           Actions* actions) {
+  const JobStep step = StepAt(now, actions);
+  resync_.OnNodeLost(node);
+  jobs_.ForEach([&](JobEntry& job) {
+    job.part.MarkNodeEnded(node);
+    if (job.releasing()) return;
+    if (node == job.part.place().controller()) {
+      return jobs_.OnControllerLost(step, job, reason);
+    }
+    jobs_.OnNodeLost(step, job, node, reason);
+    jobs_.Advance(step, job);
+  });
+  TakeDeferred(step);
+  resync_.Release(step);
+}
+
+// The node may route between other agents.
+void JobEngine::OnNodeReturned(TimeNs now, Actions* actions) {
+  const JobStep step = StepAt(now, actions);
+  resync_.OnNodeReturned(now);
+  jobs_.ForEach([&](JobEntry& job) {
+    if (job.releasing()) return;
+    job.part.OnTreeChanged(step);
+    jobs_.Advance(step, job);
+  });
+  TakeDeferred(step);
+  resync_.Release(step);
+}
+
+void JobEngine::OnNodeRestarted(TimeNs now, NodeId node, Actions* actions) {
+  const JobStep step = StepAt(now, actions);
+  resync_.OnNodeRestarted(step, node);
+  jobs_.ForEach([&](JobEntry& job) {
+    job.part.OnNodeRestarted(step, node);
+    if (job.head) job.head->streams().OnNodeRestarted(step, node);
+    jobs_.Advance(step, job);
+  });
+  TakeDeferred(step);
+}
+
+void JobEngine::OnRecovered(TimeNs now, const JobRecovered& in,
+                            Actions* actions) {
+  jobs_.Recover(StepAt(now, actions), in);
+}
+
+// ------------------------------------------------------------------ time ---
+
+void JobEngine::OnTick(TimeNs now, Actions* actions) {
+  const JobStep step = StepAt(now, actions);
+  resync_.OnTick(step);
+  jobs_.ForEach([&](JobEntry& job) {
+    if (job.head && job.head->OnTick(step)) jobs_.Finish(step, job);
+  });
+}
+
+TimeNs JobEngine::NextDeadline() const {
+  TimeNs next = resync_.NextDeadline();
+  for (const auto& [nspace, job] : jobs_.entries()) {
+    if (job->head) next = std::min(next, job->head->NextDeadline());
+  }
+  return next;
+}
+
+void JobEngine::Describe(TimeNs now, const std::string& nspace,
+                         std::vector<Waiting>* out) const {
+  for (const auto& [name, job] : jobs_.entries()) {
+    if (!job->head || (!nspace.empty() && name != nspace)) continue;
+    Waiting waiting;
+    if (job->head->Describe(now, &waiting)) out->push_back(std::move(waiting));
+  }
+}
+
+}  // namespace canopy::core

@@ -1,0 +1,259 @@
+// Output and input of jobs, over a tree and over losses.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "server/core/job/engine_testing.h"
+
+namespace canopy::core {
+namespace {
+
+TEST(JobEngine, WaitsForAllOutput) {
+  Cluster c(2, 2);
+  c.Launch(MakeJob({1}, 1));
+  c.Run();
+  c.node(1).alive.clear();
+  const auto output = [&](uint16_t channel, std::string text) {
+    c.Do(1, [&](JobEngine& e, Actions* a) {
+      e.OnLocalOutput(c.now, {"job", 0, channel, Bytes(text)}, a);
+    });
+    c.Run();
+  };
+  output(2, "hello");
+  c.Do(1, [&](JobEngine& e, Actions* a) {
+    e.OnLocalExits(c.now, {"job", {{0, 0, false, false, false}}}, a);
+  });
+  c.Run();
+  EXPECT_EQ(c.Last().phase, JobPhase::kRunning);
+  EXPECT_EQ(c.Last().procs_ended, 1u);
+  output(4, "");
+  output(2, "late");
+  EXPECT_EQ(c.Last().phase, JobPhase::kRunning);
+  output(2, "");
+  EXPECT_EQ(c.Last().phase, JobPhase::kEnded);
+  std::string text;
+  for (const DeliverOutput& d : c.Seen<DeliverOutput>(0)) {
+    text += d.data.view();
+  }
+  EXPECT_EQ(text, "hellolate");
+  c.ExpectClean();
+}
+
+TEST(JobEngine, MergedJobHasOneStream) {
+  Cluster c(1, 2);
+  auto job = MakeJob({0}, 1);
+  job->merge_stderr = true;
+  c.Launch(job);
+  c.Do(0, [&](JobEngine& e, Actions* a) {
+    e.OnLocalExits(c.now, {"job", {{0, 0, false, false, false}}}, a);
+    e.OnLocalOutput(c.now, {"job", 0, 2, Bytes()}, a);
+  });
+  EXPECT_EQ(c.Last().phase, JobPhase::kEnded);
+}
+
+TEST(JobEngine, OutputCreditGoesToTheRanksNode) {
+  Cluster c(3, 2);
+  c.Launch(MakeJob(Agents(0, 2), 1));
+  c.Run();
+  for (const Rank rank : {0u, 2u}) {
+    c.Do(0, [&](JobEngine& e, Actions* a) {
+      e.OnOutputConsumed(c.now, {"job", rank, 100 + rank}, a);
+    });
+  }
+  c.Run();
+  ASSERT_EQ(c.Seen<CreditOutput>(0).size(), 1u);
+  EXPECT_EQ(c.Seen<CreditOutput>(0)[0].bytes, 100u);
+  EXPECT_TRUE(c.Seen<CreditOutput>(1).empty());
+  ASSERT_EQ(c.Seen<CreditOutput>(2).size(), 1u);
+  EXPECT_EQ(c.Seen<CreditOutput>(2)[0].bytes, 102u);
+}
+
+// A stream that something holds open after its process is not waited for.
+TEST(JobEngine, StuckOutputDoesNotKeepTheJob) {
+  Cluster c(2, 2);
+  c.Launch(MakeJob({1}, 1));
+  c.Run();
+  c.node(1).alive.clear();
+  c.Do(1, [&](JobEngine& e, Actions* a) {
+    e.OnLocalExits(c.now, {"job", {{0, 0, false, false, false}}}, a);
+  });
+  c.Run();
+  const auto tick = [&] {
+    c.now = c.engine(0).NextDeadline();
+    ASSERT_NE(c.now, kNever);
+    c.Do(0, [&](JobEngine& e, Actions* a) { e.OnTick(c.now, a); });
+    c.Run();
+  };
+  // Unread output: as long as the reader is slow, nothing is taken for stuck.
+  c.Do(1, [&](JobEngine& e, Actions* a) {
+    e.OnLocalOutput(c.now, {"job", 0, 2, Bytes("x")}, a);
+  });
+  c.Run();
+  for (int i = 0; i < 5; ++i) tick();
+  EXPECT_EQ(c.Last().phase, JobPhase::kRunning);
+  c.Do(0, [&](JobEngine& e, Actions* a) {
+    e.OnOutputConsumed(c.now, {"job", 0, 1}, a);
+  });
+  tick();
+  EXPECT_EQ(c.Last().phase, JobPhase::kEnded);
+  EXPECT_EQ(c.Last().exit_code, 0);
+  c.ExpectClean();
+}
+
+TEST(JobEngine, OutputThatComesTwiceOrTooEarlyIsLeftOut) {
+  Cluster c(3, 2);
+  c.Launch(MakeJob({1}, 1));
+  c.Run();
+  const auto from = [&](const std::string& text, uint64_t end) {
+    c.Do(0, [&](JobEngine& e, Actions* a) {
+      e.OnPeer(c.now,
+               {1, 0, OutputData{"job", 0, 2, Bytes(std::string(text)), end}},
+               a);
+    });
+  };
+  from("abc", 3);
+  from("ghi", 9);
+  from("bcdef", 6);
+  from("abc", 3);
+  from("ghi", 9);
+  std::string text;
+  for (const DeliverOutput& out : c.Seen<DeliverOutput>(0)) {
+    text += out.data.view();
+  }
+  EXPECT_EQ(text, "abcdefghi");
+  c.Do(0, [&](JobEngine& e, Actions* a) {
+    e.OnOutputConsumed(c.now, {"job", 0, 5}, a);
+    e.OnOutputConsumed(c.now, {"job", 0, 2}, a);
+    e.OnNodeRestarted(c.now, 1, a);
+  });
+  const auto credit = Sent<OutputCredit>(c.node(0).seen);
+  ASSERT_EQ(credit.size(), 3u);
+  EXPECT_EQ(credit[2].second.total, 7u);
+}
+
+TEST(JobEngine, OutputThatComesAgainIsCreditedAgain) {
+  Cluster c(3, 2);
+  c.Launch(MakeJob({1}, 1));
+  c.Run();
+  const OutputData output{"job", 0, 2, Bytes(std::string("abc")), 3};
+  const auto comes = [&] {
+    c.Do(0, [&](JobEngine& e, Actions* a) {
+      e.OnPeer(c.now, {1, 0, output}, a);
+    });
+  };
+  comes();
+  comes();
+  EXPECT_TRUE(Sent<OutputCredit>(c.node(0).seen).empty());
+  c.Do(0, [&](JobEngine& e, Actions* a) {
+    e.OnOutputConsumed(c.now, {"job", 0, 3}, a);
+  });
+  // The credit was lost, or the agent would not say it again.
+  comes();
+  const auto credit = Sent<OutputCredit>(c.node(0).seen);
+  ASSERT_EQ(credit.size(), 2u);
+  EXPECT_EQ(credit[1].second.bytes, 0u);
+  EXPECT_EQ(credit[1].second.total, 3u);
+}
+
+TEST(JobEngine, OutputIsSaidAgainWhenAnyAgentOnItsWayIsLost) {
+  for (const NodeId lost : {1u, 3u}) {
+    SCOPED_TRACE(lost);
+    Cluster c(15, 2);
+    c.Launch(MakeJob({0, 7}, 1));
+    c.Run();
+    c.LoseNode(6);
+    EXPECT_TRUE(c.Seen<ResendOutput>(7).empty());
+    c.LoseNode(lost);
+    EXPECT_EQ(c.Seen<ResendOutput>(7).size(), 1u);
+    EXPECT_TRUE(c.Seen<ResendOutput>(0).empty());
+  }
+}
+
+TEST(JobEngine, OutputIsSaidAgainWhenTheNewParentAsksFirst) {
+  Cluster c(7, 2);
+  c.Launch(MakeJob({0, 3}, 1));
+  c.Run();
+  c.Hear(0, 1);
+  c.Run();
+  c.LoseNode(1);
+  EXPECT_EQ(c.Seen<ResendOutput>(3).size(), 1u);
+}
+
+TEST(JobEngine, InputGoesToTheRankAndComesBackAsCredit) {
+  Cluster c(3, 2);
+  auto job = MakeJob(Agents(0, 2), 2);
+  job->stdin_rank = 4;
+  c.node(2).auto_start = false;
+  c.Launch(job);
+  c.Run();
+  c.Do(0, [&](JobEngine& e, Actions* a) {
+    e.OnInputOffered(c.now, {"job", Bytes("early")}, a);
+  });
+  c.Run();
+  EXPECT_TRUE(c.Seen<FeedInput>(2).empty());
+  c.node(2).alive = {4, 5};
+  c.Do(2, [&](JobEngine& e, Actions* a) {
+    e.OnLocalStarted(c.now, {"job", 2, 0, ""}, a);
+  });
+  c.Run();
+  ASSERT_EQ(c.Seen<FeedInput>(2).size(), 1u);
+  EXPECT_EQ(c.Seen<FeedInput>(2)[0].data.view(), "early");
+  EXPECT_EQ(c.Seen<FeedInput>(2)[0].ranks, std::vector<Rank>{4});
+  c.Do(2, [&](JobEngine& e, Actions* a) {
+    e.OnLocalInputDone(c.now, {"job", 3}, a);
+  });
+  c.Run();
+  ASSERT_EQ(c.Seen<InputConsumed>(0).size(), 1u);
+  EXPECT_EQ(c.Seen<InputConsumed>(0)[0].bytes, 3u);
+  // The rank ends without reading the rest.
+  c.Exit(4, 0);
+  c.Run();
+  ASSERT_EQ(c.Seen<InputConsumed>(0).size(), 2u);
+  EXPECT_EQ(c.Seen<InputConsumed>(0)[1].bytes, 2u);
+}
+
+TEST(JobEngine, InputToAllIsConsumedByTheSlowest) {
+  Cluster c(4, 2);
+  auto job = MakeJob(Agents(0, 3), 2);
+  job->stdin_target = StdinTarget::kAll;
+  c.Launch(job);
+  c.Run();
+  c.Do(0, [&](JobEngine& e, Actions* a) {
+    e.OnInputOffered(c.now, {"job", Bytes("12345678")}, a);
+  });
+  c.Run();
+  for (NodeId n = 0; n < 4; ++n) {
+    ASSERT_EQ(c.Seen<FeedInput>(n).size(), 1u);
+    EXPECT_EQ(c.Seen<FeedInput>(n)[0].ranks,
+              (std::vector<Rank>{2 * n, 2 * n + 1}));
+  }
+  for (const NodeId n : {0u, 1u, 3u}) {
+    c.Do(n, [&](JobEngine& e, Actions* a) {
+      e.OnLocalInputDone(c.now, {"job", 8}, a);
+    });
+  }
+  c.Run();
+  EXPECT_TRUE(c.Seen<InputConsumed>(0).empty());
+  c.Do(2, [&](JobEngine& e, Actions* a) {
+    e.OnLocalInputDone(c.now, {"job", 5}, a);
+  });
+  c.Run();
+  ASSERT_EQ(c.Seen<InputConsumed>(0).size(), 1u);
+  EXPECT_EQ(c.Seen<InputConsumed>(0)[0].bytes, 5u);
+}
+
+TEST(JobEngine, InputToNobodyIsConsumedAtOnce) {
+  Cluster c(1, 2);
+  auto job = MakeJob({0}, 1);
+  job->stdin_target = StdinTarget::kNone;
+  c.Launch(job);
+  c.Do(0, [&](JobEngine& e, Actions* a) {
+    e.OnInputOffered(c.now, {"job", Bytes("1234")}, a);
+  });
+  EXPECT_TRUE(c.Seen<FeedInput>(0).empty());
+  ASSERT_EQ(c.Seen<InputConsumed>(0).size(), 1u);
+  EXPECT_EQ(c.Seen<InputConsumed>(0)[0].bytes, 4u);
+}
+
+}  // namespace
+}  // namespace canopy::core

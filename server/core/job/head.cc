@@ -1,0 +1,307 @@
+// When a job runs, when it must end and why, and when it is over.
+#include "server/core/job/head.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "common/status.h"
+#include "server/core/job/text.h"
+
+namespace canopy::core {
+namespace {
+
+constexpr TimeNs kSecond = 1'000'000'000;
+// How long the end of a job that ran out of time waits for the reason.
+constexpr TimeNs kTimeoutReport = 2 * kSecond;
+constexpr int kSigKill = 9;
+
+}  // namespace
+
+JobHead::JobHead(JobPart& part, const std::vector<std::string>& node_names,
+                 bool persists)
+    : part_(part),
+      node_names_(node_names),
+      progress_(part.spec()),
+      streams_(part, progress_),
+      persistence_(persists) {}
+
+void JobHead::Launch(const JobStep& step, const LaunchRequested& in) {
+  const JobSpec& spec = *part_.spec();
+  since_ = step.now;
+  check_only_ = in.check_only;
+  streams_.set_acknowledges(in.acknowledges);
+  if (spec.timeout_seconds > 0) {
+    timeout_ = step.now + spec.timeout_seconds * kSecond;
+  }
+  step.Log(LogLine::Level::kInfo,
+           "job " + spec.nspace + ": launching " +
+               Plural(spec.procs.size(), "process", "processes") + " on " +
+               Plural(spec.nodes.size(), "node", "nodes"));
+  Persist(step);
+}
+
+// ------------------------------------------------------------- advancing ---
+
+bool JobHead::Advance(const JobStep& step) {
+  BeginStart(step);
+  part_.Advance();
+  const JobPartState state = part_.state();
+  const bool starting = state != JobPartState::kPreparing;
+  const PhaseAnswer answer = starting ? part_.Started() : part_.Prepared();
+  if (!answer.errors.empty() && !ending_) FailLaunch(step, answer);
+  Persist(step);
+  if (!starting && ending_) return Finish(step);
+  if (state == JobPartState::kRunning) {
+    streams_.SendInput(step);
+    if (progress_.all_ended() && streams_.AllDelivered(step)) {
+      return Finish(step);
+    }
+  }
+  if (std::exchange(changed_, false)) Report(step, Phase());
+  return false;
+}
+
+// The second phase begins when all are prepared. A successor that finds the
+// start persisted continues with it, so the record precedes the messages.
+void JobHead::BeginStart(const JobStep& step) {
+  if (part_.state() != JobPartState::kPreparing || ending_ ||
+      !part_.AllPrepared()) {
+    return;
+  }
+  PhaseAnswer sum = part_.Prepared();
+  if (!sum.errors.empty()) return;
+  changed_ = true;
+  notes_ = std::move(sum.notes);
+  if (check_only_) {
+    ending_ = true;
+    return;
+  }
+  Persist(step, true);
+  part_.Start(step);
+}
+
+JobPhase JobHead::Phase() const {
+  if (ending_) return JobPhase::kEnding;
+  switch (part_.state()) {
+    case JobPartState::kPreparing:
+      return JobPhase::kPreparing;
+    case JobPartState::kStarting:
+      return JobPhase::kStarting;
+    default:
+      return JobPhase::kRunning;
+  }
+}
+
+void JobHead::Report(const JobStep& step, JobPhase phase) {
+  if (std::exchange(phase_, phase) != phase) since_ = step.now;
+  JobChanged report;
+  report.nspace = part_.nspace();
+  report.phase = phase;
+  report.nodes_ready = part_.Prepared().count;
+  report.procs_started = part_.Started().count;
+  report.procs_ended = progress_.num_ended();
+  report.notes = std::exchange(notes_, {});
+  report.out_of_time = out_of_time_ && timeout_ != kNever;
+  if (const auto& failure = progress_.failure()) {
+    report.exit_code = failure->exit_code;
+    report.status = failure->status;
+    report.first_failed = failure->rank;
+    report.text = failure->text;
+  }
+  step.out.push_back(std::move(report));
+}
+
+bool JobHead::Finish(const JobStep& step) {
+  Report(step, JobPhase::kEnded);
+  const auto& failure = progress_.failure();
+  step.Log(LogLine::Level::kInfo,
+           "job " + part_.nspace() + ": ended" +
+               (failure ? ", exit code " + std::to_string(failure->exit_code)
+                        : std::string()));
+  return true;
+}
+
+// ---------------------------------------------------------------- ending ---
+
+// Persisted before the kill: a successor must not take the ends that it causes
+// for failures of their own.
+void JobHead::End(const JobStep& step, JobFailure failure) {
+  changed_ = true;
+  const JobKill kill{part_.nspace(), {}, failure.status, failure.text};
+  if (progress_.Fail(std::move(failure))) {
+    step.Log(LogLine::Level::kWarning,
+             "job " + part_.nspace() + ": " + kill.reason);
+  }
+  if (std::exchange(ending_, true)) return;
+  Persist(step);
+  if (part_.state() == JobPartState::kPreparing || progress_.all_ended()) {
+    return;
+  }
+  part_.Kill(step, kill);
+}
+
+void JobHead::FailLaunch(const JobStep& step, const PhaseAnswer& answer) {
+  const NodeError& first = answer.errors.front();
+  const std::string name = first.node < node_names_.size()
+                               ? node_names_[first.node]
+                               : "an unknown node";
+  JobFailure failure;
+  failure.exit_code = kExitLaunchFailed;
+  failure.status = first.status;
+  failure.text = DescribeNodeError(first, name, answer.errors.size() - 1);
+  End(step, std::move(failure));
+}
+
+void JobHead::OnExit(const JobStep& step, const ProcExit& exit) {
+  changed_ = true;
+  if (exit.wait_status == kNeverStarted) streams_.CloseAll(exit.rank);
+  if (auto failure = progress_.OnExit(exit)) End(step, std::move(*failure));
+}
+
+void JobHead::OnNodeLost(const JobStep& step, NodeId node,
+                         const std::string& reason) {
+  const JobLayout& layout = *part_.layout();
+  const uint32_t index = layout.node_of_agent(node);
+  if (index == kNoNode) return;
+  std::vector<Rank> lost;
+  bool output_lost = false;
+  for (const Rank rank : layout.ranks_on(index)) {
+    if (!progress_.ended(rank)) lost.push_back(rank);
+    progress_.OnLost(rank);
+    if (streams_.CloseAll(rank)) output_lost = true;
+  }
+  if (lost.empty() && !output_lost) return;
+  JobFailure failure;
+  failure.exit_code = kExitNodeLost;
+  failure.status = kErrNodeDown;
+  failure.text = "node " + part_.spec()->nodes[index].name + " was lost";
+  if (!reason.empty()) failure.text += " (" + OneLine(reason) + ")";
+  if (lost.empty()) {
+    failure.text += " before all output of its processes had arrived";
+  } else {
+    failure.rank = lost.front();
+    failure.text += " with " + DescribeRanks(lost);
+  }
+  End(step, std::move(failure));
+}
+
+void JobHead::OnSignalRequested(const JobStep& step,
+                                const SignalRequested& in) const {
+  if (part_.state() == JobPartState::kPreparing) return;
+  part_.Signal(step, JobSignal{in.nspace, in.signal, in.ranks});
+}
+
+bool JobHead::OnKillRequested(const JobStep& step, const KillRequested& in) {
+  if (in.again && kill_requests_ > 0) return false;
+  const bool first = ++kill_requests_ == 1;
+  const JobSignal sigkill{in.nspace, kSigKill, {}};
+  Persist(step);
+  if (!first) {
+    part_.Signal(step, sigkill);
+    return false;
+  }
+  if (in.status == kErrTimeout) {
+    TimeOut(step, in.reason);
+  } else {
+    JobFailure failure;
+    failure.exit_code = kExitKilled;
+    failure.status = in.status != kSuccess ? in.status : kErrJobKilledByCmd;
+    failure.text =
+        in.reason.empty() ? "the job was told to end" : OneLine(in.reason);
+    End(step, std::move(failure));
+  }
+  if (in.immediately && part_.state() != JobPartState::kPreparing) {
+    part_.Signal(step, sigkill);
+  }
+  return Advance(step);
+}
+
+bool JobHead::Abort(const JobStep& step, const AbortMessage& abort,
+                    const std::vector<Rank>& ranks) {
+  const JobSpec& spec = *part_.spec();
+  const ProcId& source = abort.source;
+  const bool own =
+      source.nspace == spec.nspace && source.rank < spec.procs.size();
+  JobFailure failure;
+  failure.exit_code = abort.status > 0 && abort.status < 256 ? abort.status : 1;
+  failure.status = kErrJobAborted;
+  if (own) failure.rank = source.rank;
+  failure.text = own ? "rank " + std::to_string(source.rank) + " on " +
+                           spec.nodes[spec.procs[source.rank].node].name
+                     : "process " + ToString(source);
+  failure.text += " called abort with status " + std::to_string(abort.status);
+  if (!abort.text.empty()) failure.text += ": " + OneLine(abort.text);
+  if (ranks.empty()) {
+    End(step, std::move(failure));
+  } else {
+    const JobKill kill{spec.nspace, ranks, failure.status, failure.text};
+    for (const Rank rank : ranks) progress_.ExpectEnd(rank);
+    progress_.Fail(std::move(failure));
+    changed_ = true;
+    part_.Kill(step, kill);
+  }
+  return Advance(step);
+}
+
+// --------------------------------------------------------------- streams ---
+
+bool JobHead::OnOutput(const JobStep& step, const OutputData& output) {
+  return streams_.OnOutput(step, output) && Advance(step);
+}
+
+bool JobHead::OnOutputConsumed(const JobStep& step, const OutputConsumed& in) {
+  return streams_.OnConsumed(step, in) && Advance(step);
+}
+
+bool JobHead::OnInputOffered(const JobStep& step, const InputOffered& in) {
+  streams_.OfferInput(in);
+  return Advance(step);
+}
+
+bool JobHead::OnLauncherReattached(const JobStep& step,
+                                   const LauncherReattached& in) {
+  changed_ = true;
+  streams_.OnLauncherReattached(step, in);
+  return Advance(step);
+}
+
+// ------------------------------------------------------------------ time ---
+
+TimeNs JobHead::NextDeadline() const {
+  return std::min(timeout_, streams_.drain_deadline());
+}
+
+bool JobHead::OnTick(const JobStep& step) {
+  if (step.now >= timeout_) return OnTimeLimit(step);
+  if (step.now < streams_.drain_deadline()) return false;
+  return streams_.OnDrainTimeout(step) && Finish(step);
+}
+
+// The launcher gets the chance to collect what the job waits for.
+bool JobHead::OnTimeLimit(const JobStep& step) {
+  const bool asked = std::exchange(out_of_time_, true);
+  if (part_.state() == JobPartState::kRunning && !asked && !ending_) {
+    timeout_ = step.now + kTimeoutReport;
+    Report(step, JobPhase::kRunning);
+    return false;
+  }
+  TimeOut(step, "");
+  return Advance(step);
+}
+
+void JobHead::TimeOut(const JobStep& step, const std::string& reason) {
+  timeout_ = kNever;
+  const std::vector<Rank> left = progress_.Remaining();
+  JobFailure failure;
+  failure.exit_code = kExitTimedOut;
+  failure.status = kErrTimeout;
+  failure.text = "the job ran into its time limit of " +
+                 Plural(part_.spec()->timeout_seconds, "second", "seconds");
+  if (!left.empty()) {
+    failure.text += "; " + DescribeRanks(left) + " had not ended";
+  }
+  if (!reason.empty()) failure.text += "; " + OneLine(reason);
+  End(step, std::move(failure));
+}
+
+}  // namespace canopy::core

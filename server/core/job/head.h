@@ -1,0 +1,107 @@
+// The job head: what the agent that controls a job decides.
+#ifndef CANOPY_SERVER_CORE_JOB_HEAD_H_
+#define CANOPY_SERVER_CORE_JOB_HEAD_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "common/ids.h"
+#include "server/core/job/part.h"
+#include "server/core/job/progress.h"
+#include "server/core/job/records.h"
+#include "server/core/job/step.h"
+#include "server/core/job/streams.h"
+#include "server/core/messages.h"
+#include "server/core/step/clock.h"
+#include "server/core/step/control_actions.h"
+#include "server/core/step/control_inputs.h"
+#include "server/core/why.h"
+
+namespace canopy::core {
+
+// Policy: the first abnormal end (exit code, signal, or no finalize after init)
+// ends the job; its exit code is that rank's. The head acts through the
+// controller's own part, and reports to the launcher (JobChanged). Its states
+// are those of JobPhase: docs/design/job_states.md.
+//
+// Functions that return bool return true when the job is over: its end is
+// reported, and the part is to be released. Not synchronised.
+class JobHead {
+ public:
+  // `part`, the controller's, and `node_names`, by NodeId, outlive it.
+  JobHead(JobPart& part, const std::vector<std::string>& node_names,
+          bool persists);
+  JobHead(const JobHead&) = delete;
+  JobHead& operator=(const JobHead&) = delete;
+
+  // Before the part's Prepare.
+  void Launch(const JobStep& step, const LaunchRequested& in);
+  // Restores a predecessor's state. The launcher has yet to reattach.
+  void Recover(const JobStep& step, const HeadRecord& record);
+
+  // Takes the job as far as the answers and ends known to the part allow.
+  [[nodiscard]] bool Advance(const JobStep& step);
+
+  // An answer of a launch phase has come to the part.
+  void OnAnswer() { changed_ = true; }
+  // An end that is news to the part.
+  void OnExit(const JobStep& step, const ProcExit& exit);
+  // `reason` is for people, or empty.
+  void OnNodeLost(const JobStep& step, NodeId node, const std::string& reason);
+  [[nodiscard]] bool OnLauncherReattached(const JobStep& step,
+                                          const LauncherReattached& in);
+  void OnSignalRequested(const JobStep& step, const SignalRequested& in) const;
+  // A second request means SIGKILL at once.
+  [[nodiscard]] bool OnKillRequested(const JobStep& step,
+                                     const KillRequested& in);
+  // `ranks` are the job's; empty: all.
+  [[nodiscard]] bool Abort(const JobStep& step, const AbortMessage& abort,
+                           const std::vector<Rank>& ranks);
+  // Time limit and silent streams.
+  [[nodiscard]] bool OnTick(const JobStep& step);
+  TimeNs NextDeadline() const;
+
+  [[nodiscard]] bool OnOutput(const JobStep& step, const OutputData& output);
+  [[nodiscard]] bool OnOutputConsumed(const JobStep& step,
+                                      const OutputConsumed& in);
+  [[nodiscard]] bool OnInputOffered(const JobStep& step,
+                                    const InputOffered& in);
+  JobStreams& streams() { return streams_; }
+
+  // What the job waits for; false: for nothing but its processes.
+  bool Describe(TimeNs now, Waiting* waiting) const;
+
+ private:
+  void BeginStart(const JobStep& step);
+  void FailLaunch(const JobStep& step, const PhaseAnswer& answer);
+  void End(const JobStep& step, JobFailure failure);
+  bool Finish(const JobStep& step);
+  bool OnTimeLimit(const JobStep& step);
+  void TimeOut(const JobStep& step, const std::string& reason);
+  JobPhase Phase() const;
+  void Report(const JobStep& step, JobPhase phase);
+  void Persist(const JobStep& step, bool started);
+  void Persist(const JobStep& step);
+  std::vector<Rank> Awaited(std::string* operation) const;
+
+  JobPart& part_;
+  const std::vector<std::string>& node_names_;
+  JobProgress progress_;
+  JobStreams streams_;
+  HeadPersistence persistence_;
+  bool ending_ = false;                    // the rest is being ended
+  uint32_t kill_requests_ = 0;             // by the user
+  bool changed_ = true;                    // a report is due
+  JobPhase phase_ = JobPhase::kPreparing;  // as last reported
+  TimeNs since_ = 0;                       // when that phase began
+  TimeNs timeout_ = kNever;                // of the job as a whole
+  // The time limit has expired; `timeout_` is when to end the job.
+  bool out_of_time_ = false;
+  bool check_only_ = false;         // nothing is started
+  std::vector<ProgramNote> notes_;  // not reported yet
+};
+
+}  // namespace canopy::core
+
+#endif  // CANOPY_SERVER_CORE_JOB_HEAD_H_

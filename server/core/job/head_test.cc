@@ -1,0 +1,222 @@
+#include "server/core/job/head.h"
+
+#include <gtest/gtest.h>
+
+#include "common/status.h"
+#include "server/core/core_testing.h"
+
+namespace canopy::core {
+namespace {
+
+// Of a job with rank 0 at the controller, agent 0, and ranks 1 and 2 at
+// agent 1.
+class HeadTest : public testing::Test {
+ protected:
+  HeadTest() : tree_(3, 2), table_(0) {
+    spec_ = std::make_shared<JobSpec>(*JobOn("job", {0, 1, 1}));
+    spec_->timeout_seconds = 60;
+    Make();
+  }
+  void Make() {
+    table_.Remove("job");
+    const Job* entry = table_.Add(spec_);
+    head_.reset();
+    part_ = std::make_unique<JobPart>(
+        table_, *entry, JobPlace(0, tree_, entry->spec, 0, {}),
+        JobPrepare{Bytes(EncodeJobSpec(*spec_)), 0, {}}, true);
+    head_ = std::make_unique<JobHead>(*part_, names_, true);
+  }
+  JobStep Step() { return {now_, 0, tree_, out_}; }
+  void Launch(bool check_only = false) {
+    head_->Launch(Step(), {spec_, false, check_only});
+  }
+  // True: the job is over.
+  bool Prepare(int status = 0) {
+    part_->OnLocalPrepared(Step(), {"job", status, "why"});
+    part_->AnswerPrepare(1, {1, {}});
+    head_->OnAnswer();
+    return head_->Advance(Step());
+  }
+  void Run() {
+    Launch();
+    EXPECT_FALSE(Prepare());
+    part_->AnswerStart(0, {1, {}});
+    part_->AnswerStart(1, {2, {}});
+    EXPECT_FALSE(head_->Advance(Step()));
+  }
+  // True: the job is over.
+  bool Exit(Rank rank, int wait_status = 0) {
+    const ProcExit exit{rank, wait_status, false, false, false};
+    part_->AddEnd({exit, false});
+    head_->OnExit(Step(), exit);
+    head_->streams().CloseAll(rank);
+    return head_->Advance(Step());
+  }
+  JobChanged Last() { return All<JobChanged>(out_).back(); }
+  HeadRecord Persisted() {
+    return *DecodeHeadRecord(
+        All<PersistControlState>(out_).back().state.view());
+  }
+
+  TimeNs now_ = 1;
+  Tree tree_;
+  JobTable table_;
+  const std::vector<std::string> names_ = {"a", "b", "c"};
+  std::shared_ptr<JobSpec> spec_;
+  std::unique_ptr<JobPart> part_;
+  std::unique_ptr<JobHead> head_;
+  Actions out_;
+};
+
+TEST_F(HeadTest, GoesThroughThePhases) {
+  Launch();
+  EXPECT_FALSE(head_->Advance(Step()));
+  EXPECT_EQ(Last().phase, JobPhase::kPreparing);
+  EXPECT_FALSE(Prepare());
+  EXPECT_EQ(Last().phase, JobPhase::kStarting);
+  part_->AnswerStart(0, {1, {}});
+  part_->AnswerStart(1, {2, {}});
+  head_->OnAnswer();
+  EXPECT_FALSE(head_->Advance(Step()));
+  EXPECT_EQ(Last().phase, JobPhase::kRunning);
+  EXPECT_EQ(Last().procs_started, 3u);
+  EXPECT_FALSE(Exit(0));
+  EXPECT_FALSE(Exit(1));
+  EXPECT_TRUE(Exit(2));
+  EXPECT_EQ(Last().phase, JobPhase::kEnded);
+  EXPECT_EQ(Last().exit_code, 0);
+}
+
+TEST_F(HeadTest, TheStartIsPersistedBeforeItIsSent) {
+  Launch();
+  EXPECT_FALSE(Persisted().started);
+  out_.clear();
+  Prepare();
+  ASSERT_TRUE(std::holds_alternative<PersistControlState>(out_.front()));
+  EXPECT_TRUE(Persisted().started);
+  EXPECT_EQ(Sent<JobStart>(out_).size(), 1u);
+}
+
+TEST_F(HeadTest, AnErrorOfTheFirstPhaseEndsTheJob) {
+  Launch();
+  EXPECT_TRUE(Prepare(kErrNotFound));
+  EXPECT_EQ(Last().exit_code, kExitLaunchFailed);
+  EXPECT_EQ(Last().status, kErrNotFound);
+  EXPECT_EQ(Last().text, "a: why");
+  EXPECT_TRUE(Sent<JobStart>(out_).empty());
+}
+
+TEST_F(HeadTest, ACheckEndsWhenAllArePrepared) {
+  Launch(true);
+  EXPECT_TRUE(Prepare());
+  EXPECT_EQ(Last().phase, JobPhase::kEnded);
+  EXPECT_TRUE(Sent<JobStart>(out_).empty());
+}
+
+TEST_F(HeadTest, TheFirstFailureEndsTheRestAndGivesTheExitCode) {
+  Run();
+  EXPECT_FALSE(Exit(1, 3 << 8));
+  EXPECT_EQ(Sent<JobKill>(out_).size(), 1u);
+  EXPECT_EQ(Last().phase, JobPhase::kEnding);
+  EXPECT_FALSE(Exit(0, 15));
+  EXPECT_EQ(Sent<JobKill>(out_).size(), 1u);
+  EXPECT_TRUE(Exit(2, 15));
+  EXPECT_EQ(Last().exit_code, 3);
+  EXPECT_EQ(Last().first_failed, 1u);
+}
+
+TEST_F(HeadTest, ALostNodeIsAFailure) {
+  Run();
+  tree_.SetAlive(1, false);
+  part_->OnNodeLost(Step(), 1);
+  head_->OnNodeLost(Step(), 1, "no route");
+  EXPECT_FALSE(head_->Advance(Step()));
+  EXPECT_EQ(Last().status, kErrNodeDown);
+  EXPECT_EQ(Last().procs_ended, 2u);
+  EXPECT_TRUE(Exit(0, 15));
+  EXPECT_EQ(Last().exit_code, kExitNodeLost);
+}
+
+TEST_F(HeadTest, TheSecondKillRequestIsNotPatient) {
+  Run();
+  EXPECT_FALSE(head_->OnKillRequested(Step(), {"job", 0, ""}));
+  EXPECT_EQ(Sent<JobKill>(out_).size(), 1u);
+  EXPECT_FALSE(head_->OnKillRequested(Step(), {"job", 0, "", false, true}));
+  EXPECT_TRUE(Sent<JobSignal>(out_).empty());
+  EXPECT_FALSE(head_->OnKillRequested(Step(), {"job", 0, ""}));
+  EXPECT_EQ(Sent<JobSignal>(out_)[0].second.signal, 9);
+  EXPECT_EQ(Persisted().kill_requests, 2u);
+}
+
+TEST_F(HeadTest, AnAbortOfRanksExpectsTheirEnds) {
+  Run();
+  EXPECT_FALSE(head_->Abort(Step(), {{"job", 0}, 5, "enough", {}}, {2}));
+  EXPECT_EQ(Sent<JobKill>(out_)[0].second.ranks, std::vector<Rank>{2});
+  EXPECT_EQ(Persisted().expected, std::vector<Rank>{2});
+  EXPECT_FALSE(Exit(2, 15));
+  EXPECT_EQ(Last().phase, JobPhase::kRunning);
+  EXPECT_FALSE(Exit(1));
+  EXPECT_TRUE(Exit(0));
+  EXPECT_EQ(Last().exit_code, 5);
+}
+
+TEST_F(HeadTest, TheTimeLimitAsksForTheReasonFirst) {
+  Run();
+  EXPECT_FALSE(head_->OnTick(Step()));
+  now_ = head_->NextDeadline();
+  EXPECT_FALSE(head_->OnTick(Step()));
+  EXPECT_TRUE(Last().out_of_time);
+  EXPECT_TRUE(Sent<JobKill>(out_).empty());
+  now_ = head_->NextDeadline();
+  EXPECT_FALSE(head_->OnTick(Step()));
+  EXPECT_EQ(Last().status, kErrTimeout);
+  EXPECT_EQ(Sent<JobKill>(out_).size(), 1u);
+}
+
+TEST_F(HeadTest, SilentStreamsDoNotHoldUpTheEnd) {
+  spec_->timeout_seconds = 0;
+  Make();
+  Run();
+  for (const Rank rank : {0u, 1u, 2u}) {
+    const ProcExit exit{rank, 0, false, false, false};
+    part_->AddEnd({exit, false});
+    head_->OnExit(Step(), exit);
+  }
+  EXPECT_FALSE(head_->Advance(Step()));
+  now_ = head_->NextDeadline();
+  ASSERT_NE(now_, kNever);
+  EXPECT_TRUE(head_->OnTick(Step()));
+  EXPECT_EQ(Last().phase, JobPhase::kEnded);
+}
+
+TEST_F(HeadTest, ASuccessorContinuesWithTheRecord) {
+  Run();
+  Exit(1, 3 << 8);
+  const HeadRecord record = Persisted();
+  Make();
+  out_.clear();
+  head_->Recover(Step(), record);
+  EXPECT_EQ(part_->state(), JobPartState::kStarting);
+  part_->SyncChildren(Step());
+  EXPECT_EQ(Sent<JobKill>(out_).size(), 1u);
+  EXPECT_FALSE(head_->Advance(Step()));
+  EXPECT_EQ(Last().phase, JobPhase::kEnding);
+  EXPECT_EQ(Last().exit_code, 3);
+}
+
+TEST_F(HeadTest, DescribesWhatItWaitsFor) {
+  Launch();
+  part_->AnswerPrepare(1, {1, {}});
+  Waiting preparing;
+  EXPECT_TRUE(head_->Describe(now_ + 2'000'000, &preparing));
+  EXPECT_EQ(preparing.operation, "launch, preparing the nodes");
+  EXPECT_EQ(preparing.age_ms, 2u);
+  ASSERT_EQ(preparing.missing.size(), 1u);
+  EXPECT_EQ(preparing.missing[0].proc.rank, 0u);
+  Run();
+  Waiting running;
+  EXPECT_FALSE(head_->Describe(now_, &running));
+}
+
+}  // namespace
+}  // namespace canopy::core

@@ -1,0 +1,162 @@
+#include "server/core/job/job_set.h"
+
+#include <gtest/gtest.h>
+
+#include "common/status.h"
+#include "server/core/core_testing.h"
+
+namespace canopy::core {
+namespace {
+
+// The jobs of agent 1, below the root and above 3 and 4.
+class JobSetTest : public testing::Test {
+ protected:
+  JobSetTest()
+      : tree_(7, 2),
+        table_(1),
+        resync_(1, tree_),
+        jobs_(1, {"a", "b", "c", "d", "e", "f", "g"}, tree_, table_, resync_),
+        spec_(JobOn("job", {1, 3})) {}
+  JobStep Step() { return {1, 1, tree_, out_}; }
+  JobEntry& Take() {
+    jobs_.TakePart(Step(), spec_,
+                   JobPrepare{Bytes(EncodeJobSpec(*spec_)), 0, {}});
+    return *jobs_.Find("job");
+  }
+  JobEntry& Run() {
+    JobEntry& job = Take();
+    job.part.Start(Step());
+    job.part.AnswerStart(1, {1, {}});
+    job.part.AnswerStart(3, {1, {}});
+    jobs_.Advance(Step(), job);
+    out_.clear();
+    return job;
+  }
+
+  Tree tree_;
+  JobTable table_;
+  JobResync resync_;
+  JobSet jobs_;
+  std::shared_ptr<const JobSpec> spec_;
+  Actions out_;
+};
+
+TEST_F(JobSetTest, OnlyTheRootLaunches) {
+  EXPECT_EQ(jobs_.MayLaunch(*spec_).code(), kErrNotSupported);
+  tree_.SetAlive(0, false);
+  EXPECT_TRUE(jobs_.MayLaunch(*spec_).ok());
+  jobs_.Launch(Step(), {spec_});
+  EXPECT_NE(jobs_.FindControlled("job"), nullptr);
+  EXPECT_EQ(jobs_.MayLaunch(*spec_).code(), kErrExists);
+  tree_.SetAlive(3, false);
+  EXPECT_EQ(jobs_.MayLaunch(*JobOn("other", {3})).code(), kErrNodeDown);
+}
+
+TEST_F(JobSetTest, APartIsTaken) {
+  resync_.OnUnknown(Step(), 6, "job");
+  JobEntry& job = Take();
+  EXPECT_EQ(jobs_.FindControlled("job"), nullptr);
+  EXPECT_NE(table_.Find("job"), nullptr);
+  EXPECT_EQ(Sent<JobPrepare>(out_).size(), 1u);
+  // Whoever inquired about it is sent its end.
+  EXPECT_EQ(job.part.place().Below(), (std::vector<NodeId>{3, 6}));
+}
+
+TEST_F(JobSetTest, AJobReleasedAtRestIsGoneAtOnce) {
+  JobEntry& job = Take();
+  jobs_.Release(Step(), job);
+  EXPECT_EQ(jobs_.size(), 0u);
+  EXPECT_EQ(table_.Find("job"), nullptr);
+  EXPECT_EQ(Sent<JobForget>(out_).size(), 1u);
+  EXPECT_EQ(All<DropJob>(out_).size(), 1u);
+}
+
+TEST_F(JobSetTest, ElseWhenItsProcessesHaveEnded) {
+  JobEntry& job = Run();
+  jobs_.Release(Step(), job);
+  EXPECT_TRUE(job.releasing());
+  EXPECT_EQ(All<KillLocal>(out_).size(), 1u);
+  job.deferred.emplace_back(0, JobStart{"job"});
+  jobs_.RecordExit(Step(), job, {0, 15});
+  jobs_.Advance(Step(), job);
+  EXPECT_EQ(jobs_.size(), 0u);
+  // What came for the next part is due.
+  const auto released = jobs_.TakeReleased();
+  ASSERT_EQ(released.size(), 1u);
+  EXPECT_EQ(released[0].src, 0u);
+}
+
+TEST_F(JobSetTest, ProcessesThatAreGoneAreNotStartedAgain) {
+  jobs_.Release(Step(), Take());
+  JobEntry& again = Take();
+  EXPECT_FALSE(again.part.has_local());
+  EXPECT_EQ(again.part.place().lost(), std::set<NodeId>{1});
+}
+
+TEST_F(JobSetTest, APartWithoutPurposeIsDropped) {
+  spec_ = JobOn("job", {3});
+  JobEntry& job = Take();
+  tree_.SetAlive(3, false);
+  jobs_.OnNodeLost(Step(), job, 3, "");
+  jobs_.Advance(Step(), job);
+  EXPECT_EQ(jobs_.size(), 0u);
+  EXPECT_EQ(Sent<NodeLost>(out_).size(), 1u);
+}
+
+TEST_F(JobSetTest, WithoutItsControllerAJobIsReleased) {
+  jobs_.OnControllerLost(Step(), Run(), "gone");
+  EXPECT_EQ(All<KillLocal>(out_).size(), 1u);
+  EXPECT_NE(All<LogLine>(out_)[0].text.find("agent that controls it, a"),
+            std::string::npos);
+}
+
+TEST_F(JobSetTest, AFinishedJobHasEndedEverywhere) {
+  tree_.SetAlive(0, false);
+  jobs_.Launch(Step(), {spec_});
+  jobs_.Finish(Step(), *jobs_.Find("job"));
+  EXPECT_TRUE(resync_.HasEnded("job"));
+  EXPECT_EQ(Sent<JobForget>(out_).size(), 1u);
+  EXPECT_EQ(jobs_.size(), 0u);
+}
+
+TEST_F(JobSetTest, RecoversPartsAndHeads) {
+  JobRecovered in;
+  in.job = spec_;
+  in.started = true;
+  jobs_.Recover(Step(), in);
+  EXPECT_EQ(jobs_.Find("job")->part.state(), JobPartState::kStarting);
+  EXPECT_EQ(jobs_.FindControlled("job"), nullptr);
+  in.job = JobOn("other", {1});
+  in.control = Bytes(EncodeHeadRecord({}));
+  jobs_.Recover(Step(), in);
+  EXPECT_NE(jobs_.FindControlled("other"), nullptr);
+}
+
+TEST_F(JobSetTest, WhatCannotBeRecoveredIsForgotten) {
+  JobRecovered in;
+  in.job = spec_;
+  in.control = Bytes("garbage");
+  jobs_.Recover(Step(), in);
+  in.control.reset();
+  in.over = true;
+  jobs_.Recover(Step(), in);
+  EXPECT_EQ(All<ForgetLocal>(out_).size(), 2u);
+  EXPECT_TRUE(resync_.HasEnded("job"));
+  EXPECT_EQ(jobs_.size(), 0u);
+}
+
+TEST_F(JobSetTest, VisitsTheJobsThatAreThereAtTheirTurn) {
+  Take();
+  spec_ = JobOn("next", {1, 3});
+  jobs_.TakePart(Step(), spec_,
+                 JobPrepare{Bytes(EncodeJobSpec(*spec_)), 0, {}, false});
+  int visits = 0;
+  jobs_.ForEach([&](JobEntry&) {
+    ++visits;
+    if (JobEntry* next = jobs_.Find("next")) jobs_.Release(Step(), *next);
+  });
+  EXPECT_EQ(visits, 1);
+}
+
+}  // namespace
+}  // namespace canopy::core

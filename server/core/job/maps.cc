@@ -1,0 +1,168 @@
+#include "server/core/job/maps.h"
+
+#include <algorithm>
+#include <memory>
+#include <utility>
+
+#include "common/status.h"
+
+namespace canopy::core {
+namespace {
+
+// After this long without an answer the job counts as unknown.
+constexpr TimeNs kPatience = 10'000'000'000;
+
+}  // namespace
+
+JobMaps::JobMaps(NodeId self, const Tree& tree, JobTable& jobs)
+    : self_(self), tree_(tree), jobs_(jobs) {}
+
+void JobMaps::Want(TimeNs now, const std::string& nspace, Actions* actions) {
+  if (jobs_.Find(nspace) != nullptr || asked_.contains(nspace)) return;
+  const NodeId root = tree_.root();
+  if (root == self_ || root == kNoNode) {
+    unknown_.push_back(nspace);
+    return;
+  }
+  Ask& ask = asked_[nspace];
+  ask.deadline = now + kPatience;
+  Send(nspace, &ask, actions);
+}
+
+void JobMaps::Send(const std::string& nspace, Ask* ask, Actions* actions) {
+  ask->request = next_request_++;
+  ask->node = tree_.root();
+  const JobMapRequest request{ask->request, nspace};
+  actions->push_back(SendPeer{PeerMessage{self_, ask->node, request}});
+}
+
+void JobMaps::OnRequest(NodeId src, const JobMapRequest& request,
+                        Actions* actions) {
+  JobMapReply reply{request.request, kErrNotFound, request.nspace, {}};
+  if (const Job* job = jobs_.Find(request.nspace)) {
+    reply.status = kSuccess;
+    if (!request.exists_only) reply.spec = Bytes(EncodeJobSpec(*job->spec));
+    jobs_.AddReader(request.nspace, src);
+  }
+  actions->push_back(SendPeer{PeerMessage{self_, src, std::move(reply)}});
+}
+
+void JobMaps::OnReply(NodeId src, const JobMapReply& reply) {
+  const auto it = asked_.find(reply.nspace);
+  if (it == asked_.end() || it->second.request != reply.request ||
+      it->second.node != src) {
+    return OnCheckReply(src, reply);
+  }
+  const std::string nspace = it->first;
+  asked_.erase(it);
+  if (reply.status == kSuccess) {
+    Result<JobSpec> spec = DecodeJobSpec(reply.spec.view());
+    if (spec.ok() && spec->nspace == nspace) {
+      if (jobs_.Add(std::make_shared<const JobSpec>(std::move(*spec)))) {
+        borrowed_.emplace(nspace, Loan{src});
+      }
+      return;
+    }
+  }
+  unknown_.push_back(nspace);
+}
+
+void JobMaps::OnCheckReply(NodeId src, const JobMapReply& reply) {
+  const auto it = borrowed_.find(reply.nspace);
+  if (it == borrowed_.end() || it->second.lender != src ||
+      it->second.check != reply.request) {
+    return;
+  }
+  if (reply.status == kErrNotFound) Forget(reply.nspace);
+}
+
+void JobMaps::OnForget(NodeId src, const std::string& nspace) {
+  const auto asked = asked_.find(nspace);
+  const auto borrowed = borrowed_.find(nspace);
+  if ((asked != asked_.end() && asked->second.node == src) ||
+      (borrowed != borrowed_.end() && borrowed->second.lender == src)) {
+    Forget(nspace);
+  }
+}
+
+void JobMaps::Forget(const std::string& nspace) {
+  // The job's end may have overtaken its map, which would never be released.
+  if (asked_.erase(nspace) > 0) unknown_.push_back(nspace);
+  if (borrowed_.erase(nspace) > 0) jobs_.Remove(nspace);
+}
+
+void JobMaps::OnPrepare(const Bytes& bytes) {
+  if (borrowed_.empty()) return;
+  const Result<JobSpec> spec = DecodeJobSpec(bytes.view());
+  if (!spec.ok() || !borrowed_.contains(spec->nspace)) return;
+  const Job* job = jobs_.Find(spec->nspace);
+  // What waits for its collectives stays, unless its data is given out.
+  if (job == nullptr || job->registered) return Forget(spec->nspace);
+  borrowed_.erase(spec->nspace);
+}
+
+void JobMaps::OnJobRemoved(const RemovedJob& job, Actions* actions) const {
+  for (const NodeId reader : job.readers) {
+    if (!tree_.alive(reader)) continue;
+    actions->push_back(
+        SendPeer{PeerMessage{self_, reader, JobForget{job.nspace}}});
+  }
+}
+
+void JobMaps::OnNodeLost(Actions* actions) {
+  for (auto& [nspace, loan] : borrowed_) {
+    if (!tree_.alive(loan.lender)) continue;
+    loan.check = next_request_++;
+    const JobMapRequest check{loan.check, nspace, true};
+    actions->push_back(SendPeer{PeerMessage{self_, loan.lender, check}});
+  }
+}
+
+void JobMaps::OnTreeChanged(Actions* actions) {
+  // The job's end would not be reported: drop the map, which is requested again
+  // when needed.
+  std::vector<std::string> unsure;
+  for (const auto& [nspace, loan] : borrowed_) {
+    if (!tree_.alive(loan.lender)) unsure.push_back(nspace);
+  }
+  for (const std::string& nspace : unsure) Forget(nspace);
+  const NodeId root = tree_.root();
+  for (auto it = asked_.begin(); it != asked_.end();) {
+    if (it->second.node == root) {
+      ++it;
+    } else if (root == self_ || root == kNoNode) {
+      unknown_.push_back(it->first);
+      it = asked_.erase(it);
+    } else {
+      Send(it->first, &it->second, actions);
+      ++it;
+    }
+  }
+}
+
+// The question or its answer may have been lost with it.
+void JobMaps::OnNodeRestarted(NodeId node, Actions* actions) {
+  OnNodeLost(actions);
+  if (!tree_.InSubtree(node, self_)) return;
+  for (auto& [nspace, ask] : asked_) Send(nspace, &ask, actions);
+}
+
+void JobMaps::OnTick(TimeNs now) {
+  std::erase_if(asked_, [&](const auto& item) {
+    if (item.second.deadline > now) return false;
+    unknown_.push_back(item.first);
+    return true;
+  });
+}
+
+TimeNs JobMaps::NextDeadline() const {
+  TimeNs next = kNever;
+  for (const auto& [nspace, ask] : asked_) next = std::min(next, ask.deadline);
+  return next;
+}
+
+std::vector<std::string> JobMaps::TakeUnknown() {
+  return std::exchange(unknown_, {});
+}
+
+}  // namespace canopy::core

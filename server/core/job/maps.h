@@ -1,0 +1,77 @@
+// Maps of jobs without local ranks that local clients refer to: requested from
+// the root and released when the job is over.
+#ifndef CANOPY_SERVER_CORE_JOB_MAPS_H_
+#define CANOPY_SERVER_CORE_JOB_MAPS_H_
+
+#include <cstdint>
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "common/bytes.h"
+#include "common/ids.h"
+#include "server/core/job_table.h"
+#include "server/core/messages.h"
+#include "server/core/step/action.h"
+#include "server/core/tree.h"
+
+namespace canopy::core {
+
+// Both sides of JobMapRequest: the agent that borrows a map, and the root that
+// supplies it. Not synchronised.
+class JobMaps {
+ public:
+  JobMaps(NodeId self, const Tree& tree, JobTable& jobs);
+
+  // Requests the job's map: it is added to the table (JobChanges::added), or
+  // TakeUnknown names it.
+  void Want(TimeNs now, const std::string& nspace, Actions* actions);
+  void OnRequest(NodeId src, const JobMapRequest& request, Actions* actions);
+  void OnReply(NodeId src, const JobMapReply& reply);
+  // `src` reports that the job is over; accepted only from the agent that
+  // supplied the map or is being asked for it.
+  void OnForget(NodeId src, const std::string& nspace);
+  // A job that this agent is about to take part in is not borrowed.
+  void OnPrepare(const Bytes& spec);
+  // Notifies the agents that borrowed the map.
+  void OnJobRemoved(const RemovedJob& job, Actions* actions) const;
+  void OnTreeChanged(Actions* actions);
+  // `node` has a successor agent, which has none of its predecessor's messages.
+  void OnNodeRestarted(NodeId node, Actions* actions);
+  // Besides OnTreeChanged: messages in flight through it are lost.
+  void OnNodeLost(Actions* actions);
+  void OnTick(TimeNs now);
+  TimeNs NextDeadline() const;
+
+  size_t num_requests() const { return asked_.size(); }
+  // Namespaces unknown everywhere, since the last call.
+  std::vector<std::string> TakeUnknown();
+
+ private:
+  struct Ask {
+    uint64_t request = 0;
+    NodeId node = kNoNode;
+    TimeNs deadline = kNever;
+  };
+  struct Loan {
+    NodeId lender = kNoNode;
+    uint64_t check = 0;  // the last JobMapRequest::exists_only; 0: none
+  };
+
+  void Send(const std::string& nspace, Ask* ask, Actions* actions);
+  void OnCheckReply(NodeId src, const JobMapReply& reply);
+  void Forget(const std::string& nspace);
+
+  const NodeId self_;
+  const Tree& tree_;
+  JobTable& jobs_;
+  std::map<std::string, Ask> asked_;
+  std::map<std::string, Loan, std::less<>> borrowed_;
+  std::vector<std::string> unknown_;
+  uint64_t next_request_ = 1;
+};
+
+}  // namespace canopy::core
+
+#endif  // CANOPY_SERVER_CORE_JOB_MAPS_H_

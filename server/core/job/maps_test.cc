@@ -1,0 +1,177 @@
+#include "server/core/job/maps.h"
+
+#include <gtest/gtest.h>
+
+#include "common/status.h"
+#include "server/core/core_testing.h"
+
+namespace canopy::core {
+namespace {
+
+class JobMapsTest : public testing::Test {
+ protected:
+  JobMapsTest() : tree_(7, 2), jobs_(5), maps_(5, tree_, jobs_) {}
+
+  uint64_t Ask(const std::string& nspace) {
+    actions_.clear();
+    maps_.Want(1, nspace, &actions_);
+    const auto sent = Sent<JobMapRequest>(actions_);
+    return sent.empty() ? 0 : sent.back().second.request;
+  }
+  JobMapReply Reply(uint64_t request, const std::string& nspace) {
+    return {request, kSuccess, nspace,
+            Bytes(EncodeJobSpec(*JobOn(nspace, {2, 3})))};
+  }
+
+  Tree tree_;
+  JobTable jobs_;
+  JobMaps maps_;
+  Actions actions_;
+};
+
+TEST_F(JobMapsTest, AsksTheRootOnce) {
+  const uint64_t request = Ask("x");
+  ASSERT_NE(request, 0u);
+  EXPECT_EQ(Sent<JobMapRequest>(actions_)[0].first, 0u);
+  EXPECT_EQ(Ask("x"), 0u);
+  // Answers of others, or to something else, are not taken.
+  maps_.OnReply(3, Reply(request, "x"));
+  maps_.OnReply(0, Reply(request + 1, "x"));
+  EXPECT_EQ(jobs_.Find("x"), nullptr);
+  maps_.OnReply(0, Reply(request, "x"));
+  ASSERT_NE(jobs_.Find("x"), nullptr);
+  EXPECT_EQ(jobs_.Find("x")->agent_of(1), 3u);
+}
+
+TEST_F(JobMapsTest, UnknownAtTheRoot) {
+  const uint64_t request = Ask("x");
+  maps_.OnReply(0, {request, kErrNotFound, "x", {}});
+  EXPECT_EQ(maps_.TakeUnknown(), std::vector<std::string>{"x"});
+}
+
+TEST_F(JobMapsTest, AMapOfSomethingElseIsNoAnswer) {
+  const uint64_t request = Ask("x");
+  JobMapReply reply = Reply(request, "y");
+  reply.nspace = "x";
+  maps_.OnReply(0, reply);
+  EXPECT_EQ(maps_.TakeUnknown(), std::vector<std::string>{"x"});
+  EXPECT_EQ(jobs_.Find("y"), nullptr);
+}
+
+TEST_F(JobMapsTest, PatienceEnds) {
+  Ask("x");
+  EXPECT_LT(maps_.NextDeadline(), kNever);
+  maps_.OnTick(maps_.NextDeadline());
+  EXPECT_EQ(maps_.TakeUnknown(), std::vector<std::string>{"x"});
+  EXPECT_EQ(maps_.NextDeadline(), kNever);
+}
+
+TEST_F(JobMapsTest, ANewRootIsAskedAgain) {
+  Ask("x");
+  actions_.clear();
+  tree_.SetAlive(0, false);
+  maps_.OnTreeChanged(&actions_);
+  const auto sent = Sent<JobMapRequest>(actions_);
+  ASSERT_EQ(sent.size(), 1u);
+  EXPECT_EQ(sent[0].first, 1u);
+  maps_.OnReply(1, Reply(sent[0].second.request, "x"));
+  EXPECT_NE(jobs_.Find("x"), nullptr);
+}
+
+TEST_F(JobMapsTest, BorrowedMapsAreGivenBack) {
+  maps_.OnReply(0, Reply(Ask("x"), "x"));
+  maps_.OnForget(0, "other");
+  EXPECT_NE(jobs_.Find("x"), nullptr);
+  // Only the lender's word counts.
+  maps_.OnForget(3, "x");
+  EXPECT_NE(jobs_.Find("x"), nullptr);
+  maps_.OnForget(0, "x");
+  EXPECT_EQ(jobs_.Find("x"), nullptr);
+  // It may be known again, so the root is asked.
+  maps_.OnReply(0, JobMapReply{Ask("x"), kErrNotFound, "x", {}});
+  EXPECT_EQ(maps_.TakeUnknown(), std::vector<std::string>{"x"});
+}
+
+TEST_F(JobMapsTest, TheEndOfAJobMayOvertakeItsMap) {
+  const uint64_t request = Ask("x");
+  maps_.OnForget(3, "x");
+  EXPECT_TRUE(maps_.TakeUnknown().empty());
+  maps_.OnForget(0, "x");
+  EXPECT_EQ(maps_.TakeUnknown(), std::vector<std::string>{"x"});
+  maps_.OnReply(0, Reply(request, "x"));
+  EXPECT_EQ(jobs_.Find("x"), nullptr);
+}
+
+TEST_F(JobMapsTest, AfterALossTheLenderIsAskedWhetherTheJobIsOver) {
+  maps_.OnReply(0, Reply(Ask("x"), "x"));
+  for (const int status : {kSuccess, kErrNotFound}) {
+    actions_.clear();
+    maps_.OnNodeLost(&actions_);
+    const auto sent = Sent<JobMapRequest>(actions_);
+    ASSERT_EQ(sent.size(), 1u);
+    EXPECT_EQ(sent[0].first, 0u);
+    EXPECT_TRUE(sent[0].second.exists_only);
+    const JobMapReply reply{sent[0].second.request, status, "x", {}};
+    // Only the lender's answer counts, and only the one to the last request.
+    maps_.OnReply(3, reply);
+    maps_.OnReply(0, {reply.request - 1, kErrNotFound, "x", {}});
+    EXPECT_NE(jobs_.Find("x"), nullptr);
+    maps_.OnReply(0, reply);
+    EXPECT_EQ(jobs_.Find("x") != nullptr, status == kSuccess);
+  }
+  actions_.clear();
+  maps_.OnNodeLost(&actions_);
+  EXPECT_TRUE(actions_.empty());
+}
+
+TEST_F(JobMapsTest, AMapGoesWithTheAgentThatLentIt) {
+  maps_.OnReply(0, Reply(Ask("x"), "x"));
+  tree_.SetAlive(1, false);
+  maps_.OnTreeChanged(&actions_);
+  EXPECT_NE(jobs_.Find("x"), nullptr);
+  tree_.SetAlive(0, false);
+  maps_.OnTreeChanged(&actions_);
+  EXPECT_EQ(jobs_.Find("x"), nullptr);
+}
+
+TEST_F(JobMapsTest, APartInTheJobEndsTheLoan) {
+  const Bytes spec(EncodeJobSpec(*JobOn("x", {5})));
+  maps_.OnReply(0, Reply(Ask("x"), "x"));
+  maps_.OnPrepare(spec);
+  EXPECT_NE(jobs_.Find("x"), nullptr);
+  maps_.OnForget(0, "x");
+  EXPECT_NE(jobs_.Find("x"), nullptr);
+  jobs_.Remove("x");
+  // What local processes were given is given anew.
+  maps_.OnReply(0, Reply(Ask("x"), "x"));
+  jobs_.MarkRegistered("x");
+  maps_.OnPrepare(spec);
+  EXPECT_EQ(jobs_.Find("x"), nullptr);
+}
+
+TEST_F(JobMapsTest, LendsAndTellsTheReaders) {
+  jobs_.Add(JobOn("mine", {5, 6}));
+  const JobMapRequest request{7, "mine"};
+  maps_.OnRequest(2, request, &actions_);
+  const auto replies = Sent<JobMapReply>(actions_);
+  ASSERT_EQ(replies.size(), 1u);
+  EXPECT_EQ(replies[0].first, 2u);
+  EXPECT_EQ(replies[0].second.request, 7u);
+  EXPECT_EQ(DecodeJobSpec(replies[0].second.spec.view())->nspace, "mine");
+  actions_.clear();
+  // Whoever has it asks only whether it is known.
+  const JobMapRequest check{7, "mine", true};
+  maps_.OnRequest(2, check, &actions_);
+  EXPECT_TRUE(Sent<JobMapReply>(actions_)[0].second.spec.empty());
+  EXPECT_EQ(Sent<JobMapReply>(actions_)[0].second.status, kSuccess);
+  actions_.clear();
+  jobs_.TakeChanges();
+  jobs_.Remove("mine");
+  maps_.OnJobRemoved(jobs_.TakeChanges().removed[0], &actions_);
+  const auto forgets = Sent<JobForget>(actions_);
+  ASSERT_EQ(forgets.size(), 1u);
+  EXPECT_EQ(forgets[0].first, 2u);
+}
+
+}  // namespace
+}  // namespace canopy::core

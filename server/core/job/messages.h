@@ -1,0 +1,59 @@
+// Messages of other agents about jobs, each to the job that it concerns.
+#ifndef CANOPY_SERVER_CORE_JOB_MESSAGES_H_
+#define CANOPY_SERVER_CORE_JOB_MESSAGES_H_
+
+#include "common/ids.h"
+#include "server/core/job/job_set.h"
+#include "server/core/job/resync.h"
+#include "server/core/job/step.h"
+#include "server/core/messages.h"
+
+namespace canopy::core {
+
+// What comes about a job that is not here is ignored, deferred until the part
+// is here, or answered by JobResync. Not synchronised.
+class JobMessages {
+ public:
+  // Both outlive it.
+  JobMessages(JobSet& jobs, JobResync& resync) : jobs_(jobs), resync_(resync) {}
+
+  // False: the message is not about the life of jobs.
+  bool Take(const JobStep& step, const PeerMessage& message);
+  // An abort that was called at this agent.
+  void Abort(const JobStep& step, const AbortMessage& m);
+
+ private:
+  bool Defer(const PeerMessage& message);
+  // The part in a job that `src` reports about. Null: it is not here, and `src`
+  // gets an answer to that.
+  JobEntry* FindReported(const JobStep& step, NodeId src,
+                         const std::string& nspace);
+  void PrepareAgain(const JobStep& step, NodeId src, JobEntry& job,
+                    const JobPrepare& m);
+  void OnOver(const JobStep& step, NodeId src, const JobQueryReply& m);
+
+  void On(const JobStep& step, NodeId src, const JobPrepare& m);
+  void On(const JobStep& step, NodeId src, const JobPrepared& m);
+  void On(const JobStep& step, NodeId src, const JobStart& m);
+  void On(const JobStep& step, NodeId src, const JobStarted& m);
+  void On(const JobStep& step, NodeId src, const JobExits& m);
+  void On(const JobStep& step, NodeId src, const NodeLost& m);
+  void On(const JobStep& step, NodeId src, const JobSignal& m);
+  void On(const JobStep& step, NodeId src, const JobKill& m);
+  void On(const JobStep& step, NodeId src, const JobForget& m);
+  void On(const JobStep& step, NodeId src, const JobQuery& m);
+  void On(const JobStep& step, NodeId src, const JobQueryReply& m);
+  void On(const JobStep& step, NodeId src, const SyncComplete& m);
+  void On(const JobStep& step, NodeId src, const OutputData& m);
+  void On(const JobStep& step, NodeId src, const OutputCredit& m);
+  void On(const JobStep& step, NodeId src, const InputData& m);
+  void On(const JobStep& step, NodeId src, const InputCredit& m);
+  void On(const JobStep& step, NodeId src, const AbortMessage& m);
+
+  JobSet& jobs_;
+  JobResync& resync_;
+};
+
+}  // namespace canopy::core
+
+#endif  // CANOPY_SERVER_CORE_JOB_MESSAGES_H_

@@ -1,0 +1,301 @@
+// The launch of a part, its ends, and the part in another tree.
+#include "server/core/job/part.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "common/status.h"
+#include "server/core/job/records.h"
+
+namespace canopy::core {
+
+JobPart::JobPart(JobTable& table, const Job& entry, JobPlace place,
+                 const JobPrepare& prepare, bool persists)
+    : table_(table),
+      self_(place.self()),
+      spec_(entry.spec),
+      layout_(entry.layout),
+      encoded_(prepare.spec),
+      explain_(prepare.explain),
+      persists_(persists),
+      place_(std::move(place)),
+      local_node_(place_.lost().contains(self_) ? kNoNode : entry.local_node),
+      ends_(spec_->procs.size()) {
+  if (!has_local()) return;
+  local_left_ = static_cast<uint32_t>(layout_->ranks_on(local_node_).size());
+}
+
+bool JobPart::RunsHere() const {
+  return has_local() && state_ != JobPartState::kPreparing && local_left_ > 0;
+}
+
+std::vector<NodeId> JobPart::Asked() const {
+  std::vector<NodeId> asked = place_.children();
+  if (has_local()) asked.push_back(self_);
+  return asked;
+}
+
+void JobPart::Begin(const JobStep& step) {
+  if (has_local()) {
+    step.out.push_back(RegisterJob{spec_, layout_});
+    table_.MarkRegistered(nspace());
+  }
+  for (const NodeId node : place_.lost()) MarkNodeEnded(node);
+  RecordLost();
+}
+
+JobPrepare JobPart::PrepareMessage() const {
+  const std::set<NodeId>& lost = place_.lost();
+  return {encoded_, place_.controller(), {lost.begin(), lost.end()}, explain_};
+}
+
+void JobPart::Prepare(const JobStep& step) {
+  for (const NodeId child : place_.children()) {
+    step.Send(child, PrepareMessage());
+  }
+  if (!has_local()) return;
+  step.out.push_back(PrepareLocal{spec_, layout_, explain_});
+  PersistController(step);
+}
+
+void JobPart::OnPreparedAgain(const JobStep& step, NodeId controller) {
+  if (controller != place_.controller()) {
+    place_.SetController(controller);
+    PersistController(step);
+  }
+  place_.UpdateParent();
+  ResendAnswers();
+}
+
+void JobPart::AnswerPrepare(NodeId from, PhaseAnswer answer) {
+  prepare_.Answer(from, std::move(answer));
+}
+
+void JobPart::AnswerStart(NodeId from, PhaseAnswer answer) {
+  start_.Answer(from, std::move(answer));
+}
+
+void JobPart::OnLocalPrepared(const JobStep& step, const LocalPrepared& in) {
+  PhaseAnswer answer;
+  if (in.status == kSuccess) {
+    answer.count = 1;
+  } else {
+    answer.errors.push_back({step.self, in.status, in.text});
+  }
+  for (const ProgramNote& note : in.notes) {
+    answer.notes.push_back({note.reason, note.detail, {step.self}, 1});
+  }
+  AnswerPrepare(step.self, std::move(answer));
+}
+
+void JobPart::OnLocalStarted(const JobStep& step, const LocalStarted& in) {
+  PhaseAnswer answer;
+  answer.count = in.procs;
+  if (in.status != kSuccess) {
+    answer.errors.push_back({step.self, in.status, in.text});
+  }
+  AnswerStart(step.self, std::move(answer));
+  // Killed while processes were being created: repeated for the late ones.
+  if (kill_ && local_left_ > 0) KillLocalRanks(step, {});
+}
+
+bool JobPart::AllPrepared() const { return prepare_.Complete(Asked()); }
+
+std::vector<uint32_t> JobPart::Unanswered() const {
+  const LaunchPhase& phase =
+      state_ == JobPartState::kPreparing ? prepare_ : start_;
+  std::vector<uint32_t> out;
+  for (uint32_t node = 0; node < spec_->nodes.size(); ++node) {
+    const NodeId agent = spec_->nodes[node].agent;
+    if (place_.lost().contains(agent) || layout_->ranks_on(node).empty()) {
+      continue;
+    }
+    if (!phase.Answered(place_.HopTo(agent))) out.push_back(node);
+  }
+  return out;
+}
+
+void JobPart::Start(const JobStep& step) {
+  if (state_ != JobPartState::kPreparing) return;
+  state_ = JobPartState::kStarting;
+  for (const NodeId child : place_.children()) {
+    step.Send(child, JobStart{nspace()});
+  }
+  if (has_local()) step.out.push_back(StartLocal{nspace()});
+}
+
+// An error is an answer for all: it ends the job, and must be reported before
+// the exits that it causes.
+bool JobPart::StartAnswered() const {
+  if (state_ == JobPartState::kPreparing) return false;
+  return start_.Complete(Asked()) || !Started().errors.empty();
+}
+
+void JobPart::Advance() {
+  if (StartAnswered()) state_ = JobPartState::kRunning;
+}
+
+void JobPart::ReportUp(const JobStep& step) {
+  const NodeId parent = place_.parent();
+  if (AllPrepared() && !std::exchange(prepare_.sent_up, true)) {
+    PhaseAnswer sum = Prepared();
+    step.Send(parent, JobPrepared{nspace(), sum.count, std::move(sum.errors),
+                                  std::move(sum.notes)});
+  }
+  if (StartAnswered() && !std::exchange(start_.sent_up, true)) {
+    PhaseAnswer sum = Started();
+    step.Send(parent, JobStarted{nspace(), sum.count, std::move(sum.errors)});
+  }
+  for (MessageBody& report : ends_.TakeUnsent(nspace())) {
+    step.Send(parent, std::move(report));
+  }
+}
+
+bool JobPart::AddEnd(const RankEnd& end) {
+  if (!ends_.Add(end)) return false;
+  const Rank rank = end.exit.rank;
+  table_.MarkEnded(nspace(), rank);
+  if (spec_->procs[rank].node == local_node_) --local_left_;
+  return true;
+}
+
+std::vector<Rank> JobPart::LocalOf(const std::vector<Rank>& ranks) const {
+  if (ranks.empty()) return layout_->ranks_on(local_node_);
+  std::vector<Rank> out;
+  for (const Rank rank : ranks) {
+    if (rank < spec_->procs.size() && spec_->procs[rank].node == local_node_) {
+      out.push_back(rank);
+    }
+  }
+  return out;
+}
+
+void JobPart::Signal(const JobStep& step, const JobSignal& signal) const {
+  for (const NodeId child : place_.ChildrenTowards(signal.ranks)) {
+    step.Send(child, signal);
+  }
+  if (!RunsHere()) return;
+  std::vector<Rank> ranks = LocalOf(signal.ranks);
+  if (ranks.empty()) return;
+  if (signal.ranks.empty()) ranks.clear();
+  step.out.push_back(SignalLocal{nspace(), signal.signal, std::move(ranks)});
+}
+
+void JobPart::Kill(const JobStep& step, const JobKill& kill) {
+  if (kill.ranks.empty()) {
+    kill_ = kill;
+    table_.MarkEnding(nspace());
+  }
+  for (const NodeId child : place_.ChildrenTowards(kill.ranks)) {
+    step.Send(child, kill);
+  }
+  if (!has_local() || state_ == JobPartState::kPreparing) return;
+  std::vector<Rank> ranks = LocalOf(kill.ranks);
+  if (ranks.empty()) return;
+  if (kill.ranks.empty()) ranks.clear();
+  KillLocalRanks(step, std::move(ranks));
+}
+
+void JobPart::KillLocalRanks(const JobStep& step,
+                             std::vector<Rank> ranks) const {
+  if (ranks.empty()) table_.MarkEnding(nspace());
+  step.out.push_back(
+      KillLocal{nspace(), std::move(ranks), spec_->kill_grace_seconds * 1000});
+}
+
+void JobPart::SendForget(const JobStep& step) const {
+  for (const NodeId agent : place_.Below()) {
+    step.Send(agent, JobForget{nspace()});
+  }
+}
+
+// A controller may release a job of which it does not know that something still
+// runs here.
+bool JobPart::Release(const JobStep& step) {
+  if (!RunsHere()) return true;
+  if (std::exchange(state_, JobPartState::kReleasing) !=
+      JobPartState::kReleasing) {
+    KillLocalRanks(step, {});
+  }
+  return false;
+}
+
+void JobPart::Drop(const JobStep& step) const {
+  if (!has_local()) return;
+  step.out.push_back(ForgetLocal{nspace()});
+  step.out.push_back(DropJob{nspace()});
+}
+
+// ---------------------------------------------------------- changes of tree
+// ---
+
+void JobPart::OnNodeLost(const JobStep& step, NodeId node) {
+  place_.MarkLost(node);
+  MarkNodeEnded(node);
+  prepare_.Drop(node);
+  start_.Drop(node);
+  OnTreeChanged(step);
+}
+
+void JobPart::MarkNodeEnded(NodeId node) {
+  const uint32_t index = layout_->node_of_agent(node);
+  if (index == kNoNode) return;
+  for (const Rank rank : layout_->ranks_on(index)) {
+    table_.MarkEnded(nspace(), rank);
+  }
+}
+
+// The controller may see the new incarnations of lost nodes, alive and without
+// the job, so that their loss has to be reported to it.
+void JobPart::RecordLost() {
+  for (const NodeId node : place_.LostBelow()) {
+    const uint32_t index = layout_->node_of_agent(node);
+    if (index == kNoNode) continue;
+    for (const Rank rank : layout_->ranks_on(index)) {
+      AddEnd({{rank, 0, false, false, false}, true});
+    }
+  }
+}
+
+void JobPart::OnTreeChanged(const JobStep& step) {
+  const JobPlace::Change change = place_.Update();
+  for (const NodeId child : change.new_children) SyncChild(step, child);
+  if (place_.controls()) return;
+  // The old parent may have died with our answers in its hands.
+  if (change.parent) ResendAnswers();
+  RecordLost();
+  // And any on the way with output that it had not passed on yet.
+  if (!change.route || !has_local()) return;
+  step.out.push_back(ResendOutput{nspace()});
+  RequestInput(step);
+}
+
+void JobPart::OnNodeRestarted(const JobStep& step, NodeId node) {
+  if (place_.IsChild(node)) SyncChild(step, node);
+  if (place_.controls() || !place_.OnRoute(node)) return;
+  if (node == place_.parent()) ResendAnswers();
+  // A recovered controller requests it once its launcher has reattached.
+  if (has_local() && node != place_.controller()) {
+    step.out.push_back(ResendOutput{nspace()});
+  }
+  RequestInput(step);
+}
+
+void JobPart::ResendAnswers() {
+  prepare_.sent_up = start_.sent_up = false;
+  ends_.Resend();
+}
+
+void JobPart::SyncChild(const JobStep& step, NodeId child) const {
+  step.Send(child, PrepareMessage());
+  if (state_ != JobPartState::kPreparing) {
+    step.Send(child, JobStart{nspace()});
+  }
+  if (kill_) step.Send(child, *kill_);
+}
+
+void JobPart::SyncChildren(const JobStep& step) const {
+  for (const NodeId child : place_.children()) SyncChild(step, child);
+}
+
+}  // namespace canopy::core

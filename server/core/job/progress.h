@@ -1,0 +1,71 @@
+// Progress of one job at the agent that controls it: which ranks have ended,
+// and the failure that determines the job's exit code. Book-keeping only.
+#ifndef CANOPY_SERVER_CORE_JOB_PROGRESS_H_
+#define CANOPY_SERVER_CORE_JOB_PROGRESS_H_
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "common/ids.h"
+#include "common/job.h"
+#include "server/core/messages.h"
+
+namespace canopy::core {
+
+// Why a job failed.
+struct JobFailure {
+  int exit_code = 0;
+  int status = 0;
+  Rank rank = kRankInvalid;  // whose fault; kRankInvalid: no rank's
+  std::string text;
+};
+
+// Exit codes of a job when no rank's exit status determines them.
+inline constexpr int kExitLaunchFailed = 1;
+inline constexpr int kExitLostWithoutFinalize = 1;
+inline constexpr int kExitNodeLost = 1;
+inline constexpr int kExitTimedOut = 110;  // ETIMEDOUT
+inline constexpr int kExitKilled = 143;    // 128 + SIGTERM
+
+class JobProgress {
+ public:
+  explicit JobProgress(std::shared_ptr<const JobSpec> job);
+
+  // The first failure stays; later ones are its consequences. True when this
+  // one is the first.
+  bool Fail(JobFailure failure);
+  const std::optional<JobFailure>& failure() const { return failure_; }
+
+  // Notes that a rank ended. Returns the failure that its end means, if it is
+  // abnormal and neither expected nor reported before.
+  std::optional<JobFailure> OnExit(const ProcExit& exit);
+  // The rank's end has been requested and is no failure.
+  void ExpectEnd(Rank rank) { expected_[rank] = true; }
+  std::vector<Rank> Expected() const;
+  // The rank is unreachable: counts as ended.
+  void OnLost(Rank rank);
+  bool ended(Rank rank) const { return ended_[rank]; }
+  uint32_t num_ended() const { return num_ended_; }
+  bool all_ended() const { return num_ended_ == ended_.size(); }
+  // Ranks that have not ended, ascending.
+  std::vector<Rank> Remaining() const;
+  // Nodes that take standard input (job-relative); ended ranks take none.
+  std::vector<uint32_t> InputNodes() const;
+
+ private:
+  void MarkEnded(Rank rank);
+
+  std::shared_ptr<const JobSpec> job_;
+  std::optional<JobFailure> failure_;
+  std::vector<bool> ended_;
+  std::vector<bool> expected_;
+  std::vector<uint32_t> left_on_node_;  // ranks that have not ended
+  uint32_t num_ended_ = 0;
+};
+
+}  // namespace canopy::core
+
+#endif  // CANOPY_SERVER_CORE_JOB_PROGRESS_H_

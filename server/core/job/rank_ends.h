@@ -1,0 +1,40 @@
+// How the ranks of a job ended, as far as this agent reports it upwards.
+#ifndef CANOPY_SERVER_CORE_JOB_RANK_ENDS_H_
+#define CANOPY_SERVER_CORE_JOB_RANK_ENDS_H_
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include "server/core/messages.h"
+
+namespace canopy::core {
+
+// The end of one rank: by itself, or with its node.
+struct RankEnd {
+  ProcExit exit;  // only the rank, if it was lost with its node
+  bool lost_with_node = false;
+};
+
+// In order of arrival, because the controller takes the first failure for the
+// cause of the others.
+class RankEnds {
+ public:
+  explicit RankEnds(size_t num_ranks) : known_(num_ranks) {}
+
+  // False: there is no such rank, or its end is known.
+  bool Add(const RankEnd& end);
+  // JobExits and NodeLost with what was added since the last call.
+  std::vector<MessageBody> TakeUnsent(const std::string& nspace);
+  // All of it is to be sent again, to a parent that may not have it.
+  void Resend() { sent_ = 0; }
+
+ private:
+  std::vector<bool> known_;  // by rank
+  std::vector<RankEnd> ends_;
+  size_t sent_ = 0;
+};
+
+}  // namespace canopy::core
+
+#endif  // CANOPY_SERVER_CORE_JOB_RANK_ENDS_H_

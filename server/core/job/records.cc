@@ -1,0 +1,108 @@
+#include "server/core/job/records.h"
+
+#include <utility>
+
+#include "common/wire.h"
+#include "server/core/journal_key.h"
+
+namespace canopy::core {
+namespace {
+
+constexpr TimeNs kSecond = 1'000'000'000;
+
+NodeId RecoveredController(const std::vector<PersistedRecord>& records) {
+  for (const PersistedRecord& record : records) {
+    const auto key = ParseKey(record.key);
+    if (!key || key->type != JournalRecordType::kController) continue;
+    WireReader in(record.value.view());
+    const NodeId node = in.Uint32();
+    if (in.done()) return node;
+  }
+  return kNoNode;
+}
+
+std::optional<HeadRecord> RecordOf(TimeNs now, const JobRecovered& in) {
+  if (!in.control) return std::nullopt;
+  if (!in.control->empty()) return DecodeHeadRecord(in.control->view());
+  // The launch had not begun.
+  HeadRecord record;
+  record.since = now;
+  if (in.job->timeout_seconds > 0) {
+    record.timeout = now + in.job->timeout_seconds * kSecond;
+  }
+  return record;
+}
+
+}  // namespace
+
+std::string EncodeHeadRecord(const HeadRecord& record) {
+  WireWriter out;
+  out.Bool(record.started);
+  out.Bool(record.ending);
+  out.Uint(record.kill_requests);
+  out.Int(record.since);
+  out.Int(record.timeout);
+  out.Bool(record.out_of_time);
+  out.Bool(record.failure.has_value());
+  if (record.failure) {
+    out.Int(record.failure->exit_code);
+    out.Int(record.failure->status);
+    out.Uint(record.failure->rank);
+    out.String(record.failure->text);
+  }
+  out.Uint(record.expected.size());
+  for (const Rank rank : record.expected) out.Uint(rank);
+  out.Uint(record.lost.size());
+  for (const NodeId node : record.lost) out.Uint(node);
+  return out.Take();
+}
+
+std::optional<HeadRecord> DecodeHeadRecord(std::string_view bytes) {
+  WireReader in(bytes);
+  HeadRecord record;
+  record.started = in.Bool();
+  record.ending = in.Bool();
+  record.kill_requests = in.Uint32();
+  record.since = in.Int();
+  record.timeout = in.Int();
+  record.out_of_time = in.Bool();
+  if (in.Bool()) {
+    JobFailure& failure = record.failure.emplace();
+    failure.exit_code = static_cast<int>(in.Int());
+    failure.status = static_cast<int>(in.Int());
+    failure.rank = in.Uint32();
+    failure.text = in.String();
+  }
+  record.expected.resize(in.Count());
+  for (Rank& rank : record.expected) rank = in.Uint32();
+  record.lost.resize(in.Count());
+  for (NodeId& node : record.lost) node = in.Uint32();
+  if (!in.done()) return std::nullopt;
+  return record;
+}
+
+void HeadPersistence::Persist(const JobStep& step, const std::string& nspace,
+                              const HeadRecord& record) {
+  if (!enabled_) return;
+  std::string encoded = EncodeHeadRecord(record);
+  if (encoded == last_) return;
+  last_ = std::move(encoded);
+  step.out.push_back(PersistControlState{nspace, Bytes(last_)});
+}
+
+PersistRecord ControllerRecord(const std::string& nspace, NodeId controller) {
+  WireWriter value;
+  value.Uint(controller);
+  return {nspace, BeginKey(JournalRecordType::kController).Take(),
+          Bytes(value.Take())};
+}
+
+RecoveredRole ReadRole(TimeNs now, const JobRecovered& in, NodeId self,
+                       NodeId root, uint32_t num_nodes) {
+  RecoveredRole role{RecoveredController(in.records), RecordOf(now, in)};
+  if (in.control) role.controller = self;
+  if (role.controller >= num_nodes) role.controller = root;
+  return role;
+}
+
+}  // namespace canopy::core

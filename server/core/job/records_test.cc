@@ -1,0 +1,107 @@
+#include "server/core/job/records.h"
+
+#include <gtest/gtest.h>
+
+#include "server/core/core_testing.h"
+
+namespace canopy::core {
+namespace {
+
+HeadRecord Sample() {
+  HeadRecord record;
+  record.started = record.ending = record.out_of_time = true;
+  record.kill_requests = 2;
+  record.since = 123456789012;
+  record.timeout = kNever;
+  record.failure = JobFailure{7, -12, 3, "rank 3 ended"};
+  record.expected = {1, 70000};
+  record.lost = {0, 9};
+  return record;
+}
+
+TEST(JobRecordTest, RoundTrip) {
+  const std::string bytes = EncodeHeadRecord(Sample());
+  const auto back = DecodeHeadRecord(bytes);
+  ASSERT_TRUE(back.has_value());
+  EXPECT_EQ(EncodeHeadRecord(*back), bytes);
+  EXPECT_EQ(back->since, 123456789012);
+  EXPECT_EQ(back->timeout, kNever);
+  EXPECT_EQ(back->failure->status, -12);
+  EXPECT_EQ(back->failure->text, "rank 3 ended");
+  EXPECT_EQ(back->lost, (std::vector<NodeId>{0, 9}));
+}
+
+TEST(JobRecordTest, NothingElseIsRead) {
+  const std::string bytes = EncodeHeadRecord(Sample());
+  for (size_t size = 0; size < bytes.size(); ++size) {
+    EXPECT_FALSE(DecodeHeadRecord(bytes.substr(0, size)).has_value()) << size;
+  }
+  EXPECT_FALSE(DecodeHeadRecord(bytes + "x").has_value());
+}
+
+TEST(HeadPersistenceTest, OnlyChangesArePersisted) {
+  const Tree tree(1, 2);
+  Actions out;
+  const JobStep step{5, 0, tree, out};
+  HeadPersistence disabled(false);
+  disabled.Persist(step, "job", Sample());
+  EXPECT_TRUE(out.empty());
+  HeadPersistence persistence(true);
+  HeadRecord record = Sample();
+  persistence.Persist(step, "job", record);
+  persistence.Persist(step, "job", record);
+  ++record.kill_requests;
+  persistence.Persist(step, "job", record);
+  const auto states = All<PersistControlState>(out);
+  ASSERT_EQ(states.size(), 2u);
+  EXPECT_EQ(DecodeHeadRecord(states[1].state.view())->kill_requests, 3u);
+}
+
+class RoleTest : public testing::Test {
+ protected:
+  static constexpr NodeId kSelf = 2;
+  RoleTest() { in_.job = JobOn("job", {2}); }
+  RecoveredRole Read() const { return ReadRole(9, in_, kSelf, 0, 4); }
+  void Name(NodeId controller) {
+    const PersistRecord record = ControllerRecord("job", controller);
+    in_.records.push_back({record.key, record.value});
+  }
+
+  JobRecovered in_;
+};
+
+TEST_F(RoleTest, TheRootControlsWhatNamesNobody) {
+  EXPECT_EQ(Read().controller, 0u);
+  EXPECT_TRUE(Read().Usable(kSelf));
+  Name(77);  // no member
+  EXPECT_EQ(Read().controller, 0u);
+}
+
+TEST_F(RoleTest, TheRecordNamesTheController) {
+  in_.records.push_back({"controller", Bytes("garbage")});
+  Name(3);
+  EXPECT_EQ(Read().controller, 3u);
+  EXPECT_FALSE(Read().head.has_value());
+}
+
+TEST_F(RoleTest, AHeadContinuesWithItsRecord) {
+  Name(3);
+  in_.control = Bytes(EncodeHeadRecord(Sample()));
+  EXPECT_EQ(Read().controller, kSelf);
+  EXPECT_EQ(Read().head->kill_requests, 2u);
+  in_.control = Bytes("garbage");
+  EXPECT_FALSE(Read().Usable(kSelf));
+}
+
+TEST_F(RoleTest, AHeadWithoutARecordHadNotBegun) {
+  auto spec = std::make_shared<JobSpec>(*in_.job);
+  spec->timeout_seconds = 1;
+  in_.job = spec;
+  in_.control = Bytes();
+  EXPECT_EQ(Read().head->since, 9);
+  EXPECT_EQ(Read().head->timeout, 1'000'000'009);
+  EXPECT_FALSE(Read().head->started);
+}
+
+}  // namespace
+}  // namespace canopy::core

@@ -1,0 +1,33 @@
+// The step in progress, as the classes of the job engine pass it on.
+#ifndef CANOPY_SERVER_CORE_JOB_STEP_H_
+#define CANOPY_SERVER_CORE_JOB_STEP_H_
+
+#include <string>
+#include <utility>
+
+#include "common/ids.h"
+#include "server/core/messages.h"
+#include "server/core/step/action.h"
+#include "server/core/step/clock.h"
+#include "server/core/tree.h"
+
+namespace canopy::core {
+
+// Valid for one step. `out` takes what the agent is to do, in order.
+struct JobStep {
+  TimeNs now;
+  NodeId self;
+  const Tree& tree;
+  Actions& out;
+
+  void Send(NodeId to, MessageBody body) const {
+    out.push_back(SendPeer{{self, to, std::move(body)}});
+  }
+  void Log(LogLine::Level level, std::string text) const {
+    out.push_back(LogLine{level, std::move(text)});
+  }
+};
+
+}  // namespace canopy::core
+
+#endif  // CANOPY_SERVER_CORE_JOB_STEP_H_

@@ -1,0 +1,91 @@
+#include "server/core/job/stream_flow.h"
+
+#include <gtest/gtest.h>
+
+#include "server/core/core_testing.h"
+
+namespace canopy::core {
+namespace {
+
+constexpr uint16_t kOut = 2;
+constexpr uint16_t kErr = 4;
+
+TEST(OutputFlowTest, StandardOutputAndErrorAreAwaited) {
+  OutputFlow flow(*JobOn("job", {0, 1}));
+  EXPECT_TRUE(flow.IsOpen(0, kOut));
+  flow.OnClosed(0, kOut);
+  flow.OnClosed(0, kOut);
+  flow.OnClosed(0, 8);  // diagnostics are not
+  EXPECT_FALSE(flow.IsOpen(0, kOut));
+  EXPECT_EQ(flow.OpenRanks(), (std::vector<Rank>{0, 1}));
+  EXPECT_TRUE(flow.CloseAll(0));
+  EXPECT_FALSE(flow.CloseAll(0));
+  flow.OnClosed(1, kOut | kErr);
+  EXPECT_TRUE(flow.all_closed());
+}
+
+TEST(OutputFlowTest, MergedErrorIsNot) {
+  JobSpec spec = *JobOn("job", {0});
+  spec.merge_stderr = true;
+  OutputFlow flow(spec);
+  flow.OnClosed(0, kOut);
+  EXPECT_TRUE(flow.all_closed());
+}
+
+TEST(OutputFlowTest, PositionsShowDuplicatesAndGaps) {
+  OutputFlow flow(*JobOn("job", {0, 1}));
+  EXPECT_EQ(flow.OnDelivered(1, 10, 10), 0u);
+  EXPECT_EQ(flow.OnDelivered(1, 10, 15), 5u);
+  EXPECT_EQ(flow.OnDelivered(1, 10, 15), 10u);
+  EXPECT_FALSE(flow.OnDelivered(1, 10, 30).has_value());
+  EXPECT_FALSE(flow.OnDelivered(1, 10, 5).has_value());
+  // Without a position it is new.
+  EXPECT_EQ(flow.OnDelivered(1, 3, 0), 0u);
+  EXPECT_EQ(flow.unconsumed(), 18u);
+  EXPECT_EQ(flow.OnConsumed(1, 18), 18u);
+  EXPECT_EQ(flow.OnConsumed(1, 5), 23u);
+  EXPECT_EQ(flow.unconsumed(), 0u);
+}
+
+TEST(OutputFlowTest, PositionsAreSet) {
+  OutputFlow flow(*JobOn("job", {0, 1}));
+  flow.SetReceived({7, 9, 1000});
+  EXPECT_EQ(flow.consumed(1), 9u);
+  EXPECT_EQ(flow.OnDelivered(1, 2, 10), 1u);
+  flow.SkipTo(0, 20);
+  flow.SkipTo(0, 5);
+  EXPECT_EQ(flow.consumed(0), 20u);
+  EXPECT_EQ(flow.OnDelivered(0, 1, 21), 0u);
+}
+
+TEST(InputFlowTest, TheSlowestCounts) {
+  InputFlow flow(2);
+  flow.OnSent(10);
+  EXPECT_EQ(flow.OnTaken(0, 10, 0, {0, 1}), 0u);
+  EXPECT_EQ(flow.OnTaken(1, 4, 0, {0, 1}), 4u);
+  EXPECT_EQ(flow.OnTaken(1, 0, 6, {0, 1}), 2u);
+  // Never more than was sent.
+  EXPECT_EQ(flow.OnTaken(1, 1000, 0, {0, 1}), 4u);
+  EXPECT_EQ(flow.done(), 10u);
+}
+
+TEST(InputFlowTest, WhatNobodyTakesIsConsumed) {
+  InputFlow flow(2);
+  flow.OnSent(10);
+  flow.OnTaken(0, 3, 0, {0, 1});
+  EXPECT_EQ(flow.Advance({0}), 3u);
+  EXPECT_EQ(flow.Advance({}), 7u);
+  EXPECT_EQ(flow.Advance({}), 0u);
+}
+
+TEST(InputFlowTest, TotalsWaitForThePosition) {
+  InputFlow flow(1);
+  flow.NoteTaken(0, 70);
+  flow.NoteTaken(0, 60);
+  flow.SetBegin(50);
+  flow.OnSent(30);
+  EXPECT_EQ(flow.Advance({0}), 20u);
+}
+
+}  // namespace
+}  // namespace canopy::core

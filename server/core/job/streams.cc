@@ -1,0 +1,205 @@
+#include "server/core/job/streams.h"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+#include "server/core/job/text.h"
+
+namespace canopy::core {
+namespace {
+
+// Silence after which a stream that outlives its process is taken for held
+// open by something that the process left behind.
+constexpr TimeNs kDrainIdle = 3'000'000'000;
+
+}  // namespace
+
+JobStreams::JobStreams(const JobPart& part, const JobProgress& progress)
+    : part_(part),
+      progress_(progress),
+      output_(*part.spec()),
+      input_(static_cast<uint32_t>(part.spec()->nodes.size())) {}
+
+NodeId JobStreams::AgentOf(uint32_t node) const {
+  return part_.spec()->nodes[node].agent;
+}
+
+void JobStreams::AwaitLauncher() {
+  acknowledges_ = detached_ = true;
+  input_log_.Forget();
+}
+
+void JobStreams::OnLauncherReattached(const JobStep& step,
+                                      const LauncherReattached& in) {
+  detached_ = asked_ = false;
+  discards_ = !in.received.has_value();
+  if (in.received) output_.SetReceived(*in.received);
+  if (in.input_begin && input_log_.BeginAt(*in.input_begin)) {
+    input_.SetBegin(*in.input_begin);
+  }
+  for (uint32_t i = 0; i < part_.spec()->nodes.size(); ++i) {
+    const OutputCredit credit{in.nspace, 0, output_.consumed(i), true};
+    if (AgentOf(i) == step.self) {
+      part_.OnOutputCredit(step, credit);
+    } else if (step.tree.alive(AgentOf(i))) {
+      step.Send(AgentOf(i), credit);
+    }
+  }
+}
+
+void JobStreams::OnNodeRestarted(const JobStep& step, NodeId node) {
+  for (uint32_t i = 0; i < part_.spec()->nodes.size(); ++i) {
+    if (LeadsOver(step.tree, step.self, AgentOf(i), node)) {
+      ResendCredit(step, i);
+    }
+  }
+}
+
+// ---------------------------------------------------------------- output ---
+
+bool JobStreams::OnOutput(const JobStep& step, const OutputData& output) {
+  const JobSpec& spec = *part_.spec();
+  // A launcher that reattaches asks for it again.
+  if (output.rank >= spec.procs.size() || detached_) return false;
+  const uint32_t node = spec.procs[output.rank].node;
+  const uint64_t size = output.data.size();
+  if (discards_ && output.end > size) output_.SkipTo(node, output.end - size);
+  if (drain_ != kNever) drain_ = step.now + kDrainIdle;
+  const auto known = output_.OnDelivered(node, size, output.end);
+  // What is missing before it was lost on the way and comes again, and this
+  // with it.
+  if (!known) return false;
+  if (size > 0) {
+    if (*known == size) {
+      ResendCredit(step, node);
+      return false;
+    }
+    step.out.push_back(DeliverOutput{part_.nspace(), output.rank,
+                                     output.channel,
+                                     output.data.Slice(*known, size)});
+    return false;
+  }
+  if (!output_.IsOpen(output.rank, output.channel)) return false;
+  step.out.push_back(
+      DeliverOutput{part_.nspace(), output.rank, output.channel, {}});
+  output_.OnClosed(output.rank, output.channel);
+  return true;
+}
+
+bool JobStreams::OnConsumed(const JobStep& step, const OutputConsumed& in) {
+  const JobSpec& spec = *part_.spec();
+  if (in.rank >= spec.procs.size()) return false;
+  const uint32_t node = spec.procs[in.rank].node;
+  const uint64_t total = output_.OnConsumed(node, in.bytes);
+  if (drain_ != kNever) drain_ = step.now + kDrainIdle;
+  if (AgentOf(node) == step.self) {
+    step.out.push_back(CreditOutput{in.nspace, in.bytes, total});
+  } else if (step.tree.alive(AgentOf(node))) {
+    step.Send(AgentOf(node), OutputCredit{in.nspace, in.bytes, total});
+  }
+  return asked_;
+}
+
+// Credit may have been lost with an agent that was to pass it on.
+void JobStreams::ResendCredit(const JobStep& step, uint32_t node) const {
+  const NodeId agent = AgentOf(node);
+  const uint64_t total = output_.consumed(node);
+  if (detached_ || total == 0 || agent == step.self ||
+      !step.tree.alive(agent)) {
+    return;
+  }
+  step.Send(agent, OutputCredit{part_.nspace(), 0, total});
+}
+
+bool JobStreams::AllDelivered(const JobStep& step) {
+  if (!output_.all_closed()) {
+    if (drain_ == kNever && !detached_) drain_ = step.now + kDrainIdle;
+    return false;
+  }
+  drain_ = kNever;
+  if (!acknowledges_ || output_.unconsumed() == 0) return true;
+  if (!std::exchange(asked_, true)) {
+    step.out.push_back(OutputDelivered{part_.nspace()});
+  }
+  return false;
+}
+
+bool JobStreams::OnDrainTimeout(const JobStep& step) {
+  if (output_.unconsumed() > 0) {
+    // The launcher is slow, so the writers may well be waiting for it.
+    drain_ = step.now + kDrainIdle;
+    return false;
+  }
+  // The job's release ends what it left behind.
+  step.Log(LogLine::Level::kWarning,
+           "job " + part_.nspace() + ": processes that " +
+               DescribeRanks(OpenRanks()) +
+               " left behind hold its output open; not waiting for them");
+  return true;
+}
+
+// ----------------------------------------------------------------- input ---
+
+void JobStreams::SendInput(const JobStep& step) {
+  for (const InputLog::Piece& piece : input_log_.TakeNew()) {
+    SendPiece(step, piece);
+  }
+  ReportTaken(step, input_.Advance(progress_.InputNodes()));
+}
+
+void JobStreams::ReportTaken(const JobStep& step, uint64_t bytes) {
+  if (bytes == 0) return;
+  step.out.push_back(InputConsumed{part_.nspace(), bytes});
+  input_log_.Release(input_.done());
+}
+
+void JobStreams::SendPiece(const JobStep& step, const InputLog::Piece& piece) {
+  input_.OnSent(piece.data.size());
+  if (progress_.InputNodes().empty()) return;
+  const JobSpec& spec = *part_.spec();
+  InputData message{part_.nspace(), {}, piece.data, piece.end};
+  if (spec.stdin_target == StdinTarget::kAll) {
+    return part_.OnInput(step, message);
+  }
+  message.ranks = {spec.stdin_rank};
+  const NodeId agent = AgentOf(spec.procs[spec.stdin_rank].node);
+  if (agent == step.self) return part_.OnInput(step, message);
+  if (step.tree.alive(agent)) step.Send(agent, std::move(message));
+}
+
+void JobStreams::OnInputTaken(const JobStep& step, uint32_t node,
+                              const InputCredit& in) {
+  uint64_t total = in.total;
+  if (!input_log_.positioned()) {
+    input_.NoteTaken(node, std::exchange(total, 0));
+  }
+  ReportTaken(step,
+              input_.OnTaken(node, in.bytes, total, progress_.InputNodes()));
+  if (in.resend) ResendInput(step, node, in.total);
+}
+
+// Input for all ranks of the job is resent to those of one node alone.
+void JobStreams::ResendInput(const JobStep& step, uint32_t node,
+                             uint64_t from) const {
+  if (std::ranges::count(progress_.InputNodes(), node) == 0) return;
+  const JobSpec& spec = *part_.spec();
+  InputData message{part_.nspace(), {}, {}};
+  if (spec.stdin_target == StdinTarget::kAll) {
+    message.ranks = part_.layout()->ranks_on(node);
+  } else {
+    message.ranks = {spec.stdin_rank};
+  }
+  const NodeId agent = AgentOf(node);
+  for (InputLog::Piece& piece : input_log_.From(from)) {
+    message.data = std::move(piece.data);
+    message.end = piece.end;
+    if (agent == step.self) {
+      part_.OnInput(step, message);
+    } else if (step.tree.alive(agent)) {
+      step.Send(agent, message);
+    }
+  }
+}
+
+}  // namespace canopy::core

@@ -1,0 +1,31 @@
+#include "server/core/journal_key.h"
+
+#include <cstddef>
+
+namespace canopy::core {
+namespace {
+
+// By type. None is the beginning of another.
+constexpr std::string_view kNames[] = {"controller", "collective ", "commit "};
+
+}  // namespace
+
+WireWriter BeginKey(JournalRecordType type) {
+  WireWriter key;
+  key.Raw(kNames[static_cast<size_t>(type)]);
+  return key;
+}
+
+std::optional<JournalKey> ParseKey(std::string_view key) {
+  uint8_t type = 0;
+  for (const std::string_view name : kNames) {
+    if (key.starts_with(name)) {
+      return JournalKey{static_cast<JournalRecordType>(type),
+                        key.substr(name.size())};
+    }
+    ++type;
+  }
+  return std::nullopt;
+}
+
+}  // namespace canopy::core

@@ -1,0 +1,38 @@
+#include "server/core/journal_key.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+namespace canopy::core {
+namespace {
+
+// What agents of other releases have stored, and will read.
+TEST(JournalKeyTest, TheStoredNamesStay) {
+  EXPECT_EQ(BeginKey(JournalRecordType::kController).str(), "controller");
+  EXPECT_EQ(BeginKey(JournalRecordType::kCollective).str(), "collective ");
+  EXPECT_EQ(BeginKey(JournalRecordType::kCommit).str(), "commit ");
+}
+
+TEST(JournalKeyTest, ATypeAndWhatFollowsComeBack) {
+  for (const auto type :
+       {JournalRecordType::kController, JournalRecordType::kCollective,
+        JournalRecordType::kCommit}) {
+    WireWriter writer = BeginKey(type);
+    writer.Uint(7);
+    const std::string key = writer.Take();
+    const auto parsed = ParseKey(key);
+    ASSERT_TRUE(parsed);
+    EXPECT_EQ(parsed->type, type);
+    EXPECT_EQ(parsed->id, "\7");
+  }
+}
+
+TEST(JournalKeyTest, OtherTypesAreUnknown) {
+  for (const char* key : {"", "c", "commit", "group x", "Commit x"}) {
+    EXPECT_FALSE(ParseKey(key)) << key;
+  }
+}
+
+}  // namespace
+}  // namespace canopy::core

@@ -1,0 +1,450 @@
+#include "server/core/modex/gets.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "common/status.h"
+#include "server/core/modex/kval.h"
+
+namespace canopy::core {
+namespace {
+
+constexpr TimeNs kNsPerMs = 1'000'000;
+
+bool IsReserved(const std::string& key) { return key.starts_with("pmix"); }
+
+TimeNs DeadlineOf(TimeNs now, uint32_t timeout_ms) {
+  return timeout_ms == 0 ? kNever : now + timeout_ms * kNsPerMs;
+}
+
+}  // namespace
+
+Gets::Gets(NodeId self, const Tree& tree, JobTable& jobs, ModexStore& modex)
+    : self_(self), tree_(tree), jobs_(jobs), modex_(modex) {}
+
+// ------------------------------------------------------------- decisions ---
+
+bool Gets::IsForeign(const Held& held) const {
+  const ProcId* proc = jobs_.ProcOf(held.client);
+  return proc != nullptr && proc->nspace != held.target.nspace;
+}
+
+std::optional<int> Gets::Decide(const Held& held) const {
+  if (held.node != kNoNode) return DecideForPeer(held);
+  const Job* job = jobs_.Find(held.target.nspace);
+  if (job != nullptr) return DecideForClient(held, *job);
+  if (jobs_.WasRemoved(held.target.nspace)) return kErrNotFound;
+  // Job data of another namespace is never waited for, only its map is.
+  if (held.immediate && held.target.rank != kRankWildcard) return kErrNotFound;
+  return std::nullopt;
+}
+
+std::optional<int> Gets::DecideForPeer(const Held& held) const {
+  const Job* job = jobs_.Find(held.target.nspace);
+  if (job == nullptr || !job->is_local(held.target.rank)) return kErrNotFound;
+  switch (modex_.FindForOthers(held.target, held.key)) {
+    case ModexStore::Found::kYes:
+      return kSuccess;
+    case ModexStore::Found::kOutside:
+      return kErrExistsOutsideScope;
+    default:
+      break;
+  }
+  if (held.immediate || job->ranks[held.target.rank].gone()) {
+    return kErrNotFound;
+  }
+  return std::nullopt;
+}
+
+std::optional<int> Gets::DecideForClient(const Held& held,
+                                         const Job& job) const {
+  if (held.target.rank == kRankUndef) return DecideUndef(held);
+  if (held.target.rank == kRankWildcard) return DecideWildcard(held);
+  if (held.target.rank >= job.num_ranks()) return kErrNotFound;
+  if (job.is_local(held.target.rank)) return DecideLocal(held, job);
+  return DecideRemote(held, job);
+}
+
+std::optional<int> Gets::DecideUndef(const Held& held) const {
+  if (modex_.OwnerOf(held.target.nspace, held.key)) return kSuccess;
+  if (held.immediate || held.refresh) return kErrNotFound;
+  return std::nullopt;
+}
+
+// Job data is in shared memory from the start, except another namespace's.
+std::optional<int> Gets::DecideWildcard(const Held& held) const {
+  if (held.refresh) return kSuccess;
+  const bool job_data = held.key.empty() || IsReserved(held.key);
+  return job_data && IsForeign(held) ? kSuccess : kErrNotFound;
+}
+
+// What is here, or can be nowhere else.
+std::optional<int> Gets::DecideHere(const Held& held) const {
+  switch (modex_.FindHere(held.target, held.key)) {
+    case ModexStore::Found::kYes:
+      return kSuccess;
+    case ModexStore::Found::kOutside:
+      return kErrExistsOutsideScope;
+    default:
+      break;
+  }
+  if (IsReserved(held.key)) return IsForeign(held) ? kSuccess : kErrNotFound;
+  return std::nullopt;
+}
+
+std::optional<int> Gets::DecideLocal(const Held& held, const Job& job) const {
+  if (const auto here = DecideHere(held)) return here;
+  if (held.immediate || held.refresh || held.key.empty() ||
+      job.ranks[held.target.rank].gone()) {
+    return kErrNotFound;
+  }
+  return std::nullopt;
+}
+
+std::optional<int> Gets::DecideRemote(const Held& held, const Job& job) const {
+  const bool lost = !tree_.alive(job.agent_of(held.target.rank));
+  if (held.refresh && !held.fetched) {
+    return lost ? std::optional<int>(kErrUnreach) : std::nullopt;
+  }
+  if (const auto here = DecideHere(held)) return here;
+  if (held.immediate || held.fetched) return kErrNotFound;
+  return lost ? std::optional<int>(kErrUnreach) : std::nullopt;
+}
+
+// --------------------------------------------------------------- holding ---
+
+void Gets::OnGet(TimeNs now, const GetArrived& in, Actions* actions) {
+  StepContext step{now, *actions};
+  const ProcId* proc = jobs_.ProcOf(in.client);
+  if (proc == nullptr) {
+    step.out.push_back(ReplyClient{in.client, in.request, kErrInit, {}});
+    return;
+  }
+  Held held;
+  held.target = in.target;
+  if (held.target.nspace.empty()) held.target.nspace = proc->nspace;
+  held.key = in.key;
+  held.client = in.client;
+  held.request = in.request;
+  held.immediate = in.immediate;
+  held.refresh = in.refresh;
+  held.started = now;
+  held.deadline = DeadlineOf(now, in.timeout_ms);
+  Take(step, std::move(held));
+}
+
+void Gets::OnRequest(TimeNs now, NodeId src, const DmodexRequest& request,
+                     Actions* actions) {
+  StepContext step{now, *actions};
+  Held held;
+  held.target = request.target;
+  held.key = request.key;
+  held.node = src;
+  held.request = request.request;
+  held.known = request.known;
+  held.immediate = request.key.empty();
+  held.started = now;
+  held.deadline = DeadlineOf(now, request.timeout_ms);
+  Take(step, std::move(held));
+}
+
+void Gets::Take(StepContext& step, Held held) {
+  if (const std::optional<int> status = Decide(held)) {
+    return Answer(step, held, *status);
+  }
+  if (held_.size() >= kMaxHeldGets) return Answer(step, held, kErrResourceBusy);
+  if (held.node == kNoNode &&
+      held_.NumOfClient(held.client) >= kMaxHeldGetsOfClient) {
+    return Answer(step, held, kErrOutOfResource);
+  }
+  if (jobs_.Find(held.target.nspace) == nullptr) {
+    wanted_.push_back(held.target.nspace);
+  }
+  StartFetch(step, held_.Add(std::move(held)));
+}
+
+void Gets::Answer(StepContext& step, const Held& held, int status) {
+  if (held.node != kNoNode) {
+    DmodexReply reply{held.request, status, held.target, {}, 0};
+    if (status == kSuccess || status == kErrExistsOutsideScope) {
+      RankUpdate update = modex_.UpdateSince(held.target, held.known);
+      reply.data = std::move(update.kvals);
+      reply.version = update.version;
+      reply.base = update.base;
+    }
+    step.out.push_back(
+        SendPeer{PeerMessage{self_, held.node, std::move(reply)}});
+    return;
+  }
+  ReplyClient reply{held.client, held.request, status, {}};
+  if (status == kSuccess) {
+    if (IsForeign(held)) jobs_.Register(held.target.nspace, &step.out);
+    ProcId owner = held.target;
+    if (owner.rank == kRankUndef) {
+      owner.rank = modex_.OwnerOf(owner.nspace, held.key).value_or(kRankUndef);
+    }
+    reply.payload = modex_.SeenHere(owner);
+  }
+  step.out.push_back(std::move(reply));
+}
+
+void Gets::Finish(StepContext& step, uint64_t id, int status) {
+  const Held* found = held_.Find(id);
+  if (found == nullptr) return;
+  const Held held = *found;
+  held_.Drop(id);
+  Answer(step, held, status);
+}
+
+void Gets::Retry(StepContext& step, const std::vector<uint64_t>& ids) {
+  for (const uint64_t id : ids) {
+    const Held* held = held_.Find(id);
+    if (held == nullptr) continue;
+    const std::optional<int> status = Decide(*held);
+    if (status) Finish(step, id, *status);
+  }
+}
+
+void Gets::RetryKeys(StepContext& step, const ProcId& target,
+                     const DataChange& change) {
+  if (!held_.HasTarget(target)) return;
+  Retry(step, held_.Of(target, ""));
+  std::string_view rest = change.visible.view();
+  KvalPiece piece;
+  while (TakeKval(&rest, &piece)) Retry(step, held_.Of(target, piece.key));
+  if (target.rank == kRankUndef) return;
+  for (const std::string& key : change.outside) {
+    Retry(step, held_.Of(target, key));
+  }
+}
+
+// -------------------------------------------------------------- fetching ---
+
+void Gets::StartFetch(StepContext& step, uint64_t id) {
+  const Held& held = *held_.Find(id);
+  const Job* job = jobs_.Find(held.target.nspace);
+  if (job == nullptr) return;
+  AwaitCommit(step, *job, held.target.rank);
+  if (held.node != kNoNode || held.target.rank >= job->num_ranks() ||
+      job->is_local(held.target.rank)) {
+    return;
+  }
+  Fetch fetch{held.target, held.key, job->agent_of(held.target.rank), 0};
+  if (held.refresh) {
+    // Whatever is under way may have been answered too early for this one.
+    fetch.key.clear();
+    fetch.held = id;
+  } else if (fetch_of_.contains({fetch.target, fetch.key})) {
+    return;
+  }
+  const uint64_t number = next_fetch_++;
+  if (!held.refresh) fetch_of_[{fetch.target, fetch.key}] = number;
+  Ask(step, number, fetch);
+  fetches_.emplace(number, std::move(fetch));
+}
+
+void Gets::AwaitCommit(StepContext& step, const Job& job, Rank rank) const {
+  if (job.is_local(rank) ||
+      (rank == kRankUndef && !job.local_ranks().empty())) {
+    step.out.push_back(core::AwaitCommit{{job.nspace(), rank}});
+  }
+}
+
+void Gets::Ask(StepContext& step, uint64_t number, const Fetch& fetch) {
+  step.out.push_back(SendPeer{PeerMessage{
+      self_, fetch.node,
+      DmodexRequest{number, fetch.target, fetch.key, TimeLeft(step.now, fetch),
+                    modex_.KnownVersion(fetch.target)}}});
+}
+
+std::vector<uint64_t> Gets::IdsOf(const Fetch& fetch) const {
+  if (fetch.held != 0) return {fetch.held};
+  std::vector<uint64_t> ids = held_.Of(fetch.target, fetch.key);
+  std::erase_if(ids, [&](uint64_t id) {
+    const Held& held = held_.all().at(id);
+    return held.node != kNoNode || held.refresh;
+  });
+  return ids;
+}
+
+// Until the last of those who wait gives up; 0 when one never does.
+uint32_t Gets::TimeLeft(TimeNs now, const Fetch& fetch) const {
+  TimeNs last = now;
+  for (const uint64_t id : IdsOf(fetch)) {
+    const auto it = held_.all().find(id);
+    if (it == held_.all().end()) continue;
+    if (it->second.deadline == kNever) return 0;
+    last = std::max(last, it->second.deadline);
+  }
+  return static_cast<uint32_t>((last - now) / kNsPerMs) + 1;
+}
+
+void Gets::StoreReply(StepContext& step, const Fetch& fetch,
+                      const DmodexReply& reply) {
+  const Job* const job = jobs_.Find(fetch.target.nspace);
+  if (job == nullptr) return;
+  const bool changed =
+      modex_.StoreRemote({fetch.target, reply.base, reply.version, reply.data});
+  const bool hidden =
+      reply.status == kErrExistsOutsideScope && !fetch.key.empty();
+  if (!changed && !hidden) return;
+  if (hidden) modex_.NoteOutside(fetch.target, fetch.key);
+  // What came of a job without ranks here may not have been published so far.
+  const bool all = hidden || job->local_ranks().empty();
+  jobs_.Register(fetch.target.nspace, &step.out);
+  step.out.push_back(all ? modex_.Publication(fetch.target)
+                         : modex_.TakeChange(fetch.target));
+}
+
+void Gets::OnReply(TimeNs now, NodeId src, const DmodexReply& reply,
+                   Actions* actions) {
+  StepContext step{now, *actions};
+  const auto it = fetches_.find(reply.request);
+  if (it == fetches_.end() || it->second.node != src) return;
+  const Fetch fetch = std::move(it->second);
+  fetches_.erase(it);
+  if (fetch.held == 0) fetch_of_.erase({fetch.target, fetch.key});
+  const std::vector<uint64_t> ids = IdsOf(fetch);
+  if (reply.status == kErrTimeout) {
+    // A request with a later deadline may have joined.
+    for (const uint64_t id : ids) {
+      const Held* held = held_.Find(id);
+      if (held != nullptr && held->deadline > now) StartFetch(step, id);
+    }
+    return;
+  }
+  if (reply.status == kSuccess || reply.status == kErrExistsOutsideScope) {
+    StoreReply(step, fetch, reply);
+  } else if (reply.status != kErrNotFound) {
+    for (const uint64_t id : ids) Finish(step, id, reply.status);
+    return;
+  }
+  for (const uint64_t id : ids) {
+    Held* held = held_.Find(id);
+    if (held != nullptr) held->fetched = true;
+  }
+  // Those who want another key of what has come are retried by OnData.
+  Retry(step, ids);
+}
+
+// ------------------------------------------------------------------ news ---
+
+void Gets::OnData(TimeNs now, const DataChange& change, Actions* actions) {
+  StepContext step{now, *actions};
+  const ProcId& proc = change.proc;
+  const ProcId any{proc.nspace, kRankUndef};
+  RetryKeys(step, proc, change);
+  RetryKeys(step, any, change);
+  // Who still waits, waits for the next one.
+  const Job* job = jobs_.Find(proc.nspace);
+  if (job == nullptr) return;
+  if (held_.HasTarget(proc) || held_.HasTarget(any)) {
+    AwaitCommit(step, *job, proc.rank);
+  }
+}
+
+void Gets::OnClientGone(ClientId client) {
+  for (const uint64_t id : held_.OfClient(client)) held_.Drop(id);
+}
+
+void Gets::OnJobAdded(TimeNs now, const std::string& nspace, Actions* actions) {
+  StepContext step{now, *actions};
+  const std::vector<uint64_t> ids = held_.OfJob(nspace);
+  Retry(step, ids);
+  for (const uint64_t id : ids) {
+    if (held_.Find(id) != nullptr) StartFetch(step, id);
+  }
+}
+
+void Gets::OnJobUnknown(TimeNs now, const std::string& nspace,
+                        Actions* actions) {
+  StepContext step{now, *actions};
+  for (const uint64_t id : held_.OfJob(nspace)) Finish(step, id, kErrNotFound);
+}
+
+void Gets::OnJobRemoved(TimeNs now, const std::string& nspace,
+                        Actions* actions) {
+  StepContext step{now, *actions};
+  for (const uint64_t id : held_.OfJob(nspace)) {
+    const bool of_client = held_.Find(id)->node == kNoNode;
+    Finish(step, id, of_client ? kErrJobTerminated : kErrNotFound);
+  }
+  for (const ClientId client : held_.Clients()) {
+    if (jobs_.ProcOf(client) == nullptr) OnClientGone(client);
+  }
+  std::erase_if(fetch_of_, [&](const auto& item) {
+    return item.first.first.nspace == nspace;
+  });
+  std::erase_if(fetches_, [&](const auto& item) {
+    return item.second.target.nspace == nspace;
+  });
+}
+
+void Gets::OnRankGone(TimeNs now, const ProcId& proc, Actions* actions) {
+  StepContext step{now, *actions};
+  Retry(step, held_.OfTarget(proc));
+}
+
+void Gets::OnNodeLost(TimeNs now, NodeId node, Actions* actions) {
+  StepContext step{now, *actions};
+  std::erase_if(fetch_of_, [&](const auto& item) {
+    return fetches_.at(item.second).node == node;
+  });
+  std::erase_if(fetches_,
+                [&](const auto& item) { return item.second.node == node; });
+  std::vector<uint64_t> ids;
+  std::vector<uint64_t> dropped;
+  for (const auto& [id, held] : held_.all()) {
+    (held.node == node ? dropped : ids).push_back(id);
+  }
+  for (const uint64_t id : dropped) held_.Drop(id);
+  Retry(step, ids);
+  // What was on its way through it is lost. Two answers to one number are as
+  // good as one.
+  for (const auto& [number, fetch] : fetches_) Ask(step, number, fetch);
+}
+
+void Gets::OnNodeRestarted(TimeNs now, NodeId node, Actions* actions) {
+  StepContext step{now, *actions};
+  std::vector<uint64_t> dropped;
+  for (const auto& [id, held] : held_.all()) {
+    if (held.node == node) dropped.push_back(id);
+  }
+  for (const uint64_t id : dropped) held_.Drop(id);
+  // Two answers to one number are as good as one.
+  for (const auto& [number, fetch] : fetches_) Ask(step, number, fetch);
+}
+
+void Gets::OnTick(TimeNs now, Actions* actions) {
+  StepContext step{now, *actions};
+  while (const uint64_t id = held_.FirstExpired(now)) {
+    Finish(step, id, kErrTimeout);
+  }
+}
+
+TimeNs Gets::NextDeadline() const { return held_.NextDeadline(); }
+
+std::vector<std::string> Gets::TakeWanted() {
+  return std::exchange(wanted_, {});
+}
+
+void Gets::Describe(TimeNs now, const std::string& nspace,
+                    std::vector<Waiting>* out) const {
+  for (const auto& [id, held] : held_.all()) {
+    if (!nspace.empty() && held.target.nspace != nspace) continue;
+    Waiting waiting;
+    waiting.nspace = held.target.nspace;
+    waiting.operation =
+        "get of key '" + held.key + "' of " + ToString(held.target);
+    waiting.age_ms = static_cast<uint64_t>(now - held.started) / kNsPerMs;
+    const Job* job = jobs_.Find(held.target.nspace);
+    if (job != nullptr && held.target.rank < job->num_ranks()) {
+      const NodeId node = job->agent_of(held.target.rank);
+      waiting.missing.push_back({held.target, node, node == self_});
+    }
+    waiting.callers = held.node == kNoNode ? 1 : 0;
+    out->push_back(std::move(waiting));
+  }
+}
+
+}  // namespace canopy::core

@@ -1,0 +1,358 @@
+#include "server/core/modex/gets.h"
+
+#include <gtest/gtest.h>
+
+#include "common/codec/encoder.h"
+#include "common/growth_testing.h"
+#include "common/status.h"
+#include "server/core/core_testing.h"
+
+namespace canopy::core {
+namespace {
+
+constexpr TimeNs kMs = 1'000'000;
+
+std::string Kval(const std::string& key) {
+  Encoder encoder;
+  encoder.PutString(key);
+  encoder.PutUint16(PMIX_BOOL);
+  encoder.PutBool(true);
+  return encoder.Take();
+}
+
+// Agent 0 with rank 0; rank 1 is on agent 1. What happens over a network is
+// in tests/sim; this is about what peers may do wrong.
+class GetsTest : public testing::Test {
+ protected:
+  GetsTest() : tree_(3, 2), jobs_(0), gets_(0, tree_, jobs_, modex_) {
+    jobs_.Add(JobOn("job", {0, 1}));
+    jobs_.Register("job", &actions_);
+    jobs_.Connect(10, {"job", 0});
+    actions_.clear();
+  }
+
+  uint64_t Get(const std::string& key, uint32_t timeout_ms = 0) {
+    GetArrived in;
+    in.client = 10;
+    in.request = 5;
+    in.target = {"job", 1};
+    in.key = key;
+    in.timeout_ms = timeout_ms;
+    gets_.OnGet(now_, in, &actions_);
+    const auto sent = Sent<DmodexRequest>(actions_);
+    return sent.empty() ? 0 : sent.back().second.request;
+  }
+  // As AgentCore does after each step.
+  void Propagate() {
+    for (const DataChange& change : modex_.TakeChanged()) {
+      gets_.OnData(now_, change, &actions_);
+    }
+  }
+  std::vector<ReplyClient> Replies() { return All<ReplyClient>(actions_); }
+
+  Tree tree_;
+  JobTable jobs_;
+  ModexStore modex_;
+  Gets gets_;
+  Actions actions_;
+  TimeNs now_ = 0;
+};
+
+TEST_F(GetsTest, OnlyTheAgentThatWasAskedMayAnswer) {
+  const uint64_t number = Get("k");
+  gets_.OnReply(now_, 2, {number, kSuccess, {"job", 1}, Bytes(Kval("k"))},
+                &actions_);
+  gets_.OnReply(now_, 1, {number + 1, kSuccess, {"job", 1}, Bytes(Kval("k"))},
+                &actions_);
+  EXPECT_TRUE(Replies().empty());
+  // Whatever target it names: it is about what was asked for.
+  gets_.OnReply(now_, 1, {number, kSuccess, {"job", 0}, Bytes(Kval("k"))},
+                &actions_);
+  ASSERT_EQ(Replies().size(), 1u);
+  EXPECT_EQ(Replies()[0].status, kSuccess);
+  EXPECT_EQ(All<PublishRank>(actions_)[0].proc, (ProcId{"job", 1}));
+}
+
+// Of rank 0, which is here.
+TEST_F(GetsTest, WhoWaitsForALocalRankHasItsCommitsHandedIn) {
+  GetArrived in;
+  in.client = 10;
+  in.target = {"job", 0};
+  in.key = "k";
+  gets_.OnGet(now_, in, &actions_);
+  in.target.rank = kRankUndef;
+  gets_.OnGet(now_, in, &actions_);
+  auto awaited = All<AwaitCommit>(actions_);
+  ASSERT_EQ(awaited.size(), 2u);
+  EXPECT_EQ(awaited[0].proc, (ProcId{"job", 0}));
+  EXPECT_EQ(awaited[1].proc, (ProcId{"job", kRankUndef}));
+  // Each time anew, as long as somebody waits.
+  actions_.clear();
+  modex_.Commit(now_, {"job", 0}, {{Scope::kGlobal, Bytes(Kval("other"))}});
+  Propagate();
+  awaited = All<AwaitCommit>(actions_);
+  ASSERT_EQ(awaited.size(), 1u);
+  EXPECT_EQ(awaited[0].proc, (ProcId{"job", 0}));
+  actions_.clear();
+  modex_.Commit(now_, {"job", 0}, {{Scope::kGlobal, Bytes(Kval("k"))}});
+  Propagate();
+  EXPECT_EQ(Replies().size(), 2u);
+  EXPECT_TRUE(All<AwaitCommit>(actions_).empty());
+}
+
+TEST_F(GetsTest, SoHasWhoAsksFromAnotherNode) {
+  gets_.OnRequest(now_, 1, {4, {"job", 0}, "k", 0, 0}, &actions_);
+  ASSERT_EQ(All<AwaitCommit>(actions_).size(), 1u);
+  EXPECT_EQ(All<AwaitCommit>(actions_)[0].proc, (ProcId{"job", 0}));
+}
+
+TEST_F(GetsTest, RanksOfOtherNodesAreNotAwaitedHere) {
+  Get("k");
+  EXPECT_TRUE(All<AwaitCommit>(actions_).empty());
+}
+
+TEST_F(GetsTest, ASuccessWithoutTheKeyIsNotFound) {
+  const uint64_t number = Get("k");
+  gets_.OnReply(now_, 1, {number, kSuccess, {"job", 1}, Bytes(Kval("x"))},
+                &actions_);
+  ASSERT_EQ(Replies().size(), 1u);
+  EXPECT_EQ(Replies()[0].status, kErrNotFound);
+}
+
+TEST_F(GetsTest, MalformedDataIsNotFound) {
+  const uint64_t number = Get("k");
+  gets_.OnReply(now_, 1, {number, kSuccess, {"job", 1}, Bytes("\xff")},
+                &actions_);
+  ASSERT_EQ(Replies().size(), 1u);
+  EXPECT_EQ(Replies()[0].status, kErrNotFound);
+  EXPECT_TRUE(All<PublishRank>(actions_).empty());
+}
+
+TEST_F(GetsTest, ErrorsArePassedOn) {
+  const uint64_t number = Get("k");
+  gets_.OnReply(now_, 1, {number, kErrNoPermissions, {"job", 1}, {}},
+                &actions_);
+  ASSERT_EQ(Replies().size(), 1u);
+  EXPECT_EQ(Replies()[0].status, kErrNoPermissions);
+}
+
+TEST_F(GetsTest, AReplyToNobodyIsKeptAllTheSame) {
+  const uint64_t number = Get("k", 5);
+  gets_.OnTick(5 * kMs, &actions_);
+  ASSERT_EQ(Replies().size(), 1u);
+  EXPECT_EQ(Replies()[0].status, kErrTimeout);
+  gets_.OnReply(6 * kMs, 1, {number, kSuccess, {"job", 1}, Bytes(Kval("k"))},
+                &actions_);
+  EXPECT_EQ(All<PublishRank>(actions_).size(), 1u);
+  EXPECT_EQ(Replies().size(), 1u);
+}
+
+TEST_F(GetsTest, TheOwnersAgentIsToldHowLong) {
+  Get("k", 5);
+  EXPECT_GE(Sent<DmodexRequest>(actions_)[0].second.timeout_ms, 5u);
+  Get("forever");
+  EXPECT_EQ(Sent<DmodexRequest>(actions_)[1].second.timeout_ms, 0u);
+}
+
+TEST_F(GetsTest, RequestsForWhatIsNotHere) {
+  gets_.OnRequest(now_, 1, {1, {"job", 1}, "k", 0}, &actions_);
+  gets_.OnRequest(now_, 1, {2, {"none", 0}, "k", 0}, &actions_);
+  gets_.OnRequest(now_, 1, {3, {"job", 77}, "k", 0}, &actions_);
+  const auto replies = Sent<DmodexReply>(actions_);
+  ASSERT_EQ(replies.size(), 3u);
+  for (const auto& [to, reply] : replies) {
+    EXPECT_EQ(to, 1u);
+    EXPECT_EQ(reply.status, kErrNotFound);
+  }
+}
+
+TEST_F(GetsTest, ARequestIsHeldUntilItsTimeIsUp) {
+  gets_.OnRequest(now_, 1, {1, {"job", 0}, "k", 20}, &actions_);
+  EXPECT_TRUE(Sent<DmodexReply>(actions_).empty());
+  EXPECT_EQ(gets_.NextDeadline(), 20 * kMs);
+  gets_.OnTick(20 * kMs, &actions_);
+  ASSERT_EQ(Sent<DmodexReply>(actions_).size(), 1u);
+  EXPECT_EQ(Sent<DmodexReply>(actions_)[0].second.status, kErrTimeout);
+  EXPECT_EQ(gets_.NextDeadline(), kNever);
+}
+
+TEST_F(GetsTest, OnlyWhatChangedIsFetched) {
+  const uint64_t first = Get("k");
+  EXPECT_EQ(Sent<DmodexRequest>(actions_)[0].second.known, 0u);
+  actions_.clear();
+  gets_.OnReply(now_, 1, {first, kSuccess, {"job", 1}, Bytes(Kval("k")), 7},
+                &actions_);
+  ASSERT_EQ(All<PublishRank>(actions_).size(), 1u);
+  EXPECT_FALSE(All<PublishRank>(actions_)[0].only_changes);
+  actions_.clear();
+  const uint64_t second = Get("l");
+  EXPECT_EQ(Sent<DmodexRequest>(actions_)[0].second.known, 7u);
+  actions_.clear();
+  gets_.OnReply(now_, 1, {second, kSuccess, {"job", 1}, Bytes(Kval("l")), 9, 7},
+                &actions_);
+  const auto published = All<PublishRank>(actions_);
+  ASSERT_EQ(published.size(), 1u);
+  EXPECT_TRUE(published[0].only_changes);
+  EXPECT_EQ(published[0].visible.view(), Kval("l"));
+  ASSERT_EQ(Replies().size(), 1u);
+  EXPECT_EQ(Replies()[0].status, kSuccess);
+  EXPECT_NE(Replies()[0].payload.view().find(Kval("k")), std::string::npos);
+}
+
+TEST_F(GetsTest, WhatTheAskerHasIsLeftOutOfTheAnswer) {
+  const ProcId me = {"job", 0};
+  modex_.Commit(5, me, {{Scope::kGlobal, Bytes(Kval("k"))}});
+  const uint64_t version = modex_.UpdateSince(me, 0).version;
+  modex_.Commit(9, me, {{Scope::kGlobal, Bytes(Kval("l"))}});
+  gets_.OnRequest(now_, 1, {1, me, "l", 0, version}, &actions_);
+  gets_.OnRequest(now_, 1, {2, me, "l", 0, 0}, &actions_);
+  const auto replies = Sent<DmodexReply>(actions_);
+  ASSERT_EQ(replies.size(), 2u);
+  EXPECT_EQ(replies[0].second.base, version);
+  EXPECT_EQ(replies[0].second.data.view(), Kval("l"));
+  EXPECT_EQ(replies[1].second.base, 0u);
+  EXPECT_EQ(replies[1].second.data.size(), Kval("k").size() + Kval("l").size());
+}
+
+// It may have been on its way through that node, or its answer.
+TEST_F(GetsTest, AFetchIsRepeatedWhenANodeIsLost) {
+  const uint64_t number = Get("k");
+  actions_.clear();
+  tree_.SetAlive(2, false);
+  gets_.OnNodeLost(now_, 2, &actions_);
+  const auto again = Sent<DmodexRequest>(actions_);
+  ASSERT_EQ(again.size(), 1u);
+  EXPECT_EQ(again[0].first, 1u);
+  EXPECT_EQ(again[0].second.request, number);
+  for (int answers = 0; answers < 2; ++answers) {
+    gets_.OnReply(now_, 1, {number, kSuccess, {"job", 1}, Bytes(Kval("k"))},
+                  &actions_);
+  }
+  EXPECT_EQ(Replies().size(), 1u);
+}
+
+TEST_F(GetsTest, AClientThatLeftGetsNothing) {
+  const uint64_t number = Get("k");
+  gets_.OnClientGone(10);
+  gets_.OnReply(now_, 1, {number, kSuccess, {"job", 1}, Bytes(Kval("k"))},
+                &actions_);
+  EXPECT_TRUE(Replies().empty());
+  std::vector<Waiting> waiting;
+  gets_.Describe(now_, "", &waiting);
+  EXPECT_TRUE(waiting.empty());
+}
+
+TEST_F(GetsTest, StrangersAreRefused) {
+  GetArrived in;
+  in.client = 99;
+  gets_.OnGet(now_, in, &actions_);
+  ASSERT_EQ(Replies().size(), 1u);
+  EXPECT_EQ(Replies()[0].status, kErrInit);
+}
+
+TEST_F(GetsTest, WhoeverWantsAnotherKeyOfWhatHasComeIsAnsweredToo) {
+  const uint64_t first = Get("k");
+  Get("l");
+  gets_.OnReply(now_, 1,
+                {first, kSuccess, {"job", 1}, Bytes(Kval("k") + Kval("l"))},
+                &actions_);
+  Propagate();
+  EXPECT_EQ(Replies().size(), 2u);
+}
+
+TEST_F(GetsTest, WhatOthersMayNotSeeEndsTheirWait) {
+  gets_.OnRequest(now_, 1, {4, {"job", 0}, "l", 0, 0}, &actions_);
+  gets_.OnRequest(now_, 1, {5, {"job", 0}, "r", 0, 0}, &actions_);
+  modex_.Commit(
+      now_, {"job", 0},
+      {{Scope::kLocal, Bytes(Kval("l"))}, {Scope::kRemote, Bytes(Kval("r"))}});
+  Propagate();
+  const auto replies = Sent<DmodexReply>(actions_);
+  ASSERT_EQ(replies.size(), 2u);
+  EXPECT_EQ(replies[0].second.status, kErrExistsOutsideScope);
+  EXPECT_EQ(replies[1].second.status, kSuccess);
+}
+
+// Whatever numbers its requests have.
+TEST_F(GetsTest, OneClientHoldsSoManyAtMost) {
+  GetArrived in;
+  in.client = 10;
+  in.request = 5;
+  in.target = {"job", kRankUndef};
+  in.key = "k";
+  for (size_t i = 0; i < kMaxHeldGetsOfClient; ++i) {
+    gets_.OnGet(now_, in, &actions_);
+  }
+  EXPECT_TRUE(Replies().empty());
+  gets_.OnGet(now_, in, &actions_);
+  ASSERT_EQ(Replies().size(), 1u);
+  EXPECT_EQ(Replies()[0].status, kErrOutOfResource);
+  jobs_.Connect(11, {"job", 0});
+  in.client = 11;
+  gets_.OnGet(now_, in, &actions_);
+  EXPECT_EQ(Replies().size(), 1u);
+}
+
+class GetsGrowth : public testing::Test {
+ protected:
+  // An agent with rank 0 of a job whose other ranks are on agent 1.
+  struct Agent {
+    explicit Agent(size_t ranks)
+        : tree(2, 2), jobs(0), gets(0, tree, jobs, modex) {
+      std::vector<NodeId> agents(ranks, 1);
+      agents[0] = 0;
+      jobs.Add(JobOn("job", agents));
+      jobs.Connect(10, {"job", 0});
+    }
+    void Get(Rank rank, const std::string& key) {
+      GetArrived in;
+      in.client = 10;
+      in.request = 5;
+      in.target = {"job", rank};
+      in.key = key;
+      gets.OnGet(0, in, &actions);
+    }
+    void Propagate() {
+      for (const DataChange& change : modex.TakeChanged()) {
+        gets.OnData(0, change, &actions);
+      }
+    }
+
+    Tree tree;
+    JobTable jobs;
+    ModexStore modex;
+    Gets gets;
+    Actions actions;
+  };
+};
+
+// One rank after the other brings a key that nobody waits for.
+TEST_F(GetsGrowth, AWaitingGetOfAnyRankCostsNothingForEachRank) {
+  const double growth = GrowthOf(500, [](size_t ranks) {
+    Agent agent(ranks);
+    agent.Get(kRankUndef, "none");
+    for (Rank rank = 1; rank < ranks; ++rank) {
+      agent.modex.StoreRemote({{"job", rank}, 0, 3, Bytes(Kval("k"))});
+      agent.Propagate();
+    }
+    EXPECT_EQ(agent.gets.num_held(), 1u);
+  });
+  EXPECT_LT(growth, kAlmostLinear);
+}
+
+// Many gets wait for one rank, and many changes come of it.
+TEST_F(GetsGrowth, OnlyThoseWhoWantWhatCameAreLookedAt) {
+  const double growth = GrowthOf(200, [](size_t n) {
+    Agent agent(2);
+    for (size_t i = 0; i < n; ++i) agent.Get(0, "none." + std::to_string(i));
+    for (size_t i = 0; i < n; ++i) {
+      agent.modex.Commit(0, {"job", 0}, {{Scope::kGlobal, Bytes(Kval("k"))}});
+      agent.Propagate();
+    }
+    EXPECT_EQ(agent.gets.num_held(), n);
+  });
+  EXPECT_LT(growth, kAlmostLinear);
+}
+
+}  // namespace
+}  // namespace canopy::core

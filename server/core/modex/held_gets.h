@@ -1,0 +1,80 @@
+// The gets that an agent holds until they can be answered, found by whatever
+// may answer or end them: target and key, client, deadline.
+#ifndef CANOPY_SERVER_CORE_MODEX_HELD_GETS_H_
+#define CANOPY_SERVER_CORE_MODEX_HELD_GETS_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <set>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "common/ids.h"
+#include "server/core/step/client_id.h"
+#include "server/core/step/clock.h"
+
+namespace canopy::core {
+
+// A get of a local client, or of another agent.
+struct HeldGet {
+  ProcId target;
+  std::string key;
+  NodeId node = kNoNode;  // kNoNode: of a local client
+  ClientId client = 0;
+  uint64_t request = 0;
+  bool immediate = false;
+  bool refresh = false;  // ask the target's agent once, then answer
+  bool fetched = false;  // its agent has answered
+  uint64_t known = 0;    // version that the asking agent has
+  TimeNs started = 0;
+  TimeNs deadline = kNever;
+};
+
+// Each get has a number, which is never used again. Lists of numbers ascend, so
+// whoever asked first is answered first. One thread.
+class HeldGets {
+ public:
+  uint64_t Add(HeldGet get);
+  // No effect when it is not there.
+  void Drop(uint64_t id);
+  // Null when it is not there; valid until it is dropped. Only `fetched` may be
+  // changed.
+  HeldGet* Find(uint64_t id);
+  const std::map<uint64_t, HeldGet>& all() const { return all_; }
+  size_t size() const { return all_.size(); }
+
+  // Those of one target with one key. Their number decides what this costs, not
+  // that of all gets.
+  std::vector<uint64_t> Of(const ProcId& target, std::string_view key) const;
+  std::vector<uint64_t> OfTarget(const ProcId& target) const;
+  bool HasTarget(const ProcId& target) const {
+    return by_target_.contains(target);
+  }
+  std::vector<uint64_t> OfJob(const std::string& nspace) const;
+  // Of a local client.
+  std::vector<uint64_t> OfClient(ClientId client) const;
+  size_t NumOfClient(ClientId client) const;
+  // Local clients with a get here, ascending.
+  std::vector<ClientId> Clients() const;
+
+  TimeNs NextDeadline() const;
+  // The first whose deadline is not after `now`; 0: none.
+  uint64_t FirstExpired(TimeNs now) const;
+
+ private:
+  using Ids = std::set<uint64_t>;
+  using ByKey = std::map<std::string, Ids, std::less<>>;
+
+  std::map<uint64_t, HeldGet> all_;
+  std::map<ProcId, ByKey> by_target_;
+  std::map<ClientId, Ids> by_client_;
+  std::set<std::pair<TimeNs, uint64_t>> deadlines_;
+  uint64_t next_ = 1;
+};
+
+}  // namespace canopy::core
+
+#endif  // CANOPY_SERVER_CORE_MODEX_HELD_GETS_H_

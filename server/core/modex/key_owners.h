@@ -1,0 +1,40 @@
+// Index of one job's modex: which rank has a key. It answers a get with rank
+// UNDEF without reading the data of any rank.
+#ifndef CANOPY_SERVER_CORE_MODEX_KEY_OWNERS_H_
+#define CANOPY_SERVER_CORE_MODEX_KEY_OWNERS_H_
+
+#include <cstddef>
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+
+#include "common/ids.h"
+
+namespace canopy::core {
+
+// One entry for each distinct key, owned by the index: never more memory than a
+// constant factor of the data that it is made from. One thread.
+class KeyOwners {
+ public:
+  // The lowest rank of those added for a key counts.
+  void Add(std::string_view key, Rank rank);
+  // Every key of codec-form KVALs; reading ends at the first malformed one.
+  void AddAll(std::string_view kvals, Rank rank);
+  std::optional<Rank> Find(std::string_view key) const;
+  size_t size() const { return owners_.size(); }
+
+ private:
+  struct Hash {
+    using is_transparent = void;
+    size_t operator()(std::string_view key) const {
+      return std::hash<std::string_view>()(key);
+    }
+  };
+  std::unordered_map<std::string, Rank, Hash, std::equal_to<>> owners_;
+};
+
+}  // namespace canopy::core
+
+#endif  // CANOPY_SERVER_CORE_MODEX_KEY_OWNERS_H_

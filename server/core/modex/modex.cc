@@ -1,0 +1,381 @@
+#include "server/core/modex/modex.h"
+
+#include <algorithm>
+#include <string_view>
+#include <unordered_set>
+#include <utility>
+
+#include "common/wire.h"
+#include "server/core/modex/kval.h"
+
+namespace canopy::core {
+namespace {
+
+// Version of what an agent has from its predecessor: not known. Any that is
+// known is more.
+constexpr uint64_t kRestored = 1;
+
+// Limit of unmerged updates of a remote rank, in bytes, beside the size of its
+// data.
+constexpr size_t kMaxNews = 64 << 10;
+
+// Bytes of a remote rank's data up to which a key is looked for by reading
+// them: below, that is faster than to make an index.
+constexpr size_t kMaxScanned = 4 << 10;
+
+// The part of `whole` that `view` points to.
+Bytes SliceOf(const Bytes& whole, std::string_view view) {
+  return whole.Slice(view.data() - whole.view().data(), view.size());
+}
+
+// One that owns no more than it shows. Most of what `whole` holds may be known
+// already, and must not stay for the rest.
+Bytes PieceOf(const Bytes& whole, std::string_view piece) {
+  if (2 * piece.size() > whole.size()) return SliceOf(whole, piece);
+  return Bytes(std::string(piece));
+}
+
+// `kvals` with `changes` in the place of what they replace.
+Bytes Changed(std::string_view kvals, std::string_view changes) {
+  std::unordered_set<std::string_view> replaced;
+  std::string_view rest = changes;
+  KvalPiece piece;
+  while (TakeKval(&rest, &piece)) replaced.insert(piece.key);
+  std::string out;
+  out.reserve(kvals.size() + changes.size());
+  while (TakeKval(&kvals, &piece)) {
+    if (!replaced.contains(piece.key)) out += piece.whole;
+  }
+  out += changes;
+  return Bytes(std::move(out));
+}
+
+}  // namespace
+
+void ModexWriter::Add(const RankUpdate& update) {
+  WireWriter w;
+  w.Proc(update.proc);
+  w.Uint(update.base);
+  w.Uint(update.version);
+  w.Uint(update.kvals.size());
+  out_ += w.str();
+  out_ += update.kvals.view();
+}
+
+Bytes ModexWriter::Take() { return Bytes(std::exchange(out_, {})); }
+
+bool ModexReader::Next(RankUpdate* update) {
+  WireReader r(bytes_.view().substr(at_));
+  if (!ok_ || r.rest().empty()) return false;
+  update->proc = r.Proc();
+  update->base = r.Uint();
+  update->version = r.Uint();
+  const std::string_view data = r.String();
+  ok_ = r.ok();
+  if (!ok_) return false;
+  update->kvals = SliceOf(bytes_, data);
+  at_ = bytes_.size() - r.rest().size();
+  return true;
+}
+
+void ModexStore::Merge(RankData* data, const ScopedData& scoped,
+                       Touched* touched) {
+  std::string_view rest = scoped.kvals.view();
+  KvalPiece piece;
+  while (TakeKval(&rest, &piece)) {
+    auto it = data->keys.find(piece.key);
+    if (it == data->keys.end()) {
+      it = data->keys.emplace(std::string(piece.key), Sides()).first;
+    }
+    const bool to_here = scoped.scope != Scope::kRemote;
+    const bool to_others = scoped.scope != Scope::kLocal;
+    // Some libraries commit all that they have each time.
+    if ((!to_here || it->second.here.view() == piece.whole) &&
+        (!to_others || it->second.others.view() == piece.whole)) {
+      continue;
+    }
+    touched->push_back(&*it);
+    const Bytes kval = PieceOf(scoped.kvals, piece.whole);
+    if (to_here) it->second.here = kval;
+    if (!to_others) continue;
+    it->second.others = kval;
+    if (std::exchange(it->second.version, data->version) != data->version) {
+      data->changes.push_back({data->version, &*it});
+    }
+  }
+}
+
+void ModexStore::TrimChanges(RankData* data) {
+  if (data->changes.size() <= 2 * data->keys.size()) return;
+  std::erase_if(data->changes, [](const Change& change) {
+    return change.key->second.version != change.version;
+  });
+}
+
+PublishRank ModexStore::ChangeOf(const ProcId& proc, Touched touched) {
+  std::ranges::sort(touched, {}, [](const auto* key) { return key->first; });
+  touched.erase(std::unique(touched.begin(), touched.end()), touched.end());
+  PublishRank change{proc, {}, {}, true};
+  std::string visible;
+  for (const Keys::value_type* key : touched) {
+    visible += key->second.here.view();
+    if (key->second.here.empty()) change.outside.push_back(key->first);
+  }
+  change.visible = Bytes(std::move(visible));
+  return change;
+}
+
+const ModexStore::RankData& ModexStore::Fresh(const RankData& data) {
+  if (!std::exchange(data.stale, false)) return data;
+  if (!data.remote) {
+    Rebuild(data);
+    return data;
+  }
+  for (const Bytes& piece : std::exchange(data.news, {})) {
+    data.here = Changed(data.here.view(), piece.view());
+  }
+  data.news_size = 0;
+  return data;
+}
+
+bool ModexStore::RemoteHas(const RankData& data, std::string_view key) {
+  if (data.key_set == nullptr &&
+      data.here.size() + data.news_size > kMaxScanned) {
+    data.key_set = std::make_unique<KeyOwners>();
+    IndexAll(0, data, data.key_set.get());
+  }
+  if (data.key_set != nullptr) return data.key_set->Find(key).has_value();
+  return HasKey(data.here.view(), key) ||
+         std::ranges::any_of(data.news, [key](const Bytes& piece) {
+           return HasKey(piece.view(), key);
+         });
+}
+
+void ModexStore::IndexAll(Rank rank, const RankData& data, KeyOwners* owners) {
+  if (data.remote) {
+    owners->AddAll(data.here.view(), rank);
+    for (const Bytes& piece : data.news) owners->AddAll(piece.view(), rank);
+    return;
+  }
+  for (const auto& [key, sides] : data.keys) {
+    if (!sides.here.empty()) owners->Add(key, rank);
+  }
+}
+
+void ModexStore::Index(const RankUpdate& update, bool replaces, JobData* job,
+                       RankData* data) {
+  if (replaces) data->key_set.reset();
+  if (data->key_set != nullptr) data->key_set->AddAll(update.kvals.view(), 0);
+  if (job->owners == nullptr) return;
+  // A rank's keys only grow, so an index that lacks none of the new ones has
+  // none too many, unless its agent contradicts itself.
+  if (replaces && !HasAllKeys(update.kvals.view(), data->here.view())) {
+    job->owners.reset();
+    return;
+  }
+  job->owners->AddAll(update.kvals.view(), update.proc.rank);
+}
+
+void ModexStore::NoteChange(const PublishRank& change) {
+  changed_.push_back({change.proc, change.visible, change.outside});
+}
+
+void ModexStore::Rebuild(const RankData& data) {
+  // Most ranks put everything with scope GLOBAL: one copy is enough.
+  bool same = true;
+  size_t here_size = 0;
+  size_t others_size = 0;
+  for (const auto& [key, sides] : data.keys) {
+    same &= sides.here.view().data() == sides.others.view().data();
+    here_size += sides.here.size();
+    others_size += sides.others.size();
+  }
+  std::string here;
+  std::string others;
+  here.reserve(here_size);
+  if (!same) others.reserve(others_size);
+  data.outside.clear();
+  for (const auto& [key, sides] : data.keys) {
+    here += sides.here.view();
+    if (!same) others += sides.others.view();
+    if (sides.here.empty()) data.outside.push_back(key);
+  }
+  data.here = Bytes(std::move(here));
+  data.others = same ? data.here : Bytes(std::move(others));
+}
+
+bool ModexStore::Commit(TimeNs now, const ProcId& proc,
+                        const std::vector<ScopedData>& data) {
+  for (const ScopedData& scoped : data) {
+    if (!AreKvals(scoped.kvals.view())) return false;
+  }
+  JobData& job = jobs_[proc.nspace];
+  RankData& rank = job.ranks[proc.rank];
+  rank.version =
+      std::max({rank.version + 1, static_cast<uint64_t>(now), kRestored + 1});
+  Touched touched;
+  for (const ScopedData& scoped : data) Merge(&rank, scoped, &touched);
+  TrimChanges(&rank);
+  rank.change = ChangeOf(proc, std::move(touched));
+  rank.stale = true;
+  if (job.owners != nullptr) {
+    job.owners->AddAll(rank.change.visible.view(), proc.rank);
+  }
+  NoteChange(rank.change);
+  return true;
+}
+
+bool ModexStore::StoreRemote(const RankUpdate& update) {
+  const RankData* old = Find(update.proc);
+  const uint64_t have = old == nullptr ? 0 : old->version;
+  const bool restored = update.version == kRestored;
+  const bool fits = update.base <= have || have == kRestored;
+  const bool is_news = restored || (update.version >= have && fits);
+  if (!is_news || !AreKvals(update.kvals.view())) return false;
+  JobData& job = jobs_[update.proc.nspace];
+  RankData& rank = job.ranks[update.proc.rank];
+  rank.version = update.version;
+  const bool changes = update.base > 0 || (restored && have > 0);
+  if (changes
+          ? update.kvals.empty()
+          : old != nullptr && Fresh(rank).here.view() == update.kvals.view()) {
+    return false;
+  }
+  rank.remote = true;
+  rank.change = {update.proc, update.kvals, {}, changes};
+  Index(update, !changes, &job, &rank);
+  if (!changes) {
+    rank.news.clear();
+    rank.news_size = 0;
+    rank.here = update.kvals;
+  } else {
+    rank.news.push_back(update.kvals);
+    rank.news_size += update.kvals.size();
+    rank.stale = true;
+    // Each byte is copied a few times at most, and what was replaced does not
+    // stay for ever.
+    if (rank.news_size > rank.here.size() + kMaxNews) Fresh(rank);
+  }
+  std::erase_if(rank.outside, [&](const std::string& key) {
+    return HasKey(update.kvals.view(), key);
+  });
+  NoteChange(rank.change);
+  return true;
+}
+
+bool ModexStore::RecoverRemote(const PublishRank& data) {
+  if (!StoreRemote({data.proc, 0, kRestored, data.visible})) return false;
+  for (const std::string& key : data.outside) NoteOutside(data.proc, key);
+  return true;
+}
+
+void ModexStore::NoteOutside(const ProcId& proc, const std::string& key) {
+  RankData& rank = jobs_[proc.nspace].ranks[proc.rank];
+  rank.remote = true;
+  const auto at =
+      std::lower_bound(rank.outside.begin(), rank.outside.end(), key);
+  if (at != rank.outside.end() && *at == key) return;
+  rank.outside.insert(at, key);
+}
+
+const ModexStore::RankData* ModexStore::Find(const ProcId& proc) const {
+  const auto job = jobs_.find(proc.nspace);
+  if (job == jobs_.end()) return nullptr;
+  const auto& ranks = job->second.ranks;
+  const auto rank = ranks.find(proc.rank);
+  return rank == ranks.end() ? nullptr : &rank->second;
+}
+
+ModexStore::Found ModexStore::FindHere(const ProcId& proc,
+                                       std::string_view key) const {
+  const RankData* rank = Find(proc);
+  if (rank == nullptr) return Found::kNothing;
+  if (key.empty()) return Found::kYes;
+  if (rank->remote) {
+    if (RemoteHas(*rank, key)) return Found::kYes;
+    return std::binary_search(rank->outside.begin(), rank->outside.end(), key)
+               ? Found::kOutside
+               : Found::kNo;
+  }
+  const auto it = rank->keys.find(key);
+  if (it == rank->keys.end()) return Found::kNo;
+  return it->second.here.empty() ? Found::kOutside : Found::kYes;
+}
+
+ModexStore::Found ModexStore::FindForOthers(const ProcId& proc,
+                                            std::string_view key) const {
+  const RankData* rank = Find(proc);
+  if (rank == nullptr || rank->remote) return Found::kNothing;
+  if (key.empty()) return Found::kYes;
+  const auto it = rank->keys.find(key);
+  if (it == rank->keys.end()) return Found::kNo;
+  return it->second.others.empty() ? Found::kOutside : Found::kYes;
+}
+
+Bytes ModexStore::SeenHere(const ProcId& proc) const {
+  const RankData* rank = Find(proc);
+  return rank == nullptr ? Bytes() : Fresh(*rank).here;
+}
+
+RankUpdate ModexStore::UpdateSince(const ProcId& proc, uint64_t base) const {
+  const RankData* rank = Find(proc);
+  if (rank == nullptr) return {proc, 0, 0, {}};
+  if (base == 0) return {proc, 0, rank->version, Fresh(*rank).others};
+  std::string changes;
+  const auto first =
+      std::ranges::upper_bound(rank->changes, base, {}, &Change::version);
+  for (auto it = first; it != rank->changes.end(); ++it) {
+    const Sides& sides = it->key->second;
+    if (sides.version == it->version) changes += sides.others.view();
+  }
+  return {proc, base, rank->version, Bytes(std::move(changes))};
+}
+
+uint64_t ModexStore::KnownVersion(const ProcId& proc) const {
+  const RankData* rank = Find(proc);
+  if (rank == nullptr || !rank->remote || rank->version == kRestored) return 0;
+  return rank->version;
+}
+
+PublishRank ModexStore::Publication(const ProcId& proc) const {
+  const RankData* rank = Find(proc);
+  if (rank == nullptr) return {proc, {}, {}};
+  Fresh(*rank);
+  return {proc, rank->here, rank->outside};
+}
+
+PublishRank ModexStore::TakeChange(const ProcId& proc) {
+  const RankData* rank = Find(proc);
+  if (rank == nullptr) return {proc, {}, {}};
+  return std::exchange(const_cast<RankData*>(rank)->change, {});
+}
+
+std::optional<Rank> ModexStore::OwnerOf(const std::string& nspace,
+                                        std::string_view key) const {
+  const auto job = jobs_.find(nspace);
+  if (job == jobs_.end()) return std::nullopt;
+  const JobData& data = job->second;
+  if (data.owners == nullptr) {
+    data.owners = std::make_unique<KeyOwners>();
+    for (const auto& [rank, one] : data.ranks) {
+      IndexAll(rank, one, data.owners.get());
+    }
+  }
+  return data.owners->Find(key);
+}
+
+size_t ModexStore::num_indexed() const {
+  size_t total = 0;
+  for (const auto& [nspace, data] : jobs_) {
+    if (data.owners != nullptr) total += data.owners->size();
+  }
+  return total;
+}
+
+void ModexStore::DropJob(const std::string& nspace) { jobs_.erase(nspace); }
+
+std::vector<DataChange> ModexStore::TakeChanged() {
+  return std::exchange(changed_, {});
+}
+
+}  // namespace canopy::core

@@ -1,0 +1,47 @@
+#include "server/core/modex/persisted_commits.h"
+
+#include <string_view>
+#include <utility>
+
+#include "common/wire.h"
+#include "server/core/journal_key.h"
+#include "server/core/modex/kval.h"
+
+namespace canopy::core {
+
+void PersistCommit(const ProcId& proc, const std::vector<ScopedData>& data,
+                   Actions* actions) {
+  for (const ScopedData& scoped : data) {
+    const std::string_view all = scoped.kvals.view();
+    std::string_view rest = all;
+    KvalPiece piece;
+    while (TakeKval(&rest, &piece)) {
+      WireWriter key = BeginKey(JournalRecordType::kCommit);
+      key.Uint(proc.rank);
+      key.Uint(static_cast<uint64_t>(scoped.scope));
+      key.String(piece.key);
+      const auto at = static_cast<size_t>(piece.whole.data() - all.data());
+      actions->push_back(PersistRecord{
+          proc.nspace, key.Take(), scoped.kvals.Slice(at, piece.whole.size())});
+    }
+  }
+}
+
+std::map<Rank, std::vector<ScopedData>> RecoverCommits(
+    const std::vector<PersistedRecord>& records) {
+  std::map<Rank, std::vector<ScopedData>> out;
+  for (const PersistedRecord& record : records) {
+    const auto stored = ParseKey(record.key);
+    if (!stored || stored->type != JournalRecordType::kCommit) continue;
+    WireReader key(stored->id);
+    const Rank rank = key.Uint32();
+    const uint64_t scope = key.Uint();
+    if (!key.ok() || scope < 1 || scope > 3 || !AreKvals(record.value.view())) {
+      continue;
+    }
+    out[rank].push_back({static_cast<Scope>(scope), record.value});
+  }
+  return out;
+}
+
+}  // namespace canopy::core

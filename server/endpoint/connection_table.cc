@@ -1,0 +1,264 @@
+#include "server/endpoint/connection_table.h"
+
+#include <sys/epoll.h>
+#include <sys/socket.h>
+
+#include <cerrno>
+#include <cstring>
+#include <optional>
+#include <utility>
+
+namespace canopy::endpoint {
+namespace {
+
+constexpr size_t kKeepPartial = 1 << 20;
+constexpr int64_t kRetryNs = 2 * 1000 * 1000;
+constexpr uint32_t kHangUps = EPOLLHUP | EPOLLRDHUP | EPOLLERR;
+
+}  // namespace
+
+ConnectionTable::ConnectionTable(EventLoop* loop, ConnectionHandler* handler,
+                                 InputQueue* inputs,
+                                 ConnectionTableOptions options)
+    : loop_(loop),
+      handler_(handler),
+      inputs_(inputs),
+      options_(std::move(options)),
+      rotation_(loop, options_.budget,
+                [this](core::ClientId client, Turn& turn) {
+                  Connection* c = Find(client);
+                  if (c == nullptr) return;
+                  c->io.queued = false;
+                  Serve(*c, turn);
+                }),
+      self_(std::make_shared<ConnectionTable*>(this)) {}
+
+ConnectionTable::~ConnectionTable() {
+  *self_ = nullptr;
+  for (auto& [id, c] : connections_) {
+    c->out.Flush(c->fd.get());
+    Disconnect(*c);
+  }
+}
+
+void ConnectionTable::Add(std::unique_ptr<Connection> connection) {
+  Connection& c = *connection;
+  const core::ClientId id = c.id;
+  c.io.watched = options_.edge_events != 0 ? options_.edge_events : EPOLLIN;
+  connections_.emplace(id, std::move(connection));
+  loop_->Watch(c.fd.get(), c.io.watched,
+               [this, id](uint32_t events) { OnEvents(id, events); });
+}
+
+Connection* ConnectionTable::Find(core::ClientId client) const {
+  const auto it = connections_.find(client);
+  return it == connections_.end() ? nullptr : it->second.get();
+}
+
+void ConnectionTable::SetDeadline(Connection& c, int64_t delay_ns,
+                                  const char* reason) {
+  CancelDeadline(c);
+  c.io.deadline = loop_->AddTimer(delay_ns, [this, id = c.id, reason] {
+    Connection* late = Find(id);
+    if (late == nullptr) return;
+    late->io.deadline = 0;
+    End(*late, reason);
+  });
+}
+
+void ConnectionTable::CancelDeadline(Connection& c) {
+  loop_->CancelTimer(std::exchange(c.io.deadline, 0));
+}
+
+void ConnectionTable::End(Connection& c, const std::string& reason) {
+  if (std::exchange(c.ending, true)) return;
+  if (!reason.empty()) handler_->LogEnd(c, reason);
+  MarkDirty(c);
+}
+
+void ConnectionTable::Disconnect(Connection& c) {
+  loop_->CancelTimer(c.io.deadline);
+  loop_->CancelTimer(c.io.retry);
+  loop_->Unwatch(c.fd.get());
+}
+
+void ConnectionTable::Destroy(core::ClientId client) {
+  const auto it = connections_.find(client);
+  if (it == connections_.end()) return;
+  const std::unique_ptr<Connection> c = std::move(it->second);
+  connections_.erase(it);
+  Disconnect(*c);
+  const InputQueue::Hold hold(inputs_);
+  handler_->OnClosed(*c);
+}
+
+// ---------------------------------------------------------------- reading ---
+
+void ConnectionTable::OnEvents(core::ClientId client, uint32_t events) {
+  Connection* c = Find(client);
+  if (c == nullptr || c->ending) return;
+  c->hung_up |= (events & kHangUps) != 0;
+  if ((events & EPOLLOUT) != 0) MarkDirty(*c);
+  if ((events & (EPOLLIN | kHangUps)) == 0) return;
+  if (c->io.queued || c->io.held_back) return;
+  if (std::optional<Turn> turn = rotation_.BeginTurn()) {
+    Serve(*c, *turn);
+    rotation_.EndTurn(*turn);
+  } else {
+    Queue(*c);
+  }
+}
+
+void ConnectionTable::Continue(Connection& c) {
+  c.io.unhandled = true;
+  Queue(c);
+}
+
+void ConnectionTable::Queue(Connection& c) {
+  if (c.ending || std::exchange(c.io.queued, true)) return;
+  rotation_.Queue(c.id);
+}
+
+void ConnectionTable::Serve(Connection& c, Turn& turn) {
+  while (!c.ending && ServeOnce(c, turn)) {
+    if (turn.Spent()) return Queue(c);
+  }
+}
+
+// Handles what is left of the last turn, or else what one Read brings. True:
+// there may be more that no event will announce.
+bool ConnectionTable::ServeOnce(Connection& c, Turn& turn) {
+  if (std::exchange(c.io.unhandled, false) && !c.partial.empty()) {
+    c.partial.erase(0, HandleMessages(c, c.partial, &turn));
+    return false;
+  }
+  const std::string_view fresh = handler_->Read(c);
+  if (fresh.empty() || c.ending) return false;
+  if (options_.edge_events != 0) return HandleMessages(c, fresh, &turn) > 0;
+  if (c.partial.empty()) {
+    c.partial.assign(fresh.substr(HandleMessages(c, fresh, &turn)));
+    return false;
+  }
+  c.partial.append(fresh);
+  c.partial.erase(0, HandleMessages(c, c.partial, &turn));
+  if (c.partial.empty() && c.partial.capacity() > kKeepPartial) {
+    c.partial.shrink_to_fit();
+  }
+  return false;
+}
+
+// The length of what was handled. `turn`: null when there is no limit.
+size_t ConnectionTable::HandleMessages(Connection& c, std::string_view data,
+                                       Turn* turn) {
+  size_t used = 0;
+  while (!c.ending && used < data.size()) {
+    if (used > 0 && turn != nullptr && MustWait(c, *turn)) break;
+    size_t length = 0;
+    {
+      const InputQueue::Hold hold(inputs_);
+      length = handler_->Handle(c, data.substr(used));
+    }
+    if (length == 0) break;
+    used += length;
+    if (turn != nullptr) turn->Charge(length);
+  }
+  return c.ending ? data.size() : used;
+}
+
+// Whether the next message is for a later turn. A connection whose answers find
+// no room gets its turn when there is some.
+bool ConnectionTable::MustWait(Connection& c, Turn& turn) {
+  c.io.held_back = c.out.size() > options_.pause_reading_bytes;
+  if (c.io.held_back) {
+    c.io.unhandled = true;
+    return true;
+  }
+  if (!turn.Spent()) return false;
+  Continue(c);
+  return true;
+}
+
+void ConnectionTable::HandlePartial(Connection& c) {
+  c.io.unhandled = false;
+  c.partial.erase(0, HandleMessages(c, c.partial, nullptr));
+}
+
+size_t ConnectionTable::Receive(Connection& c, char* data, size_t size) {
+  const ssize_t n = recv(c.fd.get(), data, size, MSG_DONTWAIT);
+  if (n > 0) return static_cast<size_t>(n);
+  if (n < 0 && (errno == EAGAIN || errno == EINTR)) return 0;
+  if (n == 0) {
+    End(c, c.partial.empty() ? "" : "ended in the middle of a message");
+  } else {
+    // A process that is killed leaves answers unread, which resets.
+    End(c, errno == ECONNRESET ? "" : std::strerror(errno));
+  }
+  return 0;
+}
+
+void ConnectionTable::SetReading(Connection& c, bool reading) {
+  c.io.reading = reading;
+  UpdateWatch(c, false);
+}
+
+// ---------------------------------------------------------------- writing ---
+
+void ConnectionTable::MarkDirty(Connection& c) {
+  if (std::exchange(c.io.dirty, true)) return;
+  dirty_.push_back(c.id);
+  if (dirty_.size() > 1) return;
+  loop_->Defer([self = self_] {
+    if (*self != nullptr) (*self)->FlushDirty();
+  });
+}
+
+// The last first: who came last to a fence is answered last by the core, and
+// has what it needs still in the CPU's cache.
+void ConnectionTable::FlushDirty() {
+  std::vector<core::ClientId> dirty;
+  dirty.swap(dirty_);
+  for (auto id = dirty.rbegin(); id != dirty.rend(); ++id) {
+    Connection* c = Find(*id);
+    if (c == nullptr) continue;
+    c->io.dirty = false;
+    Flush(*c);
+  }
+}
+
+void ConnectionTable::Flush(Connection& c) {
+  const OutQueue::State state = c.out.Flush(c.fd.get());
+  if (c.ending || state == OutQueue::State::kBroken) return Destroy(c.id);
+  if (c.out.size() > options_.max_queued_bytes) {
+    return End(c, "does not read what is sent to it");
+  }
+  handler_->OnFlushed(c);
+  if (state == OutQueue::State::kBusy) RetryLater(c);
+  UpdateWatch(c, state == OutQueue::State::kBlocked);
+  if (!c.io.held_back || c.out.size() > options_.pause_reading_bytes) return;
+  c.io.held_back = false;
+  Queue(c);
+}
+
+void ConnectionTable::RetryLater(Connection& c) {
+  if (c.io.retry != 0) return;
+  c.io.retry = loop_->AddTimer(kRetryNs, [this, id = c.id] {
+    Connection* waiting = Find(id);
+    if (waiting == nullptr) return;
+    waiting->io.retry = 0;
+    MarkDirty(*waiting);
+  });
+}
+
+void ConnectionTable::UpdateWatch(Connection& c, bool blocked) {
+  if (options_.edge_events != 0) return;
+  uint32_t events = 0;
+  if (c.io.reading && c.out.size() <= options_.pause_reading_bytes) {
+    events |= EPOLLIN;
+  }
+  if (blocked) events |= EPOLLOUT;
+  if (events == c.io.watched) return;
+  c.io.watched = events;
+  loop_->Rewatch(c.fd.get(), events);
+}
+
+}  // namespace canopy::endpoint

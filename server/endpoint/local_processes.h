@@ -1,0 +1,78 @@
+// The jobs with ranks on this node, as an endpoint knows them.
+#ifndef CANOPY_SERVER_ENDPOINT_LOCAL_PROCESSES_H_
+#define CANOPY_SERVER_ENDPOINT_LOCAL_PROCESSES_H_
+
+#include <map>
+#include <memory>
+#include <string>
+#include <unordered_map>
+#include <utility>
+
+#include "common/ids.h"
+#include "common/job.h"
+#include "server/core/step/job_actions.h"
+
+namespace canopy::endpoint {
+
+// Jobs by namespace, and of each the ranks that run here. An endpoint adds what
+// it needs to know itself: `JobState` of a job, `RankState` of a rank; both are
+// default-constructible. Pointers stay valid until their job is dropped. Loop
+// thread only.
+template <typename JobState, typename RankState>
+class LocalProcesses {
+ public:
+  struct Process : RankState {
+    int pid = 0;  // 0: not known yet
+  };
+  struct Job : JobState {
+    std::shared_ptr<const JobSpec> spec;
+    std::shared_ptr<const JobLayout> layout;
+    std::map<Rank, Process> ranks;  // of this node
+  };
+
+  explicit LocalProcesses(NodeId self) : self_(self) {}
+
+  // Replaces a job of that name.
+  Job& Add(const core::RegisterJob& registration) {
+    Job job;
+    job.spec = registration.job;
+    job.layout = registration.layout;
+    for (const Rank rank : job.layout->ranks_of_agent(self_)) job.ranks[rank];
+    return jobs_[registration.job->nspace] = std::move(job);
+  }
+  void Drop(const std::string& nspace) { jobs_.erase(nspace); }
+
+  // Null: there is none.
+  Job* Find(const std::string& nspace) {
+    const auto it = jobs_.find(nspace);
+    return it == jobs_.end() ? nullptr : &it->second;
+  }
+  const Job* Find(const std::string& nspace) const {
+    const auto it = jobs_.find(nspace);
+    return it == jobs_.end() ? nullptr : &it->second;
+  }
+  Process* FindRank(const ProcId& proc) {
+    Job* job = Find(proc.nspace);
+    if (job == nullptr) return nullptr;
+    const auto rank = job->ranks.find(proc.rank);
+    return rank == job->ranks.end() ? nullptr : &rank->second;
+  }
+  // False: it does not run here.
+  bool SetPid(const ProcId& proc, int pid) {
+    Process* process = FindRank(proc);
+    if (process != nullptr) process->pid = pid;
+    return process != nullptr;
+  }
+
+  NodeId self() const { return self_; }
+  // All of them, by namespace.
+  const std::unordered_map<std::string, Job>& jobs() const { return jobs_; }
+
+ private:
+  const NodeId self_;
+  std::unordered_map<std::string, Job> jobs_;
+};
+
+}  // namespace canopy::endpoint
+
+#endif  // CANOPY_SERVER_ENDPOINT_LOCAL_PROCESSES_H_

@@ -1,0 +1,121 @@
+#include "server/local/admission.h"
+
+#include <sys/random.h>
+
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "common/event_loop.h"
+#include "common/posix/unix_socket.h"
+
+namespace canopy::local {
+namespace {
+
+// The first protocol versions whose clients use the barrier, may change over to
+// another agent, make their directory themselves, use commit mailboxes.
+constexpr uint64_t kBarrierVersion = 2;
+constexpr uint64_t kSuccessorVersion = 3;
+constexpr uint64_t kOwnDirectoryVersion = 4;
+constexpr uint64_t kMailboxVersion = 5;
+
+// Not 0.
+uint64_t MakeEpoch() {
+  uint64_t epoch = 0;
+  if (getrandom(&epoch, sizeof epoch, 0) != sizeof epoch) {
+    epoch = static_cast<uint64_t>(EventLoop::Now());
+  }
+  return epoch | 1;
+}
+
+}  // namespace
+
+Admission::Admission(const LocalOptions* options, LocalJobs* jobs)
+    : options_(options),
+      jobs_(jobs),
+      epoch_(MakeEpoch()),
+      reattach_ms_(options->reattach_ms) {}
+
+Status Admission::Identify(Connection& c, const FrameHeader& header,
+                           std::string_view payload) {
+  const Result<Hello> hello = ParseHello(payload);
+  if (!hello.ok()) return hello.status();
+  if (hello->version < kOldestVersion) {
+    return Status(kErrHandshakeFailed, "its library speaks protocol version " +
+                                           std::to_string(hello->version));
+  }
+  Status proven = Prove(c, *hello);
+  if (!proven.ok()) return proven;
+  const std::optional<SegmentRef> segment =
+      options_->segment(hello->claimed.nspace);
+  if (!segment) return Status(kErrNotFound, "its job has no segment");
+  Admit(c, *hello);
+  Welcome(c, header.tag, hello->version, *segment);
+  return Status();
+}
+
+// Whether the connection is the rank's that it claims to be.
+Status Admission::Prove(const Connection& c, const Hello& hello) {
+  const std::string claimed = ToString(hello.claimed);
+  const auto* rank = jobs_->FindRank(hello.claimed);
+  if (rank == nullptr) {
+    return Status(kErrInvalidCred,
+                  "claims to be " + claimed + ", which does not run here");
+  }
+  const Result<PeerCredentials> peer = GetPeerCredentials(c.fd.get());
+  if (!peer.ok()) return peer.status();
+  const uint32_t uid = jobs_->Find(hello.claimed.nspace)->spec->uid;
+  const Status identity = options_->identity->Check(
+      *peer, {uid, rank->token, rank->pid}, hello.token);
+  if (!identity.ok()) {
+    return Status(identity.code(),
+                  "claims to be " + claimed + ": " + identity.message());
+  }
+  if (rank->connections < options_->max_connections_per_rank) return Status();
+  return Status(kErrResourceBusy,
+                claimed + " has too many connections already");
+}
+
+void Admission::Admit(Connection& c, const Hello& hello) {
+  ++jobs_->FindRank(hello.claimed)->connections;
+  c.proc = hello.claimed;
+  c.identified = true;
+  c.segments.insert(c.proc.nspace);
+  c.may_hand_over = hello.version >= kSuccessorVersion;
+  if (hello.version < kOwnDirectoryVersion && options_->make_directory) {
+    options_->make_directory(c.proc);
+  }
+}
+
+void Admission::Welcome(Connection& c, uint64_t tag, uint64_t version,
+                        const SegmentRef& segment) {
+  std::vector<SharedFd> fds = {{segment.fd, segment.owner}};
+  BarrierOffer barrier;
+  if (version >= kBarrierVersion) barrier = jobs_->OfferBarrier(c.proc, c.id);
+  const MailboxOffer mailboxes = OfferMailboxes(c, version, barrier);
+  const LocalJobs::Job& job = *jobs_->Find(c.proc.nspace);
+  if (barrier.size > 0) {
+    fds.push_back({job.barrier->fd(), job.barrier->owner()});
+  }
+  if (mailboxes.size > 0) {
+    fds.push_back({job.mailboxes->fd(), job.mailboxes->owner()});
+  }
+  ReattachOffer reattach;
+  if (c.may_hand_over) reattach = {reattach_ms_, epoch_};
+  c.out.AppendWithFds(
+      MakeHelloReply(tag, c.proc, options_->server, segment.size, barrier,
+                     reattach, mailboxes),
+      std::move(fds));
+}
+
+MailboxOffer Admission::OfferMailboxes(Connection& c, uint64_t version,
+                                       const BarrierOffer& barrier) {
+  if (version < kMailboxVersion) return {};
+  if (barrier.size == 0) return {true, 0};
+  const uint64_t size = jobs_->OfferMailboxes(c.proc.nspace, barrier.index);
+  if (size > 0) c.mailbox = static_cast<int>(barrier.index);
+  return {true, size};
+}
+
+}  // namespace canopy::local

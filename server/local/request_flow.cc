@@ -1,0 +1,170 @@
+#include "server/local/request_flow.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <optional>
+#include <utility>
+#include <variant>
+
+#include "server/local/frames.h"
+
+namespace canopy::local {
+namespace {
+
+constexpr size_t kMaxPendingGets = 1 << 16;
+
+bool IsOfType(const FrameHeader& header, FrameType type) {
+  return header.type == static_cast<uint16_t>(type);
+}
+
+}  // namespace
+
+RequestFlow::RequestFlow(const LocalOptions* options, LocalJobs* jobs,
+                         InputSink* sink)
+    : options_(options), jobs_(jobs), sink_(sink) {}
+
+// --------------------------------------------------------------- requests ---
+
+Status RequestFlow::Handle(Connection& c, const FrameHeader& header,
+                           std::string_view payload) {
+  TakeCommits(c);
+  if (c.ending || IsOfType(header, FrameType::kCommitted)) return Status();
+  if (IsOfType(header, FrameType::kBarrierFull)) {
+    if (FenceBarrier* barrier = jobs_->FindBarrier(c.proc.nspace)) {
+      barrier->OnFull();
+    }
+    return Status();
+  }
+  if (header.tag == kBarrierRequest) {
+    return Status(kErrBadParam, "used a reserved tag");
+  }
+  Result<core::Input> input = ParseRequest(c.id, c.proc, header, payload);
+  if (input.code() == kErrNotSupported) {
+    // Nobody waits for an answer to what has no tag.
+    if (header.tag != 0) {
+      c.out.Append(MakeReply(header.tag, kErrNotSupported, {}));
+    }
+    return Status();
+  }
+  if (!input.ok()) return input.status();
+  auto* get = std::get_if<core::GetArrived>(&*input);
+  if (get != nullptr && !NoteGet(c, header.tag, get)) return Status();
+  if (const auto* resumed = std::get_if<core::ClientReattached>(&*input)) {
+    NoteReattached(c, *resumed);
+  }
+  const bool commits = std::holds_alternative<core::Committed>(*input);
+  NoteRequest(c, header, *input);
+  sink_->OnInput(std::move(*input));
+  if (commits) NoteCommit(c);
+  return Status();
+}
+
+bool RequestFlow::NoteGet(Connection& c, uint64_t tag, core::GetArrived* get) {
+  if (get->target.nspace.empty()) get->target.nspace = c.proc.nspace;
+  if (c.gets.size() >= kMaxPendingGets) {
+    c.out.Append(MakeReply(tag, kErrOutOfResource, {}));
+    return false;
+  }
+  c.gets[tag] = get->target;
+  return true;
+}
+
+void RequestFlow::NoteReattached(Connection& c,
+                                 const core::ClientReattached& resumed) {
+  FenceBarrier* barrier = jobs_->FindBarrier(c.proc.nspace);
+  for (const core::CollectiveCount& count : resumed.counts) {
+    if (barrier != nullptr && count.op == core::CollectiveOp::kFence &&
+        IsWholeJob(c.proc.nspace, count.participants)) {
+      barrier->OnReattached(c.proc.rank, c.id, count.ended);
+    }
+  }
+}
+
+void RequestFlow::NoteRequest(Connection& c, const FrameHeader& header,
+                              const core::Input& input) {
+  const auto* fence = std::get_if<core::CollectiveArrived>(&input);
+  if (fence == nullptr || fence->op != core::CollectiveOp::kFence ||
+      !IsWholeJob(c.proc.nspace, fence->participants)) {
+    return;
+  }
+  FenceBarrier* barrier = jobs_->FindBarrier(c.proc.nspace);
+  if (barrier == nullptr) return;
+  barrier->OnMessage(c.proc.rank);
+  c.fences.push_back(header.tag);
+}
+
+void RequestFlow::NoteCommit(Connection& c) {
+  if (FenceBarrier* barrier = jobs_->FindBarrier(c.proc.nspace)) {
+    barrier->OnCommit(c.proc.rank, c.id);
+  }
+  CommitMailboxes* mailboxes = jobs_->FindMailboxes(c.proc.nspace);
+  if (mailboxes != nullptr && c.mailbox >= 0) {
+    mailboxes->OnMessage(static_cast<uint32_t>(c.mailbox));
+  }
+}
+
+void RequestFlow::TakeCommits(const Connection& c) {
+  CommitMailboxes* mailboxes =
+      c.mailbox < 0 ? nullptr : jobs_->FindMailboxes(c.proc.nspace);
+  if (mailboxes != nullptr) mailboxes->TakeAt(static_cast<uint32_t>(c.mailbox));
+}
+
+void RequestFlow::OnClosed(Connection& c) {
+  TakeCommits(c);
+  if (auto* rank = jobs_->FindRank(c.proc)) --rank->connections;
+  FenceBarrier* barrier = jobs_->FindBarrier(c.proc.nspace);
+  if (barrier == nullptr) return;
+  barrier->OnGone(c.proc.rank, c.id);
+  for (size_t i = 0; i < c.fences.size(); ++i) barrier->OnMessageDone(kSuccess);
+}
+
+// ---------------------------------------------------------------- answers ---
+
+void RequestFlow::Reply(Connection& c, const core::ReplyClient& reply) {
+  if (reply.request == kBarrierRequest) {
+    FenceBarrier* barrier = jobs_->FindBarrier(c.proc.nspace);
+    if (barrier != nullptr) barrier->OnReply(c.proc.rank, reply.status);
+    return;
+  }
+  NoteReply(c, reply);
+  Bytes payload = reply.payload;
+  if (const auto get = c.gets.extract(reply.request); !get.empty()) {
+    const ProcId& target = get.mapped();
+    if (reply.status == kSuccess) OfferSegment(c, target.nspace);
+    if (IsInSegment(c, target)) payload = Bytes();
+  }
+  if (payload.size() > kMaxPayload - 64) {
+    c.out.Append(MakeReply(reply.request, kErrOutOfResource, {}));
+  } else {
+    c.out.Append(MakeReplyHead(reply.request, reply.status, payload.size()));
+    c.out.Append(payload);
+  }
+}
+
+void RequestFlow::NoteReply(Connection& c, const core::ReplyClient& reply) {
+  const auto fence = std::ranges::find(c.fences, reply.request);
+  if (fence == c.fences.end()) return;
+  *fence = c.fences.back();
+  c.fences.pop_back();
+  if (FenceBarrier* barrier = jobs_->FindBarrier(c.proc.nspace)) {
+    barrier->OnMessageDone(reply.status);
+  }
+}
+
+// Whether the client finds the data of that rank in a segment that it has. Of a
+// wildcard it cannot know where to look.
+bool RequestFlow::IsInSegment(const Connection& c, const ProcId& target) const {
+  return target.rank <= kRankValid && c.segments.contains(target.nspace) &&
+         (!options_->holds || options_->holds(target));
+}
+
+void RequestFlow::OfferSegment(Connection& c, const std::string& nspace) {
+  if (c.segments.contains(nspace)) return;
+  std::optional<SegmentRef> segment = options_->segment(nspace);
+  if (!segment) return;
+  c.segments.insert(nspace);
+  c.out.AppendWithFds(MakeSegment(nspace, segment->size),
+                      {{segment->fd, std::move(segment->owner)}});
+}
+
+}  // namespace canopy::local

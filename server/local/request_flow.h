@@ -1,0 +1,55 @@
+// Requests of identified clients on their way to the core, and its answers on
+// their way back.
+#ifndef CANOPY_SERVER_LOCAL_REQUEST_FLOW_H_
+#define CANOPY_SERVER_LOCAL_REQUEST_FLOW_H_
+
+#include <string>
+#include <string_view>
+
+#include "common/local_protocol.h"
+#include "common/status.h"
+#include "server/core/step/client_actions.h"
+#include "server/core/step/input.h"
+#include "server/local/connection.h"
+#include "server/local/local_jobs.h"
+#include "server/local/local_options.h"
+#include "server/ports/input_sink.h"
+
+namespace canopy::local {
+
+// What is sent is left in the connection's queue. Loop thread only. `options`,
+// `jobs` and `sink` outlive it.
+class RequestFlow {
+ public:
+  RequestFlow(const LocalOptions* options, LocalJobs* jobs, InputSink* sink);
+
+  // A frame of an identified client. Its commits so far are reported first. An
+  // error: the client broke the protocol.
+  Status Handle(Connection& c, const FrameHeader& header,
+                std::string_view payload);
+  // The core's answer to one of its requests.
+  void Reply(Connection& c, const core::ReplyClient& reply);
+  // Reports what the connection's rank has committed so far.
+  void TakeCommits(const Connection& c);
+  // The connection is closed; before the core is notified.
+  void OnClosed(Connection& c);
+
+ private:
+  // False: refused, and answered.
+  bool NoteGet(Connection& c, uint64_t tag, core::GetArrived* get);
+  void NoteReattached(Connection& c, const core::ClientReattached& resumed);
+  void NoteRequest(Connection& c, const FrameHeader& header,
+                   const core::Input& input);
+  void NoteCommit(Connection& c);
+  void NoteReply(Connection& c, const core::ReplyClient& reply);
+  bool IsInSegment(const Connection& c, const ProcId& target) const;
+  void OfferSegment(Connection& c, const std::string& nspace);
+
+  const LocalOptions* const options_;
+  LocalJobs* const jobs_;
+  InputSink* const sink_;
+};
+
+}  // namespace canopy::local
+
+#endif  // CANOPY_SERVER_LOCAL_REQUEST_FLOW_H_

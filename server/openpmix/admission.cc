@@ -1,0 +1,134 @@
+#include "server/openpmix/admission.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <string>
+
+namespace canopy::openpmix {
+namespace {
+
+// The kernel's information is authoritative. A peer that claims otherwise is
+// refused, and a munge credential adds nothing to it.
+Status CheckCredential(const ConnectMessage& message,
+                       const SocketOwner& owner) {
+  if (message.security == "none" || message.security == "munge") {
+    return Status();
+  }
+  if (message.security != "native") {
+    return Status(kErrInvalidCred, "wants security that is not offered: " +
+                                       std::string(message.security));
+  }
+  if (CredentialUid(message.credential) != owner.uid) {
+    return Status(kErrInvalidCred, "is not who its credential says");
+  }
+  return Status();
+}
+
+}  // namespace
+
+Admission::Admission(const OpenPmixOptions* options, Jobs* jobs)
+    : options_(options), jobs_(jobs) {}
+
+bool Admission::IsServedUser(uint32_t uid) const {
+  return uid == geteuid() ||
+         std::ranges::any_of(jobs_->jobs(), [uid](const auto& job) {
+           return job.second.spec->uid == uid;
+         });
+}
+
+Status Admission::Greet(Connection& c, std::string_view payload) {
+  const Result<ConnectMessage> message = ParseConnect(payload);
+  if (!message.ok()) return message.status();
+  Status credential = CheckCredential(*message, c.owner);
+  if (!credential.ok()) return credential;
+  const auto traits =
+      TraitsOf(message->version, message->codec, message->described);
+  if (!traits) {
+    return Status(kErrNotSupported, "speaks codec '" +
+                                        std::string(message->codec) +
+                                        "', which is not known");
+  }
+  c.traits = *traits;
+  c.kind = message->kind;
+  c.opening = {static_cast<uint8_t>(c.kind), message->described,
+               std::string(message->version), std::string(message->codec)};
+  if (message->identity && jobs_->Find(message->identity->nspace) != nullptr) {
+    c.proc = *message->identity;
+    return Identify(c);
+  }
+  if (IsTool(c.kind)) return GreetTool(c, *message);
+  return Status(kErrNotFound, "claims to be " + ToString(*message->identity) +
+                                  ", which does not run here");
+}
+
+Status Admission::GreetTool(Connection& c, const ConnectMessage& message) {
+  if (c.kind == PeerKind::kSingleton) {
+    return Status(kErrNotSupported, "is no process of a job");
+  }
+  if (c.owner.uid != geteuid()) {
+    return Status(kErrNoPermissions, "is a tool of another user");
+  }
+  if (tools_ >= options_->max_tools) {
+    return Status(kErrResourceBusy, "is one tool too many");
+  }
+  const bool nameless = !message.identity;
+  c.proc = nameless ? ProcId{options_->server.nspace + "-tool" +
+                                 std::to_string(options_->server.rank) + "-" +
+                                 std::to_string(next_tool_++),
+                             0}
+                    : *message.identity;
+  c.is_tool = true;
+  ++tools_;
+  c.out.Append(MakeToolWelcome(nameless ? &c.proc : nullptr, options_->server));
+  c.state = Connection::State::kServing;
+  return Status();
+}
+
+// The process may have connected before its pid was reported.
+Status Admission::Identify(Connection& c) {
+  Jobs::Process* rank = jobs_->FindRank(c.proc);
+  if (rank == nullptr) {
+    return Status(kErrNotFound, "claims a rank that does not run here");
+  }
+  if (rank->pid == 0) {
+    c.state = Connection::State::kWaiting;
+    return Status();
+  }
+  Status proven = Prove(c, *rank);
+  if (!proven.ok()) return proven;
+  ++rank->connections;
+  c.out.Append(IsTool(c.kind) ? MakeToolWelcome(nullptr, options_->server)
+                              : MakeClientWelcome(static_cast<uint32_t>(c.id)));
+  c.state = Connection::State::kServing;
+  return Status();
+}
+
+Status Admission::Prove(const Connection& c, const Jobs::Process& rank) const {
+  const uint32_t uid = jobs_->Find(c.proc.nspace)->spec->uid;
+  if (c.owner.uid != uid) {
+    return Status(kErrInvalidCred,
+                  "the job is uid " + std::to_string(uid) + "'s");
+  }
+  if (!options_->proof->IsHeldBy(c.owner, rank.pid)) {
+    return Status(kErrInvalidCred, "neither process " +
+                                       std::to_string(rank.pid) +
+                                       " nor a descendant of it made this "
+                                       "connection");
+  }
+  if (rank.connections >= options_->max_connections_per_rank) {
+    return Status(kErrResourceBusy, "has too many connections already");
+  }
+  return Status();
+}
+
+void Admission::OnClosed(const Connection& c) {
+  if (c.is_tool) {
+    --tools_;
+  } else if (c.identified) {
+    Jobs::Process* rank = jobs_->FindRank(c.proc);
+    if (rank != nullptr) --rank->connections;
+  }
+}
+
+}  // namespace canopy::openpmix

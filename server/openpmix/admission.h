@@ -1,0 +1,45 @@
+// Decides who a connection is, by its greeting.
+#ifndef CANOPY_SERVER_OPENPMIX_ADMISSION_H_
+#define CANOPY_SERVER_OPENPMIX_ADMISSION_H_
+
+#include <cstdint>
+#include <string_view>
+
+#include "common/status.h"
+#include "server/openpmix/connection.h"
+#include "server/openpmix/handshake.h"
+#include "server/openpmix/jobs.h"
+#include "server/openpmix/options.h"
+
+namespace canopy::openpmix {
+
+// What it accepts is kServing, with its welcome queued; a rank whose process is
+// not known yet is kWaiting. The caller closes what is refused. Loop thread
+// only; `options` and `jobs` outlive it.
+class Admission {
+ public:
+  Admission(const OpenPmixOptions* options, Jobs* jobs);
+
+  // Whether processes of this user may connect at all.
+  bool IsServedUser(uint32_t uid) const;
+  // The greeting of a connection that is kNew.
+  Status Greet(Connection& c, std::string_view payload);
+  // Of a connection that claims to be a rank: once more when the rank's process
+  // has become known.
+  Status Identify(Connection& c);
+  // One that was accepted is closed.
+  void OnClosed(const Connection& c);
+
+ private:
+  Status GreetTool(Connection& c, const ConnectMessage& message);
+  Status Prove(const Connection& c, const Jobs::Process& rank) const;
+
+  const OpenPmixOptions* const options_;
+  Jobs* const jobs_;
+  uint32_t next_tool_ = 1;
+  uint32_t tools_ = 0;
+};
+
+}  // namespace canopy::openpmix
+
+#endif  // CANOPY_SERVER_OPENPMIX_ADMISSION_H_

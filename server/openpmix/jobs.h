@@ -1,0 +1,35 @@
+// Jobs with ranks on this node, for OpenPMIx clients.
+#ifndef CANOPY_SERVER_OPENPMIX_JOBS_H_
+#define CANOPY_SERVER_OPENPMIX_JOBS_H_
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <tuple>
+
+#include "common/bytes.h"
+#include "common/codec/encoder.h"
+#include "pmix_common.h"
+#include "server/endpoint/local_processes.h"
+#include "server/openpmix/connection_log.h"
+#include "server/openpmix/connection_log_state.h"
+
+namespace canopy::openpmix {
+
+// What the encoding of job info depends on, beside the job.
+using InfoForm = std::tuple<IntegerForm, bool, pmix_data_type_t, bool, bool>;
+
+struct JobState {
+  std::map<InfoForm, Bytes> infos;
+  std::shared_ptr<ConnectionLog> connection_log;  // with the first connection
+  std::map<ConnectionLogState::Collective, uint32_t> series;
+};
+struct RankState {
+  uint32_t connections = 0;
+};
+
+using Jobs = endpoint::LocalProcesses<JobState, RankState>;
+
+}  // namespace canopy::openpmix
+
+#endif  // CANOPY_SERVER_OPENPMIX_JOBS_H_

@@ -1,0 +1,48 @@
+#include "server/openpmix/message_writer.h"
+
+#include <algorithm>
+#include <string_view>
+#include <utility>
+
+#include "common/codec/encoder.h"
+#include "server/openpmix/handshake.h"
+
+namespace canopy::openpmix {
+
+MessageWriter::MessageWriter(Connections* connections,
+                             ConnectionPersistence* persistence,
+                             uint32_t max_payload)
+    : connections_(connections),
+      persistence_(persistence),
+      max_payload_(max_payload) {}
+
+void MessageWriter::SendStatus(Connection& c, uint32_t tag, int status) {
+  Encoder out(c.traits.form);
+  out.PackStatus(status);
+  SendPayload(c, tag, out.Take());
+}
+
+void MessageWriter::SendPayload(Connection& c, uint32_t tag,
+                                const std::string& payload) {
+  SendPayload(c, tag, payload, Bytes(), "");
+}
+
+// The peer would drop what is too large for it, and wait for ever.
+void MessageWriter::SendPayload(Connection& c, uint32_t tag,
+                                const std::string& head, const Bytes& shared,
+                                std::string tail) {
+  const size_t limit = std::min<size_t>(c.traits.max_reply_bytes, max_payload_);
+  const size_t size = head.size() + shared.size() + tail.size();
+  if (size > limit && tag != kEventTag) {
+    return SendStatus(c, tag, kErrOutOfResource);
+  }
+  std::string message = MakeHeader(tag, static_cast<uint32_t>(size)) + head;
+  persistence_->AddAnswer(c, tag, kHeaderSize + size,
+                          head.size() == size ? message : std::string_view());
+  c.out.Append(std::move(message));
+  if (!shared.empty()) c.out.Append(shared);
+  if (!tail.empty()) c.out.Append(std::move(tail));
+  connections_->MarkDirty(c);
+}
+
+}  // namespace canopy::openpmix

@@ -1,0 +1,65 @@
+// How the endpoint for programs with their own OpenPMIx library is set up.
+#ifndef CANOPY_SERVER_OPENPMIX_OPTIONS_H_
+#define CANOPY_SERVER_OPENPMIX_OPTIONS_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "common/ids.h"
+#include "common/shm/segment_reader.h"
+#include "server/core/step/log_line.h"
+#include "server/endpoint/rotation.h"
+#include "server/openpmix/peer_proof.h"
+#include "server/ports/fd_store_port.h"
+#include "server/ports/process_text.h"
+
+namespace canopy::openpmix {
+
+struct OpenPmixOptions {
+  NodeId self = 0;
+  ProcId server;     // this agent, as PMIx names it
+  std::string host;  // this node's name
+  // Numeric address to listen on, and a port or 0. Peers must be on this
+  // machine whatever it is, because nobody can prove who a remote peer is.
+  std::string address = "127.0.0.1";
+  uint16_t port = 0;
+  // Where tools look for a server; empty: they need an explicit address.
+  std::string tool_dir;
+  // The data of a namespace that is registered here, or null. Good until the
+  // namespace is dropped.
+  std::function<const shm::SegmentReader*(const std::string& nspace)> job_data;
+  // Called before the name of a local rank's directory (PMIX_PROCDIR) is given
+  // out; the directory must exist then. May be null.
+  std::function<void(const ProcId& proc)> make_directory;
+  std::function<void(const core::LogLine&)> log;
+  // Where texts go that ranks log to their standard streams; null: nowhere.
+  PutText put_text;
+  // Null: MakeHostPeerProof.
+  std::unique_ptr<PeerProof> proof;
+  // How long a peer may take to identify itself, and a rank's process to become
+  // known.
+  int64_t hello_timeout_ns = int64_t{5} * 1000 * 1000 * 1000;
+  // Several connections of one rank are legal (a forked child is one).
+  uint32_t max_connections_per_rank = 64;
+  // Of unidentified connections; above it the oldest is closed.
+  uint32_t max_unidentified = 512;
+  uint32_t max_tools = 256;
+  uint32_t max_pending_requests = 1 << 16;
+  uint32_t max_payload = uint32_t{256} << 20;
+  // Flow control of a peer that does not read its replies: above the first
+  // number of queued bytes its requests are not read, above the second it is
+  // closed.
+  size_t pause_reading_bytes = size_t{1} << 20;
+  size_t max_queued_bytes = size_t{320} << 20;
+  // Gets the connections of each job and their log. Null: there is no
+  // successor.
+  FdStorePort* fd_store = nullptr;
+  endpoint::Budget budget;
+};
+
+}  // namespace canopy::openpmix
+
+#endif  // CANOPY_SERVER_OPENPMIX_OPTIONS_H_

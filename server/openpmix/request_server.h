@@ -1,0 +1,82 @@
+// Serves what OpenPMIx clients ask for, alone or by the core.
+#ifndef CANOPY_SERVER_OPENPMIX_REQUEST_SERVER_H_
+#define CANOPY_SERVER_OPENPMIX_REQUEST_SERVER_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "common/bytes.h"
+#include "common/codec/encoder.h"
+#include "common/ids.h"
+#include "common/shm/segment_reader.h"
+#include "server/core/step/client_actions.h"
+#include "server/core/step/client_inputs.h"
+#include "server/openpmix/connection.h"
+#include "server/openpmix/connection_persistence.h"
+#include "server/openpmix/jobs.h"
+#include "server/openpmix/message_writer.h"
+#include "server/openpmix/options.h"
+#include "server/openpmix/peer_traits.h"
+#include "server/openpmix/requests.h"
+#include "server/openpmix/text_logger.h"
+#include "server/ports/input_sink.h"
+
+namespace canopy::openpmix {
+
+// Loop thread only. What the constructor gets outlives it.
+class RequestServer {
+ public:
+  struct Parts {
+    const OpenPmixOptions* options = nullptr;
+    Jobs* jobs = nullptr;
+    Connections* connections = nullptr;
+    ConnectionPersistence* persistence = nullptr;
+    MessageWriter* writer = nullptr;
+    TextLogger* text_logger = nullptr;
+    InputSink* sink = nullptr;
+  };
+  explicit RequestServer(Parts parts) : parts_(parts) {}
+
+  // A request of a connection that is served. Ends it when it is malformed.
+  void Handle(Connection& c, uint32_t tag, std::string_view payload);
+  // The core's answer to one.
+  void Reply(Connection& c, const core::ReplyClient& reply);
+  void Notify(Connection& c, const core::NotifyClient& event);
+
+ private:
+  void Serve(Connection& c, uint32_t tag, CoreRequest& request);
+  void Serve(Connection& c, uint32_t tag, JobInfoRequest& request);
+  void Serve(Connection& c, uint32_t tag, QueryRequest& request);
+  void Serve(Connection& c, uint32_t tag, LogRequest& request);
+  void Serve(Connection& c, uint32_t tag, ResolvePeersRequest& request);
+  void Serve(Connection& c, uint32_t tag, ResolveNodesRequest& request);
+  void Serve(Connection& c, uint32_t tag, RefusedRequest& request);
+  // True when a get is answered from job data alone.
+  bool ServeFromJobData(Connection& c, uint32_t tag,
+                        const core::GetArrived& get);
+  std::string ProcData(const shm::SegmentReader& job, const ProcId& proc,
+                       std::string_view asked);
+  void MakeDirectory(const ProcId& proc);
+  Bytes JobInfo(const std::string& nspace, const PeerTraits& peer);
+  void Answer(Connection& c, uint32_t tag, const PendingRequest& request,
+              const core::ReplyClient& reply);
+  void AnswerGet(Connection& c, uint32_t tag, const PendingRequest& request,
+                 std::string_view kvals);
+  void PackFollowing(Connection& c, const ProcId& asked, Encoder* out);
+  void AnswerConnect(Connection& c, uint32_t tag,
+                     const PendingRequest& request);
+  void SendStatus(Connection& c, uint32_t tag, int status) {
+    parts_.writer->SendStatus(c, tag, status);
+  }
+  void SendPayload(Connection& c, uint32_t tag, const std::string& payload) {
+    parts_.writer->SendPayload(c, tag, payload);
+  }
+
+  const Parts parts_;
+};
+
+}  // namespace canopy::openpmix
+
+#endif  // CANOPY_SERVER_OPENPMIX_REQUEST_SERVER_H_

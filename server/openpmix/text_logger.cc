@@ -1,0 +1,87 @@
+#include "server/openpmix/text_logger.h"
+
+#include <algorithm>
+#include <ctime>
+#include <utility>
+
+namespace canopy::openpmix {
+namespace {
+
+// Of directives that are not honoured: peers choose their names.
+constexpr size_t kMaxIgnored = 64;
+
+std::string Printable(std::string text) {
+  std::ranges::replace_if(
+      text,
+      [](char c) {
+        const auto byte = static_cast<unsigned char>(c);
+        return byte < 0x20 || byte >= 0x7f;
+      },
+      '?');
+  return text;
+}
+
+}  // namespace
+
+TextLogger::TextLogger(const OpenPmixOptions* options,
+                       const Connections* connections, MessageWriter* writer)
+    : options_(options),
+      connections_(connections),
+      writer_(writer),
+      self_(std::make_shared<TextLogger*>(this)) {}
+
+TextLogger::~TextLogger() { *self_ = nullptr; }
+
+void TextLogger::Serve(Connection& c, uint32_t tag, LogRequest& request) {
+  LogPlan plan = PlanLog(request.data, request.directives, request.stamp,
+                         c.proc, time(nullptr));
+  LogIgnored(c, plan.ignored);
+  if (plan.pieces.empty()) return writer_->SendStatus(c, tag, plan.status);
+  if (c.is_tool || !options_->put_text) {
+    return writer_->SendStatus(c, tag, kErrNotSupported);
+  }
+  if (c.pending.size() >= options_->max_pending_requests) {
+    return writer_->SendStatus(c, tag, kErrOutOfResource);
+  }
+  c.pending.emplace(tag, PendingRequest{});
+  const int status = plan.status;
+  options_->put_text(TextFor(c, tag, std::move(plan)),
+                     [self = self_, id = c.id, tag, status](int result) {
+                       if (*self == nullptr) return;
+                       const bool ok = result == kSuccess;
+                       (*self)->OnDone(id, tag, ok ? status : result);
+                     });
+}
+
+ProcessText TextLogger::TextFor(const Connection& c, uint32_t tag,
+                                LogPlan plan) const {
+  ProcessText text;
+  text.proc = c.proc;
+  text.client = c.id;
+  text.request = tag;
+  text.again = replaying_;
+  text.key = std::move(plan.key);
+  text.value = std::move(plan.value);
+  text.pieces = std::move(plan.pieces);
+  return text;
+}
+
+void TextLogger::OnDone(core::ClientId client, uint32_t tag, int status) {
+  Connection* c = connections_->Find(client);
+  if (c == nullptr || !c->serving()) return;
+  if (c->pending.erase(tag) > 0) writer_->SendStatus(*c, tag, status);
+}
+
+void TextLogger::LogIgnored(const Connection& c,
+                            const std::vector<std::string>& keys) {
+  for (const std::string& key : keys) {
+    if (ignored_directives_.size() >= kMaxIgnored) return;
+    if (!ignored_directives_.insert(key).second) continue;
+    if (!options_->log) continue;
+    options_->log({core::LogLine::Level::kInfo,
+                   ToString(c.proc) + ": the directive " + Printable(key) +
+                       " of PMIx_Log is ignored"});
+  }
+}
+
+}  // namespace canopy::openpmix

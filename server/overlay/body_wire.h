@@ -1,0 +1,328 @@
+// The fields of each message of the agents' cores, and its number in Body: how
+// protos/overlay.proto describes them. Of translate and version_5 only.
+#ifndef CANOPY_SERVER_OVERLAY_BODY_WIRE_H_
+#define CANOPY_SERVER_OVERLAY_BODY_WIRE_H_
+
+#include <cstdint>
+#include <string>
+#include <type_traits>
+
+#include "common/ids.h"
+#include "server/core/messages.h"
+#include "server/overlay/proto_wire.h"
+
+namespace canopy {
+
+template <typename V>
+void Describe(V& v, overlay::wire::Is<ProcId> auto& m) {
+  v.Bounded(1, m.nspace, kMaxNspaceLen);
+  v.Field(2, m.rank);
+}
+
+}  // namespace canopy
+
+namespace canopy::core {
+
+using overlay::wire::Is;
+
+template <typename V>
+void Describe(V& v, Is<CollectiveId> auto& m) {
+  v.Field(1, m.op);
+  v.Field(2, m.participants);
+  v.Field(3, m.sequence);
+}
+
+template <typename V>
+void Describe(V& v, Is<NodeContribution> auto& m) {
+  v.Field(1, m.node);
+  v.Field(2, m.data);
+}
+
+template <typename V, typename M>
+requires Is<M, CollectiveUp> || Is<M, CollectiveDown>
+void Describe(V& v, M& m) {
+  v.Field(1, m.id);
+  v.Field(2, m.status);
+  v.Field(3, m.contributions);
+  v.Field(4, m.missing);
+}
+
+template <typename V>
+void Describe(V& v, Is<DmodexRequest> auto& m) {
+  v.Field(1, m.request);
+  v.Field(2, m.target);
+  v.Bounded(3, m.key, kMaxKeyLen);
+  v.Field(4, m.timeout_ms);
+  v.Field(5, m.known);
+}
+
+template <typename V>
+void Describe(V& v, Is<DmodexReply> auto& m) {
+  v.Field(1, m.request);
+  v.Field(2, m.status);
+  v.Field(3, m.target);
+  v.Field(4, m.data);
+  v.Field(5, m.version);
+  v.Field(6, m.base);
+}
+
+template <typename V>
+void Describe(V& v, Is<EventMessage> auto& m) {
+  v.Field(1, m.origin);
+  v.Field(2, m.number);
+  v.Field(3, m.status);
+  v.Field(4, m.source);
+  v.Field(5, m.range);
+  v.Field(6, m.targets);
+  v.Field(7, m.info);
+}
+
+template <typename V>
+void Describe(V& v, Is<AbortMessage> auto& m) {
+  v.Field(1, m.source);
+  v.Field(2, m.status);
+  v.Field(3, m.text);
+  v.Field(4, m.targets);
+}
+
+template <typename V>
+void Describe(V& v, Is<JobPrepare> auto& m) {
+  v.Field(1, m.spec);
+  v.Field(2, m.controller);
+  v.Field(3, m.lost);
+  v.Field(4, m.explain);
+}
+
+template <typename V>
+void Describe(V& v, Is<NodeError> auto& m) {
+  v.Field(1, m.node);
+  v.Field(2, m.status);
+  v.Field(3, m.text);
+}
+
+template <typename V>
+void Describe(V& v, Is<ProgramNote> auto& m) {
+  v.Field(1, m.reason);
+  v.Field(2, m.detail);
+  v.Field(3, m.nodes);
+  v.Field(4, m.count);
+}
+
+template <typename V>
+void Describe(V& v, Is<JobPrepared> auto& m) {
+  v.Bounded(1, m.nspace, kMaxNspaceLen);
+  v.Field(2, m.nodes_ready);
+  v.Field(3, m.errors);
+  v.Field(4, m.notes);
+}
+
+template <typename V>
+void Describe(V& v, Is<JobStart> auto& m) {
+  v.Bounded(1, m.nspace, kMaxNspaceLen);
+}
+
+template <typename V>
+void Describe(V& v, Is<JobForget> auto& m) {
+  v.Bounded(1, m.nspace, kMaxNspaceLen);
+}
+
+template <typename V>
+void Describe(V& v, Is<JobStarted> auto& m) {
+  v.Bounded(1, m.nspace, kMaxNspaceLen);
+  v.Field(2, m.procs_started);
+  v.Field(3, m.errors);
+}
+
+template <typename V>
+void Describe(V& v, Is<ProcExit> auto& m) {
+  v.Field(1, m.rank);
+  v.Field(2, m.wait_status);
+  v.Field(3, m.core_dumped);
+  v.Field(4, m.called_init);
+  v.Field(5, m.finalized);
+}
+
+template <typename V>
+void Describe(V& v, Is<JobExits> auto& m) {
+  v.Bounded(1, m.nspace, kMaxNspaceLen);
+  v.Field(2, m.exits);
+}
+
+template <typename V>
+void Describe(V& v, Is<JobSignal> auto& m) {
+  v.Bounded(1, m.nspace, kMaxNspaceLen);
+  v.Field(2, m.signal);
+  v.Field(3, m.ranks);
+}
+
+template <typename V>
+void Describe(V& v, Is<JobKill> auto& m) {
+  v.Bounded(1, m.nspace, kMaxNspaceLen);
+  v.Field(2, m.ranks);
+  v.Field(3, m.status);
+  v.Field(4, m.reason);
+}
+
+template <typename V>
+void Describe(V& v, Is<OutputData> auto& m) {
+  v.Bounded(1, m.nspace, kMaxNspaceLen);
+  v.Field(2, m.rank);
+  v.Field(3, m.channel);
+  v.Field(4, m.data);
+  v.Field(5, m.end);
+}
+
+template <typename V>
+void Describe(V& v, Is<OutputCredit> auto& m) {
+  v.Bounded(1, m.nspace, kMaxNspaceLen);
+  v.Field(2, m.bytes);
+  v.Field(3, m.total);
+  v.Field(4, m.resend);
+}
+
+template <typename V>
+void Describe(V& v, Is<InputCredit> auto& m) {
+  v.Bounded(1, m.nspace, kMaxNspaceLen);
+  v.Field(2, m.bytes);
+  v.Field(3, m.total);
+  v.Field(4, m.resend);
+}
+
+template <typename V>
+void Describe(V& v, Is<InputData> auto& m) {
+  v.Bounded(1, m.nspace, kMaxNspaceLen);
+  v.Field(2, m.ranks);
+  v.Field(3, m.data);
+  v.Field(4, m.end);
+}
+
+template <typename V>
+void Describe(V& v, Is<StateQuery> auto& m) {
+  v.Field(1, m.request);
+  v.Field(2, m.what);
+  v.Bounded(3, m.nspace, kMaxNspaceLen);
+}
+
+template <typename V>
+void Describe(V& v, Is<StateReply> auto& m) {
+  v.Field(1, m.request);
+  v.Field(2, m.answer);
+}
+
+template <typename V>
+void Describe(V& v, Is<OverlayShutdown> auto& m) {
+  v.Field(1, m.reason);
+}
+
+template <typename V>
+void Describe(V& v, Is<JobQuery> auto& m) {
+  v.Bounded(1, m.nspace, kMaxNspaceLen);
+}
+
+template <typename V>
+void Describe(V& v, Is<JobQueryReply> auto& m) {
+  v.Bounded(1, m.nspace, kMaxNspaceLen);
+  v.Field(2, m.verdict);
+}
+
+template <typename V>
+void Describe(V&, Is<SyncComplete> auto&) {}
+
+template <typename V>
+void Describe(V& v, Is<NodeLost> auto& m) {
+  v.Bounded(1, m.nspace, kMaxNspaceLen);
+  v.Field(2, m.ranks);
+}
+
+template <typename V>
+void Describe(V& v, Is<JobMapRequest> auto& m) {
+  v.Field(1, m.request);
+  v.Bounded(2, m.nspace, kMaxNspaceLen);
+  v.Field(3, m.exists_only);
+}
+
+template <typename V>
+void Describe(V& v, Is<JobMapReply> auto& m) {
+  v.Field(1, m.request);
+  v.Field(2, m.status);
+  v.Bounded(3, m.nspace, kMaxNspaceLen);
+  v.Field(4, m.spec);
+}
+
+}  // namespace canopy::core
+
+namespace canopy::overlay {
+
+// Numbers in the oneof of Body.
+template <typename T>
+struct BodyField;
+template <>
+struct BodyField<core::CollectiveUp> : std::integral_constant<uint32_t, 1> {};
+template <>
+struct BodyField<core::CollectiveDown> : std::integral_constant<uint32_t, 2> {};
+template <>
+struct BodyField<core::DmodexRequest> : std::integral_constant<uint32_t, 3> {};
+template <>
+struct BodyField<core::DmodexReply> : std::integral_constant<uint32_t, 4> {};
+template <>
+struct BodyField<core::EventMessage> : std::integral_constant<uint32_t, 5> {};
+template <>
+struct BodyField<core::AbortMessage> : std::integral_constant<uint32_t, 6> {};
+template <>
+struct BodyField<core::JobPrepare> : std::integral_constant<uint32_t, 7> {};
+template <>
+struct BodyField<core::JobPrepared> : std::integral_constant<uint32_t, 8> {};
+template <>
+struct BodyField<core::JobStart> : std::integral_constant<uint32_t, 9> {};
+template <>
+struct BodyField<core::JobStarted> : std::integral_constant<uint32_t, 10> {};
+template <>
+struct BodyField<core::JobExits> : std::integral_constant<uint32_t, 11> {};
+template <>
+struct BodyField<core::JobSignal> : std::integral_constant<uint32_t, 12> {};
+template <>
+struct BodyField<core::JobKill> : std::integral_constant<uint32_t, 13> {};
+template <>
+struct BodyField<core::JobForget> : std::integral_constant<uint32_t, 14> {};
+template <>
+struct BodyField<core::OutputData> : std::integral_constant<uint32_t, 15> {};
+template <>
+struct BodyField<core::OutputCredit> : std::integral_constant<uint32_t, 16> {};
+template <>
+struct BodyField<core::InputData> : std::integral_constant<uint32_t, 17> {};
+template <>
+struct BodyField<core::InputCredit> : std::integral_constant<uint32_t, 18> {};
+template <>
+struct BodyField<core::StateQuery> : std::integral_constant<uint32_t, 19> {};
+template <>
+struct BodyField<core::StateReply> : std::integral_constant<uint32_t, 20> {};
+template <>
+struct BodyField<core::OverlayShutdown> : std::integral_constant<uint32_t, 21> {
+};
+template <>
+struct BodyField<core::JobQuery> : std::integral_constant<uint32_t, 22> {};
+template <>
+struct BodyField<core::JobQueryReply> : std::integral_constant<uint32_t, 23> {};
+template <>
+struct BodyField<core::SyncComplete> : std::integral_constant<uint32_t, 24> {};
+template <>
+struct BodyField<core::NodeLost> : std::integral_constant<uint32_t, 25> {};
+template <>
+struct BodyField<core::JobMapRequest> : std::integral_constant<uint32_t, 26> {};
+template <>
+struct BodyField<core::JobMapReply> : std::integral_constant<uint32_t, 27> {};
+
+// A serialised Body whose one field is `message`: one allocation.
+template <typename T>
+std::string EncodeAs(uint32_t field, const T& message) {
+  wire::Sizer sizer;
+  sizer.Field(field, message);
+  std::string out;
+  out.reserve(sizer.size());
+  wire::Writer(&out).Field(field, message);
+  return out;
+}
+
+}  // namespace canopy::overlay
+
+#endif  // CANOPY_SERVER_OVERLAY_BODY_WIRE_H_

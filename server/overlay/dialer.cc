@@ -1,0 +1,54 @@
+#include "server/overlay/dialer.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace canopy::overlay {
+namespace {
+
+constexpr int64_t kMs = 1000000;
+
+}  // namespace
+
+void Dialer::Dial(NodeId node, const ResumePoint& resume) {
+  handshake_ = std::make_unique<ClientHandshake>(
+      loop_, &view_->identity(), transport_->Dial(view_->address(node)), node,
+      view_->name(node), resume, int64_t{config_->detect_ms} * kMs,
+      [this, node](const StreamEnd& end, const Welcome& welcome,
+                   std::shared_ptr<Stream> stream) {
+        const auto ended = std::move(handshake_);
+        done_(node, end, welcome, std::move(stream));
+      });
+}
+
+void Dialer::AbandonOthers(NodeId node) {
+  if (handshake_ != nullptr && handshake_->expected() != node) Abandon();
+}
+
+void Dialer::Pause(std::function<void()> retry) {
+  if (pause_timer_ != 0) return;
+  pause_timer_ = loop_->AddTimer(int64_t{pause_ms_} * kMs,
+                                 [this, retry = std::move(retry)] {
+                                   pause_timer_ = 0;
+                                   retry();
+                                 });
+  pause_ms_ = std::min(pause_ms_ * 2, config_->redial_max_ms);
+}
+
+void Dialer::ProbeLater(std::function<void()> probe) {
+  if (probe_timer_ != 0) return;
+  probe_timer_ = loop_->AddTimer(int64_t{config_->grace_ms} * kMs,
+                                 [this, probe = std::move(probe)] {
+                                   probe_timer_ = 0;
+                                   probe();
+                                 });
+}
+
+void Dialer::Stop() {
+  handshake_.reset();
+  for (EventLoop::TimerId* timer : {&pause_timer_, &probe_timer_}) {
+    if (*timer != 0) loop_->CancelTimer(std::exchange(*timer, 0));
+  }
+}
+
+}  // namespace canopy::overlay

@@ -1,0 +1,126 @@
+#include "server/overlay/membership_view.h"
+
+#include <time.h>
+
+#include <algorithm>
+#include <utility>
+
+namespace canopy::overlay {
+namespace {
+
+uint64_t ClockIncarnation() {
+  timespec ts;
+  clock_gettime(CLOCK_REALTIME, &ts);
+  return static_cast<uint64_t>(ts.tv_sec) * 1000000000 +
+         static_cast<uint64_t>(ts.tv_nsec);
+}
+
+Identity MakeIdentity(const OverlayConfig& config) {
+  Identity identity;
+  identity.self = config.self;
+  identity.members = static_cast<uint32_t>(config.members.size());
+  identity.name = config.members[config.self].name;
+  identity.incarnation =
+      config.incarnation != 0 ? config.incarnation : ClockIncarnation();
+  identity.overlay_id = config.overlay_id;
+  identity.version = config.version;
+  identity.oldest_version = config.oldest_version;
+  identity.key = config.security.key;
+  identity.recovered = config.recovered;
+  return identity;
+}
+
+}  // namespace
+
+MembershipView::MembershipView(const OverlayConfig& config)
+    : identity_(MakeIdentity(config)),
+      table_(identity_.members),
+      tree_(identity_.members, config.radix),
+      reported_down_(identity_.members) {
+  for (const Member& member : config.members) {
+    names_.push_back(member.name);
+    addresses_.push_back(member.address);
+  }
+  table_.Merge({self(), identity_.incarnation, true, "", "", false,
+                identity_.version});
+}
+
+void MembershipView::SetOwnAddress(const std::string& address) {
+  identity_.address = address;
+  table_.SetAddress(self(), address);
+}
+
+void MembershipView::SetAddress(NodeId node, std::string address) {
+  addresses_[node] = std::move(address);
+}
+
+bool MembershipView::IsNeighbor(NodeId node) const {
+  return tree_.alive(node) &&
+         (parent() == node || tree_.parent(node) == self());
+}
+
+MembershipView::Change MembershipView::Merge(const MemberState& state) {
+  if (state.node >= table_.size()) return Change::kNone;
+  if (state.node == self()) {
+    if (state.incarnation < identity_.incarnation) return Change::kNone;
+    if (!state.up) return Change::kSelfLost;
+    return state.incarnation > identity_.incarnation ? Change::kSelfDuplicated
+                                                     : Change::kNone;
+  }
+  const bool was_up = table_.Up(state.node);
+  if (!table_.Merge(state)) {
+    return table_.LearnVersion(state) ? Change::kVersion : Change::kNone;
+  }
+  tree_.SetAlive(state.node, state.up);
+  if (!state.up) return Change::kLost;
+  if (!state.address.empty()) addresses_[state.node] = state.address;
+  if (!was_up) return Change::kReturned;
+  return state.recovered ? Change::kRestarted : Change::kReplaced;
+}
+
+bool MembershipView::MergeOwnDeparture() {
+  return table_.Merge(
+      {self(), identity_.incarnation, false, "left the overlay", ""});
+}
+
+void MembershipView::StartOver() {
+  synced_ = false;
+  rejoined_ = true;
+  identity_.recovered = false;
+  identity_.incarnation =
+      std::max(ClockIncarnation(), identity_.incarnation + 1);
+  table_.Clear();
+  table_.Merge({self(), identity_.incarnation, true, "", identity_.address,
+                false, identity_.version});
+  for (NodeId node = 0; node < table_.size(); ++node) {
+    tree_.SetAlive(node, true);
+  }
+}
+
+bool MembershipView::ReportDown(NodeId node) {
+  if (reported_down_[node]) return false;
+  reported_down_[node] = true;
+  return true;
+}
+
+bool MembershipView::ReportUp(NodeId node) {
+  if (!reported_down_[node]) return false;
+  reported_down_[node] = false;
+  return true;
+}
+
+StreamEnd MembershipView::Admit(const Hello& hello) const {
+  if (!synced_ && parent() != kNoNode) {
+    return {kEndUnavailable, identity_.name + " is joining again itself"};
+  }
+  const MemberState& known = table_.State(hello.node);
+  if (table_.Down(hello.node) && hello.incarnation <= known.incarnation) {
+    return {kEndExpelled, "declared lost: " + known.reason};
+  }
+  if (hello.incarnation < known.incarnation) {
+    return {kEndRefused, "a newer agent runs as " + hello.node_name};
+  }
+  return {};
+}
+
+}  // namespace canopy::overlay

@@ -1,0 +1,89 @@
+// This agent's view of the overlay: which members are up, the tree that follows
+// from it, and where members listen.
+#ifndef CANOPY_SERVER_OVERLAY_MEMBERSHIP_VIEW_H_
+#define CANOPY_SERVER_OVERLAY_MEMBERSHIP_VIEW_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "common/ids.h"
+#include "server/core/tree.h"
+#include "server/overlay/config.h"
+#include "server/overlay/frame.h"
+#include "server/overlay/handshake.h"
+#include "server/overlay/member_table.h"
+#include "server/overlay/stream.h"
+
+namespace canopy::overlay {
+
+// Pure state; loop thread. What a change means for links and packets is up to
+// whoever merges it.
+class MembershipView {
+ public:
+  // All members count as alive in the tree until one is known to be down.
+  explicit MembershipView(const OverlayConfig& config);
+
+  const Identity& identity() const { return identity_; }
+  const MemberTable& table() const { return table_; }
+  const core::Tree& tree() const { return tree_; }
+  NodeId self() const { return identity_.self; }
+  const std::string& name(NodeId node) const { return names_[node]; }
+  // Empty while unknown.
+  const std::string& address(NodeId node) const { return addresses_[node]; }
+  bool complete() const { return table_.up_count() == table_.size(); }
+
+  // The address that this agent announces to its neighbours.
+  void SetOwnAddress(const std::string& address);
+  void SetAddress(NodeId node, std::string address);
+
+  // kNoNode when this agent acts as root.
+  NodeId parent() const { return tree_.parent(self()); }
+  // Whether the tree has an edge between this agent and a living `node`.
+  bool IsNeighbor(NodeId node) const;
+  // Whether the member has been in this overlay before, as far as is known.
+  bool WasSeen(NodeId node) const { return rejoined_ || table_.Known(node); }
+
+  enum class Change {
+    kNone,            // not newer than what is known, or no member
+    kVersion,         // only its protocol version is new
+    kLost,            // the tree has lost the member
+    kReturned,        // it is up, and was not
+    kReplaced,        // up as another incarnation, its processes are lost
+    kRestarted,       // up as another incarnation that recovered its processes
+    kSelfLost,        // others have declared this agent lost
+    kSelfDuplicated,  // another agent runs as this member
+  };
+  Change Merge(const MemberState& state);
+  // Declares this agent down. False: it was already.
+  bool MergeOwnDeparture();
+
+  // Becomes a new incarnation that knows nobody; all members are in the tree
+  // again.
+  void StartOver();
+  // A parent has sent the states of the members.
+  void MarkSynced() { synced_ = true; }
+
+  // Whether the loss, or the return, of the member is news to the core.
+  bool ReportDown(NodeId node);
+  bool ReportUp(NodeId node);
+
+  // Whether the sender of a well-formed Hello may become a child.
+  StreamEnd Admit(const Hello& hello) const;
+
+ private:
+  Identity identity_;
+  std::vector<std::string> names_;
+  std::vector<std::string> addresses_;
+  MemberTable table_;
+  core::Tree tree_;
+  std::vector<bool> reported_down_;
+  // This agent rejoined after a partition. Until a parent has sent it the
+  // membership, it takes no children: it would give them an obsolete view.
+  bool rejoined_ = false;
+  bool synced_ = true;
+};
+
+}  // namespace canopy::overlay
+
+#endif  // CANOPY_SERVER_OVERLAY_MEMBERSHIP_VIEW_H_

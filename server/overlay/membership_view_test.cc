@@ -1,0 +1,128 @@
+#include "server/overlay/membership_view.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+namespace canopy::overlay {
+namespace {
+
+using Change = MembershipView::Change;
+
+OverlayConfig Config(NodeId self, uint32_t members) {
+  OverlayConfig config;
+  config.self = self;
+  config.radix = 2;
+  config.incarnation = 100;
+  for (NodeId id = 0; id < members; ++id) {
+    config.members.push_back({"n" + std::to_string(id), ""});
+  }
+  return config;
+}
+
+MemberState Up(NodeId node, uint64_t incarnation, bool recovered = false) {
+  return {node, incarnation, true, "", "at" + std::to_string(node), recovered};
+}
+MemberState Down(NodeId node, uint64_t incarnation) {
+  return {node, incarnation, false, "gone", "", false};
+}
+
+TEST(MembershipViewTest, MembersJoinAreLostAndReturn) {
+  MembershipView view(Config(1, 4));
+  EXPECT_EQ(view.Merge(Up(3, 5)), Change::kReturned);
+  EXPECT_EQ(view.Merge(Up(3, 5)), Change::kNone);
+  EXPECT_EQ(view.address(3), "at3");
+  EXPECT_EQ(view.Merge(Down(3, 5)), Change::kLost);
+  EXPECT_FALSE(view.tree().alive(3));
+  EXPECT_EQ(view.Merge(Up(3, 5)), Change::kNone);
+  EXPECT_EQ(view.Merge(Up(3, 6)), Change::kReturned);
+  EXPECT_TRUE(view.tree().alive(3));
+  EXPECT_EQ(view.Merge(Up(4, 1)), Change::kNone);
+}
+
+TEST(MembershipViewTest, ASuccessorIsALossUnlessItRecovered) {
+  MembershipView view(Config(1, 4));
+  view.Merge(Up(0, 5));
+  EXPECT_EQ(view.Merge(Up(0, 6, true)), Change::kRestarted);
+  EXPECT_EQ(view.Merge(Up(0, 7, false)), Change::kReplaced);
+  EXPECT_TRUE(view.tree().alive(0));
+}
+
+TEST(MembershipViewTest, TheTreeGivesTheNeighbours) {
+  MembershipView view(Config(1, 7));
+  EXPECT_EQ(view.parent(), 0u);
+  EXPECT_TRUE(view.IsNeighbor(0));
+  EXPECT_TRUE(view.IsNeighbor(3));
+  EXPECT_FALSE(view.IsNeighbor(2));
+  view.Merge(Down(0, 1));
+  EXPECT_EQ(view.parent(), kNoNode);
+  EXPECT_FALSE(view.IsNeighbor(0));
+  EXPECT_TRUE(view.IsNeighbor(2));
+}
+
+TEST(MembershipViewTest, WhatOthersClaimOfThisAgent) {
+  MembershipView view(Config(1, 4));
+  EXPECT_EQ(view.Merge(Down(1, 99)), Change::kNone);
+  EXPECT_EQ(view.Merge(Up(1, 100)), Change::kNone);
+  EXPECT_EQ(view.Merge(Up(1, 101)), Change::kSelfDuplicated);
+  EXPECT_EQ(view.Merge(Down(1, 100)), Change::kSelfLost);
+}
+
+TEST(MembershipViewTest, StartsOverAsANewIncarnation) {
+  OverlayConfig config = Config(1, 4);
+  config.recovered = true;
+  MembershipView view(config);
+  view.SetOwnAddress("here");
+  view.Merge(Up(0, 5));
+  view.Merge(Down(3, 5));
+  view.StartOver();
+  EXPECT_GT(view.identity().incarnation, 100u);
+  EXPECT_FALSE(view.identity().recovered);
+  EXPECT_EQ(view.table().up_count(), 1u);
+  EXPECT_EQ(view.table().State(1).address, "here");
+  EXPECT_TRUE(view.tree().alive(3));
+  EXPECT_TRUE(view.WasSeen(3));
+}
+
+TEST(MembershipViewTest, EachLossAndReturnIsReportedOnce) {
+  MembershipView view(Config(1, 4));
+  EXPECT_FALSE(view.ReportUp(2));
+  EXPECT_TRUE(view.ReportDown(2));
+  EXPECT_FALSE(view.ReportDown(2));
+  EXPECT_TRUE(view.ReportUp(2));
+}
+
+TEST(MembershipViewTest, AdmitsNobodyWhoIsDeclaredLostOrSuperseded) {
+  MembershipView view(Config(1, 4));
+  Hello hello;
+  hello.node = 3;
+  hello.incarnation = 5;
+  EXPECT_TRUE(view.Admit(hello).ok());
+  view.Merge(Up(3, 6));
+  EXPECT_EQ(view.Admit(hello).code, kEndRefused);
+  view.Merge(Down(3, 6));
+  EXPECT_EQ(view.Admit(hello).code, kEndExpelled);
+  hello.incarnation = 7;
+  EXPECT_TRUE(view.Admit(hello).ok());
+}
+
+TEST(MembershipViewTest, TakesNoChildrenBeforeItKnowsTheMembers) {
+  MembershipView view(Config(1, 4));
+  view.StartOver();
+  Hello hello;
+  hello.node = 3;
+  hello.incarnation = 5;
+  EXPECT_EQ(view.Admit(hello).code, kEndUnavailable);
+  view.MarkSynced();
+  EXPECT_TRUE(view.Admit(hello).ok());
+}
+
+TEST(MembershipViewTest, LeavesOnce) {
+  MembershipView view(Config(1, 4));
+  EXPECT_TRUE(view.MergeOwnDeparture());
+  EXPECT_FALSE(view.MergeOwnDeparture());
+  EXPECT_TRUE(view.table().Down(1));
+}
+
+}  // namespace
+}  // namespace canopy::overlay

@@ -1,0 +1,185 @@
+#include "server/overlay/router.h"
+
+#include <algorithm>
+#include <cassert>
+#include <cstdint>
+#include <string>
+#include <utility>
+
+#include "server/overlay/translate.h"
+
+namespace canopy::overlay {
+namespace {
+
+constexpr int64_t kMs = 1000000;
+constexpr size_t kMaxUnroutable = 4096;
+constexpr int64_t kRetryNs = 50 * kMs;
+// What is left of messages that lost pieces with a member is dropped after
+// this long without a new one.
+constexpr int64_t kSweepNs = 30000 * kMs;
+
+}  // namespace
+
+Router::Router(EventLoop* loop, const OverlayConfig* config,
+               const MembershipView* view, PacketLinks* links,
+               Listener* listener)
+    : loop_(loop),
+      config_(config),
+      view_(view),
+      links_(links),
+      listener_(listener),
+      reassembly_(config->message_limit_bytes) {
+  SettleLater();
+}
+
+Router::~Router() { Clear(); }
+
+void Router::Clear() {
+  unroutable_.clear();
+  for (EventLoop::TimerId* timer :
+       {&sweep_timer_, &retry_timer_, &settle_timer_}) {
+    if (*timer != 0) loop_->CancelTimer(std::exchange(*timer, 0));
+  }
+}
+
+// ---------------------------------------------------------------- sending ---
+
+void Router::Send(core::PeerMessage message) {
+  const NodeId self = view_->self();
+  assert(message.dst != self && message.dst < view_->table().size());
+  if (message.dst >= view_->table().size() || message.dst == self ||
+      view_->table().Down(message.dst)) {
+    return;
+  }
+  const uint32_t version =
+      std::min(config_->version, view_->table().Version(message.dst));
+  std::string encoded = EncodeBody(message.body, version);
+  if (encoded.empty()) return;
+  if (encoded.size() > config_->message_limit_bytes) {
+    listener_->OnDropped(
+        message.dst, Status(kErrOutOfResource,
+                            "a message of " + std::to_string(encoded.size()) +
+                                " bytes is over the limit of " +
+                                std::to_string(config_->message_limit_bytes)));
+    if (!WithoutData(&message.body)) return;
+    encoded = EncodeBody(message.body, version);
+  }
+  Packet packet;
+  packet.source = self;
+  packet.target = message.dst;
+  packet.message = next_message_++;
+  packet.priority = PriorityOf(message.body, encoded.size());
+  const Bytes whole(std::move(encoded));
+  for (size_t at = 0; at < whole.size(); at += kMaxPiece) {
+    packet.piece = whole.Slice(at, kMaxPiece);
+    packet.more = at + kMaxPiece < whole.size();
+    Route(packet, kNoNode);
+  }
+}
+
+void Router::Route(Packet packet, NodeId from) {
+  if (view_->table().Down(packet.target)) return;
+  NodeId hop = packet.target;
+  if (!links_->Linked(hop)) {
+    hop = view_->tree().NextHop(view_->self(), packet.target);
+    // Back to where it came from: the neighbour sees another tree.
+    if (hop == kNoNode || hop == from) return Hold(std::move(packet));
+  }
+  links_->Enqueue(hop, std::move(packet));
+}
+
+void Router::Hold(Packet packet) {
+  if (unroutable_.size() < kMaxUnroutable) {
+    unroutable_.push_back(std::move(packet));
+  } else {
+    listener_->OnDropped(
+        packet.target,
+        Status(kErrOutOfResource,
+               "a message was dropped: more than " +
+                   std::to_string(kMaxUnroutable) +
+                   " packets wait for the views of the tree to converge"));
+  }
+  if (retry_timer_ != 0) return;
+  retry_timer_ = loop_->AddTimer(kRetryNs, [this] {
+    retry_timer_ = 0;
+    Retry();
+  });
+}
+
+void Router::Reroute(std::vector<Packet> packets) {
+  for (Packet& packet : packets) Route(std::move(packet), kNoNode);
+}
+
+void Router::Retry() {
+  if (!unroutable_.empty()) Reroute(std::exchange(unroutable_, {}));
+}
+
+// -------------------------------------------------------------- receiving ---
+
+void Router::OnPacket(Packet packet, NodeId from) {
+  const uint32_t members = view_->table().size();
+  if (packet.source >= members || packet.source == view_->self() ||
+      packet.target >= members) {
+    return;
+  }
+  if (settled_ && !SourceIsBeyond(packet.source, from)) {
+    return listener_->OnDropped(
+        from, Status(kErrInvalidCred,
+                     view_->name(from) + " has sent a message in the name of " +
+                         view_->name(packet.source) +
+                         ", which was dropped: the tree has no such path"));
+  }
+  if (packet.target == view_->self()) return Deliver(packet);
+  Route(std::move(packet), from);
+}
+
+// Whether the neighbour is on the path to the source: a compromised agent may
+// send in the name of its side of the tree only.
+bool Router::SourceIsBeyond(NodeId source, NodeId neighbor) const {
+  return source == neighbor ||
+         (view_->IsNeighbor(neighbor) &&
+          view_->tree().NextHop(view_->self(), source) == neighbor);
+}
+
+void Router::Deliver(const Packet& packet) {
+  auto whole = reassembly_.Add(packet);
+  if (!whole.ok()) return listener_->OnDropped(packet.source, whole.status());
+  if (!whole->has_value()) return;
+  auto body = DecodeBody(**whole, config_->version);
+  if (!body.ok()) return listener_->OnDropped(packet.source, body.status());
+  const NodeId self = view_->self();
+  listener_->OnMessage({packet.source, self, std::move(body->body)});
+  if (body->then) {
+    listener_->OnMessage({packet.source, self, std::move(*body->then)});
+  }
+}
+
+// ---------------------------------------------------------------- members ---
+
+void Router::ForgetSource(NodeId node) { reassembly_.DropSource(node); }
+
+void Router::OnLoss(NodeId node) {
+  ForgetSource(node);
+  if (sweep_timer_ != 0) return;
+  sweep_timer_ = loop_->AddTimer(kSweepNs, [this] {
+    sweep_timer_ = 0;
+    reassembly_.Sweep();
+  });
+}
+
+void Router::OnTreeChanged() {
+  settled_ = false;
+  if (settle_timer_ != 0) loop_->CancelTimer(settle_timer_);
+  SettleLater();
+}
+
+void Router::SettleLater() {
+  const int64_t ms =
+      int64_t{config_->settle_ms} + config_->detect_ms + config_->grace_ms;
+  settle_timer_ = loop_->AddTimer(ms * kMs, [this] {
+    settle_timer_ = 0;
+    settled_ = true;
+  });
+}
+
+}  // namespace canopy::overlay

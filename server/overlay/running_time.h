@@ -1,0 +1,49 @@
+// How long this agent has waited for a peer, without the time in which the
+// agent itself did not run.
+#ifndef CANOPY_SERVER_OVERLAY_RUNNING_TIME_H_
+#define CANOPY_SERVER_OVERLAY_RUNNING_TIME_H_
+
+#include <algorithm>
+#include <cstdint>
+
+namespace canopy::overlay {
+
+// A period in steps, each of which its user waits for with a timer. A step that
+// ends much too late shows that the agent was stalled: the peer may have tried
+// to connect all that time, so the period begins again. Pure state; times are
+// nanoseconds of one monotonic clock.
+class RunningTime {
+ public:
+  RunningTime(int64_t period, int64_t now) : period_(period), begun_(now) {}
+
+  // How long the step that begins now takes.
+  int64_t step() const {
+    return std::min(std::max(period_ / kSteps, kShortestStep),
+                    period_ - passed_);
+  }
+  // The step's timer ran. True: the period is over.
+  bool EndStep(int64_t now) {
+    const int64_t late = now - begun_ - step();
+    passed_ = late > std::max(period_ / kTolerated, kAlwaysTolerated)
+                  ? 0
+                  : passed_ + step();
+    begun_ = now;
+    return passed_ >= period_;
+  }
+
+ private:
+  static constexpr int64_t kSteps = 8;
+  static constexpr int64_t kShortestStep = 1000000;
+  // Part of the period by which a step may be late.
+  static constexpr int64_t kTolerated = 4;
+  // What a busy machine delays a timer by.
+  static constexpr int64_t kAlwaysTolerated = 50000000;
+
+  const int64_t period_;
+  int64_t begun_;  // the step
+  int64_t passed_ = 0;
+};
+
+}  // namespace canopy::overlay
+
+#endif  // CANOPY_SERVER_OVERLAY_RUNNING_TIME_H_

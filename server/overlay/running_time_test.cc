@@ -1,0 +1,60 @@
+#include "server/overlay/running_time.h"
+
+#include <gtest/gtest.h>
+
+namespace canopy::overlay {
+namespace {
+
+constexpr int64_t kMs = 1000000;
+constexpr int64_t kPeriod = 2000 * kMs;
+
+// Ends steps, each `late`, until the period is over; the time that took.
+int64_t Finish(RunningTime* time, int64_t now, int64_t late) {
+  const int64_t begun = now;
+  do {
+    now += time->step() + late;
+  } while (!time->EndStep(now));
+  return now - begun;
+}
+
+TEST(RunningTimeTest, IsThePeriodOfAnAgentThatRuns) {
+  RunningTime time(kPeriod, 5);
+  EXPECT_EQ(Finish(&time, 5, 0), kPeriod);
+}
+
+TEST(RunningTimeTest, ABusyMachineEndsItToo) {
+  RunningTime time(kPeriod, 0);
+  EXPECT_LE(Finish(&time, 0, 40 * kMs), kPeriod + 8 * 40 * kMs);
+}
+
+TEST(RunningTimeTest, AStallInTheMiddleBeginsItAgain) {
+  RunningTime time(kPeriod, 0);
+  int64_t now = time.step();
+  EXPECT_FALSE(time.EndStep(now));
+  // The last deadline would have passed by now.
+  now += 10 * kPeriod;
+  EXPECT_FALSE(time.EndStep(now));
+  EXPECT_EQ(Finish(&time, now, 0), kPeriod);
+}
+
+TEST(RunningTimeTest, AStallInTheLastStepBeginsItAgain) {
+  RunningTime time(kPeriod, 0);
+  int64_t now = 0;
+  for (int i = 0; i < 7; ++i) {
+    now += time.step();
+    EXPECT_FALSE(time.EndStep(now));
+  }
+  now += time.step() + kPeriod;
+  EXPECT_FALSE(time.EndStep(now));
+  EXPECT_EQ(Finish(&time, now, 0), kPeriod);
+}
+
+TEST(RunningTimeTest, TheShortestPeriodEnds) {
+  for (const int64_t period : {int64_t{1}, kMs / 2, kMs, 3 * kMs}) {
+    RunningTime time(period, 0);
+    EXPECT_EQ(Finish(&time, 0, 0), period);
+  }
+}
+
+}  // namespace
+}  // namespace canopy::overlay

@@ -1,0 +1,151 @@
+#include "server/overlay/version_5.h"
+
+#include <algorithm>
+#include <type_traits>
+#include <utility>
+#include <variant>
+
+#include "common/ids.h"
+#include "server/overlay/body_wire.h"
+
+namespace canopy::overlay {
+namespace {
+
+// ProcExit::wait_status of a rank that was lost with its node.
+constexpr int kLostWithNode = -2;
+// DmodexRequest::key of a JobMapRequest with exists_only; any other will do.
+constexpr char kExistsKey[] = "known";
+
+// JobForget with the field that only version 5 has.
+struct ForgetOrSync {
+  std::string nspace;
+  bool sync_complete = false;
+};
+
+template <typename V>
+void Describe(V& v, wire::Is<ForgetOrSync> auto& m) {
+  v.Bounded(1, m.nspace, kMaxNspaceLen);
+  v.Field(2, m.sync_complete);
+}
+
+template <typename T>
+std::string Encode(const T& message) {
+  return EncodeAs(BodyField<T>::value, message);
+}
+
+bool IsLoss(const core::ProcExit& exit) {
+  return exit.wait_status == kLostWithNode;
+}
+
+struct Encoder {
+  template <typename T>
+  std::string operator()(const T& m) const {
+    return Encode(m);
+  }
+
+  std::string operator()(const core::JobQuery& m) const {
+    return Encode(core::JobExits{m.nspace, {}});
+  }
+  std::string operator()(const core::JobQueryReply& m) const {
+    return Encode(core::JobForget{m.nspace});
+  }
+  std::string operator()(const core::SyncComplete&) const {
+    return EncodeAs(BodyField<core::JobForget>::value, ForgetOrSync{"", true});
+  }
+  std::string operator()(const core::NodeLost& m) const {
+    core::JobExits exits{m.nspace, {}};
+    for (const Rank rank : m.ranks) {
+      exits.exits.push_back({rank, kLostWithNode, false, false, false});
+    }
+    return exits.exits.empty() ? std::string() : Encode(exits);
+  }
+  std::string operator()(const core::JobMapRequest& m) const {
+    return Encode(core::DmodexRequest{m.request,
+                                      {m.nspace, kRankWildcard},
+                                      m.exists_only ? kExistsKey : "",
+                                      0});
+  }
+  std::string operator()(const core::JobMapReply& m) const {
+    return Encode(core::DmodexReply{
+        m.request, m.status, {m.nspace, kRankWildcard}, m.spec});
+  }
+
+  std::string operator()(const core::JobExits& m) const {
+    if (std::ranges::none_of(m.exits, IsLoss)) {
+      return m.exits.empty() ? std::string() : Encode(m);
+    }
+    core::JobExits exits = m;
+    std::erase_if(exits.exits, IsLoss);
+    return (*this)(exits);
+  }
+  std::string operator()(const core::DmodexRequest& m) const {
+    return m.target.rank == kRankWildcard ? std::string() : Encode(m);
+  }
+  std::string operator()(const core::DmodexReply& m) const {
+    return m.target.rank == kRankWildcard ? std::string() : Encode(m);
+  }
+};
+
+std::optional<core::MessageBody> Translate(core::JobExits exits,
+                                           core::MessageBody* body) {
+  if (exits.exits.empty()) {
+    *body = core::JobQuery{std::move(exits.nspace)};
+    return std::nullopt;
+  }
+  if (std::ranges::none_of(exits.exits, IsLoss)) {
+    *body = std::move(exits);
+    return std::nullopt;
+  }
+  const bool loss_first = IsLoss(exits.exits.front());
+  core::NodeLost lost{exits.nspace, {}};
+  for (const core::ProcExit& exit : exits.exits) {
+    if (IsLoss(exit)) lost.ranks.push_back(exit.rank);
+  }
+  std::erase_if(exits.exits, IsLoss);
+  if (exits.exits.empty()) {
+    *body = std::move(lost);
+    return std::nullopt;
+  }
+  core::MessageBody first = std::move(lost);
+  core::MessageBody second = std::move(exits);
+  if (!loss_first) std::swap(first, second);
+  *body = std::move(first);
+  return second;
+}
+
+}  // namespace
+
+std::string EncodeForVersion5(const core::MessageBody& body) {
+  return std::visit(Encoder(), body);
+}
+
+bool ReadJobForget(wire::ReadContext* context, std::string_view data,
+                   core::MessageBody* body) {
+  ForgetOrSync message;
+  if (!wire::ReadMessage(context, data, &message)) return false;
+  if (message.sync_complete) {
+    *body = core::SyncComplete();
+  } else {
+    *body = core::JobForget{std::move(message.nspace)};
+  }
+  return true;
+}
+
+std::optional<core::MessageBody> TranslateFromVersion5(
+    core::MessageBody* body) {
+  if (auto* exits = std::get_if<core::JobExits>(body)) {
+    return Translate(std::move(*exits), body);
+  }
+  if (auto* request = std::get_if<core::DmodexRequest>(body)) {
+    if (request->target.rank != kRankWildcard) return std::nullopt;
+    *body = core::JobMapRequest{request->request, request->target.nspace,
+                                !request->key.empty()};
+  } else if (auto* reply = std::get_if<core::DmodexReply>(body)) {
+    if (reply->target.rank != kRankWildcard) return std::nullopt;
+    *body = core::JobMapReply{reply->request, reply->status,
+                              reply->target.nspace, reply->data};
+  }
+  return std::nullopt;
+}
+
+}  // namespace canopy::overlay

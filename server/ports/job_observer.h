@@ -1,0 +1,23 @@
+// Who follows the jobs that this agent controls.
+#ifndef CANOPY_SERVER_PORTS_JOB_OBSERVER_H_
+#define CANOPY_SERVER_PORTS_JOB_OBSERVER_H_
+
+#include "server/core/step/control_actions.h"
+
+namespace canopy {
+
+// Called in the order of the core's actions; what it answers by inputs is
+// queued. Loop thread.
+class JobObserver {
+ public:
+  virtual ~JobObserver() = default;
+  virtual void OnJobChanged(const core::JobChanged& change) = 0;
+  virtual void OnOutput(const core::DeliverOutput& output) = 0;
+  virtual void OnOutputDelivered(const core::OutputDelivered& output) = 0;
+  virtual void OnInputConsumed(const core::InputConsumed& input) = 0;
+  virtual void OnStateCollected(const core::StateCollected& state) = 0;
+};
+
+}  // namespace canopy
+
+#endif  // CANOPY_SERVER_PORTS_JOB_OBSERVER_H_

@@ -1,0 +1,125 @@
+#include "server/process/rank_reports.h"
+
+#include <signal.h>
+#include <sys/wait.h>
+
+#include <algorithm>
+#include <utility>
+
+namespace canopy::process {
+namespace {
+
+constexpr size_t kErrorsInText = 3;
+
+std::string Summarize(const std::vector<StartError>& errors) {
+  std::string text;
+  for (size_t i = 0; i < errors.size() && i < kErrorsInText; ++i) {
+    if (i > 0) text += "; ";
+    text += "rank " + std::to_string(errors[i].rank) + ": " + errors[i].text;
+  }
+  if (errors.size() > kErrorsInText) {
+    text += "; and " + std::to_string(errors.size() - kErrorsInText) + " more";
+  }
+  return text;
+}
+
+core::ProcExit ExitOf(Rank rank, int wait_status) {
+  core::ProcExit exit;
+  exit.rank = rank;
+  exit.wait_status = wait_status;
+  return exit;
+}
+
+}  // namespace
+
+void RankReports::Begin(const std::string& nspace, bool merge_stderr,
+                        std::unordered_map<Rank, int> ranks) {
+  nspace_ = nspace;
+  merge_stderr_ = merge_stderr;
+  unreported_ = std::move(ranks);
+}
+
+void RankReports::ReportStarted(const Started& m) {
+  for (const StartedRank& rank : m.ranks) {
+    const auto it = unreported_.find(rank.rank);
+    if (it != unreported_.end()) it->second = rank.pid;
+  }
+  ReportProcesses(m.ranks);
+  core::LocalStarted started;
+  started.nspace = nspace_;
+  started.procs = static_cast<uint32_t>(m.ranks.size());
+  if (!m.errors.empty()) {
+    started.status = m.errors[0].status;
+    started.text = Summarize(m.errors);
+  }
+  context_->sink->OnInput(std::move(started));
+}
+
+void RankReports::ReportStart(int status, const std::string& text) {
+  context_->sink->OnInput(core::LocalStarted{nspace_, 0, status, text});
+}
+
+void RankReports::ReportProcesses(const std::vector<StartedRank>& ranks) {
+  for (const StartedRank& rank : ranks) {
+    for (ProcessEnvironment* environment : context_->environments) {
+      environment->OnProcess(nspace_, rank.rank, rank.pid);
+    }
+  }
+}
+
+bool RankReports::ReportOutput(std::string_view payload) {
+  core::LocalOutput output;
+  std::string_view data;
+  if (!DecodeOutput(payload, &output.rank, &output.channel, &data)) {
+    return false;
+  }
+  output.nspace = nspace_;
+  if (!data.empty()) output.data = Bytes(std::string(data));
+  output.end = output_end_ += data.size();
+  context_->sink->OnInput(std::move(output));
+  return true;
+}
+
+bool RankReports::ReportExits(std::string_view payload) {
+  std::vector<ExitedRank> ranks;
+  if (!Decode(payload, &ranks)) return false;
+  core::LocalExits exits;
+  exits.nspace = nspace_;
+  for (const ExitedRank& rank : ranks) {
+    if (unreported_.erase(rank.rank) == 0) continue;
+    core::ProcExit exit = ExitOf(rank.rank, rank.wait_status);
+    exit.core_dumped =
+        WIFSIGNALED(rank.wait_status) && WCOREDUMP(rank.wait_status);
+    exits.exits.push_back(exit);
+  }
+  if (!exits.exits.empty()) context_->sink->OnInput(std::move(exits));
+  return true;
+}
+
+void RankReports::ReportLoss(const std::vector<Rank>& local_ranks) {
+  for (const Rank rank : local_ranks) {
+    for (const uint16_t channel : {kChannelStdout, kChannelStderr}) {
+      if (channel == kChannelStderr && merge_stderr_) continue;
+      context_->sink->OnInput(
+          core::LocalOutput{nspace_, rank, channel, Bytes()});
+    }
+  }
+  core::LocalExits exits;
+  exits.nspace = nspace_;
+  for (const auto& [rank, pid] : std::exchange(unreported_, {})) {
+    exits.exits.push_back(ExitOf(rank, SIGKILL));
+  }
+  std::sort(exits.exits.begin(), exits.exits.end(),
+            [](const auto& a, const auto& b) { return a.rank < b.rank; });
+  if (!exits.exits.empty()) context_->sink->OnInput(std::move(exits));
+}
+
+std::unordered_set<int> RankReports::Groups() const {
+  std::unordered_set<int> groups;
+  for (const auto& [rank, pid] : unreported_) {
+    if (pid > 1) groups.insert(pid);
+  }
+  return groups;
+}
+
+}  // namespace canopy::process

@@ -1,0 +1,72 @@
+// The shim's connection to the agent that it serves, and how a later agent
+// takes it over.
+#ifndef CANOPY_SERVER_SHIM_AGENT_LINK_H_
+#define CANOPY_SERVER_SHIM_AGENT_LINK_H_
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string_view>
+#include <vector>
+
+#include "common/bytes.h"
+#include "common/event_loop.h"
+#include "common/posix/unique_fd.h"
+#include "server/shim/channel.h"
+#include "server/shim/protocol.h"
+
+namespace canopy::process {
+
+// One agent is served at a time, the newest that has sent Hello; the one before
+// it is sent Replaced. Loop thread only.
+class AgentLink {
+ public:
+  // Called in the loop; none of them may destroy the link.
+  struct Events {
+    // False: the agent broke the protocol, and is disconnected.
+    std::function<bool(FrameChannel::Frame& frame)> on_frame;
+    // A later agent is served from now on; version() is what it speaks.
+    std::function<void()> on_agent;
+    // There is none any more.
+    std::function<void()> on_lost;
+  };
+
+  // Takes a connected socket and a listening one.
+  AgentLink(EventLoop* loop, UniqueFd agent, UniqueFd listener, Events events);
+  ~AgentLink();
+  AgentLink(const AgentLink&) = delete;
+  AgentLink& operator=(const AgentLink&) = delete;
+
+  // Without effect while there is no agent.
+  void Send(FrameType type, std::string_view head, Bytes body = Bytes(),
+            std::vector<UniqueFd> fds = {});
+  bool connected() const { return agent_.channel != nullptr; }
+  // The older of the shim's own version and the agent's.
+  uint32_t version() const { return version_; }
+  // No other agent is accepted from now on.
+  void StopListening();
+
+ private:
+  struct Peer {
+    uint64_t id = 0;
+    std::unique_ptr<FrameChannel> channel;
+  };
+
+  Peer NewPeer(UniqueFd socket);
+  void OnConnection();
+  void OnFrame(uint64_t peer, FrameChannel::Frame& frame);
+  void OnClosed(uint64_t peer);
+  void Greet(FrameChannel::Frame& frame);
+
+  EventLoop* const loop_;
+  UniqueFd listener_;
+  const Events events_;
+  uint64_t next_peer_ = 1;
+  Peer agent_;
+  Peer candidate_;  // has not sent Hello yet
+  uint32_t version_ = kShimProtocolVersion;
+};
+
+}  // namespace canopy::process
+
+#endif  // CANOPY_SERVER_SHIM_AGENT_LINK_H_

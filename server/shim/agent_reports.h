@@ -1,0 +1,58 @@
+// What a shim reports to its agent in batches: exits, and how much input was
+// consumed.
+#ifndef CANOPY_SERVER_SHIM_AGENT_REPORTS_H_
+#define CANOPY_SERVER_SHIM_AGENT_REPORTS_H_
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "common/event_loop.h"
+#include "server/shim/protocol.h"
+
+namespace canopy::process {
+
+// One frame of each kind for all that was added in a round of the loop. Nothing
+// is reported before Resume. Loop thread only.
+class AgentReports {
+ public:
+  using Send = std::function<void(FrameType type, const std::string& payload)>;
+
+  // `loop` is not run any more after the destructor.
+  AgentReports(EventLoop* loop, Send send)
+      : loop_(loop), send_(std::move(send)) {}
+  AgentReports(const AgentReports&) = delete;
+  AgentReports& operator=(const AgentReports&) = delete;
+
+  // Exits that were added before are to be added again.
+  void Resume();
+  void Pause() { flowing_ = false; }
+
+  void AddExit(const ExitedRank& exit);
+  void AddInputTaken(uint64_t bytes) { input_taken_ += bytes; }
+  void AddInputDone(uint64_t bytes);
+
+  // In all. What Welcome says is reported by that.
+  uint64_t input_taken() const { return input_taken_; }
+  uint64_t TakeInputDone() { return input_reported_ = input_done_; }
+
+ private:
+  void FlushExits();
+  void ScheduleInput();
+
+  EventLoop* const loop_;
+  const Send send_;
+  bool flowing_ = false;
+  std::vector<ExitedRank> exits_;
+  bool exits_scheduled_ = false;
+  uint64_t input_taken_ = 0;
+  uint64_t input_done_ = 0;
+  uint64_t input_reported_ = 0;
+  bool input_scheduled_ = false;
+};
+
+}  // namespace canopy::process
+
+#endif  // CANOPY_SERVER_SHIM_AGENT_REPORTS_H_

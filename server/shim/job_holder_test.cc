@@ -1,0 +1,248 @@
+#include "server/shim/job_holder.h"
+
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "server/shim/children.h"
+
+namespace canopy::process {
+namespace {
+
+constexpr uint32_t kNever = 1'000'000;  // ms
+
+// A shim in this process, and the agent that it serves.
+class ShimUnderTest {
+ public:
+  explicit ShimUnderTest(const std::string& directory) {
+    int pair[2];
+    EXPECT_EQ(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair), 0);
+    agent_ = std::make_unique<FrameChannel>(
+        &loop_, UniqueFd(pair[0]), [](FrameChannel::Frame&) {},
+        [this](const std::string&) { closed_ = true; });
+    Result<UniqueFd> dir = OpenDirectory(directory);
+    Result<UniqueFd> listener = ListenAt(dir->get(), "s");
+    EXPECT_TRUE(listener.ok());
+    JobHolder::Sockets sockets = {UniqueFd(pair[1]), *std::move(listener),
+                                  SocketFile(*std::move(dir), "s")};
+    holder_ = std::make_unique<JobHolder>(&loop_, std::move(sockets),
+                                          rlimit{1024, 1024});
+    Send(FrameType::kOrphan, EncodeBytes(kNever));
+  }
+  ~ShimUnderTest() {
+    Apply(HolderEvent::kTerminated);
+    SignalChildren(SIGKILL);
+    while (waitpid(-1, nullptr, 0) > 0) {
+    }
+  }
+
+  HolderState state() const { return holder_->state(); }
+  void Reach(HolderState state) {
+    if (state == HolderState::kEmpty) return;
+    // The time to force the end comes at once, or not in this test.
+    grace_ms_ = state == HolderState::kForcing ? 0 : kNever;
+    Apply(HolderEvent::kPrepare);
+    if (state == HolderState::kDescribed) return;
+    Apply(HolderEvent::kRanks);
+    Apply(HolderEvent::kCheckPassed);
+    if (state == HolderState::kChecked) return;
+    Apply(HolderEvent::kStart);
+    if (state == HolderState::kStarted) return;
+    Apply(HolderEvent::kForget);
+    while (holder_->state() != state) loop_.RunOnce(10);
+  }
+
+  void Apply(HolderEvent event);
+
+  // A process has the shim's descriptors for a moment yet after its start, so
+  // that a connection may take as long to end.
+  void RunUntil(HolderState state, bool closed) {
+    const int64_t deadline = EventLoop::Now() + 60'000'000'000;
+    while ((holder_->state() != state || closed_ != closed) &&
+           EventLoop::Now() < deadline) {
+      loop_.RunOnce(10);
+    }
+    EXPECT_EQ(NameOf(holder_->state()), NameOf(state));
+    EXPECT_EQ(closed_, closed);
+  }
+
+ private:
+  void Send(FrameType type, const std::string& payload,
+            std::vector<UniqueFd> fds = {}) {
+    if (agent_ == nullptr) return;
+    agent_->Send(type, payload, Bytes(), std::move(fds));
+    agent_->Flush();
+    Settle();
+  }
+  // What is on its way arrives, and so does the answer.
+  void Settle() {
+    for (int i = 0; i < 4; ++i) loop_.RunOnce(0);
+  }
+
+  PrepareJob Job() const {
+    PrepareJob job;
+    job.nspace = "job";
+    job.orphan_ms = kNever;
+    job.grace_ms = grace_ms_;
+    job.window = 1024;
+    job.uid = geteuid();
+    job.gid = getegid();
+    job.apps = {{"/bin/sh", {"sh", "-c", "trap '' TERM; sleep 1000"}, {}, "/"}};
+    return job;
+  }
+
+  RankSpec NextRank(uint32_t app) {
+    RankSpec spec;
+    spec.rank = next_rank_++;
+    spec.app = app;
+    return spec;
+  }
+
+  EventLoop loop_;
+  std::unique_ptr<JobHolder> holder_;
+  std::unique_ptr<FrameChannel> agent_;
+  bool closed_ = false;
+  uint32_t grace_ms_ = kNever;
+  Rank next_rank_ = 0;
+};
+
+void ShimUnderTest::Apply(HolderEvent event) {
+  std::vector<UniqueFd> fds;
+  switch (event) {
+    case HolderEvent::kHello:
+      return Send(FrameType::kHello, Encode(Hello{}));
+    case HolderEvent::kPrepare:
+      return Send(FrameType::kPrepare, Encode(Job()));
+    case HolderEvent::kRanks:
+      return Send(FrameType::kRanks, Encode(std::vector{NextRank(0)}));
+    case HolderEvent::kCheck:
+      // One that fails: there is no such application.
+      Send(FrameType::kRanks, Encode(std::vector{NextRank(7)}));
+      return Send(FrameType::kCheck, "");
+    case HolderEvent::kCheckPassed:
+      return Send(FrameType::kCheck, "");
+    case HolderEvent::kStart:
+      return Send(FrameType::kStart, "");
+    case HolderEvent::kResume:
+      return Send(FrameType::kResume, "");
+    case HolderEvent::kSignal:
+      return Send(FrameType::kSignal, Encode(SignalRanks{0, {}}));
+    case HolderEvent::kKill:
+      return Send(FrameType::kKill, Encode(KillRanks{kNever, {}}));
+    case HolderEvent::kInput:
+      return Send(FrameType::kInput, EncodeInputHead({}));
+    case HolderEvent::kCredit:
+      return Send(FrameType::kCredit, EncodeBytes(0));
+    case HolderEvent::kText: {
+      TextRequest text;
+      text.parts = {{kChannelStderr, "text"}};
+      return Send(FrameType::kText, Encode(text));
+    }
+    case HolderEvent::kHold:
+      fds.emplace_back(dup(STDERR_FILENO));
+      return Send(FrameType::kHold, EncodeName("fd"), std::move(fds));
+    case HolderEvent::kHoldMany:
+      fds.emplace_back(dup(STDERR_FILENO));
+      return Send(FrameType::kHoldMany, EncodeNames({"fd"}), std::move(fds));
+    case HolderEvent::kRelease:
+      return Send(FrameType::kRelease, EncodeNames({"fd"}));
+    case HolderEvent::kOrphan:
+      return Send(FrameType::kOrphan, EncodeBytes(kNever));
+    case HolderEvent::kForget:
+      return Send(FrameType::kForget, "");
+    case HolderEvent::kUnknownFrame:
+      return Send(static_cast<FrameType>(200), "");
+    case HolderEvent::kOrphaned:
+      Send(FrameType::kOrphan, EncodeBytes(0));
+      agent_ = nullptr;
+      return Settle();
+    case HolderEvent::kTerminated:
+      holder_->OnTerminate();
+      return Settle();
+    case HolderEvent::kGraceOver:
+      return Settle();  // a timer's, see Reach
+  }
+}
+
+class JobHolderTest : public testing::Test {
+ protected:
+  JobHolderTest() {
+    directory_ = testing::TempDir() + "/shimXXXXXX";
+    EXPECT_NE(mkdtemp(directory_.data()), nullptr);
+  }
+  ~JobHolderTest() override { std::filesystem::remove_all(directory_); }
+
+  std::string directory_;
+};
+
+// Events that a state's cell leaves to another row: a check that passes is not
+// one that fails, and the time to force the end passes in one state alone.
+bool CanOccur(HolderState state, HolderEvent event) {
+  switch (event) {
+    case HolderEvent::kCheckPassed:
+      return state == HolderState::kDescribed;
+    case HolderEvent::kCheck:
+      return state != HolderState::kDescribed;
+    case HolderEvent::kGraceOver:
+      return false;
+    default:
+      return true;
+  }
+}
+
+TEST_F(JobHolderTest, EachCellOfTheTableIsWhatHappens) {
+  for (size_t s = 0; s < kHolderStates; ++s) {
+    for (size_t e = 0; e < kHolderEvents; ++e) {
+      const auto state = static_cast<HolderState>(s);
+      const auto event = static_cast<HolderEvent>(e);
+      if (!CanOccur(state, event)) continue;
+      SCOPED_TRACE(std::string(NameOf(event)) + " in state " +
+                   std::string(NameOf(state)));
+      ShimUnderTest shim(directory_);
+      shim.Reach(state);
+      ASSERT_EQ(shim.state(), state);
+      if (event == HolderEvent::kCheckPassed) shim.Apply(HolderEvent::kRanks);
+      const Cell<HolderState> cell = StepOf(state, event);
+      shim.Apply(event);
+      // Without a job there is no grace.
+      const bool at_once =
+          state == HolderState::kEmpty && cell.next == HolderState::kEnding;
+      shim.RunUntil(at_once ? HolderState::kForcing : cell.next,
+                    cell.verdict == Verdict::kRefuse);
+    }
+  }
+}
+
+TEST_F(JobHolderTest, ACheckThatFailsLeavesTheJobDescribed) {
+  ShimUnderTest shim(directory_);
+  shim.Reach(HolderState::kDescribed);
+  shim.Apply(HolderEvent::kCheck);
+  shim.RunUntil(HolderState::kDescribed, /*closed=*/false);
+}
+
+TEST(HolderStatesTest, TheDocumentHasTheTable) {
+  std::ifstream in("docs/shim_states.md");
+  const std::string text{std::istreambuf_iterator<char>(in), {}};
+  for (size_t e = 0; e < kHolderEvents; ++e) {
+    const auto event = static_cast<HolderEvent>(e);
+    const std::string row = DocumentedRow<HolderState>(
+        NameOf(event), kHolderStates,
+        [event](HolderState state) { return StepOf(state, event); },
+        [](HolderState state) { return NameOf(state); });
+    EXPECT_NE(text.find("\n" + row + "\n"), std::string::npos) << row;
+  }
+}
+
+}  // namespace
+}  // namespace canopy::process

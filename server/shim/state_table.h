@@ -1,0 +1,62 @@
+// A state machine as data: what each event does in each state.
+#ifndef CANOPY_SERVER_SHIM_STATE_TABLE_H_
+#define CANOPY_SERVER_SHIM_STATE_TABLE_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace canopy::process {
+
+enum class Verdict : uint8_t {
+  kAccept,
+  kIgnore,  // it is of no interest any more
+  kRefuse,  // whoever caused it broke the protocol
+};
+
+// One cell of a table. Only an accepted event changes the state.
+template <typename State>
+struct Cell {
+  Verdict verdict = Verdict::kRefuse;
+  State next{};
+};
+
+// For the rows of a table, in which most cells leave the state as it is.
+template <typename State>
+struct CellRule {
+  Verdict verdict = Verdict::kRefuse;
+  bool moves = false;
+  State next{};
+
+  constexpr Cell<State> In(State state) const {
+    return {verdict, moves ? next : state};
+  }
+};
+
+// A row of the Markdown table that documents the cells of one event: "to X",
+// "stays", "ignored" or "refused" for each of the `count` states, which are
+// numbered from 0. `name` gives a state's name there.
+template <typename State, typename Step, typename Name>
+std::string DocumentedRow(std::string_view event, size_t count, Step step,
+                          Name name) {
+  std::string row = "| " + std::string(event) + " |";
+  for (size_t i = 0; i < count; ++i) {
+    const State state = static_cast<State>(i);
+    const Cell<State> cell = step(state);
+    if (cell.verdict == Verdict::kRefuse) {
+      row += " refused |";
+    } else if (cell.verdict == Verdict::kIgnore) {
+      row += " ignored |";
+    } else if (cell.next == state) {
+      row += " stays |";
+    } else {
+      row += " to " + std::string(name(cell.next)) + " |";
+    }
+  }
+  return row;
+}
+
+}  // namespace canopy::process
+
+#endif  // CANOPY_SERVER_SHIM_STATE_TABLE_H_

@@ -1,0 +1,50 @@
+"""A rank that writes to its PMI-1 socket as fast as it can, beside a job of
+another launch that fences all the time on the same agents: the flood has its
+share of the agent's time and no more.
+
+CANOPY_ATTACK_SECONDS=S makes each flood last S seconds."""
+import subprocess
+import time
+
+from fence_watch import SECONDS, FenceWatch
+
+CONTEXT = "floods"
+NODES = 2
+RUN = ["run", "--context", CONTEXT, "--oversubscribe", "--host", "node1", "-n",
+       1, "sh", "-c"]
+INIT = "echo cmd=init pmi_version=1 pmi_subversion=1; "
+READ = " >&$PMI_FD & exec cat <&$PMI_FD >/dev/null"
+
+# What the only rank's shell does. The agent ends some of these connections.
+FLOODS = {
+    "spawn before init": "(echo mcmd=spawn; exec yes) >&$PMI_FD",
+    "spawn without an end": f"({INIT}echo mcmd=spawn; exec yes) >&$PMI_FD",
+    "commands": f"({INIT}exec yes cmd=get_appnum)" + READ,
+    "unread answers": f"({INIT}exec yes cmd=get_maxes) >&$PMI_FD",
+    "half lines": f"({INIT}while :; do printf cmd=get_app; "
+                  "printf 'num\\ncmd=get_'; printf 'appnum\\n'; done)" + READ,
+}
+
+
+def flood(bench, script):
+    """Floods for some time, again and again when the agent ends it."""
+    watch = FenceWatch(bench, CONTEXT, NODES)
+    end = time.monotonic() + SECONDS / 2
+    while (left := end - time.monotonic()) > 0:
+        job = bench.start(*RUN, script)
+        try:
+            job.process.wait(left)
+        except subprocess.TimeoutExpired:
+            job.process.terminate()
+        job.finish(20)
+    watch.finish()
+
+
+def run(bench):
+    cases = {f"flood: {name}": script for name, script in FLOODS.items()}
+    if not bench.wanted(*cases):
+        return
+    # Whatever else runs would be taken for what the flood does.
+    with bench.overlay(CONTEXT, "--nodes", str(NODES), alone=True) as up:
+        for name, script in cases.items() if up else ():
+            bench.case(name, lambda script=script: flood(bench, script))

@@ -1,0 +1,58 @@
+/* Fences, one after the other, until rank 0 reads the end of its input; every
+ * second one collects what each rank put for it, which all of them check. Says
+ * "up" after the first, and at the end how many fences there were and how long
+ * the slowest took, as this rank saw it: whatever holds up an agent shows here.
+ * The pause between two leaves the CPUs to the agents.
+ * argv[1]: size of the job. */
+#include <poll.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "pmix_check.h"
+
+enum { PAUSE_US = 500 };
+
+static double slowest_ms;
+static unsigned fences;
+
+static double now_ms(void) {
+  struct timespec t;
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  return (double)t.tv_sec * 1e3 + (double)t.tv_nsec / 1e6;
+}
+
+static int input_ended(void) {
+  char byte;
+  struct pollfd in = {STDIN_FILENO, POLLIN, 0};
+  return poll(&in, 1, 0) > 0 && read(STDIN_FILENO, &byte, 1) <= 0;
+}
+
+static void timed_fence(int collect) {
+  const double start = now_ms();
+  fence(collect);
+  const double took = now_ms() - start;
+  if (took > slowest_ms) slowest_ms = took;
+  if (fences++ == 0) printf("up\n");
+  fflush(stdout);
+  usleep(PAUSE_US);
+}
+
+int main(int argc, char **argv) {
+  if (argc < 2) return 2;
+  const unsigned ranks = (unsigned)atoi(argv[1]);
+  check(PMIx_Init(&self, NULL, 0), "init");
+  for (unsigned round = 0, over = 0; !over; ++round) {
+    publish("round", round);
+    if (self.rank == 0) publish("over", round > 0 && input_ended());
+    timed_fence(1);
+    for (unsigned rank = 0; rank < ranks; ++rank)
+      want(get(rank, "round", 1), round, "round");
+    over = get(0, "over", 1);
+    /* Nobody puts again what others still read. */
+    timed_fence(0);
+  }
+  check(PMIx_Finalize(NULL, 0), "finalize");
+  printf("rank %u of %u: %u fences, slowest %.1f ms\n", self.rank, ranks,
+         fences, slowest_ms);
+  return 0;
+}

@@ -1,0 +1,58 @@
+"""The targets that programs are made of, as data for a test."""
+
+_Graph = provider(
+    doc = "What a target consists of, with all that it depends on.",
+    fields = {
+        "sources": "depset of files: sources that are in the repository",
+        "targets": "depset of JSON texts, one a target",
+    },
+)
+
+def _files(ctx, attribute):
+    return getattr(ctx.rule.files, attribute, [])
+
+def _deps(ctx):
+    return getattr(ctx.rule.attr, "deps", [])
+
+def _graph_aspect_impl(target, ctx):
+    sources = _files(ctx, "srcs") + _files(ctx, "hdrs")
+    record = struct(
+        name = str(target.label),
+        kind = ctx.rule.kind,
+        files = [f.short_path for f in sources],
+        deps = [str(dep.label) for dep in _deps(ctx)],
+    )
+    below = [dep[_Graph] for dep in _deps(ctx)]
+    return [_Graph(
+        sources = depset(
+            [f for f in sources if f.is_source and target.label.workspace_name == ""],
+            transitive = [graph.sources for graph in below],
+        ),
+        targets = depset(
+            [record.to_json()],
+            transitive = [graph.targets for graph in below],
+        ),
+    )]
+
+_graph_aspect = aspect(
+    implementation = _graph_aspect_impl,
+    attr_aspects = ["deps"],
+)
+
+def _dependency_graph_impl(ctx):
+    graphs = [root[_Graph] for root in ctx.attr.roots]
+    out = ctx.actions.declare_file(ctx.label.name + ".jsonl")
+    targets = depset(transitive = [graph.targets for graph in graphs])
+    ctx.actions.write(out, "".join([t + "\n" for t in targets.to_list()]))
+    sources = depset(transitive = [graph.sources for graph in graphs])
+    return [DefaultInfo(
+        files = depset([out]),
+        runfiles = ctx.runfiles([out], transitive_files = sources),
+    )]
+
+dependency_graph = rule(
+    doc = "NAME.jsonl has a line for each C++ target that the roots link, and " +
+          "their sources are its runfiles. Nothing is compiled for it.",
+    implementation = _dependency_graph_impl,
+    attrs = {"roots": attr.label_list(aspects = [_graph_aspect])},
+)

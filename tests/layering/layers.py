@@ -1,0 +1,130 @@
+"""The layers: what each package may depend on, and which headers it may see.
+
+A package is named as a folder, or as FOLDER/... with all folders below it; the
+longest name that fits a package counts. A package depends on no other than
+those that its layer names, and a package without a layer fails the test.
+"""
+
+VALUES = ["client/include", "common", "common/codec", "common/values"]
+ENDPOINT = [*VALUES, "common/posix", "common/shm", "server/core/step",
+            "server/ports"]
+CLIENT = [*VALUES, "common/posix", "common/shm"]
+
+# Package: the packages, and targets of @system, that it may depend on.
+# Adapters are not among each other's; server/agent connects them.
+LAYERS = {
+    # Loaded into other people's programs: the C++ library and libc, no more.
+    # hwloc's and zlib's functions are found by dlopen; hwloc_headers are types.
+    "client/include": [],
+    "common": ["@hwloc_headers"],
+    "common/codec": VALUES,
+    "common/loader": ["common", "common/posix"],
+    "common/posix": ["common"],
+    "common/shm": ["common", "common/posix"],
+    "common/values": [*VALUES, "@hwloc_headers"],
+    "client/abi": [*CLIENT, "client/session", "client/topology"],
+    "client/channel": CLIENT,
+    "client/events": CLIENT,
+    # Over the functions of libpmix alone.
+    "client/pmi": ["client/abi", "client/include"],
+    "client/session": [*CLIENT, "client/channel", "client/events"],
+    "client/topology": [*CLIENT, "@hwloc_headers"],
+    # The command.
+    "client/cli/...": ["client/cli/...", "common", "common/posix", "protos",
+                       "server/openpmix", "server/security",
+                       "@grpc++", "@protobuf"],
+    "protos": ["@grpc++", "@protobuf"],
+    # The agent, from the pure core outwards.
+    "server/core/...": ["common", "common/codec", "server/core/..."],
+    "server/ports": ["common", "common/posix", "server/core/..."],
+    "server/runtime": ["common", "server/core/...", "server/ports"],
+    "server/cleanup": ENDPOINT,
+    "server/datastore": ENDPOINT,
+    "server/endpoint": ENDPOINT,
+    "server/local": [*ENDPOINT, "server/endpoint"],
+    "server/openpmix": [*ENDPOINT, "server/core/...", "server/endpoint"],
+    "server/pmi1": [*ENDPOINT, "server/endpoint"],
+    "server/hwinfo": ["common", "@hwloc_headers"],
+    "server/shim": ["common", "common/loader", "common/posix"],
+    "server/process": ["common", "common/loader", "common/posix",
+                       "server/core/...", "server/ports", "server/shim"],
+    "server/rpc": ["common", "@absl", "@grpc++"],
+    "server/security": ["common", "@grpc++", "@openssl"],
+    "server/overlay": ["common", "protos", "server/core/...", "server/ports",
+                       "server/rpc", "server/security", "@absl", "@grpc++"],
+    "server/control": ["common", "common/posix", "protos", "server/core/...",
+                       "server/ports", "server/rpc", "server/security",
+                       "@absl", "@grpc++", "@grpc++_reflection"],
+    "hostmodule": ["common"],
+    "server/agent/...": [*ENDPOINT, "hostmodule", "protos", "server/...",
+                         "@protobuf", "@spdlog"],
+    # Beside the product.
+    "benchmarks/...": ["common/...", "server/...", "@benchmark",
+                       "@benchmark_main"],
+    "examples/...": ["client/include"],
+    "tests/...": ["client/...", "common/...", "server/...", "@gtest_main"],
+    # Without programs of C++.
+    "build": [],
+    "deploy/...": [],
+    "docs/...": [],
+    "third_party/...": [],
+}
+
+# What a package may not depend on although its layer has it. The core gets the
+# time as an argument, and has one thread.
+EXCEPT = {
+    "server/core/...": ["//common:event_loop"],
+}
+
+# What a whole program may never link, at any distance. libpmix finds hwloc at
+# run time; the small command starts in milliseconds because it knows no gRPC;
+# the shim outlives agents and is small.
+PROGRAMS = {
+    "//client/abi:libpmix.so.2": ["@system//:", "//server/", "//protos:"],
+    "//client/pmi:libpmi.so.0": ["@system//:", "//common", "//client/session:"],
+    "//client/pmi:libpmi2.so.0": ["@system//:", "//common",
+                                  "//client/session:"],
+    "//client/cli:canopy": ["@system//:grpc", "//protos:control_grpc",
+                            "//server/"],
+    "//server/shim:canopy-shim": ["@system//:", "//client/", "//protos:"],
+}
+LINKS_NOTHING = {"@system//:hwloc_headers"}
+
+# Headers of packages, by how their names begin: the target that gives them.
+FOREIGN = {
+    "absl/": "absl",
+    "benchmark/": "benchmark",
+    "gmock/": "gtest",
+    "google/protobuf/": "protobuf",
+    "grpc/": "grpc++",
+    "grpcpp/": "grpc++",
+    "gtest/": "gtest",
+    "hwloc": "hwloc_headers",
+    "openssl/": "openssl",
+    "spdlog/": "spdlog",
+}
+
+# What a target of @system brings along with itself.
+BRINGS = {
+    "benchmark_main": ["benchmark"],
+    "grpc++": ["absl", "protobuf"],
+    "grpc++_reflection": ["grpc++"],
+    "gtest_main": ["gtest"],
+}
+
+# Folders and names of libc's, Linux' and the compiler's own headers.
+LIBC_FOLDERS = ("arpa/", "linux/", "net/", "netinet/", "sys/")
+LIBC = frozenset("""
+    dirent dlfcn elf errno fcntl grp ifaddrs inttypes limits link locale math
+    netdb poll pthread pwd sched signal spawn stdarg stddef stdint stdio stdlib
+    string strings time unistd
+    """.split())
+
+# The C++ headers that are more than a computation: the core has none of them,
+# nor libc's except for those that only name constants.
+IMPURE = frozenset("""
+    atomic barrier chrono condition_variable cstdio ctime filesystem fstream
+    future iostream latch mutex random semaphore shared_mutex stop_token thread
+    """.split())
+PURE_LIBC = frozenset(["sys/wait.h"])
+PURE = "server/core/"

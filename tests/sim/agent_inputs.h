@@ -1,0 +1,36 @@
+// The way from the stand-ins of a node to its agent.
+#ifndef CANOPY_TESTS_SIM_AGENT_INPUTS_H_
+#define CANOPY_TESTS_SIM_AGENT_INPUTS_H_
+
+#include <utility>
+
+#include "common/ids.h"
+#include "server/core/step/input.h"
+#include "tests/sim/event.h"
+#include "tests/sim/event_queue.h"
+#include "tests/sim/membership.h"
+
+namespace canopy::sim {
+
+// What is posted is for the agent that runs now: a successor does not get it.
+class AgentInputs {
+ public:
+  // Both must outlive it.
+  AgentInputs(EventQueue& queue, const Membership& members)
+      : queue_(queue), members_(members) {}
+
+  void Post(NodeId node, core::Input input) {
+    PostAt(queue_.now(), node, std::move(input));
+  }
+  void PostAt(TimeNs when, NodeId node, core::Input input) {
+    queue_.Post(when, LocalInput{node, members_.start(node), std::move(input)});
+  }
+
+ private:
+  EventQueue& queue_;
+  const Membership& members_;
+};
+
+}  // namespace canopy::sim
+
+#endif  // CANOPY_TESTS_SIM_AGENT_INPUTS_H_

@@ -1,0 +1,123 @@
+// Stand-ins for connected processes.
+#ifndef CANOPY_TESTS_SIM_CLIENTS_H_
+#define CANOPY_TESTS_SIM_CLIENTS_H_
+
+#include <cstdint>
+#include <map>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "common/ids.h"
+#include "server/core/messages.h"
+#include "server/core/step/client_actions.h"
+#include "server/core/step/client_id.h"
+#include "server/core/step/client_inputs.h"
+#include "server/core/step/input.h"
+#include "server/core/step/job_actions.h"
+#include "tests/sim/agent_inputs.h"
+#include "tests/sim/jobs.h"
+#include "tests/sim/oracle.h"
+#include "tests/sim/settings.h"
+
+namespace canopy::sim {
+
+// Status of a request that was not answered.
+inline constexpr int kUnanswered = -1000;
+
+struct Answer {
+  int status = 0;
+  std::string payload;
+};
+
+struct Notice {
+  ClientId client = 0;
+  int status = 0;
+  ProcId source;
+};
+
+// Requests of processes and their answers, which the oracle compares. When
+// agents persist, each process keeps what its library would send again after it
+// has reattached: commits, pending requests and how many collectives have ended
+// for it. A new operation of clients belongs here.
+class Clients {
+ public:
+  // All must outlive it.
+  Clients(const Settings& settings, const JobCatalog& jobs, AgentInputs& inputs,
+          Oracle& oracle, Errors& errors);
+
+  // Once for each process, and again after each Disconnect.
+  ClientId Connect(const ProcId& proc);
+  void Disconnect(const ProcId& proc);
+  // Of the process's last connection.
+  ClientId IdOf(const ProcId& proc) const { return ids_.at(proc); }
+  // The process has ended, connected or not.
+  void OnExit(const ProcId& proc);
+
+  void Commit(const ProcId& proc, core::Scope scope, const std::string& key,
+              const std::string& value);
+  // No participants: the process's job. A timeout of 0: none.
+  RequestId Fence(const ProcId& proc, std::vector<ProcId> participants = {},
+                  bool collect = false, uint32_t timeout_ms = 0);
+  RequestId Collective(core::CollectiveOp op, const ProcId& proc,
+                       std::vector<ProcId> participants,
+                       uint32_t timeout_ms = 0);
+  RequestId Get(const ProcId& proc, core::GetArrived get);
+  // PMIx_Abort of its whole job.
+  RequestId Abort(const ProcId& proc, int status, const std::string& text);
+  void Finalize(const ProcId& proc);
+  // The next request's number, for inputs made by hand.
+  RequestId NewRequest() { return ++last_request_; }
+
+  void On(NodeId node, core::ReplyClient& a);
+  void On(NodeId node, core::NotifyClient& a);
+  void On(NodeId node, core::CloseClient& a);
+  void On(NodeId node, core::PublishRank& a);
+
+  // Null when not answered. Every request may be answered at most once.
+  const Answer* AnswerTo(RequestId request) const;
+  // kUnanswered when not answered.
+  int StatusOf(RequestId request) const;
+  const std::vector<Notice>& notices() const { return notices_; }
+  // Connections that agents have closed, in order.
+  const std::vector<ClientId>& closed() const { return closed_; }
+
+  // The agent of these processes is gone: those of them that were connected
+  // send nothing until they reattach to its successor.
+  void LoseAgent(const std::vector<ProcId>& procs);
+  bool IsAway(const ProcId& proc) const { return away_.contains(proc); }
+  void Reattach(const ProcId& proc);
+
+ private:
+  // Of one operation on one list of participants.
+  using Series = std::pair<core::CollectiveOp, std::vector<ProcId>>;
+
+  void Send(const ProcId& proc, core::Input input);
+  void Ask(const ProcId& proc, RequestId request, core::Input input);
+  RequestId Arrive(const ProcId& proc, core::CollectiveArrived in);
+  void CountEnd(RequestId request, int status);
+
+  const Settings& settings_;
+  const JobCatalog& jobs_;
+  AgentInputs& inputs_;
+  Oracle& oracle_;
+  Errors& errors_;
+  std::map<ProcId, ClientId> ids_;
+  std::map<ClientId, NodeId> node_of_;
+  ClientId last_client_ = 0;
+  RequestId last_request_ = 0;
+  std::map<RequestId, Answer> answers_;
+  std::map<RequestId, ProcId> gets_;  // their targets
+  std::vector<Notice> notices_;
+  std::vector<ClientId> closed_;
+  std::set<ProcId> away_;
+  // For what is sent after a reattach.
+  std::map<RequestId, std::pair<ProcId, core::Input>> pending_;
+  std::map<ProcId, std::vector<core::ScopedData>> commits_;
+  std::map<ProcId, std::map<Series, uint64_t>> ended_;
+};
+
+}  // namespace canopy::sim
+
+#endif  // CANOPY_TESTS_SIM_CLIENTS_H_

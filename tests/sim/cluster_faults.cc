@@ -1,0 +1,142 @@
+// What becomes of agents that are lost, return, are restarted or cut off.
+#include <memory>
+#include <utility>
+
+#include "tests/sim/cluster.h"
+
+namespace canopy::sim {
+
+using namespace core;  // NOLINT: the vocabulary of this file
+
+void Cluster::KillNode(NodeId node) {
+  if (!members_.alive(node)) return;
+  agents_.Stop(node);
+  segments_.Reset(node);
+  shims_.Reset(node);
+  launchers_.Reset(node);
+  input_.Reset(node);
+  network_.OnLoss(members_.Lose(node));
+}
+
+void Cluster::ReviveNode(NodeId node) {
+  agents_.Start(node);
+  members_.Return(node);
+  network_.OnReturn(node);
+}
+
+void Cluster::Rejoin(NodeId node) {
+  if (!members_.alive(node)) return;
+  const TimeNs linked = members_.BeginRejoin(node);
+  network_.Unlink(node);
+  for (NodeId other = 0; other < members_.size(); ++other) {
+    if (other == node) continue;
+    if (members_.Unlink(node, other)) {
+      agents_.Step(node, NodeStateChanged{other, false, "was cut off"});
+    }
+    members_.Relink(node, other, linked);
+  }
+  network_.Relink();
+}
+
+void Cluster::Split(const std::set<NodeId>& cut_off) {
+  network_.Partition(cut_off);
+  members_.Partition(cut_off);
+}
+
+void Cluster::Heal() {
+  for (const NodeId node : network_.Heal()) Rejoin(node);
+}
+
+// --------------------------------------------------------------- restarts ---
+
+void Cluster::RestartNode(NodeId node) {
+  if (!members_.alive(node)) return;
+  std::vector<core::Input> again = LoseInputs(node);
+  network_.OnRestart(node);
+  const Segments::Published published = segments_.Reset(node);
+  agents_.Start(node);
+  members_.Restart(node);
+  clients_.LoseAgent(shims_.RunningOn(node));
+  input_.LoseAgent(node);
+  Recover(node, published);
+  for (core::Input& input : again) Input(node, std::move(input));
+  ReattachClients(node);
+}
+
+// What its predecessor had not taken yet. What a person asked for is asked
+// again, and returned.
+std::vector<core::Input> Cluster::LoseInputs(NodeId node) {
+  std::vector<core::Input> again;
+  queue_.RemoveIf<LocalInput>([&](const LocalInput& event) {
+    if (event.node != node) return false;
+    if (std::holds_alternative<KillRequested>(event.input)) {
+      again.push_back(event.input);
+    }
+    return true;
+  });
+  return again;
+}
+
+void Cluster::Recover(NodeId node, const Segments::Published& published) {
+  std::map<std::string, Bytes> control = launchers_.ControlRecords(node);
+  for (const std::string& nspace : shims_.JobsOn(node)) {
+    RecoverLocal(node, nspace, published, &control);
+  }
+  for (const auto& [nspace, state] : control) {
+    RecoverControl(node, nspace, state);
+  }
+  ReattachLaunchers(node);
+}
+
+// Takes what it recovers out of *control.
+void Cluster::RecoverLocal(NodeId node, const std::string& nspace,
+                           const Segments::Published& published,
+                           std::map<std::string, Bytes>* control) {
+  JobRecovered in;
+  in.job = std::make_shared<const JobSpec>(jobs_.Find(nspace));
+  shims_.AddRecovered(node, nspace, &in);
+  for (const auto& [proc, data] : published) {
+    if (proc.nspace == nspace && jobs_.NodeOf(proc) != node) {
+      in.published.push_back(data);
+    }
+  }
+  if (const auto own = control->extract(nspace)) in.control = own.mapped();
+  in.over = launchers_.IsOver(node, nspace);
+  agents_.Step(node, std::move(in));
+  shims_.ReportAgain(node, nspace);
+  input_.ReportAgain(node, nspace);
+}
+
+// The agent controls a job that has no process on its node.
+void Cluster::RecoverControl(NodeId node, const std::string& nspace,
+                             const Bytes& control) {
+  JobRecovered in;
+  in.job = std::make_shared<const JobSpec>(jobs_.Find(nspace));
+  in.has_shim = false;
+  in.control = control;
+  agents_.Step(node, std::move(in));
+}
+
+void Cluster::ReattachLaunchers(NodeId node) {
+  for (const auto& [nspace, state] : launchers_.ControlRecords(node)) {
+    At(now() + random_.Delay(10),
+       [this, node, nspace = nspace, start = members_.start(node)] {
+         if (members_.start(node) != start) return;
+         launchers_.Reattach(node, nspace, input_.BeginOf(nspace));
+         input_.OfferAgain(nspace);
+       });
+  }
+}
+
+void Cluster::ReattachClients(NodeId node) {
+  for (const ProcId& proc : shims_.RunningOn(node)) {
+    if (!clients_.IsAway(proc)) continue;
+    At(now() + random_.Delay(10), [this, proc] {
+      if (clients_.IsAway(proc) && shims_.IsRunning(proc)) {
+        clients_.Reattach(proc);
+      }
+    });
+  }
+}
+
+}  // namespace canopy::sim

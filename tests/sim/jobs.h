@@ -1,0 +1,37 @@
+// Jobs for simulated clusters.
+#ifndef CANOPY_TESTS_SIM_JOBS_H_
+#define CANOPY_TESTS_SIM_JOBS_H_
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "common/ids.h"
+#include "common/job.h"
+
+namespace canopy::sim {
+
+// A job with one application; rank r runs on agent `agents[r]`.
+JobSpec MakeJob(const std::string& nspace, const std::vector<NodeId>& agents);
+// `per_node` ranks on each of the agents 0 .. nodes-1, by slot.
+JobSpec MakeJob(const std::string& nspace, uint32_t nodes, uint32_t per_node);
+
+// Every job that was launched, by namespace.
+class JobCatalog {
+ public:
+  void Add(const JobSpec& job) { jobs_[job.nspace] = job; }
+  // Of a job that was added.
+  const JobSpec& Find(const std::string& nspace) const {
+    return jobs_.at(nspace);
+  }
+  // Its agent, of a rank of such a job.
+  NodeId NodeOf(const ProcId& proc) const;
+
+ private:
+  std::map<std::string, JobSpec> jobs_;
+};
+
+}  // namespace canopy::sim
+
+#endif  // CANOPY_TESTS_SIM_JOBS_H_

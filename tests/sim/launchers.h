@@ -1,0 +1,74 @@
+// Stand-ins for launchers, and for the files that agents keep of their jobs.
+#ifndef CANOPY_TESTS_SIM_LAUNCHERS_H_
+#define CANOPY_TESTS_SIM_LAUNCHERS_H_
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "common/bytes.h"
+#include "common/ids.h"
+#include "common/job.h"
+#include "server/core/step/control_actions.h"
+#include "server/core/step/persisted_state.h"
+#include "tests/sim/agent_inputs.h"
+#include "tests/sim/jobs.h"
+#include "tests/sim/settings.h"
+
+namespace canopy::sim {
+
+// What is above the agents that control jobs: `canopy run` of each job, which
+// acknowledges output as soon as it has it, and the control records.
+class Launchers {
+ public:
+  // All must outlive it.
+  Launchers(uint32_t nodes, const Settings& settings, const JobCatalog& jobs,
+            AgentInputs& inputs);
+
+  // Requests the launch of a job at the agent that is to control it.
+  void Launch(NodeId controller, const JobSpec& job);
+  void On(NodeId node, core::JobChanged& a);
+  void On(NodeId node, core::DeliverOutput& a);
+  void On(NodeId node, core::PersistControlState& a);
+
+  const std::vector<core::JobChanged>& job_changes() const {
+    return job_changes_;
+  }
+  // Bytes of a process's output that its launcher has.
+  uint64_t delivered(const ProcId& proc) const;
+
+  // The machine fails, with the control records on it.
+  void Reset(NodeId node);
+  // By namespace, of the jobs that the node's agent controls.
+  const std::map<std::string, Bytes>& ControlRecords(NodeId node) const {
+    return nodes_[node].control;
+  }
+  // Whether the end of a job was reported there.
+  bool IsOver(NodeId node, const std::string& nspace) const {
+    return nodes_[node].over.contains(nspace);
+  }
+  // The job's launcher reattaches to the successor of its controller. Position
+  // from which it offers the job's input again; nothing: it does not.
+  void Reattach(NodeId controller, const std::string& nspace,
+                std::optional<uint64_t> input_begin);
+
+ private:
+  struct Node {
+    std::map<std::string, Bytes> control;
+    std::set<std::string> over;
+  };
+
+  const Settings& settings_;
+  const JobCatalog& jobs_;
+  AgentInputs& inputs_;
+  std::vector<Node> nodes_;
+  std::vector<core::JobChanged> job_changes_;
+  std::map<ProcId, uint64_t> delivered_;
+};
+
+}  // namespace canopy::sim
+
+#endif  // CANOPY_TESTS_SIM_LAUNCHERS_H_

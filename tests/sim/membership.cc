@@ -1,0 +1,240 @@
+#include "tests/sim/membership.h"
+
+#include <algorithm>
+#include <tuple>
+
+namespace canopy::sim {
+
+using namespace core;  // NOLINT: the vocabulary of this file
+
+namespace {
+
+std::vector<NodeId> NeighborsOf(const Tree& tree, NodeId node) {
+  std::vector<NodeId> out = tree.children(node);
+  if (tree.parent(node) != kNoNode) out.push_back(tree.parent(node));
+  return out;
+}
+
+}  // namespace
+
+std::vector<NodeId> PathOf(const Tree& tree, NodeId from, NodeId to) {
+  std::vector<NodeId> up;
+  std::vector<NodeId> down;
+  while (from != to && from != kNoNode && to != kNoNode) {
+    if (from > to) {
+      up.push_back(from);
+      from = tree.parent(from);
+    } else {
+      down.push_back(to);
+      to = tree.parent(to);
+    }
+  }
+  up.push_back(from);
+  up.insert(up.end(), down.rbegin(), down.rend());
+  return up;
+}
+
+Membership::Membership(uint32_t nodes, uint32_t radix, EventQueue& queue,
+                       Random& random)
+    : queue_(queue),
+      random_(random),
+      tree_(nodes, radix),
+      members_(nodes),
+      updates_(nodes) {}
+
+Membership::View Membership::ViewOf(NodeId observer, NodeId subject) const {
+  const auto it = views_.find({observer, subject});
+  return it == views_.end() ? View() : it->second;
+}
+
+void Membership::Deliver(TimeNs when, NodeId observer, MemberUpdate update) {
+  queue_.Post(when,
+              UpdateDelivery{observer, start(observer), std::move(update)});
+}
+
+void Membership::Believe(NodeId observer, MemberUpdate update) {
+  views_[{observer, update.subject}] = {update.incarnation, update.up, false};
+  updates_[observer].push_back(std::move(update));
+}
+
+void Membership::ForgetUpdates(NodeId observer) {
+  members_[observer].amnesic = true;
+  updates_[observer].clear();
+  std::erase_if(forwarded_, [&](const auto& item) {
+    return item.first.first == observer || item.first.second == observer;
+  });
+}
+
+// ----------------------------------------------------------------- faults ---
+
+UndetectedLoss Membership::Lose(NodeId node) {
+  UndetectedLoss loss{tree_, node, incarnation(node), {}, 0};
+  tree_.SetAlive(node, false);
+  for (const NodeId neighbor : NeighborsOf(loss.tree, node)) {
+    const TimeNs detected = queue_.now() + random_.Delay(3);
+    loss.detected[neighbor] = detected;
+    ForwardLoss(node, neighbor, detected, &loss);
+  }
+  // What it sent and nobody has read is lost with its connections.
+  ++members_[node].incarnation;
+  return loss;
+}
+
+// From one neighbour through its part of the tree.
+void Membership::ForwardLoss(NodeId node, NodeId neighbor, TimeNs detected,
+                             UndetectedLoss* loss) {
+  const MemberUpdate update{node, false, loss->incarnation,
+                            "killed by the test"};
+  std::vector<std::tuple<NodeId, NodeId, TimeNs>> todo;
+  todo.emplace_back(neighbor, node, detected);
+  while (!todo.empty()) {
+    const auto [at, from, when] = todo.back();
+    todo.pop_back();
+    loss->known = std::max(loss->known, when);
+    if (alive(at)) Deliver(when, at, update);
+    for (const NodeId to : NeighborsOf(loss->tree, at)) {
+      if (to != from) todo.emplace_back(to, at, when + random_.Delay());
+    }
+  }
+}
+
+void Membership::Return(NodeId node) {
+  Member& member = members_[node];
+  member = {member.start + 1, member.incarnation + 1};
+  tree_.SetAlive(node, true);
+  ForgetUpdates(node);
+  for (NodeId other = 0; other < size(); ++other) {
+    if (other == node) continue;
+    Believe(node, {other, true, incarnation(other), ""});
+    if (!alive(other)) {
+      Deliver(queue_.now(), node,
+              {other, false, incarnation(other), "was lost before"});
+      continue;
+    }
+    Deliver(queue_.now() + random_.Delay(6), other,
+            {node, true, member.incarnation, ""});
+  }
+}
+
+void Membership::Restart(NodeId node) {
+  Member& member = members_[node];
+  ++member.start;
+  ++member.incarnation;
+  member.recovered = true;
+  ForgetUpdates(node);
+  for (NodeId other = 0; other < size(); ++other) {
+    if (other == node) continue;
+    Believe(node, {other, alive(other), incarnation(other), "",
+                   members_[other].recovered});
+    Deliver(queue_.now() + random_.Delay(6), other,
+            {node, true, member.incarnation, "", true});
+  }
+}
+
+TimeNs Membership::BeginRejoin(NodeId node) {
+  ++members_[node].incarnation;
+  members_[node].recovered = false;
+  ForgetUpdates(node);
+  // These would have come over the links that it has lost.
+  queue_.RemoveIf<UpdateDelivery>([&](const UpdateDelivery& delivery) {
+    return delivery.observer == node;
+  });
+  return queue_.now() + random_.Delay(6);
+}
+
+bool Membership::Unlink(NodeId node, NodeId other) {
+  View& view = views_[{node, other}];
+  view.unconfirmed = true;
+  return std::exchange(view.up, false);
+}
+
+void Membership::Relink(NodeId node, NodeId other, TimeNs linked) {
+  const uint64_t other_incarnation = incarnation(other);
+  if (!alive(other)) {
+    Deliver(linked, node, {other, false, other_incarnation, "lost"});
+    return;
+  }
+  const uint64_t joins = incarnation(node);
+  // It takes no links before its new parent has sent it the members.
+  const TimeNs when = linked + random_.Delay(6);
+  if (random_.OneIn(2)) {
+    Deliver(when, other,
+            {node, false, joins - 1, "it did not connect in time"});
+  }
+  Deliver(when + random_.Delay(3), other, {node, true, joins, ""});
+  Deliver(linked, node, {other, true, other_incarnation, ""});
+}
+
+void Membership::Partition(const std::set<NodeId>& cut_off) {
+  for (NodeId a = 0; a < size(); ++a) {
+    for (NodeId b = 0; b < size(); ++b) {
+      if (cut_off.contains(a) == cut_off.contains(b)) continue;
+      if (!alive(a) || !alive(b)) continue;
+      Deliver(queue_.now() + random_.Delay(6), a,
+              {b, false, incarnation(b), "no word from it"});
+    }
+  }
+}
+
+// ------------------------------------------------------------------ views ---
+
+// What `from` has known from the beginning of those whom `node` has not seen
+// since it lost its links.
+std::map<NodeId, MemberUpdate> Membership::FirstMembers(NodeId from,
+                                                        NodeId node) const {
+  std::map<NodeId, MemberUpdate> out;
+  if (members_[from].amnesic || !members_[node].amnesic) return out;
+  for (NodeId n = 0; n < size(); ++n) {
+    if (n != from && ViewOf(node, n).unconfirmed) out[n] = {n, true, 0, ""};
+  }
+  return out;
+}
+
+// Each link carries updates of members before anything else
+// (TreeOverlay::Flush), and each agent on the way applies them before it
+// forwards a packet (TreeOverlay::OnFrame): so the receiver of a message
+// believes that its sender is up, and has every update that the sender had when
+// it sent it. No later one: that may come by another way, or afterwards.
+std::vector<MemberUpdate> Membership::UpdatesAhead(const InTransit& message) {
+  const NodeId node = message.message.dst;
+  const NodeId from = message.message.src;
+  size_t& forwarded = forwarded_[{node, from}];
+  std::map<NodeId, MemberUpdate> last;
+  if (forwarded == 0) last = FirstMembers(from, node);
+  for (size_t i = forwarded; i < message.updates; ++i) {
+    last[updates_[from][i].subject] = updates_[from][i];
+  }
+  forwarded = std::max(forwarded, message.updates);
+  last.erase(node);
+  std::vector<MemberUpdate> out;
+  for (auto& [subject, update] : last) out.push_back(std::move(update));
+  out.push_back(
+      {from, true, message.sender_incarnation, "", members_[from].recovered});
+  return out;
+}
+
+std::vector<Input> Membership::Apply(NodeId observer,
+                                     const MemberUpdate& update) {
+  const NodeStateChanged joined{update.subject, true, ""};
+  const View view = ViewOf(observer, update.subject);
+  if (view.unconfirmed) {
+    Believe(observer, update);
+    return update.up ? std::vector<Input>{joined} : std::vector<Input>();
+  }
+  if (update.incarnation < view.incarnation) return {};
+  if (update.incarnation == view.incarnation && (update.up || !view.up)) {
+    return {};
+  }
+  Believe(observer, update);
+  if (view.up && update.recovered) return {NodeRestarted{update.subject}};
+  std::vector<Input> out;
+  if (view.up) {
+    out.push_back(NodeStateChanged{
+        update.subject, false,
+        update.up ? "the agent was restarted" : update.reason});
+  }
+  if (update.up) out.push_back(joined);
+  return out;
+}
+
+}  // namespace canopy::sim

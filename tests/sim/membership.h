@@ -1,0 +1,116 @@
+// Who is a member of a simulated overlay, and what each member knows of that.
+#ifndef CANOPY_TESTS_SIM_MEMBERSHIP_H_
+#define CANOPY_TESTS_SIM_MEMBERSHIP_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "common/ids.h"
+#include "server/core/step/input.h"
+#include "server/core/tree.h"
+#include "tests/sim/event.h"
+#include "tests/sim/event_queue.h"
+#include "tests/sim/random.h"
+
+namespace canopy::sim {
+
+// The members on the way between two, both included.
+std::vector<NodeId> PathOf(const core::Tree& tree, NodeId from, NodeId to);
+
+// A lost agent whose neighbours have not all detected it.
+struct UndetectedLoss {
+  core::Tree tree;  // with it
+  NodeId node = kNoNode;
+  uint64_t incarnation = 0;
+  std::map<NodeId, TimeNs> detected;  // by neighbour: when
+  TimeNs known = 0;                   // to everybody
+};
+
+// The members as an observer above the cluster sees them, the views of the
+// members themselves, and the updates that they forward to each other. A new
+// fault of agents belongs here: how the others come to know of it.
+class Membership {
+ public:
+  // What an observer believes of a subject.
+  struct View {
+    uint64_t incarnation = 0;
+    bool up = true;
+    // Not seen since the observer lost all of its links.
+    bool unconfirmed = false;
+  };
+
+  // `queue` and `random` must outlive it.
+  Membership(uint32_t nodes, uint32_t radix, EventQueue& queue, Random& random);
+
+  uint32_t size() const { return tree_.size(); }
+  const core::Tree& tree() const { return tree_; }
+  NodeId root() const { return tree_.root(); }
+  bool alive(NodeId node) const { return tree_.alive(node); }
+  // How often the agent was started again: its core is another each time.
+  uint64_t start(NodeId node) const { return members_[node].start; }
+  // Of its links.
+  uint64_t incarnation(NodeId node) const { return members_[node].incarnation; }
+  // How many member updates a node has had.
+  size_t num_updates(NodeId node) const { return updates_[node].size(); }
+  View ViewOf(NodeId observer, NodeId subject) const;
+
+  // The agent is lost: its neighbours detect it, each after a time, and forward
+  // it, each through its part of the tree.
+  UndetectedLoss Lose(NodeId node);
+  // A new agent without state joins: the others come to know it one by one, and
+  // it those that are lost.
+  void Return(NodeId node);
+  // A successor takes the agent's place at once, with its jobs; the others come
+  // to know that one by one.
+  void Restart(NodeId node);
+
+  // A member loses all of its links, and joins again with its state. Returns
+  // when it has links again. Then, for each other member in order, Unlink
+  // (true: the node has to see its loss) and Relink.
+  TimeNs BeginRejoin(NodeId node);
+  bool Unlink(NodeId node, NodeId other);
+  void Relink(NodeId node, NodeId other, TimeNs linked);
+
+  // Members on different sides declare each other lost, one by one.
+  void Partition(const std::set<NodeId>& cut_off);
+
+  // The updates that precede a message at its receiver, in order.
+  std::vector<MemberUpdate> UpdatesAhead(const InTransit& message);
+  // Changes the observer's view. Returns the inputs of its core, in order; none
+  // when the update is older than the view.
+  std::vector<core::Input> Apply(NodeId observer, const MemberUpdate& update);
+
+ private:
+  struct Member {
+    uint64_t start = 0;
+    uint64_t incarnation = 0;
+    bool recovered = false;  // this incarnation has its predecessor's jobs
+    bool amnesic = false;    // it does not know the first members any more
+  };
+
+  void Deliver(TimeNs when, NodeId observer, MemberUpdate update);
+  void Believe(NodeId observer, MemberUpdate update);
+  void ForgetUpdates(NodeId observer);
+  void ForwardLoss(NodeId node, NodeId neighbor, TimeNs detected,
+                   UndetectedLoss* loss);
+  std::map<NodeId, MemberUpdate> FirstMembers(NodeId from, NodeId node) const;
+
+  EventQueue& queue_;
+  Random& random_;
+  core::Tree tree_;
+  std::vector<Member> members_;
+  std::map<std::pair<NodeId, NodeId>, View> views_;  // observer, subject
+  // What each member came to know, in order.
+  std::vector<std::vector<MemberUpdate>> updates_;
+  // How many of the second's updates the first has had with messages of it.
+  std::map<std::pair<NodeId, NodeId>, size_t> forwarded_;
+};
+
+}  // namespace canopy::sim
+
+#endif  // CANOPY_TESTS_SIM_MEMBERSHIP_H_

@@ -1,0 +1,54 @@
+// Stand-ins for the shared memory of nodes.
+#ifndef CANOPY_TESTS_SIM_SEGMENTS_H_
+#define CANOPY_TESTS_SIM_SEGMENTS_H_
+
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "common/ids.h"
+#include "server/core/step/job_actions.h"
+#include "tests/sim/oracle.h"
+#include "tests/sim/settings.h"
+
+namespace canopy::sim {
+
+// What processes of each node can read. Reports to the oracle what changes.
+class Segments {
+ public:
+  using Published = std::map<ProcId, core::PublishRank>;
+
+  // `oracle` and `errors` must outlive it.
+  Segments(uint32_t nodes, Oracle& oracle, Errors& errors)
+      : nodes_(nodes), oracle_(oracle), errors_(errors) {}
+
+  void On(NodeId node, core::RegisterJob& a);
+  void On(NodeId node, core::DropJob& a);
+  void On(NodeId node, core::PublishRank& a);
+
+  // The KVALs of a rank; empty when there are none.
+  std::string PublishedOf(NodeId node, const ProcId& proc) const;
+  // Keys of a rank that are not for processes of this node.
+  std::vector<std::string> OutsideOf(NodeId node, const ProcId& proc) const;
+  bool IsRegistered(NodeId node, const std::string& nspace) const {
+    return nodes_[node].registered.contains(nspace);
+  }
+  // The agent is gone, and its segments with it. Returns what was in them.
+  Published Reset(NodeId node);
+  void AddLeftovers(NodeId node, std::vector<std::string>* out) const;
+
+ private:
+  struct Node {
+    std::set<std::string> registered;
+    Published published;
+  };
+
+  std::vector<Node> nodes_;
+  Oracle& oracle_;
+  Errors& errors_;
+};
+
+}  // namespace canopy::sim
+
+#endif  // CANOPY_TESTS_SIM_SEGMENTS_H_

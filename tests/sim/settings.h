@@ -1,0 +1,78 @@
+// What a test chooses about a simulated cluster, and what it is called for.
+#ifndef CANOPY_TESTS_SIM_SETTINGS_H_
+#define CANOPY_TESTS_SIM_SETTINGS_H_
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "common/ids.h"
+#include "server/core/step/client_id.h"
+#include "server/core/step/clock.h"
+
+namespace canopy::sim {
+
+using core::ClientId;
+using core::RequestId;
+using core::TimeNs;
+
+inline constexpr TimeNs kMs = 1'000'000;
+
+// Whether agents persist what a successor recovers, so that they may be
+// restarted.
+enum class Persistence : uint8_t { kOff, kOn };
+
+// May change at any time.
+struct Options {
+  // Messages take up to this long each; those of one pair stay in order.
+  // Greater than 0.
+  TimeNs max_delay = 1 * kMs;
+  // With a chance of 1 in n, a message of one pair overtakes earlier ones; 0:
+  // none does. Only data: collectives, direct modex, events and state queries,
+  // as with the overlay's priorities.
+  uint32_t overtaking = 0;
+  // With a chance of 1 in n, a message comes twice, the second time up to ten
+  // times as late; 0: none does. Streams do not: links number every packet.
+  uint32_t duplicates = 0;
+  // Lines that a process writes at its end, closing its streams; 0: it has
+  // none.
+  uint32_t lines = 0;
+  // Processes that are killed take up to this long to end; 0: no time.
+  TimeNs kill_delay = 0;
+  // Processes survive being killed: what is tested is not the policy.
+  bool ignore_kills = false;
+  // No step ends more than one collective: then a release must be forwarded
+  // before the first reply.
+  bool one_release_a_step = false;
+  // Every step goes to standard error.
+  bool trace = false;
+};
+
+// Each may be empty. Called from inside of the cluster: they may post events,
+// and must not run the cluster or inject faults.
+struct Hooks {
+  // A process exists, for whoever plays it.
+  std::function<void(const ProcId&)> on_start;
+  // A process has ended, however.
+  std::function<void(const ProcId&)> on_exit;
+  // The end of standard input has come to a process.
+  std::function<void(const ProcId&)> on_input_end;
+  // A request was answered.
+  std::function<void(RequestId)> on_answer;
+  // After every step of every core.
+  std::function<void()> after_step;
+};
+
+struct Settings {
+  const bool persists = false;
+  Options options = {};
+  Hooks hooks = {};
+};
+
+// What must never happen, and did. Empty: all is well.
+using Errors = std::vector<std::string>;
+
+}  // namespace canopy::sim
+
+#endif  // CANOPY_TESTS_SIM_SETTINGS_H_

@@ -1,0 +1,105 @@
+// Stand-ins for shims and the processes that they hold.
+#ifndef CANOPY_TESTS_SIM_SHIMS_H_
+#define CANOPY_TESTS_SIM_SHIMS_H_
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "common/ids.h"
+#include "common/job.h"
+#include "server/core/messages.h"
+#include "server/core/step/persisted_state.h"
+#include "server/core/step/process_actions.h"
+#include "server/core/step/process_inputs.h"
+#include "tests/sim/agent_inputs.h"
+#include "tests/sim/jobs.h"
+#include "tests/sim/random.h"
+#include "tests/sim/settings.h"
+
+namespace canopy::sim {
+
+// Starts, signals and ends the processes of each node, and reports their output
+// and exits. When agents persist, it keeps for a successor what a shim would:
+// the journal, unacknowledged output, ends of streams and exits.
+class Shims {
+ public:
+  using OnProcess = std::function<void(const ProcId&)>;
+
+  // `on_end` runs when a process has ended, before that is reported. All else
+  // must outlive this object.
+  Shims(uint32_t nodes, const Settings& settings, const JobCatalog& jobs,
+        EventQueue& queue, AgentInputs& inputs, Random& random, Errors& errors,
+        OnProcess on_end);
+
+  void On(NodeId node, core::PrepareLocal& a);
+  void On(NodeId node, core::StartLocal& a);
+  void On(NodeId node, core::SignalLocal& a);
+  void On(NodeId node, core::KillLocal& a);
+  void On(NodeId node, core::ForgetLocal& a);
+  void On(NodeId node, core::CreditOutput& a);
+  void On(NodeId node, core::ResendOutput& a) { ReportAgain(node, a.nspace); }
+  void On(NodeId node, core::PersistRecord& a);
+
+  // The process ends by itself; nothing happens when it does not run. A wait
+  // status as from waitpid.
+  void Exit(const ProcId& proc, int wait_status);
+  bool IsRunning(const ProcId& proc) const;
+  std::vector<ProcId> RunningOn(NodeId node) const;
+  // How many signals a process has got.
+  uint32_t signals(const ProcId& proc) const;
+
+  // The machine fails, with shims and processes.
+  void Reset(NodeId node);
+  // Jobs that have a shim there.
+  std::vector<std::string> JobsOn(NodeId node) const;
+  // What a job's shim has for a successor agent.
+  void AddRecovered(NodeId node, const std::string& nspace,
+                    core::JobRecovered* out) const;
+  // As after a reattach: output without credit, ends of streams, then all
+  // exits.
+  void ReportAgain(NodeId node, const std::string& nspace);
+  void AddLeftovers(NodeId node, std::vector<std::string>* out) const;
+
+ private:
+  struct Shim {
+    bool started = false;
+    std::vector<core::PersistedRecord> journal;  // oldest first
+    std::vector<core::LocalOutput> output;       // without credit
+    uint64_t output_end = 0;
+    uint64_t credit = 0;
+    std::vector<core::LocalOutput> closed;
+    std::vector<core::ProcExit> exits;
+  };
+  struct Node {
+    uint64_t boots = 0;
+    std::map<std::string, Shim> shims;
+    std::map<std::string, std::set<Rank>> running;
+    std::map<std::string, std::shared_ptr<const JobLayout>> layouts;
+  };
+
+  std::vector<Rank> Selected(NodeId node, const std::string& nspace,
+                             const std::vector<Rank>& ranks) const;
+  void WriteLines(NodeId node, const ProcId& proc);
+  void CloseStreams(NodeId node, const ProcId& proc);
+
+  const Settings& settings_;
+  const JobCatalog& jobs_;
+  EventQueue& queue_;
+  AgentInputs& inputs_;
+  Random& random_;
+  Errors& errors_;
+  const OnProcess on_end_;
+  std::vector<Node> nodes_;
+  std::set<std::tuple<NodeId, uint64_t, std::string>> started_;  // with boots
+  std::map<ProcId, uint32_t> signals_;
+};
+
+}  // namespace canopy::sim
+
+#endif  // CANOPY_TESTS_SIM_SHIMS_H_

@@ -1,0 +1,90 @@
+// Stand-ins for both ends of jobs' standard input.
+#ifndef CANOPY_TESTS_SIM_STANDARD_INPUT_H_
+#define CANOPY_TESTS_SIM_STANDARD_INPUT_H_
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "common/ids.h"
+#include "server/core/step/control_actions.h"
+#include "server/core/step/process_actions.h"
+#include "tests/sim/agent_inputs.h"
+#include "tests/sim/event_queue.h"
+#include "tests/sim/jobs.h"
+#include "tests/sim/oracle.h"
+#include "tests/sim/random.h"
+#include "tests/sim/settings.h"
+
+namespace canopy::sim {
+
+// The launcher's end of each job retains what not all processes have read, and
+// offers it again when it has reattached. The shims' end passes each byte on
+// once, by its position, reports what was read, and survives its agent. The
+// oracle compares what processes read with what was offered.
+class StandardInput {
+ public:
+  // All must outlive it.
+  StandardInput(uint32_t nodes, const Settings& settings,
+                const JobCatalog& jobs, EventQueue& queue, AgentInputs& inputs,
+                Random& random, Oracle& oracle);
+
+  // A job is launched.
+  void Open(const std::string& nspace, NodeId controller);
+  // So many bytes more of a job's input are there; no more after Close.
+  void Offer(const std::string& nspace, uint64_t bytes);
+  void Close(const std::string& nspace);
+
+  void On(NodeId node, core::InputConsumed& a);
+  void On(NodeId node, core::FeedInput& a);
+  void On(NodeId node, core::ForgetLocal& a) { sinks_[node].erase(a.nspace); }
+
+  // Bytes that the launcher retains.
+  uint64_t retained(const std::string& nspace) const;
+
+  // The machine fails, with its shims; the launchers at its agent are detached.
+  void Reset(NodeId node);
+  // The same for the agent alone.
+  void LoseAgent(NodeId node);
+  // A shim reports to a successor what its processes have read.
+  void ReportAgain(NodeId node, const std::string& nspace);
+  // Position from which the job's launcher can offer its input again; nothing
+  // for a job that takes none.
+  std::optional<uint64_t> BeginOf(const std::string& nspace) const;
+  // Offers it from there; after the launcher has reattached.
+  void OfferAgain(const std::string& nspace);
+
+ private:
+  struct Source {
+    NodeId controller = kNoNode;
+    bool attached = true;
+    uint64_t begin = 0;  // of what is retained
+    uint64_t end = 0;
+    bool closed = false;
+  };
+  struct Sink {
+    uint64_t taken = 0;  // by the shim
+    uint64_t read = 0;   // by the processes
+    bool closed = false;
+  };
+
+  void Send(const std::string& nspace, uint64_t begin);
+  void SendEnd(const std::string& nspace);
+  void PassOn(NodeId node, const core::FeedInput& a, uint64_t bytes);
+
+  const Settings& settings_;
+  const JobCatalog& jobs_;
+  EventQueue& queue_;
+  AgentInputs& inputs_;
+  Random& random_;
+  Oracle& oracle_;
+  std::map<std::string, Source> sources_;
+  std::vector<std::map<std::string, Sink>> sinks_;  // by node
+};
+
+}  // namespace canopy::sim
+
+#endif  // CANOPY_TESTS_SIM_STANDARD_INPUT_H_

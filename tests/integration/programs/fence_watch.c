@@ -1,9 +1,10 @@
 /* Fences, one after the other, until rank 0 reads the end of its input; every
  * second one collects what each rank put for it, which all of them check. Says
- * "up" after the first, and at the end how many fences there were and how long
- * the slowest took, as this rank saw it: whatever holds up an agent shows here.
- * The pause between two leaves the CPUs to the agents.
- * argv[1]: size of the job. */
+ * "up" after the first, and at the end how many fences there were, how many of
+ * them were slow and how long the slowest took, as this rank saw it: whatever
+ * holds up an agent shows here. The pause between two leaves the CPUs to the
+ * agents.
+ * argv: size of the job; milliseconds above which a fence is slow. */
 #include <poll.h>
 #include <time.h>
 #include <unistd.h>
@@ -12,8 +13,10 @@
 
 enum { PAUSE_US = 500 };
 
+static double slow_ms;
 static double slowest_ms;
 static unsigned fences;
+static unsigned slow;
 
 static double now_ms(void) {
   struct timespec t;
@@ -32,14 +35,16 @@ static void timed_fence(int collect) {
   fence(collect);
   const double took = now_ms() - start;
   if (took > slowest_ms) slowest_ms = took;
+  if (took > slow_ms) ++slow;
   if (fences++ == 0) printf("up\n");
   fflush(stdout);
   usleep(PAUSE_US);
 }
 
 int main(int argc, char **argv) {
-  if (argc < 2) return 2;
+  if (argc < 3) return 2;
   const unsigned ranks = (unsigned)atoi(argv[1]);
+  slow_ms = atof(argv[2]);
   check(PMIx_Init(&self, NULL, 0), "init");
   for (unsigned round = 0, over = 0; !over; ++round) {
     publish("round", round);
@@ -52,7 +57,7 @@ int main(int argc, char **argv) {
     timed_fence(0);
   }
   check(PMIx_Finalize(NULL, 0), "finalize");
-  printf("rank %u of %u: %u fences, slowest %.1f ms\n", self.rank, ranks,
-         fences, slowest_ms);
+  printf("rank %u of %u: %u fences, %u slow, slowest %.1f ms\n", self.rank,
+         ranks, fences, slow, slowest_ms);
   return 0;
 }

@@ -277,14 +277,14 @@ TEST_F(OpenPmixLogTest, WhatIsIgnoredIsLoggedOnce) {
   const UniqueFd fd = Join();
   log_.clear();
   for (uint32_t tag = 101; tag < 103; ++tag) {
-    // pmix.log.stderr = "x" and, as a directive, k = 5.
+    // pmix.log.stderr = "x" and, as a directive, k\n = 5.
     Ask(fd, tag,
         "02 10 02 00 02 01 02 20 706d69782e6c6f672e73746465727200 00"
-        "03 04 7800 02 01 02 04 6b00 00 0e 05");
+        "03 04 7800 02 01 02 06 6b0a00 00 0e 05");
   }
   EXPECT_EQ(texts_.size(), 2u);
   EXPECT_EQ(log_, std::vector<std::string>{
-                      "nsx:0: the directive k of PMIx_Log is ignored"});
+                      "nsx:0: the directive k\\n of PMIx_Log is ignored"});
 }
 
 TEST_F(OpenPmixEndpointTest, TextsWithoutAWayToTheOutputAreRefused) {

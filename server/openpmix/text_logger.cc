@@ -1,25 +1,15 @@
 #include "server/openpmix/text_logger.h"
 
-#include <algorithm>
 #include <ctime>
 #include <utility>
+
+#include "common/text.h"
 
 namespace canopy::openpmix {
 namespace {
 
 // Of directives that are not honoured: peers choose their names.
 constexpr size_t kMaxIgnored = 64;
-
-std::string Printable(std::string text) {
-  std::ranges::replace_if(
-      text,
-      [](char c) {
-        const auto byte = static_cast<unsigned char>(c);
-        return byte < 0x20 || byte >= 0x7f;
-      },
-      '?');
-  return text;
-}
 
 }  // namespace
 

@@ -3,11 +3,10 @@
 #include <spdlog/spdlog.h>
 
 #include <algorithm>
-#include <cstdio>
-#include <cstdlib>
 #include <string_view>
 #include <utility>
 
+#include "common/check.h"
 #include "server/local/local_endpoint.h"
 #include "server/openpmix/openpmix_endpoint.h"
 #include "server/pmi1/pmi1_endpoint.h"
@@ -61,11 +60,7 @@ RecoveryCoordinator::RecoveryCoordinator(RecoveryActions* actions)
     : actions_(actions) {}
 
 void RecoveryCoordinator::Complete(RecoveryStage stage) {
-  if (static_cast<int>(stage) != static_cast<int>(stage_) + 1) {
-    std::fprintf(stderr, "recovery stage %s after %s\n", NameOf(stage),
-                 NameOf(stage_));
-    std::abort();
-  }
+  CANOPY_CHECK(static_cast<int>(stage) == static_cast<int>(stage_) + 1);
   stage_ = stage;
   spdlog::debug("recovery: {} done", NameOf(stage));
 }

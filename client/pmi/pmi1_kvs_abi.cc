@@ -1,6 +1,5 @@
 // PMI-1: key-value spaces.
 #include <cstring>
-#include <mutex>
 #include <optional>
 #include <set>
 #include <string>
@@ -13,6 +12,8 @@
 #include "client/pmi/process.h"
 #include "client/pmi/snapshot.h"
 #include "client/pmi/spawn.h"
+#include "common/mutex.h"
+#include "common/thread_annotations.h"
 #include "pmi.h"
 #include "pmix.h"
 
@@ -23,11 +24,11 @@ namespace {
 // The spaces that this process has created and removed, and its walk through
 // one.
 struct Spaces {
-  std::mutex mutex;
-  uint32_t created = 0;
-  std::set<std::string, std::less<>> destroyed;
-  KeyValues walk;
-  size_t next = 0;
+  Mutex mutex;
+  uint32_t created CANOPY_GUARDED_BY(mutex) = 0;
+  std::set<std::string, std::less<>> destroyed CANOPY_GUARDED_BY(mutex);
+  KeyValues walk CANOPY_GUARDED_BY(mutex);
+  size_t next CANOPY_GUARDED_BY(mutex) = 0;
 };
 
 Spaces& TheSpaces() {
@@ -40,7 +41,7 @@ bool IsOpen(const Process& process, const char* space) {
     return false;
   }
   Spaces& spaces = TheSpaces();
-  const std::lock_guard lock(spaces.mutex);
+  const MutexLock lock(spaces.mutex);
   return !spaces.destroyed.contains(std::string_view(space));
 }
 
@@ -68,7 +69,7 @@ std::optional<std::string> Find(const Process& process, const char* space,
 
 int NextPair(char* key, int key_length, char* value, int value_length) {
   Spaces& spaces = TheSpaces();
-  const std::lock_guard lock(spaces.mutex);
+  const MutexLock lock(spaces.mutex);
   if (spaces.next == spaces.walk.size()) {
     return CopyText("", key, key_length, PMI_ERR_INVALID_KEY_LENGTH);
   }
@@ -105,7 +106,7 @@ PMIX_EXPORT int PMI_KVS_Create(char kvsname[], int length) {
   if (kvsname == nullptr) return PMI_ERR_INVALID_ARG;
   return WithProcess([&](const Process& process) {
     Spaces& spaces = TheSpaces();
-    const std::lock_guard lock(spaces.mutex);
+    const MutexLock lock(spaces.mutex);
     const std::string name =
         CreatedSpace(process.self.nspace, process.self.rank, spaces.created);
     if (name.empty()) return PMI_FAIL;
@@ -125,7 +126,7 @@ PMIX_EXPORT int PMI_KVS_Destroy(const char kvsname[]) {
       return PMI_ERR_INVALID_ARG;
     }
     Spaces& spaces = TheSpaces();
-    const std::lock_guard lock(spaces.mutex);
+    const MutexLock lock(spaces.mutex);
     spaces.destroyed.insert(kvsname);
     return PMI_SUCCESS;
   });
@@ -177,7 +178,7 @@ PMIX_EXPORT int PMI_KVS_Iter_first(const char kvsname[], char key[],
     KeyValues walk = SnapshotOf(process, kvsname);
     {
       Spaces& spaces = TheSpaces();
-      const std::lock_guard lock(spaces.mutex);
+      const MutexLock lock(spaces.mutex);
       spaces.walk = std::move(walk);
       spaces.next = 0;
     }

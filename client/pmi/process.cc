@@ -4,16 +4,18 @@
 #include <charconv>
 #include <cstring>
 #include <memory>
-#include <mutex>
 #include <string_view>
+
+#include "common/mutex.h"
+#include "common/thread_annotations.h"
 
 namespace canopy::pmi {
 
 namespace {
 
 struct State {
-  std::mutex mutex;
-  std::optional<Process> process;
+  Mutex mutex;
+  std::optional<Process> process CANOPY_GUARDED_BY(mutex);
 };
 
 // Never destroyed: an exit handler of the program may still finalize.
@@ -62,7 +64,7 @@ bool WasSpawned(const pmix_proc_t& proc) {
 
 pmix_status_t StartProcess() {
   State& state = Global();
-  const std::lock_guard lock(state.mutex);
+  const MutexLock lock(state.mutex);
   if (state.process) return PMIX_SUCCESS;
   Process found;
   const pmix_status_t status = PMIx_Init(&found.self, nullptr, 0);
@@ -77,7 +79,7 @@ pmix_status_t StartProcess() {
 
 pmix_status_t EndProcess() {
   State& state = Global();
-  const std::lock_guard lock(state.mutex);
+  const MutexLock lock(state.mutex);
   if (!state.process) return PMIX_ERR_INIT;
   state.process.reset();
   return PMIx_Finalize(nullptr, 0);
@@ -85,7 +87,7 @@ pmix_status_t EndProcess() {
 
 std::optional<Process> CurrentProcess() {
   State& state = Global();
-  const std::lock_guard lock(state.mutex);
+  const MutexLock lock(state.mutex);
   return state.process;
 }
 

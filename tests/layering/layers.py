@@ -25,8 +25,8 @@ LAYERS = {
     "client/abi": [*CLIENT, "client/session", "client/topology"],
     "client/channel": CLIENT,
     "client/events": CLIENT,
-    # Over the functions of libpmix alone.
-    "client/pmi": ["client/abi", "client/include"],
+    # Over the functions of libpmix alone; of common it has what links nothing.
+    "client/pmi": ["client/abi", "client/include", "common"],
     "client/session": [*CLIENT, "client/channel", "client/events"],
     "client/topology": [*CLIENT, "@hwloc_headers"],
     # The command.
@@ -88,7 +88,8 @@ PROGRAMS = {
                             "//server/"],
     "//server/shim:canopy-shim": ["@system//:", "//client/", "//protos:"],
 }
-LINKS_NOTHING = {"@system//:hwloc_headers"}
+LINKS_NOTHING = {"@system//:hwloc_headers", "//common:mutex",
+                 "//common:thread_annotations"}
 
 # Headers of packages, by how their names begin: the target that gives them.
 FOREIGN = {

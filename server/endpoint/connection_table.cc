@@ -18,11 +18,11 @@ constexpr uint32_t kHangUps = EPOLLHUP | EPOLLRDHUP | EPOLLERR;
 }  // namespace
 
 ConnectionTable::ConnectionTable(EventLoop* loop, ConnectionHandler* handler,
-                                 InputQueue* inputs,
+                                 InputSink* sink,
                                  ConnectionTableOptions options)
     : loop_(loop),
       handler_(handler),
-      inputs_(inputs),
+      sink_(sink),
       options_(std::move(options)),
       rotation_(loop, options_.budget,
                 [this](core::ClientId client, Turn& turn) {
@@ -88,7 +88,6 @@ void ConnectionTable::Destroy(core::ClientId client) {
   const std::unique_ptr<Connection> c = std::move(it->second);
   connections_.erase(it);
   Disconnect(*c);
-  const InputQueue::Hold hold(inputs_);
   handler_->OnClosed(*c);
 }
 
@@ -153,11 +152,9 @@ size_t ConnectionTable::HandleMessages(Connection& c, std::string_view data,
   size_t used = 0;
   while (!c.ending && used < data.size()) {
     if (used > 0 && turn != nullptr && MustWait(c, *turn)) break;
-    size_t length = 0;
-    {
-      const InputQueue::Hold hold(inputs_);
-      length = handler_->Handle(c, data.substr(used));
-    }
+    const size_t length = handler_->Handle(c, data.substr(used));
+    // Between two messages, so that the turn bounds the core's work as well.
+    sink_->Drain();
     if (length == 0) break;
     used += length;
     if (turn != nullptr) turn->Charge(length);

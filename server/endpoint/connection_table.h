@@ -14,8 +14,8 @@
 #include "common/posix/out_queue.h"
 #include "common/posix/unique_fd.h"
 #include "server/core/step/client_id.h"
-#include "server/endpoint/input_queue.h"
 #include "server/endpoint/rotation.h"
+#include "server/ports/input_sink.h"
 
 namespace canopy::endpoint {
 
@@ -52,8 +52,8 @@ class ConnectionHandler {
   // the connection is ending.
   virtual std::string_view Read(Connection& connection) = 0;
   // Handles the first message of `data`, and returns its length; 0 while it is
-  // incomplete or must wait. Inputs that it raises reach the core when it has
-  // returned.
+  // incomplete or must wait. The core handles the inputs that it raises as soon
+  // as it has returned.
   virtual size_t Handle(Connection& connection, std::string_view data) = 0;
   // The socket took what it had room for.
   virtual void OnFlushed(Connection& /*connection*/) {}
@@ -77,11 +77,11 @@ struct ConnectionTableOptions {
   size_t max_queued_bytes = size_t{320} << 20;
 };
 
-// Loop thread only. The loop, the handler and the queue outlive it.
+// Loop thread only. The loop, the handler and the sink outlive it.
 class ConnectionTable {
  public:
-  ConnectionTable(EventLoop* loop, ConnectionHandler* handler,
-                  InputQueue* inputs, ConnectionTableOptions options);
+  ConnectionTable(EventLoop* loop, ConnectionHandler* handler, InputSink* sink,
+                  ConnectionTableOptions options);
   // Closes every connection, after an attempt to send what is queued.
   ~ConnectionTable();
   ConnectionTable(const ConnectionTable&) = delete;
@@ -140,7 +140,7 @@ class ConnectionTable {
 
   EventLoop* const loop_;
   ConnectionHandler* const handler_;
-  InputQueue* const inputs_;
+  InputSink* const sink_;
   const ConnectionTableOptions options_;
   std::unordered_map<core::ClientId, std::unique_ptr<Connection>> connections_;
   std::vector<core::ClientId> dirty_;

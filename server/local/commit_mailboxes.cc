@@ -89,16 +89,7 @@ uint32_t CommitMailboxes::IndexOf(Rank rank) const {
   return static_cast<uint32_t>((here ? it : ranks_.end()) - ranks_.begin());
 }
 
-// Handling a commit may request the next one, which must not overtake those
-// taken with the first.
 void CommitMailboxes::TakeAt(uint32_t index) {
-  to_take_.push_back(index);
-  if (to_take_.size() > 1) return;
-  for (size_t i = 0; i < to_take_.size(); ++i) TakeNow(to_take_[i]);
-  to_take_.clear();
-}
-
-void CommitMailboxes::TakeNow(uint32_t index) {
   std::string bytes;
   const Found found = reader_->Take(index, &bytes);
   if (found == Found::kNothing) return;

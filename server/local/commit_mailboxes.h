@@ -67,7 +67,6 @@ class CommitMailboxes {
   CommitMailboxes(std::shared_ptr<shm::CommitReader> reader, std::string nspace,
                   std::vector<Rank> ranks, InputSink* sink, Defer defer,
                   OnCorrupted on_corrupted);
-  void TakeNow(uint32_t index);
   // What comes before a malformed commit is delivered; false then.
   bool Deliver(Rank rank, std::string_view bytes);
   void AwaitAt(uint32_t index);
@@ -84,7 +83,6 @@ class CommitMailboxes {
   const OnCorrupted on_corrupted_;
   bool closed_ = false;
   std::vector<uint32_t> messages_;  // by index
-  std::vector<uint32_t> to_take_;   // indices, while they are handed over
   std::shared_ptr<bool> release_scheduled_ = std::make_shared<bool>(false);
 };
 

@@ -40,10 +40,8 @@ class FakeSink : public InputSink {
  public:
   void OnInput(core::Input input) override {
     taken.push_back(std::get<core::CommitTaken>(input));
-    if (on_input) std::exchange(on_input, nullptr)();
   }
   void Drain() override { drained = taken.size(); }
-  std::function<void()> on_input;
   std::vector<core::CommitTaken> taken;
   size_t drained = 0;  // of those taken
 };
@@ -138,19 +136,6 @@ TEST_F(CommitMailboxesTest, WhoIsAwaitedRingsUnlessItsCommitIsThere) {
   mailboxes_->Await(4);
   EXPECT_EQ(Taken(), Texts{Of(4, Kval("a", "v"))});
   EXPECT_EQ(writer->Write(Commit("b")), Outcome::kWritten);
-}
-
-TEST_F(CommitMailboxesTest, NothingOvertakesWhatIsBeingHandedOver) {
-  auto writer = Writer(0);
-  writer->Write(Commit("a"));
-  writer->Write(Commit("b"));
-  sink_.on_input = [&] {
-    writer->Write(Commit("c"));
-    mailboxes_->Await(4);
-  };
-  mailboxes_->Take(4);
-  EXPECT_EQ(Taken(), (Texts{Of(4, Kval("a", "v") + Kval("b", "v")),
-                            Of(4, Kval("c", "v"))}));
 }
 
 TEST_F(CommitMailboxesTest, AnybodyIsAwaited) {

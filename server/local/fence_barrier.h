@@ -38,8 +38,7 @@ class FenceBarrier {
   using TakeCommits = std::function<void(Rank rank)>;
 
   // `ranks`: the job's ranks on this node, ascending, at least one.
-  // `local_only`: the job has no others. `sink` passes inputs on when the call
-  // in which they are raised has returned. `defer`: participants are woken
+  // `local_only`: the job has no others. `defer`: participants are woken
   // there, once all replies of the round are processed and the barrier is open.
   static Result<std::unique_ptr<FenceBarrier>> Create(
       const std::vector<Rank>& ranks, bool local_only, InputSink* sink,

@@ -10,7 +10,6 @@
 #include <vector>
 
 #include "common/shm/barrier_participant.h"
-#include "server/endpoint/input_queue.h"
 
 namespace canopy::local {
 namespace {
@@ -40,7 +39,7 @@ class FenceBarrierTest : public ::testing::Test {
  protected:
   void Make(bool local_only) {
     auto barrier = FenceBarrier::Create(
-        {4, 6, 9}, local_only, &inputs_,
+        {4, 6, 9}, local_only, &sink_,
         [this](std::function<void()> work) {
           deferred_.push_back(std::move(work));
         },
@@ -95,7 +94,6 @@ class FenceBarrierTest : public ::testing::Test {
   }
 
   FakeSink sink_;
-  endpoint::InputQueue inputs_{&sink_};
   std::vector<std::function<void()>> deferred_;
   std::vector<Rank> looked_for_;  // their commits
   std::unique_ptr<FenceBarrier> barrier_;
@@ -264,26 +262,6 @@ TEST_F(FenceBarrierTest, OtherNodesHearThroughTheCore) {
     EXPECT_EQ(EndFor(6), 99);
     Answer(kSuccess);
     for (const Rank rank : {4, 6, 9}) EXPECT_EQ(EndFor(rank), kSuccess);
-  }
-}
-
-TEST_F(FenceBarrierTest, TheCoreAnswersWhenAllArrivalsAreMade) {
-  MakeFull(false);
-  int first = 0;
-  sink_.on_arrival = [&] {
-    if (++first % 3 == 1) barrier_->OnReply(4, kSuccess);
-    if (sink_.arrivals.size() == 3) Answer(kSuccess);
-  };
-  for (int i = 0; i < 3; ++i) {
-    Arrive(4);
-    Arrive(6);
-    Arrive(9);
-    {
-      const endpoint::InputQueue::Hold hold(&inputs_);
-      barrier_->OnFull();
-      EXPECT_TRUE(sink_.arrivals.empty());
-    }
-    EXPECT_EQ(EndFor(6), kSuccess);
   }
 }
 

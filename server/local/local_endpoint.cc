@@ -37,12 +37,12 @@ LocalEndpoint::LocalEndpoint(EventLoop* loop, InputSink* sink,
                              LocalOptions options)
     : loop_(loop),
       options_(WithDefaults(std::move(options))),
-      inputs_(sink),
+      sink_(sink),
       buffer_(kBufferSize),
-      jobs_(loop, &inputs_, JobsOptions()),
+      jobs_(loop, sink_, JobsOptions()),
       admission_(&options_, &jobs_),
-      requests_(&options_, &jobs_, &inputs_),
-      connections_(loop, this, &inputs_, TableOptions(options_)) {}
+      requests_(&options_, &jobs_, sink_),
+      connections_(loop, this, sink_, TableOptions(options_)) {}
 
 LocalJobsOptions LocalEndpoint::JobsOptions() {
   LocalJobsOptions jobs;
@@ -123,7 +123,7 @@ void LocalEndpoint::OnClosed(endpoint::Connection& connection) {
     return;
   }
   requests_.OnClosed(c);
-  inputs_.OnInput(core::ClientGone{c.id});
+  sink_->OnInput(core::ClientGone{c.id});
 }
 
 // ---------------------------------------------------------------- reading ---
@@ -175,7 +175,7 @@ void LocalEndpoint::HandleHello(Connection& c, const FrameHeader& header,
   }
   --unidentified_;
   connections_.CancelDeadline(c);
-  inputs_.OnInput(core::ClientConnected{c.id, c.proc});
+  sink_->OnInput(core::ClientConnected{c.id, c.proc});
 }
 
 // ------------------------------------------------------- from the core ---

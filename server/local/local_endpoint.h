@@ -19,7 +19,6 @@
 #include "server/core/step/log_line.h"
 #include "server/core/step/process_actions.h"
 #include "server/endpoint/connection_table.h"
-#include "server/endpoint/input_queue.h"
 #include "server/endpoint/listener.h"
 #include "server/local/admission.h"
 #include "server/local/connection.h"
@@ -99,7 +98,7 @@ class LocalEndpoint : public ClientPort,
 
   EventLoop* loop_;
   LocalOptions options_;
-  endpoint::InputQueue inputs_;
+  InputSink* const sink_;
   uint64_t socket_inode_ = 0;
   uint64_t next_number_ = 1;
   uint32_t unidentified_ = 0;

@@ -15,10 +15,9 @@ std::vector<Rank> RanksOf(const LocalJobs::Job& job) {
 
 }  // namespace
 
-LocalJobs::LocalJobs(EventLoop* loop, endpoint::InputQueue* inputs,
-                     LocalJobsOptions options)
+LocalJobs::LocalJobs(EventLoop* loop, InputSink* sink, LocalJobsOptions options)
     : loop_(loop),
-      inputs_(inputs),
+      sink_(sink),
       options_(std::move(options)),
       processes_(options_.self) {}
 
@@ -58,7 +57,7 @@ CommitMailboxes* LocalJobs::FindMailboxes(const std::string& nspace) {
 void LocalJobs::MakeBarrier(const std::string& nspace, Job* job) {
   const bool local_only = job->spec->nodes.size() == 1;
   auto barrier = FenceBarrier::Create(
-      RanksOf(*job), local_only, inputs_,
+      RanksOf(*job), local_only, sink_,
       [this](std::function<void()> work) { Defer(std::move(work)); },
       [this, nspace](Rank rank) {
         TakeCommits({nspace, rank});
@@ -82,7 +81,7 @@ BarrierOffer LocalJobs::OfferBarrier(const ProcId& proc,
 void LocalJobs::MakeMailboxes(const std::string& nspace, Job* job,
                               UniqueFd former) {
   auto mailboxes = CommitMailboxes::Make(
-      nspace, RanksOf(*job), std::move(former), inputs_,
+      nspace, RanksOf(*job), std::move(former), sink_,
       [this](std::function<void()> work) { Defer(std::move(work)); },
       [this, nspace](Rank rank) {
         options_.on_corrupted({nspace, rank});
@@ -131,7 +130,6 @@ void LocalJobs::StartWatch() {
 }
 
 void LocalJobs::Watch() {
-  const endpoint::InputQueue::Hold hold(inputs_);
   std::vector<std::string> watched;
   for (const auto& [nspace, job] : processes_.jobs()) {
     if (job.barrier != nullptr || job.mailboxes != nullptr)

@@ -15,12 +15,12 @@
 #include "common/posix/unique_fd.h"
 #include "server/core/step/client_id.h"
 #include "server/core/step/job_actions.h"
-#include "server/endpoint/input_queue.h"
 #include "server/endpoint/local_processes.h"
 #include "server/local/commit_mailboxes.h"
 #include "server/local/fence_barrier.h"
 #include "server/local/frames.h"
 #include "server/ports/fd_store_port.h"
+#include "server/ports/input_sink.h"
 
 namespace canopy::local {
 
@@ -48,15 +48,14 @@ struct LocalJobsOptions {
   std::function<void(const ProcId& proc)> on_corrupted;
 };
 
-// Loop thread only. The loop and the queue outlive it.
+// Loop thread only. The loop and the sink outlive it.
 class LocalJobs {
  public:
   using Processes = endpoint::LocalProcesses<LocalJob, LocalRank>;
   using Job = Processes::Job;
   static constexpr char kMailboxesName[] = "commit-boxes";
 
-  LocalJobs(EventLoop* loop, endpoint::InputQueue* inputs,
-            LocalJobsOptions options);
+  LocalJobs(EventLoop* loop, InputSink* sink, LocalJobsOptions options);
   ~LocalJobs();
   LocalJobs(const LocalJobs&) = delete;
   LocalJobs& operator=(const LocalJobs&) = delete;
@@ -97,7 +96,7 @@ class LocalJobs {
   void Watch();
 
   EventLoop* const loop_;
-  endpoint::InputQueue* const inputs_;
+  InputSink* const sink_;
   const LocalJobsOptions options_;
   Processes processes_;
   std::unordered_map<std::string, UniqueFd> recovered_mailboxes_;

@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "common/shm/commit_writer.h"
-#include "server/endpoint/input_queue.h"
 #include "server/ports/client_port.h"
 #include "server/ports/fake_fd_store.h"
 #include "server/ports/fake_sink.h"
@@ -32,7 +31,7 @@ core::RegisterJob Registration(const std::string& nspace) {
 
 class LocalJobsTest : public testing::Test {
  protected:
-  LocalJobsTest() : jobs_(&loop_, &inputs_, Options()) {}
+  LocalJobsTest() : jobs_(&loop_, &sink_, Options()) {}
 
   LocalJobsOptions Options() {
     LocalJobsOptions options;
@@ -48,7 +47,6 @@ class LocalJobsTest : public testing::Test {
 
   EventLoop loop_;
   FakeSink sink_;
-  endpoint::InputQueue inputs_{&sink_};
   FakeFdStore fd_store_;
   LocalJobs jobs_;
 };
@@ -102,7 +100,7 @@ TEST_F(LocalJobsTest, TakesOverMailboxes) {
   jobs_.OfferMailboxes("job", barrier.index);
   ASSERT_EQ(fd_store_.files.size(), 1u);
 
-  LocalJobs next(&loop_, &inputs_, Options());
+  LocalJobs next(&loop_, &sink_, Options());
   next.RecoverMailboxes("job", std::move(fd_store_.files["commit-boxes"]));
   next.Add(Registration("job"));
   EXPECT_NE(next.FindMailboxes("job"), nullptr);

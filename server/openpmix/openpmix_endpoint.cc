@@ -18,7 +18,6 @@ namespace canopy::openpmix {
 namespace {
 
 constexpr size_t kBufferSize = 256 << 10;
-constexpr size_t kKeepPartial = 1 << 20;
 constexpr int kBacklog = 4096;
 
 struct Address {
@@ -99,19 +98,19 @@ OpenPmixEndpoint::OpenPmixEndpoint(EventLoop* loop, InputSink* sink,
                                    OpenPmixOptions options)
     : loop_(loop),
       options_(WithDefaults(std::move(options))),
-      inputs_(sink),
+      sink_(sink),
       buffer_(kBufferSize),
       jobs_(options_.self),
-      connections_(loop, this, &inputs_, TableOptions(options_)),
+      connections_(loop, this, sink_, TableOptions(options_)),
       persistence_(&options_, &jobs_,
                    [this](core::ClientId id) { return connections_.Find(id); }),
       admission_(&options_, &jobs_),
       writer_(&connections_, &persistence_, options_.max_payload),
       text_logger_(&options_, &connections_, &writer_),
       requests_({&options_, &jobs_, &connections_, &persistence_, &writer_,
-                 &text_logger_, &inputs_}),
+                 &text_logger_, sink_}),
       recovery_({&options_, &jobs_, &connections_, &persistence_, &requests_,
-                 &text_logger_, &inputs_}) {}
+                 &text_logger_, sink_}) {}
 
 uint16_t OpenPmixEndpoint::port() const { return PortOf(listener()); }
 
@@ -210,7 +209,7 @@ void OpenPmixEndpoint::OnClosed(endpoint::Connection& connection) {
   persistence_.End(c);
   c.fd.Reset();
   admission_.OnClosed(c);
-  if (c.identified) inputs_.OnInput(core::ClientGone{c.id});
+  if (c.identified) sink_->OnInput(core::ClientGone{c.id});
 }
 
 void OpenPmixEndpoint::OnFlushed(endpoint::Connection& connection) {
@@ -323,7 +322,7 @@ void OpenPmixEndpoint::OnAdmission(Connection& c, const Status& status) {
   connections_.CancelDeadline(c);
   c.identified = true;
   connections_.MarkDirty(c);
-  inputs_.OnInput(core::ClientConnected{c.id, c.proc, c.is_tool});
+  sink_->OnInput(core::ClientConnected{c.id, c.proc, c.is_tool});
 }
 
 size_t OpenPmixEndpoint::HandleMessage(Connection& c, std::string_view data) {
@@ -404,7 +403,6 @@ void OpenPmixEndpoint::OnProcess(const std::string& nspace, Rank rank,
 }
 
 void OpenPmixEndpoint::IdentifyWaiting(core::ClientId id) {
-  const endpoint::InputQueue::Hold hold(&inputs_);
   Connection* c = connections_.Find(id);
   if (c == nullptr || c->ending) return;
   OnAdmission(*c, admission_.Identify(*c));

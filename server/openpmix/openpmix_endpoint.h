@@ -20,7 +20,6 @@
 #include "server/core/step/log_line.h"
 #include "server/core/step/process_actions.h"
 #include "server/endpoint/connection_table.h"
-#include "server/endpoint/input_queue.h"
 #include "server/endpoint/listener.h"
 #include "server/openpmix/admission.h"
 #include "server/openpmix/connection.h"
@@ -119,7 +118,7 @@ class OpenPmixEndpoint : public ClientPort,
 
   EventLoop* loop_;
   OpenPmixOptions options_;
-  endpoint::InputQueue inputs_;
+  InputSink* const sink_;
   std::string address_;  // with the port
   std::string uri_;
   ToolFile tool_file_;

@@ -205,9 +205,9 @@ void Recovery::ReportReattached(const Connection& c, const Counts& counts) {
       reattached.counts.push_back({one_series.first, one_series.second, ended});
     }
   }
-  parts_.inputs->OnInput(std::move(reattached));
+  parts_.sink->OnInput(std::move(reattached));
   if (!c.all_events && c.codes.empty()) return;
-  parts_.inputs->OnInput(core::EventsWanted{
+  parts_.sink->OnInput(core::EventsWanted{
       c.id, 0, c.all_events, {c.codes.begin(), c.codes.end()}});
 }
 
@@ -216,12 +216,11 @@ void Recovery::ReplayRequests(Connection& c,
   parts_.text_logger->set_replaying(true);
   for (const auto& request : persisted.requests) {
     if (!c.serving()) break;
-    const endpoint::InputQueue::Hold hold(parts_.inputs);
     parts_.requests->Handle(c, request.tag, request.payload);
+    parts_.sink->Drain();
   }
   parts_.text_logger->set_replaying(false);
-  if (persisted.finalized)
-    parts_.inputs->OnInput(core::FinalizeArrived{c.id, 0});
+  if (persisted.finalized) parts_.sink->OnInput(core::FinalizeArrived{c.id, 0});
 }
 
 // A connection may have been offered to several jobs. Of one that is in no log,
@@ -285,7 +284,7 @@ Connection* Recovery::RecoverConnection(
   ++rank->connections;
   parts_.connections->Add(std::move(connection));
   parts_.connections->MarkDirty(c);
-  parts_.inputs->OnInput(core::ClientConnected{id, c.proc, false});
+  parts_.sink->OnInput(core::ClientConnected{id, c.proc, false});
   return &c;
 }
 

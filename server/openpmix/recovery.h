@@ -10,7 +10,6 @@
 #include "common/posix/named_fd.h"
 #include "common/posix/unique_fd.h"
 #include "server/core/step/client_id.h"
-#include "server/endpoint/input_queue.h"
 #include "server/openpmix/connection.h"
 #include "server/openpmix/connection_log.h"
 #include "server/openpmix/connection_log_state.h"
@@ -19,6 +18,7 @@
 #include "server/openpmix/options.h"
 #include "server/openpmix/request_server.h"
 #include "server/openpmix/text_logger.h"
+#include "server/ports/input_sink.h"
 
 namespace canopy::openpmix {
 
@@ -33,7 +33,7 @@ class Recovery {
     ConnectionPersistence* persistence = nullptr;
     RequestServer* requests = nullptr;
     TextLogger* text_logger = nullptr;
-    endpoint::InputQueue* inputs = nullptr;
+    InputSink* sink = nullptr;
   };
   explicit Recovery(Parts parts) : parts_(parts) {}
 

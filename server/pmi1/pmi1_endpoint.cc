@@ -32,12 +32,12 @@ endpoint::ConnectionTableOptions TableOptions(const Pmi1Options& options) {
 Pmi1Endpoint::Pmi1Endpoint(EventLoop* loop, InputSink* sink,
                            Pmi1Options options)
     : options_(std::move(options)),
-      inputs_(sink),
+      sink_(sink),
       buffer_(kReadSize),
       jobs_(options_.self),
-      connections_(loop, this, &inputs_, TableOptions(options_)),
+      connections_(loop, this, sink_, TableOptions(options_)),
       persistence_(loop, &options_, &jobs_, &connections_),
-      commands_(&options_, &connections_, &inputs_) {}
+      commands_(&options_, &connections_, sink_) {}
 
 void Pmi1Endpoint::Log(core::LogLine::Level level, std::string text) {
   if (options_.log) options_.log({level, std::move(text)});
@@ -122,7 +122,7 @@ void Pmi1Endpoint::OnClosed(endpoint::Connection& connection) {
   persistence_.End(c);
   auto* rank = jobs_.FindRank(c.proc);
   if (rank != nullptr && rank->client == c.id) rank->client = 0;
-  if (c.state.initialized) inputs_.OnInput(core::ClientGone{c.id});
+  if (c.state.initialized) sink_->OnInput(core::ClientGone{c.id});
 }
 
 // Whatever was sent is only looked at: a command leaves the socket when it has
@@ -194,12 +194,12 @@ void Pmi1Endpoint::RecoverConnection(const std::string& nspace, Jobs::Job* job,
   c.state = c.states->Get(c.index);
   commands_.FinishRecovered(c);
   if (!c.state.initialized) return;
-  inputs_.OnInput(core::ClientConnected{c.id, c.proc});
+  sink_->OnInput(core::ClientConnected{c.id, c.proc});
   core::ClientReattached reattached{c.id, {}};
   reattached.counts.push_back(
       {core::CollectiveOp::kFence, {}, c.state.barriers});
-  inputs_.OnInput(std::move(reattached));
-  if (c.state.finalized) inputs_.OnInput(core::FinalizeArrived{c.id, 0});
+  sink_->OnInput(std::move(reattached));
+  if (c.state.finalized) sink_->OnInput(core::FinalizeArrived{c.id, 0});
 }
 
 }  // namespace canopy::pmi1

@@ -20,7 +20,6 @@
 #include "server/core/step/log_line.h"
 #include "server/core/step/process_actions.h"
 #include "server/endpoint/connection_table.h"
-#include "server/endpoint/input_queue.h"
 #include "server/pmi1/command_server.h"
 #include "server/pmi1/connection.h"
 #include "server/pmi1/options.h"
@@ -87,7 +86,7 @@ class Pmi1Endpoint : public ClientPort,
                          UniqueFd fd);
 
   const Pmi1Options options_;
-  endpoint::InputQueue inputs_;
+  InputSink* const sink_;
   uint64_t next_number_ = 1;
   std::vector<char> buffer_;
   Jobs jobs_;

@@ -2,6 +2,7 @@
 #ifndef CANOPY_SERVER_PORTS_FAKE_SINK_H_
 #define CANOPY_SERVER_PORTS_FAKE_SINK_H_
 
+#include <cstddef>
 #include <functional>
 #include <utility>
 #include <variant>
@@ -15,8 +16,13 @@ namespace canopy {
 class FakeSink : public InputSink {
  public:
   void OnInput(core::Input input) override {
-    if (on_input) on_input(input);
     inputs.push_back(std::move(input));
+  }
+  void Drain() override {
+    while (drained_ < inputs.size()) {
+      const core::Input input = inputs[drained_++];
+      if (on_input) on_input(input);
+    }
   }
 
   // The inputs of one kind, in order.
@@ -30,8 +36,12 @@ class FakeSink : public InputSink {
   }
 
   std::vector<core::Input> inputs;
-  // Called with each before it is recorded.
+  // Called with each by a drain, as the core would be; for tests that leave
+  // `inputs` to grow.
   std::function<void(const core::Input&)> on_input;
+
+ private:
+  size_t drained_ = 0;
 };
 
 }  // namespace canopy

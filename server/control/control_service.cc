@@ -177,7 +177,8 @@ class ControlService::Impl : public v1::Control::CallbackService {
   grpc::ServerUnaryReactor* OnLoop(grpc::CallbackServerContext* context,
                                    Work work) {
     grpc::ServerUnaryReactor* reactor = context->DefaultReactor();
-    loop_->Post([reactor, work = std::move(work)] {
+    loop_->Post([loop = loop_, reactor, work = std::move(work)] {
+      loop->AssertOnThread();
       work([reactor](const absl::Status& status) {
         reactor->Finish(rpc::ToGrpc(status));
       });

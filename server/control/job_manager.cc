@@ -48,6 +48,7 @@ void JobManager::set_persistence(LaunchPersistence* persistence,
 }
 
 void JobManager::Recover(const std::vector<PersistedJob>& jobs) {
+  loop_->AssertOnThread();
   for (const PersistedJob& persisted : jobs) {
     const std::string& nspace = persisted.job->nspace;
     if (persisted.end) {
@@ -95,6 +96,7 @@ size_t JobManager::num_bound() const {
 }
 
 void JobManager::AnnounceHandover(uint32_t ms) {
+  loop_->AssertOnThread();
   for (auto& [id, launcher] : launchers_) {
     if (launcher.nspace.empty()) continue;
     v1::RunEvent event;
@@ -104,10 +106,12 @@ void JobManager::AnnounceHandover(uint32_t ms) {
 }
 
 void JobManager::OnLauncher(uint64_t id, LauncherStream* launcher) {
+  loop_->AssertOnThread();
   launchers_[id].stream = launcher;
 }
 
 void JobManager::OnRequest(uint64_t id, v1::RunRequest request) {
+  loop_->AssertOnThread();
   const auto it = launchers_.find(id);
   if (it == launchers_.end()) return;
   LauncherState* launcher = &it->second;
@@ -245,6 +249,7 @@ void JobManager::Consume(LauncherState* launcher, uint64_t bytes) {
 }
 
 void JobManager::OnGone(uint64_t id) {
+  loop_->AssertOnThread();
   const auto it = launchers_.find(id);
   if (it == launchers_.end()) return;
   const std::string nspace = it->second.nspace;
@@ -408,6 +413,7 @@ void JobManager::OnInputConsumed(const core::InputConsumed& input) {
 
 void JobManager::KillAll(const std::string& reason,
                          std::function<void()> done) {
+  loop_->AssertOnThread();
   if (jobs_.empty()) return done();
   when_idle_.push_back(std::move(done));
   std::vector<std::string> names;
@@ -418,11 +424,13 @@ void JobManager::KillAll(const std::string& reason,
 }
 
 void JobManager::SignalJob(const std::string& nspace, int signal) {
+  loop_->AssertOnThread();
   sink_->OnInput(core::SignalRequested{nspace, signal, {}});
 }
 
 void JobManager::CollectState(const std::string& what,
                               const std::string& nspace, StateDone done) {
+  loop_->AssertOnThread();
   const uint64_t id = next_collection_++;
   collections_[id].done = std::move(done);
   sink_->OnInput(core::StateRequested{id, what, nspace});

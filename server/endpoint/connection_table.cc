@@ -201,6 +201,7 @@ void ConnectionTable::SetReading(Connection& c, bool reading) {
 // ---------------------------------------------------------------- writing ---
 
 void ConnectionTable::MarkDirty(Connection& c) {
+  loop_->AssertOnThread();
   if (std::exchange(c.io.dirty, true)) return;
   dirty_.push_back(c.id);
   if (dirty_.size() > 1) return;

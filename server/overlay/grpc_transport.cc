@@ -29,6 +29,7 @@ class FailedStream : public Stream,
   void Attach(StreamListener* listener) override {
     listener_ = listener;
     loop_->Post([self = shared_from_this()] {
+      self->loop_->AssertOnThread();
       if (self->listener_ == nullptr) return;
       std::exchange(self->listener_, nullptr)->OnEnd(self->end_);
     });

@@ -43,6 +43,7 @@ void TreeOverlay::Stop() {
 }
 
 void TreeOverlay::Accept(std::shared_ptr<Stream> stream) {
+  loop_->AssertOnThread();
   if (state_ != State::kIdle && state_ != State::kJoined) {
     return stream->Close({kEndUnavailable, "this agent takes no links now"});
   }
@@ -50,6 +51,7 @@ void TreeOverlay::Accept(std::shared_ptr<Stream> stream) {
 }
 
 void TreeOverlay::Send(core::PeerMessage message) {
+  loop_->AssertOnThread();
   // A message to a member that is about to be reported lost stems from an
   // obsolete view.
   if (rejoining_ || state_ == State::kStopped) return;

@@ -42,6 +42,7 @@ ProcessAdapter::ProcessAdapter(EventLoop* loop, InputSink* sink,
 ProcessAdapter::~ProcessAdapter() { *alive_ = false; }
 
 ShimJob* ProcessAdapter::Find(const std::string& nspace) {
+  context_.loop->AssertOnThread();
   const auto it = jobs_.find(nspace);
   return it == jobs_.end() ? nullptr : it->second.get();
 }

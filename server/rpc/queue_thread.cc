@@ -58,6 +58,7 @@ void QueueThread::Impl::HandOver(Completed one) {
 }
 
 void QueueThread::Impl::CompleteAll() {
+  loop->AssertOnThread();
   std::vector<Completed> taken;
   {
     absl::MutexLock lock(&mutex);

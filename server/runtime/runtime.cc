@@ -18,12 +18,14 @@ constexpr size_t kRetainedInputs = 4096;
 AgentRuntime::AgentRuntime(EventLoop* loop) : loop_(loop) {}
 
 void AgentRuntime::Start(core::CoreConfig config, RuntimePorts ports) {
+  loop_->AssertOnThread();
   ports_ = std::move(ports);
   core_ = std::make_unique<core::AgentCore>(std::move(config));
   if (!queue_.empty()) Schedule();
 }
 
 void AgentRuntime::OnInput(core::Input input) {
+  loop_->AssertOnThread();
   DrawCommitsBefore(input);
   queue_.push_back(std::move(input));
   if (!draining_) Schedule();
@@ -38,6 +40,7 @@ void AgentRuntime::Schedule() {
 }
 
 void AgentRuntime::Drain() {
+  loop_->AssertOnThread();
   if (draining_ || core_ == nullptr) return;
   draining_ = true;
   while (!queue_.empty()) {

@@ -188,10 +188,7 @@ void Collectives::Defer(StepContext& step, Series& series,
                         DeferredCollective one) {
   const bool is_arrival = std::holds_alternative<CollectiveArrived>(one.what);
   if (!is_arrival && num_deferred_ >= kMaxDeferred) {
-    step.out.push_back(LogLine{
-        LogLine::Level::kError,
-        "too many collectives of jobs that are not known here; one dropped"});
-    return;
+    return Refuse(step, series, one);
   }
   if (one.deadline != kNever) {
     std::vector<DeadlineKey> unused;
@@ -199,6 +196,22 @@ void Collectives::Defer(StepContext& step, Series& series,
   }
   ++num_deferred_;
   series.deferred.push_back(std::move(one));
+}
+
+// The message is dropped: its collective fails as soon as it is known who takes
+// part.
+void Collectives::Refuse(StepContext& step, Series& series,
+                         const DeferredCollective& one) {
+  step.out.push_back(LogLine{
+      LogLine::Level::kError,
+      "too many collectives of jobs that are not known here; one fails"});
+  if (const auto* up =
+          std::get_if<std::pair<NodeId, CollectiveUp>>(&one.what)) {
+    series.refused.insert(up->second.id.sequence);
+  } else if (const auto* down =
+                 std::get_if<std::pair<NodeId, CollectiveDown>>(&one.what)) {
+    series.refused.insert(down->second.id.sequence);
+  }
 }
 
 void Collectives::TakeUpDeferred(StepContext& step, Series& series) {
@@ -214,6 +227,11 @@ void Collectives::TakeUpDeferred(StepContext& step, Series& series) {
       const auto& down = std::get<std::pair<NodeId, CollectiveDown>>(one.what);
       progress_.ApplyDown(step, series, down.first, down.second);
     }
+  }
+  for (const uint64_t sequence : std::exchange(series.refused, {})) {
+    CollectiveUp failure{series.id, kErrOutOfResource, {}, {}};
+    failure.id.sequence = sequence;
+    progress_.ApplyUp(step, series, self_, failure);
   }
 }
 

@@ -35,7 +35,7 @@
 
 namespace canopy::core {
 
-// Messages that may wait for a job map to arrive; more are dropped.
+// Messages that may wait for a job map to arrive; the collectives of more fail.
 inline constexpr size_t kMaxDeferred = 4096;
 
 // Maps that one collective asks for at a time, so that names that nobody knows
@@ -116,6 +116,7 @@ class Collectives {
 
   // Holds back what waits for a map, and what becomes of it.
   void Defer(StepContext& step, Series& series, DeferredCollective one);
+  void Refuse(StepContext& step, Series& series, const DeferredCollective& one);
   void TakeUpDeferred(StepContext& step, Series& series);
   void FailDeferred(StepContext& step, Series& series, int status);
   void ExpireDeferred(StepContext& step, Series& series);

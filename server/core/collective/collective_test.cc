@@ -217,6 +217,23 @@ TEST_F(CollectiveTest, WhatWaitsForAJobIsBounded) {
   EXPECT_EQ(All<LogLine>(actions_).size(), 2u);
 }
 
+TEST_F(CollectiveTest, WhatIsNotDeferredFails) {
+  for (uint64_t i = 0; i < kMaxDeferred; ++i) {
+    engine_.OnUp(now_, 3, {Id(i, {{"other", 0}}), 0, {{3, {}}}, {}}, &actions_);
+  }
+  const Procs procs = {{"job", 0}, {"new", 0}};
+  const RequestId a = Arrive(Fence(10, procs));
+  engine_.OnUp(now_, 3, {Id(0, procs), 0, {{3, {}}}, {}}, &actions_);
+  EXPECT_EQ(Status(a), kNone);
+  jobs_.Add(JobOn("new", {3}));
+  engine_.OnJobAdded(now_, "new", &actions_);
+  EXPECT_EQ(Status(a), kErrOutOfResource);
+  const auto down = Sent<CollectiveDown>(actions_);
+  ASSERT_EQ(down.size(), 1u);
+  EXPECT_EQ(down[0].first, 3u);
+  EXPECT_EQ(down[0].second.status, kErrOutOfResource);
+}
+
 TEST_F(CollectiveTest, EndOfAJobEndsItsCollectives) {
   const RequestId a = Arrive(Fence(10));
   jobs_.Remove("job");
@@ -434,8 +451,8 @@ TEST_F(CollectiveTest, AllJobsAreAskedForInTheEnd) {
   EXPECT_EQ(Status(a), kSuccess);
 }
 
-// Once some node was lost, a fence of the others looks at those who may be gone,
-// not at all ranks.
+// Once some node was lost, a fence of the others looks at those who may be
+// gone, not at all ranks.
 TEST(CollectiveGrowth, ALostNodeDoesNotMakeEachFenceLookAtAllRanks) {
   const double growth = GrowthOf(500, [](size_t ranks) {
     Tree tree(3, 2);

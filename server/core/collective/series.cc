@@ -7,7 +7,7 @@ namespace canopy::core {
 bool Series::IsBlank() const {
   const auto none = [](uint64_t count) { return count == 0; };
   return active.empty() && completed.empty() && deferred.empty() &&
-         reattached.empty() && next == 0 && recovered == 0 &&
+         refused.empty() && reattached.empty() && next == 0 && recovered == 0 &&
          std::ranges::all_of(arrivals, none);
 }
 

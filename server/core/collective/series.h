@@ -100,6 +100,9 @@ struct Series {
   std::map<uint64_t, Instance> active;
   std::map<uint64_t, CompletedCollective> completed;
   std::vector<DeferredCollective> deferred;
+  // Of collectives that fail when the members are known: one of their messages
+  // was not deferred, for want of room.
+  std::set<uint64_t> refused;
 
   // Has completed here, or under a predecessor.
   bool IsOver(uint64_t sequence) const {

@@ -27,6 +27,9 @@ void RoundTrip(const core::MessageBody& body, uint32_t version) {
 }
 
 void Body(const Bytes& data) {
+  if (const auto failed = DecodeWithoutData(data)) {
+    RoundTrip(*failed, kNewestVersion);
+  }
   const auto decoded = DecodeBody(data);
   if (!decoded.ok()) return;
   for (uint32_t v = kOldestVersion; v <= kNewestVersion; ++v) {

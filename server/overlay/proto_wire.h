@@ -69,6 +69,7 @@ class Input {
   bool ok() const { return ok_; }
   bool done() const { return pos_ == data_.size() || !ok_; }
   void Fail() { ok_ = false; }
+  size_t position() const { return pos_; }
   uint64_t Varint();
   uint32_t Tag();            // field and wire type; field is never 0
   std::string_view Chunk();  // length, then as many bytes

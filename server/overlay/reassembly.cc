@@ -1,6 +1,7 @@
 #include "server/overlay/reassembly.h"
 
 #include <string>
+#include <utility>
 
 namespace canopy::overlay {
 namespace {
@@ -23,40 +24,44 @@ Bytes Join(const Rope& pieces, size_t size) {
 
 }  // namespace
 
-Result<std::optional<Bytes>> Reassembly::Add(const Packet& packet) {
+Reassembly::Added Reassembly::Add(const Packet& packet) {
   const Key key(packet.source, packet.message);
   auto it = partials_.find(key);
   if (it == partials_.end()) {
-    if (!packet.more) return std::optional(Whole(packet.piece));
+    if (!packet.more) return {Outcome::kWhole, Whole(packet.piece)};
     it = partials_.emplace(key, Partial()).first;
   }
   Partial& partial = it->second;
   partial.idle = false;
   const size_t n = packet.piece.size();
-  const bool overflow = !partial.dropped && bytes_ + n > limit_;
-  if (overflow) {
+  if (partial.dropped || bytes_ + n > limit_) return Drop(it, packet);
+  partial.pieces.push_back(packet.piece);
+  partial.size += n;
+  bytes_ += n;
+  if (packet.more) return {Outcome::kIncomplete, {}};
+  Bytes whole = Join(partial.pieces, partial.size);
+  Forget(it);
+  return {Outcome::kWhole, std::move(whole)};
+}
+
+// Reported once, with the first of its pieces that does not fit.
+Reassembly::Added Reassembly::Drop(Partials::iterator it,
+                                   const Packet& packet) {
+  Partial& partial = it->second;
+  Added added{Outcome::kIncomplete, {}};
+  if (!partial.dropped) {
+    added.outcome = Outcome::kRefused;
+    added.bytes =
+        partial.pieces.empty() ? packet.piece : partial.pieces.front();
     bytes_ -= partial.size;
     partial = Partial();
     partial.dropped = true;
   }
-  if (partial.dropped) {
-    if (!packet.more) partials_.erase(it);
-    if (!overflow) return std::optional<Bytes>();
-    return Status(kErrOutOfResource,
-                  "message from node " + std::to_string(packet.source) +
-                      " is over the limit of " + std::to_string(limit_) +
-                      " bytes and was dropped");
-  }
-  partial.pieces.push_back(packet.piece);
-  partial.size += n;
-  bytes_ += n;
-  if (packet.more) return std::optional<Bytes>();
-  Bytes whole = Join(partial.pieces, partial.size);
-  Forget(it);
-  return std::optional(std::move(whole));
+  if (!packet.more) partials_.erase(it);
+  return added;
 }
 
-void Reassembly::Forget(std::map<Key, Partial>::iterator it) {
+void Reassembly::Forget(Partials::iterator it) {
   bytes_ -= it->second.size;
   partials_.erase(it);
 }

@@ -4,12 +4,10 @@
 
 #include <cstdint>
 #include <map>
-#include <optional>
 #include <utility>
 
 #include "common/bytes.h"
 #include "common/ids.h"
-#include "common/status.h"
 #include "server/overlay/frame.h"
 
 namespace canopy::overlay {
@@ -20,10 +18,18 @@ class Reassembly {
   // `limit`: bytes of all messages under way together.
   explicit Reassembly(size_t limit) : limit_(limit) {}
 
-  // The whole message when this was its last piece, in memory of its own (a
-  // small message does not keep a large frame alive). Error: over the limit;
-  // the message is dropped and its later pieces are ignored.
-  Result<std::optional<Bytes>> Add(const Packet& packet);
+  enum class Outcome {
+    kIncomplete,
+    kWhole,
+    kRefused,  // over the limit: its later pieces are ignored
+  };
+  struct Added {
+    Outcome outcome;
+    // kWhole: the message, in memory of its own (a small one does not keep a
+    // large frame alive). kRefused: its first piece.
+    Bytes bytes;
+  };
+  Added Add(const Packet& packet);
 
   // Forgets the unfinished messages of a source that is lost.
   void DropSource(NodeId source);
@@ -42,11 +48,14 @@ class Reassembly {
   };
   using Key = std::pair<NodeId, uint64_t>;
 
-  void Forget(std::map<Key, Partial>::iterator it);
+  using Partials = std::map<Key, Partial>;
+
+  Added Drop(Partials::iterator it, const Packet& packet);
+  void Forget(Partials::iterator it);
 
   size_t limit_;
   size_t bytes_ = 0;
-  std::map<Key, Partial> partials_;
+  Partials partials_;
 };
 
 }  // namespace canopy::overlay

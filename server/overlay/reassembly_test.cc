@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <string>
+
 namespace canopy::overlay {
 namespace {
 
@@ -15,56 +17,75 @@ Packet Piece(NodeId source, uint64_t message, const std::string& text,
   return p;
 }
 
+using Outcome = Reassembly::Outcome;
+
+// What a piece makes whole; empty: nothing yet.
+std::string Whole(Reassembly* r, const Packet& piece) {
+  const Reassembly::Added added = r->Add(piece);
+  EXPECT_NE(added.outcome, Outcome::kRefused);
+  EXPECT_EQ(added.outcome == Outcome::kIncomplete, added.bytes.empty());
+  return std::string(added.bytes.view());
+}
+
 TEST(ReassemblyTest, OnePieceIsCopiedOutOfItsFrame) {
   Reassembly r(100);
   const Packet p = Piece(1, 1, "abc", false);
-  const auto whole = r.Add(p);
-  ASSERT_TRUE(whole.ok() && whole->has_value());
-  EXPECT_EQ((*whole)->view(), "abc");
-  EXPECT_NE((*whole)->view().data(), p.piece.view().data());
+  const Reassembly::Added added = r.Add(p);
+  ASSERT_EQ(added.outcome, Outcome::kWhole);
+  EXPECT_EQ(added.bytes.view(), "abc");
+  EXPECT_NE(added.bytes.view().data(), p.piece.view().data());
 }
 
 TEST(ReassemblyTest, InterleavedMessagesComeOutWhole) {
   Reassembly r(100);
-  EXPECT_FALSE(r.Add(Piece(1, 1, "a", true))->has_value());
-  EXPECT_FALSE(r.Add(Piece(2, 1, "x", true))->has_value());
-  EXPECT_FALSE(r.Add(Piece(1, 2, "q", true))->has_value());
-  EXPECT_EQ((*r.Add(Piece(1, 1, "b", false)))->view(), "ab");
-  EXPECT_EQ((*r.Add(Piece(2, 1, "y", false)))->view(), "xy");
-  EXPECT_EQ((*r.Add(Piece(1, 2, "r", false)))->view(), "qr");
+  EXPECT_EQ(Whole(&r, Piece(1, 1, "a", true)), "");
+  EXPECT_EQ(Whole(&r, Piece(2, 1, "x", true)), "");
+  EXPECT_EQ(Whole(&r, Piece(1, 2, "q", true)), "");
+  EXPECT_EQ(Whole(&r, Piece(1, 1, "b", false)), "ab");
+  EXPECT_EQ(Whole(&r, Piece(2, 1, "y", false)), "xy");
+  EXPECT_EQ(Whole(&r, Piece(1, 2, "r", false)), "qr");
   EXPECT_EQ(r.bytes(), 0u);
 }
 
-TEST(ReassemblyTest, OverTheLimitIsDroppedOnceAndForgotten) {
+TEST(ReassemblyTest, OverTheLimitIsRefusedOnceAndForgotten) {
   Reassembly r(5);
-  EXPECT_TRUE(r.Add(Piece(1, 1, "abc", true)).ok());
-  EXPECT_EQ(r.Add(Piece(1, 1, "def", true)).code(), kErrOutOfResource);
+  Whole(&r, Piece(1, 1, "abc", true));
+  const Reassembly::Added refused = r.Add(Piece(1, 1, "def", true));
+  EXPECT_EQ(refused.outcome, Outcome::kRefused);
+  EXPECT_EQ(refused.bytes.view(), "abc");
   EXPECT_EQ(r.bytes(), 0u);
-  const auto later = r.Add(Piece(1, 1, "g", false));
-  ASSERT_TRUE(later.ok());
-  EXPECT_FALSE(later->has_value());
-  EXPECT_FALSE(r.Add(Piece(1, 2, "ab", true))->has_value());
-  EXPECT_EQ((*r.Add(Piece(1, 2, "cd", false)))->view(), "abcd");
+  EXPECT_EQ(Whole(&r, Piece(1, 1, "g", false)), "");
+  EXPECT_EQ(Whole(&r, Piece(1, 2, "ab", true)), "");
+  EXPECT_EQ(Whole(&r, Piece(1, 2, "cd", false)), "abcd");
+}
+
+TEST(ReassemblyTest, OthersMayLeaveNoRoomForTheFirstPiece) {
+  Reassembly r(5);
+  Whole(&r, Piece(1, 1, "abc", true));
+  const Reassembly::Added refused = r.Add(Piece(2, 1, "xyz", true));
+  EXPECT_EQ(refused.outcome, Outcome::kRefused);
+  EXPECT_EQ(refused.bytes.view(), "xyz");
+  EXPECT_EQ(Whole(&r, Piece(1, 1, "d", false)), "abcd");
 }
 
 TEST(ReassemblyTest, LostSourcesLeaveNothingBehind) {
   Reassembly r(100);
-  r.Add(Piece(1, 1, "a", true)).ok();
-  r.Add(Piece(2, 1, "b", true)).ok();
+  Whole(&r, Piece(1, 1, "a", true));
+  Whole(&r, Piece(2, 1, "b", true));
   r.DropSource(1);
   EXPECT_EQ(r.bytes(), 1u);
-  EXPECT_EQ((*r.Add(Piece(2, 1, "c", false)))->view(), "bc");
+  EXPECT_EQ(Whole(&r, Piece(2, 1, "c", false)), "bc");
 }
 
 TEST(ReassemblyTest, SweepDropsWhatStoodStillBetweenTwo) {
   Reassembly r(100);
-  r.Add(Piece(1, 1, "a", true)).ok();
-  r.Add(Piece(1, 2, "b", true)).ok();
+  Whole(&r, Piece(1, 1, "a", true));
+  Whole(&r, Piece(1, 2, "b", true));
   r.Sweep();
-  r.Add(Piece(1, 2, "c", true)).ok();
+  Whole(&r, Piece(1, 2, "c", true));
   r.Sweep();
   EXPECT_EQ(r.bytes(), 2u);
-  EXPECT_EQ((*r.Add(Piece(1, 2, "d", false)))->view(), "bcd");
+  EXPECT_EQ(Whole(&r, Piece(1, 2, "d", false)), "bcd");
 }
 
 }  // namespace

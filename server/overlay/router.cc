@@ -142,16 +142,31 @@ bool Router::SourceIsBeyond(NodeId source, NodeId neighbor) const {
 }
 
 void Router::Deliver(const Packet& packet) {
-  auto whole = reassembly_.Add(packet);
-  if (!whole.ok()) return listener_->OnDropped(packet.source, whole.status());
-  if (!whole->has_value()) return;
-  auto body = DecodeBody(**whole, config_->version);
+  const Reassembly::Added added = reassembly_.Add(packet);
+  if (added.outcome == Reassembly::Outcome::kIncomplete) return;
+  if (added.outcome == Reassembly::Outcome::kRefused) {
+    return Refuse(packet.source, added.bytes);
+  }
+  auto body = DecodeBody(added.bytes, config_->version);
   if (!body.ok()) return listener_->OnDropped(packet.source, body.status());
   const NodeId self = view_->self();
   listener_->OnMessage({packet.source, self, std::move(body->body)});
   if (body->then) {
     listener_->OnMessage({packet.source, self, std::move(*body->then)});
   }
+}
+
+// There is no room for a message. Whoever waits for its data gets an error.
+void Router::Refuse(NodeId source, const Bytes& head) {
+  listener_->OnDropped(
+      source,
+      Status(kErrOutOfResource,
+             "a message was dropped: those that arrive at once are "
+             "over the limit of " +
+                 std::to_string(config_->message_limit_bytes) + " bytes"));
+  auto failed = DecodeWithoutData(head, config_->version);
+  if (!failed) return;
+  listener_->OnMessage({source, view_->self(), std::move(*failed)});
 }
 
 // ---------------------------------------------------------------- members ---

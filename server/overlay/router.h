@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "common/bytes.h"
 #include "common/event_loop.h"
 #include "common/ids.h"
 #include "common/status.h"
@@ -58,6 +59,7 @@ class Router {
   // `from`: the neighbour that it came from; kNoNode for own ones.
   void Route(Packet packet, NodeId from);
   void Deliver(const Packet& packet);
+  void Refuse(NodeId source, const Bytes& head);
   bool SourceIsBeyond(NodeId source, NodeId neighbor) const;
   void Hold(Packet packet);
   void SettleLater();

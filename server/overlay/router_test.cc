@@ -182,5 +182,35 @@ TEST_F(RouterTest, AMessageOverTheLimitBecomesAFailure) {
   EXPECT_EQ(dropped_[0].second.code(), kErrOutOfResource);
 }
 
+TEST_F(RouterTest, AMessageWithoutRoomForItArrivesAsAFailure) {
+  config_.message_limit_bytes = size_t{1} << 20;
+  Make();
+  router_->Send(
+      {kNoNode, 3,
+       core::DmodexReply{
+           7, 0, {"j", 0}, Bytes(std::string(size_t{900} << 10, 'x'))}});
+  const auto pieces = std::exchange(links_.sent, {});
+  ASSERT_GT(pieces.size(), 3u);
+  // Two of them at once, from both children.
+  for (const auto& [node, piece] : pieces) {
+    for (const NodeId source : {3u, 4u}) {
+      Packet packet = piece;
+      packet.source = source;
+      packet.target = 1;
+      router_->OnPacket(packet, source);
+    }
+  }
+  ASSERT_EQ(messages_.size(), 2u);
+  ASSERT_EQ(dropped_.size(), 1u);
+  const NodeId refused = dropped_[0].first;
+  EXPECT_EQ(dropped_[0].second.code(), kErrOutOfResource);
+  EXPECT_EQ(messages_[0].src, refused);
+  const auto& failed = std::get<core::DmodexReply>(messages_[0].body);
+  EXPECT_EQ(failed.request, 7u);
+  EXPECT_EQ(failed.status, kErrOutOfResource);
+  EXPECT_TRUE(failed.data.empty());
+  EXPECT_EQ(std::get<core::DmodexReply>(messages_[1].body).status, 0);
+}
+
 }  // namespace
 }  // namespace canopy::overlay

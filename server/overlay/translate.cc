@@ -1,6 +1,8 @@
 #include "server/overlay/translate.h"
 
+#include <string_view>
 #include <type_traits>
+#include <utility>
 #include <variant>
 
 #include "server/overlay/body_wire.h"
@@ -62,6 +64,17 @@ struct Valid {
     return true;
   }
 };
+
+// Length of the whole fields that `data` begins with.
+size_t WholeFields(std::string_view data) {
+  wire::Input in(data);
+  size_t whole = 0;
+  while (!in.done()) {
+    in.Skip(in.Tag() & 7);
+    if (in.ok()) whole = in.position();
+  }
+  return whole;
+}
 
 }  // namespace
 
@@ -139,6 +152,24 @@ bool WithoutData(core::MessageBody* body) {
     return true;
   }
   return false;
+}
+
+// In each kind with data, what identifies the operation precedes the data.
+std::optional<core::MessageBody> DecodeWithoutData(const Bytes& head,
+                                                   uint32_t version) {
+  wire::Input in(head.view());
+  const uint32_t tag = in.Tag();
+  if ((tag & 7) != wire::kLength) return std::nullopt;
+  in.Varint();  // the length of all fields
+  if (!in.ok()) return std::nullopt;
+  const std::string_view fields = head.view().substr(in.position());
+  const size_t whole = WholeFields(fields);
+  std::string body;
+  wire::Writer(&body).Head(tag >> 3, whole);
+  body += fields.substr(0, whole);
+  auto decoded = DecodeBody(Bytes(std::move(body)), version);
+  if (!decoded.ok() || !WithoutData(&decoded->body)) return std::nullopt;
+  return std::move(decoded->body);
 }
 
 }  // namespace canopy::overlay

@@ -46,6 +46,12 @@ uint32_t PriorityOf(const core::MessageBody& body, size_t size);
 // its status becomes kErrOutOfResource. False: this kind has no data.
 bool WithoutData(core::MessageBody* body);
 
+// The same, by the receiver of a message that it has no room for: from the
+// first piece of the encoded body. Nothing: this kind has no data, or what
+// identifies the operation is longer than the piece.
+std::optional<core::MessageBody> DecodeWithoutData(
+    const Bytes& head, uint32_t version = kNewestVersion);
+
 }  // namespace canopy::overlay
 
 #endif  // CANOPY_SERVER_OVERLAY_TRANSLATE_H_

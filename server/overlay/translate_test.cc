@@ -241,6 +241,39 @@ TEST(TranslateTest, MutationsNeverConfuse) {
   }
 }
 
+// The first piece of a message whose data is as long as `size`.
+std::optional<MessageBody> FromHead(const MessageBody& body, size_t size) {
+  return DecodeWithoutData(Bytes(EncodeBody(body).substr(0, size)));
+}
+
+TEST(TranslateTest, TheHeadOfAMessageTellsWhatFails) {
+  const Bytes large(std::string(5000, 'x'));
+  core::CollectiveUp up = AnyCollective();
+  up.contributions = {{4, large}, {5, large}};
+  for (const size_t size : {100u, 4000u, 7000u}) {
+    const auto failed = FromHead(up, size);
+    ASSERT_TRUE(failed.has_value());
+    const auto& m = std::get<core::CollectiveUp>(*failed);
+    EXPECT_EQ(m.id, up.id);
+    EXPECT_EQ(m.status, kErrOutOfResource);
+    for (const auto& one : m.contributions) EXPECT_TRUE(one.data.empty());
+  }
+  const auto reply = FromHead(core::DmodexReply{7, 0, kProc, large, 3}, 1000);
+  ASSERT_TRUE(reply.has_value());
+  const auto& m = std::get<core::DmodexReply>(*reply);
+  EXPECT_EQ(m.request, 7u);
+  EXPECT_EQ(m.target, kProc);
+  EXPECT_EQ(m.status, kErrOutOfResource);
+}
+
+TEST(TranslateTest, AHeadThatTellsTooLittleIsNoMessage) {
+  const core::CollectiveUp up = AnyCollective();
+  EXPECT_FALSE(FromHead(up, 0).has_value());
+  EXPECT_FALSE(FromHead(up, 1).has_value());
+  EXPECT_FALSE(FromHead(up, 10).has_value()) << "within the participants";
+  EXPECT_FALSE(FromHead(core::JobStart{"job"}, 100).has_value());
+}
+
 TEST(TranslateTest, Priorities) {
   EXPECT_EQ(PriorityOf(core::JobStart{}, 10), 0u);
   EXPECT_EQ(PriorityOf(core::CollectiveUp{}, 100), 0u);

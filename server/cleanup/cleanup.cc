@@ -5,7 +5,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <algorithm>
+#include <functional>
 #include <string_view>
 #include <utility>
 
@@ -16,11 +16,17 @@
 namespace canopy::cleanup {
 namespace {
 
-// A process may register this many orders; each is small.
-constexpr size_t kMaxOrders = 4096;
 constexpr int kMaxDepth = 128;
+// Of a path, beside its text.
+constexpr size_t kPathCost = 64;
 
-Status AddPaths(std::string_view list, std::vector<std::string>* out) {
+Status TooMany() {
+  return Status(kErrOutOfResource, "too many cleanup registrations");
+}
+
+using AddPath = std::function<void(std::string path)>;
+
+Status AddPaths(std::string_view list, const AddPath& add, size_t* cost) {
   while (!list.empty()) {
     const size_t comma = list.find(',');
     std::string path(list.substr(0, comma));
@@ -31,13 +37,11 @@ Status AddPaths(std::string_view list, std::vector<std::string>* out) {
       return Status(kErrBadParam, "cleanup path '" + path +
                                       "' is not an absolute path below /");
     }
-    out->push_back(std::move(path));
+    *cost += path.size() + kPathCost;
+    if (*cost > kMaxCost) return TooMany();
+    add(std::move(path));
   }
   return Status();
-}
-
-bool Contains(const std::vector<std::string>& paths, const std::string& path) {
-  return std::find(paths.begin(), paths.end(), path) != paths.end();
 }
 
 // Walks one tree by descriptors, so that nothing swapped in on the way can
@@ -77,7 +81,7 @@ class Remover {
   }
 
   void Entry(int parent, const std::string& path, const char* name, int depth) {
-    if (Contains(order_.ignore, path)) return;
+    if (order_.ignore.contains(path)) return;
     struct stat info;
     if (fstatat(parent, name, &info, AT_SYMLINK_NOFOLLOW) != 0 ||
         info.st_uid != uid_) {
@@ -100,10 +104,20 @@ class Remover {
   const uint32_t uid_;
 };
 
-std::vector<std::string>* ListFor(std::string_view key, CleanupOrder* order) {
-  if (key == PMIX_REGISTER_CLEANUP) return &order->files;
-  if (key == PMIX_REGISTER_CLEANUP_DIR) return &order->directories;
-  if (key == PMIX_CLEANUP_IGNORE) return &order->ignore;
+// How a path for this key is added; empty for another key.
+AddPath AdderFor(std::string_view key, CleanupOrder* order) {
+  if (key == PMIX_REGISTER_CLEANUP) {
+    return
+        [order](std::string path) { order->files.push_back(std::move(path)); };
+  }
+  if (key == PMIX_REGISTER_CLEANUP_DIR) {
+    return [order](std::string path) {
+      order->directories.push_back(std::move(path));
+    };
+  }
+  if (key == PMIX_CLEANUP_IGNORE) {
+    return [order](std::string path) { order->ignore.insert(std::move(path)); };
+  }
   return nullptr;
 }
 
@@ -120,10 +134,10 @@ Result<CleanupOrder> ParseCleanup(const InfoList& info) {
   CleanupOrder order;
   for (const pmix_info_t& entry : info) {
     const std::string_view key = KeyOf(entry);
-    if (auto* list = ListFor(key, &order); list != nullptr) {
+    if (const AddPath add = AdderFor(key, &order)) {
       const auto text = StringOf(entry.value);
       if (!text) return Status(kErrBadParam, "cleanup without a path");
-      Status status = AddPaths(*text, list);
+      Status status = AddPaths(*text, add, &order.cost);
       if (!status.ok()) return status;
     } else if (bool* flag = FlagFor(key, &order); flag != nullptr) {
       *flag = BoolOf(entry.value).value_or(true);
@@ -138,8 +152,10 @@ Result<CleanupOrder> ParseCleanup(const InfoList& info) {
     return Status(kErrConflictingCleanupDirectives,
                   "recursive cleanup of empty directories only");
   }
-  for (const std::string& path : order.ignore) {
-    if (Contains(order.files, path) || Contains(order.directories, path)) {
+  for (const std::vector<std::string>* paths :
+       {&order.files, &order.directories}) {
+    for (const std::string& path : *paths) {
+      if (!order.ignore.contains(path)) continue;
       return Status(kErrConflictingCleanupDirectives,
                     path + " is both to be removed and to be ignored");
     }
@@ -168,48 +184,54 @@ Status CleanupRegistry::Control(const core::ControlJob& request, Bytes*) {
       return Status(kErrNotSupported, "cleanup for another process");
     }
   }
-  auto& orders = jobs_[request.source.nspace][request.source.rank];
-  if (orders.size() >= kMaxOrders) {
-    return Status(kErrOutOfResource, "too many cleanup registrations");
-  }
-  orders.push_back(*std::move(order));
+  Job& job = jobs_[request.source.nspace];
+  Process& process = job.processes[request.source.rank];
+  if (process.cost + order->cost > kMaxCost) return TooMany();
+  process.cost += order->cost;
+  for (const std::string& path : order->files) ++job.registered[path];
+  for (const std::string& path : order->directories) ++job.registered[path];
+  process.orders.push_back(*std::move(order));
   return Status();
-}
-
-bool CleanupRegistry::IsRegistered(const Orders& orders,
-                                   const std::string& path) {
-  for (const auto& [rank, list] : orders) {
-    for (const CleanupOrder& order : list) {
-      if (Contains(order.files, path) || Contains(order.directories, path)) {
-        return true;
-      }
-    }
-  }
-  return false;
 }
 
 void CleanupRegistry::OnLocalExits(const core::LocalExits& exits) {
   const auto job = jobs_.find(exits.nspace);
   if (job == jobs_.end()) return;
   for (const core::ProcExit& exit : exits.exits) {
-    auto orders = job->second.extract(exit.rank);
-    if (orders.empty()) continue;
-    const auto registered = [&](const std::string& path) {
-      return IsRegistered(job->second, path);
-    };
-    for (CleanupOrder& order : orders.mapped()) {
-      std::erase_if(order.files, registered);
-      std::erase_if(order.directories, registered);
-      Execute(order, uid_of_(exits.nspace));
-    }
+    auto process = job->second.processes.extract(exit.rank);
+    if (!process.empty()) End(&process.mapped(), exits.nspace, &job->second);
   }
+}
+
+// What others have registered too is left to them.
+void CleanupRegistry::End(Process* process, const std::string& nspace,
+                          Job* job) {
+  for (const CleanupOrder& order : process->orders) {
+    for (const std::string& path : order.files) Unregister(path, job);
+    for (const std::string& path : order.directories) Unregister(path, job);
+  }
+  const auto registered = [job](const std::string& path) {
+    return job->registered.contains(path);
+  };
+  for (CleanupOrder& order : process->orders) {
+    std::erase_if(order.files, registered);
+    std::erase_if(order.directories, registered);
+    Execute(order, uid_of_(nspace));
+  }
+}
+
+void CleanupRegistry::Unregister(const std::string& path, Job* job) {
+  const auto it = job->registered.find(path);
+  if (--it->second == 0) job->registered.erase(it);
 }
 
 void CleanupRegistry::DropJob(const std::string& nspace) {
   const auto job = jobs_.extract(nspace);
   if (job.empty()) return;
-  for (const auto& [rank, orders] : job.mapped()) {
-    for (const CleanupOrder& order : orders) Execute(order, uid_of_(nspace));
+  for (const auto& [rank, process] : job.mapped().processes) {
+    for (const CleanupOrder& order : process.orders) {
+      Execute(order, uid_of_(nspace));
+    }
   }
 }
 

@@ -3,9 +3,11 @@
 #ifndef CANOPY_SERVER_CLEANUP_CLEANUP_H_
 #define CANOPY_SERVER_CLEANUP_CLEANUP_H_
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -24,15 +26,21 @@ namespace canopy::cleanup {
 struct CleanupOrder {
   std::vector<std::string> files;
   std::vector<std::string> directories;
-  std::vector<std::string> ignore;  // stay, with what is below them
+  std::set<std::string> ignore;  // stay, with what is below them
   bool recursive = false;
   bool only_empty = false;  // of directories
   bool leave_topdir = false;
+  size_t cost = 0;  // of the paths, in bytes of memory
 };
+
+// All that one process may have registered; paths are walked and compared in
+// the agent's loop.
+inline constexpr size_t kMaxCost = size_t{1} << 20;
 
 // kErrNotSupported for anything but a registration of paths (other directives
 // of job control), kErrBadParam for a path that is not absolute,
-// kErrConflictingCleanupDirectives as the Standard says.
+// kErrConflictingCleanupDirectives as the Standard says, kErrOutOfResource over
+// kMaxCost.
 Result<CleanupOrder> ParseCleanup(const InfoList& info);
 
 // Removes what the order names, without following symbolic links and without
@@ -54,12 +62,20 @@ class CleanupRegistry : public JobControlPort, public InputObserver {
   void DropJob(const std::string& nspace) override;
 
  private:
-  using Orders = std::map<Rank, std::vector<CleanupOrder>>;
+  struct Process {
+    std::vector<CleanupOrder> orders;
+    size_t cost = 0;  // of them
+  };
+  struct Job {
+    std::map<Rank, Process> processes;
+    std::map<std::string, size_t> registered;  // how often, by path
+  };
 
-  static bool IsRegistered(const Orders& orders, const std::string& path);
+  void End(Process* process, const std::string& nspace, Job* job);
+  static void Unregister(const std::string& path, Job* job);
 
   const UidOf uid_of_;
-  std::map<std::string, Orders> jobs_;
+  std::map<std::string, Job> jobs_;
 };
 
 }  // namespace canopy::cleanup

@@ -115,6 +115,34 @@ TEST_F(CleanupTest, EveryPathOfARequestGoes) {
   EXPECT_FALSE(fs::exists(second));
 }
 
+TEST_F(CleanupTest, APathRegisteredTwiceByOneProcessGoesWithIt) {
+  const std::string mine = MakeFile("mine");
+  InfoList info;
+  info.Add(PMIX_REGISTER_CLEANUP, Value::String(mine + "," + mine));
+  ASSERT_TRUE(Register(0, info).ok());
+  ASSERT_TRUE(Register(0, info).ok());
+  registry_.OnLocalExits({"job", {{.rank = 0}}});
+  EXPECT_FALSE(fs::exists(mine));
+}
+
+TEST_F(CleanupTest, WhatOneProcessRegistersIsBounded) {
+  InfoList large;
+  large.Add(PMIX_REGISTER_CLEANUP,
+            Value::String("/" + std::string(kMaxCost, 'x')));
+  EXPECT_EQ(Register(0, large).code(), kErrOutOfResource);
+  InfoList half;
+  half.Add(PMIX_REGISTER_CLEANUP,
+           Value::String("/" + std::string(kMaxCost / 2, 'x')));
+  EXPECT_TRUE(Register(0, half).ok());
+  EXPECT_EQ(Register(0, half).code(), kErrOutOfResource);
+  EXPECT_TRUE(Register(1, half).ok());
+  std::string many;
+  for (int i = 0; i < 100000; ++i) many += "/a,";
+  InfoList short_ones;
+  short_ones.Add(PMIX_REGISTER_CLEANUP, Value::String(many));
+  EXPECT_EQ(Register(2, short_ones).code(), kErrOutOfResource);
+}
+
 TEST_F(CleanupTest, NobodyRegistersForAnother) {
   InfoList info;
   info.Add(PMIX_REGISTER_CLEANUP, Value::String(MakeFile("mine")));

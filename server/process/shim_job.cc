@@ -94,6 +94,7 @@ void ShimJob::ReportPrepared(const Status& status) {
       core::LocalPrepared{nspace(), status.code(), status.message(), {}});
 }
 
+// In frames that are bounded in ranks and, by the kernel, in descriptors.
 void ShimJob::SendRanks() {
   std::vector<RankSpec> ranks;
   std::vector<UniqueFd> fds;
@@ -135,6 +136,7 @@ void ShimJob::ResumeReports() {
   }
   reports_.ReportProcesses(running);
   channel_->Send(FrameType::kResume, "");
+  // Input that the predecessor had received and not passed on is lost with it.
   const std::optional<uint64_t> fed = input_.position();
   if (!fed || job_.job->stdin_target == StdinTarget::kNone) return;
   context_->sink->OnInput(
@@ -203,6 +205,7 @@ void ShimJob::Feed(const core::FeedInput& input) {
   SendInput();
 }
 
+// Without a shim all input counts as taken: its sender waits for that.
 void ShimJob::SendInput() {
   while (std::optional<core::FeedInput> next = input_.Next()) {
     if (channel_ != nullptr) {
@@ -224,6 +227,7 @@ void ShimJob::Forget() {
   if (!Advance(ShimEvent::kForget)) return;
   if (!replaced()) file_.Remove();
   input_.Clear();
+  // Not from within this call, after which the caller may use the object.
   if (channel_ == nullptr) {
     return context_->loop->Defer([this, alive = alive_] {
       if (*alive) Gone();
@@ -366,6 +370,7 @@ void ShimJob::OnLost(const std::string& reason) {
     default:
       break;
   }
+  // Nobody else is left who would end them, or remove its socket.
   process_.KillJob(nspace(), reports_.Groups());
   file_.Remove();
   texts_.FailAll(kErrNotSupported);

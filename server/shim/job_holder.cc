@@ -45,6 +45,7 @@ void JobHolder::BeginEnd() {
   pump_.reset();
   feed_.reset();
   SignalChildren(SIGTERM);
+  // A stopped process does not take the first.
   SignalChildren(SIGCONT);
   const uint32_t grace_ms = starter_ == nullptr ? 0 : starter_->job().grace_ms;
   loop_->AddTimer(grace_ms * kMillisecond,
@@ -203,6 +204,7 @@ void JobHolder::HandleStart() {
       FrameType::kStarted,
       Encode(starter_->Start(&processes_.all(), pump_.get(), feed_.get())));
   processes_.NoteStarted();
+  // Those that could not be started, or have ended before they were noted.
   for (LocalProcess& process : processes_.all()) {
     if (process.phase != RankPhase::kRunning) OnEnded(&process);
   }

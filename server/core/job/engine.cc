@@ -17,6 +17,8 @@ JobEngine::JobEngine(NodeId self, std::vector<std::string> node_names,
       jobs_(self, std::move(node_names), tree, table, resync_),
       messages_(jobs_, resync_) {}
 
+// What is taken may end a part, which releases what was deferred for the next
+// part of that job.
 void JobEngine::TakeDeferred(const JobStep& step) {
   for (;;) {
     const std::vector<PeerMessage> released = jobs_.TakeReleased();
@@ -70,6 +72,8 @@ void JobEngine::OnLocalStarted(TimeNs now, const LocalStarted& in,
   const JobStep step = StepAt(now, actions);
   JobEntry* job = jobs_.Find(in.nspace);
   if (job == nullptr || !job->part.has_local()) return;
+  // Nothing runs that could report an exit, and the job is over only when each
+  // rank has one.
   if (in.status != kSuccess && in.procs == 0) {
     for (const Rank rank :
          job->part.layout()->ranks_on(job->part.local_node())) {
@@ -90,6 +94,8 @@ void JobEngine::OnLocalExits(TimeNs now, const LocalExits& in,
   const Job* known = table_.Find(in.nspace);
   for (ProcExit exit : in.exits) {
     if (known == nullptr || !known->is_local(exit.rank)) continue;
+    // How a process ended its parent knows; what it did before, its connection
+    // has told the table.
     const RankState& rank = known->ranks[exit.rank];
     exit.called_init |= rank.called_init;
     exit.finalized |= rank.finalized;
@@ -172,6 +178,7 @@ void JobEngine::OnNodeLost(TimeNs now, NodeId node, const std::string& reason,
   const JobStep step = StepAt(now, actions);
   resync_.OnNodeLost(node);
   jobs_.ForEach([&](JobEntry& job) {
+    // Collectives ask the table, also about a job that is being released.
     job.part.MarkNodeEnded(node);
     if (job.releasing()) return;
     if (node == job.part.place().controller()) {

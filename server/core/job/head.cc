@@ -134,6 +134,7 @@ void JobHead::End(const JobStep& step, JobFailure failure) {
   }
   if (std::exchange(ending_, true)) return;
   Persist(step);
+  // Nothing runs: the job is over as soon as it advances.
   if (part_.state() == JobPartState::kPreparing || progress_.all_ended()) {
     return;
   }
@@ -154,10 +155,13 @@ void JobHead::FailLaunch(const JobStep& step, const PhaseAnswer& answer) {
 
 void JobHead::OnExit(const JobStep& step, const ProcExit& exit) {
   changed_ = true;
+  // No process, so nobody else ends its streams.
   if (exit.wait_status == kNeverStarted) streams_.CloseAll(exit.rank);
   if (auto failure = progress_.OnExit(exit)) End(step, std::move(*failure));
 }
 
+// Output that a node had not delivered when it was lost is a failure as well,
+// even if all of its processes had ended well.
 void JobHead::OnNodeLost(const JobStep& step, NodeId node,
                          const std::string& reason) {
   const JobLayout& layout = *part_.layout();
@@ -191,6 +195,8 @@ void JobHead::OnSignalRequested(const JobStep& step,
   part_.Signal(step, JobSignal{in.nspace, in.signal, in.ranks});
 }
 
+// The second request does not wait for the grace period any more. A launcher
+// that has reattached repeats one that may have been lost: that is no second.
 bool JobHead::OnKillRequested(const JobStep& step, const KillRequested& in) {
   if (in.again && kill_requests_ > 0) return false;
   const bool first = ++kill_requests_ == 1;
@@ -235,6 +241,7 @@ bool JobHead::Abort(const JobStep& step, const AbortMessage& abort,
     End(step, std::move(failure));
   } else {
     const JobKill kill{spec.nspace, ranks, failure.status, failure.text};
+    // Or their ends would be failures, and end the rest of the job.
     for (const Rank rank : ranks) progress_.ExpectEnd(rank);
     progress_.Fail(std::move(failure));
     changed_ = true;

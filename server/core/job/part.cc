@@ -9,6 +9,8 @@
 
 namespace canopy::core {
 
+// An agent that has returned since the launch has lost its ranks: it has no
+// node of the job, and passes messages on.
 JobPart::JobPart(JobTable& table, const Job& entry, JobPlace place,
                  const JobPrepare& prepare, bool persists)
     : table_(table),
@@ -58,6 +60,7 @@ void JobPart::Prepare(const JobStep& step) {
   PersistController(step);
 }
 
+// From a new parent, or one that was restarted: it has none of the answers.
 void JobPart::OnPreparedAgain(const JobStep& step, NodeId controller) {
   if (controller != place_.controller()) {
     place_.SetController(controller);
@@ -177,6 +180,7 @@ void JobPart::Signal(const JobStep& step, const JobSignal& signal) const {
   if (!RunsHere()) return;
   std::vector<Rank> ranks = LocalOf(signal.ranks);
   if (ranks.empty()) return;
+  // All, which the process adapter need not be told one by one.
   if (signal.ranks.empty()) ranks.clear();
   step.out.push_back(SignalLocal{nspace(), signal.signal, std::move(ranks)});
 }

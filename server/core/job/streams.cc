@@ -25,6 +25,8 @@ NodeId JobStreams::AgentOf(uint32_t node) const {
   return part_.spec()->nodes[node].agent;
 }
 
+// What the predecessor had of the input is lost with it; the launcher retains
+// what the ranks have not taken.
 void JobStreams::AwaitLauncher() {
   acknowledges_ = detached_ = true;
   input_log_.Forget();
@@ -64,6 +66,7 @@ bool JobStreams::OnOutput(const JobStep& step, const OutputData& output) {
   if (output.rank >= spec.procs.size() || detached_) return false;
   const uint32_t node = spec.procs[output.rank].node;
   const uint64_t size = output.data.size();
+  // Nobody wants what came before: it is not waited for.
   if (discards_ && output.end > size) output_.SkipTo(node, output.end - size);
   if (drain_ != kNever) drain_ = step.now + kDrainIdle;
   const auto known = output_.OnDelivered(node, size, output.end);

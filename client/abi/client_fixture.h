@@ -10,6 +10,7 @@
 #include <initializer_list>
 #include <memory>
 #include <string>
+#include <thread>
 #include <utility>
 
 #include "client/session/fake_agent.h"
@@ -29,6 +30,21 @@ inline InfoList Flags(std::initializer_list<const char*> keys) {
 inline pmix_proc_t Proc(const std::string& nspace, Rank rank) {
   return ToC(ProcId{nspace, rank});
 }
+
+// How a non-blocking operation ended, and where its callback ran.
+struct OpResult {
+  // A pmix_op_cbfunc_t whose cbdata is an OpResult.
+  static void Set(pmix_status_t status, void* cbdata) {
+    auto* result = static_cast<OpResult*>(cbdata);
+    result->thread = std::this_thread::get_id();
+    result->status.set_value(status);
+  }
+  // Waits for the callback.
+  int Wait() { return status.get_future().get(); }
+
+  std::promise<int> status;
+  std::thread::id thread;
+};
 
 class ClientTest : public testing::Test {
  protected:

@@ -5,8 +5,8 @@
 #include <thread>
 #include <vector>
 
+#include "client/abi/arrival.h"
 #include "client/abi/client_fixture.h"
-#include "common/codec/infos.h"
 #include "common/wire.h"
 
 namespace canopy::client {
@@ -14,34 +14,13 @@ namespace {
 
 using local::FrameType;
 
-struct Arrival {
-  uint64_t op = 0;
-  std::vector<ProcId> procs;
-  bool collect = false;
-  uint64_t timeout_ms = 0;
-  InfoList infos;
-};
-
-Arrival Parse(const Request& request) {
-  WireReader in(request.payload);
-  Arrival arrival;
-  arrival.op = in.Uint();
-  const size_t count = in.Count(2);
-  for (size_t i = 0; i < count; ++i) arrival.procs.push_back(in.Proc());
-  arrival.collect = in.Bool();
-  arrival.timeout_ms = in.Uint();
-  EXPECT_TRUE(DecodeInfos(in.String(), &arrival.infos));
-  EXPECT_TRUE(in.done());
-  return arrival;
-}
-
 class FenceTest : public ClientTest {
  protected:
   int Fence(const std::vector<pmix_proc_t>& procs, const InfoList& infos = {}) {
     return PMIx_Fence(procs.empty() ? nullptr : procs.data(), procs.size(),
                       infos.data(), infos.size());
   }
-  Arrival Last() { return Parse(agent_->Await(FrameType::kCollective)); }
+  Arrival Last() { return ParseArrival(agent_->Await(FrameType::kCollective)); }
 };
 
 TEST_F(FenceTest, OfTheWholeJob) {
@@ -99,19 +78,9 @@ TEST_F(FenceTest, RequiredDirectives) {
   EXPECT_EQ(Fence({}, infos), PMIX_SUCCESS);
 }
 
-struct NbResult {
-  std::promise<int> status;
-  std::thread::id thread;
-};
-void OnDone(pmix_status_t status, void* cbdata) {
-  auto* result = static_cast<NbResult*>(cbdata);
-  result->thread = std::this_thread::get_id();
-  result->status.set_value(status);
-}
-
 TEST_F(FenceTest, NonBlocking) {
-  NbResult result;
-  EXPECT_EQ(PMIx_Fence_nb(nullptr, 0, nullptr, 0, OnDone, &result),
+  OpResult result;
+  EXPECT_EQ(PMIx_Fence_nb(nullptr, 0, nullptr, 0, OpResult::Set, &result),
             PMIX_SUCCESS);
   EXPECT_EQ(result.status.get_future().get(), PMIX_SUCCESS);
   EXPECT_NE(result.thread, std::this_thread::get_id());
@@ -123,8 +92,8 @@ TEST_F(FenceTest, ABlockingCallMayOvertakeANonBlockingOne) {
   std::promise<Request> held;
   agent_->On(FrameType::kCollective,
              [&](FakeAgent&, const Request& r) { held.set_value(r); });
-  NbResult result;
-  ASSERT_EQ(PMIx_Fence_nb(nullptr, 0, nullptr, 0, OnDone, &result),
+  OpResult result;
+  ASSERT_EQ(PMIx_Fence_nb(nullptr, 0, nullptr, 0, OpResult::Set, &result),
             PMIX_SUCCESS);
   const Request request = held.get_future().get();
   Get(2, "absent");
@@ -136,8 +105,8 @@ TEST_F(FenceTest, ABlockingCallMayOvertakeANonBlockingOne) {
 TEST_F(FenceTest, NonBlockingEndsWhenTheAgentDies) {
   agent_->On(FrameType::kCollective,
              [](FakeAgent& agent, const Request&) { agent.Die(); });
-  NbResult result;
-  ASSERT_EQ(PMIx_Fence_nb(nullptr, 0, nullptr, 0, OnDone, &result),
+  OpResult result;
+  ASSERT_EQ(PMIx_Fence_nb(nullptr, 0, nullptr, 0, OpResult::Set, &result),
             PMIX_SUCCESS);
   EXPECT_EQ(result.status.get_future().get(), PMIX_ERR_LOST_CONNECTION);
 }

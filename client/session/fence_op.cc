@@ -4,73 +4,19 @@
 #include <optional>
 #include <string>
 
-#include "client/session/directives.h"
+#include "client/session/collective_request.h"
 #include "client/session/job_fences.h"
 #include "client/session/target.h"
-#include "common/codec/infos.h"
 #include "common/mutex.h"
-#include "common/values/info_list.h"
-#include "common/wire.h"
 
 namespace canopy::client {
 namespace {
 
-// core::CollectiveOp::kFence.
-constexpr uint64_t kFenceOperation = 1;
 // How often those who wait in shared memory check that the agent is alive: the
 // two that the barrier chose, so that a loss is detected soon without all ranks
 // waking, and the others, should these two end while there is no agent.
 constexpr int64_t kWatchIntervalNs = 200'000'000;
 constexpr int64_t kOthersIntervalNs = 2'000'000'000;
-
-struct FenceOptions {
-  bool collect = false;
-  uint32_t timeout_ms = 0;
-};
-
-int ParseOne(const pmix_info_t& info, FenceOptions* out) {
-  const std::string_view key = KeyOf(info);
-  if (key == PMIX_COLLECT_DATA) {
-    out->collect = IsTrue(info);
-    return PMIX_SUCCESS;
-  }
-  if (key == PMIX_TIMEOUT) return TimeoutOf(info, &out->timeout_ms);
-  // Every agent derives the job's data from the same map, so all of it is
-  // everywhere already.
-  if (key == PMIX_COLLECT_GENERATED_JOB_INFO) return PMIX_SUCCESS;
-  return IsRequired(info) ? PMIX_ERR_NOT_SUPPORTED : PMIX_SUCCESS;
-}
-
-int ParseOptions(const pmix_info_t* info, size_t ninfo, FenceOptions* out) {
-  if (info == nullptr && ninfo > 0) return PMIX_ERR_BAD_PARAM;
-  for (size_t i = 0; i < ninfo; ++i) {
-    const int rc = ParseOne(info[i], out);
-    if (rc != PMIX_SUCCESS) return rc;
-  }
-  return PMIX_SUCCESS;
-}
-
-int EncodeFrame(const pmix_proc_t* procs, size_t nprocs,
-                const pmix_info_t* info, size_t ninfo,
-                const FenceOptions& options, std::string* frame) {
-  std::string infos;
-  if (ninfo > 0) {
-    const int rc = EncodeInfos(info, ninfo, &infos);
-    if (rc != PMIX_SUCCESS) return rc;
-  }
-  WireWriter out;
-  out.Uint(kFenceOperation);
-  out.Uint(nprocs);
-  for (size_t i = 0; i < nprocs; ++i) {
-    out.String(NspaceOf(procs[i]));
-    out.Uint(procs[i].rank);
-  }
-  out.Bool(options.collect);
-  out.Uint(options.timeout_ms);
-  out.String(infos);
-  *frame = out.Take();
-  return PMIX_SUCCESS;
-}
 
 // A singleton has no other participants.
 int FenceAlone(const Session& session, const pmix_proc_t* procs,
@@ -82,9 +28,9 @@ int FenceAlone(const Session& session, const pmix_proc_t* procs,
 }
 
 int Check(Session& session, const pmix_proc_t* procs, size_t nprocs,
-          const pmix_info_t* info, size_t ninfo, FenceOptions* options) {
+          const pmix_info_t* info, size_t ninfo, CollectiveOptions* options) {
   const int rc = CheckParticipants(session, procs, nprocs);
-  return rc == PMIX_SUCCESS ? ParseOptions(info, ninfo, options) : rc;
+  return rc == PMIX_SUCCESS ? ParseCollectiveOptions(info, ninfo, options) : rc;
 }
 
 bool IsWholeJob(const Session& session, const pmix_proc_t* procs,
@@ -171,7 +117,7 @@ std::optional<int> FenceAtBarrier(Session& session, bool collect) {
 
 int Fence(Session& session, const pmix_proc_t* procs, size_t nprocs,
           const pmix_info_t* info, size_t ninfo) {
-  FenceOptions options;
+  CollectiveOptions options;
   int rc = Check(session, procs, nprocs, info, ninfo, &options);
   if (rc != PMIX_SUCCESS) return rc;
   if (session.channel() == nullptr) return FenceAlone(session, procs, nprocs);
@@ -182,7 +128,8 @@ int Fence(Session& session, const pmix_proc_t* procs, size_t nprocs,
     if (end) return *end;
   }
   std::string frame;
-  rc = EncodeFrame(procs, nprocs, info, ninfo, options, &frame);
+  rc = EncodeCollective(CollectiveOperation::kFence, {procs, nprocs},
+                        {info, ninfo}, options, &frame);
   if (rc != PMIX_SUCCESS) return rc;
   return session.channel()->Call(local::FrameType::kCollective, frame).status;
 }
@@ -191,7 +138,7 @@ int FenceAsync(Session& session, const pmix_proc_t* procs, size_t nprocs,
                const pmix_info_t* info, size_t ninfo, pmix_op_cbfunc_t cbfunc,
                void* cbdata) {
   if (cbfunc == nullptr) return PMIX_ERR_BAD_PARAM;
-  FenceOptions options;
+  CollectiveOptions options;
   int rc = Check(session, procs, nprocs, info, ninfo, &options);
   if (rc != PMIX_SUCCESS) return rc;
   if (session.channel() == nullptr) {
@@ -201,7 +148,8 @@ int FenceAsync(Session& session, const pmix_proc_t* procs, size_t nprocs,
     return PMIX_SUCCESS;
   }
   std::string frame;
-  rc = EncodeFrame(procs, nprocs, info, ninfo, options, &frame);
+  rc = EncodeCollective(CollectiveOperation::kFence, {procs, nprocs},
+                        {info, ninfo}, options, &frame);
   if (rc != PMIX_SUCCESS) return rc;
   // Counted while it is in progress: a blocking fence meanwhile must not
   // overtake it in the barrier.

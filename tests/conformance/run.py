@@ -167,17 +167,17 @@ def cleanup(suite, place, word):
     suite.job("cleanup", place, where, word, own=True, expect=look)
 
 
-def two_jobs(suite, nodes, layout):
-    """Two jobs on the overlay that is up, which meet."""
+def two_jobs(suite, program, nodes, layout):
+    """A program as two jobs on the overlay that is up, which meet."""
     size = SIZE // 2
     pipes = tempfile.mkdtemp(dir=suite.work)
     for name in ("first", "second"):
         os.mkfifo(os.path.join(pipes, name))
     jobs = [suite.start("run", "--oversubscribe", "-n", size, "--map-by", layout,
-                        suite.program("two_jobs"), size, nodes, pipes, name)
+                        suite.program(program), size, nodes, pipes, name)
             for name in ("first", "second")]
     for job in jobs:
-        all_kept(job.finish(60), "two_jobs", size)
+        all_kept(job.finish(60), program, size)
 
 
 def singleton(suite):
@@ -228,9 +228,9 @@ def cases(suite):
         name = f"{nodes} nodes, radix {radix}, by {layout}"
         with suite.overlay(name.replace(" ", "-").replace(",", ""), "--nodes",
                            str(nodes), "--radix", str(radix)) as up:
-            if up:
-                suite.case(f"two_jobs: {name}",
-                           lambda n=nodes, y=layout: two_jobs(suite, n, y))
+            for program in ("two_jobs", "connect") if up else ():
+                suite.case(f"{program}: {name}", lambda p=program, n=nodes,
+                           y=layout: two_jobs(suite, p, n, y))
     suite.job("reserved", (4, 2, "slot"), 1, "app0", 4, size=2, used=1)
     suite.job("reserved", (4, 32, "node"), 1, "app0", 4, size=2, used=2)
 

@@ -1,49 +1,7 @@
 // Two jobs at once on one overlay, which meet: fences of both, data and job
 // data of the other, events, resolving. Words: a directory with the pipes
 // "first" and "second", and which of the two jobs this is.
-#include "check.h"
-
-static pmix_nspace_t g_other;
-
-// Rank 0 of each job tells its namespace to rank 0 of the other.
-static void Tell(const char *directory, const char *pipe) {
-  char path[600];
-  snprintf(path, sizeof(path), "%s/%s", directory, pipe);
-  FILE *out = fopen(path, "w");
-  CHECK(out != NULL, "%s", path);
-  fprintf(out, "%s\n", g_self.nspace);
-  fclose(out);
-}
-
-static void Hear(const char *directory, const char *pipe, char *nspace) {
-  char path[600];
-  snprintf(path, sizeof(path), "%s/%s", directory, pipe);
-  FILE *in = fopen(path, "r");
-  CHECK(in != NULL && fscanf(in, "%255s", nspace) == 1, "%s", path);
-  fclose(in);
-}
-
-static void Introduce(const char *directory, bool first) {
-  if (g_self.rank == 0) {
-    char nspace[PMIX_MAX_NSLEN + 1];
-    if (first) Tell(directory, "first");
-    Hear(directory, first ? "second" : "first", nspace);
-    if (!first) Tell(directory, "second");
-    PutText(PMIX_GLOBAL, "other", nspace);
-    OK(PMIx_Commit());
-  }
-  const pmix_proc_t root = ProcOf(0);
-  char *nspace = MustGetText(&root, "other", NULL);
-  PMIX_LOAD_NSPACE(g_other, nspace);
-  CHECK(strcmp(g_other, g_self.nspace) != 0, "met itself");
-  free(nspace);
-}
-
-static pmix_proc_t Other(pmix_rank_t rank) {
-  pmix_proc_t proc;
-  PMIX_PROC_LOAD(&proc, g_other, rank);
-  return proc;
-}
+#include "meet.h"
 
 // Numbers among all jobs of a node are of one process alone.
 static void NodeRanks(void) {
@@ -158,8 +116,7 @@ static void Events(void) {
 
 int main(int argc, char **argv) {
   Start(argc, argv);
-  CHECK(argc > 4, "no words");
-  Introduce(argv[3], strcmp(argv[4], "first") == 0);
+  Meet(argc, argv);
   JobData();
   Data();
   Events();

@@ -53,10 +53,6 @@ static void Spawned(void) {
   pmix_nspace_t nspace;
   REFUSED(PMIx_Spawn(NULL, 0, &app, 1, nspace));
   REFUSED(PMIx_Spawn_nb(NULL, 0, &app, 1, OnSpawn, &g_called));
-  REFUSED(PMIx_Connect(&g_job, 1, NULL, 0));
-  REFUSED(PMIx_Connect_nb(&g_job, 1, NULL, 0, OnOp, &g_called));
-  REFUSED(PMIx_Disconnect(&g_job, 1, NULL, 0));
-  REFUSED(PMIx_Disconnect_nb(&g_job, 1, NULL, 0, OnOp, &g_called));
   PMIX_APP_DESTRUCT(&app);
 }
 

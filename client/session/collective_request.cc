@@ -1,0 +1,62 @@
+#include "client/session/collective_request.h"
+
+#include <string_view>
+
+#include "client/session/directives.h"
+#include "client/session/target.h"
+#include "common/codec/infos.h"
+#include "common/values/info_list.h"
+#include "common/wire.h"
+
+namespace canopy::client {
+namespace {
+
+int ParseOne(const pmix_info_t& info, CollectiveOptions* out) {
+  const std::string_view key = KeyOf(info);
+  if (key == PMIX_COLLECT_DATA) {
+    out->collect = IsTrue(info);
+    return PMIX_SUCCESS;
+  }
+  if (key == PMIX_TIMEOUT) return TimeoutOf(info, &out->timeout_ms);
+  // Every agent derives the job's data from the same map, so all of it is
+  // everywhere already.
+  if (key == PMIX_COLLECT_GENERATED_JOB_INFO) return PMIX_SUCCESS;
+  return IsRequired(info) ? PMIX_ERR_NOT_SUPPORTED : PMIX_SUCCESS;
+}
+
+}  // namespace
+
+int ParseCollectiveOptions(const pmix_info_t* info, size_t ninfo,
+                           CollectiveOptions* out) {
+  if (info == nullptr && ninfo > 0) return PMIX_ERR_BAD_PARAM;
+  for (size_t i = 0; i < ninfo; ++i) {
+    const int rc = ParseOne(info[i], out);
+    if (rc != PMIX_SUCCESS) return rc;
+  }
+  return PMIX_SUCCESS;
+}
+
+int EncodeCollective(CollectiveOperation operation,
+                     std::span<const pmix_proc_t> participants,
+                     std::span<const pmix_info_t> infos,
+                     const CollectiveOptions& options, std::string* frame) {
+  std::string encoded;
+  if (!infos.empty()) {
+    const int rc = EncodeInfos(infos.data(), infos.size(), &encoded);
+    if (rc != PMIX_SUCCESS) return rc;
+  }
+  WireWriter out;
+  out.Uint(static_cast<uint64_t>(operation));
+  out.Uint(participants.size());
+  for (const pmix_proc_t& proc : participants) {
+    out.String(NspaceOf(proc));
+    out.Uint(proc.rank);
+  }
+  out.Bool(options.collect);
+  out.Uint(options.timeout_ms);
+  out.String(encoded);
+  *frame = out.Take();
+  return PMIX_SUCCESS;
+}
+
+}  // namespace canopy::client

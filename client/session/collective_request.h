@@ -1,0 +1,42 @@
+// The request (kCollective) that PMIx_Fence, PMIx_Connect and PMIx_Disconnect
+// have in common.
+#ifndef CANOPY_CLIENT_SESSION_COLLECTIVE_REQUEST_H_
+#define CANOPY_CLIENT_SESSION_COLLECTIVE_REQUEST_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+
+#include "pmix.h"
+
+namespace canopy::client {
+
+// As core::CollectiveOp.
+enum class CollectiveOperation : uint64_t {
+  kFence = 1,
+  kConnect = 2,
+  kDisconnect = 3,
+};
+
+struct CollectiveOptions {
+  bool collect = false;
+  uint32_t timeout_ms = 0;  // 0: none
+};
+
+// The directives of a collective. Returns a PMIx status: PMIX_ERR_BAD_PARAM for
+// what cannot be meant, PMIX_ERR_NOT_SUPPORTED for one that is required and
+// unknown.
+int ParseCollectiveOptions(const pmix_info_t* info, size_t ninfo,
+                           CollectiveOptions* out);
+
+// The frame's payload. Returns a PMIx status: a directive may be of a kind that
+// cannot travel.
+int EncodeCollective(CollectiveOperation operation,
+                     std::span<const pmix_proc_t> participants,
+                     std::span<const pmix_info_t> infos,
+                     const CollectiveOptions& options, std::string* frame);
+
+}  // namespace canopy::client
+
+#endif  // CANOPY_CLIENT_SESSION_COLLECTIVE_REQUEST_H_

@@ -1,0 +1,47 @@
+#include "client/session/connect_op.h"
+
+#include <string>
+
+#include "client/session/target.h"
+
+namespace canopy::client {
+namespace {
+
+// Unlike a fence, which is of the caller's job where nobody is named.
+int EncodeRequest(Session& session, const ConnectRequest& request,
+                  std::string* frame) {
+  if (request.procs == nullptr || request.nprocs == 0) {
+    return PMIX_ERR_BAD_PARAM;
+  }
+  int rc = CheckParticipants(session, request.procs, request.nprocs);
+  if (rc != PMIX_SUCCESS) return rc;
+  CollectiveOptions options;
+  rc = ParseCollectiveOptions(request.info, request.ninfo, &options);
+  if (rc != PMIX_SUCCESS) return rc;
+  return EncodeCollective(request.operation, {request.procs, request.nprocs},
+                          {request.info, request.ninfo}, options, frame);
+}
+
+}  // namespace
+
+int ConnectProcs(Session& session, const ConnectRequest& request) {
+  std::string frame;
+  const int rc = EncodeRequest(session, request, &frame);
+  if (rc != PMIX_SUCCESS) return rc;
+  if (session.channel() == nullptr) return PMIX_ERR_UNREACH;
+  return session.channel()->Call(local::FrameType::kCollective, frame).status;
+}
+
+int ConnectProcsAsync(Session& session, const ConnectRequest& request,
+                      pmix_op_cbfunc_t cbfunc, void* cbdata) {
+  if (cbfunc == nullptr) return PMIX_ERR_BAD_PARAM;
+  std::string frame;
+  const int rc = EncodeRequest(session, request, &frame);
+  if (rc != PMIX_SUCCESS) return rc;
+  if (session.channel() == nullptr) return PMIX_ERR_UNREACH;
+  return session.channel()->CallAsync(
+      local::FrameType::kCollective, frame,
+      [=](const Reply& reply) { cbfunc(reply.status, cbdata); });
+}
+
+}  // namespace canopy::client

@@ -1,0 +1,35 @@
+// PMIx_Connect, PMIx_Disconnect and their non-blocking forms on a session.
+#ifndef CANOPY_CLIENT_SESSION_CONNECT_OP_H_
+#define CANOPY_CLIENT_SESSION_CONNECT_OP_H_
+
+#include <cstddef>
+
+#include "client/session/collective_request.h"
+#include "client/session/session.h"
+#include "pmix.h"
+
+namespace canopy::client {
+
+// Which processes, by what directives. The arrays are the caller's, and are not
+// used after the call.
+struct ConnectRequest {
+  CollectiveOperation operation;  // kConnect or kDisconnect
+  const pmix_proc_t* procs = nullptr;
+  size_t nprocs = 0;
+  const pmix_info_t* info = nullptr;
+  size_t ninfo = 0;
+};
+
+// Waits for all of `procs`. PMIX_ERR_BAD_PARAM when the caller is not among
+// them, PMIX_ERR_INVALID_OPERATION when the process is in the same collective
+// already, or to disconnect what is not connected; PMIX_ERR_UNREACH without an
+// agent.
+int ConnectProcs(Session& session, const ConnectRequest& request);
+
+// `cbfunc` runs on the progress thread unless an error is returned.
+int ConnectProcsAsync(Session& session, const ConnectRequest& request,
+                      pmix_op_cbfunc_t cbfunc, void* cbdata);
+
+}  // namespace canopy::client
+
+#endif  // CANOPY_CLIENT_SESSION_CONNECT_OP_H_

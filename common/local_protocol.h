@@ -8,7 +8,7 @@
 
 namespace canopy::local {
 
-inline constexpr uint32_t kProtocolVersion = 5;
+inline constexpr uint32_t kProtocolVersion = 6;
 // Oldest version that an agent of this version still serves.
 inline constexpr uint32_t kOldestVersion = 1;
 
@@ -52,6 +52,17 @@ enum class FrameType : uint16_t {
                     //   after the welcome, from version 3 on; no answer
   kCommitted = 13,  //  empty: the commit mailbox holds something that the agent
                     //  has asked for; no answer
+  // From version 6 on; an older agent answers them with kErrNotSupported. A
+  // request that a reattached client resends has the same tag, by which the
+  // agents recognise it as one that they may have executed already.
+  kPublish = 14,    // * W: String C:infos, the data and the directives as the
+                    //   caller gave them
+  kLookup = 15,     // * W: Uint n, n x String key, String C:infos. The reply's
+                    //   payload is C: SIZE n, n PDATA, those that were found
+  kUnpublish = 16,  // * W: Uint n, n x String key, String C:infos. n = 0: all
+                    //   that the caller has published
+  kSpawn = 17,      // * W: String C: SIZE n, n INFO of the job, SIZE m, m APP.
+                    //   The reply's payload is the new namespace (text)
   // Agent to client.
   kReply = 64,     // W: Int status, String payload. The reply to kHello
                    //    carries: Proc own id, Proc server id, Uint segment
@@ -78,7 +89,9 @@ struct FrameHeader {
   uint32_t length = 0;  // of the payload
   uint16_t type = 0;
   uint16_t flags = 0;  // 0
-  uint64_t tag = 0;    // chosen by the client; 0 when unasked
+  // Chosen by the client, from version 6 on so that no two requests of one rank
+  // have the same, on whatever connection; 0 when unasked.
+  uint64_t tag = 0;
 };
 static_assert(sizeof(FrameHeader) == 16);
 

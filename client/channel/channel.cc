@@ -1,6 +1,8 @@
 #include "client/channel/channel.h"
 
 #include <poll.h>
+#include <sys/random.h>
+#include <time.h>
 
 #include <algorithm>
 #include <utility>
@@ -12,9 +14,31 @@ namespace canopy::client {
 
 using local::FrameType;
 
+namespace {
+
+// Agents recognise a request that was resent by its process and its tag. The
+// process may have had other channels, and so may other programs that ran as
+// the same rank: no two must count from near the same number. Not 0, and far
+// from the end, where numbers are reserved.
+uint64_t FirstTag() {
+  uint64_t tag = 0;
+  if (getrandom(&tag, sizeof(tag), GRND_NONBLOCK) != sizeof(tag)) {
+    timespec now = {};
+    clock_gettime(CLOCK_REALTIME, &now);
+    tag = static_cast<uint64_t>(now.tv_sec) * 1'000'000'000 +
+          static_cast<uint64_t>(now.tv_nsec);
+  }
+  return (tag >> 1) + 1;
+}
+
+}  // namespace
+
 Channel::Channel(std::unique_ptr<FrameSocket> socket, ChannelSink* sink,
                  Progress* progress)
-    : sink_(sink), progress_(progress), socket_(std::move(socket)) {
+    : sink_(sink),
+      progress_(progress),
+      socket_(std::move(socket)),
+      next_tag_(FirstTag()) {
   while (std::optional<Frame> frame = socket_->Next()) Dispatch(*frame);
   progress_->Watch(socket_->fd(), [this] { OnReadable(); });
 }

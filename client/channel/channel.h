@@ -22,7 +22,7 @@
 namespace canopy::client {
 
 // When the agent is gone and the sink reattaches to a successor, pending
-// requests are resent to it.
+// requests are resent to it, with the tags that they had.
 //
 // The answer to a request. `status` is a PMIx status: the agent's, or
 // kErrLostConnection when the agent went away first.
@@ -144,7 +144,7 @@ class Channel {
   // The agent is gone, and that was read.
   bool down_ CANOPY_GUARDED_BY(mu_) = false;
   bool expect_events_ CANOPY_GUARDED_BY(mu_) = false;
-  uint64_t next_tag_ CANOPY_GUARDED_BY(mu_) = 1;
+  uint64_t next_tag_ CANOPY_GUARDED_BY(mu_);
   size_t async_pending_ CANOPY_GUARDED_BY(mu_) = 0;
   std::unordered_map<uint64_t, Pending> pending_ CANOPY_GUARDED_BY(mu_);
   std::vector<Waiter*> followers_ CANOPY_GUARDED_BY(mu_);

@@ -3,9 +3,12 @@
 #include <gtest/gtest.h>
 #include <sys/socket.h>
 
+#include <algorithm>
 #include <atomic>
+#include <cstdint>
 #include <future>
 #include <memory>
+#include <optional>
 #include <string>
 #include <thread>
 #include <vector>
@@ -77,6 +80,34 @@ class ChannelTest : public testing::Test {
   std::unique_ptr<FrameSocket> agent_;
   std::unique_ptr<Channel> channel_;
 };
+
+// A channel of its own, which sends one request; the request's tag.
+uint64_t TagOfANewChannel() {
+  int fds[2];
+  EXPECT_EQ(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, fds), 0);
+  FrameSocket agent{UniqueFd(fds[1])};
+  RecordingSink sink;
+  Progress progress(/*external=*/false);
+  Channel channel(std::make_unique<FrameSocket>(UniqueFd(fds[0])), &sink,
+                  &progress);
+  EXPECT_EQ(channel.CallAsync(FrameType::kSpawn, "x", [](const Reply&) {}),
+            kSuccess);
+  std::optional<Frame> frame;
+  while (!(frame = agent.Next())) {
+    if (agent.Read(true) != FrameSocket::ReadState::kData) break;
+  }
+  channel.Close();
+  progress.Stop();
+  return frame ? frame->tag : 0;
+}
+
+TEST(ChannelTagTest, TwoChannelsOfAProcessHaveDifferentTags) {
+  const uint64_t one = TagOfANewChannel();
+  const uint64_t other = TagOfANewChannel();
+  EXPECT_NE(one, 0u);
+  EXPECT_NE(other, 0u);
+  EXPECT_GT(std::max(one, other) - std::min(one, other), 1000u);
+}
 
 TEST_F(ChannelTest, ACallGetsItsAnswer) {
   std::future<Reply> reply = CallInThread("question");

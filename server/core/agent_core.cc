@@ -122,6 +122,14 @@ struct AgentCore::State {
         ControlJob{in.client, in.request, *proc, in.targets, in.info});
   }
 
+  void On(const PublishArrived& in) { Refuse(in.client, in.request); }
+  void On(const LookupArrived& in) { Refuse(in.client, in.request); }
+  void On(const UnpublishArrived& in) { Refuse(in.client, in.request); }
+  void On(const SpawnArrived& in) { Refuse(in.client, in.request); }
+  void Refuse(ClientId client, RequestId request) {
+    Reply(client, request, kErrNotSupported);
+  }
+
   void On(const FinalizeArrived& in) {
     jobs.Finalize(in.client);
     Reply(in.client, in.request, kSuccess);

@@ -17,6 +17,7 @@ constexpr size_t kMinProc = 2;
 // In memory a name is many times larger than on the wire.
 constexpr size_t kMaxProcs = 1 << 20;
 constexpr size_t kMaxCodes = 1 << 16;
+constexpr size_t kMaxKeys = 1 << 16;
 
 Status Malformed(const char* what) {
   return Status(kErrUnpackFailure, std::string("malformed ") + what);
@@ -44,6 +45,8 @@ std::string ReadText(WireReader& r, size_t limit) {
   if (text.size() > limit) r.Fail();
   return std::string(text);
 }
+
+Bytes ReadPayload(WireReader& r) { return Bytes(std::string(r.String())); }
 
 int ReadInt(WireReader& r) {
   const int64_t v = r.Int();
@@ -81,7 +84,7 @@ Result<core::Input> ParseCollective(core::ClientId client, uint64_t tag,
   input.participants = ReadProcs(r);
   input.collect_data = r.Bool();
   input.timeout_ms = r.Uint32();
-  input.info = Bytes(std::string(r.String()));
+  input.info = ReadPayload(r);
   if (!r.done()) return Malformed("collective");
   return core::Input(std::move(input));
 }
@@ -138,8 +141,61 @@ Result<core::Input> ParseJobControl(core::ClientId client, uint64_t tag,
   input.client = client;
   input.request = tag;
   input.targets = ReadProcs(r);
-  input.info = Bytes(std::string(r.String()));
+  input.info = ReadPayload(r);
   if (!r.done()) return Malformed("job control");
+  return core::Input(std::move(input));
+}
+
+std::vector<std::string> ReadKeys(WireReader& r) {
+  const size_t n = r.Count();
+  if (n > kMaxKeys) {
+    r.Fail();
+    return {};
+  }
+  std::vector<std::string> keys(n);
+  for (std::string& key : keys) {
+    key = ReadText(r, kMaxKeyLen);
+    if (key.empty()) r.Fail();
+  }
+  return keys;
+}
+
+// These four are recognised by their tag when they are resent, so that they
+// must have one.
+
+Result<core::Input> ParsePublish(core::ClientId client, uint64_t tag,
+                                 WireReader& r) {
+  core::PublishArrived input{client, tag, ReadPayload(r)};
+  if (!r.done() || tag == 0) return Malformed("publish");
+  return core::Input(std::move(input));
+}
+
+Result<core::Input> ParseLookup(core::ClientId client, uint64_t tag,
+                                WireReader& r) {
+  core::LookupArrived input;
+  input.client = client;
+  input.request = tag;
+  input.keys = ReadKeys(r);
+  input.info = ReadPayload(r);
+  if (!r.done() || tag == 0 || input.keys.empty()) return Malformed("lookup");
+  return core::Input(std::move(input));
+}
+
+Result<core::Input> ParseUnpublish(core::ClientId client, uint64_t tag,
+                                   WireReader& r) {
+  core::UnpublishArrived input;
+  input.client = client;
+  input.request = tag;
+  input.keys = ReadKeys(r);
+  input.info = ReadPayload(r);
+  if (!r.done() || tag == 0) return Malformed("unpublish");
+  return core::Input(std::move(input));
+}
+
+Result<core::Input> ParseSpawn(core::ClientId client, uint64_t tag,
+                               WireReader& r) {
+  core::SpawnArrived input{client, tag, ReadPayload(r)};
+  if (!r.done() || tag == 0) return Malformed("spawn");
   return core::Input(std::move(input));
 }
 
@@ -179,7 +235,7 @@ Result<core::Input> ParseNotify(core::ClientId client, const ProcId& self,
   const uint64_t range = r.Uint();
   input.range = static_cast<uint8_t>(range);
   input.targets = ReadProcs(r);
-  input.info = Bytes(std::string(r.String()));
+  input.info = ReadPayload(r);
   if (!r.done() || range > UINT8_MAX) return Malformed("event");
   return core::Input(std::move(input));
 }
@@ -242,6 +298,14 @@ Result<core::Input> ParseRequest(core::ClientId client, const ProcId& self,
       return ParseAbort(client, header.tag, r);
     case FrameType::kJobControl:
       return ParseJobControl(client, header.tag, r);
+    case FrameType::kPublish:
+      return ParsePublish(client, header.tag, r);
+    case FrameType::kLookup:
+      return ParseLookup(client, header.tag, r);
+    case FrameType::kUnpublish:
+      return ParseUnpublish(client, header.tag, r);
+    case FrameType::kSpawn:
+      return ParseSpawn(client, header.tag, r);
     case FrameType::kFinalize:
       return core::Input(core::FinalizeArrived{client, header.tag});
     case FrameType::kEventsWanted:

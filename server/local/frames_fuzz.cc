@@ -110,6 +110,20 @@ std::string JobControlFrame() {
   return Frame(FrameType::kJobControl, std::move(w));
 }
 
+// The payload of a publish or a spawn, which the agent passes on unread.
+std::string OpaqueFrame(FrameType type) {
+  WireWriter w;
+  w.String(Infos());
+  return Frame(type, std::move(w));
+}
+
+std::string KeysFrame(FrameType type) {
+  WireWriter w;
+  w.Strings({"key", "another"});
+  w.String(Infos());
+  return Frame(type, std::move(w));
+}
+
 std::vector<std::string> Frames() {
   return {HelloFrame(),
           CommitFrame(),
@@ -121,6 +135,10 @@ std::vector<std::string> Frames() {
           EventsFrame(FrameType::kEventsUnwanted),
           NotifyFrame(),
           JobControlFrame(),
+          OpaqueFrame(FrameType::kPublish),
+          KeysFrame(FrameType::kLookup),
+          KeysFrame(FrameType::kUnpublish),
+          OpaqueFrame(FrameType::kSpawn),
           std::string(1, static_cast<char>(FrameType::kBarrierFull)),
           std::string(1, static_cast<char>(FrameType::kCommitted))};
 }

@@ -103,6 +103,19 @@ WireWriter NotifyRecord() {
   return w;
 }
 
+WireWriter Opaque() {
+  WireWriter w;
+  w.String("payload");
+  return w;
+}
+
+WireWriter Keys() {
+  WireWriter w;
+  w.Strings({"one", "two"});
+  w.String("infos");
+  return w;
+}
+
 TEST(FramesTest, Hello) {
   WireWriter w;
   w.Uint(1);
@@ -167,6 +180,62 @@ TEST(FramesTest, Requests) {
   EXPECT_EQ(Parse(static_cast<FrameType>(40), "").code(), kErrNotSupported);
 }
 
+TEST(FramesTest, PublishedDataAndSpawn) {
+  const auto publish =
+      Parsed<core::PublishArrived>(FrameType::kPublish, Opaque());
+  EXPECT_EQ(publish.client, 77u);
+  EXPECT_EQ(publish.request, 9u);
+  EXPECT_EQ(publish.info.view(), "payload");
+  const auto lookup = Parsed<core::LookupArrived>(FrameType::kLookup, Keys());
+  EXPECT_EQ(lookup.client, 77u);
+  EXPECT_EQ(lookup.request, 9u);
+  EXPECT_EQ(lookup.keys, (std::vector<std::string>{"one", "two"}));
+  EXPECT_EQ(lookup.info.view(), "infos");
+  const auto unpublish =
+      Parsed<core::UnpublishArrived>(FrameType::kUnpublish, Keys());
+  EXPECT_EQ(unpublish.client, 77u);
+  EXPECT_EQ(unpublish.request, 9u);
+  EXPECT_EQ(unpublish.keys, lookup.keys);
+  EXPECT_EQ(unpublish.info.view(), "infos");
+  const auto spawn = Parsed<core::SpawnArrived>(FrameType::kSpawn, Opaque());
+  EXPECT_EQ(spawn.client, 77u);
+  EXPECT_EQ(spawn.request, 9u);
+  EXPECT_EQ(spawn.call.view(), "payload");
+}
+
+TEST(FramesTest, NoKeysMeanAllForUnpublishAlone) {
+  WireWriter none;
+  none.Uint(0);
+  none.String("");
+  EXPECT_TRUE(
+      Parsed<core::UnpublishArrived>(FrameType::kUnpublish, none).keys.empty());
+  EXPECT_EQ(Parse(FrameType::kLookup, none.str()).code(), kErrUnpackFailure);
+}
+
+TEST(FramesTest, WhatIsDoneOnceNeedsATag) {
+  for (const FrameType type : {FrameType::kPublish, FrameType::kSpawn}) {
+    EXPECT_EQ(Parse(type, Opaque().str(), 0).code(), kErrUnpackFailure);
+  }
+  for (const FrameType type : {FrameType::kLookup, FrameType::kUnpublish}) {
+    EXPECT_EQ(Parse(type, Keys().str(), 0).code(), kErrUnpackFailure);
+  }
+}
+
+TEST(FramesTest, KeysAreBounded) {
+  const auto parse = [](const std::vector<std::string>& keys) {
+    WireWriter w;
+    w.Strings(keys);
+    w.String("");
+    return Parse(FrameType::kLookup, w.str()).code();
+  };
+  EXPECT_EQ(parse({std::string(511, 'k')}), kSuccess);
+  EXPECT_EQ(parse({std::string(512, 'k')}), kErrUnpackFailure);
+  EXPECT_EQ(parse({"one", ""}), kErrUnpackFailure);
+  EXPECT_EQ(parse(std::vector<std::string>(1 << 16, "k")), kSuccess);
+  EXPECT_EQ(parse(std::vector<std::string>((1 << 16) + 1, "k")),
+            kErrUnpackFailure);
+}
+
 TEST(FramesTest, WhatIsNoCodecFormIsRefused) {
   WireWriter w;
   w.Uint(1);
@@ -217,6 +286,10 @@ TEST(FramesTest, TruncatedAndDamagedRequestsDoNoHarm) {
       {FrameType::kAbort, Abort().str()},
       {FrameType::kEventsWanted, Wanted().str()},
       {FrameType::kNotify, NotifyRecord().str()},
+      {FrameType::kPublish, Opaque().str()},
+      {FrameType::kLookup, Keys().str()},
+      {FrameType::kUnpublish, Keys().str()},
+      {FrameType::kSpawn, Opaque().str()},
   };
   std::mt19937 random(7);
   for (const auto& [type, payload] : good) {

@@ -83,6 +83,39 @@ struct JobControlArrived {
   Bytes info;  // codec form: SIZE n, then n INFO
 };
 
+// PMIx_Publish: `info` holds the data and the directives as the caller gave
+// them (codec form: SIZE n, then n INFO).
+struct PublishArrived {
+  ClientId client = 0;
+  RequestId request = 0;
+  Bytes info;
+};
+
+// PMIx_Lookup. The reply's payload: codec form, SIZE n, then n PDATA, those
+// found.
+struct LookupArrived {
+  ClientId client = 0;
+  RequestId request = 0;
+  std::vector<std::string> keys;
+  Bytes info;
+};
+
+// PMIx_Unpublish; no keys: all of the caller's.
+struct UnpublishArrived {
+  ClientId client = 0;
+  RequestId request = 0;
+  std::vector<std::string> keys;
+  Bytes info;
+};
+
+// PMIx_Spawn: `call` is codec form: SIZE n, n INFO (job level), SIZE m, m APP.
+// The reply's payload is the new namespace (text).
+struct SpawnArrived {
+  ClientId client = 0;
+  RequestId request = 0;
+  Bytes call;
+};
+
 struct FinalizeArrived {
   ClientId client = 0;
   RequestId request = 0;

@@ -17,7 +17,8 @@ struct Tick {};
 
 using Input = std::variant<
     ClientConnected, ClientGone, Committed, CommitTaken, CollectiveArrived,
-    GetArrived, AbortArrived, JobControlArrived, FinalizeArrived, EventsWanted,
+    GetArrived, AbortArrived, JobControlArrived, PublishArrived, LookupArrived,
+    UnpublishArrived, SpawnArrived, FinalizeArrived, EventsWanted,
     EventsUnwanted, EventRaised, PeerArrived, NodeStateChanged, NodeRestarted,
     JobRecovered, ClientReattached, LauncherReattached, LocalPrepared,
     LocalStarted, LocalExits, LocalOutput, LocalInputDone, LaunchRequested,

@@ -6,6 +6,7 @@
 #include <set>
 #include <string>
 #include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include "common/ids.h"
@@ -23,7 +24,8 @@ struct Connection : endpoint::Connection {
   std::vector<uint64_t> fences;
   // Pending gets, by tag.
   std::unordered_map<uint64_t, ProcId> gets;
-  std::set<std::string> segments;  // namespaces whose segment it was sent
+  std::unordered_set<uint64_t> spawns;  // pending, by tag
+  std::set<std::string> segments;       // namespaces whose segment it was sent
 
   bool serving() const { return identified && !ending; }
 };

@@ -150,6 +150,46 @@ TEST_F(LocalEndpointTest, DataOfAnotherNamespaceComesWithItsSegment) {
   EXPECT_FALSE(client->Next().has_value());
 }
 
+TEST_F(LocalEndpointTest, AJobThatWasSpawnedComesWithItsSegment) {
+  auto client = Connected(0);
+  WireWriter call;
+  call.String("call");
+  for (const uint64_t tag : {2, 3, 4}) {
+    client->Send(FrameType::kSpawn, tag, call.str());
+  }
+  Settle();
+  ASSERT_EQ(sink_.All<core::SpawnArrived>().size(), 3u);
+  EXPECT_EQ(sink_.All<core::SpawnArrived>()[0].call.view(), "call");
+  Reply(0, 2, 0, "child");
+  Reply(0, 3, kErrNotSupported);
+  Reply(0, 4, 0, "lost");
+  Settle();
+  const auto segment = client->Next();
+  ASSERT_TRUE(segment.has_value());
+  EXPECT_EQ(segment->header.type, static_cast<uint16_t>(FrameType::kSegment));
+  EXPECT_EQ(WireReader(segment->payload).String(), "child");
+  EXPECT_EQ(PayloadOf(client->Next()), "child");
+  EXPECT_EQ(StatusOf(client->Next()), kErrNotSupported);
+  EXPECT_EQ(PayloadOf(client->Next()), "lost") << "no segment here";
+  EXPECT_FALSE(client->Next().has_value());
+}
+
+TEST_F(LocalEndpointTest, SpawnsThatArePendingAreBounded) {
+  constexpr uint64_t kMost = 1 << 10;
+  auto client = Connected(0);
+  WireWriter call;
+  call.String("call");
+  for (uint64_t tag = 1; tag <= kMost + 1; ++tag) {
+    client->Send(FrameType::kSpawn, tag, call.str());
+  }
+  Settle();
+  const auto refused = client->Next();
+  ASSERT_TRUE(refused.has_value());
+  EXPECT_EQ(refused->header.tag, kMost + 1);
+  EXPECT_EQ(StatusOf(refused), kErrOutOfResource);
+  EXPECT_EQ(sink_.All<core::SpawnArrived>().size(), kMost);
+}
+
 TEST_F(LocalEndpointTest, WhatDidNotFitTravelsInTheAnswer) {
   auto client = Connected(0);
   client->Send(FrameType::kGet, 2, GetOf({"full", 0}));

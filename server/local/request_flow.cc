@@ -12,6 +12,7 @@ namespace canopy::local {
 namespace {
 
 constexpr size_t kMaxPendingGets = 1 << 16;
+constexpr size_t kMaxPendingSpawns = 1 << 10;
 
 bool IsOfType(const FrameHeader& header, FrameType type) {
   return header.type == static_cast<uint16_t>(type);
@@ -47,8 +48,7 @@ Status RequestFlow::Handle(Connection& c, const FrameHeader& header,
     return Status();
   }
   if (!input.ok()) return input.status();
-  auto* get = std::get_if<core::GetArrived>(&*input);
-  if (get != nullptr && !NoteGet(c, header.tag, get)) return Status();
+  if (!NotePending(c, header.tag, &*input)) return Status();
   if (const auto* resumed = std::get_if<core::ClientReattached>(&*input)) {
     NoteReattached(c, *resumed);
   }
@@ -59,6 +59,14 @@ Status RequestFlow::Handle(Connection& c, const FrameHeader& header,
   return Status();
 }
 
+bool RequestFlow::NotePending(Connection& c, uint64_t tag, core::Input* input) {
+  if (auto* get = std::get_if<core::GetArrived>(input)) {
+    return NoteGet(c, tag, get);
+  }
+  return !std::holds_alternative<core::SpawnArrived>(*input) ||
+         NoteSpawn(c, tag);
+}
+
 bool RequestFlow::NoteGet(Connection& c, uint64_t tag, core::GetArrived* get) {
   if (get->target.nspace.empty()) get->target.nspace = c.proc.nspace;
   if (c.gets.size() >= kMaxPendingGets) {
@@ -66,6 +74,15 @@ bool RequestFlow::NoteGet(Connection& c, uint64_t tag, core::GetArrived* get) {
     return false;
   }
   c.gets[tag] = get->target;
+  return true;
+}
+
+bool RequestFlow::NoteSpawn(Connection& c, uint64_t tag) {
+  if (c.spawns.size() >= kMaxPendingSpawns) {
+    c.out.Append(MakeReply(tag, kErrOutOfResource, {}));
+    return false;
+  }
+  c.spawns.insert(tag);
   return true;
 }
 
@@ -128,6 +145,10 @@ void RequestFlow::Reply(Connection& c, const core::ReplyClient& reply) {
   }
   NoteReply(c, reply);
   Bytes payload = reply.payload;
+  // Whoever spawned a job is likely to ask for its data.
+  if (c.spawns.erase(reply.request) > 0 && reply.status == kSuccess) {
+    OfferSegment(c, std::string(payload.view()));
+  }
   if (const auto get = c.gets.extract(reply.request); !get.empty()) {
     const ProcId& target = get.mapped();
     if (reply.status == kSuccess) OfferSegment(c, target.nspace);

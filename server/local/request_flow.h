@@ -36,7 +36,9 @@ class RequestFlow {
 
  private:
   // False: refused, and answered.
+  bool NotePending(Connection& c, uint64_t tag, core::Input* input);
   bool NoteGet(Connection& c, uint64_t tag, core::GetArrived* get);
+  bool NoteSpawn(Connection& c, uint64_t tag);
   void NoteReattached(Connection& c, const core::ClientReattached& resumed);
   void NoteRequest(Connection& c, const FrameHeader& header,
                    const core::Input& input);

@@ -68,6 +68,28 @@ static void Alone(void) {
   PMIX_PROC_FREE(procs, count);
 }
 
+// Nobody keeps data, starts processes or has other jobs.
+static void Unreachable(void) {
+  Directives data = {.count = 0};
+  AddU32(&data, "key", 1);
+  pmix_pdata_t wanted;
+  PMIX_PDATA_CONSTRUCT(&wanted);
+  PMIX_LOAD_KEY(wanted.key, "key");
+  char *argv[] = {(char *)"true", NULL};
+  pmix_app_t app;
+  memset(&app, 0, sizeof(app));
+  app.cmd = (char *)"/bin/true";
+  app.argv = argv;
+  app.maxprocs = 1;
+  pmix_nspace_t nspace;
+  EXPECT(PMIX_ERR_UNREACH, PMIx_Publish(data.info, 1));
+  EXPECT(PMIX_ERR_UNREACH, PMIx_Lookup(&wanted, 1, NULL, 0));
+  EXPECT(PMIX_ERR_UNREACH, PMIx_Unpublish(NULL, NULL, 0));
+  EXPECT(PMIX_ERR_UNREACH, PMIx_Spawn(NULL, 0, &app, 1, nspace));
+  EXPECT(PMIX_ERR_UNREACH, PMIx_Connect(&g_job, 1, NULL, 0));
+  EXPECT(PMIX_ERR_UNREACH, PMIx_Disconnect(&g_job, 1, NULL, 0));
+}
+
 int main(int argc, char **argv) {
   Start(argc, argv);
   CHECK(g_self.rank == 0, "rank %u", g_self.rank);
@@ -76,5 +98,6 @@ int main(int argc, char **argv) {
   JobData();
   Events();
   Alone();
+  Unreachable();
   return Finish();
 }

@@ -9,17 +9,6 @@ static void OnOp(pmix_status_t status, void *cbdata) {
   RaiseOp(status, cbdata);
 }
 
-static void OnLookup(pmix_status_t status, pmix_pdata_t data[], size_t ndata,
-                     void *cbdata) {
-  (void)data, (void)ndata;
-  Raise(cbdata, status);
-}
-
-static void OnSpawn(pmix_status_t status, char nspace[], void *cbdata) {
-  (void)nspace;
-  Raise(cbdata, status);
-}
-
 static void OnInfo(pmix_status_t status, pmix_info_t *info, size_t ninfo,
                    void *cbdata, pmix_release_cbfunc_t release,
                    void *release_cbdata) {
@@ -29,32 +18,6 @@ static void OnInfo(pmix_status_t status, pmix_info_t *info, size_t ninfo,
 }
 
 #define REFUSED(call) EXPECT(PMIX_ERR_NOT_SUPPORTED, call)
-
-static void Published(void) {
-  Directives data = {.count = 0};
-  AddU32(&data, "published", 1);
-  pmix_pdata_t wanted;
-  PMIX_PDATA_CONSTRUCT(&wanted);
-  strcpy(wanted.key, "published");
-  char *keys[] = {"published", NULL};
-  REFUSED(PMIx_Publish(data.info, 1));
-  REFUSED(PMIx_Publish_nb(data.info, 1, OnOp, &g_called));
-  REFUSED(PMIx_Lookup(&wanted, 1, NULL, 0));
-  REFUSED(PMIx_Lookup_nb(keys, NULL, 0, OnLookup, &g_called));
-  REFUSED(PMIx_Unpublish(keys, NULL, 0));
-  REFUSED(PMIx_Unpublish_nb(keys, NULL, 0, OnOp, &g_called));
-}
-
-static void Spawned(void) {
-  pmix_app_t app;
-  PMIX_APP_CONSTRUCT(&app);
-  app.cmd = strdup("/bin/true");
-  app.maxprocs = 1;
-  pmix_nspace_t nspace;
-  REFUSED(PMIx_Spawn(NULL, 0, &app, 1, nspace));
-  REFUSED(PMIx_Spawn_nb(NULL, 0, &app, 1, OnSpawn, &g_called));
-  PMIX_APP_DESTRUCT(&app);
-}
 
 static void Managed(void) {
   pmix_info_t *results = NULL;
@@ -149,8 +112,6 @@ static void Tools(void) {
 
 int main(int argc, char **argv) {
   Start(argc, argv);
-  Published();
-  Spawned();
   Managed();
   Credentials();
   Groups();

@@ -1,0 +1,46 @@
+// Spawning jobs.
+
+#include <cstddef>
+
+#include "client/abi/with_session.h"
+#include "client/session/spawn_op.h"
+#include "pmix.h"
+
+using canopy::client::Session;
+using canopy::client::SpawnRequest;
+using canopy::client::WithSession;
+
+namespace {
+
+// Null has no applications, whatever its size.
+SpawnRequest RequestOf(const pmix_info_t* infos, size_t ninfo,
+                       const pmix_app_t* apps, size_t napps) {
+  SpawnRequest request;
+  request.directives = {infos, ninfo};
+  if (apps != nullptr) request.apps = {apps, napps};
+  return request;
+}
+
+}  // namespace
+
+extern "C" {
+
+pmix_status_t PMIx_Spawn(const pmix_info_t job_info[], size_t ninfo,
+                         const pmix_app_t apps[], size_t napps,
+                         pmix_nspace_t nspace) {
+  return WithSession([&](Session& session) {
+    return canopy::client::SpawnJob(
+        session, RequestOf(job_info, ninfo, apps, napps), nspace);
+  });
+}
+
+pmix_status_t PMIx_Spawn_nb(const pmix_info_t job_info[], size_t ninfo,
+                            const pmix_app_t apps[], size_t napps,
+                            pmix_spawn_cbfunc_t cbfunc, void* cbdata) {
+  return WithSession([&](Session& session) {
+    return canopy::client::SpawnJobAsync(
+        session, RequestOf(job_info, ninfo, apps, napps), cbfunc, cbdata);
+  });
+}
+
+}  // extern "C"

@@ -1,0 +1,36 @@
+// PMIx_Spawn and PMIx_Spawn_nb on a session.
+#ifndef CANOPY_CLIENT_SESSION_SPAWN_OP_H_
+#define CANOPY_CLIENT_SESSION_SPAWN_OP_H_
+
+#include <cstddef>
+#include <span>
+
+#include "client/session/directives.h"
+#include "client/session/session.h"
+#include "pmix.h"
+
+namespace canopy::client {
+
+// The arrays are the caller's, and are not used after the call. All directives
+// are passed on to the agents, which start the job.
+struct SpawnRequest {
+  InfoArray directives;  // of the job
+  std::span<const pmix_app_t> apps;
+};
+
+// Returns when all processes of the new job have started, or could not be:
+// PMIX_ERR_BAD_PARAM for wrong arguments, PMIX_ERR_JOB_NO_EXE_SPECIFIED for an
+// application without a command, PMIX_ERR_UNREACH without an agent, else the
+// agents' status. `nspace`, of PMIX_MAX_NSLEN + 1 bytes, gets the name of the
+// job, or "" when there is none; null: the caller does not want it.
+int SpawnJob(Session& session, const SpawnRequest& request, char* nspace);
+
+// `cbfunc` must not be null. It runs on the progress thread unless an error is
+// returned; the name that it gets is valid as long as it runs, and "" on
+// failure.
+int SpawnJobAsync(Session& session, const SpawnRequest& request,
+                  pmix_spawn_cbfunc_t cbfunc, void* cbdata);
+
+}  // namespace canopy::client
+
+#endif  // CANOPY_CLIENT_SESSION_SPAWN_OP_H_

@@ -1,0 +1,244 @@
+// PMIx_Spawn and PMIx_Spawn_nb: what is refused and why, and what parent and
+// child know of each other. A child is this program with the words "child", the
+// namespace and the rank of its parent, and what it is to find.
+#include <errno.h>
+
+#include "check.h"
+
+enum { kMaxWords = 16 };
+
+static char g_path[4096];  // of this program
+
+// ---------------------------------------------------------------- child ---
+
+enum { kParentWord = 4, kRankWord, kModeWord };
+
+static pmix_proc_t ParentOf(char **argv) {
+  pmix_proc_t parent;
+  PMIX_PROC_LOAD(&parent, argv[kParentWord],
+                 (pmix_rank_t)atoi(argv[kRankWord]));
+  return parent;
+}
+
+static void KnowsItsParent(const pmix_proc_t *parent) {
+  pmix_value_t *value = MustGet(&g_job, PMIX_SPAWNED, NULL, PMIX_BOOL);
+  CHECK(value->data.flag, "not spawned");
+  PMIX_VALUE_RELEASE(value);
+  value = MustGet(&g_job, PMIX_PARENT_ID, NULL, PMIX_PROC);
+  CHECK(PMIX_CHECK_PROCID(value->data.proc, parent), "its parent is %s.%u",
+        value->data.proc->nspace, value->data.proc->rank);
+  PMIX_VALUE_RELEASE(value);
+  pmix_proc_t job = *parent;
+  job.rank = PMIX_RANK_WILDCARD;
+  CHECK(MustGetNumber(&job, PMIX_JOB_SIZE, NULL, PMIX_UINT32) > 0,
+        "the parent's job has no size");
+}
+
+// Of the application's description: environment and directory.
+static void RunsAsDescribed(int argc, char **argv) {
+  CHECK(argc > kModeWord + 2, "no words");
+  const char *colour = getenv("CONFORMANCE_COLOUR");
+  CHECK(colour != NULL && strcmp(colour, argv[kModeWord + 1]) == 0,
+        "the colour is %s", colour == NULL ? "none" : colour);
+  char here[4096];
+  CHECK(getcwd(here, sizeof(here)) != NULL, "%s", strerror(errno));
+  CHECK(strcmp(here, argv[kModeWord + 2]) == 0, "runs in %s", here);
+}
+
+// Both sides have data of the other, and meet.
+static void Meets(const pmix_proc_t *parent) {
+  PutU32(PMIX_GLOBAL, "of the child", 500 + g_self.rank);
+  OK(PMIx_Commit());
+  const pmix_proc_t set[2] = {*parent, g_job};
+  OK(PMIx_Fence(set, 2, NULL, 0));
+  CHECK(MustGetNumber(parent, "of the parent", NULL, PMIX_UINT32) == 400,
+        "another number");
+}
+
+static int Child(int argc, char **argv) {
+  Start(argc, argv);
+  g_program = "child";
+  CHECK(argc > kModeWord, "no words");
+  const pmix_proc_t parent = ParentOf(argv);
+  KnowsItsParent(&parent);
+  if (strcmp(argv[kModeWord], "described") == 0) RunsAsDescribed(argc, argv);
+  if (strcmp(argv[kModeWord], "meets") == 0) Meets(&parent);
+  return Finish();
+}
+
+// --------------------------------------------------------------- parent ---
+
+typedef struct {
+  pmix_app_t app;
+  char *argv[kMaxWords];
+  char *env[2];
+  char texts[3][300];
+} App;
+
+// This program as a child of `size` processes in all.
+static void Describe(App *out, int maxprocs, int size, const char *mode) {
+  memset(out, 0, sizeof(*out));
+  snprintf(out->texts[0], sizeof(out->texts[0]), "%d", size);
+  snprintf(out->texts[1], sizeof(out->texts[1]), "%s", g_self.nspace);
+  snprintf(out->texts[2], sizeof(out->texts[2]), "%u", g_self.rank);
+  char *argv[] = {g_path,        out->texts[0], (char *)"1", (char *)"child",
+                  out->texts[1], out->texts[2], (char *)mode};
+  memcpy(out->argv, argv, sizeof(argv));
+  out->app.cmd = g_path;
+  out->app.argv = out->argv;
+  out->app.maxprocs = maxprocs;
+}
+
+static void SizeIs(const char *nspace, uint32_t size) {
+  pmix_proc_t child;
+  PMIX_PROC_LOAD(&child, nspace, PMIX_RANK_WILDCARD);
+  CHECK(MustGetNumber(&child, PMIX_JOB_SIZE, NULL, PMIX_UINT32) == size,
+        "%s has another size than %u", nspace, size);
+}
+
+static Signal g_spawned = SIGNAL_INIT;
+static pmix_nspace_t g_child;
+
+static void OnSpawned(pmix_status_t status, char nspace[], void *cbdata) {
+  if (status == PMIX_SUCCESS) PMIX_LOAD_NSPACE(g_child, nspace);
+  Raise(cbdata, status);
+}
+
+static void WrongArguments(void) {
+  App good, bad;
+  Describe(&good, 1, 1, "plain");
+  pmix_nspace_t nspace;
+  Signal done = SIGNAL_INIT;
+  EXPECT(PMIX_ERR_BAD_PARAM, PMIx_Spawn(NULL, 0, NULL, 0, nspace));
+  EXPECT(PMIX_ERR_BAD_PARAM, PMIx_Spawn(NULL, 0, &good.app, 0, nspace));
+  EXPECT(PMIX_ERR_BAD_PARAM, PMIx_Spawn(NULL, 1, &good.app, 1, nspace));
+  EXPECT(PMIX_ERR_BAD_PARAM, PMIx_Spawn_nb(NULL, 0, &good.app, 1, NULL, NULL));
+  EXPECT(PMIX_ERR_BAD_PARAM, PMIx_Spawn_nb(NULL, 0, NULL, 0, OnSpawned, &done));
+  Describe(&bad, -1, 1, "plain");
+  EXPECT(PMIX_ERR_BAD_PARAM, PMIx_Spawn(NULL, 0, &bad.app, 1, nspace));
+  bad.app.maxprocs = 1;
+  bad.app.cmd = NULL;
+  EXPECT(PMIX_ERR_JOB_NO_EXE_SPECIFIED,
+         PMIx_Spawn(NULL, 0, &bad.app, 1, nspace));
+  CHECK(CountOf(&done) == 0, "a call that was refused called back");
+}
+
+static void MustNotStart(pmix_status_t want, const App *app,
+                         const Directives *with) {
+  pmix_nspace_t nspace;
+  EXPECT(want, PMIx_Spawn(with->info, with->count, &app->app, 1, nspace));
+  OK(PMIx_Spawn_nb(with->info, with->count, &app->app, 1, OnSpawned,
+                   &g_spawned));
+  EXPECT(want, WaitFor(&g_spawned, CountOf(&g_spawned) + 1));
+}
+
+// Each for the reason that it is.
+static void Failures(void) {
+  const Directives none = {.count = 0};
+  App app;
+  Describe(&app, 1, 1, "plain");
+  app.app.cmd = (char *)"/no/such/program";
+  MustNotStart(PMIX_ERR_JOB_EXE_NOT_FOUND, &app, &none);
+  app.app.cmd = (char *)"/etc/passwd";
+  MustNotStart(PMIX_ERR_JOB_APP_NOT_EXECUTABLE, &app, &none);
+  Describe(&app, 1, 1, "plain");
+  app.app.cwd = (char *)"/no/such/directory";
+  MustNotStart(PMIX_ERR_JOB_WDIR_NOT_FOUND, &app, &none);
+  const Directives full = Flag(PMIX_NO_OVERSUBSCRIBE);
+  Describe(&app, 1 << 20, 1 << 20, "plain");
+  MustNotStart(PMIX_ERR_JOB_INSUFFICIENT_RESOURCES, &app, &full);
+  Describe(&app, 1, 1, "plain");
+  Directives nonsense = {.count = 0};
+  AddText(&nonsense, PMIX_MAPBY, "nonsense");
+  MustNotStart(PMIX_ERR_JOB_FAILED_TO_MAP, &app, &nonsense);
+  Directives unknown = Flag("canopy.test.unknown");
+  PMIX_INFO_REQUIRED(&unknown.info[0]);
+  MustNotStart(PMIX_ERR_NOT_SUPPORTED, &app, &unknown);
+}
+
+static void Blocking(void) {
+  App app;
+  Describe(&app, 2, 2, "plain");
+  pmix_nspace_t nspace;
+  OK(PMIx_Spawn(NULL, 0, &app.app, 1, nspace));
+  CHECK(strcmp(nspace, g_self.nspace) != 0, "spawned itself");
+  SizeIs(nspace, 2);
+  // The name need not be wanted, and an unknown directive need not be honoured.
+  const Directives unknown = Flag("canopy.test.unknown");
+  OK(PMIx_Spawn(unknown.info, 1, &app.app, 1, NULL));
+}
+
+static void SeveralApplications(void) {
+  App apps[2];
+  pmix_app_t both[2];
+  static const char *const kColours[2] = {"green", "blue"};
+  static const char *const kPlaces[2] = {"/", "/usr"};
+  char variables[2][64];
+  for (int i = 0; i < 2; ++i) {
+    Describe(&apps[i], i + 1, 3, "described");
+    apps[i].argv[kModeWord + 1] = (char *)kColours[i];
+    apps[i].argv[kModeWord + 2] = (char *)kPlaces[i];
+    snprintf(variables[i], sizeof(variables[i]), "CONFORMANCE_COLOUR=%s",
+             kColours[i]);
+    apps[i].env[0] = variables[i];
+    apps[i].app.env = apps[i].env;
+    apps[i].app.cwd = (char *)kPlaces[i];
+    both[i] = apps[i].app;
+  }
+  pmix_nspace_t nspace;
+  OK(PMIx_Spawn(NULL, 0, both, 2, nspace));
+  SizeIs(nspace, 3);
+  pmix_proc_t last;
+  PMIX_PROC_LOAD(&last, nspace, 2);
+  CHECK(MustGetNumber(&last, PMIX_APPNUM, NULL, PMIX_UINT32) == 1,
+        "rank 2 is in the first application");
+}
+
+static void ParentAndChildMeet(void) {
+  PutU32(PMIX_GLOBAL, "of the parent", 400);
+  OK(PMIx_Commit());
+  App app;
+  Describe(&app, 2, 2, "meets");
+  Signal done = SIGNAL_INIT;
+  OK(PMIx_Spawn_nb(NULL, 0, &app.app, 1, OnSpawned, &done));
+  OK(WaitFor(&done, 1));
+  pmix_proc_t set[2];
+  PMIX_PROC_LOAD(&set[0], g_child, PMIX_RANK_WILDCARD);
+  set[1] = g_self;
+  OK(PMIx_Fence(set, 2, NULL, 0));
+  pmix_proc_t child = set[0];
+  for (child.rank = 0; child.rank < 2; ++child.rank) {
+    CHECK(MustGetNumber(&child, "of the child", NULL, PMIX_UINT32) ==
+              500 + child.rank,
+          "of rank %u", child.rank);
+  }
+}
+
+// Every rank spawns at the same time.
+static void AllAtOnce(void) {
+  App app;
+  Describe(&app, 1, 1, "plain");
+  Signal done = SIGNAL_INIT;
+  OK(PMIx_Spawn_nb(NULL, 0, &app.app, 1, OnSpawned, &done));
+  OK(WaitFor(&done, 1));
+  SizeIs(g_child, 1);
+}
+
+int main(int argc, char **argv) {
+  if (argc > kModeWord && strcmp(argv[3], "child") == 0) {
+    return Child(argc, argv);
+  }
+  CHECK(realpath(argv[0], g_path) != NULL, "%s: %s", argv[0], strerror(errno));
+  Start(argc, argv);
+  if (g_self.rank == g_size - 1) {
+    WrongArguments();
+    Failures();
+    Blocking();
+    SeveralApplications();
+    ParentAndChildMeet();
+  }
+  Barrier();
+  AllAtOnce();
+  Barrier();
+  return Finish();
+}

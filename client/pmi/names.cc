@@ -1,8 +1,35 @@
 #include "client/pmi/names.h"
 
+#include <cstring>
+#include <string_view>
+
 #include "client/pmi/process.h"
 
 namespace canopy::pmi {
+
+namespace {
+
+constexpr std::string_view kReserved = "pmix";
+// Nobody publishes it.
+constexpr char kUnknownService[] = "|no service";
+
+pmix_status_t LookUp(const char* service, std::optional<std::string>* port) {
+  pmix_pdata_t data;
+  PMIX_PDATA_CONSTRUCT(&data);
+  PMIX_LOAD_KEY(data.key, service);
+  const pmix_status_t status = PMIx_Lookup(&data, 1, nullptr, 0);
+  if (status == PMIX_SUCCESS) *port = TextIn(data.value);
+  PMIX_PDATA_DESTRUCT(&data);
+  return status;
+}
+
+}  // namespace
+
+bool IsServiceName(const char* name) {
+  if (name == nullptr || *name == '\0') return false;
+  return strnlen(name, PMIX_MAX_KEYLEN + 1) <= PMIX_MAX_KEYLEN &&
+         !std::string_view(name).starts_with(kReserved);
+}
 
 // A service stays known after the end of the process that published it, as
 // with the process managers that PMI was made for.
@@ -23,15 +50,14 @@ pmix_status_t UnpublishName(const char* service) {
 }
 
 std::optional<std::string> LookUpName(const char* service) {
-  pmix_pdata_t data;
-  PMIX_PDATA_CONSTRUCT(&data);
-  PMIX_LOAD_KEY(data.key, service);
   std::optional<std::string> port;
-  if (PMIx_Lookup(&data, 1, nullptr, 0) == PMIX_SUCCESS) {
-    port = TextIn(data.value);
-  }
-  PMIX_PDATA_DESTRUCT(&data);
+  (void)LookUp(service, &port);
   return port;
+}
+
+bool HasNameService() {
+  std::optional<std::string> port;
+  return LookUp(kUnknownService, &port) == PMIX_ERR_NOT_FOUND;
 }
 
 }  // namespace canopy::pmi

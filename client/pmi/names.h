@@ -13,10 +13,17 @@ namespace canopy::pmi {
 // have room for as much, and no way to say how much.
 inline constexpr size_t kMaxPort = 256;
 
+// Whether a service may have that name: not empty, no longer than a key, and
+// not one of PMIx's own, which would be taken for a directive. False for null.
+bool IsServiceName(const char* name);
+
+// Services have such names in what follows.
 pmix_status_t PublishName(const char* service, const char* port);
 pmix_status_t UnpublishName(const char* service);
 // Nothing when nobody has published it.
 std::optional<std::string> LookUpName(const char* service);
+// Whether the PMIx library and its server look names up at all.
+bool HasNameService();
 
 }  // namespace canopy::pmi
 

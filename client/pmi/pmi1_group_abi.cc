@@ -88,7 +88,8 @@ PMIX_EXPORT int PMI_Abort(int exit_code, const char error_msg[]) {
 }
 
 PMIX_EXPORT int PMI_Publish_name(const char service_name[], const char port[]) {
-  if (service_name == nullptr || port == nullptr || strlen(port) >= kMaxPort) {
+  if (!IsServiceName(service_name) || port == nullptr ||
+      strlen(port) >= kMaxPort) {
     return PMI_ERR_INVALID_ARG;
   }
   return WithProcess(
@@ -96,13 +97,15 @@ PMIX_EXPORT int PMI_Publish_name(const char service_name[], const char port[]) {
 }
 
 PMIX_EXPORT int PMI_Unpublish_name(const char service_name[]) {
-  if (service_name == nullptr) return PMI_ERR_INVALID_ARG;
+  if (!IsServiceName(service_name)) return PMI_ERR_INVALID_ARG;
   return WithProcess(
       [&](const Process&) { return CodeOf(UnpublishName(service_name)); });
 }
 
 PMIX_EXPORT int PMI_Lookup_name(const char service_name[], char port[]) {
-  if (service_name == nullptr || port == nullptr) return PMI_ERR_INVALID_ARG;
+  if (!IsServiceName(service_name) || port == nullptr) {
+    return PMI_ERR_INVALID_ARG;
+  }
   return WithProcess([&](const Process&) {
     const auto found = LookUpName(service_name);
     return found ? CopyText(*found, port, kMaxPort, PMI_FAIL) : PMI_FAIL;

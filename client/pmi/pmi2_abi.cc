@@ -148,7 +148,9 @@ PMIX_EXPORT int PMI2_KVS_Get(const char* jobid, int src_pmi_id,
 PMIX_EXPORT int PMI2_Nameserv_publish(const char service_name[],
                                       const struct MPID_Info*,
                                       const char port[]) {
-  if (service_name == nullptr || port == nullptr) return PMI2_ERR_INVALID_ARG;
+  if (!IsServiceName(service_name) || port == nullptr) {
+    return PMI2_ERR_INVALID_ARG;
+  }
   return WithProcess(
       [&](const Process&) { return CodeOf(PublishName(service_name, port)); });
 }
@@ -156,7 +158,9 @@ PMIX_EXPORT int PMI2_Nameserv_publish(const char service_name[],
 PMIX_EXPORT int PMI2_Nameserv_lookup(const char service_name[],
                                      const struct MPID_Info*, char port[],
                                      int portLen) {
-  if (service_name == nullptr || port == nullptr) return PMI2_ERR_INVALID_ARG;
+  if (!IsServiceName(service_name) || port == nullptr) {
+    return PMI2_ERR_INVALID_ARG;
+  }
   return WithProcess([&](const Process&) {
     const auto found = LookUpName(service_name);
     if (!found) return PMI2_FAIL;
@@ -166,7 +170,7 @@ PMIX_EXPORT int PMI2_Nameserv_lookup(const char service_name[],
 
 PMIX_EXPORT int PMI2_Nameserv_unpublish(const char service_name[],
                                         const struct MPID_Info*) {
-  if (service_name == nullptr) return PMI2_ERR_INVALID_ARG;
+  if (!IsServiceName(service_name)) return PMI2_ERR_INVALID_ARG;
   return WithProcess(
       [&](const Process&) { return CodeOf(UnpublishName(service_name)); });
 }

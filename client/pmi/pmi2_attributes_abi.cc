@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "client/pmi/abi_support.h"
+#include "client/pmi/names.h"
 #include "client/pmi/process.h"
 #include "pmi2.h"
 #include "pmix.h"
@@ -29,6 +30,7 @@ std::optional<std::string> JobAttribute(const Process& process,
     const auto size = NumberOf(job, PMIX_UNIV_SIZE);
     return size ? std::optional(std::to_string(*size)) : std::nullopt;
   }
+  if (name == "hasNameServ") return HasNameService() ? "TRUE" : "FALSE";
   return std::nullopt;
 }
 

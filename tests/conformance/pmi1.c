@@ -2,17 +2,12 @@
 // some ask the PMIx library for the same data.
 #include <pmi.h>
 
-#include "check.h"
+#include "pmi_codes.h"
 
 enum { kRoom = 4096 };
 
 static char g_name[256];
 static int g_rank;
-
-static void Need(int want, int got, const char *what) {
-  CHECK(got == want, "%s gives %d, not %d", what, got, want);
-}
-#define CODE(want, call) Need(want, call, #call)
 
 static void BeforeInit(void) {
   PMI_BOOL yes = PMI_TRUE;

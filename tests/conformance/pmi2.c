@@ -1,15 +1,10 @@
 // PMI-2: every function and the codes that it documents.
 #include <pmi2.h>
 
-#include "check.h"
+#include "pmi_codes.h"
 
 static char g_name[256];
 static int g_rank;
-
-static void Need(int want, int got, const char *what) {
-  CHECK(got == want, "%s gives %d, not %d", what, got, want);
-}
-#define CODE(want, call) Need(want, call, #call)
 
 static void Init(void) {
   CHECK(!PMI2_Initialized(), "initialised before PMI2_Init");

@@ -25,7 +25,8 @@ PLACES = [(1, 2, "slot"), (1, 32, "slot"), (2, 2, "node"), (2, 32, "slot"),
           (4, 2, "slot"), (4, 32, "node")]
 SIZE = 8
 # What programs need beside the PMIx library.
-LIBRARIES = {"pmi1": ["-lpmi"], "pmi2": ["-lpmi2"]}
+LIBRARIES = {name + part: [library] for part in ("", "_names", "_spawn")
+             for name, library in (("pmi1", "-lpmi"), ("pmi2", "-lpmi2"))}
 # In seconds. Agents on a busy machine may be silent for a while.
 LOSS_TIMEOUT = 60
 
@@ -209,7 +210,8 @@ def cases(suite):
         for name in ("values", "scopes", "modex", "get_rules", "large", "fence",
                      "fence_errors", "fence_order", "threads", "events",
                      "notify", "resolve", "progress", "topology",
-                     "unsupported", "pmi1", "pmi2"):
+                     "unsupported", "pmi1", "pmi2", "publish", "pmi1_names",
+                     "pmi2_names", "spawn", "pmi1_spawn", "pmi2_spawn"):
             suite.job(name, place, alone=name == "large")
         suite.job("topology", place, "bound", size=2,
                   options=["--bind-to", "core:overload-allowed"])

@@ -23,6 +23,7 @@ using canopy::ProcId;
 using canopy::client::ApiCall;
 using canopy::client::Session;
 using canopy::client::WithSession;
+using canopy::client::WithSessionAsync;
 
 namespace {
 
@@ -102,7 +103,7 @@ pmix_status_t PMIx_Get(const pmix_proc_t* proc, const char key[],
 pmix_status_t PMIx_Get_nb(const pmix_proc_t* proc, const char key[],
                           const pmix_info_t info[], size_t ninfo,
                           pmix_value_cbfunc_t cbfunc, void* cbdata) {
-  return WithSession([&](Session& session) {
+  return WithSessionAsync([&](Session& session) {
     return canopy::client::GetValueAsync(session, proc, key, info, ninfo,
                                          cbfunc, cbdata);
   });
@@ -118,7 +119,7 @@ pmix_status_t PMIx_Fence(const pmix_proc_t procs[], size_t nprocs,
 pmix_status_t PMIx_Fence_nb(const pmix_proc_t procs[], size_t nprocs,
                             const pmix_info_t info[], size_t ninfo,
                             pmix_op_cbfunc_t cbfunc, void* cbdata) {
-  return WithSession([&](Session& session) {
+  return WithSessionAsync([&](Session& session) {
     return canopy::client::FenceAsync(session, procs, nprocs, info, ninfo,
                                       cbfunc, cbdata);
   });

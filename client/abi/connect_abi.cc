@@ -11,6 +11,7 @@ using canopy::client::ConnectProcs;
 using canopy::client::ConnectProcsAsync;
 using canopy::client::Session;
 using canopy::client::WithSession;
+using canopy::client::WithSessionAsync;
 
 extern "C" {
 
@@ -25,7 +26,7 @@ pmix_status_t PMIx_Connect(const pmix_proc_t procs[], size_t nprocs,
 pmix_status_t PMIx_Connect_nb(const pmix_proc_t procs[], size_t nprocs,
                               const pmix_info_t info[], size_t ninfo,
                               pmix_op_cbfunc_t cbfunc, void* cbdata) {
-  return WithSession([&](Session& session) {
+  return WithSessionAsync([&](Session& session) {
     return ConnectProcsAsync(
         session, {CollectiveOperation::kConnect, procs, nprocs, info, ninfo},
         cbfunc, cbdata);
@@ -43,7 +44,7 @@ pmix_status_t PMIx_Disconnect(const pmix_proc_t procs[], size_t nprocs,
 pmix_status_t PMIx_Disconnect_nb(const pmix_proc_t procs[], size_t nprocs,
                                  const pmix_info_t info[], size_t ninfo,
                                  pmix_op_cbfunc_t cbfunc, void* cbdata) {
-  return WithSession([&](Session& session) {
+  return WithSessionAsync([&](Session& session) {
     return ConnectProcsAsync(
         session, {CollectiveOperation::kDisconnect, procs, nprocs, info, ninfo},
         cbfunc, cbdata);

@@ -9,6 +9,7 @@
 using canopy::client::JobControlRequest;
 using canopy::client::Session;
 using canopy::client::WithSession;
+using canopy::client::WithSessionAsync;
 
 extern "C" {
 
@@ -24,7 +25,7 @@ pmix_status_t PMIx_Job_control(const pmix_proc_t targets[], size_t ntargets,
 pmix_status_t PMIx_Job_control_nb(const pmix_proc_t targets[], size_t ntargets,
                                   const pmix_info_t directives[], size_t ndirs,
                                   pmix_info_cbfunc_t cbfunc, void* cbdata) {
-  return WithSession([&](Session& session) {
+  return WithSessionAsync([&](Session& session) {
     const JobControlRequest request{targets, ntargets, directives, ndirs};
     return canopy::client::ControlJobAsync(session, request, cbfunc, cbdata);
   });

@@ -8,6 +8,7 @@
 
 using canopy::client::Session;
 using canopy::client::WithSession;
+using canopy::client::WithSessionAsync;
 
 extern "C" {
 
@@ -19,7 +20,7 @@ pmix_status_t PMIx_Publish(const pmix_info_t info[], size_t ninfo) {
 
 pmix_status_t PMIx_Publish_nb(const pmix_info_t info[], size_t ninfo,
                               pmix_op_cbfunc_t cbfunc, void* cbdata) {
-  return WithSession([&](Session& session) {
+  return WithSessionAsync([&](Session& session) {
     return canopy::client::PublishDataAsync(session, {info, ninfo}, cbfunc,
                                             cbdata);
   });
@@ -36,7 +37,7 @@ pmix_status_t PMIx_Lookup(pmix_pdata_t data[], size_t ndata,
 pmix_status_t PMIx_Lookup_nb(char** keys, const pmix_info_t info[],
                              size_t ninfo, pmix_lookup_cbfunc_t cbfunc,
                              void* cbdata) {
-  return WithSession([&](Session& session) {
+  return WithSessionAsync([&](Session& session) {
     return canopy::client::LookUpDataAsync(session, keys, {info, ninfo}, cbfunc,
                                            cbdata);
   });
@@ -52,7 +53,7 @@ pmix_status_t PMIx_Unpublish(char** keys, const pmix_info_t info[],
 pmix_status_t PMIx_Unpublish_nb(char** keys, const pmix_info_t info[],
                                 size_t ninfo, pmix_op_cbfunc_t cbfunc,
                                 void* cbdata) {
-  return WithSession([&](Session& session) {
+  return WithSessionAsync([&](Session& session) {
     return canopy::client::UnpublishDataAsync(session, keys, {info, ninfo},
                                               cbfunc, cbdata);
   });

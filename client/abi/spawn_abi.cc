@@ -9,6 +9,7 @@
 using canopy::client::Session;
 using canopy::client::SpawnRequest;
 using canopy::client::WithSession;
+using canopy::client::WithSessionAsync;
 
 namespace {
 
@@ -37,7 +38,7 @@ pmix_status_t PMIx_Spawn(const pmix_info_t job_info[], size_t ninfo,
 pmix_status_t PMIx_Spawn_nb(const pmix_info_t job_info[], size_t ninfo,
                             const pmix_app_t apps[], size_t napps,
                             pmix_spawn_cbfunc_t cbfunc, void* cbdata) {
-  return WithSession([&](Session& session) {
+  return WithSessionAsync([&](Session& session) {
     return canopy::client::SpawnJobAsync(
         session, RequestOf(job_info, ninfo, apps, napps), cbfunc, cbdata);
   });

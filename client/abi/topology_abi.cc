@@ -16,6 +16,7 @@
 using canopy::client::DeviceDistance;
 using canopy::client::Session;
 using canopy::client::WithSession;
+using canopy::client::WithSessionAsync;
 
 namespace {
 
@@ -97,7 +98,7 @@ pmix_status_t PMIx_Compute_distances_nb(pmix_topology_t* topo,
                                         pmix_info_t info[], size_t ninfo,
                                         pmix_device_dist_cbfunc_t cbfunc,
                                         void* cbdata) {
-  return WithSession([&](Session& session) -> pmix_status_t {
+  return WithSessionAsync([&](Session& session) -> pmix_status_t {
     if (cbfunc == nullptr) return PMIX_ERR_BAD_PARAM;
     std::vector<DeviceDistance> found;
     const int rc =

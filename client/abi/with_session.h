@@ -16,6 +16,14 @@ pmix_status_t WithSession(Body&& body) {
   return body(call.session());
 }
 
+// The same for a non-blocking call, whose callback runs after it has returned.
+template <typename Body>
+pmix_status_t WithSessionAsync(Body&& body) {
+  const NonBlockingApiCall call;
+  if (!call) return PMIX_ERR_INIT;
+  return body(call.session());
+}
+
 }  // namespace canopy::client
 
 #endif  // CANOPY_CLIENT_ABI_WITH_SESSION_H_

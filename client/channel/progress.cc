@@ -36,6 +36,23 @@ Progress::Progress(bool external)
 
 Progress::~Progress() { Stop(); }
 
+Progress::Call::Call(Progress* progress) : progress_(progress) {
+  const MutexLock lock(progress_->mu_);
+  number_ = ++progress_->last_call_;
+  progress_->calls_.insert(number_);
+}
+
+Progress::Call::~Call() {
+  const MutexLock lock(progress_->mu_);
+  progress_->calls_.erase(number_);
+  if (progress_->IsDueLocked()) progress_->WakeLocked();
+}
+
+bool Progress::IsDueLocked() const {
+  return !tasks_.empty() &&
+         (calls_.empty() || *calls_.begin() > tasks_.front().after);
+}
+
 void Progress::WakeLocked() {
   if (!sleeping_) return;
   sleeping_ = false;
@@ -64,7 +81,7 @@ void Progress::EnsureThreadLocked() {
 void Progress::Post(Task task) {
   const MutexLock lock(mu_);
   if (stopped_) return;
-  tasks_.push_back(std::move(task));
+  tasks_.push_back({std::move(task), last_call_});
   EnsureThreadLocked();
   WakeLocked();
 }
@@ -101,8 +118,8 @@ bool Progress::InTask() const {
 
 void Progress::RunTasks() {
   const MutexLock lock(mu_);
-  while (!tasks_.empty()) {
-    Task task = std::move(tasks_.front());
+  while (IsDueLocked()) {
+    Task task = std::move(tasks_.front().task);
     tasks_.pop_front();
     mu_.Unlock();
     task();
@@ -141,7 +158,7 @@ void Progress::ThreadMain() {
     RunTasks();
     {
       const MutexLock lock(mu_);
-      if (!tasks_.empty()) continue;
+      if (IsDueLocked()) continue;
       if (stopping_) return;
       sleeping_ = true;
     }

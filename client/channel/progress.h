@@ -8,8 +8,10 @@
 #include <pthread.h>
 
 #include <atomic>
+#include <cstdint>
 #include <deque>
 #include <functional>
+#include <set>
 #include <thread>
 
 #include "common/mutex.h"
@@ -21,6 +23,21 @@ namespace canopy::client {
 class Progress {
  public:
   using Task = std::function<void()>;
+
+  // A non-blocking call in progress: what is posted meanwhile, by whatever
+  // thread, runs after its end, so that its callback never runs before it has
+  // returned. Calls that begin after a task was posted do not delay it.
+  class Call {
+   public:
+    explicit Call(Progress* progress);
+    ~Call();
+    Call(const Call&) = delete;
+    Call& operator=(const Call&) = delete;
+
+   private:
+    Progress* const progress_;
+    uint64_t number_ = 0;
+  };
 
   // `external`: there is no thread; RunPending runs everything.
   explicit Progress(bool external);
@@ -51,10 +68,16 @@ class Progress {
   void Stop();
 
  private:
+  struct Queued {
+    Task task;
+    uint64_t after = 0;  // calls up to this number must have ended
+  };
+
+  bool IsDueLocked() const CANOPY_REQUIRES(mu_);
   void EnsureThreadLocked() CANOPY_REQUIRES(mu_);
   void ThreadMain();
   void PollOnce(int timeout_ms);
-  // Runs tasks until none is left.
+  // Runs tasks until none is due.
   void RunTasks();
   void WakeLocked() CANOPY_REQUIRES(mu_);
 
@@ -62,7 +85,9 @@ class Progress {
   UniqueFd epoll_;
   UniqueFd wake_;
   Mutex mu_;
-  std::deque<Task> tasks_ CANOPY_GUARDED_BY(mu_);
+  std::deque<Queued> tasks_ CANOPY_GUARDED_BY(mu_);
+  uint64_t last_call_ CANOPY_GUARDED_BY(mu_) = 0;
+  std::set<uint64_t> calls_ CANOPY_GUARDED_BY(mu_);  // in progress
   Task readable_ CANOPY_GUARDED_BY(mu_);
   int watched_ CANOPY_GUARDED_BY(mu_) = -1;
   bool armed_ CANOPY_GUARDED_BY(mu_) = false;

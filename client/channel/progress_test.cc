@@ -3,7 +3,9 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <future>
+#include <optional>
 #include <string>
 #include <thread>
 #include <vector>
@@ -44,6 +46,46 @@ TEST(Progress, StopRunsWhatIsQueuedAndDropsWhatComesLater) {
   progress.Post([&] { ++ran; });
   progress.RunPending();
   EXPECT_EQ(ran, 10);
+}
+
+TEST(Progress, WhatIsPostedDuringACallRunsAfterIt) {
+  Progress progress(/*external=*/false);
+  std::atomic<bool> returned{false};
+  std::promise<bool> order;
+  {
+    const Progress::Call call(&progress);
+    std::thread([&] {
+      progress.Post([&] { order.set_value(returned.load()); });
+    }).join();
+    // Long enough for the other thread, if it did not wait.
+    usleep(20'000);
+    returned = true;
+  }
+  EXPECT_TRUE(order.get_future().get());
+}
+
+TEST(Progress, LaterCallsDelayNothing) {
+  Progress progress(/*external=*/true);
+  int ran = 0;
+  std::optional<Progress::Call> first(&progress);
+  progress.Post([&] { ++ran; });
+  const Progress::Call second(&progress);
+  progress.Post([&] { ++ran; });
+  progress.RunPending();
+  EXPECT_EQ(ran, 0);
+  first.reset();
+  progress.RunPending();
+  EXPECT_EQ(ran, 1);
+}
+
+TEST(Progress, ATaskMayMakeACall) {
+  Progress progress(/*external=*/false);
+  std::promise<void> done;
+  progress.Post([&] {
+    const Progress::Call call(&progress);
+    progress.Post([&] { done.set_value(); });
+  });
+  done.get_future().wait();
 }
 
 TEST(Progress, ExternalRunsOnlyWhenDriven) {

@@ -4,7 +4,9 @@
 #define CANOPY_CLIENT_SESSION_LIFECYCLE_H_
 
 #include <cstddef>
+#include <optional>
 
+#include "client/channel/progress.h"
 #include "client/session/session.h"
 #include "pmix.h"
 
@@ -29,6 +31,22 @@ class ApiCall {
 
  private:
   Session* session_;
+};
+
+// The same for a non-blocking one: no callback that it causes runs before its
+// end.
+class NonBlockingApiCall {
+ public:
+  NonBlockingApiCall() {
+    if (call_) pending_.emplace(&call_.session().progress());
+  }
+
+  explicit operator bool() const { return static_cast<bool>(call_); }
+  Session& session() const { return call_.session(); }
+
+ private:
+  ApiCall call_;
+  std::optional<Progress::Call> pending_;
 };
 
 }  // namespace canopy::client

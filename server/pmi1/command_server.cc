@@ -13,6 +13,8 @@
 #include "common/codec/encoder.h"
 #include "common/values/value.h"
 #include "pmix_common.h"
+#include "server/pmi1/answers.h"
+#include "server/pmi1/spawn_hints.h"
 
 namespace canopy::pmi1 {
 namespace {
@@ -24,8 +26,6 @@ constexpr core::RequestId kFinalizeRequest = 2;
 constexpr core::RequestId kPutRequest = 3;
 
 constexpr size_t kMaxPuts = 1 << 16;
-// Between mcmd=spawn and endcmd: arguments and info of one command.
-constexpr size_t kMaxSpawnBytes = 1 << 20;
 
 constexpr char kProcessMapping[] = "PMI_process_mapping";
 
@@ -38,12 +38,19 @@ std::optional<std::string> TextOf(const std::optional<std::string>& encoded) {
   return std::string(*text);
 }
 
+// Of a pair that whoever spawned the job wants to be there.
+std::optional<std::string> PreputValue(const Connection& c,
+                                       const std::string& key) {
+  if (c.job->parent.nspace.empty()) return std::nullopt;
+  for (const std::string& entry :
+       c.job->apps[c.job->procs[c.proc.rank].app].env) {
+    if (auto value = PreputValueIn(entry, key)) return value;
+  }
+  return std::nullopt;
+}
+
 // The name of the answer to a command that we refuse.
 std::string RefusalOf(const std::string& name) {
-  if (name == "publish_name") return "publish_result";
-  if (name == "unpublish_name") return "unpublish_result";
-  if (name == "lookup_name") return "lookup_result";
-  if (name == "spawn") return "spawn_result";
   if (name == "getbyidx") return "getbyidx_results";
   if (name == "create_kvs") return "newkvs";
   if (name == "destroy_kvs") return "kvs_destroyed";
@@ -52,7 +59,8 @@ std::string RefusalOf(const std::string& name) {
 
 // The first command in the socket.
 struct Waiting {
-  size_t size = 0;  // 0: there is none
+  std::string line;  // without its end
+  size_t size = 0;   // 0: there is none
   // Something was sent after it, which waits for its answer.
   bool passed = false;
 };
@@ -66,7 +74,8 @@ Waiting LookAt(int fd) {
   if (end == data.npos) return {};
   // Those lines of a spawn that follow belong to it.
   const bool alone = !data.starts_with("mcmd=");
-  return {end + 1, alone && end + 1 < data.size()};
+  return {std::string(data.substr(0, end)), end + 1,
+          alone && end + 1 < data.size()};
 }
 
 // Whether the client has been sent something that it has not read.
@@ -77,41 +86,22 @@ bool HasUnread(int fd) {
 
 }  // namespace
 
-void TakeFrom(int fd, size_t size) {
-  char buffer[kMaxLine + 1];
-  while (size > 0) {
-    const ssize_t n =
-        recv(fd, buffer, std::min(size, sizeof buffer), MSG_DONTWAIT);
-    if (n < 0 && errno == EINTR) continue;
-    if (n <= 0) return;
-    size -= static_cast<size_t>(n);
-  }
-}
-
 CommandServer::CommandServer(const Pmi1Options* options,
-                             Connections* connections, InputSink* sink)
-    : options_(options), connections_(connections), sink_(sink) {}
+                             Connections* connections,
+                             SocketPersistence* persistence, InputSink* sink)
+    : options_(options),
+      connections_(connections),
+      sink_(sink),
+      changes_(connections, persistence, sink) {}
 
-// The kernel has room for many answers, and a client asks for one at a time.
 void CommandServer::Answer(Connection& c, const std::string& line) {
-  const std::string text = line + "\n";
-  const ssize_t n =
-      send(c.fd.get(), text.data(), text.size(), MSG_DONTWAIT | MSG_NOSIGNAL);
-  if (n != static_cast<ssize_t>(text.size())) {
-    return connections_->End(
-        c, n < 0 && errno == EPIPE ? "" : "does not read what is sent to it");
-  }
-  Done(c);
-}
-
-void CommandServer::Done(Connection& c) {
-  TakeFrom(c.fd.get(), std::exchange(c.command_size, 0));
+  pmi1::Answer(connections_, c, line);
 }
 
 // --------------------------------------------------------------- commands ---
 
 void CommandServer::Handle(Connection& c, std::string_view line) {
-  if (c.in_spawn) return HandleSpawnLine(c, line);
+  if (c.spawn != nullptr) return changes_.HandleSpawnLine(c, line);
   const Command command = ParseCommand(line);
   if (command.name.empty())
     return connections_->End(c, "sent what is no PMI-1 command");
@@ -119,33 +109,8 @@ void CommandServer::Handle(Connection& c, std::string_view line) {
     return connections_->End(
         c, "sent " + command.name.substr(0, 64) + " before init");
   }
-  if (command.name == "spawn") {
-    c.in_spawn = true;
-    c.spawn_bytes = 0;
-    c.last_spawn = true;
-    c.spawn_total.clear();
-    return Done(c);
-  }
-  HandleCommand(c, command);
-}
-
-// One command after the other, and one answer after the last of them.
-void CommandServer::HandleSpawnLine(Connection& c, std::string_view line) {
-  c.spawn_bytes += line.size() + 1;
-  if (c.spawn_bytes > kMaxSpawnBytes) {
-    return connections_->End(c, "sent a spawn command that does not end");
-  }
-  if (line.starts_with("totspawns=")) {
-    c.spawn_total = line.substr(10);
-  } else if (line.starts_with("spawnssofar=")) {
-    c.last_spawn = c.spawn_total.empty() || line.substr(12) == c.spawn_total;
-  } else if (line == "endcmd") {
-    c.in_spawn = false;
-    if (c.last_spawn) {
-      return Answer(c, "cmd=spawn_result rc=-1 msg=not_supported");
-    }
-  }
-  Done(c);
+  if (command.name == "spawn") return changes_.HandleSpawnLine(c, line);
+  if (!changes_.Handle(c, command)) HandleCommand(c, command);
 }
 
 void CommandServer::HandleCommand(Connection& c, const Command& command) {
@@ -233,7 +198,9 @@ std::optional<std::string> CommandServer::Lookup(const Connection& c,
   if (key == kProcessMapping) {
     return TextOf(options_->find_job_key(c.proc.nspace, PMIX_ANL_MAP));
   }
-  return TextOf(options_->find_key(c.proc.nspace, key));
+  std::optional<std::string> value =
+      TextOf(options_->find_key(c.proc.nspace, key));
+  return value ? value : PreputValue(c, key);
 }
 
 void CommandServer::HandleBarrier(Connection& c) {
@@ -276,6 +243,8 @@ void CommandServer::Reply(Connection& c, const core::ReplyClient& reply) {
     c.state.finalized = true;
     c.PersistState();
     Answer(c, "cmd=finalize_ack");
+  } else {
+    changes_.Reply(c, reply);
   }
   // The client may have sent more already.
   connections_->Continue(c);
@@ -296,9 +265,15 @@ void CommandServer::AnswerBarrier(Connection& c) {
 // when it has sent its next command.
 void CommandServer::FinishRecovered(Connection& c) {
   const Waiting waiting = LookAt(c.fd.get());
-  const bool answered = waiting.passed || HasUnread(c.fd.get());
   c.command_size = waiting.size;
-  if (c.state.answering && waiting.size > 0 && !answered) {
+  // Lines of a spawn have no answers of their own.
+  const bool in_lines = c.spawn != nullptr && !c.spawn->complete();
+  const bool answered = (waiting.passed && !in_lines) || HasUnread(c.fd.get());
+  if (answered) {
+    changes_.Forget(c);
+  } else if (changes_.FinishRecovered(c, waiting.line)) {
+    return;
+  } else if (c.state.answering && waiting.size > 0) {
     return AnswerBarrier(c);
   }
   if (answered) Done(c);

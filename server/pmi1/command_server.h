@@ -2,21 +2,19 @@
 #ifndef CANOPY_SERVER_PMI1_COMMAND_SERVER_H_
 #define CANOPY_SERVER_PMI1_COMMAND_SERVER_H_
 
-#include <cstddef>
 #include <optional>
 #include <string>
 #include <string_view>
 
 #include "server/core/step/client_actions.h"
+#include "server/pmi1/change_server.h"
 #include "server/pmi1/connection.h"
 #include "server/pmi1/options.h"
 #include "server/pmi1/pmi1_wire.h"
+#include "server/pmi1/socket_persistence.h"
 #include "server/ports/input_sink.h"
 
 namespace canopy::pmi1 {
-
-// Removes bytes from the socket that were only looked at.
-void TakeFrom(int fd, size_t size);
 
 // A command leaves its socket when it has been answered. What a client asks for
 // wrongly is answered with an error code; who breaks the protocol is closed.
@@ -24,7 +22,7 @@ void TakeFrom(int fd, size_t size);
 class CommandServer {
  public:
   CommandServer(const Pmi1Options* options, Connections* connections,
-                InputSink* sink);
+                SocketPersistence* persistence, InputSink* sink);
 
   // The line without its end; Connection::command_size has been set.
   void Handle(Connection& c, std::string_view line);
@@ -33,9 +31,9 @@ class CommandServer {
   // The first command in the socket of a connection that was recovered may have
   // been answered: answers it, removes it, or leaves it.
   void FinishRecovered(Connection& c);
+  ChangeServer& changes() { return changes_; }
 
  private:
-  void HandleSpawnLine(Connection& c, std::string_view line);
   void HandleCommand(Connection& c, const Command& command);
   void HandleInit(Connection& c, const Command& command);
   void HandlePut(Connection& c, const Command& command);
@@ -46,13 +44,12 @@ class CommandServer {
   void HandleFinalize(Connection& c);
   void HandleAbort(Connection& c, const Command& command);
   void AnswerBarrier(Connection& c);
-  // Ends the command that is handled, with an answer or without one.
   void Answer(Connection& c, const std::string& line);
-  void Done(Connection& c);
 
   const Pmi1Options* const options_;
   Connections* const connections_;
   InputSink* const sink_;
+  ChangeServer changes_;
 };
 
 }  // namespace canopy::pmi1

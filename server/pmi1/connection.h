@@ -3,16 +3,18 @@
 #define CANOPY_SERVER_PMI1_CONNECTION_H_
 
 #include <cstddef>
+#include <cstdint>
 #include <memory>
-#include <string>
 #include <vector>
 
 #include "common/ids.h"
 #include "common/job.h"
+#include "common/posix/unique_fd.h"
 #include "server/core/step/client_id.h"
 #include "server/endpoint/connection_table.h"
 #include "server/endpoint/local_processes.h"
 #include "server/pmi1/rank_states.h"
+#include "server/pmi1/spawn_text.h"
 
 namespace canopy::pmi1 {
 
@@ -26,6 +28,9 @@ struct RankClient {
 };
 using Jobs = endpoint::LocalProcesses<JobState, RankClient>;
 
+// A request that changes what lives longer than the connection.
+enum class Change : uint8_t { kNone, kPublish, kUnpublish, kLookup, kSpawn };
+
 struct Connection : endpoint::Connection {
   ProcId proc;
   std::shared_ptr<const JobSpec> job;
@@ -36,14 +41,18 @@ struct Connection : endpoint::Connection {
   // Of the command that is handled now: its bytes in the socket. 0: none is.
   size_t command_size = 0;
   size_t num_puts = 0;
-  bool in_spawn = false;   // between mcmd=spawn and endcmd
-  size_t spawn_bytes = 0;  // of the lines of one spawn
-  bool last_spawn = false;
-  std::string spawn_total;
+  Change change = Change::kNone;  // whose answer is awaited
+  ChangeState changes;
+  std::unique_ptr<SpawnText> spawn;  // within a spawn, answer included
+  UniqueFd spawn_file;               // what is persisted of it
 
   // Makes `state` durable.
   void PersistState() {
     if (states != nullptr) states->Set(index, state);
+  }
+  // The same of `changes`.
+  void PersistChanges() {
+    if (states != nullptr) states->SetChange(index, changes);
   }
 };
 using Connections = endpoint::TableOf<Connection>;

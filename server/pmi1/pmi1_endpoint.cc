@@ -6,7 +6,10 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <map>
 #include <utility>
+
+#include "server/pmi1/answers.h"
 
 namespace canopy::pmi1 {
 namespace {
@@ -37,7 +40,7 @@ Pmi1Endpoint::Pmi1Endpoint(EventLoop* loop, InputSink* sink,
       jobs_(options_.self),
       connections_(loop, this, sink_, TableOptions(options_)),
       persistence_(loop, &options_, &jobs_, &connections_),
-      commands_(&options_, &connections_, sink_) {}
+      commands_(&options_, &connections_, &persistence_, sink_) {}
 
 void Pmi1Endpoint::Log(core::LogLine::Level level, std::string text) {
   if (options_.log) options_.log({level, std::move(text)});
@@ -60,6 +63,7 @@ std::vector<std::string> Pmi1Endpoint::ForJob(const core::PrepareLocal& job) {
   std::vector<std::string> env = {Entry("PMI_SIZE", job.job->procs.size())};
   const size_t here = job.layout->ranks_of_agent(options_.self).size();
   if (here > 0) env.push_back(Entry("MPI_LOCALNRANKS", here));
+  if (!job.job->parent.nspace.empty()) env.push_back(Entry("PMI_SPAWNED", 1));
   return env;
 }
 
@@ -169,29 +173,48 @@ void Pmi1Endpoint::Recover(const std::string& nspace,
   Jobs::Job* job = jobs_.Find(nspace);
   if (job == nullptr) return;
   const std::vector<Rank>& here = job->layout->ranks_of_agent(options_.self);
-  const auto file = std::ranges::find(persisted, kStatesName, &NamedFd::name);
-  if (file != persisted.end()) {
-    auto states = RankStates::Open(std::move(file->fd), here.size());
-    if (states.ok()) job->states = std::move(states).value();
+  RecoverStates(nspace, job, here.size(), persisted);
+  std::map<Rank, UniqueFd> spawns;
+  for (NamedFd& one : persisted) {
+    if (const auto rank = SpawnerIn(one.name))
+      spawns[*rank] = std::move(one.fd);
   }
   for (NamedFd& one : persisted) {
     const std::optional<Rank> rank = RankIn(one.name);
     if (!rank) continue;
     if (job->states != nullptr && std::ranges::count(here, *rank) > 0) {
-      RecoverConnection(nspace, job, *rank, std::move(one.fd));
+      RecoverConnection(nspace, job, *rank, std::move(one.fd),
+                        std::move(spawns[*rank]));
     } else {
       shutdown(one.fd.get(), SHUT_RDWR);
     }
   }
 }
 
+void Pmi1Endpoint::RecoverStates(const std::string& nspace, Jobs::Job* job,
+                                 size_t ranks,
+                                 std::vector<NamedFd>& persisted) {
+  const auto file = std::ranges::find(persisted, kStatesName, &NamedFd::name);
+  if (file == persisted.end()) return;
+  auto states = RankStates::Open(std::move(file->fd), ranks);
+  if (!states.ok()) return;
+  job->states = std::move(states).value();
+  const auto changes =
+      std::ranges::find(persisted, kChangesName, &NamedFd::name);
+  if (changes != persisted.end())
+    (void)job->states->AdoptChanges(std::move(changes->fd));
+  persistence_.CompleteStates(nspace, job->states.get());
+}
+
 void Pmi1Endpoint::RecoverConnection(const std::string& nspace, Jobs::Job* job,
-                                     Rank rank, UniqueFd fd) {
+                                     Rank rank, UniqueFd fd, UniqueFd spawn) {
   Connection& c = AddConnection({nspace, rank}, job->spec, std::move(fd));
   c.persisted = true;
   c.states = job->states;
   c.index = job->layout->numbers(rank).local_rank;
   c.state = c.states->Get(c.index);
+  c.changes = c.states->GetChange(c.index);
+  if (spawn) commands_.changes().RecoverSpawn(c, std::move(spawn));
   commands_.FinishRecovered(c);
   if (!c.state.initialized) return;
   sink_->OnInput(core::ClientConnected{c.id, c.proc});
@@ -199,6 +222,7 @@ void Pmi1Endpoint::RecoverConnection(const std::string& nspace, Jobs::Job* job,
   reattached.counts.push_back(
       {core::CollectiveOp::kFence, {}, c.state.barriers});
   sink_->OnInput(std::move(reattached));
+  commands_.changes().Resume(c);
   if (c.state.finalized) sink_->OnInput(core::FinalizeArrived{c.id, 0});
 }
 

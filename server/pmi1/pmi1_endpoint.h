@@ -32,12 +32,12 @@ namespace canopy::pmi1 {
 
 // A rank's process inherits one end of a socket pair, so no other process can
 // speak for it. What it puts is committed at once, and its barrier is a fence
-// over its namespace that collects data. Spawn and name publishing are refused
-// with an error code.
+// over its namespace that collects data. Names are published data, a spawn is
+// PMIx_Spawn.
 //
 // A command stays in its socket until it is answered: a client that waits for
 // an answer gets it from the agent that has the socket, which may be a
-// successor.
+// successor. Lines of a spawn are persisted before they leave it.
 //
 // Loop thread only; loop and sink outlive it.
 class Pmi1Endpoint : public ClientPort,
@@ -82,8 +82,11 @@ class Pmi1Endpoint : public ClientPort,
   void Log(core::LogLine::Level level, std::string text);
   Connection& AddConnection(const ProcId& proc,
                             std::shared_ptr<const JobSpec> job, UniqueFd fd);
+  void RecoverStates(const std::string& nspace, Jobs::Job* job, size_t ranks,
+                     std::vector<NamedFd>& persisted);
+  // `spawn`: the lines of one that was not answered, if there are any.
   void RecoverConnection(const std::string& nspace, Jobs::Job* job, Rank rank,
-                         UniqueFd fd);
+                         UniqueFd fd, UniqueFd spawn);
 
   const Pmi1Options options_;
   InputSink* const sink_;

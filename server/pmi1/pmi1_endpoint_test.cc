@@ -3,14 +3,19 @@
 #include <gtest/gtest.h>
 #include <sys/socket.h>
 
+#include <algorithm>
 #include <map>
 #include <string>
+#include <utility>
 #include <variant>
 #include <vector>
 
 #include "common/codec/decoder.h"
 #include "common/codec/encoder.h"
+#include "common/codec/infos.h"
+#include "common/values/info_list.h"
 #include "common/values/value.h"
+#include "pmix_types.h"
 #include "server/ports/fake_sink.h"
 
 namespace canopy::pmi1 {
@@ -91,6 +96,12 @@ class Pmi1EndpointTest : public ::testing::Test {
     reply.request = what == "barrier" ? 1 : what == "finalize" ? 2 : 3;
     reply.status = status;
     endpoint_->Reply(reply);
+    loop_.RunOnce(0);
+  }
+
+  void AnswerChange(core::RequestId request, int status, Bytes payload = {}) {
+    endpoint_->Reply({MakeClientId(ClientKind::kPmi1, 1), request, status,
+                      std::move(payload)});
     loop_.RunOnce(0);
   }
 
@@ -205,19 +216,99 @@ TEST_F(Pmi1EndpointTest, Abort) {
 
 TEST_F(Pmi1EndpointTest, WhatIsNotSupportedSaysSo) {
   Init();
-  const std::string refused = " rc=-1 msg=not_supported info=not_supported\n";
-  EXPECT_EQ(Ask("cmd=publish_name service=s port=p"),
-            "cmd=publish_result" + refused);
-  EXPECT_EQ(Ask("cmd=lookup_name service=s"), "cmd=lookup_result" + refused);
-  EXPECT_EQ(Ask("cmd=unpublish_name service=s"),
-            "cmd=unpublish_result" + refused);
-  EXPECT_EQ(Ask("cmd=dance"), "cmd=dance_result" + refused);
+  EXPECT_EQ(Ask("cmd=dance"),
+            "cmd=dance_result rc=-1 msg=not_supported info=not_supported\n");
+}
+
+TEST_F(Pmi1EndpointTest, NamesArePublishedData) {
+  Init();
+  EXPECT_EQ(Ask("cmd=publish_name service=s port=p#1"), "");
+  const auto published = sink_.All<core::PublishArrived>();
+  ASSERT_EQ(published.size(), 1u);
+  InfoList infos;
+  ASSERT_TRUE(DecodeInfos(published[0].info.view(), &infos));
+  EXPECT_EQ(infos.FindString("s"), "p#1");
+  AnswerChange(published[0].request, 0);
+  EXPECT_EQ(Receive(), "cmd=publish_result rc=0 msg=success info=ok\n");
+
+  EXPECT_EQ(Ask("cmd=unpublish_name service=s"), "");
+  const auto unpublished = sink_.All<core::UnpublishArrived>();
+  ASSERT_EQ(unpublished.size(), 1u);
+  EXPECT_EQ(unpublished[0].keys, std::vector<std::string>{"s"});
+  EXPECT_NE(unpublished[0].request, published[0].request);
+  AnswerChange(unpublished[0].request, kErrNotFound);
+  EXPECT_EQ(Receive(),
+            "cmd=unpublish_result rc=-1 msg=status_-46 info=status_-46\n");
+}
+
+TEST_F(Pmi1EndpointTest, NamesAreLookedUp) {
+  Init();
+  EXPECT_EQ(Ask("cmd=lookup_name service=s"), "");
+  const auto first = sink_.All<core::LookupArrived>();
+  ASSERT_EQ(first.size(), 1u);
+  EXPECT_EQ(first[0].keys, std::vector<std::string>{"s"});
+  pmix_pdata_t found = {};
+  found.value = Value::String("p#1").Release();
+  Encoder encoder;
+  encoder.PackSize(1);
+  encoder.PackCall(PMIX_PDATA, 1, &found);
+  Value::Adopt(&found.value);
+  AnswerChange(first[0].request, 0, Bytes(encoder.Take()));
+  EXPECT_EQ(Receive(), "cmd=lookup_result rc=0 msg=success info=ok port=p#1\n");
+
+  EXPECT_EQ(Ask("cmd=lookup_name service=none"), "");
+  AnswerChange(sink_.All<core::LookupArrived>().at(1).request, kErrNotFound);
+  EXPECT_EQ(Receive(),
+            "cmd=lookup_result rc=-1 msg=status_-46 info=status_-46\n");
+  for (const char* name : {"", "pmix.range"}) {
+    EXPECT_EQ(Ask(std::string("cmd=lookup_name service=") + name),
+              "cmd=lookup_result rc=-1 msg=bad_service info=bad_service\n");
+  }
+}
+
+TEST_F(Pmi1EndpointTest, ASpawnOfSeveralCommandsIsOne) {
+  Init();
   EXPECT_EQ(Ask("mcmd=spawn\nnprocs=1\nexecname=x\ntotspawns=2\nspawnssofar=1\n"
                 "endcmd"),
             "");
-  EXPECT_EQ(Ask("mcmd=spawn\nnprocs=1\nexecname=x\ntotspawns=2\nspawnssofar=2\n"
+  EXPECT_TRUE(sink_.All<core::SpawnArrived>().empty());
+  EXPECT_EQ(Ask("mcmd=spawn\nnprocs=1\nexecname=y\ntotspawns=2\nspawnssofar=2\n"
                 "endcmd"),
-            "cmd=spawn_result rc=-1 msg=not_supported\n");
+            "");
+  const auto spawned = sink_.All<core::SpawnArrived>();
+  ASSERT_EQ(spawned.size(), 1u);
+  Decoder call(spawned[0].call.view());
+  size_t infos = 9, apps = 0;
+  ASSERT_TRUE(call.UnpackSize(&infos) && call.UnpackSize(&apps));
+  EXPECT_EQ(apps, 2u);
+  AnswerChange(spawned[0].request, 0, Bytes(std::string("job-2")));
+  EXPECT_EQ(Receive(), "cmd=spawn_result rc=0 msg=success info=ok\n");
+  EXPECT_EQ(Ask("cmd=get_appnum"), "cmd=appnum rc=0 appnum=0\n");
+}
+
+TEST_F(Pmi1EndpointTest, ASpawnThatCannotBeMeantIsRefused) {
+  Init();
+  EXPECT_EQ(Ask("mcmd=spawn\nnprocs=1\nendcmd"),
+            "cmd=spawn_result rc=-1 msg=bad_spawn_command "
+            "info=bad_spawn_command\n");
+  EXPECT_EQ(Ask("cmd=get_appnum"), "cmd=appnum rc=0 appnum=0\n");
+}
+
+TEST_F(Pmi1EndpointTest, SpawnedProcessesKnowIt) {
+  JobSpec job = *prepare_.job;
+  EXPECT_EQ(std::ranges::count(endpoint_->ForJob(prepare_), "PMI_SPAWNED=1"),
+            0);
+  job.parent = {"job-0", 0};
+  job.apps[0].env = {"PMI_PREPUT_0=PORT=tag#1"};
+  prepare_.job = std::make_shared<JobSpec>(std::move(job));
+  EXPECT_EQ(std::ranges::count(endpoint_->ForJob(prepare_), "PMI_SPAWNED=1"),
+            1);
+  client_.Reset(endpoint_->FdForRank(prepare_, 0).fd);
+  Init();
+  EXPECT_EQ(Ask("cmd=get kvsname=job-1 key=PORT"),
+            "cmd=get_result rc=0 msg=success value=tag#1\n");
+  EXPECT_EQ(Ask("cmd=get kvsname=job-1 key=POR"),
+            "cmd=get_result rc=-1 msg=key_POR_not_found value=unknown\n");
 }
 
 TEST_F(Pmi1EndpointTest, GarbageClosesThisConnectionOnly) {

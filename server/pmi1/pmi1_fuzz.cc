@@ -20,14 +20,21 @@ namespace {
 class AnsweringSink : public InputSink {
  public:
   void OnInput(core::Input input) override {
-    if (const auto* fence = std::get_if<core::CollectiveArrived>(&input)) {
-      endpoint->Reply({fence->client, fence->request, 0, {}});
-    } else if (const auto* put = std::get_if<core::Committed>(&input)) {
-      endpoint->Reply({put->client, put->request, 0, {}});
-    } else if (const auto* end = std::get_if<core::FinalizeArrived>(&input)) {
-      endpoint->Reply({end->client, end->request, 0, {}});
-    }
+    (Answer<core::CollectiveArrived>(input) || Answer<core::Committed>(input) ||
+     Answer<core::PublishArrived>(input) ||
+     Answer<core::LookupArrived>(input) ||
+     Answer<core::UnpublishArrived>(input) ||
+     Answer<core::SpawnArrived>(input) || Answer<core::FinalizeArrived>(input));
   }
+
+  template <typename T>
+  bool Answer(const core::Input& input) {
+    const T* request = std::get_if<T>(&input);
+    if (request == nullptr) return false;
+    endpoint->Reply({request->client, request->request, 0, {}});
+    return true;
+  }
+
   Pmi1Endpoint* endpoint = nullptr;
 };
 

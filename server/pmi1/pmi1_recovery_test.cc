@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "server/pmi1/pmi1_endpoint.h"
+#include "server/pmi1/spawn_text.h"
 #include "server/ports/fake_fd_store.h"
 #include "server/ports/fake_sink.h"
 
@@ -220,13 +221,99 @@ TEST_F(Pmi1RecoveryTest, WhoWentOnHasHadItsAnswer) {
   EXPECT_TRUE(agent_->sink.All<core::CollectiveArrived>().empty());
 }
 
+constexpr char kSpawn[] =
+    "mcmd=spawn\nnprocs=1\nexecname=x\ntotspawns=1\nspawnssofar=1\nendcmd\n";
+constexpr char kSpawned[] = "cmd=spawn_result rc=0 msg=success info=ok\n";
+
 TEST_F(Pmi1RecoveryTest, LinesOfASpawnBelongTogether) {
   Init();
   Kill();
-  Write(
-      "mcmd=spawn\nnprocs=1\nexecname=x\ntotspawns=1\nspawnssofar=1\nendcmd\n");
+  Write(kSpawn);
   Restart();
-  EXPECT_EQ(Receive(), "cmd=spawn_result rc=-1 msg=not_supported\n");
+  EXPECT_EQ(agent_->sink.All<core::SpawnArrived>().size(), 1u);
+}
+
+TEST_F(Pmi1RecoveryTest, ASpawnGoesOnWhereItsLinesEnded) {
+  Init();
+  const std::string spawn = kSpawn;
+  for (size_t end = spawn.find('\n'); end + 1 < spawn.size();
+       end = spawn.find('\n', end + 1)) {
+    Send(spawn.substr(0, end + 1));
+    Kill();
+    Write(spawn.substr(end + 1));
+    Restart();
+    const auto spawned = agent_->sink.All<core::SpawnArrived>();
+    ASSERT_EQ(spawned.size(), 1u) << end;
+    EXPECT_EQ(spawned[0].call.view(), SpawnCallOf(spawn).value());
+    agent_->Reply(spawned[0].request);
+    EXPECT_EQ(Receive(), kSpawned);
+  }
+}
+
+TEST_F(Pmi1RecoveryTest, ALineThatWasPersistedAndNotTakenCountsOnce) {
+  Init();
+  Send("mcmd=spawn\nnprocs=1\nexecname=x\n");
+  Kill();
+  Write("execname=x\ntotspawns=1\nspawnssofar=1\nendcmd\n");
+  Restart();
+  EXPECT_EQ(agent_->sink.All<core::SpawnArrived>().size(), 1u);
+}
+
+TEST_F(Pmi1RecoveryTest, ASpawnThatWaitsIsPutAgainUnderItsNumber) {
+  Init();
+  Send(kSpawn);
+  const auto before = agent_->sink.All<core::SpawnArrived>();
+  ASSERT_EQ(before.size(), 1u);
+  Kill();
+  Restart();
+  const auto after = agent_->sink.All<core::SpawnArrived>();
+  ASSERT_EQ(after.size(), 1u);
+  EXPECT_EQ(after[0].request, before[0].request);
+  EXPECT_EQ(after[0].call.view(), before[0].call.view());
+  agent_->Reply(after[0].request);
+  EXPECT_EQ(Receive(), kSpawned);
+  // The next one is another.
+  Kill();
+  Restart();
+  EXPECT_TRUE(agent_->sink.All<core::SpawnArrived>().empty());
+  Send(kSpawn);
+  EXPECT_EQ(agent_->sink.All<core::SpawnArrived>().at(0).request,
+            before[0].request + 1);
+}
+
+TEST_F(Pmi1RecoveryTest, ANameThatWaitsIsPublishedAgainUnderItsNumber) {
+  Init();
+  Send("cmd=publish_name service=s port=p\n");
+  const auto before = agent_->sink.All<core::PublishArrived>();
+  ASSERT_EQ(before.size(), 1u);
+  Kill();
+  Restart();
+  const auto after = agent_->sink.All<core::PublishArrived>();
+  ASSERT_EQ(after.size(), 1u);
+  EXPECT_EQ(after[0].request, before[0].request);
+}
+
+TEST_F(Pmi1RecoveryTest, ASpawnThatWasToBeAnsweredIsAnswered) {
+  Init();
+  Send(kSpawn);
+  Kill();
+  const auto states = RankStates::Create(2);
+  ASSERT_TRUE(states.ok());
+  (*states)->SetChange(0, {true, 0, 1});
+  fd_store_.files["pmi1.changes"].Reset(dup((*states)->changes_fd()));
+  Restart();
+  EXPECT_TRUE(agent_->sink.All<core::SpawnArrived>().empty());
+  EXPECT_EQ(Receive(), kSpawned);
+}
+
+TEST_F(Pmi1RecoveryTest, StatesOfReleaseOneAreCompleted) {
+  Init();
+  fd_store_.files.erase("pmi1.changes");
+  Kill();
+  Restart();
+  EXPECT_TRUE(fd_store_.files.contains("pmi1.changes"));
+  Send("cmd=publish_name service=s port=p\n");
+  EXPECT_EQ(agent_->sink.All<core::PublishArrived>().size(), 1u);
 }
 
 TEST_F(Pmi1RecoveryTest, ASocketThatNobodyNeedsIsReleased) {

@@ -43,6 +43,26 @@ TEST(RankStatesTest, WhoeverOpensTheFileFindsWhatWasSet) {
   EXPECT_EQ((*states)->Get(3), done);
 }
 
+TEST(RankStatesTest, ChangesAreInAFileOfTheirOwn) {
+  const ChangeState answered{true, -46, (uint64_t{1} << 40) - 1};
+  UniqueFd states_fd, changes_fd;
+  {
+    const auto states = RankStates::Create(2);
+    ASSERT_TRUE(states.ok());
+    (*states)->SetChange(1, answered);
+    states_fd = DuplicateFd((*states)->fd());
+    changes_fd = DuplicateFd((*states)->changes_fd());
+  }
+  const auto states = RankStates::Open(std::move(states_fd), 2);
+  ASSERT_TRUE(states.ok());
+  EXPECT_EQ((*states)->changes_fd(), -1);
+  EXPECT_EQ((*states)->GetChange(1), ChangeState());
+  ASSERT_TRUE((*states)->AdoptChanges(std::move(changes_fd)).ok());
+  EXPECT_EQ((*states)->GetChange(1), answered);
+  EXPECT_EQ((*states)->GetChange(0), ChangeState());
+  EXPECT_EQ((*states)->Get(1), RankState());
+}
+
 TEST(RankStatesTest, AFileOfAnotherSizeIsRefused) {
   const auto states = RankStates::Create(4);
   ASSERT_TRUE(states.ok());

@@ -1,5 +1,6 @@
 #include "server/pmi1/socket_persistence.h"
 
+#include <sys/mman.h>
 #include <sys/socket.h>
 
 #include <charconv>
@@ -11,20 +12,29 @@ namespace canopy::pmi1 {
 namespace {
 
 constexpr std::string_view kRankPrefix = "pmi1.rank.";
+constexpr std::string_view kSpawnPrefix = "pmi1.spawn.";
 
-std::string NameOf(Rank rank) {
-  return std::string(kRankPrefix) + std::to_string(rank);
+std::string NameOf(std::string_view prefix, Rank rank) {
+  return std::string(prefix) + std::to_string(rank);
+}
+
+std::optional<Rank> RankAfter(std::string_view prefix, std::string_view name) {
+  if (!name.starts_with(prefix)) return std::nullopt;
+  name.remove_prefix(prefix.size());
+  Rank rank = 0;
+  const auto end = std::from_chars(name.begin(), name.end(), rank);
+  if (end.ec != std::errc() || end.ptr != name.end()) return std::nullopt;
+  return rank;
 }
 
 }  // namespace
 
 std::optional<Rank> RankIn(std::string_view name) {
-  if (!name.starts_with(kRankPrefix)) return std::nullopt;
-  name.remove_prefix(kRankPrefix.size());
-  Rank rank = 0;
-  const auto end = std::from_chars(name.begin(), name.end(), rank);
-  if (end.ec != std::errc() || end.ptr != name.end()) return std::nullopt;
-  return rank;
+  return RankAfter(kRankPrefix, name);
+}
+
+std::optional<Rank> SpawnerIn(std::string_view name) {
+  return RankAfter(kSpawnPrefix, name);
 }
 
 SocketPersistence::SocketPersistence(EventLoop* loop,
@@ -57,7 +67,39 @@ bool SocketPersistence::MakeStates(const std::string& nspace, Jobs::Job* job) {
   job->states = std::move(states).value();
   options_->fd_store->HoldFile(nspace,
                                {kStatesName, DuplicateFd(job->states->fd())});
+  HoldChanges(nspace, *job->states);
   return true;
+}
+
+void SocketPersistence::HoldChanges(const std::string& nspace,
+                                    const RankStates& states) {
+  options_->fd_store->HoldFile(
+      nspace, {kChangesName, DuplicateFd(states.changes_fd())});
+}
+
+void SocketPersistence::CompleteStates(const std::string& nspace,
+                                       RankStates* states) {
+  if (states->changes_fd() >= 0 || options_->fd_store == nullptr) return;
+  if (states->CreateChanges().ok()) HoldChanges(nspace, *states);
+}
+
+void SocketPersistence::HoldSpawn(Connection& c) {
+  if (!c.persisted) return;
+  UniqueFd file(memfd_create("canopy-pmi1-spawn", MFD_CLOEXEC));
+  if (!file) return;
+  const bool held = options_->fd_store->HoldConnection(
+      c.proc.nspace,
+      {NameOf(kSpawnPrefix, c.proc.rank), DuplicateFd(file.get())});
+  if (held) c.spawn_file = std::move(file);
+}
+
+// At once, because the next spawn has the same name.
+void SocketPersistence::ReleaseSpawn(Connection& c) {
+  if (!c.spawn_file) return;
+  c.spawn_file.Reset();
+  options_->fd_store->ReleaseConnection(c.proc.nspace,
+                                        NameOf(kSpawnPrefix, c.proc.rank),
+                                        FdStorePort::Release::kAtOnce);
 }
 
 void SocketPersistence::PersistSockets(const std::string& nspace) {
@@ -71,7 +113,7 @@ void SocketPersistence::PersistSockets(const std::string& nspace) {
                         ? nullptr
                         : connections_->Find(process->second.client);
     if (c == nullptr || c->ending || c->persisted) continue;
-    sockets.push_back({NameOf(rank), DuplicateFd(c->fd.get())});
+    sockets.push_back({NameOf(kRankPrefix, rank), DuplicateFd(c->fd.get())});
     persisted.push_back(c);
   }
   if (persisted.empty()) return;
@@ -92,11 +134,13 @@ void SocketPersistence::PersistSockets(const std::string& nspace) {
                      "shim has no room for them"});
 }
 
-void SocketPersistence::End(const Connection& c) {
+void SocketPersistence::End(Connection& c) {
+  ReleaseSpawn(c);
   if (!c.persisted) return;
   // The shim holds the socket for some time longer.
   shutdown(c.fd.get(), SHUT_RDWR);
-  options_->fd_store->ReleaseConnection(c.proc.nspace, NameOf(c.proc.rank),
+  options_->fd_store->ReleaseConnection(c.proc.nspace,
+                                        NameOf(kRankPrefix, c.proc.rank),
                                         FdStorePort::Release::kBatched);
 }
 

@@ -20,8 +20,10 @@ namespace canopy::pmi1 {
 // know too: of everything, of a job's rank states.
 inline constexpr std::string_view kPersistedPrefix = "pmi1.";
 inline constexpr char kStatesName[] = "pmi1.states";
-// The rank whose socket has that name.
+inline constexpr char kChangesName[] = "pmi1.changes";
+// The rank whose socket has that name, and whose lines of a spawn.
 std::optional<Rank> RankIn(std::string_view name);
+std::optional<Rank> SpawnerIn(std::string_view name);
 
 // Loop thread only. The arguments of the constructor outlive it.
 class SocketPersistence {
@@ -35,12 +37,19 @@ class SocketPersistence {
   // Before the process starts. All ranks of a job start together, so their
   // sockets are persisted together, at the end of the round.
   void PersistSoon(const ProcId& proc);
+  // A job whose states an agent of another release has made gets what that one
+  // does not know.
+  void CompleteStates(const std::string& nspace, RankStates* states);
+  // Before the first line of a spawn, and after its answer.
+  void HoldSpawn(Connection& c);
+  void ReleaseSpawn(Connection& c);
   // The connection is closed, for its peer too.
-  void End(const Connection& c);
+  void End(Connection& c);
 
  private:
   void PersistSockets(const std::string& nspace);
   bool MakeStates(const std::string& nspace, Jobs::Job* job);
+  void HoldChanges(const std::string& nspace, const RankStates& states);
 
   EventLoop* const loop_;
   const Pmi1Options* const options_;

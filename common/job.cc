@@ -9,7 +9,10 @@
 namespace canopy {
 namespace {
 
+// Of a job without what came after release 0.1, and of one with it: an agent
+// refuses what it does not know.
 constexpr uint64_t kJobFormat = 2;
+constexpr uint64_t kRendezvousFormat = 3;
 // A map larger than this is refused rather than allocated.
 constexpr uint64_t kMaxProcs = 1u << 26;
 
@@ -182,7 +185,8 @@ void GetOptions(WireReader& r, JobSpec* job) {
 
 std::string EncodeJobSpec(const JobSpec& job) {
   WireWriter w;
-  w.Uint(kJobFormat);
+  const bool rendezvous = !job.rendezvous_host.empty();
+  w.Uint(rendezvous ? kRendezvousFormat : kJobFormat);
   w.String(job.nspace);
   w.Uint(job.session_id);
   w.Uint(job.uid);
@@ -193,12 +197,14 @@ std::string EncodeJobSpec(const JobSpec& job) {
   w.Strings(job.env);
   w.String(job.cwd);
   PutOptions(w, job);
+  if (rendezvous) w.String(job.rendezvous_host);
   return w.Take();
 }
 
 Result<JobSpec> DecodeJobSpec(std::string_view bytes) {
   WireReader r(bytes);
-  if (r.Uint() != kJobFormat) {
+  const uint64_t format = r.Uint();
+  if (format != kJobFormat && format != kRendezvousFormat) {
     return Status(kErrUnpackFailure, "job map of an unknown format");
   }
   JobSpec job;
@@ -212,6 +218,7 @@ Result<JobSpec> DecodeJobSpec(std::string_view bytes) {
   job.env = r.Strings();
   job.cwd = r.String();
   GetOptions(r, &job);
+  if (format == kRendezvousFormat) job.rendezvous_host = r.String();
   if (!r.done() || job.nspace.empty() || job.nspace.size() > kMaxNspaceLen) {
     return Status(kErrUnpackFailure, "malformed job map");
   }

@@ -78,6 +78,10 @@ struct JobSpec {
   ProcId parent;
   // Seconds between SIGTERM and SIGKILL when the job is ended.
   uint32_t kill_grace_seconds = 2;
+  // Where processes of any node reach rank 0's: an address or a name. Given
+  // when the ranks are to find each other as programs of torch.distributed do
+  // (docs/torch.md), and then rank 0's node reserves a port for them.
+  std::string rendezvous_host;
 };
 
 // Compact binary form: runs of ranks with the same placement, one dictionary

@@ -54,6 +54,16 @@ TEST(JobSpec, RoundTrip) {
   }
 }
 
+TEST(JobSpec, ARendezvousIsOfAnotherFormat) {
+  JobSpec job = MakeJob(2, 4, false);
+  const std::string without = EncodeJobSpec(job);
+  job.rendezvous_host = "10.0.0.1";
+  const std::string with = EncodeJobSpec(job);
+  EXPECT_NE(with[0], without[0]);
+  EXPECT_EQ(DecodeJobSpec(with)->rendezvous_host, "10.0.0.1");
+  EXPECT_EQ(DecodeJobSpec(without)->rendezvous_host, "");
+}
+
 TEST(JobSpec, MapBySlotIsCompact) {
   JobSpec job = MakeJob(100, 20000, false);
   for (ProcPlacement& p : job.procs) p.cpuset.clear();

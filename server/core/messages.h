@@ -135,10 +135,13 @@ struct JobPrepared {
   uint32_t nodes_ready = 0;
   std::vector<NodeError> errors;
   std::vector<ProgramNote> notes = {};
+  // Reserved on rank 0's node, of a job with JobSpec::rendezvous_host; 0: none.
+  uint16_t port = 0;
 };
 
 struct JobStart {
   std::string nspace;
+  uint16_t port = 0;  // as in JobPrepared
 };
 
 struct JobStarted {

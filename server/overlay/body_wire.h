@@ -114,11 +114,13 @@ void Describe(V& v, Is<JobPrepared> auto& m) {
   v.Field(2, m.nodes_ready);
   v.Field(3, m.errors);
   v.Field(4, m.notes);
+  v.Field(5, m.port);
 }
 
 template <typename V>
 void Describe(V& v, Is<JobStart> auto& m) {
   v.Bounded(1, m.nspace, kMaxNspaceLen);
+  v.Field(2, m.port);
 }
 
 template <typename V>

@@ -12,7 +12,7 @@ class ProcessPort {
  public:
   virtual ~ProcessPort() = default;
   virtual void Prepare(const core::PrepareLocal& job) = 0;
-  virtual void Start(const std::string& nspace) = 0;
+  virtual void Start(const core::StartLocal& start) = 0;
   virtual void Signal(const core::SignalLocal& signal) = 0;
   virtual void Kill(const core::KillLocal& kill) = 0;
   virtual void Forget(const std::string& nspace) = 0;

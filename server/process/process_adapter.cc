@@ -64,11 +64,12 @@ void ProcessAdapter::Prepare(const core::PrepareLocal& job) {
   raw->Prepare();
 }
 
-void ProcessAdapter::Start(const std::string& nspace) {
-  ShimJob* const job = Find(nspace);
-  if (job != nullptr) return job->Start();
-  context_.sink->OnInput(core::LocalStarted{
-      nspace, 0, kErrNotFound, "namespace " + nspace + " is not prepared"});
+void ProcessAdapter::Start(const core::StartLocal& start) {
+  ShimJob* const job = Find(start.nspace);
+  if (job != nullptr) return job->Start(start.port);
+  context_.sink->OnInput(
+      core::LocalStarted{start.nspace, 0, kErrNotFound,
+                         "namespace " + start.nspace + " is not prepared"});
 }
 
 void ProcessAdapter::Signal(const core::SignalLocal& signal) {

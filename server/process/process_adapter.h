@@ -57,7 +57,7 @@ class ProcessAdapter : public ProcessPort, public FdStorePort {
   }
 
   void Prepare(const core::PrepareLocal& job) override;
-  void Start(const std::string& nspace) override;
+  void Start(const core::StartLocal& start) override;
   void Signal(const core::SignalLocal& signal) override;
   void Kill(const core::KillLocal& kill) override;
   void Forget(const std::string& nspace) override;

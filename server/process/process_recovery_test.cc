@@ -246,7 +246,7 @@ TEST_F(RecoveryTest, APreparedJobCanBeStarted) {
   EXPECT_FALSE(found[0].started);
   EXPECT_EQ(found[0].ranks[0].phase, RankPhase::kWaiting);
   adapter_->ResumeReports("job");
-  adapter_->Start("job");
+  adapter_->Start({"job"});
   ASSERT_TRUE(WaitForExits(*job));
   EXPECT_EQ(Output(), "started\n");
 }
@@ -454,7 +454,7 @@ TEST_F(RecoveryTest, AShimLostBeforeStartFailsTheStart) {
   ASSERT_TRUE(children >> shim);
   ASSERT_EQ(kill(shim, SIGKILL), 0);
   ASSERT_TRUE(RunUntil([&] { return FilesLeft().empty(); }));
-  adapter_->Start("job");
+  adapter_->Start({"job"});
   ASSERT_TRUE(WaitForExits(*job));
   ASSERT_EQ(Recorded().started.size(), 1u);
   EXPECT_EQ(Recorded().started[0].status, kErrJobFailedToLaunch);

@@ -56,6 +56,17 @@ TEST_F(StartTest, ArgumentsArriveUnchanged) {
   EXPECT_EQ(Output(), expected);
 }
 
+TEST_F(StartTest, RanksWithARendezvousHaveItsPort) {
+  auto job = MakeJob({"sh", "-c", "echo $MASTER_ADDR:$MASTER_PORT $RANK"}, 2);
+  job->rendezvous_host = "10.0.0.1";
+  ASSERT_TRUE(Run(job));
+  const uint16_t port = Recorded().prepared.at(0).port;
+  EXPECT_NE(port, 0);
+  const std::string place = "10.0.0.1:" + std::to_string(port);
+  EXPECT_EQ(Output(0), place + " 0\n");
+  EXPECT_EQ(Output(1), place + " 1\n");
+}
+
 TEST_F(StartTest, ArgumentZeroIsTheCallers) {
   auto job = MakeJob({"sh", "-c", "echo $0"});
   job->apps[0].argv = {"another name", "-c", "echo $0"};
@@ -252,7 +263,7 @@ TEST_F(StartTest, ACpuThatDoesNotExistFailsTheRankAlone) {
   job->procs[1].cpuset = "60000";
   adapter_->Prepare(Local(job));
   ASSERT_TRUE(RunUntil([&] { return !Recorded().prepared.empty(); }));
-  adapter_->Start("job");
+  adapter_->Start({"job"});
   ASSERT_TRUE(WaitForExits(*job));
   EXPECT_EQ(Recorded().started[0].procs, 1u);
   EXPECT_EQ(Recorded().started[0].status, kErrJobSysOpFailed);
@@ -322,7 +333,7 @@ TEST_F(StartTest, ProgramThatVanishesFailsItsRanks) {
   adapter_->Prepare(Local(job));
   ASSERT_TRUE(RunUntil([&] { return !Recorded().prepared.empty(); }));
   std::filesystem::remove(program);
-  adapter_->Start("job");
+  adapter_->Start({"job"});
   ASSERT_TRUE(WaitForExits(*job));
   EXPECT_EQ(Recorded().started[0].procs, 0u);
   EXPECT_EQ(Recorded().started[0].status, kErrJobExeNotFound);
@@ -381,7 +392,7 @@ TEST_F(StartTest, ANamespaceCanBeUsedAgain) {
 }
 
 TEST_F(StartTest, StartWithoutPrepareIsRefused) {
-  adapter_->Start("job");
+  adapter_->Start({"job"});
   ASSERT_EQ(Recorded().started.size(), 1u);
   EXPECT_EQ(Recorded().started[0].status, kErrNotFound);
 }

@@ -177,7 +177,7 @@ bool ProcessTest::Launch(const std::shared_ptr<const JobSpec>& job) {
   if (!RunUntil([&] { return !recorded.prepared.empty(); })) return false;
   EXPECT_EQ(recorded.prepared[0].status, 0) << recorded.prepared[0].text;
   if (recorded.prepared[0].status != 0) return false;
-  adapter_->Start(job->nspace);
+  adapter_->Start({job->nspace, recorded.prepared[0].port});
   if (!RunUntil([&] { return !recorded.started.empty(); })) return false;
   EXPECT_EQ(recorded.started[0].status, 0) << recorded.started[0].text;
   return recorded.started[0].status == 0;

@@ -6,6 +6,7 @@
 
 #include "server/process/finding_cache.h"
 #include "server/process/job_environment.h"
+#include "server/process/torch_environment.h"
 
 namespace canopy::process {
 namespace {
@@ -24,6 +25,7 @@ PrepareJob DescribeJob(const ProcessContext& context,
   for (ProcessEnvironment* environment : context.environments) {
     Append(environment->ForJob(prepare), &contributed);
   }
+  Append(TorchJobVariables(job), &contributed);
   JobEnvironment environment =
       BuildJobEnvironment(job, contributed, context.options.environment);
   PrepareJob out;
@@ -66,6 +68,7 @@ RankSpec DescribeRank(const ProcessContext& context,
   spec.has_stdin =
       job.stdin_target == StdinTarget::kAll ||
       (job.stdin_target == StdinTarget::kRank && job.stdin_rank == rank);
+  Append(TorchRankVariables(prepare, rank), &spec.env);
   for (ProcessEnvironment* environment : context.environments) {
     Append(environment->ForRank(prepare, rank), &spec.env);
     ProcessEnvironment::InheritedFd fd = environment->FdForRank(prepare, rank);

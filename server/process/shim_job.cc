@@ -8,6 +8,7 @@
 #include "server/process/finding_cache.h"
 #include "server/process/program_notes.h"
 #include "server/process/shim_description.h"
+#include "server/process/torch_environment.h"
 
 namespace canopy::process {
 namespace {
@@ -73,6 +74,8 @@ std::vector<Rank> ShimJob::LocalRanks() const {
 void ShimJob::Prepare() {
   if (!Advance(ShimEvent::kPrepare)) return;
   if (reports_.empty()) return ReportPrepared(Status());
+  if (Status status = ReservePort(); !status.ok())
+    return ReportPrepared(status);
   Result<StartedShim> shim = context_->start_shim(nspace());
   if (!shim.ok()) return ReportPrepared(shim.status());
   process_.NoteStarted(shim->pid);
@@ -86,6 +89,13 @@ void ShimJob::Prepare() {
   SendRanks();
   channel_->Send(FrameType::kCheck, "");
   channel_->Flush();
+}
+
+// Where the ranks of a job with a rendezvous host find each other.
+Status ShimJob::ReservePort() {
+  const std::vector<Rank> ranks = LocalRanks();
+  if (job_.job->rendezvous_host.empty() || ranks.front() != 0) return Status();
+  return port_.Reserve();
 }
 
 void ShimJob::ReportPrepared(const Status& status) {
@@ -115,14 +125,17 @@ void ShimJob::SendRanks() {
 
 // ------------------------------------------------------------- requests ---
 
-void ShimJob::Start() {
+void ShimJob::Start(uint16_t port) {
   if (!Advance(ShimEvent::kStart)) return;
   if (state_ == ShimState::kFailed) return ReportNotStarted("not prepared");
   if (channel_ == nullptr) {
     Advance(ShimEvent::kStartedFrame);
     return reports_.ReportStart(kSuccess, "");
   }
-  channel_->Send(FrameType::kStart, "");
+  // The processes take it from here.
+  port_.Release();
+  channel_->Send(FrameType::kStart,
+                 port == 0 ? "" : EncodeNames({TorchPortVariable(port)}));
   channel_->Flush();
 }
 
@@ -326,8 +339,9 @@ bool ShimJob::OnPrepared(std::string_view payload) {
   for (size_t i = 0; i < found; ++i) {
     context_->findings->Put(finding_keys_[i], m.findings[i]);
   }
-  context_->sink->OnInput(core::LocalPrepared{
-      nspace(), m.status, m.text, NotesOf(m.findings, job_.explain)});
+  context_->sink->OnInput(core::LocalPrepared{nspace(), m.status, m.text,
+                                              NotesOf(m.findings, job_.explain),
+                                              port_.number()});
   return true;
 }
 

@@ -18,6 +18,7 @@
 #include "server/process/output_credit.h"
 #include "server/process/process_context.h"
 #include "server/process/rank_reports.h"
+#include "server/process/reserved_port.h"
 #include "server/process/shim_fds.h"
 #include "server/process/shim_input.h"
 #include "server/process/shim_process.h"
@@ -50,7 +51,8 @@ class ShimJob {
   ShimJob& operator=(const ShimJob&) = delete;
 
   void Prepare();
-  void Start();
+  // `port`: as in core::StartLocal.
+  void Start(uint16_t port);
   void ResumeReports();
   void Signal(const core::SignalLocal& signal);
   void Kill(const core::KillLocal& kill);
@@ -103,6 +105,7 @@ class ShimJob {
   void Gone();
 
   std::vector<Rank> LocalRanks() const;
+  Status ReservePort();
   void SendRanks();
   void ReportPrepared(const Status& status);
   void ReportNotStarted(const std::string& reason);
@@ -124,6 +127,7 @@ class ShimJob {
   std::vector<RankState> ranks_;           // of a recovered shim
   RankReports reports_;
   ShimFds fds_;
+  ReservedPort port_;
   OutputCredit credit_;
   ShimInput input_;
   ShimTexts texts_;

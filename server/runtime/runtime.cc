@@ -148,7 +148,7 @@ void AgentRuntime::Do(core::PrepareLocal& action) {
 }
 
 void AgentRuntime::Do(core::StartLocal& action) {
-  ports_.process->Start(action.nspace);
+  ports_.process->Start(action);
 }
 
 void AgentRuntime::Do(core::SignalLocal& action) {

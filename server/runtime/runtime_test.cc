@@ -61,7 +61,7 @@ class FullDatastore : public DatastorePort {
 class NoProcesses : public ProcessPort {
  public:
   void Prepare(const core::PrepareLocal&) override {}
-  void Start(const std::string&) override {}
+  void Start(const core::StartLocal&) override {}
   void Signal(const core::SignalLocal&) override {}
   void Kill(const core::KillLocal&) override {}
   void Forget(const std::string&) override {}

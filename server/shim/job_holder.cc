@@ -125,8 +125,7 @@ bool JobHolder::Handle(Frame& frame) {
       HandleCheck();
       return true;
     case FrameType::kStart:
-      HandleStart();
-      return true;
+      return HandleStart(frame);
     case FrameType::kResume:
       HandleResume();
       return true;
@@ -199,7 +198,15 @@ void JobHolder::HandleCheck() {
   agent_.Send(FrameType::kPrepared, Encode(prepared));
 }
 
-void JobHolder::HandleStart() {
+bool JobHolder::HandleStart(Frame& frame) {
+  std::vector<std::string> variables;
+  if (!frame.payload.empty() && !DecodeNames(frame.payload, &variables)) {
+    return false;
+  }
+  for (LocalProcess& process : processes_.all()) {
+    process.spec.env.insert(process.spec.env.end(), variables.begin(),
+                            variables.end());
+  }
   agent_.Send(
       FrameType::kStarted,
       Encode(starter_->Start(&processes_.all(), pump_.get(), feed_.get())));
@@ -209,6 +216,7 @@ void JobHolder::HandleStart() {
     if (process.phase != RankPhase::kRunning) OnEnded(&process);
   }
   OnChildSignal();
+  return true;
 }
 
 void JobHolder::HandleResume() {

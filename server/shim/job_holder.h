@@ -65,7 +65,7 @@ class JobHolder {
   void MakePump(uint64_t window);
   bool HandleRanks(Frame& frame);
   void HandleCheck();
-  void HandleStart();
+  bool HandleStart(Frame& frame);
   void HandleResume();
   bool HandleSignal(Frame& frame);
   bool HandleKill(Frame& frame);

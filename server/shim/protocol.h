@@ -64,7 +64,7 @@ namespace canopy::process {
 // The shim answers in the older of its own version and the agent's. 2: holds
 // connections (HoldMany, Release, Held). 3: reports how much input it has
 // taken. 4: looks whether programs can use Canopy's libpmix; takes texts (Text,
-// TextTaken).
+// TextTaken); Start may bring variables.
 inline constexpr uint32_t kShimProtocolVersion = 4;
 inline constexpr uint32_t kOldestShimProtocol = 1;
 
@@ -302,6 +302,8 @@ std::string Encode(const TextTaken& m);
 // Credit, InputDone and Resumed carry a number of bytes, Orphan the
 // milliseconds of PrepareJob::orphan_ms from now on, Hold a name; HoldMany and
 // Held names in the order of their descriptors, Release names of HoldMany.
+// Start carries nothing, or NAME=VALUE texts as names, which are on top of the
+// environment of every rank.
 std::string EncodeBytes(uint64_t bytes);
 std::string EncodeName(std::string_view name);
 std::string EncodeNames(const std::vector<std::string>& names);

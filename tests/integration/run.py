@@ -27,6 +27,7 @@ import cases_programs
 import cases_restart
 import cases_tls
 import cases_tools
+import cases_torch
 import cases_versions
 import harness
 import runner
@@ -36,6 +37,7 @@ SUITES = (
     cases_netns,
     cases_tls,
     cases_programs,
+    cases_torch,
     cases_inject,
     cases_process,
     cases_restart,

@@ -155,6 +155,10 @@ void AddEnvironment(const RunTargets& to, OptionTable* table) {
       {"prefix", 1, "DIR", "",
        PutBefore(app, environment,
                  {{"PATH", "/bin"}, {"LD_LIBRARY_PATH", "/lib"}})},
+      {"torch-env", 0, "",
+       "set RANK, WORLD_SIZE, LOCAL_RANK, MASTER_ADDR, MASTER_PORT and\n"
+       "others, by which programs of torch.distributed find each other",
+       SetFlag(&to.run->torch_env)},
       {"app", 1, "FILE",
        "programs from a file: a line holds [options] program [args]",
        SetText(to.app_file)},

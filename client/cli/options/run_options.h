@@ -35,6 +35,7 @@ struct RunOptions {
   uint32_t kill_grace_seconds = 0;
   std::string stdin_target;  // "all", "none" or a rank; empty: rank 0
   std::string inject;        // "auto", "always", "never"; empty: auto
+  bool torch_env = false;    // the variables of torch.distributed
   bool allow_run_as_root = false;
   bool do_not_launch = false;
 

@@ -73,6 +73,7 @@ v1c::Launch MakeLaunch(const RunOptions& options, bool allow_root) {
   launch.set_do_not_launch(options.do_not_launch);
   launch.set_report_bindings(options.report_bindings);
   launch.set_inject(options.inject);
+  launch.set_torch_env(options.torch_env);
   return launch;
 }
 

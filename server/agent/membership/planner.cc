@@ -55,6 +55,14 @@ host::MapRequest Request(const control::v1::Launch& launch) {
   return out;
 }
 
+// HOST of HOST:PORT; of an overlay of one agent, which has no address, this
+// machine.
+std::string HostOf(const std::string& address) {
+  std::string host = address.substr(0, address.rfind(':'));
+  if (host.starts_with('[')) host = host.substr(1, host.size() - 2);
+  return host.empty() ? "127.0.0.1" : host;
+}
+
 Status CheckNotLost(const host::MapRequest& request,
                     const Membership& membership) {
   std::vector<host::MapHost> hosts = request.hosts;
@@ -76,6 +84,7 @@ Planner::Planner(const bootstrap::v1::Members& members, NodeId self)
     : self_(self), session_id_(std::random_device()()) {
   for (int i = 0; i < members.nodes_size(); ++i) {
     const bootstrap::v1::NodeInfo& info = members.nodes(i);
+    hosts_.push_back(HostOf(info.address()));
     host::MapNode& node = nodes_.emplace_back();
     node.name = info.name();
     node.aliases = {info.aliases().begin(), info.aliases().end()};
@@ -107,6 +116,11 @@ std::vector<host::MapNode> Planner::Nodes(
   return nodes;
 }
 
+// The address at which other agents reach that node's.
+std::string Planner::HostOfRank0(const JobSpec& job) const {
+  return hosts_[job.nodes[job.procs[0].node].agent];
+}
+
 Result<std::shared_ptr<const JobSpec>> Planner::Plan(
     const control::v1::Launch& launch,
     const std::map<std::string, control::JobRecord>& jobs,
@@ -128,6 +142,7 @@ Result<std::shared_ptr<const JobSpec>> Planner::Plan(
   request.local_agent = self_;
   Result<JobSpec> job = host::MapJob(Nodes(jobs, membership), request);
   if (!job.ok()) return job.status();
+  if (launch.torch_env()) job->rendezvous_host = HostOfRank0(*job);
   std::vector<const JobSpec*> running;
   for (const auto& [nspace, record] : jobs) running.push_back(record.job.get());
   host::NumberOnNodes(running, &*job);

@@ -35,7 +35,10 @@ class Planner {
       const std::map<std::string, control::JobRecord>& jobs,
       const Membership& membership) const;
 
+  std::string HostOfRank0(const JobSpec& job) const;
+
   std::vector<host::MapNode> nodes_;
+  std::vector<std::string> hosts_;  // by NodeId
   NodeId self_;
   uint32_t session_id_;
   uint32_t next_job_ = 1;

@@ -76,8 +76,9 @@ void JobHead::BeginStart(const JobStep& step) {
     ending_ = true;
     return;
   }
+  port_ = sum.port;
   Persist(step, true);
-  part_.Start(step);
+  part_.Start(step, port_);
 }
 
 JobPhase JobHead::Phase() const {

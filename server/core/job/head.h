@@ -90,6 +90,7 @@ class JobHead {
   JobProgress progress_;
   JobStreams streams_;
   HeadPersistence persistence_;
+  uint16_t port_ = 0;                      // as in JobPrepared
   bool ending_ = false;                    // the rest is being ended
   uint32_t kill_requests_ = 0;             // by the user
   bool changed_ = true;                    // a report is due

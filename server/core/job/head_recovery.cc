@@ -22,6 +22,7 @@ void JobHead::Persist(const JobStep& step, bool started) {
   record.expected = progress_.Expected();
   const std::set<NodeId>& lost = part_.place().lost();
   record.lost.assign(lost.begin(), lost.end());
+  record.port = port_;
   persistence_.Persist(step, part_.nspace(), record);
 }
 
@@ -40,7 +41,8 @@ void JobHead::Recover(const JobStep& step, const HeadRecord& record) {
           part_.nspace(), {}, record.failure->status, record.failure->text};
     }
   }
-  part_.Recover(record.started, std::move(kill));
+  port_ = record.port;
+  part_.Recover(record.started, port_, std::move(kill));
   for (const Rank rank : record.expected) {
     if (rank < part_.spec()->procs.size()) progress_.ExpectEnd(rank);
   }

@@ -25,7 +25,7 @@ class JobSetTest : public testing::Test {
   }
   JobEntry& Run() {
     JobEntry& job = Take();
-    job.part.Start(Step());
+    job.part.Start(Step(), 0);
     job.part.AnswerStart(1, {1, {}});
     job.part.AnswerStart(3, {1, {}});
     jobs_.Advance(Step(), job);

@@ -34,6 +34,7 @@ PhaseAnswer LaunchPhase::Sum(const std::vector<NodeId>& asked) const {
     // The answer of a node asked earlier is included in another's.
     if (std::ranges::count(asked, from) == 0) continue;
     sum.count += answer.count;
+    if (answer.port != 0) sum.port = answer.port;
     for (const NodeError& e : answer.errors) {
       if (sum.errors.size() < kMaxNodeErrors) sum.errors.push_back(e);
     }

@@ -24,6 +24,7 @@ struct PhaseAnswer {
   uint32_t count = 0;  // nodes ready, or processes started
   std::vector<NodeError> errors;
   std::vector<ProgramNote> notes = {};
+  uint16_t port = 0;  // as in JobPrepared
 };
 
 // Answers are filed by agent, because the tree may change while they come in:

@@ -95,7 +95,7 @@ void JobMessages::PrepareAgain(const JobStep& step, NodeId src, JobEntry& job,
 void JobMessages::On(const JobStep& step, NodeId src, const JobPrepared& m) {
   JobEntry* job = FindReported(step, src, m.nspace);
   if (job == nullptr || !job->part.place().AddReporter(src)) return;
-  job->part.AnswerPrepare(src, {m.nodes_ready, m.errors, m.notes});
+  job->part.AnswerPrepare(src, {m.nodes_ready, m.errors, m.notes, m.port});
   if (job->head) job->head->OnAnswer();
   jobs_.Advance(step, *job);
 }
@@ -103,7 +103,7 @@ void JobMessages::On(const JobStep& step, NodeId src, const JobPrepared& m) {
 void JobMessages::On(const JobStep& step, NodeId, const JobStart& m) {
   JobEntry* job = jobs_.Find(m.nspace);
   if (job == nullptr || job->part.state() != JobPartState::kPreparing) return;
-  job->part.Start(step);
+  job->part.Start(step, m.port);
   jobs_.Advance(step, *job);
 }
 

@@ -88,6 +88,7 @@ void JobPart::OnLocalPrepared(const JobStep& step, const LocalPrepared& in) {
   for (const ProgramNote& note : in.notes) {
     answer.notes.push_back({note.reason, note.detail, {step.self}, 1});
   }
+  answer.port = in.port;
   AnswerPrepare(step.self, std::move(answer));
 }
 
@@ -118,13 +119,26 @@ std::vector<uint32_t> JobPart::Unanswered() const {
   return out;
 }
 
-void JobPart::Start(const JobStep& step) {
+void JobPart::Start(const JobStep& step, uint16_t port) {
   if (state_ != JobPartState::kPreparing) return;
   state_ = JobPartState::kStarting;
+  port_ = port;
   for (const NodeId child : place_.children()) {
-    step.Send(child, JobStart{nspace()});
+    step.Send(child, JobStart{nspace(), port_});
   }
-  if (has_local()) step.out.push_back(StartLocal{nspace()});
+  if (has_local()) StartLocalRanks(step);
+}
+
+// An agent on the way to this one may have been restarted, and have lost the
+// port: without it the ranks would wait for each other.
+void JobPart::StartLocalRanks(const JobStep& step) {
+  if (spec_->rendezvous_host.empty() || port_ != 0) {
+    return step.out.push_back(StartLocal{nspace(), port_});
+  }
+  AnswerStart(self_, {0,
+                      {{self_, kErrJobFailedToLaunch,
+                        "the port that rank 0's node reserved is not known "
+                        "after the restart of an agent"}}});
 }
 
 // An error is an answer for all: it ends the job, and must be reported before
@@ -143,7 +157,7 @@ void JobPart::ReportUp(const JobStep& step) {
   if (AllPrepared() && !std::exchange(prepare_.sent_up, true)) {
     PhaseAnswer sum = Prepared();
     step.Send(parent, JobPrepared{nspace(), sum.count, std::move(sum.errors),
-                                  std::move(sum.notes)});
+                                  std::move(sum.notes), sum.port});
   }
   if (StartAnswered() && !std::exchange(start_.sent_up, true)) {
     PhaseAnswer sum = Started();
@@ -293,7 +307,7 @@ void JobPart::ResendAnswers() {
 void JobPart::SyncChild(const JobStep& step, NodeId child) const {
   step.Send(child, PrepareMessage());
   if (state_ != JobPartState::kPreparing) {
-    step.Send(child, JobStart{nspace()});
+    step.Send(child, JobStart{nspace(), port_});
   }
   if (kill_) step.Send(child, *kill_);
 }

@@ -76,8 +76,9 @@ class JobPart {
   PhaseAnswer Started() const { return start_.Sum(Asked()); }
   // Nodes, job-relative, whose answer to the current phase is missing.
   std::vector<uint32_t> Unanswered() const;
-  // Second phase. No effect after the first call.
-  void Start(const JobStep& step);
+  // Second phase, with the port of rank 0's node (JobStart). No effect after
+  // the first call.
+  void Start(const JobStep& step, uint16_t port);
   // The state follows the answers: running when all have started, or some
   // cannot.
   void Advance();
@@ -118,8 +119,9 @@ class JobPart {
 
   // ------------------------------------------------------------ recovery ---
 
-  // The controller's state: the start and the kill may have been sent.
-  void Recover(bool started, std::optional<JobKill> kill);
+  // The controller's state: the start, with that port, and the kill may have
+  // been sent.
+  void Recover(bool started, uint16_t port, std::optional<JobKill> kill);
   // What the job's shim has.
   void RecoverLocal(const JobStep& step, const JobRecovered& in);
   // Gives each child the job's state.
@@ -128,6 +130,7 @@ class JobPart {
  private:
   std::vector<NodeId> Asked() const;
   bool StartAnswered() const;
+  void StartLocalRanks(const JobStep& step);
   JobPrepare PrepareMessage() const;
   void SyncChild(const JobStep& step, NodeId child) const;
   void KillLocalRanks(const JobStep& step, std::vector<Rank> ranks) const;
@@ -150,6 +153,7 @@ class JobPart {
   JobPartState state_ = JobPartState::kPreparing;
   LaunchPhase prepare_;
   LaunchPhase start_;
+  uint16_t port_ = 0;        // of the start
   RankEnds ends_;            // of this subtree
   uint32_t local_left_ = 0;  // local ranks that have not ended
   // Input that the local ranks have taken; none: not known.

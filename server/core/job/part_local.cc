@@ -64,8 +64,10 @@ void JobPart::PersistController(const JobStep& step) const {
   step.out.push_back(ControllerRecord(nspace(), place_.controller()));
 }
 
-void JobPart::Recover(bool started, std::optional<JobKill> kill) {
+void JobPart::Recover(bool started, uint16_t port,
+                      std::optional<JobKill> kill) {
   if (started) state_ = JobPartState::kStarting;
+  port_ = port;
   kill_ = std::move(kill);
   if (kill_) table_.MarkEnding(nspace());
 }
@@ -83,7 +85,7 @@ void JobPart::RecoverLocal(const JobStep& step, const JobRecovered& in) {
     state_ = JobPartState::kStarting;
     start_.Answer(self_, {local_left_, {}});
   } else if (state_ != JobPartState::kPreparing) {
-    step.out.push_back(StartLocal{nspace()});
+    StartLocalRanks(step);
   }
   if (kill_ && in.started) KillLocalRanks(step, {});
 }

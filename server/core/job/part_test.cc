@@ -29,7 +29,7 @@ class PartTest : public testing::Test {
     return All<T>(out_).size();
   }
   void Running() {
-    part_->Start(Step());
+    part_->Start(Step(), 0);
     for (const NodeId n : {1u, 3u, 4u}) part_->AnswerStart(n, {1, {}});
     part_->Advance();
   }
@@ -76,8 +76,8 @@ TEST_F(PartTest, AnswersOnceWhenAllHaveAnswered) {
 }
 
 TEST_F(PartTest, StartsOnce) {
-  part_->Start(Step());
-  part_->Start(Step());
+  part_->Start(Step(), 0);
+  part_->Start(Step(), 0);
   EXPECT_EQ(Count<StartLocal>(), 1u);
   EXPECT_EQ(Sent<JobStart>(out_).size(), 2u);
   EXPECT_EQ(part_->state(), JobPartState::kStarting);
@@ -92,8 +92,32 @@ TEST_F(PartTest, StartsOnce) {
   EXPECT_EQ(Sent<JobStarted>(out_)[0].second.errors.size(), 1u);
 }
 
+TEST_F(PartTest, ThePortOfRank0GoesUpAndDown) {
+  spec_->rendezvous_host = "10.0.0.1";
+  part_->OnLocalPrepared(Step(), {"job", 0, "", {}, 4711});
+  for (const NodeId n : {3u, 4u}) part_->AnswerPrepare(n, {1, {}});
+  part_->ReportUp(Step());
+  EXPECT_EQ(Sent<JobPrepared>(out_)[0].second.port, 4711);
+  part_->Start(Step(), 4712);
+  EXPECT_EQ(All<StartLocal>(out_)[0].port, 4712);
+  part_->SyncChildren(Step());
+  for (const auto& [to, start] : Sent<JobStart>(out_))
+    EXPECT_EQ(start.port, 4712);
+}
+
+TEST_F(PartTest, WithoutItsPortAJobWithARendezvousFails) {
+  spec_->rendezvous_host = "10.0.0.1";
+  part_->Start(Step(), 0);
+  EXPECT_EQ(Count<StartLocal>(), 0u);
+  part_->Advance();
+  part_->ReportUp(Step());
+  ASSERT_EQ(Sent<JobStarted>(out_).size(), 1u);
+  EXPECT_EQ(Sent<JobStarted>(out_)[0].second.errors[0].status,
+            kErrJobFailedToLaunch);
+}
+
 TEST_F(PartTest, LateProcessesAreKilledToo) {
-  part_->Start(Step());
+  part_->Start(Step(), 0);
   part_->Kill(Step(), {"job", {}, 0, ""});
   part_->OnLocalStarted(Step(), {"job", 2, 0, ""});
   const auto kills = All<KillLocal>(out_);
@@ -170,7 +194,7 @@ TEST_F(PartTest, WithItsOwnNodeLostItOnlyForwards) {
   Make({1});
   part_->Begin(Step());
   part_->Prepare(Step());
-  part_->Start(Step());
+  part_->Start(Step(), 0);
   EXPECT_FALSE(part_->has_local());
   EXPECT_FALSE(part_->IsIdle());
   EXPECT_EQ(Count<RegisterJob>() + Count<PrepareLocal>(), 0u);
@@ -202,7 +226,7 @@ TEST_F(PartTest, ASuccessorTakesWhatTheShimHas) {
   JobRecovered in;
   in.job = spec_;
   in.started = true;
-  part_->Recover(false, JobKill{"job", {}, 0, ""});
+  part_->Recover(false, 0, JobKill{"job", {}, 0, ""});
   part_->RecoverLocal(Step(), in);
   EXPECT_EQ(part_->state(), JobPartState::kStarting);
   EXPECT_EQ(Count<KillLocal>(), 1u);
@@ -212,7 +236,7 @@ TEST_F(PartTest, ASuccessorTakesWhatTheShimHas) {
 TEST_F(PartTest, ASuccessorStartsWhatWasOnlyPrepared) {
   JobRecovered in;
   in.job = spec_;
-  part_->Recover(true, std::nullopt);
+  part_->Recover(true, 0, std::nullopt);
   part_->RecoverLocal(Step(), in);
   EXPECT_EQ(Count<StartLocal>(), 1u);
   Make({});

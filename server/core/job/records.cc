@@ -54,6 +54,7 @@ std::string EncodeHeadRecord(const HeadRecord& record) {
   for (const Rank rank : record.expected) out.Uint(rank);
   out.Uint(record.lost.size());
   for (const NodeId node : record.lost) out.Uint(node);
+  if (record.port != 0) out.Uint(record.port);
   return out.Take();
 }
 
@@ -77,6 +78,7 @@ std::optional<HeadRecord> DecodeHeadRecord(std::string_view bytes) {
   for (Rank& rank : record.expected) rank = in.Uint32();
   record.lost.resize(in.Count());
   for (NodeId& node : record.lost) node = in.Uint32();
+  if (!in.done()) record.port = static_cast<uint16_t>(in.Uint32());
   if (!in.done()) return std::nullopt;
   return record;
 }

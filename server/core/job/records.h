@@ -28,6 +28,7 @@ struct HeadRecord {
   std::optional<JobFailure> failure;
   std::vector<Rank> expected;  // whose end was requested
   std::vector<NodeId> lost;    // with their ranks
+  uint16_t port = 0;           // as in JobPrepared, once all are prepared
 };
 
 std::string EncodeHeadRecord(const HeadRecord& record);

@@ -24,6 +24,8 @@ struct PrepareLocal {
 // Answered by LocalStarted, then LocalExits.
 struct StartLocal {
   std::string nspace;
+  // On rank 0's node, of a job with JobSpec::rendezvous_host.
+  uint16_t port = 0;
 };
 
 struct SignalLocal {

@@ -17,6 +17,8 @@ struct LocalPrepared {
   int status = 0;
   std::string text;
   std::vector<ProgramNote> notes = {};  // `nodes` is left to the engine
+  // Reserved for a job with JobSpec::rendezvous_host whose rank 0 is here.
+  uint16_t port = 0;
 };
 
 struct LocalStarted {

@@ -83,6 +83,17 @@ void Describe(V& v, Is<AbortMessage> auto& m) {
   v.Field(2, m.status);
   v.Field(3, m.text);
   v.Field(4, m.targets);
+  v.Field(5, m.request);
+  v.Field(6, m.origin);
+  v.Field(7, m.uid);
+}
+
+template <typename V>
+void Describe(V& v, Is<AbortReply> auto& m) {
+  v.Field(1, m.source);
+  v.Field(2, m.request);
+  v.Bounded(3, m.nspace, kMaxNspaceLen);
+  v.Field(4, m.status);
 }
 
 template <typename V>
@@ -313,6 +324,8 @@ template <>
 struct BodyField<core::JobMapRequest> : std::integral_constant<uint32_t, 26> {};
 template <>
 struct BodyField<core::JobMapReply> : std::integral_constant<uint32_t, 27> {};
+template <>
+struct BodyField<core::AbortReply> : std::integral_constant<uint32_t, 28> {};
 
 // A serialised Body whose one field is `message`: one allocation.
 template <typename T>

@@ -287,10 +287,9 @@ void LinkSet::Accept(std::shared_ptr<Stream> stream) {
 
 void LinkSet::OnGreeted(const Hello& hello, const Welcome& welcome,
                         std::shared_ptr<Stream> stream) {
-  Establish(
-      {hello.node, hello.incarnation, true, "", hello.address, hello.recovered,
-       hello.version},
-      welcome.peer_incarnation != 0, hello.received, std::move(stream));
+  Establish({hello.node, hello.incarnation, true, "", hello.address,
+             hello.recovered, hello.version},
+            welcome.peer_incarnation != 0, hello.received, std::move(stream));
 }
 
 ResumePoint LinkSet::PointOf(NodeId node) const {

@@ -41,8 +41,8 @@ MembershipView::MembershipView(const OverlayConfig& config)
     names_.push_back(member.name);
     addresses_.push_back(member.address);
   }
-  table_.Merge({self(), identity_.incarnation, true, "", "", false,
-                identity_.version});
+  table_.Merge(
+      {self(), identity_.incarnation, true, "", "", false, identity_.version});
 }
 
 void MembershipView::SetOwnAddress(const std::string& address) {

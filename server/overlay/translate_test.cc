@@ -35,7 +35,8 @@ std::vector<MessageBody> Samples() {
       core::DmodexRequest{5, kProc, "a.key", 1500, 77},
       core::DmodexReply{5, -46, kProc, Data("value"), UINT64_MAX, 77},
       core::EventMessage{2, 9, -1, kProc, 200, kProcs, Data("info")},
-      core::AbortMessage{kProc, INT32_MIN, "not \xff UTF-8", kProcs},
+      core::AbortMessage{kProc, INT32_MIN, "not \xff UTF-8", kProcs,
+                         uint64_t{1} << 60, 3, 1000},
       core::JobPrepare{Data("spec"), 3, {1, 5}, true},
       core::JobPrepared{"job-1",
                         3,
@@ -60,6 +61,7 @@ std::vector<MessageBody> Samples() {
       core::NodeLost{"job-1", {3, 70000}},
       core::JobMapRequest{uint64_t{1} << 63, "job-1", true},
       core::JobMapReply{6, -46, "job-1", Data("map")},
+      core::AbortReply{kProc, uint64_t{1} << 60, "job-1", -46},
   };
 }
 

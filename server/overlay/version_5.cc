@@ -70,6 +70,9 @@ struct Encoder {
         m.request, m.status, {m.nspace, kRankWildcard}, m.spec});
   }
 
+  // Its agents answer no abort and await no answer.
+  std::string operator()(const core::AbortReply&) const { return {}; }
+
   std::string operator()(const core::JobExits& m) const {
     if (std::ranges::none_of(m.exits, IsLoss)) {
       return m.exits.empty() ? std::string() : Encode(m);

@@ -245,7 +245,8 @@ TEST_F(EventSim, AbortOfAnotherIsAnswered) {
   core::AbortArrived in = Abort(cluster_, {"job", 11});
   in.targets = {{"job", 3}};
   cluster_.Input(5, in);
-  cluster_.Run();
+  EXPECT_EQ(cluster_.clients().StatusOf(in.request), kUnanswered);
+  cluster_.RunFor(100'000 * kMs);
   EXPECT_EQ(cluster_.clients().StatusOf(in.request), kSuccess);
 }
 

@@ -14,7 +14,7 @@ using namespace core;  // NOLINT: the vocabulary of this file
 namespace {
 
 // By index in the variants.
-constexpr std::array<std::string_view, 27> kMessages = {
+constexpr std::array<std::string_view, 28> kMessages = {
     "CollectiveUp", "CollectiveDown", "DmodexRequest", "DmodexReply",
     "Event",        "Abort",          "JobPrepare",    "JobPrepared",
     "JobStart",     "JobStarted",     "JobExits",      "JobSignal",

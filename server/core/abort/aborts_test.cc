@@ -1,0 +1,257 @@
+#include "server/core/abort/aborts.h"
+
+#include <gtest/gtest.h>
+
+#include "common/status.h"
+#include "server/core/core_testing.h"
+#include "server/core/step/control_inputs.h"
+#include "server/core/tree.h"
+
+namespace canopy::core {
+namespace {
+
+constexpr ProcId kCaller = {"mine", 0};
+
+// Agent 1 of three, whose root, 0, controls jobs; or the root itself.
+struct Agent {
+  explicit Agent(NodeId self)
+      : tree(3, 2),
+        table(self),
+        engine(self, {"a", "b", "c"}, tree, table),
+        aborts(self, table, engine) {}
+
+  const Job* Add(const std::string& nspace, const std::vector<NodeId>& agents,
+                 uint32_t uid = 7) {
+    JobSpec spec = *JobOn(nspace, agents);
+    spec.uid = uid;
+    return table.Add(std::make_shared<JobSpec>(std::move(spec)));
+  }
+  void Launch(const std::string& nspace, const std::vector<NodeId>& agents,
+              uint32_t uid = 7) {
+    JobSpec spec = *JobOn(nspace, agents);
+    spec.uid = uid;
+    engine.OnLaunchRequested(now, {std::make_shared<JobSpec>(std::move(spec))},
+                             &out);
+    out.clear();
+  }
+  int Call(std::vector<ProcId> targets, RequestId request = 9) {
+    return aborts.OnArrived(now, kCaller, {5, request, 3, "why", targets},
+                            &out);
+  }
+  std::vector<int> Replies() {
+    std::vector<int> out_statuses;
+    for (const ReplyClient& reply : All<ReplyClient>(out))
+      out_statuses.push_back(reply.status);
+    return out_statuses;
+  }
+  void End(const ProcId& proc) {
+    table.MarkEnded(proc.nspace, proc.rank);
+    aborts.OnRankGone(proc, &out);
+  }
+
+  Tree tree;
+  JobTable table;
+  JobEngine engine;
+  Aborts aborts;
+  TimeNs now = 1000;
+  Actions out;
+};
+
+AbortReply ReplyTo(const AbortMessage& message, int status) {
+  return {message.source, message.request, message.targets[0].nspace, status};
+}
+
+// ------------------------------------------------------ the caller's agent ---
+
+TEST(AbortsTest, OneMessageForEachJobAndOneAnswer) {
+  Agent agent(1);
+  agent.Add("mine", {1, 2});
+  EXPECT_EQ(agent.Call({{"", 1}, {"other", 2}, {"other", 4}}), kSuccess);
+  const auto sent = Sent<AbortMessage>(agent.out);
+  ASSERT_EQ(sent.size(), 2u);
+  EXPECT_EQ(sent[0].first, 0u);
+  EXPECT_EQ(sent[0].second.targets, (std::vector<ProcId>{{"mine", 1}}));
+  EXPECT_EQ(sent[1].second.targets,
+            (std::vector<ProcId>{{"other", 2}, {"other", 4}}));
+  EXPECT_EQ(sent[1].second.origin, 1u);
+  EXPECT_EQ(sent[1].second.uid, 7u);
+  agent.aborts.OnReply(ReplyTo(sent[0].second, kSuccess), &agent.out);
+  EXPECT_TRUE(agent.Replies().empty());
+  AbortReply other = ReplyTo(sent[1].second, kErrNotFound);
+  other.source = {"mine", 1};
+  agent.aborts.OnReply(other, &agent.out);
+  EXPECT_TRUE(agent.Replies().empty());
+  agent.aborts.OnReply(ReplyTo(sent[1].second, kErrNotFound), &agent.out);
+  EXPECT_EQ(agent.Replies(), std::vector<int>{kErrNotFound});
+  EXPECT_EQ(agent.aborts.size(), 0u);
+}
+
+TEST(AbortsTest, ATargetOfItsOwnAbortIsNotAnswered) {
+  for (const std::vector<ProcId>& targets : std::vector<std::vector<ProcId>>{
+           {}, {{"mine", kRankWildcard}}, {{"mine", 0}, {"other", 1}}}) {
+    Agent agent(1);
+    agent.Add("mine", {1, 2});
+    EXPECT_EQ(agent.Call(targets), kSuccess);
+    for (const auto& [to, message] : Sent<AbortMessage>(agent.out))
+      EXPECT_EQ(message.request, 0u);
+    EXPECT_EQ(agent.aborts.NextDeadline(), kNever);
+    EXPECT_EQ(agent.aborts.size(), 1u);
+    agent.aborts.OnJobRemoved("mine", &agent.out);
+    EXPECT_EQ(agent.aborts.size(), 0u);
+    EXPECT_TRUE(agent.Replies().empty());
+  }
+}
+
+TEST(AbortsTest, WhatIsKnownHereIsRefusedHere) {
+  Agent agent(1);
+  agent.Add("mine", {1, 2});
+  agent.Add("yours", {1}, 8);
+  EXPECT_EQ(agent.Call({{"yours", 0}}), kErrNoPermissions);
+  EXPECT_EQ(agent.Call({{"mine", 2}}), kErrBadParam);
+  EXPECT_TRUE(agent.out.empty());
+  EXPECT_EQ(agent.aborts.size(), 0u);
+}
+
+TEST(AbortsTest, ItIsSentAgainUntilItIsAnswered) {
+  Agent agent(1);
+  agent.Add("mine", {1, 2});
+  agent.Call({{"other", 2}});
+  agent.aborts.OnTreeChanged(agent.now, &agent.out);
+  const auto sent = Sent<AbortMessage>(agent.out);
+  ASSERT_EQ(sent.size(), 2u);
+  EXPECT_EQ(sent[0].second.request, sent[1].second.request);
+  // The new root knows nothing of a job that ended with the old one.
+  agent.aborts.OnReply(ReplyTo(sent[1].second, kErrNotFound), &agent.out);
+  EXPECT_EQ(agent.Replies(), std::vector<int>{kSuccess});
+  agent.aborts.OnReply(ReplyTo(sent[0].second, kSuccess), &agent.out);
+  EXPECT_EQ(agent.Replies().size(), 1u);
+}
+
+TEST(AbortsTest, NobodyWaitsForEver) {
+  Agent agent(1);
+  agent.Add("mine", {1, 2});
+  agent.Call({{"other", 2}});
+  EXPECT_EQ(agent.aborts.NextDeadline(), agent.now + kAbortTimeout);
+  agent.aborts.OnTick(agent.now + kAbortTimeout, &agent.out);
+  EXPECT_EQ(agent.Replies(), std::vector<int>{kErrTimeout});
+  EXPECT_EQ(agent.aborts.NextDeadline(), kNever);
+}
+
+TEST(AbortsTest, TheCallerMayLeave) {
+  Agent agent(1);
+  agent.Add("mine", {1, 2});
+  agent.Call({{"other", 2}});
+  agent.aborts.OnClientGone(5);
+  const auto sent = Sent<AbortMessage>(agent.out);
+  agent.aborts.OnReply(ReplyTo(sent[0].second, kSuccess), &agent.out);
+  EXPECT_TRUE(agent.Replies().empty());
+  EXPECT_EQ(agent.aborts.size(), 0u);
+}
+
+TEST(AbortsTest, ASuccessorsNumbersAreOthers) {
+  Agent before(1), after(1);
+  for (Agent* agent : {&before, &after}) agent->Add("mine", {1, 2});
+  for (int i = 0; i < 3; ++i) before.Call({{"other", 2}});
+  after.now = before.now + 1'000'000;
+  after.Call({{"other", 2}});
+  const auto old = Sent<AbortMessage>(before.out);
+  after.aborts.OnReply(ReplyTo(old[2].second, kErrNotFound), &after.out);
+  EXPECT_TRUE(after.Replies().empty());
+}
+
+// ---------------------------------------------------------- the controller ---
+
+AbortMessage Message(std::vector<ProcId> targets, uint32_t uid = 7) {
+  return {kCaller, 3, "why", std::move(targets), 42, 1, uid};
+}
+
+TEST(AbortsTest, TheAnswerComesWhenTheTargetsAreGone) {
+  Agent root(0);
+  root.Launch("job", {1, 1, 2, 2});
+  root.aborts.OnMessage(root.now, Message({{"job", 1}, {"job", 3}}), &root.out);
+  EXPECT_TRUE(Sent<AbortReply>(root.out).empty());
+  std::vector<Waiting> why;
+  root.aborts.Describe(root.now, "", &why);
+  ASSERT_EQ(why.size(), 1u);
+  EXPECT_EQ(why[0].missing.size(), 2u);
+  root.End({"job", 1});
+  root.End({"job", 2});
+  EXPECT_TRUE(Sent<AbortReply>(root.out).empty());
+  root.End({"job", 3});
+  const auto replies = Sent<AbortReply>(root.out);
+  ASSERT_EQ(replies.size(), 1u);
+  EXPECT_EQ(replies[0].first, 1u);
+  EXPECT_EQ(replies[0].second.request, 42u);
+  EXPECT_EQ(replies[0].second.status, kSuccess);
+  EXPECT_EQ(replies[0].second.nspace, "job");
+  EXPECT_EQ(root.aborts.size(), 0u);
+  // Once more: they are gone.
+  root.aborts.OnMessage(root.now, Message({{"job", 1}}), &root.out);
+  EXPECT_EQ(Sent<AbortReply>(root.out).size(), 2u);
+}
+
+TEST(AbortsTest, ARepeatedMessageIsAnsweredOnce) {
+  Agent root(0);
+  root.Launch("job", {1, 2});
+  for (int i = 0; i < 2; ++i)
+    root.aborts.OnMessage(root.now, Message({{"job", 1}}), &root.out);
+  root.End({"job", 1});
+  EXPECT_EQ(Sent<AbortReply>(root.out).size(), 1u);
+}
+
+TEST(AbortsTest, TheEndOfTheJobIsTheEndOfAll) {
+  Agent root(0);
+  root.Launch("job", {1, 2});
+  root.aborts.OnMessage(root.now, Message({{"job", 1}}), &root.out);
+  root.aborts.OnJobRemoved("job", &root.out);
+  EXPECT_EQ(Sent<AbortReply>(root.out).size(), 1u);
+  EXPECT_EQ(root.aborts.size(), 0u);
+}
+
+TEST(AbortsTest, WhatCannotBeDoneIsSaidAndDoesNothing) {
+  struct Case {
+    AbortMessage message;
+    int status;
+  };
+  for (const Case& c :
+       {Case{Message({{"none", 0}}), kErrNotFound},
+        Case{Message({{"job", 0}}, 8), kErrNoPermissions},
+        Case{Message({{"job", 0}, {"job", 9}}), kErrBadParam}}) {
+    Agent root(0);
+    root.Launch("job", {1, 2});
+    root.aborts.OnMessage(root.now, c.message, &root.out);
+    ASSERT_EQ(root.out.size(), 1u) << c.status;
+    EXPECT_EQ(Sent<AbortReply>(root.out).at(0).second.status, c.status);
+  }
+}
+
+TEST(AbortsTest, AJobThatIsOverIsGone) {
+  Agent root(0);
+  root.Add("job", {1});
+  root.table.Remove("job");
+  root.aborts.OnMessage(root.now, Message({{"job", 0}}), &root.out);
+  EXPECT_EQ(Sent<AbortReply>(root.out).at(0).second.status, kSuccess);
+}
+
+TEST(AbortsTest, AnOlderAgentAsksForNoAnswer) {
+  Agent root(0);
+  root.Launch("job", {1, 2});
+  AbortMessage old = Message({{"job", 1}}, 0);
+  old.request = 0;
+  root.aborts.OnMessage(root.now, old, &root.out);
+  root.End({"job", 1});
+  EXPECT_TRUE(Sent<AbortReply>(root.out).empty());
+  EXPECT_EQ(root.aborts.size(), 0u);
+}
+
+TEST(AbortsTest, TheRootsOwnProcessesAreAnsweredToo) {
+  Agent root(0);
+  root.Launch("mine", {0, 1});
+  EXPECT_EQ(root.Call({{"mine", 1}}), kSuccess);
+  EXPECT_TRUE(root.Replies().empty());
+  root.End({"mine", 1});
+  EXPECT_EQ(root.Replies(), std::vector<int>{kSuccess});
+}
+
+}  // namespace
+}  // namespace canopy::core

@@ -21,7 +21,7 @@ constexpr std::array<std::string_view, 28> kMessages = {
     "JobKill",      "JobForget",      "OutputData",    "OutputCredit",
     "InputData",    "InputCredit",    "StateQuery",    "StateReply",
     "Shutdown",     "JobQuery",       "JobQueryReply", "SyncComplete",
-    "NodeLost",     "JobMapRequest",  "JobMapReply"};
+    "NodeLost",     "JobMapRequest",  "JobMapReply",   "AbortReply"};
 constexpr std::array<std::string_view, 35> kInputs = {"client connected",
                                                       "client gone",
                                                       "committed",

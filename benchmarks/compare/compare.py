@@ -114,6 +114,20 @@ def cases():
     yield Case("dmodex 4x1", 4, ["dmodex", "50"],
                {"median_us": "dmodex get, 4 nodes x 1: us"}, nodes=4,
                only=("canopy", "orterun"))
+    yield Case("publish n=64", 64, ["publish", "200"],
+               {"publish_us": "publish, n=64: us",
+                "lookup_us": "lookup, n=64: us"}, only=("canopy", "orterun"))
+    yield Case("publish 4x1", 4, ["publish", "200"],
+               {"last_lookup_us": "lookup of another node's, 4 nodes x 1: us"},
+               nodes=4, only=("canopy", "orterun"))
+    for n in (1, 16):
+        yield Case(f"spawn {n}", 1, ["spawn", str(n), "10"],
+                   {"spawn_ms": f"spawn of {n}: ms",
+                    "connected_ms": f"spawn of {n}, connected: ms"},
+                   only=("canopy", "orterun"))
+    yield Case("connect 1+8", 1, ["spawn", "8", "5"],
+               {"connect_us": "connect and disconnect of 1 and 8: us"},
+               only=("canopy", "orterun"))
     yield fence(32, nodes=8, label="fence none, 8 nodes x 4", quick=False)
     yield fence(32, "collect", count=60, nodes=8, quick=False,
                 label="fence collect 1 KiB, 8 nodes x 4")
@@ -131,7 +145,8 @@ class Comparison:
         self.failures = []
 
     def build(self):
-        for name in ("fence", "get", "dmodex", "init", "memory", "pmi1"):
+        for name in ("fence", "get", "dmodex", "init", "memory", "publish",
+                     "spawn", "pmi1"):
             source = os.path.join(HERE, "programs", name + ".c")
             pmix = [] if name == "pmi1" else self.library()
             subprocess.run(["cc", "-std=gnu11", "-O2", "-o",

@@ -12,7 +12,7 @@ namespace {
 // Of a job without what came after release 0.1, and of one with it: an agent
 // refuses what it does not know.
 constexpr uint64_t kJobFormat = 2;
-constexpr uint64_t kRendezvousFormat = 3;
+constexpr uint64_t kSessionFormat = 3;
 // A map larger than this is refused rather than allocated.
 constexpr uint64_t kMaxProcs = 1u << 26;
 
@@ -185,8 +185,8 @@ void GetOptions(WireReader& r, JobSpec* job) {
 
 std::string EncodeJobSpec(const JobSpec& job) {
   WireWriter w;
-  const bool rendezvous = !job.rendezvous_host.empty();
-  w.Uint(rendezvous ? kRendezvousFormat : kJobFormat);
+  const bool newer = !job.rendezvous_host.empty() || job.nproc_offset != 0;
+  w.Uint(newer ? kSessionFormat : kJobFormat);
   w.String(job.nspace);
   w.Uint(job.session_id);
   w.Uint(job.uid);
@@ -197,14 +197,23 @@ std::string EncodeJobSpec(const JobSpec& job) {
   w.Strings(job.env);
   w.String(job.cwd);
   PutOptions(w, job);
-  if (rendezvous) w.String(job.rendezvous_host);
+  if (newer) {
+    w.String(job.rendezvous_host);
+    w.Uint(job.nproc_offset);
+  }
   return w.Take();
+}
+
+std::string EncodeJobSpecForRelease01(const JobSpec& job) {
+  JobSpec known = job;
+  known.nproc_offset = 0;
+  return EncodeJobSpec(known);
 }
 
 Result<JobSpec> DecodeJobSpec(std::string_view bytes) {
   WireReader r(bytes);
   const uint64_t format = r.Uint();
-  if (format != kJobFormat && format != kRendezvousFormat) {
+  if (format != kJobFormat && format != kSessionFormat) {
     return Status(kErrUnpackFailure, "job map of an unknown format");
   }
   JobSpec job;
@@ -218,7 +227,10 @@ Result<JobSpec> DecodeJobSpec(std::string_view bytes) {
   job.env = r.Strings();
   job.cwd = r.String();
   GetOptions(r, &job);
-  if (format == kRendezvousFormat) job.rendezvous_host = r.String();
+  if (format == kSessionFormat) {
+    job.rendezvous_host = r.String();
+    job.nproc_offset = r.Uint32();
+  }
   if (!r.done() || job.nspace.empty() || job.nspace.size() > kMaxNspaceLen) {
     return Status(kErrUnpackFailure, "malformed job map");
   }

@@ -78,6 +78,8 @@ struct JobSpec {
   ProcId parent;
   // Seconds between SIGTERM and SIGKILL when the job is ended.
   uint32_t kill_grace_seconds = 2;
+  // PMIX_NPROC_OFFSET: processes of the session's jobs before this one.
+  Rank nproc_offset = 0;
   // Where processes of any node reach rank 0's: an address or a name. Given
   // when the ranks are to find each other as programs of torch.distributed do
   // (docs/torch.md), and then rank 0's node reserves a port for them.
@@ -88,6 +90,9 @@ struct JobSpec {
 // of CPU sets. Decode bounds every length by the bytes left and refuses an
 // index outside its table with kErrUnpackFailure.
 std::string EncodeJobSpec(const JobSpec& job);
+// The same for an agent of release 0.1: without what that does not know and can
+// do without.
+std::string EncodeJobSpecForRelease01(const JobSpec& job);
 Result<JobSpec> DecodeJobSpec(std::string_view bytes);
 
 // Numbers that PMIx gives a rank and that follow from the whole map.

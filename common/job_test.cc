@@ -54,14 +54,19 @@ TEST(JobSpec, RoundTrip) {
   }
 }
 
-TEST(JobSpec, ARendezvousIsOfAnotherFormat) {
+TEST(JobSpec, WhatRelease01DoesNotKnowIsOfAnotherFormat) {
   JobSpec job = MakeJob(2, 4, false);
   const std::string without = EncodeJobSpec(job);
+  job.nproc_offset = 70000;
+  EXPECT_EQ(EncodeJobSpecForRelease01(job), without);
+  const std::string offset = EncodeJobSpec(job);
+  EXPECT_NE(offset[0], without[0]);
+  EXPECT_EQ(DecodeJobSpec(offset)->nproc_offset, 70000u);
+  EXPECT_EQ(DecodeJobSpec(without)->nproc_offset, 0u);
+  // Its ranks would wait for each other.
   job.rendezvous_host = "10.0.0.1";
-  const std::string with = EncodeJobSpec(job);
-  EXPECT_NE(with[0], without[0]);
-  EXPECT_EQ(DecodeJobSpec(with)->rendezvous_host, "10.0.0.1");
-  EXPECT_EQ(DecodeJobSpec(without)->rendezvous_host, "");
+  EXPECT_NE(EncodeJobSpecForRelease01(job)[0], without[0]);
+  EXPECT_EQ(DecodeJobSpec(EncodeJobSpec(job))->rendezvous_host, "10.0.0.1");
 }
 
 TEST(JobSpec, MapBySlotIsCompact) {

@@ -29,6 +29,7 @@ core::RegisterJob Registration(const JobSpec& spec) {
 JobSpec TwoNodes() {
   JobSpec job;
   job.nspace = "job-7";
+  job.nproc_offset = 100;
   job.session_id = 3;
   job.uid = getuid();
   job.gid = getgid();
@@ -127,6 +128,7 @@ TEST_F(DatastoreTest, SessionAndJobKeys) {
   EXPECT_EQ(Session(PMIX_SESSION_ID), Value::Uint32(3));
   EXPECT_EQ(Session(PMIX_RM_NAME), Value::String("canopy"));
   EXPECT_EQ(Session(PMIX_HOSTNAME_KEEP_FQDN), Value::Bool(true));
+  EXPECT_EQ(Job(PMIX_NPROC_OFFSET), Value::Rank(100));
   EXPECT_EQ(Job(PMIX_JOBID), Value::String("job-7"));
   EXPECT_EQ(Job(PMIX_JOB_SIZE), Value::Uint32(4));
   EXPECT_EQ(Job(PMIX_MAX_PROCS), Value::Uint32(4));
@@ -137,7 +139,6 @@ TEST_F(DatastoreTest, SessionAndJobKeys) {
     EXPECT_EQ(realm, Value::String("node01,node02,spare"));
   }
   EXPECT_EQ(Job(PMIX_NUM_ALLOCATED_NODES), Value::Uint32(3));
-  EXPECT_EQ(Job(PMIX_NPROC_OFFSET), Value::Rank(0));
   EXPECT_EQ(Job(PMIX_CMD_LINE), Value::String("./a -x:./b"));
   EXPECT_EQ(Job(PMIX_NODE_LIST), Value::String("node01,node02"));
   EXPECT_EQ(Job(PMIX_NODE_MAP), Value::String("pmix[node[2:1-2]]"));
@@ -193,7 +194,7 @@ TEST_F(DatastoreTest, AppAndNodeKeys) {
 TEST_F(DatastoreTest, ProcKeysHaveTheStandardsTypes) {
   Add();
   EXPECT_EQ(Proc(3, PMIX_RANK), Value::Rank(3));
-  EXPECT_EQ(Proc(3, PMIX_GLOBAL_RANK), Value::Rank(3));
+  EXPECT_EQ(Proc(3, PMIX_GLOBAL_RANK), Value::Rank(103));
   EXPECT_EQ(Proc(3, PMIX_APP_RANK), Value::Rank(1));
   EXPECT_EQ(Proc(3, PMIX_APPNUM), Value::Uint32(1));
   EXPECT_EQ(Proc(3, PMIX_NODEID), Value::Uint32(1));

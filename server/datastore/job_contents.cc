@@ -130,7 +130,7 @@ shm::KeyValues Builder::Job() const {
   keys.Number(PMIX_JOB_NUM_APPS, job_.apps.size());
   keys.Number(PMIX_MAX_PROCS, MaxProcs());
   keys.Number(PMIX_NUM_SLOTS, job_.universe_size);
-  keys.Add(PMIX_NPROC_OFFSET, Value::Rank(0));
+  keys.Add(PMIX_NPROC_OFFSET, Value::Rank(job_.nproc_offset));
   std::vector<std::string> commands;
   for (const JobApp& app : job_.apps) commands.push_back(Join(app.argv, ' '));
   keys.Text(PMIX_CMD_LINE, Join(commands, ':'));
@@ -273,7 +273,7 @@ shm::ProcContents Builder::Proc(Rank rank) {
   proc.node = placement.node;
   proc.app = placement.app;
   proc.app_rank = numbers.app_rank;
-  proc.global_rank = rank;
+  proc.global_rank = job_.nproc_offset + rank;
   proc.local_rank = numbers.local_rank;
   proc.node_rank = numbers.node_rank;
   AddPlace(placement.cpuset, &proc);

@@ -6,6 +6,7 @@
 #include <variant>
 
 #include "common/ids.h"
+#include "common/job.h"
 #include "server/overlay/body_wire.h"
 
 namespace canopy::overlay {
@@ -37,6 +38,12 @@ bool IsLoss(const core::ProcExit& exit) {
   return exit.wait_status == kLostWithNode;
 }
 
+// A job map as agents of version 5 can read it; what is none stays as it is.
+Bytes SpecOf(const Bytes& spec) {
+  const Result<JobSpec> job = DecodeJobSpec(spec.view());
+  return job.ok() ? Bytes(EncodeJobSpecForRelease01(*job)) : spec;
+}
+
 struct Encoder {
   template <typename T>
   std::string operator()(const T& m) const {
@@ -51,6 +58,11 @@ struct Encoder {
   }
   std::string operator()(const core::SyncComplete&) const {
     return EncodeAs(BodyField<core::JobForget>::value, ForgetOrSync{"", true});
+  }
+  std::string operator()(const core::JobPrepare& m) const {
+    core::JobPrepare old = m;
+    old.spec = SpecOf(m.spec);
+    return Encode(old);
   }
   std::string operator()(const core::NodeLost& m) const {
     core::JobExits exits{m.nspace, {}};
@@ -67,7 +79,7 @@ struct Encoder {
   }
   std::string operator()(const core::JobMapReply& m) const {
     return Encode(core::DmodexReply{
-        m.request, m.status, {m.nspace, kRankWildcard}, m.spec});
+        m.request, m.status, {m.nspace, kRankWildcard}, SpecOf(m.spec)});
   }
 
   // Its agents answer no abort and await no answer.

@@ -4,6 +4,7 @@
 
 #include <utility>
 
+#include "common/job.h"
 #include "common/status.h"
 #include "protos/overlay.pb.h"
 #include "server/overlay/translate.h"
@@ -149,6 +150,20 @@ TEST(Version5, TheRestIsTheSameInBoth) {
         MessageBody(core::JobExits{"job", {{1, -1, false, false, false}}})}) {
     EXPECT_EQ(EncodeBody(body, 5), EncodeBody(body, 6)) << body.index();
   }
+}
+
+TEST(Version5, AJobMapIsOneThatItCanRead) {
+  JobSpec job;
+  job.nspace = "job";
+  const std::string plain = EncodeJobSpec(job);
+  job.nproc_offset = 8;
+  const Bytes spec(EncodeJobSpec(job));
+  EXPECT_EQ(Sent(core::JobPrepare{spec}).job_prepare().spec(), plain);
+  EXPECT_EQ(Sent(core::JobMapReply{1, 0, "job", spec}).dmodex_reply().data(),
+            plain);
+  EXPECT_EQ(
+      Sent(core::JobPrepare{Bytes(std::string("?"))}).job_prepare().spec(),
+      "?");
 }
 
 TEST(Version5, AnAgentOfItRefusesNewerMessages) {

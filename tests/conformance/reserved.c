@@ -108,11 +108,16 @@ static void Allocation(const Directives *with) {
 
 // -------------------------------------------------------------------- job ---
 
+// Processes of the session's jobs before this one.
+static uint32_t Offset(void) {
+  return MustGetNumber(&g_job, PMIX_NPROC_OFFSET, NULL, PMIX_PROC_RANK);
+}
+
 static void JobNumbers(const pmix_proc_t *proc, const Directives *with) {
   CheckNumber(proc, PMIX_JOB_SIZE, with, PMIX_UINT32, g_size);
   CheckNumber(proc, PMIX_JOB_NUM_APPS, with, PMIX_UINT32, g_apps);
   CheckNumber(proc, PMIX_NUM_NODES, with, PMIX_UINT32, g_nodes);
-  CheckNumber(proc, PMIX_NPROC_OFFSET, with, PMIX_PROC_RANK, 0);
+  CheckNumber(proc, PMIX_NPROC_OFFSET, with, PMIX_PROC_RANK, Offset());
   CHECK(MustGetNumber(proc, PMIX_MAX_PROCS, with, PMIX_UINT32) >= g_size,
         "PMIX_MAX_PROCS is below the job's size");
   CHECK(MustGetNumber(proc, PMIX_NUM_SLOTS, with, PMIX_UINT32) > 0, "no slots");
@@ -319,7 +324,8 @@ static void CheckProc(pmix_rank_t rank) {
   const uint32_t app = AppOf(rank);
   CheckNumber(&proc, PMIX_RANK, NULL, PMIX_PROC_RANK, rank);
   CheckText(&proc, PMIX_NSPACE, NULL, g_self.nspace);
-  CheckNumber(&proc, PMIX_GLOBAL_RANK, NULL, PMIX_PROC_RANK, rank);
+  CheckNumber(&proc, PMIX_GLOBAL_RANK, NULL, PMIX_PROC_RANK,
+              Offset() + rank);
   CheckNumber(&proc, PMIX_APPNUM, NULL, PMIX_UINT32, app);
   CheckNumber(&proc, PMIX_APP_RANK, NULL, PMIX_PROC_RANK,
               rank - FirstOfApp(app));

@@ -116,6 +116,12 @@ std::vector<host::MapNode> Planner::Nodes(
   return nodes;
 }
 
+// Ranks above kRankValid mean something else, so the numbers begin anew there.
+Rank Planner::TakeOffset(size_t procs) {
+  if (next_offset_ + procs > kRankValid) next_offset_ = 0;
+  return std::exchange(next_offset_, next_offset_ + static_cast<Rank>(procs));
+}
+
 // The address at which other agents reach that node's.
 std::string Planner::HostOfRank0(const JobSpec& job) const {
   return hosts_[job.nodes[job.procs[0].node].agent];
@@ -142,6 +148,7 @@ Result<std::shared_ptr<const JobSpec>> Planner::Plan(
   request.local_agent = self_;
   Result<JobSpec> job = host::MapJob(Nodes(jobs, membership), request);
   if (!job.ok()) return job.status();
+  job->nproc_offset = TakeOffset(job->procs.size());
   if (launch.torch_env()) job->rendezvous_host = HostOfRank0(*job);
   std::vector<const JobSpec*> running;
   for (const auto& [nspace, record] : jobs) running.push_back(record.job.get());

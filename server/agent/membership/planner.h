@@ -36,12 +36,14 @@ class Planner {
       const Membership& membership) const;
 
   std::string HostOfRank0(const JobSpec& job) const;
+  Rank TakeOffset(size_t procs);
 
   std::vector<host::MapNode> nodes_;
   std::vector<std::string> hosts_;  // by NodeId
   NodeId self_;
   uint32_t session_id_;
   uint32_t next_job_ = 1;
+  Rank next_offset_ = 0;  // of the session's processes
 };
 
 }  // namespace canopy::agent

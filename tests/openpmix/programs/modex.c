@@ -9,7 +9,8 @@ static void check_job_info(void) {
   TRUE_(get_u32(PMIX_RANK_WILDCARD, PMIX_MAX_PROCS) >= job_size);
   TRUE_(get_u32(PMIX_RANK_WILDCARD, PMIX_NUM_NODES) >= 1);
   EXPECT(0, get_u32(me.rank, PMIX_APPNUM));
-  EXPECT(me.rank, get(me.rank, PMIX_GLOBAL_RANK)->data.rank);
+  EXPECT(get(PMIX_RANK_WILDCARD, PMIX_NPROC_OFFSET)->data.rank + me.rank,
+         get(me.rank, PMIX_GLOBAL_RANK)->data.rank);
   value = get(me.rank, PMIX_LOCAL_RANK);
   EXPECT(PMIX_UINT16, value->type);
   TRUE_(value->data.uint16 < local);

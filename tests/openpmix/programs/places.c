@@ -36,7 +36,9 @@ int main(int argc, char **argv) {
   begin(argc, argv);
   pmix_value_t *here = get(me.rank, PMIX_HOSTNAME);
   TRUE_(number(me.rank, PMIX_NODEID, 1) >= 0);
-  EXPECT(me.rank, number(me.rank, PMIX_GLOBAL_RANK, 1));
+  const int64_t offset = number(PMIX_RANK_WILDCARD, PMIX_NPROC_OFFSET, 0);
+  TRUE_(offset >= 0);
+  EXPECT(offset + me.rank, number(me.rank, PMIX_GLOBAL_RANK, 1));
   EXPECT(me.rank, number(me.rank, PMIX_APP_RANK, 1));
   TRUE_(number(me.rank, PMIX_NODE_RANK, 1) >= 0);
   for (uint32_t r = 0; r < job_size; ++r) {
@@ -45,7 +47,7 @@ int main(int argc, char **argv) {
       TRUE_(number(r, PMIX_LOCAL_RANK, 1) >= 0);
     }
     PMIX_VALUE_RELEASE(host);
-    EXPECT(r, number(r, PMIX_GLOBAL_RANK, 0));
+    EXPECT(offset + r, number(r, PMIX_GLOBAL_RANK, 0));
     EXPECT(0, number(r, PMIX_APPNUM, 0));
     TRUE_(number(r, PMIX_NODE_RANK, 0) >= 0);
   }

@@ -36,7 +36,7 @@ int main(int argc, char **argv) {
   begin(argc, argv);
   pmix_value_t *here = get(me.rank, PMIX_HOSTNAME);
   TRUE_(number(me.rank, PMIX_NODEID, 1) >= 0);
-  const int64_t offset = number(PMIX_RANK_WILDCARD, PMIX_NPROC_OFFSET, 0);
+  const long offset = number(PMIX_RANK_WILDCARD, PMIX_NPROC_OFFSET, 0);
   TRUE_(offset >= 0);
   EXPECT(offset + me.rank, number(me.rank, PMIX_GLOBAL_RANK, 1));
   EXPECT(me.rank, number(me.rank, PMIX_APP_RANK, 1));

@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "common/status.h"
-#include "server/core/aborts.h"
+#include "server/core/abort/aborts.h"
 #include "server/core/collective/collective.h"
 #include "server/core/end_events.h"
 #include "server/core/events.h"
@@ -62,6 +62,7 @@ struct AgentCore::State {
     gets.OnClientGone(in.client);
     collectives.OnClientGone(in.client);
     events.OnClientGone(in.client);
+    aborts.OnClientGone(in.client);
     jobs.Disconnect(in.client);
   }
 
@@ -95,24 +96,8 @@ struct AgentCore::State {
   void On(const AbortArrived& in) {
     const ProcId* proc = jobs.ProcOf(in.client);
     if (proc == nullptr) return Reply(in.client, in.request, kErrInit);
-    AbortMessage message{*proc, in.status, in.text, in.targets};
-    const int refusal = aborts.Complete(&message);
-    if (refusal != kSuccess) return Reply(in.client, in.request, refusal);
-    const Aborts::Sent sent = Abort(message);
-    // A target of its own abort is not answered: its end is the answer.
-    const bool answered = !TargetsItself(message);
-    if (sent.elsewhere) aborts.Retain(std::move(message));
-    if (answered) Reply(in.client, in.request, kSuccess);
-  }
-
-  Aborts::Sent Abort(const AbortMessage& message) {
-    const Aborts::Sent sent = aborts.Send(message, &out);
-    if (sent.here) engine.OnAbort(now, message, &out);
-    return sent;
-  }
-
-  void SendAbortsAgain() {
-    for (const AbortMessage& message : aborts.retained()) Abort(message);
+    const int refusal = aborts.OnArrived(now, *proc, in, &out);
+    if (refusal != kSuccess) Reply(in.client, in.request, refusal);
   }
 
   void On(const JobControlArrived& in) {
@@ -216,6 +201,14 @@ struct AgentCore::State {
     events.OnMessage(message.src, body, &out);
   }
 
+  void OnBody(const PeerMessage&, const AbortMessage& body) {
+    aborts.OnMessage(now, body, &out);
+  }
+
+  void OnBody(const PeerMessage&, const AbortReply& body) {
+    aborts.OnReply(body, &out);
+  }
+
   void OnBody(const PeerMessage& message, const StateQuery& body) {
     reports.OnQuery(now, message.src, body, &out);
   }
@@ -260,7 +253,7 @@ struct AgentCore::State {
     collectives.OnTreeChanged(now, &out);
     events.OnTreeChanged(&out);
     maps.OnTreeChanged(&out);
-    SendAbortsAgain();
+    aborts.OnTreeChanged(now, &out);
     if (in.up) engine.SendSyncComplete(in.node, &out);
   }
 
@@ -276,7 +269,7 @@ struct AgentCore::State {
     reports.OnNodeLost(in.node, &out);
     events.OnNodeReturned(in.node);
     maps.OnNodeRestarted(in.node, &out);
-    SendAbortsAgain();
+    aborts.OnTreeChanged(now, &out);
     engine.SendSyncComplete(in.node, &out);
   }
 
@@ -366,6 +359,7 @@ struct AgentCore::State {
     gets.OnTick(now, &out);
     maps.OnTick(now);
     reports.OnTick(now, &out);
+    aborts.OnTick(now, &out);
     engine.OnTick(now, &out);
     TakeReleased();
   }
@@ -409,7 +403,7 @@ struct AgentCore::State {
   void Apply(const JobChanges& changes) {
     // A job that is removed may come again, as one to be passed on only.
     for (const RemovedJob& job : changes.removed) {
-      aborts.OnJobRemoved(job.nspace);
+      aborts.OnJobRemoved(job.nspace, &out);
       collectives.OnJobRemoved(job.nspace, &out);
       gets.OnJobRemoved(now, job.nspace, &out);
       events.OnJobRemoved(job.nspace);
@@ -424,6 +418,7 @@ struct AgentCore::State {
     for (const ProcId& proc : changes.gone) {
       collectives.OnRankGone(now, proc, &out);
       gets.OnRankGone(now, proc, &out);
+      aborts.OnRankGone(proc, &out);
     }
   }
 
@@ -439,7 +434,7 @@ struct AgentCore::State {
   void UpdateDeadline() {
     const TimeNs next = std::min(
         {collectives.NextDeadline(), gets.NextDeadline(), maps.NextDeadline(),
-         reports.NextDeadline(), engine.NextDeadline()});
+         reports.NextDeadline(), aborts.NextDeadline(), engine.NextDeadline()});
     // The previous deadline is consumed once due, whatever caused this step.
     if (next == deadline && deadline > now) return;
     if (next == kNever && deadline == kNever) return;
@@ -459,6 +454,7 @@ struct AgentCore::State {
     if (what == "why") {
       collectives.Describe(t, nspace, &answer.waiting);
       gets.Describe(t, nspace, &answer.waiting);
+      aborts.Describe(t, nspace, &answer.waiting);
       engine.Describe(t, nspace, &answer.waiting);
     }
     return answer;
@@ -523,7 +519,7 @@ ResourceCounts AgentCore::Count() const {
   counts.modex_jobs = state.modex.num_jobs();
   counts.modex_keys = state.modex.num_indexed();
   counts.map_requests = state.maps.num_requests();
-  counts.aborts = state.aborts.retained().size();
+  counts.aborts = state.aborts.size();
   counts.questions = state.reports.num_questions();
   counts.listeners = state.events.num_listeners();
   return counts;

@@ -91,12 +91,25 @@ struct EventMessage {
   Bytes info;                   // codec form: SIZE n, then n INFO
 };
 
-// PMIx_Abort, from the caller's agent to the root.
+// PMIx_Abort, from the caller's agent to those that control the targets' jobs.
 struct AbortMessage {
   ProcId source;
   int status = 0;
   std::string text;
-  std::vector<ProcId> targets;  // empty: the source's whole namespace
+  // Of one job; empty: the source's whole namespace.
+  std::vector<ProcId> targets;
+  // The number by which the source's agent knows the answer; 0: no answer.
+  uint64_t request = 0;
+  NodeId origin = kNoNode;  // the source's agent
+  uint32_t uid = 0;         // of the source's job; only with a request
+};
+
+// The targets of one job are gone, or nothing was done to them.
+struct AbortReply {
+  ProcId source;         // as in AbortMessage
+  uint64_t request = 0;  // as in AbortMessage
+  std::string nspace;    // of the targets
+  int status = 0;
 };
 
 // Two-phase launch. Prepare and Start go down the tree to every agent with a
@@ -290,7 +303,8 @@ using MessageBody =
                  JobStarted, JobExits, JobSignal, JobKill, JobForget,
                  OutputData, OutputCredit, InputData, InputCredit, StateQuery,
                  StateReply, OverlayShutdown, JobQuery, JobQueryReply,
-                 SyncComplete, NodeLost, JobMapRequest, JobMapReply>;
+                 SyncComplete, NodeLost, JobMapRequest, JobMapReply,
+                 AbortReply>;
 
 // Routed hop by hop by the overlay; src is set by the overlay from the
 // authenticated link or a routed header, never by the sender's claim alone.

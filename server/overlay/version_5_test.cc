@@ -158,12 +158,13 @@ TEST(Version5, AJobMapIsOneThatItCanRead) {
   const std::string plain = EncodeJobSpec(job);
   job.nproc_offset = 8;
   const Bytes spec(EncodeJobSpec(job));
-  EXPECT_EQ(Sent(core::JobPrepare{spec}).job_prepare().spec(), plain);
+  EXPECT_EQ(Sent(core::JobPrepare{spec, 0, {}}).job_prepare().spec(), plain);
   EXPECT_EQ(Sent(core::JobMapReply{1, 0, "job", spec}).dmodex_reply().data(),
             plain);
-  EXPECT_EQ(
-      Sent(core::JobPrepare{Bytes(std::string("?"))}).job_prepare().spec(),
-      "?");
+  EXPECT_EQ(Sent(core::JobPrepare{Bytes(std::string("?")), 0, {}})
+                .job_prepare()
+                .spec(),
+            "?");
 }
 
 TEST(Version5, AnAgentOfItRefusesNewerMessages) {

@@ -1,7 +1,6 @@
-#include "server/core/aborts.h"
+#include "server/core/abort/aborts.h"
 
 #include <algorithm>
-#include <set>
 #include <utility>
 
 #include "common/status.h"
@@ -9,68 +8,295 @@
 namespace canopy::core {
 namespace {
 
-constexpr size_t kMaxAborts = 1024;
+// Calls of one agent and targets at one controller; the oldest call makes room
+// if it is not answered.
+constexpr size_t kMaxCalls = 1024;
+constexpr size_t kMaxWaiting = 4096;
+
+// All targets of a message are of one job.
+const std::string& NspaceOf(const AbortMessage& message) {
+  return message.targets.empty() ? message.source.nspace
+                                 : message.targets.front().nspace;
+}
+
+bool IsEveryone(const AbortMessage& message) {
+  return message.targets.empty() ||
+         std::ranges::count(message.targets, kRankWildcard, &ProcId::rank) > 0;
+}
+
+bool Names(const AbortMessage& message, const ProcId& proc) {
+  if (NspaceOf(message) != proc.nspace) return false;
+  return IsEveryone(message) ||
+         std::ranges::count(message.targets, proc.rank, &ProcId::rank) > 0;
+}
+
+std::map<std::string, AbortMessage> ByJob(const AbortMessage& all) {
+  std::map<std::string, AbortMessage> out;
+  if (all.targets.empty()) out.emplace(all.source.nspace, all);
+  for (const ProcId& target : all.targets) {
+    const auto [it, added] = out.try_emplace(target.nspace, all);
+    if (added) it->second.targets.clear();
+    it->second.targets.push_back(target);
+  }
+  return out;
+}
+
+std::set<Rank> Unended(const Job& job, const AbortMessage& message) {
+  std::set<Rank> named;
+  for (const ProcId& target : message.targets) named.insert(target.rank);
+  const bool everyone = IsEveryone(message);
+  std::set<Rank> out;
+  for (Rank rank = 0; rank < job.num_ranks(); ++rank) {
+    if (job.ranks[rank].ended) continue;
+    if (everyone || named.contains(rank)) out.insert(out.end(), rank);
+  }
+  return out;
+}
+
+bool AreThere(const Job& job, const std::vector<ProcId>& targets) {
+  return std::ranges::all_of(targets, [&](const ProcId& target) {
+    return target.rank == kRankWildcard || target.rank < job.num_ranks();
+  });
+}
+
+Waiting DescribeMessage(TimeNs now, TimeNs since, const AbortMessage& message) {
+  Waiting waiting;
+  waiting.nspace = message.source.nspace;
+  waiting.operation = "abort of processes of " + NspaceOf(message);
+  waiting.age_ms = static_cast<uint64_t>(now - since) / 1'000'000;
+  return waiting;
+}
 
 }  // namespace
 
-Aborts::Aborts(NodeId self, const JobTable& jobs, const JobEngine& engine)
+Aborts::Aborts(NodeId self, const JobTable& jobs, JobEngine& engine)
     : self_(self), jobs_(jobs), engine_(engine) {}
 
-bool Aborts::MayAbort(const ProcId& source, const ProcId& target) const {
+// ------------------------------------------------------ the caller's agent ---
+
+int Aborts::Check(const ProcId& source, std::vector<ProcId>* targets) const {
   const Job* from = jobs_.Find(source.nspace);
-  const Job* to = jobs_.Find(target.nspace);
-  if (from == nullptr) return false;
-  return to == nullptr || from->spec->uid == to->spec->uid;
-}
-
-bool Aborts::IsThere(const ProcId& target) const {
-  const Job* job = jobs_.Find(target.nspace);
-  return job == nullptr || target.rank == kRankWildcard ||
-         target.rank < job->spec->procs.size();
-}
-
-int Aborts::Complete(AbortMessage* message) const {
-  for (ProcId& target : message->targets) {
-    if (target.nspace.empty()) target.nspace = message->source.nspace;
-    if (!MayAbort(message->source, target)) return kErrNoPermissions;
-    if (!IsThere(target)) return kErrBadParam;
+  if (from == nullptr) return kErrNoPermissions;
+  for (ProcId& target : *targets) {
+    if (target.nspace.empty()) target.nspace = source.nspace;
+    const Job* to = jobs_.Find(target.nspace);
+    if (to == nullptr) continue;
+    if (from->spec->uid != to->spec->uid) return kErrNoPermissions;
+    if (!AreThere(*to, {target})) return kErrBadParam;
   }
   return kSuccess;
 }
 
-Aborts::Sent Aborts::Send(const AbortMessage& message, Actions* actions) const {
-  std::set<NodeId> to;
-  if (message.targets.empty()) {
-    to.insert(engine_.ControllerOf(message.source.nspace));
-  }
-  for (const ProcId& target : message.targets) {
-    to.insert(engine_.ControllerOf(target.nspace));
-  }
-  const bool here = to.erase(self_) > 0;
-  for (const NodeId node : to) {
-    actions->push_back(SendPeer{PeerMessage{self_, node, message}});
-  }
-  return {here, !to.empty()};
+// Greater than those of a predecessor, whose answers may still come.
+uint64_t Aborts::NewNumber(TimeNs now) {
+  last_call_ = std::max(last_call_ + 1, static_cast<uint64_t>(now));
+  return last_call_;
 }
 
-void Aborts::Retain(AbortMessage message) {
-  retained_.push_back(std::move(message));
-  if (retained_.size() > kMaxAborts) retained_.pop_front();
+int Aborts::OnArrived(TimeNs now, const ProcId& source, const AbortArrived& in,
+                      Actions* actions) {
+  AbortMessage message{source, in.status, in.text, in.targets};
+  const int refusal = Check(source, &message.targets);
+  if (refusal != kSuccess) return refusal;
+  const uint64_t number = NewNumber(now);
+  Call& call = calls_[number];
+  call.client = in.client;
+  call.source = source;
+  call.since = now;
+  call.open = ByJob(message);
+  AskForAnswers(in, number, &call);
+  SendAll(now, number, actions);
+  DropOldest();
+  return kSuccess;
 }
 
-void Aborts::OnJobRemoved(const std::string& nspace) {
-  std::erase_if(retained_, [&](const AbortMessage& abort) {
-    return abort.source.nspace == nspace;
+// A target of its own abort is not answered: its end is the answer.
+void Aborts::AskForAnswers(const AbortArrived& in, uint64_t number,
+                           Call* call) const {
+  for (const auto& [nspace, message] : call->open) {
+    if (Names(message, call->source)) return;
+  }
+  call->request = in.request;
+  for (auto& [nspace, message] : call->open) {
+    message.request = number;
+    message.origin = self_;
+    message.uid = jobs_.Find(call->source.nspace)->spec->uid;
+  }
+}
+
+void Aborts::DropOldest() {
+  if (calls_.size() <= kMaxCalls) return;
+  const auto oldest = calls_.begin();
+  if (oldest->second.request == 0) calls_.erase(oldest);
+}
+
+// An answer may come at once, and end the call.
+void Aborts::SendAll(TimeNs now, uint64_t number, Actions* actions) {
+  const auto call = calls_.find(number);
+  if (call == calls_.end()) return;
+  const std::map<std::string, AbortMessage> open = call->second.open;
+  for (const auto& [nspace, message] : open) Send(now, message, actions);
+}
+
+void Aborts::Send(TimeNs now, const AbortMessage& message, Actions* actions) {
+  const NodeId to = engine_.ControllerOf(NspaceOf(message));
+  if (to == self_) return OnMessage(now, message, actions);
+  actions->push_back(SendPeer{PeerMessage{self_, to, message}});
+}
+
+void Aborts::OnReply(const AbortReply& reply, Actions* actions) {
+  const auto it = calls_.find(reply.request);
+  if (it == calls_.end() || it->second.source != reply.source) return;
+  Call& call = it->second;
+  if (call.open.erase(reply.nspace) == 0) return;
+  // A job that another agent has controlled is ended with that agent.
+  const bool gone = reply.status == kErrNotFound && call.repeated;
+  if (call.status == kSuccess && !gone) call.status = reply.status;
+  if (!call.open.empty()) return;
+  if (call.request != 0) {
+    actions->push_back(ReplyClient{call.client, call.request, call.status, {}});
+  }
+  calls_.erase(it);
+}
+
+void Aborts::OnClientGone(ClientId client) {
+  for (auto& [number, call] : calls_) {
+    if (call.client == client) call.request = 0;
+  }
+}
+
+void Aborts::OnTreeChanged(TimeNs now, Actions* actions) {
+  std::vector<uint64_t> numbers;
+  for (auto& [number, call] : calls_) {
+    call.repeated = true;
+    numbers.push_back(number);
+  }
+  for (const uint64_t number : numbers) SendAll(now, number, actions);
+}
+
+// ---------------------------------------------------------- the controller ---
+
+void Aborts::OnMessage(TimeNs now, const AbortMessage& message,
+                       Actions* actions) {
+  const std::optional<int> status = Execute(now, message, actions);
+  if (status) Answer(message, *status, actions);
+}
+
+std::optional<int> Aborts::Execute(TimeNs now, const AbortMessage& message,
+                                   Actions* actions) {
+  const std::string& nspace = NspaceOf(message);
+  const Job* job = jobs_.Find(nspace);
+  if (job == nullptr) {
+    return jobs_.WasRemoved(nspace) ? kSuccess : kErrNotFound;
+  }
+  const NodeId controller = engine_.ControllerOf(nspace);
+  if (controller != self_) {
+    actions->push_back(SendPeer{PeerMessage{self_, controller, message}});
+    return std::nullopt;
+  }
+  const bool answered = message.request != 0;
+  if (answered && message.uid != job->spec->uid) return kErrNoPermissions;
+  if (answered && !AreThere(*job, message.targets)) return kErrBadParam;
+  if (answered && waiting_.size() >= kMaxWaiting) return kErrOutOfResource;
+  engine_.OnAbort(now, message, actions);
+  return answered ? Await(now, message) : kSuccess;
+}
+
+std::optional<int> Aborts::Await(TimeNs now, const AbortMessage& message) {
+  const std::string& nspace = NspaceOf(message);
+  const Job* job = jobs_.Find(nspace);
+  if (job == nullptr) return kSuccess;
+  std::set<Rank> ranks = Unended(*job, message);
+  if (ranks.empty()) return kSuccess;
+  const auto [begin, end] = waiting_.equal_range(nspace);
+  const bool known = std::any_of(begin, end, [&](const auto& other) {
+    return other.second.message.origin == message.origin &&
+           other.second.message.request == message.request;
+  });
+  if (!known) waiting_.emplace(nspace, Targets{message, now, std::move(ranks)});
+  return std::nullopt;
+}
+
+void Aborts::Answer(const AbortMessage& message, int status, Actions* actions) {
+  if (message.request == 0) return;
+  AbortReply reply{message.source, message.request, NspaceOf(message), status};
+  if (message.origin == self_) return OnReply(reply, actions);
+  actions->push_back(
+      SendPeer{PeerMessage{self_, message.origin, std::move(reply)}});
+}
+
+void Aborts::OnRankGone(const ProcId& proc, Actions* actions) {
+  const Job* job = jobs_.Find(proc.nspace);
+  if (job == nullptr || !job->ranks[proc.rank].ended) return;
+  auto [it, end] = waiting_.equal_range(proc.nspace);
+  while (it != end) {
+    it->second.ranks.erase(proc.rank);
+    if (!it->second.ranks.empty()) {
+      ++it;
+      continue;
+    }
+    Answer(it->second.message, kSuccess, actions);
+    it = waiting_.erase(it);
+  }
+}
+
+void Aborts::OnJobRemoved(const std::string& nspace, Actions* actions) {
+  const auto [begin, end] = waiting_.equal_range(nspace);
+  for (auto it = begin; it != end; ++it) {
+    Answer(it->second.message, kSuccess, actions);
+  }
+  waiting_.erase(nspace);
+  std::erase_if(calls_, [&](const auto& call) {
+    return call.second.source.nspace == nspace;
   });
 }
 
-bool TargetsItself(const AbortMessage& message) {
-  if (message.targets.empty()) return true;
-  const ProcId& source = message.source;
-  return std::ranges::any_of(message.targets, [&](const ProcId& target) {
-    return target.nspace == source.nspace &&
-           (target.rank == kRankWildcard || target.rank == source.rank);
-  });
+// ------------------------------------------------------------------ both ---
+
+void Aborts::OnTick(TimeNs now, Actions* actions) {
+  for (auto& [number, call] : calls_) {
+    if (call.request == 0 || call.since + kAbortTimeout > now) continue;
+    actions->push_back(ReplyClient{
+        call.client, std::exchange(call.request, 0), kErrTimeout, {}});
+  }
+}
+
+TimeNs Aborts::NextDeadline() const {
+  TimeNs next = kNever;
+  for (const auto& [number, call] : calls_) {
+    if (call.request != 0) next = std::min(next, call.since + kAbortTimeout);
+  }
+  return next;
+}
+
+void Aborts::Describe(TimeNs now, const std::string& nspace,
+                      std::vector<Waiting>* out) const {
+  const auto wanted = [&](const ProcId& source) {
+    return nspace.empty() || source.nspace == nspace;
+  };
+  for (const auto& [number, call] : calls_) {
+    if (call.request == 0 || !wanted(call.source)) continue;
+    for (const auto& [job, message] : call.open) {
+      out->push_back(DescribeMessage(now, call.since, message));
+      out->back().callers = 1;
+    }
+  }
+  for (const auto& [job, targets] : waiting_) {
+    if (!wanted(targets.message.source)) continue;
+    out->push_back(DescribeTargets(now, targets));
+  }
+}
+
+Waiting Aborts::DescribeTargets(TimeNs now, const Targets& targets) const {
+  Waiting waiting = DescribeMessage(now, targets.since, targets.message);
+  const std::string& nspace = NspaceOf(targets.message);
+  const Job* job = jobs_.Find(nspace);
+  for (const Rank rank : targets.ranks) {
+    if (waiting.missing.size() == kMaxMissing) break;
+    waiting.missing.push_back({{nspace, rank}, job->agent_of(rank), true});
+  }
+  waiting.more_missing = targets.ranks.size() - waiting.missing.size();
+  return waiting;
 }
 
 }  // namespace canopy::core

@@ -1,56 +1,106 @@
-// Aborts requested by local processes, forwarded to the agents that control the
-// targets' jobs.
-#ifndef CANOPY_SERVER_CORE_ABORTS_H_
-#define CANOPY_SERVER_CORE_ABORTS_H_
+// PMIx_Abort: from the caller's agent to those that control the targets' jobs,
+// and back when the targets are gone (chapter "Process management").
+#ifndef CANOPY_SERVER_CORE_ABORT_ABORTS_H_
+#define CANOPY_SERVER_CORE_ABORT_ABORTS_H_
 
 #include <cstddef>
-#include <deque>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <set>
 #include <string>
+#include <vector>
 
 #include "common/ids.h"
 #include "server/core/job/engine.h"
 #include "server/core/job_table.h"
 #include "server/core/messages.h"
 #include "server/core/step/action.h"
+#include "server/core/step/client_id.h"
+#include "server/core/step/client_inputs.h"
+#include "server/core/step/clock.h"
+#include "server/core/why.h"
 
 namespace canopy::core {
 
-// Not synchronised. Table and engine outlive it.
+// How long a caller waits for the end of its targets: longer than a job may
+// take to end its processes, unless its launcher gave it more time for that.
+inline constexpr TimeNs kAbortTimeout = 60'000'000'000;
+
+// At the caller's agent, an abort is one message for each job of the targets.
+// It is sent again when the agents or their tree have changed, until it is
+// answered; what is not answered, because the caller is a target itself, until
+// the caller's job is over. To execute one twice does no harm.
+//
+// At the agent that controls a job, the targets are ended by the job engine,
+// and answered for when the last of them has ended. Not synchronised.
 class Aborts {
  public:
-  Aborts(NodeId self, const JobTable& jobs, const JobEngine& engine);
+  // Table and engine outlive it.
+  Aborts(NodeId self, const JobTable& jobs, JobEngine& engine);
 
-  // Completes the targets' names. kErrNoPermissions when the source may not end
-  // them all, kErrBadParam when one is no rank of its job.
-  int Complete(AbortMessage* message) const;
+  // The status of a refusal, or kSuccess: then the answer comes when the
+  // targets are gone, if the caller is none of them. kErrNoPermissions when the
+  // source may not end them all, kErrBadParam when one is no rank of its job.
+  int OnArrived(TimeNs now, const ProcId& source, const AbortArrived& in,
+                Actions* actions);
+  void OnMessage(TimeNs now, const AbortMessage& message, Actions* actions);
+  void OnReply(const AbortReply& reply, Actions* actions);
 
-  struct Sent {
-    bool here = false;  // this agent controls one of the jobs itself
-    bool elsewhere = false;
-  };
-  // To the other agents that control the targets' jobs.
-  Sent Send(const AbortMessage& message, Actions* actions) const;
-
-  // A forwarding agent may be lost with the message: it is resent whenever the
-  // membership changes, until the source's own job is over. Delivery is
-  // idempotent.
-  void Retain(AbortMessage message);
-  const std::deque<AbortMessage>& retained() const { return retained_; }
-  void OnJobRemoved(const std::string& nspace);
+  // The connection of a caller has ended.
+  void OnClientGone(ClientId client);
+  // The rank may have ended.
+  void OnRankGone(const ProcId& proc, Actions* actions);
+  void OnJobRemoved(const std::string& nspace, Actions* actions);
+  // Messages may be lost, and jobs be controlled by others.
+  void OnTreeChanged(TimeNs now, Actions* actions);
+  void OnTick(TimeNs now, Actions* actions);
+  TimeNs NextDeadline() const;
+  // Adds the aborts that wait for the end of their targets.
+  void Describe(TimeNs now, const std::string& nspace,
+                std::vector<Waiting>* out) const;
+  size_t size() const { return calls_.size() + waiting_.size(); }
 
  private:
-  bool MayAbort(const ProcId& source, const ProcId& target) const;
-  bool IsThere(const ProcId& target) const;
+  // One call of a process of this node.
+  struct Call {
+    ClientId client = 0;
+    RequestId request = 0;  // 0: not answered
+    ProcId source;
+    TimeNs since = 0;
+    bool repeated = false;                     // it was sent more than once
+    int status = 0;                            // the first error
+    std::map<std::string, AbortMessage> open;  // by job; not answered yet
+  };
+  // Targets in a job that is controlled here.
+  struct Targets {
+    AbortMessage message;
+    TimeNs since = 0;
+    std::set<Rank> ranks;  // that have not ended
+  };
+
+  int Check(const ProcId& source, std::vector<ProcId>* targets) const;
+  uint64_t NewNumber(TimeNs now);
+  void AskForAnswers(const AbortArrived& in, uint64_t number, Call* call) const;
+  void DropOldest();
+  void Send(TimeNs now, const AbortMessage& message, Actions* actions);
+  void SendAll(TimeNs now, uint64_t number, Actions* actions);
+  // The part of the agent that controls the targets' job: the answer, unless it
+  // comes later.
+  std::optional<int> Execute(TimeNs now, const AbortMessage& message,
+                             Actions* actions);
+  std::optional<int> Await(TimeNs now, const AbortMessage& message);
+  void Answer(const AbortMessage& message, int status, Actions* actions);
+  Waiting DescribeTargets(TimeNs now, const Targets& targets) const;
 
   const NodeId self_;
   const JobTable& jobs_;
-  const JobEngine& engine_;
-  std::deque<AbortMessage> retained_;
+  JobEngine& engine_;
+  uint64_t last_call_ = 0;
+  std::map<uint64_t, Call> calls_;
+  std::multimap<std::string, Targets> waiting_;  // by job
 };
-
-// Whether the source is one of the targets, whose names are complete.
-bool TargetsItself(const AbortMessage& message);
 
 }  // namespace canopy::core
 
-#endif  // CANOPY_SERVER_CORE_ABORTS_H_
+#endif  // CANOPY_SERVER_CORE_ABORT_ABORTS_H_

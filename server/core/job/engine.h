@@ -57,8 +57,8 @@ class JobEngine {
   // JobChanged actions up to one with kEnded, whatever happens.
   void OnLaunchRequested(TimeNs now, const LaunchRequested& in,
                          Actions* actions);
-  // The messages about the life of jobs, their streams and resynchronisation,
-  // and AbortMessage; false for any other body.
+  // The messages about the life of jobs, their streams and
+  // resynchronisation; false for any other body.
   bool OnPeer(TimeNs now, const PeerMessage& message, Actions* actions);
 
   // Whether a JobPrepare from `src` is deferred until the views of the tree

@@ -216,10 +216,6 @@ void JobMessages::On(const JobStep& step, NodeId src, const InputCredit& m) {
 
 // ---------------------------------------------------------------- aborts ---
 
-void JobMessages::On(const JobStep& step, NodeId, const AbortMessage& m) {
-  Abort(step, m);
-}
-
 void JobMessages::Abort(const JobStep& step, const AbortMessage& m) {
   std::map<std::string, std::vector<Rank>> wanted;  // empty ranks: all
   if (m.targets.empty()) wanted[m.source.nspace] = {};

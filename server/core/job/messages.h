@@ -19,7 +19,7 @@ class JobMessages {
 
   // False: the message is not about the life of jobs.
   bool Take(const JobStep& step, const PeerMessage& message);
-  // An abort that was called at this agent.
+  // Ends the targets, which are of one job.
   void Abort(const JobStep& step, const AbortMessage& m);
 
  private:
@@ -48,7 +48,6 @@ class JobMessages {
   void On(const JobStep& step, NodeId src, const OutputCredit& m);
   void On(const JobStep& step, NodeId src, const InputData& m);
   void On(const JobStep& step, NodeId src, const InputCredit& m);
-  void On(const JobStep& step, NodeId src, const AbortMessage& m);
 
   JobSet& jobs_;
   JobResync& resync_;

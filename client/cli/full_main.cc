@@ -10,10 +10,10 @@
 #include "client/cli/base/command.h"
 #include "client/cli/base/file_util.h"
 #include "client/cli/base/startup.h"
-#include "client/cli/base/string_util.h"
 #include "client/cli/commands/commands.h"
 #include "client/cli/control/grpc_agents.h"
 #include "client/cli/run/run_command.h"
+#include "common/string_util.h"
 
 namespace canopy::cli {
 namespace {

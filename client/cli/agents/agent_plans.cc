@@ -7,8 +7,8 @@
 #include <random>
 #include <utility>
 
-#include "client/cli/base/string_util.h"
 #include "client/cli/base/this_machine.h"
+#include "common/string_util.h"
 
 namespace canopy::cli {
 namespace {

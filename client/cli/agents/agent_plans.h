@@ -8,7 +8,7 @@
 
 #include "client/cli/agents/agent_group.h"
 #include "client/cli/options/agent_options.h"
-#include "client/cli/options/hosts.h"
+#include "common/hosts.h"
 #include "common/status.h"
 
 namespace canopy::cli {

@@ -6,8 +6,8 @@
 
 #include "client/cli/agents/agent_end.h"
 #include "client/cli/agents/delivery_tracker.h"
-#include "client/cli/base/string_util.h"
 #include "client/cli/control/context_target.h"
+#include "common/string_util.h"
 
 namespace canopy::cli {
 namespace {

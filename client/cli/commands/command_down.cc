@@ -7,7 +7,6 @@
 #include "client/cli/base/command.h"
 #include "client/cli/base/file_util.h"
 #include "client/cli/base/json_text.h"
-#include "client/cli/base/string_util.h"
 #include "client/cli/base/table.h"
 #include "client/cli/base/this_machine.h"
 #include "client/cli/commands/answers.pb.h"
@@ -16,6 +15,7 @@
 #include "client/cli/context/context_store.h"
 #include "client/cli/options/command_line.h"
 #include "client/cli/options/option_setters.h"
+#include "common/string_util.h"
 
 namespace canopy::cli {
 namespace {

@@ -12,13 +12,13 @@
 #include "client/cli/base/command.h"
 #include "client/cli/base/file_util.h"
 #include "client/cli/base/json_text.h"
-#include "client/cli/base/string_util.h"
 #include "client/cli/commands/answers.pb.h"
 #include "client/cli/commands/commands.h"
 #include "client/cli/context/context_choice.h"
 #include "client/cli/control/context_target.h"
 #include "client/cli/options/command_line.h"
 #include "client/cli/options/option_setters.h"
+#include "common/string_util.h"
 #include "common/text.h"
 
 namespace canopy::cli {

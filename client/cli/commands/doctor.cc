@@ -15,10 +15,10 @@
 #include <string_view>
 
 #include "client/cli/agents/slurm.h"
-#include "client/cli/base/string_util.h"
 #include "client/cli/base/table.h"
 #include "client/cli/base/this_machine.h"
 #include "common/posix/private_dir.h"
+#include "common/string_util.h"
 #include "common/version.h"
 
 namespace canopy::cli {

@@ -12,9 +12,9 @@
 #include "client/cli/agents/agent_process.h"
 #include "client/cli/base/command.h"
 #include "client/cli/base/file_util.h"
-#include "client/cli/base/string_util.h"
 #include "client/cli/base/table.h"
 #include "client/cli/control/context_target.h"
+#include "common/string_util.h"
 
 namespace canopy::cli {
 namespace {

@@ -11,10 +11,10 @@
 
 #include "client/cli/base/file_util.h"
 #include "client/cli/base/json_text.h"
-#include "client/cli/base/string_util.h"
 #include "client/cli/base/this_machine.h"
 #include "client/cli/context/context.pb.h"
 #include "common/posix/private_dir.h"
+#include "common/string_util.h"
 
 namespace canopy::cli {
 namespace {

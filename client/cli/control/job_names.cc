@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-#include "client/cli/base/string_util.h"
+#include "common/string_util.h"
 
 namespace canopy::cli {
 

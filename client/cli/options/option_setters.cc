@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "client/cli/base/string_util.h"
+#include "common/string_util.h"
 
 namespace canopy::cli {
 namespace {

@@ -4,8 +4,8 @@
 #include <string_view>
 #include <vector>
 
-#include "client/cli/base/string_util.h"
 #include "client/cli/options/option_setters.h"
+#include "common/string_util.h"
 
 namespace canopy::cli {
 namespace {

@@ -4,10 +4,11 @@
 #include <utility>
 #include <vector>
 
-#include "client/cli/base/string_util.h"
+#include "client/cli/options/hostfile.h"
 #include "client/cli/options/job_variables.h"
 #include "client/cli/options/option_setters.h"
 #include "client/cli/options/output_options.h"
+#include "common/string_util.h"
 
 namespace canopy::cli {
 namespace {

@@ -3,9 +3,9 @@
 #include <utility>
 
 #include "client/cli/base/file_util.h"
-#include "client/cli/base/string_util.h"
 #include "client/cli/options/option_parser.h"
 #include "client/cli/options/run_option_table.h"
+#include "common/string_util.h"
 
 namespace canopy::cli {
 namespace {

@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "client/cli/options/agent_options.h"
-#include "client/cli/options/hosts.h"
 #include "client/cli/options/job_variables.h"
+#include "common/hosts.h"
 #include "common/status.h"
 
 namespace canopy::cli {

@@ -6,7 +6,7 @@
 #include <fstream>
 #include <initializer_list>
 
-#include "client/cli/base/string_util.h"
+#include "common/string_util.h"
 
 namespace canopy::cli {
 namespace {

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "client/cli/options/hostfile.h"
 #include "client/cli/options/option_setters.h"
 
 namespace canopy::cli {

@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "client/cli/options/agent_options.h"
-#include "client/cli/options/hosts.h"
 #include "client/cli/options/option_parser.h"
+#include "common/hosts.h"
 #include "common/status.h"
 
 namespace canopy::cli {

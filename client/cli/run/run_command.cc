@@ -15,7 +15,6 @@
 #include "client/cli/base/file_util.h"
 #include "client/cli/base/json_text.h"
 #include "client/cli/base/signals.h"
-#include "client/cli/base/string_util.h"
 #include "client/cli/base/timeline.h"
 #include "client/cli/options/agent_options.h"
 #include "client/cli/options/run_options.h"
@@ -23,6 +22,7 @@
 #include "client/cli/run/run_launch.h"
 #include "client/cli/run/run_place.h"
 #include "client/cli/run/run_report.h"
+#include "common/string_util.h"
 #include "common/version.h"
 #include "protos/control.pb.h"
 

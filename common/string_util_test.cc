@@ -1,8 +1,8 @@
-#include "client/cli/base/string_util.h"
+#include "common/string_util.h"
 
 #include <gtest/gtest.h>
 
-namespace canopy::cli {
+namespace canopy {
 namespace {
 
 TEST(WordsTest, SplitKeepsEmptyParts) {
@@ -48,4 +48,4 @@ TEST(WordsTest, QuotesOnlyWhatAShellWouldTouch) {
 }
 
 }  // namespace
-}  // namespace canopy::cli
+}  // namespace canopy

@@ -1,6 +1,6 @@
 // String utilities of the command-line parsers.
-#ifndef CANOPY_CLIENT_CLI_BASE_STRING_UTIL_H_
-#define CANOPY_CLIENT_CLI_BASE_STRING_UTIL_H_
+#ifndef CANOPY_COMMON_STRING_UTIL_H_
+#define CANOPY_COMMON_STRING_UTIL_H_
 
 #include <cstdint>
 #include <optional>
@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-namespace canopy::cli {
+namespace canopy {
 
 // Parts between `separator`; as many as there are separators and one more.
 std::vector<std::string> Split(std::string_view text, char separator);
@@ -36,6 +36,6 @@ std::string ShellQuoted(std::string_view text);
 // quote is not closed.
 std::optional<std::vector<std::string>> SplitCommand(std::string_view line);
 
-}  // namespace canopy::cli
+}  // namespace canopy
 
-#endif  // CANOPY_CLIENT_CLI_BASE_STRING_UTIL_H_
+#endif  // CANOPY_COMMON_STRING_UTIL_H_

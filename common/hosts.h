@@ -1,6 +1,6 @@
 // Hosts as people name them: --host lists and hostfiles.
-#ifndef CANOPY_CLIENT_CLI_OPTIONS_HOSTS_H_
-#define CANOPY_CLIENT_CLI_OPTIONS_HOSTS_H_
+#ifndef CANOPY_COMMON_HOSTS_H_
+#define CANOPY_COMMON_HOSTS_H_
 
 #include <cstdint>
 #include <string>
@@ -9,7 +9,7 @@
 
 #include "common/status.h"
 
-namespace canopy::cli {
+namespace canopy {
 
 // One entry, in the order given. The same name may come again: each time
 // without a count is one slot more, which the mapper adds up.
@@ -26,13 +26,11 @@ struct Host {
 // "a,b:4,c" of --host. kErrBadParam for an empty name or a bad count.
 Result<std::vector<Host>> ParseHostList(std::string_view text);
 
-// Lines of "NAME [slots=N] [max_slots=N] [aliases=A,B]", "NAME:N" or
-// "USER@NAME"; '#' starts a comment. Errors name `file` and the line.
+// The lines of a hostfile: "NAME [slots=N] [max_slots=N] [aliases=A,B]",
+// "NAME:N" or "USER@NAME"; '#' starts a comment. Errors name `file` and the
+// line.
 Result<std::vector<Host>> ParseHostfile(std::string_view content,
                                         const std::string& file);
-// Reads and parses; at most 16 MiB.
-Result<std::vector<Host>> LoadHostfile(const std::string& path);
+}  // namespace canopy
 
-}  // namespace canopy::cli
-
-#endif  // CANOPY_CLIENT_CLI_OPTIONS_HOSTS_H_
+#endif  // CANOPY_COMMON_HOSTS_H_

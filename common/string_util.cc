@@ -1,9 +1,9 @@
-#include "client/cli/base/string_util.h"
+#include "common/string_util.h"
 
 #include <algorithm>
 #include <charconv>
 
-namespace canopy::cli {
+namespace canopy {
 namespace {
 
 constexpr std::string_view kSpace = " \t\r\n\v\f";
@@ -137,4 +137,4 @@ std::optional<std::vector<std::string>> SplitCommand(std::string_view line) {
   }
 }
 
-}  // namespace canopy::cli
+}  // namespace canopy

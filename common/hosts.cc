@@ -1,17 +1,15 @@
-#include "client/cli/options/hosts.h"
+#include "common/hosts.h"
 
 #include <algorithm>
 #include <optional>
 #include <utility>
 
-#include "client/cli/base/file_util.h"
-#include "client/cli/base/string_util.h"
+#include "common/string_util.h"
 
-namespace canopy::cli {
+namespace canopy {
 namespace {
 
 constexpr uint32_t kMaxSlots = 1u << 20;
-constexpr size_t kMaxHostfile = 16u << 20;
 
 Status BadCount(std::string_view entry) {
   return Status(kErrBadParam, "host '" + std::string(entry) +
@@ -175,13 +173,4 @@ Result<std::vector<Host>> ParseHostfile(std::string_view content,
   return hosts;
 }
 
-Result<std::vector<Host>> LoadHostfile(const std::string& path) {
-  Result<std::string> content = ReadFile(path, kMaxHostfile);
-  if (!content.ok()) {
-    return Status(content.code(),
-                  "cannot read hostfile " + content.status().message());
-  }
-  return ParseHostfile(*content, path);
-}
-
-}  // namespace canopy::cli
+}  // namespace canopy

@@ -1,0 +1,18 @@
+// The hostfiles of a command line.
+#ifndef CANOPY_CLIENT_CLI_OPTIONS_HOSTFILE_H_
+#define CANOPY_CLIENT_CLI_OPTIONS_HOSTFILE_H_
+
+#include <string>
+#include <vector>
+
+#include "common/hosts.h"
+#include "common/status.h"
+
+namespace canopy::cli {
+
+// Reads and parses; at most 16 MiB.
+Result<std::vector<Host>> LoadHostfile(const std::string& path);
+
+}  // namespace canopy::cli
+
+#endif  // CANOPY_CLIENT_CLI_OPTIONS_HOSTFILE_H_

@@ -1,0 +1,13 @@
+#include "client/cli/options/hostfile.h"
+
+#include <gtest/gtest.h>
+
+namespace canopy::cli {
+namespace {
+
+TEST(HostfileTest, AMissingFileIsNotFound) {
+  EXPECT_EQ(LoadHostfile("/nonexistent/file").code(), kErrNotFound);
+}
+
+}  // namespace
+}  // namespace canopy::cli

@@ -33,9 +33,11 @@
 #include "server/agent/wiring/local_adapters.h"
 #include "server/agent/wiring/overlay_adapter.h"
 #include "server/control/job_manager.h"
+#include "server/control/job_record.h"
 #include "server/core/step/control_inputs.h"
 #include "server/hwinfo/hwinfo.h"
 #include "server/runtime/runtime.h"
+#include "server/spawn/spawn_call.h"
 
 namespace canopy::agent {
 namespace {
@@ -78,6 +80,7 @@ class Agent::Impl {
   void Run();
 
  private:
+  control::JobPlanner MakePlanner();
   Status MakeDirectory();
   void MakeAdapters();
   void MakePersistence();
@@ -123,15 +126,22 @@ Agent::Impl::Impl(bootstrap::v1::Config config, bool restarted)
       restarted_(restarted),
       termination_(&loop_, [this](const std::string& reason) { End(reason); }),
       membership_(config_),
-      job_manager_(&loop_,
-                   [this](const control::v1::Launch& launch) {
-                     return planner_->Plan(launch, job_manager_.jobs(),
-                                           membership_);
-                   }),
+      job_manager_(&loop_, MakePlanner()),
       overlay_(&loop_, &runtime_, config_,
                [this](NodeId node) { return membership_.Name(node); }),
       control_(&loop_, &job_manager_, MakeView()) {
   job_manager_.set_sink(&runtime_);
+}
+
+control::JobPlanner Agent::Impl::MakePlanner() {
+  control::JobPlanner planner;
+  planner.launch = [this](const control::v1::Launch& launch) {
+    return planner_->Plan(launch, job_manager_.jobs(), membership_);
+  };
+  planner.spawn = [this](const spawn::SpawnCall& call, const ProcId& spawner) {
+    return planner_->PlanSpawn(call, spawner, job_manager_.jobs(), membership_);
+  };
+  return planner;
 }
 
 Status Agent::Impl::Prepare(bootstrap::v1::NodeInfo* info) {

@@ -9,7 +9,6 @@
 #include <functional>
 #include <map>
 #include <memory>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -18,50 +17,16 @@
 #include "common/job.h"
 #include "common/status.h"
 #include "protos/control.pb.h"
+#include "server/control/family.h"
+#include "server/control/job_record.h"
 #include "server/control/launcher_stream.h"
+#include "server/control/spawn_requests.h"
 #include "server/core/step/control_actions.h"
+#include "server/core/step/control_inputs.h"
 #include "server/ports/input_sink.h"
 #include "server/ports/job_observer.h"
 
 namespace canopy::control {
-
-// Turns a launch request into a mapped job, or gives the reason in one line.
-using JobPlanner = std::function<Result<std::shared_ptr<const JobSpec>>(
-    const v1::Launch& launch)>;
-
-// Persists what a successor needs so that a job's launcher can reattach.
-class LaunchPersistence {
- public:
-  virtual ~LaunchPersistence() = default;
-  // False: it was not persisted.
-  virtual bool PersistLaunch(const JobSpec& job, const std::string& token) = 0;
-  // `end`: a JobEnd as bytes.
-  virtual void PersistEnd(const std::string& nspace,
-                          const std::string& end) = 0;
-  virtual void DropControl(const std::string& nspace) = 0;
-};
-
-// What LaunchPersistence persisted.
-struct PersistedJob {
-  std::shared_ptr<const JobSpec> job;
-  std::string token;
-  int64_t since = 0;               // EventLoop::Now() of the launch
-  std::optional<std::string> end;  // when it is over
-};
-
-// What is known of one job while it lives.
-struct JobRecord {
-  std::shared_ptr<const JobSpec> job;
-  core::JobPhase phase = core::JobPhase::kPreparing;
-  uint32_t procs_ended = 0;
-  int64_t since = 0;  // EventLoop::Now() of the launch
-  uint64_t launcher = 0;
-  bool out_of_time = false;  // and its pending operations were collected
-  std::string token;         // of its launcher; empty: it cannot reattach
-  bool abandoned = false;    // its launcher is gone, so that it is being ended
-  // Input that was consumed; none: known to a predecessor only.
-  std::optional<uint64_t> input_done = 0;
-};
 
 // Loop thread only.
 class JobManager : public JobObserver, public LauncherListener {
@@ -69,7 +34,7 @@ class JobManager : public JobObserver, public LauncherListener {
   JobManager(EventLoop* loop, JobPlanner planner);
 
   // The core's input; set once before the first call comes in.
-  void set_sink(InputSink* sink) { sink_ = sink; }
+  void set_sink(InputSink* sink);
   // From now on, launchers may reattach to a successor. They try for `grace_ms`
   // (0: only after an announced handover), and a successor awaits them for
   // `reattach_timeout_ms`.
@@ -82,7 +47,7 @@ class JobManager : public JobObserver, public LauncherListener {
   // Announces a handover to the launchers.
   void AnnounceHandover(uint32_t ms);
 
-  const std::map<std::string, JobRecord>& jobs() const { return jobs_; }
+  const JobRecords& jobs() const { return jobs_; }
   // Ends every job; `done` runs when the last is gone (at once when none is).
   void KillAll(const std::string& reason, std::function<void()> done);
   void SignalJob(const std::string& nspace, int signal);
@@ -94,6 +59,7 @@ class JobManager : public JobObserver, public LauncherListener {
                     StateDone done);
 
   void OnJobChanged(const core::JobChanged& change) override;
+  void OnSpawn(const core::HostSpawn& spawn) override;
   void OnOutput(const core::DeliverOutput& output) override;
   void OnOutputDelivered(const core::OutputDelivered& output) override;
   void OnInputConsumed(const core::InputConsumed& input) override;
@@ -105,43 +71,66 @@ class JobManager : public JobObserver, public LauncherListener {
   void OnGone(uint64_t id) override;
 
  private:
+  // Output that was sent to a launcher and is not consumed yet: its node gets
+  // the credit.
+  struct Unconsumed {
+    std::string nspace;
+    Rank rank = 0;
+    uint64_t bytes = 0;
+  };
   struct LauncherState {
     LauncherStream* stream = nullptr;
-    std::string nspace;  // of its job, empty before
-    std::string ended;   // of its job, when its end was sent
-    // Output sent and not yet consumed, in order, so that credit goes to the
-    // node whose rank wrote it.
-    std::deque<std::pair<Rank, uint64_t>> unconsumed;
+    uint64_t family = 0;                // 0: none yet, or its end was sent
+    std::vector<std::string> ended;     // jobs of the family whose end was sent
+    std::deque<Unconsumed> unconsumed;  // in order
   };
   struct Collection {
     std::vector<core::StateCollected> answers;
     StateDone done;
   };
-
-  // A job that has ended, whose launcher may not know it yet.
+  // A family that has ended, whose launcher may not know it yet.
   struct Ended {
-    std::string nspace;
+    std::vector<std::string> jobs;  // whose records are left
     v1::JobEnd end;
   };
+  using FamilyEntry = std::map<uint64_t, Family>::iterator;
 
   void Launch(uint64_t id, LauncherState* launcher, const v1::Launch& launch);
+  FamilyEntry MakeFamily(const std::string& first);
+  JobRecord& AddJob(FamilyEntry family, std::shared_ptr<const JobSpec> job,
+                    const LaunchFacts& facts);
+  Status Spawn(const core::HostSpawn& spawn);
+  void AnnounceSpawned(const JobSpec& job, const spawn::SpawnCall& call);
+  void RecoverFamily(const std::string& token,
+                     const std::vector<const PersistedJob*>& jobs);
+  void RecoverJob(const PersistedJob& persisted, FamilyEntry family);
   void Reattach(uint64_t id, LauncherState* launcher,
                 const v1::Reattach& reattach);
-  void ReattachTo(uint64_t id, LauncherState* launcher,
-                  const std::string& nspace, const v1::Reattach& reattach);
-  void SendMapped(LauncherState* launcher, const JobSpec& job);
+  void ReattachTo(uint64_t id, LauncherState* launcher, FamilyEntry family,
+                  const v1::Reattach& reattach);
+  void ReattachOutput(LauncherState* launcher, const Family& family,
+                      const std::string& nspace, const v1::Reattach& reattach);
+  void SendMapped(LauncherState* launcher, v1::RunEvent event);
   void Offer(const std::string& nspace, v1::Input* input);
-  // Its launcher is gone and the job is to end.
-  void Abandon(const std::string& nspace);
+  void Kill(const Family& family, core::KillRequested kill);
+  // Its launcher is gone and the family is to end.
+  void Abandon(Family* family);
   // The launcher has not reattached in time.
   void OnReattachTimeout(const std::string& token);
+  void AwaitLauncher(const std::string& token);
   void Refuse(LauncherState* launcher, const Status& status);
   void Consume(LauncherState* launcher, uint64_t bytes);
+  Family* FamilyOf(const std::string& nspace);
   LauncherState* LauncherOf(const std::string& nspace);
+  void Report(const core::JobChanged& change);
+  void OnFailing(const core::JobChanged& change);
+  void EndTogether(const JobSpec& failed, bool with_parent);
+  void OnEnded(const core::JobChanged& change);
+  void PersistEnd(Family* family, const JobRecord& record,
+                  const v1::JobEnd& end, bool ran);
+  void Conclude(FamilyEntry family);
   void EndOutOfTime(const std::string& nspace);
-  void SendNotes(LauncherState* launcher, const core::JobChanged& change);
-  void SendProgress(LauncherState* launcher, const core::JobChanged& change);
-  void SendEnd(LauncherState* launcher, const std::string& nspace,
+  void SendEnd(LauncherState* launcher, std::vector<std::string> ended,
                const v1::JobEnd& end);
 
   EventLoop* const loop_;
@@ -149,7 +138,10 @@ class JobManager : public JobObserver, public LauncherListener {
   InputSink* sink_ = nullptr;
   std::atomic<uint64_t> next_launcher_{1};
   std::map<uint64_t, LauncherState> launchers_;
-  std::map<std::string, JobRecord> jobs_;
+  JobRecords jobs_;
+  std::map<uint64_t, Family> families_;
+  uint64_t next_family_ = 1;
+  SpawnRequests spawns_;
   LaunchPersistence* persistence_ = nullptr;
   uint32_t grace_ms_ = 0;
   uint32_t reattach_timeout_ms_ = 0;

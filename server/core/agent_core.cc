@@ -16,6 +16,7 @@
 #include "server/core/modex/gets.h"
 #include "server/core/modex/modex.h"
 #include "server/core/modex/persisted_commits.h"
+#include "server/core/spawn/spawns.h"
 #include "server/core/state_reports.h"
 #include "server/core/tree.h"
 
@@ -38,6 +39,7 @@ struct AgentCore::State {
                 }),
         engine(self, config.node_names, tree, jobs),
         aborts(self, jobs, engine),
+        spawns(self, jobs, engine),
         ends(jobs, collectives, events) {
     collectives.set_persists(config.persists);
     engine.set_persists(config.persists);
@@ -59,6 +61,7 @@ struct AgentCore::State {
   }
 
   void On(const ClientGone& in) {
+    spawns.OnClientGone(in.client);
     gets.OnClientGone(in.client);
     collectives.OnClientGone(in.client);
     events.OnClientGone(in.client);
@@ -100,6 +103,8 @@ struct AgentCore::State {
     if (refusal != kSuccess) Reply(in.client, in.request, refusal);
   }
 
+  void On(const SpawnArrived& in) { spawns.OnArrived(now, in, &out); }
+
   void On(const JobControlArrived& in) {
     const ProcId* proc = jobs.ProcOf(in.client);
     if (proc == nullptr) return Reply(in.client, in.request, kErrInit);
@@ -110,7 +115,6 @@ struct AgentCore::State {
   void On(const PublishArrived& in) { Refuse(in.client, in.request); }
   void On(const LookupArrived& in) { Refuse(in.client, in.request); }
   void On(const UnpublishArrived& in) { Refuse(in.client, in.request); }
-  void On(const SpawnArrived& in) { Refuse(in.client, in.request); }
   void Refuse(ClientId client, RequestId request) {
     Reply(client, request, kErrNotSupported);
   }
@@ -167,6 +171,17 @@ struct AgentCore::State {
 
   void OnBody(const PeerMessage& message, const JobMapReply& body) {
     maps.OnReply(message.src, body);
+  }
+
+  void OnBody(const PeerMessage& message, const SpawnRequest& body) {
+    spawns.OnRequest(message.src, body, &out);
+  }
+
+  void OnBody(const PeerMessage& message, const SpawnReply& body) {
+    if (!spawns.Awaits(message.src, body)) return;
+    maps.OnLent(message.src, body.nspace, body.spec);
+    PropagateChanges();
+    spawns.OnReply(body, &out);
   }
 
   void OnBody(const PeerMessage& message, const JobExits& body) {
@@ -254,6 +269,7 @@ struct AgentCore::State {
     events.OnTreeChanged(&out);
     maps.OnTreeChanged(&out);
     aborts.OnTreeChanged(now, &out);
+    spawns.SendAgain(&out);
     if (in.up) engine.SendSyncComplete(in.node, &out);
   }
 
@@ -270,6 +286,7 @@ struct AgentCore::State {
     events.OnNodeReturned(in.node);
     maps.OnNodeRestarted(in.node, &out);
     aborts.OnTreeChanged(now, &out);
+    spawns.SendAgain(&out);
     engine.SendSyncComplete(in.node, &out);
   }
 
@@ -339,6 +356,10 @@ struct AgentCore::State {
     engine.OnLaunchRequested(now, in, &out);
   }
 
+  void On(const SpawnDone& in) { spawns.OnDone(in, &out); }
+
+  void On(const SpawnRecovered& in) { spawns.OnRecovered(in); }
+
   void On(const SignalRequested& in) {
     engine.OnSignalRequested(now, in, &out);
   }
@@ -404,6 +425,7 @@ struct AgentCore::State {
     // A job that is removed may come again, as one to be passed on only.
     for (const RemovedJob& job : changes.removed) {
       aborts.OnJobRemoved(job.nspace, &out);
+      spawns.OnJobRemoved(job.nspace);
       collectives.OnJobRemoved(job.nspace, &out);
       gets.OnJobRemoved(now, job.nspace, &out);
       events.OnJobRemoved(job.nspace);
@@ -456,6 +478,7 @@ struct AgentCore::State {
       gets.Describe(t, nspace, &answer.waiting);
       aborts.Describe(t, nspace, &answer.waiting);
       engine.Describe(t, nspace, &answer.waiting);
+      spawns.Describe(t, nspace, &answer.waiting);
     }
     return answer;
   }
@@ -485,6 +508,7 @@ struct AgentCore::State {
   StateReports reports;
   JobEngine engine;
   Aborts aborts;
+  Spawns spawns;
   EndEvents ends;
   TimeNs now = 0;
   TimeNs deadline = kNever;
@@ -520,6 +544,7 @@ ResourceCounts AgentCore::Count() const {
   counts.modex_keys = state.modex.num_indexed();
   counts.map_requests = state.maps.num_requests();
   counts.aborts = state.aborts.size();
+  counts.spawns = state.spawns.num_pending();
   counts.questions = state.reports.num_questions();
   counts.listeners = state.events.num_listeners();
   return counts;

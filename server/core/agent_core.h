@@ -45,6 +45,7 @@ struct ResourceCounts {
   size_t modex_keys = 0;   // in the indices of gets with rank UNDEF
   size_t map_requests = 0;
   size_t aborts = 0;  // not known to have reached the job's controller
+  size_t spawns = 0;  // requests held or executed
   size_t questions = 0;
   size_t listeners = 0;  // clients with event handlers
 

@@ -297,14 +297,34 @@ struct JobMapReply {
   Bytes spec;  // EncodeJobSpec; empty with exists_only or an error
 };
 
+// PMIx_Spawn, from the spawner's agent to the agent that controls the spawner's
+// job, which executes it once however often it comes: the process and the
+// number of its request are its identity.
+struct SpawnRequest {
+  ProcId proc;
+  uint64_t request = 0;  // the spawner's own number
+  Bytes call;            // codec form: SIZE n, n INFO, SIZE m, m APP
+};
+
+// The answer: every process has started, or nothing of the job is left.
+struct SpawnReply {
+  ProcId proc;
+  uint64_t request = 0;
+  int status = 0;
+  std::string nspace;  // of the new job; empty with an error
+  // EncodeJobSpec of the new job, whose end will be reported with JobForget.
+  // Empty with an error, and when the job is over.
+  Bytes spec;
+};
+
 using MessageBody =
     std::variant<CollectiveUp, CollectiveDown, DmodexRequest, DmodexReply,
                  EventMessage, AbortMessage, JobPrepare, JobPrepared, JobStart,
                  JobStarted, JobExits, JobSignal, JobKill, JobForget,
                  OutputData, OutputCredit, InputData, InputCredit, StateQuery,
                  StateReply, OverlayShutdown, JobQuery, JobQueryReply,
-                 SyncComplete, NodeLost, JobMapRequest, JobMapReply,
-                 AbortReply>;
+                 SyncComplete, NodeLost, JobMapRequest, JobMapReply, AbortReply,
+                 SpawnRequest, SpawnReply>;
 
 // Routed hop by hop by the overlay; src is set by the overlay from the
 // authenticated link or a routed header, never by the sender's claim alone.

@@ -59,8 +59,6 @@ bool SkipPart(Decoder& in, const PeerTraits& peer, Part part) {
       return SkipOne(in, PMIX_INFO);
     case Part::kBytes:
       return SkipOne(in, PMIX_BYTE_OBJECT);
-    case Part::kApps:
-      return SkipCounted(in, PMIX_APP);
     case Part::kAllocDirective:
       return SkipOne(in, PMIX_ALLOC_DIRECTIVE);
     case Part::kChannels:

@@ -23,7 +23,6 @@ enum class Part : uint8_t {
   kInfos,
   kInfo,  // exactly one
   kBytes,
-  kApps,
   kAllocDirective,
   kChannels,
   kBlockDirective,

@@ -305,6 +305,8 @@ void RequestServer::Answer(Connection& c, uint32_t tag,
       break;
     case AnswerForm::kConnect:
       return AnswerConnect(c, tag, request);
+    case AnswerForm::kSpawn:
+      return AnswerSpawn(c, tag, std::string(reply.payload.view()));
   }
   SendPayload(c, tag, out.Take());
 }
@@ -360,6 +362,16 @@ void RequestServer::AnswerConnect(Connection& c, uint32_t tag,
     object.PutRaw(JobInfo(nspace, c.traits).view());
     out.PackByteObject(object.Take());
   }
+  SendPayload(c, tag, out.Take());
+}
+
+// With the job info, the spawner can ask its own library about the new job.
+void RequestServer::AnswerSpawn(Connection& c, uint32_t tag,
+                                const std::string& nspace) {
+  Encoder out(c.traits.form);
+  out.PackStatus(kSuccess);
+  out.PackString(nspace);
+  out.PutRaw(JobInfo(nspace, c.traits).view());
   SendPayload(c, tag, out.Take());
 }
 

@@ -6,7 +6,10 @@
 #include <utility>
 
 #include "common/codec/decoder.h"
+#include "common/codec/encoder.h"
 #include "common/codec/infos.h"
+#include "common/values/element_ops.h"
+#include "common/values/type_table.h"
 #include "common/values/value.h"
 #include "pmix_common.h"
 #include "server/openpmix/kvals.h"
@@ -20,6 +23,7 @@ namespace {
 constexpr size_t kMaxProcs = 1 << 20;
 constexpr size_t kMaxCodes = 1 << 16;
 constexpr size_t kMaxQueries = 1 << 12;
+constexpr size_t kMaxApps = 1 << 10;
 constexpr size_t kMaxText = 64 << 10;
 constexpr size_t kDecodedBytes = size_t{256} << 20;
 constexpr uint64_t kMaxTimeoutSeconds = UINT32_MAX / 1000;
@@ -241,6 +245,59 @@ Request ReadEventsUnwanted(Reading& r) {
   return CoreRequest{std::move(input), AnswerForm::kNone};
 }
 
+// Applications as C has them, freed with it.
+class CApps {
+ public:
+  explicit CApps(size_t count)
+      : count_(count), apps_(NewElements(*FindType(PMIX_APP), count)) {}
+  CApps(const CApps&) = delete;
+  CApps& operator=(const CApps&) = delete;
+  ~CApps() { FreeElements(*FindType(PMIX_APP), apps_, count_); }
+
+  pmix_app_t* get() { return static_cast<pmix_app_t*>(apps_); }
+
+ private:
+  const size_t count_;
+  void* const apps_;
+};
+
+// SIZE n and one call of n applications, in our form behind what `out` has.
+bool ReadApps(Decoder& in, Encoder* out) {
+  size_t n = 0;
+  size_t count = 0;
+  if (!in.UnpackSize(&n)) return false;
+  if (n > kMaxApps) return in.Fail(kErrOutOfResource);
+  out->PutSize(n);
+  if (n == 0) return true;
+  CApps apps(n);
+  if (apps.get() == nullptr) return in.Fail(kErrNomem);
+  if (!in.UnpackElements(PMIX_APP, n, apps.get(), &count)) return false;
+  if (count != n) return in.Fail(kErrUnpackFailure);
+  for (size_t i = 0; i < n; ++i) out->PutElement(PMIX_APP, apps.get() + i);
+  return true;
+}
+
+// A tag is unique in its connection only, and a process that initializes again
+// has another one.
+core::RequestId RequestOf(core::ClientId client, uint32_t tag) {
+  return (client << 32) | tag;
+}
+
+Request ReadSpawn(Reading& r) {
+  core::SpawnArrived input;
+  input.client = r.requester.client;
+  input.request = RequestOf(r.requester.client, r.tag);
+  InfoList infos;
+  if (!r.in.UnpackCountedInfos(&infos)) return RefusedRequest{};
+  Encoder out;
+  out.PutSize(infos.size());
+  for (const pmix_info_t& info : infos) out.PutInfo(info);
+  if (!ReadApps(r.in, &out)) return RefusedRequest{};
+  if (!out.ok()) return RefusedRequest{out.status().code()};
+  input.call = Bytes(out.Take());
+  return CoreRequest{std::move(input), AnswerForm::kSpawn};
+}
+
 Request ReadJobControl(Reading& r) {
   core::JobControlArrived input;
   input.client = r.requester.client;
@@ -336,7 +393,7 @@ constexpr CommandRow kCommands[] = {
     {"publish", nullptr, {kUint32, kInfos}},
     {"lookup", nullptr, {kUint32, kTexts, kInfos}},
     {"unpublish", nullptr, {kUint32, kTexts, kInfos}},
-    {"spawn", nullptr, {kInfos, kApps}},
+    {"spawn", ReadSpawn},
     {"connect", ReadConnect},
     {"disconnect", ReadDisconnect},
     {"notify", ReadNotify},

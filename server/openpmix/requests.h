@@ -27,6 +27,7 @@ enum class AnswerForm : uint8_t {
   kRefresh,  // then the target's KVALs
   kInfos,    // then the results
   kConnect,  // then job info of the other namespaces
+  kSpawn,    // then the new namespace and its job info
 };
 
 // For the core to decide; a reply with that form follows.

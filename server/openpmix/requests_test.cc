@@ -8,6 +8,7 @@
 #include <optional>
 #include <set>
 
+#include "common/codec/decoder.h"
 #include "pmix_common.h"
 #include "server/openpmix/golden.h"
 #include "tests/codec/hex.h"
@@ -49,7 +50,7 @@ constexpr Sample kSamples[] = {
     {"publish", true},
     {"lookup", true},
     {"unpublish", true},
-    {"spawn", true},
+    {"spawn", false},
     {"connect", false},
     {"disconnect", false},
     {"notify", false},
@@ -431,6 +432,38 @@ TEST(Requests, DeepNestsAreRefused) {
   EXPECT_FALSE(
       ParseRequest(Modern(), 101, Unhex("02 02 02 01 02 01") + length + payload)
           .ok());
+}
+
+TEST(RequestsTest, SpawnIsPassedOnInOurForm) {
+  const auto inputs =
+      CoreInputs<core::SpawnArrived>("spawn", AnswerForm::kSpawn);
+  for (const core::SpawnArrived& in : inputs) {
+    EXPECT_EQ(in.request & UINT32_MAX, 101u);
+    Decoder call(in.call.view());
+    size_t infos = 0;
+    pmix_info_t info;
+    ASSERT_TRUE(call.GetSize(&infos) && call.GetInfo(&info));
+    EXPECT_EQ(infos, 1u);
+    InfoList taken;
+    taken.Adopt(&info);
+    EXPECT_EQ(taken.FindUint("k"), 5u);
+    size_t apps = 0;
+    EXPECT_TRUE(call.GetSize(&apps) && call.SkipElements(PMIX_APP, apps));
+    EXPECT_EQ(apps, 1u);
+    EXPECT_TRUE(call.done());
+  }
+}
+
+TEST(RequestsTest, SpawnsOfTwoConnectionsAreNeverTheSame) {
+  const auto number = [](core::ClientId client) {
+    Requester requester = Modern();
+    requester.client = client;
+    const auto request =
+        ParseRequest(requester, 101, GoldenBytes(kFile, "spawn", "modern"));
+    return std::get<core::SpawnArrived>(std::get<CoreRequest>(*request).input)
+        .request;
+  };
+  EXPECT_NE(number(1), number(2));
 }
 
 }  // namespace

@@ -262,6 +262,22 @@ void Describe(V& v, Is<JobMapReply> auto& m) {
   v.Field(4, m.spec);
 }
 
+template <typename V>
+void Describe(V& v, Is<SpawnRequest> auto& m) {
+  v.Field(1, m.proc);
+  v.Field(2, m.request);
+  v.Field(3, m.call);
+}
+
+template <typename V>
+void Describe(V& v, Is<SpawnReply> auto& m) {
+  v.Field(1, m.proc);
+  v.Field(2, m.request);
+  v.Field(3, m.status);
+  v.Bounded(4, m.nspace, kMaxNspaceLen);
+  v.Field(5, m.spec);
+}
+
 }  // namespace canopy::core
 
 namespace canopy::overlay {
@@ -326,6 +342,10 @@ template <>
 struct BodyField<core::JobMapReply> : std::integral_constant<uint32_t, 27> {};
 template <>
 struct BodyField<core::AbortReply> : std::integral_constant<uint32_t, 28> {};
+template <>
+struct BodyField<core::SpawnRequest> : std::integral_constant<uint32_t, 34> {};
+template <>
+struct BodyField<core::SpawnReply> : std::integral_constant<uint32_t, 35> {};
 
 // A serialised Body whose one field is `message`: one allocation.
 template <typename T>

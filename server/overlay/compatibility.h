@@ -21,7 +21,7 @@ namespace canopy::overlay {
 inline constexpr uint32_t kNewestVersion = 6;
 inline constexpr uint32_t kOldestVersion = 5;
 // The first version with JobQuery, JobQueryReply, SyncComplete, NodeLost,
-// JobMapRequest and JobMapReply.
+// JobMapRequest, JobMapReply, SpawnRequest and SpawnReply.
 inline constexpr uint32_t kOwnMessages = 6;
 
 // Sets fields introduced after `version` to the value that their absence means.

@@ -3,10 +3,12 @@
 #include <algorithm>
 #include <cassert>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <utility>
 
 #include "server/overlay/translate.h"
+#include "server/overlay/version_5.h"
 
 namespace canopy::overlay {
 namespace {
@@ -54,7 +56,7 @@ void Router::Send(core::PeerMessage message) {
   const uint32_t version =
       std::min(config_->version, view_->table().Version(message.dst));
   std::string encoded = EncodeBody(message.body, version);
-  if (encoded.empty()) return;
+  if (encoded.empty()) return Refuse(message);
   if (encoded.size() > config_->message_limit_bytes) {
     listener_->OnDropped(
         message.dst, Status(kErrOutOfResource,
@@ -75,6 +77,13 @@ void Router::Send(core::PeerMessage message) {
     packet.more = at + kMaxPiece < whole.size();
     Route(packet, kNoNode);
   }
+}
+
+// What the receiver's version does not have is answered in its place.
+void Router::Refuse(const core::PeerMessage& message) {
+  std::optional<core::MessageBody> answer = RefusalBy5(message.body);
+  if (!answer) return;
+  listener_->OnMessage({message.dst, view_->self(), *std::move(answer)});
 }
 
 void Router::Route(Packet packet, NodeId from) {

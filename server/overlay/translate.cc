@@ -151,6 +151,10 @@ bool WithoutData(core::MessageBody* body) {
     reply->spec = Bytes();
     return true;
   }
+  if (auto* reply = std::get_if<core::SpawnReply>(body)) {
+    reply->spec = Bytes();
+    return true;
+  }
   return false;
 }
 

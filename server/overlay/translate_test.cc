@@ -62,6 +62,8 @@ std::vector<MessageBody> Samples() {
       core::JobMapRequest{uint64_t{1} << 63, "job-1", true},
       core::JobMapReply{6, -46, "job-1", Data("map")},
       core::AbortReply{kProc, uint64_t{1} << 60, "job-1", -46},
+      core::SpawnRequest{kProc, uint64_t{1} << 40, Data("call")},
+      core::SpawnReply{kProc, 7, -190, "job-2", Data("map")},
   };
 }
 

@@ -7,6 +7,7 @@
 
 #include "common/ids.h"
 #include "common/job.h"
+#include "common/status.h"
 #include "server/overlay/body_wire.h"
 
 namespace canopy::overlay {
@@ -81,6 +82,8 @@ struct Encoder {
     return Encode(core::DmodexReply{
         m.request, m.status, {m.nspace, kRankWildcard}, SpecOf(m.spec)});
   }
+  std::string operator()(const core::SpawnRequest&) const { return ""; }
+  std::string operator()(const core::SpawnReply&) const { return ""; }
 
   // Its agents answer no abort and await no answer.
   std::string operator()(const core::AbortReply&) const { return {}; }
@@ -159,6 +162,14 @@ std::optional<core::MessageBody> TranslateFromVersion5(
     if (reply->target.rank != kRankWildcard) return std::nullopt;
     *body = core::JobMapReply{reply->request, reply->status,
                               reply->target.nspace, reply->data};
+  }
+  return std::nullopt;
+}
+
+std::optional<core::MessageBody> RefusalBy5(const core::MessageBody& body) {
+  if (const auto* spawn = std::get_if<core::SpawnRequest>(&body)) {
+    return core::SpawnReply{
+        spawn->proc, spawn->request, kErrNotSupported, {}, {}};
   }
   return std::nullopt;
 }

@@ -12,6 +12,7 @@ class JobObserver {
  public:
   virtual ~JobObserver() = default;
   virtual void OnJobChanged(const core::JobChanged& change) = 0;
+  virtual void OnSpawn(const core::HostSpawn& spawn) = 0;
   virtual void OnOutput(const core::DeliverOutput& output) = 0;
   virtual void OnOutputDelivered(const core::OutputDelivered& output) = 0;
   virtual void OnInputConsumed(const core::InputConsumed& input) = 0;

@@ -190,6 +190,10 @@ void AgentRuntime::Do(core::SetDeadline& action) {
   });
 }
 
+void AgentRuntime::Do(core::HostSpawn& action) {
+  ports_.jobs->OnSpawn(action);
+}
+
 void AgentRuntime::Do(core::JobChanged& action) {
   ports_.jobs->OnJobChanged(action);
 }

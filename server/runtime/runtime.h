@@ -86,6 +86,7 @@ class AgentRuntime : public InputSink {
   void Do(core::PersistControlState& action);
   void Do(core::FeedInput& action);
   void Do(core::SetDeadline& action);
+  void Do(core::HostSpawn& action);
   void Do(core::JobChanged& action);
   void Do(core::DeliverOutput& action);
   void Do(core::OutputDelivered& action);

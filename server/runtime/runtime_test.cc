@@ -73,6 +73,7 @@ class NoProcesses : public ProcessPort {
 class NoJobs : public JobObserver {
  public:
   void OnJobChanged(const core::JobChanged&) override {}
+  void OnSpawn(const core::HostSpawn&) override {}
   void OnOutput(const core::DeliverOutput&) override {}
   void OnOutputDelivered(const core::OutputDelivered&) override {}
   void OnInputConsumed(const core::InputConsumed&) override {}

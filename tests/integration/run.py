@@ -25,6 +25,7 @@ import cases_openpmix
 import cases_process
 import cases_programs
 import cases_restart
+import cases_spawn
 import cases_tls
 import cases_tools
 import cases_torch
@@ -54,6 +55,7 @@ SUITES = (
     cases_network,
     cases_jobs,
     cases_openpmix,
+    cases_spawn,
     cases_tools,
 )
 

@@ -24,13 +24,14 @@
 #include "tests/sim/segments.h"
 #include "tests/sim/settings.h"
 #include "tests/sim/shims.h"
+#include "tests/sim/spawn_host.h"
 #include "tests/sim/standard_input.h"
 
 namespace canopy::sim {
 
 // What executes the actions of a core: each has `On(NodeId, Action&)` for its
 // own. An action that several have is executed in this order.
-using StandIns = std::tuple<Segments&, Shims&, Launchers&, Clients&,
+using StandIns = std::tuple<Segments&, Shims&, Launchers&, SpawnHost&, Clients&,
                             StandardInput&, Observations&>;
 
 // Gives events to the cores and executes what they ask for, step by step, as

@@ -100,6 +100,12 @@ RequestId Clients::Abort(const ProcId& proc, int status,
   return request;
 }
 
+RequestId Clients::Spawn(const ProcId& proc, Bytes call) {
+  const RequestId request = NewRequest();
+  Ask(proc, request, SpawnArrived{IdOf(proc), request, std::move(call)});
+  return request;
+}
+
 void Clients::Finalize(const ProcId& proc) {
   Send(proc, FinalizeArrived{IdOf(proc), NewRequest()});
 }

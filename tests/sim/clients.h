@@ -66,6 +66,8 @@ class Clients {
   RequestId Get(const ProcId& proc, core::GetArrived get);
   // PMIx_Abort of its whole job.
   RequestId Abort(const ProcId& proc, int status, const std::string& text);
+  // `call`: as the stand-in that executes it understands it.
+  RequestId Spawn(const ProcId& proc, Bytes call);
   void Finalize(const ProcId& proc);
   // The next request's number, for inputs made by hand.
   RequestId NewRequest() { return ++last_request_; }

@@ -25,6 +25,7 @@ std::string Describe(const ResourceCounts& c) {
   add("modex keys", c.modex_keys);
   add("map requests", c.map_requests);
   add("aborts", c.aborts);
+  add("spawns", c.spawns);
   add("questions", c.questions);
   add("listeners", c.listeners);
   return out + "left";
@@ -46,9 +47,10 @@ Cluster::Cluster(uint32_t nodes, uint32_t radix, uint64_t seed,
       launchers_(nodes, settings_, jobs_, inputs_),
       clients_(settings_, jobs_, inputs_, oracle_, errors_),
       input_(nodes, settings_, jobs_, queue_, inputs_, random_, oracle_),
+      spawn_host_(jobs_, inputs_, oracle_, input_, launchers_, errors_),
       agents_(radix, settings_, queue_, members_, network_, oracle_, errors_,
-              std::tie(segments_, shims_, launchers_, clients_, input_,
-                       observed_)) {
+              std::tie(segments_, shims_, launchers_, spawn_host_, clients_,
+                       input_, observed_)) {
   if (settings_.persists) oracle_.set_restarts();
 }
 

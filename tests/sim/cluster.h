@@ -46,6 +46,7 @@
 #include "tests/sim/segments.h"
 #include "tests/sim/settings.h"
 #include "tests/sim/shims.h"
+#include "tests/sim/spawn_host.h"
 #include "tests/sim/standard_input.h"
 
 namespace canopy::sim {
@@ -67,6 +68,7 @@ class Cluster {
   StandardInput& input() { return input_; }
   const StandardInput& input() const { return input_; }
   Network& network() { return network_; }
+  SpawnHost& spawn_host() { return spawn_host_; }
   const Segments& segments() const { return segments_; }
   const Launchers& launchers() const { return launchers_; }
   const Membership& members() const { return members_; }
@@ -151,6 +153,7 @@ class Cluster {
   Launchers launchers_;
   Clients clients_;
   StandardInput input_;
+  SpawnHost spawn_host_;
   Observations observed_;
   Agents agents_;
 };

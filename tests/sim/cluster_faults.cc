@@ -14,6 +14,7 @@ void Cluster::KillNode(NodeId node) {
   segments_.Reset(node);
   shims_.Reset(node);
   launchers_.Reset(node);
+  spawn_host_.Reset(node);
   input_.Reset(node);
   network_.OnLoss(members_.Lose(node));
 }
@@ -78,6 +79,9 @@ std::vector<core::Input> Cluster::LoseInputs(NodeId node) {
 }
 
 void Cluster::Recover(NodeId node, const Segments::Published& published) {
+  for (core::Input& input : spawn_host_.Recovered(node)) {
+    agents_.Step(node, std::move(input));
+  }
   std::map<std::string, Bytes> control = launchers_.ControlRecords(node);
   for (const std::string& nspace : shims_.JobsOn(node)) {
     RecoverLocal(node, nspace, published, &control);

@@ -14,15 +14,16 @@ using namespace core;  // NOLINT: the vocabulary of this file
 namespace {
 
 // By index in the variants.
-constexpr std::array<std::string_view, 28> kMessages = {
+constexpr std::array<std::string_view, 30> kMessages = {
     "CollectiveUp", "CollectiveDown", "DmodexRequest", "DmodexReply",
     "Event",        "Abort",          "JobPrepare",    "JobPrepared",
     "JobStart",     "JobStarted",     "JobExits",      "JobSignal",
     "JobKill",      "JobForget",      "OutputData",    "OutputCredit",
     "InputData",    "InputCredit",    "StateQuery",    "StateReply",
     "Shutdown",     "JobQuery",       "JobQueryReply", "SyncComplete",
-    "NodeLost",     "JobMapRequest",  "JobMapReply",   "AbortReply"};
-constexpr std::array<std::string_view, 35> kInputs = {"client connected",
+    "NodeLost",     "JobMapRequest",  "JobMapReply",   "AbortReply",
+    "SpawnRequest", "SpawnReply"};
+constexpr std::array<std::string_view, 37> kInputs = {"client connected",
                                                       "client gone",
                                                       "committed",
                                                       "commit taken",
@@ -50,6 +51,8 @@ constexpr std::array<std::string_view, 35> kInputs = {"client connected",
                                                       "local output",
                                                       "local input done",
                                                       "launch",
+                                                      "spawn done",
+                                                      "spawn recovered",
                                                       "signal requested",
                                                       "kill requested",
                                                       "output consumed",
@@ -57,7 +60,7 @@ constexpr std::array<std::string_view, 35> kInputs = {"client connected",
                                                       "state requested",
                                                       "shutdown",
                                                       "tick"};
-constexpr std::array<std::string_view, 27> kActions = {"to",
+constexpr std::array<std::string_view, 28> kActions = {"to",
                                                        "reply",
                                                        "notify",
                                                        "control job",
@@ -77,6 +80,7 @@ constexpr std::array<std::string_view, 27> kActions = {"to",
                                                        "remember control",
                                                        "feed",
                                                        "deadline",
+                                                       "host spawn",
                                                        "job changed",
                                                        "deliver output",
                                                        "output delivered",

@@ -111,15 +111,29 @@ std::string StatusText(const std::string& context,
   return head + TreeTable(status, utf8).ToString() + lost;
 }
 
+// What has spawned a job is shown where there is one that was spawned.
 std::string JobsText(const v1::ListJobsReply& jobs) {
   if (jobs.jobs_size() == 0) return "no jobs\n";
-  Table table(
-      {"JOB", "PHASE", "PROCS", "ENDED", "NODES", "AGE", "USER", "COMMAND"});
+  const bool spawned = std::ranges::any_of(
+      jobs.jobs(), [](const auto& job) { return !job.parent().empty(); });
+  std::vector<std::string> head = {"JOB"};
+  if (spawned) head.push_back("PARENT");
+  for (const char* title :
+       {"PHASE", "PROCS", "ENDED", "NODES", "AGE", "USER", "COMMAND"}) {
+    head.push_back(title);
+  }
+  Table table(std::move(head));
   for (const v1::JobStatus& job : jobs.jobs()) {
-    table.Add({job.nspace(), job.phase(), std::to_string(job.num_procs()),
-               std::to_string(job.procs_ended()),
-               std::to_string(job.num_nodes()), AgeText(job.age_seconds()),
-               UserName(job.uid()), Shortened(job.command(), kMaxCommand)});
+    std::vector<std::string> row = {job.nspace()};
+    if (spawned) row.push_back(job.parent().empty() ? "-" : job.parent());
+    for (std::string& cell : std::vector<std::string>{
+             job.phase(), std::to_string(job.num_procs()),
+             std::to_string(job.procs_ended()), std::to_string(job.num_nodes()),
+             AgeText(job.age_seconds()), UserName(job.uid()),
+             Shortened(job.command(), kMaxCommand)}) {
+      row.push_back(std::move(cell));
+    }
+    table.Add(std::move(row));
   }
   return table.ToString();
 }

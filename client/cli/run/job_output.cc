@@ -35,6 +35,13 @@ int64_t NowMs() {
       .count();
 }
 
+// Of the number of a process, the part that is the rank.
+constexpr int kRankBits = 32;
+
+uint32_t RankOf(OutputStream stream) {
+  return static_cast<uint32_t>(stream.first);
+}
+
 const char* StreamName(uint32_t channel) {
   return channel == kStderrChannel ? "stderr" : "stdout";
 }
@@ -76,9 +83,7 @@ JobOutput::JobOutput(JobOutputOptions options)
     : options_(std::move(options)),
       now_ms_(options_.now_ms ? options_.now_ms : NowMs) {
   LineAssemblerOptions lines;
-  if (options_.tag || options_.timestamp) {
-    lines.prefix = [this](OutputStream stream) { return Prefix(stream); };
-  }
+  lines.prefix = [this](OutputStream stream) { return Prefix(stream); };
   stdout_ = std::make_unique<Destination>(options_.stdout_fd, lines);
   stderr_ = std::make_unique<Destination>(options_.stderr_fd, lines);
 }
@@ -90,19 +95,46 @@ JobOutput::~JobOutput() {
 }
 
 Status JobOutput::SetJob(const std::string& nspace, uint32_t num_procs) {
-  job_tag_ = nspace.substr(nspace.rfind('-') + 1);
   for (Destination* to : {stdout_.get(), stderr_.get()}) {
     if (to->terminal || num_procs == 1) to->partial_ms = kPartialMs;
   }
-  if (options_.directory.empty()) return Status();
+  Job job{"", options_.directory, options_.tag, options_.timestamp};
+  if (!job.directory.empty() && options_.job_below_directory) {
+    job.directory += "/" + nspace;
+  }
+  return Add(0, nspace, std::move(job));
+}
+
+// Ranks of several jobs never share a directory.
+Status JobOutput::AddJob(uint32_t job, const std::string& nspace,
+                         const SpawnedOutputOptions& options) {
+  std::string directory =
+      options.directory.empty() ? options_.directory : options.directory;
+  if (!directory.empty()) directory += "/" + nspace;
+  return Add(job, nspace,
+             {"", std::move(directory), options_.tag || options.tag,
+              options_.timestamp || options.timestamp});
+}
+
+Status JobOutput::Add(uint32_t job, const std::string& nspace, Job options) {
+  Job& added = jobs_[job] = std::move(options);
+  added.name = nspace.substr(nspace.rfind('-') + 1);
+  if (added.directory.empty()) return Status();
   RaiseFileLimit();
-  directory_ = options_.directory;
-  if (options_.job_below_directory) directory_ += "/" + nspace;
   std::error_code error;
-  std::filesystem::create_directories(directory_, error);
+  std::filesystem::create_directories(added.directory, error);
   if (!error) return Status();
-  return Status(kErrNoPermissions, "cannot make directory " + directory_ +
+  return Status(kErrNoPermissions, "cannot make directory " + added.directory +
                                        " for the output: " + error.message());
+}
+
+void JobOutput::EndJob(uint32_t job) {
+  jobs_.erase(job);
+  std::erase_if(files_, [job](const auto& entry) {
+    if (entry.first.first >> kRankBits != job) return false;
+    if (entry.second >= 0) close(entry.second);
+    return true;
+  });
 }
 
 JobOutput::Destination* JobOutput::Of(uint32_t channel) {
@@ -111,7 +143,11 @@ JobOutput::Destination* JobOutput::Of(uint32_t channel) {
 
 std::string JobOutput::Prefix(OutputStream stream) {
   std::string prefix;
-  if (options_.timestamp) {
+  const auto it = jobs_.find(static_cast<uint32_t>(stream.first >> kRankBits));
+  if (it == jobs_.end()) return prefix;
+  const Job& job = it->second;
+  if (!job.tag && !job.timestamp) return prefix;
+  if (job.timestamp) {
     const std::time_t now = std::time(nullptr);
     if (now != stamp_second_) {
       char text[64] = "";
@@ -123,16 +159,18 @@ std::string JobOutput::Prefix(OutputStream stream) {
     }
     prefix = stamp_;
   }
-  if (options_.tag) {
-    prefix += "[" + job_tag_ + "," + std::to_string(stream.first) + "]";
+  if (job.tag) {
+    prefix += "[" + job.name + "," + std::to_string(RankOf(stream)) + "]";
   }
   return prefix + "<" + StreamName(stream.second) + ">: ";
 }
 
-bool JobOutput::Write(uint32_t rank, uint32_t channel, std::string_view data) {
-  const OutputStream stream{rank, channel};
-  if (!directory_.empty()) {
-    WriteFile(stream, data);
+bool JobOutput::Write(uint32_t job, uint32_t rank, uint32_t channel,
+                      std::string_view data) {
+  const OutputStream stream{uint64_t{job} << kRankBits | rank, channel};
+  const auto known = jobs_.find(job);
+  if (known != jobs_.end() && !known->second.directory.empty()) {
+    WriteFile(known->second.directory, stream, data);
     if (options_.only_to_files) return true;
   }
   Destination* const to = Of(channel);
@@ -190,13 +228,15 @@ bool JobOutput::Flush() {
   return fine;
 }
 
-void JobOutput::WriteFile(OutputStream stream, std::string_view data) {
+void JobOutput::WriteFile(const std::string& directory, OutputStream stream,
+                          std::string_view data) {
   auto it = files_.find(stream);
-  if (it == files_.end()) it = files_.emplace(stream, OpenFile(stream)).first;
+  if (it == files_.end())
+    it = files_.emplace(stream, OpenFile(directory, stream)).first;
   if (it->second < 0) return;
   if (data.empty() || !WriteAll(it->second, data)) {
     if (!data.empty() && trouble_.empty()) {
-      trouble_ = "output files below " + directory_ +
+      trouble_ = "output files below " + directory +
                  " are incomplete: " + std::strerror(errno);
     }
     close(it->second);
@@ -204,9 +244,9 @@ void JobOutput::WriteFile(OutputStream stream, std::string_view data) {
   }
 }
 
-int JobOutput::OpenFile(OutputStream stream) {
+int JobOutput::OpenFile(const std::string& directory, OutputStream stream) {
   const std::string below =
-      directory_ + "/rank." + std::to_string(stream.first);
+      directory + "/rank." + std::to_string(RankOf(stream));
   mkdir(below.c_str(), 0777);
   const std::string path = below + "/" + StreamName(stream.second);
   const int fd =

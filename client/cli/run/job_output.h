@@ -1,5 +1,5 @@
-// Where the output of a job's processes goes: our own standard streams and, if
-// asked for, a file for each rank.
+// Where the output of the processes of a job, and of those that it spawns,
+// goes: our own standard streams and, if asked for, a file for each rank.
 #ifndef CANOPY_CLIENT_CLI_RUN_JOB_OUTPUT_H_
 #define CANOPY_CLIENT_CLI_RUN_JOB_OUTPUT_H_
 
@@ -27,6 +27,13 @@ struct JobOutputOptions {
   std::function<int64_t()> now_ms = nullptr;
 };
 
+// What the spawner of a job asked for, beside what JobOutputOptions say.
+struct SpawnedOutputOptions {
+  bool tag = false;
+  bool timestamp = false;
+  std::string directory;  // of the files; empty: that of all
+};
+
 inline constexpr uint32_t kStdoutChannel = 2;
 inline constexpr uint32_t kStderrChannel = 4;
 
@@ -39,12 +46,20 @@ class JobOutput {
   JobOutput(const JobOutput&) = delete;
   JobOutput& operator=(const JobOutput&) = delete;
 
-  // Before the first Write. Makes the directory.
+  // The first job, before the first Write. Makes the directory.
   Status SetJob(const std::string& nspace, uint32_t num_procs);
 
-  // Empty data: the stream's end. False: nobody reads a destination any more
-  // (or it is full); what comes later is dropped there.
-  bool Write(uint32_t rank, uint32_t channel, std::string_view data);
+  // A job that was spawned, by a number of its own above 0.
+  Status AddJob(uint32_t job, const std::string& nspace,
+                const SpawnedOutputOptions& options);
+  // All its output has come.
+  void EndJob(uint32_t job);
+
+  // Of a process of the job, 0 being the first. Empty data: the stream's end.
+  // False: nobody reads a destination any more (or it is full); what comes
+  // later is dropped there.
+  bool Write(uint32_t job, uint32_t rank, uint32_t channel,
+             std::string_view data);
   // Lets go what has waited for its line's end long enough: 100 ms on a
   // terminal or with one process, else 1 s, while the destination's reader
   // keeps up. Returns in how many ms it wants to be called again; -1: not
@@ -60,19 +75,27 @@ class JobOutput {
 
  private:
   struct Destination;
+  struct Job {
+    std::string name;       // in tags
+    std::string directory;  // of the files; empty: none
+    bool tag = false;
+    bool timestamp = false;
+  };
+
+  Status Add(uint32_t job, const std::string& nspace, Job options);
 
   Destination* Of(uint32_t channel);
   bool Drain(Destination* to);
   std::string Prefix(OutputStream stream);
-  void WriteFile(OutputStream stream, std::string_view data);
-  int OpenFile(OutputStream stream);
+  void WriteFile(const std::string& directory, OutputStream stream,
+                 std::string_view data);
+  int OpenFile(const std::string& directory, OutputStream stream);
 
   const JobOutputOptions options_;
   const std::function<int64_t()> now_ms_;
   std::unique_ptr<Destination> stdout_;
   std::unique_ptr<Destination> stderr_;
-  std::string job_tag_;
-  std::string directory_;
+  std::map<uint32_t, Job> jobs_;
   std::map<OutputStream, int> files_;  // -1: cannot be written
   std::string trouble_;
   int64_t caught_up_ms_ = INT64_MIN / 2;  // when a slow write ended

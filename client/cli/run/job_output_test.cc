@@ -48,7 +48,7 @@ TEST_F(JobOutputTest, TagsLines) {
   options_.tag = true;
   JobOutput output(options_);
   ASSERT_TRUE(output.SetJob("canopy-12-7", 2).ok());
-  EXPECT_TRUE(output.Write(1, kStdoutChannel, "a\nb\n"));
+  EXPECT_TRUE(output.Write(0, 1, kStdoutChannel, "a\nb\n"));
   EXPECT_EQ(Written(), "[7,1]<stdout>: a\n[7,1]<stdout>: b\n");
 }
 
@@ -57,9 +57,9 @@ TEST_F(JobOutputTest, WritesAFileForEachRankToo) {
   options_.tag = true;
   JobOutput output(options_);
   ASSERT_TRUE(output.SetJob("job-1", 2).ok());
-  EXPECT_TRUE(output.Write(0, kStdoutChannel, "zero\n"));
-  EXPECT_TRUE(output.Write(1, kStdoutChannel, "one"));
-  EXPECT_TRUE(output.Write(1, kStdoutChannel, ""));
+  EXPECT_TRUE(output.Write(0, 0, kStdoutChannel, "zero\n"));
+  EXPECT_TRUE(output.Write(0, 1, kStdoutChannel, "one"));
+  EXPECT_TRUE(output.Write(0, 1, kStdoutChannel, ""));
   EXPECT_EQ(File("/d/job-1/rank.0/stdout"), "zero\n");
   EXPECT_EQ(File("/d/job-1/rank.1/stdout"), "one");
   EXPECT_EQ(output.trouble(), "");
@@ -77,8 +77,8 @@ TEST_F(JobOutputTest, TellsThatNobodyReads) {
   JobOutput output(options_);
   ASSERT_TRUE(output.SetJob("job-1", 2).ok());
   close(std::exchange(read_fd_, -1));
-  EXPECT_FALSE(output.Write(0, kStdoutChannel, "text\n"));
-  EXPECT_FALSE(output.Write(0, kStdoutChannel, "more\n"));
+  EXPECT_FALSE(output.Write(0, 0, kStdoutChannel, "text\n"));
+  EXPECT_FALSE(output.Write(0, 0, kStdoutChannel, "more\n"));
   EXPECT_EQ(output.trouble(), "");
 }
 
@@ -88,17 +88,17 @@ TEST_F(JobOutputTest, SaysWhyItCannotWrite) {
   options_.stderr_fd = full;
   JobOutput output(options_);
   ASSERT_TRUE(output.SetJob("job-1", 2).ok());
-  EXPECT_FALSE(output.Write(0, kStderrChannel, "text\n"));
+  EXPECT_FALSE(output.Write(0, 0, kStderrChannel, "text\n"));
   EXPECT_EQ(output.trouble(),
             "cannot write standard error: No space left on device");
-  EXPECT_TRUE(output.Write(0, kStdoutChannel, "text\n"));
+  EXPECT_TRUE(output.Write(0, 0, kStdoutChannel, "text\n"));
   close(full);
 }
 
 TEST_F(JobOutputTest, OneProcessShowsItsUnfinishedLineAfterAWhile) {
   JobOutput output(options_);
   ASSERT_TRUE(output.SetJob("job-1", 1).ok());
-  EXPECT_TRUE(output.Write(0, kStdoutChannel, "prompt"));
+  EXPECT_TRUE(output.Write(0, 0, kStdoutChannel, "prompt"));
   EXPECT_TRUE(output.wants_tick());
   EXPECT_GT(output.Tick(), 0);
   EXPECT_TRUE(output.Flush());
@@ -111,18 +111,18 @@ TEST_F(JobOutputTest, ManyProcessesWaitForTheirLineEndsButNotForEver) {
   options_.now_ms = [&now] { return now; };
   JobOutput output(options_);
   ASSERT_TRUE(output.SetJob("job-1", 2).ok());
-  EXPECT_TRUE(output.Write(0, kStdoutChannel, "part"));
+  EXPECT_TRUE(output.Write(0, 0, kStdoutChannel, "part"));
   EXPECT_TRUE(output.wants_tick());
   EXPECT_EQ(output.Tick(), 1000);
   now += 600;
-  EXPECT_TRUE(output.Write(1, kStdoutChannel, "whole\n"));
+  EXPECT_TRUE(output.Write(0, 1, kStdoutChannel, "whole\n"));
   EXPECT_EQ(output.Tick(), 400);
   EXPECT_EQ(Written(), "whole\n");
   now += 400;
   EXPECT_EQ(output.Tick(), -1);
   EXPECT_EQ(Written(), "part");
   EXPECT_FALSE(output.wants_tick());
-  EXPECT_TRUE(output.Write(0, kStdoutChannel, " and rest\n"));
+  EXPECT_TRUE(output.Write(0, 0, kStdoutChannel, " and rest\n"));
   EXPECT_EQ(Written(), " and rest\n");
 }
 
@@ -134,13 +134,13 @@ TEST_F(JobOutputTest, ASlowReaderMakesNobodySilent) {
   options_.now_ms = [&] { return now += step; };
   JobOutput output(options_);
   ASSERT_TRUE(output.SetJob("job-1", 2).ok());
-  EXPECT_TRUE(output.Write(0, kStdoutChannel, "part"));
+  EXPECT_TRUE(output.Write(0, 0, kStdoutChannel, "part"));
   step = 5000;
-  EXPECT_TRUE(output.Write(1, kStdoutChannel, "slow\n"));
+  EXPECT_TRUE(output.Write(0, 1, kStdoutChannel, "slow\n"));
   step = 0;
   EXPECT_GT(output.Tick(), 0);
   EXPECT_EQ(Written(), "slow\n");
-  EXPECT_TRUE(output.Write(0, kStdoutChannel, " and rest\n"));
+  EXPECT_TRUE(output.Write(0, 0, kStdoutChannel, " and rest\n"));
   EXPECT_EQ(Written(), "part and rest\n");
 }
 

@@ -13,8 +13,9 @@
 
 namespace canopy::cli {
 
-// A rank and its output channel (2 stdout, 4 stderr).
-using OutputStream = std::pair<uint32_t, uint32_t>;
+// A process and its output channel (2 stdout, 4 stderr). The upper half of its
+// number tells the job, the lower one the rank in it.
+using OutputStream = std::pair<uint64_t, uint32_t>;
 
 struct LineAssemblerOptions {
   // A longer line goes out in parts.

@@ -111,6 +111,10 @@ void JobRun::Handle(const v1::RunEvent& event) {
       return observer_->OnProgramNotes(event.program_notes());
     case v1::RunEvent::kOutput:
       return HandleOutput(event.output());
+    case v1::RunEvent::kSpawnedEnd:
+      return observer_->OnSpawnedEnd(event.spawned_end().nspace());
+    case v1::RunEvent::kNotice:
+      return observer_->OnNotice(event.notice());
     case v1::RunEvent::kEnd:
       end_ = event.end();
       return;

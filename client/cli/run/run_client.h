@@ -1,8 +1,10 @@
-// The launcher's side of Control.Run: one job from launch to end.
+// The launcher's side of Control.Run: one job, with those that it spawns, from
+// launch to end.
 #ifndef CANOPY_CLIENT_CLI_RUN_RUN_CLIENT_H_
 #define CANOPY_CLIENT_CLI_RUN_RUN_CLIENT_H_
 
 #include <memory>
+#include <string>
 
 #include "client/cli/base/signals.h"
 #include "client/cli/control/run_connection.h"
@@ -24,7 +26,12 @@ enum class OutputFate {
 class RunObserver {
  public:
   virtual ~RunObserver() = default;
+  // First of the job that was asked for, then of those that are spawned.
   virtual void OnMapped(const control::v1::JobMapped& mapped) = 0;
+  // A job that was spawned is over, and so is its output.
+  virtual void OnSpawnedEnd(const std::string& nspace) = 0;
+  // A line for the user.
+  virtual void OnNotice(const std::string& text) = 0;
   virtual void OnProgress(const control::v1::Progress& progress) = 0;
   virtual void OnProgramNotes(const control::v1::ProgramNotes& notes) = 0;
   // Returns when the data is written out or held in bounds: that is what paces

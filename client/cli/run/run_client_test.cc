@@ -48,6 +48,8 @@ class Observer : public RunObserver {
   void OnMapped(const v1c::JobMapped& mapped) override {
     nspace = mapped.nspace();
   }
+  void OnSpawnedEnd(const std::string&) override {}
+  void OnNotice(const std::string&) override {}
   void OnProgress(const v1c::Progress&) override {}
   void OnProgramNotes(const v1c::ProgramNotes&) override {}
   OutputFate OnOutput(const v1c::Output& output) override {

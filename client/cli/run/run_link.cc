@@ -95,13 +95,12 @@ bool RunLink::Note(const v1::RunEvent& event) {
     case v1::RunEvent::kMapped:
       NoteMap(event.mapped());
       return true;
-    case v1::RunEvent::kOutput: {
-      const uint32_t rank = event.output().rank();
-      if (rank < node_of_.size()) {
-        received_[node_of_[rank]] += event.output().data().size();
-      }
+    case v1::RunEvent::kOutput:
+      NoteOutput(event.output());
       return true;
-    }
+    case v1::RunEvent::kSpawnedEnd:
+      received_.erase(event.spawned_end().nspace());
+      return true;
     case v1::RunEvent::kEnd:
       ended_ = true;
       return true;
@@ -117,17 +116,28 @@ bool RunLink::Note(const v1::RunEvent& event) {
 }
 
 void RunLink::NoteMap(const v1::JobMapped& mapped) {
-  if (std::exchange(mapped_, true)) return;
+  const bool spawned = !mapped.parent().empty();
+  if (!spawned && std::exchange(mapped_, true)) return;
   grace_ = milliseconds(mapped.grace_ms());
   if (!options_.dial) return;
-  node_of_.resize(mapped.num_procs());
-  received_.resize(static_cast<size_t>(mapped.nodes_size()));
+  Received received;
+  received.node_of.resize(mapped.num_procs());
+  received.bytes.resize(static_cast<size_t>(mapped.nodes_size()));
   for (int node = 0; node < mapped.nodes_size(); ++node) {
     for (const v1::MapProc& proc : mapped.nodes(node).procs()) {
-      if (proc.rank() >= node_of_.size()) continue;
-      node_of_[proc.rank()] = static_cast<uint32_t>(node);
+      if (proc.rank() >= received.node_of.size()) continue;
+      received.node_of[proc.rank()] = static_cast<uint32_t>(node);
     }
   }
+  received_.emplace(spawned ? mapped.nspace() : "", std::move(received));
+}
+
+void RunLink::NoteOutput(const v1::Output& output) {
+  const auto it = received_.find(output.nspace());
+  if (it == received_.end()) return;
+  Received& received = it->second;
+  if (output.rank() >= received.node_of.size()) return;
+  received.bytes[received.node_of[output.rank()]] += output.data().size();
 }
 
 bool RunLink::Reattach() {
@@ -166,7 +176,17 @@ std::optional<bool> RunLink::Reattach(RunConnection* connection) {
   v1::RunRequest request;
   v1::Reattach* const reattach = request.mutable_reattach();
   reattach->set_token(launch_.launch().token());
-  reattach->mutable_received()->Add(received_.begin(), received_.end());
+  for (const auto& [nspace, received] : received_) {
+    if (nspace.empty()) {
+      reattach->mutable_received()->Add(received.bytes.begin(),
+                                        received.bytes.end());
+      continue;
+    }
+    v1::SpawnedOutput* const spawned = reattach->add_spawned();
+    spawned->set_nspace(nspace);
+    spawned->mutable_received()->Add(received.bytes.begin(),
+                                     received.bytes.end());
+  }
   if (options_.input_begin) reattach->set_input_begin(options_.input_begin());
   {
     const MutexLock lock(mutex_);

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <deque>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -47,6 +48,10 @@ class RunLink {
   std::string WhyEnded() const { return why_; }
 
  private:
+  struct Received {
+    std::vector<uint32_t> node_of;  // by rank
+    std::vector<uint64_t> bytes;    // of output, by node
+  };
   using Clock = std::chrono::steady_clock;
 
   std::shared_ptr<RunConnection> Connection();
@@ -54,6 +59,7 @@ class RunLink {
   // False for events that are not for the caller.
   bool Note(const control::v1::RunEvent& event);
   void NoteMap(const control::v1::JobMapped& mapped);
+  void NoteOutput(const control::v1::Output& output);
   bool Reattach();
   // Identifies the launcher to the agent. No value: it does not answer.
   std::optional<bool> Reattach(RunConnection* connection);
@@ -70,8 +76,8 @@ class RunLink {
   // Of the reading thread.
   bool mapped_ = false;
   bool ended_ = false;
-  std::vector<uint32_t> node_of_;            // by rank
-  std::vector<uint64_t> received_;           // bytes of output, by node
+  // By namespace; that of the first job is empty.
+  std::map<std::string, Received> received_;
   std::deque<control::v1::RunEvent> early_;  // read while attaching
   uint64_t unacknowledged_ = 0;
   std::chrono::milliseconds grace_;  // of every agent that controls the job

@@ -43,22 +43,51 @@ void RunReport::Print(int fd, const std::string& text) {
 
 void RunReport::OnMapped(const v1::JobMapped& mapped) {
   const MutexLock lock(mutex_);
-  nspace_ = mapped.nspace();
-  num_nodes_ = static_cast<size_t>(mapped.nodes_size());
-  timeline_->Note("job " + nspace_ +
+  timeline_->Note("job " + mapped.nspace() +
                   " mapped: " + Count(mapped.num_procs(), "process") + " on " +
                   Count(static_cast<uint64_t>(mapped.nodes_size()), "node"));
-  Status status = output_.SetJob(nspace_, mapped.num_procs());
+  Status status = SetUpOutput(mapped);
   if (!status.ok()) setup_trouble_ = status.message();
+  ShowMap(mapped);
+}
+
+Status RunReport::SetUpOutput(const v1::JobMapped& mapped) {
+  if (mapped.parent().empty()) {
+    nspace_ = mapped.nspace();
+    num_nodes_ = static_cast<size_t>(mapped.nodes_size());
+    return output_.SetJob(nspace_, mapped.num_procs());
+  }
+  spawned_[mapped.nspace()] = ++last_spawned_;
+  return output_.AddJob(last_spawned_, mapped.nspace(),
+                        {mapped.tag_output(), mapped.timestamp_output(),
+                         mapped.output_directory()});
+}
+
+void RunReport::ShowMap(const v1::JobMapped& mapped) {
+  const bool map = display_map_ || mapped.display_map();
+  const bool bindings = report_bindings_ || mapped.report_bindings();
   if (json_) {
-    if (display_map_ || display_allocation_ || report_bindings_) {
+    if (map || display_allocation_ || bindings) {
       Print(STDOUT_FILENO, JsonText(mapped));
     }
     return;
   }
   if (display_allocation_) Print(STDOUT_FILENO, AllocationText(mapped));
-  if (display_map_) Print(STDOUT_FILENO, MapText(mapped));
-  if (report_bindings_) Print(STDERR_FILENO, BindingsText(mapped));
+  if (map) Print(STDOUT_FILENO, MapText(mapped));
+  if (bindings) Print(STDERR_FILENO, BindingsText(mapped));
+}
+
+void RunReport::OnSpawnedEnd(const std::string& nspace) {
+  const MutexLock lock(mutex_);
+  const auto job = spawned_.extract(nspace);
+  if (job) output_.EndJob(job.mapped());
+}
+
+void RunReport::OnNotice(const std::string& text) {
+  const MutexLock lock(mutex_);
+  if (quiet_) return;
+  progress_.Clear();
+  PrintError(text);
 }
 
 void RunReport::OnProgress(const v1::Progress& progress) {
@@ -101,7 +130,9 @@ OutputFate RunReport::OnOutput(const v1::Output& output) {
       (merges_stderr_ || output.channel() == kStderrChannel)) {
     saw_loader_error_ = HasLoaderError(output.data());
   }
-  if (!output_.Write(output.rank(), output.channel(), output.data())) {
+  const auto spawned = spawned_.find(output.nspace());
+  const uint32_t job = spawned == spawned_.end() ? 0 : spawned->second;
+  if (!output_.Write(job, output.rank(), output.channel(), output.data())) {
     return OutputFate::kNoReader;
   }
   if (ticking_ || !output_.wants_tick()) return OutputFate::kWritten;

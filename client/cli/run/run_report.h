@@ -2,6 +2,8 @@
 #ifndef CANOPY_CLIENT_CLI_RUN_RUN_REPORT_H_
 #define CANOPY_CLIENT_CLI_RUN_RUN_REPORT_H_
 
+#include <cstdint>
+#include <map>
 #include <string>
 
 #include "client/cli/base/progress_line.h"
@@ -10,6 +12,8 @@
 #include "client/cli/run/job_output.h"
 #include "client/cli/run/run_client.h"
 #include "common/mutex.h"
+#include "common/status.h"
+#include "protos/control.pb.h"
 
 namespace canopy::cli {
 
@@ -19,6 +23,8 @@ class RunReport : public RunObserver {
   RunReport(const RunOptions& options, Timeline* timeline);
 
   void OnMapped(const control::v1::JobMapped& mapped) override;
+  void OnSpawnedEnd(const std::string& nspace) override;
+  void OnNotice(const std::string& text) override;
   void OnProgress(const control::v1::Progress& progress) override;
   void OnProgramNotes(const control::v1::ProgramNotes& notes) override;
   OutputFate OnOutput(const control::v1::Output& output) override;
@@ -35,6 +41,9 @@ class RunReport : public RunObserver {
   bool saw_loader_error() const;
 
  private:
+  Status SetUpOutput(const control::v1::JobMapped& mapped)
+      CANOPY_REQUIRES(mutex_);
+  void ShowMap(const control::v1::JobMapped& mapped) CANOPY_REQUIRES(mutex_);
   void Print(int fd, const std::string& text) CANOPY_REQUIRES(mutex_);
 
   const bool display_map_;
@@ -48,6 +57,9 @@ class RunReport : public RunObserver {
   JobOutput output_ CANOPY_GUARDED_BY(mutex_);
   ProgressLine progress_ CANOPY_GUARDED_BY(mutex_);
   std::string nspace_ CANOPY_GUARDED_BY(mutex_);
+  // Numbers of the spawned jobs, by namespace.
+  std::map<std::string, uint32_t> spawned_ CANOPY_GUARDED_BY(mutex_);
+  uint32_t last_spawned_ CANOPY_GUARDED_BY(mutex_) = 0;
   size_t num_nodes_ CANOPY_GUARDED_BY(mutex_) = 0;
   bool has_own_library_ CANOPY_GUARDED_BY(mutex_) = false;
   bool saw_loader_error_ CANOPY_GUARDED_BY(mutex_) = false;

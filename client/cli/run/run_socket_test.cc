@@ -26,6 +26,8 @@ namespace v1c = control::v1;
 class Observer : public RunObserver {
  public:
   void OnMapped(const v1c::JobMapped&) override {}
+  void OnSpawnedEnd(const std::string&) override {}
+  void OnNotice(const std::string&) override {}
   void OnProgress(const v1c::Progress&) override {}
   void OnProgramNotes(const v1c::ProgramNotes&) override {}
   OutputFate OnOutput(const v1c::Output& output) override {

@@ -49,7 +49,7 @@ std::string Membership::LostNode(const std::string& name) const {
 }
 
 control::v1::StatusReply Membership::Describe(
-    const std::map<std::string, control::JobRecord>& jobs) const {
+    const control::JobRecords& jobs) const {
   std::vector<uint32_t> procs(entries_.size());
   for (const auto& [nspace, record] : jobs) {
     for (const ProcPlacement& p : record.job->procs) {

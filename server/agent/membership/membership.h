@@ -10,7 +10,7 @@
 #include "common/ids.h"
 #include "protos/bootstrap.pb.h"
 #include "protos/control.pb.h"
-#include "server/control/job_manager.h"
+#include "server/control/job_record.h"
 #include "server/core/step/peer_inputs.h"
 #include "server/core/tree.h"
 #include "server/ports/input_observer.h"
@@ -29,8 +29,7 @@ class Membership : public InputObserver {
   std::string Name(NodeId node) const;
   // Why the node of that name or alias is lost. Empty for others.
   std::string LostNode(const std::string& name) const;
-  control::v1::StatusReply Describe(
-      const std::map<std::string, control::JobRecord>& jobs) const;
+  control::v1::StatusReply Describe(const control::JobRecords& jobs) const;
 
  private:
   struct Entry {

@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <random>
 #include <utility>
@@ -9,6 +10,7 @@
 #include "common/topology.h"
 #include "hostmodule/mapper.h"
 #include "hostmodule/node_ranks.h"
+#include "server/agent/membership/spawn_request.h"
 
 namespace canopy::agent {
 namespace {
@@ -78,6 +80,17 @@ Status CheckNotLost(const host::MapRequest& request,
   return Status();
 }
 
+bool NamesHosts(const spawn::Placing& placing) {
+  return !placing.hosts.empty() || !placing.hostfile.empty();
+}
+
+bool AddsHosts(const spawn::SpawnCall& call) {
+  return call.placing.adds_hosts ||
+         std::ranges::any_of(call.apps, [](const spawn::SpawnApp& app) {
+           return app.placing.adds_hosts;
+         });
+}
+
 }  // namespace
 
 Planner::Planner(const bootstrap::v1::Members& members, NodeId self)
@@ -98,9 +111,8 @@ Planner::Planner(const bootstrap::v1::Members& members, NodeId self)
   }
 }
 
-std::vector<host::MapNode> Planner::Nodes(
-    const std::map<std::string, control::JobRecord>& jobs,
-    const Membership& membership) const {
+std::vector<host::MapNode> Planner::Nodes(const control::JobRecords& jobs,
+                                          const Membership& membership) const {
   std::vector<uint32_t> used(nodes_.size());
   for (const auto& [nspace, record] : jobs) {
     for (const ProcPlacement& p : record.job->procs) {
@@ -128,8 +140,7 @@ std::string Planner::HostOfRank0(const JobSpec& job) const {
 }
 
 Result<std::shared_ptr<const JobSpec>> Planner::Plan(
-    const control::v1::Launch& launch,
-    const std::map<std::string, control::JobRecord>& jobs,
+    const control::v1::Launch& launch, const control::JobRecords& jobs,
     const Membership& membership) {
   if (geteuid() == 0 && !launch.allow_run_as_root()) {
     return Status(kErrNoPermissions,
@@ -137,16 +148,59 @@ Result<std::shared_ptr<const JobSpec>> Planner::Plan(
                   "--allow-run-as-root; a bug in one can damage the system");
   }
   host::MapRequest request = Request(launch);
-  if (Status status = CheckNotLost(request, membership); !status.ok()) {
-    return status;
+  request.session_id = session_id_;
+  return Map(Nodes(jobs, membership), std::move(request), jobs, membership);
+}
+
+// A host may have been given more slots for the parent than the node says.
+void Planner::GiveSlots(const JobSpec& parent,
+                        std::vector<host::MapNode>* nodes) {
+  for (host::MapNode& node : *nodes) {
+    for (const JobNode& own : parent.nodes) {
+      if (own.agent == node.agent) node.slots = std::max(node.slots, own.slots);
+    }
   }
+}
+
+Result<std::shared_ptr<const JobSpec>> Planner::PlanSpawn(
+    const spawn::SpawnCall& call, const ProcId& spawner,
+    const control::JobRecords& jobs, const Membership& membership) {
+  const control::JobRecord& parent = jobs.at(spawner.nspace);
+  Result<host::MapRequest> request =
+      SpawnMapRequest(call, spawner, parent, ReadHostfile);
+  if (!request.ok()) return request.status();
+  if (!NamesHosts(call.placing)) {
+    std::erase_if(request->hosts, [&](const host::MapHost& host) {
+      return !membership.LostNode(host.name).empty();
+    });
+  }
+  std::vector<host::MapNode> nodes = Nodes(jobs, membership);
+  GiveSlots(*parent.job, &nodes);
+  auto job = Map(std::move(nodes), *std::move(request), jobs, membership);
+  if (job.code() == kErrNotFound && AddsHosts(call)) {
+    return Status(kErrNotSupported, "an overlay that is up takes no more "
+                                    "members: " +
+                                        job.status().message());
+  }
+  return job;
+}
+
+std::string Planner::NewNspace() {
   char nspace[64];
   std::snprintf(nspace, sizeof nspace, "canopy-%08x-%u", session_id_,
                 next_job_++);
-  request.nspace = nspace;
-  request.session_id = session_id_;
+  return nspace;
+}
+
+Result<std::shared_ptr<const JobSpec>> Planner::Map(
+    std::vector<host::MapNode> nodes, host::MapRequest request,
+    const control::JobRecords& jobs, const Membership& membership) {
+  if (Status status = CheckNotLost(request, membership); !status.ok()) {
+    return status;
+  }
+  request.nspace = NewNspace();
   request.local_agent = self_;
-  Result<JobSpec> job = host::MapJob(Nodes(jobs, membership), request);
+  Result<JobSpec> job = host::MapJob(nodes, request);
   if (!job.ok()) return job.status();
   job->nproc_offset = TakeOffset(job->procs.size());
   if (launch.torch_env()) job->rendezvous_host = HostOfRank0(*job);

@@ -3,7 +3,6 @@
 #define CANOPY_SERVER_AGENT_MEMBERSHIP_PLANNER_H_
 
 #include <cstdint>
-#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -14,7 +13,8 @@
 #include "protos/bootstrap.pb.h"
 #include "protos/control.pb.h"
 #include "server/agent/membership/membership.h"
-#include "server/control/job_manager.h"
+#include "server/control/job_record.h"
+#include "server/spawn/spawn_call.h"
 
 namespace canopy::agent {
 
@@ -25,15 +25,24 @@ class Planner {
 
   // A job with a new namespace, or in one line why there is none. Lost members
   // take no processes, and `jobs` use slots of the nodes they run on.
-  Result<std::shared_ptr<const JobSpec>> Plan(
-      const control::v1::Launch& launch,
-      const std::map<std::string, control::JobRecord>& jobs,
-      const Membership& membership);
+  Result<std::shared_ptr<const JobSpec>> Plan(const control::v1::Launch& launch,
+                                              const control::JobRecords& jobs,
+                                              const Membership& membership);
+  // The same of a job that `spawner`, of one of `jobs`, spawns.
+  Result<std::shared_ptr<const JobSpec>> PlanSpawn(
+      const spawn::SpawnCall& call, const ProcId& spawner,
+      const control::JobRecords& jobs, const Membership& membership);
 
  private:
-  std::vector<host::MapNode> Nodes(
-      const std::map<std::string, control::JobRecord>& jobs,
-      const Membership& membership) const;
+  std::vector<host::MapNode> Nodes(const control::JobRecords& jobs,
+                                   const Membership& membership) const;
+  static void GiveSlots(const JobSpec& parent,
+                        std::vector<host::MapNode>* nodes);
+  std::string NewNspace();
+  Result<std::shared_ptr<const JobSpec>> Map(std::vector<host::MapNode> nodes,
+                                             host::MapRequest request,
+                                             const control::JobRecords& jobs,
+                                             const Membership& membership);
 
   std::string HostOfRank0(const JobSpec& job) const;
   Rank TakeOffset(size_t procs);

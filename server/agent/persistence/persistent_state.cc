@@ -21,6 +21,7 @@ constexpr char kJournal[] = "journal";
 constexpr char kSpec[] = "spec";
 constexpr char kToken[] = "token";
 constexpr char kSince[] = "since";
+constexpr char kFacts[] = "facts";
 constexpr char kState[] = "state";
 constexpr char kEnd[] = "end";
 
@@ -53,6 +54,28 @@ std::vector<core::PublishRank> ReadSegment(int fd) {
     out.push_back(std::move(data));
   }
   return out;
+}
+
+std::string EncodeFacts(const control::LaunchFacts& facts) {
+  WireWriter out;
+  out.Bool(facts.oversubscribe);
+  out.Bool(facts.separate);
+  out.Bool(facts.spawn_request.has_value());
+  out.Uint(facts.spawn_request.value_or(0));
+  return out.Take();
+}
+
+// An older agent's record has none.
+control::LaunchFacts DecodeFacts(std::string_view bytes) {
+  WireReader in(bytes);
+  control::LaunchFacts facts;
+  facts.oversubscribe = in.Bool();
+  facts.separate = in.Bool();
+  const bool spawned = in.Bool();
+  const uint64_t request = in.Uint();
+  if (!in.done()) return {};
+  if (spawned) facts.spawn_request = request;
+  return facts;
 }
 
 }  // namespace
@@ -117,13 +140,17 @@ void PersistentState::Persist(const core::PersistRecord& record) {
 }
 
 bool PersistentState::PersistLaunch(const JobSpec& job,
-                                    const std::string& token) {
+                                    const std::string& token,
+                                    const control::LaunchFacts& facts) {
   Status status = control_.Persist(job.nspace, kSpec, EncodeJobSpec(job));
   if (status.ok()) status = control_.Persist(job.nspace, kToken, token);
   if (status.ok()) {
     WireWriter since;
     since.Int(EventLoop::Now());
     status = control_.Persist(job.nspace, kSince, since.str());
+  }
+  if (status.ok()) {
+    status = control_.Persist(job.nspace, kFacts, EncodeFacts(facts));
   }
   if (!status.ok()) {
     control_.Drop(job.nspace);
@@ -158,6 +185,7 @@ std::vector<ControlledJob> PersistentState::FindControlled() {
     job.persisted.token = values[kToken];
     WireReader since(values[kSince]);
     job.persisted.since = since.Int();
+    job.persisted.facts = DecodeFacts(values[kFacts]);
     // It was not launched yet, and not reported to its launcher.
     if (!spec.ok() || spec->nspace != nspace || job.persisted.token.empty() ||
         !since.done()) {

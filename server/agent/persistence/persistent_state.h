@@ -11,7 +11,7 @@
 #include "common/posix/unique_fd.h"
 #include "server/agent/persistence/control_records.h"
 #include "server/agent/persistence/journal.h"
-#include "server/control/job_manager.h"
+#include "server/control/job_record.h"
 #include "server/core/step/log_line.h"
 #include "server/core/step/persisted_state.h"
 #include "server/datastore/datastore.h"
@@ -44,7 +44,8 @@ class PersistentState : public PersistencePort,
   void Persist(const core::PersistControlState& record) override;
   void DropJob(const std::string& nspace) override;
 
-  bool PersistLaunch(const JobSpec& job, const std::string& token) override;
+  bool PersistLaunch(const JobSpec& job, const std::string& token,
+                     const control::LaunchFacts& facts) override;
   void PersistEnd(const std::string& nspace, const std::string& end) override;
   void DropControl(const std::string& nspace) override;
   // There will be no successor.

@@ -55,16 +55,27 @@ void JobMaps::OnReply(NodeId src, const JobMapReply& reply) {
   }
   const std::string nspace = it->first;
   asked_.erase(it);
-  if (reply.status == kSuccess) {
-    Result<JobSpec> spec = DecodeJobSpec(reply.spec.view());
-    if (spec.ok() && spec->nspace == nspace) {
-      if (jobs_.Add(std::make_shared<const JobSpec>(std::move(*spec)))) {
-        borrowed_.emplace(nspace, Loan{src});
-      }
-      return;
-    }
+  if (reply.status != kSuccess || !Borrow(src, nspace, reply.spec)) {
+    unknown_.push_back(nspace);
   }
-  unknown_.push_back(nspace);
+}
+
+// False: that is not the job's map.
+bool JobMaps::Borrow(NodeId src, const std::string& nspace,
+                     const Bytes& bytes) {
+  Result<JobSpec> spec = DecodeJobSpec(bytes.view());
+  if (!spec.ok() || spec->nspace != nspace) return false;
+  if (jobs_.Add(std::make_shared<const JobSpec>(std::move(*spec)))) {
+    borrowed_.emplace(nspace, Loan{src});
+  }
+  return true;
+}
+
+void JobMaps::OnLent(NodeId src, const std::string& nspace,
+                     const Bytes& spec) {
+  if (jobs_.Find(nspace) == nullptr && Borrow(src, nspace, spec)) {
+    asked_.erase(nspace);
+  }
 }
 
 void JobMaps::OnCheckReply(NodeId src, const JobMapReply& reply) {

@@ -29,6 +29,8 @@ class JobMaps {
   void Want(TimeNs now, const std::string& nspace, Actions* actions);
   void OnRequest(NodeId src, const JobMapRequest& request, Actions* actions);
   void OnReply(NodeId src, const JobMapReply& reply);
+  // `src` has sent the map unasked, and will report the job's end.
+  void OnLent(NodeId src, const std::string& nspace, const Bytes& spec);
   // `src` reports that the job is over; accepted only from the agent that
   // supplied the map or is being asked for it.
   void OnForget(NodeId src, const std::string& nspace);
@@ -61,6 +63,7 @@ class JobMaps {
 
   void Send(const std::string& nspace, Ask* ask, Actions* actions);
   void OnCheckReply(NodeId src, const JobMapReply& reply);
+  bool Borrow(NodeId src, const std::string& nspace, const Bytes& spec);
   void Forget(const std::string& nspace);
 
   const NodeId self_;

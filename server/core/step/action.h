@@ -37,7 +37,7 @@ using Action =
                  RegisterJob, DropJob, PublishRank, AwaitCommit, PrepareLocal,
                  StartLocal, SignalLocal, KillLocal, ForgetLocal, CreditOutput,
                  ResendOutput, PersistRecord, PersistControlState, FeedInput,
-                 SetDeadline, JobChanged, DeliverOutput, OutputDelivered,
+                 SetDeadline, HostSpawn, JobChanged, DeliverOutput, OutputDelivered,
                  InputConsumed, StateCollected, EndAgent, LogLine>;
 
 // In the order in which they must be executed.

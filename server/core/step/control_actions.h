@@ -2,12 +2,14 @@
 #ifndef CANOPY_SERVER_CORE_STEP_CONTROL_ACTIONS_H_
 #define CANOPY_SERVER_CORE_STEP_CONTROL_ACTIONS_H_
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 
 #include "common/bytes.h"
 #include "common/ids.h"
 #include "server/core/messages.h"
+#include "server/core/step/client_id.h"
 
 namespace canopy::core {
 
@@ -36,6 +38,18 @@ struct JobChanged {
   bool out_of_time = false;
   // What the nodes found out about the programs; once, when all are prepared.
   std::vector<ProgramNote> notes = {};
+};
+
+// How many spawns one process may have under way, and how many of its last
+// ones it may ask for again.
+inline constexpr size_t kMaxSpawnsOfProcess = 32;
+
+// Execute this spawn, for a process of a job controlled here; answered by
+// SpawnDone.
+struct HostSpawn {
+  ProcId proc;
+  RequestId request = 0;
+  Bytes call;  // as in SpawnArrived
 };
 
 struct DeliverOutput {

@@ -12,6 +12,7 @@
 #include "common/bytes.h"
 #include "common/ids.h"
 #include "common/job.h"
+#include "server/core/step/client_id.h"
 
 namespace canopy::core {
 
@@ -32,6 +33,21 @@ struct LauncherReattached {
   std::optional<std::vector<uint64_t>> received = std::nullopt;
   // It resends the job's input from this position; none: it does not.
   std::optional<uint64_t> input_begin = std::nullopt;
+};
+
+// The end of a HostSpawn: every process of the job has started, or with an
+// error nothing of it runs any more.
+struct SpawnDone {
+  ProcId proc;
+  RequestId request = 0;
+  int status = 0;
+  std::string nspace;  // of the job; empty with an error
+};
+
+// A predecessor was executing this HostSpawn, which goes on: SpawnDone follows.
+struct SpawnRecovered {
+  ProcId proc;
+  RequestId request = 0;
 };
 
 struct SignalRequested {

@@ -22,8 +22,8 @@ using Input = std::variant<
     EventsUnwanted, EventRaised, PeerArrived, NodeStateChanged, NodeRestarted,
     JobRecovered, ClientReattached, LauncherReattached, LocalPrepared,
     LocalStarted, LocalExits, LocalOutput, LocalInputDone, LaunchRequested,
-    SignalRequested, KillRequested, OutputConsumed, InputOffered,
-    StateRequested, ShutdownRequested, Tick>;
+    SpawnDone, SpawnRecovered, SignalRequested, KillRequested, OutputConsumed,
+    InputOffered, StateRequested, ShutdownRequested, Tick>;
 
 }  // namespace canopy::core
 

@@ -1,0 +1,196 @@
+#include "server/agent/membership/spawn_request.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdint>
+#include <cstring>
+#include <filesystem>
+#include <utility>
+#include <vector>
+
+#include "common/hosts.h"
+#include "common/posix/unique_fd.h"
+#include "server/spawn/environment.h"
+
+namespace canopy::agent {
+namespace {
+
+constexpr off_t kMaxHostfile = 1 << 20;
+// Of all applications together, while they are made.
+constexpr size_t kMaxEnvironment = size_t{64} << 20;
+
+std::string Below(const std::string& directory, const std::string& path) {
+  if (path.empty() || path[0] == '/') return path;
+  return (std::filesystem::path(directory) / path).lexically_normal();
+}
+
+// ---------------------------------------------------------------- hosts ---
+
+std::vector<host::MapHost> MapHosts(const std::vector<Host>& hosts) {
+  std::vector<host::MapHost> out;
+  for (const Host& host : hosts) {
+    out.push_back({host.name.substr(host.name.find('@') + 1), host.slots,
+                   host.slots_given});
+  }
+  return out;
+}
+
+Result<std::vector<host::MapHost>> HostsOf(const spawn::Placing& placing,
+                                           const std::string& cwd,
+                                           const HostfileReader& read) {
+  std::vector<host::MapHost> hosts = MapHosts(placing.hosts);
+  if (placing.hostfile.empty()) return hosts;
+  const std::string path = Below(cwd, placing.hostfile);
+  Result<std::string> content = read(path);
+  if (!content.ok()) return content.status();
+  Result<std::vector<Host>> named = ParseHostfile(*content, path);
+  if (!named.ok()) return named.status();
+  for (host::MapHost& host : MapHosts(*named)) {
+    hosts.push_back(std::move(host));
+  }
+  return hosts;
+}
+
+// The nodes of the parent's allocation, as far as they have room.
+std::vector<host::MapHost> Allocation(const JobSpec& parent) {
+  std::vector<host::MapHost> out;
+  for (const std::string& name : parent.allocation) {
+    out.push_back({name, 0, false});
+  }
+  return out;
+}
+
+// ---------------------------------------------------------- environment ---
+
+size_t SizeOf(const spawn::Environment& env) {
+  size_t size = 0;
+  for (const std::string& entry : env) size += entry.size();
+  return size;
+}
+
+// Edits of one application may concern what all have from the job.
+Status SetEnvironments(const spawn::SpawnCall& call, host::MapRequest* out) {
+  spawn::Apply(call.placing.edits, &out->env);
+  const bool edited = std::ranges::any_of(
+      call.apps, [](const auto& app) { return !app.placing.edits.empty(); });
+  if (!edited) {
+    for (size_t i = 0; i < call.apps.size(); ++i) {
+      out->apps[i].env = call.apps[i].env;
+    }
+    return Status();
+  }
+  if (SizeOf(out->env) > kMaxEnvironment / call.apps.size()) {
+    return Status(kErrOutOfResource, "the environments are too large");
+  }
+  std::vector<spawn::Environment> whole;
+  for (const spawn::SpawnApp& app : call.apps) {
+    spawn::Environment& env = whole.emplace_back(out->env);
+    spawn::Merge(app.env, &env);
+    spawn::Apply(app.placing.edits, &env);
+  }
+  std::vector<spawn::Environment> own = spawn::TakeApart(whole, &out->env);
+  for (size_t i = 0; i < own.size(); ++i) out->apps[i].env = std::move(own[i]);
+  return Status();
+}
+
+// --------------------------------------------------------------- the rest ---
+
+std::string MapBy(const spawn::Policies& policies) {
+  std::string out = policies.per_resource.empty()
+                        ? policies.map_by
+                        : "ppr:" + policies.per_resource;
+  if (policies.cpus_per_proc > 1) {
+    out += ":pe=" + std::to_string(policies.cpus_per_proc);
+  }
+  if (policies.no_oversubscribe) out += ":nooversubscribe";
+  return out;
+}
+
+// What is said of the application wins over what is said of the job.
+const std::string& Either(const std::string& app, const std::string& job) {
+  return app.empty() ? job : app;
+}
+
+Result<host::MapApp> App(const spawn::SpawnApp& app,
+                         const spawn::SpawnCall& call, const std::string& cwd,
+                         const HostfileReader& read) {
+  const spawn::Placing& job = call.placing;
+  host::MapApp out;
+  out.argv = app.argv;
+  const std::string& prefix = Either(app.placing.prefix, job.prefix);
+  if (!prefix.empty() && out.argv[0].find('/') == std::string::npos) {
+    out.argv[0] = Below(cwd, prefix) + "/" + out.argv[0];
+  }
+  if (!app.placing.session_cwd && !job.session_cwd) {
+    out.cwd = Below(cwd, Either(app.placing.cwd, job.cwd));
+  }
+  out.num_procs = app.num_procs;
+  Result<std::vector<host::MapHost>> hosts = HostsOf(app.placing, cwd, read);
+  if (!hosts.ok()) return hosts.status();
+  out.hosts = *std::move(hosts);
+  return out;
+}
+
+}  // namespace
+
+Result<host::MapRequest> SpawnMapRequest(const spawn::SpawnCall& call,
+                                         const ProcId& spawner,
+                                         const control::JobRecord& parent,
+                                         const HostfileReader& read) {
+  const JobSpec& job = *parent.job;
+  host::MapRequest out;
+  out.session_id = job.session_id;
+  out.uid = job.uid;
+  out.gid = job.gid;
+  out.env = job.env;
+  out.cwd = job.cwd;
+  Result<std::vector<host::MapHost>> hosts =
+      HostsOf(call.placing, job.cwd, read);
+  if (!hosts.ok()) return hosts.status();
+  out.hosts = *std::move(hosts);
+  if (out.hosts.empty()) out.hosts = Allocation(job);
+  for (const spawn::SpawnApp& app : call.apps) {
+    Result<host::MapApp> mapped = App(app, call, job.cwd, read);
+    if (!mapped.ok()) return mapped.status();
+    out.apps.push_back(*std::move(mapped));
+  }
+  if (Status s = SetEnvironments(call, &out); !s.ok()) return s;
+  out.map_by = MapBy(call.policies);
+  out.rank_by = call.policies.rank_by;
+  out.bind_to = call.policies.bind_to;
+  out.oversubscribe = parent.facts.oversubscribe;
+  out.no_local = call.policies.no_procs_on_head;
+  out.timeout_seconds = call.job_timeout_seconds;
+  out.merge_stderr = call.policies.merge_stderr || job.merge_stderr;
+  out.stdin_target = "none";
+  out.kill_grace_seconds = job.kill_grace_seconds;
+  out.parent = spawner;
+  out.inject = job.inject == Inject::kAlways  ? "always"
+               : job.inject == Inject::kNever ? "never"
+                                              : "auto";
+  return out;
+}
+
+Result<std::string> ReadHostfile(const std::string& path) {
+  const auto failed = [&](int error) {
+    return Status(kErrJobFailedToMap,
+                  "cannot read hostfile " + path + ": " + std::strerror(error));
+  };
+  const UniqueFd fd(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+  if (!fd) return failed(errno);
+  struct stat info;
+  if (fstat(fd.get(), &info) != 0) return failed(errno);
+  if (!S_ISREG(info.st_mode)) return failed(EINVAL);
+  if (info.st_size > kMaxHostfile) return failed(EFBIG);
+  std::string content(static_cast<size_t>(info.st_size), '\0');
+  const ssize_t n = read(fd.get(), content.data(), content.size());
+  if (n < 0) return failed(errno);
+  content.resize(static_cast<size_t>(n));
+  return content;
+}
+
+}  // namespace canopy::agent

@@ -1,0 +1,137 @@
+#include "server/agent/membership/spawn_request.h"
+
+#include <gtest/gtest.h>
+
+#include <memory>
+
+#include "common/job.h"
+#include "common/status.h"
+
+namespace canopy::agent {
+namespace {
+
+using Kind = spawn::EnvarEdit::Kind;
+
+const ProcId kSpawner{"parent", 3};
+
+control::JobRecord Parent() {
+  auto job = std::make_shared<JobSpec>();
+  job->nspace = "parent";
+  job->session_id = 7;
+  job->uid = 1000;
+  job->env = {"A=1", "B=1"};
+  job->cwd = "/start";
+  job->allocation = {"n0", "n1"};
+  job->inject = Inject::kNever;
+  job->kill_grace_seconds = 9;
+  control::JobRecord record;
+  record.job = job;
+  record.facts.oversubscribe = true;
+  return record;
+}
+
+spawn::SpawnCall Call(size_t apps = 1) {
+  spawn::SpawnCall call;
+  call.apps.resize(apps);
+  for (spawn::SpawnApp& app : call.apps) app.argv = {"prog"};
+  return call;
+}
+
+Result<std::string> NoFile(const std::string& path) {
+  return Status(kErrJobFailedToMap, path);
+}
+
+host::MapRequest Request(const spawn::SpawnCall& call) {
+  auto request = SpawnMapRequest(call, kSpawner, Parent(), NoFile);
+  EXPECT_TRUE(request.ok()) << request.status().message();
+  return request.ok() ? *std::move(request) : host::MapRequest();
+}
+
+TEST(SpawnRequestTest, WhatIsNotSaidIsAsOfTheParent) {
+  const host::MapRequest request = Request(Call());
+  EXPECT_EQ(request.parent, kSpawner);
+  EXPECT_EQ(request.session_id, 7u);
+  EXPECT_EQ(request.uid, 1000u);
+  EXPECT_EQ(request.cwd, "/start");
+  EXPECT_EQ(request.apps[0].cwd, "");
+  EXPECT_EQ(request.env, (std::vector<std::string>{"A=1", "B=1"}));
+  ASSERT_EQ(request.hosts.size(), 2u);
+  EXPECT_EQ(request.hosts[1].name, "n1");
+  EXPECT_FALSE(request.hosts[1].slots_given);
+  EXPECT_TRUE(request.oversubscribe);
+  EXPECT_EQ(request.inject, "never");
+  EXPECT_EQ(request.kill_grace_seconds, 9u);
+  EXPECT_EQ(request.stdin_target, "none");
+}
+
+TEST(SpawnRequestTest, DirectoriesAreBelowTheSessions) {
+  spawn::SpawnCall call = Call(3);
+  call.placing.cwd = "job";
+  call.apps[1].placing.cwd = "/app";
+  call.apps[2].placing.session_cwd = true;
+  const host::MapRequest request = Request(call);
+  EXPECT_EQ(request.apps[0].cwd, "/start/job");
+  EXPECT_EQ(request.apps[1].cwd, "/app");
+  EXPECT_EQ(request.apps[2].cwd, "");
+}
+
+TEST(SpawnRequestTest, ThePrefixIsForProgramsWithoutADirectory) {
+  spawn::SpawnCall call = Call(2);
+  call.placing.prefix = "/opt";
+  call.apps[1].argv = {"/bin/prog"};
+  const host::MapRequest request = Request(call);
+  EXPECT_EQ(request.apps[0].argv[0], "/opt/prog");
+  EXPECT_EQ(request.apps[1].argv[0], "/bin/prog");
+}
+
+TEST(SpawnRequestTest, PoliciesBecomeMpirunsWords) {
+  spawn::SpawnCall call = Call();
+  call.policies.per_resource = "2:node";
+  call.policies.cpus_per_proc = 3;
+  call.policies.no_oversubscribe = true;
+  EXPECT_EQ(Request(call).map_by, "ppr:2:node:pe=3:nooversubscribe");
+  call.policies = {};
+  call.policies.map_by = "core";
+  EXPECT_EQ(Request(call).map_by, "core");
+}
+
+TEST(SpawnRequestTest, HostsOfListAndFile) {
+  spawn::SpawnCall call = Call();
+  call.placing.hosts = {{"x", 0, false, {}}};
+  call.apps[0].placing.hostfile = "file";
+  const auto read = [](const std::string& path) -> Result<std::string> {
+    EXPECT_EQ(path, "/start/file");
+    return std::string("ann@y slots=4\n");
+  };
+  const auto request = SpawnMapRequest(call, kSpawner, Parent(), read);
+  ASSERT_TRUE(request.ok());
+  ASSERT_EQ(request->hosts.size(), 1u);
+  EXPECT_EQ(request->hosts[0].name, "x");
+  ASSERT_EQ(request->apps[0].hosts.size(), 1u);
+  EXPECT_EQ(request->apps[0].hosts[0].name, "y");
+  EXPECT_EQ(request->apps[0].hosts[0].slots, 4u);
+  EXPECT_EQ(SpawnMapRequest(call, kSpawner, Parent(), NoFile).code(),
+            kErrJobFailedToMap);
+}
+
+TEST(SpawnRequestTest, VariablesOfOneApplicationAreItsOwn) {
+  spawn::SpawnCall call = Call(2);
+  call.placing.edits = {{Kind::kSet, "A", "2"}};
+  call.apps[0].placing.edits = {{Kind::kUnset, "B", ""}};
+  call.apps[1].env = {"C=3"};
+  const host::MapRequest request = Request(call);
+  EXPECT_EQ(request.env, (std::vector<std::string>{"A=2"}));
+  EXPECT_TRUE(request.apps[0].env.empty());
+  EXPECT_EQ(request.apps[1].env, (std::vector<std::string>{"B=1", "C=3"}));
+}
+
+TEST(SpawnRequestTest, AHostfileIsARegularFile) {
+  EXPECT_EQ(ReadHostfile("/nonexistent").code(), kErrJobFailedToMap);
+  EXPECT_EQ(ReadHostfile("/dev/zero").code(), kErrJobFailedToMap);
+  EXPECT_EQ(ReadHostfile("/tmp").code(), kErrJobFailedToMap);
+  EXPECT_TRUE(ReadHostfile("/proc/version").ok() ||
+              ReadHostfile("/etc/hostname").ok());
+}
+
+}  // namespace
+}  // namespace canopy::agent

@@ -1,0 +1,75 @@
+#include "server/control/family.h"
+
+#include <algorithm>
+
+#include "common/status.h"
+#include "server/core/step/control_actions.h"
+
+namespace canopy::control {
+namespace {
+
+// Not only because of another job's failure.
+bool IsFailure(const v1::JobEnd& end) {
+  return (end.exit_code() != 0 || end.status() != kSuccess) &&
+         end.status() != kErrJobTermWoSync;
+}
+
+}  // namespace
+
+void Family::OnFailing(const std::string& nspace, const v1::JobEnd& end) {
+  if (failure_ || nspace == first_ || !IsFailure(end)) return;
+  failure_ = end;
+  failure_->set_text("job " + nspace + ": " + end.text());
+  // The rank is not one of the job that the launcher knows.
+  failure_->clear_first_failed();
+}
+
+void Family::OnEnded(const std::string& nspace, const v1::JobEnd& end) {
+  OnFailing(nspace, end);
+  if (nspace == first_) first_end_ = end;
+  jobs_.erase(nspace);
+}
+
+v1::JobEnd Family::Conclusion() const {
+  const v1::JobEnd first = first_end_.value_or(v1::JobEnd());
+  if (IsFailure(first)) return first;
+  return failure_.value_or(first);
+}
+
+std::string Family::KeepRecord(const std::string& nspace,
+                               const ProcId& spawner) {
+  kept_.emplace_back(spawner, nspace);
+  const auto is_of = [&](const auto& entry) { return entry.first == spawner; };
+  if (std::ranges::count_if(kept_, is_of) <=
+      static_cast<std::ptrdiff_t>(core::kMaxSpawnsOfProcess)) {
+    return "";
+  }
+  const auto oldest = std::ranges::find_if(kept_, is_of);
+  std::string unneeded = std::move(oldest->second);
+  kept_.erase(oldest);
+  return unneeded;
+}
+
+std::vector<std::string> Family::kept() const {
+  std::vector<std::string> out;
+  for (const auto& [spawner, nspace] : kept_) out.push_back(nspace);
+  return out;
+}
+
+std::vector<Consequence> ConsequencesOf(const JobSpec& failed, bool with_parent,
+                                        const JobRecords& jobs) {
+  std::vector<Consequence> out;
+  for (const auto& [nspace, record] : jobs) {
+    if (record.phase >= core::JobPhase::kEnding) continue;
+    if (record.parent() == failed.nspace && !record.facts.separate) {
+      out.push_back(
+          {nspace, "job " + failed.nspace + ", which spawned it, has failed"});
+    } else if (with_parent && nspace == failed.parent.nspace) {
+      out.push_back(
+          {nspace, "job " + failed.nspace + ", which it spawned, has failed"});
+    }
+  }
+  return out;
+}
+
+}  // namespace canopy::control

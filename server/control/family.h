@@ -1,0 +1,78 @@
+// A job that a launcher asked for, and the jobs that were spawned from it.
+#ifndef CANOPY_SERVER_CONTROL_FAMILY_H_
+#define CANOPY_SERVER_CONTROL_FAMILY_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <optional>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "common/ids.h"
+#include "common/job.h"
+#include "protos/control.pb.h"
+#include "server/control/job_record.h"
+
+namespace canopy::control {
+
+// Has one launcher, which gets the output and the end of all of it. It is over
+// when its last job is. Book-keeping only; one thread.
+class Family {
+ public:
+  explicit Family(std::string first) : first_(std::move(first)) {
+    jobs_.insert(first_);
+  }
+
+  // The namespace of the job that the launcher asked for.
+  const std::string& first() const { return first_; }
+  // Those that are not over.
+  const std::set<std::string>& jobs() const { return jobs_; }
+  bool over() const { return jobs_.empty(); }
+
+  void Add(const std::string& nspace) { jobs_.insert(nspace); }
+  // The job's failure, if it is a failure, from the moment it is known.
+  void OnFailing(const std::string& nspace, const v1::JobEnd& end);
+  void OnEnded(const std::string& nspace, const v1::JobEnd& end);
+  // The end that the launcher is told: that of the first job, or the first
+  // failure of another where the first job ended well or because of it. Only
+  // once the family is over.
+  v1::JobEnd Conclusion() const;
+
+  // The record of a job that is over stays, because its spawner may ask for it
+  // again. Returns the job whose record is not needed any more, or "".
+  std::string KeepRecord(const std::string& nspace, const ProcId& spawner);
+  // All jobs that are over and whose records are left.
+  std::vector<std::string> kept() const;
+
+  uint64_t launcher = 0;   // 0: none is here
+  std::string token;       // of its launcher; empty: it cannot reattach
+  bool abandoned = false;  // its launcher is gone, so that it is being ended
+  // Input that was consumed; none: known to a predecessor only.
+  std::optional<uint64_t> input_done = 0;
+
+ private:
+  const std::string first_;
+  std::set<std::string> jobs_;
+  std::optional<v1::JobEnd> first_end_;
+  std::optional<v1::JobEnd> failure_;                // the first of another job
+  std::deque<std::pair<ProcId, std::string>> kept_;  // the oldest first
+};
+
+// Why a job is to end because of another.
+struct Consequence {
+  std::string nspace;
+  std::string reason;  // one line
+};
+
+// Those of `jobs` that end when the job `failed` ends abnormally: what it has
+// spawned, unless that was separated, and, `with_parent`, what has spawned it.
+// What these in turn mean for others follows from their own ends.
+std::vector<Consequence> ConsequencesOf(const JobSpec& failed, bool with_parent,
+                                        const JobRecords& jobs);
+
+}  // namespace canopy::control
+
+#endif  // CANOPY_SERVER_CONTROL_FAMILY_H_

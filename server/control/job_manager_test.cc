@@ -1,0 +1,367 @@
+#include "server/control/job_manager.h"
+
+#include <gtest/gtest.h>
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "common/codec/encoder.h"
+#include "common/event_loop.h"
+#include "common/status.h"
+#include "pmix_common.h"
+#include "server/core/step/input.h"
+
+namespace canopy::control {
+namespace {
+
+using core::JobPhase;
+
+constexpr uint64_t kLauncher = 1;
+
+class Sink : public InputSink {
+ public:
+  void OnInput(core::Input input) override {
+    inputs.push_back(std::move(input));
+  }
+  void Drain() override {}
+
+  template <typename T>
+  std::vector<T> Take() {
+    std::vector<T> out;
+    for (const core::Input& input : inputs) {
+      if (const T* t = std::get_if<T>(&input)) out.push_back(*t);
+    }
+    std::erase_if(inputs, [](const core::Input& input) {
+      return std::holds_alternative<T>(input);
+    });
+    return out;
+  }
+
+  std::vector<core::Input> inputs;
+};
+
+class Stream : public LauncherStream {
+ public:
+  void Send(v1::RunEvent event) override { events.push_back(std::move(event)); }
+  void FinishWhenWritten() override { finished = true; }
+
+  std::vector<v1::RunEvent> Of(v1::RunEvent::KindCase kind) const {
+    std::vector<v1::RunEvent> out;
+    for (const v1::RunEvent& event : events) {
+      if (event.kind_case() == kind) out.push_back(event);
+    }
+    return out;
+  }
+
+  std::vector<v1::RunEvent> events;
+  bool finished = false;
+};
+
+class Records : public LaunchPersistence {
+ public:
+  bool PersistLaunch(const JobSpec& job, const std::string& token,
+                     const LaunchFacts& facts) override {
+    jobs[job.nspace] = {std::make_shared<const JobSpec>(job), token, facts, 0,
+                        std::nullopt};
+    return true;
+  }
+  void PersistEnd(const std::string& nspace, const std::string& end) override {
+    jobs.at(nspace).end = end;
+  }
+  void DropControl(const std::string& nspace) override { jobs.erase(nspace); }
+
+  std::vector<PersistedJob> All() const {
+    std::vector<PersistedJob> out;
+    for (const auto& [nspace, job] : jobs) out.push_back(job);
+    return out;
+  }
+
+  std::map<std::string, PersistedJob> jobs;
+};
+
+// A job of two processes on two nodes.
+std::shared_ptr<JobSpec> Job(const std::string& nspace) {
+  auto job = std::make_shared<JobSpec>();
+  job->nspace = nspace;
+  job->apps.resize(1);
+  job->nodes = {{"n0", {}, 0, 1}, {"n1", {}, 1, 1}};
+  job->procs = {{0, 0, ""}, {1, 0, ""}};
+  return job;
+}
+
+std::string CallBytes() {
+  char program[] = "program";
+  pmix_app_t app = {};
+  app.cmd = program;
+  app.maxprocs = 2;
+  Encoder out;
+  out.PutSize(0);
+  out.PutSize(1);
+  out.PutElement(PMIX_APP, &app);
+  return out.Take();
+}
+
+class JobManagerTest : public testing::Test {
+ protected:
+  JobManagerTest() { Start(); }
+
+  // A control service as of a new agent.
+  void Start() {
+    JobPlanner planner;
+    planner.launch = [](const v1::Launch&) { return PlannedJob(Job("first")); };
+    planner.spawn = [this](const spawn::SpawnCall& call,
+                           const ProcId& spawner) -> PlannedJob {
+      if (refusal_.code() != kSuccess) return refusal_;
+      auto job = Job("child" + std::to_string(++num_spawned_));
+      job->parent = spawner;
+      separate_ = call.separate;
+      return PlannedJob(job);
+    };
+    manager_ = std::make_unique<JobManager>(&loop_, planner);
+    manager_->set_sink(&sink_);
+    manager_->set_persistence(&records_, 1000, 60000);
+  }
+
+  void Launch() {
+    manager_->OnLauncher(kLauncher, &stream_);
+    v1::RunRequest request;
+    request.mutable_launch()->set_token("token");
+    manager_->OnRequest(kLauncher, request);
+    Change("first", JobPhase::kRunning, 2);
+  }
+  void Spawn(const std::string& parent, uint64_t request) {
+    manager_->OnSpawn({{parent, 1}, request, Bytes(CallBytes())});
+  }
+  // One that runs.
+  void SpawnRunning(const std::string& parent, uint64_t request,
+                    const std::string& nspace) {
+    Spawn(parent, request);
+    Change(nspace, JobPhase::kRunning, 2);
+    sink_.Take<core::SpawnDone>();
+  }
+  void Change(const std::string& nspace, JobPhase phase, uint32_t started,
+              int status = kSuccess, int exit_code = 0) {
+    core::JobChanged change;
+    change.nspace = nspace;
+    change.phase = phase;
+    change.procs_started = started;
+    change.status = status;
+    change.exit_code = exit_code;
+    manager_->OnJobChanged(change);
+  }
+  void Output(const std::string& nspace, Rank rank, size_t size) {
+    manager_->OnOutput({nspace, rank, 2, Bytes(std::string(size, 'x'))});
+  }
+  void Reattach(v1::RunRequest request, Stream* stream) {
+    request.mutable_reattach()->set_token("token");
+    manager_->OnLauncher(kLauncher + 1, stream);
+    manager_->OnRequest(kLauncher + 1, request);
+  }
+  std::set<std::string> Killed() {
+    std::set<std::string> out;
+    for (const auto& kill : sink_.Take<core::KillRequested>()) {
+      out.insert(kill.nspace);
+    }
+    return out;
+  }
+
+  EventLoop loop_;
+  Sink sink_;
+  Stream stream_;
+  Records records_;
+  Status refusal_;
+  int num_spawned_ = 0;
+  bool separate_ = false;
+  std::unique_ptr<JobManager> manager_;
+};
+
+TEST_F(JobManagerTest, ASpawnedJobIsLaunchedForTheSameLauncher) {
+  Launch();
+  sink_.inputs.clear();
+  Spawn("first", 5);
+  const auto launches = sink_.Take<core::LaunchRequested>();
+  ASSERT_EQ(launches.size(), 1u);
+  EXPECT_EQ(launches[0].job->parent, (ProcId{"first", 1}));
+  EXPECT_TRUE(launches[0].acknowledges);
+  const auto mapped = stream_.Of(v1::RunEvent::kMapped);
+  ASSERT_EQ(mapped.size(), 2u);
+  EXPECT_EQ(mapped[1].mapped().parent(), "first");
+  EXPECT_EQ(records_.jobs.at("child1").facts.spawn_request, 5u);
+  EXPECT_TRUE(sink_.Take<core::SpawnDone>().empty());
+
+  Change("child1", JobPhase::kRunning, 2);
+  const auto done = sink_.Take<core::SpawnDone>();
+  ASSERT_EQ(done.size(), 1u);
+  EXPECT_EQ(done[0].status, kSuccess);
+  EXPECT_EQ(done[0].nspace, "child1");
+}
+
+TEST_F(JobManagerTest, TheLauncherIsToldTheEndWhenTheWholeFamilyIsOver) {
+  Launch();
+  SpawnRunning("first", 5, "child1");
+  Change("first", JobPhase::kEnded, 2);
+  EXPECT_TRUE(stream_.Of(v1::RunEvent::kEnd).empty());
+  EXPECT_EQ(Killed().size(), 0u) << "a job outlives a parent that ended well";
+  Change("child1", JobPhase::kEnded, 2);
+  EXPECT_EQ(stream_.Of(v1::RunEvent::kSpawnedEnd).size(), 1u);
+  const auto ends = stream_.Of(v1::RunEvent::kEnd);
+  ASSERT_EQ(ends.size(), 1u);
+  EXPECT_EQ(ends[0].end().exit_code(), 0);
+  EXPECT_TRUE(stream_.finished);
+  EXPECT_EQ(records_.jobs.size(), 2u);
+  manager_->OnGone(kLauncher);
+  EXPECT_TRUE(records_.jobs.empty());
+}
+
+TEST_F(JobManagerTest, AFailureEndsTheFamilyAndIsItsEnd) {
+  Launch();
+  SpawnRunning("first", 5, "child1");
+  SpawnRunning("child1", 6, "child2");
+  Change("child1", JobPhase::kEnding, 2, kErrJobNonZeroTerm, 3);
+  EXPECT_EQ(Killed(), (std::set<std::string>{"first", "child2"}));
+  Change("first", JobPhase::kEnded, 2, kErrJobTermWoSync, 143);
+  Change("child2", JobPhase::kEnded, 2, kErrJobTermWoSync, 143);
+  Change("child1", JobPhase::kEnded, 2, kErrJobNonZeroTerm, 3);
+  const auto ends = stream_.Of(v1::RunEvent::kEnd);
+  ASSERT_EQ(ends.size(), 1u);
+  EXPECT_EQ(ends[0].end().exit_code(), 3);
+}
+
+TEST_F(JobManagerTest, ASpawnThatFailsHarmsNobody) {
+  Launch();
+  Spawn("first", 5);
+  Change("child1", JobPhase::kEnded, 0, kErrJobExeNotFound, 1);
+  const auto done = sink_.Take<core::SpawnDone>();
+  ASSERT_EQ(done.size(), 1u);
+  EXPECT_EQ(done[0].status, kErrJobExeNotFound);
+  EXPECT_TRUE(Killed().empty());
+  EXPECT_FALSE(records_.jobs.contains("child1"));
+  Change("first", JobPhase::kEnded, 2);
+  EXPECT_EQ(stream_.Of(v1::RunEvent::kEnd)[0].end().exit_code(), 0);
+}
+
+TEST_F(JobManagerTest, WhatCannotBePlannedIsAnsweredAndSaid) {
+  Launch();
+  refusal_ = Status(kErrJobInsufficientResources, "no slots");
+  Spawn("first", 5);
+  const auto done = sink_.Take<core::SpawnDone>();
+  ASSERT_EQ(done.size(), 1u);
+  EXPECT_EQ(done[0].status, kErrJobInsufficientResources);
+  const auto notices = stream_.Of(v1::RunEvent::kNotice);
+  ASSERT_EQ(notices.size(), 1u);
+  EXPECT_NE(notices[0].notice().find("no slots"), std::string::npos);
+}
+
+TEST_F(JobManagerTest, OutputTellsItsJobAndCreditGoesThere) {
+  Launch();
+  SpawnRunning("first", 5, "child1");
+  Output("first", 0, 10);
+  Output("child1", 1, 20);
+  const auto outputs = stream_.Of(v1::RunEvent::kOutput);
+  ASSERT_EQ(outputs.size(), 2u);
+  EXPECT_EQ(outputs[0].output().nspace(), "");
+  EXPECT_EQ(outputs[1].output().nspace(), "child1");
+  v1::RunRequest request;
+  request.set_consumed(25);
+  manager_->OnRequest(kLauncher, request);
+  const auto consumed = sink_.Take<core::OutputConsumed>();
+  ASSERT_EQ(consumed.size(), 2u);
+  EXPECT_EQ(consumed[0].nspace, "first");
+  EXPECT_EQ(consumed[1].nspace, "child1");
+  EXPECT_EQ(consumed[1].bytes, 15u);
+}
+
+TEST_F(JobManagerTest, SignalsAndKillsAreForTheFamily) {
+  Launch();
+  SpawnRunning("first", 5, "child1");
+  v1::RunRequest signal;
+  signal.set_signal(10);
+  manager_->OnRequest(kLauncher, signal);
+  EXPECT_EQ(sink_.Take<core::SignalRequested>().size(), 2u);
+  v1::RunRequest kill;
+  kill.mutable_kill()->set_reason("enough");
+  manager_->OnRequest(kLauncher, kill);
+  EXPECT_EQ(Killed(), (std::set<std::string>{"first", "child1"}));
+}
+
+TEST_F(JobManagerTest, WithoutItsLauncherTheFamilyEnds) {
+  Launch();
+  SpawnRunning("first", 5, "child1");
+  manager_->OnGone(kLauncher);
+  EXPECT_EQ(Killed(), (std::set<std::string>{"first", "child1"}));
+  EXPECT_TRUE(records_.jobs.empty());
+}
+
+TEST_F(JobManagerTest, AJobThatIsBeingEndedSpawnsNothing) {
+  Launch();
+  Change("first", JobPhase::kEnding, 2, kErrJobNonZeroTerm, 1);
+  Spawn("first", 5);
+  const auto done = sink_.Take<core::SpawnDone>();
+  ASSERT_EQ(done.size(), 1u);
+  EXPECT_EQ(done[0].status, kErrJobCanceled);
+}
+
+TEST_F(JobManagerTest, ASuccessorKnowsTheFamily) {
+  Launch();
+  SpawnRunning("first", 5, "child1");
+  Spawn("first", 6);
+  SpawnRunning("first", 7, "child3");
+  Change("child3", JobPhase::kEnded, 2);
+  Start();
+  sink_.inputs.clear();
+  manager_->Recover(records_.All());
+  const auto done = sink_.Take<core::SpawnDone>();
+  ASSERT_EQ(done.size(), 1u) << "the answer of what is over is known";
+  EXPECT_EQ(done[0].request, 7u);
+  EXPECT_EQ(sink_.Take<core::SpawnRecovered>().size(), 2u);
+  EXPECT_EQ(manager_->jobs().size(), 3u);
+
+  Stream stream;
+  v1::RunRequest request;
+  request.mutable_reattach()->add_received(1);
+  request.mutable_reattach()->add_received(2);
+  auto* const known = request.mutable_reattach()->add_spawned();
+  known->set_nspace("child1");
+  known->add_received(3);
+  known->add_received(4);
+  Reattach(request, &stream);
+  const auto mapped = stream.Of(v1::RunEvent::kMapped);
+  ASSERT_EQ(mapped.size(), 1u) << "of the one that it has not heard of";
+  EXPECT_EQ(mapped[0].mapped().nspace(), "child2");
+  std::map<std::string, std::vector<uint64_t>> received;
+  for (const auto& reattached : sink_.Take<core::LauncherReattached>()) {
+    received[reattached.nspace] = *reattached.received;
+  }
+  EXPECT_EQ(received["first"], (std::vector<uint64_t>{1, 2}));
+  EXPECT_EQ(received["child1"], (std::vector<uint64_t>{3, 4}));
+  EXPECT_TRUE(received.contains("child2"));
+
+  Change("child1", JobPhase::kRunning, 2);
+  Change("first", JobPhase::kEnding, 2, kErrJobNonZeroTerm, 4);
+  EXPECT_EQ(Killed(), (std::set<std::string>{"child1", "child2"}));
+}
+
+TEST_F(JobManagerTest, ASuccessorEndsWhatEndsWithAFailedJob) {
+  Launch();
+  SpawnRunning("first", 5, "child1");
+  Change("first", JobPhase::kEnded, 2, kErrJobNonZeroTerm, 4);
+  Start();
+  sink_.inputs.clear();
+  manager_->Recover(records_.All());
+  loop_.RunOnce(1000);
+  EXPECT_EQ(Killed(), (std::set<std::string>{"child1"}));
+  Change("child1", JobPhase::kEnded, 2, kErrJobTermWoSync, 143);
+  Stream stream;
+  Reattach({}, &stream);
+  const auto ends = stream.Of(v1::RunEvent::kEnd);
+  ASSERT_EQ(ends.size(), 1u);
+  EXPECT_EQ(ends[0].end().exit_code(), 4);
+}
+
+}  // namespace
+}  // namespace canopy::control

@@ -1,0 +1,82 @@
+// What the control service knows of each job that this agent controls, and what
+// it leaves for a successor.
+#ifndef CANOPY_SERVER_CONTROL_JOB_RECORD_H_
+#define CANOPY_SERVER_CONTROL_JOB_RECORD_H_
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "common/ids.h"
+#include "common/job.h"
+#include "common/status.h"
+#include "protos/control.pb.h"
+#include "server/core/step/control_actions.h"
+#include "server/spawn/spawn_call.h"
+
+namespace canopy::control {
+
+// How a job was launched, beyond its map.
+struct LaunchFacts {
+  bool oversubscribe = false;  // it was asked for, also for jobs that it spawns
+  // Of a job that JobSpec::parent has spawned: the number of its request.
+  std::optional<uint64_t> spawn_request;
+  bool separate = false;  // it lives and dies without its parent
+};
+
+// Of one job while it lives.
+struct JobRecord {
+  std::shared_ptr<const JobSpec> job;
+  LaunchFacts facts;
+  core::JobPhase phase = core::JobPhase::kPreparing;
+  uint32_t procs_ended = 0;
+  int64_t since = 0;  // EventLoop::Now() of the launch
+  uint64_t family = 0;
+  bool out_of_time = false;  // and its pending operations were collected
+  // Its spawner has been told of it: what becomes of it concerns the family.
+  bool connected = false;
+
+  const std::string& parent() const { return job->parent.nspace; }
+};
+
+using JobRecords = std::map<std::string, JobRecord>;
+
+using PlannedJob = Result<std::shared_ptr<const JobSpec>>;
+
+// Turns requests into mapped jobs, or gives the reason in one line.
+struct JobPlanner {
+  std::function<PlannedJob(const v1::Launch& launch)> launch;
+  // `spawner` is a process of a job that is known.
+  std::function<PlannedJob(const spawn::SpawnCall& call, const ProcId& spawner)>
+      spawn;
+};
+
+// Persists what a successor needs so that a job's launcher can reattach.
+class LaunchPersistence {
+ public:
+  virtual ~LaunchPersistence() = default;
+  // `token`: of the launcher of the job or of its family. False: it was not
+  // persisted.
+  virtual bool PersistLaunch(const JobSpec& job, const std::string& token,
+                             const LaunchFacts& facts) = 0;
+  // `end`: a JobEnd as bytes.
+  virtual void PersistEnd(const std::string& nspace,
+                          const std::string& end) = 0;
+  virtual void DropControl(const std::string& nspace) = 0;
+};
+
+// What LaunchPersistence persisted.
+struct PersistedJob {
+  std::shared_ptr<const JobSpec> job;
+  std::string token;
+  LaunchFacts facts;
+  int64_t since = 0;               // EventLoop::Now() of the launch
+  std::optional<std::string> end;  // when it is over
+};
+
+}  // namespace canopy::control
+
+#endif  // CANOPY_SERVER_CONTROL_JOB_RECORD_H_

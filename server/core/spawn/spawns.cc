@@ -1,0 +1,156 @@
+#include "server/core/spawn/spawns.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "common/job.h"
+#include "common/status.h"
+
+namespace canopy::core {
+
+Spawns::Spawns(NodeId self, JobTable& jobs, const JobEngine& engine)
+    : self_(self), jobs_(jobs), engine_(engine) {}
+
+// ------------------------------------------------------ spawner's agent ---
+
+void Spawns::OnArrived(TimeNs now, const SpawnArrived& in, Actions* actions) {
+  const auto refuse = [&](int status) {
+    actions->push_back(ReplyClient{in.client, in.request, status, {}});
+  };
+  const ProcId* proc = jobs_.ProcOf(in.client);
+  if (proc == nullptr) return refuse(kErrInit);
+  if (jobs_.Find(proc->nspace) == nullptr) return refuse(kErrNotSupported);
+  const Id id{*proc, in.request};
+  const auto known = held_.find(id);
+  if (known != held_.end()) {
+    known->second.client = in.client;
+    return;
+  }
+  if (in.call.size() > kMaxCall || NumHeld(*proc) >= kMaxHeld) {
+    return refuse(kErrOutOfResource);
+  }
+  const auto it = held_.emplace(id, Held{in.client, in.call, now}).first;
+  Send(it->first, it->second, actions);
+}
+
+size_t Spawns::NumHeld(const ProcId& proc) const {
+  const auto first = held_.lower_bound({proc, 0});
+  size_t count = 0;
+  for (auto it = first; it != held_.end() && it->first.proc == proc; ++it) {
+    ++count;
+  }
+  return count;
+}
+
+void Spawns::Send(const Id& id, const Held& held, Actions* actions) {
+  SpawnRequest request{id.proc, id.request, held.call};
+  const NodeId controller = engine_.ControllerOf(id.proc.nspace);
+  if (controller == self_) return OnRequest(self_, request, actions);
+  actions->push_back(
+      SendPeer{PeerMessage{self_, controller, std::move(request)}});
+}
+
+void Spawns::SendAgain(Actions* actions) {
+  for (const auto& [id, held] : held_) {
+    // What is executed here is not lost, and its answer changes `held_`.
+    if (engine_.ControllerOf(id.proc.nspace) != self_) {
+      Send(id, held, actions);
+    }
+  }
+}
+
+bool Spawns::Awaits(NodeId src, const SpawnReply& reply) const {
+  return held_.contains({reply.proc, reply.request}) &&
+         src == engine_.ControllerOf(reply.proc.nspace);
+}
+
+void Spawns::OnReply(const SpawnReply& reply, Actions* actions) {
+  const auto held = held_.extract({reply.proc, reply.request});
+  if (held.empty()) return;
+  // The spawner will ask about the job: what there is to know is here.
+  if (reply.status == kSuccess) jobs_.Register(reply.nspace, actions);
+  actions->push_back(ReplyClient{held.mapped().client, reply.request,
+                                 reply.status, Bytes(reply.nspace)});
+}
+
+void Spawns::OnClientGone(ClientId client) {
+  std::erase_if(held_, [client](const auto& entry) {
+    return entry.second.client == client;
+  });
+}
+
+void Spawns::Describe(TimeNs now, const std::string& nspace,
+                      std::vector<Waiting>* out) const {
+  for (const auto& [id, held] : held_) {
+    if (!nspace.empty() && id.proc.nspace != nspace) continue;
+    Waiting waiting;
+    waiting.nspace = id.proc.nspace;
+    waiting.operation = "spawn by rank " + std::to_string(id.proc.rank);
+    waiting.callers = 1;
+    waiting.age_ms = static_cast<uint64_t>(now - held.since) / 1'000'000;
+    out->push_back(std::move(waiting));
+  }
+}
+
+// ---------------------------------------------------------- controller ---
+
+void Spawns::OnRequest(NodeId src, const SpawnRequest& request,
+                       Actions* actions) {
+  const Job* job = jobs_.Find(request.proc.nspace);
+  // Without the job its processes are being ended, and an agent speaks for its
+  // own processes alone.
+  if (job == nullptr || request.proc.rank >= job->num_ranks() ||
+      job->agent_of(request.proc.rank) != src) {
+    return;
+  }
+  const Id id{request.proc, request.request};
+  if (executing_.contains(id)) return;
+  if (const SpawnDone* answer = FindAnswer(id)) return Answer(*answer, actions);
+  if (request.call.size() > kMaxCall) return;
+  executing_.insert(id);
+  actions->push_back(HostSpawn{id.proc, id.request, request.call});
+}
+
+const SpawnDone* Spawns::FindAnswer(const Id& id) const {
+  const auto answers = answers_.find(id.proc);
+  if (answers == answers_.end()) return nullptr;
+  const auto it =
+      std::ranges::find(answers->second, id.request, &SpawnDone::request);
+  return it == answers->second.end() ? nullptr : &*it;
+}
+
+void Spawns::OnDone(const SpawnDone& in, Actions* actions) {
+  executing_.erase({in.proc, in.request});
+  std::deque<SpawnDone>& answers = answers_[in.proc];
+  answers.push_back(in);
+  if (answers.size() > kMaxHeld) answers.pop_front();
+  Answer(in, actions);
+}
+
+void Spawns::Answer(const SpawnDone& done, Actions* actions) {
+  const Job* parent = jobs_.Find(done.proc.nspace);
+  if (parent == nullptr || done.proc.rank >= parent->num_ranks()) return;
+  SpawnReply reply{done.proc, done.request, done.status, done.nspace, {}};
+  const NodeId agent = parent->agent_of(done.proc.rank);
+  if (agent == self_) return OnReply(reply, actions);
+  if (const Job* job = jobs_.Find(done.nspace)) {
+    reply.spec = Bytes(EncodeJobSpec(*job->spec));
+    jobs_.AddReader(done.nspace, agent);
+  }
+  actions->push_back(SendPeer{PeerMessage{self_, agent, std::move(reply)}});
+}
+
+void Spawns::OnRecovered(const SpawnRecovered& in) {
+  executing_.insert({in.proc, in.request});
+}
+
+void Spawns::OnJobRemoved(const std::string& nspace) {
+  const auto is_of_job = [&](const ProcId& proc) {
+    return proc.nspace == nspace;
+  };
+  std::erase_if(held_, [&](const auto& e) { return is_of_job(e.first.proc); });
+  std::erase_if(executing_, [&](const Id& id) { return is_of_job(id.proc); });
+  std::erase_if(answers_, [&](const auto& e) { return is_of_job(e.first); });
+}
+
+}  // namespace canopy::core

@@ -1,0 +1,216 @@
+#include "server/core/spawn/spawns.h"
+
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <string>
+
+#include "common/status.h"
+#include "server/core/core_testing.h"
+#include "server/core/tree.h"
+
+namespace canopy::core {
+namespace {
+
+constexpr ClientId kClient = 7;
+constexpr NodeId kController = 0;
+
+// One agent of two. Rank r of "job" runs on agent r, which agent 0 controls.
+struct Agent {
+  explicit Agent(NodeId self)
+      : tree(2, 32),
+        table(self),
+        engine(self, {"n0", "n1"}, tree, table),
+        spawns(self, table, engine) {
+    table.Add(JobOn("job", {0, 1}));
+    table.Connect(kClient, {"job", self});
+  }
+
+  Actions Arrive(RequestId request, ClientId client = kClient) {
+    Actions out;
+    spawns.OnArrived(0, {client, request, Bytes(std::string("call"))}, &out);
+    return out;
+  }
+  Actions Request(NodeId src, const SpawnRequest& request) {
+    Actions out;
+    spawns.OnRequest(src, request, &out);
+    return out;
+  }
+  Actions Done(const SpawnDone& done) {
+    Actions out;
+    spawns.OnDone(done, &out);
+    return out;
+  }
+  Actions SendAgain() {
+    Actions out;
+    spawns.SendAgain(&out);
+    return out;
+  }
+  Actions Reply(const SpawnReply& reply) {
+    Actions out;
+    spawns.OnReply(reply, &out);
+    return out;
+  }
+
+  Tree tree;
+  JobTable table;
+  JobEngine engine;
+  Spawns spawns;
+};
+
+const ProcId kFar{"job", 1};
+
+SpawnRequest FarRequest(RequestId request) {
+  return {kFar, request, Bytes(std::string("call"))};
+}
+
+TEST(SpawnsTest, ARequestGoesToTheControllerAndItsAnswerToTheClient) {
+  Agent agent(1);
+  const auto sent = Sent<SpawnRequest>(agent.Arrive(5));
+  ASSERT_EQ(sent.size(), 1u);
+  EXPECT_EQ(sent[0].first, kController);
+  EXPECT_EQ(sent[0].second.proc, kFar);
+  EXPECT_EQ(sent[0].second.request, 5u);
+  EXPECT_EQ(sent[0].second.call.view(), "call");
+  EXPECT_EQ(agent.spawns.num_pending(), 1u);
+
+  const SpawnReply reply{kFar, 5, kSuccess, "child", {}};
+  EXPECT_FALSE(agent.spawns.Awaits(1, reply)) << "not by the controller";
+  ASSERT_TRUE(agent.spawns.Awaits(kController, reply));
+  const auto replies = All<ReplyClient>(agent.Reply(reply));
+  ASSERT_EQ(replies.size(), 1u);
+  EXPECT_EQ(replies[0].client, kClient);
+  EXPECT_EQ(replies[0].request, 5u);
+  EXPECT_EQ(replies[0].status, kSuccess);
+  EXPECT_EQ(replies[0].payload.view(), "child");
+  EXPECT_EQ(agent.spawns.num_pending(), 0u);
+  EXPECT_FALSE(agent.spawns.Awaits(kController, reply));
+}
+
+TEST(SpawnsTest, ASpawnerOnTheControllersNodeNeedsNoMessage) {
+  Agent agent(0);
+  const auto executed = All<HostSpawn>(agent.Arrive(5));
+  ASSERT_EQ(executed.size(), 1u);
+  EXPECT_EQ(executed[0].proc, (ProcId{"job", 0}));
+  const auto replies =
+      All<ReplyClient>(agent.Done({{"job", 0}, 5, kErrJobExeNotFound, ""}));
+  ASSERT_EQ(replies.size(), 1u);
+  EXPECT_EQ(replies[0].status, kErrJobExeNotFound);
+}
+
+TEST(SpawnsTest, TheJobsMapGoesWithTheAnswerAndItsEndWillBeReported) {
+  Agent agent(0);
+  agent.Request(1, FarRequest(5));
+  agent.table.Add(JobOn("child", {0}));
+  const auto sent = Sent<SpawnReply>(agent.Done({kFar, 5, kSuccess, "child"}));
+  ASSERT_EQ(sent.size(), 1u);
+  EXPECT_EQ(sent[0].first, 1u);
+  EXPECT_EQ(sent[0].second.nspace, "child");
+  EXPECT_EQ(sent[0].second.spec.view(),
+            EncodeJobSpec(*agent.table.Find("child")->spec));
+  EXPECT_TRUE(agent.table.Find("child")->readers.contains(1));
+}
+
+TEST(SpawnsTest, ARequestThatComesAgainIsExecutedOnce) {
+  Agent agent(0);
+  EXPECT_EQ(All<HostSpawn>(agent.Request(1, FarRequest(5))).size(), 1u);
+  EXPECT_TRUE(agent.Request(1, FarRequest(5)).empty());
+  agent.Done({kFar, 5, kSuccess, "child"});
+  const auto sent = Sent<SpawnReply>(agent.Request(1, FarRequest(5)));
+  ASSERT_EQ(sent.size(), 1u);
+  EXPECT_EQ(sent[0].second.nspace, "child");
+  EXPECT_EQ(All<HostSpawn>(agent.Request(1, FarRequest(6))).size(), 1u);
+}
+
+TEST(SpawnsTest, AnswersAreKeptForAsManyAsCanBeAskedForAgain) {
+  Agent agent(0);
+  for (RequestId r = 1; r <= Spawns::kMaxHeld + 1; ++r) {
+    agent.Request(1, FarRequest(r));
+    agent.Done({kFar, r, kErrJobFailedToMap, ""});
+  }
+  EXPECT_TRUE(All<HostSpawn>(agent.Request(1, FarRequest(2))).empty());
+  EXPECT_FALSE(All<HostSpawn>(agent.Request(1, FarRequest(1))).empty());
+}
+
+TEST(SpawnsTest, WhatAPredecessorExecutedIsNotExecutedAgain) {
+  Agent agent(0);
+  agent.spawns.OnRecovered({kFar, 5});
+  EXPECT_TRUE(agent.Request(1, FarRequest(5)).empty());
+  EXPECT_EQ(Sent<SpawnReply>(agent.Done({kFar, 5, kSuccess, "child"})).size(),
+            1u);
+}
+
+TEST(SpawnsTest, AnAgentSpeaksForItsOwnProcessesAlone) {
+  Agent agent(0);
+  EXPECT_TRUE(agent.Request(1, {{"job", 0}, 5, {}}).empty());
+  EXPECT_TRUE(agent.Request(1, {{"job", 2}, 5, {}}).empty());
+  EXPECT_TRUE(agent.Request(1, {{"none", 1}, 5, {}}).empty());
+  EXPECT_EQ(agent.spawns.num_pending(), 0u);
+}
+
+TEST(SpawnsTest, RequestsAreSentAgainUntilTheyAreAnswered) {
+  Agent agent(1);
+  agent.Arrive(5);
+  EXPECT_EQ(Sent<SpawnRequest>(agent.SendAgain()).size(), 1u);
+  agent.Reply({kFar, 5, kErrJobFailedToMap, "", {}});
+  EXPECT_TRUE(agent.SendAgain().empty());
+}
+
+TEST(SpawnsTest, AClientThatReattachesGetsTheAnswer) {
+  Agent agent(1);
+  agent.Arrive(5);
+  agent.table.Connect(kClient + 1, kFar);
+  EXPECT_TRUE(agent.Arrive(5, kClient + 1).empty());
+  agent.spawns.OnClientGone(kClient);
+  const auto replies =
+      All<ReplyClient>(agent.Reply({kFar, 5, kSuccess, "child", {}}));
+  ASSERT_EQ(replies.size(), 1u);
+  EXPECT_EQ(replies[0].client, kClient + 1);
+}
+
+TEST(SpawnsTest, TooManyOrTooLargeAreRefused) {
+  Agent agent(1);
+  for (RequestId r = 1; r <= Spawns::kMaxHeld; ++r) agent.Arrive(r);
+  const auto refused = All<ReplyClient>(agent.Arrive(Spawns::kMaxHeld + 1));
+  ASSERT_EQ(refused.size(), 1u);
+  EXPECT_EQ(refused[0].status, kErrOutOfResource);
+
+  Agent other(1);
+  Actions out;
+  other.spawns.OnArrived(
+      0, {kClient, 1, Bytes(std::string(Spawns::kMaxCall + 1, 'x'))}, &out);
+  ASSERT_EQ(All<ReplyClient>(out).size(), 1u);
+  EXPECT_EQ(All<ReplyClient>(out)[0].status, kErrOutOfResource);
+}
+
+TEST(SpawnsTest, StrangersAndToolsAreRefused) {
+  Agent agent(1);
+  EXPECT_EQ(All<ReplyClient>(agent.Arrive(1, 99))[0].status, kErrInit);
+  agent.table.ConnectTool(8, {"tool", 0});
+  EXPECT_EQ(All<ReplyClient>(agent.Arrive(1, 8))[0].status, kErrNotSupported);
+}
+
+TEST(SpawnsTest, NothingIsLeftOfAJobThatIsOver) {
+  Agent agent(0);
+  agent.Arrive(1);
+  agent.Request(1, FarRequest(5));
+  EXPECT_EQ(agent.spawns.num_pending(), 3u) << "one is held and executed";
+  agent.spawns.OnJobRemoved("job");
+  EXPECT_EQ(agent.spawns.num_pending(), 0u);
+}
+
+TEST(SpawnsTest, WhyNamesTheSpawner) {
+  Agent agent(1);
+  agent.Arrive(5);
+  std::vector<Waiting> waiting;
+  agent.spawns.Describe(3'000'000, "job", &waiting);
+  ASSERT_EQ(waiting.size(), 1u);
+  EXPECT_EQ(waiting[0].operation, "spawn by rank 1");
+  EXPECT_EQ(waiting[0].age_ms, 3u);
+  waiting.clear();
+  agent.spawns.Describe(0, "other", &waiting);
+  EXPECT_TRUE(waiting.empty());
+}
+
+}  // namespace
+}  // namespace canopy::core

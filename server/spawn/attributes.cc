@@ -1,0 +1,219 @@
+#include "server/spawn/attributes.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "common/text.h"
+#include "common/values/value.h"
+#include "pmix_common.h"
+#include "pmix_deprecated.h"
+
+namespace canopy::spawn {
+namespace {
+
+constexpr uint32_t kMaxSeconds = UINT32_MAX / 1000;
+
+// Where an attribute goes: `placing` is the job's or the application's own.
+struct Target {
+  SpawnCall* call;
+  Placing* placing;
+};
+
+// False: the value is not of the attribute's type.
+using Setter = bool (*)(const pmix_value_t& value, const Target& target);
+
+struct Row {
+  std::string_view key;
+  Setter set;
+  // Meant of a whole job: said of one application of several, it is not
+  // honoured.
+  bool of_job = true;
+};
+
+// --------------------------------------------------------------- values ---
+
+bool Take(const pmix_value_t& value, std::string* to) {
+  const auto text = StringOf(value);
+  if (text) *to = *text;
+  return text.has_value();
+}
+
+// An info without a value says that it is so.
+bool Take(const pmix_value_t& value, bool* to) {
+  if (value.type == PMIX_UNDEF) {
+    *to = true;
+    return true;
+  }
+  const auto flag = BoolOf(value);
+  if (flag) *to = *flag;
+  return flag.has_value();
+}
+
+bool Take(const pmix_value_t& value, uint32_t* to) {
+  const auto number = Int64Of(value);
+  if (!number || *number < 0) return false;
+  *to = static_cast<uint32_t>(std::min<int64_t>(*number, kMaxSeconds));
+  return true;
+}
+
+template <auto Member>
+bool SetPolicy(const pmix_value_t& value, const Target& target) {
+  return Take(value, &(target.call->policies.*Member));
+}
+
+template <auto Member>
+bool SetCall(const pmix_value_t& value, const Target& target) {
+  return Take(value, &(target.call->*Member));
+}
+
+template <auto Member>
+bool SetPlacing(const pmix_value_t& value, const Target& target) {
+  return Take(value, &(target.placing->*Member));
+}
+
+// ---------------------------------------------------------------- hosts ---
+
+bool AddHosts(const pmix_value_t& value, const Target& target) {
+  const auto text = StringOf(value);
+  if (!text) return false;
+  Result<std::vector<Host>> hosts = ParseHostList(*text);
+  if (!hosts.ok()) return false;
+  for (Host& host : *hosts) target.placing->hosts.push_back(std::move(host));
+  return true;
+}
+
+bool AddMoreHosts(const pmix_value_t& value, const Target& target) {
+  target.placing->adds_hosts = true;
+  return AddHosts(value, target);
+}
+
+bool SetMoreHostfile(const pmix_value_t& value, const Target& target) {
+  target.placing->adds_hosts = true;
+  return Take(value, &target.placing->hostfile);
+}
+
+// ---------------------------------------------------------- environment ---
+
+bool IsName(std::string_view name) {
+  return !name.empty() && name.find('=') == std::string_view::npos;
+}
+
+template <EnvarEdit::Kind kKind>
+bool AddEdit(const pmix_value_t& value, const Target& target) {
+  if (value.type != PMIX_ENVAR) return false;
+  const pmix_envar_t& envar = value.data.envar;
+  if (envar.envar == nullptr || !IsName(envar.envar)) return false;
+  EnvarEdit edit{kKind, envar.envar, {}};
+  if (envar.value != nullptr) edit.value = envar.value;
+  if (envar.separator != '\0') edit.separator = envar.separator;
+  target.placing->edits.push_back(std::move(edit));
+  return true;
+}
+
+bool AddUnset(const pmix_value_t& value, const Target& target) {
+  const auto name = StringOf(value);
+  if (!name || !IsName(*name)) return false;
+  target.placing->edits.push_back(
+      {EnvarEdit::Kind::kUnset, std::string(*name), {}});
+  return true;
+}
+
+// -------------------------------------------------------------- the rest ---
+
+// What is so in any case: whose value, whatever it is, changes nothing. Which
+// programming model the processes follow; that the spawner gathered the
+// environment, whose variables are all in the call; that output goes to the
+// launcher; what libraries say of themselves.
+bool Accept(const pmix_value_t&, const Target&) { return true; }
+
+using Kind = EnvarEdit::Kind;
+
+constexpr Row kRows[] = {
+    {PMIX_WDIR, SetPlacing<&Placing::cwd>, false},
+    {PMIX_SET_SESSION_CWD, SetPlacing<&Placing::session_cwd>, false},
+    {PMIX_PREFIX, SetPlacing<&Placing::prefix>, false},
+    {PMIX_HOST, AddHosts, false},
+    {PMIX_HOSTFILE, SetPlacing<&Placing::hostfile>, false},
+    {PMIX_ADD_HOST, AddMoreHosts, false},
+    {PMIX_ADD_HOSTFILE, SetMoreHostfile, false},
+    {PMIX_SET_ENVAR, AddEdit<Kind::kSet>, false},
+    {PMIX_UNSET_ENVAR, AddUnset, false},
+    {PMIX_ADD_ENVAR, AddEdit<Kind::kAdd>, false},
+    {PMIX_PREPEND_ENVAR, AddEdit<Kind::kPrepend>, false},
+    {PMIX_APPEND_ENVAR, AddEdit<Kind::kAppend>, false},
+    {PMIX_FIRST_ENVAR, AddEdit<Kind::kFirst>, false},
+    {PMIX_MAPBY, SetPolicy<&Policies::map_by>},
+    {PMIX_RANKBY, SetPolicy<&Policies::rank_by>},
+    {PMIX_BINDTO, SetPolicy<&Policies::bind_to>},
+    {PMIX_PPR, SetPolicy<&Policies::per_resource>},
+    {PMIX_CPUS_PER_PROC, SetPolicy<&Policies::cpus_per_proc>},
+    {PMIX_NO_OVERSUBSCRIBE, SetPolicy<&Policies::no_oversubscribe>},
+    {PMIX_NO_PROCS_ON_HEAD, SetPolicy<&Policies::no_procs_on_head>},
+    {PMIX_MERGE_STDERR_STDOUT, SetPolicy<&Policies::merge_stderr>},
+    {PMIX_IOF_MERGE_STDERR_STDOUT, SetPolicy<&Policies::merge_stderr>},
+    {PMIX_TAG_OUTPUT, SetPolicy<&Policies::tag_output>},
+    {PMIX_IOF_TAG_OUTPUT, SetPolicy<&Policies::tag_output>},
+    {PMIX_TIMESTAMP_OUTPUT, SetPolicy<&Policies::timestamp_output>},
+    {PMIX_IOF_TIMESTAMP_OUTPUT, SetPolicy<&Policies::timestamp_output>},
+    {PMIX_OUTPUT_TO_DIRECTORY, SetPolicy<&Policies::output_directory>},
+    {PMIX_IOF_OUTPUT_TO_DIRECTORY, SetPolicy<&Policies::output_directory>},
+    {PMIX_DISPLAY_MAP, SetCall<&SpawnCall::display_map>},
+    {PMIX_REPORT_BINDINGS, SetCall<&SpawnCall::report_bindings>},
+    {PMIX_SPAWN_CHILD_SEP, SetCall<&SpawnCall::separate>},
+    {PMIX_EVENT_SILENT_TERMINATION, SetCall<&SpawnCall::silent_end>},
+    {PMIX_NOTIFY_COMPLETION, SetCall<&SpawnCall::notify_completion>},
+    {PMIX_NOTIFY_JOB_EVENTS, SetCall<&SpawnCall::notify_job_events>},
+    {PMIX_JOB_TIMEOUT, SetCall<&SpawnCall::job_timeout_seconds>},
+    {PMIX_SPAWN_TIMEOUT, SetCall<&SpawnCall::spawn_timeout_seconds>},
+    {PMIX_TIMEOUT, SetCall<&SpawnCall::spawn_timeout_seconds>},
+    {PMIX_PERSONALITY, Accept, false},
+    {PMIX_ENVARS_HARVESTED, Accept, false},
+    {PMIX_FWD_STDOUT, Accept, false},
+    {PMIX_FWD_STDERR, Accept, false},
+    {PMIX_FWD_STDDIAG, Accept, false},
+    {PMIX_FWD_ENVIRONMENT, Accept, false},
+    {PMIX_NON_PMI, Accept, false},
+    {PMIX_WDIR_USER_SPECIFIED, Accept, false},
+    {PMIX_USERID, Accept, false},
+    {PMIX_GRPID, Accept, false},
+    {PMIX_SPAWNED, Accept, false},
+    {PMIX_PARENT_ID, Accept, false},
+    {PMIX_REQUESTOR_IS_CLIENT, Accept, false},
+};
+
+Status Ignore(const pmix_info_t& info, SpawnCall* call) {
+  const std::string key = Printable(KeyOf(info));
+  if ((info.flags & PMIX_INFO_REQD) != 0) {
+    return Status(kErrNotSupported,
+                  "attribute " + key + " is required and not supported");
+  }
+  if (std::ranges::count(call->ignored, key) == 0) {
+    call->ignored.push_back(key);
+  }
+  return Status();
+}
+
+Status Apply(const pmix_info_t& info, const Target& target, bool whole_job) {
+  const auto* const row = std::ranges::find(kRows, KeyOf(info), &Row::key);
+  if (row == std::end(kRows) || (row->of_job && !whole_job)) {
+    return Ignore(info, target.call);
+  }
+  if (row->set(info.value, target)) return Status();
+  return Status(kErrBadParam,
+                "attribute " + std::string(row->key) + " has no such value");
+}
+
+}  // namespace
+
+Status ApplyToJob(const pmix_info_t& info, SpawnCall* call) {
+  return Apply(info, {call, &call->placing}, true);
+}
+
+Status ApplyToApp(const pmix_info_t& info, SpawnCall* call, SpawnApp* app) {
+  return Apply(info, {call, &app->placing}, call->apps.size() == 1);
+}
+
+}  // namespace canopy::spawn

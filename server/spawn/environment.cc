@@ -1,0 +1,110 @@
+#include "server/spawn/environment.h"
+
+#include <algorithm>
+#include <string_view>
+#include <unordered_map>
+#include <unordered_set>
+
+namespace canopy::spawn {
+namespace {
+
+std::string_view NameOf(std::string_view entry) {
+  return entry.substr(0, entry.find('='));
+}
+
+Environment::iterator Find(Environment* env, std::string_view name) {
+  return std::ranges::find_if(
+      *env, [name](const std::string& e) { return NameOf(e) == name; });
+}
+
+void Unset(std::string_view pattern, Environment* env) {
+  const bool prefix = pattern.ends_with('*');
+  if (prefix) pattern.remove_suffix(1);
+  std::erase_if(*env, [&](const std::string& entry) {
+    const std::string_view name = NameOf(entry);
+    return prefix ? name.starts_with(pattern) : name == pattern;
+  });
+}
+
+// The list without the elements that are `value`.
+std::string Without(std::string_view value, std::string_view list,
+                    char separator) {
+  std::string out;
+  bool first = true;
+  for (size_t at = 0; at <= list.size();) {
+    const size_t end = std::min(list.find(separator, at), list.size());
+    const std::string_view element = list.substr(at, end - at);
+    if (element != value) {
+      if (!first) out += separator;
+      out += element;
+      first = false;
+    }
+    at = end + 1;
+  }
+  return out;
+}
+
+std::string Edited(const EnvarEdit& edit, std::string_view old) {
+  using Kind = EnvarEdit::Kind;
+  const std::string mark(1, edit.separator);
+  const std::string rest = edit.kind == Kind::kFirst
+                               ? Without(edit.value, old, edit.separator)
+                               : std::string(old);
+  if (edit.kind == Kind::kSet || rest.empty()) return edit.value;
+  return edit.kind == Kind::kAppend ? rest + mark + edit.value
+                                    : edit.value + mark + rest;
+}
+
+}  // namespace
+
+void Apply(const EnvarEdit& edit, Environment* env) {
+  using Kind = EnvarEdit::Kind;
+  if (edit.kind == Kind::kUnset) return Unset(edit.name, env);
+  const auto it = Find(env, edit.name);
+  if (it == env->end()) {
+    env->push_back(edit.name + "=" + edit.value);
+  } else if (edit.kind != Kind::kAdd) {
+    *it = edit.name + "=" + Edited(edit, it->substr(edit.name.size() + 1));
+  }
+}
+
+void Apply(const std::vector<EnvarEdit>& edits, Environment* env) {
+  for (const EnvarEdit& edit : edits) Apply(edit, env);
+}
+
+void Merge(const Environment& entries, Environment* env) {
+  std::unordered_map<std::string, size_t> index;
+  for (size_t i = 0; i < env->size(); ++i) {
+    index.emplace(NameOf((*env)[i]), i);
+  }
+  for (const std::string& entry : entries) {
+    const auto [it, is_new] = index.emplace(NameOf(entry), env->size());
+    if (is_new) {
+      env->push_back(entry);
+    } else {
+      (*env)[it->second] = entry;
+    }
+  }
+}
+
+std::vector<Environment> TakeApart(const std::vector<Environment>& whole,
+                                   Environment* base) {
+  std::vector<std::unordered_set<std::string_view>> names(whole.size());
+  for (size_t i = 0; i < whole.size(); ++i) {
+    for (const std::string& entry : whole[i]) names[i].insert(NameOf(entry));
+  }
+  std::erase_if(*base, [&](const std::string& entry) {
+    return std::ranges::any_of(
+        names, [&](const auto& have) { return !have.contains(NameOf(entry)); });
+  });
+  const std::unordered_set<std::string> shared(base->begin(), base->end());
+  std::vector<Environment> out(whole.size());
+  for (size_t i = 0; i < whole.size(); ++i) {
+    for (const std::string& entry : whole[i]) {
+      if (!shared.contains(entry)) out[i].push_back(entry);
+    }
+  }
+  return out;
+}
+
+}  // namespace canopy::spawn

@@ -1,0 +1,61 @@
+#include "server/spawn/environment.h"
+
+#include <gtest/gtest.h>
+
+namespace canopy::spawn {
+namespace {
+
+using Kind = EnvarEdit::Kind;
+
+Environment After(const std::vector<EnvarEdit>& edits, Environment env) {
+  Apply(edits, &env);
+  return env;
+}
+
+TEST(EnvironmentTest, SetOverwritesAndAddDoesNot) {
+  EXPECT_EQ(After({{Kind::kSet, "A", "2"}, {Kind::kSet, "B", "3"}}, {"A=1"}),
+            (Environment{"A=2", "B=3"}));
+  EXPECT_EQ(After({{Kind::kAdd, "A", "2"}, {Kind::kAdd, "B", "3"}}, {"A=1"}),
+            (Environment{"A=1", "B=3"}));
+}
+
+TEST(EnvironmentTest, UnsetTakesOneNameOrAllWithABeginning) {
+  const Environment env = {"AB=1", "A=2", "ABC=3"};
+  EXPECT_EQ(After({{Kind::kUnset, "A", ""}}, env),
+            (Environment{"AB=1", "ABC=3"}));
+  EXPECT_EQ(After({{Kind::kUnset, "AB*", ""}}, env), (Environment{"A=2"}));
+}
+
+TEST(EnvironmentTest, ListsGrowAtTheEndThatIsNamed) {
+  EXPECT_EQ(After({{Kind::kPrepend, "P", "x", ':'}}, {"P=a:b"}),
+            (Environment{"P=x:a:b"}));
+  EXPECT_EQ(After({{Kind::kAppend, "P", "x", ';'}}, {"P=a"}),
+            (Environment{"P=a;x"}));
+  EXPECT_EQ(After({{Kind::kAppend, "P", "x", ':'}}, {}), (Environment{"P=x"}));
+}
+
+TEST(EnvironmentTest, FirstMovesWhatIsInTheListAlready) {
+  EXPECT_EQ(After({{Kind::kFirst, "P", "x", ':'}}, {"P=a:x:b:x"}),
+            (Environment{"P=x:a:b"}));
+  EXPECT_EQ(After({{Kind::kFirst, "P", "x", ':'}}, {"P=x"}),
+            (Environment{"P=x"}));
+}
+
+TEST(EnvironmentTest, EditsAreAppliedInTheirOrder) {
+  EXPECT_EQ(After({{Kind::kUnset, "A", ""},
+                   {Kind::kAdd, "A", "2"},
+                   {Kind::kAppend, "A", "3", ':'}},
+                  {"A=1"}),
+            (Environment{"A=2:3"}));
+}
+
+TEST(EnvironmentTest, ApplicationsThatDifferShareWhatTheyHaveInCommon) {
+  Environment base = {"A=1", "B=1", "C=1"};
+  const auto own = TakeApart({{"A=1", "B=2"}, {"A=1", "B=1", "C=1"}}, &base);
+  EXPECT_EQ(base, (Environment{"A=1", "B=1"})) << "one must not have C";
+  EXPECT_EQ(own[0], (Environment{"B=2"}));
+  EXPECT_EQ(own[1], (Environment{"C=1"}));
+}
+
+}  // namespace
+}  // namespace canopy::spawn

@@ -1,0 +1,40 @@
+#include "server/spawn/job_events.h"
+
+#include "common/codec/infos.h"
+#include "common/status.h"
+#include "common/values/info_list.h"
+#include "common/values/value.h"
+#include "pmix_common.h"
+
+namespace canopy::spawn {
+namespace {
+
+Bytes Encoded(const InfoList& infos) {
+  std::string out;
+  return EncodeInfos(infos.data(), infos.size(), &out) == kSuccess
+             ? Bytes(std::move(out))
+             : Bytes();
+}
+
+}  // namespace
+
+Bytes JobEventInfo(const std::string& nspace) {
+  InfoList infos;
+  infos.Add(PMIX_NSPACE, Value::String(nspace));
+  return Encoded(infos);
+}
+
+Bytes JobEndInfo(const std::string& nspace, const JobOutcome& outcome) {
+  InfoList infos;
+  infos.Add(PMIX_NSPACE, Value::String(nspace));
+  infos.Add(PMIX_JOB_TERM_STATUS, Value::Status(outcome.status));
+  if (outcome.status != kSuccess) {
+    infos.Add(PMIX_EXIT_CODE, Value::Int(outcome.exit_code));
+  }
+  if (outcome.first_failed != kRankInvalid) {
+    infos.Add(PMIX_PROCID, Value::Proc({nspace, outcome.first_failed}));
+  }
+  return Encoded(infos);
+}
+
+}  // namespace canopy::spawn

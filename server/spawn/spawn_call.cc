@@ -1,0 +1,129 @@
+#include "server/spawn/spawn_call.h"
+
+#include <utility>
+
+#include "common/codec/decoder.h"
+#include "common/values/element_ops.h"
+#include "common/values/info_list.h"
+#include "common/values/type_table.h"
+#include "pmix_common.h"
+#include "server/spawn/attributes.h"
+
+namespace canopy::spawn {
+namespace {
+
+constexpr size_t kDecodedBytes = size_t{64} << 20;
+
+// An application as C has it.
+class CApp {
+ public:
+  CApp() = default;
+  CApp(CApp&& other) noexcept : app_(std::exchange(other.app_, {})) {}
+  CApp& operator=(CApp&&) = delete;
+  ~CApp() { DestructElement(*FindType(PMIX_APP), &app_); }
+
+  pmix_app_t* get() { return &app_; }
+  const pmix_app_t* operator->() const { return &app_; }
+
+ private:
+  pmix_app_t app_ = {};
+};
+
+Status Malformed(const Decoder& in) {
+  const int code =
+      in.code() == kErrOutOfResource ? in.code() : kErrUnpackFailure;
+  return Status(code, "the request to spawn is malformed or too large");
+}
+
+bool GetCount(Decoder* in, size_t limit, size_t* count) {
+  if (!in->GetSize(count)) return false;
+  return *count <= limit || in->Fail(kErrOutOfResource);
+}
+
+bool ReadArrays(Decoder* in, InfoList* infos, std::vector<CApp>* apps) {
+  size_t count = 0;
+  if (!GetCount(in, kMaxInfos, &count)) return false;
+  for (size_t i = 0; i < count; ++i) {
+    pmix_info_t info = {};
+    if (!in->GetInfo(&info)) return false;
+    infos->Adopt(&info);
+  }
+  if (!GetCount(in, kMaxApps, &count)) return false;
+  for (size_t i = 0; i < count; ++i) {
+    CApp& app = apps->emplace_back();
+    if (!in->GetElement(PMIX_APP, app.get())) return false;
+    if (app->ninfo > kMaxInfos) return in->Fail(kErrOutOfResource);
+  }
+  return in->done();
+}
+
+std::vector<std::string> Texts(char* const* texts) {
+  std::vector<std::string> out;
+  for (; texts != nullptr && *texts != nullptr; ++texts) {
+    out.emplace_back(*texts);
+  }
+  return out;
+}
+
+// What a process has beside its attributes. `argv` repeats the command by
+// convention; where it names another, the command is what is run.
+Status ReadProgram(const pmix_app_t& c, SpawnApp* app) {
+  app->argv = Texts(c.argv);
+  const std::string command = c.cmd == nullptr ? "" : c.cmd;
+  if (app->argv.empty()) {
+    app->argv.push_back(command);
+  } else if (!command.empty()) {
+    app->argv[0] = command;
+  }
+  if (app->argv[0].empty()) {
+    return Status(kErrJobNoExeSpecified, "an application names no program");
+  }
+  if (c.maxprocs < 0 || static_cast<uint32_t>(c.maxprocs) > kMaxProcs) {
+    return Status(kErrBadParam, app->argv[0] +
+                                    ": so many processes can not be "
+                                    "started: " +
+                                    std::to_string(c.maxprocs));
+  }
+  app->num_procs = static_cast<uint32_t>(c.maxprocs);
+  Environment env = Texts(c.env);
+  std::erase_if(env, [](const std::string& entry) {
+    return entry.find('=') == 0 || entry.find('=') == std::string::npos;
+  });
+  Merge(env, &app->env);
+  if (c.cwd != nullptr) app->placing.cwd = c.cwd;
+  return Status();
+}
+
+Status ReadApps(const std::vector<CApp>& apps, SpawnCall* call) {
+  if (apps.empty()) {
+    return Status(kErrBadParam, "there is no application to spawn");
+  }
+  call->apps.resize(apps.size());
+  for (size_t i = 0; i < apps.size(); ++i) {
+    const pmix_app_t& c = *apps[i].operator->();
+    SpawnApp& app = call->apps[i];
+    if (Status s = ReadProgram(c, &app); !s.ok()) return s;
+    for (size_t k = 0; k < c.ninfo; ++k) {
+      if (Status s = ApplyToApp(c.info[k], call, &app); !s.ok()) return s;
+    }
+  }
+  return Status();
+}
+
+}  // namespace
+
+Result<SpawnCall> ParseSpawnCall(std::string_view bytes) {
+  Decoder in(bytes);
+  in.set_memory_limit(kDecodedBytes);
+  InfoList infos;
+  std::vector<CApp> apps;
+  if (!ReadArrays(&in, &infos, &apps)) return Malformed(in);
+  SpawnCall call;
+  for (const pmix_info_t& info : infos) {
+    if (Status s = ApplyToJob(info, &call); !s.ok()) return s;
+  }
+  if (Status s = ReadApps(apps, &call); !s.ok()) return s;
+  return call;
+}
+
+}  // namespace canopy::spawn

@@ -1,0 +1,82 @@
+// What a call of PMIx_Spawn asks for, read from its arrays of infos and
+// applications.
+#ifndef CANOPY_SERVER_SPAWN_SPAWN_CALL_H_
+#define CANOPY_SERVER_SPAWN_SPAWN_CALL_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "common/hosts.h"
+#include "common/status.h"
+#include "server/spawn/environment.h"
+
+namespace canopy::spawn {
+
+inline constexpr size_t kMaxApps = 128;
+inline constexpr size_t kMaxInfos = 512;  // in one array
+inline constexpr uint32_t kMaxProcs = 1 << 20;
+
+// What may be said of the job and of one application alike. Empty: not said.
+struct Placing {
+  std::string cwd;
+  bool session_cwd = false;  // the session's directory, whatever `cwd` is
+  std::string prefix;        // where programs are that are named without one
+  std::vector<Host> hosts;
+  std::string hostfile;
+  // PMIX_ADD_HOST and its file: as `hosts` for members of the overlay.
+  bool adds_hosts = false;
+  std::vector<EnvarEdit> edits;  // in array order
+};
+
+// Where the processes go and what is shown of it: of the whole job, or of its
+// only application.
+struct Policies {
+  std::string map_by;
+  std::string rank_by;
+  std::string bind_to;
+  std::string per_resource;  // PMIX_PPR: "N:RESOURCE"
+  uint32_t cpus_per_proc = 0;
+  bool no_oversubscribe = false;
+  bool no_procs_on_head = false;
+  bool merge_stderr = false;
+  bool tag_output = false;
+  bool timestamp_output = false;
+  std::string output_directory;
+};
+
+struct SpawnApp {
+  std::vector<std::string> argv;  // argv[0] is the program
+  Environment env;                // on top of the job's
+  Placing placing;
+  uint32_t num_procs = 1;
+};
+
+struct SpawnCall {
+  std::vector<SpawnApp> apps;
+  Placing placing;
+  Policies policies;
+  bool display_map = false;
+  bool report_bindings = false;
+  bool separate = false;  // lives and dies without its parent
+  bool silent_end = false;
+  bool notify_completion = false;
+  bool notify_job_events = false;
+  uint32_t job_timeout_seconds = 0;    // 0: none
+  uint32_t spawn_timeout_seconds = 0;  // 0: none
+  // Names of attributes that nobody honours; each once.
+  std::vector<std::string> ignored;
+};
+
+// `bytes` in codec form: SIZE n, n INFO, SIZE m, m APP. Errors, in one line:
+// kErrUnpackFailure (malformed), kErrBadParam (a value of the wrong kind, no
+// application), kErrJobNoExeSpecified, kErrNotSupported (an attribute marked
+// required that is not honoured), kErrOutOfResource (more than the limits).
+Result<SpawnCall> ParseSpawnCall(std::string_view bytes);
+
+}  // namespace canopy::spawn
+
+#endif  // CANOPY_SERVER_SPAWN_SPAWN_CALL_H_

@@ -1,0 +1,205 @@
+#include "server/spawn/spawn_call.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "common/codec/encoder.h"
+#include "common/status.h"
+#include "common/values/info_list.h"
+#include "common/values/value.h"
+#include "pmix_common.h"
+#include "pmix_deprecated.h"
+
+namespace canopy::spawn {
+namespace {
+
+struct TestApp {
+  std::string cmd = "prog";
+  std::vector<std::string> argv = {"prog", "arg"};
+  std::vector<std::string> env = {};
+  std::string cwd = "";
+  int maxprocs = 2;
+  InfoList infos = {};
+};
+
+std::vector<char*> Pointers(std::vector<std::string>& texts) {
+  std::vector<char*> out;
+  for (std::string& text : texts) out.push_back(text.data());
+  out.push_back(nullptr);
+  return out;
+}
+
+void Put(const InfoList& infos, Encoder* out) {
+  out->PutSize(infos.size());
+  for (const pmix_info_t& info : infos) out->PutInfo(info);
+}
+
+std::string Call(const InfoList& job, std::vector<TestApp> apps) {
+  Encoder out;
+  Put(job, &out);
+  out.PutSize(apps.size());
+  for (TestApp& app : apps) {
+    std::vector<char*> argv = Pointers(app.argv);
+    std::vector<char*> env = Pointers(app.env);
+    pmix_app_t c = {};
+    c.cmd = app.cmd.data();
+    c.argv = argv.data();
+    c.env = env.data();
+    c.cwd = app.cwd.empty() ? nullptr : app.cwd.data();
+    c.maxprocs = app.maxprocs;
+    c.info = app.infos.mutable_data();
+    c.ninfo = app.infos.size();
+    out.PutElement(PMIX_APP, &c);
+  }
+  return out.Take();
+}
+
+SpawnCall Parse(const InfoList& job, std::vector<TestApp> apps = {TestApp()}) {
+  const std::string bytes = Call(job, std::move(apps));
+  Result<SpawnCall> call = ParseSpawnCall(bytes);
+  EXPECT_TRUE(call.ok()) << call.status().message();
+  return call.ok() ? *std::move(call) : SpawnCall();
+}
+
+int Refusal(const InfoList& job, std::vector<TestApp> apps = {TestApp()}) {
+  const std::string bytes = Call(job, std::move(apps));
+  return ParseSpawnCall(bytes).code();
+}
+
+TEST(SpawnCallTest, ProgramsAndTheirEnvironment) {
+  TestApp app;
+  app.env = {"A=1", "noequals", "=none", "A=2", "B="};
+  app.cwd = "/there";
+  const SpawnCall call = Parse({}, {app, TestApp{.cmd = "two", .argv = {}}});
+  ASSERT_EQ(call.apps.size(), 2u);
+  EXPECT_EQ(call.apps[0].argv, (std::vector<std::string>{"prog", "arg"}));
+  EXPECT_EQ(call.apps[0].env, (Environment{"A=2", "B="}));
+  EXPECT_EQ(call.apps[0].placing.cwd, "/there");
+  EXPECT_EQ(call.apps[0].num_procs, 2u);
+  EXPECT_EQ(call.apps[1].argv, (std::vector<std::string>{"two"}));
+}
+
+TEST(SpawnCallTest, WhatIsMissingOrImpossible) {
+  EXPECT_EQ(Refusal({}, {}), kErrBadParam);
+  EXPECT_EQ(Refusal({}, {TestApp{.cmd = "", .argv = {}}}),
+            kErrJobNoExeSpecified);
+  EXPECT_EQ(Refusal({}, {TestApp{.maxprocs = -1}}), kErrBadParam);
+  EXPECT_EQ(Refusal({}, {TestApp{.maxprocs = 1 << 30}}), kErrBadParam);
+  EXPECT_EQ(Refusal({}, std::vector<TestApp>(kMaxApps + 1)), kErrOutOfResource);
+}
+
+TEST(SpawnCallTest, EveryCutIsMalformed) {
+  InfoList job;
+  job.Add(PMIX_HOST, Value::String("a"));
+  const std::string bytes = Call(job, {TestApp()});
+  for (size_t size = 0; size < bytes.size(); ++size) {
+    const std::string cut = bytes.substr(0, size);
+    EXPECT_FALSE(ParseSpawnCall(cut).ok()) << size;
+  }
+  const std::string longer = bytes + "x";
+  EXPECT_EQ(ParseSpawnCall(longer).code(), kErrUnpackFailure);
+}
+
+TEST(SpawnCallTest, AttributesOfTheJob) {
+  InfoList job;
+  job.Add(PMIX_WDIR, Value::String("/w"));
+  job.Add(PMIX_HOST, Value::String("a,b:2"));
+  job.Add(PMIX_HOSTFILE, Value::String("file"));
+  job.Add(PMIX_MAPBY, Value::String("node"));
+  job.Add(PMIX_CPUS_PER_PROC, Value::Uint32(3));
+  job.Add(PMIX_NO_OVERSUBSCRIBE, Value::Bool(true));
+  job.Add(PMIX_TAG_OUTPUT, Value::Bool(true));
+  job.Add(PMIX_JOB_TIMEOUT, Value::Int(7));
+  job.Add(PMIX_SPAWN_TIMEOUT, Value::Int(8));
+  job.Add(PMIX_SPAWN_CHILD_SEP, Value::Bool(true));
+  const SpawnCall call = Parse(job);
+  EXPECT_EQ(call.placing.cwd, "/w");
+  ASSERT_EQ(call.placing.hosts.size(), 2u);
+  EXPECT_EQ(call.placing.hosts[1].slots, 2u);
+  EXPECT_FALSE(call.placing.adds_hosts);
+  EXPECT_EQ(call.placing.hostfile, "file");
+  EXPECT_EQ(call.policies.map_by, "node");
+  EXPECT_EQ(call.policies.cpus_per_proc, 3u);
+  EXPECT_TRUE(call.policies.no_oversubscribe);
+  EXPECT_TRUE(call.policies.tag_output);
+  EXPECT_EQ(call.job_timeout_seconds, 7u);
+  EXPECT_EQ(call.spawn_timeout_seconds, 8u);
+  EXPECT_TRUE(call.separate);
+  EXPECT_TRUE(call.ignored.empty());
+}
+
+TEST(SpawnCallTest, AttributesOfAnApplicationAreItsOwn) {
+  TestApp app;
+  app.infos.Add(PMIX_WDIR, Value::String("/own"));
+  app.infos.Add(PMIX_ADD_HOST, Value::String("c"));
+  const SpawnCall call = Parse({}, {app, TestApp()});
+  EXPECT_EQ(call.apps[0].placing.cwd, "/own");
+  EXPECT_TRUE(call.apps[0].placing.adds_hosts);
+  EXPECT_EQ(call.apps[1].placing.cwd, "");
+  EXPECT_EQ(call.placing.cwd, "");
+}
+
+TEST(SpawnCallTest, APolicyOfTheOnlyApplicationIsTheJobs) {
+  TestApp app;
+  app.infos.Add(PMIX_MAPBY, Value::String("node"));
+  EXPECT_EQ(Parse({}, {app}).policies.map_by, "node");
+  const SpawnCall two = Parse({}, {app, TestApp()});
+  EXPECT_EQ(two.policies.map_by, "");
+  EXPECT_EQ(two.ignored, (std::vector<std::string>{PMIX_MAPBY}));
+}
+
+TEST(SpawnCallTest, VariablesKeepTheirOrder) {
+  char name[] = "V";
+  char value[] = "x";
+  InfoList job;
+  const auto add = [&](const char* key, char separator) {
+    pmix_info_t info = {};
+    std::snprintf(info.key, sizeof info.key, "%s", key);
+    info.value.type = PMIX_ENVAR;
+    info.value.data.envar = {name, value, separator};
+    job.Append(info);
+  };
+  add(PMIX_SET_ENVAR, '\0');
+  job.Add(PMIX_UNSET_ENVAR, Value::String("W*"));
+  add(PMIX_APPEND_ENVAR, ';');
+  const SpawnCall call = Parse(job);
+  ASSERT_EQ(call.placing.edits.size(), 3u);
+  EXPECT_EQ(call.placing.edits[0].kind, EnvarEdit::Kind::kSet);
+  EXPECT_EQ(call.placing.edits[0].separator, ':');
+  EXPECT_EQ(call.placing.edits[1].kind, EnvarEdit::Kind::kUnset);
+  EXPECT_EQ(call.placing.edits[1].name, "W*");
+  EXPECT_EQ(call.placing.edits[2].kind, EnvarEdit::Kind::kAppend);
+  EXPECT_EQ(call.placing.edits[2].separator, ';');
+}
+
+TEST(SpawnCallTest, WhatNobodyHonoursIsNamedOnceAndRefusedWhenRequired) {
+  InfoList job;
+  job.Add("some.key", Value::Bool(true));
+  job.Add("some.key", Value::Bool(true));
+  job.Add(PMIX_CPU_LIST, Value::String("0-3"));
+  EXPECT_EQ(Parse(job).ignored,
+            (std::vector<std::string>{"some.key", PMIX_CPU_LIST}));
+  InfoList required;
+  required.Add(PMIX_CPU_LIST, Value::String("0"), PMIX_INFO_REQD);
+  EXPECT_EQ(Refusal(required), kErrNotSupported);
+}
+
+TEST(SpawnCallTest, AValueOfAnotherTypeIsRefused) {
+  for (const char* key : {PMIX_WDIR, PMIX_HOST, PMIX_MAPBY, PMIX_SET_ENVAR,
+                          PMIX_UNSET_ENVAR, PMIX_HOSTFILE}) {
+    InfoList job;
+    job.Add(key, Value::Bool(true));
+    EXPECT_EQ(Refusal(job), kErrBadParam) << key;
+  }
+  InfoList negative;
+  negative.Add(PMIX_JOB_TIMEOUT, Value::Int(-1));
+  EXPECT_EQ(Refusal(negative), kErrBadParam);
+  InfoList hosts;
+  hosts.Add(PMIX_HOST, Value::String("a:x"));
+  EXPECT_EQ(Refusal(hosts), kErrBadParam);
+}
+
+}  // namespace
+}  // namespace canopy::spawn

@@ -1,0 +1,86 @@
+#include "tests/sim/spawn_host.h"
+
+#include <sstream>
+
+#include "common/status.h"
+#include "server/core/step/control_inputs.h"
+
+namespace canopy::sim {
+
+using namespace core;  // NOLINT: the vocabulary of this file
+
+Bytes SpawnCallFor(const std::vector<NodeId>& agents) {
+  std::string out;
+  for (const NodeId agent : agents) out += std::to_string(agent) + " ";
+  return Bytes(std::move(out));
+}
+
+SpawnHost::SpawnHost(JobCatalog& jobs, AgentInputs& inputs, Oracle& oracle,
+                     StandardInput& standard_input, Launchers& launchers,
+                     Errors& errors)
+    : jobs_(jobs),
+      inputs_(inputs),
+      oracle_(oracle),
+      standard_input_(standard_input),
+      launchers_(launchers),
+      errors_(errors) {}
+
+void SpawnHost::On(NodeId node, HostSpawn& a) {
+  const Id id{a.proc, a.request};
+  for (const auto& [nspace, spawned] : spawned_) {
+    if (spawned.id != id || (spawned.over && !spawned.ran)) continue;
+    errors_.push_back("a spawn was executed again that has become " + nspace);
+  }
+  std::vector<NodeId> agents;
+  std::istringstream call{std::string(a.call.view())};
+  for (NodeId agent = 0; call >> agent;) agents.push_back(agent);
+  if (agents.empty()) {
+    return inputs_.Post(node,
+                        SpawnDone{a.proc, a.request, kErrJobFailedToMap, ""});
+  }
+  JobSpec job = MakeJob("spawned" + std::to_string(++last_), agents);
+  job.parent = a.proc;
+  executed_[id].push_back(job.nspace);
+  spawned_[job.nspace] = {node, id, job.procs.size()};
+  jobs_.Add(job);
+  oracle_.OnJob(job);
+  standard_input_.Open(job.nspace, node);
+  launchers_.Launch(node, job);
+}
+
+void SpawnHost::On(NodeId node, JobChanged& a) {
+  const auto it = spawned_.find(a.nspace);
+  if (it == spawned_.end()) return;
+  Spawned& spawned = it->second;
+  spawned.ran |= a.procs_started == spawned.num_procs;
+  spawned.over |= a.phase == JobPhase::kEnded;
+  if (spawned.answered || (!spawned.ran && !spawned.over)) return;
+  spawned.answered = true;
+  const auto& [proc, request] = spawned.id;
+  inputs_.Post(node, SpawnDone{proc, request,
+                               spawned.ran ? kSuccess : kErrJobFailedToLaunch,
+                               spawned.ran ? a.nspace : ""});
+}
+
+std::vector<Input> SpawnHost::Recovered(NodeId node) {
+  std::vector<Input> out;
+  for (auto& [nspace, spawned] : spawned_) {
+    if (spawned.node != node) continue;
+    const auto& [proc, request] = spawned.id;
+    if (!spawned.over) {
+      spawned.answered = false;
+      out.push_back(SpawnRecovered{proc, request});
+    } else if (spawned.ran) {
+      out.push_back(SpawnDone{proc, request, kSuccess, nspace});
+    }
+  }
+  return out;
+}
+
+void SpawnHost::Reset(NodeId node) {
+  std::erase_if(spawned_, [node](const auto& entry) {
+    return entry.second.node == node;
+  });
+}
+
+}  // namespace canopy::sim

@@ -1,0 +1,74 @@
+// Stand-in for the control service where processes spawn jobs.
+#ifndef CANOPY_TESTS_SIM_SPAWN_HOST_H_
+#define CANOPY_TESTS_SIM_SPAWN_HOST_H_
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "common/bytes.h"
+#include "common/ids.h"
+#include "server/core/step/control_actions.h"
+#include "server/core/step/input.h"
+#include "tests/sim/agent_inputs.h"
+#include "tests/sim/jobs.h"
+#include "tests/sim/launchers.h"
+#include "tests/sim/oracle.h"
+#include "tests/sim/standard_input.h"
+
+namespace canopy::sim {
+
+// A call that it understands: a job with a rank on each of these agents, or, of
+// none, one that cannot be mapped.
+Bytes SpawnCallFor(const std::vector<NodeId>& agents);
+
+// Executes spawns, and complains when one is executed again that runs or has
+// run. Like the control service it keeps in files what its successor needs.
+class SpawnHost {
+ public:
+  // All must outlive it.
+  SpawnHost(JobCatalog& jobs, AgentInputs& inputs, Oracle& oracle,
+            StandardInput& standard_input, Launchers& launchers,
+            Errors& errors);
+
+  void On(NodeId node, core::HostSpawn& a);
+  void On(NodeId node, core::JobChanged& a);
+
+  // What the node's successor knows of its predecessor's spawns.
+  std::vector<core::Input> Recovered(NodeId node);
+  // The machine fails, with its files.
+  void Reset(NodeId node);
+
+  // Jobs that came of the request, in order.
+  const std::vector<std::string>& JobsOf(const ProcId& proc,
+                                         RequestId request) {
+    return executed_[{proc, request}];
+  }
+
+ private:
+  using Id = std::pair<ProcId, RequestId>;
+  struct Spawned {
+    NodeId node = kNoNode;
+    Id id;
+    size_t num_procs = 0;
+    bool ran = false;  // all of it has started
+    bool over = false;
+    bool answered = false;
+  };
+
+  JobCatalog& jobs_;
+  AgentInputs& inputs_;
+  Oracle& oracle_;
+  StandardInput& standard_input_;
+  Launchers& launchers_;
+  Errors& errors_;
+  std::map<std::string, Spawned> spawned_;  // with a record somewhere
+  std::map<Id, std::vector<std::string>> executed_;
+  uint32_t last_ = 0;
+};
+
+}  // namespace canopy::sim
+
+#endif  // CANOPY_TESTS_SIM_SPAWN_HOST_H_

@@ -5,11 +5,11 @@
 
 #include <atomic>
 #include <cstdint>
-#include <deque>
 #include <functional>
 #include <map>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "common/event_loop.h"
@@ -19,8 +19,10 @@
 #include "protos/control.pb.h"
 #include "server/control/family.h"
 #include "server/control/job_record.h"
+#include "server/control/launcher.h"
 #include "server/control/launcher_stream.h"
 #include "server/control/spawn_requests.h"
+#include "server/control/state_collector.h"
 #include "server/core/step/control_actions.h"
 #include "server/core/step/control_inputs.h"
 #include "server/ports/input_sink.h"
@@ -53,17 +55,19 @@ class JobManager : public JobObserver, public LauncherListener {
   void SignalJob(const std::string& nspace, int signal);
 
   // Asks every agent for its state; `done` gets the answers by node.
-  using StateDone =
-      std::function<void(const std::vector<core::StateCollected>&)>;
   void CollectState(const std::string& what, const std::string& nspace,
-                    StateDone done);
+                    StateCollector::Done done) {
+    states_.Collect(what, nspace, std::move(done));
+  }
 
   void OnJobChanged(const core::JobChanged& change) override;
   void OnSpawn(const core::HostSpawn& spawn) override;
   void OnOutput(const core::DeliverOutput& output) override;
   void OnOutputDelivered(const core::OutputDelivered& output) override;
   void OnInputConsumed(const core::InputConsumed& input) override;
-  void OnStateCollected(const core::StateCollected& state) override;
+  void OnStateCollected(const core::StateCollected& state) override {
+    states_.OnCollected(state);
+  }
 
   uint64_t NewLauncher() override { return next_launcher_++; }
   void OnLauncher(uint64_t id, LauncherStream* launcher) override;
@@ -71,23 +75,6 @@ class JobManager : public JobObserver, public LauncherListener {
   void OnGone(uint64_t id) override;
 
  private:
-  // Output that was sent to a launcher and is not consumed yet: its node gets
-  // the credit.
-  struct Unconsumed {
-    std::string nspace;
-    Rank rank = 0;
-    uint64_t bytes = 0;
-  };
-  struct LauncherState {
-    LauncherStream* stream = nullptr;
-    uint64_t family = 0;                // 0: none yet, or its end was sent
-    std::vector<std::string> ended;     // jobs of the family whose end was sent
-    std::deque<Unconsumed> unconsumed;  // in order
-  };
-  struct Collection {
-    std::vector<core::StateCollected> answers;
-    StateDone done;
-  };
   // A family that has ended, whose launcher may not know it yet.
   struct Ended {
     std::vector<std::string> jobs;  // whose records are left
@@ -95,7 +82,7 @@ class JobManager : public JobObserver, public LauncherListener {
   };
   using FamilyEntry = std::map<uint64_t, Family>::iterator;
 
-  void Launch(uint64_t id, LauncherState* launcher, const v1::Launch& launch);
+  void Launch(uint64_t id, Launcher* launcher, const v1::Launch& launch);
   FamilyEntry MakeFamily(const std::string& first);
   JobRecord& AddJob(FamilyEntry family, std::shared_ptr<const JobSpec> job,
                     const LaunchFacts& facts);
@@ -104,13 +91,12 @@ class JobManager : public JobObserver, public LauncherListener {
   void RecoverFamily(const std::string& token,
                      const std::vector<const PersistedJob*>& jobs);
   void RecoverJob(const PersistedJob& persisted, FamilyEntry family);
-  void Reattach(uint64_t id, LauncherState* launcher,
-                const v1::Reattach& reattach);
-  void ReattachTo(uint64_t id, LauncherState* launcher, FamilyEntry family,
+  void Reattach(uint64_t id, Launcher* launcher, const v1::Reattach& reattach);
+  void ReattachTo(uint64_t id, Launcher* launcher, FamilyEntry family,
                   const v1::Reattach& reattach);
-  void ReattachOutput(LauncherState* launcher, const Family& family,
+  void ReattachOutput(Launcher* launcher, const Family& family,
                       const std::string& nspace, const v1::Reattach& reattach);
-  void SendMapped(LauncherState* launcher, v1::RunEvent event);
+  void SendMapped(Launcher* launcher, v1::RunEvent event);
   void Offer(const std::string& nspace, v1::Input* input);
   void Kill(const Family& family, core::KillRequested kill);
   // Its launcher is gone and the family is to end.
@@ -118,10 +104,8 @@ class JobManager : public JobObserver, public LauncherListener {
   // The launcher has not reattached in time.
   void OnReattachTimeout(const std::string& token);
   void AwaitLauncher(const std::string& token);
-  void Refuse(LauncherState* launcher, const Status& status);
-  void Consume(LauncherState* launcher, uint64_t bytes);
   Family* FamilyOf(const std::string& nspace);
-  LauncherState* LauncherOf(const std::string& nspace);
+  Launcher* LauncherOf(const std::string& nspace);
   void Report(const core::JobChanged& change);
   void OnFailing(const core::JobChanged& change);
   void EndTogether(const JobSpec& failed, bool with_parent);
@@ -130,24 +114,21 @@ class JobManager : public JobObserver, public LauncherListener {
                   const v1::JobEnd& end, bool ran);
   void Conclude(FamilyEntry family);
   void EndOutOfTime(const std::string& nspace);
-  void SendEnd(LauncherState* launcher, std::vector<std::string> ended,
-               const v1::JobEnd& end);
 
   EventLoop* const loop_;
   const JobPlanner planner_;
   InputSink* sink_ = nullptr;
   std::atomic<uint64_t> next_launcher_{1};
-  std::map<uint64_t, LauncherState> launchers_;
+  std::map<uint64_t, Launcher> launchers_;
   JobRecords jobs_;
   std::map<uint64_t, Family> families_;
   uint64_t next_family_ = 1;
   SpawnRequests spawns_;
+  StateCollector states_;
   LaunchPersistence* persistence_ = nullptr;
   uint32_t grace_ms_ = 0;
   uint32_t reattach_timeout_ms_ = 0;
   std::map<std::string, Ended> ended_;  // by token
-  std::map<uint64_t, Collection> collections_;
-  uint64_t next_collection_ = 1;
   std::vector<std::function<void()>> when_idle_;
 };
 

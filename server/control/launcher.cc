@@ -1,0 +1,54 @@
+#include "server/control/launcher.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "server/control/launcher_events.h"
+#include "server/core/step/control_inputs.h"
+
+namespace canopy::control {
+
+void Launcher::Refuse(const Status& status) {
+  v1::RunEvent event;
+  *event.mutable_end() = EndOf(status);
+  Send(std::move(event));
+  Finish();
+}
+
+void Launcher::End(std::vector<std::string> jobs, const v1::JobEnd& end) {
+  v1::RunEvent event;
+  *event.mutable_end() = end;
+  family = 0;
+  ended = std::move(jobs);
+  Send(std::move(event));
+  Finish();
+}
+
+void Launcher::SendOutput(const core::DeliverOutput& output,
+                          const std::string& nspace) {
+  if (!output.data.empty()) {
+    unconsumed_.push_back({output.nspace, output.rank, output.data.size()});
+  }
+  v1::RunEvent event;
+  v1::Output* const out = event.mutable_output();
+  out->set_rank(output.rank);
+  out->set_channel(output.channel);
+  out->set_data(output.data.view().data(), output.data.size());
+  out->set_nspace(nspace);
+  Send(std::move(event));
+}
+
+void Launcher::Consume(uint64_t bytes, InputSink* sink) {
+  while (bytes > 0 && !unconsumed_.empty()) {
+    Unconsumed& next = unconsumed_.front();
+    const uint64_t part = std::min(bytes, next.bytes);
+    sink->OnInput(core::OutputConsumed{next.nspace, next.rank, part});
+    bytes -= part;
+    next.bytes -= part;
+    if (next.bytes == 0) unconsumed_.pop_front();
+  }
+}
+
+void Launcher::ConsumeAll(InputSink* sink) { Consume(UINT64_MAX, sink); }
+
+}  // namespace canopy::control

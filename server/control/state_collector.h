@@ -1,0 +1,39 @@
+// Questions about the state of every agent, and their answers.
+#ifndef CANOPY_SERVER_CONTROL_STATE_COLLECTOR_H_
+#define CANOPY_SERVER_CONTROL_STATE_COLLECTOR_H_
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "server/core/step/control_actions.h"
+#include "server/ports/input_sink.h"
+
+namespace canopy::control {
+
+// Loop thread only.
+class StateCollector {
+ public:
+  using Done = std::function<void(const std::vector<core::StateCollected>&)>;
+
+  void set_sink(InputSink* sink) { sink_ = sink; }
+  // `done` gets the answers by node.
+  void Collect(const std::string& what, const std::string& nspace, Done done);
+  void OnCollected(const core::StateCollected& state);
+
+ private:
+  struct Collection {
+    std::vector<core::StateCollected> answers;
+    Done done;
+  };
+
+  InputSink* sink_ = nullptr;
+  std::map<uint64_t, Collection> collections_;
+  uint64_t next_ = 1;
+};
+
+}  // namespace canopy::control
+
+#endif  // CANOPY_SERVER_CONTROL_STATE_COLLECTOR_H_

@@ -5,6 +5,7 @@
 
 #include "common/status.h"
 #include "tests/sim/soak_run.h"
+#include "tests/sim/spawn_host.h"
 
 namespace canopy::sim {
 
@@ -19,6 +20,10 @@ constexpr int kCodeOne = 1 << 8;  // wait status of exit code 1
 // not depend on it.
 constexpr uint64_t kInputSeeds = 5;
 constexpr uint64_t kInputSeed = 3;
+// The same of jobs that spawn others.
+constexpr uint64_t kSpawnSeeds = 7;
+constexpr uint64_t kSpawnSeed = 2;
+constexpr char kSpawnedNspace[] = "spawned";
 
 }  // namespace
 
@@ -36,6 +41,7 @@ uint32_t Soak::RadixOf(uint64_t seed, const SoakOptions& options) {
 Soak::Soak(uint64_t seed, const SoakOptions& options)
     : options_(options),
       with_input_(seed % kInputSeeds == kInputSeed),
+      with_spawns_(seed % kSpawnSeeds == kSpawnSeed),
       rng_(seed),
       cluster_(NodesOf(seed, options), RadixOf(seed, options), seed,
                options.restarts ? Persistence::kOn : Persistence::kOff) {
@@ -81,6 +87,7 @@ void Soak::PlanJobs() {
     job->strict = OneIn(2);
     job->script = MakeScript(rng_, nspace, static_cast<Rank>(ranks.size()));
     if (with_input_) PlanInput(*job);
+    if (with_spawns_) PlanSpawn(*job);
     jobs_.push_back(std::move(job));
   }
 }
@@ -90,6 +97,13 @@ void Soak::PlanInput(PlannedJob& job) {
   job.spec.stdin_target = OneIn(2) ? StdinTarget::kAll : StdinTarget::kRank;
   job.spec.stdin_rank = static_cast<Rank>(Random(job.spec.procs.size()));
   job.pieces_left = Random(10);
+}
+
+void Soak::PlanSpawn(PlannedJob& job) {
+  for (uint64_t count = 1 + Random(3); count > 0; --count) {
+    const auto at = static_cast<std::ptrdiff_t>(Random(job.script.size() + 1));
+    job.script.insert(job.script.begin() + at, {Op::Kind::kSpawn, 0, {}});
+  }
 }
 
 void Soak::Launch(PlannedJob& job) {
@@ -115,7 +129,16 @@ void Soak::OfferInput(PlannedJob& job) {
 
 // -------------------------------------------------------------- processes ---
 
+// They live for a while and connect to nobody.
+void Soak::OnStartOfSpawned(const ProcId& proc) {
+  const auto life = static_cast<TimeNs>(Random(20 * kMs));
+  cluster_.At(cluster_.now() + life, [this, proc] {
+    if (cluster_.shims().IsRunning(proc)) cluster_.shims().Exit(proc, 0);
+  });
+}
+
 void Soak::OnStart(const ProcId& proc) {
+  if (proc.nspace.starts_with(kSpawnedNspace)) return OnStartOfSpawned(proc);
   Actor actor;
   for (const auto& job : jobs_) {
     if (job->spec.nspace == proc.nspace) actor.job = job.get();
@@ -141,7 +164,10 @@ void Soak::OnAnswer(RequestId request) {
   actor->second.waiting = 0;
   ready_.push_back(proc);
   const int status = cluster_.clients().StatusOf(request);
-  const bool foreign = actor->second.operation.starts_with("foreign");
+  const std::string& operation = actor->second.operation;
+  // A node on which it was to start something may be lost.
+  const bool foreign =
+      operation.starts_with("foreign") || (any_fault_ && operation == "spawn");
   if (status == kSuccess || foreign) return;
   if (!actor->second.job->harmed) {
     Error(ToString(proc) + ": " + actor->second.operation + " ended with " +
@@ -223,6 +249,11 @@ void Soak::Begin(const ProcId& proc, Actor& actor, const Op& op) {
                             : CollectiveOp::kConnect,
           proc, op.some);
       return;
+    case Op::Kind::kSpawn:
+      if (proc.rank != 0) return;
+      actor.operation = "spawn";
+      actor.waiting = BeginSpawn(proc);
+      return;
     case Op::Kind::kGet: {
       const Rank peer = (proc.rank * 7 + 1 + actor.next_get * 5) % ranks;
       actor.operation = "get of k" + number + " of " + std::to_string(peer);
@@ -237,6 +268,14 @@ void Soak::Begin(const ProcId& proc, Actor& actor, const Op& op) {
       return;
     }
   }
+}
+
+RequestId Soak::BeginSpawn(const ProcId& proc) {
+  std::vector<NodeId> agents;
+  for (uint64_t n = 1 + Random(4); n > 0; --n) {
+    agents.push_back(static_cast<NodeId>(Random(result_.nodes)));
+  }
+  return cluster_.clients().Spawn(proc, SpawnCallFor(agents));
 }
 
 RequestId Soak::BeginGet(const ProcId& proc, const ProcId& target,

@@ -22,7 +22,8 @@ struct Op {
     kSome,
     kGet,
     kForeign,
-    kConnect
+    kConnect,
+    kSpawn,  // by rank 0
   };
   Kind kind = Kind::kCommit;
   uint32_t number = 0;

@@ -43,6 +43,7 @@ class Soak {
 
   void PlanJobs();
   void PlanInput(PlannedJob& job);
+  void PlanSpawn(PlannedJob& job);
   void Launch(PlannedJob& job);
   void OfferInput(PlannedJob& job);
 
@@ -52,6 +53,8 @@ class Soak {
   static bool AwaitsInput(const ProcId& proc, const Actor& actor);
   void Advance(const ProcId& proc);
   void Begin(const ProcId& proc, Actor& actor, const Op& op);
+  RequestId BeginSpawn(const ProcId& proc);
+  void OnStartOfSpawned(const ProcId& proc);
   RequestId BeginGet(const ProcId& proc, const ProcId& target,
                      const std::string& key, uint32_t timeout_ms);
   void EndClosed();
@@ -82,6 +85,8 @@ class Soak {
   const SoakOptions options_;
   // Jobs take standard input.
   const bool with_input_;
+  // Jobs spawn others.
+  const bool with_spawns_;
   SoakResult result_;
   std::mt19937_64 rng_;
   Cluster cluster_;

@@ -112,8 +112,6 @@ struct UnpublishArrived {
 // The reply's payload is the new namespace (text).
 struct SpawnArrived {
   ClientId client = 0;
-  // With the process, the identity of the request: one that comes again with
-  // the same number is the same spawn.
   RequestId request = 0;
   Bytes call;
 };

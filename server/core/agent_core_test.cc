@@ -54,6 +54,15 @@ TEST_F(AgentCoreTest, AbortsNameRanksThatAreThere) {
   }
 }
 
+TEST_F(AgentCoreTest, ASpawnerHasTheJobsDataBeforeItsAnswer) {
+  ASSERT_EQ(All<HostSpawn>(Step(SpawnArrived{1, 7, {}})).size(), 1u);
+  Step(LaunchRequested{JobOn("child", {1})});
+  const Actions actions = Step(SpawnDone{{"job", 0}, 7, kSuccess, "child"});
+  ASSERT_EQ(actions.size(), 2u);
+  EXPECT_EQ(std::get<RegisterJob>(actions[0]).job->nspace, "child");
+  EXPECT_EQ(std::get<ReplyClient>(actions[1]).payload.view(), "child");
+}
+
 TEST_F(AgentCoreTest, WhoPublishesACommitAnswersIt) {
   const Actions actions = Step(Committed{1, 7, {{Scope::kGlobal, Kval("k")}}});
   ASSERT_EQ(actions.size(), 1u);

@@ -170,6 +170,19 @@ TEST_F(RouterTest, WhatIsDroppedWithoutARouteIsReported) {
   EXPECT_EQ(dropped_[0].second.code(), kErrOutOfResource);
 }
 
+// Nothing is known of the versions of the others here.
+TEST_F(RouterTest, WhatTheReceiverDoesNotHaveIsAnsweredInItsPlace) {
+  Make();
+  router_->Send({kNoNode, 3, core::SpawnRequest{{"job", 1}, 7, Bytes("call")}});
+  EXPECT_TRUE(links_.sent.empty());
+  ASSERT_EQ(messages_.size(), 1u);
+  EXPECT_EQ(messages_[0].src, 3u);
+  EXPECT_EQ(messages_[0].dst, 1u);
+  const auto& reply = std::get<core::SpawnReply>(messages_[0].body);
+  EXPECT_EQ(reply.status, kErrNotSupported);
+  EXPECT_EQ(reply.request, 7u);
+}
+
 TEST_F(RouterTest, AMessageOverTheLimitBecomesAFailure) {
   config_.message_limit_bytes = 1000;
   Make();

@@ -142,6 +142,19 @@ TEST(Version5, WhatWouldMeanSomethingElseIsNotSent) {
   EXPECT_EQ(sent.job_exits().exits(0).rank(), 2u);
 }
 
+TEST(Version5, ASpawnIsRefusedByIt) {
+  const core::SpawnRequest request{{"job", 1}, 7, Bytes("call")};
+  EXPECT_FALSE(CanExpress(request));
+  EXPECT_FALSE(CanExpress(core::SpawnReply{{"job", 1}, 7, 0, "new", {}}));
+  const auto refusal = RefusalBy5(request);
+  ASSERT_TRUE(refusal.has_value());
+  const auto& reply = std::get<core::SpawnReply>(*refusal);
+  EXPECT_EQ(reply.proc, (ProcId{"job", 1}));
+  EXPECT_EQ(reply.request, 7u);
+  EXPECT_EQ(reply.status, kErrNotSupported);
+  EXPECT_FALSE(RefusalBy5(core::JobQuery{"job"}).has_value());
+}
+
 TEST(Version5, TheRestIsTheSameInBoth) {
   for (const MessageBody& body :
        {MessageBody(core::DmodexRequest{1, {"job", 0}, "key", 5}),

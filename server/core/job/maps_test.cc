@@ -43,6 +43,24 @@ TEST_F(JobMapsTest, AsksTheRootOnce) {
   EXPECT_EQ(jobs_.Find("x")->agent_of(1), 3u);
 }
 
+TEST_F(JobMapsTest, AMapThatIsLentIsReleasedWithTheJob) {
+  maps_.OnLent(3, "x", Reply(1, "y").spec);
+  EXPECT_EQ(jobs_.Find("x"), nullptr) << "the map of another job";
+  maps_.OnLent(3, "x", Reply(1, "x").spec);
+  ASSERT_NE(jobs_.Find("x"), nullptr);
+  maps_.OnForget(0, "x");
+  EXPECT_NE(jobs_.Find("x"), nullptr) << "not by the lender";
+  maps_.OnForget(3, "x");
+  EXPECT_EQ(jobs_.Find("x"), nullptr);
+}
+
+TEST_F(JobMapsTest, AMapThatComesUnaskedEndsTheQuestion) {
+  Ask("x");
+  maps_.OnLent(0, "x", Reply(1, "x").spec);
+  EXPECT_EQ(maps_.num_requests(), 0u);
+  EXPECT_EQ(maps_.NextDeadline(), kNever);
+}
+
 TEST_F(JobMapsTest, UnknownAtTheRoot) {
   const uint64_t request = Ask("x");
   maps_.OnReply(0, {request, kErrNotFound, "x", {}});

@@ -343,9 +343,9 @@ struct BodyField<core::JobMapReply> : std::integral_constant<uint32_t, 27> {};
 template <>
 struct BodyField<core::AbortReply> : std::integral_constant<uint32_t, 28> {};
 template <>
-struct BodyField<core::SpawnRequest> : std::integral_constant<uint32_t, 34> {};
+struct BodyField<core::SpawnRequest> : std::integral_constant<uint32_t, 29> {};
 template <>
-struct BodyField<core::SpawnReply> : std::integral_constant<uint32_t, 35> {};
+struct BodyField<core::SpawnReply> : std::integral_constant<uint32_t, 30> {};
 
 // A serialised Body whose one field is `message`: one allocation.
 template <typename T>

@@ -16,6 +16,7 @@
 #include "server/core/modex/gets.h"
 #include "server/core/modex/modex.h"
 #include "server/core/modex/persisted_commits.h"
+#include "server/core/publish/publishing.h"
 #include "server/core/spawn/spawns.h"
 #include "server/core/state_reports.h"
 #include "server/core/tree.h"
@@ -40,12 +41,15 @@ struct AgentCore::State {
         engine(self, config.node_names, tree, jobs),
         aborts(self, jobs, engine),
         spawns(self, jobs, engine),
-        ends(jobs, collectives, events) {
+        ends(jobs, collectives, events),
+        publishing(self, tree, jobs) {
     collectives.set_persists(config.persists);
     engine.set_persists(config.persists);
+    publishing.set_persists(config.persists);
     if (config.began_at != kNever) {
       engine.set_began(config.began_at);
       gets.set_began(config.began_at);
+      publishing.set_began(config.began_at);
     }
   }
 
@@ -66,6 +70,7 @@ struct AgentCore::State {
     collectives.OnClientGone(in.client);
     events.OnClientGone(in.client);
     aborts.OnClientGone(in.client);
+    publishing.OnClientGone(now, in.client, &out);
     jobs.Disconnect(in.client);
   }
 
@@ -95,6 +100,9 @@ struct AgentCore::State {
 
   void On(const CollectiveArrived& in) { collectives.OnArrived(now, in, &out); }
   void On(const GetArrived& in) { gets.OnGet(now, in, &out); }
+  void On(const PublishArrived& in) { publishing.OnPublish(now, in, &out); }
+  void On(const LookupArrived& in) { publishing.OnLookup(now, in, &out); }
+  void On(const UnpublishArrived& in) { publishing.OnUnpublish(now, in, &out); }
 
   void On(const AbortArrived& in) {
     const ProcId* proc = jobs.ProcOf(in.client);
@@ -112,14 +120,8 @@ struct AgentCore::State {
         ControlJob{in.client, in.request, *proc, in.targets, in.info});
   }
 
-  void On(const PublishArrived& in) { Refuse(in.client, in.request); }
-  void On(const LookupArrived& in) { Refuse(in.client, in.request); }
-  void On(const UnpublishArrived& in) { Refuse(in.client, in.request); }
-  void Refuse(ClientId client, RequestId request) {
-    Reply(client, request, kErrNotSupported);
-  }
-
   void On(const FinalizeArrived& in) {
+    publishing.OnFinalize(now, in.client, &out);
     jobs.Finalize(in.client);
     Reply(in.client, in.request, kSuccess);
   }
@@ -133,6 +135,7 @@ struct AgentCore::State {
   void On(const PeerArrived& in) {
     const PeerMessage& message = in.message;
     if (message.dst != self) return;
+    if (publishing.OnPeer(now, message, &out)) return;
     std::visit([&](const auto& body) { OnBody(message, body); }, message.body);
   }
 
@@ -254,6 +257,7 @@ struct AgentCore::State {
     if (in.up) {
       events.OnNodeReturned(in.node);
       engine.OnNodeReturned(now, &out);
+      publishing.OnNodeReturned(now, &out);
       TakeReleased();
     } else {
       ends.OnNodeLost(now, in.node, &out);
@@ -262,6 +266,7 @@ struct AgentCore::State {
       // Jobs may be removed with it: the other engines must not look them up.
       PropagateChanges();
       gets.OnNodeLost(now, in.node, &out);
+      publishing.OnNodeLost(now, in.node, &out);
       reports.OnNodeLost(in.node, &out);
       maps.OnNodeLost(&out);
     }
@@ -282,6 +287,7 @@ struct AgentCore::State {
     collectives.OnNodeRestarted(now, in.node, &out);
     engine.OnNodeRestarted(now, in.node, &out);
     gets.OnNodeRestarted(now, in.node, &out);
+    publishing.OnNodeRestarted(now, in.node, &out);
     reports.OnNodeLost(in.node, &out);
     events.OnNodeReturned(in.node);
     maps.OnNodeRestarted(in.node, &out);
@@ -304,6 +310,7 @@ struct AgentCore::State {
     collectives.OnRecovered(nspace);
     for (const PersistedRecord& record : in.records)
       collectives.Recover(record);
+    publishing.Recover(now, nspace, in.records, &out);
     for (const PublishRank& data : in.published) {
       if (!modex.RecoverRemote(data)) continue;
       out.push_back(modex.Publication(data.proc));
@@ -378,6 +385,7 @@ struct AgentCore::State {
   void On(const Tick&) {
     collectives.OnTick(now, &out);
     gets.OnTick(now, &out);
+    publishing.OnTick(now, &out);
     maps.OnTick(now);
     reports.OnTick(now, &out);
     aborts.OnTick(now, &out);
@@ -428,6 +436,7 @@ struct AgentCore::State {
       spawns.OnJobRemoved(job.nspace);
       collectives.OnJobRemoved(job.nspace, &out);
       gets.OnJobRemoved(now, job.nspace, &out);
+      publishing.OnJobRemoved(now, job.nspace, &out);
       events.OnJobRemoved(job.nspace);
       modex.DropJob(job.nspace);
       maps.OnJobRemoved(job, &out);
@@ -441,6 +450,7 @@ struct AgentCore::State {
       collectives.OnRankGone(now, proc, &out);
       gets.OnRankGone(now, proc, &out);
       aborts.OnRankGone(proc, &out);
+      publishing.OnRankGone(now, proc, &out);
     }
   }
 
@@ -456,7 +466,8 @@ struct AgentCore::State {
   void UpdateDeadline() {
     const TimeNs next = std::min(
         {collectives.NextDeadline(), gets.NextDeadline(), maps.NextDeadline(),
-         reports.NextDeadline(), aborts.NextDeadline(), engine.NextDeadline()});
+         reports.NextDeadline(), aborts.NextDeadline(), engine.NextDeadline(),
+         publishing.NextDeadline()});
     // The previous deadline is consumed once due, whatever caused this step.
     if (next == deadline && deadline > now) return;
     if (next == kNever && deadline == kNever) return;
@@ -477,6 +488,7 @@ struct AgentCore::State {
       collectives.Describe(t, nspace, &answer.waiting);
       gets.Describe(t, nspace, &answer.waiting);
       aborts.Describe(t, nspace, &answer.waiting);
+      publishing.Describe(t, nspace, &answer.waiting);
       engine.Describe(t, nspace, &answer.waiting);
       spawns.Describe(t, nspace, &answer.waiting);
     }
@@ -510,6 +522,7 @@ struct AgentCore::State {
   Aborts aborts;
   Spawns spawns;
   EndEvents ends;
+  Publishing publishing;
   TimeNs now = 0;
   TimeNs deadline = kNever;
   Actions out;  // of the step that runs
@@ -547,6 +560,8 @@ ResourceCounts AgentCore::Count() const {
   counts.spawns = state.spawns.num_pending();
   counts.questions = state.reports.num_questions();
   counts.listeners = state.events.num_listeners();
+  counts.publications = state.publishing.num_publications();
+  counts.publishing = state.publishing.num_operations();
   return counts;
 }
 

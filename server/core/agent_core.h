@@ -31,7 +31,8 @@ struct CoreConfig {
 };
 
 // Resources held by an agent, by kind. Those of a job are released with the
-// job: an agent that knows no job and has no client has zero everywhere.
+// job: an agent that knows no job and has no client has zero everywhere. (What
+// was published to outlive its job is not counted.)
 struct ResourceCounts {
   size_t jobs = 0;         // whose map is here
   size_t launched = 0;     // of them, those that this agent has a part in
@@ -47,7 +48,9 @@ struct ResourceCounts {
   size_t aborts = 0;  // not known to have reached the job's controller
   size_t spawns = 0;  // requests held or executed
   size_t questions = 0;
-  size_t listeners = 0;  // clients with event handlers
+  size_t listeners = 0;     // clients with event handlers
+  size_t publications = 0;  // but for those that outlive their jobs
+  size_t publishing = 0;    // publishes, lookups and unpublishes under way
 
   auto operator<=>(const ResourceCounts&) const = default;
 };

@@ -6,7 +6,8 @@ namespace canopy::core {
 namespace {
 
 // By type. None is the beginning of another.
-constexpr std::string_view kNames[] = {"controller", "collective ", "commit "};
+constexpr std::string_view kNames[] = {"controller", "collective ", "commit ",
+                                       "publication ", "lookup "};
 
 }  // namespace
 

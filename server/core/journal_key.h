@@ -18,9 +18,11 @@
 namespace canopy::core {
 
 enum class JournalRecordType : uint8_t {
-  kController,  // which agent controls the job
-  kCollective,  // how a collective has ended
-  kCommit,      // what a rank has committed for a key
+  kController,   // which agent controls the job
+  kCollective,   // how a collective has ended
+  kCommit,       // what a rank has committed for a key
+  kPublication,  // what a rank has published
+  kLookup,       // the answer to a lookup that ended publications
 };
 
 // A key that ends after its type: what identifies the record is appended.

@@ -12,12 +12,15 @@ TEST(JournalKeyTest, TheStoredNamesStay) {
   EXPECT_EQ(BeginKey(JournalRecordType::kController).str(), "controller");
   EXPECT_EQ(BeginKey(JournalRecordType::kCollective).str(), "collective ");
   EXPECT_EQ(BeginKey(JournalRecordType::kCommit).str(), "commit ");
+  EXPECT_EQ(BeginKey(JournalRecordType::kPublication).str(), "publication ");
+  EXPECT_EQ(BeginKey(JournalRecordType::kLookup).str(), "lookup ");
 }
 
 TEST(JournalKeyTest, ATypeAndWhatFollowsComeBack) {
   for (const auto type :
        {JournalRecordType::kController, JournalRecordType::kCollective,
-        JournalRecordType::kCommit}) {
+        JournalRecordType::kCommit, JournalRecordType::kPublication,
+        JournalRecordType::kLookup}) {
     WireWriter writer = BeginKey(type);
     writer.Uint(7);
     const std::string key = writer.Take();

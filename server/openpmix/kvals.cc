@@ -2,6 +2,7 @@
 
 #include <optional>
 #include <utility>
+#include <vector>
 
 #include "common/codec/infos.h"
 #include "common/codec/transcode.h"
@@ -115,6 +116,34 @@ bool PackInfos(const PeerTraits& peer, std::string_view infos, Encoder* out) {
   }
   out->PackSize(readable.size());
   out->PackInfos(readable.span());
+  return out->ok();
+}
+
+bool PackFound(const PeerTraits& peer, std::string_view found, Encoder* out) {
+  Decoder in(found);
+  size_t count = 0;
+  if (!in.GetSize(&count)) return false;
+  std::vector<Value> values;  // own what the others show
+  std::vector<pmix_pdata_t> readable;
+  for (size_t i = 0; i < count; ++i) {
+    ProcId proc;
+    std::string_view key;
+    Value value;
+    if (!in.GetProc(&proc) || !in.GetString(&key) || !in.GetValue(&value) ||
+        key.size() > kMaxKeyLen) {
+      return false;
+    }
+    if (ValueFor(peer, EncodeValue(value.raw())).empty()) continue;
+    pmix_pdata_t pdata = {ToC(proc), {}, value.raw()};
+    key.copy(pdata.key, kMaxKeyLen);
+    readable.push_back(pdata);
+    values.push_back(std::move(value));
+  }
+  out->PackSize(readable.size());
+  if (!readable.empty()) {
+    out->PackCall(PMIX_PDATA, static_cast<int32_t>(readable.size()),
+                  readable.data());
+  }
   return out->ok();
 }
 

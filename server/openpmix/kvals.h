@@ -34,6 +34,9 @@ void PackKval(const PeerTraits& peer, std::string_view key,
 // form, SIZE and elements; false when they are malformed (nothing is written).
 bool PackInfos(const PeerTraits& peer, std::string_view infos, Encoder* out);
 
+// The same for PDATAs: what was published.
+bool PackFound(const PeerTraits& peer, std::string_view found, Encoder* out);
+
 }  // namespace canopy::openpmix
 
 #endif  // CANOPY_SERVER_OPENPMIX_KVALS_H_

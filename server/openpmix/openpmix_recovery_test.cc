@@ -78,6 +78,24 @@ TEST_F(OpenPmixRecoveryTest, AWaitingFenceIsPutAgain) {
   EXPECT_NE(Ask(fd, 102, kJobInfo), "") << "it is served";
 }
 
+TEST_F(OpenPmixRecoveryTest, PublishingAndLookingUpArePutAgain) {
+  const UniqueFd fd = Join();
+  Send(fd, Message(101, "02 06 02 e807 02 01 02 04 6b00 00 0e 05"));
+  Send(fd, Message(102, "02 07 02 e807 02 01 02 04 6b00 02 00"));
+  Send(fd, Message(103, "02 08 02 e807 02 00 02 00"));
+  Restart();
+  Recover();
+  ASSERT_EQ(sink_.All<core::PublishArrived>().size(), 1u);
+  EXPECT_EQ(sink_.All<core::PublishArrived>()[0].request, 101u);
+  ASSERT_EQ(sink_.All<core::LookupArrived>().size(), 1u);
+  EXPECT_EQ(sink_.All<core::LookupArrived>()[0].request, 102u);
+  EXPECT_EQ(sink_.All<core::UnpublishArrived>().size(), 1u);
+  Answer(101, kSuccess);
+  EXPECT_EQ(Body(Receive(fd), 101), "0200");
+  Answer(102, kSuccess, Unhex("01 04 7800 02 04 6b00 0e 05"));
+  EXPECT_EQ(Body(Receive(fd), 102), "020002010204780002046b000e05");
+}
+
 TEST_F(OpenPmixRecoveryTest, WhatWaitsForATurnIsServedByTheNext) {
   int64_t now = 0;  // a turn is one message
   endpoint_.reset();

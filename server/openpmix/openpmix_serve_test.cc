@@ -31,7 +31,7 @@ TEST_F(OpenPmixEndpointTest, StatusAnswersInBothForms) {
 
 TEST_F(OpenPmixEndpointTest, WhatIsNotServedIsAnsweredAtOnce) {
   const UniqueFd modern = Join();
-  EXPECT_EQ(Ask(modern, 101, "02 06 02 00 02 00"), "025d");  // -47
+  EXPECT_EQ(Ask(modern, 101, "02 14 02 00"), "025d");  // -47
   EXPECT_EQ(Ask(modern, 102, "02 7f"), "025d");
   const UniqueFd old = Join("3.2.3", "v3");
   EXPECT_EQ(Ask(old, 103, "00000001 7f"), "00000001ffffffd1");
@@ -177,6 +177,36 @@ TEST_F(OpenPmixEndpointTest, ResultsOfJobControl) {
   Send(fd, Message(101, "02 12 02 00 02 00"));
   Answer(101, kSuccess);
   EXPECT_EQ(Body(Receive(fd), 101), "02000200");
+}
+
+// Rank 2 of "x" has published "k" = 5.
+TEST_F(OpenPmixEndpointTest, WhatWasLookedUp) {
+  const std::string found = Unhex("01 04 7800 02 04 6b00 0e 05");
+  const std::string request = "02 07 02 e807 02 01 02 04 6b00 02 00";
+  const UniqueFd modern = Join();
+  Send(modern, Message(101, request));
+  ASSERT_EQ(sink_.All<core::LookupArrived>().size(), 1u);
+  Answer(101, kSuccess, found);
+  EXPECT_EQ(Body(Receive(modern), 101), "020002010204780002046b000e05");
+  Send(modern, Message(102, request));
+  Answer(102, kErrPartialSuccess, found);
+  EXPECT_EQ(Body(Receive(modern), 102), "026702010204780002046b000e05");
+  Send(modern, Message(103, request));
+  Answer(103, kErrNotFound);
+  EXPECT_EQ(Body(Receive(modern), 103), "025b");
+  const UniqueFd old = Join("3.2.3", "v3");
+  Send(old, Message(300,
+                    "00000001 07 00000001 000003e8 00000001 000f"
+                    "0000000000000001 00000001 00000002 6b00"
+                    "00000001 000f 0000000000000000"));
+  Answer(300, kSuccess, found);
+  EXPECT_EQ(Body(Receive(old), 300),
+            "0000000100000000"
+            "00000001000f0000000000000001"
+            "00000001"
+            "00000002780000000002"
+            "000000026b00"
+            "000e00000005");
 }
 
 TEST_F(OpenPmixEndpointTest, DataAfterARefresh) {

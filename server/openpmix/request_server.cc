@@ -285,9 +285,13 @@ void RequestServer::Reply(Connection& c, const core::ReplyClient& reply) {
 void RequestServer::Answer(Connection& c, uint32_t tag,
                            const PendingRequest& request,
                            const core::ReplyClient& reply) {
-  if (reply.status != kSuccess) return SendStatus(c, tag, reply.status);
+  const bool partly = request.answer == AnswerForm::kFound &&
+                      reply.status == kErrPartialSuccess;
+  if (reply.status != kSuccess && !partly) {
+    return SendStatus(c, tag, reply.status);
+  }
   Encoder out(c.traits.form);
-  out.PackStatus(kSuccess);
+  out.PackStatus(reply.status);
   switch (request.answer) {
     case AnswerForm::kNone:
       return;
@@ -300,6 +304,11 @@ void RequestServer::Answer(Connection& c, uint32_t tag,
       break;
     case AnswerForm::kInfos:
       if (!PackInfos(c.traits, reply.payload.view(), &out)) {
+        return SendStatus(c, tag, kErrPackFailure);
+      }
+      break;
+    case AnswerForm::kFound:
+      if (!PackFound(c.traits, reply.payload.view(), &out)) {
         return SendStatus(c, tag, kErrPackFailure);
       }
       break;

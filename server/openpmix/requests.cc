@@ -8,6 +8,7 @@
 #include "common/codec/decoder.h"
 #include "common/codec/encoder.h"
 #include "common/codec/infos.h"
+#include "common/codec/transcode.h"
 #include "common/values/element_ops.h"
 #include "common/values/type_table.h"
 #include "common/values/value.h"
@@ -24,6 +25,7 @@ constexpr size_t kMaxProcs = 1 << 20;
 constexpr size_t kMaxCodes = 1 << 16;
 constexpr size_t kMaxQueries = 1 << 12;
 constexpr size_t kMaxApps = 1 << 10;
+constexpr size_t kMaxKeys = 1 << 12;
 constexpr size_t kMaxText = 64 << 10;
 constexpr size_t kDecodedBytes = size_t{256} << 20;
 constexpr uint64_t kMaxTimeoutSeconds = UINT32_MAX / 1000;
@@ -176,6 +178,69 @@ Request ReadRefresh(Reading& r) {
   ReadText(r.in, kMaxNspaceLen, &input.target.nspace);
   r.in.UnpackRank(&input.target.rank);
   return CoreRequest{std::move(input), AnswerForm::kRefresh};
+}
+
+// Plain, as many peers cannot read a compressed string.
+bool Inflate(Decoder& in, InfoList* infos) {
+  for (size_t i = 0; i < infos->size(); ++i) {
+    pmix_value_t& value = infos->mutable_data()[i].value;
+    const auto plain = InflateString(EncodeValue(value));
+    if (!plain) continue;
+    Result<Value> text = DecodeValue(*plain);
+    if (!text.ok()) return in.Fail(text.code());
+    Value::Adopt(&value);
+    value = text->Release();
+  }
+  return true;
+}
+
+// The user that a peer claims to be says nothing.
+void SkipUser(Decoder& in) {
+  uint32_t user = 0;
+  size_t count = 0;
+  in.UnpackElements(PMIX_UINT32, 1, &user, &count);
+}
+
+void ReadKeys(Decoder& in, std::vector<std::string>* keys) {
+  size_t n = 0;
+  in.UnpackSize(&n);
+  if (n > kMaxKeys) in.Fail(kErrOutOfResource);
+  for (size_t i = 0; i < n && in.ok(); ++i) {
+    ReadText(in, kMaxKeyLen, &keys->emplace_back());
+  }
+}
+
+Request ReadPublish(Reading& r) {
+  core::PublishArrived input;
+  input.client = r.requester.client;
+  input.request = r.tag;
+  InfoList infos;
+  SkipUser(r.in);
+  if (r.in.UnpackCountedInfos(&infos) && Inflate(r.in, &infos)) {
+    OurForm(r.in, infos, &input.info);
+  }
+  return CoreRequest{std::move(input)};
+}
+
+// PMIx_Lookup and PMIx_Unpublish.
+template <typename Input>
+Request ReadOfKeys(Reading& r, AnswerForm answer) {
+  Input input;
+  input.client = r.requester.client;
+  input.request = r.tag;
+  InfoList infos;
+  SkipUser(r.in);
+  ReadKeys(r.in, &input.keys);
+  if (r.in.UnpackCountedInfos(&infos)) OurForm(r.in, infos, &input.info);
+  return CoreRequest{std::move(input), answer};
+}
+
+Request ReadLookup(Reading& r) {
+  return ReadOfKeys<core::LookupArrived>(r, AnswerForm::kFound);
+}
+
+Request ReadUnpublish(Reading& r) {
+  return ReadOfKeys<core::UnpublishArrived>(r, AnswerForm::kStatus);
 }
 
 Request ReadFinalize(Reading& r) {
@@ -390,9 +455,9 @@ constexpr CommandRow kCommands[] = {
     {"fence", ReadFence},
     {"get", ReadGet},
     {"finalize", ReadFinalize},
-    {"publish", nullptr, {kUint32, kInfos}},
-    {"lookup", nullptr, {kUint32, kTexts, kInfos}},
-    {"unpublish", nullptr, {kUint32, kTexts, kInfos}},
+    {"publish", ReadPublish},
+    {"lookup", ReadLookup},
+    {"unpublish", ReadUnpublish},
     {"spawn", ReadSpawn},
     {"connect", ReadConnect},
     {"disconnect", ReadDisconnect},

@@ -28,6 +28,7 @@ enum class AnswerForm : uint8_t {
   kInfos,    // then the results
   kConnect,  // then job info of the other namespaces
   kSpawn,    // then the new namespace and its job info
+  kFound,    // then what was looked up, with a partial success too
 };
 
 // For the core to decide; a reply with that form follows.

@@ -47,9 +47,9 @@ constexpr Sample kSamples[] = {
     {"fence", false},
     {"get", false, 4},
     {"finalize", false},
-    {"publish", true},
-    {"lookup", true},
-    {"unpublish", true},
+    {"publish", false},
+    {"lookup", false},
+    {"unpublish", false},
     {"spawn", false},
     {"connect", false},
     {"disconnect", false},
@@ -125,6 +125,25 @@ TEST(Requests, WhatIsNotServedIsReadAndRefused) {
     for (const RefusedRequest& r : InBothForms<RefusedRequest>(sample.name)) {
       EXPECT_EQ(r.status, kErrNotSupported) << sample.name;
     }
+  }
+}
+
+TEST(Requests, Publishing) {
+  for (const auto& in :
+       CoreInputs<core::PublishArrived>("publish", AnswerForm::kStatus)) {
+    EXPECT_EQ(in.client, 77u);
+    EXPECT_EQ(in.request, 101u);
+    EXPECT_EQ(in.info.view(), kOurInfos);
+  }
+  for (const auto& in :
+       CoreInputs<core::LookupArrived>("lookup", AnswerForm::kFound)) {
+    EXPECT_EQ(in.keys, std::vector<std::string>{"k"});
+    EXPECT_EQ(in.info.view(), kOurInfos);
+  }
+  for (const auto& in :
+       CoreInputs<core::UnpublishArrived>("unpublish", AnswerForm::kStatus)) {
+    EXPECT_EQ(in.keys, std::vector<std::string>{"k"});
+    EXPECT_EQ(in.info.view(), kOurInfos);
   }
 }
 

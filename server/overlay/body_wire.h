@@ -278,6 +278,106 @@ void Describe(V& v, Is<SpawnReply> auto& m) {
   v.Field(5, m.spec);
 }
 
+template <typename V>
+void Describe(V& v, Is<PublicationId> auto& m) {
+  v.Field(1, m.publisher);
+  v.Field(2, m.number);
+}
+
+template <typename V>
+void Describe(V& v, Is<PublicationReader> auto& m) {
+  v.Field(1, m.proc);
+  v.Field(2, m.request);
+  v.Field(3, m.node);
+}
+
+template <typename V>
+void Describe(V& v, Is<Publication> auto& m) {
+  v.Field(1, m.id);
+  v.Field(2, m.steward);
+  v.Field(3, m.version);
+  v.Field(4, m.request);
+  v.Bounded(5, m.key, kMaxKeyLen);
+  v.Field(6, m.range);
+  v.Field(7, m.persistence);
+  v.Field(8, m.members);
+  v.Field(9, m.uid);
+  v.Field(10, m.gid);
+  v.Field(11, m.uids);
+  v.Field(12, m.gids);
+  v.Field(13, m.value);
+  v.Field(14, m.reader);
+}
+
+template <typename V>
+void Describe(V& v, Is<DirectoryStore> auto& m) {
+  v.Field(1, m.request);
+  v.Field(2, m.publication);
+  v.Field(3, m.is_new);
+}
+
+template <typename V>
+void Describe(V& v, Is<DirectoryRemove> auto& m) {
+  v.Field(1, m.request);
+  v.Field(2, m.id);
+}
+
+template <typename V>
+void Describe(V& v, Is<DirectoryPull> auto& m) {
+  v.Field(1, m.request);
+}
+
+template <typename V>
+void Describe(V& v, Is<LookupKey> auto& m) {
+  v.Bounded(1, m.key, kMaxKeyLen);
+  v.Field(2, m.status);
+}
+
+template <typename V>
+void Describe(V& v, Is<Searcher> auto& m) {
+  v.Field(1, m.proc);
+  v.Field(2, m.request);
+  v.Field(3, m.uid);
+  v.Field(4, m.gid);
+  v.Field(5, m.range);
+  v.Field(6, m.members);
+}
+
+template <typename V>
+void Describe(V& v, Is<DirectoryLookup> auto& m) {
+  v.Field(1, m.request);
+  v.Field(2, m.searcher);
+  v.Field(3, m.keys);
+  v.Field(4, m.waits);
+}
+
+template <typename V>
+void Describe(V& v, Is<DirectoryLookupEnd> auto& m) {
+  v.Field(1, m.request);
+  v.Field(2, m.lookup);
+}
+
+template <typename V>
+void Describe(V& v, Is<DirectoryFound> auto& m) {
+  v.Field(1, m.request);
+  v.Field(2, m.found);
+  v.Field(3, m.missing);
+}
+
+template <typename V>
+void Describe(V& v, Is<DirectoryClaim> auto& m) {
+  v.Field(1, m.request);
+  v.Field(2, m.id);
+  v.Field(3, m.reader);
+  v.Field(4, m.kind);
+}
+
+template <typename V>
+void Describe(V& v, Is<DirectoryAnswer> auto& m) {
+  v.Field(1, m.request);
+  v.Field(2, m.status);
+}
+
 }  // namespace canopy::core
 
 namespace canopy::overlay {
@@ -346,6 +446,29 @@ template <>
 struct BodyField<core::SpawnRequest> : std::integral_constant<uint32_t, 29> {};
 template <>
 struct BodyField<core::SpawnReply> : std::integral_constant<uint32_t, 30> {};
+template <>
+struct BodyField<core::DirectoryStore> : std::integral_constant<uint32_t, 31> {
+};
+template <>
+struct BodyField<core::DirectoryRemove> : std::integral_constant<uint32_t, 32> {
+};
+template <>
+struct BodyField<core::DirectoryPull> : std::integral_constant<uint32_t, 33> {};
+template <>
+struct BodyField<core::DirectoryLookup> : std::integral_constant<uint32_t, 34> {
+};
+template <>
+struct BodyField<core::DirectoryLookupEnd>
+    : std::integral_constant<uint32_t, 35> {};
+template <>
+struct BodyField<core::DirectoryFound> : std::integral_constant<uint32_t, 36> {
+};
+template <>
+struct BodyField<core::DirectoryClaim> : std::integral_constant<uint32_t, 37> {
+};
+template <>
+struct BodyField<core::DirectoryAnswer> : std::integral_constant<uint32_t, 38> {
+};
 
 // A serialised Body whose one field is `message`: one allocation.
 template <typename T>

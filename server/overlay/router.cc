@@ -7,6 +7,7 @@
 #include <string>
 #include <utility>
 
+#include "server/overlay/compatibility.h"
 #include "server/overlay/translate.h"
 #include "server/overlay/version_5.h"
 
@@ -56,7 +57,8 @@ void Router::Send(core::PeerMessage message) {
   const uint32_t version =
       std::min(config_->version, view_->table().Version(message.dst));
   std::string encoded = EncodeBody(message.body, version);
-  if (encoded.empty()) return Refuse(message);
+  if (version < kOwnMessages) AnswerInPlaceOf(message);
+  if (encoded.empty()) return;
   if (encoded.size() > config_->message_limit_bytes) {
     listener_->OnDropped(
         message.dst, Status(kErrOutOfResource,
@@ -80,8 +82,8 @@ void Router::Send(core::PeerMessage message) {
 }
 
 // What the receiver's version does not have is answered in its place.
-void Router::Refuse(const core::PeerMessage& message) {
-  std::optional<core::MessageBody> answer = RefusalBy5(message.body);
+void Router::AnswerInPlaceOf(const core::PeerMessage& message) {
+  std::optional<core::MessageBody> answer = AnswerOfVersion5(message.body);
   if (!answer) return;
   listener_->OnMessage({message.dst, view_->self(), *std::move(answer)});
 }

@@ -58,7 +58,7 @@ class Router {
  private:
   // `from`: the neighbour that it came from; kNoNode for own ones.
   void Route(Packet packet, NodeId from);
-  void Refuse(const core::PeerMessage& message);
+  void AnswerInPlaceOf(const core::PeerMessage& message);
   void Deliver(const Packet& packet);
   void Refuse(NodeId source, const Bytes& head);
   bool SourceIsBeyond(NodeId source, NodeId neighbor) const;

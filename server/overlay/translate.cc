@@ -59,6 +59,10 @@ struct Valid {
     return m.verdict == core::JobVerdict::kEnded ||
            m.verdict == core::JobVerdict::kNoRecord;
   }
+  bool operator()(const core::DirectoryClaim& m) const {
+    return m.kind >= core::ClaimKind::kTake &&
+           m.kind <= core::ClaimKind::kReturn;
+  }
   template <typename T>
   bool operator()(const T&) const {
     return true;
@@ -126,6 +130,8 @@ uint32_t PriorityOf(const core::MessageBody& body, size_t size) {
                     std::holds_alternative<core::CollectiveDown>(body) ||
                     std::holds_alternative<core::DmodexReply>(body) ||
                     std::holds_alternative<core::JobMapReply>(body) ||
+                    std::holds_alternative<core::DirectoryStore>(body) ||
+                    std::holds_alternative<core::DirectoryFound>(body) ||
                     std::holds_alternative<core::StateReply>(body);
   return bulk && size > kSmallBody ? 1 : 0;
 }
@@ -153,6 +159,13 @@ bool WithoutData(core::MessageBody* body) {
   }
   if (auto* reply = std::get_if<core::SpawnReply>(body)) {
     reply->spec = Bytes();
+    return true;
+  }
+  if (auto* found = std::get_if<core::DirectoryFound>(body)) {
+    for (const core::Publication& p : found->found) {
+      found->missing.push_back({p.key, kErrOutOfResource});
+    }
+    found->found.clear();
     return true;
   }
   return false;

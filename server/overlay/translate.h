@@ -38,8 +38,8 @@ Result<DecodedBody> DecodeBody(const Bytes& data,
 // priority, messages of one source to one target keep their order.
 inline constexpr uint32_t kPriorities = 3;
 // `size`: of the encoded body. Large collective data, direct modex answers, job
-// maps and state answers have priority 1; process output and input 2; all else
-// 0.
+// maps, publications and state answers have priority 1; process output and
+// input 2; all else 0.
 uint32_t PriorityOf(const core::MessageBody& body, size_t size);
 
 // Turns a body that is too large to send into an error: its data is removed and

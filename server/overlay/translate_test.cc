@@ -26,6 +26,25 @@ core::CollectiveUp AnyCollective() {
   return m;
 }
 
+core::Publication AnyPublication() {
+  core::Publication p;
+  p.id = {kProc, uint64_t{1} << 50};
+  p.steward = 70000;
+  p.version = 2;
+  p.request = 17;
+  p.key = "a \xff key";
+  p.range = 6;
+  p.persistence = 1;
+  p.members = kProcs;
+  p.uid = 1000;
+  p.gid = 100;
+  p.uids = {0, 1001};
+  p.gids = {5};
+  p.value = Data("value");
+  p.reader = {kProcs[1], 18, 3};
+  return p;
+}
+
 // One filled value of each alternative, in the order of the variant.
 std::vector<MessageBody> Samples() {
   const core::CollectiveUp up = AnyCollective();
@@ -64,6 +83,16 @@ std::vector<MessageBody> Samples() {
       core::AbortReply{kProc, uint64_t{1} << 60, "job-1", -46},
       core::SpawnRequest{kProc, uint64_t{1} << 40, Data("call")},
       core::SpawnReply{kProc, 7, -190, "job-2", Data("map")},
+      core::DirectoryStore{1, AnyPublication(), true},
+      core::DirectoryRemove{2, {kProc, 9}},
+      core::DirectoryPull{3},
+      core::DirectoryLookup{
+          4, {kProc, 17, 1000, 100, 6, kProcs}, {{"a.key", -46}}, true},
+      core::DirectoryLookupEnd{5, 4},
+      core::DirectoryFound{6, {AnyPublication()}, {{"other", -23}}},
+      core::DirectoryClaim{
+          7, {kProc, 9}, {kProc, 17, 70000}, core::ClaimKind::kReturn},
+      core::DirectoryAnswer{8, -53},
   };
 }
 

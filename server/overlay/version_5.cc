@@ -18,6 +18,15 @@ constexpr int kLostWithNode = -2;
 // DmodexRequest::key of a JobMapRequest with exists_only; any other will do.
 constexpr char kExistsKey[] = "known";
 
+// Messages about publications, which version 5 does not have.
+template <typename T>
+concept OfDirectory =
+    wire::Is<T, core::DirectoryStore> || wire::Is<T, core::DirectoryRemove> ||
+    wire::Is<T, core::DirectoryPull> || wire::Is<T, core::DirectoryLookup> ||
+    wire::Is<T, core::DirectoryLookupEnd> ||
+    wire::Is<T, core::DirectoryFound> || wire::Is<T, core::DirectoryClaim> ||
+    wire::Is<T, core::DirectoryAnswer>;
+
 // JobForget with the field that only version 5 has.
 struct ForgetOrSync {
   std::string nspace;
@@ -50,6 +59,8 @@ struct Encoder {
   std::string operator()(const T& m) const {
     return Encode(m);
   }
+
+  std::string operator()(const OfDirectory auto&) const { return ""; }
 
   std::string operator()(const core::JobQuery& m) const {
     return Encode(core::JobExits{m.nspace, {}});
@@ -131,10 +142,42 @@ std::optional<core::MessageBody> Translate(core::JobExits exits,
   return second;
 }
 
+// It executes an abort, and answers none.
+std::optional<core::MessageBody> AnswerTo(const core::AbortMessage& abort) {
+  if (abort.request == 0) return std::nullopt;
+  return core::AbortReply{abort.source, abort.request,
+                          abort.targets.empty() ? abort.source.nspace
+                                                : abort.targets.front().nspace,
+                          kSuccess};
+}
+
 }  // namespace
 
 std::string EncodeForVersion5(const core::MessageBody& body) {
   return std::visit(Encoder(), body);
+}
+
+std::optional<core::MessageBody> AnswerOfVersion5(
+    const core::MessageBody& body) {
+  return std::visit(
+      []<typename T>(const T& m) -> std::optional<core::MessageBody> {
+        if constexpr (std::is_same_v<T, core::DirectoryLookup>) {
+          core::DirectoryFound refused{m.request, {}, m.keys};
+          for (auto& key : refused.missing) key.status = kErrNotSupported;
+          return refused;
+        } else if constexpr (OfDirectory<T> &&
+                             !std::is_same_v<T, core::DirectoryFound> &&
+                             !std::is_same_v<T, core::DirectoryAnswer>) {
+          return core::DirectoryAnswer{m.request, kErrNotSupported};
+        } else if constexpr (std::is_same_v<T, core::SpawnRequest>) {
+          return core::SpawnReply{m.proc, m.request, kErrNotSupported, {}, {}};
+        } else if constexpr (std::is_same_v<T, core::AbortMessage>) {
+          return AnswerTo(m);
+        } else {
+          return std::nullopt;
+        }
+      },
+      body);
 }
 
 bool ReadJobForget(wire::ReadContext* context, std::string_view data,
@@ -162,14 +205,6 @@ std::optional<core::MessageBody> TranslateFromVersion5(
     if (reply->target.rank != kRankWildcard) return std::nullopt;
     *body = core::JobMapReply{reply->request, reply->status,
                               reply->target.nspace, reply->data};
-  }
-  return std::nullopt;
-}
-
-std::optional<core::MessageBody> RefusalBy5(const core::MessageBody& body) {
-  if (const auto* spawn = std::get_if<core::SpawnRequest>(&body)) {
-    return core::SpawnReply{
-        spawn->proc, spawn->request, kErrNotSupported, {}, {}};
   }
   return std::nullopt;
 }

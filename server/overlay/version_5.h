@@ -9,9 +9,9 @@
 //   NodeLost       JobExits with a wait status of -2 for each rank
 //   JobMapRequest  DmodexRequest for rank wildcard, with a key for exists_only
 //   JobMapReply    DmodexReply for rank wildcard
-//
-// SpawnRequest and SpawnReply have no form there: a request gets the answer
-// that an agent without the operation would give.
+//   Spawn..., Directory..., AbortReply
+//                  none: what asks for an answer gets it from its own agent
+//                  (AnswerOfVersion5)
 //
 // Version 6 does not use the forms on the right, so that they mean the messages
 // on the left whoever sends them. A JobForget stays one: it says as much as a
@@ -31,12 +31,14 @@ namespace canopy::overlay {
 // The serialised Body. Empty for what version 5 would take for something else,
 // and no core sends: JobExits without exits, exits with the wait status of a
 // lost node (these are left out), NodeLost without ranks, and direct modex for
-// rank wildcard; and for what version 5 does not have.
+// rank wildcard; and for what version 5 has nothing for.
 std::string EncodeForVersion5(const core::MessageBody& body);
 
-// The answer to a request that version 5 does not have, as its receiver would
-// give it. Nothing for any other message.
-std::optional<core::MessageBody> RefusalBy5(const core::MessageBody& body);
+// The answer to a request that version 5 has none for: that it is not
+// supported, or, to an abort, which is executed there as well, that it was
+// done. Nothing for any other message.
+std::optional<core::MessageBody> AnswerOfVersion5(
+    const core::MessageBody& body);
 
 // Reads a JobForget, or the SyncComplete that it stands for. False: malformed.
 bool ReadJobForget(wire::ReadContext* context, std::string_view data,

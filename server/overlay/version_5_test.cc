@@ -35,6 +35,32 @@ bool CanExpress(const MessageBody& body) {
   return !EncodeBody(body, 5).empty();
 }
 
+TEST(Version5, PublishingIsRefusedInItsName) {
+  const core::DirectoryLookup lookup{7, {}, {{"k", 0}}, true};
+  EXPECT_FALSE(CanExpress(lookup));
+  const auto refused = AnswerOfVersion5(lookup);
+  ASSERT_TRUE(refused);
+  const auto& found = std::get<core::DirectoryFound>(*refused);
+  EXPECT_EQ(found.request, 7u);
+  ASSERT_EQ(found.missing.size(), 1u);
+  EXPECT_EQ(found.missing[0].status, kErrNotSupported);
+  for (const MessageBody& body :
+       {MessageBody(core::DirectoryStore{8, {}, true}),
+        MessageBody(core::DirectoryRemove{8, {}}),
+        MessageBody(core::DirectoryPull{8}),
+        MessageBody(core::DirectoryLookupEnd{8, 7}),
+        MessageBody(core::DirectoryClaim{8, {}, {}, {}})}) {
+    EXPECT_FALSE(CanExpress(body));
+    const auto answer = AnswerOfVersion5(body);
+    ASSERT_TRUE(answer);
+    EXPECT_EQ(std::get<core::DirectoryAnswer>(*answer).request, 8u);
+    EXPECT_EQ(std::get<core::DirectoryAnswer>(*answer).status,
+              kErrNotSupported);
+  }
+  EXPECT_FALSE(AnswerOfVersion5(core::DirectoryAnswer{8, 0}));
+  EXPECT_FALSE(AnswerOfVersion5(core::JobQuery{"job"}));
+}
+
 TEST(Version5, AQueryIsAReportWithoutExits) {
   const v1::Body sent = Sent(core::JobQuery{"job"});
   EXPECT_EQ(sent.job_exits().nspace(), "job");
@@ -146,13 +172,26 @@ TEST(Version5, ASpawnIsRefusedByIt) {
   const core::SpawnRequest request{{"job", 1}, 7, Bytes("call")};
   EXPECT_FALSE(CanExpress(request));
   EXPECT_FALSE(CanExpress(core::SpawnReply{{"job", 1}, 7, 0, "new", {}}));
-  const auto refusal = RefusalBy5(request);
+  const auto refusal = AnswerOfVersion5(request);
   ASSERT_TRUE(refusal.has_value());
   const auto& reply = std::get<core::SpawnReply>(*refusal);
   EXPECT_EQ(reply.proc, (ProcId{"job", 1}));
   EXPECT_EQ(reply.request, 7u);
   EXPECT_EQ(reply.status, kErrNotSupported);
-  EXPECT_FALSE(RefusalBy5(core::JobQuery{"job"}).has_value());
+  EXPECT_FALSE(AnswerOfVersion5(core::JobQuery{"job"}).has_value());
+}
+
+TEST(Version5, AnAbortIsExecutedAndAnsweredForIt) {
+  core::AbortMessage abort{{"job", 1}, 3, "why", {{"other", 2}}};
+  EXPECT_TRUE(CanExpress(abort));
+  EXPECT_FALSE(AnswerOfVersion5(abort));
+  abort.request = 9;
+  const auto answer = AnswerOfVersion5(abort);
+  ASSERT_TRUE(answer.has_value());
+  const auto& reply = std::get<core::AbortReply>(*answer);
+  EXPECT_EQ(reply.request, 9u);
+  EXPECT_EQ(reply.nspace, "other");
+  EXPECT_EQ(reply.status, kSuccess);
 }
 
 TEST(Version5, TheRestIsTheSameInBoth) {

@@ -15,7 +15,7 @@ from harness import ROOT, PYTHON, Failure, check
 PROGRAMS = os.path.join(ROOT, "tests", "openpmix", "programs")
 PMIX = "/usr/lib/x86_64-linux-gnu/pmix2"
 RANKS = 4
-NAMES = ("modex", "types", "api", "helpers", "events", "big")
+NAMES = ("modex", "types", "api", "names", "helpers", "events", "big")
 NEVER = ("--inject", "never")
 # Moves so much that an agent may get no CPU for seconds when others run too.
 ALONE = ("big",)

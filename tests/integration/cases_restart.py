@@ -28,7 +28,8 @@ FOREIGN_NAMES = [f"restart: {what}, {moment} MPI_Init" for what in FOREIGN
 OPENPMIX_RESTARTS = 4
 OPENPMIX_NAMES = [f"restart: {how} under {what} with its own library, {n} nodes"
                for how in ("kill -9", "--replace")
-               for what in ("fences and gets", "Open MPI") for n in (2, 4)]
+               for what in ("fences and gets", "published names", "Open MPI")
+               for n in (2, 4)]
 NAMES = ("restart: kill -9 of node4's agent, radix 2",
          "restart: kill -9 of node2's agent, radix 2",
          "restart: kill -9 of node3's agent, radix 32",
@@ -449,6 +450,8 @@ def all_openpmix(bench):
                 continue
             overlay = Overlay(bench, f"restart-openpmix{nodes}")
             programs = {"fences and gets": cases_openpmix.build(bench, "through"),
+                        "published names": cases_openpmix.build(bench,
+                                                                "published"),
                         "Open MPI": bench.mpi("until")}
             for how in ("kill -9", "--replace"):
                 for what, program in programs.items():

@@ -2,6 +2,7 @@
 
 #include <variant>
 
+#include "common/bytes.h"
 #include "common/refusal.h"
 #include "common/status.h"
 #include "tests/sim/kvals.h"
@@ -93,6 +94,30 @@ RequestId Clients::Get(const ProcId& proc, GetArrived get) {
   return request;
 }
 
+RequestId Clients::Publish(const ProcId& proc, const std::string& key,
+                           bool once) {
+  const RequestId request = NewRequest();
+  oracle_.OnPublished(proc, key, once);
+  Ask(proc, request,
+      PublishArrived{IdOf(proc), request, PublishInfo(key, once)});
+  return request;
+}
+
+RequestId Clients::Lookup(const ProcId& proc, const std::string& key,
+                          uint32_t timeout_seconds) {
+  const RequestId request = NewRequest();
+  lookups_.insert(request);
+  Ask(proc, request,
+      LookupArrived{IdOf(proc), request, {key}, LookupInfo(timeout_seconds)});
+  return request;
+}
+
+RequestId Clients::Unpublish(const ProcId& proc, const std::string& key) {
+  const RequestId request = NewRequest();
+  Ask(proc, request, UnpublishArrived{IdOf(proc), request, {key}, Bytes()});
+  return request;
+}
+
 RequestId Clients::Abort(const ProcId& proc, int status,
                          const std::string& text) {
   const RequestId request = NewRequest();
@@ -124,6 +149,9 @@ void Clients::On(NodeId node, ReplyClient& a) {
   oracle_.OnReply(node, a.request, a.status);
   if (const auto get = gets_.find(a.request); get != gets_.end()) {
     oracle_.OnGetReply(get->second, a.payload.view());
+  }
+  if (lookups_.contains(a.request)) {
+    oracle_.OnLookupReply(a.payload.view());
   }
   CountEnd(a.request, a.status);
   if (settings_.hooks.on_answer) settings_.hooks.on_answer(a.request);

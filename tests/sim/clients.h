@@ -64,6 +64,12 @@ class Clients {
                        std::vector<ProcId> participants,
                        uint32_t timeout_ms = 0);
   RequestId Get(const ProcId& proc, core::GetArrived get);
+  // One key whose value is the key; FIRST_READ with `once`, else APP.
+  RequestId Publish(const ProcId& proc, const std::string& key, bool once);
+  // A timeout of 0: without waiting.
+  RequestId Lookup(const ProcId& proc, const std::string& key,
+                   uint32_t timeout_seconds = 0);
+  RequestId Unpublish(const ProcId& proc, const std::string& key);
   // PMIx_Abort of its whole job.
   RequestId Abort(const ProcId& proc, int status, const std::string& text);
   // `call`: as the stand-in that executes it understands it.
@@ -111,6 +117,7 @@ class Clients {
   RequestId last_request_ = 0;
   std::map<RequestId, Answer> answers_;
   std::map<RequestId, ProcId> gets_;  // their targets
+  std::set<RequestId> lookups_;
   std::vector<Notice> notices_;
   std::vector<ClientId> closed_;
   std::set<ProcId> away_;

@@ -28,6 +28,8 @@ std::string Describe(const ResourceCounts& c) {
   add("spawns", c.spawns);
   add("questions", c.questions);
   add("listeners", c.listeners);
+  add("publications", c.publications);
+  add("publishing", c.publishing);
   return out + "left";
 }
 

@@ -32,4 +32,33 @@ std::optional<std::string> ValueOf(std::string_view kvals,
   return std::nullopt;
 }
 
+Bytes PublishInfo(const std::string& key, bool once) {
+  Encoder out;
+  out.PutSize(2);
+  out.PutString("pmix.persist");
+  out.PutUint32(0);
+  out.PutUint16(PMIX_PERSIST);
+  out.PutByte(once ? PMIX_PERSIST_FIRST_READ : PMIX_PERSIST_APP);
+  out.PutString(key);
+  out.PutUint32(0);
+  out.PutUint16(PMIX_STRING);
+  out.PutString(key);
+  return Bytes(out.Take());
+}
+
+Bytes LookupInfo(uint32_t timeout_seconds) {
+  if (timeout_seconds == 0) return Bytes();
+  Encoder out;
+  out.PutSize(2);
+  out.PutString("pmix.wait");
+  out.PutUint32(0);
+  out.PutUint16(PMIX_UINT32);
+  out.PutUint32(0);
+  out.PutString("pmix.timeout");
+  out.PutUint32(0);
+  out.PutUint16(PMIX_UINT32);
+  out.PutUint32(timeout_seconds);
+  return Bytes(out.Take());
+}
+
 }  // namespace canopy::sim

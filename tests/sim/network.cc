@@ -24,8 +24,8 @@ Kind KindOf(const MessageBody& body) {
   const auto* up = std::get_if<CollectiveUp>(&body);
   if (up != nullptr && up->status == kAlreadyReleased) return Kind::kOrdered;
   if (IsOneOf<CollectiveUp, CollectiveDown, DmodexRequest, DmodexReply,
-              JobMapRequest, JobMapReply, EventMessage, StateQuery, StateReply>(
-          body)) {
+              JobMapRequest, JobMapReply, EventMessage, StateQuery, StateReply,
+              DirectoryStore, DirectoryFound>(body)) {
     return Kind::kData;
   }
   return Kind::kOrdered;

@@ -201,6 +201,31 @@ void Oracle::OnPublish(NodeId node, const PublishRank& data) {
   shown.keys = std::move(now);
 }
 
+void Oracle::OnLookupReply(std::string_view found) {
+  Decoder in(found);
+  size_t count = 0;
+  if (found.empty() || !in.GetSize(&count)) return;
+  for (size_t i = 0; i < count; ++i) {
+    ProcId proc;
+    KvalView kval;
+    std::string_view value;
+    uint16_t type = 0;
+    const bool whole = in.GetProc(&proc) && in.GetKval(&kval);
+    Decoder text(kval.value);
+    if (!whole || !text.GetUint16(&type) || !text.GetString(&value)) {
+      return report_("malformed answer to a lookup");
+    }
+    const auto it = published_.find(std::string(kval.key));
+    if (it == published_.end() || it->second.proc != proc ||
+        value != kval.key) {
+      report_("invented: " + ToString(proc) + " never published '" +
+              std::string(value) + "' as " + std::string(kval.key));
+    } else if (it->second.once && ++it->second.readers > 1) {
+      report_("doubled: " + it->first + " was read twice");
+    }
+  }
+}
+
 void Oracle::OnSend(const PeerMessage& message) {
   if (const auto* up = std::get_if<CollectiveUp>(&message.body)) {
     CheckContributions(up->id, up->contributions);

@@ -53,6 +53,11 @@ class Oracle {
   void OnReply(NodeId node, core::RequestId request, int status);
   void OnGetReply(const ProcId& target, std::string_view kvals);
   void OnPublish(NodeId node, const core::PublishRank& data);
+  // PMIx_Publish of a key whose value is the key; `once`: one reader gets it.
+  void OnPublished(const ProcId& proc, const std::string& key, bool once) {
+    published_[key] = {proc, once, 0};
+  }
+  void OnLookupReply(std::string_view found);
   void OnSend(const core::PeerMessage& message);
 
   // A job's input is InputText from 0 up to there.
@@ -116,7 +121,13 @@ class Oracle {
   std::map<Key, Group> groups_;
   std::map<core::RequestId, Arrival> arrivals_;
   std::map<std::pair<NodeId, ProcId>, Shown> shown_;
-  std::map<std::string, uint64_t> input_;  // by job: bytes offered
+  struct Published {
+    ProcId proc;
+    bool once = false;
+    uint64_t readers = 0;
+  };
+  std::map<std::string, Published> published_;  // by key
+  std::map<std::string, uint64_t> input_;       // by job: bytes offered
   std::map<ProcId, uint64_t> input_read_;
 };
 

@@ -24,6 +24,11 @@ constexpr uint64_t kInputSeed = 3;
 constexpr uint64_t kSpawnSeeds = 7;
 constexpr uint64_t kSpawnSeed = 2;
 constexpr char kSpawnedNspace[] = "spawned";
+// And one in so many has jobs that publish.
+constexpr uint64_t kNameSeeds = 3;
+constexpr uint64_t kNameSeed = 2;
+constexpr uint32_t kNameSteps = 8;
+constexpr uint32_t kNamePatience = 600;  // in seconds
 
 }  // namespace
 
@@ -42,6 +47,7 @@ Soak::Soak(uint64_t seed, const SoakOptions& options)
     : options_(options),
       with_input_(seed % kInputSeeds == kInputSeed),
       with_spawns_(seed % kSpawnSeeds == kSpawnSeed),
+      with_names_(seed % kNameSeeds == kNameSeed),
       rng_(seed),
       cluster_(NodesOf(seed, options), RadixOf(seed, options), seed,
                options.restarts ? Persistence::kOn : Persistence::kOff) {
@@ -88,6 +94,7 @@ void Soak::PlanJobs() {
     job->script = MakeScript(rng_, nspace, static_cast<Rank>(ranks.size()));
     if (with_input_) PlanInput(*job);
     if (with_spawns_) PlanSpawn(*job);
+    if (with_names_) AddNames(rng_, &job->script);
     jobs_.push_back(std::move(job));
   }
 }
@@ -168,7 +175,7 @@ void Soak::OnAnswer(RequestId request) {
   // A node on which it was to start something may be lost.
   const bool foreign =
       operation.starts_with("foreign") || (any_fault_ && operation == "spawn");
-  if (status == kSuccess || foreign) return;
+  if (status == actor->second.expected || foreign) return;
   if (!actor->second.job->harmed) {
     Error(ToString(proc) + ": " + actor->second.operation + " ended with " +
           std::to_string(status) + " although nothing has happened to its job");
@@ -203,12 +210,15 @@ void Soak::Advance(const ProcId& proc) {
     }
     const Op& op = actor.job->script[actor.next];
     Begin(proc, actor, op);
-    const bool again = actor.waiting != 0 &&
-                       ((op.kind == Op::Kind::kGet && ++actor.next_get < 3) ||
-                        (op.kind == Op::Kind::kConnect &&
-                         !std::exchange(actor.disconnects, true)));
+    const bool again =
+        actor.waiting != 0 &&
+        ((op.kind == Op::Kind::kGet && ++actor.next_get < 3) ||
+         (op.kind == Op::Kind::kNames && ++actor.next_name < kNameSteps) ||
+         (op.kind == Op::Kind::kConnect &&
+          !std::exchange(actor.disconnects, true)));
     if (again) break;
     actor.next_get = 0;
+    actor.next_name = 0;
     actor.disconnects = false;
     ++actor.next;
   }
@@ -219,6 +229,7 @@ void Soak::Begin(const ProcId& proc, Actor& actor, const Op& op) {
   const std::string number = std::to_string(op.number);
   const Rank ranks = static_cast<Rank>(actor.job->spec.procs.size());
   actor.operation.clear();
+  actor.expected = kSuccess;
   switch (op.kind) {
     case Op::Kind::kCommit: {
       const std::string value = ToString(proc) + "." + number;
@@ -260,6 +271,8 @@ void Soak::Begin(const ProcId& proc, Actor& actor, const Op& op) {
       actor.waiting = BeginGet(proc, {proc.nspace, peer}, "k" + number, 0);
       return;
     }
+    case Op::Kind::kNames:
+      return BeginName(proc, actor, number);
     case Op::Kind::kForeign: {
       const PlannedJob& other = *jobs_[op.number % jobs_.size()];
       const ProcId target = {other.spec.nspace, 0};
@@ -276,6 +289,54 @@ RequestId Soak::BeginSpawn(const ProcId& proc) {
     agents.push_back(static_cast<NodeId>(Random(result_.nodes)));
   }
   return cluster_.clients().Spawn(proc, SpawnCallFor(agents));
+}
+
+// What was published is found from then on, by all, and what was unpublished is
+// not; a key that is taken is refused; what ends when it is read has one
+// reader.
+void Soak::BeginName(const ProcId& proc, Actor& actor,
+                     const std::string& number) {
+  Clients& clients = cluster_.clients();
+  const Rank ranks = static_cast<Rank>(actor.job->spec.procs.size());
+  const auto name = [&](Rank rank) {
+    return proc.nspace + "." + number + "." + std::to_string(rank);
+  };
+  const std::string own = name(proc.rank);
+  const std::string once = proc.nspace + "." + number + ".once";
+  actor.operation = "names " + number + "." + std::to_string(actor.next_name);
+  switch (actor.next_name) {
+    case 0:
+      actor.waiting = clients.Publish(proc, own, false);
+      return;
+    case 1:
+      actor.waiting = clients.Lookup(proc, own);
+      return;
+    case 2:
+      actor.waiting =
+          clients.Lookup(proc, name((proc.rank + 1) % ranks), kNamePatience);
+      return;
+    case 3:
+      if (proc.rank == 0) {
+        actor.waiting = clients.Publish(proc, once, true);
+        return;
+      }
+      actor.operation = "foreign name " + number;
+      actor.waiting = clients.Lookup(proc, once);
+      return;
+    case 4:
+      actor.expected = kErrDuplicateKey;
+      actor.waiting = clients.Publish(proc, own, false);
+      return;
+    case 5:
+      actor.waiting = clients.Publish(proc, own + "u", false);
+      return;
+    case 6:
+      actor.waiting = clients.Unpublish(proc, own + "u");
+      return;
+    default:
+      actor.expected = kErrNotFound;
+      actor.waiting = clients.Lookup(proc, own + "u");
+  }
 }
 
 RequestId Soak::BeginGet(const ProcId& proc, const ProcId& target,

@@ -41,4 +41,12 @@ std::vector<Op> MakeScript(std::mt19937_64& rng, const std::string& nspace,
   return script;
 }
 
+void AddNames(std::mt19937_64& rng, std::vector<Op>* script) {
+  const uint64_t count = 1 + rng() % 3;
+  for (uint32_t number = 0; number < count; ++number) {
+    const auto at = static_cast<ptrdiff_t>(rng() % (script->size() + 1));
+    script->insert(script->begin() + at, Op{Op::Kind::kNames, number, {}});
+  }
+}
+
 }  // namespace canopy::sim

@@ -14,7 +14,8 @@ namespace canopy::sim {
 
 // What every process of a job does next.
 struct Op {
-  // kConnect: some connect, and disconnect again.
+  // kConnect: some connect, and disconnect again. kNames: everybody publishes,
+  // looks up and unpublishes.
   enum class Kind {
     kCommit,
     kFence,
@@ -24,6 +25,7 @@ struct Op {
     kForeign,
     kConnect,
     kSpawn,  // by rank 0
+    kNames,
   };
   Kind kind = Kind::kCommit;
   uint32_t number = 0;
@@ -48,6 +50,8 @@ struct PlannedJob {
 // One to five phases for a job of so many ranks.
 std::vector<Op> MakeScript(std::mt19937_64& rng, const std::string& nspace,
                            Rank ranks);
+// Adds one to three kNames.
+void AddNames(std::mt19937_64& rng, std::vector<Op>* script);
 
 }  // namespace canopy::sim
 

@@ -24,6 +24,8 @@ struct Actor {
   RequestId waiting = 0;     // for this answer
   std::string operation;     // what it waits in
   uint32_t next_get = 0;     // peer
+  uint32_t next_name = 0;    // step of kNames
+  int expected = 0;          // status of what it waits for
   bool disconnects = false;  // it has connected, in this operation
   bool stopped = false;
   bool connected = false;
@@ -57,6 +59,8 @@ class Soak {
   void OnStartOfSpawned(const ProcId& proc);
   RequestId BeginGet(const ProcId& proc, const ProcId& target,
                      const std::string& key, uint32_t timeout_ms);
+  // One step of kNames.
+  void BeginName(const ProcId& proc, Actor& actor, const std::string& number);
   void EndClosed();
 
   void Note(const std::string& fault);
@@ -87,6 +91,8 @@ class Soak {
   const bool with_input_;
   // Jobs spawn others.
   const bool with_spawns_;
+  // Processes publish and look up.
+  const bool with_names_;
   SoakResult result_;
   std::mt19937_64 rng_;
   Cluster cluster_;

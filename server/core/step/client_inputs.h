@@ -67,22 +67,6 @@ struct GetArrived {
   uint32_t timeout_ms = 0;
 };
 
-struct AbortArrived {
-  ClientId client = 0;
-  RequestId request = 0;
-  int status = 0;
-  std::string text;
-  std::vector<ProcId> targets;
-};
-
-// PMIx_Job_control; `targets` empty: the caller's namespace.
-struct JobControlArrived {
-  ClientId client = 0;
-  RequestId request = 0;
-  std::vector<ProcId> targets;
-  Bytes info;  // codec form: SIZE n, then n INFO
-};
-
 // PMIx_Publish: `info` holds the data and the directives as the caller gave
 // them (codec form: SIZE n, then n INFO).
 struct PublishArrived {
@@ -106,6 +90,22 @@ struct UnpublishArrived {
   RequestId request = 0;
   std::vector<std::string> keys;
   Bytes info;
+};
+
+struct AbortArrived {
+  ClientId client = 0;
+  RequestId request = 0;
+  int status = 0;
+  std::string text;
+  std::vector<ProcId> targets;
+};
+
+// PMIx_Job_control; `targets` empty: the caller's namespace.
+struct JobControlArrived {
+  ClientId client = 0;
+  RequestId request = 0;
+  std::vector<ProcId> targets;
+  Bytes info;  // codec form: SIZE n, then n INFO
 };
 
 // PMIx_Spawn: `call` is codec form: SIZE n, n INFO (job level), SIZE m, m APP.

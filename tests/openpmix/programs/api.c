@@ -46,17 +46,21 @@ static void on_validation(pmix_status_t status, pmix_info_t *info, size_t ninfo,
 static void publishing(void) {
   pmix_info_t info;
   pmix_pdata_t found;
-  char *keys[] = {"published", NULL};
+  char key[32];
+  char *keys[] = {key, NULL};
   int number = 7;
-  PMIX_INFO_LOAD(&info, "published", &number, PMIX_INT);
-  REFUSED(PMIx_Publish(&info, 1));
-  REFUSED(OUTCOME(PMIx_Publish_nb(&info, 1, on_op, &waiter)));
+  snprintf(key, sizeof key, "published %u", me.rank);
+  PMIX_INFO_LOAD(&info, key, &number, PMIX_INT);
+  OK(PMIx_Publish(&info, 1));
+  EXPECT(PMIX_ERR_DUPLICATE_KEY,
+         OUTCOME(PMIx_Publish_nb(&info, 1, on_op, &waiter)));
   PMIX_PDATA_CONSTRUCT(&found);
-  PMIX_LOAD_KEY(found.key, "published");
-  REFUSED(PMIx_Lookup(&found, 1, NULL, 0));
-  REFUSED(OUTCOME(PMIx_Lookup_nb(keys, NULL, 0, on_lookup, &waiter)));
-  REFUSED(PMIx_Unpublish(keys, NULL, 0));
-  REFUSED(OUTCOME(PMIx_Unpublish_nb(keys, NULL, 0, on_op, &waiter)));
+  PMIX_LOAD_KEY(found.key, key);
+  OK(PMIx_Lookup(&found, 1, NULL, 0));
+  EXPECT(7, found.value.data.integer);
+  OK(OUTCOME(PMIx_Lookup_nb(keys, NULL, 0, on_lookup, &waiter)));
+  OK(PMIx_Unpublish(keys, NULL, 0));
+  OK(OUTCOME(PMIx_Unpublish_nb(keys, NULL, 0, on_op, &waiter)));
 }
 
 static void spawning(void) {

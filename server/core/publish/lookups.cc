@@ -1,0 +1,304 @@
+#include "server/core/publish/lookups.h"
+
+#include <algorithm>
+#include <optional>
+
+#include "common/codec/encoder.h"
+#include "common/status.h"
+#include "server/core/publish/publication.h"
+#include "server/core/publish/rendezvous.h"
+
+namespace canopy::core {
+namespace {
+
+constexpr TimeNs kNsPerMs = 1'000'000;
+// Keys that a description names.
+constexpr size_t kMaxNamed = 8;
+
+bool EndsWhenRead(const Publication& p) {
+  return p.persistence == static_cast<uint8_t>(Persistence::kFirstRead);
+}
+
+// SIZE n, then n PDATA.
+template <typename Keys, typename IsFound>
+Bytes PayloadOf(const Keys& keys, const IsFound& is_found) {
+  Encoder out;
+  out.PutSize(static_cast<size_t>(std::ranges::count_if(keys, is_found)));
+  for (const auto& entry : keys) {
+    if (!is_found(entry)) continue;
+    out.PutProc(entry.second.publication.id.publisher);
+    out.PutString(entry.first);
+    out.PutRaw(entry.second.publication.value.view());
+  }
+  return Bytes(out.Take());
+}
+
+}  // namespace
+
+Lookups::Lookups(NodeId self, const Tree& tree, const Directory& directory,
+                 PeerCalls& calls)
+    : self_(self), tree_(tree), directory_(directory), calls_(calls) {}
+
+// ---------------------------------------------------------------- asking ---
+
+void Lookups::Begin(PublishStep& step, LookupCall call) {
+  const ClientId client = call.client;
+  const uint64_t request = call.searcher.request;
+  if (const auto answer = answers_.Take(call.searcher.proc, request)) {
+    return step.Reply(client, request, answer->status, answer->payload);
+  }
+  const uint64_t number = calls_.NextNumber();
+  Lookup* added = Add(step.now, number, std::move(call));
+  if (added == nullptr) return step.Reply(client, request, kErrOutOfResource);
+  Lookup& lookup = *added;
+  // What this agent is the owner of needs no question.
+  for (const auto& [key, state] : lookup.keys) {
+    const auto match = directory_.Find(lookup.call.searcher, self_, key);
+    if (match.found == nullptr) continue;
+    const bool is_owner = HomesOf(key, tree_).owner == self_;
+    if (is_owner || StaysHere(*match.found)) Accept(step, number, *match.found);
+  }
+  AskOwners(step, number, lookup);
+  TryFinish(step, number);
+}
+
+Lookups::Lookup* Lookups::Add(TimeNs now, uint64_t number, LookupCall call) {
+  std::set<uint64_t>& of_client = by_client_[call.client];
+  if (of_client.size() >= kMaxLookupsOfClient) return nullptr;
+  of_client.insert(number);
+  Lookup& lookup = lookups_[number];
+  lookup.started = now;
+  if (call.timeout_ms != 0) {
+    lookup.deadline = now + call.timeout_ms * kNsPerMs;
+    deadlines_.emplace(lookup.deadline, number);
+  }
+  for (const std::string& key : call.keys) lookup.keys[key];
+  lookup.call = std::move(call);
+  return &lookup;
+}
+
+Lookups::Lookup Lookups::Extract(uint64_t number) {
+  Lookup lookup = std::move(lookups_.extract(number).mapped());
+  deadlines_.erase({lookup.deadline, number});
+  const auto of_client = by_client_.find(lookup.call.client);
+  of_client->second.erase(number);
+  if (of_client->second.empty()) by_client_.erase(of_client);
+  return lookup;
+}
+
+void Lookups::AskOwners(PublishStep& step, uint64_t number, Lookup& lookup) {
+  std::map<NodeId, std::vector<LookupKey>> by_owner;
+  for (const auto& [key, state] : lookup.keys) {
+    if (state.state != State::kUnknown) continue;
+    const NodeId owner = HomesOf(key, tree_).owner;
+    by_owner[owner].push_back({key, 0});
+    // What is published for this node alone comes here.
+    if (lookup.call.waits && owner != self_)
+      by_owner[self_].push_back({key, 0});
+  }
+  for (auto& [node, keys] : by_owner) {
+    Ask(step, number, lookup, node, std::move(keys));
+  }
+}
+
+void Lookups::Ask(PublishStep& step, uint64_t number, Lookup& lookup,
+                  NodeId node, std::vector<LookupKey> keys) {
+  lookup.asked.insert(node);
+  step.Send(node, DirectoryLookup{number, lookup.call.searcher, std::move(keys),
+                                  lookup.call.waits});
+}
+
+void Lookups::OnFound(PublishStep& step, NodeId, const DirectoryFound& found) {
+  const auto it = lookups_.find(found.request);
+  if (it == lookups_.end()) return;
+  for (const Publication& p : found.found) Accept(step, found.request, p);
+  for (const LookupKey& missing : found.missing) {
+    const auto key = it->second.keys.find(missing.key);
+    if (key == it->second.keys.end() || key->second.state != State::kUnknown) {
+      continue;
+    }
+    const bool failed =
+        missing.status != kErrNotFound && missing.status != kErrNoPermissions;
+    if (failed) return Finish(step, found.request, missing.status);
+    key->second.state =
+        missing.status == kErrNoPermissions ? State::kBarred : State::kMissing;
+  }
+  TryFinish(step, found.request);
+}
+
+void Lookups::Accept(PublishStep& step, uint64_t number, const Publication& p) {
+  Lookup& lookup = lookups_.at(number);
+  const auto it = lookup.keys.find(p.key);
+  if (it == lookup.keys.end() || it->second.state != State::kUnknown) return;
+  Key& key = it->second;
+  key.publication = p;
+  key.state = State::kFound;
+  if (!EndsWhenRead(p)) return;
+  key.state = State::kClaiming;
+  key.claim = ++lookup.claims;
+  const PublicationReader reader{lookup.call.searcher.proc,
+                                 lookup.call.searcher.request, self_};
+  calls_.Ask(step, p.steward, DirectoryClaim{0, p.id, reader, ClaimKind::kTake},
+             [this, number, name = p.key, claim = key.claim](PublishStep& s,
+                                                             int status) {
+               OnClaimed(s, number, name, claim, status);
+             });
+}
+
+// When somebody else has it, there may be another one.
+void Lookups::OnClaimed(PublishStep& step, uint64_t number,
+                        const std::string& name, uint64_t claim, int status) {
+  const auto it = lookups_.find(number);
+  if (it == lookups_.end()) return;
+  Key& key = it->second.keys.at(name);
+  if (key.state != State::kClaiming || key.claim != claim) return;
+  if (status == kSuccess) {
+    key.state = State::kFound;
+    return TryFinish(step, number);
+  }
+  key = {};
+  AskOwners(step, number, it->second);
+}
+
+// -------------------------------------------------------------- finishing ---
+
+bool Lookups::IsComplete(const Lookup& lookup) {
+  size_t found = 0;
+  size_t open = 0;
+  for (const auto& [name, key] : lookup.keys) {
+    found += key.state == State::kFound ? 1 : 0;
+    open += key.state == State::kUnknown || key.state == State::kClaiming;
+  }
+  const bool enough = lookup.call.waits && lookup.call.wait_for != 0 &&
+                      found >= lookup.call.wait_for;
+  return open == 0 || enough;
+}
+
+int Lookups::StatusOf(const Lookup& lookup) {
+  size_t found = 0;
+  size_t barred = 0;
+  for (const auto& [name, key] : lookup.keys) {
+    found += key.state == State::kFound ? 1 : 0;
+    barred += key.state == State::kBarred ? 1 : 0;
+  }
+  if (found == lookup.keys.size()) return kSuccess;
+  if (found > 0) return kErrPartialSuccess;
+  return barred == lookup.keys.size() ? kErrNoPermissions : kErrNotFound;
+}
+
+void Lookups::TryFinish(PublishStep& step, uint64_t number) {
+  const auto it = lookups_.find(number);
+  if (it == lookups_.end() || !IsComplete(it->second)) return;
+  Finish(step, number, StatusOf(it->second));
+}
+
+void Lookups::Finish(PublishStep& step, uint64_t number, int status) {
+  const Lookup lookup = Extract(number);
+  const bool found = status == kSuccess || status == kErrPartialSuccess;
+  EndWaiting(step, number, lookup);
+  Bytes payload;
+  if (found) {
+    payload = PayloadOf(lookup.keys, [](const auto& entry) {
+      return entry.second.state == State::kFound;
+    });
+    const bool ends_some = std::ranges::any_of(lookup.keys, [](const auto& e) {
+      return e.second.state == State::kFound &&
+             EndsWhenRead(e.second.publication);
+    });
+    const Searcher& searcher = lookup.call.searcher;
+    if (ends_some) {
+      answers_.Store(step, searcher.proc, {searcher.request, status, payload});
+    }
+  }
+  EndClaims(step, lookup, found);
+  step.Reply(lookup.call.client, lookup.call.searcher.request, status,
+             std::move(payload));
+}
+
+void Lookups::EndClaims(PublishStep& step, const Lookup& lookup,
+                        bool accepted) {
+  const PublicationReader reader{lookup.call.searcher.proc,
+                                 lookup.call.searcher.request, self_};
+  for (const auto& [name, key] : lookup.keys) {
+    const bool has_it = key.state == State::kFound;
+    if (!has_it && key.state != State::kClaiming) continue;
+    if (!EndsWhenRead(key.publication)) continue;
+    const ClaimKind kind =
+        accepted && has_it ? ClaimKind::kFinish : ClaimKind::kReturn;
+    calls_.Ask(step, key.publication.steward,
+               DirectoryClaim{0, key.publication.id, reader, kind},
+               [](PublishStep&, int) {});
+  }
+}
+
+void Lookups::EndWaiting(PublishStep& step, uint64_t number,
+                         const Lookup& lookup) {
+  if (!lookup.call.waits) return;
+  for (const NodeId node : lookup.asked) {
+    if (!tree_.alive(node)) continue;
+    calls_.Ask(step, node, DirectoryLookupEnd{0, number},
+               [](PublishStep&, int) {});
+  }
+}
+
+// ---------------------------------------------------------------- changes ---
+
+void Lookups::Drop(PublishStep& step, const std::set<uint64_t>& numbers) {
+  for (const uint64_t number : numbers) {
+    const Lookup lookup = Extract(number);
+    EndWaiting(step, number, lookup);
+    EndClaims(step, lookup, false);
+  }
+}
+
+void Lookups::OnClientGone(PublishStep& step, ClientId client) {
+  const auto it = by_client_.find(client);
+  if (it != by_client_.end()) Drop(step, std::set<uint64_t>(it->second));
+}
+
+void Lookups::OnFinalized(PublishStep& step, const ProcId& proc) {
+  answers_.Clear(step, proc);
+}
+
+void Lookups::OnJobRemoved(PublishStep& step, const std::string& nspace) {
+  answers_.OnJobRemoved(nspace);
+  std::set<uint64_t> numbers;
+  for (const auto& [number, lookup] : lookups_) {
+    if (lookup.call.searcher.proc.nspace == nspace) numbers.insert(number);
+  }
+  Drop(step, numbers);
+}
+
+void Lookups::OnMembersChanged(PublishStep& step) {
+  for (auto& [number, lookup] : lookups_) AskOwners(step, number, lookup);
+}
+
+void Lookups::OnTick(PublishStep& step) {
+  while (NextDeadline() <= step.now) {
+    Finish(step, deadlines_.begin()->second, kErrTimeout);
+  }
+}
+
+void Lookups::Describe(TimeNs now, const std::string& nspace,
+                       std::vector<Waiting>* out) const {
+  for (const auto& [number, lookup] : lookups_) {
+    const std::string& own = lookup.call.searcher.proc.nspace;
+    if (!nspace.empty() && own != nspace) continue;
+    Waiting waiting;
+    waiting.nspace = own;
+    waiting.operation = "lookup of";
+    size_t open = 0;
+    for (const auto& [name, key] : lookup.keys) {
+      if (key.state == State::kFound || ++open > kMaxNamed) continue;
+      waiting.operation += (open == 1 ? " '" : ", '") + name + "'";
+    }
+    if (open > kMaxNamed) {
+      waiting.operation += " and " + std::to_string(open - kMaxNamed) + " more";
+    }
+    waiting.age_ms = static_cast<uint64_t>(now - lookup.started) / kNsPerMs;
+    waiting.callers = 1;
+    out->push_back(std::move(waiting));
+  }
+}
+
+}  // namespace canopy::core

@@ -1,0 +1,194 @@
+#include "server/core/publish/publication.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "common/status.h"
+#include "common/wire.h"
+
+namespace canopy::core {
+namespace {
+
+// What one takes beside its key and value, about.
+constexpr size_t kOverhead = 256;
+
+PublishRange RangeOf(uint8_t range) { return static_cast<PublishRange>(range); }
+
+bool Lists(const std::vector<ProcId>& members, const ProcId& proc) {
+  return std::ranges::any_of(members, [&](const ProcId& member) {
+    return member.nspace == proc.nspace &&
+           (member.rank == proc.rank || member.rank == kRankWildcard);
+  });
+}
+
+// Whether a range, as `proc` of `node` names it, includes another process.
+bool Includes(uint8_t range, const std::vector<ProcId>& members,
+              const ProcId& proc, NodeId node, const ProcId& other,
+              NodeId other_node) {
+  switch (RangeOf(range)) {
+    case PublishRange::kProcLocal:
+      return proc == other;
+    case PublishRange::kLocal:
+      return node == other_node;
+    case PublishRange::kNamespace:
+      return proc.nspace == other.nspace;
+    case PublishRange::kCustom:
+      return Lists(members, other);
+    default:
+      return true;
+  }
+}
+
+bool Permits(const Publication& p, const Searcher& searcher) {
+  if (p.uids.empty() && p.gids.empty()) return searcher.uid == p.uid;
+  return std::ranges::count(p.uids, searcher.uid) > 0 ||
+         std::ranges::count(p.gids, searcher.gid) > 0;
+}
+
+int Width(const Publication& p) {
+  switch (RangeOf(p.range)) {
+    case PublishRange::kProcLocal:
+      return 0;
+    case PublishRange::kLocal:
+      return 1;
+    case PublishRange::kCustom:
+      return 2;
+    case PublishRange::kNamespace:
+      return 3;
+    case PublishRange::kSession:
+      return 4;
+    default:
+      return 5;
+  }
+}
+
+void PutProcs(WireWriter& w, const std::vector<ProcId>& procs) {
+  w.Uint(procs.size());
+  for (const ProcId& proc : procs) w.Proc(proc);
+}
+
+void PutNumbers(WireWriter& w, const std::vector<uint32_t>& numbers) {
+  w.Uint(numbers.size());
+  for (const uint32_t number : numbers) w.Uint(number);
+}
+
+std::vector<ProcId> GetProcs(WireReader& r) {
+  std::vector<ProcId> procs(r.Count(2));
+  for (ProcId& proc : procs) proc = r.Proc();
+  return procs;
+}
+
+std::vector<uint32_t> GetNumbers(WireReader& r) {
+  std::vector<uint32_t> numbers(r.Count());
+  for (uint32_t& number : numbers) number = r.Uint32();
+  return numbers;
+}
+
+}  // namespace
+
+int CheckRange(uint8_t range) {
+  if (RangeOf(range) == PublishRange::kRm) return kErrNotSupported;
+  const bool known = range > 0 && RangeOf(range) <= PublishRange::kProcLocal;
+  return known ? kSuccess : kErrBadParam;
+}
+
+bool StaysHere(const Publication& p) {
+  return RangeOf(p.range) == PublishRange::kLocal ||
+         RangeOf(p.range) == PublishRange::kProcLocal;
+}
+
+bool OutlivesJob(const Publication& p) {
+  // Nobody is left who could see it.
+  if (RangeOf(p.range) == PublishRange::kProcLocal ||
+      RangeOf(p.range) == PublishRange::kNamespace) {
+    return false;
+  }
+  const auto persistence = static_cast<Persistence>(p.persistence);
+  return persistence != Persistence::kProc && persistence != Persistence::kApp;
+}
+
+bool IsSamePlace(const Publication& a, const Publication& b) {
+  if (a.range != b.range || a.key != b.key) return false;
+  switch (RangeOf(a.range)) {
+    case PublishRange::kProcLocal:
+      return a.id.publisher == b.id.publisher;
+    case PublishRange::kNamespace:
+      return a.id.publisher.nspace == b.id.publisher.nspace;
+    case PublishRange::kLocal:
+      return a.steward == b.steward;
+    case PublishRange::kCustom:
+      return a.members == b.members;
+    default:
+      return true;
+  }
+}
+
+size_t SizeOf(const Publication& p) {
+  return kOverhead + p.key.size() + p.value.size() +
+         p.members.size() * sizeof(ProcId) +
+         (p.uids.size() + p.gids.size()) * sizeof(uint32_t);
+}
+
+Visibility VisibilityOf(const Publication& p, const Searcher& searcher,
+                        NodeId node) {
+  if (!Includes(searcher.range, searcher.members, searcher.proc, node,
+                p.id.publisher, p.steward) ||
+      !Includes(p.range, p.members, p.id.publisher, p.steward, searcher.proc,
+                node)) {
+    return Visibility::kNone;
+  }
+  return Permits(p, searcher) ? Visibility::kSeen : Visibility::kBarred;
+}
+
+bool ComesBefore(const Publication& a, const Publication& b) {
+  if (Width(a) != Width(b)) return Width(a) < Width(b);
+  if (a.id.number != b.id.number) return a.id.number < b.id.number;
+  return a.id < b.id;
+}
+
+std::string EncodePublication(const Publication& p) {
+  WireWriter w;
+  w.Proc(p.id.publisher);
+  w.Uint(p.id.number);
+  w.Uint(p.version);
+  w.Uint(p.request);
+  w.String(p.key);
+  w.Uint(p.range);
+  w.Uint(p.persistence);
+  PutProcs(w, p.members);
+  w.Uint(p.uid);
+  w.Uint(p.gid);
+  PutNumbers(w, p.uids);
+  PutNumbers(w, p.gids);
+  w.Proc(p.reader.proc);
+  w.Uint(p.reader.request);
+  w.Uint(p.reader.node);
+  w.String(p.value.view());
+  return w.Take();
+}
+
+std::optional<Publication> DecodePublication(const Bytes& bytes) {
+  WireReader r(bytes.view());
+  Publication p;
+  p.id.publisher = r.Proc();
+  p.id.number = r.Uint();
+  p.version = r.Uint();
+  p.request = r.Uint();
+  p.key = r.String();
+  p.range = static_cast<uint8_t>(r.Uint());
+  p.persistence = static_cast<uint8_t>(r.Uint());
+  p.members = GetProcs(r);
+  p.uid = r.Uint32();
+  p.gid = r.Uint32();
+  p.uids = GetNumbers(r);
+  p.gids = GetNumbers(r);
+  p.reader.proc = r.Proc();
+  p.reader.request = r.Uint();
+  p.reader.node = r.Uint32();
+  const std::string_view value = r.String();
+  if (!r.done()) return std::nullopt;
+  p.value = bytes.Slice(value.data() - bytes.view().data(), value.size());
+  return p;
+}
+
+}  // namespace canopy::core

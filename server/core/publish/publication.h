@@ -1,0 +1,84 @@
+// The rules of publications: where a key is published, who finds it, what
+// outlives what; and their form in a journal.
+#ifndef CANOPY_SERVER_CORE_PUBLISH_PUBLICATION_H_
+#define CANOPY_SERVER_CORE_PUBLISH_PUBLICATION_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "common/ids.h"
+#include "server/core/messages.h"
+
+namespace canopy::core {
+
+// pmix_data_range_t.
+enum class PublishRange : uint8_t {
+  kUndef = 0,
+  kRm = 1,
+  kLocal = 2,
+  kNamespace = 3,
+  kSession = 4,
+  kGlobal = 5,
+  kCustom = 6,
+  kProcLocal = 7,
+};
+
+// pmix_persistence_t.
+enum class Persistence : uint8_t {
+  kIndefinite = 0,
+  kFirstRead = 1,
+  kProc = 2,
+  kApp = 3,
+  kSession = 4,
+};
+
+// PMIX_SUCCESS, or why data can not be published or looked up there:
+// kErrNotSupported for the range of the resource manager, kErrBadParam for what
+// is no range.
+int CheckRange(uint8_t range);
+
+// It is seen by processes of its publisher's node alone, and never leaves it.
+bool StaysHere(const Publication& publication);
+// It does not end with its publisher's job, or that job's agent.
+bool OutlivesJob(const Publication& publication);
+// Both are the same key on the same range: the ranges of namespaces, nodes,
+// processes and lists of processes are different ones.
+bool IsSamePlace(const Publication& a, const Publication& b);
+// What it takes of a quota, in bytes.
+size_t SizeOf(const Publication& publication);
+
+enum class Visibility : uint8_t {
+  kNone,    // for this searcher, it does not exist
+  kBarred,  // in range, but not permitted
+  kSeen,
+};
+
+// For a searcher of that node. The tests of the Standard in their order: the
+// searcher's range includes the publisher, the publication's the searcher, the
+// permissions.
+Visibility VisibilityOf(const Publication& publication,
+                        const Searcher& searcher, NodeId node);
+// Of several that a searcher sees, the narrowest range comes first, then the
+// older one.
+bool ComesBefore(const Publication& a, const Publication& b);
+
+// Handed out, or being handed out, to one reader.
+inline bool IsTaken(const Publication& publication) {
+  return !publication.reader.proc.nspace.empty();
+}
+// The same call.
+inline bool IsSameReader(const PublicationReader& a,
+                         const PublicationReader& b) {
+  return a.proc == b.proc && a.request == b.request;
+}
+
+std::string EncodePublication(const Publication& publication);
+// Nothing for what EncodePublication does not write.
+std::optional<Publication> DecodePublication(const Bytes& bytes);
+
+}  // namespace canopy::core
+
+#endif  // CANOPY_SERVER_CORE_PUBLISH_PUBLICATION_H_

@@ -1,0 +1,388 @@
+#include "server/core/publish/publications.h"
+
+#include <algorithm>
+#include <memory>
+
+#include "common/status.h"
+#include "server/core/publish/rendezvous.h"
+
+namespace canopy::core {
+namespace {
+
+bool IsOf(const Publication& p, const std::string& nspace) {
+  return p.id.publisher.nspace == nspace;
+}
+
+bool EndsWithProcess(const Publication& p) {
+  return p.persistence == static_cast<uint8_t>(Persistence::kProc) ||
+         p.range == static_cast<uint8_t>(PublishRange::kProcLocal);
+}
+
+}  // namespace
+
+Publications::Publications(NodeId self, const Tree& tree, const JobTable& jobs,
+                           PeerCalls& calls)
+    : self_(self), tree_(tree), jobs_(jobs), calls_(calls) {}
+
+Publications::Owned* Publications::FindOwned(const PublicationId& id) {
+  const auto it = owned_.find(id);
+  return it == owned_.end() ? nullptr : &it->second;
+}
+
+const Publication* Publications::Find(const PublicationId& id) const {
+  const auto it = owned_.find(id);
+  return it == owned_.end() ? nullptr : &it->second.publication;
+}
+
+Publications::Owned& Publications::Insert(Publication p, ClientId client) {
+  p.steward = self_;
+  const PublicationId id = p.id;
+  quota_.Add(p);
+  if (p.request != 0) {
+    Call& call = calls_of_[{id.publisher, p.request}];
+    call.client = client;
+    ++call.publications;
+  }
+  Owned& owned = owned_[id];
+  owned.publication = std::move(p);
+  return owned;
+}
+
+void Publications::Erase(const PublicationId& id) {
+  const auto it = owned_.find(id);
+  if (it == owned_.end()) return;
+  quota_.Remove(it->second.publication);
+  ForgetCall(it->second.publication);
+  owned_.erase(it);
+}
+
+void Publications::ForgetCall(const Publication& p) {
+  const auto call = calls_of_.find({p.id.publisher, p.request});
+  if (call == calls_of_.end()) return;
+  if (--call->second.publications == 0) calls_of_.erase(call);
+}
+
+NodeId Publications::HomeOf(const Publication& p) const {
+  return StaysHere(p) ? self_ : HomesOf(p.key, tree_).owner;
+}
+
+// ------------------------------------------------------------- publishing ---
+
+void Publications::Add(PublishStep& step, ClientId client, Publication p,
+                       Adding done) {
+  const PublicationId id = p.id;
+  Insert(std::move(p), client);
+  Offer(step, id, done);
+}
+
+void Publications::Offer(PublishStep& step, const PublicationId& id,
+                         const Adding& done) {
+  Owned& owned = owned_.at(id);
+  const NodeId home = HomeOf(owned.publication);
+  // It may have it as soon as this is under way.
+  owned.holders.insert(home);
+  calls_.Ask(step, home, DirectoryStore{0, owned.publication, true},
+             [this, id, home, done](PublishStep& s, int status) {
+               OnOffered(s, id, home, status, done);
+             });
+}
+
+// Whether a key is taken is decided by its present owner.
+void Publications::OnOffered(PublishStep& step, const PublicationId& id,
+                             NodeId home, int status, const Adding& done) {
+  Owned* owned = FindOwned(id);
+  if (owned == nullptr) return done(step, kErrNotFound);
+  if (status != kSuccess) owned->holders.erase(home);
+  if (status == kErrUnreach || HomeOf(owned->publication) != home) {
+    return Offer(step, id, done);
+  }
+  owned->accepted = status == kSuccess;
+  done(step, status);
+}
+
+void Publications::Confirm(PublishStep& step, const PublicationId& id) {
+  Owned* owned = FindOwned(id);
+  if (owned == nullptr) return;
+  owned->confirmed = true;
+  Persist(step, *owned);
+  CopyAsNeeded(step, *owned);
+  for (const auto& [node, claim] : std::exchange(owned->claims, {})) {
+    Take(step, node, *owned, claim);
+  }
+}
+
+void Publications::Persist(PublishStep& step, const Owned& owned) {
+  const ProcId& publisher = owned.publication.id.publisher;
+  const Job* job = jobs_.Find(publisher.nspace);
+  if (job == nullptr || !job->is_local(publisher.rank)) return;
+  slots_.Store(step, owned.publication);
+}
+
+void Publications::Copy(PublishStep& step, Owned& owned, NodeId to,
+                        std::shared_ptr<Countdown> countdown) {
+  owned.holders.insert(to);
+  if (countdown != nullptr) countdown->Add();
+  calls_.Ask(step, to, DirectoryStore{0, owned.publication, false},
+             [countdown](PublishStep& s, int) {
+               if (countdown != nullptr) countdown->End(s);
+             });
+}
+
+std::set<NodeId> Publications::CopiesOf(const Owned& owned) const {
+  if (!owned.confirmed || StaysHere(owned.publication) ||
+      !OutlivesJob(owned.publication)) {
+    return {};
+  }
+  const KeyHomes homes = HomesOf(owned.publication.key, tree_);
+  std::set<NodeId> nodes{homes.owner, homes.second};
+  nodes.erase(self_);
+  nodes.erase(kNoNode);
+  return nodes;
+}
+
+std::set<NodeId> Publications::HoldersOf(const Owned& owned) const {
+  std::set<NodeId> nodes = CopiesOf(owned);
+  nodes.insert(owned.holders.begin(), owned.holders.end());
+  nodes.insert(HomeOf(owned.publication));
+  // Its directory remembers what was removed, if a late copy comes.
+  nodes.insert(self_);
+  return nodes;
+}
+
+void Publications::CopyAsNeeded(PublishStep& step, Owned& owned) {
+  for (const NodeId node : CopiesOf(owned)) {
+    if (!owned.holders.contains(node)) Copy(step, owned, node, nullptr);
+  }
+}
+
+void Publications::EnsureCopies(PublishStep& step) {
+  for (auto& [id, owned] : owned_) CopyAsNeeded(step, owned);
+}
+
+// --------------------------------------------------------------- removing ---
+
+void Publications::Remove(PublishStep& step, const Ids& ids, Done done) {
+  const auto countdown = Countdown::Begin(std::move(done));
+  for (const PublicationId& id : ids) {
+    const Owned* owned = FindOwned(id);
+    if (owned == nullptr) continue;
+    slots_.Clear(step, id);
+    for (const NodeId holder : HoldersOf(*owned)) {
+      countdown->Add();
+      calls_.Ask(step, holder, DirectoryRemove{0, id},
+                 [countdown](PublishStep& s, int) { countdown->End(s); });
+    }
+    for (const auto& [node, claim] : owned->claims) {
+      step.Send(node, DirectoryAnswer{claim.request, kErrNotFound});
+    }
+    Erase(id);
+  }
+  countdown->End(step);
+}
+
+void Publications::RemoveIf(
+    PublishStep& step, const std::function<bool(const Publication&)>& ends) {
+  Ids ids;
+  for (const auto& [id, owned] : owned_) {
+    if (ends(owned.publication)) ids.push_back(id);
+  }
+  Remove(step, ids, [](PublishStep&) {});
+}
+
+Publications::Ids Publications::Of(const ProcId& publisher) const {
+  Ids ids;
+  for (auto it = owned_.lower_bound({publisher, 0});
+       it != owned_.end() && it->first.publisher == publisher; ++it) {
+    ids.push_back(it->first);
+  }
+  return ids;
+}
+
+bool Publications::WasExecuted(const ProcId& publisher, uint64_t request,
+                               ClientId client) const {
+  const auto it = calls_of_.find({publisher, request});
+  if (it == calls_of_.end()) return false;
+  const ClientId caller = it->second.client;
+  return caller == 0 || caller == client || jobs_.ProcOf(caller) == nullptr;
+}
+
+void Publications::OnFinalized(PublishStep& step, const ProcId& publisher) {
+  for (const PublicationId& id : Of(publisher)) {
+    Owned& owned = owned_.at(id);
+    if (owned.publication.request == 0) continue;
+    ForgetCall(owned.publication);
+    owned.publication.request = 0;
+    if (owned.confirmed) Persist(step, owned);
+  }
+}
+
+void Publications::OnRankEnded(PublishStep& step, const ProcId& publisher) {
+  Ids ids = Of(publisher);
+  std::erase_if(ids, [&](const PublicationId& id) {
+    return !EndsWithProcess(owned_.at(id).publication);
+  });
+  Remove(step, ids, [](PublishStep&) {});
+}
+
+void Publications::OnJobRemoved(PublishStep& step, const std::string& nspace) {
+  slots_.OnJobRemoved(nspace);
+  RemoveIf(step, [&](const Publication& p) {
+    return IsOf(p, nspace) && (!OutlivesJob(p) || IsTaken(p));
+  });
+}
+
+size_t Publications::num_of_jobs() const {
+  return static_cast<size_t>(std::ranges::count_if(owned_, [](const auto& o) {
+    return !OutlivesJob(o.second.publication);
+  }));
+}
+
+// ----------------------------------------------------------------- claims ---
+
+void Publications::OnClaim(PublishStep& step, NodeId src,
+                           const DirectoryClaim& claim) {
+  Owned* owned = FindOwned(claim.id);
+  if (owned == nullptr) {
+    const bool takes = claim.kind == ClaimKind::kTake;
+    return step.Send(
+        src, DirectoryAnswer{claim.request, takes ? kErrNotFound : kSuccess});
+  }
+  if (claim.kind == ClaimKind::kTake) {
+    Take(step, src, *owned, claim);
+  } else {
+    EndClaim(step, src, *owned, claim);
+  }
+}
+
+// The answer comes after all holders know who has it, so that it is handed out
+// once even if this agent is lost.
+void Publications::Take(PublishStep& step, NodeId src, Owned& owned,
+                        const DirectoryClaim& claim) {
+  const auto [node, returned] = owned.last_returned;
+  if (src == node && claim.request < returned) return;
+  owned.claims.emplace_back(src, claim);
+  if (!owned.confirmed) return;
+  if (IsTaken(owned.publication)) {
+    if (owned.settling == 0) AnswerClaims(step, claim.id);
+    return;
+  }
+  owned.publication.reader = claim.reader;
+  owned.publication.reader.node = src;
+  Settle(step, owned);
+}
+
+void Publications::Settle(PublishStep& step, Owned& owned) {
+  const PublicationId id = owned.publication.id;
+  ++owned.publication.version;
+  ++owned.settling;
+  if (owned.confirmed) Persist(step, owned);
+  const auto countdown = Countdown::Begin([this, id](PublishStep& s) {
+    Owned* settled = FindOwned(id);
+    if (settled != nullptr && --settled->settling == 0) AnswerClaims(s, id);
+  });
+  for (const NodeId holder : std::set<NodeId>(owned.holders)) {
+    Copy(step, owned, holder, countdown);
+  }
+  countdown->End(step);
+}
+
+void Publications::AnswerClaims(PublishStep& step, const PublicationId& id) {
+  Owned& owned = owned_.at(id);
+  for (const auto& [node, claim] : std::exchange(owned.claims, {})) {
+    const bool has_it = IsSameReader(owned.publication.reader, claim.reader);
+    step.Send(node,
+              DirectoryAnswer{claim.request, has_it ? kSuccess : kErrNotFound});
+  }
+}
+
+void Publications::EndClaim(PublishStep& step, NodeId src, Owned& owned,
+                            const DirectoryClaim& claim) {
+  const uint64_t request = claim.request;
+  if (IsSameReader(owned.publication.reader, claim.reader)) {
+    if (claim.kind == ClaimKind::kFinish) {
+      return Remove(step, {claim.id}, [src, request](PublishStep& s) {
+        s.Send(src, DirectoryAnswer{request, kSuccess});
+      });
+    }
+    owned.publication.reader = {};
+    Settle(step, owned);
+  }
+  if (claim.kind == ClaimKind::kReturn) {
+    owned.last_returned = {src, request};
+    std::erase_if(owned.claims, [&](const auto& queued) {
+      return IsSameReader(queued.second.reader, claim.reader);
+    });
+  }
+  step.Send(src, DirectoryAnswer{request, kSuccess});
+}
+
+// ---------------------------------------------------------- other agents ---
+
+void Publications::OnPull(PublishStep& step, NodeId src,
+                          const DirectoryPull& pull) {
+  const uint64_t request = pull.request;
+  const auto countdown = Countdown::Begin([src, request](PublishStep& s) {
+    s.Send(src, DirectoryAnswer{request, kSuccess});
+  });
+  for (auto& [id, owned] : owned_) {
+    if (!owned.accepted || HomeOf(owned.publication) != src) continue;
+    Copy(step, owned, src, countdown);
+  }
+  countdown->End(step);
+}
+
+void Publications::OnReturned(PublishStep& step, NodeId src,
+                              const DirectoryStore& store) {
+  int status = kSuccess;
+  if (Owned* owned = FindOwned(store.publication.id)) {
+    Copy(step, *owned, src, nullptr);
+  } else if (OutlivesJob(store.publication) &&
+             jobs_.Find(store.publication.id.publisher.nspace) == nullptr) {
+    Adopt(step, store.publication);
+    owned_.at(store.publication.id).holders.insert(src);
+  } else {
+    status = kErrNotFound;
+  }
+  step.Send(src, DirectoryAnswer{store.request, status});
+}
+
+void Publications::OnOtherSteward(const Publication& p) {
+  if (p.steward < self_) Erase(PublicationId(p.id));
+}
+
+void Publications::Adopt(PublishStep& step, Publication p) {
+  if (owned_.contains(p.id)) return;
+  ++p.version;
+  p.request = 0;
+  Owned& owned = Insert(std::move(p), 0);
+  owned.accepted = owned.confirmed = true;
+  owned.holders.insert(self_);
+  Copy(step, owned, self_, nullptr);
+  CopyAsNeeded(step, owned);
+}
+
+void Publications::OnNodeLost(PublishStep& step, NodeId node) {
+  for (auto& [id, owned] : owned_) owned.holders.erase(node);
+  RemoveIf(step, [&](const Publication& p) {
+    return IsTaken(p) && p.reader.node == node;
+  });
+}
+
+void Publications::OnNodeRestarted(PublishStep& step, NodeId node) {
+  for (auto& [id, owned] : owned_) {
+    if (CopiesOf(owned).contains(node)) Copy(step, owned, node, nullptr);
+  }
+}
+
+// -------------------------------------------------------------- recovery ---
+
+void Publications::Recover(PublishStep& step, const std::string& nspace,
+                           const PersistedRecord& record) {
+  std::optional<Publication> p = slots_.Recover(nspace, record);
+  if (!p || owned_.contains(p->id)) return;
+  Owned& owned = Insert(*std::move(p), 0);
+  owned.accepted = owned.confirmed = true;
+  if (StaysHere(owned.publication)) Copy(step, owned, self_, nullptr);
+}
+
+}  // namespace canopy::core

@@ -1,0 +1,423 @@
+#include "server/core/publish/publishing.h"
+
+#include <algorithm>
+#include <type_traits>
+#include <utility>
+#include <variant>
+
+#include "common/status.h"
+#include "server/core/publish/rendezvous.h"
+
+namespace canopy::core {
+namespace {
+
+constexpr TimeNs kNsPerMs = 1'000'000;
+constexpr size_t kMaxIgnored = 256;
+constexpr size_t kMaxOperations = size_t{1} << 16;
+
+bool HasLongKey(const std::vector<std::string>& keys) {
+  return std::ranges::any_of(keys, [](const std::string& key) {
+    return key.empty() || key.size() > kMaxKeyLen;
+  });
+}
+
+int CheckKeys(const std::vector<std::string>& keys) {
+  if (keys.size() > kMaxKeysOfCall) return kErrOutOfResource;
+  return HasLongKey(keys) ? kErrBadParam : kSuccess;
+}
+
+// For PMIX_RANGE of an unpublish: the same range.
+bool IsOn(const Publication& p, const PublishDirectives& directives) {
+  return p.range == directives.range && p.members == directives.members;
+}
+
+}  // namespace
+
+Publishing::Publishing(NodeId self, const Tree& tree, const JobTable& jobs)
+    : self_(self),
+      tree_(tree),
+      jobs_(jobs),
+      calls_(tree),
+      directory_(self, tree, calls_),
+      publications_(self, tree, jobs, calls_),
+      lookups_(self, tree, directory_, calls_) {}
+
+void Publishing::set_persists(bool persists) {
+  publications_.set_persists(persists);
+  lookups_.set_persists(persists);
+}
+
+template <typename Work>
+void Publishing::Do(TimeNs now, Actions* actions, const Work& work) {
+  std::deque<MessageBody> local;
+  PublishStep step{now, self_, *actions, local};
+  work(step);
+  while (!local.empty()) {
+    const MessageBody body = std::move(local.front());
+    local.pop_front();
+    Handle(step, self_, body);
+  }
+}
+
+// ---------------------------------------------------------------- clients ---
+
+const Job* Publishing::JobOf(PublishStep& step, ClientId client,
+                             RequestId request, ProcId* proc) {
+  const ProcId* known = jobs_.ProcOf(client);
+  const Job* job = known == nullptr ? nullptr : jobs_.Find(known->nspace);
+  if (job == nullptr) {
+    step.Reply(client, request, known == nullptr ? kErrInit : kErrNotSupported);
+    return nullptr;
+  }
+  *proc = *known;
+  return job;
+}
+
+int Publishing::Read(PublishStep& step, const Bytes& info, bool has_data,
+                     PublishCall* call) {
+  const int status = ReadCall(info, has_data, call);
+  for (const std::string& key : call->ignored) {
+    if (ignored_.size() >= kMaxIgnored || !ignored_.insert(key).second) {
+      continue;
+    }
+    step.out.push_back(
+        LogLine{LogLine::Level::kInfo, "ignoring " + key +
+                                           ", which publishing, looking up and "
+                                           "unpublishing do not honour"});
+  }
+  return status;
+}
+
+void Publishing::OnPublish(TimeNs now, const PublishArrived& in,
+                           Actions* actions) {
+  Do(now, actions, [&](PublishStep& step) {
+    ProcId proc;
+    const Job* job = JobOf(step, in.client, in.request, &proc);
+    if (job == nullptr || IsRepetition(step, in, proc)) return;
+    PublishCall call;
+    int status = Read(step, in.info, true, &call);
+    if (status == kSuccess && call.data.empty()) status = kErrBadParam;
+    if (operations_.size() >= kMaxOperations) status = kErrOutOfResource;
+    if (status != kSuccess) return step.Reply(in.client, in.request, status);
+    Publish(step, in, *job, proc, call);
+  });
+}
+
+bool Publishing::IsRepetition(PublishStep& step, const PublishArrived& in,
+                              const ProcId& proc) {
+  if (!publications_.WasExecuted(proc, in.request, in.client)) return false;
+  const auto pending = operation_of_.find({proc, in.request});
+  if (pending != operation_of_.end()) {
+    operations_.at(pending->second).client = in.client;
+  } else {
+    step.Reply(in.client, in.request, kSuccess);
+  }
+  return true;
+}
+
+std::vector<Publication> Publishing::PublicationsIn(const PublishArrived& in,
+                                                    const Job& job,
+                                                    const ProcId& proc,
+                                                    const PublishCall& call) {
+  std::vector<Publication> out;
+  for (const auto& [key, value] : call.data) {
+    Publication p;
+    p.id = {proc, calls_.NextNumber()};
+    p.steward = self_;
+    p.version = 1;
+    p.request = in.request;
+    p.key = key;
+    p.range = call.directives.range;
+    p.persistence = call.directives.persistence;
+    p.members = call.directives.members;
+    p.uid = job.spec->uid;
+    p.gid = job.spec->gid;
+    p.uids = call.directives.uids;
+    p.gids = call.directives.gids;
+    // Not the whole frame that it came in.
+    p.value = Bytes(std::string(value.view()));
+    out.push_back(std::move(p));
+  }
+  return out;
+}
+
+void Publishing::Publish(PublishStep& step, const PublishArrived& in,
+                         const Job& job, const ProcId& proc,
+                         const PublishCall& call) {
+  const uint64_t number =
+      Begin(step, in.client, proc, in.request, call.directives.timeout_ms);
+  Operation& operation = operations_.at(number);
+  for (Publication& p : PublicationsIn(in, job, proc, call)) {
+    const bool repeats =
+        std::ranges::any_of(operation.ids, [&](const PublicationId& id) {
+          return publications_.Find(id)->key == p.key;
+        });
+    if (repeats || !publications_.Fits(p)) {
+      operation.status = repeats ? kErrDuplicateKey : kErrOutOfResource;
+      break;
+    }
+    operation.ids.push_back(p.id);
+    ++operation.open;
+    publications_.Add(step, in.client, std::move(p),
+                      [this, number](PublishStep& s, int status) {
+                        OnDecided(s, number, status);
+                      });
+  }
+  if (operation.open == 0) Finish(step, number, operation.status);
+}
+
+uint64_t Publishing::Begin(PublishStep& step, ClientId client,
+                           const ProcId& proc, RequestId request,
+                           uint32_t timeout_ms) {
+  const uint64_t number = calls_.NextNumber();
+  operation_of_[{proc, request}] = number;
+  Operation& operation = operations_[number];
+  operation.client = client;
+  operation.proc = proc;
+  operation.request = request;
+  if (timeout_ms != 0) operation.deadline = step.now + timeout_ms * kNsPerMs;
+  return number;
+}
+
+void Publishing::OnDecided(PublishStep& step, uint64_t number, int status) {
+  const auto it = operations_.find(number);
+  if (it == operations_.end()) return;
+  Operation& operation = it->second;
+  if (operation.status == kSuccess) operation.status = status;
+  if (--operation.open == 0) Finish(step, number, operation.status);
+}
+
+void Publishing::Finish(PublishStep& step, uint64_t number, int status) {
+  const Operation operation = std::move(operations_.extract(number).mapped());
+  const auto call = operation_of_.find({operation.proc, operation.request});
+  if (call != operation_of_.end() && call->second == number) {
+    operation_of_.erase(call);
+  }
+  const auto reply = [operation, status](PublishStep& s) {
+    s.Reply(operation.client, operation.request, status);
+  };
+  if (status != kSuccess) {
+    return publications_.Remove(step, operation.ids, reply);
+  }
+  for (const PublicationId& id : operation.ids) publications_.Confirm(step, id);
+  reply(step);
+}
+
+void Publishing::OnUnpublish(TimeNs now, const UnpublishArrived& in,
+                             Actions* actions) {
+  Do(now, actions, [&](PublishStep& step) {
+    ProcId proc;
+    if (JobOf(step, in.client, in.request, &proc) == nullptr) return;
+    PublishCall call;
+    int status = Read(step, in.info, false, &call);
+    if (status == kSuccess) status = CheckKeys(in.keys);
+    if (operations_.size() >= kMaxOperations) status = kErrOutOfResource;
+    if (status != kSuccess) return step.Reply(in.client, in.request, status);
+    Publications::Ids ids = publications_.Of(proc);
+    const std::set<std::string> keys(in.keys.begin(), in.keys.end());
+    std::erase_if(ids, [&](const PublicationId& id) {
+      const Publication& p = *publications_.Find(id);
+      return !IsOn(p, call.directives) || IsTaken(p) ||
+             (!keys.empty() && !keys.contains(p.key));
+    });
+    const uint64_t number =
+        Begin(step, in.client, proc, in.request, call.directives.timeout_ms);
+    publications_.Remove(step, ids, [this, number](PublishStep& s) {
+      if (operations_.contains(number)) Finish(s, number, kSuccess);
+    });
+  });
+}
+
+void Publishing::OnLookup(TimeNs now, const LookupArrived& in,
+                          Actions* actions) {
+  Do(now, actions, [&](PublishStep& step) {
+    LookupCall lookup;
+    ProcId proc;
+    const Job* job = JobOf(step, in.client, in.request, &proc);
+    if (job == nullptr) return;
+    PublishCall call;
+    int status = Read(step, in.info, false, &call);
+    if (status == kSuccess) status = CheckKeys(in.keys);
+    if (in.keys.empty()) status = kErrBadParam;
+    if (status != kSuccess) return step.Reply(in.client, in.request, status);
+    lookup.client = in.client;
+    lookup.searcher = {proc,
+                       in.request,
+                       job->spec->uid,
+                       job->spec->gid,
+                       call.directives.range,
+                       call.directives.members};
+    lookup.keys = in.keys;
+    lookup.waits = call.directives.waits;
+    lookup.wait_for = call.directives.wait_for;
+    lookup.timeout_ms = call.directives.timeout_ms;
+    lookups_.Begin(step, std::move(lookup));
+  });
+}
+
+void Publishing::OnFinalize(TimeNs now, ClientId client, Actions* actions) {
+  const ProcId* proc = jobs_.ProcOf(client);
+  if (proc == nullptr) return;
+  Do(now, actions, [&](PublishStep& step) {
+    publications_.OnFinalized(step, *proc);
+    lookups_.OnFinalized(step, *proc);
+  });
+}
+
+void Publishing::OnClientGone(TimeNs now, ClientId client, Actions* actions) {
+  for (auto& [number, operation] : operations_) {
+    if (operation.client == client) operation.client = 0;
+  }
+  Do(now, actions,
+     [&](PublishStep& step) { lookups_.OnClientGone(step, client); });
+}
+
+// --------------------------------------------------------------- messages ---
+
+bool Publishing::OnPeer(TimeNs now, const PeerMessage& message,
+                        Actions* actions) {
+  const size_t first = MessageBody(DirectoryStore()).index();
+  const size_t last = MessageBody(DirectoryAnswer()).index();
+  if (message.body.index() < first || message.body.index() > last) return false;
+  Do(now, actions,
+     [&](PublishStep& step) { Handle(step, message.src, message.body); });
+  return true;
+}
+
+void Publishing::Handle(PublishStep& step, NodeId src,
+                        const MessageBody& body) {
+  std::visit(
+      [&]<typename T>(const T& m) {
+        if constexpr (std::is_same_v<T, DirectoryStore>) {
+          OnStore(step, src, m);
+        } else if constexpr (std::is_same_v<T, DirectoryRemove>) {
+          directory_.OnRemove(step, src, m);
+        } else if constexpr (std::is_same_v<T, DirectoryPull>) {
+          publications_.OnPull(step, src, m);
+        } else if constexpr (std::is_same_v<T, DirectoryLookup>) {
+          directory_.OnLookup(step, src, m);
+        } else if constexpr (std::is_same_v<T, DirectoryLookupEnd>) {
+          directory_.OnLookupEnd(step, src, m);
+        } else if constexpr (std::is_same_v<T, DirectoryFound>) {
+          lookups_.OnFound(step, src, m);
+        } else if constexpr (std::is_same_v<T, DirectoryClaim>) {
+          publications_.OnClaim(step, src, m);
+        } else if constexpr (std::is_same_v<T, DirectoryAnswer>) {
+          calls_.OnAnswer(step, src, m);
+        }
+      },
+      body);
+}
+
+void Publishing::OnStore(PublishStep& step, NodeId src,
+                         const DirectoryStore& store) {
+  if (src != self_ && store.publication.steward == self_) {
+    if (directory_.WasRemoved(store.publication.id)) {
+      return step.Send(src, DirectoryAnswer{store.request, kErrNotFound});
+    }
+    return publications_.OnReturned(step, src, store);
+  }
+  if (src == store.publication.steward) {
+    publications_.OnOtherSteward(store.publication);
+  }
+  directory_.OnStore(step, src, store);
+}
+
+// ---------------------------------------------------------------- changes ---
+
+void Publishing::OnJobRemoved(TimeNs now, const std::string& nspace,
+                              Actions* actions) {
+  for (auto& [number, operation] : operations_) {
+    if (operation.proc.nspace == nspace) operation.client = 0;
+  }
+  Do(now, actions, [&](PublishStep& step) {
+    lookups_.OnJobRemoved(step, nspace);
+    publications_.OnJobRemoved(step, nspace);
+  });
+}
+
+void Publishing::OnRankGone(TimeNs now, const ProcId& proc, Actions* actions) {
+  const Job* job = jobs_.Find(proc.nspace);
+  if (job == nullptr || !job->ranks[proc.rank].ended) return;
+  Do(now, actions,
+     [&](PublishStep& step) { publications_.OnRankEnded(step, proc); });
+}
+
+void Publishing::OnNodeLost(TimeNs now, NodeId node, Actions* actions) {
+  Do(now, actions, [&](PublishStep& step) {
+    for (Publication& orphan : directory_.OnNodeLost(step, node)) {
+      publications_.Adopt(step, std::move(orphan));
+    }
+    publications_.OnNodeLost(step, node);
+    calls_.OnNodeLost(step, node);
+    calls_.SendAgain(step);
+    publications_.EnsureCopies(step);
+    directory_.OnMembersChanged(step);
+    lookups_.OnMembersChanged(step);
+  });
+}
+
+void Publishing::OnNodeReturned(TimeNs now, Actions* actions) {
+  Do(now, actions, [&](PublishStep& step) {
+    calls_.SendAgain(step);
+    publications_.EnsureCopies(step);
+    directory_.OnMembersChanged(step);
+    lookups_.OnMembersChanged(step);
+  });
+}
+
+void Publishing::OnNodeRestarted(TimeNs now, NodeId node, Actions* actions) {
+  Do(now, actions, [&](PublishStep& step) {
+    calls_.SendAgain(step);
+    directory_.OnNodeRestarted(step, node);
+    publications_.OnNodeRestarted(step, node);
+    lookups_.OnMembersChanged(step);
+  });
+}
+
+void Publishing::Recover(TimeNs now, const std::string& nspace,
+                         const std::vector<PersistedRecord>& records,
+                         Actions* actions) {
+  // The last one of each key is what is so.
+  std::map<std::string, const PersistedRecord*> last;
+  for (const PersistedRecord& record : records) last[record.key] = &record;
+  Do(now, actions, [&](PublishStep& step) {
+    for (const auto& [key, record] : last) {
+      publications_.Recover(step, nspace, *record);
+      lookups_.Recover(nspace, *record);
+    }
+  });
+}
+
+void Publishing::OnTick(TimeNs now, Actions* actions) {
+  Do(now, actions, [&](PublishStep& step) {
+    directory_.OnTick(step);
+    lookups_.OnTick(step);
+    std::vector<uint64_t> expired;
+    for (const auto& [number, operation] : operations_) {
+      if (operation.deadline <= now) expired.push_back(number);
+    }
+    for (const uint64_t number : expired) Finish(step, number, kErrTimeout);
+  });
+}
+
+TimeNs Publishing::NextDeadline() const {
+  TimeNs next = std::min(directory_.NextDeadline(), lookups_.NextDeadline());
+  for (const auto& [number, operation] : operations_) {
+    next = std::min(next, operation.deadline);
+  }
+  return next;
+}
+
+size_t Publishing::num_publications() const {
+  const auto held = std::ranges::count_if(
+      directory_.all(), [](const auto& p) { return !OutlivesJob(p.second); });
+  return static_cast<size_t>(held) + publications_.num_of_jobs();
+}
+
+size_t Publishing::num_operations() const {
+  return operations_.size() + lookups_.size() + directory_.num_waiting() +
+         calls_.size();
+}
+
+}  // namespace canopy::core

@@ -1,0 +1,259 @@
+// What becomes of publications and lookups when agents are lost, return or are
+// restarted, at any message.
+#include <gtest/gtest.h>
+
+#include "common/status.h"
+#include "server/core/publish/publishing_testing.h"
+
+namespace canopy::core {
+namespace {
+
+constexpr TimeNs kSecond = 1'000'000'000;
+using Values = std::map<std::string, std::string>;
+
+const ProcId kA0{"a", 0};  // on agent 0
+const ProcId kB0{"b", 0};  // on agent 1
+
+// Agents 2 and 3 have no processes.
+class PublishingFaultsTest : public testing::Test {
+ protected:
+  PublishingFaultsTest() { Fill(agents_); }
+  static void Fill(PublishingAgents& agents) {
+    agents.AddJob("a", {0});
+    agents.AddJob("b", {1});
+  }
+  // A key that agent `owner` is the owner of, and `second` the next.
+  std::string KeyAt(NodeId owner, NodeId second) const {
+    std::string key = "k";
+    for (;;) {
+      const KeyHomes homes = HomesOf(key, agents_.tree(0));
+      if (homes.owner == owner && homes.second == second) return key;
+      key += "k";
+    }
+  }
+  static Infos Data(const std::string& key, Persistence persistence) {
+    return Infos().Persist(persistence).Text(key, "value");
+  }
+
+  PublishingAgents agents_{4};
+};
+
+TEST_F(PublishingFaultsTest, TheOwnersLossLosesNothing) {
+  const std::string key = KeyAt(2, 3);
+  ASSERT_EQ(agents_.Publish(kA0, key, "value"), kSuccess);
+  agents_.Lose(2);
+  EXPECT_EQ(agents_.Lookup(kB0, {key}).values, (Values{{key, "value"}}));
+  EXPECT_EQ(agents_.Publish(kB0, key, "other"), kErrDuplicateKey);
+  agents_.Return(2);
+  EXPECT_EQ(agents_.Lookup(kB0, {key}).values, (Values{{key, "value"}}));
+  EXPECT_EQ(agents_.Unpublish(kA0, {key}), kSuccess);
+  EXPECT_EQ(agents_.Lookup(kB0, {key}).status, kErrNotFound);
+  agents_.Lose(2);
+  EXPECT_EQ(agents_.Lookup(kB0, {key}).status, kErrNotFound);
+}
+
+TEST_F(PublishingFaultsTest, AnOwnerThatReturnsKnowsWhatIsTaken) {
+  const std::string key = KeyAt(2, 3);
+  agents_.Lose(2);
+  ASSERT_EQ(agents_.Publish(kA0, key, "value"), kSuccess);
+  agents_.Return(2);
+  EXPECT_EQ(agents_.Publish(kB0, key, "other"), kErrDuplicateKey);
+  agents_.Restart(2);
+  EXPECT_EQ(agents_.Publish(kB0, key, "other"), kErrDuplicateKey);
+  EXPECT_EQ(agents_.Lookup(kB0, {key}).status, kSuccess);
+}
+
+TEST_F(PublishingFaultsTest, TheStewardsRestartLosesNothing) {
+  for (const NodeId owner : {0u, 1u, 2u}) {
+    const std::string key = KeyAt(owner, 3);
+    ASSERT_EQ(agents_.Publish(kA0, key, "value"), kSuccess);
+    agents_.Restart(0);
+    EXPECT_EQ(agents_.Lookup(kB0, {key}).values, (Values{{key, "value"}}));
+    EXPECT_EQ(agents_.Publish(kB0, key, "x"), kErrDuplicateKey);
+    EXPECT_EQ(agents_.Unpublish(kA0, {key}), kSuccess);
+    EXPECT_EQ(agents_.Lookup(kB0, {key}).status, kErrNotFound);
+    EXPECT_EQ(agents_.Publish(kB0, key, "x"), kSuccess);
+  }
+}
+
+TEST_F(PublishingFaultsTest, DataForTheNodeSurvivesItsAgent) {
+  agents_.Publish(kA0, Infos().Range(PMIX_RANGE_LOCAL).Text("l", "value"));
+  agents_.Restart(0);
+  EXPECT_EQ(agents_.Lookup(kA0, {"l"}).status, kSuccess);
+}
+
+TEST_F(PublishingFaultsTest, WithThePublishersNodeItsDataEnds) {
+  const std::string app = KeyAt(2, 3);
+  const std::string session = KeyAt(3, 2);
+  ASSERT_EQ(agents_.Publish(kA0, Data(app, Persistence::kApp)), kSuccess);
+  ASSERT_EQ(agents_.Publish(kA0, Data(session, Persistence::kSession)),
+            kSuccess);
+  agents_.Lose(0);
+  EXPECT_EQ(agents_.Lookup(kB0, {app}).status, kErrNotFound);
+  EXPECT_EQ(agents_.Lookup(kB0, {session}).status, kSuccess);
+  // It has a steward and a second copy again.
+  agents_.Lose(3);
+  EXPECT_EQ(agents_.Lookup(kB0, {session}).status, kSuccess);
+  agents_.Lose(2);
+  EXPECT_EQ(agents_.Lookup(kB0, {session}).status, kSuccess);
+  agents_.Return(3);
+  EXPECT_EQ(agents_.Lookup(kB0, {session}).status, kSuccess);
+  EXPECT_EQ(agents_.Publish(kB0, session, "x"), kErrDuplicateKey);
+  EXPECT_EQ(agents_.publications(), 0u);
+}
+
+// Each of the two that have it is restarted, after the job is over.
+TEST_F(PublishingFaultsTest, WhatOutlivesItsJobSurvivesRestarts) {
+  for (const NodeId owner : {0u, 2u}) {
+    const std::string key = KeyAt(owner, 3);
+    ASSERT_EQ(agents_.Publish(kA0, Data(key, Persistence::kSession)), kSuccess);
+  }
+  agents_.RemoveJob("a");
+  for (const NodeId node : {0u, 2u, 3u, 0u}) {
+    agents_.Restart(node);
+    for (const NodeId owner : {0u, 2u}) {
+      EXPECT_EQ(agents_.Lookup(kB0, {KeyAt(owner, 3)}).status, kSuccess)
+          << owner << " after " << node;
+    }
+  }
+}
+
+TEST_F(PublishingFaultsTest, WhatEndedWhileItsAgentWasAwayGoes) {
+  const std::string key = KeyAt(2, 3);
+  ASSERT_EQ(agents_.Publish(kA0, key, "value"), kSuccess);
+  const RequestId gone = agents_.BeginUnpublish(kA0, {key});
+  // The removal is lost with the agent.
+  agents_.Restart(0);
+  EXPECT_EQ(agents_.StatusOf(gone), PublishingAgents::kPending);
+  EXPECT_EQ(agents_.Lookup(kB0, {key}).status, kErrNotFound);
+  EXPECT_EQ(agents_.publications(), 0u);
+}
+
+TEST_F(PublishingFaultsTest, ARepeatedCallIsExecutedOnce) {
+  const std::string key = KeyAt(2, 3);
+  const Bytes info = Infos().Text(key, "value").Take();
+  const RequestId request = agents_.BeginPublish(kA0, info, 77);
+  agents_.Run();
+  ASSERT_EQ(agents_.StatusOf(request), kSuccess);
+  for (const bool restarted : {false, true}) {
+    PublishingAgents again(4);
+    Fill(again);
+    again.BeginPublish(kA0, info, 77);
+    if (restarted) {
+      // At each message of it.
+      again.RunOne();
+      again.RunOne();
+      again.Restart(0);
+      again.BeginPublish(kA0, info, 77);
+    }
+    again.Run();
+    EXPECT_EQ(again.StatusOf(77), kSuccess);
+    EXPECT_EQ(again.Lookup(kB0, {key}).status, kSuccess);
+  }
+}
+
+TEST_F(PublishingFaultsTest, AfterFinalizeANumberMeansAnotherCall) {
+  const RequestId request =
+      agents_.BeginPublish(kA0, Infos().Text("x", "1").Take(), 7);
+  agents_.Run();
+  ASSERT_EQ(agents_.StatusOf(request), kSuccess);
+  agents_.Finalize(kA0);
+  agents_.Restart(0);
+  PublishingAgents& agents = agents_;
+  EXPECT_EQ(agents.Lookup(kB0, {"x"}).status, kSuccess);
+  // Answered as a new call: the harness refuses a second answer to 7, so the
+  // number is that of the other job's process.
+  EXPECT_EQ(agents.Publish(kA0, "x", "2"), kErrDuplicateKey);
+}
+
+// Loses or restarts each agent after each number of messages, of a publish, a
+// lookup that waits, and one that ends what it finds.
+struct Fault {
+  NodeId node;
+  bool restarts;
+};
+
+class PublishingEveryFault : public testing::TestWithParam<Fault> {};
+
+TEST_P(PublishingEveryFault, NothingIsLostDoubledOrStuck) {
+  const Fault fault = GetParam();
+  for (int after = 0; after < 40; ++after) {
+    PublishingAgents agents(4);
+    agents.AddJob("a", {0});
+    agents.AddJob("b", {1});
+    const Bytes once =
+        Infos().Persist(Persistence::kFirstRead).Text("once", "1").Take();
+    const Bytes wait = Infos().Number("pmix.wait", PMIX_INT, 0).Take();
+    agents.BeginLookup(kB0, {"once"}, wait, 501);
+    agents.BeginPublish(kA0, once, 502);
+    agents.BeginLookup(kA0, {"once"}, {}, 503);
+    for (int i = 0; i < after; ++i) agents.RunOne();
+    const bool reader = fault.restarts && fault.node == 1;
+    const bool writer = fault.restarts && fault.node == 0;
+    if (fault.restarts) {
+      agents.Restart(fault.node, false);
+      const auto repeats = [&](RequestId request) {
+        return agents.StatusOf(request) == PublishingAgents::kPending;
+      };
+      if (reader && repeats(501)) agents.BeginLookup(kB0, {"once"}, wait, 501);
+      if (writer && repeats(502)) agents.BeginPublish(kA0, once, 502);
+      if (writer && repeats(503)) agents.BeginLookup(kA0, {"once"}, {}, 503);
+      agents.Run();
+    } else {
+      agents.Lose(fault.node);
+    }
+    const std::string where = "after " + std::to_string(after);
+    EXPECT_EQ(agents.StatusOf(502), kSuccess) << where;
+    const bool b_has = agents.StatusOf(501) == kSuccess;
+    const bool a_has = agents.StatusOf(503) == kSuccess;
+    EXPECT_NE(agents.StatusOf(503), PublishingAgents::kPending) << where;
+    EXPECT_NE(a_has, b_has) << where;
+    EXPECT_EQ(agents.Lookup(kB0, {"once"}).status, kErrNotFound) << where;
+    agents.RemoveJob("a");
+    agents.RemoveJob("b");
+    EXPECT_EQ(agents.publications(), 0u) << where;
+    EXPECT_EQ(agents.operations(), 0u) << where;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(All, PublishingEveryFault,
+                         testing::Values(Fault{0, true}, Fault{1, true},
+                                         Fault{2, true}, Fault{3, true},
+                                         Fault{2, false}, Fault{3, false}));
+
+// An agent of an older protocol does not know of it.
+TEST_F(PublishingFaultsTest, AnAgentThatCannotRefuses) {
+  const std::string key = KeyAt(2, 3);
+  const RequestId request =
+      agents_.BeginPublish(kA0, Infos().Text(key, "value").Take());
+  ASSERT_EQ(agents_.wire().size(), 1u);
+  const auto& store = std::get<DirectoryStore>(agents_.wire().front().body);
+  const auto refuse = [&](uint64_t number) {
+    Actions actions;
+    agents_.at(0).OnPeer(0, {2, 0, DirectoryAnswer{number, kErrNotSupported}},
+                         &actions);
+    return actions;
+  };
+  const auto removals = Sent<DirectoryRemove>(refuse(store.request));
+  ASSERT_EQ(removals.size(), 1u);
+  const auto replies =
+      All<ReplyClient>(refuse(removals.front().second.request));
+  ASSERT_EQ(replies.size(), 1u);
+  EXPECT_EQ(replies[0].request, request);
+  EXPECT_EQ(replies[0].status, kErrNotSupported);
+}
+
+TEST_F(PublishingFaultsTest, AMemberThatDoesNotAnswerIsNotWaitedForForEver) {
+  const std::string key = KeyAt(2, 3);
+  agents_.BeginLookup(kB0, {key});
+  ASSERT_TRUE(agents_.RunOne());
+  // Its pulls get no answers.
+  Actions actions;
+  agents_.at(2).OnTick(agents_.now() + kPullPatience + kSecond, &actions);
+  const auto found = Sent<DirectoryFound>(actions);
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_EQ(found[0].second.missing.size(), 1u);
+}
+
+}  // namespace
+}  // namespace canopy::core

@@ -1,0 +1,384 @@
+// Several agents' Publishing in one process, for the tests of its parts: with a
+// network whose messages are delivered one by one, journals, losses and
+// restarts.
+#ifndef CANOPY_SERVER_CORE_PUBLISH_PUBLISHING_TESTING_H_
+#define CANOPY_SERVER_CORE_PUBLISH_PUBLISHING_TESTING_H_
+
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "common/bytes.h"
+#include "common/codec/decoder.h"
+#include "common/codec/encoder.h"
+#include "common/ids.h"
+#include "server/core/core_testing.h"
+#include "server/core/job_table.h"
+#include "server/core/publish/publishing.h"
+#include "server/core/publish/rendezvous.h"
+#include "server/core/tree.h"
+
+namespace canopy::core {
+
+// Infos in codec form.
+class Infos {
+ public:
+  Infos& Text(const std::string& key, const std::string& value) {
+    return Add(key, Value::String(value));
+  }
+  Infos& Number(const std::string& key, pmix_data_type_t type, uint64_t v) {
+    return Add(key, Value::Integer(type, v));
+  }
+  Infos& Range(uint8_t range) {
+    return Number("pmix.range", PMIX_DATA_RANGE, range);
+  }
+  Infos& Persist(Persistence persistence) {
+    return Number("pmix.persist", PMIX_PERSIST,
+                  static_cast<uint64_t>(persistence));
+  }
+  Infos& Add(const std::string& key, const Value& value, uint32_t flags = 0) {
+    rest_.PutString(key);
+    rest_.PutUint32(flags);
+    rest_.PutValue(value.raw());
+    ++count_;
+    return *this;
+  }
+  Bytes Take() {
+    Encoder out;
+    out.PutSize(count_);
+    out.PutRaw(rest_.Take());
+    return Bytes(out.Take());
+  }
+
+ private:
+  size_t count_ = 0;
+  Encoder rest_;
+};
+
+struct LookedUp {
+  int status = 0;
+  std::map<std::string, std::string> values;
+  std::map<std::string, ProcId> publishers;
+};
+
+inline LookedUp ReadLookup(const ReplyClient& reply) {
+  LookedUp out{reply.status, {}, {}};
+  if (reply.payload.empty()) return out;
+  Decoder in(reply.payload.view());
+  size_t count = 0;
+  in.GetSize(&count);
+  for (size_t i = 0; i < count && in.ok(); ++i) {
+    ProcId proc;
+    std::string_view key;
+    Value value;
+    in.GetProc(&proc);
+    in.GetString(&key);
+    in.GetValue(&value);
+    out.values[std::string(key)] = value.AsString().value_or("?");
+    out.publishers[std::string(key)] = proc;
+  }
+  if (!in.done()) out.status = kErrUnpackFailure;
+  return out;
+}
+
+// Clients are numbered 1000 * node + 100 * job + rank of their job.
+class PublishingAgents {
+ public:
+  static constexpr int kPending = -1000;
+
+  explicit PublishingAgents(uint32_t count) {
+    for (NodeId node = 0; node < count; ++node) {
+      agents_.push_back(std::make_unique<Agent>(node, count, ++now_));
+    }
+  }
+
+  // A job with rank r on agent nodes[r], known where it has ranks.
+  void AddJob(const std::string& nspace, const std::vector<NodeId>& nodes,
+              uint32_t uid = 7, uint32_t gid = 70) {
+    auto spec = std::make_shared<JobSpec>(*JobOn(nspace, nodes));
+    spec->uid = uid;
+    spec->gid = gid;
+    specs_[nspace] = spec;
+    for (NodeId node = 0; node < agents_.size(); ++node) Register(node, spec);
+  }
+  void RemoveJob(const std::string& nspace) {
+    for (auto& agent : agents_) {
+      agent->journal.erase(nspace);
+      agent->jobs.Remove(nspace);
+      With(*agent, [&](Publishing& p, Actions* out) {
+        p.OnJobRemoved(now_, nspace, out);
+      });
+    }
+    Run();
+  }
+  void EndRank(const ProcId& proc) {
+    Agent& agent = *agents_[NodeOf(proc)];
+    agent.jobs.MarkEnded(proc.nspace, proc.rank);
+    With(agent,
+         [&](Publishing& p, Actions* out) { p.OnRankGone(now_, proc, out); });
+    Run();
+  }
+
+  NodeId NodeOf(const ProcId& proc) const {
+    const JobSpec& spec = *specs_.at(proc.nspace);
+    return spec.nodes[spec.procs[proc.rank].node].agent;
+  }
+  ClientId ClientOf(const ProcId& proc) const { return clients_.at(proc); }
+
+  // ------------------------------------------------------------ requests ---
+
+  RequestId BeginPublish(const ProcId& proc, Bytes info,
+                         RequestId request = 0) {
+    if (request == 0) request = ++last_request_;
+    With(*agents_[NodeOf(proc)], [&](Publishing& p, Actions* out) {
+      p.OnPublish(now_, {ClientOf(proc), request, info}, out);
+    });
+    return request;
+  }
+  RequestId BeginLookup(const ProcId& proc, std::vector<std::string> keys,
+                        Bytes info = {}, RequestId request = 0) {
+    if (request == 0) request = ++last_request_;
+    With(*agents_[NodeOf(proc)], [&](Publishing& p, Actions* out) {
+      p.OnLookup(now_, {ClientOf(proc), request, keys, info}, out);
+    });
+    return request;
+  }
+  RequestId BeginUnpublish(const ProcId& proc, std::vector<std::string> keys,
+                           Bytes info = {}) {
+    const RequestId request = ++last_request_;
+    With(*agents_[NodeOf(proc)], [&](Publishing& p, Actions* out) {
+      p.OnUnpublish(now_, {ClientOf(proc), request, keys, info}, out);
+    });
+    return request;
+  }
+  int Publish(const ProcId& proc, Infos infos) {
+    const RequestId request = BeginPublish(proc, infos.Take());
+    Run();
+    return StatusOf(request);
+  }
+  int Publish(const ProcId& proc, const std::string& key,
+              const std::string& value) {
+    return Publish(proc, Infos().Text(key, value));
+  }
+  LookedUp Lookup(const ProcId& proc, std::vector<std::string> keys,
+                  Bytes info = {}) {
+    const RequestId request = BeginLookup(proc, std::move(keys), info);
+    Run();
+    return ResultOf(request);
+  }
+  int Unpublish(const ProcId& proc, std::vector<std::string> keys,
+                Bytes info = {}) {
+    const RequestId request = BeginUnpublish(proc, std::move(keys), info);
+    Run();
+    return StatusOf(request);
+  }
+  void Finalize(const ProcId& proc) {
+    With(*agents_[NodeOf(proc)], [&](Publishing& p, Actions* out) {
+      p.OnFinalize(now_, ClientOf(proc), out);
+    });
+    Run();
+  }
+  void Disconnect(const ProcId& proc) {
+    With(*agents_[NodeOf(proc)], [&](Publishing& p, Actions* out) {
+      p.OnClientGone(now_, ClientOf(proc), out);
+    });
+    agents_[NodeOf(proc)]->jobs.Disconnect(ClientOf(proc));
+    Run();
+  }
+  int StatusOf(RequestId request) const {
+    const auto it = replies_.find(request);
+    return it == replies_.end() ? kPending : it->second.status;
+  }
+  LookedUp ResultOf(RequestId request) const {
+    const auto it = replies_.find(request);
+    return it == replies_.end() ? LookedUp{kPending, {}, {}}
+                                : ReadLookup(it->second);
+  }
+
+  // ------------------------------------------------------------- members ---
+
+  void Lose(NodeId node) {
+    Drop(node);
+    agents_[node]->alive = false;
+    for (auto& agent : agents_) {
+      if (!agent->alive) continue;
+      agent->tree.SetAlive(node, false);
+      With(*agent,
+           [&](Publishing& p, Actions* out) { p.OnNodeLost(now_, node, out); });
+    }
+    Run();
+  }
+  // With a new agent.
+  void Return(NodeId node) {
+    Renew(node, false);
+    for (auto& agent : agents_) {
+      if (!agent->alive || agent->self == node) continue;
+      agent->tree.SetAlive(node, true);
+      With(*agent,
+           [&](Publishing& p, Actions* out) { p.OnNodeReturned(now_, out); });
+    }
+    Run();
+  }
+  // The clients have to repeat what has no answer.
+  void Restart(NodeId node, bool run = true) {
+    Drop(node);
+    Renew(node, true);
+    for (auto& agent : agents_) {
+      if (!agent->alive || agent->self == node) continue;
+      With(*agent, [&](Publishing& p, Actions* out) {
+        p.OnNodeRestarted(now_, node, out);
+      });
+    }
+    if (run) Run();
+  }
+
+  // --------------------------------------------------------------- time ---
+
+  bool RunOne() {
+    if (wire_.empty()) return false;
+    const PeerMessage message = std::move(wire_.front());
+    wire_.pop_front();
+    ++delivered_;
+    Agent& to = *agents_[message.dst];
+    if (!to.alive) return true;
+    With(to, [&](Publishing& p, Actions* out) {
+      EXPECT_TRUE(p.OnPeer(now_, message, out));
+    });
+    return true;
+  }
+  void Run() {
+    while (RunOne()) continue;
+  }
+  void Pass(TimeNs duration) {
+    now_ += duration;
+    for (auto& agent : agents_) {
+      if (!agent->alive) continue;
+      With(*agent, [&](Publishing& p, Actions* out) { p.OnTick(now_, out); });
+    }
+    Run();
+  }
+  // Messages so far between agents.
+  size_t delivered() const { return delivered_; }
+  const std::deque<PeerMessage>& wire() const { return wire_; }
+
+  Publishing& at(NodeId node) { return *agents_[node]->publishing; }
+  const Tree& tree(NodeId node) const { return agents_[node]->tree; }
+  TimeNs now() const { return now_; }
+  const std::vector<PersistedRecord>& journal(NodeId node,
+                                              const std::string& nspace) {
+    return agents_[node]->journal[nspace];
+  }
+  // What is held anywhere, and under way.
+  size_t publications() const {
+    size_t n = 0;
+    for (const auto& a : agents_) {
+      if (a->alive) n += a->publishing->num_publications();
+    }
+    return n;
+  }
+  size_t operations() const {
+    size_t n = 0;
+    for (const auto& a : agents_) {
+      if (a->alive) n += a->publishing->num_operations();
+    }
+    return n;
+  }
+
+ private:
+  struct Agent {
+    Agent(NodeId node, uint32_t count, TimeNs began)
+        : self(node), tree(count, 2), jobs(node) {
+      publishing = std::make_unique<Publishing>(node, tree, jobs);
+      publishing->set_persists(true);
+      publishing->set_began(began * 1'000'000);
+    }
+    NodeId self;
+    bool alive = true;
+    Tree tree;
+    JobTable jobs;
+    std::unique_ptr<Publishing> publishing;
+    std::map<std::string, std::vector<PersistedRecord>> journal;
+  };
+
+  void Register(NodeId node, const std::shared_ptr<const JobSpec>& spec) {
+    Agent& agent = *agents_[node];
+    const Job* job = nullptr;
+    for (const JobNode& n : spec->nodes) {
+      if (n.agent == node) job = agent.jobs.Add(spec);
+    }
+    if (job == nullptr) return;
+    for (const Rank rank : job->local_ranks()) {
+      const ProcId proc{spec->nspace, rank};
+      clients_[proc] = ++last_client_;
+      agent.jobs.Connect(last_client_, proc);
+    }
+  }
+
+  // What is on its way to it or from it is lost.
+  void Drop(NodeId node) {
+    std::erase_if(wire_, [&](const PeerMessage& m) {
+      return m.src == node || m.dst == node;
+    });
+  }
+
+  void Renew(NodeId node, bool recovers) {
+    auto old = std::move(agents_[node]);
+    now_ += 1000;
+    agents_[node] = std::make_unique<Agent>(
+        node, static_cast<uint32_t>(agents_.size()), now_);
+    Agent& agent = *agents_[node];
+    for (NodeId n = 0; n < agents_.size(); ++n) {
+      if (n != node) agent.tree.SetAlive(n, agents_[n]->alive);
+    }
+    if (!recovers) return;
+    for (const auto& [nspace, records] : old->journal) {
+      if (old->jobs.Find(nspace) == nullptr) continue;
+      agent.journal[nspace] = records;
+    }
+    for (const auto& [nspace, spec] : specs_) {
+      if (old->jobs.Find(nspace) == nullptr) continue;
+      Register(node, spec);
+      With(agent, [&](Publishing& p, Actions* out) {
+        p.Recover(now_, nspace, agent.journal[nspace], out);
+      });
+    }
+  }
+
+  void With(Agent& agent,
+            const std::function<void(Publishing&, Actions*)>& work) {
+    Actions actions;
+    work(*agent.publishing, &actions);
+    for (Action& action : actions) {
+      if (auto* send = std::get_if<SendPeer>(&action)) {
+        EXPECT_NE(send->message.dst, agent.self);
+        wire_.push_back(std::move(send->message));
+      } else if (auto* reply = std::get_if<ReplyClient>(&action)) {
+        EXPECT_TRUE(replies_.try_emplace(reply->request, *reply).second)
+            << "request " << reply->request << " was answered twice";
+      } else if (auto* record = std::get_if<PersistRecord>(&action)) {
+        agent.journal[record->nspace].push_back({record->key, record->value});
+      }
+    }
+  }
+
+  std::vector<std::unique_ptr<Agent>> agents_;
+  std::map<std::string, std::shared_ptr<const JobSpec>> specs_;
+  std::map<ProcId, ClientId> clients_;
+  std::map<RequestId, ReplyClient> replies_;
+  std::deque<PeerMessage> wire_;
+  ClientId last_client_ = 0;
+  RequestId last_request_ = 0;
+  size_t delivered_ = 0;
+  TimeNs now_ = 0;
+};
+
+}  // namespace canopy::core
+
+#endif  // CANOPY_SERVER_CORE_PUBLISH_PUBLISHING_TESTING_H_

@@ -1,0 +1,41 @@
+// How much jobs and users may have published.
+#ifndef CANOPY_SERVER_CORE_PUBLISH_QUOTA_H_
+#define CANOPY_SERVER_CORE_PUBLISH_QUOTA_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <string>
+
+#include "server/core/messages.h"
+
+namespace canopy::core {
+
+// At one agent: of the processes there, and of the keys that it is the owner
+// of.
+inline constexpr size_t kMaxKeysOfJob = size_t{1} << 16;
+inline constexpr size_t kMaxBytesOfJob = size_t{64} << 20;
+inline constexpr size_t kMaxKeysOfUser = 4 * kMaxKeysOfJob;
+inline constexpr size_t kMaxBytesOfUser = 4 * kMaxBytesOfJob;
+
+// Not synchronised.
+class PublishQuota {
+ public:
+  bool Fits(const Publication& publication) const;
+  void Add(const Publication& publication);
+  // Of one that was added.
+  void Remove(const Publication& publication);
+
+ private:
+  struct Use {
+    size_t keys = 0;
+    size_t bytes = 0;
+  };
+
+  std::map<std::string, Use> jobs_;
+  std::map<uint32_t, Use> users_;
+};
+
+}  // namespace canopy::core
+
+#endif  // CANOPY_SERVER_CORE_PUBLISH_QUOTA_H_

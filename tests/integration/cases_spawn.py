@@ -1,8 +1,10 @@
 """Jobs that spawn jobs, by programs with Debian's OpenPMIx."""
 import os
 import signal
+import tempfile
 
 import cases_openpmix
+import cases_restart
 from harness import check
 
 NODES = (1, 2, 4)
@@ -64,6 +66,40 @@ def killed(bench, nodes):
     job.finish().expect(code=128 + signal.SIGTERM)
 
 
+def restarted(bench, overlay, nodes):
+    """Agents are killed and restarted while a family runs, and it goes on."""
+    with tempfile.TemporaryDirectory() as place:
+        os.chmod(place, 0o755)
+        job = bench.start("run", "--context", overlay.name, "--inject", "never",
+                          "-n", 1, "--oversubscribe", program(bench), "through",
+                          env={"SPAWN_PLACE": place})
+        job.wait_for("is ready", 2)
+        for node in nodes:
+            overlay.kill(node)
+            overlay.restart(node)
+        with open(os.path.join(place, "go"), "w", encoding="utf-8"):
+            pass
+        job.finish(60).expect_lines(
+            ["child 0 is ready", "child 1 is ready", "child 0 is through",
+             "child 1 is through", "rank 0 spawned 2",
+             "child 0 of 2, parent 0, given yes",
+             "child 1 of 2, parent 0, given yes"])
+
+
+def all_restarted(bench):
+    names = [f"spawn: kill -9 of {node}'s agent" for node in ("node1", "node2")]
+    if not bench.wanted(*names):
+        return
+    with bench.overlay("spawn-restart", "--nodes", 2,
+                       "--restart-grace", 60) as up:
+        if not up:
+            return
+        overlay = cases_restart.Overlay(bench, "spawn-restart")
+        for name, node in zip(names, ("node1", "node2")):
+            bench.case(name, lambda: restarted(bench, overlay, [node]),
+                       leaves=True)
+
+
 def run(bench):
     for nodes in NODES:
         for children in (1, 16):
@@ -87,3 +123,4 @@ def run(bench):
     bench.case("spawn of 100 jobs, one after the other",
                lambda: spawn(bench, 2, 1, "many", 100).expect_lines(
                    ["spawned 100 jobs"]))
+    all_restarted(bench)

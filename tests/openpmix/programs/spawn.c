@@ -148,12 +148,25 @@ static void many(int count) {
   printf("spawned %d jobs\n", count);
 }
 
+/* Until somebody makes the file. */
+static void await_go(void) {
+  char path[4096];
+  snprintf(path, sizeof path, "%s/go", getenv("SPAWN_PLACE"));
+  while (access(path, F_OK) != 0) usleep(10000);
+}
+
 static int child(const char *mode, const pmix_proc_t *parent) {
   if (strcmp(mode, "meet") == 0) meet_parent(parent);
   if (strcmp(mode, "environment") == 0) show_environment();
   if (strcmp(mode, "outlive") == 0) {
     sleep(1);
     printf("child ends after its parent\n");
+  }
+  if (strcmp(mode, "through") == 0) {
+    printf("child %u is ready\n", me.rank);
+    fflush(stdout);
+    await_go();
+    printf("child %u is through\n", me.rank);
   }
   if (strcmp(mode, "child-fails") == 0) exit(3);
   if (strcmp(mode, "parent-fails") == 0 || strcmp(mode, "killed") == 0) {
@@ -169,6 +182,11 @@ static int parent(const char *mode, int argc, char **argv) {
   if (strcmp(mode, "errors") == 0) errors();
   if (strcmp(mode, "environment") == 0) environment(argv[2]);
   if (strcmp(mode, "many") == 0) many(atoi(argv[2]));
+  if (strcmp(mode, "through") == 0) {
+    OK(spawn(self, mode, 2, NULL, 0, NULL, 0, nspace));
+    await_go();
+    meet(2);
+  }
   if (strcmp(mode, "outlive") == 0 || strcmp(mode, "child-fails") == 0 ||
       strcmp(mode, "parent-fails") == 0 || strcmp(mode, "killed") == 0) {
     OK(spawn(self, mode, 2, NULL, 0, NULL, 0, nspace));

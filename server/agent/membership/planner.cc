@@ -149,7 +149,11 @@ Result<std::shared_ptr<const JobSpec>> Planner::Plan(
   }
   host::MapRequest request = Request(launch);
   request.session_id = session_id_;
-  return Map(Nodes(jobs, membership), std::move(request), jobs, membership);
+  Result<JobSpec> job =
+      Map(Nodes(jobs, membership), std::move(request), jobs, membership);
+  if (!job.ok()) return job.status();
+  if (launch.torch_env()) job->rendezvous_host = HostOfRank0(*job);
+  return std::make_shared<const JobSpec>(*std::move(job));
 }
 
 // A host may have been given more slots for the parent than the node says.
@@ -176,13 +180,20 @@ Result<std::shared_ptr<const JobSpec>> Planner::PlanSpawn(
   }
   std::vector<host::MapNode> nodes = Nodes(jobs, membership);
   GiveSlots(*parent.job, &nodes);
-  auto job = Map(std::move(nodes), *std::move(request), jobs, membership);
+  Result<JobSpec> job =
+      Map(std::move(nodes), *std::move(request), jobs, membership);
   if (job.code() == kErrNotFound && AddsHosts(call)) {
-    return Status(kErrNotSupported, "an overlay that is up takes no more "
-                                    "members: " +
-                                        job.status().message());
+    return Status(kErrNotSupported,
+                  "an overlay that is up takes no more "
+                  "members: " +
+                      job.status().message());
   }
-  return job;
+  if (!job.ok()) return job.status();
+  // As the parent's ranks find each other, so do the children.
+  if (!parent.job->rendezvous_host.empty()) {
+    job->rendezvous_host = HostOfRank0(*job);
+  }
+  return std::make_shared<const JobSpec>(*std::move(job));
 }
 
 std::string Planner::NewNspace() {
@@ -192,22 +203,22 @@ std::string Planner::NewNspace() {
   return nspace;
 }
 
-Result<std::shared_ptr<const JobSpec>> Planner::Map(
-    std::vector<host::MapNode> nodes, host::MapRequest request,
-    const control::JobRecords& jobs, const Membership& membership) {
+Result<JobSpec> Planner::Map(std::vector<host::MapNode> nodes,
+                             host::MapRequest request,
+                             const control::JobRecords& jobs,
+                             const Membership& membership) {
   if (Status status = CheckNotLost(request, membership); !status.ok()) {
     return status;
   }
   request.nspace = NewNspace();
   request.local_agent = self_;
   Result<JobSpec> job = host::MapJob(nodes, request);
-  if (!job.ok()) return job.status();
+  if (!job.ok()) return job;
   job->nproc_offset = TakeOffset(job->procs.size());
-  if (launch.torch_env()) job->rendezvous_host = HostOfRank0(*job);
   std::vector<const JobSpec*> running;
   for (const auto& [nspace, record] : jobs) running.push_back(record.job.get());
   host::NumberOnNodes(running, &*job);
-  return std::make_shared<const JobSpec>(*std::move(job));
+  return job;
 }
 
 }  // namespace canopy::agent

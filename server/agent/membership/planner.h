@@ -39,10 +39,9 @@ class Planner {
   static void GiveSlots(const JobSpec& parent,
                         std::vector<host::MapNode>* nodes);
   std::string NewNspace();
-  Result<std::shared_ptr<const JobSpec>> Map(std::vector<host::MapNode> nodes,
-                                             host::MapRequest request,
-                                             const control::JobRecords& jobs,
-                                             const Membership& membership);
+  Result<JobSpec> Map(std::vector<host::MapNode> nodes,
+                      host::MapRequest request, const control::JobRecords& jobs,
+                      const Membership& membership);
 
   std::string HostOfRank0(const JobSpec& job) const;
   Rank TakeOffset(size_t procs);

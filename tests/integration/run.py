@@ -11,6 +11,7 @@ import cases_attacks
 import cases_bad
 import cases_control
 import cases_driver
+import cases_dynamic
 import cases_ends
 import cases_faults
 import cases_floods
@@ -56,6 +57,7 @@ SUITES = (
     cases_jobs,
     cases_openpmix,
     cases_spawn,
+    cases_dynamic,
     cases_tools,
 )
 

@@ -28,8 +28,6 @@ namespace {
 
 // A rank's process tree beyond this is not searched.
 constexpr size_t kMaxTree = 1024;
-// Nor are more descriptors of one process.
-constexpr int kMaxDescriptors = 1 << 16;
 
 struct Endpoint {
   sa_family_t family = AF_UNSPEC;
@@ -152,24 +150,6 @@ Result<SocketOwner> SearchProcNet(const Endpoint& peer, const Endpoint& own) {
 
 // ------------------------------------------------------------- processes ---
 
-bool HasSocketOpen(int pid, uint64_t inode) {
-  const std::string wanted = "socket:[" + std::to_string(inode) + "]";
-  const std::string path = "/proc/" + std::to_string(pid) + "/fd";
-  DIR* const directory = opendir(path.c_str());
-  if (directory == nullptr) return false;
-  bool found = false;
-  for (int i = 0; !found && i < kMaxDescriptors; ++i) {
-    const dirent* entry = readdir(directory);
-    if (entry == nullptr) break;
-    char target[64];
-    const ssize_t n =
-        readlinkat(dirfd(directory), entry->d_name, target, sizeof target);
-    found = n > 0 && std::string_view(target, static_cast<size_t>(n)) == wanted;
-  }
-  closedir(directory);
-  return found;
-}
-
 // The number in `text` up to the end, or 0.
 int ToPid(const char* text) {
   char* end = nullptr;
@@ -199,20 +179,6 @@ void AddNumbers(const std::string& text, std::vector<int>* numbers) {
   }
 }
 
-std::vector<int> ChildrenOf(int pid) {
-  std::vector<int> children;
-  const std::string tasks = "/proc/" + std::to_string(pid) + "/task";
-  DIR* const directory = opendir(tasks.c_str());
-  if (directory == nullptr) return children;
-  while (const dirent* entry = readdir(directory)) {
-    if (ToPid(entry->d_name) == 0) continue;
-    AddNumbers(ReadAll(tasks + "/" + entry->d_name + "/children"), &children);
-    if (children.size() > kMaxTree) break;
-  }
-  closedir(directory);
-  return children;
-}
-
 // 0 when there is no such process.
 int ParentOf(int pid) {
   const std::string stat = ReadAll("/proc/" + std::to_string(pid) + "/stat");
@@ -226,23 +192,93 @@ int ParentOf(int pid) {
   return parent;
 }
 
-// For kernels that do not list the children of a process.
-std::vector<int> SearchChildrenOf(int pid) {
-  std::vector<int> children;
-  DIR* const directory = opendir("/proc");
-  if (directory == nullptr) return children;
-  while (const dirent* entry = readdir(directory)) {
-    const int other = ToPid(entry->d_name);
-    if (other != 0 && ParentOf(other) == pid) children.push_back(other);
+// The search of one process tree for a socket. The tree is made by whoever
+// wants to be known, and is searched in the agent's loop: so the search is
+// bounded as a whole.
+class TreeSearch {
+ public:
+  TreeSearch(uint64_t inode, bool lists_children, int max_lookups)
+      : wanted_("socket:[" + std::to_string(inode) + "]"),
+        lists_children_(lists_children),
+        left_(max_lookups) {}
+
+  bool Find(int root) {
+    std::vector<int> tree = {root};
+    std::set<int> seen = {root};
+    for (size_t i = 0; i < std::min(tree.size(), kMaxTree); ++i) {
+      if (HasSocketOpen(tree[i])) return true;
+      for (const int child :
+           lists_children_ ? ChildrenOf(tree[i]) : SearchChildrenOf(tree[i])) {
+        if (seen.insert(child).second) tree.push_back(child);
+      }
+    }
+    return false;
   }
-  closedir(directory);
-  return children;
-}
+
+ private:
+  // The next entry, each of which costs a call of the kernel. Null: there is
+  // none, or enough were looked at.
+  const dirent* Next(DIR* directory) {
+    if (left_ <= 0) return nullptr;
+    --left_;
+    return readdir(directory);
+  }
+
+  bool HasSocketOpen(int pid) {
+    const std::string path = "/proc/" + std::to_string(pid) + "/fd";
+    DIR* const directory = opendir(path.c_str());
+    if (directory == nullptr) return false;
+    bool found = false;
+    while (!found) {
+      const dirent* entry = Next(directory);
+      if (entry == nullptr) break;
+      char target[64];
+      const ssize_t n =
+          readlinkat(dirfd(directory), entry->d_name, target, sizeof target);
+      found =
+          n > 0 && std::string_view(target, static_cast<size_t>(n)) == wanted_;
+    }
+    closedir(directory);
+    return found;
+  }
+
+  std::vector<int> ChildrenOf(int pid) {
+    std::vector<int> children;
+    const std::string tasks = "/proc/" + std::to_string(pid) + "/task";
+    DIR* const directory = opendir(tasks.c_str());
+    if (directory == nullptr) return children;
+    while (const dirent* entry = Next(directory)) {
+      if (ToPid(entry->d_name) == 0) continue;
+      AddNumbers(ReadAll(tasks + "/" + entry->d_name + "/children"), &children);
+      if (children.size() > kMaxTree) break;
+    }
+    closedir(directory);
+    return children;
+  }
+
+  // For kernels that do not list the children of a process.
+  std::vector<int> SearchChildrenOf(int pid) {
+    std::vector<int> children;
+    DIR* const directory = opendir("/proc");
+    if (directory == nullptr) return children;
+    while (const dirent* entry = Next(directory)) {
+      const int other = ToPid(entry->d_name);
+      if (other != 0 && ParentOf(other) == pid) children.push_back(other);
+    }
+    closedir(directory);
+    return children;
+  }
+
+  const std::string wanted_;
+  const bool lists_children_;
+  int left_;
+};
 
 class HostPeerProof : public PeerProof {
  public:
-  HostPeerProof()
-      : diag_(socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_SOCK_DIAG)),
+  explicit HostPeerProof(int max_lookups)
+      : max_lookups_(max_lookups),
+        diag_(socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_SOCK_DIAG)),
         lists_children_(access("/proc/thread-self/children", R_OK) == 0) {}
 
   Result<SocketOwner> OwnerOf(int fd) override {
@@ -265,27 +301,19 @@ class HostPeerProof : public PeerProof {
   }
 
   bool IsHeldBy(const SocketOwner& owner, int pid) override {
-    std::vector<int> tree = {pid};
-    std::set<int> seen = {pid};
-    for (size_t i = 0; i < std::min(tree.size(), kMaxTree); ++i) {
-      if (HasSocketOpen(tree[i], owner.inode)) return true;
-      for (const int child :
-           lists_children_ ? ChildrenOf(tree[i]) : SearchChildrenOf(tree[i])) {
-        if (seen.insert(child).second) tree.push_back(child);
-      }
-    }
-    return false;
+    return TreeSearch(owner.inode, lists_children_, max_lookups_).Find(pid);
   }
 
  private:
+  const int max_lookups_;
   UniqueFd diag_;
   const bool lists_children_;
 };
 
 }  // namespace
 
-std::unique_ptr<PeerProof> MakeHostPeerProof() {
-  return std::make_unique<HostPeerProof>();
+std::unique_ptr<PeerProof> MakeHostPeerProof(int max_lookups) {
+  return std::make_unique<HostPeerProof>(max_lookups);
 }
 
 }  // namespace canopy::openpmix

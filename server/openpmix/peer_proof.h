@@ -28,7 +28,9 @@ class PeerProof {
 // Asks sock_diag, or /proc/net/tcp where that is refused, and looks at the
 // descriptors of the process tree in /proc. For peers in the agent's own
 // network and pid namespaces, and of a user whose processes it may look at.
-std::unique_ptr<PeerProof> MakeHostPeerProof();
+// Looks at `max_lookups` descriptors, threads and processes for one IsHeldBy, a
+// tenth of a second at most; a socket beyond them is not found.
+std::unique_ptr<PeerProof> MakeHostPeerProof(int max_lookups = 1 << 16);
 
 }  // namespace canopy::openpmix
 

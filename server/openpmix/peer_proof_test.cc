@@ -112,6 +112,28 @@ TEST_P(PeerProofTest, ProcessesAndTheirDescendants) {
   EXPECT_TRUE(proof_->IsHeldBy(*owner, getpid()));
 }
 
+TEST_P(PeerProofTest, ASearchIsBoundedAsAWhole) {
+  if (!usable_) GTEST_SKIP() << "no such address family here";
+  // Each of few descriptors, and all of them together of more than are allowed.
+  const Child child([this] {
+    if (fork() != 0) return;
+    for (int depth = 1; depth < 8; ++depth) {
+      const pid_t below = fork();
+      if (below == 0) continue;
+      waitpid(below, nullptr, 0);
+      _exit(0);
+    }
+    const int fd = Connect().Release();
+    char end;
+    _exit(read(fd, &end, 1) < 0);
+  });
+  const UniqueFd server = Accept();
+  const Result<SocketOwner> owner = proof_->OwnerOf(server.get());
+  ASSERT_TRUE(owner.ok());
+  EXPECT_TRUE(proof_->IsHeldBy(*owner, child.pid()));
+  EXPECT_FALSE(MakeHostPeerProof(20)->IsHeldBy(*owner, child.pid()));
+}
+
 TEST_P(PeerProofTest, AnotherUser) {
   if (!usable_) GTEST_SKIP() << "no such address family here";
   if (geteuid() != 0) GTEST_SKIP() << "only root can be another user";

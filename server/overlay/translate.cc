@@ -181,6 +181,7 @@ std::optional<core::MessageBody> DecodeWithoutData(const Bytes& head,
   if (!in.ok()) return std::nullopt;
   const std::string_view fields = head.view().substr(in.position());
   const size_t whole = WholeFields(fields);
+  if (whole == 0) return std::nullopt;
   std::string body;
   wire::Writer(&body).Head(tag >> 3, whole);
   body += fields.substr(0, whole);

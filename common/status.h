@@ -60,7 +60,6 @@ enum StatusCode : int {
   kErrJobAborted = -182,
   kErrJobKilledByCmd = -183,
   kErrJobAbortedBySig = -184,
-  kErrJobTermWoSync = -185,
   kErrJobNonZeroTerm = -187,
   kErrJobAllocFailed = -188,
   kErrJobExeNotFound = -190,

@@ -18,6 +18,9 @@
 
 namespace canopy::control {
 
+// PMIX_ERR_JOB_TERM_WO_SYNC: of a job that was ended because of another.
+inline constexpr int kErrJobTermWoSync = -185;
+
 // Has one launcher, which gets the output and the end of all of it. It is over
 // when its last job is. Book-keeping only; one thread.
 class Family {

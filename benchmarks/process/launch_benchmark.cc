@@ -76,7 +76,7 @@ class Bench {
     RunUntil([this] { return sink_.prepared; });
   }
   void StartAndWait(size_t n) {
-    adapter_->Start("bench");
+    adapter_->Start({"bench"});
     RunUntil([&] { return sink_.exits == n; });
   }
   void Forget() {

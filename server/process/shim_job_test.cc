@@ -176,7 +176,7 @@ void JobUnderTest::Apply(ShimEvent event) {
       job_->Prepare();
       return Settle();
     case ShimEvent::kStart:
-      job_->Start();
+      job_->Start(0);
       return Settle();
     case ShimEvent::kForget:
       job_->Forget();

@@ -74,7 +74,13 @@ int ReadTimeout(const Info& info, PublishCall* call) {
   return status;
 }
 
+// The standard has a number here; Open MPI 4 gives a flag.
 int ReadWait(const Info& info, PublishCall* call) {
+  const std::optional<Value> value = ValueIn(info);
+  if (value && value->type() == PMIX_BOOL) {
+    call->directives.waits = value->AsBool().value_or(false);
+    return kSuccess;
+  }
   uint64_t count = 0;
   const int status = ReadNumber(info, kMaxKeysOfCall, &count);
   call->directives.waits = true;

@@ -7,11 +7,14 @@
 #include <variant>
 #include <vector>
 
+#include "common/codec/decoder.h"
 #include "common/codec/encoder.h"
 #include "server/core/collective/collective_records.h"
 #include "server/core/modex/kval.h"
 #include "server/core/modex/modex.h"
 #include "server/core/modex/persisted_commits.h"
+#include "server/core/publish/publication.h"
+#include "server/core/publish/publish_calls.h"
 #include "server/core/why.h"
 #include "tests/fuzz/fuzz.h"
 
@@ -65,6 +68,49 @@ void TryRecord(std::string_view in) {
   if (!DecodeCollective({again.key, again.value})) abort();
 }
 
+// As a journal's record, and as what a process publishes or looks up with.
+void TryPublishing(std::string_view in) {
+  const Bytes bytes{std::string(in)};
+  if (const auto publication = DecodePublication(bytes)) {
+    const Bytes again(EncodePublication(*publication));
+    const auto same = DecodePublication(again);
+    if (!same || EncodePublication(*same) != again.view()) abort();
+  }
+  for (const bool has_data : {false, true}) {
+    PublishCall call;
+    if (ReadCall(bytes, has_data, &call) != kSuccess) continue;
+    if (call.data.size() > kMaxKeysOfCall) abort();
+    for (const auto& [key, value] : call.data) {
+      Decoder decoder(value.view());
+      if (!decoder.SkipValue() || !decoder.done()) abort();
+    }
+  }
+}
+
+std::vector<std::string> PublishingCorpus() {
+  Publication publication;
+  publication.id = {{"job", 3}, 7};
+  publication.key = "key";
+  publication.members = {{"job", 4}};
+  publication.uids = {1000};
+  publication.value = Bytes(std::string("value"));
+  Encoder infos;
+  infos.PutSize(3);
+  infos.PutString("pmix.range");
+  infos.PutUint32(0);
+  infos.PutUint16(PMIX_DATA_RANGE);
+  infos.PutByte(PMIX_RANGE_GLOBAL);
+  infos.PutString("pmix.timeout");
+  infos.PutUint32(0);
+  infos.PutUint16(PMIX_INT);
+  infos.PutInt(5);
+  infos.PutString("key");
+  infos.PutUint32(0);
+  infos.PutUint16(PMIX_STRING);
+  infos.PutString("value");
+  return {EncodePublication(publication), infos.Take()};
+}
+
 std::vector<std::string> Corpus() {
   StateAnswer answer;
   answer.node = 4;
@@ -80,8 +126,11 @@ std::vector<std::string> Corpus() {
   ModexWriter writer;
   writer.Add({{"job", 1}, 0, 3, Bytes(kval)});
   writer.Add({{"job", 300}, 0, 3, Bytes(kval + kval)});
-  return {EncodeStateAnswer(answer), kval + kval,
-          std::string(writer.Take().view())};
+  std::vector<std::string> all = PublishingCorpus();
+  all.push_back(EncodeStateAnswer(answer));
+  all.push_back(kval + kval);
+  all.emplace_back(writer.Take().view());
+  return all;
 }
 
 }  // namespace
@@ -95,5 +144,6 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   canopy::core::TryContribution(in);
   canopy::core::TryCommit(in);
   canopy::core::TryRecord(in);
+  canopy::core::TryPublishing(in);
   return 0;
 }

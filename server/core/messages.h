@@ -336,8 +336,9 @@ struct PublicationReader {
 
 struct Publication {
   PublicationId id;
-  NodeId steward = kNoNode;
-  uint64_t version = 0;  // more is newer
+  NodeId home = kNoNode;     // where it was published
+  NodeId steward = kNoNode;  // the home, or who has taken over
+  uint64_t version = 0;      // more is newer
   // The publisher's number of the call; 0: it can not be repeated any more.
   uint64_t request = 0;
   std::string key;

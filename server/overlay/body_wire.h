@@ -307,6 +307,7 @@ void Describe(V& v, Is<Publication> auto& m) {
   v.Field(12, m.gids);
   v.Field(13, m.value);
   v.Field(14, m.reader);
+  v.Field(15, m.home);
 }
 
 template <typename V>

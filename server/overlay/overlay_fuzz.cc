@@ -60,17 +60,19 @@ std::vector<std::string> Corpus() {
   frame.packets.push_back({1, 2, 3, 4, true, 1, Bytes(std::string("piece"))});
   std::string flat;
   for (const Bytes& b : EncodeFrame(frame)) flat += b.view();
-  return {EncodeBody(up),
-          EncodeBody(core::JobKill{"job", {1, 2, 300}, -1, "reason"}),
-          EncodeBody(core::JobExits{"job", {{3, 256, true, true, true}}}),
-          EncodeBody(core::JobExits{"job", {{3, 256}, {4, -2}}}),
-          EncodeBody(core::JobQuery{"job"}, 5),
-          EncodeBody(core::SyncComplete{}, 5),
-          EncodeBody(core::JobMapRequest{1, "job", true}, 5),
-          EncodeBody(core::JobMapReply{1, 0, "job", Bytes("map")}, 5),
-          EncodeBody(core::JobQueryReply{"job", core::JobVerdict::kNoRecord}),
-          EncodeBody(core::NodeLost{"job", {1, 2}}),
-          flat};
+  return {
+      EncodeBody(up),
+      EncodeBody(core::JobKill{"job", {1, 2, 300}, -1, "reason"}),
+      EncodeBody(core::JobExits{"job", {{3, 256, true, true, true}}}),
+      EncodeBody(core::JobExits{"job", {{3, 256}, {4, -2}}}),
+      EncodeBody(core::JobQuery{"job"}, 5),
+      EncodeBody(core::SyncComplete{}, 5),
+      EncodeBody(core::JobMapRequest{1, "job", true}, 5),
+      EncodeBody(core::JobMapReply{1, 0, "job", Bytes("map")}, 5),
+      EncodeBody(core::JobQueryReply{"job", core::JobVerdict::kNoRecord}),
+      EncodeBody(core::NodeLost{"job", {1, 2}}),
+      EncodeBody(core::DirectoryFound{4, {core::Publication()}, {{"k", -46}}}),
+      flat};
 }
 
 }  // namespace

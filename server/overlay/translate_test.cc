@@ -29,6 +29,7 @@ core::CollectiveUp AnyCollective() {
 core::Publication AnyPublication() {
   core::Publication p;
   p.id = {kProc, uint64_t{1} << 50};
+  p.home = 3;
   p.steward = 70000;
   p.version = 2;
   p.request = 17;

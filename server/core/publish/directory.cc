@@ -95,7 +95,7 @@ int Directory::TryStore(PublishStep& step, NodeId src,
                         const DirectoryStore& store) {
   const Publication& p = store.publication;
   if (p.steward != src) return kErrBadParam;
-  if (WasRemoved(p.id)) return kSuccess;
+  if (WasRemoved(p.id)) return kErrNotFound;
   if (all_.contains(p.id)) return Replace(step, p);
   if (store.is_new) {
     const Publication* holder = HolderOf(p);
@@ -108,14 +108,14 @@ int Directory::TryStore(PublishStep& step, NodeId src,
   return kSuccess;
 }
 
-// Two agents may think that they are the steward after the loss of one.
+// Two agents may think that they are the steward after a loss or a partition.
 int Directory::Replace(PublishStep& step, const Publication& p) {
   const Publication& present = all_.at(p.id);
-  const bool is_other = present.steward != p.steward;
-  if (p.version < present.version ||
-      (is_other && tree_.alive(present.steward) &&
-       present.steward < p.steward)) {
-    return kSuccess;
+  if (present.steward == p.steward) {
+    if (p.version < present.version) return kSuccess;
+  } else if (tree_.alive(present.steward) &&
+             !IsRightSteward(p, present.steward)) {
+    return kErrExists;
   }
   Erase(PublicationId(p.id));
   Put(p);
@@ -261,7 +261,7 @@ std::vector<Publication> Directory::OnNodeLost(PublishStep&, NodeId node) {
   std::vector<PublicationId> ended;
   for (const auto& [id, p] : all_) {
     if (p.steward != node) continue;
-    if (OutlivesJob(p)) {
+    if (OutlivesSteward(p)) {
       orphans.push_back(p);
     } else {
       ended.push_back(id);

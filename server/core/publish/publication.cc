@@ -107,6 +107,16 @@ bool OutlivesJob(const Publication& p) {
   return persistence != Persistence::kProc && persistence != Persistence::kApp;
 }
 
+bool OutlivesSteward(const Publication& p) {
+  return OutlivesJob(p) &&
+         p.persistence != static_cast<uint8_t>(Persistence::kFirstRead);
+}
+
+bool IsRightSteward(const Publication& p, NodeId other) {
+  if (p.steward == p.home || other == p.home) return p.steward == p.home;
+  return p.steward < other;
+}
+
 bool IsSamePlace(const Publication& a, const Publication& b) {
   if (a.range != b.range || a.key != b.key) return false;
   switch (RangeOf(a.range)) {

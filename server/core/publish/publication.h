@@ -44,6 +44,12 @@ int CheckRange(uint8_t range);
 bool StaysHere(const Publication& publication);
 // It does not end with its publisher's job, or that job's agent.
 bool OutlivesJob(const Publication& publication);
+// Nor with the loss of its steward, which may be alive, cut off: what has one
+// reader does.
+bool OutlivesSteward(const Publication& publication);
+// Of two who say that they are the steward of one, the first is: the home, or
+// the one with the lower number.
+bool IsRightSteward(const Publication& publication, NodeId other);
 // Both are the same key on the same range: the ranges of namespaces, nodes,
 // processes and lists of processes are different ones.
 bool IsSamePlace(const Publication& a, const Publication& b);

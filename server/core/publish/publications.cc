@@ -62,7 +62,7 @@ void Publications::ForgetCall(const Publication& p) {
   if (--call->second.publications == 0) calls_of_.erase(call);
 }
 
-NodeId Publications::HomeOf(const Publication& p) const {
+NodeId Publications::OwnerOf(const Publication& p) const {
   return StaysHere(p) ? self_ : HomesOf(p.key, tree_).owner;
 }
 
@@ -78,22 +78,22 @@ void Publications::Add(PublishStep& step, ClientId client, Publication p,
 void Publications::Offer(PublishStep& step, const PublicationId& id,
                          const Adding& done) {
   Owned& owned = owned_.at(id);
-  const NodeId home = HomeOf(owned.publication);
+  const NodeId owner = OwnerOf(owned.publication);
   // It may have it as soon as this is under way.
-  owned.holders.insert(home);
-  calls_.Ask(step, home, DirectoryStore{0, owned.publication, true},
-             [this, id, home, done](PublishStep& s, int status) {
-               OnOffered(s, id, home, status, done);
+  owned.holders.insert(owner);
+  calls_.Ask(step, owner, DirectoryStore{0, owned.publication, true},
+             [this, id, owner, done](PublishStep& s, int status) {
+               OnOffered(s, id, owner, status, done);
              });
 }
 
 // Whether a key is taken is decided by its present owner.
 void Publications::OnOffered(PublishStep& step, const PublicationId& id,
-                             NodeId home, int status, const Adding& done) {
+                             NodeId owner, int status, const Adding& done) {
   Owned* owned = FindOwned(id);
   if (owned == nullptr) return done(step, kErrNotFound);
-  if (status != kSuccess) owned->holders.erase(home);
-  if (status == kErrUnreach || HomeOf(owned->publication) != home) {
+  if (status != kSuccess) owned->holders.erase(owner);
+  if (status == kErrUnreach || OwnerOf(owned->publication) != owner) {
     return Offer(step, id, done);
   }
   owned->accepted = status == kSuccess;
@@ -122,10 +122,18 @@ void Publications::Copy(PublishStep& step, Owned& owned, NodeId to,
                         std::shared_ptr<Countdown> countdown) {
   owned.holders.insert(to);
   if (countdown != nullptr) countdown->Add();
-  calls_.Ask(step, to, DirectoryStore{0, owned.publication, false},
-             [countdown](PublishStep& s, int) {
-               if (countdown != nullptr) countdown->End(s);
-             });
+  calls_.Ask(
+      step, to, DirectoryStore{0, owned.publication, false},
+      [this, id = owned.publication.id, countdown](PublishStep& s, int status) {
+        if (status == kErrExists || status == kErrNotFound) Yield(id);
+        if (countdown != nullptr) countdown->End(s);
+      });
+}
+
+// Another one is the steward, or has removed it.
+void Publications::Yield(const PublicationId& id) {
+  const Owned* owned = FindOwned(id);
+  if (owned != nullptr && owned->publication.home != self_) Erase(id);
 }
 
 std::set<NodeId> Publications::CopiesOf(const Owned& owned) const {
@@ -143,7 +151,7 @@ std::set<NodeId> Publications::CopiesOf(const Owned& owned) const {
 std::set<NodeId> Publications::HoldersOf(const Owned& owned) const {
   std::set<NodeId> nodes = CopiesOf(owned);
   nodes.insert(owned.holders.begin(), owned.holders.end());
-  nodes.insert(HomeOf(owned.publication));
+  nodes.insert(OwnerOf(owned.publication));
   // Its directory remembers what was removed, if a late copy comes.
   nodes.insert(self_);
   return nodes;
@@ -325,7 +333,7 @@ void Publications::OnPull(PublishStep& step, NodeId src,
     s.Send(src, DirectoryAnswer{request, kSuccess});
   });
   for (auto& [id, owned] : owned_) {
-    if (!owned.accepted || HomeOf(owned.publication) != src) continue;
+    if (!owned.accepted || OwnerOf(owned.publication) != src) continue;
     Copy(step, owned, src, countdown);
   }
   countdown->End(step);
@@ -347,7 +355,9 @@ void Publications::OnReturned(PublishStep& step, NodeId src,
 }
 
 void Publications::OnOtherSteward(const Publication& p) {
-  if (p.steward < self_) Erase(PublicationId(p.id));
+  if (p.steward != self_ && IsRightSteward(p, self_)) {
+    Erase(PublicationId(p.id));
+  }
 }
 
 void Publications::Adopt(PublishStep& step, Publication p) {
@@ -380,6 +390,7 @@ void Publications::Recover(PublishStep& step, const std::string& nspace,
                            const PersistedRecord& record) {
   std::optional<Publication> p = slots_.Recover(nspace, record);
   if (!p || owned_.contains(p->id)) return;
+  p->home = self_;
   Owned& owned = Insert(*std::move(p), 0);
   owned.accepted = owned.confirmed = true;
   if (StaysHere(owned.publication)) Copy(step, owned, self_, nullptr);

@@ -112,14 +112,15 @@ class Publications {
   using Adding = std::function<void(PublishStep&, int status)>;
 
   Owned* FindOwned(const PublicationId& id);
-  NodeId HomeOf(const Publication& publication) const;
+  NodeId OwnerOf(const Publication& publication) const;
   void ForgetCall(const Publication& publication);
   void Offer(PublishStep& step, const PublicationId& id, const Adding& done);
-  void OnOffered(PublishStep& step, const PublicationId& id, NodeId home,
+  void OnOffered(PublishStep& step, const PublicationId& id, NodeId owner,
                  int status, const Adding& done);
   // Sends it to an agent, and again whenever that is needed.
   void Copy(PublishStep& step, Owned& owned, NodeId to,
             std::shared_ptr<Countdown> countdown);
+  void Yield(const PublicationId& id);
   void CopyAsNeeded(PublishStep& step, Owned& owned);
   // Where else it must be to survive this agent.
   std::set<NodeId> CopiesOf(const Owned& owned) const;

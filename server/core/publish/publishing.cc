@@ -123,7 +123,7 @@ std::vector<Publication> Publishing::PublicationsIn(const PublishArrived& in,
   for (const auto& [key, value] : call.data) {
     Publication p;
     p.id = {proc, calls_.NextNumber()};
-    p.steward = self_;
+    p.home = p.steward = self_;
     p.version = 1;
     p.request = in.request;
     p.key = key;

@@ -102,6 +102,31 @@ TEST_F(PublishingFaultsTest, WithThePublishersNodeItsDataEnds) {
   EXPECT_EQ(agents_.publications(), 0u);
 }
 
+// Agent 2 declares the publisher's agent lost, which is alive: of the two
+// stewards, the publisher's agent remains.
+TEST_F(PublishingFaultsTest, TheHomeRemainsTheSteward) {
+  const std::string key = KeyAt(2, 3);
+  ASSERT_EQ(agents_.Publish(kA0, Data(key, Persistence::kSession)), kSuccess);
+  agents_.Part(0, 2);
+  agents_.Join(0, 2);
+  EXPECT_EQ(agents_.Lookup(kB0, {key}).status, kSuccess);
+  EXPECT_EQ(agents_.Unpublish(kA0, {key}), kSuccess);
+  for (const NodeId node : {2u, 3u}) {
+    EXPECT_EQ(agents_.Lookup(kB0, {key}).status, kErrNotFound) << node;
+    agents_.Lose(node);
+  }
+  EXPECT_EQ(agents_.Lookup(kB0, {key}).status, kErrNotFound);
+}
+
+TEST_F(PublishingFaultsTest, WhatHasOneReaderEndsWithItsNode) {
+  const std::string key = KeyAt(2, 3);
+  ASSERT_EQ(agents_.Publish(kA0, Data(key, Persistence::kFirstRead)), kSuccess);
+  agents_.RemoveJob("a");
+  agents_.Restart(0);
+  agents_.Lose(0);
+  EXPECT_EQ(agents_.Lookup(kB0, {key}).status, kErrNotFound);
+}
+
 // Each of the two that have it is restarted, after the job is over.
 TEST_F(PublishingFaultsTest, WhatOutlivesItsJobSurvivesRestarts) {
   for (const NodeId owner : {0u, 2u}) {

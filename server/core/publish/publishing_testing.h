@@ -215,6 +215,24 @@ class PublishingAgents {
     }
     Run();
   }
+  // Both declare each other lost, and return to each other.
+  void Part(NodeId a, NodeId b) {
+    for (const auto& [at, other] : {std::pair(a, b), std::pair(b, a)}) {
+      agents_[at]->tree.SetAlive(other, false);
+      With(*agents_[at], [&, other = other](Publishing& p, Actions* out) {
+        p.OnNodeLost(now_, other, out);
+      });
+    }
+    Run();
+  }
+  void Join(NodeId a, NodeId b) {
+    for (const auto& [at, other] : {std::pair(a, b), std::pair(b, a)}) {
+      agents_[at]->tree.SetAlive(other, true);
+      With(*agents_[at],
+           [&](Publishing& p, Actions* out) { p.OnNodeReturned(now_, out); });
+    }
+    Run();
+  }
   // With a new agent.
   void Return(NodeId node) {
     Renew(node, false);

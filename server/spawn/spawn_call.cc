@@ -90,7 +90,7 @@ Status ReadProgram(const pmix_app_t& c, SpawnApp* app) {
     return entry.find('=') == 0 || entry.find('=') == std::string::npos;
   });
   Merge(env, &app->env);
-  if (c.cwd != nullptr) app->placing.cwd = c.cwd;
+  if (c.cwd != nullptr) app->cwd = c.cwd;
   return Status();
 }
 

@@ -52,6 +52,9 @@ struct SpawnApp {
   std::vector<std::string> argv;  // argv[0] is the program
   Environment env;                // on top of the job's
   Placing placing;
+  // pmix_app_t::cwd: where no attribute names a directory. Most libraries put
+  // the caller's own there.
+  std::string cwd;
   uint32_t num_procs = 1;
 };
 

@@ -76,7 +76,7 @@ TEST(SpawnCallTest, ProgramsAndTheirEnvironment) {
   ASSERT_EQ(call.apps.size(), 2u);
   EXPECT_EQ(call.apps[0].argv, (std::vector<std::string>{"prog", "arg"}));
   EXPECT_EQ(call.apps[0].env, (Environment{"A=2", "B="}));
-  EXPECT_EQ(call.apps[0].placing.cwd, "/there");
+  EXPECT_EQ(call.apps[0].cwd, "/there");
   EXPECT_EQ(call.apps[0].num_procs, 2u);
   EXPECT_EQ(call.apps[1].argv, (std::vector<std::string>{"two"}));
 }

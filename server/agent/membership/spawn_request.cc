@@ -126,7 +126,8 @@ Result<host::MapApp> App(const spawn::SpawnApp& app,
     out.argv[0] = Below(cwd, prefix) + "/" + out.argv[0];
   }
   if (!app.placing.session_cwd && !job.session_cwd) {
-    out.cwd = Below(cwd, Either(app.placing.cwd, job.cwd));
+    // Libraries fill in the caller's own directory where it gives none.
+    out.cwd = Below(cwd, Either(Either(app.placing.cwd, job.cwd), app.cwd));
   }
   out.num_procs = app.num_procs;
   Result<std::vector<host::MapHost>> hosts = HostsOf(app.placing, cwd, read);

@@ -68,6 +68,7 @@ TEST(SpawnRequestTest, DirectoriesAreBelowTheSessions) {
   spawn::SpawnCall call = Call(3);
   call.placing.cwd = "job";
   call.apps[1].placing.cwd = "/app";
+  for (spawn::SpawnApp& app : call.apps) app.cwd = "/callers";
   call.apps[2].placing.session_cwd = true;
   const host::MapRequest request = Request(call);
   EXPECT_EQ(request.apps[0].cwd, "/start/job");

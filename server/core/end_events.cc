@@ -31,7 +31,7 @@ EndEvents::EndEvents(const JobTable& jobs, const Collectives& collectives,
 void EndEvents::OnExit(TimeNs now, const Job& job, const ProcExit& exit,
                        Actions* actions) {
   NotifyJob(now, job, exit, actions);
-  NotifyConnected(now, {job.nspace(), exit.rank}, actions);
+  NotifyConnected(now, {job.nspace(), exit.rank}, !IsAbnormal(exit), actions);
 }
 
 void EndEvents::NotifyJob(TimeNs now, const Job& job, const ProcExit& exit,
@@ -47,11 +47,14 @@ void EndEvents::NotifyJob(TimeNs now, const Job& job, const ProcExit& exit,
 }
 
 // It ended without a disconnect: the processes connected with it are notified.
-void EndEvents::NotifyConnected(TimeNs now, const ProcId& proc,
+// Open MPI connects, never disconnects, and aborts in a handler that gets
+// everything: what has ended in order is for those who ask for it.
+void EndEvents::NotifyConnected(TimeNs now, const ProcId& proc, bool in_order,
                                 Actions* actions) {
   for (std::vector<ProcId>& procs : collectives_.ConnectionsOf(proc)) {
     EventRaised event =
         EndOf(proc, kErrProcTermWoSync, EventRange::kCustom, nullptr);
+    event.info = AffectedProcInfo(proc, nullptr, in_order);
     event.targets = std::move(procs);
     events_.OnRaised(now, event, actions);
   }

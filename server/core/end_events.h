@@ -27,7 +27,8 @@ class EndEvents {
  private:
   void NotifyJob(TimeNs now, const Job& job, const ProcExit& exit,
                  Actions* actions);
-  void NotifyConnected(TimeNs now, const ProcId& proc, Actions* actions);
+  void NotifyConnected(TimeNs now, const ProcId& proc, bool in_order,
+                       Actions* actions);
 
   const JobTable& jobs_;
   const Collectives& collectives_;

@@ -14,6 +14,7 @@ constexpr size_t kSeenPerOrigin = 4096;
 
 constexpr char kAffectedProc[] = "pmix.evproc";
 constexpr char kExitCode[] = "pmix.exit.code";
+constexpr char kNonDefault[] = "pmix.evnondef";
 constexpr char kDoNotCache[] = "pmix.evnocache";
 
 bool StaysHere(uint8_t range) {
@@ -46,9 +47,10 @@ bool MustNotBeKept(const Bytes& info) {
 
 }  // namespace
 
-Bytes AffectedProcInfo(const ProcId& proc, const int* exit_code) {
+Bytes AffectedProcInfo(const ProcId& proc, const int* exit_code,
+                       bool non_default) {
   Encoder encoder;
-  encoder.PutSize(exit_code == nullptr ? 1 : 2);
+  encoder.PutSize(1u + (exit_code == nullptr ? 0 : 1) + (non_default ? 1 : 0));
   encoder.PutString(kAffectedProc);
   encoder.PutUint32(0);
   encoder.PutUint16(PMIX_PROC);
@@ -58,6 +60,12 @@ Bytes AffectedProcInfo(const ProcId& proc, const int* exit_code) {
     encoder.PutUint32(0);
     encoder.PutUint16(PMIX_INT);
     encoder.PutInt(*exit_code);
+  }
+  if (non_default) {
+    encoder.PutString(kNonDefault);
+    encoder.PutUint32(0);
+    encoder.PutUint16(PMIX_BOOL);
+    encoder.PutBool(true);
   }
   return Bytes(encoder.Take());
 }

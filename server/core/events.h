@@ -96,7 +96,9 @@ class Events {
 
 // Codec form of an event's info: the affected process and, when there is one,
 // its exit code.
-Bytes AffectedProcInfo(const ProcId& proc, const int* exit_code);
+// `non_default`: handlers without codes of their own are not to get it.
+Bytes AffectedProcInfo(const ProcId& proc, const int* exit_code,
+                       bool non_default = false);
 
 }  // namespace canopy::core
 

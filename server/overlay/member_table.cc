@@ -31,6 +31,10 @@ uint32_t MemberTable::Version(NodeId node) const {
   return std::max(states_[node].state.version, kOldestVersion);
 }
 
+bool MemberTable::KnowsVersion(NodeId node) const {
+  return states_[node].state.version != 0;
+}
+
 bool MemberTable::LearnVersion(const MemberState& state) {
   if (state.node >= states_.size() || state.version == 0) return false;
   MemberState& known = states_[state.node].state;

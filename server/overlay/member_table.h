@@ -32,6 +32,7 @@ class MemberTable {
   // Newest protocol version that the member speaks; kOldestVersion while it is
   // not known.
   uint32_t Version(NodeId node) const;
+  bool KnowsVersion(NodeId node) const;
   uint32_t up_count() const { return up_count_; }
 
   // Adopts a state that is newer than the known one. False: it is not newer, or

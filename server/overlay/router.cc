@@ -54,10 +54,18 @@ void Router::Send(core::PeerMessage message) {
       view_->table().Down(message.dst)) {
     return;
   }
-  const uint32_t version =
+  uint32_t version =
       std::min(config_->version, view_->table().Version(message.dst));
   std::string encoded = EncodeBody(message.body, version);
-  if (version < kOwnMessages) AnswerInPlaceOf(message);
+  // An agent that was just started knows nobody's version yet: what the oldest
+  // has no form for is sent as it is.
+  const bool known = config_->version < kOwnMessages ||
+                     view_->table().KnowsVersion(message.dst);
+  if (!known && encoded.empty()) {
+    version = config_->version;
+    encoded = EncodeBody(message.body, version);
+  }
+  if (known && version < kOwnMessages) AnswerInPlaceOf(message);
   if (encoded.empty()) return;
   if (encoded.size() > config_->message_limit_bytes) {
     listener_->OnDropped(

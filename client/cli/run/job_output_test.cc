@@ -144,5 +144,20 @@ TEST_F(JobOutputTest, ASlowReaderMakesNobodySilent) {
   EXPECT_EQ(Written(), "part and rest\n");
 }
 
+TEST_F(JobOutputTest, SpawnedJobsHaveTagsAndFilesOfTheirOwn) {
+  options_.directory = directory_ + "/d";
+  JobOutput output(options_);
+  ASSERT_TRUE(output.SetJob("canopy-x-1", 1).ok());
+  SpawnedOutputOptions spawned;
+  spawned.tag = true;
+  ASSERT_TRUE(output.AddJob(1, "canopy-x-2", spawned).ok());
+  EXPECT_TRUE(output.Write(0, 0, kStdoutChannel, "first\n"));
+  EXPECT_TRUE(output.Write(1, 0, kStdoutChannel, "second\n"));
+  output.EndJob(1);
+  EXPECT_EQ(Written(), "first\n[2,0]<stdout>: second\n");
+  EXPECT_EQ(File("/d/canopy-x-1/rank.0/stdout"), "first\n");
+  EXPECT_EQ(File("/d/canopy-x-2/rank.0/stdout"), "second\n");
+}
+
 }  // namespace
 }  // namespace canopy::cli

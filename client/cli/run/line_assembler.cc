@@ -85,11 +85,12 @@ void LineAssembler::Emit(OutputStream stream, std::string_view text,
   if (open_.has_value() && !continues) *out += '\n';
   open_.reset();
   if (text.back() != '\n') open_ = stream;
-  if (!options_.prefix) {
+  const std::string prefix =
+      options_.prefix ? options_.prefix(stream) : std::string();
+  if (prefix.empty()) {
     out->append(text);
     return;
   }
-  const std::string prefix = options_.prefix(stream);
   while (!text.empty()) {
     if (!continues) *out += prefix;
     continues = false;

@@ -22,7 +22,7 @@ struct LineAssemblerOptions {
   size_t max_line = 256u << 10;
   // Bytes held for all streams; above that the longest goes out in parts.
   size_t max_held = 16u << 20;
-  // Text before each line; empty function: none.
+  // Text before each line of that stream; empty function: none.
   std::function<std::string(OutputStream)> prefix = nullptr;
 };
 

@@ -22,11 +22,9 @@ std::string InfosOfName(const std::string& service, const std::string& port) {
 
 std::optional<std::string> PortIn(std::string_view found) {
   Decoder in(found);
-  size_t total = 0;
   size_t count = 0;
   pmix_pdata_t data = {};
-  if (!in.UnpackSize(&total) || total != 1 ||
-      !in.UnpackElements(PMIX_PDATA, 1, &data, &count)) {
+  if (!in.GetSize(&count) || count != 1 || !in.GetElement(PMIX_PDATA, &data)) {
     return std::nullopt;
   }
   const Value value = Value::Adopt(&data.value);

@@ -18,8 +18,8 @@ std::string Found(const std::string& text, size_t count) {
   PMIX_LOAD_KEY(data.key, "service");
   data.value = value.raw();
   Encoder encoder;
-  encoder.PackSize(count);
-  if (count > 0) encoder.PackCall(PMIX_PDATA, 1, &data);
+  encoder.PutSize(count);
+  if (count > 0) encoder.PutElement(PMIX_PDATA, &data);
   return encoder.Take();
 }
 

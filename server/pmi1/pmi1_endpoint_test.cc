@@ -250,8 +250,8 @@ TEST_F(Pmi1EndpointTest, NamesAreLookedUp) {
   pmix_pdata_t found = {};
   found.value = Value::String("p#1").Release();
   Encoder encoder;
-  encoder.PackSize(1);
-  encoder.PackCall(PMIX_PDATA, 1, &found);
+  encoder.PutSize(1);
+  encoder.PutElement(PMIX_PDATA, &found);
   Value::Adopt(&found.value);
   AnswerChange(first[0].request, 0, Bytes(encoder.Take()));
   EXPECT_EQ(Receive(), "cmd=lookup_result rc=0 msg=success info=ok port=p#1\n");
@@ -279,7 +279,7 @@ TEST_F(Pmi1EndpointTest, ASpawnOfSeveralCommandsIsOne) {
   ASSERT_EQ(spawned.size(), 1u);
   Decoder call(spawned[0].call.view());
   size_t infos = 9, apps = 0;
-  ASSERT_TRUE(call.UnpackSize(&infos) && call.UnpackSize(&apps));
+  ASSERT_TRUE(call.GetSize(&infos) && call.GetSize(&apps));
   EXPECT_EQ(apps, 2u);
   AnswerChange(spawned[0].request, 0, Bytes(std::string("job-2")));
   EXPECT_EQ(Receive(), "cmd=spawn_result rc=0 msg=success info=ok\n");

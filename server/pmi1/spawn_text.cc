@@ -166,9 +166,9 @@ Result<std::string> SpawnCallOf(std::string_view text) {
     apps[i].ninfo = app.hints.size();
   }
   Encoder encoder;
-  encoder.PackSize(0);
-  encoder.PackSize(apps.size());
-  encoder.PackCall(PMIX_APP, static_cast<int32_t>(apps.size()), apps.data());
+  encoder.PutSize(0);
+  encoder.PutSize(apps.size());
+  for (const pmix_app_t& app : apps) encoder.PutElement(PMIX_APP, &app);
   if (!encoder.ok()) return encoder.status();
   return encoder.Take();
 }

@@ -64,10 +64,10 @@ TEST(SpawnTextTest, TheCallHasWhatTheLinesSay) {
   const auto call = SpawnCallOf(kOne);
   ASSERT_TRUE(call.ok());
   Decoder in(*call);
-  size_t infos = 9, apps = 9, count = 0;
+  size_t infos = 9, apps = 9;
   pmix_app_t app = {};
-  ASSERT_TRUE(in.UnpackSize(&infos) && in.UnpackSize(&apps) &&
-              in.UnpackElements(PMIX_APP, 1, &app, &count) && in.done());
+  ASSERT_TRUE(in.GetSize(&infos) && in.GetSize(&apps) &&
+              in.GetElement(PMIX_APP, &app) && in.done());
   EXPECT_EQ(infos, 0u);
   EXPECT_EQ(apps, 1u);
   EXPECT_STREQ(app.cmd, "./child");

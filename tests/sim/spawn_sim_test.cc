@@ -28,12 +28,9 @@ struct Spawning {
   void Settle() { cluster.RunFor(60'000 * kMs); }
 
   void EndAll() {
-    for (const std::string& nspace :
-         {std::string("job"), std::string("spawned1"),
-          std::string("spawned2")}) {
-      for (Rank rank = 0; rank < kNodes; ++rank) {
-        const ProcId proc{nspace, rank};
-        if (cluster.shims().IsRunning(proc)) cluster.shims().Exit(proc, 0);
+    for (NodeId node = 0; node < kNodes; ++node) {
+      for (const ProcId& proc : cluster.shims().RunningOn(node)) {
+        cluster.shims().Exit(proc, 0);
       }
     }
     Settle();

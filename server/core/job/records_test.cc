@@ -36,7 +36,17 @@ TEST(JobRecordTest, NothingElseIsRead) {
   for (size_t size = 0; size < bytes.size(); ++size) {
     EXPECT_FALSE(DecodeHeadRecord(bytes.substr(0, size)).has_value()) << size;
   }
-  EXPECT_FALSE(DecodeHeadRecord(bytes + "x").has_value());
+  EXPECT_FALSE(DecodeHeadRecord(bytes + "xx").has_value());
+}
+
+TEST(JobRecordTest, APortIsOnlyThereWhenThereIsOne) {
+  HeadRecord record = Sample();
+  const std::string without = EncodeHeadRecord(record);
+  EXPECT_EQ(DecodeHeadRecord(without)->port, 0);
+  record.port = 4711;
+  const std::string with = EncodeHeadRecord(record);
+  EXPECT_TRUE(with.starts_with(without));
+  EXPECT_EQ(DecodeHeadRecord(with)->port, 4711);
 }
 
 TEST(HeadPersistenceTest, OnlyChangesArePersisted) {

@@ -380,7 +380,8 @@ static void Waiting(void) {
 // Put data and published data are different.
 static void Apart(void) {
   const pmix_proc_t root = ProcOf(0);
-  MustFail(PMIX_ERR_NOT_FOUND, &root, "late", NULL);
+  const Directives now = Flag(PMIX_IMMEDIATE);
+  MustFail(PMIX_ERR_NOT_FOUND, &root, "late", &now);
   if (g_self.rank == 0) {
     PutU32(PMIX_GLOBAL, "posted", 1);
     OK(PMIx_Commit());

@@ -150,7 +150,7 @@ static void Failures(void) {
   Describe(&app, 1, 1, "plain");
   Directives nonsense = {.count = 0};
   AddText(&nonsense, PMIX_MAPBY, "nonsense");
-  MustNotStart(PMIX_ERR_JOB_FAILED_TO_MAP, &app, &nonsense);
+  MustNotStart(PMIX_ERR_BAD_PARAM, &app, &nonsense);
   Directives unknown = Flag("canopy.test.unknown");
   PMIX_INFO_REQUIRED(&unknown.info[0]);
   MustNotStart(PMIX_ERR_NOT_SUPPORTED, &app, &unknown);

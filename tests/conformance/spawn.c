@@ -28,10 +28,6 @@ static void KnowsItsParent(const pmix_proc_t *parent) {
   CHECK(PMIX_CHECK_PROCID(value->data.proc, parent), "its parent is %s.%u",
         value->data.proc->nspace, value->data.proc->rank);
   PMIX_VALUE_RELEASE(value);
-  pmix_proc_t job = *parent;
-  job.rank = PMIX_RANK_WILDCARD;
-  CHECK(MustGetNumber(&job, PMIX_JOB_SIZE, NULL, PMIX_UINT32) > 0,
-        "the parent's job has no size");
 }
 
 // Of the application's description: environment and directory.
@@ -45,8 +41,12 @@ static void RunsAsDescribed(int argc, char **argv) {
   CHECK(strcmp(here, argv[kModeWord + 2]) == 0, "runs in %s", here);
 }
 
-// Both sides have data of the other, and meet.
+// Both sides have data of the other, and meet. A parent that has ended has none.
 static void Meets(const pmix_proc_t *parent) {
+  pmix_proc_t job = *parent;
+  job.rank = PMIX_RANK_WILDCARD;
+  CHECK(MustGetNumber(&job, PMIX_JOB_SIZE, NULL, PMIX_UINT32) > 0,
+        "the parent's job has no size");
   PutU32(PMIX_GLOBAL, "of the child", 500 + g_self.rank);
   OK(PMIx_Commit());
   const pmix_proc_t set[2] = {*parent, g_job};

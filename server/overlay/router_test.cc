@@ -170,9 +170,19 @@ TEST_F(RouterTest, WhatIsDroppedWithoutARouteIsReported) {
   EXPECT_EQ(dropped_[0].second.code(), kErrOutOfResource);
 }
 
-// Nothing is known of the versions of the others here.
+TEST_F(RouterTest, WhatNobodyMayHaveIsSentAsItIs) {
+  Make();
+  // Nothing is known of the versions of the others here.
+  router_->Send({kNoNode, 3, core::SpawnRequest{{"job", 1}, 7, Bytes("call")}});
+  EXPECT_EQ(links_.sent.size(), 1u);
+  EXPECT_TRUE(messages_.empty());
+}
+
 TEST_F(RouterTest, WhatTheReceiverDoesNotHaveIsAnsweredInItsPlace) {
   Make();
+  MemberState old{3, 2, true, "", "", false};
+  old.version = 5;
+  view_->Merge(old);
   router_->Send({kNoNode, 3, core::SpawnRequest{{"job", 1}, 7, Bytes("call")}});
   EXPECT_TRUE(links_.sent.empty());
   ASSERT_EQ(messages_.size(), 1u);

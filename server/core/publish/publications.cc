@@ -267,7 +267,9 @@ void Publications::OnClaim(PublishStep& step, NodeId src,
 void Publications::Take(PublishStep& step, NodeId src, Owned& owned,
                         const DirectoryClaim& claim) {
   const auto [node, returned] = owned.last_returned;
-  if (src == node && claim.request < returned) return;
+  if (src == node && claim.request < returned) {
+    return step.Send(src, DirectoryAnswer{claim.request, kErrNotFound});
+  }
   owned.claims.emplace_back(src, claim);
   if (!owned.confirmed) return;
   if (IsTaken(owned.publication)) {
@@ -318,7 +320,10 @@ void Publications::EndClaim(PublishStep& step, NodeId src, Owned& owned,
   if (claim.kind == ClaimKind::kReturn) {
     owned.last_returned = {src, request};
     std::erase_if(owned.claims, [&](const auto& queued) {
-      return IsSameReader(queued.second.reader, claim.reader);
+      if (!IsSameReader(queued.second.reader, claim.reader)) return false;
+      step.Send(queued.first,
+                DirectoryAnswer{queued.second.request, kErrNotFound});
+      return true;
     });
   }
   step.Send(src, DirectoryAnswer{request, kSuccess});

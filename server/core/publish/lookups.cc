@@ -131,6 +131,10 @@ void Lookups::Accept(PublishStep& step, uint64_t number, const Publication& p) {
   const auto it = lookup.keys.find(p.key);
   if (it == lookup.keys.end() || it->second.state != State::kUnknown) return;
   Key& key = it->second;
+  if (key.refused.contains(p.id)) {
+    if (!lookup.call.waits) key.state = State::kMissing;
+    return;
+  }
   key.publication = p;
   key.state = State::kFound;
   if (!EndsWhenRead(p)) return;
@@ -156,7 +160,9 @@ void Lookups::OnClaimed(PublishStep& step, uint64_t number,
     key.state = State::kFound;
     return TryFinish(step, number);
   }
-  key = {};
+  key.refused.insert(key.publication.id);
+  key.publication = {};
+  key.state = State::kUnknown;
   AskOwners(step, number, it->second);
 }
 

@@ -79,6 +79,9 @@ class Lookups {
     Publication publication;  // kFound, kClaiming
     // The claim under way; an answer to an earlier one has no effect.
     uint64_t claim = 0;
+    // What was claimed in vain. An owner that does not know yet that it is gone,
+    // as after a partition, would name it again and again.
+    std::set<PublicationId> refused;
   };
   struct Lookup {
     LookupCall call;

@@ -363,8 +363,8 @@ class PublishingAgents {
     for (const auto& [nspace, spec] : specs_) {
       if (old->jobs.Find(nspace) == nullptr) continue;
       Register(node, spec);
-      With(agent, [&](Publishing& p, Actions* out) {
-        p.Recover(now_, nspace, agent.journal[nspace], out);
+      With(agent, [&, &name = nspace](Publishing& p, Actions* out) {
+        p.Recover(now_, name, agent.journal[name], out);
       });
     }
   }

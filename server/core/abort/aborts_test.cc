@@ -10,7 +10,7 @@
 namespace canopy::core {
 namespace {
 
-constexpr ProcId kCaller = {"mine", 0};
+const ProcId kCaller = {"mine", 0};
 
 // Agent 1 of three, whose root, 0, controls jobs; or the root itself.
 struct Agent {

@@ -36,9 +36,10 @@ bool Directory::HasAll(PublishStep& step) {
   pull_deadline_ = step.now + kPullPatience;
   const uint64_t round = round_;
   for (const NodeId node : std::set<NodeId>(unpulled_)) {
-    calls_.Ask(
-        step, node, DirectoryPull{},
-        [this, node, round](PublishStep& s, int) { OnPulled(s, node, round); });
+    pull_requests_.push_back(calls_.Ask(
+        step, node, DirectoryPull{}, [this, node, round](PublishStep& s, int) {
+          OnPulled(s, node, round);
+        }));
   }
   return false;
 }
@@ -61,6 +62,11 @@ void Directory::Resume(PublishStep& step) {
 
 void Directory::OnMembersChanged(PublishStep& step) {
   ++round_;
+  // A partition that heals is many changes: who was asked before the last one is
+  // not asked for that again and again.
+  for (const uint64_t request : std::exchange(pull_requests_, {})) {
+    calls_.Forget(request);
+  }
   pulls_ = false;
   pull_deadline_ = kNever;
   unpulled_.clear();

@@ -130,6 +130,7 @@ class Directory {
   // Members that may be stewards of what this agent does not have.
   std::set<NodeId> unpulled_;
   bool pulls_ = false;
+  std::vector<uint64_t> pull_requests_;  // of this round
   uint64_t round_ = 0;
   TimeNs pull_deadline_ = kNever;
 };

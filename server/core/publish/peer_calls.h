@@ -35,17 +35,21 @@ class PeerCalls {
   // For requests that are answered otherwise.
   uint64_t NextNumber() { return next_++; }
 
-  // `body.request` is set here. To this agent itself, too.
+  // `body.request` is set here, and returned. To this agent itself, too.
   template <typename Body>
-  void Ask(PublishStep& step, NodeId to, Body body, Done done) {
-    body.request = NextNumber();
+  uint64_t Ask(PublishStep& step, NodeId to, Body body, Done done) {
+    const uint64_t request = body.request = NextNumber();
     if (!tree_.alive(to)) {
-      calls_[body.request] = {step.self, DirectoryAnswer{}, std::move(done)};
-      return step.Send(step.self, DirectoryAnswer{body.request, kErrUnreach});
+      calls_[request] = {step.self, DirectoryAnswer{}, std::move(done)};
+      step.Send(step.self, DirectoryAnswer{request, kErrUnreach});
+      return request;
     }
-    calls_[body.request] = {to, body, std::move(done)};
+    calls_[request] = {to, body, std::move(done)};
     step.Send(to, std::move(body));
+    return request;
   }
+  // The answer is of no interest any more: `done` is not called.
+  void Forget(uint64_t request) { calls_.erase(request); }
   void OnAnswer(PublishStep& step, NodeId src, const DirectoryAnswer& answer);
   void OnNodeLost(PublishStep& step, NodeId node);
   // Messages may have been lost.

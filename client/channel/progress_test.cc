@@ -13,10 +13,12 @@
 namespace canopy::client {
 namespace {
 
+// What tasks use is declared before the Progress, whose end runs those left.
+
 TEST(Progress, TasksRunInOrderOnAThreadOfTheirOwn) {
-  Progress progress(/*external=*/false);
   std::vector<int> order;
   std::promise<std::thread::id> done;
+  Progress progress(/*external=*/false);
   for (int i = 0; i < 100; ++i) {
     progress.Post([&order, i] { order.push_back(i); });
   }
@@ -31,15 +33,15 @@ TEST(Progress, TasksRunInOrderOnAThreadOfTheirOwn) {
 }
 
 TEST(Progress, TasksMayPostTasks) {
-  Progress progress(/*external=*/false);
   std::promise<void> done;
+  Progress progress(/*external=*/false);
   progress.Post([&] { progress.Post([&] { done.set_value(); }); });
   done.get_future().wait();
 }
 
 TEST(Progress, StopRunsWhatIsQueuedAndDropsWhatComesLater) {
-  Progress progress(/*external=*/false);
   int ran = 0;
+  Progress progress(/*external=*/false);
   for (int i = 0; i < 10; ++i) progress.Post([&] { ++ran; });
   progress.Stop();
   EXPECT_EQ(ran, 10);
@@ -49,9 +51,9 @@ TEST(Progress, StopRunsWhatIsQueuedAndDropsWhatComesLater) {
 }
 
 TEST(Progress, WhatIsPostedDuringACallRunsAfterIt) {
-  Progress progress(/*external=*/false);
   std::atomic<bool> returned{false};
   std::promise<bool> order;
+  Progress progress(/*external=*/false);
   {
     const Progress::Call call(&progress);
     std::thread([&] {
@@ -65,8 +67,8 @@ TEST(Progress, WhatIsPostedDuringACallRunsAfterIt) {
 }
 
 TEST(Progress, LaterCallsDelayNothing) {
-  Progress progress(/*external=*/true);
   int ran = 0;
+  Progress progress(/*external=*/true);
   std::optional<Progress::Call> first(&progress);
   progress.Post([&] { ++ran; });
   const Progress::Call second(&progress);
@@ -79,8 +81,8 @@ TEST(Progress, LaterCallsDelayNothing) {
 }
 
 TEST(Progress, ATaskMayMakeACall) {
-  Progress progress(/*external=*/false);
   std::promise<void> done;
+  Progress progress(/*external=*/false);
   progress.Post([&] {
     const Progress::Call call(&progress);
     progress.Post([&] { done.set_value(); });
@@ -89,8 +91,8 @@ TEST(Progress, ATaskMayMakeACall) {
 }
 
 TEST(Progress, ExternalRunsOnlyWhenDriven) {
-  Progress progress(/*external=*/true);
   int ran = 0;
+  Progress progress(/*external=*/true);
   progress.Post([&] {
     ++ran;
     progress.RunPending();  // nothing, since it is running
@@ -125,8 +127,8 @@ class Pipe {
 
 TEST(Progress, ReadableRunsWhileArmed) {
   Pipe pipe;
-  Progress progress(/*external=*/false);
   std::promise<void> seen;
+  Progress progress(/*external=*/false);
   progress.Watch(pipe.reader(), [&] {
     pipe.Read();
     seen.set_value();
@@ -165,8 +167,8 @@ TEST(Progress, NothingRunsWhileDisarmed) {
 
 TEST(Progress, AClosedDescriptorWakesOnceUnwatched) {
   Pipe pipe;
-  Progress progress(/*external=*/false);
   std::promise<void> seen;
+  Progress progress(/*external=*/false);
   progress.Watch(pipe.reader(), [&] {
     progress.Unwatch();
     seen.set_value();

@@ -53,6 +53,8 @@ static void Meets(const pmix_proc_t *parent) {
   OK(PMIx_Fence(set, 2, NULL, 0));
   CHECK(MustGetNumber(parent, "of the parent", NULL, PMIX_UINT32) == 400,
         "another number");
+  // Until the parent has read too: what a job put ends with it.
+  OK(PMIx_Fence(set, 2, NULL, 0));
 }
 
 static int Child(int argc, char **argv) {
@@ -127,9 +129,10 @@ static void MustNotStart(pmix_status_t want, const App *app,
                          const Directives *with) {
   pmix_nspace_t nspace;
   EXPECT(want, PMIx_Spawn(with->info, with->count, &app->app, 1, nspace));
+  const int before = CountOf(&g_spawned);
   OK(PMIx_Spawn_nb(with->info, with->count, &app->app, 1, OnSpawned,
                    &g_spawned));
-  EXPECT(want, WaitFor(&g_spawned, CountOf(&g_spawned) + 1));
+  EXPECT(want, WaitFor(&g_spawned, before + 1));
 }
 
 // Each for the reason that it is.
@@ -212,6 +215,7 @@ static void ParentAndChildMeet(void) {
               500 + child.rank,
           "of rank %u", child.rank);
   }
+  OK(PMIx_Fence(set, 2, NULL, 0));
 }
 
 // Every rank spawns at the same time.

@@ -38,6 +38,7 @@ FenceBarrier::FenceBarrier(std::unique_ptr<shm::BarrierServer> server,
 }
 
 FenceBarrier::~FenceBarrier() {
+  *self_ = nullptr;
   if (server_->open() || num_waiting_ > 0) {
     server_->Close();
     server_->Release(kErrLostConnection);
@@ -132,7 +133,7 @@ void FenceBarrier::Take(bool to_core) {
     place.arrivals += to_core ? 1 : 0;
   }
   if (!to_core) {
-    if (num_behind_ == 0) Release(kSuccess);
+    if (num_behind_ == 0) ReleaseLater();
     return;
   }
   for (const uint32_t index : taken.ranks) {
@@ -147,7 +148,7 @@ void FenceBarrier::CaughtUp(Place* place) {
   if (to_core_) {
     SendArrival(*place);
   } else if (num_behind_ == 0) {
-    Release(kSuccess);
+    ReleaseLater();
   }
 }
 
@@ -171,6 +172,14 @@ void FenceBarrier::Leave(Place* place) {
   place->waiting = false;
   if (--num_waiting_ > 0) return;
   Release(answered_ ? worst_ : kErrLostConnection);
+}
+
+// What the participants have committed is published by inputs of this round,
+// which are queued before this: nobody may go on to read what is older.
+void FenceBarrier::ReleaseLater() {
+  defer_([self = self_] {
+    if (*self != nullptr) (*self)->Release(kSuccess);
+  });
 }
 
 void FenceBarrier::Release(int status) {

@@ -106,6 +106,8 @@ class FenceBarrier {
   void CaughtUp(Place* place);
   void SendArrival(const Place& place);
   void Leave(Place* place);
+  // Ends a fence that the core does not complete.
+  void ReleaseLater();
   void Release(int status);
   void MaybeOpen();
 
@@ -124,6 +126,9 @@ class FenceBarrier {
   int worst_ = 0;            // status so far for those that wait
   bool answered_ = false;    // the core has replied to one of them
   bool failed_ = false;      // for good
+  // Of this object, null after its end.
+  const std::shared_ptr<FenceBarrier*> self_ =
+      std::make_shared<FenceBarrier*>(this);
 };
 
 }  // namespace canopy::local

@@ -195,6 +195,7 @@ TEST_F(FenceBarrierTest, CommitsThatWereNotDueDoNotMatter) {
   Arrive(6);
   EXPECT_EQ(Arrive(9), Arrival::kNotify);
   barrier_->OnFull();
+  RunDeferred();
   EXPECT_EQ(EndFor(4), kSuccess);
 }
 
@@ -214,6 +215,8 @@ TEST_F(FenceBarrierTest, CommitsAreReadBeforeTheRelease) {
   barrier_->OnCommit(9, 999);
   EXPECT_EQ(EndFor(4), 99) << "one is to come";
   barrier_->OnCommit(9, 109);
+  EXPECT_EQ(EndFor(4), 99) << "they are queued, and not yet published";
+  RunDeferred();
   EXPECT_EQ(EndFor(4), kSuccess);
   EXPECT_EQ(EndFor(9), kSuccess);
   EXPECT_TRUE(sink_.arrivals.empty());
@@ -244,8 +247,20 @@ TEST_F(FenceBarrierTest, CommitsOfThoseWhoLeftAreNotAwaited) {
   barrier_->OnFull();
   EXPECT_EQ(EndFor(9), 99);
   barrier_->OnGone(6, 106);
+  RunDeferred();
   EXPECT_EQ(EndFor(9), kSuccess);
   EXPECT_EQ(Arrive(9), Arrival::kClosed);
+}
+
+TEST_F(FenceBarrierTest, ARoundMayEndAfterTheBarrier) {
+  MakeFull(true);
+  Arrive(4, shm::kBarrierSync);
+  Arrive(6);
+  Arrive(9);
+  barrier_->OnFull();
+  barrier_.reset();
+  EXPECT_EQ(EndFor(4), kErrLostConnection);
+  RunDeferred();
 }
 
 TEST_F(FenceBarrierTest, OtherNodesHearThroughTheCore) {

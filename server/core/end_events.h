@@ -18,8 +18,7 @@ class EndEvents {
   EndEvents(const JobTable& jobs, const Collectives& collectives,
             Events& events);
 
-  // A process of this node has ended while its job runs. Where another one
-  // follows, that is what its job is told, if it asks.
+  // A process of this node has ended while its job runs.
   void OnExit(TimeNs now, const Job& job, const ProcExit& exit,
               Actions* actions);
   // Every agent learns of the loss, so each notifies its own clients.
@@ -28,7 +27,7 @@ class EndEvents {
  private:
   void NotifyJob(TimeNs now, const Job& job, const ProcExit& exit,
                  Actions* actions);
-  void NotifyConnected(TimeNs now, const ProcId& proc, bool on_request,
+  void NotifyConnected(TimeNs now, const ProcId& proc, bool in_order,
                        Actions* actions);
 
   const JobTable& jobs_;

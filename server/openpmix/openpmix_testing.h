@@ -50,8 +50,7 @@ class TestSegment {
           {node.name,
            node.aliases,
            EncodeValue(Value::String(node.name).raw()),
-           {Pair(PMIX_HOSTNAME, Value::String(node.name))},
-           node.agent});
+           {Pair(PMIX_HOSTNAME, Value::String(node.name))}});
     }
     for (Rank rank = 0; rank < job.procs.size(); ++rank) {
       shm::ProcContents proc;

@@ -9,8 +9,7 @@
 //   NodeLost       JobExits with a wait status of -2 for each rank
 //   JobMapRequest  DmodexRequest for rank wildcard, with a key for exists_only
 //   JobMapReply    DmodexReply for rank wildcard
-//   DmodexRequest for a process fact, Spawn..., Directory..., AbortReply,
-//   RankRestarted
+//   Spawn..., Directory..., AbortReply
 //                  none: what asks for an answer gets it from its own agent
 //                  (AnswerOfVersion5)
 //

@@ -227,10 +227,7 @@ Status DescribeSpawnFailure(SpawnStep step, int error, const std::string& path,
       if (error == ENOTDIR || error == EACCES) {
         return ProgramStatus(error, path);
       }
-      // The program may be what it should be, and the system has no room.
-      return Status(error == E2BIG || error == ENOMEM || error == EAGAIN
-                        ? kErrJobSysOpFailed
-                        : kErrJobFailedToLaunch,
+      return Status(kErrJobFailedToLaunch,
                     "program " + Quoted(path) + ": " + reason);
     case SpawnStep::kBind:
       return Status(kErrJobSysOpFailed,

@@ -14,7 +14,8 @@ namespace {
 
 constexpr int kSegfault = 11;
 constexpr int kSignal = 10;
-constexpr TimeNs kSettle = 120 * kMs;
+constexpr int kAbortStatus = 7;
+constexpr TimeNs kSettle = 300 * kMs;
 
 }  // namespace
 
@@ -64,12 +65,6 @@ void Soak::CutOff() {
   // What either side does with those between is its own affair.
   for (const auto& job : jobs_) job->harmed |= job->launched;
   result_.faults.push_back(text);
-  operations_.ForEach([&](const Operation& o) {
-    const auto cut = std::ranges::count_if(
-        o.nodes, [&](NodeId node) { return side.contains(node); });
-    const bool apart = cut > 0 && static_cast<size_t>(cut) < o.nodes.size();
-    if (apart) Hit(o, Fault::kLinkLost);
-  });
   cluster_.Split(side);
   split_ = true;
   const TimeNs heal = cluster_.now() + (20 + Random(200)) * kMs;
@@ -82,33 +77,13 @@ void Soak::CutOff() {
 void Soak::LoseNode(NodeId node) {
   any_fault_ = true;
   HarmNode(node);
-  HitNode(node, Fault::kAgentLost, Fault::kRootLost);
   std::vector<ProcId> gone;
   for (const auto& [p, actor] : actors_) {
     const auto& spec = actor.job->spec;
     if (spec.nodes[spec.procs[p.rank].node].agent == node) gone.push_back(p);
   }
   cluster_.KillNode(node);
-  operations_.OnAgentGone(node);
-  for (const ProcId& p : gone) {
-    actors_.erase(p);
-    operations_.OnExit(p);
-  }
-}
-
-void Soak::JoinAgain(NodeId node) {
-  any_fault_ = true;
-  HarmNode(node);
-  operations_.ForEach([&](const Operation& o) {
-    if (o.nodes.contains(node)) Hit(o, Fault::kLinkLost);
-  });
-  cluster_.Rejoin(node);
-}
-
-void Soak::Crash(const ProcId& proc) {
-  actors_.at(proc).job->harmed = true;
-  HitProc(proc);
-  cluster_.shims().Exit(proc, kSegfault);
+  for (const ProcId& p : gone) actors_.erase(p);
 }
 
 // The process calls PMIx_Abort and waits for its end.
@@ -127,15 +102,9 @@ void Soak::Restart() {
   if (cluster_.now() < settled_) return;
   const auto node = OneIn(3) ? cluster_.members().root()
                              : static_cast<NodeId>(Random(result_.nodes));
-  Restart(node);
-}
-
-void Soak::Restart(NodeId node) {
   const std::string text = "restart of node " + std::to_string(node);
   result_.faults.push_back(text);
   if (options_.verbose) fprintf(stderr, "%s\n", text.c_str());
-  HitNode(node, Fault::kAgentRestarted, Fault::kRootRestarted);
-  operations_.OnAgentGone(node);
   cluster_.RestartNode(node);
   settled_ = cluster_.now() + kSettle;
 }
@@ -147,7 +116,7 @@ void Soak::Note(const std::string& fault) {
   }
 }
 
-void Soak::RandomFault() {
+void Soak::Fault() {
   if (options_.restarts && OneIn(2)) return Restart();
   --faults_left_;
   const uint64_t kind = Random(13);
@@ -155,7 +124,9 @@ void Soak::RandomFault() {
   const NodeId node = RandomNode(true);
   if (kind <= 1 && proc) {
     Note("crash of " + ToString(*proc));
-    return Crash(*proc);
+    actors_.at(*proc).job->harmed = true;
+    cluster_.shims().Exit(*proc, kSegfault);
+    return;
   }
   if (options_.restarts && kind <= 8) return Restart();
   if (!FaultOfAgent(kind, node) && proc) FaultOfProcess(kind, *proc);
@@ -174,7 +145,9 @@ bool Soak::FaultOfAgent(uint64_t kind, NodeId node) {
   } else if (options_.rejoins && kind == 6 && node != kNoNode &&
              node != cluster_.members().root() && !split_) {
     Note("node " + std::to_string(node) + " joins again");
-    JoinAgain(node);
+    any_fault_ = true;
+    HarmNode(node);
+    cluster_.Rejoin(node);
   } else if (options_.rejoins && kind == 7 && !split_) {
     any_fault_ = true;
     CutOff();

@@ -21,9 +21,7 @@ namespace canopy::agent {
 // Loop thread only.
 class Planner {
  public:
-  // `session_id`: PMIX_SESSION_ID, the same at every member of the overlay.
-  Planner(const bootstrap::v1::Members& members, NodeId self,
-          uint32_t session_id);
+  Planner(const bootstrap::v1::Members& members, NodeId self);
 
   // A job with a new namespace, or in one line why there is none. Lost members
   // take no processes, and `jobs` use slots of the nodes they run on.
@@ -46,13 +44,12 @@ class Planner {
                       const Membership& membership);
 
   std::string HostOfRank0(const JobSpec& job) const;
-  Rank TakeOffset(size_t procs, const std::vector<const JobSpec*>& running);
+  Rank TakeOffset(size_t procs);
 
   std::vector<host::MapNode> nodes_;
   std::vector<std::string> hosts_;  // by NodeId
   NodeId self_;
-  const uint32_t session_id_;
-  const uint32_t instance_;  // tells its namespaces from a predecessor's
+  uint32_t session_id_;
   uint32_t next_job_ = 1;
   Rank next_offset_ = 0;  // of the session's processes
 };

@@ -84,8 +84,7 @@ struct LookupArrived {
   Bytes info;
 };
 
-// PMIx_Unpublish; no keys: all of the caller's. The reply's payload: how many
-// publications are withdrawn, in decimal digits.
+// PMIx_Unpublish; no keys: all of the caller's.
 struct UnpublishArrived {
   ClientId client = 0;
   RequestId request = 0;

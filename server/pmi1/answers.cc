@@ -1,0 +1,40 @@
+#include "server/pmi1/answers.h"
+
+#include <sys/socket.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <utility>
+
+#include "server/pmi1/pmi1_wire.h"
+
+namespace canopy::pmi1 {
+
+void TakeFrom(int fd, size_t size) {
+  char buffer[kMaxLine + 1];
+  while (size > 0) {
+    const ssize_t n =
+        recv(fd, buffer, std::min(size, sizeof buffer), MSG_DONTWAIT);
+    if (n < 0 && errno == EINTR) continue;
+    if (n <= 0) return;
+    size -= static_cast<size_t>(n);
+  }
+}
+
+void Done(Connection& c) {
+  TakeFrom(c.fd.get(), std::exchange(c.command_size, 0));
+}
+
+// The kernel has room for many answers, and a client asks for one at a time.
+void Answer(Connections* connections, Connection& c, const std::string& line) {
+  const std::string text = line + "\n";
+  const ssize_t n =
+      send(c.fd.get(), text.data(), text.size(), MSG_DONTWAIT | MSG_NOSIGNAL);
+  if (n != static_cast<ssize_t>(text.size())) {
+    return connections->End(
+        c, n < 0 && errno == EPIPE ? "" : "does not read what is sent to it");
+  }
+  Done(c);
+}
+
+}  // namespace canopy::pmi1

@@ -1,0 +1,62 @@
+// State of one PMI-1 connection, and of the jobs that have them.
+#ifndef CANOPY_SERVER_PMI1_CONNECTION_H_
+#define CANOPY_SERVER_PMI1_CONNECTION_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "common/ids.h"
+#include "common/job.h"
+#include "common/posix/unique_fd.h"
+#include "server/core/step/client_id.h"
+#include "server/endpoint/connection_table.h"
+#include "server/endpoint/local_processes.h"
+#include "server/pmi1/rank_states.h"
+#include "server/pmi1/spawn_text.h"
+
+namespace canopy::pmi1 {
+
+struct JobState {
+  // Created with the first rank whose socket is persisted.
+  std::shared_ptr<RankStates> states;
+  std::vector<Rank> to_persist;  // with the others of this round
+};
+struct RankClient {
+  core::ClientId client = 0;  // 0: none
+};
+using Jobs = endpoint::LocalProcesses<JobState, RankClient>;
+
+// A request that changes what lives longer than the connection.
+enum class Change : uint8_t { kNone, kPublish, kUnpublish, kLookup, kSpawn };
+
+struct Connection : endpoint::Connection {
+  ProcId proc;
+  std::shared_ptr<const JobSpec> job;
+  bool persisted = false;
+  std::shared_ptr<RankStates> states;  // null: there is no successor
+  size_t index = 0;                    // in them
+  RankState state;
+  // Of the command that is handled now: its bytes in the socket. 0: none is.
+  size_t command_size = 0;
+  size_t num_puts = 0;
+  Change change = Change::kNone;  // whose answer is awaited
+  ChangeState changes;
+  std::unique_ptr<SpawnText> spawn;  // within a spawn, answer included
+  UniqueFd spawn_file;               // what is persisted of it
+
+  // Makes `state` durable.
+  void PersistState() {
+    if (states != nullptr) states->Set(index, state);
+  }
+  // The same of `changes`.
+  void PersistChanges() {
+    if (states != nullptr) states->SetChange(index, changes);
+  }
+};
+using Connections = endpoint::TableOf<Connection>;
+
+}  // namespace canopy::pmi1
+
+#endif  // CANOPY_SERVER_PMI1_CONNECTION_H_

@@ -173,4 +173,12 @@ Result<std::vector<Host>> ParseHostfile(std::string_view content,
   return hosts;
 }
 
+std::string HostOfAddress(std::string_view address) {
+  std::string_view host = address.substr(0, address.rfind(':'));
+  if (host.starts_with('[') && host.ends_with(']')) {
+    host = host.substr(1, host.size() - 2);
+  }
+  return std::string(host);
+}
+
 }  // namespace canopy

@@ -31,6 +31,10 @@ Result<std::vector<Host>> ParseHostList(std::string_view text);
 // line.
 Result<std::vector<Host>> ParseHostfile(std::string_view content,
                                         const std::string& file);
+
+// HOST of HOST:PORT or [HOST]:PORT; of what has no colon, all of it.
+std::string HostOfAddress(std::string_view address);
+
 }  // namespace canopy
 
 #endif  // CANOPY_COMMON_HOSTS_H_

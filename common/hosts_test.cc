@@ -69,6 +69,14 @@ TEST(HostfileTest, ErrorsNameFileAndLine) {
   EXPECT_FALSE(ParseHostfile("# nothing\n", "f").ok());
 }
 
+TEST(HostOfAddressTest, WithoutItsPort) {
+  EXPECT_EQ(HostOfAddress("node1:7000"), "node1");
+  EXPECT_EQ(HostOfAddress("[fe80::1]:7000"), "fe80::1");
+  EXPECT_EQ(HostOfAddress("node1"), "node1");
+  EXPECT_EQ(HostOfAddress("[:1"), "[");
+  EXPECT_EQ(HostOfAddress(""), "");
+}
+
 TEST(HostfileTest, OddEqualsSignsDoNotCrash) {
   for (const char* odd : {"= = =", "a =", "a = = 2", "=", "a b=c=d"}) {
     EXPECT_FALSE(ParseHostfile(odd, "f").ok()) << odd;

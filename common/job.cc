@@ -9,10 +9,13 @@
 namespace canopy {
 namespace {
 
-// Of a job without what came after release 0.1, and of one with it: an agent
-// refuses what it does not know.
+// Of a job without what came after release 0.1, of one with a place in its
+// session, and of one that deals with failures of its own: an agent refuses
+// what it does not know, so each job has the oldest format that tells all of
+// it.
 constexpr uint64_t kJobFormat = 2;
 constexpr uint64_t kSessionFormat = 3;
+constexpr uint64_t kFailureFormat = 4;
 // A map larger than this is refused rather than allocated.
 constexpr uint64_t kMaxProcs = 1u << 26;
 
@@ -37,6 +40,62 @@ std::vector<JobApp> GetApps(WireReader& r) {
     app.num_procs = r.Uint32();
   }
   return apps;
+}
+
+// What an application has of the allocation, which came after release 0.1.
+void PutAppPools(WireWriter& w, const std::vector<JobApp>& apps) {
+  for (const JobApp& app : apps) {
+    w.Strings(app.allocation);
+    w.Uint(app.slots);
+  }
+}
+
+void GetAppPools(WireReader& r, std::vector<JobApp>* apps) {
+  for (JobApp& app : *apps) {
+    app.allocation = r.Strings();
+    app.slots = r.Uint32();
+  }
+}
+
+void PutOthers(WireWriter& w, const std::vector<SessionJob>& jobs) {
+  w.Uint(jobs.size());
+  for (const SessionJob& job : jobs) {
+    w.String(job.nspace);
+    w.Uint(job.nproc_offset);
+    w.Uint(job.runs.size());
+    for (const SessionJob::Run& run : job.runs) {
+      w.Uint(run.agent);
+      w.Uint(run.count);
+    }
+  }
+}
+
+// Readers list every rank, so the sum of all is bounded too.
+std::vector<SessionJob> GetOthers(WireReader& r) {
+  std::vector<SessionJob> jobs(r.Count(3));
+  uint64_t procs = 0;
+  for (SessionJob& job : jobs) {
+    job.nspace = r.String();
+    job.nproc_offset = r.Uint32();
+    job.runs.resize(r.Count(2));
+    for (SessionJob::Run& run : job.runs) {
+      run.agent = r.Uint32();
+      run.count = r.Uint32();
+      procs += run.count;
+    }
+    if (job.nspace.size() > kMaxNspaceLen || procs > kMaxProcs) r.Fail();
+  }
+  return jobs;
+}
+
+bool HasPool(const JobApp& app) {
+  return !app.allocation.empty() || app.slots != 0;
+}
+
+// It has what agents of release 0.1 do not know.
+bool IsOfSession(const JobSpec& job) {
+  return !job.rendezvous_host.empty() || job.nproc_offset != 0 ||
+         !job.others.empty() || std::ranges::any_of(job.apps, HasPool);
 }
 
 void PutNodes(WireWriter& w, const std::vector<JobNode>& nodes) {
@@ -181,12 +240,48 @@ void GetOptions(WireReader& r, JobSpec* job) {
   job->inject = static_cast<Inject>(inject);
 }
 
+uint64_t FormatOf(const JobSpec& job) {
+  if (job.max_restarts != 0 || job.recoverable || job.index_argv) {
+    return kFailureFormat;
+  }
+  return IsOfSession(job) ? kSessionFormat : kJobFormat;
+}
+
+// What formats after the first have behind it.
+void PutNewer(WireWriter& w, const JobSpec& job, uint64_t format) {
+  if (format >= kSessionFormat) {
+    w.String(job.rendezvous_host);
+    w.Uint(job.nproc_offset);
+    PutAppPools(w, job.apps);
+    PutOthers(w, job.others);
+  }
+  if (format >= kFailureFormat) {
+    w.Uint(job.max_restarts);
+    w.Bool(job.recoverable);
+    w.Bool(job.index_argv);
+  }
+}
+
+void GetNewer(WireReader& r, uint64_t format, JobSpec* job) {
+  if (format >= kSessionFormat) {
+    job->rendezvous_host = r.String();
+    job->nproc_offset = r.Uint32();
+    GetAppPools(r, &job->apps);
+    job->others = GetOthers(r);
+  }
+  if (format >= kFailureFormat) {
+    job->max_restarts = r.Uint32();
+    job->recoverable = r.Bool();
+    job->index_argv = r.Bool();
+  }
+}
+
 }  // namespace
 
 std::string EncodeJobSpec(const JobSpec& job) {
   WireWriter w;
-  const bool newer = !job.rendezvous_host.empty() || job.nproc_offset != 0;
-  w.Uint(newer ? kSessionFormat : kJobFormat);
+  const uint64_t format = FormatOf(job);
+  w.Uint(format);
   w.String(job.nspace);
   w.Uint(job.session_id);
   w.Uint(job.uid);
@@ -197,23 +292,27 @@ std::string EncodeJobSpec(const JobSpec& job) {
   w.Strings(job.env);
   w.String(job.cwd);
   PutOptions(w, job);
-  if (newer) {
-    w.String(job.rendezvous_host);
-    w.Uint(job.nproc_offset);
-  }
+  PutNewer(w, job, format);
   return w.Take();
 }
 
 std::string EncodeJobSpecForRelease01(const JobSpec& job) {
   JobSpec known = job;
   known.nproc_offset = 0;
+  known.others.clear();
+  for (JobApp& app : known.apps) {
+    app.allocation.clear();
+    app.slots = 0;
+  }
+  known.max_restarts = 0;
+  known.recoverable = false;
   return EncodeJobSpec(known);
 }
 
 Result<JobSpec> DecodeJobSpec(std::string_view bytes) {
   WireReader r(bytes);
   const uint64_t format = r.Uint();
-  if (format != kJobFormat && format != kSessionFormat) {
+  if (format < kJobFormat || format > kFailureFormat) {
     return Status(kErrUnpackFailure, "job map of an unknown format");
   }
   JobSpec job;
@@ -227,10 +326,7 @@ Result<JobSpec> DecodeJobSpec(std::string_view bytes) {
   job.env = r.Strings();
   job.cwd = r.String();
   GetOptions(r, &job);
-  if (format == kSessionFormat) {
-    job.rendezvous_host = r.String();
-    job.nproc_offset = r.Uint32();
-  }
+  GetNewer(r, format, &job);
   if (!r.done() || job.nspace.empty() || job.nspace.size() > kMaxNspaceLen) {
     return Status(kErrUnpackFailure, "malformed job map");
   }

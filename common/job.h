@@ -21,14 +21,18 @@ struct JobApp {
   std::vector<std::string> env;   // NAME=VALUE: set on top of the job's
   std::string cwd;                // working directory; empty: the job's
   uint32_t num_procs = 0;
+  // Of an application with hosts of its own: the nodes that it may use, by
+  // name, and the slots that they give it. Empty: the job's.
+  std::vector<std::string> allocation = {};
+  uint32_t slots = 0;
 };
 
-// One node of the job; its index is the job-relative node number
-// (PMIX_NODEID), in order of the first rank mapped there.
+// One node of the job; its index is the job-relative node number, in order of
+// the first rank mapped there.
 struct JobNode {
   std::string name;                  // PMIX_HOSTNAME
   std::vector<std::string> aliases;  // other names of the same node
-  NodeId agent = kNoNode;            // the agent that hosts it
+  NodeId agent = kNoNode;            // the agent that hosts it: PMIX_NODEID
   uint32_t slots = 0;                // of the allocation
   uint32_t first_node_rank = 0;      // PMIX_NODE_RANK of local rank 0
   uint32_t other_procs = 0;          // of other jobs, when this one was mapped
@@ -41,6 +45,18 @@ struct ProcPlacement {
   uint32_t app = 0;   // index in JobSpec::apps
   // CPUs the rank is bound to, hwloc list format ("0-3,8"); empty: not bound.
   std::string cpuset;
+};
+
+// Another job of the session: as much of it as session-level data need.
+struct SessionJob {
+  // Consecutive ranks on one node.
+  struct Run {
+    NodeId agent = kNoNode;
+    uint32_t count = 0;
+  };
+  std::string nspace;
+  Rank nproc_offset = 0;
+  std::vector<Run> runs;  // from rank 0 on
 };
 
 enum class StdinTarget : uint8_t { kNone, kRank, kAll };
@@ -62,9 +78,9 @@ struct JobSpec {
   std::vector<ProcPlacement> procs;     // index = rank
   std::vector<std::string> env;         // base environment of every process
   std::string cwd;                      // default working directory
-  uint32_t universe_size = 0;           // slots of the allocation
-  std::vector<std::string> allocation;  // its nodes, used by the job or not
-  uint32_t max_procs = 0;               // PMIX_MAX_PROCS of the job
+  uint32_t universe_size = 0;           // slots of the session
+  std::vector<std::string> allocation;  // the job's nodes, used by it or not
+  uint32_t max_procs = 0;               // slots of these
   std::string map_by;                   // as applied, e.g. "slot", "ppr:2:node"
   std::string rank_by;
   std::string bind_to;
@@ -84,7 +100,18 @@ struct JobSpec {
   // when the ranks are to find each other as programs of torch.distributed do
   // (docs/torch.md), and then rank 0's node reserves a port for them.
   std::string rendezvous_host;
+  // The session's other jobs that ran when this one was mapped.
+  std::vector<SessionJob> others;
+  // How often each rank whose process fails gets another one.
+  uint32_t max_restarts = 0;
+  // Processes that fail do not end the job.
+  bool recoverable = false;
+  // A process's argv[0] is NAME-RANK.
+  bool index_argv = false;
 };
+
+// JobSpec::max_restarts without a limit.
+inline constexpr uint32_t kUnlimitedRestarts = UINT32_MAX;
 
 // Compact binary form: runs of ranks with the same placement, one dictionary
 // of CPU sets. Decode bounds every length by the bytes left and refuses an

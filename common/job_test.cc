@@ -69,6 +69,46 @@ TEST(JobSpec, WhatRelease01DoesNotKnowIsOfAnotherFormat) {
   EXPECT_EQ(DecodeJobSpec(EncodeJobSpec(job))->rendezvous_host, "10.0.0.1");
 }
 
+TEST(JobSpec, TheSessionOfAJob) {
+  JobSpec job = MakeJob(2, 4, false);
+  const std::string without = EncodeJobSpec(job);
+  job.apps[0].allocation = {"n1"};
+  job.apps[0].slots = 3;
+  job.others = {{"before", 7, {{1, 2}, {0, 5}}}};
+  EXPECT_EQ(EncodeJobSpecForRelease01(job), without);
+  const std::string all = EncodeJobSpec(job);
+  const Result<JobSpec> back = DecodeJobSpec(all);
+  ASSERT_TRUE(back.ok());
+  EXPECT_EQ(back->apps[0].allocation, job.apps[0].allocation);
+  EXPECT_EQ(back->apps[0].slots, 3u);
+  ASSERT_EQ(back->others.size(), 1u);
+  EXPECT_EQ(back->others[0].nproc_offset, 7u);
+  ASSERT_EQ(back->others[0].runs.size(), 2u);
+  EXPECT_EQ(back->others[0].runs[1].count, 5u);
+  for (size_t n = 0; n < all.size(); ++n) {
+    EXPECT_FALSE(DecodeJobSpec(std::string_view(all).substr(0, n)).ok()) << n;
+  }
+  job.others[0].runs.push_back({0, UINT32_MAX});
+  EXPECT_FALSE(DecodeJobSpec(EncodeJobSpec(job)).ok());
+}
+
+TEST(JobSpec, WhatItSaysOfFailures) {
+  JobSpec job = MakeJob(2, 4, false);
+  const std::string without = EncodeJobSpec(job);
+  job.max_restarts = 3;
+  job.recoverable = true;
+  const Result<JobSpec> back = DecodeJobSpec(EncodeJobSpec(job));
+  ASSERT_TRUE(back.ok());
+  EXPECT_EQ(back->max_restarts, 3u);
+  EXPECT_TRUE(back->recoverable);
+  EXPECT_FALSE(back->index_argv);
+  // Its agents end the job when a process fails.
+  EXPECT_EQ(EncodeJobSpecForRelease01(job), without);
+  // A process under another name is another program to those that look.
+  job.index_argv = true;
+  EXPECT_NE(EncodeJobSpecForRelease01(job)[0], without[0]);
+}
+
 TEST(JobSpec, MapBySlotIsCompact) {
   JobSpec job = MakeJob(100, 20000, false);
   for (ProcPlacement& p : job.procs) p.cpuset.clear();
@@ -81,6 +121,12 @@ TEST(JobSpec, TruncatedOrFalseMapsAreRefused) {
     EXPECT_FALSE(DecodeJobSpec(std::string_view(all).substr(0, n)).ok()) << n;
   }
   EXPECT_FALSE(DecodeJobSpec(all + "x").ok());
+  JobSpec newer = MakeJob(2, 8, true);
+  newer.index_argv = true;
+  const std::string bytes = EncodeJobSpec(newer);
+  for (size_t n = 0; n < bytes.size(); ++n) {
+    EXPECT_FALSE(DecodeJobSpec(std::string_view(bytes).substr(0, n)).ok()) << n;
+  }
   JobSpec bad = MakeJob(2, 2, false);
   bad.procs[1].node = 9;
   EXPECT_FALSE(DecodeJobSpec(EncodeJobSpec(bad)).ok());

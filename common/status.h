@@ -16,6 +16,7 @@ namespace canopy {
 enum StatusCode : int {
   kSuccess = 0,
   kError = -1,
+  kErrProcRestart = -4,
   kErrProcAborted = -7,
   kErrProcRequestedAbort = -8,
   kErrServerFailedRequest = -10,
@@ -43,6 +44,7 @@ enum StatusCode : int {
   kErrConflictingCleanupDirectives = -51,
   kErrPartialSuccess = -52,
   kErrDuplicateKey = -53,
+  kErrParamValueNotSupported = -59,
   kErrEmpty = -60,
   kErrLostConnection = -61,
   kErrExistsOutsideScope = -62,

@@ -75,6 +75,17 @@ Topology FlatTopology(const CpuSet& cpus) {
   return topology;
 }
 
+Topology Restrict(const Topology& topology, const CpuSet& cpus) {
+  Topology out = topology;
+  out.cpus &= cpus;
+  for (std::vector<CpuSet>& objects : out.levels) {
+    for (CpuSet& object : objects) object &= cpus;
+    std::erase_if(objects, [](const CpuSet& object) { return object.empty(); });
+  }
+  out.signature = TopologySignature(out);
+  return out;
+}
+
 std::string TopologySignature(const Topology& topology) {
   std::string out;
   for (const LevelNames& names : kLevels) {

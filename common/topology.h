@@ -53,6 +53,9 @@ struct Topology {
 // Every CPU its own core in one package: when nothing more is known.
 Topology FlatTopology(const CpuSet& cpus);
 
+// What is left of it when processes may use these CPUs alone.
+Topology Restrict(const Topology& topology, const CpuSet& cpus);
+
 // "2N:2S:2L3:8L2:8L1:8C:16H" of what the levels hold.
 std::string TopologySignature(const Topology& topology);
 

@@ -35,6 +35,17 @@ TEST(Topology, Signature) {
   EXPECT_EQ(FlatTopology(Set("0-2")).signature, "0N:1S:0L3:0L2:0L1:3C:3H");
 }
 
+TEST(Topology, RestrictedToSomeCpus) {
+  CpuSet all;
+  all.AddRange(0, 3);
+  CpuSet some;
+  some.AddRange(1, 2);
+  const Topology restricted = Restrict(FlatTopology(all), some);
+  EXPECT_EQ(restricted.cpus, some);
+  EXPECT_EQ(restricted.Count(TopologyLevel::kCore), 2u);
+  EXPECT_EQ(restricted.at(TopologyLevel::kPackage)[0], some);
+}
+
 TEST(Topology, SurvivesTheWire) {
   const Topology in = Sample();
   Result<Topology> out = DecodeTopology(EncodeTopology(in));

@@ -67,6 +67,11 @@ struct MapRequest {
   uint32_t kill_grace_seconds = 0;  // 0: the default
   ProcId parent;                    // of a spawned job
   std::string inject;               // "auto", "always", "never"; empty: "auto"
+  std::string cpu_list;             // CPUs that may be used; empty: all
+  // As in JobSpec.
+  uint32_t max_restarts = 0;
+  bool recoverable = false;
+  bool index_argv = false;
 };
 
 }  // namespace canopy::host

@@ -94,6 +94,27 @@ Result<std::vector<MapNode>> MakePool(const std::vector<MapNode>& nodes,
   return pool;
 }
 
+// Only those CPUs are there.
+Status RestrictTo(const std::string& cpu_list, std::vector<MapNode>* pool) {
+  if (cpu_list.empty()) return {};
+  const Result<CpuSet> cpus = CpuSet::Parse(cpu_list);
+  if (!cpus.ok()) return cpus.status();
+  for (MapNode& node : *pool) {
+    if (!node.topology) {
+      return {kErrNotSupported, "node " + node.name +
+                                    " does not tell its CPUs, of which " +
+                                    cpu_list + " were to be used"};
+    }
+    Topology restricted = Restrict(*node.topology, *cpus);
+    if (restricted.cpus.empty()) {
+      return {kErrJobInsufficientResources,
+              "node " + node.name + " has none of the CPUs " + cpu_list};
+    }
+    node.topology = std::make_shared<const Topology>(std::move(restricted));
+  }
+  return {};
+}
+
 std::vector<MapHost> WithoutLocal(const std::vector<MapNode>& nodes,
                                   const MapRequest& request,
                                   std::vector<MapHost> hosts) {
@@ -114,15 +135,19 @@ class JobMapper {
       : request_(request),
         policies_(policies),
         pool_(std::move(pool)),
-        by_app_(request.apps.size()) {}
+        by_app_(request.apps.size()),
+        pools_(request.apps.size()) {}
 
   Status Place(const std::vector<MapNode>& all);
   Status Bind();
+  // Processes that are not bound keep to the CPUs of their node's topology.
+  void Confine();
   Status Rank();
   Result<JobSpec> Finish() &&;
 
  private:
   void AddGivenSlots(const std::vector<PickedNode>& picked);
+  void KeepPool(uint32_t app, const std::vector<PickedNode>& picked);
   bool MayBindByDefault() const;
   bool TooManyForSlots() const;
   bool TooManyForCpus() const;
@@ -137,6 +162,7 @@ class JobMapper {
   std::vector<MapNode> pool_;
   std::vector<uint32_t> given_;  // slots given by applications, by node
   std::vector<std::vector<Placed>> by_app_;
+  std::vector<JobApp> pools_;  // of applications with hosts of their own
   std::vector<Placed> ranked_;
   BindPolicy bound_;  // as applied
   size_t num_procs_ = 0;
@@ -169,6 +195,7 @@ Status JobMapper::Place(const std::vector<MapNode>& all) {
       if (!nodes.ok()) return nodes.status();
       placed = placer.Place(i, app.num_procs, *nodes);
       AddGivenSlots(*nodes);
+      if (!hosts.empty()) KeepPool(i, *nodes);
     }
     if (!placed.ok()) return placed.status();
     num_procs_ += placed->size();
@@ -184,6 +211,14 @@ void JobMapper::AddGivenSlots(const std::vector<PickedNode>& picked) {
     if (!p.slots_given) continue;
     given_[p.node] += p.slots;
     pool_[p.node].slots = std::max(pool_[p.node].slots, given_[p.node]);
+  }
+}
+
+// Of the job as a whole it is known anyway.
+void JobMapper::KeepPool(uint32_t app, const std::vector<PickedNode>& picked) {
+  for (const PickedNode& p : picked) {
+    pools_[app].allocation.push_back(pool_[p.node].name);
+    pools_[app].slots += p.slots;
   }
 }
 
@@ -257,6 +292,14 @@ Status JobMapper::Bind() {
     }
   }
   return {};
+}
+
+void JobMapper::Confine() {
+  for (std::vector<Placed>& placed : by_app_) {
+    for (Placed& p : placed) {
+      if (p.cpus.empty()) p.cpus = pool_[p.node].topology->cpus;
+    }
+  }
 }
 
 Status JobMapper::Rank() {
@@ -335,8 +378,10 @@ Result<JobSpec> JobMapper::Finish() && {
   job.session_id = request_.session_id;
   job.uid = request_.uid;
   job.gid = request_.gid;
-  for (const MapApp& app : request_.apps) {
-    job.apps.push_back({app.argv[0], app.argv, app.env, app.cwd, 0});
+  for (size_t i = 0; i < request_.apps.size(); ++i) {
+    const MapApp& app = request_.apps[i];
+    job.apps.push_back({app.argv[0], app.argv, app.env, app.cwd, 0,
+                        pools_[i].allocation, pools_[i].slots});
   }
   AddNodes(&job);
   job.env = request_.env;
@@ -357,6 +402,9 @@ Result<JobSpec> JobMapper::Finish() && {
   job.merge_stderr = request_.merge_stderr;
   if (Status s = SetInput(&job); !s.ok()) return s;
   job.timeout_seconds = request_.timeout_seconds;
+  job.max_restarts = request_.max_restarts;
+  job.recoverable = request_.recoverable;
+  job.index_argv = request_.index_argv;
   job.parent = request_.parent;
   if (Status s = SetInject(&job); !s.ok()) return s;
   if (request_.kill_grace_seconds > 0) {
@@ -374,9 +422,11 @@ Result<JobSpec> MapJob(const std::vector<MapNode>& nodes,
   if (!policies.ok()) return policies.status();
   Result<std::vector<MapNode>> pool = MakePool(nodes, request, policies->map);
   if (!pool.ok()) return pool.status();
+  if (Status s = RestrictTo(request.cpu_list, &*pool); !s.ok()) return s;
   JobMapper mapper(request, *policies, std::move(*pool));
   if (Status s = mapper.Place(nodes); !s.ok()) return s;
   if (Status s = mapper.Bind(); !s.ok()) return s;
+  if (!request.cpu_list.empty()) mapper.Confine();
   if (Status s = mapper.Rank(); !s.ok()) return s;
   return std::move(mapper).Finish();
 }

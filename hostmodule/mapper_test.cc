@@ -51,6 +51,28 @@ TEST(Mapper, Policies) {
   }
 }
 
+TEST(Mapper, OnlySomeCpusOfEachNode) {
+  const std::vector<MapNode> nodes = Nodes(2, 4, kTwoPackages);
+  MapRequest request = Request(8);
+  request.cpu_list = "0-3";
+  Result<JobSpec> job = MapJob(nodes, request);
+  ASSERT_TRUE(job.ok()) << job.status().message();
+  for (const ProcPlacement& proc : job->procs) EXPECT_EQ(proc.cpuset, "0-3");
+  request = Request(2);
+  request.cpu_list = "2-5";
+  request.bind_to = "core";
+  job = MapJob(nodes, request);
+  ASSERT_TRUE(job.ok()) << job.status().message();
+  EXPECT_EQ(job->procs[0].cpuset, "2-3");
+  EXPECT_EQ(job->procs[1].cpuset, "4-5");
+  request.cpu_list = "100";
+  EXPECT_EQ(MapJob(nodes, request).code(), kErrJobInsufficientResources);
+  request.cpu_list = "x";
+  EXPECT_EQ(MapJob(nodes, request).code(), kErrBadParam);
+  request.cpu_list = "0";
+  EXPECT_EQ(MapJob(Nodes(2, 4, ""), request).code(), kErrNotSupported);
+}
+
 TEST(Mapper, Oversubscription) {
   const MapCase cases[] = {
       {8, "slot:oversubscribe", "", "n0:0,1,2,3 n1:4,5,6,7"},
@@ -267,6 +289,10 @@ TEST(Mapper, SeveralPrograms) {
   request.apps[0].hosts = {{"n1", 0, false}};
   request.apps[1].hosts = {{"n1", 2, true}};
   EXPECT_EQ(Map(Nodes(2, 4, ""), request), "n1:0,1,2,3,4");
+  job = MapJob(Nodes(2, 4, ""), request);
+  ASSERT_TRUE(job.ok());
+  EXPECT_EQ(job->apps[0].allocation, std::vector<std::string>{"n1"});
+  EXPECT_EQ(job->apps[1].slots, 2u);
   request.apps[1].num_procs = 0;
   EXPECT_EQ(Map(Nodes(2, 4, ""), request),
             "of several programs each needs its -n; ./b has none");

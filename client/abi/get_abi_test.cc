@@ -186,6 +186,24 @@ TEST_F(GetTest, WhatIsNotInSharedMemoryComesWithTheAnswer) {
   EXPECT_EQ(Get(2, "key"), Value::String("large"));
 }
 
+TEST_F(GetTest, WhatOnlyTheAgentOfAProcessKnowsIsAskedForEachTime) {
+  agent_->On(FrameType::kGet, [](FakeAgent& agent, const Request& request) {
+    agent.Reply(request, kSuccess,
+                EncodeKvals({{PMIX_PROC_PID, Value::Pid(4711)}}));
+  });
+  EXPECT_EQ(Get(2, PMIX_PROC_PID), Value::Pid(4711));
+  EXPECT_EQ(Get(2, PMIX_PROC_PID), Value::Pid(4711));
+  EXPECT_EQ(Asked(), 2u);
+  EXPECT_EQ(Parse(agent_->Await(FrameType::kGet)).key, PMIX_PROC_PID);
+  Get(2, PMIX_EXIT_CODE);
+  EXPECT_EQ(status_, PMIX_ERR_NOT_FOUND);
+  EXPECT_EQ(Asked(), 3u);
+  Get(2, PMIX_EXIT_CODE, Flags({PMIX_OPTIONAL}));
+  Get(4, PMIX_PROC_PID);
+  Get(kAny, PMIX_PROC_PID);
+  EXPECT_EQ(Asked(), 3u);
+}
+
 TEST_F(GetTest, OptionalNeverAsks) {
   Get(2, "key", Flags({PMIX_OPTIONAL}));
   EXPECT_EQ(status_, PMIX_ERR_NOT_FOUND);

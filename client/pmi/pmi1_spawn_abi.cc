@@ -115,7 +115,8 @@ PMIX_EXPORT int PMI_Free_keyvals(PMI_keyval_t keyvalp[], int size) {
 }
 
 PMIX_EXPORT int PMI_Get_options(char* str, int* length) {
-  if (str == nullptr || length == nullptr) return PMI_ERR_INVALID_ARG;
+  if (str == nullptr) return PMI_ERR_INVALID_ARG;
+  if (length == nullptr || *length < 0) return PMI_ERR_INVALID_LENGTH;
   const std::string_view text = kOptionsText;
   const int room = *length;
   *length = static_cast<int>(text.size()) + 1;

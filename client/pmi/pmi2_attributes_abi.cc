@@ -68,8 +68,16 @@ int ReturnNumbers(const std::optional<std::vector<uint32_t>>& numbers,
   return PMI2_SUCCESS;
 }
 
-std::string TextOfNeighbour(const Process& process, uint32_t rank,
-                            const std::string& key) {
+// A ring ends for nobody before all have begun it, so that two keys suffice. As
+// server/pmi/key_values.cc has it.
+std::string RingKey(uint32_t call, uint32_t rank) {
+  return std::string(kRingPrefix) + std::to_string(call % 2) + "-" +
+         std::to_string(rank);
+}
+
+std::string TextOfNeighbour(const Process& process, uint32_t call,
+                            uint32_t rank) {
+  const std::string key = RingKey(call, rank);
   return TextOf(MemberOf(process, rank), key.c_str()).value_or("");
 }
 
@@ -145,9 +153,10 @@ PMIX_EXPORT int PMIX_Ring(const char value[], int* rank, int* ranks,
   return WithProcess([&](const Process& process) {
     // All processes call it equally often.
     static std::atomic<uint32_t> calls = 0;
-    const std::string key = std::string(kRingPrefix) + std::to_string(calls++);
+    const uint32_t call = calls++;
     pmix_status_t status =
-        PutText(PMIX_GLOBAL, key, value == nullptr ? "" : value);
+        PutText(PMIX_GLOBAL, RingKey(call, process.self.rank),
+                value == nullptr ? "" : value);
     if (status == PMIX_SUCCESS) status = PMIx_Commit();
     if (status == PMIX_SUCCESS) status = Barrier();
     if (status != PMIX_SUCCESS) return CodeOf(status);
@@ -156,10 +165,10 @@ PMIX_EXPORT int PMIX_Ring(const char value[], int* rank, int* ranks,
     *rank = static_cast<int>(self);
     *ranks = static_cast<int>(size);
     const int code =
-        CopyText(TextOfNeighbour(process, (self + size - 1) % size, key), left,
+        CopyText(TextOfNeighbour(process, call, (self + size - 1) % size), left,
                  maxvalue, PMI2_ERR_INVALID_VAL_LENGTH);
     if (code != PMI2_SUCCESS) return code;
-    return CopyText(TextOfNeighbour(process, (self + 1) % size, key), right,
+    return CopyText(TextOfNeighbour(process, call, (self + 1) % size), right,
                     maxvalue, PMI2_ERR_INVALID_VAL_LENGTH);
   });
 }

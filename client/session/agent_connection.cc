@@ -92,14 +92,14 @@ std::unique_ptr<FrameSocket> AgentConnection::Reattach() {
 }
 
 // Before any request: the successor derives from it which collectives come
-// next. What has never been is left out. Returns a PMIx status.
+// next, even if none has ended; other state that has never been is left out.
+// Returns a PMIx status.
 int AgentConnection::RestoreState(FrameSocket& socket) {
   const std::string counts =
       parts_.fences.counts().Encode(parts_.namespaces.own_nspace());
   const std::string commits = parts_.commits.staged().CommittedFrame();
   const SubscriptionChange wanted = parts_.subscriptions.Now();
-  int rc = kSuccess;
-  if (!counts.empty()) rc = socket.Send(FrameType::kReattach, 0, counts);
+  int rc = socket.Send(FrameType::kReattach, 0, counts);
   if (rc == kSuccess && !commits.empty()) {
     rc = socket.Send(FrameType::kCommit, 0, commits);
     parts_.commits.Note();

@@ -90,13 +90,14 @@ TEST_F(AgentConnectionTest, ASuccessorGetsItsPredecessorsState) {
   EXPECT_TRUE(session_->commits().TakeNoted());
 }
 
+// But for the counts: that none has ended is to be known.
 TEST_F(AgentConnectionTest, NoStateIsNoFrame) {
   Connect(1, kLong);
   Replace(2, kLong);
   EXPECT_EQ(Ask(), kErrNotFound);
   EXPECT_EQ(agent_.Seen(),
             (std::vector<FrameType>{FrameType::kHello, FrameType::kHello,
-                                    FrameType::kGet}));
+                                    FrameType::kReattach, FrameType::kGet}));
   EXPECT_FALSE(session_->commits().TakeNoted());
 }
 

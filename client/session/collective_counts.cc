@@ -68,7 +68,6 @@ std::string CollectiveCounts::Encode(const std::string& own_nspace) const {
   if (const uint64_t whole = whole_.load(std::memory_order_relaxed)) {
     counts[{kFenceOperation, {{own_nspace, kRankWildcard}}}] += whole;
   }
-  if (counts.empty()) return {};
   WireWriter out;
   out.Uint(counts.size());
   for (const auto& [key, ended] : counts) {

@@ -50,6 +50,7 @@ shm::NodeContents Node(const std::string& name, uint32_t id, uint32_t ranks,
                        const std::string& peers) {
   shm::NodeContents node;
   node.name = name;
+  node.id = id;
   node.aliases = {name + ".site"};
   node.hostname = Encode(Value::String(name));
   node.keys = {{PMIX_HOSTNAME, node.hostname},

@@ -45,7 +45,9 @@ class JobView {
   virtual std::optional<std::string_view> FindNode(
       uint32_t node, std::string_view key) const = 0;
 
+  // The job's number of a node, by its name and by its PMIX_NODEID.
   virtual std::optional<uint32_t> NodeByName(std::string_view name) const = 0;
+  virtual std::optional<uint32_t> NodeById(uint32_t id) const = 0;
   virtual uint32_t NodeOf(Rank rank) const = 0;  // kNoNode: no such rank
   virtual uint32_t AppOf(Rank rank) const = 0;
   virtual std::span<const uint32_t> RanksOn(uint32_t node) const = 0;

@@ -17,6 +17,13 @@ bool PlaceAllows(const JobView& job, Rank rank, pmix_scope_t scope) {
   return scope != PMIX_INTERNAL;
 }
 
+// Keys that come and change while the job runs.
+bool OnlyItsAgentKnows(const JobView& job, const Target& target,
+                       std::string_view key) {
+  return (key == PMIX_PROC_PID || key == PMIX_EXIT_CODE) &&
+         target.rank < job.num_ranks();
+}
+
 // Most processes never use their directory, so it is made when its name is
 // first returned. It is removed with the job's directory, in which it is; a
 // failure shows when the process uses it.
@@ -46,7 +53,9 @@ LookupResult Lookup::Find(const Target& target, std::string_view key,
   }
   const Realm realm =
       options.realm != Realm::kUnknown ? options.realm : DefaultRealm(key);
-  return {FindInRealm(*job, target, key, options, realm, value), false};
+  status = FindInRealm(*job, target, key, options, realm, value);
+  return {status,
+          status == PMIX_ERR_NOT_FOUND && OnlyItsAgentKnows(*job, target, key)};
 }
 
 bool Lookup::FindStored(const Target& target, std::string_view key,
@@ -129,9 +138,7 @@ Lookup::Encoded Lookup::FindEncoded(const JobView& job, const Target& target,
     }
     case Realm::kJob:
       found = job.FindJob(key);
-      if (found) return found;
-      if (as_asked) return job.FindNode(job.self_node(), key);
-      return job.FindSession(key);
+      return found || as_asked ? found : job.FindSession(key);
     case Realm::kProc:
     case Realm::kUnknown:
       found = job.FindJob(key);
@@ -145,7 +152,7 @@ uint32_t Lookup::NodeFor(const JobView& job, const Target& target,
   if (!options.hostname.empty()) {
     return job.NodeByName(options.hostname).value_or(kNoNode);
   }
-  if (options.nodeid) return *options.nodeid;
+  if (options.nodeid) return job.NodeById(*options.nodeid).value_or(kNoNode);
   if (IsProcessRank(target.rank)) return job.NodeOf(target.rank);
   return job.self_node();
 }

@@ -20,6 +20,7 @@ constexpr Row kRows[] = {
     {PMIX_HOSTNAME_KEEP_FQDN, Realm::kSession},
     {PMIX_RM_NAME, Realm::kSession},
     {PMIX_RM_VERSION, Realm::kSession},
+    {PMIX_SERVER_HOSTNAME, Realm::kSession},
     {PMIX_SESSION_ID, Realm::kSession},
     {PMIX_TDIR_RMCLEAN, Realm::kSession},
     {PMIX_TMPDIR, Realm::kSession},

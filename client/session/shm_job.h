@@ -42,6 +42,9 @@ class ShmJob final : public JobView {
   std::optional<uint32_t> NodeByName(std::string_view name) const override {
     return reader_->NodeByName(name);
   }
+  std::optional<uint32_t> NodeById(uint32_t id) const override {
+    return reader_->NodeById(id);
+  }
   uint32_t NodeOf(Rank rank) const override { return reader_->NodeOf(rank); }
   uint32_t AppOf(Rank rank) const override { return reader_->AppOf(rank); }
   std::span<const uint32_t> RanksOn(uint32_t node) const override {

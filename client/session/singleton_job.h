@@ -32,6 +32,9 @@ class SingletonJob final : public JobView {
   std::optional<std::string_view> FindNode(uint32_t node,
                                            std::string_view key) const override;
   std::optional<uint32_t> NodeByName(std::string_view name) const override;
+  std::optional<uint32_t> NodeById(uint32_t id) const override {
+    return id == 0 ? std::optional<uint32_t>(0) : std::nullopt;
+  }
   uint32_t NodeOf(Rank rank) const override { return rank == 0 ? 0 : kNoNode; }
   uint32_t AppOf(Rank) const override { return 0; }
   std::span<const uint32_t> RanksOn(uint32_t node) const override;

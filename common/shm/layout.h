@@ -50,9 +50,12 @@ struct Header {
   uint64_t node_names;      // Table: name or alias -> uint32_t node
   uint64_t nspace;          // ValueBlob: plain characters
   uint32_t proc_id_prefix;  // ValueRef: VALUE of PMIX_PROCID up to the rank
-  uint32_t reserved;
+  uint32_t flags;           // kHasNodeIds
 };
 static_assert(sizeof(Header) == 136);
+
+// NodeRow::id is valid. Without it a node's number is its index.
+inline constexpr uint32_t kHasNodeIds = 1;
 
 // Offset / 8 of a ValueBlob in the fixed part; 0: there is none.
 using ValueRef = uint32_t;
@@ -88,7 +91,7 @@ struct NodeRow {
   uint32_t first_rank;  // index in node_ranks
   uint32_t num_ranks;
   ValueRef hostname;  // PMIX_HOSTNAME
-  uint32_t reserved;
+  uint32_t id;        // PMIX_NODEID
 };
 static_assert(sizeof(NodeRow) == 24);
 

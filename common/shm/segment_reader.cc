@@ -358,6 +358,19 @@ std::optional<uint32_t> SegmentReader::NodeByName(std::string_view name) const {
   return node;
 }
 
+uint32_t SegmentReader::IdOf(uint32_t node) const {
+  const NodeRow* row = Node(node);
+  if (row == nullptr) return kNoNode;
+  return (header_.flags & kHasNodeIds) != 0 ? row->id : node;
+}
+
+std::optional<uint32_t> SegmentReader::NodeById(uint32_t id) const {
+  for (uint32_t node = 0; node < header_.num_nodes; ++node) {
+    if (IdOf(node) == id) return node;
+  }
+  return std::nullopt;
+}
+
 uint32_t SegmentReader::NodeOf(Rank rank) const {
   const ProcRow* row = Row(rank);
   return row == nullptr ? kNoNode : row->node;
@@ -451,7 +464,7 @@ bool SegmentReader::RowValue(Rank rank, int index, Lookup* lookup) const {
       return number(kTypePid, pid == 0 ? kNone : pid);
     }
     case kNodeId:
-      return number(kTypeUint32, row->node);
+      return number(kTypeUint32, IdOf(row->node));
     case kHostname: {
       const NodeRow* node = Node(row->node);
       return node != nullptr && view(Blob(node->hostname));

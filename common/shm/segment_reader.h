@@ -84,6 +84,8 @@ class SegmentReader {
 
   // Job-relative index of the node with this name or alias.
   std::optional<uint32_t> NodeByName(std::string_view name) const;
+  // That of the node with this PMIX_NODEID.
+  std::optional<uint32_t> NodeById(uint32_t id) const;
   // kNoNode for a rank that the job does not have.
   uint32_t NodeOf(Rank rank) const;
   uint32_t AppOf(Rank rank) const;
@@ -165,6 +167,8 @@ class SegmentReader {
   }
   const ProcRow* Row(Rank rank) const;
   const NodeRow* Node(uint32_t node) const;
+  // PMIX_NODEID; kNoNode for a node that the job does not have.
+  uint32_t IdOf(uint32_t node) const;
   CheckedTable AppTable(uint32_t app) const;
   CheckedTable NodeTable(uint32_t node) const;
   CheckedTable FixedTable(uint64_t offset) const;

@@ -36,9 +36,10 @@ SegmentContents TwoNodes() {
   c.nodes.push_back({"a",
                      {"a.site", "10.0.0.1"},
                      StringValue("a"),
-                     {{"pmix.local.size", "\x0e\x02"s}}});
+                     {{"pmix.local.size", "\x0e\x02"s}},
+                     4});
   c.nodes.push_back(
-      {"b", {}, StringValue("b"), {{"pmix.local.size", "\x0e\x01"s}}});
+      {"b", {}, StringValue("b"), {{"pmix.local.size", "\x0e\x01"s}}, 9});
   c.procs.resize(3);
   for (uint32_t r = 0; r < 3; ++r) {
     ProcContents& p = c.procs[r];
@@ -109,6 +110,8 @@ TEST(SegmentTest, NodesAndRanks) {
   EXPECT_EQ(r.NodeByName("b"), 1u);
   EXPECT_EQ(r.NodeByName("10.0.0.1"), 0u);
   EXPECT_EQ(r.NodeByName("c"), std::nullopt);
+  EXPECT_EQ(r.NodeById(9), 1u);
+  EXPECT_EQ(r.NodeById(1), std::nullopt);
   EXPECT_EQ(r.NodeOf(1), 1u);
   EXPECT_EQ(r.NodeOf(3), kNoNode);
   const auto on_a = r.RanksOn(0);
@@ -123,7 +126,7 @@ TEST(SegmentTest, ReservedKeysOfARank) {
   EXPECT_EQ(Value(r, 2, "pmix.rank"), "\x28\x02"s);
   EXPECT_EQ(Value(r, 2, "pmix.lrank"), "\x0d\x01"s);
   EXPECT_EQ(Value(r, 2, "pmix.appnum"), "\x0e\x01"s);
-  EXPECT_EQ(Value(r, 1, "pmix.nodeid"), "\x0e\x01"s);
+  EXPECT_EQ(Value(r, 1, "pmix.nodeid"), "\x0e\x09"s);
   EXPECT_EQ(Value(r, 1, "pmix.hname"), StringValue("b"));
   EXPECT_EQ(Value(r, 1, "pmix.procid"), "\x16\x0cjob-1\0\x01"s);
   EXPECT_EQ(Value(r, 0, "pmix.cpuset"), StringValue("0-1"));

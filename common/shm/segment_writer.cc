@@ -128,6 +128,7 @@ void FixedPart::AddNodes(const SegmentContents& contents) {
     }
     row.num_ranks = first - row.first_rank;
     row.hostname = AddBlob(contents.nodes[n].hostname);
+    row.id = contents.nodes[n].id;
     row.table = AddTable(contents.nodes[n].keys);
     Put(header_.node_rows + n * sizeof row, row);
   }
@@ -180,6 +181,7 @@ std::optional<std::string> FixedPart::Build(const SegmentContents& contents) {
   header_.num_nodes = static_cast<uint32_t>(contents.nodes.size());
   header_.num_apps = static_cast<uint32_t>(contents.apps.size());
   header_.self_node = contents.self_node;
+  header_.flags = kHasNodeIds;
   Put(0, header_);
   if (!ok_) return std::nullopt;
   return std::move(bytes_);

@@ -43,6 +43,7 @@ struct NodeContents {
   std::vector<std::string> aliases;
   std::string hostname;  // VALUE
   KeyValues keys;
+  uint32_t id = 0;  // PMIX_NODEID: its number in the session
 };
 
 // Everything that is known when the job is registered.

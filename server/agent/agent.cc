@@ -31,6 +31,7 @@
 #include "server/agent/termination.h"
 #include "server/agent/wiring/control_endpoints.h"
 #include "server/agent/wiring/local_adapters.h"
+#include "server/agent/wiring/node_facts.h"
 #include "server/agent/wiring/overlay_adapter.h"
 #include "server/control/job_manager.h"
 #include "server/control/job_record.h"
@@ -55,6 +56,15 @@ bool SharesMachine(const bootstrap::v1::Members& members,
                        [&](const bootstrap::v1::NodeInfo& node) {
                          return node.machine() == machine;
                        }) > 1;
+}
+
+// The overlay is the session, whichever of its agents controls a job.
+uint32_t SessionId(const std::string& overlay_id) {
+  uint32_t id = 0;
+  for (const char byte : overlay_id.substr(0, sizeof id)) {
+    id = id << 8 | static_cast<unsigned char>(byte);
+  }
+  return id;
 }
 
 // With the entry of this agent, which may be another than its predecessor's.
@@ -231,9 +241,12 @@ void Agent::Impl::Describe() {
 void Agent::Impl::Join(const bootstrap::v1::Members& members,
                        BootstrapChannel* channel,
                        std::function<void()> detach) {
-  membership_.Set(restarted_ ? WithOwn(members, config_.self(), info_)
-                             : members);
-  planner_ = std::make_unique<Planner>(members, config_.self());
+  const bootstrap::v1::Members now =
+      restarted_ ? WithOwn(members, config_.self(), info_) : members;
+  membership_.Set(now);
+  adapters_->datastore().SetNodes(MakeSessionNodes(now));
+  planner_ = std::make_unique<Planner>(members, config_.self(),
+                                       SessionId(config_.overlay_id()));
   if (SharesMachine(members, info_.machine())) {
     adapters_->ShareMachine(config_.emulated());
   }

@@ -1,14 +1,15 @@
 #include "server/control/job_manager.h"
 
-#include <algorithm>
 #include <utility>
 
 #include "common/text.h"
 #include "server/control/launcher_events.h"
-#include "server/control/waiting.h"
+#include "server/control/time_limit.h"
 
 namespace canopy::control {
 namespace {
+
+constexpr int64_t kSecond = 1'000'000'000;
 
 // What the launch of a job allows for those that it will spawn.
 LaunchFacts FactsOf(const v1::Launch& launch) {
@@ -19,19 +20,25 @@ LaunchFacts FactsOf(const v1::Launch& launch) {
   return facts;
 }
 
+LaunchFacts FactsOf(const spawn::SpawnCall& call, core::RequestId request,
+                    const JobRecord& parent) {
+  LaunchFacts facts{parent.facts.oversubscribe, request, call.separate,
+                    call.reports, 0};
+  if (call.spawn_timeout_seconds > 0) {
+    facts.start_deadline =
+        EventLoop::Now() + call.spawn_timeout_seconds * kSecond;
+  }
+  return facts;
+}
+
 // What the spawner asked the launcher to do.
 void FillWishes(const spawn::SpawnCall& call, v1::JobMapped* mapped) {
   mapped->set_tag_output(call.policies.tag_output);
   mapped->set_timestamp_output(call.policies.timestamp_output);
   mapped->set_output_directory(call.policies.output_directory);
+  mapped->set_output_file(call.policies.output_file);
   mapped->set_display_map(call.display_map);
   mapped->set_report_bindings(call.report_bindings);
-}
-
-v1::RunEvent NoticeEvent(const std::string& text) {
-  v1::RunEvent event;
-  event.set_notice(Printable(text));
-  return event;
 }
 
 std::string IgnoredText(const std::string& nspace,
@@ -46,11 +53,17 @@ std::string IgnoredText(const std::string& nspace,
 }  // namespace
 
 JobManager::JobManager(EventLoop* loop, JobPlanner planner)
-    : loop_(loop), planner_(std::move(planner)), spawns_(loop) {}
+    : loop_(loop),
+      planner_(std::move(planner)),
+      spawns_(loop),
+      notices_([this](const std::string& nspace, const std::string& line) {
+        Notice(nspace, line);
+      }) {}
 
 void JobManager::set_sink(InputSink* sink) {
   sink_ = sink;
   spawns_.set_sink(sink);
+  notices_.set_sink(sink);
   states_.set_sink(sink);
 }
 
@@ -167,11 +180,18 @@ void JobManager::OnSpawn(const core::HostSpawn& spawn) {
   const Status status = Spawn(spawn);
   if (status.ok()) return;
   spawns_.Refuse(spawn, status);
-  if (Launcher* launcher = LauncherOf(spawn.proc.nspace)) {
-    launcher->Send(NoticeEvent("job " + spawn.proc.nspace + ": rank " +
-                               std::to_string(spawn.proc.rank) +
-                               " cannot spawn: " + status.message()));
-  }
+  Notice(spawn.proc.nspace, "job " + spawn.proc.nspace + ": rank " +
+                                std::to_string(spawn.proc.rank) +
+                                " cannot spawn: " + status.message());
+}
+
+// A line for the user, from the launcher of the job's family.
+void JobManager::Notice(const std::string& nspace, const std::string& text) {
+  Launcher* const launcher = LauncherOf(nspace);
+  if (launcher == nullptr) return;
+  v1::RunEvent event;
+  event.set_notice(Printable(text));
+  launcher->Send(std::move(event));
 }
 
 Status JobManager::Spawn(const core::HostSpawn& spawn) {
@@ -185,15 +205,14 @@ Status JobManager::Spawn(const core::HostSpawn& spawn) {
   PlannedJob plan = planner_.spawn(*call, spawn.proc);
   if (!plan.ok()) return plan.status();
   const std::shared_ptr<const JobSpec> job = *plan;
-  const LaunchFacts facts = {parent->second.facts.oversubscribe, spawn.request,
-                             call->separate};
+  const LaunchFacts facts = FactsOf(*call, spawn.request, parent->second);
   const FamilyEntry family = families_.find(parent->second.family);
   const std::string& token = family->second.token;
   if (!token.empty() && !persistence_->PersistLaunch(*job, token, facts)) {
     return Status(kErrJobSysOpFailed, "it could not be recorded");
   }
   AddJob(family, job, facts);
-  spawns_.Begin(spawn, job->nspace, *call);
+  spawns_.Begin(spawn, job->nspace, facts.start_deadline);
   AnnounceSpawned(*job, *call);
   sink_->OnInput(core::LaunchRequested{job, !token.empty()});
   return Status();
@@ -207,7 +226,7 @@ void JobManager::AnnounceSpawned(const JobSpec& job,
   FillWishes(call, event.mutable_mapped());
   SendMapped(launcher, std::move(event));
   if (call.ignored.empty()) return;
-  launcher->Send(NoticeEvent(IgnoredText(job.nspace, call.ignored)));
+  Notice(job.nspace, IgnoredText(job.nspace, call.ignored));
 }
 
 // ---------------------------------------------------------------- looking up
@@ -252,7 +271,10 @@ void JobManager::OnJobChanged(const core::JobChanged& change) {
   if (spawns_.OnJobChanged(change, record.job->procs.size())) {
     record.connected = true;
   }
-  if (change.out_of_time) EndOutOfTime(change.nspace);
+  notices_.OnJobChanged(change, &record);
+  if (change.out_of_time && !std::exchange(record.out_of_time, true)) {
+    EndOutOfTime(record.job, &states_, sink_);
+  }
   Report(change);
   if (change.phase >= core::JobPhase::kEnding && change.status != kSuccess) {
     OnFailing(change);
@@ -332,25 +354,6 @@ void JobManager::Conclude(FamilyEntry entry) {
     ended_[family.token] = {family.kept(), family.Conclusion()};
     AwaitLauncher(family.token);
   }
-}
-
-void JobManager::EndOutOfTime(const std::string& nspace) {
-  if (std::exchange(jobs_[nspace].out_of_time, true)) return;
-  states_.Collect("why", nspace, [this, nspace](const auto& answers) {
-    const auto it = jobs_.find(nspace);
-    if (it == jobs_.end()) return;
-    v1::WhyReply why;
-    FillWaiting(
-        answers,
-        [job = it->second.job](NodeId agent) {
-          const auto node =
-              std::ranges::find(job->nodes, agent, &JobNode::agent);
-          return node == job->nodes.end() ? "node " + std::to_string(agent)
-                                          : node->name;
-        },
-        &why);
-    sink_->OnInput(core::KillRequested{nspace, kErrTimeout, WaitingLine(why)});
-  });
 }
 
 // ----------------------------------------------------------------- streams ---

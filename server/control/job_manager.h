@@ -18,6 +18,7 @@
 #include "common/status.h"
 #include "protos/control.pb.h"
 #include "server/control/family.h"
+#include "server/control/job_notices.h"
 #include "server/control/job_record.h"
 #include "server/control/launcher.h"
 #include "server/control/launcher_stream.h"
@@ -96,6 +97,7 @@ class JobManager : public JobObserver, public LauncherListener {
                   const v1::Reattach& reattach);
   void ReattachOutput(Launcher* launcher, const Family& family,
                       const std::string& nspace, const v1::Reattach& reattach);
+  void Notice(const std::string& nspace, const std::string& text);
   void SendMapped(Launcher* launcher, v1::RunEvent event);
   void Offer(const std::string& nspace, v1::Input* input);
   void Kill(const Family& family, core::KillRequested kill);
@@ -113,7 +115,6 @@ class JobManager : public JobObserver, public LauncherListener {
   void PersistEnd(Family* family, const JobRecord& record,
                   const v1::JobEnd& end, bool ran);
   void Conclude(FamilyEntry family);
-  void EndOutOfTime(const std::string& nspace);
 
   EventLoop* const loop_;
   const JobPlanner planner_;
@@ -124,6 +125,7 @@ class JobManager : public JobObserver, public LauncherListener {
   std::map<uint64_t, Family> families_;
   uint64_t next_family_ = 1;
   SpawnRequests spawns_;
+  JobNotices notices_;
   StateCollector states_;
   LaunchPersistence* persistence_ = nullptr;
   uint32_t grace_ms_ = 0;

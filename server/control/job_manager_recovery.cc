@@ -39,7 +39,7 @@ void JobManager::RecoverJob(const PersistedJob& persisted, FamilyEntry family) {
   const JobSpec& job = *persisted.job;
   if (persisted.facts.spawn_request) {
     spawns_.Recover(job.parent, *persisted.facts.spawn_request, job.nspace,
-                    persisted.end.has_value());
+                    persisted.facts.start_deadline, persisted.end.has_value());
   }
   if (!persisted.end) {
     AddJob(family, persisted.job, persisted.facts).since = persisted.since;

@@ -25,6 +25,9 @@ struct LaunchFacts {
   // Of a job that JobSpec::parent has spawned: the number of its request.
   std::optional<uint64_t> spawn_request;
   bool separate = false;  // it lives and dies without its parent
+  uint32_t reports = 0;   // what is told of it: bits of spawn::Report
+  // When it is ended unless it has started, as EventLoop::Now(); 0: never.
+  int64_t start_deadline = 0;
 };
 
 // Of one job while it lives.
@@ -38,6 +41,7 @@ struct JobRecord {
   bool out_of_time = false;  // and its pending operations were collected
   // Its spawner has been told of it: what becomes of it concerns the family.
   bool connected = false;
+  bool told_start = false;  // to those who are told
 
   const std::string& parent() const { return job->parent.nspace; }
 };

@@ -1,16 +1,12 @@
 #include "server/control/spawn_requests.h"
 
+#include <algorithm>
 #include <utility>
 
-#include "server/core/events.h"
-#include "server/core/step/client_inputs.h"
 #include "server/core/step/control_inputs.h"
-#include "server/spawn/job_events.h"
 
 namespace canopy::control {
 namespace {
-
-constexpr int64_t kSecond = 1'000'000'000;
 
 // The status for the spawner of a request that no job was made of.
 int RefusalStatus(int code) {
@@ -18,6 +14,8 @@ int RefusalStatus(int code) {
     case kErrNotFound:  // a host that is no member
     case kErrUnreach:   // one that is down
       return kErrJobAllocFailed;
+    case kErrSysLimitsFiles:
+      return kErrJobSysOpFailed;
     default:
       return code;
   }
@@ -28,6 +26,9 @@ int LaunchStatus(int code) {
   switch (code) {
     case kErrExeNotAccessible:
       return kErrJobAppNotExecutable;
+    case kErrSysLimitsFiles:
+    case kErrNomem:
+      return kErrJobSysOpFailed;
     case kErrJobWdirNotAccessible:
     case kErrJobAppNotExecutable:
     case kErrJobExeNotFound:
@@ -56,18 +57,19 @@ void SpawnRequests::Refuse(const core::HostSpawn& spawn, const Status& status) {
                                  RefusalStatus(status.code()), ""});
 }
 
-void SpawnRequests::Begin(const core::HostSpawn& spawn,
-                          const std::string& nspace,
-                          const spawn::SpawnCall& call) {
+void SpawnRequests::Await(const ProcId& proc, core::RequestId request,
+                          const std::string& nspace, int64_t deadline) {
   Pending& pending = pending_[nspace];
-  pending.proc = spawn.proc;
-  pending.request = spawn.request;
-  pending.tells_start = call.notify_job_events;
-  pending.tells_end = call.notify_job_events || call.notify_completion;
-  pending.tells_good_end = pending.tells_end && !call.silent_end;
-  if (call.spawn_timeout_seconds == 0) return;
-  pending.timer = loop_->AddTimer(call.spawn_timeout_seconds * kSecond,
-                                  [this, nspace] { OnTimeout(nspace); });
+  pending.proc = proc;
+  pending.request = request;
+  if (deadline == 0) return;
+  const int64_t left = std::max<int64_t>(deadline - EventLoop::Now(), 0);
+  pending.timer = loop_->AddTimer(left, [this, nspace] { OnTimeout(nspace); });
+}
+
+void SpawnRequests::Begin(const core::HostSpawn& spawn,
+                          const std::string& nspace, int64_t deadline) {
+  Await(spawn.proc, spawn.request, nspace, deadline);
 }
 
 void SpawnRequests::OnTimeout(const std::string& nspace) {
@@ -80,66 +82,35 @@ void SpawnRequests::OnTimeout(const std::string& nspace) {
 }
 
 void SpawnRequests::Recover(const ProcId& proc, core::RequestId request,
-                            const std::string& nspace, bool ended) {
+                            const std::string& nspace, int64_t deadline,
+                            bool ended) {
   if (ended) {
     return sink_->OnInput(core::SpawnDone{proc, request, kSuccess, nspace});
   }
-  Pending& pending = pending_[nspace];
-  pending.proc = proc;
-  pending.request = request;
+  Await(proc, request, nspace, deadline);
   sink_->OnInput(core::SpawnRecovered{proc, request});
 }
 
 bool SpawnRequests::OnJobChanged(const core::JobChanged& change,
                                  size_t num_procs) {
-  const auto it = pending_.find(change.nspace);
-  if (it == pending_.end()) return false;
-  Pending& pending = it->second;
   const bool started = change.procs_started == num_procs;
-  const bool ended = change.phase == core::JobPhase::kEnded;
-  if (!started && !ended) return false;
-  const bool first = !std::exchange(pending.answered, true);
-  if (first) Answer(&pending, change, started);
-  if (ended && started) TellEnd(pending, change);
-  if (ended || !pending.tells_end) pending_.erase(it);
-  return first && started;
+  if (!started && change.phase != core::JobPhase::kEnded) return false;
+  const auto pending = pending_.extract(change.nspace);
+  if (pending.empty()) return false;
+  Answer(pending.mapped(), change, started);
+  return started;
 }
 
-void SpawnRequests::Answer(Pending* pending, const core::JobChanged& change,
-                           bool started) {
-  if (pending->timer != 0) loop_->CancelTimer(std::exchange(pending->timer, 0));
-  core::SpawnDone done{pending->proc, pending->request, kSuccess,
-                       change.nspace};
+void SpawnRequests::Answer(const Pending& pending,
+                           const core::JobChanged& change, bool started) {
+  if (pending.timer != 0) loop_->CancelTimer(pending.timer);
+  core::SpawnDone done{pending.proc, pending.request, kSuccess, change.nspace};
   if (!started) {
     done.nspace.clear();
     done.status =
-        pending->out_of_time ? kErrTimeout : LaunchStatus(change.status);
+        pending.out_of_time ? kErrTimeout : LaunchStatus(change.status);
   }
   sink_->OnInput(std::move(done));
-  if (!started || !pending->tells_start) return;
-  for (const int event : {spawn::kEventJobStart, spawn::kEventLaunchComplete}) {
-    Tell(*pending, event, change.nspace, spawn::JobEventInfo(change.nspace));
-  }
-}
-
-void SpawnRequests::TellEnd(const Pending& pending,
-                            const core::JobChanged& change) {
-  const bool well = change.status == kSuccess;
-  if (!pending.tells_end || (well && !pending.tells_good_end)) return;
-  Tell(pending, spawn::kEventJobEnd, change.nspace,
-       spawn::JobEndInfo(change.nspace, {change.status, change.first_failed,
-                                         change.exit_code}));
-}
-
-void SpawnRequests::Tell(const Pending& pending, int event,
-                         const std::string& nspace, Bytes info) {
-  core::EventRaised raised;
-  raised.status = event;
-  raised.source = {nspace, kRankWildcard};
-  raised.range = static_cast<uint8_t>(core::EventRange::kCustom);
-  raised.targets = {pending.proc};
-  raised.info = std::move(info);
-  sink_->OnInput(std::move(raised));
 }
 
 }  // namespace canopy::control

@@ -1,5 +1,5 @@
 // The spawns that are being executed: their jobs have been launched, and
-// whoever asked for them is yet to be answered, or wants to hear more of them.
+// whoever asked for them is yet to be answered.
 #ifndef CANOPY_SERVER_CONTROL_SPAWN_REQUESTS_H_
 #define CANOPY_SERVER_CONTROL_SPAWN_REQUESTS_H_
 
@@ -7,14 +7,12 @@
 #include <map>
 #include <string>
 
-#include "common/bytes.h"
 #include "common/event_loop.h"
 #include "common/ids.h"
 #include "common/status.h"
 #include "server/core/step/client_id.h"
 #include "server/core/step/control_actions.h"
 #include "server/ports/input_sink.h"
-#include "server/spawn/spawn_call.h"
 
 namespace canopy::control {
 
@@ -30,14 +28,14 @@ class SpawnRequests {
 
   // No job was made of it.
   void Refuse(const core::HostSpawn& spawn, const Status& status);
-  // Its job is being launched, and is ended when it has not started in the time
-  // that the call gives. The spawner gets the events that the call asks for.
+  // Its job is being launched, and is ended when it has not started by then
+  // (EventLoop::Now(); 0: never).
   void Begin(const core::HostSpawn& spawn, const std::string& nspace,
-             const spawn::SpawnCall& call);
+             int64_t deadline);
   // A predecessor's, whose job goes on: being launched, running or, with
   // `ended`, over after a successful start.
   void Recover(const ProcId& proc, core::RequestId request,
-               const std::string& nspace, bool ended);
+               const std::string& nspace, int64_t deadline, bool ended);
   // Answers the request whose job this is when its launch has come to an end.
   // True: the spawner is told now that the job, of so many processes, runs.
   bool OnJobChanged(const core::JobChanged& change, size_t num_procs);
@@ -48,18 +46,13 @@ class SpawnRequests {
     core::RequestId request = 0;
     EventLoop::TimerId timer = 0;
     bool out_of_time = false;
-    bool answered = false;
-    // Events for the spawner.
-    bool tells_start = false;
-    bool tells_end = false;
-    bool tells_good_end = false;
   };
 
+  void Await(const ProcId& proc, core::RequestId request,
+             const std::string& nspace, int64_t deadline);
   void OnTimeout(const std::string& nspace);
-  void Answer(Pending* pending, const core::JobChanged& change, bool started);
-  void TellEnd(const Pending& pending, const core::JobChanged& change);
-  void Tell(const Pending& pending, int event, const std::string& nspace,
-            Bytes info);
+  void Answer(const Pending& pending, const core::JobChanged& change,
+              bool started);
 
   EventLoop* const loop_;
   InputSink* sink_ = nullptr;

@@ -8,8 +8,6 @@
 #include "common/event_loop.h"
 #include "common/status.h"
 #include "server/core/step/input.h"
-#include "server/spawn/job_events.h"
-#include "server/spawn/spawn_call.h"
 
 namespace canopy::control {
 namespace {
@@ -61,7 +59,7 @@ class SpawnRequestsTest : public testing::Test {
 };
 
 TEST_F(SpawnRequestsTest, IsAnsweredOnceAllProcessesHaveStarted) {
-  requests_.Begin(kSpawn, "child", {});
+  requests_.Begin(kSpawn, "child", 0);
   EXPECT_FALSE(requests_.OnJobChanged(Change(JobPhase::kPreparing, 0), 2));
   EXPECT_FALSE(requests_.OnJobChanged(Change(JobPhase::kStarting, 1), 2));
   EXPECT_TRUE(sink_.inputs.empty());
@@ -75,7 +73,7 @@ TEST_F(SpawnRequestsTest, IsAnsweredOnceAllProcessesHaveStarted) {
 }
 
 TEST_F(SpawnRequestsTest, AFailureIsAnsweredWhenNothingRunsAnyMore) {
-  requests_.Begin(kSpawn, "child", {});
+  requests_.Begin(kSpawn, "child", 0);
   EXPECT_FALSE(requests_.OnJobChanged(
       Change(JobPhase::kEnding, 1, kErrJobExeNotFound), 2));
   EXPECT_TRUE(sink_.inputs.empty());
@@ -86,16 +84,22 @@ TEST_F(SpawnRequestsTest, AFailureIsAnsweredWhenNothingRunsAnyMore) {
 }
 
 TEST_F(SpawnRequestsTest, AJobThatStartedAndEndedAtOnceHasStarted) {
-  requests_.Begin(kSpawn, "child", {});
+  requests_.Begin(kSpawn, "child", 0);
   EXPECT_TRUE(requests_.OnJobChanged(
       Change(JobPhase::kEnded, 2, kErrJobNonZeroTerm), 2));
   EXPECT_EQ(Only().status, kSuccess);
 }
 
 TEST_F(SpawnRequestsTest, WhatTheStandardHasNoStatusForIsAFailureToLaunch) {
-  requests_.Begin(kSpawn, "child", {});
+  requests_.Begin(kSpawn, "child", 0);
   requests_.OnJobChanged(Change(JobPhase::kEnded, 0, kErrNodeDown), 2);
   EXPECT_EQ(Only().status, kErrJobFailedToLaunch);
+}
+
+TEST_F(SpawnRequestsTest, WhatTheSystemRefusesIsItsFailure) {
+  requests_.Begin(kSpawn, "child", {});
+  requests_.OnJobChanged(Change(JobPhase::kEnded, 0, kErrSysLimitsFiles), 2);
+  EXPECT_EQ(Only().status, kErrJobSysOpFailed);
 }
 
 TEST_F(SpawnRequestsTest, AnUnknownHostIsAnAllocationThatFailed) {
@@ -104,9 +108,7 @@ TEST_F(SpawnRequestsTest, AnUnknownHostIsAnAllocationThatFailed) {
 }
 
 TEST_F(SpawnRequestsTest, WhatDoesNotStartInTimeIsEnded) {
-  spawn::SpawnCall call;
-  call.spawn_timeout_seconds = 1;
-  requests_.Begin(kSpawn, "child", call);
+  requests_.Begin(kSpawn, "child", EventLoop::Now() + 10'000'000);
   while (sink_.inputs.empty()) loop_.RunOnce(2000);
   const auto kills = sink_.All<core::KillRequested>();
   ASSERT_EQ(kills.size(), 1u);
@@ -115,38 +117,8 @@ TEST_F(SpawnRequestsTest, WhatDoesNotStartInTimeIsEnded) {
   EXPECT_EQ(Only().status, kErrTimeout);
 }
 
-TEST_F(SpawnRequestsTest, TheSpawnerHearsOfStartAndEndWhenItAskedForIt) {
-  spawn::SpawnCall call;
-  call.notify_job_events = true;
-  requests_.Begin(kSpawn, "child", call);
-  requests_.OnJobChanged(Change(JobPhase::kRunning, 2), 2);
-  EXPECT_FALSE(requests_.OnJobChanged(Change(JobPhase::kRunning, 2), 2));
-  requests_.OnJobChanged(Change(JobPhase::kEnded, 2), 2);
-  std::vector<int> events;
-  for (const auto& event : sink_.All<core::EventRaised>()) {
-    EXPECT_EQ(event.targets, (std::vector<ProcId>{{"job", 1}}));
-    events.push_back(event.status);
-  }
-  EXPECT_EQ(events, (std::vector<int>{spawn::kEventJobStart,
-                                      spawn::kEventLaunchComplete,
-                                      spawn::kEventJobEnd}));
-  EXPECT_EQ(Only().status, kSuccess);
-}
-
-TEST_F(SpawnRequestsTest, AGoodEndMayBeSilent) {
-  spawn::SpawnCall call;
-  call.notify_completion = true;
-  call.silent_end = true;
-  requests_.Begin(kSpawn, "child", call);
-  requests_.OnJobChanged(Change(JobPhase::kEnded, 2), 2);
-  EXPECT_TRUE(sink_.All<core::EventRaised>().empty());
-  requests_.Begin(kSpawn, "child", call);
-  requests_.OnJobChanged(Change(JobPhase::kEnded, 2, kErrJobNonZeroTerm), 2);
-  EXPECT_EQ(sink_.All<core::EventRaised>().size(), 1u);
-}
-
 TEST_F(SpawnRequestsTest, APredecessorsRequestIsAnsweredByTheSuccessor) {
-  requests_.Recover({"job", 1}, 5, "child", false);
+  requests_.Recover({"job", 1}, 5, "child", 0, false);
   const auto known = sink_.All<core::SpawnRecovered>();
   ASSERT_EQ(known.size(), 1u);
   EXPECT_EQ(known[0].request, 5u);
@@ -154,8 +126,15 @@ TEST_F(SpawnRequestsTest, APredecessorsRequestIsAnsweredByTheSuccessor) {
   EXPECT_EQ(Only().status, kSuccess);
 }
 
+TEST_F(SpawnRequestsTest, ItsTimeToStartGoesOnUnderTheSuccessor) {
+  requests_.Recover({"job", 1}, 5, "child", /*deadline=*/1, false);
+  while (sink_.All<core::KillRequested>().empty()) loop_.RunOnce(2000);
+  requests_.OnJobChanged(Change(JobPhase::kEnded, 0, kErrJobCanceled), 2);
+  EXPECT_EQ(Only().status, kErrTimeout);
+}
+
 TEST_F(SpawnRequestsTest, OfAJobThatIsOverTheAnswerIsKnown) {
-  requests_.Recover({"job", 1}, 5, "child", true);
+  requests_.Recover({"job", 1}, 5, "child", 0, true);
   EXPECT_EQ(Only().nspace, "child");
 }
 

@@ -12,6 +12,7 @@
 #include "server/core/events.h"
 #include "server/core/job/engine.h"
 #include "server/core/job/maps.h"
+#include "server/core/job/text.h"
 #include "server/core/job_table.h"
 #include "server/core/modex/gets.h"
 #include "server/core/modex/modex.h"
@@ -189,7 +190,9 @@ struct AgentCore::State {
 
   void OnBody(const PeerMessage& message, const JobExits& body) {
     for (const ProcExit& exit : body.exits) {
-      if (exit.finalized) jobs.MarkFinalized(body.nspace, exit.rank);
+      if (exit.finalized && !exit.restarted) {
+        jobs.MarkFinalized(body.nspace, exit.rank);
+      }
     }
     engine.OnPeer(now, message, &out);
   }
@@ -223,8 +226,8 @@ struct AgentCore::State {
     aborts.OnMessage(now, body, &out);
   }
 
-  void OnBody(const PeerMessage&, const AbortReply& body) {
-    aborts.OnReply(body, &out);
+  void OnBody(const PeerMessage& message, const AbortReply& body) {
+    aborts.OnReply(message.src, body, &out);
   }
 
   void OnBody(const PeerMessage& message, const StateQuery& body) {
@@ -337,22 +340,34 @@ struct AgentCore::State {
 
   void On(const LocalStarted& in) { engine.OnLocalStarted(now, in, &out); }
 
+  void On(const LocalProcesses& in) {
+    for (const LocalProcesses::Process& process : in.processes) {
+      const ProcId proc{in.nspace, process.rank};
+      jobs.NoteStarted(proc, process.pid);
+      gets.OnProcess(now, proc, &out);
+    }
+  }
+
   void On(const LocalExits& in) {
     LocalExits exits = in;
+    std::vector<Rank> ended;
     const Job* job = jobs.Find(in.nspace);
-    if (job != nullptr) {
-      for (ProcExit& exit : exits.exits) {
-        if (!job->is_local(exit.rank)) continue;
-        exit.called_init |= job->ranks[exit.rank].called_init;
-        exit.finalized |= job->ranks[exit.rank].finalized;
-        if (job->ending || job->ranks[exit.rank].ended) continue;
-        ends.OnExit(now, *job, exit, &out);
-      }
+    for (ProcExit& exit : exits.exits) {
+      if (job == nullptr || !job->is_local(exit.rank)) continue;
+      exit.called_init |= job->ranks[exit.rank].called_init;
+      exit.finalized |= job->ranks[exit.rank].finalized;
+      ProcExit end = exit;
+      end.restarted = engine.WillRestart(in, exit);
+      if (!end.restarted) ended.push_back(exit.rank);
+      if (job->ending || job->ranks[exit.rank].ended) continue;
+      ends.OnExit(now, *job, end, &out);
     }
     engine.OnLocalExits(now, exits, &out);
     for (const ProcExit& exit : exits.exits) {
-      jobs.MarkEnded(exits.nspace, exit.rank);
+      if (exit.wait_status == kNeverStarted) continue;
+      jobs.NoteExit({exits.nspace, exit.rank}, ExitCodeOf(exit));
     }
+    for (const Rank rank : ended) jobs.MarkEnded(in.nspace, rank);
   }
 
   void On(const LocalOutput& in) { engine.OnLocalOutput(now, in, &out); }
@@ -442,9 +457,17 @@ struct AgentCore::State {
       maps.OnJobRemoved(job, &out);
       if (job.registered) DropOnce(job.nspace);
     }
+    for (const std::string& nspace : changes.released) {
+      out.push_back(DropJob{nspace});
+    }
     for (const std::string& nspace : changes.added) {
+      WantParentOf(nspace);
       collectives.OnJobAdded(now, nspace, &out);
       gets.OnJobAdded(now, nspace, &out);
+    }
+    for (const ProcId& proc : changes.restarted) {
+      collectives.OnRankRestarted(proc);
+      publishing.OnRankRestarted(now, proc, &out);
     }
     for (const ProcId& proc : changes.gone) {
       collectives.OnRankGone(now, proc, &out);
@@ -452,6 +475,15 @@ struct AgentCore::State {
       aborts.OnRankGone(proc, &out);
       publishing.OnRankGone(now, proc, &out);
     }
+  }
+
+  // Its processes may ask for job data of the job that spawned it, also when
+  // that is over.
+  void WantParentOf(const std::string& nspace) {
+    const Job* job = jobs.Find(nspace);
+    if (job == nullptr || job->local_node == kNoNode) return;
+    const std::string& parent = job->spec->parent.nspace;
+    if (!parent.empty()) maps.Want(now, parent, &out);
   }
 
   void DropOnce(const std::string& nspace) {
@@ -545,7 +577,7 @@ Actions AgentCore::Step(TimeNs now, Input input) {
 ResourceCounts AgentCore::Count() const {
   const State& state = *state_;
   ResourceCounts counts;
-  counts.jobs = state.jobs.jobs().size();
+  counts.jobs = state.jobs.size();
   counts.launched = state.engine.num_jobs();
   counts.clients = state.jobs.num_clients();
   counts.collectives = state.collectives.num_series();

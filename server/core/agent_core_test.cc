@@ -4,6 +4,11 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <memory>
+#include <string>
+#include <vector>
+
 #include "common/status.h"
 #include "server/core/core_testing.h"
 #include "server/core/why.h"
@@ -180,6 +185,139 @@ TEST_F(AgentCoreTest, ExitKnowsWhatTheConnectionKnew) {
     EXPECT_EQ(change.status, kErrProcTermWoSync);
   }
   EXPECT_TRUE(ended);
+}
+
+// Agent 0 with both ranks of a job whose ranks may have two processes.
+class RestartCoreTest : public testing::Test {
+ protected:
+  RestartCoreTest() : core_(Config()) {
+    auto job = std::make_shared<JobSpec>(*JobOn("job", {0, 0}));
+    job->max_restarts = 1;
+    Step(LaunchRequested{job});
+    Step(LocalPrepared{"job", 0, ""});
+    Step(LocalStarted{"job", 2, 0, ""});
+    Step(ClientConnected{1, {"job", 0}});
+    Step(ClientConnected{2, {"job", 1}});
+  }
+  static CoreConfig Config() {
+    CoreConfig config;
+    config.node_names = {"a", "b"};
+    return config;
+  }
+  Actions Step(Input input) { return core_.Step(now_, std::move(input)); }
+  Actions Exit(Rank rank, uint32_t incarnation) {
+    return Step(
+        LocalExits{"job", {{rank, 9, false, false, false, incarnation}}});
+  }
+  Input Fence(ClientId client, RequestId request) {
+    CollectiveArrived in;
+    in.client = client;
+    in.request = request;
+    return in;
+  }
+
+  AgentCore core_;
+  TimeNs now_ = 0;
+};
+
+TEST_F(RestartCoreTest, AFenceWaitsForTheNextProcess) {
+  Step(Fence(1, 5));
+  EXPECT_TRUE(All<ReplyClient>(Step(ClientGone{2})).empty());
+  const Actions actions = Exit(1, 0);
+  EXPECT_TRUE(All<ReplyClient>(actions).empty());
+  ASSERT_EQ(All<RestartLocal>(actions).size(), 1u);
+  Step(ClientConnected{3, {"job", 1}});
+  const auto replies = All<ReplyClient>(Step(Fence(3, 1)));
+  ASSERT_EQ(replies.size(), 2u);
+  for (const ReplyClient& reply : replies) EXPECT_EQ(reply.status, kSuccess);
+}
+
+TEST_F(RestartCoreTest, AFenceFailsWithTheLastProcess) {
+  Step(Fence(1, 5));
+  Exit(1, 0);
+  // Its connection ends late.
+  EXPECT_TRUE(All<ReplyClient>(Step(ClientGone{2})).empty());
+  Step(ClientConnected{3, {"job", 1}});
+  const auto replies = All<ReplyClient>(Step(ClientGone{3}));
+  ASSERT_EQ(replies.size(), 1u);
+  EXPECT_NE(replies[0].status, kSuccess);
+}
+
+TEST_F(RestartCoreTest, WhatFailedMeanwhileIsBehindTheNextProcess) {
+  CollectiveArrived timed = std::get<CollectiveArrived>(Fence(1, 5));
+  timed.timeout_ms = 1;
+  Step(timed);
+  now_ += kMs;
+  const auto expired = All<ReplyClient>(Step(Tick{}));
+  ASSERT_EQ(expired.size(), 1u);
+  EXPECT_EQ(expired[0].status, kErrTimeout);
+  Exit(1, 0);
+  Step(ClientConnected{3, {"job", 1}});
+  EXPECT_TRUE(All<ReplyClient>(Step(Fence(3, 1))).empty());
+  EXPECT_EQ(All<ReplyClient>(Step(Fence(1, 6))).size(), 2u);
+}
+
+TEST_F(RestartCoreTest, WhoAsksIsToldOfTheRestart) {
+  Step(EventsWanted{1, 3, false, {kErrProcRestart, kErrProcAborted}});
+  const auto told = All<NotifyClient>(Exit(1, 0));
+  ASSERT_EQ(told.size(), 1u);
+  EXPECT_EQ(told[0].status, kErrProcRestart);
+  EXPECT_EQ(told[0].source, (ProcId{"job", 1}));
+}
+
+TEST_F(RestartCoreTest, RequestsOfTheNextProcessAreOthers) {
+  const auto first = All<HostSpawn>(Step(SpawnArrived{2, 7, {}}));
+  ASSERT_EQ(first.size(), 1u);
+  Step(SpawnDone{{"job", 1}, first[0].request, kErrJobFailedToLaunch, ""});
+  Exit(1, 0);
+  Step(ClientConnected{3, {"job", 1}});
+  const auto next = All<HostSpawn>(Step(SpawnArrived{3, 7, {}}));
+  ASSERT_EQ(next.size(), 1u);
+  EXPECT_NE(next[0].request, first[0].request);
+  const auto replies = All<ReplyClient>(
+      Step(SpawnDone{{"job", 1}, next[0].request, kErrJobFailedToLaunch, ""}));
+  ASSERT_EQ(replies.size(), 1u);
+  EXPECT_EQ(replies[0].request, 7u);
+}
+
+TEST_F(AgentCoreTest, AChildIsToldOfItsParentWhenThatIsOver) {
+  auto child = std::make_shared<JobSpec>(*JobOn("child", {0}));
+  child->parent = {"job", 0};
+  Step(LaunchRequested{child});
+  Step(LocalPrepared{"child", 0, ""});
+  Step(LocalStarted{"child", 1, 0, ""});
+  Step(ClientConnected{5, {"child", 0}});
+  for (const ClientId client : {1, 2}) Step(FinalizeArrived{client, 1});
+  for (const Rank rank : {0, 1}) {
+    Step(LocalExits{"job", {{rank, 0, false, true, true}}});
+    for (const uint16_t channel : {2, 4}) {
+      Step(LocalOutput{"job", rank, channel, {}, 0});
+    }
+  }
+  const auto ask = [&](const std::string& key) {
+    GetArrived get;
+    get.client = 5;
+    get.request = 9;
+    get.target = {"job", kRankWildcard};
+    get.key = key;
+    return Step(get);
+  };
+  const Actions known = ask("pmix.job.size");
+  ASSERT_EQ(known.size(), 2u);
+  EXPECT_EQ(std::get<RegisterJob>(known[0]).job->nspace, "job");
+  EXPECT_EQ(std::get<ReplyClient>(known[1]).status, kSuccess);
+  EXPECT_EQ(All<ReplyClient>(ask("of the parent"))[0].status, kErrNotFound);
+  Step(FinalizeArrived{5, 2});
+  Step(LocalExits{"child", {{0, 0, false, true, true}}});
+  Actions last;
+  for (const uint16_t channel : {2, 4}) {
+    last = Step(LocalOutput{"child", 0, channel, {}, 0});
+  }
+  std::vector<std::string> dropped;
+  for (const DropJob& drop : All<DropJob>(last)) dropped.push_back(drop.nspace);
+  std::ranges::sort(dropped);
+  EXPECT_EQ(dropped, (std::vector<std::string>{"child", "job"}));
+  EXPECT_EQ(core_.Count().jobs, 0u);
 }
 
 }  // namespace

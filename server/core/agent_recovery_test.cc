@@ -165,6 +165,21 @@ TEST_F(RestartTest, DataIsThereAgainBeforeAnybodyReconnects) {
   EXPECT_EQ(replies_[0].at(20), kSuccess);
 }
 
+// No collective has ended for the process, and one has for its agent.
+TEST_F(RestartTest, TheAnswerToTheFirstFenceMayBeLost) {
+  Fence(0, 10);
+  Fence(1, 10);
+  Restart();
+  Connect(1);
+  Step(1, ClientReattached{2, {}});
+  Fence(1, 10);
+  EXPECT_EQ(replies_[1].at(10), kSuccess);
+  Fence(1, 11);
+  Fence(0, 11);
+  EXPECT_EQ(replies_[0].at(11), kSuccess);
+  EXPECT_EQ(replies_[1].at(11), kSuccess);
+}
+
 TEST_F(RestartTest, TheNextFenceIsTheNextFence) {
   for (RequestId i = 10; i < 13; ++i) {
     Fence(0, i);
@@ -280,12 +295,17 @@ TEST_F(RestartTest, ConnectionIsAsItWasLast) {
   Everybody(CollectiveOp::kConnect, 10);
   Restart();
   EXPECT_EQ(cores_[1]->Count().connections, 1u);
-  Resume(0);
+  const std::vector<ProcId> all{{"job", kRankWildcard}};
+  Connect(1);
+  Step(1, ClientReattached{2, {{CollectiveOp::kConnect, all, 1}}});
   Everybody(CollectiveOp::kDisconnect, 11);
   EXPECT_EQ(replies_[1].at(11), kSuccess);
   Restart();
   EXPECT_EQ(cores_[1]->Count().connections, 0u);
-  Resume(0);
+  Connect(1);
+  Step(1, ClientReattached{2,
+                           {{CollectiveOp::kConnect, all, 1},
+                            {CollectiveOp::kDisconnect, all, 1}}});
   Everybody(CollectiveOp::kConnect, 12);
   EXPECT_EQ(replies_[1].at(12), kSuccess);
   Restart();

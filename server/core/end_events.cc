@@ -31,30 +31,37 @@ EndEvents::EndEvents(const JobTable& jobs, const Collectives& collectives,
 void EndEvents::OnExit(TimeNs now, const Job& job, const ProcExit& exit,
                        Actions* actions) {
   NotifyJob(now, job, exit, actions);
-  NotifyConnected(now, {job.nspace(), exit.rank}, !IsAbnormal(exit), actions);
+  NotifyConnected(now, {job.nspace(), exit.rank},
+                  exit.restarted || !IsAbnormal(exit), actions);
 }
 
 void EndEvents::NotifyJob(TimeNs now, const Job& job, const ProcExit& exit,
                           Actions* actions) {
   if (!IsAbnormal(exit)) return;
+  const ProcId proc{job.nspace(), exit.rank};
   const int code = ExitCodeOf(exit);
+  if (exit.restarted) {
+    EventRaised event =
+        EndOf(proc, kErrProcRestart, EventRange::kNamespace, &code);
+    event.info = AffectedProcInfo(proc, &code, /*non_default=*/true);
+    return events_.OnRaised(now, event, actions);
+  }
   const bool left = WIFEXITED(exit.wait_status) && code == 0;
   events_.OnRaised(now,
-                   EndOf({job.nspace(), exit.rank},
-                         left ? kErrProcTermWoSync : kErrProcAborted,
+                   EndOf(proc, left ? kErrProcTermWoSync : kErrProcAborted,
                          EventRange::kNamespace, &code),
                    actions);
 }
 
 // It ended without a disconnect: the processes connected with it are notified.
 // Open MPI connects, never disconnects, and aborts in a handler that gets
-// everything: what has ended in order is for those who ask for it.
-void EndEvents::NotifyConnected(TimeNs now, const ProcId& proc, bool in_order,
+// everything: what has ended in order, or goes on, is for those who ask for it.
+void EndEvents::NotifyConnected(TimeNs now, const ProcId& proc, bool on_request,
                                 Actions* actions) {
   for (std::vector<ProcId>& procs : collectives_.ConnectionsOf(proc)) {
     EventRaised event =
         EndOf(proc, kErrProcTermWoSync, EventRange::kCustom, nullptr);
-    event.info = AffectedProcInfo(proc, nullptr, in_order);
+    event.info = AffectedProcInfo(proc, nullptr, on_request);
     event.targets = std::move(procs);
     events_.OnRaised(now, event, actions);
   }

@@ -18,7 +18,8 @@ class EndEvents {
   EndEvents(const JobTable& jobs, const Collectives& collectives,
             Events& events);
 
-  // A process of this node has ended while its job runs.
+  // A process of this node has ended while its job runs. Where another one
+  // follows, that is what its job is told, if it asks.
   void OnExit(TimeNs now, const Job& job, const ProcExit& exit,
               Actions* actions);
   // Every agent learns of the loss, so each notifies its own clients.
@@ -27,7 +28,7 @@ class EndEvents {
  private:
   void NotifyJob(TimeNs now, const Job& job, const ProcExit& exit,
                  Actions* actions);
-  void NotifyConnected(TimeNs now, const ProcId& proc, bool in_order,
+  void NotifyConnected(TimeNs now, const ProcId& proc, bool on_request,
                        Actions* actions);
 
   const JobTable& jobs_;

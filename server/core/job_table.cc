@@ -23,6 +23,8 @@ const Job* JobTable::Add(std::shared_ptr<const JobSpec> spec) {
   job.local_node = job.layout->node_of_agent(self_);
   job.ranks.resize(spec->procs.size());
   job.spec = std::move(spec);
+  const auto former = former_.extract(it->first);
+  if (!former.empty()) job.registered = former.mapped().registered;
   changes_.added.push_back(it->first);
   return &job;
 }
@@ -38,7 +40,32 @@ void JobTable::Remove(std::string_view nspace) {
       {it->first, it->second.registered, std::move(it->second.readers)});
   removed_.push_back(it->first);
   if (removed_.size() > kRemovedKept) removed_.pop_front();
+  if (HasChildrenHere(nspace)) {
+    former_[it->first] = {it->second.spec, it->second.layout, false};
+  }
   jobs_.erase(it);
+  ReleaseFormerParents();
+}
+
+bool JobTable::HasChildrenHere(std::string_view nspace) const {
+  return std::any_of(jobs_.begin(), jobs_.end(), [&](const auto& entry) {
+    const Job& job = entry.second;
+    return job.local_node != kNoNode && job.spec->parent.nspace == nspace;
+  });
+}
+
+void JobTable::ReleaseFormerParents() {
+  std::erase_if(former_, [this](const auto& entry) {
+    if (HasChildrenHere(entry.first)) return false;
+    if (entry.second.registered) changes_.released.push_back(entry.first);
+    return true;
+  });
+}
+
+bool JobTable::IsFormerParent(std::string_view nspace, Rank rank) const {
+  const auto it = former_.find(nspace);
+  return it != former_.end() &&
+         (rank == kRankWildcard || rank < it->second.spec->procs.size());
 }
 
 bool JobTable::WasRemoved(std::string_view nspace) const {
@@ -57,12 +84,42 @@ RankState* JobTable::FindRank(const ProcId& proc) {
   return &it->second.ranks[proc.rank];
 }
 
+LocalProcess* JobTable::ProcessOf(const ProcId& proc) {
+  const auto it = jobs_.find(proc.nspace);
+  if (it == jobs_.end() || !it->second.is_local(proc.rank)) return nullptr;
+  return &it->second.processes[proc.rank];
+}
+
+void JobTable::NoteStarted(const ProcId& proc, int pid) {
+  if (LocalProcess* process = ProcessOf(proc)) process->pid = pid;
+}
+
+void JobTable::NoteExit(const ProcId& proc, int exit_code) {
+  if (LocalProcess* process = ProcessOf(proc)) process->exit_code = exit_code;
+}
+
 void JobTable::MarkEnded(std::string_view nspace, Rank rank) {
   ProcId proc{std::string(nspace), rank};
   RankState* state = FindRank(proc);
   if (state == nullptr || state->ended) return;
   state->ended = true;
   NoteGone(std::move(proc));
+}
+
+void JobTable::MarkRestarted(std::string_view nspace, Rank rank,
+                             uint32_t incarnation) {
+  ProcId proc{std::string(nspace), rank};
+  RankState* state = FindRank(proc);
+  if (state == nullptr || state->ended || incarnation <= state->incarnation) {
+    return;
+  }
+  *state = RankState();
+  state->incarnation = incarnation;
+  const auto former = by_proc_.extract(proc);
+  if (!former.empty()) {
+    for (const ClientId client : former.mapped()) clients_.erase(client);
+  }
+  changes_.restarted.push_back(std::move(proc));
 }
 
 void JobTable::NoteGone(ProcId proc) {
@@ -76,6 +133,11 @@ void JobTable::MarkFinalized(std::string_view nspace, Rank rank) {
 }
 
 void JobTable::Register(std::string_view nspace, Actions* actions) {
+  const auto former = former_.find(nspace);
+  if (former != former_.end() && !former->second.registered) {
+    former->second.registered = true;
+    actions->push_back(RegisterJob{former->second.spec, former->second.layout});
+  }
   const auto it = jobs_.find(nspace);
   if (it == jobs_.end() || it->second.registered) return;
   it->second.registered = true;
@@ -139,6 +201,8 @@ void JobTable::Disconnect(ClientId client) {
   by_proc_.erase(at);
   RankState* state = FindRank(gone.proc);
   if (state == nullptr || gone.finalized || state->ended) return;
+  // Whoever waits for the rank waits until its end is known.
+  if (Find(gone.proc.nspace)->may_restart(gone.proc.rank)) return;
   state->lost = true;
   NoteGone(gone.proc);
 }

@@ -7,6 +7,7 @@
 #include <deque>
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
 #include <span>
 #include <string>
@@ -28,9 +29,16 @@ struct RankState {
   bool finalized = false;    // finalized and did not reconnect
   bool lost = false;         // its last connection ended without finalize
   bool ended = false;
+  uint32_t incarnation = 0;  // how many processes it had before this one
 
   // Nothing more can come from it, as far as is known.
   bool gone() const { return ended || lost; }
+};
+
+// The process of a local rank.
+struct LocalProcess {
+  int pid = 0;                   // 0: not started, as far as is known
+  std::optional<int> exit_code;  // once it has ended: what a shell would give
 };
 
 struct Job {
@@ -38,7 +46,8 @@ struct Job {
   std::shared_ptr<const JobLayout> layout;
   // Index in spec->nodes of this agent; kNoNode when no rank runs here.
   uint32_t local_node = kNoNode;
-  std::vector<RankState> ranks;  // index = rank
+  std::vector<RankState> ranks;            // index = rank
+  std::map<Rank, LocalProcess> processes;  // that were started here
   // How many ranks are `ended` or were ever `lost`: an upper bound, so that no
   // search is needed when it is 0.
   uint32_t num_gone = 0;
@@ -56,6 +65,10 @@ struct Job {
   // The agent that hosts a rank (< num_ranks()).
   NodeId agent_of(Rank rank) const {
     return spec->nodes[spec->procs[rank].node].agent;
+  }
+  // The end of the rank's process need not be the rank's.
+  bool may_restart(Rank rank) const {
+    return !ending && ranks[rank].incarnation < spec->max_restarts;
   }
   bool is_local(Rank rank) const {
     return rank < num_ranks() && spec->procs[rank].node == local_node;
@@ -76,9 +89,14 @@ struct JobChanges {
   std::vector<RemovedJob> removed;
   // Ranks that ended, or whose connection was lost (RankState tells which).
   std::vector<ProcId> gone;
+  // Ranks whose processes were followed by others.
+  std::vector<ProcId> restarted;
+  // Former parents that were registered, and whose data nobody wants any more.
+  std::vector<std::string> released;
 
   bool empty() const {
-    return added.empty() && removed.empty() && gone.empty();
+    return added.empty() && removed.empty() && gone.empty() &&
+           restarted.empty() && released.empty();
   }
 };
 
@@ -99,11 +117,25 @@ class JobTable {
   // The namespace was known once and was removed, not long ago.
   bool WasRemoved(std::string_view nspace) const;
 
+  // The process of a local rank was started, and how it has ended. No effect
+  // for others.
+  void NoteStarted(const ProcId& proc, int pid);
+  void NoteExit(const ProcId& proc, int exit_code);
+  // The job is over, but its children, some of whose ranks are here, may ask
+  // for its job data: it had that rank (kRankWildcard: it had that name).
+  bool IsFormerParent(std::string_view nspace, Rank rank) const;
+  // Those of both kinds.
+  size_t size() const { return jobs_.size() + former_.size(); }
+
   // A rank's process ended. No effect when unknown or known already.
   void MarkEnded(std::string_view nspace, Rank rank);
+  // Its process ended, and another follows: what is known of it begins anew,
+  // and whoever is connected as that rank is not any more. No effect when
+  // unknown, or unless the number is greater.
+  void MarkRestarted(std::string_view nspace, Rank rank, uint32_t incarnation);
   // It ended or will end after finalize, as reported by its own agent.
   void MarkFinalized(std::string_view nspace, Rank rank);
-  // Emits RegisterJob, once; no effect when unknown.
+  // Emits RegisterJob, once, also of a former parent; no effect when unknown.
   void Register(std::string_view nspace, Actions* actions);
   // RegisterJob was emitted elsewhere.
   void MarkRegistered(std::string_view nspace);
@@ -136,11 +168,22 @@ class JobTable {
     bool finalized = false;
   };
 
+  // A job that is over, kept for its children.
+  struct FormerParent {
+    std::shared_ptr<const JobSpec> spec;
+    std::shared_ptr<const JobLayout> layout;
+    bool registered = false;  // anew
+  };
+
   RankState* FindRank(const ProcId& proc);
+  LocalProcess* ProcessOf(const ProcId& proc);
   void NoteGone(ProcId proc);
+  bool HasChildrenHere(std::string_view nspace) const;
+  void ReleaseFormerParents();
 
   NodeId self_;
   std::map<std::string, Job, std::less<>> jobs_;
+  std::map<std::string, FormerParent, std::less<>> former_;
   std::map<ClientId, Client> clients_;
   std::unordered_map<ProcId, std::vector<ClientId>, ProcIdHash> by_proc_;
   std::deque<std::string> removed_;

@@ -119,6 +119,35 @@ TEST(JobTable, RemoveForgetsItsClients) {
   EXPECT_TRUE(table.TakeChanges().empty());
 }
 
+TEST(JobTable, ARankThatWasRestartedBeginsAnew) {
+  auto spec = std::make_shared<JobSpec>(*SmallJob("j"));
+  spec->max_restarts = 1;
+  JobTable table(5);
+  const Job* job = table.Add(spec);
+  ASSERT_TRUE(table.Connect(1, {"j", 0}));
+  ASSERT_TRUE(table.Connect(2, {"j", 0}));
+  table.TakeChanges();
+  // Another process may follow.
+  table.Disconnect(1);
+  EXPECT_TRUE(table.TakeChanges().empty());
+  table.MarkRestarted("j", 0, 1);
+  table.MarkRestarted("j", 0, 1);
+  table.MarkRestarted("j", 9, 1);
+  EXPECT_EQ(table.TakeChanges().restarted, std::vector<ProcId>({{"j", 0}}));
+  EXPECT_EQ(table.ProcOf(2), nullptr);
+  EXPECT_FALSE(job->ranks[0].called_init);
+  EXPECT_EQ(job->ranks[0].incarnation, 1u);
+  table.Disconnect(2);
+  EXPECT_FALSE(job->ranks[0].lost);
+  // None follows the last.
+  ASSERT_TRUE(table.Connect(3, {"j", 0}));
+  table.Disconnect(3);
+  EXPECT_TRUE(job->ranks[0].lost);
+  table.MarkEnded("j", 0);
+  table.MarkRestarted("j", 0, 2);
+  EXPECT_EQ(job->ranks[0].incarnation, 1u);
+}
+
 TEST(JobTable, ToolsAreInNoJob) {
   JobTable table(0);
   ASSERT_TRUE(table.ConnectTool(1, {"tool", 0}));
@@ -128,6 +157,42 @@ TEST(JobTable, ToolsAreInNoJob) {
   table.Disconnect(1);
   EXPECT_EQ(table.ProcOf(1), nullptr);
   EXPECT_TRUE(table.TakeChanges().empty());
+}
+
+TEST(JobTable, AParentIsKnownToItsChildrenWhenItIsOver) {
+  JobTable table(5);
+  table.Add(SmallJob("parent"));
+  auto child = std::make_shared<JobSpec>(*SmallJob("child"));
+  child->parent = {"parent", 1};
+  table.Add(child);
+  Actions actions;
+  table.MarkRegistered("parent");
+  EXPECT_FALSE(table.IsFormerParent("parent", 0));
+  table.Remove("parent");
+  EXPECT_EQ(table.Find("parent"), nullptr);
+  EXPECT_TRUE(table.IsFormerParent("parent", 2));
+  EXPECT_TRUE(table.IsFormerParent("parent", kRankWildcard));
+  EXPECT_FALSE(table.IsFormerParent("parent", 3));
+  EXPECT_EQ(table.size(), 2u);
+  // Its data was given up with it.
+  table.Register("parent", &actions);
+  table.Register("parent", &actions);
+  EXPECT_EQ(actions.size(), 1u);
+  EXPECT_TRUE(table.TakeChanges().released.empty());
+  table.Remove("child");
+  EXPECT_EQ(table.TakeChanges().released, std::vector<std::string>{"parent"});
+  EXPECT_FALSE(table.IsFormerParent("parent", 2));
+  EXPECT_EQ(table.size(), 0u);
+}
+
+TEST(JobTable, AParentIsNotKeptForChildrenElsewhere) {
+  JobTable table(7);
+  table.Add(SmallJob("parent"));
+  auto child = std::make_shared<JobSpec>(*SmallJob("child"));
+  child->parent = {"parent", 1};
+  table.Add(child);
+  table.Remove("parent");
+  EXPECT_FALSE(table.IsFormerParent("parent", 0));
 }
 
 }  // namespace

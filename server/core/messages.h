@@ -170,6 +170,8 @@ struct ProcExit {
   bool core_dumped = false;
   bool called_init = false;  // connected to its agent at least once
   bool finalized = false;    // and left it in order
+  uint32_t incarnation = 0;  // how many processes the rank had before it
+  bool restarted = false;    // another follows: the rank has not ended
 };
 
 struct JobExits {
@@ -433,16 +435,23 @@ struct DirectoryAnswer {
   int status = 0;
 };
 
-using MessageBody =
-    std::variant<CollectiveUp, CollectiveDown, DmodexRequest, DmodexReply,
-                 EventMessage, AbortMessage, JobPrepare, JobPrepared, JobStart,
-                 JobStarted, JobExits, JobSignal, JobKill, JobForget,
-                 OutputData, OutputCredit, InputData, InputCredit, StateQuery,
-                 StateReply, OverlayShutdown, JobQuery, JobQueryReply,
-                 SyncComplete, NodeLost, JobMapRequest, JobMapReply, AbortReply,
-                 SpawnRequest, SpawnReply, DirectoryStore, DirectoryRemove,
-                 DirectoryPull, DirectoryLookup, DirectoryLookupEnd,
-                 DirectoryFound, DirectoryClaim, DirectoryAnswer>;
+// A rank of the sender's node has another process: to the other agents of its
+// job, whose processes may ask for its incarnation.
+struct RankRestarted {
+  std::string nspace;
+  Rank rank = 0;
+  uint32_t incarnation = 0;  // how many processes it had before
+};
+
+using MessageBody = std::variant<
+    CollectiveUp, CollectiveDown, DmodexRequest, DmodexReply, EventMessage,
+    AbortMessage, JobPrepare, JobPrepared, JobStart, JobStarted, JobExits,
+    JobSignal, JobKill, JobForget, OutputData, OutputCredit, InputData,
+    InputCredit, StateQuery, StateReply, OverlayShutdown, JobQuery,
+    JobQueryReply, SyncComplete, NodeLost, JobMapRequest, JobMapReply,
+    AbortReply, SpawnRequest, SpawnReply, DirectoryStore, DirectoryRemove,
+    DirectoryPull, DirectoryLookup, DirectoryLookupEnd, DirectoryFound,
+    DirectoryClaim, DirectoryAnswer, RankRestarted>;
 
 // Routed hop by hop by the overlay; src is set by the overlay from the
 // authenticated link or a routed header, never by the sender's claim alone.

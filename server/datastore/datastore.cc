@@ -251,6 +251,12 @@ void Datastore::SetPid(const std::string& nspace, Rank rank, int pid) {
   }
 }
 
+void Datastore::SetIncarnation(const ProcId& proc, uint32_t incarnation) {
+  if (Job* job = FindJob(proc.nspace)) {
+    job->writer->SetReincarnation(proc.rank, incarnation);
+  }
+}
+
 const shm::SegmentReader* Datastore::Reader(Job* job) {
   if (job->reader == nullptr) {
     auto reader =

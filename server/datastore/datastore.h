@@ -12,6 +12,7 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "common/ids.h"
@@ -21,6 +22,7 @@
 #include "server/core/step/job_actions.h"
 #include "server/core/step/log_line.h"
 #include "server/datastore/job_contents.h"
+#include "server/datastore/node_facts.h"
 #include "server/ports/datastore_port.h"
 
 namespace canopy::datastore {
@@ -42,12 +44,18 @@ class Datastore final : public DatastorePort {
   Datastore(const Datastore&) = delete;
   Datastore& operator=(const Datastore&) = delete;
 
+  // NodeFacts::nodes of jobs that are added from now on.
+  void SetNodes(std::vector<SessionNode> nodes) {
+    options_.facts.nodes = std::move(nodes);
+  }
+
   // kErrExists for a namespace that is there; kErrOutOfResource over the
   // memory budget. Makes the job's directory.
   Status AddJob(const core::RegisterJob& job) override;
   // What does not fit, or is malformed, is logged. What does not fit is tried
   // again with what the rank commits next; until then Holds is false.
   Status Publish(const core::PublishRank& data) override;
+  void SetIncarnation(const ProcId& proc, uint32_t incarnation) override;
   // While on, jobs that are added are recovered from a predecessor, whose
   // directories are taken over.
   void RecoverDirectories(bool on) { takes_over_ = on; }

@@ -12,6 +12,7 @@
 
 #include "common/codec/decoder.h"
 #include "common/codec/encoder.h"
+#include "common/cpuset.h"
 #include "common/values/value.h"
 #include "pmix_common.h"
 
@@ -53,13 +54,17 @@ DatastoreOptions Options() {
   options.facts.self = 5;
   options.facts.server = {"canopy.server", 5};
   options.facts.rm_version = "1.0";
-  options.facts.available_memory = 1 << 30;
-  options.facts.topology_signature = "sig";
+  // Two packages a node, of one CPU and of many.
+  const auto packages = std::make_shared<std::vector<CpuSet>>(2);
+  packages->at(0).Add(0);
+  packages->at(1).AddRange(1, 7);
+  for (int i = 0; i < 6; ++i) {
+    options.facts.nodes.push_back({"member" + std::to_string(i),
+                                   uint64_t{1} << (25 + i),
+                                   "sig" + std::to_string(i), packages});
+  }
   options.facts.locality = [](const std::string& cpuset) {
     return "LOC" + cpuset;
-  };
-  options.facts.package = [](const std::string&) {
-    return std::optional<uint32_t>(0);
   };
   options.limits.arena_bytes = 256 << 20;
   options.limits.memory_budget = 16 << 20;
@@ -128,17 +133,16 @@ TEST_F(DatastoreTest, SessionAndJobKeys) {
   EXPECT_EQ(Session(PMIX_SESSION_ID), Value::Uint32(3));
   EXPECT_EQ(Session(PMIX_RM_NAME), Value::String("canopy"));
   EXPECT_EQ(Session(PMIX_HOSTNAME_KEEP_FQDN), Value::Bool(true));
+  EXPECT_EQ(Session(PMIX_SERVER_HOSTNAME), Value::String("member5"));
   EXPECT_EQ(Job(PMIX_NPROC_OFFSET), Value::Rank(100));
   EXPECT_EQ(Job(PMIX_JOBID), Value::String("job-7"));
   EXPECT_EQ(Job(PMIX_JOB_SIZE), Value::Uint32(4));
   EXPECT_EQ(Job(PMIX_MAX_PROCS), Value::Uint32(4));
   EXPECT_EQ(Job(PMIX_JOB_NUM_APPS), Value::Uint32(2));
   EXPECT_EQ(Job(PMIX_NUM_NODES), Value::Uint32(2));
-  for (const auto& realm :
-       {Session(PMIX_ALLOCATED_NODELIST), Job(PMIX_ALLOCATED_NODELIST)}) {
-    EXPECT_EQ(realm, Value::String("node01,node02,spare"));
-  }
+  EXPECT_EQ(Job(PMIX_ALLOCATED_NODELIST), Value::String("node01,node02,spare"));
   EXPECT_EQ(Job(PMIX_NUM_ALLOCATED_NODES), Value::Uint32(3));
+  EXPECT_EQ(Session(PMIX_NUM_ALLOCATED_NODES), Value::Uint32(6));
   EXPECT_EQ(Job(PMIX_CMD_LINE), Value::String("./a -x:./b"));
   EXPECT_EQ(Job(PMIX_NODE_LIST), Value::String("node01,node02"));
   EXPECT_EQ(Job(PMIX_NODE_MAP), Value::String("pmix[node[2:1-2]]"));
@@ -165,6 +169,25 @@ TEST_F(DatastoreTest, ParentOfASpawnedJob) {
   EXPECT_EQ(Proc(0, PMIX_PARENT_ID), Value::Proc({"job-1", 2}));
 }
 
+TEST_F(DatastoreTest, TheBatchSystemNamesTheJob) {
+  JobSpec spec = TwoNodes();
+  spec.env = {"SLURM_JOB_ID=", "X=1", "PBS_JOBID=77.host"};
+  Add(spec);
+  EXPECT_EQ(Job(PMIX_JOBID), Value::String("77.host"));
+  EXPECT_EQ(Job(PMIX_NSPACE), Value::String("job-7"));
+}
+
+TEST_F(DatastoreTest, WhatAnApplicationHasOfTheAllocation) {
+  JobSpec spec = TwoNodes();
+  spec.max_procs = 9;
+  spec.apps[1].allocation = {"node02"};
+  spec.apps[1].slots = 3;
+  Add(spec);
+  EXPECT_EQ(App(0, PMIX_NUM_SLOTS), Value::Uint32(9));
+  EXPECT_EQ(App(1, PMIX_NUM_SLOTS), Value::Uint32(3));
+  EXPECT_EQ(App(1, PMIX_ALLOCATED_NODELIST), Value::String("node02"));
+}
+
 TEST_F(DatastoreTest, AppAndNodeKeys) {
   Add();
   EXPECT_EQ(App(1, PMIX_APPLDR), Value::Rank(2));
@@ -173,16 +196,23 @@ TEST_F(DatastoreTest, AppAndNodeKeys) {
   EXPECT_EQ(App(0, PMIX_WDIR), Value::String("/work-a"));
   EXPECT_EQ(App(1, PMIX_WDIR), Value::String("/default"));
   EXPECT_EQ(App(1, PMIX_NODE_LIST), Value::String("node01,node02"));
+  EXPECT_EQ(App(1, PMIX_PROC_MAP), Value::String("pmix[2;3]"));
+  EXPECT_EQ(App(1, PMIX_APP_MAP_TYPE), Value::String("node"));
+  EXPECT_EQ(App(1, PMIX_NUM_SLOTS), Value::Uint32(4));
+  EXPECT_EQ(App(1, PMIX_NUM_ALLOCATED_NODES), Value::Uint32(3));
   EXPECT_EQ(Node(0, PMIX_HOSTNAME), Value::String("node01"));
   EXPECT_EQ(Node(1, PMIX_HOSTNAME_ALIASES), Value::String("n2,ten"));
-  EXPECT_EQ(Node(1, PMIX_NODEID), Value::Uint32(1));
+  EXPECT_EQ(Node(1, PMIX_NODEID), Value::Uint32(5));
+  EXPECT_EQ(reader_->NodeById(4), 0u);
+  EXPECT_FALSE(reader_->NodeById(1).has_value());
   EXPECT_EQ(Node(0, PMIX_LOCAL_PEERS), Value::String("0,2"));
   EXPECT_EQ(Node(0, PMIX_LOCALLDR), Value::Rank(0));
   EXPECT_EQ(Node(1, PMIX_NODE_OVERSUBSCRIBED), Value::Bool(true));
   EXPECT_EQ(Node(0, PMIX_NODE_OVERSUBSCRIBED), Value::Bool(false));
   EXPECT_EQ(Node(1, PMIX_AVAIL_PHYS_MEMORY), Value::Uint64(1 << 30));
-  EXPECT_TRUE(Node(0, PMIX_AVAIL_PHYS_MEMORY).empty());
-  EXPECT_EQ(Node(1, PMIX_TOPOLOGY_SIGNATURE), Value::String("sig"));
+  EXPECT_EQ(Node(0, PMIX_AVAIL_PHYS_MEMORY), Value::Uint64(1 << 29));
+  EXPECT_EQ(Node(1, PMIX_TOPOLOGY_SIGNATURE), Value::String("sig5"));
+  EXPECT_EQ(Node(0, PMIX_MAX_PROCS), Value::Uint32(2));
   const std::vector<ProcId> procs = {{"job-7", 1}, {"job-7", 3}};
   EXPECT_EQ(Node(1, PMIX_LOCAL_PROCS), Value::ProcArray(procs));
   const std::vector<std::string> cpusets = {"0", "2-3"};
@@ -197,10 +227,10 @@ TEST_F(DatastoreTest, ProcKeysHaveTheStandardsTypes) {
   EXPECT_EQ(Proc(3, PMIX_GLOBAL_RANK), Value::Rank(103));
   EXPECT_EQ(Proc(3, PMIX_APP_RANK), Value::Rank(1));
   EXPECT_EQ(Proc(3, PMIX_APPNUM), Value::Uint32(1));
-  EXPECT_EQ(Proc(3, PMIX_NODEID), Value::Uint32(1));
+  EXPECT_EQ(Proc(3, PMIX_NODEID), Value::Uint32(5));
   EXPECT_EQ(Proc(3, PMIX_LOCAL_RANK), Value::Uint16(1));
   EXPECT_EQ(Proc(3, PMIX_NODE_RANK), Value::Uint16(1));
-  EXPECT_EQ(Proc(3, PMIX_PACKAGE_RANK), Value::Uint16(1));
+  EXPECT_EQ(Proc(3, PMIX_PACKAGE_RANK), Value::Uint16(0));
   EXPECT_EQ(Proc(3, PMIX_REINCARNATION), Value::Uint32(0));
   EXPECT_EQ(Proc(3, PMIX_NSPACE), Value::String("job-7"));
   EXPECT_EQ(Proc(3, PMIX_PROCID), Value::Proc({"job-7", 3}));
@@ -213,6 +243,9 @@ TEST_F(DatastoreTest, ProcKeysHaveTheStandardsTypes) {
   EXPECT_TRUE(Proc(3, PMIX_PROC_PID).empty());
   store_.SetPid("job-7", 3, 4711);
   EXPECT_EQ(Proc(3, PMIX_PROC_PID), Value::Pid(4711));
+  store_.SetIncarnation({"job-7", 3}, 2);
+  store_.SetIncarnation({"none", 0}, 2);
+  EXPECT_EQ(Proc(3, PMIX_REINCARNATION), Value::Uint32(2));
 }
 
 TEST_F(DatastoreTest, CpusetsAreReadable) {

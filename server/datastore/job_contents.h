@@ -4,36 +4,14 @@
 #ifndef CANOPY_SERVER_DATASTORE_JOB_CONTENTS_H_
 #define CANOPY_SERVER_DATASTORE_JOB_CONTENTS_H_
 
-#include <cstdint>
-#include <functional>
-#include <optional>
 #include <string>
 
 #include "common/ids.h"
 #include "common/job.h"
 #include "common/shm/segment_writer.h"
+#include "server/datastore/node_facts.h"
 
 namespace canopy::datastore {
-
-// What the job's map does not tell about this agent and its node. Anything may
-// be empty: then the keys that need it are not there.
-struct NodeFacts {
-  NodeId self = 0;  // this agent
-  ProcId server;    // PMIX_SERVER_NSPACE, PMIX_SERVER_RANK
-  std::string cluster_id;
-  std::string rm_name = "canopy";
-  std::string rm_version;
-  // PMIX_TMPDIR; each job gets a directory below it, each local rank one below
-  // that.
-  std::string tmpdir;
-  uint64_t available_memory = 0;   // bytes
-  std::string topology_signature;  // PMIX_TOPOLOGY_SIGNATURE
-  // PMIX_LOCALITY_STRING of a process bound to a cpuset (hwloc list format;
-  // empty: not bound).
-  std::function<std::string(const std::string& cpuset)> locality;
-  // Number of the package that holds the cpuset; nothing when several do.
-  std::function<std::optional<uint32_t>(const std::string& cpuset)> package;
-};
 
 // PMIX_NSDIR and PMIX_PROCDIR; empty when there is no tmpdir.
 std::string JobDirectory(const NodeFacts& facts, const std::string& nspace);

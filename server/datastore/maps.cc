@@ -1,63 +1,13 @@
 #include "server/datastore/maps.h"
 
-#include <charconv>
 #include <cstddef>
 
 namespace canopy::datastore {
 namespace {
 
-bool IsDigit(char c) { return c >= '0' && c <= '9'; }
-
-struct NumberedName {
-  std::string_view prefix;
-  size_t width = 0;  // 0: no number
-  uint64_t number = 0;
-};
-
-NumberedName Split(const std::string& name) {
-  size_t begin = name.size();
-  while (begin > 0 && IsDigit(name[begin - 1])) --begin;
-  NumberedName split;
-  split.width = name.size() - begin;
-  // Names that are a number, or end in one that is none, are kept whole.
-  if (begin == 0 || split.width > 18) split.width = 0;
-  split.prefix =
-      std::string_view(name).substr(0, split.width == 0 ? name.size() : begin);
-  if (split.width != 0) {
-    std::from_chars(name.data() + begin, name.data() + name.size(),
-                    split.number);
-  }
-  return split;
-}
-
 void AppendRange(std::string* out, uint64_t first, uint64_t last) {
   *out += std::to_string(first);
   if (last != first) *out += "-" + std::to_string(last);
-}
-
-// Appends one folded group of names and returns the index behind it.
-size_t AppendGroup(const std::vector<NumberedName>& names, size_t i,
-                   std::string* out) {
-  const NumberedName& head = names[i];
-  *out += head.prefix;
-  if (head.width == 0) return i + 1;
-  *out += "[" + std::to_string(head.width) + ":";
-  bool first_range = true;
-  while (i < names.size() && names[i].width == head.width &&
-         names[i].prefix == head.prefix) {
-    const uint64_t first = names[i].number;
-    uint64_t last = first;
-    for (++i; i < names.size() && names[i].width == head.width &&
-              names[i].prefix == head.prefix && names[i].number == last + 1;
-         ++i) {
-      ++last;
-    }
-    if (!first_range) *out += ",";
-    first_range = false;
-    AppendRange(out, first, last);
-  }
-  *out += "]";
-  return i;
 }
 
 // So many consecutive ranks on one node.
@@ -117,18 +67,6 @@ std::string Join(const std::vector<std::string>& texts, char separator) {
     out += texts[i];
   }
   return out;
-}
-
-std::string NodeMapRegex(const std::vector<std::string>& names) {
-  std::vector<NumberedName> split;
-  split.reserve(names.size());
-  for (const std::string& name : names) split.push_back(Split(name));
-  std::string out = "pmix[";
-  for (size_t i = 0; i < split.size();) {
-    if (i != 0) out += ',';
-    i = AppendGroup(split, i, &out);
-  }
-  return out + "]";
 }
 
 std::string ProcMapRaw(const std::vector<std::vector<Rank>>& ranks) {

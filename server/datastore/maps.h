@@ -4,7 +4,6 @@
 
 #include <cstdint>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "common/ids.h"
@@ -15,11 +14,6 @@ namespace canopy::datastore {
 std::string RankList(const std::vector<Rank>& ranks);
 // "a,b,c".
 std::string Join(const std::vector<std::string>& texts, char separator);
-
-// PMIX_NODE_MAP: names that differ in a number at their end are folded,
-// "pmix[node[3:1-3,7],login]" for node001 to node003, node007 and login. The
-// order of the names is kept.
-std::string NodeMapRegex(const std::vector<std::string>& names);
 
 // PMIX_PROC_MAP_RAW: ranks of each node, nodes separated by semicolons.
 std::string ProcMapRaw(const std::vector<std::vector<Rank>>& ranks);

@@ -391,6 +391,8 @@ ProcessEnvironment::InheritedFd OpenPmixEndpoint::FdForRank(
 void OpenPmixEndpoint::OnProcess(const std::string& nspace, Rank rank,
                                  int pid) {
   if (!jobs_.SetPid({nspace, rank}, pid)) return;
+  // Another process is to come, and is to read how many there were.
+  if (pid == 0) jobs_.Find(nspace)->infos.clear();
   std::vector<core::ClientId> waiting;
   for (const core::ClientId id : unidentified_) {
     const Connection* c = connections_.Find(id);

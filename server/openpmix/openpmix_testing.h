@@ -50,7 +50,8 @@ class TestSegment {
           {node.name,
            node.aliases,
            EncodeValue(Value::String(node.name).raw()),
-           {Pair(PMIX_HOSTNAME, Value::String(node.name))}});
+           {Pair(PMIX_HOSTNAME, Value::String(node.name))},
+           node.agent});
     }
     for (Rank rank = 0; rank < job.procs.size(); ++rank) {
       shm::ProcContents proc;

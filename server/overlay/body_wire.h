@@ -153,6 +153,8 @@ void Describe(V& v, Is<ProcExit> auto& m) {
   v.Field(3, m.core_dumped);
   v.Field(4, m.called_init);
   v.Field(5, m.finalized);
+  v.Field(6, m.incarnation);
+  v.Field(7, m.restarted);
 }
 
 template <typename V>
@@ -374,6 +376,13 @@ void Describe(V& v, Is<DirectoryClaim> auto& m) {
 }
 
 template <typename V>
+void Describe(V& v, Is<RankRestarted> auto& m) {
+  v.Bounded(1, m.nspace, kMaxNspaceLen);
+  v.Field(2, m.rank);
+  v.Field(3, m.incarnation);
+}
+
+template <typename V>
 void Describe(V& v, Is<DirectoryAnswer> auto& m) {
   v.Field(1, m.request);
   v.Field(2, m.status);
@@ -467,6 +476,8 @@ struct BodyField<core::DirectoryFound> : std::integral_constant<uint32_t, 36> {
 template <>
 struct BodyField<core::DirectoryClaim> : std::integral_constant<uint32_t, 37> {
 };
+template <>
+struct BodyField<core::RankRestarted> : std::integral_constant<uint32_t, 39> {};
 template <>
 struct BodyField<core::DirectoryAnswer> : std::integral_constant<uint32_t, 38> {
 };

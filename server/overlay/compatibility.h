@@ -21,8 +21,8 @@ namespace canopy::overlay {
 inline constexpr uint32_t kNewestVersion = 6;
 inline constexpr uint32_t kOldestVersion = 5;
 // The first version with JobQuery, JobQueryReply, SyncComplete, NodeLost,
-// JobMapRequest, JobMapReply, AbortReply, SpawnRequest, SpawnReply, and the
-// messages about publications.
+// JobMapRequest, JobMapReply, AbortReply, SpawnRequest, SpawnReply,
+// RankRestarted and the messages about publications.
 inline constexpr uint32_t kOwnMessages = 6;
 
 // Sets fields introduced after `version` to the value that their absence means.

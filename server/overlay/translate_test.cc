@@ -64,7 +64,7 @@ std::vector<MessageBody> Samples() {
                         {{"why", "all of it", {1, 70000}, 9}, {}}},
       core::JobStart{"job-1"},
       core::JobStarted{"job-1", 512, {{0, -1, ""}}},
-      core::JobExits{"job-1", {{1, 256, true, true, true}, {}}},
+      core::JobExits{"job-1", {{1, 256, true, true, true, 2, true}, {}}},
       core::JobSignal{"job-1", 9, {0, 300, 1}},
       core::JobKill{"job-1", {70000}, -181, "told so"},
       core::JobForget{"job-1"},
@@ -94,6 +94,7 @@ std::vector<MessageBody> Samples() {
       core::DirectoryClaim{
           7, {kProc, 9}, {kProc, 17, 70000}, core::ClaimKind::kReturn},
       core::DirectoryAnswer{8, -53},
+      core::RankRestarted{"job-1", 3, 2},
   };
 }
 

@@ -8,6 +8,7 @@
 #include "common/ids.h"
 #include "common/job.h"
 #include "common/status.h"
+#include "server/core/modex/process_facts.h"
 #include "server/overlay/body_wire.h"
 
 namespace canopy::overlay {
@@ -46,6 +47,11 @@ std::string Encode(const T& message) {
 
 bool IsLoss(const core::ProcExit& exit) {
   return exit.wait_status == kLostWithNode;
+}
+
+// Version 5 has no ends of processes but those of ranks.
+bool HasNoForm(const core::ProcExit& exit) {
+  return IsLoss(exit) || exit.restarted;
 }
 
 // A job map as agents of version 5 can read it; what is none stays as it is.
@@ -95,20 +101,23 @@ struct Encoder {
   }
   std::string operator()(const core::SpawnRequest&) const { return ""; }
   std::string operator()(const core::SpawnReply&) const { return ""; }
+  std::string operator()(const core::RankRestarted&) const { return ""; }
 
   // Its agents answer no abort and await no answer.
   std::string operator()(const core::AbortReply&) const { return {}; }
 
   std::string operator()(const core::JobExits& m) const {
-    if (std::ranges::none_of(m.exits, IsLoss)) {
+    if (std::ranges::none_of(m.exits, HasNoForm)) {
       return m.exits.empty() ? std::string() : Encode(m);
     }
     core::JobExits exits = m;
-    std::erase_if(exits.exits, IsLoss);
+    std::erase_if(exits.exits, HasNoForm);
     return (*this)(exits);
   }
   std::string operator()(const core::DmodexRequest& m) const {
-    return m.target.rank == kRankWildcard ? std::string() : Encode(m);
+    const bool known =
+        m.target.rank != kRankWildcard && !core::IsProcessFact(m.key);
+    return known ? Encode(m) : std::string();
   }
   std::string operator()(const core::DmodexReply& m) const {
     return m.target.rank == kRankWildcard ? std::string() : Encode(m);
@@ -171,6 +180,9 @@ std::optional<core::MessageBody> AnswerOfVersion5(
           return core::DirectoryAnswer{m.request, kErrNotSupported};
         } else if constexpr (std::is_same_v<T, core::SpawnRequest>) {
           return core::SpawnReply{m.proc, m.request, kErrNotSupported, {}, {}};
+        } else if constexpr (std::is_same_v<T, core::DmodexRequest>) {
+          if (!core::IsProcessFact(m.key)) return std::nullopt;
+          return core::DmodexReply{m.request, kErrNotFound, m.target, {}, 0};
         } else if constexpr (std::is_same_v<T, core::AbortMessage>) {
           return AnswerTo(m);
         } else {

@@ -61,6 +61,17 @@ TEST(Version5, PublishingIsRefusedInItsName) {
   EXPECT_FALSE(AnswerOfVersion5(core::JobQuery{"job"}));
 }
 
+TEST(Version5, FactsOfAProcessAreNotFound) {
+  const core::DmodexRequest request{4, {"job", 3}, "pmix.ppid", 0, 0};
+  EXPECT_FALSE(CanExpress(request));
+  const auto answer = AnswerOfVersion5(request);
+  ASSERT_TRUE(answer);
+  EXPECT_EQ(std::get<core::DmodexReply>(*answer).request, 4u);
+  EXPECT_EQ(std::get<core::DmodexReply>(*answer).status, kErrNotFound);
+  EXPECT_FALSE(
+      AnswerOfVersion5(core::DmodexRequest{4, {"job", 3}, "key", 0, 0}));
+}
+
 TEST(Version5, AQueryIsAReportWithoutExits) {
   const v1::Body sent = Sent(core::JobQuery{"job"});
   EXPECT_EQ(sent.job_exits().nspace(), "job");
@@ -163,7 +174,9 @@ TEST(Version5, WhatWouldMeanSomethingElseIsNotSent) {
   const core::ProcExit loss{1, kLost, false, false, false};
   const core::ProcExit exit{2, 0, false, true, true};
   EXPECT_FALSE(CanExpress(core::JobExits{"job", {loss}}));
-  const v1::Body sent = Sent(core::JobExits{"job", {loss, exit}});
+  const core::ProcExit restarted{3, 9, false, true, false, 0, true};
+  EXPECT_FALSE(CanExpress(core::JobExits{"job", {restarted}}));
+  const v1::Body sent = Sent(core::JobExits{"job", {loss, restarted, exit}});
   ASSERT_EQ(sent.job_exits().exits_size(), 1);
   EXPECT_EQ(sent.job_exits().exits(0).rank(), 2u);
 }

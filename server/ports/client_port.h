@@ -13,7 +13,7 @@
 namespace canopy {
 
 // Top 8 bits of core::ClientId: which adapter holds the connection.
-enum class ClientKind : uint8_t { kLocal = 1, kOpenPmix = 2, kPmi1 = 3 };
+enum class ClientKind : uint8_t { kLocal = 1, kOpenPmix = 2, kPmi = 3 };
 
 inline core::ClientId MakeClientId(ClientKind kind, uint64_t number) {
   return (static_cast<uint64_t>(kind) << 56) | number;

@@ -13,6 +13,7 @@ class ProcessPort {
   virtual ~ProcessPort() = default;
   virtual void Prepare(const core::PrepareLocal& job) = 0;
   virtual void Start(const core::StartLocal& start) = 0;
+  virtual void Restart(const core::RestartLocal& restart) = 0;
   virtual void Signal(const core::SignalLocal& signal) = 0;
   virtual void Kill(const core::KillLocal& kill) = 0;
   virtual void Forget(const std::string& nspace) = 0;

@@ -72,6 +72,10 @@ void ProcessAdapter::Start(const core::StartLocal& start) {
                          "namespace " + start.nspace + " is not prepared"});
 }
 
+void ProcessAdapter::Restart(const core::RestartLocal& restart) {
+  if (ShimJob* const job = Find(restart.nspace)) job->Restart(restart);
+}
+
 void ProcessAdapter::Signal(const core::SignalLocal& signal) {
   if (ShimJob* const job = Find(signal.nspace)) job->Signal(signal);
 }

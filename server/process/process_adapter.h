@@ -58,6 +58,7 @@ class ProcessAdapter : public ProcessPort, public FdStorePort {
 
   void Prepare(const core::PrepareLocal& job) override;
   void Start(const core::StartLocal& start) override;
+  void Restart(const core::RestartLocal& restart) override;
   void Signal(const core::SignalLocal& signal) override;
   void Kill(const core::KillLocal& kill) override;
   void Forget(const std::string& nspace) override;

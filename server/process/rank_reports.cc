@@ -23,28 +23,33 @@ std::string Summarize(const std::vector<StartError>& errors) {
   return text;
 }
 
-core::ProcExit ExitOf(Rank rank, int wait_status) {
+core::ProcExit ExitOf(Rank rank, int wait_status, uint32_t incarnation) {
   core::ProcExit exit;
   exit.rank = rank;
   exit.wait_status = wait_status;
+  exit.incarnation = incarnation;
   return exit;
 }
 
 }  // namespace
 
 void RankReports::Begin(const std::string& nspace, bool merge_stderr,
-                        std::unordered_map<Rank, int> ranks) {
+                        Unreported ranks) {
   nspace_ = nspace;
   merge_stderr_ = merge_stderr;
   unreported_ = std::move(ranks);
 }
 
-void RankReports::ReportStarted(const Started& m) {
+void RankReports::NoteProcesses(const Started& m) {
   for (const StartedRank& rank : m.ranks) {
     const auto it = unreported_.find(rank.rank);
-    if (it != unreported_.end()) it->second = rank.pid;
+    if (it != unreported_.end()) it->second.pid = rank.pid;
   }
   ReportProcesses(m.ranks);
+}
+
+void RankReports::ReportStarted(const Started& m) {
+  NoteProcesses(m);
   core::LocalStarted started;
   started.nspace = nspace_;
   started.procs = static_cast<uint32_t>(m.ranks.size());
@@ -59,12 +64,34 @@ void RankReports::ReportStart(int status, const std::string& text) {
   context_->sink->OnInput(core::LocalStarted{nspace_, 0, status, text});
 }
 
+void RankReports::Await(Rank rank, uint32_t incarnation) {
+  unreported_[rank] = {0, incarnation};
+  // It may connect before its number is known, and is not the one before it.
+  ReportProcesses({{rank, 0}});
+}
+
+// One that could not be started has an exit to come.
+void RankReports::ReportRestarted(const Started& m) { NoteProcesses(m); }
+
+void RankReports::ReportNoProcess(Rank rank) {
+  const auto process = unreported_.extract(rank);
+  if (process.empty()) return;
+  context_->sink->OnInput(
+      core::LocalExits{nspace_,
+                       {ExitOf(rank, SIGKILL, process.mapped().incarnation)},
+                       /*final=*/true});
+}
+
 void RankReports::ReportProcesses(const std::vector<StartedRank>& ranks) {
+  if (ranks.empty()) return;
+  core::LocalProcesses started{nspace_, {}};
   for (const StartedRank& rank : ranks) {
+    started.processes.push_back({rank.rank, rank.pid});
     for (ProcessEnvironment* environment : context_->environments) {
       environment->OnProcess(nspace_, rank.rank, rank.pid);
     }
   }
+  context_->sink->OnInput(std::move(started));
 }
 
 bool RankReports::ReportOutput(std::string_view payload) {
@@ -86,8 +113,14 @@ bool RankReports::ReportExits(std::string_view payload) {
   core::LocalExits exits;
   exits.nspace = nspace_;
   for (const ExitedRank& rank : ranks) {
-    if (unreported_.erase(rank.rank) == 0) continue;
-    core::ProcExit exit = ExitOf(rank.rank, rank.wait_status);
+    const auto process = unreported_.find(rank.rank);
+    // One of an earlier process may come again.
+    if (process == unreported_.end() ||
+        process->second.incarnation != rank.incarnation) {
+      continue;
+    }
+    unreported_.erase(process);
+    core::ProcExit exit = ExitOf(rank.rank, rank.wait_status, rank.incarnation);
     exit.core_dumped =
         WIFSIGNALED(rank.wait_status) && WCOREDUMP(rank.wait_status);
     exits.exits.push_back(exit);
@@ -106,8 +139,9 @@ void RankReports::ReportLoss(const std::vector<Rank>& local_ranks) {
   }
   core::LocalExits exits;
   exits.nspace = nspace_;
-  for (const auto& [rank, pid] : std::exchange(unreported_, {})) {
-    exits.exits.push_back(ExitOf(rank, SIGKILL));
+  exits.final = true;
+  for (const auto& [rank, process] : std::exchange(unreported_, {})) {
+    exits.exits.push_back(ExitOf(rank, SIGKILL, process.incarnation));
   }
   std::sort(exits.exits.begin(), exits.exits.end(),
             [](const auto& a, const auto& b) { return a.rank < b.rank; });
@@ -116,8 +150,8 @@ void RankReports::ReportLoss(const std::vector<Rank>& local_ranks) {
 
 std::unordered_set<int> RankReports::Groups() const {
   std::unordered_set<int> groups;
-  for (const auto& [rank, pid] : unreported_) {
-    if (pid > 1) groups.insert(pid);
+  for (const auto& [rank, process] : unreported_) {
+    if (process.pid > 1) groups.insert(process.pid);
   }
   return groups;
 }

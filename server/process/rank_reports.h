@@ -16,21 +16,30 @@
 
 namespace canopy::process {
 
-// Each rank gets one exit. Loop thread only; everything goes to the context's
-// sink and environments.
+// Each process of a rank gets one exit. Loop thread only; everything goes to
+// the context's sink and environments.
 class RankReports {
  public:
+  struct Process {
+    int pid = 0;  // 0: not known
+    uint32_t incarnation = 0;
+  };
+  using Unreported = std::unordered_map<Rank, Process>;
+
   explicit RankReports(const ProcessContext* context) : context_(context) {}
 
-  // Before anything else. `ranks`: those without an exit so far, each with its
-  // process id or 0.
-  void Begin(const std::string& nspace, bool merge_stderr,
-             std::unordered_map<Rank, int> ranks);
+  // Before anything else. `ranks`: those without an exit so far.
+  void Begin(const std::string& nspace, bool merge_stderr, Unreported ranks);
   bool empty() const { return unreported_.empty(); }
 
   void ReportStarted(const Started& started);
   // 0: all is well, without a process.
   void ReportStart(int status, const std::string& text);
+  // The rank, whose last process has an exit, gets another one.
+  void Await(Rank rank, uint32_t incarnation);
+  void ReportRestarted(const Started& started);
+  // That process can not be: as if it had been killed.
+  void ReportNoProcess(Rank rank);
   // To the environments alone.
   void ReportProcesses(const std::vector<StartedRank>& ranks);
 
@@ -48,10 +57,12 @@ class RankReports {
   std::unordered_set<int> Groups() const;
 
  private:
+  void NoteProcesses(const Started& started);
+
   const ProcessContext* const context_;
   std::string nspace_;
   bool merge_stderr_ = false;
-  std::unordered_map<Rank, int> unreported_;
+  Unreported unreported_;
   uint64_t output_end_ = 0;  // position of what was reported last
 };
 

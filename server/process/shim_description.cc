@@ -36,6 +36,7 @@ PrepareJob DescribeJob(const ProcessContext& context,
   out.uid = job.uid;
   out.gid = job.gid;
   out.merge_stderr = job.merge_stderr;
+  out.index_argv = job.index_argv;
   out.record = EncodeJobSpec(job);
   out.env = std::move(environment.base);
   for (size_t i = 0; i < job.apps.size(); ++i) {

@@ -28,8 +28,8 @@ ShimJob::ShimJob(const ProcessContext* context, const core::PrepareLocal& job,
       on_gone_(std::move(on_gone)),
       state_(ShimState::kNew),
       reports_(context) {
-  std::unordered_map<Rank, int> ranks;
-  for (const Rank rank : LocalRanks()) ranks.emplace(rank, 0);
+  RankReports::Unreported ranks;
+  for (const Rank rank : LocalRanks()) ranks[rank];
   reports_.Begin(nspace(), job_.job->merge_stderr, std::move(ranks));
 }
 
@@ -137,6 +137,22 @@ void ShimJob::Start(uint16_t port) {
   channel_->Send(FrameType::kStart,
                  port == 0 ? "" : EncodeNames({TorchPortVariable(port)}));
   channel_->Flush();
+}
+
+// What was typed went to its predecessor: it finds the end of its input.
+void ShimJob::Restart(const core::RestartLocal& restart) {
+  reports_.Await(restart.rank, restart.incarnation);
+  if (channel_ == nullptr || version_ < 5 || !started()) {
+    return reports_.ReportNoProcess(restart.rank);
+  }
+  std::vector<UniqueFd> fds;
+  RestartRank request{restart.incarnation,
+                      DescribeRank(*context_, job_, restart.rank, &fds)};
+  request.spec.has_stdin = false;
+  if (!job_.job->rendezvous_host.empty()) {
+    request.spec.env.push_back(TorchRestartVariable(restart.incarnation));
+  }
+  channel_->Send(FrameType::kRestart, Encode(request), Bytes(), std::move(fds));
 }
 
 void ShimJob::ResumeReports() {
@@ -275,6 +291,8 @@ bool ShimJob::Handle(FrameChannel::Frame& frame) {
       return reports_.ReportOutput(frame.payload);
     case FrameType::kExits:
       return reports_.ReportExits(frame.payload);
+    case FrameType::kRestarted:
+      return OnRestarted(frame.payload);
     case FrameType::kInputDone:
       return OnInputDone(frame.payload);
     case FrameType::kResumed:
@@ -321,10 +339,10 @@ bool ShimJob::OnWelcome(FrameChannel::Frame& frame) {
 }
 
 void ShimJob::TakeRanks(std::vector<RankState> ranks) {
-  std::unordered_map<Rank, int> unreported;
+  RankReports::Unreported unreported;
   for (const RankState& rank : ranks) {
     const bool runs = rank.phase == RankPhase::kRunning;
-    unreported.emplace(rank.rank, runs ? rank.pid : 0);
+    unreported[rank.rank] = {runs ? rank.pid : 0, rank.incarnation};
   }
   ranks_ = std::move(ranks);
   reports_.Begin(nspace(), job_.job->merge_stderr, std::move(unreported));
@@ -350,6 +368,13 @@ bool ShimJob::OnStarted(std::string_view payload) {
   if (!Decode(payload, &m)) return false;
   Advance(ShimEvent::kStartedFrame);
   reports_.ReportStarted(m);
+  return true;
+}
+
+bool ShimJob::OnRestarted(std::string_view payload) {
+  Started m;
+  if (!Decode(payload, &m)) return false;
+  reports_.ReportRestarted(m);
   return true;
 }
 

@@ -53,6 +53,8 @@ class ShimJob {
   void Prepare();
   // `port`: as in core::StartLocal.
   void Start(uint16_t port);
+  // Answered by an exit, if there is no process to be.
+  void Restart(const core::RestartLocal& restart);
   void ResumeReports();
   void Signal(const core::SignalLocal& signal);
   void Kill(const core::KillLocal& kill);
@@ -98,6 +100,7 @@ class ShimJob {
   void TakeRanks(std::vector<RankState> ranks);
   bool OnPrepared(std::string_view payload);
   bool OnStarted(std::string_view payload);
+  bool OnRestarted(std::string_view payload);
   bool OnInputDone(std::string_view payload);
   bool OnResumed(std::string_view payload);
   void OnLost(const std::string& reason);

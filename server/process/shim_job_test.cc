@@ -168,6 +168,9 @@ void JobUnderTest::Apply(ShimEvent event) {
       if (!gone_) job_->PutText(text, [](int) {});
       return Send(FrameType::kTextTaken, Encode(TextTaken{}));
     }
+    case ShimEvent::kRestartedFrame: {
+      return Send(FrameType::kRestarted, Encode(Started{}));
+    }
     case ShimEvent::kReplacedFrame:
       return Send(FrameType::kReplaced, "");
     case ShimEvent::kUnknownFrame:

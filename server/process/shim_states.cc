@@ -46,6 +46,7 @@ constexpr Row kTable[] = {
     {E::kInputDone,     "InputDone",        {kNo,          kNo,          kOk,          kOk,          kOk,          kOk,          kSkip,        kSkip,    kSkip,    kSkip}},
     {E::kResumed,       "Resumed",          {kNo,          kNo,          kNo,          kOk,          kOk,          kOk,          kSkip,        kSkip,    kSkip,    kSkip}},
     {E::kTextTaken,     "TextTaken",        {kNo,          kNo,          kNo,          kNo,          kOk,          kOk,          kSkip,        kSkip,    kSkip,    kSkip}},
+    {E::kRestartedFrame, "Restarted",       {kNo,          kNo,          kNo,          kNo,          kNo,          kOk,          kSkip,        kSkip,    kSkip,    kSkip}},
     {E::kReplacedFrame, "Replaced",         {kToReplaced,  kNo,          kToReplaced,  kToReplaced,  kToReplaced,  kToReplaced,  kSkip,        kSkip,    kSkip,    kSkip}},
     {E::kUnknownFrame,  "another frame",    {kNo,          kNo,          kNo,          kNo,          kNo,          kNo,          kSkip,        kSkip,    kSkip,    kSkip}},
     {E::kFoundPrepared, "*found prepared*", {kToPrepared,  kSkip,        kSkip,        kSkip,        kSkip,        kSkip,        kSkip,        kSkip,    kSkip,    kSkip}},
@@ -90,6 +91,8 @@ ShimEvent ShimEventOf(FrameType type) {
       return E::kResumed;
     case FrameType::kTextTaken:
       return E::kTextTaken;
+    case FrameType::kRestarted:
+      return E::kRestartedFrame;
     case FrameType::kReplaced:
       return E::kReplacedFrame;
     default:

@@ -37,6 +37,7 @@ enum class ShimEvent : uint8_t {
   kInputDone,
   kResumed,
   kTextTaken,
+  kRestartedFrame,
   kReplacedFrame,
   kUnknownFrame,
   // What they, or the lack of local ranks, amount to.
@@ -50,7 +51,7 @@ enum class ShimEvent : uint8_t {
   kForget,
   kLost,  // the connection
 };
-inline constexpr size_t kShimEvents = 19;
+inline constexpr size_t kShimEvents = 20;
 
 // Any thread.
 ShimEvent ShimEventOf(FrameType type);

@@ -18,7 +18,7 @@ std::vector<std::string> TorchJobVariables(const JobSpec& job) {
           Entry("GROUP_WORLD_SIZE", job.nodes.size()), "ROLE_NAME=default",
           Entry("ROLE_WORLD_SIZE", job.procs.size()),
           "TORCHELASTIC_RUN_ID=" + job.nspace, "TORCHELASTIC_RESTART_COUNT=0",
-          "TORCHELASTIC_MAX_RESTARTS=0",
+          Entry("TORCHELASTIC_MAX_RESTARTS", job.max_restarts),
           // Rank 0 serves the store itself.
           "TORCHELASTIC_USE_AGENT_STORE=False"};
 }
@@ -35,6 +35,10 @@ std::vector<std::string> TorchRankVariables(const core::PrepareLocal& prepare,
       Entry("LOCAL_WORLD_SIZE", prepare.layout->ranks_on(node).size()),
       Entry("GROUP_RANK", node),
   };
+}
+
+std::string TorchRestartVariable(uint32_t incarnation) {
+  return Entry("TORCHELASTIC_RESTART_COUNT", incarnation);
 }
 
 std::string TorchPortVariable(uint16_t port) {

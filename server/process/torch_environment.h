@@ -18,6 +18,8 @@ namespace canopy::process {
 std::vector<std::string> TorchJobVariables(const JobSpec& job);
 std::vector<std::string> TorchRankVariables(const core::PrepareLocal& prepare,
                                             Rank rank);
+// Of another process of a rank.
+std::string TorchRestartVariable(uint32_t incarnation);
 // Known when all nodes are prepared.
 std::string TorchPortVariable(uint16_t port);
 

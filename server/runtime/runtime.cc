@@ -131,6 +131,10 @@ void AgentRuntime::Do(core::PublishRank& action) {
   Do(reply);
 }
 
+void AgentRuntime::Do(core::SetIncarnation& action) {
+  ports_.datastore->SetIncarnation(action.proc, action.incarnation);
+}
+
 void AgentRuntime::Do(core::AwaitCommit& action) {
   for (auto& [kind, port] : ports_.clients) port->AwaitCommit(action.proc);
 }
@@ -149,6 +153,10 @@ void AgentRuntime::Do(core::PrepareLocal& action) {
 
 void AgentRuntime::Do(core::StartLocal& action) {
   ports_.process->Start(action);
+}
+
+void AgentRuntime::Do(core::RestartLocal& action) {
+  ports_.process->Restart(action);
 }
 
 void AgentRuntime::Do(core::SignalLocal& action) {
@@ -190,9 +198,7 @@ void AgentRuntime::Do(core::SetDeadline& action) {
   });
 }
 
-void AgentRuntime::Do(core::HostSpawn& action) {
-  ports_.jobs->OnSpawn(action);
-}
+void AgentRuntime::Do(core::HostSpawn& action) { ports_.jobs->OnSpawn(action); }
 
 void AgentRuntime::Do(core::JobChanged& action) {
   ports_.jobs->OnJobChanged(action);

@@ -74,9 +74,11 @@ class AgentRuntime : public InputSink {
   void Do(core::RegisterJob& action);
   void Do(core::DropJob& action);
   void Do(core::PublishRank& action);
+  void Do(core::SetIncarnation& action);
   void Do(core::AwaitCommit& action);
   void Do(core::PrepareLocal& action);
   void Do(core::StartLocal& action);
+  void Do(core::RestartLocal& action);
   void Do(core::SignalLocal& action);
   void Do(core::KillLocal& action);
   void Do(core::ForgetLocal& action);

@@ -55,6 +55,7 @@ class FullDatastore : public DatastorePort {
   Status Publish(const core::PublishRank&) override {
     return Status(kErrOutOfResource, "full");
   }
+  void SetIncarnation(const ProcId&, uint32_t) override {}
   void DropJob(const std::string&) override {}
 };
 
@@ -62,6 +63,7 @@ class NoProcesses : public ProcessPort {
  public:
   void Prepare(const core::PrepareLocal&) override {}
   void Start(const core::StartLocal&) override {}
+  void Restart(const core::RestartLocal&) override {}
   void Signal(const core::SignalLocal&) override {}
   void Kill(const core::KillLocal&) override {}
   void Forget(const std::string&) override {}

@@ -10,6 +10,7 @@
 #include <fstream>
 #include <iterator>
 
+#include "common/hosts.h"
 #include "server/security/identity.h"
 
 namespace canopy::security {
@@ -65,8 +66,8 @@ Status CheckPlaintext(const SecurityConfig& config,
 
 bool IsLocalAddress(const std::string& address) {
   if (address.starts_with("unix:")) return true;
-  std::string host = address.substr(0, address.rfind(':'));
-  if (host == "localhost" || host == "[::1]") return true;
+  const std::string host = HostOfAddress(address);
+  if (host == "localhost" || address.starts_with("[::1]:")) return true;
   // A name such as 127.example.org must not pass for a loopback address.
   in_addr ip;
   return inet_pton(AF_INET, host.c_str(), &ip) == 1 &&

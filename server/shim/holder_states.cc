@@ -44,6 +44,7 @@ constexpr Row kTable[] = {
     {E::kInput,        "Input",      {kNo,         kOk,        kOk,        kOk,       kSkip,       kSkip}},
     {E::kCredit,       "Credit",     {kNo,         kOk,        kOk,        kOk,       kSkip,       kSkip}},
     {E::kText,         "Text",       {kNo,         kOk,        kOk,        kOk,       kSkip,       kSkip}},
+    {E::kRestart,      "Restart",    {kNo,         kNo,        kNo,        kOk,       kSkip,       kSkip}},
     {E::kHold,         "Hold",       {kOk,         kOk,        kOk,        kOk,       kSkip,       kSkip}},
     {E::kHoldMany,     "HoldMany",   {kOk,         kOk,        kOk,        kOk,       kSkip,       kSkip}},
     {E::kRelease,      "Release",    {kOk,         kOk,        kOk,        kOk,       kSkip,       kSkip}},
@@ -92,6 +93,8 @@ HolderEvent HolderEventOf(FrameType type) {
       return E::kCredit;
     case FrameType::kText:
       return E::kText;
+    case FrameType::kRestart:
+      return E::kRestart;
     case FrameType::kHold:
       return E::kHold;
     case FrameType::kHoldMany:

@@ -35,6 +35,7 @@ enum class HolderEvent : uint8_t {
   kInput,
   kCredit,
   kText,
+  kRestart,
   kHold,
   kHoldMany,
   kRelease,
@@ -47,7 +48,7 @@ enum class HolderEvent : uint8_t {
   kTerminated,   // by a signal
   kGraceOver,    // since the end began
 };
-inline constexpr size_t kHolderEvents = 21;
+inline constexpr size_t kHolderEvents = 22;
 
 // Any thread.
 HolderEvent HolderEventOf(FrameType type);

@@ -126,6 +126,8 @@ bool JobHolder::Handle(Frame& frame) {
       return true;
     case FrameType::kStart:
       return HandleStart(frame);
+    case FrameType::kRestart:
+      return HandleRestart(frame);
     case FrameType::kResume:
       HandleResume();
       return true;
@@ -199,13 +201,12 @@ void JobHolder::HandleCheck() {
 }
 
 bool JobHolder::HandleStart(Frame& frame) {
-  std::vector<std::string> variables;
-  if (!frame.payload.empty() && !DecodeNames(frame.payload, &variables)) {
+  if (!frame.payload.empty() && !DecodeNames(frame.payload, &variables_)) {
     return false;
   }
   for (LocalProcess& process : processes_.all()) {
-    process.spec.env.insert(process.spec.env.end(), variables.begin(),
-                            variables.end());
+    process.spec.env.insert(process.spec.env.end(), variables_.begin(),
+                            variables_.end());
   }
   agent_.Send(
       FrameType::kStarted,
@@ -215,6 +216,27 @@ bool JobHolder::HandleStart(Frame& frame) {
   for (LocalProcess& process : processes_.all()) {
     if (process.phase != RankPhase::kRunning) OnEnded(&process);
   }
+  OnChildSignal();
+  return true;
+}
+
+// Its predecessor's exit is not reported any more.
+bool JobHolder::HandleRestart(Frame& frame) {
+  RestartRank restart;
+  if (!Decode(frame.payload, &restart)) return false;
+  LocalProcess* const process =
+      processes_.Replace(std::move(restart), frame.fds);
+  if (process == nullptr) return true;
+  process->spec.env.insert(process->spec.env.end(), variables_.begin(),
+                           variables_.end());
+  pump_->Drop(process->spec.rank);
+  agent_.Send(FrameType::kRestarted,
+              Encode(starter_->StartAgain(process, pump_.get(), feed_.get())));
+  if (process->phase != RankPhase::kRunning) {
+    OnEnded(process);
+    return true;
+  }
+  processes_.NoteStarted();
   OnChildSignal();
   return true;
 }
@@ -330,8 +352,12 @@ void JobHolder::OnEnded(LocalProcess* process) {
 }
 
 void JobHolder::WaitForStreams(LocalProcess* process) {
-  loop_->AddTimer(kStreamWaitNs, [this, process] {
-    if (pump_ == nullptr || process->reportable) return;
+  const uint32_t incarnation = process->incarnation;
+  loop_->AddTimer(kStreamWaitNs, [this, process, incarnation] {
+    if (pump_ == nullptr || process->reportable ||
+        process->incarnation != incarnation) {
+      return;
+    }
     if (pump_->IsHeldBack(process->spec.rank)) return WaitForStreams(process);
     MakeReportable(process);
   });
@@ -339,7 +365,8 @@ void JobHolder::WaitForStreams(LocalProcess* process) {
 
 void JobHolder::MakeReportable(LocalProcess* process) {
   process->reportable = true;
-  reports_.AddExit({process->spec.rank, process->wait_status});
+  reports_.AddExit(
+      {process->spec.rank, process->wait_status, process->incarnation});
 }
 
 }  // namespace canopy::process

@@ -6,6 +6,8 @@
 
 #include <cstdint>
 #include <memory>
+#include <string>
+#include <vector>
 
 #include "common/event_loop.h"
 #include "common/posix/unique_fd.h"
@@ -66,6 +68,7 @@ class JobHolder {
   bool HandleRanks(Frame& frame);
   void HandleCheck();
   bool HandleStart(Frame& frame);
+  bool HandleRestart(Frame& frame);
   void HandleResume();
   bool HandleSignal(Frame& frame);
   bool HandleKill(Frame& frame);
@@ -91,6 +94,7 @@ class JobHolder {
   ProcessTable processes_;
   EventLoop::TimerId orphan_timer_ = 0;
   uint64_t orphan_ms_ = 0;
+  std::vector<std::string> variables_;  // of Start
   // From kDescribed on; what moves data, until kEnding.
   std::unique_ptr<ProcessStarter> starter_;
   std::unique_ptr<OutputPump> pump_;

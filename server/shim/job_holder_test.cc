@@ -149,6 +149,8 @@ void ShimUnderTest::Apply(HolderEvent event) {
       text.parts = {{kChannelStderr, "text"}};
       return Send(FrameType::kText, Encode(text));
     }
+    case HolderEvent::kRestart:
+      return Send(FrameType::kRestart, Encode(RestartRank{1, RankSpec()}));
     case HolderEvent::kHold:
       fds.emplace_back(dup(STDERR_FILENO));
       return Send(FrameType::kHold, EncodeName("fd"), std::move(fds));

@@ -54,6 +54,19 @@ void OutputPump::Add(Rank rank, uint16_t channel, UniqueFd pipe) {
   ++of_rank.open;
 }
 
+void OutputPump::Drop(Rank rank) {
+  const auto of_rank = ranks_.extract(rank);
+  if (of_rank.empty()) return;
+  std::erase_if(ready_, [rank](const Stream* s) { return s->rank == rank; });
+  std::erase_if(streams_, [&](const std::unique_ptr<Stream>& stream) {
+    if (stream->rank != rank) return false;
+    if (stream->pipe) loop_->Unwatch(stream->pipe.get());
+    for (const Text& text : stream->texts) waiting_bytes_ -= text.data.size();
+    waiting_texts_ -= stream->texts.size();
+    return true;
+  });
+}
+
 bool OutputPump::WindowOpen() const {
   return kept_bytes_ < window_ && kept_.size() < kMaxChunks;
 }

@@ -40,6 +40,10 @@ class OutputPump {
   // Takes the reading end of a pipe.
   void Add(Rank rank, uint16_t channel, UniqueFd pipe);
 
+  // Gives up the streams of the rank, whose process has ended: another one's
+  // are added in their place. What was read of them stays.
+  void Drop(Rank rank);
+
   // The rank's process has ended: its streams end with their pipes.
   void ProcessEnded(Rank rank);
 

@@ -184,11 +184,17 @@ ProcessStarter::Outcome ProcessStarter::StartOne(
     return outcome;
   }
   const std::vector<char*> envp = app.env.Overlay(process.spec.env);
+  std::vector<char*> argv = app.argv;
+  std::string name = argv[0];
+  if (job_.index_argv) {
+    name += "-" + std::to_string(process.spec.rank);
+    argv[0] = name.data();
+  }
   std::optional<CpuMask> cpus;
   if (!process.spec.cpuset.empty()) cpus = ParseCpuList(process.spec.cpuset);
   SpawnRequest request;
   request.path = app.path.c_str();
-  request.argv = app.argv.data();
+  request.argv = argv.data();
   request.envp = envp.data();
   request.cwd = spec.cwd.empty() ? nullptr : spec.cwd.c_str();
   request.stdio[0] = in ? in.get() : null_.get();
@@ -228,30 +234,38 @@ StartError ProcessStarter::Failed(LocalProcess* process,
   return {process->spec.rank, status.code(), result.error, status.message()};
 }
 
+// What there is of a process is the job's from now on.
+void ProcessStarter::Adopt(Outcome outcome, LocalProcess* process,
+                           OutputPump* pump, InputFeed* feed,
+                           Started* started) const {
+  const Rank rank = process->spec.rank;
+  process->fds.clear();
+  if (outcome.in) feed->Add(rank, std::move(outcome.in));
+  if (outcome.out) pump->Add(rank, kChannelStdout, std::move(outcome.out));
+  if (outcome.err) pump->Add(rank, kChannelStderr, std::move(outcome.err));
+  if (outcome.result.pid > 0) {
+    process->pid = outcome.result.pid;
+    process->phase = RankPhase::kRunning;
+    started->ranks.push_back({rank, process->pid});
+  } else {
+    started->errors.push_back(Failed(process, outcome.result));
+  }
+}
+
 Started ProcessStarter::Start(std::vector<LocalProcess>* processes,
                               OutputPump* pump, InputFeed* feed) {
   std::vector<Outcome> outcomes = StartAll(*processes);
   Started started;
   for (size_t i = 0; i < outcomes.size(); ++i) {
-    LocalProcess& process = (*processes)[i];
-    Outcome& outcome = outcomes[i];
-    const Rank rank = process.spec.rank;
-    process.fds.clear();
-    if (outcome.in) feed->Add(rank, std::move(outcome.in));
-    if (outcome.out) {
-      pump->Add(rank, kChannelStdout, std::move(outcome.out));
-    }
-    if (outcome.err) {
-      pump->Add(rank, kChannelStderr, std::move(outcome.err));
-    }
-    if (outcome.result.pid > 0) {
-      process.pid = outcome.result.pid;
-      process.phase = RankPhase::kRunning;
-      started.ranks.push_back({rank, process.pid});
-    } else {
-      started.errors.push_back(Failed(&process, outcome.result));
-    }
+    Adopt(std::move(outcomes[i]), &(*processes)[i], pump, feed, &started);
   }
+  return started;
+}
+
+Started ProcessStarter::StartAgain(LocalProcess* process, OutputPump* pump,
+                                   InputFeed* feed) {
+  Started started;
+  Adopt(StartOne(*process), process, pump, feed, &started);
   return started;
 }
 

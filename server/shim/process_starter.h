@@ -25,7 +25,8 @@ struct LocalProcess {
   RankPhase phase = RankPhase::kWaiting;
   pid_t pid = 0;
   int wait_status = 0;
-  bool reportable = false;  // ended, and may be reported
+  bool reportable = false;   // ended, and may be reported
+  uint32_t incarnation = 0;  // how many processes the rank had before it
 };
 
 // Loop thread only.
@@ -44,6 +45,8 @@ class ProcessStarter {
   // wait status of exit code 127 (program or directory not there) or 126.
   Started Start(std::vector<LocalProcess>* processes, OutputPump* pump,
                 InputFeed* feed);
+  // The same of one process, whose rank had others before.
+  Started StartAgain(LocalProcess* process, OutputPump* pump, InputFeed* feed);
 
   const PrepareJob& job() const { return job_; }
 
@@ -70,6 +73,8 @@ class ProcessStarter {
   Outcome StartOne(const LocalProcess& process) const;
   std::vector<Outcome> StartAll(
       const std::vector<LocalProcess>& processes) const;
+  void Adopt(Outcome outcome, LocalProcess* process, OutputPump* pump,
+             InputFeed* feed, Started* started) const;
   StartError Failed(LocalProcess* process, const SpawnResult& result) const;
 
   const PrepareJob job_;

@@ -21,29 +21,56 @@ void SignalProcess(const LocalProcess& process, int signal) {
 
 }  // namespace
 
+bool ProcessTable::Describe(RankSpec spec, const std::vector<UniqueFd>& fds,
+                            size_t* next_fd, LocalProcess* process) {
+  int number = kFirstInherited;
+  for (const std::string& name : spec.fd_names) {
+    if (*next_fd == fds.size()) return false;
+    process->fds.push_back(DuplicateReceived(fds[(*next_fd)++].get()));
+    if (!process->fds.back()) return false;
+    spec.env.push_back(name + "=" + std::to_string(number++));
+  }
+  process->spec = std::move(spec);
+  return true;
+}
+
 bool ProcessTable::Add(std::vector<RankSpec> ranks,
                        const std::vector<UniqueFd>& fds) {
   size_t next_fd = 0;
   for (RankSpec& spec : ranks) {
     LocalProcess process;
-    int number = kFirstInherited;
-    for (const std::string& name : spec.fd_names) {
-      if (next_fd == fds.size()) return false;
-      process.fds.push_back(DuplicateReceived(fds[next_fd++].get()));
-      if (!process.fds.back()) return false;
-      spec.env.push_back(name + "=" + std::to_string(number++));
+    if (!by_rank_.emplace(spec.rank, processes_.size()).second ||
+        !Describe(std::move(spec), fds, &next_fd, &process)) {
+      return false;
     }
-    if (!by_rank_.emplace(spec.rank, processes_.size()).second) return false;
-    process.spec = std::move(spec);
     processes_.push_back(std::move(process));
   }
   return next_fd == fds.size();
 }
 
+LocalProcess* ProcessTable::Replace(RestartRank restart,
+                                    const std::vector<UniqueFd>& fds) {
+  const auto it = by_rank_.find(restart.spec.rank);
+  if (it == by_rank_.end()) return nullptr;
+  LocalProcess& process = processes_[it->second];
+  LocalProcess next;
+  next.incarnation = process.incarnation + 1;
+  size_t next_fd = 0;
+  if (process.phase != RankPhase::kEnded ||
+      restart.incarnation != next.incarnation ||
+      !Describe(std::move(restart.spec), fds, &next_fd, &next) ||
+      next.spec.app != process.spec.app || next_fd != fds.size()) {
+    return nullptr;
+  }
+  if (process.pid > 0) SignalOrphanedGroup(process.pid, SIGKILL);
+  process = std::move(next);
+  return &process;
+}
+
 std::vector<RankState> ProcessTable::States() const {
   std::vector<RankState> out;
   for (const LocalProcess& p : processes_) {
-    out.push_back({p.spec.rank, p.phase, p.pid, p.wait_status});
+    out.push_back({p.spec.rank, p.phase, p.pid, p.wait_status, p.incarnation});
   }
   return out;
 }

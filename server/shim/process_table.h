@@ -28,6 +28,11 @@ class ProcessTable {
   LocalProcess& of_rank(Rank rank) { return processes_[by_rank_.at(rank)]; }
   std::vector<RankState> States() const;
 
+  // Describes the next process of a rank whose last one has ended; what is left
+  // of that one's group is killed. Null when the number is not the next one, or
+  // `fds` are not as many as the rank names.
+  LocalProcess* Replace(RestartRank restart, const std::vector<UniqueFd>& fds);
+
   // Processes were started: they are found by their ids from now on.
   void NoteStarted();
   // Notes the end of a process; null when the child is none of the job's own.
@@ -40,6 +45,8 @@ class ProcessTable {
   void Kill(const std::vector<Rank>& ranks);
 
  private:
+  static bool Describe(RankSpec spec, const std::vector<UniqueFd>& fds,
+                       size_t* next_fd, LocalProcess* process);
   std::vector<LocalProcess*> Select(const std::vector<Rank>& ranks);
 
   std::vector<LocalProcess> processes_;

@@ -227,7 +227,10 @@ Status DescribeSpawnFailure(SpawnStep step, int error, const std::string& path,
       if (error == ENOTDIR || error == EACCES) {
         return ProgramStatus(error, path);
       }
-      return Status(kErrJobFailedToLaunch,
+      // The program may be what it should be, and the system has no room.
+      return Status(error == E2BIG || error == ENOMEM || error == EAGAIN
+                        ? kErrJobSysOpFailed
+                        : kErrJobFailedToLaunch,
                     "program " + Quoted(path) + ": " + reason);
     case SpawnStep::kBind:
       return Status(kErrJobSysOpFailed,

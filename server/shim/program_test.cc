@@ -153,6 +153,8 @@ TEST(DescribeSpawnFailure, NamesTheCulprit) {
   EXPECT_EQ(describe(SpawnStep::kExec, EACCES).code(), kErrJobAppNotExecutable);
   EXPECT_EQ(describe(SpawnStep::kExec, E2BIG).message(),
             "program \"/p\": Argument list too long");
+  EXPECT_EQ(describe(SpawnStep::kExec, E2BIG).code(), kErrJobSysOpFailed);
+  EXPECT_EQ(describe(SpawnStep::kExec, ENOEXEC).code(), kErrJobFailedToLaunch);
   EXPECT_EQ(describe(SpawnStep::kDirectory, EACCES).code(),
             kErrJobWdirNotAccessible);
   EXPECT_EQ(describe(SpawnStep::kBind, EINVAL).message(),

@@ -1,5 +1,6 @@
 #include "server/shim/protocol.h"
 
+#include <algorithm>
 #include <cstdio>
 
 #include "common/wire.h"
@@ -22,6 +23,41 @@ int GetInt(WireReader& r) {
   const int64_t v = r.Int();
   if (v < INT32_MIN || v > INT32_MAX) r.Fail();
   return static_cast<int>(v);
+}
+
+void PutRank(WireWriter& w, const RankSpec& rank) {
+  w.Uint(rank.rank);
+  w.Uint(rank.app);
+  w.Strings(rank.env);
+  w.String(rank.cpuset);
+  w.Bool(rank.has_stdin);
+  w.Strings(rank.fd_names);
+}
+
+void GetRank(WireReader& r, RankSpec* rank) {
+  rank->rank = r.Uint32();
+  rank->app = r.Uint32();
+  rank->env = r.Strings();
+  rank->cpuset = r.String();
+  rank->has_stdin = r.Bool();
+  rank->fd_names = r.Strings();
+  if (rank->fd_names.size() > kMaxInherited) r.Fail();
+}
+
+// Behind everything else, and only where there is another than 0: agents of
+// versions before 5 have no job in which there is.
+template <typename T>
+void PutIncarnations(WireWriter& w, const std::vector<T>& ranks) {
+  const bool none = std::ranges::all_of(
+      ranks, [](const T& rank) { return rank.incarnation == 0; });
+  if (none) return;
+  for (const T& rank : ranks) w.Uint(rank.incarnation);
+}
+
+template <typename T>
+void GetIncarnations(WireReader& r, std::vector<T>* ranks) {
+  if (!r.ok() || r.done()) return;
+  for (T& rank : *ranks) rank.incarnation = r.Uint32();
 }
 
 }  // namespace
@@ -60,12 +96,13 @@ std::string Encode(const PrepareJob& m) {
     w.Strings(app.env);
     w.String(app.cwd);
   }
-  if (m.library.empty()) return w.Take();
+  if (m.library.empty() && !m.index_argv) return w.Take();
   w.String(m.library);
   for (const AppSpec& app : m.apps) {
     w.Strings(app.own_library_env);
     w.String(app.known_finding);
   }
+  if (m.index_argv) w.Bool(true);
   return w.Take();
 }
 
@@ -90,11 +127,12 @@ bool Decode(std::string_view in, PrepareJob* m) {
   // Agents of versions before 4 end here.
   if (!r.done()) {
     m->library = r.String();
-    if (m->library.empty()) r.Fail();
     for (AppSpec& app : m->apps) {
       app.own_library_env = r.Strings();
       app.known_finding = r.String();
     }
+    m->index_argv = r.ok() && !r.done();
+    if (m->index_argv ? !r.Bool() : m->library.empty()) r.Fail();
   }
   return r.done() && !m->nspace.empty() && m->window > 0;
 }
@@ -102,29 +140,28 @@ bool Decode(std::string_view in, PrepareJob* m) {
 std::string Encode(const std::vector<RankSpec>& m) {
   WireWriter w;
   w.Uint(m.size());
-  for (const RankSpec& rank : m) {
-    w.Uint(rank.rank);
-    w.Uint(rank.app);
-    w.Strings(rank.env);
-    w.String(rank.cpuset);
-    w.Bool(rank.has_stdin);
-    w.Strings(rank.fd_names);
-  }
+  for (const RankSpec& rank : m) PutRank(w, rank);
   return w.Take();
 }
 
 bool Decode(std::string_view in, std::vector<RankSpec>* m) {
   WireReader r(in);
   m->resize(r.Count(6));
-  for (RankSpec& rank : *m) {
-    rank.rank = r.Uint32();
-    rank.app = r.Uint32();
-    rank.env = r.Strings();
-    rank.cpuset = r.String();
-    rank.has_stdin = r.Bool();
-    rank.fd_names = r.Strings();
-    if (rank.fd_names.size() > kMaxInherited) r.Fail();
-  }
+  for (RankSpec& rank : *m) GetRank(r, &rank);
+  return r.done();
+}
+
+std::string Encode(const RestartRank& m) {
+  WireWriter w;
+  w.Uint(m.incarnation);
+  PutRank(w, m.spec);
+  return w.Take();
+}
+
+bool Decode(std::string_view in, RestartRank* m) {
+  WireReader r(in);
+  m->incarnation = r.Uint32();
+  GetRank(r, &m->spec);
   return r.done();
 }
 
@@ -214,6 +251,7 @@ std::string Encode(const Welcome& m) {
     w.Uint(m.input_taken);
     w.Uint(m.input_done);
   }
+  PutIncarnations(w, m.ranks);
   return w.Take();
 }
 
@@ -238,6 +276,7 @@ bool Decode(std::string_view in, Welcome* m) {
     m->input_taken = r.Uint();
     m->input_done = r.Uint();
   }
+  GetIncarnations(r, &m->ranks);
   return r.done() && m->held.size() <= kMaxHeld &&
          m->input_done <= m->input_taken;
 }
@@ -302,6 +341,7 @@ std::string Encode(const std::vector<ExitedRank>& m) {
     w.Uint(rank.rank);
     w.Int(rank.wait_status);
   }
+  PutIncarnations(w, m);
   return w.Take();
 }
 
@@ -312,6 +352,7 @@ bool Decode(std::string_view in, std::vector<ExitedRank>* m) {
     rank.rank = r.Uint32();
     rank.wait_status = GetInt(r);
   }
+  GetIncarnations(r, m);
   return r.done();
 }
 

@@ -29,6 +29,8 @@
 //                               <-  Output  (kept until acknowledged)
 //   Credit                      ->
 //                               <-  Exits
+//   Restart                     ->
+//                               <-  Restarted
 //   Signal, Kill, Input, Hold, Orphan, HoldMany, Release ->
 //                               <-  InputDone
 //   Text                        ->
@@ -44,6 +46,12 @@
 // without data. The exit of a rank follows the end of its streams, or comes one
 // second after the exit when something else holds them open; their output then
 // follows the exit.
+//
+// Restart gives a rank whose process has ended another one, with the next
+// incarnation; one with any other number is a repetition and has no effect.
+// What is left of the process group before it is killed, and its streams are
+// given up: the ends of the new ones follow for themselves. Exits and Welcome
+// say of which incarnation they speak.
 //
 // A Text is put among the output of a process as if the process had written it
 // (TextRequest). Each is answered by one TextTaken, in the order of the Texts,
@@ -64,8 +72,9 @@ namespace canopy::process {
 // The shim answers in the older of its own version and the agent's. 2: holds
 // connections (HoldMany, Release, Held). 3: reports how much input it has
 // taken. 4: looks whether programs can use Canopy's libpmix; takes texts (Text,
-// TextTaken); Start may bring variables.
-inline constexpr uint32_t kShimProtocolVersion = 4;
+// TextTaken); Start may bring variables. 5: starts other processes in place of
+// those that have ended (Restart); puts ranks into the names of processes.
+inline constexpr uint32_t kShimProtocolVersion = 5;
 inline constexpr uint32_t kOldestShimProtocol = 1;
 
 // Largest payload either side accepts.
@@ -114,6 +123,7 @@ enum class FrameType : uint8_t {
   kHoldMany = 14,
   kRelease = 15,
   kText = 16,
+  kRestart = 17,
   kWelcome = 64,
   kPrepared = 65,
   kStarted = 66,
@@ -124,6 +134,7 @@ enum class FrameType : uint8_t {
   kResumed = 71,
   kHeld = 72,
   kTextTaken = 73,
+  kRestarted = 74,
 };
 
 struct FrameHeader {
@@ -170,6 +181,8 @@ struct PrepareJob {
   // own: whether they can use it is to be found out, and answered in
   // Prepared. Empty: it is not in front, or the agent is of a version before 4.
   std::string library;
+  // A process's argv[0] is NAME-RANK.
+  bool index_argv = false;
 };
 
 // One process of the job.
@@ -182,6 +195,12 @@ struct RankSpec {
   // Variables that get the numbers of the inherited descriptors, which come
   // with the frame in the order of the ranks.
   std::vector<std::string> fd_names;
+};
+
+// Another process for a rank.
+struct RestartRank {
+  uint32_t incarnation = 1;  // how many processes the rank had before it
+  RankSpec spec;
 };
 
 struct SignalRanks {
@@ -230,6 +249,7 @@ struct RankState {
   RankPhase phase = RankPhase::kWaiting;
   int pid = 0;
   int wait_status = 0;  // when ended
+  uint32_t incarnation = 0;
 };
 
 struct Welcome {
@@ -276,6 +296,7 @@ struct Started {
 struct ExitedRank {
   Rank rank = 0;
   int wait_status = 0;  // as waitpid gives it
+  uint32_t incarnation = 0;
 };
 
 // kErrOutOfResource when too much text waits already, kErrNotFound when the
@@ -291,6 +312,7 @@ struct TextTaken {
 std::string Encode(const Hello& m);
 std::string Encode(const PrepareJob& m);
 std::string Encode(const std::vector<RankSpec>& m);
+std::string Encode(const RestartRank& m);
 std::string Encode(const SignalRanks& m);
 std::string Encode(const KillRanks& m);
 std::string Encode(const TextRequest& m);
@@ -302,8 +324,8 @@ std::string Encode(const TextTaken& m);
 // Credit, InputDone and Resumed carry a number of bytes, Orphan the
 // milliseconds of PrepareJob::orphan_ms from now on, Hold a name; HoldMany and
 // Held names in the order of their descriptors, Release names of HoldMany.
-// Start carries nothing, or NAME=VALUE texts as names, which are on top of the
-// environment of every rank.
+// Restarted is a Started of one rank. Start carries nothing, or NAME=VALUE
+// texts as names, which are on top of the environment of every rank.
 std::string EncodeBytes(uint64_t bytes);
 std::string EncodeName(std::string_view name);
 std::string EncodeNames(const std::vector<std::string>& names);
@@ -314,6 +336,7 @@ std::string EncodeOutputHead(Rank rank, uint16_t channel);
 bool Decode(std::string_view in, Hello* m);
 bool Decode(std::string_view in, PrepareJob* m);
 bool Decode(std::string_view in, std::vector<RankSpec>* m);
+bool Decode(std::string_view in, RestartRank* m);
 bool Decode(std::string_view in, SignalRanks* m);
 bool Decode(std::string_view in, KillRanks* m);
 bool Decode(std::string_view in, TextRequest* m);

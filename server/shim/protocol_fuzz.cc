@@ -25,6 +25,7 @@ void TryAll(std::string_view in) {
   Try<Hello>(in);
   Try<PrepareJob>(in);
   Try<std::vector<RankSpec>>(in);
+  Try<RestartRank>(in);
   Try<SignalRanks>(in);
   Try<KillRanks>(in);
   Try<TextRequest>(in);
@@ -65,6 +66,7 @@ std::vector<std::string> Corpus() {
           Encode(prepare),
           Encode(injecting),
           Encode(std::vector<RankSpec>{{7, 1, {"R=7"}, "0-3", true, {"F"}}}),
+          Encode(RestartRank{1, {7, 1, {"R=7"}, "0-3", true, {"F"}}}),
           Encode(SignalRanks{9, {1, 2}}),
           Encode(KillRanks{5, {3}}),
           Encode(TextRequest{
@@ -74,6 +76,7 @@ std::vector<std::string> Corpus() {
           Encode(Prepared{0, "", {"found"}}),
           Encode(Started{{{0, 9}}, {{1, -1, 2, "x"}}}),
           Encode(std::vector<ExitedRank>{{0, 256}}),
+          Encode(std::vector<ExitedRank>{{0, 9, 1}}),
           Encode(TextTaken{-29}),
           EncodeInputHead({1, 2}) + "data",
           EncodeOutputHead(1, 2) + "data"};

@@ -33,6 +33,7 @@ TEST(ShimProtocol, MessagesComeBack) {
   ExpectRoundTrip(prepare);
   ExpectRoundTrip(std::vector<RankSpec>{
       {7, 1, {"R=7"}, "0-3", true, {"PMI_FD"}}, {8, 0, {}, "", false, {}}});
+  ExpectRoundTrip(RestartRank{2, {7, 1, {"R=7"}, "0-3", true, {"PMI_FD"}}});
   ExpectRoundTrip(SignalRanks{15, {1, 2, 3}});
   ExpectRoundTrip(KillRanks{2000, {}});
   Welcome welcome;
@@ -56,6 +57,38 @@ TEST(ShimProtocol, MessagesComeBack) {
       "topic",
       {{kChannelStderr, "one\n"}, {kChannelStdout, std::string("\0\xff", 2)}}});
   ExpectRoundTrip(TextTaken{-29});
+}
+
+TEST(ShimProtocol, IncarnationsAreToldWhereThereAreSome) {
+  const std::vector<ExitedRank> first = {{0, 9}, {1, 0}};
+  const std::vector<ExitedRank> later = {{0, 9, 3}, {1, 0}};
+  EXPECT_TRUE(Encode(later).starts_with(Encode(first)));
+  std::vector<ExitedRank> back;
+  ASSERT_TRUE(Decode(Encode(later), &back));
+  EXPECT_EQ(back[0].incarnation, 3u);
+  EXPECT_EQ(back[1].incarnation, 0u);
+  Welcome welcome;
+  welcome.nspace = "job";
+  welcome.ranks = {{4, RankPhase::kRunning, 12, 0, 1}};
+  Welcome copy;
+  ASSERT_TRUE(Decode(Encode(welcome), &copy));
+  EXPECT_EQ(copy.ranks[0].incarnation, 1u);
+}
+
+TEST(ShimProtocol, NamesMayHaveRanks) {
+  PrepareJob prepare;
+  prepare.nspace = "job";
+  prepare.window = 1;
+  prepare.index_argv = true;
+  prepare.apps = {{"prog", {"prog"}, {}, "/tmp"}};
+  for (const char* library : {"", "/lib/libpmix.so.2"}) {
+    prepare.library = library;
+    PrepareJob copy;
+    ASSERT_TRUE(Decode(Encode(prepare), &copy));
+    EXPECT_TRUE(copy.index_argv);
+    EXPECT_EQ(copy.library, library);
+    EXPECT_FALSE(Decode(Encode(prepare) + "x", &copy));
+  }
 }
 
 TEST(ShimProtocol, TextsAreBound) {

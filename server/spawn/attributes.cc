@@ -69,6 +69,19 @@ bool SetCall(const pmix_value_t& value, const Target& target) {
   return Take(value, &(target.call->*Member));
 }
 
+bool SetMaxRestarts(const pmix_value_t& value, const Target& target) {
+  return Take(value, &target.call->max_restarts.emplace());
+}
+
+template <uint32_t kBit>
+bool SetReport(const pmix_value_t& value, const Target& target) {
+  bool wanted = false;
+  if (!Take(value, &wanted)) return false;
+  uint32_t& reports = target.call->reports;
+  reports = wanted ? reports | kBit : reports & ~kBit;
+  return true;
+}
+
 template <auto Member>
 bool SetPlacing(const pmix_value_t& value, const Target& target) {
   return Take(value, &(target.placing->*Member));
@@ -160,12 +173,25 @@ constexpr Row kRows[] = {
     {PMIX_IOF_TIMESTAMP_OUTPUT, SetPolicy<&Policies::timestamp_output>},
     {PMIX_OUTPUT_TO_DIRECTORY, SetPolicy<&Policies::output_directory>},
     {PMIX_IOF_OUTPUT_TO_DIRECTORY, SetPolicy<&Policies::output_directory>},
+    {PMIX_OUTPUT_TO_FILE, SetPolicy<&Policies::output_file>},
+    {PMIX_IOF_OUTPUT_TO_FILE, SetPolicy<&Policies::output_file>},
+    {PMIX_CPU_LIST, SetPolicy<&Policies::cpu_list>},
+    {PMIX_INDEX_ARGV, SetCall<&SpawnCall::index_argv>},
+    {PMIX_JOB_RECOVERABLE, SetCall<&SpawnCall::recoverable>},
+    {PMIX_JOB_CONTINUOUS, SetCall<&SpawnCall::continuous>},
+    {PMIX_MAX_RESTARTS, SetMaxRestarts},
     {PMIX_DISPLAY_MAP, SetCall<&SpawnCall::display_map>},
     {PMIX_REPORT_BINDINGS, SetCall<&SpawnCall::report_bindings>},
     {PMIX_SPAWN_CHILD_SEP, SetCall<&SpawnCall::separate>},
-    {PMIX_EVENT_SILENT_TERMINATION, SetCall<&SpawnCall::silent_end>},
-    {PMIX_NOTIFY_COMPLETION, SetCall<&SpawnCall::notify_completion>},
-    {PMIX_NOTIFY_JOB_EVENTS, SetCall<&SpawnCall::notify_job_events>},
+    {PMIX_EVENT_SILENT_TERMINATION, SetReport<kSilentEnd>},
+    {PMIX_NOTIFY_COMPLETION, SetReport<kNotifyCompletion>},
+    {PMIX_NOTIFY_JOB_EVENTS, SetReport<kNotifyJobEvents>},
+    {PMIX_NOTIFY_PROC_TERMINATION, SetReport<kNotifyProcs>},
+    {PMIX_NOTIFY_PROC_ABNORMAL_TERMINATION, SetReport<kNotifyFailedProcs>},
+    {PMIX_LOG_COMPLETION, SetReport<kLogCompletion>},
+    {PMIX_LOG_JOB_EVENTS, SetReport<kLogJobEvents>},
+    {PMIX_LOG_PROC_TERMINATION, SetReport<kLogProcs>},
+    {PMIX_LOG_PROC_ABNORMAL_TERMINATION, SetReport<kLogFailedProcs>},
     {PMIX_JOB_TIMEOUT, SetCall<&SpawnCall::job_timeout_seconds>},
     {PMIX_SPAWN_TIMEOUT, SetCall<&SpawnCall::spawn_timeout_seconds>},
     {PMIX_TIMEOUT, SetCall<&SpawnCall::spawn_timeout_seconds>},
@@ -184,11 +210,45 @@ constexpr Row kRows[] = {
     {PMIX_REQUESTOR_IS_CLIENT, Accept, false},
 };
 
+// Of attributes that are known and not honoured.
+struct Reason {
+  std::string_view key;  // or what it begins with
+  std::string_view why;
+};
+
+constexpr Reason kReasons[] = {
+    {PMIX_PRELOAD_BIN, "programs are not copied to nodes"},
+    {PMIX_PRELOAD_FILES, "files are not copied to nodes"},
+    {PMIX_STDIN_TGT, "standard input is that of the launcher's job"},
+    {PMIX_FWD_STDIN, "standard input is that of the launcher's job"},
+    {PMIX_NOHUP, "jobs end with their launcher"},
+    {PMIX_COSPAWN_APP, "an application is not a job of its own"},
+    {PMIX_SPAWN_TOOL, "tools are not spawned"},
+    {"pmix.alloc.", "the nodes of the overlay are the allocation"},
+};
+
+std::string WhyNot(std::string_view key) {
+  const auto* const reason = std::ranges::find_if(
+      kReasons, [key](const Reason& r) { return key.starts_with(r.key); });
+  return reason == std::end(kReasons) ? std::string()
+                                      : ": " + std::string(reason->why);
+}
+
+// Of a bool that is false, and of input for nobody.
+bool AsksForNothing(const pmix_info_t& info) {
+  if (info.value.type == PMIX_BOOL) return !info.value.data.flag;
+  return (KeyOf(info) == PMIX_STDIN_TGT || KeyOf(info) == PMIX_FWD_STDIN) &&
+         Int64Of(info.value) == int64_t{PMIX_RANK_INVALID};
+}
+
 Status Ignore(const pmix_info_t& info, SpawnCall* call) {
   const std::string key = Printable(KeyOf(info));
+  const bool known = !WhyNot(KeyOf(info)).empty();
+  if (known && AsksForNothing(info)) return Status();
   if ((info.flags & PMIX_INFO_REQD) != 0) {
-    return Status(kErrNotSupported,
-                  "attribute " + key + " is required and not supported");
+    return Status(kErrNotSupported, "attribute " + key +
+                                        " is required and not supported" +
+                                        WhyNot(KeyOf(info)));
   }
   if (std::ranges::count(call->ignored, key) == 0) {
     call->ignored.push_back(key);

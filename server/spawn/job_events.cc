@@ -1,5 +1,8 @@
 #include "server/spawn/job_events.h"
 
+#include <ctime>
+#include <utility>
+
 #include "common/codec/infos.h"
 #include "common/status.h"
 #include "common/values/info_list.h"
@@ -9,7 +12,8 @@
 namespace canopy::spawn {
 namespace {
 
-Bytes Encoded(const InfoList& infos) {
+Bytes Encoded(InfoList infos) {
+  infos.Add(PMIX_EVENT_TIMESTAMP, Value::Time(std::time(nullptr)));
   std::string out;
   return EncodeInfos(infos.data(), infos.size(), &out) == kSuccess
              ? Bytes(std::move(out))
@@ -21,7 +25,16 @@ Bytes Encoded(const InfoList& infos) {
 Bytes JobEventInfo(const std::string& nspace) {
   InfoList infos;
   infos.Add(PMIX_NSPACE, Value::String(nspace));
-  return Encoded(infos);
+  return Encoded(std::move(infos));
+}
+
+Bytes ProcEndInfo(const ProcId& proc, int exit_code, bool asked) {
+  InfoList infos;
+  infos.Add(PMIX_EVENT_AFFECTED_PROC, Value::Proc(proc));
+  infos.Add(PMIX_NSPACE, Value::String(proc.nspace));
+  infos.Add(PMIX_EXIT_CODE, Value::Int(exit_code));
+  if (!asked) infos.Add(PMIX_EVENT_NON_DEFAULT, Value::Bool(true));
+  return Encoded(std::move(infos));
 }
 
 Bytes JobEndInfo(const std::string& nspace, const JobOutcome& outcome) {
@@ -34,7 +47,7 @@ Bytes JobEndInfo(const std::string& nspace, const JobOutcome& outcome) {
   if (outcome.first_failed != kRankInvalid) {
     infos.Add(PMIX_PROCID, Value::Proc({nspace, outcome.first_failed}));
   }
-  return Encoded(infos);
+  return Encoded(std::move(infos));
 }
 
 }  // namespace canopy::spawn

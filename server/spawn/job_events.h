@@ -13,6 +13,7 @@ namespace canopy::spawn {
 inline constexpr int kEventLaunchComplete = -174;
 inline constexpr int kEventJobStart = -191;
 inline constexpr int kEventJobEnd = -145;
+inline constexpr int kEventProcTerminated = -201;
 
 // How a job ended, for people's programs.
 struct JobOutcome {
@@ -21,10 +22,15 @@ struct JobOutcome {
   int exit_code = 0;
 };
 
-// Infos in codec form (SIZE n, then n INFO): the job that the event is about.
+// Infos in codec form (SIZE n, then n INFO), all with the time of the event:
+// the job that it is about.
 Bytes JobEventInfo(const std::string& nspace);
 // The same with how it ended.
 Bytes JobEndInfo(const std::string& nspace, const JobOutcome& outcome);
+
+// A process of a job has ended. `asked`: its receivers asked for it, or are to
+// know in any case; else handlers without codes of their own do not get it.
+Bytes ProcEndInfo(const ProcId& proc, int exit_code, bool asked);
 
 }  // namespace canopy::spawn
 

@@ -32,6 +32,20 @@ struct Placing {
   std::vector<EnvarEdit> edits;  // in array order
 };
 
+// What of a job's life is told: to its spawner, by events, or to the launcher
+// of its family, as text. Bits that can be combined.
+enum Report : uint32_t {
+  kNotifyJobEvents = 1 << 0,   // start and end
+  kNotifyCompletion = 1 << 1,  // the end
+  kNotifyProcs = 1 << 2,       // every end of a process
+  kNotifyFailedProcs = 1 << 3,
+  kLogJobEvents = 1 << 4,
+  kLogCompletion = 1 << 5,
+  kLogProcs = 1 << 6,
+  kLogFailedProcs = 1 << 7,
+  kSilentEnd = 1 << 8,  // but not an end in order
+};
+
 // Where the processes go and what is shown of it: of the whole job, or of its
 // only application.
 struct Policies {
@@ -46,6 +60,8 @@ struct Policies {
   bool tag_output = false;
   bool timestamp_output = false;
   std::string output_directory;
+  std::string output_file;
+  std::string cpu_list;
 };
 
 struct SpawnApp {
@@ -65,9 +81,11 @@ struct SpawnCall {
   bool display_map = false;
   bool report_bindings = false;
   bool separate = false;  // lives and dies without its parent
-  bool silent_end = false;
-  bool notify_completion = false;
-  bool notify_job_events = false;
+  uint32_t reports = 0;   // bits of Report
+  bool index_argv = false;
+  bool recoverable = false;
+  bool continuous = false;  // what fails is started again
+  std::optional<uint32_t> max_restarts;
   uint32_t job_timeout_seconds = 0;    // 0: none
   uint32_t spawn_timeout_seconds = 0;  // 0: none
   // Names of attributes that nobody honours; each once.

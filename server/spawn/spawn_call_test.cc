@@ -130,6 +130,36 @@ TEST(SpawnCallTest, AttributesOfTheJob) {
   EXPECT_TRUE(call.ignored.empty());
 }
 
+TEST(SpawnCallTest, WhatIsToBecomeOfFailures) {
+  InfoList job;
+  job.Add(PMIX_JOB_RECOVERABLE, Value::Bool(true));
+  job.Add(PMIX_JOB_CONTINUOUS, Value::Bool(true));
+  job.Add(PMIX_INDEX_ARGV, Value::Bool(true));
+  job.Add(PMIX_CPU_LIST, Value::String("0,2"));
+  job.Add(PMIX_OUTPUT_TO_FILE, Value::String("/out"));
+  SpawnCall call = Parse(job);
+  EXPECT_TRUE(call.recoverable);
+  EXPECT_TRUE(call.continuous);
+  EXPECT_FALSE(call.max_restarts.has_value());
+  EXPECT_TRUE(call.index_argv);
+  EXPECT_EQ(call.policies.cpu_list, "0,2");
+  EXPECT_EQ(call.policies.output_file, "/out");
+  job.Add(PMIX_MAX_RESTARTS, Value::Uint32(4));
+  EXPECT_EQ(Parse(job).max_restarts, 4u);
+}
+
+TEST(SpawnCallTest, WhatIsToBeReported) {
+  EXPECT_EQ(Parse({}).reports, 0u);
+  InfoList job;
+  job.Add(PMIX_NOTIFY_PROC_TERMINATION, Value::Bool(true));
+  job.Add(PMIX_LOG_JOB_EVENTS, Value::Bool(true));
+  job.Add(PMIX_NOTIFY_COMPLETION, Value::Bool(true));
+  EXPECT_EQ(Parse(job).reports,
+            kNotifyProcs | kLogJobEvents | kNotifyCompletion);
+  job.Add(PMIX_NOTIFY_COMPLETION, Value::Bool(false));
+  EXPECT_EQ(Parse(job).reports, kNotifyProcs | kLogJobEvents);
+}
+
 TEST(SpawnCallTest, AttributesOfAnApplicationAreItsOwn) {
   TestApp app;
   app.infos.Add(PMIX_WDIR, Value::String("/own"));
@@ -178,12 +208,24 @@ TEST(SpawnCallTest, WhatNobodyHonoursIsNamedOnceAndRefusedWhenRequired) {
   InfoList job;
   job.Add("some.key", Value::Bool(true));
   job.Add("some.key", Value::Bool(true));
-  job.Add(PMIX_CPU_LIST, Value::String("0-3"));
+  job.Add(PMIX_SPAWN_TOOL, Value::Bool(true));
   EXPECT_EQ(Parse(job).ignored,
-            (std::vector<std::string>{"some.key", PMIX_CPU_LIST}));
+            (std::vector<std::string>{"some.key", PMIX_SPAWN_TOOL}));
   InfoList required;
-  required.Add(PMIX_CPU_LIST, Value::String("0"), PMIX_INFO_REQD);
+  required.Add(PMIX_SPAWN_TOOL, Value::Bool(true), PMIX_INFO_REQD);
   EXPECT_EQ(Refusal(required), kErrNotSupported);
+}
+
+TEST(SpawnCallTest, WhatAsksForNothingIsHonoured) {
+  InfoList job;
+  job.Add(PMIX_NOHUP, Value::Bool(false), PMIX_INFO_REQD);
+  job.Add(PMIX_PRELOAD_BIN, Value::Bool(false), PMIX_INFO_REQD);
+  job.Add(PMIX_FWD_STDIN, Value::Rank(PMIX_RANK_INVALID), PMIX_INFO_REQD);
+  job.Add(PMIX_STDIN_TGT, Value::Uint32(PMIX_RANK_INVALID), PMIX_INFO_REQD);
+  EXPECT_TRUE(Parse(job).ignored.empty());
+  InfoList unknown;
+  unknown.Add("some.key", Value::Bool(false), PMIX_INFO_REQD);
+  EXPECT_EQ(Refusal(unknown), kErrNotSupported);
 }
 
 TEST(SpawnCallTest, AValueOfAnotherTypeIsRefused) {

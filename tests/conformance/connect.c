@@ -2,6 +2,7 @@
 // refused, several at once, what a process can read afterwards, and what it is
 // told when one leaves without a disconnect. Words: see meet.h.
 #include "meet.h"
+#include "nonblocking.h"
 
 enum { kSet = 2 };
 
@@ -12,7 +13,6 @@ static void Both(pmix_proc_t set[kSet]) {
 }
 
 static void WrongArguments(void) {
-  Signal done = SIGNAL_INIT;
   const pmix_proc_t others[1] = {Other(PMIX_RANK_WILDCARD)};
   const pmix_proc_t nobody[2] = {g_self, ProcOf(g_size)};
   const Directives negative = Timeout(-1);
@@ -22,30 +22,41 @@ static void WrongArguments(void) {
   EXPECT(PMIX_ERR_BAD_PARAM, PMIx_Connect(others, 1, NULL, 0));  // without me
   EXPECT(PMIX_ERR_BAD_PARAM, PMIx_Connect(nobody, 2, NULL, 0));
   EXPECT(PMIX_ERR_BAD_PARAM, PMIx_Connect(&g_job, 1, negative.info, 1));
-  EXPECT(PMIX_ERR_BAD_PARAM, PMIx_Connect_nb(NULL, 0, NULL, 0, RaiseOp, &done));
-  EXPECT(PMIX_ERR_BAD_PARAM, PMIx_Connect_nb(&g_job, 1, NULL, 0, NULL, NULL));
+  REFUSES(PMIX_ERR_BAD_PARAM, PMIx_Connect_nb, NULL, 0, NULL, 0, OnOperation);
+  REFUSES(PMIX_ERR_BAD_PARAM, PMIx_Connect_nb, &g_job, 1, NULL, 0, NULL);
   EXPECT(PMIX_ERR_BAD_PARAM, PMIx_Disconnect(NULL, 0, NULL, 0));
   EXPECT(PMIX_ERR_BAD_PARAM, PMIx_Disconnect(others, 1, NULL, 0));
-  EXPECT(PMIX_ERR_BAD_PARAM,
-         PMIx_Disconnect_nb(NULL, 1, NULL, 0, RaiseOp, &done));
-  EXPECT(PMIX_ERR_BAD_PARAM,
-         PMIx_Disconnect_nb(&g_job, 1, NULL, 0, NULL, NULL));
+  REFUSES(PMIX_ERR_BAD_PARAM, PMIx_Disconnect_nb, NULL, 1, NULL, 0,
+          OnOperation);
+  REFUSES(PMIX_ERR_BAD_PARAM, PMIx_Disconnect_nb, &g_job, 1, NULL, 0, NULL);
   Barrier();
-  CHECK(CountOf(&done) == 0, "a call that was refused called back");
 }
 
 static void Unsupported(void) {
   pmix_proc_t set[kSet];
   Both(set);
-  Signal done = SIGNAL_INIT;
   Directives clones = Flag(PMIX_ALL_CLONES_PARTICIPATE);
   PMIX_INFO_REQUIRED(&clones.info[0]);
   EXPECT(PMIX_ERR_NOT_SUPPORTED, PMIx_Connect(set, kSet, clones.info, 1));
-  EXPECT(PMIX_ERR_NOT_SUPPORTED,
-         PMIx_Connect_nb(set, kSet, clones.info, 1, RaiseOp, &done));
+  REFUSES(PMIX_ERR_NOT_SUPPORTED, PMIx_Connect_nb, set, kSet, clones.info, 1,
+          OnOperation);
   EXPECT(PMIX_ERR_NOT_SUPPORTED, PMIx_Disconnect(set, kSet, clones.info, 1));
+  REFUSES(PMIX_ERR_NOT_SUPPORTED, PMIx_Disconnect_nb, set, kSet, clones.info, 1,
+          OnOperation);
   Barrier();
-  CHECK(CountOf(&done) == 0, "a call that was refused called back");
+}
+
+// Without the flag it need not be honoured.
+static void UnsupportedAndOptional(void) {
+  pmix_proc_t set[kSet];
+  Both(set);
+  const Directives clones = Flag(PMIX_ALL_CLONES_PARTICIPATE);
+  OK(PMIx_Connect(set, kSet, clones.info, 1));
+  OK(PMIx_Disconnect(set, kSet, clones.info, 1));
+  ANSWERS(PMIX_SUCCESS, PMIx_Connect_nb, set, kSet, clones.info, 1,
+          OnOperation);
+  ANSWERS(PMIX_SUCCESS, PMIx_Disconnect_nb, set, kSet, clones.info, 1,
+          OnOperation);
 }
 
 static void UnknownNamespace(void) {
@@ -62,6 +73,8 @@ static void TimesOut(void) {
     const pmix_proc_t set[kSet] = {g_self, Other(g_size - 1)};
     const Directives limit = Timeout(1);
     EXPECT(PMIX_ERR_TIMEOUT, PMIx_Connect(set, kSet, limit.info, 1));
+    ANSWERS(PMIX_ERR_TIMEOUT, PMIx_Connect_nb, set, kSet, limit.info, 1,
+            OnOperation);
   }
   Barrier();
 }
@@ -70,10 +83,8 @@ static void NotConnected(void) {
   pmix_proc_t set[kSet];
   Both(set);
   EXPECT(PMIX_ERR_INVALID_OPERATION, PMIx_Disconnect(set, kSet, NULL, 0));
-  Signal done = SIGNAL_INIT;
-  pmix_status_t status = PMIx_Disconnect_nb(set, kSet, NULL, 0, RaiseOp, &done);
-  if (status == PMIX_SUCCESS) status = WaitFor(&done, 1);
-  EXPECT(PMIX_ERR_INVALID_OPERATION, status);
+  ANSWERS(PMIX_ERR_INVALID_OPERATION, PMIx_Disconnect_nb, set, kSet, NULL, 0,
+          OnOperation);
   Barrier();
 }
 
@@ -96,6 +107,26 @@ static void Blocking(void) {
   JobDataOfTheOther();
   OK(PMIx_Disconnect(set, kSet, limit.info, 1));
   EXPECT(PMIX_ERR_INVALID_OPERATION, PMIx_Disconnect(set, kSet, NULL, 0));
+}
+
+// Of two who are connected one does not disconnect in time: so they still are.
+static void DisconnectTimesOut(bool first) {
+  const pmix_proc_t set[kSet] = {g_self, Other(0)};
+  const Directives limit = Timeout(1);
+  if (g_self.rank == 0) {
+    OK(PMIx_Connect(set, kSet, NULL, 0));
+    if (first) {
+      EXPECT(PMIX_ERR_TIMEOUT, PMIx_Disconnect(set, kSet, limit.info, 1));
+      ANSWERS(PMIX_ERR_TIMEOUT, PMIx_Disconnect_nb, set, kSet, limit.info, 1,
+              OnOperation);
+      PutU32(PMIX_GLOBAL, "timed out", 2);
+      OK(PMIx_Commit());
+    } else {
+      MustGetNumber(&set[1], "timed out", NULL, PMIX_UINT32);
+    }
+    OK(PMIx_Disconnect(set, kSet, NULL, 0));
+  }
+  Barrier();
 }
 
 // The membership that is wildcards is another one than the list of all.
@@ -190,12 +221,15 @@ int main(int argc, char **argv) {
   const bool first = Meet(argc, argv);
   WrongArguments();
   Unsupported();
+  UnsupportedAndOptional();
   UnknownNamespace();
   TimesOut();
   NotConnected();
   Blocking();
+  DisconnectTimesOut(first);
   NamedOtherwise();
   OnceAtATime();
   ManyAtOnce();
+  CallsAnsweredOnce();
   return OneLeaves(first);
 }

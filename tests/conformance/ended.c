@@ -82,6 +82,11 @@ int main(int argc, char **argv) {
   if (strcmp(word, "exit") == 0) want = 3;
   if (strcmp(word, "abort") == 0) want = 128 + SIGTERM;
   CHECK(g_code == want, "exit code %d, not %d", g_code, want);
+  const pmix_proc_t gone = ProcOf(g_size - 1);
+  pmix_value_t *code = MustGet(&gone, PMIX_EXIT_CODE, NULL, PMIX_INT);
+  CHECK(code->data.integer == want, "exit code %d, not %d", code->data.integer,
+        want);
+  PMIX_VALUE_RELEASE(code);
   (void)WaitFor(&g_default, 1);
   return Kept();
 }

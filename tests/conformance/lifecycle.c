@@ -1,6 +1,19 @@
 // PMIx_Init, PMIx_Initialized, PMIx_Finalize, PMIx_Get_version, PMIx_Progress:
 // references are counted, calls outside fail with PMIX_ERR_INIT.
-#include "check.h"
+#include "children.h"
+
+static void DynamicCallsOutside(void) {
+  char program[] = "true";
+  char *words[2];
+  pmix_app_t app = Program(program, words);
+  EXPECT(PMIX_ERR_INIT, PMIx_Spawn(NULL, 0, &app, 1, NULL));
+  REFUSES(PMIX_ERR_INIT, PMIx_Spawn_nb, NULL, 0, &app, 1, OnSpawned);
+  EXPECT(PMIX_ERR_INIT, PMIx_Connect(&g_job, 1, NULL, 0));
+  REFUSES(PMIX_ERR_INIT, PMIx_Connect_nb, &g_job, 1, NULL, 0, OnOperation);
+  EXPECT(PMIX_ERR_INIT, PMIx_Disconnect(&g_job, 1, NULL, 0));
+  REFUSES(PMIX_ERR_INIT, PMIx_Disconnect_nb, &g_job, 1, NULL, 0, OnOperation);
+  CallsAnsweredOnce();
+}
 
 static void CallsOutside(void) {
   pmix_value_t number;
@@ -28,6 +41,7 @@ static void CallsOutside(void) {
                                           NULL, 0, NULL, NULL));
   EXPECT(PMIX_ERR_INIT, PMIx_Deregister_event_handler(0, NULL, NULL));
   EXPECT(PMIX_ERR_INIT, PMIx_Finalize(NULL, 0));
+  DynamicCallsOutside();
   CHECK(CountOf(&signal) == 0, "a callback of a call that failed was called");
   PMIx_Progress();  // harmless
 }

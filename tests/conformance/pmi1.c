@@ -21,6 +21,19 @@ static void BeforeInit(void) {
   CODE(PMI_ERR_INVALID_ARG, PMI_Initialized(NULL));
 }
 
+// No process group has such a rank.
+static void FailedInit(void) {
+  int spawned = 7;
+  char *rank = strdup(getenv("PMIX_RANK"));
+  setenv("PMIX_RANK", "nonsense", 1);
+  CODE(PMI_FAIL, PMI_Init(&spawned));
+  setenv("PMIX_RANK", rank, 1);
+  free(rank);
+  PMI_BOOL yes = PMI_TRUE;
+  CODE(PMI_SUCCESS, PMI_Initialized(&yes));
+  CHECK(yes == PMI_FALSE, "initialised by a PMI_Init that failed");
+}
+
 static void Init(void) {
   int spawned = 7;
   CODE(PMI_SUCCESS, PMI_Init(&spawned));
@@ -61,6 +74,7 @@ static void Names(void) {
   CODE(PMI_ERR_INVALID_LENGTH, PMI_Get_kvs_domain_id(other, 0));
   CODE(PMI_ERR_INVALID_LENGTH, PMI_KVS_Get_my_name(other, -1));
   CODE(PMI_ERR_INVALID_ARG, PMI_Get_id(NULL, 100));
+  CODE(PMI_ERR_INVALID_ARG, PMI_Get_kvs_domain_id(NULL, 100));
   CODE(PMI_ERR_INVALID_ARG, PMI_KVS_Get_my_name(NULL, 100));
 }
 
@@ -210,8 +224,20 @@ static void Walk(void) {
        PMI_KVS_Iter_first(g_name, key, 2, value, sizeof(value)));
   CODE(PMI_ERR_INVALID_VAL_LENGTH,
        PMI_KVS_Iter_first(g_name, key, sizeof(key), value, 2));
+  CODE(PMI_ERR_INVALID_KEY,
+       PMI_KVS_Iter_first(g_name, NULL, 0, value, sizeof(value)));
+  CODE(PMI_ERR_INVALID_VAL,
+       PMI_KVS_Iter_first(g_name, key, sizeof(key), NULL, 0));
   CODE(PMI_ERR_INVALID_KEY, PMI_KVS_Iter_next(g_name, NULL, 0, value, 1));
   CODE(PMI_ERR_INVALID_VAL, PMI_KVS_Iter_next(g_name, key, 1, NULL, 1));
+  CODE(PMI_ERR_INVALID_KVS,
+       PMI_KVS_Iter_next("other", key, sizeof(key), value, sizeof(value)));
+  CODE(PMI_SUCCESS,
+       PMI_KVS_Iter_first(g_name, key, sizeof(key), value, sizeof(value)));
+  CODE(PMI_ERR_INVALID_KEY_LENGTH,
+       PMI_KVS_Iter_next(g_name, key, 2, value, sizeof(value)));
+  CODE(PMI_ERR_INVALID_VAL_LENGTH,
+       PMI_KVS_Iter_next(g_name, key, sizeof(key), value, 2));
 }
 
 // Rank 0 makes a space, whose name goes through the job's own.
@@ -276,11 +302,15 @@ static void Options(void) {
   CODE(PMI_ERR_NOMEM, PMI_Get_options(text, &little));
   CHECK(little == length, "%d are said to be enough", little);
   CODE(PMI_ERR_INVALID_ARG, PMI_Get_options(NULL, &length));
+  CODE(PMI_ERR_INVALID_LENGTH, PMI_Get_options(text, NULL));
+  length = -1;
+  CODE(PMI_ERR_INVALID_LENGTH, PMI_Get_options(text, &length));
 }
 
 int main(int argc, char **argv) {
   Arm(argc, argv);
   BeforeInit();
+  FailedInit();
   Init();
   Group();
   Names();

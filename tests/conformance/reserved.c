@@ -88,7 +88,11 @@ static void SessionRealm(void) {
   CheckNumber(&g_job, PMIX_SESSION_ID, &session, PMIX_UINT32, id);
   CheckNumber(&g_job, PMIX_MAX_PROCS, &session, PMIX_UINT32, universe);
   (void)MustGetNumber(&g_job, PMIX_NUM_SLOTS, &session, PMIX_UINT32);
-  CheckNumber(&g_job, PMIX_NUM_NODES, &session, PMIX_UINT32, g_nodes);
+  CHECK(MustGetNumber(&g_job, PMIX_NUM_NODES, &session, PMIX_UINT32) >= g_nodes,
+        "the session has fewer nodes than the job");
+  free(MustGetText(&g_job, PMIX_NODE_MAP, &session));
+  free(MustGetText(&g_job, PMIX_PROC_MAP, &session));
+  free(MustGetText(&g_job, PMIX_SERVER_HOSTNAME, NULL));
   Directives named = session;
   AddU32(&named, PMIX_SESSION_ID, id);
   CheckNumber(&g_job, PMIX_UNIV_SIZE, &named, PMIX_UINT32, universe);
@@ -164,6 +168,20 @@ static void JobRealm(void) {
   }
 }
 
+// Where the maps have the node of a rank.
+static uint32_t IndexOf(pmix_rank_t rank) {
+  char *ranks = MustGetText(&g_job, PMIX_PROC_MAP_RAW, NULL);
+  uint32_t node = 0;
+  for (bool found = false; !found; ++node) {
+    CHECK(node < ItemsIn(ranks, ';'), "rank %u is on no node", rank);
+    char *here = ItemAt(ranks, ';', node);
+    found = HasNumber(here, rank);
+    free(here);
+  }
+  free(ranks);
+  return node - 1;
+}
+
 // The maps must agree with the node of every rank.
 static void Maps(void) {
   char *nodes = MustGetText(&g_job, PMIX_NODE_MAP_RAW, NULL);
@@ -172,8 +190,7 @@ static void Maps(void) {
   CHECK(ItemsIn(ranks, ';') == g_nodes, "%s", ranks);
   for (pmix_rank_t rank = 0; rank < g_size; ++rank) {
     const pmix_proc_t peer = ProcOf(rank);
-    const uint32_t node = NodeOf(rank);
-    CHECK(node < g_nodes, "rank %u is on node %u of %u", rank, node, g_nodes);
+    const uint32_t node = IndexOf(rank);
     char *name = ItemAt(nodes, ',', node);
     char *here = ItemAt(ranks, ';', node);
     CheckText(&peer, PMIX_HOSTNAME, NULL, name);
@@ -225,7 +242,12 @@ static void AppRealm(void) {
     CheckNumber(&g_job, PMIX_MAX_PROCS, &named, PMIX_UINT32, SizeOfApp(app));
     (void)MustGetNumber(&g_job, PMIX_NUM_NODES, &named, PMIX_UINT32);
     free(MustGetText(&g_job, PMIX_NODE_LIST, &named));
-    free(MustGetText(&g_job, PMIX_APP_MAP_TYPE, &named));
+    CheckNumber(&g_job, PMIX_NUM_ALLOCATED_NODES, &named, PMIX_UINT32,
+                g_allocated);
+    (void)MustGetNumber(&g_job, PMIX_NUM_SLOTS, &named, PMIX_UINT32);
+    char *policy = MustGetText(&g_job, PMIX_MAPBY, NULL);
+    CheckText(&g_job, PMIX_APP_MAP_TYPE, &named, policy);
+    free(policy);
     free(MustGetText(&g_job, PMIX_APP_MAP_REGEX, &named));
   }
   const pmix_proc_t last = ProcOf(g_size - 1);
@@ -243,16 +265,36 @@ static void CheckLocalProcs(const Directives *with, const char *peers) {
   const pmix_data_array_t *array = value->data.darray;
   CHECK(array->type == PMIX_PROC, "an array of %s",
         PMIx_Data_type_string(array->type));
-  CHECK(array->size == ItemsIn(peers, ','), "%zu local processes", array->size);
+  // Those of other jobs come after its own.
+  const size_t own = ItemsIn(peers, ',');
+  CHECK(array->size >= own, "%zu local processes", array->size);
   const pmix_proc_t *procs = array->array;
-  for (size_t i = 0; i < array->size; ++i) {
+  for (size_t i = 0; i < own; ++i) {
     CHECK(HasNumber(peers, procs[i].rank), "rank %u", procs[i].rank);
     CHECK(strcmp(procs[i].nspace, g_self.nspace) == 0, "%s", procs[i].nspace);
   }
   PMIX_VALUE_RELEASE(value);
 }
 
-// What the node with this number says of itself, named in `with`.
+// Its PMIX_NODEID, by which the session numbers its nodes.
+static uint32_t IdOf(uint32_t node) {
+  char *ranks = MustGetText(&g_job, PMIX_PROC_MAP_RAW, NULL);
+  char *peers = ItemAt(ranks, ';', node);
+  const uint32_t id = NodeOf((pmix_rank_t)atoi(peers));
+  free(ranks);
+  free(peers);
+  return id;
+}
+
+static void CheckMemory(const Directives *with) {
+  pmix_value_t *memory =
+      MustGet(&g_job, PMIX_AVAIL_PHYS_MEMORY, with, PMIX_UINT64);
+  CHECK(memory->data.uint64 > 1u << 20, "%llu bytes of memory",
+        (unsigned long long)memory->data.uint64);
+  PMIX_VALUE_RELEASE(memory);
+}
+
+// What the node with this index says of itself, named in `with`.
 static void CheckNode(const Directives *with, uint32_t node) {
   char *ranks = MustGetText(&g_job, PMIX_PROC_MAP_RAW, NULL);
   char *nodes = MustGetText(&g_job, PMIX_NODE_MAP_RAW, NULL);
@@ -261,7 +303,7 @@ static void CheckNode(const Directives *with, uint32_t node) {
   const uint32_t count = ItemsIn(peers, ',');
   CheckText(&g_job, PMIX_HOSTNAME, with, name);
   CheckText(&g_job, PMIX_LOCAL_PEERS, with, peers);
-  CheckNumber(&g_job, PMIX_NODEID, with, PMIX_UINT32, node);
+  CheckNumber(&g_job, PMIX_NODEID, with, PMIX_UINT32, IdOf(node));
   CheckNumber(&g_job, PMIX_LOCAL_SIZE, with, PMIX_UINT32, count);
   CHECK(MustGetNumber(&g_job, PMIX_NODE_SIZE, with, PMIX_UINT32) >= count,
         "PMIX_NODE_SIZE is below the job's share");
@@ -269,6 +311,9 @@ static void CheckNode(const Directives *with, uint32_t node) {
               (uint32_t)atoi(peers));
   (void)MustGetBool(&g_job, PMIX_NODE_OVERSUBSCRIBED, with);
   (void)MustGetNumber(&g_job, PMIX_NUM_SLOTS, with, PMIX_UINT32);
+  CHECK(MustGetNumber(&g_job, PMIX_MAX_PROCS, with, PMIX_UINT32) >= count,
+        "PMIX_MAX_PROCS is below what runs there");
+  CheckMemory(with);
   CheckLocalProcs(with, peers);
   free(ranks);
   free(nodes);
@@ -278,12 +323,11 @@ static void CheckNode(const Directives *with, uint32_t node) {
 
 static void NodeRealm(void) {
   const Directives flag = Flag(PMIX_NODE_INFO);
-  const uint32_t own = NodeOf(g_self.rank);
-  CheckNode(&flag, own);
+  CheckNode(&flag, IndexOf(g_self.rank));
   char *names = MustGetText(&g_job, PMIX_NODE_MAP_RAW, NULL);
   for (uint32_t node = 0; node < g_nodes; ++node) {
     Directives by_id = flag;
-    AddU32(&by_id, PMIX_NODEID, node);
+    AddU32(&by_id, PMIX_NODEID, IdOf(node));
     CheckNode(&by_id, node);
     char *name = ItemAt(names, ',', node);
     Directives by_name = flag;
@@ -296,13 +340,8 @@ static void NodeRealm(void) {
   AddText(&unknown, PMIX_HOSTNAME, "no-such-node");
   MustFail(PMIX_ERR_NOT_FOUND, &g_job, PMIX_LOCAL_SIZE, &unknown);
   Directives beyond = flag;
-  AddU32(&beyond, PMIX_NODEID, g_nodes);
+  AddU32(&beyond, PMIX_NODEID, 1000000);
   MustFail(PMIX_ERR_NOT_FOUND, &g_job, PMIX_LOCAL_SIZE, &beyond);
-  pmix_value_t *memory =
-      MustGet(&g_job, PMIX_AVAIL_PHYS_MEMORY, &flag, PMIX_UINT64);
-  CHECK(memory->data.uint64 > 1u << 20, "%llu bytes of memory",
-        (unsigned long long)memory->data.uint64);
-  PMIX_VALUE_RELEASE(memory);
 }
 
 // Without directives these mean the own node.
@@ -324,8 +363,7 @@ static void CheckProc(pmix_rank_t rank) {
   const uint32_t app = AppOf(rank);
   CheckNumber(&proc, PMIX_RANK, NULL, PMIX_PROC_RANK, rank);
   CheckText(&proc, PMIX_NSPACE, NULL, g_self.nspace);
-  CheckNumber(&proc, PMIX_GLOBAL_RANK, NULL, PMIX_PROC_RANK,
-              Offset() + rank);
+  CheckNumber(&proc, PMIX_GLOBAL_RANK, NULL, PMIX_PROC_RANK, Offset() + rank);
   CheckNumber(&proc, PMIX_APPNUM, NULL, PMIX_UINT32, app);
   CheckNumber(&proc, PMIX_APP_RANK, NULL, PMIX_PROC_RANK,
               rank - FirstOfApp(app));
@@ -335,7 +373,7 @@ static void CheckProc(pmix_rank_t rank) {
   PMIX_VALUE_RELEASE(id);
   // Its place among those of its node.
   char *ranks = MustGetText(&g_job, PMIX_PROC_MAP_RAW, NULL);
-  char *peers = ItemAt(ranks, ';', NodeOf(rank));
+  char *peers = ItemAt(ranks, ';', IndexOf(rank));
   const uint32_t local =
       MustGetNumber(&proc, PMIX_LOCAL_RANK, NULL, PMIX_UINT16);
   CHECK(local < ItemsIn(peers, ','), "local rank %u of '%s'", local, peers);
@@ -346,6 +384,26 @@ static void CheckProc(pmix_rank_t rank) {
   free(item);
   free(peers);
   free(ranks);
+}
+
+// Known of a process from its start, and at its end.
+static void Pids(void) {
+  PutU32(PMIX_GLOBAL, "own pid", (uint32_t)getpid());
+  OK(PMIx_Commit());
+  FenceCollect();
+  const Directives immediate = Flag(PMIX_IMMEDIATE);
+  for (pmix_rank_t rank = 0; rank < g_size; ++rank) {
+    const pmix_proc_t proc = ProcOf(rank);
+    pmix_value_t *pid = MustGet(&proc, PMIX_PROC_PID, NULL, PMIX_PID);
+    const uint32_t want = MustGetNumber(&proc, "own pid", NULL, PMIX_UINT32);
+    CHECK((uint32_t)pid->data.pid == want, "rank %u has PID %d, not %u", rank,
+          (int)pid->data.pid, want);
+    PMIX_VALUE_RELEASE(pid);
+    MustFail(PMIX_ERR_NOT_FOUND, &proc, PMIX_EXIT_CODE, NULL);
+    MustFail(PMIX_ERR_NOT_FOUND, &proc, PMIX_EXIT_CODE, &immediate);
+  }
+  const pmix_proc_t beyond = ProcOf(g_size);
+  MustFail(PMIX_ERR_NOT_FOUND, &beyond, PMIX_PROC_PID, NULL);
 }
 
 static void Peers(void) {
@@ -406,6 +464,7 @@ int main(int argc, char **argv) {
   NodeRealm();
   LocalKeys();
   Peers();
+  Pids();
   Own();
   Stranger();
   Barrier();

@@ -9,6 +9,7 @@ CANOPY_SHARDS=N runs up to N cases at once (default: one more than CPUs, at most
 import contextlib
 import glob
 import os
+import re
 import shlex
 import subprocess
 import sys
@@ -24,8 +25,11 @@ WARNINGS = ["-std=gnu11", "-Wall", "-Wextra", "-Werror"]
 PLACES = [(1, 2, "slot"), (1, 32, "slot"), (2, 2, "node"), (2, 32, "slot"),
           (4, 2, "slot"), (4, 32, "node")]
 SIZE = 8
+KEYS = os.path.join(HERE, "..", "..", "docs", "reserved_keys.md")
+ATTRIBUTES = os.path.join(HERE, "..", "..", "client", "include", "tables",
+                          "attributes.tsv")
 # What programs need beside the PMIx library.
-LIBRARIES = {name + part: [library] for part in ("", "_names", "_spawn")
+LIBRARIES = {name + part: [library] for part in ("", "_names", "_spawn", "_abort")
              for name, library in (("pmi1", "-lpmi"), ("pmi2", "-lpmi2"))}
 # In seconds. Agents on a busy machine may be silent for a while.
 LOSS_TIMEOUT = 60
@@ -132,6 +136,8 @@ def aborts(suite, place):
         suite.job("abort", place, word, own=True, expect=lambda r, s=survivors,
                   t=text, k=rank: ends(r, s, t, k))
     suite.job("abort", place, "refused")
+    suite.job("pmi1_abort", place, own=True, expect=lambda r: ends(
+        r, [], "told by the test", SIZE - 1))
 
 
 def bad_ends(suite, place):
@@ -166,6 +172,34 @@ def cleanup(suite, place, word):
             raise harness.Failure(f"left {sorted(set(left) - set(want))}, lost "
                                   f"{sorted(set(want) - set(left))}")
     suite.job("cleanup", place, where, word, own=True, expect=look)
+
+
+def with_place(suite, place, name):
+    """A program that needs a directory for files, on every node."""
+    where = tempfile.mkdtemp(dir=suite.work)
+    os.chmod(where, 0o755)
+    suite.job(name, place, where)
+
+
+def reserved_keys():
+    """What docs/reserved_keys.md says, as lines for reserved_table: the key, its
+    type, and the ways to ask that find it."""
+    with open(ATTRIBUTES, encoding="utf-8") as file:
+        keys = dict(line.split("\t")[:2] for line in file)
+    with open(KEYS, encoding="utf-8") as file:
+        for name, kind, ways in re.findall(
+                r"^\| `(\w+)` \| (\S+) \| (\S+) \|", file.read(), re.M):
+            if ways != "varies":
+                yield f"{keys[name]} {kind} {ways}\n"
+
+
+def reserved_table(suite, place):
+    """Of an overlay's first job, whose session has no gap among its ranks."""
+    path = os.path.join(suite.work, "keys")
+    with open(path, "w", encoding="utf-8") as file:
+        file.writelines(reserved_keys())
+    suite.job("reserved_table", place, path, own=True,
+              options=["--bind-to", "none"])
 
 
 def two_jobs(suite, program, nodes, layout):
@@ -220,9 +254,13 @@ def cases(suite):
         bad_ends(suite, place)
         for word in ("well", "badly"):
             cleanup(suite, place, word)
+        reserved_table(suite, place)
+        for name in ("spawn_statuses", "spawn_attributes"):
+            with_place(suite, place, name)
     for place in (PLACES[0], PLACES[-1]):
         suite.job("fence_repeat", place, "new", expect=medians)
         suite.job("limits", place)
+        suite.job("spawn_honoured", place)
     suite.lower()
     suite.case("singleton", lambda: singleton(suite))
     for nodes, radix, layout in ((1, 32, "slot"), (2, 2, "node"), (4, 2, "node"),

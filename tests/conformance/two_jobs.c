@@ -48,6 +48,67 @@ static void JobData(void) {
   free(nodes);
 }
 
+// How many processes of the other job are on this node.
+static size_t OthersHere(void) {
+  char *here = MustGetText(&g_self, PMIX_HOSTNAME, NULL);
+  size_t count = 0;
+  for (pmix_rank_t rank = 0; rank < g_size; ++rank) {
+    const pmix_proc_t peer = Other(rank);
+    char *host = MustGetText(&peer, PMIX_HOSTNAME, NULL);
+    count += strcmp(here, host) == 0;
+    free(host);
+  }
+  free(here);
+  return count;
+}
+
+// What this job has been told of the processes on its node when it was mapped.
+static void LocalProcs(bool knows_other) {
+  pmix_value_t *value =
+      MustGet(&g_job, PMIX_LOCAL_PROCS, NULL, PMIX_DATA_ARRAY);
+  const pmix_data_array_t *array = value->data.darray;
+  const pmix_proc_t *procs = array->array;
+  size_t others = 0;
+  for (size_t i = 0; i < array->size; ++i) {
+    others += strcmp(procs[i].nspace, g_other) == 0;
+  }
+  CHECK(others == (knows_other ? OthersHere() : 0), "%zu processes of %s here",
+        others, g_other);
+  const uint32_t size =
+      MustGetNumber(&g_job, PMIX_NODE_SIZE, NULL, PMIX_UINT32);
+  CHECK(size == array->size, "%u processes here, and a list of %zu", size,
+        array->size);
+  PMIX_VALUE_RELEASE(value);
+}
+
+// Both are of one session, whose ranks and nodes they share.
+static void SameSession(void) {
+  const pmix_proc_t job = Other(PMIX_RANK_WILDCARD);
+  static const char *const kSame[] = {PMIX_SESSION_ID, PMIX_UNIV_SIZE};
+  for (int i = 0; i < 2; ++i) {
+    CHECK(MustGetNumber(&g_job, kSame[i], NULL, PMIX_UINT32) ==
+              MustGetNumber(&job, kSame[i], NULL, PMIX_UINT32),
+          "%s differs", kSame[i]);
+  }
+  const uint32_t mine =
+      MustGetNumber(&g_job, PMIX_NPROC_OFFSET, NULL, PMIX_PROC_RANK);
+  const uint32_t theirs =
+      MustGetNumber(&job, PMIX_NPROC_OFFSET, NULL, PMIX_PROC_RANK);
+  CHECK(mine + g_size <= theirs || theirs + g_size <= mine,
+        "global ranks from %u and from %u", mine, theirs);
+  // The later one was mapped while the other ran.
+  LocalProcs(theirs < mine);
+  for (pmix_rank_t rank = 0; rank < g_size; ++rank) {
+    const pmix_proc_t peer = Other(rank);
+    CHECK(MustGetNumber(&peer, PMIX_GLOBAL_RANK, NULL, PMIX_PROC_RANK) ==
+              theirs + rank,
+          "rank %u", rank);
+    pmix_value_t *pid = MustGet(&peer, PMIX_PROC_PID, NULL, PMIX_PID);
+    CHECK(pid->data.pid > 0, "rank %u has PID %d", rank, (int)pid->data.pid);
+    PMIX_VALUE_RELEASE(pid);
+  }
+}
+
 static void PutNow(const char *key, uint32_t number) {
   PutU32(PMIX_GLOBAL, key, number);
   OK(PMIx_Commit());
@@ -118,6 +179,7 @@ int main(int argc, char **argv) {
   Start(argc, argv);
   Meet(argc, argv);
   JobData();
+  SameSession();
   Data();
   Events();
   const Directives none = {.count = 0};

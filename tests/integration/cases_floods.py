@@ -1,4 +1,4 @@
-"""A rank that writes to its PMI-1 socket as fast as it can, beside a job of
+"""A rank that writes to its PMI socket as fast as it can, beside a job of
 another launch that fences all the time on the same agents: the flood has its
 share of the agent's time and no more.
 
@@ -13,6 +13,7 @@ NODES = 2
 RUN = ["run", "--context", CONTEXT, "--oversubscribe", "--host", "node1", "-n",
        1, "sh", "-c"]
 INIT = "echo cmd=init pmi_version=1 pmi_subversion=1; "
+INIT2 = "echo cmd=init pmi_version=2 pmi_subversion=0; "
 READ = " >&$PMI_FD & exec cat <&$PMI_FD >/dev/null"
 
 # What the only rank's shell does. The agent ends some of these connections.
@@ -23,6 +24,10 @@ FLOODS = {
     "unread answers": f"({INIT}exec yes cmd=get_maxes) >&$PMI_FD",
     "half lines": f"({INIT}while :; do printf cmd=get_app; "
                   "printf 'num\\ncmd=get_'; printf 'appnum\\n'; done)" + READ,
+    "messages of PMI-2": f"({INIT2}yes '    14cmd=job-getid;' | tr -d '\\n')"
+                         + READ,
+    "a long message of PMI-2 in pieces":
+        f"({INIT2}printf ' 65536cmd=x;k='; while :; do printf x; done)" + READ,
 }
 
 

@@ -1,4 +1,5 @@
 """Jobs that spawn jobs, by programs with Debian's OpenPMIx."""
+import contextlib
 import os
 import signal
 import tempfile
@@ -87,7 +88,8 @@ def restarted(bench, overlay, nodes):
 
 def all_restarted(bench):
     names = [f"spawn: kill -9 of {node}'s agent" for node in ("node1", "node2")]
-    if not bench.wanted(*names):
+    last = "restart of a rank, then of its agent"
+    if not bench.wanted(*names, last):
         return
     with bench.overlay("spawn-restart", "--nodes", 2,
                        "--restart-grace", 60) as up:
@@ -97,9 +99,98 @@ def all_restarted(bench):
         for name, node in zip(names, ("node1", "node2")):
             bench.case(name, lambda: restarted(bench, overlay, [node]),
                        leaves=True)
+        bench.case(last, lambda: restarted_agent(bench, overlay), leaves=True)
+
+
+def again(bench, nodes, deaths):
+    """What a rank did not do before its process was killed, the next does."""
+    result = bench.run("run", "--nodes", nodes, "-n", 4, "--map-by", "node",
+                       "--oversubscribe", "--max-restarts", 2,
+                       bench.pmix("again"), deaths)
+    result.expect_lines(
+        [f"rank {rank}, process 0" for rank in (0, 2, 3)] +
+        [f"rank 1, process {life}" for life in range(deaths + 1)] +
+        [f"rank {rank} is done" for rank in range(4)])
+
+
+def too_often(bench, nodes):
+    bench.run("run", "--nodes", nodes, "-n", 2, "--oversubscribe",
+              "--max-restarts", 1, bench.pmix("again"), 5).expect(
+                  code=128 + signal.SIGKILL, err=["signal 9"])
+
+
+def restarted_agent(bench, overlay):
+    """A successor knows how often a rank has been restarted."""
+    go = os.path.join(bench.work, "go")
+    with contextlib.suppress(FileNotFoundError):
+        os.remove(go)
+    job = bench.start("run", "--context", overlay.name, "-n", 2, "--map-by",
+                      "node", "--max-restarts", 1, bench.pmix("again"), 1, go)
+    job.wait_for("rank 1, process 1")
+    overlay.kill("node2")
+    overlay.restart("node2")
+    with open(go, "w", encoding="utf-8"):
+        pass
+    job.finish(60).expect_lines(
+        ["rank 0, process 0", "rank 1, process 0", "rank 1, process 1",
+         "rank 0 is done", "rank 1 is done"])
+
+
+def recoverable(bench, nodes):
+    """The rest goes on; nothing is left of a job of which nobody ends well."""
+    place = ("run", "--nodes", nodes, "-n", 2, "--oversubscribe",
+             "--enable-recovery")
+    bench.run(*place, "sh", "-c",
+              "[ $PMIX_RANK = 0 ] && kill -9 $$; echo well").expect_lines(
+                  ["well"])
+    bench.run(*place, "sh", "-c", "exit 7").expect(code=7)
+
+
+def parent(bench, nodes, mode, *words):
+    return bench.run("run", "--nodes", nodes, "-n", 1, "--oversubscribe",
+                     bench.pmix("parent"), mode, *words).expect(
+                         out=[f"{mode}: all is well"])
+
+
+def told(bench, nodes):
+    """What a spawner asks to hear of, it hears, and so does the user."""
+    parent(bench, nodes, "events").expect(
+        err=["has started: 2 processes", "has ended"])
+    parent(bench, nodes, "failing").expect(err=["exited with code 3"])
+    parent(bench, nodes, "restarts").expect(err=["and is started again"])
+
+
+def forms(bench, nodes):
+    """Names with ranks, some CPUs only, output in files."""
+    result = parent(bench, nodes, "index")
+    for rank in range(2):
+        check(f"-{rank} is rank {rank}" in result.out, result.out)
+    result = parent(bench, nodes, "cpus")
+    check(result.out.count("on 1 CPU") == 2, result.out)
+    with tempfile.TemporaryDirectory() as place:
+        os.chmod(place, 0o777)
+        parent(bench, nodes, "file", os.path.join(place, "out"))
+        files = sorted(os.listdir(place))
+        ends = [name.split(".", 2)[-1] for name in files]
+        check("0.stdout" in ends and "1.stdout" in ends, files)
+        said = next(name for name in files if name.endswith(".0.stdout"))
+        with open(os.path.join(place, said), encoding="utf-8") as file:
+            check(file.read() == "rank 0 was here\n", files)
 
 
 def run(bench):
+    for nodes in (1, 2):
+        for deaths in (1, 2):
+            bench.case(f"restart of a rank, {deaths} times: {nodes} nodes",
+                       lambda n=nodes, d=deaths: again(bench, n, d))
+        bench.case(f"restart of a rank, too often: {nodes} nodes",
+                   lambda n=nodes: too_often(bench, n))
+        bench.case(f"recoverable job: {nodes} nodes",
+                   lambda n=nodes: recoverable(bench, n))
+        bench.case(f"spawn, notifications: {nodes} nodes",
+                   lambda n=nodes: told(bench, n))
+        bench.case(f"spawn, names, CPUs and files: {nodes} nodes",
+                   lambda n=nodes: forms(bench, n))
     for nodes in NODES:
         for children in (1, 16):
             bench.case(f"spawn of {children}: {nodes} nodes",

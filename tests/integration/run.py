@@ -23,6 +23,7 @@ import cases_mpi
 import cases_netns
 import cases_network
 import cases_openpmix
+import cases_pmi
 import cases_process
 import cases_programs
 import cases_restart
@@ -58,6 +59,7 @@ SUITES = (
     cases_openpmix,
     cases_spawn,
     cases_dynamic,
+    cases_pmi,
     cases_tools,
 )
 

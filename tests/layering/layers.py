@@ -43,7 +43,7 @@ LAYERS = {
     "server/endpoint": ENDPOINT,
     "server/local": [*ENDPOINT, "server/endpoint"],
     "server/openpmix": [*ENDPOINT, "server/core/...", "server/endpoint"],
-    "server/pmi1": [*ENDPOINT, "server/endpoint"],
+    "server/pmi": [*ENDPOINT, "server/endpoint"],
     "server/hwinfo": ["common", "@hwloc_headers"],
     "server/shim": ["common", "common/loader", "common/posix"],
     "server/process": ["common", "common/loader", "common/posix",

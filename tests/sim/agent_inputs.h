@@ -2,6 +2,7 @@
 #ifndef CANOPY_TESTS_SIM_AGENT_INPUTS_H_
 #define CANOPY_TESTS_SIM_AGENT_INPUTS_H_
 
+#include <functional>
 #include <utility>
 
 #include "common/ids.h"
@@ -24,6 +25,14 @@ class AgentInputs {
   }
   void PostAt(TimeNs when, NodeId node, core::Input input) {
     queue_.Post(when, LocalInput{node, members_.start(node), std::move(input)});
+  }
+  // Has it done by the way from the node, unless its agent is another one then.
+  void PostCallback(TimeNs after, NodeId node, std::function<void()> what) {
+    const auto callback = [this, node, start = members_.start(node),
+                           what = std::move(what)] {
+      if (members_.start(node) == start) what();
+    };
+    queue_.Post(queue_.now() + after, Callback(callback));
   }
 
  private:

@@ -105,9 +105,11 @@ void Agents::Apply(NodeId observer, const MemberUpdate& update) {
 void Agents::Step(NodeId node, Input input) {
   const std::string what =
       settings_.options.trace ? Show(input) : std::string();
+  if (settings_.hooks.on_input) settings_.hooks.on_input(node, input);
   Actions actions = cores_[node]->Step(queue_.now(), std::move(input));
   if (settings_.options.trace) PrintStep(queue_.now(), node, what, actions);
   if (settings_.options.one_release_a_step) CheckOrder(actions);
+  if (settings_.hooks.on_actions) settings_.hooks.on_actions(node, actions);
   for (Action& action : actions) {
     std::visit([&](auto& a) { Execute(node, a); }, action);
   }

@@ -45,6 +45,9 @@ void Clients::Send(const ProcId& proc, Input input) {
 // --------------------------------------------------------------- requests ---
 
 void Clients::Ask(const ProcId& proc, RequestId request, Input input) {
+  if (settings_.hooks.on_request) {
+    settings_.hooks.on_request(proc, request, input, false);
+  }
   if (settings_.persists) pending_[request] = {proc, input};
   Send(proc, std::move(input));
 }
@@ -97,18 +100,19 @@ RequestId Clients::Get(const ProcId& proc, GetArrived get) {
 RequestId Clients::Publish(const ProcId& proc, const std::string& key,
                            bool once) {
   const RequestId request = NewRequest();
-  oracle_.OnPublished(proc, key, once);
+  oracle_.OnPublishCall(proc, request, key, once);
   Ask(proc, request,
       PublishArrived{IdOf(proc), request, PublishInfo(key, once)});
   return request;
 }
 
-RequestId Clients::Lookup(const ProcId& proc, const std::string& key,
+RequestId Clients::Lookup(const ProcId& proc, std::vector<std::string> keys,
                           uint32_t timeout_seconds) {
   const RequestId request = NewRequest();
-  lookups_.insert(request);
+  lookups_[request] = proc;
   Ask(proc, request,
-      LookupArrived{IdOf(proc), request, {key}, LookupInfo(timeout_seconds)});
+      LookupArrived{IdOf(proc), request, std::move(keys),
+                    LookupInfo(timeout_seconds)});
   return request;
 }
 
@@ -119,14 +123,16 @@ RequestId Clients::Unpublish(const ProcId& proc, const std::string& key) {
 }
 
 RequestId Clients::Abort(const ProcId& proc, int status,
-                         const std::string& text) {
+                         const std::string& text, std::vector<ProcId> targets) {
   const RequestId request = NewRequest();
-  Ask(proc, request, AbortArrived{IdOf(proc), request, status, text, {}});
+  Ask(proc, request,
+      AbortArrived{IdOf(proc), request, status, text, std::move(targets)});
   return request;
 }
 
 RequestId Clients::Spawn(const ProcId& proc, Bytes call) {
   const RequestId request = NewRequest();
+  oracle_.OnSpawnCall(request, call.view());
   Ask(proc, request, SpawnArrived{IdOf(proc), request, std::move(call)});
   return request;
 }
@@ -138,23 +144,52 @@ void Clients::Finalize(const ProcId& proc) {
 // ---------------------------------------------------------------- answers ---
 
 void Clients::On(NodeId node, ReplyClient& a) {
+  CheckAnswer(node, a);
+  Answer answer{a.status, std::string(a.payload.view())};
+  const TimeNs delay = DelayOf(a.request);
+  if (delay == 0) return Receive(a.request, std::move(answer));
+  on_their_way_[a.request] = a.client;
+  inputs_.PostCallback(delay, node,
+                       [this, request = a.request, answer = std::move(answer)] {
+                         Receive(request, answer);
+                       });
+}
+
+void Clients::CheckAnswer(NodeId node, const ReplyClient& a) {
   const auto owner = node_of_.find(a.client);
   if (owner == node_of_.end() || owner->second != node) {
     errors_.push_back("reply to a client of another node");
   }
-  const Answer answer{a.status, std::string(a.payload.view())};
-  if (!answers_.try_emplace(a.request, answer).second) {
+  // A client that has reattached may get what was on its way before again.
+  const auto before = on_their_way_.find(a.request);
+  if (answers_.contains(a.request) ||
+      (before != on_their_way_.end() && before->second == a.client)) {
     errors_.push_back("a request was answered twice");
   }
   oracle_.OnReply(node, a.request, a.status);
   if (const auto get = gets_.find(a.request); get != gets_.end()) {
     oracle_.OnGetReply(get->second, a.payload.view());
   }
-  if (lookups_.contains(a.request)) {
-    oracle_.OnLookupReply(a.payload.view());
+  if (const auto lookup = lookups_.find(a.request); lookup != lookups_.end()) {
+    oracle_.OnLookupReply(lookup->second, a.request, a.payload.view());
   }
-  CountEnd(a.request, a.status);
-  if (settings_.hooks.on_answer) settings_.hooks.on_answer(a.request);
+}
+
+// Whatever agents persist for is asked for again when its answer is lost.
+TimeNs Clients::DelayOf(RequestId request) const {
+  const TimeNs limit = settings_.options.answer_delay;
+  if (limit == 0 || !pending_.contains(request)) return 0;
+  constexpr uint64_t kSpread = 0x9e3779b97f4a7c15;
+  return static_cast<TimeNs>((request * kSpread >> 32) %
+                             static_cast<uint64_t>(limit));
+}
+
+void Clients::Receive(RequestId request, Answer answer) {
+  on_their_way_.erase(request);
+  const int status = answer.status;
+  answers_.try_emplace(request, std::move(answer));
+  CountEnd(request, status);
+  if (settings_.hooks.on_answer) settings_.hooks.on_answer(request);
 }
 
 void Clients::On(NodeId, NotifyClient& a) {
@@ -217,6 +252,9 @@ void Clients::Reattach(const ProcId& proc) {
           if constexpr (requires { in.client; }) in.client = client;
         },
         asked.second);
+    if (settings_.hooks.on_request) {
+      settings_.hooks.on_request(proc, request, asked.second, true);
+    }
     Send(proc, asked.second);
   }
 }

@@ -67,11 +67,12 @@ class Clients {
   // One key whose value is the key; FIRST_READ with `once`, else APP.
   RequestId Publish(const ProcId& proc, const std::string& key, bool once);
   // A timeout of 0: without waiting.
-  RequestId Lookup(const ProcId& proc, const std::string& key,
+  RequestId Lookup(const ProcId& proc, std::vector<std::string> keys,
                    uint32_t timeout_seconds = 0);
   RequestId Unpublish(const ProcId& proc, const std::string& key);
-  // PMIx_Abort of its whole job.
-  RequestId Abort(const ProcId& proc, int status, const std::string& text);
+  // No targets: its whole job.
+  RequestId Abort(const ProcId& proc, int status, const std::string& text,
+                  std::vector<ProcId> targets = {});
   // `call`: as the stand-in that executes it understands it.
   RequestId Spawn(const ProcId& proc, Bytes call);
   void Finalize(const ProcId& proc);
@@ -104,6 +105,9 @@ class Clients {
   void Send(const ProcId& proc, core::Input input);
   void Ask(const ProcId& proc, RequestId request, core::Input input);
   RequestId Arrive(const ProcId& proc, core::CollectiveArrived in);
+  void CheckAnswer(NodeId node, const core::ReplyClient& a);
+  TimeNs DelayOf(RequestId request) const;
+  void Receive(RequestId request, Answer answer);
   void CountEnd(RequestId request, int status);
 
   const Settings& settings_;
@@ -116,8 +120,9 @@ class Clients {
   ClientId last_client_ = 0;
   RequestId last_request_ = 0;
   std::map<RequestId, Answer> answers_;
-  std::map<RequestId, ProcId> gets_;  // their targets
-  std::set<RequestId> lookups_;
+  std::map<RequestId, ProcId> gets_;            // their targets
+  std::map<RequestId, ProcId> lookups_;         // who makes them
+  std::map<RequestId, ClientId> on_their_way_;  // answers: to whom
   std::vector<Notice> notices_;
   std::vector<ClientId> closed_;
   std::set<ProcId> away_;

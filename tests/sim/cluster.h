@@ -73,6 +73,9 @@ class Cluster {
   const Launchers& launchers() const { return launchers_; }
   const Membership& members() const { return members_; }
   const Observations& observed() const { return observed_; }
+  const Oracle& oracle() const { return oracle_; }
+  // The agent of a process of a job that was launched.
+  NodeId NodeOf(const ProcId& proc) const { return jobs_.NodeOf(proc); }
 
   // Requests a launch at the root.
   void BeginLaunch(const JobSpec& job);

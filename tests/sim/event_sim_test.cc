@@ -262,7 +262,7 @@ TEST(AbortSim, OnlyJobsOfTheSameUser) {
   in.targets = {{"yours", 0}};
   cluster.Input(0, in);
   cluster.Run();
-  EXPECT_EQ(cluster.clients().StatusOf(in.request), kErrNoPermissions);
+  EXPECT_EQ(cluster.clients().StatusOf(in.request), kErrParamValueNotSupported);
 }
 
 // ------------------------------------------------------------------- why ---

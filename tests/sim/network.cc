@@ -47,16 +47,21 @@ void Network::Send(PeerMessage message) {
   if (!members_.alive(to)) return;
   const Kind kind = KindOf(message.body);
   TimeNs when = queue_.now() + random_.Delay();
-  if (IsLost(from, to, &when)) return;
-  when = AfterStalls(from, to, when);
+  Fate fate;
+  fate.lost = IsLost(from, to, &when);
+  if (!fate.lost) {
+    fate.late = AfterStalls(from, to, when) - when;
+    fate.twice = options_.duplicates != 0 && kind != Kind::kStream &&
+                 random_.OneIn(options_.duplicates);
+  }
+  if (on_send_) fate = on_send_(message, fate);
+  if (fate.lost) return;
+  when += fate.late;
   TimeNs& last = last_arrival_[{from, to}];
   const bool overtakes = options_.overtaking != 0 && kind == Kind::kData &&
                          random_.OneIn(options_.overtaking);
   if (!overtakes) last = when = std::max(when, last);
-  if (options_.duplicates != 0 && kind != Kind::kStream &&
-      random_.OneIn(options_.duplicates)) {
-    Post(when + random_.Delay(10), message);
-  }
+  if (fate.twice) Post(when + random_.Delay(10), message);
   Post(when, std::move(message));
 }
 

@@ -2,6 +2,7 @@
 #ifndef CANOPY_TESTS_SIM_NETWORK_H_
 #define CANOPY_TESTS_SIM_NETWORK_H_
 
+#include <functional>
 #include <map>
 #include <set>
 #include <utility>
@@ -18,6 +19,13 @@
 
 namespace canopy::sim {
 
+// What becomes of a message, beside its delay.
+struct Fate {
+  TimeNs late = 0;     // so much later than it would come
+  bool twice = false;  // it comes a second time
+  bool lost = false;   // with an agent on its way
+};
+
 // Messages in transit: delays, overtaking, duplicates, stalls, partitions, and
 // losses on the way through a lost agent. A new fault of links belongs here.
 class Network {
@@ -25,6 +33,11 @@ class Network {
   // All must outlive it.
   Network(const Options& options, const Membership& members, EventQueue& queue,
           Random& random);
+
+  // Sees the fate of each message, and returns what it is to be: lost or not
+  // can not be changed. Must not inject faults.
+  using OnSend = std::function<Fate(const core::PeerMessage&, const Fate&)>;
+  void set_on_send(OnSend on_send) { on_send_ = std::move(on_send); }
 
   // From message.src to message.dst, which are different members.
   void Send(core::PeerMessage message);
@@ -61,6 +74,7 @@ class Network {
   const Membership& members_;
   EventQueue& queue_;
   Random& random_;
+  OnSend on_send_;
   std::vector<UndetectedLoss> losses_;
   NodeId unlinked_ = kNoNode;
   std::map<NodeId, TimeNs> stalls_;  // of the link to the parent; until when

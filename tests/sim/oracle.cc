@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "common/codec/decoder.h"
+#include "common/refusal.h"
 #include "common/status.h"
 #include "server/core/modex/kval.h"
 #include "server/core/modex/modex.h"
@@ -90,14 +91,25 @@ void Oracle::OnArrive(const ProcId& proc, RequestId request, CollectiveOp op,
 }
 
 void Oracle::OnReply(NodeId node, RequestId request, int status) {
+  if (const auto call = publishes_.find(request); call != publishes_.end()) {
+    if (status == kSuccess) published_[call->second].published.insert(request);
+  }
   const auto it = arrivals_.find(request);
   if (it == arrivals_.end()) return;
-  const bool refused = status == kErrBadParam || status == kErrNotSupported ||
-                       status == kErrInvalidOperation ||
-                       status == kErrResourceBusy || status == kErrInit ||
-                       status == kErrNotFound;
-  if (refused) GroupOf(it->second.id).refusals = true;
+  if (IsRefusal(status)) TakeBack(it->second);
   if (status == kSuccess) CheckSuccess(node, it->second);
+}
+
+// Whoever was refused has not come, and comes next to the same collective.
+void Oracle::TakeBack(const Arrival& arrival) {
+  Group& group = GroupOf(arrival.id);
+  uint64_t& arrivals = group.arrivals[arrival.proc];
+  if (arrivals != arrival.id.sequence + 1) {
+    group.refusals = true;
+    return;
+  }
+  --arrivals;
+  group.sequence[arrival.id.sequence].arrived.erase(arrival.proc);
 }
 
 void Oracle::CheckSuccess(NodeId node, const Arrival& arrival) {
@@ -201,29 +213,63 @@ void Oracle::OnPublish(NodeId node, const PublishRank& data) {
   shown.keys = std::move(now);
 }
 
-void Oracle::OnLookupReply(std::string_view found) {
+// ---------------------------------------------------------------- names ---
+
+void Oracle::OnPublishCall(const ProcId& proc, RequestId request,
+                           const std::string& key, bool once) {
+  published_[key].callers.insert(proc);
+  published_[key].once = once;
+  publishes_[request] = key;
+}
+
+void Oracle::OnLookupReply(const ProcId& proc, RequestId request,
+                           std::string_view found) {
   Decoder in(found);
   size_t count = 0;
   if (found.empty() || !in.GetSize(&count)) return;
   for (size_t i = 0; i < count; ++i) {
-    ProcId proc;
+    ProcId publisher;
     KvalView kval;
     std::string_view value;
     uint16_t type = 0;
-    const bool whole = in.GetProc(&proc) && in.GetKval(&kval);
+    const bool whole = in.GetProc(&publisher) && in.GetKval(&kval);
     Decoder text(kval.value);
     if (!whole || !text.GetUint16(&type) || !text.GetString(&value)) {
       return report_("malformed answer to a lookup");
     }
-    const auto it = published_.find(std::string(kval.key));
-    if (it == published_.end() || it->second.proc != proc ||
-        value != kval.key) {
-      report_("invented: " + ToString(proc) + " never published '" +
-              std::string(value) + "' as " + std::string(kval.key));
-    } else if (it->second.once && ++it->second.readers > 1) {
-      report_("doubled: " + it->first + " was read twice");
+    const std::string key(kval.key);
+    const auto it = published_.find(key);
+    if (it == published_.end() || !it->second.callers.contains(publisher) ||
+        value != key) {
+      report_("invented: " + ToString(publisher) + " never published '" +
+              std::string(value) + "' as " + key);
+      continue;
+    }
+    if (jobs_[publisher.nspace].uid != jobs_[proc.nspace].uid) {
+      report_(ToString(proc) + " reads " + key + " of another user");
+    }
+    std::set<RequestId>& readers = it->second.readers;
+    readers.insert(request);
+    if (it->second.once && readers.size() > 1) {
+      report_("doubled: " + key + " was read twice");
     }
   }
+}
+
+void Oracle::OnSpawn(RequestId request, std::string_view call) {
+  const auto it = spawns_.find(request);
+  if (it == spawns_.end() || it->second == call) return;
+  report_("a spawn is executed that was asked for in other words");
+}
+
+size_t Oracle::NumReaders(const std::string& key) const {
+  const auto it = published_.find(key);
+  return it == published_.end() ? 0 : it->second.readers.size();
+}
+
+size_t Oracle::NumPublishers(const std::string& key) const {
+  const auto it = published_.find(key);
+  return it == published_.end() ? 0 : it->second.published.size();
 }
 
 void Oracle::OnSend(const PeerMessage& message) {

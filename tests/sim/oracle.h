@@ -53,11 +53,20 @@ class Oracle {
   void OnReply(NodeId node, core::RequestId request, int status);
   void OnGetReply(const ProcId& target, std::string_view kvals);
   void OnPublish(NodeId node, const core::PublishRank& data);
-  // PMIx_Publish of a key whose value is the key; `once`: one reader gets it.
-  void OnPublished(const ProcId& proc, const std::string& key, bool once) {
-    published_[key] = {proc, once, 0};
+  // PMIx_Publish of a key whose value is the key, for the publisher's user;
+  // `once`: one reader gets it.
+  void OnPublishCall(const ProcId& proc, core::RequestId request,
+                     const std::string& key, bool once);
+  void OnLookupReply(const ProcId& proc, core::RequestId request,
+                     std::string_view found);
+  // A call of PMIx_Spawn, and what is executed for it.
+  void OnSpawnCall(core::RequestId request, std::string_view call) {
+    spawns_[request] = call;
   }
-  void OnLookupReply(std::string_view found);
+  void OnSpawn(core::RequestId request, std::string_view call);
+  // How many calls have got a key, and how many have published it.
+  size_t NumReaders(const std::string& key) const;
+  size_t NumPublishers(const std::string& key) const;
   void OnSend(const core::PeerMessage& message);
 
   // A job's input is InputText from 0 up to there.
@@ -111,6 +120,7 @@ class Oracle {
   std::map<std::string, uint64_t> CheckKvals(const ProcId& proc,
                                              std::string_view kvals, bool local,
                                              const char* where);
+  void TakeBack(const Arrival& arrival);
   void CheckSuccess(NodeId node, const Arrival& arrival);
   void CheckSeen(NodeId node, const ProcId& proc, uint64_t commits);
 
@@ -122,12 +132,15 @@ class Oracle {
   std::map<core::RequestId, Arrival> arrivals_;
   std::map<std::pair<NodeId, ProcId>, Shown> shown_;
   struct Published {
-    ProcId proc;
+    std::set<ProcId> callers;
     bool once = false;
-    uint64_t readers = 0;
+    std::set<core::RequestId> readers;
+    std::set<core::RequestId> published;
   };
   std::map<std::string, Published> published_;  // by key
-  std::map<std::string, uint64_t> input_;       // by job: bytes offered
+  std::map<core::RequestId, std::string> publishes_;
+  std::map<core::RequestId, std::string> spawns_;
+  std::map<std::string, uint64_t> input_;  // by job: bytes offered
   std::map<ProcId, uint64_t> input_read_;
 };
 

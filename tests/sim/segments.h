@@ -2,6 +2,7 @@
 #ifndef CANOPY_TESTS_SIM_SEGMENTS_H_
 #define CANOPY_TESTS_SIM_SEGMENTS_H_
 
+#include <cstdint>
 #include <map>
 #include <set>
 #include <string>
@@ -26,11 +27,18 @@ class Segments {
   void On(NodeId node, core::RegisterJob& a);
   void On(NodeId node, core::DropJob& a);
   void On(NodeId node, core::PublishRank& a);
+  void On(NodeId node, core::SetIncarnation& a) {
+    nodes_[node].incarnations[a.proc] = a.incarnation;
+  }
 
   // The KVALs of a rank; empty when there are none.
   std::string PublishedOf(NodeId node, const ProcId& proc) const;
   // Keys of a rank that are not for processes of this node.
   std::vector<std::string> OutsideOf(NodeId node, const ProcId& proc) const;
+  uint32_t IncarnationOf(NodeId node, const ProcId& proc) const {
+    const auto it = nodes_[node].incarnations.find(proc);
+    return it == nodes_[node].incarnations.end() ? 0 : it->second;
+  }
   bool IsRegistered(NodeId node, const std::string& nspace) const {
     return nodes_[node].registered.contains(nspace);
   }
@@ -42,6 +50,7 @@ class Segments {
   struct Node {
     std::set<std::string> registered;
     Published published;
+    std::map<ProcId, uint32_t> incarnations;  // of ranks that were restarted
   };
 
   std::vector<Node> nodes_;

@@ -8,8 +8,10 @@
 #include <vector>
 
 #include "common/ids.h"
+#include "server/core/step/action.h"
 #include "server/core/step/client_id.h"
 #include "server/core/step/clock.h"
+#include "server/core/step/input.h"
 
 namespace canopy::sim {
 
@@ -45,6 +47,10 @@ struct Options {
   // No step ends more than one collective: then a release must be forwarded
   // before the first reply.
   bool one_release_a_step = false;
+  // An answer takes up to this long from an agent that persists to its client,
+  // and is lost when the agent is restarted meanwhile: the client asks again.
+  // 0: no time.
+  TimeNs answer_delay = 0;
   // Every step goes to standard error.
   bool trace = false;
 };
@@ -58,8 +64,14 @@ struct Hooks {
   std::function<void(const ProcId&)> on_exit;
   // The end of standard input has come to a process.
   std::function<void(const ProcId&)> on_input_end;
+  // A process makes a request, or repeats one after it has reattached.
+  std::function<void(const ProcId&, RequestId, const core::Input&, bool again)>
+      on_request;
   // A request was answered.
   std::function<void(RequestId)> on_answer;
+  // Before a step, and after it: its actions have not been executed yet.
+  std::function<void(NodeId, const core::Input&)> on_input;
+  std::function<void(NodeId, const core::Actions&)> on_actions;
   // After every step of every core.
   std::function<void()> after_step;
 };

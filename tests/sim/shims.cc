@@ -52,6 +52,17 @@ void Shims::On(NodeId node, StartLocal& a) {
   }
 }
 
+// A shim does not speak of a process any more that another one follows.
+void Shims::On(NodeId node, RestartLocal& a) {
+  Shim& shim = nodes_[node].shims[a.nspace];
+  shim.incarnations[a.rank] = a.incarnation;
+  std::erase_if(shim.exits,
+                [&](const ProcExit& exit) { return exit.rank == a.rank; });
+  std::erase_if(shim.closed,
+                [&](const LocalOutput& end) { return end.rank == a.rank; });
+  nodes_[node].running[a.nspace].insert(a.rank);
+}
+
 // Those of these ranks that run; no ranks: all that run.
 std::vector<Rank> Shims::Selected(NodeId node, const std::string& nspace,
                                   const std::vector<Rank>& ranks) const {
@@ -89,7 +100,10 @@ void Shims::On(NodeId node, KillLocal& a) {
 }
 
 void Shims::On(NodeId node, ForgetLocal& a) {
-  if (!settings_.persists) return;
+  if (!settings_.persists) {
+    nodes_[node].shims.erase(a.nspace);
+    return;
+  }
   nodes_[node].shims.erase(a.nspace);
   for (const Rank rank : std::exchange(nodes_[node].running[a.nspace], {})) {
     if (settings_.hooks.on_exit) settings_.hooks.on_exit({a.nspace, rank});
@@ -127,6 +141,13 @@ void Shims::Exit(const ProcId& proc, int wait_status) {
   ProcExit exit;
   exit.rank = proc.rank;
   exit.wait_status = wait_status;
+  if (const auto shim = nodes_[node].shims.find(proc.nspace);
+      shim != nodes_[node].shims.end()) {
+    const auto restarted = shim->second.incarnations.find(proc.rank);
+    if (restarted != shim->second.incarnations.end()) {
+      exit.incarnation = restarted->second;
+    }
+  }
   if (settings_.persists) {
     nodes_[node].shims[proc.nspace].exits.push_back(exit);
   }
@@ -205,6 +226,7 @@ void Shims::AddRecovered(NodeId node, const std::string& nspace,
   const Shim& shim = nodes_[node].shims.at(nspace);
   out->started = shim.started;
   out->records = shim.journal;
+  out->incarnations.assign(shim.incarnations.begin(), shim.incarnations.end());
 }
 
 void Shims::ReportAgain(NodeId node, const std::string& nspace) {

@@ -39,6 +39,7 @@ class Shims {
 
   void On(NodeId node, core::PrepareLocal& a);
   void On(NodeId node, core::StartLocal& a);
+  void On(NodeId node, core::RestartLocal& a);
   void On(NodeId node, core::SignalLocal& a);
   void On(NodeId node, core::KillLocal& a);
   void On(NodeId node, core::ForgetLocal& a);
@@ -75,6 +76,7 @@ class Shims {
     uint64_t credit = 0;
     std::vector<core::LocalOutput> closed;
     std::vector<core::ProcExit> exits;
+    std::map<Rank, uint32_t> incarnations;  // of those that were restarted
   };
   struct Node {
     uint64_t boots = 0;

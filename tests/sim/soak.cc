@@ -28,9 +28,20 @@ constexpr char kSpawnedNspace[] = "spawned";
 // says that a key is not there, so that this takes few agents.
 constexpr uint64_t kNameSeeds = 3;
 constexpr uint64_t kNameSeed = 2;
-constexpr uint32_t kNameSteps = 8;
 constexpr uint32_t kMaxNameNodes = 64;
-constexpr uint32_t kNamePatience = 600;  // in seconds
+// One seed in so many has faults at any moment only; the others have most of
+// theirs at chosen ones.
+constexpr uint64_t kUnaimedSeeds = 4;
+constexpr uint32_t kUser = 1000;
+constexpr uint64_t kPause = 8 * kMs;
+// Ranks of a job that spawn and abort.
+constexpr Rank kActive = 3;
+
+std::vector<Cell> AimsOf(uint64_t seed, const SoakOptions& options) {
+  if (seed % kUnaimedSeeds == 0) return {};
+  std::mt19937_64 rng(seed ^ 0xd1b54a32d192ed03);
+  return MakeAims(rng, options.restarts, options.rejoins);
+}
 
 }  // namespace
 
@@ -41,18 +52,27 @@ uint32_t Soak::NodesOf(uint64_t seed, const SoakOptions& options) {
 }
 
 uint32_t Soak::RadixOf(uint64_t seed, const SoakOptions& options) {
-  constexpr uint32_t kRadices[] = {2, 32, 2, 3};
-  return options.radix != 0 ? options.radix : kRadices[seed % 4];
+  constexpr uint32_t kRadices[] = {2, 32, 2, 32, 32, 2, 32, 3};
+  return options.radix != 0 ? options.radix : kRadices[seed % 8];
+}
+
+bool Soak::Aims(Engine engine) const {
+  return !aims_.empty() && EngineOf(aims_.front().phase) == engine;
 }
 
 Soak::Soak(uint64_t seed, const SoakOptions& options)
     : options_(options),
+      aims_(AimsOf(seed, options)),
       with_input_(seed % kInputSeeds == kInputSeed),
-      with_spawns_(seed % kSpawnSeeds == kSpawnSeed),
-      with_names_(seed % kNameSeeds == kNameSeed),
+      with_spawns_(aims_.empty() ? seed % kSpawnSeeds == kSpawnSeed
+                                 : Aims(Engine::kSpawn)),
+      with_names_(aims_.empty() ? seed % kNameSeeds == kNameSeed
+                                : Aims(Engine::kNames)),
       rng_(seed),
       cluster_(NodesOf(seed, options), RadixOf(seed, options), seed,
-               options.restarts ? Persistence::kOn : Persistence::kOff) {
+               options.restarts ? Persistence::kOn : Persistence::kOff),
+      operations_(
+          [this](const ProcId& proc) { return cluster_.NodeOf(proc); }) {
   result_.nodes = NodesOf(seed, options);
   result_.radix = RadixOf(seed, options);
   cluster_.options().max_delay = (1 + static_cast<TimeNs>(Random(5))) * kMs;
@@ -63,20 +83,29 @@ Soak::Soak(uint64_t seed, const SoakOptions& options)
   lines_ = 1 + Random(3);
   cluster_.options().lines = lines_;
   cluster_.options().trace = options.trace;
+  if (options.restarts && OneIn(2)) {
+    cluster_.options().answer_delay =
+        (1 + static_cast<TimeNs>(Random(9))) * kMs;
+  }
   cluster_.hooks().on_start = [this](const ProcId& proc) { OnStart(proc); };
   cluster_.hooks().on_exit = [this](const ProcId& proc) {
     actors_.erase(proc);
+    operations_.OnExit(proc);
   };
   cluster_.hooks().on_answer = [this](RequestId request) { OnAnswer(request); };
   cluster_.hooks().on_input_end = [this](const ProcId& p) { OnInputEnd(p); };
-  if (!OneIn(5)) faults_left_ = Random(options.max_faults + 1);
+  Watch();
+  const uint64_t max_faults = aims_.empty() ? options.max_faults : 1;
+  if (!OneIn(5)) faults_left_ = static_cast<uint32_t>(Random(max_faults + 1));
   PlanJobs();
 }
 
 // ------------------------------------------------------------------- jobs ---
 
 void Soak::PlanJobs() {
-  const uint64_t count = 1 + Random(options_.max_jobs);
+  uint64_t count = 1 + Random(options_.max_jobs);
+  const bool several = Aims(Engine::kConnect) || Aims(Engine::kAbort);
+  if (several && options_.max_jobs > 1) count = std::max<uint64_t>(count, 2);
   for (uint64_t i = 0; i < count; ++i) {
     auto job = std::make_unique<PlannedJob>();
     const uint64_t span = 1 + Random(result_.nodes);
@@ -92,6 +121,7 @@ void Soak::PlanJobs() {
     if (OneIn(2)) std::ranges::sort(ranks);
     const std::string nspace = "job" + std::to_string(i);
     job->spec = MakeJob(nspace, ranks);
+    job->spec.uid = kUser + static_cast<uint32_t>(OneIn(4) ? i : 0);
     job->strict = OneIn(2);
     job->script = MakeScript(rng_, nspace, static_cast<Rank>(ranks.size()));
     if (with_input_) PlanInput(*job);
@@ -101,6 +131,8 @@ void Soak::PlanJobs() {
     }
     jobs_.push_back(std::move(job));
   }
+  if (Aims(Engine::kConnect)) AddMeetings(rng_, jobs_);
+  if (Aims(Engine::kAbort)) AddAborts(rng_, jobs_);
 }
 
 void Soak::PlanInput(PlannedJob& job) {
@@ -166,25 +198,52 @@ void Soak::OnStart(const ProcId& proc) {
 }
 
 void Soak::OnAnswer(RequestId request) {
+  operations_.OnReceived(request, cluster_.clients().StatusOf(request));
   const auto it = waiting_.find(request);
   if (it == waiting_.end()) return;
   const ProcId proc = it->second;
   waiting_.erase(it);
-  const auto actor = actors_.find(proc);
-  if (actor == actors_.end() || actor->second.waiting != request) return;
-  actor->second.waiting = 0;
-  ready_.push_back(proc);
+  const auto found = actors_.find(proc);
+  if (found == actors_.end() || found->second.waiting != request) return;
+  Actor& actor = found->second;
+  actor.waiting = 0;
+  GoOnLater(proc);
   const int status = cluster_.clients().StatusOf(request);
-  const std::string& operation = actor->second.operation;
+  const std::string& operation = actor.operation;
+  CheckAnswer(proc, actor, request);
   // A node on which it was to start something may be lost.
   const bool foreign =
       operation.starts_with("foreign") || (any_fault_ && operation == "spawn");
-  if (status == actor->second.expected || foreign) return;
-  if (!actor->second.job->harmed) {
-    Error(ToString(proc) + ": " + actor->second.operation + " ended with " +
+  if (status == actor.expected || foreign || IsDissolved(actor)) return;
+  if (!IsHarmed(*actor.job)) {
+    Error(ToString(proc) + ": " + operation + " ended with " +
           std::to_string(status) + " although nothing has happened to its job");
   }
-  if (actor->second.job->strict) actor->second.next = SIZE_MAX;
+  if (!actor.job->strict) return;
+  actor.next = SIZE_MAX;
+  actor.job->harmed = true;
+}
+
+// The others have been released and have left, before this one was.
+bool Soak::IsDissolved(const Actor& actor) {
+  return actor.operation.starts_with("disconnect") &&
+         std::ranges::any_of(actor.job->partners, [&](const PlannedJob* job) {
+           return std::ranges::none_of(actors_, [&](const auto& other) {
+             return other.second.job == job;
+           });
+         });
+}
+
+// A while between two operations is one in which faults may meet what the first
+// has left: what is published, or connected.
+void Soak::GoOnLater(const ProcId& proc) {
+  if (aims_.empty()) return ready_.push_back(proc);
+  const auto when = cluster_.now() + static_cast<TimeNs>(Random(kPause));
+  cluster_.At(when, [this, proc] { ready_.push_back(proc); });
+}
+
+bool Soak::IsHarmed(const PlannedJob& job) {
+  return job.harmed || std::ranges::any_of(job.partners, &PlannedJob::harmed);
 }
 
 void Soak::OnInputEnd(const ProcId& proc) {
@@ -265,7 +324,7 @@ void Soak::Begin(const ProcId& proc, Actor& actor, const Op& op) {
           proc, op.some);
       return;
     case Op::Kind::kSpawn:
-      if (proc.rank != 0) return;
+      if (proc.rank >= (aims_.empty() ? 1 : kActive)) return;
       actor.operation = "spawn";
       actor.waiting = BeginSpawn(proc);
       return;
@@ -277,6 +336,9 @@ void Soak::Begin(const ProcId& proc, Actor& actor, const Op& op) {
     }
     case Op::Kind::kNames:
       return BeginName(proc, actor, number);
+    case Op::Kind::kAbort:
+      if (proc.rank < kActive) BeginAbort(proc, actor, op);
+      return;
     case Op::Kind::kForeign: {
       const PlannedJob& other = *jobs_[op.number % jobs_.size()];
       const ProcId target = {other.spec.nspace, 0};
@@ -295,52 +357,29 @@ RequestId Soak::BeginSpawn(const ProcId& proc) {
   return cluster_.clients().Spawn(proc, SpawnCallFor(agents));
 }
 
-// What was published is found from then on, by all, and what was unpublished is
-// not; a key that is taken is refused; what ends when it is read has one
-// reader.
-void Soak::BeginName(const ProcId& proc, Actor& actor,
-                     const std::string& number) {
-  Clients& clients = cluster_.clients();
-  const Rank ranks = static_cast<Rank>(actor.job->spec.procs.size());
-  const auto name = [&](Rank rank) {
-    return proc.nspace + "." + number + "." + std::to_string(rank);
-  };
-  const std::string own = name(proc.rank);
-  const std::string once = proc.nspace + "." + number + ".once";
-  actor.operation = "names " + number + "." + std::to_string(actor.next_name);
-  switch (actor.next_name) {
-    case 0:
-      actor.waiting = clients.Publish(proc, own, false);
-      return;
-    case 1:
-      actor.waiting = clients.Lookup(proc, own);
-      return;
-    case 2:
-      actor.waiting =
-          clients.Lookup(proc, name((proc.rank + 1) % ranks), kNamePatience);
-      return;
-    case 3:
-      if (proc.rank == 0) {
-        actor.waiting = clients.Publish(proc, once, true);
-        return;
-      }
-      actor.operation = "foreign name " + number;
-      actor.waiting = clients.Lookup(proc, once);
-      return;
-    case 4:
-      actor.expected = kErrDuplicateKey;
-      actor.waiting = clients.Publish(proc, own, false);
-      return;
-    case 5:
-      actor.waiting = clients.Publish(proc, own + "u", false);
-      return;
-    case 6:
-      actor.waiting = clients.Unpublish(proc, own + "u");
-      return;
-    default:
-      actor.expected = kErrNotFound;
-      actor.waiting = clients.Lookup(proc, own + "u");
+// Those that have not been launched are not there, and those of another user
+// are none of its business; the others end, with their jobs.
+void Soak::BeginAbort(const ProcId& proc, Actor& actor, const Op& op) {
+  actor.operation = "abort";
+  // A successor does not know of jobs that were over before.
+  if (options_.restarts) actor.operation = "foreign abort";
+  for (const auto& job : jobs_) {
+    if (std::ranges::count(op.some, job->spec.nspace, &ProcId::nspace) == 0) {
+      continue;
+    }
+    if (!job->launched || job->spec.uid != actor.job->spec.uid) {
+      actor.operation = "foreign abort";
+    }
   }
+  for (const auto& job : jobs_) {
+    if (job->spec.uid == actor.job->spec.uid &&
+        std::ranges::count(op.some, job->spec.nspace, &ProcId::nspace) > 0) {
+      job->harmed = true;
+    }
+  }
+  actor.targets = op.some;
+  actor.waiting =
+      cluster_.clients().Abort(proc, kAbortStatus, "enough", op.some);
 }
 
 RequestId Soak::BeginGet(const ProcId& proc, const ProcId& target,
@@ -375,6 +414,7 @@ void Soak::RunToQuiet() {
       Advance(proc);
     }
     EndClosed();
+    TakeAim();
     if (++result_.steps > kMaxSteps) return Error("it does not come to rest");
     const bool unlaunched = std::ranges::any_of(
         jobs_, [](const auto& job) { return !job->launched; });
@@ -385,7 +425,7 @@ void Soak::RunToQuiet() {
         break;
       }
     }
-    if (faults_left_ > 0 && OneIn(300)) Fault();
+    if (faults_left_ > 0 && OneIn(300)) RandomFault();
     if (cluster_.RunNext(end)) continue;
     if (unlaunched) {
       for (const auto& job : jobs_) {
@@ -394,12 +434,16 @@ void Soak::RunToQuiet() {
       continue;
     }
     if (faults_left_ == 0) return;
-    Fault();
+    RandomFault();
   }
 }
 
 SoakResult Soak::Run() {
   Launch(*jobs_.front());
+  for (const auto& job : jobs_) {
+    const bool together = !job->partners.empty() || Aims(Engine::kAbort);
+    if (together && !job->launched) Launch(*job);
+  }
   RunToQuiet();
   CheckQuiet();
   KillStopped();

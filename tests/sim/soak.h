@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "tests/sim/cluster.h"
+#include "tests/sim/fault_matrix.h"
 
 namespace canopy::sim {
 
@@ -38,6 +39,7 @@ struct SoakResult {
   uint32_t radix = 0;
   std::vector<std::string> faults;  // what was done, in order
   std::vector<std::string> errors;  // empty: all is well
+  CellSet cells;                    // which faults met which operations
 };
 
 // Deterministic: a seed that fails is its own script.

@@ -27,6 +27,8 @@ void Soak::CheckWhy(const PlannedJob& job) {
   const std::vector<Waiting> all = MergeWaiting(answers);
   for (const auto& [proc, actor] : actors_) {
     if (actor.job != &job || actor.waiting == 0) continue;
+    // What spans jobs is described under the first of them.
+    if (!job.partners.empty()) continue;
     const bool named = std::ranges::any_of(all, [&](const Waiting& waiting) {
       return waiting.nspace == job.spec.nspace && waiting.callers > 0 &&
              (!waiting.missing.empty() || waiting.more_missing > 0);
@@ -42,7 +44,9 @@ void Soak::CheckWhy(const PlannedJob& job) {
 // Nothing happens any more: whoever waits does so for one that stands still.
 void Soak::CheckQuiet() {
   for (const auto& [proc, actor] : actors_) {
-    if (actor.job->stopped) continue;
+    const bool waits_for_others =
+        std::ranges::any_of(actor.job->partners, &PlannedJob::stopped);
+    if (actor.job->stopped || waits_for_others) continue;
     Error(ToString(proc) + " waits for ever in " +
           (actor.waiting != 0         ? actor.operation
            : AwaitsInput(proc, actor) ? "its input"
@@ -82,7 +86,8 @@ void Soak::CheckEnd() {
     if (end[0].status != kSuccess && end[0].text.empty()) {
       Error(nspace + " ended badly without a reason");
     }
-    if (job->harmed) continue;
+    if (IsHarmed(*job)) continue;
+    CheckNames(*job);
     if (end[0].status != kSuccess) {
       Error(nspace + " ended with " + std::to_string(end[0].status) + " (" +
             end[0].text + ") although nothing has happened to it");
@@ -96,6 +101,26 @@ void Soak::CheckEnd() {
   CheckSignals();
   for (const std::string& left : cluster_.Leftovers()) Error(left);
   for (const std::string& error : cluster_.errors()) Error(error);
+}
+
+// Of an answer that has just come.
+void Soak::CheckAnswer(const ProcId& proc, const Actor& actor,
+                       RequestId request) {
+  const Answer& answer = *cluster_.clients().AnswerTo(request);
+  if (answer.status != kSuccess) return;
+  if (actor.operation == "spawn") {
+    const auto& jobs = cluster_.spawn_host().JobsOf(proc, request);
+    if (std::ranges::count(jobs, answer.payload) == 0) {
+      Error("invented: " + answer.payload + " spawned by " + ToString(proc));
+    }
+  }
+  // What is on the other side of a partition has ended as far as can be known.
+  if (any_fault_ || !actor.operation.ends_with("abort")) return;
+  for (const ProcId& target : actor.targets) {
+    if (!cluster_.shims().IsRunning(target)) continue;
+    Error("the abort by " + ToString(proc) + " is answered before the end of " +
+          ToString(target));
+  }
 }
 
 // No process gets a signal more often than it was sent.

@@ -14,8 +14,7 @@ namespace {
 
 constexpr int kSegfault = 11;
 constexpr int kSignal = 10;
-constexpr int kAbortStatus = 7;
-constexpr TimeNs kSettle = 300 * kMs;
+constexpr TimeNs kSettle = 120 * kMs;
 
 }  // namespace
 
@@ -65,6 +64,12 @@ void Soak::CutOff() {
   // What either side does with those between is its own affair.
   for (const auto& job : jobs_) job->harmed |= job->launched;
   result_.faults.push_back(text);
+  operations_.ForEach([&](const Operation& o) {
+    const auto cut = std::ranges::count_if(
+        o.nodes, [&](NodeId node) { return side.contains(node); });
+    const bool apart = cut > 0 && static_cast<size_t>(cut) < o.nodes.size();
+    if (apart) Hit(o, Fault::kLinkLost);
+  });
   cluster_.Split(side);
   split_ = true;
   const TimeNs heal = cluster_.now() + (20 + Random(200)) * kMs;
@@ -77,13 +82,33 @@ void Soak::CutOff() {
 void Soak::LoseNode(NodeId node) {
   any_fault_ = true;
   HarmNode(node);
+  HitNode(node, Fault::kAgentLost, Fault::kRootLost);
   std::vector<ProcId> gone;
   for (const auto& [p, actor] : actors_) {
     const auto& spec = actor.job->spec;
     if (spec.nodes[spec.procs[p.rank].node].agent == node) gone.push_back(p);
   }
   cluster_.KillNode(node);
-  for (const ProcId& p : gone) actors_.erase(p);
+  operations_.OnAgentGone(node);
+  for (const ProcId& p : gone) {
+    actors_.erase(p);
+    operations_.OnExit(p);
+  }
+}
+
+void Soak::JoinAgain(NodeId node) {
+  any_fault_ = true;
+  HarmNode(node);
+  operations_.ForEach([&](const Operation& o) {
+    if (o.nodes.contains(node)) Hit(o, Fault::kLinkLost);
+  });
+  cluster_.Rejoin(node);
+}
+
+void Soak::Crash(const ProcId& proc) {
+  actors_.at(proc).job->harmed = true;
+  HitProc(proc);
+  cluster_.shims().Exit(proc, kSegfault);
 }
 
 // The process calls PMIx_Abort and waits for its end.
@@ -102,9 +127,15 @@ void Soak::Restart() {
   if (cluster_.now() < settled_) return;
   const auto node = OneIn(3) ? cluster_.members().root()
                              : static_cast<NodeId>(Random(result_.nodes));
+  Restart(node);
+}
+
+void Soak::Restart(NodeId node) {
   const std::string text = "restart of node " + std::to_string(node);
   result_.faults.push_back(text);
   if (options_.verbose) fprintf(stderr, "%s\n", text.c_str());
+  HitNode(node, Fault::kAgentRestarted, Fault::kRootRestarted);
+  operations_.OnAgentGone(node);
   cluster_.RestartNode(node);
   settled_ = cluster_.now() + kSettle;
 }
@@ -116,7 +147,7 @@ void Soak::Note(const std::string& fault) {
   }
 }
 
-void Soak::Fault() {
+void Soak::RandomFault() {
   if (options_.restarts && OneIn(2)) return Restart();
   --faults_left_;
   const uint64_t kind = Random(13);
@@ -124,9 +155,7 @@ void Soak::Fault() {
   const NodeId node = RandomNode(true);
   if (kind <= 1 && proc) {
     Note("crash of " + ToString(*proc));
-    actors_.at(*proc).job->harmed = true;
-    cluster_.shims().Exit(*proc, kSegfault);
-    return;
+    return Crash(*proc);
   }
   if (options_.restarts && kind <= 8) return Restart();
   if (!FaultOfAgent(kind, node) && proc) FaultOfProcess(kind, *proc);
@@ -145,9 +174,7 @@ bool Soak::FaultOfAgent(uint64_t kind, NodeId node) {
   } else if (options_.rejoins && kind == 6 && node != kNoNode &&
              node != cluster_.members().root() && !split_) {
     Note("node " + std::to_string(node) + " joins again");
-    any_fault_ = true;
-    HarmNode(node);
-    cluster_.Rejoin(node);
+    JoinAgain(node);
   } else if (options_.rejoins && kind == 7 && !split_) {
     any_fault_ = true;
     CutOff();

@@ -1,12 +1,16 @@
 // Runs many seeds of the simulation; a seed that fails is printed with what
 // was done to its cluster. With --restarts agents are restarted, and none is
-// lost.
+// lost. With --matrix one seed in three does so, and the end is a table: how
+// many seeds had each fault in each phase of an operation; a cell that too few
+// had is a failure. A seed that failed with --matrix is replayed with --matrix.
 // Usage: soak [--first N] [--seeds N] [--min-nodes N] [--nodes MAX] [--radix R]
-//        [--no-rejoins] [--restarts] [--verbose] [--trace]
+//        [--no-rejoins] [--restarts] [--matrix] [--verbose] [--trace]
 #include <cstdio>
 #include <cstdlib>
+#include <map>
 #include <string>
 
+#include "tests/sim/fault_matrix.h"
 #include "tests/sim/soak.h"
 
 namespace canopy::sim {
@@ -16,6 +20,19 @@ struct Arguments {
   SoakOptions options;
   uint64_t first = 0;
   uint64_t seeds = 10'000;
+  bool matrix = false;
+};
+
+// Of so many seeds, each cell that can occur has had so many.
+constexpr uint64_t kSeedsOfMatrix = 10'000;
+constexpr uint64_t kFewest = 50;
+
+struct Totals {
+  uint64_t steps = 0;
+  uint64_t faults = 0;
+  uint64_t failed = 0;
+  FaultMatrix all;
+  std::map<uint32_t, FaultMatrix> by_radix;
 };
 
 bool SetFlag(const std::string& name, SoakOptions* options) {
@@ -53,6 +70,8 @@ bool SetNumber(const std::string& name, uint64_t value, Arguments* out) {
 bool Parse(int argc, char** argv, Arguments* out) {
   for (int i = 1; i < argc; ++i) {
     const std::string name = argv[i];
+    out->matrix |= name == "--matrix";
+    if (name == "--matrix") continue;
     if (SetFlag(name, &out->options)) continue;
     const uint64_t value = i + 1 < argc ? strtoull(argv[++i], nullptr, 10) : 0;
     if (SetNumber(name, value, out)) continue;
@@ -75,28 +94,46 @@ void PrintFailure(uint64_t seed, const SoakResult& result) {
   fflush(stdout);
 }
 
+void RunSeed(uint64_t seed, const Arguments& arguments, Totals* totals) {
+  SoakOptions options = arguments.options;
+  if (arguments.matrix) options.restarts = seed % 3 == 1;
+  const SoakResult result = RunSoak(seed, options);
+  totals->steps += result.steps;
+  totals->faults += result.faults.size();
+  totals->all.Add(result.cells);
+  totals->by_radix[result.radix].Add(result.cells);
+  if (result.errors.empty()) return;
+  ++totals->failed;
+  PrintFailure(seed, result);
+}
+
+// How many cells too few seeds have had.
+size_t PrintMatrix(const Totals& totals, uint64_t seeds) {
+  for (const auto& [radix, matrix] : totals.by_radix) {
+    printf("radix %u:\n%s", radix, matrix.Text(false).c_str());
+  }
+  printf("all:\n%s", totals.all.Text(true).c_str());
+  const size_t below = totals.all.NumBelow(kFewest * seeds / kSeedsOfMatrix);
+  if (below > 0) printf("%zu cells have too few seeds\n", below);
+  return below;
+}
+
 }  // namespace
 }  // namespace canopy::sim
 
 int main(int argc, char** argv) {
   canopy::sim::Arguments arguments;
   if (!canopy::sim::Parse(argc, argv, &arguments)) return 2;
-  const uint64_t end = arguments.first + arguments.seeds;
-  uint64_t steps = 0;
-  uint64_t faults = 0;
-  uint64_t failed = 0;
-  for (uint64_t seed = arguments.first; seed < end; ++seed) {
-    const auto result = canopy::sim::RunSoak(seed, arguments.options);
-    steps += result.steps;
-    faults += result.faults.size();
-    if (result.errors.empty()) continue;
-    ++failed;
-    canopy::sim::PrintFailure(seed, result);
+  canopy::sim::Totals totals;
+  for (uint64_t i = 0; i < arguments.seeds; ++i) {
+    canopy::sim::RunSeed(arguments.first + i, arguments, &totals);
   }
+  const size_t below =
+      arguments.matrix ? canopy::sim::PrintMatrix(totals, arguments.seeds) : 0;
   printf("%llu seeds, %llu steps, %llu faults, %llu failed\n",
          static_cast<unsigned long long>(arguments.seeds),
-         static_cast<unsigned long long>(steps),
-         static_cast<unsigned long long>(faults),
-         static_cast<unsigned long long>(failed));
-  return failed == 0 ? 0 : 1;
+         static_cast<unsigned long long>(totals.steps),
+         static_cast<unsigned long long>(totals.faults),
+         static_cast<unsigned long long>(totals.failed));
+  return totals.failed == 0 && below == 0 ? 0 : 1;
 }

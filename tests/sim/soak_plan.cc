@@ -1,5 +1,8 @@
 #include "tests/sim/soak_plan.h"
 
+#include <cstddef>
+#include <iterator>
+
 namespace canopy::sim {
 
 std::vector<Op> MakeScript(std::mt19937_64& rng, const std::string& nspace,
@@ -47,6 +50,119 @@ void AddNames(std::mt19937_64& rng, std::vector<Op>* script) {
     const auto at = static_cast<ptrdiff_t>(rng() % (script->size() + 1));
     script->insert(script->begin() + at, Op{Op::Kind::kNames, number, {}});
   }
+}
+
+namespace {
+
+constexpr size_t kNumAims = 6;
+
+// Few operations are in it when an aim is taken.
+bool IsShort(Phase phase) {
+  switch (phase) {
+    case Phase::kConnected:
+    case Phase::kPublishPulling:
+    case Phase::kLookupPulling:
+    case Phase::kLookupClaiming:
+    case Phase::kUnpublishRemoving:
+    case Phase::kAbortEnding:
+      return true;
+    default:
+      return false;
+  }
+}
+
+// One to three ranks.
+void AddSome(std::mt19937_64& rng, const JobSpec& spec,
+             std::set<ProcId>* procs) {
+  for (uint64_t count = 1 + rng() % 3; count > 0; --count) {
+    procs->insert({spec.nspace, static_cast<Rank>(rng() % spec.procs.size())});
+  }
+}
+
+constexpr Phase kFirstPhases[] = {
+    Phase::kSpawnRequested, Phase::kConnectResolving, Phase::kPublishOffering,
+    Phase::kAbortRequested};
+
+}  // namespace
+
+std::string OnceKey(const std::string& nspace, const std::string& number) {
+  return nspace + "." + number + ".once";
+}
+
+std::string ContestKey(const std::string& nspace, const std::string& number) {
+  return nspace + "." + number + ".contest";
+}
+
+void AddMeetings(std::mt19937_64& rng,
+                 const std::vector<std::unique_ptr<PlannedJob>>& jobs) {
+  constexpr uint32_t kFirstNumber = 100;  // no other connect has it
+  std::vector<size_t> at(jobs.size(), 0);
+  const uint64_t count = 1 + rng() % 3;
+  for (uint32_t number = 0; number < count; ++number) {
+    std::set<ProcId> procs;
+    for (const auto& job : jobs) AddSome(rng, job->spec, &procs);
+    const std::vector<ProcId> some(procs.begin(), procs.end());
+    for (size_t i = 0; i < jobs.size(); ++i) {
+      auto& script = jobs[i]->script;
+      at[i] += rng() % (script.size() - at[i] + 1);
+      script.insert(script.begin() + static_cast<ptrdiff_t>(at[i]++),
+                    {Op::Kind::kConnect, kFirstNumber + number, some});
+    }
+  }
+  for (const auto& job : jobs) {
+    for (const auto& other : jobs) {
+      if (other != job) job->partners.insert(other.get());
+    }
+  }
+}
+
+void AddAborts(std::mt19937_64& rng,
+               const std::vector<std::unique_ptr<PlannedJob>>& jobs) {
+  std::set<ProcId> procs;
+  const size_t victim = jobs.size() > 1 ? 1 + rng() % (jobs.size() - 1) : 0;
+  AddSome(rng, jobs[victim]->spec, &procs);
+  if (rng() % 4 == 0) AddSome(rng, jobs.back()->spec, &procs);
+  procs.erase({jobs.front()->spec.nspace, 0});
+  const std::vector<ProcId> some(procs.begin(), procs.end());
+  if (some.empty()) return;
+  auto& script = jobs.front()->script;
+  const auto at =
+      static_cast<ptrdiff_t>(script.size() - rng() % 2 * (script.size() / 2));
+  script.insert(script.begin() + at, {Op::Kind::kAbort, 0, some});
+}
+
+Engine EngineOf(Phase phase) {
+  size_t engine = 0;
+  while (engine + 1 < std::size(kFirstPhases) &&
+         phase >= kFirstPhases[engine + 1]) {
+    ++engine;
+  }
+  return static_cast<Engine>(engine);
+}
+
+std::vector<Cell> MakeAims(std::mt19937_64& rng, bool restarts, bool rejoins) {
+  // Names have most operations and take most time.
+  constexpr Engine kEngines[] = {
+      Engine::kSpawn,   Engine::kSpawn,   Engine::kSpawn,   Engine::kConnect,
+      Engine::kConnect, Engine::kConnect, Engine::kConnect, Engine::kNames,
+      Engine::kNames,   Engine::kNames,   Engine::kAbort,   Engine::kAbort};
+  const Engine engine = kEngines[rng() % std::size(kEngines)];
+  std::vector<Cell> aims;
+  while (aims.size() < kNumAims) {
+    const Cell cell{static_cast<Phase>(rng() % kNumPhases),
+                    static_cast<Fault>(rng() % kNumFaults)};
+    const bool possible =
+        WhyNever(cell).empty() &&
+        (restarts ? !NeedsLosses(cell.fault) : !NeedsRestarts(cell.fault)) &&
+        (rejoins || cell.fault != Fault::kLinkLost);
+    // What only these seeds can have comes first; and so do short phases.
+    const bool rare = !restarts || NeedsRestarts(cell.fault) || rng() % 4 == 0;
+    const bool wanted = IsShort(cell.phase) || rng() % 3 == 0;
+    if (EngineOf(cell.phase) == engine && possible && rare && wanted) {
+      aims.push_back(cell);
+    }
+  }
+  return aims;
 }
 
 }  // namespace canopy::sim

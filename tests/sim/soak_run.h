@@ -1,5 +1,6 @@
 // One run of the soak: soak.cc plays the processes, soak_faults.cc does things
-// to them and their agents, soak_checks.cc judges.
+// to them and their agents, soak_aims.cc at chosen moments, soak_checks.cc
+// judges.
 #ifndef CANOPY_TESTS_SIM_SOAK_RUN_H_
 #define CANOPY_TESTS_SIM_SOAK_RUN_H_
 
@@ -13,6 +14,8 @@
 
 #include "server/core/step/client_id.h"
 #include "tests/sim/cluster.h"
+#include "tests/sim/fault_matrix.h"
+#include "tests/sim/operations.h"
 #include "tests/sim/soak.h"
 #include "tests/sim/soak_plan.h"
 
@@ -20,17 +23,30 @@ namespace canopy::sim {
 
 struct Actor {
   PlannedJob* job = nullptr;
-  size_t next = 0;           // in the script
-  RequestId waiting = 0;     // for this answer
-  std::string operation;     // what it waits in
-  uint32_t next_get = 0;     // peer
-  uint32_t next_name = 0;    // step of kNames
-  int expected = 0;          // status of what it waits for
-  bool disconnects = false;  // it has connected, in this operation
+  size_t next = 0;              // in the script
+  RequestId waiting = 0;        // for this answer
+  std::string operation;        // what it waits in
+  uint32_t next_get = 0;        // peer
+  uint32_t next_name = 0;       // step of kNames
+  int expected = 0;             // status of what it waits for
+  bool disconnects = false;     // it has connected, in this operation
+  std::vector<ProcId> targets;  // of its abort
   bool stopped = false;
   bool connected = false;
   bool input_ended = false;
 };
+
+// An operation that is to be struck after so many events, if it is in the phase
+// then.
+struct Aimed {
+  Operations::Number operation = 0;
+  Cell cell;
+  uint64_t events = 0;
+};
+
+inline constexpr int kAbortStatus = 7;
+// Of BeginName.
+inline constexpr uint32_t kNameSteps = 11;
 
 class Soak {
  public:
@@ -51,6 +67,8 @@ class Soak {
 
   void OnStart(const ProcId& proc);
   void OnAnswer(RequestId request);
+  bool IsDissolved(const Actor& actor);
+  void GoOnLater(const ProcId& proc);
   void OnInputEnd(const ProcId& proc);
   static bool AwaitsInput(const ProcId& proc, const Actor& actor);
   void Advance(const ProcId& proc);
@@ -61,10 +79,26 @@ class Soak {
                      const std::string& key, uint32_t timeout_ms);
   // One step of kNames.
   void BeginName(const ProcId& proc, Actor& actor, const std::string& number);
+  void BeginAbort(const ProcId& proc, Actor& actor, const Op& op);
   void EndClosed();
+  // Something has happened to it, or to one that it waits for.
+  static bool IsHarmed(const PlannedJob& job);
+
+  // Faults that are aimed at a phase of an operation (soak_aims.cc).
+  bool Aims(Engine engine) const;
+  void Watch();
+  void Hit(const Operation& operation, Fault fault);
+  void HitNode(NodeId node, Fault fault, Fault of_root);
+  void HitProc(const ProcId& proc);
+  Fate OnSend(const core::PeerMessage& message, Fate fate);
+  void TakeAim();
+  bool Strike(const Cell& cell, const Operation& operation);
+  bool StrikeNode(Fault fault, const Operation& operation);
+  bool StrikeProc(const Operation& operation);
+  bool LieAbout(const Operation& operation);
 
   void Note(const std::string& fault);
-  void Fault();
+  void RandomFault();
   bool FaultOfAgent(uint64_t kind, NodeId node);
   void FaultOfProcess(uint64_t kind, const ProcId& proc);
   void Restart();
@@ -74,6 +108,9 @@ class Soak {
   void HarmNode(NodeId node);
   void CutOff();
   void LoseNode(NodeId node);
+  void Crash(const ProcId& proc);
+  void JoinAgain(NodeId node);
+  void Restart(NodeId node);
   void Abort(const ProcId& proc);
   void Signal(PlannedJob& job);
 
@@ -81,12 +118,16 @@ class Soak {
   void KillStopped();
   void CheckQuiet();
   void CheckWhy(const PlannedJob& job);
+  void CheckAnswer(const ProcId& proc, const Actor& actor, RequestId request);
+  void CheckNames(const PlannedJob& job);
   void CheckEnd();
   void CheckSignals();
   void PrintWaiting();
   void Error(const std::string& text) { result_.errors.push_back(text); }
 
   const SoakOptions options_;
+  // Cells that this run is to have, as far as it has not had them.
+  std::vector<Cell> aims_;
   // Jobs take standard input.
   const bool with_input_;
   // Jobs spawn others.
@@ -96,6 +137,8 @@ class Soak {
   SoakResult result_;
   std::mt19937_64 rng_;
   Cluster cluster_;
+  Operations operations_;
+  std::optional<Aimed> aimed_;
   std::vector<std::unique_ptr<PlannedJob>> jobs_;
   std::map<ProcId, Actor> actors_;
   std::map<RequestId, ProcId> waiting_;

@@ -27,6 +27,7 @@ SpawnHost::SpawnHost(JobCatalog& jobs, AgentInputs& inputs, Oracle& oracle,
 
 void SpawnHost::On(NodeId node, HostSpawn& a) {
   const Id id{a.proc, a.request};
+  oracle_.OnSpawn(a.request, a.call.view());
   for (const auto& [nspace, spawned] : spawned_) {
     if (spawned.id != id || (spawned.over && !spawned.ran)) continue;
     errors_.push_back("a spawn was executed again that has become " + nspace);
@@ -40,6 +41,7 @@ void SpawnHost::On(NodeId node, HostSpawn& a) {
   }
   JobSpec job = MakeJob("spawned" + std::to_string(++last_), agents);
   job.parent = a.proc;
+  job.uid = jobs_.Find(a.proc.nspace).uid;
   executed_[id].push_back(job.nspace);
   spawned_[job.nspace] = {node, id, job.procs.size()};
   jobs_.Add(job);

@@ -98,6 +98,8 @@ void AddPlacement(const RunTargets& to, OptionTable* table) {
       {"npersocket", 1, "N", "", SetCounted(map_by, "ppr:", ":package")},
       {"cpus-per-proc cpus-per-rank", 1, "N", "",
        SetCounted(to.map_suffix, ":pe=", "", /*append=*/true)},
+      {"cpu-list cpu-set", 1, "CPUS", "use these CPUs of each node only: 0-3,8",
+       SetText(&to.run->cpu_list)},
       {"bynode", 0, "", "", SetTo(map_by, "node")},
       {"byslot", 0, "", "", SetTo(map_by, "slot")},
       {"bycore", 0, "", "", SetTo(map_by, "core")},
@@ -132,6 +134,25 @@ void AddDisplay(const RunTargets& to, OptionTable* table) {
   table->insert(table->end(), std::begin(options), std::end(options));
 }
 
+// What becomes of processes that fail.
+void AddFailures(const RunTargets& to, OptionTable* table) {
+  RunOptions* const run = to.run;
+  const Option options[] = {
+      {"max-restarts", 1, "N",
+       "start the process of a rank again when it fails, N times at most",
+       SetNumber(&run->max_restarts, 0, UINT32_MAX - 1)},
+      {"continuous", 0, "", "start it again whenever it fails",
+       [run](const TypedOption&) {
+         run->max_restarts = UINT32_MAX;
+         return Status();
+       }},
+      {"enable-recovery recoverable", 0, "",
+       "go on when processes fail: the job fails when none ends well",
+       SetFlag(&run->recoverable)},
+  };
+  table->insert(table->end(), std::begin(options), std::end(options));
+}
+
 // What processes find when they start.
 void AddEnvironment(const RunTargets& to, OptionTable* table) {
   std::vector<std::string>* const app = &to.app->env;
@@ -160,6 +181,8 @@ void AddEnvironment(const RunTargets& to, OptionTable* table) {
        "set RANK, WORLD_SIZE, LOCAL_RANK, MASTER_ADDR, MASTER_PORT and\n"
        "others, by which programs of torch.distributed find each other",
        SetFlag(&to.run->torch_env)},
+      {"index-argv-by-rank", 0, "", "a process's argv[0] is PROGRAM-RANK",
+       SetFlag(&to.run->index_argv)},
       {"app", 1, "FILE",
        "programs from a file: a line holds [options] program [args]",
        SetText(to.app_file)},
@@ -226,6 +249,7 @@ OptionTable RunOptionTable(const RunTargets& to) {
   AddDisplay(to, &table);
   AddEnvironment(to, &table);
   AddStreams(to, &table);
+  AddFailures(to, &table);
   AddAgentOptions(&to.run->agents, &table);
   AddRest(to, &table);
   return table;

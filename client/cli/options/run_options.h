@@ -33,6 +33,12 @@ struct RunOptions {
   bool no_local = false;
   uint32_t timeout_seconds = 0;
   uint32_t kill_grace_seconds = 0;
+  // How often each rank whose process fails gets another one; UINT32_MAX:
+  // without a limit.
+  uint32_t max_restarts = 0;
+  bool recoverable = false;  // processes that fail do not end the job
+  bool index_argv = false;   // a process's argv[0] is NAME-RANK
+  std::string cpu_list;      // CPUs of each node that may be used; empty: all
   std::string stdin_target;  // "all", "none" or a rank; empty: rank 0
   std::string inject;        // "auto", "always", "never"; empty: auto
   bool torch_env = false;    // the variables of torch.distributed

@@ -115,6 +115,16 @@ INSTANTIATE_TEST_SUITE_P(
                  [](const RunOptions& o) { return o.display_map; }},
         Spelling{"--do-not-launch",
                  [](const RunOptions& o) { return o.do_not_launch; }},
+        Spelling{"--max-restarts 3 --enable-recovery",
+                 [](const RunOptions& o) {
+                   return o.max_restarts == 3 && o.recoverable;
+                 }},
+        Spelling{"--continuous --index-argv-by-rank",
+                 [](const RunOptions& o) {
+                   return o.max_restarts == UINT32_MAX && o.index_argv;
+                 }},
+        Spelling{"--cpu-list 0-3",
+                 [](const RunOptions& o) { return o.cpu_list == "0-3"; }},
         Spelling{"--timeout 7",
                  [](const RunOptions& o) { return o.timeout_seconds == 7; }},
         Spelling{"--tag-output",

@@ -98,7 +98,7 @@ Status JobOutput::SetJob(const std::string& nspace, uint32_t num_procs) {
   for (Destination* to : {stdout_.get(), stderr_.get()}) {
     if (to->terminal || num_procs == 1) to->partial_ms = kPartialMs;
   }
-  Job job{"", options_.directory, options_.tag, options_.timestamp};
+  Job job{"", options_.directory, options_.tag, options_.timestamp, ""};
   if (!job.directory.empty() && options_.job_below_directory) {
     job.directory += "/" + nspace;
   }
@@ -113,14 +113,16 @@ Status JobOutput::AddJob(uint32_t job, const std::string& nspace,
   if (!directory.empty()) directory += "/" + nspace;
   return Add(job, nspace,
              {"", std::move(directory), options_.tag || options.tag,
-              options_.timestamp || options.timestamp});
+              options_.timestamp || options.timestamp,
+              options.file.empty() ? "" : options.file + "." + nspace});
 }
 
 Status JobOutput::Add(uint32_t job, const std::string& nspace, Job options) {
   Job& added = jobs_[job] = std::move(options);
   added.name = nspace.substr(nspace.rfind('-') + 1);
-  if (added.directory.empty()) return Status();
+  if (added.directory.empty() && added.file.empty()) return Status();
   RaiseFileLimit();
+  if (added.directory.empty()) return Status();
   std::error_code error;
   std::filesystem::create_directories(added.directory, error);
   if (!error) return Status();
@@ -131,7 +133,8 @@ Status JobOutput::Add(uint32_t job, const std::string& nspace, Job options) {
 void JobOutput::EndJob(uint32_t job) {
   jobs_.erase(job);
   std::erase_if(files_, [job](const auto& entry) {
-    if (entry.first.first >> kRankBits != job) return false;
+    const OutputStream& stream = entry.first.first;
+    if (stream.first >> kRankBits != job) return false;
     if (entry.second >= 0) close(entry.second);
     return true;
   });
@@ -169,8 +172,11 @@ bool JobOutput::Write(uint32_t job, uint32_t rank, uint32_t channel,
                       std::string_view data) {
   const OutputStream stream{uint64_t{job} << kRankBits | rank, channel};
   const auto known = jobs_.find(job);
+  if (known != jobs_.end() && !known->second.file.empty()) {
+    WriteFile(known->second, {stream, FileKind::kNamed}, data);
+  }
   if (known != jobs_.end() && !known->second.directory.empty()) {
-    WriteFile(known->second.directory, stream, data);
+    WriteFile(known->second, {stream, FileKind::kInDirectory}, data);
     if (options_.only_to_files) return true;
   }
   Destination* const to = Of(channel);
@@ -228,15 +234,23 @@ bool JobOutput::Flush() {
   return fine;
 }
 
-void JobOutput::WriteFile(const std::string& directory, OutputStream stream,
-                          std::string_view data) {
-  auto it = files_.find(stream);
-  if (it == files_.end())
-    it = files_.emplace(stream, OpenFile(directory, stream)).first;
+void JobOutput::WriteFile(const Job& job, FileKey key, std::string_view data) {
+  auto it = files_.find(key);
+  if (it == files_.end()) {
+    const std::string rank = std::to_string(RankOf(key.first));
+    std::string path = job.file + "." + rank + ".";
+    if (key.second == FileKind::kInDirectory) {
+      path = job.directory + "/rank." + rank;
+      mkdir(path.c_str(), 0777);
+      path += "/";
+    }
+    it = files_.emplace(key, OpenFile(path + StreamName(key.first.second)))
+             .first;
+  }
   if (it->second < 0) return;
   if (data.empty() || !WriteAll(it->second, data)) {
     if (!data.empty() && trouble_.empty()) {
-      trouble_ = "output files below " + directory +
+      trouble_ = "files of the output of job " + job.name +
                  " are incomplete: " + std::strerror(errno);
     }
     close(it->second);
@@ -244,11 +258,7 @@ void JobOutput::WriteFile(const std::string& directory, OutputStream stream,
   }
 }
 
-int JobOutput::OpenFile(const std::string& directory, OutputStream stream) {
-  const std::string below =
-      directory + "/rank." + std::to_string(RankOf(stream));
-  mkdir(below.c_str(), 0777);
-  const std::string path = below + "/" + StreamName(stream.second);
+int JobOutput::OpenFile(const std::string& path) {
   const int fd =
       open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
   if (fd < 0 && trouble_.empty()) {

@@ -9,6 +9,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "client/cli/run/line_assembler.h"
 #include "common/status.h"
@@ -32,6 +33,8 @@ struct SpawnedOutputOptions {
   bool tag = false;
   bool timestamp = false;
   std::string directory;  // of the files; empty: that of all
+  // Files FILE.NAMESPACE.RANK.stdout and stderr beside these; empty: none.
+  std::string file;
 };
 
 inline constexpr uint32_t kStdoutChannel = 2;
@@ -80,23 +83,25 @@ class JobOutput {
     std::string directory;  // of the files; empty: none
     bool tag = false;
     bool timestamp = false;
+    std::string file;  // what the names of others begin with; empty: none
   };
+  enum class FileKind : uint8_t { kInDirectory, kNamed };
+  using FileKey = std::pair<OutputStream, FileKind>;
 
   Status Add(uint32_t job, const std::string& nspace, Job options);
 
   Destination* Of(uint32_t channel);
   bool Drain(Destination* to);
   std::string Prefix(OutputStream stream);
-  void WriteFile(const std::string& directory, OutputStream stream,
-                 std::string_view data);
-  int OpenFile(const std::string& directory, OutputStream stream);
+  void WriteFile(const Job& job, FileKey key, std::string_view data);
+  int OpenFile(const std::string& path);
 
   const JobOutputOptions options_;
   const std::function<int64_t()> now_ms_;
   std::unique_ptr<Destination> stdout_;
   std::unique_ptr<Destination> stderr_;
   std::map<uint32_t, Job> jobs_;
-  std::map<OutputStream, int> files_;  // -1: cannot be written
+  std::map<FileKey, int> files_;  // -1: cannot be written
   std::string trouble_;
   int64_t caught_up_ms_ = INT64_MIN / 2;  // when a slow write ended
   int64_t stamp_second_ = -1;

@@ -159,5 +159,18 @@ TEST_F(JobOutputTest, SpawnedJobsHaveTagsAndFilesOfTheirOwn) {
   EXPECT_EQ(File("/d/canopy-x-2/rank.0/stdout"), "second\n");
 }
 
+TEST_F(JobOutputTest, ASpawnedJobMayHaveNamedFiles) {
+  JobOutput output(options_);
+  ASSERT_TRUE(output.SetJob("canopy-x-1", 1).ok());
+  SpawnedOutputOptions spawned;
+  spawned.file = directory_ + "/out";
+  ASSERT_TRUE(output.AddJob(1, "canopy-x-2", spawned).ok());
+  EXPECT_TRUE(output.Write(1, 3, kStdoutChannel, "said\n"));
+  EXPECT_TRUE(output.Write(1, 3, kStderrChannel, "warned\n"));
+  output.EndJob(1);
+  EXPECT_EQ(File("/out.canopy-x-2.3.stdout"), "said\n");
+  EXPECT_EQ(File("/out.canopy-x-2.3.stderr"), "warned\n");
+}
+
 }  // namespace
 }  // namespace canopy::cli

@@ -74,12 +74,17 @@ v1c::Launch MakeLaunch(const RunOptions& options, bool allow_root) {
   launch.set_report_bindings(options.report_bindings);
   launch.set_inject(options.inject);
   launch.set_torch_env(options.torch_env);
+  launch.set_max_restarts(options.max_restarts);
+  launch.set_recoverable(options.recoverable);
+  launch.set_index_argv(options.index_argv);
+  launch.set_cpu_list(options.cpu_list);
   return launch;
 }
 
 Status CheckTexts(const RunOptions& options) {
   std::vector<std::string> texts = {options.map_by, options.rank_by,
-                                    options.bind_to, options.stdin_target};
+                                    options.bind_to, options.stdin_target,
+                                    options.cpu_list};
   for (const AppOptions& app : options.apps) {
     for (const Host& host : app.hosts) texts.push_back(host.name);
   }

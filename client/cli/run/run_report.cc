@@ -60,7 +60,7 @@ Status RunReport::SetUpOutput(const v1::JobMapped& mapped) {
   spawned_[mapped.nspace()] = ++last_spawned_;
   return output_.AddJob(last_spawned_, mapped.nspace(),
                         {mapped.tag_output(), mapped.timestamp_output(),
-                         mapped.output_directory()});
+                         mapped.output_directory(), mapped.output_file()});
 }
 
 void RunReport::ShowMap(const v1::JobMapped& mapped) {

@@ -7,9 +7,11 @@
 #include <random>
 #include <utility>
 
+#include "common/hosts.h"
 #include "common/topology.h"
 #include "hostmodule/mapper.h"
 #include "hostmodule/node_ranks.h"
+#include "hostmodule/session_jobs.h"
 #include "server/agent/membership/spawn_request.h"
 
 namespace canopy::agent {
@@ -54,14 +56,16 @@ host::MapRequest Request(const control::v1::Launch& launch) {
   out.stdin_target = launch.stdin_target();
   out.kill_grace_seconds = launch.kill_grace_seconds();
   out.inject = launch.inject();
+  out.max_restarts = launch.max_restarts();
+  out.recoverable = launch.recoverable();
+  out.index_argv = launch.index_argv();
+  out.cpu_list = launch.cpu_list();
   return out;
 }
 
-// HOST of HOST:PORT; of an overlay of one agent, which has no address, this
-// machine.
+// Of an overlay of one agent, which has no address, this machine.
 std::string HostOf(const std::string& address) {
-  std::string host = address.substr(0, address.rfind(':'));
-  if (host.starts_with('[')) host = host.substr(1, host.size() - 2);
+  const std::string host = HostOfAddress(address);
   return host.empty() ? "127.0.0.1" : host;
 }
 
@@ -93,8 +97,9 @@ bool AddsHosts(const spawn::SpawnCall& call) {
 
 }  // namespace
 
-Planner::Planner(const bootstrap::v1::Members& members, NodeId self)
-    : self_(self), session_id_(std::random_device()()) {
+Planner::Planner(const bootstrap::v1::Members& members, NodeId self,
+                 uint32_t session_id)
+    : self_(self), session_id_(session_id), instance_(std::random_device()()) {
   for (int i = 0; i < members.nodes_size(); ++i) {
     const bootstrap::v1::NodeInfo& info = members.nodes(i);
     hosts_.push_back(HostOf(info.address()));
@@ -129,7 +134,13 @@ std::vector<host::MapNode> Planner::Nodes(const control::JobRecords& jobs,
 }
 
 // Ranks above kRankValid mean something else, so the numbers begin anew there.
-Rank Planner::TakeOffset(size_t procs) {
+// Jobs that a predecessor planned keep theirs.
+Rank Planner::TakeOffset(size_t procs,
+                         const std::vector<const JobSpec*>& running) {
+  for (const JobSpec* job : running) {
+    const Rank end = job->nproc_offset + static_cast<Rank>(job->procs.size());
+    next_offset_ = std::max(next_offset_, end);
+  }
   if (next_offset_ + procs > kRankValid) next_offset_ = 0;
   return std::exchange(next_offset_, next_offset_ + static_cast<Rank>(procs));
 }
@@ -198,7 +209,7 @@ Result<std::shared_ptr<const JobSpec>> Planner::PlanSpawn(
 
 std::string Planner::NewNspace() {
   char nspace[64];
-  std::snprintf(nspace, sizeof nspace, "canopy-%08x-%u", session_id_,
+  std::snprintf(nspace, sizeof nspace, "canopy-%08x-%u", instance_,
                 next_job_++);
   return nspace;
 }
@@ -214,10 +225,11 @@ Result<JobSpec> Planner::Map(std::vector<host::MapNode> nodes,
   request.local_agent = self_;
   Result<JobSpec> job = host::MapJob(nodes, request);
   if (!job.ok()) return job;
-  job->nproc_offset = TakeOffset(job->procs.size());
   std::vector<const JobSpec*> running;
   for (const auto& [nspace, record] : jobs) running.push_back(record.job.get());
+  job->nproc_offset = TakeOffset(job->procs.size(), running);
   host::NumberOnNodes(running, &*job);
+  host::DescribeSession(nodes, running, &*job);
   return job;
 }
 

@@ -21,7 +21,9 @@ namespace canopy::agent {
 // Loop thread only.
 class Planner {
  public:
-  Planner(const bootstrap::v1::Members& members, NodeId self);
+  // `session_id`: PMIX_SESSION_ID, the same at every member of the overlay.
+  Planner(const bootstrap::v1::Members& members, NodeId self,
+          uint32_t session_id);
 
   // A job with a new namespace, or in one line why there is none. Lost members
   // take no processes, and `jobs` use slots of the nodes they run on.
@@ -44,12 +46,13 @@ class Planner {
                       const Membership& membership);
 
   std::string HostOfRank0(const JobSpec& job) const;
-  Rank TakeOffset(size_t procs);
+  Rank TakeOffset(size_t procs, const std::vector<const JobSpec*>& running);
 
   std::vector<host::MapNode> nodes_;
   std::vector<std::string> hosts_;  // by NodeId
   NodeId self_;
-  uint32_t session_id_;
+  const uint32_t session_id_;
+  const uint32_t instance_;  // tells its namespaces from a predecessor's
   uint32_t next_job_ = 1;
   Rank next_offset_ = 0;  // of the session's processes
 };

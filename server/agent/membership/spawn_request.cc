@@ -110,6 +110,12 @@ std::string MapBy(const spawn::Policies& policies) {
   return out;
 }
 
+// A failed process is started again as often as it is said, and without a limit
+// where only that is said.
+uint32_t MaxRestarts(const spawn::SpawnCall& call) {
+  return call.max_restarts.value_or(call.continuous ? kUnlimitedRestarts : 0);
+}
+
 // What is said of the application wins over what is said of the job.
 const std::string& Either(const std::string& app, const std::string& job) {
   return app.empty() ? job : app;
@@ -170,6 +176,10 @@ Result<host::MapRequest> SpawnMapRequest(const spawn::SpawnCall& call,
   out.stdin_target = "none";
   out.kill_grace_seconds = job.kill_grace_seconds;
   out.parent = spawner;
+  out.cpu_list = call.policies.cpu_list;
+  out.max_restarts = MaxRestarts(call);
+  out.recoverable = call.recoverable;
+  out.index_argv = call.index_argv;
   out.inject = job.inject == Inject::kAlways  ? "always"
                : job.inject == Inject::kNever ? "never"
                                               : "auto";

@@ -126,6 +126,22 @@ TEST(SpawnRequestTest, VariablesOfOneApplicationAreItsOwn) {
   EXPECT_EQ(request.apps[1].env, (std::vector<std::string>{"B=1", "C=3"}));
 }
 
+TEST(SpawnRequestTest, WhatIsToBecomeOfFailures) {
+  spawn::SpawnCall call = Call();
+  EXPECT_EQ(Request(call).max_restarts, 0u);
+  call.continuous = true;
+  EXPECT_EQ(Request(call).max_restarts, kUnlimitedRestarts);
+  call.max_restarts = 3;
+  EXPECT_EQ(Request(call).max_restarts, 3u);
+  call.continuous = false;
+  EXPECT_EQ(Request(call).max_restarts, 3u);
+  call.recoverable = call.index_argv = true;
+  call.policies.cpu_list = "0-3";
+  EXPECT_TRUE(Request(call).recoverable);
+  EXPECT_TRUE(Request(call).index_argv);
+  EXPECT_EQ(Request(call).cpu_list, "0-3");
+}
+
 TEST(SpawnRequestTest, AHostfileIsARegularFile) {
   EXPECT_EQ(ReadHostfile("/nonexistent").code(), kErrJobFailedToMap);
   EXPECT_EQ(ReadHostfile("/dev/zero").code(), kErrJobFailedToMap);

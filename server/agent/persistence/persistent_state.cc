@@ -62,6 +62,10 @@ std::string EncodeFacts(const control::LaunchFacts& facts) {
   out.Bool(facts.separate);
   out.Bool(facts.spawn_request.has_value());
   out.Uint(facts.spawn_request.value_or(0));
+  if (facts.reports != 0 || facts.start_deadline != 0) {
+    out.Uint(facts.reports);
+    out.Int(facts.start_deadline);
+  }
   return out.Take();
 }
 
@@ -73,6 +77,10 @@ control::LaunchFacts DecodeFacts(std::string_view bytes) {
   facts.separate = in.Bool();
   const bool spawned = in.Bool();
   const uint64_t request = in.Uint();
+  if (in.ok() && !in.done()) {
+    facts.reports = in.Uint32();
+    facts.start_deadline = in.Int();
+  }
   if (!in.done()) return {};
   if (spawned) facts.spawn_request = request;
   return facts;
@@ -209,6 +217,10 @@ core::JobRecovered PersistentState::Read(process::RecoveredJob* job) {
   core::JobRecovered out;
   out.job = job->job;
   out.started = job->started;
+  for (const process::RankState& rank : job->ranks) {
+    if (rank.incarnation == 0) continue;
+    out.incarnations.emplace_back(rank.rank, rank.incarnation);
+  }
   for (NamedFd& held : job->held) {
     if (held.name == kSegment) out.published = ReadSegment(held.fd.get());
     if (held.name != kJournal) continue;

@@ -74,9 +74,9 @@ void AdapterRecovery::RestoreOpenPmix(const std::string& nspace,
   adapters_->openpmix().Recover(nspace, std::move(stored));
 }
 
-void AdapterRecovery::RestorePmi1(const std::string& nspace,
+void AdapterRecovery::RestorePmi(const std::string& nspace,
                                   std::vector<NamedFd> stored) {
-  adapters_->pmi1().Recover(nspace, std::move(stored));
+  adapters_->pmi().Recover(nspace, std::move(stored));
 }
 
 void AdapterRecovery::AdmitConnections() {

@@ -33,7 +33,7 @@ class AdapterRecovery : public RecoveryActions {
   void ResumeReports(const std::string& nspace) override;
   void RestoreOpenPmix(const std::string& nspace,
                        std::vector<NamedFd> stored) override;
-  void RestorePmi1(const std::string& nspace,
+  void RestorePmi(const std::string& nspace,
                    std::vector<NamedFd> stored) override;
   void AdmitConnections() override;
 

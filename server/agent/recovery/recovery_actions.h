@@ -49,7 +49,7 @@ class RecoveryActions {
   // has stored them.
   virtual void RestoreOpenPmix(const std::string& nspace,
                                std::vector<NamedFd> stored) = 0;
-  virtual void RestorePmi1(const std::string& nspace,
+  virtual void RestorePmi(const std::string& nspace,
                            std::vector<NamedFd> stored) = 0;
   // Connections that had not been accepted start anew.
   virtual void AdmitConnections() = 0;

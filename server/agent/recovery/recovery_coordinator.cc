@@ -9,7 +9,7 @@
 #include "common/check.h"
 #include "server/local/local_endpoint.h"
 #include "server/openpmix/openpmix_endpoint.h"
-#include "server/pmi1/pmi1_endpoint.h"
+#include "server/pmi/pmi_endpoint.h"
 
 namespace canopy::agent {
 namespace {
@@ -161,8 +161,8 @@ void RecoveryCoordinator::RestoreConnections() {
     actions_->RestoreOpenPmix(
         nspace,
         TakeAll(&job.held, openpmix::OpenPmixEndpoint::IsPersistedName));
-    actions_->RestorePmi1(
-        nspace, TakeAll(&job.held, pmi1::Pmi1Endpoint::IsPersistedName));
+    actions_->RestorePmi(
+        nspace, TakeAll(&job.held, pmi::PmiEndpoint::IsPersistedName));
   }
   actions_->Drain();
   Complete(RecoveryStage::kRestoreConnections);

@@ -114,9 +114,9 @@ class FakeAgent : public RecoveryActions {
     Note("openpmix " + nspace + Names(stored));
     queued_.push_back("clients of " + nspace);
   }
-  void RestorePmi1(const std::string& nspace,
+  void RestorePmi(const std::string& nspace,
                    std::vector<NamedFd> stored) override {
-    Note("pmi1 " + nspace + Names(stored));
+    Note("pmi " + nspace + Names(stored));
   }
   void AdmitConnections() override {
     Note("admit");
@@ -231,8 +231,8 @@ TEST_F(RecoveryCoordinatorTest, ReportsAreHandledBeforeConnections) {
 TEST_F(RecoveryCoordinatorTest, EachEndpointGetsWhatItHasStored) {
   EXPECT_EQ(
       CallsOf(RecoveryStage::kRestoreConnections),
-      (Calls{"openpmix a stock.7 stock.ledger", "pmi1 a",
-             "openpmix b stock.listener", "pmi1 b pmi1.rank.0 pmi1.states",
+      (Calls{"openpmix a stock.7 stock.ledger", "pmi a",
+             "openpmix b stock.listener", "pmi b pmi1.rank.0 pmi1.states",
              "clients of a", "clients of b", "drained"}));
 }
 

@@ -43,10 +43,10 @@ LocalAdapters::LocalAdapters(EventLoop* loop, InputSink* sink,
   MakeProcesses(open_files);
   MakeDatastore();
   MakeLocal();
-  MakePmi1();
+  MakePmi();
   MakeOpenPmix();
   process_->set_environments(
-      {local_.get(), pmi1_.get(), openpmix_.get(), &emulation_});
+      {local_.get(), pmi_.get(), openpmix_.get(), &emulation_});
 }
 
 FdStorePort* LocalAdapters::fd_store() {
@@ -114,8 +114,8 @@ void LocalAdapters::MakeLocal() {
       std::make_unique<local::LocalEndpoint>(loop_, sink_, std::move(options));
 }
 
-void LocalAdapters::MakePmi1() {
-  pmi1::Pmi1Options options;
+void LocalAdapters::MakePmi() {
+  pmi::PmiOptions options;
   options.self = config_.self();
   options.find_key = [this](const std::string& nspace, std::string_view key) {
     return datastore_->FindKey(nspace, key);
@@ -126,8 +126,8 @@ void LocalAdapters::MakePmi1() {
   };
   options.log = Log;
   options.fd_store = fd_store();
-  pmi1_ =
-      std::make_unique<pmi1::Pmi1Endpoint>(loop_, sink_, std::move(options));
+  pmi_ =
+      std::make_unique<pmi::PmiEndpoint>(loop_, sink_, std::move(options));
 }
 
 void LocalAdapters::MakeOpenPmix() {
@@ -178,7 +178,7 @@ void LocalAdapters::AddTo(RuntimePorts* ports) {
   ports->process = process_.get();
   ports->job_control = &cleanup_;
   ports->clients = {{ClientKind::kLocal, local_.get()},
-                    {ClientKind::kPmi1, pmi1_.get()},
+                    {ClientKind::kPmi, pmi_.get()},
                     {ClientKind::kOpenPmix, openpmix_.get()}};
   ports->observers.push_back(&cleanup_);
 }

@@ -18,7 +18,7 @@
 #include "server/datastore/datastore.h"
 #include "server/local/local_endpoint.h"
 #include "server/openpmix/openpmix_endpoint.h"
-#include "server/pmi1/pmi1_endpoint.h"
+#include "server/pmi/pmi_endpoint.h"
 #include "server/ports/fd_store_port.h"
 #include "server/ports/input_sink.h"
 #include "server/process/process_adapter.h"
@@ -55,14 +55,14 @@ class LocalAdapters {
   datastore::Datastore& datastore() { return *datastore_; }
   process::ProcessAdapter& process() { return *process_; }
   local::LocalEndpoint& local() { return *local_; }
-  pmi1::Pmi1Endpoint& pmi1() { return *pmi1_; }
+  pmi::PmiEndpoint& pmi() { return *pmi_; }
   openpmix::OpenPmixEndpoint& openpmix() { return *openpmix_; }
 
  private:
   void MakeProcesses(uint64_t open_files);
   void MakeDatastore();
   void MakeLocal();
-  void MakePmi1();
+  void MakePmi();
   void MakeOpenPmix();
   std::string Token(const ProcId& proc) const;
 
@@ -76,7 +76,7 @@ class LocalAdapters {
   std::unique_ptr<datastore::Datastore> datastore_;
   std::unique_ptr<process::ProcessAdapter> process_;
   std::unique_ptr<local::LocalEndpoint> local_;
-  std::unique_ptr<pmi1::Pmi1Endpoint> pmi1_;
+  std::unique_ptr<pmi::PmiEndpoint> pmi_;
   std::unique_ptr<openpmix::OpenPmixEndpoint> openpmix_;
   EmulationEnvironment emulation_;
   cleanup::CleanupRegistry cleanup_;

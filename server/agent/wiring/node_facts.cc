@@ -1,8 +1,7 @@
 #include "server/agent/wiring/node_facts.h"
 
-#include <cstddef>
-#include <cstdint>
-#include <optional>
+#include <algorithm>
+#include <memory>
 
 #include "common/cpuset.h"
 #include "common/status.h"
@@ -19,8 +18,6 @@ datastore::NodeFacts MakeNodeFacts(const ProcId& server,
   facts.cluster_id = server.nspace;
   facts.rm_version = kVersion;
   facts.tmpdir = tmpdir;
-  facts.available_memory = topology.memory_bytes;
-  facts.topology_signature = topology.signature;
   // A process that is not bound is everywhere on its node; no locality at all
   // would say that it is on another one.
   facts.locality = [topology](const std::string& cpuset) {
@@ -28,17 +25,28 @@ datastore::NodeFacts MakeNodeFacts(const ProcId& server,
     if (!cpus.ok()) return std::string();
     return LocalityString(topology, cpuset.empty() ? topology.cpus : *cpus);
   };
-  facts.package =
-      [topology](const std::string& cpuset) -> std::optional<uint32_t> {
-    const Result<CpuSet> cpus = CpuSet::Parse(cpuset);
-    if (!cpus.ok() || cpuset.empty()) return std::nullopt;
-    const auto& packages = topology.at(TopologyLevel::kPackage);
-    for (size_t i = 0; i < packages.size(); ++i) {
-      if (packages[i].Contains(*cpus)) return static_cast<uint32_t>(i);
-    }
-    return std::nullopt;
-  };
   return facts;
+}
+
+std::vector<datastore::SessionNode> MakeSessionNodes(
+    const bootstrap::v1::Members& members) {
+  std::vector<datastore::SessionNode> nodes;
+  for (const bootstrap::v1::NodeInfo& info : members.nodes()) {
+    datastore::SessionNode& node = nodes.emplace_back();
+    node.name = info.name();
+    Result<Topology> topology = DecodeTopology(info.topology());
+    if (!topology.ok()) continue;
+    node.memory_bytes = topology->memory_bytes;
+    node.topology_signature = topology->signature;
+    const auto& packages = topology->at(TopologyLevel::kPackage);
+    const auto alike = std::ranges::find_if(nodes, [&](const auto& other) {
+      return other.packages != nullptr && *other.packages == packages;
+    });
+    node.packages = alike == nodes.end()
+                        ? std::make_shared<const std::vector<CpuSet>>(packages)
+                        : alike->packages;
+  }
+  return nodes;
 }
 
 }  // namespace canopy::agent

@@ -1,12 +1,14 @@
-// Job data about this node, from hwloc's topology.
+// Job data about nodes, from hwloc's topologies.
 #ifndef CANOPY_SERVER_AGENT_WIRING_NODE_FACTS_H_
 #define CANOPY_SERVER_AGENT_WIRING_NODE_FACTS_H_
 
 #include <string>
+#include <vector>
 
 #include "common/ids.h"
 #include "common/topology.h"
-#include "server/datastore/datastore.h"
+#include "protos/bootstrap.pb.h"
+#include "server/datastore/node_facts.h"
 
 namespace canopy::agent {
 
@@ -15,6 +17,10 @@ namespace canopy::agent {
 datastore::NodeFacts MakeNodeFacts(const ProcId& server,
                                    const std::string& tmpdir,
                                    const Topology& topology);
+
+// The session's nodes, in the order of their agents.
+std::vector<datastore::SessionNode> MakeSessionNodes(
+    const bootstrap::v1::Members& members);
 
 }  // namespace canopy::agent
 

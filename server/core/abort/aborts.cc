@@ -13,7 +13,14 @@ namespace {
 constexpr size_t kMaxCalls = 1024;
 constexpr size_t kMaxWaiting = 4096;
 
-// All targets of a message are of one job.
+// All targets of a message are of one job, but for those of agents of version
+// 5, which await no answer.
+bool NamesSeveralJobs(const AbortMessage& message) {
+  return std::ranges::any_of(message.targets, [&](const ProcId& target) {
+    return target.nspace != message.targets.front().nspace;
+  });
+}
+
 const std::string& NspaceOf(const AbortMessage& message) {
   return message.targets.empty() ? message.source.nspace
                                  : message.targets.front().nspace;
@@ -81,7 +88,7 @@ int Aborts::Check(const ProcId& source, std::vector<ProcId>* targets) const {
     if (target.nspace.empty()) target.nspace = source.nspace;
     const Job* to = jobs_.Find(target.nspace);
     if (to == nullptr) continue;
-    if (from->spec->uid != to->spec->uid) return kErrNoPermissions;
+    if (from->spec->uid != to->spec->uid) return kErrParamValueNotSupported;
     if (!AreThere(*to, {target})) return kErrBadParam;
   }
   return kSuccess;
@@ -144,7 +151,11 @@ void Aborts::Send(TimeNs now, const AbortMessage& message, Actions* actions) {
   actions->push_back(SendPeer{PeerMessage{self_, to, message}});
 }
 
-void Aborts::OnReply(const AbortReply& reply, Actions* actions) {
+// Without the job, it may come from an agent to which the root has passed the
+// message on.
+void Aborts::OnReply(NodeId src, const AbortReply& reply, Actions* actions) {
+  const bool known = jobs_.Find(reply.nspace) != nullptr;
+  if (known && src != engine_.ControllerOf(reply.nspace)) return;
   const auto it = calls_.find(reply.request);
   if (it == calls_.end() || it->second.source != reply.source) return;
   Call& call = it->second;
@@ -178,6 +189,9 @@ void Aborts::OnTreeChanged(TimeNs now, Actions* actions) {
 
 void Aborts::OnMessage(TimeNs now, const AbortMessage& message,
                        Actions* actions) {
+  if (message.request == 0 && NamesSeveralJobs(message)) {
+    return engine_.OnAbort(now, message, actions);
+  }
   const std::optional<int> status = Execute(now, message, actions);
   if (status) Answer(message, *status, actions);
 }
@@ -195,7 +209,9 @@ std::optional<int> Aborts::Execute(TimeNs now, const AbortMessage& message,
     return std::nullopt;
   }
   const bool answered = message.request != 0;
-  if (answered && message.uid != job->spec->uid) return kErrNoPermissions;
+  if (answered && message.uid != job->spec->uid) {
+    return kErrParamValueNotSupported;
+  }
   if (answered && !AreThere(*job, message.targets)) return kErrBadParam;
   if (answered && waiting_.size() >= kMaxWaiting) return kErrOutOfResource;
   engine_.OnAbort(now, message, actions);
@@ -220,7 +236,7 @@ std::optional<int> Aborts::Await(TimeNs now, const AbortMessage& message) {
 void Aborts::Answer(const AbortMessage& message, int status, Actions* actions) {
   if (message.request == 0) return;
   AbortReply reply{message.source, message.request, NspaceOf(message), status};
-  if (message.origin == self_) return OnReply(reply, actions);
+  if (message.origin == self_) return OnReply(self_, reply, actions);
   actions->push_back(
       SendPeer{PeerMessage{self_, message.origin, std::move(reply)}});
 }

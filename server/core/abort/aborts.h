@@ -40,12 +40,14 @@ class Aborts {
   Aborts(NodeId self, const JobTable& jobs, JobEngine& engine);
 
   // The status of a refusal, or kSuccess: then the answer comes when the
-  // targets are gone, if the caller is none of them. kErrNoPermissions when the
-  // source may not end them all, kErrBadParam when one is no rank of its job.
+  // targets are gone, if the caller is none of them. kErrNoPermissions of a
+  // source without a job, kErrParamValueNotSupported when one target is another
+  // user's, kErrBadParam when one is no rank of its job. Nobody is ended then.
   int OnArrived(TimeNs now, const ProcId& source, const AbortArrived& in,
                 Actions* actions);
   void OnMessage(TimeNs now, const AbortMessage& message, Actions* actions);
-  void OnReply(const AbortReply& reply, Actions* actions);
+  // Ignored from an agent that does not control the job, if that is known here.
+  void OnReply(NodeId src, const AbortReply& reply, Actions* actions);
 
   // The connection of a caller has ended.
   void OnClientGone(ClientId client);

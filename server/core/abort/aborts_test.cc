@@ -75,13 +75,13 @@ TEST(AbortsTest, OneMessageForEachJobAndOneAnswer) {
             (std::vector<ProcId>{{"other", 2}, {"other", 4}}));
   EXPECT_EQ(sent[1].second.origin, 1u);
   EXPECT_EQ(sent[1].second.uid, 7u);
-  agent.aborts.OnReply(ReplyTo(sent[0].second, kSuccess), &agent.out);
+  agent.aborts.OnReply(0, ReplyTo(sent[0].second, kSuccess), &agent.out);
   EXPECT_TRUE(agent.Replies().empty());
   AbortReply other = ReplyTo(sent[1].second, kErrNotFound);
   other.source = {"mine", 1};
-  agent.aborts.OnReply(other, &agent.out);
+  agent.aborts.OnReply(0, other, &agent.out);
   EXPECT_TRUE(agent.Replies().empty());
-  agent.aborts.OnReply(ReplyTo(sent[1].second, kErrNotFound), &agent.out);
+  agent.aborts.OnReply(0, ReplyTo(sent[1].second, kErrNotFound), &agent.out);
   EXPECT_EQ(agent.Replies(), std::vector<int>{kErrNotFound});
   EXPECT_EQ(agent.aborts.size(), 0u);
 }
@@ -106,7 +106,7 @@ TEST(AbortsTest, WhatIsKnownHereIsRefusedHere) {
   Agent agent(1);
   agent.Add("mine", {1, 2});
   agent.Add("yours", {1}, 8);
-  EXPECT_EQ(agent.Call({{"yours", 0}}), kErrNoPermissions);
+  EXPECT_EQ(agent.Call({{"yours", 0}}), kErrParamValueNotSupported);
   EXPECT_EQ(agent.Call({{"mine", 2}}), kErrBadParam);
   EXPECT_TRUE(agent.out.empty());
   EXPECT_EQ(agent.aborts.size(), 0u);
@@ -121,10 +121,22 @@ TEST(AbortsTest, ItIsSentAgainUntilItIsAnswered) {
   ASSERT_EQ(sent.size(), 2u);
   EXPECT_EQ(sent[0].second.request, sent[1].second.request);
   // The new root knows nothing of a job that ended with the old one.
-  agent.aborts.OnReply(ReplyTo(sent[1].second, kErrNotFound), &agent.out);
+  agent.aborts.OnReply(0, ReplyTo(sent[1].second, kErrNotFound), &agent.out);
   EXPECT_EQ(agent.Replies(), std::vector<int>{kSuccess});
-  agent.aborts.OnReply(ReplyTo(sent[0].second, kSuccess), &agent.out);
+  agent.aborts.OnReply(0, ReplyTo(sent[0].second, kSuccess), &agent.out);
   EXPECT_EQ(agent.Replies().size(), 1u);
+}
+
+TEST(AbortsTest, WhoDoesNotControlTheJobDoesNotAnswer) {
+  Agent agent(1);
+  agent.Add("mine", {1, 2});
+  agent.Call({{"mine", 1}});
+  const auto sent = Sent<AbortMessage>(agent.out);
+  ASSERT_EQ(sent.size(), 1u);
+  agent.aborts.OnReply(2, ReplyTo(sent[0].second, kSuccess), &agent.out);
+  EXPECT_TRUE(agent.Replies().empty());
+  agent.aborts.OnReply(0, ReplyTo(sent[0].second, kSuccess), &agent.out);
+  EXPECT_EQ(agent.Replies(), std::vector<int>{kSuccess});
 }
 
 TEST(AbortsTest, NobodyWaitsForEver) {
@@ -143,7 +155,7 @@ TEST(AbortsTest, TheCallerMayLeave) {
   agent.Call({{"other", 2}});
   agent.aborts.OnClientGone(5);
   const auto sent = Sent<AbortMessage>(agent.out);
-  agent.aborts.OnReply(ReplyTo(sent[0].second, kSuccess), &agent.out);
+  agent.aborts.OnReply(0, ReplyTo(sent[0].second, kSuccess), &agent.out);
   EXPECT_TRUE(agent.Replies().empty());
   EXPECT_EQ(agent.aborts.size(), 0u);
 }
@@ -155,7 +167,7 @@ TEST(AbortsTest, ASuccessorsNumbersAreOthers) {
   after.now = before.now + 1'000'000;
   after.Call({{"other", 2}});
   const auto old = Sent<AbortMessage>(before.out);
-  after.aborts.OnReply(ReplyTo(old[2].second, kErrNotFound), &after.out);
+  after.aborts.OnReply(0, ReplyTo(old[2].second, kErrNotFound), &after.out);
   EXPECT_TRUE(after.Replies().empty());
 }
 
@@ -215,7 +227,7 @@ TEST(AbortsTest, WhatCannotBeDoneIsSaidAndDoesNothing) {
   };
   for (const Case& c :
        {Case{Message({{"none", 0}}), kErrNotFound},
-        Case{Message({{"job", 0}}, 8), kErrNoPermissions},
+        Case{Message({{"job", 0}}, 8), kErrParamValueNotSupported},
         Case{Message({{"job", 0}, {"job", 9}}), kErrBadParam}}) {
     Agent root(0);
     root.Launch("job", {1, 2});
@@ -242,6 +254,19 @@ TEST(AbortsTest, AnOlderAgentAsksForNoAnswer) {
   root.End({"job", 1});
   EXPECT_TRUE(Sent<AbortReply>(root.out).empty());
   EXPECT_EQ(root.aborts.size(), 0u);
+}
+
+// In the order of its targets, one that is unknown must not keep the others.
+TEST(AbortsTest, AnOlderAgentsTargetsAreOfSeveralJobs) {
+  Agent root(0);
+  root.Launch("job", {1, 2});
+  AbortMessage old = Message({{"gone", 0}, {"job", 1}}, 0);
+  old.request = 0;
+  root.aborts.OnMessage(root.now, old, &root.out);
+  const auto kills = Sent<JobKill>(root.out);
+  EXPECT_FALSE(kills.empty());
+  for (const auto& [to, kill] : kills) EXPECT_EQ(kill.nspace, "job");
+  EXPECT_TRUE(Sent<AbortReply>(root.out).empty());
 }
 
 TEST(AbortsTest, TheRootsOwnProcessesAreAnsweredToo) {

@@ -26,6 +26,13 @@ TimeNs DeadlineOf(TimeNs now, uint32_t timeout_ms) {
   return timeout_ms == 0 ? kNever : now + timeout_ms * kNsPerMs;
 }
 
+bool NamesKnownJob(const std::vector<ProcId>& participants,
+                   const JobTable& jobs) {
+  return std::ranges::any_of(participants, [&](const ProcId& proc) {
+    return jobs.Find(proc.nspace) != nullptr;
+  });
+}
+
 bool IsOf(const DeferredCollective& one, ClientId client) {
   const auto* in = std::get_if<CollectiveArrived>(&one.what);
   return in != nullptr && in->client == client;
@@ -68,11 +75,29 @@ void Collectives::OnArrived(TimeNs now, const CollectiveArrived& in,
     return Reply(step, in.client, in.request, kErrOutOfResource);
   }
   const TimeNs deadline = DeadlineOf(now, in.timeout_ms);
+  if (AnswerRecovered(step, *series, *proc, in)) return;
   if (!Resolve(step, *series)) {
     return Defer(step, *series, DeferredCollective{in, deadline});
   }
   Arrive(step, *series, in, deadline);
   if (series->IsBlank()) table_.Erase(*series);
+}
+
+// It needs no map: the other jobs may be over.
+bool Collectives::AnswerRecovered(StepContext& step, Series& series,
+                                  const ProcId& proc,
+                                  const CollectiveArrived& in) const {
+  if (series.members || !reattached_.contains(proc)) return false;
+  uint64_t& ended = series.reattached[proc];
+  const auto completed = series.completed.find(ended);
+  if (completed == series.completed.end() && ended >= series.recovered) {
+    return false;
+  }
+  Reply(step, in.client, in.request,
+        completed == series.completed.end() ? kSuccess
+                                            : completed->second.status);
+  ++ended;
+  return true;
 }
 
 int Collectives::CheckIndex(const Series& series, const CollectiveArrived& in,
@@ -106,9 +131,13 @@ void Collectives::Arrive(StepContext& step, Series& series,
   if (proc == nullptr) return;  // disconnected while the map was fetched
   const int index = series.members->LocalIndex(*proc);
   if (index >= 0 && !series.arrivals_known[index]) {
-    // A rank without a reported count starts after the recovered collectives.
+    // A rank that was not connected to the predecessor starts after the
+    // recovered collectives; for one that was, none has ended if it names none.
     series.arrivals_known[index] = true;
-    series.arrivals[index] = std::max(series.arrivals[index], series.recovered);
+    if (!reattached_.contains(*proc)) {
+      series.arrivals[index] =
+          std::max(series.arrivals[index], series.recovered);
+    }
   }
   if (const int status = CheckIndex(series, in, index); status != kSuccess) {
     return Reply(step, in.client, in.request, status);
@@ -280,16 +309,30 @@ void Collectives::OnJobUnknown(TimeNs now, const std::string& nspace,
     Series& series = it->second;
     if (!series.members && series.Names(nspace)) {
       FailDeferred(step, series, kErrNotFound);
-      it = table_.Erase(it);
+      it = KeepRecovered(it);
     } else {
       ++it;
     }
   }
 }
 
+// Erases the series, but for what local processes may still ask for: one of its
+// jobs is over, or has yet to be recovered.
+SeriesTable::Map::iterator Collectives::KeepRecovered(
+    SeriesTable::Map::iterator it) {
+  Series& series = it->second;
+  if (series.recovered == 0 || !NamesKnownJob(series.id.participants, jobs_)) {
+    return table_.Erase(it);
+  }
+  series.KeepRecovered();
+  return std::next(it);
+}
+
 void Collectives::OnJobRemoved(const std::string& nspace, Actions* actions) {
   StepContext step{0, *actions};
   progress_.DropJob(nspace);
+  std::erase_if(reattached_,
+                [&](const ProcId& proc) { return proc.nspace == nspace; });
   auto& all = table_.all();
   for (auto it = all.begin(); it != all.end();) {
     Series& series = it->second;
@@ -302,8 +345,9 @@ void Collectives::OnJobRemoved(const std::string& nspace, Actions* actions) {
       for (const CollectiveWaiter& w : instance.waiters) {
         Reply(step, w.client, w.request, kErrJobTerminated);
       }
+      table_.Cancel(instance.deadlines);
     }
-    it = table_.Erase(it);
+    it = KeepRecovered(it);
   }
   connections_.DropJob(nspace);
 }
@@ -339,6 +383,17 @@ void Collectives::OnRankGone(TimeNs now, const ProcId& proc, Actions* actions) {
   }
   const RankState& state = job->ranks[proc.rank];
   if (state.lost && !state.ended && !job->ending) ReportLost(step, proc);
+}
+
+void Collectives::OnRankRestarted(const ProcId& proc) {
+  for (auto& [id, series] : table_.all()) {
+    if (!series.members || !series.Includes(proc)) continue;
+    const int index = series.members->LocalIndex(proc);
+    if (index < 0) continue;
+    uint64_t& arrivals = series.arrivals[index];
+    while (series.IsOver(arrivals)) ++arrivals;
+    series.PruneCompleted(jobs_);
+  }
 }
 
 void Collectives::ReportLost(StepContext& step, const ProcId& proc) {
@@ -395,6 +450,10 @@ void Collectives::OnReattached(TimeNs now, const ClientReattached& in,
   StepContext step{now, *actions};
   const ProcId* proc = jobs_.ProcOf(in.client);
   if (proc == nullptr) return;
+  reattached_.insert(*proc);
+  // It has not counted what ended for the processes before it.
+  const Job* job = jobs_.Find(proc->nspace);
+  if (job != nullptr && job->ranks[proc->rank].incarnation > 0) return;
   for (const CollectiveCount& count : in.counts) {
     CollectiveId id{count.op, count.participants, 0};
     if (!Canonicalise(proc->nspace, &id.participants).ok()) continue;

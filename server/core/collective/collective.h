@@ -15,6 +15,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -66,6 +67,8 @@ class Collectives {
   void OnJobRemoved(const std::string& nspace, Actions* actions);
   // A rank, here or elsewhere, ended or lost its connection.
   void OnRankGone(TimeNs now, const ProcId& proc, Actions* actions);
+  // A rank has another process, which takes part in what has not ended yet.
+  void OnRankRestarted(const ProcId& proc);
   void OnTreeChanged(TimeNs now, Actions* actions);
   // A node's successor agent has none of the messages that its predecessor
   // received.
@@ -102,6 +105,10 @@ class Collectives {
   // Why an arrival cannot be accepted; kSuccess: it can.
   int Check(const CollectiveArrived& in, const std::string& nspace,
             CollectiveId* id) const;
+  // Answers whoever waits for what a predecessor has completed, while it is not
+  // known who takes part.
+  bool AnswerRecovered(StepContext& step, Series& series, const ProcId& proc,
+                       const CollectiveArrived& in) const;
   int CheckIndex(const Series& series, const CollectiveArrived& in,
                  int index) const;
   void Arrive(StepContext& step, Series& series, const CollectiveArrived& in,
@@ -113,6 +120,8 @@ class Collectives {
   // A local rank is alive but has lost its connection: only its own agent can
   // fail the collectives that wait for it, now or later.
   void ReportLost(StepContext& step, const ProcId& proc);
+
+  SeriesTable::Map::iterator KeepRecovered(SeriesTable::Map::iterator it);
 
   // Holds back what waits for a map, and what becomes of it.
   void Defer(StepContext& step, Series& series, DeferredCollective one);
@@ -127,6 +136,8 @@ class Collectives {
   SeriesTable table_;
   Connections connections_;
   CollectiveProgress progress_;
+  // Processes that were connected to the predecessor.
+  std::set<ProcId> reattached_;
   size_t num_deferred_ = 0;
   std::vector<std::string> wanted_;
 };

@@ -103,4 +103,19 @@ void Series::ApplyReattached() {
   AdvanceNext();
 }
 
+void Series::KeepRecovered() {
+  Series kept;
+  kept.id = id;
+  kept.charged_to = charged_to;
+  kept.next = kept.recovered = recovered;
+  kept.reattached = reattached;
+  for (const auto& [sequence, one] : completed) {
+    kept.completed[sequence].status = one.status;
+  }
+  for (size_t i = 0; members && i < arrivals.size(); ++i) {
+    if (arrivals_known[i]) kept.reattached[members->local[i]] = arrivals[i];
+  }
+  *this = std::move(kept);
+}
+
 }  // namespace canopy::core

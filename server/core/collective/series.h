@@ -134,6 +134,9 @@ struct Series {
   void PruneCompleted(const JobTable& jobs);
   // What has ended for a process that has reattached has completed.
   void ApplyReattached();
+  // One of its jobs is over. Leaves only what a predecessor has completed, for
+  // which local processes may still ask.
+  void KeepRecovered();
 
  private:
   void FindSuspects(const JobTable& jobs, const Tree& tree);

@@ -99,20 +99,26 @@ void JobEngine::OnLocalExits(TimeNs now, const LocalExits& in,
     const RankState& rank = known->ranks[exit.rank];
     exit.called_init |= rank.called_init;
     exit.finalized |= rank.finalized;
-    jobs_.RecordExit(step, *job, exit);
+    if (!jobs_.OnLocalExit(step, *job, exit, in.final)) {
+      return TakeDeferred(step);
+    }
   }
   jobs_.Advance(step, *job);
+  // The first restarts are due at once.
+  if (JobEntry* left = jobs_.Find(in.nspace)) jobs_.RestartDue(step, *left);
   TakeDeferred(step);
+}
+
+bool JobEngine::WillRestart(const LocalExits& in, const ProcExit& exit) const {
+  const JobEntry* job = jobs_.Find(in.nspace);
+  return job != nullptr && !in.final && JobSet::MayRestart(*job, exit);
 }
 
 void JobEngine::OnLocalOutput(TimeNs now, const LocalOutput& in,
                               Actions* actions) {
   const JobStep step = StepAt(now, actions);
   JobEntry* job = jobs_.Find(in.nspace);
-  if (job == nullptr) return;
-  if (!job->head) return job->part.SendOutput(step, in);
-  const OutputData output{in.nspace, in.rank, in.channel, in.data, in.end};
-  if (job->head->OnOutput(step, output)) jobs_.Finish(step, *job);
+  if (job != nullptr) jobs_.OnLocalOutput(step, *job, in);
 }
 
 void JobEngine::OnLocalInputDone(TimeNs now, const LocalInputDone& in,
@@ -226,14 +232,17 @@ void JobEngine::OnTick(TimeNs now, Actions* actions) {
   const JobStep step = StepAt(now, actions);
   resync_.OnTick(step);
   jobs_.ForEach([&](JobEntry& job) {
-    if (job.head && job.head->OnTick(step)) jobs_.Finish(step, job);
+    if (job.head && job.head->OnTick(step)) return jobs_.Finish(step, job);
+    jobs_.RestartDue(step, job);
   });
+  TakeDeferred(step);
 }
 
 TimeNs JobEngine::NextDeadline() const {
   TimeNs next = resync_.NextDeadline();
   for (const auto& [nspace, job] : jobs_.entries()) {
     if (job->head) next = std::min(next, job->head->NextDeadline());
+    next = std::min(next, job->restarts.NextDeadline());
   }
   return next;
 }

@@ -75,6 +75,8 @@ class JobEngine {
   // every local rank gets its exit, those that were not started too.
   void OnLocalStarted(TimeNs now, const LocalStarted& in, Actions* actions);
   void OnLocalExits(TimeNs now, const LocalExits& in, Actions* actions);
+  // Another process of the rank, which is a local one, is to follow.
+  bool WillRestart(const LocalExits& in, const ProcExit& exit) const;
   void OnLocalOutput(TimeNs now, const LocalOutput& in, Actions* actions);
   void OnLocalInputDone(TimeNs now, const LocalInputDone& in, Actions* actions);
 

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <deque>
 #include <functional>
+#include <map>
 #include <memory>
 #include <set>
 #include <string>
@@ -56,6 +57,7 @@ class Cluster {
     Bytes control;  // kept last
     std::vector<Rank> local;
     std::set<Rank> alive;
+    std::map<Rank, uint32_t> incarnations;  // of those that were restarted
     Actions seen;
   };
 
@@ -102,7 +104,8 @@ class Cluster {
             bool finalized = false) {
     for (NodeId n = 0; n < nodes_.size(); ++n) {
       if (nodes_[n].alive.erase(rank) == 0) continue;
-      EndRanks(n, {ProcExit{rank, wait_status, false, init, finalized}});
+      EndRanks(n, {ProcExit{rank, wait_status, false, init, finalized,
+                            nodes_[n].incarnations[rank]}});
     }
   }
 
@@ -131,13 +134,16 @@ class Cluster {
         recovered.job = node.job;
         recovered.started = node.started;
         if (!node.control.empty()) recovered.control = node.control;
+        recovered.incarnations = {node.incarnations.begin(),
+                                  node.incarnations.end()};
         e.OnRecovered(now, recovered, a);
       });
       // The shim tells of all ends again.
       std::vector<ProcExit> ended;
       for (const Rank rank : node.local) {
         if (!node.alive.contains(rank)) {
-          ended.push_back({rank, 0, false, true, true});
+          ended.push_back(
+              {rank, 0, false, true, true, node.incarnations[rank]});
         }
       }
       EndRanks(n, ended);
@@ -232,13 +238,18 @@ class Cluster {
       Do(n, [=, this](JobEngine& e, Actions* a) {
         e.OnLocalStarted(now, {"job", procs, 0, ""}, a);
       });
+    } else if (const auto* restart = std::get_if<RestartLocal>(&action)) {
+      EXPECT_FALSE(node.alive.contains(restart->rank));
+      node.alive.insert(restart->rank);
+      EXPECT_EQ(restart->incarnation, ++node.incarnations[restart->rank]);
     } else if (const auto* kill = std::get_if<KillLocal>(&action)) {
       if (!node.auto_kill) return;
       std::vector<ProcExit> exits;
       for (const Rank r : std::set<Rank>(node.alive)) {
         if (kill->ranks.empty() || std::ranges::count(kill->ranks, r) > 0) {
           node.alive.erase(r);
-          exits.push_back({r, SIGTERM, false, false, false});
+          exits.push_back(
+              {r, SIGTERM, false, false, false, node.incarnations[r]});
         }
       }
       if (!exits.empty()) EndRanks(n, exits);

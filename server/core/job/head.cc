@@ -102,6 +102,7 @@ void JobHead::Report(const JobStep& step, JobPhase phase) {
   report.procs_started = part_.Started().count;
   report.procs_ended = progress_.num_ended();
   report.notes = std::exchange(notes_, {});
+  report.ends = std::exchange(ends_, {});
   report.out_of_time = out_of_time_ && timeout_ != kNever;
   if (const auto& failure = progress_.failure()) {
     report.exit_code = failure->exit_code;
@@ -156,9 +157,21 @@ void JobHead::FailLaunch(const JobStep& step, const PhaseAnswer& answer) {
 
 void JobHead::OnExit(const JobStep& step, const ProcExit& exit) {
   changed_ = true;
+  ends_.push_back(exit);
+  if (exit.restarted) return;
   // No process, so nobody else ends its streams.
   if (exit.wait_status == kNeverStarted) streams_.CloseAll(exit.rank);
-  if (auto failure = progress_.OnExit(exit)) End(step, std::move(*failure));
+  if (auto failure = progress_.OnExit(exit)) {
+    OnRankFailed(step, std::move(*failure));
+  }
+}
+
+void JobHead::OnRankFailed(const JobStep& step, JobFailure failure) {
+  if (!part_.spec()->recoverable) return End(step, std::move(failure));
+  changed_ = true;
+  step.Log(LogLine::Level::kInfo,
+           "job " + part_.nspace() + " goes on: " + failure.text);
+  progress_.Tolerate(std::move(failure));
 }
 
 // Output that a node had not delivered when it was lost is a failure as well,
@@ -171,7 +184,10 @@ void JobHead::OnNodeLost(const JobStep& step, NodeId node,
   std::vector<Rank> lost;
   bool output_lost = false;
   for (const Rank rank : layout.ranks_on(index)) {
-    if (!progress_.ended(rank)) lost.push_back(rank);
+    if (!progress_.ended(rank)) {
+      lost.push_back(rank);
+      ends_.push_back({rank, kSigKill});
+    }
     progress_.OnLost(rank);
     if (streams_.CloseAll(rank)) output_lost = true;
   }
@@ -187,7 +203,7 @@ void JobHead::OnNodeLost(const JobStep& step, NodeId node,
     failure.rank = lost.front();
     failure.text += " with " + DescribeRanks(lost);
   }
-  End(step, std::move(failure));
+  OnRankFailed(step, std::move(failure));
 }
 
 void JobHead::OnSignalRequested(const JobStep& step,

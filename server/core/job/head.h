@@ -21,7 +21,8 @@
 namespace canopy::core {
 
 // Policy: the first abnormal end (exit code, signal, or no finalize after init)
-// ends the job; its exit code is that rank's. The head acts through the
+// ends the job; its exit code is that rank's. A recoverable job goes on, and
+// has only failed when no rank has ended well. The head acts through the
 // controller's own part, and reports to the launcher (JobChanged). Its states
 // are those of JobPhase: docs/design/job_states.md.
 //
@@ -76,6 +77,7 @@ class JobHead {
   void BeginStart(const JobStep& step);
   void FailLaunch(const JobStep& step, const PhaseAnswer& answer);
   void End(const JobStep& step, JobFailure failure);
+  void OnRankFailed(const JobStep& step, JobFailure failure);
   bool Finish(const JobStep& step);
   bool OnTimeLimit(const JobStep& step);
   void TimeOut(const JobStep& step, const std::string& reason);
@@ -101,6 +103,7 @@ class JobHead {
   bool out_of_time_ = false;
   bool check_only_ = false;         // nothing is started
   std::vector<ProgramNote> notes_;  // not reported yet
+  std::vector<ProcExit> ends_;      // the same
 };
 
 }  // namespace canopy::core

@@ -161,6 +161,54 @@ void JobSet::RecordExit(const JobStep& step, JobEntry& job,
   if (job.part.AddEnd({exit, false}) && job.head) job.head->OnExit(step, exit);
 }
 
+bool JobSet::TakeOutput(const JobStep& step, JobEntry& job,
+                        const LocalOutput& in) {
+  if (!job.head) {
+    job.part.SendOutput(step, in);
+    return true;
+  }
+  const OutputData output{in.nspace, in.rank, in.channel, in.data, in.end};
+  if (!job.head->OnOutput(step, output)) return true;
+  Finish(step, job);
+  return false;
+}
+
+bool JobSet::OnLocalOutput(const JobStep& step, JobEntry& job,
+                           const LocalOutput& in) {
+  if (in.data.empty() && job.restarts.HoldEnd(in)) return true;
+  return TakeOutput(step, job, in);
+}
+
+bool JobSet::OnLocalExit(const JobStep& step, JobEntry& job,
+                         const ProcExit& exit, bool final) {
+  if (!final && MayRestart(job, exit)) {
+    job.restarts.Add(step.now, exit);
+    return true;
+  }
+  for (const LocalOutput& end : job.restarts.TakeEnds(exit.rank)) {
+    if (!TakeOutput(step, job, end)) return false;
+  }
+  RecordExit(step, job, exit);
+  return true;
+}
+
+// Meanwhile the job may be told to end, and then these are the last ones.
+void JobSet::RestartDue(const JobStep& step, JobEntry& job) {
+  bool changed = false;
+  for (ProcExit& exit : job.restarts.TakeDue(step.now)) {
+    changed = true;
+    if (!job.part.MayRestart(exit.rank)) {
+      if (!OnLocalExit(step, job, exit, /*final=*/true)) return;
+      continue;
+    }
+    job.restarts.DropEnds(exit.rank);
+    job.part.Restart(step, exit);
+    exit.restarted = true;
+    if (job.head) job.head->OnExit(step, exit);
+  }
+  if (changed) Advance(step, job);
+}
+
 void JobSet::OnNodeLost(const JobStep& step, JobEntry& job, NodeId node,
                         const std::string& reason) {
   job.part.OnNodeLost(step, node);

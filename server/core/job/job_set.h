@@ -15,17 +15,21 @@
 #include "common/status.h"
 #include "server/core/job/head.h"
 #include "server/core/job/part.h"
+#include "server/core/job/restarts.h"
 #include "server/core/job/resync.h"
 #include "server/core/job/step.h"
 #include "server/core/job_table.h"
 #include "server/core/messages.h"
+#include "server/core/step/process_inputs.h"
 
 namespace canopy::core {
 
 struct JobEntry {
-  explicit JobEntry(JobPart p) : part(std::move(p)) {}
+  explicit JobEntry(JobPart p)
+      : part(std::move(p)), restarts(part.spec()->max_restarts) {}
 
   JobPart part;
+  Restarts restarts;              // of its ranks here
   std::unique_ptr<JobHead> head;  // only at the agent that controls the job
   // Messages for the part that this agent takes when the present one, which is
   // being released, has ended.
@@ -72,6 +76,17 @@ class JobSet {
   // Takes the job as far as its inputs allow. The job may be gone afterwards.
   void Advance(const JobStep& step, JobEntry& job);
   void RecordExit(const JobStep& step, JobEntry& job, const ProcExit& exit);
+  // Another process is to follow that of a local rank.
+  static bool MayRestart(const JobEntry& job, const ProcExit& exit) {
+    return job.restarts.Allows(exit) && job.part.MayRestart(exit.rank);
+  }
+  // Of a local rank. `final`: no process can follow. False: the job is gone.
+  [[nodiscard]] bool OnLocalExit(const JobStep& step, JobEntry& job,
+                                 const ProcExit& exit, bool final);
+  // The same.
+  bool OnLocalOutput(const JobStep& step, JobEntry& job, const LocalOutput& in);
+  // Starts processes whose time has come. The job may be gone afterwards.
+  void RestartDue(const JobStep& step, JobEntry& job);
   void OnNodeLost(const JobStep& step, JobEntry& job, NodeId node,
                   const std::string& reason);
 
@@ -92,6 +107,7 @@ class JobSet {
  private:
   JobEntry& Add(const JobStep& step, const std::shared_ptr<const JobSpec>& spec,
                 const JobPrepare& m);
+  bool TakeOutput(const JobStep& step, JobEntry& job, const LocalOutput& in);
   void Drop(const JobStep& step, JobEntry& job);
   void DropRecovered(const JobStep& step, const JobRecovered& in);
 

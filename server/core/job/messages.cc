@@ -190,6 +190,12 @@ void JobMessages::On(const JobStep& step, NodeId src, const SyncComplete&) {
   resync_.OnSyncComplete(step, src);
 }
 
+void JobMessages::On(const JobStep& step, NodeId src, const RankRestarted& m) {
+  if (JobEntry* job = jobs_.Find(m.nspace)) {
+    job->part.OnRankRestarted(step, src, m);
+  }
+}
+
 // --------------------------------------------------------------- streams ---
 
 void JobMessages::On(const JobStep& step, NodeId, const OutputData& m) {

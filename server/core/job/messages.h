@@ -44,6 +44,7 @@ class JobMessages {
   void On(const JobStep& step, NodeId src, const JobQuery& m);
   void On(const JobStep& step, NodeId src, const JobQueryReply& m);
   void On(const JobStep& step, NodeId src, const SyncComplete& m);
+  void On(const JobStep& step, NodeId src, const RankRestarted& m);
   void On(const JobStep& step, NodeId src, const OutputData& m);
   void On(const JobStep& step, NodeId src, const OutputCredit& m);
   void On(const JobStep& step, NodeId src, const InputData& m);

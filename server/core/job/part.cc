@@ -170,10 +170,54 @@ void JobPart::ReportUp(const JobStep& step) {
 
 bool JobPart::AddEnd(const RankEnd& end) {
   if (!ends_.Add(end)) return false;
+  if (end.exit.restarted) return true;
   const Rank rank = end.exit.rank;
   table_.MarkEnded(nspace(), rank);
   if (spec_->procs[rank].node == local_node_) --local_left_;
   return true;
+}
+
+bool JobPart::MayRestart(Rank rank) const {
+  return !kill_ && !killed_.contains(rank) && Started().errors.empty() &&
+         (state_ == JobPartState::kStarting ||
+          state_ == JobPartState::kRunning);
+}
+
+void JobPart::Restart(const JobStep& step, ProcExit exit) {
+  exit.restarted = true;
+  ends_.Add({exit, false});
+  const uint32_t incarnation = exit.incarnation + 1;
+  table_.MarkRestarted(nspace(), exit.rank, incarnation);
+  step.out.push_back(RestartLocal{nspace(), exit.rank, incarnation});
+  step.out.push_back(SetIncarnation{{nspace(), exit.rank}, incarnation});
+  for (const JobNode& node : spec_->nodes) {
+    if (node.agent == self_ || !step.tree.alive(node.agent)) continue;
+    step.Send(node.agent, RankRestarted{nspace(), exit.rank, incarnation});
+  }
+}
+
+void JobPart::OnRankRestarted(const JobStep& step, NodeId src,
+                              const RankRestarted& m) {
+  if (m.rank >= spec_->procs.size() || src == self_ ||
+      spec_->nodes[spec_->procs[m.rank].node].agent != src) {
+    return;
+  }
+  table_.MarkRestarted(nspace(), m.rank, m.incarnation);
+  step.out.push_back(SetIncarnation{{nspace(), m.rank}, m.incarnation});
+}
+
+// To an agent that was started again, and has the job's processes.
+void JobPart::SendRestarts(const JobStep& step, NodeId node) const {
+  if (!has_local() || spec_->max_restarts == 0 ||
+      layout_->node_of_agent(node) == kNoNode) {
+    return;
+  }
+  const Job* const job = table_.Find(nspace());
+  for (const Rank rank : layout_->ranks_on(local_node_)) {
+    const uint32_t incarnation = job->ranks[rank].incarnation;
+    if (incarnation == 0) continue;
+    step.Send(node, RankRestarted{nspace(), rank, incarnation});
+  }
 }
 
 std::vector<Rank> JobPart::LocalOf(const std::vector<Rank>& ranks) const {
@@ -210,6 +254,7 @@ void JobPart::Kill(const JobStep& step, const JobKill& kill) {
   if (!has_local() || state_ == JobPartState::kPreparing) return;
   std::vector<Rank> ranks = LocalOf(kill.ranks);
   if (ranks.empty()) return;
+  killed_.insert(ranks.begin(), ranks.end());
   if (kill.ranks.empty()) ranks.clear();
   KillLocalRanks(step, std::move(ranks));
 }
@@ -289,6 +334,7 @@ void JobPart::OnTreeChanged(const JobStep& step) {
 }
 
 void JobPart::OnNodeRestarted(const JobStep& step, NodeId node) {
+  SendRestarts(step, node);
   if (place_.IsChild(node)) SyncChild(step, node);
   if (place_.controls() || !place_.OnRoute(node)) return;
   if (node == place_.parent()) ResendAnswers();

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -89,6 +90,13 @@ class JobPart {
 
   // False: the end is known already.
   bool AddEnd(const RankEnd& end);
+  // A local rank whose process has failed may have another one: nobody wants it
+  // to end.
+  bool MayRestart(Rank rank) const;
+  // The rank of that exit gets another process.
+  void Restart(const JobStep& step, ProcExit exit);
+  // The same of a rank of the node that tells it.
+  void OnRankRestarted(const JobStep& step, NodeId src, const RankRestarted& m);
   void Signal(const JobStep& step, const JobSignal& signal) const;
   void Kill(const JobStep& step, const JobKill& kill);
   // Sends the job's end to all below.
@@ -133,6 +141,7 @@ class JobPart {
   void StartLocalRanks(const JobStep& step);
   JobPrepare PrepareMessage() const;
   void SyncChild(const JobStep& step, NodeId child) const;
+  void SendRestarts(const JobStep& step, NodeId node) const;
   void KillLocalRanks(const JobStep& step, std::vector<Rank> ranks) const;
   void RecordLost();
   void ResendAnswers();
@@ -159,6 +168,7 @@ class JobPart {
   // Input that the local ranks have taken; none: not known.
   std::optional<uint64_t> input_taken_ = 0;
   std::optional<JobKill> kill_;  // of the whole job
+  std::set<Rank> killed_;        // some of its ranks here
 };
 
 }  // namespace canopy::core

@@ -79,6 +79,10 @@ void JobPart::RecoverLocal(const JobStep& step, const JobRecovered& in) {
     return PersistController(step);
   }
   prepare_.Answer(self_, {1, {}});
+  for (const auto& [rank, incarnation] : in.incarnations) {
+    table_.MarkRestarted(nspace(), rank, incarnation);
+    step.out.push_back(SetIncarnation{{nspace(), rank}, incarnation});
+  }
   // Unknown until the shim reports it.
   input_taken_.reset();
   if (in.started) {

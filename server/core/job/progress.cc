@@ -23,9 +23,14 @@ bool JobProgress::Fail(JobFailure failure) {
   return true;
 }
 
+void JobProgress::Tolerate(JobFailure failure) {
+  if (!tolerated_) tolerated_ = std::move(failure);
+}
+
 std::optional<JobFailure> JobProgress::OnExit(const ProcExit& exit) {
   if (ended_[exit.rank]) return std::nullopt;
   MarkEnded(exit.rank);
+  if (exit.wait_status == 0 && !IsAbnormal(exit)) ++num_well_;
   if (!IsAbnormal(exit) || expected_[exit.rank]) return std::nullopt;
   JobFailure failure;
   failure.rank = exit.rank;

@@ -37,7 +37,14 @@ class JobProgress {
   // The first failure stays; later ones are its consequences. True when this
   // one is the first.
   bool Fail(JobFailure failure);
-  const std::optional<JobFailure>& failure() const { return failure_; }
+  // The same of a job that goes on with what is left of it.
+  void Tolerate(JobFailure failure);
+  // The first failure; that is the first tolerated one as well, once all ranks
+  // have ended and none of them well.
+  const std::optional<JobFailure>& failure() const {
+    const bool none_well = all_ended() && num_well_ == 0;
+    return failure_ || !none_well ? failure_ : tolerated_;
+  }
 
   // Notes that a rank ended. Returns the failure that its end means, if it is
   // abnormal and neither expected nor reported before.
@@ -60,10 +67,12 @@ class JobProgress {
 
   std::shared_ptr<const JobSpec> job_;
   std::optional<JobFailure> failure_;
+  std::optional<JobFailure> tolerated_;
   std::vector<bool> ended_;
   std::vector<bool> expected_;
   std::vector<uint32_t> left_on_node_;  // ranks that have not ended
   uint32_t num_ended_ = 0;
+  uint32_t num_well_ = 0;  // of them, those that ended well
 };
 
 }  // namespace canopy::core

@@ -70,5 +70,20 @@ TEST_F(ProgressTest, EndedRanksTakeNoInput) {
   EXPECT_TRUE(progress_.InputNodes().empty());
 }
 
+TEST_F(ProgressTest, ToleratedFailuresCountWhenNobodyEndsWell) {
+  for (const Rank rank : {0, 1}) {
+    auto failure = progress_.OnExit({rank, 5 << 8, false, false, false});
+    ASSERT_TRUE(failure.has_value());
+    progress_.Tolerate(*std::move(failure));
+  }
+  EXPECT_FALSE(progress_.failure().has_value());
+  JobProgress other = progress_;
+  progress_.OnExit({2, 0, false, true, true});
+  EXPECT_FALSE(progress_.failure().has_value());
+  other.OnLost(2);
+  ASSERT_TRUE(other.failure().has_value());
+  EXPECT_EQ(other.failure()->rank, 0u);
+}
+
 }  // namespace
 }  // namespace canopy::core

@@ -24,13 +24,34 @@ MessageBody Report(const std::string& nspace, std::span<const RankEnd> ends) {
 bool RankEnds::Add(const RankEnd& end) {
   const Rank rank = end.exit.rank;
   if (rank >= known_.size() || known_[rank]) return false;
+  if (end.exit.restarted) return AddRestart(end.exit);
   known_[rank] = true;
   ends_.push_back(end);
   return true;
 }
 
+bool RankEnds::AddRestart(const ProcExit& exit) {
+  const auto [it, added] = restarts_.try_emplace(exit.rank, exit);
+  if (!added && exit.incarnation <= it->second.incarnation) return false;
+  it->second = exit;
+  unsent_restarts_.insert(exit.rank);
+  return true;
+}
+
+void RankEnds::Resend() {
+  sent_ = 0;
+  for (const auto& [rank, exit] : restarts_) unsent_restarts_.insert(rank);
+}
+
 std::vector<MessageBody> RankEnds::TakeUnsent(const std::string& nspace) {
   std::vector<MessageBody> out;
+  if (!unsent_restarts_.empty()) {
+    JobExits exits{nspace, {}};
+    for (const Rank rank : std::exchange(unsent_restarts_, {})) {
+      exits.exits.push_back(restarts_.at(rank));
+    }
+    out.push_back(std::move(exits));
+  }
   while (sent_ < ends_.size()) {
     const std::span rest = std::span<const RankEnd>(ends_).subspan(sent_);
     const auto next = std::ranges::find(

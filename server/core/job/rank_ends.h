@@ -1,8 +1,11 @@
-// How the ranks of a job ended, as far as this agent reports it upwards.
+// How the ranks of a job ended, and processes of theirs before, as far as this
+// agent reports it upwards.
 #ifndef CANOPY_SERVER_CORE_JOB_RANK_ENDS_H_
 #define CANOPY_SERVER_CORE_JOB_RANK_ENDS_H_
 
 #include <cstddef>
+#include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -22,17 +25,24 @@ class RankEnds {
  public:
   explicit RankEnds(size_t num_ranks) : known_(num_ranks) {}
 
-  // False: there is no such rank, or its end is known.
+  // False: there is no such rank, or its end is known. One that was restarted
+  // has not ended: of each rank the last process that another one followed is
+  // kept.
   bool Add(const RankEnd& end);
-  // JobExits and NodeLost with what was added since the last call.
+  // JobExits and NodeLost with what was added since the last call; restarts
+  // first.
   std::vector<MessageBody> TakeUnsent(const std::string& nspace);
   // All of it is to be sent again, to a parent that may not have it.
-  void Resend() { sent_ = 0; }
+  void Resend();
 
  private:
+  bool AddRestart(const ProcExit& exit);
+
   std::vector<bool> known_;  // by rank
   std::vector<RankEnd> ends_;
   size_t sent_ = 0;
+  std::map<Rank, ProcExit> restarts_;
+  std::set<Rank> unsent_restarts_;
 };
 
 }  // namespace canopy::core

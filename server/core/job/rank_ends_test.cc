@@ -51,5 +51,29 @@ TEST(RankEndsTest, EachEndIsSentOnceUntilAllAreSentAgain) {
   EXPECT_EQ(std::get<JobExits>(ends.TakeUnsent("job")[0]).exits.size(), 2u);
 }
 
+TEST(RankEndsTest, OfRestartsTheLastOneIsKept) {
+  const auto restart = [](Rank rank, uint32_t incarnation) {
+    return RankEnd{{rank, 9, false, true, false, incarnation, true}, false};
+  };
+  RankEnds ends(3);
+  EXPECT_TRUE(ends.Add(restart(1, 0)));
+  EXPECT_FALSE(ends.Add(restart(1, 0)));
+  EXPECT_TRUE(ends.Add(restart(1, 1)));
+  auto reports = ends.TakeUnsent("job");
+  ASSERT_EQ(reports.size(), 1u);
+  const auto& first = std::get<JobExits>(reports[0]).exits;
+  ASSERT_EQ(first.size(), 1u);
+  EXPECT_EQ(first[0].incarnation, 1u);
+  EXPECT_TRUE(ends.TakeUnsent("job").empty());
+  EXPECT_TRUE(ends.Add(Exit(1)));
+  EXPECT_FALSE(ends.Add(restart(1, 2)));
+  ends.TakeUnsent("job");
+  ends.Resend();
+  reports = ends.TakeUnsent("job");
+  ASSERT_EQ(reports.size(), 2u);
+  EXPECT_TRUE(std::get<JobExits>(reports[0]).exits[0].restarted);
+  EXPECT_FALSE(std::get<JobExits>(reports[1]).exits[0].restarted);
+}
+
 }  // namespace
 }  // namespace canopy::core

@@ -5,6 +5,7 @@
 
 #include "common/status.h"
 #include "server/core/modex/kval.h"
+#include "server/core/modex/process_facts.h"
 
 namespace canopy::core {
 namespace {
@@ -33,6 +34,9 @@ std::optional<int> Gets::Decide(const Held& held) const {
   if (held.node != kNoNode) return DecideForPeer(held);
   const Job* job = jobs_.Find(held.target.nspace);
   if (job != nullptr) return DecideForClient(held, *job);
+  if (jobs_.IsFormerParent(held.target.nspace, held.target.rank)) {
+    return IsReserved(held.key) ? kSuccess : kErrNotFound;
+  }
   if (jobs_.WasRemoved(held.target.nspace)) return kErrNotFound;
   // Job data of another namespace is never waited for, only its map is.
   if (held.immediate && held.target.rank != kRankWildcard) return kErrNotFound;
@@ -42,6 +46,9 @@ std::optional<int> Gets::Decide(const Held& held) const {
 std::optional<int> Gets::DecideForPeer(const Held& held) const {
   const Job* job = jobs_.Find(held.target.nspace);
   if (job == nullptr || !job->is_local(held.target.rank)) return kErrNotFound;
+  if (IsProcessFact(held.key)) {
+    return DecideFact(*job, held.target.rank, held.key);
+  }
   switch (modex_.FindForOthers(held.target, held.key)) {
     case ModexStore::Found::kYes:
       return kSuccess;
@@ -61,6 +68,7 @@ std::optional<int> Gets::DecideForClient(const Held& held,
   if (held.target.rank == kRankUndef) return DecideUndef(held);
   if (held.target.rank == kRankWildcard) return DecideWildcard(held);
   if (held.target.rank >= job.num_ranks()) return kErrNotFound;
+  if (IsProcessFact(held.key)) return DecideProcess(held, job);
   if (job.is_local(held.target.rank)) return DecideLocal(held, job);
   return DecideRemote(held, job);
 }
@@ -90,6 +98,17 @@ std::optional<int> Gets::DecideHere(const Held& held) const {
   }
   if (IsReserved(held.key)) return IsForeign(held) ? kSuccess : kErrNotFound;
   return std::nullopt;
+}
+
+// Another agent's answer is passed on as it comes.
+std::optional<int> Gets::DecideProcess(const Held& held, const Job& job) const {
+  if (job.is_local(held.target.rank)) {
+    const auto status = DecideFact(job, held.target.rank, held.key);
+    return status || !held.immediate ? status : kErrNotFound;
+  }
+  if (held.immediate || held.fetched) return kErrNotFound;
+  const bool lost = !tree_.alive(job.agent_of(held.target.rank));
+  return lost ? std::optional<int>(kErrUnreach) : std::nullopt;
 }
 
 std::optional<int> Gets::DecideLocal(const Held& held, const Job& job) const {
@@ -127,7 +146,8 @@ void Gets::OnGet(TimeNs now, const GetArrived& in, Actions* actions) {
   held.client = in.client;
   held.request = in.request;
   held.immediate = in.immediate;
-  held.refresh = in.refresh;
+  // What is never stored is always asked for.
+  held.refresh = in.refresh && !IsProcessFact(in.key);
   held.started = now;
   held.deadline = DeadlineOf(now, in.timeout_ms);
   Take(step, std::move(held));
@@ -166,7 +186,9 @@ void Gets::Take(StepContext& step, Held held) {
 void Gets::Answer(StepContext& step, const Held& held, int status) {
   if (held.node != kNoNode) {
     DmodexReply reply{held.request, status, held.target, {}, 0};
-    if (status == kSuccess || status == kErrExistsOutsideScope) {
+    if (IsProcessFact(held.key)) {
+      if (status == kSuccess) reply.data = PayloadFor(held);
+    } else if (status == kSuccess || status == kErrExistsOutsideScope) {
       RankUpdate update = modex_.UpdateSince(held.target, held.known);
       reply.data = std::move(update.kvals);
       reply.version = update.version;
@@ -179,13 +201,21 @@ void Gets::Answer(StepContext& step, const Held& held, int status) {
   ReplyClient reply{held.client, held.request, status, {}};
   if (status == kSuccess) {
     if (IsForeign(held)) jobs_.Register(held.target.nspace, &step.out);
-    ProcId owner = held.target;
-    if (owner.rank == kRankUndef) {
-      owner.rank = modex_.OwnerOf(owner.nspace, held.key).value_or(kRankUndef);
-    }
-    reply.payload = modex_.SeenHere(owner);
+    reply.payload = PayloadFor(held);
   }
   step.out.push_back(std::move(reply));
+}
+
+Bytes Gets::PayloadFor(const Held& held) const {
+  ProcId owner = held.target;
+  if (IsProcessFact(held.key) && owner.rank <= kRankValid) {
+    const Job* job = jobs_.Find(owner.nspace);
+    return job == nullptr ? Bytes() : FactOf(*job, owner.rank, held.key);
+  }
+  if (owner.rank == kRankUndef) {
+    owner.rank = modex_.OwnerOf(owner.nspace, held.key).value_or(kRankUndef);
+  }
+  return modex_.SeenHere(owner);
 }
 
 void Gets::Finish(StepContext& step, uint64_t id, int status) {
@@ -296,6 +326,27 @@ void Gets::StoreReply(StepContext& step, const Fetch& fetch,
                          : modex_.TakeChange(fetch.target));
 }
 
+void Gets::PassOn(StepContext& step, const std::vector<uint64_t>& ids,
+                  const DmodexReply& reply) {
+  for (const uint64_t id : ids) {
+    const Held* found = held_.Find(id);
+    if (found == nullptr) continue;
+    const Held held = *found;
+    held_.Drop(id);
+    int status = reply.status;
+    const std::string_view kvals = reply.data.view();
+    if (status == kSuccess && (!AreKvals(kvals) || !HasKey(kvals, held.key))) {
+      status = kErrNotFound;
+    }
+    ReplyClient answer{held.client, held.request, status, {}};
+    if (status == kSuccess) {
+      if (IsForeign(held)) jobs_.Register(held.target.nspace, &step.out);
+      answer.payload = reply.data;
+    }
+    step.out.push_back(std::move(answer));
+  }
+}
+
 void Gets::OnReply(TimeNs now, NodeId src, const DmodexReply& reply,
                    Actions* actions) {
   StepContext step{now, *actions};
@@ -313,6 +364,7 @@ void Gets::OnReply(TimeNs now, NodeId src, const DmodexReply& reply,
     }
     return;
   }
+  if (IsProcessFact(fetch.key)) return PassOn(step, ids, reply);
   if (reply.status == kSuccess || reply.status == kErrExistsOutsideScope) {
     StoreReply(step, fetch, reply);
   } else if (reply.status != kErrNotFound) {
@@ -378,6 +430,11 @@ void Gets::OnJobRemoved(TimeNs now, const std::string& nspace,
   std::erase_if(fetches_, [&](const auto& item) {
     return item.second.target.nspace == nspace;
   });
+}
+
+void Gets::OnProcess(TimeNs now, const ProcId& proc, Actions* actions) {
+  StepContext step{now, *actions};
+  Retry(step, held_.OfTarget(proc));
 }
 
 void Gets::OnRankGone(TimeNs now, const ProcId& proc, Actions* actions) {

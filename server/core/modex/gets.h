@@ -62,6 +62,8 @@ class Gets {
   void OnJobAdded(TimeNs now, const std::string& nspace, Actions* actions);
   void OnJobUnknown(TimeNs now, const std::string& nspace, Actions* actions);
   void OnJobRemoved(TimeNs now, const std::string& nspace, Actions* actions);
+  // A local process was started.
+  void OnProcess(TimeNs now, const ProcId& proc, Actions* actions);
   void OnRankGone(TimeNs now, const ProcId& proc, Actions* actions);
   void OnNodeLost(TimeNs now, NodeId node, Actions* actions);
   // Requests and answers in flight to it or through it are lost.
@@ -92,12 +94,15 @@ class Gets {
   std::optional<int> DecideUndef(const Held& held) const;
   std::optional<int> DecideWildcard(const Held& held) const;
   std::optional<int> DecideHere(const Held& held) const;
+  std::optional<int> DecideProcess(const Held& held, const Job& job) const;
   std::optional<int> DecideLocal(const Held& held, const Job& job) const;
   std::optional<int> DecideRemote(const Held& held, const Job& job) const;
   bool IsForeign(const Held& held) const;
 
   void Take(StepContext& step, Held held);
   void Answer(StepContext& step, const Held& held, int status);
+  // What SeenHere or FactOf says, to a local client.
+  Bytes PayloadFor(const Held& held) const;
   // Answers what can be answered among these.
   void Retry(StepContext& step, const std::vector<uint64_t>& ids);
   // Among those held for a target, that want one of these keys or any.
@@ -112,6 +117,9 @@ class Gets {
   void Ask(StepContext& step, uint64_t number, const Fetch& fetch);
   void StoreReply(StepContext& step, const Fetch& fetch,
                   const DmodexReply& reply);
+  // Of a process fact: it goes to those who asked and to nobody else.
+  void PassOn(StepContext& step, const std::vector<uint64_t>& ids,
+              const DmodexReply& reply);
   uint32_t TimeLeft(TimeNs now, const Fetch& fetch) const;
 
   const NodeId self_;

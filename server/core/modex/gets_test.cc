@@ -111,6 +111,53 @@ TEST_F(GetsTest, RanksOfOtherNodesAreNotAwaitedHere) {
   EXPECT_TRUE(All<AwaitCommit>(actions_).empty());
 }
 
+std::string PidKval(int pid) {
+  Encoder encoder;
+  encoder.PutString("pmix.ppid");
+  encoder.PutUint16(PMIX_PID);
+  encoder.PutPid(pid);
+  return encoder.Take();
+}
+
+TEST_F(GetsTest, APidOfAnotherNodeIsPassedOnAndNotKept) {
+  for (int round = 0; round < 2; ++round) {
+    actions_.clear();
+    const uint64_t number = Get("pmix.ppid");
+    ASSERT_NE(number, 0u) << round;
+    gets_.OnReply(now_, 1, {number, kSuccess, {"job", 1}, Bytes(PidKval(7))},
+                  &actions_);
+    ASSERT_EQ(Replies().size(), 1u);
+    EXPECT_EQ(Replies()[0].status, kSuccess);
+    EXPECT_EQ(Replies()[0].payload.view(), PidKval(7));
+    EXPECT_TRUE(All<PublishRank>(actions_).empty());
+  }
+  EXPECT_EQ(gets_.num_held(), 0u);
+}
+
+TEST_F(GetsTest, AnAnswerWithAnotherKeyIsNoPid) {
+  const uint64_t number = Get("pmix.ppid");
+  gets_.OnReply(now_, 1, {number, kSuccess, {"job", 1}, Bytes(Kval("k"))},
+                &actions_);
+  ASSERT_EQ(Replies().size(), 1u);
+  EXPECT_EQ(Replies()[0].status, kErrNotFound);
+}
+
+TEST_F(GetsTest, APeerIsToldThePidOnceThereIsOne) {
+  gets_.OnRequest(now_, 1, {4, {"job", 0}, "pmix.ppid", 0, 0}, &actions_);
+  EXPECT_TRUE(Sent<DmodexReply>(actions_).empty());
+  jobs_.NoteStarted({"job", 0}, 7);
+  gets_.OnProcess(now_, {"job", 0}, &actions_);
+  const auto sent = Sent<DmodexReply>(actions_);
+  ASSERT_EQ(sent.size(), 1u);
+  EXPECT_EQ(sent[0].second.status, kSuccess);
+  EXPECT_EQ(sent[0].second.data.view(), PidKval(7));
+  // Of a rank that is not here, or does not exist.
+  gets_.OnRequest(now_, 1, {5, {"job", 1}, "pmix.ppid", 0, 0}, &actions_);
+  gets_.OnRequest(now_, 1, {6, {"job", 77}, "pmix.exit.code", 0, 0}, &actions_);
+  EXPECT_EQ(Sent<DmodexReply>(actions_).size(), 3u);
+  EXPECT_EQ(Sent<DmodexReply>(actions_)[2].second.status, kErrNotFound);
+}
+
 TEST_F(GetsTest, ASuccessWithoutTheKeyIsNotFound) {
   const uint64_t number = Get("k");
   gets_.OnReply(now_, 1, {number, kSuccess, {"job", 1}, Bytes(Kval("x"))},

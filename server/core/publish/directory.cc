@@ -60,15 +60,18 @@ void Directory::Resume(PublishStep& step) {
   for (const LookupId& id : ids) TryAnswer(step, id);
 }
 
-void Directory::OnMembersChanged(PublishStep& step) {
+void Directory::VoidPulls() {
   ++round_;
-  // A partition that heals is many changes: who was asked before the last one is
-  // not asked for that again and again.
+  // A partition that heals is many changes: who was asked before the last one
+  // is not asked for that again and again.
   for (const uint64_t request : std::exchange(pull_requests_, {})) {
     calls_.Forget(request);
   }
   pulls_ = false;
   pull_deadline_ = kNever;
+}
+
+void Directory::OnMembersChanged(PublishStep& step) {
   unpulled_.clear();
   for (NodeId node = 0; node < tree_.size(); ++node) {
     if (tree_.alive(node)) unpulled_.insert(node);
@@ -101,7 +104,7 @@ int Directory::TryStore(PublishStep& step, NodeId src,
                         const DirectoryStore& store) {
   const Publication& p = store.publication;
   if (p.steward != src) return kErrBadParam;
-  if (WasRemoved(p.id)) return kErrNotFound;
+  if (WasRemoved(p.id, src)) return kErrNotFound;
   if (all_.contains(p.id)) return Replace(step, p);
   if (store.is_new) {
     const Publication* holder = HolderOf(p);
@@ -155,10 +158,26 @@ const Publication* Directory::HolderOf(const Publication& p) const {
   return nullptr;
 }
 
+// Of two agents that may think that they are the steward, the right one.
+bool Directory::MayRemove(NodeId src, const PublicationId& id) const {
+  const auto it = all_.find(id);
+  if (it == all_.end() || it->second.steward == src) return true;
+  const NodeId present = it->second.steward;
+  Publication other = it->second;
+  other.steward = src;
+  return !tree_.alive(present) || IsRightSteward(other, present);
+}
+
 void Directory::OnRemove(PublishStep& step, NodeId src,
                          const DirectoryRemove& remove) {
+  if (!MayRemove(src, remove.id)) {
+    return Answer(step, src, remove.request, kErrNoPermissions);
+  }
+  if (const auto present = all_.find(remove.id); present != all_.end()) {
+    removed_.Add({remove.id, present->second.steward});
+  }
   Erase(remove.id);
-  removed_.Add(remove.id);
+  removed_.Add({remove.id, src});
   Answer(step, src, remove.request, kSuccess);
 }
 

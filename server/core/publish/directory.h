@@ -5,7 +5,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <deque>
 #include <map>
 #include <set>
 #include <string>
@@ -19,6 +18,7 @@
 #include "server/core/publish/publication.h"
 #include "server/core/publish/publish_step.h"
 #include "server/core/publish/quota.h"
+#include "server/core/publish/recent.h"
 #include "server/core/step/clock.h"
 #include "server/core/tree.h"
 
@@ -27,26 +27,6 @@ namespace canopy::core {
 // How long the members are waited for that have yet to store what this agent is
 // the owner of.
 inline constexpr TimeNs kPullPatience = 10'000'000'000;
-
-// The last 4096 that were added.
-template <typename T>
-class Recent {
- public:
-  void Add(const T& t) {
-    if (!all_.insert(t).second) return;
-    order_.push_back(t);
-    if (order_.size() <= kMaxRecent) return;
-    all_.erase(order_.front());
-    order_.pop_front();
-  }
-  bool Contains(const T& t) const { return all_.contains(t); }
-
- private:
-  static constexpr size_t kMaxRecent = 4096;
-
-  std::set<T> all_;
-  std::deque<T> order_;
-};
 
 // A membership change makes other agents the owners of keys. Stewards do not
 // send what they have by themselves: an owner that is about to say that a key
@@ -80,15 +60,17 @@ class Directory {
   std::vector<Publication> OnNodeLost(PublishStep& step, NodeId node);
   // Its steward part may have forgotten what it had, and its searchers.
   void OnNodeRestarted(PublishStep& step, NodeId node);
-  // After a loss or a return.
+  // A member was lost or has returned: what is under way has no effect. Before
+  // requests are sent again; then, after that, OnMembersChanged.
+  void VoidPulls();
   void OnMembersChanged(PublishStep& step);
   void OnTick(PublishStep& step);
   TimeNs NextDeadline() const { return pull_deadline_; }
 
   const std::map<PublicationId, Publication>& all() const { return all_; }
-  // Not long ago.
-  bool WasRemoved(const PublicationId& id) const {
-    return removed_.Contains(id);
+  // Not long ago, by that agent or one that it gave way to.
+  bool WasRemoved(const PublicationId& id, NodeId steward) const {
+    return removed_.Contains({id, steward});
   }
   // Lookups that wait, and publications that wait for the answer whether their
   // key is taken.
@@ -100,6 +82,7 @@ class Directory {
   // True when this agent has all that it is the owner of; begins to pull.
   bool HasAll(PublishStep& step);
   void OnPulled(PublishStep& step, NodeId node, uint64_t round);
+  bool MayRemove(NodeId src, const PublicationId& id) const;
   // What has waited until it has all.
   void Resume(PublishStep& step);
   int TryStore(PublishStep& step, NodeId src, const DirectoryStore& store);
@@ -120,9 +103,9 @@ class Directory {
   PublishQuota quota_;
   std::map<PublicationId, Publication> all_;
   std::map<std::string, std::set<PublicationId>, std::less<>> by_key_;
-  // What came to its end not long ago: a late store or lookup does not bring it
-  // back.
-  Recent<PublicationId> removed_;
+  // What came to its end not long ago, by which steward: a late store or lookup
+  // does not bring it back.
+  Recent<std::pair<PublicationId, NodeId>> removed_;
   Recent<LookupId> ended_;
   std::map<LookupId, DirectoryLookup> lookups_;
   std::map<std::string, std::set<LookupId>, std::less<>> lookups_by_key_;

@@ -1,5 +1,6 @@
-// Answers to lookups that ended what they found: the call may be repeated to a
-// successor of this agent, and gets them again.
+// Answers to lookups that ended what they found, and to publishes of what has
+// ended so: the call may be repeated to a successor of this agent, and gets
+// them again.
 #ifndef CANOPY_SERVER_CORE_PUBLISH_LOOKUP_ANSWERS_H_
 #define CANOPY_SERVER_CORE_PUBLISH_LOOKUP_ANSWERS_H_
 

@@ -108,11 +108,14 @@ void Lookups::Ask(PublishStep& step, uint64_t number, Lookup& lookup,
                                   lookup.call.waits});
 }
 
-void Lookups::OnFound(PublishStep& step, NodeId, const DirectoryFound& found) {
+void Lookups::OnFound(PublishStep& step, NodeId src,
+                      const DirectoryFound& found) {
   const auto it = lookups_.find(found.request);
-  if (it == lookups_.end()) return;
+  if (it == lookups_.end() || !it->second.asked.contains(src)) return;
   for (const Publication& p : found.found) Accept(step, found.request, p);
   for (const LookupKey& missing : found.missing) {
+    // Another agent has become the owner meanwhile, and has been asked.
+    if (HomesOf(missing.key, tree_).owner != src) continue;
     const auto key = it->second.keys.find(missing.key);
     if (key == it->second.keys.end() || key->second.state != State::kUnknown) {
       continue;
@@ -131,7 +134,8 @@ void Lookups::Accept(PublishStep& step, uint64_t number, const Publication& p) {
   const auto it = lookup.keys.find(p.key);
   if (it == lookup.keys.end() || it->second.state != State::kUnknown) return;
   Key& key = it->second;
-  if (key.refused.contains(p.id)) {
+  const auto refused = key.refused.find(p.id);
+  if (refused != key.refused.end() && p.version <= refused->second) {
     if (!lookup.call.waits) key.state = State::kMissing;
     return;
   }
@@ -142,11 +146,12 @@ void Lookups::Accept(PublishStep& step, uint64_t number, const Publication& p) {
   key.claim = ++lookup.claims;
   const PublicationReader reader{lookup.call.searcher.proc,
                                  lookup.call.searcher.request, self_};
-  calls_.Ask(step, p.steward, DirectoryClaim{0, p.id, reader, ClaimKind::kTake},
-             [this, number, name = p.key, claim = key.claim](PublishStep& s,
-                                                             int status) {
-               OnClaimed(s, number, name, claim, status);
-             });
+  key.call = calls_.Ask(step, p.steward,
+                        DirectoryClaim{0, p.id, reader, ClaimKind::kTake},
+                        [this, number, name = p.key, claim = key.claim](
+                            PublishStep& s, int status) {
+                          OnClaimed(s, number, name, claim, status);
+                        });
 }
 
 // When somebody else has it, there may be another one.
@@ -160,7 +165,7 @@ void Lookups::OnClaimed(PublishStep& step, uint64_t number,
     key.state = State::kFound;
     return TryFinish(step, number);
   }
-  key.refused.insert(key.publication.id);
+  key.refused[key.publication.id] = key.publication.version;
   key.publication = {};
   key.state = State::kUnknown;
   AskOwners(step, number, it->second);
@@ -216,24 +221,40 @@ void Lookups::Finish(PublishStep& step, uint64_t number, int status) {
       answers_.Store(step, searcher.proc, {searcher.request, status, payload});
     }
   }
-  EndClaims(step, lookup, found);
-  step.Reply(lookup.call.client, lookup.call.searcher.request, status,
-             std::move(payload));
+  const ClientId client = lookup.call.client;
+  const RequestId request = lookup.call.searcher.request;
+  if (found) {
+    EndClaims(step, lookup, true, nullptr);
+    return step.Reply(client, request, status, std::move(payload));
+  }
+  // A successor that is asked again gets what it has claimed, and returns it;
+  // nobody else would.
+  const auto countdown =
+      Countdown::Begin([client, request, status](PublishStep& s) {
+        s.Reply(client, request, status);
+      });
+  EndClaims(step, lookup, false, countdown);
+  countdown->End(step);
 }
 
-void Lookups::EndClaims(PublishStep& step, const Lookup& lookup,
-                        bool accepted) {
+void Lookups::EndClaims(PublishStep& step, const Lookup& lookup, bool accepted,
+                        const std::shared_ptr<Countdown>& countdown) {
   const PublicationReader reader{lookup.call.searcher.proc,
                                  lookup.call.searcher.request, self_};
   for (const auto& [name, key] : lookup.keys) {
     const bool has_it = key.state == State::kFound;
     if (!has_it && key.state != State::kClaiming) continue;
     if (!EndsWhenRead(key.publication)) continue;
+    // It must not be repeated after it was given back.
+    if (!has_it) calls_.Forget(key.call);
     const ClaimKind kind =
         accepted && has_it ? ClaimKind::kFinish : ClaimKind::kReturn;
     calls_.Ask(step, key.publication.steward,
                DirectoryClaim{0, key.publication.id, reader, kind},
-               [](PublishStep&, int) {});
+               [countdown](PublishStep& s, int) {
+                 if (countdown != nullptr) countdown->End(s);
+               });
+    if (countdown != nullptr) countdown->Add();
   }
 }
 
@@ -253,7 +274,7 @@ void Lookups::Drop(PublishStep& step, const std::set<uint64_t>& numbers) {
   for (const uint64_t number : numbers) {
     const Lookup lookup = Extract(number);
     EndWaiting(step, number, lookup);
-    EndClaims(step, lookup, false);
+    EndClaims(step, lookup, false, nullptr);
   }
 }
 

@@ -5,6 +5,8 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <utility>
@@ -65,6 +67,14 @@ class Lookups {
     return deadlines_.empty() ? kNever : deadlines_.begin()->first;
   }
 
+  // Of any call of the process, which may be repeated to a successor.
+  void StoreAnswer(PublishStep& step, const ProcId& proc, LookupAnswer answer) {
+    answers_.Store(step, proc, std::move(answer));
+  }
+  // A predecessor's; found once.
+  std::optional<LookupAnswer> TakeAnswer(const ProcId& proc, uint64_t request) {
+    return answers_.Take(proc, request);
+  }
   void Recover(const std::string& nspace, const PersistedRecord& record) {
     answers_.Recover(nspace, record);
   }
@@ -79,9 +89,11 @@ class Lookups {
     Publication publication;  // kFound, kClaiming
     // The claim under way; an answer to an earlier one has no effect.
     uint64_t claim = 0;
-    // What was claimed in vain. An owner that does not know yet that it is gone,
-    // as after a partition, would name it again and again.
-    std::set<PublicationId> refused;
+    uint64_t call = 0;  // its number among the agent's
+    // What was claimed in vain, in which version: an owner that does not know
+    // yet that it is gone, as after a partition, would name it again and again.
+    // A later version may have been given back.
+    std::map<PublicationId, uint64_t> refused;
   };
   struct Lookup {
     LookupCall call;
@@ -106,7 +118,9 @@ class Lookups {
   // Null: the client has too many.
   Lookup* Add(TimeNs now, uint64_t number, LookupCall call);
   Lookup Extract(uint64_t number);
-  void EndClaims(PublishStep& step, const Lookup& lookup, bool accepted);
+  // `countdown`, if there is one, ends when they are ended.
+  void EndClaims(PublishStep& step, const Lookup& lookup, bool accepted,
+                 const std::shared_ptr<Countdown>& countdown);
   void EndWaiting(PublishStep& step, uint64_t number, const Lookup& lookup);
   // They end without an answer.
   void Drop(PublishStep& step, const std::set<uint64_t>& numbers);

@@ -13,6 +13,12 @@ bool IsOf(const Publication& p, const std::string& nspace) {
   return p.id.publisher.nspace == nspace;
 }
 
+// An agent speaks for readers on its own node.
+bool IsOf(const PublicationReader& reader, NodeId node,
+          const DirectoryClaim& claim) {
+  return reader.node == node && IsSameReader(reader, claim.reader);
+}
+
 bool EndsWithProcess(const Publication& p) {
   return p.persistence == static_cast<uint8_t>(Persistence::kProc) ||
          p.range == static_cast<uint8_t>(PublishRange::kProcLocal);
@@ -170,11 +176,16 @@ void Publications::EnsureCopies(PublishStep& step) {
 // --------------------------------------------------------------- removing ---
 
 void Publications::Remove(PublishStep& step, const Ids& ids, Done done) {
-  const auto countdown = Countdown::Begin(std::move(done));
+  // A successor that does not know that it is gone removes it again; one that
+  // knows would answer while somebody still holds it.
+  const auto countdown =
+      Countdown::Begin([this, ids, done = std::move(done)](PublishStep& s) {
+        for (const PublicationId& id : ids) slots_.Clear(s, id);
+        done(s);
+      });
   for (const PublicationId& id : ids) {
     const Owned* owned = FindOwned(id);
     if (owned == nullptr) continue;
-    slots_.Clear(step, id);
     for (const NodeId holder : HoldersOf(*owned)) {
       countdown->Add();
       calls_.Ask(step, holder, DirectoryRemove{0, id},
@@ -266,8 +277,7 @@ void Publications::OnClaim(PublishStep& step, NodeId src,
 // once even if this agent is lost.
 void Publications::Take(PublishStep& step, NodeId src, Owned& owned,
                         const DirectoryClaim& claim) {
-  const auto [node, returned] = owned.last_returned;
-  if (src == node && claim.request < returned) {
+  if (ended_claims_.Contains({src, claim.request})) {
     return step.Send(src, DirectoryAnswer{claim.request, kErrNotFound});
   }
   owned.claims.emplace_back(src, claim);
@@ -278,6 +288,7 @@ void Publications::Take(PublishStep& step, NodeId src, Owned& owned,
   }
   owned.publication.reader = claim.reader;
   owned.publication.reader.node = src;
+  owned.taken = {src, claim.request};
   Settle(step, owned);
 }
 
@@ -299,7 +310,8 @@ void Publications::Settle(PublishStep& step, Owned& owned) {
 void Publications::AnswerClaims(PublishStep& step, const PublicationId& id) {
   Owned& owned = owned_.at(id);
   for (const auto& [node, claim] : std::exchange(owned.claims, {})) {
-    const bool has_it = IsSameReader(owned.publication.reader, claim.reader);
+    const bool has_it = IsOf(owned.publication.reader, node, claim);
+    if (!has_it) ended_claims_.Add({node, claim.request});
     step.Send(node,
               DirectoryAnswer{claim.request, has_it ? kSuccess : kErrNotFound});
   }
@@ -308,19 +320,26 @@ void Publications::AnswerClaims(PublishStep& step, const PublicationId& id) {
 void Publications::EndClaim(PublishStep& step, NodeId src, Owned& owned,
                             const DirectoryClaim& claim) {
   const uint64_t request = claim.request;
-  if (IsSameReader(owned.publication.reader, claim.reader)) {
+  if (IsOf(owned.publication.reader, src, claim)) {
     if (claim.kind == ClaimKind::kFinish) {
+      if (owned.publication.request != 0 && on_read_) {
+        on_read_(step, owned.publication);
+      }
       return Remove(step, {claim.id}, [src, request](PublishStep& s) {
         s.Send(src, DirectoryAnswer{request, kSuccess});
       });
     }
     owned.publication.reader = {};
+    ended_claims_.Add(owned.taken);
     Settle(step, owned);
   }
   if (claim.kind == ClaimKind::kReturn) {
-    owned.last_returned = {src, request};
     std::erase_if(owned.claims, [&](const auto& queued) {
-      if (!IsSameReader(queued.second.reader, claim.reader)) return false;
+      if (queued.first != src ||
+          !IsSameReader(queued.second.reader, claim.reader)) {
+        return false;
+      }
+      ended_claims_.Add({src, queued.second.request});
       step.Send(queued.first,
                 DirectoryAnswer{queued.second.request, kErrNotFound});
       return true;
@@ -338,7 +357,9 @@ void Publications::OnPull(PublishStep& step, NodeId src,
     s.Send(src, DirectoryAnswer{request, kSuccess});
   });
   for (auto& [id, owned] : owned_) {
-    if (!owned.accepted || OwnerOf(owned.publication) != src) continue;
+    const Publication& p = owned.publication;
+    if (!owned.accepted) continue;
+    if (StaysHere(p) ? src != self_ : !IsOwner(src, p.key, tree_)) continue;
     Copy(step, owned, src, countdown);
   }
   countdown->End(step);

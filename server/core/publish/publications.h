@@ -21,6 +21,7 @@
 #include "server/core/publish/publication.h"
 #include "server/core/publish/publish_step.h"
 #include "server/core/publish/quota.h"
+#include "server/core/publish/recent.h"
 #include "server/core/step/client_id.h"
 #include "server/core/step/persisted_state.h"
 #include "server/core/tree.h"
@@ -38,6 +39,10 @@ class Publications {
                PeerCalls& calls);
 
   void set_persists(bool persists) { slots_.set_enabled(persists); }
+  // Called before what ends when it is read ends, if the call that has
+  // published it may be repeated.
+  using OnRead = std::function<void(PublishStep&, const Publication&)>;
+  void set_on_read(OnRead on_read) { on_read_ = std::move(on_read); }
 
   // ------------------------------------------------------ own processes ---
 
@@ -105,9 +110,8 @@ class Publications {
     // A change is being made known to the holders; claims are answered then.
     uint64_t settling = 0;
     std::vector<std::pair<NodeId, DirectoryClaim>> claims;
-    // The last claim that was returned and its agent, so that a late take has
-    // no effect.
-    std::pair<NodeId, uint64_t> last_returned{kNoNode, 0};
+    // The claim that has it.
+    std::pair<NodeId, uint64_t> taken{kNoNode, 0};
   };
   using Adding = std::function<void(PublishStep&, int status)>;
 
@@ -143,6 +147,10 @@ class Publications {
   const Tree& tree_;
   const JobTable& jobs_;
   PeerCalls& calls_;
+  OnRead on_read_;
+  // Claims that have had their end, by agent and number: nobody waits for the
+  // answer to one that comes again.
+  Recent<std::pair<NodeId, uint64_t>> ended_claims_;
   PublishQuota quota_;
   JournalSlots slots_;
   std::map<PublicationId, Owned> owned_;

@@ -1,6 +1,7 @@
 #include "server/core/publish/publishing.h"
 
 #include <algorithm>
+#include <string>
 #include <type_traits>
 #include <utility>
 #include <variant>
@@ -40,7 +41,11 @@ Publishing::Publishing(NodeId self, const Tree& tree, const JobTable& jobs)
       calls_(tree),
       directory_(self, tree, calls_),
       publications_(self, tree, jobs, calls_),
-      lookups_(self, tree, directory_, calls_) {}
+      lookups_(self, tree, directory_, calls_) {
+  publications_.set_on_read([this](PublishStep& step, const Publication& p) {
+    lookups_.StoreAnswer(step, p.id.publisher, {p.request, kSuccess, {}});
+  });
+}
 
 void Publishing::set_persists(bool persists) {
   publications_.set_persists(persists);
@@ -105,6 +110,10 @@ void Publishing::OnPublish(TimeNs now, const PublishArrived& in,
 
 bool Publishing::IsRepetition(PublishStep& step, const PublishArrived& in,
                               const ProcId& proc) {
+  if (const auto answer = lookups_.TakeAnswer(proc, in.request)) {
+    step.Reply(in.client, in.request, answer->status);
+    return true;
+  }
   if (!publications_.WasExecuted(proc, in.request, in.client)) return false;
   const auto pending = operation_of_.find({proc, in.request});
   if (pending != operation_of_.end()) {
@@ -194,7 +203,7 @@ void Publishing::Finish(PublishStep& step, uint64_t number, int status) {
     operation_of_.erase(call);
   }
   const auto reply = [operation, status](PublishStep& s) {
-    s.Reply(operation.client, operation.request, status);
+    s.Reply(operation.client, operation.request, status, operation.result);
   };
   if (status != kSuccess) {
     return publications_.Remove(step, operation.ids, reply);
@@ -222,6 +231,7 @@ void Publishing::OnUnpublish(TimeNs now, const UnpublishArrived& in,
     });
     const uint64_t number =
         Begin(step, in.client, proc, in.request, call.directives.timeout_ms);
+    operations_.at(number).result = Bytes(std::to_string(ids.size()));
     publications_.Remove(step, ids, [this, number](PublishStep& s) {
       if (operations_.contains(number)) Finish(s, number, kSuccess);
     });
@@ -312,7 +322,7 @@ void Publishing::Handle(PublishStep& step, NodeId src,
 void Publishing::OnStore(PublishStep& step, NodeId src,
                          const DirectoryStore& store) {
   if (src != self_ && store.publication.steward == self_) {
-    if (directory_.WasRemoved(store.publication.id)) {
+    if (directory_.WasRemoved(store.publication.id, self_)) {
       return step.Send(src, DirectoryAnswer{store.request, kErrNotFound});
     }
     return publications_.OnReturned(step, src, store);
@@ -343,8 +353,17 @@ void Publishing::OnRankGone(TimeNs now, const ProcId& proc, Actions* actions) {
      [&](PublishStep& step) { publications_.OnRankEnded(step, proc); });
 }
 
+void Publishing::OnRankRestarted(TimeNs now, const ProcId& proc,
+                                 Actions* actions) {
+  Do(now, actions, [&](PublishStep& step) {
+    publications_.OnFinalized(step, proc);
+    publications_.OnRankEnded(step, proc);
+  });
+}
+
 void Publishing::OnNodeLost(TimeNs now, NodeId node, Actions* actions) {
   Do(now, actions, [&](PublishStep& step) {
+    directory_.VoidPulls();
     for (Publication& orphan : directory_.OnNodeLost(step, node)) {
       publications_.Adopt(step, std::move(orphan));
     }
@@ -359,6 +378,7 @@ void Publishing::OnNodeLost(TimeNs now, NodeId node, Actions* actions) {
 
 void Publishing::OnNodeReturned(TimeNs now, Actions* actions) {
   Do(now, actions, [&](PublishStep& step) {
+    directory_.VoidPulls();
     calls_.SendAgain(step);
     publications_.EnsureCopies(step);
     directory_.OnMembersChanged(step);

@@ -70,6 +70,8 @@ class Publishing {
   void OnJobRemoved(TimeNs now, const std::string& nspace, Actions* actions);
   // It ended, or lost its connection.
   void OnRankGone(TimeNs now, const ProcId& proc, Actions* actions);
+  // Its process ended, and another follows.
+  void OnRankRestarted(TimeNs now, const ProcId& proc, Actions* actions);
   void OnNodeLost(TimeNs now, NodeId node, Actions* actions);
   void OnNodeReturned(TimeNs now, Actions* actions);
   void OnNodeRestarted(TimeNs now, NodeId node, Actions* actions);
@@ -97,6 +99,7 @@ class Publishing {
     Publications::Ids ids;  // what it publishes
     size_t open = 0;        // of them, not yet decided by their owners
     int status = 0;
+    Bytes result;  // the answer's payload
     TimeNs deadline = kNever;
   };
 

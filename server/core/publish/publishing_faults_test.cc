@@ -143,15 +143,55 @@ TEST_F(PublishingFaultsTest, WhatOutlivesItsJobSurvivesRestarts) {
   }
 }
 
-TEST_F(PublishingFaultsTest, WhatEndedWhileItsAgentWasAwayGoes) {
+// The removal is lost with the agent. A successor that is asked again says that
+// it is done when nobody holds it any more.
+TEST_F(PublishingFaultsTest, AnUnpublishOutlivesItsAgent) {
   const std::string key = KeyAt(2, 3);
   ASSERT_EQ(agents_.Publish(kA0, key, "value"), kSuccess);
-  const RequestId gone = agents_.BeginUnpublish(kA0, {key});
-  // The removal is lost with the agent.
-  agents_.Restart(0);
-  EXPECT_EQ(agents_.StatusOf(gone), PublishingAgents::kPending);
+  const RequestId lost = agents_.BeginUnpublish(kA0, {key});
+  agents_.Restart(0, false);
+  EXPECT_EQ(agents_.StatusOf(lost), PublishingAgents::kPending);
+  const RequestId again = agents_.BeginUnpublish(kA0, {key});
+  while (agents_.StatusOf(again) == PublishingAgents::kPending) {
+    ASSERT_TRUE(agents_.RunOne());
+  }
   EXPECT_EQ(agents_.Lookup(kB0, {key}).status, kErrNotFound);
   EXPECT_EQ(agents_.publications(), 0u);
+}
+
+// Its answer comes after what it had claimed is free again, so that it is asked
+// again if the return is lost.
+TEST_F(PublishingFaultsTest, AReturnOutlivesItsAgent) {
+  const std::string key = KeyAt(2, 3);
+  ASSERT_EQ(agents_.Publish(kA0, Data(key, Persistence::kFirstRead)), kSuccess);
+  const Bytes wait = Infos()
+                         .Number("pmix.wait", PMIX_INT, 0)
+                         .Number("pmix.timeout", PMIX_INT, 1)
+                         .Take();
+  const RequestId greedy = agents_.BeginLookup(kB0, {key, "never"}, wait);
+  agents_.Run();
+  Actions actions;
+  agents_.at(1).OnTick(agents_.now() + 2 * kSecond, &actions);
+  EXPECT_FALSE(Sent<DirectoryClaim>(actions).empty());
+  EXPECT_TRUE(All<ReplyClient>(actions).empty());
+  // None of that has arrived.
+  agents_.Restart(1);
+  agents_.BeginLookup(kB0, {key, "never"}, wait, greedy);
+  agents_.Run();
+  agents_.Pass(2 * kSecond);
+  EXPECT_EQ(agents_.StatusOf(greedy), kErrTimeout);
+  EXPECT_EQ(agents_.Lookup(kA0, {key}).status, kSuccess);
+}
+
+// Agent 3 was the owner while agent 2 was away for the searcher's agent alone.
+TEST_F(PublishingFaultsTest, AFormerOwnerDoesNotSayThatNothingIsThere) {
+  EXPECT_EQ(agents_.Lookup(kB0, {KeyAt(3, 2)}).status, kErrNotFound);
+  const std::string key = KeyAt(2, 3);
+  ASSERT_EQ(agents_.Publish(kA0, key, "value"), kSuccess);
+  agents_.Part(1, 2);
+  const RequestId lookup = agents_.BeginLookup(kB0, {key});
+  agents_.Join(1, 2);
+  EXPECT_EQ(agents_.StatusOf(lookup), kSuccess);
 }
 
 TEST_F(PublishingFaultsTest, ARepeatedCallIsExecutedOnce) {
@@ -175,6 +215,22 @@ TEST_F(PublishingFaultsTest, ARepeatedCallIsExecutedOnce) {
     EXPECT_EQ(again.StatusOf(77), kSuccess);
     EXPECT_EQ(again.Lookup(kB0, {key}).status, kSuccess);
   }
+}
+
+TEST_F(PublishingFaultsTest, WhatWasReadIsNotPublishedAgain) {
+  const std::string key = KeyAt(2, 3);
+  const Bytes once =
+      Infos().Persist(Persistence::kFirstRead).Text(key, "value").Take();
+  agents_.BeginPublish(kA0, once, 77);
+  agents_.Run();
+  ASSERT_EQ(agents_.StatusOf(77), kSuccess);
+  agents_.LoseAnswer(77);
+  EXPECT_EQ(agents_.Lookup(kB0, {key}).status, kSuccess);
+  agents_.Restart(0);
+  agents_.BeginPublish(kA0, once, 77);
+  agents_.Run();
+  EXPECT_EQ(agents_.StatusOf(77), kSuccess);
+  EXPECT_EQ(agents_.Lookup(kB0, {key}).status, kErrNotFound);
 }
 
 TEST_F(PublishingFaultsTest, AfterFinalizeANumberMeansAnotherCall) {
@@ -266,6 +322,14 @@ TEST_F(PublishingFaultsTest, AnAgentThatCannotRefuses) {
   ASSERT_EQ(replies.size(), 1u);
   EXPECT_EQ(replies[0].request, request);
   EXPECT_EQ(replies[0].status, kErrNotSupported);
+}
+
+TEST_F(PublishingFaultsTest, APullThatAChangeVoidsIsNotRepeated) {
+  agents_.BeginLookup(kB0, {KeyAt(2, 3)});
+  ASSERT_TRUE(agents_.RunOne());
+  Actions actions;
+  agents_.at(2).OnNodeReturned(agents_.now(), &actions);
+  EXPECT_EQ(Sent<DirectoryPull>(actions).size(), 3u);
 }
 
 TEST_F(PublishingFaultsTest, AMemberThatDoesNotAnswerIsNotWaitedForForEver) {

@@ -336,6 +336,15 @@ TEST_F(PublishingTest, OnlyOnesOwnDataIsUnpublished) {
   EXPECT_EQ(agents_.Publish(kA1, "k", "2"), kSuccess);
 }
 
+TEST_F(PublishingTest, TheAnswerSaysHowManyWereWithdrawn) {
+  agents_.Publish(kA0, Infos().Text("x", "1").Text("y", "2"));
+  const RequestId none = agents_.BeginUnpublish(kA0, {"z"});
+  const RequestId both = agents_.BeginUnpublish(kA0, {});
+  agents_.Run();
+  EXPECT_EQ(agents_.PayloadOf(none), "0");
+  EXPECT_EQ(agents_.PayloadOf(both), "2");
+}
+
 TEST_F(PublishingTest, WithoutKeysEverythingOnTheRangeGoes) {
   agents_.Publish(kA0, Infos().Text("x", "1").Text("y", "2"));
   Publish(kA0, "g", PMIX_RANGE_GLOBAL);

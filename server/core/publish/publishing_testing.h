@@ -12,6 +12,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -192,9 +193,14 @@ class PublishingAgents {
     agents_[NodeOf(proc)]->jobs.Disconnect(ClientOf(proc));
     Run();
   }
+  // It has not come to the process, which may repeat the call.
+  void LoseAnswer(RequestId request) { replies_.erase(request); }
   int StatusOf(RequestId request) const {
     const auto it = replies_.find(request);
     return it == replies_.end() ? kPending : it->second.status;
+  }
+  std::string_view PayloadOf(RequestId request) const {
+    return replies_.at(request).payload.view();
   }
   LookedUp ResultOf(RequestId request) const {
     const auto it = replies_.find(request);

@@ -19,6 +19,10 @@ struct KeyHomes {
 // Among the living members. Agents of all releases compute the same.
 KeyHomes HomesOf(std::string_view key, const Tree& tree);
 
+// Whether it is the owner that HomesOf finds. For a node that is not, a few
+// members are looked at, not all.
+bool IsOwner(NodeId node, std::string_view key, const Tree& tree);
+
 }  // namespace canopy::core
 
 #endif  // CANOPY_SERVER_CORE_PUBLISH_RENDEZVOUS_H_

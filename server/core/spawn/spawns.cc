@@ -20,17 +20,25 @@ void Spawns::OnArrived(TimeNs now, const SpawnArrived& in, Actions* actions) {
   const ProcId* proc = jobs_.ProcOf(in.client);
   if (proc == nullptr) return refuse(kErrInit);
   if (jobs_.Find(proc->nspace) == nullptr) return refuse(kErrNotSupported);
-  const Id id{*proc, in.request};
+  const Id id{*proc, NumberOf(*proc, in.request)};
   const auto known = held_.find(id);
   if (known != held_.end()) {
     known->second.client = in.client;
+    known->second.request = in.request;
     return;
   }
   if (in.call.size() > kMaxCall || NumHeld(*proc) >= kMaxHeld) {
     return refuse(kErrOutOfResource);
   }
-  const auto it = held_.emplace(id, Held{in.client, in.call, now}).first;
+  const auto it =
+      held_.emplace(id, Held{in.client, in.request, in.call, now}).first;
   Send(it->first, it->second, actions);
+}
+
+// Clients number their requests from the beginning.
+RequestId Spawns::NumberOf(const ProcId& proc, RequestId request) const {
+  const RankState& rank = jobs_.Find(proc.nspace)->ranks[proc.rank];
+  return (RequestId{rank.incarnation} << 32) + request;
 }
 
 size_t Spawns::NumHeld(const ProcId& proc) const {
@@ -69,7 +77,7 @@ void Spawns::OnReply(const SpawnReply& reply, Actions* actions) {
   if (held.empty()) return;
   // The spawner will ask about the job: what there is to know is here.
   if (reply.status == kSuccess) jobs_.Register(reply.nspace, actions);
-  actions->push_back(ReplyClient{held.mapped().client, reply.request,
+  actions->push_back(ReplyClient{held.mapped().client, held.mapped().request,
                                  reply.status, Bytes(reply.nspace)});
 }
 

@@ -26,7 +26,8 @@
 
 namespace canopy::core {
 
-// A request is (process, its number). It may come again: from a client that
+// A request is (process, its number); processes of one rank, one after the
+// other, count in ranges of their own. It may come again: from a client that
 // has reattached, or from an agent that does not know whether a message of its
 // own was lost with another. The agent that controls the spawner's job
 // therefore keeps the answers. When that agent is lost, the spawner's job ends,
@@ -36,8 +37,8 @@ namespace canopy::core {
 // Not synchronised. Table and engine outlive it.
 class Spawns {
  public:
-  static constexpr size_t kMaxHeld = kMaxSpawnsOfProcess;       // of one process
-  static constexpr size_t kMaxCall = 4 << 20;  // bytes
+  static constexpr size_t kMaxHeld = kMaxSpawnsOfProcess;  // of one process
+  static constexpr size_t kMaxCall = 4 << 20;              // bytes
 
   Spawns(NodeId self, JobTable& jobs, const JobEngine& engine);
 
@@ -75,10 +76,12 @@ class Spawns {
   };
   struct Held {
     ClientId client = 0;
+    RequestId request = 0;  // as the client numbers it
     Bytes call;
     TimeNs since = 0;
   };
 
+  RequestId NumberOf(const ProcId& proc, RequestId request) const;
   size_t NumHeld(const ProcId& proc) const;
   void Send(const Id& id, const Held& held, Actions* actions);
   void Answer(const SpawnDone& done, Actions* actions);

@@ -34,11 +34,12 @@ struct EndAgent {
 
 using Action =
     std::variant<SendPeer, ReplyClient, NotifyClient, ControlJob, CloseClient,
-                 RegisterJob, DropJob, PublishRank, AwaitCommit, PrepareLocal,
-                 StartLocal, SignalLocal, KillLocal, ForgetLocal, CreditOutput,
-                 ResendOutput, PersistRecord, PersistControlState, FeedInput,
-                 SetDeadline, HostSpawn, JobChanged, DeliverOutput, OutputDelivered,
-                 InputConsumed, StateCollected, EndAgent, LogLine>;
+                 RegisterJob, DropJob, PublishRank, SetIncarnation, AwaitCommit,
+                 PrepareLocal, StartLocal, RestartLocal, SignalLocal, KillLocal,
+                 ForgetLocal, CreditOutput, ResendOutput, PersistRecord,
+                 PersistControlState, FeedInput, SetDeadline, HostSpawn,
+                 JobChanged, DeliverOutput, OutputDelivered, InputConsumed,
+                 StateCollected, EndAgent, LogLine>;
 
 // In the order in which they must be executed.
 using Actions = std::vector<Action>;

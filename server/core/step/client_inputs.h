@@ -84,7 +84,8 @@ struct LookupArrived {
   Bytes info;
 };
 
-// PMIx_Unpublish; no keys: all of the caller's.
+// PMIx_Unpublish; no keys: all of the caller's. The reply's payload: how many
+// publications are withdrawn, in decimal digits.
 struct UnpublishArrived {
   ClientId client = 0;
   RequestId request = 0;

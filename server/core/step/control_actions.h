@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "common/bytes.h"
 #include "common/ids.h"
@@ -38,6 +39,9 @@ struct JobChanged {
   bool out_of_time = false;
   // What the nodes found out about the programs; once, when all are prepared.
   std::vector<ProgramNote> notes = {};
+  // Processes that have ended since the last report; of a successor also those
+  // that its predecessor has reported.
+  std::vector<ProcExit> ends = {};
 };
 
 // How many spawns one process may have under way, and how many of its last

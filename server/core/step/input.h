@@ -21,9 +21,9 @@ using Input = std::variant<
     UnpublishArrived, SpawnArrived, FinalizeArrived, EventsWanted,
     EventsUnwanted, EventRaised, PeerArrived, NodeStateChanged, NodeRestarted,
     JobRecovered, ClientReattached, LauncherReattached, LocalPrepared,
-    LocalStarted, LocalExits, LocalOutput, LocalInputDone, LaunchRequested,
-    SpawnDone, SpawnRecovered, SignalRequested, KillRequested, OutputConsumed,
-    InputOffered, StateRequested, ShutdownRequested, Tick>;
+    LocalStarted, LocalProcesses, LocalExits, LocalOutput, LocalInputDone,
+    LaunchRequested, SpawnDone, SpawnRecovered, SignalRequested, KillRequested,
+    OutputConsumed, InputOffered, StateRequested, ShutdownRequested, Tick>;
 
 }  // namespace canopy::core
 

@@ -39,6 +39,12 @@ struct PublishRank {
   RequestId request = 0;
 };
 
+// A process of the rank had so many others before it: PMIX_REINCARNATION.
+struct SetIncarnation {
+  ProcId proc;
+  uint32_t incarnation = 0;
+};
+
 // A request waits for a commit of a local rank (kRankUndef: any of the
 // namespace here): report what has been committed, and the next commit as soon
 // as it happens.

@@ -6,9 +6,11 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "common/bytes.h"
+#include "common/ids.h"
 #include "common/job.h"
 #include "server/core/step/job_actions.h"
 
@@ -48,6 +50,8 @@ struct JobRecovered {
   // was about to be launched.
   std::optional<Bytes> control = std::nullopt;
   bool over = false;  // its end was reported: release what is left of it
+  // Of local ranks that had processes before the present one, how many.
+  std::vector<std::pair<Rank, uint32_t>> incarnations = {};
 };
 
 }  // namespace canopy::core

@@ -28,6 +28,14 @@ struct StartLocal {
   uint16_t port = 0;
 };
 
+// Another process for a local rank, whose last one has ended. Its end is
+// reported like any other (LocalExits).
+struct RestartLocal {
+  std::string nspace;
+  Rank rank = 0;
+  uint32_t incarnation = 1;  // how many processes the rank had before it
+};
+
 struct SignalLocal {
   std::string nspace;
   int signal = 0;

@@ -28,9 +28,21 @@ struct LocalStarted {
   std::string text;
 };
 
+// Processes that were started here, or that a predecessor had started.
+struct LocalProcesses {
+  struct Process {
+    Rank rank = 0;
+    int pid = 0;
+  };
+  std::string nspace;
+  std::vector<Process> processes;
+};
+
 struct LocalExits {
   std::string nspace;
   std::vector<ProcExit> exits;
+  // No other process can be started in the place of these.
+  bool final = false;
 };
 
 struct LocalOutput {

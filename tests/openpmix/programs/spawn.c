@@ -96,6 +96,26 @@ static void refused(pmix_status_t wanted, const char *cmd, int count,
   PMIX_INFO_DESTRUCT(&info);
 }
 
+/* No system takes a variable of half a megabyte. */
+static void refused_environment(void) {
+  pmix_app_t app;
+  char nspace[PMIX_MAX_NSLEN + 1] = "";
+  size_t size = 512 * 1024;
+  char *variable = malloc(size + 1);
+  char *env[2] = {variable, NULL};
+  char *argv[2] = {self, NULL};
+  memset(variable, 'x', size);
+  memcpy(variable, "LARGE=", 6);
+  variable[size] = '\0';
+  PMIX_APP_CONSTRUCT(&app);
+  app.cmd = self;
+  app.argv = argv;
+  app.env = env;
+  app.maxprocs = 1;
+  EXPECT(PMIX_ERR_JOB_SYS_OP_FAILED, PMIx_Spawn(NULL, 0, &app, 1, nspace));
+  free(variable);
+}
+
 static void errors(void) {
   const char *fine = "ompi";
   refused(PMIX_ERR_JOB_EXE_NOT_FOUND, "/no/such/program", 1, PMIX_PERSONALITY,
@@ -106,6 +126,9 @@ static void errors(void) {
   refused(PMIX_ERR_JOB_INSUFFICIENT_RESOURCES, self, 4000, PMIX_MAPBY,
           "slot:nooversubscribe", 0);
   refused(PMIX_ERR_JOB_ALLOC_FAILED, self, 1, PMIX_HOST, "no-such-host", 0);
+  refused(PMIX_ERR_JOB_FAILED_TO_MAP, self, 1, PMIX_HOSTFILE, "/no/such/file",
+          0);
+  refused_environment();
   refused(PMIX_ERR_BAD_PARAM, self, 1, PMIX_MAPBY, "nonsense", 0);
   refused(PMIX_ERR_JOB_NO_EXE_SPECIFIED, "", 1, PMIX_PERSONALITY, fine, 0);
   refused(PMIX_ERR_NOT_SUPPORTED, self, 1, "no.such.key", "x", 1);

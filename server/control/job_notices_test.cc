@@ -1,0 +1,153 @@
+#include "server/control/job_notices.h"
+
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "common/ids.h"
+#include "common/job.h"
+#include "common/status.h"
+#include "server/core/step/input.h"
+#include "server/spawn/job_events.h"
+#include "server/spawn/spawn_call.h"
+
+namespace canopy::control {
+namespace {
+
+using core::JobPhase;
+
+class Sink : public InputSink {
+ public:
+  void OnInput(core::Input input) override {
+    events.push_back(std::get<core::EventRaised>(input));
+  }
+  void Drain() override {}
+
+  std::vector<core::EventRaised> events;
+};
+
+constexpr int kKilled = 9;
+
+// Two processes, spawned by rank 1 of "job".
+class JobNoticesTest : public testing::Test {
+ protected:
+  JobNoticesTest() {
+    auto job = std::make_shared<JobSpec>();
+    job->nspace = "child";
+    job->nodes = {{"node1", {}, 0, 2}};
+    job->procs = {{0, 0, ""}, {0, 0, ""}};
+    job->parent = {"job", 1};
+    record_.job = job;
+    spec_ = job.get();
+    record_.connected = true;
+    notices_.set_sink(&sink_);
+  }
+
+  void Change(JobPhase phase, std::vector<core::ProcExit> ends = {},
+              int status = 0, Rank first_failed = kRankInvalid) {
+    core::JobChanged change;
+    change.nspace = "child";
+    change.phase = phase;
+    change.procs_started = 2;
+    change.status = status;
+    change.first_failed = first_failed;
+    change.text = status == 0 ? "" : "why";
+    change.ends = std::move(ends);
+    notices_.OnJobChanged(change, &record_);
+  }
+  std::vector<int> Told() {
+    std::vector<int> out;
+    for (const auto& event : sink_.events) out.push_back(event.status);
+    sink_.events.clear();
+    return out;
+  }
+
+  Sink sink_;
+  std::vector<std::string> lines_;
+  JobSpec* spec_ = nullptr;
+  JobRecord record_;
+  JobNotices notices_{
+      [this](const std::string& nspace, const std::string& line) {
+        EXPECT_EQ(nspace, "child");
+        lines_.push_back(line);
+      }};
+};
+
+TEST_F(JobNoticesTest, NothingIsToldThatNobodyAskedFor) {
+  Change(JobPhase::kRunning);
+  Change(JobPhase::kEnded, {{0, 0}, {1, 0}});
+  EXPECT_TRUE(Told().empty());
+  EXPECT_TRUE(lines_.empty());
+}
+
+TEST_F(JobNoticesTest, TheSpawnerHearsOfStartAndEnd) {
+  record_.facts.reports = spawn::kNotifyJobEvents | spawn::kLogJobEvents;
+  Change(JobPhase::kRunning);
+  Change(JobPhase::kRunning);
+  ASSERT_EQ(sink_.events.size(), 2u);
+  EXPECT_EQ(sink_.events[0].targets, (std::vector<ProcId>{{"job", 1}}));
+  EXPECT_EQ(sink_.events[0].source, (ProcId{"child", kRankWildcard}));
+  EXPECT_EQ(Told(), (std::vector<int>{spawn::kEventJobStart,
+                                      spawn::kEventLaunchComplete}));
+  Change(JobPhase::kEnded);
+  EXPECT_EQ(Told(), std::vector<int>{spawn::kEventJobEnd});
+  EXPECT_EQ(lines_,
+            (std::vector<std::string>{"job child has started: 2 processes",
+                                      "job child has ended"}));
+}
+
+TEST_F(JobNoticesTest, AGoodEndMayBeSilent) {
+  record_.facts.reports = spawn::kNotifyCompletion | spawn::kSilentEnd;
+  Change(JobPhase::kEnded);
+  EXPECT_TRUE(Told().empty());
+  Change(JobPhase::kEnded, {}, kErrJobNonZeroTerm);
+  EXPECT_EQ(Told(), std::vector<int>{spawn::kEventJobEnd});
+}
+
+TEST_F(JobNoticesTest, EveryEndOfAProcessOrTheFailuresAlone) {
+  record_.connected = false;
+  record_.facts.reports = spawn::kNotifyProcs | spawn::kLogFailedProcs;
+  Change(JobPhase::kRunning, {{0, 0, false, true, true}, {1, kKilled}});
+  ASSERT_EQ(sink_.events.size(), 2u);
+  EXPECT_EQ(sink_.events[1].source, (ProcId{"child", 1}));
+  EXPECT_EQ(Told(), (std::vector<int>{spawn::kEventProcTerminated,
+                                      spawn::kEventProcTerminated}));
+  ASSERT_EQ(lines_.size(), 1u);
+  EXPECT_TRUE(lines_[0].starts_with("job child: rank 1 on node1"));
+  record_.facts.reports = spawn::kNotifyFailedProcs;
+  Change(JobPhase::kRunning, {{0, 0, false, true, true}});
+  EXPECT_TRUE(Told().empty());
+}
+
+TEST_F(JobNoticesTest, ConnectedJobsHearOfTheCauseAndNotOfItsConsequences) {
+  Change(JobPhase::kEnding, {{1, kKilled}, {0, 15}}, kErrJobAbortedBySig, 1);
+  ASSERT_EQ(sink_.events.size(), 1u);
+  EXPECT_EQ(sink_.events[0].targets,
+            (std::vector<ProcId>{{"job", kRankWildcard}}));
+  EXPECT_EQ(sink_.events[0].source, (ProcId{"child", 1}));
+  EXPECT_EQ(Told(), std::vector<int>{kErrProcTermWoSync});
+  record_.facts.separate = true;
+  Change(JobPhase::kEnding, {{1, kKilled}}, kErrJobAbortedBySig, 1);
+  EXPECT_TRUE(Told().empty());
+}
+
+TEST_F(JobNoticesTest, WhatAJobSurvivesIsACauseHoweverLateItIsReported) {
+  spec_->recoverable = true;
+  Change(JobPhase::kEnded, {{1, kKilled}, {0, 0}});
+  EXPECT_EQ(Told(), std::vector<int>{kErrProcTermWoSync});
+}
+
+TEST_F(JobNoticesTest, WhatIsStartedAgainIsToldAsSuch) {
+  spec_->max_restarts = 1;
+  record_.facts.reports = spawn::kLogProcs;
+  Change(JobPhase::kRunning, {{1, kKilled, false, true, false, 0, true}});
+  EXPECT_EQ(Told(), std::vector<int>{kErrProcRestart});
+  ASSERT_EQ(lines_.size(), 1u);
+  EXPECT_TRUE(lines_[0].ends_with("and is started again"));
+}
+
+}  // namespace
+}  // namespace canopy::control

@@ -1,0 +1,91 @@
+// What a predecessor has completed is answered, whoever is over meanwhile.
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "common/status.h"
+#include "server/core/collective/collective.h"
+#include "server/core/collective/collective_records.h"
+#include "server/core/core_testing.h"
+
+namespace canopy::core {
+namespace {
+
+constexpr ClientId kClient = 5;
+
+// Agent 0 has rank 0 of "mine", which was connected with rank 0 of "other".
+class CollectiveRecoveryTest : public testing::Test {
+ protected:
+  CollectiveRecoveryTest() {
+    jobs_.Add(JobOn("mine", {0}));
+    collectives_.OnRecovered("mine");
+    const PersistRecord record = EncodeCollective(
+        "mine", {CollectiveOp::kConnect, list_, 0}, {0, kSuccess, true, false});
+    collectives_.Recover({record.key, record.value});
+    jobs_.Connect(kClient, {"mine", 0});
+  }
+  std::vector<int> Arrive(RequestId request) {
+    Actions actions;
+    CollectiveArrived in;
+    in.client = kClient;
+    in.request = request;
+    in.op = CollectiveOp::kConnect;
+    in.participants = list_;
+    collectives_.OnArrived(0, in, &actions);
+    std::vector<int> statuses;
+    for (const ReplyClient& reply : All<ReplyClient>(actions)) {
+      statuses.push_back(reply.status);
+    }
+    return statuses;
+  }
+  void Remove(const std::string& nspace) {
+    Actions actions;
+    jobs_.Remove(nspace);
+    collectives_.OnJobRemoved(nspace, &actions);
+  }
+  void Reattach() {
+    Actions actions;
+    collectives_.OnReattached(0, {kClient, {}}, &actions);
+  }
+
+  const std::vector<ProcId> list_{{"mine", 0}, {"other", 0}};
+  const Tree tree_{2, 2};
+  JobTable jobs_{0};
+  ModexStore modex_;
+  Collectives collectives_{0, tree_, jobs_, modex_};
+};
+
+TEST_F(CollectiveRecoveryTest, TheMapOfTheOthersIsNotNeeded) {
+  Reattach();
+  EXPECT_EQ(Arrive(1), std::vector<int>{kSuccess});
+  EXPECT_TRUE(Arrive(2).empty()) << "the next one has not ended";
+}
+
+TEST_F(CollectiveRecoveryTest, TheOthersMayBeOver) {
+  for (const bool known : {false, true}) {
+    if (known) jobs_.Add(JobOn("other", {1}));
+    Remove("other");
+  }
+  Reattach();
+  EXPECT_EQ(Arrive(1), std::vector<int>{kSuccess});
+  Remove("mine");
+  EXPECT_EQ(collectives_.num_series(), 0u);
+}
+
+// A root recovers one job after the other, and knows of no others meanwhile.
+TEST_F(CollectiveRecoveryTest, TheOthersMayBeRecoveredLater) {
+  Actions actions;
+  collectives_.OnJobUnknown(0, "other", &actions);
+  jobs_.Add(JobOn("other", {1}));
+  collectives_.OnJobAdded(0, "other", &actions);
+  Reattach();
+  EXPECT_EQ(Arrive(1), std::vector<int>{kSuccess});
+}
+
+TEST_F(CollectiveRecoveryTest, WhoWasNotConnectedComesToTheNextOne) {
+  EXPECT_TRUE(Arrive(1).empty());
+}
+
+}  // namespace
+}  // namespace canopy::core

@@ -1,0 +1,27 @@
+// Reserved keys that only the agent of a process knows, and not from the start:
+// PMIX_PROC_PID and PMIX_EXIT_CODE. They are asked for one by one, and never
+// stored: what was true of a process need not be true later.
+#ifndef CANOPY_SERVER_CORE_MODEX_PROCESS_FACTS_H_
+#define CANOPY_SERVER_CORE_MODEX_PROCESS_FACTS_H_
+
+#include <optional>
+#include <string_view>
+
+#include "common/bytes.h"
+#include "common/ids.h"
+#include "server/core/job_table.h"
+
+namespace canopy::core {
+
+bool IsProcessFact(std::string_view key);
+
+// The status of a get of such a key of a local rank: kSuccess, kErrNotFound, or
+// nothing while the process has not been started.
+std::optional<int> DecideFact(const Job& job, Rank rank, std::string_view key);
+
+// Its KVAL; empty where DecideFact does not say kSuccess.
+Bytes FactOf(const Job& job, Rank rank, std::string_view key);
+
+}  // namespace canopy::core
+
+#endif  // CANOPY_SERVER_CORE_MODEX_PROCESS_FACTS_H_

@@ -1,0 +1,47 @@
+// Collects the keys of one level of a segment.
+#ifndef CANOPY_SERVER_DATASTORE_KEYS_H_
+#define CANOPY_SERVER_DATASTORE_KEYS_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "common/codec/encoder.h"
+#include "common/ids.h"
+#include "common/shm/segment_writer.h"
+#include "common/values/value.h"
+
+namespace canopy::datastore {
+
+class Keys {
+ public:
+  void Add(const char* key, const Value& value) {
+    std::string encoded = EncodeValue(value.raw());
+    if (!encoded.empty()) keys_.emplace_back(key, std::move(encoded));
+  }
+  // An empty text is no key.
+  void Text(const char* key, const std::string& text) {
+    if (!text.empty()) Add(key, Value::String(text));
+  }
+  // As a UINT32.
+  void Number(const char* key, size_t number) {
+    Add(key, Value::Uint32(static_cast<uint32_t>(number)));
+  }
+  shm::KeyValues Take() { return std::move(keys_); }
+
+ private:
+  shm::KeyValues keys_;
+};
+
+// The nodes that a level may use: how many, and their names. None: no keys.
+void AddAllocation(const std::vector<std::string>& nodes, Keys* keys);
+
+// The nodes that processes of a level are on, and `ranks` on each of them.
+void AddMaps(const std::vector<std::string>& nodes,
+             const std::vector<std::vector<Rank>>& ranks, Keys* keys);
+
+}  // namespace canopy::datastore
+
+#endif  // CANOPY_SERVER_DATASTORE_KEYS_H_

@@ -1,0 +1,55 @@
+// What follows from the CPUs that a rank is bound to.
+#ifndef CANOPY_SERVER_DATASTORE_PROC_PLACES_H_
+#define CANOPY_SERVER_DATASTORE_PROC_PLACES_H_
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "common/cpuset.h"
+#include "common/job.h"
+#include "common/shm/segment_writer.h"
+#include "server/datastore/node_facts.h"
+
+namespace canopy::datastore {
+
+// Of the ranks of one job. Job and facts outlive it.
+class ProcPlaces {
+ public:
+  ProcPlaces(const JobSpec& job, const NodeFacts& facts)
+      : job_(job), facts_(facts) {}
+
+  // Sets the CPU sets, the locality where `proc` is on this node, and the
+  // package rank where the packages of its node are known. `proc->node` is set;
+  // ranks come in ascending order.
+  void Fill(const std::string& cpuset, shm::ProcContents* proc);
+
+ private:
+  // Most ranks share theirs with one of another node.
+  struct Place {
+    std::string cpuset;
+    std::string bitmap;
+    std::string locality;
+  };
+  using Packages = std::vector<CpuSet>;
+
+  const Place& PlaceOf(const std::string& cpuset);
+  std::optional<uint32_t> PackageOf(const Packages* packages,
+                                    const std::string& cpuset);
+
+  const JobSpec& job_;
+  const NodeFacts& facts_;
+  std::unordered_map<std::string, Place> places_;
+  std::map<std::pair<const Packages*, std::string>, std::optional<uint32_t>>
+      packages_;
+  // Ranks so far on (node, package).
+  std::map<std::pair<uint32_t, uint32_t>, uint16_t> package_ranks_;
+};
+
+}  // namespace canopy::datastore
+
+#endif  // CANOPY_SERVER_DATASTORE_PROC_PLACES_H_

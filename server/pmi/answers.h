@@ -1,0 +1,28 @@
+// How a command of a PMI client comes to its end.
+#ifndef CANOPY_SERVER_PMI_ANSWERS_H_
+#define CANOPY_SERVER_PMI_ANSWERS_H_
+
+#include <cstddef>
+#include <string>
+
+#include "server/pmi/connection.h"
+#include "server/pmi/request.h"
+
+namespace canopy::pmi {
+
+// Removes bytes from the socket that were only looked at.
+void TakeFrom(int fd, size_t size);
+
+// Ends the command that is handled: takes it from its socket.
+void Done(Connection& c);
+
+// Ends it with an answer, in the form of the client's protocol. A client that
+// does not read is disconnected.
+void Answer(Connections* connections, Connection& c, const Reply& reply);
+// The same with an error.
+void Refuse(Connections* connections, Connection& c, int code,
+            const std::string& problem);
+
+}  // namespace canopy::pmi
+
+#endif  // CANOPY_SERVER_PMI_ANSWERS_H_

@@ -1,0 +1,27 @@
+// The text lines of the PMI-1 wire protocol, as requests and from replies.
+#ifndef CANOPY_SERVER_PMI_PMI1_WIRE_H_
+#define CANOPY_SERVER_PMI_PMI1_WIRE_H_
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+
+#include "server/pmi/request.h"
+
+namespace canopy::pmi {
+
+// A longer line ends the connection.
+inline constexpr size_t kMaxLine = 16 << 10;
+
+// `line` without its end: "cmd=NAME key=value ...". A value ends at the next
+// blank, but the one named "value" goes to the end of the line. Without "cmd="
+// the request has no name.
+Request ParseLine(std::string_view line);
+
+// The answer with its end. That to init is a line for clients of either version
+// of the protocol: `value` is the version that they get.
+std::string AnswerLine(const Request& request, const Reply& reply);
+
+}  // namespace canopy::pmi
+
+#endif  // CANOPY_SERVER_PMI_PMI1_WIRE_H_

@@ -1,0 +1,105 @@
+// Attributes of PMIx_Spawn that this host honours only in part, or not: each is
+// refused when it is marked required, and does no harm when it is not.
+#include <errno.h>
+
+#include "check.h"
+
+static char g_path[4096];  // of this program
+
+static char g_count[16];
+static char *g_argv[] = {g_path, g_count, (char *)"1", (char *)"child", NULL};
+
+static pmix_status_t SpawnWith(pmix_info_t *info) {
+  pmix_app_t app;
+  PMIX_APP_CONSTRUCT(&app);
+  app.cmd = g_path;
+  app.argv = g_argv;
+  app.maxprocs = 1;
+  pmix_nspace_t nspace;
+  snprintf(g_count, sizeof(g_count), "1");
+  return PMIx_Spawn(info, 1, &app, 1, nspace);
+}
+
+static void IsRefusedWhenRequired(const char *key, const void *value,
+                                  pmix_data_type_t type) {
+  pmix_info_t info;
+  PMIX_INFO_LOAD(&info, key, value, type);
+  OK(SpawnWith(&info));
+  PMIX_INFO_REQUIRED(&info);
+  EXPECT(PMIX_ERR_NOT_SUPPORTED, SpawnWith(&info));
+}
+
+static void IsHonoured(const char *key, const void *value,
+                       pmix_data_type_t type) {
+  pmix_info_t info;
+  PMIX_INFO_LOAD(&info, key, value, type);
+  PMIX_INFO_REQUIRED(&info);
+  OK(SpawnWith(&info));
+}
+
+static void WhatIsNotHonoured(void) {
+  const bool yes = true;
+  const pmix_rank_t first = 0;
+  const uint64_t nodes = 1;
+  static const char *const kFlags[] = {PMIX_PRELOAD_BIN, PMIX_NOHUP,
+                                       PMIX_COSPAWN_APP, PMIX_SPAWN_TOOL};
+  for (size_t i = 0; i < sizeof(kFlags) / sizeof(kFlags[0]); ++i) {
+    IsRefusedWhenRequired(kFlags[i], &yes, PMIX_BOOL);
+  }
+  IsRefusedWhenRequired(PMIX_PRELOAD_FILES, "/etc/passwd", PMIX_STRING);
+  IsRefusedWhenRequired(PMIX_FWD_STDIN, &first, PMIX_PROC_RANK);
+  IsRefusedWhenRequired(PMIX_STDIN_TGT, &first, PMIX_UINT32);
+  IsRefusedWhenRequired(PMIX_ALLOC_NUM_NODES, &nodes, PMIX_UINT64);
+  IsRefusedWhenRequired(PMIX_ALLOC_QUEUE, "fast", PMIX_STRING);
+}
+
+static void WhatIs(void) {
+  const bool yes = true;
+  const bool no = false;
+  const uint32_t one = 1;
+  static const char *const kFlags[] = {
+      PMIX_JOB_RECOVERABLE,
+      PMIX_JOB_CONTINUOUS,
+      PMIX_INDEX_ARGV,
+      PMIX_NOTIFY_COMPLETION,
+      PMIX_NOTIFY_JOB_EVENTS,
+      PMIX_NOTIFY_PROC_TERMINATION,
+      PMIX_NOTIFY_PROC_ABNORMAL_TERMINATION,
+      PMIX_LOG_COMPLETION,
+      PMIX_LOG_JOB_EVENTS,
+      PMIX_LOG_PROC_TERMINATION,
+      PMIX_LOG_PROC_ABNORMAL_TERMINATION,
+      PMIX_EVENT_SILENT_TERMINATION,
+  };
+  for (size_t i = 0; i < sizeof(kFlags) / sizeof(kFlags[0]); ++i) {
+    IsHonoured(kFlags[i], &yes, PMIX_BOOL);
+  }
+  IsHonoured(PMIX_MAX_RESTARTS, &one, PMIX_UINT32);
+  IsHonoured(PMIX_SPAWN_TOOL, &no, PMIX_BOOL);
+  pmix_info_t info;
+  PMIX_INFO_LOAD(&info, PMIX_MAX_RESTARTS, "often", PMIX_STRING);
+  EXPECT(PMIX_ERR_BAD_PARAM, SpawnWith(&info));
+  PMIX_INFO_LOAD(&info, PMIX_CPU_LIST, "x", PMIX_STRING);
+  EXPECT(PMIX_ERR_BAD_PARAM, SpawnWith(&info));
+}
+
+static void HostsThatAreNoMembers(void) {
+  pmix_info_t info;
+  PMIX_INFO_LOAD(&info, PMIX_ADD_HOST, "no.such.member", PMIX_STRING);
+  EXPECT(PMIX_ERR_NOT_SUPPORTED, SpawnWith(&info));
+  PMIX_INFO_LOAD(&info, PMIX_HOST, "no.such.member", PMIX_STRING);
+  EXPECT(PMIX_ERR_JOB_ALLOC_FAILED, SpawnWith(&info));
+}
+
+int main(int argc, char **argv) {
+  if (argc > 3 && strcmp(argv[3], "child") == 0) return 0;
+  Start(argc, argv);
+  const ssize_t n = readlink("/proc/self/exe", g_path, sizeof(g_path) - 1);
+  CHECK(n > 0, "%s", strerror(errno));
+  if (g_self.rank == 0) {
+    WhatIsNotHonoured();
+    WhatIs();
+    HostsThatAreNoMembers();
+  }
+  return Finish();
+}

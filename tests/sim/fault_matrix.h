@@ -1,0 +1,104 @@
+// Which faults have met which phases of operations, over many seeds.
+#ifndef CANOPY_TESTS_SIM_FAULT_MATRIX_H_
+#define CANOPY_TESTS_SIM_FAULT_MATRIX_H_
+
+#include <array>
+#include <bitset>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace canopy::sim {
+
+// States of the engines' state machines, as an observer of all agents sees
+// them.
+enum class Phase : uint8_t {
+  kSpawnRequested,  // on its way to the agent that controls the spawner's job
+  kSpawnExecuting,
+  kSpawnAnswering,
+  kConnectResolving,  // an agent waits for the map of a job
+  kConnectGathering,  // somebody has yet to come
+  kConnectReporting,  // all have come, and the top does not know
+  kConnectReleasing,  // not everybody has been answered
+  kConnected,
+  kDisconnectGathering,
+  kDisconnectReporting,
+  kDisconnectReleasing,
+  kPublishOffering,  // on its way to the owner of the key, and back
+  kPublishPulling,   // the owner asks the members what it lacks
+  kPublished,
+  kLookupAsking,
+  kLookupPulling,
+  kLookupWaiting,   // for the key, at its owner
+  kLookupClaiming,  // what ends when it is read
+  kLookupEnding,    // the steward is told, or waiting is ended
+  kUnpublishRemoving,
+  kAbortRequested,
+  kAbortEnding,  // the targets are being ended
+  kAbortAnswering,
+};
+inline constexpr size_t kNumPhases = 23;
+
+enum class Fault : uint8_t {
+  kLate,        // a message of the operation is late
+  kDoubled,     // or comes twice
+  kLinkLost,    // or is lost; or an agent that takes part is cut off
+  kAskedAgain,  // a process that has reattached repeats its request
+  kLie,         // a process or an agent says what is not so
+  kAgentRestarted,
+  kAgentLost,
+  kRootRestarted,
+  kRootLost,
+  kProcDies,  // one that takes part
+};
+inline constexpr size_t kNumFaults = 10;
+
+struct Cell {
+  Phase phase;
+  Fault fault;
+
+  bool operator==(const Cell&) const = default;
+};
+
+std::string ToString(const Cell& cell);
+// Empty: it can occur.
+std::string_view WhyNever(const Cell& cell);
+// Agents are restarted in the one kind of seeds and lost in the other.
+bool NeedsRestarts(Fault fault);
+bool NeedsLosses(Fault fault);
+
+// Those that one seed has had.
+class CellSet {
+ public:
+  void Add(const Cell& cell) { cells_.set(IndexOf(cell)); }
+  bool Contains(const Cell& cell) const { return cells_.test(IndexOf(cell)); }
+
+ private:
+  static size_t IndexOf(const Cell& cell) {
+    return static_cast<size_t>(cell.phase) * kNumFaults +
+           static_cast<size_t>(cell.fault);
+  }
+  std::bitset<kNumPhases * kNumFaults> cells_;
+};
+
+class FaultMatrix {
+ public:
+  void Add(const CellSet& seed);
+  // As a table; with the reasons below it why some cells are empty.
+  std::string Text(bool reasons) const;
+  // Cells that can occur and that fewer seeds have had.
+  size_t NumBelow(uint64_t seeds) const;
+
+ private:
+  uint64_t At(const Cell& cell) const {
+    return seeds_[static_cast<size_t>(cell.phase)]
+                 [static_cast<size_t>(cell.fault)];
+  }
+
+  std::array<std::array<uint64_t, kNumFaults>, kNumPhases> seeds_{};
+};
+
+}  // namespace canopy::sim
+
+#endif  // CANOPY_TESTS_SIM_FAULT_MATRIX_H_

@@ -1,0 +1,100 @@
+#include "tests/sim/operations.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "common/status.h"
+#include "tests/sim/cluster.h"
+
+namespace canopy::sim {
+namespace {
+
+constexpr uint32_t kNodes = 5;
+
+// A cluster whose operations are followed, event by event.
+class OperationsTest : public testing::Test {
+ protected:
+  OperationsTest() {
+    cluster_.hooks().on_request = [this](const ProcId& proc, RequestId request,
+                                         const core::Input& in, bool) {
+      operations_.OnRequest(proc, request, in);
+    };
+    cluster_.hooks().on_input = [this](NodeId node, const core::Input& in) {
+      operations_.OnInput(node, in);
+    };
+    cluster_.hooks().on_actions = [this](NodeId node, const core::Actions& a) {
+      operations_.OnActions(node, a);
+    };
+    cluster_.hooks().on_answer = [this](RequestId request) {
+      operations_.OnReceived(request, cluster_.clients().StatusOf(request));
+    };
+    cluster_.LaunchConnected(MakeJob("a", kNodes, 1));
+    cluster_.LaunchConnected(MakeJob("b", {1, 3}));
+  }
+
+  // The phases that the request's operation goes through.
+  std::vector<Phase> PhasesOf(RequestId request) {
+    std::vector<Phase> out;
+    do {
+      const Operation* o = operations_.FindRequest(request);
+      if (o == nullptr) continue;
+      const Phase phase = operations_.PhaseOf(*o);
+      if (out.empty() || out.back() != phase) out.push_back(phase);
+    } while (cluster_.RunOne());
+    return out;
+  }
+
+  Cluster cluster_{kNodes, 2, 1};
+  Operations operations_{
+      [this](const ProcId& proc) { return cluster_.NodeOf(proc); }};
+};
+
+TEST_F(OperationsTest, ASpawn) {
+  EXPECT_EQ(PhasesOf(cluster_.clients().Spawn({"a", 4}, SpawnCallFor({2}))),
+            (std::vector<Phase>{Phase::kSpawnRequested, Phase::kSpawnExecuting,
+                                Phase::kSpawnAnswering}));
+}
+
+TEST_F(OperationsTest, AConnectOfTwoJobs) {
+  const std::vector<ProcId> some{{"a", 0}, {"b", 1}};
+  const auto connect = core::CollectiveOp::kConnect;
+  const RequestId first = cluster_.clients().Collective(connect, some[1], some);
+  const std::vector<Phase> before = PhasesOf(first);
+  ASSERT_FALSE(before.empty());
+  EXPECT_EQ(before.back(), Phase::kConnectGathering);
+  (void)cluster_.clients().Collective(connect, some[0], some);
+  EXPECT_EQ(PhasesOf(first),
+            (std::vector<Phase>{Phase::kConnectReporting,
+                                Phase::kConnectReleasing, Phase::kConnected}));
+  const auto disconnect = core::CollectiveOp::kDisconnect;
+  const RequestId end =
+      cluster_.clients().Collective(disconnect, some[1], some);
+  EXPECT_EQ(operations_.FindRequest(first), nullptr);
+  (void)cluster_.clients().Collective(disconnect, some[0], some);
+  EXPECT_EQ(PhasesOf(end), (std::vector<Phase>{Phase::kDisconnectReporting,
+                                               Phase::kDisconnectReleasing}));
+  EXPECT_EQ(operations_.FindRequest(end), nullptr);
+}
+
+TEST_F(OperationsTest, ALookupThatWaits) {
+  const RequestId lookup = cluster_.clients().Lookup({"a", 2}, {"key"}, 60);
+  const std::vector<Phase> before = PhasesOf(lookup);
+  ASSERT_FALSE(before.empty());
+  EXPECT_EQ(before.back(), Phase::kLookupWaiting);
+  const RequestId publish = cluster_.clients().Publish({"a", 4}, "key", true);
+  EXPECT_EQ(PhasesOf(publish).back(), Phase::kPublished);
+  EXPECT_EQ(cluster_.clients().StatusOf(lookup), kSuccess);
+}
+
+TEST_F(OperationsTest, AnAbortOfAnotherJob) {
+  const RequestId abort =
+      cluster_.clients().Abort({"a", 4}, 1, "why", {{"b", 0}});
+  EXPECT_EQ(PhasesOf(abort),
+            (std::vector<Phase>{Phase::kAbortRequested, Phase::kAbortEnding,
+                                Phase::kAbortAnswering}));
+}
+
+}  // namespace
+}  // namespace canopy::sim

@@ -1,0 +1,188 @@
+// Faults at chosen moments: each run has cells of the matrix that it is to
+// have, and strikes operations of its processes when they come to such a phase.
+#include <algorithm>
+#include <iterator>
+
+#include "tests/sim/lies.h"
+#include "tests/sim/soak_run.h"
+
+namespace canopy::sim {
+
+using namespace core;  // NOLINT: the vocabulary of this file
+
+namespace {
+
+constexpr uint64_t kMaxEvents = 4;  // between the aim and the strike
+constexpr TimeNs kLate = 30 * kMs;
+
+template <typename Set>
+auto OneOf(const Set& set, uint64_t random) {
+  auto it = set.begin();
+  std::advance(it, static_cast<long>(random % set.size()));
+  return *it;
+}
+
+// Struck as soon as a message is sent.
+bool IsOfMessages(Fault fault) {
+  return fault == Fault::kLate || fault == Fault::kDoubled;
+}
+
+}  // namespace
+
+void Soak::Watch() {
+  Hooks& hooks = cluster_.hooks();
+  hooks.on_request = [this](const ProcId& proc, RequestId request,
+                            const Input& input, bool again) {
+    if (!again) return operations_.OnRequest(proc, request, input);
+    operations_.OnAskedAgain(request);
+  };
+  hooks.on_input = [this](NodeId node, const Input& input) {
+    operations_.OnInput(node, input);
+  };
+  hooks.on_actions = [this](NodeId node, const Actions& actions) {
+    operations_.OnActions(node, actions);
+  };
+  cluster_.network().set_on_send(
+      [this](const PeerMessage& message, const Fate& fate) {
+        return OnSend(message, fate);
+      });
+}
+
+// ------------------------------------------------------------------- hits ---
+
+void Soak::Hit(const Operation& o, Fault fault) {
+  result_.cells.Add({operations_.PhaseOf(o), fault});
+}
+
+void Soak::HitNode(NodeId node, Fault fault, Fault of_root) {
+  const bool is_root = node == cluster_.members().root();
+  operations_.ForEach([&](const Operation& o) {
+    if (is_root) {
+      Hit(o, of_root);
+    } else if (o.nodes.contains(node)) {
+      Hit(o, fault);
+    }
+  });
+}
+
+void Soak::HitProc(const ProcId& proc) {
+  operations_.ForEach([&](const Operation& o) {
+    if (o.procs.contains(proc)) Hit(o, Fault::kProcDies);
+  });
+}
+
+// ------------------------------------------------------------------- aims ---
+
+Fate Soak::OnSend(const PeerMessage& message, Fate fate) {
+  const Operation* o = operations_.OperationOf(message);
+  if (o == nullptr) return fate;
+  const Phase phase = operations_.PhaseOf(*o);
+  if (fate.lost) {
+    Hit(*o, Fault::kLinkLost);
+    return fate;
+  }
+  if (std::erase(aims_, Cell{phase, Fault::kLate}) > 0) fate.late += kLate;
+  if (std::erase(aims_, Cell{phase, Fault::kDoubled}) > 0) {
+    fate.twice = duplicates_ = true;
+  }
+  if (fate.late > 0) Hit(*o, Fault::kLate);
+  if (fate.twice) Hit(*o, Fault::kDoubled);
+  return fate;
+}
+
+void Soak::TakeAim() {
+  const std::vector<Operations::Number> touched = operations_.TakeTouched();
+  // Whatever phases it goes through from then on.
+  for (const Operations::Number number : touched) {
+    const Operation* o = operations_.Find(number);
+    if (o != nullptr && o->again) Hit(*o, Fault::kAskedAgain);
+  }
+  if (aims_.empty()) return;
+  for (const Operations::Number number : touched) {
+    const Operation* o = aimed_ ? nullptr : operations_.Find(number);
+    if (o == nullptr || OneIn(3)) continue;
+    const Phase phase = operations_.PhaseOf(*o);
+    const auto aim = std::ranges::find_if(aims_, [&](const Cell& cell) {
+      return cell.phase == phase && !IsOfMessages(cell.fault);
+    });
+    if (aim != aims_.end()) aimed_ = {number, *aim, Random(kMaxEvents)};
+  }
+  if (!aimed_ || aimed_->events-- > 0) return;
+  const Aimed aimed = *aimed_;
+  aimed_.reset();
+  const Operation* o = operations_.Find(aimed.operation);
+  if (o == nullptr || operations_.PhaseOf(*o) != aimed.cell.phase) return;
+  if (Strike(aimed.cell, *o)) std::erase(aims_, aimed.cell);
+}
+
+// False: not possible now.
+bool Soak::Strike(const Cell& cell, const Operation& o) {
+  switch (cell.fault) {
+    case Fault::kProcDies:
+      return StrikeProc(o);
+    case Fault::kLie:
+      return LieAbout(o);
+    default:
+      return StrikeNode(cell.fault, o);
+  }
+}
+
+bool Soak::StrikeProc(const Operation& o) {
+  std::vector<ProcId> procs;
+  for (const ProcId& proc : o.procs) {
+    if (actors_.contains(proc)) procs.push_back(proc);
+  }
+  if (procs.empty()) return false;
+  const ProcId proc = OneOf(procs, rng_());
+  Note("crash of " + ToString(proc));
+  Crash(proc);
+  return true;
+}
+
+bool Soak::StrikeNode(Fault fault, const Operation& o) {
+  const NodeId root = cluster_.members().root();
+  const bool of_root =
+      fault == Fault::kRootLost || fault == Fault::kRootRestarted;
+  std::vector<NodeId> nodes;
+  for (const NodeId node : o.nodes) {
+    if (node != root && cluster_.members().alive(node)) nodes.push_back(node);
+  }
+  if (fault == Fault::kAskedAgain) nodes = {cluster_.NodeOf(o.proc)};
+  if (of_root) nodes = {root};
+  if (nodes.empty()) return false;
+  const NodeId node = OneOf(nodes, rng_());
+  if (NeedsRestarts(fault)) {
+    if (cluster_.now() < settled_) return false;
+    Restart(node);
+    return true;
+  }
+  if (split_ || NumAlive() < 2) return false;
+  if (fault == Fault::kLinkLost) {
+    Note("node " + std::to_string(node) + " joins again");
+    JoinAgain(node);
+  } else {
+    Note("loss of node " + std::to_string(node));
+    LoseNode(node);
+  }
+  return true;
+}
+
+bool Soak::LieAbout(const Operation& o) {
+  std::vector<ProcId> liars;
+  for (const auto& [proc, actor] : actors_) {
+    if (actor.connected && !actor.stopped) liars.push_back(proc);
+  }
+  if (liars.empty()) return false;
+  Lie lie{o, {}, OneOf(liars, rng_()), cluster_.NodeOf(o.proc), kNoNode};
+  for (const auto& job : jobs_) {
+    if (job->spec.nspace == o.proc.nspace) lie.controller = job->controller;
+  }
+  const NodeId agent = RandomNode(true);
+  if (agent != kNoNode && !o.nodes.contains(agent)) lie.agent = agent;
+  Note("a lie of " + ToString(lie.process));
+  Hit(o, Fault::kLie);
+  Tell(lie, &cluster_);
+  return true;
+}
+
+}  // namespace canopy::sim

@@ -1,0 +1,106 @@
+// Names that processes publish, look up and unpublish, and what must become of
+// them.
+#include <string>
+
+#include "common/status.h"
+#include "tests/sim/soak_run.h"
+
+namespace canopy::sim {
+
+using namespace core;  // NOLINT: the vocabulary of this file
+
+namespace {
+
+// In seconds.
+constexpr uint32_t kNamePatience = 600;
+constexpr uint32_t kGreed = 1;
+constexpr uint32_t kLastPatience = 60;
+
+}  // namespace
+
+// What was published is found from then on, by all, and what was unpublished is
+// not; a key that is taken is refused; what ends when it is read has one
+// reader, even if others want it and give it back.
+void Soak::BeginName(const ProcId& proc, Actor& actor,
+                     const std::string& number) {
+  Clients& clients = cluster_.clients();
+  const Rank ranks = static_cast<Rank>(actor.job->spec.procs.size());
+  const auto name = [&](Rank rank) {
+    return proc.nspace + "." + number + "." + std::to_string(rank);
+  };
+  const std::string own = name(proc.rank);
+  const std::string once = OnceKey(proc.nspace, number);
+  const std::string contest = ContestKey(proc.nspace, number);
+  actor.operation = "names " + number + "." + std::to_string(actor.next_name);
+  switch (actor.next_name) {
+    case 0:
+      actor.waiting = clients.Publish(proc, own, false);
+      return;
+    case 1:
+      actor.waiting = clients.Lookup(proc, {own});
+      return;
+    case 2:
+      actor.waiting =
+          clients.Lookup(proc, {name((proc.rank + 1) % ranks)}, kNamePatience);
+      return;
+    case 3:
+      if (proc.rank == 0) {
+        actor.waiting = clients.Publish(proc, once, true);
+        return;
+      }
+      actor.operation = "foreign name " + number;
+      actor.waiting = clients.Lookup(proc, {once});
+      return;
+    case 4:
+      actor.expected = kErrDuplicateKey;
+      actor.waiting = clients.Publish(proc, own, false);
+      return;
+    case 5:
+      actor.waiting = clients.Publish(proc, own + "u", false);
+      return;
+    case 6:
+      actor.waiting = clients.Unpublish(proc, own + "u");
+      return;
+    case 7:
+      actor.expected = kErrNotFound;
+      actor.waiting = clients.Lookup(proc, {own + "u"});
+      return;
+    case 8:
+      actor.operation = "foreign contest";
+      actor.waiting = clients.Publish(proc, contest, false);
+      return;
+    case 9:
+      // Gets the one and waits in vain for the other: the one is given back.
+      actor.expected = proc.rank % 4 == 1 ? kErrTimeout : kSuccess;
+      actor.waiting = proc.rank % 4 == 1
+                          ? clients.Lookup(proc, {once, "never"}, kGreed)
+                          : clients.Lookup(proc, {contest}, kNamePatience);
+      return;
+    default:
+      actor.operation = "foreign";
+      actor.waiting = proc.rank == ranks - 1
+                          ? clients.Lookup(proc, {once}, kLastPatience)
+                          : clients.Lookup(proc, {jobs_.back()->spec.nspace +
+                                                  ".0." + number});
+  }
+}
+
+// A key that was published once, and one that has one reader.
+void Soak::CheckNames(const PlannedJob& job) {
+  for (const Op& op : job.script) {
+    if (op.kind != Op::Kind::kNames) continue;
+    const std::string number = std::to_string(op.number);
+    const std::string once = OnceKey(job.spec.nspace, number);
+    const std::string contest = ContestKey(job.spec.nspace, number);
+    const Oracle& oracle = cluster_.oracle();
+    if (oracle.NumReaders(once) != 1) {
+      Error(std::to_string(oracle.NumReaders(once)) + " readers of " + once);
+    }
+    if (oracle.NumPublishers(contest) != 1) {
+      Error(std::to_string(oracle.NumPublishers(contest)) + " publishers of " +
+            contest);
+    }
+  }
+}
+
+}  // namespace canopy::sim

@@ -3,6 +3,7 @@
 #include <sys/stat.h>
 
 #include "common/codec/decoder.h"
+#include "common/process_keys.h"
 #include "common/values/value_ops.h"
 
 namespace canopy::client {
@@ -20,8 +21,7 @@ bool PlaceAllows(const JobView& job, Rank rank, pmix_scope_t scope) {
 // Keys that come and change while the job runs.
 bool OnlyItsAgentKnows(const JobView& job, const Target& target,
                        std::string_view key) {
-  return (key == PMIX_PROC_PID || key == PMIX_EXIT_CODE) &&
-         target.rank < job.num_ranks();
+  return IsProcessFact(key) && target.rank < job.num_ranks();
 }
 
 // Most processes never use their directory, so it is made when its name is

@@ -14,6 +14,11 @@
 
 namespace canopy::local {
 
+struct PendingGet {
+  ProcId target;
+  bool stored = true;  // a segment may hold the value
+};
+
 struct Connection : endpoint::Connection {
   bool identified = false;     // ClientConnected was sent to the core
   bool may_hand_over = false;  // to the next agent
@@ -22,8 +27,7 @@ struct Connection : endpoint::Connection {
       -1;  // index of the commit mailbox that it may write to; -1: none
   // Pending fences over the whole job, by tag.
   std::vector<uint64_t> fences;
-  // Pending gets, by tag.
-  std::unordered_map<uint64_t, ProcId> gets;
+  std::unordered_map<uint64_t, PendingGet> gets;  // by tag
   std::unordered_set<uint64_t> spawns;  // pending, by tag
   std::set<std::string> segments;       // namespaces whose segment it was sent
 

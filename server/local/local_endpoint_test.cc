@@ -9,6 +9,7 @@
 #include <variant>
 
 #include "common/codec/encoder.h"
+#include "common/process_keys.h"
 #include "common/values/value.h"
 #include "common/wire.h"
 #include "server/local/local_endpoint_test_base.h"
@@ -68,6 +69,15 @@ TEST_F(LocalEndpointTest, RequestsReachTheCoreAndAnswersComeBack) {
   frame = client->Next();
   EXPECT_EQ(frame->header.tag, 5u);
   EXPECT_EQ(StatusOf(frame), -46);
+}
+
+TEST_F(LocalEndpointTest, WhatNoSegmentHoldsGoesWithTheAnswer) {
+  auto client = Connected(0);
+  client->Send(FrameType::kGet, 6, GetOf({"job", 1}, kPidKey));
+  Settle();
+  Reply(0, 6, 0, "number");
+  Settle();
+  EXPECT_EQ(PayloadOf(client->Next()), "number");
 }
 
 TEST_F(LocalEndpointTest, FramesInAnyPieces) {

@@ -208,10 +208,11 @@ class LocalEndpointTest : public ::testing::Test {
     r.Int();
     return std::string(r.String());
   }
-  static std::string GetOf(const ProcId& target) {
+  static std::string GetOf(const ProcId& target,
+                           std::string_view key = "key") {
     WireWriter w;
     w.Proc(target);
-    w.String("key");
+    w.String(key);
     w.Bool(false);
     w.Bool(false);
     w.Uint(0);

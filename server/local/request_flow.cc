@@ -6,6 +6,7 @@
 #include <utility>
 #include <variant>
 
+#include "common/process_keys.h"
 #include "server/local/frames.h"
 
 namespace canopy::local {
@@ -73,7 +74,7 @@ bool RequestFlow::NoteGet(Connection& c, uint64_t tag, core::GetArrived* get) {
     c.out.Append(MakeReply(tag, kErrOutOfResource, {}));
     return false;
   }
-  c.gets[tag] = get->target;
+  c.gets[tag] = {get->target, !IsProcessFact(get->key)};
   return true;
 }
 
@@ -150,9 +151,9 @@ void RequestFlow::Reply(Connection& c, const core::ReplyClient& reply) {
     OfferSegment(c, std::string(payload.view()));
   }
   if (const auto get = c.gets.extract(reply.request); !get.empty()) {
-    const ProcId& target = get.mapped();
+    const auto& [target, stored] = get.mapped();
     if (reply.status == kSuccess) OfferSegment(c, target.nspace);
-    if (IsInSegment(c, target)) payload = Bytes();
+    if (stored && IsInSegment(c, target)) payload = Bytes();
   }
   if (payload.size() > kMaxPayload - 64) {
     c.out.Append(MakeReply(reply.request, kErrOutOfResource, {}));

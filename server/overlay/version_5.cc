@@ -7,8 +7,8 @@
 
 #include "common/ids.h"
 #include "common/job.h"
+#include "common/process_keys.h"
 #include "common/status.h"
-#include "server/core/modex/process_facts.h"
 #include "server/overlay/body_wire.h"
 
 namespace canopy::overlay {
@@ -116,7 +116,7 @@ struct Encoder {
   }
   std::string operator()(const core::DmodexRequest& m) const {
     const bool known =
-        m.target.rank != kRankWildcard && !core::IsProcessFact(m.key);
+        m.target.rank != kRankWildcard && !IsProcessFact(m.key);
     return known ? Encode(m) : std::string();
   }
   std::string operator()(const core::DmodexReply& m) const {
@@ -181,7 +181,7 @@ std::optional<core::MessageBody> AnswerOfVersion5(
         } else if constexpr (std::is_same_v<T, core::SpawnRequest>) {
           return core::SpawnReply{m.proc, m.request, kErrNotSupported, {}, {}};
         } else if constexpr (std::is_same_v<T, core::DmodexRequest>) {
-          if (!core::IsProcessFact(m.key)) return std::nullopt;
+          if (!IsProcessFact(m.key)) return std::nullopt;
           return core::DmodexReply{m.request, kErrNotFound, m.target, {}, 0};
         } else if constexpr (std::is_same_v<T, core::AbortMessage>) {
           return AnswerTo(m);

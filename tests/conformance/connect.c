@@ -109,22 +109,32 @@ static void Blocking(void) {
   EXPECT(PMIX_ERR_INVALID_OPERATION, PMIx_Disconnect(set, kSet, NULL, 0));
 }
 
-// Of two who are connected one does not disconnect in time: so they still are.
+// Tells the other job's rank 0 that it may go on, or waits to be told so.
+static void TakeTurns(bool first, const pmix_proc_t *other, const char *key) {
+  if (first) {
+    PutU32(PMIX_GLOBAL, key, 1);
+    OK(PMIx_Commit());
+  } else {
+    MustGetNumber(other, key, NULL, PMIX_UINT32);
+  }
+}
+
+// Of two who are connected one does not disconnect in time: it is told so when
+// it does, and neither is connected any more.
 static void DisconnectTimesOut(bool first) {
   const pmix_proc_t set[kSet] = {g_self, Other(0)};
   const Directives limit = Timeout(1);
   if (g_self.rank == 0) {
     OK(PMIx_Connect(set, kSet, NULL, 0));
-    if (first) {
-      EXPECT(PMIX_ERR_TIMEOUT, PMIx_Disconnect(set, kSet, limit.info, 1));
-      ANSWERS(PMIX_ERR_TIMEOUT, PMIx_Disconnect_nb, set, kSet, limit.info, 1,
-              OnOperation);
-      PutU32(PMIX_GLOBAL, "timed out", 2);
-      OK(PMIx_Commit());
-    } else {
-      MustGetNumber(&set[1], "timed out", NULL, PMIX_UINT32);
-    }
-    OK(PMIx_Disconnect(set, kSet, NULL, 0));
+    if (!first) TakeTurns(first, &set[1], "timed out");
+    EXPECT(PMIX_ERR_TIMEOUT, PMIx_Disconnect(set, kSet, limit.info, 1));
+    if (first) TakeTurns(first, &set[1], "timed out");
+    EXPECT(PMIX_ERR_INVALID_OPERATION, PMIx_Disconnect(set, kSet, NULL, 0));
+    OK(PMIx_Connect(set, kSet, NULL, 0));
+    if (!first) TakeTurns(first, &set[1], "timed out again");
+    ANSWERS(PMIX_ERR_TIMEOUT, PMIx_Disconnect_nb, set, kSet, limit.info, 1,
+            OnOperation);
+    if (first) TakeTurns(first, &set[1], "timed out again");
   }
   Barrier();
 }

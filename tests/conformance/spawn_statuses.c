@@ -68,9 +68,11 @@ static void FailedToMap(void) {
           OnSpawned);
 }
 
-// It may be executed, and is nothing that the system can execute.
+// It may be executed, but is its own interpreter.
 static void FailedToLaunch(void) {
-  pmix_app_t app = Program(File("garbage", "\x01\x02\x03", 0700), g_argv);
+  char text[5100];
+  snprintf(text, sizeof(text), "#!%s\n", File("itself", "", 0700));
+  pmix_app_t app = Program(File("itself", text, 0700), g_argv);
   EXPECT(PMIX_ERR_JOB_FAILED_TO_LAUNCH, PMIx_Spawn(NULL, 0, &app, 1, NULL));
   ANSWERS(PMIX_ERR_JOB_FAILED_TO_LAUNCH, PMIx_Spawn_nb, NULL, 0, &app, 1,
           OnSpawned);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "common/process_keys.h"
 #include "common/status.h"
 #include "server/core/modex/kval.h"
 #include "server/core/modex/process_facts.h"

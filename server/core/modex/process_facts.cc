@@ -1,13 +1,11 @@
 #include "server/core/modex/process_facts.h"
 
 #include "common/codec/encoder.h"
+#include "common/process_keys.h"
 #include "common/status.h"
 
 namespace canopy::core {
 namespace {
-
-constexpr std::string_view kPid = "pmix.ppid";
-constexpr std::string_view kExitCode = "pmix.exit.code";
 
 const LocalProcess* Find(const Job& job, Rank rank) {
   const auto it = job.processes.find(rank);
@@ -28,13 +26,9 @@ Bytes Kval(std::string_view key, pmix_data_type_t type, int number) {
 
 }  // namespace
 
-bool IsProcessFact(std::string_view key) {
-  return key == kPid || key == kExitCode;
-}
-
 std::optional<int> DecideFact(const Job& job, Rank rank, std::string_view key) {
   const LocalProcess* process = Find(job, rank);
-  if (key == kExitCode) {
+  if (key == kExitCodeKey) {
     const bool ended = process != nullptr && process->exit_code.has_value();
     return ended ? kSuccess : kErrNotFound;
   }
@@ -46,7 +40,7 @@ std::optional<int> DecideFact(const Job& job, Rank rank, std::string_view key) {
 Bytes FactOf(const Job& job, Rank rank, std::string_view key) {
   if (DecideFact(job, rank, key) != kSuccess) return {};
   const LocalProcess& process = *Find(job, rank);
-  return key == kPid ? Kval(key, PMIX_PID, process.pid)
+  return key == kPidKey ? Kval(key, PMIX_PID, process.pid)
                      : Kval(key, PMIX_INT, *process.exit_code);
 }
 

@@ -1,6 +1,4 @@
-// Reserved keys that only the agent of a process knows, and not from the start:
-// PMIX_PROC_PID and PMIX_EXIT_CODE. They are asked for one by one, and never
-// stored: what was true of a process need not be true later.
+// The values of the keys of common/process_keys.h.
 #ifndef CANOPY_SERVER_CORE_MODEX_PROCESS_FACTS_H_
 #define CANOPY_SERVER_CORE_MODEX_PROCESS_FACTS_H_
 
@@ -12,8 +10,6 @@
 #include "server/core/job_table.h"
 
 namespace canopy::core {
-
-bool IsProcessFact(std::string_view key);
 
 // The status of a get of such a key of a local rank: kSuccess, kErrNotFound, or
 // nothing while the process has not been started.

@@ -3,16 +3,17 @@
 #include <gtest/gtest.h>
 
 #include "common/codec/decoder.h"
+#include "common/process_keys.h"
 #include "common/status.h"
 #include "server/core/core_testing.h"
 
 namespace canopy::core {
 namespace {
 
-constexpr char kPid[] = "pmix.ppid";
-constexpr char kExitCode[] = "pmix.exit.code";
+constexpr auto kPid = kPidKey;
+constexpr auto kExitCode = kExitCodeKey;
 
-pmix_value_t ValueOf(const Bytes& bytes, const std::string& key) {
+pmix_value_t ValueOf(const Bytes& bytes, std::string_view key) {
   Decoder decoder(bytes.view());
   KvalView kval;
   EXPECT_TRUE(decoder.GetKval(&kval));

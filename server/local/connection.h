@@ -28,8 +28,8 @@ struct Connection : endpoint::Connection {
   // Pending fences over the whole job, by tag.
   std::vector<uint64_t> fences;
   std::unordered_map<uint64_t, PendingGet> gets;  // by tag
-  std::unordered_set<uint64_t> spawns;  // pending, by tag
-  std::set<std::string> segments;       // namespaces whose segment it was sent
+  std::unordered_set<uint64_t> spawns;            // pending, by tag
+  std::set<std::string> segments;  // namespaces whose segment it was sent
 
   bool serving() const { return identified && !ending; }
 };

@@ -208,8 +208,7 @@ class LocalEndpointTest : public ::testing::Test {
     r.Int();
     return std::string(r.String());
   }
-  static std::string GetOf(const ProcId& target,
-                           std::string_view key = "key") {
+  static std::string GetOf(const ProcId& target, std::string_view key = "key") {
     WireWriter w;
     w.Proc(target);
     w.String(key);

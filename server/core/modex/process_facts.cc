@@ -41,7 +41,7 @@ Bytes FactOf(const Job& job, Rank rank, std::string_view key) {
   if (DecideFact(job, rank, key) != kSuccess) return {};
   const LocalProcess& process = *Find(job, rank);
   return key == kPidKey ? Kval(key, PMIX_PID, process.pid)
-                     : Kval(key, PMIX_INT, *process.exit_code);
+                        : Kval(key, PMIX_INT, *process.exit_code);
 }
 
 }  // namespace canopy::core

@@ -316,12 +316,25 @@ void Collectives::OnJobUnknown(TimeNs now, const std::string& nspace,
   }
 }
 
+// A process asked the predecessor, and has not reattached since it ended here.
+bool Collectives::MayBeAskedAgain(const Series& series) const {
+  if (!series.members || series.completed.empty()) return false;
+  for (size_t i = 0; i < series.members->local.size(); ++i) {
+    const ProcId& proc = series.members->local[i];
+    if (!series.arrivals_known[i] && progress_.IsRecovered(proc.nspace)) {
+      return true;
+    }
+  }
+  return false;
+}
+
 // Erases the series, but for what local processes may still ask for: one of its
 // jobs is over, or has yet to be recovered.
 SeriesTable::Map::iterator Collectives::KeepRecovered(
     SeriesTable::Map::iterator it) {
   Series& series = it->second;
-  if (series.recovered == 0 || !NamesKnownJob(series.id.participants, jobs_)) {
+  if ((series.recovered == 0 && !MayBeAskedAgain(series)) ||
+      !NamesKnownJob(series.id.participants, jobs_)) {
     return table_.Erase(it);
   }
   series.KeepRecovered();

@@ -121,6 +121,7 @@ class Collectives {
   // fail the collectives that wait for it, now or later.
   void ReportLost(StepContext& step, const ProcId& proc);
 
+  bool MayBeAskedAgain(const Series& series) const;
   SeriesTable::Map::iterator KeepRecovered(SeriesTable::Map::iterator it);
 
   // Holds back what waits for a map, and what becomes of it.

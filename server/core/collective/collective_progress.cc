@@ -205,15 +205,20 @@ void CollectiveProgress::TakeResult(StepContext& step, Series& series,
 }
 
 // Written ahead of the replies: should not all waiters get them, a successor
-// must know the result.
+// must know the result. In the journal of each job, as any of them may be over
+// then.
 void CollectiveProgress::Persist(StepContext& step, const Series& series,
                                  uint64_t sequence, int status,
                                  bool collect) const {
   if (!persists_ || series.members->local.empty()) return;
   const bool connected = p_.connections.Contains(series.id.participants);
-  step.out.push_back(EncodeCollective(series.members->local.front().nspace,
-                                      series.id,
-                                      {sequence, status, connected, collect}));
+  const CollectiveRecord record{sequence, status, connected, collect};
+  const std::string* last = nullptr;
+  for (const ProcId& proc : series.members->local) {
+    if (last != nullptr && proc.nspace == *last) continue;
+    last = &proc.nspace;
+    step.out.push_back(EncodeCollective(proc.nspace, series.id, record));
+  }
 }
 
 bool CollectiveProgress::MayBePredecessors(const Series& series,

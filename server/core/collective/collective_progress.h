@@ -41,6 +41,9 @@ class CollectiveProgress {
   // The job's local processes were recovered from a predecessor.
   void OnRecovered(const std::string& nspace) { recovered_.insert(nspace); }
   void DropJob(const std::string& nspace) { recovered_.erase(nspace); }
+  bool IsRecovered(const std::string& nspace) const {
+    return recovered_.contains(nspace);
+  }
 
   void ApplyUp(StepContext& step, Series& series, NodeId src,
                const CollectiveUp& up);

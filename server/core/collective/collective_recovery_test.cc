@@ -13,6 +13,7 @@ namespace canopy::core {
 namespace {
 
 constexpr ClientId kClient = 5;
+constexpr ClientId kOther = 6;
 
 // Agent 0 has rank 0 of "mine", which was connected with rank 0 of "other".
 class CollectiveRecoveryTest : public testing::Test {
@@ -25,12 +26,13 @@ class CollectiveRecoveryTest : public testing::Test {
     collectives_.Recover({record.key, record.value});
     jobs_.Connect(kClient, {"mine", 0});
   }
-  std::vector<int> Arrive(RequestId request) {
+  std::vector<int> Arrive(RequestId request,
+                          CollectiveOp op = CollectiveOp::kConnect) {
     Actions actions;
     CollectiveArrived in;
     in.client = kClient;
     in.request = request;
-    in.op = CollectiveOp::kConnect;
+    in.op = op;
     in.participants = list_;
     collectives_.OnArrived(0, in, &actions);
     std::vector<int> statuses;
@@ -81,6 +83,43 @@ TEST_F(CollectiveRecoveryTest, TheOthersMayBeRecoveredLater) {
   collectives_.OnJobAdded(0, "other", &actions);
   Reattach();
   EXPECT_EQ(Arrive(1), std::vector<int>{kSuccess});
+}
+
+// It asked the predecessor, the others get their answer, and one of their jobs
+// ends before it has found this agent.
+TEST_F(CollectiveRecoveryTest, WhatEndsBeforeItReattachesIsAnsweredToo) {
+  jobs_.Add(JobOn("other", {1}));
+  Actions actions;
+  collectives_.OnJobAdded(0, "other", &actions);
+  CollectiveDown down{{CollectiveOp::kDisconnect, list_, 0}, kSuccess, {}, {}};
+  collectives_.OnDown(0, 1, down, &actions);
+  Remove("other");
+  Reattach();
+  EXPECT_EQ(Arrive(1, CollectiveOp::kDisconnect), std::vector<int>{kSuccess});
+  EXPECT_TRUE(Arrive(2, CollectiveOp::kDisconnect).empty());
+  Remove("mine");
+  EXPECT_EQ(collectives_.num_series(), 0u);
+}
+
+// Any of the jobs may be over when the agent is replaced.
+TEST_F(CollectiveRecoveryTest, EachJobHasARecord) {
+  jobs_.Add(JobOn("other", {0}));
+  collectives_.set_persists(true);
+  jobs_.Connect(kOther, {"other", 0});
+  Reattach();
+  (void)Arrive(1);
+  (void)Arrive(2);
+  Actions actions;
+  CollectiveArrived in;
+  in.client = kOther;
+  in.op = CollectiveOp::kConnect;
+  in.participants = list_;
+  collectives_.OnArrived(0, in, &actions);
+  std::vector<std::string> nspaces;
+  for (const auto& record : All<PersistRecord>(actions)) {
+    nspaces.push_back(record.nspace);
+  }
+  EXPECT_EQ(nspaces, (std::vector<std::string>{"mine", "other"}));
 }
 
 TEST_F(CollectiveRecoveryTest, WhoWasNotConnectedComesToTheNextOne) {

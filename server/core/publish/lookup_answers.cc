@@ -29,6 +29,16 @@ void LookupAnswers::Store(PublishStep& step, const ProcId& proc,
   step.out.push_back(Record(proc, slot, Bytes(value.Take())));
 }
 
+void LookupAnswers::Keep(PublishStep& step, const ProcId& proc,
+                         const LookupAnswer& answer) {
+  if (!enabled_) return;
+  Store(step, proc, answer);
+  auto& recovered = processes_[proc].recovered;
+  recovered[answer.request] = answer;
+  // Numbers of requests grow.
+  if (recovered.size() > kMaxLookupAnswers) recovered.erase(recovered.begin());
+}
+
 std::optional<LookupAnswer> LookupAnswers::Take(const ProcId& proc,
                                                 uint64_t request) {
   const auto it = processes_.find(proc);

@@ -33,6 +33,9 @@ class LookupAnswers {
   void set_enabled(bool enabled) { enabled_ = enabled; }
 
   void Store(PublishStep& step, const ProcId& proc, LookupAnswer answer);
+  // To a request that a predecessor has taken: it may come to this agent again,
+  // and is found as if it were a predecessor's.
+  void Keep(PublishStep& step, const ProcId& proc, const LookupAnswer& answer);
   // A predecessor's; each is found once.
   std::optional<LookupAnswer> Take(const ProcId& proc, uint64_t request);
   // None of its calls is repeated from here on.

@@ -71,7 +71,12 @@ class Lookups {
   void StoreAnswer(PublishStep& step, const ProcId& proc, LookupAnswer answer) {
     answers_.Store(step, proc, std::move(answer));
   }
-  // A predecessor's; found once.
+  // The same of a call that a predecessor has taken, which may come again.
+  void KeepAnswer(PublishStep& step, const ProcId& proc,
+                  const LookupAnswer& answer) {
+    answers_.Keep(step, proc, answer);
+  }
+  // Of a call that a predecessor has taken; found once.
   std::optional<LookupAnswer> TakeAnswer(const ProcId& proc, uint64_t request) {
     return answers_.Take(proc, request);
   }

@@ -68,6 +68,11 @@ void Publications::ForgetCall(const Publication& p) {
   if (--call->second.publications == 0) calls_of_.erase(call);
 }
 
+bool Publications::IsOfPredecessor(const Publication& p) const {
+  const auto call = calls_of_.find({p.id.publisher, p.request});
+  return call != calls_of_.end() && call->second.client == 0;
+}
+
 NodeId Publications::OwnerOf(const Publication& p) const {
   return StaysHere(p) ? self_ : HomesOf(p.key, tree_).owner;
 }
@@ -323,7 +328,7 @@ void Publications::EndClaim(PublishStep& step, NodeId src, Owned& owned,
   if (IsOf(owned.publication.reader, src, claim)) {
     if (claim.kind == ClaimKind::kFinish) {
       if (owned.publication.request != 0 && on_read_) {
-        on_read_(step, owned.publication);
+        on_read_(step, owned.publication, IsOfPredecessor(owned.publication));
       }
       return Remove(step, {claim.id}, [src, request](PublishStep& s) {
         s.Send(src, DirectoryAnswer{request, kSuccess});

@@ -40,8 +40,9 @@ class Publications {
 
   void set_persists(bool persists) { slots_.set_enabled(persists); }
   // Called before what ends when it is read ends, if the call that has
-  // published it may be repeated.
-  using OnRead = std::function<void(PublishStep&, const Publication&)>;
+  // published it may be repeated: to this agent, if a predecessor has taken it.
+  using OnRead =
+      std::function<void(PublishStep&, const Publication&, bool predecessors)>;
   void set_on_read(OnRead on_read) { on_read_ = std::move(on_read); }
 
   // ------------------------------------------------------ own processes ---
@@ -118,6 +119,8 @@ class Publications {
   Owned* FindOwned(const PublicationId& id);
   NodeId OwnerOf(const Publication& publication) const;
   void ForgetCall(const Publication& publication);
+  // Its call was made to a predecessor.
+  bool IsOfPredecessor(const Publication& publication) const;
   void Offer(PublishStep& step, const PublicationId& id, const Adding& done);
   void OnOffered(PublishStep& step, const PublicationId& id, NodeId owner,
                  int status, const Adding& done);

@@ -42,9 +42,15 @@ Publishing::Publishing(NodeId self, const Tree& tree, const JobTable& jobs)
       directory_(self, tree, calls_),
       publications_(self, tree, jobs, calls_),
       lookups_(self, tree, directory_, calls_) {
-  publications_.set_on_read([this](PublishStep& step, const Publication& p) {
-    lookups_.StoreAnswer(step, p.id.publisher, {p.request, kSuccess, {}});
-  });
+  publications_.set_on_read(
+      [this](PublishStep& step, const Publication& p, bool predecessors) {
+        const LookupAnswer answer{p.request, kSuccess, {}};
+        if (predecessors) {
+          lookups_.KeepAnswer(step, p.id.publisher, answer);
+        } else {
+          lookups_.StoreAnswer(step, p.id.publisher, answer);
+        }
+      });
 }
 
 void Publishing::set_persists(bool persists) {
@@ -356,6 +362,7 @@ void Publishing::OnRankGone(TimeNs now, const ProcId& proc, Actions* actions) {
 void Publishing::OnRankRestarted(TimeNs now, const ProcId& proc,
                                  Actions* actions) {
   Do(now, actions, [&](PublishStep& step) {
+    lookups_.OnFinalized(step, proc);
     publications_.OnFinalized(step, proc);
     publications_.OnRankEnded(step, proc);
   });

@@ -233,6 +233,22 @@ TEST_F(PublishingFaultsTest, WhatWasReadIsNotPublishedAgain) {
   EXPECT_EQ(agents_.Lookup(kB0, {key}).status, kErrNotFound);
 }
 
+TEST_F(PublishingFaultsTest, NorWhatIsReadBeforeItsPublisherIsBack) {
+  const std::string key = KeyAt(2, 3);
+  const Bytes once =
+      Infos().Persist(Persistence::kFirstRead).Text(key, "value").Take();
+  agents_.BeginPublish(kA0, once, 77);
+  agents_.Run();
+  ASSERT_EQ(agents_.StatusOf(77), kSuccess);
+  agents_.LoseAnswer(77);
+  agents_.Restart(0);
+  EXPECT_EQ(agents_.Lookup(kB0, {key}).status, kSuccess);
+  agents_.BeginPublish(kA0, once, 77);
+  agents_.Run();
+  EXPECT_EQ(agents_.StatusOf(77), kSuccess);
+  EXPECT_EQ(agents_.Lookup(kB0, {key}).status, kErrNotFound);
+}
+
 TEST_F(PublishingFaultsTest, AfterFinalizeANumberMeansAnotherCall) {
   const RequestId request =
       agents_.BeginPublish(kA0, Infos().Text("x", "1").Take(), 7);

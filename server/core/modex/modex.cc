@@ -225,6 +225,16 @@ bool ModexStore::Commit(TimeNs now, const ProcId& proc,
   return true;
 }
 
+// Of two states of a rank whose versions cannot be compared, the one with a
+// part of the other's keys is older, as a rank's keys only grow.
+bool ModexStore::IsOlder(const RankUpdate& update, const RankData& old) {
+  if (update.base != 0) return false;
+  if (update.version != kRestored && old.version != kRestored) return false;
+  const std::string_view have = Fresh(old).here.view();
+  return HasAllKeys(have, update.kvals.view()) &&
+         !HasAllKeys(update.kvals.view(), have);
+}
+
 bool ModexStore::StoreRemote(const RankUpdate& update) {
   const RankData* old = Find(update.proc);
   const uint64_t have = old == nullptr ? 0 : old->version;
@@ -232,6 +242,7 @@ bool ModexStore::StoreRemote(const RankUpdate& update) {
   const bool fits = update.base <= have || have == kRestored;
   const bool is_news = restored || (update.version >= have && fits);
   if (!is_news || !AreKvals(update.kvals.view())) return false;
+  if (old != nullptr && IsOlder(update, *old)) return false;
   JobData& job = jobs_[update.proc.nspace];
   RankData& rank = job.ranks[update.proc.rank];
   rank.version = update.version;

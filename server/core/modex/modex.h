@@ -88,7 +88,8 @@ class ModexStore {
   // malformed or not newer, or it is a delta to a base that never arrived here;
   // gets of the rank's data then go to its node. After recovery the
   // predecessor's state is the base: it is merged with what is here, and any
-  // delta applies to it.
+  // delta applies to it. Of two states of which one is a predecessor's, the one
+  // with a part of the other's keys is the older one.
   bool StoreRemote(const RankUpdate& update);
   // Restores what a predecessor knew of a rank of another node, whatever its
   // version: the result of all collectives so far, so that the next delta
@@ -165,6 +166,7 @@ class ModexStore {
   };
 
   const RankData* Find(const ProcId& proc) const;
+  static bool IsOlder(const RankUpdate& update, const RankData& old);
   // Into the version that `data` has already.
   static void Merge(RankData* data, const ScopedData& scoped, Touched* touched);
   static void TrimChanges(RankData* data);

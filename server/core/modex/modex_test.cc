@@ -219,6 +219,36 @@ TEST(Modex, WhatAReplacedAgentPassesOnIsAdded) {
   EXPECT_EQ(store.KnownVersion(kProc), 3000u);
 }
 
+// What a fence brings was committed before what a get has brought.
+TEST(Modex, AnOlderStateDoesNotReplaceAPredecessors) {
+  ModexStore store;
+  PublishRank published;
+  published.proc = kProc;
+  published.visible = Bytes(Kval("a", "2") + Kval("b", "2"));
+  ASSERT_TRUE(store.RecoverRemote(published));
+  EXPECT_FALSE(store.StoreRemote({kProc, 0, 1000, Bytes(Kval("a", "1"))}));
+  EXPECT_EQ(store.SeenHere(kProc).view(), published.visible.view());
+  const Bytes newer(Kval("a", "3") + Kval("b", "3") + Kval("c", "3"));
+  EXPECT_TRUE(store.StoreRemote({kProc, 0, 2000, newer}));
+  EXPECT_EQ(store.SeenHere(kProc).view(), newer.view());
+}
+
+TEST(Modex, APredecessorsStateDoesNotReplaceANewerOne) {
+  ModexStore replaced;
+  PublishRank published;
+  published.proc = kProc;
+  published.visible = Bytes(Kval("a", "1"));
+  ASSERT_TRUE(replaced.RecoverRemote(published));
+  RankUpdate passed_on = replaced.UpdateSince(kProc, 0);
+  passed_on.kvals = replaced.SeenHere(kProc);
+  ModexStore store;
+  const Bytes newer(Kval("a", "2") + Kval("b", "2"));
+  ASSERT_TRUE(store.StoreRemote({kProc, 0, 1000, newer}));
+  EXPECT_FALSE(store.StoreRemote(passed_on));
+  EXPECT_EQ(store.SeenHere(kProc).view(), newer.view());
+  EXPECT_EQ(store.KnownVersion(kProc), 1000u);
+}
+
 TEST(Modex, UpdatesOfAnUnknownStateAreLeftOut) {
   ModexStore store;
   EXPECT_FALSE(store.StoreRemote({kProc, 4, 5, Bytes(Kval("a", "1"))}));

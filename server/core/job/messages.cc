@@ -209,7 +209,7 @@ void JobMessages::On(const JobStep& step, NodeId, const OutputCredit& m) {
 }
 
 void JobMessages::On(const JobStep& step, NodeId, const InputData& m) {
-  const JobEntry* job = jobs_.Find(m.nspace);
+  JobEntry* job = jobs_.Find(m.nspace);
   if (job != nullptr) job->part.OnInput(step, m);
 }
 

@@ -17,6 +17,7 @@
 #include "server/core/job/place.h"
 #include "server/core/job/rank_ends.h"
 #include "server/core/job/step.h"
+#include "server/core/job/stream_flow.h"
 #include "server/core/job_table.h"
 #include "server/core/messages.h"
 #include "server/core/step/persisted_state.h"
@@ -122,7 +123,7 @@ class JobPart {
 
   void SendOutput(const JobStep& step, const LocalOutput& in) const;
   void OnOutputCredit(const JobStep& step, const OutputCredit& m) const;
-  void OnInput(const JobStep& step, const InputData& m) const;
+  void OnInput(const JobStep& step, const InputData& m);
   void OnInputTaken(const JobStep& step, const LocalInputDone& in);
 
   // ------------------------------------------------------------ recovery ---
@@ -165,8 +166,7 @@ class JobPart {
   uint16_t port_ = 0;        // of the start
   RankEnds ends_;            // of this subtree
   uint32_t local_left_ = 0;  // local ranks that have not ended
-  // Input that the local ranks have taken; none: not known.
-  std::optional<uint64_t> input_taken_ = 0;
+  InputOrder input_;
   std::optional<JobKill> kill_;  // of the whole job
   std::set<Rank> killed_;        // some of its ranks here
 };

@@ -25,18 +25,21 @@ void JobPart::OnOutputCredit(const JobStep& step, const OutputCredit& m) const {
 
 // Input for all ranks is forwarded down the tree; input for some was sent to
 // their node directly.
-void JobPart::OnInput(const JobStep& step, const InputData& m) const {
+void JobPart::OnInput(const JobStep& step, const InputData& m) {
   if (m.ranks.empty()) {
     for (const NodeId child : place_.children()) step.Send(child, m);
   }
   if (!has_local()) return;
   std::vector<Rank> ranks = LocalOf(m.ranks);
   if (ranks.empty()) return;
+  const InputOrder::Verdict verdict = input_.OnPiece(m.data.size(), m.end);
+  if (verdict.requests) RequestInput(step);
+  if (!verdict.passes) return;
   step.out.push_back(FeedInput{m.nspace, std::move(ranks), m.data, m.end});
 }
 
 void JobPart::OnInputTaken(const JobStep& step, const LocalInputDone& in) {
-  if (in.total > 0 || in.resend) input_taken_ = in.total;
+  if (in.total > 0 || in.resend) input_.OnTaken(in.total);
   if (place_.controls() || !step.tree.alive(place_.controller())) return;
   step.Send(place_.controller(),
             InputCredit{in.nspace, in.bytes, in.total, in.resend});
@@ -52,11 +55,11 @@ bool JobPart::TakesInput() const {
 // Input in flight to this node may be lost.
 void JobPart::RequestInput(const JobStep& step) const {
   const NodeId controller = place_.controller();
-  if (!TakesInput() || !input_taken_ || state_ == JobPartState::kPreparing ||
-      !step.tree.alive(controller)) {
+  if (!TakesInput() || !input_.taken() || place_.controls() ||
+      state_ == JobPartState::kPreparing || !step.tree.alive(controller)) {
     return;
   }
-  step.Send(controller, InputCredit{nspace(), 0, *input_taken_, true});
+  step.Send(controller, InputCredit{nspace(), 0, *input_.taken(), true});
 }
 
 void JobPart::PersistController(const JobStep& step) const {
@@ -84,7 +87,7 @@ void JobPart::RecoverLocal(const JobStep& step, const JobRecovered& in) {
     step.out.push_back(SetIncarnation{{nspace(), rank}, incarnation});
   }
   // Unknown until the shim reports it.
-  input_taken_.reset();
+  input_.Forget();
   if (in.started) {
     state_ = JobPartState::kStarting;
     start_.Answer(self_, {local_left_, {}});

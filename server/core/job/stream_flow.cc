@@ -90,4 +90,29 @@ uint64_t InputFlow::Advance(const std::vector<uint32_t>& takers) {
   return done - std::exchange(done_, done);
 }
 
+// ------------------------------------------------------------------ order ---
+
+void InputOrder::OnTaken(uint64_t total) {
+  taken_ = total;
+  had_ = std::max(had_.value_or(0), total);
+}
+
+void InputOrder::Forget() {
+  taken_.reset();
+  had_.reset();
+  requested_ = missed_ = false;
+}
+
+InputOrder::Verdict InputOrder::OnPiece(uint64_t size, uint64_t end) {
+  if (!had_ || end < size) return {};
+  if (end - size > *had_) {
+    missed_ = requested_;
+    return {false, !std::exchange(requested_, true)};
+  }
+  if (size > 0 && end <= *had_) return {};
+  had_ = std::max(*had_, end);
+  requested_ = std::exchange(missed_, false);
+  return {true, requested_};
+}
+
 }  // namespace canopy::core

@@ -90,6 +90,31 @@ class InputFlow {
   uint64_t done_ = 0;
 };
 
+// Input at an agent whose ranks take it. What is sent again comes to this agent
+// alone, and what follows down the tree, so the latter may come first: it would
+// leave a gap, and is requested again when the gap is filled.
+class InputOrder {
+ public:
+  // What the local ranks have taken; none: not known.
+  const std::optional<uint64_t>& taken() const { return taken_; }
+  void OnTaken(uint64_t total);
+  // Not known until the next OnTaken, as a predecessor had it.
+  void Forget();
+
+  struct Verdict {
+    bool passes = true;
+    bool requests = false;  // all after what was taken, once more
+  };
+  // A piece that ends at `end` of the input (0: not known), or its end.
+  Verdict OnPiece(uint64_t size, uint64_t end);
+
+ private:
+  std::optional<uint64_t> taken_ = 0;
+  std::optional<uint64_t> had_ = 0;  // without a gap
+  bool requested_ = false;
+  bool missed_ = false;  // more, since it was requested
+};
+
 }  // namespace canopy::core
 
 #endif  // CANOPY_SERVER_CORE_JOB_STREAM_FLOW_H_

@@ -87,5 +87,37 @@ TEST(InputFlowTest, TotalsWaitForThePosition) {
   EXPECT_EQ(flow.Advance({0}), 20u);
 }
 
+TEST(InputOrderTest, APieceThatComesTooEarlyIsRequestedAgain) {
+  InputOrder order;
+  EXPECT_TRUE(order.OnPiece(4, 4).passes);
+  const InputOrder::Verdict early = order.OnPiece(4, 12);
+  EXPECT_FALSE(early.passes);
+  EXPECT_TRUE(early.requests);
+  EXPECT_TRUE(order.OnPiece(4, 4).passes) << "once more";
+  EXPECT_FALSE(order.OnPiece(4, 8).requests) << "what was requested has all";
+  EXPECT_TRUE(order.OnPiece(4, 12).passes);
+}
+
+// The second one may have been sent after the answer to the request.
+TEST(InputOrderTest, TwoPiecesThatComeTooEarlyAreTwoRequests) {
+  InputOrder order;
+  EXPECT_TRUE(order.OnPiece(4, 8).requests);
+  EXPECT_FALSE(order.OnPiece(0, 8).requests);
+  EXPECT_TRUE(order.OnPiece(4, 4).requests);
+  EXPECT_FALSE(order.OnPiece(4, 8).requests);
+  EXPECT_TRUE(order.OnPiece(0, 8).passes);
+}
+
+TEST(InputOrderTest, PositionsMayBeUnknown) {
+  InputOrder order;
+  EXPECT_TRUE(order.OnPiece(4, 0).passes);
+  order.Forget();
+  EXPECT_FALSE(order.taken());
+  EXPECT_TRUE(order.OnPiece(4, 100).passes);
+  order.OnTaken(100);
+  EXPECT_EQ(order.taken(), 100u);
+  EXPECT_FALSE(order.OnPiece(4, 108).passes);
+}
+
 }  // namespace
 }  // namespace canopy::core

@@ -15,7 +15,7 @@ constexpr TimeNs kDrainIdle = 3'000'000'000;
 
 }  // namespace
 
-JobStreams::JobStreams(const JobPart& part, const JobProgress& progress)
+JobStreams::JobStreams(JobPart& part, const JobProgress& progress)
     : part_(part),
       progress_(progress),
       output_(*part.spec()),

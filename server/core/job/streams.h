@@ -21,7 +21,7 @@ namespace canopy::core {
 class JobStreams {
  public:
   // `part`, the controller's, and `progress` outlive it.
-  JobStreams(const JobPart& part, const JobProgress& progress);
+  JobStreams(JobPart& part, const JobProgress& progress);
 
   // The launcher acknowledges output: AllDelivered waits for that.
   void set_acknowledges(bool acknowledges) { acknowledges_ = acknowledges; }
@@ -62,7 +62,7 @@ class JobStreams {
   void ResendInput(const JobStep& step, uint32_t node, uint64_t from) const;
   void ReportTaken(const JobStep& step, uint64_t bytes);
 
-  const JobPart& part_;
+  JobPart& part_;
   const JobProgress& progress_;
   OutputFlow output_;
   InputFlow input_;

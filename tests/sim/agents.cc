@@ -111,6 +111,10 @@ void Agents::Step(NodeId node, Input input) {
   if (settings_.options.one_release_a_step) CheckOrder(actions);
   if (settings_.hooks.on_actions) settings_.hooks.on_actions(node, actions);
   for (Action& action : actions) {
+    const auto* kill = std::get_if<KillLocal>(&action);
+    if (kill != nullptr && kill->ranks.empty()) {
+      oracle_.OnKill(node, kill->nspace);
+    }
     std::visit([&](auto& a) { Execute(node, a); }, action);
   }
   if (settings_.hooks.after_step) settings_.hooks.after_step();

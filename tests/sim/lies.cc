@@ -81,8 +81,9 @@ class Liar {
     in.targets = {{lie_.process.nspace, kNobody}};
     Call(std::move(in));
     if (!lie_.agent || *lie_.agent == lie_.controller || o_.number == 0) return;
-    // Who controls another job may not be known there.
-    Say(lie_.caller, AbortReply{o_.proc, o_.number, o_.proc.nspace, kSuccess});
+    for (const std::string& nspace : lie_.known) {
+      Say(lie_.caller, AbortReply{o_.proc, o_.number, nspace, kSuccess});
+    }
   }
 
  private:

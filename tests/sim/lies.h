@@ -3,6 +3,8 @@
 #define CANOPY_TESTS_SIM_LIES_H_
 
 #include <optional>
+#include <set>
+#include <string>
 #include <vector>
 
 #include "common/ids.h"
@@ -19,6 +21,8 @@ struct Lie {
   ProcId process;               // a connected one, in another part
   NodeId caller = kNoNode;      // the agent of the operation's caller
   NodeId controller = kNoNode;  // of the caller's job
+  // Jobs that the caller's agent takes part in, and whose controller it knows.
+  std::set<std::string> known;
 };
 
 // Has its agents get what must have no effect: answers from those who were not

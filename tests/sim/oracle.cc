@@ -121,7 +121,9 @@ void Oracle::CheckSuccess(NodeId node, const Arrival& arrival) {
             ToString(arrival.proc));
     return;
   }
-  if (!one.all_collect) return;
+  // Agents on the way may have dropped the job that is ended.
+  const bool ends = killed_.contains({node, arrival.proc.nspace});
+  if (!one.all_collect || ends) return;
   const size_t stride = 1 + group.members.size() / kMaxLookedAt;
   for (size_t i = arrival.proc.rank % stride; i < group.members.size();
        i += stride) {

@@ -42,6 +42,10 @@ class Oracle {
   // A node's shared memory is gone.
   void OnNodeReset(NodeId node);
   void OnDrop(NodeId node, const std::string& nspace);
+  // The job's processes on the node are being ended.
+  void OnKill(NodeId node, const std::string& nspace) {
+    killed_.emplace(node, nspace);
+  }
 
   void OnCommit(const ProcId& proc, core::Scope scope, const std::string& key,
                 const std::string& value);
@@ -131,6 +135,7 @@ class Oracle {
   std::map<Key, Group> groups_;
   std::map<core::RequestId, Arrival> arrivals_;
   std::map<std::pair<NodeId, ProcId>, Shown> shown_;
+  std::set<std::pair<NodeId, std::string>> killed_;
   struct Published {
     std::set<ProcId> callers;
     bool once = false;

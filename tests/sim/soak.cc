@@ -121,7 +121,8 @@ void Soak::PlanJobs() {
     if (OneIn(2)) std::ranges::sort(ranks);
     const std::string nspace = "job" + std::to_string(i);
     job->spec = MakeJob(nspace, ranks);
-    job->spec.uid = kUser + static_cast<uint32_t>(OneIn(4) ? i : 0);
+    const uint64_t others = Aims(Engine::kAbort) ? 2 : 4;
+    job->spec.uid = kUser + static_cast<uint32_t>(OneIn(others) ? i : 0);
     job->strict = OneIn(2);
     job->script = MakeScript(rng_, nspace, static_cast<Rank>(ranks.size()));
     if (with_input_) PlanInput(*job);
@@ -211,10 +212,8 @@ void Soak::OnAnswer(RequestId request) {
   const int status = cluster_.clients().StatusOf(request);
   const std::string& operation = actor.operation;
   CheckAnswer(proc, actor, request);
-  // A node on which it was to start something may be lost.
-  const bool foreign =
-      operation.starts_with("foreign") || (any_fault_ && operation == "spawn");
-  if (status == actor.expected || foreign || IsDissolved(actor)) return;
+  const std::set<int> expected = ExpectedOf(actor);
+  if (expected.empty() || expected.contains(status)) return;
   if (!IsHarmed(*actor.job)) {
     Error(ToString(proc) + ": " + operation + " ended with " +
           std::to_string(status) + " although nothing has happened to its job");
@@ -222,16 +221,6 @@ void Soak::OnAnswer(RequestId request) {
   if (!actor.job->strict) return;
   actor.next = SIZE_MAX;
   actor.job->harmed = true;
-}
-
-// The others have been released and have left, before this one was.
-bool Soak::IsDissolved(const Actor& actor) {
-  return actor.operation.starts_with("disconnect") &&
-         std::ranges::any_of(actor.job->partners, [&](const PlannedJob* job) {
-           return std::ranges::none_of(actors_, [&](const auto& other) {
-             return other.second.job == job;
-           });
-         });
 }
 
 // A while between two operations is one in which faults may meet what the first
@@ -292,7 +281,7 @@ void Soak::Begin(const ProcId& proc, Actor& actor, const Op& op) {
   const std::string number = std::to_string(op.number);
   const Rank ranks = static_cast<Rank>(actor.job->spec.procs.size());
   actor.operation.clear();
-  actor.expected = kSuccess;
+  actor.expected = {kSuccess};
   switch (op.kind) {
     case Op::Kind::kCommit: {
       const std::string value = ToString(proc) + "." + number;
@@ -342,7 +331,8 @@ void Soak::Begin(const ProcId& proc, Actor& actor, const Op& op) {
     case Op::Kind::kForeign: {
       const PlannedJob& other = *jobs_[op.number % jobs_.size()];
       const ProcId target = {other.spec.nspace, 0};
-      actor.operation = "foreign get of " + ToString(target);
+      actor.operation = "get of " + ToString(target);
+      actor.expected.clear();
       actor.waiting = BeginGet(proc, target, "k0", 300);
       return;
     }
@@ -357,20 +347,9 @@ RequestId Soak::BeginSpawn(const ProcId& proc) {
   return cluster_.clients().Spawn(proc, SpawnCallFor(agents));
 }
 
-// Those that have not been launched are not there, and those of another user
-// are none of its business; the others end, with their jobs.
+// The targets' jobs end, but for those of another user.
 void Soak::BeginAbort(const ProcId& proc, Actor& actor, const Op& op) {
   actor.operation = "abort";
-  // A successor does not know of jobs that were over before.
-  if (options_.restarts) actor.operation = "foreign abort";
-  for (const auto& job : jobs_) {
-    if (std::ranges::count(op.some, job->spec.nspace, &ProcId::nspace) == 0) {
-      continue;
-    }
-    if (!job->launched || job->spec.uid != actor.job->spec.uid) {
-      actor.operation = "foreign abort";
-    }
-  }
   for (const auto& job : jobs_) {
     if (job->spec.uid == actor.job->spec.uid &&
         std::ranges::count(op.some, job->spec.nspace, &ProcId::nspace) > 0) {

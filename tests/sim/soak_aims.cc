@@ -14,6 +14,7 @@ namespace {
 
 constexpr uint64_t kMaxEvents = 4;  // between the aim and the strike
 constexpr TimeNs kLate = 30 * kMs;
+constexpr uint64_t kMaxLies = 8;
 
 template <typename Set>
 auto OneOf(const Set& set, uint64_t random) {
@@ -100,12 +101,16 @@ void Soak::TakeAim() {
   if (aims_.empty()) return;
   for (const Operations::Number number : touched) {
     const Operation* o = aimed_ ? nullptr : operations_.Find(number);
-    if (o == nullptr || OneIn(3)) continue;
+    if (o == nullptr) continue;
     const Phase phase = operations_.PhaseOf(*o);
+    // What is short may be over soon.
+    const bool is_short = IsShort(phase);
+    if (!is_short && OneIn(3)) continue;
     const auto aim = std::ranges::find_if(aims_, [&](const Cell& cell) {
       return cell.phase == phase && !IsOfMessages(cell.fault);
     });
-    if (aim != aims_.end()) aimed_ = {number, *aim, Random(kMaxEvents)};
+    if (aim == aims_.end()) continue;
+    aimed_ = {number, *aim, is_short ? 0 : Random(kMaxEvents)};
   }
   if (!aimed_ || aimed_->events-- > 0) return;
   const Aimed aimed = *aimed_;
@@ -167,22 +172,45 @@ bool Soak::StrikeNode(Fault fault, const Operation& o) {
   return true;
 }
 
+// And about others of its kind: most lies are about what nobody asks for again.
 bool Soak::LieAbout(const Operation& o) {
   std::vector<ProcId> liars;
   for (const auto& [proc, actor] : actors_) {
     if (actor.connected && !actor.stopped) liars.push_back(proc);
   }
   if (liars.empty()) return false;
-  Lie lie{o, {}, OneOf(liars, rng_()), cluster_.NodeOf(o.proc), kNoNode};
+  uint64_t left = kMaxLies;
+  const auto tell = [&](const Operation& about) {
+    --left;
+    TellLie(about, OneOf(liars, rng_()));
+  };
+  tell(o);
+  operations_.ForEach([&](const Operation& other) {
+    if (&other != &o && other.kind == o.kind && left > 0) tell(other);
+  });
+  // Before anything else happens, by which an agent that lies may come to be
+  // one that is asked.
+  while (cluster_.RunNext(cluster_.now())) continue;
+  return true;
+}
+
+void Soak::TellLie(const Operation& o, const ProcId& liar) {
+  Lie lie{o, {}, liar, cluster_.NodeOf(o.proc), kNoNode, {}};
   for (const auto& job : jobs_) {
     if (job->spec.nspace == o.proc.nspace) lie.controller = job->controller;
+    const bool known = std::ranges::any_of(
+        job->spec.nodes,
+        [&](const JobNode& node) { return node.agent == lie.caller; });
+    if (known) lie.known.insert(job->spec.nspace);
   }
   const NodeId agent = RandomNode(true);
-  if (agent != kNoNode && !o.nodes.contains(agent)) lie.agent = agent;
+  const bool takes_part = o.nodes.contains(agent);
+  if (agent != kNoNode && !takes_part && agent != cluster_.members().root()) {
+    lie.agent = agent;
+  }
   Note("a lie of " + ToString(lie.process));
   Hit(o, Fault::kLie);
   Tell(lie, &cluster_);
-  return true;
 }
 
 }  // namespace canopy::sim

@@ -103,6 +103,55 @@ void Soak::CheckEnd() {
   for (const std::string& error : cluster_.errors()) Error(error);
 }
 
+// Everybody has left it.
+bool Soak::IsOver(const PlannedJob& job) const {
+  return job.launched && std::ranges::none_of(actors_, [&](const auto& actor) {
+           return actor.second.job == &job;
+         });
+}
+
+// Statuses that the answer may have if nothing has happened to the job; empty:
+// any.
+std::set<int> Soak::ExpectedOf(const Actor& actor) const {
+  const std::string& operation = actor.operation;
+  // A node on which it was to start something may be lost.
+  if (any_fault_ && operation == "spawn") return {};
+  if (operation == "abort") return StatusesOfAbort(actor);
+  std::set<int> out = actor.expected;
+  // The others were released and have left, and its agent has dropped their job
+  // before it was told.
+  const bool dissolved =
+      operation.starts_with("disconnect") &&
+      std::ranges::any_of(actor.job->partners,
+                          [&](const PlannedJob* job) { return IsOver(*job); });
+  if (dissolved) out.insert({kErrJobTerminated, kErrNotFound});
+  return out;
+}
+
+// One target that cannot be aborted is enough for an error.
+std::set<int> Soak::StatusesOfAbort(const Actor& actor) const {
+  std::set<int> out;
+  bool may_succeed = true;
+  for (const auto& job : jobs_) {
+    const std::string& nspace = job->spec.nspace;
+    if (std::ranges::count(actor.targets, nspace, &ProcId::nspace) == 0) {
+      continue;
+    }
+    const bool foreign = job->spec.uid != actor.job->spec.uid;
+    const bool gone = !job->launched || IsOver(*job);
+    if (foreign) out.insert(kErrParamValueNotSupported);
+    // A successor does not know of jobs that were over before.
+    if (!job->launched || (gone && (foreign || options_.restarts))) {
+      out.insert(kErrNotFound);
+    }
+    may_succeed &= job->launched && (!foreign || gone);
+    // What an agent that is lost has controlled is ended and forgotten.
+    if (any_fault_ && foreign) out.insert({kSuccess, kErrNotFound});
+  }
+  if (may_succeed) out.insert(kSuccess);
+  return out;
+}
+
 // Of an answer that has just come.
 void Soak::CheckAnswer(const ProcId& proc, const Actor& actor,
                        RequestId request) {

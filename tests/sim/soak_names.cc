@@ -48,11 +48,11 @@ void Soak::BeginName(const ProcId& proc, Actor& actor,
         actor.waiting = clients.Publish(proc, once, true);
         return;
       }
-      actor.operation = "foreign name " + number;
+      actor.expected = {kSuccess, kErrNotFound};
       actor.waiting = clients.Lookup(proc, {once});
       return;
     case 4:
-      actor.expected = kErrDuplicateKey;
+      actor.expected = {kErrDuplicateKey};
       actor.waiting = clients.Publish(proc, own, false);
       return;
     case 5:
@@ -62,26 +62,30 @@ void Soak::BeginName(const ProcId& proc, Actor& actor,
       actor.waiting = clients.Unpublish(proc, own + "u");
       return;
     case 7:
-      actor.expected = kErrNotFound;
+      actor.expected = {kErrNotFound};
       actor.waiting = clients.Lookup(proc, {own + "u"});
       return;
     case 8:
-      actor.operation = "foreign contest";
+      actor.expected = {kSuccess, kErrDuplicateKey};
       actor.waiting = clients.Publish(proc, contest, false);
       return;
     case 9:
       // Gets the one and waits in vain for the other: the one is given back.
-      actor.expected = proc.rank % 4 == 1 ? kErrTimeout : kSuccess;
+      actor.expected = {proc.rank % 4 == 1 ? kErrTimeout : kSuccess};
       actor.waiting = proc.rank % 4 == 1
                           ? clients.Lookup(proc, {once, "never"}, kGreed)
                           : clients.Lookup(proc, {contest}, kNamePatience);
       return;
     default:
-      actor.operation = "foreign";
-      actor.waiting = proc.rank == ranks - 1
-                          ? clients.Lookup(proc, {once}, kLastPatience)
-                          : clients.Lookup(proc, {jobs_.back()->spec.nspace +
-                                                  ".0." + number});
+      if (proc.rank == ranks - 1) {
+        actor.expected = {kSuccess, kErrTimeout};
+        actor.waiting = clients.Lookup(proc, {once}, kLastPatience);
+        return;
+      }
+      // Of a job that may be over, or of another user.
+      actor.expected = {kSuccess, kErrNotFound, kErrNoPermissions};
+      actor.waiting =
+          clients.Lookup(proc, {jobs_.back()->spec.nspace + ".0." + number});
   }
 }
 

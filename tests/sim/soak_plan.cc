@@ -56,16 +56,24 @@ namespace {
 
 constexpr size_t kNumAims = 6;
 
-// Few operations are in it when an aim is taken.
-bool IsShort(Phase phase) {
-  switch (phase) {
+// Cells that few seeds have, as many operations do not live to see the phase:
+// half of the seeds have no others.
+bool IsRare(const Cell& cell) {
+  switch (cell.phase) {
     case Phase::kConnected:
-    case Phase::kPublishPulling:
-    case Phase::kLookupPulling:
-    case Phase::kLookupClaiming:
-    case Phase::kUnpublishRemoving:
-    case Phase::kAbortEnding:
+    case Phase::kDisconnectGathering:
+    case Phase::kDisconnectReporting:
+    case Phase::kDisconnectReleasing:
+    case Phase::kAbortAnswering:
       return true;
+    case Phase::kAbortEnding:
+    case Phase::kSpawnAnswering:
+    case Phase::kLookupPulling:
+      return NeedsRestarts(cell.fault);
+    case Phase::kPublished:
+    case Phase::kLookupEnding:
+    case Phase::kLookupWaiting:
+      return cell.fault == Fault::kLate;
     default:
       return false;
   }
@@ -131,6 +139,24 @@ void AddAborts(std::mt19937_64& rng,
   script.insert(script.begin() + at, {Op::Kind::kAbort, 0, some});
 }
 
+bool IsShort(Phase phase) {
+  switch (phase) {
+    case Phase::kSpawnAnswering:
+    case Phase::kConnected:
+    case Phase::kDisconnectReporting:
+    case Phase::kDisconnectReleasing:
+    case Phase::kPublishPulling:
+    case Phase::kLookupPulling:
+    case Phase::kLookupClaiming:
+    case Phase::kUnpublishRemoving:
+    case Phase::kAbortEnding:
+    case Phase::kAbortAnswering:
+      return true;
+    default:
+      return false;
+  }
+}
+
 Engine EngineOf(Phase phase) {
   size_t engine = 0;
   while (engine + 1 < std::size(kFirstPhases) &&
@@ -147,6 +173,8 @@ std::vector<Cell> MakeAims(std::mt19937_64& rng, bool restarts, bool rejoins) {
       Engine::kConnect, Engine::kConnect, Engine::kConnect, Engine::kNames,
       Engine::kNames,   Engine::kNames,   Engine::kAbort,   Engine::kAbort};
   const Engine engine = kEngines[rng() % std::size(kEngines)];
+  const bool has_rare = restarts || engine != Engine::kSpawn;
+  const bool only_rare = has_rare && rng() % 2 == 0;
   std::vector<Cell> aims;
   while (aims.size() < kNumAims) {
     const Cell cell{static_cast<Phase>(rng() % kNumPhases),
@@ -157,7 +185,8 @@ std::vector<Cell> MakeAims(std::mt19937_64& rng, bool restarts, bool rejoins) {
         (rejoins || cell.fault != Fault::kLinkLost);
     // What only these seeds can have comes first; and so do short phases.
     const bool rare = !restarts || NeedsRestarts(cell.fault) || rng() % 4 == 0;
-    const bool wanted = IsShort(cell.phase) || rng() % 3 == 0;
+    const bool wanted =
+        only_rare ? IsRare(cell) : IsShort(cell.phase) || rng() % 3 == 0;
     if (EngineOf(cell.phase) == engine && possible && rare && wanted) {
       aims.push_back(cell);
     }

@@ -71,6 +71,8 @@ std::string ContestKey(const std::string& nspace, const std::string& number);
 // Engines, as rows of the matrix.
 enum class Engine : uint8_t { kSpawn, kConnect, kNames, kAbort };
 Engine EngineOf(Phase phase);
+// Few operations are in it when an aim is taken.
+bool IsShort(Phase phase);
 // Cells of one engine that a run is to have.
 std::vector<Cell> MakeAims(std::mt19937_64& rng, bool restarts, bool rejoins);
 

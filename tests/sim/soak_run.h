@@ -9,6 +9,7 @@
 #include <memory>
 #include <optional>
 #include <random>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -23,12 +24,13 @@ namespace canopy::sim {
 
 struct Actor {
   PlannedJob* job = nullptr;
-  size_t next = 0;              // in the script
-  RequestId waiting = 0;        // for this answer
-  std::string operation;        // what it waits in
-  uint32_t next_get = 0;        // peer
-  uint32_t next_name = 0;       // step of kNames
-  int expected = 0;             // status of what it waits for
+  size_t next = 0;         // in the script
+  RequestId waiting = 0;   // for this answer
+  std::string operation;   // what it waits in
+  uint32_t next_get = 0;   // peer
+  uint32_t next_name = 0;  // step of kNames
+  // Statuses that what it waits for may have; empty: any.
+  std::set<int> expected;
   bool disconnects = false;     // it has connected, in this operation
   std::vector<ProcId> targets;  // of its abort
   bool stopped = false;
@@ -67,7 +69,8 @@ class Soak {
 
   void OnStart(const ProcId& proc);
   void OnAnswer(RequestId request);
-  bool IsDissolved(const Actor& actor);
+  std::set<int> ExpectedOf(const Actor& actor) const;
+  bool IsOver(const PlannedJob& job) const;
   void GoOnLater(const ProcId& proc);
   void OnInputEnd(const ProcId& proc);
   static bool AwaitsInput(const ProcId& proc, const Actor& actor);
@@ -80,6 +83,7 @@ class Soak {
   // One step of kNames.
   void BeginName(const ProcId& proc, Actor& actor, const std::string& number);
   void BeginAbort(const ProcId& proc, Actor& actor, const Op& op);
+  std::set<int> StatusesOfAbort(const Actor& actor) const;
   void EndClosed();
   // Something has happened to it, or to one that it waits for.
   static bool IsHarmed(const PlannedJob& job);
@@ -96,6 +100,7 @@ class Soak {
   bool StrikeNode(Fault fault, const Operation& operation);
   bool StrikeProc(const Operation& operation);
   bool LieAbout(const Operation& operation);
+  void TellLie(const Operation& operation, const ProcId& liar);
 
   void Note(const std::string& fault);
   void RandomFault();

@@ -1,5 +1,6 @@
 #include "tests/sim/trace.h"
 
+#include <algorithm>
 #include <array>
 #include <cstdio>
 #include <string_view>
@@ -134,6 +135,24 @@ std::string Nodes(const T& contributions) {
   return out;
 }
 
+// Keys of the journal are bytes.
+std::string Printable(std::string text) {
+  std::ranges::replace_if(
+      text, [](unsigned char c) { return c < ' ' || c > '~'; }, '.');
+  return text;
+}
+
+const std::string& KeyOf(const std::string& key) { return key; }
+const std::string& KeyOf(const LookupKey& key) { return key.key; }
+
+std::string Shown(const PublicationId& id) {
+  return " " + ToString(id.publisher) + "/" + std::to_string(id.number);
+}
+
+std::string Shown(const Publication& p) {
+  return Shown(p.id) + " '" + p.key + "' version" + Number(p.version);
+}
+
 // What distinguishes a value from others of its kind.
 template <typename T>
 std::string Details(const T& v) {
@@ -156,7 +175,23 @@ std::string Details(const T& v) {
   if constexpr (requires { v.client; }) out += " client" + Number(v.client);
   if constexpr (requires { v.request; }) out += " request" + Number(v.request);
   if constexpr (requires { v.target.rank; }) out += " " + ToString(v.target);
-  if constexpr (requires { v.key; }) out += " key " + v.key;
+  if constexpr (requires { v.key; }) out += " key " + Printable(v.key);
+  if constexpr (requires { v.keys; }) {
+    for (const auto& key : v.keys) out += " key " + KeyOf(key);
+  }
+  if constexpr (requires { v.publication; }) out += Shown(v.publication);
+  if constexpr (requires { v.found; }) {
+    for (const Publication& p : v.found) out += " found" + Shown(p);
+    for (const LookupKey& key : v.missing) out += " missing " + key.key;
+  }
+  if constexpr (requires { v.id.publisher; }) out += Shown(v.id);
+  if constexpr (requires { v.reader; }) {
+    out += " by " + ToString(v.reader.proc) + Number(v.reader.request);
+  }
+  if constexpr (requires { v.kind; }) {
+    out += " kind" + Number(static_cast<uint64_t>(v.kind));
+  }
+  if constexpr (requires { v.end; }) out += " end" + Number(v.end);
   if constexpr (requires { v.contributions; }) {
     out += " parts" + Nodes(v.contributions);
   }

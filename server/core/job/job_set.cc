@@ -241,8 +241,9 @@ void JobSet::Drop(const JobStep& step, JobEntry& job) {
   const std::string nspace = job.part.nspace();
   job.part.Drop(step);
   if (job.part.has_local()) without_processes_.Add(nspace);
+  // Whoever was lost meanwhile is not waited for: its loss is known here.
   for (auto& [src, body] : job.deferred) {
-    released_.push_back({src, self_, std::move(body)});
+    if (tree_.alive(src)) released_.push_back({src, self_, std::move(body)});
   }
   table_.Remove(nspace);
   entries_.erase(nspace);

@@ -86,6 +86,20 @@ TEST_F(JobSetTest, ElseWhenItsProcessesHaveEnded) {
   EXPECT_EQ(released[0].src, 0u);
 }
 
+// A query to its sender would have no answer, and no later loss repeats it.
+TEST_F(JobSetTest, UnlessItsSenderIsLostMeanwhile) {
+  JobEntry& job = Run();
+  jobs_.Release(Step(), job);
+  job.deferred.emplace_back(0, JobPrepare{});
+  job.deferred.emplace_back(2, JobStart{"job"});
+  tree_.SetAlive(0, false);
+  jobs_.RecordExit(Step(), job, {0, 15});
+  jobs_.Advance(Step(), job);
+  const auto released = jobs_.TakeReleased();
+  ASSERT_EQ(released.size(), 1u);
+  EXPECT_EQ(released[0].src, 2u);
+}
+
 TEST_F(JobSetTest, ProcessesThatAreGoneAreNotStartedAgain) {
   jobs_.Release(Step(), Take());
   JobEntry& again = Take();

@@ -93,9 +93,17 @@ ProcessEnvironment::InheritedFd PmiEndpoint::FdForRank(
                                           ": " + std::strerror(errno));
     return {};
   }
-  AddConnection({job.job->nspace, rank}, job.job, UniqueFd(fds[0]));
-  persistence_.PersistSoon({job.job->nspace, rank});
+  const ProcId proc{job.job->nspace, rank};
+  EndFormer(proc);
+  AddConnection(proc, job.job, UniqueFd(fds[0]));
+  persistence_.PersistSoon(proc);
   return {fds[1], "PMI_FD"};
+}
+
+// What is persisted of the rank's last process is at the places of the next.
+void PmiEndpoint::EndFormer(const ProcId& proc) {
+  const auto* rank = jobs_.FindRank(proc);
+  if (rank != nullptr && rank->client != 0) connections_.Destroy(rank->client);
 }
 
 // ------------------------------------------------------------ connections ---

@@ -81,6 +81,7 @@ class PmiEndpoint : public ClientPort,
   void OnClosed(endpoint::Connection& connection) override;
 
   void Await(Connection& c, size_t wanted);
+  void EndFormer(const ProcId& proc);
   void Log(core::LogLine::Level level, std::string text);
   Connection& AddConnection(const ProcId& proc,
                             std::shared_ptr<const JobSpec> job, UniqueFd fd);

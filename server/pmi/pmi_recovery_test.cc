@@ -1,6 +1,7 @@
 #include <gtest/gtest.h>
 #include <sys/socket.h>
 
+#include <algorithm>
 #include <string>
 #include <vector>
 
@@ -15,6 +16,7 @@ constexpr char kInitAnswer[] =
     "cmd=response_to_init pmi_version=1 pmi_subversion=1 rc=0\n";
 constexpr core::RequestId kBarrier = 1;
 constexpr core::RequestId kFinalize = 2;
+constexpr core::RequestId kFirstChange = 16;
 
 class PmiRecoveryTest : public AgentTest {
  protected:
@@ -64,6 +66,29 @@ TEST_F(PmiRecoveryTest, APutThatWaitsIsCommittedAgain) {
   Kill();
   Restart();
   EXPECT_EQ(agent_->sink.All<core::Committed>().size(), 1u);
+}
+
+// The last process of the rank may have left its connection to a child.
+TEST_F(PmiRecoveryTest, TheNextProcessOfARankHasAStateOfItsOwn) {
+  Init();
+  Send("cmd=publish_name service=s port=p\n");
+  agent_->Reply(kFirstChange);
+  EXPECT_EQ(Receive(), "cmd=publish_result rc=0 msg=success info=ok\n");
+  UniqueFd former = std::move(client_);
+  client_.Reset(agent_->endpoint.FdForRank(agent_->prepare, 1).fd);
+  agent_->Settle();
+  EXPECT_EQ(agent_->sink.All<core::ClientGone>().size(), 1u);
+  former.Reset();
+  agent_->Settle();
+  EXPECT_EQ(std::ranges::count(fd_store_.released, "pmi1.rank.1"), 1)
+      << "that of the next one stays";
+  Init();
+  Kill();
+  Restart();
+  Send("cmd=publish_name service=s port=p\n");
+  const auto published = agent_->sink.All<core::PublishArrived>();
+  ASSERT_EQ(published.size(), 1u);
+  EXPECT_EQ(published[0].request, kFirstChange) << "as it has made none yet";
 }
 
 TEST_F(PmiRecoveryTest, WhoHasFinalizedHas) {

@@ -136,6 +136,7 @@ void SocketPersistence::PersistSockets(const std::string& nspace) {
     c->states = job->states;
     c->index = job->layout->numbers(c->proc.rank).local_rank;
     c->PersistState();
+    c->PersistChanges();
   }
   const bool held =
       options_->fd_store->HoldConnections(nspace, std::move(sockets));

@@ -29,6 +29,7 @@ class FdStorePort {
   virtual void HoldFile(const std::string& nspace, NamedFd file) = 0;
   // Connections of the job's processes, of which there may be many. False when
   // there is no room for all of them, or one is invalid: then none is stored.
+  // Names that were released before, and may still be stored, are free.
   virtual bool HoldConnections(const std::string& nspace,
                                std::vector<NamedFd> connections) = 0;
   // A name that is not stored is ignored.

@@ -347,6 +347,23 @@ TEST_F(RecoveryTest, ConnectionsComeBack) {
   EXPECT_GE(found[0].held.size(), static_cast<size_t>(kConnections - kEnded));
 }
 
+// A rank's next process has connections of the same name as its last.
+TEST_F(RecoveryTest, AReleasedNameMayBeUsedAgain) {
+  ASSERT_TRUE(Launch(Shell("echo ready; sleep 100")));
+  ASSERT_TRUE(WaitForOutput(0, "ready"));
+  int fds[2];
+  ASSERT_EQ(pipe2(fds, O_CLOEXEC), 0);
+  UniqueFd read_end(fds[0]);
+  ASSERT_TRUE(adapter_->HoldConnection("job", {"0", UniqueFd(fds[1])}));
+  adapter_->ReleaseConnection("job", "0", FdStorePort::Release::kBatched);
+  ASSERT_TRUE(adapter_->HoldConnection("job", {"0", std::move(read_end)}));
+  adapter_->ReleaseConnection("job", "1", FdStorePort::Release::kAtOnce);
+  RestartAgent();
+  const std::vector<RecoveredJob> found = Recover();
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_EQ(std::ranges::count(found[0].held, "0", &NamedFd::name), 1);
+}
+
 TEST_F(RecoveryTest, ANewerAgentTakesOver) {
   const auto job = Shell("echo ready; read line; echo got $line");
   ASSERT_TRUE(Launch(job));

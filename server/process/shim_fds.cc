@@ -49,13 +49,13 @@ bool ShimFds::HoldConnections(FrameChannel* channel, uint32_t version,
                               std::vector<NamedFd> connections) {
   const bool open = std::ranges::all_of(
       connections, [](const NamedFd& held) { return bool{held.fd}; });
-  if (version < 2 || !open ||
-      num_connections_ + connections.size() > MostConnections()) {
-    return false;
-  }
+  if (version < 2 || !open) return false;
+  // First, as their names may be used again.
+  SendReleases(channel);
+  if (num_connections_ + connections.size() > MostConnections()) return false;
   num_connections_ += connections.size();
   while (!connections.empty()) SendSome(channel, &connections);
-  SendReleases(channel);
+  channel->Flush();
   return true;
 }
 

@@ -20,7 +20,7 @@ class ShimFds {
   static void Hold(FrameChannel* channel, const std::string& name, UniqueFd fd);
 
   // `version`: the shim's. False when it cannot hold all of them: then it gets
-  // none.
+  // none. A name that was released before may be used again.
   bool HoldConnections(FrameChannel* channel, uint32_t version,
                        std::vector<NamedFd> connections);
   // Unless `at_once`: later, with others.

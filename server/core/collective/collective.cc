@@ -399,12 +399,13 @@ void Collectives::OnRankGone(TimeNs now, const ProcId& proc, Actions* actions) {
 }
 
 void Collectives::OnRankRestarted(const ProcId& proc) {
+  reattached_.erase(proc);
   for (auto& [id, series] : table_.all()) {
+    series.reattached.erase(proc);
     if (!series.members || !series.Includes(proc)) continue;
     const int index = series.members->LocalIndex(proc);
     if (index < 0) continue;
-    uint64_t& arrivals = series.arrivals[index];
-    while (series.IsOver(arrivals)) ++arrivals;
+    series.SkipOver(&series.arrivals[index]);
     series.PruneCompleted(jobs_);
   }
 }
@@ -463,10 +464,10 @@ void Collectives::OnReattached(TimeNs now, const ClientReattached& in,
   StepContext step{now, *actions};
   const ProcId* proc = jobs_.ProcOf(in.client);
   if (proc == nullptr) return;
-  reattached_.insert(*proc);
   // It has not counted what ended for the processes before it.
   const Job* job = jobs_.Find(proc->nspace);
   if (job != nullptr && job->ranks[proc->rank].incarnation > 0) return;
+  reattached_.insert(*proc);
   for (const CollectiveCount& count : in.counts) {
     CollectiveId id{count.op, count.participants, 0};
     if (!Canonicalise(proc->nspace, &id.participants).ok()) continue;

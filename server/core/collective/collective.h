@@ -137,7 +137,8 @@ class Collectives {
   SeriesTable table_;
   Connections connections_;
   CollectiveProgress progress_;
-  // Processes that were connected to the predecessor.
+  // Processes that were connected to the predecessor, and whose counts are
+  // those of their ranks: no other process preceded them.
   std::set<ProcId> reattached_;
   size_t num_deferred_ = 0;
   std::vector<std::string> wanted_;

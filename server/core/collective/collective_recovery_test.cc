@@ -46,6 +46,17 @@ class CollectiveRecoveryTest : public testing::Test {
     jobs_.Remove(nspace);
     collectives_.OnJobRemoved(nspace, &actions);
   }
+  void AddOther() {
+    Actions actions;
+    jobs_.Add(JobOn("other", {1}));
+    collectives_.OnJobAdded(0, "other", &actions);
+  }
+  // Its rank gets another process.
+  void Follow() {
+    jobs_.MarkRestarted("mine", 0, 1);
+    collectives_.OnRankRestarted({"mine", 0});
+    jobs_.Connect(kClient, {"mine", 0});
+  }
   void Reattach() {
     Actions actions;
     collectives_.OnReattached(0, {kClient, {}}, &actions);
@@ -124,6 +135,39 @@ TEST_F(CollectiveRecoveryTest, EachJobHasARecord) {
 
 TEST_F(CollectiveRecoveryTest, WhoWasNotConnectedComesToTheNextOne) {
   EXPECT_TRUE(Arrive(1).empty());
+}
+
+// It has not counted what its rank's first process took part in.
+TEST_F(CollectiveRecoveryTest, ASecondProcessComesToTheNextOne) {
+  jobs_.RecoverIncarnation("mine", 0, 1);
+  Reattach();
+  EXPECT_TRUE(Arrive(1).empty());
+}
+
+TEST_F(CollectiveRecoveryTest, SoDoesOneThatFollowsWhoHasReattached) {
+  Reattach();
+  Follow();
+  EXPECT_TRUE(Arrive(1).empty());
+}
+
+TEST_F(CollectiveRecoveryTest, AlsoWhenTheOthersAreKnown) {
+  AddOther();
+  Reattach();
+  Follow();
+  EXPECT_TRUE(Arrive(1).empty());
+}
+
+// A client may claim any count.
+TEST_F(CollectiveRecoveryTest, NobodyCountsAsFarAsAClientClaims) {
+  Actions actions;
+  jobs_.Add(JobOn("pair", {0, 0}));
+  jobs_.Connect(kClient + 1, {"pair", 0});
+  jobs_.Connect(kClient + 2, {"pair", 1});
+  collectives_.OnReattached(
+      0, {kClient + 1, {{CollectiveOp::kFence, {}, uint64_t{1} << 60}}},
+      &actions);
+  jobs_.MarkRestarted("pair", 1, 1);
+  collectives_.OnRankRestarted({"pair", 1});
 }
 
 }  // namespace

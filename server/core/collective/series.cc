@@ -11,6 +11,12 @@ bool Series::IsBlank() const {
          std::ranges::all_of(arrivals, none);
 }
 
+// `next` may be any number that a client has claimed: nobody counts up to it.
+void Series::SkipOver(uint64_t* arrivals) const {
+  *arrivals = std::max(*arrivals, next);
+  while (completed.contains(*arrivals)) ++*arrivals;
+}
+
 bool Series::Names(std::string_view nspace) const {
   const auto& procs = id.participants;
   const auto it = std::ranges::lower_bound(procs, nspace, {}, &ProcId::nspace);

@@ -108,6 +108,8 @@ struct Series {
   bool IsOver(uint64_t sequence) const {
     return sequence < next || completed.contains(sequence);
   }
+  // Takes a number of arrivals past what is over.
+  void SkipOver(uint64_t* arrivals) const;
   // Nothing has happened in it that anybody may refer to: without it, a later
   // arrival finds the same.
   bool IsBlank() const;

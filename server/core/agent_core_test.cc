@@ -11,6 +11,7 @@
 
 #include "common/status.h"
 #include "server/core/core_testing.h"
+#include "server/core/publish/publishing_testing.h"
 #include "server/core/why.h"
 
 namespace canopy::core {
@@ -280,6 +281,50 @@ TEST_F(RestartCoreTest, RequestsOfTheNextProcessAreOthers) {
   EXPECT_EQ(replies[0].request, 7u);
 }
 
+// The agent is restarted when the rank was, and the rank's process runs on.
+TEST(RestartRecovery, WhatTheNextProcessHasPublishedStays) {
+  CoreConfig config;
+  config.node_names = {"a"};
+  config.persists = true;
+  auto job = std::make_shared<JobSpec>(*JobOn("job", {0}));
+  job->max_restarts = 1;
+  JobRecovered recovered{job, true, {}, {}};
+  const auto step = [&](AgentCore& core, Input input) {
+    Actions actions = core.Step(0, std::move(input));
+    for (const PersistRecord& record : All<PersistRecord>(actions)) {
+      recovered.records.push_back({record.key, record.value});
+    }
+    for (const auto& state : All<PersistControlState>(actions)) {
+      recovered.control = state.state;
+    }
+    return actions;
+  };
+  AgentCore core(config);
+  step(core, LaunchRequested{job, true});
+  step(core, LocalPrepared{"job", 0, ""});
+  step(core, LocalStarted{"job", 1, 0, ""});
+  step(core, LocalExits{"job", {{0, 9}}});
+  step(core, ClientConnected{1, {"job", 0}});
+  const Bytes data =
+      Infos().Persist(Persistence::kProc).Text("key", "value").Take();
+  const auto replies = All<ReplyClient>(step(core, PublishArrived{1, 5, data}));
+  ASSERT_EQ(replies.size(), 1u);
+  ASSERT_EQ(replies[0].status, kSuccess);
+  recovered.incarnations = {{0, 1}};
+
+  AgentCore successor(config);
+  Actions actions = successor.Step(0, recovered);
+  ASSERT_EQ(All<SetIncarnation>(actions).size(), 1u);
+  EXPECT_EQ(All<SetIncarnation>(actions)[0].incarnation, 1u);
+  EXPECT_GE(successor.Count().publications, 1u);
+  // The call that has published it is still known.
+  successor.Step(0, ClientConnected{2, {"job", 0}});
+  const auto again =
+      All<ReplyClient>(successor.Step(0, PublishArrived{2, 5, data}));
+  ASSERT_EQ(again.size(), 1u);
+  EXPECT_EQ(again[0].status, kSuccess);
+}
+
 TEST_F(AgentCoreTest, AChildIsToldOfItsParentWhenThatIsOver) {
   auto child = std::make_shared<JobSpec>(*JobOn("child", {0}));
   child->parent = {"job", 0};
@@ -307,6 +352,15 @@ TEST_F(AgentCoreTest, AChildIsToldOfItsParentWhenThatIsOver) {
   EXPECT_EQ(std::get<RegisterJob>(known[0]).job->nspace, "job");
   EXPECT_EQ(std::get<ReplyClient>(known[1]).status, kSuccess);
   EXPECT_EQ(All<ReplyClient>(ask("of the parent"))[0].status, kErrNotFound);
+  // Of its processes nothing is known any more.
+  GetArrived pid;
+  pid.client = 5;
+  pid.request = 10;
+  pid.target = {"job", 0};
+  pid.key = "pmix.ppid";
+  const auto none = All<ReplyClient>(Step(pid));
+  ASSERT_EQ(none.size(), 1u);
+  EXPECT_EQ(none[0].status, kErrNotFound);
   Step(FinalizeArrived{5, 2});
   Step(LocalExits{"child", {{0, 0, false, true, true}}});
   Actions last;

@@ -91,7 +91,7 @@ LocalProcess* JobTable::ProcessOf(const ProcId& proc) {
 }
 
 void JobTable::NoteStarted(const ProcId& proc, int pid) {
-  if (LocalProcess* process = ProcessOf(proc)) process->pid = pid;
+  if (LocalProcess* process = ProcessOf(proc)) *process = {pid, std::nullopt};
 }
 
 void JobTable::NoteExit(const ProcId& proc, int exit_code) {
@@ -120,6 +120,12 @@ void JobTable::MarkRestarted(std::string_view nspace, Rank rank,
     for (const ClientId client : former.mapped()) clients_.erase(client);
   }
   changes_.restarted.push_back(std::move(proc));
+}
+
+void JobTable::RecoverIncarnation(std::string_view nspace, Rank rank,
+                                  uint32_t incarnation) {
+  RankState* state = FindRank({std::string(nspace), rank});
+  if (state != nullptr) state->incarnation = incarnation;
 }
 
 void JobTable::NoteGone(ProcId proc) {

@@ -117,8 +117,8 @@ class JobTable {
   // The namespace was known once and was removed, not long ago.
   bool WasRemoved(std::string_view nspace) const;
 
-  // The process of a local rank was started, and how it has ended. No effect
-  // for others.
+  // The process of a local rank was started, or (pid 0) another one is to be,
+  // and how it has ended. No effect for others.
   void NoteStarted(const ProcId& proc, int pid);
   void NoteExit(const ProcId& proc, int exit_code);
   // The job is over, but its children, some of whose ranks are here, may ask
@@ -133,6 +133,10 @@ class JobTable {
   // and whoever is connected as that rank is not any more. No effect when
   // unknown, or unless the number is greater.
   void MarkRestarted(std::string_view nspace, Rank rank, uint32_t incarnation);
+  // The process that a rank has under this agent's predecessor had so many
+  // before it: nothing that is known of the rank is of another process.
+  void RecoverIncarnation(std::string_view nspace, Rank rank,
+                          uint32_t incarnation);
   // It ended or will end after finalize, as reported by its own agent.
   void MarkFinalized(std::string_view nspace, Rank rank);
   // Emits RegisterJob, once, also of a former parent; no effect when unknown.

@@ -23,6 +23,7 @@ enum class JournalRecordType : uint8_t {
   kCommit,       // what a rank has committed for a key
   kPublication,  // what a rank has published
   kLookup,       // the answer to a lookup that ended publications
+  kKilled,       // which ranks were told to end
 };
 
 // A key that ends after its type: what identifies the record is appended.

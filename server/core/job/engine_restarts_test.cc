@@ -114,6 +114,42 @@ TEST(EngineRestarts, AnAbortOfSomeIsFinalForThem) {
   c.ExpectClean();
 }
 
+// The agent is killed before its ranks, of which a successor tells again.
+TEST(EngineRestarts, ASuccessorKnowsWhoIsToEnd) {
+  for (const bool all : {false, true}) {
+    Cluster c(2, 2);
+    c.engine(1).set_persists(true);
+    c.Launch(Restartable(2, 9));
+    c.Run();
+    c.node(1).auto_kill = false;
+    c.Do(0, [&](JobEngine& e, Actions* a) {
+      if (all) {
+        return e.OnKillRequested(c.now, {"job", kErrJobKilledByCmd, "x"}, a);
+      }
+      e.OnAbort(c.now, {{"job", 0}, 5, "", {{"job", 3}}}, a);
+    });
+    c.Run();
+    c.Restart(1);
+    EXPECT_EQ(c.Seen<KillLocal>(1).size(), 2u) << "again";
+    c.Exit(3, SIGTERM);
+    c.Run();
+    EXPECT_TRUE(c.Seen<RestartLocal>(1).empty()) << all;
+  }
+}
+
+// They may take another way when the tree has changed.
+TEST(EngineRestarts, AnEarlierRestartIsNoNews) {
+  Cluster c(2, 2);
+  c.Launch(Restartable(2, 9));
+  c.Run();
+  for (const uint32_t number : {2u, 1u}) {
+    c.Do(0, [&](JobEngine& e, Actions* a) {
+      e.OnPeer(c.now, {1, 0, RankRestarted{"job", 3, number}}, a);
+    });
+  }
+  EXPECT_EQ(c.Seen<SetIncarnation>(0).back().incarnation, 2u);
+}
+
 TEST(EngineRestarts, ASuccessorKnowsHowOftenARankWasRestarted) {
   Cluster c(3, 2);
   c.Launch(Restartable(3, 1));

@@ -55,6 +55,7 @@ class Cluster {
     std::shared_ptr<const JobSpec> job;
     bool started = false;
     Bytes control;  // kept last
+    std::map<std::string, Bytes> journal;
     std::vector<Rank> local;
     std::set<Rank> alive;
     std::map<Rank, uint32_t> incarnations;  // of those that were restarted
@@ -128,12 +129,15 @@ class Cluster {
         std::make_unique<JobEngine>(n, names_, *node.tree, *node.table);
     node.engine->set_began(now);
     if (node.job != nullptr) {
-      node.engine->set_persists(!node.control.empty());
+      node.engine->set_persists(!node.control.empty() || !node.journal.empty());
       Do(n, [&](JobEngine& e, Actions* a) {
         JobRecovered recovered;
         recovered.job = node.job;
         recovered.started = node.started;
         if (!node.control.empty()) recovered.control = node.control;
+        for (const auto& [key, value] : node.journal) {
+          recovered.records.push_back({key, value});
+        }
         recovered.incarnations = {node.incarnations.begin(),
                                   node.incarnations.end()};
         e.OnRecovered(now, recovered, a);
@@ -230,6 +234,8 @@ class Cluster {
     } else if (const auto* persisted =
                    std::get_if<PersistControlState>(&action)) {
       node.control = persisted->state;
+    } else if (const auto* record = std::get_if<PersistRecord>(&action)) {
+      node.journal[record->key] = record->value;
     } else if (std::holds_alternative<StartLocal>(action)) {
       node.started = true;
       if (!node.auto_start) return;

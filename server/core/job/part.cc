@@ -203,7 +203,8 @@ void JobPart::OnRankRestarted(const JobStep& step, NodeId src,
     return;
   }
   table_.MarkRestarted(nspace(), m.rank, m.incarnation);
-  step.out.push_back(SetIncarnation{{nspace(), m.rank}, m.incarnation});
+  const uint32_t now = table_.Find(nspace())->ranks[m.rank].incarnation;
+  step.out.push_back(SetIncarnation{{nspace(), m.rank}, now});
 }
 
 // To an agent that was started again, and has the job's processes.
@@ -254,9 +255,19 @@ void JobPart::Kill(const JobStep& step, const JobKill& kill) {
   if (!has_local() || state_ == JobPartState::kPreparing) return;
   std::vector<Rank> ranks = LocalOf(kill.ranks);
   if (ranks.empty()) return;
-  killed_.insert(ranks.begin(), ranks.end());
+  MarkKilled(step, ranks);
   if (kill.ranks.empty()) ranks.clear();
   KillLocalRanks(step, std::move(ranks));
+}
+
+// Before they are: a successor must not give other processes to them.
+void JobPart::MarkKilled(const JobStep& step, const std::vector<Rank>& ranks) {
+  const size_t before = killed_.size();
+  killed_.insert(ranks.begin(), ranks.end());
+  if (!persists_ || spec_->max_restarts == 0 || killed_.size() == before) {
+    return;
+  }
+  step.out.push_back(KilledRecord(nspace(), killed_));
 }
 
 void JobPart::KillLocalRanks(const JobStep& step,

@@ -143,6 +143,7 @@ class JobPart {
   JobPrepare PrepareMessage() const;
   void SyncChild(const JobStep& step, NodeId child) const;
   void SendRestarts(const JobStep& step, NodeId node) const;
+  void MarkKilled(const JobStep& step, const std::vector<Rank>& ranks);
   void KillLocalRanks(const JobStep& step, std::vector<Rank> ranks) const;
   void RecordLost();
   void ResendAnswers();
@@ -168,7 +169,7 @@ class JobPart {
   uint32_t local_left_ = 0;  // local ranks that have not ended
   InputOrder input_;
   std::optional<JobKill> kill_;  // of the whole job
-  std::set<Rank> killed_;        // some of its ranks here
+  std::set<Rank> killed_;        // ranks here that were told to end
 };
 
 }  // namespace canopy::core

@@ -83,7 +83,7 @@ void JobPart::RecoverLocal(const JobStep& step, const JobRecovered& in) {
   }
   prepare_.Answer(self_, {1, {}});
   for (const auto& [rank, incarnation] : in.incarnations) {
-    table_.MarkRestarted(nspace(), rank, incarnation);
+    table_.RecoverIncarnation(nspace(), rank, incarnation);
     step.out.push_back(SetIncarnation{{nspace(), rank}, incarnation});
   }
   // Unknown until the shim reports it.
@@ -94,7 +94,12 @@ void JobPart::RecoverLocal(const JobStep& step, const JobRecovered& in) {
   } else if (state_ != JobPartState::kPreparing) {
     StartLocalRanks(step);
   }
-  if (kill_ && in.started) KillLocalRanks(step, {});
+  killed_ = RecoverKilled(in.records);
+  if (!in.started) return;
+  if (kill_) return KillLocalRanks(step, {});
+  if (!killed_.empty()) {
+    KillLocalRanks(step, {killed_.begin(), killed_.end()});
+  }
 }
 
 }  // namespace canopy::core

@@ -99,6 +99,27 @@ PersistRecord ControllerRecord(const std::string& nspace, NodeId controller) {
           Bytes(value.Take())};
 }
 
+PersistRecord KilledRecord(const std::string& nspace,
+                           const std::set<Rank>& killed) {
+  WireWriter value;
+  value.Uint(killed.size());
+  for (const Rank rank : killed) value.Uint(rank);
+  return {nspace, BeginKey(JournalRecordType::kKilled).Take(),
+          Bytes(value.Take())};
+}
+
+std::set<Rank> RecoverKilled(const std::vector<PersistedRecord>& records) {
+  std::set<Rank> killed;
+  for (const PersistedRecord& record : records) {
+    const auto key = ParseKey(record.key);
+    if (!key || key->type != JournalRecordType::kKilled) continue;
+    WireReader in(record.value.view());
+    for (size_t left = in.Count(); left > 0; --left) killed.insert(in.Uint32());
+    if (!in.done()) return {};
+  }
+  return killed;
+}
+
 RecoveredRole ReadRole(TimeNs now, const JobRecovered& in, NodeId self,
                        NodeId root, uint32_t num_nodes) {
   RecoveredRole role{RecoveredController(in.records), RecordOf(now, in)};

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -53,6 +54,12 @@ class HeadPersistence {
 
 // The record of who controls a job, beside those of its ranks.
 PersistRecord ControllerRecord(const std::string& nspace, NodeId controller);
+
+// The record of local ranks that were told to end: a process that follows is
+// not to be.
+PersistRecord KilledRecord(const std::string& nspace,
+                           const std::set<Rank>& killed);
+std::set<Rank> RecoverKilled(const std::vector<PersistedRecord>& records);
 
 // Who this agent is to a job that it recovers.
 struct RecoveredRole {

@@ -70,7 +70,8 @@ class Publishing {
   void OnJobRemoved(TimeNs now, const std::string& nspace, Actions* actions);
   // It ended, or lost its connection.
   void OnRankGone(TimeNs now, const ProcId& proc, Actions* actions);
-  // Its process ended, and another follows.
+  // Its process ended, and another follows, which numbers its requests from the
+  // beginning.
   void OnRankRestarted(TimeNs now, const ProcId& proc, Actions* actions);
   void OnNodeLost(TimeNs now, NodeId node, Actions* actions);
   void OnNodeReturned(TimeNs now, Actions* actions);

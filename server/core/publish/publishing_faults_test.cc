@@ -127,6 +127,24 @@ TEST_F(PublishingFaultsTest, WhatHasOneReaderEndsWithItsNode) {
   EXPECT_EQ(agents_.Lookup(kB0, {key}).status, kErrNotFound);
 }
 
+// The next process of a rank numbers its requests from the beginning, too.
+TEST_F(PublishingFaultsTest, TheNextProcessGetsNoAnswersOfTheLast) {
+  const std::string key = KeyAt(2, 3);
+  ASSERT_EQ(agents_.Publish(kA0, Data(key, Persistence::kFirstRead)), kSuccess);
+  const RequestId first = agents_.BeginLookup(kB0, {key});
+  agents_.Run();
+  ASSERT_EQ(agents_.StatusOf(first), kSuccess);
+  for (const bool before : {true, false}) {
+    agents_.LoseAnswer(first);
+    if (before) agents_.NextProcess(kB0, 1);
+    agents_.Restart(agents_.NodeOf(kB0));
+    if (!before) agents_.NextProcess(kB0, 2);
+    agents_.BeginLookup(kB0, {key}, {}, first);
+    agents_.Run();
+    EXPECT_EQ(agents_.StatusOf(first), kErrNotFound) << before;
+  }
+}
+
 // Each of the two that have it is restarted, after the job is over.
 TEST_F(PublishingFaultsTest, WhatOutlivesItsJobSurvivesRestarts) {
   for (const NodeId owner : {0u, 2u}) {

@@ -193,6 +193,16 @@ class PublishingAgents {
     agents_[NodeOf(proc)]->jobs.Disconnect(ClientOf(proc));
     Run();
   }
+  // Another process of the rank, after `number` others.
+  void NextProcess(const ProcId& proc, uint32_t number) {
+    Agent& agent = *agents_[NodeOf(proc)];
+    agent.jobs.MarkRestarted(proc.nspace, proc.rank, number);
+    With(agent, [&](Publishing& p, Actions* out) {
+      p.OnRankRestarted(now_, proc, out);
+    });
+    agent.jobs.Connect(ClientOf(proc), proc);
+    Run();
+  }
   // It has not come to the process, which may repeat the call.
   void LoseAnswer(RequestId request) { replies_.erase(request); }
   int StatusOf(RequestId request) const {

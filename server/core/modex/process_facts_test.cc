@@ -43,6 +43,16 @@ TEST(ProcessFacts, AProcessFromItsStartToItsEnd) {
   EXPECT_EQ(DecideFact(job, 0, kPid), kSuccess);
 }
 
+TEST(ProcessFacts, TheNextProcessHasNotEnded) {
+  JobTable jobs(0);
+  const Job& job = *jobs.Add(JobOn("job", {0}));
+  jobs.NoteStarted({"job", 0}, 4711);
+  jobs.NoteExit({"job", 0}, 137);
+  jobs.NoteStarted({"job", 0}, 0);
+  EXPECT_EQ(DecideFact(job, 0, kExitCode), kErrNotFound);
+  EXPECT_FALSE(DecideFact(job, 0, kPid).has_value());
+}
+
 TEST(ProcessFacts, OneThatNeverStartedHasNone) {
   JobTable jobs(0);
   const Job& job = *jobs.Add(JobOn("job", {0}));

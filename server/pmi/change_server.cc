@@ -64,8 +64,7 @@ bool IsPort(const std::string& port) {
 }
 
 bool IsOtherJob(const Connection& c, const std::string& job) {
-  return !job.empty() && job.size() < kKvsNameMax && job != c.proc.nspace &&
-         std::ranges::none_of(job, [](char ch) { return ch >= 0 && ch < ' '; });
+  return IsJobName(job) && job != c.proc.nspace;
 }
 
 std::vector<ProcId> WithJob(const Connection& c, const std::string& job) {

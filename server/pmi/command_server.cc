@@ -205,6 +205,8 @@ void CommandServer::Commit(Connection& c, core::RequestId request,
 void CommandServer::HandleGet(Connection& c) {
   if (IsOwnJob(c)) return AnswerValue(c, key_values_.Find(c, c.request.key));
   if (!c.state.pmi2) return Refuse(c, PMI2_ERR_INVALID_ARG, "unknown_kvs");
+  if (!IsJobName(c.request.job))
+    return Refuse(c, PMI2_ERR_INVALID_ARG, "unknown_kvs");
   // Only the rank that has put it knows it for certain.
   if (!c.request.source || !IsKey(c.request.key)) return AnswerGet(c, kSuccess);
   Ask(c, c.request.key, {c.request.job, *c.request.source}, false);

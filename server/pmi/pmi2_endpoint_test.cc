@@ -153,6 +153,17 @@ TEST_F(Pmi2EndpointTest, GetsOfAnotherJob) {
   EXPECT_EQ(ReceiveMessage(), "cmd=kvs-get-response;rc=0;found=FALSE;");
 }
 
+// Another agent would take what asks for it as no message.
+TEST_F(Pmi2EndpointTest, GetsOfWhatIsNoJob) {
+  Init();
+  const std::string most(255, 'j');
+  EXPECT_EQ(Ask("cmd=kvs-get;jobid=" + most + "j;srcid=0;key=k;"),
+            "cmd=kvs-get-response;rc=3;errmsg=unknown_kvs;");
+  EXPECT_TRUE(agent_->sink.All<core::GetArrived>().empty());
+  EXPECT_EQ(Ask("cmd=kvs-get;jobid=" + most + ";srcid=0;key=k;"), "");
+  EXPECT_EQ(Only<core::GetArrived>().target.nspace, most);
+}
+
 TEST_F(Pmi2EndpointTest, AFenceCollectsData) {
   Init();
   EXPECT_EQ(Ask("cmd=kvs-fence;thrid=1;"), "");

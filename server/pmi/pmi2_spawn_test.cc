@@ -51,6 +51,15 @@ std::vector<std::string> Texts(char** texts) {
   return out;
 }
 
+// Each command has all pairs.
+TEST(Pmi2SpawnTest, ACallIsNotMuchLongerThanItsMessage) {
+  std::string message = "ncmds=1000;preputcount=1500;";
+  for (int i = 0; i < 1500; ++i) message += "ppkey=k;ppval=v;";
+  for (int i = 0; i < 1000; ++i) message += "subcmd=x;maxprocs=1;argc=0;";
+  ASSERT_LT(message.size(), kMaxMessage);
+  EXPECT_EQ(CodeOf(message), kErrOutOfResource);
+}
+
 TEST(Pmi2SpawnTest, CommandsWithArgumentsHintsAndPairs) {
   const auto encoded = SpawnCallOfPairs(
       *PairsIn("thrid=1;ncmds=2;preputcount=2;ppkey0=a b;ppval0=c;ppkey1=d;"

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -19,6 +20,9 @@ namespace canopy::pmi {
 inline constexpr size_t kKvsNameMax = 256;
 inline constexpr size_t kKeyMax = 256;
 inline constexpr size_t kValueMax = 1024;
+
+// That of some job, for all that is known: what is none is asked of nobody.
+bool IsJobName(std::string_view name);
 
 enum class Operation : uint8_t {
   kUnknown,

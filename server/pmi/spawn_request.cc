@@ -17,6 +17,10 @@ std::vector<char*> PointersTo(std::vector<std::string>& texts) {
   return out;
 }
 
+// As the core takes no longer ones. Each command has all pairs, so that a short
+// request could make a long call.
+constexpr size_t kMaxCall = 4 << 20;
+
 bool IsValid(const SpawnCommand& command) {
   return !command.argv.empty() && !command.argv[0].empty() &&
          command.maxprocs > 0;
@@ -51,7 +55,10 @@ Result<std::string> SpawnCallOf(SpawnRequest request) {
   Encoder encoder;
   encoder.PutSize(0);
   encoder.PutSize(apps.size());
-  for (const pmix_app_t& app : apps) encoder.PutElement(PMIX_APP, &app);
+  for (const pmix_app_t& app : apps) {
+    encoder.PutElement(PMIX_APP, &app);
+    if (encoder.size() > kMaxCall) return Status(kErrOutOfResource);
+  }
   if (!encoder.ok()) return encoder.status();
   return encoder.Take();
 }

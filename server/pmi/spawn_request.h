@@ -31,6 +31,7 @@ struct SpawnRequest {
 
 // What PMIx_Spawn gets: codec form, SIZE n, n INFO, SIZE m, m APP.
 // kErrBadParam: a command without a program or a number of processes.
+// kErrOutOfResource: it would be longer than any call may be.
 Result<std::string> SpawnCallOf(SpawnRequest request);
 
 }  // namespace canopy::pmi

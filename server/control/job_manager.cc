@@ -269,7 +269,7 @@ void JobManager::OnJobChanged(const core::JobChanged& change) {
   record.phase = change.phase;
   record.procs_ended = change.procs_ended;
   if (spawns_.OnJobChanged(change, record.job->procs.size())) {
-    record.connected = true;
+    OnSpawnStarted(&record);
   }
   notices_.OnJobChanged(change, &record);
   if (change.out_of_time && !std::exchange(record.out_of_time, true)) {
@@ -354,6 +354,14 @@ void JobManager::Conclude(FamilyEntry entry) {
     ended_[family.token] = {family.kept(), family.Conclusion()};
     AwaitLauncher(family.token);
   }
+}
+
+// A successor must not hold it against the time that it had to start.
+void JobManager::OnSpawnStarted(JobRecord* record) {
+  record->connected = true;
+  if (std::exchange(record->facts.start_deadline, 0) == 0) return;
+  if (families_.at(record->family).token.empty()) return;
+  persistence_->PersistFacts(record->job->nspace, record->facts);
 }
 
 // ----------------------------------------------------------------- streams ---

@@ -112,6 +112,7 @@ class JobManager : public JobObserver, public LauncherListener {
   void OnFailing(const core::JobChanged& change);
   void EndTogether(const JobSpec& failed, bool with_parent);
   void OnEnded(const core::JobChanged& change);
+  void OnSpawnStarted(JobRecord* record);
   void PersistEnd(Family* family, const JobRecord& record,
                   const v1::JobEnd& end, bool ran);
   void Conclude(FamilyEntry family);

@@ -13,6 +13,7 @@
 #include "common/codec/encoder.h"
 #include "common/event_loop.h"
 #include "common/status.h"
+#include "common/values/value.h"
 #include "pmix_common.h"
 #include "server/core/step/input.h"
 
@@ -70,6 +71,10 @@ class Records : public LaunchPersistence {
                         std::nullopt};
     return true;
   }
+  void PersistFacts(const std::string& nspace,
+                    const LaunchFacts& facts) override {
+    jobs.at(nspace).facts = facts;
+  }
   void PersistEnd(const std::string& nspace, const std::string& end) override {
     jobs.at(nspace).end = end;
   }
@@ -94,13 +99,19 @@ std::shared_ptr<JobSpec> Job(const std::string& nspace) {
   return job;
 }
 
-std::string CallBytes() {
+// With so many seconds to start in.
+std::string CallBytes(uint32_t timeout = 0) {
   char program[] = "program";
   pmix_app_t app = {};
   app.cmd = program;
   app.maxprocs = 2;
   Encoder out;
-  out.PutSize(0);
+  out.PutSize(timeout == 0 ? 0 : 1);
+  if (timeout != 0) {
+    out.PutString(PMIX_SPAWN_TIMEOUT);
+    out.PutUint32(0);
+    out.PutValue(Value::Uint32(timeout).raw());
+  }
   out.PutSize(1);
   out.PutElement(PMIX_APP, &app);
   return out.Take();
@@ -344,6 +355,16 @@ TEST_F(JobManagerTest, ASuccessorKnowsTheFamily) {
   Change("child1", JobPhase::kRunning, 2);
   Change("first", JobPhase::kEnding, 2, kErrJobNonZeroTerm, 4);
   EXPECT_EQ(Killed(), (std::set<std::string>{"child1", "child2"}));
+}
+
+TEST_F(JobManagerTest, WhatHasStartedHasNoTimeToStartUnderASuccessor) {
+  Launch();
+  manager_->OnSpawn({{"first", 1}, 5, Bytes(CallBytes(60))});
+  const PersistedJob& child = records_.jobs.at("child1");
+  EXPECT_GT(child.facts.start_deadline, EventLoop::Now());
+  Change("child1", JobPhase::kRunning, 2);
+  EXPECT_EQ(child.facts.start_deadline, 0);
+  EXPECT_EQ(child.facts.spawn_request, 5u);
 }
 
 TEST_F(JobManagerTest, ASuccessorEndsWhatEndsWithAFailedJob) {

@@ -26,7 +26,8 @@ struct LaunchFacts {
   std::optional<uint64_t> spawn_request;
   bool separate = false;  // it lives and dies without its parent
   uint32_t reports = 0;   // what is told of it: bits of spawn::Report
-  // When it is ended unless it has started, as EventLoop::Now(); 0: never.
+  // When it is ended unless it has started, as EventLoop::Now(); 0: never, or
+  // it has.
   int64_t start_deadline = 0;
 };
 
@@ -66,6 +67,9 @@ class LaunchPersistence {
   // persisted.
   virtual bool PersistLaunch(const JobSpec& job, const std::string& token,
                              const LaunchFacts& facts) = 0;
+  // In place of those of PersistLaunch.
+  virtual void PersistFacts(const std::string& nspace,
+                            const LaunchFacts& facts) = 0;
   // `end`: a JobEnd as bytes.
   virtual void PersistEnd(const std::string& nspace,
                           const std::string& end) = 0;

@@ -175,6 +175,12 @@ void PersistentState::Persist(const core::PersistControlState& record) {
   if (!status.ok()) Warn("job " + record.nspace + ": " + status.message());
 }
 
+void PersistentState::PersistFacts(const std::string& nspace,
+                                   const control::LaunchFacts& facts) {
+  const Status status = control_.Persist(nspace, kFacts, EncodeFacts(facts));
+  if (!status.ok()) Warn("job " + nspace + ": " + status.message());
+}
+
 void PersistentState::PersistEnd(const std::string& nspace,
                                  const std::string& end) {
   const Status status = control_.Persist(nspace, kEnd, end);

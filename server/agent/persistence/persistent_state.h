@@ -46,6 +46,8 @@ class PersistentState : public PersistencePort,
 
   bool PersistLaunch(const JobSpec& job, const std::string& token,
                      const control::LaunchFacts& facts) override;
+  void PersistFacts(const std::string& nspace,
+                    const control::LaunchFacts& facts) override;
   void PersistEnd(const std::string& nspace, const std::string& end) override;
   void DropControl(const std::string& nspace) override;
   // There will be no successor.

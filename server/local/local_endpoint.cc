@@ -262,6 +262,7 @@ void LocalEndpoint::AddJob(const core::RegisterJob& registration) {
 void LocalEndpoint::DropJob(const std::string& nspace) {
   jobs_.Drop(nspace);
   connections_.ForEach([&](Connection& c) {
+    c.segments.erase(nspace);
     if (c.identified && c.proc.nspace == nspace) {
       connections_.End(c, "its job is over");
     }

@@ -184,6 +184,23 @@ TEST_F(LocalEndpointTest, AJobThatWasSpawnedComesWithItsSegment) {
   EXPECT_FALSE(client->Next().has_value());
 }
 
+// A process may spawn for as long as it likes.
+TEST_F(LocalEndpointTest, NothingIsKeptOfAJobThatIsOver) {
+  auto client = Connected(0);
+  WireWriter call;
+  call.String("call");
+  for (const uint64_t tag : {2, 3}) {
+    client->Send(FrameType::kSpawn, tag, call.str());
+    Settle();
+    Reply(0, tag, 0, "child");
+    Settle();
+    const auto segment = client->Next();
+    EXPECT_EQ(segment->header.type, static_cast<uint16_t>(FrameType::kSegment));
+    EXPECT_EQ(PayloadOf(client->Next()), "child");
+    endpoint_->DropJob("child");
+  }
+}
+
 TEST_F(LocalEndpointTest, SpawnsThatArePendingAreBounded) {
   constexpr uint64_t kMost = 1 << 10;
   auto client = Connected(0);

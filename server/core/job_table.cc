@@ -150,6 +150,13 @@ void JobTable::Register(std::string_view nspace, Actions* actions) {
   actions->push_back(RegisterJob{it->second.spec, it->second.layout});
 }
 
+void JobTable::Unregister(std::string_view nspace) {
+  const auto it = jobs_.find(nspace);
+  if (it == jobs_.end() || !it->second.registered) return;
+  it->second.registered = false;
+  changes_.released.push_back(it->first);
+}
+
 void JobTable::MarkRegistered(std::string_view nspace) {
   const auto it = jobs_.find(nspace);
   if (it != jobs_.end()) it->second.registered = true;

@@ -91,7 +91,7 @@ struct JobChanges {
   std::vector<ProcId> gone;
   // Ranks whose processes were followed by others.
   std::vector<ProcId> restarted;
-  // Former parents that were registered, and whose data nobody wants any more.
+  // Jobs and former parents that are not registered any more.
   std::vector<std::string> released;
 
   bool empty() const {
@@ -143,6 +143,9 @@ class JobTable {
   void Register(std::string_view nspace, Actions* actions);
   // RegisterJob was emitted elsewhere.
   void MarkRegistered(std::string_view nspace);
+  // What local processes were given of it is given anew, if it is registered
+  // again. No effect when it is not registered.
+  void Unregister(std::string_view nspace);
   void MarkEnding(std::string_view nspace);
   void AddReader(std::string_view nspace, NodeId agent);
 

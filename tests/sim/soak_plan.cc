@@ -56,26 +56,47 @@ namespace {
 
 constexpr size_t kNumAims = 6;
 
-// Cells that few seeds have, as many operations do not live to see the phase:
-// half of the seeds have no others.
-bool IsRare(const Cell& cell) {
+constexpr uint64_t kMostRare = 8;
+
+// How much a cell is wanted, of kMostRare, by the half of the seeds that have
+// only rare ones: many operations do not live to see the phase, or are in it
+// for a moment.
+uint64_t Rarity(const Cell& cell) {
+  const bool again = NeedsRestarts(cell.fault);
+  const bool asked_again = cell.fault == Fault::kAskedAgain;
   switch (cell.phase) {
     case Phase::kConnected:
-    case Phase::kDisconnectGathering:
     case Phase::kDisconnectReporting:
     case Phase::kDisconnectReleasing:
-    case Phase::kAbortAnswering:
-      return true;
+      return again ? 8 : 3;
+    case Phase::kDisconnectGathering:
+      return again || asked_again ? 8 : 3;
     case Phase::kAbortEnding:
-    case Phase::kSpawnAnswering:
+    case Phase::kAbortAnswering:
+      return again ? 8 : 4;
     case Phase::kLookupPulling:
-      return NeedsRestarts(cell.fault);
-    case Phase::kPublished:
-    case Phase::kLookupEnding:
+      return again || asked_again ? 8 : 1;
+    case Phase::kSpawnRequested:
+    case Phase::kSpawnAnswering:
+      return again ? 8 : 0;
+    case Phase::kConnectResolving:
+      return again ? 4 : 0;
+    case Phase::kConnectReporting:
+    case Phase::kConnectReleasing:
+    case Phase::kLookupClaiming:
+    case Phase::kUnpublishRemoving:
     case Phase::kLookupWaiting:
-      return cell.fault == Fault::kLate;
+    case Phase::kLookupEnding:
+    case Phase::kAbortRequested:
+      return 2;
+    case Phase::kConnectGathering:
+      return cell.fault == Fault::kLate ? 2 : 0;
+    case Phase::kPublished:
+      return cell.fault == Fault::kLate ? 4 : 0;
+    case Phase::kLookupAsking:
+      return cell.fault == Fault::kLie || cell.fault == Fault::kLate ? 2 : 0;
     default:
-      return false;
+      return 0;
   }
 }
 
@@ -170,8 +191,9 @@ std::vector<Cell> MakeAims(std::mt19937_64& rng, bool restarts, bool rejoins) {
   // Names have most operations and take most time.
   constexpr Engine kEngines[] = {
       Engine::kSpawn,   Engine::kSpawn,   Engine::kSpawn,   Engine::kConnect,
-      Engine::kConnect, Engine::kConnect, Engine::kConnect, Engine::kNames,
-      Engine::kNames,   Engine::kNames,   Engine::kAbort,   Engine::kAbort};
+      Engine::kConnect, Engine::kConnect, Engine::kConnect, Engine::kConnect,
+      Engine::kNames,   Engine::kNames,   Engine::kNames,   Engine::kNames,
+      Engine::kAbort,   Engine::kAbort,   Engine::kAbort};
   const Engine engine = kEngines[rng() % std::size(kEngines)];
   const bool has_rare = restarts || engine != Engine::kSpawn;
   const bool only_rare = has_rare && rng() % 2 == 0;
@@ -184,9 +206,9 @@ std::vector<Cell> MakeAims(std::mt19937_64& rng, bool restarts, bool rejoins) {
         (restarts ? !NeedsLosses(cell.fault) : !NeedsRestarts(cell.fault)) &&
         (rejoins || cell.fault != Fault::kLinkLost);
     // What only these seeds can have comes first; and so do short phases.
-    const bool rare = !restarts || NeedsRestarts(cell.fault) || rng() % 4 == 0;
-    const bool wanted =
-        only_rare ? IsRare(cell) : IsShort(cell.phase) || rng() % 3 == 0;
+    const bool rare = !restarts || NeedsRestarts(cell.fault) || rng() % 10 == 0;
+    const bool wanted = only_rare ? rng() % kMostRare < Rarity(cell)
+                                  : IsShort(cell.phase) || rng() % 3 == 0;
     if (EngineOf(cell.phase) == engine && possible && rare && wanted) {
       aims.push_back(cell);
     }

@@ -71,8 +71,7 @@ bool JobMaps::Borrow(NodeId src, const std::string& nspace,
   return true;
 }
 
-void JobMaps::OnLent(NodeId src, const std::string& nspace,
-                     const Bytes& spec) {
+void JobMaps::OnLent(NodeId src, const std::string& nspace, const Bytes& spec) {
   if (jobs_.Find(nspace) == nullptr && Borrow(src, nspace, spec)) {
     asked_.erase(nspace);
   }
@@ -105,11 +104,9 @@ void JobMaps::Forget(const std::string& nspace) {
 void JobMaps::OnPrepare(const Bytes& bytes) {
   if (borrowed_.empty()) return;
   const Result<JobSpec> spec = DecodeJobSpec(bytes.view());
-  if (!spec.ok() || !borrowed_.contains(spec->nspace)) return;
-  const Job* job = jobs_.Find(spec->nspace);
-  // What waits for its collectives stays, unless its data is given out.
-  if (job == nullptr || job->registered) return Forget(spec->nspace);
-  borrowed_.erase(spec->nspace);
+  if (!spec.ok() || borrowed_.erase(spec->nspace) == 0) return;
+  // What its collectives and connections have come to stays.
+  jobs_.Unregister(spec->nspace);
 }
 
 void JobMaps::OnJobRemoved(const RemovedJob& job, Actions* actions) const {

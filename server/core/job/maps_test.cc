@@ -163,8 +163,11 @@ TEST_F(JobMapsTest, APartInTheJobEndsTheLoan) {
   // What local processes were given is given anew.
   maps_.OnReply(0, Reply(Ask("x"), "x"));
   jobs_.MarkRegistered("x");
+  (void)jobs_.TakeChanges();
   maps_.OnPrepare(spec);
-  EXPECT_EQ(jobs_.Find("x"), nullptr);
+  ASSERT_NE(jobs_.Find("x"), nullptr);
+  EXPECT_FALSE(jobs_.Find("x")->registered);
+  EXPECT_EQ(jobs_.TakeChanges().released, std::vector<std::string>{"x"});
 }
 
 TEST_F(JobMapsTest, LendsAndTellsTheReaders) {

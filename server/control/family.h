@@ -53,6 +53,8 @@ class Family {
   uint64_t launcher = 0;   // 0: none is here
   std::string token;       // of its launcher; empty: it cannot reattach
   bool abandoned = false;  // its launcher is gone, so that it is being ended
+  // While the launcher is to come back, as it takes their jobs' output.
+  std::vector<core::HostSpawn> held_spawns;
   // Input that was consumed; none: known to a predecessor only.
   std::optional<uint64_t> input_done = 0;
 

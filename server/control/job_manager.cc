@@ -177,6 +177,12 @@ void JobManager::SendMapped(Launcher* launcher, v1::RunEvent event) {
 // --------------------------------------------------------------- spawning ---
 
 void JobManager::OnSpawn(const core::HostSpawn& spawn) {
+  Family* const family = FamilyOf(spawn.proc.nspace);
+  if (family != nullptr && !family->token.empty() &&
+      LauncherOf(spawn.proc.nspace) == nullptr) {
+    family->held_spawns.push_back(spawn);
+    return;
+  }
   const Status status = Spawn(spawn);
   if (status.ok()) return;
   spawns_.Refuse(spawn, status);

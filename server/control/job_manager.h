@@ -95,6 +95,7 @@ class JobManager : public JobObserver, public LauncherListener {
   void Reattach(uint64_t id, Launcher* launcher, const v1::Reattach& reattach);
   void ReattachTo(uint64_t id, Launcher* launcher, FamilyEntry family,
                   const v1::Reattach& reattach);
+  void ReleaseSpawns(Family* family);
   void ReattachOutput(Launcher* launcher, const Family& family,
                       const std::string& nspace, const v1::Reattach& reattach);
   void Notice(const std::string& nspace, const std::string& text);

@@ -73,9 +73,18 @@ void JobManager::OnReattachTimeout(const std::string& token) {
     for (const std::string& job : family.jobs()) {
       sink_->OnInput(core::LauncherReattached{job, std::nullopt});
     }
+    for (const core::HostSpawn& spawn : std::exchange(family.held_spawns, {})) {
+      spawns_.Refuse(spawn, Status(kErrJobCanceled, "its job is being ended"));
+    }
     return Kill(family, {"", kErrJobKilledByCmd,
                          "the launcher did not come "
                          "back"});
+  }
+}
+
+void JobManager::ReleaseSpawns(Family* family) {
+  for (const core::HostSpawn& spawn : std::exchange(family->held_spawns, {})) {
+    OnSpawn(spawn);
   }
 }
 
@@ -144,6 +153,7 @@ void JobManager::ReattachTo(uint64_t id, Launcher* launcher, FamilyEntry entry,
   for (const std::string& job : family.jobs()) {
     ReattachOutput(launcher, family, job, reattach);
   }
+  ReleaseSpawns(&family);
   if (!reattach.has_kill()) return;
   core::KillRequested kill{"", kErrJobKilledByCmd, reattach.kill().reason(),
                            reattach.kill().immediately()};

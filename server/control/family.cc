@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "common/status.h"
-#include "server/core/step/control_actions.h"
 
 namespace canopy::control {
 namespace {

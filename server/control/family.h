@@ -15,6 +15,7 @@
 #include "common/job.h"
 #include "protos/control.pb.h"
 #include "server/control/job_record.h"
+#include "server/core/step/control_actions.h"
 
 namespace canopy::control {
 

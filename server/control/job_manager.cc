@@ -203,7 +203,8 @@ void JobManager::Notice(const std::string& nspace, const std::string& text) {
 Status JobManager::Spawn(const core::HostSpawn& spawn) {
   const auto parent = jobs_.find(spawn.proc.nspace);
   if (parent == jobs_.end() ||
-      parent->second.phase == core::JobPhase::kEnding) {
+      parent->second.phase == core::JobPhase::kEnding ||
+      families_.at(parent->second.family).abandoned) {
     return Status(kErrJobCanceled, "its job is being ended");
   }
   Result<spawn::SpawnCall> call = spawn::ParseSpawnCall(spawn.call.view());

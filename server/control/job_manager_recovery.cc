@@ -73,9 +73,7 @@ void JobManager::OnReattachTimeout(const std::string& token) {
     for (const std::string& job : family.jobs()) {
       sink_->OnInput(core::LauncherReattached{job, std::nullopt});
     }
-    for (const core::HostSpawn& spawn : std::exchange(family.held_spawns, {})) {
-      spawns_.Refuse(spawn, Status(kErrJobCanceled, "its job is being ended"));
-    }
+    ReleaseSpawns(&family);
     return Kill(family, {"", kErrJobKilledByCmd,
                          "the launcher did not come "
                          "back"});

@@ -357,6 +357,20 @@ TEST_F(JobManagerTest, ASuccessorKnowsTheFamily) {
   EXPECT_EQ(Killed(), (std::set<std::string>{"child1", "child2"}));
 }
 
+// There is nobody yet who takes the output of what it starts.
+TEST_F(JobManagerTest, ASpawnWaitsForTheLauncherThatIsToComeBack) {
+  Launch();
+  Start();
+  manager_->Recover(records_.All());
+  sink_.inputs.clear();
+  Spawn("first", 5);
+  EXPECT_TRUE(sink_.Take<core::LaunchRequested>().empty());
+  Stream stream;
+  Reattach({}, &stream);
+  EXPECT_EQ(sink_.Take<core::LaunchRequested>().size(), 1u);
+  EXPECT_TRUE(sink_.Take<core::SpawnDone>().empty());
+}
+
 TEST_F(JobManagerTest, WhatHasStartedHasNoTimeToStartUnderASuccessor) {
   Launch();
   manager_->OnSpawn({{"first", 1}, 5, Bytes(CallBytes(60))});

@@ -35,8 +35,13 @@ void JobNotices::OnJobChanged(const core::JobChanged& change,
     const bool is_cause = change.phase < core::JobPhase::kEnding ||
                           change.status == kSuccess ||
                           exit.rank == change.first_failed;
-    OnProcEnded(*record, exit, is_cause);
+    OnProcEnded(*record, exit);
+    const bool concerns_parent = is_cause && !record->parent().empty();
+    if (concerns_parent && core::IsAbnormal(exit)) {
+      record->failures[exit.rank] = exit;
+    }
   }
+  if (record->connected) TellParent(record);
   if (change.phase == core::JobPhase::kEnded && record->told_start) {
     OnEnded(*record, change);
   }
@@ -57,10 +62,8 @@ void JobNotices::OnStarted(const JobRecord& record) const {
              core::Plural(job.procs.size(), "process", "processes"));
 }
 
-// The failures of processes that are ended with their job are its
-// consequences.
 void JobNotices::OnProcEnded(const JobRecord& record,
-                             const core::ProcExit& exit, bool is_cause) const {
+                             const core::ProcExit& exit) const {
   const JobSpec& job = *record.job;
   const bool failed = core::IsAbnormal(exit);
   const ProcId proc{job.nspace, exit.rank};
@@ -74,15 +77,22 @@ void JobNotices::OnProcEnded(const JobRecord& record,
     print_(job.nspace, Named(record) + ": " + core::DescribeExit(job, exit) +
                            (exit.restarted ? ", and is started again" : ""));
   }
-  if (!failed || !is_cause || !record.connected || record.facts.separate) {
-    return;
+}
+
+// A process may fail before the last one has started, which is when the jobs
+// are connected.
+void JobNotices::TellParent(JobRecord* record) const {
+  const JobSpec& job = *record->job;
+  for (const auto& [rank, exit] : std::exchange(record->failures, {})) {
+    if (record->facts.separate) continue;
+    // Open MPI ends in a handler that gets everything; what the job survives is
+    // for those who ask.
+    const bool survived = exit.restarted || job.recoverable;
+    const ProcId proc{job.nspace, rank};
+    Tell(exit.restarted ? kErrProcRestart : kErrProcTermWoSync, proc,
+         {job.parent.nspace, kRankWildcard},
+         spawn::ProcEndInfo(proc, core::ExitCodeOf(exit), !survived));
   }
-  // Open MPI ends in a handler that gets everything; what the job survives is
-  // for those who ask.
-  const bool survived = exit.restarted || job.recoverable;
-  Tell(exit.restarted ? kErrProcRestart : kErrProcTermWoSync, proc,
-       {job.parent.nspace, kRankWildcard},
-       spawn::ProcEndInfo(proc, core::ExitCodeOf(exit), !survived));
 }
 
 void JobNotices::OnEnded(const JobRecord& record,

@@ -37,8 +37,8 @@ class JobNotices {
 
  private:
   void OnStarted(const JobRecord& record) const;
-  void OnProcEnded(const JobRecord& record, const core::ProcExit& exit,
-                   bool is_cause) const;
+  void OnProcEnded(const JobRecord& record, const core::ProcExit& exit) const;
+  void TellParent(JobRecord* record) const;
   void OnEnded(const JobRecord& record, const core::JobChanged& change) const;
   void Tell(int event, const ProcId& source, const ProcId& target,
             Bytes info) const;

@@ -134,6 +134,20 @@ TEST_F(JobNoticesTest, ConnectedJobsHearOfTheCauseAndNotOfItsConsequences) {
   EXPECT_TRUE(Told().empty());
 }
 
+TEST_F(JobNoticesTest, AFailureBeforeTheJobsAreConnectedIsToldThen) {
+  spec_->recoverable = true;
+  record_.connected = false;
+  Change(JobPhase::kRunning, {{1, kKilled}, {0, 0}});
+  EXPECT_TRUE(Told().empty());
+  record_.connected = true;
+  Change(JobPhase::kRunning);
+  ASSERT_EQ(sink_.events.size(), 1u);
+  EXPECT_EQ(sink_.events[0].source, (ProcId{"child", 1}));
+  EXPECT_EQ(Told(), std::vector<int>{kErrProcTermWoSync});
+  Change(JobPhase::kRunning);
+  EXPECT_TRUE(Told().empty());
+}
+
 TEST_F(JobNoticesTest, WhatAJobSurvivesIsACauseHoweverLateItIsReported) {
   spec_->recoverable = true;
   Change(JobPhase::kEnded, {{1, kKilled}, {0, 0}});

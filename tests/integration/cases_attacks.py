@@ -5,14 +5,14 @@ CANOPY_ATTACK_SECONDS=S makes each attack last S seconds."""
 import time
 
 import cases_openpmix
-from fence_watch import SECONDS, FenceWatch
+from fence_watch import SECONDS, FenceWatch, Machine
 
 CONTEXT = "attacks"
 NODES = 2
 RUN = ["run", "--context", CONTEXT, "--oversubscribe", "--map-by", "node"]
 
 
-def attack(bench, ranks, *command):
+def attack(bench, machine, ranks, *command):
     """Runs a job again and again, each with what is left of the time."""
     watch = FenceWatch(bench, CONTEXT, NODES)
     end = time.monotonic() + SECONDS
@@ -23,29 +23,22 @@ def attack(bench, ranks, *command):
                   timeout=SECONDS + 60)
         runs += 1
     print(f"   {runs} jobs", flush=True)
-    watch.finish()
+    watch.finish(machine)
 
 
-def nothing(bench):
-    """Without an attack: what the machine itself makes of it."""
-    watch = FenceWatch(bench, CONTEXT, NODES)
-    time.sleep(min(SECONDS, 2))
-    watch.finish()
-
-
-def nodes(bench):
-    attack(bench, 2, "--inject", "never",
+def nodes(bench, machine):
+    attack(bench, machine, 2, "--inject", "never",
            cases_openpmix.build(bench, "resolve"))
 
 
-CASES = {"attacks: none": nothing,
-         "attacks: names of nodes, with OpenPMIx": nodes}
+CASES = {"attacks: names of nodes, with OpenPMIx": nodes}
 for name, kind, ranks in (("gets of any rank", "get", 4),
                           ("waiting gets of any rank", "wait", 16),
                           ("a mailbox that is rewritten", "rewrite", 2),
                           ("a mailbox that is always full", "fill", 2)):
-    CASES["attacks: " + name] = lambda bench, kind=kind, ranks=ranks: attack(
-        bench, ranks, bench.pmix("attack"), kind)
+    CASES["attacks: " + name] = (
+        lambda bench, machine, kind=kind, ranks=ranks: attack(
+            bench, machine, ranks, bench.pmix("attack"), kind))
 
 
 def run(bench):
@@ -53,5 +46,6 @@ def run(bench):
         return
     # Whatever else runs would be taken for what the attack does.
     with bench.overlay(CONTEXT, "--nodes", str(NODES), alone=True) as up:
+        machine = Machine(bench, CONTEXT, NODES) if up else None
         for name, body in CASES.items() if up else ():
-            bench.case(name, lambda: body(bench))
+            bench.case(name, lambda body=body: body(bench, machine))

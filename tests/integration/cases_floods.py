@@ -6,7 +6,7 @@ CANOPY_ATTACK_SECONDS=S makes each flood last S seconds."""
 import subprocess
 import time
 
-from fence_watch import SECONDS, FenceWatch
+from fence_watch import SECONDS, FenceWatch, Machine
 
 CONTEXT = "floods"
 NODES = 2
@@ -31,7 +31,7 @@ FLOODS = {
 }
 
 
-def flood(bench, script):
+def flood(bench, machine, script):
     """Floods for some time, again and again when the agent ends it."""
     watch = FenceWatch(bench, CONTEXT, NODES)
     end = time.monotonic() + SECONDS / 2
@@ -42,7 +42,7 @@ def flood(bench, script):
         except subprocess.TimeoutExpired:
             job.process.terminate()
         job.finish(20)
-    watch.finish()
+    watch.finish(machine)
 
 
 def run(bench):
@@ -51,5 +51,7 @@ def run(bench):
         return
     # Whatever else runs would be taken for what the flood does.
     with bench.overlay(CONTEXT, "--nodes", str(NODES), alone=True) as up:
+        machine = Machine(bench, CONTEXT, NODES) if up else None
         for name, script in cases.items() if up else ():
-            bench.case(name, lambda script=script: flood(bench, script))
+            bench.case(name,
+                       lambda script=script: flood(bench, machine, script))

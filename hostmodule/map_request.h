@@ -59,6 +59,10 @@ struct MapRequest {
   std::string rank_by;
   std::string bind_to;
   bool oversubscribe = false;
+  // Runs beside other jobs: their slots do not count for it, more processes
+  // than slots are no error unless `map_by` says so, and only a binding that
+  // is asked for is applied.
+  bool tool = false;
   bool no_local = false;         // nothing on `local_agent`
   NodeId local_agent = kNoNode;  // where the user is
   uint32_t timeout_seconds = 0;

@@ -31,7 +31,8 @@ Result<Policies> ParsePolicies(const MapRequest& request) {
   Policies p{*map, *rank, *bind, false};
   p.map.no_local |= request.no_local;
   p.bind.overload_allowed |= p.map.overload_allowed;
-  p.oversubscribe = p.map.oversubscribe.value_or(request.oversubscribe);
+  p.oversubscribe =
+      p.map.oversubscribe.value_or(request.oversubscribe || request.tool);
   const TopologyLevel unit =
       p.map.hwthread_cpus ? TopologyLevel::kHwthread : TopologyLevel::kCore;
   if (p.map.pe > 1) {
@@ -81,10 +82,8 @@ Result<std::vector<MapNode>> MakePool(const std::vector<MapNode>& nodes,
   for (const PickedNode& p : *picked) {
     if (no_local && nodes[p.node].agent == request.local_agent) continue;
     pool.push_back(nodes[p.node]);
-    if (p.slots_given) {
-      pool.back().slots = p.slots;
-      pool.back().slots_in_use = 0;
-    }
+    if (p.slots_given) pool.back().slots = p.slots;
+    if (p.slots_given || request.tool) pool.back().slots_in_use = 0;
   }
   if (pool.empty()) {
     return Status(kErrJobInsufficientResources,
@@ -279,7 +278,7 @@ Status JobMapper::BindAll(const BindPolicy& bind) {
 Status JobMapper::Bind() {
   BindPolicy bind = policies_.bind;
   if (bind.given) return bind.level ? BindAll(bind) : Status();
-  if (!MayBindByDefault()) return {};
+  if (request_.tool || !MayBindByDefault()) return {};
   // Nobody asked for it, so it is no error that it can not be done.
   using enum TopologyLevel;
   const std::vector<TopologyLevel> levels =

@@ -190,6 +190,26 @@ TEST(Mapper, NothingIsBoundByDefaultWhereItWouldHurt) {
   EXPECT_EQ(bound(nodes, 2), "none");
 }
 
+TEST(Mapper, AToolRunsBesideAFullJobAndIsNotBound) {
+  std::vector<MapNode> nodes = Nodes(2, 2, "core:4 pu:1");
+  for (MapNode& node : nodes) node.slots_in_use = 2;
+  MapRequest request = Request(3);
+  EXPECT_EQ(MapJob(nodes, request).code(), kErrJobInsufficientResources);
+  request.tool = true;
+  EXPECT_EQ(Map(nodes, request), "n0:0,1 n1:2");
+  EXPECT_EQ(MapJob(nodes, request)->bind_to, "none");
+  request.apps[0].num_procs = 5;
+  EXPECT_EQ(Map(nodes, request), "n0:0,1,2 n1:3,4");
+  request.map_by = ":nooversubscribe";
+  EXPECT_EQ(MapJob(nodes, request).code(), kErrJobInsufficientResources);
+  request = Request(2);
+  request.tool = true;
+  request.map_by = "ppr:1:node";
+  EXPECT_EQ(Map(nodes, request), "n0:0 n1:1");
+  request.bind_to = "core";
+  EXPECT_EQ(BindText(*MapJob(nodes, request)), "0 0");
+}
+
 TEST(Mapper, EmulatedNodesShareTheirCpus) {
   std::vector<MapNode> nodes = Nodes(4, 2, "core:2 pu:1");
   for (MapNode& node : nodes) node.machine = "box";

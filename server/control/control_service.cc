@@ -72,6 +72,7 @@ void FillJob(const std::string& nspace, const JobRecord& record,
   out->set_age_seconds(
       static_cast<uint64_t>((EventLoop::Now() - record.since) / 1000000000));
   out->set_parent(job.parent.nspace);
+  out->set_tool(record.facts.tool);
   FillJobMap(job, out->mutable_nodes());
 }
 

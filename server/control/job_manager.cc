@@ -22,8 +22,12 @@ LaunchFacts FactsOf(const v1::Launch& launch) {
 
 LaunchFacts FactsOf(const spawn::SpawnCall& call, core::RequestId request,
                     const JobRecord& parent) {
-  LaunchFacts facts{parent.facts.oversubscribe, request, call.separate,
-                    call.reports, 0};
+  LaunchFacts facts;
+  facts.oversubscribe = parent.facts.oversubscribe;
+  facts.spawn_request = request;
+  facts.separate = call.separate;
+  facts.reports = call.reports;
+  facts.tool = call.tool;
   if (call.spawn_timeout_seconds > 0) {
     facts.start_deadline =
         EventLoop::Now() + call.spawn_timeout_seconds * kSecond;

@@ -29,6 +29,7 @@ struct LaunchFacts {
   // When it is ended unless it has started, as EventLoop::Now(); 0: never, or
   // it has.
   int64_t start_deadline = 0;
+  bool tool = false;  // it takes no slots
 };
 
 // Of one job while it lives.

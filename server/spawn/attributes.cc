@@ -183,6 +183,7 @@ constexpr Row kRows[] = {
     {PMIX_DISPLAY_MAP, SetCall<&SpawnCall::display_map>},
     {PMIX_REPORT_BINDINGS, SetCall<&SpawnCall::report_bindings>},
     {PMIX_SPAWN_CHILD_SEP, SetCall<&SpawnCall::separate>},
+    {PMIX_SPAWN_TOOL, SetCall<&SpawnCall::tool>},
     {PMIX_EVENT_SILENT_TERMINATION, SetReport<kSilentEnd>},
     {PMIX_NOTIFY_COMPLETION, SetReport<kNotifyCompletion>},
     {PMIX_NOTIFY_JOB_EVENTS, SetReport<kNotifyJobEvents>},
@@ -223,7 +224,6 @@ constexpr Reason kReasons[] = {
     {PMIX_FWD_STDIN, "standard input is that of the launcher's job"},
     {PMIX_NOHUP, "jobs end with their launcher"},
     {PMIX_COSPAWN_APP, "an application is not a job of its own"},
-    {PMIX_SPAWN_TOOL, "tools are not spawned"},
     {"pmix.alloc.", "the nodes of the overlay are the allocation"},
 };
 

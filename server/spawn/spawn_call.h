@@ -81,6 +81,7 @@ struct SpawnCall {
   bool display_map = false;
   bool report_bindings = false;
   bool separate = false;  // lives and dies without its parent
+  bool tool = false;      // takes no slots, and is not bound by itself
   uint32_t reports = 0;   // bits of Report
   bool index_argv = false;
   bool recoverable = false;

@@ -114,6 +114,7 @@ TEST(SpawnCallTest, AttributesOfTheJob) {
   job.Add(PMIX_JOB_TIMEOUT, Value::Int(7));
   job.Add(PMIX_SPAWN_TIMEOUT, Value::Int(8));
   job.Add(PMIX_SPAWN_CHILD_SEP, Value::Bool(true));
+  job.Add(PMIX_SPAWN_TOOL, Value::Bool(true));
   const SpawnCall call = Parse(job);
   EXPECT_EQ(call.placing.cwd, "/w");
   ASSERT_EQ(call.placing.hosts.size(), 2u);
@@ -127,6 +128,7 @@ TEST(SpawnCallTest, AttributesOfTheJob) {
   EXPECT_EQ(call.job_timeout_seconds, 7u);
   EXPECT_EQ(call.spawn_timeout_seconds, 8u);
   EXPECT_TRUE(call.separate);
+  EXPECT_TRUE(call.tool);
   EXPECT_TRUE(call.ignored.empty());
 }
 
@@ -208,11 +210,11 @@ TEST(SpawnCallTest, WhatNobodyHonoursIsNamedOnceAndRefusedWhenRequired) {
   InfoList job;
   job.Add("some.key", Value::Bool(true));
   job.Add("some.key", Value::Bool(true));
-  job.Add(PMIX_SPAWN_TOOL, Value::Bool(true));
+  job.Add(PMIX_NOHUP, Value::Bool(true));
   EXPECT_EQ(Parse(job).ignored,
-            (std::vector<std::string>{"some.key", PMIX_SPAWN_TOOL}));
+            (std::vector<std::string>{"some.key", PMIX_NOHUP}));
   InfoList required;
-  required.Add(PMIX_SPAWN_TOOL, Value::Bool(true), PMIX_INFO_REQD);
+  required.Add(PMIX_NOHUP, Value::Bool(true), PMIX_INFO_REQD);
   EXPECT_EQ(Refusal(required), kErrNotSupported);
 }
 

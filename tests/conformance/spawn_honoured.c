@@ -42,7 +42,7 @@ static void WhatIsNotHonoured(void) {
   const pmix_rank_t first = 0;
   const uint64_t nodes = 1;
   static const char *const kFlags[] = {PMIX_PRELOAD_BIN, PMIX_NOHUP,
-                                       PMIX_COSPAWN_APP, PMIX_SPAWN_TOOL};
+                                       PMIX_COSPAWN_APP};
   for (size_t i = 0; i < sizeof(kFlags) / sizeof(kFlags[0]); ++i) {
     IsRefusedWhenRequired(kFlags[i], &yes, PMIX_BOOL);
   }
@@ -70,12 +70,13 @@ static void WhatIs(void) {
       PMIX_LOG_PROC_TERMINATION,
       PMIX_LOG_PROC_ABNORMAL_TERMINATION,
       PMIX_EVENT_SILENT_TERMINATION,
+      PMIX_SPAWN_TOOL,
   };
   for (size_t i = 0; i < sizeof(kFlags) / sizeof(kFlags[0]); ++i) {
     IsHonoured(kFlags[i], &yes, PMIX_BOOL);
   }
   IsHonoured(PMIX_MAX_RESTARTS, &one, PMIX_UINT32);
-  IsHonoured(PMIX_SPAWN_TOOL, &no, PMIX_BOOL);
+  IsHonoured(PMIX_COSPAWN_APP, &no, PMIX_BOOL);
   pmix_info_t info;
   PMIX_INFO_LOAD(&info, PMIX_MAX_RESTARTS, "often", PMIX_STRING);
   EXPECT(PMIX_ERR_BAD_PARAM, SpawnWith(&info));

@@ -111,13 +111,16 @@ std::string StatusText(const std::string& context,
   return head + TreeTable(status, utf8).ToString() + lost;
 }
 
-// What has spawned a job is shown where there is one that was spawned.
+// What has spawned a job, and whether it is a tool, is shown where there is one
+// that was spawned, or is a tool.
 std::string JobsText(const v1::ListJobsReply& jobs) {
   if (jobs.jobs_size() == 0) return "no jobs\n";
   const bool spawned = std::ranges::any_of(
       jobs.jobs(), [](const auto& job) { return !job.parent().empty(); });
+  const bool tools = std::ranges::any_of(jobs.jobs(), &v1::JobStatus::tool);
   std::vector<std::string> head = {"JOB"};
   if (spawned) head.push_back("PARENT");
+  if (tools) head.push_back("KIND");
   for (const char* title :
        {"PHASE", "PROCS", "ENDED", "NODES", "AGE", "USER", "COMMAND"}) {
     head.push_back(title);
@@ -126,6 +129,7 @@ std::string JobsText(const v1::ListJobsReply& jobs) {
   for (const v1::JobStatus& job : jobs.jobs()) {
     std::vector<std::string> row = {job.nspace()};
     if (spawned) row.push_back(job.parent().empty() ? "-" : job.parent());
+    if (tools) row.push_back(job.tool() ? "tool" : "job");
     for (std::string& cell : std::vector<std::string>{
              job.phase(), std::to_string(job.num_procs()),
              std::to_string(job.procs_ended()), std::to_string(job.num_nodes()),

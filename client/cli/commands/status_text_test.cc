@@ -48,6 +48,18 @@ TEST(StatusTextTest, AParentLoopEnds) {
   EXPECT_FALSE(StatusText("c", status, false).empty());
 }
 
+TEST(StatusTextTest, WhatIsAToolIsShownWhereThereIsOne) {
+  v1c::ListJobsReply jobs;
+  jobs.add_jobs()->set_nspace("job-1");
+  EXPECT_EQ(JobsText(jobs).find("KIND"), std::string::npos);
+  jobs.add_jobs()->set_nspace("job-2");
+  jobs.mutable_jobs(1)->set_tool(true);
+  jobs.mutable_jobs(1)->set_parent("job-1");
+  const std::string text = JobsText(jobs);
+  EXPECT_NE(text.find("job-1  -       job "), std::string::npos) << text;
+  EXPECT_NE(text.find("job-2  job-1   tool"), std::string::npos) << text;
+}
+
 TEST(StatusTextTest, WhatWaits) {
   v1c::WhyReply why;
   EXPECT_EQ(WhyText(why), "nothing is waited for\n");

@@ -120,6 +120,7 @@ std::vector<host::MapNode> Planner::Nodes(const control::JobRecords& jobs,
                                           const Membership& membership) const {
   std::vector<uint32_t> used(nodes_.size());
   for (const auto& [nspace, record] : jobs) {
+    if (record.facts.tool) continue;
     for (const ProcPlacement& p : record.job->procs) {
       ++used[record.job->nodes[p.node].agent];
     }

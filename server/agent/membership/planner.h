@@ -26,7 +26,8 @@ class Planner {
           uint32_t session_id);
 
   // A job with a new namespace, or in one line why there is none. Lost members
-  // take no processes, and `jobs` use slots of the nodes they run on.
+  // take no processes, and `jobs` that are no tools use slots of the nodes they
+  // run on.
   Result<std::shared_ptr<const JobSpec>> Plan(const control::v1::Launch& launch,
                                               const control::JobRecords& jobs,
                                               const Membership& membership);

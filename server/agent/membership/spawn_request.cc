@@ -170,6 +170,7 @@ Result<host::MapRequest> SpawnMapRequest(const spawn::SpawnCall& call,
   out.rank_by = call.policies.rank_by;
   out.bind_to = call.policies.bind_to;
   out.oversubscribe = parent.facts.oversubscribe;
+  out.tool = call.tool;
   out.no_local = call.policies.no_procs_on_head;
   out.timeout_seconds = call.job_timeout_seconds;
   out.merge_stderr = call.policies.merge_stderr || job.merge_stderr;

@@ -142,6 +142,13 @@ TEST(SpawnRequestTest, WhatIsToBecomeOfFailures) {
   EXPECT_EQ(Request(call).cpu_list, "0-3");
 }
 
+TEST(SpawnRequestTest, AToolIsMappedAsSuch) {
+  spawn::SpawnCall call = Call();
+  EXPECT_FALSE(Request(call).tool);
+  call.tool = true;
+  EXPECT_TRUE(Request(call).tool);
+}
+
 TEST(SpawnRequestTest, AHostfileIsARegularFile) {
   EXPECT_EQ(ReadHostfile("/nonexistent").code(), kErrJobFailedToMap);
   EXPECT_EQ(ReadHostfile("/dev/zero").code(), kErrJobFailedToMap);

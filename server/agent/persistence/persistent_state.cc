@@ -9,6 +9,7 @@
 #include "common/posix/unique_fd.h"
 #include "common/shm/segment_reader.h"
 #include "common/wire.h"
+#include "server/agent/persistence/launch_facts.h"
 #include "server/core/step/job_actions.h"
 #include "server/openpmix/openpmix_endpoint.h"
 
@@ -54,36 +55,6 @@ std::vector<core::PublishRank> ReadSegment(int fd) {
     out.push_back(std::move(data));
   }
   return out;
-}
-
-std::string EncodeFacts(const control::LaunchFacts& facts) {
-  WireWriter out;
-  out.Bool(facts.oversubscribe);
-  out.Bool(facts.separate);
-  out.Bool(facts.spawn_request.has_value());
-  out.Uint(facts.spawn_request.value_or(0));
-  if (facts.reports != 0 || facts.start_deadline != 0) {
-    out.Uint(facts.reports);
-    out.Int(facts.start_deadline);
-  }
-  return out.Take();
-}
-
-// An older agent's record has none.
-control::LaunchFacts DecodeFacts(std::string_view bytes) {
-  WireReader in(bytes);
-  control::LaunchFacts facts;
-  facts.oversubscribe = in.Bool();
-  facts.separate = in.Bool();
-  const bool spawned = in.Bool();
-  const uint64_t request = in.Uint();
-  if (in.ok() && !in.done()) {
-    facts.reports = in.Uint32();
-    facts.start_deadline = in.Int();
-  }
-  if (!in.done()) return {};
-  if (spawned) facts.spawn_request = request;
-  return facts;
 }
 
 }  // namespace

@@ -1,0 +1,51 @@
+#include "server/agent/persistence/launch_facts.h"
+
+#include <cstdint>
+
+#include "common/wire.h"
+
+namespace canopy::agent {
+namespace {
+
+// Groups of fields, each of which older agents know or do not know; those at
+// the end that say nothing are left out.
+int NumGroups(const control::LaunchFacts& facts) {
+  if (facts.tool) return 2;
+  return facts.reports != 0 || facts.start_deadline != 0 ? 1 : 0;
+}
+
+}  // namespace
+
+std::string EncodeFacts(const control::LaunchFacts& facts) {
+  const int groups = NumGroups(facts);
+  WireWriter out;
+  out.Bool(facts.oversubscribe);
+  out.Bool(facts.separate);
+  out.Bool(facts.spawn_request.has_value());
+  out.Uint(facts.spawn_request.value_or(0));
+  if (groups >= 1) {
+    out.Uint(facts.reports);
+    out.Int(facts.start_deadline);
+  }
+  if (groups >= 2) out.Bool(facts.tool);
+  return out.Take();
+}
+
+control::LaunchFacts DecodeFacts(std::string_view bytes) {
+  WireReader in(bytes);
+  control::LaunchFacts facts;
+  facts.oversubscribe = in.Bool();
+  facts.separate = in.Bool();
+  const bool spawned = in.Bool();
+  const uint64_t request = in.Uint();
+  if (in.ok() && !in.done()) {
+    facts.reports = in.Uint32();
+    facts.start_deadline = in.Int();
+  }
+  if (in.ok() && !in.done()) facts.tool = in.Bool();
+  if (!in.done()) return {};
+  if (spawned) facts.spawn_request = request;
+  return facts;
+}
+
+}  // namespace canopy::agent

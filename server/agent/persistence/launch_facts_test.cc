@@ -1,0 +1,61 @@
+#include "server/agent/persistence/launch_facts.h"
+
+#include <gtest/gtest.h>
+
+namespace canopy::agent {
+namespace {
+
+control::LaunchFacts Spawned() {
+  control::LaunchFacts facts;
+  facts.oversubscribe = true;
+  facts.separate = true;
+  facts.spawn_request = 7;
+  return facts;
+}
+
+void IsTheSame(const control::LaunchFacts& facts) {
+  const control::LaunchFacts read = DecodeFacts(EncodeFacts(facts));
+  EXPECT_EQ(read.oversubscribe, facts.oversubscribe);
+  EXPECT_EQ(read.separate, facts.separate);
+  EXPECT_EQ(read.spawn_request, facts.spawn_request);
+  EXPECT_EQ(read.reports, facts.reports);
+  EXPECT_EQ(read.start_deadline, facts.start_deadline);
+  EXPECT_EQ(read.tool, facts.tool);
+}
+
+TEST(LaunchFactsTest, WhatIsWrittenIsRead) {
+  IsTheSame({});
+  control::LaunchFacts facts = Spawned();
+  IsTheSame(facts);
+  facts.reports = 5;
+  facts.start_deadline = -6;
+  IsTheSame(facts);
+  facts.tool = true;
+  IsTheSame(facts);
+  facts = {};
+  facts.tool = true;
+  IsTheSame(facts);
+}
+
+// An older agent takes no record that is longer than it knows.
+TEST(LaunchFactsTest, WhatSaysNothingIsLeftOut) {
+  control::LaunchFacts facts = Spawned();
+  const size_t plain = EncodeFacts(facts).size();
+  facts.reports = 1;
+  const size_t reported = EncodeFacts(facts).size();
+  facts.tool = true;
+  EXPECT_LT(plain, reported);
+  EXPECT_LT(reported, EncodeFacts(facts).size());
+}
+
+TEST(LaunchFactsTest, OfACutRecordNothingIsTaken) {
+  control::LaunchFacts facts = Spawned();
+  facts.tool = true;
+  const std::string bytes = EncodeFacts(facts);
+  EXPECT_FALSE(DecodeFacts(bytes.substr(0, 3)).oversubscribe);
+  EXPECT_FALSE(DecodeFacts(bytes + "x").oversubscribe);
+  EXPECT_FALSE(DecodeFacts("").oversubscribe);
+}
+
+}  // namespace
+}  // namespace canopy::agent

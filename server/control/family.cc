@@ -35,23 +35,28 @@ v1::JobEnd Family::Conclusion() const {
   return failure_.value_or(first);
 }
 
-std::string Family::KeepRecord(const std::string& nspace,
-                               const ProcId& spawner) {
-  kept_.emplace_back(spawner, nspace);
-  const auto is_of = [&](const auto& entry) { return entry.first == spawner; };
-  if (std::ranges::count_if(kept_, is_of) <=
-      static_cast<std::ptrdiff_t>(core::kMaxSpawnsOfProcess)) {
-    return "";
+std::vector<std::string> Family::KeepRecord(const std::string& nspace,
+                                            const ProcId& spawner,
+                                            core::RequestId request) {
+  kept_.push_back({nspace, spawner, request});
+  std::set<core::RequestId> requests;
+  for (const Kept& kept : kept_) {
+    if (kept.spawner == spawner) requests.insert(kept.request);
   }
-  const auto oldest = std::ranges::find_if(kept_, is_of);
-  std::string unneeded = std::move(oldest->second);
-  kept_.erase(oldest);
+  if (requests.size() <= core::kMaxSpawnsOfProcess) return {};
+  const Kept oldest = *std::ranges::find(kept_, spawner, &Kept::spawner);
+  std::vector<std::string> unneeded;
+  std::erase_if(kept_, [&](const Kept& kept) {
+    if (kept.spawner != spawner || kept.request != oldest.request) return false;
+    unneeded.push_back(kept.nspace);
+    return true;
+  });
   return unneeded;
 }
 
 std::vector<std::string> Family::kept() const {
   std::vector<std::string> out;
-  for (const auto& [spawner, nspace] : kept_) out.push_back(nspace);
+  for (const Kept& kept : kept_) out.push_back(kept.nspace);
   return out;
 }
 

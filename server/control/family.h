@@ -46,8 +46,11 @@ class Family {
   v1::JobEnd Conclusion() const;
 
   // The record of a job that is over stays, because its spawner may ask for it
-  // again. Returns the job whose record is not needed any more, or "".
-  std::string KeepRecord(const std::string& nspace, const ProcId& spawner);
+  // again. Returns the jobs whose records are not needed any more: those of the
+  // spawner's oldest request.
+  std::vector<std::string> KeepRecord(const std::string& nspace,
+                                      const ProcId& spawner,
+                                      core::RequestId request);
   // All jobs that are over and whose records are left.
   std::vector<std::string> kept() const;
 
@@ -60,11 +63,17 @@ class Family {
   std::optional<uint64_t> input_done = 0;
 
  private:
+  struct Kept {
+    std::string nspace;
+    ProcId spawner;
+    core::RequestId request = 0;
+  };
+
   const std::string first_;
   std::set<std::string> jobs_;
   std::optional<v1::JobEnd> first_end_;
-  std::optional<v1::JobEnd> failure_;                // the first of another job
-  std::deque<std::pair<ProcId, std::string>> kept_;  // the oldest first
+  std::optional<v1::JobEnd> failure_;  // the first of another job
+  std::deque<Kept> kept_;              // the oldest first
 };
 
 // Why a job is to end because of another.

@@ -67,12 +67,25 @@ TEST(FamilyTest, WhatEndsBecauseOfAnotherIsNoCause) {
 TEST(FamilyTest, RecordsAreKeptAsLongAsTheirSpawnerMayAsk) {
   Family family("first");
   const ProcId spawner{"first", 0};
-  EXPECT_EQ(family.KeepRecord("other", {"first", 1}), "");
+  EXPECT_TRUE(family.KeepRecord("other", {"first", 1}, 0).empty());
   for (size_t i = 0; i < core::kMaxSpawnsOfProcess; ++i) {
-    EXPECT_EQ(family.KeepRecord("j" + std::to_string(i), spawner), "");
+    EXPECT_TRUE(family.KeepRecord("j" + std::to_string(i), spawner, i).empty());
   }
-  EXPECT_EQ(family.KeepRecord("last", spawner), "j0");
+  EXPECT_EQ(family.KeepRecord("last", spawner, core::kMaxSpawnsOfProcess),
+            (std::vector<std::string>{"j0"}));
   EXPECT_EQ(family.kept().size(), core::kMaxSpawnsOfProcess + 1);
+}
+
+TEST(FamilyTest, BothJobsOfARequestCountOnce) {
+  Family family("first");
+  const ProcId spawner{"first", 0};
+  for (size_t i = 0; i < core::kMaxSpawnsOfProcess; ++i) {
+    const std::string n = std::to_string(i);
+    EXPECT_TRUE(family.KeepRecord("main" + n, spawner, i).empty());
+    EXPECT_TRUE(family.KeepRecord("beside" + n, spawner, i).empty());
+  }
+  EXPECT_EQ(family.KeepRecord("last", spawner, core::kMaxSpawnsOfProcess),
+            (std::vector<std::string>{"main0", "beside0"}));
 }
 
 // Jobs by name, each with what spawned it.

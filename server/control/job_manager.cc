@@ -9,8 +9,6 @@
 namespace canopy::control {
 namespace {
 
-constexpr int64_t kSecond = 1'000'000'000;
-
 // What the launch of a job allows for those that it will spawn.
 LaunchFacts FactsOf(const v1::Launch& launch) {
   LaunchFacts facts;
@@ -18,40 +16,6 @@ LaunchFacts FactsOf(const v1::Launch& launch) {
       launch.oversubscribe() ||
       launch.map_by().find(":oversubscribe") != std::string::npos;
   return facts;
-}
-
-LaunchFacts FactsOf(const spawn::SpawnCall& call, core::RequestId request,
-                    const JobRecord& parent) {
-  LaunchFacts facts;
-  facts.oversubscribe = parent.facts.oversubscribe;
-  facts.spawn_request = request;
-  facts.separate = call.separate;
-  facts.reports = call.reports;
-  facts.tool = call.tool;
-  if (call.spawn_timeout_seconds > 0) {
-    facts.start_deadline =
-        EventLoop::Now() + call.spawn_timeout_seconds * kSecond;
-  }
-  return facts;
-}
-
-// What the spawner asked the launcher to do.
-void FillWishes(const spawn::SpawnCall& call, v1::JobMapped* mapped) {
-  mapped->set_tag_output(call.policies.tag_output);
-  mapped->set_timestamp_output(call.policies.timestamp_output);
-  mapped->set_output_directory(call.policies.output_directory);
-  mapped->set_output_file(call.policies.output_file);
-  mapped->set_display_map(call.display_map);
-  mapped->set_report_bindings(call.report_bindings);
-}
-
-std::string IgnoredText(const std::string& nspace,
-                        const std::vector<std::string>& keys) {
-  std::string text = "job " + nspace +
-                     ": its spawner asked for what has no "
-                     "effect here:";
-  for (const std::string& key : keys) text += " " + key;
-  return text;
 }
 
 }  // namespace
@@ -178,23 +142,6 @@ void JobManager::SendMapped(Launcher* launcher, v1::RunEvent event) {
   launcher->Send(std::move(event));
 }
 
-// --------------------------------------------------------------- spawning ---
-
-void JobManager::OnSpawn(const core::HostSpawn& spawn) {
-  Family* const family = FamilyOf(spawn.proc.nspace);
-  if (family != nullptr && !family->token.empty() &&
-      LauncherOf(spawn.proc.nspace) == nullptr) {
-    family->held_spawns.push_back(spawn);
-    return;
-  }
-  const Status status = Spawn(spawn);
-  if (status.ok()) return;
-  spawns_.Refuse(spawn, status);
-  Notice(spawn.proc.nspace, "job " + spawn.proc.nspace + ": rank " +
-                                std::to_string(spawn.proc.rank) +
-                                " cannot spawn: " + status.message());
-}
-
 // A line for the user, from the launcher of the job's family.
 void JobManager::Notice(const std::string& nspace, const std::string& text) {
   Launcher* const launcher = LauncherOf(nspace);
@@ -202,42 +149,6 @@ void JobManager::Notice(const std::string& nspace, const std::string& text) {
   v1::RunEvent event;
   event.set_notice(Printable(text));
   launcher->Send(std::move(event));
-}
-
-Status JobManager::Spawn(const core::HostSpawn& spawn) {
-  const auto parent = jobs_.find(spawn.proc.nspace);
-  if (parent == jobs_.end() ||
-      parent->second.phase == core::JobPhase::kEnding ||
-      families_.at(parent->second.family).abandoned) {
-    return Status(kErrJobCanceled, "its job is being ended");
-  }
-  Result<spawn::SpawnCall> call = spawn::ParseSpawnCall(spawn.call.view());
-  if (!call.ok()) return call.status();
-  PlannedJob plan = planner_.spawn(*call, spawn.proc);
-  if (!plan.ok()) return plan.status();
-  const std::shared_ptr<const JobSpec> job = *plan;
-  const LaunchFacts facts = FactsOf(*call, spawn.request, parent->second);
-  const FamilyEntry family = families_.find(parent->second.family);
-  const std::string& token = family->second.token;
-  if (!token.empty() && !persistence_->PersistLaunch(*job, token, facts)) {
-    return Status(kErrJobSysOpFailed, "it could not be recorded");
-  }
-  AddJob(family, job, facts);
-  spawns_.Begin(spawn, job->nspace, facts.start_deadline);
-  AnnounceSpawned(*job, *call);
-  sink_->OnInput(core::LaunchRequested{job, !token.empty()});
-  return Status();
-}
-
-void JobManager::AnnounceSpawned(const JobSpec& job,
-                                 const spawn::SpawnCall& call) {
-  Launcher* const launcher = LauncherOf(job.nspace);
-  if (launcher == nullptr) return;
-  v1::RunEvent event = MappedEvent(job);
-  FillWishes(call, event.mutable_mapped());
-  SendMapped(launcher, std::move(event));
-  if (call.ignored.empty()) return;
-  Notice(job.nspace, IgnoredText(job.nspace, call.ignored));
 }
 
 // ---------------------------------------------------------------- looking up
@@ -279,8 +190,9 @@ void JobManager::OnJobChanged(const core::JobChanged& change) {
   JobRecord& record = it->second;
   record.phase = change.phase;
   record.procs_ended = change.procs_ended;
-  if (spawns_.OnJobChanged(change, record.job->procs.size())) {
-    OnSpawnStarted(&record);
+  for (const std::string& job :
+       spawns_.OnJobChanged(change, record.job->procs.size())) {
+    OnSpawnStarted(job);
   }
   notices_.OnJobChanged(change, &record);
   if (change.out_of_time && !std::exchange(record.out_of_time, true)) {
@@ -330,7 +242,9 @@ void JobManager::OnEnded(const core::JobChanged& change) {
   Family& family = entry->second;
   const v1::JobEnd end = EndOf(change);
   const bool spawned = record.facts.spawn_request.has_value();
-  const bool ran = !spawned || record.connected;
+  // One that is over before its partner has started.
+  const bool ran = !spawned || record.connected ||
+                   (record.told_start && change.status == kSuccess);
   if (!family.token.empty()) PersistEnd(&family, record, end, ran);
   if (const auto launcher = launchers_.find(family.launcher);
       spawned && launcher != launchers_.end()) {
@@ -351,8 +265,11 @@ void JobManager::PersistEnd(Family* family, const JobRecord& record,
   const std::string& nspace = record.job->nspace;
   if (!ran) return persistence_->DropControl(nspace);
   persistence_->PersistEnd(nspace, end.SerializeAsString());
-  const std::string unneeded = family->KeepRecord(nspace, record.job->parent);
-  if (!unneeded.empty()) persistence_->DropControl(unneeded);
+  for (const std::string& unneeded :
+       family->KeepRecord(nspace, record.job->parent,
+                          record.facts.spawn_request.value_or(0))) {
+    persistence_->DropControl(unneeded);
+  }
 }
 
 void JobManager::Conclude(FamilyEntry entry) {
@@ -365,14 +282,6 @@ void JobManager::Conclude(FamilyEntry entry) {
     ended_[family.token] = {family.kept(), family.Conclusion()};
     AwaitLauncher(family.token);
   }
-}
-
-// A successor must not hold it against the time that it had to start.
-void JobManager::OnSpawnStarted(JobRecord* record) {
-  record->connected = true;
-  if (std::exchange(record->facts.start_deadline, 0) == 0) return;
-  if (families_.at(record->family).token.empty()) return;
-  persistence_->PersistFacts(record->job->nspace, record->facts);
 }
 
 // ----------------------------------------------------------------- streams ---

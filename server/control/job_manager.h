@@ -88,7 +88,11 @@ class JobManager : public JobObserver, public LauncherListener {
   JobRecord& AddJob(FamilyEntry family, std::shared_ptr<const JobSpec> job,
                     const LaunchFacts& facts);
   Status Spawn(const core::HostSpawn& spawn);
-  void AnnounceSpawned(const JobSpec& job, const spawn::SpawnCall& call);
+  Status AddSpawned(const core::HostSpawn& spawn, const spawn::SpawnCall& call,
+                    std::vector<std::string>* jobs);
+  Status PersistSpawned(const std::vector<std::string>& jobs);
+  void ForgetSpawned(const std::string& nspace);
+  void LaunchSpawned(const std::string& nspace, const spawn::SpawnCall& call);
   void RecoverFamily(const std::string& token,
                      const std::vector<const PersistedJob*>& jobs);
   void RecoverJob(const PersistedJob& persisted, FamilyEntry family);
@@ -113,7 +117,7 @@ class JobManager : public JobObserver, public LauncherListener {
   void OnFailing(const core::JobChanged& change);
   void EndTogether(const JobSpec& failed, bool with_parent);
   void OnEnded(const core::JobChanged& change);
-  void OnSpawnStarted(JobRecord* record);
+  void OnSpawnStarted(const std::string& nspace);
   void PersistEnd(Family* family, const JobRecord& record,
                   const v1::JobEnd& end, bool ran);
   void Conclude(FamilyEntry family);

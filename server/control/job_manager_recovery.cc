@@ -7,6 +7,7 @@
 
 #include "server/control/job_manager.h"
 #include "server/control/launcher_events.h"
+#include "server/control/recovered_requests.h"
 
 namespace canopy::control {
 
@@ -27,6 +28,9 @@ void JobManager::RecoverFamily(const std::string& token,
   family.token = token;
   family.input_done.reset();
   for (const PersistedJob* job : jobs) family.Add(job->job->nspace);
+  for (const RecoveredRequest& request : RecoveredRequests(jobs)) {
+    spawns_.Recover(request);
+  }
   for (const PersistedJob* job : jobs) RecoverJob(*job, entry);
   if (family.over()) {
     ended_[token] = {family.kept(), family.Conclusion()};
@@ -37,19 +41,19 @@ void JobManager::RecoverFamily(const std::string& token,
 
 void JobManager::RecoverJob(const PersistedJob& persisted, FamilyEntry family) {
   const JobSpec& job = *persisted.job;
-  if (persisted.facts.spawn_request) {
-    spawns_.Recover(job.parent, *persisted.facts.spawn_request, job.nspace,
-                    persisted.facts.start_deadline, persisted.end.has_value());
-  }
+  const LaunchFacts& facts = persisted.facts;
   if (!persisted.end) {
-    AddJob(family, persisted.job, persisted.facts).since = persisted.since;
+    JobRecord& record = AddJob(family, persisted.job, facts);
+    record.since = persisted.since;
+    record.connected = facts.spawn_request && !spawns_.Awaits(job.nspace);
     return;
   }
   v1::JobEnd end;
   end.ParseFromString(*persisted.end);
   family->second.OnEnded(job.nspace, end);
-  family->second.KeepRecord(job.nspace, job.parent);
-  if (end.status() == kSuccess || persisted.facts.separate) return;
+  family->second.KeepRecord(job.nspace, job.parent,
+                            facts.spawn_request.value_or(0));
+  if (end.status() == kSuccess || facts.separate) return;
   // The predecessor may not have come to end what ends with it. The core has
   // all jobs once the loop runs.
   loop_->Post([this, ended = persisted.job] { EndTogether(*ended, true); });

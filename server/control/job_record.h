@@ -30,6 +30,10 @@ struct LaunchFacts {
   // it has.
   int64_t start_deadline = 0;
   bool tool = false;  // it takes no slots
+  // Its request made another job too, whose namespace is the answer.
+  bool cospawned = false;
+  // The other job of its request, until both have started; empty: none.
+  std::string partner;
 };
 
 // Of one job while it lives.

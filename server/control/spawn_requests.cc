@@ -48,7 +48,10 @@ int LaunchStatus(int code) {
 
 SpawnRequests::~SpawnRequests() {
   for (const auto& [nspace, pending] : pending_) {
-    if (pending.timer != 0) loop_->CancelTimer(pending.timer);
+    // Both jobs of a request have the same one.
+    if (const auto timer = std::exchange(pending->timer, 0); timer != 0) {
+      loop_->CancelTimer(timer);
+    }
   }
 }
 
@@ -57,58 +60,92 @@ void SpawnRequests::Refuse(const core::HostSpawn& spawn, const Status& status) {
                                  RefusalStatus(status.code()), ""});
 }
 
-void SpawnRequests::Await(const ProcId& proc, core::RequestId request,
-                          const std::string& nspace, int64_t deadline) {
-  Pending& pending = pending_[nspace];
-  pending.proc = proc;
-  pending.request = request;
+void SpawnRequests::Begin(const core::HostSpawn& spawn,
+                          std::vector<std::string> jobs, int64_t deadline) {
+  const auto pending = std::make_shared<Pending>();
+  pending->proc = spawn.proc;
+  pending->request = spawn.request;
+  pending->starting = {jobs.begin(), jobs.end()};
+  pending->living = pending->starting;
+  pending->jobs = std::move(jobs);
+  Await(pending, deadline);
+}
+
+void SpawnRequests::Await(const std::shared_ptr<Pending>& pending,
+                          int64_t deadline) {
+  for (const std::string& nspace : pending->living) pending_[nspace] = pending;
   if (deadline == 0) return;
   const int64_t left = std::max<int64_t>(deadline - EventLoop::Now(), 0);
-  pending.timer = loop_->AddTimer(left, [this, nspace] { OnTimeout(nspace); });
+  pending->timer =
+      loop_->AddTimer(left, [this, pending] { OnTimeout(pending); });
 }
 
-void SpawnRequests::Begin(const core::HostSpawn& spawn,
-                          const std::string& nspace, int64_t deadline) {
-  Await(spawn.proc, spawn.request, nspace, deadline);
+void SpawnRequests::OnTimeout(const std::shared_ptr<Pending>& pending) {
+  pending->timer = 0;
+  pending->failure = kErrTimeout;
+  End(*pending, "it has not started in the time that its spawner gave it");
 }
 
-void SpawnRequests::OnTimeout(const std::string& nspace) {
-  Pending& pending = pending_.at(nspace);
-  pending.timer = 0;
-  pending.out_of_time = true;
-  sink_->OnInput(core::KillRequested{nspace, kErrJobCanceled,
-                                     "it has not started in the time that its "
-                                     "spawner gave it"});
-}
-
-void SpawnRequests::Recover(const ProcId& proc, core::RequestId request,
-                            const std::string& nspace, int64_t deadline,
-                            bool ended) {
-  if (ended) {
-    return sink_->OnInput(core::SpawnDone{proc, request, kSuccess, nspace});
+void SpawnRequests::End(const Pending& pending, const std::string& reason) {
+  for (const std::string& nspace : pending.living) {
+    sink_->OnInput(core::KillRequested{nspace, kErrJobCanceled, reason});
   }
-  Await(proc, request, nspace, deadline);
-  sink_->OnInput(core::SpawnRecovered{proc, request});
 }
 
-bool SpawnRequests::OnJobChanged(const core::JobChanged& change,
-                                 size_t num_procs) {
-  const bool started = change.procs_started == num_procs;
-  if (!started && change.phase != core::JobPhase::kEnded) return false;
-  const auto pending = pending_.extract(change.nspace);
-  if (pending.empty()) return false;
-  Answer(pending.mapped(), change, started);
-  return started;
+void SpawnRequests::Recover(const RecoveredRequest& request) {
+  const auto pending = std::make_shared<Pending>();
+  pending->proc = request.proc;
+  pending->request = request.request;
+  for (const RecoveredRequest::Job& job : request.jobs) {
+    pending->jobs.push_back(job.nspace);
+    if (!job.over) pending->starting.insert(job.nspace);
+  }
+  pending->living = pending->starting;
+  if (!request.complete) pending->failure = kErrJobFailedToLaunch;
+  if (pending->living.empty()) return Answer(*pending);
+  Await(pending, request.deadline);
+  sink_->OnInput(core::SpawnRecovered{request.proc, request.request});
+  if (request.complete) return;
+  loop_->Post([this, pending] {
+    End(*pending, "the job that was to start with it has not");
+  });
 }
 
-void SpawnRequests::Answer(const Pending& pending,
-                           const core::JobChanged& change, bool started) {
-  if (pending.timer != 0) loop_->CancelTimer(pending.timer);
-  core::SpawnDone done{pending.proc, pending.request, kSuccess, change.nspace};
+std::vector<std::string> SpawnRequests::OnJobChanged(
+    const core::JobChanged& change, size_t num_procs) {
+  const auto it = pending_.find(change.nspace);
+  if (it == pending_.end()) return {};
+  const std::shared_ptr<Pending> pending = it->second;
+  if (change.procs_started == num_procs) {
+    pending->starting.erase(change.nspace);
+  }
+  const bool started = !pending->failure && pending->starting.empty();
   if (!started) {
-    done.nspace.clear();
-    done.status =
-        pending.out_of_time ? kErrTimeout : LaunchStatus(change.status);
+    if (change.phase == core::JobPhase::kEnded) OnEnded(change, pending.get());
+    if (!pending->failure || !pending->living.empty()) return {};
+  }
+  Answer(*pending);
+  return started ? pending->jobs : std::vector<std::string>();
+}
+
+void SpawnRequests::OnEnded(const core::JobChanged& change, Pending* pending) {
+  pending->living.erase(change.nspace);
+  pending_.erase(change.nspace);
+  const bool started = !pending->starting.contains(change.nspace);
+  if (pending->failure || (started && change.status == kSuccess)) return;
+  pending->failure = LaunchStatus(change.status);
+  End(*pending, "job " + change.nspace + ", which was to start with it, has " +
+                    (started ? "failed" : "not started"));
+}
+
+void SpawnRequests::Answer(const Pending& pending) {
+  if (pending.timer != 0) loop_->CancelTimer(pending.timer);
+  for (const std::string& nspace : pending.living) pending_.erase(nspace);
+  core::SpawnDone done{pending.proc, pending.request, kSuccess, ""};
+  if (pending.failure) {
+    done.status = *pending.failure;
+  } else {
+    done.nspace = pending.jobs.front();
   }
   sink_->OnInput(std::move(done));
 }

@@ -139,7 +139,8 @@ bool AddUnset(const pmix_value_t& value, const Target& target) {
 // What is so in any case: whose value, whatever it is, changes nothing. Which
 // programming model the processes follow; that the spawner gathered the
 // environment, whose variables are all in the call; that output goes to the
-// launcher; what libraries say of themselves.
+// launcher; what libraries say of themselves; which job the application is of,
+// once it is one of this job.
 bool Accept(const pmix_value_t&, const Target&) { return true; }
 
 using Kind = EnvarEdit::Kind;
@@ -196,6 +197,7 @@ constexpr Row kRows[] = {
     {PMIX_JOB_TIMEOUT, SetCall<&SpawnCall::job_timeout_seconds>},
     {PMIX_SPAWN_TIMEOUT, SetCall<&SpawnCall::spawn_timeout_seconds>},
     {PMIX_TIMEOUT, SetCall<&SpawnCall::spawn_timeout_seconds>},
+    {PMIX_COSPAWN_APP, Accept, false},
     {PMIX_PERSONALITY, Accept, false},
     {PMIX_ENVARS_HARVESTED, Accept, false},
     {PMIX_FWD_STDOUT, Accept, false},
@@ -223,7 +225,6 @@ constexpr Reason kReasons[] = {
     {PMIX_STDIN_TGT, "standard input is that of the launcher's job"},
     {PMIX_FWD_STDIN, "standard input is that of the launcher's job"},
     {PMIX_NOHUP, "jobs end with their launcher"},
-    {PMIX_COSPAWN_APP, "an application is not a job of its own"},
     {"pmix.alloc.", "the nodes of the overlay are the allocation"},
 };
 
@@ -256,17 +257,29 @@ Status Ignore(const pmix_info_t& info, SpawnCall* call) {
   return Status();
 }
 
+Status WrongValue(std::string_view key) {
+  return Status(kErrBadParam,
+                "attribute " + std::string(key) + " has no such value");
+}
+
 Status Apply(const pmix_info_t& info, const Target& target, bool whole_job) {
   const auto* const row = std::ranges::find(kRows, KeyOf(info), &Row::key);
   if (row == std::end(kRows) || (row->of_job && !whole_job)) {
     return Ignore(info, target.call);
   }
   if (row->set(info.value, target)) return Status();
-  return Status(kErrBadParam,
-                "attribute " + std::string(row->key) + " has no such value");
+  return WrongValue(row->key);
 }
 
 }  // namespace
+
+Result<bool> IsCospawned(std::span<const pmix_info_t> infos, bool otherwise) {
+  for (const pmix_info_t& info : infos) {
+    if (KeyOf(info) != PMIX_COSPAWN_APP) continue;
+    if (!Take(info.value, &otherwise)) return WrongValue(PMIX_COSPAWN_APP);
+  }
+  return otherwise;
+}
 
 Status ApplyToJob(const pmix_info_t& info, SpawnCall* call) {
   return Apply(info, {call, &call->placing}, true);

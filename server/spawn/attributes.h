@@ -2,11 +2,17 @@
 #ifndef CANOPY_SERVER_SPAWN_ATTRIBUTES_H_
 #define CANOPY_SERVER_SPAWN_ATTRIBUTES_H_
 
+#include <span>
+
 #include "common/status.h"
 #include "common/values/info_list.h"
 #include "server/spawn/spawn_call.h"
 
 namespace canopy::spawn {
+
+// Whether PMIX_COSPAWN_APP is said, or `otherwise` where nothing is.
+// kErrBadParam: with a value that is no bool.
+Result<bool> IsCospawned(std::span<const pmix_info_t> infos, bool otherwise);
 
 // Applies an info of the whole job. kErrBadParam, kErrNotSupported: as
 // ParseSpawnCall.

@@ -1,5 +1,6 @@
 #include "server/spawn/spawn_call.h"
 
+#include <memory>
 #include <utility>
 
 #include "common/codec/decoder.h"
@@ -23,6 +24,7 @@ class CApp {
   ~CApp() { DestructElement(*FindType(PMIX_APP), &app_); }
 
   pmix_app_t* get() { return &app_; }
+  const pmix_app_t* get() const { return &app_; }
   const pmix_app_t* operator->() const { return &app_; }
 
  private:
@@ -94,13 +96,13 @@ Status ReadProgram(const pmix_app_t& c, SpawnApp* app) {
   return Status();
 }
 
-Status ReadApps(const std::vector<CApp>& apps, SpawnCall* call) {
-  if (apps.empty()) {
-    return Status(kErrBadParam, "there is no application to spawn");
-  }
+// Applications of one job, whose array may have those of another between them.
+using Apps = std::vector<const pmix_app_t*>;
+
+Status ReadApps(const Apps& apps, SpawnCall* call) {
   call->apps.resize(apps.size());
   for (size_t i = 0; i < apps.size(); ++i) {
-    const pmix_app_t& c = *apps[i].operator->();
+    const pmix_app_t& c = *apps[i];
     SpawnApp& app = call->apps[i];
     if (Status s = ReadProgram(c, &app); !s.ok()) return s;
     for (size_t k = 0; k < c.ninfo; ++k) {
@@ -108,6 +110,33 @@ Status ReadApps(const std::vector<CApp>& apps, SpawnCall* call) {
     }
   }
   return Status();
+}
+
+Result<SpawnCall> ReadJob(const InfoList& infos, const Apps& apps) {
+  SpawnCall call;
+  for (const pmix_info_t& info : infos) {
+    if (Status s = ApplyToJob(info, &call); !s.ok()) return s;
+  }
+  if (Status s = ReadApps(apps, &call); !s.ok()) return s;
+  return call;
+}
+
+// Sorts out the applications that are to be a job of their own.
+Status Divide(const InfoList& infos, const std::vector<CApp>& apps, Apps* main,
+              Apps* cospawned) {
+  const Result<bool> all = IsCospawned(infos.span(), false);
+  if (!all.ok()) return all.status();
+  for (const CApp& app : apps) {
+    const Result<bool> own = IsCospawned({app->info, app->ninfo}, *all);
+    if (!own.ok()) return own.status();
+    (*own ? cospawned : main)->push_back(app.get());
+  }
+  if (!main->empty()) return Status();
+  return Status(kErrBadParam,
+                apps.empty() ? "there is no application to spawn"
+                             : "every application is to be spawned beside the "
+                               "others (PMIX_COSPAWN_APP), and there is no "
+                               "other");
 }
 
 }  // namespace
@@ -118,11 +147,15 @@ Result<SpawnCall> ParseSpawnCall(std::string_view bytes) {
   InfoList infos;
   std::vector<CApp> apps;
   if (!ReadArrays(&in, &infos, &apps)) return Malformed(in);
-  SpawnCall call;
-  for (const pmix_info_t& info : infos) {
-    if (Status s = ApplyToJob(info, &call); !s.ok()) return s;
-  }
-  if (Status s = ReadApps(apps, &call); !s.ok()) return s;
+  Apps main;
+  Apps beside;
+  if (Status s = Divide(infos, apps, &main, &beside); !s.ok()) return s;
+  Result<SpawnCall> call = ReadJob(infos, main);
+  if (!call.ok() || beside.empty()) return call;
+  Result<SpawnCall> cospawned = ReadJob(infos, beside);
+  if (!cospawned.ok()) return cospawned;
+  cospawned->separate = true;
+  call->cospawned = std::make_shared<const SpawnCall>(*std::move(cospawned));
   return call;
 }
 

@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -91,12 +92,17 @@ struct SpawnCall {
   uint32_t spawn_timeout_seconds = 0;  // 0: none
   // Names of attributes that nobody honours; each once.
   std::vector<std::string> ignored;
+  // What PMIX_COSPAWN_APP designates: the applications of a job of its own,
+  // which starts together with this one or not at all. Null: none is
+  // designated.
+  std::shared_ptr<const SpawnCall> cospawned;
 };
 
 // `bytes` in codec form: SIZE n, n INFO, SIZE m, m APP. Errors, in one line:
 // kErrUnpackFailure (malformed), kErrBadParam (a value of the wrong kind, no
-// application), kErrJobNoExeSpecified, kErrNotSupported (an attribute marked
-// required that is not honoured), kErrOutOfResource (more than the limits).
+// application that is not designated to be cospawned), kErrJobNoExeSpecified,
+// kErrNotSupported (an attribute marked required that is not honoured),
+// kErrOutOfResource (more than the limits).
 Result<SpawnCall> ParseSpawnCall(std::string_view bytes);
 
 }  // namespace canopy::spawn

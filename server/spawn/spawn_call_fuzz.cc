@@ -39,7 +39,11 @@ std::string Seed() {
   app.ninfo = app_infos.size();
   Encoder out;
   PutInfos(job, &out);
-  out.PutSize(1);
+  out.PutSize(2);
+  out.PutElement(PMIX_APP, &app);
+  app_infos.Add(PMIX_COSPAWN_APP, Value::Bool(true));
+  app.info = app_infos.mutable_data();
+  app.ninfo = app_infos.size();
   out.PutElement(PMIX_APP, &app);
   return out.Take();
 }

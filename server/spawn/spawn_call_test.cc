@@ -230,6 +230,45 @@ TEST(SpawnCallTest, WhatAsksForNothingIsHonoured) {
   EXPECT_EQ(Refusal(unknown), kErrNotSupported);
 }
 
+TestApp Designated(const std::string& cmd, bool cospawn = true) {
+  TestApp app{.cmd = cmd};
+  app.infos.Add(PMIX_COSPAWN_APP, Value::Bool(cospawn), PMIX_INFO_REQD);
+  return app;
+}
+
+TEST(SpawnCallTest, DesignatedApplicationsAreAJobOfTheirOwn) {
+  InfoList job;
+  job.Add(PMIX_WDIR, Value::String("/w"));
+  TestApp alone{.cmd = "b"};
+  alone.infos.Add(PMIX_MAPBY, Value::String("core"));
+  const SpawnCall call = Parse(job, {Designated("a"), alone, Designated("c")});
+  ASSERT_EQ(call.apps.size(), 1u);
+  EXPECT_EQ(call.apps[0].argv[0], "b");
+  EXPECT_EQ(call.policies.map_by, "core") << "it is the only one of its job";
+  EXPECT_FALSE(call.separate);
+  ASSERT_NE(call.cospawned, nullptr);
+  ASSERT_EQ(call.cospawned->apps.size(), 2u);
+  EXPECT_EQ(call.cospawned->apps[1].argv[0], "c");
+  EXPECT_EQ(call.cospawned->placing.cwd, "/w");
+  EXPECT_EQ(call.cospawned->policies.map_by, "");
+  EXPECT_TRUE(call.cospawned->separate);
+  EXPECT_EQ(call.cospawned->cospawned, nullptr);
+}
+
+TEST(SpawnCallTest, SomethingIsLeftBesideWhatIsDesignated) {
+  EXPECT_EQ(Refusal({}, {Designated("a"), Designated("b")}), kErrBadParam);
+  EXPECT_EQ(Parse({}, {Designated("a", false)}).cospawned, nullptr);
+  InfoList all;
+  all.Add(PMIX_COSPAWN_APP, Value::Bool(true));
+  EXPECT_EQ(Refusal(all), kErrBadParam);
+  const SpawnCall call = Parse(all, {Designated("a", false), TestApp()});
+  EXPECT_EQ(call.apps[0].argv[0], "a");
+  EXPECT_NE(call.cospawned, nullptr);
+  TestApp other;
+  other.infos.Add(PMIX_COSPAWN_APP, Value::String("maybe"));
+  EXPECT_EQ(Refusal({}, {TestApp(), other}), kErrBadParam);
+}
+
 TEST(SpawnCallTest, AValueOfAnotherTypeIsRefused) {
   for (const char* key : {PMIX_WDIR, PMIX_HOST, PMIX_MAPBY, PMIX_SET_ENVAR,
                           PMIX_UNSET_ENVAR, PMIX_HOSTFILE}) {

@@ -41,8 +41,7 @@ static void WhatIsNotHonoured(void) {
   const bool yes = true;
   const pmix_rank_t first = 0;
   const uint64_t nodes = 1;
-  static const char *const kFlags[] = {PMIX_PRELOAD_BIN, PMIX_NOHUP,
-                                       PMIX_COSPAWN_APP};
+  static const char *const kFlags[] = {PMIX_PRELOAD_BIN, PMIX_NOHUP};
   for (size_t i = 0; i < sizeof(kFlags) / sizeof(kFlags[0]); ++i) {
     IsRefusedWhenRequired(kFlags[i], &yes, PMIX_BOOL);
   }
@@ -80,6 +79,8 @@ static void WhatIs(void) {
   pmix_info_t info;
   PMIX_INFO_LOAD(&info, PMIX_MAX_RESTARTS, "often", PMIX_STRING);
   EXPECT(PMIX_ERR_BAD_PARAM, SpawnWith(&info));
+  PMIX_INFO_LOAD(&info, PMIX_COSPAWN_APP, &yes, PMIX_BOOL);
+  EXPECT(PMIX_ERR_BAD_PARAM, SpawnWith(&info)); /* no job is left */
   PMIX_INFO_LOAD(&info, PMIX_CPU_LIST, "x", PMIX_STRING);
   EXPECT(PMIX_ERR_BAD_PARAM, SpawnWith(&info));
 }

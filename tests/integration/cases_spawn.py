@@ -89,7 +89,9 @@ def restarted(bench, overlay, nodes):
 def all_restarted(bench):
     names = [f"spawn: kill -9 of {node}'s agent" for node in ("node1", "node2")]
     last = "restart of a rank, then of its agent"
-    if not bench.wanted(*names, last):
+    beside = [(f"cospawn, tools: kill -9 of {node}'s agent", node)
+              for node in ("node1", "node2")]
+    if not bench.wanted(*names, last, *(name for name, _ in beside)):
         return
     with bench.overlay("spawn-restart", "--nodes", 2,
                        "--restart-grace", 60) as up:
@@ -100,6 +102,9 @@ def all_restarted(bench):
             bench.case(name, lambda: restarted(bench, overlay, [node]),
                        leaves=True)
         bench.case(last, lambda: restarted_agent(bench, overlay), leaves=True)
+        for name, node in beside:
+            bench.case(name, lambda: restarted_beside(bench, overlay, node),
+                       leaves=True)
 
 
 def again(bench, nodes, deaths):
@@ -178,6 +183,69 @@ def forms(bench, nodes):
             check(file.read() == "rank 0 was here\n", files)
 
 
+@contextlib.contextmanager
+def shared_place():
+    with tempfile.TemporaryDirectory() as place:
+        os.chmod(place, 0o777)
+        yield place
+
+
+def let_go(place):
+    with open(os.path.join(place, "go"), "w", encoding="utf-8"):
+        pass
+
+
+def children(name, count, goes_on=True):
+    out = [f"{name} {rank} of {count}, parent 0" for rank in range(count)]
+    if goes_on:
+        out += [f"{name} {rank} goes on" for rank in range(count)]
+    return out
+
+
+def beside(bench, nodes):
+    """Tools where there is no slot, and applications that are jobs of their own."""
+    # Where nothing says how many, a job has all slots.
+    place = ("run", "--nodes", nodes, bench.pmix("beside"))
+    well = "all is well"
+    with shared_place() as files:
+        let_go(files)
+        bench.run(*place, "tool", files).expect_lines(
+            [f"tool: {well}", *children("tool", 2)])
+    place = (*place[:3], "-n", 1, "--oversubscribe", *place[3:])
+    with shared_place() as files:
+        let_go(files)
+        bench.run(*place, "two", files).expect_lines(
+            [f"two: {well}", *children("main", 2), *children("cospawned", 2)])
+    with shared_place() as files:
+        bench.run(*place, "fails", files).expect_lines(
+            [f"fails: {well}", *children("main", 2),
+             *children("failing", 1, goes_on=False)], code=3)
+    result = bench.run(*place, "neither").expect(out=[f"neither: {well}"])
+    check("goes on" not in result.out, result.out)
+
+
+def restarted_beside(bench, overlay, node):
+    """A successor still knows what is a tool, and of two jobs that they are."""
+    for mode, names in (("tool", ["tool"]), ("two", ["main", "cospawned"])):
+        with shared_place() as files:
+            job = bench.start("run", "--context", overlay.name,
+                              *(("-n", 1, "--oversubscribe")
+                                if mode == "two" else ()),
+                              bench.pmix("beside"), mode, files)
+            job.wait_for(f"{mode}: all is well")
+            # What has started need not have found its agent yet.
+            job.wait_for("parent 0", 2 * len(names))
+            overlay.kill(node)
+            overlay.restart(node)
+            listed = bench.json("ps", "--context", overlay.name)["jobs"]
+            check([job.get("tool", False) for job in listed].count(True) ==
+                  (mode == "tool"), listed)
+            let_go(files)
+            job.finish(60).expect_lines(
+                [f"{mode}: all is well"] +
+                [line for name in names for line in children(name, 2)])
+
+
 def run(bench):
     for nodes in (1, 2):
         for deaths in (1, 2):
@@ -189,6 +257,8 @@ def run(bench):
                    lambda n=nodes: recoverable(bench, n))
         bench.case(f"spawn, notifications: {nodes} nodes",
                    lambda n=nodes: told(bench, n))
+        bench.case(f"cospawn, tools: {nodes} nodes",
+                   lambda n=nodes: beside(bench, n))
         bench.case(f"spawn, names, CPUs and files: {nodes} nodes",
                    lambda n=nodes: forms(bench, n))
     for nodes in NODES:

@@ -10,6 +10,7 @@ namespace {
 // Groups of fields, each of which older agents know or do not know; those at
 // the end that say nothing are left out.
 int NumGroups(const control::LaunchFacts& facts) {
+  if (facts.cospawned || !facts.partner.empty()) return 3;
   if (facts.tool) return 2;
   return facts.reports != 0 || facts.start_deadline != 0 ? 1 : 0;
 }
@@ -28,6 +29,10 @@ std::string EncodeFacts(const control::LaunchFacts& facts) {
     out.Int(facts.start_deadline);
   }
   if (groups >= 2) out.Bool(facts.tool);
+  if (groups >= 3) {
+    out.Bool(facts.cospawned);
+    out.String(facts.partner);
+  }
   return out.Take();
 }
 
@@ -43,6 +48,10 @@ control::LaunchFacts DecodeFacts(std::string_view bytes) {
     facts.start_deadline = in.Int();
   }
   if (in.ok() && !in.done()) facts.tool = in.Bool();
+  if (in.ok() && !in.done()) {
+    facts.cospawned = in.Bool();
+    facts.partner = in.String();
+  }
   if (!in.done()) return {};
   if (spawned) facts.spawn_request = request;
   return facts;

@@ -21,6 +21,8 @@ void IsTheSame(const control::LaunchFacts& facts) {
   EXPECT_EQ(read.reports, facts.reports);
   EXPECT_EQ(read.start_deadline, facts.start_deadline);
   EXPECT_EQ(read.tool, facts.tool);
+  EXPECT_EQ(read.cospawned, facts.cospawned);
+  EXPECT_EQ(read.partner, facts.partner);
 }
 
 TEST(LaunchFactsTest, WhatIsWrittenIsRead) {
@@ -34,6 +36,12 @@ TEST(LaunchFactsTest, WhatIsWrittenIsRead) {
   IsTheSame(facts);
   facts = {};
   facts.tool = true;
+  IsTheSame(facts);
+  facts = Spawned();
+  facts.partner = "other";
+  IsTheSame(facts);
+  facts.partner.clear();
+  facts.cospawned = true;
   IsTheSame(facts);
 }
 

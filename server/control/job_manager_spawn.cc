@@ -1,0 +1,163 @@
+// Jobs that are spawned by processes of others.
+#include <algorithm>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "server/control/job_manager.h"
+#include "server/control/launcher_events.h"
+
+namespace canopy::control {
+namespace {
+
+constexpr int64_t kSecond = 1'000'000'000;
+
+LaunchFacts FactsOf(const spawn::SpawnCall& call, core::RequestId request,
+                    const JobRecord& parent) {
+  LaunchFacts facts;
+  facts.oversubscribe = parent.facts.oversubscribe;
+  facts.spawn_request = request;
+  facts.separate = call.separate;
+  facts.reports = call.reports;
+  facts.tool = call.tool;
+  if (call.spawn_timeout_seconds > 0) {
+    facts.start_deadline =
+        EventLoop::Now() + call.spawn_timeout_seconds * kSecond;
+  }
+  return facts;
+}
+
+// What the spawner asked the launcher to do.
+void FillWishes(const spawn::SpawnCall& call, v1::JobMapped* mapped) {
+  mapped->set_tag_output(call.policies.tag_output);
+  mapped->set_timestamp_output(call.policies.timestamp_output);
+  mapped->set_output_directory(call.policies.output_directory);
+  mapped->set_output_file(call.policies.output_file);
+  mapped->set_display_map(call.display_map);
+  mapped->set_report_bindings(call.report_bindings);
+}
+
+std::string IgnoredText(const std::string& nspace,
+                        const std::vector<std::string>& keys) {
+  std::string text = "job " + nspace +
+                     ": its spawner asked for what has no "
+                     "effect here:";
+  for (const std::string& key : keys) text += " " + key;
+  return text;
+}
+
+// The earlier of two deadlines, of which 0 is none.
+int64_t Earlier(int64_t a, int64_t b) {
+  return a == 0 || b == 0 ? std::max(a, b) : std::min(a, b);
+}
+
+}  // namespace
+
+void JobManager::OnSpawn(const core::HostSpawn& spawn) {
+  Family* const family = FamilyOf(spawn.proc.nspace);
+  if (family != nullptr && !family->token.empty() &&
+      LauncherOf(spawn.proc.nspace) == nullptr) {
+    family->held_spawns.push_back(spawn);
+    return;
+  }
+  const Status status = Spawn(spawn);
+  if (status.ok()) return;
+  spawns_.Refuse(spawn, status);
+  Notice(spawn.proc.nspace, "job " + spawn.proc.nspace + ": rank " +
+                                std::to_string(spawn.proc.rank) +
+                                " cannot spawn: " + status.message());
+}
+
+Status JobManager::Spawn(const core::HostSpawn& spawn) {
+  const auto parent = jobs_.find(spawn.proc.nspace);
+  if (parent == jobs_.end() ||
+      parent->second.phase == core::JobPhase::kEnding ||
+      families_.at(parent->second.family).abandoned) {
+    return Status(kErrJobCanceled, "its job is being ended");
+  }
+  Result<spawn::SpawnCall> call = spawn::ParseSpawnCall(spawn.call.view());
+  if (!call.ok()) return call.status();
+  std::vector<std::string> jobs;
+  Status status = AddSpawned(spawn, *call, &jobs);
+  if (status.ok() && call->cospawned) {
+    status = AddSpawned(spawn, *call->cospawned, &jobs);
+  }
+  if (status.ok()) status = PersistSpawned(jobs);
+  if (!status.ok()) {
+    for (const std::string& nspace : jobs) ForgetSpawned(nspace);
+    return status;
+  }
+  spawns_.Begin(spawn, jobs, jobs_.at(jobs[0]).facts.start_deadline);
+  LaunchSpawned(jobs[0], *call);
+  if (call->cospawned) LaunchSpawned(jobs[1], *call->cospawned);
+  return Status();
+}
+
+// The next job of the request, planned with those before it in their places.
+Status JobManager::AddSpawned(const core::HostSpawn& spawn,
+                              const spawn::SpawnCall& call,
+                              std::vector<std::string>* jobs) {
+  PlannedJob plan = planner_.spawn(call, spawn.proc);
+  if (!plan.ok()) return plan.status();
+  const JobRecord& parent = jobs_.at(spawn.proc.nspace);
+  LaunchFacts facts = FactsOf(call, spawn.request, parent);
+  if (!jobs->empty()) {
+    LaunchFacts& main = jobs_.at(jobs->front()).facts;
+    facts.cospawned = true;
+    facts.partner = jobs->front();
+    facts.start_deadline = Earlier(facts.start_deadline, main.start_deadline);
+    main.start_deadline = facts.start_deadline;
+    main.partner = (*plan)->nspace;
+  }
+  jobs->push_back((*plan)->nspace);
+  AddJob(families_.find(parent.family), *plan, facts);
+  return Status();
+}
+
+Status JobManager::PersistSpawned(const std::vector<std::string>& jobs) {
+  for (const std::string& nspace : jobs) {
+    const JobRecord& record = jobs_.at(nspace);
+    const std::string& token = families_.at(record.family).token;
+    if (token.empty()) return Status();
+    if (!persistence_->PersistLaunch(*record.job, token, record.facts)) {
+      return Status(kErrJobSysOpFailed, "it could not be recorded");
+    }
+  }
+  return Status();
+}
+
+void JobManager::ForgetSpawned(const std::string& nspace) {
+  Family& family = families_.at(jobs_.extract(nspace).mapped().family);
+  family.OnEnded(nspace, v1::JobEnd());
+  if (!family.token.empty()) persistence_->DropControl(nspace);
+}
+
+void JobManager::LaunchSpawned(const std::string& nspace,
+                               const spawn::SpawnCall& call) {
+  const JobRecord& record = jobs_.at(nspace);
+  if (Launcher* const launcher = LauncherOf(nspace)) {
+    v1::RunEvent event = MappedEvent(*record.job);
+    FillWishes(call, event.mutable_mapped());
+    SendMapped(launcher, std::move(event));
+    if (!call.ignored.empty())
+      Notice(nspace, IgnoredText(nspace, call.ignored));
+  }
+  sink_->OnInput(core::LaunchRequested{
+      record.job, !families_.at(record.family).token.empty()});
+}
+
+// A successor must not hold it against the time that it had to start, nor miss
+// a partner that is over.
+void JobManager::OnSpawnStarted(const std::string& nspace) {
+  const auto it = jobs_.find(nspace);
+  if (it == jobs_.end()) return;
+  JobRecord& record = it->second;
+  record.connected = true;
+  const bool had_limit = std::exchange(record.facts.start_deadline, 0) != 0;
+  const bool had_partner = !std::exchange(record.facts.partner, "").empty();
+  if (!had_limit && !had_partner) return;
+  if (families_.at(record.family).token.empty()) return;
+  persistence_->PersistFacts(nspace, record.facts);
+}
+
+}  // namespace canopy::control

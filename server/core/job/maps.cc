@@ -135,17 +135,14 @@ void JobMaps::OnTreeChanged(Actions* actions) {
   }
   for (const std::string& nspace : unsure) Forget(nspace);
   const NodeId root = tree_.root();
-  for (auto it = asked_.begin(); it != asked_.end();) {
-    if (it->second.node == root) {
-      ++it;
-    } else if (root == self_ || root == kNoNode) {
-      unknown_.push_back(it->first);
-      it = asked_.erase(it);
-    } else {
-      Send(it->first, &it->second, actions);
-      ++it;
-    }
+  if (root == self_ || root == kNoNode) {
+    for (const auto& [nspace, ask] : asked_) unknown_.push_back(nspace);
+    asked_.clear();
   }
+  // Also of the same root: the question, or the end of the job that follows the
+  // answer, may be lost with an agent between. An answer to the earlier question
+  // is not taken.
+  for (auto& [nspace, ask] : asked_) Send(nspace, &ask, actions);
 }
 
 // The question or its answer may have been lost with it.

@@ -96,6 +96,24 @@ TEST_F(JobMapsTest, ANewRootIsAskedAgain) {
   EXPECT_NE(jobs_.Find("x"), nullptr);
 }
 
+TEST_F(JobMapsTest, AfterALossTheQuestionIsRepeated) {
+  const uint64_t request = Ask("x");
+  actions_.clear();
+  tree_.SetAlive(2, false);
+  maps_.OnNodeLost(&actions_);
+  maps_.OnTreeChanged(&actions_);
+  const auto sent = Sent<JobMapRequest>(actions_);
+  ASSERT_EQ(sent.size(), 1u);
+  EXPECT_EQ(sent[0].first, 0u);
+  EXPECT_FALSE(sent[0].second.exists_only);
+  // The end of the job that followed this answer may be lost.
+  maps_.OnReply(0, Reply(request, "x"));
+  EXPECT_EQ(jobs_.Find("x"), nullptr);
+  maps_.OnReply(0, {sent[0].second.request, kErrNotFound, "x", {}});
+  EXPECT_EQ(maps_.TakeUnknown(), std::vector<std::string>{"x"});
+  EXPECT_EQ(jobs_.Find("x"), nullptr);
+}
+
 TEST_F(JobMapsTest, BorrowedMapsAreGivenBack) {
   maps_.OnReply(0, Reply(Ask("x"), "x"));
   maps_.OnForget(0, "other");

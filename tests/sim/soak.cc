@@ -34,6 +34,8 @@ constexpr uint32_t kMaxNameNodes = 64;
 constexpr uint64_t kUnaimedSeeds = 4;
 constexpr uint32_t kUser = 1000;
 constexpr uint64_t kPause = 8 * kMs;
+// One operation in so many begins while an agent is being restarted.
+constexpr uint64_t kHasty = 4;
 // Ranks of a job that spawn and abort.
 constexpr Rank kActive = 3;
 
@@ -224,10 +226,14 @@ void Soak::OnAnswer(RequestId request) {
 }
 
 // A while between two operations is one in which faults may meet what the first
-// has left: what is published, or connected.
+// has left: what is published, or connected. Most wait until a restart is over:
+// an operation that begins during one can not be struck by the next.
 void Soak::GoOnLater(const ProcId& proc) {
   if (aims_.empty()) return ready_.push_back(proc);
-  const auto when = cluster_.now() + static_cast<TimeNs>(Random(kPause));
+  const bool waits = !OneIn(kHasty);
+  const TimeNs from =
+      waits ? std::max(cluster_.now(), settled_) : cluster_.now();
+  const auto when = from + static_cast<TimeNs>(Random(kPause));
   cluster_.At(when, [this, proc] { ready_.push_back(proc); });
 }
 

@@ -99,6 +99,7 @@ void Soak::TakeAim() {
     if (o != nullptr && o->again) Hit(*o, Fault::kAskedAgain);
   }
   if (aims_.empty()) return;
+  const bool settled = cluster_.now() >= settled_;
   for (const Operations::Number number : touched) {
     const Operation* o = aimed_ ? nullptr : operations_.Find(number);
     if (o == nullptr) continue;
@@ -107,7 +108,8 @@ void Soak::TakeAim() {
     const bool is_short = IsShort(phase);
     if (!is_short && OneIn(3)) continue;
     const auto aim = std::ranges::find_if(aims_, [&](const Cell& cell) {
-      return cell.phase == phase && !IsOfMessages(cell.fault);
+      return cell.phase == phase && !IsOfMessages(cell.fault) &&
+             (settled || !NeedsRestarts(cell.fault));
     });
     if (aim == aims_.end()) continue;
     aimed_ = {number, *aim, is_short ? 0 : Random(kMaxEvents)};

@@ -1,5 +1,6 @@
 #include "tests/sim/soak_plan.h"
 
+#include <algorithm>
 #include <cstddef>
 #include <iterator>
 
@@ -63,23 +64,27 @@ constexpr uint64_t kMostRare = 8;
 // for a moment.
 uint64_t Rarity(const Cell& cell) {
   const bool again = NeedsRestarts(cell.fault);
-  const bool asked_again = cell.fault == Fault::kAskedAgain;
   switch (cell.phase) {
     case Phase::kConnected:
+      return again ? 6 : 5;
+    case Phase::kConnectResolving:
+      return again || cell.fault == Fault::kLie ? 2 : 5;
+    case Phase::kDisconnectGathering:
     case Phase::kDisconnectReporting:
     case Phase::kDisconnectReleasing:
-      return again ? 8 : 3;
-    case Phase::kDisconnectGathering:
-      return again || asked_again ? 8 : 3;
+      return 3;
     case Phase::kAbortEnding:
+      return again ? 8 : 6;
     case Phase::kAbortAnswering:
-      return again ? 8 : 4;
+      return 5;
+    case Phase::kAbortRequested:
+      return again ? 4 : 2;
     case Phase::kLookupPulling:
-      return again || asked_again ? 8 : 1;
+      return again ? 8 : 2;
     case Phase::kSpawnRequested:
+      return again ? 2 : 0;
+    case Phase::kSpawnExecuting:
     case Phase::kSpawnAnswering:
-      return again ? 8 : 0;
-    case Phase::kConnectResolving:
       return again ? 4 : 0;
     case Phase::kConnectReporting:
     case Phase::kConnectReleasing:
@@ -87,14 +92,16 @@ uint64_t Rarity(const Cell& cell) {
     case Phase::kUnpublishRemoving:
     case Phase::kLookupWaiting:
     case Phase::kLookupEnding:
-    case Phase::kAbortRequested:
       return 2;
     case Phase::kConnectGathering:
-      return cell.fault == Fault::kLate ? 2 : 0;
+      return cell.fault == Fault::kLate ? 3 : 0;
     case Phase::kPublished:
       return cell.fault == Fault::kLate ? 4 : 0;
     case Phase::kLookupAsking:
-      return cell.fault == Fault::kLie || cell.fault == Fault::kLate ? 2 : 0;
+      return cell.fault == Fault::kLie || cell.fault == Fault::kLate ||
+                     cell.fault == Fault::kProcDies
+                 ? 3
+                 : 0;
     default:
       return 0;
   }
@@ -193,7 +200,7 @@ std::vector<Cell> MakeAims(std::mt19937_64& rng, bool restarts, bool rejoins) {
       Engine::kSpawn,   Engine::kSpawn,   Engine::kSpawn,   Engine::kConnect,
       Engine::kConnect, Engine::kConnect, Engine::kConnect, Engine::kConnect,
       Engine::kNames,   Engine::kNames,   Engine::kNames,   Engine::kNames,
-      Engine::kAbort,   Engine::kAbort,   Engine::kAbort};
+      Engine::kAbort,   Engine::kAbort,   Engine::kAbort,   Engine::kAbort};
   const Engine engine = kEngines[rng() % std::size(kEngines)];
   const bool has_rare = restarts || engine != Engine::kSpawn;
   const bool only_rare = has_rare && rng() % 2 == 0;
@@ -209,7 +216,9 @@ std::vector<Cell> MakeAims(std::mt19937_64& rng, bool restarts, bool rejoins) {
     const bool rare = !restarts || NeedsRestarts(cell.fault) || rng() % 10 == 0;
     const bool wanted = only_rare ? rng() % kMostRare < Rarity(cell)
                                   : IsShort(cell.phase) || rng() % 3 == 0;
-    if (EngineOf(cell.phase) == engine && possible && rare && wanted) {
+    const bool another = std::ranges::count(aims, cell) == 0;
+    if (EngineOf(cell.phase) == engine && possible && rare && wanted &&
+        another) {
       aims.push_back(cell);
     }
   }

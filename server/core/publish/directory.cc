@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "common/status.h"
+#include "server/core/publish/digest.h"
 
 namespace canopy::core {
 namespace {
@@ -168,16 +169,22 @@ bool Directory::MayRemove(NodeId src, const PublicationId& id) const {
   return !tree_.alive(present) || IsRightSteward(other, present);
 }
 
+uint64_t Directory::RemovalDigest(const PublicationId& id, NodeId steward) {
+  const ProcId& publisher = id.publisher;
+  return DigestOf(DigestOf(HashOf(publisher.nspace), publisher.rank),
+                  DigestOf(steward, id.number));
+}
+
 void Directory::OnRemove(PublishStep& step, NodeId src,
                          const DirectoryRemove& remove) {
   if (!MayRemove(src, remove.id)) {
     return Answer(step, src, remove.request, kErrNoPermissions);
   }
   if (const auto present = all_.find(remove.id); present != all_.end()) {
-    removed_.Add({remove.id, present->second.steward});
+    removed_.Add(RemovalDigest(remove.id, present->second.steward));
   }
   Erase(remove.id);
-  removed_.Add({remove.id, src});
+  removed_.Add(RemovalDigest(remove.id, src));
   Answer(step, src, remove.request, kSuccess);
 }
 
@@ -206,7 +213,7 @@ Directory::Match Directory::Find(const Searcher& searcher, NodeId node,
 void Directory::OnLookup(PublishStep& step, NodeId src,
                          const DirectoryLookup& lookup) {
   const LookupId id{src, lookup.request};
-  if (ended_.Contains(id)) return;
+  if (ended_.Contains(DigestOf(src, lookup.request))) return;
   Forget(id);
   if (num_waiting() >= kMaxWaiting) {
     DirectoryFound refused{lookup.request, {}, lookup.keys};
@@ -221,7 +228,7 @@ void Directory::OnLookup(PublishStep& step, NodeId src,
 void Directory::OnLookupEnd(PublishStep& step, NodeId src,
                             const DirectoryLookupEnd& end) {
   Forget({src, end.lookup});
-  ended_.Add({src, end.lookup});
+  ended_.Add(DigestOf(src, end.lookup));
   Answer(step, src, end.request, kSuccess);
 }
 

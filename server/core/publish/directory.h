@@ -70,7 +70,7 @@ class Directory {
   const std::map<PublicationId, Publication>& all() const { return all_; }
   // Not long ago, by that agent or one that it gave way to.
   bool WasRemoved(const PublicationId& id, NodeId steward) const {
-    return removed_.Contains({id, steward});
+    return removed_.Contains(RemovalDigest(id, steward));
   }
   // Lookups that wait, and publications that wait for the answer whether their
   // key is taken.
@@ -96,6 +96,7 @@ class Directory {
   void TryAnswer(PublishStep& step, const LookupId& id);
   void WakeUp(PublishStep& step, const std::string& key);
   void Forget(const LookupId& id);
+  static uint64_t RemovalDigest(const PublicationId& id, NodeId steward);
 
   const NodeId self_;
   const Tree& tree_;
@@ -105,8 +106,8 @@ class Directory {
   std::map<std::string, std::set<PublicationId>, std::less<>> by_key_;
   // What came to its end not long ago, by which steward: a late store or lookup
   // does not bring it back.
-  Recent<std::pair<PublicationId, NodeId>> removed_;
-  Recent<LookupId> ended_;
+  Recent removed_;  // by RemovalDigest
+  Recent ended_;    // lookups, by DigestOf
   std::map<LookupId, DirectoryLookup> lookups_;
   std::map<std::string, std::set<LookupId>, std::less<>> lookups_by_key_;
   std::map<LookupId, DirectoryStore> stores_;

@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "common/status.h"
+#include "server/core/publish/digest.h"
 #include "server/core/publish/rendezvous.h"
 
 namespace canopy::core {
@@ -282,7 +283,7 @@ void Publications::OnClaim(PublishStep& step, NodeId src,
 // once even if this agent is lost.
 void Publications::Take(PublishStep& step, NodeId src, Owned& owned,
                         const DirectoryClaim& claim) {
-  if (ended_claims_.Contains({src, claim.request})) {
+  if (ended_claims_.Contains(DigestOf(src, claim.request))) {
     return step.Send(src, DirectoryAnswer{claim.request, kErrNotFound});
   }
   owned.claims.emplace_back(src, claim);
@@ -316,7 +317,7 @@ void Publications::AnswerClaims(PublishStep& step, const PublicationId& id) {
   Owned& owned = owned_.at(id);
   for (const auto& [node, claim] : std::exchange(owned.claims, {})) {
     const bool has_it = IsOf(owned.publication.reader, node, claim);
-    if (!has_it) ended_claims_.Add({node, claim.request});
+    if (!has_it) ended_claims_.Add(DigestOf(node, claim.request));
     step.Send(node,
               DirectoryAnswer{claim.request, has_it ? kSuccess : kErrNotFound});
   }
@@ -335,7 +336,7 @@ void Publications::EndClaim(PublishStep& step, NodeId src, Owned& owned,
       });
     }
     owned.publication.reader = {};
-    ended_claims_.Add(owned.taken);
+    ended_claims_.Add(DigestOf(owned.taken.first, owned.taken.second));
     Settle(step, owned);
   }
   if (claim.kind == ClaimKind::kReturn) {
@@ -344,7 +345,7 @@ void Publications::EndClaim(PublishStep& step, NodeId src, Owned& owned,
           !IsSameReader(queued.second.reader, claim.reader)) {
         return false;
       }
-      ended_claims_.Add({src, queued.second.request});
+      ended_claims_.Add(DigestOf(src, queued.second.request));
       step.Send(queued.first,
                 DirectoryAnswer{queued.second.request, kErrNotFound});
       return true;

@@ -153,7 +153,7 @@ class Publications {
   OnRead on_read_;
   // Claims that have had their end, by agent and number: nobody waits for the
   // answer to one that comes again.
-  Recent<std::pair<NodeId, uint64_t>> ended_claims_;
+  Recent ended_claims_;  // by DigestOf
   PublishQuota quota_;
   JournalSlots slots_;
   std::map<PublicationId, Owned> owned_;

@@ -2,24 +2,10 @@
 
 #include <cstdint>
 
+#include "server/core/publish/digest.h"
+
 namespace canopy::core {
 namespace {
-
-// FNV-1a.
-uint64_t HashOf(std::string_view key) {
-  uint64_t hash = 0xcbf29ce484222325;
-  for (const char c : key) {
-    hash = (hash ^ static_cast<uint8_t>(c)) * 0x100000001b3;
-  }
-  return hash;
-}
-
-// The finaliser of SplitMix64, which spreads close numbers.
-uint64_t Mix(uint64_t v) {
-  v = (v ^ (v >> 30)) * 0xbf58476d1ce4e5b9;
-  v = (v ^ (v >> 27)) * 0x94d049bb133111eb;
-  return v ^ (v >> 31);
-}
 
 uint64_t WeightOf(uint64_t hash, NodeId node) {
   return Mix(hash + (node + 1) * 0x9e3779b97f4a7c15);

@@ -9,6 +9,8 @@
 namespace canopy::control {
 namespace {
 
+constexpr int kExitKilled = 143;  // 128 + SIGTERM
+
 // What the launch of a job allows for those that it will spawn.
 LaunchFacts FactsOf(const v1::Launch& launch) {
   LaunchFacts facts;
@@ -23,16 +25,24 @@ LaunchFacts FactsOf(const v1::Launch& launch) {
 JobManager::JobManager(EventLoop* loop, JobPlanner planner)
     : loop_(loop),
       planner_(std::move(planner)),
+      staging_(
+          [this](const std::string& nspace, Status status) {
+            OnFilesCopied(nspace, std::move(status));
+          },
+          [this](const std::string& nspace, uint64_t bytes) {
+            OnPreloadTaken(nspace, bytes);
+          }),
       spawns_(loop),
       notices_([this](const std::string& nspace, const std::string& line) {
         Notice(nspace, line);
       }) {}
 
 void JobManager::set_sink(InputSink* sink) {
-  sink_ = sink;
-  spawns_.set_sink(sink);
-  notices_.set_sink(sink);
-  states_.set_sink(sink);
+  staging_.set_sink(sink);
+  sink_ = &staging_;
+  spawns_.set_sink(sink_);
+  notices_.set_sink(sink_);
+  states_.set_sink(sink_);
 }
 
 void JobManager::set_persistence(LaunchPersistence* persistence,
@@ -62,6 +72,10 @@ void JobManager::OnRequest(uint64_t id, v1::RunRequest request) {
   switch (request.kind_case()) {
     case v1::RunRequest::kInput:
       Offer(family->second.first(), request.mutable_input());
+      break;
+    case v1::RunRequest::kPreload:
+      staging_.Offer(family->second.first(),
+                     Bytes(std::move(*request.mutable_preload())));
       break;
     case v1::RunRequest::kSignal:
       for (const std::string& job : family->second.jobs()) {
@@ -116,25 +130,70 @@ void JobManager::Launch(uint64_t id, Launcher* launcher,
   }
   PlannedJob plan = planner_.launch(launch);
   if (!plan.ok()) return launcher->Refuse(plan.status());
-  const std::shared_ptr<const JobSpec> job = *plan;
-  SendMapped(launcher, MappedEvent(*job));
+  const Preload preload = PreloadOf(launch);
+  const auto job = std::make_shared<const JobSpec>(WithCopies(**plan, preload));
+  v1::RunEvent mapped = MappedEvent(*job);
+  mapped.mutable_mapped()->set_preloads(preload.wanted);
+  SendMapped(launcher, std::move(mapped));
   if (launch.do_not_launch() && !launch.check_only()) {
     v1::RunEvent end;
     end.mutable_end();
     launcher->Send(std::move(end));
     return launcher->Finish();
   }
-  const LaunchFacts facts = FactsOf(launch);
   const FamilyEntry family = MakeFamily(job->nspace);
-  AddJob(family, job, facts);
+  JobRecord& record = AddJob(family, job, FactsOf(launch));
+  record.token = launch.token();
   launcher->family = family->first;
   family->second.launcher = id;
-  if (persistence_ != nullptr && !launch.token().empty() &&
-      persistence_->PersistLaunch(*job, launch.token(), facts)) {
-    family->second.token = launch.token();
+  Begin(&record, preload, launch.check_only());
+}
+
+// A job whose files are being copied is not persisted: what has been copied is
+// no successor's.
+void JobManager::Begin(JobRecord* record, const Preload& preload,
+                       bool check_only) {
+  if (preload.wanted) return staging_.Begin(record->job, preload.source);
+  const Status status = Start(*record, check_only);
+  if (!status.ok()) OnFilesCopied(record->job->nspace, status);
+}
+
+Status JobManager::Start(const JobRecord& record, bool check_only) {
+  Family& family = families_.at(record.family);
+  const bool persisted =
+      persistence_ != nullptr && !record.token.empty() &&
+      persistence_->PersistLaunch(*record.job, record.token, record.facts);
+  if (record.facts.spawn_request && !record.token.empty() && !persisted) {
+    return Status(kErrJobSysOpFailed, "it could not be recorded");
   }
-  sink_->OnInput(core::LaunchRequested{job, !family->second.token.empty(),
-                                       launch.check_only()});
+  if (persisted) family.token = record.token;
+  sink_->OnInput(core::LaunchRequested{record.job, persisted, check_only});
+  return Status();
+}
+
+// With an error, the job ends without having been launched.
+void JobManager::OnFilesCopied(const std::string& nspace, Status status) {
+  const auto job = jobs_.find(nspace);
+  if (job == jobs_.end()) return;
+  if (status.ok()) status = Start(job->second, false);
+  if (status.ok()) return;
+  const ProcId spawner = job->second.job->parent;
+  if (!spawner.nspace.empty()) NoticeRefusal(spawner, status);
+  core::JobChanged end;
+  end.nspace = nspace;
+  end.phase = core::JobPhase::kEnded;
+  end.exit_code = status.code() == kErrJobKilledByCmd ? kExitKilled : 1;
+  end.status = status.code();
+  end.text = status.message();
+  OnJobChanged(end);
+}
+
+void JobManager::OnPreloadTaken(const std::string& nspace, uint64_t bytes) {
+  Launcher* const launcher = LauncherOf(nspace);
+  if (launcher == nullptr) return;
+  v1::RunEvent event;
+  event.set_preload_taken(bytes);
+  launcher->Send(std::move(event));
 }
 
 void JobManager::SendMapped(Launcher* launcher, v1::RunEvent event) {
@@ -185,6 +244,7 @@ Launcher* JobManager::LauncherOf(const std::string& nspace) {
 // ---------------------------------------------------------------- changes ---
 
 void JobManager::OnJobChanged(const core::JobChanged& change) {
+  if (staging_.OnJobChanged(change)) return;
   const auto it = jobs_.find(change.nspace);
   if (it == jobs_.end()) return;
   JobRecord& record = it->second;
@@ -287,6 +347,7 @@ void JobManager::Conclude(FamilyEntry entry) {
 // ----------------------------------------------------------------- streams ---
 
 void JobManager::OnOutput(const core::DeliverOutput& output) {
+  if (staging_.OnOutput(output)) return;
   Launcher* launcher = LauncherOf(output.nspace);
   if (launcher == nullptr) {
     sink_->OnInput(
@@ -306,6 +367,7 @@ void JobManager::OnOutputDelivered(const core::OutputDelivered& output) {
 }
 
 void JobManager::OnInputConsumed(const core::InputConsumed& input) {
+  if (staging_.OnInputConsumed(input)) return;
   Family* const family = FamilyOf(input.nspace);
   if (family == nullptr || input.nspace != family->first()) return;
   if (family->input_done) *family->input_done += input.bytes;

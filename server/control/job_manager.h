@@ -22,7 +22,9 @@
 #include "server/control/job_record.h"
 #include "server/control/launcher.h"
 #include "server/control/launcher_stream.h"
+#include "server/control/preload.h"
 #include "server/control/spawn_requests.h"
+#include "server/control/staging.h"
 #include "server/control/state_collector.h"
 #include "server/core/step/control_actions.h"
 #include "server/core/step/control_inputs.h"
@@ -76,6 +78,11 @@ class JobManager : public JobObserver, public LauncherListener {
   void OnGone(uint64_t id) override;
 
  private:
+  // One of a request to spawn, before it is launched.
+  struct SpawnedJob {
+    std::string nspace;
+    Preload preload;
+  };
   // A family that has ended, whose launcher may not know it yet.
   struct Ended {
     std::vector<std::string> jobs;  // whose records are left
@@ -89,10 +96,14 @@ class JobManager : public JobObserver, public LauncherListener {
                     const LaunchFacts& facts);
   Status Spawn(const core::HostSpawn& spawn);
   Status AddSpawned(const core::HostSpawn& spawn, const spawn::SpawnCall& call,
-                    std::vector<std::string>* jobs);
-  Status PersistSpawned(const std::vector<std::string>& jobs);
+                    std::vector<SpawnedJob>* jobs);
   void ForgetSpawned(const std::string& nspace);
-  void LaunchSpawned(const std::string& nspace, const spawn::SpawnCall& call);
+  void LaunchSpawned(const SpawnedJob& job, const spawn::SpawnCall& call);
+  void NoticeRefusal(const ProcId& spawner, const Status& status);
+  void Begin(JobRecord* record, const Preload& preload, bool check_only);
+  Status Start(const JobRecord& record, bool check_only);
+  void OnFilesCopied(const std::string& nspace, Status status);
+  void OnPreloadTaken(const std::string& nspace, uint64_t bytes);
   void RecoverFamily(const std::string& token,
                      const std::vector<const PersistedJob*>& jobs);
   void RecoverJob(const PersistedJob& persisted, FamilyEntry family);
@@ -124,12 +135,13 @@ class JobManager : public JobObserver, public LauncherListener {
 
   EventLoop* const loop_;
   const JobPlanner planner_;
-  InputSink* sink_ = nullptr;
+  InputSink* sink_ = nullptr;  // the core, behind `staging_`
   std::atomic<uint64_t> next_launcher_{1};
   std::map<uint64_t, Launcher> launchers_;
   JobRecords jobs_;
   std::map<uint64_t, Family> families_;
   uint64_t next_family_ = 1;
+  Staging staging_;
   SpawnRequests spawns_;
   JobNotices notices_;
   StateCollector states_;

@@ -63,9 +63,13 @@ void JobManager::OnSpawn(const core::HostSpawn& spawn) {
   const Status status = Spawn(spawn);
   if (status.ok()) return;
   spawns_.Refuse(spawn, status);
-  Notice(spawn.proc.nspace, "job " + spawn.proc.nspace + ": rank " +
-                                std::to_string(spawn.proc.rank) +
-                                " cannot spawn: " + status.message());
+  NoticeRefusal(spawn.proc, status);
+}
+
+void JobManager::NoticeRefusal(const ProcId& spawner, const Status& status) {
+  Notice(spawner.nspace, "job " + spawner.nspace + ": rank " +
+                             std::to_string(spawner.rank) +
+                             " cannot spawn: " + status.message());
 }
 
 Status JobManager::Spawn(const core::HostSpawn& spawn) {
@@ -77,17 +81,18 @@ Status JobManager::Spawn(const core::HostSpawn& spawn) {
   }
   Result<spawn::SpawnCall> call = spawn::ParseSpawnCall(spawn.call.view());
   if (!call.ok()) return call.status();
-  std::vector<std::string> jobs;
+  std::vector<SpawnedJob> jobs;
   Status status = AddSpawned(spawn, *call, &jobs);
   if (status.ok() && call->cospawned) {
     status = AddSpawned(spawn, *call->cospawned, &jobs);
   }
-  if (status.ok()) status = PersistSpawned(jobs);
+  std::vector<std::string> names;
+  for (const SpawnedJob& job : jobs) names.push_back(job.nspace);
   if (!status.ok()) {
-    for (const std::string& nspace : jobs) ForgetSpawned(nspace);
+    for (const std::string& nspace : names) ForgetSpawned(nspace);
     return status;
   }
-  spawns_.Begin(spawn, jobs, jobs_.at(jobs[0]).facts.start_deadline);
+  spawns_.Begin(spawn, names, jobs_.at(names[0]).facts.start_deadline);
   LaunchSpawned(jobs[0], *call);
   if (call->cospawned) LaunchSpawned(jobs[1], *call->cospawned);
   return Status();
@@ -96,54 +101,54 @@ Status JobManager::Spawn(const core::HostSpawn& spawn) {
 // The next job of the request, planned with those before it in their places.
 Status JobManager::AddSpawned(const core::HostSpawn& spawn,
                               const spawn::SpawnCall& call,
-                              std::vector<std::string>* jobs) {
+                              std::vector<SpawnedJob>* jobs) {
   PlannedJob plan = planner_.spawn(call, spawn.proc);
   if (!plan.ok()) return plan.status();
   const JobRecord& parent = jobs_.at(spawn.proc.nspace);
+  Result<Preload> preload =
+      PreloadOf(call, **plan, *parent.job, spawn.proc.rank);
+  if (!preload.ok()) return preload.status();
+  const auto job =
+      std::make_shared<const JobSpec>(WithCopies(**plan, *preload));
   LaunchFacts facts = FactsOf(call, spawn.request, parent);
   if (!jobs->empty()) {
-    LaunchFacts& main = jobs_.at(jobs->front()).facts;
+    const std::string& first = jobs->front().nspace;
+    LaunchFacts& main = jobs_.at(first).facts;
     facts.cospawned = true;
-    facts.partner = jobs->front();
+    facts.partner = first;
     facts.start_deadline = Earlier(facts.start_deadline, main.start_deadline);
     main.start_deadline = facts.start_deadline;
-    main.partner = (*plan)->nspace;
+    main.partner = job->nspace;
   }
-  jobs->push_back((*plan)->nspace);
-  AddJob(families_.find(parent.family), *plan, facts);
+  jobs->push_back({job->nspace, *std::move(preload)});
+  const FamilyEntry family = families_.find(parent.family);
+  AddJob(family, job, facts).token = family->second.token;
   return Status();
 }
 
-Status JobManager::PersistSpawned(const std::vector<std::string>& jobs) {
-  for (const std::string& nspace : jobs) {
-    const JobRecord& record = jobs_.at(nspace);
-    const std::string& token = families_.at(record.family).token;
-    if (token.empty()) return Status();
-    if (!persistence_->PersistLaunch(*record.job, token, record.facts)) {
-      return Status(kErrJobSysOpFailed, "it could not be recorded");
-    }
-  }
-  return Status();
-}
-
+// One that was not begun.
 void JobManager::ForgetSpawned(const std::string& nspace) {
   Family& family = families_.at(jobs_.extract(nspace).mapped().family);
   family.OnEnded(nspace, v1::JobEnd());
-  if (!family.token.empty()) persistence_->DropControl(nspace);
 }
 
-void JobManager::LaunchSpawned(const std::string& nspace,
+void JobManager::LaunchSpawned(const SpawnedJob& job,
                                const spawn::SpawnCall& call) {
-  const JobRecord& record = jobs_.at(nspace);
-  if (Launcher* const launcher = LauncherOf(nspace)) {
+  JobRecord& record = jobs_.at(job.nspace);
+  if (Launcher* const launcher = LauncherOf(job.nspace)) {
     v1::RunEvent event = MappedEvent(*record.job);
     FillWishes(call, event.mutable_mapped());
     SendMapped(launcher, std::move(event));
-    if (!call.ignored.empty())
-      Notice(nspace, IgnoredText(nspace, call.ignored));
+    if (!call.ignored.empty()) {
+      Notice(job.nspace, IgnoredText(job.nspace, call.ignored));
+    }
   }
-  sink_->OnInput(core::LaunchRequested{
-      record.job, !families_.at(record.family).token.empty()});
+  const std::string& partner = record.facts.partner;
+  if (record.facts.cospawned && !jobs_.contains(partner)) {
+    return OnFilesCopied(
+        job.nspace, Status(kErrJobCanceled, "job " + partner + " has ended"));
+  }
+  Begin(&record, job.preload, false);
 }
 
 // A successor must not hold it against the time that it had to start, nor miss

@@ -16,6 +16,52 @@ namespace {
 
 using core::JobPhase;
 
+TEST_F(JobManagerTest, AJobIsLaunchedOnceItsFilesAreThere) {
+  LaunchWithFiles();
+  const auto copying = sink_.Take<core::LaunchRequested>();
+  ASSERT_EQ(copying.size(), 1u);
+  EXPECT_EQ(copying[0].job->nspace, "first-preload");
+  EXPECT_TRUE(records_.jobs.empty()) << "no successor could go on with it";
+  EXPECT_TRUE(stream_.Of(v1::RunEvent::kMapped).at(0).mapped().preloads());
+
+  v1::RunRequest files;
+  files.set_preload("abc");
+  manager_->OnRequest(kLauncher, files);
+  EXPECT_EQ(sink_.Take<core::InputOffered>().at(0).nspace, "first-preload");
+  manager_->OnInputConsumed({"first-preload", 3});
+  const auto taken = stream_.Of(v1::RunEvent::kPreloadTaken);
+  ASSERT_EQ(taken.size(), 1u);
+  EXPECT_EQ(taken[0].preload_taken(), 3u);
+
+  Output("first-preload", 0, 1);
+  EXPECT_TRUE(sink_.Take<core::LaunchRequested>().empty());
+  Output("first-preload", 1, 1);
+  const auto launched = sink_.Take<core::LaunchRequested>();
+  ASSERT_EQ(launched.size(), 1u);
+  EXPECT_EQ(launched[0].job->nspace, "first");
+  EXPECT_TRUE(launched[0].acknowledges);
+  EXPECT_EQ(records_.jobs.count("first"), 1u);
+  EXPECT_TRUE(stream_.Of(v1::RunEvent::kOutput).empty());
+}
+
+TEST_F(JobManagerTest, WithoutItsFilesAJobIsNotLaunched) {
+  LaunchWithFiles();
+  Change("first-preload", JobPhase::kEnded, 0, kErrNodeDown, 1);
+  const auto end = stream_.Of(v1::RunEvent::kEnd);
+  ASSERT_EQ(end.size(), 1u);
+  EXPECT_EQ(end[0].end().status(), kErrNodeDown);
+  EXPECT_EQ(end[0].end().exit_code(), 1);
+  EXPECT_TRUE(manager_->jobs().empty());
+}
+
+TEST_F(JobManagerTest, WhoCopiesEndsWithTheLauncher) {
+  LaunchWithFiles();
+  manager_->OnGone(kLauncher);
+  EXPECT_EQ(Killed(), std::set<std::string>{"first-preload"});
+  Change("first-preload", JobPhase::kEnded, 0, kErrJobKilledByCmd, 143);
+  EXPECT_TRUE(manager_->jobs().empty());
+}
+
 TEST_F(JobManagerTest, ASpawnedJobIsLaunchedForTheSameLauncher) {
   Launch();
   sink_.inputs.clear();

@@ -157,6 +157,13 @@ class JobManagerTest : public testing::Test {
     manager_->OnRequest(kLauncher, request);
     Change("first", core::JobPhase::kRunning, 2);
   }
+  void LaunchWithFiles() {
+    manager_->OnLauncher(kLauncher, &stream_);
+    v1::RunRequest request;
+    request.mutable_launch()->set_token("token");
+    request.mutable_launch()->set_preloads(true);
+    manager_->OnRequest(kLauncher, request);
+  }
   void Spawn(const std::string& parent, uint64_t request) {
     manager_->OnSpawn({{parent, 1}, request, Bytes(CallBytes())});
   }

@@ -48,6 +48,8 @@ struct JobRecord {
   // Its spawner has been told of it: what becomes of it concerns the family.
   bool connected = false;
   bool told_start = false;  // to those who are told
+  // Of its launcher, which can reattach once the job is persisted.
+  std::string token;
   // Of processes that the parent's job has not been told of; no consequences of
   // the job's own end. Of one that failed more than once, the last.
   std::map<Rank, core::ProcExit> failures;

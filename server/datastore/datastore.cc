@@ -6,12 +6,14 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstdio>
 #include <cstring>
 #include <utility>
 
 #include "common/codec/decoder.h"
 #include "common/posix/remove_tree.h"
 #include "common/posix/unique_fd.h"
+#include "common/preload/preload_list.h"
 
 namespace canopy::datastore {
 namespace {
@@ -137,6 +139,23 @@ void Datastore::MakeJobDirectory(const core::RegisterJob& registration,
   job->directory = directory;
   job->uid = spec.uid;
   job->gid = spec.gid;
+  AdoptPreloaded(spec.nspace, directory);
+}
+
+// The job that has copied them lives until this one is prepared everywhere.
+void Datastore::AdoptPreloaded(const std::string& nspace,
+                               const std::string& directory) {
+  const std::string from =
+      JobDirectory(options_.facts, preload::StagingNspace(nspace));
+  for (const std::string name : {preload::kFiles, preload::kPrograms}) {
+    const std::string source = from + "/" + name;
+    const std::string target = directory + "/" + name;
+    if (rename(source.c_str(), target.c_str()) == 0 || errno == ENOENT) {
+      continue;
+    }
+    LogError("job " + nspace + ": cannot move " + source + ": " +
+             std::strerror(errno));
+  }
 }
 
 void Datastore::MakeRankDirectory(const ProcId& proc) {

@@ -122,6 +122,7 @@ class Datastore final : public DatastorePort {
   const shm::SegmentReader* Reader(Job* job);
   bool MakeDirectory(const JobSpec& spec, const std::string& path);
   void MakeJobDirectory(const core::RegisterJob& registration, Job* job);
+  void AdoptPreloaded(const std::string& nspace, const std::string& directory);
   void Index(Job* job);
   void RemoveLeft();
   // Says that something does not fit, where all did, or may not soon.

@@ -413,6 +413,25 @@ TEST_F(DatastoreDirectoriesTest, ComeAndGoWithTheJob) {
   EXPECT_TRUE(log_.empty());
 }
 
+TEST_F(DatastoreDirectoriesTest, PreloadedFilesBecomeTheJobs) {
+  Datastore store(InTop());
+  JobSpec copying = TwoNodes();
+  copying.nspace = "job-7-preload";
+  ASSERT_TRUE(store.AddJob(Registration(copying)).ok());
+  ASSERT_EQ(mkdir((job_ + "-preload/files").c_str(), 0700), 0);
+  ASSERT_EQ(mkdir((job_ + "-preload/other").c_str(), 0700), 0);
+  ASSERT_TRUE(store.AddJob(Registration(TwoNodes())).ok());
+  EXPECT_TRUE(Exists(job_ + "/files"));
+  EXPECT_FALSE(Exists(job_ + "/programs"));
+  EXPECT_FALSE(Exists(job_ + "/other"));
+  store.DropJob("job-7-preload");
+  EXPECT_FALSE(Exists(job_ + "-preload"));
+  EXPECT_TRUE(Exists(job_ + "/files"));
+  store.DropJob("job-7");
+  EXPECT_FALSE(Exists(job_));
+  EXPECT_TRUE(log_.empty());
+}
+
 TEST_F(DatastoreDirectoriesTest, WhatTheJobPutInTheRanksPlaceStays) {
   Datastore store(InTop());
   ASSERT_TRUE(store.AddJob(Registration(TwoNodes())).ok());

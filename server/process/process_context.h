@@ -25,6 +25,9 @@ struct ProcessOptions {
   std::string runtime_dir;  // exists; belongs to the agent, mode 0700
   NodeId self = 0;          // which of the job's nodes is this one
   EnvironmentRules environment;
+  // The directory that a job has on this node (PMIX_NSDIR), empty when it has
+  // none. Null: no job has one.
+  std::function<std::string(const std::string& nspace)> job_directory;
   // How many files a process may have open at first (its soft limit). 0: as
   // many as this one.
   uint64_t open_files = 0;

@@ -13,6 +13,7 @@
 #include <sstream>
 
 #include "common/loader/elf_builder.h"
+#include "common/preload/preload_list.h"
 #include "server/process/process_test_base.h"
 
 namespace canopy::process {
@@ -54,6 +55,24 @@ TEST_F(StartTest, ArgumentsArriveUnchanged) {
   std::string expected;
   for (const std::string& arg : odd) expected += arg + '\0';
   EXPECT_EQ(Output(), expected);
+}
+
+TEST_F(StartTest, ACopiedProgramIsInTheJobsDirectory) {
+  const std::string directory = runtime_dir_ + "/directory";
+  std::filesystem::create_directories(directory + "/programs/0");
+  std::filesystem::copy_file("/bin/sh", directory + "/programs/0/copy");
+  job_directory_ = [directory](const std::string& nspace) {
+    return nspace == "job" ? directory : "";
+  };
+  MakeAdapter();
+  auto job = MakeJob({"copy", "-c",
+                      "readlink /proc/$$/exe; "
+                      "echo $CANOPY_JOB_DIR"});
+  job->apps[0].cmd = preload::CopiedProgram(0, "copy");
+  ASSERT_TRUE(Run(job));
+  const std::string real = std::filesystem::canonical(directory);
+  EXPECT_EQ(Output(), real + "/programs/0/copy\n" + directory + "\n");
+  std::filesystem::remove_all(directory);
 }
 
 TEST_F(StartTest, RanksWithARendezvousHaveItsPort) {

@@ -125,6 +125,7 @@ ProcessOptions ProcessTest::Options() const {
   options.shim_path = Absolute("server/shim/canopy-shim");
   options.runtime_dir = runtime_dir_;
   options.environment = rules_;
+  options.job_directory = job_directory_;
   options.orphan_ms = orphan_ms_;
   return options;
 }

@@ -97,6 +97,7 @@ class ProcessTest : public testing::Test {
   std::string runtime_dir_;
   uint32_t orphan_ms_ = 0;
   EnvironmentRules rules_;
+  std::function<std::string(const std::string& nspace)> job_directory_;
   EventLoop loop_;
   RecordingSink sink_;
   FakeEnvironment environment_;

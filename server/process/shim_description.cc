@@ -4,6 +4,7 @@
 #include <string>
 #include <utility>
 
+#include "common/preload/preload_list.h"
 #include "server/process/finding_cache.h"
 #include "server/process/job_environment.h"
 #include "server/process/torch_environment.h"
@@ -16,6 +17,11 @@ void Append(std::vector<std::string> from, std::vector<std::string>* to) {
              std::make_move_iterator(from.end()));
 }
 
+std::string DirectoryOf(const ProcessContext& context, const JobSpec& job) {
+  const auto& directory = context.options.job_directory;
+  return directory ? directory(job.nspace) : "";
+}
+
 }  // namespace
 
 PrepareJob DescribeJob(const ProcessContext& context,
@@ -26,6 +32,11 @@ PrepareJob DescribeJob(const ProcessContext& context,
     Append(environment->ForJob(prepare), &contributed);
   }
   Append(TorchJobVariables(job), &contributed);
+  const std::string directory = DirectoryOf(context, job);
+  if (!directory.empty()) {
+    contributed.push_back(std::string(preload::kJobDirectoryVariable) + "=" +
+                          directory);
+  }
   JobEnvironment environment =
       BuildJobEnvironment(job, contributed, context.options.environment);
   PrepareJob out;
@@ -41,7 +52,7 @@ PrepareJob DescribeJob(const ProcessContext& context,
   out.env = std::move(environment.base);
   for (size_t i = 0; i < job.apps.size(); ++i) {
     const JobApp& app = job.apps[i];
-    out.apps.push_back({app.cmd,
+    out.apps.push_back({preload::ResolveProgram(app.cmd, directory),
                         app.argv,
                         std::move(environment.apps[i]),
                         WorkingDirectory(job, app),

@@ -14,11 +14,14 @@
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
+#include <string_view>
 #include <utility>
 #include <vector>
 
 #include "common/event_loop.h"
+#include "common/preload/preload_list.h"
 #include "server/shim/job_holder.h"
+#include "server/shim/stage.h"
 
 namespace canopy::process {
 namespace {
@@ -126,8 +129,11 @@ int Run(const char* socket_name, rlim_t open_files) {
 
 // Arguments: the name of the listening socket, the namespace, which is there
 // for people who list processes, and how many files a process may have open at
-// first (0 or none: as many as the shim).
+// first (0 or none: as many as the shim). Or what stage.h has.
 int main(int argc, char** argv) {
+  if (argc > 0 && argv[0] == std::string_view(canopy::preload::kStageProgram)) {
+    return canopy::process::RunStage(argc, argv);
+  }
   if (argc < 2 || !canopy::process::HasSockets()) {
     fprintf(stderr, "%s: is started by canopyd, not by hand\n",
             argc > 0 ? argv[0] : "canopy-shim");

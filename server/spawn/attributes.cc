@@ -153,6 +153,8 @@ constexpr Row kRows[] = {
     {PMIX_HOSTFILE, SetPlacing<&Placing::hostfile>, false},
     {PMIX_ADD_HOST, AddMoreHosts, false},
     {PMIX_ADD_HOSTFILE, SetMoreHostfile, false},
+    {PMIX_PRELOAD_BIN, SetPlacing<&Placing::preload_program>, false},
+    {PMIX_PRELOAD_FILES, SetPlacing<&Placing::preload_files>, false},
     {PMIX_SET_ENVAR, AddEdit<Kind::kSet>, false},
     {PMIX_UNSET_ENVAR, AddUnset, false},
     {PMIX_ADD_ENVAR, AddEdit<Kind::kAdd>, false},
@@ -220,8 +222,6 @@ struct Reason {
 };
 
 constexpr Reason kReasons[] = {
-    {PMIX_PRELOAD_BIN, "programs are not copied to nodes"},
-    {PMIX_PRELOAD_FILES, "files are not copied to nodes"},
     {PMIX_STDIN_TGT, "standard input is that of the launcher's job"},
     {PMIX_FWD_STDIN, "standard input is that of the launcher's job"},
     {PMIX_NOHUP, "jobs end with their launcher"},

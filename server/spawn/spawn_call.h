@@ -30,6 +30,8 @@ struct Placing {
   std::string hostfile;
   // PMIX_ADD_HOST and its file: as `hosts` for members of the overlay.
   bool adds_hosts = false;
+  bool preload_program = false;  // the program is copied to the nodes
+  std::string preload_files;     // so are these; separated by commas
   std::vector<EnvarEdit> edits;  // in array order
 };
 

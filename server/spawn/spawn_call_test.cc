@@ -218,6 +218,17 @@ TEST(SpawnCallTest, WhatNobodyHonoursIsNamedOnceAndRefusedWhenRequired) {
   EXPECT_EQ(Refusal(required), kErrNotSupported);
 }
 
+TEST(SpawnCallTest, CopiesAreOfTheJobOrOfAnApplication) {
+  InfoList infos;
+  infos.Add(PMIX_PRELOAD_BIN, Value::Bool(true), PMIX_INFO_REQD);
+  infos.Add(PMIX_PRELOAD_FILES, Value::String("a,b"), PMIX_INFO_REQD);
+  const SpawnCall call = Parse(infos);
+  EXPECT_TRUE(call.placing.preload_program);
+  EXPECT_EQ(call.placing.preload_files, "a,b");
+  EXPECT_FALSE(call.apps[0].placing.preload_program);
+  EXPECT_TRUE(call.ignored.empty());
+}
+
 TEST(SpawnCallTest, WhatAsksForNothingIsHonoured) {
   InfoList job;
   job.Add(PMIX_NOHUP, Value::Bool(false), PMIX_INFO_REQD);

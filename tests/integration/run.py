@@ -24,6 +24,7 @@ import cases_netns
 import cases_network
 import cases_openpmix
 import cases_pmi
+import cases_preload
 import cases_process
 import cases_programs
 import cases_restart
@@ -42,6 +43,7 @@ SUITES = (
     cases_programs,
     cases_torch,
     cases_inject,
+    cases_preload,
     cases_process,
     cases_restart,
     cases_driver,

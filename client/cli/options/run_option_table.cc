@@ -153,6 +153,16 @@ void AddFailures(const RunTargets& to, OptionTable* table) {
   table->insert(table->end(), std::begin(options), std::end(options));
 }
 
+// What is copied to the nodes before the processes start.
+void AddPreloads(const RunTargets& to, OptionTable* table) {
+  table->push_back({"preload-binary s", 0, "",
+                    "copy the program to each node, and run the copy",
+                    SetFlag(&to.app->preload_program)});
+  table->push_back({"preload-files", 1, "FILE,FILE...",
+                    "copy files to each node: $CANOPY_JOB_DIR/files/FILE",
+                    SetText(&to.app->preload_files)});
+}
+
 // What processes find when they start.
 void AddEnvironment(const RunTargets& to, OptionTable* table) {
   std::vector<std::string>* const app = &to.app->env;
@@ -248,6 +258,7 @@ OptionTable RunOptionTable(const RunTargets& to) {
   AddPlacement(to, &table);
   AddDisplay(to, &table);
   AddEnvironment(to, &table);
+  AddPreloads(to, &table);
   AddStreams(to, &table);
   AddFailures(to, &table);
   AddAgentOptions(&to.run->agents, &table);

@@ -21,6 +21,8 @@ struct AppOptions {
   std::string cwd;                // as typed; empty: the caller's
   uint32_t num_procs = 0;         // 0: one for each slot
   std::vector<Host> hosts;
+  bool preload_program = false;  // it is copied to the nodes
+  std::string preload_files;     // so are these; separated by commas
 };
 
 struct RunOptions {

@@ -123,6 +123,13 @@ INSTANTIATE_TEST_SUITE_P(
                  [](const RunOptions& o) {
                    return o.max_restarts == UINT32_MAX && o.index_argv;
                  }},
+        Spelling{"--preload-binary --preload-files a,/b/c",
+                 [](const RunOptions& o) {
+                   return o.apps[0].preload_program &&
+                          o.apps[0].preload_files == "a,/b/c";
+                 }},
+        Spelling{"-s",
+                 [](const RunOptions& o) { return o.apps[0].preload_program; }},
         Spelling{"--cpu-list 0-3",
                  [](const RunOptions& o) { return o.cpu_list == "0-3"; }},
         Spelling{"--timeout 7",

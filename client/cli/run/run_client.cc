@@ -16,6 +16,7 @@
 #include <utility>
 
 #include "client/cli/base/command.h"
+#include "client/cli/run/file_feed.h"
 #include "client/cli/run/input_source.h"
 #include "common/mutex.h"
 
@@ -41,7 +42,8 @@ class JobRun {
         signals_(options.signals),
         observer_(std::move(observer)),
         input_(options.stdin_fd),
-        wake_fd_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {}
+        wake_fd_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)),
+        files_(options.files) {}
   ~JobRun() { close(wake_fd_); }
 
   void Begin(const v1::Launch& launch);
@@ -61,6 +63,8 @@ class JobRun {
   void Wake() { eventfd_write(wake_fd_, 1); }
   void Handle(const v1::RunEvent& event);
   void HandleOutput(const v1::Output& output);
+  void HandleMapped(const v1::JobMapped& mapped);
+  void SendFiles();
   int PollTimeout();
   void ForwardSignals();
   void EndFor(int signal);
@@ -79,6 +83,7 @@ class JobRun {
   std::atomic<bool> done_{false};
 
   // Of the reading thread until it is done.
+  FileFeed files_;
   std::optional<v1::JobEnd> end_;
   bool no_reader_ = false;
 
@@ -103,7 +108,11 @@ void JobRun::ReadEvents() {
 void JobRun::Handle(const v1::RunEvent& event) {
   switch (event.kind_case()) {
     case v1::RunEvent::kMapped:
-      return observer_->OnMapped(event.mapped());
+      observer_->OnMapped(event.mapped());
+      return HandleMapped(event.mapped());
+    case v1::RunEvent::kPreloadTaken:
+      files_.Taken(event.preload_taken());
+      return SendFiles();
     case v1::RunEvent::kProgress:
       observer_->OnProgress(event.progress());
       return Wake();
@@ -126,6 +135,23 @@ void JobRun::Handle(const v1::RunEvent& event) {
       return Wake();
     default:
       return;
+  }
+}
+
+void JobRun::HandleMapped(const v1::JobMapped& mapped) {
+  if (!mapped.parent().empty() || !files_.wanted()) return;
+  if (mapped.preloads()) return SendFiles();
+  Kill("the agents are of a release that does not preload files", true);
+}
+
+void JobRun::SendFiles() {
+  for (;;) {
+    Result<std::string> piece = files_.Next();
+    if (!piece.ok()) return Kill(piece.status().message(), true);
+    if (piece->empty()) return;
+    v1::RunRequest request;
+    request.set_preload(*std::move(piece));
+    Write(request);
   }
 }
 

@@ -5,10 +5,12 @@
 
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "client/cli/base/signals.h"
 #include "client/cli/control/run_connection.h"
 #include "client/cli/run/run_link.h"
+#include "common/preload/preload_list.h"
 #include "common/status.h"
 #include "protos/control.pb.h"
 
@@ -45,6 +47,8 @@ class RunObserver {
 struct RunClientOptions {
   int stdin_fd = -1;  // forwarded to the job; -1: none
   SignalSource* signals = nullptr;
+  // What is sent to the nodes before the launch, which asks for it.
+  std::vector<preload::Item> files;
   RunLinkOptions link;
 };
 

@@ -22,6 +22,7 @@
 #include "client/cli/run/run_launch.h"
 #include "client/cli/run/run_place.h"
 #include "client/cli/run/run_report.h"
+#include "common/preload/preload_list.h"
 #include "common/string_util.h"
 #include "common/version.h"
 #include "protos/control.pb.h"
@@ -125,7 +126,10 @@ std::optional<int> Run(const RunOptions& options, const std::string& program,
   if (Status s = CheckTexts(options); !s.ok()) return Fail(s);
   RunPlace place(remote);
   if (Status s = place.Find(options); !s.ok()) return Fail(s);
-  const v1c::Launch launch = MakeLaunch(options, allow_root);
+  v1c::Launch launch = MakeLaunch(options, allow_root);
+  Result<std::vector<preload::Item>> files = FilesToPreload(options, launch);
+  if (!files.ok()) return Fail(files.status());
+  launch.set_preloads(!files->empty());
   if (place.NeedsRemoteAgents()) return std::nullopt;
   for (const std::string& warning : options.warnings) PrintError(warning);
   WarnOfAgentOptions(options.agents, place.persistent());
@@ -139,6 +143,7 @@ std::optional<int> Run(const RunOptions& options, const std::string& program,
   RunClientOptions client;
   client.stdin_fd = options.stdin_target == "none" ? -1 : STDIN_FILENO;
   client.signals = &signals;
+  client.files = *std::move(files);
   client.link.dial = place.Redial();
   if (!options.quiet) client.link.say = &PrintError;
   const auto report = std::make_shared<RunReport>(options, &timeline);

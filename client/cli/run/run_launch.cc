@@ -4,11 +4,13 @@
 
 #include <filesystem>
 #include <string>
+#include <string_view>
 #include <system_error>
 #include <utility>
 #include <vector>
 
 #include "client/cli/run/job_environment.h"
+#include "common/preload/archive.h"
 #include "common/text.h"
 
 namespace canopy::cli {
@@ -43,9 +45,22 @@ void FillApp(const AppOptions& app, const std::string& cwd, bool only,
   for (const std::string& arg : app.argv) out->add_argv(arg);
   out->set_cwd(Absolute(app.cwd, cwd));
   out->set_num_procs(app.num_procs);
+  out->set_preload_program(app.preload_program);
   FillHosts(app.hosts, only ? launch->mutable_hosts() : out->mutable_hosts());
   if (only) return;
   for (const std::string& entry : app.env) out->add_env(entry);
+}
+
+// Where the application's program would be searched for.
+std::string PathOf(const v1c::Launch& launch, const v1c::App& app) {
+  constexpr std::string_view kPath = "PATH=";
+  std::string path;
+  for (const auto* env : {&launch.env(), &app.env()}) {
+    for (const std::string& entry : *env) {
+      if (entry.starts_with(kPath)) path = entry.substr(kPath.size());
+    }
+  }
+  return path;
 }
 
 }  // namespace
@@ -79,6 +94,25 @@ v1c::Launch MakeLaunch(const RunOptions& options, bool allow_root) {
   launch.set_index_argv(options.index_argv);
   launch.set_cpu_list(options.cpu_list);
   return launch;
+}
+
+Result<std::vector<preload::Item>> FilesToPreload(const RunOptions& options,
+                                                  const v1c::Launch& launch) {
+  preload::List list;
+  for (size_t i = 0; i < options.apps.size(); ++i) {
+    const AppOptions& app = options.apps[i];
+    const v1c::App& sent = launch.apps(static_cast<int>(i));
+    const std::string& cwd = sent.cwd().empty() ? launch.cwd() : sent.cwd();
+    Status status = list.AddFiles(app.preload_files, cwd);
+    if (status.ok() && app.preload_program) {
+      status = list.AddProgram(static_cast<uint32_t>(i), app.argv.at(0), cwd,
+                               PathOf(launch, sent));
+    }
+    if (!status.ok()) return status;
+  }
+  Status status = preload::ArchiveSource(list.items()).Check();
+  if (!status.ok()) return status;
+  return list.items();
 }
 
 Status CheckTexts(const RunOptions& options) {

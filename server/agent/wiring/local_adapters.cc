@@ -58,6 +58,9 @@ void LocalAdapters::MakeProcesses(uint64_t open_files) {
   options.shim_path = Beside("CANOPY_SHIM", "canopy-shim");
   options.runtime_dir = directory_;
   options.self = config_.self();
+  options.job_directory = [this](const std::string& nspace) {
+    return datastore::JobDirectory(facts_, nspace);
+  };
   options.open_files = open_files;
   options.environment.unset = local::UnsetNames();
   options.environment.unset.insert(options.environment.unset.end(),
@@ -126,8 +129,7 @@ void LocalAdapters::MakePmi() {
   };
   options.log = Log;
   options.fd_store = fd_store();
-  pmi_ =
-      std::make_unique<pmi::PmiEndpoint>(loop_, sink_, std::move(options));
+  pmi_ = std::make_unique<pmi::PmiEndpoint>(loop_, sink_, std::move(options));
 }
 
 void LocalAdapters::MakeOpenPmix() {

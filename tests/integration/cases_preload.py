@@ -1,0 +1,158 @@
+"""Programs and files that are copied to the nodes of a job before its launch."""
+import hashlib
+import os
+import shutil
+import stat
+
+import netns
+from harness import RUNTIME, check
+
+HOSTS = ("n1", "n2")
+# Hides a directory from one node.
+HIDING = """#!/bin/sh
+host=$1
+shift
+[ "$host" = n2 ] && set -- unshare -m sh -c \
+    'mount -t tmpfs hidden "$1" && shift && exec "$@"' sh {hidden} "$@"
+exec ip netns exec "$host" "$@"
+"""
+
+
+class Place:
+    """A directory that only the first node has: a program and files."""
+
+    def __init__(self, bench):
+        self.root = os.path.join(bench.work, "preload")
+        self.hidden = os.path.join(self.root, "hidden")
+        os.makedirs(os.path.join(self.hidden, "data"), exist_ok=True)
+        self.seen = bench.pmix("preload")  # on both nodes
+        self.program = shutil.copy(self.seen,
+                                   os.path.join(self.hidden, "only-here"))
+        for name in ("data/first", "second"):
+            with open(os.path.join(self.hidden, name), "w",
+                      encoding="utf-8") as file:
+                file.write(name + "\n")
+        agent = os.path.join(self.root, "agent")
+        with open(agent, "w", encoding="utf-8") as file:
+            file.write(HIDING.format(hidden=self.hidden))
+        os.chmod(agent, 0o755)
+        self.run = ["run", "--host", ",".join(f"{h}:4" for h in HOSTS),
+                    "--launch-agent", agent + " {host}"]
+
+
+def nothing_left():
+    for base, names, _ in os.walk(RUNTIME):
+        check(not {"files", "programs"} & set(names), f"{base} has {names}")
+
+
+def spawned(bench, place):
+    bench.run(*place.run, "-n", 1, place.seen, "spawn", "./only-here",
+              "data/first", "SUCCESS", cwd=place.hidden).expect_lines(
+                  ["spawn gives SUCCESS", "rank 0 has data/first",
+                   "rank 1 has data/first"])
+    nothing_left()
+
+
+def launched(bench, place):
+    bench.run(*place.run, "-n", 2, "--map-by", "node", "--preload-binary",
+              "--preload-files", "data/first,./second", "./only-here", "copy",
+              "second", cwd=place.hidden).expect_lines(
+                  ["rank 0 has second", "rank 1 has second"])
+    nothing_left()
+
+
+def without(bench, place):
+    """It is the copies that make it work."""
+    result = bench.run(*place.run, "-n", 2, "--map-by", "node", place.program,
+                       "copy", "second")
+    result.expect(code=127, err=["n2", "only-here"])
+
+
+def refused_spawns(bench, place):
+    def gives(program, files, status, *words):
+        result = bench.run(*place.run, "-n", 1, place.seen, "spawn", program,
+                           files, status, cwd=place.hidden)
+        result.expect(out=[f"spawn gives {status}"], err=words)
+        nothing_left()
+    gives("./none", "second", "EXECUTABLE NOT FOUND")
+    gives("./second", "second", "APPLICATION NOT EXECUTABLE")
+    gives("./only-here", "second,none", "JOB FAILED TO LAUNCH")
+    gives("./only-here", "second,../second", "BAD-PARAM",
+          "cannot spawn", "..")
+    gives("./only-here", f"second,{place.seen}/second", "BAD-PARAM",
+          "one name")
+
+
+def refused_runs(bench, place):
+    def gives(code, *words, files="second", program="./only-here"):
+        bench.run(*place.run, "-n", 2, "--preload-binary", "--preload-files",
+                  files, program, cwd=place.hidden).expect_refusal(code, *words)
+    gives(127, "none", program="./none")
+    gives(126, "second", program="./second")
+    gives(1, "none", "No such file", files="second,none")
+    gives(1, "data", "directory", files="data")
+    gives(2, "..", files="../x")
+    gives(2, "one name", files="second,/etc/second")
+
+
+def large(bench, place):
+    """A large file goes to each node, and no agent holds more than a little of
+    it."""
+    path = os.path.join(place.hidden, "large")
+    digest = hashlib.sha256()
+    with open(path, "wb") as file:
+        for i in range(96):
+            piece = bytes([i]) * (1 << 20)
+            digest.update(piece)
+            file.write(piece)
+    os.chmod(path, 0o440)
+    script = ("sha256sum < $CANOPY_JOB_DIR/files/large; "
+              "stat -c %A $CANOPY_JOB_DIR/files/large; "
+              "for p in $(pgrep canopyd); do grep VmHWM /proc/$p/status; done")
+    result = bench.run("run", "--nodes", 4, "-n", 4, "--map-by", "node",
+                       "--oversubscribe", "--preload-files", path, "sh", "-c",
+                       script)
+    result.expect()
+    check(result.out.count(digest.hexdigest()) == 4, result.tail())
+    check(result.out.count(stat.filemode(0o100400)) == 4, result.tail())
+    most = max(int(line.split()[1]) for line in result.out.splitlines()
+               if line.startswith("VmHWM"))
+    check(most < 80 << 10, f"an agent has had {most} KiB")
+    os.unlink(path)
+    nothing_left()
+
+
+def input_comes_later(bench, place):
+    """Standard input of the job is not lost while files are copied."""
+    bench.run("run", "--nodes", 2, "-n", 2, "--oversubscribe",
+              "--preload-files", os.path.join(place.hidden, "second"), "cat",
+              stdin=b"input\n").expect_lines(["input"])
+
+
+def searched(bench, place):
+    """A program without a path is found as without a copy; each program of a
+    job has its own."""
+    result = bench.run(
+        "run", "--nodes", 2, "--oversubscribe", "-s", "-n", 1, "readlink",
+        "/proc/self/exe", ":", "-n", 1, "readlink", "/proc/self/exe",
+        env={"PATH": f"{place.hidden}:{bench.env['PATH']}"})
+    result.expect()
+    check(result.out.count("/programs/0/readlink") == 1, result.tail())
+    check(result.out.count("/bin/readlink") == 1, result.tail())
+
+
+def run(bench):
+    names = ("spawn", "run", "nothing copied", "spawns refused",
+             "runs refused")
+    names = [f"preload: {name}" for name in names]
+    alone = ["preload: a large file", "preload: standard input",
+             "preload: a program of PATH"]
+    if not bench.wanted(*names, *alone):
+        return
+    place = Place(bench)
+    with netns.Namespaces(2):
+        for name, body in zip(names, (spawned, launched, without,
+                                      refused_spawns, refused_runs)):
+            bench.case(name, lambda body=body: body(bench, place))
+    for name, body in zip(alone, (large, input_comes_later, searched)):
+        bench.case(name, lambda body=body: body(bench, place))

@@ -2,8 +2,11 @@
 import hashlib
 import os
 import shutil
+import signal
 import stat
+import time
 
+import cases_restart
 import netns
 from harness import RUNTIME, check
 
@@ -40,9 +43,18 @@ class Place:
                     "--launch-agent", agent + " {host}"]
 
 
+def copies():
+    """Directories that have been copied to, or are being."""
+    return [os.path.join(base, name) for base, names, _ in os.walk(RUNTIME)
+            for name in names
+            if name in ("files", "programs") or name.endswith("-preload")]
+
+
 def nothing_left():
-    for base, names, _ in os.walk(RUNTIME):
-        check(not {"files", "programs"} & set(names), f"{base} has {names}")
+    deadline = time.monotonic() + 20
+    while copies():
+        check(time.monotonic() < deadline, copies())
+        time.sleep(0.01)
 
 
 def spawned(bench, place):
@@ -141,13 +153,79 @@ def searched(bench, place):
     check(result.out.count("/bin/readlink") == 1, result.tail())
 
 
+class Copying:
+    """A file that takes a while, and agents that stay."""
+
+    def __init__(self, bench, place):
+        self.bench = bench
+        self.agents = cases_restart.Overlay(bench, "preload")
+        self.seen = place.seen
+        self.file = os.path.join(place.root, "slow")
+        with open(self.file, "w", encoding="utf-8") as file:
+            file.write("slow\n")
+            file.truncate(256 << 20)
+
+    def start(self, *words):
+        """Starts what preloads, and returns when the file is on its way."""
+        job = self.bench.start("run", "--context", "preload", "--oversubscribe",
+                               *words)
+        directory = self.agents.directory("node2")
+        deadline = time.monotonic() + 20
+        while not any(path.startswith(directory) for path in copies()):
+            check(time.monotonic() < deadline, os.listdir(directory))
+            time.sleep(0.01)
+        return job
+
+    def launch(self):
+        return self.start("-n", 2, "--map-by", "node", "--preload-files",
+                          self.file, "sh", "-c",
+                          "stat -c %s $CANOPY_JOB_DIR/files/slow")
+
+    def restart(self, node):
+        self.agents.kill(node)
+        self.agents.restart(node)
+
+    def to_the_end(self):
+        self.launch().finish(90).expect_lines([str(256 << 20)] * 2)
+        nothing_left()
+
+    def of_a_lost_launcher(self, number, code):
+        job = self.launch()
+        job.signal(number)
+        job.finish().expect(code=code)
+        nothing_left()
+
+    def over_a_restart(self):
+        job = self.launch()
+        self.restart("node2")
+        job.finish(90).expect_lines([str(256 << 20)] * 2)
+        nothing_left()
+
+
+def agents_that_stay(bench, place):
+    with bench.overlay("preload", "--nodes", 2, "--restart-grace", 60) as up:
+        if not up:
+            return
+        copying = Copying(bench, place)
+        for name, body in (
+                ("to the end", copying.to_the_end),
+                ("launcher interrupted", lambda: copying.of_a_lost_launcher(
+                    signal.SIGINT, 128 + signal.SIGINT)),
+                ("launcher killed", lambda: copying.of_a_lost_launcher(
+                    signal.SIGKILL, -signal.SIGKILL)),
+                ("restart of an agent", copying.over_a_restart)):
+            bench.case("preload, agents that stay: " + name, body, leaves=True)
+        os.unlink(copying.file)
+
+
 def run(bench):
     names = ("spawn", "run", "nothing copied", "spawns refused",
              "runs refused")
     names = [f"preload: {name}" for name in names]
+    stay = "preload, agents that stay"
     alone = ["preload: a large file", "preload: standard input",
              "preload: a program of PATH"]
-    if not bench.wanted(*names, *alone):
+    if not bench.wanted(*names, *alone, stay):
         return
     place = Place(bench)
     with netns.Namespaces(2):
@@ -156,3 +234,5 @@ def run(bench):
             bench.case(name, lambda body=body: body(bench, place))
     for name, body in zip(alone, (large, input_comes_later, searched)):
         bench.case(name, lambda body=body: body(bench, place))
+    if bench.wanted(stay):
+        agents_that_stay(bench, place)

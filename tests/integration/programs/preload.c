@@ -27,7 +27,8 @@ static int copy(const char *file) {
   check(readlink("/proc/self/exe", program, sizeof(program) - 1) > 0
             ? PMIX_SUCCESS : PMIX_ERROR, "readlink");
   want(strncmp(program, path, strlen(path)) == 0, 1, "the copy that runs");
-  snprintf(path, sizeof(path), "%s/files/%s", place, file);
+  snprintf(path, sizeof(path), "%s/files/%s", place,
+           file[0] == '/' ? strrchr(file, '/') + 1 : file);
   FILE *const in = fopen(path, "r");
   if (in == NULL || fgets(line, sizeof(line), in) == NULL) {
     check(PMIX_ERR_NOT_FOUND, path);

@@ -50,10 +50,13 @@ def copies():
             if name in ("files", "programs") or name.endswith("-preload")]
 
 
-def nothing_left():
+def nothing_left(but=None):
+    """Below the directory BUT, what there is may stay."""
+    def left():
+        return [path for path in copies() if not (but and path.startswith(but))]
     deadline = time.monotonic() + 20
-    while copies():
-        check(time.monotonic() < deadline, copies())
+    while left():
+        check(time.monotonic() < deadline, left())
         time.sleep(0.01)
 
 
@@ -201,6 +204,20 @@ class Copying:
         job.finish(90).expect_lines([str(256 << 20)] * 2)
         nothing_left()
 
+    def without_a_controller(self):
+        job = self.launch()
+        self.restart("node1")
+        check(job.finish(90).code != 0, "the job has begun")
+        nothing_left(but=self.agents.directory("node1"))
+
+    def spawned_anew(self):
+        job = self.start("-n", 1, self.seen, "spawn", self.seen, self.file,
+                         "SUCCESS")
+        self.restart("node1")
+        result = job.finish(90)
+        result.expect(out=["spawn gives SUCCESS"])
+        nothing_left(but=self.agents.directory("node1"))
+
 
 def agents_that_stay(bench, place):
     with bench.overlay("preload", "--nodes", 2, "--restart-grace", 60) as up:
@@ -213,7 +230,9 @@ def agents_that_stay(bench, place):
                     signal.SIGINT, 128 + signal.SIGINT)),
                 ("launcher killed", lambda: copying.of_a_lost_launcher(
                     signal.SIGKILL, -signal.SIGKILL)),
-                ("restart of an agent", copying.over_a_restart)):
+                ("restart of an agent", copying.over_a_restart),
+                ("restart of the controller", copying.without_a_controller),
+                ("spawn, restart of the controller", copying.spawned_anew)):
             bench.case("preload, agents that stay: " + name, body, leaves=True)
         os.unlink(copying.file)
 

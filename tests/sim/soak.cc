@@ -215,7 +215,7 @@ void Soak::OnAnswer(RequestId request) {
   const std::string& operation = actor.operation;
   CheckAnswer(proc, actor, request);
   const std::set<int> expected = ExpectedOf(actor);
-  if (expected.empty() || expected.contains(status)) return;
+  if (expected.contains(status)) return;
   if (!IsHarmed(*actor.job)) {
     Error(ToString(proc) + ": " + operation + " ended with " +
           std::to_string(status) + " although nothing has happened to its job");
@@ -337,8 +337,8 @@ void Soak::Begin(const ProcId& proc, Actor& actor, const Op& op) {
     case Op::Kind::kForeign: {
       const PlannedJob& other = *jobs_[op.number % jobs_.size()];
       const ProcId target = {other.spec.nspace, 0};
-      actor.operation = "get of " + ToString(target);
-      actor.expected.clear();
+      actor.operation = kForeignGet;
+      actor.targets = {target};
       actor.waiting = BeginGet(proc, target, "k0", 300);
       return;
     }

@@ -110,14 +110,14 @@ bool Soak::IsOver(const PlannedJob& job) const {
          });
 }
 
-// Statuses that the answer may have if nothing has happened to the job; empty:
-// any.
+// Statuses that the answer may have if nothing has happened to the job.
 std::set<int> Soak::ExpectedOf(const Actor& actor) const {
   const std::string& operation = actor.operation;
-  // A node on which it was to start something may be lost.
-  if (any_fault_ && operation == "spawn") return {};
   if (operation == "abort") return StatusesOfAbort(actor);
+  if (operation == kForeignGet) return StatusesOfForeignGet(actor);
   std::set<int> out = actor.expected;
+  // A node on which it was to start something may be lost.
+  if (any_fault_ && operation == "spawn") out.insert(kErrJobFailedToLaunch);
   // The others were released and have left, and its agent has dropped their job
   // before it was told.
   const bool dissolved =
@@ -125,6 +125,18 @@ std::set<int> Soak::ExpectedOf(const Actor& actor) const {
       std::ranges::any_of(actor.job->partners,
                           [&](const PlannedJob* job) { return IsOver(*job); });
   if (dissolved) out.insert({kErrJobTerminated, kErrNotFound});
+  return out;
+}
+
+// The job may not have begun, be over, or end meanwhile, and its process may
+// leave without that key, or not come to it in time.
+std::set<int> Soak::StatusesOfForeignGet(const Actor& actor) const {
+  std::set<int> out = {kSuccess, kErrNotFound, kErrTimeout};
+  const bool over = std::ranges::any_of(jobs_, [&](const auto& job) {
+    return job->spec.nspace == actor.targets.front().nspace && IsOver(*job);
+  });
+  if (over || any_fault_) out.insert(kErrJobTerminated);
+  if (any_fault_) out.insert(kErrUnreach);
   return out;
 }
 

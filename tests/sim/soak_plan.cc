@@ -66,19 +66,20 @@ uint64_t Rarity(const Cell& cell) {
   const bool again = NeedsRestarts(cell.fault);
   switch (cell.phase) {
     case Phase::kConnected:
-      return again ? 6 : 5;
+      return 6;
     case Phase::kConnectResolving:
       return again || cell.fault == Fault::kLie ? 2 : 5;
-    case Phase::kDisconnectGathering:
     case Phase::kDisconnectReporting:
+      return again ? 3 : 6;
+    case Phase::kDisconnectGathering:
     case Phase::kDisconnectReleasing:
-      return 3;
+      return again ? 3 : 4;
     case Phase::kAbortEnding:
       return again ? 8 : 6;
     case Phase::kAbortAnswering:
-      return 5;
+      return again ? 3 : 5;
     case Phase::kAbortRequested:
-      return again ? 4 : 2;
+      return again ? 1 : 2;
     case Phase::kLookupPulling:
       return again ? 8 : 2;
     case Phase::kSpawnRequested:
@@ -92,7 +93,7 @@ uint64_t Rarity(const Cell& cell) {
     case Phase::kUnpublishRemoving:
     case Phase::kLookupWaiting:
     case Phase::kLookupEnding:
-      return 2;
+      return again ? 1 : 3;
     case Phase::kConnectGathering:
       return cell.fault == Fault::kLate ? 3 : 0;
     case Phase::kPublished:
@@ -199,8 +200,10 @@ std::vector<Cell> MakeAims(std::mt19937_64& rng, bool restarts, bool rejoins) {
   constexpr Engine kEngines[] = {
       Engine::kSpawn,   Engine::kSpawn,   Engine::kSpawn,   Engine::kConnect,
       Engine::kConnect, Engine::kConnect, Engine::kConnect, Engine::kConnect,
-      Engine::kNames,   Engine::kNames,   Engine::kNames,   Engine::kNames,
-      Engine::kAbort,   Engine::kAbort,   Engine::kAbort,   Engine::kAbort};
+      Engine::kConnect, Engine::kConnect, Engine::kNames,   Engine::kNames,
+      Engine::kNames,   Engine::kNames,   Engine::kNames,   Engine::kAbort,
+      Engine::kAbort,   Engine::kAbort,   Engine::kAbort,   Engine::kAbort,
+      Engine::kAbort};
   const Engine engine = kEngines[rng() % std::size(kEngines)];
   const bool has_rare = restarts || engine != Engine::kSpawn;
   const bool only_rare = has_rare && rng() % 2 == 0;

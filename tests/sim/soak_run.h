@@ -29,10 +29,10 @@ struct Actor {
   std::string operation;   // what it waits in
   uint32_t next_get = 0;   // peer
   uint32_t next_name = 0;  // step of kNames
-  // Statuses that what it waits for may have; empty: any.
+  // Statuses that what it waits for may have without faults.
   std::set<int> expected;
   bool disconnects = false;     // it has connected, in this operation
-  std::vector<ProcId> targets;  // of its abort
+  std::vector<ProcId> targets;  // of its abort or foreign get
   bool stopped = false;
   bool connected = false;
   bool input_ended = false;
@@ -47,6 +47,8 @@ struct Aimed {
 };
 
 inline constexpr int kAbortStatus = 7;
+// Operation of an actor that gets of another job.
+inline constexpr char kForeignGet[] = "foreign get";
 // Of BeginName.
 inline constexpr uint32_t kNameSteps = 11;
 
@@ -84,6 +86,7 @@ class Soak {
   void BeginName(const ProcId& proc, Actor& actor, const std::string& number);
   void BeginAbort(const ProcId& proc, Actor& actor, const Op& op);
   std::set<int> StatusesOfAbort(const Actor& actor) const;
+  std::set<int> StatusesOfForeignGet(const Actor& actor) const;
   void EndClosed();
   // Something has happened to it, or to one that it waits for.
   static bool IsHarmed(const PlannedJob& job);

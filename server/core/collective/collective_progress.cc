@@ -195,7 +195,11 @@ void CollectiveProgress::TakeResult(StepContext& step, Series& series,
       series.acknowledged = std::move(instance->sent_versions);
     }
   }
-  p_.connections.OnCompleted(series.id.op, series.id.participants, status);
+  // A later disconnect may fail first: the processes are connected until the
+  // one before it is over.
+  if (status == kSuccess || sequence <= series.next) {
+    p_.connections.OnCompleted(series.id.op, series.id.participants, status);
+  }
   // Without waiters the failure is of no interest here.
   if (status != kSuccess && !instance->waiters.empty()) {
     step.out.push_back(LogLine{LogLine::Level::kWarning,

@@ -112,6 +112,27 @@ TEST_F(CollectiveRecoveryTest, WhatEndsBeforeItReattachesIsAnsweredToo) {
   EXPECT_EQ(collectives_.num_series(), 0u);
 }
 
+// A process that has left the first one already, and fails in the next, does
+// not part those who are still to come to the first.
+TEST_F(CollectiveRecoveryTest, ALaterDisconnectThatFailsPartsNobody) {
+  AddOther();
+  Reattach();
+  CollectiveDown down{
+      {CollectiveOp::kDisconnect, list_, 1}, kErrProcTermWoSync, {}, {}};
+  Actions actions;
+  collectives_.OnDown(0, 1, down, &actions);
+  EXPECT_TRUE(Arrive(1, CollectiveOp::kDisconnect).empty());
+  down = {{CollectiveOp::kDisconnect, list_, 0}, kSuccess, {}, {}};
+  collectives_.OnDown(0, 1, down, &actions);
+  const auto replies = All<ReplyClient>(actions);
+  ASSERT_EQ(replies.size(), 1u);
+  EXPECT_EQ(replies[0].status, kSuccess);
+  EXPECT_EQ(Arrive(2, CollectiveOp::kDisconnect),
+            std::vector<int>{kErrProcTermWoSync});
+  EXPECT_EQ(Arrive(3, CollectiveOp::kDisconnect),
+            std::vector<int>{kErrInvalidOperation});
+}
+
 // Any of the jobs may be over when the agent is replaced.
 TEST_F(CollectiveRecoveryTest, EachJobHasARecord) {
   jobs_.Add(JobOn("other", {0}));

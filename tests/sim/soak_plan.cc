@@ -91,9 +91,10 @@ uint64_t Rarity(const Cell& cell) {
     case Phase::kConnectReleasing:
     case Phase::kLookupClaiming:
     case Phase::kUnpublishRemoving:
+      return again ? 1 : 3;
     case Phase::kLookupWaiting:
     case Phase::kLookupEnding:
-      return again ? 1 : 3;
+      return again ? 0 : 3;
     case Phase::kConnectGathering:
       return cell.fault == Fault::kLate ? 3 : 0;
     case Phase::kPublished:

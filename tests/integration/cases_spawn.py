@@ -202,25 +202,29 @@ def children(name, count, goes_on=True):
     return out
 
 
+def spawned_beside(bench, place, mode, names):
+    """The spawner asks about its children's jobs before these may end."""
+    with shared_place() as files:
+        job = bench.start(*place, mode, files)
+        job.wait_for(f"{mode}: all is well")
+        let_go(files)
+        job.finish(60).expect_lines(
+            [f"{mode}: all is well"] +
+            [line for name in names for line in children(name, 2)])
+
+
 def beside(bench, nodes):
     """Tools where there is no slot, and applications that are jobs of their own."""
     # Where nothing says how many, a job has all slots.
     place = ("run", "--nodes", nodes, bench.pmix("beside"))
-    well = "all is well"
-    with shared_place() as files:
-        let_go(files)
-        bench.run(*place, "tool", files).expect_lines(
-            [f"tool: {well}", *children("tool", 2)])
+    spawned_beside(bench, place, "tool", ["tool"])
     place = (*place[:3], "-n", 1, "--oversubscribe", *place[3:])
-    with shared_place() as files:
-        let_go(files)
-        bench.run(*place, "two", files).expect_lines(
-            [f"two: {well}", *children("main", 2), *children("cospawned", 2)])
+    spawned_beside(bench, place, "two", ["main", "cospawned"])
     with shared_place() as files:
         bench.run(*place, "fails", files).expect_lines(
-            [f"fails: {well}", *children("main", 2),
+            ["fails: all is well", *children("main", 2),
              *children("failing", 1, goes_on=False)], code=3)
-    result = bench.run(*place, "neither").expect(out=[f"neither: {well}"])
+    result = bench.run(*place, "neither").expect(out=["neither: all is well"])
     check("goes on" not in result.out, result.out)
 
 

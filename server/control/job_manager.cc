@@ -178,7 +178,7 @@ void JobManager::OnFilesCopied(const std::string& nspace, Status status) {
   if (status.ok()) status = Start(job->second, false);
   if (status.ok()) return;
   const ProcId spawner = job->second.job->parent;
-  if (!spawner.nspace.empty()) NoticeRefusal(spawner, status);
+  if (!spawner.nspace.empty()) NoticeRefusal(nspace, spawner, status);
   core::JobChanged end;
   end.nspace = nspace;
   end.phase = core::JobPhase::kEnded;

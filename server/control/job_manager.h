@@ -99,7 +99,9 @@ class JobManager : public JobObserver, public LauncherListener {
                     std::vector<SpawnedJob>* jobs);
   void ForgetSpawned(const std::string& nspace);
   void LaunchSpawned(const SpawnedJob& job, const spawn::SpawnCall& call);
-  void NoticeRefusal(const ProcId& spawner, const Status& status);
+  // `nspace`: a job of the spawner's family that is still there.
+  void NoticeRefusal(const std::string& nspace, const ProcId& spawner,
+                     const Status& status);
   void Begin(JobRecord* record, const Preload& preload, bool check_only);
   Status Start(const JobRecord& record, bool check_only);
   void OnFilesCopied(const std::string& nspace, Status status);

@@ -63,13 +63,14 @@ void JobManager::OnSpawn(const core::HostSpawn& spawn) {
   const Status status = Spawn(spawn);
   if (status.ok()) return;
   spawns_.Refuse(spawn, status);
-  NoticeRefusal(spawn.proc, status);
+  NoticeRefusal(spawn.proc.nspace, spawn.proc, status);
 }
 
-void JobManager::NoticeRefusal(const ProcId& spawner, const Status& status) {
-  Notice(spawner.nspace, "job " + spawner.nspace + ": rank " +
-                             std::to_string(spawner.rank) +
-                             " cannot spawn: " + status.message());
+void JobManager::NoticeRefusal(const std::string& nspace, const ProcId& spawner,
+                               const Status& status) {
+  Notice(nspace, "job " + spawner.nspace + ": rank " +
+                     std::to_string(spawner.rank) +
+                     " cannot spawn: " + status.message());
 }
 
 Status JobManager::Spawn(const core::HostSpawn& spawn) {

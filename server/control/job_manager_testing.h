@@ -11,7 +11,6 @@
 #include <set>
 #include <string>
 #include <utility>
-#include <variant>
 #include <vector>
 
 #include "common/codec/encoder.h"
@@ -21,33 +20,11 @@
 #include "common/values/value.h"
 #include "pmix_common.h"
 #include "server/control/job_manager.h"
-#include "server/core/step/input.h"
+#include "server/ports/input_sink_testing.h"
 
 namespace canopy::control {
 
 inline constexpr uint64_t kLauncher = 1;
-
-class Sink : public InputSink {
- public:
-  void OnInput(core::Input input) override {
-    inputs.push_back(std::move(input));
-  }
-  void Drain() override {}
-
-  template <typename T>
-  std::vector<T> Take() {
-    std::vector<T> out;
-    for (const core::Input& input : inputs) {
-      if (const T* t = std::get_if<T>(&input)) out.push_back(*t);
-    }
-    std::erase_if(inputs, [](const core::Input& input) {
-      return std::holds_alternative<T>(input);
-    });
-    return out;
-  }
-
-  std::vector<core::Input> inputs;
-};
 
 class Stream : public LauncherStream {
  public:
@@ -205,7 +182,7 @@ class JobManagerTest : public testing::Test {
   }
 
   EventLoop loop_;
-  Sink sink_;
+  RecordingSink sink_;
   Stream stream_;
   Records records_;
   Status refusal_;

@@ -13,7 +13,7 @@ JobSpec Job() {
   job.apps.resize(2);
   job.apps[0].cmd = "./a";
   job.apps[1].cmd = "b";
-  job.apps[1].cwd = "/work";
+  job.apps[1].cwd = "/srv";
   job.apps[1].env = {"PATH=/own/bin"};
   job.nodes = {{"n0", {}, 4, 1}, {"n1", {}, 9, 1}};
   job.procs = {{0, 0, ""}, {1, 1, ""}};
@@ -45,9 +45,9 @@ TEST(PreloadTest, FilesAreWhereTheSpawnerRuns) {
   EXPECT_EQ(preload->programs, std::vector<uint32_t>{1});
   const std::vector<preload::Item> items = {
       {"files/x", "/home/me/x"},
-      {"files/y", "/work/y"},
+      {"files/y", "/srv/y"},
       {"files/z", "/etc/z"},
-      {"programs/1/b", "b", "/own/bin", "/work"}};
+      {"programs/1/b", "b", "/own/bin", "/srv"}};
   EXPECT_EQ(preload->source.items, items);
   const JobSpec copies = WithCopies(Job(), *preload);
   EXPECT_EQ(copies.apps[0].cmd, "./a");

@@ -3,36 +3,16 @@
 #include <gtest/gtest.h>
 
 #include <string>
-#include <variant>
 #include <vector>
 
 #include "common/event_loop.h"
 #include "common/status.h"
-#include "server/core/step/input.h"
+#include "server/ports/input_sink_testing.h"
 
 namespace canopy::control {
 namespace {
 
 using core::JobPhase;
-
-class Sink : public InputSink {
- public:
-  void OnInput(core::Input input) override {
-    inputs.push_back(std::move(input));
-  }
-  void Drain() override {}
-
-  template <typename T>
-  std::vector<T> All() const {
-    std::vector<T> out;
-    for (const core::Input& input : inputs) {
-      if (const T* t = std::get_if<T>(&input)) out.push_back(*t);
-    }
-    return out;
-  }
-
-  std::vector<core::Input> inputs;
-};
 
 const core::HostSpawn kSpawn{{"job", 1}, 5, {}};
 
@@ -60,7 +40,7 @@ class SpawnRequestsTest : public testing::Test {
   }
 
   EventLoop loop_;
-  Sink sink_;
+  RecordingSink sink_;
   SpawnRequests requests_{&loop_};
 };
 

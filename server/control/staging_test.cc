@@ -4,7 +4,7 @@
 
 #include <utility>
 
-#include "server/core/step/input.h"
+#include "server/ports/input_sink_testing.h"
 
 namespace canopy::control {
 namespace {
@@ -12,25 +12,6 @@ namespace {
 using core::JobPhase;
 
 constexpr char kCopying[] = "job-preload";
-
-class Sink : public InputSink {
- public:
-  void OnInput(core::Input input) override {
-    inputs.push_back(std::move(input));
-  }
-  template <typename T>
-  std::vector<T> Take() {
-    std::vector<T> out;
-    for (const core::Input& input : inputs) {
-      if (const T* t = std::get_if<T>(&input)) out.push_back(*t);
-    }
-    std::erase_if(inputs, [](const core::Input& input) {
-      return std::holds_alternative<T>(input);
-    });
-    return out;
-  }
-  std::vector<core::Input> inputs;
-};
 
 std::shared_ptr<const JobSpec> Job() {
   JobSpec job;
@@ -82,7 +63,7 @@ class StagingTest : public testing::Test {
     return staging_.OnJobChanged(change);
   }
 
-  Sink sink_;
+  RecordingSink sink_;
   std::vector<Status> done_;
   uint64_t taken_ = 0;
   Staging staging_;

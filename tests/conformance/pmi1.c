@@ -240,9 +240,11 @@ static void Walk(void) {
        PMI_KVS_Iter_next(g_name, key, sizeof(key), value, 2));
 }
 
-// Rank 0 makes a space, whose name goes through the job's own.
+// Rank 0 makes a space, whose name goes through the job's own. What it commits
+// may be seen at once by who still walks through the job's space.
 static void CreatedSpace(void) {
   char space[256] = "";
+  CODE(PMI_SUCCESS, PMI_Barrier());
   if (g_rank == 0) {
     CODE(PMI_ERR_INVALID_LENGTH, PMI_KVS_Create(space, 3));
     CODE(PMI_ERR_INVALID_ARG, PMI_KVS_Create(NULL, 100));

@@ -10,6 +10,7 @@ import time
 
 import harness
 import isolation
+import scheduling
 import shards
 
 
@@ -60,7 +61,8 @@ def outside(script, title, words):
     try:
         keep = [harness.ROOT, *harness.install(work)]
         start = time.monotonic()
-        ended = worlds(script, keep, words)
+        with scheduling.without_session_groups():
+            ended = worlds(script, keep, words)
         if ended and not shards.same_parts(work):
             print("FAILED worlds: they do not agree on the cases", flush=True)
             ended = False

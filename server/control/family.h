@@ -54,6 +54,7 @@ class Family {
   // All jobs that are over and whose records are left.
   std::vector<std::string> kept() const;
 
+  uint64_t id = 0;         // among the families that are here
   uint64_t launcher = 0;   // 0: none is here
   std::string token;       // of its launcher; empty: it cannot reattach
   bool abandoned = false;  // its launcher is gone, so that it is being ended

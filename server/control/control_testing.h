@@ -1,0 +1,107 @@
+// Stand-ins for what surrounds the control service: a launcher's stream, the
+// records for a successor, and jobs and requests to spawn.
+#ifndef CANOPY_SERVER_CONTROL_CONTROL_TESTING_H_
+#define CANOPY_SERVER_CONTROL_CONTROL_TESTING_H_
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "common/codec/encoder.h"
+#include "common/job.h"
+#include "common/values/info_list.h"
+#include "common/values/value.h"
+#include "pmix_common.h"
+#include "protos/control.pb.h"
+#include "server/control/job_record.h"
+#include "server/control/launcher_stream.h"
+
+namespace canopy::control {
+
+inline constexpr uint64_t kLauncher = 1;
+
+class Stream : public LauncherStream {
+ public:
+  void Send(v1::RunEvent event) override { events.push_back(std::move(event)); }
+  void FinishWhenWritten() override { finished = true; }
+
+  std::vector<v1::RunEvent> Of(v1::RunEvent::KindCase kind) const {
+    std::vector<v1::RunEvent> out;
+    for (const v1::RunEvent& event : events) {
+      if (event.kind_case() == kind) out.push_back(event);
+    }
+    return out;
+  }
+
+  std::vector<v1::RunEvent> events;
+  bool finished = false;
+};
+
+class Records : public LaunchPersistence {
+ public:
+  bool PersistLaunch(const JobSpec& job, const std::string& token,
+                     const LaunchFacts& facts) override {
+    jobs[job.nspace] = {std::make_shared<const JobSpec>(job), token, facts, 0,
+                        std::nullopt};
+    return true;
+  }
+  void PersistFacts(const std::string& nspace,
+                    const LaunchFacts& facts) override {
+    jobs.at(nspace).facts = facts;
+  }
+  void PersistEnd(const std::string& nspace, const std::string& end) override {
+    jobs.at(nspace).end = end;
+  }
+  void DropControl(const std::string& nspace) override { jobs.erase(nspace); }
+
+  std::vector<PersistedJob> All() const {
+    std::vector<PersistedJob> out;
+    for (const auto& [nspace, job] : jobs) out.push_back(job);
+    return out;
+  }
+
+  std::map<std::string, PersistedJob> jobs;
+};
+
+// A job of two processes on two nodes.
+inline std::shared_ptr<JobSpec> Job(const std::string& nspace) {
+  auto job = std::make_shared<JobSpec>();
+  job->nspace = nspace;
+  job->apps.resize(1);
+  job->nodes = {{"n0", {}, 0, 1}, {"n1", {}, 1, 1}};
+  job->procs = {{0, 0, ""}, {1, 0, ""}};
+  return job;
+}
+
+// With so many seconds to start in; the second of two applications may be one
+// that is designated to be cospawned.
+inline std::string CallBytes(uint32_t timeout = 0, bool cospawn = false) {
+  char program[] = "program";
+  pmix_app_t app = {};
+  app.cmd = program;
+  app.maxprocs = 2;
+  Encoder out;
+  out.PutSize(timeout == 0 ? 0 : 1);
+  if (timeout != 0) {
+    out.PutString(PMIX_SPAWN_TIMEOUT);
+    out.PutUint32(0);
+    out.PutValue(Value::Uint32(timeout).raw());
+  }
+  out.PutSize(cospawn ? 2 : 1);
+  out.PutElement(PMIX_APP, &app);
+  if (!cospawn) return out.Take();
+  InfoList infos;
+  infos.Add(PMIX_COSPAWN_APP, Value::Bool(true));
+  app.info = infos.mutable_data();
+  app.ninfo = infos.size();
+  out.PutElement(PMIX_APP, &app);
+  return out.Take();
+}
+
+}  // namespace canopy::control
+
+#endif  // CANOPY_SERVER_CONTROL_CONTROL_TESTING_H_

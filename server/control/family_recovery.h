@@ -1,0 +1,78 @@
+// The families of a predecessor, and launchers that come back to theirs.
+#ifndef CANOPY_SERVER_CONTROL_FAMILY_RECOVERY_H_
+#define CANOPY_SERVER_CONTROL_FAMILY_RECOVERY_H_
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "common/event_loop.h"
+#include "protos/control.pb.h"
+#include "server/control/families.h"
+#include "server/control/job_record.h"
+#include "server/control/spawn_requests.h"
+#include "server/ports/input_sink.h"
+
+namespace canopy::control {
+
+// Loop thread only; what it is given outlives it.
+class FamilyRecovery {
+ public:
+  // The launcher of the family has come back, or will not: what has waited for
+  // it goes on.
+  using Resume = std::function<void(Family* family)>;
+
+  FamilyRecovery(EventLoop* loop, Families* families, SpawnRequests* requests,
+                 Resume resume)
+      : loop_(loop),
+        families_(families),
+        requests_(requests),
+        resume_(std::move(resume)) {}
+
+  void set_sink(InputSink* sink) { sink_ = sink; }
+  // How long launchers are awaited.
+  void set_timeout(uint32_t ms) { timeout_ms_ = ms; }
+
+  // Before the core's JobRecovered.
+  void Recover(const std::vector<PersistedJob>& jobs);
+  // A family is over whose launcher is not here but may come back.
+  void Keep(const Family& family);
+  // Of a launcher that has no family yet.
+  void OnReattach(uint64_t id, Launcher* launcher,
+                  const v1::Reattach& reattach);
+
+ private:
+  // A family that has ended, whose launcher may not know it yet.
+  struct Ended {
+    std::vector<std::string> jobs;  // whose records are left
+    v1::JobEnd end;
+  };
+
+  void RecoverFamily(const std::string& token,
+                     const std::vector<const PersistedJob*>& jobs);
+  void RecoverJob(const PersistedJob& persisted, Family* family);
+  void AwaitLauncher(const std::string& token);
+  // The launcher has not reattached in time.
+  void OnTimeout(const std::string& token);
+  void Reattach(uint64_t id, Launcher* launcher, Family* family,
+                const v1::Reattach& reattach);
+  void Welcome(Launcher* launcher, Family* family,
+               const v1::Reattach& reattach);
+  void ReattachOutput(Launcher* launcher, const Family& family,
+                      const std::string& nspace, const v1::Reattach& reattach);
+
+  EventLoop* const loop_;
+  Families* const families_;
+  SpawnRequests* const requests_;
+  const Resume resume_;
+  InputSink* sink_ = nullptr;
+  uint32_t timeout_ms_ = 0;
+  std::map<std::string, Ended> ended_;  // by token
+};
+
+}  // namespace canopy::control
+
+#endif  // CANOPY_SERVER_CONTROL_FAMILY_RECOVERY_H_

@@ -1,0 +1,91 @@
+#include "server/control/family_recovery.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "common/event_loop.h"
+#include "common/status.h"
+#include "server/control/control_testing.h"
+#include "server/core/step/control_inputs.h"
+#include "server/ports/input_sink_testing.h"
+
+namespace canopy::control {
+namespace {
+
+class FamilyRecoveryTest : public testing::Test {
+ protected:
+  FamilyRecoveryTest() {
+    requests_.set_sink(&sink_);
+    recovery_.set_sink(&sink_);
+    families_.set_persistence(&records_, 1000);
+    recovery_.set_timeout(60000);
+  }
+
+  void Record(const std::string& nspace) {
+    records_.PersistLaunch(*Job(nspace), "token", {});
+  }
+  void Reattach(const std::string& token) {
+    families_.launchers()[kLauncher] = Launcher(&stream_);
+    v1::Reattach reattach;
+    reattach.set_token(token);
+    recovery_.OnReattach(kLauncher, families_.FindLauncher(kLauncher),
+                         reattach);
+  }
+
+  EventLoop loop_;
+  RecordingSink sink_;
+  Stream stream_;
+  Records records_;
+  Families families_;
+  SpawnRequests requests_{&loop_};
+  std::vector<std::string> resumed_;
+  FamilyRecovery recovery_{
+      &loop_, &families_, &requests_,
+      [this](Family* family) { resumed_.push_back(family->first()); }};
+};
+
+TEST_F(FamilyRecoveryTest, ALauncherComesBackToItsFamily) {
+  Record("first");
+  recovery_.Recover(records_.All());
+  ASSERT_NE(families_.FindJob("first"), nullptr);
+  EXPECT_EQ(families_.num_bound(), 0u);
+  Reattach("token");
+  EXPECT_TRUE(stream_.Of(v1::RunEvent::kReattached).at(0).reattached().known());
+  EXPECT_EQ(families_.LauncherOf("first"), families_.FindLauncher(kLauncher));
+  EXPECT_EQ(sink_.Take<core::LauncherReattached>().size(), 1u);
+  EXPECT_EQ(resumed_, std::vector<std::string>{"first"});
+}
+
+TEST_F(FamilyRecoveryTest, ALauncherIsToldAnEndThatItMissed) {
+  Record("first");
+  v1::JobEnd end;
+  end.set_exit_code(3);
+  records_.PersistEnd("first", end.SerializeAsString());
+  recovery_.Recover(records_.All());
+  EXPECT_TRUE(families_.jobs().empty());
+  Reattach("token");
+  EXPECT_EQ(stream_.Of(v1::RunEvent::kEnd).at(0).end().exit_code(), 3);
+  EXPECT_TRUE(stream_.finished);
+}
+
+TEST_F(FamilyRecoveryTest, AnUnknownTokenHasNoFamily) {
+  Reattach("another");
+  EXPECT_FALSE(
+      stream_.Of(v1::RunEvent::kReattached).at(0).reattached().known());
+}
+
+TEST_F(FamilyRecoveryTest, AFamilyWhoseLauncherDoesNotComeBackEnds) {
+  Record("first");
+  recovery_.set_timeout(0);
+  recovery_.Recover(records_.All());
+  loop_.RunOnce(1000);
+  EXPECT_EQ(resumed_, std::vector<std::string>{"first"});
+  EXPECT_EQ(sink_.Take<core::KillRequested>().at(0).nspace, "first");
+  EXPECT_TRUE(records_.jobs.empty());
+  EXPECT_EQ(families_.num_bound(), 0u) << "it does not hold up a handover";
+}
+
+}  // namespace
+}  // namespace canopy::control

@@ -1,0 +1,23 @@
+// Requests to the core to end several jobs.
+#ifndef CANOPY_SERVER_CONTROL_KILLS_H_
+#define CANOPY_SERVER_CONTROL_KILLS_H_
+
+#include "common/job.h"
+#include "server/control/family.h"
+#include "server/control/job_record.h"
+#include "server/core/step/control_inputs.h"
+#include "server/ports/input_sink.h"
+
+namespace canopy::control {
+
+// Asks for `kill` of every job of the family.
+void KillFamily(const Family& family, core::KillRequested kill,
+                InputSink* sink);
+
+// Ends those of `jobs` that end with one that has failed (ConsequencesOf).
+void KillConsequences(const JobSpec& failed, bool with_parent,
+                      const JobRecords& jobs, InputSink* sink);
+
+}  // namespace canopy::control
+
+#endif  // CANOPY_SERVER_CONTROL_KILLS_H_

@@ -1,0 +1,176 @@
+#include "server/control/spawn_executor.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <memory>
+
+#include "common/event_loop.h"
+#include "server/control/launcher_events.h"
+
+namespace canopy::control {
+namespace {
+
+constexpr int64_t kSecond = 1'000'000'000;
+
+LaunchFacts FactsOf(const spawn::SpawnCall& call, core::RequestId request,
+                    const JobRecord& parent) {
+  LaunchFacts facts;
+  facts.oversubscribe = parent.facts.oversubscribe;
+  facts.spawn_request = request;
+  facts.separate = call.separate;
+  facts.reports = call.reports;
+  facts.tool = call.tool;
+  if (call.spawn_timeout_seconds > 0) {
+    facts.start_deadline =
+        EventLoop::Now() + call.spawn_timeout_seconds * kSecond;
+  }
+  return facts;
+}
+
+// What the spawner asked the launcher to do.
+void FillWishes(const spawn::SpawnCall& call, v1::JobMapped* mapped) {
+  mapped->set_tag_output(call.policies.tag_output);
+  mapped->set_timestamp_output(call.policies.timestamp_output);
+  mapped->set_output_directory(call.policies.output_directory);
+  mapped->set_output_file(call.policies.output_file);
+  mapped->set_display_map(call.display_map);
+  mapped->set_report_bindings(call.report_bindings);
+}
+
+std::string IgnoredText(const std::string& nspace,
+                        const std::vector<std::string>& keys) {
+  std::string text = "job " + nspace +
+                     ": its spawner asked for what has no "
+                     "effect here:";
+  for (const std::string& key : keys) text += " " + key;
+  return text;
+}
+
+// The earlier of two deadlines, of which 0 is none.
+int64_t Earlier(int64_t a, int64_t b) {
+  return a == 0 || b == 0 ? std::max(a, b) : std::min(a, b);
+}
+
+// `facts`: of the job `nspace`, which is to start together with `main`.
+void MakePartners(JobRecord* main, const std::string& nspace,
+                  LaunchFacts* facts) {
+  facts->cospawned = true;
+  facts->partner = main->job->nspace;
+  facts->start_deadline =
+      Earlier(facts->start_deadline, main->facts.start_deadline);
+  main->facts.start_deadline = facts->start_deadline;
+  main->facts.partner = nspace;
+}
+
+}  // namespace
+
+void SpawnExecutor::OnSpawn(const core::HostSpawn& spawn) {
+  Family* const family = families_->FamilyOf(spawn.proc.nspace);
+  if (family != nullptr && !family->token.empty() &&
+      families_->LauncherOf(spawn.proc.nspace) == nullptr) {
+    family->held_spawns.push_back(spawn);
+    return;
+  }
+  const Status status = Spawn(spawn);
+  if (status.ok()) return;
+  requests_->Refuse(spawn, status);
+  families_->Notice(spawn.proc.nspace, SpawnRefusalText(spawn.proc, status));
+}
+
+void SpawnExecutor::Release(Family* family) {
+  for (const core::HostSpawn& spawn : std::exchange(family->held_spawns, {})) {
+    OnSpawn(spawn);
+  }
+}
+
+Status SpawnExecutor::Spawn(const core::HostSpawn& spawn) {
+  const JobRecord* const parent = families_->FindJob(spawn.proc.nspace);
+  if (parent == nullptr || parent->phase == core::JobPhase::kEnding ||
+      families_->FindFamily(parent->family)->abandoned) {
+    return Status(kErrJobCanceled, "its job is being ended");
+  }
+  Result<spawn::SpawnCall> call = spawn::ParseSpawnCall(spawn.call.view());
+  if (!call.ok()) return call.status();
+  std::vector<SpawnedJob> jobs;
+  Status status = Add(spawn, *call, &jobs);
+  if (status.ok() && call->cospawned) {
+    status = Add(spawn, *call->cospawned, &jobs);
+  }
+  std::vector<std::string> names;
+  for (const SpawnedJob& job : jobs) names.push_back(job.nspace);
+  if (!status.ok()) {
+    for (const std::string& nspace : names) Forget(nspace);
+    return status;
+  }
+  requests_->Begin(spawn, names,
+                   families_->FindJob(names[0])->facts.start_deadline);
+  Launch(jobs[0], *call);
+  if (call->cospawned) Launch(jobs[1], *call->cospawned);
+  return Status();
+}
+
+// The next job of the request, planned with those before it in their places.
+Status SpawnExecutor::Add(const core::HostSpawn& spawn,
+                          const spawn::SpawnCall& call,
+                          std::vector<SpawnedJob>* jobs) {
+  PlannedJob plan = planner_(call, spawn.proc);
+  if (!plan.ok()) return plan.status();
+  const JobRecord& parent = *families_->FindJob(spawn.proc.nspace);
+  Result<Preload> preload =
+      PreloadOf(call, **plan, *parent.job, spawn.proc.rank);
+  if (!preload.ok()) return preload.status();
+  const auto job =
+      std::make_shared<const JobSpec>(WithCopies(**plan, *preload));
+  LaunchFacts facts = FactsOf(call, spawn.request, parent);
+  if (!jobs->empty()) {
+    MakePartners(families_->FindJob(jobs->front().nspace), job->nspace, &facts);
+  }
+  jobs->push_back({job->nspace, *std::move(preload)});
+  Family* const family = families_->FindFamily(parent.family);
+  families_->AddJob(family, job, facts).token = family->token;
+  return Status();
+}
+
+// One that was not begun.
+void SpawnExecutor::Forget(const std::string& nspace) {
+  const JobRecord record = families_->RemoveJob(nspace);
+  families_->FindFamily(record.family)->OnEnded(nspace, v1::JobEnd());
+}
+
+void SpawnExecutor::Launch(const SpawnedJob& job,
+                           const spawn::SpawnCall& call) {
+  const JobRecord& record = *families_->FindJob(job.nspace);
+  TellLauncher(*record.job, call);
+  const std::string& partner = record.facts.partner;
+  if (record.facts.cospawned && families_->FindJob(partner) == nullptr) {
+    return starter_->OnFilesCopied(
+        job.nspace, Status(kErrJobCanceled, "job " + partner + " has ended"));
+  }
+  starter_->Begin(record, job.preload, false);
+}
+
+void SpawnExecutor::TellLauncher(const JobSpec& job,
+                                 const spawn::SpawnCall& call) {
+  Launcher* const launcher = families_->LauncherOf(job.nspace);
+  if (launcher == nullptr) return;
+  v1::RunEvent event = MappedEvent(job);
+  FillWishes(call, event.mutable_mapped());
+  families_->SendMapped(launcher, std::move(event));
+  if (call.ignored.empty()) return;
+  families_->Notice(job.nspace, IgnoredText(job.nspace, call.ignored));
+}
+
+// A successor must not hold it against the time that it had to start, nor miss
+// a partner that is over.
+void SpawnExecutor::OnStarted(const std::string& nspace) {
+  JobRecord* const record = families_->FindJob(nspace);
+  if (record == nullptr) return;
+  record->connected = true;
+  const bool had_limit = std::exchange(record->facts.start_deadline, 0) != 0;
+  const bool had_partner = !std::exchange(record->facts.partner, "").empty();
+  if (!had_limit && !had_partner) return;
+  if (families_->FindFamily(record->family)->token.empty()) return;
+  families_->persistence()->PersistFacts(nspace, record->facts);
+}
+
+}  // namespace canopy::control

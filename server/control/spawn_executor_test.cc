@@ -1,0 +1,111 @@
+#include "server/control/spawn_executor.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <utility>
+
+#include "common/event_loop.h"
+#include "common/status.h"
+#include "server/control/control_testing.h"
+#include "server/core/step/control_inputs.h"
+#include "server/ports/input_sink_testing.h"
+
+namespace canopy::control {
+namespace {
+
+// A family of the job "first", whose launcher can reattach.
+class SpawnExecutorTest : public testing::Test {
+ protected:
+  SpawnExecutorTest() {
+    requests_.set_sink(&sink_);
+    staging_.set_sink(&sink_);
+    starter_.set_sink(&sink_);
+    families_.set_persistence(&records_, 1000);
+    family_ = families_.AddFamily("first");
+    family_->token = "token";
+    families_.AddJob(family_, Job("first"), {});
+  }
+
+  void Attach() {
+    families_.launchers()[kLauncher] = Launcher(&stream_);
+    families_.Attach(kLauncher, family_);
+  }
+  void Spawn() { executor_.OnSpawn({{"first", 1}, 5, Bytes(CallBytes())}); }
+  PlannedJob Plan(const ProcId& spawner) {
+    if (refusal_.code() != kSuccess) return refusal_;
+    auto job = Job("child");
+    job->parent = spawner;
+    return PlannedJob(job);
+  }
+
+  EventLoop loop_;
+  RecordingSink sink_;
+  Stream stream_;
+  Records records_;
+  Families families_;
+  Family* family_ = nullptr;
+  Status refusal_;
+  Status failure_;
+  SpawnRequests requests_{&loop_};
+  Staging staging_{[](const std::string&, const Status&) {},
+                   [](const std::string&, uint64_t) {}};
+  JobStarter starter_{
+      &families_, &staging_,
+      [this](const std::string&, const Status& status) { failure_ = status; }};
+  SpawnExecutor executor_{
+      &families_, &requests_, &starter_,
+      [this](const spawn::SpawnCall&, const ProcId& spawner) {
+        return Plan(spawner);
+      }};
+};
+
+TEST_F(SpawnExecutorTest, AJobIsMappedRecordedAndLaunchedInTheSpawnersFamily) {
+  Attach();
+  Spawn();
+  EXPECT_EQ(stream_.Of(v1::RunEvent::kMapped).size(), 1u);
+  EXPECT_EQ(records_.jobs.at("child").facts.spawn_request, 5u);
+  EXPECT_EQ(sink_.Take<core::LaunchRequested>().at(0).job->nspace, "child");
+  EXPECT_EQ(families_.FamilyOf("child"), family_);
+  EXPECT_FALSE(families_.FindJob("child")->connected);
+  executor_.OnStarted("child");
+  EXPECT_TRUE(families_.FindJob("child")->connected);
+}
+
+TEST_F(SpawnExecutorTest, ARequestWaitsForTheLauncher) {
+  Spawn();
+  EXPECT_TRUE(sink_.inputs.empty());
+  Attach();
+  executor_.Release(family_);
+  EXPECT_EQ(sink_.Take<core::LaunchRequested>().size(), 1u);
+  executor_.Release(family_);
+  EXPECT_TRUE(sink_.inputs.empty()) << "once";
+}
+
+TEST_F(SpawnExecutorTest, ARefusalIsAnsweredAndSaid) {
+  Attach();
+  refusal_ = Status(kErrJobInsufficientResources, "no slots");
+  Spawn();
+  EXPECT_EQ(sink_.Take<core::SpawnDone>().at(0).status,
+            kErrJobInsufficientResources);
+  EXPECT_EQ(stream_.Of(v1::RunEvent::kNotice).at(0).notice(),
+            "job first: rank 1 cannot spawn: no slots");
+  EXPECT_EQ(families_.jobs().size(), 1u);
+}
+
+TEST_F(SpawnExecutorTest, WhatCannotBeRecordedIsNotLaunched) {
+  Attach();
+  families_.set_persistence(nullptr, 0);
+  Spawn();
+  EXPECT_EQ(failure_.code(), kErrJobSysOpFailed);
+  EXPECT_TRUE(sink_.Take<core::LaunchRequested>().empty());
+}
+
+TEST_F(SpawnExecutorTest, AFamilyWithoutALauncherSpawnsNothing) {
+  families_.Abandon(family_);
+  Spawn();
+  EXPECT_EQ(sink_.Take<core::SpawnDone>().at(0).status, kErrJobCanceled);
+}
+
+}  // namespace
+}  // namespace canopy::control

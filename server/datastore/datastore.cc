@@ -177,7 +177,17 @@ void Datastore::DropJob(const std::string& nspace) {
   const std::string directory = it->second.directory;
   jobs_.erase(it);
   RemoveLeft();
-  if (directory.empty()) return;
+  if (!directory.empty()) RemoveDirectory(nspace, directory);
+}
+
+void Datastore::RemoveForgotten(const std::string& nspace) {
+  const std::string directory = JobDirectory(options_.facts, nspace);
+  if (directory.empty() || jobs_.contains(nspace)) return;
+  RemoveDirectory(nspace, directory);
+}
+
+void Datastore::RemoveDirectory(const std::string& nspace,
+                                const std::string& directory) {
   const Status status = RemoveTree(directory, kMaxFilesRemoved);
   if (status.ok()) return;
   LogError("job " + nspace +

@@ -59,6 +59,9 @@ class Datastore final : public DatastorePort {
   // While on, jobs that are added are recovered from a predecessor, whose
   // directories are taken over.
   void RecoverDirectories(bool on) { takes_over_ = on; }
+  // The directory that a predecessor has left of a job which is not there. Its
+  // processes may be ending still.
+  void RemoveForgotten(const std::string& nspace);
   // The job's directory goes too, with what its processes left there, when
   // AddJob made it.
   void DropJob(const std::string& nspace) override;
@@ -124,6 +127,7 @@ class Datastore final : public DatastorePort {
   void MakeJobDirectory(const core::RegisterJob& registration, Job* job);
   void AdoptPreloaded(const std::string& nspace, const std::string& directory);
   void Index(Job* job);
+  void RemoveDirectory(const std::string& nspace, const std::string& directory);
   void RemoveLeft();
   // Says that something does not fit, where all did, or may not soon.
   void TellOfRoom(const ProcId& proc, bool all_fitted, const Status& status,

@@ -505,6 +505,21 @@ TEST_F(DatastoreDirectoriesTest, AFormerAgentsAreTakenOver) {
   EXPECT_FALSE(Exists(job_));
 }
 
+TEST_F(DatastoreDirectoriesTest, AForgottenJobsIsRemoved) {
+  ASSERT_EQ(mkdir(job_.c_str(), 0700), 0);
+  ASSERT_EQ(mkdir((job_ + "/files").c_str(), 0700), 0);
+  Datastore store(InTop());
+  JobSpec other = TwoNodes();
+  other.nspace = "job-8";
+  ASSERT_TRUE(store.AddJob(Registration(other)).ok());
+  store.RemoveForgotten("job-7");
+  store.RemoveForgotten("job-8");
+  store.RemoveForgotten("job-9");
+  EXPECT_FALSE(Exists(job_));
+  EXPECT_TRUE(Exists(top_ + "/job-8"));
+  EXPECT_TRUE(log_.empty());
+}
+
 TEST_F(DatastoreDirectoriesTest, WhatWasThereBeforeStays) {
   ASSERT_EQ(mkdir(job_.c_str(), 0700), 0);
   {

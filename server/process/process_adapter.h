@@ -100,6 +100,7 @@ class ProcessAdapter : public ProcessPort, public FdStorePort {
   // Jobs that are held, and shims that are ending: connected still, or
   // children that have not been reaped.
   size_t jobs() const { return jobs_.size(); }
+  bool Holds(const std::string& nspace) const { return jobs_.contains(nspace); }
   size_t ending() const { return ending_.size() + reaper_.pending(); }
 
  private:

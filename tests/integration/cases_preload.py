@@ -50,13 +50,10 @@ def copies():
             if name in ("files", "programs") or name.endswith("-preload")]
 
 
-def nothing_left(but=None):
-    """Below the directory BUT, what there is may stay."""
-    def left():
-        return [path for path in copies() if not (but and path.startswith(but))]
+def nothing_left():
     deadline = time.monotonic() + 20
-    while left():
-        check(time.monotonic() < deadline, left())
+    while copies():
+        check(time.monotonic() < deadline, copies())
         time.sleep(0.01)
 
 
@@ -208,7 +205,7 @@ class Copying:
         job = self.launch()
         self.restart("node1")
         check(job.finish(90).code != 0, "the job has begun")
-        nothing_left(but=self.agents.directory("node1"))
+        nothing_left()
 
     def spawned_anew(self):
         job = self.start("-n", 1, self.seen, "spawn", self.seen, self.file,
@@ -216,7 +213,7 @@ class Copying:
         self.restart("node1")
         result = job.finish(90)
         result.expect(out=["spawn gives SUCCESS"])
-        nothing_left(but=self.agents.directory("node1"))
+        nothing_left()
 
 
 def agents_that_stay(bench, place):

@@ -61,8 +61,14 @@ void AdapterRecovery::RestoreJob(core::JobRecovered job) {
 
 void AdapterRecovery::Drain() { runtime_->Drain(); }
 
+void AdapterRecovery::RemoveForgotten(const std::string& nspace) {
+  if (adapters_->process().Holds(nspace)) return;
+  adapters_->datastore().RemoveForgotten(nspace);
+  state_->DropJob(nspace);
+}
+
 void AdapterRecovery::PersistAgain(const std::string& nspace) {
-  state_->OnRecovered(nspace);
+  if (adapters_->process().Holds(nspace)) state_->OnRecovered(nspace);
 }
 
 void AdapterRecovery::ResumeReports(const std::string& nspace) {
@@ -75,7 +81,7 @@ void AdapterRecovery::RestoreOpenPmix(const std::string& nspace,
 }
 
 void AdapterRecovery::RestorePmi(const std::string& nspace,
-                                  std::vector<NamedFd> stored) {
+                                 std::vector<NamedFd> stored) {
   adapters_->pmi().Recover(nspace, std::move(stored));
 }
 

@@ -29,12 +29,13 @@ class AdapterRecovery : public RecoveryActions {
   void OfferMailboxes(const std::string& nspace, UniqueFd mailboxes) override;
   void RestoreJob(core::JobRecovered job) override;
   void Drain() override;
+  void RemoveForgotten(const std::string& nspace) override;
   void PersistAgain(const std::string& nspace) override;
   void ResumeReports(const std::string& nspace) override;
   void RestoreOpenPmix(const std::string& nspace,
                        std::vector<NamedFd> stored) override;
   void RestorePmi(const std::string& nspace,
-                   std::vector<NamedFd> stored) override;
+                  std::vector<NamedFd> stored) override;
   void AdmitConnections() override;
 
  private:

@@ -40,8 +40,12 @@ class RecoveryActions {
   // Every input that was queued, with all its actions.
   virtual void Drain() = 0;
 
+  // What the predecessor has left of a job that the core has forgotten, as
+  // nobody controls it any more. No effect on any other job.
+  virtual void RemoveForgotten(const std::string& nspace) = 0;
+
   // The successor's segment, listener and journal in place of the
-  // predecessor's, for the next one.
+  // predecessor's, for the next one. No effect on a job that is forgotten.
   virtual void PersistAgain(const std::string& nspace) = 0;
   // The shim reports processes, output and exits from now on.
   virtual void ResumeReports(const std::string& nspace) = 0;
@@ -50,7 +54,7 @@ class RecoveryActions {
   virtual void RestoreOpenPmix(const std::string& nspace,
                                std::vector<NamedFd> stored) = 0;
   virtual void RestorePmi(const std::string& nspace,
-                           std::vector<NamedFd> stored) = 0;
+                          std::vector<NamedFd> stored) = 0;
   // Connections that had not been accepted start anew.
   virtual void AdmitConnections() = 0;
 };

@@ -121,6 +121,7 @@ void RecoveryCoordinator::RestoreJob(process::RecoveredJob* job) {
   // The core registers the job with the endpoints, which take the mailboxes.
   actions_->Drain();
   actions_->OfferMailboxes(nspace, UniqueFd());
+  actions_->RemoveForgotten(nspace);
 }
 
 void RecoveryCoordinator::RestoreControlledJobs() {
@@ -161,8 +162,8 @@ void RecoveryCoordinator::RestoreConnections() {
     actions_->RestoreOpenPmix(
         nspace,
         TakeAll(&job.held, openpmix::OpenPmixEndpoint::IsPersistedName));
-    actions_->RestorePmi(
-        nspace, TakeAll(&job.held, pmi::PmiEndpoint::IsPersistedName));
+    actions_->RestorePmi(nspace,
+                         TakeAll(&job.held, pmi::PmiEndpoint::IsPersistedName));
   }
   actions_->Drain();
   Complete(RecoveryStage::kRestoreConnections);

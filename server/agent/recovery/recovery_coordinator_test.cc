@@ -99,6 +99,9 @@ class FakeAgent : public RecoveryActions {
     }
     Note("drained");
   }
+  void RemoveForgotten(const std::string& nspace) override {
+    Note("forgotten " + nspace);
+  }
   void PersistAgain(const std::string& nspace) override {
     Note("persist " + nspace);
     for (const char* name : {"journal", "segment", "stock.listener"}) {
@@ -115,7 +118,7 @@ class FakeAgent : public RecoveryActions {
     queued_.push_back("clients of " + nspace);
   }
   void RestorePmi(const std::string& nspace,
-                   std::vector<NamedFd> stored) override {
+                  std::vector<NamedFd> stored) override {
     Note("pmi " + nspace + Names(stored));
   }
   void AdmitConnections() override {
@@ -208,13 +211,13 @@ TEST_F(RecoveryCoordinatorTest, LaunchersMayReattachBeforeTheCoreHasTheJobs) {
 }
 
 TEST_F(RecoveryCoordinatorTest, EachJobIsOneInputBetweenItsMailboxes) {
-  EXPECT_EQ(
-      CallsOf(RecoveryStage::kRestoreJobs),
-      (Calls{"directories", "read a", "mailboxes a", "job a", "drained",
-             "no mailboxes a", "read b", "no mailboxes b", "job b controlled",
-             "drained", "no mailboxes b", "job c without a shim controlled",
-             "job d without a shim controlled over", "drained",
-             "no directories"}));
+  EXPECT_EQ(CallsOf(RecoveryStage::kRestoreJobs),
+            (Calls{"directories", "read a", "mailboxes a", "job a", "drained",
+                   "no mailboxes a", "forgotten a", "read b", "no mailboxes b",
+                   "job b controlled", "drained", "no mailboxes b",
+                   "forgotten b", "job c without a shim controlled",
+                   "job d without a shim controlled over", "drained",
+                   "no directories"}));
 }
 
 TEST_F(RecoveryCoordinatorTest, EachJobIsPersistedAgain) {
@@ -229,11 +232,10 @@ TEST_F(RecoveryCoordinatorTest, ReportsAreHandledBeforeConnections) {
 }
 
 TEST_F(RecoveryCoordinatorTest, EachEndpointGetsWhatItHasStored) {
-  EXPECT_EQ(
-      CallsOf(RecoveryStage::kRestoreConnections),
-      (Calls{"openpmix a stock.7 stock.ledger", "pmi a",
-             "openpmix b stock.listener", "pmi b pmi1.rank.0 pmi1.states",
-             "clients of a", "clients of b", "drained"}));
+  EXPECT_EQ(CallsOf(RecoveryStage::kRestoreConnections),
+            (Calls{"openpmix a stock.7 stock.ledger", "pmi a",
+                   "openpmix b stock.listener", "pmi b pmi1.rank.0 pmi1.states",
+                   "clients of a", "clients of b", "drained"}));
 }
 
 TEST_F(RecoveryCoordinatorTest, UnidentifiedConnectionsComeLast) {

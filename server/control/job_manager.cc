@@ -147,10 +147,6 @@ void JobManager::Launch(uint64_t id, Launcher* launcher,
 
 void JobManager::OnNotLaunched(const std::string& nspace,
                                const Status& status) {
-  const ProcId spawner = families_.FindJob(nspace)->job->parent;
-  if (!spawner.nspace.empty()) {
-    families_.Notice(nspace, SpawnRefusalText(spawner, status));
-  }
   core::JobChanged end;
   end.nspace = nspace;
   end.phase = core::JobPhase::kEnded;

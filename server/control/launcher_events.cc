@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <sstream>
+#include <string>
 
+#include "common/ids.h"
 #include "common/text.h"
 #include "server/control/job_map.h"
 
@@ -86,11 +88,6 @@ v1::JobEnd EndOf(const Status& refusal) {
   end.set_status(refusal.code());
   end.set_text(Printable(refusal.message()));
   return end;
-}
-
-std::string SpawnRefusalText(const ProcId& spawner, const Status& status) {
-  return "job " + spawner.nspace + ": rank " + std::to_string(spawner.rank) +
-         " cannot spawn: " + status.message();
 }
 
 }  // namespace canopy::control

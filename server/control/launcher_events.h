@@ -2,9 +2,6 @@
 #ifndef CANOPY_SERVER_CONTROL_LAUNCHER_EVENTS_H_
 #define CANOPY_SERVER_CONTROL_LAUNCHER_EVENTS_H_
 
-#include <string>
-
-#include "common/ids.h"
 #include "common/job.h"
 #include "common/status.h"
 #include "protos/control.pb.h"
@@ -19,8 +16,6 @@ v1::RunEvent NotesEvent(const JobSpec& job, const core::JobChanged& change);
 v1::JobEnd EndOf(const core::JobChanged& change);
 // The end of a launch that never came to a job, for the reason given.
 v1::JobEnd EndOf(const Status& refusal);
-// The line for the user about a request of `spawner` that came to nothing.
-std::string SpawnRefusalText(const ProcId& spawner, const Status& status);
 
 }  // namespace canopy::control
 

@@ -46,6 +46,11 @@ std::string IgnoredText(const std::string& nspace,
   return text;
 }
 
+std::string RefusalText(const ProcId& spawner, const Status& status) {
+  return "job " + spawner.nspace + ": rank " + std::to_string(spawner.rank) +
+         " cannot spawn: " + status.message();
+}
+
 // The earlier of two deadlines, of which 0 is none.
 int64_t Earlier(int64_t a, int64_t b) {
   return a == 0 || b == 0 ? std::max(a, b) : std::min(a, b);
@@ -74,7 +79,7 @@ void SpawnExecutor::OnSpawn(const core::HostSpawn& spawn) {
   const Status status = Spawn(spawn);
   if (status.ok()) return;
   requests_->Refuse(spawn, status);
-  families_->Notice(spawn.proc.nspace, SpawnRefusalText(spawn.proc, status));
+  families_->Notice(spawn.proc.nspace, RefusalText(spawn.proc, status));
 }
 
 void SpawnExecutor::Release(Family* family) {

@@ -86,9 +86,9 @@ def refused_spawns(bench, place):
                            files, status, cwd=place.hidden)
         result.expect(out=[f"spawn gives {status}"], err=words)
         nothing_left()
-    gives("./none", "second", "EXECUTABLE NOT FOUND")
-    gives("./second", "second", "APPLICATION NOT EXECUTABLE")
-    gives("./only-here", "second,none", "JOB FAILED TO LAUNCH")
+    gives("./none", "second", "EXECUTABLE NOT FOUND", "canopy: job", "none")
+    gives("./second", "second", "APPLICATION NOT EXECUTABLE", "canopy: job")
+    gives("./only-here", "second,none", "JOB FAILED TO LAUNCH", "No such file")
     gives("./only-here", "second,../second", "BAD-PARAM",
           "cannot spawn", "..")
     gives("./only-here", f"second,{place.seen}/second", "BAD-PARAM",

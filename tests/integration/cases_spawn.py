@@ -1,6 +1,7 @@
 """Jobs that spawn jobs, by programs with Debian's OpenPMIx."""
 import contextlib
 import os
+import re
 import signal
 import tempfile
 
@@ -46,11 +47,16 @@ def errors(bench, nodes):
     result = spawn(bench, nodes, 1, "errors")
     result.expect(out=["errors as they should be"],
                   err=["cannot spawn", "no.such.key"])
+    said = [line for line in result.err.splitlines() if "/no/such/program" in line]
+    check(len(said) == 1, f"an absent program is named once: {result.err}")
 
 
 def failing_child(bench, nodes):
     """The first that fails ends the family, and is what the user is told."""
-    spawn(bench, nodes, 1, "child-fails").expect(code=3, err=["exited with"])
+    result = spawn(bench, nodes, 1, "child-fails").expect(code=3)
+    said = re.findall(r"^canopy: job \S+: rank \d on \S+ exited with code 3$",
+                      result.err, re.MULTILINE)
+    check(len(said) == 1, f"a failure is said once: {result.err}")
 
 
 def failing_parent(bench, nodes):

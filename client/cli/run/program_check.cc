@@ -31,7 +31,7 @@ class Answers : public RunObserver {
   void OnMapped(const v1c::JobMapped& mapped) override {
     num_nodes_ = static_cast<uint64_t>(mapped.nodes_size());
   }
-  void OnSpawnedEnd(const std::string&) override {}
+  void OnSpawnedEnd(const v1c::SpawnedEnd&) override {}
   void OnNotice(const std::string&) override {}
   void OnProgress(const v1c::Progress&) override {}
   void OnProgramNotes(const v1c::ProgramNotes& notes) override {

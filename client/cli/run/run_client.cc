@@ -121,7 +121,7 @@ void JobRun::Handle(const v1::RunEvent& event) {
     case v1::RunEvent::kOutput:
       return HandleOutput(event.output());
     case v1::RunEvent::kSpawnedEnd:
-      return observer_->OnSpawnedEnd(event.spawned_end().nspace());
+      return observer_->OnSpawnedEnd(event.spawned_end());
     case v1::RunEvent::kNotice:
       return observer_->OnNotice(event.notice());
     case v1::RunEvent::kEnd:

@@ -31,7 +31,7 @@ class RunObserver {
   // First of the job that was asked for, then of those that are spawned.
   virtual void OnMapped(const control::v1::JobMapped& mapped) = 0;
   // A job that was spawned is over, and so is its output.
-  virtual void OnSpawnedEnd(const std::string& nspace) = 0;
+  virtual void OnSpawnedEnd(const control::v1::SpawnedEnd& ended) = 0;
   // A line for the user.
   virtual void OnNotice(const std::string& text) = 0;
   virtual void OnProgress(const control::v1::Progress& progress) = 0;

@@ -48,7 +48,7 @@ class Observer : public RunObserver {
   void OnMapped(const v1c::JobMapped& mapped) override {
     nspace = mapped.nspace();
   }
-  void OnSpawnedEnd(const std::string&) override {}
+  void OnSpawnedEnd(const v1c::SpawnedEnd&) override {}
   void OnNotice(const std::string&) override {}
   void OnProgress(const v1c::Progress&) override {}
   void OnProgramNotes(const v1c::ProgramNotes&) override {}

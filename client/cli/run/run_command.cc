@@ -84,7 +84,7 @@ int Conclude(const RunOptions& options, const RunOutcome& outcome,
   if (options.json) {
     (void)WriteAll(STDERR_FILENO, JsonText(outcome.end));
   } else if (!outcome.end.text().empty() && !outcome.no_reader &&
-             !options.quiet) {
+             !options.quiet && !report.has_said(outcome.end.text())) {
     PrintError(outcome.end.text());
     HintAtInjection(options, outcome, report);
   }

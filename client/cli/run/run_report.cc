@@ -1,5 +1,7 @@
 #include "client/cli/run/run_report.h"
 
+#include <functional>
+
 #include "client/cli/base/command.h"
 #include "client/cli/base/file_util.h"
 #include "client/cli/base/json_text.h"
@@ -21,6 +23,15 @@ JobOutputOptions OutputOptions(const RunOptions& options) {
   out.only_to_files = options.only_to_files;
   out.job_below_directory = options.job_below_directory;
   return out;
+}
+
+// PMIX_ERR_JOB_TERM_WO_SYNC.
+constexpr int kErrJobTermWoSync = -185;
+
+// Neither asked for nor because of another job.
+bool IsOwnFailure(const v1::JobEnd& end) {
+  return end.status() != kSuccess && end.status() != kErrJobKilledByCmd &&
+         end.status() != kErrJobTermWoSync;
 }
 
 }  // namespace
@@ -77,10 +88,26 @@ void RunReport::ShowMap(const v1::JobMapped& mapped) {
   if (bindings) Print(STDERR_FILENO, BindingsText(mapped));
 }
 
-void RunReport::OnSpawnedEnd(const std::string& nspace) {
+void RunReport::OnSpawnedEnd(const v1::SpawnedEnd& ended) {
   const MutexLock lock(mutex_);
-  const auto job = spawned_.extract(nspace);
-  if (job) output_.EndJob(job.mapped());
+  const auto job = spawned_.extract(ended.nspace());
+  if (!job) return;
+  output_.EndJob(job.mapped());
+  if (IsOwnFailure(ended.end())) SayFailure(ended);
+}
+
+void RunReport::SayFailure(const v1::SpawnedEnd& ended) {
+  if (json_) return Print(STDERR_FILENO, JsonText(ended));
+  if (quiet_) return;
+  const std::string line = "job " + ended.nspace() + ": " + ended.end().text();
+  said_.insert(std::hash<std::string>()(line));
+  progress_.Clear();
+  PrintError(line);
+}
+
+bool RunReport::has_said(const std::string& line) const {
+  const MutexLock lock(mutex_);
+  return said_.contains(std::hash<std::string>()(line));
 }
 
 void RunReport::OnNotice(const std::string& text) {

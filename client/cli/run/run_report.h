@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <map>
 #include <string>
+#include <unordered_set>
 
 #include "client/cli/base/progress_line.h"
 #include "client/cli/base/timeline.h"
@@ -23,13 +24,17 @@ class RunReport : public RunObserver {
   RunReport(const RunOptions& options, Timeline* timeline);
 
   void OnMapped(const control::v1::JobMapped& mapped) override;
-  void OnSpawnedEnd(const std::string& nspace) override;
+  // Says why the job has failed, unless that was asked for or because of
+  // another job.
+  void OnSpawnedEnd(const control::v1::SpawnedEnd& ended) override;
   void OnNotice(const std::string& text) override;
   void OnProgress(const control::v1::Progress& progress) override;
   void OnProgramNotes(const control::v1::ProgramNotes& notes) override;
   OutputFate OnOutput(const control::v1::Output& output) override;
   int OnTick() override;
 
+  // Whether this line has been printed, of a spawned job.
+  bool has_said(const std::string& line) const;
   // Everything that is held goes out; the progress line goes away.
   void Finish();
   std::string nspace() const;
@@ -44,6 +49,7 @@ class RunReport : public RunObserver {
   Status SetUpOutput(const control::v1::JobMapped& mapped)
       CANOPY_REQUIRES(mutex_);
   void ShowMap(const control::v1::JobMapped& mapped) CANOPY_REQUIRES(mutex_);
+  void SayFailure(const control::v1::SpawnedEnd& ended) CANOPY_REQUIRES(mutex_);
   void Print(int fd, const std::string& text) CANOPY_REQUIRES(mutex_);
 
   const bool display_map_;
@@ -60,6 +66,8 @@ class RunReport : public RunObserver {
   // Numbers of the spawned jobs, by namespace.
   std::map<std::string, uint32_t> spawned_ CANOPY_GUARDED_BY(mutex_);
   uint32_t last_spawned_ CANOPY_GUARDED_BY(mutex_) = 0;
+  // Hashes of the lines about their failures.
+  std::unordered_set<size_t> said_ CANOPY_GUARDED_BY(mutex_);
   size_t num_nodes_ CANOPY_GUARDED_BY(mutex_) = 0;
   bool has_own_library_ CANOPY_GUARDED_BY(mutex_) = false;
   bool saw_loader_error_ CANOPY_GUARDED_BY(mutex_) = false;

@@ -26,7 +26,7 @@ namespace v1c = control::v1;
 class Observer : public RunObserver {
  public:
   void OnMapped(const v1c::JobMapped&) override {}
-  void OnSpawnedEnd(const std::string&) override {}
+  void OnSpawnedEnd(const v1c::SpawnedEnd&) override {}
   void OnNotice(const std::string&) override {}
   void OnProgress(const v1c::Progress&) override {}
   void OnProgramNotes(const v1c::ProgramNotes&) override {}

@@ -1,0 +1,62 @@
+#include "client/cli/run/run_report.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "client/cli/base/timeline.h"
+#include "client/cli/options/run_options.h"
+#include "common/status.h"
+#include "protos/control.pb.h"
+
+namespace canopy::cli {
+namespace {
+
+namespace v1 = control::v1;
+
+class RunReportTest : public testing::Test {
+ protected:
+  RunReportTest() { report_.OnMapped(Mapped("first", "")); }
+
+  static v1::JobMapped Mapped(const std::string& nspace,
+                              const std::string& parent) {
+    v1::JobMapped mapped;
+    mapped.set_nspace(nspace);
+    mapped.set_num_procs(1);
+    mapped.set_parent(parent);
+    return mapped;
+  }
+  // What the end of the spawned job "child" puts on standard error.
+  std::string TextOf(int status, const std::string& text) {
+    report_.OnMapped(Mapped("child", "first"));
+    v1::SpawnedEnd ended;
+    ended.set_nspace("child");
+    ended.mutable_end()->set_status(status);
+    ended.mutable_end()->set_text(text);
+    testing::internal::CaptureStderr();
+    report_.OnSpawnedEnd(ended);
+    report_.OnSpawnedEnd(ended);
+    return testing::internal::GetCapturedStderr();
+  }
+
+  RunOptions options_;
+  Timeline timeline_{false};
+  RunReport report_{options_, &timeline_};
+};
+
+TEST_F(RunReportTest, ASpawnedJobsFailureIsSaidOnce) {
+  const std::string line = "job child: rank 0 on a exited with code 3";
+  EXPECT_FALSE(report_.has_said(line));
+  EXPECT_EQ(TextOf(kErrJobNonZeroTerm, "rank 0 on a exited with code 3"),
+            "canopy: " + line + "\n");
+  EXPECT_TRUE(report_.has_said(line));
+}
+
+TEST_F(RunReportTest, AnEndThatIsNoFailureOfItsOwnIsNotSaid) {
+  EXPECT_EQ(TextOf(kSuccess, ""), "");
+  EXPECT_EQ(TextOf(kErrJobKilledByCmd, "SIGINT"), "");
+  EXPECT_EQ(TextOf(-185, "job first, which spawned it, has failed"), "");
+}
+
+}  // namespace
+}  // namespace canopy::cli

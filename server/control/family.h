@@ -38,7 +38,9 @@ class Family {
 
   void Add(const std::string& nspace) { jobs_.insert(nspace); }
   // The job's failure, if it is a failure, from the moment it is known.
+  // Only of one that counts for the family.
   void OnFailing(const std::string& nspace, const v1::JobEnd& end);
+  // One that does not count, as if it had ended well.
   void OnEnded(const std::string& nspace, const v1::JobEnd& end);
   // The end that the launcher is told: that of the first job, or the first
   // failure of another where the first job ended well or because of it. Only

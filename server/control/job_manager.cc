@@ -221,7 +221,10 @@ void JobManager::OnFailing(const core::JobChanged& change,
                            const JobRecord& record) {
   // That a spawn has failed is for its caller to judge.
   if (record.facts.spawn_request && !record.connected) return;
-  families_.FindFamily(record.family)->OnFailing(change.nspace, EndOf(change));
+  if (CountsForFamily(record.facts)) {
+    families_.FindFamily(record.family)
+        ->OnFailing(change.nspace, EndOf(change));
+  }
   KillConsequences(*record.job, record.connected && !record.facts.separate,
                    families_.jobs(), sink_);
 }
@@ -242,7 +245,8 @@ void JobManager::OnEnded(const core::JobChanged& change) {
     *event.mutable_spawned_end()->mutable_end() = end;
     launcher->Send(std::move(event));
   }
-  family->OnEnded(change.nspace, ran ? end : v1::JobEnd());
+  const bool counts = ran && CountsForFamily(record.facts);
+  family->OnEnded(change.nspace, counts ? end : v1::JobEnd());
   if (family->over()) Conclude(*family);
   if (!families_.jobs().empty()) return;
   for (auto& done : std::exchange(when_idle_, {})) done();

@@ -47,6 +47,31 @@ TEST_F(JobManagerTest, ACospawnedJobNeitherEndsOthersNorEndsWithThem) {
   EXPECT_EQ(Killed(), (std::set<std::string>{"first", "child1"}));
 }
 
+TEST_F(JobManagerTest, TheFailureOfACospawnedJobIsNotTheFamilys) {
+  Launch();
+  SpawnTwo();
+  Change("child1", JobPhase::kRunning, 2);
+  Change("child2", JobPhase::kRunning, 2);
+  SpawnRunning("child2", 6, "child3");
+  EXPECT_TRUE(records_.jobs.at("child3").facts.apart);
+  EXPECT_FALSE(records_.jobs.at("child3").facts.separate);
+  Change("child3", JobPhase::kEnding, 2, kErrJobNonZeroTerm, 4);
+  EXPECT_EQ(Killed(), std::set<std::string>{"child2"});
+  Change("child3", JobPhase::kEnded, 2, kErrJobNonZeroTerm, 4);
+  Change("child2", JobPhase::kEnded, 2, kErrJobNonZeroTerm, 3);
+  EXPECT_FALSE(Killed().contains("first"));
+
+  Start();
+  manager_->Recover(records_.All());
+  Stream stream;
+  Reattach({}, &stream);
+  Change("child1", JobPhase::kEnded, 2);
+  Change("first", JobPhase::kEnded, 2);
+  const auto ends = stream.Of(v1::RunEvent::kEnd);
+  ASSERT_EQ(ends.size(), 1u);
+  EXPECT_EQ(ends[0].end().exit_code(), 0);
+}
+
 TEST_F(JobManagerTest, AFailureLeavesACospawnedJobAlone) {
   Launch();
   SpawnTwo();

@@ -25,7 +25,9 @@ struct LaunchFacts {
   // Of a job that JobSpec::parent has spawned: the number of its request.
   std::optional<uint64_t> spawn_request;
   bool separate = false;  // it lives and dies without its parent
-  uint32_t reports = 0;   // what is told of it: bits of spawn::Report
+  // So does the job that spawned it, or one before that.
+  bool apart = false;
+  uint32_t reports = 0;  // what is told of it: bits of spawn::Report
   // When it is ended unless it has started, as EventLoop::Now(); 0: never, or
   // it has.
   int64_t start_deadline = 0;
@@ -35,6 +37,11 @@ struct LaunchFacts {
   // The other job of its request, until both have started; empty: none.
   std::string partner;
 };
+
+// Whether the job's failure is one of what its launcher has asked for.
+inline bool CountsForFamily(const LaunchFacts& facts) {
+  return !facts.separate && !facts.apart;
+}
 
 // Of one job while it lives.
 struct JobRecord {

@@ -18,6 +18,7 @@ LaunchFacts FactsOf(const spawn::SpawnCall& call, core::RequestId request,
   facts.oversubscribe = parent.facts.oversubscribe;
   facts.spawn_request = request;
   facts.separate = call.separate;
+  facts.apart = !CountsForFamily(parent.facts);
   facts.reports = call.reports;
   facts.tool = call.tool;
   if (call.spawn_timeout_seconds > 0) {

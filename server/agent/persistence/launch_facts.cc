@@ -10,6 +10,7 @@ namespace {
 // Groups of fields, each of which older agents know or do not know; those at
 // the end that say nothing are left out.
 int NumGroups(const control::LaunchFacts& facts) {
+  if (facts.apart) return 4;
   if (facts.cospawned || !facts.partner.empty()) return 3;
   if (facts.tool) return 2;
   return facts.reports != 0 || facts.start_deadline != 0 ? 1 : 0;
@@ -33,6 +34,7 @@ std::string EncodeFacts(const control::LaunchFacts& facts) {
     out.Bool(facts.cospawned);
     out.String(facts.partner);
   }
+  if (groups >= 4) out.Bool(facts.apart);
   return out.Take();
 }
 
@@ -52,6 +54,7 @@ control::LaunchFacts DecodeFacts(std::string_view bytes) {
     facts.cospawned = in.Bool();
     facts.partner = in.String();
   }
+  if (in.ok() && !in.done()) facts.apart = in.Bool();
   if (!in.done()) return {};
   if (spawned) facts.spawn_request = request;
   return facts;

@@ -23,6 +23,7 @@ void IsTheSame(const control::LaunchFacts& facts) {
   EXPECT_EQ(read.tool, facts.tool);
   EXPECT_EQ(read.cospawned, facts.cospawned);
   EXPECT_EQ(read.partner, facts.partner);
+  EXPECT_EQ(read.apart, facts.apart);
 }
 
 TEST(LaunchFactsTest, WhatIsWrittenIsRead) {
@@ -42,6 +43,8 @@ TEST(LaunchFactsTest, WhatIsWrittenIsRead) {
   IsTheSame(facts);
   facts.partner.clear();
   facts.cospawned = true;
+  IsTheSame(facts);
+  facts.apart = true;
   IsTheSame(facts);
 }
 

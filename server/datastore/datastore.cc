@@ -1,7 +1,6 @@
 #include "server/datastore/datastore.h"
 
 #include <fcntl.h>
-#include <sys/fsuid.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -11,6 +10,7 @@
 #include <utility>
 
 #include "common/codec/decoder.h"
+#include "common/posix/files_as.h"
 #include "common/posix/remove_tree.h"
 #include "common/posix/unique_fd.h"
 #include "common/preload/preload_list.h"
@@ -33,28 +33,6 @@ bool SplitKvals(std::string_view bytes, std::vector<shm::TableItem>* items) {
   }
   return decoder.ok();
 }
-
-// While one exists this thread's file accesses are a user's, as far as it may.
-class FilesAs {
- public:
-  FilesAs(uint32_t uid, uint32_t gid)
-      : changes_(geteuid() == 0 && uid != 0), gid_(getegid()) {
-    if (!changes_) return;
-    setfsgid(gid);
-    setfsuid(uid);
-  }
-  ~FilesAs() {
-    if (!changes_) return;
-    setfsuid(0);
-    setfsgid(gid_);
-  }
-  FilesAs(const FilesAs&) = delete;
-  FilesAs& operator=(const FilesAs&) = delete;
-
- private:
-  const bool changes_;
-  const gid_t gid_;
-};
 
 // `parent` is the user's, who may change what is in it at any moment: what is
 // made there is made as that user. An existing `name` is left as it is.

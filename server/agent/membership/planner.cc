@@ -183,7 +183,9 @@ Result<std::shared_ptr<const JobSpec>> Planner::PlanSpawn(
     const control::JobRecords& jobs, const Membership& membership) {
   const control::JobRecord& parent = jobs.at(spawner.nspace);
   Result<host::MapRequest> request =
-      SpawnMapRequest(call, spawner, parent, ReadHostfile);
+      SpawnMapRequest(call, spawner, parent, [&](const std::string& path) {
+        return ReadHostfile(path, parent.job->uid, parent.job->gid);
+      });
   if (!request.ok()) return request.status();
   if (!NamesHosts(call.placing)) {
     std::erase_if(request->hosts, [&](const host::MapHost& host) {

@@ -3,6 +3,8 @@
 #ifndef CANOPY_SERVER_AGENT_MEMBERSHIP_SPAWN_REQUEST_H_
 #define CANOPY_SERVER_AGENT_MEMBERSHIP_SPAWN_REQUEST_H_
 
+#include <sys/types.h>
+
 #include <functional>
 #include <string>
 
@@ -28,8 +30,10 @@ Result<host::MapRequest> SpawnMapRequest(const spawn::SpawnCall& call,
                                          const control::JobRecord& parent,
                                          const HostfileReader& read);
 
-// Reads a regular file of at most 1 MiB, without waiting for anything.
-Result<std::string> ReadHostfile(const std::string& path);
+// Reads a regular file of at most 1 MiB, with the permissions of this user,
+// whose supplementary groups do not count. Opens nothing else, and so waits for
+// nothing.
+Result<std::string> ReadHostfile(const std::string& path, uid_t uid, gid_t gid);
 
 }  // namespace canopy::agent
 

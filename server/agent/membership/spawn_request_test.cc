@@ -1,10 +1,13 @@
 #include "server/agent/membership/spawn_request.h"
 
 #include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <memory>
 
 #include "common/job.h"
+#include "common/posix/unique_fd.h"
 #include "common/status.h"
 
 namespace canopy::agent {
@@ -149,12 +152,36 @@ TEST(SpawnRequestTest, AToolIsMappedAsSuch) {
   EXPECT_TRUE(Request(call).tool);
 }
 
+Result<std::string> ReadOwn(const std::string& path) {
+  return ReadHostfile(path, geteuid(), getegid());
+}
+
 TEST(SpawnRequestTest, AHostfileIsARegularFile) {
-  EXPECT_EQ(ReadHostfile("/nonexistent").code(), kErrJobFailedToMap);
-  EXPECT_EQ(ReadHostfile("/dev/zero").code(), kErrJobFailedToMap);
-  EXPECT_EQ(ReadHostfile("/tmp").code(), kErrJobFailedToMap);
-  EXPECT_TRUE(ReadHostfile("/proc/version").ok() ||
-              ReadHostfile("/etc/hostname").ok());
+  EXPECT_EQ(ReadOwn("/nonexistent").code(), kErrJobFailedToMap);
+  EXPECT_EQ(ReadOwn("/dev/zero").code(), kErrJobFailedToMap);
+  EXPECT_EQ(ReadOwn("/tmp").code(), kErrJobFailedToMap);
+  EXPECT_TRUE(ReadOwn("/proc/version").ok() || ReadOwn("/etc/hostname").ok());
+  const std::string fifo = testing::TempDir() + "/spawn_request_test.fifo";
+  ASSERT_EQ(mkfifo(fifo.c_str(), 0600), 0);
+  EXPECT_EQ(ReadOwn(fifo).code(), kErrJobFailedToMap);
+  unlink(fifo.c_str());
+}
+
+// Who spawns is told what is in a hostfile, as the reason why it is none.
+TEST(SpawnRequestTest, AHostfileIsReadAsTheJobsUser) {
+  std::string path = "/tmp/spawn_request_test.XXXXXX";
+  const UniqueFd fd(mkstemp(path.data()));
+  ASSERT_EQ(write(fd.get(), "a\n", 2), 2);
+  EXPECT_EQ(*ReadOwn(path), "a\n");
+  const Result<std::string> others =
+      ReadHostfile(path, geteuid() + 12345, getegid() + 12345);
+  EXPECT_EQ(others.code(), kErrJobFailedToMap);
+  EXPECT_NE(others.status().message().find(path), std::string::npos);
+  if (geteuid() == 0) {
+    ASSERT_EQ(fchmod(fd.get(), 0644), 0);
+    EXPECT_EQ(*ReadHostfile(path, 12345, 12345), "a\n");
+  }
+  unlink(path.c_str());
 }
 
 }  // namespace

@@ -3,11 +3,12 @@
 #include <algorithm>
 #include <utility>
 
+#include "common/shown_program.h"
+
 namespace canopy::preload {
 namespace {
 
 constexpr size_t kMaxName = 4095;
-constexpr std::string_view kJobDirectory = "/@canopy-job-dir/";
 
 std::string_view TakeUpTo(char separator, std::string_view* text) {
   const std::string_view part = text->substr(0, text->find(separator));
@@ -98,14 +99,14 @@ Status List::Add(Item item) {
 }
 
 std::string CopiedProgram(uint32_t app, const std::string& program) {
-  return std::string(kJobDirectory) + kPrograms + "/" + std::to_string(app) +
+  return std::string(kCopiedBelow) + kPrograms + "/" + std::to_string(app) +
          "/" + std::string(LastOf(program));
 }
 
 std::string ResolveProgram(const std::string& program,
                            const std::string& job_directory) {
-  if (!program.starts_with(kJobDirectory)) return program;
-  return job_directory + "/" + program.substr(kJobDirectory.size());
+  if (!program.starts_with(kCopiedBelow)) return program;
+  return job_directory + "/" + program.substr(kCopiedBelow.size());
 }
 
 }  // namespace canopy::preload

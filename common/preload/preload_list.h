@@ -65,7 +65,7 @@ class List {
 };
 
 // How a map names a program that was copied (JobApp::cmd): the same on every
-// node, whatever the job's directory is there.
+// node, whatever the job's directory is there. People are shown ShownProgram.
 std::string CopiedProgram(uint32_t app, const std::string& program);
 // The program's path on a node; `program` itself where it is no such name.
 std::string ResolveProgram(const std::string& program,

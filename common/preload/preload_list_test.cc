@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "common/shown_program.h"
+
 namespace canopy::preload {
 namespace {
 
@@ -59,6 +61,10 @@ TEST(PreloadListTest, ACopiedProgramHasAPlaceOnEachNode) {
   EXPECT_EQ(ResolveProgram(CopiedProgram(1, "../b/a.out"), "/tmp/n1/job"),
             "/tmp/n1/job/programs/1/a.out");
   EXPECT_EQ(ResolveProgram("/bin/true", "/tmp/n1/job"), "/bin/true");
+}
+
+TEST(PreloadListTest, ACopiedProgramIsShownByItsName) {
+  EXPECT_EQ(ShownProgram(CopiedProgram(1, "../b/a.out")), "a.out");
 }
 
 }  // namespace

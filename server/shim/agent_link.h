@@ -40,6 +40,10 @@ class AgentLink {
   // Without effect while there is no agent.
   void Send(FrameType type, std::string_view head, Bytes body = Bytes(),
             std::vector<UniqueFd> fds = {});
+  // FrameChannel::HasWaiting of the agent's.
+  bool HasWaiting(const FrameChannel::Wanted& wanted) const {
+    return connected() && agent_.channel->HasWaiting(wanted);
+  }
   bool connected() const { return agent_.channel != nullptr; }
   // The older of the shim's own version and the agent's.
   uint32_t version() const { return version_; }

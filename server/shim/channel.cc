@@ -11,6 +11,7 @@ namespace canopy::process {
 namespace {
 
 constexpr size_t kCapacity = 128u << 10;
+constexpr size_t kReadAhead = 64u << 10;
 // Reads in one round before other descriptors get their turn.
 constexpr int kReadsPerRound = 4;
 
@@ -82,6 +83,27 @@ void FrameChannel::OnEvents(uint32_t events) {
     if (!ReadSome()) return;
     if (!DeliverFrames(alive)) return;
   }
+}
+
+// An end of the connection is found again when its turn comes.
+bool FrameChannel::HasWaiting(const Wanted& wanted) {
+  if (!socket_) return false;
+  while (in_.size() < kReadAhead &&
+         in_.Receive(socket_.get()) == InBuffer::State::kReceived) {
+  }
+  std::string_view rest = in_.view();
+  while (rest.size() >= sizeof(FrameHeader)) {
+    FrameHeader header;
+    memcpy(&header, rest.data(), sizeof header);
+    rest.remove_prefix(sizeof header);
+    if (rest.size() < header.length) return false;
+    if (wanted(static_cast<FrameType>(header.type),
+               rest.substr(0, header.length))) {
+      return true;
+    }
+    rest.remove_prefix(header.length);
+  }
+  return false;
 }
 
 bool FrameChannel::ReadSome() {

@@ -25,7 +25,7 @@ class FrameChannel {
  public:
   struct Frame {
     FrameType type;
-    std::string_view payload;  // until the callback returns
+    std::string_view payload;  // until the callback returns or calls HasWaiting
     std::vector<UniqueFd> fds;
   };
   using OnFrame = std::function<void(Frame& frame)>;
@@ -46,6 +46,11 @@ class FrameChannel {
             std::vector<UniqueFd> fds = {});
   // Writes what the socket takes now.
   void Flush();
+  // Whether, among the frames that are here and that will be delivered, there
+  // is one that `wanted` is true of. For a callback that takes long: looks at
+  // some 64 KiB of them.
+  using Wanted = std::function<bool(FrameType type, std::string_view payload)>;
+  bool HasWaiting(const Wanted& wanted);
   // Closes because of the peer's mistake, with OnClosed.
   void Fail(const std::string& reason);
 

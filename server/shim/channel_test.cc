@@ -91,6 +91,33 @@ TEST_F(ChannelTest, DescriptorsComeWithTheirFrame) {
   }
 }
 
+TEST_F(ChannelTest, ACallbackSeesWhatWaits) {
+  const auto a = Open(std::move(near_));
+  std::unique_ptr<FrameChannel> b;
+  std::vector<bool> waiting;
+  b = std::make_unique<FrameChannel>(
+      &loop_, std::move(far_),
+      [&](FrameChannel::Frame& frame) {
+        received_.push_back({frame.type, std::string(frame.payload), {}});
+        waiting.push_back(
+            b->HasWaiting([](FrameType type, std::string_view payload) {
+              return type == FrameType::kKill && payload == "all";
+            }));
+      },
+      [](const std::string&) {});
+  a->Send(FrameType::kStart, "");
+  a->Flush();
+  a->Send(FrameType::kRanks, "fd", Bytes(), {});
+  a->Send(FrameType::kKill, "one");
+  a->Send(FrameType::kKill, "all");
+  a->Send(FrameType::kOutput, "", Bytes(std::string(300'000, 'x')));
+  a->Flush();
+  ASSERT_TRUE(RunUntil([&] { return received_.size() == 5; }));
+  EXPECT_EQ(waiting, (std::vector<bool>{true, true, true, false, false}));
+  EXPECT_EQ(received_[2].payload, "one");
+  EXPECT_EQ(received_[4].payload.size(), 300'000u);
+}
+
 TEST_F(ChannelTest, TheEndIsToldOnce) {
   const auto a = Open(std::move(near_));
   far_.Reset();

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -15,6 +16,14 @@ namespace {
 constexpr int64_t kMillisecond = 1000000;
 // How long the exit of a process waits for streams that others hold open.
 constexpr int64_t kStreamWaitNs = 1000 * kMillisecond;
+
+// Of the whole job; no process that has not been started is needed any more.
+bool EndsJob(FrameType type, std::string_view payload) {
+  if (type == FrameType::kForget) return true;
+  KillRanks kill;
+  return type == FrameType::kKill && Decode(payload, &kill) &&
+         kill.ranks.empty();
+}
 
 }  // namespace
 
@@ -208,9 +217,10 @@ bool JobHolder::HandleStart(Frame& frame) {
     process.spec.env.insert(process.spec.env.end(), variables_.begin(),
                             variables_.end());
   }
-  agent_.Send(
-      FrameType::kStarted,
-      Encode(starter_->Start(&processes_.all(), pump_.get(), feed_.get())));
+  const auto stopped = [this] { return agent_.HasWaiting(EndsJob); };
+  agent_.Send(FrameType::kStarted,
+              Encode(starter_->Start(&processes_.all(), stopped, pump_.get(),
+                                     feed_.get())));
   processes_.NoteStarted();
   // Those that could not be started, or have ended before they were noted.
   for (LocalProcess& process : processes_.all()) {

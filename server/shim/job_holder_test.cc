@@ -29,7 +29,16 @@ class ShimUnderTest {
     int pair[2];
     EXPECT_EQ(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair), 0);
     agent_ = std::make_unique<FrameChannel>(
-        &loop_, UniqueFd(pair[0]), [](FrameChannel::Frame&) {},
+        &loop_, UniqueFd(pair[0]),
+        [this](FrameChannel::Frame& frame) {
+          if (frame.type == FrameType::kStarted) {
+            EXPECT_TRUE(Decode(frame.payload, &started_));
+          }
+          std::vector<ExitedRank> exits;
+          if (frame.type != FrameType::kExits) return;
+          EXPECT_TRUE(Decode(frame.payload, &exits));
+          exits_.insert(exits_.end(), exits.begin(), exits.end());
+        },
         [this](const std::string&) { closed_ = true; });
     Result<UniqueFd> dir = OpenDirectory(directory);
     Result<UniqueFd> listener = ListenAt(dir->get(), "s");
@@ -64,6 +73,13 @@ class ShimUnderTest {
   }
 
   void Apply(HolderEvent event);
+  // Both arrive at once. `ranks`: empty for all.
+  void StartAndKill(const std::vector<Rank>& ranks) {
+    agent_->Send(FrameType::kStart, "");
+    Send(FrameType::kKill, Encode(KillRanks{kNever, ranks}));
+  }
+  const Started& started() const { return started_; }
+  const std::vector<ExitedRank>& exits() const { return exits_; }
 
   // A process has the shim's descriptors for a moment yet after its start, so
   // that a connection may take as long to end.
@@ -113,6 +129,8 @@ class ShimUnderTest {
   std::unique_ptr<JobHolder> holder_;
   std::unique_ptr<FrameChannel> agent_;
   bool closed_ = false;
+  Started started_;
+  std::vector<ExitedRank> exits_;
   uint32_t grace_ms_ = kNever;
   Rank next_rank_ = 0;
 };
@@ -224,6 +242,34 @@ TEST_F(JobHolderTest, EachCellOfTheTableIsWhatHappens) {
                     cell.verdict == Verdict::kRefuse);
     }
   }
+}
+
+class StartingTest : public JobHolderTest {
+ protected:
+  static constexpr size_t kRanks = 40;
+
+  StartingTest() : shim_(directory_) {
+    shim_.Reach(HolderState::kDescribed);
+    for (size_t i = 0; i < kRanks; ++i) shim_.Apply(HolderEvent::kRanks);
+    shim_.Apply(HolderEvent::kCheckPassed);
+  }
+
+  ShimUnderTest shim_;
+};
+
+TEST_F(StartingTest, NothingIsStartedOfAJobThatIsToEnd) {
+  shim_.StartAndKill({});
+  shim_.RunUntil(HolderState::kStarted, /*closed=*/false);
+  EXPECT_TRUE(shim_.started().ranks.empty());
+  EXPECT_TRUE(shim_.started().errors.empty());
+  ASSERT_EQ(shim_.exits().size(), kRanks);
+  EXPECT_EQ(shim_.exits()[0].wait_status, SIGKILL);
+}
+
+TEST_F(StartingTest, TheEndOfSomeRanksIsNotThatOfOthers) {
+  shim_.StartAndKill({5});
+  shim_.RunUntil(HolderState::kStarted, /*closed=*/false);
+  EXPECT_EQ(shim_.started().ranks.size(), kRanks);
 }
 
 TEST_F(JobHolderTest, ACheckThatFailsLeavesTheJobDescribed) {

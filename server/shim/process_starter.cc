@@ -4,6 +4,7 @@
 #include <grp.h>
 #include <pwd.h>
 #include <sched.h>
+#include <signal.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -208,18 +209,23 @@ ProcessStarter::Outcome ProcessStarter::StartOne(
   return outcome;
 }
 
-std::vector<ProcessStarter::Outcome> ProcessStarter::StartAll(
-    const std::vector<LocalProcess>& processes) const {
-  std::vector<Outcome> outcomes(processes.size());
+std::vector<std::optional<ProcessStarter::Outcome>> ProcessStarter::StartAll(
+    const std::vector<LocalProcess>& processes, const Stopped& stopped) const {
+  std::vector<std::optional<Outcome>> outcomes(processes.size());
   std::atomic<size_t> next{0};
-  const auto work = [&] {
-    for (size_t i = next++; i < processes.size(); i = next++) {
-      outcomes[i] = StartOne(processes[i]);
+  std::atomic<bool> stop{stopped()};
+  const auto start_next = [&] {
+    const size_t i = stop ? processes.size() : next++;
+    if (i < processes.size()) outcomes[i] = StartOne(processes[i]);
+    return i < processes.size();
+  };
+  const auto help = [&] {
+    while (start_next()) {
     }
   };
   std::vector<std::thread> helpers(ThreadsFor(processes.size()) - 1);
-  for (std::thread& helper : helpers) helper = std::thread(work);
-  work();
+  for (std::thread& helper : helpers) helper = std::thread(help);
+  while (start_next()) stop = stopped();
   for (std::thread& helper : helpers) helper.join();
   return outcomes;
 }
@@ -253,11 +259,19 @@ void ProcessStarter::Adopt(Outcome outcome, LocalProcess* process,
 }
 
 Started ProcessStarter::Start(std::vector<LocalProcess>* processes,
-                              OutputPump* pump, InputFeed* feed) {
-  std::vector<Outcome> outcomes = StartAll(*processes);
+                              const Stopped& stopped, OutputPump* pump,
+                              InputFeed* feed) {
+  std::vector<std::optional<Outcome>> outcomes = StartAll(*processes, stopped);
   Started started;
   for (size_t i = 0; i < outcomes.size(); ++i) {
-    Adopt(std::move(outcomes[i]), &(*processes)[i], pump, feed, &started);
+    LocalProcess* const process = &(*processes)[i];
+    if (outcomes[i]) {
+      Adopt(*std::move(outcomes[i]), process, pump, feed, &started);
+    } else {
+      process->fds.clear();
+      process->phase = RankPhase::kEnded;
+      process->wait_status = SIGKILL;
+    }
   }
   return started;
 }

@@ -4,7 +4,9 @@
 
 #include <sys/resource.h>
 
+#include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -40,11 +42,16 @@ class ProcessStarter {
   // libpmix gets its own.
   Prepared Check(const std::vector<LocalProcess>& processes);
 
+  // Whether the job is to be ended; asked in this thread before each process.
+  using Stopped = std::function<bool()>;
+
   // Starts all processes, on several CPUs at once, and hands their pipes over.
   // Fills pid and phase; a process that can not be started is kEnded with the
-  // wait status of exit code 127 (program or directory not there) or 126.
-  Started Start(std::vector<LocalProcess>* processes, OutputPump* pump,
-                InputFeed* feed);
+  // wait status of exit code 127 (program or directory not there) or 126. From
+  // the moment at which `stopped` is true no other is started: what is left is
+  // kEnded as if it had been killed by SIGKILL, which is no error.
+  Started Start(std::vector<LocalProcess>* processes, const Stopped& stopped,
+                OutputPump* pump, InputFeed* feed);
   // The same of one process, whose rank had others before.
   Started StartAgain(LocalProcess* process, OutputPump* pump, InputFeed* feed);
 
@@ -71,8 +78,9 @@ class ProcessStarter {
   Prepared FindPrograms();
   // From any thread, for different processes.
   Outcome StartOne(const LocalProcess& process) const;
-  std::vector<Outcome> StartAll(
-      const std::vector<LocalProcess>& processes) const;
+  // One for each process that was started or could not be.
+  std::vector<std::optional<Outcome>> StartAll(
+      const std::vector<LocalProcess>& processes, const Stopped& stopped) const;
   void Adopt(Outcome outcome, LocalProcess* process, OutputPump* pump,
              InputFeed* feed, Started* started) const;
   StartError Failed(LocalProcess* process, const SpawnResult& result) const;

@@ -56,9 +56,9 @@ class Datastore final : public DatastorePort {
   // again with what the rank commits next; until then Holds is false.
   Status Publish(const core::PublishRank& data) override;
   void SetIncarnation(const ProcId& proc, uint32_t incarnation) override;
-  // While on, jobs that are added are recovered from a predecessor, whose
-  // directories are taken over.
-  void RecoverDirectories(bool on) { takes_over_ = on; }
+  // From now on, a directory of a job's user, or of this one, that is where the
+  // job's is to be is a predecessor's, and is taken over.
+  void TakeOverDirectories() { takes_over_ = true; }
   // The directory that a predecessor has left of a job which is not there. Its
   // processes may be ending still.
   void RemoveForgotten(const std::string& nspace);

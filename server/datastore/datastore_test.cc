@@ -495,9 +495,8 @@ TEST_F(DatastoreDirectoriesTest, AFormerAgentsAreTakenOver) {
   ASSERT_EQ(mkdir(job_.c_str(), 0700), 0);
   {
     Datastore store(InTop());
-    store.RecoverDirectories(true);
+    store.TakeOverDirectories();
     ASSERT_TRUE(store.AddJob(Registration(TwoNodes())).ok());
-    store.RecoverDirectories(false);
     store.MakeRankDirectory({"job-7", 1});
     EXPECT_TRUE(Exists(job_ + "/1"));
     EXPECT_TRUE(log_.empty());

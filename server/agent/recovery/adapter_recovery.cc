@@ -42,8 +42,8 @@ void AdapterRecovery::ExpectLaunchers(const std::vector<ControlledJob>& jobs) {
   job_manager_->Recover(persisted);
 }
 
-void AdapterRecovery::SetDirectoriesRecovered(bool recovered) {
-  adapters_->datastore().RecoverDirectories(recovered);
+void AdapterRecovery::TakeOverDirectories() {
+  adapters_->datastore().TakeOverDirectories();
 }
 
 core::JobRecovered AdapterRecovery::ReadJob(process::RecoveredJob* job) {

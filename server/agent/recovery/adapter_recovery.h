@@ -24,7 +24,7 @@ class AdapterRecovery : public RecoveryActions {
   std::vector<process::RecoveredJob> FindJobs() override;
   std::vector<ControlledJob> ReadControlRecords() override;
   void ExpectLaunchers(const std::vector<ControlledJob>& jobs) override;
-  void SetDirectoriesRecovered(bool recovered) override;
+  void TakeOverDirectories() override;
   core::JobRecovered ReadJob(process::RecoveredJob* job) override;
   void OfferMailboxes(const std::string& nspace, UniqueFd mailboxes) override;
   void RestoreJob(core::JobRecovered job) override;

@@ -27,8 +27,8 @@ class RecoveryActions {
   // The launchers of these jobs may reattach from now on.
   virtual void ExpectLaunchers(const std::vector<ControlledJob>& jobs) = 0;
 
-  // Whether directories of jobs that are added are the predecessor's.
-  virtual void SetDirectoriesRecovered(bool recovered) = 0;
+  // From now on, directories of jobs that are added may be the predecessor's.
+  virtual void TakeOverDirectories() = 0;
   // The job's journal and old segment. Takes their descriptors.
   virtual core::JobRecovered ReadJob(process::RecoveredJob* job) = 0;
   // The predecessor's commit mailboxes, which the endpoint takes when the core

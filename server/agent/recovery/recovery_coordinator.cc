@@ -101,10 +101,11 @@ void RecoveryCoordinator::ReadControlRecords() {
 }
 
 void RecoveryCoordinator::RestoreJobs() {
-  actions_->SetDirectoriesRecovered(true);
+  // For good: a job whose directory the predecessor had just made, and which
+  // nothing else is there of, may be given to this agent again.
+  actions_->TakeOverDirectories();
   for (process::RecoveredJob& job : found_) RestoreJob(&job);
   RestoreControlledJobs();
-  actions_->SetDirectoriesRecovered(false);
   Complete(RecoveryStage::kRestoreJobs);
 }
 

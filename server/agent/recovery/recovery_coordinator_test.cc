@@ -75,9 +75,7 @@ class FakeAgent : public RecoveryActions {
   void ExpectLaunchers(const std::vector<ControlledJob>& jobs) override {
     Note("expect " + std::to_string(jobs.size()));
   }
-  void SetDirectoriesRecovered(bool recovered) override {
-    Note(recovered ? "directories" : "no directories");
-  }
+  void TakeOverDirectories() override { Note("directories"); }
   core::JobRecovered ReadJob(process::RecoveredJob* job) override {
     Note("read " + job->job->nspace);
     core::JobRecovered recovered;
@@ -216,8 +214,7 @@ TEST_F(RecoveryCoordinatorTest, EachJobIsOneInputBetweenItsMailboxes) {
                    "no mailboxes a", "forgotten a", "read b", "no mailboxes b",
                    "job b controlled", "drained", "no mailboxes b",
                    "forgotten b", "job c without a shim controlled",
-                   "job d without a shim controlled over", "drained",
-                   "no directories"}));
+                   "job d without a shim controlled over", "drained"}));
 }
 
 TEST_F(RecoveryCoordinatorTest, EachJobIsPersistedAgain) {

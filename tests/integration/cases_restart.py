@@ -52,6 +52,13 @@ NAMES = ("restart: kill -9 of node4's agent, radix 2",
          *OPENPMIX_NAMES)
 
 
+def parent_of(pid):
+    with contextlib.suppress(OSError):
+        with open(f"/proc/{pid}/stat", encoding="utf-8") as file:
+            return int(file.read().rpartition(")")[2].split()[1])
+    return None
+
+
 class Overlay:
     """The agents of a context, by node."""
 
@@ -74,8 +81,10 @@ class Overlay:
         """Of the node's agent."""
         found = [int(pid) for pid in os.listdir("/proc") if pid.isdigit() and
                  self.serves(int(pid), node)]
-        check(len(found) == 1, f"agents of {node}: {found}")
-        return found[0]
+        # A child is one for a moment, before it becomes another program.
+        agents = [pid for pid in found if parent_of(pid) not in found]
+        check(len(agents) == 1, f"agents of {node}: {agents}")
+        return agents[0]
 
     def serves(self, pid, node):
         """True for an agent whose log is the node's."""

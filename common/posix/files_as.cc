@@ -12,6 +12,14 @@ bool SetGroups(const std::vector<gid_t>& groups) {
   return syscall(SYS_setgroups, groups.size(), groups.data()) == 0;
 }
 
+std::optional<std::vector<gid_t>> Groups() {
+  const int count = getgroups(0, nullptr);
+  if (count < 0) return std::nullopt;
+  std::vector<gid_t> groups(static_cast<size_t>(count));
+  if (getgroups(count, groups.data()) != count) return std::nullopt;
+  return groups;
+}
+
 // setfsuid and setfsgid tell of no failure but by the identity that they leave.
 bool IsUserOfFiles(uid_t uid, gid_t gid) {
   return static_cast<uid_t>(setfsuid(static_cast<uid_t>(-1))) == uid &&
@@ -25,23 +33,21 @@ FilesAs::FilesAs(uid_t uid, gid_t gid)
   if (uid != own_uid_) ok_ = own_uid_ == 0 && Change(uid, gid);
 }
 
+// Gives up what it can, also where it cannot give up everything.
 bool FilesAs::Change(uid_t uid, gid_t gid) {
-  const int count = getgroups(0, nullptr);
-  if (count < 0) return false;
-  own_groups_.resize(static_cast<size_t>(count));
-  if (getgroups(count, own_groups_.data()) != count) return false;
-  if (!SetGroups({})) return false;
   changed_ = true;
+  own_groups_ = Groups();
+  if (own_groups_ && !SetGroups({})) own_groups_.reset();
   setfsgid(gid);
   setfsuid(uid);
-  return IsUserOfFiles(uid, gid);
+  return own_groups_.has_value() && IsUserOfFiles(uid, gid);
 }
 
 FilesAs::~FilesAs() {
   if (!changed_) return;
   setfsuid(own_uid_);
   setfsgid(own_gid_);
-  (void)SetGroups(own_groups_);
+  if (own_groups_) (void)SetGroups(*own_groups_);
 }
 
 }  // namespace canopy

@@ -4,6 +4,7 @@
 
 #include <sys/types.h>
 
+#include <optional>
 #include <vector>
 
 namespace canopy {
@@ -18,8 +19,8 @@ class FilesAs {
   FilesAs(const FilesAs&) = delete;
   FilesAs& operator=(const FilesAs&) = delete;
 
-  // False: this process is not the user and may not act as one, so that its
-  // accesses are its own.
+  // False: this process is not the user and may not act as one, so that some of
+  // its own rights count.
   bool ok() const { return ok_; }
 
  private:
@@ -27,7 +28,7 @@ class FilesAs {
 
   const uid_t own_uid_;
   const gid_t own_gid_;
-  std::vector<gid_t> own_groups_;
+  std::optional<std::vector<gid_t>> own_groups_;  // while it has others
   bool changed_ = false;
   bool ok_ = true;
 };

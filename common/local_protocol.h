@@ -78,7 +78,10 @@ enum class FrameType : uint16_t {
                    //    kCommit) follows, which come with a barrier only, are
                    //    attached too, and in which the client has the same
                    //    index (common/shm/commit_layout.h).
-  kEvent = 65,     // W: Int status, Proc source, Uint range, String C:infos
+  kEvent = 65,     // W: Int status, Proc source, Uint range, String C:infos,
+                   //    Proc raiser, Uint number: the event's identity. An
+                   //    agent that was restarted may send what its predecessor
+                   //    has sent. Older agents send no identity
   kSegment = 66,   // W: String nspace, Uint segment size; fd attached. A
                    //    namespace that this client may read from now on.
   kHandover = 67,  // W: Uint reattach_ms, as in the welcome from now on: the

@@ -322,6 +322,17 @@ TEST_F(EventTest, TheAgentHearsOfEachCodeOnce) {
   EXPECT_EQ(unwanted.Uint(), 0u);
 }
 
+TEST_F(EventTest, AnEventThatComesAgainIsNoNews) {
+  Register("a", {kCode});
+  const ProcId other{agent_->nspace(), 1};
+  for (const uint64_t number : {7, 7, 8, 0, 0}) {
+    agent_->SendEvent(kCode, other, PMIX_RANGE_GLOBAL, {}, number);
+  }
+  Register("b", {kCode - 1});
+  agent_->SendEvent(kCode - 1, other, PMIX_RANGE_GLOBAL, {}, 9);
+  EXPECT_EQ(log_.Names(5), (std::vector<std::string>{"a", "a", "a", "a", "b"}));
+}
+
 TEST_F(EventTest, AnEventBeforeTheRegistrationIsAnswered) {
   agent_->On(FrameType::kEventsWanted,
              [](FakeAgent& agent, const Request& request) {

@@ -20,8 +20,13 @@
 #include "common/ids.h"
 #include "common/local_protocol.h"
 #include "common/posix/unique_fd.h"
+#include "common/recent_events.h"
 
 namespace canopy::client {
+
+// Events by which one that an agent and its successor both send is recognised.
+// More than an agent keeps.
+inline constexpr size_t kRecentEvents = 1024;
 
 // Threads: the ChannelSink's functions run in whichever thread reads the
 // channel, one at a time; all else in any thread.
@@ -67,6 +72,8 @@ class AgentConnection final : public ChannelSink {
       CANOPY_REQUIRES(parts_.fences.mutex(), parts_.commits.mutex());
 
   const Parts parts_;
+  // Used by whichever thread reads.
+  RecentEvents received_{kRecentEvents};
   SuccessorSearch search_;
   std::atomic<int> socket_fd_{-1};
   std::unique_ptr<Channel> channel_;

@@ -290,7 +290,7 @@ void FakeAgent::Reply(const Request& request, int status,
 }
 
 void FakeAgent::SendEvent(int status, const ProcId& source, uint8_t range,
-                          const InfoList& infos) {
+                          const InfoList& infos, uint64_t number) {
   std::string encoded;
   if (EncodeInfos(infos.data(), infos.size(), &encoded) != kSuccess) return;
   WireWriter out;
@@ -298,6 +298,10 @@ void FakeAgent::SendEvent(int status, const ProcId& source, uint8_t range,
   out.Proc(source);
   out.Uint(range);
   out.String(encoded);
+  if (number != 0) {
+    out.Proc(source);
+    out.Uint(number);
+  }
   Send(FrameType::kEvent, 0, out.str());
 }
 

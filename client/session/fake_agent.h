@@ -57,8 +57,9 @@ class FakeAgent {
   // The following may be called from any thread.
 
   void Reply(const Request& request, int status, std::string_view payload = {});
+  // A number of 0: without an identity, as older agents do.
   void SendEvent(int status, const ProcId& source, uint8_t range,
-                 const InfoList& infos);
+                 const InfoList& infos, uint64_t number = 0);
   // Before PMIx_Init: the client gets a barrier for ranks 0 and 1, which is
   // open. `local_only`: as if there were no others.
   void OfferBarrier(bool local_only);

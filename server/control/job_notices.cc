@@ -3,7 +3,7 @@
 #include <utility>
 
 #include "common/status.h"
-#include "server/core/events.h"
+#include "server/core/event/events.h"
 #include "server/core/job/text.h"
 #include "server/core/step/client_inputs.h"
 #include "server/spawn/job_events.h"

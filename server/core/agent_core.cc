@@ -8,8 +8,8 @@
 #include "common/status.h"
 #include "server/core/abort/aborts.h"
 #include "server/core/collective/collective.h"
-#include "server/core/end_events.h"
-#include "server/core/events.h"
+#include "server/core/event/end_events.h"
+#include "server/core/event/events.h"
 #include "server/core/job/engine.h"
 #include "server/core/job/maps.h"
 #include "server/core/job/text.h"
@@ -46,6 +46,7 @@ struct AgentCore::State {
         publishing(self, tree, jobs) {
     collectives.set_persists(config.persists);
     engine.set_persists(config.persists);
+    events.set_persists(config.persists);
     publishing.set_persists(config.persists);
     if (config.began_at != kNever) {
       engine.set_began(config.began_at);
@@ -258,7 +259,6 @@ struct AgentCore::State {
             (in.up ? " is back" : " is lost") +
             (in.reason.empty() ? "" : ": " + in.reason));
     if (in.up) {
-      events.OnNodeReturned(in.node);
       engine.OnNodeReturned(now, &out);
       publishing.OnNodeReturned(now, &out);
       TakeReleased();
@@ -292,7 +292,7 @@ struct AgentCore::State {
     gets.OnNodeRestarted(now, in.node, &out);
     publishing.OnNodeRestarted(now, in.node, &out);
     reports.OnNodeLost(in.node, &out);
-    events.OnNodeReturned(in.node);
+    events.OnNodeRestarted(in.node, &out);
     maps.OnNodeRestarted(in.node, &out);
     aborts.OnTreeChanged(now, &out);
     spawns.SendAgain(&out);
@@ -313,6 +313,9 @@ struct AgentCore::State {
     collectives.OnRecovered(nspace);
     for (const PersistedRecord& record : in.records)
       collectives.Recover(record);
+    for (const PersistedRecord& record : in.records) {
+      events.Recover(nspace, record, &out);
+    }
     publishing.Recover(now, nspace, in.records, &out);
     for (const PublishRank& data : in.published) {
       if (!modex.RecoverRemote(data)) continue;

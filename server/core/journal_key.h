@@ -24,6 +24,7 @@ enum class JournalRecordType : uint8_t {
   kPublication,  // what a rank has published
   kLookup,       // the answer to a lookup that ended publications
   kKilled,       // which ranks were told to end
+  kEvent,        // what a rank has notified of
 };
 
 // A key that ends after its type: what identifies the record is appended.

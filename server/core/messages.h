@@ -83,7 +83,10 @@ struct DmodexReply {
 // An event on its way to the agents that may have receivers.
 struct EventMessage {
   NodeId origin = kNoNode;
-  uint64_t number = 0;  // with origin: identity, so that none comes twice
+  uint64_t number = 0;  // of the origin's
+  // By which the source's next attempt to raise the same is recognised; 0: it
+  // makes none. See IdOf in server/core/event/events.h.
+  uint64_t request = 0;
   int status = 0;
   ProcId source;
   uint8_t range = 0;            // pmix_data_range_t

@@ -14,11 +14,13 @@ namespace canopy::local {
 namespace {
 
 // The first protocol versions whose clients use the barrier, may change over to
-// another agent, make their directory themselves, use commit mailboxes.
+// another agent, make their directory themselves, use commit mailboxes, never
+// use a tag twice.
 constexpr uint64_t kBarrierVersion = 2;
 constexpr uint64_t kSuccessorVersion = 3;
 constexpr uint64_t kOwnDirectoryVersion = 4;
 constexpr uint64_t kMailboxVersion = 5;
+constexpr uint64_t kUniqueTagsVersion = 6;
 
 // Not 0.
 uint64_t MakeEpoch() {
@@ -83,6 +85,7 @@ void Admission::Admit(Connection& c, const Hello& hello) {
   c.identified = true;
   c.segments.insert(c.proc.nspace);
   c.may_hand_over = hello.version >= kSuccessorVersion;
+  c.unique_tags = hello.version >= kUniqueTagsVersion;
   if (hello.version < kOwnDirectoryVersion && options_->make_directory) {
     options_->make_directory(c.proc);
   }

@@ -23,6 +23,7 @@ struct Connection : endpoint::Connection {
   bool identified = false;     // ClientConnected was sent to the core
   bool may_hand_over = false;  // to the next agent
   ProcId proc;                 // valid when identified
+  bool unique_tags = false;    // no two requests of its rank have the same
   int mailbox =
       -1;  // index of the commit mailbox that it may write to; -1: none
   // Pending fences over the whole job, by tag.

@@ -361,6 +361,8 @@ std::string MakeEvent(const core::NotifyClient& event) {
   w.Proc(event.source);
   w.Uint(event.range);
   w.String(event.info.view());
+  w.Proc(event.id.raiser);
+  w.Uint(event.id.number);
   return Frame(FrameType::kEvent, 0, w.str());
 }
 

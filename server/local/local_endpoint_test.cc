@@ -238,6 +238,7 @@ TEST_F(LocalEndpointTest, Events) {
   event.source = {"job", 2};
   event.range = 4;
   event.info = Bytes(std::string("info"));
+  event.id = {{"job", 2}, 7};
   endpoint_->Notify(event);
   Settle();
   const auto frame = client->Next();
@@ -248,6 +249,8 @@ TEST_F(LocalEndpointTest, Events) {
   EXPECT_EQ(r.Proc(), (ProcId{"job", 2}));
   EXPECT_EQ(r.Uint(), 4u);
   EXPECT_EQ(r.String(), "info");
+  EXPECT_EQ(r.Proc(), event.id.raiser);
+  EXPECT_EQ(r.Uint(), 7u);
   EXPECT_TRUE(r.done());
 }
 

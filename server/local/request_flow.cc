@@ -53,6 +53,9 @@ Status RequestFlow::Handle(Connection& c, const FrameHeader& header,
   if (const auto* resumed = std::get_if<core::ClientReattached>(&*input)) {
     NoteReattached(c, *resumed);
   }
+  if (auto* event = std::get_if<core::EventRaised>(&*input)) {
+    event->id = c.unique_tags ? header.tag : 0;
+  }
   const bool commits = std::holds_alternative<core::Committed>(*input);
   NoteRequest(c, header, *input);
   sink_->OnInput(std::move(*input));

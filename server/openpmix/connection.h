@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "common/ids.h"
+#include "common/recent_events.h"
 #include "server/endpoint/connection_table.h"
 #include "server/openpmix/connection_log.h"
 #include "server/openpmix/handshake.h"
@@ -61,6 +62,7 @@ struct Connection : endpoint::Connection {
       0;  // series of the collective that the next answer completes
   bool all_events = false;
   std::set<int> codes;
+  RecentEvents notified{kRecentEvents};
 
   bool serving() const { return state == State::kServing && !ending; }
 };

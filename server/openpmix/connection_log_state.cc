@@ -107,6 +107,13 @@ bool ApplyCodes(std::string_view bytes, ConnectionLogState::Connection* c) {
   return true;
 }
 
+bool ApplyNotified(uint64_t number, std::string_view bytes,
+                   ConnectionLogState::Connection* c) {
+  WireReader in(bytes);
+  c->notified.Note({in.Proc(), number});
+  return in.done();
+}
+
 }  // namespace
 
 std::string EncodeOpening(const Opening& opening) {
@@ -132,6 +139,12 @@ std::string EncodeCodes(const std::set<int>& codes) {
     out.append(reinterpret_cast<const char*>(&code), sizeof code);
   }
   return out;
+}
+
+std::string EncodeRaiser(const ProcId& raiser) {
+  WireWriter out;
+  out.Proc(raiser);
+  return out.Take();
 }
 
 bool ConnectionLogState::Apply(const Record& record, std::string_view bytes) {
@@ -176,6 +189,8 @@ bool ConnectionLogState::Apply(const Record& record, std::string_view bytes) {
     case RecordKind::kEvents:
       c.all_events = record.a != 0;
       return ApplyCodes(bytes, &c);
+    case RecordKind::kNotified:
+      return ApplyNotified(record.number, bytes, &c);
     case RecordKind::kFinalized:
       c.finalized = true;
       return true;
@@ -244,6 +259,10 @@ void ConnectionLogState::WriteRecords(const Write& write) const {
       append(RecordKind::kEvents, c.all_events ? 1 : 0, 0, 0,
              EncodeCodes(c.codes));
     }
+    c.notified.ForEach([&](const EventId& event) {
+      append(RecordKind::kNotified, 0, 0, event.number,
+             EncodeRaiser(event.raiser));
+    });
   }
 }
 

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "common/ids.h"
+#include "common/recent_events.h"
 #include "server/core/messages.h"
 
 namespace canopy::openpmix {
@@ -32,6 +33,7 @@ enum class RecordKind : uint16_t {
   kEnded = 9,      // rank; series; how many collectives have ended for it
   kQueued = 10,    // -; -; position of the next answer
   kBroken = 11,    // - (the peer does not keep to the protocol)
+  kNotified = 12,  // -; -; number; EncodeRaiser: an event that it was sent
 };
 
 // Positions count the bytes of a connection from its beginning on.
@@ -53,6 +55,10 @@ struct Opening {
   std::string version;
   std::string codec;
 };
+
+// Events of a connection by which one that comes again is recognised. More than
+// an agent keeps.
+inline constexpr size_t kRecentEvents = 1024;
 
 // Views point into the records, which do not move, or into the state.
 struct ConnectionLogState {
@@ -87,6 +93,7 @@ struct ConnectionLogState {
     bool finalized = false;
     bool all_events = false;
     std::set<int> codes;
+    RecentEvents notified{kRecentEvents};
   };
   using Collective = std::pair<core::CollectiveOp, std::vector<ProcId>>;
   // How many collectives have ended for each process, pending answers included.
@@ -109,6 +116,7 @@ struct ConnectionLogState {
 std::string EncodeOpening(const Opening& opening);
 std::string EncodeSeries(const ConnectionLogState::Collective& collective);
 std::string EncodeCodes(const std::set<int>& codes);
+std::string EncodeRaiser(const ProcId& raiser);
 
 }  // namespace canopy::openpmix
 

@@ -143,6 +143,7 @@ TEST_F(LedgerTest, WhatIsOverIsLeftOut) {
 TEST_F(LedgerTest, MuchThatIsNotOverIsKeptAndWhatWasReadStays) {
   Add(RecordKind::kEvents, 1, 0, 0, EncodeCodes({-5, 7}));
   Add(RecordKind::kFinalized, 0, 0, 0);
+  Add(RecordKind::kNotified, 0, 0, 7, EncodeRaiser({"job", 3}));
   const std::string part(50000, 'p');
   Receive(Request(101, std::string(3000000, 'q')).substr(0, 60000));
   // Within one round, without another read: what was read must stay readable.
@@ -164,6 +165,7 @@ TEST_F(LedgerTest, MuchThatIsNotOverIsKeptAndWhatWasReadStays) {
   EXPECT_TRUE(c.all_events);
   EXPECT_EQ(c.codes, (std::set<int>{-5, 7}));
   EXPECT_TRUE(c.finalized);
+  EXPECT_TRUE(c.notified.Knows({{"job", 3}, 7}));
 }
 
 TEST_F(LedgerTest, BytesNotSentAreKept) {

@@ -132,6 +132,11 @@ void ConnectionPersistence::AddEvents(Connection& c, const core::Input& input) {
   Add(c, RecordKind::kEvents, c.all_events ? 1 : 0, 0, 0, EncodeCodes(c.codes));
 }
 
+void ConnectionPersistence::AddNotified(Connection& c, const EventId& event) {
+  if (c.connection_log == nullptr) return;
+  Add(c, RecordKind::kNotified, 0, 0, event.number, EncodeRaiser(event.raiser));
+}
+
 uint32_t ConnectionPersistence::SeriesNumber(
     Connection& c, const core::CollectiveArrived& arrived) {
   Jobs::Job& job = *jobs_->Find(c.proc.nspace);

@@ -50,6 +50,8 @@ class ConnectionPersistence {
   // or nothing when they can be made again from the request.
   void AddAnswer(Connection& c, uint32_t tag, size_t size,
                  std::string_view message);
+  // The message that carries the event precedes it.
+  void AddNotified(Connection& c, const EventId& event);
   // After a flush: what was sent in part cannot be made again.
   void AddUnsent(Connection& c);
   // The connection ends, for its peer too.

@@ -19,6 +19,8 @@ namespace {
 
 constexpr size_t kBufferSize = 256 << 10;
 constexpr int kBacklog = 4096;
+// Above the number of every connection that was closed under a former agent.
+constexpr uint64_t kClosedSince = 1 << 16;
 
 struct Address {
   sockaddr_storage storage = {};
@@ -426,7 +428,7 @@ bool OpenPmixEndpoint::IsPersistedName(std::string_view name) {
 void OpenPmixEndpoint::Recover(const std::string& nspace,
                                std::vector<NamedFd> persisted) {
   recovery_.Recover(nspace, std::move(persisted));
-  next_number_ = std::max(next_number_, recovery_.next_number());
+  next_number_ = std::max(next_number_, recovery_.next_number() + kClosedSince);
 }
 
 void OpenPmixEndpoint::FinishRecovery() {

@@ -94,8 +94,8 @@ TEST_F(OpenPmixEndpointTest, WhoDoesNotReadIsNotReadFrom) {
   infos.PutUint16(PMIX_BYTE_OBJECT);
   infos.PutBytes(std::string(1 << 20, 'x'));
   const Bytes info(infos.Take());
-  for (int i = 0; i < 32; ++i) {
-    endpoint_->Notify({client_, -5, {"x", 0}, 0, info});
+  for (uint64_t i = 0; i < 32; ++i) {
+    endpoint_->Notify({client_, {{"x", 0}, i}, -5, {"x", 0}, 0, info});
   }
   RunRounds();
   const size_t before = sink_.inputs.size();

@@ -272,6 +272,21 @@ TEST_F(OpenPmixRecoveryTest, EventsAreWantedAgain) {
   EXPECT_TRUE(wanted[0].all);
 }
 
+TEST_F(OpenPmixRecoveryTest, AnEventIsSentOnce) {
+  const UniqueFd fd = Join();
+  const core::NotifyClient event{client_, {{"x", 2}, 7}, -5, {"x", 2}, 3, {}};
+  endpoint_->Notify(event);
+  EXPECT_NE(Receive(fd), "");
+  Restart();
+  Recover();
+  core::NotifyClient another = event;
+  endpoint_->Notify(event);
+  another.id.number = 8;
+  endpoint_->Notify(another);
+  EXPECT_NE(Receive(fd), "");
+  EXPECT_EQ(Receive(fd), "");
+}
+
 TEST_F(OpenPmixRecoveryTest, WhoLeftMeanwhileIsNoticed) {
   UniqueFd fd = Join();
   Send(fd, Message(101, kFinalize));

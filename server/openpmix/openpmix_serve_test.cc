@@ -160,8 +160,9 @@ TEST_F(OpenPmixEndpointTest, AnswersFitThePeer) {
 
 TEST_F(OpenPmixEndpointTest, Events) {
   const UniqueFd fd = Join();
-  endpoint_->Notify(
-      {client_, -5, {"x", 2}, 3, Bytes(Unhex("01 04 6b00 00 0e 05"))});
+  core::NotifyClient event{client_, {{"x", 2}, 7}, -5, {"x", 2}, 3, {}};
+  event.info = Bytes(Unhex("01 04 6b00 00 0e 05"));
+  endpoint_->Notify(event);
   EXPECT_EQ(Body(Receive(fd), kEventTag),
             "020c"
             "0209"
@@ -170,6 +171,8 @@ TEST_F(OpenPmixEndpointTest, Events) {
             "0204"
             "6b00"
             "000e05");
+  endpoint_->Notify(event);
+  EXPECT_EQ(Receive(fd), "");
 }
 
 TEST_F(OpenPmixEndpointTest, ResultsOfJobControl) {

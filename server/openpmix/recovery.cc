@@ -279,6 +279,7 @@ Connection* Recovery::RecoverConnection(
   }
   c.all_events = persisted->all_events;
   c.codes = std::move(persisted->codes);
+  c.notified = std::move(persisted->notified);
   c.connection_log = parts_.jobs->Find(nspace)->connection_log;
   c.held_by = {nspace};
   ++rank->connections;

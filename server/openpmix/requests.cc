@@ -262,6 +262,8 @@ Request ReadNotify(Reading& r) {
   core::EventRaised input;
   input.client = r.requester.client;
   input.request = r.tag;
+  // As a recovered connection keeps its number, and no later one has the same.
+  input.id = r.requester.client << 32 | r.tag;
   input.source = r.requester.proc;
   InfoList infos;
   r.in.UnpackStatus(&input.status);

@@ -75,6 +75,7 @@ void Describe(V& v, Is<EventMessage> auto& m) {
   v.Field(5, m.range);
   v.Field(6, m.targets);
   v.Field(7, m.info);
+  v.Field(8, m.request);
 }
 
 template <typename V>

@@ -54,7 +54,7 @@ std::vector<MessageBody> Samples() {
       core::CollectiveDown{up.id, up.status, up.contributions, up.missing},
       core::DmodexRequest{5, kProc, "a.key", 1500, 77},
       core::DmodexReply{5, -46, kProc, Data("value"), UINT64_MAX, 77},
-      core::EventMessage{2, 9, -1, kProc, 200, kProcs, Data("info")},
+      core::EventMessage{2, 9, 77, -1, kProc, 200, kProcs, Data("info")},
       core::AbortMessage{kProc, INT32_MIN, "not \xff UTF-8", kProcs,
                          uint64_t{1} << 60, 3, 1000},
       core::JobPrepare{Data("spec"), 3, {1, 5}, true},
@@ -172,8 +172,8 @@ TEST(TranslateTest, ContractMapsFieldsByName) {
   EXPECT_EQ(m.status(), -24);
   EXPECT_EQ(m.contributions(0).data(), "zero");
   EXPECT_EQ(m.missing(0).rank(), 7u);
-  ASSERT_TRUE(generated.ParseFromString(
-      EncodeBody(core::EventMessage{2, 9, -1, kProc, 3, kProcs, Data("i")})));
+  ASSERT_TRUE(generated.ParseFromString(EncodeBody(
+      core::EventMessage{2, 9, 0, -1, kProc, 3, kProcs, Data("i")})));
   EXPECT_EQ(generated.event().origin(), 2u);
   EXPECT_EQ(generated.event().range(), 3u);
   EXPECT_EQ(generated.event().targets_size(), 2);

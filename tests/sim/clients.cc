@@ -137,6 +137,29 @@ RequestId Clients::Spawn(const ProcId& proc, Bytes call) {
   return request;
 }
 
+RequestId Clients::WantEvents(const ProcId& proc, std::vector<int> codes) {
+  const RequestId request = NewRequest();
+  EventsWanted& wanted = wanted_[proc];
+  wanted.all |= codes.empty();
+  wanted.codes.insert(wanted.codes.end(), codes.begin(), codes.end());
+  Ask(proc, request,
+      EventsWanted{IdOf(proc), request, codes.empty(), std::move(codes)});
+  return request;
+}
+
+RequestId Clients::Raise(const ProcId& proc, int status, uint8_t range,
+                         std::vector<ProcId> targets) {
+  const RequestId request = NewRequest();
+  EventRaised in;
+  in.client = IdOf(proc);
+  in.request = in.id = request;
+  in.status = status;
+  in.range = range;
+  in.targets = std::move(targets);
+  Ask(proc, request, std::move(in));
+  return request;
+}
+
 void Clients::Finalize(const ProcId& proc) {
   Send(proc, FinalizeArrived{IdOf(proc), NewRequest()});
 }
@@ -144,6 +167,7 @@ void Clients::Finalize(const ProcId& proc) {
 // ---------------------------------------------------------------- answers ---
 
 void Clients::On(NodeId node, ReplyClient& a) {
+  if (a.request == 0) return;  // nobody waits for it
   CheckAnswer(node, a);
   Answer answer{a.status, std::string(a.payload.view())};
   const TimeNs delay = DelayOf(a.request);
@@ -193,7 +217,13 @@ void Clients::Receive(RequestId request, Answer answer) {
 }
 
 void Clients::On(NodeId, NotifyClient& a) {
-  notices_.push_back({a.client, a.status, a.source});
+  constexpr size_t kLimit = 1024;
+  for (const auto& [proc, client] : ids_) {
+    if (client != a.client) continue;
+    if (notified_.try_emplace(proc, kLimit).first->second.Note(a.id)) {
+      notices_.push_back({proc, a.status, a.source});
+    }
+  }
 }
 
 void Clients::On(NodeId, CloseClient& a) { closed_.push_back(a.client); }
@@ -244,6 +274,10 @@ void Clients::Reattach(const ProcId& proc) {
   Send(proc, std::move(reattached));
   if (Committed all{client, 0, commits_[proc]}; !all.data.empty()) {
     Send(proc, std::move(all));
+  }
+  if (const auto wanted = wanted_.find(proc); wanted != wanted_.end()) {
+    wanted->second.client = client;
+    Send(proc, wanted->second);
   }
   for (auto& [request, asked] : pending_) {
     if (asked.first != proc) continue;

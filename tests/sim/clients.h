@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "common/ids.h"
+#include "common/recent_events.h"
 #include "server/core/messages.h"
 #include "server/core/step/client_actions.h"
 #include "server/core/step/client_id.h"
@@ -32,7 +33,7 @@ struct Answer {
 };
 
 struct Notice {
-  ClientId client = 0;
+  ProcId to;
   int status = 0;
   ProcId source;
 };
@@ -75,6 +76,10 @@ class Clients {
                   std::vector<ProcId> targets = {});
   // `call`: as the stand-in that executes it understands it.
   RequestId Spawn(const ProcId& proc, Bytes call);
+  // No codes: all.
+  RequestId WantEvents(const ProcId& proc, std::vector<int> codes);
+  RequestId Raise(const ProcId& proc, int status, uint8_t range,
+                  std::vector<ProcId> targets = {});
   void Finalize(const ProcId& proc);
   // The next request's number, for inputs made by hand.
   RequestId NewRequest() { return ++last_request_; }
@@ -124,6 +129,9 @@ class Clients {
   std::map<RequestId, ProcId> lookups_;         // who makes them
   std::map<RequestId, ClientId> on_their_way_;  // answers: to whom
   std::vector<Notice> notices_;
+  // As a process's library notes them, over all its agents.
+  std::map<ProcId, RecentEvents> notified_;
+  std::map<ProcId, core::EventsWanted> wanted_;
   std::vector<ClientId> closed_;
   std::set<ProcId> away_;
   // For what is sent after a reattach.

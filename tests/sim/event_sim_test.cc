@@ -26,17 +26,8 @@ class EventSim : public testing::Test {
     EXPECT_TRUE(cluster_.errors().empty()) << cluster_.errors().front();
   }
 
-  NodeId NodeOf(const ProcId& p) {
-    return p.nspace == "job" ? p.rank / 2 : p.rank;
-  }
   RequestId Want(const ProcId& proc, std::vector<int> codes) {
-    core::EventsWanted in;
-    in.client = cluster_.clients().IdOf(proc);
-    in.request = cluster_.clients().NewRequest();
-    in.all = codes.empty();
-    in.codes = std::move(codes);
-    cluster_.Input(NodeOf(proc), in);
-    return in.request;
+    return cluster_.clients().WantEvents(proc, std::move(codes));
   }
   void WantAll(int code) {
     for (Rank r = 0; r < 14; ++r) Want({"job", r}, {code});
@@ -45,29 +36,16 @@ class EventSim : public testing::Test {
   }
   void Raise(const ProcId& proc, int code, uint8_t range,
              std::vector<ProcId> targets = {}) {
-    core::EventRaised in;
-    in.client = cluster_.clients().IdOf(proc);
-    in.request = cluster_.clients().NewRequest();
-    in.status = code;
-    in.range = range;
-    in.targets = std::move(targets);
-    cluster_.Input(NodeOf(proc), in);
+    const RequestId request =
+        cluster_.clients().Raise(proc, code, range, std::move(targets));
     cluster_.Run();
-    EXPECT_EQ(cluster_.clients().StatusOf(in.request), kSuccess);
+    EXPECT_EQ(cluster_.clients().StatusOf(request), kSuccess);
   }
   // Who has had a notice of a code, ascending.
   std::vector<ProcId> NotifiedOf(int code) {
     std::vector<ProcId> out;
     for (const Notice& notice : cluster_.clients().notices()) {
-      if (notice.status != code) continue;
-      for (Rank r = 0; r < 14; ++r) {
-        if (notice.client == cluster_.clients().IdOf({"job", r})) {
-          out.push_back({"job", r});
-        }
-        if (r < 7 && notice.client == cluster_.clients().IdOf({"other", r})) {
-          out.push_back({"other", r});
-        }
-      }
+      if (notice.status == code) out.push_back(notice.to);
     }
     std::ranges::sort(out);
     return out;
@@ -139,19 +117,10 @@ TEST_F(EventSim, EventsSurviveTheLossOfAnAgentOnTheirWay) {
     for (NodeId n = 15; n < 31; ++n) leaves.push_back(n);
     cluster.LaunchConnected(MakeJob("job", leaves));
     for (Rank r = 0; r < 16; ++r) {
-      core::EventsWanted in;
-      in.client = cluster.clients().IdOf({"job", r});
-      in.all = true;
-      in.request = cluster.clients().NewRequest();
-      cluster.Input(leaves[r], in);
+      cluster.clients().WantEvents({"job", r}, {});
     }
     cluster.Run();
-    core::EventRaised in;
-    in.client = cluster.clients().IdOf({"job", 0});
-    in.request = cluster.clients().NewRequest();
-    in.status = -500;
-    in.range = kNamespace;
-    cluster.Input(leaves[0], in);
+    cluster.clients().Raise({"job", 0}, -500, kNamespace);
     uint64_t steps = cluster.rng()() % 30;
     while (steps-- > 0) cluster.RunOne();
     cluster.KillNode(1 + cluster.rng()() % 14);
@@ -159,6 +128,88 @@ TEST_F(EventSim, EventsSurviveTheLossOfAnAgentOnTheirWay) {
     EXPECT_EQ(cluster.clients().notices().size(), 15u) << "seed " << seed;
   }
 }
+
+// Every receiver gets each event once, whichever agent is restarted at which
+// step between the call that raises the first and the end.
+class EventRestartSim : public testing::TestWithParam<uint32_t> {};
+
+TEST_P(EventRestartSim, NoneIsLostOrComesTwice) {
+  constexpr NodeId kVictims[] = {0, 1, 3};
+  for (const NodeId victim : kVictims) {
+    for (size_t step = 0;; ++step) {
+      SCOPED_TRACE("restart of " + std::to_string(victim) + " before step " +
+                   std::to_string(step));
+      Cluster cluster(7, GetParam(), step + 1, Persistence::kOn);
+      cluster.LaunchConnected(MakeJob("job", 7, 2));
+      for (Rank r = 0; r < 14; ++r) {
+        cluster.clients().WantEvents({"job", r}, {});
+      }
+      cluster.Run();
+      cluster.clients().Raise({"job", 2}, -500, kNamespace);
+      cluster.clients().Raise({"job", 6}, -501, kGlobal);
+      cluster.clients().Raise({"job", 13}, -502, kGlobal);
+      cluster.clients().Raise({"job", 6}, -503, kLocal);
+      size_t done = 0;
+      while (done < step && cluster.RunOne()) ++done;
+      const bool over = done < step;
+      cluster.RestartNode(victim);
+      cluster.RunFor(30'000 * kMs);
+      const auto count = [&](int status) {
+        return std::ranges::count(cluster.clients().notices(), status,
+                                  &Notice::status);
+      };
+      EXPECT_EQ(count(-500), 13);
+      EXPECT_EQ(count(-501), 13);
+      EXPECT_EQ(count(-502), 13);
+      EXPECT_EQ(count(-503), 1);
+      EXPECT_TRUE(cluster.errors().empty()) << cluster.errors().front();
+      if (over || HasFailure()) break;
+    }
+  }
+}
+
+TEST_P(EventRestartSim, WhoRegistersLaterIsToldWhatTheFormerAgentKnew) {
+  for (const NodeId victim : {0u, 1u, 3u}) {
+    Cluster cluster(7, GetParam(), 1, Persistence::kOn);
+    cluster.LaunchConnected(MakeJob("job", 7, 2));
+    const Rank here = 2 * victim;
+    cluster.clients().Raise({"job", 13}, -500, kGlobal);
+    cluster.clients().Raise({"job", here}, -501, kGlobal);
+    cluster.clients().Raise({"job", here}, -502, kLocal);
+    cluster.Run();
+    cluster.RestartNode(victim);
+    cluster.RunFor(10'000 * kMs);
+    cluster.clients().WantEvents({"job", here + 1}, {});
+    cluster.RunFor(10'000 * kMs);
+    EXPECT_EQ(cluster.clients().notices().size(), 3u) << "agent " << victim;
+  }
+}
+
+TEST_P(EventRestartSim, AnEndIsAnnouncedOnce) {
+  for (size_t step = 0;; ++step) {
+    SCOPED_TRACE("restart before step " + std::to_string(step));
+    Cluster cluster(7, GetParam(), step + 1, Persistence::kOn);
+    cluster.options().ignore_kills = true;
+    cluster.LaunchConnected(MakeJob("job", 7, 2));
+    for (Rank r = 0; r < 14; ++r) {
+      cluster.clients().WantEvents({"job", r}, {kErrProcAborted});
+    }
+    cluster.Run();
+    cluster.shims().Exit({"job", 5}, 11);
+    size_t done = 0;
+    while (done < step && cluster.RunOne()) ++done;
+    const bool over = done < step;
+    cluster.RestartNode(2);
+    cluster.RunFor(1'000 * kMs);
+    EXPECT_EQ(cluster.clients().notices().size(), 13u);
+    if (over || HasFailure()) break;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Radix, EventRestartSim, testing::Values(2u, 32u),
+                         [](const auto& info) {
+                           return "Radix" + std::to_string(info.param);
+                         });
 
 TEST_F(EventSim, DeathOfAProcessIsAnEventToItsJob) {
   cluster_.options().ignore_kills = true;

@@ -8,6 +8,7 @@
 
 #include "common/bytes.h"
 #include "common/ids.h"
+#include "common/recent_events.h"
 #include "server/core/step/client_id.h"
 
 namespace canopy::core {
@@ -24,6 +25,7 @@ struct ReplyClient {
 
 struct NotifyClient {
   ClientId client = 0;
+  EventId id;  // an event that the process has got already is not for it
   int status = 0;
   ProcId source;
   uint8_t range = 0;

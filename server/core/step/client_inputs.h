@@ -139,6 +139,9 @@ struct EventsUnwanted {
 struct EventRaised {
   ClientId client = 0;  // 0: raised by the agent itself
   RequestId request = 0;
+  // Tells this from all other events of the source, and is the same when it is
+  // raised again under a successor; 0: it has no such number.
+  uint64_t id = 0;
   int status = 0;
   ProcId source;
   uint8_t range = 0;

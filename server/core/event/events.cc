@@ -1,16 +1,16 @@
-#include "server/core/events.h"
+#include "server/core/event/events.h"
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 
 #include "common/codec/decoder.h"
 #include "common/codec/encoder.h"
 #include "common/status.h"
+#include "server/core/event/event_records.h"
 
 namespace canopy::core {
 namespace {
-
-constexpr size_t kSeenPerOrigin = 4096;
 
 constexpr char kAffectedProc[] = "pmix.evproc";
 constexpr char kExitCode[] = "pmix.exit.code";
@@ -45,6 +45,12 @@ bool MustNotBeKept(const Bytes& info) {
   return false;
 }
 
+// Whether that process raised it itself: its library has called its handlers.
+bool RaisedBy(const ProcId& proc, const EventMessage& message) {
+  return message.request != 0 && (message.request & kAgentsEvent) == 0 &&
+         message.source == proc;
+}
+
 }  // namespace
 
 Bytes AffectedProcInfo(const ProcId& proc, const int* exit_code,
@@ -68,6 +74,11 @@ Bytes AffectedProcInfo(const ProcId& proc, const int* exit_code,
     encoder.PutBool(true);
   }
   return Bytes(encoder.Take());
+}
+
+EventId IdOf(const EventMessage& message) {
+  if (message.request != 0) return {message.source, message.request};
+  return {{"", message.origin}, message.number};
 }
 
 Events::Events(NodeId self, const Tree& tree, const JobTable& jobs)
@@ -97,7 +108,9 @@ void Events::OnWanted(const EventsWanted& in, Actions* actions) {
   wanted.all |= in.all;
   wanted.codes.insert(in.codes.begin(), in.codes.end());
   actions->push_back(ReplyClient{in.client, in.request, kSuccess, {}});
-  for (Cached& event : cache_) DeliverTo(in.client, &event, actions);
+  for (CachedEvent& event : cache_.events()) {
+    DeliverTo(in.client, &event, actions);
+  }
 }
 
 void Events::OnUnwanted(const EventsUnwanted& in) {
@@ -107,15 +120,17 @@ void Events::OnUnwanted(const EventsUnwanted& in) {
   for (const int code : in.codes) it->second.codes.erase(code);
 }
 
+// The source that a client claims is ignored, and it makes no numbers of
+// agents.
 EventMessage Events::MakeMessage(TimeNs now, const EventRaised& in) {
   // Above those of an earlier life of this agent, so that none looks old.
   last_number_ = std::max(last_number_ + 1, static_cast<uint64_t>(now));
-  IsNew(self_, last_number_);
   EventMessage message;
   message.origin = self_;
   message.number = last_number_;
+  message.request = in.client == 0 ? in.id : in.id & ~kAgentsEvent;
   message.status = in.status;
-  message.source = in.source;
+  message.source = in.client == 0 ? in.source : *jobs_.ProcOf(in.client);
   message.range = in.range;
   message.targets = in.targets;
   message.info = in.info;
@@ -123,46 +138,62 @@ EventMessage Events::MakeMessage(TimeNs now, const EventRaised& in) {
 }
 
 void Events::OnRaised(TimeNs now, const EventRaised& in, Actions* actions) {
-  const ProcId* proc = jobs_.ProcOf(in.client);
-  if (in.client != 0 && proc == nullptr) {
-    actions->push_back(ReplyClient{in.client, in.request, kErrInit, {}});
-    return;
-  }
-  const auto custom = static_cast<uint8_t>(EventRange::kCustom);
-  if (in.client != 0 && in.range == custom && in.targets.empty()) {
-    actions->push_back(ReplyClient{in.client, in.request, kErrBadParam, {}});
-    return;
-  }
-  EventMessage message = MakeMessage(now, in);
-  if (in.client != 0) message.source = *proc;  // the claimed source is ignored
-  const bool keep = !MustNotBeKept(message.info);
-  if (!StaysHere(message.range)) Flood(message, kNoNode, actions);
-  Deliver(Cached{std::move(message), in.client, {}, false}, keep, actions);
+  const int status = in.client == 0 ? kSuccess : Check(in);
+  if (status == kSuccess) Distribute(MakeMessage(now, in), in.client, actions);
   if (in.client != 0) {
-    actions->push_back(ReplyClient{in.client, in.request, kSuccess, {}});
+    actions->push_back(ReplyClient{in.client, in.request, status, {}});
   }
+}
+
+int Events::Check(const EventRaised& in) const {
+  if (jobs_.ProcOf(in.client) == nullptr) return kErrInit;
+  const auto custom = static_cast<uint8_t>(EventRange::kCustom);
+  if (in.range == custom && in.targets.empty()) return kErrBadParam;
+  return in.info.size() <= kMaxEventInfo ? kSuccess : kErrOutOfResource;
+}
+
+void Events::Distribute(EventMessage message, ClientId raised_by,
+                        Actions* actions) {
+  if (!IsNew(message)) return;
+  const bool keep = !MustNotBeKept(message.info);
+  if (raised_by != 0 && keep) Persist(message, actions);
+  if (!StaysHere(message.range)) Flood(message, kNoNode, actions);
+  Deliver({std::move(message), raised_by, {}, false}, keep, actions);
+}
+
+// Before anything else is done with it, so that none of it is done in vain.
+void Events::Persist(const EventMessage& message, Actions* actions) {
+  const std::string& nspace = message.source.nspace;
+  if (!persists_ || jobs_.Find(nspace) == nullptr) return;
+  actions->push_back(EncodeEvent(message, persisted_[nspace]++));
+}
+
+void Events::Recover(const std::string& nspace, const PersistedRecord& record,
+                     Actions* actions) {
+  std::optional<EventRecord> read = DecodeEvent(record);
+  if (!read || read->event.source.nspace != nspace) return;
+  uint64_t& count = persisted_[nspace];
+  count = std::max(count, read->count + 1);
+  last_number_ = std::max(last_number_, read->event.number);
+  if (!IsNew(read->event)) return;
+  if (!StaysHere(read->event.range)) Flood(read->event, kNoNode, actions);
+  Deliver({std::move(read->event), 0, {}, false}, true, actions);
 }
 
 void Events::OnKnownEverywhere(TimeNs now, const EventRaised& in,
                                Actions* actions) {
-  Deliver(Cached{MakeMessage(now, in), 0, {}, true}, true, actions);
+  Deliver({MakeMessage(now, in), 0, {}, true}, true, actions);
 }
 
 void Events::OnMessage(NodeId src, const EventMessage& message,
                        Actions* actions) {
-  if (StaysHere(message.range) || !IsNew(message.origin, message.number)) {
-    return;
-  }
+  if (StaysHere(message.range) || !IsNew(message)) return;
   Flood(message, src, actions);
-  Deliver(Cached{message, 0, {}, false}, !MustNotBeKept(message.info), actions);
+  Deliver({message, 0, {}, false}, !MustNotBeKept(message.info), actions);
 }
 
-bool Events::IsNew(NodeId origin, uint64_t number) {
-  std::set<uint64_t>& seen = seen_[origin];
-  if (seen.size() >= kSeenPerOrigin && number < *seen.begin()) return false;
-  if (!seen.insert(number).second) return false;
-  if (seen.size() > kSeenPerOrigin) seen.erase(seen.begin());
-  return true;
+bool Events::IsNew(const EventMessage& message) {
+  return recent_.Note(IdOf(message));
 }
 
 void Events::Flood(const EventMessage& message, NodeId except,
@@ -199,40 +230,38 @@ bool Events::MaySee(const ProcId& receiver, const EventMessage& message) const {
   }
 }
 
-void Events::DeliverTo(ClientId client, Cached* event, Actions* actions) const {
+void Events::DeliverTo(ClientId client, CachedEvent* event,
+                       Actions* actions) const {
   const auto wanted = wanted_.find(client);
   if (wanted == wanted_.end() || event->delivered.contains(client)) return;
   const EventMessage& message = event->message;
   const ProcId* proc = jobs_.ProcOf(client);
-  // A process's own handlers were called by its library.
   if (proc == nullptr || client == event->raised_by ||
-      !wanted->second.Has(message.status) || !MaySee(*proc, message)) {
+      RaisedBy(*proc, message) || !wanted->second.Has(message.status) ||
+      !MaySee(*proc, message)) {
     return;
   }
   event->delivered.insert(client);
-  actions->push_back(NotifyClient{client, message.status, message.source,
-                                  message.range, message.info});
+  actions->push_back(NotifyClient{client, IdOf(message), message.status,
+                                  message.source, message.range, message.info});
 }
 
-void Events::Deliver(Cached event, bool keep, Actions* actions) {
+void Events::Deliver(CachedEvent event, bool keep, Actions* actions) {
   for (const auto& [client, wanted] : wanted_) {
     DeliverTo(client, &event, actions);
   }
-  if (!keep) return;
-  cache_.push_back(std::move(event));
-  if (cache_.size() > kMaxCachedEvents) cache_.pop_front();
+  if (keep) cache_.Add(std::move(event));
 }
 
 void Events::OnClientGone(ClientId client) {
   wanted_.erase(client);
-  for (Cached& event : cache_) event.delivered.erase(client);
+  cache_.OnClientGone(client);
 }
 
 // Events of a job's processes are dropped with the job.
 void Events::OnJobRemoved(const std::string& nspace) {
-  std::erase_if(cache_, [&](const Cached& event) {
-    return event.message.source.nspace == nspace;
-  });
+  cache_.Drop(nspace);
+  persisted_.erase(nspace);
   std::erase_if(wanted_, [&](const auto& item) {
     return jobs_.ProcOf(item.first) == nullptr;
   });
@@ -242,18 +271,24 @@ void Events::OnTreeChanged(Actions* actions) {
   std::set<NodeId> now;
   for (const NodeId node : Neighbours()) {
     now.insert(node);
-    if (neighbours_.contains(node)) continue;
-    for (const Cached& event : cache_) {
-      if (event.stays_here || StaysHere(event.message.range) ||
-          event.message.origin == node) {
-        continue;
-      }
-      actions->push_back(SendPeer{PeerMessage{self_, node, event.message}});
-    }
+    if (!neighbours_.contains(node)) SendCached(node, true, actions);
   }
   neighbours_ = std::move(now);
 }
 
-void Events::OnNodeReturned(NodeId node) { seen_.erase(node); }
+void Events::OnNodeRestarted(NodeId node, Actions* actions) {
+  if (neighbours_.contains(node)) SendCached(node, false, actions);
+}
+
+// `has_own`: the agent still has those that began with it.
+void Events::SendCached(NodeId to, bool has_own, Actions* actions) const {
+  for (const CachedEvent& event : cache_.events()) {
+    if (event.stays_here || StaysHere(event.message.range) ||
+        (has_own && event.message.origin == to)) {
+      continue;
+    }
+    actions->push_back(SendPeer{PeerMessage{self_, to, event.message}});
+  }
+}
 
 }  // namespace canopy::core

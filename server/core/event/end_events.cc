@@ -1,4 +1,4 @@
-#include "server/core/end_events.h"
+#include "server/core/event/end_events.h"
 
 #include <sys/wait.h>
 
@@ -11,6 +11,12 @@
 
 namespace canopy::core {
 namespace {
+
+// An agent that was restarted learns again of exits that its predecessor may
+// have announced. `which`: of the events of that exit.
+uint64_t IdOfEnd(const ProcExit& exit, uint32_t which) {
+  return kAgentsEvent | uint64_t{exit.incarnation} << 16 | (which & UINT16_MAX);
+}
 
 EventRaised EndOf(const ProcId& proc, int status, EventRange range,
                   const int* exit_code) {
@@ -31,8 +37,7 @@ EndEvents::EndEvents(const JobTable& jobs, const Collectives& collectives,
 void EndEvents::OnExit(TimeNs now, const Job& job, const ProcExit& exit,
                        Actions* actions) {
   NotifyJob(now, job, exit, actions);
-  NotifyConnected(now, {job.nspace(), exit.rank},
-                  exit.restarted || !IsAbnormal(exit), actions);
+  NotifyConnected(now, {job.nspace(), exit.rank}, exit, actions);
 }
 
 void EndEvents::NotifyJob(TimeNs now, const Job& job, const ProcExit& exit,
@@ -44,25 +49,29 @@ void EndEvents::NotifyJob(TimeNs now, const Job& job, const ProcExit& exit,
     EventRaised event =
         EndOf(proc, kErrProcRestart, EventRange::kNamespace, &code);
     event.info = AffectedProcInfo(proc, &code, /*non_default=*/true);
+    event.id = IdOfEnd(exit, 0);
     return events_.OnRaised(now, event, actions);
   }
   const bool left = WIFEXITED(exit.wait_status) && code == 0;
-  events_.OnRaised(now,
-                   EndOf(proc, left ? kErrProcTermWoSync : kErrProcAborted,
-                         EventRange::kNamespace, &code),
-                   actions);
+  EventRaised event = EndOf(proc, left ? kErrProcTermWoSync : kErrProcAborted,
+                            EventRange::kNamespace, &code);
+  event.id = IdOfEnd(exit, 0);
+  events_.OnRaised(now, event, actions);
 }
 
 // It ended without a disconnect: the processes connected with it are notified.
 // Open MPI connects, never disconnects, and aborts in a handler that gets
 // everything: what has ended in order, or goes on, is for those who ask for it.
-void EndEvents::NotifyConnected(TimeNs now, const ProcId& proc, bool on_request,
-                                Actions* actions) {
+void EndEvents::NotifyConnected(TimeNs now, const ProcId& proc,
+                                const ProcExit& exit, Actions* actions) {
+  const bool on_request = exit.restarted || !IsAbnormal(exit);
+  uint32_t which = 0;
   for (std::vector<ProcId>& procs : collectives_.ConnectionsOf(proc)) {
     EventRaised event =
         EndOf(proc, kErrProcTermWoSync, EventRange::kCustom, nullptr);
     event.info = AffectedProcInfo(proc, nullptr, on_request);
     event.targets = std::move(procs);
+    event.id = IdOfEnd(exit, ++which);
     events_.OnRaised(now, event, actions);
   }
 }

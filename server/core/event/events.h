@@ -1,10 +1,10 @@
 // Events: subscriptions, visibility, and distribution to the agents of the
 // receivers.
-#ifndef CANOPY_SERVER_CORE_EVENTS_H_
-#define CANOPY_SERVER_CORE_EVENTS_H_
+#ifndef CANOPY_SERVER_CORE_EVENT_EVENTS_H_
+#define CANOPY_SERVER_CORE_EVENT_EVENTS_H_
 
+#include <cstddef>
 #include <cstdint>
-#include <deque>
 #include <map>
 #include <set>
 #include <string>
@@ -12,6 +12,8 @@
 
 #include "common/bytes.h"
 #include "common/ids.h"
+#include "common/recent_events.h"
+#include "server/core/event/event_cache.h"
 #include "server/core/job_table.h"
 #include "server/core/messages.h"
 #include "server/core/step/action.h"
@@ -33,22 +35,38 @@ enum class EventRange : uint8_t {
   kProcLocal = 7,
 };
 
-// Events cached for handlers registered later, per agent; the oldest are
-// evicted first.
-inline constexpr size_t kMaxCachedEvents = 512;
+// Bytes of infos that an event of a client may have; more are refused
+// (kErrOutOfResource), as every agent keeps them.
+inline constexpr size_t kMaxEventInfo = size_t{64} << 10;
+
+// Events by which an agent recognises one that comes again: on another way
+// through the tree, from a neighbour's cache, or raised again.
+inline constexpr size_t kRecentEvents = size_t{16} << 10;
 
 // Codes that one client may subscribe to; more are refused (kErrOutOfResource).
 inline constexpr size_t kMaxEventCodes = 65536;
 
+// EventRaised::id of an event of which an agent makes the number.
+inline constexpr uint64_t kAgentsEvent = uint64_t{1} << 63;
+
+// By which every agent and every client knows the event.
+EventId IdOf(const EventMessage& message);
+
 // An event goes to all agents once, along the edges of the tree; each delivers
-// to its own clients. Not synchronised.
+// to its own clients and keeps it for those that ask later. What clients raise
+// is persisted, and an agent that was restarted gets what its neighbours keep.
+// Its clients then get again what they have had, and tell it by its identity.
+// Not synchronised.
 class Events {
  public:
   Events(NodeId self, const Tree& tree, const JobTable& jobs);
+  // Whether there is a journal.
+  void set_persists(bool persists) { persists_ = persists; }
 
   void OnWanted(const EventsWanted& in, Actions* actions);
   void OnUnwanted(const EventsUnwanted& in);
-  // Raised by a client, or with client == 0 by this agent.
+  // Raised by a client, or with client == 0 by this agent. What is known
+  // already is answered, and nothing else.
   void OnRaised(TimeNs now, const EventRaised& in, Actions* actions);
   // Raised by each agent for itself, because each of them knows: only local
   // clients get it. The client and request of `in` are not used.
@@ -59,8 +77,11 @@ class Events {
   // Neighbours may be new: they receive the cached events.
   void OnTreeChanged(Actions* actions);
   size_t num_listeners() const { return wanted_.size(); }
-  // A new incarnation of an agent numbers its events from the beginning.
-  void OnNodeReturned(NodeId node);
+  // What its former agent knew is lost.
+  void OnNodeRestarted(NodeId node, Actions* actions);
+  // A record of a predecessor's journal.
+  void Recover(const std::string& nspace, const PersistedRecord& record,
+               Actions* actions);
 
  private:
   struct Wanted {
@@ -68,28 +89,28 @@ class Events {
     std::set<int> codes;
     bool Has(int code) const { return all || codes.contains(code); }
   };
-  struct Cached {
-    EventMessage message;
-    ClientId raised_by = 0;
-    std::set<ClientId> delivered;
-    bool stays_here = false;  // whatever its range
-  };
-
+  int Check(const EventRaised& in) const;
+  void Distribute(EventMessage message, ClientId raised_by, Actions* actions);
   EventMessage MakeMessage(TimeNs now, const EventRaised& in);
   bool MaySee(const ProcId& receiver, const EventMessage& message) const;
-  void DeliverTo(ClientId client, Cached* event, Actions* actions) const;
-  void Deliver(Cached event, bool keep, Actions* actions);
+  void DeliverTo(ClientId client, CachedEvent* event, Actions* actions) const;
+  void Deliver(CachedEvent event, bool keep, Actions* actions);
+  void Persist(const EventMessage& message, Actions* actions);
+  void SendCached(NodeId to, bool has_own, Actions* actions) const;
   void Flood(const EventMessage& message, NodeId except,
              Actions* actions) const;
-  bool IsNew(NodeId origin, uint64_t number);
+  bool IsNew(const EventMessage& message);
   std::vector<NodeId> Neighbours() const;
 
   const NodeId self_;
   const Tree& tree_;
   const JobTable& jobs_;
+  bool persists_ = false;
   std::map<ClientId, Wanted> wanted_;
-  std::deque<Cached> cache_;
-  std::map<NodeId, std::set<uint64_t>> seen_;
+  EventCache cache_;
+  RecentEvents recent_{kRecentEvents};
+  // Of each job, how many events of it were persisted.
+  std::map<std::string, uint64_t> persisted_;
   uint64_t last_number_ = 0;
   std::set<NodeId> neighbours_;
 };
@@ -102,4 +123,4 @@ Bytes AffectedProcInfo(const ProcId& proc, const int* exit_code,
 
 }  // namespace canopy::core
 
-#endif  // CANOPY_SERVER_CORE_EVENTS_H_
+#endif  // CANOPY_SERVER_CORE_EVENT_EVENTS_H_

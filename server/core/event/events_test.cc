@@ -1,4 +1,4 @@
-#include "server/core/events.h"
+#include "server/core/event/events.h"
 
 #include <gtest/gtest.h>
 
@@ -53,13 +53,95 @@ TEST_F(EventsTest, ForwardedOnceAndNotBack) {
   EXPECT_EQ(All<NotifyClient>(actions_).size(), 1u);
 }
 
-TEST_F(EventsTest, ANewLifeOfAnAgentCountsAnew) {
+TEST_F(EventsTest, RaisedAgainByASuccessorItIsTheSame) {
   WantAll(10);
-  events_.OnMessage(3, Message(3, 5), &actions_);
-  events_.OnNodeReturned(3);
+  EventMessage message = Message(3, 5);
+  message.request = 77;
+  events_.OnMessage(3, message, &actions_);
+  EXPECT_EQ(All<NotifyClient>(actions_)[0].id, (EventId{{"job", 1}, 77}));
   actions_.clear();
-  events_.OnMessage(3, Message(3, 5), &actions_);
+  message.number = 6;
+  events_.OnMessage(3, message, &actions_);
+  EXPECT_TRUE(actions_.empty());
+}
+
+TEST_F(EventsTest, WhatIsRaisedTwiceIsAnsweredTwice) {
+  EventRaised in;
+  in.client = 10;
+  in.request = in.id = 8;
+  in.range = static_cast<uint8_t>(EventRange::kGlobal);
+  events_.OnRaised(1, in, &actions_);
+  EXPECT_FALSE(Sent<EventMessage>(actions_).empty());
+  actions_.clear();
+  events_.OnRaised(2, in, &actions_);
+  ASSERT_EQ(actions_.size(), 1u);
+  EXPECT_EQ(All<ReplyClient>(actions_)[0].status, kSuccess);
+}
+
+TEST_F(EventsTest, AProcessDoesNotGetItsOwnFromANeighbour) {
+  WantAll(10);
+  EventMessage message = Message(1, 5);
+  message.source = {"job", 0};
+  message.request = 77;
+  events_.OnMessage(3, message, &actions_);
+  EXPECT_TRUE(All<NotifyClient>(actions_).empty());
+  message.request = kAgentsEvent | 77;
+  events_.OnMessage(3, message, &actions_);
   EXPECT_EQ(All<NotifyClient>(actions_).size(), 1u);
+}
+
+TEST_F(EventsTest, AClientMakesNoNumbersOfAgents) {
+  EventRaised in;
+  in.client = 10;
+  in.id = kAgentsEvent | 5;
+  in.range = static_cast<uint8_t>(EventRange::kGlobal);
+  events_.OnRaised(1, in, &actions_);
+  EXPECT_EQ(Sent<EventMessage>(actions_)[0].second.request, 5u);
+}
+
+TEST_F(EventsTest, TooMuchToKeepIsRefused) {
+  EventRaised in;
+  in.client = 10;
+  in.range = static_cast<uint8_t>(EventRange::kGlobal);
+  in.info = Bytes(std::string(kMaxEventInfo + 1, 'x'));
+  events_.OnRaised(1, in, &actions_);
+  ASSERT_EQ(actions_.size(), 1u);
+  EXPECT_EQ(All<ReplyClient>(actions_)[0].status, kErrOutOfResource);
+}
+
+TEST_F(EventsTest, ARestartedNeighbourGetsWhatIsKept) {
+  EventMessage own = Message(3, 5);
+  events_.OnMessage(3, own, &actions_);
+  events_.OnMessage(0, Message(6, 5), &actions_);
+  actions_.clear();
+  events_.OnNodeRestarted(3, &actions_);
+  EXPECT_EQ(Sent<EventMessage>(actions_).size(), 2u);
+  actions_.clear();
+  events_.OnNodeRestarted(6, &actions_);
+  EXPECT_TRUE(actions_.empty());
+}
+
+TEST_F(EventsTest, WhatAClientRaisesIsInTheJournal) {
+  events_.set_persists(true);
+  EventRaised in;
+  in.client = 10;
+  in.request = in.id = 8;
+  in.status = -500;
+  in.range = static_cast<uint8_t>(EventRange::kLocal);
+  events_.OnRaised(1, in, &actions_);
+  const auto records = All<PersistRecord>(actions_);
+  ASSERT_EQ(records.size(), 1u);
+  EXPECT_EQ(records[0].nspace, "job");
+
+  jobs_.Connect(11, {"job", 0});
+  Events successor(1, tree_, jobs_);
+  actions_.clear();
+  successor.Recover("job", {records[0].key, records[0].value}, &actions_);
+  // As it stays on its node.
+  EXPECT_TRUE(actions_.empty());
+  in.client = 11;
+  successor.OnRaised(2, in, &actions_);
+  EXPECT_EQ(actions_.size(), 1u);
 }
 
 TEST_F(EventsTest, NumbersGrowWithTime) {

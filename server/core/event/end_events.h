@@ -1,10 +1,10 @@
 // Reports the ends of processes to others, as events.
-#ifndef CANOPY_SERVER_CORE_END_EVENTS_H_
-#define CANOPY_SERVER_CORE_END_EVENTS_H_
+#ifndef CANOPY_SERVER_CORE_EVENT_END_EVENTS_H_
+#define CANOPY_SERVER_CORE_EVENT_END_EVENTS_H_
 
 #include "common/ids.h"
 #include "server/core/collective/collective.h"
-#include "server/core/events.h"
+#include "server/core/event/events.h"
 #include "server/core/job_table.h"
 #include "server/core/messages.h"
 #include "server/core/step/action.h"
@@ -28,7 +28,7 @@ class EndEvents {
  private:
   void NotifyJob(TimeNs now, const Job& job, const ProcExit& exit,
                  Actions* actions);
-  void NotifyConnected(TimeNs now, const ProcId& proc, bool on_request,
+  void NotifyConnected(TimeNs now, const ProcId& proc, const ProcExit& exit,
                        Actions* actions);
 
   const JobTable& jobs_;
@@ -38,4 +38,4 @@ class EndEvents {
 
 }  // namespace canopy::core
 
-#endif  // CANOPY_SERVER_CORE_END_EVENTS_H_
+#endif  // CANOPY_SERVER_CORE_EVENT_END_EVENTS_H_

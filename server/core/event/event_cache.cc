@@ -1,0 +1,39 @@
+#include "server/core/event/event_cache.h"
+
+#include <utility>
+
+namespace canopy::core {
+namespace {
+
+size_t BytesOf(const CachedEvent& event) {
+  size_t bytes = sizeof event + event.message.info.size();
+  for (const ProcId& target : event.message.targets) {
+    bytes += sizeof target + target.nspace.size();
+  }
+  return bytes;
+}
+
+}  // namespace
+
+void EventCache::Add(CachedEvent event) {
+  bytes_ += BytesOf(event);
+  events_.push_back(std::move(event));
+  while (events_.size() > kMaxCachedEvents || bytes_ > kMaxCachedEventBytes) {
+    bytes_ -= BytesOf(events_.front());
+    events_.pop_front();
+  }
+}
+
+void EventCache::OnClientGone(ClientId client) {
+  for (CachedEvent& event : events_) event.delivered.erase(client);
+}
+
+void EventCache::Drop(const std::string& nspace) {
+  std::erase_if(events_, [&](const CachedEvent& event) {
+    if (event.message.source.nspace != nspace) return false;
+    bytes_ -= BytesOf(event);
+    return true;
+  });
+}
+
+}  // namespace canopy::core

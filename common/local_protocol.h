@@ -49,7 +49,10 @@ enum class FrameType : uint16_t {
   kReattach = 12,   //   W: Uint n, n x (Uint op, Uint m, m x Proc, Uint ended):
                     //   how many collectives of each kind and set it has seen
                     //   the end of, under a former agent of this node. First
-                    //   after the welcome, from version 3 on; no answer
+                    //   after the welcome, from version 3 on; no answer.
+                    //   With groups, from version 6 on: then Uint n,
+                    //   n x (Uint op, String name, Uint m, m x Proc,
+                    //   Uint ended)
   kCommitted = 13,  //  empty: the commit mailbox holds something that the agent
                     //  has asked for; no answer
   // From version 6 on; an older agent answers them with kErrNotSupported. A
@@ -63,6 +66,14 @@ enum class FrameType : uint16_t {
                     //   that the caller has published
   kSpawn = 17,      // * W: String C: SIZE n, n INFO of the job, SIZE m, m APP.
                     //   The reply's payload is the new namespace (text)
+  kGroup = 18,      // * W: Uint op (4 construct, 5 destruct), String name,
+                    //   Uint n, n x Proc, Uint timeout_ms, String C:infos.
+                    //   The reply's payload, of a construct: C:infos, the
+                    //   results
+  kGroupCall = 19,  // * W: Uint call (1 invite, 2 join, 3 leave), String name,
+                    //   Uint n, n x Proc (invite: whom; join: the inviter),
+                    //   Bool accepts, Uint timeout_ms, String C:infos. The
+                    //   reply's payload as that of kGroup
   // Agent to client.
   kReply = 64,     // W: Int status, String payload. The reply to kHello
                    //    carries: Proc own id, Proc server id, Uint segment

@@ -64,8 +64,11 @@ void AgentConnection::OnHandover(std::string_view payload) {
 
 void AgentConnection::OnAnswered(FrameType type, std::string_view request,
                                  int status) {
-  if (type != FrameType::kCollective) return;
-  parts_.fences.counts().Add(request, status);
+  if (type == FrameType::kCollective) {
+    parts_.fences.counts().Add(request, status);
+  } else if (type == FrameType::kGroup) {
+    parts_.fences.counts().AddGroup(request, status);
+  }
 }
 
 void AgentConnection::OnLost() {

@@ -37,9 +37,21 @@ Key Read(std::string_view request, const std::string& own_nspace) {
 }  // namespace
 
 void CollectiveCounts::Add(std::string_view request, int status) {
+  const MutexLock lock(mu_);
+  Count(request, false, status, &ended_);
+}
+
+void CollectiveCounts::AddGroup(std::string_view request, int status) {
+  const MutexLock lock(mu_);
+  Count(request, true, status, &groups_);
+}
+
+void CollectiveCounts::Count(std::string_view request, bool is_group,
+                             int status, Counts* counts) {
   if (IsRefusal(status) || status == kErrLostConnection) return;
   WireReader in(request);
   in.Uint();
+  if (is_group) in.String();
   const size_t n = in.Count(2);
   for (size_t i = 0; i < n; ++i) {
     in.String();
@@ -48,12 +60,11 @@ void CollectiveCounts::Add(std::string_view request, int status) {
   if (!in.ok()) return;
   const std::string_view set =
       request.substr(0, request.size() - in.rest().size());
-  const MutexLock lock(mu_);
-  const auto it = ended_.find(set);
-  if (it != ended_.end()) {
+  const auto it = counts->find(set);
+  if (it != counts->end()) {
     ++it->second;
   } else {
-    ended_.emplace(set, 1);
+    counts->emplace(set, 1);
   }
 }
 
@@ -74,6 +85,14 @@ std::string CollectiveCounts::Encode(const std::string& own_nspace) const {
     out.Uint(key.first);
     out.Uint(key.second.size());
     for (const ProcId& proc : key.second) out.Proc(proc);
+    out.Uint(ended);
+  }
+  // Agents that know no groups know nothing of what would follow.
+  const MutexLock lock(mu_);
+  if (groups_.empty()) return out.Take();
+  out.Uint(groups_.size());
+  for (const auto& [series, ended] : groups_) {
+    out.Raw(series);
     out.Uint(ended);
   }
   return out.Take();

@@ -21,14 +21,23 @@ class CollectiveCounts {
   // A request (the payload of kCollective) was answered. A refusal counts for
   // nothing.
   void Add(std::string_view request, int status);
+  // The same of the payload of kGroup.
+  void AddGroup(std::string_view request, int status);
   // Payload of kReattach; empty when there was none.
   std::string Encode(const std::string& own_nspace) const;
 
  private:
   std::atomic<uint64_t> whole_{0};
+  // By the beginning of the request, which identifies the series as the caller
+  // named it.
+  using Counts = std::map<std::string, uint64_t, std::less<>>;
+
+  void Count(std::string_view request, bool is_group, int status,
+             Counts* counts) CANOPY_REQUIRES(mu_);
+
   mutable Mutex mu_;
-  // By the beginning of the request: operation and participants as named.
-  std::map<std::string, uint64_t, std::less<>> ended_ CANOPY_GUARDED_BY(mu_);
+  Counts ended_ CANOPY_GUARDED_BY(mu_);
+  Counts groups_ CANOPY_GUARDED_BY(mu_);
 };
 
 }  // namespace canopy::client

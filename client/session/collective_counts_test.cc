@@ -60,5 +60,29 @@ TEST(CollectiveCountsTest, OneSetHasOneNumberHoweverItIsNamed) {
   EXPECT_EQ(Text(counts.Encode("job")), "1:job.0,job.1,=2;1:" + all + "=3;");
 }
 
+// Agents that know no groups get nothing of them when there were none.
+TEST(CollectiveCountsTest, GroupsFollowWithTheirNames) {
+  WireWriter request;
+  request.Uint(4);
+  request.String("g");
+  request.Uint(1);
+  request.Proc({"job", 3});
+  const std::string series = request.str();
+  request.Uint(0);
+  request.String("");
+  CollectiveCounts counts;
+  const std::string none = counts.Encode("job");
+  counts.AddGroup(request.str(), kErrNotFound);
+  EXPECT_EQ(counts.Encode("job"), none);
+  counts.AddGroup(request.str(), kSuccess);
+  counts.AddGroup(request.str(), kErrPartialSuccess);
+  WireWriter want;
+  want.Raw(none);
+  want.Uint(1);
+  want.Raw(series);
+  want.Uint(2);
+  EXPECT_EQ(counts.Encode("job"), want.str());
+}
+
 }  // namespace
 }  // namespace canopy::client

@@ -12,6 +12,7 @@
 #include "client/session/bootstrap.h"
 #include "client/session/commits.h"
 #include "client/session/job_fences.h"
+#include "client/session/known_groups.h"
 #include "client/session/lookup.h"
 #include "client/session/namespaces.h"
 #include "client/session/pointer_cache.h"
@@ -45,6 +46,7 @@ class Session final : public SourcePlaces {
   Subscriptions& subscriptions() { return subscriptions_; }
   JobFences& fences() { return fences_; }
   Commits& commits() { return commits_; }
+  KnownGroups& groups() { return groups_; }
 
   AgentConnection& agent() { return agent_; }
   const AgentConnection& agent() const { return agent_; }
@@ -66,6 +68,7 @@ class Session final : public SourcePlaces {
   Progress progress_;
   EventEngine events_;
   JobFences fences_;
+  KnownGroups groups_;
   // After the barrier, whose counter the mailbox refers to.
   Commits commits_;
   // Last: its channel calls the other parts as long as it exists.

@@ -10,6 +10,7 @@
 #include "server/core/collective/collective.h"
 #include "server/core/event/end_events.h"
 #include "server/core/event/events.h"
+#include "server/core/event/group_events.h"
 #include "server/core/job/engine.h"
 #include "server/core/job/maps.h"
 #include "server/core/job/text.h"
@@ -101,6 +102,22 @@ struct AgentCore::State {
   }
 
   void On(const CollectiveArrived& in) { collectives.OnArrived(now, in, &out); }
+
+  void On(const GroupCallArrived& in) {
+    const ProcId* proc = jobs.ProcOf(in.client);
+    if (proc == nullptr) return Reply(in.client, in.request, kErrInit);
+    if (in.call != GroupCallArrived::Call::kLeave) {
+      return Reply(in.client, in.request, kErrNotSupported);
+    }
+    const Group* group = collectives.groups().FindOf(in.name, *proc);
+    if (group == nullptr) return Reply(in.client, in.request, kErrNotFound);
+    // Of a single member, the group ends with it.
+    const EventRaised left = MemberLeft(*group, *proc, jobs);
+    collectives.OnLeft(now, *proc, in.name, &out);
+    if (!left.targets.empty()) events.OnRaised(now, left, &out);
+    Reply(in.client, in.request, kSuccess);
+  }
+
   void On(const GetArrived& in) { gets.OnGet(now, in, &out); }
   void On(const PublishArrived& in) { publishing.OnPublish(now, in, &out); }
   void On(const LookupArrived& in) { publishing.OnLookup(now, in, &out); }
@@ -220,7 +237,14 @@ struct AgentCore::State {
   }
 
   void OnBody(const PeerMessage& message, const EventMessage& body) {
-    events.OnMessage(message.src, body, &out);
+    if (!events.OnMessage(message.src, body, &out)) return;
+    const std::string group = GroupLeft(body);
+    const Job* job = jobs.Find(body.source.nspace);
+    // What a local process leaves is known from itself.
+    if (group.empty() || job == nullptr || job->is_local(body.source.rank)) {
+      return;
+    }
+    collectives.OnLeft(now, body.source, group, &out);
   }
 
   void OnBody(const PeerMessage&, const AbortMessage& body) {
@@ -280,6 +304,8 @@ struct AgentCore::State {
     spawns.SendAgain(&out);
     if (in.up) engine.SendSyncComplete(in.node, &out);
   }
+
+  void On(const NodeIsOld& in) { collectives.OnNodeIsOld(in.node, in.old); }
 
   void On(const NodeRestarted& in) {
     if (in.node == self || !tree.alive(in.node)) return;
@@ -429,6 +455,10 @@ struct AgentCore::State {
   // more.
   void PropagateChanges() {
     for (;;) {
+      for (const Groups::Key& key : collectives.TakeIncomplete()) {
+        const Group* group = collectives.groups().Find(key.first, key.second);
+        if (group != nullptr) ends.OnIncomplete(now, *group, &out);
+      }
       const JobChanges changes = jobs.TakeChanges();
       const std::vector<DataChange> data = modex.TakeChanged();
       std::vector<std::string> wanted = collectives.TakeWanted();
@@ -585,6 +615,7 @@ ResourceCounts AgentCore::Count() const {
   counts.clients = state.jobs.num_clients();
   counts.collectives = state.collectives.num_series();
   counts.connections = state.collectives.num_connections();
+  counts.groups = state.collectives.groups().size();
   counts.deadlines = state.collectives.num_deadlines();
   counts.gets = state.gets.num_held();
   counts.fetches = state.gets.num_fetches();

@@ -39,6 +39,7 @@ struct ResourceCounts {
   size_t clients = 0;      // connected processes and tools
   size_t collectives = 0;  // collective series
   size_t connections = 0;  // connected participant lists
+  size_t groups = 0;       // process groups with members here
   size_t deadlines = 0;    // of collectives
   size_t gets = 0;         // held for clients and other agents
   size_t fetches = 0;      // direct modex under way

@@ -21,20 +21,30 @@ enum class CollectiveOp : uint8_t {
   kGroupDestruct = 5,
 };
 
+// Operations on process groups, which have names.
+constexpr bool IsGroupOp(CollectiveOp op) {
+  return op == CollectiveOp::kGroupConstruct ||
+         op == CollectiveOp::kGroupDestruct;
+}
+
 // Identity of one collective: the operation, the participants as the callers
-// named them (sorted, without duplicates; a wildcard stays a wildcard) and how
-// many collectives on that very set came before. Every agent computes the same
-// identity without asking anyone.
+// named them (sorted, without duplicates; a wildcard stays a wildcard), the
+// group's name, and how many such collectives came before. Every agent computes
+// the same identity without asking anyone. In the identity of a group's
+// operations a job that takes part as a whole is a wildcard, however the
+// callers named it.
 struct CollectiveId {
   CollectiveOp op = CollectiveOp::kFence;
   std::vector<ProcId> participants;
   uint64_t sequence = 0;
+  std::string name = {};  // of the group; else empty
 
   auto operator<=>(const CollectiveId&) const = default;
 };
 
 // What one node's participants bring to a collective. `data` is a codec-form
 // sequence that only the final receivers parse: see server/core/modex/modex.h.
+// Of a group's operations it is a GroupRecord (collective/group_record.h).
 struct NodeContribution {
   NodeId node = kNoNode;
   Bytes data;  // empty without PMIX_COLLECT_DATA
@@ -52,6 +62,9 @@ struct CollectiveUp {
   int status = 0;
   std::vector<NodeContribution> contributions;
   std::vector<ProcId> missing;
+  // With kAlreadyReleased: the result that the sender has, as in
+  // CollectiveDown.
+  Bytes result = {};
 };
 
 // The release, from the top of the collective's tree downwards.
@@ -60,6 +73,9 @@ struct CollectiveDown {
   int status = 0;
   std::vector<NodeContribution> contributions;
   std::vector<ProcId> missing;
+  // Of a group's operation that succeeded, in place of the contributions: the
+  // GroupRecord that the top made of them.
+  Bytes result = {};
 };
 
 // Direct modex: ask the owner's agent for what a process has committed.

@@ -77,7 +77,7 @@ Result<core::Input> ParseCollective(core::ClientId client, uint64_t tag,
   input.request = tag;
   const uint64_t op = r.Uint();
   if (op < static_cast<uint64_t>(core::CollectiveOp::kFence) ||
-      op > static_cast<uint64_t>(core::CollectiveOp::kGroupDestruct)) {
+      op > static_cast<uint64_t>(core::CollectiveOp::kDisconnect)) {
     return Malformed("collective");
   }
   input.op = static_cast<core::CollectiveOp>(op);
@@ -89,22 +89,78 @@ Result<core::Input> ParseCollective(core::ClientId client, uint64_t tag,
   return core::Input(std::move(input));
 }
 
-Result<core::Input> ParseResume(core::ClientId client, WireReader& r) {
-  core::ClientReattached input{client, {}};
+core::CollectiveOp ReadGroupOp(WireReader& r) {
+  const auto op = static_cast<core::CollectiveOp>(r.Uint());
+  if (!core::IsGroupOp(op)) r.Fail();
+  return op;
+}
+
+std::string ReadGroupName(WireReader& r) {
+  std::string name = ReadText(r, kMaxNspaceLen);
+  if (name.empty()) r.Fail();
+  return name;
+}
+
+Result<core::Input> ParseGroup(core::ClientId client, uint64_t tag,
+                               WireReader& r) {
+  core::CollectiveArrived input;
+  input.client = client;
+  input.request = tag;
+  input.op = ReadGroupOp(r);
+  input.name = ReadGroupName(r);
+  input.participants = ReadProcs(r);
+  input.timeout_ms = r.Uint32();
+  input.info = ReadPayload(r);
+  if (!r.done()) return Malformed("operation on a group");
+  return core::Input(std::move(input));
+}
+
+Result<core::Input> ParseGroupCall(core::ClientId client, uint64_t tag,
+                                   WireReader& r) {
+  using Call = core::GroupCallArrived::Call;
+  core::GroupCallArrived input;
+  input.client = client;
+  input.request = tag;
+  const uint64_t call = r.Uint();
+  if (call < static_cast<uint64_t>(Call::kInvite) ||
+      call > static_cast<uint64_t>(Call::kLeave)) {
+    r.Fail();
+  }
+  input.call = static_cast<Call>(call);
+  input.name = ReadGroupName(r);
+  input.procs = ReadProcs(r);
+  input.accepts = r.Bool();
+  input.timeout_ms = r.Uint32();
+  input.info = ReadPayload(r);
+  if (!r.done() || tag == 0) return Malformed("call about a group");
+  return core::Input(std::move(input));
+}
+
+void ReadCounts(WireReader& r, bool of_groups, core::ClientReattached* input) {
   const size_t n = r.Count(3);
   if (n > kMaxCodes) r.Fail();
   for (size_t i = 0; i < n && r.ok(); ++i) {
     core::CollectiveCount count;
-    const uint64_t op = r.Uint();
-    if (op < static_cast<uint64_t>(core::CollectiveOp::kFence) ||
-        op > static_cast<uint64_t>(core::CollectiveOp::kGroupDestruct)) {
-      r.Fail();
+    if (of_groups) {
+      count.op = ReadGroupOp(r);
+      count.name = ReadGroupName(r);
+    } else {
+      count.op = static_cast<core::CollectiveOp>(r.Uint());
+      if (count.op < core::CollectiveOp::kFence ||
+          count.op > core::CollectiveOp::kDisconnect) {
+        r.Fail();
+      }
     }
-    count.op = static_cast<core::CollectiveOp>(op);
     count.participants = ReadProcs(r);
     count.ended = r.Uint();
-    input.counts.push_back(std::move(count));
+    input->counts.push_back(std::move(count));
   }
+}
+
+Result<core::Input> ParseResume(core::ClientId client, WireReader& r) {
+  core::ClientReattached input{client, {}};
+  ReadCounts(r, false, &input);
+  if (r.ok() && !r.rest().empty()) ReadCounts(r, true, &input);
   if (!r.done()) return Malformed("resumption");
   return core::Input(std::move(input));
 }
@@ -292,6 +348,10 @@ Result<core::Input> ParseRequest(core::ClientId client, const ProcId& self,
       return ParseCommit(client, header.tag, payload);
     case FrameType::kCollective:
       return ParseCollective(client, header.tag, r);
+    case FrameType::kGroup:
+      return ParseGroup(client, header.tag, r);
+    case FrameType::kGroupCall:
+      return ParseGroupCall(client, header.tag, r);
     case FrameType::kGet:
       return ParseGet(client, header.tag, r);
     case FrameType::kAbort:

@@ -64,6 +64,29 @@ std::string CollectiveFrame() {
   return Frame(FrameType::kCollective, std::move(w));
 }
 
+std::string GroupFrame() {
+  WireWriter w;
+  w.Uint(4);
+  w.String("group");
+  w.Uint(1);
+  w.Proc({"job", kRankWildcard});
+  w.Uint(1000);
+  w.String(Infos());
+  return Frame(FrameType::kGroup, std::move(w));
+}
+
+std::string GroupCallFrame() {
+  WireWriter w;
+  w.Uint(2);
+  w.String("group");
+  w.Uint(1);
+  w.Proc({"job", 1});
+  w.Bool(true);
+  w.Uint(1000);
+  w.String(Infos());
+  return Frame(FrameType::kGroupCall, std::move(w));
+}
+
 std::string GetFrame() {
   WireWriter w;
   w.Proc({"job", 2});
@@ -128,6 +151,8 @@ std::vector<std::string> Frames() {
   return {HelloFrame(),
           CommitFrame(),
           CollectiveFrame(),
+          GroupFrame(),
+          GroupCallFrame(),
           GetFrame(),
           AbortFrame(),
           std::string(1, static_cast<char>(FrameType::kFinalize)),

@@ -53,6 +53,29 @@ WireWriter Commit() {
   return w;
 }
 
+WireWriter Group(const std::string& name) {
+  WireWriter w;
+  w.Uint(4);
+  w.String(name);
+  w.Uint(1);
+  w.Proc({"job", kRankWildcard});
+  w.Uint(500);
+  w.String("infos");
+  return w;
+}
+
+WireWriter GroupCall() {
+  WireWriter w;
+  w.Uint(2);
+  w.String("g");
+  w.Uint(1);
+  w.Proc({"job", 1});
+  w.Bool(true);
+  w.Uint(500);
+  w.String("infos");
+  return w;
+}
+
 WireWriter Collective() {
   WireWriter w;
   w.Uint(1);
@@ -180,6 +203,48 @@ TEST(FramesTest, Requests) {
   EXPECT_EQ(Parse(static_cast<FrameType>(40), "").code(), kErrNotSupported);
 }
 
+TEST(FramesTest, Groups) {
+  const auto group =
+      Parsed<core::CollectiveArrived>(FrameType::kGroup, Group("g"));
+  EXPECT_EQ(group.client, 77u);
+  EXPECT_EQ(group.op, core::CollectiveOp::kGroupConstruct);
+  EXPECT_EQ(group.name, "g");
+  EXPECT_EQ(group.participants, (std::vector<ProcId>{{"job", kRankWildcard}}));
+  EXPECT_EQ(group.timeout_ms, 500u);
+  EXPECT_EQ(group.info.view(), "infos");
+  EXPECT_FALSE(Parse(FrameType::kGroup, Group("").str()).ok());
+  EXPECT_FALSE(
+      Parse(FrameType::kGroup, Group(std::string(256, 'x')).str()).ok());
+  const auto call =
+      Parsed<core::GroupCallArrived>(FrameType::kGroupCall, GroupCall());
+  EXPECT_EQ(call.call, core::GroupCallArrived::Call::kJoin);
+  EXPECT_EQ(call.name, "g");
+  EXPECT_EQ(call.procs, (std::vector<ProcId>{{"job", 1}}));
+  EXPECT_TRUE(call.accepts);
+}
+
+// Behind the counts of the others, and from a process that had some.
+TEST(FramesTest, CountsOfGroups) {
+  WireWriter w;
+  w.Uint(0);
+  EXPECT_TRUE(
+      Parsed<core::ClientReattached>(FrameType::kReattach, w).counts.empty());
+  w.Uint(1);
+  w.Uint(5);
+  w.String("g");
+  w.Uint(1);
+  w.Proc({"job", 1});
+  w.Uint(7);
+  const auto reattached =
+      Parsed<core::ClientReattached>(FrameType::kReattach, w);
+  ASSERT_EQ(reattached.counts.size(), 1u);
+  EXPECT_EQ(reattached.counts[0].op, core::CollectiveOp::kGroupDestruct);
+  EXPECT_EQ(reattached.counts[0].name, "g");
+  EXPECT_EQ(reattached.counts[0].ended, 7u);
+  w.Uint(0);
+  EXPECT_FALSE(Parse(FrameType::kReattach, w.str()).ok());
+}
+
 TEST(FramesTest, PublishedDataAndSpawn) {
   const auto publish =
       Parsed<core::PublishArrived>(FrameType::kPublish, Opaque());
@@ -282,6 +347,8 @@ TEST(FramesTest, TruncatedAndDamagedRequestsDoNoHarm) {
   const std::vector<std::pair<FrameType, std::string>> good = {
       {FrameType::kCommit, Commit().str()},
       {FrameType::kCollective, Collective().str()},
+      {FrameType::kGroup, Group("g").str()},
+      {FrameType::kGroupCall, GroupCall().str()},
       {FrameType::kGet, Get().str()},
       {FrameType::kAbort, Abort().str()},
       {FrameType::kEventsWanted, Wanted().str()},

@@ -29,9 +29,10 @@ std::optional<ConnectionLogState::Collective> DecodeSeries(
     std::string_view bytes) {
   WireReader in(bytes);
   ConnectionLogState::Collective out;
-  out.first = static_cast<core::CollectiveOp>(in.Uint());
-  out.second.resize(in.Count(2));
-  for (ProcId& proc : out.second) proc = in.Proc();
+  out.op = static_cast<core::CollectiveOp>(in.Uint());
+  out.participants.resize(in.Count(2));
+  for (ProcId& proc : out.participants) proc = in.Proc();
+  if (core::IsGroupOp(out.op)) out.name = in.String();
   if (!in.done()) return std::nullopt;
   return out;
 }
@@ -127,9 +128,10 @@ std::string EncodeOpening(const Opening& opening) {
 
 std::string EncodeSeries(const ConnectionLogState::Collective& collective) {
   WireWriter out;
-  out.Uint(static_cast<uint64_t>(collective.first));
-  out.Uint(collective.second.size());
-  for (const ProcId& proc : collective.second) out.Proc(proc);
+  out.Uint(static_cast<uint64_t>(collective.op));
+  out.Uint(collective.participants.size());
+  for (const ProcId& proc : collective.participants) out.Proc(proc);
+  if (core::IsGroupOp(collective.op)) out.String(collective.name);
   return out.Take();
 }
 

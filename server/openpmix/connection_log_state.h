@@ -95,7 +95,8 @@ struct ConnectionLogState {
     std::set<int> codes;
     RecentEvents notified{kRecentEvents};
   };
-  using Collective = std::pair<core::CollectiveOp, std::vector<ProcId>>;
+  // Its sequence is not used.
+  using Collective = core::CollectiveId;
   // How many collectives have ended for each process, pending answers included.
   using Counts = std::map<Rank, std::map<Collective, uint64_t>>;
 

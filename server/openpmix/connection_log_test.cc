@@ -137,7 +137,7 @@ TEST_F(LedgerTest, WhatIsOverIsLeftOut) {
   EXPECT_TRUE(c.answers.empty());
   EXPECT_TRUE(c.requests.empty());
   EXPECT_EQ((state.ended[{kRank, 1}]), kRounds);
-  EXPECT_EQ(state.series.at(1).second[0].nspace, "job");
+  EXPECT_EQ(state.series.at(1).participants[0].nspace, "job");
 }
 
 TEST_F(LedgerTest, MuchThatIsNotOverIsKeptAndWhatWasReadStays) {

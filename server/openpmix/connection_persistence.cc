@@ -141,8 +141,8 @@ uint32_t ConnectionPersistence::SeriesNumber(
     Connection& c, const core::CollectiveArrived& arrived) {
   Jobs::Job& job = *jobs_->Find(c.proc.nspace);
   const auto next = static_cast<uint32_t>(job.series.size() + 1);
-  const auto [it, is_new] =
-      job.series.try_emplace({arrived.op, arrived.participants}, next);
+  const auto [it, is_new] = job.series.try_emplace(
+      {arrived.op, arrived.participants, 0, arrived.name}, next);
   if (is_new) {
     Add(c, RecordKind::kSeries, 0, it->second, 0, EncodeSeries(it->first));
   }

@@ -41,6 +41,13 @@ uint32_t ParseVersion(std::string_view text) {
   return Version(parts[0], parts[1], parts[2]);
 }
 
+PeerTraits::GroupReply GroupReplyOf(uint32_t version) {
+  if (version < Version(4, 2, 4)) return PeerTraits::GroupReply::kContextId;
+  if (version < Version(6, 0, 0)) return PeerTraits::GroupReply::kMembers;
+  if (version < Version(6, 1, 0)) return PeerTraits::GroupReply::kFlagged;
+  return PeerTraits::GroupReply::kWithShared;
+}
+
 size_t MaxReply(uint32_t version) {
   if (version >= Version(6, 1, 0)) return size_t{32} << 20;
   if (version >= Version(4, 2, 0) || version < Version(4, 1, 0)) {
@@ -63,6 +70,7 @@ std::optional<PeerTraits> TraitsOf(std::string_view version,
   traits.max_reply_bytes = MaxReply(v);
   traits.iof_pull_has_handle = v >= Version(4, 1, 0);
   traits.group_destruct_has_procs = v >= Version(4, 2, 4);
+  traits.group_reply = GroupReplyOf(v);
   traits.asks_for_places = v >= Version(4, 2, 0);
   traits.reads_statistics = v < Version(6, 1, 0);
   return traits;

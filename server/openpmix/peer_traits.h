@@ -19,6 +19,14 @@ struct PeerTraits {
   size_t max_reply_bytes = SIZE_MAX;
   bool iof_pull_has_handle = true;       // from 4.1 on
   bool group_destruct_has_procs = true;  // from 4.2.4 on
+  // What follows the status in the answer to the construction of a group.
+  enum class GroupReply : uint8_t {
+    kContextId,   // the context id, if there is one (up to 4.2.3)
+    kMembers,     // the members first
+    kFlagged,     // the members, whether there is a context id, and it (6.0)
+    kWithShared,  // then what members share (from 6.1 on)
+  };
+  GroupReply group_reply = GroupReply::kWithShared;
   // Asks for what job info does not say of a rank's place (from 4.2 on); older
   // ones take it for absent.
   bool asks_for_places = true;

@@ -36,6 +36,12 @@ TEST(PeerTraits, VersionDecidesTheRest) {
 
   EXPECT_FALSE(Traits("4.2.3", "v41").group_destruct_has_procs);
   EXPECT_TRUE(Traits("4.2.4", "v41").group_destruct_has_procs);
+  using GroupReply = PeerTraits::GroupReply;
+  EXPECT_EQ(Traits("4.2.3", "v41").group_reply, GroupReply::kContextId);
+  EXPECT_EQ(Traits("4.2.4", "v41").group_reply, GroupReply::kMembers);
+  EXPECT_EQ(Traits("5.0.9", "v41").group_reply, GroupReply::kMembers);
+  EXPECT_EQ(Traits("6.0.1", "v51").group_reply, GroupReply::kFlagged);
+  EXPECT_EQ(Traits("6.1.0", "v61").group_reply, GroupReply::kWithShared);
 
   EXPECT_FALSE(Traits("4.1.2", "v41").asks_for_places);
   EXPECT_TRUE(Traits("4.2.2rc2", "v41").asks_for_places);

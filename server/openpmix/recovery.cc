@@ -34,7 +34,7 @@ constexpr uint64_t NumberOf(core::ClientId id) {
 // The canonical form of a series.
 ConnectionLogState::Collective Canonical(
     ConnectionLogState::Collective one_series, const std::string& own_nspace) {
-  std::vector<ProcId>& procs = one_series.second;
+  std::vector<ProcId>& procs = one_series.participants;
   for (ProcId& proc : procs) {
     if (proc.nspace.empty()) proc.nspace = own_nspace;
   }
@@ -202,7 +202,8 @@ void Recovery::ReportReattached(const Connection& c, const Counts& counts) {
   core::ClientReattached reattached{c.id, {}};
   if (const auto own = counts.find(c.proc.rank); own != counts.end()) {
     for (const auto& [one_series, ended] : own->second) {
-      reattached.counts.push_back({one_series.first, one_series.second, ended});
+      reattached.counts.push_back(
+          {one_series.op, one_series.participants, ended, one_series.name});
     }
   }
   parts_.sink->OnInput(std::move(reattached));

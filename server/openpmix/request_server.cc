@@ -10,6 +10,7 @@
 #include "common/job.h"
 #include "common/refusal.h"
 #include "pmix_common.h"
+#include "server/openpmix/group_reply.h"
 #include "server/openpmix/handshake.h"
 #include "server/openpmix/job_info.h"
 #include "server/openpmix/kvals.h"
@@ -109,8 +110,11 @@ void RequestServer::Serve(Connection& c, uint32_t tag, CoreRequest& request) {
     if (!get->refresh && ServeFromJobData(c, tag, *get)) return;
     pending.target = get->target;
     pending.key = get->key;
-  } else if (const auto* arrived =
+  } else if (auto* arrived =
                  std::get_if<core::CollectiveArrived>(&request.input)) {
+    if (arrived->op == core::CollectiveOp::kGroupDestruct) {
+      NameParticipants(c, arrived);
+    }
     pending.nspaces = OtherNspaces(arrived->participants, c.proc.nspace);
     c.readahead.OnFence();
   }
@@ -124,6 +128,29 @@ void RequestServer::Serve(Connection& c, uint32_t tag, CoreRequest& request) {
     parts_.persistence->AddRequest(c, tag, request.input, nullptr);
   }
   parts_.sink->OnInput(std::move(request.input));
+}
+
+// As in the last construction of that group in which the process took part: a
+// successor counts by them. The core finds the group without them too.
+void RequestServer::NameParticipants(const Connection& c,
+                                     core::CollectiveArrived* arrived) {
+  const Jobs::Job* job = parts_.jobs->Find(c.proc.nspace);
+  if (job == nullptr) return;
+  uint32_t last = 0;
+  for (const auto& [series, number] : job->series) {
+    if (series.op != core::CollectiveOp::kGroupConstruct ||
+        series.name != arrived->name || number < last) {
+      continue;
+    }
+    const bool takes_part =
+        std::ranges::any_of(series.participants, [&](const ProcId& proc) {
+          return (proc.nspace.empty() || proc.nspace == c.proc.nspace) &&
+                 (proc.rank == kRankWildcard || proc.rank == c.proc.rank);
+        });
+    if (!takes_part) continue;
+    last = number;
+    arrived->participants = series.participants;
+  }
 }
 
 bool RequestServer::ServeFromJobData(Connection& c, uint32_t tag,
@@ -285,7 +312,8 @@ void RequestServer::Reply(Connection& c, const core::ReplyClient& reply) {
 void RequestServer::Answer(Connection& c, uint32_t tag,
                            const PendingRequest& request,
                            const core::ReplyClient& reply) {
-  const bool partly = request.answer == AnswerForm::kFound &&
+  const bool partly = (request.answer == AnswerForm::kFound ||
+                       request.answer == AnswerForm::kGroup) &&
                       reply.status == kErrPartialSuccess;
   if (reply.status != kSuccess && !partly) {
     return SendStatus(c, tag, reply.status);
@@ -309,6 +337,11 @@ void RequestServer::Answer(Connection& c, uint32_t tag,
       break;
     case AnswerForm::kFound:
       if (!PackFound(c.traits, reply.payload.view(), &out)) {
+        return SendStatus(c, tag, kErrPackFailure);
+      }
+      break;
+    case AnswerForm::kGroup:
+      if (!PackGroup(c.traits, reply.payload.view(), &out)) {
         return SendStatus(c, tag, kErrPackFailure);
       }
       break;

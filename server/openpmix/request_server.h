@@ -67,6 +67,7 @@ class RequestServer {
   void PackFollowing(Connection& c, const ProcId& asked, Encoder* out);
   void AnswerConnect(Connection& c, uint32_t tag,
                      const PendingRequest& request);
+  void NameParticipants(const Connection& c, core::CollectiveArrived* arrived);
   void AnswerSpawn(Connection& c, uint32_t tag, const std::string& nspace);
   void SendStatus(Connection& c, uint32_t tag, int status) {
     parts_.writer->SendStatus(c, tag, status);

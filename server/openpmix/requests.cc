@@ -126,7 +126,8 @@ Request ReadCommit(Reading& r) {
   return CoreRequest{std::move(input)};
 }
 
-Request ReadCollective(Reading& r, core::CollectiveOp op, AnswerForm answer) {
+CoreRequest ReadCollective(Reading& r, core::CollectiveOp op,
+                           AnswerForm answer) {
   core::CollectiveArrived input;
   input.client = r.requester.client;
   input.request = r.tag;
@@ -137,7 +138,7 @@ Request ReadCollective(Reading& r, core::CollectiveOp op, AnswerForm answer) {
   input.collect_data = FlagIn(infos, PMIX_COLLECT_DATA);
   input.timeout_ms = TimeoutMs(infos);
   OurForm(r.in, infos, &input.info);
-  return CoreRequest{std::move(input), answer};
+  return {std::move(input), answer};
 }
 
 Request ReadFence(Reading& r) {
@@ -152,6 +153,46 @@ Request ReadConnect(Reading& r) {
 Request ReadDisconnect(Reading& r) {
   return ReadCollective(r, core::CollectiveOp::kDisconnect,
                         AnswerForm::kStatus);
+}
+
+// Newer peers add their committed data to the infos, which the agents have.
+Request ReadGroupConstruct(Reading& r) {
+  core::CollectiveArrived input;
+  ReadText(r.in, kMaxNspaceLen, &input.name);
+  CoreRequest request = ReadCollective(r, core::CollectiveOp::kGroupConstruct,
+                                       AnswerForm::kGroup);
+  auto& read = std::get<core::CollectiveArrived>(request.input);
+  read.name = std::move(input.name);
+  return request;
+}
+
+// Of whom a group was made, its construction says: some peers name its members
+// here, others nobody.
+Request ReadGroupDestruct(Reading& r) {
+  core::CollectiveArrived input;
+  input.client = r.requester.client;
+  input.request = r.tag;
+  input.op = core::CollectiveOp::kGroupDestruct;
+  ReadText(r.in, kMaxNspaceLen, &input.name);
+  std::vector<ProcId> members;
+  if (r.requester.traits.group_destruct_has_procs) ReadProcs(r.in, &members);
+  InfoList infos;
+  r.in.UnpackCountedInfos(&infos);
+  input.timeout_ms = TimeoutMs(infos);
+  OurForm(r.in, infos, &input.info);
+  return CoreRequest{std::move(input)};
+}
+
+Request ReadGroupLeave(Reading& r) {
+  core::GroupCallArrived input;
+  input.client = r.requester.client;
+  input.request = r.tag;
+  input.call = core::GroupCallArrived::Call::kLeave;
+  ReadText(r.in, kMaxNspaceLen, &input.name);
+  InfoList infos;
+  r.in.UnpackCountedInfos(&infos);
+  OurForm(r.in, infos, &input.info);
+  return CoreRequest{std::move(input)};
 }
 
 Request ReadGet(Reading& r) {
@@ -475,11 +516,11 @@ constexpr CommandRow kCommands[] = {
     {"validate credential", nullptr, {kBytes, kInfos}},
     {"pull output", nullptr, {kProcs, kInfos, kChannels, kHandle}},
     {"push input", nullptr, {kProcs, kInfos, kBytes}},
-    {"group construct", nullptr, {kText, kProcs, kInfos}},
+    {"group construct", ReadGroupConstruct},
     {"", nullptr},
     {"", nullptr},
-    {"group leave", nullptr, {kText, kInfos}},
-    {"group destruct", nullptr, {kText, kDestructProcs, kInfos}},
+    {"group leave", ReadGroupLeave},
+    {"group destruct", ReadGroupDestruct},
     {"stop output", nullptr, {kInfos, kSize}},
     {"fabric register", nullptr, {kInfos}},
     {"fabric update", nullptr, {kSize}},

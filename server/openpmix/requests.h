@@ -29,6 +29,7 @@ enum class AnswerForm : uint8_t {
   kConnect,  // then job info of the other namespaces
   kSpawn,    // then the new namespace and its job info
   kFound,    // then what was looked up, with a partial success too
+  kGroup,    // then the results of a group's construction, the same
 };
 
 // For the core to decide; a reply with that form follows.

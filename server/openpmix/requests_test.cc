@@ -65,9 +65,9 @@ constexpr Sample kSamples[] = {
     {"validate credential", true},
     {"pull output", true},
     {"push input", true},
-    {"group construct", true},
-    {"group leave", true},
-    {"group destruct", true},
+    {"group construct", false},
+    {"group leave", false},
+    {"group destruct", false},
     {"stop output", true},
     {"fabric register", true},
     {"fabric update", true},
@@ -265,6 +265,28 @@ TEST(Requests, Collectives) {
                                     ? Unhex("00")
                                     : kOurInfos);
     }
+  }
+}
+
+TEST(Requests, Groups) {
+  for (const auto& in : CoreInputs<core::CollectiveArrived>(
+           "group construct", AnswerForm::kGroup)) {
+    EXPECT_EQ(in.op, core::CollectiveOp::kGroupConstruct);
+    EXPECT_EQ(in.name, "k");
+    EXPECT_EQ(in.participants, std::vector<ProcId>{kAll});
+    EXPECT_EQ(in.info.view(), kOurInfos);
+  }
+  for (const auto& in : CoreInputs<core::CollectiveArrived>(
+           "group destruct", AnswerForm::kStatus)) {
+    EXPECT_EQ(in.op, core::CollectiveOp::kGroupDestruct);
+    EXPECT_EQ(in.name, "k");
+    EXPECT_TRUE(in.participants.empty());
+    EXPECT_EQ(in.info.view(), kOurInfos);
+  }
+  for (const auto& in :
+       CoreInputs<core::GroupCallArrived>("group leave", AnswerForm::kStatus)) {
+    EXPECT_EQ(in.call, core::GroupCallArrived::Call::kLeave);
+    EXPECT_EQ(in.name, "k");
   }
 }
 

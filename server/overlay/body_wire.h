@@ -30,6 +30,7 @@ void Describe(V& v, Is<CollectiveId> auto& m) {
   v.Field(1, m.op);
   v.Field(2, m.participants);
   v.Field(3, m.sequence);
+  v.Bounded(4, m.name, kMaxNspaceLen);
 }
 
 template <typename V>
@@ -45,6 +46,7 @@ void Describe(V& v, M& m) {
   v.Field(2, m.status);
   v.Field(3, m.contributions);
   v.Field(4, m.missing);
+  v.Field(5, m.result);
 }
 
 template <typename V>

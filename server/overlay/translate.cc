@@ -48,13 +48,14 @@ bool KnownOp(core::CollectiveOp op) {
          op <= core::CollectiveOp::kGroupDestruct;
 }
 
+// A group has a name, and nothing else does.
+bool IsKnown(const core::CollectiveId& id) {
+  return KnownOp(id.op) && id.name.empty() != core::IsGroupOp(id.op);
+}
+
 struct Valid {
-  bool operator()(const core::CollectiveUp& m) const {
-    return KnownOp(m.id.op);
-  }
-  bool operator()(const core::CollectiveDown& m) const {
-    return KnownOp(m.id.op);
-  }
+  bool operator()(const core::CollectiveUp& m) const { return IsKnown(m.id); }
+  bool operator()(const core::CollectiveDown& m) const { return IsKnown(m.id); }
   bool operator()(const core::JobQueryReply& m) const {
     return m.verdict == core::JobVerdict::kEnded ||
            m.verdict == core::JobVerdict::kNoRecord;
@@ -140,11 +141,13 @@ bool WithoutData(core::MessageBody* body) {
   if (auto* up = std::get_if<core::CollectiveUp>(body)) {
     up->status = kErrOutOfResource;
     for (auto& c : up->contributions) c.data = Bytes();
+    up->result = Bytes();
     return true;
   }
   if (auto* down = std::get_if<core::CollectiveDown>(body)) {
     down->status = kErrOutOfResource;
     for (auto& c : down->contributions) c.data = Bytes();
+    down->result = Bytes();
     return true;
   }
   if (auto* reply = std::get_if<core::DmodexReply>(body)) {

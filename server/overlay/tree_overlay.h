@@ -8,6 +8,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -86,6 +87,7 @@ class TreeOverlay final : private LinkSet::Listener, private Router::Listener {
   void Lost(NodeId node, const std::string& reason);
   void Returned(NodeId node);
   void Restarted(NodeId node);
+  void ReportRelease(NodeId node);
   void Rejoin(const std::string& reason);
   void StartLeaveTimer(std::function<void()>* done);
   void CheckLeft();
@@ -104,6 +106,7 @@ class TreeOverlay final : private LinkSet::Listener, private Router::Listener {
   bool rejoining_ = false;  // all members are being reported lost
   bool reconcile_scheduled_ = false;
   uint32_t reported_up_ = 0;
+  std::set<NodeId> old_;  // reported as of an older release
   bool reported_ready_ = false;
   // What was last reported of each member.
   std::map<NodeId, std::string> link_errors_;

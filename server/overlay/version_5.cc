@@ -68,6 +68,15 @@ struct Encoder {
 
   std::string operator()(const OfDirectory auto&) const { return ""; }
 
+  // No core sends these: it refuses groups with participants at such an agent
+  // (core::NodeIsOld).
+  std::string operator()(const core::CollectiveUp& m) const {
+    return core::IsGroupOp(m.id.op) ? std::string() : Encode(m);
+  }
+  std::string operator()(const core::CollectiveDown& m) const {
+    return core::IsGroupOp(m.id.op) ? std::string() : Encode(m);
+  }
+
   std::string operator()(const core::JobQuery& m) const {
     return Encode(core::JobExits{m.nspace, {}});
   }
@@ -115,8 +124,7 @@ struct Encoder {
     return (*this)(exits);
   }
   std::string operator()(const core::DmodexRequest& m) const {
-    const bool known =
-        m.target.rank != kRankWildcard && !IsProcessFact(m.key);
+    const bool known = m.target.rank != kRankWildcard && !IsProcessFact(m.key);
     return known ? Encode(m) : std::string();
   }
   std::string operator()(const core::DmodexReply& m) const {
@@ -183,6 +191,9 @@ std::optional<core::MessageBody> AnswerOfVersion5(
         } else if constexpr (std::is_same_v<T, core::DmodexRequest>) {
           if (!IsProcessFact(m.key)) return std::nullopt;
           return core::DmodexReply{m.request, kErrNotFound, m.target, {}, 0};
+        } else if constexpr (std::is_same_v<T, core::CollectiveUp>) {
+          if (!core::IsGroupOp(m.id.op)) return std::nullopt;
+          return core::CollectiveDown{m.id, kErrNotSupported, {}, {}};
         } else if constexpr (std::is_same_v<T, core::AbortMessage>) {
           return AnswerTo(m);
         } else {

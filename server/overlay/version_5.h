@@ -9,8 +9,8 @@
 //   NodeLost       JobExits with a wait status of -2 for each rank
 //   JobMapRequest  DmodexRequest for rank wildcard, with a key for exists_only
 //   JobMapReply    DmodexReply for rank wildcard
-//   DmodexRequest for a process fact, Spawn..., Directory..., AbortReply,
-//   RankRestarted
+//   CollectiveUp and CollectiveDown of groups, DmodexRequest for a process
+//   fact, Spawn..., Directory..., AbortReply, RankRestarted
 //                  none: what asks for an answer gets it from its own agent
 //                  (AnswerOfVersion5)
 //

@@ -244,7 +244,7 @@ def cases(suite):
         for name in ("values", "scopes", "modex", "get_rules", "large", "fence",
                      "fence_errors", "fence_order", "threads", "events",
                      "notify", "resolve", "progress", "topology",
-                     "unsupported", "pmi1", "pmi2", "publish", "pmi1_names",
+                     "unsupported", "pmi1", "pmi2", "publish", "groups", "pmi1_names",
                      "pmi2_names", "spawn", "pmi1_spawn", "pmi2_spawn"):
             suite.job(name, place, alone=name == "large")
         suite.job("topology", place, "bound", size=2,

@@ -71,17 +71,9 @@ static void Credentials(void) {
 static void Groups(void) {
   pmix_info_t *results = NULL;
   size_t nresults = 0;
-  REFUSED(
-      PMIx_Group_construct("group", &g_job, 1, NULL, 0, &results, &nresults));
-  REFUSED(
-      PMIx_Group_construct_nb("group", &g_job, 1, NULL, 0, OnInfo, &g_called));
   REFUSED(PMIx_Group_invite("group", &g_job, 1, NULL, 0, &results, &nresults));
   REFUSED(PMIx_Group_join("group", &g_self, PMIX_GROUP_ACCEPT, NULL, 0,
                           &results, &nresults));
-  REFUSED(PMIx_Group_leave("group", NULL, 0));
-  REFUSED(PMIx_Group_leave_nb("group", NULL, 0, OnOp, &g_called));
-  REFUSED(PMIx_Group_destruct("group", NULL, 0));
-  REFUSED(PMIx_Group_destruct_nb("group", NULL, 0, OnOp, &g_called));
 }
 
 static void Fabrics(void) {

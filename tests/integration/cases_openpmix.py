@@ -15,7 +15,8 @@ from harness import ROOT, PYTHON, Failure, check
 PROGRAMS = os.path.join(ROOT, "tests", "openpmix", "programs")
 PMIX = "/usr/lib/x86_64-linux-gnu/pmix2"
 RANKS = 4
-NAMES = ("modex", "types", "api", "names", "helpers", "events", "big")
+NAMES = ("modex", "types", "api", "names", "helpers", "events", "groups",
+         "big")
 NEVER = ("--inject", "never")
 # Moves so much that an agent may get no CPU for seconds when others run too.
 ALONE = ("big",)
@@ -103,7 +104,7 @@ def forms(bench):
     for kinds in (["v3"], ["v4"], ["described"],
                   ["v3", "described", "openpmix", "ours"]):
         label = " and ".join(kinds)
-        for name in ("modex", "types", "events", "big"):
+        for name in ("modex", "types", "events", "groups", "big"):
             bench.case(f"openpmix {name}: {label}", lambda: ended(bench.run(
                 *place(2, "auto"), "-n", RANKS, choosing(bench, kinds),
                 build(bench, name), RANKS, V3_TYPES), name, kinds),
@@ -112,7 +113,7 @@ def forms(bench):
 
 def mixed(bench):
     for nodes in (1, 2, 4):
-        for name in ("modex", "types", "events", "big"):
+        for name in ("modex", "types", "events", "groups", "big"):
             kinds = ["openpmix", "ours"]
             bench.case(f"openpmix mixed {name}: {nodes} nodes", lambda: ended(
                 bench.run(*place(nodes, "auto"), "-n", RANKS,

@@ -88,6 +88,21 @@ RequestId Clients::Collective(CollectiveOp op, const ProcId& proc,
   return Arrive(proc, std::move(in));
 }
 
+RequestId Clients::Group(CollectiveOp op, const ProcId& proc,
+                         const std::string& name,
+                         std::vector<ProcId> participants, Bytes info) {
+  CollectiveArrived in;
+  in.client = IdOf(proc);
+  in.request = NewRequest();
+  in.op = op;
+  in.name = name;
+  in.participants = std::move(participants);
+  in.info = std::move(info);
+  const RequestId request = in.request;
+  Ask(proc, request, std::move(in));
+  return request;
+}
+
 RequestId Clients::Get(const ProcId& proc, GetArrived get) {
   const RequestId request = NewRequest();
   get.client = IdOf(proc);
@@ -253,7 +268,7 @@ void Clients::CountEnd(RequestId request, int status) {
   const auto& [proc, input] = it->second;
   const auto* arrived = std::get_if<CollectiveArrived>(&input);
   if (arrived != nullptr && !IsRefusal(status)) {
-    ++ended_[proc][{arrived->op, arrived->participants}];
+    ++ended_[proc][{arrived->op, arrived->participants, 0, arrived->name}];
   }
   pending_.erase(it);
 }
@@ -269,7 +284,8 @@ void Clients::Reattach(const ProcId& proc) {
   const ClientId client = Connect(proc);
   ClientReattached reattached{client, {}};
   for (const auto& [series, ended] : ended_[proc]) {
-    reattached.counts.push_back({series.first, series.second, ended});
+    reattached.counts.push_back(
+        {series.op, series.participants, ended, series.name});
   }
   Send(proc, std::move(reattached));
   if (Committed all{client, 0, commits_[proc]}; !all.data.empty()) {

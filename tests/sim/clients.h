@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "common/bytes.h"
 #include "common/ids.h"
 #include "common/recent_events.h"
 #include "server/core/messages.h"
@@ -64,6 +65,11 @@ class Clients {
   RequestId Collective(core::CollectiveOp op, const ProcId& proc,
                        std::vector<ProcId> participants,
                        uint32_t timeout_ms = 0);
+  // The construction or the end of a process group; `info` in codec form. Who
+  // plays it compares the answers: the oracle does not.
+  RequestId Group(core::CollectiveOp op, const ProcId& proc,
+                  const std::string& name, std::vector<ProcId> participants,
+                  Bytes info = {});
   RequestId Get(const ProcId& proc, core::GetArrived get);
   // One key whose value is the key; FIRST_READ with `once`, else APP.
   RequestId Publish(const ProcId& proc, const std::string& key, bool once);
@@ -104,8 +110,8 @@ class Clients {
   void Reattach(const ProcId& proc);
 
  private:
-  // Of one operation on one list of participants.
-  using Series = std::pair<core::CollectiveOp, std::vector<ProcId>>;
+  // Of one operation on one list of participants; the sequence is not used.
+  using Series = core::CollectiveId;
 
   void Send(const ProcId& proc, core::Input input);
   void Ask(const ProcId& proc, RequestId request, core::Input input);

@@ -18,6 +18,7 @@ std::string Describe(const ResourceCounts& c) {
   add("clients", c.clients);
   add("collectives", c.collectives);
   add("connections", c.connections);
+  add("groups", c.groups);
   add("deadlines", c.deadlines);
   add("gets", c.gets);
   add("fetches", c.fetches);

@@ -275,8 +275,9 @@ size_t Oracle::NumPublishers(const std::string& key) const {
 }
 
 void Oracle::OnSend(const PeerMessage& message) {
+  // Groups carry no committed data.
   if (const auto* up = std::get_if<CollectiveUp>(&message.body)) {
-    CheckContributions(up->id, up->contributions);
+    if (!IsGroupOp(up->id.op)) CheckContributions(up->id, up->contributions);
   } else if (const auto* down = std::get_if<CollectiveDown>(&message.body)) {
     CheckContributions(down->id, down->contributions);
   }

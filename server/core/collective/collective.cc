@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <map>
 #include <utility>
 #include <variant>
 
@@ -11,6 +12,8 @@
 #include "server/core/collective/collective_plan.h"
 #include "server/core/collective/collective_records.h"
 #include "server/core/collective/collective_text.h"
+#include "server/core/collective/group_directives.h"
+#include "server/core/collective/group_result.h"
 
 namespace canopy::core {
 namespace {
@@ -19,7 +22,7 @@ constexpr TimeNs kNsPerMs = 1'000'000;
 
 bool IsSupported(CollectiveOp op) {
   return op == CollectiveOp::kFence || op == CollectiveOp::kConnect ||
-         op == CollectiveOp::kDisconnect;
+         op == CollectiveOp::kDisconnect || IsGroupOp(op);
 }
 
 TimeNs DeadlineOf(TimeNs now, uint32_t timeout_ms) {
@@ -45,13 +48,15 @@ Collectives::Collectives(NodeId self, const Tree& tree, JobTable& jobs,
     : self_(self),
       tree_(tree),
       jobs_(jobs),
-      progress_({self, tree, jobs, modex, table_, connections_}) {}
+      progress_({self, tree, jobs, modex, table_, connections_, groups_}) {}
 
 // ------------------------------------------------------------- arrivals ---
 
-int Collectives::Check(const CollectiveArrived& in, const std::string& nspace,
+int Collectives::Check(const CollectiveArrived& in, const ProcId& proc,
                        CollectiveId* id) const {
+  const std::string& nspace = proc.nspace;
   if (!IsSupported(in.op)) return kErrNotSupported;
+  if (IsGroupOp(in.op)) return CheckGroup(in, proc, id);
   if (const int status = CheckDirectives(in.info); status != kSuccess) {
     return status;
   }
@@ -64,17 +69,21 @@ int Collectives::Check(const CollectiveArrived& in, const std::string& nspace,
 void Collectives::OnArrived(TimeNs now, const CollectiveArrived& in,
                             Actions* actions) {
   StepContext step{now, *actions};
+  Admit(step, in, DeadlineOf(now, in.timeout_ms));
+}
+
+void Collectives::Admit(StepContext& step, const CollectiveArrived& in,
+                        TimeNs deadline) {
   const ProcId* proc = jobs_.ProcOf(in.client);
   if (proc == nullptr) return Reply(step, in.client, in.request, kErrInit);
   CollectiveId id;
-  if (const int status = Check(in, proc->nspace, &id); status != kSuccess) {
+  if (const int status = Check(in, *proc, &id); status != kSuccess) {
     return Reply(step, in.client, in.request, status);
   }
   Series* series = table_.FindOrAddFor(proc->nspace, id);
   if (series == nullptr) {
     return Reply(step, in.client, in.request, kErrOutOfResource);
   }
-  const TimeNs deadline = DeadlineOf(now, in.timeout_ms);
   if (AnswerRecovered(step, *series, *proc, in)) return;
   if (!Resolve(step, *series)) {
     return Defer(step, *series, DeferredCollective{in, deadline});
@@ -93,9 +102,12 @@ bool Collectives::AnswerRecovered(StepContext& step, Series& series,
   if (completed == series.completed.end() && ended >= series.recovered) {
     return false;
   }
-  Reply(step, in.client, in.request,
-        completed == series.completed.end() ? kSuccess
-                                            : completed->second.status);
+  Reply(
+      step, in.client, in.request,
+      completed == series.completed.end()
+          ? AnswerOf(series.id, kSuccess, series.RecoveredResult(ended), jobs_)
+          : AnswerOf(series.id, completed->second.status,
+                     completed->second.result, jobs_));
   ++ended;
   return true;
 }
@@ -109,6 +121,10 @@ int Collectives::CheckIndex(const Series& series, const CollectiveArrived& in,
       arrivals >= series.next &&
       !connections_.Contains(series.id.participants)) {
     return kErrInvalidOperation;
+  }
+  if (IsGroupOp(series.id.op)) {
+    const int status = CheckGroupIndex(series, in, index);
+    if (status != kSuccess) return status;
   }
   if (arrivals >= series.next + kMaxPipelined) return kErrResourceBusy;
   if (arrivals == 0) return kSuccess;
@@ -148,8 +164,13 @@ void Collectives::Arrive(StepContext& step, Series& series,
   }
   const auto completed = series.completed.find(sequence);
   int status = sequence < series.recovered ? kSuccess : kErrProcAborted;
-  if (completed != series.completed.end()) status = completed->second.status;
-  Reply(step, in.client, in.request, status);
+  Bytes result = series.RecoveredResult(sequence);
+  if (completed != series.completed.end()) {
+    status = completed->second.status;
+    result = completed->second.result;
+  }
+  Reply(step, in.client, in.request,
+        AnswerOf(series.id, status, result, jobs_));
   series.PruneCompleted(jobs_);
 }
 
@@ -157,14 +178,21 @@ void Collectives::Accept(StepContext& step, Series& series,
                          const CollectiveArrived& in, uint64_t sequence,
                          int index, TimeNs deadline) {
   const bool is_new = !series.active.contains(sequence);
-  Instance& instance = series.FindOrAddInstance(step.now, sequence);
+  Instance& instance = progress_.FindOrBegin(step.now, series, sequence);
+  const ProcId& proc = series.members->local[index];
+  if (IsGroupOp(series.id.op)) TakeDirectives(in, proc, &instance);
   instance.arrived[index] = true;
   ++instance.num_arrived;
   instance.collect |= in.collect_data;
-  instance.waiters.push_back(
-      {in.client, in.request, series.members->local[index]});
+  instance.waiters.push_back({in.client, in.request, proc});
   if (deadline != kNever) {
     table_.AddDeadline(series, sequence, deadline, &instance.deadlines);
+  }
+  if (series.id.op == CollectiveOp::kGroupConstruct &&
+      groups_.FindOf(series.id.name, proc) != nullptr) {
+    CollectiveUp failure{series.id, kErrExists, {}, {}};
+    failure.id.sequence = sequence;
+    return progress_.ApplyUp(step, series, self_, failure);
   }
   if (is_new && progress_.EndIfGone(step, series, sequence)) return;
   progress_.Advance(step, series, sequence);
@@ -209,79 +237,6 @@ void Collectives::OnDown(TimeNs now, NodeId src, const CollectiveDown& down,
                  DeferredCollective{std::pair(src, down), kNever});
   }
   progress_.ApplyDown(step, series, src, down);
-}
-
-// ------------------------------------------------------------- deferred ---
-
-void Collectives::Defer(StepContext& step, Series& series,
-                        DeferredCollective one) {
-  const bool is_arrival = std::holds_alternative<CollectiveArrived>(one.what);
-  if (!is_arrival && num_deferred_ >= kMaxDeferred) {
-    return Refuse(step, series, one);
-  }
-  if (one.deadline != kNever) {
-    std::vector<DeadlineKey> unused;
-    table_.AddDeadline(series, SeriesTable::kDeferred, one.deadline, &unused);
-  }
-  ++num_deferred_;
-  series.deferred.push_back(std::move(one));
-}
-
-// The message is dropped: its collective fails as soon as it is known who takes
-// part.
-void Collectives::Refuse(StepContext& step, Series& series,
-                         const DeferredCollective& one) {
-  step.out.push_back(LogLine{
-      LogLine::Level::kError,
-      "too many collectives of jobs that are not known here; one fails"});
-  if (const auto* up =
-          std::get_if<std::pair<NodeId, CollectiveUp>>(&one.what)) {
-    series.refused.insert(up->second.id.sequence);
-  } else if (const auto* down =
-                 std::get_if<std::pair<NodeId, CollectiveDown>>(&one.what)) {
-    series.refused.insert(down->second.id.sequence);
-  }
-}
-
-void Collectives::TakeUpDeferred(StepContext& step, Series& series) {
-  std::vector<DeferredCollective> all = std::exchange(series.deferred, {});
-  num_deferred_ -= all.size();
-  for (DeferredCollective& one : all) {
-    if (const auto* in = std::get_if<CollectiveArrived>(&one.what)) {
-      Arrive(step, series, *in, one.deadline);
-    } else if (const auto* up =
-                   std::get_if<std::pair<NodeId, CollectiveUp>>(&one.what)) {
-      progress_.ApplyUp(step, series, up->first, up->second);
-    } else {
-      const auto& down = std::get<std::pair<NodeId, CollectiveDown>>(one.what);
-      progress_.ApplyDown(step, series, down.first, down.second);
-    }
-  }
-  for (const uint64_t sequence : std::exchange(series.refused, {})) {
-    CollectiveUp failure{series.id, kErrOutOfResource, {}, {}};
-    failure.id.sequence = sequence;
-    progress_.ApplyUp(step, series, self_, failure);
-  }
-}
-
-void Collectives::FailDeferred(StepContext& step, Series& series, int status) {
-  std::vector<DeferredCollective> all = std::exchange(series.deferred, {});
-  num_deferred_ -= all.size();
-  for (const DeferredCollective& one : all) {
-    if (const auto* in = std::get_if<CollectiveArrived>(&one.what)) {
-      Reply(step, in->client, in->request, status);
-    }
-  }
-}
-
-void Collectives::ExpireDeferred(StepContext& step, Series& series) {
-  num_deferred_ -=
-      std::erase_if(series.deferred, [&](const DeferredCollective& one) {
-        if (one.deadline > step.now) return false;
-        const auto& in = std::get<CollectiveArrived>(one.what);
-        Reply(step, in.client, in.request, kErrTimeout);
-        return true;
-      });
 }
 
 // --------------------------------------------------------- jobs and ranks ---
@@ -363,6 +318,7 @@ void Collectives::OnJobRemoved(const std::string& nspace, Actions* actions) {
     it = KeepRecovered(it);
   }
   connections_.DropJob(nspace);
+  groups_.DropJob(nspace);
 }
 
 void Collectives::OnClientGone(ClientId client) {
@@ -389,8 +345,9 @@ void Collectives::OnRankGone(TimeNs now, const ProcId& proc, Actions* actions) {
     if (!series.members || !series.Includes(proc)) continue;
     series.suspects.push_back(proc);
     for (const uint64_t sequence : series.ActiveSequences()) {
-      if (series.active.contains(sequence)) {
-        progress_.EndIfGone(step, series, sequence);
+      if (series.active.contains(sequence) &&
+          !progress_.EndIfGone(step, series, sequence)) {
+        progress_.Advance(step, series, sequence);
       }
     }
   }
@@ -420,8 +377,10 @@ void Collectives::ReportLost(StepContext& step, const ProcId& proc) {
     if (index < 0) continue;
     const uint64_t sequence = series.arrivals[index];
     if (series.IsOver(sequence)) continue;
-    series.FindOrAddInstance(step.now, sequence);
-    progress_.EndIfGone(step, series, sequence);
+    progress_.FindOrBegin(step.now, series, sequence);
+    if (!progress_.EndIfGone(step, series, sequence)) {
+      progress_.Advance(step, series, sequence);
+    }
   }
 }
 
@@ -445,7 +404,13 @@ void Collectives::Recover(const PersistedRecord& persisted) {
   const auto decoded = DecodeCollective(persisted);
   if (!decoded) return;
   const auto& [id, record] = *decoded;
-  connections_.Recover(id.participants, record.connected);
+  if (IsGroupOp(id.op)) {
+    CollectiveId of_record = id;
+    of_record.sequence = record.sequence;
+    groups_.Recover(of_record, record.connected, record.result);
+  } else {
+    connections_.Recover(id.participants, record.connected);
+  }
   Series& series = table_.FindOrAdd(id);
   if (record.status != kSuccess) {
     series.completed.try_emplace(
@@ -456,6 +421,7 @@ void Collectives::Recover(const PersistedRecord& persisted) {
   series.recovered = std::max(series.recovered, record.sequence + 1);
   series.next = series.recovered;
   series.recovered_data = record.collect;
+  series.recovered_result = record.result;
   series.AdvanceNext();
 }
 
@@ -468,12 +434,16 @@ void Collectives::OnReattached(TimeNs now, const ClientReattached& in,
   const Job* job = jobs_.Find(proc->nspace);
   if (job != nullptr && job->ranks[proc->rank].incarnation > 0) return;
   reattached_.insert(*proc);
+  // It may have named the participants of one group in several ways.
+  std::map<CollectiveId, uint64_t> counts;
   for (const CollectiveCount& count : in.counts) {
-    CollectiveId id{count.op, count.participants, 0};
-    if (!Canonicalise(proc->nspace, &id.participants).ok()) continue;
+    const std::optional<CollectiveId> id = IdOf(count, *proc);
+    if (id) counts[*id] += count.ended;
+  }
+  for (const auto& [id, ended] : counts) {
     Series* series = table_.FindOrAddFor(proc->nspace, id);
     if (series == nullptr) continue;
-    series->reattached[*proc] = count.ended;
+    series->reattached[*proc] = ended;
     if (!Resolve(step, *series)) continue;
     series->ApplyReattached();
     progress_.ReleaseRecovered(step, *series);

@@ -1,4 +1,5 @@
-// The one engine behind fence, connect and disconnect.
+// The one engine behind fence, connect, disconnect, and the construction and
+// destruction of process groups.
 //
 // An agent whose local participants have all arrived contributes once.
 // Contributions are aggregated up the collective's tree: each agent forwards
@@ -15,6 +16,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -22,6 +24,7 @@
 #include "common/ids.h"
 #include "server/core/collective/collective_progress.h"
 #include "server/core/collective/connections.h"
+#include "server/core/collective/groups.h"
 #include "server/core/collective/series.h"
 #include "server/core/collective/series_table.h"
 #include "server/core/job_table.h"
@@ -73,6 +76,12 @@ class Collectives {
   // A node's successor agent has none of the messages that its predecessor
   // received.
   void OnNodeRestarted(TimeNs now, NodeId node, Actions* actions);
+  // Groups with participants there are refused.
+  void OnNodeIsOld(NodeId node, bool old);
+  // A process leaves a group: it takes part in its end no more. False when it
+  // is no member.
+  bool OnLeft(TimeNs now, const ProcId& proc, const std::string& group,
+              Actions* actions);
   // Whether to emit PersistRecord for what a successor needs.
   void set_persists(bool on) { progress_.set_persists(on); }
   // The job's local processes were recovered from a predecessor.
@@ -92,9 +101,17 @@ class Collectives {
     return connections_.Of(proc);
   }
 
+  // Those with members on this node.
+  const Groups& groups() const { return groups_; }
+
   size_t num_series() const { return table_.size(); }
   size_t num_connections() const { return connections_.size(); }
   size_t num_deadlines() const { return table_.num_deadlines(); }
+  // Groups that were constructed here without some of their participants, since
+  // the last call.
+  std::vector<Groups::Key> TakeIncomplete() {
+    return progress_.TakeIncomplete();
+  }
   // Namespaces whose maps are needed, since the last call.
   std::vector<std::string> TakeWanted();
   // Adds pending operations; an empty namespace means all.
@@ -103,8 +120,18 @@ class Collectives {
 
  private:
   // Why an arrival cannot be accepted; kSuccess: it can.
-  int Check(const CollectiveArrived& in, const std::string& nspace,
+  int Check(const CollectiveArrived& in, const ProcId& proc,
             CollectiveId* id) const;
+  int CheckGroup(const CollectiveArrived& in, const ProcId& proc,
+                 CollectiveId* id) const;
+  int CheckGroupIndex(const Series& series, const CollectiveArrived& in,
+                      int index) const;
+  bool HasOldNode(const Series& series) const;
+  // As a client would have it; nothing for what names nobody, or no group.
+  std::optional<CollectiveId> IdOf(const CollectiveCount& count,
+                                   const ProcId& proc) const;
+  // An arrival, new or taken up again.
+  void Admit(StepContext& step, const CollectiveArrived& in, TimeNs deadline);
   // Answers whoever waits for what a predecessor has completed, while it is not
   // known who takes part.
   bool AnswerRecovered(StepContext& step, Series& series, const ProcId& proc,
@@ -113,6 +140,9 @@ class Collectives {
                  int index) const;
   void Arrive(StepContext& step, Series& series, const CollectiveArrived& in,
               TimeNs deadline);
+  // What a member of a group asks for, when it arrives.
+  void TakeDirectives(const CollectiveArrived& in, const ProcId& proc,
+                      Instance* instance) const;
   void Accept(StepContext& step, Series& series, const CollectiveArrived& in,
               uint64_t sequence, int index, TimeNs deadline);
   // Sets the members when all maps are present, else requests missing ones.
@@ -136,6 +166,8 @@ class Collectives {
   JobTable& jobs_;
   SeriesTable table_;
   Connections connections_;
+  Groups groups_;
+  std::set<NodeId> old_nodes_;
   CollectiveProgress progress_;
   // Processes that were connected to the predecessor, and whose counts are
   // those of their ranks: no other process preceded them.

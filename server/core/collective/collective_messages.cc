@@ -28,6 +28,10 @@ CollectiveDown Down(const Series& series, uint64_t sequence,
   CollectiveDown down{series.id, completed.status, {}, completed.missing};
   down.id.sequence = sequence;
   if (completed.status != kSuccess) return down;
+  if (IsGroupOp(series.id.op)) {
+    down.result = completed.result;
+    return down;
+  }
   for (const auto& [node, contribution] : completed.contributions) {
     if (contribution.via != to && !contribution.data.empty()) {
       down.contributions.push_back({node, contribution.data});
@@ -42,6 +46,12 @@ void SendTo(StepContext& step, NodeId self, NodeId to, MessageBody body) {
 
 void Reply(StepContext& step, ClientId client, RequestId request, int status) {
   step.out.push_back(ReplyClient{client, request, status, {}});
+}
+
+void Reply(StepContext& step, ClientId client, RequestId request,
+           const CollectiveAnswer& answer) {
+  step.out.push_back(
+      ReplyClient{client, request, answer.status, answer.payload});
 }
 
 }  // namespace canopy::core

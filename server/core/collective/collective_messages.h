@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "common/ids.h"
+#include "server/core/collective/group_result.h"
 #include "server/core/collective/series.h"
 #include "server/core/messages.h"
 #include "server/core/step/client_id.h"
@@ -26,6 +27,8 @@ CollectiveDown Down(const Series& series, uint64_t sequence,
 
 void SendTo(StepContext& step, NodeId self, NodeId to, MessageBody body);
 void Reply(StepContext& step, ClientId client, RequestId request, int status);
+void Reply(StepContext& step, ClientId client, RequestId request,
+           const CollectiveAnswer& answer);
 
 }  // namespace canopy::core
 

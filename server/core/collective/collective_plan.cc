@@ -1,6 +1,8 @@
 #include "server/core/collective/collective_plan.h"
 
 #include <algorithm>
+#include <iterator>
+#include <utility>
 
 namespace canopy::core {
 namespace {
@@ -50,6 +52,27 @@ Status Canonicalise(const std::string& own_nspace,
   }
   SortUnique(participants);
   return Status();
+}
+
+void NameWholeJobs(const JobTable& jobs, std::vector<ProcId>* participants) {
+  std::vector<ProcId> out;
+  for (auto it = participants->begin(); it != participants->end();) {
+    const auto end = std::find_if(
+        it, participants->end(),
+        [&](const ProcId& proc) { return proc.nspace != it->nspace; });
+    // A wildcard comes after all ranks.
+    const Job* job = jobs.Find(it->nspace);
+    const bool whole =
+        std::prev(end)->rank == kRankWildcard ||
+        (job != nullptr && static_cast<size_t>(end - it) == job->num_ranks());
+    if (whole) {
+      out.push_back({it->nspace, kRankWildcard});
+    } else {
+      out.insert(out.end(), it, end);
+    }
+    it = end;
+  }
+  *participants = std::move(out);
 }
 
 int CollectiveMembers::LocalIndex(const ProcId& proc) const {

@@ -26,6 +26,11 @@ bool NamesNobody(const std::vector<ProcId>& participants,
 Status Canonicalise(const std::string& own_nspace,
                     std::vector<ProcId>* participants);
 
+// Names each job that takes part as a whole by a wildcard alone, where its map
+// is known: lists and wildcards may be mixed in the calls of one group.
+// Participants are canonical, before and after.
+void NameWholeJobs(const JobTable& jobs, std::vector<ProcId>* participants);
+
 // The members of a collective. It depends on the job maps only, so it is made
 // once per set of participants.
 struct CollectiveMembers {

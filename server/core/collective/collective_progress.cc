@@ -8,6 +8,7 @@
 #include "server/core/collective/collective_messages.h"
 #include "server/core/collective/collective_records.h"
 #include "server/core/collective/collective_text.h"
+#include "server/core/collective/group_result.h"
 
 namespace canopy::core {
 namespace {
@@ -18,8 +19,27 @@ void AddContributions(const Series& series, NodeId src,
                       Instance* instance) {
   for (const NodeContribution& c : contributions) {
     if (!series.members->HasNode(c.node)) continue;
-    instance->contributions.try_emplace(c.node, Contribution{c.data, src});
+    const bool added =
+        instance->contributions.try_emplace(c.node, Contribution{c.data, src})
+            .second;
+    if (!added || !IsGroupOp(series.id.op)) continue;
+    const auto record = DecodeGroupRecord(c.data);
+    if (record) instance->group.flags |= record->flags;
   }
+}
+
+// Local participants that have not arrived, and are awaited.
+bool AwaitsLocals(const Series& series, const Instance& instance,
+                  const JobTable& jobs) {
+  if (instance.num_arrived == instance.arrived.size()) return false;
+  if (!instance.group.tolerant()) return true;
+  for (size_t i = 0; i < instance.arrived.size(); ++i) {
+    if (instance.arrived[i]) continue;
+    const ProcId& proc = series.members->local[i];
+    const Job* job = jobs.Find(proc.nspace);
+    if (job != nullptr && !job->ranks[proc.rank].gone()) return true;
+  }
+  return false;
 }
 
 // Whether this agent waits for a contribution of that node.
@@ -34,14 +54,33 @@ bool Awaits(const Series& series, const Instance& instance, NodeId node) {
 
 // ------------------------------------------------------------- messages ---
 
+Instance& CollectiveProgress::FindOrBegin(TimeNs now, Series& series,
+                                          uint64_t sequence) const {
+  const bool is_new = !series.active.contains(sequence);
+  Instance& instance = series.FindOrAddInstance(now, sequence);
+  if (!is_new || series.id.op != CollectiveOp::kGroupDestruct) return instance;
+  const Group* group = p_.groups.Find(series.id.name, series.id.participants);
+  if (group == nullptr) return instance;
+  instance.group.flags = group->record.flags;
+  // Whoever is no member any more has taken part in its end.
+  for (size_t i = 0; i < instance.arrived.size(); ++i) {
+    if (group->Has(series.members->local[i])) continue;
+    instance.arrived[i] = true;
+    ++instance.num_arrived;
+    series.arrivals[i] = std::max(series.arrivals[i], sequence + 1);
+  }
+  return instance;
+}
+
 void CollectiveProgress::ApplyUp(StepContext& step, Series& series, NodeId src,
                                  const CollectiveUp& up) {
   const uint64_t sequence = up.id.sequence;
   if (series.IsOver(sequence)) return AnswerLate(step, series, src, up);
   const bool is_new = !series.active.contains(sequence);
-  Instance& instance = series.FindOrAddInstance(step.now, sequence);
+  Instance& instance = FindOrBegin(step.now, series, sequence);
   AddContributions(series, src, up.contributions, &instance);
   instance.contributors.insert(src);
+  if (!up.result.empty()) instance.result = up.result;
   if (up.status != kSuccess && up.status != kAlreadyReleased) {
     return Fail(step, series, sequence, up.status, up.missing, src);
   }
@@ -69,7 +108,9 @@ void CollectiveProgress::AnswerRecovered(StepContext& step, Series& series,
   if (sequence >= series.recovered) return;
   CollectiveDown down{series.id, kSuccess, {}, {}};
   down.id.sequence = sequence;
-  if (series.recovered_data) {
+  if (IsGroupOp(series.id.op)) {
+    down.result = series.RecoveredResult(sequence);
+  } else if (series.recovered_data) {
     down.contributions = DataKnown(series, p_.self, p_.jobs, p_.modex);
   }
   SendTo(step, p_.self, to, std::move(down));
@@ -79,8 +120,9 @@ void CollectiveProgress::ApplyDown(StepContext& step, Series& series,
                                    NodeId src, const CollectiveDown& down) {
   const uint64_t sequence = down.id.sequence;
   if (series.IsOver(sequence)) return;
-  Instance& instance = series.FindOrAddInstance(step.now, sequence);
+  Instance& instance = FindOrBegin(step.now, series, sequence);
   AddContributions(series, src, down.contributions, &instance);
+  instance.result = down.result;
   Release(step, series, sequence, down.status, down.missing, src);
 }
 
@@ -99,12 +141,14 @@ void CollectiveProgress::AddOwnContribution(const Series& series,
   // In order: a contribution implies that the previous collective was released
   // here.
   if (sequence != series.next || instance.arrived.empty() ||
-      instance.num_arrived < instance.arrived.size() ||
+      AwaitsLocals(series, instance, p_.jobs) ||
       instance.contributions.contains(p_.self)) {
     return;
   }
   Contribution contribution{{}, p_.self};
-  if (instance.collect && series.members->nodes.size() > 1) {
+  if (IsGroupOp(series.id.op)) {
+    contribution.data = GroupContribution(series, instance);
+  } else if (instance.collect && series.members->nodes.size() > 1) {
     contribution.data = OwnData(series, p_.modex, &instance);
   }
   instance.contributions.emplace(p_.self, std::move(contribution));
@@ -115,8 +159,36 @@ bool CollectiveProgress::IsComplete(const Series& series,
   const auto& needed =
       series.place.top ? series.members->nodes : series.place.below;
   return std::ranges::all_of(needed, [&](NodeId node) {
-    return instance.contributions.contains(node);
+    return instance.contributions.contains(node) ||
+           (instance.group.tolerant() && IsOverFor(series, node));
   });
+}
+
+// Nobody there can take part any more.
+bool CollectiveProgress::IsOverFor(const Series& series, NodeId node) const {
+  if (series.suspects.empty() || node == p_.self) return false;
+  if (!p_.tree.alive(node)) return true;
+  return MembersWhere(series.id.participants, p_.jobs,
+                      [node](NodeId at, const RankState& state) {
+                        return at == node && !state.gone();
+                      })
+      .empty();
+}
+
+// A context id is unique as long as the overlay lives, at whichever agent it is
+// made: the node is in it, and those of an agent's earlier lives are lower.
+void CollectiveProgress::MakeResult(TimeNs now, const Series& series,
+                                    Instance* instance) {
+  constexpr int kNodeBits = 16;  // at most 65536 nodes
+  constexpr int kTickBits = 16;  // of some 65 us
+  GroupRecord result = SumOf(series, *instance, p_.jobs);
+  if (series.id.op == CollectiveOp::kGroupConstruct &&
+      (result.flags & kGroupAssignsContextId) != 0) {
+    last_context_id_ =
+        std::max(last_context_id_ + 1, static_cast<uint64_t>(now) >> kTickBits);
+    result.context_id = last_context_id_ << kNodeBits | p_.self;
+  }
+  instance->result = EncodeGroupRecord(result);
 }
 
 void CollectiveProgress::Advance(StepContext& step, Series& series,
@@ -128,6 +200,9 @@ void CollectiveProgress::Advance(StepContext& step, Series& series,
   series.UpdatePlace(p_.jobs, p_.tree, p_.self);
   if (!series.place.member || !IsComplete(series, instance)) return;
   if (series.place.top) {
+    if (IsGroupOp(series.id.op) && instance.result.empty()) {
+      MakeResult(step.now, series, &instance);
+    }
     return Release(step, series, sequence, kSuccess, {}, kNoNode);
   }
   if (instance.sent_to == series.place.parent) return;
@@ -151,11 +226,16 @@ void CollectiveProgress::Release(StepContext& step, Series& series,
                                 std::move(missing),
                                 std::move(instance.contributions),
                                 {},
-                                series.place.parent};
+                                series.place.parent,
+                                status == kSuccess ? instance.result : Bytes()};
   NotifyBelow(step, series, sequence, instance, except, &completed);
   TakeResult(step, series, sequence, completed, &instance);
-  for (const CollectiveWaiter& w : instance.waiters) {
-    Reply(step, w.client, w.request, status);
+  if (!instance.waiters.empty()) {
+    const CollectiveAnswer answer =
+        AnswerOf(series.id, status, completed.result, p_.jobs);
+    for (const CollectiveWaiter& w : instance.waiters) {
+      Reply(step, w.client, w.request, answer);
+    }
   }
   series.completed.emplace(sequence, std::move(completed));
   if (status == kSuccess) series.SkipEarlier(sequence);
@@ -189,7 +269,9 @@ void CollectiveProgress::TakeResult(StepContext& step, Series& series,
     for (const ProcId& proc : series.id.participants) {
       p_.jobs.Register(proc.nspace, &step.out);
     }
-    PublishData(step, p_.self, completed.contributions, p_.jobs, &p_.modex);
+    if (!IsGroupOp(series.id.op)) {
+      PublishData(step, p_.self, completed.contributions, p_.jobs, &p_.modex);
+    }
     if (!instance->sent_versions.empty() &&
         !MayBePredecessors(series, sequence)) {
       series.acknowledged = std::move(instance->sent_versions);
@@ -199,29 +281,63 @@ void CollectiveProgress::TakeResult(StepContext& step, Series& series,
   // one before it is over.
   if (status == kSuccess || sequence <= series.next) {
     p_.connections.OnCompleted(series.id.op, series.id.participants, status);
+    if (IsGroupOp(series.id.op) && !series.members->local.empty()) {
+      CollectiveId id = series.id;
+      id.sequence = sequence;
+      p_.groups.OnCompleted(id, status, completed.result);
+      const Group* group = p_.groups.Find(id.name, id.participants);
+      if (group != nullptr && !group->record.missing.empty()) {
+        incomplete_.emplace_back(id.name, id.participants);
+      }
+    }
   }
   // Without waiters the failure is of no interest here.
   if (status != kSuccess && !instance->waiters.empty()) {
     step.out.push_back(LogLine{LogLine::Level::kWarning,
                                FailureText(series.id, sequence, completed)});
   }
-  Persist(step, series, sequence, status, instance->collect);
+  Persist(step, series, sequence, completed, instance->collect);
+}
+
+// The participants are connected; or there is such a group.
+bool CollectiveProgress::IsInEffect(const CollectiveId& id) const {
+  return IsGroupOp(id.op) ? p_.groups.Find(id.name, id.participants) != nullptr
+                          : p_.connections.Contains(id.participants);
 }
 
 // Written ahead of the replies: should not all waiters get them, a successor
 // must know the result. In the journal of each job, as any of them may be over
 // then.
 void CollectiveProgress::Persist(StepContext& step, const Series& series,
-                                 uint64_t sequence, int status,
+                                 uint64_t sequence,
+                                 const CompletedCollective& completed,
                                  bool collect) const {
   if (!persists_ || series.members->local.empty()) return;
-  const bool connected = p_.connections.Contains(series.id.participants);
-  const CollectiveRecord record{sequence, status, connected, collect};
+  const CollectiveRecord record{sequence, completed.status,
+                                IsInEffect(series.id), collect,
+                                completed.result};
   const std::string* last = nullptr;
   for (const ProcId& proc : series.members->local) {
     if (last != nullptr && proc.nspace == *last) continue;
     last = &proc.nspace;
     step.out.push_back(EncodeCollective(proc.nspace, series.id, record));
+  }
+}
+
+void CollectiveProgress::PersistLeft(StepContext& step,
+                                     const Group& group) const {
+  if (!persists_) return;
+  const CollectiveId id{CollectiveOp::kGroupConstruct, group.participants, 0,
+                        group.name};
+  const CollectiveRecord record{group.sequence, kSuccess, true, false,
+                                EncodeGroupRecord(group.record)};
+  const std::string* last = nullptr;
+  for (const ProcId& proc : group.participants) {
+    if (last != nullptr && proc.nspace == *last) continue;
+    last = &proc.nspace;
+    const Job* job = p_.jobs.Find(proc.nspace);
+    if (job == nullptr || job->local_node == kNoNode) continue;
+    step.out.push_back(EncodeCollective(proc.nspace, id, record));
   }
 }
 
@@ -249,6 +365,7 @@ bool CollectiveProgress::EndIfGone(StepContext& step, Series& series,
   series.UpdatePlace(p_.jobs, p_.tree, p_.self);
   if (series.suspects.empty()) return false;
   const Instance& instance = series.active.at(sequence);
+  if (instance.group.tolerant()) return false;
   bool in_order = true;
   std::vector<ProcId> missing;
   for (const ProcId& proc : series.suspects) {
@@ -321,8 +438,9 @@ void CollectiveProgress::ResendReports(StepContext& step, Series& series) {
       const auto it = completed.contributions.find(node);
       if (it != completed.contributions.end()) mine.insert(*it);
     }
-    SendTo(step, p_.self, parent,
-           ContributionsUp(series, sequence, kAlreadyReleased, mine));
+    CollectiveUp up = ContributionsUp(series, sequence, kAlreadyReleased, mine);
+    up.result = completed.result;
+    SendTo(step, p_.self, parent, std::move(up));
   }
 }
 
@@ -362,11 +480,14 @@ void CollectiveProgress::ReleaseRecovered(StepContext& step, Series& series) {
     auto node = series.active.extract(series.active.begin());
     p_.table.Cancel(node.mapped().deadlines);
     const auto completed = series.completed.find(node.key());
-    const int status = completed == series.completed.end()
-                           ? kSuccess
-                           : completed->second.status;
+    const CollectiveAnswer answer =
+        completed == series.completed.end()
+            ? AnswerOf(series.id, kSuccess, series.RecoveredResult(node.key()),
+                       p_.jobs)
+            : AnswerOf(series.id, completed->second.status,
+                       completed->second.result, p_.jobs);
     for (const CollectiveWaiter& w : node.mapped().waiters) {
-      Reply(step, w.client, w.request, status);
+      Reply(step, w.client, w.request, answer);
     }
   }
   Advance(step, series, series.next);

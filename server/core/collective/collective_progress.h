@@ -7,10 +7,12 @@
 #include <cstdint>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "common/ids.h"
 #include "server/core/collective/connections.h"
+#include "server/core/collective/groups.h"
 #include "server/core/collective/series.h"
 #include "server/core/collective/series_table.h"
 #include "server/core/job_table.h"
@@ -32,6 +34,7 @@ class CollectiveProgress {
     ModexStore& modex;
     SeriesTable& table;
     Connections& connections;
+    Groups& groups;
   };
   // The parts outlive it.
   explicit CollectiveProgress(const Parts& parts) : p_(parts) {}
@@ -45,6 +48,8 @@ class CollectiveProgress {
     return recovered_.contains(nspace);
   }
 
+  // The collective, which begins with it here unless it is active.
+  Instance& FindOrBegin(TimeNs now, Series& series, uint64_t sequence) const;
   void ApplyUp(StepContext& step, Series& series, NodeId src,
                const CollectiveUp& up);
   void ApplyDown(StepContext& step, Series& series, NodeId src,
@@ -53,7 +58,7 @@ class CollectiveProgress {
   // is due. No effect when the sequence is not active.
   void Advance(StepContext& step, Series& series, uint64_t sequence);
   // Fails the active collective when a participant that it needs is gone; true
-  // if so.
+  // if so. A group may go on without it.
   bool EndIfGone(StepContext& step, Series& series, uint64_t sequence);
   // The deadline of an active collective has passed.
   void Expire(StepContext& step, Series& series, uint64_t sequence);
@@ -61,6 +66,12 @@ class CollectiveProgress {
   // A node's successor agent has none of the messages that its predecessor
   // received.
   void OnNodeRestarted(StepContext& step, Series& series, NodeId node);
+  // See Collectives.
+  std::vector<Groups::Key> TakeIncomplete() {
+    return std::exchange(incomplete_, {});
+  }
+  // A member has left the group: a successor is to know.
+  void PersistLeft(StepContext& step, const Group& group) const;
   // Answers those who wait for what a predecessor has completed.
   void ReleaseRecovered(StepContext& step, Series& series);
 
@@ -69,6 +80,9 @@ class CollectiveProgress {
                           Instance& instance) const;
   // Contributions that this agent must have before it passes them on.
   bool IsComplete(const Series& series, const Instance& instance) const;
+  bool IsOverFor(const Series& series, NodeId node) const;
+  // At the top, of a group's operation.
+  void MakeResult(TimeNs now, const Series& series, Instance* instance);
   // The end: `except` is the neighbour that reported it, or kNoNode.
   void Release(StepContext& step, Series& series, uint64_t sequence, int status,
                std::vector<ProcId> missing, NodeId except);
@@ -77,8 +91,9 @@ class CollectiveProgress {
                    CompletedCollective* completed);
   void TakeResult(StepContext& step, Series& series, uint64_t sequence,
                   const CompletedCollective& completed, Instance* instance);
+  bool IsInEffect(const CollectiveId& id) const;
   void Persist(StepContext& step, const Series& series, uint64_t sequence,
-               int status, bool collect) const;
+               const CompletedCollective& completed, bool collect) const;
   // A predecessor may have contributed already, in which case the other agents
   // use that contribution.
   bool MayBePredecessors(const Series& series, uint64_t sequence) const;
@@ -95,6 +110,8 @@ class CollectiveProgress {
                 const CompletedCollective& completed, NodeId to);
 
   const Parts p_;
+  uint64_t last_context_id_ = 0;
+  std::vector<Groups::Key> incomplete_;
   std::set<std::string> recovered_;  // namespaces
   bool persists_ = false;
 };

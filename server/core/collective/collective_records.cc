@@ -18,14 +18,15 @@ std::string KeyOf(const CollectiveId& series, const CollectiveRecord& record) {
   out.Uint(series.participants.size());
   for (const ProcId& proc : series.participants) out.Proc(proc);
   out.Bool(failed);
+  if (IsGroupOp(series.op)) out.String(series.name);
   if (failed) out.Uint(record.sequence);
   return out.Take();
 }
 
-// Groups are not recorded.
+// An agent of an older release ignores the records of groups.
 bool IsRecorded(uint64_t op) {
   return op >= static_cast<uint64_t>(CollectiveOp::kFence) &&
-         op <= static_cast<uint64_t>(CollectiveOp::kDisconnect);
+         op <= static_cast<uint64_t>(CollectiveOp::kGroupDestruct);
 }
 
 }  // namespace
@@ -38,6 +39,7 @@ PersistRecord EncodeCollective(const std::string& nspace,
   value.Int(record.status);
   value.Bool(record.connected);
   value.Bool(record.collect);
+  if (IsGroupOp(series.op)) value.String(record.result.view());
   return {nspace, KeyOf(series, record), Bytes(value.Take())};
 }
 
@@ -54,12 +56,17 @@ std::optional<std::pair<CollectiveId, CollectiveRecord>> DecodeCollective(
   id.op = static_cast<CollectiveOp>(op);
   id.participants.resize(key.Count(2));
   for (ProcId& proc : id.participants) proc = key.Proc();
+  if (IsGroupOp(id.op)) {
+    key.Bool();
+    id.name = key.String();
+  }
   WireReader value(record.value.view());
   out.sequence = value.Uint();
   out.status = static_cast<int>(value.Int());
   out.connected = value.Bool();
   // Older agents omit the flag and regenerated the data in any case.
   out.collect = value.rest().empty() || value.Bool();
+  if (IsGroupOp(id.op)) out.result = Bytes(std::string(value.String()));
   if (!key.ok() || !value.ok() || !IsRecorded(op) || id.participants.empty()) {
     return std::nullopt;
   }

@@ -7,6 +7,7 @@
 #include <string>
 #include <utility>
 
+#include "common/bytes.h"
 #include "server/core/messages.h"
 #include "server/core/step/persisted_state.h"
 
@@ -17,8 +18,9 @@ namespace canopy::core {
 struct CollectiveRecord {
   uint64_t sequence = 0;
   int status = 0;
-  bool connected = false;  // its participants, afterwards
+  bool connected = false;  // its participants, afterwards; or the group exists
   bool collect = true;     // it carried data
+  Bytes result = {};       // of a group's operation, as in CollectiveDown
 };
 
 // The latest success of a series replaces the one before; failures have records

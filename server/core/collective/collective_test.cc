@@ -150,9 +150,9 @@ TEST_F(CollectiveTest, BadCalls) {
   EXPECT_EQ(Status(Arrive(Fence(10, {{"job", 1}}))), kErrBadParam);
   EXPECT_EQ(Status(Arrive(Fence(10, {{"job", 0}, {"job", 7}}))), kErrBadParam);
   EXPECT_EQ(Status(Arrive(Fence(10, {{"job", kRankUndef}}))), kErrBadParam);
-  CollectiveArrived group = Fence(10);
-  group.op = CollectiveOp::kGroupConstruct;
-  EXPECT_EQ(Status(Arrive(group)), kErrNotSupported);
+  CollectiveArrived other = Fence(10);
+  other.op = static_cast<CollectiveOp>(77);
+  EXPECT_EQ(Status(Arrive(other)), kErrNotSupported);
 }
 
 Bytes Infos(const std::string& key, uint32_t flags) {

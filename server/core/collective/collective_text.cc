@@ -22,15 +22,22 @@ std::string Names(const std::vector<ProcId>& procs) {
   return out;
 }
 
+// "fence", "group construct \"g\"".
+std::string Operation(const CollectiveId& id) {
+  std::string text = NameOf(id.op);
+  if (!id.name.empty()) text += " \"" + id.name + "\"";
+  return text;
+}
+
 std::string Title(const CollectiveId& id, uint64_t sequence) {
-  return std::string(NameOf(id.op)) + " #" + std::to_string(sequence) + " of " +
+  return Operation(id) + " #" + std::to_string(sequence) + " of " +
          Names(id.participants);
 }
 
 Waiting DescribeDeferred(const Series& series) {
   Waiting waiting;
   waiting.nspace = series.id.participants.front().nspace;
-  waiting.operation = std::string(NameOf(series.id.op)) + " of " +
+  waiting.operation = Operation(series.id) + " of " +
                       Names(series.id.participants) +
                       ", asking the root for the map of a job";
   for (const DeferredCollective& one : series.deferred) {

@@ -114,9 +114,11 @@ void Series::KeepRecovered() {
   kept.id = id;
   kept.charged_to = charged_to;
   kept.next = kept.recovered = recovered;
+  kept.recovered_result = recovered_result;
   kept.reattached = reattached;
   for (const auto& [sequence, one] : completed) {
     kept.completed[sequence].status = one.status;
+    kept.completed[sequence].result = one.result;
   }
   for (size_t i = 0; members && i < arrivals.size(); ++i) {
     if (arrivals_known[i]) kept.reattached[members->local[i]] = arrivals[i];

@@ -1,5 +1,6 @@
-// A series: all collectives of one operation on one list of participants, as
-// this agent knows them. docs/design/collectives.md has the table of states.
+// A series: all collectives of one operation on one list of participants and,
+// of groups, with one name, as this agent knows them.
+// docs/design/collectives.md has the table of states.
 #ifndef CANOPY_SERVER_CORE_COLLECTIVE_SERIES_H_
 #define CANOPY_SERVER_CORE_COLLECTIVE_SERIES_H_
 
@@ -17,6 +18,7 @@
 #include "common/bytes.h"
 #include "common/ids.h"
 #include "server/core/collective/collective_plan.h"
+#include "server/core/collective/group_record.h"
 #include "server/core/job_table.h"
 #include "server/core/messages.h"
 #include "server/core/step/client_id.h"
@@ -56,6 +58,10 @@ struct Instance {
   // By local index: the version of the data in our contribution.
   std::vector<uint64_t> sent_versions;
   std::vector<DeadlineKey> deadlines;
+  // Of a group's operation: what its local members ask for and share, with the
+  // flags of all whose contributions are here.
+  GroupRecord group;
+  Bytes result;  // that another agent has released, or this one as the top
 };
 
 // One that has completed here, retained while a participant, or a neighbour
@@ -66,6 +72,7 @@ struct CompletedCollective {
   Contributions contributions;
   std::set<NodeId> notified;  // neighbours that know
   NodeId parent = kNoNode;    // the one at that time
+  Bytes result = {};          // of a group's operation, as in CollectiveDown
 };
 
 // An arrival or a message of a neighbour that waits for the map of a job.
@@ -92,6 +99,7 @@ struct Series {
   uint64_t next = 0;           // all before it have completed here
   uint64_t recovered = 0;      // all before it completed under a predecessor
   bool recovered_data = true;  // the last of them carried data
+  Bytes recovered_result;      // of the last of them
   std::map<ProcId, uint64_t> reattached;  // counts, until members are known
   // By local index: the version of the data that all members' nodes have
   // acknowledged (the delta base), as whoever arrives at the next collective
@@ -113,6 +121,11 @@ struct Series {
   // Nothing has happened in it that anybody may refer to: without it, a later
   // arrival finds the same.
   bool IsBlank() const;
+  // Of a collective that completed under a predecessor; empty where it is not
+  // the last of them.
+  Bytes RecoveredResult(uint64_t sequence) const {
+    return sequence + 1 == recovered ? recovered_result : Bytes();
+  }
   // A participant is of that namespace, or is this process.
   bool Names(std::string_view nspace) const;
   bool Includes(const ProcId& proc) const;

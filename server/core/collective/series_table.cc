@@ -23,7 +23,7 @@ Series* SeriesTable::FindOrAddFor(const std::string& nspace,
 
 Series& SeriesTable::Add(const CollectiveId& id, const std::string& nspace) {
   Series& series = series_[id];
-  series.id = CollectiveId{id.op, id.participants, 0};
+  series.id = CollectiveId{id.op, id.participants, 0, id.name};
   series.charged_to = nspace;
   Held& held = held_[nspace];
   ++held.series;

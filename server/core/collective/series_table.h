@@ -25,7 +25,8 @@ inline constexpr size_t kMaxParticipantsOfJob = size_t{1} << 22;
 
 struct SameSeries {
   bool operator()(const CollectiveId& a, const CollectiveId& b) const {
-    return std::tie(a.op, a.participants) < std::tie(b.op, b.participants);
+    return std::tie(a.op, a.name, a.participants) <
+           std::tie(b.op, b.name, b.participants);
   }
 };
 

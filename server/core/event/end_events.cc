@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "common/status.h"
+#include "server/core/event/group_events.h"
 #include "server/core/job/text.h"
 
 namespace canopy::core {
@@ -38,6 +39,9 @@ void EndEvents::OnExit(TimeNs now, const Job& job, const ProcExit& exit,
                        Actions* actions) {
   NotifyJob(now, job, exit, actions);
   NotifyConnected(now, {job.nspace(), exit.rank}, exit, actions);
+  if (!exit.restarted) {
+    NotifyGroups(now, {job.nspace(), exit.rank}, exit, actions);
+  }
 }
 
 void EndEvents::NotifyJob(TimeNs now, const Job& job, const ProcExit& exit,
@@ -76,6 +80,35 @@ void EndEvents::NotifyConnected(TimeNs now, const ProcId& proc,
   }
 }
 
+// It ended without leaving its groups.
+void EndEvents::NotifyGroups(TimeNs now, const ProcId& proc,
+                             const ProcExit& exit, Actions* actions) {
+  constexpr uint32_t kOfGroups = 1 << 15;
+  uint32_t which = kOfGroups;
+  for (const Group* group : collectives_.groups().Of(proc)) {
+    ++which;
+    if ((group->record.flags & kGroupNotifies) == 0) continue;
+    EventRaised event = MemberFailed(*group, proc, jobs_);
+    event.id = IdOfEnd(exit, which);
+    events_.OnRaised(now, event, actions);
+  }
+}
+
+// Each agent of a member knows who is missing.
+void EndEvents::OnIncomplete(TimeNs now, const Group& group, Actions* actions) {
+  if ((group.record.flags & kGroupNotifies) == 0) return;
+  for (const ProcId& proc : group.record.missing) {
+    events_.OnKnownEverywhere(now, MemberFailed(group, proc, jobs_), actions);
+  }
+}
+
+void EndEvents::OnMemberLost(TimeNs now, const ProcId& proc, Actions* actions) {
+  for (const Group* group : collectives_.groups().Of(proc)) {
+    if ((group->record.flags & kGroupNotifies) == 0) continue;
+    events_.OnKnownEverywhere(now, MemberFailed(*group, proc, jobs_), actions);
+  }
+}
+
 void EndEvents::OnNodeLost(TimeNs now, NodeId node, Actions* actions) {
   for (const auto& [nspace, job] : jobs_.jobs()) {
     const uint32_t index = job.layout->node_of_agent(node);
@@ -86,6 +119,7 @@ void EndEvents::OnNodeLost(TimeNs now, NodeId node, Actions* actions) {
                                 EndOf({nspace, rank}, kErrProcAborted,
                                       EventRange::kNamespace, nullptr),
                                 actions);
+      OnMemberLost(now, {nspace, rank}, actions);
     }
   }
 }

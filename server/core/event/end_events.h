@@ -22,6 +22,8 @@ class EndEvents {
   // follows, that is what its job is told, if it asks.
   void OnExit(TimeNs now, const Job& job, const ProcExit& exit,
               Actions* actions);
+  // The group was constructed here without some of its participants.
+  void OnIncomplete(TimeNs now, const Group& group, Actions* actions);
   // Every agent learns of the loss, so each notifies its own clients.
   void OnNodeLost(TimeNs now, NodeId node, Actions* actions);
 
@@ -30,6 +32,9 @@ class EndEvents {
                  Actions* actions);
   void NotifyConnected(TimeNs now, const ProcId& proc, const ProcExit& exit,
                        Actions* actions);
+  void NotifyGroups(TimeNs now, const ProcId& proc, const ProcExit& exit,
+                    Actions* actions);
+  void OnMemberLost(TimeNs now, const ProcId& proc, Actions* actions);
 
   const JobTable& jobs_;
   const Collectives& collectives_;

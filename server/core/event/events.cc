@@ -185,11 +185,12 @@ void Events::OnKnownEverywhere(TimeNs now, const EventRaised& in,
   Deliver({MakeMessage(now, in), 0, {}, true}, true, actions);
 }
 
-void Events::OnMessage(NodeId src, const EventMessage& message,
+bool Events::OnMessage(NodeId src, const EventMessage& message,
                        Actions* actions) {
-  if (StaysHere(message.range) || !IsNew(message)) return;
+  if (StaysHere(message.range) || !IsNew(message)) return false;
   Flood(message, src, actions);
   Deliver({message, 0, {}, false}, !MustNotBeKept(message.info), actions);
+  return true;
 }
 
 bool Events::IsNew(const EventMessage& message) {

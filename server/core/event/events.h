@@ -71,7 +71,8 @@ class Events {
   // Raised by each agent for itself, because each of them knows: only local
   // clients get it. The client and request of `in` are not used.
   void OnKnownEverywhere(TimeNs now, const EventRaised& in, Actions* actions);
-  void OnMessage(NodeId src, const EventMessage& message, Actions* actions);
+  // False when it is known already.
+  bool OnMessage(NodeId src, const EventMessage& message, Actions* actions);
   void OnClientGone(ClientId client);
   void OnJobRemoved(const std::string& nspace);
   // Neighbours may be new: they receive the cached events.

@@ -55,6 +55,24 @@ struct CollectiveArrived {
   bool collect_data = false;
   uint32_t timeout_ms = 0;  // 0: none
   Bytes info;               // the caller's directives, codec form
+  // Of the group. The participants of a destruct may be left out. The reply's
+  // payload: codec form, SIZE n, then n INFO, the results of a construct.
+  std::string name = {};
+};
+
+// PMIx_Group_invite, PMIx_Group_join and PMIx_Group_leave. The reply's payload
+// as that of a construct.
+struct GroupCallArrived {
+  enum class Call : uint8_t { kInvite = 1, kJoin = 2, kLeave = 3 };
+
+  ClientId client = 0;
+  RequestId request = 0;
+  Call call = Call::kLeave;
+  std::string name;
+  std::vector<ProcId> procs;  // whom it invites; or who has invited it
+  bool accepts = false;       // of joins
+  uint32_t timeout_ms = 0;    // 0: none
+  Bytes info;                 // the caller's directives, codec form
 };
 
 struct GetArrived {
@@ -156,6 +174,7 @@ struct CollectiveCount {
   CollectiveOp op = CollectiveOp::kFence;
   std::vector<ProcId> participants;  // as in CollectiveArrived
   uint64_t ended = 0;
+  std::string name = {};
 };
 
 struct ClientReattached {

@@ -17,13 +17,14 @@ struct Tick {};
 
 using Input = std::variant<
     ClientConnected, ClientGone, Committed, CommitTaken, CollectiveArrived,
-    GetArrived, AbortArrived, JobControlArrived, PublishArrived, LookupArrived,
-    UnpublishArrived, SpawnArrived, FinalizeArrived, EventsWanted,
-    EventsUnwanted, EventRaised, PeerArrived, NodeStateChanged, NodeRestarted,
-    JobRecovered, ClientReattached, LauncherReattached, LocalPrepared,
-    LocalStarted, LocalProcesses, LocalExits, LocalOutput, LocalInputDone,
-    LaunchRequested, SpawnDone, SpawnRecovered, SignalRequested, KillRequested,
-    OutputConsumed, InputOffered, StateRequested, ShutdownRequested, Tick>;
+    GroupCallArrived, GetArrived, AbortArrived, JobControlArrived,
+    PublishArrived, LookupArrived, UnpublishArrived, SpawnArrived,
+    FinalizeArrived, EventsWanted, EventsUnwanted, EventRaised, PeerArrived,
+    NodeStateChanged, NodeRestarted, NodeIsOld, JobRecovered, ClientReattached,
+    LauncherReattached, LocalPrepared, LocalStarted, LocalProcesses, LocalExits,
+    LocalOutput, LocalInputDone, LaunchRequested, SpawnDone, SpawnRecovered,
+    SignalRequested, KillRequested, OutputConsumed, InputOffered,
+    StateRequested, ShutdownRequested, Tick>;
 
 }  // namespace canopy::core
 

@@ -26,6 +26,13 @@ struct NodeRestarted {
   NodeId node = kNoNode;
 };
 
+// Whether the agent of a node that is up is of an older release, which knows no
+// process groups. Not sent as long as none is.
+struct NodeIsOld {
+  NodeId node = kNoNode;
+  bool old = false;
+};
+
 }  // namespace canopy::core
 
 #endif  // CANOPY_SERVER_CORE_STEP_PEER_INPUTS_H_

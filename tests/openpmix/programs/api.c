@@ -166,13 +166,15 @@ static void grouping(void) {
   pmix_proc_t all = rank_of_job(PMIX_RANK_WILDCARD);
   pmix_info_t *results = NULL;
   size_t count = 0;
-  REFUSED(PMIx_Group_construct("group", &all, 1, NULL, 0, &results, &count));
-  REFUSED(OUTCOME(PMIx_Group_construct_nb("group", &all, 1, NULL, 0, on_info,
-                                          &waiter)));
-  REFUSED(PMIx_Group_destruct("group", NULL, 0));
-  REFUSED(OUTCOME(PMIx_Group_destruct_nb("group", NULL, 0, on_op, &waiter)));
-  REFUSED(PMIx_Group_leave("group", NULL, 0));
-  REFUSED(OUTCOME(PMIx_Group_leave_nb("group", NULL, 0, on_op, &waiter)));
+  OK(PMIx_Group_construct("group", &all, 1, NULL, 0, &results, &count));
+  OK(PMIx_Group_destruct("group", NULL, 0));
+  OK(OUTCOME(
+      PMIx_Group_construct_nb("group", &all, 1, NULL, 0, on_info, &waiter)));
+  OK(OUTCOME(PMIx_Group_destruct_nb("group", NULL, 0, on_op, &waiter)));
+  OK(PMIx_Group_construct("left", &all, 1, NULL, 0, &results, &count));
+  OK(PMIx_Group_leave("left", NULL, 0));
+  OK(PMIx_Group_construct("gone", &all, 1, NULL, 0, &results, &count));
+  OK(OUTCOME(PMIx_Group_leave_nb("gone", NULL, 0, on_op, &waiter)));
 }
 
 /* Inviting and joining go by events between processes: no answer of the agent

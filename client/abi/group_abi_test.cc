@@ -1,0 +1,202 @@
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <cstdlib>
+#include <future>
+#include <string>
+#include <vector>
+
+#include "client/abi/client_fixture.h"
+#include "common/codec/infos.h"
+#include "common/wire.h"
+
+namespace canopy::client {
+namespace {
+
+using local::FrameType;
+
+constexpr size_t kContext = 4711;
+
+// A kGroup frame.
+struct GroupArrival {
+  uint64_t op = 0;
+  std::string name;
+  std::vector<ProcId> procs;
+  uint64_t timeout_ms = 0;
+  InfoList infos;
+};
+
+GroupArrival Parse(const Request& request) {
+  WireReader in(request.payload);
+  GroupArrival arrival;
+  arrival.op = in.Uint();
+  arrival.name = in.String();
+  const size_t count = in.Count(2);
+  for (size_t i = 0; i < count; ++i) arrival.procs.push_back(in.Proc());
+  arrival.timeout_ms = in.Uint();
+  EXPECT_TRUE(DecodeInfos(in.String(), &arrival.infos));
+  EXPECT_TRUE(in.done());
+  return arrival;
+}
+
+std::string Results() {
+  InfoList infos;
+  infos.Add(PMIX_GROUP_CONTEXT_ID, Value::Size(kContext));
+  std::string out;
+  EXPECT_EQ(EncodeInfos(infos.data(), infos.size(), &out), PMIX_SUCCESS);
+  return out;
+}
+
+class GroupTest : public ClientTest {
+ protected:
+  GroupTest() : all_(Proc(agent_->nspace(), PMIX_RANK_WILDCARD)) {
+    Answer(PMIX_SUCCESS);
+  }
+  void Answer(int status) {
+    agent_->On(FrameType::kGroup,
+               [=](FakeAgent& agent, const Request& request) {
+                 agent.Reply(request, status, Results());
+               });
+  }
+  int Construct(const InfoList& infos = {}) {
+    return PMIx_Group_construct("g", &all_, 1, infos.data(), infos.size(),
+                                &results_, &nresults_);
+  }
+  GroupArrival Last(size_t count) {
+    return Parse(agent_->Await(FrameType::kGroup, count));
+  }
+  void ExpectContext() {
+    ASSERT_EQ(nresults_, 1u);
+    EXPECT_STREQ(results_[0].key, PMIX_GROUP_CONTEXT_ID);
+    EXPECT_EQ(results_[0].value.data.size, kContext);
+    free(results_);
+  }
+
+  const pmix_proc_t all_;
+  pmix_info_t* results_ = nullptr;
+  size_t nresults_ = 0;
+};
+
+TEST_F(GroupTest, ItsEndNamesThoseOfItsConstruction) {
+  InfoList infos;
+  infos.Add(PMIX_TIMEOUT, Value::Int(3));
+  infos.Add(PMIX_GROUP_ASSIGN_CONTEXT_ID, Value::Bool(true));
+  ASSERT_EQ(Construct(infos), PMIX_SUCCESS);
+  ExpectContext();
+  GroupArrival arrival = Last(1);
+  EXPECT_EQ(arrival.op, 4u);
+  EXPECT_EQ(arrival.name, "g");
+  const std::vector<ProcId> all = {{agent_->nspace(), kRankWildcard}};
+  EXPECT_EQ(arrival.procs, all);
+  EXPECT_EQ(arrival.timeout_ms, 3000u);
+  EXPECT_EQ(arrival.infos, infos);
+  EXPECT_EQ(PMIx_Group_destruct("g", nullptr, 0), PMIX_SUCCESS);
+  arrival = Last(2);
+  EXPECT_EQ(arrival.op, 5u);
+  EXPECT_EQ(arrival.procs, all);
+  // It is over now: who the members are is for the agent to know.
+  EXPECT_EQ(PMIx_Group_destruct("g", nullptr, 0), PMIX_SUCCESS);
+  EXPECT_TRUE(Last(3).procs.empty());
+}
+
+TEST_F(GroupTest, TheAgentsStatusComesThrough) {
+  Answer(kErrExists);
+  EXPECT_EQ(Construct(), PMIX_ERR_EXISTS);
+  EXPECT_EQ(nresults_, 0u);
+  Answer(kErrPartialSuccess);
+  EXPECT_EQ(Construct(), PMIX_ERR_PARTIAL_SUCCESS);
+  ExpectContext();
+  Answer(kErrNotFound);
+  EXPECT_EQ(PMIx_Group_destruct("g", nullptr, 0), PMIX_ERR_NOT_FOUND);
+}
+
+TEST_F(GroupTest, ResultsNeedNotBeWanted) {
+  EXPECT_EQ(PMIx_Group_construct("g", &all_, 1, nullptr, 0, nullptr, nullptr),
+            PMIX_SUCCESS);
+}
+
+TEST_F(GroupTest, WrongArguments) {
+  OpResult result;
+  const std::string longest(PMIX_MAX_NSLEN + 1, 'x');
+  for (const char* name :
+       {static_cast<const char*>(nullptr), "", longest.c_str()}) {
+    EXPECT_EQ(
+        PMIx_Group_construct(name, &all_, 1, nullptr, 0, &results_, &nresults_),
+        PMIX_ERR_BAD_PARAM);
+    EXPECT_EQ(PMIx_Group_destruct(name, nullptr, 0), PMIX_ERR_BAD_PARAM);
+    EXPECT_EQ(PMIx_Group_leave(name, nullptr, 0), PMIX_ERR_BAD_PARAM);
+    EXPECT_EQ(PMIx_Group_leave_nb(name, nullptr, 0, OpResult::Set, &result),
+              PMIX_ERR_BAD_PARAM);
+  }
+  const pmix_proc_t other = Proc("job-2", 0);
+  for (const auto& [procs, count] :
+       {std::pair(&all_, size_t{0}), {nullptr, 1}, {&other, 1}}) {
+    EXPECT_EQ(PMIx_Group_construct("g", procs, count, nullptr, 0, &results_,
+                                   &nresults_),
+              PMIX_ERR_BAD_PARAM);
+  }
+  EXPECT_EQ(
+      PMIx_Group_construct_nb("g", &all_, 1, nullptr, 0, nullptr, nullptr),
+      PMIX_ERR_BAD_PARAM);
+  EXPECT_EQ(PMIx_Group_destruct_nb("g", nullptr, 0, nullptr, nullptr),
+            PMIX_ERR_BAD_PARAM);
+  EXPECT_EQ(PMIx_Group_leave("g", nullptr, 1), PMIX_ERR_BAD_PARAM);
+  EXPECT_EQ(agent_->Count(FrameType::kGroup), 0u);
+  EXPECT_EQ(agent_->Count(FrameType::kGroupCall), 0u);
+}
+
+TEST_F(GroupTest, Leave) {
+  ASSERT_EQ(Construct(), PMIX_SUCCESS);
+  free(results_);
+  EXPECT_EQ(PMIx_Group_leave("g", nullptr, 0), PMIX_SUCCESS);
+  WireReader in(agent_->Await(FrameType::kGroupCall).payload);
+  EXPECT_EQ(in.Uint(), 3u);
+  EXPECT_EQ(in.String(), "g");
+}
+
+struct InfoResult {
+  static void Set(pmix_status_t status, pmix_info_t* info, size_t ninfo,
+                  void* cbdata, pmix_release_cbfunc_t, void*) {
+    auto* result = static_cast<InfoResult*>(cbdata);
+    if (ninfo > 0) result->context = info[0].value.data.size;
+    result->status.set_value(status);
+  }
+
+  std::promise<int> status;
+  size_t context = 0;
+};
+
+TEST_F(GroupTest, NonBlocking) {
+  InfoResult construct;
+  ASSERT_EQ(PMIx_Group_construct_nb("g", &all_, 1, nullptr, 0, InfoResult::Set,
+                                    &construct),
+            PMIX_SUCCESS);
+  EXPECT_EQ(construct.status.get_future().get(), PMIX_SUCCESS);
+  EXPECT_EQ(construct.context, kContext);
+  OpResult destruct;
+  ASSERT_EQ(PMIx_Group_destruct_nb("g", nullptr, 0, OpResult::Set, &destruct),
+            PMIX_SUCCESS);
+  EXPECT_EQ(destruct.Wait(), PMIX_SUCCESS);
+  EXPECT_EQ(Last(2).procs.size(), 1u);
+  OpResult leave;
+  ASSERT_EQ(PMIx_Group_leave_nb("g", nullptr, 0, OpResult::Set, &leave),
+            PMIX_SUCCESS);
+  EXPECT_EQ(leave.Wait(), PMIX_SUCCESS);
+}
+
+TEST(GroupWithoutAgentTest, NobodyIsThere) {
+  pmix_proc_t self;
+  OpResult result;
+  EXPECT_EQ(PMIx_Group_destruct("g", nullptr, 0), PMIX_ERR_INIT);
+  EXPECT_EQ(PMIx_Group_leave_nb("g", nullptr, 0, OpResult::Set, &result),
+            PMIX_ERR_INIT);
+  ASSERT_EQ(PMIx_Init(&self, nullptr, 0), PMIX_SUCCESS);
+  EXPECT_EQ(PMIx_Group_construct("g", &self, 1, nullptr, 0, nullptr, nullptr),
+            PMIX_ERR_UNREACH);
+  EXPECT_EQ(PMIx_Group_destruct("g", nullptr, 0), PMIX_ERR_UNREACH);
+  EXPECT_EQ(PMIx_Group_leave("g", nullptr, 0), PMIX_ERR_UNREACH);
+  EXPECT_EQ(PMIx_Finalize(nullptr, 0), PMIX_SUCCESS);
+}
+
+}  // namespace
+}  // namespace canopy::client

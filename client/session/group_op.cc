@@ -1,0 +1,232 @@
+#include "client/session/group_op.h"
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "client/session/target.h"
+#include "common/codec/infos.h"
+#include "common/ids.h"
+#include "common/local_protocol.h"
+#include "common/values/info_list.h"
+#include "common/wire.h"
+
+namespace canopy::client {
+namespace {
+
+using local::FrameType;
+
+// As core::CollectiveOp and core::GroupCallArrived::Call.
+constexpr uint64_t kConstruct = 4;
+constexpr uint64_t kDestruct = 5;
+constexpr uint64_t kLeave = 3;
+
+bool Succeeded(int status) {
+  return status == PMIX_SUCCESS || status == PMIX_ERR_PARTIAL_SUCCESS;
+}
+
+// A request on its way, as its answer needs it.
+struct Sent {
+  FrameType type = FrameType::kGroup;
+  std::string frame;
+  std::string name;
+  std::vector<pmix_proc_t> participants;
+};
+
+// Other directives are the agent's to honour. Returns a PMIx status.
+int TimeoutIn(const InfoArray& directives, uint32_t* timeout_ms) {
+  for (size_t i = 0; i < directives.size; ++i) {
+    if (KeyOf(directives.infos[i]) != PMIX_TIMEOUT) continue;
+    const int rc = TimeoutOf(directives.infos[i], timeout_ms);
+    if (rc != PMIX_SUCCESS) return rc;
+  }
+  return PMIX_SUCCESS;
+}
+
+// The name and what every frame ends with.
+struct Parts {
+  std::string_view name;
+  uint32_t timeout_ms = 0;
+  std::string infos;
+};
+
+int CheckParts(const GroupRequest& request, Parts* parts) {
+  if (request.name == nullptr || !request.directives.ok()) {
+    return PMIX_ERR_BAD_PARAM;
+  }
+  parts->name = request.name;
+  if (parts->name.empty() || parts->name.size() > kMaxNspaceLen) {
+    return PMIX_ERR_BAD_PARAM;
+  }
+  const int rc = TimeoutIn(request.directives, &parts->timeout_ms);
+  if (rc != PMIX_SUCCESS || request.directives.size == 0) return rc;
+  return EncodeInfos(request.directives.infos, request.directives.size,
+                     &parts->infos);
+}
+
+void PutProcs(std::span<const pmix_proc_t> procs, WireWriter* out) {
+  out->Uint(procs.size());
+  for (const pmix_proc_t& proc : procs) {
+    out->String(NspaceOf(proc));
+    out->Uint(proc.rank);
+  }
+}
+
+std::string GroupFrame(uint64_t op, const Parts& parts,
+                       std::span<const pmix_proc_t> procs) {
+  WireWriter out;
+  out.Uint(op);
+  out.String(parts.name);
+  PutProcs(procs, &out);
+  out.Uint(parts.timeout_ms);
+  out.String(parts.infos);
+  return out.Take();
+}
+
+int EncodeConstruct(Session& session, const GroupRequest& request, Sent* sent) {
+  Parts parts;
+  int rc = CheckParts(request, &parts);
+  if (rc != PMIX_SUCCESS) return rc;
+  if (request.procs == nullptr || request.nprocs == 0) {
+    return PMIX_ERR_BAD_PARAM;
+  }
+  rc = CheckParticipants(session, request.procs, request.nprocs);
+  if (rc != PMIX_SUCCESS) return rc;
+  sent->name = parts.name;
+  sent->participants.assign(request.procs, request.procs + request.nprocs);
+  sent->frame = GroupFrame(kConstruct, parts, sent->participants);
+  return session.channel() == nullptr ? PMIX_ERR_UNREACH : PMIX_SUCCESS;
+}
+
+// The agent finds a group that this process does not know.
+int EncodeDestruct(Session& session, const GroupRequest& request, Sent* sent) {
+  Parts parts;
+  const int rc = CheckParts(request, &parts);
+  if (rc != PMIX_SUCCESS) return rc;
+  sent->name = parts.name;
+  sent->frame = GroupFrame(kDestruct, parts, session.groups().Find(parts.name));
+  return session.channel() == nullptr ? PMIX_ERR_UNREACH : PMIX_SUCCESS;
+}
+
+int EncodeLeave(Session& session, const GroupRequest& request, Sent* sent) {
+  Parts parts;
+  const int rc = CheckParts(request, &parts);
+  if (rc != PMIX_SUCCESS) return rc;
+  WireWriter out;
+  out.Uint(kLeave);
+  out.String(parts.name);
+  PutProcs({}, &out);
+  out.Bool(false);
+  out.Uint(parts.timeout_ms);
+  out.String(parts.infos);
+  sent->type = FrameType::kGroupCall;
+  sent->name = parts.name;
+  sent->frame = out.Take();
+  return session.channel() == nullptr ? PMIX_ERR_UNREACH : PMIX_SUCCESS;
+}
+
+// The process is in the group now.
+void NoteMember(Session& session, Sent& sent, int status) {
+  if (Succeeded(status)) {
+    session.groups().Add(sent.name, std::move(sent.participants));
+  }
+}
+
+// It is not any more, unless it never was, or may try again.
+void NoteEnd(Session& session, const std::string& name, int status) {
+  if (status != PMIX_ERR_NOT_SUPPORTED && status != PMIX_ERR_BAD_PARAM &&
+      status != PMIX_ERR_LOST_CONNECTION) {
+    session.groups().Remove(name);
+  }
+}
+
+int EndAsync(Session& session, Sent sent, pmix_op_cbfunc_t cbfunc,
+             void* cbdata) {
+  const std::string frame = std::move(sent.frame);
+  return session.channel()->CallAsync(sent.type, frame,
+                                      [&session, name = std::move(sent.name),
+                                       cbfunc, cbdata](const Reply& reply) {
+                                        NoteEnd(session, name, reply.status);
+                                        cbfunc(reply.status, cbdata);
+                                      });
+}
+
+}  // namespace
+
+int ConstructGroup(Session& session, const GroupRequest& request,
+                   pmix_info_t** results, size_t* nresults) {
+  if (results != nullptr) *results = nullptr;
+  if (nresults != nullptr) *nresults = 0;
+  Sent sent;
+  const int rc = EncodeConstruct(session, request, &sent);
+  if (rc != PMIX_SUCCESS) return rc;
+  const Reply reply = session.channel()->Call(sent.type, sent.frame);
+  NoteMember(session, sent, reply.status);
+  InfoList infos;
+  if (results != nullptr && nresults != nullptr && Succeeded(reply.status) &&
+      DecodeInfos(reply.payload, &infos)) {
+    *results = infos.Release(nresults);
+  }
+  return reply.status;
+}
+
+int DestructGroup(Session& session, const GroupRequest& request) {
+  Sent sent;
+  const int rc = EncodeDestruct(session, request, &sent);
+  if (rc != PMIX_SUCCESS) return rc;
+  const int status = session.channel()->Call(sent.type, sent.frame).status;
+  NoteEnd(session, sent.name, status);
+  return status;
+}
+
+int LeaveGroup(Session& session, const GroupRequest& request) {
+  Sent sent;
+  const int rc = EncodeLeave(session, request, &sent);
+  if (rc != PMIX_SUCCESS) return rc;
+  const int status = session.channel()->Call(sent.type, sent.frame).status;
+  NoteEnd(session, sent.name, status);
+  return status;
+}
+
+int ConstructGroupAsync(Session& session, const GroupRequest& request,
+                        pmix_info_cbfunc_t cbfunc, void* cbdata) {
+  if (cbfunc == nullptr) return PMIX_ERR_BAD_PARAM;
+  Sent sent;
+  const int rc = EncodeConstruct(session, request, &sent);
+  if (rc != PMIX_SUCCESS) return rc;
+  const std::string frame = std::move(sent.frame);
+  return session.channel()->CallAsync(
+      FrameType::kGroup, frame,
+      [&session, sent, cbfunc, cbdata](const Reply& reply) mutable {
+        NoteMember(session, sent, reply.status);
+        InfoList infos;
+        if (!Succeeded(reply.status) || !DecodeInfos(reply.payload, &infos)) {
+          infos.Clear();
+        }
+        cbfunc(reply.status, infos.mutable_data(), infos.size(), cbdata,
+               nullptr, nullptr);
+      });
+}
+
+int DestructGroupAsync(Session& session, const GroupRequest& request,
+                       pmix_op_cbfunc_t cbfunc, void* cbdata) {
+  if (cbfunc == nullptr) return PMIX_ERR_BAD_PARAM;
+  Sent sent;
+  const int rc = EncodeDestruct(session, request, &sent);
+  if (rc != PMIX_SUCCESS) return rc;
+  return EndAsync(session, std::move(sent), cbfunc, cbdata);
+}
+
+int LeaveGroupAsync(Session& session, const GroupRequest& request,
+                    pmix_op_cbfunc_t cbfunc, void* cbdata) {
+  if (cbfunc == nullptr) return PMIX_ERR_BAD_PARAM;
+  Sent sent;
+  const int rc = EncodeLeave(session, request, &sent);
+  if (rc != PMIX_SUCCESS) return rc;
+  return EndAsync(session, std::move(sent), cbfunc, cbdata);
+}
+
+}  // namespace canopy::client

@@ -1,0 +1,117 @@
+#include "server/core/collective/group_directives.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+#include "common/codec/decoder.h"
+#include "common/status.h"
+
+namespace canopy::core {
+namespace {
+
+constexpr uint32_t kRequired = 1;  // PMIX_INFO_REQD
+
+enum class Meaning : uint8_t {
+  kFlag,
+  kLeads,
+  kLocalOnly,
+  kShared,
+  kElsewhere,   // honoured by the adapters
+  kImpossible,  // a call that has it waits for others that do not come
+};
+
+struct Row {
+  std::string_view key;
+  Meaning meaning;
+  uint32_t flag = 0;
+};
+
+constexpr Row kRows[] = {
+    {"pmix.grp.actxid", Meaning::kFlag, kGroupAssignsContextId},
+    {"pmix.grp.opt", Meaning::kFlag, kGroupIsOptional},
+    {"pmix.grp.ftcoll", Meaning::kFlag, kGroupAdapts},
+    {"pmix.grp.notterm", Meaning::kFlag, kGroupNotifies},
+    {"pmix.grp.ldr", Meaning::kLeads},
+    {"pmix.grp.lcl", Meaning::kLocalOnly},
+    {"pmix.grp.info", Meaning::kShared},
+    {"pmix.grp.endpt", Meaning::kShared},
+    {"pmix.timeout", Meaning::kElsewhere},
+    // The caller's own name of the group.
+    {"pmix.grp.id", Meaning::kElsewhere},
+    // Members' data are there by direct modex, and their jobs' by the maps.
+    {"pmix.collect", Meaning::kElsewhere},
+    {"pmix.collect.gen", Meaning::kElsewhere},
+    {"pmix.grp.btstrp", Meaning::kImpossible},
+    {"pmix.grp.add", Meaning::kImpossible},
+};
+
+const Row* Find(std::string_view key) {
+  for (const Row& row : kRows) {
+    if (row.key == key) return &row;
+  }
+  return nullptr;
+}
+
+// As a flag without a value it means yes.
+bool ReadFlag(Decoder* in, bool* value) {
+  uint16_t type = 0;
+  *value = true;
+  if (!in->GetUint16(&type)) return false;
+  if (type == PMIX_UNDEF) return true;
+  return type == PMIX_BOOL ? in->GetBool(value) : in->SkipElements(type, 1);
+}
+
+// One INFO. Returns a PMIx status.
+int ReadOne(Decoder* in, GroupDirectives* out) {
+  const std::string_view begin = in->rest();
+  std::string_view key;
+  uint32_t flags = 0;
+  if (!in->GetString(&key) || !in->GetUint32(&flags)) return kErrBadParam;
+  const Row* row = Find(key);
+  bool value = true;
+  const bool is_flag = row != nullptr && (row->meaning == Meaning::kFlag ||
+                                          row->meaning == Meaning::kLeads ||
+                                          row->meaning == Meaning::kLocalOnly);
+  if (!(is_flag ? ReadFlag(in, &value) : in->SkipValue())) return kErrBadParam;
+  if (row == nullptr) {
+    return (flags & kRequired) != 0 ? kErrNotSupported : kSuccess;
+  }
+  switch (row->meaning) {
+    case Meaning::kFlag:
+      if (value) out->record.flags |= row->flag;
+      break;
+    case Meaning::kLeads:
+      out->leads |= value;
+      break;
+    case Meaning::kLocalOnly:
+      out->local_only |= value;
+      break;
+    case Meaning::kShared:
+      ++out->record.num_shared;
+      out->record.shared += begin.substr(0, begin.size() - in->rest().size());
+      if (out->record.shared.size() > kMaxSharedBytes) return kErrOutOfResource;
+      break;
+    case Meaning::kElsewhere:
+      break;
+    case Meaning::kImpossible:
+      return kErrNotSupported;
+  }
+  return kSuccess;
+}
+
+}  // namespace
+
+int ParseGroupDirectives(const Bytes& info, GroupDirectives* out) {
+  if (info.empty()) return kSuccess;
+  Decoder decoder(info.view());
+  size_t count = 0;
+  if (!decoder.GetSize(&count)) return kErrBadParam;
+  for (size_t i = 0; i < count; ++i) {
+    const int status = ReadOne(&decoder, out);
+    if (status != kSuccess) return status;
+  }
+  return kSuccess;
+}
+
+}  // namespace canopy::core

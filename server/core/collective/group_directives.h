@@ -1,0 +1,29 @@
+// The directives of PMIx_Group_construct and PMIx_Group_destruct.
+#ifndef CANOPY_SERVER_CORE_COLLECTIVE_GROUP_DIRECTIVES_H_
+#define CANOPY_SERVER_CORE_COLLECTIVE_GROUP_DIRECTIVES_H_
+
+#include <cstddef>
+
+#include "common/bytes.h"
+#include "server/core/collective/group_record.h"
+
+namespace canopy::core {
+
+// What one member may share with the others of a group; more is refused.
+inline constexpr size_t kMaxSharedBytes = 1 << 20;
+
+struct GroupDirectives {
+  GroupRecord record;  // but for the leader
+  bool leads = false;  // PMIX_GROUP_LEADER
+  bool local_only = false;
+};
+
+// `info` is SIZE n and n INFO in codec form, or empty. kErrNotSupported for one
+// that is not honoured and is required, or without which the call can not mean
+// what the caller wants; kErrOutOfResource for too much to share; kErrBadParam
+// for malformed ones.
+int ParseGroupDirectives(const Bytes& info, GroupDirectives* out);
+
+}  // namespace canopy::core
+
+#endif  // CANOPY_SERVER_CORE_COLLECTIVE_GROUP_DIRECTIVES_H_

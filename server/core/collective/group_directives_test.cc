@@ -1,0 +1,91 @@
+#include "server/core/collective/group_directives.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "common/codec/encoder.h"
+#include "common/status.h"
+
+namespace canopy::core {
+namespace {
+
+struct One {
+  std::string key;
+  bool value = true;
+  uint32_t flags = 0;
+};
+
+Bytes Infos(const std::vector<One>& all) {
+  Encoder out;
+  out.PutSize(all.size());
+  for (const One& one : all) {
+    out.PutString(one.key);
+    out.PutUint32(one.flags);
+    out.PutUint16(PMIX_BOOL);
+    out.PutBool(one.value);
+  }
+  return Bytes(out.Take());
+}
+
+int Parse(const Bytes& info, GroupDirectives* out) {
+  *out = {};
+  return ParseGroupDirectives(info, out);
+}
+
+TEST(GroupDirectives, Flags) {
+  GroupDirectives out;
+  ASSERT_EQ(Parse(Infos({{"pmix.grp.actxid"},
+                         {"pmix.grp.notterm", true, 1},
+                         {"pmix.grp.opt", false},
+                         {"pmix.grp.ldr"},
+                         {"pmix.grp.lcl"}}),
+                  &out),
+            kSuccess);
+  EXPECT_EQ(out.record.flags, kGroupAssignsContextId | kGroupNotifies);
+  EXPECT_TRUE(out.leads);
+  EXPECT_TRUE(out.local_only);
+  EXPECT_EQ(Parse(Bytes(), &out), kSuccess);
+  EXPECT_EQ(out.record.flags, 0u);
+}
+
+TEST(GroupDirectives, WhatMembersShareIsKeptAsItCame) {
+  GroupDirectives out;
+  ASSERT_EQ(Parse(Infos({{"pmix.grp.info"}, {"x"}, {"pmix.grp.endpt"}}), &out),
+            kSuccess);
+  EXPECT_EQ(out.record.num_shared, 2u);
+  const Bytes both = Infos({{"pmix.grp.info"}, {"pmix.grp.endpt"}});
+  const Bytes none = Infos({});
+  EXPECT_EQ(out.record.shared, both.view().substr(none.size()));
+}
+
+TEST(GroupDirectives, TooMuchToShare) {
+  Encoder out;
+  out.PutSize(1);
+  out.PutString("pmix.grp.endpt");
+  out.PutUint32(0);
+  out.PutUint16(PMIX_STRING);
+  out.PutString(std::string(kMaxSharedBytes, 'x'));
+  GroupDirectives directives;
+  EXPECT_EQ(Parse(Bytes(out.Take()), &directives), kErrOutOfResource);
+}
+
+TEST(GroupDirectives, WhatIsNotHonoured) {
+  GroupDirectives out;
+  EXPECT_EQ(Parse(Infos({{"site.wish"}}), &out), kSuccess);
+  EXPECT_EQ(Parse(Infos({{"site.wish", true, 1}}), &out), kErrNotSupported);
+  EXPECT_EQ(Parse(Infos({{"pmix.grp.btstrp"}}), &out), kErrNotSupported);
+  EXPECT_EQ(Parse(Infos({{"pmix.grp.add"}}), &out), kErrNotSupported);
+}
+
+TEST(GroupDirectives, CutOffAnywhere) {
+  GroupDirectives out;
+  const Bytes whole = Infos({{"pmix.grp.actxid"}, {"pmix.grp.info"}});
+  for (size_t size = 1; size < whole.size(); ++size) {
+    EXPECT_EQ(Parse(whole.Slice(0, size), &out), kErrBadParam) << size;
+  }
+}
+
+}  // namespace
+}  // namespace canopy::core

@@ -1,0 +1,42 @@
+#include "server/core/collective/group_record.h"
+
+#include "common/wire.h"
+
+namespace canopy::core {
+
+void GroupRecord::Merge(const GroupRecord& other) {
+  flags |= other.flags;
+  if (leader.nspace.empty()) leader = other.leader;
+  missing.insert(missing.end(), other.missing.begin(), other.missing.end());
+  num_shared += other.num_shared;
+  shared += other.shared;
+}
+
+Bytes EncodeGroupRecord(const GroupRecord& record) {
+  WireWriter out;
+  out.Uint(record.flags);
+  out.Uint(record.context_id);
+  out.Proc(record.leader);
+  out.Uint(record.missing.size());
+  for (const ProcId& proc : record.missing) out.Proc(proc);
+  out.Uint(record.num_shared);
+  out.String(record.shared);
+  return Bytes(out.Take());
+}
+
+std::optional<GroupRecord> DecodeGroupRecord(const Bytes& bytes) {
+  WireReader in(bytes.view());
+  GroupRecord record;
+  record.flags = in.Uint32();
+  record.context_id = in.Uint();
+  record.leader = in.Proc();
+  record.missing.resize(in.Count(2));
+  for (ProcId& proc : record.missing) proc = in.Proc();
+  record.num_shared = in.Uint();
+  record.shared = in.String();
+  // An INFO takes more than a byte.
+  if (!in.ok() || record.num_shared > record.shared.size()) return std::nullopt;
+  return record;
+}
+
+}  // namespace canopy::core

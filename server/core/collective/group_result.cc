@@ -1,0 +1,107 @@
+#include "server/core/collective/group_result.h"
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "common/codec/encoder.h"
+#include "common/status.h"
+#include "server/core/collective/collective_plan.h"
+
+namespace canopy::core {
+namespace {
+
+constexpr char kMembership[] = "pmix.grp.mbrs";
+constexpr char kContextId[] = "pmix.grp.ctxid";
+
+void PutHead(const char* key, Encoder* out) {
+  out->PutString(key);
+  out->PutUint32(0);
+}
+
+bool IsOn(NodeId node, const ProcId& proc, const JobTable& jobs) {
+  const Job* job = jobs.Find(proc.nspace);
+  return job != nullptr && proc.rank < job->num_ranks() &&
+         job->agent_of(proc.rank) == node;
+}
+
+// Those of jobs that are over here are named as their callers named them.
+std::vector<ProcId> MembersOf(const CollectiveId& id, const GroupRecord& record,
+                              const JobTable& jobs) {
+  std::vector<ProcId> missing = record.missing;
+  std::ranges::sort(missing);
+  std::vector<ProcId> members = MembersWhere(
+      id.participants, jobs, [](NodeId, const RankState&) { return true; });
+  for (const ProcId& proc : id.participants) {
+    if (jobs.Find(proc.nspace) == nullptr) members.push_back(proc);
+  }
+  std::ranges::sort(members);
+  std::erase_if(members, [&](const ProcId& proc) {
+    return std::ranges::binary_search(missing, proc);
+  });
+  return members;
+}
+
+}  // namespace
+
+Bytes GroupContribution(const Series& series, const Instance& instance) {
+  GroupRecord record = instance.group;
+  for (size_t i = 0; i < instance.arrived.size(); ++i) {
+    if (!instance.arrived[i])
+      record.missing.push_back(series.members->local[i]);
+  }
+  return EncodeGroupRecord(record);
+}
+
+GroupRecord SumOf(const Series& series, const Instance& instance,
+                  const JobTable& jobs) {
+  GroupRecord sum;
+  for (const auto& [node, contribution] : instance.contributions) {
+    std::optional<GroupRecord> one = DecodeGroupRecord(contribution.data);
+    if (!one) continue;
+    // A node speaks for its own ranks alone.
+    std::erase_if(one->missing, [&, from = node](const ProcId& proc) {
+      return !series.Includes(proc) || !IsOn(from, proc, jobs);
+    });
+    sum.Merge(*one);
+  }
+  if (instance.contributions.size() < series.members->nodes.size()) {
+    const auto absent = MembersWhere(
+        series.id.participants, jobs, [&](NodeId node, const RankState&) {
+          return !instance.contributions.contains(node);
+        });
+    sum.missing.insert(sum.missing.end(), absent.begin(), absent.end());
+  }
+  std::ranges::sort(sum.missing);
+  return sum;
+}
+
+CollectiveAnswer AnswerOf(const CollectiveId& id, int status,
+                          const Bytes& result, const JobTable& jobs) {
+  if (id.op != CollectiveOp::kGroupConstruct || status != kSuccess) {
+    return {status, {}};
+  }
+  const std::optional<GroupRecord> record = DecodeGroupRecord(result);
+  if (!record) return {status, {}};
+  const std::vector<ProcId> members = MembersOf(id, *record, jobs);
+  const bool has_context = record->context_id != 0;
+  Encoder out;
+  out.PutSize(1u + (has_context ? 1 : 0) + record->num_shared);
+  PutHead(kMembership, &out);
+  out.PutUint16(PMIX_DATA_ARRAY);
+  out.PutUint16(PMIX_PROC);
+  out.PutSize(members.size());
+  for (const ProcId& proc : members) out.PutProc(proc);
+  if (has_context) {
+    PutHead(kContextId, &out);
+    out.PutUint16(PMIX_SIZE);
+    out.PutSize(record->context_id);
+  }
+  out.PutRaw(record->shared);
+  const bool partly =
+      (record->flags & kGroupIsOptional) != 0 && !record->missing.empty();
+  return {partly ? kErrPartialSuccess : kSuccess, Bytes(out.Take())};
+}
+
+}  // namespace canopy::core

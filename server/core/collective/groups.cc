@@ -1,0 +1,89 @@
+#include "server/core/collective/groups.h"
+
+#include <algorithm>
+#include <optional>
+
+#include "common/status.h"
+#include "server/core/collective/collective_plan.h"
+
+namespace canopy::core {
+
+bool Group::Has(const ProcId& proc) const {
+  const ProcId all = {proc.nspace, kRankWildcard};
+  return (std::ranges::binary_search(participants, proc) ||
+          std::ranges::binary_search(participants, all)) &&
+         !std::ranges::binary_search(record.missing, proc);
+}
+
+std::vector<ProcId> Group::Members(const JobTable& jobs) const {
+  std::vector<ProcId> members = MembersWhere(
+      participants, jobs, [](NodeId, const RankState&) { return true; });
+  std::erase_if(members, [&](const ProcId& proc) { return !Has(proc); });
+  return members;
+}
+
+void Groups::OnCompleted(const CollectiveId& id, int status,
+                         const Bytes& result) {
+  if (id.op == CollectiveOp::kGroupDestruct) {
+    groups_.erase({id.name, id.participants});
+  } else if (status == kSuccess) {
+    Recover(id, true, result);
+  }
+}
+
+void Groups::Recover(const CollectiveId& id, bool exists, const Bytes& result) {
+  const Key key{id.name, id.participants};
+  if (!exists) {
+    groups_.erase(key);
+    return;
+  }
+  std::optional<GroupRecord> record = DecodeGroupRecord(result);
+  if (!record) return;
+  std::ranges::sort(record->missing);
+  // What members shared was told to them.
+  record->shared.clear();
+  record->num_shared = 0;
+  groups_[key] =
+      Group{id.name, id.participants, id.sequence, *std::move(record)};
+}
+
+void Groups::DropJob(const std::string& nspace) {
+  std::erase_if(groups_, [&](const auto& item) {
+    return std::ranges::any_of(
+        item.second.participants,
+        [&](const ProcId& proc) { return proc.nspace == nspace; });
+  });
+}
+
+const Group* Groups::Find(const std::string& name,
+                          const std::vector<ProcId>& participants) const {
+  const auto it = groups_.find({name, participants});
+  return it == groups_.end() ? nullptr : &it->second;
+}
+
+const Group* Groups::FindOf(const std::string& name, const ProcId& proc) const {
+  for (auto it = groups_.lower_bound({name, {}});
+       it != groups_.end() && it->first.first == name; ++it) {
+    if (it->second.Has(proc)) return &it->second;
+  }
+  return nullptr;
+}
+
+std::vector<const Group*> Groups::Of(const ProcId& proc) const {
+  std::vector<const Group*> out;
+  for (const auto& [key, group] : groups_) {
+    if (group.Has(proc)) out.push_back(&group);
+  }
+  return out;
+}
+
+const Group* Groups::Leave(const std::string& name, const ProcId& proc) {
+  const Group* group = FindOf(name, proc);
+  if (group == nullptr) return nullptr;
+  std::vector<ProcId>& missing =
+      groups_.at({group->name, group->participants}).record.missing;
+  missing.insert(std::ranges::lower_bound(missing, proc), proc);
+  return group;
+}
+
+}  // namespace canopy::core

@@ -1,0 +1,66 @@
+// The process groups that have members on this node: from the end of their
+// construction to that of their destruction.
+#ifndef CANOPY_SERVER_CORE_COLLECTIVE_GROUPS_H_
+#define CANOPY_SERVER_CORE_COLLECTIVE_GROUPS_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "common/bytes.h"
+#include "common/ids.h"
+#include "server/core/collective/group_record.h"
+#include "server/core/job_table.h"
+#include "server/core/messages.h"
+
+namespace canopy::core {
+
+struct Group {
+  std::string name;
+  // As in the identity of its construction, which that of its end repeats,
+  // whoever has left.
+  std::vector<ProcId> participants;
+  uint64_t sequence = 0;  // of its construction
+  // The result of the construction. Who has left since is `missing` as well.
+  GroupRecord record;
+
+  // It is a member: a participant that took part and has not left.
+  bool Has(const ProcId& proc) const;
+  // All members, ascending; those of jobs that are not known are left out.
+  std::vector<ProcId> Members(const JobTable& jobs) const;
+};
+
+// Several groups may have one name where no process is in two of them. Pointers
+// stay valid until the group ends. One thread.
+class Groups {
+ public:
+  // A construct or destruct has ended here; `result` is a GroupRecord.
+  void OnCompleted(const CollectiveId& id, int status, const Bytes& result);
+  // What a predecessor knew.
+  void Recover(const CollectiveId& id, bool exists, const Bytes& result);
+  void DropJob(const std::string& nspace);
+
+  // Null when there is none.
+  const Group* Find(const std::string& name,
+                    const std::vector<ProcId>& participants) const;
+  // The one of that name in which the process is a member.
+  const Group* FindOf(const std::string& name, const ProcId& proc) const;
+  // All in which the process is a member.
+  std::vector<const Group*> Of(const ProcId& proc) const;
+  // The process is a member no more. Null when it was none, else its group.
+  const Group* Leave(const std::string& name, const ProcId& proc);
+
+  using Key = std::pair<std::string, std::vector<ProcId>>;
+  const std::map<Key, Group>& all() const { return groups_; }
+  size_t size() const { return groups_.size(); }
+
+ private:
+  std::map<Key, Group> groups_;
+};
+
+}  // namespace canopy::core
+
+#endif  // CANOPY_SERVER_CORE_COLLECTIVE_GROUPS_H_

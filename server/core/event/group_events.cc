@@ -1,0 +1,86 @@
+#include "server/core/event/group_events.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "common/codec/decoder.h"
+#include "common/codec/encoder.h"
+#include "server/core/event/events.h"
+
+namespace canopy::core {
+namespace {
+
+constexpr int kGroupLeft = -160;          // PMIX_GROUP_LEFT
+constexpr int kGroupMemberFailed = -170;  // PMIX_GROUP_MEMBER_FAILED
+
+constexpr char kGroupId[] = "pmix.grp.id";
+constexpr char kAffectedProc[] = "pmix.evproc";
+
+Bytes InfoAbout(const Group& group, const ProcId& proc) {
+  Encoder out;
+  out.PutSize(2);
+  out.PutString(kGroupId);
+  out.PutUint32(0);
+  out.PutUint16(PMIX_STRING);
+  out.PutString(group.name);
+  out.PutString(kAffectedProc);
+  out.PutUint32(0);
+  out.PutUint16(PMIX_PROC);
+  out.PutProc(proc);
+  return Bytes(out.Take());
+}
+
+EventRaised About(const Group& group, int status, const ProcId& proc,
+                  std::vector<ProcId> targets) {
+  EventRaised event;
+  event.status = status;
+  event.source = proc;
+  event.range = static_cast<uint8_t>(EventRange::kCustom);
+  event.targets = std::move(targets);
+  event.info = InfoAbout(group, proc);
+  return event;
+}
+
+}  // namespace
+
+EventRaised MemberFailed(const Group& group, const ProcId& member,
+                         const JobTable& jobs) {
+  const ProcId& leader = group.record.leader;
+  std::vector<ProcId> targets =
+      leader.nspace.empty() ? group.Members(jobs) : std::vector<ProcId>{leader};
+  std::erase(targets, member);
+  return About(group, kGroupMemberFailed, member, std::move(targets));
+}
+
+EventRaised MemberLeft(const Group& group, const ProcId& process,
+                       const JobTable& jobs) {
+  std::vector<ProcId> targets = group.Members(jobs);
+  std::erase(targets, process);
+  return About(group, kGroupLeft, process, std::move(targets));
+}
+
+std::string GroupLeft(const EventMessage& event) {
+  if (event.status != kGroupLeft) return "";
+  Decoder in(event.info.view());
+  size_t count = 0;
+  if (!in.GetSize(&count)) return "";
+  for (size_t i = 0; i < count; ++i) {
+    std::string_view key;
+    std::string_view name;
+    uint32_t flags = 0;
+    uint16_t type = 0;
+    if (!in.GetString(&key) || !in.GetUint32(&flags)) return "";
+    if (key != kGroupId) {
+      if (!in.SkipValue()) return "";
+      continue;
+    }
+    const bool read = in.GetUint16(&type) && type == PMIX_STRING;
+    return read && in.GetString(&name) ? std::string(name) : "";
+  }
+  return "";
+}
+
+}  // namespace canopy::core

@@ -1,0 +1,29 @@
+// Events about process groups, as their members get them.
+#ifndef CANOPY_SERVER_CORE_EVENT_GROUP_EVENTS_H_
+#define CANOPY_SERVER_CORE_EVENT_GROUP_EVENTS_H_
+
+#include <string>
+
+#include "common/bytes.h"
+#include "common/ids.h"
+#include "server/core/collective/groups.h"
+#include "server/core/job_table.h"
+#include "server/core/messages.h"
+#include "server/core/step/client_inputs.h"
+
+namespace canopy::core {
+
+// PMIX_GROUP_MEMBER_FAILED, for the group's leader or, without one, all others.
+EventRaised MemberFailed(const Group& group, const ProcId& member,
+                         const JobTable& jobs);
+
+// PMIX_GROUP_LEFT, for all other members.
+EventRaised MemberLeft(const Group& group, const ProcId& process,
+                       const JobTable& jobs);
+
+// The group that the event says its source has left; empty: it is another one.
+std::string GroupLeft(const EventMessage& event);
+
+}  // namespace canopy::core
+
+#endif  // CANOPY_SERVER_CORE_EVENT_GROUP_EVENTS_H_

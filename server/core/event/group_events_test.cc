@@ -1,0 +1,52 @@
+#include "server/core/event/group_events.h"
+
+#include <gtest/gtest.h>
+
+#include <vector>
+
+#include "server/core/core_testing.h"
+#include "server/core/event/events.h"
+
+namespace canopy::core {
+namespace {
+
+class GroupEventsTest : public testing::Test {
+ protected:
+  GroupEventsTest() : jobs_(0) {
+    jobs_.Add(JobOn("a", {0, 0, 0}));
+    group_.name = "g";
+    group_.participants = {{"a", kRankWildcard}};
+  }
+
+  JobTable jobs_;
+  Group group_;
+};
+
+TEST_F(GroupEventsTest, AFailureIsForTheOthersOrTheLeader) {
+  EventRaised event = MemberFailed(group_, {"a", 1}, jobs_);
+  EXPECT_EQ(event.status, -170);
+  EXPECT_EQ(event.range, static_cast<uint8_t>(EventRange::kCustom));
+  EXPECT_EQ(event.targets, (std::vector<ProcId>{{"a", 0}, {"a", 2}}));
+  group_.record.leader = {"a", 2};
+  event = MemberFailed(group_, {"a", 1}, jobs_);
+  EXPECT_EQ(event.targets, (std::vector<ProcId>{{"a", 2}}));
+}
+
+TEST_F(GroupEventsTest, WhatAnAgentLearnsOfALeave) {
+  const EventRaised event = MemberLeft(group_, {"a", 1}, jobs_);
+  EXPECT_EQ(event.targets, (std::vector<ProcId>{{"a", 0}, {"a", 2}}));
+  EventMessage message;
+  message.status = event.status;
+  message.info = event.info;
+  EXPECT_EQ(GroupLeft(message), "g");
+  for (size_t size = 0; size + 24 < event.info.size(); ++size) {
+    message.info = event.info.Slice(0, size);
+    (void)GroupLeft(message);
+  }
+  message.status = -170;
+  message.info = event.info;
+  EXPECT_EQ(GroupLeft(message), "");
+}
+
+}  // namespace
+}  // namespace canopy::core

@@ -1,0 +1,226 @@
+// Process groups whose agents are restarted or lost at every step of their
+// construction and their end, at both ends of the radix: whoever has a group
+// has the same one, with a context id that no other has, and nobody waits for
+// ever.
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <functional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "common/bytes.h"
+#include "common/codec/encoder.h"
+#include "common/status.h"
+#include "tests/sim/cluster.h"
+
+namespace canopy::sim {
+namespace {
+
+using namespace core;  // NOLINT: the vocabulary of this file
+
+struct Shape {
+  const char* name;
+  uint32_t radix;
+  uint32_t nodes;
+  NodeId victim;
+};
+
+// With radix 32, members 33 and up hang below member 1.
+constexpr Shape kShapes[] = {
+    {"Radix2Root", 2, 7, 0},        {"Radix2Interior", 2, 7, 1},
+    {"Radix2Leaf", 2, 7, 5},        {"Radix32Root", 32, 36, 0},
+    {"Radix32Interior", 32, 36, 1}, {"Radix32Leaf", 32, 36, 34},
+};
+
+Bytes Flags(const std::vector<std::string>& keys) {
+  Encoder out;
+  out.PutSize(keys.size());
+  for (const std::string& key : keys) {
+    out.PutString(key);
+    out.PutUint32(0);
+    out.PutUint16(PMIX_BOOL);
+    out.PutBool(true);
+  }
+  return Bytes(out.Take());
+}
+
+class GroupSim : public testing::TestWithParam<Shape> {
+ protected:
+  // One rank on each node but node 0, which is the controller alone: so that it
+  // can be lost. Rank = node - 1.
+  void Launch(Cluster& c) const {
+    c.options().ignore_kills = true;
+    std::vector<NodeId> agents;
+    for (NodeId node = 1; node < GetParam().nodes; ++node) {
+      agents.push_back(node);
+    }
+    c.LaunchConnected(MakeJob("a", agents));
+  }
+  Rank NumRanks() const { return GetParam().nodes - 1; }
+  // Every second member lists them all, the others mean the job.
+  std::vector<ProcId> Named(Rank rank) const {
+    if (rank % 2 == 0) return {{"a", kRankWildcard}};
+    std::vector<ProcId> all;
+    for (Rank r = 0; r < NumRanks(); ++r) all.push_back({"a", r});
+    return all;
+  }
+  std::vector<RequestId> Call(Cluster& c, CollectiveOp op,
+                              const std::string& name,
+                              const Bytes& info = {}) const {
+    std::vector<RequestId> requests;
+    for (Rank rank = 0; rank < NumRanks(); ++rank) {
+      requests.push_back(
+          c.clients().Group(op, {"a", rank}, name, Named(rank), info));
+    }
+    return requests;
+  }
+  bool IsLost(Rank rank) const { return rank + 1 == GetParam().victim; }
+
+  // All answers that are successes, which must be equal; `survivors`: not of
+  // the lost node, if it is lost.
+  std::set<std::string> Answers(Cluster& c,
+                                const std::vector<RequestId>& requests,
+                                bool lost) const {
+    std::set<std::string> payloads;
+    for (Rank rank = 0; rank < NumRanks(); ++rank) {
+      if (lost && IsLost(rank)) continue;
+      const Answer* answer = c.clients().AnswerTo(requests[rank]);
+      EXPECT_NE(answer, nullptr) << "rank " << rank << " waits for ever";
+      if (answer == nullptr) continue;
+      EXPECT_EQ(answer->status, kSuccess) << "rank " << rank;
+      payloads.insert(answer->payload);
+    }
+    EXPECT_LE(payloads.size(), 1u) << "several groups of one name";
+    return payloads;
+  }
+
+  // What `begin` starts is cut by `fault` at each of its steps, the first and
+  // the last included; `check` sees what came of it.
+  void AtEveryStep(Persistence persistence,
+                   const std::function<void(Cluster&)>& begin,
+                   const std::function<void(Cluster&)>& fault,
+                   const std::function<void(Cluster&)>& check) const {
+    for (size_t step = 0;; ++step) {
+      SCOPED_TRACE("before step " + std::to_string(step));
+      Cluster c(GetParam().nodes, GetParam().radix, step + 1, persistence);
+      Launch(c);
+      begin(c);
+      size_t done = 0;
+      while (done < step && c.RunOne()) ++done;
+      const bool over = c.pending() == 0;
+      fault(c);
+      c.RunFor(30'000 * kMs);
+      check(c);
+      EXPECT_TRUE(c.errors().empty()) << c.errors().front();
+      if (over || HasFailure()) return;
+    }
+  }
+};
+
+const Bytes kContext = Flags({"pmix.grp.actxid"});
+// It goes on without a node that is lost.
+const Bytes kTolerant = Flags({"pmix.grp.actxid", "pmix.grp.ftcoll"});
+
+TEST_P(GroupSim, AnAgentIsRestartedInAConstruct) {
+  std::vector<RequestId> requests;
+  AtEveryStep(
+      Persistence::kOn,
+      [&](Cluster& c) {
+        requests = Call(c, CollectiveOp::kGroupConstruct, "g", kContext);
+      },
+      [](Cluster& c) { c.RestartNode(GetParam().victim); },
+      [&](Cluster& c) {
+        const auto first = Answers(c, requests, false);
+        // The successor makes context ids too, and knows the group's end.
+        const auto second = Answers(
+            c,
+            [&] {
+              const auto next =
+                  Call(c, CollectiveOp::kGroupConstruct, "h", kContext);
+              c.Run();
+              return next;
+            }(),
+            false);
+        EXPECT_NE(first, second) << "one context id twice";
+        for (const char* name : {"g", "h"}) {
+          const auto ends = Call(c, CollectiveOp::kGroupDestruct, name);
+          c.Run();
+          Answers(c, ends, false);
+        }
+        for (NodeId node = 0; node < GetParam().nodes; ++node) {
+          EXPECT_EQ(c.Count(node).groups, 0u) << "node " << node;
+        }
+      });
+}
+
+TEST_P(GroupSim, AnAgentIsRestartedInADestruct) {
+  std::vector<RequestId> requests;
+  AtEveryStep(
+      Persistence::kOn,
+      [&](Cluster& c) {
+        Call(c, CollectiveOp::kGroupConstruct, "g", kContext);
+        c.Run();
+        requests = Call(c, CollectiveOp::kGroupDestruct, "g");
+      },
+      [](Cluster& c) { c.RestartNode(GetParam().victim); },
+      [&](Cluster& c) {
+        Answers(c, requests, false);
+        const auto again =
+            Call(c, CollectiveOp::kGroupConstruct, "g", kContext);
+        c.Run();
+        Answers(c, again, false);
+      });
+}
+
+TEST_P(GroupSim, ANodeIsLostInAConstructThatAdapts) {
+  std::vector<RequestId> requests;
+  AtEveryStep(
+      Persistence::kOff,
+      [&](Cluster& c) {
+        requests = Call(c, CollectiveOp::kGroupConstruct, "g", kTolerant);
+      },
+      [](Cluster& c) { c.KillNode(GetParam().victim); },
+      [&](Cluster& c) {
+        Answers(c, requests, true);
+        // Its end goes on without the lost as well.
+        std::vector<RequestId> ends;
+        for (Rank rank = 0; rank < NumRanks(); ++rank) {
+          ends.push_back(
+              IsLost(rank) ? 0
+                           : c.clients().Group(CollectiveOp::kGroupDestruct,
+                                               {"a", rank}, "g", Named(rank)));
+        }
+        c.Run();
+        Answers(c, ends, true);
+      });
+}
+
+// Without the wish to adapt, all that survive learn the same: all have the
+// group, or it failed.
+TEST_P(GroupSim, ANodeIsLostInAConstruct) {
+  std::vector<RequestId> requests;
+  AtEveryStep(
+      Persistence::kOff,
+      [&](Cluster& c) {
+        requests = Call(c, CollectiveOp::kGroupConstruct, "g", kContext);
+      },
+      [](Cluster& c) { c.KillNode(GetParam().victim); },
+      [&](Cluster& c) {
+        std::set<std::string> payloads;
+        for (Rank rank = 0; rank < NumRanks(); ++rank) {
+          if (IsLost(rank)) continue;
+          const Answer* answer = c.clients().AnswerTo(requests[rank]);
+          ASSERT_NE(answer, nullptr) << "rank " << rank << " waits for ever";
+          if (answer->status == kSuccess) payloads.insert(answer->payload);
+        }
+        EXPECT_LE(payloads.size(), 1u) << "several groups of one name";
+      });
+}
+
+INSTANTIATE_TEST_SUITE_P(Shapes, GroupSim, testing::ValuesIn(kShapes),
+                         [](const auto& info) { return info.param.name; });
+
+}  // namespace
+}  // namespace canopy::sim

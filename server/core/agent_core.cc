@@ -499,6 +499,7 @@ struct AgentCore::State {
       gets.OnJobAdded(now, nspace, &out);
     }
     for (const ProcId& proc : changes.restarted) {
+      LeaveGroups(proc);
       collectives.OnRankRestarted(proc);
       publishing.OnRankRestarted(now, proc, &out);
     }
@@ -507,6 +508,17 @@ struct AgentCore::State {
       gets.OnRankGone(now, proc, &out);
       aborts.OnRankGone(proc, &out);
       publishing.OnRankGone(now, proc, &out);
+    }
+  }
+
+  // The rank has another process, which is in none of its groups.
+  void LeaveGroups(const ProcId& proc) {
+    std::vector<std::string> names;
+    for (const Group* group : collectives.groups().Of(proc)) {
+      names.push_back(group->name);
+    }
+    for (const std::string& name : names) {
+      collectives.OnLeft(now, proc, name, &out);
     }
   }
 

@@ -141,6 +141,12 @@ TEST(TranslateTest, ValuesArrive) {
   EXPECT_EQ(up.contributions[1].node, 3u);
   EXPECT_EQ(up.contributions[0].data.view(), "zero");
   EXPECT_EQ(up.missing, std::vector<ProcId>{kProc});
+  core::CollectiveDown group;
+  group.id = {core::CollectiveOp::kGroupConstruct, kProcs, 1, "a group"};
+  group.result = Data("result");
+  const auto down = std::get<core::CollectiveDown>(RoundTrip(group));
+  EXPECT_EQ(down.id, group.id);
+  EXPECT_EQ(down.result.view(), "result");
   const auto exits = std::get<core::JobExits>(RoundTrip(Samples()[10])).exits;
   EXPECT_EQ(exits[0].wait_status, 256);
   EXPECT_TRUE(exits[0].core_dumped);
@@ -212,6 +218,12 @@ TEST(TranslateTest, MalformedBodiesAreRefused) {
   EXPECT_TRUE(refused(EncodeBody(core::JobStart{std::string(256, 'n')})));
   EXPECT_TRUE(refused(
       EncodeBody(core::DmodexRequest{1, kProc, std::string(512, 'k'), 0})));
+  core::CollectiveUp nameless = AnyCollective();
+  nameless.id.op = core::CollectiveOp::kGroupDestruct;
+  EXPECT_TRUE(refused(EncodeBody(nameless)));
+  core::CollectiveUp named = AnyCollective();
+  named.id.name = "fences have none";
+  EXPECT_TRUE(refused(EncodeBody(named)));
   core::CollectiveUp unknown = AnyCollective();
   unknown.id.op = static_cast<core::CollectiveOp>(77);
   EXPECT_TRUE(refused(EncodeBody(unknown)));

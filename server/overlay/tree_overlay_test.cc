@@ -6,6 +6,7 @@
 #include <map>
 #include <memory>
 #include <random>
+#include <set>
 
 #include "server/overlay/fake_stream.h"
 
@@ -21,11 +22,18 @@ class RecordingSink : public InputSink {
       states.push_back(*state);
     } else if (auto* restart = std::get_if<core::NodeRestarted>(&input)) {
       restarts.push_back(restart->node);
+    } else if (auto* release = std::get_if<core::NodeIsOld>(&input)) {
+      if (release->old) {
+        old.insert(release->node);
+      } else {
+        old.erase(release->node);
+      }
     }
   }
   std::vector<core::PeerMessage> messages;
   std::vector<core::NodeStateChanged> states;
   std::vector<NodeId> restarts;
+  std::set<NodeId> old;  // of an older release
 };
 
 class TreeOverlayTest : public testing::Test {
@@ -214,6 +222,7 @@ TEST_F(TreeOverlayTest, AnnouncedAbsenceIsWaitedFor) {
 TEST_F(TreeOverlayTest, VersionsNextToEachOtherMix) {
   Make(7);
   ASSERT_TRUE(WaitForAll());
+  for (const auto& sink : sinks_) EXPECT_TRUE(sink->old.empty());
   for (const NodeId old : {0u, 2u, 5u}) {
     overlays_[old]->Stop();
     config_.version = kOldestVersion;
@@ -227,6 +236,10 @@ TEST_F(TreeOverlayTest, VersionsNextToEachOtherMix) {
     return std::all_of(sinks_.begin(), sinks_.end(),
                        [](const auto& s) { return !s->messages.empty(); });
   }));
+  // What comes through one of them has no version, and is taken for old.
+  EXPECT_TRUE(sinks_[4]->old.contains(0));
+  EXPECT_TRUE(sinks_[3]->old.contains(2));
+  EXPECT_TRUE(sinks_[1]->old.contains(5));
 }
 
 TEST_F(TreeOverlayTest, MembersThatLostEachOtherMeetAgain) {

@@ -61,6 +61,22 @@ TEST(Version5, PublishingIsRefusedInItsName) {
   EXPECT_FALSE(AnswerOfVersion5(core::JobQuery{"job"}));
 }
 
+TEST(Version5, ItHasNoGroups) {
+  core::CollectiveUp up;
+  up.id = {core::CollectiveOp::kGroupConstruct, {{"job", 1}}, 2, "g"};
+  EXPECT_FALSE(CanExpress(up));
+  const auto answer = AnswerOfVersion5(up);
+  ASSERT_TRUE(answer);
+  const auto& down = std::get<core::CollectiveDown>(*answer);
+  EXPECT_EQ(down.id, up.id);
+  EXPECT_EQ(down.status, kErrNotSupported);
+  EXPECT_FALSE(CanExpress(down));
+  EXPECT_FALSE(AnswerOfVersion5(down));
+  up.id = {core::CollectiveOp::kConnect, {{"job", 1}}, 2};
+  EXPECT_TRUE(CanExpress(up));
+  EXPECT_FALSE(AnswerOfVersion5(up));
+}
+
 TEST(Version5, FactsOfAProcessAreNotFound) {
   const core::DmodexRequest request{4, {"job", 3}, "pmix.ppid", 0, 0};
   EXPECT_FALSE(CanExpress(request));

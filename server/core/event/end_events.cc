@@ -39,9 +39,7 @@ void EndEvents::OnExit(TimeNs now, const Job& job, const ProcExit& exit,
                        Actions* actions) {
   NotifyJob(now, job, exit, actions);
   NotifyConnected(now, {job.nspace(), exit.rank}, exit, actions);
-  if (!exit.restarted) {
-    NotifyGroups(now, {job.nspace(), exit.rank}, exit, actions);
-  }
+  NotifyGroups(now, {job.nspace(), exit.rank}, exit, actions);
 }
 
 void EndEvents::NotifyJob(TimeNs now, const Job& job, const ProcExit& exit,

@@ -33,6 +33,22 @@ Bytes InfoAbout(const Group& group, const ProcId& proc) {
   return Bytes(out.Take());
 }
 
+// An event with more receivers names participants as its callers did, even if
+// some of them are no members: it goes to every agent.
+constexpr size_t kMaxTargets = 1024;
+
+// All members but one.
+std::vector<ProcId> OthersIn(const Group& group, const ProcId& proc,
+                             const JobTable& jobs) {
+  std::vector<ProcId> members = group.Members(jobs);
+  if (members.size() > kMaxTargets &&
+      group.participants.size() <= kMaxTargets) {
+    return group.participants;
+  }
+  std::erase(members, proc);
+  return members;
+}
+
 EventRaised About(const Group& group, int status, const ProcId& proc,
                   std::vector<ProcId> targets) {
   EventRaised event;
@@ -49,17 +65,15 @@ EventRaised About(const Group& group, int status, const ProcId& proc,
 EventRaised MemberFailed(const Group& group, const ProcId& member,
                          const JobTable& jobs) {
   const ProcId& leader = group.record.leader;
-  std::vector<ProcId> targets =
-      leader.nspace.empty() ? group.Members(jobs) : std::vector<ProcId>{leader};
-  std::erase(targets, member);
-  return About(group, kGroupMemberFailed, member, std::move(targets));
+  const bool led = !leader.nspace.empty() && leader != member;
+  return About(
+      group, kGroupMemberFailed, member,
+      led ? std::vector<ProcId>{leader} : OthersIn(group, member, jobs));
 }
 
 EventRaised MemberLeft(const Group& group, const ProcId& process,
                        const JobTable& jobs) {
-  std::vector<ProcId> targets = group.Members(jobs);
-  std::erase(targets, process);
-  return About(group, kGroupLeft, process, std::move(targets));
+  return About(group, kGroupLeft, process, OthersIn(group, process, jobs));
 }
 
 std::string GroupLeft(const EventMessage& event) {

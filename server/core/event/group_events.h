@@ -13,7 +13,8 @@
 
 namespace canopy::core {
 
-// PMIX_GROUP_MEMBER_FAILED, for the group's leader or, without one, all others.
+// PMIX_GROUP_MEMBER_FAILED, for the group's leader or, without one, or of the
+// leader itself, all others.
 EventRaised MemberFailed(const Group& group, const ProcId& member,
                          const JobTable& jobs);
 

@@ -74,6 +74,8 @@ enum class FrameType : uint16_t {
                     //   Uint n, n x Proc (invite: whom; join: the inviter),
                     //   Bool accepts, Uint timeout_ms, String C:infos. The
                     //   reply's payload as that of kGroup
+  kQuery = 20,      // * W: String C: SIZE n, n QUERY. The reply's payload, also
+                    //   of a partial success, is C: SIZE n, n INFO
   // Agent to client.
   kReply = 64,     // W: Int status, String payload. The reply to kHello
                    //    carries: Proc own id, Proc server id, Uint segment

@@ -16,6 +16,8 @@
 #include "client/session/lookup.h"
 #include "client/session/namespaces.h"
 #include "client/session/pointer_cache.h"
+#include "client/session/query_cache.h"
+#include "client/session/registered_attributes.h"
 #include "client/session/value_store.h"
 #include "common/ids.h"
 
@@ -40,6 +42,8 @@ class Session final : public SourcePlaces {
   ValueStore& store() { return store_; }
   PointerCache& pointers() { return pointers_; }
   const Lookup& lookup() const { return lookup_; }
+  QueryCache& query_cache() { return query_cache_; }
+  RegisteredAttributes& registered() { return registered_; }
 
   Progress& progress() { return progress_; }
   EventEngine& events() { return events_; }
@@ -64,6 +68,8 @@ class Session final : public SourcePlaces {
   ValueStore store_;
   PointerCache pointers_;
   const Lookup lookup_;
+  QueryCache query_cache_;
+  RegisteredAttributes registered_;
   Subscriptions subscriptions_;
   Progress progress_;
   EventEngine events_;

@@ -19,6 +19,7 @@
 #include "server/core/modex/modex.h"
 #include "server/core/modex/persisted_commits.h"
 #include "server/core/publish/publishing.h"
+#include "server/core/query/queries.h"
 #include "server/core/spawn/spawns.h"
 #include "server/core/state_reports.h"
 #include "server/core/tree.h"
@@ -44,7 +45,8 @@ struct AgentCore::State {
         aborts(self, jobs, engine),
         spawns(self, jobs, engine),
         ends(jobs, collectives, events),
-        publishing(self, tree, jobs) {
+        publishing(self, tree, jobs),
+        queries(self, config.node_names, tree, jobs, engine) {
     collectives.set_persists(config.persists);
     engine.set_persists(config.persists);
     events.set_persists(config.persists);
@@ -53,6 +55,7 @@ struct AgentCore::State {
       engine.set_began(config.began_at);
       gets.set_began(config.began_at);
       publishing.set_began(config.began_at);
+      queries.set_began(config.began_at);
     }
   }
 
@@ -74,6 +77,7 @@ struct AgentCore::State {
     events.OnClientGone(in.client);
     aborts.OnClientGone(in.client);
     publishing.OnClientGone(now, in.client, &out);
+    queries.OnClientGone(in.client);
     jobs.Disconnect(in.client);
   }
 
@@ -131,6 +135,9 @@ struct AgentCore::State {
   }
 
   void On(const SpawnArrived& in) { spawns.OnArrived(now, in, &out); }
+
+  void On(const QueryArrived& in) { queries.OnArrived(now, in, &out); }
+  void On(const FactsRead& in) { queries.OnRead(in, &out); }
 
   void On(const JobControlArrived& in) {
     const ProcId* proc = jobs.ProcOf(in.client);
@@ -255,6 +262,14 @@ struct AgentCore::State {
     aborts.OnReply(message.src, body, &out);
   }
 
+  void OnBody(const PeerMessage& message, const FactsRequest& body) {
+    queries.OnRequest(message.src, body, &out);
+  }
+
+  void OnBody(const PeerMessage& message, const FactsReply& body) {
+    queries.OnReply(message.src, body, &out);
+  }
+
   void OnBody(const PeerMessage& message, const StateQuery& body) {
     reports.OnQuery(now, message.src, body, &out);
   }
@@ -295,6 +310,7 @@ struct AgentCore::State {
       gets.OnNodeLost(now, in.node, &out);
       publishing.OnNodeLost(now, in.node, &out);
       reports.OnNodeLost(in.node, &out);
+      queries.OnNodeLost(in.node, &out);
       maps.OnNodeLost(&out);
     }
     collectives.OnTreeChanged(now, &out);
@@ -318,6 +334,7 @@ struct AgentCore::State {
     gets.OnNodeRestarted(now, in.node, &out);
     publishing.OnNodeRestarted(now, in.node, &out);
     reports.OnNodeLost(in.node, &out);
+    queries.OnNodeRestarted(in.node, &out);
     events.OnNodeRestarted(in.node, &out);
     maps.OnNodeRestarted(in.node, &out);
     aborts.OnTreeChanged(now, &out);
@@ -432,6 +449,7 @@ struct AgentCore::State {
     publishing.OnTick(now, &out);
     maps.OnTick(now);
     reports.OnTick(now, &out);
+    queries.OnTick(now, &out);
     aborts.OnTick(now, &out);
     engine.OnTick(now, &out);
     TakeReleased();
@@ -465,12 +483,16 @@ struct AgentCore::State {
       for (std::string& nspace : gets.TakeWanted()) {
         wanted.push_back(std::move(nspace));
       }
+      for (std::string& nspace : queries.TakeWanted()) {
+        wanted.push_back(std::move(nspace));
+      }
       for (const std::string& nspace : wanted) maps.Want(now, nspace, &out);
       const std::vector<std::string> unknown = maps.TakeUnknown();
       if (changes.empty() && data.empty() && unknown.empty()) return;
       for (const std::string& nspace : unknown) {
         collectives.OnJobUnknown(now, nspace, &out);
         gets.OnJobUnknown(now, nspace, &out);
+        queries.OnJobUnknown(nspace, &out);
       }
       Apply(changes);
       for (const DataChange& change : data) gets.OnData(now, change, &out);
@@ -497,6 +519,7 @@ struct AgentCore::State {
       WantParentOf(nspace);
       collectives.OnJobAdded(now, nspace, &out);
       gets.OnJobAdded(now, nspace, &out);
+      queries.OnJobAdded(nspace, &out);
     }
     for (const ProcId& proc : changes.restarted) {
       LeaveGroups(proc);
@@ -544,7 +567,7 @@ struct AgentCore::State {
     const TimeNs next = std::min(
         {collectives.NextDeadline(), gets.NextDeadline(), maps.NextDeadline(),
          reports.NextDeadline(), aborts.NextDeadline(), engine.NextDeadline(),
-         publishing.NextDeadline()});
+         publishing.NextDeadline(), queries.NextDeadline()});
     // The previous deadline is consumed once due, whatever caused this step.
     if (next == deadline && deadline > now) return;
     if (next == kNever && deadline == kNever) return;
@@ -568,6 +591,7 @@ struct AgentCore::State {
       publishing.Describe(t, nspace, &answer.waiting);
       engine.Describe(t, nspace, &answer.waiting);
       spawns.Describe(t, nspace, &answer.waiting);
+      queries.Describe(t, nspace, &answer.waiting);
     }
     return answer;
   }
@@ -600,6 +624,7 @@ struct AgentCore::State {
   Spawns spawns;
   EndEvents ends;
   Publishing publishing;
+  Queries queries;
   TimeNs now = 0;
   TimeNs deadline = kNever;
   Actions out;  // of the step that runs
@@ -637,6 +662,7 @@ ResourceCounts AgentCore::Count() const {
   counts.aborts = state.aborts.size();
   counts.spawns = state.spawns.num_pending();
   counts.questions = state.reports.num_questions();
+  counts.queries = state.queries.size();
   counts.listeners = state.events.num_listeners();
   counts.publications = state.publishing.num_publications();
   counts.publishing = state.publishing.num_operations();

@@ -255,6 +255,13 @@ Result<core::Input> ParseSpawn(core::ClientId client, uint64_t tag,
   return core::Input(std::move(input));
 }
 
+Result<core::Input> ParseQuery(core::ClientId client, uint64_t tag,
+                               WireReader& r) {
+  core::QueryArrived input{client, tag, ReadPayload(r)};
+  if (!r.done() || tag == 0) return Malformed("query");
+  return core::Input(std::move(input));
+}
+
 std::vector<int> ReadCodes(WireReader& r) {
   const size_t n = r.Count();
   if (n > kMaxCodes) {
@@ -366,6 +373,8 @@ Result<core::Input> ParseRequest(core::ClientId client, const ProcId& self,
       return ParseUnpublish(client, header.tag, r);
     case FrameType::kSpawn:
       return ParseSpawn(client, header.tag, r);
+    case FrameType::kQuery:
+      return ParseQuery(client, header.tag, r);
     case FrameType::kFinalize:
       return core::Input(core::FinalizeArrived{client, header.tag});
     case FrameType::kEventsWanted:

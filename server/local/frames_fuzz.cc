@@ -164,6 +164,7 @@ std::vector<std::string> Frames() {
           KeysFrame(FrameType::kLookup),
           KeysFrame(FrameType::kUnpublish),
           OpaqueFrame(FrameType::kSpawn),
+          OpaqueFrame(FrameType::kQuery),
           std::string(1, static_cast<char>(FrameType::kBarrierFull)),
           std::string(1, static_cast<char>(FrameType::kCommitted))};
 }

@@ -266,6 +266,10 @@ TEST(FramesTest, PublishedDataAndSpawn) {
   EXPECT_EQ(spawn.client, 77u);
   EXPECT_EQ(spawn.request, 9u);
   EXPECT_EQ(spawn.call.view(), "payload");
+  const auto query = Parsed<core::QueryArrived>(FrameType::kQuery, Opaque());
+  EXPECT_EQ(query.client, 77u);
+  EXPECT_EQ(query.request, 9u);
+  EXPECT_EQ(query.queries.view(), "payload");
 }
 
 TEST(FramesTest, NoKeysMeanAllForUnpublishAlone) {

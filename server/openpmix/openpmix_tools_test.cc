@@ -32,25 +32,21 @@ TEST_F(OpenPmixToolTest, ANamelessToolGetsAName) {
   // A fence is nothing for a tool.
   EXPECT_EQ(Ask(fd, 103, "02 03 02 01 02 08 6e737800 feffffff0f 02 00"),
             "025d");
-  // pmix.qry.ns
-  EXPECT_EQ(Ask(fd, 104, "02 0f 02 01 02 02 18 706d69782e7172792e6e7300 00"),
-            "0200"
-            "0201"
-            "02"
-            "18706d69782e7172792e6e7300"
-            "00"
-            "03"
-            "086e737800");
   EXPECT_EQ(sink_.inputs.size(), 1u);
   // It has no output here: pmix.log.stderr = "x".
   EXPECT_EQ(Ask(fd, 106,
                 "02 10 02 00 02 01 02 20 706d69782e6c6f672e73746465727200 00"
                 "03 04 7800 02 00"),
             "025d");
-  // Events are.
+  // Queries are: pmix.qry.ns.
+  client_ = connected[0].client;
+  Send(fd, Message(104, "02 0f 02 01 02 02 18 706d69782e7172792e6e7300 00"));
+  ASSERT_EQ(sink_.All<core::QueryArrived>().size(), 1u);
+  Answer(104, kErrNotFound);
+  EXPECT_EQ(Body(Receive(fd), 104), "025b");
+  // So are events.
   Send(fd, Message(105, "02 0d 02 00 02 00"));
   EXPECT_EQ(sink_.All<core::EventsWanted>().size(), 1u);
-  client_ = connected[0].client;
   Answer(105, kSuccess);
   EXPECT_EQ(Body(Receive(fd), 105), "0200");
 }

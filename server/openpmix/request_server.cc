@@ -14,7 +14,7 @@
 #include "server/openpmix/handshake.h"
 #include "server/openpmix/job_info.h"
 #include "server/openpmix/kvals.h"
-#include "server/openpmix/queries.h"
+#include "server/openpmix/node_names.h"
 
 namespace canopy::openpmix {
 namespace {
@@ -46,6 +46,7 @@ std::string OneKval(std::string_view key, std::string_view value) {
 // What makes sense for one who is in no job.
 bool IsForTools(const core::Input& input) {
   return std::holds_alternative<core::GetArrived>(input) ||
+         std::holds_alternative<core::QueryArrived>(input) ||
          std::holds_alternative<core::EventsWanted>(input) ||
          std::holds_alternative<core::EventsUnwanted>(input) ||
          std::holds_alternative<core::EventRaised>(input) ||
@@ -220,27 +221,6 @@ void RequestServer::Serve(Connection& c, uint32_t tag, LogRequest& request) {
   parts_.text_logger->Serve(c, tag, request);
 }
 
-void RequestServer::Serve(Connection& c, uint32_t tag, QueryRequest& request) {
-  std::vector<KnownJob> jobs;
-  for (const auto& [nspace, job] : parts_.jobs->jobs()) {
-    KnownJob known{job.spec.get(), parts_.options->job_data(nspace), {}};
-    for (const auto& [rank, local] : job.ranks) {
-      known.local.push_back({rank, local.pid});
-    }
-    jobs.push_back(std::move(known));
-  }
-  InfoList results;
-  const int status = AnswerQueries(request.queries, c.proc, jobs, &results);
-  Encoder out(c.traits.form);
-  out.PackStatus(status);
-  if (status == kSuccess) {
-    out.PackSize(results.size());
-    out.PackInfos(results.span());
-  }
-  if (!out.ok()) return SendStatus(c, tag, out.status().code());
-  SendPayload(c, tag, out.Take());
-}
-
 void RequestServer::Serve(Connection& c, uint32_t tag,
                           ResolvePeersRequest& request) {
   std::vector<ProcId> peers;
@@ -313,7 +293,8 @@ void RequestServer::Answer(Connection& c, uint32_t tag,
                            const PendingRequest& request,
                            const core::ReplyClient& reply) {
   const bool partly = (request.answer == AnswerForm::kFound ||
-                       request.answer == AnswerForm::kGroup) &&
+                       request.answer == AnswerForm::kGroup ||
+                       request.answer == AnswerForm::kQuery) &&
                       reply.status == kErrPartialSuccess;
   if (reply.status != kSuccess && !partly) {
     return SendStatus(c, tag, reply.status);
@@ -331,6 +312,7 @@ void RequestServer::Answer(Connection& c, uint32_t tag,
       PackKvals(c.traits, reply.payload.view(), &out);
       break;
     case AnswerForm::kInfos:
+    case AnswerForm::kQuery:
       if (!PackInfos(c.traits, reply.payload.view(), &out)) {
         return SendStatus(c, tag, kErrPackFailure);
       }

@@ -48,7 +48,6 @@ class RequestServer {
  private:
   void Serve(Connection& c, uint32_t tag, CoreRequest& request);
   void Serve(Connection& c, uint32_t tag, JobInfoRequest& request);
-  void Serve(Connection& c, uint32_t tag, QueryRequest& request);
   void Serve(Connection& c, uint32_t tag, LogRequest& request);
   void Serve(Connection& c, uint32_t tag, ResolvePeersRequest& request);
   void Serve(Connection& c, uint32_t tag, ResolveNodesRequest& request);

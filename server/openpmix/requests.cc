@@ -417,45 +417,52 @@ Request ReadJobControl(Reading& r) {
   return CoreRequest{std::move(input), AnswerForm::kInfos};
 }
 
-bool ReadOneQuery(Decoder& in, OneQuery* query) {
+bool ReadOneQuery(Decoder& in, Encoder* out) {
   int32_t keys = 0;
   size_t qualifiers = 0;
   if (!in.GetInt32(&keys)) return false;
   if (keys < 0 || static_cast<size_t>(keys) > kMaxQueries) {
     return in.Fail(kErrUnpackFailure);
   }
+  out->PutInt32(keys);
   for (int32_t i = 0; i < keys; ++i) {
     std::string_view key;
     if (!in.GetString(&key)) return false;
-    query->keys.emplace_back(key);
+    out->PutString(key);
   }
   if (!in.GetSize(&qualifiers)) return false;
+  if (qualifiers > kMaxQueries) return in.Fail(kErrUnpackFailure);
+  out->PutSize(qualifiers);
+  InfoList read;
   for (size_t i = 0; i < qualifiers; ++i) {
     pmix_info_t info;
-    if (query->qualifiers.size() >= kMaxQueries || !in.GetInfo(&info)) {
-      return in.Fail(kErrUnpackFailure);
-    }
-    query->qualifiers.Adopt(&info);
+    if (!in.GetInfo(&info)) return false;
+    read.Adopt(&info);
   }
+  for (const pmix_info_t& info : read) out->PutInfo(info);
   return true;
 }
 
 Request ReadQuery(Reading& r) {
-  QueryRequest request;
+  core::QueryArrived input;
+  input.client = r.requester.client;
+  input.request = r.tag;
   size_t n = 0;
   size_t count = 0;
+  Encoder out;
   r.in.UnpackSize(&n);
   if (n > kMaxQueries) r.in.Fail(kErrOutOfResource);
   if (n > 0 && r.in.UnpackCount(PMIX_QUERY, &count) && count != n) {
     r.in.Fail(kErrUnpackFailure);
   }
-  for (size_t i = 0; i < n && r.in.ok(); ++i) {
-    OneQuery query;
-    if (ReadOneQuery(r.in, &query)) {
-      request.queries.push_back(std::move(query));
-    }
+  if (!r.in.ok()) return RefusedRequest{};
+  out.PutSize(n);
+  for (size_t i = 0; i < n; ++i) {
+    if (!ReadOneQuery(r.in, &out)) return RefusedRequest{};
   }
-  return request;
+  if (!out.ok()) return RefusedRequest{out.status().code()};
+  input.queries = Bytes(out.Take());
+  return CoreRequest{std::move(input), AnswerForm::kQuery};
 }
 
 Request ReadLog(Reading& r) {

@@ -28,6 +28,7 @@ enum class AnswerForm : uint8_t {
   kInfos,    // then the results
   kConnect,  // then job info of the other namespaces
   kSpawn,    // then the new namespace and its job info
+  kQuery,    // then the answers, with a partial success too
   kFound,    // then what was looked up, with a partial success too
   kGroup,    // then the results of a group's construction, the same
 };
@@ -40,14 +41,6 @@ struct CoreRequest {
 
 // REQ: the job info of the peer's own namespace.
 struct JobInfoRequest {};
-
-struct OneQuery {
-  std::vector<std::string> keys;
-  InfoList qualifiers;
-};
-struct QueryRequest {
-  std::vector<OneQuery> queries;
-};
 
 struct LogRequest {
   time_t stamp = 0;  // 0: none was taken
@@ -70,8 +63,8 @@ struct RefusedRequest {
 };
 
 using Request =
-    std::variant<CoreRequest, JobInfoRequest, QueryRequest, LogRequest,
-                 ResolvePeersRequest, ResolveNodesRequest, RefusedRequest>;
+    std::variant<CoreRequest, JobInfoRequest, LogRequest, ResolvePeersRequest,
+                 ResolveNodesRequest, RefusedRequest>;
 
 // The client that sent a request.
 struct Requester {

@@ -386,11 +386,26 @@ TEST(Requests, JobControl) {
   }
 }
 
-TEST(Requests, Query) {
-  for (const QueryRequest& request : InBothForms<QueryRequest>("query")) {
-    ASSERT_EQ(request.queries.size(), 1u);
-    EXPECT_EQ(request.queries[0].keys, std::vector<std::string>{"k"});
-    EXPECT_EQ(request.queries[0].qualifiers.FindUint("k"), 5u);
+TEST(Requests, QueryIsPassedOnInOurForm) {
+  for (const core::QueryArrived& in :
+       CoreInputs<core::QueryArrived>("query", AnswerForm::kQuery)) {
+    EXPECT_EQ(in.request, 101u);
+    Decoder decoder(in.queries.view());
+    size_t count = 0;
+    int32_t keys = 0;
+    std::string_view key;
+    size_t qualifiers = 0;
+    pmix_info_t info;
+    ASSERT_TRUE(decoder.GetSize(&count) && decoder.GetInt32(&keys) &&
+                decoder.GetString(&key) && decoder.GetSize(&qualifiers) &&
+                decoder.GetInfo(&info) && decoder.done());
+    InfoList taken;
+    taken.Adopt(&info);
+    EXPECT_EQ(count, 1u);
+    EXPECT_EQ(keys, 1);
+    EXPECT_EQ(key, "k");
+    EXPECT_EQ(qualifiers, 1u);
+    EXPECT_EQ(taken.FindUint("k"), 5u);
   }
 }
 

@@ -386,6 +386,48 @@ void Describe(V& v, Is<RankRestarted> auto& m) {
 }
 
 template <typename V>
+void Describe(V& v, Is<FactsRequest> auto& m) {
+  v.Field(1, m.request);
+  v.Bounded(2, m.nspace, kMaxNspaceLen);
+  v.Field(3, m.rank);
+  v.Field(4, m.memory);
+  v.Field(5, m.node);
+  v.Field(6, m.jobs);
+}
+
+template <typename V>
+void Describe(V& v, Is<ProcessFacts> auto& m) {
+  v.Field(1, m.rank);
+  v.Field(2, m.pid);
+  v.Field(3, m.state);
+  v.Field(4, m.resident);
+}
+
+template <typename V>
+void Describe(V& v, Is<JobFacts> auto& m) {
+  v.Bounded(1, m.nspace, kMaxNspaceLen);
+  v.Field(2, m.uid);
+  v.Field(3, m.status);
+  v.Field(4, m.command);
+}
+
+template <typename V>
+void Describe(V& v, Is<MemoryFacts> auto& m) {
+  v.Field(1, m.agent);
+  v.Field(2, m.clients);
+  v.Field(3, m.num_clients);
+}
+
+template <typename V>
+void Describe(V& v, Is<FactsReply> auto& m) {
+  v.Field(1, m.request);
+  v.Field(2, m.status);
+  v.Field(3, m.memory);
+  v.Field(4, m.processes);
+  v.Field(5, m.jobs);
+}
+
+template <typename V>
 void Describe(V& v, Is<DirectoryAnswer> auto& m) {
   v.Field(1, m.request);
   v.Field(2, m.status);
@@ -481,6 +523,10 @@ struct BodyField<core::DirectoryClaim> : std::integral_constant<uint32_t, 37> {
 };
 template <>
 struct BodyField<core::RankRestarted> : std::integral_constant<uint32_t, 39> {};
+template <>
+struct BodyField<core::FactsRequest> : std::integral_constant<uint32_t, 40> {};
+template <>
+struct BodyField<core::FactsReply> : std::integral_constant<uint32_t, 41> {};
 template <>
 struct BodyField<core::DirectoryAnswer> : std::integral_constant<uint32_t, 38> {
 };

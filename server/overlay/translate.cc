@@ -133,6 +133,7 @@ uint32_t PriorityOf(const core::MessageBody& body, size_t size) {
                     std::holds_alternative<core::JobMapReply>(body) ||
                     std::holds_alternative<core::DirectoryStore>(body) ||
                     std::holds_alternative<core::DirectoryFound>(body) ||
+                    std::holds_alternative<core::FactsReply>(body) ||
                     std::holds_alternative<core::StateReply>(body);
   return bulk && size > kSmallBody ? 1 : 0;
 }
@@ -162,6 +163,12 @@ bool WithoutData(core::MessageBody* body) {
   }
   if (auto* reply = std::get_if<core::SpawnReply>(body)) {
     reply->spec = Bytes();
+    return true;
+  }
+  if (auto* facts = std::get_if<core::FactsReply>(body)) {
+    facts->status = kErrOutOfResource;
+    facts->processes.clear();
+    facts->jobs.clear();
     return true;
   }
   if (auto* found = std::get_if<core::DirectoryFound>(body)) {

@@ -95,6 +95,12 @@ std::vector<MessageBody> Samples() {
           7, {kProc, 9}, {kProc, 17, 70000}, core::ClaimKind::kReturn},
       core::DirectoryAnswer{8, -53},
       core::RankRestarted{"job-1", 3, 2},
+      core::FactsRequest{9, "job-1", 70000, true, true, true},
+      core::FactsReply{9,
+                       -46,
+                       {uint64_t{1} << 33, 5, 70000},
+                       {{70000, 4711, 5, uint64_t{1} << 40}, {}},
+                       {{"job-1", 1000, -73, "./a b"}, {}}},
   };
 }
 

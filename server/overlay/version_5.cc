@@ -111,6 +111,8 @@ struct Encoder {
   std::string operator()(const core::SpawnRequest&) const { return ""; }
   std::string operator()(const core::SpawnReply&) const { return ""; }
   std::string operator()(const core::RankRestarted&) const { return ""; }
+  std::string operator()(const core::FactsRequest&) const { return ""; }
+  std::string operator()(const core::FactsReply&) const { return ""; }
 
   // Its agents answer no abort and await no answer.
   std::string operator()(const core::AbortReply&) const { return {}; }
@@ -188,6 +190,8 @@ std::optional<core::MessageBody> AnswerOfVersion5(
           return core::DirectoryAnswer{m.request, kErrNotSupported};
         } else if constexpr (std::is_same_v<T, core::SpawnRequest>) {
           return core::SpawnReply{m.proc, m.request, kErrNotSupported, {}, {}};
+        } else if constexpr (std::is_same_v<T, core::FactsRequest>) {
+          return core::FactsReply{m.request, kErrNotSupported, {}, {}, {}};
         } else if constexpr (std::is_same_v<T, core::DmodexRequest>) {
           if (!IsProcessFact(m.key)) return std::nullopt;
           return core::DmodexReply{m.request, kErrNotFound, m.target, {}, 0};

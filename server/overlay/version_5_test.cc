@@ -201,6 +201,8 @@ TEST(Version5, ASpawnIsRefusedByIt) {
   const core::SpawnRequest request{{"job", 1}, 7, Bytes("call")};
   EXPECT_FALSE(CanExpress(request));
   EXPECT_FALSE(CanExpress(core::SpawnReply{{"job", 1}, 7, 0, "new", {}}));
+  EXPECT_FALSE(CanExpress(core::FactsRequest()));
+  EXPECT_FALSE(CanExpress(core::FactsReply()));
   const auto refusal = AnswerOfVersion5(request);
   ASSERT_TRUE(refusal.has_value());
   const auto& reply = std::get<core::SpawnReply>(*refusal);

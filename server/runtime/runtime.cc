@@ -220,6 +220,8 @@ void AgentRuntime::Do(core::StateCollected& action) {
   ports_.jobs->OnStateCollected(action);
 }
 
+void AgentRuntime::Do(core::ReadFacts& action) { ports_.facts->Read(action); }
+
 void AgentRuntime::Do(core::EndAgent& action) { ports_.end(action.reason); }
 
 void AgentRuntime::Do(core::LogLine& action) {

@@ -15,6 +15,7 @@
 #include "server/core/step/action.h"
 #include "server/ports/client_port.h"
 #include "server/ports/datastore_port.h"
+#include "server/ports/facts_port.h"
 #include "server/ports/input_observer.h"
 #include "server/ports/input_sink.h"
 #include "server/ports/job_control_port.h"
@@ -30,6 +31,7 @@ struct RuntimePorts {
   DatastorePort* datastore = nullptr;
   ProcessPort* process = nullptr;
   JobControlPort* job_control = nullptr;
+  FactsPort* facts = nullptr;
   PersistencePort* persistence = nullptr;  // null: no successor can recover
   std::map<ClientKind, ClientPort*> clients;
   JobObserver* jobs = nullptr;
@@ -94,6 +96,7 @@ class AgentRuntime : public InputSink {
   void Do(core::OutputDelivered& action);
   void Do(core::InputConsumed& action);
   void Do(core::StateCollected& action);
+  void Do(core::ReadFacts& action);
   void Do(core::EndAgent& action);
   void Do(core::LogLine& action);
 

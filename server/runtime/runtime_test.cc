@@ -9,6 +9,9 @@
 
 #include "common/status.h"
 #include "server/core/core_testing.h"
+#include "server/core/step/facts.h"
+#include "server/ports/facts_port.h"
+#include "server/ports/input_sink.h"
 
 namespace canopy {
 namespace {
@@ -46,6 +49,21 @@ class NoJobControl : public JobControlPort {
  public:
   Status Control(const core::ControlJob&, Bytes*) override { return {}; }
   void DropJob(const std::string&) override {}
+};
+
+// Reads nothing, at once.
+class NoFacts : public FactsPort {
+ public:
+  explicit NoFacts(InputSink* sink) : sink_(sink) {}
+  void Read(const core::ReadFacts& request) override {
+    core::FactsRead read;
+    read.number = request.number;
+    read.values.resize(request.keys.size());
+    sink_->OnInput(std::move(read));
+  }
+
+ private:
+  InputSink* const sink_;
 };
 
 // Has room for jobs and for nothing that ranks commit.
@@ -110,6 +128,7 @@ class RuntimeTest : public testing::Test {
     ports.jobs = &jobs_;
     ports.observers = {&observer_};
     ports.job_control = &job_control_;
+    ports.facts = &facts_;
     ports.clients = {{ClientKind::kLocal, &clients_}};
     runtime_.Start(std::move(config), std::move(ports));
   }
@@ -138,6 +157,7 @@ class RuntimeTest : public testing::Test {
   NoJobs jobs_;
   NoJobControl job_control_;
   AgentRuntime runtime_{&loop_};
+  NoFacts facts_{&runtime_};
 };
 
 using Calls = std::vector<std::string>;

@@ -243,7 +243,7 @@ def cases(suite):
         suite.job("reserved", place, 2, "app0", first=3, then=["app1"])
         for name in ("values", "scopes", "modex", "get_rules", "large", "fence",
                      "fence_errors", "fence_order", "threads", "events",
-                     "notify", "resolve", "progress", "topology",
+                     "notify", "query", "resolve", "progress", "topology",
                      "unsupported", "pmi1", "pmi2", "publish", "groups", "pmi1_names",
                      "pmi2_names", "spawn", "pmi1_spawn", "pmi2_spawn"):
             suite.job(name, place, alone=name == "large")

@@ -37,12 +37,6 @@ static void Managed(void) {
   AddText(&text, PMIX_LOG_STDERR, "must not be seen\n");
   REFUSED(PMIx_Log(text.info, 1, NULL, 0));
   REFUSED(PMIx_Log_nb(text.info, 1, NULL, 0, OnOp, &g_called));
-  pmix_query_t query;
-  PMIX_QUERY_CONSTRUCT(&query);
-  char *keys[] = {PMIX_QUERY_NAMESPACES, NULL};
-  query.keys = keys;
-  REFUSED(PMIx_Query_info(&query, 1, &results, &nresults));
-  REFUSED(PMIx_Query_info_nb(&query, 1, OnInfo, &g_called));
 }
 
 static void OnCredential(pmix_status_t status, pmix_byte_object_t *credential,

@@ -8,7 +8,7 @@ those that its layer names, and a package without a layer fails the test.
 VALUES = ["client/include", "common", "common/codec", "common/values"]
 ENDPOINT = [*VALUES, "common/posix", "common/shm", "server/core/step",
             "server/ports"]
-CLIENT = [*VALUES, "common/posix", "common/shm"]
+CLIENT = [*VALUES, "common/posix", "common/shm", "common/support"]
 
 # Package: the packages, and targets of @system, that it may depend on.
 # Adapters are not among each other's; server/agent connects them.
@@ -22,6 +22,7 @@ LAYERS = {
     "common/posix": ["common"],
     "common/preload": ["common", "common/posix"],
     "common/shm": ["common", "common/posix"],
+    "common/support": VALUES,
     "common/values": [*VALUES, "@hwloc_headers"],
     "client/abi": [*CLIENT, "client/session", "client/topology"],
     "client/channel": CLIENT,
@@ -37,9 +38,12 @@ LAYERS = {
     "protos": ["@grpc++", "@protobuf"],
     # The agent, from the pure core outwards.
     "server/core/...": ["common", "common/codec", "server/core/..."],
+    # It reads queries and writes answers, which are values of PMIx.
+    "server/core/query": [*VALUES, "common/support", "server/core/..."],
     "server/ports": ["common", "common/posix", "server/core/..."],
     "server/runtime": ["common", "server/core/...", "server/ports"],
     "server/cleanup": ENDPOINT,
+    "server/facts": ENDPOINT,
     "server/datastore": [*ENDPOINT, "common/preload"],
     "server/endpoint": ENDPOINT,
     "server/local": [*ENDPOINT, "server/endpoint"],

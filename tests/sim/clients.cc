@@ -175,6 +175,12 @@ RequestId Clients::Raise(const ProcId& proc, int status, uint8_t range,
   return request;
 }
 
+RequestId Clients::Query(const ProcId& proc, Bytes queries) {
+  const RequestId request = NewRequest();
+  Ask(proc, request, QueryArrived{IdOf(proc), request, std::move(queries)});
+  return request;
+}
+
 void Clients::Finalize(const ProcId& proc) {
   Send(proc, FinalizeArrived{IdOf(proc), NewRequest()});
 }

@@ -86,6 +86,8 @@ class Clients {
   RequestId WantEvents(const ProcId& proc, std::vector<int> codes);
   RequestId Raise(const ProcId& proc, int status, uint8_t range,
                   std::vector<ProcId> targets = {});
+  // `queries` as in QueryArrived.
+  RequestId Query(const ProcId& proc, Bytes queries);
   void Finalize(const ProcId& proc);
   // The next request's number, for inputs made by hand.
   RequestId NewRequest() { return ++last_request_; }

@@ -28,6 +28,7 @@ std::string Describe(const ResourceCounts& c) {
   add("aborts", c.aborts);
   add("spawns", c.spawns);
   add("questions", c.questions);
+  add("queries", c.queries);
   add("listeners", c.listeners);
   add("publications", c.publications);
   add("publishing", c.publishing);

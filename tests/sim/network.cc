@@ -25,7 +25,7 @@ Kind KindOf(const MessageBody& body) {
   if (up != nullptr && up->status == kAlreadyReleased) return Kind::kOrdered;
   if (IsOneOf<CollectiveUp, CollectiveDown, DmodexRequest, DmodexReply,
               JobMapRequest, JobMapReply, EventMessage, StateQuery, StateReply,
-              DirectoryStore, DirectoryFound>(body)) {
+              DirectoryStore, DirectoryFound, FactsRequest, FactsReply>(body)) {
     return Kind::kData;
   }
   return Kind::kOrdered;

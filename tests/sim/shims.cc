@@ -121,6 +121,15 @@ void Shims::On(NodeId node, CreditOutput& a) {
   });
 }
 
+void Shims::On(NodeId node, ReadFacts& a) {
+  FactsRead read;
+  read.number = a.number;
+  read.values.resize(a.keys.size());
+  read.pids.assign(a.pids.begin(), a.pids.end());
+  read.agent = node + 1;
+  inputs_.Post(node, std::move(read));
+}
+
 void Shims::On(NodeId node, PersistRecord& a) {
   if (!settings_.persists) return;
   std::vector<PersistedRecord>& journal = nodes_[node].shims[a.nspace].journal;

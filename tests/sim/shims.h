@@ -14,6 +14,7 @@
 #include "common/ids.h"
 #include "common/job.h"
 #include "server/core/messages.h"
+#include "server/core/step/facts.h"
 #include "server/core/step/persisted_state.h"
 #include "server/core/step/process_actions.h"
 #include "server/core/step/process_inputs.h"
@@ -46,6 +47,9 @@ class Shims {
   void On(NodeId node, core::CreditOutput& a);
   void On(NodeId node, core::ResendOutput& a) { ReportAgain(node, a.nspace); }
   void On(NodeId node, core::PersistRecord& a);
+  // No job data is there to be read, and each process uses as much memory as
+  // its number says.
+  void On(NodeId node, core::ReadFacts& a);
 
   // The process ends by itself; nothing happens when it does not run. A wait
   // status as from waitpid.

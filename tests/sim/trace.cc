@@ -15,7 +15,7 @@ using namespace core;  // NOLINT: the vocabulary of this file
 namespace {
 
 // By index in the variants.
-constexpr std::array<std::string_view, 39> kMessages = {"CollectiveUp",
+constexpr std::array<std::string_view, 41> kMessages = {"CollectiveUp",
                                                         "CollectiveDown",
                                                         "DmodexRequest",
                                                         "DmodexReply",
@@ -53,8 +53,10 @@ constexpr std::array<std::string_view, 39> kMessages = {"CollectiveUp",
                                                         "DirectoryFound",
                                                         "DirectoryClaim",
                                                         "DirectoryAnswer",
-                                                        "RankRestarted"};
-constexpr std::array<std::string_view, 40> kInputs = {"client connected",
+                                                        "RankRestarted",
+                                                        "FactsRequest",
+                                                        "FactsReply"};
+constexpr std::array<std::string_view, 42> kInputs = {"client connected",
                                                       "client gone",
                                                       "committed",
                                                       "commit taken",
@@ -67,6 +69,7 @@ constexpr std::array<std::string_view, 40> kInputs = {"client connected",
                                                       "lookup",
                                                       "unpublish",
                                                       "spawn",
+                                                      "query",
                                                       "finalize",
                                                       "events wanted",
                                                       "events unwanted",
@@ -82,6 +85,7 @@ constexpr std::array<std::string_view, 40> kInputs = {"client connected",
                                                       "local started",
                                                       "local processes",
                                                       "local exits",
+                                                      "facts read",
                                                       "local output",
                                                       "local input done",
                                                       "launch",
@@ -94,7 +98,7 @@ constexpr std::array<std::string_view, 40> kInputs = {"client connected",
                                                       "state requested",
                                                       "shutdown",
                                                       "tick"};
-constexpr std::array<std::string_view, 30> kActions = {"to",
+constexpr std::array<std::string_view, 31> kActions = {"to",
                                                        "reply",
                                                        "notify",
                                                        "control job",
@@ -122,6 +126,7 @@ constexpr std::array<std::string_view, 30> kActions = {"to",
                                                        "output delivered",
                                                        "input consumed",
                                                        "state",
+                                                       "read facts",
                                                        "end agent",
                                                        "log"};
 static_assert(kMessages.size() == std::variant_size_v<MessageBody>);
@@ -146,6 +151,7 @@ std::string Printable(std::string text) {
 
 const std::string& KeyOf(const std::string& key) { return key; }
 const std::string& KeyOf(const LookupKey& key) { return key.key; }
+const std::string& KeyOf(const DataKey& key) { return key.key; }
 
 std::string Shown(const PublicationId& id) {
   return " " + ToString(id.publisher) + "/" + std::to_string(id.number);

@@ -45,6 +45,7 @@ LocalAdapters::LocalAdapters(EventLoop* loop, InputSink* sink,
   MakeLocal();
   MakePmi();
   MakeOpenPmix();
+  MakeFactsReader();
   process_->set_environments(
       {local_.get(), pmi_.get(), openpmix_.get(), &emulation_});
 }
@@ -155,6 +156,21 @@ void LocalAdapters::MakeOpenPmix() {
                                                            std::move(options));
 }
 
+void LocalAdapters::MakeFactsReader() {
+  facts::FactsOptions options;
+  options.server = server_;
+  options.host = config_.node_name();
+  options.uri = [this] { return openpmix_->uri(); };
+  options.job_data = [this](const std::string& nspace) {
+    return datastore_->FindReader(nspace);
+  };
+  options.make_directory = [this](const ProcId& proc) {
+    datastore_->MakeRankDirectory(proc);
+  };
+  facts_reader_ =
+      std::make_unique<facts::FactsReader>(loop_, sink_, std::move(options));
+}
+
 // A secret that a successor must be able to derive, and no other process.
 std::string LocalAdapters::Token(const ProcId& proc) const {
   if (!key_) return local::MakeToken();
@@ -179,6 +195,7 @@ void LocalAdapters::AddTo(RuntimePorts* ports) {
   ports->datastore = datastore_.get();
   ports->process = process_.get();
   ports->job_control = &cleanup_;
+  ports->facts = facts_reader_.get();
   ports->clients = {{ClientKind::kLocal, local_.get()},
                     {ClientKind::kPmi, pmi_.get()},
                     {ClientKind::kOpenPmix, openpmix_.get()}};

@@ -16,6 +16,7 @@
 #include "server/agent/wiring/emulation.h"
 #include "server/cleanup/cleanup.h"
 #include "server/datastore/datastore.h"
+#include "server/facts/facts_reader.h"
 #include "server/local/local_endpoint.h"
 #include "server/openpmix/openpmix_endpoint.h"
 #include "server/pmi/pmi_endpoint.h"
@@ -64,6 +65,7 @@ class LocalAdapters {
   void MakeLocal();
   void MakePmi();
   void MakeOpenPmix();
+  void MakeFactsReader();
   std::string Token(const ProcId& proc) const;
 
   EventLoop* const loop_;
@@ -78,6 +80,7 @@ class LocalAdapters {
   std::unique_ptr<local::LocalEndpoint> local_;
   std::unique_ptr<pmi::PmiEndpoint> pmi_;
   std::unique_ptr<openpmix::OpenPmixEndpoint> openpmix_;
+  std::unique_ptr<facts::FactsReader> facts_reader_;
   EmulationEnvironment emulation_;
   cleanup::CleanupRegistry cleanup_;
 };

@@ -27,6 +27,12 @@ void JobEngine::TakeDeferred(const JobStep& step) {
   }
 }
 
+int JobEngine::StatusOf(const std::string& nspace) const {
+  const JobEntry* job = jobs_.Find(nspace);
+  const bool controlled = job != nullptr && job->head != nullptr;
+  return controlled ? job->head->status() : kSuccess;
+}
+
 NodeId JobEngine::ControllerOf(const std::string& nspace) const {
   const JobEntry* job = jobs_.Find(nspace);
   return job == nullptr ? tree_.root() : job->part.place().controller();

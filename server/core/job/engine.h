@@ -111,6 +111,10 @@ class JobEngine {
   // all.
   void Describe(TimeNs now, const std::string& nspace,
                 std::vector<Waiting>* out) const;
+  // How the job is, as a PMIx status, at the agent that controls it: kSuccess
+  // while nothing of it has failed; kLaunching while it is launched.
+  // kSuccess elsewhere.
+  int StatusOf(const std::string& nspace) const;
   // The agent that controls the job; the root when it is not known here.
   NodeId ControllerOf(const std::string& nspace) const;
   size_t num_jobs() const { return jobs_.size() + resync_.size(); }

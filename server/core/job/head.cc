@@ -81,6 +81,13 @@ void JobHead::BeginStart(const JobStep& step) {
   part_.Start(step, port_);
 }
 
+int JobHead::status() const {
+  if (const auto& failure = progress_.failure()) return failure->status;
+  return Phase() == JobPhase::kPreparing || Phase() == JobPhase::kStarting
+             ? kLaunching
+             : kSuccess;
+}
+
 JobPhase JobHead::Phase() const {
   if (ending_) return JobPhase::kEnding;
   switch (part_.state()) {

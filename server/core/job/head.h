@@ -70,6 +70,9 @@ class JobHead {
                                     const InputOffered& in);
   JobStreams& streams() { return streams_; }
 
+  // A PMIx status: why it has failed; kLaunching while it is launched; else
+  // kSuccess.
+  int status() const;
   // What the job waits for; false: for nothing but its processes.
   bool Describe(TimeNs now, Waiting* waiting) const;
 

@@ -10,6 +10,7 @@
 #include "server/core/step/client_actions.h"
 #include "server/core/step/clock.h"
 #include "server/core/step/control_actions.h"
+#include "server/core/step/facts.h"
 #include "server/core/step/job_actions.h"
 #include "server/core/step/log_line.h"
 #include "server/core/step/persisted_state.h"
@@ -39,7 +40,7 @@ using Action =
                  ForgetLocal, CreditOutput, ResendOutput, PersistRecord,
                  PersistControlState, FeedInput, SetDeadline, HostSpawn,
                  JobChanged, DeliverOutput, OutputDelivered, InputConsumed,
-                 StateCollected, EndAgent, LogLine>;
+                 StateCollected, ReadFacts, EndAgent, LogLine>;
 
 // In the order in which they must be executed.
 using Actions = std::vector<Action>;

@@ -135,6 +135,14 @@ struct SpawnArrived {
   Bytes call;
 };
 
+// PMIx_Query_info: `queries` is codec form: SIZE n, n QUERY. The reply's
+// payload, also of a partial success: codec form, SIZE n, n INFO.
+struct QueryArrived {
+  ClientId client = 0;
+  RequestId request = 0;
+  Bytes queries;
+};
+
 struct FinalizeArrived {
   ClientId client = 0;
   RequestId request = 0;

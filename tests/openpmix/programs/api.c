@@ -102,6 +102,26 @@ static void asking(void) {
   TRUE_(PMIx_Query_info(&query, 1, &results, &count) != PMIX_SUCCESS);
 }
 
+/* The processes of the job over all nodes, each with its number. */
+static void table(void) {
+  pmix_query_t query;
+  pmix_info_t *results = NULL;
+  size_t count = 0;
+  pmix_status_t rc;
+  PMIX_QUERY_CONSTRUCT(&query);
+  PMIX_ARGV_APPEND(rc, query.keys, PMIX_QUERY_PROC_TABLE);
+  OK(rc);
+  OK(PMIx_Query_info(&query, 1, &results, &count));
+  EXPECT(1, count);
+  EXPECT(PMIX_DATA_ARRAY, results[0].value.type);
+  const pmix_data_array_t *rows = results[0].value.data.darray;
+  const pmix_proc_info_t *row = rows->array;
+  TRUE_(rows->size > me.rank);
+  for (size_t i = 0; i < rows->size; ++i) TRUE_(row[i].pid > 0);
+  EXPECT(getpid(), row[me.rank].pid);
+  PMIX_QUERY_DESTRUCT(&query);
+}
+
 static void logging(void) {
   pmix_info_t info;
   PMIX_INFO_LOAD(&info, PMIX_LOG_SYSLOG, "a line\nand another", PMIX_STRING);
@@ -224,6 +244,7 @@ int main(int argc, char **argv) {
   spawning();
   connecting();
   asking();
+  table();
   logging();
   allocating();
   controlling();

@@ -1,0 +1,224 @@
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <cstdlib>
+#include <future>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "client/abi/client_fixture.h"
+#include "common/codec/decoder.h"
+#include "common/codec/infos.h"
+#include "common/wire.h"
+#include "pmix_server.h"
+
+namespace canopy::client {
+namespace {
+
+using local::FrameType;
+
+// A pmix_query_t over what a test holds.
+struct OneQuery {
+  OneQuery(std::vector<std::string> k, InfoList q = {})
+      : keys(std::move(k)), qualifiers(std::move(q)) {
+    for (std::string& key : keys) pointers.push_back(key.data());
+    pointers.push_back(nullptr);
+  }
+  pmix_query_t raw() {
+    return {pointers.data(), qualifiers.mutable_data(), qualifiers.size()};
+  }
+
+  std::vector<std::string> keys;
+  InfoList qualifiers;
+  std::vector<char*> pointers;
+};
+
+class QueryTest : public ClientTest {
+ protected:
+  int Ask(std::vector<pmix_query_t> queries) {
+    pmix_info_t* results = nullptr;
+    size_t count = 7;
+    const int status =
+        PMIx_Query_info(queries.data(), queries.size(), &results, &count);
+    answer_ = InfoList();
+    for (size_t i = 0; i < count; ++i) answer_.Adopt(&results[i]);
+    free(results);
+    return status;
+  }
+  int Ask(OneQuery query) { return Ask(std::vector{query.raw()}); }
+
+  // Each request is answered with that, and counted.
+  void Answer(int status, const InfoList& answer) {
+    agent_->On(FrameType::kQuery, [this, status, answer](
+                                      FakeAgent& agent,
+                                      const Request& request) {
+      std::string payload;
+      EXPECT_EQ(EncodeInfos(answer.data(), answer.size(), &payload), kSuccess);
+      ++requests_;
+      agent.Reply(request, status, payload);
+    });
+  }
+
+  InfoList answer_;
+  std::atomic<int> requests_ = 0;
+};
+
+TEST_F(QueryTest, TheAgentAnswers) {
+  Answer(kSuccess, {{PMIX_QUERY_NAMESPACES, Value::String("a,b")}});
+  EXPECT_EQ(Ask({{PMIX_QUERY_NAMESPACES},
+                 {{PMIX_QUERY_LOCAL_ONLY, Value::Bool(true)}}}),
+            PMIX_SUCCESS);
+  EXPECT_EQ(answer_.FindString(PMIX_QUERY_NAMESPACES), "a,b");
+  const Request frame = agent_->Await(FrameType::kQuery);
+  WireReader in(frame.payload);
+  Decoder query(in.String());
+  size_t n = 0;
+  int32_t keys = 0;
+  std::string_view key;
+  ASSERT_TRUE(query.GetSize(&n) && query.GetInt32(&keys) &&
+              query.GetString(&key));
+  EXPECT_EQ(n, 1u);
+  EXPECT_EQ(keys, 1);
+  EXPECT_EQ(key, PMIX_QUERY_NAMESPACES);
+}
+
+// QRY-02, QRY-03
+TEST_F(QueryTest, SomeOrNone) {
+  Answer(kErrPartialSuccess, {{"b", Value::Int(1)}});
+  EXPECT_EQ(Ask({{"a", "b"}}), PMIX_ERR_PARTIAL_SUCCESS);
+  ASSERT_EQ(answer_.size(), 1u);
+  EXPECT_EQ(KeyOf(answer_[0]), "b");
+  Answer(kErrNotFound, {});
+  EXPECT_EQ(Ask({{"c"}}), PMIX_ERR_NOT_FOUND);
+  EXPECT_TRUE(answer_.empty());
+  Answer(kErrTimeout, {});
+  EXPECT_EQ(Ask({{"c"}}), PMIX_ERR_TIMEOUT);
+}
+
+// QRY-10
+TEST_F(QueryTest, AnAnswerIsKeptUntilANewOneIsWanted) {
+  Answer(kSuccess, {{"k", Value::Int(1)}});
+  EXPECT_EQ(Ask({{"k"}}), PMIX_SUCCESS);
+  Answer(kSuccess, {{"k", Value::Int(2)}});
+  EXPECT_EQ(Ask({{"k"}}), PMIX_SUCCESS);
+  EXPECT_EQ(answer_.FindInt("k"), 1);
+  EXPECT_EQ(Ask({{"k"}, Flags({PMIX_QUERY_REFRESH_CACHE})}), PMIX_SUCCESS);
+  EXPECT_EQ(answer_.FindInt("k"), 2);
+  EXPECT_EQ(Ask({{"k"}}), PMIX_SUCCESS);
+  EXPECT_EQ(answer_.FindInt("k"), 2) << "refreshed";
+  EXPECT_EQ(requests_, 2);
+  EXPECT_EQ(Ask({{"k"}, {{PMIX_RANK, Value::Rank(0)}}}), PMIX_SUCCESS);
+  EXPECT_EQ(requests_, 3) << "of other qualifiers";
+}
+
+TEST_F(QueryTest, WhatGetHasNeedsNoAgent) {
+  Answer(kErrNotFound, {});
+  EXPECT_EQ(Ask({{PMIX_JOB_SIZE, PMIX_RANK}}), PMIX_SUCCESS);
+  EXPECT_EQ(answer_.FindUint(PMIX_RANK), 0u);
+  EXPECT_EQ(requests_, 0);
+  EXPECT_EQ(Ask({{PMIX_JOB_SIZE}, Flags({PMIX_QUERY_REFRESH_CACHE})}),
+            PMIX_ERR_NOT_FOUND);
+  EXPECT_EQ(requests_, 1);
+}
+
+// QRY-05
+TEST_F(QueryTest, EachQueryHasItsAnswersInOrder) {
+  agent_->On(FrameType::kQuery, [](FakeAgent& agent, const Request& request) {
+    WireReader in(request.payload);
+    const bool first = in.String().find("other") == std::string_view::npos;
+    const InfoList answer{{"k", Value::Int(first ? 1 : 2)}};
+    std::string payload;
+    EXPECT_EQ(EncodeInfos(answer.data(), answer.size(), &payload), kSuccess);
+    agent.Reply(request, kSuccess, payload);
+  });
+  OneQuery one({"k"});
+  OneQuery two({"k"}, {{PMIX_NSPACE, Value::String("other")}});
+  EXPECT_EQ(Ask({one.raw(), two.raw()}), PMIX_SUCCESS);
+  ASSERT_EQ(answer_.size(), 2u);
+  EXPECT_EQ(Int64Of(answer_[0].value), 1);
+  EXPECT_EQ(Int64Of(answer_[1].value), 2);
+}
+
+// QRY-08
+TEST_F(QueryTest, Refusals) {
+  EXPECT_EQ(PMIx_Query_info(nullptr, 0, nullptr, nullptr), PMIX_ERR_BAD_PARAM);
+  EXPECT_EQ(Ask(std::vector<pmix_query_t>()), PMIX_ERR_BAD_PARAM);
+  EXPECT_EQ(Ask(OneQuery(std::vector<std::string>())), PMIX_ERR_BAD_PARAM);
+  EXPECT_EQ(Ask({{"k"},
+                 {{PMIX_PROCID, Value::Proc({"job", 1})},
+                  {PMIX_RANK, Value::Rank(1)}}}),
+            PMIX_ERR_BAD_PARAM);
+  OneQuery query({"k"});
+  pmix_query_t raw = query.raw();
+  EXPECT_EQ(PMIx_Query_info_nb(&raw, 1, nullptr, nullptr), PMIX_ERR_BAD_PARAM);
+}
+
+struct Outcome {
+  static void Set(pmix_status_t status, pmix_info_t* infos, size_t count,
+                  void* cbdata, pmix_release_cbfunc_t release, void* data) {
+    const InfoList answers = InfoList::FromC(infos, count);
+    if (release != nullptr) release(data);
+    static_cast<Outcome*>(cbdata)->result.set_value({status, answers});
+  }
+  std::promise<std::pair<int, InfoList>> result;
+};
+
+// QRY-14
+TEST_F(QueryTest, NonBlocking) {
+  Answer(kSuccess, {{"k", Value::Int(1)}});
+  OneQuery one({"k", PMIX_JOB_SIZE});
+  OneQuery two({"k"}, Flags({PMIX_QUERY_REFRESH_CACHE}));
+  pmix_query_t raw[] = {one.raw(), two.raw()};
+  Outcome outcome;
+  ASSERT_EQ(PMIx_Query_info_nb(raw, 2, Outcome::Set, &outcome), PMIX_SUCCESS);
+  const auto [status, answers] = outcome.result.get_future().get();
+  EXPECT_EQ(status, PMIX_SUCCESS);
+  EXPECT_EQ(answers.size(), 3u);
+  EXPECT_EQ(requests_, 2);
+  Outcome here;
+  OneQuery known({PMIX_JOB_SIZE});
+  pmix_query_t last = known.raw();
+  ASSERT_EQ(PMIx_Query_info_nb(&last, 1, Outcome::Set, &here), PMIX_SUCCESS);
+  EXPECT_EQ(here.result.get_future().get().first, PMIX_SUCCESS);
+}
+
+// QRY-11
+TEST_F(QueryTest, SupportOfTheLibraryAndOfTheHost) {
+  const InfoList host{{PMIX_HOST_ATTRIBUTES, Value::String("theirs")}};
+  Answer(kSuccess, {{"PMIx_Get", Value::InfoArray(host)}});
+  EXPECT_EQ(Ask({{PMIX_QUERY_ATTRIBUTE_SUPPORT, "PMIx_Get"},
+                 Flags({PMIX_CLIENT_ATTRIBUTES})}),
+            PMIX_SUCCESS);
+  ASSERT_EQ(answer_.size(), 1u);
+  EXPECT_EQ(requests_, 0);
+  EXPECT_EQ(Ask({{PMIX_QUERY_ATTRIBUTE_SUPPORT, "PMIx_Get"}}), PMIX_SUCCESS);
+  ASSERT_EQ(answer_.size(), 2u);
+  EXPECT_EQ(requests_, 1);
+  char name[] = "PMIx_Get";
+  char known[] = "PMIX_TIMEOUT";
+  char* attributes[] = {known, nullptr};
+  EXPECT_EQ(PMIx_Register_attributes(name, attributes), PMIX_SUCCESS);
+  EXPECT_EQ(PMIx_Register_attributes(name, attributes),
+            PMIX_ERR_REPEAT_ATTR_REGISTRATION);
+  EXPECT_EQ(PMIx_Register_attributes(nullptr, attributes), PMIX_ERR_BAD_PARAM);
+  EXPECT_EQ(Ask({{PMIX_QUERY_ATTRIBUTE_SUPPORT, "PMIx_Get"},
+                 Flags({PMIX_HOST_ATTRIBUTES})}),
+            PMIX_SUCCESS);
+  EXPECT_EQ(answer_.size(), 2u) << "the agent's, and what was declared";
+}
+
+TEST_F(QueryTest, OnlySupportCanBeAskedForOutside) {
+  ASSERT_EQ(PMIx_Finalize(nullptr, 0), PMIX_SUCCESS);
+  EXPECT_EQ(Ask({{PMIX_JOB_SIZE}}), PMIX_ERR_INIT);
+  EXPECT_EQ(Ask({{PMIX_QUERY_ATTRIBUTE_SUPPORT, "PMIx_Get"},
+                 Flags({PMIX_CLIENT_ATTRIBUTES, PMIX_CLIENT_FUNCTIONS})}),
+            PMIX_SUCCESS);
+  EXPECT_EQ(answer_.size(), 2u);
+  EXPECT_EQ(Ask({{PMIX_QUERY_ATTRIBUTE_SUPPORT, "PMIx_Get"},
+                 Flags({PMIX_HOST_ATTRIBUTES})}),
+            PMIX_ERR_NOT_FOUND);
+}
+
+}  // namespace
+}  // namespace canopy::client

@@ -1,0 +1,99 @@
+#include "client/session/query_parts.h"
+
+#include <algorithm>
+#include <string_view>
+
+#include "client/session/directives.h"
+#include "common/codec/encoder.h"
+#include "common/values/value.h"
+#include "common/wire.h"
+
+namespace canopy::client {
+namespace {
+
+// PMIX_PROC_INFO of the Standard, whose name is a data type's in the headers.
+constexpr std::string_view kOfRealm[] = {
+    PMIX_SESSION_INFO, PMIX_JOB_INFO,    PMIX_APP_INFO,
+    PMIX_NODE_INFO,    "pmix.proc.info", PMIX_SESSION_ID,
+    PMIX_APPNUM,       PMIX_NODEID,      PMIX_HOSTNAME};
+constexpr std::string_view kNotOfAnswer[] = {PMIX_QUERY_REFRESH_CACHE,
+                                             PMIX_TIMEOUT};
+
+int ReadKeys(const pmix_query_t& query, QueryParts* parts) {
+  if (query.keys == nullptr) return PMIX_ERR_BAD_PARAM;
+  for (char** key = query.keys; *key != nullptr; ++key) {
+    const std::string_view text(*key);
+    if (text.empty() || text.size() > kMaxKeyLen) return PMIX_ERR_BAD_PARAM;
+    parts->keys.emplace_back(text);
+  }
+  if (parts->keys.empty()) return PMIX_ERR_BAD_PARAM;
+  parts->of_support = parts->keys[0] == PMIX_QUERY_ATTRIBUTE_SUPPORT;
+  return PMIX_SUCCESS;
+}
+
+bool IsOf(std::string_view key, std::span<const std::string_view> keys) {
+  return std::ranges::count(keys, key) > 0;
+}
+
+int ReadProcess(QueryParts* parts) {
+  const InfoList& q = parts->qualifiers;
+  const auto proc = q.FindProc(PMIX_PROCID);
+  if (q.Has(PMIX_PROCID)) {
+    if (!proc || q.Has(PMIX_NSPACE) || q.Has(PMIX_RANK)) {
+      return PMIX_ERR_BAD_PARAM;
+    }
+    parts->proc = *proc;
+    return PMIX_SUCCESS;
+  }
+  if (q.Has(PMIX_NSPACE)) {
+    const auto nspace = q.FindString(PMIX_NSPACE);
+    if (!nspace || nspace->empty()) return PMIX_ERR_BAD_PARAM;
+    parts->proc.nspace = *nspace;
+  }
+  if (q.Has(PMIX_RANK)) {
+    const auto rank = q.FindUint(PMIX_RANK);
+    if (!rank || *rank > UINT32_MAX) return PMIX_ERR_BAD_PARAM;
+    parts->proc.rank = static_cast<Rank>(*rank);
+  }
+  return PMIX_SUCCESS;
+}
+
+}  // namespace
+
+int ReadQuery(const pmix_query_t& query, QueryParts* parts) {
+  if (query.qualifiers == nullptr && query.nqual > 0) return PMIX_ERR_BAD_PARAM;
+  int rc = ReadKeys(query, parts);
+  if (rc != PMIX_SUCCESS) return rc;
+  parts->qualifiers = InfoList::FromC(query.qualifiers, query.nqual);
+  rc = ReadProcess(parts);
+  if (rc != PMIX_SUCCESS) return rc;
+  Encoder cache_key;
+  for (const pmix_info_t& info : parts->qualifiers) {
+    const std::string_view key = KeyOf(info);
+    if (key == PMIX_QUERY_REFRESH_CACHE && IsTrue(info)) parts->here = false;
+    if (key == PMIX_QUERY_SUPPORTED_QUALIFIERS) parts->here = false;
+    if (IsRequired(info)) parts->here = false;
+    if (IsOf(key, kOfRealm)) parts->realm.Add(key, Value::FromC(info.value));
+    if (!IsOf(key, kNotOfAnswer)) cache_key.PutInfo(info);
+  }
+  if (!cache_key.ok()) return cache_key.status().code();
+  parts->cache_key = cache_key.Take();
+  return PMIX_SUCCESS;
+}
+
+int EncodeQuery(const std::vector<std::string>& keys,
+                const InfoList& qualifiers, std::string* frame) {
+  Encoder query;
+  query.PutSize(1);
+  query.PutInt32(static_cast<int32_t>(keys.size()));
+  for (const std::string& key : keys) query.PutString(key);
+  query.PutSize(qualifiers.size());
+  for (const pmix_info_t& info : qualifiers) query.PutInfo(info);
+  if (!query.ok()) return query.status().code();
+  WireWriter out;
+  out.String(query.Take());
+  *frame = out.Take();
+  return PMIX_SUCCESS;
+}
+
+}  // namespace canopy::client

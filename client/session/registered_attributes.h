@@ -1,0 +1,34 @@
+// What this process has declared by PMIx_Register_attributes.
+#ifndef CANOPY_CLIENT_SESSION_REGISTERED_ATTRIBUTES_H_
+#define CANOPY_CLIENT_SESSION_REGISTERED_ATTRIBUTES_H_
+
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "common/mutex.h"
+#include "common/support/attribute_support.h"
+
+namespace canopy::client {
+
+// The host's attributes, by function. Thread-safe.
+class RegisteredAttributes {
+ public:
+  // `attributes`: names of macros, or keys, of attributes; others are declared
+  // as they are. PMIX_ERR_BAD_PARAM without a function,
+  // PMIX_ERR_REPEAT_ATTR_REGISTRATION for one that was declared before.
+  int Register(std::string_view function,
+               const std::vector<std::string>& attributes) CANOPY_EXCLUDES(mu_);
+  std::vector<support::Attribute> Of(std::string_view function) const
+      CANOPY_EXCLUDES(mu_);
+
+ private:
+  mutable Mutex mu_;
+  std::map<std::string, std::vector<support::Attribute>, std::less<>> functions_
+      CANOPY_GUARDED_BY(mu_);
+};
+
+}  // namespace canopy::client
+
+#endif  // CANOPY_CLIENT_SESSION_REGISTERED_ATTRIBUTES_H_

@@ -1,0 +1,198 @@
+#include "common/support/attribute_support.h"
+
+#include <algorithm>
+
+#include "client/include/pmix_tables.h"
+#include "common/codec/decoder.h"
+#include "common/codec/encoder.h"
+#include "common/values/info_list.h"
+#include "pmix_common.h"
+
+namespace canopy::support {
+namespace {
+
+constexpr std::string_view kImplemented[] = {
+#include "common/support/implemented_functions.inc"
+};
+
+struct LevelRow {
+  Level level;
+  std::string_view functions;
+  std::string_view attributes;
+  std::string_view role;  // part of FunctionEntry::role
+  std::string_view init;  // without which nobody has that role
+};
+constexpr LevelRow kLevels[] = {
+    {Level::kClient, PMIX_CLIENT_FUNCTIONS, PMIX_CLIENT_ATTRIBUTES, "client",
+     "PMIx_Init"},
+    {Level::kServer, PMIX_SERVER_FUNCTIONS, PMIX_SERVER_ATTRIBUTES, "server",
+     "PMIx_server_init"},
+    {Level::kHost, PMIX_HOST_FUNCTIONS, PMIX_HOST_ATTRIBUTES, "client",
+     "PMIx_Init"},
+    {Level::kTool, PMIX_TOOL_FUNCTIONS, PMIX_TOOL_ATTRIBUTES, "tool",
+     "PMIx_tool_init"},
+};
+
+// What the tables have and is not honoured: of all functions whose names begin
+// so, the attributes whose names begin so.
+struct Exception {
+  std::string_view function;
+  std::string_view attribute;
+};
+constexpr Exception kExceptions[] = {
+    {"PMIx_Init", "PMIX_USOCK_DISABLE"},
+    {"PMIx_Init", "PMIX_SOCKET_MODE"},
+    {"PMIx_Init", "PMIX_SINGLE_LISTENER"},
+    {"PMIx_Init", "PMIX_TCP_"},
+    {"PMIx_Fence", "PMIX_ALL_CLONES_PARTICIPATE"},
+    {"PMIx_Connect", "PMIX_ALL_CLONES_PARTICIPATE"},
+    {"PMIx_Disconnect", "PMIX_ALL_CLONES_PARTICIPATE"},
+    {"PMIx_Notify_event", "PMIX_EVENT_TERMINATE_"},
+    {"PMIx_Notify_event", "PMIX_EVENT_ACTION_TIMEOUT"},
+    {"PMIx_Notify_event", "PMIX_EVENT_PROXY"},
+    {"PMIx_Spawn", "PMIX_STDIN_TGT"},
+    {"PMIx_Spawn", "PMIX_ALLOC_"},
+    {"PMIx_Spawn", "PMIX_TIMEOUT_"},
+    {"PMIx_Job_control", "PMIX_JOB_CTRL_"},
+};
+
+bool IsHonoured(const FunctionAttribute& row) {
+  return std::ranges::none_of(kExceptions, [&](const Exception& e) {
+    return row.function.starts_with(e.function) &&
+           row.attribute.starts_with(e.attribute);
+  });
+}
+
+const LevelRow& RowOf(Level level) {
+  return *std::ranges::find(kLevels, level, &LevelRow::level);
+}
+
+bool IsImplemented(std::string_view function) {
+  return std::ranges::binary_search(kImplemented, function);
+}
+
+bool IsAt(const FunctionEntry& function, Level level) {
+  const LevelRow& row = RowOf(level);
+  if (!IsImplemented(function.name) || !IsImplemented(row.init)) return false;
+  if (function.role.find(row.role) == std::string_view::npos) return false;
+  // The host serves what the library cannot by itself.
+  return level != Level::kHost ||
+         std::ranges::any_of(canopy::AttributesOf(function.name),
+                             &FunctionAttribute::by_host);
+}
+
+const FunctionEntry* FindFunction(std::string_view name) {
+  const auto all = canopy::Functions();
+  const auto it = std::ranges::lower_bound(all, name, {}, &FunctionEntry::name);
+  return it == all.end() || it->name != name ? nullptr : &*it;
+}
+
+Attribute Describe(const FunctionAttribute& row) {
+  Attribute attribute{std::string(row.attribute), "", 0, {}};
+  if (const AttributeEntry* entry = FindAttributeByName(row.attribute)) {
+    attribute.key = entry->key;
+    attribute.type = entry->data_type;
+    attribute.description.emplace_back(entry->type);
+  }
+  attribute.description.emplace_back(row.required ? "required" : "optional");
+  return attribute;
+}
+
+void Join(std::string_view name, std::string* list) {
+  if (!list->empty()) *list += ',';
+  *list += name;
+}
+
+}  // namespace
+
+std::string_view KeyOf(Level level) { return RowOf(level).attributes; }
+
+Levels LevelsOf(std::span<const std::string> keys) {
+  Levels levels;
+  for (const LevelRow& row : kLevels) {
+    const bool all = keys.empty();
+    if (all || std::ranges::count(keys, row.attributes) > 0) {
+      levels.attributes.push_back(row.level);
+    }
+    if (std::ranges::count(keys, row.functions) > 0) {
+      levels.functions.push_back(row.level);
+    }
+  }
+  return levels;
+}
+
+std::vector<std::pair<std::string, std::string>> Functions(
+    const Levels& levels) {
+  std::vector<std::pair<std::string, std::string>> lists;
+  for (const Level level : levels.functions) {
+    std::string names;
+    for (const FunctionEntry& function : canopy::Functions()) {
+      if (IsAt(function, level)) Join(function.name, &names);
+    }
+    lists.emplace_back(RowOf(level).functions, std::move(names));
+  }
+  return lists;
+}
+
+std::vector<Attribute> AttributesAt(std::string_view function, Level level) {
+  std::vector<Attribute> attributes;
+  const FunctionEntry* entry = FindFunction(function);
+  if (entry == nullptr || !IsAt(*entry, level)) return attributes;
+  for (const FunctionAttribute& row : canopy::AttributesOf(function)) {
+    if (row.by_host != (level == Level::kHost) || !IsHonoured(row)) continue;
+    attributes.push_back(Describe(row));
+  }
+  return attributes;
+}
+
+Value RegattrArray(std::span<const Attribute> attributes) {
+  Encoder out;
+  out.PutUint16(PMIX_DATA_ARRAY);
+  out.PutUint16(PMIX_REGATTR);
+  out.PutSize(attributes.size());
+  for (const Attribute& attribute : attributes) {
+    out.PutString(attribute.name);
+    out.PutString(attribute.key);
+    out.PutUint16(attribute.type);
+    out.PutInt32(static_cast<int32_t>(attribute.description.size()));
+    for (const std::string& line : attribute.description) out.PutString(line);
+  }
+  const std::string encoded = out.Take();
+  Result<Value> value = DecodeValue(encoded);
+  return value.ok() ? *std::move(value) : Value();
+}
+
+Value AttributesOf(std::string_view function, const Levels& levels) {
+  InfoList answer;
+  for (const Level level : levels.attributes) {
+    const std::vector<Attribute> attributes = AttributesAt(function, level);
+    if (attributes.empty()) continue;
+    answer.Add(KeyOf(level), RegattrArray(attributes));
+  }
+  return answer.empty() ? Value() : Value::InfoArray(answer);
+}
+
+std::string SpawnAttributes() {
+  std::string keys;
+  for (const Attribute& attribute : AttributesAt("PMIx_Spawn", Level::kHost)) {
+    Join(attribute.key, &keys);
+  }
+  return keys;
+}
+
+// What a debugger needs of a launcher beyond the table of processes: of the
+// attributes of the group, those that a spawn honours.
+std::string DebugAttributes() {
+  std::string keys;
+  for (const Attribute& attribute : AttributesAt("PMIx_Spawn", Level::kHost)) {
+    const AttributeEntry* entry = FindAttributeByName(attribute.name);
+    if (entry != nullptr && entry->group.starts_with("debug")) {
+      Join(attribute.key, &keys);
+    }
+  }
+  Join(PMIX_QUERY_PROC_TABLE, &keys);
+  Join(PMIX_QUERY_LOCAL_PROC_TABLE, &keys);
+  return keys;
+}
+
+}  // namespace canopy::support

@@ -1,0 +1,62 @@
+// Which functions and attributes this release supports, at the levels that
+// PMIX_QUERY_ATTRIBUTE_SUPPORT distinguishes. From the tables of the headers,
+// less what they have and Canopy does not honour.
+#ifndef CANOPY_COMMON_SUPPORT_ATTRIBUTE_SUPPORT_H_
+#define CANOPY_COMMON_SUPPORT_ATTRIBUTE_SUPPORT_H_
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "common/values/value.h"
+
+namespace canopy::support {
+
+enum class Level : uint8_t { kClient, kServer, kHost, kTool };
+
+// What a query asks for: functions, and attributes of functions, by level.
+struct Levels {
+  std::vector<Level> functions;
+  std::vector<Level> attributes;
+};
+
+// From the keys of its qualifiers (PMIX_CLIENT_FUNCTIONS, PMIX_HOST_ATTRIBUTES,
+// ...); other keys are ignored. None: the attributes of all levels.
+Levels LevelsOf(std::span<const std::string> keys);
+
+// An attribute as PMIx_Register_attributes declares it.
+struct Attribute {
+  std::string name;  // its macro, "PMIX_TIMEOUT"
+  std::string key;
+  uint16_t type = 0;  // pmix_data_type_t; 0: open
+  std::vector<std::string> description;
+};
+
+// The functions of a level, by the key that asks for them
+// (PMIX_CLIENT_FUNCTIONS,
+// ...), joined by commas.
+std::vector<std::pair<std::string, std::string>> Functions(
+    const Levels& levels);
+// The attributes of a function at one level; nothing for one that is not
+// supported there, or takes none.
+std::vector<Attribute> AttributesAt(std::string_view function, Level level);
+// The key of such attributes, "pmix.client.attrs".
+std::string_view KeyOf(Level level);
+// A data array of pmix_regattr_t.
+Value RegattrArray(std::span<const Attribute> attributes);
+// The answer to a query for a function's attributes: a data array of infos, one
+// for each of these levels that has any, whose value is a RegattrArray. The
+// empty value when there is none.
+Value AttributesOf(std::string_view function, const Levels& levels);
+
+// PMIX_QUERY_SPAWN_SUPPORT and PMIX_QUERY_DEBUG_SUPPORT: the keys of the
+// attributes, joined by commas.
+std::string SpawnAttributes();
+std::string DebugAttributes();
+
+}  // namespace canopy::support
+
+#endif  // CANOPY_COMMON_SUPPORT_ATTRIBUTE_SUPPORT_H_

@@ -1,0 +1,80 @@
+#include "common/support/attribute_support.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "client/include/pmix_tables.h"
+#include "common/values/info_list.h"
+#include "pmix_common.h"
+
+namespace canopy::support {
+namespace {
+
+bool Has(const std::vector<Attribute>& attributes, std::string_view name) {
+  return std::ranges::count(attributes, name, &Attribute::name) == 1;
+}
+
+TEST(AttributeSupportTest, LevelsAreThoseOfTheQualifiers) {
+  EXPECT_EQ(LevelsOf({}).attributes.size(), 4u);
+  EXPECT_TRUE(LevelsOf({}).functions.empty());
+  const std::string keys[] = {PMIX_HOST_ATTRIBUTES, PMIX_TOOL_FUNCTIONS, "k"};
+  const Levels levels = LevelsOf(keys);
+  EXPECT_EQ(levels.attributes, std::vector{Level::kHost});
+  EXPECT_EQ(levels.functions, std::vector{Level::kTool});
+}
+
+TEST(AttributeSupportTest, TheLibraryHasSomeAttributesAndTheHostOthers) {
+  const auto client = AttributesAt("PMIx_Get", Level::kClient);
+  EXPECT_TRUE(Has(client, "PMIX_OPTIONAL"));
+  EXPECT_FALSE(Has(client, "PMIX_TIMEOUT"));
+  const auto host = AttributesAt("PMIx_Get", Level::kHost);
+  EXPECT_TRUE(Has(host, "PMIX_TIMEOUT"));
+  EXPECT_FALSE(Has(host, "PMIX_OPTIONAL"));
+  EXPECT_EQ(host[0].key, PMIX_TIMEOUT);
+  EXPECT_EQ(host[0].type, PMIX_INT);
+  EXPECT_FALSE(host[0].description.empty());
+}
+
+TEST(AttributeSupportTest, NothingIsPromisedThatIsNotHonoured) {
+  EXPECT_TRUE(AttributesAt("PMIx_Get_no_such", Level::kClient).empty());
+  EXPECT_FALSE(
+      Has(AttributesAt("PMIx_Spawn", Level::kHost), "PMIX_ALLOC_QUEUE"));
+  EXPECT_TRUE(Has(AttributesAt("PMIx_Spawn", Level::kHost), "PMIX_MAPBY"));
+  // A function of the tables without code.
+  EXPECT_TRUE(
+      AttributesAt("PMIx_server_register_nspace", Level::kServer).empty());
+}
+
+TEST(AttributeSupportTest, FunctionsOfALevel) {
+  const std::string keys[] = {PMIX_CLIENT_FUNCTIONS};
+  const auto lists = Functions(LevelsOf(keys));
+  ASSERT_EQ(lists.size(), 1u);
+  EXPECT_EQ(lists[0].first, PMIX_CLIENT_FUNCTIONS);
+  EXPECT_NE(lists[0].second.find("PMIx_Query_info,"), std::string::npos);
+  EXPECT_EQ(lists[0].second.find("PMIx_server_register_nspace"),
+            std::string::npos);
+}
+
+TEST(AttributeSupportTest, AnAnswerHasAnArrayForEachLevel) {
+  const Value value = AttributesOf("PMIx_Get", LevelsOf({}));
+  const auto infos = value.AsInfos();
+  ASSERT_TRUE(infos.has_value());
+  const pmix_info_t* client = FindInfo(*infos, PMIX_CLIENT_ATTRIBUTES);
+  ASSERT_NE(client, nullptr);
+  ASSERT_EQ(client->value.type, PMIX_DATA_ARRAY);
+  const pmix_data_array_t& array = *client->value.data.darray;
+  ASSERT_EQ(array.type, PMIX_REGATTR);
+  const auto* first = static_cast<const pmix_regattr_t*>(array.array);
+  EXPECT_NE(FindAttributeByName(first->name), nullptr);
+  EXPECT_NE(FindInfo(*infos, PMIX_HOST_ATTRIBUTES), nullptr);
+  EXPECT_TRUE(AttributesOf("PMIx_Unknown", LevelsOf({})).empty());
+}
+
+TEST(AttributeSupportTest, ListsOfKeys) {
+  EXPECT_NE(SpawnAttributes().find(PMIX_MAPBY), std::string::npos);
+  EXPECT_NE(DebugAttributes().find(PMIX_QUERY_PROC_TABLE), std::string::npos);
+}
+
+}  // namespace
+}  // namespace canopy::support

@@ -1,0 +1,76 @@
+// What must be found out, and by whom, before queries can be answered.
+#ifndef CANOPY_SERVER_CORE_QUERY_FACT_PLAN_H_
+#define CANOPY_SERVER_CORE_QUERY_FACT_PLAN_H_
+
+#include <compare>
+#include <cstddef>
+#include <map>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "common/ids.h"
+#include "server/core/job/engine.h"
+#include "server/core/messages.h"
+#include "server/core/query/query.h"
+#include "server/core/query/query_scope.h"
+#include "server/core/step/facts.h"
+
+namespace canopy::core {
+
+// Requests to agents for one call; a call that needs more is refused.
+inline constexpr size_t kMaxAsks = 4096;
+
+// One request each for what may be asked together.
+class FactPlan {
+ public:
+  // `root` knows all jobs.
+  FactPlan(const QueryScope& scope, const JobEngine& engine, NodeId root)
+      : scope_(scope), engine_(engine), root_(root) {}
+
+  void Add(const Query& query);
+
+  // By agent; this one may be among them. `request` is left 0.
+  const std::vector<std::pair<NodeId, FactsRequest>>& asks() const {
+    return asks_;
+  }
+  // The keys of job data, in the order of the queries.
+  const std::vector<DataKey>& keys() const { return keys_; }
+  // The namespaces of these.
+  const std::vector<std::string>& nspaces() const { return nspaces_; }
+
+ private:
+  struct Subject {
+    NodeId node = kNoNode;
+    std::string nspace;
+    bool jobs = false;
+
+    auto operator<=>(const Subject&) const = default;
+  };
+
+  void Add(const Query& query, const std::string& key);
+  void AddProcesses(const Query& query, Rank rank, bool local,
+                    bool memory = false);
+  void AddMemory(const Query& query);
+  void AddJobs(const Query& query, bool of_one);
+  void AddNode(const Query& query);
+  void AddData(const Query& query, const std::string& key);
+  FactsRequest& Ask(NodeId node, const std::string& nspace, Rank rank,
+                    bool jobs);
+
+  const QueryScope& scope_;
+  const JobEngine& engine_;
+  const NodeId root_;
+  std::map<Subject, size_t> subjects_;  // index in asks_
+  std::vector<std::pair<NodeId, FactsRequest>> asks_;
+  std::vector<DataKey> keys_;
+  std::vector<std::string> nspaces_;
+};
+
+// Whether the answer to a key takes facts of a job, so that its map is needed.
+bool NeedsJob(std::string_view key);
+
+}  // namespace canopy::core
+
+#endif  // CANOPY_SERVER_CORE_QUERY_FACT_PLAN_H_

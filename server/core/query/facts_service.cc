@@ -1,0 +1,93 @@
+#include "server/core/query/facts_service.h"
+
+#include "common/status.h"
+#include "server/core/query/process_states.h"
+
+namespace canopy::core {
+
+std::optional<FactsReply> FactsService::OnRequest(NodeId src,
+                                                  const FactsRequest& request,
+                                                  uint64_t number,
+                                                  Actions* actions) {
+  FactsReply reply;
+  reply.request = request.request;
+  AddProcesses(request, &reply);
+  if (request.jobs) AddJobs(request.nspace, &reply);
+  if (!request.memory && !request.node) return reply;
+  if (measured_.size() >= kMaxMeasurements) {
+    reply.status = kErrResourceBusy;
+    return reply;
+  }
+  ReadFacts read;
+  read.number = number;
+  Measured measured{src, {}, {}};
+  for (size_t i = 0; request.memory && i < reply.processes.size(); ++i) {
+    const ProcessFacts& process = reply.processes[i];
+    if (process.pid == 0 || HasEnded(process)) continue;
+    read.pids.push_back(process.pid);
+    measured.processes.push_back(i);
+  }
+  read.agent = request.node;
+  if (request.node) AddClients(&read.pids);
+  measured.reply = std::move(reply);
+  measured_.emplace(number, std::move(measured));
+  actions->push_back(std::move(read));
+  return std::nullopt;
+}
+
+void FactsService::AddProcesses(const FactsRequest& request,
+                                FactsReply* reply) const {
+  const Job* job = request.jobs ? nullptr : jobs_.Find(request.nspace);
+  if (job == nullptr) return;
+  for (const Rank rank : job->local_ranks()) {
+    if (request.rank != kRankWildcard && request.rank != rank) continue;
+    const bool connected = !jobs_.ClientsOf({request.nspace, rank}).empty();
+    reply->processes.push_back(FactsOfLocal(*job, rank, connected));
+  }
+}
+
+void FactsService::AddJobs(const std::string& wanted, FactsReply* reply) const {
+  for (const auto& [nspace, job] : jobs_.jobs()) {
+    if (!wanted.empty() && nspace != wanted) continue;
+    if (reply->jobs.size() >= kMaxJobFacts) return;
+    reply->jobs.push_back({nspace, job.spec->uid, engine_.StatusOf(nspace),
+                           CommandLine(*job.spec)});
+  }
+}
+
+// A process that has ended has no memory, and its number may be another's.
+void FactsService::AddClients(std::vector<int>* pids) const {
+  for (const auto& [nspace, job] : jobs_.jobs()) {
+    for (const auto& [rank, process] : job.processes) {
+      if (process.pid == 0 || process.exit_code) continue;
+      pids->push_back(process.pid);
+    }
+  }
+}
+
+std::optional<std::pair<NodeId, FactsReply>> FactsService::OnRead(
+    const FactsRead& read) {
+  const auto it = measured_.find(read.number);
+  if (it == measured_.end()) return std::nullopt;
+  Measured measured = std::move(it->second);
+  measured_.erase(it);
+  FactsReply& reply = measured.reply;
+  const size_t named = measured.processes.size();
+  for (size_t i = 0; i < read.pids.size(); ++i) {
+    if (i < named) {
+      reply.processes[measured.processes[i]].resident = read.pids[i];
+    } else if (read.pids[i] != 0) {
+      reply.memory.clients += read.pids[i];
+      ++reply.memory.num_clients;
+    }
+  }
+  reply.memory.agent = read.agent;
+  return std::pair(measured.src, std::move(reply));
+}
+
+void FactsService::OnNodeLost(NodeId node) {
+  std::erase_if(measured_,
+                [node](const auto& e) { return e.second.src == node; });
+}
+
+}  // namespace canopy::core

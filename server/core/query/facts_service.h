@@ -1,0 +1,62 @@
+// Answers what other agents, or the queries of this one, ask about the
+// processes, the jobs and the memory of this node.
+#ifndef CANOPY_SERVER_CORE_QUERY_FACTS_SERVICE_H_
+#define CANOPY_SERVER_CORE_QUERY_FACTS_SERVICE_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "common/ids.h"
+#include "server/core/job/engine.h"
+#include "server/core/job_table.h"
+#include "server/core/messages.h"
+#include "server/core/step/action.h"
+#include "server/core/step/facts.h"
+
+namespace canopy::core {
+
+// Requests that are measured at a time; more are refused (kErrResourceBusy).
+inline constexpr size_t kMaxMeasurements = 1024;
+
+// Not synchronised. What it refers to outlives it.
+class FactsService {
+ public:
+  FactsService(const JobTable& jobs, const JobEngine& engine)
+      : jobs_(jobs), engine_(engine) {}
+
+  // The answer; none: it follows from OnRead, when the memory is measured.
+  // `number` is of the measurement, and must not be in use.
+  std::optional<FactsReply> OnRequest(NodeId src, const FactsRequest& request,
+                                      uint64_t number, Actions* actions);
+  // The answer to a request that awaits this, and whose request it is.
+  std::optional<std::pair<NodeId, FactsReply>> OnRead(const FactsRead& read);
+
+  // Nobody waits for it any more.
+  void OnNodeLost(NodeId node);
+  size_t size() const { return measured_.size(); }
+
+ private:
+  struct Measured {
+    NodeId src = kNoNode;
+    FactsReply reply;
+    // The measured processes: first these of the reply, then clients.
+    std::vector<size_t> processes;
+  };
+
+  void AddProcesses(const FactsRequest& request, FactsReply* reply) const;
+  void AddJobs(const std::string& wanted, FactsReply* reply) const;
+  void AddClients(std::vector<int>* pids) const;
+
+  const JobTable& jobs_;
+  const JobEngine& engine_;
+  std::map<uint64_t, Measured> measured_;
+};
+
+}  // namespace canopy::core
+
+#endif  // CANOPY_SERVER_CORE_QUERY_FACTS_SERVICE_H_

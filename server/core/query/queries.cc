@@ -1,0 +1,298 @@
+#include "server/core/query/queries.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "common/status.h"
+#include "server/core/query/query_answers.h"
+
+namespace canopy::core {
+namespace {
+
+constexpr TimeNs kNsPerMs = 1'000'000;
+
+}  // namespace
+
+Queries::Queries(NodeId self, const std::vector<std::string>& node_names,
+                 const Tree& tree, JobTable& jobs, const JobEngine& engine)
+    : self_(self),
+      node_names_(node_names),
+      tree_(tree),
+      jobs_(jobs),
+      engine_(engine),
+      service_(jobs, engine) {}
+
+// ---------------------------------------------------------------- calls ---
+
+void Queries::OnArrived(TimeNs now, const QueryArrived& in, Actions* actions) {
+  const auto refuse = [&](int status) {
+    actions->push_back(ReplyClient{in.client, in.request, status, {}});
+  };
+  const ProcId* proc = jobs_.ProcOf(in.client);
+  if (proc == nullptr) return refuse(kErrInit);
+  if (calls_.size() >= kMaxCalls) return refuse(kErrResourceBusy);
+  if (NumOf(*proc) >= kMaxCallsOfProcess) return refuse(kErrOutOfResource);
+  Call call;
+  call.client = in.client;
+  call.request = in.request;
+  call.caller = *proc;
+  call.since = now;
+  const int status = ParseQueries(in.queries.view(), &call.queries);
+  if (status != kSuccess) return refuse(status);
+  SetDeadline(now, &call);
+  WantMaps(&call);
+  const uint64_t id = next_++;
+  calls_.emplace(id, std::move(call));
+  Advance(id, actions);
+}
+
+size_t Queries::NumOf(const ProcId& caller) const {
+  return static_cast<size_t>(std::ranges::count_if(
+      calls_, [&](const auto& e) { return e.second.caller == caller; }));
+}
+
+void Queries::SetDeadline(TimeNs now, Call* call) const {
+  call->deadline = now + kQueryTime;
+  for (const Query& query : call->queries) {
+    if (query.timeout_ms == 0) continue;
+    const TimeNs limit = now + query.timeout_ms * kNsPerMs;
+    if (limit >= call->deadline) continue;
+    call->deadline = limit;
+    call->timed = true;
+  }
+}
+
+void Queries::WantMaps(Call* call) {
+  const QueryScope scope = ScopeOf(*call);
+  for (const Query& query : call->queries) {
+    const std::string& nspace = scope.NspaceOf(query);
+    const bool needed =
+        !query.local_only && std::ranges::any_of(query.keys, NeedsJob);
+    if (!needed || nspace == call->caller.nspace) continue;
+    if (jobs_.Find(nspace) != nullptr) continue;
+    if (call->maps.insert(nspace).second) wanted_.push_back(nspace);
+  }
+}
+
+std::vector<std::string> Queries::TakeWanted() {
+  return std::exchange(wanted_, {});
+}
+
+void Queries::OnJobAdded(const std::string& nspace, Actions* actions) {
+  OnMap(nspace, actions);
+}
+
+void Queries::OnJobUnknown(const std::string& nspace, Actions* actions) {
+  OnMap(nspace, actions);
+}
+
+void Queries::OnMap(const std::string& nspace, Actions* actions) {
+  std::vector<uint64_t> ready;
+  for (auto& [id, call] : calls_) {
+    if (call.maps.erase(nspace) > 0) ready.push_back(id);
+  }
+  for (const uint64_t id : ready) Advance(id, actions);
+}
+
+void Queries::Advance(uint64_t id, Actions* actions) {
+  const auto it = calls_.find(id);
+  if (it == calls_.end() || !it->second.maps.empty()) return;
+  Call& call = it->second;
+  if (!call.asked) {
+    call.asked = true;
+    if (!AskAgents(id, &call, actions)) {
+      return End(id, kErrOutOfResource, actions);
+    }
+  }
+  if (call.asks.empty() && call.reading == 0) Finish(id, true, actions);
+}
+
+// False: it would take too many requests.
+bool Queries::AskAgents(uint64_t id, Call* call, Actions* actions) {
+  const QueryScope scope = ScopeOf(*call);
+  FactPlan plan(scope, engine_, tree_.root());
+  for (const Query& query : call->queries) plan.Add(query);
+  if (plan.asks().size() > kMaxAsks) return false;
+  ReadData(id, plan, call, actions);
+  for (const auto& [node, request] : plan.asks()) {
+    if (node != self_ && !tree_.alive(node)) continue;
+    Ask ask{node, request};
+    ask.request.request = next_++;
+    call_of_[ask.request.request] = id;
+    call->asks.emplace(ask.request.request, ask);
+  }
+  const std::map<uint64_t, Ask> asks = call->asks;
+  // What this agent knows by itself may be noted at once.
+  for (const auto& [number, ask] : asks) Send(ask, actions);
+  return true;
+}
+
+void Queries::ReadData(uint64_t id, const FactPlan& plan, Call* call,
+                       Actions* actions) {
+  if (plan.keys().empty()) return;
+  // Of another job it may not be readable yet.
+  for (const std::string& nspace : plan.nspaces()) {
+    jobs_.Register(nspace, actions);
+  }
+  ReadFacts read;
+  read.number = next_++;
+  read.keys = plan.keys();
+  call->reading = read.number;
+  call_of_[read.number] = id;
+  actions->push_back(std::move(read));
+}
+
+void Queries::Send(const Ask& ask, Actions* actions) {
+  if (ask.node != self_) {
+    actions->push_back(SendPeer{PeerMessage{self_, ask.node, ask.request}});
+    return;
+  }
+  auto reply = service_.OnRequest(self_, ask.request, next_++, actions);
+  if (!reply) return;
+  const auto it = calls_.find(call_of_[ask.request.request]);
+  Take(self_, *reply, &it->second);
+  it->second.asks.erase(reply->request);
+  call_of_.erase(reply->request);
+}
+
+// ----------------------------------------------------------------- facts ---
+
+void Queries::OnRequest(NodeId src, const FactsRequest& request,
+                        Actions* actions) {
+  auto reply = service_.OnRequest(src, request, next_++, actions);
+  if (reply) Note(src, *std::move(reply), actions);
+}
+
+// An answer of this agent, to the one that has asked.
+void Queries::Note(NodeId src, FactsReply reply, Actions* actions) {
+  if (src == self_) return OnReply(self_, reply, actions);
+  actions->push_back(SendPeer{PeerMessage{self_, src, std::move(reply)}});
+}
+
+void Queries::OnReply(NodeId src, const FactsReply& reply, Actions* actions) {
+  const auto number = call_of_.find(reply.request);
+  if (number == call_of_.end()) return;
+  const uint64_t id = number->second;
+  Call& call = calls_.at(id);
+  const auto ask = call.asks.find(reply.request);
+  if (ask == call.asks.end() || ask->second.node != src) return;
+  if (reply.status == kSuccess) Take(src, reply, &call);
+  call.asks.erase(reply.request);
+  call_of_.erase(reply.request);
+  Advance(id, actions);
+}
+
+// An agent speaks for its own node alone, and of what it was asked about.
+void Queries::Take(NodeId src, const FactsReply& reply, Call* call) const {
+  const FactsRequest& request = call->asks.at(reply.request).request;
+  if (request.node) call->facts.memory[src] = reply.memory;
+  if (request.jobs) {
+    call->facts.has_all_jobs |= src == tree_.root() && request.nspace.empty();
+    for (const JobFacts& job : reply.jobs) call->facts.jobs[job.nspace] = job;
+    return;
+  }
+  const Job* job = jobs_.Find(request.nspace);
+  if (job == nullptr) return;
+  auto& processes = call->facts.processes[request.nspace];
+  for (const ProcessFacts& process : reply.processes) {
+    if (process.rank >= job->num_ranks()) continue;
+    if (job->agent_of(process.rank) == src) processes[process.rank] = process;
+  }
+}
+
+void Queries::OnRead(const FactsRead& read, Actions* actions) {
+  if (auto measured = service_.OnRead(read)) {
+    return Note(measured->first, std::move(measured->second), actions);
+  }
+  const auto number = call_of_.extract(read.number);
+  if (number.empty()) return;
+  Call& call = calls_.at(number.mapped());
+  call.reading = 0;
+  call.facts.data = read.values;
+  Advance(number.mapped(), actions);
+}
+
+// ------------------------------------------------------------------ ends ---
+
+void Queries::Finish(uint64_t id, bool in_time, Actions* actions) {
+  const Call& call = calls_.at(id);
+  if (!in_time && call.timed) return End(id, kErrTimeout, actions);
+  const QueryScope scope = ScopeOf(call);
+  QueryAnswers answers(scope, call.facts);
+  for (const Query& query : call.queries) answers.Answer(query);
+  const int status = answers.writer().status();
+  actions->push_back(
+      ReplyClient{call.client, call.request, status, answers.writer().Take()});
+  End(id, kSuccess, actions);
+}
+
+void Queries::End(uint64_t id, int status, Actions* actions) {
+  const auto call = calls_.extract(id);
+  for (const auto& [number, ask] : call.mapped().asks) call_of_.erase(number);
+  call_of_.erase(call.mapped().reading);
+  if (status == kSuccess) return;
+  actions->push_back(
+      ReplyClient{call.mapped().client, call.mapped().request, status, {}});
+}
+
+void Queries::OnClientGone(ClientId client) {
+  Actions none;
+  std::vector<uint64_t> gone;
+  for (const auto& [id, call] : calls_) {
+    if (call.client == client) gone.push_back(id);
+  }
+  for (const uint64_t id : gone) End(id, kSuccess, &none);
+}
+
+void Queries::OnNodeLost(NodeId node, Actions* actions) {
+  service_.OnNodeLost(node);
+  std::vector<uint64_t> changed;
+  for (auto& [id, call] : calls_) {
+    const size_t lost = std::erase_if(call.asks, [&](const auto& entry) {
+      if (entry.second.node != node) return false;
+      call_of_.erase(entry.first);
+      return true;
+    });
+    if (lost > 0) changed.push_back(id);
+  }
+  for (const uint64_t id : changed) Advance(id, actions);
+  // Others may have been asked, or have answered, through it.
+  OnNodeRestarted(node, actions);
+}
+
+void Queries::OnNodeRestarted(NodeId, Actions* actions) {
+  for (const auto& [id, call] : calls_) {
+    for (const auto& [number, ask] : call.asks) {
+      if (ask.node != self_) Send(ask, actions);
+    }
+  }
+}
+
+void Queries::OnTick(TimeNs now, Actions* actions) {
+  std::vector<uint64_t> late;
+  for (const auto& [id, call] : calls_) {
+    if (call.deadline <= now) late.push_back(id);
+  }
+  for (const uint64_t id : late) Finish(id, false, actions);
+}
+
+TimeNs Queries::NextDeadline() const {
+  TimeNs next = kNever;
+  for (const auto& [id, call] : calls_) next = std::min(next, call.deadline);
+  return next;
+}
+
+void Queries::Describe(TimeNs now, const std::string& nspace,
+                       std::vector<Waiting>* out) const {
+  for (const auto& [id, call] : calls_) {
+    if (!nspace.empty() && call.caller.nspace != nspace) continue;
+    Waiting waiting;
+    waiting.nspace = call.caller.nspace;
+    waiting.operation = "query by rank " + std::to_string(call.caller.rank);
+    waiting.callers = 1;
+    waiting.age_ms = static_cast<uint64_t>((now - call.since) / kNsPerMs);
+    out->push_back(std::move(waiting));
+  }
+}
+
+}  // namespace canopy::core

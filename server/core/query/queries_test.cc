@@ -1,0 +1,366 @@
+#include "server/core/query/queries.h"
+
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <string>
+
+#include "common/codec/encoder.h"
+#include "common/codec/infos.h"
+#include "common/status.h"
+#include "common/values/info_list.h"
+#include "pmix_common.h"
+#include "server/core/core_testing.h"
+#include "server/core/query/query_testing.h"
+
+namespace canopy::core {
+namespace {
+
+constexpr ClientId kClient = 7;
+constexpr uint32_t kUser = 1000;
+
+std::shared_ptr<const JobSpec> JobOf(const std::string& nspace, uint32_t uid,
+                                     const std::vector<NodeId>& agents) {
+  auto job = std::make_shared<JobSpec>(*JobOn(nspace, agents));
+  job->uid = uid;
+  job->apps[0].cmd = "a.out";
+  job->apps[0].argv = {"a.out", "-x"};
+  for (JobNode& node : job->nodes) node.name = "n" + std::to_string(node.agent);
+  return job;
+}
+
+// One agent of three. Ranks 0 and 1 of "job" run on node 0, rank 2 on node 1;
+// "theirs" is another user's.
+class QueriesTest : public testing::Test {
+ protected:
+  QueriesTest() {
+    jobs_.Add(JobOf("job", kUser, {0, 0, 1}));
+    jobs_.Add(JobOf("theirs", kUser + 1, {0}));
+    jobs_.Connect(kClient, {"job", 0});
+    jobs_.NoteStarted({"job", 0}, 100);
+    jobs_.NoteStarted({"job", 1}, 101);
+    jobs_.TakeChanges();
+  }
+
+  Actions Ask(const std::vector<TestQuery>& queries, RequestId request = 1) {
+    Actions out;
+    queries_.OnArrived(0, {kClient, request, Encoded(queries)}, &out);
+    return out;
+  }
+  Actions Reply(NodeId src, const FactsReply& reply) {
+    Actions out;
+    queries_.OnReply(src, reply, &out);
+    return out;
+  }
+  Actions Read(const FactsRead& read) {
+    Actions out;
+    queries_.OnRead(read, &out);
+    return out;
+  }
+  // The only answer among these, which becomes answer_.
+  int Answered(const Actions& actions) {
+    const auto replies = All<ReplyClient>(actions);
+    if (replies.size() != 1) return 1;
+    answer_ = InfoList();
+    EXPECT_TRUE(DecodeInfos(replies[0].payload.view(), &answer_));
+    return replies[0].status;
+  }
+  std::span<const pmix_proc_info_t> Rows() const {
+    const pmix_data_array_t& table = *answer_[0].value.data.darray;
+    return {static_cast<const pmix_proc_info_t*>(table.array), table.size};
+  }
+
+  std::vector<std::string> names_{"n0", "n1", "n2"};
+  Tree tree_{3, 32};
+  JobTable jobs_{0};
+  JobEngine engine_{0, names_, tree_, jobs_};
+  Queries queries_{0, names_, tree_, jobs_, engine_};
+  InfoList answer_;
+};
+
+FactsReply ReplyTo(const FactsRequest& request,
+                   std::vector<ProcessFacts> processes) {
+  FactsReply reply;
+  reply.request = request.request;
+  reply.processes = std::move(processes);
+  return reply;
+}
+
+TEST_F(QueriesTest, ATableOfProcessesIsGatheredFromTheirAgents) {
+  const Actions asked = Ask({{{PMIX_QUERY_PROC_TABLE}}});
+  const auto sent = Sent<FactsRequest>(asked);
+  ASSERT_EQ(sent.size(), 1u);
+  EXPECT_EQ(sent[0].first, 1u);
+  EXPECT_EQ(sent[0].second.nspace, "job");
+  EXPECT_FALSE(sent[0].second.memory);
+  EXPECT_TRUE(All<ReplyClient>(asked).empty());
+  ASSERT_EQ(Answered(Reply(1, ReplyTo(sent[0].second,
+                                      {{2, 300, PMIX_PROC_STATE_RUNNING, 0}}))),
+            kSuccess);
+  ASSERT_EQ(Rows().size(), 3u);
+  EXPECT_EQ(Rows()[0].pid, 100);
+  EXPECT_EQ(Rows()[0].state, PMIX_PROC_STATE_CONNECTED);
+  EXPECT_STREQ(Rows()[0].executable_name, "a.out");
+  EXPECT_EQ(Rows()[1].state, PMIX_PROC_STATE_RUNNING);
+  EXPECT_EQ(Rows()[2].pid, 300);
+  EXPECT_STREQ(Rows()[2].hostname, "n1");
+  EXPECT_EQ(queries_.size(), 0u);
+}
+
+TEST_F(QueriesTest, LocalProcessesAreKnownAtOnce) {
+  EXPECT_EQ(Answered(Ask({{{PMIX_QUERY_LOCAL_PROC_TABLE}}})), kSuccess);
+  EXPECT_EQ(Rows().size(), 2u);
+  EXPECT_EQ(Answered(Ask({{{PMIX_QUERY_PROC_TABLE},
+                           {{PMIX_QUERY_LOCAL_ONLY, Value::Bool(true)}}}})),
+            kSuccess);
+  EXPECT_EQ(Rows().size(), 2u);
+}
+
+TEST_F(QueriesTest, AnAgentSpeaksForItsOwnProcessesAlone) {
+  const auto sent = Sent<FactsRequest>(Ask({{{PMIX_QUERY_PROC_TABLE}}}));
+  ASSERT_EQ(sent.size(), 1u);
+  const FactsReply lie = ReplyTo(
+      sent[0].second, {{0, 666, PMIX_PROC_STATE_RUNNING, 0}, {9, 1, 1, 0}});
+  EXPECT_TRUE(Reply(2, lie).empty()) << "was not asked";
+  ASSERT_EQ(Answered(Reply(1, lie)), kSuccess);
+  EXPECT_EQ(Rows()[0].pid, 100);
+}
+
+TEST_F(QueriesTest, ALostNodeIsNotWaitedFor) {
+  Ask({{{PMIX_QUERY_PROC_TABLE}}});
+  Actions out;
+  tree_.SetAlive(1, false);
+  queries_.OnNodeLost(1, &out);
+  ASSERT_EQ(Answered(out), kSuccess);
+  EXPECT_EQ(Rows()[2].pid, 0);
+  EXPECT_EQ(Rows()[2].state, PMIX_PROC_STATE_UNDEF);
+  EXPECT_EQ(Answered(Ask({{{PMIX_QUERY_PROC_TABLE}}})), kSuccess)
+      << "nor asked";
+}
+
+TEST_F(QueriesTest, ARestartedAgentIsAskedAgain) {
+  const auto first = Sent<FactsRequest>(Ask({{{PMIX_QUERY_PROC_TABLE}}}));
+  Actions out;
+  queries_.OnNodeRestarted(1, &out);
+  const auto again = Sent<FactsRequest>(out);
+  ASSERT_EQ(again.size(), 1u);
+  EXPECT_EQ(again[0].second.request, first[0].second.request);
+}
+
+TEST_F(QueriesTest, TheTimeIsBounded) {
+  Ask({{{PMIX_PROC_PID}, {{PMIX_PROCID, Value::Proc({"job", 2})}}}}, 1);
+  Ask({{{PMIX_PROC_PID},
+        {{PMIX_PROCID, Value::Proc({"job", 2})},
+         {PMIX_TIMEOUT, Value::Int(1)}}}},
+      2);
+  EXPECT_EQ(queries_.NextDeadline(), 1'000'000'000);
+  Actions out;
+  queries_.OnTick(1'000'000'000, &out);
+  EXPECT_EQ(Answered(out), kErrTimeout) << "the caller's own limit";
+  out.clear();
+  queries_.OnTick(kQueryTime, &out);
+  EXPECT_EQ(Answered(out), kErrNotFound);
+  EXPECT_EQ(queries_.NextDeadline(), kNever);
+}
+
+TEST_F(QueriesTest, OneProcess) {
+  EXPECT_EQ(Answered(Ask({{{PMIX_PROC_PID, PMIX_PROC_STATE_STATUS},
+                           {{PMIX_RANK, Value::Rank(1)}}}})),
+            kSuccess);
+  EXPECT_EQ(Int64Of(answer_[0].value), 101);
+  EXPECT_EQ(answer_[1].value.data.state, PMIX_PROC_STATE_RUNNING);
+  EXPECT_EQ(Answered(Ask({{{PMIX_PROC_PID}}})), kSuccess) << "of the caller";
+  EXPECT_EQ(Int64Of(answer_[0].value), 100);
+  EXPECT_EQ(Answered(Ask({{{PMIX_PROC_PID}, {{PMIX_RANK, Value::Rank(99)}}}})),
+            kErrNotFound);
+}
+
+TEST_F(QueriesTest, MemoryIsMeasured) {
+  const Actions asked = Ask({{{PMIX_QUERY_MEMORY_USAGE}}});
+  const auto reads = All<ReadFacts>(asked);
+  ASSERT_EQ(reads.size(), 1u);
+  EXPECT_EQ(reads[0].pids, (std::vector<int>{100, 101}));
+  const auto sent = Sent<FactsRequest>(asked);
+  ASSERT_EQ(sent.size(), 1u);
+  EXPECT_TRUE(sent[0].second.memory);
+  constexpr uint64_t kMb = 1 << 20;
+  EXPECT_TRUE(Read({reads[0].number, {}, {3 * kMb, 5 * kMb}, 0}).empty());
+  ASSERT_EQ(
+      Answered(Reply(1, ReplyTo(sent[0].second,
+                                {{2, 300, PMIX_PROC_STATE_RUNNING, 7 * kMb}}))),
+      kSuccess);
+  const auto report = InfosOf(answer_[0].value);
+  ASSERT_EQ(report->size(), 3u);
+  const auto last = InfosOf((*report)[2].value);
+  EXPECT_EQ(ProcOf(FindInfo(*last, PMIX_PROCID)->value), (ProcId{"job", 2}));
+  EXPECT_EQ(FindInfo(*last, PMIX_PROC_RSS)->value.data.fval, 7.0F);
+}
+
+TEST_F(QueriesTest, MemoryOfANode) {
+  const Actions asked = Ask({{{PMIX_DAEMON_MEMORY, PMIX_CLIENT_AVG_MEMORY}}});
+  const auto reads = All<ReadFacts>(asked);
+  ASSERT_EQ(reads.size(), 1u);
+  EXPECT_TRUE(reads[0].agent);
+  constexpr uint64_t kMb = 1 << 20;
+  EXPECT_EQ(Answered(Read({reads[0].number, {}, {3 * kMb, 5 * kMb}, 9 * kMb})),
+            kSuccess);
+  EXPECT_EQ(answer_[0].value.data.fval, 9.0F);
+  EXPECT_EQ(answer_[1].value.data.fval, 4.0F);
+  const auto sent = Sent<FactsRequest>(
+      Ask({{{PMIX_DAEMON_MEMORY}, {{PMIX_HOSTNAME, Value::String("n2")}}}}));
+  ASSERT_EQ(sent.size(), 1u);
+  EXPECT_EQ(sent[0].first, 2u);
+  EXPECT_EQ(Answered(Ask({{{PMIX_DAEMON_MEMORY},
+                           {{PMIX_HOSTNAME, Value::String("n9")}}}})),
+            kErrNotFound);
+}
+
+TEST_F(QueriesTest, JobDataIsRead) {
+  const auto reads =
+      All<ReadFacts>(Ask({{{PMIX_JOB_SIZE, "none"}},
+                          {{PMIX_HOSTNAME}, {{PMIX_RANK, Value::Rank(2)}}}}));
+  ASSERT_EQ(reads.size(), 1u);
+  ASSERT_EQ(reads[0].keys.size(), 3u);
+  EXPECT_EQ(reads[0].keys[0].proc, (ProcId{"job", 0}));
+  EXPECT_EQ(reads[0].keys[2].proc, (ProcId{"job", 2}));
+  const Bytes size(EncodeValue(Value::Uint32(3).raw()));
+  const Bytes host(EncodeValue(Value::String("n1").raw()));
+  EXPECT_EQ(Answered(Read({reads[0].number, {size, {}, host}, {}, 0})),
+            kErrPartialSuccess);
+  ASSERT_EQ(answer_.size(), 2u);
+  EXPECT_EQ(answer_.FindUint(PMIX_JOB_SIZE), 3u);
+  EXPECT_EQ(answer_.FindString(PMIX_HOSTNAME), "n1");
+}
+
+// QRY-13
+TEST_F(QueriesTest, JobsOfAnotherUserAreNotThere) {
+  const InfoList theirs{{PMIX_NSPACE, Value::String("theirs")}};
+  EXPECT_EQ(Answered(Ask({{{PMIX_QUERY_PROC_TABLE}, theirs}})), kErrNotFound);
+  EXPECT_EQ(Answered(Ask({{{PMIX_QUERY_JOB_STATUS}, theirs}})), kErrNotFound);
+  EXPECT_EQ(Answered(Ask({{{PMIX_QUERY_NAMESPACES}}})), kSuccess);
+  EXPECT_EQ(answer_.FindString(PMIX_QUERY_NAMESPACES), "job");
+  const auto reads = All<ReadFacts>(Ask({{{PMIX_JOB_SIZE}, theirs}}));
+  ASSERT_EQ(reads.size(), 1u);
+  EXPECT_EQ(reads[0].keys[0].proc.nspace, "");
+}
+
+TEST_F(QueriesTest, NamespacesAndTheirCommands) {
+  EXPECT_EQ(Answered(Ask({{{PMIX_QUERY_NAMESPACE_INFO}}})), kSuccess);
+  const auto jobs = InfosOf(answer_[0].value);
+  ASSERT_EQ(jobs->size(), 1u);
+  const auto job = InfosOf((*jobs)[0].value);
+  EXPECT_EQ(StringOf(FindInfo(*job, PMIX_CMD_LINE)->value), "a.out -x");
+  EXPECT_EQ(Answered(Ask({{{PMIX_QUERY_JOB_STATUS}}})), kSuccess);
+  EXPECT_EQ(answer_[0].value.type, PMIX_STATUS);
+}
+
+TEST_F(QueriesTest, TheMapOfAnotherJobIsFetchedFirst) {
+  const InfoList other{{PMIX_NSPACE, Value::String("other")}};
+  EXPECT_TRUE(Ask({{{PMIX_QUERY_PROC_TABLE}, other}}, 1).empty());
+  EXPECT_EQ(queries_.TakeWanted(), std::vector<std::string>{"other"});
+  jobs_.Add(JobOf("other", kUser, {2}));
+  Actions out;
+  queries_.OnJobAdded("other", &out);
+  const auto sent = Sent<FactsRequest>(out);
+  ASSERT_EQ(sent.size(), 1u);
+  EXPECT_EQ(sent[0].first, 2u);
+
+  const InfoList none{{PMIX_NSPACE, Value::String("none")}};
+  Ask({{{PMIX_QUERY_PROC_TABLE}, none}}, 2);
+  out.clear();
+  queries_.OnJobUnknown("none", &out);
+  EXPECT_EQ(Answered(out), kErrNotFound);
+}
+
+// QRY-11
+TEST_F(QueriesTest, AttributeSupport) {
+  EXPECT_EQ(Answered(Ask({{{PMIX_QUERY_ATTRIBUTE_SUPPORT, "PMIx_Get", "none"},
+                           {{PMIX_HOST_ATTRIBUTES, Value::Bool(true)}}}})),
+            kErrPartialSuccess);
+  ASSERT_EQ(answer_.size(), 1u);
+  EXPECT_EQ(KeyOf(answer_[0]), "PMIx_Get");
+  const auto levels = InfosOf(answer_[0].value);
+  ASSERT_EQ(levels->size(), 1u);
+  EXPECT_EQ(KeyOf((*levels)[0]), PMIX_HOST_ATTRIBUTES);
+}
+
+TEST_F(QueriesTest, WhatCanBeAskedFor) {
+  EXPECT_EQ(Answered(Ask({{{PMIX_QUERY_SUPPORTED_KEYS}}})), kSuccess);
+  EXPECT_EQ(
+      Answered(Ask({{{PMIX_QUERY_PROC_TABLE},
+                     {{PMIX_QUERY_SUPPORTED_QUALIFIERS, Value::Bool(true)}}}})),
+      kSuccess);
+  EXPECT_NE(answer_.FindString(PMIX_QUERY_PROC_TABLE)->find(PMIX_NSPACE),
+            std::string::npos);
+  EXPECT_EQ(Answered(Ask({{{PMIX_QUERY_NUM_PSETS, PMIX_QUERY_SPAWN_SUPPORT,
+                            PMIX_QUERY_DEBUG_SUPPORT}}})),
+            kSuccess);
+  EXPECT_EQ(Answered(Ask({{{PMIX_QUERY_QUEUE_LIST, PMIX_TIME_REMAINING}}})),
+            kErrNotFound);
+}
+
+TEST_F(QueriesTest, HowManyAProcessMayHaveUnderWay) {
+  for (size_t i = 0; i < kMaxCallsOfProcess; ++i) {
+    EXPECT_TRUE(
+        All<ReplyClient>(Ask({{{PMIX_QUERY_PROC_TABLE}}}, i + 1)).empty());
+  }
+  EXPECT_EQ(Answered(Ask({{{PMIX_QUERY_PROC_TABLE}}}, 99)), kErrOutOfResource);
+  queries_.OnClientGone(kClient);
+  EXPECT_EQ(queries_.size(), 0u);
+  EXPECT_EQ(queries_.NextDeadline(), kNever);
+}
+
+TEST_F(QueriesTest, AnAnswerThatIsTooLargeIsRefused) {
+  const std::vector<std::string> keys(kMaxQueryKeys, PMIX_QUERY_NAMESPACE_INFO);
+  jobs_.Add(JobOf(std::string(200, 'n'), kUser, {0}));
+  auto job = std::make_shared<JobSpec>(*JobOf("big", kUser, {0}));
+  job->apps[0].argv = {std::string(1 << 16, 'x')};
+  jobs_.Add(job);
+  EXPECT_EQ(Answered(Ask({{keys}})), kErrOutOfResource);
+}
+
+TEST_F(QueriesTest, MalformedAndUnknownCallers) {
+  Actions out;
+  queries_.OnArrived(0, {kClient, 1, Bytes(std::string("x"))}, &out);
+  EXPECT_NE(Answered(out), kSuccess);
+  out.clear();
+  queries_.OnArrived(0, {99, 1, Encoded({{{"k"}}})}, &out);
+  EXPECT_EQ(Answered(out), kErrInit);
+}
+
+TEST_F(QueriesTest, OtherAgentsAreAnswered) {
+  Actions out;
+  FactsRequest request;
+  request.request = 5;
+  request.nspace = "job";
+  queries_.OnRequest(2, request, &out);
+  const auto replies = Sent<FactsReply>(out);
+  ASSERT_EQ(replies.size(), 1u);
+  EXPECT_EQ(replies[0].first, 2u);
+  EXPECT_EQ(replies[0].second.request, 5u);
+  ASSERT_EQ(replies[0].second.processes.size(), 2u);
+  EXPECT_EQ(replies[0].second.processes[1].pid, 101);
+  out.clear();
+  request.memory = true;
+  queries_.OnRequest(2, request, &out);
+  const auto reads = All<ReadFacts>(out);
+  ASSERT_EQ(reads.size(), 1u);
+  EXPECT_TRUE(Sent<FactsReply>(out).empty());
+  const auto measured =
+      Sent<FactsReply>(Read({reads[0].number, {}, {11, 12}, 0}));
+  ASSERT_EQ(measured.size(), 1u);
+  EXPECT_EQ(measured[0].second.processes[1].resident, 12u);
+  EXPECT_EQ(queries_.size(), 0u);
+}
+
+TEST_F(QueriesTest, WhyNamesTheCaller) {
+  Ask({{{PMIX_QUERY_PROC_TABLE}}});
+  std::vector<Waiting> waiting;
+  queries_.Describe(2'000'000, "job", &waiting);
+  ASSERT_EQ(waiting.size(), 1u);
+  EXPECT_EQ(waiting[0].operation, "query by rank 0");
+  EXPECT_EQ(waiting[0].age_ms, 2u);
+}
+
+}  // namespace
+}  // namespace canopy::core

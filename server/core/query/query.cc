@@ -1,0 +1,210 @@
+#include "server/core/query/query.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "common/codec/decoder.h"
+#include "common/status.h"
+#include "common/values/info_list.h"
+#include "common/values/value.h"
+#include "pmix_common.h"
+
+namespace canopy::core {
+namespace {
+
+// Of decoded qualifiers, in memory.
+constexpr size_t kMaxMemory = size_t{8} << 20;
+constexpr uint32_t kMsPerSecond = 1000;
+// PMIX_PROC_INFO of the Standard, whose name is a data type's in the headers.
+constexpr char kProcInfo[] = "pmix.proc.info";
+
+struct Reading {
+  const pmix_info_t& info;
+  Query* query;
+  bool* names_procid;
+};
+
+bool ReadProcid(Reading r) {
+  const auto proc = ProcOf(r.info.value);
+  if (!proc || proc->nspace.empty() || *r.names_procid) return false;
+  *r.names_procid = true;
+  r.query->proc = *proc;
+  return true;
+}
+
+bool ReadText(const pmix_info_t& info, std::string* text) {
+  const auto value = StringOf(info.value);
+  if (!value || value->empty()) return false;
+  *text = *value;
+  return true;
+}
+
+bool ReadNspace(Reading r) {
+  return ReadText(r.info, &r.query->proc.nspace) &&
+         r.query->proc.nspace.size() <= kMaxNspaceLen;
+}
+
+bool ReadNumber(const pmix_info_t& info, std::optional<uint32_t>* number) {
+  const auto value = Uint64Of(info.value);
+  if (!value || *value > UINT32_MAX) return false;
+  *number = static_cast<uint32_t>(*value);
+  return true;
+}
+
+bool ReadRank(Reading r) {
+  std::optional<uint32_t> rank;
+  if (!ReadNumber(r.info, &rank)) return false;
+  r.query->proc.rank = *rank;
+  return *rank <= kRankValid || *rank == kRankWildcard;
+}
+
+bool ReadAppnum(Reading r) { return ReadNumber(r.info, &r.query->appnum); }
+bool ReadNodeid(Reading r) { return ReadNumber(r.info, &r.query->nodeid); }
+bool ReadSession(Reading r) { return ReadNumber(r.info, &r.query->session_id); }
+bool ReadHostname(Reading r) { return ReadText(r.info, &r.query->hostname); }
+bool ReadQueue(Reading r) { return ReadText(r.info, &r.query->queue); }
+bool ReadPset(Reading r) { return ReadText(r.info, &r.query->pset); }
+
+bool ReadFlag(const pmix_info_t& info, bool* flag) {
+  const auto value = BoolOf(info.value);
+  if (value) *flag = *value;
+  return value.has_value();
+}
+
+template <bool Query::*kFlag>
+bool ReadQueryFlag(Reading r) {
+  return ReadFlag(r.info, &(r.query->*kFlag));
+}
+
+template <DataRealm kRealm>
+bool ReadRealm(Reading r) {
+  bool wanted = false;
+  if (!ReadFlag(r.info, &wanted)) return false;
+  if (!wanted) return true;
+  const bool first = r.query->realm == DataRealm::kAny;
+  r.query->realm = kRealm;
+  return first;
+}
+
+bool ReadLevel(Reading r) {
+  bool wanted = false;
+  if (!ReadFlag(r.info, &wanted)) return false;
+  if (wanted) r.query->levels.emplace_back(KeyOf(r.info));
+  return true;
+}
+
+bool ReadTimeout(Reading r) {
+  std::optional<uint32_t> seconds;
+  if (!ReadNumber(r.info, &seconds)) return false;
+  r.query->timeout_ms =
+      std::min(*seconds, UINT32_MAX / kMsPerSecond) * kMsPerSecond;
+  return true;
+}
+
+// The client's library has bypassed its cache; here there is none. Who the
+// caller is was proved by its connection.
+bool Ignore(Reading) { return true; }
+
+struct Row {
+  std::string_view key;
+  bool (*read)(Reading);
+};
+constexpr Row kRows[] = {
+    {PMIX_PROCID, ReadProcid},
+    {PMIX_NSPACE, ReadNspace},
+    {PMIX_RANK, ReadRank},
+    {PMIX_APPNUM, ReadAppnum},
+    {PMIX_NODEID, ReadNodeid},
+    {PMIX_HOSTNAME, ReadHostname},
+    {PMIX_SESSION_ID, ReadSession},
+    {PMIX_ALLOC_QUEUE, ReadQueue},
+    {PMIX_PSET_NAME, ReadPset},
+    {PMIX_SESSION_INFO, ReadRealm<DataRealm::kSession>},
+    {PMIX_JOB_INFO, ReadRealm<DataRealm::kJob>},
+    {PMIX_APP_INFO, ReadRealm<DataRealm::kApp>},
+    {PMIX_NODE_INFO, ReadRealm<DataRealm::kNode>},
+    {kProcInfo, ReadRealm<DataRealm::kProc>},
+    {PMIX_QUERY_LOCAL_ONLY, ReadQueryFlag<&Query::local_only>},
+    {PMIX_QUERY_REPORT_AVG, ReadQueryFlag<&Query::average>},
+    {PMIX_QUERY_REPORT_MINMAX, ReadQueryFlag<&Query::minmax>},
+    {PMIX_QUERY_SUPPORTED_QUALIFIERS, ReadQueryFlag<&Query::of_qualifiers>},
+    {PMIX_QUERY_REFRESH_CACHE, Ignore},
+    {PMIX_USERID, Ignore},
+    {PMIX_GRPID, Ignore},
+    {PMIX_TIMEOUT, ReadTimeout},
+    {PMIX_CLIENT_FUNCTIONS, ReadLevel},
+    {PMIX_CLIENT_ATTRIBUTES, ReadLevel},
+    {PMIX_SERVER_FUNCTIONS, ReadLevel},
+    {PMIX_SERVER_ATTRIBUTES, ReadLevel},
+    {PMIX_HOST_FUNCTIONS, ReadLevel},
+    {PMIX_HOST_ATTRIBUTES, ReadLevel},
+    {PMIX_TOOL_FUNCTIONS, ReadLevel},
+    {PMIX_TOOL_ATTRIBUTES, ReadLevel},
+};
+
+int ReadQualifier(Reading r) {
+  const auto row = std::ranges::find(kRows, KeyOf(r.info), &Row::key);
+  if (row != std::end(kRows)) return row->read(r) ? kSuccess : kErrBadParam;
+  const bool required = (r.info.flags & PMIX_INFO_REQD) != 0 &&
+                        (r.info.flags & PMIX_INFO_REQD_PROCESSED) == 0;
+  return required ? kErrNotSupported : kSuccess;
+}
+
+int ReadQualifiers(const InfoList& qualifiers, Query* query) {
+  bool names_procid = false;
+  for (const pmix_info_t& info : qualifiers) {
+    const bool part = KeyOf(info) == PMIX_NSPACE || KeyOf(info) == PMIX_RANK;
+    if (part && names_procid) return kErrBadParam;
+    if (KeyOf(info) == PMIX_PROCID &&
+        (!query->proc.nspace.empty() || query->names_rank())) {
+      return kErrBadParam;
+    }
+    const int status = ReadQualifier({info, query, &names_procid});
+    if (status != kSuccess) return status;
+  }
+  return kSuccess;
+}
+
+int ReadQuery(Decoder& in, size_t* keys_left, Query* query) {
+  int32_t num_keys = 0;
+  size_t num_qualifiers = 0;
+  if (!in.GetInt32(&num_keys)) return in.code();
+  if (num_keys <= 0) return kErrBadParam;
+  if (static_cast<size_t>(num_keys) > *keys_left) return kErrOutOfResource;
+  *keys_left -= static_cast<size_t>(num_keys);
+  for (int32_t i = 0; i < num_keys; ++i) {
+    std::string_view key;
+    if (!in.GetString(&key)) return in.code();
+    if (key.empty() || key.size() > kMaxKeyLen) return kErrBadParam;
+    query->keys.emplace_back(key);
+  }
+  if (!in.GetSize(&num_qualifiers)) return in.code();
+  if (num_qualifiers > kMaxQualifiers) return kErrOutOfResource;
+  InfoList qualifiers;
+  for (size_t i = 0; i < num_qualifiers; ++i) {
+    pmix_info_t info;
+    if (!in.GetInfo(&info)) return in.code();
+    qualifiers.Adopt(&info);
+  }
+  return ReadQualifiers(qualifiers, query);
+}
+
+}  // namespace
+
+int ParseQueries(std::string_view encoded, std::vector<Query>* queries) {
+  if (encoded.size() > kMaxQueryBytes) return kErrOutOfResource;
+  Decoder in(encoded);
+  in.set_memory_limit(kMaxMemory);
+  size_t count = 0;
+  size_t keys_left = kMaxQueryKeys;
+  if (!in.GetSize(&count)) return in.code();
+  if (count == 0) return kErrBadParam;
+  if (count > kMaxQueryKeys) return kErrOutOfResource;
+  for (size_t i = 0; i < count; ++i) {
+    const int status = ReadQuery(in, &keys_left, &queries->emplace_back());
+    if (status != kSuccess) return status;
+  }
+  return in.done() ? kSuccess : kErrUnpackFailure;
+}
+
+}  // namespace canopy::core

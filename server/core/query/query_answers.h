@@ -1,0 +1,49 @@
+// Answers to queries, from what was found out for them.
+#ifndef CANOPY_SERVER_CORE_QUERY_QUERY_ANSWERS_H_
+#define CANOPY_SERVER_CORE_QUERY_QUERY_ANSWERS_H_
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "common/values/value.h"
+#include "server/core/query/answer_writer.h"
+#include "server/core/query/gathered_facts.h"
+#include "server/core/query/query.h"
+#include "server/core/query/query_scope.h"
+
+namespace canopy::core {
+
+// For one call: Answer for each of its queries, in order.
+class QueryAnswers {
+ public:
+  QueryAnswers(const QueryScope& scope, const GatheredFacts& facts)
+      : scope_(scope), facts_(facts) {}
+
+  void Answer(const Query& query);
+  AnswerWriter& writer() { return writer_; }
+
+ private:
+  void AnswerKey(const Query& query, const std::string& key);
+  void AnswerSupport(const Query& query);
+  void AddData(const std::string& key);
+
+  std::string ProcTable(const Query& query, bool local) const;
+  Value ProcFact(const Query& query, std::string_view key) const;
+  Value MemoryUsage(const Query& query) const;
+  Value NodeMemory(const Query& query, std::string_view key) const;
+  bool HasAllJobs(const Query& query) const;
+  Value Namespaces(const Query& query) const;
+  Value NamespaceInfo(const Query& query) const;
+  Value JobStatus(const Query& query) const;
+
+  const QueryScope& scope_;
+  const GatheredFacts& facts_;
+  AnswerWriter writer_;
+  size_t next_data_ = 0;
+};
+
+}  // namespace canopy::core
+
+#endif  // CANOPY_SERVER_CORE_QUERY_QUERY_ANSWERS_H_

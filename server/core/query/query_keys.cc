@@ -1,0 +1,91 @@
+#include "server/core/query/query_keys.h"
+
+#include <algorithm>
+
+#include "pmix_common.h"
+
+namespace canopy::core {
+namespace {
+
+using enum KeyKind;
+
+constexpr char kOfNamespace[] = PMIX_NSPACE;
+constexpr char kOfProcess[] =
+    PMIX_PROCID "," PMIX_NSPACE "," PMIX_RANK "," PMIX_TIMEOUT;
+constexpr char kOfNode[] = PMIX_HOSTNAME "," PMIX_NODEID "," PMIX_TIMEOUT;
+constexpr char kOfTable[] =
+    PMIX_NSPACE "," PMIX_QUERY_LOCAL_ONLY "," PMIX_TIMEOUT;
+constexpr char kOfMemory[] =
+    PMIX_PROCID "," PMIX_NSPACE "," PMIX_RANK "," PMIX_HOSTNAME "," PMIX_NODEID
+                "," PMIX_QUERY_LOCAL_ONLY "," PMIX_QUERY_REPORT_AVG
+                "," PMIX_QUERY_REPORT_MINMAX "," PMIX_TIMEOUT;
+constexpr char kOfSupport[] = PMIX_CLIENT_FUNCTIONS
+    "," PMIX_CLIENT_ATTRIBUTES "," PMIX_SERVER_FUNCTIONS
+    "," PMIX_SERVER_ATTRIBUTES "," PMIX_HOST_FUNCTIONS "," PMIX_HOST_ATTRIBUTES
+    "," PMIX_TOOL_FUNCTIONS "," PMIX_TOOL_ATTRIBUTES;
+constexpr char kOfData[] = PMIX_PROCID
+    "," PMIX_NSPACE "," PMIX_RANK "," PMIX_SESSION_INFO "," PMIX_JOB_INFO
+    "," PMIX_APP_INFO "," PMIX_NODE_INFO
+    ",pmix.proc.info"
+    "," PMIX_SESSION_ID "," PMIX_APPNUM "," PMIX_HOSTNAME "," PMIX_NODEID;
+
+struct Row {
+  std::string_view key;
+  KeyKind kind;
+  std::string_view qualifiers = "";
+};
+
+constexpr Row kRows[] = {
+    {PMIX_QUERY_NAMESPACES, kNamespaces, PMIX_QUERY_LOCAL_ONLY},
+    {PMIX_QUERY_NAMESPACE_INFO, kNamespaceInfo, kOfTable},
+    {PMIX_QUERY_JOB_STATUS, kJobStatus, kOfNamespace},
+    {PMIX_QUERY_PROC_TABLE, kProcTable, kOfTable},
+    {PMIX_QUERY_LOCAL_PROC_TABLE, kLocalProcTable, kOfNamespace},
+    {PMIX_PROC_PID, kProcPid, kOfProcess},
+    {PMIX_PROC_STATE_STATUS, kProcState, kOfProcess},
+    {PMIX_QUERY_MEMORY_USAGE, kMemoryUsage, kOfMemory},
+    {PMIX_DAEMON_MEMORY, kDaemonMemory, kOfNode},
+    {PMIX_CLIENT_AVG_MEMORY, kClientAvgMemory, kOfNode},
+    {PMIX_QUERY_NUM_PSETS, kNumPsets},
+    {PMIX_QUERY_PSET_NAMES, kPsetNames},
+    {PMIX_QUERY_SPAWN_SUPPORT, kSpawnSupport},
+    {PMIX_QUERY_DEBUG_SUPPORT, kDebugSupport},
+    {PMIX_QUERY_ATTRIBUTE_SUPPORT, kAttributeSupport, kOfSupport},
+    {PMIX_QUERY_SUPPORTED_KEYS, kSupportedKeys},
+    {PMIX_QUERY_SUPPORTED_QUALIFIERS, kSupportedQualifiers},
+    {PMIX_QUERY_QUEUE_LIST, kNothing},
+    {PMIX_QUERY_QUEUE_STATUS, kNothing},
+    {PMIX_QUERY_ALLOC_STATUS, kNothing},
+    {PMIX_QUERY_AUTHORIZATIONS, kNothing},
+    {PMIX_QUERY_PSET_MEMBERSHIP, kNothing},
+    {PMIX_TIME_REMAINING, kNothing},
+};
+
+const Row* Find(std::string_view key) {
+  const auto* row = std::ranges::find(kRows, key, &Row::key);
+  return row == std::end(kRows) ? nullptr : row;
+}
+
+}  // namespace
+
+KeyKind KindOf(std::string_view key) {
+  const Row* row = Find(key);
+  return row == nullptr ? kJobData : row->kind;
+}
+
+std::string SupportedKeys() {
+  std::string list;
+  for (const Row& row : kRows) {
+    if (row.kind == kNothing) continue;
+    if (!list.empty()) list += ',';
+    list += row.key;
+  }
+  return list + "," PMIX_SERVER_URI "," PMIX_QUERY_AVAIL_SERVERS;
+}
+
+std::string SupportedQualifiers(std::string_view key) {
+  const Row* row = Find(key);
+  return std::string(row == nullptr ? kOfData : row->qualifiers);
+}
+
+}  // namespace canopy::core

@@ -1,0 +1,42 @@
+// The keys that a query may name beside those of job data: what each asks for.
+#ifndef CANOPY_SERVER_CORE_QUERY_QUERY_KEYS_H_
+#define CANOPY_SERVER_CORE_QUERY_QUERY_KEYS_H_
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace canopy::core {
+
+enum class KeyKind : uint8_t {
+  kJobData,  // any key that is none of the others: what PMIx_Get has
+  kNamespaces,
+  kNamespaceInfo,
+  kJobStatus,
+  kProcTable,
+  kLocalProcTable,
+  kProcPid,
+  kProcState,
+  kMemoryUsage,
+  kDaemonMemory,
+  kClientAvgMemory,
+  kNumPsets,
+  kPsetNames,
+  kSpawnSupport,
+  kDebugSupport,
+  kAttributeSupport,
+  kSupportedKeys,
+  kSupportedQualifiers,
+  kNothing,  // known, and there is none here: queues, allocations
+};
+
+KeyKind KindOf(std::string_view key);
+
+// Joined by commas: all keys that can have an answer, and the qualifiers that
+// are heeded for one. The latter is empty for a key that takes none.
+std::string SupportedKeys();
+std::string SupportedQualifiers(std::string_view key);
+
+}  // namespace canopy::core
+
+#endif  // CANOPY_SERVER_CORE_QUERY_QUERY_KEYS_H_

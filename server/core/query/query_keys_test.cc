@@ -1,0 +1,33 @@
+#include "server/core/query/query_keys.h"
+
+#include <gtest/gtest.h>
+
+#include "pmix_common.h"
+
+namespace canopy::core {
+namespace {
+
+TEST(QueryKeysTest, WhatIsNoQueryKeyIsJobData) {
+  EXPECT_EQ(KindOf(PMIX_QUERY_PROC_TABLE), KeyKind::kProcTable);
+  EXPECT_EQ(KindOf(PMIX_PROC_PID), KeyKind::kProcPid);
+  EXPECT_EQ(KindOf(PMIX_JOB_SIZE), KeyKind::kJobData);
+  EXPECT_EQ(KindOf("no.such.key"), KeyKind::kJobData);
+}
+
+TEST(QueryKeysTest, OnlyWhatCanHaveAnAnswerIsSupported) {
+  const std::string keys = SupportedKeys();
+  EXPECT_NE(keys.find(PMIX_QUERY_MEMORY_USAGE), std::string::npos);
+  EXPECT_EQ(keys.find(PMIX_QUERY_QUEUE_LIST), std::string::npos);
+}
+
+TEST(QueryKeysTest, QualifiersOfAKey) {
+  EXPECT_NE(SupportedQualifiers(PMIX_QUERY_MEMORY_USAGE)
+                .find(PMIX_QUERY_REPORT_MINMAX),
+            std::string::npos);
+  EXPECT_EQ(SupportedQualifiers(PMIX_QUERY_NUM_PSETS), "");
+  EXPECT_NE(SupportedQualifiers(PMIX_JOB_SIZE).find(PMIX_APPNUM),
+            std::string::npos);
+}
+
+}  // namespace
+}  // namespace canopy::core

@@ -1,0 +1,65 @@
+// Reads what queries ask for: job data, the agent's address, memory.
+#ifndef CANOPY_SERVER_FACTS_FACTS_READER_H_
+#define CANOPY_SERVER_FACTS_FACTS_READER_H_
+
+#include <cstddef>
+#include <functional>
+#include <map>
+#include <string>
+
+#include "common/event_loop.h"
+#include "common/ids.h"
+#include "common/shm/segment_reader.h"
+#include "server/core/step/facts.h"
+#include "server/ports/facts_port.h"
+#include "server/ports/input_sink.h"
+
+namespace canopy::facts {
+
+struct FactsOptions {
+  ProcId server;     // this agent, as PMIx names it
+  std::string host;  // this node's name
+  // Where tools connect; empty: nowhere (yet).
+  std::function<std::string()> uri;
+  // The data of a namespace that is registered here, or null.
+  std::function<const shm::SegmentReader*(const std::string& nspace)> job_data;
+  // Called before the name of a local rank's directory (PMIX_PROCDIR) is given
+  // out. May be null.
+  std::function<void(const ProcId& proc)> make_directory;
+};
+
+// Processes that are measured in one round of the loop.
+inline constexpr size_t kMeasuredAtOnce = 64;
+
+// Loop thread only. Loop and sink outlive it.
+class FactsReader final : public FactsPort {
+ public:
+  FactsReader(EventLoop* loop, InputSink* sink, FactsOptions options)
+      : loop_(loop), sink_(sink), options_(std::move(options)) {}
+  ~FactsReader() override;
+  FactsReader(const FactsReader&) = delete;
+  FactsReader& operator=(const FactsReader&) = delete;
+
+  // The memory of many processes is measured in several rounds of the loop.
+  void Read(const core::ReadFacts& request) override;
+
+ private:
+  struct Measuring {
+    core::ReadFacts request;
+    core::FactsRead read;
+    EventLoop::TimerId timer = 0;
+  };
+
+  std::string Find(const core::DataKey& key) const;
+  std::string AvailableServers() const;
+  void Measure(uint64_t number);
+
+  EventLoop* const loop_;
+  InputSink* const sink_;
+  const FactsOptions options_;
+  std::map<uint64_t, Measuring> measuring_;
+};
+
+}  // namespace canopy::facts
+
+#endif  // CANOPY_SERVER_FACTS_FACTS_READER_H_

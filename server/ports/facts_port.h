@@ -1,0 +1,19 @@
+// Facts that queries ask for and that the core does not keep. Loop thread.
+#ifndef CANOPY_SERVER_PORTS_FACTS_PORT_H_
+#define CANOPY_SERVER_PORTS_FACTS_PORT_H_
+
+#include "server/core/step/facts.h"
+
+namespace canopy {
+
+class FactsPort {
+ public:
+  virtual ~FactsPort() = default;
+  // Answered by one FactsRead of the same number, from within this call or
+  // later: what takes long is read a part at a time.
+  virtual void Read(const core::ReadFacts& request) = 0;
+};
+
+}  // namespace canopy
+
+#endif  // CANOPY_SERVER_PORTS_FACTS_PORT_H_

@@ -120,6 +120,13 @@ def cases():
     yield Case("publish 4x1", 4, ["publish", "200"],
                {"last_lookup_us": "lookup of another node's, 4 nodes x 1: us"},
                nodes=4, only=("canopy", "orterun"))
+    yield Case("query n=64", 64, ["query", "200"],
+               {"query_us": "query of one key, n=64: us",
+                "table_us": "query of the process table, n=64: us"},
+               only=("canopy", "orterun"))
+    yield Case("query 4x16", 64, ["query", "200"],
+               {"table_us": "query of the process table, 4 nodes x 16: us"},
+               nodes=4, only=("canopy", "orterun"))
     for n in (1, 16):
         yield Case(f"spawn {n}", 1, ["spawn", str(n), "10"],
                    {"spawn_ms": f"spawn of {n}: ms",
@@ -146,7 +153,7 @@ class Comparison:
 
     def build(self):
         for name in ("fence", "get", "dmodex", "init", "memory", "publish",
-                     "spawn", "pmi1"):
+                     "query", "spawn", "pmi1"):
             source = os.path.join(HERE, "programs", name + ".c")
             pmix = [] if name == "pmi1" else self.library()
             subprocess.run(["cc", "-std=gnu11", "-O2", "-o",

@@ -1,6 +1,7 @@
 #include "server/core/query/query_answers.h"
 
 #include "common/codec/encoder.h"
+#include "common/shown_program.h"
 #include "common/support/attribute_support.h"
 #include "common/values/info_list.h"
 #include "pmix_common.h"
@@ -23,7 +24,7 @@ void PutRow(const Job& job, const ProcessFacts& process, Encoder* out) {
   const ProcPlacement& place = job.spec->procs[process.rank];
   out->PutProc(ProcId{job.nspace(), process.rank});
   out->PutString(job.spec->nodes[place.node].name);
-  out->PutString(job.spec->apps[place.app].cmd);
+  out->PutString(ShownProgram(job.spec->apps[place.app].cmd));
   out->PutPid(process.pid);
   out->PutByte(process.state);
 }

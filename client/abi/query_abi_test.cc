@@ -64,6 +64,15 @@ class QueryTest : public ClientTest {
   std::atomic<int> requests_ = 0;
 };
 
+TEST_F(QueryTest, QualifiersOfKeysAreNoAnswersToThem) {
+  Answer(kSuccess, {{PMIX_QUERY_JOB_STATUS, Value::String("pmix.nspace")}});
+  EXPECT_EQ(Ask({{PMIX_QUERY_SUPPORTED_QUALIFIERS, PMIX_QUERY_JOB_STATUS}}),
+            PMIX_ERR_PARTIAL_SUCCESS);
+  Answer(kSuccess, {{PMIX_QUERY_JOB_STATUS, Value::String("running")}});
+  EXPECT_EQ(Ask({{PMIX_QUERY_JOB_STATUS}}), PMIX_SUCCESS);
+  EXPECT_EQ(answer_.FindString(PMIX_QUERY_JOB_STATUS), "running");
+}
+
 TEST_F(QueryTest, TheAgentAnswers) {
   Answer(kSuccess, {{PMIX_QUERY_NAMESPACES, Value::String("a,b")}});
   EXPECT_EQ(Ask({{PMIX_QUERY_NAMESPACES},

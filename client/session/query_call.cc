@@ -201,7 +201,7 @@ void QueryCall::Take(const Reply& reply) {
     if (next == answers.size() || KeyOf(answers[next]) != slot.key) continue;
     slot.value = Value::FromC(answers[next++].value);
     const QueryParts& parts = queries_[sent_query_];
-    if (!parts.of_support) {
+    if (!parts.of_support && !parts.of_qualifiers) {
       session_->query_cache().Put({slot.key, parts.cache_key}, slot.value);
     }
   }

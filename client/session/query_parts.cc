@@ -25,6 +25,10 @@ int ReadKeys(const pmix_query_t& query, QueryParts* parts) {
     const std::string_view text(*key);
     if (text.empty() || text.size() > kMaxKeyLen) return PMIX_ERR_BAD_PARAM;
     parts->keys.emplace_back(text);
+    // What the other keys mean depends on the place of these among them.
+    parts->of_qualifiers |= text == PMIX_QUERY_SUPPORTED_QUALIFIERS;
+    parts->here &= text != PMIX_QUERY_SUPPORTED_QUALIFIERS &&
+                   text != PMIX_QUERY_ATTRIBUTE_SUPPORT;
   }
   if (parts->keys.empty()) return PMIX_ERR_BAD_PARAM;
   parts->of_support = parts->keys[0] == PMIX_QUERY_ATTRIBUTE_SUPPORT;
@@ -71,7 +75,10 @@ int ReadQuery(const pmix_query_t& query, QueryParts* parts) {
   for (const pmix_info_t& info : parts->qualifiers) {
     const std::string_view key = KeyOf(info);
     if (key == PMIX_QUERY_REFRESH_CACHE && IsTrue(info)) parts->here = false;
-    if (key == PMIX_QUERY_SUPPORTED_QUALIFIERS) parts->here = false;
+    if (key == PMIX_QUERY_SUPPORTED_QUALIFIERS) {
+      parts->here = false;
+      parts->of_qualifiers = true;
+    }
     if (IsRequired(info)) parts->here = false;
     if (IsOf(key, kOfRealm)) parts->realm.Add(key, Value::FromC(info.value));
     if (!IsOf(key, kNotOfAnswer)) cache_key.PutInfo(info);

@@ -23,6 +23,8 @@ struct QueryParts {
   // qualifier that only an agent can judge.
   bool here = true;
   bool of_support = false;  // PMIX_QUERY_ATTRIBUTE_SUPPORT
+  // PMIX_QUERY_SUPPORTED_QUALIFIERS: the answers are not those to the keys.
+  bool of_qualifiers = false;
 };
 
 // Returns a PMIx status: PMIX_ERR_BAD_PARAM for a query without keys, and for

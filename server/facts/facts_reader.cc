@@ -15,36 +15,55 @@
 
 namespace canopy::facts {
 
-FactsReader::~FactsReader() {
-  for (const auto& [number, measuring] : measuring_) {
-    loop_->CancelTimer(measuring.timer);
-  }
-}
+FactsReader::~FactsReader() { loop_->CancelTimer(timer_); }
 
 void FactsReader::Read(const core::ReadFacts& request) {
-  core::FactsRead read;
-  read.number = request.number;
-  for (const core::DataKey& key : request.keys) {
-    read.values.emplace_back(Find(key));
+  waiting_.push_back(request);
+  if (waiting_.size() > 1) return;
+  if (served_round_ == loop_->round()) {
+    Schedule();
+  } else {
+    Serve();
   }
-  if (request.agent) read.agent = ResidentBytes(getpid());
-  measuring_[request.number] = {request, std::move(read)};
-  Measure(request.number);
 }
 
-void FactsReader::Measure(uint64_t number) {
-  Measuring& measuring = measuring_.at(number);
-  const std::vector<int>& wanted = measuring.request.pids;
-  std::vector<uint64_t>& done = measuring.read.pids;
-  const size_t end = std::min(wanted.size(), done.size() + kMeasuredAtOnce);
-  while (done.size() < end) done.push_back(ResidentBytes(wanted[done.size()]));
-  if (end < wanted.size()) {
-    measuring.timer = loop_->AddTimer(0, [this, number] { Measure(number); });
-    return;
+void FactsReader::Schedule() {
+  timer_ = loop_->AddTimer(0, [this] {
+    timer_ = 0;
+    Serve();
+  });
+}
+
+void FactsReader::Serve() {
+  served_round_ = loop_->round();
+  const core::ReadFacts& request = waiting_.front();
+  if (!std::exchange(begun_, true)) ReadValues();
+  std::vector<uint64_t>& done = read_.pids;
+  const size_t end =
+      std::min(request.pids.size(), done.size() + kMeasuredAtOnce);
+  while (done.size() < end) {
+    done.push_back(ResidentBytes(request.pids[done.size()]));
   }
-  core::FactsRead read = std::move(measuring.read);
-  measuring_.erase(number);
-  sink_->OnInput(std::move(read));
+  if (end == request.pids.size()) {
+    waiting_.pop_front();
+    begun_ = false;
+    sink_->OnInput(std::exchange(read_, {}));
+  }
+  if (!waiting_.empty()) Schedule();
+}
+
+void FactsReader::ReadValues() {
+  const core::ReadFacts& request = waiting_.front();
+  read_.number = request.number;
+  size_t bytes = 0;
+  for (const core::DataKey& key : request.keys) {
+    bytes += read_.values.emplace_back(Find(key)).size();
+    if (bytes <= core::kMaxFacts) continue;
+    read_.values.clear();
+    read_.too_much = true;
+    break;
+  }
+  if (request.agent) read_.agent = ResidentBytes(getpid());
 }
 
 std::string FactsReader::Find(const core::DataKey& key) const {

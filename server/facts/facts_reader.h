@@ -3,8 +3,9 @@
 #define CANOPY_SERVER_FACTS_FACTS_READER_H_
 
 #include <cstddef>
+#include <cstdint>
+#include <deque>
 #include <functional>
-#include <map>
 #include <string>
 
 #include "common/event_loop.h"
@@ -40,24 +41,26 @@ class FactsReader final : public FactsPort {
   FactsReader(const FactsReader&) = delete;
   FactsReader& operator=(const FactsReader&) = delete;
 
-  // The memory of many processes is measured in several rounds of the loop.
+  // One request after the other: in a round of the loop one is begun at most,
+  // so that what was read for others is answered first, and so many processes
+  // are measured.
   void Read(const core::ReadFacts& request) override;
 
  private:
-  struct Measuring {
-    core::ReadFacts request;
-    core::FactsRead read;
-    EventLoop::TimerId timer = 0;
-  };
-
   std::string Find(const core::DataKey& key) const;
   std::string AvailableServers() const;
-  void Measure(uint64_t number);
+  void Schedule();
+  void Serve();
+  void ReadValues();
 
   EventLoop* const loop_;
   InputSink* const sink_;
   const FactsOptions options_;
-  std::map<uint64_t, Measuring> measuring_;
+  std::deque<core::ReadFacts> waiting_;  // the first is being served
+  core::FactsRead read_;                 // of the first, as far as it got
+  bool begun_ = false;
+  uint64_t served_round_ = UINT64_MAX;
+  EventLoop::TimerId timer_ = 0;
 };
 
 }  // namespace canopy::facts

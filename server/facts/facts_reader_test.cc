@@ -46,6 +46,25 @@ TEST_F(FactsReaderTest, WhereTheServerIs) {
   EXPECT_TRUE(read.values[2].empty());
 }
 
+TEST_F(FactsReaderTest, OneRequestIsBegunInARound) {
+  core::ReadFacts request;
+  for (request.number = 1; request.number <= 3; ++request.number) {
+    reader_.Read(request);
+  }
+  EXPECT_EQ(sink_.All<core::FactsRead>().size(), 1u);
+  while (sink_.All<core::FactsRead>().size() < 3) loop_.RunOnce(1000);
+  EXPECT_EQ(sink_.All<core::FactsRead>()[2].number, 3u);
+}
+
+TEST_F(FactsReaderTest, TooMuchIsNotRead) {
+  uri_ = std::string(core::kMaxFacts / 2, 'u');
+  core::ReadFacts request;
+  request.keys.assign(100, {{"", kRankWildcard}, PMIX_SERVER_URI});
+  reader_.Read(request);
+  EXPECT_TRUE(sink_.All<core::FactsRead>().at(0).too_much);
+  EXPECT_TRUE(sink_.All<core::FactsRead>().at(0).values.empty());
+}
+
 TEST_F(FactsReaderTest, ManyProcessesAreMeasuredInSeveralRounds) {
   core::ReadFacts request;
   request.number = 8;

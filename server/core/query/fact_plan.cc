@@ -1,6 +1,7 @@
 #include "server/core/query/fact_plan.h"
 
 #include <algorithm>
+#include <set>
 
 #include "server/core/query/query_keys.h"
 
@@ -26,7 +27,13 @@ void FactPlan::Add(const Query& query) {
       KindOf(query.keys[0]) == KeyKind::kSupportedQualifiers) {
     return;
   }
-  for (const std::string& key : query.keys) Add(query, key);
+  std::set<std::string_view> keys;
+  for (const std::string& key : query.keys) {
+    // Data has an answer for each; all else is found out once.
+    if (keys.insert(key).second || KindOf(key) == KeyKind::kJobData) {
+      Add(query, key);
+    }
+  }
 }
 
 void FactPlan::Add(const Query& query, const std::string& key) {
@@ -40,6 +47,7 @@ void FactPlan::Add(const Query& query, const std::string& key) {
       return AddProcesses(query, kRankWildcard, query.local_only);
     case KeyKind::kProcPid:
     case KeyKind::kProcState:
+      if (scope_.RankOf(query) == kRankWildcard) return;
       return AddProcesses(query, scope_.RankOf(query), query.local_only);
     case KeyKind::kLocalProcTable:
       return AddProcesses(query, kRankWildcard, true);
@@ -59,6 +67,10 @@ void FactPlan::AddProcesses(const Query& query, Rank rank, bool local,
                             bool memory) {
   const Job* job = scope_.JobOf(query);
   if (job == nullptr) return;
+  Processes processes{job->nspace(), rank, local, memory, std::nullopt};
+  if (QueryScope::NamesNode(query)) processes.node = scope_.NodeOf(query);
+  if (QueryScope::NamesNode(query) && !processes.node) return;
+  if (!planned_.insert(processes).second) return;
   for (const NodeId agent : scope_.AgentsOf(query, *job, rank)) {
     if (agent == kNoNode || (local && agent != scope_.self())) continue;
     Ask(agent, job->nspace(), rank, false).memory |= memory;

@@ -5,6 +5,8 @@
 #include <compare>
 #include <cstddef>
 #include <map>
+#include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -19,8 +21,10 @@
 
 namespace canopy::core {
 
-// Requests to agents for one call; a call that needs more is refused.
-inline constexpr size_t kMaxAsks = 4096;
+// Requests to agents that are unanswered, of all calls; one that needs more
+// than is left is refused (kErrResourceBusy). In a larger overlay as many as
+// two for each agent.
+inline constexpr size_t kMaxAsks = 16384;
 
 // One request each for what may be asked together.
 class FactPlan {
@@ -49,6 +53,18 @@ class FactPlan {
     auto operator<=>(const Subject&) const = default;
   };
 
+  // Processes that some query is about; a job has many nodes, so each is gone
+  // through once.
+  struct Processes {
+    std::string nspace;
+    Rank rank = kRankWildcard;
+    bool local = false;
+    bool memory = false;
+    std::optional<NodeId> node;
+
+    auto operator<=>(const Processes&) const = default;
+  };
+
   void Add(const Query& query, const std::string& key);
   void AddProcesses(const Query& query, Rank rank, bool local,
                     bool memory = false);
@@ -62,6 +78,7 @@ class FactPlan {
   const QueryScope& scope_;
   const JobEngine& engine_;
   const NodeId root_;
+  std::set<Processes> planned_;
   std::map<Subject, size_t> subjects_;  // index in asks_
   std::vector<std::pair<NodeId, FactsRequest>> asks_;
   std::vector<DataKey> keys_;

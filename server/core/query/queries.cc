@@ -101,18 +101,19 @@ void Queries::Advance(uint64_t id, Actions* actions) {
   if (!call.asked) {
     call.asked = true;
     if (!AskAgents(id, &call, actions)) {
-      return End(id, kErrOutOfResource, actions);
+      return End(id, kErrResourceBusy, actions);
     }
   }
   if (call.asks.empty() && call.reading == 0) Finish(id, true, actions);
 }
 
-// False: it would take too many requests.
+// False: there would be too many requests.
 bool Queries::AskAgents(uint64_t id, Call* call, Actions* actions) {
   const QueryScope scope = ScopeOf(*call);
   FactPlan plan(scope, engine_, tree_.root());
   for (const Query& query : call->queries) plan.Add(query);
-  if (plan.asks().size() > kMaxAsks) return false;
+  const size_t limit = std::max(kMaxAsks, 2 * size_t{tree_.size()});
+  if (call_of_.size() + plan.asks().size() > limit) return false;
   ReadData(id, plan, call, actions);
   for (const auto& [node, request] : plan.asks()) {
     if (node != self_ && !tree_.alive(node)) continue;
@@ -188,7 +189,10 @@ void Queries::Take(NodeId src, const FactsReply& reply, Call* call) const {
   if (request.node) call->facts.memory[src] = reply.memory;
   if (request.jobs) {
     call->facts.has_all_jobs |= src == tree_.root() && request.nspace.empty();
-    for (const JobFacts& job : reply.jobs) call->facts.jobs[job.nspace] = job;
+    for (const JobFacts& job : reply.jobs) {
+      if (!request.nspace.empty() && job.nspace != request.nspace) continue;
+      call->facts.jobs[job.nspace] = job;
+    }
     return;
   }
   const Job* job = jobs_.Find(request.nspace);
@@ -208,6 +212,9 @@ void Queries::OnRead(const FactsRead& read, Actions* actions) {
   if (number.empty()) return;
   Call& call = calls_.at(number.mapped());
   call.reading = 0;
+  if (read.too_much) {
+    return End(number.mapped(), kErrOutOfResource, actions);
+  }
   call.facts.data = read.values;
   Advance(number.mapped(), actions);
 }

@@ -310,6 +310,28 @@ TEST_F(QueriesTest, HowManyAProcessMayHaveUnderWay) {
   EXPECT_EQ(queries_.NextDeadline(), kNever);
 }
 
+TEST_F(QueriesTest, ManyKeysOfOneJobAreOneRequest) {
+  const std::vector<std::string> keys(kMaxQueryKeys / 2, PMIX_QUERY_PROC_TABLE);
+  EXPECT_EQ(Sent<FactsRequest>(Ask({{keys}, {keys}})).size(), 1u);
+}
+
+TEST_F(QueriesTest, ThePidOfAllProcessesIsNotAskedFor) {
+  EXPECT_EQ(Answered(Ask({{{PMIX_PROC_PID},
+                           {{PMIX_RANK, Value::Rank(PMIX_RANK_WILDCARD)}}}})),
+            kErrNotFound);
+}
+
+TEST_F(QueriesTest, DataThatIsTooLargeIsRefused) {
+  const auto reads = All<ReadFacts>(Ask({{{PMIX_JOB_SIZE}}}));
+  ASSERT_EQ(reads.size(), 1u);
+  Actions actions;
+  FactsRead read;
+  read.number = reads[0].number;
+  read.too_much = true;
+  queries_.OnRead(read, &actions);
+  EXPECT_EQ(Answered(actions), kErrOutOfResource);
+}
+
 TEST_F(QueriesTest, AnAnswerThatIsTooLargeIsRefused) {
   const std::vector<std::string> keys(kMaxQueryKeys, PMIX_QUERY_NAMESPACE_INFO);
   jobs_.Add(JobOf(std::string(200, 'n'), kUser, {0}));

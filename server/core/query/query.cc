@@ -1,6 +1,7 @@
 #include "server/core/query/query.h"
 
 #include <algorithm>
+#include <set>
 #include <utility>
 
 #include "common/codec/decoder.h"
@@ -34,7 +35,9 @@ bool ReadProcid(Reading r) {
 
 bool ReadText(const pmix_info_t& info, std::string* text) {
   const auto value = StringOf(info.value);
-  if (!value || value->empty()) return false;
+  if (!value || value->empty() || value->size() > kMaxQualifierText) {
+    return false;
+  }
   *text = *value;
   return true;
 }
@@ -200,9 +203,13 @@ int ParseQueries(std::string_view encoded, std::vector<Query>* queries) {
   if (!in.GetSize(&count)) return in.code();
   if (count == 0) return kErrBadParam;
   if (count > kMaxQueryKeys) return kErrOutOfResource;
+  std::set<std::string> hostnames;
   for (size_t i = 0; i < count; ++i) {
-    const int status = ReadQuery(in, &keys_left, &queries->emplace_back());
+    Query& query = queries->emplace_back();
+    const int status = ReadQuery(in, &keys_left, &query);
     if (status != kSuccess) return status;
+    hostnames.insert(query.hostname);
+    if (hostnames.size() > kMaxHostnames) return kErrOutOfResource;
   }
   return in.done() ? kSuccess : kErrUnpackFailure;
 }

@@ -18,6 +18,9 @@ namespace canopy::core {
 inline constexpr size_t kMaxQueryKeys = 512;  // of all its queries
 inline constexpr size_t kMaxQualifiers = 64;  // of one query
 inline constexpr size_t kMaxQueryBytes = size_t{1} << 20;
+inline constexpr size_t kMaxQualifierText = 1024;
+// Host names are looked for among those of all nodes.
+inline constexpr size_t kMaxHostnames = 64;  // different ones of one call
 
 // One pmix_query_t. Without a qualifier that says otherwise it is about the
 // caller: its job, its application, its node.

@@ -23,17 +23,24 @@ std::optional<NodeId> QueryScope::NodeOf(const Query& query) const {
   if (query.nodeid) {
     return *query.nodeid < node_names_.size() ? query.nodeid : std::nullopt;
   }
-  return query.hostname.empty() ? self_ : NodeNamed(query.hostname);
+  if (query.hostname.empty()) return self_;
+  const auto [it, added] = named_.try_emplace(query.hostname);
+  if (added) it->second = FindNode(query);
+  return it->second;
 }
 
-std::optional<NodeId> QueryScope::NodeNamed(const std::string& name) const {
-  const auto it = std::ranges::find(node_names_, name);
+// By an alias, those of the jobs that the query and its caller are about.
+std::optional<NodeId> QueryScope::FindNode(const Query& query) const {
+  const auto it = std::ranges::find(node_names_, query.hostname);
   if (it != node_names_.end()) {
     return static_cast<NodeId>(std::distance(node_names_.begin(), it));
   }
-  for (const auto& [nspace, job] : jobs_.jobs()) {
-    for (const JobNode& node : job.spec->nodes) {
-      if (std::ranges::count(node.aliases, name) > 0) return node.agent;
+  for (const Job* job : {JobOf(query), jobs_.Find(caller_.nspace)}) {
+    if (job == nullptr) continue;
+    for (const JobNode& node : job->spec->nodes) {
+      if (std::ranges::count(node.aliases, query.hostname) > 0) {
+        return node.agent;
+      }
     }
   }
   return std::nullopt;

@@ -4,6 +4,7 @@
 #define CANOPY_SERVER_CORE_QUERY_QUERY_SCOPE_H_
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -49,12 +50,14 @@ class QueryScope {
                                Rank rank) const;
 
  private:
-  std::optional<NodeId> NodeNamed(const std::string& name) const;
+  std::optional<NodeId> FindNode(const Query& query) const;
 
   const NodeId self_;
   const std::vector<std::string>& node_names_;
   const JobTable& jobs_;
   const ProcId& caller_;
+  // By host name; a call may ask about one again and again.
+  mutable std::map<std::string, std::optional<NodeId>> named_;
 };
 
 }  // namespace canopy::core

@@ -104,6 +104,23 @@ TEST(QueryTest, Bounds) {
             kErrOutOfResource);
 }
 
+TEST(QueryTest, TextsAndHostNamesAreBounded) {
+  const std::string longest(kMaxQualifierText, 'h');
+  EXPECT_EQ(StatusOf({{PMIX_HOSTNAME, Value::String(longest)}}), kSuccess);
+  EXPECT_EQ(StatusOf({{PMIX_HOSTNAME, Value::String(longest + "h")}}),
+            kErrBadParam);
+  std::vector<Query> out;
+  std::vector<TestQuery> queries;
+  for (size_t i = 0; i <= kMaxHostnames; ++i) {
+    queries.push_back(
+        {{"k"}, {{PMIX_HOSTNAME, Value::String("n" + std::to_string(i))}}});
+  }
+  EXPECT_EQ(Parse(queries, &out), kErrOutOfResource);
+  queries.pop_back();
+  out.clear();
+  EXPECT_EQ(Parse(queries, &out), kSuccess);
+}
+
 TEST(QueryTest, EveryCutIsMalformed) {
   const Bytes whole =
       Encoded({{{"key"}, {{PMIX_NSPACE, Value::String("job")}}}, {{"other"}}});

@@ -35,6 +35,9 @@ struct DataKey {
   std::optional<uint32_t> session_id = std::nullopt;
 };
 
+// Bytes of all values that one ReadFacts reads.
+inline constexpr size_t kMaxFacts = size_t{16} << 20;
+
 // Action: read these; answered by FactsRead.
 struct ReadFacts {
   uint64_t number = 0;
@@ -49,6 +52,7 @@ struct FactsRead {
   std::vector<Bytes> values;   // VALUEs in codec form, as `keys`; empty: none
   std::vector<uint64_t> pids;  // resident bytes, as `pids`; 0: it has ended
   uint64_t agent = 0;          // resident bytes
+  bool too_much = false;       // the values would be larger than kMaxFacts
 };
 
 }  // namespace canopy::core

@@ -285,7 +285,10 @@ void CollectiveProgress::TakeResult(StepContext& step, Series& series,
       CollectiveId id = series.id;
       id.sequence = sequence;
       p_.groups.OnCompleted(id, status, completed.result);
-      const Group* group = p_.groups.Find(id.name, id.participants);
+      const bool made =
+          id.op == CollectiveOp::kGroupConstruct && status == kSuccess;
+      const Group* group =
+          made ? p_.groups.Find(id.name, id.participants) : nullptr;
       if (group != nullptr && !group->record.missing.empty()) {
         incomplete_.emplace_back(id.name, id.participants);
       }

@@ -15,11 +15,18 @@ size_t BytesOf(const CachedEvent& event) {
 
 }  // namespace
 
+EventId IdOf(const EventMessage& message) {
+  if (message.request != 0) return {message.source, message.request};
+  return {{"", message.origin}, message.number};
+}
+
 void EventCache::Add(CachedEvent event) {
   bytes_ += BytesOf(event);
+  ids_.insert(IdOf(event.message));
   events_.push_back(std::move(event));
   while (events_.size() > kMaxCachedEvents || bytes_ > kMaxCachedEventBytes) {
     bytes_ -= BytesOf(events_.front());
+    ids_.erase(IdOf(events_.front().message));
     events_.pop_front();
   }
 }
@@ -32,6 +39,7 @@ void EventCache::Drop(const std::string& nspace) {
   std::erase_if(events_, [&](const CachedEvent& event) {
     if (event.message.source.nspace != nspace) return false;
     bytes_ -= BytesOf(event);
+    ids_.erase(IdOf(event.message));
     return true;
   });
 }

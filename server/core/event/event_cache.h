@@ -8,6 +8,7 @@
 #include <string>
 
 #include "common/ids.h"
+#include "common/recent_events.h"
 #include "server/core/messages.h"
 #include "server/core/step/client_id.h"
 
@@ -16,6 +17,9 @@ namespace canopy::core {
 // In one agent; the oldest are evicted first.
 inline constexpr size_t kMaxCachedEvents = 512;
 inline constexpr size_t kMaxCachedEventBytes = size_t{4} << 20;
+
+// By which every agent and every client knows the event.
+EventId IdOf(const EventMessage& message);
 
 struct CachedEvent {
   EventMessage message;
@@ -31,12 +35,14 @@ class EventCache {
   // In the order in which they came.
   std::deque<CachedEvent>& events() { return events_; }
   const std::deque<CachedEvent>& events() const { return events_; }
+  bool Knows(const EventId& id) const { return ids_.contains(id); }
   void OnClientGone(ClientId client);
   // Events of its processes.
   void Drop(const std::string& nspace);
 
  private:
   std::deque<CachedEvent> events_;
+  std::set<EventId> ids_;  // of these
   size_t bytes_ = 0;
 };
 

@@ -76,11 +76,6 @@ Bytes AffectedProcInfo(const ProcId& proc, const int* exit_code,
   return Bytes(encoder.Take());
 }
 
-EventId IdOf(const EventMessage& message) {
-  if (message.request != 0) return {message.source, message.request};
-  return {{"", message.origin}, message.number};
-}
-
 Events::Events(NodeId self, const Tree& tree, const JobTable& jobs)
     : self_(self), tree_(tree), jobs_(jobs) {
   const std::vector<NodeId> near = Neighbours();
@@ -149,7 +144,9 @@ int Events::Check(const EventRaised& in) const {
   if (jobs_.ProcOf(in.client) == nullptr) return kErrInit;
   const auto custom = static_cast<uint8_t>(EventRange::kCustom);
   if (in.range == custom && in.targets.empty()) return kErrBadParam;
-  return in.info.size() <= kMaxEventInfo ? kSuccess : kErrOutOfResource;
+  const bool fits =
+      in.info.size() <= kMaxEventInfo && in.targets.size() <= kMaxEventTargets;
+  return fits ? kSuccess : kErrOutOfResource;
 }
 
 void Events::Distribute(EventMessage message, ClientId raised_by,
@@ -194,7 +191,9 @@ bool Events::OnMessage(NodeId src, const EventMessage& message,
 }
 
 bool Events::IsNew(const EventMessage& message) {
-  return recent_.Note(IdOf(message));
+  const EventId id = IdOf(message);
+  // What is kept may be sent again long after others have passed.
+  return !cache_.Knows(id) && recent_.Note(id);
 }
 
 void Events::Flood(const EventMessage& message, NodeId except,

@@ -38,6 +38,8 @@ enum class EventRange : uint8_t {
 // Bytes of infos that an event of a client may have; more are refused
 // (kErrOutOfResource), as every agent keeps them.
 inline constexpr size_t kMaxEventInfo = size_t{64} << 10;
+// And receivers that it may name; whole jobs count as one.
+inline constexpr size_t kMaxEventTargets = 4096;
 
 // Events by which an agent recognises one that comes again: on another way
 // through the tree, from a neighbour's cache, or raised again.
@@ -48,9 +50,6 @@ inline constexpr size_t kMaxEventCodes = 65536;
 
 // EventRaised::id of an event of which an agent makes the number.
 inline constexpr uint64_t kAgentsEvent = uint64_t{1} << 63;
-
-// By which every agent and every client knows the event.
-EventId IdOf(const EventMessage& message);
 
 // An event goes to all agents once, along the edges of the tree; each delivers
 // to its own clients and keeps it for those that ask later. What clients raise

@@ -109,6 +109,42 @@ TEST_F(EventsTest, TooMuchToKeepIsRefused) {
   EXPECT_EQ(All<ReplyClient>(actions_)[0].status, kErrOutOfResource);
 }
 
+Bytes DoNotCache(bool value) {
+  Encoder encoder;
+  encoder.PutSize(2);
+  encoder.PutString("some.key");
+  encoder.PutUint32(0);
+  encoder.PutUint16(PMIX_STRING);
+  encoder.PutString("text");
+  encoder.PutString("pmix.evnocache");
+  encoder.PutUint32(0);
+  encoder.PutUint16(PMIX_BOOL);
+  encoder.PutBool(value);
+  return Bytes(encoder.Take());
+}
+
+TEST_F(EventsTest, WhatIsKeptIsKnownHoweverManyCameSince) {
+  events_.OnMessage(3, Message(3, 5), &actions_);
+  EventMessage passing = Message(4, 0);
+  passing.info = DoNotCache(true);
+  for (uint64_t i = 1; i <= kRecentEvents + 1; ++i) {
+    passing.number = i;
+    events_.OnMessage(4, passing, &actions_);
+  }
+  actions_.clear();
+  events_.OnMessage(0, Message(3, 5), &actions_);
+  EXPECT_TRUE(actions_.empty());
+}
+
+TEST_F(EventsTest, ManyReceiversAreRefused) {
+  EventRaised in;
+  in.client = 10;
+  in.range = static_cast<uint8_t>(EventRange::kCustom);
+  in.targets.assign(kMaxEventTargets + 1, {"job", 1});
+  events_.OnRaised(1, in, &actions_);
+  EXPECT_EQ(All<ReplyClient>(actions_)[0].status, kErrOutOfResource);
+}
+
 TEST_F(EventsTest, ARestartedNeighbourGetsWhatIsKept) {
   EventMessage own = Message(3, 5);
   events_.OnMessage(3, own, &actions_);
@@ -194,20 +230,6 @@ TEST_F(EventsTest, CacheIsBounded) {
   EXPECT_EQ(All<NotifyClient>(actions_).size(), kMaxCachedEvents);
   // The answer comes before the first event.
   EXPECT_TRUE(std::holds_alternative<ReplyClient>(actions_.front()));
-}
-
-Bytes DoNotCache(bool value) {
-  Encoder encoder;
-  encoder.PutSize(2);
-  encoder.PutString("some.key");
-  encoder.PutUint32(0);
-  encoder.PutUint16(PMIX_STRING);
-  encoder.PutString("text");
-  encoder.PutString("pmix.evnocache");
-  encoder.PutUint32(0);
-  encoder.PutUint16(PMIX_BOOL);
-  encoder.PutBool(value);
-  return Bytes(encoder.Take());
 }
 
 TEST_F(EventsTest, DoNotCache) {

@@ -3,6 +3,11 @@
 // GRP-29.
 #include "nonblocking.h"
 
+// Older headers do not have it.
+#ifndef PMIX_GROUP_BOOTSTRAP
+#define PMIX_GROUP_BOOTSTRAP "pmix.grp.btstrp"
+#endif
+
 static void OnGroup(pmix_status_t status, pmix_info_t *info, size_t ninfo,
                     void *call, pmix_release_cbfunc_t release, void *object) {
   (void)info, (void)ninfo;
@@ -73,8 +78,7 @@ static void WrongArguments(void) {
 // GRP-09 is not supported; what is required and unknown is refused.
 static void Unsupported(void) {
   Directives bootstrap = {.count = 0};
-  // PMIX_GROUP_BOOTSTRAP, which older headers do not have.
-  AddU32(&bootstrap, "pmix.grp.btstrp", 1);
+  AddU32(&bootstrap, PMIX_GROUP_BOOTSTRAP, 1);
   EXPECT(PMIX_ERR_NOT_SUPPORTED,
          PMIx_Group_construct("g", &g_job, 1, bootstrap.info, 1, NULL, NULL));
   Directives add = {.count = 0};

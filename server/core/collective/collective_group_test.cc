@@ -316,6 +316,27 @@ TEST_F(CollectiveGroupTest, WhoHasLeftNeedNotEndIt) {
   EXPECT_EQ(Status(a), kSuccess);
 }
 
+TEST_F(CollectiveGroupTest, WhoHasLeftMayEnd) {
+  MakeGroup();
+  EXPECT_TRUE(engine_->OnLeft(kNow, {"job", 2}, "g", &actions_));
+  const RequestId a = Destruct(10);
+  Destruct(11);
+  jobs_.MarkEnded("job", 2);
+  engine_->OnRankGone(kNow, {"job", 2}, &actions_);
+  EXPECT_EQ(Status(a), kNone);
+  Up(CollectiveOp::kGroupDestruct);
+  EXPECT_EQ(Status(a), kSuccess);
+}
+
+TEST_F(CollectiveGroupTest, OfALostNodeItIsAFailureAnyhow) {
+  MakeGroup();
+  EXPECT_TRUE(engine_->OnLeft(kNow, {"job", 2}, "g", &actions_));
+  const RequestId a = Destruct(10);
+  tree_.SetAlive(3, false);
+  engine_->OnTreeChanged(kNow, &actions_);
+  EXPECT_EQ(Status(a), kErrProcAborted);
+}
+
 TEST_F(CollectiveGroupTest, TheLastToLeaveANodeEndsItThere) {
   MakeGroup();
   const RequestId a = Destruct(10);

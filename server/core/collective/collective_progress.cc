@@ -363,6 +363,14 @@ void CollectiveProgress::Fail(StepContext& step, Series& series,
   Release(step, series, sequence, status, std::move(missing), except);
 }
 
+// Its agent contributes to the end without it.
+bool CollectiveProgress::HasLeft(const CollectiveId& series,
+                                 const ProcId& proc) const {
+  if (series.op != CollectiveOp::kGroupDestruct) return false;
+  const Group* group = p_.groups.Find(series.name, series.participants);
+  return group != nullptr && !group->Has(proc);
+}
+
 bool CollectiveProgress::EndIfGone(StepContext& step, Series& series,
                                    uint64_t sequence) {
   series.UpdatePlace(p_.jobs, p_.tree, p_.self);
@@ -380,7 +388,8 @@ bool CollectiveProgress::EndIfGone(StepContext& step, Series& series,
       const int index = series.members->LocalIndex(proc);
       if (index < 0 || instance.arrived[index] || !state.gone()) continue;
     } else if (!Awaits(series, instance, node) ||
-               (!state.gone() && p_.tree.alive(node))) {
+               (p_.tree.alive(node) &&
+                (!state.gone() || HasLeft(series.id, proc)))) {
       continue;
     }
     in_order &= state.gone() && state.finalized;

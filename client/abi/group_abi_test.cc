@@ -149,7 +149,8 @@ TEST_F(GroupTest, Leave) {
   ASSERT_EQ(Construct(), PMIX_SUCCESS);
   free(results_);
   EXPECT_EQ(PMIx_Group_leave("g", nullptr, 0), PMIX_SUCCESS);
-  WireReader in(agent_->Await(FrameType::kGroupCall).payload);
+  const Request frame = agent_->Await(FrameType::kGroupCall);
+  WireReader in(frame.payload);
   EXPECT_EQ(in.Uint(), 3u);
   EXPECT_EQ(in.String(), "g");
 }

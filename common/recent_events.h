@@ -20,6 +20,10 @@ struct EventId {
   friend auto operator<=>(const EventId&, const EventId&) = default;
 };
 
+// So many of a process's own are known, by its library or by the endpoint that
+// speaks to another library: more than an agent keeps and may send again.
+inline constexpr size_t kRecentOfProcess = 1024;
+
 // Not synchronised.
 class RecentEvents {
  public:

@@ -24,10 +24,6 @@
 
 namespace canopy::client {
 
-// Events by which one that an agent and its successor both send is recognised.
-// More than an agent keeps.
-inline constexpr size_t kRecentEvents = 1024;
-
 // Threads: the ChannelSink's functions run in whichever thread reads the
 // channel, one at a time; all else in any thread.
 class AgentConnection final : public ChannelSink {
@@ -73,7 +69,7 @@ class AgentConnection final : public ChannelSink {
 
   const Parts parts_;
   // Used by whichever thread reads.
-  RecentEvents received_{kRecentEvents};
+  RecentEvents received_{kRecentOfProcess};
   SuccessorSearch search_;
   std::atomic<int> socket_fd_{-1};
   std::unique_ptr<Channel> channel_;

@@ -62,7 +62,7 @@ struct Connection : endpoint::Connection {
       0;  // series of the collective that the next answer completes
   bool all_events = false;
   std::set<int> codes;
-  RecentEvents notified{kRecentEvents};
+  RecentEvents notified{kRecentOfProcess};
 
   bool serving() const { return state == State::kServing && !ending; }
 };

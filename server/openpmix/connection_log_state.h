@@ -56,10 +56,6 @@ struct Opening {
   std::string codec;
 };
 
-// Events of a connection by which one that comes again is recognised. More than
-// an agent keeps.
-inline constexpr size_t kRecentEvents = 1024;
-
 // Views point into the records, which do not move, or into the state.
 struct ConnectionLogState {
   ConnectionLogState() = default;
@@ -93,7 +89,7 @@ struct ConnectionLogState {
     bool finalized = false;
     bool all_events = false;
     std::set<int> codes;
-    RecentEvents notified{kRecentEvents};
+    RecentEvents notified{kRecentOfProcess};
   };
   // Its sequence is not used.
   using Collective = core::CollectiveId;

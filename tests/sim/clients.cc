@@ -238,10 +238,10 @@ void Clients::Receive(RequestId request, Answer answer) {
 }
 
 void Clients::On(NodeId, NotifyClient& a) {
-  constexpr size_t kLimit = 1024;
   for (const auto& [proc, client] : ids_) {
     if (client != a.client) continue;
-    if (notified_.try_emplace(proc, kLimit).first->second.Note(a.id)) {
+    if (notified_.try_emplace(proc, kRecentOfProcess)
+            .first->second.Note(a.id)) {
       notices_.push_back({proc, a.status, a.source});
     }
   }

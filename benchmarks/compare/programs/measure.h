@@ -32,6 +32,14 @@ static inline void Report(const char *name, double value) {
   printf("CB %s %.4f\n", name, value);
 }
 
+/* Reports the median of `count` values: one(0), one(1), ... */
+static inline void Measure(double (*one)(int), int count, const char *name) {
+  double *values = calloc((size_t)count, sizeof *values);
+  for (int i = 0; i < count; ++i) values[i] = one(i);
+  Report(name, Quantile(values, (size_t)count, 0.5));
+  free(values);
+}
+
 static inline void Require(int rc, const char *what) {
   if (rc == 0) return;
   fprintf(stderr, "%s: %d\n", what, rc);

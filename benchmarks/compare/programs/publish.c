@@ -33,13 +33,6 @@ static double LookUpOne(int i) {
   return end - start;
 }
 
-static void Measure(double (*one)(int), int count, const char *name) {
-  double *times = calloc((size_t)count, sizeof *times);
-  for (int i = 0; i < count; ++i) times[i] = one(i);
-  Report(name, Quantile(times, (size_t)count, 0.5));
-  free(times);
-}
-
 int main(int argc, char **argv) {
   const int count = argc > 1 ? atoi(argv[1]) : 100;
   pmix_proc_t me;

@@ -34,13 +34,6 @@ static double AskForTable(int i) {
   return Ask(PMIX_QUERY_PROC_TABLE);
 }
 
-static void Measure(double (*one)(int), int count, const char *name) {
-  double *times = calloc((size_t)count, sizeof *times);
-  for (int i = 0; i < count; ++i) times[i] = one(i);
-  Report(name, Quantile(times, (size_t)count, 0.5));
-  free(times);
-}
-
 int main(int argc, char **argv) {
   const int count = argc > 1 ? atoi(argv[1]) : 100;
   pmix_proc_t me;

@@ -19,6 +19,13 @@ uint64_t IdOfEnd(const ProcExit& exit, uint32_t which) {
   return kAgentsEvent | uint64_t{exit.incarnation} << 16 | (which & UINT16_MAX);
 }
 
+// Of an end that is not in order.
+int StatusOfEnd(const ProcExit& exit, int exit_code) {
+  if (exit.restarted) return kErrProcRestart;
+  const bool left = WIFEXITED(exit.wait_status) && exit_code == 0;
+  return left ? kErrProcTermWoSync : kErrProcAborted;
+}
+
 EventRaised EndOf(const ProcId& proc, int status, EventRange range,
                   const int* exit_code) {
   EventRaised event;
@@ -47,16 +54,11 @@ void EndEvents::NotifyJob(TimeNs now, const Job& job, const ProcExit& exit,
   if (!IsAbnormal(exit)) return;
   const ProcId proc{job.nspace(), exit.rank};
   const int code = ExitCodeOf(exit);
+  EventRaised event =
+      EndOf(proc, StatusOfEnd(exit, code), EventRange::kNamespace, &code);
   if (exit.restarted) {
-    EventRaised event =
-        EndOf(proc, kErrProcRestart, EventRange::kNamespace, &code);
     event.info = AffectedProcInfo(proc, &code, /*non_default=*/true);
-    event.id = IdOfEnd(exit, 0);
-    return events_.OnRaised(now, event, actions);
   }
-  const bool left = WIFEXITED(exit.wait_status) && code == 0;
-  EventRaised event = EndOf(proc, left ? kErrProcTermWoSync : kErrProcAborted,
-                            EventRange::kNamespace, &code);
   event.id = IdOfEnd(exit, 0);
   events_.OnRaised(now, event, actions);
 }

@@ -6,6 +6,7 @@
 
 #include "common/codec/decoder.h"
 #include "common/codec/encoder.h"
+#include "common/codec/seek_info.h"
 #include "common/status.h"
 #include "server/core/event/event_records.h"
 
@@ -26,23 +27,13 @@ bool StaysHere(uint8_t range) {
 // True when the event's info asks not to keep it.
 bool MustNotBeKept(const Bytes& info) {
   Decoder decoder(info.view());
-  size_t count = 0;
-  if (info.empty() || !decoder.GetSize(&count)) return false;
-  for (size_t i = 0; i < count; ++i) {
-    std::string_view key;
-    uint32_t flags = 0;
-    uint16_t type = 0;
-    if (!decoder.GetString(&key) || !decoder.GetUint32(&flags)) return false;
-    if (key != kDoNotCache) {
-      if (!decoder.SkipValue()) return false;
-      continue;
-    }
-    // As a flag without a value it means yes.
-    bool value = true;
-    if (!decoder.GetUint16(&type)) return false;
-    return type != PMIX_BOOL || (decoder.GetBool(&value) && value);
+  uint16_t type = 0;
+  if (!SeekInfo(kDoNotCache, &decoder) || !decoder.GetUint16(&type)) {
+    return false;
   }
-  return false;
+  // As a flag without a value it means yes.
+  bool value = true;
+  return type != PMIX_BOOL || (decoder.GetBool(&value) && value);
 }
 
 // Whether that process raised it itself: its library has called its handlers.

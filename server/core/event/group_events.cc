@@ -1,6 +1,5 @@
 #include "server/core/event/group_events.h"
 
-#include <cstddef>
 #include <cstdint>
 #include <string_view>
 #include <utility>
@@ -8,6 +7,7 @@
 
 #include "common/codec/decoder.h"
 #include "common/codec/encoder.h"
+#include "common/codec/seek_info.h"
 #include "server/core/event/events.h"
 
 namespace canopy::core {
@@ -79,22 +79,11 @@ EventRaised MemberLeft(const Group& group, const ProcId& process,
 std::string GroupLeft(const EventMessage& event) {
   if (event.status != kGroupLeft) return "";
   Decoder in(event.info.view());
-  size_t count = 0;
-  if (!in.GetSize(&count)) return "";
-  for (size_t i = 0; i < count; ++i) {
-    std::string_view key;
-    std::string_view name;
-    uint32_t flags = 0;
-    uint16_t type = 0;
-    if (!in.GetString(&key) || !in.GetUint32(&flags)) return "";
-    if (key != kGroupId) {
-      if (!in.SkipValue()) return "";
-      continue;
-    }
-    const bool read = in.GetUint16(&type) && type == PMIX_STRING;
-    return read && in.GetString(&name) ? std::string(name) : "";
-  }
-  return "";
+  uint16_t type = 0;
+  std::string_view name;
+  const bool read = SeekInfo(kGroupId, &in) && in.GetUint16(&type) &&
+                    type == PMIX_STRING && in.GetString(&name);
+  return read ? std::string(name) : "";
 }
 
 }  // namespace canopy::core

@@ -76,6 +76,23 @@ enum class FrameType : uint16_t {
                     //   reply's payload as that of kGroup
   kQuery = 20,      // * W: String C: SIZE n, n QUERY. The reply's payload, also
                     //   of a partial success, is C: SIZE n, n INFO
+  kHostCall = 21,   // * W: Uint op, Uint n, n x Proc, String of the call. The
+                    //   reply's payload is C: SIZE n, n INFO, the results, or
+                    //   empty. The ops, with their calls:
+                    //   1 PMIx_Job_control  C:infos; as kJobControl
+                    //   2 PMIx_Allocation_request  W: Uint directive,
+                    //     String C:infos
+                    //   3 PMIx_Process_monitor  W: String C: one INFO, what to
+                    //     monitor; Int error, String C:infos
+                    //   4 PMIx_Log  W: String C:infos, the data, String
+                    //     C:infos, the directives
+                    //   5 PMIx_Session_control  W: Uint session id, String
+                    //     C:infos
+                    //   6 PMIx_Resource_block  W: Uint directive, String name,
+                    //     Uint n, n x (Uint type, Uint count), String C:infos
+                    //   7 PMIx_Get_credential  C:infos
+                    //   8 PMIx_Validate_credential  W: String credential,
+                    //     String C:infos
   // Agent to client.
   kReply = 64,     // W: Int status, String payload. The reply to kHello
                    //    carries: Proc own id, Proc server id, Uint segment

@@ -44,11 +44,7 @@ int Abort(Session& session, int status, const char* message,
   out.String(message == nullptr
                  ? std::string_view()
                  : std::string_view(message, strnlen(message, kMaxMessage)));
-  out.Uint(nprocs);
-  for (size_t i = 0; i < nprocs; ++i) {
-    out.String(NspaceOf(procs[i]));
-    out.Uint(procs[i].rank);
-  }
+  PutProcs({procs, nprocs}, &out);
   const Reply reply = channel->Call(local::FrameType::kAbort, out.str());
   if (reply.status == PMIX_SUCCESS && Includes(procs, nprocs, session.self())) {
     channel->WaitForEnd(kMaxWaitForEndMs);

@@ -47,11 +47,7 @@ int EncodeCollective(CollectiveOperation operation,
   }
   WireWriter out;
   out.Uint(static_cast<uint64_t>(operation));
-  out.Uint(participants.size());
-  for (const pmix_proc_t& proc : participants) {
-    out.String(NspaceOf(proc));
-    out.Uint(proc.rank);
-  }
+  PutProcs(participants, &out);
   out.Bool(options.collect);
   out.Uint(options.timeout_ms);
   out.String(encoded);

@@ -67,14 +67,6 @@ int CheckParts(const GroupRequest& request, Parts* parts) {
                      &parts->infos);
 }
 
-void PutProcs(std::span<const pmix_proc_t> procs, WireWriter* out) {
-  out->Uint(procs.size());
-  for (const pmix_proc_t& proc : procs) {
-    out->String(NspaceOf(proc));
-    out->Uint(proc.rank);
-  }
-}
-
 std::string GroupFrame(uint64_t op, const Parts& parts,
                        std::span<const pmix_proc_t> procs) {
   WireWriter out;

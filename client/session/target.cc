@@ -22,6 +22,14 @@ int ResolveTarget(const Session& session, const pmix_proc_t* proc,
   return known ? PMIX_SUCCESS : PMIX_ERR_BAD_PARAM;
 }
 
+void PutProcs(std::span<const pmix_proc_t> procs, WireWriter* out) {
+  out->Uint(procs.size());
+  for (const pmix_proc_t& proc : procs) {
+    out->String(NspaceOf(proc));
+    out->Uint(proc.rank);
+  }
+}
+
 bool ReadKey(const char* key, std::string_view* text) {
   if (key == nullptr) {
     *text = {};

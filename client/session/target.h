@@ -3,10 +3,12 @@
 #define CANOPY_CLIENT_SESSION_TARGET_H_
 
 #include <cstddef>
+#include <span>
 #include <string_view>
 
 #include "client/session/lookup.h"
 #include "client/session/session.h"
+#include "common/wire.h"
 #include "pmix.h"
 
 namespace canopy::client {
@@ -18,6 +20,9 @@ int ResolveTarget(const Session& session, const pmix_proc_t* proc,
 
 // The text of a namespace, terminated or not.
 std::string_view NspaceOf(const pmix_proc_t& proc);
+
+// As frames name processes: Uint n, n x Proc.
+void PutProcs(std::span<const pmix_proc_t> procs, WireWriter* out);
 
 // The text of `key`; empty for null and "". False when it is too long.
 bool ReadKey(const char* key, std::string_view* text);

@@ -1,0 +1,33 @@
+// Calls that the host decides (HostOp): what their requests and their answers
+// have in common.
+#ifndef CANOPY_CLIENT_SESSION_HOST_CALL_H_
+#define CANOPY_CLIENT_SESSION_HOST_CALL_H_
+
+#include <functional>
+#include <span>
+#include <string>
+
+#include "client/session/session.h"
+#include "common/host_op.h"
+#include "common/values/info_list.h"
+#include "pmix.h"
+
+namespace canopy::client {
+
+struct HostCall {
+  HostOp op = HostOp::kJobControl;
+  std::span<const pmix_proc_t> targets;  // none: the caller's namespace
+  std::string call;                      // common/local_protocol.h, kHostCall
+};
+
+// Returns a PMIx status: PMIX_ERR_NOT_SUPPORTED without an agent, or from one
+// that is too old. `results` are the host's, empty where it gives none.
+int CallHost(Session& session, const HostCall& call, InfoList* results);
+
+// Without an error `done` is called once, on the progress thread.
+int CallHostAsync(Session& session, const HostCall& call,
+                  std::function<void(int status, InfoList results)> done);
+
+}  // namespace canopy::client
+
+#endif  // CANOPY_CLIENT_SESSION_HOST_CALL_H_

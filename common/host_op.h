@@ -1,0 +1,24 @@
+// What processes can ask of the host.
+#ifndef CANOPY_COMMON_HOST_OP_H_
+#define CANOPY_COMMON_HOST_OP_H_
+
+#include <cstdint>
+
+namespace canopy {
+
+// Numbers of the local protocol and of the overlay's.
+enum class HostOp : uint8_t {
+  kJobControl = 1,
+  kAllocate = 2,
+  kMonitor = 3,
+  kLog = 4,
+  kControlSession = 5,
+  kBlockResources = 6,
+  kGetCredential = 7,
+  kValidateCredential = 8,
+};
+inline constexpr HostOp kLastHostOp = HostOp::kValidateCredential;
+
+}  // namespace canopy
+
+#endif  // CANOPY_COMMON_HOST_OP_H_

@@ -10,12 +10,13 @@ namespace canopy {
 namespace {
 
 // Of a job without what came after release 0.1, of one with a place in its
-// session, and of one that deals with failures of its own: an agent refuses
-// what it does not know, so each job has the oldest format that tells all of
-// it.
+// session, of one that deals with failures of its own, and of one with process
+// sets: an agent refuses what it does not know, so each job has the oldest
+// format that tells all of it.
 constexpr uint64_t kJobFormat = 2;
 constexpr uint64_t kSessionFormat = 3;
 constexpr uint64_t kFailureFormat = 4;
+constexpr uint64_t kSetsFormat = 5;
 // A map larger than this is refused rather than allocated.
 constexpr uint64_t kMaxProcs = 1u << 26;
 
@@ -87,6 +88,8 @@ std::vector<SessionJob> GetOthers(WireReader& r) {
   }
   return jobs;
 }
+
+bool HasSet(const JobApp& app) { return !app.pset.empty(); }
 
 bool HasPool(const JobApp& app) {
   return !app.allocation.empty() || app.slots != 0;
@@ -241,6 +244,7 @@ void GetOptions(WireReader& r, JobSpec* job) {
 }
 
 uint64_t FormatOf(const JobSpec& job) {
+  if (std::ranges::any_of(job.apps, HasSet)) return kSetsFormat;
   if (job.max_restarts != 0 || job.recoverable || job.index_argv) {
     return kFailureFormat;
   }
@@ -260,6 +264,9 @@ void PutNewer(WireWriter& w, const JobSpec& job, uint64_t format) {
     w.Bool(job.recoverable);
     w.Bool(job.index_argv);
   }
+  if (format >= kSetsFormat) {
+    for (const JobApp& app : job.apps) w.String(app.pset);
+  }
 }
 
 void GetNewer(WireReader& r, uint64_t format, JobSpec* job) {
@@ -273,6 +280,9 @@ void GetNewer(WireReader& r, uint64_t format, JobSpec* job) {
     job->max_restarts = r.Uint32();
     job->recoverable = r.Bool();
     job->index_argv = r.Bool();
+  }
+  if (format >= kSetsFormat) {
+    for (JobApp& app : job->apps) app.pset = r.String();
   }
 }
 
@@ -303,6 +313,7 @@ std::string EncodeJobSpecForRelease01(const JobSpec& job) {
   for (JobApp& app : known.apps) {
     app.allocation.clear();
     app.slots = 0;
+    app.pset.clear();
   }
   known.max_restarts = 0;
   known.recoverable = false;
@@ -312,7 +323,7 @@ std::string EncodeJobSpecForRelease01(const JobSpec& job) {
 Result<JobSpec> DecodeJobSpec(std::string_view bytes) {
   WireReader r(bytes);
   const uint64_t format = r.Uint();
-  if (format < kJobFormat || format > kFailureFormat) {
+  if (format < kJobFormat || format > kSetsFormat) {
     return Status(kErrUnpackFailure, "job map of an unknown format");
   }
   JobSpec job;

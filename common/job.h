@@ -25,6 +25,8 @@ struct JobApp {
   // name, and the slots that they give it. Empty: the job's.
   std::vector<std::string> allocation = {};
   uint32_t slots = 0;
+  // PMIX_PSET_NAME: the process set of all its processes; empty: none.
+  std::string pset = {};
 };
 
 // One node of the job; its index is the job-relative node number, in order of

@@ -69,6 +69,16 @@ TEST(JobSpec, WhatRelease01DoesNotKnowIsOfAnotherFormat) {
   EXPECT_EQ(DecodeJobSpec(EncodeJobSpec(job))->rendezvous_host, "10.0.0.1");
 }
 
+TEST(JobSpec, ProcessSetsOfApplications) {
+  JobSpec job = MakeJob(2, 4, false);
+  const std::string without = EncodeJobSpec(job);
+  job.apps[0].pset = "ocean";
+  EXPECT_EQ(EncodeJobSpecForRelease01(job), without);
+  const Result<JobSpec> back = DecodeJobSpec(EncodeJobSpec(job));
+  ASSERT_TRUE(back.ok());
+  EXPECT_EQ(back->apps[0].pset, "ocean");
+}
+
 TEST(JobSpec, TheSessionOfAJob) {
   JobSpec job = MakeJob(2, 4, false);
   const std::string without = EncodeJobSpec(job);

@@ -169,9 +169,9 @@ void Execute(const CleanupOrder& order, uint32_t uid) {
   for (const std::string& path : order.directories) remover.Directory(path);
 }
 
-Status CleanupRegistry::Control(const core::ControlJob& request, Bytes*) {
+Status CleanupRegistry::Control(const core::AskHost& request) {
   InfoList info;
-  if (!DecodeInfos(request.info.view(), &info)) {
+  if (!DecodeInfos(request.call.view(), &info)) {
     return Status(kErrUnpackFailure, "malformed job control");
   }
   Result<CleanupOrder> order = ParseCleanup(info);

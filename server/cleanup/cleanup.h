@@ -11,14 +11,12 @@
 #include <string>
 #include <vector>
 
-#include "common/bytes.h"
 #include "common/ids.h"
 #include "common/status.h"
 #include "common/values/info_list.h"
-#include "server/core/step/client_actions.h"
+#include "server/core/step/host.h"
 #include "server/core/step/process_inputs.h"
 #include "server/ports/input_observer.h"
-#include "server/ports/job_control_port.h"
 
 namespace canopy::cleanup {
 
@@ -51,15 +49,16 @@ void Execute(const CleanupOrder& order, uint32_t uid);
 // Loop thread only. Orders are carried out when the process that registered
 // them ends, also abnormally, and those left when its job is dropped. A path
 // that several processes of a job have registered goes with the last of them.
-class CleanupRegistry : public JobControlPort, public InputObserver {
+class CleanupRegistry : public InputObserver {
  public:
   // Tells the user that a job runs as.
   using UidOf = std::function<uint32_t(const std::string& nspace)>;
   explicit CleanupRegistry(UidOf uid_of) : uid_of_(std::move(uid_of)) {}
 
-  Status Control(const core::ControlJob& request, Bytes* results) override;
+  // What PMIx_Job_control asks.
+  Status Control(const core::AskHost& request);
   void OnLocalExits(const core::LocalExits& exits) override;
-  void DropJob(const std::string& nspace) override;
+  void DropJob(const std::string& nspace);
 
  private:
   struct Process {

@@ -37,12 +37,11 @@ class CleanupTest : public testing::Test {
                   std::vector<ProcId> targets = {}) {
     std::string encoded;
     EXPECT_EQ(EncodeInfos(info.data(), info.size(), &encoded), kSuccess);
-    core::ControlJob request;
+    core::AskHost request;
     request.source = {"job", rank};
     request.targets = std::move(targets);
-    request.info = Bytes(std::move(encoded));
-    Bytes results;
-    return registry_.Control(request, &results);
+    request.call = Bytes(std::move(encoded));
+    return registry_.Control(request);
   }
 
   fs::path root_;

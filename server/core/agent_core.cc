@@ -11,6 +11,7 @@
 #include "server/core/event/end_events.h"
 #include "server/core/event/events.h"
 #include "server/core/event/group_events.h"
+#include "server/core/host/host_calls.h"
 #include "server/core/job/engine.h"
 #include "server/core/job/maps.h"
 #include "server/core/job/text.h"
@@ -46,7 +47,8 @@ struct AgentCore::State {
         spawns(self, jobs, engine),
         ends(jobs, collectives, events),
         publishing(self, tree, jobs),
-        queries(self, config.node_names, tree, jobs, engine) {
+        queries(self, config.node_names, tree, jobs, engine),
+        host(jobs) {
     collectives.set_persists(config.persists);
     engine.set_persists(config.persists);
     events.set_persists(config.persists);
@@ -56,6 +58,7 @@ struct AgentCore::State {
       gets.set_began(config.began_at);
       publishing.set_began(config.began_at);
       queries.set_began(config.began_at);
+      host.set_began(config.began_at);
     }
   }
 
@@ -78,6 +81,7 @@ struct AgentCore::State {
     aborts.OnClientGone(in.client);
     publishing.OnClientGone(now, in.client, &out);
     queries.OnClientGone(in.client);
+    host.OnClientGone(in.client);
     jobs.Disconnect(in.client);
   }
 
@@ -139,12 +143,8 @@ struct AgentCore::State {
   void On(const QueryArrived& in) { queries.OnArrived(now, in, &out); }
   void On(const FactsRead& in) { queries.OnRead(in, &out); }
 
-  void On(const JobControlArrived& in) {
-    const ProcId* proc = jobs.ProcOf(in.client);
-    if (proc == nullptr) return Reply(in.client, in.request, kErrInit);
-    out.push_back(
-        ControlJob{in.client, in.request, *proc, in.targets, in.info});
-  }
+  void On(const HostCallArrived& in) { host.OnArrived(in, &out); }
+  void On(const HostAnswered& in) { host.OnAnswered(in, &out); }
 
   void On(const FinalizeArrived& in) {
     publishing.OnFinalize(now, in.client, &out);
@@ -625,6 +625,7 @@ struct AgentCore::State {
   EndEvents ends;
   Publishing publishing;
   Queries queries;
+  HostCalls host;
   TimeNs now = 0;
   TimeNs deadline = kNever;
   Actions out;  // of the step that runs

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "common/codec/decoder.h"
+#include "common/host_op.h"
 #include "common/wire.h"
 
 namespace canopy::local {
@@ -193,12 +194,26 @@ Result<core::Input> ParseAbort(core::ClientId client, uint64_t tag,
 
 Result<core::Input> ParseJobControl(core::ClientId client, uint64_t tag,
                                     WireReader& r) {
-  core::JobControlArrived input;
+  core::HostCallArrived input;
   input.client = client;
   input.request = tag;
   input.targets = ReadProcs(r);
-  input.info = ReadPayload(r);
+  input.call = ReadPayload(r);
   if (!r.done()) return Malformed("job control");
+  return core::Input(std::move(input));
+}
+
+Result<core::Input> ParseHostCall(core::ClientId client, uint64_t tag,
+                                  WireReader& r) {
+  core::HostCallArrived input;
+  input.client = client;
+  input.request = tag;
+  const uint64_t op = r.Uint();
+  if (op == 0 || op > static_cast<uint64_t>(kLastHostOp)) r.Fail();
+  input.op = static_cast<HostOp>(op);
+  input.targets = ReadProcs(r);
+  input.call = ReadPayload(r);
+  if (!r.done() || tag == 0) return Malformed("call to the host");
   return core::Input(std::move(input));
 }
 
@@ -365,6 +380,8 @@ Result<core::Input> ParseRequest(core::ClientId client, const ProcId& self,
       return ParseAbort(client, header.tag, r);
     case FrameType::kJobControl:
       return ParseJobControl(client, header.tag, r);
+    case FrameType::kHostCall:
+      return ParseHostCall(client, header.tag, r);
     case FrameType::kPublish:
       return ParsePublish(client, header.tag, r);
     case FrameType::kLookup:

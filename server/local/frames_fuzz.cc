@@ -133,6 +133,15 @@ std::string JobControlFrame() {
   return Frame(FrameType::kJobControl, std::move(w));
 }
 
+std::string HostCallFrame() {
+  WireWriter w;
+  w.Uint(4);
+  w.Uint(1);
+  w.Proc({"job", 2});
+  w.String(Infos());
+  return Frame(FrameType::kHostCall, std::move(w));
+}
+
 // The payload of a publish or a spawn, which the agent passes on unread.
 std::string OpaqueFrame(FrameType type) {
   WireWriter w;
@@ -160,6 +169,7 @@ std::vector<std::string> Frames() {
           EventsFrame(FrameType::kEventsUnwanted),
           NotifyFrame(),
           JobControlFrame(),
+          HostCallFrame(),
           OpaqueFrame(FrameType::kPublish),
           KeysFrame(FrameType::kLookup),
           KeysFrame(FrameType::kUnpublish),

@@ -407,13 +407,13 @@ Request ReadSpawn(Reading& r) {
 }
 
 Request ReadJobControl(Reading& r) {
-  core::JobControlArrived input;
+  core::HostCallArrived input;
   input.client = r.requester.client;
   input.request = r.tag;
   InfoList infos;
   ReadProcs(r.in, &input.targets);
   r.in.UnpackCountedInfos(&infos);
-  OurForm(r.in, infos, &input.info);
+  OurForm(r.in, infos, &input.call);
   return CoreRequest{std::move(input), AnswerForm::kInfos};
 }
 

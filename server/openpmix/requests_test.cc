@@ -380,9 +380,10 @@ TEST(Requests, EventForOneProcess) {
 
 TEST(Requests, JobControl) {
   for (const auto& in :
-       CoreInputs<core::JobControlArrived>("job control", AnswerForm::kInfos)) {
+       CoreInputs<core::HostCallArrived>("job control", AnswerForm::kInfos)) {
     EXPECT_EQ(in.targets, std::vector<ProcId>{kAll});
-    EXPECT_EQ(in.info.view(), kOurInfos);
+    EXPECT_EQ(in.op, HostOp::kJobControl);
+    EXPECT_EQ(in.call.view(), kOurInfos);
   }
 }
 

@@ -5,6 +5,7 @@
 #include <utility>
 #include <variant>
 
+#include "common/host_op.h"
 #include "server/overlay/body_wire.h"
 #include "server/overlay/compatibility.h"
 #include "server/overlay/proto_wire.h"
@@ -30,17 +31,16 @@ struct Readers;
 template <typename... T>
 struct Readers<std::variant<T...>> {
   static Reader For(uint32_t field) {
-    if (field == BodyField<core::JobForget>::value) return &ReadJobForget;
+    if (field == kBodyField<core::JobForget>) return &ReadJobForget;
     Reader reader = nullptr;
-    ((BodyField<T>::value == field ? void(reader = &ReadAs<T>) : void()), ...);
+    ((kBodyField<T> == field ? void(reader = &ReadAs<T>) : void()), ...);
     return reader;
   }
 };
 
 // Version 5 has the messages up to Shutdown.
 bool IsSpoken(uint32_t field, uint32_t version) {
-  return version >= kOwnMessages ||
-         field <= BodyField<core::OverlayShutdown>::value;
+  return version >= kOwnMessages || field <= kBodyField<core::OverlayShutdown>;
 }
 
 bool KnownOp(core::CollectiveOp op) {
@@ -63,6 +63,9 @@ struct Valid {
   bool operator()(const core::DirectoryClaim& m) const {
     return m.kind >= core::ClaimKind::kTake &&
            m.kind <= core::ClaimKind::kReturn;
+  }
+  bool operator()(const core::HostRequest& m) const {
+    return m.op >= HostOp::kJobControl && m.op <= kLastHostOp;
   }
   template <typename T>
   bool operator()(const T&) const {
@@ -87,7 +90,7 @@ std::string EncodeBody(const core::MessageBody& body, uint32_t version) {
   if (version < kOwnMessages) return EncodeForVersion5(body);
   return std::visit(
       [](const auto& m) {
-        return EncodeAs(BodyField<std::decay_t<decltype(m)>>::value, m);
+        return EncodeAs(kBodyField<std::decay_t<decltype(m)>>, m);
       },
       body);
 }
@@ -134,6 +137,7 @@ uint32_t PriorityOf(const core::MessageBody& body, size_t size) {
                     std::holds_alternative<core::DirectoryStore>(body) ||
                     std::holds_alternative<core::DirectoryFound>(body) ||
                     std::holds_alternative<core::FactsReply>(body) ||
+                    std::holds_alternative<core::HostReply>(body) ||
                     std::holds_alternative<core::StateReply>(body);
   return bulk && size > kSmallBody ? 1 : 0;
 }
@@ -169,6 +173,16 @@ bool WithoutData(core::MessageBody* body) {
     facts->status = kErrOutOfResource;
     facts->processes.clear();
     facts->jobs.clear();
+    return true;
+  }
+  if (auto* reply = std::get_if<core::HostReply>(body)) {
+    reply->status = kErrOutOfResource;
+    reply->results = Bytes();
+    return true;
+  }
+  if (auto* formed = std::get_if<core::GroupFormed>(body)) {
+    formed->status = kErrOutOfResource;
+    formed->record = Bytes();
     return true;
   }
   if (auto* found = std::get_if<core::DirectoryFound>(body)) {

@@ -101,6 +101,12 @@ std::vector<MessageBody> Samples() {
                        {uint64_t{1} << 33, 5, 70000},
                        {{70000, 4711, 5, uint64_t{1} << 40}, {}},
                        {{"job-1", 1000, -73, "./a b"}, {}}},
+      core::HostRequest{kProc, 17, HostOp::kLog, 1000, 100, "job-1", kProcs,
+                        Bytes("call")},
+      core::HostReply{kProc, 17, "job-1", -46, Bytes("results")},
+      core::GroupJoin{
+          "group", kProc, {"job-2", 70000}, 18, 2, true, Bytes("infos")},
+      core::GroupFormed{"group", kProc, 19, -24, Bytes("record")},
   };
 }
 

@@ -42,7 +42,7 @@ void Describe(V& v, wire::Is<ForgetOrSync> auto& m) {
 
 template <typename T>
 std::string Encode(const T& message) {
-  return EncodeAs(BodyField<T>::value, message);
+  return EncodeAs(kBodyField<T>, message);
 }
 
 bool IsLoss(const core::ProcExit& exit) {
@@ -84,7 +84,7 @@ struct Encoder {
     return Encode(core::JobForget{m.nspace});
   }
   std::string operator()(const core::SyncComplete&) const {
-    return EncodeAs(BodyField<core::JobForget>::value, ForgetOrSync{"", true});
+    return EncodeAs(kBodyField<core::JobForget>, ForgetOrSync{"", true});
   }
   std::string operator()(const core::JobPrepare& m) const {
     core::JobPrepare old = m;
@@ -113,6 +113,10 @@ struct Encoder {
   std::string operator()(const core::RankRestarted&) const { return ""; }
   std::string operator()(const core::FactsRequest&) const { return ""; }
   std::string operator()(const core::FactsReply&) const { return ""; }
+  std::string operator()(const core::HostRequest&) const { return ""; }
+  std::string operator()(const core::HostReply&) const { return ""; }
+  std::string operator()(const core::GroupJoin&) const { return ""; }
+  std::string operator()(const core::GroupFormed&) const { return ""; }
 
   // Its agents answer no abort and await no answer.
   std::string operator()(const core::AbortReply&) const { return {}; }
@@ -192,6 +196,11 @@ std::optional<core::MessageBody> AnswerOfVersion5(
           return core::SpawnReply{m.proc, m.request, kErrNotSupported, {}, {}};
         } else if constexpr (std::is_same_v<T, core::FactsRequest>) {
           return core::FactsReply{m.request, kErrNotSupported, {}, {}, {}};
+        } else if constexpr (std::is_same_v<T, core::HostRequest>) {
+          return core::HostReply{
+              m.proc, m.request, m.nspace, kErrNotSupported, {}};
+        } else if constexpr (std::is_same_v<T, core::GroupJoin>) {
+          return core::GroupFormed{m.name, m.inviter, 0, kErrNotSupported, {}};
         } else if constexpr (std::is_same_v<T, core::DmodexRequest>) {
           if (!IsProcessFact(m.key)) return std::nullopt;
           return core::DmodexReply{m.request, kErrNotFound, m.target, {}, 0};

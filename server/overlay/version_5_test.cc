@@ -212,6 +212,36 @@ TEST(Version5, ASpawnIsRefusedByIt) {
   EXPECT_FALSE(AnswerOfVersion5(core::JobQuery{"job"}).has_value());
 }
 
+TEST(Version5, WhatTheHostIsAskedIsRefusedByIt) {
+  core::HostRequest request;
+  request.proc = {"job", 1};
+  request.request = 7;
+  request.nspace = "other";
+  EXPECT_FALSE(CanExpress(request));
+  EXPECT_FALSE(CanExpress(core::HostReply()));
+  const auto refusal = AnswerOfVersion5(request);
+  ASSERT_TRUE(refusal.has_value());
+  const auto& reply = std::get<core::HostReply>(*refusal);
+  EXPECT_EQ(reply.proc, (ProcId{"job", 1}));
+  EXPECT_EQ(reply.request, 7u);
+  EXPECT_EQ(reply.nspace, "other");
+  EXPECT_EQ(reply.status, kErrNotSupported);
+}
+
+TEST(Version5, AnInvitationIsNotJoinedThere) {
+  core::GroupJoin join;
+  join.name = "group";
+  join.inviter = {"job", 1};
+  EXPECT_FALSE(CanExpress(join));
+  EXPECT_FALSE(CanExpress(core::GroupFormed()));
+  const auto refusal = AnswerOfVersion5(join);
+  ASSERT_TRUE(refusal.has_value());
+  const auto& formed = std::get<core::GroupFormed>(*refusal);
+  EXPECT_EQ(formed.name, "group");
+  EXPECT_EQ(formed.inviter, (ProcId{"job", 1}));
+  EXPECT_EQ(formed.status, kErrNotSupported);
+}
+
 TEST(Version5, AnAbortIsExecutedAndAnsweredForIt) {
   core::AbortMessage abort{{"job", 1}, 3, "why", {{"other", 2}}};
   EXPECT_TRUE(CanExpress(abort));

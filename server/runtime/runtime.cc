@@ -92,13 +92,7 @@ void AgentRuntime::Do(core::NotifyClient& action) {
   if (it != ports_.clients.end()) it->second->Notify(action);
 }
 
-void AgentRuntime::Do(core::ControlJob& action) {
-  Bytes results;
-  const Status status = ports_.job_control->Control(action, &results);
-  core::ReplyClient reply{action.client, action.request, status.code(),
-                          results};
-  Do(reply);
-}
+void AgentRuntime::Do(core::AskHost& action) { ports_.host->Ask(action); }
 
 void AgentRuntime::Do(core::CloseClient& action) {
   const auto it = ports_.clients.find(KindOf(action.client));
@@ -118,7 +112,7 @@ void AgentRuntime::Do(core::RegisterJob& action) {
 
 void AgentRuntime::Do(core::DropJob& action) {
   for (auto& [kind, port] : ports_.clients) port->DropJob(action.nspace);
-  ports_.job_control->DropJob(action.nspace);
+  ports_.host->DropJob(action.nspace);
   ports_.datastore->DropJob(action.nspace);
   if (ports_.persistence != nullptr) ports_.persistence->DropJob(action.nspace);
   unusable_.erase(action.nspace);

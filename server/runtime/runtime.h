@@ -16,9 +16,9 @@
 #include "server/ports/client_port.h"
 #include "server/ports/datastore_port.h"
 #include "server/ports/facts_port.h"
+#include "server/ports/host_port.h"
 #include "server/ports/input_observer.h"
 #include "server/ports/input_sink.h"
-#include "server/ports/job_control_port.h"
 #include "server/ports/job_observer.h"
 #include "server/ports/overlay_port.h"
 #include "server/ports/persistence_port.h"
@@ -30,7 +30,7 @@ struct RuntimePorts {
   OverlayPort* overlay = nullptr;
   DatastorePort* datastore = nullptr;
   ProcessPort* process = nullptr;
-  JobControlPort* job_control = nullptr;
+  HostPort* host = nullptr;
   FactsPort* facts = nullptr;
   PersistencePort* persistence = nullptr;  // null: no successor can recover
   std::map<ClientKind, ClientPort*> clients;
@@ -71,7 +71,7 @@ class AgentRuntime : public InputSink {
   void Do(core::SendPeer& action);
   void Do(core::ReplyClient& action);
   void Do(core::NotifyClient& action);
-  void Do(core::ControlJob& action);
+  void Do(core::AskHost& action);
   void Do(core::CloseClient& action);
   void Do(core::RegisterJob& action);
   void Do(core::DropJob& action);

@@ -45,9 +45,9 @@ class FakeClients : public ClientPort {
   std::vector<std::string> calls_;
 };
 
-class NoJobControl : public JobControlPort {
+class NoHost : public HostPort {
  public:
-  Status Control(const core::ControlJob&, Bytes*) override { return {}; }
+  void Ask(const core::AskHost&) override {}
   void DropJob(const std::string&) override {}
 };
 
@@ -127,7 +127,7 @@ class RuntimeTest : public testing::Test {
     ports.process = &processes_;
     ports.jobs = &jobs_;
     ports.observers = {&observer_};
-    ports.job_control = &job_control_;
+    ports.host = &host_;
     ports.facts = &facts_;
     ports.clients = {{ClientKind::kLocal, &clients_}};
     runtime_.Start(std::move(config), std::move(ports));
@@ -155,7 +155,7 @@ class RuntimeTest : public testing::Test {
   NoProcesses processes_;
   FakeObserver observer_{&clients_};
   NoJobs jobs_;
-  NoJobControl job_control_;
+  NoHost host_;
   AgentRuntime runtime_{&loop_};
   NoFacts facts_{&runtime_};
 };

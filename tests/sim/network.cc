@@ -25,7 +25,8 @@ Kind KindOf(const MessageBody& body) {
   if (up != nullptr && up->status == kAlreadyReleased) return Kind::kOrdered;
   if (IsOneOf<CollectiveUp, CollectiveDown, DmodexRequest, DmodexReply,
               JobMapRequest, JobMapReply, EventMessage, StateQuery, StateReply,
-              DirectoryStore, DirectoryFound, FactsRequest, FactsReply>(body)) {
+              DirectoryStore, DirectoryFound, FactsRequest, FactsReply,
+              HostReply>(body)) {
     return Kind::kData;
   }
   return Kind::kOrdered;

@@ -36,7 +36,8 @@ LocalAdapters::LocalAdapters(EventLoop* loop, InputSink* sink,
       directory_(std::move(directory)),
       server_(ServerOf(config)),
       facts_(MakeNodeFacts(server_, directory_, hwinfo::ThisMachine())),
-      cleanup_([](const std::string&) { return geteuid(); }) {
+      cleanup_([](const std::string&) { return geteuid(); }),
+      host_(sink) {
   const Result<security::ClusterKey> key =
       security::ClusterKey::FromHex(Hex(config_.cluster_key()));
   if (key.ok()) key_ = *key;
@@ -46,6 +47,7 @@ LocalAdapters::LocalAdapters(EventLoop* loop, InputSink* sink,
   MakePmi();
   MakeOpenPmix();
   MakeFactsReader();
+  MakeHost();
   process_->set_environments(
       {local_.get(), pmi_.get(), openpmix_.get(), &emulation_});
 }
@@ -185,6 +187,15 @@ Status LocalAdapters::Listen(UniqueFd openpmix_listener) {
   return status;
 }
 
+void LocalAdapters::MakeHost() {
+  host_.Decide(HostOp::kJobControl,
+               [this](const core::AskHost& request,
+                      const host::EmbeddedHost::Answer& answer) {
+                 answer(cleanup_.Control(request), {});
+               });
+  host_.OnDrop([this](const std::string& nspace) { cleanup_.DropJob(nspace); });
+}
+
 void LocalAdapters::ShareMachine(bool loopback_only) {
   emulation_.Enable(loopback_only, [this](const std::string& nspace) {
     return datastore::JobDirectory(facts_, nspace);
@@ -194,7 +205,7 @@ void LocalAdapters::ShareMachine(bool loopback_only) {
 void LocalAdapters::AddTo(RuntimePorts* ports) {
   ports->datastore = datastore_.get();
   ports->process = process_.get();
-  ports->job_control = &cleanup_;
+  ports->host = &host_;
   ports->facts = facts_reader_.get();
   ports->clients = {{ClientKind::kLocal, local_.get()},
                     {ClientKind::kPmi, pmi_.get()},

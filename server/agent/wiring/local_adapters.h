@@ -17,6 +17,7 @@
 #include "server/cleanup/cleanup.h"
 #include "server/datastore/datastore.h"
 #include "server/facts/facts_reader.h"
+#include "server/host/embedded_host.h"
 #include "server/local/local_endpoint.h"
 #include "server/openpmix/openpmix_endpoint.h"
 #include "server/pmi/pmi_endpoint.h"
@@ -66,6 +67,7 @@ class LocalAdapters {
   void MakePmi();
   void MakeOpenPmix();
   void MakeFactsReader();
+  void MakeHost();
   std::string Token(const ProcId& proc) const;
 
   EventLoop* const loop_;
@@ -83,6 +85,7 @@ class LocalAdapters {
   std::unique_ptr<facts::FactsReader> facts_reader_;
   EmulationEnvironment emulation_;
   cleanup::CleanupRegistry cleanup_;
+  host::EmbeddedHost host_;
 };
 
 }  // namespace canopy::agent

@@ -11,6 +11,7 @@
 #include "server/core/step/clock.h"
 #include "server/core/step/control_actions.h"
 #include "server/core/step/facts.h"
+#include "server/core/step/host.h"
 #include "server/core/step/job_actions.h"
 #include "server/core/step/log_line.h"
 #include "server/core/step/persisted_state.h"
@@ -34,7 +35,7 @@ struct EndAgent {
 };
 
 using Action =
-    std::variant<SendPeer, ReplyClient, NotifyClient, ControlJob, CloseClient,
+    std::variant<SendPeer, ReplyClient, NotifyClient, AskHost, CloseClient,
                  RegisterJob, DropJob, PublishRank, SetIncarnation, AwaitCommit,
                  PrepareLocal, StartLocal, RestartLocal, SignalLocal, KillLocal,
                  ForgetLocal, CreditOutput, ResendOutput, PersistRecord,

@@ -32,15 +32,6 @@ struct NotifyClient {
   Bytes info;
 };
 
-// Decided by the host; its executor answers the client.
-struct ControlJob {
-  ClientId client = 0;
-  RequestId request = 0;
-  ProcId source;
-  std::vector<ProcId> targets;
-  Bytes info;
-};
-
 struct CloseClient {
   ClientId client = 0;
   std::string reason;

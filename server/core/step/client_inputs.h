@@ -119,14 +119,6 @@ struct AbortArrived {
   std::vector<ProcId> targets;
 };
 
-// PMIx_Job_control; `targets` empty: the caller's namespace.
-struct JobControlArrived {
-  ClientId client = 0;
-  RequestId request = 0;
-  std::vector<ProcId> targets;
-  Bytes info;  // codec form: SIZE n, then n INFO
-};
-
 // PMIx_Spawn: `call` is codec form: SIZE n, n INFO (job level), SIZE m, m APP.
 // The reply's payload is the new namespace (text).
 struct SpawnArrived {

@@ -7,6 +7,7 @@
 #include "server/core/step/client_inputs.h"
 #include "server/core/step/control_inputs.h"
 #include "server/core/step/facts.h"
+#include "server/core/step/host.h"
 #include "server/core/step/peer_inputs.h"
 #include "server/core/step/persisted_state.h"
 #include "server/core/step/process_inputs.h"
@@ -18,13 +19,13 @@ struct Tick {};
 
 using Input = std::variant<
     ClientConnected, ClientGone, Committed, CommitTaken, CollectiveArrived,
-    GroupCallArrived, GetArrived, AbortArrived, JobControlArrived,
-    PublishArrived, LookupArrived, UnpublishArrived, SpawnArrived, QueryArrived,
+    GroupCallArrived, GetArrived, AbortArrived, HostCallArrived, PublishArrived,
+    LookupArrived, UnpublishArrived, SpawnArrived, QueryArrived,
     FinalizeArrived, EventsWanted, EventsUnwanted, EventRaised, PeerArrived,
     NodeStateChanged, NodeRestarted, NodeIsOld, JobRecovered, ClientReattached,
     LauncherReattached, LocalPrepared, LocalStarted, LocalProcesses, LocalExits,
-    FactsRead, LocalOutput, LocalInputDone, LaunchRequested, SpawnDone,
-    SpawnRecovered, SignalRequested, KillRequested, OutputConsumed,
+    FactsRead, HostAnswered, LocalOutput, LocalInputDone, LaunchRequested,
+    SpawnDone, SpawnRecovered, SignalRequested, KillRequested, OutputConsumed,
     InputOffered, StateRequested, ShutdownRequested, Tick>;
 
 }  // namespace canopy::core

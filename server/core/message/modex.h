@@ -1,0 +1,42 @@
+// Messages between agents about what processes have committed. Plain values,
+// see server/core/messages.h.
+#ifndef CANOPY_SERVER_CORE_MESSAGE_MODEX_H_
+#define CANOPY_SERVER_CORE_MESSAGE_MODEX_H_
+
+#include <cstdint>
+#include <string>
+
+#include "common/bytes.h"
+#include "common/ids.h"
+
+namespace canopy::core {
+
+// Direct modex: ask the owner's agent for what a process has committed.
+struct DmodexRequest {
+  uint64_t request = 0;  // the requester's own number
+  ProcId target;
+  std::string key;          // waits until this key is there; may be empty
+  uint32_t timeout_ms = 0;  // 0: as long as the target lives
+  uint64_t known = 0;       // version of the data that the requester has
+};
+
+struct DmodexReply {
+  uint64_t request = 0;
+  int status = 0;
+  ProcId target;
+  Bytes data;            // committed with scope REMOTE or GLOBAL
+  uint64_t version = 0;  // of the data, see ModexStore
+  uint64_t base = 0;     // what changed since this version; 0: all there is
+};
+
+// A rank of the sender's node has another process: to the other agents of its
+// job, whose processes may ask for its incarnation.
+struct RankRestarted {
+  std::string nspace;
+  Rank rank = 0;
+  uint32_t incarnation = 0;  // how many processes it had before
+};
+
+}  // namespace canopy::core
+
+#endif  // CANOPY_SERVER_CORE_MESSAGE_MODEX_H_

@@ -1,0 +1,49 @@
+// What processes ask of the host, on its way to the part of the agent that
+// decides, and the answer.
+#ifndef CANOPY_SERVER_CORE_STEP_HOST_H_
+#define CANOPY_SERVER_CORE_STEP_HOST_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "common/bytes.h"
+#include "common/host_op.h"
+#include "common/ids.h"
+#include "server/core/step/client_id.h"
+
+namespace canopy::core {
+
+// Input: PMIx_Job_control and the other calls of HostOp. The reply's payload:
+// codec form, SIZE n, then n INFO, the results; or empty.
+struct HostCallArrived {
+  ClientId client = 0;
+  RequestId request = 0;
+  HostOp op = HostOp::kJobControl;
+  std::vector<ProcId> targets;  // empty: the caller's namespace
+  // kJobControl: codec form, SIZE n, then n INFO. What it is of the others,
+  // common/local_protocol.h says.
+  Bytes call;
+};
+
+// Action: the host is to decide; answered by HostAnswered.
+struct AskHost {
+  uint64_t number = 0;
+  HostOp op = HostOp::kJobControl;
+  ProcId source;     // who asks
+  uint32_t uid = 0;  // of its job
+  uint32_t gid = 0;
+  std::vector<ProcId> targets;  // as in HostCallArrived
+  Bytes call;                   // as in HostCallArrived
+};
+
+// Input.
+struct HostAnswered {
+  uint64_t number = 0;  // of AskHost
+  int status = 0;
+  Bytes results;  // codec form: SIZE n, then n INFO; or empty
+};
+
+}  // namespace canopy::core
+
+#endif  // CANOPY_SERVER_CORE_STEP_HOST_H_

@@ -1,0 +1,51 @@
+// The host that is part of the agent: who decides what processes ask where no
+// scheduler does.
+#ifndef CANOPY_SERVER_HOST_EMBEDDED_HOST_H_
+#define CANOPY_SERVER_HOST_EMBEDDED_HOST_H_
+
+#include <functional>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "common/bytes.h"
+#include "common/host_op.h"
+#include "common/status.h"
+#include "server/core/step/host.h"
+#include "server/ports/host_port.h"
+#include "server/ports/input_sink.h"
+
+namespace canopy::host {
+
+// Loop thread only.
+class EmbeddedHost : public HostPort {
+ public:
+  // `results` is codec form: SIZE n, then n INFO; or empty.
+  using Answer = std::function<void(const Status& status, Bytes results)>;
+  // Calls its second argument once, at once or later.
+  using Decider = std::function<void(const core::AskHost&, Answer)>;
+  using Drop = std::function<void(const std::string& nspace)>;
+
+  // The sink outlives it.
+  explicit EmbeddedHost(InputSink* sink) : sink_(sink) {}
+
+  // From now on this decides such calls. Without one they are answered with
+  // kErrNotSupported.
+  void Decide(HostOp op, Decider decider) {
+    deciders_[op] = std::move(decider);
+  }
+  void OnDrop(Drop drop) { drops_.push_back(std::move(drop)); }
+
+  void Ask(const core::AskHost& request) override;
+  void DropJob(const std::string& nspace) override;
+
+ private:
+  InputSink* const sink_;
+  std::map<HostOp, Decider> deciders_;
+  std::vector<Drop> drops_;
+};
+
+}  // namespace canopy::host
+
+#endif  // CANOPY_SERVER_HOST_EMBEDDED_HOST_H_

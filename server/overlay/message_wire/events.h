@@ -1,0 +1,28 @@
+// The fields of the messages about events, as
+// protos/overlay.proto describes them.
+#ifndef CANOPY_SERVER_OVERLAY_MESSAGE_WIRE_EVENTS_H_
+#define CANOPY_SERVER_OVERLAY_MESSAGE_WIRE_EVENTS_H_
+
+#include "server/core/messages.h"
+#include "server/overlay/message_wire/procs.h"
+#include "server/overlay/proto_wire.h"
+
+namespace canopy::core {
+
+using overlay::wire::Is;
+
+template <typename V>
+void Describe(V& v, Is<EventMessage> auto& m) {
+  v.Field(1, m.origin);
+  v.Field(2, m.number);
+  v.Field(3, m.status);
+  v.Field(4, m.source);
+  v.Field(5, m.range);
+  v.Field(6, m.targets);
+  v.Field(7, m.info);
+  v.Field(8, m.request);
+}
+
+}  // namespace canopy::core
+
+#endif  // CANOPY_SERVER_OVERLAY_MESSAGE_WIRE_EVENTS_H_

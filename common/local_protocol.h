@@ -71,9 +71,10 @@ enum class FrameType : uint16_t {
                     //   The reply's payload, of a construct: C:infos, the
                     //   results
   kGroupCall = 19,  // * W: Uint call (1 invite, 2 join, 3 leave), String name,
-                    //   Uint n, n x Proc (invite: whom; join: the inviter),
-                    //   Bool accepts, Uint timeout_ms, String C:infos. The
-                    //   reply's payload as that of kGroup
+                    //   Uint n, n x Proc (none), Bool accepts, Uint
+                    //   timeout_ms, String C:infos (empty). A leave is done;
+                    //   of the others, which go by events, the agent keeps
+                    //   the time, and answers when it has passed
   kQuery = 20,      // * W: String C: SIZE n, n QUERY. The reply's payload, also
                     //   of a partial success, is C: SIZE n, n INFO
   kHostCall = 21,   // * W: Uint op, Uint n, n x Proc, String of the call. The

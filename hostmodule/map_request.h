@@ -43,6 +43,7 @@ struct MapApp {
   std::string cwd;                // empty: the job's
   uint32_t num_procs = 0;         // 0: as many as there is room for
   std::vector<MapHost> hosts;     // empty: the job's
+  std::string pset = {};          // process set of its processes; empty: none
 };
 
 struct MapRequest {

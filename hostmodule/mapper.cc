@@ -380,7 +380,7 @@ Result<JobSpec> JobMapper::Finish() && {
   for (size_t i = 0; i < request_.apps.size(); ++i) {
     const MapApp& app = request_.apps[i];
     job.apps.push_back({app.argv[0], app.argv, app.env, app.cwd, 0,
-                        pools_[i].allocation, pools_[i].slots});
+                        pools_[i].allocation, pools_[i].slots, app.pset});
   }
   AddNodes(&job);
   job.env = request_.env;

@@ -127,6 +127,17 @@ def cases():
     yield Case("query 4x16", 64, ["query", "200"],
                {"table_us": "query of the process table, 4 nodes x 16: us"},
                nodes=4, only=("canopy", "orterun"))
+    # Of Debian's orterun processes get no events of one another, and no groups.
+    for nodes, where in ((0, "n=64"), (4, "4 nodes x 16")):
+        yield Case(f"event {where}", 64, ["event", "100"],
+                   {"event_us": f"event to all, {where}: us"}, nodes=nodes,
+                   only=("canopy",))
+    for nodes, where in ((0, "n=32"), (4, "4 nodes x 8")):
+        yield Case(f"group {where}", 32, ["group", "50"],
+                   {"construct_us": f"group construct, {where}: us",
+                    "destruct_us": f"group destruct, {where}: us",
+                    "fence_us": f"fence of the group, {where}: us"},
+                   nodes=nodes, only=("canopy",))
     for n in (1, 16):
         yield Case(f"spawn {n}", 1, ["spawn", str(n), "10"],
                    {"spawn_ms": f"spawn of {n}: ms",
@@ -153,7 +164,7 @@ class Comparison:
 
     def build(self):
         for name in ("fence", "get", "dmodex", "init", "memory", "publish",
-                     "query", "spawn", "pmi1"):
+                     "query", "event", "group", "spawn", "pmi1"):
             source = os.path.join(HERE, "programs", name + ".c")
             pmix = [] if name == "pmi1" else self.library()
             subprocess.run(["cc", "-std=gnu11", "-O2", "-o",

@@ -73,6 +73,10 @@ void PMIx_Progress(void) {
   if (call) call.session().progress().RunPending();
 }
 
+void PMIx_Progress_thread_stop(const pmix_info_t* info, size_t ninfo) {
+  canopy::client::StopProgress(info, ninfo);
+}
+
 pmix_status_t PMIx_Put(pmix_scope_t scope, const char key[],
                        pmix_value_t* val) {
   return WithSession([&](Session& session) {

@@ -217,6 +217,17 @@ TEST_F(QueryTest, SupportOfTheLibraryAndOfTheHost) {
   EXPECT_EQ(answer_.size(), 2u) << "the agent's, and what was declared";
 }
 
+TEST_F(QueryTest, ARequiredQualifierThatSupportDoesNotHeed) {
+  InfoList unknown = Flags({PMIX_CLIENT_ATTRIBUTES});
+  unknown.Add("no.such.qualifier", Value::Bool(true));
+  EXPECT_EQ(Ask(OneQuery({PMIX_QUERY_ATTRIBUTE_SUPPORT, "PMIx_Get"}, unknown)),
+            PMIX_SUCCESS);
+  unknown = Flags({PMIX_CLIENT_ATTRIBUTES});
+  unknown.Add("no.such.qualifier", Value::Bool(true), PMIX_INFO_REQD);
+  EXPECT_EQ(Ask(OneQuery({PMIX_QUERY_ATTRIBUTE_SUPPORT, "PMIx_Get"}, unknown)),
+            PMIX_ERR_NOT_SUPPORTED);
+}
+
 TEST_F(QueryTest, OnlySupportCanBeAskedForOutside) {
   ASSERT_EQ(PMIx_Finalize(nullptr, 0), PMIX_SUCCESS);
   EXPECT_EQ(Ask({{PMIX_JOB_SIZE}}), PMIX_ERR_INIT);

@@ -75,7 +75,7 @@ void Progress::EnsureThreadLocked() {
   // Without a thread now, the next task tries again.
   running_ = pthread_create(&thread_, nullptr, entry, this) == 0;
   pthread_sigmask(SIG_SETMASK, &before, nullptr);
-  if (running_) pthread_setname_np(thread_, "pmix-progress");
+  if (running_) pthread_setname_np(thread_, kThreadName);
 }
 
 void Progress::Post(Task task) {

@@ -24,6 +24,8 @@ class Progress {
  public:
   using Task = std::function<void()>;
 
+  static constexpr char kThreadName[] = "pmix-progress";
+
   // A non-blocking call in progress: what is posted meanwhile, by whatever
   // thread, runs after its end, so that its callback never runs before it has
   // returned. Calls that begin after a task was posted do not delay it.
@@ -44,6 +46,8 @@ class Progress {
   ~Progress();
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;
+
+  bool external() const { return external_; }
 
   // Runs `task` later, in order, never inside this call and never under a
   // lock. After Stop it is dropped.

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <deque>
 #include <map>
+#include <optional>
 #include <string>
 #include <unordered_map>
 #include <utility>
@@ -47,6 +48,7 @@ class EventEngine::State : public std::enable_shared_from_this<State> {
   void Activate(size_t reference);
   int Remove(size_t reference, HandlerSpec* spec);
   void Raise(std::shared_ptr<const Event> event);
+  void Observe(WantsCode wants, See see);
 
   // What a handler calls when it is done; `ticket` names the chain.
   static void OnHandlerDone(pmix_status_t status, pmix_info_t* results,
@@ -66,6 +68,8 @@ class EventEngine::State : public std::enable_shared_from_this<State> {
   void Call(const ChainPtr& chain);
   void Advance(const ChainPtr& chain, pmix_status_t status,
                const pmix_info_t* results, size_t nresults);
+  void PostObserveLocked(std::shared_ptr<const Event> event,
+                         std::optional<InfoList> results) CANOPY_REQUIRES(mu_);
   void RemoveLocked(const HandlerPtr& handler) CANOPY_REQUIRES(mu_);
   static void PlaceNextToNamed(std::vector<HandlerPtr>* handlers);
 
@@ -78,6 +82,8 @@ class EventEngine::State : public std::enable_shared_from_this<State> {
   // In chain order. What the handlers hold beside their spec is guarded too.
   std::vector<HandlerPtr> handlers_ CANOPY_GUARDED_BY(mu_);
   std::deque<std::shared_ptr<const Event>> cache_ CANOPY_GUARDED_BY(mu_);
+  WantsCode observes_ CANOPY_GUARDED_BY(mu_);
+  std::shared_ptr<const See> observer_ CANOPY_GUARDED_BY(mu_);
 };
 
 namespace {
@@ -244,6 +250,7 @@ void EventEngine::State::Raise(std::shared_ptr<const Event> event) {
     return;
   }
   const MutexLock lock(mu_);
+  PostObserveLocked(event, std::nullopt);
   std::vector<HandlerPtr> wanting;
   bool missed = false;
   for (const HandlerPtr& handler : handlers_) {
@@ -258,10 +265,28 @@ void EventEngine::State::Raise(std::shared_ptr<const Event> event) {
   if (!wanting.empty()) {
     PlaceNextToNamed(&wanting);
     StartLocked(std::move(event), std::move(wanting));
-  } else if (!missed && event->cacheable) {
+    return;
+  }
+  PostObserveLocked(event, InfoList());
+  if (!missed && event->cacheable) {
     cache_.push_back(std::move(event));
     if (cache_.size() > kMaxCached) cache_.pop_front();
   }
+}
+
+void EventEngine::State::Observe(WantsCode wants, See see) {
+  const MutexLock lock(mu_);
+  observes_ = std::move(wants);
+  observer_ = std::make_shared<const See>(std::move(see));
+}
+
+void EventEngine::State::PostObserveLocked(std::shared_ptr<const Event> event,
+                                           std::optional<InfoList> results) {
+  if (observer_ == nullptr || !executor_ || !observes_(event->status)) return;
+  executor_([see = observer_, event = std::move(event),
+             results = std::move(results)] {
+    (*see)(*event, results ? &*results : nullptr);
+  });
 }
 
 void EventEngine::State::StartLocked(std::shared_ptr<const Event> event,
@@ -290,6 +315,9 @@ void EventEngine::State::Step(const ChainPtr& chain) {
       ++handler->running;
       chain->current = handler;
       break;
+    }
+    if (chain->current == nullptr) {
+      PostObserveLocked(chain->event, chain->results);
     }
   }
   if (chain->current != nullptr) Call(chain);
@@ -335,13 +363,13 @@ void EventEngine::State::OnHandlerDone(pmix_status_t status,
 
 void EventEngine::State::Advance(const ChainPtr& chain, pmix_status_t status,
                                  const pmix_info_t* results, size_t nresults) {
-  if (status == PMIX_EVENT_ACTION_COMPLETE) return;
   chain->results.Add(chain->current->spec.name, Value::Status(status));
   for (size_t i = 0; results != nullptr && i < nresults; ++i) {
     chain->results.Append(results[i]);
   }
   const MutexLock lock(mu_);
-  PostStepLocked(chain);
+  if (status != PMIX_EVENT_ACTION_COMPLETE) return PostStepLocked(chain);
+  PostObserveLocked(chain->event, chain->results);
 }
 
 EventEngine::EventEngine(const SourcePlaces* places, Executor executor,
@@ -359,6 +387,10 @@ void EventEngine::Activate(size_t reference) { state_->Activate(reference); }
 
 int EventEngine::Remove(size_t reference, HandlerSpec* spec) {
   return state_->Remove(reference, spec);
+}
+
+void EventEngine::Observe(WantsCode wants, See see) {
+  state_->Observe(std::move(wants), std::move(see));
 }
 
 void EventEngine::Raise(std::shared_ptr<const Event> event) {

@@ -10,6 +10,7 @@
 
 #include "client/events/event.h"
 #include "client/events/handler.h"
+#include "common/values/info_list.h"
 #include "pmix.h"
 
 namespace canopy::client {
@@ -47,6 +48,13 @@ class EventEngine {
   // unsubscribed. When it is running in another thread, waits for its return.
   // PMIX_ERR_NOT_FOUND when there is none.
   int Remove(size_t reference, HandlerSpec* spec);
+
+  // What the library itself does with events whose code `wants` accepts: `see`
+  // runs in the executor, without results when the event arrives, and with the
+  // handlers' when they have run, of which there may be none. Once.
+  using WantsCode = std::function<bool(pmix_status_t)>;
+  using See = std::function<void(const Event&, const InfoList* results)>;
+  void Observe(WantsCode wants, See see);
 
   // Starts the chain of an event for the handlers of this process.
   void Raise(std::shared_ptr<const Event> event);

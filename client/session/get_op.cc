@@ -2,12 +2,15 @@
 
 #include <cstdlib>
 #include <memory>
+#include <optional>
 #include <string_view>
 #include <utility>
 
 #include "client/session/agent_get.h"
 #include "client/session/get_options.h"
 #include "client/session/target.h"
+#include "client/topology/node_keys.h"
+#include "common/values/value.h"
 #include "common/values/value_ops.h"
 
 namespace canopy::client {
@@ -82,6 +85,32 @@ int Deliver(Session& session, const Arguments& args, pmix_value_t* found,
   return PMIX_SUCCESS;
 }
 
+bool IsOwnHost(const Session& session, std::string_view hostname) {
+  pmix_value_t own = {};
+  const Target self{session.self().nspace, session.self().rank};
+  if (FindLocally(session, self, PMIX_HOSTNAME, {}, &own).status !=
+      PMIX_SUCCESS) {
+    return false;
+  }
+  return Value::Adopt(&own).AsString() == hostname;
+}
+
+// What this library finds out about the node's devices. What somebody has put
+// under these keys goes before.
+bool FindDevices(const Session& session, const Arguments& args,
+                 pmix_value_t* found) {
+  if (!IsNodeKey(args.key)) return false;
+  if (IsProcessRank(args.target.rank) && !IsSelf(session, args.target)) {
+    return false;
+  }
+  DeviceQualifiers which{args.options.hostname, args.options.device_id,
+                         args.options.device_name};
+  if (IsOwnHost(session, which.hostname)) which.hostname = {};
+  std::optional<Value> value = FindNodeKey(args.key, which);
+  if (value) *found = value->Release();
+  return value.has_value();
+}
+
 // The result after a refresh. An agent without anything new is no failure: what
 // this process can read already is current then.
 int FindRefreshed(const Session& session, const Target& target,
@@ -108,6 +137,9 @@ int FindBlocking(Session& session, const Arguments& args, pmix_value_t* found) {
   if (!MustAsk(session, args) || !CanAsk(session, args.options)) {
     const LookupResult here =
         FindLocally(session, args.target, args.key, args.options, found);
+    if (here.status != PMIX_SUCCESS && FindDevices(session, args, found)) {
+      return PMIX_SUCCESS;
+    }
     if (!here.ask_agent || !CanAsk(session, args.options)) return here.status;
   }
   const Reply reply = session.channel()->Call(
@@ -197,7 +229,8 @@ int GetValueAsync(Session& session, const pmix_proc_t* proc, const char* key,
   if (!MustAsk(session, args) || !CanAsk(session, args.options)) {
     const LookupResult here =
         FindLocally(session, args.target, args.key, args.options, &get->value);
-    if (here.status == PMIX_SUCCESS) {
+    if (here.status == PMIX_SUCCESS ||
+        FindDevices(session, args, &get->value)) {
       session.progress().Post([get] { CallBack(*get, PMIX_SUCCESS); });
       return PMIX_SUCCESS;
     }

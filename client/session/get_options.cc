@@ -80,15 +80,19 @@ int ParseNumber(const pmix_info_t& info, std::string_view key, GetOptions* out,
   return PMIX_SUCCESS;
 }
 
+int ReadName(const pmix_info_t& info, std::string_view* out) {
+  const auto name = StringOf(info.value);
+  if (!name || name->empty()) return PMIX_ERR_BAD_PARAM;
+  *out = *name;
+  return PMIX_SUCCESS;
+}
+
 int ParseOther(const pmix_info_t& info, std::string_view key, GetOptions* out,
                bool* known) {
   *known = true;
-  if (key == PMIX_HOSTNAME) {
-    const auto name = StringOf(info.value);
-    if (!name || name->empty()) return PMIX_ERR_BAD_PARAM;
-    out->hostname = *name;
-    return PMIX_SUCCESS;
-  }
+  if (key == PMIX_HOSTNAME) return ReadName(info, &out->hostname);
+  if (key == PMIX_DEVICE_ID) return ReadName(info, &out->device_id);
+  if (key == PMIX_FABRIC_DEVICE_NAME) return ReadName(info, &out->device_name);
   if (key == PMIX_DATA_SCOPE) {
     const auto scope = Uint64Of(info.value);
     if (!scope || *scope > PMIX_INTERNAL) return PMIX_ERR_BAD_PARAM;

@@ -27,6 +27,9 @@ struct GetOptions {
   std::optional<uint32_t> appnum;
   std::optional<uint32_t> nodeid;
   std::string_view hostname;
+  // Of PMIX_FABRIC_DEVICE. They belong to the caller's array too.
+  std::string_view device_id;
+  std::string_view device_name;
   uint32_t timeout_ms = 0;  // 0: none
 };
 

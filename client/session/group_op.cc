@@ -146,6 +146,24 @@ int EndAsync(Session& session, Sent sent, pmix_op_cbfunc_t cbfunc,
                                       });
 }
 
+int ConstructAsync(Session& session, const GroupRequest& request,
+                   GroupDone done) {
+  Sent sent;
+  const int rc = EncodeConstruct(session, request, &sent);
+  if (rc != PMIX_SUCCESS) return rc;
+  const std::string frame = std::move(sent.frame);
+  return session.channel()->CallAsync(
+      FrameType::kGroup, frame,
+      [&session, sent, done = std::move(done)](const Reply& reply) mutable {
+        NoteMember(session, sent, reply.status);
+        InfoList infos;
+        if (!Succeeded(reply.status) || !DecodeInfos(reply.payload, &infos)) {
+          infos.Clear();
+        }
+        done(reply.status, std::move(infos));
+      });
+}
+
 }  // namespace
 
 int ConstructGroup(Session& session, const GroupRequest& request,
@@ -186,21 +204,24 @@ int LeaveGroup(Session& session, const GroupRequest& request) {
 int ConstructGroupAsync(Session& session, const GroupRequest& request,
                         pmix_info_cbfunc_t cbfunc, void* cbdata) {
   if (cbfunc == nullptr) return PMIX_ERR_BAD_PARAM;
-  Sent sent;
-  const int rc = EncodeConstruct(session, request, &sent);
-  if (rc != PMIX_SUCCESS) return rc;
-  const std::string frame = std::move(sent.frame);
-  return session.channel()->CallAsync(
-      FrameType::kGroup, frame,
-      [&session, sent, cbfunc, cbdata](const Reply& reply) mutable {
-        NoteMember(session, sent, reply.status);
-        InfoList infos;
-        if (!Succeeded(reply.status) || !DecodeInfos(reply.payload, &infos)) {
-          infos.Clear();
-        }
-        cbfunc(reply.status, infos.mutable_data(), infos.size(), cbdata,
-               nullptr, nullptr);
-      });
+  return ConstructAsync(session, request,
+                        [cbfunc, cbdata](int status, InfoList infos) {
+                          cbfunc(status, infos.mutable_data(), infos.size(),
+                                 cbdata, nullptr, nullptr);
+                        });
+}
+
+int ConstructGroupThen(Session& session, const std::string& name,
+                       const std::vector<ProcId>& members,
+                       const InfoList& directives, GroupDone done) {
+  std::vector<pmix_proc_t> procs;
+  procs.reserve(members.size());
+  for (const ProcId& member : members) procs.push_back(ToC(member));
+  const GroupRequest request{name.c_str(),
+                             procs.data(),
+                             procs.size(),
+                             {directives.data(), directives.size()}};
+  return ConstructAsync(session, request, std::move(done));
 }
 
 int DestructGroupAsync(Session& session, const GroupRequest& request,

@@ -4,9 +4,14 @@
 #define CANOPY_CLIENT_SESSION_GROUP_OP_H_
 
 #include <cstddef>
+#include <string>
+#include <vector>
 
 #include "client/session/directives.h"
+#include "client/session/group_invitations.h"
 #include "client/session/session.h"
+#include "common/ids.h"
+#include "common/values/info_list.h"
 #include "pmix.h"
 
 namespace canopy::client {
@@ -32,6 +37,11 @@ int DestructGroup(Session& session, const GroupRequest& request);
 // The other members are told so by an event, which is on its way when this
 // returns.
 int LeaveGroup(Session& session, const GroupRequest& request);
+
+// For this library's own use: `done` runs as a callback.
+int ConstructGroupThen(Session& session, const std::string& name,
+                       const std::vector<ProcId>& members,
+                       const InfoList& directives, GroupDone done);
 
 // `cbfunc` runs on the progress thread unless an error is returned. What it is
 // given lives until it returns.

@@ -11,6 +11,7 @@
 #include "client/session/bootstrap.h"
 #include "client/session/event_op.h"
 #include "client/session/fence_op.h"
+#include "client/session/group_invite_op.h"
 #include "client/session/init_options.h"
 #include "common/mutex.h"
 #include "common/values/value.h"
@@ -84,6 +85,14 @@ void DeclareModel(Session& session, const InitOptions& options) {
   (void)NotifyEvent(session, event, nullptr, nullptr);
 }
 
+// Without a name all threads are meant.
+bool NamesOurThread(const pmix_info_t* info, size_t ninfo) {
+  if (info == nullptr) return true;
+  const pmix_info_t* name = FindInfo({info, ninfo}, PMIX_PROGRESS_THREAD_NAME);
+  const auto text = name == nullptr ? std::nullopt : StringOf(name->value);
+  return !text || *text == Progress::kThreadName;
+}
+
 // Waits until no call is in progress any more; calls that waited for the agent
 // have been failed before.
 void Drain() {
@@ -122,6 +131,7 @@ int InitLibrary(pmix_proc_t* proc, const pmix_info_t* info, size_t ninfo) {
     auto created = std::make_unique<Session>(std::move(bootstrap).value(),
                                              options.external_progress);
     if (MustStopForDebugger(*created)) return PMIX_ERR_NOT_SUPPORTED;
+    ObserveInvitations(*created);
     session = created.release();
     g_library.session.store(session);
   }
@@ -149,6 +159,18 @@ int FinalizeLibrary(const pmix_info_t* info, size_t ninfo) {
   g_library.references = 0;
   EndSession();
   return PMIX_SUCCESS;
+}
+
+void StopProgress(const pmix_info_t* info, size_t ninfo) {
+  static auto* const one_at_a_time = new Mutex;
+  if (!NamesOurThread(info, ninfo)) return;
+  const ApiCall call;
+  if (!call) return;
+  Progress& progress = call.session().progress();
+  // A callback would wait for its own thread.
+  if (progress.external() || progress.InTask()) return;
+  const MutexLock lock(*one_at_a_time);
+  progress.Stop();
 }
 
 bool LibraryInitialized() {

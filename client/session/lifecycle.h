@@ -16,6 +16,10 @@ namespace canopy::client {
 int InitLibrary(pmix_proc_t* proc, const pmix_info_t* info, size_t ninfo);
 int FinalizeLibrary(const pmix_info_t* info, size_t ninfo);
 bool LibraryInitialized();
+// PMIx_Progress_thread_stop: callbacks that are due run first. No effect within
+// a callback, for a thread of another name, and where the program drives
+// progress itself.
+void StopProgress(const pmix_info_t* info, size_t ninfo);
 
 // Keeps the session alive for the length of one API call. After a fork the
 // child has no session: it may initialise one of its own.

@@ -1,11 +1,37 @@
 #include "client/session/query_cache.h"
 
+#include <algorithm>
+#include <span>
+#include <string_view>
+
 #include "common/codec/encoder.h"
+#include "pmix.h"
 
 namespace canopy::client {
+namespace {
+
+// Whether processes are missing can not be seen, so they may be.
+bool IsOfMemory(std::string_view key) { return key == PMIX_QUERY_MEMORY_USAGE; }
+
+bool HasUnknownProcess(const pmix_value_t& value) {
+  if (value.type != PMIX_DATA_ARRAY || value.data.darray == nullptr ||
+      value.data.darray->type != PMIX_PROC_INFO) {
+    return false;
+  }
+  const pmix_data_array_t& table = *value.data.darray;
+  const std::span rows(static_cast<const pmix_proc_info_t*>(table.array),
+                       table.size);
+  return std::ranges::any_of(rows, [](const pmix_proc_info_t& row) {
+    return row.state == PMIX_PROC_STATE_UNDEF;
+  });
+}
+
+}  // namespace
 
 void QueryCache::Put(const CachedQuery& query, const Value& answer) {
-  const bool fits = EncodeValue(answer.raw()).size() <= kMaxAnswerBytes;
+  const bool fits = !IsOfMemory(query.first) &&
+                    !HasUnknownProcess(answer.raw()) &&
+                    EncodeValue(answer.raw()).size() <= kMaxAnswerBytes;
   const MutexLock lock(mu_);
   if (!fits) {
     answers_.erase(query);

@@ -24,7 +24,8 @@ class QueryCache {
   // Of one answer that is kept, in codec form.
   static constexpr size_t kMaxAnswerBytes = size_t{64} << 10;
 
-  // Replaces what was there. No effect for an answer that is too large.
+  // Replaces what was there. What is too large, or may be without the processes
+  // of a node that has not answered, is not kept: it would be so for ever.
   void Put(const CachedQuery& query, const Value& answer) CANOPY_EXCLUDES(mu_);
   std::optional<Value> Find(const CachedQuery& query) const
       CANOPY_EXCLUDES(mu_);

@@ -4,6 +4,8 @@
 
 #include <string>
 
+#include "pmix.h"
+
 namespace canopy::client {
 namespace {
 
@@ -27,6 +29,28 @@ TEST(QueryCacheTest, IsBounded) {
   cache.Put({"k", ""},
             Value::String(std::string(QueryCache::kMaxAnswerBytes + 1, 'x')));
   EXPECT_FALSE(cache.Find({"k", ""})) << "nor is the old one kept";
+}
+
+Value TableWith(pmix_proc_state_t state) {
+  pmix_proc_info_t rows[2] = {};
+  rows[0].state = PMIX_PROC_STATE_RUNNING;
+  rows[1].state = state;
+  pmix_data_array_t array = {PMIX_PROC_INFO, 2, rows};
+  pmix_value_t value = {};
+  value.type = PMIX_DATA_ARRAY;
+  value.data.darray = &array;
+  return Value::FromC(value);
+}
+
+// The agent of some of the processes has not answered; next time it may.
+TEST(QueryCacheTest, WhatIsNotCompleteIsNotKept) {
+  QueryCache cache;
+  cache.Put({"table", ""}, TableWith(PMIX_PROC_STATE_UNDEF));
+  EXPECT_FALSE(cache.Find({"table", ""}));
+  cache.Put({"table", ""}, TableWith(PMIX_PROC_STATE_CONNECTED));
+  EXPECT_TRUE(cache.Find({"table", ""}));
+  cache.Put({PMIX_QUERY_MEMORY_USAGE, ""}, Value::Int(1));
+  EXPECT_FALSE(cache.Find({PMIX_QUERY_MEMORY_USAGE, ""}));
 }
 
 }  // namespace

@@ -35,6 +35,14 @@ int ReadKeys(const pmix_query_t& query, QueryParts* parts) {
   return PMIX_SUCCESS;
 }
 
+// A query of support heeds these and no others.
+constexpr std::string_view kOfSupport[] = {
+    PMIX_CLIENT_FUNCTIONS,    PMIX_CLIENT_ATTRIBUTES, PMIX_SERVER_FUNCTIONS,
+    PMIX_SERVER_ATTRIBUTES,   PMIX_HOST_FUNCTIONS,    PMIX_HOST_ATTRIBUTES,
+    PMIX_TOOL_FUNCTIONS,      PMIX_TOOL_ATTRIBUTES,   PMIX_TIMEOUT,
+    PMIX_QUERY_REFRESH_CACHE,
+};
+
 bool IsOf(std::string_view key, std::span<const std::string_view> keys) {
   return std::ranges::count(keys, key) > 0;
 }
@@ -80,6 +88,9 @@ int ReadQuery(const pmix_query_t& query, QueryParts* parts) {
       parts->of_qualifiers = true;
     }
     if (IsRequired(info)) parts->here = false;
+    if (parts->of_support && IsRequired(info) && !IsOf(key, kOfSupport)) {
+      return PMIX_ERR_NOT_SUPPORTED;
+    }
     if (IsOf(key, kOfRealm)) parts->realm.Add(key, Value::FromC(info.value));
     if (!IsOf(key, kNotOfAnswer)) cache_key.PutInfo(info);
   }

@@ -11,6 +11,7 @@
 #include "client/session/agent_connection.h"
 #include "client/session/bootstrap.h"
 #include "client/session/commits.h"
+#include "client/session/group_invitations.h"
 #include "client/session/job_fences.h"
 #include "client/session/known_groups.h"
 #include "client/session/lookup.h"
@@ -51,6 +52,7 @@ class Session final : public SourcePlaces {
   JobFences& fences() { return fences_; }
   Commits& commits() { return commits_; }
   KnownGroups& groups() { return groups_; }
+  GroupInvitations& invitations() { return invitations_; }
 
   AgentConnection& agent() { return agent_; }
   const AgentConnection& agent() const { return agent_; }
@@ -75,6 +77,7 @@ class Session final : public SourcePlaces {
   EventEngine events_;
   JobFences fences_;
   KnownGroups groups_;
+  GroupInvitations invitations_;
   // After the barrier, whose counter the mailbox refers to.
   Commits commits_;
   // Last: its channel calls the other parts as long as it exists.

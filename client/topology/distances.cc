@@ -1,11 +1,10 @@
 #include "client/topology/distances.h"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <optional>
 #include <string_view>
 
+#include "client/topology/device.h"
 #include "client/topology/machine.h"
 #include "client/topology/source.h"
 #include "client/topology/topology_op.h"
@@ -38,61 +37,6 @@ int ParseSelection(const pmix_info_t* info, size_t ninfo, Selection* out) {
     }
   }
   return PMIX_SUCCESS;
-}
-
-pmix_device_type_t TypeOf(hwloc_obj_t device) {
-  switch (device->attr->osdev.type) {
-    case HWLOC_OBJ_OSDEV_BLOCK:
-      return PMIX_DEVTYPE_BLOCK;
-    case HWLOC_OBJ_OSDEV_GPU:
-      return PMIX_DEVTYPE_GPU;
-    case HWLOC_OBJ_OSDEV_NETWORK:
-      return PMIX_DEVTYPE_NETWORK;
-    case HWLOC_OBJ_OSDEV_OPENFABRICS:
-      return PMIX_DEVTYPE_OPENFABRICS;
-    case HWLOC_OBJ_OSDEV_DMA:
-      return PMIX_DEVTYPE_DMA;
-    case HWLOC_OBJ_OSDEV_COPROC:
-      return PMIX_DEVTYPE_COPROC;
-  }
-  return PMIX_DEVTYPE_UNKNOWN;
-}
-
-std::string InfoOf(hwloc_obj_t object, std::string_view name) {
-  for (unsigned i = 0; i < object->infos_count; ++i) {
-    if (object->infos[i].name == name) return object->infos[i].value;
-  }
-  return {};
-}
-
-std::string HostName() {
-  char name[256] = {};
-  return gethostname(name, sizeof(name) - 1) == 0 ? name : "localhost";
-}
-
-// An address where the device has one, else its place on this host.
-std::string IdOf(hwloc_obj_t device, pmix_device_type_t type) {
-  if (type == PMIX_DEVTYPE_OPENFABRICS) {
-    return "fab://" + InfoOf(device, "NodeGUID") +
-           "::" + InfoOf(device, "SysImageGUID");
-  }
-  const std::string address = InfoOf(device, "Address");
-  if (type == PMIX_DEVTYPE_NETWORK && !address.empty()) {
-    return "ipv4://" + address;
-  }
-  const char* scheme = type == PMIX_DEVTYPE_GPU || type == PMIX_DEVTYPE_COPROC
-                           ? "gpu://"
-                           : "dev://";
-  return scheme + HostName() + "::" + device->name;
-}
-
-// The smallest object with processors that the device hangs below.
-hwloc_obj_t PlaceOf(hwloc_obj_t device) {
-  hwloc_obj_t object = device->parent;
-  while (object != nullptr && object->cpuset == nullptr) {
-    object = object->parent;
-  }
-  return object;
 }
 
 class Measure {
@@ -185,15 +129,34 @@ int ComputeDistances(const pmix_topology_t* topology,
     const hwloc_obj_t object =
         library.get_obj_by_depth(tree, HWLOC_TYPE_DEPTH_OS_DEVICE, i);
     DeviceDistance device;
-    device.type = TypeOf(object);
+    device.type = DeviceType(object);
     device.os_name = object->name;
-    device.id = IdOf(object, device.type);
+    device.id = DeviceId(object);
     if (!Wanted(selection, device)) continue;
     const hwloc_obj_t place = PlaceOf(object);
     if (place == nullptr || !measure.From(place, &device)) continue;
     distances->push_back(std::move(device));
   }
   return PMIX_SUCCESS;
+}
+
+Value DistanceArray(const std::vector<DeviceDistance>& distances) {
+  std::vector<pmix_device_distance_t> elements;
+  for (const DeviceDistance& distance : distances) {
+    pmix_device_distance_t element = {};
+    element.uuid = const_cast<char*>(distance.id.c_str());
+    element.osname = const_cast<char*>(distance.os_name.c_str());
+    element.type = distance.type;
+    element.mindist = distance.min;
+    element.maxdist = distance.max;
+    elements.push_back(element);
+  }
+  pmix_data_array_t array = {PMIX_DEVICE_DIST, elements.size(),
+                             elements.data()};
+  pmix_value_t value = {};
+  value.type = PMIX_DATA_ARRAY;
+  value.data.darray = &array;
+  return Value::FromC(value);
 }
 
 }  // namespace canopy::client

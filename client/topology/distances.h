@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "common/values/value.h"
 #include "pmix.h"
 
 namespace canopy::client {
@@ -27,6 +28,9 @@ struct DeviceDistance {
 int ComputeDistances(const pmix_topology_t* topology,
                      const pmix_cpuset_t* cpuset, const pmix_info_t* info,
                      size_t ninfo, std::vector<DeviceDistance>* distances);
+
+// As an array of pmix_device_distance_t.
+Value DistanceArray(const std::vector<DeviceDistance>& distances);
 
 }  // namespace canopy::client
 

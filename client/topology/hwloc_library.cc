@@ -21,6 +21,7 @@ bool BindAll(void* lib, HwlocLibrary* h) {
          Bind(lib, "hwloc_topology_load", &h->topology_load) &&
          Bind(lib, "hwloc_topology_dup", &h->topology_dup) &&
          Bind(lib, "hwloc_topology_destroy", &h->topology_destroy) &&
+         Bind(lib, "hwloc_topology_is_thissystem", &h->is_thissystem) &&
          Bind(lib, "hwloc_topology_get_allowed_cpuset",
               &h->get_allowed_cpuset) &&
          Bind(lib, "hwloc_get_type_depth", &h->get_type_depth) &&

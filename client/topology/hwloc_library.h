@@ -14,6 +14,7 @@ struct HwlocLibrary {
   decltype(&::hwloc_topology_load) topology_load;
   decltype(&::hwloc_topology_dup) topology_dup;
   decltype(&::hwloc_topology_destroy) topology_destroy;
+  decltype(&::hwloc_topology_is_thissystem) is_thissystem;
   decltype(&::hwloc_topology_get_allowed_cpuset) get_allowed_cpuset;
   decltype(&::hwloc_get_type_depth) get_type_depth;
   decltype(&::hwloc_get_nbobjs_by_depth) get_nbobjs_by_depth;

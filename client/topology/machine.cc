@@ -7,11 +7,11 @@
 namespace canopy::client {
 
 const Machine* Machine::Get() {
-  static const Machine* const machine = Load();
+  static const Machine* const machine = Look().release();
   return machine;
 }
 
-const Machine* Machine::Load() {
+std::unique_ptr<const Machine> Machine::Look() {
   const HwlocLibrary* library = HwlocLibrary::Get();
   hwloc_topology_t topology = nullptr;
   if (library == nullptr || library->topology_init(&topology) != 0) {
@@ -22,8 +22,10 @@ const Machine* Machine::Load() {
     library->topology_destroy(topology);
     return nullptr;
   }
-  return new Machine(*library, topology);
+  return std::unique_ptr<const Machine>(new Machine(*library, topology));
 }
+
+Machine::~Machine() { library_.topology_destroy(topology_); }
 
 Machine::Machine(const HwlocLibrary& library, hwloc_topology_t topology)
     : library_(library), topology_(topology) {

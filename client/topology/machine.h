@@ -4,6 +4,8 @@
 
 #include <hwloc.h>
 
+#include <memory>
+
 #include "client/topology/hwloc_library.h"
 #include "common/cpuset.h"
 #include "common/topology.h"
@@ -16,9 +18,16 @@ class Machine {
   // Looked at once per process (some milliseconds) and kept. Null without
   // hwloc.
   static const Machine* Get();
+  // As it is now, for callers that must see what has changed.
+  static std::unique_ptr<const Machine> Look();
+  ~Machine();
+  Machine(const Machine&) = delete;
+  Machine& operator=(const Machine&) = delete;
 
   const HwlocLibrary& library() const { return library_; }
   hwloc_topology_t topology() const { return topology_; }
+  // False when the environment has hwloc read another machine's description.
+  bool is_this_system() const { return library_.is_thissystem(topology_) != 0; }
   // Its processors, counted as hwloc counts them.
   const Topology& processors() const { return processors_; }
 
@@ -26,7 +35,6 @@ class Machine {
 
  private:
   Machine(const HwlocLibrary& library, hwloc_topology_t topology);
-  static const Machine* Load();
   void AddLevel(TopologyLevel level, hwloc_obj_type_t type);
 
   const HwlocLibrary& library_;

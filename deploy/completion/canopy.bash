@@ -50,7 +50,7 @@ _canopy_num_values() {
     mca | omca | gmca | gomca | pmixmca | gpmixmca | prtemca | genv | env) echo 2 ;;
     n | np | c | H | host | hosts | hostfile | machinefile | f | nodes | map-by | \
       default-hostfile | rank-by | bind-to | npernode | N | ppn | perhost | \
-      npersocket | cpus-per-proc | cpus-per-rank | display | x | wdir | wd | \
+      npersocket | cpus-per-proc | cpus-per-rank | display | x | wdir | wd | pset | \
       path | prefix | app | stdin | output-filename | output | timeout | \
       kill-grace | preload-files | max-restarts | cpu-list | cpu-set | inject | context | launch-agent | radix | security | tls-ca | \
       tls-cert | tls-key | listen | pmix-listen | loss-timeout | log-level | o)

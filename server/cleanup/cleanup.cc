@@ -141,12 +141,10 @@ Result<CleanupOrder> ParseCleanup(const InfoList& info) {
       if (!status.ok()) return status;
     } else if (bool* flag = FlagFor(key, &order); flag != nullptr) {
       *flag = BoolOf(entry.value).value_or(true);
-    } else if (key != PMIX_JOB_CTRL_ID) {
-      return Status(kErrNotSupported, "job control '" + std::string(key) + "'");
     }
   }
   if (order.files.empty() && order.directories.empty()) {
-    return Status(kErrNotSupported, "job control without a directive");
+    return Status(kErrBadParam, "cleanup without a path");
   }
   if (order.recursive && order.only_empty) {
     return Status(kErrConflictingCleanupDirectives,

@@ -35,8 +35,8 @@ struct CleanupOrder {
 // the agent's loop.
 inline constexpr size_t kMaxCost = size_t{1} << 20;
 
-// kErrNotSupported for anything but a registration of paths (other directives
-// of job control), kErrBadParam for a path that is not absolute,
+// Directives of job control that are none of cleanup are left out: the core has
+// judged them. kErrBadParam without a path, and for one that is not absolute,
 // kErrConflictingCleanupDirectives as the Standard says, kErrOutOfResource over
 // kMaxCost.
 Result<CleanupOrder> ParseCleanup(const InfoList& info);

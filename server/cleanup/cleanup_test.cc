@@ -153,10 +153,10 @@ TEST_F(CleanupTest, NobodyRegistersForAnother) {
   }
 }
 
-TEST_F(CleanupTest, WhatIsNotCleanupIsRefused) {
-  InfoList kill;
-  kill.Add(PMIX_JOB_CTRL_KILL, Value::Bool(true));
-  EXPECT_EQ(Register(0, kill).code(), kErrNotSupported);
+TEST_F(CleanupTest, WhatNamesNoGoodPathIsRefused) {
+  InfoList none;
+  none.Add(PMIX_CLEANUP_RECURSIVE, Value::Bool(true));
+  EXPECT_EQ(Register(0, none).code(), kErrBadParam);
   InfoList relative;
   relative.Add(PMIX_REGISTER_CLEANUP, Value::String("etc/passwd"));
   EXPECT_EQ(Register(0, relative).code(), kErrBadParam);

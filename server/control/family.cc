@@ -13,10 +13,15 @@ bool IsFailure(const v1::JobEnd& end) {
          end.status() != kErrJobTermWoSync;
 }
 
+bool IsOnRequest(const v1::JobEnd& end) {
+  return end.status() == kErrJobKilledByCmd;
+}
+
 }  // namespace
 
 void Family::OnFailing(const std::string& nspace, const v1::JobEnd& end) {
-  if (failure_ || nspace == first_ || !IsFailure(end)) return;
+  if (nspace == first_ || !IsFailure(end)) return;
+  if (failure_ && !IsOnRequest(*failure_)) return;
   failure_ = end;
   failure_->set_text("job " + nspace + ": " + end.text());
   // The rank is not one of the job that the launcher knows.
@@ -32,7 +37,8 @@ void Family::OnEnded(const std::string& nspace, const v1::JobEnd& end) {
 v1::JobEnd Family::Conclusion() const {
   const v1::JobEnd first = first_end_.value_or(v1::JobEnd());
   if (IsFailure(first)) return first;
-  return failure_.value_or(first);
+  if (!failure_ || (IsOnRequest(*failure_) && !killed)) return first;
+  return *failure_;
 }
 
 std::vector<std::string> Family::KeepRecord(const std::string& nspace,

@@ -43,8 +43,8 @@ class Family {
   // One that does not count, as if it had ended well.
   void OnEnded(const std::string& nspace, const v1::JobEnd& end);
   // The end that the launcher is told: that of the first job, or the first
-  // failure of another where the first job ended well or because of it. Only
-  // once the family is over.
+  // failure of another where the first job ended well or because of it. Another
+  // job that a process had ended is no failure. Only once the family is over.
   v1::JobEnd Conclusion() const;
 
   // The record of a job that is over stays, because its spawner may ask for it
@@ -60,6 +60,7 @@ class Family {
   uint64_t launcher = 0;   // 0: none is here
   std::string token;       // of its launcher; empty: it cannot reattach
   bool abandoned = false;  // its launcher is gone, so that it is being ended
+  bool killed = false;     // all of it was told to end
   // While the launcher is to come back, as it takes their jobs' output.
   std::vector<core::HostSpawn> held_spawns;
   // Input that was consumed; none: known to a predecessor only.

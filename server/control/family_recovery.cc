@@ -80,7 +80,7 @@ void FamilyRecovery::OnTimeout(const std::string& token) {
     sink_->OnInput(core::LauncherReattached{job, std::nullopt});
   }
   resume_(family);
-  KillFamily(*family,
+  KillFamily(family,
              {"", kErrJobKilledByCmd, "the launcher did not come back"}, sink_);
 }
 
@@ -114,7 +114,7 @@ void FamilyRecovery::Reattach(uint64_t id, Launcher* launcher, Family* family,
   core::KillRequested kill{"", kErrJobKilledByCmd, reattach.kill().reason(),
                            reattach.kill().immediately()};
   kill.again = !kill.immediately;
-  KillFamily(*family, std::move(kill), sink_);
+  KillFamily(family, std::move(kill), sink_);
 }
 
 void FamilyRecovery::Welcome(Launcher* launcher, Family* family,

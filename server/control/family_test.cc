@@ -64,6 +64,19 @@ TEST(FamilyTest, WhatEndsBecauseOfAnotherIsNoCause) {
   EXPECT_EQ(family.Conclusion().exit_code(), 0);
 }
 
+TEST(FamilyTest, AJobThatAProcessHadEndedIsNoFailure) {
+  Family family("first");
+  family.Add("a");
+  family.Add("b");
+  family.OnFailing("a", End(143, kErrJobKilledByCmd));
+  family.OnEnded("first", kWell);
+  EXPECT_EQ(family.Conclusion().exit_code(), 0);
+  family.killed = true;
+  EXPECT_EQ(family.Conclusion().exit_code(), 143);
+  family.OnFailing("b", End(3, kErrJobNonZeroTerm));
+  EXPECT_EQ(family.Conclusion().exit_code(), 3);
+}
+
 TEST(FamilyTest, RecordsAreKeptAsLongAsTheirSpawnerMayAsk) {
   Family family("first");
   const ProcId spawner{"first", 0};

@@ -85,7 +85,7 @@ void JobManager::OnRequest(uint64_t id, v1::RunRequest request) {
   if (request.has_reattach()) {
     return recovery_.OnReattach(id, launcher, request.reattach());
   }
-  const Family* const family = families_.FindFamily(launcher->family);
+  Family* const family = families_.FindFamily(launcher->family);
   if (family == nullptr) return;
   switch (request.kind_case()) {
     case v1::RunRequest::kInput:
@@ -104,7 +104,7 @@ void JobManager::OnRequest(uint64_t id, v1::RunRequest request) {
       launcher->Consume(request.consumed(), sink_);
       break;
     case v1::RunRequest::kKill:
-      KillFamily(*family,
+      KillFamily(family,
                  {"", kErrJobKilledByCmd, request.kill().reason(),
                   request.kill().immediately()},
                  sink_);
@@ -175,7 +175,7 @@ void JobManager::OnGone(uint64_t id) {
   Family* const family = families_.FindFamily(launcher.family);
   if (family == nullptr) return;
   families_.Abandon(family);
-  KillFamily(*family, {"", kErrJobKilledByCmd, "the launcher went away"},
+  KillFamily(family, {"", kErrJobKilledByCmd, "the launcher went away"},
              sink_);
   launcher.ConsumeAll(sink_);
 }
@@ -225,8 +225,10 @@ void JobManager::OnFailing(const core::JobChanged& change,
     families_.FindFamily(record.family)
         ->OnFailing(change.nspace, EndOf(change));
   }
-  KillConsequences(*record.job, record.connected && !record.facts.separate,
-                   families_.jobs(), sink_);
+  // A job that a process had ended is no failure, of which its parent would end.
+  const bool with_parent = record.connected && !record.facts.separate &&
+                           change.status != kErrJobKilledByCmd;
+  KillConsequences(*record.job, with_parent, families_.jobs(), sink_);
 }
 
 void JobManager::OnEnded(const core::JobChanged& change) {
@@ -320,6 +322,7 @@ void JobManager::KillAll(const std::string& reason,
   std::vector<std::string> names;
   for (const auto& [nspace, record] : families_.jobs()) names.push_back(nspace);
   for (const std::string& nspace : names) {
+    if (Family* family = families_.FamilyOf(nspace)) family->killed = true;
     sink_->OnInput(core::KillRequested{nspace, kErrJobKilledByCmd, reason});
   }
 }

@@ -5,9 +5,9 @@
 
 namespace canopy::control {
 
-void KillFamily(const Family& family, core::KillRequested kill,
-                InputSink* sink) {
-  for (const std::string& job : family.jobs()) {
+void KillFamily(Family* family, core::KillRequested kill, InputSink* sink) {
+  family->killed = true;
+  for (const std::string& job : family->jobs()) {
     kill.nspace = job;
     sink->OnInput(kill);
   }

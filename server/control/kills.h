@@ -11,8 +11,7 @@
 namespace canopy::control {
 
 // Asks for `kill` of every job of the family.
-void KillFamily(const Family& family, core::KillRequested kill,
-                InputSink* sink);
+void KillFamily(Family* family, core::KillRequested kill, InputSink* sink);
 
 // Ends those of `jobs` that end with one that has failed (ConsequencesOf).
 void KillConsequences(const JobSpec& failed, bool with_parent,

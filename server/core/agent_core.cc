@@ -3,6 +3,8 @@
 #include "server/core/agent_core.h"
 
 #include <algorithm>
+#include <iterator>
+#include <optional>
 #include <utility>
 
 #include "common/status.h"
@@ -11,6 +13,7 @@
 #include "server/core/event/end_events.h"
 #include "server/core/event/events.h"
 #include "server/core/event/group_events.h"
+#include "server/core/event/invitations.h"
 #include "server/core/host/host_calls.h"
 #include "server/core/job/engine.h"
 #include "server/core/job/maps.h"
@@ -19,6 +22,7 @@
 #include "server/core/modex/gets.h"
 #include "server/core/modex/modex.h"
 #include "server/core/modex/persisted_commits.h"
+#include "server/core/pset/process_sets.h"
 #include "server/core/publish/publishing.h"
 #include "server/core/query/queries.h"
 #include "server/core/spawn/spawns.h"
@@ -45,10 +49,16 @@ struct AgentCore::State {
         engine(self, config.node_names, tree, jobs),
         aborts(self, jobs, engine),
         spawns(self, jobs, engine),
-        ends(jobs, collectives, events),
+        invitations(jobs),
+        ends(jobs, collectives, events, invitations),
         publishing(self, tree, jobs),
-        queries(self, config.node_names, tree, jobs, engine),
-        host(jobs) {
+        sets(jobs),
+        queries(self, config.node_names, tree, jobs, engine, sets),
+        host(self, tree, jobs, engine, sets) {
+    events.set_observer([this](const EventMessage& event) {
+      sets.OnEvent(event);
+      invitations.OnEvent(event);
+    });
     collectives.set_persists(config.persists);
     engine.set_persists(config.persists);
     events.set_persists(config.persists);
@@ -78,6 +88,7 @@ struct AgentCore::State {
     gets.OnClientGone(in.client);
     collectives.OnClientGone(in.client);
     events.OnClientGone(in.client);
+    invitations.OnClientGone(in.client);
     aborts.OnClientGone(in.client);
     publishing.OnClientGone(now, in.client, &out);
     queries.OnClientGone(in.client);
@@ -115,15 +126,27 @@ struct AgentCore::State {
     const ProcId* proc = jobs.ProcOf(in.client);
     if (proc == nullptr) return Reply(in.client, in.request, kErrInit);
     if (in.call != GroupCallArrived::Call::kLeave) {
-      return Reply(in.client, in.request, kErrNotSupported);
+      return invitations.OnWait(now, in, &out);
     }
     const Group* group = collectives.groups().FindOf(in.name, *proc);
-    if (group == nullptr) return Reply(in.client, in.request, kErrNotFound);
-    // Of a single member, the group ends with it.
-    const EventRaised left = MemberLeft(*group, *proc, jobs);
-    collectives.OnLeft(now, *proc, in.name, &out);
-    if (!left.targets.empty()) events.OnRaised(now, left, &out);
+    if (group == nullptr) {
+      const bool left = collectives.TakeLeftBefore(*proc, in.name);
+      return Reply(in.client, in.request, left ? kSuccess : kErrNotFound);
+    }
+    Leave(*group, *proc);
     Reply(in.client, in.request, kSuccess);
+  }
+
+  // The event is persisted first: whoever reads that it has left raises it.
+  void Leave(const Group& group, const ProcId& proc) {
+    const std::string name = group.name;  // of a single member, it ends
+    const uint64_t made = group.record.made;
+    const Job* job = jobs.Find(proc.nspace);
+    if (job != nullptr && job->is_local(proc.rank)) {
+      const EventRaised left = MemberLeft(group, proc, jobs);
+      if (!left.targets.empty()) events.RaiseForAll(now, left, &out);
+    }
+    collectives.OnLeft(now, proc, name, made, &out);
   }
 
   void On(const GetArrived& in) { gets.OnGet(now, in, &out); }
@@ -143,7 +166,14 @@ struct AgentCore::State {
   void On(const QueryArrived& in) { queries.OnArrived(now, in, &out); }
   void On(const FactsRead& in) { queries.OnRead(in, &out); }
 
-  void On(const HostCallArrived& in) { host.OnArrived(in, &out); }
+  void On(const HostCallArrived& in) {
+    Actions actions;
+    host.OnArrived(now, in, &actions);
+    // What is persisted comes before its answer.
+    RaiseForAll(host.TakeDefined());
+    out.insert(out.end(), std::make_move_iterator(actions.begin()),
+               std::make_move_iterator(actions.end()));
+  }
   void On(const HostAnswered& in) { host.OnAnswered(in, &out); }
 
   void On(const FinalizeArrived& in) {
@@ -245,13 +275,11 @@ struct AgentCore::State {
 
   void OnBody(const PeerMessage& message, const EventMessage& body) {
     if (!events.OnMessage(message.src, body, &out)) return;
-    const std::string group = GroupLeft(body);
+    const std::optional<LeftGroup> group = GroupLeft(body);
     const Job* job = jobs.Find(body.source.nspace);
     // What a local process leaves is known from itself.
-    if (group.empty() || job == nullptr || job->is_local(body.source.rank)) {
-      return;
-    }
-    collectives.OnLeft(now, body.source, group, &out);
+    if (!group || job == nullptr || job->is_local(body.source.rank)) return;
+    collectives.OnLeft(now, body.source, group->name, group->made, &out);
   }
 
   void OnBody(const PeerMessage&, const AbortMessage& body) {
@@ -268,6 +296,19 @@ struct AgentCore::State {
 
   void OnBody(const PeerMessage& message, const FactsReply& body) {
     queries.OnReply(message.src, body, &out);
+  }
+
+  void OnBody(const PeerMessage& message, const HostRequest& body) {
+    host.OnRequest(now, message.src, body, &out);
+  }
+
+  void OnBody(const PeerMessage& message, const HostReply& body) {
+    host.OnReply(message.src, body, &out);
+  }
+
+  void OnBody(const PeerMessage& message, const JobStarted& body) {
+    engine.OnPeer(now, message, &out);
+    host.OnLaunched(now, body.nspace, &out);
   }
 
   void OnBody(const PeerMessage& message, const StateQuery& body) {
@@ -317,11 +358,14 @@ struct AgentCore::State {
     events.OnTreeChanged(&out);
     maps.OnTreeChanged(&out);
     aborts.OnTreeChanged(now, &out);
+    host.OnTreeChanged(now, &out);
     spawns.SendAgain(&out);
     if (in.up) engine.SendSyncComplete(in.node, &out);
   }
 
-  void On(const NodeIsOld& in) { collectives.OnNodeIsOld(in.node, in.old); }
+  void On(const NodeIsOld& in) {
+    collectives.OnNodeIsOld(now, in.node, in.old, &out);
+  }
 
   void On(const NodeRestarted& in) {
     if (in.node == self || !tree.alive(in.node)) return;
@@ -338,6 +382,7 @@ struct AgentCore::State {
     events.OnNodeRestarted(in.node, &out);
     maps.OnNodeRestarted(in.node, &out);
     aborts.OnTreeChanged(now, &out);
+    host.OnTreeChanged(now, &out);
     spawns.SendAgain(&out);
     engine.SendSyncComplete(in.node, &out);
   }
@@ -358,6 +403,7 @@ struct AgentCore::State {
       collectives.Recover(record);
     for (const PersistedRecord& record : in.records) {
       events.Recover(nspace, record, &out);
+      host.Recover(nspace, record);
     }
     publishing.Recover(now, nspace, in.records, &out);
     for (const PublishRank& data : in.published) {
@@ -384,7 +430,10 @@ struct AgentCore::State {
 
   void On(const LocalPrepared& in) { engine.OnLocalPrepared(now, in, &out); }
 
-  void On(const LocalStarted& in) { engine.OnLocalStarted(now, in, &out); }
+  void On(const LocalStarted& in) {
+    engine.OnLocalStarted(now, in, &out);
+    host.OnLaunched(now, in.nspace, &out);
+  }
 
   void On(const LocalProcesses& in) {
     for (const LocalProcesses::Process& process : in.processes) {
@@ -447,10 +496,12 @@ struct AgentCore::State {
     collectives.OnTick(now, &out);
     gets.OnTick(now, &out);
     publishing.OnTick(now, &out);
+    invitations.OnTick(now, &out);
     maps.OnTick(now);
     reports.OnTick(now, &out);
     queries.OnTick(now, &out);
     aborts.OnTick(now, &out);
+    host.OnTick(now, &out);
     engine.OnTick(now, &out);
     TakeReleased();
   }
@@ -476,6 +527,16 @@ struct AgentCore::State {
       for (const Groups::Key& key : collectives.TakeIncomplete()) {
         const Group* group = collectives.groups().Find(key.first, key.second);
         if (group != nullptr) ends.OnIncomplete(now, *group, &out);
+      }
+      for (const FailedConstruct& construct : collectives.TakeFailed()) {
+        ends.OnFailed(now, construct, &out);
+      }
+      for (const auto& [key, proc] : collectives.TakeFollowed()) {
+        const Group* group = collectives.groups().Find(key.first, key.second);
+        if (group != nullptr && group->Has(proc)) Leave(*group, proc);
+      }
+      for (const EventRaised& event : invitations.TakeDue()) {
+        events.OnRaised(now, event, &out);
       }
       const JobChanges changes = jobs.TakeChanges();
       const std::vector<DataChange> data = modex.TakeChanged();
@@ -503,11 +564,15 @@ struct AgentCore::State {
     // A job that is removed may come again, as one to be passed on only.
     for (const RemovedJob& job : changes.removed) {
       aborts.OnJobRemoved(job.nspace, &out);
+      host.OnJobRemoved(job.nspace, &out);
       spawns.OnJobRemoved(job.nspace);
       collectives.OnJobRemoved(job.nspace, &out);
       gets.OnJobRemoved(now, job.nspace, &out);
       publishing.OnJobRemoved(now, job.nspace, &out);
+      if (tree.root() == self) RaiseForAll(sets.DeletionsOf(job.nspace));
+      sets.OnJobRemoved(job.nspace);
       events.OnJobRemoved(job.nspace);
+      invitations.OnJobRemoved(job.nspace);
       modex.DropJob(job.nspace);
       maps.OnJobRemoved(job, &out);
       if (job.registered) DropOnce(job.nspace);
@@ -517,6 +582,9 @@ struct AgentCore::State {
     }
     for (const std::string& nspace : changes.added) {
       WantParentOf(nspace);
+      if (engine.ControllerOf(nspace) == self) {
+        RaiseForAll(sets.OfApplications(*jobs.Find(nspace)));
+      }
       collectives.OnJobAdded(now, nspace, &out);
       gets.OnJobAdded(now, nspace, &out);
       queries.OnJobAdded(nspace, &out);
@@ -530,18 +598,26 @@ struct AgentCore::State {
       collectives.OnRankGone(now, proc, &out);
       gets.OnRankGone(now, proc, &out);
       aborts.OnRankGone(proc, &out);
+      host.OnRankGone(proc, &out);
       publishing.OnRankGone(now, proc, &out);
+    }
+  }
+
+  void RaiseForAll(const std::vector<EventRaised>& raised) {
+    for (const EventRaised& event : raised) {
+      events.RaiseForAll(now, event, &out);
     }
   }
 
   // The rank has another process, which is in none of its groups.
   void LeaveGroups(const ProcId& proc) {
-    std::vector<std::string> names;
+    std::vector<Groups::Key> keys;
     for (const Group* group : collectives.groups().Of(proc)) {
-      names.push_back(group->name);
+      keys.emplace_back(group->name, group->participants);
     }
-    for (const std::string& name : names) {
-      collectives.OnLeft(now, proc, name, &out);
+    for (const Groups::Key& key : keys) {
+      const Group* group = collectives.groups().Find(key.first, key.second);
+      if (group != nullptr) Leave(*group, proc);
     }
   }
 
@@ -567,7 +643,8 @@ struct AgentCore::State {
     const TimeNs next = std::min(
         {collectives.NextDeadline(), gets.NextDeadline(), maps.NextDeadline(),
          reports.NextDeadline(), aborts.NextDeadline(), engine.NextDeadline(),
-         publishing.NextDeadline(), queries.NextDeadline()});
+         publishing.NextDeadline(), queries.NextDeadline(), host.NextDeadline(),
+         invitations.NextDeadline()});
     // The previous deadline is consumed once due, whatever caused this step.
     if (next == deadline && deadline > now) return;
     if (next == kNever && deadline == kNever) return;
@@ -592,6 +669,7 @@ struct AgentCore::State {
       engine.Describe(t, nspace, &answer.waiting);
       spawns.Describe(t, nspace, &answer.waiting);
       queries.Describe(t, nspace, &answer.waiting);
+      host.Describe(t, nspace, &answer.waiting);
     }
     return answer;
   }
@@ -622,8 +700,10 @@ struct AgentCore::State {
   JobEngine engine;
   Aborts aborts;
   Spawns spawns;
+  Invitations invitations;
   EndEvents ends;
   Publishing publishing;
+  ProcessSets sets;
   Queries queries;
   HostCalls host;
   TimeNs now = 0;
@@ -654,7 +734,8 @@ ResourceCounts AgentCore::Count() const {
   counts.collectives = state.collectives.num_series();
   counts.connections = state.collectives.num_connections();
   counts.groups = state.collectives.groups().size();
-  counts.deadlines = state.collectives.num_deadlines();
+  counts.deadlines =
+      state.collectives.num_deadlines() + state.invitations.num_waits();
   counts.gets = state.gets.num_held();
   counts.fetches = state.gets.num_fetches();
   counts.modex_jobs = state.modex.num_jobs();
@@ -664,6 +745,7 @@ ResourceCounts AgentCore::Count() const {
   counts.spawns = state.spawns.num_pending();
   counts.questions = state.reports.num_questions();
   counts.queries = state.queries.size();
+  counts.host_calls = state.host.size();
   counts.listeners = state.events.num_listeners();
   counts.publications = state.publishing.num_publications();
   counts.publishing = state.publishing.num_operations();

@@ -25,6 +25,7 @@ enum class JournalRecordType : uint8_t {
   kLookup,       // the answer to a lookup that ended publications
   kKilled,       // which ranks were told to end
   kEvent,        // what a rank has notified of
+  kHostCall,     // which signals of job control ranks have had
 };
 
 // A key that ends after its type: what identifies the record is appended.

@@ -14,13 +14,14 @@ TEST(JournalKeyTest, TheStoredNamesStay) {
   EXPECT_EQ(BeginKey(JournalRecordType::kCommit).str(), "commit ");
   EXPECT_EQ(BeginKey(JournalRecordType::kPublication).str(), "publication ");
   EXPECT_EQ(BeginKey(JournalRecordType::kLookup).str(), "lookup ");
+  EXPECT_EQ(BeginKey(JournalRecordType::kHostCall).str(), "hostcall ");
 }
 
 TEST(JournalKeyTest, ATypeAndWhatFollowsComeBack) {
   for (const auto type :
        {JournalRecordType::kController, JournalRecordType::kCollective,
         JournalRecordType::kCommit, JournalRecordType::kPublication,
-        JournalRecordType::kLookup}) {
+        JournalRecordType::kLookup, JournalRecordType::kHostCall}) {
     WireWriter writer = BeginKey(type);
     writer.Uint(7);
     const std::string key = writer.Take();

@@ -9,7 +9,6 @@
 #include "server/core/message/collectives.h"
 #include "server/core/message/events.h"
 #include "server/core/message/facts.h"
-#include "server/core/message/groups.h"
 #include "server/core/message/host.h"
 #include "server/core/message/jobs.h"
 #include "server/core/message/modex.h"
@@ -19,16 +18,17 @@
 namespace canopy::core {
 
 // In the order of their numbers in Body of protos/overlay.proto, from 1 on.
-using MessageBody = std::variant<
-    CollectiveUp, CollectiveDown, DmodexRequest, DmodexReply, EventMessage,
-    AbortMessage, JobPrepare, JobPrepared, JobStart, JobStarted, JobExits,
-    JobSignal, JobKill, JobForget, OutputData, OutputCredit, InputData,
-    InputCredit, StateQuery, StateReply, OverlayShutdown, JobQuery,
-    JobQueryReply, SyncComplete, NodeLost, JobMapRequest, JobMapReply,
-    AbortReply, SpawnRequest, SpawnReply, DirectoryStore, DirectoryRemove,
-    DirectoryPull, DirectoryLookup, DirectoryLookupEnd, DirectoryFound,
-    DirectoryClaim, DirectoryAnswer, RankRestarted, FactsRequest, FactsReply,
-    HostRequest, HostReply, GroupJoin, GroupFormed>;
+using MessageBody =
+    std::variant<CollectiveUp, CollectiveDown, DmodexRequest, DmodexReply,
+                 EventMessage, AbortMessage, JobPrepare, JobPrepared, JobStart,
+                 JobStarted, JobExits, JobSignal, JobKill, JobForget,
+                 OutputData, OutputCredit, InputData, InputCredit, StateQuery,
+                 StateReply, OverlayShutdown, JobQuery, JobQueryReply,
+                 SyncComplete, NodeLost, JobMapRequest, JobMapReply, AbortReply,
+                 SpawnRequest, SpawnReply, DirectoryStore, DirectoryRemove,
+                 DirectoryPull, DirectoryLookup, DirectoryLookupEnd,
+                 DirectoryFound, DirectoryClaim, DirectoryAnswer, RankRestarted,
+                 FactsRequest, FactsReply, HostRequest, HostReply>;
 
 // Routed hop by hop by the overlay; src is set by the overlay from the
 // authenticated link or a routed header, never by the sender's claim alone.

@@ -150,6 +150,9 @@ shm::KeyValues Builder::App(uint32_t app) const {
   }
   keys.Text(PMIX_APP_ARGV, Join(spec.argv, ' '));
   keys.Text(PMIX_WDIR, spec.cwd.empty() ? job_.cwd : spec.cwd);
+  if (!spec.pset.empty()) {
+    keys.Add(PMIX_PSET_NAMES, Value::StringArray({&spec.pset, 1}));
+  }
   return keys.Take();
 }
 

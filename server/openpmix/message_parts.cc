@@ -41,8 +41,6 @@ bool SkipPart(Decoder& in, const PeerTraits& peer, Part part) {
   switch (part) {
     case Part::kNone:
       return true;
-    case Part::kUint32:
-      return SkipOne(in, PMIX_UINT32);
     case Part::kSize:
       return SkipOne(in, PMIX_SIZE);
     case Part::kStatus:
@@ -59,14 +57,8 @@ bool SkipPart(Decoder& in, const PeerTraits& peer, Part part) {
       return SkipOne(in, PMIX_INFO);
     case Part::kBytes:
       return SkipOne(in, PMIX_BYTE_OBJECT);
-    case Part::kAllocDirective:
-      return SkipOne(in, PMIX_ALLOC_DIRECTIVE);
     case Part::kChannels:
       return SkipOne(in, PMIX_IOF_CHANNEL);
-    case Part::kBlockDirective:
-      return SkipOne(in, PMIX_RESBLOCK_DIRECTIVE);
-    case Part::kUnits:
-      return SkipCounted(in, PMIX_RESOURCE_UNIT);
     case Part::kHandle:
       return !peer.iof_pull_has_handle || SkipOne(in, PMIX_SIZE);
     case Part::kDestructProcs:

@@ -14,7 +14,6 @@ namespace canopy::openpmix {
 
 enum class Part : uint8_t {
   kNone,
-  kUint32,
   kSize,
   kStatus,
   kText,
@@ -23,10 +22,7 @@ enum class Part : uint8_t {
   kInfos,
   kInfo,  // exactly one
   kBytes,
-  kAllocDirective,
   kChannels,
-  kBlockDirective,
-  kUnits,
   kHandle,         // SIZE, if the peer's version has it
   kDestructProcs,  // PROCs, if the peer's version has them
 };

@@ -336,9 +336,11 @@ size_t OpenPmixEndpoint::HandleMessage(Connection& c, std::string_view data) {
     return 0;
   }
   if (data.size() - kHeaderSize < header.length) return 0;
-  // Heartbeats, and what later versions may send unasked, want no answer.
+  // What later versions may send unasked wants no answer.
   if (header.tag >= kFirstRequestTag) {
     requests_.Handle(c, header.tag, data.substr(kHeaderSize, header.length));
+  } else if (header.tag == kHeartbeatTag && options_.on_heartbeat) {
+    options_.on_heartbeat(c.proc);
   }
   return kHeaderSize + header.length;
 }

@@ -31,7 +31,7 @@ TEST_F(OpenPmixEndpointTest, StatusAnswersInBothForms) {
 
 TEST_F(OpenPmixEndpointTest, WhatIsNotServedIsAnsweredAtOnce) {
   const UniqueFd modern = Join();
-  EXPECT_EQ(Ask(modern, 101, "02 14 02 00"), "025d");  // -47
+  EXPECT_EQ(Ask(modern, 101, "02 1e 02 00"), "025d");  // -47
   EXPECT_EQ(Ask(modern, 102, "02 7f"), "025d");
   const UniqueFd old = Join("3.2.3", "v3");
   EXPECT_EQ(Ask(old, 103, "00000001 7f"), "00000001ffffffd1");
@@ -180,6 +180,22 @@ TEST_F(OpenPmixEndpointTest, ResultsOfJobControl) {
   Send(fd, Message(101, "02 12 02 00 02 00"));
   Answer(101, kSuccess);
   EXPECT_EQ(Body(Receive(fd), 101), "02000200");
+}
+
+// The bytes "cd" come before the other results.
+TEST_F(OpenPmixEndpointTest, ACredential) {
+  const UniqueFd fd = Join();
+  Send(fd, Message(101, "02 14 02 00"));
+  const std::string credential = "14 706d69782e6372656400 00 1b 02 6364";
+  Answer(101, kSuccess, Unhex("02" + credential + "04 6b00 00 0e 05"));
+  EXPECT_EQ(Body(Receive(fd), 101),
+            "0200"
+            "02026364"
+            "0201"
+            "02046b00000e05");
+  Send(fd, Message(102, "02 14 02 00"));
+  Answer(102, kErrNotSupported);
+  EXPECT_EQ(Body(Receive(fd), 102), "025d");
 }
 
 // Rank 2 of "x" has published "k" = 5.

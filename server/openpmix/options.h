@@ -12,6 +12,7 @@
 #include "common/shm/segment_reader.h"
 #include "server/core/step/log_line.h"
 #include "server/endpoint/rotation.h"
+#include "server/log/syslog.h"
 #include "server/openpmix/peer_proof.h"
 #include "server/ports/fd_store_port.h"
 #include "server/ports/process_text.h"
@@ -37,6 +38,10 @@ struct OpenPmixOptions {
   std::function<void(const core::LogLine&)> log;
   // Where texts go that ranks log to their standard streams; null: nowhere.
   PutText put_text;
+  // The syslog of this node; null: there is none.
+  log::PutSyslog put_syslog;
+  // A rank has sent a heartbeat. May be null.
+  std::function<void(const ProcId& proc)> on_heartbeat;
   // Null: MakeHostPeerProof.
   std::unique_ptr<PeerProof> proof;
   // How long a peer may take to identify itself, and a rank's process to become

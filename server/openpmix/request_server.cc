@@ -10,6 +10,7 @@
 #include "common/job.h"
 #include "common/refusal.h"
 #include "pmix_common.h"
+#include "server/openpmix/credential_reply.h"
 #include "server/openpmix/group_reply.h"
 #include "server/openpmix/handshake.h"
 #include "server/openpmix/job_info.h"
@@ -324,6 +325,11 @@ void RequestServer::Answer(Connection& c, uint32_t tag,
       break;
     case AnswerForm::kGroup:
       if (!PackGroup(c.traits, reply.payload.view(), &out)) {
+        return SendStatus(c, tag, kErrPackFailure);
+      }
+      break;
+    case AnswerForm::kCredential:
+      if (!PackCredential(c.traits, reply.payload.view(), &out)) {
         return SendStatus(c, tag, kErrPackFailure);
       }
       break;

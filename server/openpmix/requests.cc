@@ -9,9 +9,11 @@
 #include "common/codec/encoder.h"
 #include "common/codec/infos.h"
 #include "common/codec/transcode.h"
+#include "common/host_op.h"
 #include "common/values/element_ops.h"
 #include "common/values/type_table.h"
 #include "common/values/value.h"
+#include "common/wire.h"
 #include "pmix_common.h"
 #include "server/openpmix/kvals.h"
 #include "server/openpmix/message_parts.h"
@@ -26,6 +28,7 @@ constexpr size_t kMaxCodes = 1 << 16;
 constexpr size_t kMaxQueries = 1 << 12;
 constexpr size_t kMaxApps = 1 << 10;
 constexpr size_t kMaxKeys = 1 << 12;
+constexpr size_t kMaxUnits = 1 << 12;
 constexpr size_t kMaxText = 64 << 10;
 constexpr size_t kDecodedBytes = size_t{256} << 20;
 constexpr uint64_t kMaxTimeoutSeconds = UINT32_MAX / 1000;
@@ -54,6 +57,13 @@ bool ReadText(Decoder& in, size_t limit, std::string* text) {
   if (view.size() > limit) return in.Fail(kErrUnpackFailure);
   *text = view;
   return true;
+}
+
+// One BYTE_OBJECT; the view is into the message.
+bool ReadBytes(Decoder& in, std::string_view* bytes) {
+  size_t count = 0;
+  if (!in.UnpackCount(PMIX_BYTE_OBJECT, &count)) return false;
+  return count == 1 ? in.GetBytes(bytes) : in.Fail(kErrUnpackFailure);
 }
 
 // The infos in our form, for the core.
@@ -406,15 +416,127 @@ Request ReadSpawn(Reading& r) {
   return CoreRequest{std::move(input), AnswerForm::kSpawn};
 }
 
-Request ReadJobControl(Reading& r) {
+core::HostCallArrived HostCall(const Reading& r, HostOp op) {
   core::HostCallArrived input;
   input.client = r.requester.client;
-  input.request = r.tag;
+  input.request = RequestOf(r.requester.client, r.tag);
+  input.op = op;
+  return input;
+}
+
+// SIZE n and n INFO, in our form behind what `out` has.
+bool ReadInfos(Decoder& in, WireWriter* out) {
+  InfoList infos;
+  Bytes ours;
+  if (!in.UnpackCountedInfos(&infos) || !OurForm(in, infos, &ours)) {
+    return false;
+  }
+  out->String(ours.view());
+  return true;
+}
+
+Request ReadGetCredential(Reading& r) {
+  core::HostCallArrived input = HostCall(r, HostOp::kGetCredential);
+  InfoList infos;
+  r.in.UnpackCountedInfos(&infos);
+  OurForm(r.in, infos, &input.call);
+  return CoreRequest{std::move(input), AnswerForm::kCredential};
+}
+
+Request ReadValidateCredential(Reading& r) {
+  core::HostCallArrived input = HostCall(r, HostOp::kValidateCredential);
+  std::string_view credential;
+  WireWriter call;
+  ReadBytes(r.in, &credential);
+  call.String(credential);
+  ReadInfos(r.in, &call);
+  input.call = Bytes(call.Take());
+  return CoreRequest{std::move(input), AnswerForm::kInfos};
+}
+
+Request ReadMonitor(Reading& r) {
+  core::HostCallArrived input = HostCall(r, HostOp::kMonitor);
+  InfoList what;
+  pmix_status_t error = 0;
+  InfoList with;
+  Bytes encoded[2];
+  r.in.UnpackInfos(1, &what);
+  r.in.UnpackStatus(&error);
+  r.in.UnpackCountedInfos(&with);
+  OurForm(r.in, what, &encoded[0]);
+  OurForm(r.in, with, &encoded[1]);
+  WireWriter call;
+  call.String(encoded[0].view());
+  call.Int(error);
+  call.String(encoded[1].view());
+  input.call = Bytes(call.Take());
+  return CoreRequest{std::move(input), AnswerForm::kInfos};
+}
+
+Request ReadJobControl(Reading& r) {
+  core::HostCallArrived input = HostCall(r, HostOp::kJobControl);
   InfoList infos;
   ReadProcs(r.in, &input.targets);
   r.in.UnpackCountedInfos(&infos);
   OurForm(r.in, infos, &input.call);
   return CoreRequest{std::move(input), AnswerForm::kInfos};
+}
+
+Request ReadAllocate(Reading& r) {
+  core::HostCallArrived input = HostCall(r, HostOp::kAllocate);
+  uint8_t directive = 0;
+  WireWriter call;
+  r.in.UnpackByte(PMIX_ALLOC_DIRECTIVE, &directive);
+  call.Uint(directive);
+  ReadInfos(r.in, &call);
+  input.call = Bytes(call.Take());
+  return CoreRequest{std::move(input), AnswerForm::kInfos};
+}
+
+Request ReadSessionControl(Reading& r) {
+  core::HostCallArrived input = HostCall(r, HostOp::kControlSession);
+  uint32_t session = 0;
+  size_t count = 0;
+  WireWriter call;
+  r.in.UnpackElements(PMIX_UINT32, 1, &session, &count);
+  call.Uint(session);
+  ReadInfos(r.in, &call);
+  input.call = Bytes(call.Take());
+  return CoreRequest{std::move(input), AnswerForm::kInfos};
+}
+
+// SIZE n and n units, behind what `out` has.
+bool ReadUnits(Decoder& in, WireWriter* out) {
+  size_t n = 0;
+  size_t count = 0;
+  if (!in.UnpackSize(&n)) return false;
+  if (n > kMaxUnits) return in.Fail(kErrOutOfResource);
+  std::vector<pmix_resource_unit_t> units(n);
+  if (n > 0 &&
+      !in.UnpackElements(PMIX_RESOURCE_UNIT, n, units.data(), &count)) {
+    return false;
+  }
+  if (count != n) return in.Fail(kErrUnpackFailure);
+  out->Uint(n);
+  for (const pmix_resource_unit_t& unit : units) {
+    out->Uint(unit.type);
+    out->Uint(unit.count);
+  }
+  return true;
+}
+
+Request ReadResourceBlock(Reading& r) {
+  core::HostCallArrived input = HostCall(r, HostOp::kBlockResources);
+  uint8_t directive = 0;
+  std::string name;
+  WireWriter call;
+  r.in.UnpackByte(PMIX_RESBLOCK_DIRECTIVE, &directive);
+  ReadText(r.in, kMaxText, &name);
+  call.Uint(directive);
+  call.String(name);
+  if (r.in.ok() && ReadUnits(r.in, &call)) ReadInfos(r.in, &call);
+  input.call = Bytes(call.Take());
+  return CoreRequest{std::move(input)};
 }
 
 bool ReadOneQuery(Decoder& in, Encoder* out) {
@@ -516,11 +638,11 @@ constexpr CommandRow kCommands[] = {
     {"deregister events", ReadEventsUnwanted},
     {"query", ReadQuery},
     {"log", ReadLog},
-    {"allocate", nullptr, {kAllocDirective, kInfos}},
+    {"allocate", ReadAllocate},
     {"job control", ReadJobControl},
-    {"monitor", nullptr, {kInfo, kStatus, kInfos}},
-    {"get credential", nullptr, {kInfos}},
-    {"validate credential", nullptr, {kBytes, kInfos}},
+    {"monitor", ReadMonitor},
+    {"get credential", ReadGetCredential},
+    {"validate credential", ReadValidateCredential},
     {"pull output", nullptr, {kProcs, kInfos, kChannels, kHandle}},
     {"push input", nullptr, {kProcs, kInfos, kBytes}},
     {"group construct", ReadGroupConstruct},
@@ -534,8 +656,8 @@ constexpr CommandRow kCommands[] = {
     // Carries a topology, which is the peer's own memory layout.
     {"device distances", nullptr},
     {"refresh cache", ReadRefresh},
-    {"resource block", nullptr, {kBlockDirective, kText, kUnits, kInfos}},
-    {"session control", nullptr, {kUint32, kInfos}},
+    {"resource block", ReadResourceBlock},
+    {"session control", ReadSessionControl},
     {"system info", nullptr},
     {"resolve peers", ReadResolvePeers},
     {"resolve nodes", ReadResolveNodes},

@@ -23,14 +23,15 @@ namespace canopy::openpmix {
 enum class AnswerForm : uint8_t {
   kNone,  // there is no answer
   kStatus,
-  kGet,      // then the data of the target
-  kRefresh,  // then the target's KVALs
-  kInfos,    // then the results
-  kConnect,  // then job info of the other namespaces
-  kSpawn,    // then the new namespace and its job info
-  kQuery,    // then the answers, with a partial success too
-  kFound,    // then what was looked up, with a partial success too
-  kGroup,    // then the results of a group's construction, the same
+  kGet,         // then the data of the target
+  kRefresh,     // then the target's KVALs
+  kInfos,       // then the results
+  kConnect,     // then job info of the other namespaces
+  kSpawn,       // then the new namespace and its job info
+  kQuery,       // then the answers, with a partial success too
+  kFound,       // then what was looked up, with a partial success too
+  kGroup,       // then the results of a group's construction, the same
+  kCredential,  // then the credential among the results, and the others
 };
 
 // For the core to decide; a reply with that form follows.

@@ -9,6 +9,8 @@
 #include <set>
 
 #include "common/codec/decoder.h"
+#include "common/host_op.h"
+#include "common/wire.h"
 #include "pmix_common.h"
 #include "server/openpmix/golden.h"
 #include "tests/codec/hex.h"
@@ -58,11 +60,11 @@ constexpr Sample kSamples[] = {
     {"deregister events", false, 6, true},
     {"query", false},
     {"log", false, 9},
-    {"allocate", true},
+    {"allocate", false},
     {"job control", false},
-    {"monitor", true},
-    {"get credential", true},
-    {"validate credential", true},
+    {"monitor", false},
+    {"get credential", false},
+    {"validate credential", false},
     {"pull output", true},
     {"push input", true},
     {"group construct", false},
@@ -73,7 +75,7 @@ constexpr Sample kSamples[] = {
     {"fabric update", true},
     {"device distances", true},
     {"refresh cache", false},
-    {"session control", true},
+    {"session control", false},
     {"system info", true},
     {"resolve peers", false},
     {"resolve nodes", false},
@@ -384,6 +386,55 @@ TEST(Requests, JobControl) {
     EXPECT_EQ(in.targets, std::vector<ProcId>{kAll});
     EXPECT_EQ(in.op, HostOp::kJobControl);
     EXPECT_EQ(in.call.view(), kOurInfos);
+  }
+}
+
+TEST(Requests, WhatASchedulerDecides) {
+  for (const auto& in :
+       CoreInputs<core::HostCallArrived>("allocate", AnswerForm::kInfos)) {
+    EXPECT_EQ(in.op, HostOp::kAllocate);
+    WireReader call(in.call.view());
+    EXPECT_EQ(call.Uint(), 1u);
+    EXPECT_EQ(call.String(), kOurInfos);
+    EXPECT_TRUE(call.done());
+  }
+  for (const auto& in : CoreInputs<core::HostCallArrived>("session control",
+                                                          AnswerForm::kInfos)) {
+    EXPECT_EQ(in.op, HostOp::kControlSession);
+    WireReader call(in.call.view());
+    EXPECT_EQ(call.Uint(), 7u);
+    EXPECT_EQ(call.String(), kOurInfos);
+    EXPECT_TRUE(call.done());
+  }
+}
+
+TEST(Requests, Monitors) {
+  for (const auto& in :
+       CoreInputs<core::HostCallArrived>("monitor", AnswerForm::kInfos)) {
+    EXPECT_EQ(in.op, HostOp::kMonitor);
+    WireReader call(in.call.view());
+    EXPECT_EQ(call.String(), kOurInfos);
+    EXPECT_EQ(call.Int(), -1);
+    EXPECT_EQ(call.String(), kOurInfos);
+    EXPECT_TRUE(call.done());
+  }
+}
+
+TEST(Requests, Credentials) {
+  for (const auto& in : CoreInputs<core::HostCallArrived>(
+           "get credential", AnswerForm::kCredential)) {
+    EXPECT_EQ(in.client, 77u);
+    EXPECT_EQ(in.request & UINT32_MAX, 101u);
+    EXPECT_EQ(in.op, HostOp::kGetCredential);
+    EXPECT_EQ(in.call.view(), kOurInfos);
+  }
+  for (const auto& in : CoreInputs<core::HostCallArrived>("validate credential",
+                                                          AnswerForm::kInfos)) {
+    EXPECT_EQ(in.op, HostOp::kValidateCredential);
+    WireReader call(in.call.view());
+    EXPECT_EQ(call.String(), "\xab\xcd");
+    EXPECT_EQ(call.String(), kOurInfos);
+    EXPECT_TRUE(call.done());
   }
 }
 

@@ -4,6 +4,8 @@
 #include <utility>
 
 #include "common/text.h"
+#include "server/log/log_plan.h"
+#include "server/log/log_run.h"
 
 namespace canopy::openpmix {
 namespace {
@@ -23,37 +25,22 @@ TextLogger::TextLogger(const OpenPmixOptions* options,
 TextLogger::~TextLogger() { *self_ = nullptr; }
 
 void TextLogger::Serve(Connection& c, uint32_t tag, LogRequest& request) {
-  LogPlan plan = PlanLog(request.data, request.directives, request.stamp,
-                         c.proc, time(nullptr));
+  log::LogPlan plan = log::PlanLog(request.data, request.directives,
+                                   request.stamp, c.proc, time(nullptr));
   LogIgnored(c, plan.ignored);
-  if (plan.pieces.empty()) return writer_->SendStatus(c, tag, plan.status);
-  if (c.is_tool || !options_->put_text) {
+  if (plan.entries.empty()) return writer_->SendStatus(c, tag, plan.status);
+  if (c.is_tool) {
     return writer_->SendStatus(c, tag, kErrNotSupported);
   }
   if (c.pending.size() >= options_->max_pending_requests) {
     return writer_->SendStatus(c, tag, kErrOutOfResource);
   }
   c.pending.emplace(tag, PendingRequest{});
-  const int status = plan.status;
-  options_->put_text(TextFor(c, tag, std::move(plan)),
-                     [self = self_, id = c.id, tag, status](int result) {
-                       if (*self == nullptr) return;
-                       const bool ok = result == kSuccess;
-                       (*self)->OnDone(id, tag, ok ? status : result);
-                     });
-}
-
-ProcessText TextLogger::TextFor(const Connection& c, uint32_t tag,
-                                LogPlan plan) const {
-  ProcessText text;
-  text.proc = c.proc;
-  text.client = c.id;
-  text.request = tag;
-  text.again = replaying_;
-  text.key = std::move(plan.key);
-  text.value = std::move(plan.value);
-  text.pieces = std::move(plan.pieces);
-  return text;
+  log::RunLog({options_->put_text, options_->put_syslog},
+              {c.proc, c.id, tag, replaying_}, std::move(plan),
+              [self = self_, id = c.id, tag](int status) {
+                if (*self != nullptr) (*self)->OnDone(id, tag, status);
+              });
 }
 
 void TextLogger::OnDone(core::ClientId client, uint32_t tag, int status) {

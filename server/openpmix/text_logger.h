@@ -1,4 +1,4 @@
-// PMIx_Log of OpenPMIx clients: texts become output of the rank that logs them.
+// PMIx_Log of OpenPMIx clients.
 #ifndef CANOPY_SERVER_OPENPMIX_TEXT_LOGGER_H_
 #define CANOPY_SERVER_OPENPMIX_TEXT_LOGGER_H_
 
@@ -10,11 +10,9 @@
 
 #include "server/core/step/client_id.h"
 #include "server/openpmix/connection.h"
-#include "server/openpmix/log_text.h"
 #include "server/openpmix/message_writer.h"
 #include "server/openpmix/options.h"
 #include "server/openpmix/requests.h"
-#include "server/ports/process_text.h"
 
 namespace canopy::openpmix {
 
@@ -33,7 +31,6 @@ class TextLogger {
   void set_replaying(bool replaying) { replaying_ = replaying; }
 
  private:
-  ProcessText TextFor(const Connection& c, uint32_t tag, LogPlan plan) const;
   void OnDone(core::ClientId client, uint32_t tag, int status);
   void LogIgnored(const Connection& c, const std::vector<std::string>& keys);
 

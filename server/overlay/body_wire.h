@@ -13,7 +13,6 @@
 #include "server/overlay/message_wire/collectives.h"
 #include "server/overlay/message_wire/events.h"
 #include "server/overlay/message_wire/facts.h"
-#include "server/overlay/message_wire/groups.h"
 #include "server/overlay/message_wire/host.h"
 #include "server/overlay/message_wire/jobs.h"
 #include "server/overlay/message_wire/modex.h"

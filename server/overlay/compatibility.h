@@ -22,9 +22,8 @@ inline constexpr uint32_t kNewestVersion = 6;
 inline constexpr uint32_t kOldestVersion = 5;
 // The first version with JobQuery, JobQueryReply, SyncComplete, NodeLost,
 // JobMapRequest, JobMapReply, AbortReply, SpawnRequest, SpawnReply,
-// RankRestarted, FactsRequest, FactsReply, HostRequest, HostReply, GroupJoin,
-// GroupFormed, the messages about publications, and process groups in those
-// about collectives.
+// RankRestarted, FactsRequest, FactsReply, HostRequest, HostReply, the messages
+// about publications, and process groups in those about collectives.
 inline constexpr uint32_t kOwnMessages = 6;
 
 // Sets fields introduced after `version` to the value that their absence means.

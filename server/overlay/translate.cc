@@ -180,11 +180,6 @@ bool WithoutData(core::MessageBody* body) {
     reply->results = Bytes();
     return true;
   }
-  if (auto* formed = std::get_if<core::GroupFormed>(body)) {
-    formed->status = kErrOutOfResource;
-    formed->record = Bytes();
-    return true;
-  }
   if (auto* found = std::get_if<core::DirectoryFound>(body)) {
     for (const core::Publication& p : found->found) {
       found->missing.push_back({p.key, kErrOutOfResource});

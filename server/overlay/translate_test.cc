@@ -104,9 +104,6 @@ std::vector<MessageBody> Samples() {
       core::HostRequest{kProc, 17, HostOp::kLog, 1000, 100, "job-1", kProcs,
                         Bytes("call")},
       core::HostReply{kProc, 17, "job-1", -46, Bytes("results")},
-      core::GroupJoin{
-          "group", kProc, {"job-2", 70000}, 18, 2, true, Bytes("infos")},
-      core::GroupFormed{"group", kProc, 19, -24, Bytes("record")},
   };
 }
 

@@ -115,8 +115,6 @@ struct Encoder {
   std::string operator()(const core::FactsReply&) const { return ""; }
   std::string operator()(const core::HostRequest&) const { return ""; }
   std::string operator()(const core::HostReply&) const { return ""; }
-  std::string operator()(const core::GroupJoin&) const { return ""; }
-  std::string operator()(const core::GroupFormed&) const { return ""; }
 
   // Its agents answer no abort and await no answer.
   std::string operator()(const core::AbortReply&) const { return {}; }
@@ -199,8 +197,6 @@ std::optional<core::MessageBody> AnswerOfVersion5(
         } else if constexpr (std::is_same_v<T, core::HostRequest>) {
           return core::HostReply{
               m.proc, m.request, m.nspace, kErrNotSupported, {}};
-        } else if constexpr (std::is_same_v<T, core::GroupJoin>) {
-          return core::GroupFormed{m.name, m.inviter, 0, kErrNotSupported, {}};
         } else if constexpr (std::is_same_v<T, core::DmodexRequest>) {
           if (!IsProcessFact(m.key)) return std::nullopt;
           return core::DmodexReply{m.request, kErrNotFound, m.target, {}, 0};

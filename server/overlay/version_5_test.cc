@@ -228,20 +228,6 @@ TEST(Version5, WhatTheHostIsAskedIsRefusedByIt) {
   EXPECT_EQ(reply.status, kErrNotSupported);
 }
 
-TEST(Version5, AnInvitationIsNotJoinedThere) {
-  core::GroupJoin join;
-  join.name = "group";
-  join.inviter = {"job", 1};
-  EXPECT_FALSE(CanExpress(join));
-  EXPECT_FALSE(CanExpress(core::GroupFormed()));
-  const auto refusal = AnswerOfVersion5(join);
-  ASSERT_TRUE(refusal.has_value());
-  const auto& formed = std::get<core::GroupFormed>(*refusal);
-  EXPECT_EQ(formed.name, "group");
-  EXPECT_EQ(formed.inviter, (ProcId{"job", 1}));
-  EXPECT_EQ(formed.status, kErrNotSupported);
-}
-
 TEST(Version5, AnAbortIsExecutedAndAnsweredForIt) {
   core::AbortMessage abort{{"job", 1}, 3, "why", {{"other", 2}}};
   EXPECT_TRUE(CanExpress(abort));

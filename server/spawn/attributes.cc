@@ -154,6 +154,7 @@ constexpr Row kRows[] = {
     {PMIX_ADD_HOST, AddMoreHosts, false},
     {PMIX_ADD_HOSTFILE, SetMoreHostfile, false},
     {PMIX_PRELOAD_BIN, SetPlacing<&Placing::preload_program>, false},
+    {PMIX_PSET_NAME, SetPlacing<&Placing::pset>, false},
     {PMIX_PRELOAD_FILES, SetPlacing<&Placing::preload_files>, false},
     {PMIX_SET_ENVAR, AddEdit<Kind::kSet>, false},
     {PMIX_UNSET_ENVAR, AddUnset, false},

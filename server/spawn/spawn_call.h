@@ -32,6 +32,7 @@ struct Placing {
   bool adds_hosts = false;
   bool preload_program = false;  // the program is copied to the nodes
   std::string preload_files;     // so are these; separated by commas
+  std::string pset;              // process set of the processes
   std::vector<EnvarEdit> edits;  // in array order
 };
 

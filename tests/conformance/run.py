@@ -28,6 +28,8 @@ SIZE = 8
 KEYS = os.path.join(HERE, "..", "..", "docs", "reserved_keys.md")
 ATTRIBUTES = os.path.join(HERE, "..", "..", "client", "include", "tables",
                           "attributes.tsv")
+# A machine with devices of fabrics, as hwloc writes it.
+DEVICES = os.path.join(HERE, "devices.xml")
 # What programs need beside the PMIx library.
 LIBRARIES = {name + part: [library] for part in ("", "_names", "_spawn", "_abort")
              for name, library in (("pmi1", "-lpmi"), ("pmi2", "-lpmi2"))}
@@ -118,6 +120,21 @@ def all_kept(result, name, size):
 def medians(result):
     all_kept(result, "fence_repeat", SIZE)
     print("  " + result.out[result.out.index("fence of"):].splitlines()[0])
+
+
+def logged(result):
+    """What ranks have logged is among their output, where it belongs."""
+    all_kept(result, "logs", SIZE)
+    for rank in range(SIZE):
+        for text, stream in ((f"out {rank}", result.out), (f"err {rank}", result.err),
+                             (f"once {rank}", result.out),
+                             (f"stdout: tagged {rank}", result.out),
+                             (f"2001-09-09T01:46:40Z timed {rank}", result.out)):
+            if stream.splitlines().count(text) != 1:
+                raise harness.Failure(f"not once: {text!r}{result.tail()}")
+    for word in ("never", "unserved"):
+        if word in result.out or word in result.err:
+            raise harness.Failure(f"logged: {word}{result.tail()}")
 
 
 def aborts(suite, place):
@@ -244,11 +261,17 @@ def cases(suite):
         for name in ("values", "scopes", "modex", "get_rules", "large", "fence",
                      "fence_errors", "fence_order", "threads", "events",
                      "notify", "query", "resolve", "progress", "topology",
-                     "unsupported", "pmi1", "pmi2", "publish", "groups", "pmi1_names",
-                     "pmi2_names", "spawn", "pmi1_spawn", "pmi2_spawn"):
+                     "job_control", "unsupported", "pmi1", "pmi2", "publish", "groups",
+                     "invitations", "resources", "pmi1_names", "pmi2_names",
+                     "spawn", "pmi1_spawn", "pmi2_spawn", "credentials",
+                     "monitors", "thread_stop"):
             suite.job(name, place, alone=name == "large")
+        suite.job("logs", place, expect=logged)
         suite.job("topology", place, "bound", size=2,
                   options=["--bind-to", "core:overload-allowed"])
+        suite.job("fabric", place)
+        suite.job("fabric", place, "devices",
+                  options=["-x", "HWLOC_XMLFILE=" + DEVICES])
         suite.job("fence_repeat", place, "same", expect=medians)
         aborts(suite, place)
         bad_ends(suite, place)

@@ -27,6 +27,7 @@ import cases_pmi
 import cases_preload
 import cases_process
 import cases_programs
+import cases_python
 import cases_restart
 import cases_spawn
 import cases_tls
@@ -42,6 +43,7 @@ SUITES = (
     cases_tls,
     cases_programs,
     cases_torch,
+    cases_python,
     cases_inject,
     cases_preload,
     cases_process,

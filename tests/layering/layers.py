@@ -29,7 +29,8 @@ LAYERS = {
     "client/events": CLIENT,
     # Over the functions of libpmix alone; of common it has what links nothing.
     "client/pmi": ["client/abi", "client/include", "common"],
-    "client/session": [*CLIENT, "client/channel", "client/events"],
+    "client/session": [*CLIENT, "client/channel", "client/events",
+                       "client/topology"],
     "client/topology": [*CLIENT, "@hwloc_headers"],
     # The command.
     "client/cli/...": ["client/cli/...", "common", "common/posix",
@@ -45,10 +46,15 @@ LAYERS = {
     "server/cleanup": ENDPOINT,
     "server/facts": ENDPOINT,
     "server/host": ENDPOINT,
+    # Who decides: a room for each kind of host call.
+    "server/log": [*ENDPOINT, "server/host"],
+    "server/monitor": [*ENDPOINT, "server/host"],
+    "server/credential": [*ENDPOINT, "server/host", "server/security"],
     "server/datastore": [*ENDPOINT, "common/preload"],
     "server/endpoint": ENDPOINT,
     "server/local": [*ENDPOINT, "server/endpoint"],
-    "server/openpmix": [*ENDPOINT, "server/core/...", "server/endpoint"],
+    "server/openpmix": [*ENDPOINT, "server/core/...", "server/endpoint",
+                        "server/log"],
     "server/pmi": [*ENDPOINT, "server/endpoint"],
     "server/hwinfo": ["common", "@hwloc_headers"],
     "server/shim": ["common", "common/loader", "common/posix",
@@ -130,7 +136,7 @@ LIBC_FOLDERS = ("arpa/", "linux/", "net/", "netinet/", "sys/")
 LIBC = frozenset("""
     dirent dlfcn elf errno fcntl grp ifaddrs inttypes limits link locale math
     netdb poll pthread pwd sched signal spawn stdarg stddef stdint stdio stdlib
-    string strings time unistd
+    string strings syslog time unistd
     """.split())
 
 # The C++ headers that are more than a computation: the core has none of them,

@@ -3,8 +3,10 @@
 #include <variant>
 
 #include "common/bytes.h"
+#include "common/host_op.h"
 #include "common/refusal.h"
 #include "common/status.h"
+#include "server/core/step/host.h"
 #include "tests/sim/kvals.h"
 
 namespace canopy::sim {
@@ -103,6 +105,16 @@ RequestId Clients::Group(CollectiveOp op, const ProcId& proc,
   return request;
 }
 
+RequestId Clients::LeaveGroup(const ProcId& proc, const std::string& name) {
+  GroupCallArrived in;
+  in.client = IdOf(proc);
+  in.request = NewRequest();
+  in.name = name;
+  const RequestId request = in.request;
+  Ask(proc, request, std::move(in));
+  return request;
+}
+
 RequestId Clients::Get(const ProcId& proc, GetArrived get) {
   const RequestId request = NewRequest();
   get.client = IdOf(proc);
@@ -149,6 +161,15 @@ RequestId Clients::Spawn(const ProcId& proc, Bytes call) {
   const RequestId request = NewRequest();
   oracle_.OnSpawnCall(request, call.view());
   Ask(proc, request, SpawnArrived{IdOf(proc), request, std::move(call)});
+  return request;
+}
+
+RequestId Clients::ControlJob(const ProcId& proc, std::vector<ProcId> targets,
+                              Bytes call) {
+  const RequestId request = NewRequest();
+  Ask(proc, request,
+      HostCallArrived{IdOf(proc), request, HostOp::kJobControl,
+                      std::move(targets), std::move(call)});
   return request;
 }
 

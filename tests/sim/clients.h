@@ -70,6 +70,7 @@ class Clients {
   RequestId Group(core::CollectiveOp op, const ProcId& proc,
                   const std::string& name, std::vector<ProcId> participants,
                   Bytes info = {});
+  RequestId LeaveGroup(const ProcId& proc, const std::string& name);
   RequestId Get(const ProcId& proc, core::GetArrived get);
   // One key whose value is the key; FIRST_READ with `once`, else APP.
   RequestId Publish(const ProcId& proc, const std::string& key, bool once);
@@ -82,6 +83,9 @@ class Clients {
                   std::vector<ProcId> targets = {});
   // `call`: as the stand-in that executes it understands it.
   RequestId Spawn(const ProcId& proc, Bytes call);
+  // No targets: its whole job; `call` as in HostCallArrived.
+  RequestId ControlJob(const ProcId& proc, std::vector<ProcId> targets,
+                       Bytes call);
   // No codes: all.
   RequestId WantEvents(const ProcId& proc, std::vector<int> codes);
   RequestId Raise(const ProcId& proc, int status, uint8_t range,

@@ -26,6 +26,7 @@ std::string Describe(const ResourceCounts& c) {
   add("modex keys", c.modex_keys);
   add("map requests", c.map_requests);
   add("aborts", c.aborts);
+  add("host calls", c.host_calls);
   add("spawns", c.spawns);
   add("questions", c.questions);
   add("queries", c.queries);

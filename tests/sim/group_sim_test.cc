@@ -174,6 +174,43 @@ TEST_P(GroupSim, AnAgentIsRestartedInADestruct) {
       });
 }
 
+// Whoever was on the victim has left, and the others end the group: its part in
+// that must not be lost with the agent. Restarts before the leave, in it and in
+// the destruct.
+TEST_P(GroupSim, AnAgentIsRestartedWhoseMemberLeaves) {
+  if (GetParam().victim == 0) return;  // it has no member
+  const Rank leaver = GetParam().victim - 1;
+  std::vector<RequestId> requests;
+  RequestId left = 0;
+  AtEveryStep(
+      Persistence::kOn,
+      [&](Cluster& c) {
+        Call(c, CollectiveOp::kGroupConstruct, "g");
+        c.Run();
+        left = c.clients().LeaveGroup({"a", leaver}, "g");
+        requests.clear();
+        for (Rank rank = 0; rank < NumRanks(); ++rank) {
+          if (rank == leaver) continue;
+          requests.push_back(c.clients().Group(CollectiveOp::kGroupDestruct,
+                                               {"a", rank}, "g", Named(rank)));
+        }
+      },
+      [](Cluster& c) { c.RestartNode(GetParam().victim); },
+      [&](Cluster& c) {
+        const Answer* answer = c.clients().AnswerTo(left);
+        ASSERT_NE(answer, nullptr);
+        EXPECT_EQ(answer->status, kSuccess);
+        for (const RequestId request : requests) {
+          const Answer* end = c.clients().AnswerTo(request);
+          ASSERT_NE(end, nullptr) << "a destruct hangs";
+          EXPECT_EQ(end->status, kSuccess);
+        }
+        for (NodeId node = 0; node < GetParam().nodes; ++node) {
+          EXPECT_EQ(c.Count(node).groups, 0u) << "node " << node;
+        }
+      });
+}
+
 TEST_P(GroupSim, ANodeIsLostInAConstructThatAdapts) {
   std::vector<RequestId> requests;
   AtEveryStep(

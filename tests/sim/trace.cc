@@ -15,7 +15,7 @@ using namespace core;  // NOLINT: the vocabulary of this file
 namespace {
 
 // By index in the variants.
-constexpr std::array<std::string_view, 45> kMessages = {"CollectiveUp",
+constexpr std::array<std::string_view, 43> kMessages = {"CollectiveUp",
                                                         "CollectiveDown",
                                                         "DmodexRequest",
                                                         "DmodexReply",
@@ -57,9 +57,7 @@ constexpr std::array<std::string_view, 45> kMessages = {"CollectiveUp",
                                                         "FactsRequest",
                                                         "FactsReply",
                                                         "HostRequest",
-                                                        "HostReply",
-                                                        "GroupJoin",
-                                                        "GroupFormed"};
+                                                        "HostReply"};
 constexpr std::array<std::string_view, 43> kInputs = {"client connected",
                                                       "client gone",
                                                       "committed",

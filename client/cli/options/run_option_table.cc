@@ -182,6 +182,8 @@ void AddEnvironment(const RunTargets& to, OptionTable* table) {
       {"prtemca", 2, "NAME VALUE", "", SetVariable(app, "PRTE_MCA_")},
       {"wdir wd", 1, "DIR", "working directory of the processes",
        SetText(&to.app->cwd)},
+      {"pset", 1, "NAME", "name of a process set of this program's processes",
+       SetText(&to.app->pset)},
       {"path", 1, "DIRS", "look for the program there first (put before PATH)",
        PutBefore(app, environment, {{"PATH", ""}})},
       {"prefix", 1, "DIR", "",

@@ -97,6 +97,7 @@ Status RunParser::LoadAppFile(const std::string& path) {
     AppOptions& app = out_.apps.back();
     app.env.insert(app.env.begin(), shared.env.begin(), shared.env.end());
     if (app.cwd.empty()) app.cwd = shared.cwd;
+    if (app.pset.empty()) app.pset = shared.pset;
     if (app.num_procs == 0) app.num_procs = shared.num_procs;
     if (app.hosts.empty()) app.hosts = shared.hosts;
   }

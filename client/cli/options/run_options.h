@@ -23,6 +23,7 @@ struct AppOptions {
   std::vector<Host> hosts;
   bool preload_program = false;  // it is copied to the nodes
   std::string preload_files;     // so are these; separated by commas
+  std::string pset;              // process set of its processes
 };
 
 struct RunOptions {

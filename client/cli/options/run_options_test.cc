@@ -61,6 +61,7 @@ bool MapNode(const RunOptions& o) { return o.map_by == "node"; }
 bool RankCore(const RunOptions& o) { return o.rank_by == "core"; }
 bool BindCore(const RunOptions& o) { return o.bind_to == "core"; }
 bool Ppr2(const RunOptions& o) { return o.map_by == "ppr:2:node"; }
+bool Pset(const RunOptions& o) { return o.apps[0].pset == "sea"; }
 bool Wdir(const RunOptions& o) { return o.apps[0].cwd == "/w"; }
 bool Mca(const RunOptions& o) {
   return o.apps[0].env == std::vector<std::string>{"OMPI_MCA_btl=tcp,self"};
@@ -85,8 +86,9 @@ INSTANTIATE_TEST_SUITE_P(
         Spelling{"--bind-to-core", BindCore}, Spelling{"-npernode 2", Ppr2},
         Spelling{"--npernode 2", Ppr2}, Spelling{"-N 2", Ppr2},
         Spelling{"-ppn 2", Ppr2}, Spelling{"--wdir /w", Wdir},
-        Spelling{"-wdir /w", Wdir}, Spelling{"-wd /w", Wdir},
-        Spelling{"--wd /w", Wdir}, Spelling{"-mca btl tcp,self", Mca},
+        Spelling{"--pset sea", Pset}, Spelling{"-wdir /w", Wdir},
+        Spelling{"-wd /w", Wdir}, Spelling{"--wd /w", Wdir},
+        Spelling{"-mca btl tcp,self", Mca},
         Spelling{"--mca btl tcp,self", Mca}));
 
 INSTANTIATE_TEST_SUITE_P(

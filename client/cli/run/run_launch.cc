@@ -46,6 +46,7 @@ void FillApp(const AppOptions& app, const std::string& cwd, bool only,
   out->set_cwd(Absolute(app.cwd, cwd));
   out->set_num_procs(app.num_procs);
   out->set_preload_program(app.preload_program);
+  out->set_pset(app.pset);
   FillHosts(app.hosts, only ? launch->mutable_hosts() : out->mutable_hosts());
   if (only) return;
   for (const std::string& entry : app.env) out->add_env(entry);

@@ -32,6 +32,7 @@ host::MapApp App(const control::v1::App& app) {
   out.env = {app.env().begin(), app.env().end()};
   out.cwd = app.cwd();
   out.num_procs = app.num_procs();
+  out.pset = app.pset();
   out.hosts = Hosts(app.hosts());
   return out;
 }

@@ -137,6 +137,7 @@ Result<host::MapApp> App(const spawn::SpawnApp& app,
     out.cwd = Below(cwd, Either(Either(app.placing.cwd, job.cwd), app.cwd));
   }
   out.num_procs = app.num_procs;
+  out.pset = Either(app.placing.pset, job.pset);
   Result<std::vector<host::MapHost>> hosts = HostsOf(app.placing, cwd, read);
   if (!hosts.ok()) return hosts.status();
   out.hosts = *std::move(hosts);

@@ -45,6 +45,7 @@ LocalAdapters::LocalAdapters(EventLoop* loop, InputSink* sink,
   MakeDatastore();
   MakeLocal();
   MakePmi();
+  MakeServices();
   MakeOpenPmix();
   MakeFactsReader();
   MakeHost();
@@ -135,6 +136,18 @@ void LocalAdapters::MakePmi() {
   pmi_ = std::make_unique<pmi::PmiEndpoint>(loop_, sink_, std::move(options));
 }
 
+void LocalAdapters::MakeServices() {
+  HostServices::Parts parts;
+  parts.loop = loop_;
+  parts.sink = sink_;
+  parts.config = &config_;
+  parts.key = key_;
+  parts.put_text = [this](ProcessText text, TextDone done) {
+    process_->Put(std::move(text), std::move(done));
+  };
+  services_ = std::make_unique<HostServices>(parts);
+}
+
 void LocalAdapters::MakeOpenPmix() {
   openpmix::OpenPmixOptions options;
   options.self = config_.self();
@@ -151,6 +164,12 @@ void LocalAdapters::MakeOpenPmix() {
   options.log = Log;
   options.put_text = [this](ProcessText text, TextDone done) {
     process_->Put(std::move(text), std::move(done));
+  };
+  options.put_syslog = [this](const log::SyslogText& text) {
+    return services_->syslog().Put(text);
+  };
+  options.on_heartbeat = [this](const ProcId& proc) {
+    services_->monitors().Beat(proc);
   };
   options.port = static_cast<uint16_t>(config_.pmix_port());
   options.fd_store = fd_store();
@@ -194,6 +213,7 @@ void LocalAdapters::MakeHost() {
                  answer(cleanup_.Control(request), {});
                });
   host_.OnDrop([this](const std::string& nspace) { cleanup_.DropJob(nspace); });
+  services_->AddTo(&host_);
 }
 
 void LocalAdapters::ShareMachine(bool loopback_only) {
@@ -211,6 +231,7 @@ void LocalAdapters::AddTo(RuntimePorts* ports) {
                     {ClientKind::kPmi, pmi_.get()},
                     {ClientKind::kOpenPmix, openpmix_.get()}};
   ports->observers.push_back(&cleanup_);
+  ports->observers.push_back(&services_->monitors());
 }
 
 void LocalAdapters::EndShims(bool forget) {

@@ -14,6 +14,7 @@
 #include "common/status.h"
 #include "protos/bootstrap.pb.h"
 #include "server/agent/wiring/emulation.h"
+#include "server/agent/wiring/host_services.h"
 #include "server/cleanup/cleanup.h"
 #include "server/datastore/datastore.h"
 #include "server/facts/facts_reader.h"
@@ -65,6 +66,7 @@ class LocalAdapters {
   void MakeDatastore();
   void MakeLocal();
   void MakePmi();
+  void MakeServices();
   void MakeOpenPmix();
   void MakeFactsReader();
   void MakeHost();
@@ -86,6 +88,8 @@ class LocalAdapters {
   EmulationEnvironment emulation_;
   cleanup::CleanupRegistry cleanup_;
   host::EmbeddedHost host_;
+  // Its syslog is the endpoints' too.
+  std::unique_ptr<HostServices> services_;
 };
 
 }  // namespace canopy::agent

@@ -180,7 +180,7 @@ void Collectives::Accept(StepContext& step, Series& series,
   const bool is_new = !series.active.contains(sequence);
   Instance& instance = progress_.FindOrBegin(step.now, series, sequence);
   const ProcId& proc = series.members->local[index];
-  if (IsGroupOp(series.id.op)) TakeDirectives(in, proc, &instance);
+  if (IsGroupOp(series.id.op)) TakeDirectives(step, in, proc, &instance);
   instance.arrived[index] = true;
   ++instance.num_arrived;
   instance.collect |= in.collect_data;
@@ -188,9 +188,9 @@ void Collectives::Accept(StepContext& step, Series& series,
   if (deadline != kNever) {
     table_.AddDeadline(series, sequence, deadline, &instance.deadlines);
   }
-  if (series.id.op == CollectiveOp::kGroupConstruct &&
-      groups_.FindOf(series.id.name, proc) != nullptr) {
-    CollectiveUp failure{series.id, kErrExists, {}, {}};
+  if (const int status = RefusalOf(series.id, instance, proc);
+      status != kSuccess) {
+    CollectiveUp failure{series.id, status, {}, {}};
     failure.id.sequence = sequence;
     return progress_.ApplyUp(step, series, self_, failure);
   }
@@ -254,6 +254,7 @@ void Collectives::OnJobAdded(TimeNs now, const std::string& nspace,
       ++it;
     }
   }
+  ResumeEnds(step, nspace);
 }
 
 void Collectives::OnJobUnknown(TimeNs now, const std::string& nspace,
@@ -301,6 +302,8 @@ void Collectives::OnJobRemoved(const std::string& nspace, Actions* actions) {
   progress_.DropJob(nspace);
   std::erase_if(reattached_,
                 [&](const ProcId& proc) { return proc.nspace == nspace; });
+  std::erase_if(left_before_,
+                [&](const auto& item) { return item.first.nspace == nspace; });
   auto& all = table_.all();
   for (auto it = all.begin(); it != all.end();) {
     Series& series = it->second;
@@ -362,6 +365,7 @@ void Collectives::OnRankRestarted(const ProcId& proc) {
     if (!series.members || !series.Includes(proc)) continue;
     const int index = series.members->LocalIndex(proc);
     if (index < 0) continue;
+    TakeBackArrival(series, index);
     series.SkipOver(&series.arrivals[index]);
     series.PruneCompleted(jobs_);
   }
@@ -391,6 +395,7 @@ void Collectives::OnTreeChanged(TimeNs now, Actions* actions) {
   for (auto& [id, series] : table_.all()) {
     if (series.members) progress_.OnTreeChanged(step, series);
   }
+  RefuseThroughOldNodes(step);
 }
 
 void Collectives::OnNodeRestarted(TimeNs now, NodeId node, Actions* actions) {
@@ -408,6 +413,7 @@ void Collectives::Recover(const PersistedRecord& persisted) {
     CollectiveId of_record = id;
     of_record.sequence = record.sequence;
     groups_.Recover(of_record, record.connected, record.result);
+    RecoverLeft(of_record);
   } else {
     connections_.Recover(id.participants, record.connected);
   }

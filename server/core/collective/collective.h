@@ -19,6 +19,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "common/ids.h"
@@ -76,12 +77,18 @@ class Collectives {
   // A node's successor agent has none of the messages that its predecessor
   // received.
   void OnNodeRestarted(TimeNs now, NodeId node, Actions* actions);
-  // Groups with participants there are refused.
-  void OnNodeIsOld(NodeId node, bool old);
+  // Groups whose messages would pass it are refused.
+  void OnNodeIsOld(TimeNs now, NodeId node, bool old, Actions* actions);
   // A process leaves a group: it takes part in its end no more. False when it
-  // is no member.
+  // is no member. `made`: of that group alone, which may be yet to come here
+  // (GroupRecord); 0: whichever there is.
   bool OnLeft(TimeNs now, const ProcId& proc, const std::string& group,
-              Actions* actions);
+              uint64_t made, Actions* actions);
+  // The process has left such a group under a predecessor, and asks again, as
+  // it does not know: true once.
+  bool TakeLeftBefore(const ProcId& proc, const std::string& group) {
+    return left_before_.erase({proc, group}) > 0;
+  }
   // Whether to emit PersistRecord for what a successor needs.
   void set_persists(bool on) { progress_.set_persists(on); }
   // The job's local processes were recovered from a predecessor.
@@ -112,6 +119,14 @@ class Collectives {
   std::vector<Groups::Key> TakeIncomplete() {
     return progress_.TakeIncomplete();
   }
+  // Constructs that failed for want of participants and have a leader here,
+  // since the last call.
+  std::vector<FailedConstruct> TakeFailed() { return progress_.TakeFailed(); }
+  // Members of groups constructed here whose processes were followed by others,
+  // or left, before that, since the last call.
+  std::vector<std::pair<Groups::Key, ProcId>> TakeFollowed() {
+    return progress_.TakeFollowed();
+  }
   // Namespaces whose maps are needed, since the last call.
   std::vector<std::string> TakeWanted();
   // Adds pending operations; an empty namespace means all.
@@ -127,6 +142,17 @@ class Collectives {
   int CheckGroupIndex(const Series& series, const CollectiveArrived& in,
                       int index) const;
   bool HasOldNode(const Series& series) const;
+  void RefuseThroughOldNodes(StepContext& step);
+  void NoteIgnored(StepContext& step, const std::vector<std::string>& keys);
+  // The part in a group's end of a local process that has left it.
+  void EndFor(StepContext& step, Series& series, int index);
+  void RecoverLeft(const CollectiveId& id);
+  // A predecessor's members have left groups whose ends it may not have told
+  // anybody of.
+  void ResumeEnds(StepContext& step, const std::string& nspace);
+  // A process has another in its place: its arrival is taken back while nobody
+  // knows of it.
+  void TakeBackArrival(Series& series, int index) const;
   // As a client would have it; nothing for what names nobody, or no group.
   std::optional<CollectiveId> IdOf(const CollectiveCount& count,
                                    const ProcId& proc) const;
@@ -136,13 +162,16 @@ class Collectives {
   // known who takes part.
   bool AnswerRecovered(StepContext& step, Series& series, const ProcId& proc,
                        const CollectiveArrived& in) const;
+  // Of an arrival at a group's operation: it fails for all.
+  int RefusalOf(const CollectiveId& id, const Instance& instance,
+                const ProcId& proc) const;
   int CheckIndex(const Series& series, const CollectiveArrived& in,
                  int index) const;
   void Arrive(StepContext& step, Series& series, const CollectiveArrived& in,
               TimeNs deadline);
   // What a member of a group asks for, when it arrives.
-  void TakeDirectives(const CollectiveArrived& in, const ProcId& proc,
-                      Instance* instance) const;
+  void TakeDirectives(StepContext& step, const CollectiveArrived& in,
+                      const ProcId& proc, Instance* instance);
   void Accept(StepContext& step, Series& series, const CollectiveArrived& in,
               uint64_t sequence, int index, TimeNs deadline);
   // Sets the members when all maps are present, else requests missing ones.
@@ -172,7 +201,11 @@ class Collectives {
   // Processes that were connected to the predecessor, and whose counts are
   // those of their ranks: no other process preceded them.
   std::set<ProcId> reattached_;
+  // Local processes and the groups that they left under the predecessor.
+  std::set<std::pair<ProcId, std::string>> left_before_;
   size_t num_deferred_ = 0;
+  // Directives that were ignored, of which the log has a line.
+  std::set<std::string> ignored_;
   std::vector<std::string> wanted_;
 };
 

@@ -2,6 +2,9 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <map>
+#include <memory>
+#include <numeric>
 #include <optional>
 #include <string>
 #include <utility>
@@ -9,8 +12,10 @@
 
 #include "common/codec/decoder.h"
 #include "common/codec/encoder.h"
+#include "common/growth_testing.h"
 #include "common/status.h"
 #include "server/core/collective/collective.h"
+#include "server/core/collective/group_directives.h"
 #include "server/core/collective/group_record.h"
 #include "server/core/core_testing.h"
 
@@ -50,7 +55,8 @@ class CollectiveGroupTest : public testing::Test {
   }
 
   RequestId Call(CollectiveOp op, ClientId client, Procs procs,
-                 const Bytes& info = {}, const std::string& name = "g") {
+                 const Bytes& info = {}, const std::string& name = "g",
+                 uint32_t timeout_ms = 0) {
     CollectiveArrived in;
     in.op = op;
     in.client = client;
@@ -58,13 +64,14 @@ class CollectiveGroupTest : public testing::Test {
     in.participants = std::move(procs);
     in.info = info;
     in.name = name;
+    in.timeout_ms = timeout_ms;
     engine_->OnArrived(kNow, in, &actions_);
     return in.request;
   }
   RequestId Construct(ClientId client, Procs procs, const Bytes& info = {},
-                      const std::string& name = "g") {
+                      const std::string& name = "g", uint32_t timeout_ms = 0) {
     return Call(CollectiveOp::kGroupConstruct, client, std::move(procs), info,
-                name);
+                name, timeout_ms);
   }
   RequestId Destruct(ClientId client, Procs procs = {}) {
     return Call(CollectiveOp::kGroupDestruct, client, std::move(procs));
@@ -81,6 +88,13 @@ class CollectiveGroupTest : public testing::Test {
                    {{3, EncodeGroupRecord(record)}},
                    {}},
                   &actions_);
+  }
+  // Agent 0, the top, releases it.
+  void Down(CollectiveOp op, const Procs& procs, int status,
+            const GroupRecord& result = {}, uint64_t sequence = 0) {
+    CollectiveDown down{Id(op, procs, sequence), status, {}, {}};
+    if (status == kSuccess) down.result = EncodeGroupRecord(result);
+    engine_->OnDown(kNow, 0, down, &actions_);
   }
   const ReplyClient* ReplyTo(RequestId request) {
     replies_ = All<ReplyClient>(actions_);
@@ -223,10 +237,10 @@ TEST_F(CollectiveGroupTest, BadCalls) {
 }
 
 TEST_F(CollectiveGroupTest, OldAgentsKnowNoGroups) {
-  engine_->OnNodeIsOld(3, true);
+  engine_->OnNodeIsOld(kNow, 3, true, &actions_);
   EXPECT_EQ(Status(Construct(10, kWhole)), kErrNotSupported);
   EXPECT_EQ(Status(Construct(10, {{"job", 0}})), kSuccess);
-  engine_->OnNodeIsOld(3, false);
+  engine_->OnNodeIsOld(kNow, 3, false, &actions_);
   EXPECT_EQ(Status(Construct(11, kWhole)), kNone);
 }
 
@@ -261,6 +275,20 @@ TEST_F(CollectiveGroupTest, WithoutDirectivesAFailureEndsIt) {
   engine_->OnRankGone(kNow, {"job", 2}, &actions_);
   EXPECT_EQ(Status(a), kErrProcAborted);
   EXPECT_EQ(engine_->groups().size(), 0u);
+}
+
+TEST_F(CollectiveGroupTest, TheLeaderIsToLearnWhoFailedIt) {
+  Construct(10, kWhole, Flags({"pmix.grp.ldr"}));
+  jobs_.MarkEnded("job", 2);
+  engine_->OnRankGone(kNow, {"job", 2}, &actions_);
+  const auto failed = engine_->TakeFailed();
+  ASSERT_EQ(failed.size(), 1u);
+  EXPECT_EQ(failed[0].name, "g");
+  EXPECT_EQ(failed[0].leader, (ProcId{"job", 0}));
+  EXPECT_EQ(failed[0].missing, (Procs{{"job", 2}}));
+  // Without a leader, the status says it all.
+  Construct(11, {{"job", 1}, {"job", 2}});
+  EXPECT_TRUE(engine_->TakeFailed().empty());
 }
 
 TEST_F(CollectiveGroupTest, AnOptionalMemberMayBeMissing) {
@@ -306,8 +334,8 @@ TEST_F(CollectiveGroupTest, AGroupThatIsToldOfFailuresEndsWithoutTheDead) {
 
 TEST_F(CollectiveGroupTest, WhoHasLeftNeedNotEndIt) {
   MakeGroup();
-  EXPECT_TRUE(engine_->OnLeft(kNow, {"job", 1}, "g", &actions_));
-  EXPECT_FALSE(engine_->OnLeft(kNow, {"job", 1}, "g", &actions_));
+  EXPECT_TRUE(engine_->OnLeft(kNow, {"job", 1}, "g", 0, &actions_));
+  EXPECT_FALSE(engine_->OnLeft(kNow, {"job", 1}, "g", 0, &actions_));
   EXPECT_EQ(Status(Destruct(11)), kErrNotFound);
   EXPECT_EQ(Status(Destruct(11, kWhole)), kErrNotFound);
   const RequestId a = Destruct(10);
@@ -318,7 +346,7 @@ TEST_F(CollectiveGroupTest, WhoHasLeftNeedNotEndIt) {
 
 TEST_F(CollectiveGroupTest, WhoHasLeftMayEnd) {
   MakeGroup();
-  EXPECT_TRUE(engine_->OnLeft(kNow, {"job", 2}, "g", &actions_));
+  EXPECT_TRUE(engine_->OnLeft(kNow, {"job", 2}, "g", 0, &actions_));
   const RequestId a = Destruct(10);
   Destruct(11);
   jobs_.MarkEnded("job", 2);
@@ -330,7 +358,7 @@ TEST_F(CollectiveGroupTest, WhoHasLeftMayEnd) {
 
 TEST_F(CollectiveGroupTest, OfALostNodeItIsAFailureAnyhow) {
   MakeGroup();
-  EXPECT_TRUE(engine_->OnLeft(kNow, {"job", 2}, "g", &actions_));
+  EXPECT_TRUE(engine_->OnLeft(kNow, {"job", 2}, "g", 0, &actions_));
   const RequestId a = Destruct(10);
   tree_.SetAlive(3, false);
   engine_->OnTreeChanged(kNow, &actions_);
@@ -342,7 +370,7 @@ TEST_F(CollectiveGroupTest, TheLastToLeaveANodeEndsItThere) {
   const RequestId a = Destruct(10);
   Up(CollectiveOp::kGroupDestruct);
   EXPECT_EQ(Status(a), kNone);
-  EXPECT_TRUE(engine_->OnLeft(kNow, {"job", 1}, "g", &actions_));
+  EXPECT_TRUE(engine_->OnLeft(kNow, {"job", 1}, "g", 0, &actions_));
   EXPECT_EQ(Status(a), kSuccess);
 }
 
@@ -373,7 +401,7 @@ TEST_F(CollectiveGroupTest, ASuccessorKnowsGroupsAndTheirMembers) {
   Construct(10, kWhole, Flags({"pmix.grp.actxid"}));
   Construct(11, kWhole);
   Up(CollectiveOp::kGroupConstruct);
-  engine_->OnLeft(kNow, {"job", 1}, "g", &actions_);
+  engine_->OnLeft(kNow, {"job", 1}, "g", 0, &actions_);
   const uint64_t context = Found()->record.context_id;
   const auto records = All<PersistRecord>(actions_);
   ASSERT_EQ(records.size(), 2u);
@@ -390,6 +418,264 @@ TEST_F(CollectiveGroupTest, ASuccessorKnowsGroupsAndTheirMembers) {
   engine_->OnReattached(kNow, {10, {}}, &actions_);
   const RequestId a = Construct(10, kWhole);
   EXPECT_EQ(Status(a), kSuccess);
+}
+
+// Its part in their end may have been lost with the predecessor.
+TEST_F(CollectiveGroupTest, ASuccessorEndsItForWhoHasLeft) {
+  const Procs all = {{"top", kRankWildcard}};
+  engine_->set_persists(true);
+  Construct(20, all);
+  Down(CollectiveOp::kGroupConstruct, all, kSuccess);
+  EXPECT_TRUE(engine_->OnLeft(kNow, {"top", 0}, "g", 0, &actions_));
+  const auto records = All<PersistRecord>(actions_);
+  engine_.emplace(1, tree_, jobs_, modex_);
+  engine_->OnRecovered("top");
+  for (const PersistRecord& record : records) {
+    engine_->Recover({record.key, record.value});
+  }
+  actions_.clear();
+  engine_->OnJobAdded(kNow, "top", &actions_);
+  const auto up = Sent<CollectiveUp>(actions_);
+  ASSERT_EQ(up.size(), 1u);
+  EXPECT_EQ(up[0].first, 0u);
+  EXPECT_EQ(up[0].second.id.op, CollectiveOp::kGroupDestruct);
+  // It asks again, as it had no answer.
+  EXPECT_TRUE(engine_->TakeLeftBefore({"top", 0}, "g"));
+  EXPECT_FALSE(engine_->TakeLeftBefore({"top", 0}, "g"));
+}
+
+TEST_F(CollectiveGroupTest, AFollowerArrivesInItsPlace) {
+  Construct(10, kWhole);
+  jobs_.MarkRestarted("job", 0, 1);
+  engine_->OnClientGone(10);
+  engine_->OnRankRestarted({"job", 0});
+  jobs_.Connect(12, {"job", 0});
+  Construct(11, kWhole);
+  Up(CollectiveOp::kGroupConstruct);
+  EXPECT_EQ(Found(), nullptr);
+  const RequestId a = Construct(12, kWhole);
+  EXPECT_EQ(Status(a), kSuccess);
+  EXPECT_TRUE(engine_->TakeFollowed().empty());
+}
+
+TEST_F(CollectiveGroupTest, AFollowerIsNoMemberOfWhatIsUnderWay) {
+  Construct(10, kWhole);
+  Construct(11, kWhole);
+  jobs_.MarkRestarted("job", 0, 1);
+  engine_->OnClientGone(10);
+  engine_->OnRankRestarted({"job", 0});
+  Up(CollectiveOp::kGroupConstruct);
+  const auto followed = engine_->TakeFollowed();
+  ASSERT_EQ(followed.size(), 1u);
+  EXPECT_EQ(followed[0].second, (ProcId{"job", 0}));
+}
+
+TEST_F(CollectiveGroupTest, WhoLeftBeforeItWasKnownHereIsToLeave) {
+  GroupRecord result;
+  result.made = 5;
+  EXPECT_FALSE(engine_->OnLeft(kNow, {"top", 1}, "g", 5, &actions_));
+  EXPECT_FALSE(engine_->OnLeft(kNow, {"top", 1}, "g", 6, &actions_));
+  const Procs all = {{"top", kRankWildcard}};
+  Construct(20, all);
+  Down(CollectiveOp::kGroupConstruct, all, kSuccess, result);
+  const auto followed = engine_->TakeFollowed();
+  ASSERT_EQ(followed.size(), 1u);
+  EXPECT_EQ(followed[0].second, (ProcId{"top", 1}));
+}
+
+TEST_F(CollectiveGroupTest, WhoLeftAnEarlierGroupOfThatNameIsAMember) {
+  MakeGroup();
+  const uint64_t made = Found()->record.made;
+  EXPECT_NE(made, 0u);
+  EXPECT_FALSE(engine_->OnLeft(kNow, {"job", 1}, "g", made + 1, &actions_));
+  EXPECT_NE(engine_->groups().FindOf("g", {"job", 1}), nullptr);
+  EXPECT_TRUE(engine_->OnLeft(kNow, {"job", 1}, "g", made, &actions_));
+}
+
+// Agent 3 is told again of what it may lack: of an ended group, of its end
+// alone.
+TEST_F(CollectiveGroupTest, AnEndedGroupLeavesNoResult) {
+  engine_->set_persists(true);
+  MakeGroup();
+  engine_->OnNodeRestarted(kNow, 3, &actions_);
+  auto down = Sent<CollectiveDown>(actions_);
+  ASSERT_EQ(down.size(), 1u);
+  EXPECT_FALSE(down[0].second.result.empty());
+  Destruct(10);
+  Destruct(11);
+  actions_.clear();
+  Up(CollectiveOp::kGroupDestruct);
+  // What a successor has of the construct is small too.
+  const auto records = All<PersistRecord>(actions_);
+  ASSERT_EQ(records.size(), 2u);
+  for (const PersistRecord& record : records) {
+    EXPECT_LT(record.value.size(), 16u);
+  }
+  actions_.clear();
+  engine_->OnNodeRestarted(kNow, 3, &actions_);
+  down = Sent<CollectiveDown>(actions_);
+  ASSERT_EQ(down.size(), 1u);
+  EXPECT_EQ(down[0].second.id.op, CollectiveOp::kGroupDestruct);
+  EXPECT_TRUE(down[0].second.result.empty());
+}
+
+// Job "far" is on 1 and 5, below 2.
+TEST_F(CollectiveGroupTest, AnOldAgentOnTheWayRefusesIt) {
+  const Procs all = {{"far", kRankWildcard}};
+  jobs_.Add(JobOn("far", {1, 5}));
+  jobs_.Connect(40, {"far", 0});
+  engine_->OnNodeIsOld(kNow, 6, true, &actions_);
+  const RequestId a = Construct(40, all);
+  EXPECT_EQ(Status(a), kNone);
+  engine_->OnNodeIsOld(kNow, 2, true, &actions_);
+  EXPECT_EQ(Status(a), kErrNotSupported);
+  EXPECT_EQ(Status(Construct(40, all)), kErrNotSupported);
+  engine_->OnNodeIsOld(kNow, 2, false, &actions_);
+  EXPECT_EQ(Status(Construct(40, all)), kNone);
+}
+
+// The top may have released it: it decides.
+TEST_F(CollectiveGroupTest, ATimeoutAsksTheTopOnceItHasTheContribution) {
+  const Procs all = {{"top", kRankWildcard}};
+  for (const int decision : {kSuccess, kErrTimeout}) {
+    const RequestId a = Construct(20, all, {}, "g", 5);
+    actions_.clear();
+    engine_->OnTick(kNow + 5'000'000, &actions_);
+    EXPECT_EQ(Status(a), kNone);
+    const auto up = Sent<CollectiveUp>(actions_);
+    ASSERT_EQ(up.size(), 1u);
+    EXPECT_EQ(up[0].second.status, kErrTimeout);
+    // A successor of the top learns of both.
+    actions_.clear();
+    engine_->OnNodeRestarted(kNow, 0, &actions_);
+    EXPECT_TRUE(std::ranges::any_of(
+        Sent<CollectiveUp>(actions_),
+        [](const auto& to) { return to.second.status == kErrTimeout; }));
+    const auto sequence = up[0].second.id.sequence;
+    Down(CollectiveOp::kGroupConstruct, all, decision, {}, sequence);
+    EXPECT_EQ(Status(a), decision);
+    if (decision != kSuccess) continue;
+    Destruct(20);
+    Down(CollectiveOp::kGroupDestruct, all, kSuccess);
+  }
+}
+
+TEST_F(CollectiveGroupTest, SoDoesTheTimeoutOfAConnect) {
+  const Procs all = {{"top", kRankWildcard}};
+  const RequestId a = Call(CollectiveOp::kConnect, 20, all, {}, "", 5);
+  engine_->OnTick(kNow + 5'000'000, &actions_);
+  EXPECT_EQ(Status(a), kNone);
+  engine_->OnDown(kNow, 0, {{CollectiveOp::kConnect, all, 0}, kSuccess, {}, {}},
+                  &actions_);
+  EXPECT_EQ(Status(a), kSuccess);
+  EXPECT_EQ(engine_->num_connections(), 1u);
+}
+
+TEST_F(CollectiveGroupTest, ATimeoutBeforeThatIsTheEnd) {
+  const RequestId a = Construct(10, kWhole, {}, "g", 5);
+  engine_->OnTick(kNow + 5'000'000, &actions_);
+  EXPECT_EQ(Status(a), kErrTimeout);
+}
+
+// A failure from below goes up in the same way.
+TEST_F(CollectiveGroupTest, AFailureFromBelowAsksTheTopToo) {
+  const Procs all = {{"deep", kRankWildcard}};
+  jobs_.Add(JobOn("deep", {1, 0, 3}));
+  jobs_.Connect(50, {"deep", 0});
+  const RequestId a = Construct(50, all);
+  const CollectiveId id = Id(CollectiveOp::kGroupConstruct, all);
+  engine_->OnUp(kNow, 3, {id, kSuccess, {{3, EncodeGroupRecord({})}}, {}},
+                &actions_);
+  actions_.clear();
+  engine_->OnUp(kNow, 3, {id, kErrTimeout, {}, {}}, &actions_);
+  EXPECT_EQ(Status(a), kNone);
+  ASSERT_EQ(Sent<CollectiveUp>(actions_).size(), 1u);
+  EXPECT_TRUE(Sent<CollectiveDown>(actions_).empty());
+  Down(CollectiveOp::kGroupConstruct, all, kErrTimeout);
+  EXPECT_EQ(Status(a), kErrTimeout);
+  EXPECT_EQ(Sent<CollectiveDown>(actions_).size(), 1u);
+}
+
+// Agent 3 has contributed, and waits.
+TEST_F(CollectiveGroupTest, TheTopAnswersWhoAsksItToFail) {
+  const RequestId a = Construct(10, kWhole);
+  Up(CollectiveOp::kGroupConstruct);
+  actions_.clear();
+  const CollectiveId id = Id(CollectiveOp::kGroupConstruct, kWhole);
+  engine_->OnUp(kNow, 3, {id, kErrTimeout, {}, {}}, &actions_);
+  EXPECT_EQ(Status(a), kErrTimeout);
+  const auto down = Sent<CollectiveDown>(actions_);
+  ASSERT_EQ(down.size(), 1u);
+  EXPECT_EQ(down[0].first, 3u);
+  EXPECT_EQ(down[0].second.status, kErrTimeout);
+}
+
+TEST_F(CollectiveGroupTest, ATopThatIsLostCanNotBeAsked) {
+  const Procs all = {{"top", kRankWildcard}};
+  const RequestId a = Construct(20, all, {}, "g", 5);
+  engine_->OnTick(kNow + 5'000'000, &actions_);
+  EXPECT_EQ(Status(a), kNone);
+  tree_.SetAlive(0, false);
+  engine_->OnTreeChanged(kNow, &actions_);
+  EXPECT_EQ(Status(a), kErrTimeout);
+}
+
+TEST_F(CollectiveGroupTest, WhatItSharesIsBounded) {
+  const RequestId a = Construct(10, kWhole);
+  GroupRecord much;
+  much.num_shared = 1;
+  much.shared = std::string(kMaxSharedOfGroup + 1, 'x');
+  Up(CollectiveOp::kGroupConstruct, much);
+  EXPECT_EQ(Status(a), kErrOutOfResource);
+  EXPECT_EQ(Sent<CollectiveDown>(actions_).back().second.status,
+            kErrOutOfResource);
+}
+
+TEST_F(CollectiveGroupTest, WhatIsIgnoredIsLoggedOnce) {
+  const Procs self = {{"job", 0}};
+  const Bytes info = Flags({"pmix.grp.lclid"});
+  EXPECT_EQ(Status(Construct(10, self, info, "a")), kSuccess);
+  EXPECT_EQ(Status(Construct(10, self, info, "b")), kSuccess);
+  const auto lines = All<LogLine>(actions_);
+  EXPECT_EQ(std::ranges::count_if(lines,
+                                  [](const LogLine& line) {
+                                    return line.text.find("pmix.grp.lclid") !=
+                                           std::string::npos;
+                                  }),
+            1);
+}
+
+// Each end of a member is looked at once, not all members for each.
+TEST(CollectiveGroupGrowth, TheEndsOfManyCostWhatTheyCostAlone) {
+  constexpr size_t kNodes = 400;
+  std::map<size_t, std::shared_ptr<const JobSpec>> specs;
+  for (const size_t count : {kNodes, kGrowthFactor * kNodes}) {
+    std::vector<NodeId> nodes(count);
+    std::iota(nodes.begin(), nodes.end(), 0);
+    specs[count] = JobOn("many", nodes);
+  }
+  const double growth = GrowthOf(kNodes, [&](size_t count) {
+    Tree tree(static_cast<uint32_t>(count), 32);
+    JobTable jobs(0);
+    ModexStore modex;
+    Collectives engine(0, tree, jobs, modex);
+    jobs.Add(specs.at(count));
+    jobs.Connect(1, {"many", 0});
+    CollectiveArrived in;
+    in.op = CollectiveOp::kGroupConstruct;
+    in.client = in.request = 1;
+    in.participants = {{"many", kRankWildcard}};
+    in.info = Flags({"pmix.grp.notterm"});
+    in.name = "g";
+    Actions actions;
+    engine.OnArrived(kNow, in, &actions);
+    for (Rank rank = 1; rank < count; ++rank) {
+      jobs.MarkEnded("many", rank);
+      engine.OnRankGone(kNow, {"many", rank}, &actions);
+    }
+    EXPECT_EQ(engine.groups().size(), 1u);
+  });
+  EXPECT_LT(growth, kAlmostLinear);
 }
 
 }  // namespace

@@ -55,51 +55,160 @@ int Collectives::CheckGroupIndex(const Series& series,
   return HasOldNode(series) ? kErrNotSupported : kSuccess;
 }
 
+// Old agents drop the messages, also those that only pass them on the way to
+// the top.
 bool Collectives::HasOldNode(const Series& series) const {
-  return std::ranges::any_of(
-      old_nodes_, [&](NodeId node) { return series.members->HasNode(node); });
+  if (old_nodes_.empty()) return false;
+  std::vector<NodeId> living = series.members->nodes;
+  std::erase_if(living, [&](NodeId node) { return !tree_.alive(node); });
+  const NodeId top = tree_.LowestCommonAncestor(living);
+  return std::ranges::any_of(living, [&](NodeId node) {
+    for (;; node = tree_.parent(node)) {
+      if (old_nodes_.contains(node)) return true;
+      if (node == top || node == kNoNode) return false;
+    }
+  });
 }
 
-// They were checked before.
-void Collectives::TakeDirectives(const CollectiveArrived& in,
-                                 const ProcId& proc, Instance* instance) const {
-  GroupDirectives directives;
-  (void)ParseGroupDirectives(in.info, &directives);
-  if (directives.leads) directives.record.leader = proc;
-  instance->group.Merge(directives.record);
+// Each agent of a waiting member does so itself: the others may not be reached.
+void Collectives::RefuseThroughOldNodes(StepContext& step) {
+  if (old_nodes_.empty()) return;
+  for (auto& [id, series] : table_.all()) {
+    if (!IsGroupOp(id.op) || !series.members || series.active.empty() ||
+        !HasOldNode(series)) {
+      continue;
+    }
+    for (const uint64_t sequence : series.ActiveSequences()) {
+      const auto it = series.active.find(sequence);
+      if (it == series.active.end() || it->second.waiters.empty()) continue;
+      progress_.Fail(step, series, sequence, kErrNotSupported, {}, kNoNode);
+    }
+  }
 }
 
-void Collectives::OnNodeIsOld(NodeId node, bool old) {
+void Collectives::OnNodeIsOld(TimeNs now, NodeId node, bool old,
+                              Actions* actions) {
+  StepContext step{now, *actions};
   if (old) {
     old_nodes_.insert(node);
+    RefuseThroughOldNodes(step);
   } else {
     old_nodes_.erase(node);
   }
 }
 
+// They were checked before.
+void Collectives::TakeDirectives(StepContext& step, const CollectiveArrived& in,
+                                 const ProcId& proc, Instance* instance) {
+  GroupDirectives directives;
+  (void)ParseGroupDirectives(in.info, &directives);
+  if (directives.leads) directives.record.leader = proc;
+  instance->group.Merge(directives.record);
+  NoteIgnored(step, directives.ignored);
+}
+
+void Collectives::NoteIgnored(StepContext& step,
+                              const std::vector<std::string>& keys) {
+  constexpr size_t kMaxIgnored = 256;
+  for (const std::string& key : keys) {
+    if (ignored_.size() >= kMaxIgnored || !ignored_.insert(key).second) {
+      continue;
+    }
+    step.out.push_back(LogLine{
+        LogLine::Level::kInfo,
+        "ignoring " + key + ", which operations on groups do not honour"});
+  }
+}
+
+int Collectives::RefusalOf(const CollectiveId& id, const Instance& instance,
+                           const ProcId& proc) const {
+  if (id.op != CollectiveOp::kGroupConstruct) return kSuccess;
+  if (groups_.FindOf(id.name, proc) != nullptr) return kErrExists;
+  return SharesTooMuch(instance) ? kErrOutOfResource : kSuccess;
+}
+
+void Collectives::TakeBackArrival(Series& series, int index) const {
+  if (series.id.op != CollectiveOp::kGroupConstruct ||
+      series.arrivals[index] == 0) {
+    return;
+  }
+  const auto it = series.active.find(series.arrivals[index] - 1);
+  if (it == series.active.end()) return;
+  Instance& instance = it->second;
+  if (!instance.arrived[index] || instance.contributions.contains(self_))
+    return;
+  instance.arrived[index] = false;
+  --instance.num_arrived;
+  --series.arrivals[index];
+}
+
 bool Collectives::OnLeft(TimeNs now, const ProcId& proc,
-                         const std::string& group, Actions* actions) {
+                         const std::string& group, uint64_t made,
+                         Actions* actions) {
   StepContext step{now, *actions};
-  const Group* left = groups_.Leave(group, proc);
-  if (left == nullptr) return false;
-  const CollectiveId id{CollectiveOp::kGroupDestruct, left->participants, 0,
-                        group};
+  const Group* left = groups_.Leave(group, proc, made);
+  if (left == nullptr) {
+    if (made != 0) groups_.NoteLeft(made, proc);
+    return false;
+  }
   progress_.PersistLeft(step, *left);
   const Job* job = jobs_.Find(proc.nspace);
   if (job == nullptr || !job->is_local(proc.rank)) return true;
-  // Its part in the group's end is done.
+  const CollectiveId id{CollectiveOp::kGroupDestruct, left->participants, 0,
+                        group};
   Series* series = table_.FindOrAddFor(proc.nspace, id);
-  if (series == nullptr || !Resolve(step, *series)) return true;
-  const int index = series->members->LocalIndex(proc);
-  const uint64_t sequence = std::max(series->arrivals[index], series->next);
-  Instance& instance = progress_.FindOrBegin(now, *series, sequence);
+  if (series != nullptr && Resolve(step, *series)) {
+    EndFor(step, *series, series->members->LocalIndex(proc));
+  }
+  return true;
+}
+
+void Collectives::EndFor(StepContext& step, Series& series, int index) {
+  const uint64_t sequence = std::max(series.arrivals[index], series.next);
+  Instance& instance = progress_.FindOrBegin(step.now, series, sequence);
   if (!instance.arrived[index]) {
     instance.arrived[index] = true;
     ++instance.num_arrived;
-    series->arrivals[index] = sequence + 1;
+    series.arrivals[index] = sequence + 1;
   }
-  progress_.Advance(step, *series, sequence);
-  return true;
+  progress_.Advance(step, series, sequence);
+}
+
+void Collectives::RecoverLeft(const CollectiveId& id) {
+  const Group* group = groups_.Find(id.name, id.participants);
+  if (group == nullptr) return;
+  for (const ProcId& proc : group->record.missing) {
+    const Job* job = jobs_.Find(proc.nspace);
+    if (job != nullptr && job->is_local(proc.rank)) {
+      left_before_.emplace(proc, id.name);
+    }
+  }
+}
+
+void Collectives::ResumeEnds(StepContext& step, const std::string& nspace) {
+  std::vector<CollectiveId> ends;
+  for (const auto& [key, group] : groups_.all()) {
+    const bool of_job =
+        std::ranges::count(group.participants, nspace, &ProcId::nspace) > 0;
+    if (!of_job || group.record.missing.empty()) continue;
+    ends.push_back(
+        {CollectiveOp::kGroupDestruct, group.participants, 0, group.name});
+  }
+  for (const CollectiveId& id : ends) {
+    Series* series = table_.FindOrAddFor(nspace, id);
+    if (series == nullptr || !Resolve(step, *series)) continue;
+    const Group* group = groups_.Find(id.name, id.participants);
+    const auto& local = series->members->local;
+    const bool begun = group != nullptr && !series->active.empty();
+    const auto left = std::ranges::find_if(
+        local, [&](const ProcId& proc) { return !group->Has(proc); });
+    if (begun || left == local.end()) {
+      if (series->IsBlank()) table_.Erase(*series);
+      continue;
+    }
+    progress_.FindOrBegin(step.now, *series, series->next);
+    progress_.Advance(step, *series, series->next);
+  }
 }
 
 std::optional<CollectiveId> Collectives::IdOf(const CollectiveCount& count,

@@ -143,6 +143,38 @@ std::vector<ProcId> MembersWhere(
   return out;
 }
 
+bool HasLivingOn(const std::vector<ProcId>& participants, const JobTable& jobs,
+                 NodeId node) {
+  for (auto it = participants.begin(); it != participants.end();) {
+    const auto end = std::upper_bound(it, participants.end(),
+                                      ProcId{it->nspace, kRankWildcard});
+    const bool whole = std::prev(end)->rank == kRankWildcard;
+    const Job* job = jobs.Find(it->nspace);
+    const bool lives =
+        job != nullptr &&
+        std::ranges::any_of(
+            job->layout->ranks_of_agent(node), [&](const Rank rank) {
+              return !job->ranks[rank].gone() &&
+                     (whole ||
+                      std::binary_search(it, end, ProcId{it->nspace, rank}));
+            });
+    if (lives) return true;
+    it = end;
+  }
+  return false;
+}
+
+size_t CountMembers(const std::vector<ProcId>& participants,
+                    const JobTable& jobs) {
+  size_t count = 0;
+  for (const ProcId& proc : participants) {
+    const Job* job = jobs.Find(proc.nspace);
+    if (job == nullptr) continue;
+    count += proc.rank == kRankWildcard ? job->num_ranks() : 1;
+  }
+  return count;
+}
+
 bool NobodyIsGone(const std::vector<ProcId>& participants,
                   const JobTable& jobs) {
   return std::all_of(participants.begin(), participants.end(),

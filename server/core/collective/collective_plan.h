@@ -58,6 +58,16 @@ std::vector<ProcId> MembersWhere(
     const std::vector<ProcId>& participants, const JobTable& jobs,
     const std::function<bool(NodeId node, const RankState& state)>& wanted);
 
+// Whether a participant on that node is not known to be gone. Takes as long as
+// the node has ranks, not participants, but for jobs.
+bool HasLivingOn(const std::vector<ProcId>& participants, const JobTable& jobs,
+                 NodeId node);
+
+// How many processes they are, at most; those of jobs that are not known are
+// left out.
+size_t CountMembers(const std::vector<ProcId>& participants,
+                    const JobTable& jobs);
+
 // No participant's job has a rank that is known to be gone.
 bool NobodyIsGone(const std::vector<ProcId>& participants,
                   const JobTable& jobs);

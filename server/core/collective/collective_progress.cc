@@ -24,7 +24,9 @@ void AddContributions(const Series& series, NodeId src,
             .second;
     if (!added || !IsGroupOp(series.id.op)) continue;
     const auto record = DecodeGroupRecord(c.data);
-    if (record) instance->group.flags |= record->flags;
+    if (!record) continue;
+    instance->group.flags |= record->flags;
+    instance->shared_below += record->shared.size();
   }
 }
 
@@ -82,7 +84,12 @@ void CollectiveProgress::ApplyUp(StepContext& step, Series& series, NodeId src,
   instance.contributors.insert(src);
   if (!up.result.empty()) instance.result = up.result;
   if (up.status != kSuccess && up.status != kAlreadyReleased) {
-    return Fail(step, series, sequence, up.status, up.missing, src);
+    // Who only asks for it waits for the decision.
+    const NodeId knows = series.id.op == CollectiveOp::kFence ? src : kNoNode;
+    return FailOrAsk(step, series, sequence, up.status, up.missing, knows);
+  }
+  if (SharesTooMuch(instance)) {
+    return FailOrAsk(step, series, sequence, kErrOutOfResource, {}, kNoNode);
   }
   if (is_new && EndIfGone(step, series, sequence)) return;
   Advance(step, series, sequence);
@@ -147,48 +154,28 @@ void CollectiveProgress::AddOwnContribution(const Series& series,
   }
   Contribution contribution{{}, p_.self};
   if (IsGroupOp(series.id.op)) {
-    contribution.data = GroupContribution(series, instance);
+    contribution.data = GroupContribution(series, instance, p_.jobs);
   } else if (instance.collect && series.members->nodes.size() > 1) {
     contribution.data = OwnData(series, p_.modex, &instance);
   }
   instance.contributions.emplace(p_.self, std::move(contribution));
 }
 
+// Each end in a tolerant group leads here, so it begins where it failed before.
 bool CollectiveProgress::IsComplete(const Series& series,
-                                    const Instance& instance) const {
+                                    Instance* instance) const {
   const auto& needed =
       series.place.top ? series.members->nodes : series.place.below;
-  return std::ranges::all_of(needed, [&](NodeId node) {
-    return instance.contributions.contains(node) ||
-           (instance.group.tolerant() && IsOverFor(series, node));
-  });
-}
-
-// Nobody there can take part any more.
-bool CollectiveProgress::IsOverFor(const Series& series, NodeId node) const {
-  if (series.suspects.empty() || node == p_.self) return false;
-  if (!p_.tree.alive(node)) return true;
-  return MembersWhere(series.id.participants, p_.jobs,
-                      [node](NodeId at, const RankState& state) {
-                        return at == node && !state.gone();
-                      })
-      .empty();
-}
-
-// A context id is unique as long as the overlay lives, at whichever agent it is
-// made: the node is in it, and those of an agent's earlier lives are lower.
-void CollectiveProgress::MakeResult(TimeNs now, const Series& series,
-                                    Instance* instance) {
-  constexpr int kNodeBits = 16;  // at most 65536 nodes
-  constexpr int kTickBits = 16;  // of some 65 us
-  GroupRecord result = SumOf(series, *instance, p_.jobs);
-  if (series.id.op == CollectiveOp::kGroupConstruct &&
-      (result.flags & kGroupAssignsContextId) != 0) {
-    last_context_id_ =
-        std::max(last_context_id_ + 1, static_cast<uint64_t>(now) >> kTickBits);
-    result.context_id = last_context_id_ << kNodeBits | p_.self;
+  for (size_t i = 0; i < needed.size(); ++i) {
+    const size_t at = (instance->first_awaited + i) % needed.size();
+    if (instance->contributions.contains(needed[at]) ||
+        (instance->group.tolerant() && IsOverFor(series, needed[at]))) {
+      continue;
+    }
+    instance->first_awaited = at;
+    return false;
   }
-  instance->result = EncodeGroupRecord(result);
+  return true;
 }
 
 void CollectiveProgress::Advance(StepContext& step, Series& series,
@@ -198,17 +185,22 @@ void CollectiveProgress::Advance(StepContext& step, Series& series,
   Instance& instance = it->second;
   AddOwnContribution(series, sequence, instance);
   series.UpdatePlace(p_.jobs, p_.tree, p_.self);
-  if (!series.place.member || !IsComplete(series, instance)) return;
+  if (!series.place.member || !IsComplete(series, &instance)) return;
   if (series.place.top) {
-    if (IsGroupOp(series.id.op) && instance.result.empty()) {
+    if (series.id.op == CollectiveOp::kGroupConstruct &&
+        instance.result.empty()) {
       MakeResult(step.now, series, &instance);
     }
     return Release(step, series, sequence, kSuccess, {}, kNoNode);
   }
   if (instance.sent_to == series.place.parent) return;
   instance.sent_to = series.place.parent;
+  instance.sent = true;
   SendTo(step, p_.self, series.place.parent,
          ContributionsUp(series, sequence, kSuccess, instance.contributions));
+  if (instance.asked == kSuccess) return;
+  SendTo(step, p_.self, series.place.parent,
+         FailureUp(series, sequence, instance.asked, instance.asked_missing));
 }
 
 // ------------------------------------------------------------------ ends ---
@@ -237,6 +229,7 @@ void CollectiveProgress::Release(StepContext& step, Series& series,
       Reply(step, w.client, w.request, answer);
     }
   }
+  if (IsGroupOp(series.id.op)) completed.contributions.clear();
   series.completed.emplace(sequence, std::move(completed));
   if (status == kSuccess) series.SkipEarlier(sequence);
   series.AdvanceNext();
@@ -281,19 +274,11 @@ void CollectiveProgress::TakeResult(StepContext& step, Series& series,
   // one before it is over.
   if (status == kSuccess || sequence <= series.next) {
     p_.connections.OnCompleted(series.id.op, series.id.participants, status);
-    if (IsGroupOp(series.id.op) && !series.members->local.empty()) {
-      CollectiveId id = series.id;
-      id.sequence = sequence;
-      p_.groups.OnCompleted(id, status, completed.result);
-      const bool made =
-          id.op == CollectiveOp::kGroupConstruct && status == kSuccess;
-      const Group* group =
-          made ? p_.groups.Find(id.name, id.participants) : nullptr;
-      if (group != nullptr && !group->record.missing.empty()) {
-        incomplete_.emplace_back(id.name, id.participants);
-      }
+    if (IsGroupOp(series.id.op)) {
+      TakeGroup(step, series, sequence, completed);
     }
   }
+  NoteFailed(series, completed, instance->group.leader);
   // Without waiters the failure is of no interest here.
   if (status != kSuccess && !instance->waiters.empty()) {
     step.out.push_back(LogLine{LogLine::Level::kWarning,
@@ -327,23 +312,6 @@ void CollectiveProgress::Persist(StepContext& step, const Series& series,
   }
 }
 
-void CollectiveProgress::PersistLeft(StepContext& step,
-                                     const Group& group) const {
-  if (!persists_) return;
-  const CollectiveId id{CollectiveOp::kGroupConstruct, group.participants, 0,
-                        group.name};
-  const CollectiveRecord record{group.sequence, kSuccess, true, false,
-                                EncodeGroupRecord(group.record)};
-  const std::string* last = nullptr;
-  for (const ProcId& proc : group.participants) {
-    if (last != nullptr && proc.nspace == *last) continue;
-    last = &proc.nspace;
-    const Job* job = p_.jobs.Find(proc.nspace);
-    if (job == nullptr || job->local_node == kNoNode) continue;
-    step.out.push_back(EncodeCollective(proc.nspace, id, record));
-  }
-}
-
 bool CollectiveProgress::MayBePredecessors(const Series& series,
                                            uint64_t sequence) const {
   return sequence <= series.recovered &&
@@ -363,12 +331,29 @@ void CollectiveProgress::Fail(StepContext& step, Series& series,
   Release(step, series, sequence, status, std::move(missing), except);
 }
 
-// Its agent contributes to the end without it.
-bool CollectiveProgress::HasLeft(const CollectiveId& series,
-                                 const ProcId& proc) const {
-  if (series.op != CollectiveOp::kGroupDestruct) return false;
-  const Group* group = p_.groups.Find(series.name, series.participants);
-  return group != nullptr && !group->Has(proc);
+// It has no part in the decision any more: the top has, or will have, all
+// contributions of this subtree, and may have released the collective.
+bool CollectiveProgress::IsDecidedAbove(const Series& series, uint64_t sequence,
+                                        const Instance& instance) const {
+  return series.id.op != CollectiveOp::kFence &&
+         series.place.parent != kNoNode &&
+         (instance.sent || MayBePredecessors(series, sequence));
+}
+
+// What connects processes must not succeed for some and fail for others.
+void CollectiveProgress::FailOrAsk(StepContext& step, Series& series,
+                                   uint64_t sequence, int status,
+                                   std::vector<ProcId> missing, NodeId except) {
+  series.UpdatePlace(p_.jobs, p_.tree, p_.self);
+  Instance& instance = series.active.at(sequence);
+  if (!IsDecidedAbove(series, sequence, instance)) {
+    return Fail(step, series, sequence, status, std::move(missing), except);
+  }
+  if (instance.asked != kSuccess) return;
+  instance.asked = status;
+  instance.asked_missing = std::move(missing);
+  SendTo(step, p_.self, series.place.parent,
+         FailureUp(series, sequence, status, instance.asked_missing));
 }
 
 bool CollectiveProgress::EndIfGone(StepContext& step, Series& series,
@@ -398,9 +383,10 @@ bool CollectiveProgress::EndIfGone(StepContext& step, Series& series,
   if (missing.empty()) return false;
   std::ranges::sort(missing);
   missing.erase(std::unique(missing.begin(), missing.end()), missing.end());
-  Fail(step, series, sequence, in_order ? kErrProcTermWoSync : kErrProcAborted,
-       std::move(missing), kNoNode);
-  return true;
+  FailOrAsk(step, series, sequence,
+            in_order ? kErrProcTermWoSync : kErrProcAborted, std::move(missing),
+            kNoNode);
+  return !series.active.contains(sequence);
 }
 
 void CollectiveProgress::Expire(StepContext& step, Series& series,
@@ -411,7 +397,7 @@ void CollectiveProgress::Expire(StepContext& step, Series& series,
        MissingIn(series, series.active.at(sequence), p_.jobs, p_.self)) {
     missing.push_back(m.proc);
   }
-  Fail(step, series, sequence, kErrTimeout, std::move(missing), kNoNode);
+  FailOrAsk(step, series, sequence, kErrTimeout, std::move(missing), kNoNode);
 }
 
 // -------------------------------------------------------- changes of agents
@@ -425,8 +411,16 @@ void CollectiveProgress::OnTreeChanged(StepContext& step, Series& series) {
                   [&](NodeId n) { return !p_.tree.alive(n); });
   }
   for (const uint64_t sequence : series.ActiveSequences()) {
-    if (!series.active.contains(sequence)) continue;
-    if (!EndIfGone(step, series, sequence)) Advance(step, series, sequence);
+    const auto it = series.active.find(sequence);
+    if (it == series.active.end()) continue;
+    // Nobody is left to be asked.
+    if (Instance& one = it->second;
+        one.asked != kSuccess && !IsDecidedAbove(series, sequence, one)) {
+      Fail(step, series, sequence, one.asked, std::move(one.asked_missing),
+           kNoNode);
+    } else if (!EndIfGone(step, series, sequence)) {
+      Advance(step, series, sequence);
+    }
   }
 }
 
@@ -447,6 +441,8 @@ void CollectiveProgress::ResendReports(StepContext& step, Series& series) {
     }
     Contributions mine;
     for (const NodeId node : series.place.below) {
+      // Those of a group have become its result.
+      if (IsGroupOp(series.id.op)) mine.try_emplace(node);
       const auto it = completed.contributions.find(node);
       if (it != completed.contributions.end()) mine.insert(*it);
     }

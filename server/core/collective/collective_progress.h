@@ -23,6 +23,17 @@
 
 namespace canopy::core {
 
+// A construct that failed for want of some participants, of a leader on this
+// node.
+struct FailedConstruct {
+  std::string name;
+  ProcId leader;
+  std::vector<ProcId> missing;
+};
+
+// The members of a group share more than it may have.
+bool SharesTooMuch(const Instance& instance);
+
 // Every series that is passed in has its members. A call for one sequence may
 // complete it and take later ones of the series further. One thread.
 class CollectiveProgress {
@@ -60,6 +71,10 @@ class CollectiveProgress {
   // Fails the active collective when a participant that it needs is gone; true
   // if so. A group may go on without it.
   bool EndIfGone(StepContext& step, Series& series, uint64_t sequence);
+  // The collective cannot succeed any more: notifies parent and children, but
+  // for `except`.
+  void Fail(StepContext& step, Series& series, uint64_t sequence, int status,
+            std::vector<ProcId> missing, NodeId except);
   // The deadline of an active collective has passed.
   void Expire(StepContext& step, Series& series, uint64_t sequence);
   void OnTreeChanged(StepContext& step, Series& series);
@@ -69,6 +84,12 @@ class CollectiveProgress {
   // See Collectives.
   std::vector<Groups::Key> TakeIncomplete() {
     return std::exchange(incomplete_, {});
+  }
+  std::vector<FailedConstruct> TakeFailed() {
+    return std::exchange(failed_, {});
+  }
+  std::vector<std::pair<Groups::Key, ProcId>> TakeFollowed() {
+    return std::exchange(followed_, {});
   }
   // A member has left the group: a successor is to know.
   void PersistLeft(StepContext& step, const Group& group) const;
@@ -80,7 +101,7 @@ class CollectiveProgress {
   void AddOwnContribution(const Series& series, uint64_t sequence,
                           Instance& instance) const;
   // Contributions that this agent must have before it passes them on.
-  bool IsComplete(const Series& series, const Instance& instance) const;
+  bool IsComplete(const Series& series, Instance* instance) const;
   bool IsOverFor(const Series& series, NodeId node) const;
   // At the top, of a group's operation.
   void MakeResult(TimeNs now, const Series& series, Instance* instance);
@@ -92,6 +113,13 @@ class CollectiveProgress {
                    CompletedCollective* completed);
   void TakeResult(StepContext& step, Series& series, uint64_t sequence,
                   const CompletedCollective& completed, Instance* instance);
+  // There is such a group now, or not any more.
+  void TakeGroup(StepContext& step, const Series& series, uint64_t sequence,
+                 const CompletedCollective& completed);
+  void NoteFailed(const Series& series, const CompletedCollective& completed,
+                  const ProcId& leader);
+  void ForgetConstruct(StepContext& step, const Series& destruct,
+                       const Group* group);
   bool IsInEffect(const CollectiveId& id) const;
   void Persist(StepContext& step, const Series& series, uint64_t sequence,
                const CompletedCollective& completed, bool collect) const;
@@ -99,9 +127,11 @@ class CollectiveProgress {
   // use that contribution.
   bool MayBePredecessors(const Series& series, uint64_t sequence) const;
 
-  // The collective cannot succeed any more: notifies parent and children.
-  void Fail(StepContext& step, Series& series, uint64_t sequence, int status,
-            std::vector<ProcId> missing, NodeId except);
+  bool IsDecidedAbove(const Series& series, uint64_t sequence,
+                      const Instance& instance) const;
+  // Fails it, or asks the top to.
+  void FailOrAsk(StepContext& step, Series& series, uint64_t sequence,
+                 int status, std::vector<ProcId> missing, NodeId except);
   void AnswerLate(StepContext& step, Series& series, NodeId src,
                   const CollectiveUp& up);
   void AnswerRecovered(StepContext& step, Series& series, uint64_t sequence,
@@ -111,8 +141,10 @@ class CollectiveProgress {
                 const CompletedCollective& completed, NodeId to);
 
   const Parts p_;
-  uint64_t last_context_id_ = 0;
+  uint64_t last_made_ = 0;
   std::vector<Groups::Key> incomplete_;
+  std::vector<std::pair<Groups::Key, ProcId>> followed_;
+  std::vector<FailedConstruct> failed_;
   std::set<std::string> recovered_;  // namespaces
   bool persists_ = false;
 };

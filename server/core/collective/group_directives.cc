@@ -75,7 +75,9 @@ int ReadOne(Decoder* in, GroupDirectives* out) {
                                           row->meaning == Meaning::kLocalOnly);
   if (!(is_flag ? ReadFlag(in, &value) : in->SkipValue())) return kErrBadParam;
   if (row == nullptr) {
-    return (flags & kRequired) != 0 ? kErrNotSupported : kSuccess;
+    if ((flags & kRequired) != 0) return kErrNotSupported;
+    out->ignored.emplace_back(key);
+    return kSuccess;
   }
   switch (row->meaning) {
     case Meaning::kFlag:

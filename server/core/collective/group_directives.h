@@ -3,6 +3,8 @@
 #define CANOPY_SERVER_CORE_COLLECTIVE_GROUP_DIRECTIVES_H_
 
 #include <cstddef>
+#include <string>
+#include <vector>
 
 #include "common/bytes.h"
 #include "server/core/collective/group_record.h"
@@ -11,11 +13,16 @@ namespace canopy::core {
 
 // What one member may share with the others of a group; more is refused.
 inline constexpr size_t kMaxSharedBytes = 1 << 20;
+// And all of them together: every agent of a member gets it, and keeps it as
+// long as an agent may lack it. Of a group with more, the construction fails
+// with kErrOutOfResource.
+inline constexpr size_t kMaxSharedOfGroup = 16 << 20;
 
 struct GroupDirectives {
   GroupRecord record;  // but for the leader
   bool leads = false;  // PMIX_GROUP_LEADER
   bool local_only = false;
+  std::vector<std::string> ignored;  // optional ones that are not honoured
 };
 
 // `info` is SIZE n and n INFO in codec form, or empty. kErrNotSupported for one

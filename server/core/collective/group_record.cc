@@ -8,6 +8,8 @@ void GroupRecord::Merge(const GroupRecord& other) {
   flags |= other.flags;
   if (leader.nspace.empty()) leader = other.leader;
   missing.insert(missing.end(), other.missing.begin(), other.missing.end());
+  restarted.insert(restarted.end(), other.restarted.begin(),
+                   other.restarted.end());
   num_shared += other.num_shared;
   shared += other.shared;
 }
@@ -21,6 +23,12 @@ Bytes EncodeGroupRecord(const GroupRecord& record) {
   for (const ProcId& proc : record.missing) out.Proc(proc);
   out.Uint(record.num_shared);
   out.String(record.shared);
+  out.Uint(record.made);
+  out.Uint(record.restarted.size());
+  for (const auto& [proc, number] : record.restarted) {
+    out.Proc(proc);
+    out.Uint(number);
+  }
   return Bytes(out.Take());
 }
 
@@ -34,6 +42,12 @@ std::optional<GroupRecord> DecodeGroupRecord(const Bytes& bytes) {
   for (ProcId& proc : record.missing) proc = in.Proc();
   record.num_shared = in.Uint();
   record.shared = in.String();
+  record.made = in.Uint();
+  record.restarted.resize(in.Count(3));
+  for (auto& [proc, number] : record.restarted) {
+    proc = in.Proc();
+    number = in.Uint32();
+  }
   // An INFO takes more than a byte.
   if (!in.ok() || record.num_shared > record.shared.size()) return std::nullopt;
   return record;

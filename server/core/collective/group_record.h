@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "common/bytes.h"
@@ -25,11 +26,17 @@ enum GroupFlag : uint32_t {
 };
 
 struct GroupRecord {
-  uint32_t flags = 0;       // of GroupFlag
+  uint32_t flags = 0;  // of GroupFlag
+  // Of the results of constructs: tells the group from any other, also of the
+  // same name.
+  uint64_t made = 0;
   uint64_t context_id = 0;  // of results; 0: none was asked for
   ProcId leader;            // an empty namespace: none
   // Participants that are no members: they ended before they took part.
   std::vector<ProcId> missing;
+  // Members that are not the first processes of their ranks, and how many came
+  // before each.
+  std::vector<std::pair<ProcId, uint32_t>> restarted;
   // What members share (PMIX_GROUP_INFO, PMIX_GROUP_ENDPT_DATA): so many INFO
   // in codec form, back to back.
   size_t num_shared = 0;

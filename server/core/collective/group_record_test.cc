@@ -13,6 +13,8 @@ GroupRecord Example() {
   record.missing = {{"a", 1}, {"b", 2}};
   record.num_shared = 2;
   record.shared = "two infos";
+  record.made = 4711;
+  record.restarted = {{{"a", 4}, 2}};
   return record;
 }
 
@@ -25,6 +27,8 @@ TEST(GroupRecord, ComesBackAsItWas) {
   EXPECT_EQ(back->missing, Example().missing);
   EXPECT_EQ(back->num_shared, 2u);
   EXPECT_EQ(back->shared, "two infos");
+  EXPECT_EQ(back->made, 4711u);
+  EXPECT_EQ(back->restarted, Example().restarted);
 }
 
 TEST(GroupRecord, NoCutOfItIsOne) {
@@ -53,6 +57,7 @@ TEST(GroupRecord, TheFirstLeaderIsTheGroups) {
   EXPECT_EQ(all.leader, (ProcId{"a", 3}));
   EXPECT_EQ(all.missing.size(), 4u);
   EXPECT_EQ(all.num_shared, 4u);
+  EXPECT_EQ(all.restarted.size(), 2u);
   // Contexts are assigned to the result.
   EXPECT_EQ(all.context_id, 0u);
 }

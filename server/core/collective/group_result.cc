@@ -1,6 +1,7 @@
 #include "server/core/collective/group_result.h"
 
 #include <algorithm>
+#include <map>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -26,6 +27,13 @@ bool IsOn(NodeId node, const ProcId& proc, const JobTable& jobs) {
          job->agent_of(proc.rank) == node;
 }
 
+uint32_t IncarnationOf(const ProcId& proc, const JobTable& jobs) {
+  const Job* job = jobs.Find(proc.nspace);
+  return job == nullptr || proc.rank >= job->num_ranks()
+             ? 0
+             : job->ranks[proc.rank].incarnation;
+}
+
 // Those of jobs that are over here are named as their callers named them.
 std::vector<ProcId> MembersOf(const CollectiveId& id, const GroupRecord& record,
                               const JobTable& jobs) {
@@ -45,11 +53,16 @@ std::vector<ProcId> MembersOf(const CollectiveId& id, const GroupRecord& record,
 
 }  // namespace
 
-Bytes GroupContribution(const Series& series, const Instance& instance) {
+Bytes GroupContribution(const Series& series, const Instance& instance,
+                        const JobTable& jobs) {
   GroupRecord record = instance.group;
   for (size_t i = 0; i < instance.arrived.size(); ++i) {
-    if (!instance.arrived[i])
-      record.missing.push_back(series.members->local[i]);
+    const ProcId& proc = series.members->local[i];
+    if (!instance.arrived[i]) {
+      record.missing.push_back(proc);
+    } else if (const uint32_t number = IncarnationOf(proc, jobs); number > 0) {
+      record.restarted.emplace_back(proc, number);
+    }
   }
   return EncodeGroupRecord(record);
 }
@@ -75,6 +88,19 @@ GroupRecord SumOf(const Series& series, const Instance& instance,
   }
   std::ranges::sort(sum.missing);
   return sum;
+}
+
+std::vector<ProcId> FollowedByOthers(const Series& series,
+                                     const GroupRecord& result,
+                                     const JobTable& jobs) {
+  std::map<ProcId, uint32_t> took_part(result.restarted.begin(),
+                                       result.restarted.end());
+  std::vector<ProcId> followed;
+  for (const ProcId& proc : series.members->local) {
+    const uint32_t now = IncarnationOf(proc, jobs);
+    if (now > 0 && took_part[proc] < now) followed.push_back(proc);
+  }
+  return followed;
 }
 
 CollectiveAnswer AnswerOf(const CollectiveId& id, int status,

@@ -3,7 +3,7 @@
 #ifndef CANOPY_SERVER_CORE_COLLECTIVE_GROUP_RESULT_H_
 #define CANOPY_SERVER_CORE_COLLECTIVE_GROUP_RESULT_H_
 
-#include <cstdint>
+#include <vector>
 
 #include "common/bytes.h"
 #include "common/ids.h"
@@ -15,12 +15,19 @@
 namespace canopy::core {
 
 // What this node brings: what its members asked for, and who of them is gone.
-Bytes GroupContribution(const Series& series, const Instance& instance);
+Bytes GroupContribution(const Series& series, const Instance& instance,
+                        const JobTable& jobs);
 
 // At the top: of all contributions, the sum. Participants whose node has not
 // contributed are missing. Without the context id.
 GroupRecord SumOf(const Series& series, const Instance& instance,
                   const JobTable& jobs);
+
+// Members of this node whose processes took part and ended, and were followed
+// by others, which are in no group.
+std::vector<ProcId> FollowedByOthers(const Series& series,
+                                     const GroupRecord& result,
+                                     const JobTable& jobs);
 
 struct CollectiveAnswer {
   int status = 0;

@@ -47,7 +47,24 @@ void Groups::Recover(const CollectiveId& id, bool exists, const Bytes& result) {
       Group{id.name, id.participants, id.sequence, *std::move(record)};
 }
 
+std::vector<ProcId> Groups::TakeLeftEarly(uint64_t made) {
+  std::vector<ProcId> left;
+  std::erase_if(left_early_, [&](const auto& item) {
+    if (item.first != made) return false;
+    left.push_back(item.second);
+    return true;
+  });
+  return left;
+}
+
+void Groups::NoteLeft(uint64_t made, const ProcId& proc) {
+  left_early_.emplace_back(made, proc);
+  if (left_early_.size() > kMaxLeftEarly) left_early_.pop_front();
+}
+
 void Groups::DropJob(const std::string& nspace) {
+  std::erase_if(left_early_,
+                [&](const auto& item) { return item.second.nspace == nspace; });
   std::erase_if(groups_, [&](const auto& item) {
     return std::ranges::any_of(
         item.second.participants,
@@ -77,9 +94,12 @@ std::vector<const Group*> Groups::Of(const ProcId& proc) const {
   return out;
 }
 
-const Group* Groups::Leave(const std::string& name, const ProcId& proc) {
+const Group* Groups::Leave(const std::string& name, const ProcId& proc,
+                           uint64_t made) {
   const Group* group = FindOf(name, proc);
-  if (group == nullptr) return nullptr;
+  if (group == nullptr || (made != 0 && group->record.made != made)) {
+    return nullptr;
+  }
   std::vector<ProcId>& missing =
       groups_.at({group->name, group->participants}).record.missing;
   missing.insert(std::ranges::lower_bound(missing, proc), proc);

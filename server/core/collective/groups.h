@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <map>
 #include <string>
 #include <utility>
@@ -33,6 +34,9 @@ struct Group {
   std::vector<ProcId> Members(const JobTable& jobs) const;
 };
 
+// Who has left groups that are not known here: the latest alone are kept.
+inline constexpr size_t kMaxLeftEarly = 1024;
+
 // Several groups may have one name where no process is in two of them. Pointers
 // stay valid until the group ends. One thread.
 class Groups {
@@ -51,7 +55,12 @@ class Groups {
   // All in which the process is a member.
   std::vector<const Group*> Of(const ProcId& proc) const;
   // The process is a member no more. Null when it was none, else its group.
-  const Group* Leave(const std::string& name, const ProcId& proc);
+  // `made`: of that one alone (GroupRecord); 0: whichever there is.
+  const Group* Leave(const std::string& name, const ProcId& proc,
+                     uint64_t made = 0);
+  // A process has left a group that may yet be to come here.
+  void NoteLeft(uint64_t made, const ProcId& proc);
+  std::vector<ProcId> TakeLeftEarly(uint64_t made);
 
   using Key = std::pair<std::string, std::vector<ProcId>>;
   const std::map<Key, Group>& all() const { return groups_; }
@@ -59,6 +68,7 @@ class Groups {
 
  private:
   std::map<Key, Group> groups_;
+  std::deque<std::pair<uint64_t, ProcId>> left_early_;
 };
 
 }  // namespace canopy::core

@@ -97,6 +97,11 @@ void Series::PruneCompleted(const JobTable& jobs) {
   completed.erase(completed.begin(), completed.lower_bound(keep));
 }
 
+void Series::Forget(uint64_t sequence) {
+  completed.erase(completed.begin(), completed.upper_bound(sequence));
+  if (recovered <= sequence + 1) recovered_result = {};
+}
+
 void Series::ApplyReattached() {
   for (const auto& [proc, ended] : std::exchange(reattached, {})) {
     const int index = members->LocalIndex(proc);

@@ -55,12 +55,21 @@ struct Instance {
   Contributions contributions;
   std::set<NodeId> contributors;  // neighbours that contributed
   NodeId sent_to = kNoNode;       // parent that received our contribution
+  // Some parent has received it: the top may have released the collective.
+  bool sent = false;
+  // Why it should fail, which the top has been asked for; kSuccess: not asked.
+  int asked = 0;
+  std::vector<ProcId> asked_missing;
+  // Where the search for a node that is awaited begins: those before it were
+  // not awaited when it was last looked for.
+  size_t first_awaited = 0;
   // By local index: the version of the data in our contribution.
   std::vector<uint64_t> sent_versions;
   std::vector<DeadlineKey> deadlines;
   // Of a group's operation: what its local members ask for and share, with the
   // flags of all whose contributions are here.
   GroupRecord group;
+  size_t shared_below = 0;  // bytes that members of other nodes share
   Bytes result;  // that another agent has released, or this one as the top
 };
 
@@ -147,6 +156,9 @@ struct Series {
   // that every node has completed the earlier ones; a failed one is retained
   // for local participants that have yet to arrive at it.
   void PruneCompleted(const JobTable& jobs);
+  // Of a group's construction: its end shows that everybody has the results up
+  // to that of `sequence`.
+  void Forget(uint64_t sequence);
   // What has ended for a process that has reattached has completed.
   void ApplyReattached();
   // One of its jobs is over. Leaves only what a predecessor has completed, for

@@ -8,6 +8,11 @@ Series& SeriesTable::FindOrAdd(const CollectiveId& id) {
   return Add(id, id.participants.front().nspace);
 }
 
+Series* SeriesTable::Find(const CollectiveId& id) {
+  const auto it = series_.find(id);
+  return it == series_.end() ? nullptr : &it->second;
+}
+
 Series* SeriesTable::FindOrAddFor(const std::string& nspace,
                                   const CollectiveId& id) {
   const auto it = series_.find(id);

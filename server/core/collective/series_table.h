@@ -44,6 +44,8 @@ class SeriesTable {
   // The sequence of `id` does not matter. What other agents and the
   // predecessor report is bounded where it began.
   Series& FindOrAdd(const CollectiveId& id);
+  // Null when there is none.
+  Series* Find(const CollectiveId& id);
   // For a process of job `nspace`; null when that would exceed its limits.
   Series* FindOrAddFor(const std::string& nspace, const CollectiveId& id);
   // With its deadlines; the next one.

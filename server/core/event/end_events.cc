@@ -39,14 +39,18 @@ EventRaised EndOf(const ProcId& proc, int status, EventRange range,
 }  // namespace
 
 EndEvents::EndEvents(const JobTable& jobs, const Collectives& collectives,
-                     Events& events)
-    : jobs_(jobs), collectives_(collectives), events_(events) {}
+                     Events& events, Invitations& invitations)
+    : jobs_(jobs),
+      collectives_(collectives),
+      events_(events),
+      invitations_(invitations) {}
 
 void EndEvents::OnExit(TimeNs now, const Job& job, const ProcExit& exit,
                        Actions* actions) {
   NotifyJob(now, job, exit, actions);
   NotifyConnected(now, {job.nspace(), exit.rank}, exit, actions);
   NotifyGroups(now, {job.nspace(), exit.rank}, exit, actions);
+  NotifyInvited(now, {job.nspace(), exit.rank}, exit, actions);
 }
 
 void EndEvents::NotifyJob(TimeNs now, const Job& job, const ProcExit& exit,
@@ -94,10 +98,31 @@ void EndEvents::NotifyGroups(TimeNs now, const ProcId& proc,
   }
 }
 
+// It ended before a group was formed that it was to lead, or was invited to.
+void EndEvents::NotifyInvited(TimeNs now, const ProcId& proc,
+                              const ProcExit& exit, Actions* actions) {
+  constexpr uint32_t kOfInvitations = 1 << 14;
+  uint32_t which = kOfInvitations;
+  for (EventRaised& event : invitations_.OnExit(proc)) {
+    event.id = IdOfEnd(exit, ++which);
+    events_.OnRaised(now, event, actions);
+  }
+}
+
 // Each agent of a member knows who is missing.
 void EndEvents::OnIncomplete(TimeNs now, const Group& group, Actions* actions) {
   if ((group.record.flags & kGroupNotifies) == 0) return;
   for (const ProcId& proc : group.record.missing) {
+    events_.OnKnownEverywhere(now, MemberFailed(group, proc, jobs_), actions);
+  }
+}
+
+void EndEvents::OnFailed(TimeNs now, const FailedConstruct& construct,
+                         Actions* actions) {
+  Group group;
+  group.name = construct.name;
+  group.record.leader = construct.leader;
+  for (const ProcId& proc : construct.missing) {
     events_.OnKnownEverywhere(now, MemberFailed(group, proc, jobs_), actions);
   }
 }
@@ -121,6 +146,9 @@ void EndEvents::OnNodeLost(TimeNs now, NodeId node, Actions* actions) {
                                 actions);
       OnMemberLost(now, {nspace, rank}, actions);
     }
+  }
+  for (const EventRaised& event : invitations_.OnNodeLost(node)) {
+    events_.OnKnownEverywhere(now, event, actions);
   }
 }
 

@@ -125,10 +125,19 @@ EventMessage Events::MakeMessage(TimeNs now, const EventRaised& in) {
 
 void Events::OnRaised(TimeNs now, const EventRaised& in, Actions* actions) {
   const int status = in.client == 0 ? kSuccess : Check(in);
-  if (status == kSuccess) Distribute(MakeMessage(now, in), in.client, actions);
+  if (status == kSuccess) {
+    Distribute(MakeMessage(now, in), in.client, in.client != 0, actions);
+  }
   if (in.client != 0) {
     actions->push_back(ReplyClient{in.client, in.request, status, {}});
   }
+}
+
+void Events::RaiseForAll(TimeNs now, const EventRaised& in, Actions* actions) {
+  EventMessage message = MakeMessage(now, in);
+  const Job* job = jobs_.Find(message.source.nspace);
+  const bool persist = job != nullptr && job->is_local(message.source.rank);
+  Distribute(std::move(message), 0, persist, actions);
 }
 
 int Events::Check(const EventRaised& in) const {
@@ -140,11 +149,11 @@ int Events::Check(const EventRaised& in) const {
   return fits ? kSuccess : kErrOutOfResource;
 }
 
-void Events::Distribute(EventMessage message, ClientId raised_by,
+void Events::Distribute(EventMessage message, ClientId raised_by, bool persist,
                         Actions* actions) {
   if (!IsNew(message)) return;
   const bool keep = !MustNotBeKept(message.info);
-  if (raised_by != 0 && keep) Persist(message, actions);
+  if (persist && keep) Persist(message, actions);
   if (!StaysHere(message.range)) Flood(message, kNoNode, actions);
   Deliver({std::move(message), raised_by, {}, false}, keep, actions);
 }
@@ -238,6 +247,7 @@ void Events::DeliverTo(ClientId client, CachedEvent* event,
 }
 
 void Events::Deliver(CachedEvent event, bool keep, Actions* actions) {
+  if (observer_) observer_(event.message);
   for (const auto& [client, wanted] : wanted_) {
     DeliverTo(client, &event, actions);
   }

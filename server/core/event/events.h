@@ -5,9 +5,11 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "common/bytes.h"
@@ -59,6 +61,11 @@ inline constexpr uint64_t kAgentsEvent = uint64_t{1} << 63;
 class Events {
  public:
   Events(NodeId self, const Tree& tree, const JobTable& jobs);
+  // Sees each event that comes here, once: also those of a predecessor's
+  // journal, and whether or not a client wants it.
+  void set_observer(std::function<void(const EventMessage&)> observer) {
+    observer_ = std::move(observer);
+  }
   // Whether there is a journal.
   void set_persists(bool persists) { persists_ = persists; }
 
@@ -67,6 +74,10 @@ class Events {
   // Raised by a client, or with client == 0 by this agent. What is known
   // already is answered, and nothing else.
   void OnRaised(TimeNs now, const EventRaised& in, Actions* actions);
+  // Raised by this agent for all, and persisted when the source is a process of
+  // this node; known already: nothing happens. The client and request of `in`
+  // are not used.
+  void RaiseForAll(TimeNs now, const EventRaised& in, Actions* actions);
   // Raised by each agent for itself, because each of them knows: only local
   // clients get it. The client and request of `in` are not used.
   void OnKnownEverywhere(TimeNs now, const EventRaised& in, Actions* actions);
@@ -90,7 +101,8 @@ class Events {
     bool Has(int code) const { return all || codes.contains(code); }
   };
   int Check(const EventRaised& in) const;
-  void Distribute(EventMessage message, ClientId raised_by, Actions* actions);
+  void Distribute(EventMessage message, ClientId raised_by, bool persist,
+                  Actions* actions);
   EventMessage MakeMessage(TimeNs now, const EventRaised& in);
   bool MaySee(const ProcId& receiver, const EventMessage& message) const;
   void DeliverTo(ClientId client, CachedEvent* event, Actions* actions) const;
@@ -106,6 +118,7 @@ class Events {
   const Tree& tree_;
   const JobTable& jobs_;
   bool persists_ = false;
+  std::function<void(const EventMessage&)> observer_;
   std::map<ClientId, Wanted> wanted_;
   EventCache cache_;
   RecentEvents recent_{kRecentEvents};

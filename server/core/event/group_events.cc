@@ -1,6 +1,8 @@
 #include "server/core/event/group_events.h"
 
 #include <cstdint>
+#include <optional>
+#include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -8,6 +10,7 @@
 #include "common/codec/decoder.h"
 #include "common/codec/encoder.h"
 #include "common/codec/seek_info.h"
+#include "server/core/collective/collective_plan.h"
 #include "server/core/event/events.h"
 
 namespace canopy::core {
@@ -18,6 +21,14 @@ constexpr int kGroupMemberFailed = -170;  // PMIX_GROUP_MEMBER_FAILED
 
 constexpr char kGroupId[] = "pmix.grp.id";
 constexpr char kAffectedProc[] = "pmix.evproc";
+
+// In the identity of the event that a process has left a group: such an event,
+// and the group. Ends have lower numbers.
+constexpr uint64_t kIsLeft = uint64_t{1} << 62;
+
+uint64_t IdOfLeft(const Group& group) {
+  return kAgentsEvent | kIsLeft | (group.record.made & (kIsLeft - 1));
+}
 
 Bytes InfoAbout(const Group& group, const ProcId& proc) {
   Encoder out;
@@ -37,14 +48,15 @@ Bytes InfoAbout(const Group& group, const ProcId& proc) {
 // some of them are no members: it goes to every agent.
 constexpr size_t kMaxTargets = 1024;
 
-// All members but one.
+// All members but one. Of a whole job, none is looked at: each of its ends
+// comes here.
 std::vector<ProcId> OthersIn(const Group& group, const ProcId& proc,
                              const JobTable& jobs) {
-  std::vector<ProcId> members = group.Members(jobs);
-  if (members.size() > kMaxTargets &&
-      group.participants.size() <= kMaxTargets) {
+  if (group.participants.size() <= kMaxTargets &&
+      CountMembers(group.participants, jobs) > kMaxTargets) {
     return group.participants;
   }
+  std::vector<ProcId> members = group.Members(jobs);
   std::erase(members, proc);
   return members;
 }
@@ -73,17 +85,25 @@ EventRaised MemberFailed(const Group& group, const ProcId& member,
 
 EventRaised MemberLeft(const Group& group, const ProcId& process,
                        const JobTable& jobs) {
-  return About(group, kGroupLeft, process, OthersIn(group, process, jobs));
+  EventRaised event =
+      About(group, kGroupLeft, process, OthersIn(group, process, jobs));
+  event.id = IdOfLeft(group);
+  return event;
 }
 
-std::string GroupLeft(const EventMessage& event) {
-  if (event.status != kGroupLeft) return "";
+std::optional<LeftGroup> GroupLeft(const EventMessage& event) {
+  constexpr uint64_t kMarks = kAgentsEvent | kIsLeft;
+  if (event.status != kGroupLeft || (event.request & kMarks) != kMarks) {
+    return std::nullopt;
+  }
   Decoder in(event.info.view());
   uint16_t type = 0;
   std::string_view name;
-  const bool read = SeekInfo(kGroupId, &in) && in.GetUint16(&type) &&
-                    type == PMIX_STRING && in.GetString(&name);
-  return read ? std::string(name) : "";
+  if (!SeekInfo(kGroupId, &in) || !in.GetUint16(&type) || type != PMIX_STRING ||
+      !in.GetString(&name)) {
+    return std::nullopt;
+  }
+  return LeftGroup{std::string(name), event.request & (kIsLeft - 1)};
 }
 
 }  // namespace canopy::core

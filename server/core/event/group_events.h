@@ -2,6 +2,8 @@
 #ifndef CANOPY_SERVER_CORE_EVENT_GROUP_EVENTS_H_
 #define CANOPY_SERVER_CORE_EVENT_GROUP_EVENTS_H_
 
+#include <cstdint>
+#include <optional>
 #include <string>
 
 #include "common/bytes.h"
@@ -18,12 +20,19 @@ namespace canopy::core {
 EventRaised MemberFailed(const Group& group, const ProcId& member,
                          const JobTable& jobs);
 
-// PMIX_GROUP_LEFT, for all other members.
+// PMIX_GROUP_LEFT, for all other members. The event's identity has the
+// group's, by which other agents learn of it.
 EventRaised MemberLeft(const Group& group, const ProcId& process,
                        const JobTable& jobs);
 
-// The group that the event says its source has left; empty: it is another one.
-std::string GroupLeft(const EventMessage& event);
+struct LeftGroup {
+  std::string name;
+  uint64_t made = 0;  // as in its GroupRecord
+};
+
+// The group that the event says its source has left. Nothing for any other
+// event, also for one with that code that a process has raised.
+std::optional<LeftGroup> GroupLeft(const EventMessage& event);
 
 }  // namespace canopy::core
 

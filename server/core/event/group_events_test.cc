@@ -33,19 +33,41 @@ TEST_F(GroupEventsTest, AFailureIsForTheOthersOrTheLeader) {
 }
 
 TEST_F(GroupEventsTest, WhatAnAgentLearnsOfALeave) {
+  group_.record.made = 4711;
   const EventRaised event = MemberLeft(group_, {"a", 1}, jobs_);
   EXPECT_EQ(event.targets, (std::vector<ProcId>{{"a", 0}, {"a", 2}}));
   EventMessage message;
   message.status = event.status;
+  message.request = event.id;
   message.info = event.info;
-  EXPECT_EQ(GroupLeft(message), "g");
+  ASSERT_TRUE(GroupLeft(message));
+  EXPECT_EQ(GroupLeft(message)->name, "g");
+  EXPECT_EQ(GroupLeft(message)->made, 4711u);
   for (size_t size = 0; size + 24 < event.info.size(); ++size) {
     message.info = event.info.Slice(0, size);
     (void)GroupLeft(message);
   }
   message.status = -170;
   message.info = event.info;
-  EXPECT_EQ(GroupLeft(message), "");
+  EXPECT_FALSE(GroupLeft(message));
+}
+
+// Of a process, it has no number of agents.
+TEST_F(GroupEventsTest, WhatAProcessRaisesIsNoLeave) {
+  const EventRaised event = MemberLeft(group_, {"a", 1}, jobs_);
+  EventMessage message;
+  message.status = event.status;
+  message.info = event.info;
+  EXPECT_FALSE(GroupLeft(message));
+  message.request = event.id & ~kAgentsEvent;
+  EXPECT_FALSE(GroupLeft(message));
+}
+
+TEST_F(GroupEventsTest, WithManyMembersItNamesTheJob) {
+  jobs_.Add(JobOn("big", std::vector<NodeId>(2000, 0)));
+  group_.participants = {{"big", kRankWildcard}};
+  const EventRaised event = MemberFailed(group_, {"big", 1}, jobs_);
+  EXPECT_EQ(event.targets, group_.participants);
 }
 
 }  // namespace

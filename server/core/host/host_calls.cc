@@ -4,32 +4,64 @@
 #include <utility>
 
 #include "common/status.h"
+#include "server/core/job/text.h"
 
 namespace canopy::core {
+namespace {
 
-void HostCalls::OnArrived(const HostCallArrived& in, Actions* actions) {
+// Refused directives that the log has named; callers choose their names.
+constexpr size_t kMaxLogged = 64;
+
+bool IsThere(const Job& job, Rank rank) {
+  return rank == kRankWildcard || rank < job.num_ranks();
+}
+
+}  // namespace
+
+HostCalls::HostCalls(NodeId self, const Tree& tree, const JobTable& jobs,
+                     JobEngine& engine, const ProcessSets& sets)
+    : self_(self),
+      jobs_(jobs),
+      engine_(engine),
+      sets_(sets),
+      targets_(self, tree, jobs, engine) {}
+
+// ------------------------------------------------------ the caller's agent ---
+
+void HostCalls::OnArrived(TimeNs now, const HostCallArrived& in,
+                          Actions* actions) {
   const ProcId* caller = jobs_.ProcOf(in.client);
   if (const int refusal = Refusal(caller, in.client); refusal != kSuccess) {
     actions->push_back(ReplyClient{in.client, in.request, refusal, {}});
     return;
   }
-  const uint64_t number = next_++;
-  calls_[number] = {in.client, in.request};
-  const Job* job = jobs_.Find(caller->nspace);
-  actions->push_back(
-      AskHost{number, in.op, *caller, job == nullptr ? 0 : job->spec->uid,
-              job == nullptr ? 0 : job->spec->gid, in.targets, in.call});
+  if (in.op == HostOp::kJobControl) {
+    ControlJobs(now, *caller, in, actions);
+  } else {
+    AskLocalHost(*caller, in, actions);
+  }
 }
 
 int HostCalls::Refusal(const ProcId* caller, ClientId client) const {
   if (caller == nullptr) return kErrInit;
   // A tool is of no job, whose rights the call would have.
   if (jobs_.Find(caller->nspace) == nullptr) return kErrNotSupported;
-  const auto count = std::count_if(
-      calls_.begin(), calls_.end(),
-      [client](const auto& entry) { return entry.second.client == client; });
+  const auto is_of_client = [client](const auto& entry) {
+    return entry.second.client == client;
+  };
+  const auto count = std::ranges::count_if(calls_, is_of_client) +
+                     std::ranges::count_if(controls_, is_of_client);
   return static_cast<size_t>(count) < kMaxHostCalls ? kSuccess
                                                     : kErrOutOfResource;
+}
+
+void HostCalls::AskLocalHost(const ProcId& caller, const HostCallArrived& in,
+                             Actions* actions) {
+  const uint64_t number = next_++;
+  calls_[number] = {in.client, in.request};
+  const JobSpec& spec = *jobs_.Find(caller.nspace)->spec;
+  actions->push_back(
+      AskHost{number, in.op, caller, spec.uid, spec.gid, in.targets, in.call});
 }
 
 void HostCalls::OnAnswered(const HostAnswered& in, Actions* actions) {
@@ -39,10 +71,241 @@ void HostCalls::OnAnswered(const HostAnswered& in, Actions* actions) {
                                  in.status, in.results});
 }
 
+void HostCalls::ControlJobs(TimeNs now, const ProcId& caller,
+                            const HostCallArrived& in, Actions* actions) {
+  JobControl control;
+  int status = ParseJobControl(in.call, &control);
+  LogRefused(control, actions);
+  if (status == kSuccess && control.cleanup) {
+    return AskLocalHost(caller, in, actions);
+  }
+  if (status == kSuccess && in.call.size() > kMaxControlCall) {
+    status = kErrOutOfResource;
+  }
+  if (status == kSuccess && !control.pset) {
+    return SendToJobs(now, caller, in, control, actions);
+  }
+  if (status == kSuccess) status = DefineSet(caller, in, *control.pset);
+  actions->push_back(
+      ReplyClient{in.client, in.request, status, ControlResults(control)});
+}
+
+int HostCalls::DefineSet(const ProcId& caller, const HostCallArrived& in,
+                         const std::string& name) {
+  std::vector<ProcId> members = in.targets;
+  int status = ResolveTargets(caller, &members);
+  if (status != kSuccess) return status;
+  if (members.empty()) members.push_back({caller.nspace, kRankWildcard});
+  const uint64_t id = NumberOf(caller, in.request);
+  // A successor is asked again.
+  if (sets_.IsDefined(caller, id, name)) return kSuccess;
+  status = sets_.Check(name, members);
+  if (status == kSuccess) {
+    defined_.push_back(sets_.Define(caller, id, name, members));
+  }
+  return status;
+}
+
+void HostCalls::LogRefused(const JobControl& control, Actions* actions) {
+  for (const std::string& key : control.refused) {
+    if (logged_.size() >= kMaxLogged || !logged_.insert(key).second) continue;
+    actions->push_back(
+        LogLine{LogLine::Level::kInfo,
+                "job control: directive " + OneLine(key) + " is not honoured"});
+  }
+}
+
+int HostCalls::ResolveTargets(const ProcId& caller,
+                              std::vector<ProcId>* targets) const {
+  const Job* from = jobs_.Find(caller.nspace);
+  for (ProcId& target : *targets) {
+    if (target.nspace.empty()) target.nspace = caller.nspace;
+    const Job* to = jobs_.Find(target.nspace);
+    if (to == nullptr) continue;
+    if (from->spec->uid != to->spec->uid) return kErrNoPermissions;
+    if (!IsThere(*to, target.rank)) return kErrNotFound;
+  }
+  return kSuccess;
+}
+
+// Processes of one rank, one after the other, count in ranges of their own.
+uint64_t HostCalls::NumberOf(const ProcId& proc, RequestId request) const {
+  const RankState& rank = jobs_.Find(proc.nspace)->ranks[proc.rank];
+  return (uint64_t{rank.incarnation} << 32) + request;
+}
+
+void HostCalls::SendToJobs(TimeNs now, const ProcId& caller,
+                           const HostCallArrived& in, const JobControl& control,
+                           Actions* actions) {
+  const ControlId id{caller, NumberOf(caller, in.request)};
+  if (const auto known = controls_.find(id); known != controls_.end()) {
+    known->second.client = in.client;
+    known->second.request = in.request;
+    return;
+  }
+  std::vector<ProcId> targets = in.targets;
+  if (const int status = ResolveTargets(caller, &targets); status != kSuccess) {
+    actions->push_back(
+        ReplyClient{in.client, in.request, status, ControlResults(control)});
+    return;
+  }
+  if (targets.empty()) targets.push_back({caller.nspace, kRankWildcard});
+  const JobSpec& spec = *jobs_.Find(caller.nspace)->spec;
+  Control& added = controls_[id];
+  added.client = in.client;
+  added.request = in.request;
+  added.since = now;
+  added.ends = control.action != ControlAction::kSignal;
+  added.results = ControlResults(control);
+  HostRequest request{caller,   id.request, HostOp::kJobControl,
+                      spec.uid, spec.gid,   "",
+                      {},       in.call};
+  for (const ProcId& target : targets) {
+    request.nspace = target.nspace;
+    added.open.try_emplace(target.nspace, request)
+        .first->second.targets.push_back(target);
+  }
+  SendAll(now, id, actions);
+  PassAnswers(actions);
+}
+
+void HostCalls::SendAll(TimeNs now, const ControlId& id, Actions* actions) {
+  const auto control = controls_.find(id);
+  if (control == controls_.end()) return;
+  for (const auto& [nspace, request] : control->second.open) {
+    const NodeId to = engine_.ControllerOf(nspace);
+    if (to == self_) {
+      targets_.OnRequest(now, self_, request, actions);
+    } else {
+      actions->push_back(SendPeer{PeerMessage{self_, to, request}});
+    }
+  }
+}
+
+void HostCalls::OnReply(NodeId src, const HostReply& reply, Actions* actions) {
+  if (engine_.ControllerOf(reply.nspace) == self_ && src != self_) {
+    targets_.OnReply(src, reply);
+    return PassAnswers(actions);
+  }
+  if (src != engine_.ControllerOf(reply.nspace)) return;
+  const auto it = controls_.find({reply.proc, reply.request});
+  if (it == controls_.end()) return;
+  Control& control = it->second;
+  if (control.open.erase(reply.nspace) == 0) return;
+  // A job that another agent has controlled is ended with that agent.
+  const bool gone =
+      reply.status == kErrNotFound && control.repeated && control.ends;
+  if (control.status == kSuccess && !gone) control.status = reply.status;
+  if (!control.open.empty()) return;
+  actions->push_back(ReplyClient{control.client, control.request,
+                                 control.status, control.results});
+  controls_.erase(it);
+}
+
+// -------------------------------------------------------- the targets' side
+// ---
+
+void HostCalls::OnRequest(TimeNs now, NodeId src, const HostRequest& request,
+                          Actions* actions) {
+  if (request.op == HostOp::kJobControl) {
+    targets_.OnRequest(now, src, request, actions);
+    return PassAnswers(actions);
+  }
+  actions->push_back(SendPeer{PeerMessage{self_, src,
+                                          HostReply{request.proc,
+                                                    request.request,
+                                                    request.nspace,
+                                                    kErrNotSupported,
+                                                    {}}}});
+}
+
+void HostCalls::PassAnswers(Actions* actions) {
+  for (ControlTargets::Answer& answer : targets_.TakeAnswers()) {
+    if (answer.to == self_) {
+      OnReply(self_, answer.reply, actions);
+    } else {
+      actions->push_back(
+          SendPeer{PeerMessage{self_, answer.to, std::move(answer.reply)}});
+    }
+  }
+}
+
+// --------------------------------------------------------------- changes ---
+
 void HostCalls::OnClientGone(ClientId client) {
-  std::erase_if(calls_, [client](const auto& entry) {
+  const auto is_of_client = [client](const auto& entry) {
     return entry.second.client == client;
+  };
+  std::erase_if(calls_, is_of_client);
+  std::erase_if(controls_, is_of_client);
+}
+
+void HostCalls::OnLaunched(TimeNs now, const std::string& nspace,
+                           Actions* actions) {
+  targets_.OnLaunched(now, nspace, actions);
+  PassAnswers(actions);
+}
+
+void HostCalls::OnRankGone(const ProcId& proc, Actions* actions) {
+  targets_.OnRankGone(proc);
+  PassAnswers(actions);
+}
+
+void HostCalls::OnJobRemoved(const std::string& nspace, Actions* actions) {
+  std::erase_if(controls_, [&](const auto& entry) {
+    return entry.first.proc.nspace == nspace;
   });
+  targets_.OnJobRemoved(nspace);
+  PassAnswers(actions);
+}
+
+void HostCalls::OnTreeChanged(TimeNs now, Actions* actions) {
+  targets_.OnTreeChanged(now, actions);
+  std::vector<ControlId> ids;
+  for (auto& [id, control] : controls_) {
+    control.repeated = true;
+    ids.push_back(id);
+  }
+  for (const ControlId& id : ids) SendAll(now, id, actions);
+  PassAnswers(actions);
+}
+
+// ------------------------------------------------------------------ time ---
+
+void HostCalls::OnTick(TimeNs now, Actions* actions) {
+  targets_.OnTick(now);
+  PassAnswers(actions);
+  std::erase_if(controls_, [&](const auto& entry) {
+    const Control& control = entry.second;
+    if (control.since + kControlTimeout > now) return false;
+    actions->push_back(ReplyClient{control.client, control.request, kErrTimeout,
+                                   control.results});
+    return true;
+  });
+}
+
+TimeNs HostCalls::NextDeadline() const {
+  TimeNs next = targets_.NextDeadline();
+  for (const auto& [id, control] : controls_) {
+    next = std::min(next, control.since + kControlTimeout);
+  }
+  return next;
+}
+
+void HostCalls::Describe(TimeNs now, const std::string& nspace,
+                         std::vector<Waiting>* out) const {
+  for (const auto& [id, control] : controls_) {
+    if (!nspace.empty() && id.proc.nspace != nspace) continue;
+    for (const auto& [job, request] : control.open) {
+      Waiting waiting;
+      waiting.nspace = id.proc.nspace;
+      waiting.operation = "job control of " + job;
+      waiting.callers = 1;
+      waiting.age_ms = static_cast<uint64_t>(now - control.since) / 1'000'000;
+      out->push_back(std::move(waiting));
+    }
+  }
+  targets_.Describe(now, nspace, out);
 }
 
 }  // namespace canopy::core

@@ -1,46 +1,128 @@
-// What local processes ask of the host (HostOp) while it decides.
+// What local processes ask of the host (HostOp) while it decides, and job
+// control on its way to the agents that control the targets' jobs
+// (docs/design/host_calls.md).
 #ifndef CANOPY_SERVER_CORE_HOST_HOST_CALLS_H_
 #define CANOPY_SERVER_CORE_HOST_HOST_CALLS_H_
 
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
 
+#include "common/bytes.h"
 #include "common/ids.h"
+#include "server/core/host/control_records.h"
+#include "server/core/host/control_targets.h"
+#include "server/core/host/job_control.h"
+#include "server/core/job/engine.h"
 #include "server/core/job_table.h"
+#include "server/core/messages.h"
+#include "server/core/pset/process_sets.h"
 #include "server/core/step/action.h"
 #include "server/core/step/client_id.h"
+#include "server/core/step/client_inputs.h"
 #include "server/core/step/clock.h"
 #include "server/core/step/host.h"
+#include "server/core/step/persisted_state.h"
+#include "server/core/tree.h"
+#include "server/core/why.h"
 
 namespace canopy::core {
 
 // Calls under way of one process; more are refused (kErrOutOfResource).
 inline constexpr size_t kMaxHostCalls = 64;
 
-// Not synchronised. `jobs` outlives it.
+// Bytes of the directives that travel to other agents.
+inline constexpr size_t kMaxControlCall = size_t{64} << 10;
+
+// Signals, kills and the like are one HostRequest for each job of the targets,
+// to the agent that controls it. It is sent again when the agents or their tree
+// have changed, until it is answered. All else the host of this node decides.
+// Not synchronised.
 class HostCalls {
  public:
-  explicit HostCalls(const JobTable& jobs) : jobs_(jobs) {}
+  // All outlive it.
+  HostCalls(NodeId self, const Tree& tree, const JobTable& jobs,
+            JobEngine& engine, const ProcessSets& sets);
   // Numbers start at this time, so that late answers to a predecessor match
   // none of them.
   void set_began(TimeNs when) { next_ += static_cast<uint64_t>(when); }
 
-  void OnArrived(const HostCallArrived& in, Actions* actions);
+  void OnArrived(TimeNs now, const HostCallArrived& in, Actions* actions);
+  // Sets that calls define: events that the caller raises before the actions
+  // of OnArrived.
+  std::vector<EventRaised> TakeDefined() { return std::exchange(defined_, {}); }
   void OnAnswered(const HostAnswered& in, Actions* actions);
+  void OnRequest(TimeNs now, NodeId src, const HostRequest& request,
+                 Actions* actions);
+  // Ignored but from the agent that was asked.
+  void OnReply(NodeId src, const HostReply& reply, Actions* actions);
+
   void OnClientGone(ClientId client);
-  size_t size() const { return calls_.size(); }
+  // Processes of the job were started: perhaps all of them.
+  void OnLaunched(TimeNs now, const std::string& nspace, Actions* actions);
+  // The rank may have ended.
+  void OnRankGone(const ProcId& proc, Actions* actions);
+  void OnJobRemoved(const std::string& nspace, Actions* actions);
+  // Messages may be lost, and jobs be controlled by others.
+  void OnTreeChanged(TimeNs now, Actions* actions);
+  // A record of a predecessor's journal.
+  void Recover(const std::string& nspace, const PersistedRecord& record) {
+    targets_.Recover(nspace, record);
+  }
+  void OnTick(TimeNs now, Actions* actions);
+  TimeNs NextDeadline() const;
+  // Adds the calls that wait for other agents or for the ends of targets.
+  void Describe(TimeNs now, const std::string& nspace,
+                std::vector<Waiting>* out) const;
+  size_t size() const {
+    return calls_.size() + controls_.size() + targets_.size();
+  }
 
  private:
   struct Call {
     ClientId client = 0;
     RequestId request = 0;
   };
+  // Job control under way.
+  struct Control {
+    ClientId client = 0;
+    RequestId request = 0;
+    TimeNs since = 0;
+    bool ends = false;      // the targets
+    bool repeated = false;  // it was sent more than once
+    int status = 0;         // the first error
+    Bytes results;
+    std::map<std::string, HostRequest> open;  // by job; not answered yet
+  };
 
   int Refusal(const ProcId* caller, ClientId client) const;
+  void AskLocalHost(const ProcId& caller, const HostCallArrived& in,
+                    Actions* actions);
+  void ControlJobs(TimeNs now, const ProcId& caller, const HostCallArrived& in,
+                   Actions* actions);
+  int DefineSet(const ProcId& caller, const HostCallArrived& in,
+                const std::string& name);
+  void LogRefused(const JobControl& control, Actions* actions);
+  void SendToJobs(TimeNs now, const ProcId& caller, const HostCallArrived& in,
+                  const JobControl& control, Actions* actions);
+  int ResolveTargets(const ProcId& caller, std::vector<ProcId>* targets) const;
+  uint64_t NumberOf(const ProcId& proc, RequestId request) const;
+  void SendAll(TimeNs now, const ControlId& id, Actions* actions);
+  void PassAnswers(Actions* actions);
 
+  const NodeId self_;
   const JobTable& jobs_;
+  const JobEngine& engine_;
+  const ProcessSets& sets_;
+  ControlTargets targets_;
+  std::vector<EventRaised> defined_;
   std::map<uint64_t, Call> calls_;  // by the number of the AskHost
+  std::map<ControlId, Control> controls_;
+  std::set<std::string> logged_;  // directives that were refused
   uint64_t next_ = 1;
 };
 

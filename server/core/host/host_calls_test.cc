@@ -2,8 +2,14 @@
 
 #include <gtest/gtest.h>
 
+#include <set>
+
+#include "common/codec/encoder.h"
 #include "common/status.h"
 #include "server/core/core_testing.h"
+#include "server/core/pset/process_sets.h"
+#include "server/core/step/control_inputs.h"
+#include "server/core/tree.h"
 
 namespace canopy::core {
 namespace {
@@ -20,13 +26,16 @@ class HostCallsTest : public testing::Test {
 
   Actions Arrive(ClientId client, RequestId request) {
     Actions actions;
-    calls_.OnArrived({client, request, HostOp::kLog, {}, Bytes("call")},
+    calls_.OnArrived(0, {client, request, HostOp::kLog, {}, Bytes("call")},
                      &actions);
     return actions;
   }
 
+  Tree tree_{1, 2};
   JobTable jobs_{0};
-  HostCalls calls_{jobs_};
+  JobEngine engine_{0, {"a"}, tree_, jobs_};
+  ProcessSets sets_{jobs_};
+  HostCalls calls_{0, tree_, jobs_, engine_, sets_};
 };
 
 TEST_F(HostCallsTest, TheHostIsToldWhoAsksAndItsAnswerReachesTheCaller) {
@@ -63,6 +72,270 @@ TEST_F(HostCallsTest, OneProcessHasSoManyAtATime) {
   EXPECT_EQ(All<ReplyClient>(refused).at(0).status, kErrOutOfResource);
   calls_.OnClientGone(5);
   EXPECT_EQ(calls_.size(), 0u);
+}
+
+// ------------------------------------------------------------ job control ---
+
+Bytes Directive(const std::string& key, int signal = 0) {
+  Encoder out;
+  out.PutSize(1);
+  out.PutString(key);
+  out.PutUint32(0);
+  out.PutUint16(signal == 0 ? PMIX_BOOL : PMIX_INT);
+  if (signal == 0) {
+    out.PutBool(true);
+  } else {
+    out.PutInt(signal);
+  }
+  return Bytes(out.Take());
+}
+
+const Bytes kSignal10 = Directive("pmix.jctrl.sig", 10);
+
+// One of three agents, whose root, 0, controls jobs.
+struct Agent {
+  explicit Agent(NodeId self)
+      : tree(3, 2),
+        table(self),
+        engine(self, {"a", "b", "c"}, tree, table),
+        sets(table),
+        calls(self, tree, table, engine, sets) {}
+
+  std::shared_ptr<const JobSpec> Spec(const std::string& nspace,
+                                      const std::vector<NodeId>& agents,
+                                      uint32_t uid = 7) const {
+    auto spec = std::make_shared<JobSpec>(*JobOn(nspace, agents));
+    spec->uid = uid;
+    return spec;
+  }
+  void Connect(const std::vector<NodeId>& agents) {
+    table.Add(Spec("mine", agents));
+    table.Connect(5, {"mine", 0});
+  }
+  // A job that has been launched by this agent.
+  void Control(const std::vector<NodeId>& agents, uint32_t uid = 7) {
+    engine.OnLaunchRequested(now, {Spec("job", agents, uid)}, &out);
+    for (const NodeId node : std::set<NodeId>(agents.begin(), agents.end())) {
+      engine.OnPeer(now, {node, 0, JobPrepared{"job", 1, {}}}, &out);
+    }
+    for (const NodeId node : std::set<NodeId>(agents.begin(), agents.end())) {
+      engine.OnPeer(now, {node, 0, JobStarted{"job", 1, {}}}, &out);
+    }
+    out.clear();
+  }
+  HostRequest Request(std::vector<ProcId> targets, Bytes call = kSignal10) {
+    return {{"mine", 0}, 9,     HostOp::kJobControl, 7,
+            7,           "job", std::move(targets),  std::move(call)};
+  }
+  void Call(std::vector<ProcId> targets, Bytes call = kSignal10) {
+    calls.OnArrived(
+        now, {5, 9, HostOp::kJobControl, std::move(targets), std::move(call)},
+        &out);
+  }
+  std::vector<int> Replies() const {
+    std::vector<int> statuses;
+    for (const ReplyClient& reply : All<ReplyClient>(out)) {
+      statuses.push_back(reply.status);
+    }
+    return statuses;
+  }
+
+  Tree tree;
+  JobTable table;
+  JobEngine engine;
+  ProcessSets sets;
+  HostCalls calls;
+  TimeNs now = 1000;
+  Actions out;
+};
+
+TEST(JobControlCalls, OneRequestForEachJobAndOneAnswer) {
+  Agent agent(1);
+  agent.Connect({1, 2});
+  agent.Call({{"", 1}, {"other", 2}, {"other", 4}});
+  const auto sent = Sent<HostRequest>(agent.out);
+  ASSERT_EQ(sent.size(), 2u);
+  EXPECT_EQ(sent[0].first, 0u);
+  EXPECT_EQ(sent[0].second.targets, (std::vector<ProcId>{{"mine", 1}}));
+  EXPECT_EQ(sent[1].second.targets.size(), 2u);
+  EXPECT_EQ(sent[1].second.uid, 7u);
+  agent.calls.OnReply(0, {{"mine", 0}, 9, "mine", kSuccess, {}}, &agent.out);
+  // Not from one that was not asked.
+  agent.calls.OnReply(2, {{"mine", 0}, 9, "other", kSuccess, {}}, &agent.out);
+  EXPECT_TRUE(agent.Replies().empty());
+  agent.calls.OnTreeChanged(agent.now, &agent.out);
+  EXPECT_EQ(Sent<HostRequest>(agent.out).size(), 3u);
+  std::vector<Waiting> waiting;
+  agent.calls.Describe(agent.now, "mine", &waiting);
+  ASSERT_EQ(waiting.size(), 1u);
+  EXPECT_EQ(waiting[0].operation, "job control of other");
+  agent.calls.OnReply(0, {{"mine", 0}, 9, "other", kErrNotFound, {}},
+                      &agent.out);
+  EXPECT_EQ(agent.Replies(), std::vector<int>{kErrNotFound});
+  EXPECT_EQ(agent.calls.size(), 0u);
+}
+
+TEST(JobControlCalls, WhatIsKnownHereIsRefusedHere) {
+  Agent agent(1);
+  agent.Connect({1, 2});
+  agent.table.Add(agent.Spec("yours", {1}, 8));
+  agent.Call({{"yours", 0}});
+  agent.Call({{"mine", 2}});
+  agent.Call({}, Directive("pmix.jctrl.restart"));
+  agent.Call({}, Bytes(std::string("x")));
+  EXPECT_EQ(agent.Replies(),
+            (std::vector<int>{kErrNoPermissions, kErrNotFound, kErrNotSupported,
+                              kErrBadParam}));
+  EXPECT_EQ(All<LogLine>(agent.out).size(), 1u);
+  EXPECT_TRUE(Sent<HostRequest>(agent.out).empty());
+  EXPECT_EQ(agent.calls.size(), 0u);
+}
+
+TEST(JobControlCalls, NobodyWaitsForEver) {
+  Agent agent(1);
+  agent.Connect({1, 2});
+  agent.Call({});
+  EXPECT_EQ(agent.calls.NextDeadline(), agent.now + kControlTimeout);
+  agent.calls.OnTick(agent.now + kControlTimeout, &agent.out);
+  EXPECT_EQ(agent.Replies(), std::vector<int>{kErrTimeout});
+  EXPECT_EQ(agent.calls.size(), 0u);
+}
+
+Bytes DefineSet(const std::string& name) {
+  Encoder out;
+  out.PutSize(1);
+  out.PutString("pmix.jctrl.defpset");
+  out.PutUint32(0);
+  out.PutUint16(PMIX_STRING);
+  out.PutString(name);
+  return Bytes(out.Take());
+}
+
+TEST(JobControlCalls, AProcessSetIsDefinedOnce) {
+  Agent agent(1);
+  agent.Connect({1, 2});
+  agent.Call({{"", 1}}, DefineSet("ocean"));
+  std::vector<EventRaised> defined = agent.calls.TakeDefined();
+  ASSERT_EQ(defined.size(), 1u);
+  EventMessage event;
+  event.status = defined[0].status;
+  event.source = defined[0].source;
+  event.request = defined[0].id;
+  event.info = defined[0].info;
+  agent.sets.OnEvent(event);
+  ASSERT_TRUE(agent.sets.sets().contains("ocean"));
+  EXPECT_EQ(agent.sets.sets().at("ocean").members,
+            (std::vector<ProcId>{{"mine", 1}}));
+  // The same call again, and another one with its name.
+  agent.Call({{"", 1}}, DefineSet("ocean"));
+  agent.calls.OnArrived(agent.now,
+                        {5, 10, HostOp::kJobControl, {}, DefineSet("ocean")},
+                        &agent.out);
+  agent.calls.OnArrived(agent.now,
+                        {5, 11, HostOp::kJobControl, {}, DefineSet("mine")},
+                        &agent.out);
+  EXPECT_TRUE(agent.calls.TakeDefined().empty());
+  EXPECT_EQ(agent.Replies(),
+            (std::vector<int>{kSuccess, kSuccess, kErrExists, kErrBadParam}));
+}
+
+TEST(JobControlTargets, TheControllerAsksWhereTheTargetsAre) {
+  Agent agent(0);
+  agent.Control({1, 2, 1});
+  agent.calls.OnRequest(agent.now, 2, agent.Request({{"job", 0}, {"job", 2}}),
+                        &agent.out);
+  const auto sent = Sent<HostRequest>(agent.out);
+  ASSERT_EQ(sent.size(), 1u);
+  EXPECT_EQ(sent[0].first, 1u);
+  EXPECT_EQ(sent[0].second.targets.size(), 2u);
+  // It comes again while it is under way.
+  agent.calls.OnRequest(agent.now, 2, agent.Request({{"job", 0}, {"job", 2}}),
+                        &agent.out);
+  EXPECT_EQ(Sent<HostRequest>(agent.out).size(), 1u);
+  agent.calls.OnReply(1, {{"mine", 0}, 9, "job", kSuccess, {}}, &agent.out);
+  const auto replies = Sent<HostReply>(agent.out);
+  ASSERT_EQ(replies.size(), 1u);
+  EXPECT_EQ(replies[0].first, 2u);
+  EXPECT_EQ(replies[0].second.status, kSuccess);
+  EXPECT_EQ(agent.calls.size(), 0u);
+}
+
+TEST(JobControlTargets, TheControllerRefuses) {
+  Agent agent(0);
+  agent.Control({1, 2});
+  HostRequest request = agent.Request({{"job", 2}});
+  agent.calls.OnRequest(agent.now, 2, request, &agent.out);
+  request.nspace = "none";
+  agent.calls.OnRequest(agent.now, 2, request, &agent.out);
+  request = agent.Request({});
+  request.uid = 8;
+  agent.calls.OnRequest(agent.now, 2, request, &agent.out);
+  request.op = HostOp::kLog;
+  agent.calls.OnRequest(agent.now, 2, request, &agent.out);
+  std::vector<int> statuses;
+  for (const auto& [to, reply] : Sent<HostReply>(agent.out)) {
+    statuses.push_back(reply.status);
+  }
+  EXPECT_EQ(statuses, (std::vector<int>{kErrNotFound, kErrNotFound,
+                                        kErrNoPermissions, kErrNotSupported}));
+  EXPECT_TRUE(Sent<HostRequest>(agent.out).empty());
+}
+
+TEST(JobControlTargets, ASignalIsDeliveredOnceAlsoByASuccessor) {
+  Agent agent(1);
+  agent.table.Add(agent.Spec("job", {1, 2, 1}));
+  for (int i = 0; i < 2; ++i) {
+    agent.calls.OnRequest(agent.now, 0, agent.Request({}), &agent.out);
+  }
+  ASSERT_EQ(All<SignalLocal>(agent.out).size(), 1u);
+  EXPECT_EQ(All<SignalLocal>(agent.out)[0].ranks, (std::vector<Rank>{0, 2}));
+  EXPECT_EQ(Sent<HostReply>(agent.out).size(), 2u);
+  const auto records = All<PersistRecord>(agent.out);
+  ASSERT_EQ(records.size(), 1u);
+  Agent successor(1);
+  successor.table.Add(successor.Spec("job", {1, 2, 1}));
+  successor.calls.Recover("job", {records[0].key, records[0].value});
+  successor.calls.OnRequest(agent.now, 0, agent.Request({}), &successor.out);
+  EXPECT_TRUE(All<SignalLocal>(successor.out).empty());
+  EXPECT_EQ(Sent<HostReply>(successor.out).at(0).second.status, kSuccess);
+}
+
+TEST(JobControlTargets, OnlyTheControllerHasThemSignalled) {
+  Agent agent(1);
+  agent.table.Add(agent.Spec("job", {1, 2}));
+  agent.calls.OnRequest(agent.now, 2, agent.Request({}), &agent.out);
+  EXPECT_TRUE(All<SignalLocal>(agent.out).empty());
+  EXPECT_EQ(Sent<HostReply>(agent.out).at(0).second.status, kErrNotFound);
+}
+
+TEST(JobControlTargets, ALostNodeIsNotWaitedFor) {
+  Agent agent(0);
+  agent.Control({1, 2});
+  agent.calls.OnRequest(agent.now, 2, agent.Request({}), &agent.out);
+  EXPECT_EQ(Sent<HostRequest>(agent.out).size(), 2u);
+  agent.calls.OnReply(2, {{"mine", 0}, 9, "job", kSuccess, {}}, &agent.out);
+  agent.tree.SetAlive(1, false);
+  agent.calls.OnTreeChanged(agent.now, &agent.out);
+  EXPECT_EQ(Sent<HostReply>(agent.out).at(0).second.status, kSuccess);
+}
+
+TEST(JobControlTargets, AKillIsAnsweredWhenTheTargetsHaveEnded) {
+  Agent agent(0);
+  agent.Control({1, 2});
+  agent.calls.OnRequest(
+      agent.now, 2, agent.Request({{"job", 1}}, Directive("pmix.jctrl.kill")),
+      &agent.out);
+  ASSERT_EQ(Sent<JobKill>(agent.out).size(), 1u);
+  ASSERT_EQ(Sent<JobSignal>(agent.out).size(), 1u);
+  EXPECT_EQ(Sent<JobSignal>(agent.out)[0].second.ranks, std::vector<Rank>{1});
+  EXPECT_TRUE(Sent<HostReply>(agent.out).empty());
+  std::vector<Waiting> waiting;
+  agent.calls.Describe(agent.now, "", &waiting);
+  ASSERT_EQ(waiting.size(), 1u);
+  EXPECT_EQ(waiting[0].missing.at(0).proc, (ProcId{"job", 1}));
+  agent.table.MarkEnded("job", 1);
+  agent.calls.OnRankGone({"job", 1}, &agent.out);
+  EXPECT_EQ(Sent<HostReply>(agent.out).at(0).second.status, kSuccess);
 }
 
 }  // namespace

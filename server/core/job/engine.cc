@@ -159,6 +159,18 @@ void JobEngine::OnAbort(TimeNs now, const AbortMessage& in, Actions* actions) {
   messages_.Abort(StepAt(now, actions), in);
 }
 
+void JobEngine::EndRanks(TimeNs now, const std::string& nspace,
+                         const std::vector<Rank>& ranks,
+                         const std::string& reason, bool immediately,
+                         Actions* actions) {
+  const JobStep step = StepAt(now, actions);
+  JobEntry* job = jobs_.FindControlled(nspace);
+  if (job == nullptr) return;
+  if (job->head->EndRanks(step, reason, ranks, immediately)) {
+    jobs_.Finish(step, *job);
+  }
+}
+
 void JobEngine::OnOutputConsumed(TimeNs now, const OutputConsumed& in,
                                  Actions* actions) {
   const JobStep step = StepAt(now, actions);

@@ -86,6 +86,11 @@ class JobEngine {
                          Actions* actions);
   void OnKillRequested(TimeNs now, const KillRequested& in, Actions* actions);
   void OnAbort(TimeNs now, const AbortMessage& in, Actions* actions);
+  // Ends ranks of the job (empty: all) for that reason, one line; to do so
+  // twice does no harm. `immediately`: SIGKILL, without time to end.
+  void EndRanks(TimeNs now, const std::string& nspace,
+                const std::vector<Rank>& ranks, const std::string& reason,
+                bool immediately, Actions* actions);
   void OnOutputConsumed(TimeNs now, const OutputConsumed& in, Actions* actions);
   void OnInputOffered(TimeNs now, const InputOffered& in, Actions* actions);
   void OnLauncherReattached(TimeNs now, const LauncherReattached& in,

@@ -261,17 +261,32 @@ bool JobHead::Abort(const JobStep& step, const AbortMessage& abort,
                      : "process " + ToString(source);
   failure.text += " called abort with status " + std::to_string(abort.status);
   if (!abort.text.empty()) failure.text += ": " + OneLine(abort.text);
-  if (ranks.empty()) {
-    End(step, std::move(failure));
-  } else {
-    const JobKill kill{spec.nspace, ranks, failure.status, failure.text};
-    // Or their ends would be failures, and end the rest of the job.
-    for (const Rank rank : ranks) progress_.ExpectEnd(rank);
-    progress_.Fail(std::move(failure));
-    changed_ = true;
-    part_.Kill(step, kill);
+  EndTargets(step, std::move(failure), ranks);
+  return Advance(step);
+}
+
+bool JobHead::EndRanks(const JobStep& step, const std::string& reason,
+                       const std::vector<Rank>& ranks, bool immediately) {
+  JobFailure failure;
+  failure.exit_code = kExitKilled;
+  failure.status = kErrJobKilledByCmd;
+  failure.text = OneLine(reason);
+  EndTargets(step, std::move(failure), ranks);
+  if (immediately && part_.state() != JobPartState::kPreparing) {
+    part_.Signal(step, JobSignal{part_.nspace(), kSigKill, ranks});
   }
   return Advance(step);
+}
+
+void JobHead::EndTargets(const JobStep& step, JobFailure failure,
+                         const std::vector<Rank>& ranks) {
+  if (ranks.empty()) return End(step, std::move(failure));
+  const JobKill kill{part_.nspace(), ranks, failure.status, failure.text};
+  // Or their ends would be failures, and end the rest of the job.
+  for (const Rank rank : ranks) progress_.ExpectEnd(rank);
+  progress_.Fail(std::move(failure));
+  changed_ = true;
+  part_.Kill(step, kill);
 }
 
 // --------------------------------------------------------------- streams ---

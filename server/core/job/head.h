@@ -59,6 +59,10 @@ class JobHead {
   // `ranks` are the job's; empty: all.
   [[nodiscard]] bool Abort(const JobStep& step, const AbortMessage& abort,
                            const std::vector<Rank>& ranks);
+  // The same, for another reason (one line) and without an exit code of
+  // theirs. `immediately`: SIGKILL, without time to end.
+  [[nodiscard]] bool EndRanks(const JobStep& step, const std::string& reason,
+                              const std::vector<Rank>& ranks, bool immediately);
   // Time limit and silent streams.
   [[nodiscard]] bool OnTick(const JobStep& step);
   TimeNs NextDeadline() const;
@@ -79,6 +83,8 @@ class JobHead {
  private:
   void BeginStart(const JobStep& step);
   void FailLaunch(const JobStep& step, const PhaseAnswer& answer);
+  void EndTargets(const JobStep& step, JobFailure failure,
+                  const std::vector<Rank>& ranks);
   void End(const JobStep& step, JobFailure failure);
   void OnRankFailed(const JobStep& step, JobFailure failure);
   bool Finish(const JobStep& step);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <set>
 
+#include "server/core/query/facts_service.h"
 #include "server/core/query/query_keys.h"
 
 namespace canopy::core {
@@ -39,10 +40,11 @@ void FactPlan::Add(const Query& query) {
 void FactPlan::Add(const Query& query, const std::string& key) {
   switch (KindOf(key)) {
     case KeyKind::kNamespaces:
+      return AddJobs(query, kNamesOnly);
     case KeyKind::kNamespaceInfo:
-      return AddJobs(query, false);
+      return AddJobs(query, kRankWildcard);
     case KeyKind::kJobStatus:
-      return AddJobs(query, true);
+      return AddStatus(query);
     case KeyKind::kProcTable:
       return AddProcesses(query, kRankWildcard, query.local_only);
     case KeyKind::kProcPid:
@@ -83,15 +85,13 @@ void FactPlan::AddMemory(const Query& query) {
   AddProcesses(query, rank, query.local_only, true);
 }
 
-void FactPlan::AddJobs(const Query& query, bool of_one) {
+void FactPlan::AddJobs(const Query& query, Rank what) {
+  Ask(query.local_only ? scope_.self() : root_, "", what, true);
+}
+
+void FactPlan::AddStatus(const Query& query) {
   const std::string& nspace = scope_.NspaceOf(query);
-  if (of_one) {
-    Ask(engine_.ControllerOf(nspace), nspace, kRankWildcard, true);
-  } else if (query.local_only) {
-    Ask(scope_.self(), "", kRankWildcard, true);
-  } else {
-    Ask(root_, "", kRankWildcard, true);
-  }
+  Ask(engine_.ControllerOf(nspace), nspace, kRankWildcard, true);
 }
 
 void FactPlan::AddNode(const Query& query) {

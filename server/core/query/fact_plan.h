@@ -69,7 +69,9 @@ class FactPlan {
   void AddProcesses(const Query& query, Rank rank, bool local,
                     bool memory = false);
   void AddMemory(const Query& query);
-  void AddJobs(const Query& query, bool of_one);
+  // `what`: kNamesOnly, or kRankWildcard for all that is known of each.
+  void AddJobs(const Query& query, Rank what);
+  void AddStatus(const Query& query);
   void AddNode(const Query& query);
   void AddData(const Query& query, const std::string& key);
   FactsRequest& Ask(NodeId node, const std::string& nspace, Rank rank,

@@ -12,7 +12,7 @@ std::optional<FactsReply> FactsService::OnRequest(NodeId src,
   FactsReply reply;
   reply.request = request.request;
   AddProcesses(request, &reply);
-  if (request.jobs) AddJobs(request.nspace, &reply);
+  if (request.jobs) AddJobs(request, &reply);
   if (!request.memory && !request.node) return reply;
   if (measured_.size() >= kMaxMeasurements) {
     reply.status = kErrResourceBusy;
@@ -46,13 +46,26 @@ void FactsService::AddProcesses(const FactsRequest& request,
   }
 }
 
-void FactsService::AddJobs(const std::string& wanted, FactsReply* reply) const {
-  for (const auto& [nspace, job] : jobs_.jobs()) {
-    if (!wanted.empty() && nspace != wanted) continue;
-    if (reply->jobs.size() >= kMaxJobFacts) return;
-    reply->jobs.push_back({nspace, job.spec->uid, engine_.StatusOf(nspace),
-                           CommandLine(*job.spec)});
+void FactsService::AddJobs(const FactsRequest& request,
+                           FactsReply* reply) const {
+  if (!request.nspace.empty()) return AddControlled(request.nspace, reply);
+  if (jobs_.jobs().size() > kMaxJobFacts) {
+    reply->status = kErrOutOfResource;
+    return;
   }
+  for (const auto& [nspace, job] : jobs_.jobs()) {
+    reply->jobs.push_back(
+        {nspace, job.spec->uid, engine_.StatusOf(nspace),
+         request.rank == kNamesOnly ? std::string() : CommandLine(*job.spec)});
+  }
+}
+
+// Others than its controller do not know how a job fares.
+void FactsService::AddControlled(const std::string& nspace,
+                                 FactsReply* reply) const {
+  const Job* job = jobs_.Find(nspace);
+  if (job == nullptr || engine_.ControllerOf(nspace) != self_) return;
+  reply->jobs.push_back({nspace, job->spec->uid, engine_.StatusOf(nspace), ""});
 }
 
 // A process that has ended has no memory, and its number may be another's.

@@ -23,14 +23,19 @@ namespace canopy::core {
 // Requests that are measured at a time; more are refused (kErrResourceBusy).
 inline constexpr size_t kMaxMeasurements = 1024;
 
+// FactsRequest::rank where jobs are asked for and their names are enough:
+// command lines are long.
+inline constexpr Rank kNamesOnly = kRankUndef;
+
 // Not synchronised. What it refers to outlives it.
 class FactsService {
  public:
-  FactsService(const JobTable& jobs, const JobEngine& engine)
-      : jobs_(jobs), engine_(engine) {}
+  FactsService(NodeId self, const JobTable& jobs, const JobEngine& engine)
+      : self_(self), jobs_(jobs), engine_(engine) {}
 
-  // The answer; none: it follows from OnRead, when the memory is measured.
-  // `number` is of the measurement, and must not be in use.
+  // The answer, without anything when there is more than one can hold
+  // (kErrOutOfResource); none: it follows from OnRead, when the memory is
+  // measured. `number` is of the measurement, and must not be in use.
   std::optional<FactsReply> OnRequest(NodeId src, const FactsRequest& request,
                                       uint64_t number, Actions* actions);
   // The answer to a request that awaits this, and whose request it is.
@@ -49,9 +54,11 @@ class FactsService {
   };
 
   void AddProcesses(const FactsRequest& request, FactsReply* reply) const;
-  void AddJobs(const std::string& wanted, FactsReply* reply) const;
+  void AddJobs(const FactsRequest& request, FactsReply* reply) const;
+  void AddControlled(const std::string& nspace, FactsReply* reply) const;
   void AddClients(std::vector<int>* pids) const;
 
+  const NodeId self_;
   const JobTable& jobs_;
   const JobEngine& engine_;
   std::map<uint64_t, Measured> measured_;

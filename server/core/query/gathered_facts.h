@@ -3,6 +3,7 @@
 #define CANOPY_SERVER_CORE_QUERY_GATHERED_FACTS_H_
 
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -16,9 +17,12 @@ struct GatheredFacts {
   // By namespace and rank: what their agents have said.
   std::map<std::string, std::map<Rank, ProcessFacts>> processes;
   std::map<NodeId, MemoryFacts> memory;
-  std::map<std::string, JobFacts> jobs;
-  // Whoever knows all jobs has said which there are.
-  bool has_all_jobs = false;
+  // By namespace. The root's, which knows all; none: it has not said.
+  std::optional<std::map<std::string, JobFacts>> all_jobs;
+  // This agent's own.
+  std::map<std::string, JobFacts> local_jobs;
+  // Single jobs, as their controllers tell of them.
+  std::map<std::string, JobFacts> controlled;
   // The VALUEs of the keys of job data, in the order of the queries; empty:
   // there is none.
   std::vector<Bytes> data;

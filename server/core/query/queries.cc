@@ -14,13 +14,15 @@ constexpr TimeNs kNsPerMs = 1'000'000;
 }  // namespace
 
 Queries::Queries(NodeId self, const std::vector<std::string>& node_names,
-                 const Tree& tree, JobTable& jobs, const JobEngine& engine)
+                 const Tree& tree, JobTable& jobs, const JobEngine& engine,
+                 const ProcessSets& sets)
     : self_(self),
       node_names_(node_names),
       tree_(tree),
       jobs_(jobs),
       engine_(engine),
-      service_(jobs, engine) {}
+      sets_(sets),
+      service_(self, jobs, engine) {}
 
 // ---------------------------------------------------------------- calls ---
 
@@ -36,6 +38,8 @@ void Queries::OnArrived(TimeNs now, const QueryArrived& in, Actions* actions) {
   call.client = in.client;
   call.request = in.request;
   call.caller = *proc;
+  const Job* job = jobs_.Find(proc->nspace);
+  if (job != nullptr) call.uid = job->spec->uid;
   call.since = now;
   const int status = ParseQueries(in.queries.view(), &call.queries);
   if (status != kSuccess) return refuse(status);
@@ -177,24 +181,34 @@ void Queries::OnReply(NodeId src, const FactsReply& reply, Actions* actions) {
   Call& call = calls_.at(id);
   const auto ask = call.asks.find(reply.request);
   if (ask == call.asks.end() || ask->second.node != src) return;
-  if (reply.status == kSuccess) Take(src, reply, &call);
+  Take(src, reply, &call);
   call.asks.erase(reply.request);
   call_of_.erase(reply.request);
   Advance(id, actions);
 }
 
+// What is local, and what the root knows, is asked for by different queries of
+// one call; here they may be the same.
+void Queries::TakeJobs(NodeId src, const FactsReply& reply,
+                       const FactsRequest& request, Call* call) const {
+  std::map<std::string, JobFacts> jobs;
+  for (const JobFacts& job : reply.jobs) {
+    if (!request.nspace.empty() && job.nspace != request.nspace) continue;
+    jobs[job.nspace] = job;
+  }
+  GatheredFacts& facts = call->facts;
+  if (!request.nspace.empty()) return facts.controlled.merge(jobs);
+  if (src == self_) facts.local_jobs = jobs;
+  if (src == tree_.root()) facts.all_jobs = std::move(jobs);
+}
+
 // An agent speaks for its own node alone, and of what it was asked about.
 void Queries::Take(NodeId src, const FactsReply& reply, Call* call) const {
   const FactsRequest& request = call->asks.at(reply.request).request;
+  call->too_many_jobs |= reply.status == kErrOutOfResource;
+  if (reply.status != kSuccess) return;
   if (request.node) call->facts.memory[src] = reply.memory;
-  if (request.jobs) {
-    call->facts.has_all_jobs |= src == tree_.root() && request.nspace.empty();
-    for (const JobFacts& job : reply.jobs) {
-      if (!request.nspace.empty() && job.nspace != request.nspace) continue;
-      call->facts.jobs[job.nspace] = job;
-    }
-    return;
-  }
+  if (request.jobs) return TakeJobs(src, reply, request, call);
   const Job* job = jobs_.Find(request.nspace);
   if (job == nullptr) return;
   auto& processes = call->facts.processes[request.nspace];
@@ -224,8 +238,9 @@ void Queries::OnRead(const FactsRead& read, Actions* actions) {
 void Queries::Finish(uint64_t id, bool in_time, Actions* actions) {
   const Call& call = calls_.at(id);
   if (!in_time && call.timed) return End(id, kErrTimeout, actions);
+  if (call.too_many_jobs) return End(id, kErrOutOfResource, actions);
   const QueryScope scope = ScopeOf(call);
-  QueryAnswers answers(scope, call.facts);
+  QueryAnswers answers(scope, call.facts, sets_.sets());
   for (const Query& query : call.queries) answers.Answer(query);
   const int status = answers.writer().status();
   actions->push_back(

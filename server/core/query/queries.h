@@ -14,6 +14,7 @@
 #include "server/core/job/engine.h"
 #include "server/core/job_table.h"
 #include "server/core/messages.h"
+#include "server/core/pset/process_sets.h"
 #include "server/core/query/fact_plan.h"
 #include "server/core/query/facts_service.h"
 #include "server/core/query/gathered_facts.h"
@@ -46,7 +47,8 @@ inline constexpr size_t kMaxCalls = 4096;
 class Queries {
  public:
   Queries(NodeId self, const std::vector<std::string>& node_names,
-          const Tree& tree, JobTable& jobs, const JobEngine& engine);
+          const Tree& tree, JobTable& jobs, const JobEngine& engine,
+          const ProcessSets& sets);
   // Numbers start at this time, so that late answers to a predecessor's
   // requests match none of them.
   void set_began(TimeNs when) { next_ += static_cast<uint64_t>(when); }
@@ -80,6 +82,7 @@ class Queries {
     ClientId client = 0;
     RequestId request = 0;
     ProcId caller;
+    std::optional<uint32_t> uid;  // of its job; none: a tool
     std::vector<Query> queries;
     TimeNs since = 0;
     TimeNs deadline = kNever;
@@ -89,11 +92,12 @@ class Queries {
     std::map<uint64_t, Ask> asks;  // that are not answered
     uint64_t reading = 0;          // the ReadFacts that is awaited; 0: none
     GatheredFacts facts;
+    bool too_many_jobs = false;  // for one answer of an agent
   };
   using Calls = std::map<uint64_t, Call>;
 
   QueryScope ScopeOf(const Call& call) const {
-    return {self_, node_names_, jobs_, call.caller};
+    return {self_, node_names_, jobs_, call.caller, call.uid};
   }
   size_t NumOf(const ProcId& caller) const;
   void SetDeadline(TimeNs now, Call* call) const;
@@ -106,6 +110,8 @@ class Queries {
                 Actions* actions);
   void Send(const Ask& ask, Actions* actions);
   void Note(NodeId src, FactsReply reply, Actions* actions);
+  void TakeJobs(NodeId src, const FactsReply& reply,
+                const FactsRequest& request, Call* call) const;
   void Take(NodeId src, const FactsReply& reply, Call* call) const;
   void Finish(uint64_t id, bool in_time, Actions* actions);
   // Replies with that status; kSuccess: there is nobody to answer any more.
@@ -116,6 +122,7 @@ class Queries {
   const Tree& tree_;
   JobTable& jobs_;
   const JobEngine& engine_;
+  const ProcessSets& sets_;
   FactsService service_;
   Calls calls_;
   std::map<uint64_t, uint64_t> call_of_;  // by the number of an ask or a read

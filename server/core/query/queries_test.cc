@@ -11,6 +11,7 @@
 #include "common/values/info_list.h"
 #include "pmix_common.h"
 #include "server/core/core_testing.h"
+#include "server/core/query/facts_service.h"
 #include "server/core/query/query_testing.h"
 
 namespace canopy::core {
@@ -74,7 +75,8 @@ class QueriesTest : public testing::Test {
   Tree tree_{3, 32};
   JobTable jobs_{0};
   JobEngine engine_{0, names_, tree_, jobs_};
-  Queries queries_{0, names_, tree_, jobs_, engine_};
+  ProcessSets sets_{jobs_};
+  Queries queries_{0, names_, tree_, jobs_, engine_, sets_};
   InfoList answer_;
 };
 
@@ -254,6 +256,69 @@ TEST_F(QueriesTest, NamespacesAndTheirCommands) {
   EXPECT_EQ(answer_[0].value.type, PMIX_STATUS);
 }
 
+// An agent that is not the root: what one query of a call is about is not told
+// to another.
+TEST_F(QueriesTest, OwnJobsAndAllJobsAreNotMixed) {
+  JobTable jobs{1};
+  jobs.Add(JobOf("job", kUser, {0, 0, 1}));
+  jobs.Connect(kClient, {"job", 2});
+  jobs.TakeChanges();
+  JobEngine engine{1, names_, tree_, jobs};
+  ProcessSets sets{jobs};
+  Queries queries{1, names_, tree_, jobs, engine, sets};
+  const InfoList here{{PMIX_QUERY_LOCAL_ONLY, Value::Bool(true)}};
+  Actions out;
+  queries.OnArrived(
+      0,
+      {kClient, 1,
+       Encoded({{{PMIX_QUERY_NAMESPACES}, here}, {{PMIX_QUERY_NAMESPACES}}})},
+      &out);
+  const auto sent = Sent<FactsRequest>(out);
+  ASSERT_EQ(sent.size(), 1u);
+  EXPECT_EQ(sent[0].first, 0u);
+  FactsReply reply = ReplyTo(sent[0].second, {});
+  reply.jobs = {{"elsewhere", kUser, 0, ""}, {"job", kUser, 0, ""}};
+  out.clear();
+  queries.OnReply(0, reply, &out);
+  EXPECT_EQ(Answered(out), kSuccess);
+  ASSERT_EQ(answer_.size(), 2u);
+  EXPECT_EQ(StringOf(answer_[0].value), "job");
+  EXPECT_EQ(StringOf(answer_[1].value), "elsewhere,job");
+}
+
+TEST_F(QueriesTest, TheUserIsWhoCalled) {
+  const InfoList theirs{{PMIX_NSPACE, Value::String("theirs")}};
+  const auto asked = Ask({{{PMIX_QUERY_PROC_TABLE, PMIX_QUERY_NAMESPACES}}});
+  jobs_.Remove("job");
+  jobs_.TakeChanges();
+  const auto sent = Sent<FactsRequest>(asked);
+  ASSERT_EQ(sent.size(), 1u);
+  EXPECT_EQ(Answered(Reply(1, ReplyTo(sent[0].second, {}))),
+            kErrPartialSuccess);
+  EXPECT_EQ(answer_.FindString(PMIX_QUERY_NAMESPACES), "job");
+}
+
+TEST_F(QueriesTest, JobsThatOneAnswerCanNotHoldAreNotCut) {
+  for (size_t i = 0; i <= kMaxJobFacts; ++i) {
+    jobs_.Add(JobOf("job" + std::to_string(i), kUser, {0}));
+  }
+  jobs_.TakeChanges();
+  EXPECT_EQ(Answered(Ask({{{PMIX_QUERY_NAMESPACES}}})), kErrOutOfResource);
+  EXPECT_EQ(Answered(Ask({{{PMIX_QUERY_JOB_STATUS}}})), kSuccess);
+}
+
+TEST_F(QueriesTest, NamesAreToldWithoutCommands) {
+  Actions out;
+  FactsRequest request;
+  request.request = 5;
+  request.jobs = true;
+  request.rank = kNamesOnly;
+  queries_.OnRequest(2, request, &out);
+  for (const JobFacts& job : Sent<FactsReply>(out)[0].second.jobs) {
+    EXPECT_EQ(job.command, "");
+  }
+}
+
 TEST_F(QueriesTest, TheMapOfAnotherJobIsFetchedFirst) {
   const InfoList other{{PMIX_NSPACE, Value::String("other")}};
   EXPECT_TRUE(Ask({{{PMIX_QUERY_PROC_TABLE}, other}}, 1).empty());
@@ -297,6 +362,23 @@ TEST_F(QueriesTest, WhatCanBeAskedFor) {
             kSuccess);
   EXPECT_EQ(Answered(Ask({{{PMIX_QUERY_QUEUE_LIST, PMIX_TIME_REMAINING}}})),
             kErrNotFound);
+}
+
+TEST_F(QueriesTest, ProcessSets) {
+  const EventRaised raised =
+      sets_.Define({"job", 0}, 1, "ocean", {{"job", 1}, {"job", 0}});
+  EventMessage event;
+  event.status = raised.status;
+  event.source = raised.source;
+  event.request = raised.id;
+  event.info = raised.info;
+  sets_.OnEvent(event);
+  EXPECT_EQ(Answered(Ask({{{PMIX_QUERY_NUM_PSETS, PMIX_QUERY_PSET_NAMES}}})),
+            kSuccess);
+  ASSERT_NE(answer_.Find(PMIX_QUERY_NUM_PSETS), nullptr);
+  EXPECT_EQ(answer_.Find(PMIX_QUERY_NUM_PSETS)->value.data.size, 1u);
+  // Which set is meant, only a qualifier says.
+  EXPECT_EQ(Answered(Ask({{{PMIX_QUERY_PSET_MEMBERSHIP}}})), kErrNotFound);
 }
 
 TEST_F(QueriesTest, HowManyAProcessMayHaveUnderWay) {

@@ -71,9 +71,10 @@ void QueryAnswers::AnswerKey(const Query& query, const std::string& key) {
     case KeyKind::kClientAvgMemory:
       return writer_.Add(key, NodeMemory(query, key));
     case KeyKind::kNumPsets:
-      return writer_.Add(key, Value::Size(0));
     case KeyKind::kPsetNames:
-      return writer_.Add(key, Value::String(""));
+      return writer_.Add(key, PsetNames(key));
+    case KeyKind::kPsetMembers:
+      return writer_.Add(key, PsetMembers(query));
     case KeyKind::kSpawnSupport:
       return writer_.Add(key, Value::String(support::SpawnAttributes()));
     case KeyKind::kDebugSupport:
@@ -130,6 +131,7 @@ Value QueryAnswers::MemoryUsage(const Query& query) const {
   const auto node = scope_.NodeOf(query);
   for (const auto& [rank, process] : it->second) {
     if (wanted != kRankWildcard && rank != wanted) continue;
+    if (query.local_only && !job->is_local(rank)) continue;
     if (QueryScope::NamesNode(query) && job->agent_of(rank) != node) continue;
     memory.Add(*job, process);
   }
@@ -150,14 +152,17 @@ Value QueryAnswers::NodeMemory(const Query& query, std::string_view key) const {
 
 // ----------------------------------------------------------------- jobs ---
 
-bool QueryAnswers::HasAllJobs(const Query& query) const {
-  return facts_.has_all_jobs || query.local_only;
+// Null when nobody has said.
+const QueryAnswers::Jobs* QueryAnswers::JobsOf(const Query& query) const {
+  if (query.local_only) return &facts_.local_jobs;
+  return facts_.all_jobs ? &*facts_.all_jobs : nullptr;
 }
 
 Value QueryAnswers::Namespaces(const Query& query) const {
-  if (!HasAllJobs(query)) return {};
+  const Jobs* known = JobsOf(query);
+  if (known == nullptr) return {};
   std::string list;
-  for (const auto& [nspace, job] : facts_.jobs) {
+  for (const auto& [nspace, job] : *known) {
     if (!scope_.MaySee(job.uid)) continue;
     if (!list.empty()) list += ',';
     list += nspace;
@@ -166,9 +171,10 @@ Value QueryAnswers::Namespaces(const Query& query) const {
 }
 
 Value QueryAnswers::NamespaceInfo(const Query& query) const {
-  if (!HasAllJobs(query)) return {};
+  const Jobs* known = JobsOf(query);
+  if (known == nullptr) return {};
   InfoList jobs;
-  for (const auto& [nspace, job] : facts_.jobs) {
+  for (const auto& [nspace, job] : *known) {
     if (!scope_.MaySee(job.uid)) continue;
     if (!query.proc.nspace.empty() && nspace != query.proc.nspace) continue;
     const InfoList one{{PMIX_NSPACE, Value::String(nspace)},
@@ -179,9 +185,33 @@ Value QueryAnswers::NamespaceInfo(const Query& query) const {
 }
 
 Value QueryAnswers::JobStatus(const Query& query) const {
-  const auto it = facts_.jobs.find(scope_.NspaceOf(query));
-  if (it == facts_.jobs.end() || !scope_.MaySee(it->second.uid)) return {};
+  const auto it = facts_.controlled.find(scope_.NspaceOf(query));
+  if (it == facts_.controlled.end() || !scope_.MaySee(it->second.uid))
+    return {};
   return Value::Status(it->second.status);
+}
+
+// --------------------------------------------------------- process sets ---
+
+// Of a job that is not known here, its controller has judged who may.
+bool QueryAnswers::MaySee(const ProcessSets::Set& set) const {
+  const Job* job = scope_.jobs().Find(set.owner);
+  return job == nullptr || scope_.MaySee(job->spec->uid);
+}
+
+Value QueryAnswers::PsetNames(const std::string& key) const {
+  std::vector<std::string> names;
+  for (const auto& [name, set] : sets_) {
+    if (MaySee(set)) names.push_back(name);
+  }
+  return key == PMIX_QUERY_NUM_PSETS ? Value::Size(names.size())
+                                     : Value::StringArray(names);
+}
+
+Value QueryAnswers::PsetMembers(const Query& query) const {
+  const auto set = sets_.find(query.pset);
+  if (set == sets_.end() || !MaySee(set->second)) return {};
+  return Value::ProcArray(set->second.members);
 }
 
 // -------------------------------------------------------------- support ---

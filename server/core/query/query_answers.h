@@ -3,11 +3,13 @@
 #define CANOPY_SERVER_CORE_QUERY_QUERY_ANSWERS_H_
 
 #include <cstddef>
+#include <map>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "common/values/value.h"
+#include "server/core/pset/process_sets.h"
 #include "server/core/query/answer_writer.h"
 #include "server/core/query/gathered_facts.h"
 #include "server/core/query/query.h"
@@ -18,8 +20,12 @@ namespace canopy::core {
 // For one call: Answer for each of its queries, in order.
 class QueryAnswers {
  public:
-  QueryAnswers(const QueryScope& scope, const GatheredFacts& facts)
-      : scope_(scope), facts_(facts) {}
+  using Sets = std::map<std::string, ProcessSets::Set>;
+
+  // All outlive it.
+  QueryAnswers(const QueryScope& scope, const GatheredFacts& facts,
+               const Sets& sets)
+      : scope_(scope), facts_(facts), sets_(sets) {}
 
   void Answer(const Query& query);
   AnswerWriter& writer() { return writer_; }
@@ -33,13 +39,18 @@ class QueryAnswers {
   Value ProcFact(const Query& query, std::string_view key) const;
   Value MemoryUsage(const Query& query) const;
   Value NodeMemory(const Query& query, std::string_view key) const;
-  bool HasAllJobs(const Query& query) const;
+  using Jobs = std::map<std::string, JobFacts>;
+  const Jobs* JobsOf(const Query& query) const;
   Value Namespaces(const Query& query) const;
   Value NamespaceInfo(const Query& query) const;
+  bool MaySee(const ProcessSets::Set& set) const;
+  Value PsetNames(const std::string& key) const;
+  Value PsetMembers(const Query& query) const;
   Value JobStatus(const Query& query) const;
 
   const QueryScope& scope_;
   const GatheredFacts& facts_;
+  const Sets& sets_;
   AnswerWriter writer_;
   size_t next_data_ = 0;
 };

@@ -48,6 +48,7 @@ constexpr Row kRows[] = {
     {PMIX_CLIENT_AVG_MEMORY, kClientAvgMemory, kOfNode},
     {PMIX_QUERY_NUM_PSETS, kNumPsets},
     {PMIX_QUERY_PSET_NAMES, kPsetNames},
+    {PMIX_QUERY_PSET_MEMBERSHIP, kPsetMembers, PMIX_PSET_NAME},
     {PMIX_QUERY_SPAWN_SUPPORT, kSpawnSupport},
     {PMIX_QUERY_DEBUG_SUPPORT, kDebugSupport},
     {PMIX_QUERY_ATTRIBUTE_SUPPORT, kAttributeSupport, kOfSupport},
@@ -57,7 +58,6 @@ constexpr Row kRows[] = {
     {PMIX_QUERY_QUEUE_STATUS, kNothing},
     {PMIX_QUERY_ALLOC_STATUS, kNothing},
     {PMIX_QUERY_AUTHORIZATIONS, kNothing},
-    {PMIX_QUERY_PSET_MEMBERSHIP, kNothing},
     {PMIX_TIME_REMAINING, kNothing},
 };
 

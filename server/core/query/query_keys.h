@@ -22,6 +22,7 @@ enum class KeyKind : uint8_t {
   kClientAvgMemory,
   kNumPsets,
   kPsetNames,
+  kPsetMembers,
   kSpawnSupport,
   kDebugSupport,
   kAttributeSupport,

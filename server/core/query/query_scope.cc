@@ -14,10 +14,7 @@ const Job* QueryScope::JobOf(const Query& query) const {
   return job != nullptr && MaySee(job->spec->uid) ? job : nullptr;
 }
 
-bool QueryScope::MaySee(uint32_t uid) const {
-  const Job* own = jobs_.Find(caller_.nspace);
-  return own == nullptr || own->spec->uid == uid;
-}
+bool QueryScope::MaySee(uint32_t uid) const { return !uid_ || *uid_ == uid; }
 
 std::optional<NodeId> QueryScope::NodeOf(const Query& query) const {
   if (query.nodeid) {

@@ -19,11 +19,17 @@ namespace canopy::core {
 // to outlives it.
 class QueryScope {
  public:
-  // `caller`: as the connection proved it. A tool is in no job, and may ask
-  // about all that its agent's user has.
+  // `caller`: as the connection proved it, and the user of its job when it
+  // called: the job may be gone by now. A tool is in no job, and may ask about
+  // all that its agent's user has.
   QueryScope(NodeId self, const std::vector<std::string>& node_names,
-             const JobTable& jobs, const ProcId& caller)
-      : self_(self), node_names_(node_names), jobs_(jobs), caller_(caller) {}
+             const JobTable& jobs, const ProcId& caller,
+             std::optional<uint32_t> uid)
+      : self_(self),
+        node_names_(node_names),
+        jobs_(jobs),
+        caller_(caller),
+        uid_(uid) {}
 
   NodeId self() const { return self_; }
   const ProcId& caller() const { return caller_; }
@@ -56,6 +62,7 @@ class QueryScope {
   const std::vector<std::string>& node_names_;
   const JobTable& jobs_;
   const ProcId& caller_;
+  const std::optional<uint32_t> uid_;
   // By host name; a call may ask about one again and again.
   mutable std::map<std::string, std::optional<NodeId>> named_;
 };

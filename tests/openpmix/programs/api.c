@@ -1,5 +1,7 @@
 /* Calls every function of the client API that needs the server. What is not
  * served says so; nothing hangs. */
+#include <signal.h>
+
 #include "check.h"
 
 static void on_value(pmix_status_t status, pmix_value_t *value, void *data) {
@@ -124,7 +126,7 @@ static void table(void) {
 
 static void logging(void) {
   pmix_info_t info;
-  PMIX_INFO_LOAD(&info, PMIX_LOG_SYSLOG, "a line\nand another", PMIX_STRING);
+  PMIX_INFO_LOAD(&info, PMIX_LOG_GLOBAL_SYSLOG, "a line\nand another", PMIX_STRING);
   REFUSED(PMIx_Log(&info, 1, NULL, 0));
   REFUSED(OUTCOME(PMIx_Log_nb(&info, 1, NULL, 0, on_op, &waiter)));
 }
@@ -140,6 +142,13 @@ static void allocating(void) {
                                              &waiter)));
 }
 
+static volatile sig_atomic_t signalled;
+
+static void on_signal(int number) {
+  (void)number;
+  ++signalled;
+}
+
 static void controlling(void) {
   pmix_info_t info;
   pmix_info_t *results = NULL;
@@ -151,6 +160,12 @@ static void controlling(void) {
   OK(OUTCOME(PMIx_Job_control_nb(&me, 1, &info, 1, on_info, &waiter)));
   PMIX_INFO_LOAD(&info, PMIX_JOB_CTRL_CHECKPOINT, "x", PMIX_STRING);
   TRUE_(PMIx_Job_control(&me, 1, &info, 1, &results, &count) != PMIX_SUCCESS);
+  int number = SIGUSR2;
+  signal(SIGUSR2, on_signal);
+  PMIX_INFO_LOAD(&info, PMIX_JOB_CTRL_SIGNAL, &number, PMIX_INT);
+  OK(PMIx_Job_control(&me, 1, &info, 1, &results, &count));
+  for (int i = 0; i < 1000 && !signalled; ++i) usleep(10000);
+  TRUE_(signalled == 1);
 }
 
 static void monitoring(void) {
@@ -158,28 +173,38 @@ static void monitoring(void) {
   pmix_info_t *results = NULL;
   size_t count = 0;
   uint32_t seconds = 60;
+  pmix_info_t directives[2];
+  bool yes = true;
   PMIX_INFO_LOAD(&info, PMIX_MONITOR_FILE, "/tmp", PMIX_STRING);
-  REFUSED(PMIx_Process_monitor(&info, PMIX_MONITOR_FILE_ALERT, NULL, 0,
-                               &results, &count));
+  PMIX_INFO_LOAD(&directives[0], PMIX_MONITOR_FILE_CHECK_TIME, &seconds,
+                 PMIX_UINT32);
+  PMIX_INFO_LOAD(&directives[1], PMIX_MONITOR_FILE_SIZE, &yes, PMIX_BOOL);
+  OK(PMIx_Process_monitor(&info, PMIX_MONITOR_FILE_ALERT, directives, 2,
+                          &results, &count));
   PMIX_INFO_LOAD(&info, PMIX_MONITOR_HEARTBEAT, NULL, PMIX_POINTER);
-  pmix_info_t directive;
-  PMIX_INFO_LOAD(&directive, PMIX_MONITOR_HEARTBEAT_TIME, &seconds, PMIX_UINT32);
-  REFUSED(OUTCOME(PMIx_Process_monitor_nb(&info,
-                                          PMIX_MONITOR_HEARTBEAT_ALERT,
-                                          &directive, 1, on_info, &waiter)));
+  PMIX_INFO_LOAD(&directives[0], PMIX_MONITOR_HEARTBEAT_TIME, &seconds,
+                 PMIX_UINT32);
+  OK(OUTCOME(PMIx_Process_monitor_nb(&info, PMIX_MONITOR_HEARTBEAT_ALERT,
+                                     directives, 1, on_info, &waiter)));
   PMIx_Heartbeat();
+  PMIX_INFO_LOAD(&info, PMIX_MONITOR_CANCEL, NULL, PMIX_STRING);
+  OK(PMIx_Process_monitor(&info, PMIX_SUCCESS, NULL, 0, &results, &count));
 }
 
 static void proving(void) {
-  pmix_byte_object_t credential = {"abc", 3};
+  pmix_byte_object_t forged = {"abc", 3};
   pmix_info_t *results = NULL;
   size_t count = 0;
   pmix_byte_object_t got;
-  REFUSED(PMIx_Get_credential(NULL, 0, &got));
-  REFUSED(OUTCOME(PMIx_Get_credential_nb(NULL, 0, on_credential, &waiter)));
-  REFUSED(PMIx_Validate_credential(&credential, NULL, 0, &results, &count));
-  REFUSED(OUTCOME(PMIx_Validate_credential_nb(&credential, NULL, 0,
-                                              on_validation, &waiter)));
+  OK(PMIx_Get_credential(NULL, 0, &got));
+  OK(OUTCOME(PMIx_Get_credential_nb(NULL, 0, on_credential, &waiter)));
+  OK(PMIx_Validate_credential(&got, NULL, 0, &results, &count));
+  TRUE_(count >= 3);
+  PMIX_INFO_FREE(results, count);
+  OK(OUTCOME(PMIx_Validate_credential_nb(&got, NULL, 0, on_validation,
+                                         &waiter)));
+  EXPECT(PMIX_ERR_INVALID_CRED,
+         PMIx_Validate_credential(&forged, NULL, 0, &results, &count));
 }
 
 static void grouping(void) {

@@ -59,7 +59,7 @@ static void kind(void) {
 static void refused(void) {
   bool yes = true;
   pmix_info_t dir;
-  REFUSED(log_text(PMIX_LOG_SYSLOG, "x", NULL, 0));
+  REFUSED(log_text(PMIX_LOG_GLOBAL_SYSLOG, "x", NULL, 0));
   REFUSED(log_text(PMIX_LOG_GLOBAL_DATASTORE, "x", NULL, 0));
   PMIX_INFO_LOAD(&dir, PMIX_LOG_XML_OUTPUT, &yes, PMIX_BOOL);
   PMIX_INFO_REQUIRED(&dir);

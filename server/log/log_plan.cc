@@ -1,4 +1,6 @@
-#include "server/openpmix/log_text.h"
+#include "server/log/log_plan.h"
+
+#include <syslog.h>
 
 #include <algorithm>
 #include <array>
@@ -9,8 +11,9 @@
 #include "common/status.h"
 #include "common/values/value.h"
 #include "pmix_common.h"
+#include "server/ports/process_text.h"
 
-namespace canopy::openpmix {
+namespace canopy::log {
 namespace {
 
 // What directives have asked for so far.
@@ -19,6 +22,7 @@ struct Style {
   bool tag = false;
   bool print_time = false;
   time_t time = 0;
+  int priority = LOG_ERR;
   // As OpenPMIx has it: who gives a key and a value wants it.
   bool gather = true;
   std::string key;
@@ -58,6 +62,13 @@ bool TakeTime(const pmix_info_t& info, const ProcId&, Style* style) {
   style->time = info.value.data.time;
   return true;
 }
+// A facility beside the severity would be another program's.
+bool TakePriority(const pmix_info_t& info, const ProcId&, Style* style) {
+  const auto priority = Int64Of(info.value);
+  if (!priority || *priority < LOG_EMERG || *priority > LOG_DEBUG) return false;
+  style->priority = static_cast<int>(*priority);
+  return true;
+}
 bool TakeGather(const pmix_info_t& info, const ProcId&, Style* style) {
   style->gather = Flag(info);
   return true;
@@ -77,7 +88,6 @@ bool TakeAsDone(const pmix_info_t&, const ProcId&, Style*) { return true; }
 bool TakeUnlessTrue(const pmix_info_t& info, const ProcId&, Style*) {
   return !Flag(info);
 }
-bool TakeNot(const pmix_info_t&, const ProcId&, Style*) { return false; }
 
 struct Directive {
   std::string_view key;
@@ -95,7 +105,7 @@ constexpr Directive kDirectives[] = {
     {PMIX_LOG_KEY, TakeKey},
     {PMIX_LOG_VAL, TakeValue},
     {PMIX_LOG_XML_OUTPUT, TakeUnlessTrue},
-    {PMIX_LOG_SYSLOG_PRI, TakeNot},
+    {PMIX_LOG_SYSLOG_PRI, TakePriority},
     {PMIX_USERID, TakeAsDone},
     {PMIX_GRPID, TakeAsDone},
 };
@@ -142,31 +152,41 @@ std::string Decorated(const Style& style, std::string_view channel,
   return out += text;
 }
 
+struct ServedChannel {
+  std::string_view key;
+  Channel channel;
+  std::string_view name;
+};
+
+// PMIX_LOG_SYSLOG is for whichever syslog there is.
+constexpr ServedChannel kChannels[] = {
+    {PMIX_LOG_STDOUT, Channel::kStdout, "stdout"},
+    {PMIX_LOG_STDERR, Channel::kStderr, "stderr"},
+    {PMIX_LOG_SYSLOG, Channel::kSyslog, "syslog"},
+    {PMIX_LOG_LOCAL_SYSLOG, Channel::kSyslog, "syslog"},
+};
+
 // Nothing for a channel that is not served.
-std::optional<ProcessText::Piece> PieceOf(const pmix_info_t& info,
-                                          const Style& style) {
-  const bool is_error = KeyOf(info) == PMIX_LOG_STDERR;
+std::optional<Entry> EntryOf(const pmix_info_t& info, const Style& style) {
+  const auto* channel =
+      std::ranges::find(kChannels, KeyOf(info), &ServedChannel::key);
   const auto text = StringOf(info.value);
-  if (!text || (!is_error && KeyOf(info) != PMIX_LOG_STDOUT)) {
-    return std::nullopt;
-  }
-  return ProcessText::Piece{
-      is_error, Decorated(style, is_error ? "stderr" : "stdout", *text)};
+  if (!text || channel == std::end(kChannels)) return std::nullopt;
+  return Entry{channel->channel, Decorated(style, channel->name, *text),
+               style.priority};
 }
 
 int TakeTexts(const InfoList& data, const Style& style, LogPlan* plan) {
   bool all = true;
   for (const pmix_info_t& info : data) {
     if (FindDirective(KeyOf(info)) != nullptr) continue;
-    auto piece = PieceOf(info, style);
-    if (!piece && IsRequired(info)) return kErrNotSupported;
-    all = all && piece;
-    if (!piece) continue;
-    plan->pieces.push_back(*std::move(piece));
-    if (style.once) return kSuccess;
+    auto entry = EntryOf(info, style);
+    if (!entry && IsRequired(info)) return kErrNotSupported;
+    all = all && entry;
+    if (entry) plan->entries.push_back(*std::move(entry));
   }
-  if (plan->pieces.empty()) return kErrNotSupported;
-  return all ? kSuccess : kErrPartialSuccess;
+  if (plan->entries.empty()) return kErrNotSupported;
+  return all || style.once ? kSuccess : kErrPartialSuccess;
 }
 
 }  // namespace
@@ -179,7 +199,9 @@ LogPlan PlanLog(const InfoList& data, const InfoList& directives, time_t stamp,
   plan.status = ApplyAll(data, directives, caller, &style, &plan)
                     ? TakeTexts(data, style, &plan)
                     : kErrNotSupported;
-  if (plan.status == kErrNotSupported) plan.pieces.clear();
+  if (plan.status == kErrNotSupported) plan.entries.clear();
+  plan.once = style.once;
+  plan.time = style.time;
   if (style.gather && !style.key.empty() && !style.value.empty()) {
     plan.key = std::move(style.key);
     plan.value = std::move(style.value);
@@ -187,4 +209,4 @@ LogPlan PlanLog(const InfoList& data, const InfoList& directives, time_t stamp,
   return plan;
 }
 
-}  // namespace canopy::openpmix
+}  // namespace canopy::log

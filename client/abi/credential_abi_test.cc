@@ -1,0 +1,138 @@
+#include <gtest/gtest.h>
+
+#include <future>
+#include <string>
+
+#include "client/abi/client_fixture.h"
+#include "common/codec/infos.h"
+#include "common/host_op.h"
+#include "common/wire.h"
+
+namespace canopy::client {
+namespace {
+
+using local::FrameType;
+
+std::string Encoded(const InfoList& infos) {
+  std::string out;
+  EXPECT_EQ(EncodeInfos(infos.data(), infos.size(), &out), kSuccess);
+  return out;
+}
+
+class CredentialTest : public ClientTest {
+ protected:
+  void Answer(int status, const InfoList& results = {}) {
+    agent_->On(FrameType::kHostCall,
+               [status, payload = Encoded(results)](FakeAgent& agent,
+                                                    const Request& request) {
+                 agent.Reply(request, status, payload);
+               });
+  }
+  // What the call of the frame holds behind its head.
+  WireReader Sent(HostOp op) {
+    frame_ = agent_->Await(FrameType::kHostCall);
+    WireReader in(frame_.payload);
+    EXPECT_EQ(in.Uint(), static_cast<uint64_t>(op));
+    EXPECT_EQ(in.Count(2), 0u);
+    return WireReader(in.String());
+  }
+
+  Request frame_;
+  const InfoList issued_ = {{PMIX_CREDENTIAL, Value::ByteObject("secret")},
+                            {PMIX_CRED_TYPE, Value::String("canopy")}};
+};
+
+TEST_F(CredentialTest, Sec04TheCallerOwnsTheBytes) {
+  Answer(kSuccess, issued_);
+  pmix_byte_object_t credential = {nullptr, 0};
+  ASSERT_EQ(PMIx_Get_credential(nullptr, 0, &credential), PMIX_SUCCESS);
+  EXPECT_EQ(std::string(credential.bytes, credential.size), "secret");
+  PMIX_BYTE_OBJECT_DESTRUCT(&credential);
+  Sent(HostOp::kGetCredential);
+}
+
+TEST_F(CredentialTest, AnErrorGivesNoBytes) {
+  Answer(kErrNotSupported);
+  pmix_byte_object_t credential = {nullptr, 7};
+  EXPECT_EQ(PMIx_Get_credential(nullptr, 0, &credential),
+            PMIX_ERR_NOT_SUPPORTED);
+  EXPECT_EQ(credential.bytes, nullptr);
+  EXPECT_EQ(credential.size, 0u);
+  // An agent that succeeds without one.
+  Answer(kSuccess);
+  EXPECT_EQ(PMIx_Get_credential(nullptr, 0, &credential), PMIX_ERR_NOT_FOUND);
+}
+
+TEST_F(CredentialTest, TheNonBlockingFormCallsBack) {
+  Answer(kSuccess, issued_);
+  std::promise<std::string> done;
+  const auto on_done = [](pmix_status_t status, pmix_byte_object_t* credential,
+                          pmix_info_t info[], size_t ninfo, void* cbdata) {
+    EXPECT_EQ(status, PMIX_SUCCESS);
+    EXPECT_EQ(ninfo, 1u);
+    if (ninfo == 1) {
+      EXPECT_EQ(KeyOf(info[0]), PMIX_CRED_TYPE);
+    }
+    static_cast<std::promise<std::string>*>(cbdata)->set_value(
+        {credential->bytes, credential->size});
+  };
+  ASSERT_EQ(PMIx_Get_credential_nb(nullptr, 0, on_done, &done), PMIX_SUCCESS);
+  EXPECT_EQ(done.get_future().get(), "secret");
+}
+
+TEST_F(CredentialTest, Sec05ValidationTellsOfTheHolder) {
+  Answer(kSuccess, {{PMIX_USERID, Value::Uint32(7)}});
+  std::string bytes = "secret";
+  const pmix_byte_object_t credential = {bytes.data(), bytes.size()};
+  pmix_info_t* results = nullptr;
+  size_t count = 0;
+  const InfoList with = Flags({"directive"});
+  ASSERT_EQ(PMIx_Validate_credential(&credential, with.data(), with.size(),
+                                     &results, &count),
+            PMIX_SUCCESS);
+  ASSERT_EQ(count, 1u);
+  EXPECT_EQ(KeyOf(results[0]), PMIX_USERID);
+  free(results);
+  WireReader in = Sent(HostOp::kValidateCredential);
+  EXPECT_EQ(in.String(), "secret");
+  EXPECT_EQ(in.String(), Encoded(with));
+  EXPECT_TRUE(in.done());
+}
+
+TEST_F(CredentialTest, ValidationThatFails) {
+  Answer(kErrInvalidCred);
+  std::promise<int> done;
+  const auto on_done = [](pmix_status_t status, pmix_info_t*, size_t ninfo,
+                          void* cbdata) {
+    EXPECT_EQ(ninfo, 0u);
+    static_cast<std::promise<int>*>(cbdata)->set_value(status);
+  };
+  const pmix_byte_object_t none = {nullptr, 0};
+  ASSERT_EQ(PMIx_Validate_credential_nb(&none, nullptr, 0, on_done, &done),
+            PMIX_SUCCESS);
+  EXPECT_EQ(done.get_future().get(), PMIX_ERR_INVALID_CRED);
+}
+
+TEST_F(CredentialTest, Refusals) {
+  pmix_info_t* results = nullptr;
+  size_t count = 0;
+  pmix_byte_object_t credential = {nullptr, 3};
+  EXPECT_EQ(PMIx_Get_credential(nullptr, 0, nullptr), PMIX_ERR_BAD_PARAM);
+  EXPECT_EQ(PMIx_Get_credential(nullptr, 1, &credential), PMIX_ERR_BAD_PARAM);
+  EXPECT_EQ(PMIx_Get_credential_nb(nullptr, 0, nullptr, nullptr),
+            PMIX_ERR_BAD_PARAM);
+  EXPECT_EQ(PMIx_Validate_credential(nullptr, nullptr, 0, &results, &count),
+            PMIX_ERR_BAD_PARAM);
+  credential = {nullptr, 3};
+  EXPECT_EQ(PMIx_Validate_credential(&credential, nullptr, 0, &results, &count),
+            PMIX_ERR_BAD_PARAM);
+  EXPECT_EQ(PMIx_Validate_credential(&credential, nullptr, 0, nullptr, &count),
+            PMIX_ERR_BAD_PARAM);
+  EXPECT_EQ(
+      PMIx_Validate_credential_nb(&credential, nullptr, 0, nullptr, nullptr),
+      PMIX_ERR_BAD_PARAM);
+  EXPECT_EQ(agent_->Count(FrameType::kHostCall), 0u);
+}
+
+}  // namespace
+}  // namespace canopy::client

@@ -1,0 +1,86 @@
+#include <gtest/gtest.h>
+
+#include <set>
+#include <string>
+
+#include "client/abi/client_fixture.h"
+#include "common/codec/infos.h"
+#include "common/host_op.h"
+#include "common/log_call.h"
+#include "common/wire.h"
+
+namespace canopy::client {
+namespace {
+
+using local::FrameType;
+
+class LogTest : public ClientTest {
+ protected:
+  // The directives of the last call, whose data must be these.
+  InfoList Sent(const InfoList& data, size_t count = 1) {
+    const Request frame = agent_->Await(FrameType::kHostCall, count);
+    WireReader in(frame.payload);
+    EXPECT_EQ(in.Uint(), static_cast<uint64_t>(HostOp::kLog));
+    EXPECT_EQ(in.Count(2), 0u);
+    WireReader call(in.String());
+    InfoList sent;
+    InfoList directives;
+    EXPECT_TRUE(DecodeInfos(call.String(), &sent));
+    EXPECT_TRUE(DecodeInfos(call.String(), &directives));
+    EXPECT_TRUE(call.done() && in.done());
+    EXPECT_EQ(sent, data);
+    return directives;
+  }
+
+  const InfoList text_ = {{PMIX_LOG_STDERR, Value::String("text")}};
+};
+
+TEST_F(LogTest, Job21AllGoesToTheAgent) {
+  const InfoList with = Flags({PMIX_LOG_ONCE});
+  EXPECT_EQ(PMIx_Log(text_.data(), 1, with.data(), 1), PMIX_SUCCESS);
+  const InfoList directives = Sent(text_);
+  EXPECT_TRUE(directives.Has(PMIX_LOG_ONCE));
+  EXPECT_FALSE(directives.Has(PMIX_LOG_TIMESTAMP));
+}
+
+TEST_F(LogTest, EachCallHasANumber) {
+  std::set<uint64_t> numbers;
+  for (size_t i = 1; i <= 3; ++i) {
+    EXPECT_EQ(PMIx_Log(text_.data(), 1, nullptr, 0), PMIX_SUCCESS);
+    numbers.insert(Sent(text_, i).FindUint(kLogNumber).value());
+  }
+  EXPECT_EQ(numbers.size(), 3u);
+}
+
+TEST_F(LogTest, TheTimeIsThatOfTheCall) {
+  const InfoList with = Flags({PMIX_LOG_GENERATE_TIMESTAMP});
+  EXPECT_EQ(PMIx_Log(text_.data(), 1, with.data(), 1), PMIX_SUCCESS);
+  EXPECT_TRUE(Sent(text_).Has(PMIX_LOG_TIMESTAMP));
+}
+
+TEST_F(LogTest, TheNonBlockingFormCallsBack) {
+  agent_->On(FrameType::kHostCall,
+             [](FakeAgent& agent, const Request& request) {
+               agent.Reply(request, kErrPartialSuccess);
+             });
+  OpResult result;
+  ASSERT_EQ(PMIx_Log_nb(text_.data(), 1, nullptr, 0, OpResult::Set, &result),
+            PMIX_SUCCESS);
+  EXPECT_EQ(result.Wait(), PMIX_ERR_PARTIAL_SUCCESS);
+  EXPECT_EQ(PMIx_Log_nb(text_.data(), 1, nullptr, 0, nullptr, nullptr),
+            PMIX_SUCCESS);
+}
+
+TEST_F(LogTest, Job26WhatIsMalformedIsRefusedAtOnce) {
+  const InfoList number = {{PMIX_LOG_STDOUT, Value::Int(1)}};
+  EXPECT_EQ(PMIx_Log(nullptr, 0, nullptr, 0), PMIX_ERR_BAD_PARAM);
+  EXPECT_EQ(PMIx_Log(text_.data(), 0, nullptr, 0), PMIX_ERR_BAD_PARAM);
+  EXPECT_EQ(PMIx_Log(text_.data(), 1, nullptr, 1), PMIX_ERR_BAD_PARAM);
+  EXPECT_EQ(PMIx_Log(number.data(), 1, nullptr, 0), PMIX_ERR_BAD_PARAM);
+  EXPECT_EQ(PMIx_Log_nb(number.data(), 1, nullptr, 0, OpResult::Set, nullptr),
+            PMIX_ERR_BAD_PARAM);
+  EXPECT_EQ(agent_->Count(FrameType::kHostCall), 0u);
+}
+
+}  // namespace
+}  // namespace canopy::client

@@ -1,0 +1,33 @@
+// PMIx_Get_credential and PMIx_Validate_credential on a session.
+#ifndef CANOPY_CLIENT_SESSION_CREDENTIAL_OP_H_
+#define CANOPY_CLIENT_SESSION_CREDENTIAL_OP_H_
+
+#include <cstddef>
+
+#include "client/session/directives.h"
+#include "client/session/session.h"
+#include "pmix.h"
+
+namespace canopy::client {
+
+// Without an error *credential gets bytes that the caller owns; with one, none.
+int GetCredential(Session& session, const InfoArray& infos,
+                  pmix_byte_object_t* credential);
+
+// The callback runs on the progress thread unless an error is returned.
+int GetCredentialAsync(Session& session, const InfoArray& infos,
+                       pmix_credential_cbfunc_t cbfunc, void* cbdata);
+
+// The results are the caller's.
+int ValidateCredential(Session& session, const pmix_byte_object_t* credential,
+                       const InfoArray& infos, pmix_info_t** results,
+                       size_t* nresults);
+
+int ValidateCredentialAsync(Session& session,
+                            const pmix_byte_object_t* credential,
+                            const InfoArray& infos,
+                            pmix_validation_cbfunc_t cbfunc, void* cbdata);
+
+}  // namespace canopy::client
+
+#endif  // CANOPY_CLIENT_SESSION_CREDENTIAL_OP_H_

@@ -1,0 +1,36 @@
+// The part of a process that has accepted an invitation to a group. Called on
+// the progress thread.
+#ifndef CANOPY_CLIENT_SESSION_GROUP_JOINER_H_
+#define CANOPY_CLIENT_SESSION_GROUP_JOINER_H_
+
+#include <string>
+
+#include "client/events/event.h"
+#include "client/session/session.h"
+#include "common/ids.h"
+#include "common/values/info_list.h"
+
+namespace canopy::client {
+
+// Tells the leader.
+void Accept(Session& session, const std::string& name, const ProcId& leader);
+// Takes up what became of the invitation before this process accepted it.
+void TakeUpEnd(Session& session, const std::string& name, const ProcId& leader);
+
+// PMIX_GROUP_MEMBERSHIP_UPDATE: all have accepted, and make the group.
+void OnMembers(Session& session, const std::string& name, const Event& event);
+// PMIX_GROUP_CONSTRUCT_COMPLETE, of a leader with another library.
+void OnComplete(Session& session, const std::string& name, const Event& event);
+// PMIX_GROUP_CONSTRUCT_ABORT.
+void OnAbort(Session& session, const std::string& name, const Event& event);
+// PMIX_GROUP_LEADER_FAILED, whose handlers have run: one may have offered to
+// lead.
+void OnLeaderFailed(Session& session, const std::string& name,
+                    const Event& event, const InfoList& results);
+// PMIX_GROUP_LEADER_SELECTED: of several who offer to lead, the first process
+// does.
+void OnSelected(Session& session, const std::string& name, const Event& event);
+
+}  // namespace canopy::client
+
+#endif  // CANOPY_CLIENT_SESSION_GROUP_JOINER_H_

@@ -1,0 +1,134 @@
+#include "client/session/group_leader.h"
+
+#include <algorithm>
+#include <memory>
+#include <set>
+#include <utility>
+#include <vector>
+
+#include "client/session/group_invitation_events.h"
+#include "client/session/group_op.h"
+#include "common/ids.h"
+#include "common/values/value.h"
+
+namespace canopy::client {
+namespace {
+
+// Members with other libraries wait for the end alone: no agent knows the
+// group.
+void FormAmongLibraries(Session& session, const std::string& name,
+                        SentInvitation sent,
+                        const std::vector<ProcId>& members) {
+  if (sent.directives.FindBool(PMIX_GROUP_ASSIGN_CONTEXT_ID).value_or(false)) {
+    return GiveUp(session, name, std::move(sent), PMIX_ERR_NOT_SUPPORTED);
+  }
+  Tell(session, PMIX_GROUP_CONSTRUCT_COMPLETE, ListOf(sent.accepted),
+       MembersOf(name, members));
+  InfoList results;
+  results.Add(PMIX_GROUP_MEMBERSHIP, Value::ProcArray(members));
+  sent.done(PMIX_SUCCESS, std::move(results));
+}
+
+void OnFormed(Session& session, const std::string& name,
+              const SentInvitation& sent, const std::vector<ProcId>& members,
+              int status, InfoList results) {
+  const bool formed =
+      status == PMIX_SUCCESS || status == PMIX_ERR_PARTIAL_SUCCESS;
+  if (formed) {
+    InfoList infos = MembersOf(name, members);
+    const auto context = results.FindUint(PMIX_GROUP_CONTEXT_ID);
+    if (context) infos.Add(PMIX_GROUP_CONTEXT_ID, Value::Size(*context));
+    Tell(session, PMIX_GROUP_CONSTRUCT_COMPLETE, ListOf(sent.accepted),
+         std::move(infos));
+  } else {
+    Tell(session, PMIX_GROUP_CONSTRUCT_ABORT, ListOf(sent.accepted),
+         About(name));
+  }
+  const bool partly = sent.incomplete && status == PMIX_SUCCESS;
+  sent.done(partly ? PMIX_ERR_PARTIAL_SUCCESS : status, std::move(results));
+}
+
+// All have answered.
+void Form(Session& session, const std::string& name, SentInvitation sent) {
+  std::vector<ProcId> members = ListOf(sent.accepted);
+  members.insert(std::ranges::lower_bound(members, session.self()),
+                 session.self());
+  if (sent.has_foreign) {
+    return FormAmongLibraries(session, name, std::move(sent), members);
+  }
+  Tell(session, PMIX_GROUP_MEMBERSHIP_UPDATE, ListOf(sent.accepted),
+       MembersOf(name, members));
+  const auto shared = std::make_shared<SentInvitation>(std::move(sent));
+  const int rc = ConstructGroupThen(
+      session, name, members, shared->directives,
+      [&session, name, shared, members](int status, InfoList results) {
+        OnFormed(session, name, *shared, members, status, std::move(results));
+      });
+  if (rc != PMIX_SUCCESS) OnFormed(session, name, *shared, members, rc, {});
+}
+
+bool SaysAbort(const InfoList& results) {
+  for (const pmix_info_t& info : results) {
+    if (info.value.type == PMIX_STATUS &&
+        info.value.data.status == PMIX_GROUP_CONSTRUCT_ABORT) {
+      return true;
+    }
+  }
+  return false;
+}
+
+}  // namespace
+
+void GiveUp(Session& session, const std::string& name, SentInvitation sent,
+            int status) {
+  std::set<ProcId> all = std::move(sent.accepted);
+  all.merge(sent.awaited);
+  Tell(session, PMIX_GROUP_CONSTRUCT_ABORT, ListOf(all), About(name));
+  sent.done(status, {});
+}
+
+void FormIfComplete(Session& session, const std::string& name) {
+  auto sent = session.invitations().TakeSentIf(
+      name, [](const SentInvitation& one) { return one.awaited.empty(); });
+  if (sent) Form(session, name, *std::move(sent));
+}
+
+void OnAccepted(Session& session, const std::string& name, const Event& event) {
+  const bool own = event.infos.FindBool(kOwnLibrary).value_or(false);
+  auto sent = session.invitations().TakeSentIf(name, [&](SentInvitation& one) {
+    if (one.awaited.erase(event.source) == 0) return false;
+    one.accepted.insert(event.source);
+    one.has_foreign |= !own;
+    return one.awaited.empty();
+  });
+  if (sent) Form(session, name, *std::move(sent));
+}
+
+void OnMissing(Session& session, const std::string& name, const Event& event,
+               const InfoList& results) {
+  std::vector<ProcId> others;
+  if (const pmix_info_t* info = results.Find(PMIX_GROUP_ADD_MEMBERS)) {
+    others = ProcsOfInfo(*info);
+  }
+  bool invites = false;
+  auto lost = session.invitations().TakeSentIf(name, [&](SentInvitation& one) {
+    if (one.awaited.erase(event.source) + one.accepted.erase(event.source) ==
+        0) {
+      return false;
+    }
+    const bool goes_on = one.tolerant || !others.empty() ||
+                         results.FindBool(PMIX_GROUP_OPTIONAL).value_or(false);
+    if (SaysAbort(results) || !goes_on) return true;
+    one.incomplete |= others.empty();
+    invites = one.awaited.size() + others.size() <= kMaxInvited;
+    if (invites) one.awaited.insert(others.begin(), others.end());
+    return false;
+  });
+  if (lost) {
+    return GiveUp(session, name, *std::move(lost), PMIX_GROUP_CONSTRUCT_ABORT);
+  }
+  if (invites) Tell(session, PMIX_GROUP_INVITED, others, About(name));
+  FormIfComplete(session, name);
+}
+
+}  // namespace canopy::client

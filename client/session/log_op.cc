@@ -1,0 +1,98 @@
+#include "client/session/log_op.h"
+
+#include <sys/random.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cstdint>
+#include <ctime>
+#include <iterator>
+#include <string>
+#include <string_view>
+
+#include "client/session/host_call.h"
+#include "common/codec/infos.h"
+#include "common/log_call.h"
+#include "common/values/info_list.h"
+#include "common/values/value.h"
+#include "common/wire.h"
+
+namespace canopy::client {
+namespace {
+
+constexpr std::string_view kTexts[] = {
+    PMIX_LOG_STDERR,       PMIX_LOG_STDOUT,        PMIX_LOG_SYSLOG,
+    PMIX_LOG_LOCAL_SYSLOG, PMIX_LOG_GLOBAL_SYSLOG, PMIX_LOG_JOB_RECORD};
+
+bool IsWellFormed(const pmix_info_t& info) {
+  const bool is_text =
+      std::ranges::find(kTexts, KeyOf(info)) != std::end(kTexts);
+  return !is_text || StringOf(info.value).has_value();
+}
+
+// A process of the same rank that comes later has other numbers.
+uint64_t FirstNumber() {
+  uint64_t number = 0;
+  if (getrandom(&number, sizeof number, GRND_NONBLOCK) != sizeof number) {
+    number = static_cast<uint64_t>(time(nullptr)) << 32;
+  }
+  return number;
+}
+
+uint64_t NextNumber() {
+  static std::atomic<uint64_t> next(FirstNumber());
+  return next++;
+}
+
+// The time is that of the call, wherever the text is logged.
+InfoList WithOurs(const InfoArray& directives) {
+  InfoList all = InfoList::FromC(directives.infos, directives.size);
+  if (all.FindBool(PMIX_LOG_GENERATE_TIMESTAMP).value_or(false) &&
+      !all.Has(PMIX_LOG_TIMESTAMP)) {
+    all.Add(PMIX_LOG_TIMESTAMP, Value::Time(time(nullptr)));
+  }
+  all.Add(kLogNumber, Value::Uint64(NextNumber()));
+  return all;
+}
+
+int MakeCall(const InfoArray& data, const InfoArray& directives,
+             HostCall* call) {
+  if (data.infos == nullptr || data.size == 0 || !directives.ok() ||
+      !std::all_of(data.infos, data.infos + data.size, IsWellFormed)) {
+    return PMIX_ERR_BAD_PARAM;
+  }
+  const InfoList all = WithOurs(directives);
+  std::string texts;
+  std::string rest;
+  int rc = EncodeInfos(data.infos, data.size, &texts);
+  if (rc == PMIX_SUCCESS) rc = EncodeInfos(all.data(), all.size(), &rest);
+  WireWriter out;
+  out.String(texts);
+  out.String(rest);
+  call->op = HostOp::kLog;
+  call->call = out.Take();
+  return rc;
+}
+
+}  // namespace
+
+int LogData(Session& session, const InfoArray& data,
+            const InfoArray& directives) {
+  HostCall call;
+  const int rc = MakeCall(data, directives, &call);
+  InfoList results;
+  return rc == PMIX_SUCCESS ? CallHost(session, call, &results) : rc;
+}
+
+int LogDataAsync(Session& session, const InfoArray& data,
+                 const InfoArray& directives, pmix_op_cbfunc_t cbfunc,
+                 void* cbdata) {
+  HostCall call;
+  const int rc = MakeCall(data, directives, &call);
+  if (rc != PMIX_SUCCESS) return rc;
+  return CallHostAsync(session, call, [=](int status, const InfoList&) {
+    if (cbfunc != nullptr) cbfunc(status, cbdata);
+  });
+}
+
+}  // namespace canopy::client

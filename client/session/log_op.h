@@ -1,0 +1,23 @@
+// PMIx_Log on a session.
+#ifndef CANOPY_CLIENT_SESSION_LOG_OP_H_
+#define CANOPY_CLIENT_SESSION_LOG_OP_H_
+
+#include "client/session/directives.h"
+#include "client/session/session.h"
+#include "pmix.h"
+
+namespace canopy::client {
+
+// PMIX_ERR_BAD_PARAM without data, and for a text of a channel that is none.
+int LogData(Session& session, const InfoArray& data,
+            const InfoArray& directives);
+
+// The callback runs on the progress thread unless an error is returned; null:
+// the caller does not want to know how it went.
+int LogDataAsync(Session& session, const InfoArray& data,
+                 const InfoArray& directives, pmix_op_cbfunc_t cbfunc,
+                 void* cbdata);
+
+}  // namespace canopy::client
+
+#endif  // CANOPY_CLIENT_SESSION_LOG_OP_H_

@@ -1,0 +1,71 @@
+#include "client/session/monitor_op.h"
+
+#include <string>
+
+#include "client/session/host_call.h"
+#include "common/codec/infos.h"
+#include "common/values/info_list.h"
+#include "common/values/value.h"
+#include "common/wire.h"
+
+namespace canopy::client {
+namespace {
+
+int MakeCall(const MonitorRequest& request, HostCall* call) {
+  if (request.what == nullptr || !request.directives.ok()) {
+    return PMIX_ERR_BAD_PARAM;
+  }
+  std::string what;
+  std::string with;
+  int rc = EncodeInfos(request.what, 1, &what);
+  if (rc == PMIX_SUCCESS) {
+    rc = EncodeInfos(request.directives.infos, request.directives.size, &with);
+  }
+  WireWriter out;
+  out.String(what);
+  out.Int(request.error);
+  out.String(with);
+  call->op = HostOp::kMonitor;
+  call->call = out.Take();
+  return rc;
+}
+
+}  // namespace
+
+int Monitor(Session& session, const MonitorRequest& request,
+            pmix_info_t** results, size_t* nresults) {
+  if (results != nullptr) *results = nullptr;
+  if (nresults != nullptr) *nresults = 0;
+  HostCall call;
+  const int rc = MakeCall(request, &call);
+  if (rc != PMIX_SUCCESS) return rc;
+  InfoList infos;
+  const int status = CallHost(session, call, &infos);
+  if (results != nullptr && nresults != nullptr) {
+    *results = infos.Release(nresults);
+  }
+  return status;
+}
+
+int MonitorAsync(Session& session, const MonitorRequest& request,
+                 pmix_info_cbfunc_t cbfunc, void* cbdata) {
+  HostCall call;
+  const int rc = MakeCall(request, &call);
+  if (rc != PMIX_SUCCESS) return rc;
+  return CallHostAsync(session, call, [=](int status, InfoList results) {
+    if (cbfunc == nullptr) return;
+    // The list lives as long as the callback runs.
+    cbfunc(status, results.mutable_data(), results.size(), cbdata, nullptr,
+           nullptr);
+  });
+}
+
+void SendHeartbeat(Session& session) {
+  const InfoList what = {{PMIX_SEND_HEARTBEAT, Value()}};
+  MonitorRequest request;
+  request.what = what.data();
+  // Nobody is told that it could not be sent: the monitor will say so.
+  (void)MonitorAsync(session, request, nullptr, nullptr);
+}
+
+}  // namespace canopy::client

@@ -1,0 +1,33 @@
+// PMIx_Process_monitor and PMIx_Heartbeat on a session.
+#ifndef CANOPY_CLIENT_SESSION_MONITOR_OP_H_
+#define CANOPY_CLIENT_SESSION_MONITOR_OP_H_
+
+#include <cstddef>
+
+#include "client/session/directives.h"
+#include "client/session/session.h"
+#include "pmix.h"
+
+namespace canopy::client {
+
+struct MonitorRequest {
+  const pmix_info_t* what = nullptr;
+  pmix_status_t error = PMIX_SUCCESS;  // code of the alert
+  InfoArray directives;
+};
+
+// `results` may be null; else it gets the agent's answer, owned by the caller.
+int Monitor(Session& session, const MonitorRequest& request,
+            pmix_info_t** results, size_t* nresults);
+
+// The callback runs on the progress thread unless an error is returned; null:
+// the caller does not want to know how it went.
+int MonitorAsync(Session& session, const MonitorRequest& request,
+                 pmix_info_cbfunc_t cbfunc, void* cbdata);
+
+// Does not wait for the agent.
+void SendHeartbeat(Session& session);
+
+}  // namespace canopy::client
+
+#endif  // CANOPY_CLIENT_SESSION_MONITOR_OP_H_

@@ -1,0 +1,158 @@
+#include "client/topology/fabric_op.h"
+
+#include <algorithm>
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "client/topology/fabric.h"
+#include "client/topology/machine.h"
+#include "common/mutex.h"
+#include "common/values/info_list.h"
+#include "common/values/value.h"
+
+namespace canopy::client {
+namespace {
+
+struct Registration {
+  FabricName name;
+  InfoList infos;
+};
+
+// What pmix_fabric_t::module points to is looked for here before it is used:
+// the structure is the user's, and may be another's or not initialised.
+class Registrations {
+ public:
+  static Registrations& Get() {
+    static Registrations* const registrations = new Registrations;
+    return *registrations;
+  }
+
+  Registration* Add(Registration added) CANOPY_EXCLUDES(mu_) {
+    auto owned = std::make_unique<Registration>(std::move(added));
+    Registration* const registration = owned.get();
+    const MutexLock lock(mu_);
+    live_.emplace(registration, std::move(owned));
+    return registration;
+  }
+  // Null when it is none.
+  Registration* Find(void* module) CANOPY_EXCLUDES(mu_) {
+    const MutexLock lock(mu_);
+    const auto it = live_.find(module);
+    return it == live_.end() ? nullptr : it->second.get();
+  }
+  bool Remove(void* module) CANOPY_EXCLUDES(mu_) {
+    const MutexLock lock(mu_);
+    return live_.erase(module) > 0;
+  }
+
+ private:
+  Mutex mu_;
+  std::map<void*, std::unique_ptr<Registration>> live_ CANOPY_GUARDED_BY(mu_);
+};
+
+// Empty: any.
+struct Selection {
+  std::string identifier;
+  std::string vendor;
+  std::string plane;
+
+  bool Has(const FabricName& name) const {
+    return (identifier.empty() || identifier == name.identifier) &&
+           (vendor.empty() || vendor == name.vendor) &&
+           (plane.empty() || plane == name.plane);
+  }
+};
+
+int ReadText(const pmix_info_t& info, std::string* out) {
+  const auto text = StringOf(info.value);
+  if (!text || text->empty()) return PMIX_ERR_BAD_PARAM;
+  *out = std::string(*text);
+  return PMIX_SUCCESS;
+}
+
+int ParseOne(const pmix_info_t& info, Selection* out) {
+  const std::string_view key = KeyOf(info);
+  if (key == PMIX_FABRIC_IDENTIFIER) return ReadText(info, &out->identifier);
+  if (key == PMIX_FABRIC_VENDOR) return ReadText(info, &out->vendor);
+  if (key == PMIX_FABRIC_PLANE) return ReadText(info, &out->plane);
+  return (info.flags & PMIX_INFO_REQD) != 0 ? PMIX_ERR_NOT_SUPPORTED
+                                            : PMIX_SUCCESS;
+}
+
+int Parse(const pmix_info_t* directives, size_t ndirs, Selection* out) {
+  if (directives == nullptr && ndirs > 0) return PMIX_ERR_BAD_PARAM;
+  for (size_t i = 0; i < ndirs; ++i) {
+    const int rc = ParseOne(directives[i], out);
+    if (rc != PMIX_SUCCESS) return rc;
+  }
+  return PMIX_SUCCESS;
+}
+
+void Show(size_t index, Registration* registration, pmix_fabric_t* fabric) {
+  fabric->index = index;
+  fabric->info = registration->infos.mutable_data();
+  fabric->ninfo = registration->infos.size();
+  fabric->module = registration;
+}
+
+// The first fabric that `wanted` has, as the machine is now.
+template <typename Wanted>
+int Look(const Wanted& wanted, Registration* found, size_t* index) {
+  const std::unique_ptr<const Machine> machine = Machine::Look();
+  if (machine == nullptr) return PMIX_ERR_NOT_SUPPORTED;
+  const std::vector<Fabric> fabrics = FindFabrics(*machine);
+  const auto it = std::ranges::find_if(fabrics, wanted, &Fabric::name);
+  if (it == fabrics.end()) return PMIX_ERR_NOT_FOUND;
+  *index = static_cast<size_t>(it - fabrics.begin());
+  *found = {it->name, DescribeFabric(*it, *index)};
+  return PMIX_SUCCESS;
+}
+
+}  // namespace
+
+int RegisterFabric(pmix_fabric_t* fabric, const pmix_info_t* directives,
+                   size_t ndirs) {
+  if (fabric == nullptr) return PMIX_ERR_BAD_PARAM;
+  Registrations& all = Registrations::Get();
+  if (all.Find(fabric->module) != nullptr) return PMIX_ERR_BAD_PARAM;
+  Selection selection;
+  int rc = Parse(directives, ndirs, &selection);
+  if (rc != PMIX_SUCCESS) return rc;
+  Registration found;
+  size_t index = 0;
+  rc = Look([&](const FabricName& name) { return selection.Has(name); }, &found,
+            &index);
+  if (rc == PMIX_SUCCESS) Show(index, all.Add(std::move(found)), fabric);
+  return rc;
+}
+
+int UpdateFabric(pmix_fabric_t* fabric) {
+  if (fabric == nullptr) return PMIX_ERR_BAD_PARAM;
+  Registration* const known = Registrations::Get().Find(fabric->module);
+  if (known == nullptr) return PMIX_ERR_BAD_PARAM;
+  Registration found;
+  size_t index = 0;
+  const int rc =
+      Look([&](const FabricName& name) { return name == known->name; }, &found,
+           &index);
+  if (rc != PMIX_SUCCESS) return rc;
+  *known = std::move(found);
+  Show(index, known, fabric);
+  return PMIX_SUCCESS;
+}
+
+int DeregisterFabric(pmix_fabric_t* fabric) {
+  if (fabric == nullptr) return PMIX_ERR_BAD_PARAM;
+  if (!Registrations::Get().Remove(fabric->module)) return PMIX_ERR_BAD_PARAM;
+  fabric->index = 0;
+  fabric->info = nullptr;
+  fabric->ninfo = 0;
+  fabric->module = nullptr;
+  return PMIX_SUCCESS;
+}
+
+}  // namespace canopy::client

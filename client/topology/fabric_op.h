@@ -1,0 +1,31 @@
+// PMIx_Fabric_register, update and deregister, without their arguments' checks
+// for a session.
+#ifndef CANOPY_CLIENT_TOPOLOGY_FABRIC_OP_H_
+#define CANOPY_CLIENT_TOPOLOGY_FABRIC_OP_H_
+
+#include <cstddef>
+
+#include "pmix.h"
+
+namespace canopy::client {
+
+// Fills in all but the name, which is the user's. The data belong to the
+// library until the fabric is deregistered. The first fabric that has what
+// `directives` ask for (PMIX_FABRIC_PLANE, PMIX_FABRIC_IDENTIFIER,
+// PMIX_FABRIC_VENDOR); without any, the first of all. Returns a PMIX status:
+// PMIX_ERR_NOT_FOUND when this node has no device of such a fabric,
+// PMIX_ERR_BAD_PARAM also for what is registered already,
+// PMIX_ERR_NOT_SUPPORTED without hwloc.
+int RegisterFabric(pmix_fabric_t* fabric, const pmix_info_t* directives,
+                   size_t ndirs);
+
+// Looks at the machine anew. PMIX_ERR_BAD_PARAM for what is not registered;
+// PMIX_ERR_NOT_FOUND when the fabric's devices are gone: its data stay then.
+int UpdateFabric(pmix_fabric_t* fabric);
+
+// PMIX_ERR_BAD_PARAM for what is not registered.
+int DeregisterFabric(pmix_fabric_t* fabric);
+
+}  // namespace canopy::client
+
+#endif  // CANOPY_CLIENT_TOPOLOGY_FABRIC_OP_H_

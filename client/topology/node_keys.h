@@ -1,0 +1,30 @@
+// Keys of PMIx_Get that are answered from the hardware of this node.
+#ifndef CANOPY_CLIENT_TOPOLOGY_NODE_KEYS_H_
+#define CANOPY_CLIENT_TOPOLOGY_NODE_KEYS_H_
+
+#include <optional>
+#include <string_view>
+
+#include "common/values/value.h"
+
+namespace canopy::client {
+
+// Which node and device is meant; empty: this one, any.
+struct DeviceQualifiers {
+  std::string_view hostname;
+  std::string_view id;    // PMIX_DEVICE_ID: of PMIx, or of the system
+  std::string_view name;  // PMIX_FABRIC_DEVICE_NAME
+};
+
+// Whether FindNodeKey knows the key.
+bool IsNodeKey(std::string_view key);
+
+// PMIX_FABRIC_DEVICES, PMIX_FABRIC_DEVICE, and PMIX_DEVICE_DISTANCES of this
+// process. None for another node, for a device that is not there, and without
+// hwloc. PMIX_FABRIC_DEVICE needs a qualifier that names a device.
+std::optional<Value> FindNodeKey(std::string_view key,
+                                 const DeviceQualifiers& which);
+
+}  // namespace canopy::client
+
+#endif  // CANOPY_CLIENT_TOPOLOGY_NODE_KEYS_H_

@@ -1,0 +1,141 @@
+// The state machine of a collective: what process groups alone have of it.
+#include <algorithm>
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "common/status.h"
+#include "server/core/collective/collective_plan.h"
+#include "server/core/collective/collective_progress.h"
+#include "server/core/collective/collective_records.h"
+#include "server/core/collective/group_directives.h"
+#include "server/core/collective/group_result.h"
+
+namespace canopy::core {
+namespace {
+
+CollectiveId ConstructOf(const std::string& name,
+                         const std::vector<ProcId>& participants) {
+  return {CollectiveOp::kGroupConstruct, participants, 0, name};
+}
+
+// Participants are sorted by namespace.
+void ForEachLocalJob(const std::vector<ProcId>& participants,
+                     const JobTable& jobs,
+                     const std::function<void(const std::string&)>& what) {
+  const std::string* last = nullptr;
+  for (const ProcId& proc : participants) {
+    if (last != nullptr && proc.nspace == *last) continue;
+    last = &proc.nspace;
+    const Job* job = jobs.Find(proc.nspace);
+    if (job != nullptr && job->local_node != kNoNode) what(proc.nspace);
+  }
+}
+
+}  // namespace
+
+bool SharesTooMuch(const Instance& instance) {
+  return instance.shared_below + instance.group.shared.size() >
+         kMaxSharedOfGroup;
+}
+
+// Nobody there can take part any more.
+bool CollectiveProgress::IsOverFor(const Series& series, NodeId node) const {
+  if (series.suspects.empty() || node == p_.self) return false;
+  return !p_.tree.alive(node) ||
+         !HasLivingOn(series.id.participants, p_.jobs, node);
+}
+
+// The number is unique as long as the overlay lives, at whichever agent it is
+// made: the node is in it, and those of an agent's earlier lives are lower.
+void CollectiveProgress::MakeResult(TimeNs now, const Series& series,
+                                    Instance* instance) {
+  constexpr int kNodeBits = 16;  // at most 65536 nodes
+  constexpr int kTickBits = 16;  // of some 65 us
+  GroupRecord result = SumOf(series, *instance, p_.jobs);
+  last_made_ =
+      std::max(last_made_ + 1, static_cast<uint64_t>(now) >> kTickBits);
+  result.made = last_made_ << kNodeBits | p_.self;
+  if ((result.flags & kGroupAssignsContextId) != 0) {
+    result.context_id = result.made;
+  }
+  instance->result = EncodeGroupRecord(result);
+}
+
+void CollectiveProgress::TakeGroup(StepContext& step, const Series& series,
+                                   uint64_t sequence,
+                                   const CompletedCollective& completed) {
+  CollectiveId id = series.id;
+  id.sequence = sequence;
+  const bool succeeded = completed.status == kSuccess;
+  if (id.op == CollectiveOp::kGroupDestruct && succeeded) {
+    ForgetConstruct(step, series, p_.groups.Find(id.name, id.participants));
+  }
+  if (series.members->local.empty()) return;
+  p_.groups.OnCompleted(id, completed.status, completed.result);
+  if (id.op != CollectiveOp::kGroupConstruct || !succeeded) return;
+  const Group* group = p_.groups.Find(id.name, id.participants);
+  if (group == nullptr) return;
+  const Groups::Key key{id.name, id.participants};
+  if (!group->record.missing.empty()) incomplete_.push_back(key);
+  for (ProcId& proc : FollowedByOthers(series, group->record, p_.jobs)) {
+    followed_.emplace_back(key, std::move(proc));
+  }
+  for (ProcId& proc : p_.groups.TakeLeftEarly(group->record.made)) {
+    followed_.emplace_back(key, std::move(proc));
+  }
+}
+
+void CollectiveProgress::NoteFailed(const Series& series,
+                                    const CompletedCollective& completed,
+                                    const ProcId& leader) {
+  const bool of_missing = completed.status == kErrProcAborted ||
+                          completed.status == kErrProcTermWoSync;
+  if (series.id.op != CollectiveOp::kGroupConstruct || !of_missing ||
+      series.members->LocalIndex(leader) < 0) {
+    return;
+  }
+  failed_.push_back({series.id.name, leader, completed.missing});
+}
+
+// Whoever takes part in the end of a group has had the answer to its
+// construction. Agents without members do not know which one that was.
+void CollectiveProgress::ForgetConstruct(StepContext& step,
+                                         const Series& destruct,
+                                         const Group* group) {
+  const CollectiveId id =
+      ConstructOf(destruct.id.name, destruct.id.participants);
+  Series* construct = p_.table.Find(id);
+  if (construct == nullptr || construct->next == 0) return;
+  const uint64_t last =
+      group == nullptr ? construct->next - 1 : group->sequence;
+  construct->Forget(last);
+  if (!persists_ || group == nullptr) return;
+  const CollectiveRecord record{last, kSuccess, false, false, {}};
+  ForEachLocalJob(id.participants, p_.jobs, [&](const std::string& nspace) {
+    step.out.push_back(EncodeCollective(nspace, id, record));
+  });
+}
+
+void CollectiveProgress::PersistLeft(StepContext& step,
+                                     const Group& group) const {
+  if (!persists_) return;
+  const CollectiveId id = ConstructOf(group.name, group.participants);
+  const CollectiveRecord record{group.sequence, kSuccess, true, false,
+                                EncodeGroupRecord(group.record)};
+  ForEachLocalJob(id.participants, p_.jobs, [&](const std::string& nspace) {
+    step.out.push_back(EncodeCollective(nspace, id, record));
+  });
+}
+
+// Its agent contributes to the end without it.
+bool CollectiveProgress::HasLeft(const CollectiveId& series,
+                                 const ProcId& proc) const {
+  if (series.op != CollectiveOp::kGroupDestruct) return false;
+  const Group* group = p_.groups.Find(series.name, series.participants);
+  return group != nullptr && !group->Has(proc);
+}
+
+}  // namespace canopy::core

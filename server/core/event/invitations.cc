@@ -1,0 +1,254 @@
+#include "server/core/event/invitations.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <string_view>
+
+#include "common/codec/decoder.h"
+#include "common/codec/encoder.h"
+#include "common/codec/seek_info.h"
+#include "common/status.h"
+#include "server/core/event/events.h"
+
+namespace canopy::core {
+namespace {
+
+// Codes of the Standard.
+constexpr int kInvited = -159;            // PMIX_GROUP_INVITED
+constexpr int kDeclined = -162;           // PMIX_GROUP_INVITE_DECLINED
+constexpr int kInviteFailed = -163;       // PMIX_GROUP_INVITE_FAILED
+constexpr int kConstructAbort = -165;     // PMIX_GROUP_CONSTRUCT_ABORT
+constexpr int kConstructComplete = -166;  // PMIX_GROUP_CONSTRUCT_COMPLETE
+constexpr int kLeaderSelected = -167;     // PMIX_GROUP_LEADER_SELECTED
+constexpr int kLeaderFailed = -168;       // PMIX_GROUP_LEADER_FAILED
+
+constexpr char kGroupId[] = "pmix.grp.id";
+constexpr char kMembership[] = "pmix.grp.mbrs";
+constexpr char kAffectedProc[] = "pmix.evproc";
+
+constexpr TimeNs kNsPerMs = 1'000'000;
+
+// Empty when it names none.
+std::string GroupOf(const EventMessage& event) {
+  Decoder in(event.info.view());
+  uint16_t type = 0;
+  std::string_view name;
+  const bool read = SeekInfo(kGroupId, &in) && in.GetUint16(&type) &&
+                    type == PMIX_STRING && in.GetString(&name);
+  return read ? std::string(name) : "";
+}
+
+bool IsAmong(const ProcId& proc, const std::vector<ProcId>& procs) {
+  return std::ranges::any_of(procs, [&](const ProcId& one) {
+    return one.nspace == proc.nspace &&
+           (one.rank == proc.rank || one.rank == kRankWildcard);
+  });
+}
+
+void PutHead(const char* key, uint16_t type, Encoder* out) {
+  out->PutString(key);
+  out->PutUint32(0);
+  out->PutUint16(type);
+}
+
+// `members`: empty where the receiver knows them.
+Bytes InfoAbout(const std::string& name, const ProcId& proc,
+                const std::vector<ProcId>& members) {
+  Encoder out;
+  out.PutSize(members.empty() ? 2u : 3u);
+  PutHead(kGroupId, PMIX_STRING, &out);
+  out.PutString(name);
+  PutHead(kAffectedProc, PMIX_PROC, &out);
+  out.PutProc(proc);
+  if (!members.empty()) {
+    PutHead(kMembership, PMIX_DATA_ARRAY, &out);
+    out.PutUint16(PMIX_PROC);
+    out.PutSize(members.size());
+    for (const ProcId& member : members) out.PutProc(member);
+  }
+  return Bytes(out.Take());
+}
+
+EventRaised EventOf(int status, const ProcId& proc, std::vector<ProcId> targets,
+                    Bytes info) {
+  EventRaised event;
+  event.status = status;
+  event.source = proc;
+  event.range = static_cast<uint8_t>(EventRange::kCustom);
+  event.targets = std::move(targets);
+  event.info = std::move(info);
+  return event;
+}
+
+EventRaised LeaderFailed(const ProcId& leader, const std::string& name,
+                         const std::vector<ProcId>& invited) {
+  return EventOf(kLeaderFailed, leader, invited,
+                 InfoAbout(name, leader, invited));
+}
+
+EventRaised InviteFailed(const ProcId& leader, const std::string& name,
+                         const ProcId& proc) {
+  return EventOf(kInviteFailed, proc, {leader}, InfoAbout(name, proc, {}));
+}
+
+}  // namespace
+
+void Invitations::OnEvent(const EventMessage& event) {
+  if (event.status > kInvited || event.status < kLeaderFailed) return;
+  const std::string name = GroupOf(event);
+  if (name.empty()) return;
+  switch (event.status) {
+    case kInvited:
+    case kLeaderSelected:
+      NoteEnded(event, name);
+      if (ConcernsThisNode(event)) Add({event.source, name, event.targets});
+      break;
+    case kDeclined:
+      for (Invitation& one : invitations_) {
+        if (one.name != name || !IsAmong(one.leader, event.targets)) continue;
+        num_invited_ -= std::erase(one.invited, event.source);
+      }
+      break;
+    case kConstructAbort:
+    case kConstructComplete:
+    case kLeaderFailed:
+      Erase(event.source, name);
+      break;
+    default:
+      break;
+  }
+}
+
+void Invitations::NoteEnded(const EventMessage& event,
+                            const std::string& name) {
+  for (const ProcId& proc : event.targets) {
+    const Job* job = jobs_.Find(proc.nspace);
+    if (job == nullptr || !job->is_local(proc.rank) ||
+        !job->ranks[proc.rank].ended) {
+      continue;
+    }
+    due_.push_back(InviteFailed(event.source, name, proc));
+  }
+}
+
+bool Invitations::ConcernsThisNode(const EventMessage& event) const {
+  const auto is_here = [&](const ProcId& proc) {
+    const Job* job = jobs_.Find(proc.nspace);
+    if (job == nullptr || job->local_node == kNoNode) return false;
+    return proc.rank == kRankWildcard || job->is_local(proc.rank);
+  };
+  return is_here(event.source) || std::ranges::any_of(event.targets, is_here);
+}
+
+void Invitations::Add(Invitation invitation) {
+  num_invited_ += invitation.invited.size();
+  // A leader may invite others in the place of some who have declined.
+  const auto known =
+      std::ranges::find_if(invitations_, [&](const Invitation& one) {
+        return one.leader == invitation.leader && one.name == invitation.name;
+      });
+  if (known != invitations_.end()) {
+    invitation.invited.insert(invitation.invited.end(), known->invited.begin(),
+                              known->invited.end());
+    invitations_.erase(known);
+  }
+  invitations_.push_back(std::move(invitation));
+  while (num_invited_ > kMaxInvited) {
+    num_invited_ -= invitations_.front().invited.size();
+    invitations_.pop_front();
+  }
+}
+
+void Invitations::Erase(const ProcId& leader, const std::string& name) {
+  std::erase_if(invitations_, [&](const Invitation& one) {
+    if (one.leader != leader || one.name != name) return false;
+    num_invited_ -= one.invited.size();
+    return true;
+  });
+}
+
+std::vector<EventRaised> Invitations::OnExit(const ProcId& proc) {
+  std::vector<EventRaised> events;
+  for (Invitation& one : invitations_) {
+    if (one.leader == proc) {
+      events.push_back(LeaderFailed(proc, one.name, one.invited));
+    } else if (IsAmong(proc, one.invited)) {
+      events.push_back(InviteFailed(one.leader, one.name, proc));
+      num_invited_ -= std::erase(one.invited, proc);
+    }
+  }
+  std::erase_if(invitations_, [&](const Invitation& one) {
+    if (one.leader != proc) return false;
+    num_invited_ -= one.invited.size();
+    return true;
+  });
+  return events;
+}
+
+NodeId Invitations::NodeOf(const ProcId& proc) const {
+  const Job* job = jobs_.Find(proc.nspace);
+  return job == nullptr || proc.rank >= job->num_ranks()
+             ? kNoNode
+             : job->agent_of(proc.rank);
+}
+
+std::vector<EventRaised> Invitations::OnNodeLost(NodeId node) {
+  std::vector<EventRaised> events;
+  for (Invitation& one : invitations_) {
+    if (NodeOf(one.leader) == node) {
+      events.push_back(LeaderFailed(one.leader, one.name, one.invited));
+      continue;
+    }
+    num_invited_ -= std::erase_if(one.invited, [&](const ProcId& proc) {
+      if (NodeOf(proc) != node) return false;
+      events.push_back(InviteFailed(one.leader, one.name, proc));
+      return true;
+    });
+  }
+  std::erase_if(invitations_, [&](const Invitation& one) {
+    if (NodeOf(one.leader) != node) return false;
+    num_invited_ -= one.invited.size();
+    return true;
+  });
+  return events;
+}
+
+void Invitations::OnJobRemoved(const std::string& nspace) {
+  std::erase_if(invitations_, [&](const Invitation& one) {
+    if (one.leader.nspace != nspace) return false;
+    num_invited_ -= one.invited.size();
+    return true;
+  });
+}
+
+void Invitations::OnWait(TimeNs now, const GroupCallArrived& in,
+                         Actions* actions) {
+  const auto held = std::ranges::count_if(
+      waits_, [&](const auto& item) { return item.second.first == in.client; });
+  if (static_cast<size_t>(held) >= kMaxWaitsOfClient) {
+    actions->push_back(
+        ReplyClient{in.client, in.request, kErrOutOfResource, {}});
+    return;
+  }
+  waits_.emplace(now + in.timeout_ms * kNsPerMs,
+                 std::pair(in.client, in.request));
+}
+
+void Invitations::OnClientGone(ClientId client) {
+  std::erase_if(waits_,
+                [&](const auto& item) { return item.second.first == client; });
+}
+
+void Invitations::OnTick(TimeNs now, Actions* actions) {
+  while (!waits_.empty() && waits_.begin()->first <= now) {
+    const auto [client, request] = waits_.begin()->second;
+    waits_.erase(waits_.begin());
+    actions->push_back(ReplyClient{client, request, kErrTimeout, {}});
+  }
+}
+
+TimeNs Invitations::NextDeadline() const {
+  return waits_.empty() ? kNever : waits_.begin()->first;
+}
+
+}  // namespace canopy::core

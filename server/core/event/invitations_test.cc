@@ -1,0 +1,155 @@
+#include "server/core/event/invitations.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "common/codec/encoder.h"
+#include "common/status.h"
+#include "server/core/core_testing.h"
+
+namespace canopy::core {
+namespace {
+
+using Procs = std::vector<ProcId>;
+
+constexpr int kInvited = -159;
+constexpr int kDeclined = -162;
+constexpr int kInviteFailed = -163;
+constexpr int kAbort = -165;
+constexpr int kComplete = -166;
+constexpr int kSelected = -167;
+constexpr int kLeaderFailed = -168;
+
+// The agent of ranks 0 and 1; 2 and 3 are on other nodes.
+class InvitationsTest : public testing::Test {
+ protected:
+  InvitationsTest() : jobs_(0), invitations_(jobs_) {
+    jobs_.Add(JobOn("a", {0, 0, 1, 2}));
+  }
+  void Event(int status, Rank source, const Procs& targets,
+             const std::string& name = "g") {
+    Encoder info;
+    info.PutSize(1);
+    info.PutString("pmix.grp.id");
+    info.PutUint32(0);
+    info.PutUint16(PMIX_STRING);
+    info.PutString(name);
+    EventMessage event;
+    event.status = status;
+    event.source = {"a", source};
+    event.targets = targets;
+    event.info = Bytes(info.Take());
+    invitations_.OnEvent(event);
+  }
+
+  JobTable jobs_;
+  Invitations invitations_;
+};
+
+TEST_F(InvitationsTest, TheEndOfTheLeaderIsToldToAll) {
+  Event(kInvited, 0, {{"a", 1}, {"a", 2}});
+  const auto events = invitations_.OnExit({"a", 0});
+  ASSERT_EQ(events.size(), 1u);
+  EXPECT_EQ(events[0].status, kLeaderFailed);
+  EXPECT_EQ(events[0].source, (ProcId{"a", 0}));
+  EXPECT_EQ(events[0].targets, (Procs{{"a", 1}, {"a", 2}}));
+  EXPECT_EQ(invitations_.size(), 0u);
+}
+
+TEST_F(InvitationsTest, TheEndOfAnInvitedIsToldToTheLeader) {
+  Event(kInvited, 2, {{"a", 0}, {"a", 1}});
+  const auto events = invitations_.OnExit({"a", 1});
+  ASSERT_EQ(events.size(), 1u);
+  EXPECT_EQ(events[0].status, kInviteFailed);
+  EXPECT_EQ(events[0].targets, (Procs{{"a", 2}}));
+  EXPECT_TRUE(invitations_.OnExit({"a", 1}).empty());
+}
+
+TEST_F(InvitationsTest, WhoHasEndedBeforeIsNotAwaited) {
+  jobs_.MarkEnded("a", 1);
+  jobs_.MarkEnded("a", 3);
+  Event(kInvited, 2, {{"a", 0}, {"a", 1}, {"a", 3}});
+  const auto events = invitations_.TakeDue();
+  ASSERT_EQ(events.size(), 1u);
+  EXPECT_EQ(events[0].status, kInviteFailed);
+  EXPECT_EQ(events[0].source, (ProcId{"a", 1}));
+  EXPECT_TRUE(invitations_.TakeDue().empty());
+}
+
+TEST_F(InvitationsTest, NotOfWhoHasDeclined) {
+  Event(kInvited, 2, {{"a", 0}, {"a", 1}});
+  Event(kDeclined, 1, {{"a", 2}});
+  EXPECT_TRUE(invitations_.OnExit({"a", 1}).empty());
+  EXPECT_EQ(invitations_.OnExit({"a", 0}).size(), 1u);
+}
+
+TEST_F(InvitationsTest, NotWhenTheGroupIsFormedOrGivenUp) {
+  for (const int outcome : {kComplete, kAbort, kLeaderFailed}) {
+    Event(kInvited, 2, {{"a", 0}});
+    Event(outcome, 2, {{"a", 0}}, "another");
+    EXPECT_EQ(invitations_.size(), 1u);
+    Event(outcome, 2, {{"a", 0}});
+    EXPECT_EQ(invitations_.size(), 0u);
+  }
+}
+
+TEST_F(InvitationsTest, OfOtherNodesItIsNotOurs) {
+  Event(kInvited, 2, {{"a", 3}});
+  EXPECT_EQ(invitations_.size(), 0u);
+}
+
+TEST_F(InvitationsTest, ANewLeaderHasInvitedTheOthers) {
+  Event(kSelected, 0, {{"a", 3}});
+  EXPECT_EQ(invitations_.OnExit({"a", 0}).size(), 1u);
+}
+
+TEST_F(InvitationsTest, OfALostNode) {
+  Event(kInvited, 2, {{"a", 0}});
+  Event(kInvited, 0, {{"a", 2}, {"a", 3}}, "h");
+  const auto events = invitations_.OnNodeLost(1);
+  ASSERT_EQ(events.size(), 2u);
+  EXPECT_EQ(events[0].status, kLeaderFailed);
+  EXPECT_EQ(events[1].status, kInviteFailed);
+  EXPECT_EQ(invitations_.size(), 1u);
+}
+
+TEST_F(InvitationsTest, TheOldestAreForgotten) {
+  const Procs many(kMaxInvited, {"a", 1});
+  Event(kInvited, 0, {{"a", 1}});
+  Event(kInvited, 0, many, "h");
+  EXPECT_EQ(invitations_.size(), 1u);
+  Event(kInvited, 0, {{"a", 1}}, "i");
+  EXPECT_EQ(invitations_.size(), 1u);
+}
+
+TEST_F(InvitationsTest, GoWithTheirJob) {
+  Event(kInvited, 0, {{"a", 1}});
+  invitations_.OnJobRemoved("a");
+  EXPECT_EQ(invitations_.size(), 0u);
+}
+
+TEST_F(InvitationsTest, TimeLimits) {
+  Actions actions;
+  GroupCallArrived in;
+  in.client = 1;
+  in.request = 7;
+  in.timeout_ms = 3;
+  invitations_.OnWait(0, in, &actions);
+  EXPECT_EQ(invitations_.NextDeadline(), 3'000'000u);
+  invitations_.OnTick(2'999'999, &actions);
+  EXPECT_TRUE(actions.empty());
+  invitations_.OnTick(3'000'000, &actions);
+  ASSERT_EQ(All<ReplyClient>(actions).size(), 1u);
+  EXPECT_EQ(All<ReplyClient>(actions)[0].status, kErrTimeout);
+  for (size_t i = 0; i <= kMaxWaitsOfClient; ++i) {
+    invitations_.OnWait(0, in, &actions);
+  }
+  EXPECT_EQ(All<ReplyClient>(actions).back().status, kErrOutOfResource);
+  invitations_.OnClientGone(1);
+  EXPECT_EQ(invitations_.NextDeadline(), kNever);
+}
+
+}  // namespace
+}  // namespace canopy::core

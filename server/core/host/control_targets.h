@@ -1,0 +1,115 @@
+// Job control at the agent that controls the targets' job, and at those where
+// the targets run.
+#ifndef CANOPY_SERVER_CORE_HOST_CONTROL_TARGETS_H_
+#define CANOPY_SERVER_CORE_HOST_CONTROL_TARGETS_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "common/ids.h"
+#include "server/core/host/control_records.h"
+#include "server/core/host/job_control.h"
+#include "server/core/job/engine.h"
+#include "server/core/job_table.h"
+#include "server/core/messages.h"
+#include "server/core/step/action.h"
+#include "server/core/step/clock.h"
+#include "server/core/step/persisted_state.h"
+#include "server/core/tree.h"
+#include "server/core/why.h"
+
+namespace canopy::core {
+
+// How long targets may take to end, or their agents to answer.
+inline constexpr TimeNs kControlTimeout = 60'000'000'000;
+
+// The controller asks each agent that has targets to signal them, until it is
+// answered; each of these does so once for each request, and writes down that
+// it has, so that it need not be known who has asked before. Targets are ended
+// by the job engine, where doing so twice does no harm. Not synchronised.
+class ControlTargets {
+ public:
+  struct Answer {
+    NodeId to = kNoNode;
+    HostReply reply;
+  };
+
+  // All outlive it.
+  ControlTargets(NodeId self, const Tree& tree, const JobTable& jobs,
+                 JobEngine& engine);
+
+  // From the agent of who asks, or of who controls the job. Answers are left
+  // for TakeAnswers.
+  void OnRequest(TimeNs now, NodeId src, const HostRequest& request,
+                 Actions* actions);
+  // From an agent with targets, about a job that is controlled here.
+  void OnReply(NodeId src, const HostReply& reply);
+  std::vector<Answer> TakeAnswers() { return std::exchange(answers_, {}); }
+
+  // All its processes may have been started.
+  void OnLaunched(TimeNs now, const std::string& nspace, Actions* actions);
+  // The rank may have ended.
+  void OnRankGone(const ProcId& proc);
+  void OnJobRemoved(const std::string& nspace);
+  // Messages may be lost, and nodes with them.
+  void OnTreeChanged(TimeNs now, Actions* actions);
+  void Recover(const std::string& nspace, const PersistedRecord& record) {
+    records_.Recover(nspace, record);
+  }
+  void OnTick(TimeNs now);
+  TimeNs NextDeadline() const;
+  void Describe(TimeNs now, const std::string& nspace,
+                std::vector<Waiting>* out) const;
+  size_t size() const { return executions_.size(); }
+
+ private:
+  using Key = std::pair<std::string, ControlId>;  // of a target's job
+  struct Execution {
+    HostRequest request;
+    JobControl control;
+    NodeId origin = kNoNode;
+    TimeNs since = 0;
+    bool waits_for_launch = false;
+    std::set<NodeId> nodes;  // that have not answered
+    std::set<Rank> ranks;    // that have not ended
+    bool done = false;       // to one target at least
+    int error = 0;           // the first, but for "not found"
+
+    bool ends() const { return control.action != ControlAction::kSignal; }
+    bool open() const { return !nodes.empty() || !ranks.empty(); }
+  };
+
+  void Begin(TimeNs now, NodeId src, const HostRequest& request,
+             Actions* actions);
+  int Check(const Job& job, const HostRequest& request) const;
+  void Execute(TimeNs now, const Key& key, Actions* actions);
+  void End(TimeNs now, Execution* execution, Actions* actions);
+  void Signal(Execution* execution, Actions* actions);
+  void Ask(NodeId node, Execution* execution, Actions* actions);
+  void AskAgain(Execution* execution, Actions* actions);
+  int SignalHere(const HostRequest& request, Actions* actions);
+  static void Note(NodeId node, int status, Execution* execution);
+  static int StatusOf(const Execution& execution);
+  void FinishIfDone(const Key& key);
+  void Finish(const Key& key, int status);
+  void Leave(NodeId to, const HostRequest& request, int status);
+  std::vector<Key> KeysOf(const std::string& nspace) const;
+  Waiting Report(TimeNs now, const Execution& execution) const;
+
+  const NodeId self_;
+  const Tree& tree_;
+  const JobTable& jobs_;
+  JobEngine& engine_;
+  ControlRecords records_;
+  std::map<Key, Execution> executions_;
+  std::vector<Answer> answers_;
+};
+
+}  // namespace canopy::core
+
+#endif  // CANOPY_SERVER_CORE_HOST_CONTROL_TARGETS_H_

@@ -1,0 +1,101 @@
+#include "server/core/pset/process_sets.h"
+
+#include <gtest/gtest.h>
+
+#include <memory>
+
+#include "common/status.h"
+#include "server/core/core_testing.h"
+
+namespace canopy::core {
+namespace {
+
+// As it arrives at an agent.
+EventMessage Message(const EventRaised& raised) {
+  EventMessage event;
+  event.status = raised.status;
+  event.source = raised.source;
+  event.request = raised.id;
+  event.info = raised.info;
+  return event;
+}
+
+class ProcessSetsTest : public testing::Test {
+ protected:
+  ProcessSetsTest() {
+    auto job = std::make_shared<JobSpec>(*JobOn("job", {0, 1, 1}));
+    job->apps.push_back(job->apps[0]);
+    job->apps[1].pset = "ice";
+    job->procs[1].app = 1;
+    job->procs[2].app = 1;
+    jobs_.Add(std::move(job));
+  }
+  void Define(const std::string& name, std::vector<ProcId> members) {
+    sets_.OnEvent(Message(sets_.Define({"job", 0}, 7, name, members)));
+  }
+
+  JobTable jobs_{0};
+  ProcessSets sets_{jobs_};
+};
+
+TEST_F(ProcessSetsTest, ADefinitionIsKnownByItsEvent) {
+  Define("ocean", {{"job", 2}, {"job", 0}, {"job", 2}});
+  ASSERT_EQ(sets_.sets().size(), 1u);
+  EXPECT_EQ(sets_.sets().at("ocean").members,
+            (std::vector<ProcId>{{"job", 0}, {"job", 2}}));
+  EXPECT_TRUE(sets_.IsDefined({"job", 0}, 7, "ocean"));
+  EXPECT_FALSE(sets_.IsDefined({"job", 0}, 8, "ocean"));
+  Define("all", {{"job", kRankWildcard}});
+  EXPECT_EQ(sets_.sets().at("all").members.size(), 3u);
+}
+
+TEST_F(ProcessSetsTest, ItEndsWithItsJob) {
+  Define("ocean", {{"job", 0}});
+  const std::vector<EventRaised> ends = sets_.DeletionsOf("job");
+  ASSERT_EQ(ends.size(), 1u);
+  EXPECT_TRUE(sets_.DeletionsOf("other").empty());
+  EventMessage forged = Message(ends[0]);
+  forged.source = {"other", 0};
+  sets_.OnEvent(forged);
+  EXPECT_EQ(sets_.sets().size(), 1u);
+  sets_.OnEvent(Message(ends[0]));
+  EXPECT_TRUE(sets_.sets().empty());
+}
+
+TEST_F(ProcessSetsTest, ThoseOfApplications) {
+  const std::vector<EventRaised> defined =
+      sets_.OfApplications(*jobs_.Find("job"));
+  ASSERT_EQ(defined.size(), 1u);
+  sets_.OnEvent(Message(defined[0]));
+  EXPECT_EQ(sets_.sets().at("ice").members,
+            (std::vector<ProcId>{{"job", 1}, {"job", 2}}));
+}
+
+TEST_F(ProcessSetsTest, WhatIsRefused) {
+  Define("ocean", {{"job", 0}});
+  EXPECT_EQ(sets_.Check("sea", {{"job", 0}}), kSuccess);
+  EXPECT_EQ(sets_.Check("ocean", {{"job", 0}}), kErrExists);
+  EXPECT_EQ(sets_.Check("job", {{"job", 0}}), kErrBadParam);
+  EXPECT_EQ(sets_.Check("", {{"job", 0}}), kErrBadParam);
+  EXPECT_EQ(sets_.Check(std::string(256, 'x'), {}), kErrBadParam);
+  EXPECT_EQ(sets_.Check("sea", {{"job", 3}}), kErrBadParam);
+  EXPECT_EQ(sets_.Check("sea", {{"other", 0}}), kErrNotFound);
+}
+
+TEST_F(ProcessSetsTest, ProcessesDefineNoneByNotifying) {
+  EventMessage event = Message(sets_.Define({"job", 0}, 7, "ocean", {}));
+  event.request &= ~(uint64_t{1} << 63);
+  sets_.OnEvent(event);
+  EXPECT_TRUE(sets_.sets().empty());
+  // Nor is what is malformed heeded.
+  EventMessage cut = Message(sets_.Define({"job", 0}, 7, "o", {{"job", 0}}));
+  for (size_t size = 0; size < cut.info.size(); ++size) {
+    EventMessage part = cut;
+    part.info = cut.info.Slice(0, size);
+    sets_.OnEvent(part);
+    EXPECT_TRUE(sets_.sets().empty()) << size;
+  }
+}
+
+}  // namespace
+}  // namespace canopy::core

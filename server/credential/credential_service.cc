@@ -1,0 +1,99 @@
+#include "server/credential/credential_service.h"
+
+#include <ctime>
+#include <string_view>
+#include <utility>
+
+#include "common/codec/infos.h"
+#include "common/values/value.h"
+#include "common/wire.h"
+#include "pmix_common.h"
+
+namespace canopy::credential {
+namespace {
+
+std::optional<CredentialKey> KeyOf(const CredentialOptions& options) {
+  if (!options.cluster_key) return std::nullopt;
+  return CredentialKey(*options.cluster_key, options.overlay);
+}
+
+// Whether a list of types has ours.
+bool NamesOurs(std::string_view types) {
+  while (true) {
+    const size_t comma = types.find(',');
+    if (types.substr(0, comma) == kCredentialType) return true;
+    if (comma == std::string_view::npos) return false;
+    types.remove_prefix(comma + 1);
+  }
+}
+
+Status Give(const InfoList& results, Bytes* out) {
+  std::string encoded;
+  const int code = EncodeInfos(results.data(), results.size(), &encoded);
+  if (code != kSuccess) return Status(code, "results that cannot travel");
+  *out = Bytes(std::move(encoded));
+  return Status();
+}
+
+Status Malformed() {
+  return Status(kErrUnpackFailure, "malformed call about a credential");
+}
+
+}  // namespace
+
+CredentialService::CredentialService(CredentialOptions options)
+    : options_(std::move(options)),
+      key_(KeyOf(options_)),
+      // Nothing takes time here; the user is the one whom the agent knows.
+      of_issue_("PMIx_Get_credential",
+                {PMIX_CRED_TYPE, PMIX_TIMEOUT, PMIX_USERID, PMIX_GRPID},
+                options_.log),
+      of_validate_("PMIx_Validate_credential",
+                   {PMIX_CRED_TYPE, PMIX_TIMEOUT, PMIX_USERID, PMIX_GRPID},
+                   options_.log) {}
+
+Status CredentialService::Check(const ProcId& caller, const InfoList& infos,
+                                host::Directives* directives) {
+  if (!key_) {
+    return Status(kErrNotSupported,
+                  "an overlay without a cluster key has no credentials");
+  }
+  const auto types = infos.FindString(PMIX_CRED_TYPE);
+  if ((types && !NamesOurs(*types)) || !directives->Check(caller, infos)) {
+    return Status(kErrNotSupported, "no such credential");
+  }
+  return Status();
+}
+
+Status CredentialService::Issue(const core::AskHost& request, Bytes* results) {
+  InfoList infos;
+  if (!DecodeInfos(request.call.view(), &infos)) return Malformed();
+  Status status = Check(request.source, infos, &of_issue_);
+  if (!status.ok()) return status;
+  const int64_t now = options_.now_s ? options_.now_s() : time(nullptr);
+  const std::string credential = key_->Issue(
+      {request.source, request.uid, request.gid, options_.self, now});
+  return Give({{PMIX_CREDENTIAL, Value::ByteObject(credential)},
+               {PMIX_CRED_TYPE, Value::String(kCredentialType)}},
+              results);
+}
+
+Status CredentialService::Validate(const core::AskHost& request,
+                                   Bytes* results) {
+  WireReader in(request.call.view());
+  const std::string_view credential = in.String();
+  InfoList infos;
+  if (!DecodeInfos(in.String(), &infos) || !in.done()) return Malformed();
+  Status status = Check(request.source, infos, &of_validate_);
+  if (!status.ok()) return status;
+  const int64_t now = options_.now_s ? options_.now_s() : time(nullptr);
+  const std::optional<Holder> holder = key_->Check(credential, now);
+  if (!holder) return Status(kErrInvalidCred, "not a valid credential");
+  return Give({{PMIX_USERID, Value::Uint32(holder->uid)},
+               {PMIX_GRPID, Value::Uint32(holder->gid)},
+               {PMIX_PROCID, Value::Proc(holder->proc)},
+               {PMIX_CRED_TYPE, Value::String(kCredentialType)}},
+              results);
+}
+
+}  // namespace canopy::credential

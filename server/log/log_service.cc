@@ -1,0 +1,67 @@
+#include "server/log/log_service.h"
+
+#include <string_view>
+#include <utility>
+
+#include "common/codec/infos.h"
+#include "common/log_call.h"
+#include "common/text.h"
+#include "common/values/info_list.h"
+#include "common/wire.h"
+#include "server/ports/client_port.h"
+
+namespace canopy::log {
+namespace {
+
+// Of directives that are not honoured: processes choose their names.
+constexpr size_t kMaxIgnored = 64;
+
+// The number is the caller's own. Shims know requests by a client and a number
+// of 32 bits; no connection of our own endpoint asks them, so that these can be
+// the rank and the number.
+LogRequestId IdOf(const core::AskHost& request, InfoList* directives) {
+  LogRequestId id;
+  id.proc = request.source;
+  const auto number = directives->FindUint(kLogNumber);
+  id.again = number.has_value();
+  id.client =
+      MakeClientId(ClientKind::kLocal,
+                   (number.value_or(request.number) >> 32 & 0xffffff) << 32 |
+                       request.source.rank);
+  id.request = static_cast<uint32_t>(number.value_or(request.number));
+  directives->Remove(kLogNumber);
+  return id;
+}
+
+}  // namespace
+
+void LogService::Log(const core::AskHost& request,
+                     const host::EmbeddedHost::Answer& done) {
+  WireReader in(request.call.view());
+  InfoList data;
+  InfoList directives;
+  if (!DecodeInfos(in.String(), &data) ||
+      !DecodeInfos(in.String(), &directives) || !in.done()) {
+    return done(Status(kErrUnpackFailure, "malformed call of PMIx_Log"), {});
+  }
+  const LogRequestId id = IdOf(request, &directives);
+  const time_t now = options_.now ? options_.now() : time(nullptr);
+  LogPlan plan = PlanLog(data, directives, 0, request.source, now);
+  LogIgnored(request.source, plan.ignored);
+  RunLog(options_.places, id, std::move(plan), [done](int status) {
+    done(status == kSuccess ? Status() : Status(status, "not logged"), {});
+  });
+}
+
+void LogService::LogIgnored(const ProcId& caller,
+                            const std::vector<std::string>& keys) {
+  for (const std::string& key : keys) {
+    if (ignored_.size() >= kMaxIgnored) return;
+    if (!ignored_.insert(key).second || !options_.log) continue;
+    options_.log({core::LogLine::Level::kInfo,
+                  ToString(caller) + ": the directive " + Printable(key) +
+                      " of PMIx_Log is ignored"});
+  }
+}
+
+}  // namespace canopy::log

@@ -1,0 +1,46 @@
+// PMIx_Log of processes with our library.
+#ifndef CANOPY_SERVER_LOG_LOG_SERVICE_H_
+#define CANOPY_SERVER_LOG_LOG_SERVICE_H_
+
+#include <ctime>
+#include <functional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "common/ids.h"
+#include "common/status.h"
+#include "server/core/step/host.h"
+#include "server/core/step/log_line.h"
+#include "server/host/embedded_host.h"
+#include "server/log/log_run.h"
+
+namespace canopy::log {
+
+struct LogServiceOptions {
+  LogPlaces places;
+  std::function<time_t()> now;  // none: the system's clock
+  std::function<void(const core::LogLine&)> log;
+};
+
+// Loop thread only.
+class LogService {
+ public:
+  explicit LogService(LogServiceOptions options)
+      : options_(std::move(options)) {}
+
+  // A text that is resent to a successor of this agent is not printed twice
+  // when the caller has numbered it (kLogNumber).
+  void Log(const core::AskHost& request,
+           const host::EmbeddedHost::Answer& done);
+
+ private:
+  void LogIgnored(const ProcId& caller, const std::vector<std::string>& keys);
+
+  const LogServiceOptions options_;
+  std::set<std::string> ignored_;  // that the agent's log has
+};
+
+}  // namespace canopy::log
+
+#endif  // CANOPY_SERVER_LOG_LOG_SERVICE_H_

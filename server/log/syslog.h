@@ -1,0 +1,68 @@
+// The syslog of this node, for texts of processes.
+#ifndef CANOPY_SERVER_LOG_SYSLOG_H_
+#define CANOPY_SERVER_LOG_SYSLOG_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <ctime>
+#include <functional>
+#include <map>
+#include <string>
+
+#include "common/ids.h"
+#include "common/posix/unique_fd.h"
+
+namespace canopy::log {
+
+struct SyslogText {
+  ProcId proc;       // whose it is
+  int priority = 0;  // 0 to 7
+  time_t time = 0;
+  std::string text;
+};
+
+// Returns a PMIx status, at once.
+using PutSyslog = std::function<int(const SyslogText&)>;
+
+// Longer texts are refused: daemons cut lines at about this length.
+inline constexpr size_t kMaxSyslogText = size_t{8} << 10;
+// Lines that one process may have logged at once, and then in a second.
+inline constexpr int64_t kSyslogBurst = 100;
+inline constexpr int64_t kSyslogRate = 10;
+
+// Loop thread only; never waits for the daemon.
+class Syslog {
+ public:
+  struct Options {
+    std::string path = "/dev/log";
+    // Tells the user that a job runs as.
+    std::function<uint32_t(const std::string& nspace)> uid_of;
+    // A clock that only advances.
+    std::function<int64_t()> now_ns;
+  };
+  explicit Syslog(Options options);
+
+  // One line of the facility "user", in which control characters are escaped
+  // and the process and its user are named. kErrNotSupported: there is no
+  // daemon; kErrOutOfResource: it has no room, or the process logs too much.
+  int Put(const SyslogText& text);
+  void DropJob(const std::string& nspace);
+
+ private:
+  struct Allowance {
+    int64_t lines = kSyslogBurst;
+    int64_t since_ns = 0;
+  };
+
+  bool Take(const ProcId& proc);
+  bool Connect();
+  int Send(const std::string& line);
+
+  const Options options_;
+  UniqueFd socket_;
+  std::map<std::string, std::map<Rank, Allowance>> allowances_;
+};
+
+}  // namespace canopy::log
+
+#endif  // CANOPY_SERVER_LOG_SYSLOG_H_

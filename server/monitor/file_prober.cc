@@ -1,0 +1,83 @@
+#include "server/monitor/file_prober.h"
+
+#include <sys/stat.h>
+
+#include <deque>
+#include <thread>
+#include <utility>
+
+#include "common/mutex.h"
+
+namespace canopy::monitor {
+namespace {
+
+int64_t NsOf(const timespec& time) {
+  return int64_t{time.tv_sec} * 1000 * 1000 * 1000 + time.tv_nsec;
+}
+
+}  // namespace
+
+FileState StateOf(const std::string& path) {
+  struct stat info;
+  if (stat(path.c_str(), &info) != 0) return {};
+  return {true, info.st_size, NsOf(info.st_atim), NsOf(info.st_mtim)};
+}
+
+// One that waits for a file system holds no lock.
+struct FileProber::Shared {
+  Mutex mu;
+  CondVar changed;
+  std::deque<Probe> probes CANOPY_GUARDED_BY(mu);
+  EventLoop* loop CANOPY_GUARDED_BY(mu) = nullptr;  // null: the prober is gone
+  bool is_running = false;                          // loop thread
+  Answer answer;                                    // loop thread
+
+  // Waits for the next; false: there will be none.
+  bool Take(Probe* probe) {
+    const MutexLock lock(mu);
+    while (loop != nullptr && probes.empty()) changed.Wait(mu);
+    if (loop == nullptr) return false;
+    *probe = std::move(probes.front());
+    probes.pop_front();
+    return true;
+  }
+};
+
+FileProber::FileProber(EventLoop* loop, Answer answer)
+    : shared_(std::make_shared<Shared>()) {
+  shared_->answer = std::move(answer);
+  const MutexLock lock(shared_->mu);
+  shared_->loop = loop;
+}
+
+FileProber::~FileProber() {
+  shared_->answer = nullptr;
+  const MutexLock lock(shared_->mu);
+  shared_->loop = nullptr;
+  shared_->changed.NotifyOne();
+}
+
+// A prober that goes meanwhile waits until the answer is on its way.
+void FileProber::Serve(const std::shared_ptr<Shared>& shared) {
+  Probe next;
+  while (shared->Take(&next)) {
+    const FileState state = StateOf(next.path);
+    const MutexLock lock(shared->mu);
+    if (shared->loop == nullptr) return;
+    shared->loop->Post([shared, monitor = next.monitor, state] {
+      if (shared->answer) shared->answer(monitor, state);
+    });
+  }
+}
+
+void FileProber::Look(Probe probe) {
+  {
+    const MutexLock lock(shared_->mu);
+    shared_->probes.push_back(std::move(probe));
+    shared_->changed.NotifyOne();
+  }
+  if (std::exchange(shared_->is_running, true)) return;
+  std::thread([shared = shared_] { Serve(shared); }).detach();
+}
+
+}  // namespace canopy::monitor

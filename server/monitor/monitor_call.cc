@@ -1,0 +1,131 @@
+#include "server/monitor/monitor_call.h"
+
+#include <climits>
+#include <optional>
+#include <utility>
+
+#include "common/codec/infos.h"
+#include "common/values/info_list.h"
+#include "common/values/value.h"
+#include "common/wire.h"
+#include "pmix_common.h"
+
+namespace canopy::monitor {
+namespace {
+
+// One call as it came.
+struct Parts {
+  InfoList what;  // one info
+  int error = 0;
+  InfoList directives;
+};
+
+std::optional<Parts> Read(std::string_view call) {
+  WireReader in(call);
+  Parts parts;
+  const std::string_view what = in.String();
+  const int64_t error = in.Int();
+  const std::string_view directives = in.String();
+  if (!in.done() || error < INT_MIN || error > INT_MAX ||
+      !DecodeInfos(what, &parts.what) || parts.what.size() != 1 ||
+      !DecodeInfos(directives, &parts.directives)) {
+    return std::nullopt;
+  }
+  parts.error = static_cast<int>(error);
+  return parts;
+}
+
+Status Bad(const std::string& text) { return Status(kErrBadParam, text); }
+
+bool TakeNumber(const InfoList& infos, const char* key, uint32_t* number) {
+  if (!infos.Has(key)) return true;
+  const auto value = infos.FindUint(key);
+  if (!value || *value > UINT32_MAX) return false;
+  *number = static_cast<uint32_t>(*value);
+  return true;
+}
+
+bool Flag(const InfoList& infos, const char* key) {
+  return infos.FindBool(key).value_or(false);
+}
+
+// What both kinds of monitors have.
+Status TakeCommon(const Parts& parts, const char* time, const char* drops,
+                  int alert, MonitorCall* call) {
+  call->alert = parts.error == 0 ? alert : parts.error;
+  call->id = parts.directives.FindString(PMIX_MONITOR_ID).value_or("");
+  if (call->id.size() > kMaxMonitorId) return Bad("a long id of a monitor");
+  if (!TakeNumber(parts.directives, time, &call->seconds) ||
+      !TakeNumber(parts.directives, drops, &call->drops)) {
+    return Bad("a monitor with what is no number");
+  }
+  return call->seconds == 0 ? Bad("a monitor without a time") : Status();
+}
+
+Status TakeHeartbeat(const Parts& parts, MonitorCall* call) {
+  call->kind = Kind::kHeartbeat;
+  return TakeCommon(parts, PMIX_MONITOR_HEARTBEAT_TIME,
+                    PMIX_MONITOR_HEARTBEAT_DROPS, PMIX_MONITOR_HEARTBEAT_ALERT,
+                    call);
+}
+
+Status TakeFile(const Parts& parts, MonitorCall* call) {
+  call->kind = Kind::kFile;
+  call->path = StringOf(parts.what[0].value).value_or("");
+  call->size = Flag(parts.directives, PMIX_MONITOR_FILE_SIZE);
+  call->accessed = Flag(parts.directives, PMIX_MONITOR_FILE_ACCESS);
+  call->modified = Flag(parts.directives, PMIX_MONITOR_FILE_MODIFY);
+  if (call->path.empty() || call->path[0] != '/' ||
+      call->path.size() > kMaxPath) {
+    return Bad("a monitored file without an absolute path");
+  }
+  if (!call->size && !call->accessed && !call->modified) {
+    return Bad("a monitored file of which nothing has to change");
+  }
+  return TakeCommon(parts, PMIX_MONITOR_FILE_CHECK_TIME,
+                    PMIX_MONITOR_FILE_DROPS, PMIX_MONITOR_FILE_ALERT, call);
+}
+
+Status Take(const Parts& parts, MonitorCall* call) {
+  const std::string_view key = KeyOf(parts.what[0]);
+  if (key == PMIX_MONITOR_HEARTBEAT) return TakeHeartbeat(parts, call);
+  if (key == PMIX_MONITOR_FILE && parts.what[0].value.type == PMIX_STRING) {
+    return TakeFile(parts, call);
+  }
+  if (key == PMIX_SEND_HEARTBEAT) return Status();
+  if (key != PMIX_MONITOR_CANCEL) {
+    return Status(kErrNotSupported, "nothing of that name is monitored");
+  }
+  call->kind = Kind::kCancel;
+  call->id = StringOf(parts.what[0].value).value_or("");
+  return Status();
+}
+
+}  // namespace
+
+Result<MonitorCall> ReadMonitorCall(const ProcId& caller, std::string_view call,
+                                    host::Directives* directives) {
+  const std::optional<Parts> parts = Read(call);
+  if (!parts) return Status(kErrUnpackFailure, "malformed call of a monitor");
+  if (!directives->Check(caller, parts->directives)) {
+    return Status(kErrNotSupported, "a directive that is not honoured");
+  }
+  MonitorCall read;
+  Status status = Take(*parts, &read);
+  if (!status.ok()) return status;
+  return read;
+}
+
+host::Directives MonitorDirectives(host::Directives::Log log) {
+  // Whoever is alerted decides what follows, with PMIX_MONITOR_APP_CONTROL or
+  // without it; the user is the one whom the agent knows.
+  return {"PMIx_Process_monitor",
+          {PMIX_MONITOR_ID, PMIX_MONITOR_APP_CONTROL,
+           PMIX_MONITOR_HEARTBEAT_TIME, PMIX_MONITOR_HEARTBEAT_DROPS,
+           PMIX_MONITOR_FILE_SIZE, PMIX_MONITOR_FILE_ACCESS,
+           PMIX_MONITOR_FILE_MODIFY, PMIX_MONITOR_FILE_CHECK_TIME,
+           PMIX_MONITOR_FILE_DROPS, PMIX_USERID, PMIX_GRPID},
+          std::move(log)};
+}
+
+}  // namespace canopy::monitor

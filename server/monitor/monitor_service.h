@@ -1,0 +1,59 @@
+// PMIx_Process_monitor and PMIx_Heartbeat.
+#ifndef CANOPY_SERVER_MONITOR_MONITOR_SERVICE_H_
+#define CANOPY_SERVER_MONITOR_MONITOR_SERVICE_H_
+
+#include <cstdint>
+#include <functional>
+#include <string>
+
+#include "common/event_loop.h"
+#include "common/ids.h"
+#include "common/status.h"
+#include "server/core/step/host.h"
+#include "server/core/step/process_inputs.h"
+#include "server/host/directives.h"
+#include "server/monitor/file_prober.h"
+#include "server/monitor/monitor_table.h"
+#include "server/ports/input_observer.h"
+#include "server/ports/input_sink.h"
+
+namespace canopy::monitor {
+
+// Loop thread only. A monitor ends with the process that asked for it, and with
+// this agent.
+class MonitorService : public InputObserver {
+ public:
+  struct Options {
+    EventLoop* loop = nullptr;  // outlives it
+    InputSink* sink = nullptr;  // outlives it
+    // Whose rights this process has: files of others' jobs are not looked at.
+    uint32_t uid = 0;
+    std::function<int64_t()> now_ns;
+    std::function<void(const core::LogLine&)> log;
+  };
+  explicit MonitorService(Options options);
+  ~MonitorService() override;
+  MonitorService(const MonitorService&) = delete;
+  MonitorService& operator=(const MonitorService&) = delete;
+
+  Status Call(const core::AskHost& request);
+  void Beat(const ProcId& proc) { table_.Beat(proc); }
+  void OnLocalExits(const core::LocalExits& exits) override;
+  void DropJob(const std::string& nspace) { table_.DropJob(nspace); }
+
+ private:
+  Status Start(const core::AskHost& request, const MonitorCall& call);
+  void OnTimer();
+  void SetTimer();
+  void Raise(const Alert& alert);
+
+  const Options options_;
+  host::Directives directives_;
+  MonitorTable table_;
+  FileProber prober_;
+  EventLoop::TimerId timer_ = 0;
+};
+
+}  // namespace canopy::monitor
+
+#endif  // CANOPY_SERVER_MONITOR_MONITOR_SERVICE_H_

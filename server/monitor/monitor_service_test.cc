@@ -1,0 +1,135 @@
+#include "server/monitor/monitor_service.h"
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "common/codec/infos.h"
+#include "common/values/info_list.h"
+#include "common/values/value.h"
+#include "common/wire.h"
+#include "pmix_common.h"
+#include "server/ports/fake_sink.h"
+
+namespace canopy::monitor {
+namespace {
+
+constexpr uint32_t kUid = 1000;
+
+std::string Encoded(const InfoList& infos) {
+  std::string out;
+  EXPECT_EQ(EncodeInfos(infos.data(), infos.size(), &out), kSuccess);
+  return out;
+}
+
+// A clock that is much faster than that of the loop's timers.
+class MonitorServiceTest : public testing::Test {
+ protected:
+  MonitorServiceTest() {
+    MonitorService::Options options;
+    options.loop = &loop_;
+    options.sink = &sink_;
+    options.uid = kUid;
+    options.now_ns = [this] { return now_ns_; };
+    service_ = std::make_unique<MonitorService>(std::move(options));
+  }
+
+  int Call(const InfoList& what, const InfoList& with, int error = 0,
+           uint32_t uid = kUid) {
+    WireWriter out;
+    out.String(Encoded(what));
+    out.Int(error);
+    out.String(Encoded(with));
+    core::AskHost request;
+    request.source = {"job", 1};
+    request.uid = uid;
+    request.call = Bytes(out.Take());
+    return service_->Call(request).code();
+  }
+  // Time passes until there are so many events.
+  std::vector<core::EventRaised> Events(size_t count) {
+    const int64_t end = EventLoop::Now() + int64_t{20} * 1000 * 1000 * 1000;
+    while (EventLoop::Now() < end) {
+      const auto events = sink_.All<core::EventRaised>();
+      if (events.size() >= count) return events;
+      now_ns_ += int64_t{5} * 1000 * 1000 * 1000;
+      // Any change of the table sets the timer by the new time.
+      Call({{PMIX_MONITOR_HEARTBEAT, Value()}},
+           {{PMIX_MONITOR_HEARTBEAT_TIME, Value::Uint32(1u << 31)},
+            {PMIX_MONITOR_ID, Value::String("never")}});
+      loop_.RunOnce(10);
+    }
+    return {};
+  }
+
+  EventLoop loop_;
+  FakeSink sink_;
+  int64_t now_ns_ = 0;
+  std::unique_ptr<MonitorService> service_;
+};
+
+TEST_F(MonitorServiceTest, Job12TheNamespaceHearsOfIt) {
+  ASSERT_EQ(Call({{PMIX_MONITOR_HEARTBEAT, Value()}},
+                 {{PMIX_MONITOR_HEARTBEAT_TIME, Value::Uint32(5)},
+                  {PMIX_MONITOR_ID, Value::String("id")}}),
+            kSuccess);
+  const auto events = Events(1);
+  ASSERT_EQ(events.size(), 1u);
+  EXPECT_EQ(events[0].status, PMIX_MONITOR_HEARTBEAT_ALERT);
+  EXPECT_EQ(events[0].client, 0u);
+  EXPECT_EQ(events[0].source, (ProcId{"job", 1}));
+  EXPECT_EQ(events[0].range, PMIX_RANGE_NAMESPACE);
+  InfoList infos;
+  ASSERT_TRUE(DecodeInfos(events[0].info.view(), &infos));
+  EXPECT_EQ(infos.FindString(PMIX_MONITOR_ID), "id");
+  EXPECT_EQ(infos.FindProc(PMIX_EVENT_AFFECTED_PROC), (ProcId{"job", 1}));
+}
+
+TEST_F(MonitorServiceTest, Job16AFileThatDoesNotGrow) {
+  char path[] = "/tmp/canopy-monitor-XXXXXX";
+  const int fd = mkstemp(path);
+  ASSERT_GE(fd, 0);
+  const InfoList with = {{PMIX_MONITOR_FILE_SIZE, Value::Bool(true)},
+                         {PMIX_MONITOR_FILE_CHECK_TIME, Value::Uint32(1)}};
+  EXPECT_EQ(Call({{PMIX_MONITOR_FILE, Value::String(path)}}, with, -3000),
+            kSuccess);
+  const auto events = Events(1);
+  close(fd);
+  unlink(path);
+  ASSERT_EQ(events.size(), 1u);
+  EXPECT_EQ(events[0].status, -3000);
+  EXPECT_EQ(Call({{PMIX_MONITOR_FILE, Value::String(path)}}, with, 0, kUid + 1),
+            kErrNotSupported);
+}
+
+TEST_F(MonitorServiceTest, EndsWithTheProcess) {
+  ASSERT_EQ(Call({{PMIX_MONITOR_HEARTBEAT, Value()}},
+                 {{PMIX_MONITOR_HEARTBEAT_TIME, Value::Uint32(1)},
+                  {PMIX_MONITOR_ID, Value::String("id")}}),
+            kSuccess);
+  core::LocalExits exits;
+  exits.nspace = "job";
+  exits.exits.emplace_back().rank = 1;
+  service_->OnLocalExits(exits);
+  EXPECT_EQ(Call({{PMIX_MONITOR_CANCEL, Value::String("id")}}, {}),
+            kErrNotFound);
+  EXPECT_EQ(Call({{PMIX_SEND_HEARTBEAT, Value()}}, {}), kSuccess);
+}
+
+TEST_F(MonitorServiceTest, GoesWhileAFileIsLookedAt) {
+  for (int i = 0; i < 20; ++i) {
+    Call({{PMIX_MONITOR_FILE, Value::String("/tmp")}},
+         {{PMIX_MONITOR_FILE_SIZE, Value::Bool(true)},
+          {PMIX_MONITOR_FILE_CHECK_TIME, Value::Uint32(1)}});
+    loop_.RunOnce(0);
+  }
+  service_.reset();
+  loop_.RunOnce(10);
+}
+
+}  // namespace
+}  // namespace canopy::monitor

@@ -1,0 +1,152 @@
+#include "server/monitor/monitor_table.h"
+
+namespace canopy::monitor {
+namespace {
+
+int64_t PeriodNs(const MonitorCall& call) {
+  return int64_t{call.seconds} * 1000 * 1000 * 1000;
+}
+
+bool HasChanged(const MonitorCall& call, const FileState& before,
+                const FileState& now) {
+  if (before.exists != now.exists) return now.exists;
+  return (call.size && before.size != now.size) ||
+         (call.accessed && before.accessed_ns != now.accessed_ns) ||
+         (call.modified && before.modified_ns != now.modified_ns);
+}
+
+}  // namespace
+
+Status MonitorTable::Start(int64_t now, const ProcId& proc,
+                           const MonitorCall& call) {
+  if (!call.id.empty()) {
+    if (const auto old = Find(proc, call.id); old != monitors_.end()) {
+      Erase(old->first);
+    }
+  }
+  const auto it = of_procs_.find(proc);
+  if (it != of_procs_.end() && it->second.size() >= kMaxMonitors) {
+    return Status(kErrOutOfResource, "too many monitors of one process");
+  }
+  const uint64_t number = ++last_;
+  Monitor& monitor = monitors_[number];
+  monitor.proc = proc;
+  monitor.call = call;
+  // The first look at a file is what later ones are compared with.
+  monitor.due = call.kind == Kind::kFile ? now : now + PeriodNs(call);
+  of_procs_[proc].insert(number);
+  queue_.emplace(monitor.due, number);
+  return Status();
+}
+
+Status MonitorTable::Cancel(const ProcId& proc, const std::string& id) {
+  if (id.empty()) {
+    DropProc(proc);
+    return Status();
+  }
+  const auto it = Find(proc, id);
+  if (it == monitors_.end()) return Status(kErrNotFound, "no such monitor");
+  Erase(it->first);
+  return Status();
+}
+
+MonitorTable::Monitors::iterator MonitorTable::Find(const ProcId& proc,
+                                                    const std::string& id) {
+  const auto it = of_procs_.find(proc);
+  if (it == of_procs_.end()) return monitors_.end();
+  for (const uint64_t number : it->second) {
+    const auto monitor = monitors_.find(number);
+    if (monitor->second.call.id == id) return monitor;
+  }
+  return monitors_.end();
+}
+
+void MonitorTable::Erase(uint64_t number) {
+  const auto monitor = monitors_.extract(number);
+  if (monitor.empty()) return;
+  queue_.erase({monitor.mapped().due, number});
+  const auto it = of_procs_.find(monitor.mapped().proc);
+  it->second.erase(number);
+  if (it->second.empty()) of_procs_.erase(it);
+}
+
+void MonitorTable::Beat(const ProcId& proc) {
+  const auto it = of_procs_.find(proc);
+  if (it == of_procs_.end()) return;
+  for (const uint64_t number : it->second) monitors_.at(number).beaten = true;
+}
+
+std::optional<Alert> MonitorTable::Note(Monitor* monitor, bool in_vain) {
+  if (!in_vain) {
+    monitor->in_vain = 0;
+    return std::nullopt;
+  }
+  // Stays above what is tolerated, so that it alerts once.
+  const uint64_t tolerated = monitor->call.drops;
+  if (monitor->in_vain > tolerated) return std::nullopt;
+  if (monitor->in_vain++ < tolerated) return std::nullopt;
+  return Alert{monitor->proc, monitor->call.alert, monitor->call.id};
+}
+
+std::optional<Alert> MonitorTable::OnProbed(uint64_t number,
+                                            const FileState& state) {
+  const auto it = monitors_.find(number);
+  if (it == monitors_.end() || !it->second.probing) return std::nullopt;
+  Monitor& monitor = it->second;
+  monitor.probing = false;
+  const bool is_first = !monitor.last;
+  const bool in_vain =
+      !is_first && !HasChanged(monitor.call, *monitor.last, state);
+  monitor.last = state;
+  return is_first ? std::nullopt : Note(&monitor, in_vain);
+}
+
+void MonitorTable::Look(uint64_t number, Monitor* monitor, Due* due) {
+  std::optional<Alert> alert;
+  if (monitor->call.kind == Kind::kHeartbeat) {
+    alert = Note(monitor, !monitor->beaten);
+    monitor->beaten = false;
+  } else if (monitor->probing) {
+    // A file system that does not answer shows no change.
+    alert = Note(monitor, true);
+  } else {
+    monitor->probing = true;
+    due->probes.push_back({number, monitor->call.path});
+  }
+  if (alert) due->alerts.push_back(*std::move(alert));
+}
+
+Due MonitorTable::TakeDue(int64_t now) {
+  Due due;
+  while (!queue_.empty() && queue_.begin()->first <= now) {
+    const uint64_t number = queue_.begin()->second;
+    queue_.erase(queue_.begin());
+    Monitor& monitor = monitors_.at(number);
+    Look(number, &monitor, &due);
+    // An agent that was late does not count what it has not looked at.
+    monitor.due = now + PeriodNs(monitor.call);
+    queue_.emplace(monitor.due, number);
+  }
+  return due;
+}
+
+std::optional<int64_t> MonitorTable::NextDue() const {
+  if (queue_.empty()) return std::nullopt;
+  return queue_.begin()->first;
+}
+
+void MonitorTable::DropProc(const ProcId& proc) {
+  const auto it = of_procs_.find(proc);
+  if (it == of_procs_.end()) return;
+  for (const uint64_t number : std::set(it->second)) Erase(number);
+}
+
+void MonitorTable::DropJob(const std::string& nspace) {
+  std::vector<ProcId> procs;
+  for (const auto& [proc, numbers] : of_procs_) {
+    if (proc.nspace == nspace) procs.push_back(proc);
+  }
+  for (const ProcId& proc : procs) DropProc(proc);
+}
+
+}  // namespace canopy::monitor

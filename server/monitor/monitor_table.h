@@ -1,0 +1,94 @@
+// Monitors of local processes: when they are looked at, and when they alert.
+#ifndef CANOPY_SERVER_MONITOR_MONITOR_TABLE_H_
+#define CANOPY_SERVER_MONITOR_MONITOR_TABLE_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "common/ids.h"
+#include "common/status.h"
+#include "server/monitor/monitor_call.h"
+
+namespace canopy::monitor {
+
+// That one process may have; more are refused (kErrOutOfResource).
+inline constexpr size_t kMaxMonitors = 16;
+
+// Of a file, when it was looked at.
+struct FileState {
+  bool exists = false;
+  int64_t size = 0;
+  int64_t accessed_ns = 0;
+  int64_t modified_ns = 0;
+};
+
+// An event to be raised.
+struct Alert {
+  ProcId proc;
+  int code = 0;
+  std::string id;  // of the monitor
+};
+
+// A file to be looked at.
+struct Probe {
+  uint64_t monitor = 0;
+  std::string path;
+};
+
+// What came due.
+struct Due {
+  std::vector<Alert> alerts;
+  std::vector<Probe> probes;
+};
+
+// Pure: the time is an argument, in nanoseconds of a clock that only advances.
+// A monitor alerts once, when more looks in a row than it tolerates were in
+// vain, and again only after one that was not. Not synchronised.
+class MonitorTable {
+ public:
+  // Replaces a monitor of the same process and id.
+  Status Start(int64_t now, const ProcId& proc, const MonitorCall& call);
+  // `id` empty: all of the process. kErrNotFound when there is none of that id.
+  Status Cancel(const ProcId& proc, const std::string& id);
+  void Beat(const ProcId& proc);
+  // A file was looked at; an answer that comes too late changes nothing.
+  std::optional<Alert> OnProbed(uint64_t monitor, const FileState& state);
+  Due TakeDue(int64_t now);
+  // When something comes due next; nothing: never.
+  std::optional<int64_t> NextDue() const;
+  void DropProc(const ProcId& proc);
+  void DropJob(const std::string& nspace);
+  size_t size() const { return monitors_.size(); }
+
+ private:
+  struct Monitor {
+    ProcId proc;
+    MonitorCall call;
+    int64_t due = 0;
+    uint32_t in_vain = 0;  // looks in a row
+    bool beaten = false;   // kHeartbeat: since the last look
+    bool probing = false;  // kFile: not answered yet
+    std::optional<FileState> last;
+  };
+  using Monitors = std::map<uint64_t, Monitor>;
+
+  void Look(uint64_t number, Monitor* monitor, Due* due);
+  static std::optional<Alert> Note(Monitor* monitor, bool in_vain);
+  Monitors::iterator Find(const ProcId& proc, const std::string& id);
+  void Erase(uint64_t number);
+
+  Monitors monitors_;
+  std::map<ProcId, std::set<uint64_t>> of_procs_;
+  std::set<std::pair<int64_t, uint64_t>> queue_;  // time and monitor
+  uint64_t last_ = 0;
+};
+
+}  // namespace canopy::monitor
+
+#endif  // CANOPY_SERVER_MONITOR_MONITOR_TABLE_H_

@@ -1,0 +1,369 @@
+// PMIx_Group_invite and PMIx_Group_join, in both forms: GRP-21 to GRP-27, and
+// GRP-30. Rank 0 invites the others.
+#include "nonblocking.h"
+
+enum { kMaxGroups = 16 };
+
+typedef struct {
+  char name[64];
+  Signal invited;
+  Signal complete;
+  Signal selected;
+  Signal failed;  // an invitation, or the leader
+  Signal declined;
+  pmix_proc_t source;  // of the latest
+  size_t context;      // as in the event of its end
+} Group;
+
+static Group g_groups[kMaxGroups];
+static int g_num_groups;
+static pthread_mutex_t g_lock = PTHREAD_MUTEX_INITIALIZER;
+// The group of which the leader's handler wants to go on.
+static const char *g_goes_on = "goes on";
+
+static Group *Find(const char *name) {
+  pthread_mutex_lock(&g_lock);
+  int i = 0;
+  while (i < g_num_groups && strcmp(g_groups[i].name, name) != 0) ++i;
+  CHECK(i < kMaxGroups, "more groups than there is room for");
+  if (i == g_num_groups) {
+    const Signal never = SIGNAL_INIT;
+    Group *group = &g_groups[g_num_groups++];
+    snprintf(group->name, sizeof(group->name), "%s", name);
+    group->invited = group->complete = group->selected = never;
+    group->failed = group->declined = never;
+  }
+  pthread_mutex_unlock(&g_lock);
+  return &g_groups[i];
+}
+
+static const pmix_info_t *FindIn(const pmix_info_t *infos, size_t count,
+                                 const char *key) {
+  for (size_t i = 0; i < count; ++i) {
+    if (PMIX_CHECK_KEY(&infos[i], key)) return &infos[i];
+  }
+  return NULL;
+}
+
+static void OnEvent(size_t id, pmix_status_t status, const pmix_proc_t *source,
+                    pmix_info_t info[], size_t ninfo, pmix_info_t results[],
+                    size_t nresults, pmix_event_notification_cbfunc_fn_t cbfunc,
+                    void *cbdata) {
+  (void)id, (void)results, (void)nresults;
+  const pmix_info_t *name = FindIn(info, ninfo, PMIX_GROUP_ID);
+  CHECK(name != NULL, "no group in the event %d", status);
+  Group *group = Find(name->value.data.string);
+  group->source = *source;
+  const char *answer = NULL;
+  switch (status) {
+    case PMIX_GROUP_INVITED:
+      Raise(&group->invited, status);
+      break;
+    case PMIX_GROUP_CONSTRUCT_COMPLETE: {
+      CHECK(FindIn(info, ninfo, PMIX_GROUP_MEMBERSHIP) != NULL, "no members");
+      const pmix_info_t *context = FindIn(info, ninfo, PMIX_GROUP_CONTEXT_ID);
+      if (context != NULL) group->context = context->value.data.size;
+      Raise(&group->complete, status);
+      break;
+    }
+    case PMIX_GROUP_INVITE_DECLINED:
+      if (strcmp(group->name, g_goes_on) == 0) answer = PMIX_GROUP_OPTIONAL;
+      Raise(&group->declined, status);
+      break;
+    case PMIX_GROUP_INVITE_FAILED:
+      Raise(&group->failed, status);
+      break;
+    case PMIX_GROUP_LEADER_FAILED:
+      if (g_self.rank == 1) answer = PMIX_GROUP_LEADER;
+      Raise(&group->failed, status);
+      break;
+    case PMIX_GROUP_LEADER_SELECTED:
+      Raise(&group->selected, status);
+      break;
+    default:
+      CHECK(false, "event %d", status);
+  }
+  if (answer == NULL) {
+    cbfunc(PMIX_SUCCESS, NULL, 0, NULL, NULL, cbdata);
+    return;
+  }
+  Directives with = Flag(answer);
+  cbfunc(PMIX_SUCCESS, with.info, with.count, NULL, NULL, cbdata);
+}
+
+static void Listen(void) {
+  pmix_status_t codes[6] = {
+      PMIX_GROUP_INVITED,         PMIX_GROUP_CONSTRUCT_COMPLETE,
+      PMIX_GROUP_INVITE_DECLINED, PMIX_GROUP_INVITE_FAILED,
+      PMIX_GROUP_LEADER_FAILED,   PMIX_GROUP_LEADER_SELECTED};
+  CHECK(
+      PMIx_Register_event_handler(codes, 6, NULL, 0, OnEvent, NULL, NULL) >= 0,
+      "not registered");
+}
+
+static pmix_info_t *g_results;
+static size_t g_nresults;
+
+static void OnGroup(pmix_status_t status, pmix_info_t *info, size_t ninfo,
+                    void *call, pmix_release_cbfunc_t release, void *object) {
+  (void)info, (void)ninfo;
+  if (release != NULL) release(object);
+  Answered(call, status);
+}
+
+// The members are those ranks from `first` on.
+static void ExpectMembers(uint32_t first, uint32_t count) {
+  const pmix_info_t *members =
+      FindIn(g_results, g_nresults, PMIX_GROUP_MEMBERSHIP);
+  CHECK(members != NULL && members->value.type == PMIX_DATA_ARRAY,
+        "no members");
+  const pmix_data_array_t *array = members->value.data.darray;
+  CHECK(array->type == PMIX_PROC && array->size == count, "%zu members",
+        array->size);
+  for (uint32_t i = 0; i < count; ++i) {
+    const pmix_proc_t want = ProcOf(first + i);
+    CHECK(PMIX_CHECK_PROCID(&((pmix_proc_t *)array->array)[i], &want),
+          "member %u", i);
+  }
+}
+
+static void FreeResults(void) {
+  if (g_results != NULL) PMIX_INFO_FREE(g_results, g_nresults);
+  g_results = NULL;
+  g_nresults = 0;
+}
+
+static pmix_status_t Accept(const char *name, const pmix_proc_t *leader) {
+  FreeResults();
+  return PMIx_Group_join(name, leader, PMIX_GROUP_ACCEPT, NULL, 0, &g_results,
+                         &g_nresults);
+}
+
+static void WrongArguments(void) {
+  const pmix_proc_t other = ProcOf((g_self.rank + 1) % g_size);
+  char name[PMIX_MAX_NSLEN + 2];
+  memset(name, 'x', sizeof(name));
+  name[sizeof(name) - 1] = '\0';
+  const char *names[] = {NULL, "", name, g_self.nspace};
+  for (int i = 0; i < 4; ++i) {
+    EXPECT(PMIX_ERR_BAD_PARAM,
+           PMIx_Group_invite(names[i], &other, 1, NULL, 0, NULL, NULL));
+    EXPECT(PMIX_ERR_BAD_PARAM,
+           PMIx_Group_join(names[i], &other, PMIX_GROUP_ACCEPT, NULL, 0, NULL,
+                           NULL));
+  }
+  EXPECT(PMIX_ERR_BAD_PARAM,
+         PMIx_Group_invite("g", NULL, 0, NULL, 0, NULL, NULL));
+  EXPECT(PMIX_ERR_BAD_PARAM,
+         PMIx_Group_join("g", NULL, PMIX_GROUP_ACCEPT, NULL, 0, NULL, NULL));
+  EXPECT(PMIX_ERR_BAD_PARAM,
+         PMIx_Group_join("g", &g_self, PMIX_GROUP_ACCEPT, NULL, 0, NULL, NULL));
+  REFUSES(PMIX_ERR_BAD_PARAM, PMIx_Group_invite_nb, "g", NULL, 0, NULL, 0,
+          OnGroup);
+  REFUSES(PMIX_ERR_BAD_PARAM, PMIx_Group_invite_nb, "g", &other, 1, NULL, 0,
+          NULL);
+  REFUSES(PMIX_ERR_BAD_PARAM, PMIx_Group_join_nb, "g", NULL, PMIX_GROUP_ACCEPT,
+          NULL, 0, OnGroup);
+  REFUSES(PMIX_ERR_BAD_PARAM, PMIx_Group_join_nb, "g", &other,
+          PMIX_GROUP_ACCEPT, NULL, 0, NULL);
+  Directives unknown = {.count = 0};
+  AddFlag(&unknown, "no.such.directive", true);
+  PMIX_INFO_REQUIRED(&unknown.info[0]);
+  EXPECT(PMIX_ERR_NOT_SUPPORTED,
+         PMIx_Group_invite("g", &other, 1, unknown.info, 1, NULL, NULL));
+  REFUSES(PMIX_ERR_NOT_SUPPORTED, PMIx_Group_join_nb, "g", &other,
+          PMIX_GROUP_ACCEPT, unknown.info, 1, OnGroup);
+  Barrier();
+}
+
+// The group is one as any other.
+static void EndParty(const char *name) {
+  const Directives limit = Timeout(60);
+  OK(PMIx_Group_destruct(name, limit.info, limit.count));
+}
+
+// Everybody accepts, blocking or not (GRP-21, GRP-22, GRP-24, GRP-26).
+static void AllAccept(void) {
+  const pmix_proc_t leader = ProcOf(0);
+  Group *party = Find("party");
+  if (g_self.rank == 0) {
+    Directives directives = Flag(PMIX_GROUP_ASSIGN_CONTEXT_ID);
+    AddFlag(&directives, PMIX_GROUP_NOTIFY_TERMINATION, true);
+    AddInt(&directives, PMIX_TIMEOUT, 60);
+    OK(PMIx_Group_invite("party", &g_job, 1, directives.info, directives.count,
+                         &g_results, &g_nresults));
+    EXPECT(PMIX_ERR_EXISTS,
+           PMIx_Group_invite("party", &g_job, 1, NULL, 0, NULL, NULL));
+  } else {
+    EXPECT(PMIX_GROUP_INVITED, WaitFor(&party->invited, 1));
+    CHECK(PMIX_CHECK_PROCID(&party->source, &leader), "by rank %u",
+          party->source.rank);
+    OK(Accept("party", &leader));
+    EXPECT(PMIX_ERR_EXISTS, Accept("party", &leader));
+    EXPECT(PMIX_GROUP_CONSTRUCT_COMPLETE, WaitFor(&party->complete, 1));
+  }
+  Barrier();
+  EndParty("party");
+  // Now with the other form.
+  Group *more = Find("more");
+  const Directives limit = Timeout(60);
+  if (g_self.rank == 0) {
+    ANSWERS(PMIX_SUCCESS, PMIx_Group_invite_nb, "more", &g_job, 1, limit.info,
+            limit.count, OnGroup);
+  } else {
+    WaitFor(&more->invited, 1);
+    ANSWERS(PMIX_SUCCESS, PMIx_Group_join_nb, "more", &leader,
+            PMIX_GROUP_ACCEPT, limit.info, limit.count, OnGroup);
+  }
+  EndParty("more");
+}
+
+// What everybody gets of it.
+static void Results(void) {
+  const pmix_proc_t leader = ProcOf(0);
+  FreeResults();
+  Group *group = Find("results");
+  if (g_self.rank == 0) {
+    const Directives directives = Flag(PMIX_GROUP_ASSIGN_CONTEXT_ID);
+    OK(PMIx_Group_invite("results", &g_job, 1, directives.info, 1, &g_results,
+                         &g_nresults));
+  } else {
+    WaitFor(&group->invited, 1);
+    OK(Accept("results", &leader));
+  }
+  ExpectMembers(0, g_size);
+  const pmix_info_t *context =
+      FindIn(g_results, g_nresults, PMIX_GROUP_CONTEXT_ID);
+  CHECK(context != NULL && context->value.type == PMIX_SIZE, "no context id");
+  if (g_self.rank != 0) {
+    WaitFor(&group->complete, 1);
+    CHECK(group->context == context->value.data.size, "another context id");
+  }
+  EndParty("results");
+  FreeResults();
+}
+
+// The last rank declines (GRP-23). Without it, it is no group; unless that was
+// allowed, by the leader's directive or its handler.
+static void OneDeclines(const char *name, const char *directive, bool goes_on) {
+  const pmix_proc_t leader = ProcOf(0);
+  Group *group = Find(name);
+  FreeResults();
+  if (g_self.rank == 0) {
+    const Directives with = Flag(directive);
+    if (goes_on) {
+      EXPECT(PMIX_ERR_PARTIAL_SUCCESS,
+             PMIx_Group_invite(name, &g_job, 1, with.info, with.count,
+                               &g_results, &g_nresults));
+    } else {
+      EXPECT(PMIX_GROUP_CONSTRUCT_ABORT,
+             PMIx_Group_invite(name, &g_job, 1, with.info, with.count, NULL,
+                               NULL));
+    }
+    CHECK(CountOf(&group->declined) == 1, "%d have declined",
+          CountOf(&group->declined));
+  } else {
+    WaitFor(&group->invited, 1);
+    if (g_self.rank == g_size - 1) {
+      OK(PMIx_Group_join(name, &leader, PMIX_GROUP_DECLINE, NULL, 0, NULL,
+                         NULL));
+    } else {
+      EXPECT(goes_on ? PMIX_SUCCESS : PMIX_GROUP_CONSTRUCT_ABORT,
+             Accept(name, &leader));
+    }
+  }
+  if (goes_on && g_self.rank != g_size - 1) {
+    ExpectMembers(0, g_size - 1);
+    EndParty(name);
+  }
+  Barrier();
+}
+
+static void SomeDecline(void) {
+  OneDeclines("optional", PMIX_GROUP_OPTIONAL, true);
+  OneDeclines("adapts", PMIX_GROUP_FT_COLLECTIVE, true);
+  OneDeclines("goes on", PMIX_GROUP_NOTIFY_TERMINATION, true);
+  OneDeclines("aborts", PMIX_GROUP_NOTIFY_TERMINATION, false);
+  // Of a group that nobody forms any more, it is of no effect.
+  if (g_self.rank == g_size - 1) {
+    const pmix_proc_t leader = ProcOf(0);
+    ANSWERS(PMIX_SUCCESS, PMIx_Group_join_nb, "aborts", &leader,
+            PMIX_GROUP_DECLINE, NULL, 0, OnGroup);
+  }
+}
+
+// Whoever does not answer is waited for as long as the leader wants; who has
+// accepted, as long as that one wants.
+static void TimesOut(void) {
+  const Directives limit = Timeout(1);
+  const pmix_proc_t last = ProcOf(g_size - 1);
+  if (g_self.rank == 0) {
+    EXPECT(PMIX_ERR_TIMEOUT, PMIx_Group_invite("late", &last, 1, limit.info,
+                                               limit.count, NULL, NULL));
+    ANSWERS(PMIX_ERR_TIMEOUT, PMIx_Group_invite_nb, "later", &last, 1,
+            limit.info, limit.count, OnGroup);
+    EXPECT(PMIX_ERR_TIMEOUT,
+           PMIx_Group_join("nobody's", &last, PMIX_GROUP_ACCEPT, limit.info,
+                           limit.count, NULL, NULL));
+    ANSWERS(PMIX_ERR_TIMEOUT, PMIx_Group_join_nb, "nobody's", &last,
+            PMIX_GROUP_ACCEPT, limit.info, limit.count, OnGroup);
+  }
+  Barrier();
+}
+
+// An invited process ends, and then the leader: rank 1 offers to take its place
+// (GRP-25).
+static int SomeEnd(void) {
+  const pmix_proc_t first = ProcOf(0);
+  const pmix_proc_t last = ProcOf(g_size - 1);
+  Group *left = Find("left");
+  if (g_self.rank == g_size - 1) {
+    WaitFor(&left->invited, 1);
+    return Finish();
+  }
+  if (g_self.rank == 0) {
+    EXPECT(PMIX_GROUP_CONSTRUCT_ABORT,
+           PMIx_Group_invite("left", &last, 1, NULL, 0, NULL, NULL));
+    EXPECT(PMIX_GROUP_INVITE_FAILED, WaitFor(&left->failed, 1));
+    // It has ended before.
+    EXPECT(PMIX_GROUP_CONSTRUCT_ABORT,
+           PMIx_Group_invite("gone", &last, 1, NULL, 0, NULL, NULL));
+  }
+  Group *led = Find("led");
+  const uint32_t members = g_size - 2;
+  if (g_self.rank == 0) {
+    pmix_proc_t others[128];
+    for (uint32_t i = 0; i < members; ++i) others[i] = ProcOf(i + 1);
+    const pmix_status_t begun = PMIx_Group_invite_nb(
+        "led", others, members, NULL, 0, OnGroup, NewCall());
+    CHECK(begun == PMIX_SUCCESS, "not begun");
+    OK(PMIx_Finalize(NULL, 0));
+    return Kept();
+  }
+  WaitFor(&led->invited, 1);
+  if (g_self.rank == 1 || g_self.rank + 1 < g_size - 1) {
+    OK(Accept("led", &first));
+  } else {
+    EXPECT(PMIX_GROUP_LEADER_SELECTED, WaitFor(&led->selected, 1));
+    CHECK(led->source.rank == 1, "rank %u leads", led->source.rank);
+    OK(Accept("led", &led->source));
+  }
+  ExpectMembers(1, members);
+  EndParty("led");
+  return Finish();
+}
+
+int main(int argc, char **argv) {
+  EXPECT(PMIX_ERR_INIT, PMIx_Group_invite("g", &g_job, 1, NULL, 0, NULL, NULL));
+  EXPECT(PMIX_ERR_INIT,
+         PMIx_Group_join("g", &g_self, PMIX_GROUP_ACCEPT, NULL, 0, NULL, NULL));
+  Start(argc, argv);
+  Listen();
+  WrongArguments();
+  AllAccept();
+  Results();
+  SomeDecline();
+  TimesOut();
+  CallsAnsweredOnce();
+  return SomeEnd();
+}

@@ -28,8 +28,9 @@ struct QueryParts {
 };
 
 // Returns a PMIx status: PMIX_ERR_BAD_PARAM for a query without keys, and for
-// a process that is named twice; PMIX_ERR_NOT_SUPPORTED for a required qualifier
-// that queries of support do not heed. The agent judges those of others.
+// a process that is named twice; PMIX_ERR_NOT_SUPPORTED for a required
+// qualifier that queries of support do not heed. The agent judges those of
+// others.
 int ReadQuery(const pmix_query_t& query, QueryParts* parts);
 
 // The frame of one query for these of its keys.

@@ -80,8 +80,8 @@ void FamilyRecovery::OnTimeout(const std::string& token) {
     sink_->OnInput(core::LauncherReattached{job, std::nullopt});
   }
   resume_(family);
-  KillFamily(family,
-             {"", kErrJobKilledByCmd, "the launcher did not come back"}, sink_);
+  KillFamily(family, {"", kErrJobKilledByCmd, "the launcher did not come back"},
+             sink_);
 }
 
 void FamilyRecovery::OnReattach(uint64_t id, Launcher* launcher,

@@ -175,8 +175,7 @@ void JobManager::OnGone(uint64_t id) {
   Family* const family = families_.FindFamily(launcher.family);
   if (family == nullptr) return;
   families_.Abandon(family);
-  KillFamily(family, {"", kErrJobKilledByCmd, "the launcher went away"},
-             sink_);
+  KillFamily(family, {"", kErrJobKilledByCmd, "the launcher went away"}, sink_);
   launcher.ConsumeAll(sink_);
 }
 
@@ -225,7 +224,8 @@ void JobManager::OnFailing(const core::JobChanged& change,
     families_.FindFamily(record.family)
         ->OnFailing(change.nspace, EndOf(change));
   }
-  // A job that a process had ended is no failure, of which its parent would end.
+  // A job that a process had ended is no failure, of which its parent would
+  // end.
   const bool with_parent = record.connected && !record.facts.separate &&
                            change.status != kErrJobKilledByCmd;
   KillConsequences(*record.job, with_parent, families_.jobs(), sink_);

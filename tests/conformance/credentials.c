@@ -27,8 +27,8 @@ static void OnCredential(pmix_status_t status, pmix_byte_object_t *credential,
                          pmix_info_t info[], size_t ninfo, void *call) {
   if (status == PMIX_SUCCESS) {
     Keep(credential, &g_credential);
-    CHECK(ninfo == 1 && PMIX_CHECK_KEY(&info[0], PMIX_CRED_TYPE),
-          "%zu results", ninfo);
+    CHECK(ninfo == 1 && PMIX_CHECK_KEY(&info[0], PMIX_CRED_TYPE), "%zu results",
+          ninfo);
   }
   Answered(call, status);
 }
@@ -109,8 +109,7 @@ static void OfOthers(void) {
   FenceCollect();
   for (uint32_t rank = 0; rank < g_size; ++rank) {
     const pmix_proc_t other = ProcOf(rank);
-    pmix_value_t *found =
-        MustGet(&other, "credential", NULL, PMIX_BYTE_OBJECT);
+    pmix_value_t *found = MustGet(&other, "credential", NULL, PMIX_BYTE_OBJECT);
     Credential credential;
     Keep(&found->data.bo, &credential);
     PMIX_VALUE_RELEASE(found);
@@ -162,9 +161,9 @@ static void Attributes(void) {
            PMIx_Get_credential(refused[i].info, 1, &object));
     ANSWERS(PMIX_ERR_NOT_SUPPORTED, PMIx_Get_credential_nb, refused[i].info, 1,
             OnCredential);
-    EXPECT(PMIX_ERR_NOT_SUPPORTED,
-           PMIx_Validate_credential(&good, refused[i].info, 1, &results,
-                                    &count));
+    EXPECT(
+        PMIX_ERR_NOT_SUPPORTED,
+        PMIx_Validate_credential(&good, refused[i].info, 1, &results, &count));
     ANSWERS(PMIX_ERR_NOT_SUPPORTED, PMIx_Validate_credential_nb, &good,
             refused[i].info, 1, OnValidated);
   }

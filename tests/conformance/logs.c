@@ -60,8 +60,7 @@ static void Syslog(void) {
   const char *keys[] = {PMIX_LOG_SYSLOG, PMIX_LOG_LOCAL_SYSLOG};
   for (int i = 0; i < 2; ++i) {
     const Directives data = One(keys[i], "a line of a conformance test");
-    const pmix_status_t want =
-        is_there ? PMIX_SUCCESS : PMIX_ERR_NOT_SUPPORTED;
+    const pmix_status_t want = is_there ? PMIX_SUCCESS : PMIX_ERR_NOT_SUPPORTED;
     EXPECT(want, PMIx_Log(data.info, 1, priority.info, 1));
     ANSWERS(want, PMIx_Log_nb, data.info, 1, priority.info, 1, OnOperation);
   }

@@ -92,14 +92,12 @@ static Directives Changes(const char *id, uint32_t seconds) {
   return list;
 }
 
-static pmix_status_t Cancel(const char *id) {
+// Names the caller's monitor of that name, or with NULL all of them.
+static Directives Ended(const char *id) {
   Directives what = {.count = 0};
   if (id != NULL) AddText(&what, PMIX_MONITOR_CANCEL, id);
   if (id == NULL) NextInfo(&what, PMIX_MONITOR_CANCEL);
-  pmix_info_t *results = NULL;
-  size_t nresults = 0;
-  return PMIx_Process_monitor(what.info, PMIX_SUCCESS, NULL, 0, &results,
-                              &nresults);
+  return what;
 }
 
 // Who does not beat is noticed by all of the namespace (JOB-12, JOB-15).
@@ -113,8 +111,12 @@ static void Missing(void) {
   for (uint32_t rank = 0; rank < g_size; ++rank) {
     while (Count(g_beats, rank) == 0) sched_yield(), usleep(10000);
   }
-  OK(Cancel("beat"));
-  EXPECT(PMIX_ERR_NOT_FOUND, Cancel("beat"));
+  const Directives ended = Ended("beat");
+  OK(PMIx_Process_monitor(ended.info, PMIX_SUCCESS, NULL, 0, &results,
+                          &nresults));
+  EXPECT(PMIX_ERR_NOT_FOUND,
+         PMIx_Process_monitor(ended.info, PMIX_SUCCESS, NULL, 0, &results,
+                              &nresults));
 }
 
 // A file that nobody touches alerts (JOB-16); who beats meanwhile does not
@@ -141,9 +143,15 @@ static void Beating(const char *path) {
     usleep(100000);
   }
   CHECK(Count(g_own, g_self.rank) == 0, "alerted of one who beats");
-  OK(Cancel(NULL));
-  EXPECT(PMIX_ERR_NOT_FOUND, Cancel("own"));
-  EXPECT(PMIX_ERR_NOT_FOUND, Cancel("file"));
+  const Directives all = Ended(NULL);
+  const Directives ended[] = {Ended("own"), Ended("file")};
+  OK(PMIx_Process_monitor(all.info, PMIX_SUCCESS, NULL, 0, &results,
+                          &nresults));
+  for (int i = 0; i < 2; ++i) {
+    EXPECT(PMIX_ERR_NOT_FOUND,
+           PMIx_Process_monitor(ended[i].info, PMIX_SUCCESS, NULL, 0, &results,
+                                &nresults));
+  }
 }
 
 static void Wrong(void) {

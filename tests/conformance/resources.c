@@ -13,16 +13,18 @@ static void OnInfo(pmix_status_t status, pmix_info_t *info, size_t ninfo,
 }
 
 static const char *const kTexts[] = {
-    PMIX_ALLOC_REQ_ID,           PMIX_ALLOC_NODE_LIST,
-    PMIX_ALLOC_NUM_CPU_LIST,     PMIX_ALLOC_CPU_LIST,
-    PMIX_ALLOC_FABRIC,           PMIX_ALLOC_FABRIC_ID,
-    PMIX_ALLOC_FABRIC_QOS,       PMIX_ALLOC_FABRIC_TYPE,
-    PMIX_ALLOC_FABRIC_PLANE,     PMIX_ALLOC_FABRIC_SEC_KEY,
+    PMIX_ALLOC_REQ_ID,         PMIX_ALLOC_NODE_LIST,   PMIX_ALLOC_NUM_CPU_LIST,
+    PMIX_ALLOC_CPU_LIST,       PMIX_ALLOC_FABRIC,      PMIX_ALLOC_FABRIC_ID,
+    PMIX_ALLOC_FABRIC_QOS,     PMIX_ALLOC_FABRIC_TYPE, PMIX_ALLOC_FABRIC_PLANE,
+    PMIX_ALLOC_FABRIC_SEC_KEY,
 };
 static const char *const kNumbers[] = {
-    PMIX_ALLOC_NUM_NODES,     PMIX_ALLOC_NUM_CPUS,
-    PMIX_ALLOC_TIME,          PMIX_ALLOC_MEM_SIZE,
-    PMIX_ALLOC_BANDWIDTH,     PMIX_ALLOC_FABRIC_ENDPTS,
+    PMIX_ALLOC_NUM_NODES,
+    PMIX_ALLOC_NUM_CPUS,
+    PMIX_ALLOC_TIME,
+    PMIX_ALLOC_MEM_SIZE,
+    PMIX_ALLOC_BANDWIDTH,
+    PMIX_ALLOC_FABRIC_ENDPTS,
     PMIX_ALLOC_FABRIC_ENDPTS_NODE,
 };
 
@@ -51,8 +53,8 @@ static void Allocate(const char *key, bool text) {
 static void Malformed(void) {
   Directives with = {.count = 0};
   AddU32(&with, PMIX_ALLOC_NUM_NODES, 1);
-  EXPECT(PMIX_ERR_BAD_PARAM, PMIx_Allocation_request(0, with.info, with.count,
-                                                     NULL, NULL));
+  EXPECT(PMIX_ERR_BAD_PARAM,
+         PMIx_Allocation_request(0, with.info, with.count, NULL, NULL));
   EXPECT(PMIX_ERR_BAD_PARAM,
          PMIx_Allocation_request(PMIX_ALLOC_NEW, NULL, 1, NULL, NULL));
   REFUSES(PMIX_ERR_BAD_PARAM, PMIx_Allocation_request_nb, 0, with.info,

@@ -5,44 +5,44 @@
 #include "check.h"
 
 static void on_value(pmix_status_t status, pmix_value_t *value, void *data) {
-  (void) value;
-  wake((waiter_t *) data, status);
+  (void)value;
+  wake((waiter_t *)data, status);
 }
 
 static void on_lookup(pmix_status_t status, pmix_pdata_t *found, size_t count,
                       void *data) {
-  (void) found;
-  (void) count;
-  wake((waiter_t *) data, status);
+  (void)found;
+  (void)count;
+  wake((waiter_t *)data, status);
 }
 
 static void on_spawn(pmix_status_t status, char *nspace, void *data) {
-  (void) nspace;
-  wake((waiter_t *) data, status);
+  (void)nspace;
+  wake((waiter_t *)data, status);
 }
 
 static void on_credential(pmix_status_t status, pmix_byte_object_t *credential,
                           pmix_info_t *info, size_t ninfo, void *data) {
-  (void) credential;
-  (void) info;
-  (void) ninfo;
-  wake((waiter_t *) data, status);
+  (void)credential;
+  (void)info;
+  (void)ninfo;
+  wake((waiter_t *)data, status);
 }
 
 static void on_validation(pmix_status_t status, pmix_info_t *info, size_t ninfo,
                           void *data) {
-  (void) info;
-  (void) ninfo;
-  wake((waiter_t *) data, status);
+  (void)info;
+  (void)ninfo;
+  wake((waiter_t *)data, status);
 }
 
 /* What a non-blocking call comes to. */
-#define OUTCOME(call)                                                \
-  ({                                                                 \
-    waiter_t waiter = WAITER_INIT;                                   \
-    pmix_status_t rc_ = (call);                                      \
-    if (rc_ == PMIX_SUCCESS) rc_ = wait_for(&waiter, 1);             \
-    rc_ == PMIX_OPERATION_SUCCEEDED ? PMIX_SUCCESS : rc_;            \
+#define OUTCOME(call)                                     \
+  ({                                                      \
+    waiter_t waiter = WAITER_INIT;                        \
+    pmix_status_t rc_ = (call);                           \
+    if (rc_ == PMIX_SUCCESS) rc_ = wait_for(&waiter, 1);  \
+    rc_ == PMIX_OPERATION_SUCCEEDED ? PMIX_SUCCESS : rc_; \
   })
 
 static void publishing(void) {
@@ -126,7 +126,8 @@ static void table(void) {
 
 static void logging(void) {
   pmix_info_t info;
-  PMIX_INFO_LOAD(&info, PMIX_LOG_GLOBAL_SYSLOG, "a line\nand another", PMIX_STRING);
+  PMIX_INFO_LOAD(&info, PMIX_LOG_GLOBAL_SYSLOG, "a line\nand another",
+                 PMIX_STRING);
   REFUSED(PMIx_Log(&info, 1, NULL, 0));
   REFUSED(OUTCOME(PMIx_Log_nb(&info, 1, NULL, 0, on_op, &waiter)));
 }
@@ -138,8 +139,8 @@ static void allocating(void) {
   uint64_t nodes = 1;
   PMIX_INFO_LOAD(&info, PMIX_ALLOC_NUM_NODES, &nodes, PMIX_UINT64);
   REFUSED(PMIx_Allocation_request(PMIX_ALLOC_NEW, &info, 1, &results, &count));
-  REFUSED(OUTCOME(PMIx_Allocation_request_nb(PMIX_ALLOC_NEW, &info, 1, on_info,
-                                             &waiter)));
+  REFUSED(OUTCOME(
+      PMIx_Allocation_request_nb(PMIX_ALLOC_NEW, &info, 1, on_info, &waiter)));
 }
 
 static volatile sig_atomic_t signalled;
@@ -201,8 +202,8 @@ static void proving(void) {
   OK(PMIx_Validate_credential(&got, NULL, 0, &results, &count));
   TRUE_(count >= 3);
   PMIX_INFO_FREE(results, count);
-  OK(OUTCOME(PMIx_Validate_credential_nb(&got, NULL, 0, on_validation,
-                                         &waiter)));
+  OK(OUTCOME(
+      PMIx_Validate_credential_nb(&got, NULL, 0, on_validation, &waiter)));
   EXPECT(PMIX_ERR_INVALID_CRED,
          PMIx_Validate_credential(&forged, NULL, 0, &results, &count));
 }
@@ -223,32 +224,33 @@ static void grouping(void) {
 }
 
 /* Inviting and joining go by events between processes: no answer of the agent
- * is needed, and one who invites nobody and one who declines are done at once. */
+ * is needed, and one who invites nobody and one who declines are done at once.
+ */
 static void inviting(void) {
   pmix_info_t *results = NULL;
   size_t count = 0;
   pmix_info_t patience;
   uint32_t seconds = 1;
   PMIX_INFO_LOAD(&patience, PMIX_TIMEOUT, &seconds, PMIX_UINT32);
-  (void) PMIx_Group_join("group", &me, PMIX_GROUP_DECLINE, &patience, 1,
-                         &results, &count);
-  (void) OUTCOME(PMIx_Group_join_nb("group", &me, PMIX_GROUP_DECLINE, &patience,
-                                    1, on_info, &waiter));
-  (void) PMIx_Group_invite("group", &me, 0, &patience, 1, &results, &count);
-  (void) OUTCOME(PMIx_Group_invite_nb("group", &me, 0, &patience, 1, on_info,
-                                      &waiter));
+  (void)PMIx_Group_join("group", &me, PMIX_GROUP_DECLINE, &patience, 1,
+                        &results, &count);
+  (void)OUTCOME(PMIx_Group_join_nb("group", &me, PMIX_GROUP_DECLINE, &patience,
+                                   1, on_info, &waiter));
+  (void)PMIx_Group_invite("group", &me, 0, &patience, 1, &results, &count);
+  (void)OUTCOME(
+      PMIx_Group_invite_nb("group", &me, 0, &patience, 1, on_info, &waiter));
 }
 
 static void fabrics(void) {
   pmix_fabric_t fabric;
   PMIX_FABRIC_CONSTRUCT(&fabric);
   /* Libraries answer these themselves when they know of no fabric. */
-  (void) PMIx_Fabric_register(&fabric, NULL, 0);
-  (void) PMIx_Fabric_update(&fabric);
-  (void) PMIx_Fabric_deregister(&fabric);
-  (void) OUTCOME(PMIx_Fabric_register_nb(&fabric, NULL, 0, on_op, &waiter));
-  (void) OUTCOME(PMIx_Fabric_update_nb(&fabric, on_op, &waiter));
-  (void) OUTCOME(PMIx_Fabric_deregister_nb(&fabric, on_op, &waiter));
+  (void)PMIx_Fabric_register(&fabric, NULL, 0);
+  (void)PMIx_Fabric_update(&fabric);
+  (void)PMIx_Fabric_deregister(&fabric);
+  (void)OUTCOME(PMIx_Fabric_register_nb(&fabric, NULL, 0, on_op, &waiter));
+  (void)OUTCOME(PMIx_Fabric_update_nb(&fabric, on_op, &waiter));
+  (void)OUTCOME(PMIx_Fabric_deregister_nb(&fabric, on_op, &waiter));
 }
 
 static void others(void) {

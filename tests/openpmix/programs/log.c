@@ -25,7 +25,7 @@ static void order(void) {
   for (int i = 0; i < LINES; ++i) {
     snprintf(line, sizeof line, "r%u out %d\n", me.rank, i);
     if (i % 2 == 1) {
-      TRUE_(write(1, line, strlen(line)) == (ssize_t) strlen(line));
+      TRUE_(write(1, line, strlen(line)) == (ssize_t)strlen(line));
     } else {
       OK(log_text(PMIX_LOG_STDOUT, line, NULL, 0));
     }

@@ -358,13 +358,16 @@ JobLayout::JobLayout(const JobSpec& job)
     app_ranks_[p.app].push_back(rank);
     node_ranks_[p.node].push_back(rank);
   }
-  for (const JobNode& node : job.nodes) agents_.push_back(node.agent);
+  for (uint32_t node = 0; node < job.nodes.size(); ++node) {
+    nodes_by_agent_.push_back({job.nodes[node].agent, node});
+  }
+  std::ranges::sort(nodes_by_agent_);
 }
 
 uint32_t JobLayout::node_of_agent(NodeId agent) const {
-  const auto it = std::find(agents_.begin(), agents_.end(), agent);
-  return it == agents_.end() ? kNoNode
-                             : static_cast<uint32_t>(it - agents_.begin());
+  const auto it =
+      std::ranges::lower_bound(nodes_by_agent_, agent, {}, &AgentNode::agent);
+  return it == nodes_by_agent_.end() || it->agent != agent ? kNoNode : it->node;
 }
 
 const std::vector<Rank>& JobLayout::ranks_of_agent(NodeId agent) const {

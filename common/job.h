@@ -4,6 +4,7 @@
 #ifndef CANOPY_COMMON_JOB_H_
 #define CANOPY_COMMON_JOB_H_
 
+#include <compare>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -153,10 +154,16 @@ class JobLayout {
   Rank app_leader(uint32_t app) const;
 
  private:
+  struct AgentNode {
+    NodeId agent;
+    uint32_t node;
+    auto operator<=>(const AgentNode&) const = default;
+  };
+
   std::vector<RankNumbers> numbers_;
   std::vector<std::vector<Rank>> node_ranks_;
   std::vector<std::vector<Rank>> app_ranks_;
-  std::vector<NodeId> agents_;
+  std::vector<AgentNode> nodes_by_agent_;  // ascending
 };
 
 }  // namespace canopy

@@ -154,5 +154,18 @@ TEST(JobLayout, NumbersFollowFromTheMap) {
   EXPECT_EQ(layout.app_leader(0), 0u);
 }
 
+TEST(JobLayout, AgentsNeedNotBeInTheOrderOfNodes) {
+  JobSpec job = MakeJob(3, 3, true);
+  const NodeId agents[] = {9, 2, 5};
+  for (uint32_t node = 0; node < 3; ++node)
+    job.nodes[node].agent = agents[node];
+  const JobLayout layout(job);
+  for (uint32_t node = 0; node < 3; ++node) {
+    EXPECT_EQ(layout.node_of_agent(agents[node]), node);
+    EXPECT_EQ(layout.ranks_of_agent(agents[node]), layout.ranks_on(node));
+  }
+  EXPECT_EQ(layout.node_of_agent(3), kNoNode);
+}
+
 }  // namespace
 }  // namespace canopy

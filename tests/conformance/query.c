@@ -2,8 +2,8 @@
 // processes of the job on all its nodes, and what is supported. The rules of
 // part QRY by their numbers, beside what checks them. Not here: QRY-04, as the
 // answers are flat (docs/queries.md); QRY-10, in client/abi/query_abi_test.cc;
-// QRY-12, as no version of the ABI is declared; QRY-13, as all jobs of a test are
-// of one user (server/core/query/queries_test.cc); QRY-15 and QRY-16, in
+// QRY-12, as no version of the ABI is declared; QRY-13, as all jobs of a test
+// are of one user (server/core/query/queries_test.cc); QRY-15 and QRY-16, in
 // resolve.c.
 #include <pmix_server.h>
 
@@ -79,8 +79,12 @@ static void HowManyHaveAnAnswer(void) {
   CHECK(g_num_results == 3, "the size twice: %zu", g_num_results);
   CHECK(HasNone("no.such.key", NULL), "results with PMIX_ERR_NOT_FOUND");
   // Known, and there is none: no queue, allocation or limit of time.
-  CHECK(HasNone(PMIX_QUERY_QUEUE_LIST, NULL), "a queue");
-  CHECK(HasNone(PMIX_TIME_REMAINING, NULL), "a limit");
+  char *absent[] = {PMIX_QUERY_QUEUE_LIST, PMIX_QUERY_QUEUE_STATUS,
+                    PMIX_QUERY_ALLOC_STATUS, PMIX_QUERY_AUTHORIZATIONS,
+                    PMIX_TIME_REMAINING};
+  for (int i = 0; i < 5; ++i) {
+    CHECK(HasNone(absent[i], NULL), "%s", absent[i]);
+  }
 }
 
 // QRY-07, QRY-08, QRY-09: whose data, and of which part.
@@ -147,6 +151,23 @@ static void Tables(void) {
   table = Ask(PMIX_QUERY_LOCAL_PROC_TABLE, &fresh)->data.darray;
   CHECK(table->size >= 1 && table->size <= g_size, "%zu rows", table->size);
   CHECK(g_nodes == 1 || table->size < g_size, "all are local");
+  const size_t local = table->size;
+  AddFlag(&fresh, PMIX_QUERY_LOCAL_ONLY, true);
+  table = Ask(PMIX_QUERY_PROC_TABLE, &fresh)->data.darray;
+  CHECK(table->size == local, "%zu rows, %zu local", table->size, local);
+}
+
+// Each server that a tool may connect to says which it is, and where.
+static void Servers(void) {
+  const pmix_data_array_t *servers =
+      Ask(PMIX_QUERY_AVAIL_SERVERS, NULL)->data.darray;
+  const pmix_info_t *server = servers->array;
+  CHECK(servers->size == 1 && PMIX_CHECK_KEY(server, PMIX_SERVER_INFO_ARRAY),
+        "%zu servers", servers->size);
+  const pmix_data_array_t *facts = server->value.data.darray;
+  const pmix_info_t *fact = facts->array;
+  CHECK(facts->size >= 3 && PMIX_CHECK_KEY(fact, PMIX_NSPACE), "%zu facts",
+        facts->size);
 }
 
 static void Jobs(void) {
@@ -198,15 +219,35 @@ static void Support(void) {
     CHECK(PMIX_CHECK_KEY(one, levels[i]), "%s", one->key);
     CHECK(one->value.data.darray->type == PMIX_REGATTR, "%s", levels[i]);
   }
-  Directives functions = Flag(PMIX_CLIENT_FUNCTIONS);
-  pmix_query_t query = QueryOf(keys, &functions);
-  query.keys[1] = NULL;
-  Clear();
-  OK(PMIx_Query_info(&query, 1, &g_results, &g_num_results));
-  CHECK(strstr(g_results[0].value.data.string, "PMIx_Query_info") != NULL,
-        "the function that is asked");
-  CHECK(Ask(PMIX_QUERY_SPAWN_SUPPORT, NULL)->type == PMIX_STRING, "spawn");
-  CHECK(Ask(PMIX_QUERY_SUPPORTED_KEYS, NULL)->type == PMIX_STRING, "keys");
+}
+
+// QRY-11: which functions each level has.
+static void Functions(void) {
+  char *keys[] = {PMIX_QUERY_ATTRIBUTE_SUPPORT, NULL};
+  const char *levels[] = {PMIX_CLIENT_FUNCTIONS, PMIX_HOST_FUNCTIONS,
+                          PMIX_TOOL_FUNCTIONS, PMIX_SERVER_FUNCTIONS};
+  for (int i = 0; i < 4; ++i) {
+    Directives level = Flag(levels[i]);
+    pmix_query_t query = QueryOf(keys, &level);
+    Clear();
+    const pmix_status_t status =
+        PMIx_Query_info(&query, 1, &g_results, &g_num_results);
+    if (i > 1 && status == PMIX_ERR_NOT_FOUND) continue;
+    OK(status);
+    CHECK(strstr(g_results[0].value.data.string, "PMIx_Query_info") != NULL,
+          "%s: %s", levels[i], g_results[0].value.data.string);
+  }
+}
+
+static void OfSupport(void) {
+  char *keys[] = {PMIX_QUERY_SPAWN_SUPPORT, PMIX_QUERY_DEBUG_SUPPORT,
+                  PMIX_QUERY_SUPPORTED_KEYS};
+  for (int i = 0; i < 3; ++i) {
+    CHECK(Ask(keys[i], NULL)->type == PMIX_STRING, "%s", keys[i]);
+  }
+  Directives qualifiers = Flag(PMIX_QUERY_SUPPORTED_QUALIFIERS);
+  const char *heeded = Ask(PMIX_QUERY_PROC_TABLE, &qualifiers)->data.string;
+  CHECK(strstr(heeded, PMIX_QUERY_LOCAL_ONLY) != NULL, "%s", heeded);
 }
 
 // QRY-14
@@ -262,9 +303,12 @@ int main(int argc, char **argv) {
   Qualified();
   Required();
   Tables();
+  Servers();
   Jobs();
   Memory();
   Support();
+  Functions();
+  OfSupport();
   NonBlocking();
   Declared();
   Clear();

@@ -314,9 +314,10 @@ TEST_F(QueriesTest, NamesAreToldWithoutCommands) {
   request.jobs = true;
   request.rank = kNamesOnly;
   queries_.OnRequest(2, request, &out);
-  for (const JobFacts& job : Sent<FactsReply>(out)[0].second.jobs) {
-    EXPECT_EQ(job.command, "");
-  }
+  const auto sent = Sent<FactsReply>(out);
+  ASSERT_EQ(sent.size(), 1u);
+  ASSERT_FALSE(sent[0].second.jobs.empty());
+  for (const JobFacts& job : sent[0].second.jobs) EXPECT_EQ(job.command, "");
 }
 
 TEST_F(QueriesTest, TheMapOfAnotherJobIsFetchedFirst) {

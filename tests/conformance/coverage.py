@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """Every status and attribute that the tables of client/include/tables document
 for a function is exercised by a conformance program, or not_exercised.tsv says
-why not.
+why not; and so is every attribute of chapter_attributes.tsv, whichever function
+it is for.
 
 Functions are those of function_statuses.tsv: another chapter is checked once its
 rows are there. A status counts as exercised where a program expects it of the
@@ -28,7 +29,7 @@ SUCCESS = re.compile(r"\bOK\(\s*(\w+)\(")
 BEGUN = re.compile(r"\b(ANSWERS|REFUSES)\(\s*(\w+),\s*(\w+),")
 GIVEN = ("return", "callback")
 # Of check.h.
-HELPERS = {"Timeout": "PMIX_TIMEOUT"}
+HELPERS = {"Timeout": "PMIX_TIMEOUT", "AddScope": "PMIX_DATA_SCOPE"}
 
 
 def read(name, directory=TABLES):
@@ -56,13 +57,17 @@ def exercised_statuses(code):
             yield function, status, "return"
 
 
+def words_of(code):
+    words = set(re.findall(r"\w+", code))
+    return words | {name for helper, name in HELPERS.items() if helper in words}
+
+
 def exercised(functions):
     """All that programs exercise: statuses and attributes as (function, kind,
     name), kind being return, callback or attribute."""
     found = set()
     for code in sources():
-        words = set(re.findall(r"\w+", code))
-        words |= {name for helper, name in HELPERS.items() if helper in words}
+        words = words_of(code)
         for function, status, given in exercised_statuses(code):
             found.add((function, given, status))
         for function in functions & words:
@@ -71,20 +76,30 @@ def exercised(functions):
     return found
 
 
+def named_anywhere():
+    """All that programs name, as attributes of no function."""
+    for code in sources():
+        for word in words_of(code):
+            yield "-", "attribute", word
+
+
 def documented():
-    """What the tables say, in their order."""
+    """What the tables say, in their order: of functions, and of chapters with
+    "-" for the function."""
     rows = read("function_statuses")
     functions = list(dict.fromkeys(row.function for row in rows))
     wanted = [(row.function, row.given, row.status) for row in rows]
     for row in read("function_attributes"):
         if row.function in functions:
             wanted.append((row.function, "attribute", row.attribute))
-    return functions, wanted
+    wanted += [("-", "attribute", row.attribute)
+               for row in read("chapter_attributes", HERE)]
+    return functions + ["-"], wanted
 
 
 def unknown_names(functions, wanted):
     """Rows of function_statuses.tsv that name what no other table has."""
-    known = {row.name for row in read("functions")}
+    known = {row.name for row in read("functions")} | {"-"}
     statuses = {row.name for row in read("constants")} | {"-"}
     for function in functions:
         if function not in known:
@@ -106,7 +121,7 @@ def problems(wanted, found, excused):
 def check(functions, wanted, only):
     """Prints one line for each function; how many lines are of failures."""
     failed = 0
-    found = exercised(set(functions))
+    found = exercised(set(functions)) | set(named_anywhere())
     excused = {(row.function, row.kind, row.name): row.reason
                for row in read("not_exercised", HERE)}
     for function in functions:

@@ -56,7 +56,8 @@ TEST_F(ResourceTest, AnAllocationIsTheHosts) {
             PMIX_SUCCESS);
   ASSERT_EQ(count, 1u);
   EXPECT_EQ(KeyOf(results[0]), PMIX_ALLOC_ID);
-  PMIX_INFO_FREE(results, count);
+  free(results[0].value.data.string);
+  free(results);
   const std::string call = CallOf(HostOp::kAllocate);
   WireReader in(call);
   EXPECT_EQ(in.Uint(), uint64_t{PMIX_ALLOC_EXTEND});

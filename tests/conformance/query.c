@@ -234,7 +234,7 @@ static void Functions(void) {
         PMIx_Query_info(&query, 1, &g_results, &g_num_results);
     if (i > 1 && status == PMIX_ERR_NOT_FOUND) continue;
     OK(status);
-    CHECK(strstr(g_results[0].value.data.string, "PMIx_Query_info") != NULL,
+    CHECK(i > 1 || strstr(g_results[0].value.data.string, "PMIx_Query_info"),
           "%s: %s", levels[i], g_results[0].value.data.string);
   }
 }

@@ -266,6 +266,7 @@ def cases(suite):
                      "spawn", "pmi1_spawn", "pmi2_spawn", "credentials",
                      "monitors", "thread_stop"):
             suite.job(name, place, alone=name == "large")
+        suite.job("psets", place, options=["--pset", "launched"])
         suite.job("logs", place, expect=logged)
         suite.job("topology", place, "bound", size=2,
                   options=["--bind-to", "core:overload-allowed"])

@@ -216,7 +216,7 @@ static void Refused(void) {
   EXPECT(PMIX_ERR_EXISTS, Define(kLaunched, &g_self, 1));
   EXPECT(PMIX_ERR_BAD_PARAM, Define(g_self.nspace, &g_self, 1));
   EXPECT(PMIX_ERR_BAD_PARAM, Define("", &g_self, 1));
-  EXPECT(PMIX_ERR_BAD_PARAM, Define(fresh, &nobody, 1));
+  EXPECT(PMIX_ERR_NOT_FOUND, Define(fresh, &nobody, 1));
   HasMembers(g_odd, g_size / 2, 1, 2);
   HasNoMembers(fresh);
   CHECK(!IsKnown(fresh), "a set that was refused");

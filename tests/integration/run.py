@@ -7,6 +7,7 @@ CANOPY_SHARDS=N runs up to N cases at once (default: one more than CPUs, at most
 """
 import sys
 
+import cases_allocations
 import cases_attacks
 import cases_bad
 import cases_control
@@ -29,6 +30,7 @@ import cases_process
 import cases_programs
 import cases_python
 import cases_restart
+import cases_slurm
 import cases_spawn
 import cases_tls
 import cases_tools
@@ -40,6 +42,8 @@ import runner
 SUITES = (
     cases_mpi,
     cases_netns,
+    cases_slurm,
+    cases_allocations,
     cases_tls,
     cases_programs,
     cases_torch,

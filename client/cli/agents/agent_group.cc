@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <chrono>
+#include <span>
 #include <utility>
 
 #include "client/cli/agents/agent_process.h"
@@ -221,7 +222,7 @@ void AgentGroup::Stop(int timeout_ms) {
   members_.clear();
 }
 
-Status AgentGroup::Detach() {
+Status AgentGroup::Detach(int until_fd, const std::function<void()>& at_end) {
   const pid_t holder = fork();
   if (holder < 0) {
     return Status(kErrSysLimitsFiles, "cannot fork a holder of the agents");
@@ -233,17 +234,25 @@ Status AgentGroup::Detach() {
   setsid();
   const int null = open("/dev/null", O_RDWR | O_CLOEXEC);
   for (const int fd : {0, 1, 2}) dup2(null, fd);
-  // Remote-launch commands that end close their output; when all have, there is
-  // nothing left to hold.
+  Hold(until_fd);
+  at_end();
+  _exit(0);
+}
+
+// Remote-launch commands that end close their output; when all have, there is
+// nothing left to hold.
+void AgentGroup::Hold(int until_fd) const {
   std::vector<pollfd> polls;
   for (const auto& member : members_) {
     polls.push_back({member->process.output(), POLLIN, 0});
   }
   size_t left = polls.size();
+  polls.push_back({until_fd, POLLIN, 0});
   char ignored[4096];
   while (left > 0) {
-    if (poll(polls.data(), polls.size(), -1) < 0 && errno != EINTR) break;
-    for (pollfd& p : polls) {
+    if (poll(polls.data(), polls.size(), -1) < 0 && errno != EINTR) return;
+    if (polls.back().revents != 0) return;
+    for (pollfd& p : std::span(polls).first(members_.size())) {
       if (p.fd < 0 || p.revents == 0) continue;
       const ssize_t n = read(p.fd, ignored, sizeof ignored);
       if (n > 0 || (n < 0 && (errno == EAGAIN || errno == EINTR))) continue;
@@ -251,7 +260,6 @@ Status AgentGroup::Detach() {
       --left;
     }
   }
-  _exit(0);
 }
 
 }  // namespace canopy::cli

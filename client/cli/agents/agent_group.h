@@ -49,9 +49,10 @@ class AgentGroup {
   void Stop(int timeout_ms);
 
   // Leaves the agents to a process of their own that holds their input until
-  // they end: for agents whose remote-launch command must stay. The group is
+  // they end, or `until_fd` is readable (-1: none): for agents whose
+  // remote-launch command must stay. That process calls `at_end`. The group is
   // empty afterwards.
-  Status Detach();
+  Status Detach(int until_fd, const std::function<void()>& at_end);
 
  private:
   struct Member;
@@ -62,6 +63,7 @@ class AgentGroup {
   Status SendMembers();
   Status TooLate(int timeout_ms) const;
   size_t CountReady() const;
+  void Hold(int until_fd) const;
 
   std::vector<std::unique_ptr<Member>> members_;
   std::vector<bootstrap::v1::NodeInfo> nodes_;

@@ -71,12 +71,28 @@ AgentSite ThisSite() {
   return site;
 }
 
-// Slots add up when a host is named several times, as the mapper does it.
-void AddSlots(const Host& host, AgentSite* site) {
-  if (host.slots_given) {
-    site->slots += std::min(host.slots, UINT32_MAX - site->slots);
+// How a site is named in a list of hosts.
+struct Mentions {
+  uint32_t slots = 0;
+  uint32_t uncounted = 0;
+
+  // Slots add up when a host is named several times, as the mapper does it: a
+  // name alone says nothing of them, the same name again does.
+  void Add(const Host& host) {
+    if (!host.slots_given) ++uncounted;
+    slots += std::min(host.slots_given ? host.slots : 0, UINT32_MAX - slots);
   }
-  for (const std::string& alias : host.aliases) AddAlias(site, alias);
+  uint32_t Slots() const {
+    if (slots == 0 && uncounted < 2) return 0;
+    return slots + std::min(uncounted, UINT32_MAX - slots);
+  }
+};
+
+Status PicksFromNothing(const Host& host) {
+  return Status(kErrBadParam, "'" + host.name +
+                                  "' picks from the nodes of an overlay, and "
+                                  "none is up; name the host, or use 'canopy "
+                                  "up' first");
 }
 
 // What all agents are told.
@@ -143,16 +159,13 @@ std::vector<AgentSite> EmulatedSites(uint32_t count) {
 }
 
 Result<std::vector<AgentSite>> HostSites(const std::vector<Host>& hosts,
-                                         const std::string& launch_agent) {
+                                         const std::string& launch_agent,
+                                         const std::string& remote) {
   std::vector<AgentSite> sites;
+  std::vector<Mentions> mentions;
   size_t here = SIZE_MAX;  // index of this machine's
   for (const Host& host : hosts) {
-    if (host.relative()) {
-      return Status(kErrBadParam, "'" + host.name +
-                                      "' picks from the nodes of an overlay, "
-                                      "and none is up; name the host, or use "
-                                      "'canopy up' first");
-    }
+    if (host.relative()) return PicksFromNothing(host);
     const std::string name = WithoutUser(host.name);
     const bool local = launch_agent.empty() && IsThisMachine(name);
     if (local && here == SIZE_MAX) {
@@ -163,12 +176,16 @@ Result<std::vector<AgentSite>> HostSites(const std::vector<Host>& hosts,
     if (local) known = sites.begin() + static_cast<std::ptrdiff_t>(here);
     if (known == sites.end()) {
       Result<std::vector<std::string>> remote_command = RemoteCommand(
-          launch_agent.empty() ? kDefaultLaunchAgent : launch_agent, host.name);
+          launch_agent.empty() ? remote : launch_agent, host.name);
       if (!remote_command.ok()) return remote_command.status();
       known = sites.insert(known, {name, {}, 0, *std::move(remote_command)});
     }
+    mentions.resize(sites.size());
+    Mentions& said = mentions[static_cast<size_t>(known - sites.begin())];
+    said.Add(host);
+    known->slots = said.Slots();
     AddAlias(&*known, name);
-    AddSlots(host, &*known);
+    for (const std::string& alias : host.aliases) AddAlias(&*known, alias);
   }
   return sites;
 }

@@ -60,12 +60,14 @@ void UseAgentOptions(const AgentOptions& options, OverlayPlan* plan);
 // `count` nodes of this machine: node1 to nodeN, or for one its host name.
 std::vector<AgentSite> EmulatedSites(uint32_t count);
 
-// One node for each host; different names of this machine are one node. The
-// launch agent is a command with {host} in it; empty: agents of this machine
-// are started directly, others by ssh. Relative entries ("+n0") are no hosts
+// One node for each host; different names of this machine are one node. A host
+// that is named several times without a count has a slot for each. The launch
+// agent is a command with {host} in it; empty: agents of this machine are
+// started directly, others by `remote`. Relative entries ("+n0") are no hosts
 // and refused.
-Result<std::vector<AgentSite>> HostSites(const std::vector<Host>& hosts,
-                                         const std::string& launch_agent);
+Result<std::vector<AgentSite>> HostSites(
+    const std::vector<Host>& hosts, const std::string& launch_agent,
+    const std::string& remote = kDefaultLaunchAgent);
 
 // A new identity and key, and the plans in the order of the sites.
 void MakeIdentity(OverlayPlan* plan);

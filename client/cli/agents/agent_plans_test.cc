@@ -38,6 +38,23 @@ TEST(AgentPlansTest, OtherHostsAreReachedByTheLaunchAgent) {
   EXPECT_EQ(sites[1].slots, 4u);
 }
 
+TEST(AgentPlansTest, ANameAgainIsASlotMore) {
+  const auto sites = Sites("n1,n2,n1,n1,n3:4,n3", "ssh {host}");
+  ASSERT_EQ(sites.size(), 3u);
+  EXPECT_EQ(sites[0].slots, 3u);
+  EXPECT_EQ(sites[1].slots, 0u);
+  EXPECT_EQ(sites[2].slots, 5u);
+}
+
+TEST(AgentPlansTest, OthersAreReachedByWhatIsUsualThere) {
+  const auto hosts = ParseHostList("localhost,n1");
+  const auto sites = HostSites(*hosts, "", "qrsh -inherit {host}");
+  ASSERT_TRUE(sites.ok());
+  ASSERT_EQ(sites->size(), 2u);
+  EXPECT_TRUE((*sites)[0].remote_command.empty());
+  EXPECT_EQ((*sites)[1].remote_command, (Words{"qrsh", "-inherit", "n1"}));
+}
+
 TEST(AgentPlansTest, RefusesWhatNamesNoHost) {
   EXPECT_FALSE(HostSites(*ParseHostList("+n0"), "").ok());
   EXPECT_FALSE(HostSites(*ParseHostList("n1"), "rsh").ok());

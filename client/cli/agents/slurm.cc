@@ -138,7 +138,7 @@ Result<std::vector<uint32_t>> ExpandCounts(std::string_view text) {
   return counts;
 }
 
-Result<std::vector<AgentSite>> SlurmSites(const SlurmAllocation& allocation) {
+Result<std::vector<Host>> SlurmHosts(const SlurmAllocation& allocation) {
   Result<std::vector<std::string>> names = ExpandNodeList(allocation.node_list);
   if (!names.ok()) return names.status();
   std::vector<uint32_t> slots;
@@ -149,26 +149,22 @@ Result<std::vector<AgentSite>> SlurmSites(const SlurmAllocation& allocation) {
     if (!expanded.ok()) return expanded.status();
     slots = *std::move(expanded);
   }
-  std::vector<AgentSite> sites;
-  for (const std::string& name : *names) {
-    AgentSite& site = sites.emplace_back();
-    site.name = name;
-    if (sites.size() <= slots.size()) site.slots = slots[sites.size() - 1];
-    // Unbuffered: without that srun passes whole lines only.
-    site.remote_command = {"srun",
-                           "--jobid=" + allocation.job_id,
-                           "--overlap",
-                           "--nodes=1",
-                           "--ntasks=1",
-                           "--nodelist=" + name,
-                           "--mpi=none",
-                           "--cpu-bind=none",
-                           "--quiet",
-                           "--unbuffered",
-                           "--kill-on-bad-exit=0",
-                           "--export=ALL"};
+  std::vector<Host> hosts;
+  for (std::string& name : *names) {
+    Host& host = hosts.emplace_back();
+    host.name = std::move(name);
+    host.slots_given = hosts.size() <= slots.size();
+    if (host.slots_given) host.slots = slots[hosts.size() - 1];
   }
-  return sites;
+  return hosts;
+}
+
+std::string SlurmLaunchAgent(const SlurmAllocation& allocation) {
+  // Unbuffered: without that srun passes whole lines only.
+  return "srun --jobid=" + ShellQuoted(allocation.job_id) +
+         " --overlap --nodes=1 --ntasks=1 --nodelist={host} --mpi=none"
+         " --cpu-bind=none --quiet --unbuffered --kill-on-bad-exit=0"
+         " --export=ALL";
 }
 
 }  // namespace canopy::cli

@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-#include "client/cli/agents/agent_plans.h"
+#include "common/hosts.h"
 #include "common/status.h"
 
 namespace canopy::cli {
@@ -32,8 +32,12 @@ Result<std::vector<std::string>> ExpandNodeList(std::string_view text);
 // Numbers of "4(x2),1", which is 4, 4, 1. kErrBadParam as above.
 Result<std::vector<uint32_t>> ExpandCounts(std::string_view text);
 
-// One agent for each node of the allocation, carried there by srun.
-Result<std::vector<AgentSite>> SlurmSites(const SlurmAllocation& allocation);
+// Each node of the allocation, with its tasks as slots or else its CPUs.
+Result<std::vector<Host>> SlurmHosts(const SlurmAllocation& allocation);
+
+// The command that starts something on the node {host} of the allocation, as
+// part of it: it ends when the allocation does.
+std::string SlurmLaunchAgent(const SlurmAllocation& allocation);
 
 }  // namespace canopy::cli
 

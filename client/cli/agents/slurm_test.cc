@@ -53,21 +53,36 @@ char* Environment(const char* name) {
   return it == values->end() ? nullptr : const_cast<char*>(it->second.c_str());
 }
 
-TEST(SlurmTest, AnAgentOnEachNodeOfTheAllocation) {
+TEST(SlurmTest, NodesAndSlotsOfTheAllocation) {
   EXPECT_FALSE(FindSlurmAllocation([](const char*) -> char* {
                  return nullptr;
                }).has_value());
   const auto allocation = FindSlurmAllocation(Environment);
   ASSERT_TRUE(allocation.has_value());
-  const auto sites = SlurmSites(*allocation);
-  ASSERT_TRUE(sites.ok());
-  ASSERT_EQ(sites->size(), 2u);
-  EXPECT_EQ((*sites)[1].name, "n2");
-  EXPECT_EQ((*sites)[1].slots, 3u);
-  EXPECT_EQ((*sites)[1].remote_command[0], "srun");
-  EXPECT_NE(std::find((*sites)[1].remote_command.begin(),
-                      (*sites)[1].remote_command.end(), "--nodelist=n2"),
-            (*sites)[1].remote_command.end());
+  const auto hosts = SlurmHosts(*allocation);
+  ASSERT_TRUE(hosts.ok());
+  ASSERT_EQ(hosts->size(), 2u);
+  EXPECT_EQ((*hosts)[1].name, "n2");
+  EXPECT_EQ((*hosts)[1].slots, 3u);
+}
+
+TEST(SlurmTest, CpusCountWhereTasksDoNot) {
+  const SlurmAllocation allocation = {"17", "n[1-2],m", "", "4(x2),16"};
+  const auto hosts = SlurmHosts(allocation);
+  ASSERT_TRUE(hosts.ok());
+  ASSERT_EQ(hosts->size(), 3u);
+  EXPECT_EQ((*hosts)[0].slots, 4u);
+  EXPECT_EQ((*hosts)[2].slots, 16u);
+  EXPECT_TRUE((*hosts)[2].slots_given);
+  EXPECT_FALSE(SlurmHosts({"17", "n[1-", "1", ""}).ok());
+  EXPECT_FALSE(SlurmHosts({"17", "n1", "many", ""}).ok());
+}
+
+TEST(SlurmTest, AgentsAreStepsOfTheAllocation) {
+  const std::string command = SlurmLaunchAgent({"17", "n1", "", ""});
+  for (const char* word : {"srun ", " --jobid=17 ", " --nodelist={host} "}) {
+    EXPECT_NE(command.find(word), std::string::npos) << word;
+  }
 }
 
 }  // namespace

@@ -1,3 +1,4 @@
+#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -6,7 +7,7 @@
 #include <utility>
 
 #include "client/cli/agents/agent_plans.h"
-#include "client/cli/agents/slurm.h"
+#include "client/cli/agents/allocation.h"
 #include "client/cli/base/command.h"
 #include "client/cli/base/file_util.h"
 #include "client/cli/base/json_text.h"
@@ -31,13 +32,14 @@ namespace {
 
 constexpr char kAbout[] =
     "Starts an agent on each node and leaves them there as an overlay that\n"
-    "'canopy run' uses. Without hosts: the nodes of the Slurm allocation that\n"
-    "it is called in, else this machine.\n";
+    "'canopy run' uses. Without hosts: the nodes of the allocation of Slurm,\n"
+    "PBS or Grid Engine that it is called in, else this machine.\n";
 
 std::string ContextName(const std::string& asked) {
   if (!asked.empty()) return asked;
   const char* const said = std::getenv("CANOPY_CONTEXT");
-  return said != nullptr && *said != '\0' ? said : kDefaultContext;
+  if (said != nullptr && *said != '\0') return said;
+  return DefaultContextName(&getenv);
 }
 
 // Frees the name, or says who has it.
@@ -79,22 +81,31 @@ Result<std::string> LoadKey(const std::string& path) {
   return bytes;
 }
 
-// `*held`: the agents end with their remote-launch command, which must
-// therefore stay.
+// The allocation whose nodes are used: none where nodes are named.
+Result<std::optional<Allocation>> UsedAllocation(const UpOptions& options) {
+  if (options.nodes != 0 || !options.hosts.empty() || options.replace) {
+    return std::optional<Allocation>();
+  }
+  return FindAllocation(&getenv);
+}
+
+Result<std::vector<AgentSite>> SitesOf(
+    const UpOptions& options, const std::optional<Allocation>& allocation) {
+  if (options.nodes != 0) return EmulatedSites(options.nodes);
+  if (!options.hosts.empty()) {
+    return HostSites(options.hosts, options.agents.launch_agent);
+  }
+  if (!allocation.has_value()) return EmulatedSites(1);
+  return AllocationSites(*allocation, options.agents.launch_agent);
+}
+
 Result<OverlayPlan> MakePlan(const UpOptions& options, const std::string& name,
-                             bool* held) {
+                             const std::optional<Allocation>& allocation) {
   OverlayPlan plan;
-  const auto slurm = FindSlurmAllocation(&getenv);
-  Result<std::vector<AgentSite>> sites =
-      options.nodes != 0 ? EmulatedSites(options.nodes)
-      : !options.hosts.empty()
-          ? HostSites(options.hosts, options.agents.launch_agent)
-      : slurm.has_value() ? SlurmSites(*slurm)
-                          : EmulatedSites(1);
+  Result<std::vector<AgentSite>> sites = SitesOf(options, allocation);
   if (!sites.ok()) return sites.status();
-  *held = options.nodes == 0 && options.hosts.empty() && slurm.has_value();
   plan.sites = *std::move(sites);
-  plan.embedded = *held;
+  plan.embedded = allocation.has_value();
   plan.emulated = options.nodes > 1;
   UseAgentOptions(options.agents, &plan);
   plan.context = name;
@@ -108,6 +119,27 @@ Result<OverlayPlan> MakePlan(const UpOptions& options, const std::string& name,
   }
   MakeIdentity(&plan);
   return plan;
+}
+
+// Agents of an allocation end with their remote-launch commands, which must
+// therefore stay. Where the batch system does not end these, the end of the
+// session does, which is that of the job's script.
+Status LeaveInAllocation(const Allocation& allocation,
+                         const v1::Context& context, const ContextStore& store,
+                         AgentGroup* group) {
+  int session = -1;
+  if (!allocation.launches_all && getsid(0) != getpid()) {
+    session = static_cast<int>(syscall(SYS_pidfd_open, getsid(0), 0));
+  }
+  const Status status = group->Detach(session, [&store, &context] {
+    // Who ended them by command has done it, and somebody may have the name.
+    const Result<v1::Context> now = store.Load(context.name());
+    if (now.ok() && now->overlay_id() == context.overlay_id()) {
+      store.Remove(context.name());
+    }
+  });
+  if (session >= 0) close(session);
+  return status;
 }
 
 v1::Context MakeContext(const OverlayPlan& plan,
@@ -158,8 +190,9 @@ int PrintUp(const v1::Context& context, const UpOptions& options, bool json) {
   return WriteAll(STDOUT_FILENO, text) ? 0 : kExitFailure;
 }
 
-int BringUp(const OverlayPlan& plan, const UpOptions& options, bool held,
-            bool json, const ContextStore& store) {
+int BringUp(const OverlayPlan& plan, const UpOptions& options,
+            const std::optional<Allocation>& allocation, bool json,
+            const ContextStore& store) {
   const Timeline timeline(options.verbose);
   SignalSource signals;
   AgentGroup group;
@@ -192,8 +225,9 @@ int BringUp(const OverlayPlan& plan, const UpOptions& options, bool held,
     if (root.ok()) (void)root->client.Shutdown(true);
     return Fail(status);
   }
-  if (held) {
-    if (Status s = group.Detach(); !s.ok()) return Fail(s);
+  if (allocation.has_value()) {
+    status = LeaveInAllocation(*allocation, context, store, &group);
+    if (!status.ok()) return Fail(status);
   }
   return PrintUp(context, options, json);
 }
@@ -207,7 +241,9 @@ int UpCommand(const CommandLine& line) {
       "up", "[options]", kAbout, UpOptionTable(&options), 0, 0};
   const ParseOutcome parsed = ParseCommandLine(info, line, &shared);
   if (!parsed.go_on) return parsed.exit_code;
-  Status status = CheckUpOptions(options);
+  const Result<std::optional<Allocation>> allocation = UsedAllocation(options);
+  if (!allocation.ok()) return Fail(allocation.status());
+  Status status = CheckUpOptions(options, allocation->has_value());
   if (!status.ok()) return FailUsage("up", status);
   const ContextStore store;
   if (options.replace) {
@@ -218,10 +254,9 @@ int UpCommand(const CommandLine& line) {
   const std::string name = ContextName(shared.context);
   if (Status s = TakeName(store, name); !s.ok()) return Fail(s);
   if (options.agents.security == "plaintext") PrintError(kPlaintextWarning);
-  bool held = false;
-  Result<OverlayPlan> plan = MakePlan(options, name, &held);
+  Result<OverlayPlan> plan = MakePlan(options, name, *allocation);
   if (!plan.ok()) return Fail(plan.status());
-  return BringUp(*plan, options, held, shared.json, store);
+  return BringUp(*plan, options, *allocation, shared.json, store);
 }
 
 }  // namespace canopy::cli

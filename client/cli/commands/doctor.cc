@@ -14,7 +14,7 @@
 #include <cstring>
 #include <string_view>
 
-#include "client/cli/agents/slurm.h"
+#include "client/cli/agents/allocation.h"
 #include "client/cli/base/table.h"
 #include "client/cli/base/this_machine.h"
 #include "common/posix/private_dir.h"
@@ -144,19 +144,25 @@ void CheckName(v1::DoctorReport* report) {
            report);
 }
 
+void CheckAllocation(const Allocation& allocation, v1::DoctorReport* report) {
+  const std::string program =
+      allocation.launch_agent.substr(0, allocation.launch_agent.find(' '));
+  std::string text =
+      allocation.job + " with " + Count(allocation.hosts.size(), "node");
+  const bool there = !FirstLine("command -v " + program).empty();
+  if (!there) text += ", and " + program + " is not in PATH";
+  // Without others to reach it is not used.
+  const bool needed = allocation.launches_all || allocation.hosts.size() > 1;
+  AddCheck("other nodes", there || !needed ? kOk : kFailed, text, report);
+}
+
 void CheckHosts(v1::DoctorReport* report) {
-  const auto slurm = FindSlurmAllocation(&getenv);
-  if (slurm.has_value()) {
-    const auto sites = SlurmSites(*slurm);
-    const bool srun = !FirstLine("command -v srun").empty();
-    return AddCheck(
-        "other nodes", sites.ok() && srun ? kOk : kFailed,
-        !sites.ok() ? sites.status().message()
-        : srun      ? "Slurm job " + slurm->job_id + " with " +
-                     Count(sites->size(), "node")
-               : "in Slurm job " + slurm->job_id + ", and srun is not in PATH",
-        report);
+  const auto allocation = FindAllocation(&getenv);
+  if (!allocation.ok()) {
+    return AddCheck("other nodes", kFailed, allocation.status().message(),
+                    report);
   }
+  if (allocation->has_value()) return CheckAllocation(**allocation, report);
   const std::string ssh = FirstLine("command -v ssh");
   AddCheck("other nodes", ssh.empty() ? kWarning : kOk,
            ssh.empty() ? "no ssh in PATH; hosts need --launch-agent"

@@ -15,7 +15,8 @@ Result<std::optional<v1::Context>> FindContext(const std::string& asked) {
   std::string name = asked;
   const char* const said = std::getenv("CANOPY_CONTEXT");
   if (name.empty() && said != nullptr) name = said;
-  Result<std::optional<std::string>> chosen = ChooseContext(*known, name);
+  Result<std::optional<std::string>> chosen =
+      ChooseContext(*known, name, DefaultContextName(&getenv));
   if (!chosen.ok()) return chosen.status();
   if (!chosen->has_value()) return std::optional<v1::Context>();
   Result<v1::Context> context = store.Load(**chosen);

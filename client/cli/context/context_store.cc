@@ -22,16 +22,56 @@ namespace {
 constexpr size_t kMaxFile = 64u << 20;
 constexpr size_t kMaxName = 64;
 constexpr std::string_view kSuffix = ".json";
+constexpr std::string_view kAllowed =
+    "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-";
 
 std::string DefaultDirectory() {
   return RuntimeBase() + "/canopy-" + std::to_string(geteuid()) + "/contexts";
 }
 
+// What begins the name of an allocation's context, and the variables that are
+// all set inside one; the last one is its number.
+struct BatchSystem {
+  std::string_view prefix;
+  const char* nodes;
+  const char* job;
+};
+constexpr BatchSystem kBatchSystems[] = {
+    {"slurm-", "SLURM_JOB_NODELIST", "SLURM_JOB_ID"},
+    {"pbs-", "PBS_NODEFILE", "PBS_JOBID"},
+    {"sge-", "PE_HOSTFILE", "JOB_ID"},
+};
+
+bool IsOfAllocation(const std::string& name) {
+  return std::ranges::any_of(kBatchSystems, [&](const BatchSystem& system) {
+    return name.starts_with(system.prefix);
+  });
+}
+
+std::string NameOf(const BatchSystem& system, std::string_view job) {
+  std::string name = std::string(system.prefix) + std::string(job);
+  name.resize(std::min(name.size(), kMaxName));
+  for (char& c : name) {
+    if (kAllowed.find(c) == std::string_view::npos) c = '-';
+  }
+  return name;
+}
+
 }  // namespace
 
+std::string DefaultContextName(
+    const std::function<char*(const char*)>& environment) {
+  for (const BatchSystem& system : kBatchSystems) {
+    const char* const nodes = environment(system.nodes);
+    const char* const job = environment(system.job);
+    if (nodes != nullptr && *nodes != '\0' && job != nullptr && *job != '\0') {
+      return NameOf(system, job);
+    }
+  }
+  return kDefaultContext;
+}
+
 Status CheckContextName(const std::string& name) {
-  constexpr std::string_view kAllowed =
-      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-";
   if (!name.empty() && name.size() <= kMaxName && name[0] != '.' &&
       name.find_first_not_of(kAllowed) == std::string::npos) {
     return Status();
@@ -42,7 +82,13 @@ Status CheckContextName(const std::string& name) {
 }
 
 Result<std::optional<std::string>> ChooseContext(
-    const std::vector<std::string>& known, const std::string& asked) {
+    const std::vector<std::string>& all, const std::string& asked,
+    const std::string& usual) {
+  std::vector<std::string> known = all;
+  if (asked.empty() && std::ranges::count(known, usual) > 0)
+    return std::optional(usual);
+  if (asked.empty() && IsOfAllocation(usual))
+    std::erase_if(known, IsOfAllocation);
   if (!asked.empty()) {
     if (std::ranges::count(known, asked) > 0) return std::optional(asked);
     return Status(kErrNotFound,

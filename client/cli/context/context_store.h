@@ -3,6 +3,7 @@
 #ifndef CANOPY_CLIENT_CLI_CONTEXT_CONTEXT_STORE_H_
 #define CANOPY_CLIENT_CLI_CONTEXT_CONTEXT_STORE_H_
 
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -20,12 +21,20 @@ inline constexpr char kDefaultContext[] = "default";
 // Letters, digits, '.', '_' and '-', at most 64, not starting with '.'.
 Status CheckContextName(const std::string& name);
 
+// The name of an overlay that is given none: "default" or, inside an allocation
+// of a batch system, its kind and number ("slurm-17"), so that each allocation
+// has an overlay of its own. `environment` is getenv or stands for it.
+std::string DefaultContextName(
+    const std::function<char*(const char*)>& environment);
+
 // Which of `known` is meant. `asked`: of --context or CANOPY_CONTEXT, or empty.
-// Without a name: "default" if it is known, the only one if there is one, no
-// value if there is none. Errors: a name that is not known, or several to
-// choose from.
+// `usual`: DefaultContextName. Without a name: the usual one if it is known,
+// else "default" if it is known, the only one if there is one, no value if
+// there is none. Inside an allocation those that are named after others do not
+// count. Errors: a name that is not known, or several to choose from.
 Result<std::optional<std::string>> ChooseContext(
-    const std::vector<std::string>& known, const std::string& asked);
+    const std::vector<std::string>& known, const std::string& asked,
+    const std::string& usual = kDefaultContext);
 
 class ContextStore {
  public:

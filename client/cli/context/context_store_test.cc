@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <fstream>
+#include <map>
 
 #include "client/cli/context/context.pb.h"
 
@@ -18,6 +19,35 @@ TEST(ChooseContextTest, ByNameDefaultOrTheOnlyOne) {
   EXPECT_EQ(**ChooseContext({"a"}, ""), "a");
   EXPECT_EQ(**ChooseContext({"a", "default", "z"}, ""), "default");
   EXPECT_FALSE(ChooseContext({}, "")->has_value());
+}
+
+TEST(ChooseContextTest, AnAllocationHasAnOverlayOfItsOwn) {
+  const std::vector<std::string> known = {"default", "slurm-16", "slurm-17"};
+  EXPECT_EQ(**ChooseContext(known, "", "slurm-17"), "slurm-17");
+  EXPECT_EQ(**ChooseContext(known, "", "slurm-18"), "default");
+  EXPECT_EQ(**ChooseContext(known, "slurm-16", "slurm-17"), "slurm-16");
+  EXPECT_FALSE(ChooseContext({"slurm-16"}, "", "slurm-17")->has_value());
+  EXPECT_EQ(**ChooseContext({"mine", "slurm-16"}, "", "slurm-17"), "mine");
+  EXPECT_EQ(**ChooseContext({"slurm-16"}, ""), "slurm-16");
+}
+
+TEST(DefaultContextNameTest, IsThatOfTheAllocation) {
+  std::map<std::string, std::string> variables;
+  const auto environment = [&](const char* name) -> char* {
+    const auto it = variables.find(name);
+    return it == variables.end() ? nullptr : it->second.data();
+  };
+  EXPECT_EQ(DefaultContextName(environment), "default");
+  variables = {{"SLURM_JOB_ID", "17"}};
+  EXPECT_EQ(DefaultContextName(environment), "default");
+  variables["SLURM_JOB_NODELIST"] = "n1";
+  EXPECT_EQ(DefaultContextName(environment), "slurm-17");
+  variables = {{"PBS_JOBID", "17[3].head"}, {"PBS_NODEFILE", "/x"}};
+  EXPECT_EQ(DefaultContextName(environment), "pbs-17-3-.head");
+  variables = {{"JOB_ID", "9"}, {"PE_HOSTFILE", "/x"}};
+  EXPECT_EQ(DefaultContextName(environment), "sge-9");
+  variables["JOB_ID"] = std::string(100, '9');
+  EXPECT_TRUE(CheckContextName(DefaultContextName(environment)).ok());
 }
 
 TEST(ChooseContextTest, RefusesToGuess) {

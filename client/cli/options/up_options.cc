@@ -81,13 +81,14 @@ OptionTable UpOptionTable(UpOptions* to) {
   return table;
 }
 
-Status CheckUpOptions(const UpOptions& options) {
+Status CheckUpOptions(const UpOptions& options, bool allocated) {
   if (options.nodes != 0 && !options.hosts.empty()) {
     return Status(kErrBadParam,
                   "--nodes emulates nodes on this machine and --hosts names "
                   "others; use one of them");
   }
-  if (!options.agents.launch_agent.empty() && options.hosts.empty()) {
+  if (!options.agents.launch_agent.empty() && options.hosts.empty() &&
+      !allocated) {
     return Status(kErrBadParam,
                   "--launch-agent reaches hosts; name them with --hosts");
   }

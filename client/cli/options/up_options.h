@@ -29,8 +29,9 @@ struct UpOptions {
 
 // The options, which set `to`. Those that name a hostfile read it.
 OptionTable UpOptionTable(UpOptions* to);
-// What can be said only when all options are known.
-Status CheckUpOptions(const UpOptions& options);
+// What can be said only when all options are known. `allocated`: hosts are
+// known without being named.
+Status CheckUpOptions(const UpOptions& options, bool allocated);
 
 }  // namespace canopy::cli
 

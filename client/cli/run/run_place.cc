@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "client/cli/agents/slurm.h"
+#include "client/cli/agents/allocation.h"
 #include "client/cli/base/progress_line.h"
 #include "client/cli/base/this_machine.h"
 #include "client/cli/context/context_choice.h"
@@ -29,12 +29,18 @@ Result<std::vector<AgentSite>> SitesFor(const RunOptions& options) {
   for (const AppOptions& app : options.apps) {
     hosts.insert(hosts.end(), app.hosts.begin(), app.hosts.end());
   }
-  const std::optional<SlurmAllocation> slurm = FindSlurmAllocation(&getenv);
-  if (slurm.has_value() && options.agents.launch_agent.empty()) {
-    return SlurmSites(*slurm);
+  const std::string& launch_agent = options.agents.launch_agent;
+  // Who names hosts and how to reach them wants no allocation.
+  if (!hosts.empty() && !launch_agent.empty()) {
+    return HostSites(hosts, launch_agent);
+  }
+  Result<std::optional<Allocation>> allocation = FindAllocation(&getenv);
+  if (!allocation.ok()) return allocation.status();
+  if (allocation->has_value()) {
+    return AllocationSites(**allocation, launch_agent);
   }
   if (hosts.empty()) return EmulatedSites(1);
-  return HostSites(hosts, options.agents.launch_agent);
+  return HostSites(hosts, launch_agent);
 }
 
 // Agents that are up are not started in another way for one job. What their

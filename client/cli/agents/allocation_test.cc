@@ -1,0 +1,142 @@
+#include "client/cli/agents/allocation.h"
+
+#include <gtest/gtest.h>
+
+#include <cstdio>
+#include <fstream>
+#include <map>
+#include <string>
+
+#include "client/cli/base/this_machine.h"
+
+namespace canopy::cli {
+namespace {
+
+using Words = std::vector<std::string>;
+
+class AllocationTest : public testing::Test {
+ protected:
+  Result<std::optional<Allocation>> Find() {
+    return FindAllocation([this](const char* name) -> char* {
+      const auto it = variables_.find(name);
+      return it == variables_.end() ? nullptr : it->second.data();
+    });
+  }
+  // Fails the test where there is none.
+  Allocation MustFind() {
+    Result<std::optional<Allocation>> found = Find();
+    EXPECT_TRUE(found.ok()) << found.status().message();
+    if (!found.ok() || !found->has_value()) {
+      ADD_FAILURE() << "no allocation";
+      return {};
+    }
+    return **found;
+  }
+  std::string Write(const std::string& content) {
+    const std::string path = testing::TempDir() + "/nodes";
+    std::ofstream(path) << content;
+    return path;
+  }
+
+  std::map<std::string, std::string> variables_;
+};
+
+TEST_F(AllocationTest, NoneWhereNoBatchSystemTellsOfIt) {
+  for (const auto& half : {std::map<std::string, std::string>{},
+                           {{"SLURM_JOB_ID", "17"}},
+                           {{"PBS_JOBID", "17.server"}},
+                           {{"PBS_NODEFILE", "/nonexistent"}},
+                           {{"JOB_ID", "17"}, {"NSLOTS", "1"}}}) {
+    variables_ = half;
+    const auto found = Find();
+    ASSERT_TRUE(found.ok());
+    EXPECT_FALSE(found->has_value());
+  }
+}
+
+TEST_F(AllocationTest, OfSlurmEveryAgentIsAStep) {
+  variables_ = {{"SLURM_JOB_ID", "17"},
+                {"SLURM_JOB_NODELIST", HostName() + ",n2"},
+                {"SLURM_TASKS_PER_NODE", "3(x2)"}};
+  const Allocation found = MustFind();
+  EXPECT_EQ(found.job, "Slurm job 17");
+  const auto sites = AllocationSites(found, "");
+  ASSERT_TRUE(sites.ok());
+  ASSERT_EQ(sites->size(), 2u);
+  for (const AgentSite& site : *sites) {
+    ASSERT_FALSE(site.remote_command.empty());
+    EXPECT_EQ(site.remote_command[0], "srun");
+    EXPECT_EQ(site.slots, 3u);
+    EXPECT_EQ(std::count(site.remote_command.begin(), site.remote_command.end(),
+                         "--nodelist=" + site.name),
+              1);
+  }
+}
+
+TEST_F(AllocationTest, OfPbsEachLineIsASlot) {
+  variables_ = {{"PBS_JOBID", "17.server"},
+                {"PBS_NODEFILE", Write("n2\nn2\nn1\nn2\nn1\n")}};
+  const Allocation found = MustFind();
+  EXPECT_EQ(found.job, "PBS job 17.server");
+  const auto sites = AllocationSites(found, "");
+  ASSERT_TRUE(sites.ok());
+  ASSERT_EQ(sites->size(), 2u);
+  EXPECT_EQ((*sites)[0].name, "n2");
+  EXPECT_EQ((*sites)[0].slots, 3u);
+  EXPECT_EQ((*sites)[0].remote_command[0], "ssh");
+  EXPECT_EQ((*sites)[1].slots, 2u);
+}
+
+TEST_F(AllocationTest, OneSlotOfPbsIsOne) {
+  variables_ = {{"PBS_JOBID", "17"}, {"PBS_NODEFILE", Write("n1\n")}};
+  const auto sites = AllocationSites(MustFind(), "");
+  ASSERT_TRUE(sites.ok());
+  EXPECT_EQ((*sites)[0].slots, 1u);
+}
+
+TEST_F(AllocationTest, OfGridEngineTheFileHasSlots) {
+  variables_ = {
+      {"JOB_ID", "17"},
+      {"NSLOTS", "6"},
+      {"PE_HOSTFILE", Write(HostName() + " 4 all.q@x UNDEFINED\n"
+                                         "n1.cluster  2  all.q@n1 0,0:0,1\n")}};
+  const Allocation found = MustFind();
+  EXPECT_EQ(found.job, "Grid Engine job 17");
+  const auto sites = AllocationSites(found, "");
+  ASSERT_TRUE(sites.ok());
+  ASSERT_EQ(sites->size(), 2u);
+  EXPECT_TRUE((*sites)[0].remote_command.empty());
+  EXPECT_EQ((*sites)[0].slots, 4u);
+  EXPECT_EQ((*sites)[1].remote_command,
+            (Words{"qrsh", "-inherit", "-V", "n1.cluster"}));
+  EXPECT_EQ((*sites)[1].slots, 2u);
+}
+
+TEST_F(AllocationTest, ALaunchAgentReachesTheSameNodes) {
+  variables_ = {{"PBS_JOBID", "17"}, {"PBS_NODEFILE", Write("n1\nn1\n")}};
+  const auto sites = AllocationSites(MustFind(), "reach {host}");
+  ASSERT_TRUE(sites.ok());
+  EXPECT_EQ((*sites)[0].remote_command, (Words{"reach", "n1"}));
+  EXPECT_EQ((*sites)[0].slots, 2u);
+}
+
+TEST_F(AllocationTest, TellsWhatIsWrong) {
+  variables_ = {{"PBS_JOBID", "17"}, {"PBS_NODEFILE", "/nonexistent/nodes"}};
+  auto found = Find();
+  ASSERT_FALSE(found.ok());
+  EXPECT_NE(found.status().message().find("PBS_NODEFILE"), std::string::npos);
+  variables_ = {{"PE_HOSTFILE", Write("n1 2 q@n1 UNDEFINED\nn2 none q\n")}};
+  found = Find();
+  ASSERT_FALSE(found.ok());
+  EXPECT_NE(found.status().message().find("nodes:2: "), std::string::npos);
+}
+
+TEST_F(AllocationTest, RefusesWhatIsNoFileOfGridEngine) {
+  for (const char* bad : {"", "\n", "n1", "n1 x", "n1 0", "n1 -1", "n1:2 2",
+                          "-n1 2", "n1 4294967295", "n1,n2 2 q@n1", "= 1"}) {
+    EXPECT_FALSE(ParsePeHostfile(bad, "f").ok()) << bad;
+  }
+}
+
+}  // namespace
+}  // namespace canopy::cli

@@ -1,0 +1,195 @@
+"""Inside an allocation of a real Slurm: agents are steps of it, and it ends all."""
+import contextlib
+import os
+import re
+import signal
+
+import netns
+import slurm
+from harness import check
+
+NODES = 2
+RANKS = 4  # one a CPU
+CASES = ("slurm: up, run and down in an allocation",
+         "slurm: an allocation ends and its overlay with it",
+         "slurm: each allocation has an overlay of its own",
+         "slurm: run as a batch job",
+         "slurm: exit codes of batch jobs",
+         "slurm: slots are the tasks of each node",
+         "slurm: some nodes of an allocation",
+         "slurm: cancelled while a batch job runs",
+         "slurm: cancelled while an overlay runs a job",
+         "slurm: doctor in an allocation")
+HELLO = [f"hello ok size {RANKS}"]
+
+
+class Place:
+    """Where the cases run: a cluster, and how its programs are called."""
+
+    def __init__(self, bench, cluster):
+        self.bench = bench
+        self.cluster = cluster
+        self.hello = bench.mpi("hello")
+
+    def start(self, program, *args, **streams):
+        return self.bench.start(*args, program=program, env=self.cluster.env,
+                                **streams)
+
+    def salloc(self, script, *options):
+        """SCRIPT in an allocation of all nodes."""
+        return self.start("salloc", "--quiet", f"--nodes={NODES}",
+                          f"--ntasks={RANKS}", *options, "sh", "-c", script)
+
+    def batch(self, script, *options):
+        """SCRIPT as a batch job; ends with it, and with its exit code."""
+        self.output = os.path.join(self.bench.work, "batch.out")
+        return self.start("sbatch", "--quiet", "--wait", f"--nodes={NODES}",
+                          f"--ntasks={RANKS}", "--job-name=batch",
+                          "--output", self.output, *options, "--wrap", script)
+
+    def printed(self):
+        with open(self.output, encoding="utf-8", errors="replace") as file:
+            text = file.read()
+        os.remove(self.output)
+        return text
+
+    def batch_printed(self, *texts):
+        """Waits until the batch job has printed these."""
+        def there():
+            with contextlib.suppress(FileNotFoundError), \
+                    open(self.output, encoding="utf-8") as file:
+                text = file.read()
+                return all(word in text for word in texts)
+            return False
+        self.cluster.wait_for(there, 30, f"no {texts} in the output")
+
+    def cancel(self):
+        """Whatever runs."""
+        jobs = self.cluster.ask("squeue", "--noheader", "--format", "%A").split()
+        check(jobs, "no job is there")
+        self.cluster.ask("scancel", *jobs)
+
+    def only(self, body):
+        """BODY, after which no job is queued, running, or being ended."""
+        try:
+            body(self)
+        except BaseException:
+            self.cluster.ask("scancel", "--user=root")
+            raise
+        finally:
+            self.cluster.wait_over()
+
+
+def overlay(place):
+    out = place.salloc(
+        f"canopy up --context job && "
+        f"canopy run --context job -n {RANKS} {place.hello} {RANKS} && "
+        f"canopy status --context job && canopy down --context job"
+    ).finish().expect(out=[f"{NODES} nodes, {RANKS} slots", *HELLO]).out
+    check(re.search(r"\bn1\b", out) and re.search(r"\bn2\b", out),
+          "status does not show the nodes:\n" + out)
+
+
+def ends_with_allocation(place):
+    """Nobody says down: the steps end, with them the agents and the context."""
+    place.salloc("canopy up --context left").finish().expect()
+
+
+def own_names(place):
+    """Each allocation has an overlay of its own, whose name nobody has to say."""
+    def small(script, **streams):
+        return place.start("salloc", "--quiet", "--nodes=1", "--ntasks=2", "sh",
+                           "-c", script, **streams)
+    reader, writer = os.pipe()
+    first = small("canopy up && read line; canopy run hostname", stdin=reader)
+    os.close(reader)
+    first.wait_for("is up")
+    second = small(f"canopy up && canopy run {place.hello} 2").finish()
+    second.expect(out=["hello ok size 2"])
+    os.close(writer)
+    result = first.finish().expect(out=["n1\nn1\n"])
+    names = re.findall(r"context (slurm-\d+) is up", second.out + result.out)
+    check(len(set(names)) == 2, f"contexts {names}")
+
+
+def batch(place):
+    place.batch(f"canopy run {place.hello} {RANKS}").finish().expect()
+    text = place.printed()
+    check(HELLO[0] in text, text)
+
+
+def exit_codes(place):
+    for script, code in (("exit 7", 7), ("kill -9 $$", 128 + signal.SIGKILL)):
+        run = f"canopy run -n {RANKS} sh -c '{script}'"
+        place.batch(run).finish().expect(code=code)
+        place.printed()
+        place.salloc(run).finish().expect(code=code)
+    place.batch("canopy run no-such-program").finish().expect(code=127)
+    check("no-such-program" in place.printed(), "the program is not named")
+
+
+def slots(place):
+    """Three tasks on two nodes: as Slurm distributes them."""
+    job = place.start("salloc", "--quiet", f"--nodes={NODES}", "--ntasks=3",
+                      "sh", "-c", "canopy run hostname; canopy run -n 4 true")
+    result = job.finish()
+    result.expect(code=1, err=["not enough slots", "4 processes"])
+    check(sorted(result.out.split()) == ["n1", "n1", "n2"], result.out)
+
+
+def some(place):
+    place.salloc("canopy run --host n2:2 hostname").finish().expect_lines(
+        ["n2"] * 2)
+    place.salloc("canopy run --host n7 hostname").finish().expect(
+        code=1, err=["n7"])
+
+
+def sleepers(place, options=""):
+    return (f"canopy run {options} -n {RANKS} sh -c "
+            "'echo rank $PMIX_RANK is up; exec sleep 1000'")
+
+
+UP = [f"rank {rank} is up" for rank in range(RANKS)]
+
+
+def cancelled_batch(place):
+    job = place.batch(sleepers(place))
+    place.batch_printed(*UP)
+    place.cancel()
+    job.finish(30)
+    place.printed()
+
+
+def cancelled_overlay(place):
+    job = place.salloc("canopy up --context gone && exec " +
+                       sleepers(place, "--context gone"))
+    for line in UP:
+        job.wait_for(line)
+    place.cancel()
+    result = job.finish(30)
+    check(result.code != 0, "cancelled with exit code 0" + result.tail())
+
+
+def doctor(place):
+    place.salloc("canopy doctor").finish().expect(
+        out=["Slurm job", f"{NODES} nodes"])
+
+
+BODIES = (overlay, ends_with_allocation, own_names, batch, exit_codes, slots, some,
+          cancelled_batch, cancelled_overlay, doctor)
+
+
+def run(bench):
+    if not bench.wanted(*CASES):
+        return
+    with bench.taken() as mine:
+        if not mine:
+            return
+        directory = os.path.join(bench.work, "slurm")
+        os.mkdir(directory)
+        bench.skip.add(directory)
+        with netns.Namespaces(NODES) as space, \
+                slurm.Cluster(space, directory) as cluster:
+            place = Place(bench, cluster)
+            for name, body in zip(CASES, BODIES, strict=True):
+                bench.case(name, lambda body=body: place.only(body))

@@ -1,0 +1,171 @@
+"""A Slurm cluster of this machine alone: munged, slurmctld, and a slurmd for each
+network namespace of netns.py, all in one directory and ended with the block. Meant for
+the isolated world of isolation.py: nothing of the system's own Slurm is read."""
+import contextlib
+import os
+import shutil
+import subprocess
+import time
+
+import netns
+from harness import Failure
+
+CONTROLLER = "login"
+CPUS = 2  # of each node, whatever this machine has
+READY = 60  # seconds for the daemons to know each other
+
+# What this machine is not asked for: cgroups, accounting, a task plug-in. The
+# times are short, because a case waits for them.
+CONFIG = """
+ClusterName=canopy
+SlurmctldHost={controller}({address})
+SlurmUser=root
+SlurmdUser=root
+AuthType=auth/munge
+AuthInfo=socket={directory}/munge.socket
+CredType=cred/munge
+MpiDefault=none
+ProctrackType=proctrack/linuxproc
+TaskPlugin=task/none
+JobAcctGatherType=jobacct_gather/none
+AccountingStorageType=accounting_storage/none
+SelectType=select/cons_tres
+SelectTypeParameters=CR_CPU
+SlurmdParameters=config_overrides
+ReturnToService=2
+KillWait=5
+InactiveLimit=0
+SlurmctldPort=26817
+SlurmdPort=26818
+StateSaveLocation={directory}/state
+SlurmdSpoolDir={directory}/spool-%n
+SlurmctldPidFile={directory}/slurmctld.pid
+SlurmdPidFile={directory}/slurmd-%n.pid
+"""
+NODE = "NodeName={name} NodeAddr={address} CPUs={cpus} State=UNKNOWN\n"
+PARTITION = "PartitionName=all Nodes={nodes} Default=YES MaxTime=INFINITE State=UP\n"
+
+
+class Cluster:
+    """Up inside the block. SPACE are the namespaces, each one node."""
+
+    def __init__(self, space, directory):
+        self.directory = directory
+        self.space = space
+        self.env = {"SLURM_CONF": os.path.join(directory, "slurm.conf")}
+        self._daemons = []
+
+    def __enter__(self):
+        try:
+            self._write_config()
+            self._start_munged()
+            self._start([CONTROLLER], "slurmctld", "-D", "-c")
+            for name in self.space.names:
+                self._start([name, "ip", "netns", "exec", name], "slurmd", "-D",
+                            "-N", name)
+            self._wait_ready()
+        except BaseException:
+            self._end()
+            raise
+        return self
+
+    def __exit__(self, *_):
+        self._end()
+        return False
+
+    def ask(self, *command):
+        """What a command of Slurm prints."""
+        done = subprocess.run(
+            command, env={**os.environ, **self.env}, check=False, timeout=30,
+            capture_output=True, text=True, stdin=subprocess.DEVNULL)
+        return done.stdout
+
+    def wait_over(self, seconds=30):
+        """Waits until no job is queued, runs, or is being ended."""
+        self.wait_for(lambda: not self.ask("squeue", "--noheader").strip(), seconds,
+                   "jobs are still there")
+
+    def logs(self):
+        text = ""
+        for name in sorted(os.listdir(self.directory)):
+            if name.endswith(".log"):
+                with open(os.path.join(self.directory, name), encoding="utf-8",
+                          errors="replace") as file:
+                    text += "".join(f"      {name}: {line}"
+                                    for line in file.readlines()[-20:])
+        return text
+
+    def _write_config(self):
+        for name in ("state", *("spool-" + node for node in self.space.names)):
+            os.makedirs(os.path.join(self.directory, name), mode=0o755,
+                        exist_ok=True)
+        text = CONFIG.format(controller=CONTROLLER, directory=self.directory,
+                             address=f"{netns.SUBNET}.254")
+        for i, name in enumerate(self.space.names):
+            text += NODE.format(name=name, address=self.space.address(i),
+                                cpus=CPUS)
+        text += PARTITION.format(nodes=",".join(self.space.names))
+        with open(self.env["SLURM_CONF"], "w", encoding="utf-8") as file:
+            file.write(text)
+        # Looked for beside the other, and loaded although nothing uses it: the one
+        # that asks nothing of the machine.
+        with open(os.path.join(self.directory, "cgroup.conf"), "w",
+                  encoding="utf-8") as file:
+            file.write("CgroupPlugin=cgroup/v1\nCgroupAutomount=no\n")
+
+    def _start_munged(self):
+        inside = lambda name: os.path.join(self.directory, name)  # noqa: E731
+        with open(inside("munge.key"), "wb") as file:
+            file.write(os.urandom(128))
+        os.chmod(inside("munge.key"), 0o400)
+        # Forced, as the directories above it are for everyone to write.
+        self._start([], "munged", "--foreground", "--force",
+                    "--key-file", inside("munge.key"),
+                    "--socket", inside("munge.socket"),
+                    "--pid-file", inside("munged.pid"),
+                    "--seed-file", inside("munged.seed"))
+        self.wait_for(lambda: os.path.exists(inside("munge.socket")), 10,
+                   "munged does not listen")
+
+    def _start(self, place, *command):
+        """PLACE: the host name, if that matters, and what leads to its network."""
+        what = command[0]
+        if place:
+            name, *reach = place
+            command = [*reach, "unshare", "--uts", "sh", "-c",
+                       'hostname "$1" && shift && exec "$@"', "sh", name,
+                       *command]
+        log = f"{len(self._daemons)}-{what}.log"
+        with open(os.path.join(self.directory, log), "wb") as out:
+            self._daemons.append(subprocess.Popen(
+                command, env={**os.environ, **self.env,
+                              "PATH": "/usr/bin:/usr/sbin:/bin:/sbin"},
+                stdin=subprocess.DEVNULL, stdout=out, stderr=out,
+                start_new_session=True))
+
+    def _wait_ready(self):
+        def idle():
+            states = self.ask("sinfo", "--noheader", "--Node", "--format", "%T")
+            return states.split() == ["idle"] * len(self.space.names)
+        self.wait_for(idle, READY, "the nodes are not idle")
+
+    def wait_for(self, there, seconds, problem):
+        deadline = time.monotonic() + seconds
+        while not there():
+            gone = [d.args for d in self._daemons if d.poll() is not None]
+            if gone or time.monotonic() > deadline:
+                raise Failure(f"Slurm: {problem}; ended: {gone}\n" + self.logs())
+            time.sleep(0.1)
+
+    def _end(self):
+        """The last started is the first to end: a node tells its controller."""
+        for daemon in reversed(self._daemons):
+            with contextlib.suppress(ProcessLookupError):
+                daemon.terminate()
+            try:
+                daemon.wait(10)
+            except subprocess.TimeoutExpired:
+                daemon.kill()
+                daemon.wait()
+        self._daemons.clear()
+        shutil.rmtree(self.directory, ignore_errors=True)

@@ -29,6 +29,7 @@ import cases_preload
 import cases_process
 import cases_programs
 import cases_python
+import cases_reflection
 import cases_restart
 import cases_slurm
 import cases_spawn
@@ -45,6 +46,7 @@ SUITES = (
     cases_slurm,
     cases_allocations,
     cases_tls,
+    cases_reflection,
     cases_programs,
     cases_torch,
     cases_python,

@@ -1,0 +1,86 @@
+"""gRPC health and reflection of the agents' control port, asked by a client that
+knows nothing of it before."""
+import json
+import os
+
+from cases_netns import context_of
+from cases_tls import Authority
+from harness import PROGRAMS, PYTHON, check
+
+REFLECT = os.path.join(PROGRAMS, "reflect.py")
+CONTROL = "canopy.control.v1.Control"
+METHODS = ("Run", "Status", "ListJobs", "Why", "SignalJob", "Shutdown", "Replace")
+
+
+def ask(bench, address, files, *methods):
+    """What reflect.py prints; FILES: CA, certificate and key."""
+    return bench.run(REFLECT, address, *(files or ("-", "-", "-")), *methods,
+                     program=PYTHON)
+
+
+def addresses(context):
+    return [node["control_address"] for node in context_of(context)["members"]]
+
+
+def by_reflection(bench, security, files):
+    """Of every agent: its services, their health, and a call that was learnt."""
+    bench.run("up", "--context", "told", "--nodes", 2, "--reflection",
+              *security).expect()
+    pids = set()
+    for address in addresses("told"):
+        out = ask(bench, address, files, CONTROL + "/Status",
+                  CONTROL + "/ListJobs").expect().out
+        lines = dict(line.split(": ", 1) for line in out.splitlines()
+                     if ": " in line and "/" not in line)
+        check(lines["server"] == "SERVING" and
+              lines["no.such.Service"] == "NOT_FOUND", out)
+        check(lines[CONTROL].split()[1:] == list(METHODS), out)
+        check("grpc.health.v1.Health" in lines, out)
+        status, = (json.loads(line.split(" ", 1)[1])
+                   for line in out.splitlines()
+                   if line.startswith(CONTROL + "/Status "))
+        names = [node["name"] for node in status["nodes"]]
+        check(names == ["node1", "node2"] and int(status["pid"]) not in pids, out)
+        pids.add(int(status["pid"]))
+    bench.run("down", "--context", "told").expect()
+
+
+def without(bench, security, files):
+    """Health is served, and nobody is told of anything who has not asked for it."""
+    bench.run("up", "--context", "silent", "--nodes", 1, *security).expect()
+    address, = addresses("silent")
+    ask(bench, address, files).expect_lines([
+        "server: SERVING", "no.such.Service: NOT_FOUND",
+        "no reflection: UNIMPLEMENTED"])
+    bench.run("down", "--context", "silent").expect()
+
+
+def stranger(bench, security, files):
+    """Without a certificate of the authority there is no talk at all."""
+    bench.run("up", "--context", "closed", "--nodes", 1, "--reflection",
+              *security).expect()
+    address, = addresses("closed")
+    other = files_of(Authority(bench, "other", "DNS:localhost,IP:127.0.0.1").issue())
+    for wrong in (None, (files[0], *other[1:])):
+        out = ask(bench, address, wrong).expect().out
+        check("SERVING" not in out and CONTROL not in out, out)
+        check("server: UNAVAILABLE" in out, out)
+    bench.run("down", "--context", "closed").expect()
+
+
+def files_of(options):
+    return tuple(options[options.index(name) + 1]
+                 for name in ("--tls-ca", "--tls-cert", "--tls-key"))
+
+
+CASES = (("reflection: a client without a stub", by_reflection),
+         ("reflection: health without it", without),
+         ("reflection: not for strangers", stranger))
+
+
+def run(bench):
+    if not bench.wanted(*(name for name, _ in CASES)):
+        return
+    options = Authority(bench, "reflection", "DNS:localhost,IP:127.0.0.1").issue()
+    for name, body in CASES:
+        bench.case(name, lambda body=body: body(bench, options, files_of(options)))

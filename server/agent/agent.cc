@@ -268,6 +268,7 @@ void Agent::Impl::StartCore() {
   for (const std::string& name : config_.member_names()) {
     core.node_names.push_back(name);
   }
+  core.server_nspace = adapters_->server().nspace;
   core.radix = config_.radix();
   core.persists = persistent_state_ != nullptr;
   core.began_at = EventLoop::Now();

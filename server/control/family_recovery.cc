@@ -46,6 +46,7 @@ void FamilyRecovery::RecoverJob(const PersistedJob& persisted, Family* family) {
   }
   v1::JobEnd end;
   end.ParseFromString(*persisted.end);
+  tell_end_(persisted, end);
   family->OnEnded(job.nspace, CountsForFamily(facts) ? end : v1::JobEnd());
   family->KeepRecord(job.nspace, job.parent, facts.spawn_request.value_or(0));
   if (end.status() == kSuccess || facts.separate) return;

@@ -25,12 +25,17 @@ class FamilyRecovery {
   // it goes on.
   using Resume = std::function<void(Family* family)>;
 
+  // A job of the predecessor was over; who is to hear of it may not have.
+  using TellEnd =
+      std::function<void(const PersistedJob& job, const v1::JobEnd& end)>;
+
   FamilyRecovery(EventLoop* loop, Families* families, SpawnRequests* requests,
-                 Resume resume)
+                 Resume resume, TellEnd tell_end)
       : loop_(loop),
         families_(families),
         requests_(requests),
-        resume_(std::move(resume)) {}
+        resume_(std::move(resume)),
+        tell_end_(std::move(tell_end)) {}
 
   void set_sink(InputSink* sink) { sink_ = sink; }
   // How long launchers are awaited.
@@ -68,6 +73,7 @@ class FamilyRecovery {
   Families* const families_;
   SpawnRequests* const requests_;
   const Resume resume_;
+  const TellEnd tell_end_;
   InputSink* sink_ = nullptr;
   uint32_t timeout_ms_ = 0;
   std::map<std::string, Ended> ended_;  // by token

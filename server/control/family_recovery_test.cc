@@ -41,9 +41,13 @@ class FamilyRecoveryTest : public testing::Test {
   Families families_;
   SpawnRequests requests_{&loop_};
   std::vector<std::string> resumed_;
+  std::vector<std::pair<std::string, int>> ended_;
   FamilyRecovery recovery_{
       &loop_, &families_, &requests_,
-      [this](Family* family) { resumed_.push_back(family->first()); }};
+      [this](Family* family) { resumed_.push_back(family->first()); },
+      [this](const PersistedJob& job, const v1::JobEnd& end) {
+        ended_.emplace_back(job.job->nspace, end.exit_code());
+      }};
 };
 
 TEST_F(FamilyRecoveryTest, ALauncherComesBackToItsFamily) {
@@ -65,6 +69,7 @@ TEST_F(FamilyRecoveryTest, ALauncherIsToldAnEndThatItMissed) {
   records_.PersistEnd("first", end.SerializeAsString());
   recovery_.Recover(records_.All());
   EXPECT_TRUE(families_.jobs().empty());
+  EXPECT_EQ(ended_, (std::vector<std::pair<std::string, int>>{{"first", 3}}));
   Reattach("token");
   EXPECT_EQ(stream_.Of(v1::RunEvent::kEnd).at(0).end().exit_code(), 3);
   EXPECT_TRUE(stream_.finished);

@@ -38,8 +38,12 @@ JobManager::JobManager(EventLoop* loop, JobPlanner planner)
                }),
       requests_(loop),
       spawns_(&families_, &requests_, &starter_, std::move(planner.spawn)),
-      recovery_(loop, &families_, &requests_,
-                [this](Family* family) { spawns_.Release(family); }),
+      recovery_(
+          loop, &families_, &requests_,
+          [this](Family* family) { spawns_.Release(family); },
+          [this](const PersistedJob& job, const v1::JobEnd& end) {
+            notices_.OnRecoveredEnd(*job.job, job.facts, ChangeOf(end));
+          }),
       notices_([this](const std::string& nspace, const std::string& line) {
         families_.Notice(nspace, line);
       }) {}

@@ -1,9 +1,12 @@
 #include "server/control/job_notices.h"
 
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "common/status.h"
-#include "server/core/event/events.h"
+#include "server/core/event/event_range.h"
+#include "server/core/event/lifecycle.h"
 #include "server/core/job/text.h"
 #include "server/core/step/client_inputs.h"
 #include "server/spawn/job_events.h"
@@ -12,8 +15,12 @@
 namespace canopy::control {
 namespace {
 
+bool Wants(const LaunchFacts& facts, uint32_t reports) {
+  return (facts.reports & reports) != 0;
+}
+
 bool Wants(const JobRecord& record, uint32_t reports) {
-  return (record.facts.reports & reports) != 0;
+  return Wants(record.facts, reports);
 }
 
 std::string Named(const JobRecord& record) {
@@ -25,8 +32,11 @@ std::string Named(const JobRecord& record) {
 void JobNotices::OnJobChanged(const core::JobChanged& change,
                               JobRecord* record) const {
   const auto num_procs = static_cast<uint32_t>(record->job->procs.size());
-  if (change.procs_started == num_procs && !record->told_start) {
-    record->told_start = true;
+  if (change.procs_started > 0 && !std::exchange(record->told_first, true)) {
+    OnFirst(*record);
+  }
+  if (change.procs_started == num_procs &&
+      !std::exchange(record->told_start, true)) {
     OnStarted(*record);
   }
   for (const core::ProcExit& exit : change.ends) {
@@ -42,20 +52,20 @@ void JobNotices::OnJobChanged(const core::JobChanged& change,
     }
   }
   if (record->connected) TellParent(record);
-  if (change.phase == core::JobPhase::kEnded && record->told_start) {
+  if (change.phase == core::JobPhase::kEnded && record->told_first) {
     OnEnded(*record, change);
   }
 }
 
+void JobNotices::OnFirst(const JobRecord& record) const {
+  TellOfJob(*record.job, core::kEventJobStart,
+            Wants(record, spawn::kNotifyJobEvents));
+}
+
 void JobNotices::OnStarted(const JobRecord& record) const {
   const JobSpec& job = *record.job;
-  if (Wants(record, spawn::kNotifyJobEvents)) {
-    for (const int event :
-         {spawn::kEventJobStart, spawn::kEventLaunchComplete}) {
-      Tell(event, {job.nspace, kRankWildcard}, job.parent,
-           spawn::JobEventInfo(job.nspace));
-    }
-  }
+  TellOfJob(job, core::kEventLaunchComplete,
+            Wants(record, spawn::kNotifyJobEvents));
   if (!Wants(record, spawn::kLogJobEvents)) return;
   print_(job.nspace,
          Named(record) + " has started: " +
@@ -67,10 +77,14 @@ void JobNotices::OnProcEnded(const JobRecord& record,
   const JobSpec& job = *record.job;
   const bool failed = core::IsAbnormal(exit);
   const ProcId proc{job.nspace, exit.rank};
-  if (Wants(record, spawn::kNotifyProcs) ||
-      (failed && Wants(record, spawn::kNotifyFailedProcs))) {
-    Tell(spawn::kEventProcTerminated, proc, job.parent,
-         spawn::ProcEndInfo(proc, core::ExitCodeOf(exit), /*asked=*/true));
+  const bool asked = Wants(record, spawn::kNotifyProcs) ||
+                     (failed && Wants(record, spawn::kNotifyFailedProcs));
+  // Others hear of it from the agent of the process (end_events.h).
+  if (!job.parent.nspace.empty() && exit.wait_status != core::kNeverStarted) {
+    Tell(core::IdOfProcEvent(exit.incarnation,
+                             core::ProcEvent::kTerminatedAsked),
+         core::kEventProcTerminated, proc, job.parent,
+         spawn::ProcEndInfo(proc, core::ExitCodeOf(exit), asked));
   }
   if (Wants(record, spawn::kLogProcs) ||
       (failed && Wants(record, spawn::kLogFailedProcs))) {
@@ -89,7 +103,8 @@ void JobNotices::TellParent(JobRecord* record) const {
     // for those who ask.
     const bool survived = exit.restarted || job.recoverable;
     const ProcId proc{job.nspace, rank};
-    Tell(exit.restarted ? kErrProcRestart : kErrProcTermWoSync, proc,
+    Tell(core::IdOfProcEvent(exit.incarnation, core::ProcEvent::kToParentJob),
+         exit.restarted ? kErrProcRestart : kErrProcTermWoSync, proc,
          {job.parent.nspace, kRankWildcard},
          spawn::ProcEndInfo(proc, core::ExitCodeOf(exit), !survived));
   }
@@ -97,24 +112,68 @@ void JobNotices::TellParent(JobRecord* record) const {
 
 void JobNotices::OnEnded(const JobRecord& record,
                          const core::JobChanged& change) const {
-  const JobSpec& job = *record.job;
+  TellEnd(*record.job, record.facts, change);
   const bool silent =
       change.status == kSuccess && Wants(record, spawn::kSilentEnd);
-  if (silent) return;
-  if (Wants(record, spawn::kNotifyJobEvents | spawn::kNotifyCompletion)) {
-    Tell(spawn::kEventJobEnd, {job.nspace, kRankWildcard}, job.parent,
-         spawn::JobEndInfo(job.nspace, {change.status, change.first_failed,
-                                        change.exit_code}));
+  if (silent || !record.told_start ||
+      !Wants(record, spawn::kLogJobEvents | spawn::kLogCompletion)) {
+    return;
   }
-  if (!Wants(record, spawn::kLogJobEvents | spawn::kLogCompletion)) return;
-  print_(job.nspace,
+  print_(record.job->nspace,
          Named(record) + " has ended" +
              (change.text.empty() ? std::string() : ": " + change.text));
 }
 
-void JobNotices::Tell(int event, const ProcId& source, const ProcId& target,
-                      Bytes info) const {
+void JobNotices::OnRecoveredEnd(const JobSpec& job, const LaunchFacts& facts,
+                                const core::JobChanged& end) const {
+  // Else it may not have come to a process.
+  const bool ran =
+      end.status == kSuccess || core::CodeOfJobEnd(end.status) != 0;
+  if (ran) TellEnd(job, facts, end);
+}
+
+// Why it has failed, then that it is over.
+void JobNotices::TellEnd(const JobSpec& job, const LaunchFacts& facts,
+                         const core::JobChanged& end) const {
+  const spawn::JobOutcome outcome{end.status, end.first_failed, end.exit_code};
+  const auto info = [&](bool asked) {
+    return spawn::JobEndInfo(job.nspace, outcome, asked);
+  };
+  const int code = core::CodeOfJobEnd(end.status);
+  if (code != 0) TellAll(job, code, false, info(false));
+  if (end.status == kSuccess && Wants(facts, spawn::kSilentEnd)) return;
+  const bool asked =
+      !job.parent.nspace.empty() &&
+      Wants(facts, spawn::kNotifyJobEvents | spawn::kNotifyCompletion);
+  if (asked) {
+    Tell(core::IdOfJobEvent(core::kEventJobEnd, true), core::kEventJobEnd,
+         {job.nspace, kRankWildcard}, job.parent, info(true));
+  }
+  TellAll(job, core::kEventJobEnd, asked, info(false));
+}
+
+void JobNotices::TellOfJob(const JobSpec& job, int event, bool asked) const {
+  asked = asked && !job.parent.nspace.empty();
+  if (asked) {
+    Tell(core::IdOfJobEvent(event, true), event, {job.nspace, kRankWildcard},
+         job.parent, spawn::JobEventInfo(job.nspace, true));
+  }
+  TellAll(job, event, asked, spawn::JobEventInfo(job.nspace, false));
+}
+
+// A spawner that has asked for it gets it once.
+void JobNotices::TellAll(const JobSpec& job, int event, bool asked,
+                         Bytes info) const {
+  std::vector<ProcId> except;
+  if (asked) except.push_back(job.parent);
+  sink_->OnInput(core::JobLifecycleEvent(job.nspace, event, std::move(info),
+                                         std::move(except)));
+}
+
+void JobNotices::Tell(uint64_t id, int event, const ProcId& source,
+                      const ProcId& target, Bytes info) const {
   core::EventRaised raised;
+  raised.id = id;
   raised.status = event;
   raised.source = source;
   raised.range = static_cast<uint8_t>(core::EventRange::kCustom);

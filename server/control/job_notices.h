@@ -1,6 +1,6 @@
 // What is told of the life of jobs beside the progress that a launcher is
-// shown: events for spawners and for connected jobs, and lines for the
-// launcher.
+// shown: events for spawners, for connected jobs and for whoever registers for
+// their codes, and lines for the launcher.
 #ifndef CANOPY_SERVER_CONTROL_JOB_NOTICES_H_
 #define CANOPY_SERVER_CONTROL_JOB_NOTICES_H_
 
@@ -19,8 +19,9 @@ namespace canopy::control {
 
 // A spawner gets what its call asks for (spawn::Report). The job of a spawner
 // gets the failures of processes of a job that is connected with it, asked for
-// or not. A successor may tell again what its predecessor has told. Loop thread
-// only.
+// or not. All others of the session get what is for its code alone
+// (docs/design/events.md). A successor tells again what its predecessor may
+// have told, with the same identities. Loop thread only.
 class JobNotices {
  public:
   // One line, about the job, for the launcher of its family.
@@ -34,13 +35,22 @@ class JobNotices {
   // `record` is that of the job, and connected if its spawner has been told of
   // it.
   void OnJobChanged(const core::JobChanged& change, JobRecord* record) const;
+  // The same of a job that was over when its record was recovered, after it had
+  // run.
+  void OnRecoveredEnd(const JobSpec& job, const LaunchFacts& facts,
+                      const core::JobChanged& end) const;
 
  private:
+  void OnFirst(const JobRecord& record) const;
   void OnStarted(const JobRecord& record) const;
   void OnProcEnded(const JobRecord& record, const core::ProcExit& exit) const;
   void TellParent(JobRecord* record) const;
   void OnEnded(const JobRecord& record, const core::JobChanged& change) const;
-  void Tell(int event, const ProcId& source, const ProcId& target,
+  void TellEnd(const JobSpec& job, const LaunchFacts& facts,
+               const core::JobChanged& end) const;
+  void TellOfJob(const JobSpec& job, int event, bool asked) const;
+  void TellAll(const JobSpec& job, int event, bool asked, Bytes info) const;
+  void Tell(uint64_t id, int event, const ProcId& source, const ProcId& target,
             Bytes info) const;
 
   const Print print_;

@@ -10,8 +10,10 @@
 #include "common/ids.h"
 #include "common/job.h"
 #include "common/status.h"
+#include "server/core/event/event_info.h"
+#include "server/core/event/event_range.h"
+#include "server/core/event/lifecycle.h"
 #include "server/core/step/input.h"
-#include "server/spawn/job_events.h"
 #include "server/spawn/spawn_call.h"
 
 namespace canopy::control {
@@ -58,11 +60,53 @@ class JobNoticesTest : public testing::Test {
     change.ends = std::move(ends);
     notices_.OnJobChanged(change, &record_);
   }
+  // What was raised for certain processes, but for what none has asked for.
+  std::vector<core::EventRaised> Events() const {
+    std::vector<core::EventRaised> out;
+    for (const auto& event : sink_.events) {
+      if (!ForAll(event) && !IsUnasked(event)) out.push_back(event);
+    }
+    return out;
+  }
+  // What the spawner gets only if it names the code.
+  static bool IsUnasked(const core::EventRaised& event) {
+    return event.status == core::kEventProcTerminated &&
+           core::HasFlag(event.info, core::kNonDefaultKey);
+  }
+  // Those of them for all handlers, and clears what was raised.
   std::vector<int> Told() {
     std::vector<int> out;
-    for (const auto& event : sink_.events) out.push_back(event.status);
+    for (const auto& event : Events()) {
+      if (!core::HasFlag(event.info, core::kNonDefaultKey)) {
+        out.push_back(event.status);
+      }
+    }
     sink_.events.clear();
     return out;
+  }
+  // What the job of the spawner was told, and clears what was raised.
+  std::vector<int> ToldToParent() {
+    std::vector<int> out;
+    for (const auto& event : Events()) {
+      if (event.targets[0].rank == kRankWildcard) out.push_back(event.status);
+    }
+    sink_.events.clear();
+    return out;
+  }
+  // What the session was told, and clears what was raised.
+  std::vector<int> Announced() {
+    std::vector<int> out;
+    for (const auto& event : sink_.events) {
+      if (!ForAll(event)) continue;
+      EXPECT_TRUE(core::HasFlag(event.info, core::kNonDefaultKey));
+      EXPECT_EQ(event.source, (ProcId{"child", kRankWildcard}));
+      out.push_back(event.status);
+    }
+    sink_.events.clear();
+    return out;
+  }
+  static bool ForAll(const core::EventRaised& event) {
+    return event.range == static_cast<uint8_t>(core::EventRange::kSession);
   }
 
   Sink sink_;
@@ -87,13 +131,13 @@ TEST_F(JobNoticesTest, TheSpawnerHearsOfStartAndEnd) {
   record_.facts.reports = spawn::kNotifyJobEvents | spawn::kLogJobEvents;
   Change(JobPhase::kRunning);
   Change(JobPhase::kRunning);
-  ASSERT_EQ(sink_.events.size(), 2u);
-  EXPECT_EQ(sink_.events[0].targets, (std::vector<ProcId>{{"job", 1}}));
-  EXPECT_EQ(sink_.events[0].source, (ProcId{"child", kRankWildcard}));
-  EXPECT_EQ(Told(), (std::vector<int>{spawn::kEventJobStart,
-                                      spawn::kEventLaunchComplete}));
+  ASSERT_EQ(Events().size(), 2u);
+  EXPECT_EQ(Events()[0].targets, (std::vector<ProcId>{{"job", 1}}));
+  EXPECT_EQ(Events()[0].source, (ProcId{"child", kRankWildcard}));
+  EXPECT_EQ(Told(), (std::vector<int>{core::kEventJobStart,
+                                      core::kEventLaunchComplete}));
   Change(JobPhase::kEnded);
-  EXPECT_EQ(Told(), std::vector<int>{spawn::kEventJobEnd});
+  EXPECT_EQ(Told(), std::vector<int>{core::kEventJobEnd});
   EXPECT_EQ(lines_,
             (std::vector<std::string>{"job child has started: 2 processes",
                                       "job child has ended"}));
@@ -104,17 +148,17 @@ TEST_F(JobNoticesTest, AGoodEndMayBeSilent) {
   Change(JobPhase::kEnded);
   EXPECT_TRUE(Told().empty());
   Change(JobPhase::kEnded, {}, kErrJobNonZeroTerm);
-  EXPECT_EQ(Told(), std::vector<int>{spawn::kEventJobEnd});
+  EXPECT_EQ(Told(), std::vector<int>{core::kEventJobEnd});
 }
 
 TEST_F(JobNoticesTest, EveryEndOfAProcessOrTheFailuresAlone) {
   record_.connected = false;
   record_.facts.reports = spawn::kNotifyProcs | spawn::kLogFailedProcs;
   Change(JobPhase::kRunning, {{0, 0, false, true, true}, {1, kKilled}});
-  ASSERT_EQ(sink_.events.size(), 2u);
-  EXPECT_EQ(sink_.events[1].source, (ProcId{"child", 1}));
-  EXPECT_EQ(Told(), (std::vector<int>{spawn::kEventProcTerminated,
-                                      spawn::kEventProcTerminated}));
+  ASSERT_EQ(Events().size(), 2u);
+  EXPECT_EQ(Events()[1].source, (ProcId{"child", 1}));
+  EXPECT_EQ(Told(), (std::vector<int>{core::kEventProcTerminated,
+                                      core::kEventProcTerminated}));
   ASSERT_EQ(lines_.size(), 1u);
   EXPECT_TRUE(lines_[0].starts_with("job child: rank 1 on node1"));
   record_.facts.reports = spawn::kNotifyFailedProcs;
@@ -124,10 +168,9 @@ TEST_F(JobNoticesTest, EveryEndOfAProcessOrTheFailuresAlone) {
 
 TEST_F(JobNoticesTest, ConnectedJobsHearOfTheCauseAndNotOfItsConsequences) {
   Change(JobPhase::kEnding, {{1, kKilled}, {0, 15}}, kErrJobAbortedBySig, 1);
-  ASSERT_EQ(sink_.events.size(), 1u);
-  EXPECT_EQ(sink_.events[0].targets,
-            (std::vector<ProcId>{{"job", kRankWildcard}}));
-  EXPECT_EQ(sink_.events[0].source, (ProcId{"child", 1}));
+  ASSERT_EQ(Events().size(), 1u);
+  EXPECT_EQ(Events()[0].targets, (std::vector<ProcId>{{"job", kRankWildcard}}));
+  EXPECT_EQ(Events()[0].source, (ProcId{"child", 1}));
   EXPECT_EQ(Told(), std::vector<int>{kErrProcTermWoSync});
   record_.facts.separate = true;
   Change(JobPhase::kEnding, {{1, kKilled}}, kErrJobAbortedBySig, 1);
@@ -141,8 +184,8 @@ TEST_F(JobNoticesTest, AFailureBeforeTheJobsAreConnectedIsToldThen) {
   EXPECT_TRUE(Told().empty());
   record_.connected = true;
   Change(JobPhase::kRunning);
-  ASSERT_EQ(sink_.events.size(), 1u);
-  EXPECT_EQ(sink_.events[0].source, (ProcId{"child", 1}));
+  ASSERT_EQ(Events().size(), 1u);
+  EXPECT_EQ(Events()[0].source, (ProcId{"child", 1}));
   EXPECT_EQ(Told(), std::vector<int>{kErrProcTermWoSync});
   Change(JobPhase::kRunning);
   EXPECT_TRUE(Told().empty());
@@ -151,14 +194,64 @@ TEST_F(JobNoticesTest, AFailureBeforeTheJobsAreConnectedIsToldThen) {
 TEST_F(JobNoticesTest, WhatAJobSurvivesIsACauseHoweverLateItIsReported) {
   spec_->recoverable = true;
   Change(JobPhase::kEnded, {{1, kKilled}, {0, 0}});
-  EXPECT_EQ(Told(), std::vector<int>{kErrProcTermWoSync});
+  EXPECT_EQ(ToldToParent(), std::vector<int>{kErrProcTermWoSync});
+}
+
+TEST_F(JobNoticesTest, TheSessionHearsOfTheWholeLife) {
+  Change(JobPhase::kRunning);
+  Change(JobPhase::kRunning);
+  EXPECT_EQ(Announced(), (std::vector<int>{core::kEventJobStart,
+                                           core::kEventLaunchComplete}));
+  Change(JobPhase::kEnded, {}, kErrProcTermWoSync, 1);
+  EXPECT_EQ(Announced(),
+            (std::vector<int>{core::kErrJobTermWoSync, core::kEventJobEnd}));
+}
+
+TEST_F(JobNoticesTest, WhoHasAskedIsNotToldTwice) {
+  record_.facts.reports = spawn::kNotifyCompletion;
+  Change(JobPhase::kEnded);
+  std::vector<core::EventRaised> ends;
+  for (const auto& event : sink_.events) {
+    if (event.status == core::kEventJobEnd) ends.push_back(event);
+  }
+  ASSERT_EQ(ends.size(), 2u);
+  EXPECT_FALSE(ForAll(ends[0]));
+  EXPECT_EQ(ends[1].targets, (std::vector<ProcId>{{"job", 1}}));
+  EXPECT_NE(ends[0].id, ends[1].id);
+}
+
+TEST_F(JobNoticesTest, ASuccessorTellsTheSameAgain) {
+  Change(JobPhase::kEnded, {{1, kKilled}}, kErrJobAbortedBySig, 1);
+  const std::vector<core::EventRaised> first = std::move(sink_.events);
+  sink_.events.clear();
+  record_.told_first = record_.told_start = false;
+  Change(JobPhase::kEnded, {{1, kKilled}}, kErrJobAbortedBySig, 1);
+  ASSERT_EQ(sink_.events.size(), first.size());
+  for (size_t i = 0; i < first.size(); ++i) {
+    EXPECT_NE(first[i].id, 0u);
+    EXPECT_EQ(sink_.events[i].id, first[i].id);
+    EXPECT_EQ(sink_.events[i].source, first[i].source);
+  }
+}
+
+TEST_F(JobNoticesTest, AnEndThatWasPersistedIsToldAgain) {
+  core::JobChanged end;
+  end.phase = JobPhase::kEnded;
+  notices_.OnRecoveredEnd(*spec_, record_.facts, end);
+  EXPECT_EQ(Announced(), std::vector<int>{core::kEventJobEnd});
+  end.status = kErrJobExeNotFound;
+  notices_.OnRecoveredEnd(*spec_, record_.facts, end);
+  EXPECT_TRUE(Announced().empty());
 }
 
 TEST_F(JobNoticesTest, WhatIsStartedAgainIsToldAsSuch) {
   spec_->max_restarts = 1;
   record_.facts.reports = spawn::kLogProcs;
   Change(JobPhase::kRunning, {{1, kKilled, false, true, false, 0, true}});
-  EXPECT_EQ(Told(), std::vector<int>{kErrProcRestart});
+  ASSERT_EQ(sink_.events.size(), 4u);
+  EXPECT_TRUE(IsUnasked(sink_.events[2]));
+  EXPECT_EQ(sink_.events[3].status, kErrProcRestart);
+  EXPECT_TRUE(Told().empty());
   ASSERT_EQ(lines_.size(), 1u);
   EXPECT_TRUE(lines_[0].ends_with("and is started again"));
 }

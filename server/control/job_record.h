@@ -54,7 +54,9 @@ struct JobRecord {
   bool out_of_time = false;  // and its pending operations were collected
   // Its spawner has been told of it: what becomes of it concerns the family.
   bool connected = false;
-  bool told_start = false;  // to those who are told
+  // To those who are told: that the first process has started, and the last.
+  bool told_first = false;
+  bool told_start = false;
   // Of its launcher, which can reattach once the job is persisted.
   std::string token;
   // Of processes that the parent's job has not been told of; no consequences of

@@ -82,6 +82,16 @@ v1::JobEnd EndOf(const core::JobChanged& change) {
   return end;
 }
 
+core::JobChanged ChangeOf(const v1::JobEnd& end) {
+  core::JobChanged change;
+  change.phase = core::JobPhase::kEnded;
+  change.exit_code = end.exit_code();
+  change.status = end.status();
+  change.text = end.text();
+  if (end.has_first_failed()) change.first_failed = end.first_failed();
+  return change;
+}
+
 v1::JobEnd EndOf(const Status& refusal) {
   v1::JobEnd end;
   end.set_exit_code(ExitCodeOf(refusal.code()));

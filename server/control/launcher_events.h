@@ -14,6 +14,8 @@ v1::RunEvent ProgressEvent(const JobSpec& job, const core::JobChanged& change);
 // Of the notes of the change, which has some.
 v1::RunEvent NotesEvent(const JobSpec& job, const core::JobChanged& change);
 v1::JobEnd EndOf(const core::JobChanged& change);
+// How the job ended, of what EndOf made.
+core::JobChanged ChangeOf(const v1::JobEnd& end);
 // The end of a launch that never came to a job, for the reason given.
 v1::JobEnd EndOf(const Status& refusal);
 

@@ -14,6 +14,7 @@
 #include "server/core/event/events.h"
 #include "server/core/event/group_events.h"
 #include "server/core/event/invitations.h"
+#include "server/core/event/lifecycle.h"
 #include "server/core/host/host_calls.h"
 #include "server/core/job/engine.h"
 #include "server/core/job/maps.h"
@@ -50,7 +51,10 @@ struct AgentCore::State {
         aborts(self, jobs, engine),
         spawns(self, jobs, engine),
         invitations(jobs),
-        ends(jobs, collectives, events, invitations),
+        ends(self, jobs, collectives, events, invitations,
+             [this](const std::string& nspace) {
+               return engine.ControllerOf(nspace);
+             }),
         publishing(self, tree, jobs),
         sets(jobs),
         queries(self, config.node_names, tree, jobs, engine, sets),
@@ -87,7 +91,7 @@ struct AgentCore::State {
     spawns.OnClientGone(in.client);
     gets.OnClientGone(in.client);
     collectives.OnClientGone(in.client);
-    events.OnClientGone(in.client);
+    events.OnClientGone(in.client, &out);
     invitations.OnClientGone(in.client);
     aborts.OnClientGone(in.client);
     publishing.OnClientGone(now, in.client, &out);
@@ -183,7 +187,7 @@ struct AgentCore::State {
   }
 
   void On(const EventsWanted& in) { events.OnWanted(in, &out); }
-  void On(const EventsUnwanted& in) { events.OnUnwanted(in); }
+  void On(const EventsUnwanted& in) { events.OnUnwanted(in, &out); }
   void On(const EventRaised& in) { events.OnRaised(now, in, &out); }
 
   // ---------------------------------------------------------- overlay ---
@@ -344,6 +348,7 @@ struct AgentCore::State {
       TakeReleased();
     } else {
       ends.OnNodeLost(now, in.node, &out);
+      TellNodeLost(in);
       engine.OnNodeLost(now, in.node, in.reason, &out);
       TakeReleased();
       // Jobs may be removed with it: the other engines must not look them up.
@@ -361,6 +366,16 @@ struct AgentCore::State {
     host.OnTreeChanged(now, &out);
     spawns.SendAgain(&out);
     if (in.up) engine.SendSyncComplete(in.node, &out);
+  }
+
+  // The clients of other agents hear of it from theirs.
+  void TellNodeLost(const NodeStateChanged& in) {
+    if (in.life == 0) return;
+    const ProcId agent{config.server_nspace, in.node};
+    events.OnKnownEverywhere(
+        now,
+        NodeLifecycleEvent(agent, config.node_names[in.node], in.life, in.left),
+        &out);
   }
 
   void On(const NodeIsOld& in) {
@@ -431,6 +446,10 @@ struct AgentCore::State {
   void On(const LocalPrepared& in) { engine.OnLocalPrepared(now, in, &out); }
 
   void On(const LocalStarted& in) {
+    const Job* job = jobs.Find(in.nspace);
+    if (job != nullptr && in.status != kSuccess && in.procs == 0) {
+      ends.OnNoneStarted(now, *job, &out);
+    }
     engine.OnLocalStarted(now, in, &out);
     host.OnLaunched(now, in.nspace, &out);
   }
@@ -454,8 +473,9 @@ struct AgentCore::State {
       ProcExit end = exit;
       end.restarted = engine.WillRestart(in, exit);
       if (!end.restarted) ended.push_back(exit.rank);
-      if (job->ending || job->ranks[exit.rank].ended) continue;
-      ends.OnExit(now, *job, end, &out);
+      if (job->ranks[exit.rank].ended) continue;
+      const bool told = job->ending || engine.ToldToEnd(in.nspace, exit.rank);
+      ends.OnExit(now, *job, end, told, &out);
     }
     engine.OnLocalExits(now, exits, &out);
     for (const ProcExit& exit : exits.exits) {
@@ -571,7 +591,7 @@ struct AgentCore::State {
       publishing.OnJobRemoved(now, job.nspace, &out);
       if (tree.root() == self) RaiseForAll(sets.DeletionsOf(job.nspace));
       sets.OnJobRemoved(job.nspace);
-      events.OnJobRemoved(job.nspace);
+      events.OnJobRemoved(job.nspace, &out);
       invitations.OnJobRemoved(job.nspace);
       modex.DropJob(job.nspace);
       maps.OnJobRemoved(job, &out);

@@ -25,6 +25,8 @@ struct CoreConfig {
   // When this agent started, newly or as a predecessor's successor; kNever: no
   // other agent has state to resynchronise with it.
   TimeNs began_at = kNever;
+  // Whose ranks are the agents, as PMIx servers.
+  std::string server_nspace = "canopy-agent";
   // Returned with this agent's state (why.h) and not interpreted here: a
   // self-description supplied by the agent's main.
   std::string about;

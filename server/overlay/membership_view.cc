@@ -79,8 +79,7 @@ MembershipView::Change MembershipView::Merge(const MemberState& state) {
 }
 
 bool MembershipView::MergeOwnDeparture() {
-  return table_.Merge(
-      {self(), identity_.incarnation, false, "left the overlay", ""});
+  return table_.Merge({self(), identity_.incarnation, false, kLeftOverlay, ""});
 }
 
 void MembershipView::StartOver() {

@@ -17,6 +17,9 @@
 
 namespace canopy::overlay {
 
+// The reason of a member's loss that has left in order.
+inline constexpr char kLeftOverlay[] = "left the overlay";
+
 // Pure state; loop thread. What a change means for links and packets is up to
 // whoever merges it.
 class MembershipView {

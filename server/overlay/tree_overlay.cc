@@ -143,30 +143,32 @@ void TreeOverlay::Apply(MembershipView::Change change,
                         const MemberState& state) {
   switch (change) {
     case MembershipView::Change::kLost:
-      return Lost(state.node, state.reason);
+      return Lost(state.node, state.reason, state.incarnation,
+                  state.reason == kLeftOverlay);
     case MembershipView::Change::kRestarted:
       return Restarted(state.node);
     case MembershipView::Change::kReplaced:
-      Lost(state.node, "the agent was restarted");
+      Lost(state.node, "the agent was restarted", state.incarnation - 1);
       return Returned(state.node);
     default:
       return Returned(state.node);
   }
 }
 
-void TreeOverlay::Lost(NodeId node, const std::string& reason) {
+void TreeOverlay::Lost(NodeId node, const std::string& reason, uint64_t life,
+                       bool left) {
   std::vector<Packet> packets = links_.Remove(node);
   router_.OnLoss(node);
   std::erase_if(packets, [node](const Packet& p) { return p.target == node; });
   router_.Reroute(std::move(packets));
   if (view_.ReportDown(node)) {
-    sink_->OnInput(core::NodeStateChanged{node, false, reason});
+    sink_->OnInput(core::NodeStateChanged{node, false, reason, life, left});
   }
 }
 
 void TreeOverlay::Returned(NodeId node) {
   if (view_.ReportUp(node)) {
-    sink_->OnInput(core::NodeStateChanged{node, true, ""});
+    sink_->OnInput(core::NodeStateChanged{node, true, "", 0});
   }
 }
 
@@ -194,7 +196,8 @@ void TreeOverlay::Rejoin(const std::string& reason) {
   router_.OnTreeChanged();
   rejoining_ = true;
   for (NodeId node = 0; node < table().size(); ++node) {
-    if (node != view_.self()) Lost(node, "this agent was cut off: " + reason);
+    if (node != view_.self())
+      Lost(node, "this agent was cut off: " + reason, 0);
   }
   rejoining_ = false;
   ScheduleReconcile();

@@ -84,7 +84,9 @@ class TreeOverlay final : private LinkSet::Listener, private Router::Listener {
   void ReportProgress();
   void Merge(const MemberState& state, NodeId from);
   void Apply(MembershipView::Change change, const MemberState& state);
-  void Lost(NodeId node, const std::string& reason);
+  // `life` and `left` as in core::NodeStateChanged.
+  void Lost(NodeId node, const std::string& reason, uint64_t life,
+            bool left = false);
   void Returned(NodeId node);
   void Restarted(NodeId node);
   void ReportRelease(NodeId node);

@@ -12,7 +12,8 @@
 namespace canopy::spawn {
 namespace {
 
-Bytes Encoded(InfoList infos) {
+Bytes Encoded(InfoList infos, bool asked) {
+  if (!asked) infos.Add(PMIX_EVENT_NON_DEFAULT, Value::Bool(true));
   infos.Add(PMIX_EVENT_TIMESTAMP, Value::Time(std::time(nullptr)));
   std::string out;
   return EncodeInfos(infos.data(), infos.size(), &out) == kSuccess
@@ -20,12 +21,18 @@ Bytes Encoded(InfoList infos) {
              : Bytes();
 }
 
-}  // namespace
-
-Bytes JobEventInfo(const std::string& nspace) {
+// A handler that is for one job names it as an affected process.
+InfoList AboutJob(const std::string& nspace) {
   InfoList infos;
   infos.Add(PMIX_NSPACE, Value::String(nspace));
-  return Encoded(std::move(infos));
+  infos.Add(PMIX_EVENT_AFFECTED_PROC, Value::Proc({nspace, kRankWildcard}));
+  return infos;
+}
+
+}  // namespace
+
+Bytes JobEventInfo(const std::string& nspace, bool asked) {
+  return Encoded(AboutJob(nspace), asked);
 }
 
 Bytes ProcEndInfo(const ProcId& proc, int exit_code, bool asked) {
@@ -33,13 +40,12 @@ Bytes ProcEndInfo(const ProcId& proc, int exit_code, bool asked) {
   infos.Add(PMIX_EVENT_AFFECTED_PROC, Value::Proc(proc));
   infos.Add(PMIX_NSPACE, Value::String(proc.nspace));
   infos.Add(PMIX_EXIT_CODE, Value::Int(exit_code));
-  if (!asked) infos.Add(PMIX_EVENT_NON_DEFAULT, Value::Bool(true));
-  return Encoded(std::move(infos));
+  return Encoded(std::move(infos), asked);
 }
 
-Bytes JobEndInfo(const std::string& nspace, const JobOutcome& outcome) {
-  InfoList infos;
-  infos.Add(PMIX_NSPACE, Value::String(nspace));
+Bytes JobEndInfo(const std::string& nspace, const JobOutcome& outcome,
+                 bool asked) {
+  InfoList infos = AboutJob(nspace);
   infos.Add(PMIX_JOB_TERM_STATUS, Value::Status(outcome.status));
   if (outcome.status != kSuccess) {
     infos.Add(PMIX_EXIT_CODE, Value::Int(outcome.exit_code));
@@ -47,7 +53,7 @@ Bytes JobEndInfo(const std::string& nspace, const JobOutcome& outcome) {
   if (outcome.first_failed != kRankInvalid) {
     infos.Add(PMIX_PROCID, Value::Proc({nspace, outcome.first_failed}));
   }
-  return Encoded(std::move(infos));
+  return Encoded(std::move(infos), asked);
 }
 
 }  // namespace canopy::spawn

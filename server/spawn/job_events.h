@@ -1,4 +1,4 @@
-// The events by which a spawner learns what becomes of a job.
+// What the events say of what becomes of a job.
 #ifndef CANOPY_SERVER_SPAWN_JOB_EVENTS_H_
 #define CANOPY_SERVER_SPAWN_JOB_EVENTS_H_
 
@@ -9,12 +9,6 @@
 
 namespace canopy::spawn {
 
-// PMIx status codes of the events.
-inline constexpr int kEventLaunchComplete = -174;
-inline constexpr int kEventJobStart = -191;
-inline constexpr int kEventJobEnd = -145;
-inline constexpr int kEventProcTerminated = -201;
-
 // How a job ended, for people's programs.
 struct JobOutcome {
   int status = 0;                    // PMIx status of the job
@@ -23,13 +17,14 @@ struct JobOutcome {
 };
 
 // Infos in codec form (SIZE n, then n INFO), all with the time of the event:
-// the job that it is about.
-Bytes JobEventInfo(const std::string& nspace);
+// the job that it is about. `asked`: its receivers asked for it, or are to know
+// in any case; else handlers without codes of their own do not get it.
+Bytes JobEventInfo(const std::string& nspace, bool asked);
 // The same with how it ended.
-Bytes JobEndInfo(const std::string& nspace, const JobOutcome& outcome);
+Bytes JobEndInfo(const std::string& nspace, const JobOutcome& outcome,
+                 bool asked);
 
-// A process of a job has ended. `asked`: its receivers asked for it, or are to
-// know in any case; else handlers without codes of their own do not get it.
+// A process of a job has ended.
 Bytes ProcEndInfo(const ProcId& proc, int exit_code, bool asked);
 
 }  // namespace canopy::spawn

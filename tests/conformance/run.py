@@ -264,7 +264,7 @@ def cases(suite):
                      "job_control", "unsupported", "pmi1", "pmi2", "publish", "groups",
                      "invitations", "resources", "pmi1_names", "pmi2_names",
                      "spawn", "pmi1_spawn", "pmi2_spawn", "credentials",
-                     "monitors", "thread_stop"):
+                     "monitors", "job_life", "thread_stop"):
             suite.job(name, place, alone=name == "large")
         suite.job("psets", place, options=["--pset", "launched"])
         suite.job("logs", place, expect=logged)

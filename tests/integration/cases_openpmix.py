@@ -13,6 +13,7 @@ import leftovers
 from harness import ROOT, PYTHON, Failure, check
 
 PROGRAMS = os.path.join(ROOT, "tests", "openpmix", "programs")
+CONFORMANCE = os.path.join(ROOT, "tests", "conformance")
 PMIX = "/usr/lib/x86_64-linux-gnu/pmix2"
 RANKS = 4
 NAMES = ("modex", "types", "api", "names", "helpers", "events", "groups",
@@ -34,12 +35,12 @@ KINDS = {
 V3_TYPES = 46  # the highest data type that the oldest form can carry
 
 
-def build(bench, name, kind="openpmix", *more):
+def build(bench, name, kind="openpmix", *more, sources=PROGRAMS):
     out = os.path.join(bench.work, f"{name}.{kind}")
     if not os.path.exists(out):
         subprocess.run(
             ["gcc", "-O1", "-Wall", "-Werror", "-o", out,
-             os.path.join(PROGRAMS, name + ".c"), f"-I{PMIX}/include",
+             os.path.join(sources, name + ".c"), f"-I{PMIX}/include",
              f"-L{PMIX}/lib", "-lpmix", "-lpthread", *more], check=True)
     return out
 
@@ -98,6 +99,17 @@ def api(bench):
                    lambda: bench.run(
             *place(nodes), "-n", 40, build(bench, "places"), 40).expect(
                 out=["places ok size 40"]))
+
+
+def lives(bench):
+    """The life of other jobs, each event once: a program of the conformance
+    tests, with the other library."""
+    for nodes in (1, 2, 4):
+        bench.case(f"openpmix job_life: {nodes} nodes", lambda: bench.run(
+            *place(nodes), "-n", RANKS,
+            build(bench, "job_life", sources=CONFORMANCE), RANKS, nodes,
+            timeout=120).expect(
+                out=[f"job_life ok {rank}\n" for rank in range(RANKS)]))
 
 
 def forms(bench):
@@ -445,6 +457,7 @@ def listening(bench):
 
 def run(bench):
     api(bench)
+    lives(bench)
     forms(bench)
     mixed(bench)
     mixed_abort(bench)

@@ -89,6 +89,7 @@ void Cluster::Recover(NodeId node, const Segments::Published& published) {
   for (const auto& [nspace, state] : control) {
     RecoverControl(node, nspace, state);
   }
+  launchers_.AnnounceAgain(node);
   ReattachLaunchers(node);
 }
 

@@ -2,8 +2,10 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <iterator>
 
 #include "common/status.h"
+#include "server/core/event/lifecycle.h"
 #include "server/core/why.h"
 #include "tests/sim/cluster.h"
 
@@ -182,6 +184,102 @@ TEST_P(EventRestartSim, WhoRegistersLaterIsToldWhatTheFormerAgentKnew) {
     cluster.clients().WantEvents({"job", here + 1}, {});
     cluster.RunFor(10'000 * kMs);
     EXPECT_EQ(cluster.clients().notices().size(), 3u) << "agent " << victim;
+  }
+}
+
+constexpr int kLifecycle[] = {
+    core::kEventJobStart,       core::kEventLaunchComplete,
+    core::kEventProcTerminated, core::kErrProcAbortedBySig,
+    core::kErrProcKilledByCmd,  kErrJobAbortedBySig,
+    core::kEventJobEnd};
+
+// A process of another job, at the far end of the tree, hears of everything in
+// the life of a job that is launched, and of which one process fails.
+TEST_P(EventRestartSim, NoLifecycleEventIsLostOrComesTwice) {
+  for (const NodeId victim : {0u, 1u, 2u, 3u, 6u}) {
+    for (size_t step = 0;; ++step) {
+      SCOPED_TRACE("restart of " + std::to_string(victim) + " before step " +
+                   std::to_string(step));
+      Cluster cluster(7, GetParam(), step + 1, Persistence::kOn);
+      cluster.options().announces_jobs = true;
+      cluster.LaunchConnected(MakeJob("watch", {6}));
+      cluster.clients().WantEvents(
+          {"watch", 0}, {std::begin(kLifecycle), std::end(kLifecycle)});
+      cluster.Run();
+      cluster.hooks().on_start = [&](const ProcId& proc) {
+        if (proc != ProcId{"job", 3}) return;
+        cluster.At(cluster.now() + 500 * kMs, [&] {
+          cluster.shims().Exit({"job", 3}, 11);
+        });
+      };
+      cluster.BeginLaunch(MakeJob("job", {0, 1, 2, 3, 4, 5}));
+      size_t done = 0;
+      while (done < step && cluster.RunNext(cluster.now() + 600 * kMs)) ++done;
+      const bool over = done < step;
+      cluster.RestartNode(victim);
+      cluster.RunFor(60'000 * kMs);
+      const auto count = [&](int status) {
+        return std::ranges::count(cluster.clients().notices(), status,
+                                  &Notice::status);
+      };
+      EXPECT_EQ(count(core::kEventJobStart), 1);
+      EXPECT_EQ(count(core::kEventLaunchComplete), 1);
+      EXPECT_EQ(count(core::kEventProcTerminated), 6);
+      EXPECT_EQ(count(core::kErrProcAbortedBySig), 1);
+      EXPECT_EQ(count(core::kErrProcKilledByCmd), 5);
+      EXPECT_EQ(count(kErrJobAbortedBySig), 1);
+      EXPECT_EQ(count(core::kEventJobEnd), 1);
+      EXPECT_TRUE(cluster.errors().empty()) << cluster.errors().front();
+      if (over || HasFailure()) break;
+    }
+  }
+}
+
+TEST_P(EventRestartSim, WhoRegistersAfterTheEndIsTold) {
+  Cluster cluster(7, GetParam(), 1, Persistence::kOn);
+  cluster.options().announces_jobs = true;
+  cluster.LaunchConnected(MakeJob("watch", {6}));
+  const uint64_t before = cluster.observed().messages(kEvent);
+  cluster.Launch(MakeJob("job", {0, 1, 2, 3, 4, 5}));
+  for (Rank rank = 0; rank < 6; ++rank) cluster.shims().Exit({"job", rank}, 0);
+  cluster.RunFor(1'000 * kMs);
+  // Nobody wants to know: no message.
+  EXPECT_EQ(cluster.observed().messages(kEvent), before);
+  cluster.clients().WantEvents({"watch", 0}, {core::kEventJobEnd});
+  cluster.RunFor(1'000 * kMs);
+  ASSERT_EQ(cluster.clients().notices().size(), 1u);
+  EXPECT_EQ(cluster.clients().notices()[0].source,
+            (ProcId{"job", kRankWildcard}));
+  // The way to who asks, and the event on its way from the root.
+  EXPECT_LE(cluster.observed().messages(kEvent) - before, 6u + 2u);
+}
+
+// Losses are announced by every agent to its own clients; who registers with a
+// successor is told too, and who was told is not told again.
+TEST_P(EventRestartSim, LossesOutliveARestart) {
+  Cluster cluster(7, GetParam(), 1, Persistence::kOn);
+  cluster.options().ignore_kills = true;
+  JobSpec job = MakeJob("job", 7, 2);
+  job.recoverable = true;
+  cluster.LaunchConnected(job);
+  const std::vector<int> codes = {kErrProcAborted, core::kEventNodeDown};
+  cluster.clients().WantEvents({"job", 2}, codes);
+  cluster.Run();
+  cluster.KillNode(6);
+  cluster.RunFor(10'000 * kMs);
+  cluster.RestartNode(1);
+  cluster.RunFor(10'000 * kMs);
+  cluster.clients().WantEvents({"job", 3}, codes);
+  cluster.RunFor(10'000 * kMs);
+  const auto count = [&](Rank rank, int status) {
+    return std::ranges::count_if(
+        cluster.clients().notices(), [&](const Notice& notice) {
+          return notice.to.rank == rank && notice.status == status;
+        });
+  };
+  for (const Rank rank : {2u, 3u}) {
+    EXPECT_EQ(count(rank, kErrProcAborted), 2);
+    EXPECT_EQ(count(rank, core::kEventNodeDown), 1);
   }
 }
 

@@ -3,6 +3,7 @@
 #include <memory>
 #include <utility>
 
+#include "server/core/event/lifecycle.h"
 #include "server/core/step/control_inputs.h"
 
 namespace canopy::sim {
@@ -21,9 +22,32 @@ void Launchers::Launch(NodeId controller, const JobSpec& job) {
 
 void Launchers::On(NodeId node, JobChanged& a) {
   job_changes_.push_back(a);
+  if (settings_.options.announces_jobs) Announce(node, a);
   if (a.phase != JobPhase::kEnded) return;
   nodes_[node].control.erase(a.nspace);
-  if (settings_.persists) nodes_[node].over.insert(a.nspace);
+  if (settings_.persists) nodes_[node].over[a.nspace] = a;
+}
+
+void Launchers::Announce(NodeId node, const JobChanged& change) {
+  const auto raise = [&](int code) {
+    const Bytes info = LifecycleInfo({change.nspace, kRankWildcard}, nullptr);
+    inputs_.Post(node, JobLifecycleEvent(change.nspace, code, info, {}));
+  };
+  if (change.procs_started > 0) raise(kEventJobStart);
+  if (change.procs_started == jobs_.Find(change.nspace).procs.size()) {
+    raise(kEventLaunchComplete);
+  }
+  if (change.phase != JobPhase::kEnded) return;
+  const int code = CodeOfJobEnd(change.status);
+  if (code != 0) raise(code);
+  raise(kEventJobEnd);
+}
+
+void Launchers::AnnounceAgain(NodeId node) {
+  if (!settings_.options.announces_jobs) return;
+  for (const auto& [nspace, change] : nodes_[node].over) {
+    Announce(node, change);
+  }
 }
 
 void Launchers::On(NodeId node, DeliverOutput& a) {

@@ -40,6 +40,9 @@ class Launchers {
   // Bytes of a process's output that its launcher has.
   uint64_t delivered(const ProcId& proc) const;
 
+  // Raises again what it may have told of jobs that are over in vain.
+  void AnnounceAgain(NodeId node);
+
   // The machine fails, with the control records on it.
   void Reset(NodeId node);
   // By namespace, of the jobs that the node's agent controls.
@@ -56,9 +59,12 @@ class Launchers {
                 std::optional<uint64_t> input_begin);
 
  private:
+  // Raises the events of the job, each time with the same identities.
+  void Announce(NodeId node, const core::JobChanged& change);
+
   struct Node {
     std::map<std::string, Bytes> control;
-    std::set<std::string> over;
+    std::map<std::string, core::JobChanged> over;
   };
 
   const Settings& settings_;

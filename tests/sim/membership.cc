@@ -231,7 +231,8 @@ std::vector<Input> Membership::Apply(NodeId observer,
   if (view.up) {
     out.push_back(NodeStateChanged{
         update.subject, false,
-        update.up ? "the agent was restarted" : update.reason});
+        update.up ? "the agent was restarted" : update.reason,
+        update.up ? update.incarnation : update.incarnation + 1});
   }
   if (update.up) out.push_back(joined);
   return out;

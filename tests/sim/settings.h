@@ -44,6 +44,9 @@ struct Options {
   TimeNs kill_delay = 0;
   // Processes survive being killed: what is tested is not the policy.
   bool ignore_kills = false;
+  // Who controls jobs raises their lifecycle events, as the control service
+  // does.
+  bool announces_jobs = false;
   // No step ends more than one collective: then a release must be forwarded
   // before the first reply.
   bool one_release_a_step = false;

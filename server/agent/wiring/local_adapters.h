@@ -61,6 +61,9 @@ class LocalAdapters {
   pmi::PmiEndpoint& pmi() { return *pmi_; }
   openpmix::OpenPmixEndpoint& openpmix() { return *openpmix_; }
 
+  // This agent, as PMIx names it.
+  const ProcId& server() const { return server_; }
+
  private:
   void MakeProcesses(uint64_t open_files);
   void MakeDatastore();
@@ -76,7 +79,7 @@ class LocalAdapters {
   InputSink* const sink_;
   const bootstrap::v1::Config& config_;
   const std::string directory_;
-  const ProcId server_;  // this agent, as PMIx names it
+  const ProcId server_;
   std::optional<security::ClusterKey> key_;
   datastore::NodeFacts facts_;
   std::unique_ptr<datastore::Datastore> datastore_;

@@ -8,6 +8,7 @@
 
 #include "common/status.h"
 #include "server/core/event/group_events.h"
+#include "server/core/event/lifecycle.h"
 #include "server/core/job/text.h"
 
 namespace canopy::core {
@@ -38,19 +39,60 @@ EventRaised EndOf(const ProcId& proc, int status, EventRange range,
 
 }  // namespace
 
-EndEvents::EndEvents(const JobTable& jobs, const Collectives& collectives,
-                     Events& events, Invitations& invitations)
-    : jobs_(jobs),
+EndEvents::EndEvents(NodeId self, const JobTable& jobs,
+                     const Collectives& collectives, Events& events,
+                     Invitations& invitations, ControllerOf controller_of)
+    : self_(self),
+      jobs_(jobs),
       collectives_(collectives),
       events_(events),
-      invitations_(invitations) {}
+      invitations_(invitations),
+      controller_of_(std::move(controller_of)) {}
 
 void EndEvents::OnExit(TimeNs now, const Job& job, const ProcExit& exit,
-                       Actions* actions) {
-  NotifyJob(now, job, exit, actions);
-  NotifyConnected(now, {job.nspace(), exit.rank}, exit, actions);
-  NotifyGroups(now, {job.nspace(), exit.rank}, exit, actions);
-  NotifyInvited(now, {job.nspace(), exit.rank}, exit, actions);
+                       bool told, Actions* actions) {
+  // What follows from the end of a job is for those alone who ask for it.
+  if (!job.ending) {
+    NotifyJob(now, job, exit, actions);
+    NotifyConnected(now, {job.nspace(), exit.rank}, exit, actions);
+    NotifyGroups(now, {job.nspace(), exit.rank}, exit, actions);
+    NotifyInvited(now, {job.nspace(), exit.rank}, exit, actions);
+  }
+  Announce(now, job, exit, told, actions);
+}
+
+void EndEvents::OnNoneStarted(TimeNs now, const Job& job, Actions* actions) {
+  for (const Rank rank : job.local_ranks()) {
+    Announce(now, job, {rank, kNeverStarted}, false, actions);
+  }
+}
+
+void EndEvents::Announce(TimeNs now, const Job& job, const ProcExit& exit,
+                         bool told, Actions* actions) {
+  const int exit_code = ExitCodeOf(exit);
+  const bool ran = exit.wait_status != kNeverStarted;
+  if (ran) {
+    AnnounceEnd(now, job, exit, kEventProcTerminated, &exit_code, actions);
+  }
+  const int code = CodeOfEnd(exit, told);
+  if (code == 0) return;
+  AnnounceEnd(now, job, exit, code, ran ? &exit_code : nullptr, actions);
+}
+
+// That a process has ended its job's spawner hears from the agent that controls
+// the job, which knows what it has asked for.
+void EndEvents::AnnounceEnd(TimeNs now, const Job& job, const ProcExit& exit,
+                            int code, const int* exit_code, Actions* actions) {
+  const ProcId& parent = job.spec->parent;
+  std::vector<ProcId> except;
+  if (code == kEventProcTerminated && !parent.nspace.empty()) {
+    except.push_back(parent);
+  }
+  const ProcId proc{job.nspace(), exit.rank};
+  events_.OnRaised(now,
+                   ProcLifecycleEvent(proc, exit.incarnation, code, exit_code,
+                                      std::move(except)),
+                   actions);
 }
 
 void EndEvents::NotifyJob(TimeNs now, const Job& job, const ProcExit& exit,
@@ -130,26 +172,53 @@ void EndEvents::OnFailed(TimeNs now, const FailedConstruct& construct,
 void EndEvents::OnMemberLost(TimeNs now, const ProcId& proc, Actions* actions) {
   for (const Group* group : collectives_.groups().Of(proc)) {
     if ((group->record.flags & kGroupNotifies) == 0) continue;
-    events_.OnKnownEverywhere(now, MemberFailed(*group, proc, jobs_), actions);
+    EventRaised event = MemberFailed(*group, proc, jobs_);
+    event.id = IdOfLoss(IdOfGroup(*group));
+    events_.OnKnownEverywhere(now, event, actions);
   }
 }
 
 void EndEvents::OnNodeLost(TimeNs now, NodeId node, Actions* actions) {
   for (const auto& [nspace, job] : jobs_.jobs()) {
     const uint32_t index = job.layout->node_of_agent(node);
-    if (index == kNoNode || job.ending) continue;
-    for (const Rank rank : job.layout->ranks_on(index)) {
-      if (job.ranks[rank].ended) continue;
-      events_.OnKnownEverywhere(now,
-                                EndOf({nspace, rank}, kErrProcAborted,
-                                      EventRange::kNamespace, nullptr),
-                                actions);
-      OnMemberLost(now, {nspace, rank}, actions);
+    if (index != kNoNode) {
+      for (const Rank rank : job.layout->ranks_on(index)) {
+        if (!job.ranks[rank].ended) OnProcLost(now, job, rank, actions);
+      }
     }
+    if (controller_of_(nspace) == node) OnControllerLost(now, job, actions);
   }
   for (const EventRaised& event : invitations_.OnNodeLost(node)) {
     events_.OnKnownEverywhere(now, event, actions);
   }
+}
+
+void EndEvents::OnProcLost(TimeNs now, const Job& job, Rank rank,
+                           Actions* actions) {
+  const ProcId proc{job.nspace(), rank};
+  if (!job.ending) {
+    EventRaised lost =
+        EndOf(proc, kErrProcAborted, EventRange::kNamespace, nullptr);
+    lost.id = IdOfLoss(0);
+    events_.OnKnownEverywhere(now, lost, actions);
+    OnMemberLost(now, proc, actions);
+  }
+  if (controller_of_(job.nspace()) != self_) return;
+  // How it ended nobody knows.
+  ProcExit exit;
+  exit.rank = rank;
+  exit.incarnation = job.ranks[rank].incarnation;
+  AnnounceEnd(now, job, exit, kEventProcTerminated, nullptr, actions);
+}
+
+// When its last process ends nobody will know: that it is over is all that is
+// told of it.
+void EndEvents::OnControllerLost(TimeNs now, const Job& job, Actions* actions) {
+  const ProcId all{job.nspace(), kRankWildcard};
+  events_.OnRaised(now,
+                   JobLifecycleEvent(job.nspace(), kErrJobAbortedBySysEvent,
+                                     LifecycleInfo(all, nullptr), {}),
+                   actions);
 }
 
 }  // namespace canopy::core

@@ -20,7 +20,7 @@ EventId IdOf(const EventMessage& message) {
   return {{"", message.origin}, message.number};
 }
 
-void EventCache::Add(CachedEvent event) {
+CachedEvent& EventCache::Add(CachedEvent event) {
   bytes_ += BytesOf(event);
   ids_.insert(IdOf(event.message));
   events_.push_back(std::move(event));
@@ -29,6 +29,7 @@ void EventCache::Add(CachedEvent event) {
     ids_.erase(IdOf(events_.front().message));
     events_.pop_front();
   }
+  return events_.back();
 }
 
 void EventCache::OnClientGone(ClientId client) {
@@ -37,7 +38,8 @@ void EventCache::OnClientGone(ClientId client) {
 
 void EventCache::Drop(const std::string& nspace) {
   std::erase_if(events_, [&](const CachedEvent& event) {
-    if (event.message.source.nspace != nspace) return false;
+    const ProcId& source = event.message.source;
+    if (source.nspace != nspace || source.rank == kRankWildcard) return false;
     bytes_ -= BytesOf(event);
     ids_.erase(IdOf(event.message));
     return true;

@@ -3,6 +3,7 @@
 #define CANOPY_SERVER_CORE_EVENT_EVENT_CACHE_H_
 
 #include <cstddef>
+#include <cstdint>
 #include <deque>
 #include <set>
 #include <string>
@@ -18,26 +19,41 @@ namespace canopy::core {
 inline constexpr size_t kMaxCachedEvents = 512;
 inline constexpr size_t kMaxCachedEventBytes = size_t{4} << 20;
 
+// Events by which an agent recognises one that comes again: on another way
+// through the tree, from a neighbour's cache, or raised again.
+inline constexpr size_t kRecentEvents = size_t{16} << 10;
+
+// EventRaised::id of an event of which an agent makes the number.
+inline constexpr uint64_t kAgentsEvent = uint64_t{1} << 63;
+
 // By which every agent and every client knows the event.
 EventId IdOf(const EventMessage& message);
 
 struct CachedEvent {
   EventMessage message;
   ClientId raised_by = 0;  // here
-  std::set<ClientId> delivered;
+  std::set<ClientId> delivered = {};
+  // Every agent raises it for itself; `stays_here`: and under a number of its
+  // own.
+  bool known_everywhere = false;
   bool stays_here = false;  // whatever its range
+  // Only for clients that have registered for its code.
+  bool by_code = false;
+  std::set<NodeId> passed = {};  // neighbours that have it, when it is routed
+  uint64_t arrival = 0;          // its place among all that this agent keeps
 };
 
 // Not synchronised.
 class EventCache {
  public:
-  void Add(CachedEvent event);
+  // The event as kept, until the next call.
+  CachedEvent& Add(CachedEvent event);
   // In the order in which they came.
   std::deque<CachedEvent>& events() { return events_; }
   const std::deque<CachedEvent>& events() const { return events_; }
   bool Knows(const EventId& id) const { return ids_.contains(id); }
   void OnClientGone(ClientId client);
-  // Events of its processes.
+  // Events of its processes; those of the job as a whole outlive it.
   void Drop(const std::string& nspace);
 
  private:

@@ -8,11 +8,20 @@
 
 namespace canopy::core {
 
-PersistRecord EncodeEvent(const EventMessage& event, uint64_t count) {
+namespace {
+
+std::string KeyOf(uint64_t count) {
   WireWriter key = BeginKey(JournalRecordType::kEvent);
   key.Uint(count % kEventsInJournal);
+  return key.Take();
+}
+
+}  // namespace
+
+PersistRecord EncodeEvent(const EventRecord& record) {
+  const EventMessage& event = record.event;
   WireWriter value;
-  value.Uint(count);
+  value.Uint(record.count);
   value.Uint(event.origin);
   value.Uint(event.number);
   value.Uint(event.request);
@@ -22,7 +31,12 @@ PersistRecord EncodeEvent(const EventMessage& event, uint64_t count) {
   value.Uint(event.targets.size());
   for (const ProcId& target : event.targets) value.Proc(target);
   value.String(event.info.view());
-  return {event.source.nspace, key.Take(), Bytes(value.Take())};
+  value.Uint(record.recovered);
+  return {event.source.nspace, KeyOf(record.count), Bytes(value.Take())};
+}
+
+PersistRecord NoEvent(const std::string& nspace, uint64_t count) {
+  return {nspace, KeyOf(count), Bytes()};
 }
 
 std::optional<EventRecord> DecodeEvent(const PersistedRecord& record) {
@@ -41,6 +55,8 @@ std::optional<EventRecord> DecodeEvent(const PersistedRecord& record) {
   out.event.targets.resize(in.Count(2));
   for (ProcId& target : out.event.targets) target = in.Proc();
   out.event.info = Bytes(std::string(in.String()));
+  // The release before wrote none.
+  if (!in.done()) out.recovered = in.Uint32();
   if (!in.done() || range > UINT8_MAX) return std::nullopt;
   return out;
 }

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
 
 #include "server/core/messages.h"
 #include "server/core/step/persisted_state.h"
@@ -14,13 +15,14 @@ namespace canopy::core {
 // So many of a job's events are in its journal: the latest.
 inline constexpr uint64_t kEventsInJournal = 64;
 
-// `count`: of the job's events before this one.
-PersistRecord EncodeEvent(const EventMessage& event, uint64_t count);
-
 struct EventRecord {
   EventMessage event;
-  uint64_t count = 0;
+  uint64_t count = 0;      // of the job's events before this one
+  uint32_t recovered = 0;  // how often it was
 };
+PersistRecord EncodeEvent(const EventRecord& record);
+// In place of the record, which is not needed any more.
+PersistRecord NoEvent(const std::string& nspace, uint64_t count);
 // Nothing when it is another kind of record, or malformed.
 std::optional<EventRecord> DecodeEvent(const PersistedRecord& record);
 

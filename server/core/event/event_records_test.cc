@@ -15,11 +15,12 @@ TEST(EventRecords, RoundTrip) {
   event.range = 6;
   event.targets = {{"job", 1}, {"other", 2}};
   event.info = Bytes("infos");
-  const PersistRecord record = EncodeEvent(event, 70);
+  const PersistRecord record = EncodeEvent({event, 70, 2});
   EXPECT_EQ(record.nspace, "job");
   const auto read = DecodeEvent({record.key, record.value});
   ASSERT_TRUE(read);
   EXPECT_EQ(read->count, 70u);
+  EXPECT_EQ(read->recovered, 2u);
   EXPECT_EQ(read->event.origin, event.origin);
   EXPECT_EQ(read->event.number, event.number);
   EXPECT_EQ(read->event.request, event.request);
@@ -33,17 +34,20 @@ TEST(EventRecords, RoundTrip) {
 TEST(EventRecords, AJobHasSoManyInItsJournal) {
   EventMessage event;
   event.source = {"job", 7};
-  EXPECT_EQ(EncodeEvent(event, 1).key,
-            EncodeEvent(event, 1 + kEventsInJournal).key);
-  EXPECT_NE(EncodeEvent(event, 1).key, EncodeEvent(event, 2).key);
+  EXPECT_EQ(EncodeEvent({event, 1}).key,
+            EncodeEvent({event, 1 + kEventsInJournal}).key);
+  EXPECT_NE(EncodeEvent({event, 1}).key, EncodeEvent({event, 2}).key);
 }
 
 TEST(EventRecords, OthersAreLeftOut) {
   EventMessage event;
   event.source = {"job", 7};
-  const PersistRecord record = EncodeEvent(event, 1);
+  const PersistRecord record = EncodeEvent({event, 1});
   EXPECT_FALSE(DecodeEvent({"commit x", record.value}));
   EXPECT_FALSE(DecodeEvent({record.key, Bytes("x")}));
+  const PersistRecord none = NoEvent("job", 1);
+  EXPECT_EQ(none.key, record.key);
+  EXPECT_FALSE(DecodeEvent({none.key, none.value}));
 }
 
 }  // namespace

@@ -4,19 +4,11 @@
 #include <optional>
 #include <utility>
 
-#include "common/codec/decoder.h"
-#include "common/codec/encoder.h"
-#include "common/codec/seek_info.h"
 #include "common/status.h"
-#include "server/core/event/event_records.h"
+#include "server/core/event/lifecycle.h"
 
 namespace canopy::core {
 namespace {
-
-constexpr char kAffectedProc[] = "pmix.evproc";
-constexpr char kExitCode[] = "pmix.exit.code";
-constexpr char kNonDefault[] = "pmix.evnondef";
-constexpr char kDoNotCache[] = "pmix.evnocache";
 
 bool StaysHere(uint8_t range) {
   const auto r = static_cast<EventRange>(range);
@@ -24,16 +16,12 @@ bool StaysHere(uint8_t range) {
          r == EventRange::kRm;
 }
 
-// True when the event's info asks not to keep it.
-bool MustNotBeKept(const Bytes& info) {
-  Decoder decoder(info.view());
-  uint16_t type = 0;
-  if (!SeekInfo(kDoNotCache, &decoder) || !decoder.GetUint16(&type)) {
-    return false;
-  }
-  // As a flag without a value it means yes.
-  bool value = true;
-  return type != PMIX_BOOL || (decoder.GetBool(&value) && value);
+// Whether it is one of the targets that the event names.
+bool IsTarget(const ProcId& proc, const EventMessage& message) {
+  return std::ranges::any_of(message.targets, [&](const ProcId& target) {
+    return target.nspace == proc.nspace &&
+           (target.rank == kRankWildcard || target.rank == proc.rank);
+  });
 }
 
 // Whether that process raised it itself: its library has called its handlers.
@@ -44,40 +32,10 @@ bool RaisedBy(const ProcId& proc, const EventMessage& message) {
 
 }  // namespace
 
-Bytes AffectedProcInfo(const ProcId& proc, const int* exit_code,
-                       bool non_default) {
-  Encoder encoder;
-  encoder.PutSize(1u + (exit_code == nullptr ? 0 : 1) + (non_default ? 1 : 0));
-  encoder.PutString(kAffectedProc);
-  encoder.PutUint32(0);
-  encoder.PutUint16(PMIX_PROC);
-  encoder.PutProc(proc);
-  if (exit_code != nullptr) {
-    encoder.PutString(kExitCode);
-    encoder.PutUint32(0);
-    encoder.PutUint16(PMIX_INT);
-    encoder.PutInt(*exit_code);
-  }
-  if (non_default) {
-    encoder.PutString(kNonDefault);
-    encoder.PutUint32(0);
-    encoder.PutUint16(PMIX_BOOL);
-    encoder.PutBool(true);
-  }
-  return Bytes(encoder.Take());
-}
-
 Events::Events(NodeId self, const Tree& tree, const JobTable& jobs)
-    : self_(self), tree_(tree), jobs_(jobs) {
+    : self_(self), tree_(tree), jobs_(jobs), routed_(self, tree) {
   const std::vector<NodeId> near = Neighbours();
   neighbours_.insert(near.begin(), near.end());
-}
-
-std::vector<NodeId> Events::Neighbours() const {
-  std::vector<NodeId> out = tree_.children(self_);
-  const NodeId parent = tree_.parent(self_);
-  if (parent != kNoNode) out.push_back(parent);
-  return out;
 }
 
 void Events::OnWanted(const EventsWanted& in, Actions* actions) {
@@ -92,28 +50,57 @@ void Events::OnWanted(const EventsWanted& in, Actions* actions) {
     return;
   }
   wanted.all |= in.all;
-  wanted.codes.insert(in.codes.begin(), in.codes.end());
-  actions->push_back(ReplyClient{in.client, in.request, kSuccess, {}});
-  for (CachedEvent& event : cache_.events()) {
-    DeliverTo(in.client, &event, actions);
+  for (const int code : in.codes) {
+    if (wanted.codes.insert(code).second) routed_.interest().Add(code);
   }
+  actions->push_back(ReplyClient{in.client, in.request, kSuccess, {}});
+  DeliverKept(in.client, actions);
+  TellInterest(actions);
 }
 
-void Events::OnUnwanted(const EventsUnwanted& in) {
+// In the order in which they came.
+void Events::DeliverKept(ClientId client, Actions* actions) {
+  auto here = routed_.events().begin();
+  for (CachedEvent& event : cache_.events()) {
+    while (here != routed_.events().end() && here->arrival < event.arrival) {
+      DeliverTo(client, &*here++, actions);
+    }
+    DeliverTo(client, &event, actions);
+  }
+  while (here != routed_.events().end()) DeliverTo(client, &*here++, actions);
+}
+
+void Events::OnUnwanted(const EventsUnwanted& in, Actions* actions) {
   const auto it = wanted_.find(in.client);
   if (it == wanted_.end()) return;
   if (in.all) it->second.all = false;
-  for (const int code : in.codes) it->second.codes.erase(code);
+  for (const int code : in.codes) {
+    if (it->second.codes.erase(code) > 0) routed_.interest().Remove(code);
+  }
+  TellInterest(actions);
+}
+
+void Events::DropWanted(ClientId client) {
+  const auto wanted = wanted_.extract(client);
+  if (!wanted) return;
+  for (const int code : wanted.mapped().codes) routed_.interest().Remove(code);
+}
+
+void Events::TellInterest(Actions* actions) {
+  routed_.Tell(NextNumber(0), actions);
+}
+
+// Above those of an earlier life of this agent, so that none looks old.
+uint64_t Events::NextNumber(TimeNs now) {
+  return last_number_ = std::max(last_number_ + 1, static_cast<uint64_t>(now));
 }
 
 // The source that a client claims is ignored, and it makes no numbers of
 // agents.
 EventMessage Events::MakeMessage(TimeNs now, const EventRaised& in) {
-  // Above those of an earlier life of this agent, so that none looks old.
-  last_number_ = std::max(last_number_ + 1, static_cast<uint64_t>(now));
   EventMessage message;
   message.origin = self_;
-  message.number = last_number_;
+  message.number = NextNumber(now);
   message.request = in.client == 0 ? in.id : in.id & ~kAgentsEvent;
   message.status = in.status;
   message.source = in.client == 0 ? in.source : *jobs_.ProcOf(in.client);
@@ -151,49 +138,82 @@ int Events::Check(const EventRaised& in) const {
 
 void Events::Distribute(EventMessage message, ClientId raised_by, bool persist,
                         Actions* actions) {
+  if (IsForItsCodeAlone(message)) {
+    return Route(std::move(message), kNoNode, actions);
+  }
   if (!IsNew(message)) return;
-  const bool keep = !MustNotBeKept(message.info);
-  if (persist && keep) Persist(message, actions);
+  journal_.OnEvent(actions);
+  const bool keep = !HasFlag(message.info, kDoNotCacheKey);
+  if (persist && keep && jobs_.Find(message.source.nspace) != nullptr) {
+    journal_.Persist(message, actions);
+  }
   if (!StaysHere(message.range)) Flood(message, kNoNode, actions);
   Deliver({std::move(message), raised_by, {}, false}, keep, actions);
 }
 
-// Before anything else is done with it, so that none of it is done in vain.
-void Events::Persist(const EventMessage& message, Actions* actions) {
-  const std::string& nspace = message.source.nspace;
-  if (!persists_ || jobs_.Find(nspace) == nullptr) return;
-  actions->push_back(EncodeEvent(message, persisted_[nspace]++));
-}
-
 void Events::Recover(const std::string& nspace, const PersistedRecord& record,
                      Actions* actions) {
-  std::optional<EventRecord> read = DecodeEvent(record);
-  if (!read || read->event.source.nspace != nspace) return;
-  uint64_t& count = persisted_[nspace];
-  count = std::max(count, read->count + 1);
-  last_number_ = std::max(last_number_, read->event.number);
-  if (!IsNew(read->event)) return;
-  if (!StaysHere(read->event.range)) Flood(read->event, kNoNode, actions);
-  Deliver({std::move(read->event), 0, {}, false}, true, actions);
+  std::optional<EventMessage> event = journal_.Recover(nspace, record, actions);
+  if (!event) return;
+  last_number_ = std::max(last_number_, event->number);
+  if (!IsNew(*event)) return;
+  if (!StaysHere(event->range)) Flood(*event, kNoNode, actions);
+  Deliver({*std::move(event)}, true, actions);
 }
 
 void Events::OnKnownEverywhere(TimeNs now, const EventRaised& in,
                                Actions* actions) {
-  Deliver({MakeMessage(now, in), 0, {}, true}, true, actions);
+  CachedEvent event{MakeMessage(now, in)};
+  event.known_everywhere = true;
+  event.stays_here = in.id == 0;
+  if (in.id != 0 && !IsNew(event.message)) return;
+  journal_.OnEvent(actions);
+  event.by_code = IsForItsCodeAlone(event.message);
+  Deliver(std::move(event), true, actions);
 }
 
 bool Events::OnMessage(NodeId src, const EventMessage& message,
                        Actions* actions) {
+  if (Interest::IsEncoded(message)) {
+    routed_.OnInterest(src, message, actions);
+    TellInterest(actions);
+    return false;
+  }
+  if (IsForItsCodeAlone(message) && !IsLoss(message)) {
+    Route(message, src, actions);
+    return false;
+  }
   if (StaysHere(message.range) || !IsNew(message)) return false;
-  Flood(message, src, actions);
-  Deliver({message, 0, {}, false}, !MustNotBeKept(message.info), actions);
+  journal_.OnEvent(actions);
+  CachedEvent event{message};
+  if (IsLoss(message)) {
+    event.known_everywhere = true;
+    event.by_code = IsForItsCodeAlone(message);
+  } else {
+    Flood(message, src, actions);
+  }
+  Deliver(std::move(event), !HasFlag(message.info, kDoNotCacheKey), actions);
   return true;
+}
+
+void Events::Route(EventMessage message, NodeId from, Actions* actions) {
+  CachedEvent event{std::move(message)};
+  event.by_code = true;
+  event.arrival = ++arrivals_;
+  CachedEvent* const kept = routed_.Take(std::move(event), from, actions);
+  if (kept == nullptr) return;
+  journal_.OnEvent(actions);
+  if (observer_) observer_(kept->message);
+  DeliverToAll(kept, actions);
 }
 
 bool Events::IsNew(const EventMessage& message) {
   const EventId id = IdOf(message);
+  // What not every agent gets is not to make one forget what all get.
+  RecentEvents& recent =
+      StaysHere(message.range) || IsLoss(message) ? recent_others_ : recent_;
   // What is kept may be sent again long after others have passed.
-  return !cache_.Knows(id) && recent_.Note(id);
+  return !cache_.Knows(id) && recent.Note(id);
 }
 
 void Events::Flood(const EventMessage& message, NodeId except,
@@ -213,13 +233,10 @@ bool Events::MaySee(const ProcId& receiver, const EventMessage& message) const {
     case EventRange::kNamespace:
       return receiver.nspace == message.source.nspace;
     case EventRange::kCustom:
-      return std::any_of(message.targets.begin(), message.targets.end(),
-                         [&](const ProcId& target) {
-                           return target.nspace == receiver.nspace &&
-                                  (target.rank == kRankWildcard ||
-                                   target.rank == receiver.rank);
-                         });
+      return IsTarget(receiver, message);
     case EventRange::kSession: {
+      const bool by_agent = (message.request & kAgentsEvent) != 0;
+      if (by_agent && IsTarget(receiver, message)) return false;
       const Job* from = jobs_.Find(message.source.nspace);
       const Job* to = jobs_.Find(receiver.nspace);
       return from == nullptr || to == nullptr ||
@@ -237,7 +254,8 @@ void Events::DeliverTo(ClientId client, CachedEvent* event,
   const EventMessage& message = event->message;
   const ProcId* proc = jobs_.ProcOf(client);
   if (proc == nullptr || client == event->raised_by ||
-      RaisedBy(*proc, message) || !wanted->second.Has(message.status) ||
+      RaisedBy(*proc, message) ||
+      !wanted->second.Has(message.status, event->by_code) ||
       !MaySee(*proc, message)) {
     return;
   }
@@ -246,26 +264,37 @@ void Events::DeliverTo(ClientId client, CachedEvent* event,
                                   message.source, message.range, message.info});
 }
 
+void Events::DeliverToAll(CachedEvent* event, Actions* actions) const {
+  for (const auto& [client, wanted] : wanted_) {
+    DeliverTo(client, event, actions);
+  }
+}
+
 void Events::Deliver(CachedEvent event, bool keep, Actions* actions) {
   if (observer_) observer_(event.message);
-  for (const auto& [client, wanted] : wanted_) {
-    DeliverTo(client, &event, actions);
-  }
+  event.arrival = ++arrivals_;
+  DeliverToAll(&event, actions);
   if (keep) cache_.Add(std::move(event));
 }
 
-void Events::OnClientGone(ClientId client) {
-  wanted_.erase(client);
+void Events::OnClientGone(ClientId client, Actions* actions) {
+  DropWanted(client);
   cache_.OnClientGone(client);
+  routed_.OnClientGone(client);
+  TellInterest(actions);
 }
 
 // Events of a job's processes are dropped with the job.
-void Events::OnJobRemoved(const std::string& nspace) {
+void Events::OnJobRemoved(const std::string& nspace, Actions* actions) {
   cache_.Drop(nspace);
-  persisted_.erase(nspace);
-  std::erase_if(wanted_, [&](const auto& item) {
-    return jobs_.ProcOf(item.first) == nullptr;
-  });
+  routed_.OnJobRemoved(nspace);
+  journal_.OnJobRemoved(nspace);
+  std::vector<ClientId> gone;
+  for (const auto& [client, wanted] : wanted_) {
+    if (jobs_.ProcOf(client) == nullptr) gone.push_back(client);
+  }
+  for (const ClientId client : gone) DropWanted(client);
+  TellInterest(actions);
 }
 
 void Events::OnTreeChanged(Actions* actions) {
@@ -275,17 +304,21 @@ void Events::OnTreeChanged(Actions* actions) {
     if (!neighbours_.contains(node)) SendCached(node, true, actions);
   }
   neighbours_ = std::move(now);
+  routed_.OnTreeChanged(actions);
+  TellInterest(actions);
 }
 
 void Events::OnNodeRestarted(NodeId node, Actions* actions) {
   if (neighbours_.contains(node)) SendCached(node, false, actions);
+  routed_.OnNodeRestarted(node);
+  TellInterest(actions);
 }
 
 // `has_own`: the agent still has those that began with it.
 void Events::SendCached(NodeId to, bool has_own, Actions* actions) const {
   for (const CachedEvent& event : cache_.events()) {
     if (event.stays_here || StaysHere(event.message.range) ||
-        (has_own && event.message.origin == to)) {
+        (has_own && (event.known_everywhere || event.message.origin == to))) {
       continue;
     }
     actions->push_back(SendPeer{PeerMessage{self_, to, event.message}});

@@ -6,6 +6,7 @@
 #include "common/codec/encoder.h"
 #include "common/status.h"
 #include "server/core/core_testing.h"
+#include "server/core/event/lifecycle.h"
 
 namespace canopy::core {
 namespace {
@@ -246,7 +247,7 @@ TEST_F(EventsTest, DoNotCache) {
 
 TEST_F(EventsTest, GoesWithTheJob) {
   events_.OnMessage(3, Message(3, 1), &actions_);
-  events_.OnJobRemoved("job");
+  events_.OnJobRemoved("job", &actions_);
   actions_.clear();
   events_.OnWanted({10, 1, true, {}}, &actions_);
   EXPECT_TRUE(All<NotifyClient>(actions_).empty());
@@ -265,6 +266,163 @@ TEST_F(EventsTest, OtherSessionsHearNothing) {
   const auto told = All<NotifyClient>(actions_);
   ASSERT_EQ(told.size(), 1u);
   EXPECT_EQ(told[0].client, 10u);
+}
+
+// ------------------------------------------------------ lifecycle events ---
+
+EventRaised EndOf(Rank rank) {
+  const int code = 0;
+  return ProcLifecycleEvent({"job", rank}, 0, kEventProcTerminated, &code, {});
+}
+
+class LifecycleTest : public EventsTest {
+ protected:
+  // The neighbour wants codes of processes, or nothing.
+  void Interested(NodeId node, bool interested) {
+    const uint32_t codes = interested ? LifecycleBit(kEventProcTerminated) : 0;
+    events_.OnMessage(node, Interest::Encode(node, ++number_, codes),
+                      &actions_);
+  }
+  // To whom events went, and clears what was done.
+  std::vector<NodeId> SentTo() {
+    std::vector<NodeId> out;
+    for (const auto& [to, message] : Sent<EventMessage>(actions_)) {
+      if (!Interest::IsEncoded(message)) out.push_back(to);
+    }
+    actions_.clear();
+    return out;
+  }
+
+  uint64_t number_ = 0;
+};
+
+TEST_F(LifecycleTest, WhatNobodyWantsCostsNoMessage) {
+  WantAll(10);
+  events_.OnRaised(1, EndOf(1), &actions_);
+  EXPECT_TRUE(actions_.empty());
+}
+
+TEST_F(LifecycleTest, OnlyWhoNamesTheCodeGetsIt) {
+  events_.OnRaised(1, EndOf(1), &actions_);
+  WantAll(10);
+  EXPECT_TRUE(All<NotifyClient>(actions_).empty());
+  events_.OnWanted({10, 1, false, {kEventProcTerminated}}, &actions_);
+  ASSERT_EQ(All<NotifyClient>(actions_).size(), 1u);
+  EXPECT_EQ(All<NotifyClient>(actions_)[0].source, (ProcId{"job", 1}));
+  // The neighbours hear that it is wanted here, once, and that it is no more.
+  EXPECT_EQ(Sent<EventMessage>(actions_).size(), 3u);
+  actions_.clear();
+  events_.OnWanted({10, 2, false, {kEventProcTerminated}}, &actions_);
+  EXPECT_TRUE(Sent<EventMessage>(actions_).empty());
+  events_.OnClientGone(10, &actions_);
+  EXPECT_EQ(Sent<EventMessage>(actions_).size(), 3u);
+}
+
+TEST_F(LifecycleTest, ItGoesWhereItIsWantedAndOnce) {
+  Interested(3, true);
+  actions_.clear();
+  events_.OnRaised(1, EndOf(0), &actions_);
+  EXPECT_EQ(SentTo(), std::vector<NodeId>{3});
+  events_.OnRaised(2, EndOf(0), &actions_);
+  EXPECT_TRUE(SentTo().empty());
+  // Who begins to want it gets what is kept, but not again what it has had.
+  Interested(0, true);
+  EXPECT_EQ(SentTo(), std::vector<NodeId>{0});
+  Interested(3, false);
+  Interested(3, true);
+  EXPECT_TRUE(SentTo().empty());
+}
+
+TEST_F(LifecycleTest, ANeighbourThatBeganAnewGetsItAgain) {
+  Interested(3, true);
+  events_.OnRaised(1, EndOf(0), &actions_);
+  SentTo();
+  events_.OnNodeRestarted(3, &actions_);
+  EXPECT_TRUE(SentTo().empty());
+  Interested(3, true);
+  EXPECT_EQ(SentTo(), std::vector<NodeId>{3});
+}
+
+TEST_F(LifecycleTest, WhatALostNeighbourHadAnotherGets) {
+  Interested(3, true);
+  events_.OnRaised(1, EndOf(0), &actions_);
+  actions_.clear();
+  tree_.SetAlive(3, false);
+  events_.OnTreeChanged(&actions_);
+  Interested(4, true);
+  EXPECT_EQ(SentTo(), std::vector<NodeId>{4});
+}
+
+TEST_F(LifecycleTest, WhoIsToldOtherwiseGetsItOnlyThen) {
+  events_.OnWanted({10, 1, false, {kEventProcTerminated}}, &actions_);
+  actions_.clear();
+  EventRaised end = EndOf(1);
+  end.targets = {{"job", 0}};
+  events_.OnRaised(1, end, &actions_);
+  EXPECT_TRUE(All<NotifyClient>(actions_).empty());
+}
+
+TEST_F(LifecycleTest, OfAJobItOutlivesTheJob) {
+  events_.OnRaised(1, EndOf(1), &actions_);
+  events_.OnRaised(
+      1,
+      JobLifecycleEvent("over", kEventJobEnd,
+                        LifecycleInfo({"over", kRankWildcard}, nullptr), {}),
+      &actions_);
+  events_.OnJobRemoved("over", &actions_);
+  events_.OnWanted({10, 1, false, {kEventProcTerminated, kEventJobEnd}},
+                   &actions_);
+  EXPECT_EQ(All<NotifyClient>(actions_).size(), 2u);
+}
+
+TEST_F(LifecycleTest, ManyDoNotEvictTheEventsOfProcesses) {
+  events_.OnMessage(3, Message(3, 1), &actions_);
+  for (uint32_t n = 0; n < kMaxCachedEvents + 1; ++n) {
+    events_.OnRaised(
+        1, ProcLifecycleEvent({"job", 1}, n, kEventProcTerminated, nullptr, {}),
+        &actions_);
+  }
+  actions_.clear();
+  WantAll(10);
+  events_.OnWanted({10, 1, false, {kEventProcTerminated}}, &actions_);
+  EXPECT_EQ(All<NotifyClient>(actions_).size(), kMaxCachedEvents);
+}
+
+// ---------------------------------------------------------------- losses ---
+
+TEST_F(EventsTest, ALossThatEveryAgentKnowsIsToldOnce) {
+  WantAll(10);
+  EventRaised lost;
+  lost.id = IdOfLoss(0);
+  lost.status = kErrProcAborted;
+  lost.source = {"job", 1};
+  lost.range = static_cast<uint8_t>(EventRange::kNamespace);
+  events_.OnKnownEverywhere(1, lost, &actions_);
+  EXPECT_EQ(All<NotifyClient>(actions_).size(), 1u);
+  EXPECT_TRUE(Sent<EventMessage>(actions_).empty());
+  actions_.clear();
+  events_.OnKnownEverywhere(2, lost, &actions_);
+  EXPECT_TRUE(actions_.empty());
+  // Whose agent was restarted hears of it from the neighbours.
+  events_.OnNodeRestarted(3, &actions_);
+  const auto sent = Sent<EventMessage>(actions_);
+  ASSERT_EQ(sent.size(), 1u);
+  Events successor(3, tree_, jobs_);
+  Actions theirs;
+  EXPECT_TRUE(successor.OnMessage(1, sent[0].second, &theirs));
+  EXPECT_TRUE(theirs.empty());
+  successor.OnKnownEverywhere(3, lost, &theirs);
+  EXPECT_TRUE(theirs.empty());
+}
+
+TEST_F(EventsTest, ALossOfANodeIsForWhoNamesItsCode) {
+  WantAll(10);
+  const EventRaised down = NodeLifecycleEvent({"agents", 5}, "n5", 7, false);
+  events_.OnKnownEverywhere(1, down, &actions_);
+  EXPECT_TRUE(actions_.empty());
+  events_.OnWanted({10, 1, false, {kEventNodeDown}}, &actions_);
+  EXPECT_EQ(All<NotifyClient>(actions_).size(), 1u);
+  EXPECT_TRUE(Sent<EventMessage>(actions_).empty());
 }
 
 TEST_F(EventsTest, WhoCanNotBeToldOverTheNetwork) {

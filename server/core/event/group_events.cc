@@ -74,6 +74,15 @@ EventRaised About(const Group& group, int status, const ProcId& proc,
 
 }  // namespace
 
+// Groups of one name differ in when they were made.
+uint64_t IdOfGroup(const Group& group) {
+  uint64_t hash = 14695981039346656037u ^ group.record.made;
+  for (const char c : group.name) {
+    hash = (hash ^ static_cast<unsigned char>(c)) * 1099511628211u;
+  }
+  return hash | 1;
+}
+
 EventRaised MemberFailed(const Group& group, const ProcId& member,
                          const JobTable& jobs) {
   const ProcId& leader = group.record.leader;

@@ -25,6 +25,9 @@ EventRaised MemberFailed(const Group& group, const ProcId& member,
 EventRaised MemberLeft(const Group& group, const ProcId& process,
                        const JobTable& jobs);
 
+// Tells the group from all others, and is never 0.
+uint64_t IdOfGroup(const Group& group);
+
 struct LeftGroup {
   std::string name;
   uint64_t made = 0;  // as in its GroupRecord

@@ -120,6 +120,11 @@ bool JobEngine::WillRestart(const LocalExits& in, const ProcExit& exit) const {
   return job != nullptr && !in.final && JobSet::MayRestart(*job, exit);
 }
 
+bool JobEngine::ToldToEnd(const std::string& nspace, Rank rank) const {
+  const JobEntry* job = jobs_.Find(nspace);
+  return job != nullptr && job->part.ToldToEnd(rank);
+}
+
 void JobEngine::OnLocalOutput(TimeNs now, const LocalOutput& in,
                               Actions* actions) {
   const JobStep step = StepAt(now, actions);

@@ -77,6 +77,8 @@ class JobEngine {
   void OnLocalExits(TimeNs now, const LocalExits& in, Actions* actions);
   // Another process of the rank, which is a local one, is to follow.
   bool WillRestart(const LocalExits& in, const ProcExit& exit) const;
+  // The local rank was told to end, alone or with its job.
+  bool ToldToEnd(const std::string& nspace, Rank rank) const;
   void OnLocalOutput(TimeNs now, const LocalOutput& in, Actions* actions);
   void OnLocalInputDone(TimeNs now, const LocalInputDone& in, Actions* actions);
 

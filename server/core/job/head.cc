@@ -193,7 +193,9 @@ void JobHead::OnNodeLost(const JobStep& step, NodeId node,
   for (const Rank rank : layout.ranks_on(index)) {
     if (!progress_.ended(rank)) {
       lost.push_back(rank);
-      ends_.push_back({rank, kSigKill});
+      ProcExit exit{rank, kSigKill};
+      exit.incarnation = part_.IncarnationOf(rank);
+      ends_.push_back(exit);
     }
     progress_.OnLost(rank);
     if (streams_.CloseAll(rank)) output_lost = true;

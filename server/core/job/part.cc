@@ -244,6 +244,10 @@ void JobPart::Signal(const JobStep& step, const JobSignal& signal) const {
   step.out.push_back(SignalLocal{nspace(), signal.signal, std::move(ranks)});
 }
 
+uint32_t JobPart::IncarnationOf(Rank rank) const {
+  return table_.Find(nspace())->ranks[rank].incarnation;
+}
+
 void JobPart::Kill(const JobStep& step, const JobKill& kill) {
   if (kill.ranks.empty()) {
     kill_ = kill;
@@ -260,13 +264,12 @@ void JobPart::Kill(const JobStep& step, const JobKill& kill) {
   KillLocalRanks(step, std::move(ranks));
 }
 
-// Before they are: a successor must not give other processes to them.
+// Before they are: a successor must not give other processes to them, and is to
+// say of their ends that they were told to.
 void JobPart::MarkKilled(const JobStep& step, const std::vector<Rank>& ranks) {
   const size_t before = killed_.size();
   killed_.insert(ranks.begin(), ranks.end());
-  if (!persists_ || spec_->max_restarts == 0 || killed_.size() == before) {
-    return;
-  }
+  if (!persists_ || killed_.size() == before) return;
   step.out.push_back(KilledRecord(nspace(), killed_));
 }
 

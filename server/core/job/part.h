@@ -94,6 +94,10 @@ class JobPart {
   // A local rank whose process has failed may have another one: nobody wants it
   // to end.
   bool MayRestart(Rank rank) const;
+  // The local rank was told to end, alone or with the job.
+  bool ToldToEnd(Rank rank) const { return kill_ || killed_.contains(rank); }
+  // How many processes the rank had before the present one.
+  uint32_t IncarnationOf(Rank rank) const;
   // The rank of that exit gets another process.
   void Restart(const JobStep& step, ProcExit exit);
   // The same of a rank of the node that tells it.

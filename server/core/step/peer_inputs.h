@@ -2,6 +2,7 @@
 #ifndef CANOPY_SERVER_CORE_STEP_PEER_INPUTS_H_
 #define CANOPY_SERVER_CORE_STEP_PEER_INPUTS_H_
 
+#include <cstdint>
 #include <string>
 
 #include "common/ids.h"
@@ -18,6 +19,10 @@ struct NodeStateChanged {
   NodeId node = kNoNode;
   bool up = false;
   std::string reason;
+  // Of a loss: by which those of one node differ; 0: it is none of the node,
+  // but this agent was cut off.
+  uint64_t life = 0;
+  bool left = false;  // in order
 };
 
 // The agent of a node was replaced by a successor that recovered its processes:

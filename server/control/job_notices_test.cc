@@ -186,7 +186,7 @@ TEST_F(JobNoticesTest, AFailureBeforeTheJobsAreConnectedIsToldThen) {
   Change(JobPhase::kRunning);
   ASSERT_EQ(Events().size(), 1u);
   EXPECT_EQ(Events()[0].source, (ProcId{"child", 1}));
-  EXPECT_EQ(Told(), std::vector<int>{kErrProcTermWoSync});
+  EXPECT_EQ(ToldToParent(), std::vector<int>{kErrProcTermWoSync});
   Change(JobPhase::kRunning);
   EXPECT_TRUE(Told().empty());
 }

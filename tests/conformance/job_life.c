@@ -216,13 +216,33 @@ static void CheckDefault(const char *nspace, const Ending *ending) {
 
 // ------------------------------------------------------------------ jobs ---
 
+// Once its spawner has been told that all of it runs: what fails before, the
+// spawner is told instead.
+static void AwaitGo(const char *nspace) {
+  pmix_pdata_t go;
+  PMIX_PDATA_CONSTRUCT(&go);
+  snprintf(go.key, sizeof(go.key), "go.%s", nspace);
+  Directives wait = {.count = 0};
+  AddInt(&wait, PMIX_WAIT, 0);
+  OK(PMIx_Lookup(&go, 1, wait.info, wait.count));
+  PMIX_PDATA_DESTRUCT(&go);
+}
+
+static void PublishGo(const char *nspace) {
+  char key[PMIX_MAX_KEYLEN + 1];
+  snprintf(key, sizeof(key), "go.%s", nspace);
+  Directives go = Flag(key);
+  OK(PMIx_Publish(go.info, go.count));
+}
+
 static void End(const char *word) {
   pmix_proc_t self;
+  if (strcmp(word, "waits") == 0) pause();
+  if (strcmp(word, "well") == 0 || strcmp(word, "asked") == 0) return;
+  OK(PMIx_Init(&self, NULL, 0));
+  AwaitGo(self.nspace);
   if (strcmp(word, "crashes") == 0) raise(SIGKILL);
   if (strcmp(word, "exits") == 0) _exit(3);
-  if (strcmp(word, "waits") == 0) pause();
-  if (strcmp(word, "deserts") != 0 && strcmp(word, "aborts") != 0) return;
-  OK(PMIx_Init(&self, NULL, 0));
   if (self.rank == 0 && word[0] == 'a') PMIx_Abort(9, "by the test", NULL, 0);
   if (self.rank == 0) _exit(0);
   pause();
@@ -243,6 +263,7 @@ static void SpawnOne(const Ending *ending, pmix_nspace_t nspace) {
     AddFlag(&with, PMIX_NOTIFY_PROC_TERMINATION, true);
   }
   OK(PMIx_Spawn(with.info, with.count, &app, 1, nspace));
+  PublishGo(nspace);
   if (strcmp(ending->word, "waits") != 0) return;
   pmix_proc_t all;
   PMIX_PROC_LOAD(&all, nspace, PMIX_RANK_WILDCARD);

@@ -109,7 +109,7 @@ def lives(bench):
             *place(nodes), "-n", RANKS,
             build(bench, "job_life", sources=CONFORMANCE), RANKS, nodes,
             timeout=120).expect(
-                out=[f"job_life ok {rank}\n" for rank in range(RANKS)]))
+                out=[f"job_life.openpmix ok {r}\n" for r in range(RANKS)]))
 
 
 def forms(bench):

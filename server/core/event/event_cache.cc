@@ -38,8 +38,9 @@ void EventCache::OnClientGone(ClientId client) {
 
 void EventCache::Drop(const std::string& nspace) {
   std::erase_if(events_, [&](const CachedEvent& event) {
-    const ProcId& source = event.message.source;
-    if (source.nspace != nspace || source.rank == kRankWildcard) return false;
+    if (event.message.source.nspace != nspace || event.outlives_job) {
+      return false;
+    }
     bytes_ -= BytesOf(event);
     ids_.erase(IdOf(event.message));
     return true;

@@ -39,6 +39,8 @@ struct CachedEvent {
   bool stays_here = false;  // whatever its range
   // Only for clients that have registered for its code.
   bool by_code = false;
+  // It is of the job as a whole, and kept when that is over.
+  bool outlives_job = false;
   std::set<NodeId> passed = {};  // neighbours that have it, when it is routed
   uint64_t arrival = 0;          // its place among all that this agent keeps
 };
@@ -53,7 +55,7 @@ class EventCache {
   const std::deque<CachedEvent>& events() const { return events_; }
   bool Knows(const EventId& id) const { return ids_.contains(id); }
   void OnClientGone(ClientId client);
-  // Events of its processes; those of the job as a whole outlive it.
+  // Events of its processes, but for those that outlive it.
   void Drop(const std::string& nspace);
 
  private:

@@ -199,6 +199,7 @@ bool Events::OnMessage(NodeId src, const EventMessage& message,
 void Events::Route(EventMessage message, NodeId from, Actions* actions) {
   CachedEvent event{std::move(message)};
   event.by_code = true;
+  event.outlives_job = IsOfWholeJob(event.message);
   event.arrival = ++arrivals_;
   CachedEvent* const kept = routed_.Take(std::move(event), from, actions);
   if (kept == nullptr) return;
@@ -272,6 +273,7 @@ void Events::DeliverToAll(CachedEvent* event, Actions* actions) const {
 
 void Events::Deliver(CachedEvent event, bool keep, Actions* actions) {
   if (observer_) observer_(event.message);
+  event.outlives_job = IsOfWholeJob(event.message);
   event.arrival = ++arrivals_;
   DeliverToAll(&event, actions);
   if (keep) cache_.Add(std::move(event));

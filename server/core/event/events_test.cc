@@ -304,8 +304,9 @@ TEST_F(LifecycleTest, WhatNobodyWantsCostsNoMessage) {
 
 TEST_F(LifecycleTest, OnlyWhoNamesTheCodeGetsIt) {
   events_.OnRaised(1, EndOf(1), &actions_);
-  WantAll(10);
+  events_.OnWanted({10, 1, true, {}}, &actions_);
   EXPECT_TRUE(All<NotifyClient>(actions_).empty());
+  actions_.clear();
   events_.OnWanted({10, 1, false, {kEventProcTerminated}}, &actions_);
   ASSERT_EQ(All<NotifyClient>(actions_).size(), 1u);
   EXPECT_EQ(All<NotifyClient>(actions_)[0].source, (ProcId{"job", 1}));
@@ -373,6 +374,20 @@ TEST_F(LifecycleTest, OfAJobItOutlivesTheJob) {
   events_.OnWanted({10, 1, false, {kEventProcTerminated, kEventJobEnd}},
                    &actions_);
   EXPECT_EQ(All<NotifyClient>(actions_).size(), 2u);
+}
+
+// A set of processes that a job has defined is told of in its name too.
+TEST_F(LifecycleTest, OtherEventsOfAJobGoWithIt) {
+  constexpr int kSetDefined = -55;
+  EventMessage message = Message(3, 1);
+  message.source = {"job", kRankWildcard};
+  message.request = kAgentsEvent | uint64_t{1} << 61;
+  message.status = kSetDefined;
+  EXPECT_TRUE(events_.OnMessage(3, message, &actions_));
+  EXPECT_EQ(SentTo(), (std::vector<NodeId>{4, 0}));
+  events_.OnJobRemoved("job", &actions_);
+  events_.OnWanted({10, 1, true, {}}, &actions_);
+  EXPECT_TRUE(All<NotifyClient>(actions_).empty());
 }
 
 TEST_F(LifecycleTest, ManyDoNotEvictTheEventsOfProcesses) {

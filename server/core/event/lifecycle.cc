@@ -26,7 +26,8 @@ constexpr int kCodes[] = {kEventProcTerminated,  kErrProcKilledByCmd,
                           kErrJobNonZeroTerm,    kErrJobAbortedBySysEvent};
 static_assert(std::size(kCodes) < 32);
 
-constexpr uint64_t kIsLoss = uint64_t{1} << 61;
+// In the identity of a loss; group_events.cc and process_sets.cc have others.
+constexpr uint64_t kIsLoss = uint64_t{1} << 59;
 
 bool IsNodeCode(int code) {
   return code == kEventNodeDown || code == kEventNodeOffline;
@@ -49,6 +50,11 @@ uint32_t LifecycleBit(int code) {
     if (kCodes[i] == code) return uint32_t{1} << i;
   }
   return 0;
+}
+
+bool IsOfWholeJob(const EventMessage& message) {
+  return message.source.rank == kRankWildcard &&
+         LifecycleBit(message.status) != 0;
 }
 
 bool IsForItsCodeAlone(const EventMessage& message) {

@@ -30,6 +30,10 @@ inline constexpr int kErrExitNonzeroTerm = -404;
 // Of a code of processes or jobs, one bit; 0: it is none of them.
 uint32_t LifecycleBit(int code);
 
+// Whether it tells of the life of a job, also when its spawner has asked for
+// it.
+bool IsOfWholeJob(const EventMessage& message);
+
 // Only those that name its code are to get it: an agent has raised it, with
 // PMIX_EVENT_NON_DEFAULT, for one of the codes above.
 bool IsForItsCodeAlone(const EventMessage& message);

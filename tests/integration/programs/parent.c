@@ -26,13 +26,22 @@ static struct {
 } events[kMaxEvents];
 static int num_events;
 
+/* Of this job: its own events come to whoever asks for their codes too. */
+static bool is_own(const pmix_info_t *info, size_t ninfo) {
+  for (size_t i = 0; i < ninfo; ++i) {
+    if (!PMIX_CHECK_KEY(&info[i], PMIX_EVENT_AFFECTED_PROC)) continue;
+    return strcmp(info[i].value.data.proc->nspace, self.nspace) == 0;
+  }
+  return false;
+}
+
 static void on_event(size_t id, pmix_status_t status, const pmix_proc_t *source,
                      pmix_info_t info[], size_t ninfo, pmix_info_t *results,
                      size_t nresults, pmix_event_notification_cbfunc_fn_t done,
                      void *data) {
   (void)id, (void)source, (void)results, (void)nresults;
   pthread_mutex_lock(&lock);
-  if (num_events < kMaxEvents) {
+  if (num_events < kMaxEvents && !is_own(info, ninfo)) {
     events[num_events].status = status;
     events[num_events].rank = PMIX_RANK_UNDEF;
     events[num_events].end = PMIX_ERROR;

@@ -128,6 +128,19 @@ def idle_agent_dies(bench, name, hosts):
         ["up"] * 4 + [f"fences ok {rank}" for rank in range(4)])
 
 
+def nodes_are_told(bench):
+    """Who registers for it hears which node is down, and which has left."""
+    job = bench.start(*HERE, "--host", "node1,node2", "-n", 2, "--map-by", "node",
+                      bench.pmix("nodes"), 2)
+    job.wait_for("up\n", 2)
+    os.kill(int(nodes_of(bench)["node3"]["pid"]), signal.SIGKILL)
+    job.wait_for("node3 is down\n", 2)
+    os.kill(int(nodes_of(bench)["node4"]["pid"]), signal.SIGTERM)
+    job.finish(30).expect_lines(
+        ["up", "up", *(f"{rank}: {what}" for rank in range(2)
+                       for what in ("node3 is down", "node4 is offline"))])
+
+
 def root_dies(bench, command):
     """The agent that controls the jobs is killed: its launcher says so, and
     nothing of the job stays."""
@@ -282,6 +295,8 @@ def losses(bench):
         output_goes_on(bench, "node2", "node1,node3,node4")
     yield "idle leaf killed", 32, lambda: idle_agent_dies(
         bench, "node3", "node1,node2,node4")
+    for radix in (2, 32):
+        yield "nodes lost and left", radix, lambda: nodes_are_told(bench)
     for radix, command in ((2, SLEEP), (32, [*fences, 20000])):
         yield ("root agent killed", radix,
                lambda c=command: root_dies(bench, c))

@@ -102,8 +102,8 @@ bool Collectives::AnswerRecovered(StepContext& step, Series& series,
   if (completed == series.completed.end() && ended >= series.recovered) {
     return false;
   }
-  Reply(
-      step, in.client, in.request,
+  ReplyTo(
+      step, {in.client, in.request, proc},
       completed == series.completed.end()
           ? AnswerOf(series.id, kSuccess, series.RecoveredResult(ended), jobs_)
           : AnswerOf(series.id, completed->second.status,
@@ -155,6 +155,7 @@ void Collectives::Arrive(StepContext& step, Series& series,
           std::max(series.arrivals[index], series.recovered);
     }
   }
+  if (index >= 0) SkipLeft(series, index);
   if (const int status = CheckIndex(series, in, index); status != kSuccess) {
     return Reply(step, in.client, in.request, status);
   }
@@ -169,8 +170,8 @@ void Collectives::Arrive(StepContext& step, Series& series,
     status = completed->second.status;
     result = completed->second.result;
   }
-  Reply(step, in.client, in.request,
-        AnswerOf(series.id, status, result, jobs_));
+  ReplyTo(step, {in.client, in.request, *proc},
+          AnswerOf(series.id, status, result, jobs_));
   series.PruneCompleted(jobs_);
 }
 
@@ -247,7 +248,9 @@ void Collectives::OnJobAdded(TimeNs now, const std::string& nspace,
   auto& all = table_.all();
   for (auto it = all.begin(); it != all.end();) {
     Series& series = it->second;
-    if (!series.members && series.Names(nspace) && Resolve(step, series)) {
+    // An arrival that was of another series has resolved it before.
+    const bool waits = !series.members || !series.deferred.empty();
+    if (waits && series.Names(nspace) && Resolve(step, series)) {
       TakeUpDeferred(step, series);
       it = series.IsBlank() ? table_.Erase(it) : std::next(it);
     } else {
@@ -424,7 +427,8 @@ void Collectives::Recover(const PersistedRecord& persisted) {
         CompletedCollective{record.status, {}, {}, {}, kNoNode});
     return;
   }
-  series.recovered = std::max(series.recovered, record.sequence + 1);
+  if (record.sequence + 1 < series.recovered) return;
+  series.recovered = record.sequence + 1;
   series.next = series.recovered;
   series.recovered_data = record.collect;
   series.recovered_result = record.result;

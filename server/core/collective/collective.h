@@ -146,6 +146,8 @@ class Collectives {
   void NoteIgnored(StepContext& step, const std::vector<std::string>& keys);
   // The part in a group's end of a local process that has left it.
   void EndFor(StepContext& step, Series& series, int index);
+  // A process does not count the end of a group that it has left.
+  void SkipLeft(Series& series, int index) const;
   void RecoverLeft(const CollectiveId& id);
   // A predecessor's members have left groups whose ends it may not have told
   // anybody of.

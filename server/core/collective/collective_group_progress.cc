@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "common/status.h"
+#include "server/core/collective/collective_messages.h"
 #include "server/core/collective/collective_plan.h"
 #include "server/core/collective/collective_progress.h"
 #include "server/core/collective/collective_records.h"
@@ -21,16 +22,23 @@ CollectiveId ConstructOf(const std::string& name,
   return {CollectiveOp::kGroupConstruct, participants, 0, name};
 }
 
-// Participants are sorted by namespace.
+bool IsHere(const Job& job, Rank rank) {
+  return rank == kRankWildcard ? job.local_node != kNoNode : job.is_local(rank);
+}
+
+// Jobs that have participants on this node, in whose journals all records are:
+// one that was in another's journal would be out of date there. Participants
+// are sorted by namespace.
 void ForEachLocalJob(const std::vector<ProcId>& participants,
                      const JobTable& jobs,
                      const std::function<void(const std::string&)>& what) {
   const std::string* last = nullptr;
   for (const ProcId& proc : participants) {
     if (last != nullptr && proc.nspace == *last) continue;
-    last = &proc.nspace;
     const Job* job = jobs.Find(proc.nspace);
-    if (job != nullptr && job->local_node != kNoNode) what(proc.nspace);
+    if (job == nullptr || !IsHere(*job, proc.rank)) continue;
+    last = &proc.nspace;
+    what(proc.nspace);
   }
 }
 
@@ -130,12 +138,13 @@ void CollectiveProgress::PersistLeft(StepContext& step,
   });
 }
 
-// Its agent contributes to the end without it.
-bool CollectiveProgress::HasLeft(const CollectiveId& series,
-                                 const ProcId& proc) const {
-  if (series.op != CollectiveOp::kGroupDestruct) return false;
-  const Group* group = p_.groups.Find(series.name, series.participants);
-  return group != nullptr && !group->Has(proc);
+// Whether who is gone had left the group before, only its own agent is sure to
+// know: it contributes to the end, or fails it.
+void CollectiveProgress::AskToEnd(StepContext& step, const Series& series,
+                                  uint64_t sequence, NodeId node,
+                                  Instance* instance) const {
+  if (!instance->asked_to_end.insert(node).second) return;
+  SendTo(step, p_.self, node, ContributionsUp(series, sequence, kSuccess, {}));
 }
 
 }  // namespace canopy::core

@@ -323,6 +323,17 @@ TEST_F(CollectiveGroupTest, ANodeMayBeLost) {
   EXPECT_EQ(Members(a), (Procs{{"job", 0}, {"job", 1}}));
 }
 
+// The others held its node for lost.
+TEST_F(CollectiveGroupTest, WhoIsLeftOutHasNoGroup) {
+  const Procs all = {{"top", kRankWildcard}};
+  const RequestId a = Construct(20, all);
+  GroupRecord result;
+  result.made = 5;
+  result.missing = {{"top", 0}};
+  Down(CollectiveOp::kGroupConstruct, all, kSuccess, result);
+  EXPECT_EQ(Status(a), kErrUnreach);
+}
+
 TEST_F(CollectiveGroupTest, AGroupThatIsToldOfFailuresEndsWithoutTheDead) {
   MakeGroup(Flags({"pmix.grp.notterm"}));
   const RequestId a = Destruct(10);
@@ -356,6 +367,54 @@ TEST_F(CollectiveGroupTest, WhoHasLeftMayEnd) {
   EXPECT_EQ(Status(a), kSuccess);
 }
 
+// That it had left may come after its end: its agent is asked, and asked again
+// when it is another one.
+TEST_F(CollectiveGroupTest, TheAgentOfWhoIsGoneDecides) {
+  MakeGroup();
+  const RequestId a = Destruct(10);
+  Destruct(11);
+  jobs_.MarkEnded("job", 2);
+  engine_->OnRankGone(kNow, {"job", 2}, &actions_);
+  EXPECT_EQ(Status(a), kNone);
+  const auto asked = [&] {
+    const auto up = Sent<CollectiveUp>(actions_);
+    return std::ranges::count_if(up, [](const auto& sent) {
+      return sent.first == 3 && sent.second.contributions.empty();
+    });
+  };
+  EXPECT_EQ(asked(), 1);
+  engine_->OnNodeRestarted(kNow, 3, &actions_);
+  EXPECT_EQ(asked(), 2);
+  CollectiveUp failure{Id(CollectiveOp::kGroupDestruct, kWhole),
+                       kErrProcTermWoSync,
+                       {},
+                       {{"job", 2}}};
+  engine_->OnUp(kNow, 3, failure, &actions_);
+  EXPECT_EQ(Status(a), kErrProcTermWoSync);
+}
+
+// As the agent that is asked.
+TEST_F(CollectiveGroupTest, WhoIsGoneHereHadLeftOrNot) {
+  for (const bool left : {true, false}) {
+    SCOPED_TRACE(left);
+    const Procs all = {{"top", kRankWildcard}};
+    engine_.emplace(1, tree_, jobs_, modex_);
+    Construct(20, all);
+    Down(CollectiveOp::kGroupConstruct, all, kSuccess);
+    if (left) engine_->OnLeft(kNow, {"top", 0}, "g", 0, &actions_);
+    jobs_.MarkEnded("top", 0);
+    engine_->OnRankGone(kNow, {"top", 0}, &actions_);
+    actions_.clear();
+    engine_->OnUp(kNow, 0,
+                  {Id(CollectiveOp::kGroupDestruct, all), kSuccess, {}, {}},
+                  &actions_);
+    const auto up = Sent<CollectiveUp>(actions_);
+    const bool fails = std::ranges::any_of(
+        up, [](const auto& sent) { return sent.second.status != kSuccess; });
+    EXPECT_EQ(fails, !left);
+  }
+}
+
 TEST_F(CollectiveGroupTest, OfALostNodeItIsAFailureAnyhow) {
   MakeGroup();
   EXPECT_TRUE(engine_->OnLeft(kNow, {"job", 2}, "g", 0, &actions_));
@@ -385,6 +444,25 @@ TEST_F(CollectiveGroupTest, OfAnUnknownJobItWaitsForTheMap) {
   Construct(30, {{"later", kRankWildcard}, {"job", 0}});
   Construct(31, {{"later", kRankWildcard}, {"job", 0}});
   EXPECT_EQ(Status(a), kSuccess);
+}
+
+// Others name a whole job by a wildcard when they know it, so what they bring
+// waits in another series than the caller.
+TEST_F(CollectiveGroupTest, WhatOthersBringWaitsForTheMapToo) {
+  const Procs listed = {{"job", 0}, {"late", 0}, {"late", 1}};
+  const Procs named = {{"job", 0}, {"late", kRankWildcard}};
+  Construct(10, listed);
+  engine_->OnUp(kNow, 3,
+                {Id(CollectiveOp::kGroupConstruct, named),
+                 kSuccess,
+                 {{3, EncodeGroupRecord({})}},
+                 {}},
+                &actions_);
+  jobs_.Add(JobOn("late", {3, 0}));
+  engine_->OnJobAdded(kNow, "late", &actions_);
+  const auto up = Sent<CollectiveUp>(actions_);
+  ASSERT_EQ(up.size(), 1u);
+  EXPECT_EQ(up[0].second.contributions.size(), 2u);
 }
 
 TEST_F(CollectiveGroupTest, GoesWithItsJob) {
@@ -418,6 +496,46 @@ TEST_F(CollectiveGroupTest, ASuccessorKnowsGroupsAndTheirMembers) {
   engine_->OnReattached(kNow, {10, {}}, &actions_);
   const RequestId a = Construct(10, kWhole);
   EXPECT_EQ(Status(a), kSuccess);
+}
+
+// A record that stayed in the journal of another job would be out of date.
+TEST_F(CollectiveGroupTest, ItIsInTheJournalsOfLocalMembersJobs) {
+  const Procs procs = {{"job", 0}, {"top", 1}};
+  engine_->set_persists(true);
+  GroupRecord result;
+  result.made = 5;
+  Construct(10, procs);
+  Down(CollectiveOp::kGroupConstruct, procs, kSuccess, result);
+  EXPECT_TRUE(engine_->OnLeft(kNow, {"job", 0}, "g", 0, &actions_));
+  Down(CollectiveOp::kGroupDestruct, procs, kSuccess);
+  const auto records = All<PersistRecord>(actions_);
+  EXPECT_EQ(records.size(), 4u);
+  for (const PersistRecord& record : records) EXPECT_EQ(record.nspace, "job");
+}
+
+// It has counted the ends of groups that it has ended, and not that of the one
+// that it has left.
+TEST_F(CollectiveGroupTest, WhoHasLeftOneUnderThePredecessorEndsTheNext) {
+  engine_->set_persists(true);
+  MakeGroup();
+  Construct(10, kWhole);  // refused: it is a member
+  engine_->OnLeft(kNow, {"job", 0}, "g", 0, &actions_);
+  Destruct(11);
+  Up(CollectiveOp::kGroupDestruct);
+  Construct(10, kWhole);
+  Construct(11, kWhole);
+  Up(CollectiveOp::kGroupConstruct, {}, 2);
+  ASSERT_NE(Found(), nullptr);
+  const auto records = All<PersistRecord>(actions_);
+  engine_.emplace(1, tree_, jobs_, modex_);
+  engine_->OnRecovered("job");
+  for (const PersistRecord& record : records) {
+    engine_->Recover({record.key, record.value});
+  }
+  actions_.clear();
+  engine_->OnReattached(
+      kNow, {10, {{CollectiveOp::kGroupConstruct, kWhole, 3, "g"}}}, &actions_);
+  EXPECT_EQ(Status(Destruct(10)), kNone);
 }
 
 // Its part in their end may have been lost with the predecessor.

@@ -174,6 +174,14 @@ void Collectives::EndFor(StepContext& step, Series& series, int index) {
   progress_.Advance(step, series, sequence);
 }
 
+// Who is a member has had the answers to all before, by whichever agent.
+void Collectives::SkipLeft(Series& series, int index) const {
+  if (series.id.op != CollectiveOp::kGroupDestruct) return;
+  const Group* group = groups_.Find(series.id.name, series.id.participants);
+  if (group == nullptr || !group->Has(series.members->local[index])) return;
+  series.arrivals[index] = std::max(series.arrivals[index], series.next);
+}
+
 void Collectives::RecoverLeft(const CollectiveId& id) {
   const Group* group = groups_.Find(id.name, id.participants);
   if (group == nullptr) return;

@@ -1,5 +1,6 @@
 #include "server/core/collective/collective_messages.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "common/status.h"
@@ -48,10 +49,13 @@ void Reply(StepContext& step, ClientId client, RequestId request, int status) {
   step.out.push_back(ReplyClient{client, request, status, {}});
 }
 
-void Reply(StepContext& step, ClientId client, RequestId request,
-           const CollectiveAnswer& answer) {
-  step.out.push_back(
-      ReplyClient{client, request, answer.status, answer.payload});
+void ReplyTo(StepContext& step, const CollectiveWaiter& waiter,
+             const CollectiveAnswer& answer) {
+  if (std::ranges::binary_search(answer.missing, waiter.proc)) {
+    return Reply(step, waiter.client, waiter.request, kErrUnreach);
+  }
+  step.out.push_back(ReplyClient{waiter.client, waiter.request, answer.status,
+                                 answer.payload});
 }
 
 }  // namespace canopy::core

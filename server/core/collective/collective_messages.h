@@ -27,8 +27,9 @@ CollectiveDown Down(const Series& series, uint64_t sequence,
 
 void SendTo(StepContext& step, NodeId self, NodeId to, MessageBody body);
 void Reply(StepContext& step, ClientId client, RequestId request, int status);
-void Reply(StepContext& step, ClientId client, RequestId request,
-           const CollectiveAnswer& answer);
+// Who is no member of the group gets PMIX_ERR_UNREACH.
+void ReplyTo(StepContext& step, const CollectiveWaiter& waiter,
+             const CollectiveAnswer& answer);
 
 }  // namespace canopy::core
 

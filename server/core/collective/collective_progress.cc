@@ -226,7 +226,7 @@ void CollectiveProgress::Release(StepContext& step, Series& series,
     const CollectiveAnswer answer =
         AnswerOf(series.id, status, completed.result, p_.jobs);
     for (const CollectiveWaiter& w : instance.waiters) {
-      Reply(step, w.client, w.request, answer);
+      ReplyTo(step, w, answer);
     }
   }
   if (IsGroupOp(series.id.op)) completed.contributions.clear();
@@ -360,7 +360,7 @@ bool CollectiveProgress::EndIfGone(StepContext& step, Series& series,
                                    uint64_t sequence) {
   series.UpdatePlace(p_.jobs, p_.tree, p_.self);
   if (series.suspects.empty()) return false;
-  const Instance& instance = series.active.at(sequence);
+  Instance& instance = series.active.at(sequence);
   if (instance.group.tolerant()) return false;
   bool in_order = true;
   std::vector<ProcId> missing;
@@ -372,10 +372,14 @@ bool CollectiveProgress::EndIfGone(StepContext& step, Series& series,
     if (node == p_.self) {
       const int index = series.members->LocalIndex(proc);
       if (index < 0 || instance.arrived[index] || !state.gone()) continue;
-    } else if (!Awaits(series, instance, node) ||
-               (p_.tree.alive(node) &&
-                (!state.gone() || HasLeft(series.id, proc)))) {
+    } else if (!Awaits(series, instance, node)) {
       continue;
+    } else if (p_.tree.alive(node)) {
+      if (!state.gone()) continue;
+      if (series.id.op == CollectiveOp::kGroupDestruct) {
+        AskToEnd(step, series, sequence, node, &instance);
+        continue;
+      }
     }
     in_order &= state.gone() && state.finalized;
     missing.push_back(proc);
@@ -409,6 +413,7 @@ void CollectiveProgress::OnTreeChanged(StepContext& step, Series& series) {
   for (auto& [sequence, instance] : series.active) {
     std::erase_if(instance.contributors,
                   [&](NodeId n) { return !p_.tree.alive(n); });
+    instance.asked_to_end.clear();
   }
   for (const uint64_t sequence : series.ActiveSequences()) {
     const auto it = series.active.find(sequence);
@@ -468,11 +473,15 @@ void CollectiveProgress::OnNodeRestarted(StepContext& step, Series& series,
   if (series.place.parent == node) ResendReports(step, series);
   for (auto& [sequence, instance] : series.active) {
     instance.contributors.erase(node);
+    instance.asked_to_end.clear();
     forget(&instance.sent_to);
     for (auto& [from, one] : instance.contributions) forget(&one.via);
   }
   for (const uint64_t sequence : series.ActiveSequences()) {
-    Advance(step, series, sequence);
+    if (series.active.contains(sequence) &&
+        !EndIfGone(step, series, sequence)) {
+      Advance(step, series, sequence);
+    }
   }
   if (!std::ranges::count(series.place.children, node)) return;
   for (auto& [sequence, completed] : series.completed) {
@@ -495,7 +504,7 @@ void CollectiveProgress::ReleaseRecovered(StepContext& step, Series& series) {
             : AnswerOf(series.id, completed->second.status,
                        completed->second.result, p_.jobs);
     for (const CollectiveWaiter& w : node.mapped().waiters) {
-      Reply(step, w.client, w.request, answer);
+      ReplyTo(step, w, answer);
     }
   }
   Advance(step, series, series.next);

@@ -97,7 +97,8 @@ class CollectiveProgress {
   void ReleaseRecovered(StepContext& step, Series& series);
 
  private:
-  bool HasLeft(const CollectiveId& series, const ProcId& proc) const;
+  void AskToEnd(StepContext& step, const Series& series, uint64_t sequence,
+                NodeId node, Instance* instance) const;
   void AddOwnContribution(const Series& series, uint64_t sequence,
                           Instance& instance) const;
   // Contributions that this agent must have before it passes them on.

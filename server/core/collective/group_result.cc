@@ -127,7 +127,10 @@ CollectiveAnswer AnswerOf(const CollectiveId& id, int status,
   out.PutRaw(record->shared);
   const bool partly =
       (record->flags & kGroupIsOptional) != 0 && !record->missing.empty();
-  return {partly ? kErrPartialSuccess : kSuccess, Bytes(out.Take())};
+  std::vector<ProcId> missing = record->missing;
+  std::ranges::sort(missing);
+  return {partly ? kErrPartialSuccess : kSuccess, Bytes(out.Take()),
+          std::move(missing)};
 }
 
 }  // namespace canopy::core

@@ -32,6 +32,9 @@ std::vector<ProcId> FollowedByOthers(const Series& series,
 struct CollectiveAnswer {
   int status = 0;
   Bytes payload;  // codec form: SIZE n, n INFO; or empty
+  // Of a group's construction: who is no member of it, ascending. Nodes that
+  // were held for lost may have such participants that wait.
+  std::vector<ProcId> missing = {};
 };
 
 // To those who wait for a collective that ended with `status` and, of a group's

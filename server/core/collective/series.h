@@ -69,6 +69,8 @@ struct Instance {
   // Of a group's operation: what its local members ask for and share, with the
   // flags of all whose contributions are here.
   GroupRecord group;
+  // Agents that have been asked for their part in a group's end.
+  std::set<NodeId> asked_to_end;
   size_t shared_below = 0;  // bytes that members of other nodes share
   Bytes result;  // that another agent has released, or this one as the top
 };

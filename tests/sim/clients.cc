@@ -264,6 +264,9 @@ void Clients::On(NodeId, NotifyClient& a) {
     if (notified_.try_emplace(proc, kRecentOfProcess)
             .first->second.Note(a.id)) {
       notices_.push_back({proc, a.status, a.source});
+      if (settings_.hooks.on_notice) {
+        settings_.hooks.on_notice(proc, a.status, a.source);
+      }
     }
   }
 }

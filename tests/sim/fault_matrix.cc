@@ -17,7 +17,15 @@ constexpr std::array<std::string_view, kNumPhases> kPhases = {
     "lookup waiting",       "lookup claiming",
     "lookup ending",        "unpublish removing",
     "abort requested",      "abort ending",
-    "abort answering"};
+    "abort answering",      "group resolving",
+    "group gathering",      "group reporting",
+    "group releasing",      "grouped",
+    "group leaving",        "ungroup gathering",
+    "ungroup reporting",    "ungroup releasing",
+    "event spreading",      "event kept",
+    "control asking",       "control acting",
+    "control answering",    "query asking",
+    "query gathering"};
 constexpr std::array<std::string_view, kNumFaults> kFaults = {
     "late",        "doubled",    "link lost",  "asked again", "lie",
     "agent again", "agent lost", "root again", "root lost",   "proc dies"};
@@ -43,6 +51,8 @@ std::string_view WhyNever(const Cell& cell) {
       cell.fault == Fault::kLate || cell.fault == Fault::kDoubled;
   switch (cell.phase) {
     case Phase::kConnected:
+    case Phase::kGrouped:
+    case Phase::kEventKept:
       if (is_of_message) return "no message is on its way";
       if (cell.fault == Fault::kAskedAgain)
         return "everybody has been answered";

@@ -37,8 +37,24 @@ enum class Phase : uint8_t {
   kAbortRequested,
   kAbortEnding,  // the targets are being ended
   kAbortAnswering,
+  kGroupResolving,  // as of connects
+  kGroupGathering,
+  kGroupReporting,
+  kGroupReleasing,
+  kGrouped,
+  kGroupLeaving,  // the others are told that a member has left
+  kUngroupGathering,
+  kUngroupReporting,
+  kUngroupReleasing,
+  kEventSpreading,  // on its way to all agents
+  kEventKept,       // for those that register later
+  kControlAsking,   // on its way to the agent that controls the target's job
+  kControlActing,   // on its way to the agents of the targets, and back
+  kControlAnswering,
+  kQueryAsking,     // no agent that is asked has answered
+  kQueryGathering,  // some have
 };
-inline constexpr size_t kNumPhases = 23;
+inline constexpr size_t kNumPhases = 39;
 
 enum class Fault : uint8_t {
   kLate,        // a message of the operation is late

@@ -6,6 +6,7 @@
 #include "common/bytes.h"
 #include "common/codec/encoder.h"
 #include "common/status.h"
+#include "pmix_common.h"
 #include "server/core/messages.h"
 #include "server/core/step/client_inputs.h"
 #include "server/core/step/peer_inputs.h"
@@ -52,6 +53,91 @@ class Liar {
     malformed.participants = o_.id.participants;
     malformed.info = Bytes(std::string("\xff"));
     Call(std::move(malformed));
+  }
+
+  // Names that are too long, and groups that it is no member of.
+  void TellOfGroup() {
+    CollectiveArrived in;
+    in.op = o_.id.op;
+    in.name = std::string(kMaxNspaceLen + 1, 'g');
+    in.participants = o_.id.participants;
+    Call(in);
+    in.name = o_.id.name;
+    in.participants.push_back({lie_.process.nspace, kNobody});
+    Call(in);
+    in.participants = o_.id.participants;
+    in.info = Bytes(std::string("\xff"));
+    Call(std::move(in));
+    if (o_.procs.contains(lie_.process)) return;
+    CollectiveArrived end;
+    end.op = CollectiveOp::kGroupDestruct;
+    end.name = o_.id.name;
+    Call(std::move(end));
+    GroupCallArrived leave;
+    leave.name = o_.id.name;
+    Call(std::move(leave));
+  }
+
+  // Under the number of another's, for nobody; without receivers, too large;
+  // and of a range that does not leave a node.
+  void TellOfEvent() {
+    EventRaised in;
+    in.id = o_.request;
+    in.status = o_.status;
+    in.source = o_.proc;
+    in.range = PMIX_RANGE_PROC_LOCAL;
+    Call(in);
+    in.id = kNoCall;
+    in.range = PMIX_RANGE_CUSTOM;
+    Call(in);
+    in.range = PMIX_RANGE_GLOBAL;
+    in.info = Bytes(std::string((size_t{64} << 10) + 1, 'i'));
+    Call(std::move(in));
+    if (!lie_.agent) return;
+    EventMessage message;
+    message.origin = *lie_.agent;
+    message.number = kNoCall;
+    message.request = o_.request;
+    message.status = o_.status;
+    message.source = o_.proc;
+    message.range = PMIX_RANGE_LOCAL;
+    Say(lie_.caller, std::move(message));
+  }
+
+  // Of processes that do not exist; orders of who does not control the job, and
+  // answers of who was not asked.
+  void TellOfControl() {
+    HostCallArrived in;
+    in.op = HostOp::kJobControl;
+    in.targets = {{lie_.process.nspace, kNobody}};
+    in.call = o_.call;
+    Call(in);
+    in.targets.clear();
+    in.call = Bytes(std::string("\xff"));
+    Call(std::move(in));
+    if (!lie_.agent) return;
+    for (const ProcId& target : o_.procs) {
+      HostRequest order{o_.proc,  kNoCall, HostOp::kJobControl,
+                        0,        0,       target.nspace,
+                        {target}, o_.call};
+      const NodeId node = cluster_.NodeOf(
+          {target.nspace, target.rank == kRankWildcard ? 0 : target.rank});
+      if (!lie_.controllers.contains(node)) Say(node, std::move(order));
+      if (lie_.controllers.contains(*lie_.agent)) continue;
+      Say(lie_.caller,
+          HostReply{o_.proc, o_.request, target.nspace, kErrTimeout, {}});
+    }
+  }
+
+  void TellOfQuery() {
+    Call(QueryArrived{0, 0, Bytes(std::string("\xff"))});
+    if (!lie_.agent) return;
+    for (const auto& [node, number] : o_.calls) {
+      FactsReply reply;
+      reply.request = number;
+      reply.processes = {{o_.proc.rank, 1, PMIX_PROC_STATE_TERMINATED, 0}};
+      Say(node, std::move(reply));
+    }
   }
 
   void TellOfNames() {
@@ -141,7 +227,14 @@ void Tell(const Lie& lie, Cluster* cluster) {
     case Operation::Kind::kSpawn:
       return liar.TellOfSpawn();
     case Operation::Kind::kCollective:
-      return liar.TellOfCollective();
+      return IsGroupOp(lie.about.id.op) ? liar.TellOfGroup()
+                                        : liar.TellOfCollective();
+    case Operation::Kind::kEvent:
+      return liar.TellOfEvent();
+    case Operation::Kind::kControl:
+      return liar.TellOfControl();
+    case Operation::Kind::kQuery:
+      return liar.TellOfQuery();
     case Operation::Kind::kNames:
       return liar.TellOfNames();
     case Operation::Kind::kAbort:

@@ -23,6 +23,7 @@ struct Lie {
   NodeId controller = kNoNode;  // of the caller's job
   // Jobs that the caller's agent takes part in, and whose controller it knows.
   std::set<std::string> known;
+  std::set<NodeId> controllers;  // of all jobs
 };
 
 // Has its agents get what must have no effect: answers from those who were not

@@ -16,7 +16,35 @@ namespace {
 // It ends later than its caller's answer comes.
 bool Lingers(const Operation& o) {
   return o.phase == Phase::kPublished || o.phase == Phase::kConnected ||
-         (o.phase == Phase::kLookupEnding && !o.calls.empty());
+         (o.phase == Phase::kLookupEnding && !o.calls.empty()) ||
+         o.phase == Phase::kGrouped || o.phase == Phase::kEventSpreading ||
+         (o.phase == Phase::kGroupLeaving && !o.on_its_way.empty());
+}
+
+Phase FirstPhaseOf(CollectiveOp op) {
+  switch (op) {
+    case CollectiveOp::kConnect:
+      return Phase::kConnectGathering;
+    case CollectiveOp::kGroupConstruct:
+      return Phase::kGroupGathering;
+    case CollectiveOp::kGroupDestruct:
+      return Phase::kUngroupGathering;
+    default:
+      return Phase::kDisconnectGathering;
+  }
+}
+
+Phase ReleasingOf(CollectiveOp op) {
+  switch (op) {
+    case CollectiveOp::kConnect:
+      return Phase::kConnectReleasing;
+    case CollectiveOp::kGroupConstruct:
+      return Phase::kGroupReleasing;
+    case CollectiveOp::kGroupDestruct:
+      return Phase::kUngroupReleasing;
+    default:
+      return Phase::kDisconnectReleasing;
+  }
 }
 
 }  // namespace
@@ -56,6 +84,15 @@ void Operations::OnRequest(const ProcId& proc, RequestId request,
           Add(proc, request, Kind::kNames, Phase::kUnpublishRemoving);
         } else if constexpr (std::is_same_v<T, AbortArrived>) {
           AddAbort(proc, request, in);
+        } else if constexpr (std::is_same_v<T, GroupCallArrived>) {
+          Leave(proc, request, in.name);
+        } else if constexpr (std::is_same_v<T, EventRaised>) {
+          Add(proc, request, Kind::kEvent, Phase::kEventSpreading).status =
+              in.status;
+        } else if constexpr (std::is_same_v<T, HostCallArrived>) {
+          AddControl(proc, request, in);
+        } else if constexpr (std::is_same_v<T, QueryArrived>) {
+          Add(proc, request, Kind::kQuery, Phase::kQueryAsking);
         }
       },
       input);
@@ -64,31 +101,70 @@ void Operations::OnRequest(const ProcId& proc, RequestId request,
 void Operations::Arrive(const ProcId& proc, RequestId request,
                         const CollectiveArrived& in) {
   if (in.op == CollectiveOp::kFence) return;
-  Series series{in.op, in.participants};
-  std::ranges::sort(series.second);
+  CollectiveId id{in.op, in.participants, 0, in.name};
+  std::ranges::sort(id.participants);
+  Series series = SeriesOf(id);
   const uint64_t sequence = arrivals_[{series, proc}]++;
   Number& number = of_collective_[{series, sequence}];
   if (Get(number) == nullptr) {
-    const bool connects = in.op == CollectiveOp::kConnect;
     Operation& o =
-        Add(proc, request, Operation::Kind::kCollective,
-            connects ? Phase::kConnectGathering : Phase::kDisconnectGathering);
+        Add(proc, request, Operation::Kind::kCollective, FirstPhaseOf(in.op));
     number = last_;
-    o.id = {in.op, series.second, sequence};
-    o.procs.insert(series.second.begin(), series.second.end());
-    for (const ProcId& member : series.second) {
+    o.id = id;
+    o.id.sequence = sequence;
+    o.procs.insert(id.participants.begin(), id.participants.end());
+    o.arrived = left_[{series, sequence}];
+    for (const ProcId& member : id.participants) {
       o.nodes.insert(node_of_(member));
     }
-    series.first = CollectiveOp::kConnect;
-    const auto connected = of_collective_.find({series, sequence});
-    if (!connects && connected != of_collective_.end())
-      Erase(connected->second);
+    series.first = IsGroupOp(in.op) ? CollectiveOp::kGroupConstruct
+                                    : CollectiveOp::kConnect;
+    const auto begun = of_collective_.find({series, sequence});
+    if (series.first != in.op && begun != of_collective_.end()) {
+      Erase(begun->second);
+    }
   }
   Operation& o = all_.at(number);
   o.arrived.insert(proc);
   o.unanswered[request] = proc;
   of_request_[request] = number;
   touched_.push_back(number);
+}
+
+Operations::Series Operations::SeriesOf(const CollectiveId& id) {
+  if (!IsGroupOp(id.op)) return {id.op, id.participants};
+  return {id.op, {ProcId{id.name, 0}}};
+}
+
+// It has come to the end of the group.
+void Operations::Leave(const ProcId& proc, RequestId request,
+                       const std::string& group) {
+  Operation& leave =
+      Add(proc, request, Operation::Kind::kEvent, Phase::kGroupLeaving);
+  of_leave_[proc] = last_;
+  const Series series = SeriesOf({CollectiveOp::kGroupDestruct, {}, 0, group});
+  const uint64_t sequence = arrivals_[{series, proc}]++;
+  left_[{series, sequence}].insert(proc);
+  const auto end = of_collective_.find({series, sequence});
+  Operation* o = end == of_collective_.end() ? nullptr : Get(end->second);
+  if (o == nullptr) return;
+  o->arrived.insert(proc);
+  leave.procs.insert(o->procs.begin(), o->procs.end());
+}
+
+void Operations::AddControl(const ProcId& proc, RequestId request,
+                            const HostCallArrived& in) {
+  Operation& o =
+      Add(proc, request, Operation::Kind::kControl, Phase::kControlAsking);
+  o.call = in.call;
+  for (const ProcId& target : in.targets) {
+    o.procs.insert(target);
+    if (target.rank != kRankWildcard) o.nodes.insert(node_of_(target));
+    const auto controller = controllers_.find(target.nspace);
+    if (controller == controllers_.end()) continue;
+    o.nodes.insert(controller->second);
+    if (controller->second == node_of_(proc)) o.phase = Phase::kControlActing;
+  }
 }
 
 void Operations::AddAbort(const ProcId& proc, RequestId request,
@@ -119,7 +195,7 @@ void Operations::OnReceived(RequestId request, int status) {
   if (caller.empty()) return;
   if (o->kind == Operation::Kind::kCollective && IsRefusal(status)) {
     o->arrived.erase(caller.mapped());
-    --arrivals_[{{o->id.op, o->id.participants}, caller.mapped()}];
+    --arrivals_[{SeriesOf(o->id), caller.mapped()}];
   } else if (o->phase == Phase::kPublishOffering) {
     if (status != kSuccess) return Erase(number);
     o->phase = Phase::kPublished;
@@ -132,6 +208,8 @@ void Operations::EndIfOver(Number number) {
   if (o == nullptr || !o->unanswered.empty() || Lingers(*o)) return;
   if (o->phase == Phase::kConnectReleasing && o->HaveAllCome()) {
     o->phase = Phase::kConnected;
+  } else if (o->phase == Phase::kGroupReleasing && o->HaveAllCome()) {
+    o->phase = Phase::kGrouped;
   } else {
     Erase(number);
   }
@@ -160,6 +238,23 @@ void Operations::Erase(Number number) {
   all_.erase(it);
 }
 
+void Operations::SentCollective(Operation* o) const {
+  o->phase = ReleasingOf(o->id.op);
+}
+
+// From the caller's agent to the one that controls the job, and from there to
+// those of the targets.
+void Operations::SentControl(const PeerMessage& message,
+                             const std::string& nspace, bool is_answer,
+                             Operation* o) const {
+  const auto controller = controllers_.find(nspace);
+  if (controller == controllers_.end() || controller->second != message.src ||
+      o->phase == Phase::kControlAnswering) {
+    return;
+  }
+  o->phase = is_answer ? Phase::kControlAnswering : Phase::kControlActing;
+}
+
 // ----------------------------------------------------------------- steps ---
 
 Operation* Operations::Get(Number number) {
@@ -172,8 +267,11 @@ Operation* Operations::GetRequest(RequestId request) {
   return it == of_request_.end() ? nullptr : Get(it->second);
 }
 
-void Operations::OnInput(NodeId, const Input& input) {
+void Operations::OnInput(NodeId node, const Input& input) {
   served_ = 0;
+  if (const auto* launch = std::get_if<LaunchRequested>(&input)) {
+    controllers_[launch->job->nspace] = node;
+  }
   if (const auto* peer = std::get_if<PeerArrived>(&input)) {
     const Number number = NumberOf(peer->message);
     if (Operation* o = Get(number)) {
@@ -216,6 +314,7 @@ void Operations::OnInput(NodeId, const Input& input) {
 }
 
 void Operations::OnActions(NodeId node, const Actions& actions) {
+  const Number serving = served_;
   std::set<uint64_t> pulls;
   for (const Action& action : actions) {
     if (const auto* send = std::get_if<SendPeer>(&action)) {
@@ -224,6 +323,9 @@ void Operations::OnActions(NodeId node, const Actions& actions) {
       } else if (const auto* map =
                      std::get_if<JobMapRequest>(&send->message.body)) {
         map_requests_.insert({node, map->nspace});
+      } else if (const auto* ask =
+                     std::get_if<FactsRequest>(&send->message.body)) {
+        NoteAsk(node, ask->request, serving);
       }
       const Number number = NumberOf(send->message);
       if (Operation* o = Get(number)) {
@@ -255,6 +357,24 @@ void Operations::OnPulls(NodeId node, const std::set<uint64_t>& pulls) {
   }
 }
 
+// A query that had to wait for a map asks later.
+void Operations::NoteAsk(NodeId node, uint64_t request, Number serving) {
+  const Call call{node, request};
+  if (of_call_.contains(call)) return;
+  Operation* o = Get(serving);
+  if (o == nullptr || o->kind != Operation::Kind::kQuery) {
+    const auto waits = std::ranges::find_if(all_, [&](const auto& entry) {
+      return entry.second.kind == Operation::Kind::kQuery &&
+             entry.second.calls.empty() && node_of_(entry.second.proc) == node;
+    });
+    if (waits == all_.end()) return;
+    serving = waits->first;
+    o = &waits->second;
+  }
+  of_call_[call] = serving;
+  o->calls.insert(call);
+}
+
 void Operations::ServeAlone(NodeId node) {
   Operation* o = Get(served_);
   if (o == nullptr) return;
@@ -279,10 +399,13 @@ void Operations::OnReply(const ReplyClient& reply) {
       o->phase = Phase::kAbortAnswering;
       break;
     case Operation::Kind::kCollective:
-      if (reply.status != kSuccess) break;
-      o->phase = o->id.op == CollectiveOp::kConnect
-                     ? Phase::kConnectReleasing
-                     : Phase::kDisconnectReleasing;
+      if (reply.status == kSuccess) o->phase = ReleasingOf(o->id.op);
+      break;
+    case Operation::Kind::kControl:
+      o->phase = Phase::kControlAnswering;
+      break;
+    case Operation::Kind::kEvent:
+    case Operation::Kind::kQuery:
       break;
     case Operation::Kind::kNames:
       if (o->phase == Phase::kPublishOffering && reply.status == kSuccess) {
@@ -302,6 +425,9 @@ void Operations::OnAgentGone(NodeId node) {
   for (auto& [number, o] : all_) {
     std::erase_if(o.calls,
                   [&](const Call& call) { return call.first == node; });
+    std::erase_if(o.on_its_way, [&](const auto& way) {
+      return way.first == node || way.second == node;
+    });
     over.push_back(number);
   }
   std::erase_if(of_call_, [&](const auto& c) { return c.first.first == node; });

@@ -15,6 +15,7 @@
 #include <utility>
 #include <vector>
 
+#include "common/bytes.h"
 #include "common/ids.h"
 #include "server/core/messages.h"
 #include "server/core/step/action.h"
@@ -24,9 +25,18 @@
 
 namespace canopy::sim {
 
-// Of spawns, connects, disconnects, publishes, lookups, unpublishes and aborts.
+// Of spawns, connects, disconnects, publishes, lookups, unpublishes, aborts,
+// process groups, events, job control and queries.
 struct Operation {
-  enum class Kind : uint8_t { kSpawn, kCollective, kNames, kAbort };
+  enum class Kind : uint8_t {
+    kSpawn,
+    kCollective,
+    kNames,
+    kAbort,
+    kEvent,  // also that a process has left a group
+    kControl,
+    kQuery,
+  };
 
   Kind kind = Kind::kSpawn;
   // As last seen; Operations::PhaseOf tells what it is now.
@@ -45,10 +55,14 @@ struct Operation {
   bool delivered = false;   // an owner has got it
   bool waits = false;       // a lookup
   bool again = false;       // a caller has repeated its request
+  int status = 0;           // of an event
+  Bytes call = {};          // of job control
   // Of a lookup or an abort: its number at the caller's agent.
   uint64_t number = 0;
   // Calls of agents for it that have no answer: the agent, its number.
   std::set<std::pair<NodeId, uint64_t>> calls;
+  // Of an event: agents to which it is on its way, and from which.
+  std::set<std::pair<NodeId, NodeId>> on_its_way;
 
   bool HaveAllCome() const { return arrived.size() >= id.participants.size(); }
 };
@@ -99,6 +113,15 @@ class Operations {
               const core::CollectiveArrived& in);
   void AddAbort(const ProcId& proc, RequestId request,
                 const core::AbortArrived& in);
+  void AddControl(const ProcId& proc, RequestId request,
+                  const core::HostCallArrived& in);
+  void Leave(const ProcId& proc, RequestId request, const std::string& group);
+  // Of groups their names alone: a name has one list of participants.
+  static Series SeriesOf(const core::CollectiveId& id);
+  void SentCollective(Operation* operation) const;
+  void SentControl(const core::PeerMessage& message, const std::string& nspace,
+                   bool is_answer, Operation* operation) const;
+  void NoteAsk(NodeId node, uint64_t request, Number serving);
   Operation* Get(Number number);
   Operation* GetRequest(RequestId request);
   Number NumberOf(const core::PeerMessage& message) const;
@@ -122,6 +145,10 @@ class Operations {
   std::map<RequestId, Number> of_request_;
   std::map<std::pair<Series, uint64_t>, Number> of_collective_;
   std::map<std::pair<Series, ProcId>, uint64_t> arrivals_;
+  // Who takes part in the end of a group by leaving it.
+  std::map<std::pair<Series, uint64_t>, std::set<ProcId>> left_;
+  std::map<ProcId, Number> of_leave_;
+  std::map<std::string, NodeId> controllers_;   // by job
   std::map<std::string, Number> of_spawned_;    // by the new job
   std::map<ProcId, Number> of_caller_;          // its last one
   std::map<Call, Number> of_call_;              // that have no answer

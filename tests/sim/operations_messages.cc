@@ -34,9 +34,11 @@ void Operations::Sent(const PeerMessage& message, Operation* o) {
         if constexpr (std::is_same_v<T, SpawnReply>) {
           o->phase = Phase::kSpawnAnswering;
         } else if constexpr (std::is_same_v<T, CollectiveDown>) {
-          o->phase = o->id.op == CollectiveOp::kConnect
-                         ? Phase::kConnectReleasing
-                         : Phase::kDisconnectReleasing;
+          SentCollective(o);
+        } else if constexpr (std::is_same_v<T, EventMessage>) {
+          o->on_its_way.insert({message.dst, message.src});
+        } else if constexpr (kIsOneOf<T, HostRequest, HostReply>) {
+          SentControl(message, m.nspace, std::is_same_v<T, HostReply>, o);
         } else if constexpr (std::is_same_v<T, AbortReply>) {
           o->phase = Phase::kAbortAnswering;
         } else if constexpr (std::is_same_v<T, AbortMessage>) {
@@ -76,6 +78,11 @@ void Operations::Came(const PeerMessage& message, Operation* o) {
             o->phase = Phase::kAbortEnding;
         } else if constexpr (kIsOneOf<T, DirectoryLookup, DirectoryStore>) {
           o->delivered = true;
+        } else if constexpr (std::is_same_v<T, EventMessage>) {
+          o->on_its_way.erase({message.dst, message.src});
+        } else if constexpr (std::is_same_v<T, FactsReply>) {
+          o->calls.erase({message.dst, m.request});
+          o->phase = Phase::kQueryGathering;
         } else if constexpr (std::is_same_v<T, DirectoryAnswer>) {
           const Call call{message.dst, m.request};
           if (o->calls.erase(call) == 0) return;
@@ -105,7 +112,8 @@ Operations::Number Operations::WaitsForMap(NodeId node,
   for (const auto& [number, o] : all_) {
     if (o.kind == Operation::Kind::kCollective && o.nodes.contains(node) &&
         Names(o.id.participants, nspace) &&
-        PhaseOf(o) == Phase::kConnectResolving) {
+        (PhaseOf(o) == Phase::kConnectResolving ||
+         PhaseOf(o) == Phase::kGroupResolving)) {
       return number;
     }
   }
@@ -143,8 +151,17 @@ Operations::Number Operations::NumberOf(const PeerMessage& m) const {
           return In(of_spawned_, b.nspace);
         } else if constexpr (kIsOneOf<T, CollectiveUp, CollectiveDown>) {
           if (b.id.op == CollectiveOp::kFence) return 0;
-          const Series series{b.id.op, b.id.participants};
-          return In(of_collective_, std::pair(series, b.id.sequence));
+          return In(of_collective_, std::pair(SeriesOf(b.id), b.id.sequence));
+        } else if constexpr (std::is_same_v<T, EventMessage>) {
+          constexpr int kGroupLeft = -160;
+          if (b.status == kGroupLeft) return In(of_leave_, b.source);
+          return In(of_request_, b.request);
+        } else if constexpr (kIsOneOf<T, HostRequest, HostReply>) {
+          return In(of_request_, b.request);
+        } else if constexpr (std::is_same_v<T, FactsRequest>) {
+          return In(of_call_, Call(m.src, b.request));
+        } else if constexpr (std::is_same_v<T, FactsReply>) {
+          return In(of_call_, Call(m.dst, b.request));
         } else if constexpr (std::is_same_v<T, JobMapRequest>) {
           return WaitsForMap(m.src, b.nspace);
         } else if constexpr (std::is_same_v<T, JobMapReply>) {
@@ -197,12 +214,21 @@ Phase Operations::PhaseOf(const Operation& o) const {
   };
   switch (o.phase) {
     case Phase::kConnectGathering:
+    case Phase::kGroupGathering: {
+      const bool connects = o.phase == Phase::kConnectGathering;
       for (const auto& [node, nspace] : map_requests_) {
         if (o.nodes.contains(node) && Names(o.id.participants, nspace)) {
-          return Phase::kConnectResolving;
+          return connects ? Phase::kConnectResolving : Phase::kGroupResolving;
         }
       }
-      return o.HaveAllCome() ? Phase::kConnectReporting : o.phase;
+      if (!o.HaveAllCome()) return o.phase;
+      return connects ? Phase::kConnectReporting : Phase::kGroupReporting;
+    }
+    case Phase::kUngroupGathering:
+      return o.HaveAllCome() ? Phase::kUngroupReporting : o.phase;
+    case Phase::kEventSpreading:
+      return o.on_its_way.empty() && o.unanswered.empty() ? Phase::kEventKept
+                                                          : o.phase;
     case Phase::kDisconnectGathering:
       return o.HaveAllCome() ? Phase::kDisconnectReporting : o.phase;
     case Phase::kPublishOffering:

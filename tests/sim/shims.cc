@@ -77,7 +77,7 @@ std::vector<Rank> Shims::Selected(NodeId node, const std::string& nspace,
 
 void Shims::On(NodeId node, SignalLocal& a) {
   for (const Rank rank : Selected(node, a.nspace, a.ranks)) {
-    ++signals_[{a.nspace, rank}];
+    ++signals_[{a.nspace, rank}][a.signal];
   }
 }
 
@@ -212,8 +212,18 @@ std::vector<ProcId> Shims::RunningOn(NodeId node) const {
 }
 
 uint32_t Shims::signals(const ProcId& proc) const {
+  uint32_t count = 0;
   const auto it = signals_.find(proc);
-  return it == signals_.end() ? 0 : it->second;
+  if (it == signals_.end()) return 0;
+  for (const auto& [number, times] : it->second) count += times;
+  return count;
+}
+
+uint32_t Shims::signals(const ProcId& proc, int number) const {
+  const auto it = signals_.find(proc);
+  if (it == signals_.end()) return 0;
+  const auto of_number = it->second.find(number);
+  return of_number == it->second.end() ? 0 : of_number->second;
 }
 
 // --------------------------------------------------------------- recovery ---

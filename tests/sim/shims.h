@@ -58,6 +58,8 @@ class Shims {
   std::vector<ProcId> RunningOn(NodeId node) const;
   // How many signals a process has got.
   uint32_t signals(const ProcId& proc) const;
+  // How many of that number.
+  uint32_t signals(const ProcId& proc, int number) const;
 
   // The machine fails, with shims and processes.
   void Reset(NodeId node);
@@ -103,7 +105,7 @@ class Shims {
   const OnProcess on_end_;
   std::vector<Node> nodes_;
   std::set<std::tuple<NodeId, uint64_t, std::string>> started_;  // with boots
-  std::map<ProcId, uint32_t> signals_;
+  std::map<ProcId, std::map<int, uint32_t>> signals_;            // by number
 };
 
 }  // namespace canopy::sim

@@ -29,6 +29,10 @@ constexpr char kSpawnedNspace[] = "spawned";
 constexpr uint64_t kNameSeeds = 3;
 constexpr uint64_t kNameSeed = 2;
 constexpr uint32_t kMaxNameNodes = 64;
+// The same of the newer engines.
+constexpr uint64_t kNewerSeeds = 11;
+constexpr Engine kNewer[] = {Engine::kGroup, Engine::kGroup, Engine::kEvent,
+                             Engine::kControl, Engine::kQuery};
 // One seed in so many has faults at any moment only; the others have most of
 // theirs at chosen ones.
 constexpr uint64_t kUnaimedSeeds = 4;
@@ -36,13 +40,19 @@ constexpr uint32_t kUser = 1000;
 constexpr uint64_t kPause = 8 * kMs;
 // One operation in so many begins while an agent is being restarted.
 constexpr uint64_t kHasty = 4;
-// Ranks of a job that spawn and abort.
-constexpr Rank kActive = 3;
 
 std::vector<Cell> AimsOf(uint64_t seed, const SoakOptions& options) {
   if (seed % kUnaimedSeeds == 0) return {};
   std::mt19937_64 rng(seed ^ 0xd1b54a32d192ed03);
   return MakeAims(rng, options.restarts, options.rejoins);
+}
+
+std::optional<Engine> NewerOf(uint64_t seed) {
+  const uint64_t which = seed / kUnaimedSeeds % kNewerSeeds;
+  if (seed % kUnaimedSeeds != 0 || which >= std::size(kNewer)) {
+    return std::nullopt;
+  }
+  return kNewer[which];
 }
 
 }  // namespace
@@ -70,6 +80,7 @@ Soak::Soak(uint64_t seed, const SoakOptions& options)
                                  : Aims(Engine::kSpawn)),
       with_names_(aims_.empty() ? seed % kNameSeeds == kNameSeed
                                 : Aims(Engine::kNames)),
+      newer_(NewerOf(seed)),
       rng_(seed),
       cluster_(NodesOf(seed, options), RadixOf(seed, options), seed,
                options.restarts ? Persistence::kOn : Persistence::kOff),
@@ -95,6 +106,10 @@ Soak::Soak(uint64_t seed, const SoakOptions& options)
     operations_.OnExit(proc);
   };
   cluster_.hooks().on_answer = [this](RequestId request) { OnAnswer(request); };
+  cluster_.hooks().on_notice = [this](const ProcId& proc, int status,
+                                      const ProcId& source) {
+    OnNotice(proc, status, source);
+  };
   cluster_.hooks().on_input_end = [this](const ProcId& p) { OnInputEnd(p); };
   Watch();
   const uint64_t max_faults = aims_.empty() ? options.max_faults : 1;
@@ -106,7 +121,8 @@ Soak::Soak(uint64_t seed, const SoakOptions& options)
 
 void Soak::PlanJobs() {
   uint64_t count = 1 + Random(options_.max_jobs);
-  const bool several = Aims(Engine::kConnect) || Aims(Engine::kAbort);
+  const bool several = Aims(Engine::kConnect) || Aims(Engine::kAbort) ||
+                       Aims(Engine::kGroup) || Aims(Engine::kControl);
   if (several && options_.max_jobs > 1) count = std::max<uint64_t>(count, 2);
   for (uint64_t i = 0; i < count; ++i) {
     auto job = std::make_unique<PlannedJob>();
@@ -136,6 +152,10 @@ void Soak::PlanJobs() {
   }
   if (Aims(Engine::kConnect)) AddMeetings(rng_, jobs_);
   if (Aims(Engine::kAbort)) AddAborts(rng_, jobs_);
+  if (Plays(Engine::kGroup)) AddGroups(rng_, jobs_);
+  if (Plays(Engine::kEvent)) AddEvents(rng_, jobs_, &events_);
+  if (Plays(Engine::kControl)) AddControls(rng_, jobs_);
+  if (Plays(Engine::kQuery)) AddQueries(rng_, jobs_);
 }
 
 void Soak::PlanInput(PlannedJob& job) {
@@ -214,6 +234,7 @@ void Soak::OnAnswer(RequestId request) {
   const int status = cluster_.clients().StatusOf(request);
   const std::string& operation = actor.operation;
   CheckAnswer(proc, actor, request);
+  NoteAnswer(proc, actor);
   const std::set<int> expected = ExpectedOf(actor);
   if (expected.contains(status)) return;
   if (!IsHarmed(*actor.job)) {
@@ -262,6 +283,7 @@ void Soak::Advance(const ProcId& proc) {
   if (actor.stopped || actor.waiting != 0 || !actor.connected) return;
   if (actor.next == SIZE_MAX) return cluster_.shims().Exit(proc, kCodeOne);
   while (actor.waiting == 0) {
+    if (AwaitsEvents(proc, actor)) return;
     if (actor.next >= actor.job->script.size()) {
       if (AwaitsInput(proc, actor)) return;
       return cluster_.Leave(proc);
@@ -273,11 +295,14 @@ void Soak::Advance(const ProcId& proc) {
         ((op.kind == Op::Kind::kGet && ++actor.next_get < 3) ||
          (op.kind == Op::Kind::kNames && ++actor.next_name < kNameSteps) ||
          (op.kind == Op::Kind::kConnect &&
-          !std::exchange(actor.disconnects, true)));
+          !std::exchange(actor.disconnects, true)) ||
+         (op.kind == Op::Kind::kGroup &&
+          !std::exchange(actor.constructed, true)) ||
+         op.kind == Op::Kind::kEvent);
     if (again) break;
     actor.next_get = 0;
     actor.next_name = 0;
-    actor.disconnects = false;
+    actor.disconnects = actor.constructed = false;
     ++actor.next;
   }
   if (actor.waiting != 0) waiting_[actor.waiting] = proc;
@@ -333,6 +358,19 @@ void Soak::Begin(const ProcId& proc, Actor& actor, const Op& op) {
       return BeginName(proc, actor, number);
     case Op::Kind::kAbort:
       if (proc.rank < kActive) BeginAbort(proc, actor, op);
+      return;
+    case Op::Kind::kGroup:
+      return BeginGroup(proc, actor, op);
+    case Op::Kind::kRegister:
+      if (proc.rank % 2 == 0) Register(proc, actor);
+      return;
+    case Op::Kind::kEvent:
+      return BeginEvent(proc, actor, op);
+    case Op::Kind::kControl:
+      if (proc.rank < kActive) BeginControl(proc, actor, op);
+      return;
+    case Op::Kind::kQuery:
+      if (proc.rank < kActive) BeginQuery(proc, actor, op);
       return;
     case Op::Kind::kForeign: {
       const PlannedJob& other = *jobs_[op.number % jobs_.size()];
@@ -418,8 +456,11 @@ void Soak::RunToQuiet() {
       }
       continue;
     }
-    if (faults_left_ == 0) return;
-    RandomFault();
+    if (faults_left_ > 0) {
+      RandomFault();
+    } else if (!WakeEventWaiters()) {
+      return;
+    }
   }
 }
 

@@ -197,9 +197,10 @@ bool Soak::LieAbout(const Operation& o) {
 }
 
 void Soak::TellLie(const Operation& o, const ProcId& liar) {
-  Lie lie{o, {}, liar, cluster_.NodeOf(o.proc), kNoNode, {}};
+  Lie lie{o, {}, liar, cluster_.NodeOf(o.proc), kNoNode, {}, {}};
   for (const auto& job : jobs_) {
     if (job->spec.nspace == o.proc.nspace) lie.controller = job->controller;
+    lie.controllers.insert(job->controller);
     const bool known = std::ranges::any_of(
         job->spec.nodes,
         [&](const JobNode& node) { return node.agent == lie.caller; });

@@ -49,6 +49,7 @@ void Soak::CheckQuiet() {
     if (actor.job->stopped || waits_for_others) continue;
     Error(ToString(proc) + " waits for ever in " +
           (actor.waiting != 0         ? actor.operation
+           : !actor.awaited.empty()   ? "events"
            : AwaitsInput(proc, actor) ? "its input"
                                       : "nothing"));
   }
@@ -99,6 +100,11 @@ void Soak::CheckEnd() {
     }
   }
   CheckSignals();
+  CheckControls();
+  for (const auto& [name, group] : groups_) {
+    CheckOneDecision("construct of " + name, group.constructed);
+    CheckOneDecision("destruct of " + name, group.ended);
+  }
   for (const std::string& left : cluster_.Leftovers()) Error(left);
   for (const std::string& error : cluster_.errors()) Error(error);
 }
@@ -115,13 +121,14 @@ std::set<int> Soak::ExpectedOf(const Actor& actor) const {
   const std::string& operation = actor.operation;
   if (operation == "abort") return StatusesOfAbort(actor);
   if (operation == kForeignGet) return StatusesOfForeignGet(actor);
+  if (operation == "control") return StatusesOfControl(actor);
   std::set<int> out = actor.expected;
   // A node on which it was to start something may be lost.
   if (any_fault_ && operation == "spawn") out.insert(kErrJobFailedToLaunch);
   // The others were released and have left, and its agent has dropped their job
   // before it was told.
   const bool dissolved =
-      operation.starts_with("disconnect") &&
+      (operation.starts_with("disconnect") || operation.starts_with("group")) &&
       std::ranges::any_of(actor.job->partners,
                           [&](const PlannedJob* job) { return IsOver(*job); });
   if (dissolved) out.insert({kErrJobTerminated, kErrNotFound});
@@ -168,6 +175,9 @@ std::set<int> Soak::StatusesOfAbort(const Actor& actor) const {
 void Soak::CheckAnswer(const ProcId& proc, const Actor& actor,
                        RequestId request) {
   const Answer& answer = *cluster_.clients().AnswerTo(request);
+  if (actor.operation.starts_with("group")) CheckConstruct(proc, actor, answer);
+  if (actor.operation == "control") CheckControl(proc, actor, answer.status);
+  if (actor.operation == "table") CheckTable(actor, answer);
   if (answer.status != kSuccess) return;
   if (actor.operation == "spawn") {
     const auto& jobs = cluster_.spawn_host().JobsOf(proc, request);
@@ -189,10 +199,11 @@ void Soak::CheckSignals() {
   for (const auto& job : jobs_) {
     for (Rank r = 0; r < job->spec.procs.size(); ++r) {
       const ProcId proc{job->spec.nspace, r};
-      if (!duplicates_ && cluster_.shims().signals(proc) > job->signals) {
+      if (!duplicates_ &&
+          cluster_.shims().signals(proc, kSignal) > job->signals) {
         Error(ToString(proc) + " got " +
-              std::to_string(cluster_.shims().signals(proc)) + " signals of " +
-              std::to_string(job->signals));
+              std::to_string(cluster_.shims().signals(proc, kSignal)) +
+              " signals of " + std::to_string(job->signals));
       }
     }
   }

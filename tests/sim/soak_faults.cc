@@ -13,7 +13,6 @@ using namespace core;  // NOLINT: the vocabulary of this file
 namespace {
 
 constexpr int kSegfault = 11;
-constexpr int kSignal = 10;
 constexpr TimeNs kSettle = 120 * kMs;
 
 }  // namespace
@@ -97,7 +96,7 @@ void Soak::LoseNode(NodeId node) {
 }
 
 void Soak::JoinAgain(NodeId node) {
-  any_fault_ = true;
+  any_fault_ = cut_off_ = true;
   HarmNode(node);
   operations_.ForEach([&](const Operation& o) {
     if (o.nodes.contains(node)) Hit(o, Fault::kLinkLost);
@@ -176,7 +175,7 @@ bool Soak::FaultOfAgent(uint64_t kind, NodeId node) {
     Note("node " + std::to_string(node) + " joins again");
     JoinAgain(node);
   } else if (options_.rejoins && kind == 7 && !split_) {
-    any_fault_ = true;
+    any_fault_ = cut_off_ = true;
     CutOff();
   } else if (kind == 8 && node != kNoNode) {
     Note("stall of the link above " + std::to_string(node));

@@ -104,6 +104,23 @@ uint64_t Rarity(const Cell& cell) {
                      cell.fault == Fault::kProcDies
                  ? 3
                  : 0;
+    case Phase::kGroupResolving:
+    case Phase::kGroupGathering:
+    case Phase::kGroupReporting:
+    case Phase::kGroupReleasing:
+    case Phase::kGrouped:
+    case Phase::kGroupLeaving:
+    case Phase::kUngroupGathering:
+    case Phase::kUngroupReporting:
+    case Phase::kUngroupReleasing:
+    case Phase::kEventSpreading:
+    case Phase::kEventKept:
+    case Phase::kControlAsking:
+    case Phase::kControlActing:
+    case Phase::kControlAnswering:
+    case Phase::kQueryAsking:
+    case Phase::kQueryGathering:
+      return 4;
     default:
       return 0;
   }
@@ -119,7 +136,35 @@ void AddSome(std::mt19937_64& rng, const JobSpec& spec,
 
 constexpr Phase kFirstPhases[] = {
     Phase::kSpawnRequested, Phase::kConnectResolving, Phase::kPublishOffering,
-    Phase::kAbortRequested};
+    Phase::kAbortRequested, Phase::kGroupResolving,   Phase::kEventSpreading,
+    Phase::kControlAsking,  Phase::kQueryAsking};
+
+using Jobs = std::vector<std::unique_ptr<PlannedJob>>;
+
+// Of processes of several jobs: at places of their scripts that are in the same
+// order in all of them.
+void AddToAll(std::mt19937_64& rng, const Jobs& jobs,
+              const std::vector<Op>& ops) {
+  for (const auto& job : jobs) {
+    auto& script = job->script;
+    size_t at = 0;
+    for (const Op& op : ops) {
+      at += rng() % (script.size() - at + 1);
+      script.insert(script.begin() + static_cast<ptrdiff_t>(at++), op);
+    }
+  }
+  for (const auto& job : jobs) {
+    for (const auto& other : jobs) {
+      if (other != job) job->partners.insert(other.get());
+    }
+  }
+}
+
+std::vector<ProcId> SomeOfEach(std::mt19937_64& rng, const Jobs& jobs) {
+  std::set<ProcId> procs;
+  for (const auto& job : jobs) AddSome(rng, job->spec, &procs);
+  return {procs.begin(), procs.end()};
+}
 
 }  // namespace
 
@@ -131,25 +176,100 @@ std::string ContestKey(const std::string& nspace, const std::string& number) {
   return nspace + "." + number + ".contest";
 }
 
-void AddMeetings(std::mt19937_64& rng,
-                 const std::vector<std::unique_ptr<PlannedJob>>& jobs) {
+void AddMeetings(std::mt19937_64& rng, const Jobs& jobs) {
   constexpr uint32_t kFirstNumber = 100;  // no other connect has it
-  std::vector<size_t> at(jobs.size(), 0);
+  std::vector<Op> ops;
   const uint64_t count = 1 + rng() % 3;
   for (uint32_t number = 0; number < count; ++number) {
-    std::set<ProcId> procs;
-    for (const auto& job : jobs) AddSome(rng, job->spec, &procs);
-    const std::vector<ProcId> some(procs.begin(), procs.end());
+    ops.push_back(
+        {Op::Kind::kConnect, kFirstNumber + number, SomeOfEach(rng, jobs)});
+  }
+  AddToAll(rng, jobs, ops);
+}
+
+void AddGroups(std::mt19937_64& rng, const Jobs& jobs) {
+  constexpr const char* kDirectives[] = {
+      "", "", "", "pmix.grp.opt", "pmix.grp.ftcoll", "pmix.grp.notterm"};
+  std::vector<std::vector<ProcId>> members;
+  for (uint64_t n = 1 + rng() % 2; n > 0; --n) {
+    members.push_back(SomeOfEach(rng, jobs));
+  }
+  std::vector<uint32_t> rounds(members.size());
+  std::vector<Op> ops;
+  for (uint64_t n = 1 + rng() % 4; n > 0; --n) {
+    const auto number = static_cast<uint32_t>(rng() % members.size());
+    Op op{Op::Kind::kGroup, number, members[number]};
+    op.round = rounds[number]++;
+    op.directive = kDirectives[rng() % std::size(kDirectives)];
+    if (rng() % 2 == 0) op.leaver = op.some[rng() % op.some.size()];
+    ops.push_back(std::move(op));
+  }
+  AddToAll(rng, jobs, ops);
+}
+
+int StatusOfEvent(size_t job, uint32_t number, Rank source) {
+  constexpr int kFirst = -10'000;
+  constexpr int kOfJob = 1000;
+  constexpr int kOfNumber = 10;
+  return kFirst - static_cast<int>(job) * kOfJob -
+         static_cast<int>(number) * kOfNumber - static_cast<int>(source);
+}
+
+void AddEvents(std::mt19937_64& rng, const Jobs& jobs,
+               std::map<int, PlannedEvent>* events) {
+  // PMIX_RANGE_LOCAL, _NAMESPACE, _GLOBAL, _CUSTOM
+  constexpr uint8_t kRanges[] = {2, 3, 5, 6};
+  std::vector<Op> ops;
+  const uint64_t count = 1 + rng() % 3;
+  for (uint32_t number = 0; number < count; ++number) {
+    ops.push_back({Op::Kind::kEvent, number, {}});
     for (size_t i = 0; i < jobs.size(); ++i) {
-      auto& script = jobs[i]->script;
-      at[i] += rng() % (script.size() - at[i] + 1);
-      script.insert(script.begin() + static_cast<ptrdiff_t>(at[i]++),
-                    {Op::Kind::kConnect, kFirstNumber + number, some});
+      const std::string& nspace = jobs[i]->spec.nspace;
+      const auto ranks = static_cast<Rank>(jobs[i]->spec.procs.size());
+      for (Rank rank = 0; rank < std::min(ranks, kActive); ++rank) {
+        PlannedEvent event;
+        event.source = {nspace, rank};
+        event.range = kRanges[rng() % std::size(kRanges)];
+        if (event.range == kRanges[3]) {
+          event.targets = {{nspace, kRankWildcard},
+                           {jobs.back()->spec.nspace, 0}};
+        }
+        (*events)[StatusOfEvent(i, number, rank)] = std::move(event);
+      }
     }
   }
+  AddToAll(rng, jobs, ops);
   for (const auto& job : jobs) {
-    for (const auto& other : jobs) {
-      if (other != job) job->partners.insert(other.get());
+    job->script.insert(job->script.begin(), {Op::Kind::kRegister, 0, {}});
+  }
+}
+
+void AddControls(std::mt19937_64& rng, const Jobs& jobs) {
+  std::vector<Op> ops;
+  for (uint64_t n = 1 + rng() % 3; n > 0; --n) {
+    std::set<ProcId> procs;
+    for (uint64_t of = 1 + rng() % 2; of > 0; --of) {
+      const PlannedJob& job = *jobs[rng() % jobs.size()];
+      if (rng() % 2 == 0) {
+        procs.insert({job.spec.nspace, kRankWildcard});
+      } else {
+        AddSome(rng, job.spec, &procs);
+      }
+    }
+    ops.push_back({Op::Kind::kControl, 0, {procs.begin(), procs.end()}});
+  }
+  AddToAll(rng, jobs, ops);
+}
+
+void AddQueries(std::mt19937_64& rng, const Jobs& jobs) {
+  std::vector<Op> ops;
+  for (uint64_t n = 2 + rng() % 4; n > 0; --n) {
+    ops.push_back({Op::Kind::kQuery, static_cast<uint32_t>(rng() % 8), {}});
+  }
+  for (const auto& job : jobs) {
+    for (const Op& op : ops) {
+      const auto at = static_cast<ptrdiff_t>(rng() % (job->script.size() + 1));
+      job->script.insert(job->script.begin() + at, op);
     }
   }
 }
@@ -181,6 +301,15 @@ bool IsShort(Phase phase) {
     case Phase::kUnpublishRemoving:
     case Phase::kAbortEnding:
     case Phase::kAbortAnswering:
+    case Phase::kGrouped:
+    case Phase::kGroupLeaving:
+    case Phase::kUngroupReporting:
+    case Phase::kUngroupReleasing:
+    case Phase::kControlAsking:
+    case Phase::kControlActing:
+    case Phase::kControlAnswering:
+    case Phase::kQueryAsking:
+    case Phase::kQueryGathering:
       return true;
     default:
       return false;
@@ -204,7 +333,10 @@ std::vector<Cell> MakeAims(std::mt19937_64& rng, bool restarts, bool rejoins) {
       Engine::kConnect, Engine::kConnect, Engine::kNames,   Engine::kNames,
       Engine::kNames,   Engine::kNames,   Engine::kNames,   Engine::kAbort,
       Engine::kAbort,   Engine::kAbort,   Engine::kAbort,   Engine::kAbort,
-      Engine::kAbort};
+      Engine::kAbort,   Engine::kGroup,   Engine::kGroup,   Engine::kGroup,
+      Engine::kGroup,   Engine::kGroup,   Engine::kGroup,   Engine::kGroup,
+      Engine::kEvent,   Engine::kEvent,   Engine::kControl, Engine::kControl,
+      Engine::kControl, Engine::kQuery,   Engine::kQuery};
   const Engine engine = kEngines[rng() % std::size(kEngines)];
   const bool has_rare = restarts || engine != Engine::kSpawn;
   const bool only_rare = has_rare && rng() % 2 == 0;

@@ -2,7 +2,9 @@
 #ifndef CANOPY_TESTS_SIM_SOAK_PLAN_H_
 #define CANOPY_TESTS_SIM_SOAK_PLAN_H_
 
+#include <cstddef>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <random>
 #include <set>
@@ -19,7 +21,9 @@ namespace canopy::sim {
 struct Op {
   // kConnect: some connect, also of several jobs, and disconnect again. kNames:
   // everybody publishes, looks up and unpublishes. kSpawn, kAbort: by the first
-  // ranks.
+  // ranks. kGroup: some make a process group and end it, or leave it.
+  // kRegister, kEvent: whoever has registered, or does so now, waits for the
+  // events that the first ranks raise. kControl, kQuery: by the first ranks.
   enum class Kind {
     kCommit,
     kFence,
@@ -31,10 +35,33 @@ struct Op {
     kSpawn,
     kNames,
     kAbort,
+    kGroup,
+    kRegister,
+    kEvent,
+    kControl,
+    kQuery,
   };
   Kind kind = Kind::kCommit;
   uint32_t number = 0;
-  std::vector<ProcId> some;  // of kSome, kConnect and kAbort
+  std::vector<ProcId> some;  // of kSome, kConnect, kAbort, kGroup and kControl
+  // Of kGroup: how often its members have made it before, what they ask for,
+  // and who of them leaves it; an empty namespace: nobody.
+  uint32_t round = 0;
+  std::string directive = {};
+  ProcId leaver = {};
+};
+
+// Ranks of a job that spawn, abort, raise events and ask of the host.
+inline constexpr Rank kActive = 3;
+
+// An event that a process is to raise.
+struct PlannedEvent {
+  ProcId source;
+  uint8_t range = 0;
+  std::vector<ProcId> targets;
+  bool begun = false;
+  bool raised = false;  // the call was answered
+  std::map<ProcId, uint32_t> told;
 };
 
 struct PlannedJob {
@@ -61,6 +88,19 @@ void AddNames(std::mt19937_64& rng, std::vector<Op>* script);
 // Adds one to three kConnect of some of each job, in the same order to all.
 void AddMeetings(std::mt19937_64& rng,
                  const std::vector<std::unique_ptr<PlannedJob>>& jobs);
+// The same of one to four kGroup, and of one to three kEvent, whose events are
+// added by status.
+void AddGroups(std::mt19937_64& rng,
+               const std::vector<std::unique_ptr<PlannedJob>>& jobs);
+void AddEvents(std::mt19937_64& rng,
+               const std::vector<std::unique_ptr<PlannedJob>>& jobs,
+               std::map<int, PlannedEvent>* events);
+int StatusOfEvent(size_t job, uint32_t number, Rank source);
+// One to three kControl or kQuery of each job.
+void AddControls(std::mt19937_64& rng,
+                 const std::vector<std::unique_ptr<PlannedJob>>& jobs);
+void AddQueries(std::mt19937_64& rng,
+                const std::vector<std::unique_ptr<PlannedJob>>& jobs);
 // The first of them aborts some of its own or of another one, near its end.
 void AddAborts(std::mt19937_64& rng,
                const std::vector<std::unique_ptr<PlannedJob>>& jobs);
@@ -69,7 +109,16 @@ std::string OnceKey(const std::string& nspace, const std::string& number);
 std::string ContestKey(const std::string& nspace, const std::string& number);
 
 // Engines, as rows of the matrix.
-enum class Engine : uint8_t { kSpawn, kConnect, kNames, kAbort };
+enum class Engine : uint8_t {
+  kSpawn,
+  kConnect,
+  kNames,
+  kAbort,
+  kGroup,
+  kEvent,
+  kControl,
+  kQuery,
+};
 Engine EngineOf(Phase phase);
 // Few operations are in it when an aim is taken.
 bool IsShort(Phase phase);

@@ -32,7 +32,12 @@ struct Actor {
   // Statuses that what it waits for may have without faults.
   std::set<int> expected;
   bool disconnects = false;     // it has connected, in this operation
-  std::vector<ProcId> targets;  // of its abort or foreign get
+  bool constructed = false;     // or constructed a group
+  bool registered = false;      // for events
+  std::set<int> awaited;        // events without which it does not go on
+  std::set<int> excused;        // events that it may not be told of
+  int signal = 0;               // of its job control
+  std::vector<ProcId> targets;  // of its abort, foreign get, control or query
   bool stopped = false;
   bool connected = false;
   bool input_ended = false;
@@ -51,6 +56,17 @@ inline constexpr int kAbortStatus = 7;
 inline constexpr char kForeignGet[] = "foreign get";
 // Of BeginName.
 inline constexpr uint32_t kNameSteps = 11;
+// What a launcher sends to all of a job.
+inline constexpr int kSignal = 10;
+
+// A process group, as those who have it see it.
+struct PlayedGroup {
+  std::set<ProcId> arrived;  // those that have called the construct
+  // What each was told: context id, and members.
+  std::map<ProcId, std::pair<uint64_t, std::set<ProcId>>> told;
+  std::set<int> constructed;  // statuses of the answers
+  std::set<int> ended;
+};
 
 class Soak {
  public:
@@ -85,6 +101,21 @@ class Soak {
   // One step of kNames.
   void BeginName(const ProcId& proc, Actor& actor, const std::string& number);
   void BeginAbort(const ProcId& proc, Actor& actor, const Op& op);
+  void BeginGroup(const ProcId& proc, Actor& actor, const Op& op);
+  void BeginEvent(const ProcId& proc, Actor& actor, const Op& op);
+  void BeginControl(const ProcId& proc, Actor& actor, const Op& op);
+  void BeginQuery(const ProcId& proc, Actor& actor, const Op& op);
+  void Register(const ProcId& proc, Actor& actor);
+  // Its call was answered.
+  void NoteAnswer(const ProcId& proc, Actor& actor);
+  void OnNotice(const ProcId& proc, int status, const ProcId& source);
+  bool MaySee(const ProcId& proc, const PlannedEvent& event) const;
+  // It has to wait for events.
+  bool AwaitsEvents(const ProcId& proc, Actor& actor) const;
+  // Those that wait for events go on if they need not, or nothing can be said
+  // about them. False: there are none.
+  bool WakeEventWaiters();
+  std::set<int> StatusesOfControl(const Actor& actor) const;
   std::set<int> StatusesOfAbort(const Actor& actor) const;
   std::set<int> StatusesOfForeignGet(const Actor& actor) const;
   void EndClosed();
@@ -93,6 +124,7 @@ class Soak {
 
   // Faults that are aimed at a phase of an operation (soak_aims.cc).
   bool Aims(Engine engine) const;
+  bool Plays(Engine engine) const { return Aims(engine) || newer_ == engine; }
   void Watch();
   void Hit(const Operation& operation, Fault fault);
   void HitNode(NodeId node, Fault fault, Fault of_root);
@@ -128,6 +160,14 @@ class Soak {
   void CheckWhy(const PlannedJob& job);
   void CheckAnswer(const ProcId& proc, const Actor& actor, RequestId request);
   void CheckNames(const PlannedJob& job);
+  void CheckConstruct(const ProcId& proc, const Actor& actor,
+                      const Answer& answer);
+  void CheckOneDecision(const std::string& group,
+                        const std::set<int>& statuses);
+  void CheckControl(const ProcId& proc, const Actor& actor, int status);
+  void CheckControls();
+  void CheckTable(const Actor& actor, const Answer& answer);
+  std::vector<ProcId> EachOf(const std::vector<ProcId>& targets) const;
   void CheckEnd();
   void CheckSignals();
   void PrintWaiting();
@@ -142,6 +182,8 @@ class Soak {
   const bool with_spawns_;
   // Processes publish and look up.
   const bool with_names_;
+  // The engine that they use beside, in a run without aims.
+  const std::optional<Engine> newer_;
   SoakResult result_;
   std::mt19937_64 rng_;
   Cluster cluster_;
@@ -151,9 +193,15 @@ class Soak {
   std::map<ProcId, Actor> actors_;
   std::map<RequestId, ProcId> waiting_;
   std::vector<ProcId> ready_;
+  std::map<int, PlannedEvent> events_;         // by status
+  std::map<std::string, PlayedGroup> groups_;  // by operation
+  std::map<uint64_t, std::string> contexts_;
+  int next_signal_ = 0;
+  std::map<int, std::set<ProcId>> signalled_;  // targets, by signal
   size_t closed_seen_ = 0;
   uint32_t faults_left_ = 0;
   bool any_fault_ = false;
+  bool cut_off_ = false;  // some agents held others for lost that were not
   bool split_ = false;
   TimeNs settled_ = 0;  // when no restart is under way any more
   bool duplicates_ = false;

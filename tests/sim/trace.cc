@@ -169,9 +169,16 @@ template <typename T>
 std::string Details(const T& v) {
   std::string out;
   if constexpr (requires { v.id.participants; }) {
+    out += " operation" + Number(static_cast<uint64_t>(v.id.op));
+    if (!v.id.name.empty()) out += " of " + v.id.name + ":";
     for (const ProcId& p : v.id.participants) out += " " + ToString(p);
     out += " #" + std::to_string(v.id.sequence);
   }
+  if constexpr (requires { v.collect_data; }) {
+    out += " operation" + Number(static_cast<uint64_t>(v.op));
+    for (const ProcId& p : v.participants) out += " " + ToString(p);
+  }
+  if constexpr (requires { v.name; }) out += " of " + v.name;
   if constexpr (requires { v.spec; }) {
     const auto spec = DecodeJobSpec(v.spec.view());
     if (spec.ok()) out += " " + spec->nspace;
@@ -206,6 +213,7 @@ std::string Details(const T& v) {
   if constexpr (requires { v.contributions; }) {
     out += " parts" + Nodes(v.contributions);
   }
+  if constexpr (requires { v.source; }) out += " of " + ToString(v.source);
   if constexpr (requires { v.exits; }) {
     out += " ranks";
     for (const ProcExit& exit : v.exits) out += Number(exit.rank);

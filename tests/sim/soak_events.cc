@@ -1,0 +1,128 @@
+// Events that processes raise: whoever has registered, before or late, is told
+// once, and waits until it is.
+#include <algorithm>
+#include <string>
+
+#include "tests/sim/soak_run.h"
+
+namespace canopy::sim {
+
+using namespace core;  // NOLINT: the vocabulary of this file
+
+namespace {
+
+constexpr char kRegister[] = "registration for events";
+constexpr char kRaise[] = "event ";
+
+// pmix_data_range_t
+constexpr uint8_t kLocal = 2;
+constexpr uint8_t kNamespace = 3;
+constexpr uint8_t kCustom = 6;
+
+}  // namespace
+
+// Every second one for all events, the others for those of their job.
+void Soak::Register(const ProcId& proc, Actor& actor) {
+  std::vector<int> codes;
+  for (const auto& [status, event] : events_) {
+    const bool own = event.source.nspace == proc.nspace;
+    if (proc.rank % 2 != 0 && own) codes.push_back(status);
+  }
+  actor.registered = true;
+  actor.operation = kRegister;
+  actor.waiting = cluster_.clients().WantEvents(proc, std::move(codes));
+}
+
+void Soak::BeginEvent(const ProcId& proc, Actor& actor, const Op& op) {
+  if (!actor.registered) return Register(proc, actor);
+  size_t job = 0;
+  while (jobs_[job].get() != actor.job) ++job;
+  const int own = StatusOfEvent(job, op.number, proc.rank);
+  const auto event = events_.find(own);
+  if (proc.rank < kActive && event != events_.end() && !event->second.begun) {
+    event->second.begun = true;
+    actor.operation = kRaise + std::to_string(own);
+    actor.waiting = cluster_.clients().Raise(proc, own, event->second.range,
+                                             event->second.targets);
+    return;
+  }
+  for (job = 0; job < jobs_.size(); ++job) {
+    for (Rank rank = 0; rank < kActive; ++rank) {
+      const int status = StatusOfEvent(job, op.number, rank);
+      const auto other = events_.find(status);
+      if (other == events_.end() || other->second.source == proc ||
+          actor.excused.contains(status) || !MaySee(proc, other->second)) {
+        continue;
+      }
+      actor.awaited.insert(status);
+    }
+  }
+}
+
+bool Soak::MaySee(const ProcId& proc, const PlannedEvent& event) const {
+  const ProcId everybody = {proc.nspace, kRankWildcard};
+  const bool wanted = proc.rank % 2 == 0 || event.source.nspace == proc.nspace;
+  switch (event.range) {
+    case kLocal:
+      return wanted && cluster_.NodeOf(proc) == cluster_.NodeOf(event.source);
+    case kNamespace:
+      return wanted && proc.nspace == event.source.nspace;
+    case kCustom:
+      return wanted && (std::ranges::count(event.targets, proc) > 0 ||
+                        std::ranges::count(event.targets, everybody) > 0);
+    default:
+      return wanted;
+  }
+}
+
+// Events go with their jobs: who registers afterwards is not told.
+void Soak::NoteAnswer(const ProcId& proc, Actor& actor) {
+  if (actor.operation == kRegister) {
+    for (const auto& [status, event] : events_) {
+      const auto job = std::ranges::find_if(jobs_, [&](const auto& one) {
+        return one->spec.nspace == event.source.nspace;
+      });
+      if (IsOver(**job)) actor.excused.insert(status);
+    }
+  } else if (actor.operation.starts_with(kRaise)) {
+    for (auto& [status, event] : events_) {
+      if (event.source == proc && event.begun) event.raised = true;
+    }
+  }
+}
+
+void Soak::OnNotice(const ProcId& proc, int status, const ProcId& source) {
+  const auto it = events_.find(status);
+  if (it == events_.end()) return;
+  PlannedEvent& event = it->second;
+  const std::string what = ToString(proc) + " is told of event " +
+                           std::to_string(status) + " of " + ToString(source);
+  if (++event.told[proc] > 1) Error(what + " again");
+  if (source != event.source || !event.begun) Error(what + ", an invented one");
+  if (source == proc || !MaySee(proc, event)) Error(what + ", not for it");
+  ready_.push_back(proc);
+}
+
+bool Soak::AwaitsEvents(const ProcId& proc, Actor& actor) const {
+  std::erase_if(actor.awaited, [&](int status) {
+    const PlannedEvent& event = events_.at(status);
+    const bool comes = event.raised || actors_.contains(event.source);
+    return event.told.contains(proc) || !comes;
+  });
+  return !actor.awaited.empty();
+}
+
+// What becomes of events of jobs to which something has happened is not known.
+bool Soak::WakeEventWaiters() {
+  bool any = false;
+  for (auto& [proc, actor] : actors_) {
+    if (actor.awaited.empty() || actor.stopped) continue;
+    if (IsHarmed(*actor.job)) actor.awaited.clear();
+    if (AwaitsEvents(proc, actor)) continue;
+    ready_.push_back(proc);
+    any = true;
+  }
+  return any;
+}
+
+}  // namespace canopy::sim

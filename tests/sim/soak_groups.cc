@@ -1,0 +1,132 @@
+// Process groups that processes make, end and leave, and what must be so for
+// whoever has one.
+#include <algorithm>
+#include <string>
+
+#include "common/bytes.h"
+#include "common/codec/encoder.h"
+#include "common/codec/infos.h"
+#include "common/status.h"
+#include "common/values/info_list.h"
+#include "pmix_common.h"
+#include "tests/sim/soak_run.h"
+
+namespace canopy::sim {
+
+using namespace core;  // NOLINT: the vocabulary of this file
+
+namespace {
+
+constexpr char kConstruct[] = "group construct ";
+constexpr char kDestruct[] = "group destruct ";
+constexpr char kLeave[] = "group leave ";
+
+void PutFlag(const std::string& key, Encoder* out) {
+  out->PutString(key);
+  out->PutUint32(0);
+  out->PutUint16(PMIX_BOOL);
+  out->PutBool(true);
+}
+
+Bytes Directives(const std::string& other) {
+  Encoder out;
+  out.PutSize(other.empty() ? 1 : 2);
+  PutFlag(PMIX_GROUP_ASSIGN_CONTEXT_ID, &out);
+  if (!other.empty()) PutFlag(other, &out);
+  return Bytes(out.Take());
+}
+
+bool IsSuccess(int status) {
+  return status == kSuccess || status == kErrPartialSuccess;
+}
+
+// An agent answers it that does not know of the group, or of a job.
+bool IsOfTheEnd(int status) {
+  return status == kErrJobTerminated || status == kErrNotFound;
+}
+
+std::set<ProcId> MembersIn(const InfoList& results) {
+  std::set<ProcId> out;
+  const pmix_info_t* info = results.Find(PMIX_GROUP_MEMBERSHIP);
+  if (info == nullptr || info->value.type != PMIX_DATA_ARRAY) return out;
+  const pmix_data_array_t& array = *info->value.data.darray;
+  const auto* procs = static_cast<const pmix_proc_t*>(array.array);
+  for (size_t i = 0; i < array.size; ++i) {
+    out.insert({procs[i].nspace, procs[i].rank});
+  }
+  return out;
+}
+
+}  // namespace
+
+void Soak::BeginGroup(const ProcId& proc, Actor& actor, const Op& op) {
+  if (std::ranges::count(op.some, proc) == 0) return;
+  const std::string name = "g" + std::to_string(op.number);
+  const std::string played = name + "#" + std::to_string(op.round);
+  Clients& clients = cluster_.clients();
+  if (!actor.constructed) {
+    groups_[played].arrived.insert(proc);
+    actor.operation = kConstruct + played;
+    actor.waiting = clients.Group(CollectiveOp::kGroupConstruct, proc, name,
+                                  op.some, Directives(op.directive));
+  } else if (proc == op.leaver) {
+    actor.operation = kLeave + played;
+    actor.waiting = clients.LeaveGroup(proc, name);
+  } else {
+    actor.operation = kDestruct + played;
+    actor.waiting =
+        clients.Group(CollectiveOp::kGroupDestruct, proc, name, op.some);
+  }
+}
+
+// Whoever has a group has the same one: its members have called, and no other
+// group has its context id.
+void Soak::CheckConstruct(const ProcId& proc, const Actor& actor,
+                          const Answer& answer) {
+  const std::string played =
+      actor.operation.substr(actor.operation.rfind(' ') + 1);
+  PlayedGroup& group = groups_[played];
+  if (actor.operation.starts_with(kDestruct)) group.ended.insert(answer.status);
+  if (!actor.operation.starts_with(kConstruct)) return;
+  group.constructed.insert(answer.status);
+  if (!IsSuccess(answer.status)) return;
+  InfoList results;
+  if (!DecodeInfos(answer.payload, &results)) {
+    return Error("malformed results of " + actor.operation);
+  }
+  const std::set<ProcId> members = MembersIn(results);
+  const uint64_t context = results.FindUint(PMIX_GROUP_CONTEXT_ID).value_or(0);
+  const std::string& owner =
+      contexts_.try_emplace(context, played).first->second;
+  if (context == 0) Error("no context id of " + played);
+  if (owner != played) Error(played + " has the context id of " + owner);
+  // Either side of a partition may go on without the other.
+  const bool differs = std::ranges::any_of(group.told, [&](const auto& other) {
+    return other.second != std::pair(context, members) &&
+           actors_.contains(other.first);
+  });
+  if (differs && !cut_off_) {
+    Error(ToString(proc) + " has another " + played + " than others");
+  }
+  group.told[proc] = {context, members};
+  if (!members.contains(proc)) {
+    Error(ToString(proc) + " has " + played + " and is no member of it");
+  }
+  if (!std::ranges::includes(group.arrived, members)) {
+    Error("a member of " + played + " has not called");
+  }
+}
+
+// A lost top may have released what the others have to fail.
+void Soak::CheckOneDecision(const std::string& what,
+                            const std::set<int>& statuses) {
+  const bool succeeded = std::ranges::any_of(statuses, IsSuccess);
+  const bool failed = std::ranges::any_of(statuses, [](int status) {
+    return !IsSuccess(status) && !IsOfTheEnd(status);
+  });
+  if (succeeded && failed && !any_fault_) {
+    Error("the " + what + " has succeeded for some and failed for others");
+  }
+}
+
+}  // namespace canopy::sim

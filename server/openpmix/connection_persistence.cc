@@ -137,13 +137,25 @@ void ConnectionPersistence::AddNotified(Connection& c, const EventId& event) {
   Add(c, RecordKind::kNotified, 0, 0, event.number, EncodeRaiser(event.raiser));
 }
 
+// Groups of that name were made of others meanwhile: a higher number tells that
+// this one is the last.
+bool ConnectionPersistence::MakesAgain(
+    const Jobs::Job& job, const ConnectionLogState::Collective& made,
+    uint32_t number) {
+  return made.op == core::CollectiveOp::kGroupConstruct &&
+         std::ranges::any_of(job.series, [&](const auto& other) {
+           return other.first.op == made.op && other.first.name == made.name &&
+                  other.second > number;
+         });
+}
+
 uint32_t ConnectionPersistence::SeriesNumber(
     Connection& c, const core::CollectiveArrived& arrived) {
   Jobs::Job& job = *jobs_->Find(c.proc.nspace);
-  const auto next = static_cast<uint32_t>(job.series.size() + 1);
   const auto [it, is_new] = job.series.try_emplace(
-      {arrived.op, arrived.participants, 0, arrived.name}, next);
-  if (is_new) {
+      {arrived.op, arrived.participants, 0, arrived.name}, 0);
+  if (is_new || MakesAgain(job, it->first, it->second)) {
+    it->second = ++job.last_series;
     Add(c, RecordKind::kSeries, 0, it->second, 0, EncodeSeries(it->first));
   }
   return it->second;

@@ -62,6 +62,9 @@ class ConnectionPersistence {
            uint64_t number, std::string_view bytes);
   void AddEvents(Connection& c, const core::Input& input);
   uint32_t SeriesNumber(Connection& c, const core::CollectiveArrived& arrived);
+  static bool MakesAgain(const Jobs::Job& job,
+                         const ConnectionLogState::Collective& made,
+                         uint32_t number);
   void Release(Connection& c, const std::string& except);
 
   const OpenPmixOptions* const options_;

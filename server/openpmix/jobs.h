@@ -23,6 +23,7 @@ struct JobState {
   std::map<InfoForm, Bytes> infos;
   std::shared_ptr<ConnectionLog> connection_log;  // with the first connection
   std::map<ConnectionLogState::Collective, uint32_t> series;
+  uint32_t last_series = 0;  // the highest number
 };
 struct RankState {
   uint32_t connections = 0;

@@ -190,6 +190,34 @@ TEST_F(OpenPmixRecoveryTest, EndedFencesAreCounted) {
   }
 }
 
+// A group is made by all, by one and by all again, and ended, also under a
+// successor.
+TEST_F(OpenPmixRecoveryTest, TheLastGroupOfANameIsEnded) {
+  const std::string construct = "02 18 02 04 6b00 02 01 02 08 6e737800 ";
+  const std::string all = "feffffff0f 02 00";
+  const std::string one = "00 02 00";
+  const UniqueFd fd = Join();
+  uint32_t tag = 101;
+  for (const std::string& of : {all, one, all}) {
+    Send(fd, Message(tag, construct + of));
+    Answer(tag++, kSuccess);
+    EXPECT_NE(Receive(fd), "");
+  }
+  for (const bool again : {false, true}) {
+    SCOPED_TRACE(again);
+    if (again) {
+      Restart();
+      Recover();
+    }
+    Send(fd, Message(tag++, "02 1c 02 04 6b00 02 00 02 00"));
+    const auto arrived = sink_.All<core::CollectiveArrived>();
+    ASSERT_FALSE(arrived.empty());
+    EXPECT_EQ(arrived.back().op, core::CollectiveOp::kGroupDestruct);
+    EXPECT_EQ(arrived.back().participants,
+              (std::vector<ProcId>{{kTestJob, kRankWildcard}}));
+  }
+}
+
 // The answer was made and the agent ends before it is sent.
 TEST_F(OpenPmixRecoveryTest, AnAnswerThatWasNotSentIsSentOnce) {
   const UniqueFd fd = Join();

@@ -137,8 +137,9 @@ void Recovery::Recover(const std::string& nspace,
   std::erase_if(state.connections, [&](const auto& entry) {
     return !sockets.contains(entry.first);
   });
-  for (const auto& [number, one_series] : state.series)
-    job->series[one_series] = number;
+  for (const auto& [number, one_series] : state.series) {
+    job->series[one_series] = job->last_series = number;
+  }
   job->connection_log = parts_.persistence->MakeLog(nspace, state);
   if (job->connection_log == nullptr) return unverified_.merge(sockets);
   RecoverConnections(nspace, &state, std::move(sockets));

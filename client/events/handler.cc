@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <string_view>
 
+#include "common/required.h"
 #include "common/values/value.h"
 #include "common/values/value_ops.h"
 
@@ -87,8 +88,7 @@ int ParseOne(const pmix_info_t& info, HandlerSpec* spec) {
     spec->one_shot = ValueTruth(info.value) == PMIX_BOOL_TRUE;
     return PMIX_SUCCESS;
   }
-  return (info.flags & PMIX_INFO_REQD) != 0 ? PMIX_ERR_NOT_SUPPORTED
-                                            : PMIX_SUCCESS;
+  return MustHonour(info.flags) ? PMIX_ERR_NOT_SUPPORTED : PMIX_SUCCESS;
 }
 
 bool SourceInRange(const HandlerSpec& spec, const ProcId& source,

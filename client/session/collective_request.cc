@@ -1,5 +1,6 @@
 #include "client/session/collective_request.h"
 
+#include <algorithm>
 #include <string_view>
 
 #include "client/session/directives.h"
@@ -10,6 +11,21 @@
 
 namespace canopy::client {
 namespace {
+
+constexpr std::string_view kHonoured[] = {PMIX_COLLECT_DATA, PMIX_TIMEOUT,
+                                          PMIX_COLLECT_GENERATED_JOB_INFO};
+
+// As they go to the agent: what was required and is honoured is marked so.
+InfoList Marked(std::span<const pmix_info_t> infos) {
+  InfoList marked = InfoList::FromC(infos.data(), infos.size());
+  for (size_t i = 0; i < infos.size(); ++i) {
+    pmix_info_t& info = marked.mutable_data()[i];
+    if (IsRequired(info) && std::ranges::count(kHonoured, KeyOf(info)) > 0) {
+      info.flags |= PMIX_INFO_REQD_PROCESSED;
+    }
+  }
+  return marked;
+}
 
 int ParseOne(const pmix_info_t& info, CollectiveOptions* out) {
   const std::string_view key = KeyOf(info);
@@ -42,7 +58,8 @@ int EncodeCollective(CollectiveOperation operation,
                      const CollectiveOptions& options, std::string* frame) {
   std::string encoded;
   if (!infos.empty()) {
-    const int rc = EncodeInfos(infos.data(), infos.size(), &encoded);
+    const InfoList marked = Marked(infos);
+    const int rc = EncodeInfos(marked.data(), marked.size(), &encoded);
     if (rc != PMIX_SUCCESS) return rc;
   }
   WireWriter out;

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "common/required.h"
 #include "common/values/value_ops.h"
 #include "pmix.h"
 
@@ -24,7 +25,7 @@ inline bool IsTrue(const pmix_info_t& info) {
 }
 
 inline bool IsRequired(const pmix_info_t& info) {
-  return (info.flags & PMIX_INFO_REQD) != 0;
+  return MustHonour(info.flags);
 }
 
 // PMIX_TIMEOUT, seconds, as milliseconds; 0: none. PMIX_ERR_BAD_PARAM when it

@@ -21,6 +21,7 @@
 #include "client/session/group_leader.h"
 #include "client/session/target.h"
 #include "common/ids.h"
+#include "common/job_name.h"
 #include "common/local_protocol.h"
 #include "common/mutex.h"
 #include "common/values/info_list.h"
@@ -85,7 +86,7 @@ int CheckName(const Session& session, const char* name,
   if (name == nullptr || !directives.ok()) return PMIX_ERR_BAD_PARAM;
   const std::string_view text = name;
   if (text.empty() || text.size() > kMaxNspaceLen ||
-      text == session.self().nspace) {
+      text == session.self().nspace || IsJobName(text)) {
     return PMIX_ERR_BAD_PARAM;
   }
   return PMIX_SUCCESS;

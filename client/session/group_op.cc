@@ -10,6 +10,7 @@
 #include "client/session/target.h"
 #include "common/codec/infos.h"
 #include "common/ids.h"
+#include "common/job_name.h"
 #include "common/local_protocol.h"
 #include "common/values/info_list.h"
 #include "common/wire.h"
@@ -58,7 +59,8 @@ int CheckParts(const GroupRequest& request, Parts* parts) {
     return PMIX_ERR_BAD_PARAM;
   }
   parts->name = request.name;
-  if (parts->name.empty() || parts->name.size() > kMaxNspaceLen) {
+  if (parts->name.empty() || parts->name.size() > kMaxNspaceLen ||
+      IsJobName(parts->name)) {
     return PMIX_ERR_BAD_PARAM;
   }
   const int rc = TimeoutIn(request.directives, &parts->timeout_ms);

@@ -1,5 +1,6 @@
 #include "server/host/directives.h"
 
+#include "common/required.h"
 #include "common/text.h"
 
 namespace canopy::host {
@@ -20,7 +21,7 @@ bool Directives::Check(const ProcId& caller, const InfoList& infos) {
 }
 
 bool Directives::Refuse(const ProcId& caller, const pmix_info_t& info) {
-  if ((info.flags & PMIX_INFO_REQD) != 0) return false;
+  if (MustHonour(info.flags)) return false;
   const std::string_view key = KeyOf(info);
   if (logged_.size() >= kMaxLogged || logged_.contains(key)) return true;
   logged_.emplace(key);

@@ -38,6 +38,13 @@ TEST_F(DirectivesTest, Gen10WhatIsRequiredIsNotIgnored) {
   EXPECT_TRUE(lines_.empty());
 }
 
+TEST_F(DirectivesTest, Gen12WhatALayerBelowHasHonouredIsNotRefused) {
+  InfoList infos;
+  infos.Add("other", Value::Bool(true),
+            PMIX_INFO_REQD | PMIX_INFO_REQD_PROCESSED);
+  EXPECT_TRUE(directives_.Check(proc_, infos));
+}
+
 TEST_F(DirectivesTest, NoPeerFillsTheLog) {
   InfoList infos;
   for (int i = 0; i < 1000; ++i) {

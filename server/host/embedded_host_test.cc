@@ -44,6 +44,24 @@ TEST(EmbeddedHost, WhatNobodyDecidesIsNotSupported) {
             kErrNotSupported);
 }
 
+TEST(EmbeddedHost, Job13WhoServesACallServesItAlone) {
+  FakeSink sink;
+  EmbeddedHost host(&sink);
+  int monitors = 0;
+  int others = 0;
+  host.Decide(
+      HostOp::kMonitor,
+      [&](const core::AskHost&, const EmbeddedHost::Answer&) { ++monitors; });
+  for (const HostOp op : {HostOp::kAllocate, HostOp::kLog}) {
+    host.Decide(op, [&](const core::AskHost&, const EmbeddedHost::Answer&) {
+      ++others;
+    });
+  }
+  host.Ask(Request(1, HostOp::kMonitor));
+  EXPECT_EQ(monitors, 1);
+  EXPECT_EQ(others, 0);
+}
+
 TEST(EmbeddedHost, TellsAllOfTheEndOfAJob) {
   FakeSink sink;
   EmbeddedHost host(&sink);

@@ -8,6 +8,7 @@
 #include <string_view>
 #include <utility>
 
+#include "common/required.h"
 #include "common/status.h"
 #include "common/values/value.h"
 #include "pmix_common.h"
@@ -33,9 +34,7 @@ bool Flag(const pmix_info_t& info) {
   return BoolOf(info.value).value_or(false);
 }
 
-bool IsRequired(const pmix_info_t& info) {
-  return (info.flags & PMIX_INFO_REQD) != 0;
-}
+bool IsRequired(const pmix_info_t& info) { return MustHonour(info.flags); }
 
 bool TakeKind(const pmix_info_t& info, std::string* out) {
   const auto text = StringOf(info.value);

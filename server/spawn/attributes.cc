@@ -6,6 +6,7 @@
 #include <string_view>
 #include <utility>
 
+#include "common/required.h"
 #include "common/text.h"
 #include "common/values/value.h"
 #include "pmix_common.h"
@@ -247,7 +248,7 @@ Status Ignore(const pmix_info_t& info, SpawnCall* call) {
   const std::string key = Printable(KeyOf(info));
   const bool known = !WhyNot(KeyOf(info)).empty();
   if (known && AsksForNothing(info)) return Status();
-  if ((info.flags & PMIX_INFO_REQD) != 0) {
+  if (MustHonour(info.flags)) {
     return Status(kErrNotSupported, "attribute " + key +
                                         " is required and not supported" +
                                         WhyNot(KeyOf(info)));

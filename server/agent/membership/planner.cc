@@ -3,11 +3,11 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cstdio>
 #include <random>
 #include <utility>
 
 #include "common/hosts.h"
+#include "common/job_name.h"
 #include "common/topology.h"
 #include "hostmodule/mapper.h"
 #include "hostmodule/node_ranks.h"
@@ -211,12 +211,7 @@ Result<std::shared_ptr<const JobSpec>> Planner::PlanSpawn(
   return std::make_shared<const JobSpec>(*std::move(job));
 }
 
-std::string Planner::NewNspace() {
-  char nspace[64];
-  std::snprintf(nspace, sizeof nspace, "canopy-%08x-%u", instance_,
-                next_job_++);
-  return nspace;
-}
+std::string Planner::NewNspace() { return JobName(instance_, next_job_++); }
 
 Result<JobSpec> Planner::Map(std::vector<host::MapNode> nodes,
                              host::MapRequest request,

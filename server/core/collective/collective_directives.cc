@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "common/codec/decoder.h"
+#include "common/required.h"
 #include "common/status.h"
 
 namespace canopy::core {
@@ -16,8 +17,6 @@ namespace {
 // needs no collection, as every agent derives it from one map.
 constexpr std::array<std::string_view, 4> kHonoured = {
     "pmix.collect", "pmix.timeout", "pmix.collect.gen", "pmix.loc.col.st"};
-
-constexpr uint32_t kRequired = 1;  // PMIX_INFO_REQD
 
 }  // namespace
 
@@ -34,7 +33,7 @@ int CheckDirectives(const Bytes& info) {
       return kErrBadParam;
     }
     const bool honoured = std::ranges::find(kHonoured, key) != kHonoured.end();
-    if (!honoured && (flags & kRequired) != 0) return kErrNotSupported;
+    if (!honoured && MustHonour(flags)) return kErrNotSupported;
   }
   return kSuccess;
 }

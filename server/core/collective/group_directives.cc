@@ -5,12 +5,11 @@
 #include <string_view>
 
 #include "common/codec/decoder.h"
+#include "common/required.h"
 #include "common/status.h"
 
 namespace canopy::core {
 namespace {
-
-constexpr uint32_t kRequired = 1;  // PMIX_INFO_REQD
 
 enum class Meaning : uint8_t {
   kFlag,
@@ -75,7 +74,7 @@ int ReadOne(Decoder* in, GroupDirectives* out) {
                                           row->meaning == Meaning::kLocalOnly);
   if (!(is_flag ? ReadFlag(in, &value) : in->SkipValue())) return kErrBadParam;
   if (row == nullptr) {
-    if ((flags & kRequired) != 0) return kErrNotSupported;
+    if (MustHonour(flags)) return kErrNotSupported;
     out->ignored.emplace_back(key);
     return kSuccess;
   }

@@ -6,12 +6,12 @@
 
 #include "common/codec/decoder.h"
 #include "common/codec/encoder.h"
+#include "common/required.h"
 #include "common/status.h"
 
 namespace canopy::core {
 namespace {
 
-constexpr uint32_t kRequired = 1;  // PMIX_INFO_REQD
 constexpr int kMaxSignal = 64;
 constexpr int kSigContinue = 18;
 constexpr int kSigStop = 19;
@@ -108,7 +108,7 @@ class Reader {
     if (row != nullptr) return Take(row->meaning, in);
     if (!in->SkipValue()) return kErrBadParam;
     out_->refused.emplace_back(key);
-    required_ |= (flags & kRequired) != 0;
+    required_ |= MustHonour(flags);
     return kSuccess;
   }
 

@@ -9,6 +9,7 @@
 #include "common/codec/decoder.h"
 #include "common/codec/encoder.h"
 #include "common/codec/seek_info.h"
+#include "common/job_name.h"
 #include "common/status.h"
 #include "server/core/event/events.h"
 
@@ -106,7 +107,7 @@ std::optional<std::vector<ProcId>> MembersIn(const Bytes& info) {
 int ProcessSets::Check(const std::string& name,
                        const std::vector<ProcId>& members) const {
   if (name.empty() || name.size() > kMaxSetName) return kErrBadParam;
-  if (jobs_.Find(name) != nullptr) return kErrBadParam;
+  if (IsJobName(name) || jobs_.Find(name) != nullptr) return kErrBadParam;
   if (sets_.contains(name)) return kErrExists;
   if (sets_.size() >= kMaxProcessSets) return kErrOutOfResource;
   size_t count = 0;

@@ -40,7 +40,8 @@ class ProcessSets {
   // The table outlives it.
   explicit ProcessSets(const JobTable& jobs) : jobs_(jobs) {}
 
-  // kErrBadParam for a name that is a job's, empty or too long, and for ranks
+  // kErrBadParam for a name that is a job's, of whichever agents, or could
+  // become one, for one that is empty or too long, and for ranks
   // that are not there; kErrExists for one that is another set's; kErrNotFound
   // for members of jobs that this agent does not know.
   int Check(const std::string& name, const std::vector<ProcId>& members) const;

@@ -4,6 +4,7 @@
 
 #include <memory>
 
+#include "common/job_name.h"
 #include "common/status.h"
 #include "server/core/core_testing.h"
 
@@ -76,6 +77,8 @@ TEST_F(ProcessSetsTest, WhatIsRefused) {
   EXPECT_EQ(sets_.Check("sea", {{"job", 0}}), kSuccess);
   EXPECT_EQ(sets_.Check("ocean", {{"job", 0}}), kErrExists);
   EXPECT_EQ(sets_.Check("job", {{"job", 0}}), kErrBadParam);
+  // Of jobs that this agent does not know, or that are still to come.
+  EXPECT_EQ(sets_.Check(JobName(9, 1), {{"job", 0}}), kErrBadParam);
   EXPECT_EQ(sets_.Check("", {{"job", 0}}), kErrBadParam);
   EXPECT_EQ(sets_.Check(std::string(256, 'x'), {}), kErrBadParam);
   EXPECT_EQ(sets_.Check("sea", {{"job", 3}}), kErrBadParam);

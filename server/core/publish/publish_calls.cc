@@ -7,12 +7,12 @@
 #include <string_view>
 
 #include "common/codec/decoder.h"
+#include "common/required.h"
 #include "common/status.h"
 
 namespace canopy::core {
 namespace {
 
-constexpr uint32_t kRequired = 1;  // PMIX_INFO_REQD
 constexpr uint64_t kMaxTimeoutSeconds =
     std::numeric_limits<uint32_t>::max() / 1000;
 
@@ -162,7 +162,7 @@ bool IsReserved(std::string_view key) { return key.starts_with("pmix."); }
 int ReadOther(const Bytes& all, const Info& info, bool has_data,
               PublishCall* call) {
   if (!has_data || IsReserved(info.key)) {
-    if ((info.flags & kRequired) != 0) return kErrNotSupported;
+    if (MustHonour(info.flags)) return kErrNotSupported;
     call->ignored.emplace_back(info.key);
     return kSuccess;
   }

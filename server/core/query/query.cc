@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "common/codec/decoder.h"
+#include "common/required.h"
 #include "common/status.h"
 #include "common/values/info_list.h"
 #include "common/values/value.h"
@@ -148,9 +149,7 @@ constexpr Row kRows[] = {
 int ReadQualifier(Reading r) {
   const auto row = std::ranges::find(kRows, KeyOf(r.info), &Row::key);
   if (row != std::end(kRows)) return row->read(r) ? kSuccess : kErrBadParam;
-  const bool required = (r.info.flags & PMIX_INFO_REQD) != 0 &&
-                        (r.info.flags & PMIX_INFO_REQD_PROCESSED) == 0;
-  return required ? kErrNotSupported : kSuccess;
+  return MustHonour(r.info.flags) ? kErrNotSupported : kSuccess;
 }
 
 int ReadQualifiers(const InfoList& qualifiers, Query* query) {

@@ -10,6 +10,17 @@ using canopy::client::Notification;
 using canopy::client::Registration;
 using canopy::client::Session;
 using canopy::client::WithSession;
+using canopy::client::WithSessionAsync;
+
+namespace {
+
+// A call that is given a callback is a non-blocking one.
+template <typename Body>
+pmix_status_t WithOrWithoutCallback(pmix_op_cbfunc_t cbfunc, Body&& body) {
+  return cbfunc == nullptr ? WithSession(body) : WithSessionAsync(body);
+}
+
+}  // namespace
 
 extern "C" {
 
@@ -18,19 +29,22 @@ pmix_status_t PMIx_Register_event_handler(pmix_status_t codes[], size_t ncodes,
                                           pmix_notification_fn_t evhdlr,
                                           pmix_hdlr_reg_cbfunc_t cbfunc,
                                           void* cbdata) {
-  return WithSession([&](Session& session) {
-    const Registration registration{codes, ncodes, info, ninfo, evhdlr};
-    return cbfunc == nullptr
-               ? canopy::client::RegisterHandler(session, registration)
-               : canopy::client::RegisterHandlerAsync(session, registration,
-                                                      cbfunc, cbdata);
+  const Registration registration{codes, ncodes, info, ninfo, evhdlr};
+  if (cbfunc == nullptr) {
+    return WithSession([&](Session& session) {
+      return canopy::client::RegisterHandler(session, registration);
+    });
+  }
+  return WithSessionAsync([&](Session& session) {
+    return canopy::client::RegisterHandlerAsync(session, registration, cbfunc,
+                                                cbdata);
   });
 }
 
 pmix_status_t PMIx_Deregister_event_handler(size_t evhdlr_ref,
                                             pmix_op_cbfunc_t cbfunc,
                                             void* cbdata) {
-  return WithSession([&](Session& session) {
+  return WithOrWithoutCallback(cbfunc, [&](Session& session) {
     return canopy::client::DeregisterHandler(session, evhdlr_ref, cbfunc,
                                              cbdata);
   });
@@ -40,7 +54,7 @@ pmix_status_t PMIx_Notify_event(pmix_status_t status, const pmix_proc_t* source,
                                 pmix_data_range_t range,
                                 const pmix_info_t info[], size_t ninfo,
                                 pmix_op_cbfunc_t cbfunc, void* cbdata) {
-  return WithSession([&](Session& session) {
+  return WithOrWithoutCallback(cbfunc, [&](Session& session) {
     const Notification event{status, source, range, info, ninfo};
     return canopy::client::NotifyEvent(session, event, cbfunc, cbdata);
   });

@@ -464,6 +464,13 @@ TEST_F(EventTest, NotifyRefusals) {
   EXPECT_EQ(PMIx_Notify_event(kCode, nullptr, PMIX_RANGE_LOCAL, nullptr, 1,
                               nullptr, nullptr),
             PMIX_ERR_BAD_PARAM);
+  for (const char* key : {"no.such", PMIX_EVENT_TERMINATE_JOB}) {
+    InfoList infos;
+    infos.Add(key, Value::Bool(true), PMIX_INFO_REQD);
+    EXPECT_EQ(PMIx_Notify_event(kCode, nullptr, PMIX_RANGE_LOCAL,
+                                infos.mutable_data(), 1, nullptr, nullptr),
+              PMIX_ERR_NOT_SUPPORTED);
+  }
 }
 
 TEST_F(EventTest, RegistrationRefusals) {

@@ -9,6 +9,7 @@
 #include "client/abi/c_text.h"
 #include "common/codec/decoder.h"
 #include "common/codec/encoder.h"
+#include "common/codec/form.h"
 #include "common/status.h"
 #include "common/values/memory.h"
 #include "common/values/value_ops.h"
@@ -16,12 +17,27 @@
 
 namespace {
 
+using canopy::CodecForm;
 using canopy::Decoder;
 using canopy::Encoder;
 using canopy::FindType;
 using canopy::TypeInfo;
 
 constexpr size_t kFirstAllocation = 128;
+
+// How buffers are written and read in this process. By the variable, which is
+// OpenPMIx's too, whoever wants types to be checked has them written; all who
+// exchange buffers need the same setting.
+const CodecForm& BufferForm() {
+  static const CodecForm form = [] {
+    CodecForm chosen;
+    const char* type = getenv("PMIX_BFROP_BUFFER_TYPE");
+    chosen.described =
+        type != nullptr && strcmp(type, "PMIX_BFROP_BUFFER_FULLY_DESC") == 0;
+    return chosen;
+  }();
+  return form;
+}
 
 std::string_view Unread(const pmix_data_buffer_t& buffer) {
   if (buffer.base_ptr == nullptr) return {};
@@ -141,15 +157,15 @@ void PMIx_Data_buffer_unload(pmix_data_buffer_t* b, char** bytes, size_t* sz) {
   *sz = payload.size;
 }
 
-// All processes of a job use the one form that we write, so the target does
-// not matter.
+// The processes of all namespaces read the one form that we write (those with
+// OpenPMIx from release 4 on), so the target does not matter.
 pmix_status_t PMIx_Data_pack(const pmix_proc_t*, pmix_data_buffer_t* buffer,
                              void* src, int32_t num_vals,
                              pmix_data_type_t type) {
   if (buffer == nullptr || num_vals < 0 || (src == nullptr && num_vals > 0)) {
     return PMIX_ERR_BAD_PARAM;
   }
-  Encoder encoder;
+  Encoder encoder(BufferForm());
   if (type == PMIX_REGEX) {
     const auto sized = SizedRegexes(static_cast<char**>(src), num_vals);
     encoder.PackCall(type, num_vals, sized.data());
@@ -167,9 +183,11 @@ pmix_status_t PMIx_Data_unpack(const pmix_proc_t*, pmix_data_buffer_t* buffer,
       *max_num_values < 0) {
     return PMIX_ERR_BAD_PARAM;
   }
-  Decoder decoder(Unread(*buffer));
+  Decoder decoder(Unread(*buffer), BufferForm());
   const pmix_status_t code =
       ReadCall(&decoder, type, static_cast<char*>(dest), max_num_values);
+  // What is there can still be read as what it is.
+  if (code == PMIX_ERR_TYPE_MISMATCH) return code;
   // After malformed data nothing that follows can be trusted.
   if (buffer->base_ptr != nullptr) {
     buffer->unpack_ptr =

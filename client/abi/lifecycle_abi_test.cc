@@ -161,6 +161,51 @@ TEST(Lifecycle, EmbeddedBarrier) {
   EXPECT_EQ(agent.Count(FrameType::kCollective), 1u);
 }
 
+TEST(Lifecycle, ABarrierThatFailsEndsTheLibraryToo) {
+  FakeAgent agent;
+  ASSERT_EQ(PMIx_Init(nullptr, nullptr, 0), PMIX_SUCCESS);
+  agent.On(FrameType::kCollective,
+           [](FakeAgent& a, const Request& r) { a.Reply(r, kErrTimeout); });
+  const InfoList infos = Flags({PMIX_EMBED_BARRIER});
+  EXPECT_EQ(PMIx_Finalize(infos.data(), infos.size()), PMIX_ERR_TIMEOUT);
+  EXPECT_EQ(PMIx_Initialized(), 0);
+  EXPECT_EQ(agent.Count(FrameType::kFinalize), 1u);
+}
+
+TEST(Lifecycle, DirectivesOfRepeatedInitsMustNotConflict) {
+  FakeAgent agent;
+  ASSERT_EQ(PMIx_Init(nullptr, nullptr, 0), PMIX_SUCCESS);
+  InfoList infos;
+  infos.Add(PMIX_EXTERNAL_PROGRESS, Value::Bool(true));
+  EXPECT_EQ(PMIx_Init(nullptr, infos.mutable_data(), 1), PMIX_ERR_BAD_PARAM);
+  infos.Set(PMIX_EXTERNAL_PROGRESS, Value::Bool(false));
+  EXPECT_EQ(PMIx_Init(nullptr, infos.mutable_data(), 1), PMIX_SUCCESS);
+  EXPECT_EQ(PMIx_Finalize(nullptr, 0), PMIX_SUCCESS);
+  EXPECT_EQ(PMIx_Initialized(), 1);
+  EXPECT_EQ(PMIx_Finalize(nullptr, 0), PMIX_SUCCESS);
+  EXPECT_EQ(PMIx_Initialized(), 0);
+}
+
+TEST(Lifecycle, AStopForADebuggerIsNotSupported) {
+  FakeAgent agent;
+  agent.Publish(0, {{PMIX_DEBUG_STOP_IN_INIT, Value::Bool(false)}});
+  EXPECT_EQ(PMIx_Init(nullptr, nullptr, 0), PMIX_SUCCESS);
+  EXPECT_EQ(PMIx_Finalize(nullptr, 0), PMIX_SUCCESS);
+  agent.Publish(0, {{PMIX_DEBUG_STOP_IN_INIT, Value::Bool(true)}});
+  EXPECT_EQ(PMIx_Init(nullptr, nullptr, 0), PMIX_ERR_NOT_SUPPORTED);
+  EXPECT_EQ(PMIx_Initialized(), 0);
+}
+
+TEST(Lifecycle, RequiredDirectiveOfFinalize) {
+  FakeAgent agent;
+  ASSERT_EQ(PMIx_Init(nullptr, nullptr, 0), PMIX_SUCCESS);
+  InfoList infos;
+  infos.Add("no.such", Value::Bool(true), PMIX_INFO_REQD);
+  EXPECT_EQ(PMIx_Finalize(infos.data(), 1), PMIX_ERR_NOT_SUPPORTED);
+  EXPECT_EQ(PMIx_Initialized(), 1);
+  EXPECT_EQ(PMIx_Finalize(nullptr, 0), PMIX_SUCCESS);
+}
+
 TEST(Lifecycle, RequiredDirectiveOfInit) {
   FakeAgent agent;
   InfoList infos;

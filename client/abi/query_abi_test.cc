@@ -240,5 +240,18 @@ TEST_F(QueryTest, OnlySupportCanBeAskedForOutside) {
             PMIX_ERR_NOT_FOUND);
 }
 
+TEST_F(QueryTest, Qry12VersionsOfTheAbiAreKnownOutsideToo) {
+  EXPECT_EQ(Ask({{PMIX_QUERY_STABLE_ABI_VERSION,
+                  PMIX_QUERY_PROVISIONAL_ABI_VERSION}}),
+            PMIX_SUCCESS);
+  EXPECT_EQ(answer_.size(), 2u);
+  EXPECT_EQ(requests_, 0);
+  ASSERT_EQ(PMIx_Finalize(nullptr, 0), PMIX_SUCCESS);
+  EXPECT_EQ(Ask({{PMIX_QUERY_STABLE_ABI_VERSION}}), PMIX_SUCCESS);
+  EXPECT_EQ(answer_.FindString(PMIX_QUERY_STABLE_ABI_VERSION), "0.0");
+  EXPECT_EQ(Ask({{PMIX_QUERY_STABLE_ABI_VERSION, PMIX_JOB_SIZE}}),
+            PMIX_ERR_INIT);
+}
+
 }  // namespace
 }  // namespace canopy::client

@@ -8,6 +8,7 @@
 
 #include "common/values/hwloc_access.h"
 #include "common/values/info_list.h"
+#include "common/values/kept_topologies.h"
 #include "common/values/value.h"
 #include "pmix.h"
 #include "pmix_server.h"
@@ -57,6 +58,23 @@ TEST_F(TopologyTest, LoadGivesEachCallerItsOwn) {
   EXPECT_NE(first.topology, second.topology);
   DestructTopology(&first);
   DestructTopology(&second);
+}
+
+TEST_F(TopologyTest, WhatIsNotFreedGoesWithTheLibrary) {
+  pmix_topology_t kept = {};
+  pmix_topology_t freed = {};
+  ASSERT_EQ(PMIx_Load_topology(&kept), PMIX_SUCCESS);
+  ASSERT_EQ(PMIx_Load_topology(&freed), PMIX_SUCCESS);
+  DestructTopology(&freed);
+  ASSERT_EQ(PMIx_Finalize(nullptr, 0), PMIX_SUCCESS);
+  EXPECT_TRUE(TakeKeptTopologies().empty());
+  kept = {};
+  ASSERT_EQ(PMIx_Init(nullptr, nullptr, 0), PMIX_SUCCESS);
+  ASSERT_EQ(PMIx_Load_topology(&kept), PMIX_SUCCESS);
+  std::vector<pmix_topology_t> all = TakeKeptTopologies();
+  ASSERT_EQ(all.size(), 1u);
+  EXPECT_EQ(all[0].topology, kept.topology);
+  DestructTopology(&all[0]);
 }
 
 TEST_F(TopologyTest, LoadOfAnotherLibrarysTopology) {

@@ -92,6 +92,17 @@ TEST(PmixTables, EveryStatusHasAText) {
   }
 }
 
+TEST(PmixTables, StatusesAreNegative) {
+  for (const ConstantEntry& entry : Constants()) {
+    if (entry.type != "pmix_status_t") continue;
+    if (entry.name == "PMIX_SUCCESS") {
+      EXPECT_EQ(entry.value, 0);
+    } else {
+      EXPECT_LT(entry.value, 0) << entry.name;
+    }
+  }
+}
+
 TEST(PmixTables, TextsOfUnknownValuesAreTheCallers) {
   EXPECT_STREQ(ConstantText("pmix_scope_t", PMIX_GLOBAL, "?"),
                "SHARE ACROSS ALL NODES");

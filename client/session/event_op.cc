@@ -1,6 +1,8 @@
 #include "client/session/event_op.h"
 
+#include <algorithm>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -86,10 +88,22 @@ void RaiseHere(Session& session, const Notification& event) {
                                    InfoList::FromC(event.info, event.ninfo)));
 }
 
+// What the library and the agents do something with, or hand to the receivers
+// as it is meant to.
+constexpr std::string_view kHonoured[] = {
+    PMIX_EVENT_NON_DEFAULT,   PMIX_EVENT_CUSTOM_RANGE, PMIX_EVENT_DO_NOT_CACHE,
+    PMIX_EVENT_PROXY,         PMIX_EVENT_TEXT_MESSAGE, PMIX_EVENT_AFFECTED_PROC,
+    PMIX_EVENT_AFFECTED_PROCS};
+
 int CheckNotification(const Notification& event) {
   if (event.info == nullptr && event.ninfo > 0) return PMIX_ERR_BAD_PARAM;
   if (event.range > PMIX_RANGE_PROC_LOCAL) return PMIX_ERR_BAD_PARAM;
-  return PMIX_SUCCESS;
+  const auto is_refused = [](const pmix_info_t& info) {
+    return IsRequired(info) && std::ranges::count(kHonoured, KeyOf(info)) == 0;
+  };
+  return std::any_of(event.info, event.info + event.ninfo, is_refused)
+             ? PMIX_ERR_NOT_SUPPORTED
+             : PMIX_SUCCESS;
 }
 
 int Accepted(Session& session, pmix_op_cbfunc_t cbfunc, void* cbdata) {

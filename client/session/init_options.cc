@@ -38,10 +38,17 @@ int ParseInitOptions(const pmix_info_t* info, size_t ninfo, InitOptions* out) {
   return PMIX_SUCCESS;
 }
 
-bool WantsBarrier(const pmix_info_t* info, size_t ninfo) {
-  return std::any_of(info, info + ninfo, [](const pmix_info_t& entry) {
-    return KeyOf(entry) == PMIX_EMBED_BARRIER && IsTrue(entry);
-  });
+int ParseFinalizeOptions(const pmix_info_t* info, size_t ninfo, bool* barrier) {
+  if (info == nullptr && ninfo > 0) return PMIX_ERR_BAD_PARAM;
+  *barrier = false;
+  for (size_t i = 0; i < ninfo; ++i) {
+    if (KeyOf(info[i]) == PMIX_EMBED_BARRIER) {
+      *barrier = IsTrue(info[i]);
+    } else if (IsRequired(info[i])) {
+      return PMIX_ERR_NOT_SUPPORTED;
+    }
+  }
+  return PMIX_SUCCESS;
 }
 
 }  // namespace canopy::client

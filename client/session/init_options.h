@@ -3,6 +3,7 @@
 #define CANOPY_CLIENT_SESSION_INIT_OPTIONS_H_
 
 #include <cstddef>
+#include <optional>
 
 #include "common/values/info_list.h"
 #include "pmix.h"
@@ -10,7 +11,7 @@
 namespace canopy::client {
 
 struct InitOptions {
-  bool external_progress = false;  // PMIX_EXTERNAL_PROGRESS
+  std::optional<bool> external_progress;  // PMIX_EXTERNAL_PROGRESS
   // PMIX_PROGRAMMING_MODEL and what describes it; empty: none was declared.
   InfoList model;
 };
@@ -18,8 +19,8 @@ struct InitOptions {
 // PMIX_ERR_NOT_SUPPORTED for a required directive that is not known.
 int ParseInitOptions(const pmix_info_t* info, size_t ninfo, InitOptions* out);
 
-// PMIX_EMBED_BARRIER.
-bool WantsBarrier(const pmix_info_t* info, size_t ninfo);
+// Of PMIx_Finalize. *barrier: PMIX_EMBED_BARRIER. Errors as above.
+int ParseFinalizeOptions(const pmix_info_t* info, size_t ninfo, bool* barrier);
 
 }  // namespace canopy::client
 

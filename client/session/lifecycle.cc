@@ -13,6 +13,7 @@
 #include "client/session/fence_op.h"
 #include "client/session/group_invite_op.h"
 #include "client/session/init_options.h"
+#include "client/topology/topology_op.h"
 #include "common/mutex.h"
 #include "common/values/value.h"
 
@@ -85,6 +86,12 @@ void DeclareModel(Session& session, const InitOptions& options) {
   (void)NotifyEvent(session, event, nullptr, nullptr);
 }
 
+// Whoever drives progress does so for all users of the library in the process.
+bool Conflicts(Session& session, const InitOptions& options) {
+  return options.external_progress &&
+         *options.external_progress != session.progress().external();
+}
+
 // Without a name all threads are meant.
 bool NamesOurThread(const pmix_info_t* info, size_t ninfo) {
   if (info == nullptr) return true;
@@ -128,12 +135,15 @@ int InitLibrary(pmix_proc_t* proc, const pmix_info_t* info, size_t ninfo) {
   if (session == nullptr) {
     Result<Bootstrap> bootstrap = FindAgent();
     if (!bootstrap.ok()) return bootstrap.code();
-    auto created = std::make_unique<Session>(std::move(bootstrap).value(),
-                                             options.external_progress);
+    auto created =
+        std::make_unique<Session>(std::move(bootstrap).value(),
+                                  options.external_progress.value_or(false));
     if (MustStopForDebugger(*created)) return PMIX_ERR_NOT_SUPPORTED;
     ObserveInvitations(*created);
     session = created.release();
     g_library.session.store(session);
+  } else if (Conflicts(*session, options)) {
+    return PMIX_ERR_BAD_PARAM;
   }
   ++g_library.references;
   if (proc != nullptr) *proc = ToC(session->self());
@@ -142,23 +152,25 @@ int InitLibrary(pmix_proc_t* proc, const pmix_info_t* info, size_t ninfo) {
 }
 
 int FinalizeLibrary(const pmix_info_t* info, size_t ninfo) {
-  if (info == nullptr && ninfo > 0) return PMIX_ERR_BAD_PARAM;
+  bool barrier = false;
+  int rc = ParseFinalizeOptions(info, ninfo, &barrier);
+  if (rc == PMIX_ERR_BAD_PARAM) return rc;
   const MutexLock lock(*g_library.mu);
   Session* session = g_library.session.load();
   if (session == nullptr) return PMIX_ERR_INIT;
+  if (rc != PMIX_SUCCESS) return rc;
   if (g_library.references > 1) {
     --g_library.references;
     return PMIX_SUCCESS;
   }
   // Ending the session joins the progress thread, which is this one.
   if (session->progress().InTask()) return PMIX_ERR_WOULD_BLOCK;
-  if (WantsBarrier(info, ninfo)) {
-    const int rc = Fence(*session, nullptr, 0, nullptr, 0);
-    if (rc != PMIX_SUCCESS) return rc;
-  }
+  // A barrier that fails does not keep the process in its job.
+  if (barrier) rc = Fence(*session, nullptr, 0, nullptr, 0);
   g_library.references = 0;
   EndSession();
-  return PMIX_SUCCESS;
+  ReleaseTopologies();
+  return rc;
 }
 
 void StopProgress(const pmix_info_t* info, size_t ninfo) {

@@ -29,6 +29,16 @@ Levels Part(const Levels& levels, bool here) {
   return {Select(levels.functions, here), Select(levels.attributes, here)};
 }
 
+// Of the library itself: OpenPMIx declares no version of the Standard's ABI
+// either, in these words.
+constexpr std::string_view kAbiKeys[] = {PMIX_QUERY_STABLE_ABI_VERSION,
+                                         PMIX_QUERY_PROVISIONAL_ABI_VERSION};
+constexpr char kNoAbiVersion[] = "0.0";
+
+bool IsOfAbi(const std::string& key) {
+  return std::ranges::count(kAbiKeys, key) > 0;
+}
+
 Levels LevelsOf(const InfoList& qualifiers) {
   std::vector<std::string> keys;
   for (const pmix_info_t& info : qualifiers) {
@@ -54,7 +64,7 @@ int QueryCall::Start(const pmix_query_t* queries, size_t count) {
     if (queries_[i].of_support) {
       AddSupport(i);
     } else {
-      only_support_ = false;
+      only_support_ &= std::ranges::all_of(queries_[i].keys, IsOfAbi);
       AddKeys(i);
     }
   }
@@ -80,6 +90,7 @@ void QueryCall::AddKeys(size_t query) {
 
 std::optional<Value> QueryCall::FindHere(const QueryParts& parts,
                                          const std::string& key) const {
+  if (IsOfAbi(key) && !parts.of_qualifiers) return Value::String(kNoAbiVersion);
   if (session_ == nullptr || !parts.here) return std::nullopt;
   if (auto value = FindData(parts, key)) return value;
   return session_->query_cache().Find({key, parts.cache_key});

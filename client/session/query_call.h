@@ -27,7 +27,7 @@ class QueryCall {
   // Reads the queries, and answers what can be answered here. An error ends
   // the call.
   int Start(const pmix_query_t* queries, size_t count);
-  // True when all keys are of the library's own support.
+  // True when all keys are of the library's own support, or its ABI.
   bool only_support() const { return only_support_; }
   // The next request for the agent; none when there is none (any more).
   std::optional<std::string> NextFrame();

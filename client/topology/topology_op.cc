@@ -9,6 +9,7 @@
 #include "client/topology/source.h"
 #include "common/topology.h"
 #include "common/values/hwloc_access.h"
+#include "common/values/kept_topologies.h"
 #include "common/values/memory.h"
 
 namespace canopy::client {
@@ -45,17 +46,25 @@ int LoadTopology(pmix_topology_t* topology) {
   }
   const Machine* machine = Machine::Get();
   if (machine == nullptr) return PMIX_ERR_NOT_SUPPORTED;
-  char* source = topology->source;
-  if (source == nullptr) source = DuplicateString(SourceText(*machine));
+  const bool named = topology->source != nullptr;
+  char* source =
+      named ? topology->source : DuplicateString(SourceText(*machine));
   hwloc_topology_t copy = nullptr;
   if (source == nullptr ||
       machine->library().topology_dup(&copy, machine->topology()) != 0) {
-    if (source != topology->source) free(source);
+    if (!named) free(source);
     return PMIX_ERR_NOMEM;
   }
   topology->source = source;
   topology->topology = copy;
+  KeepTopology({named ? nullptr : source, copy});
   return PMIX_SUCCESS;
+}
+
+void ReleaseTopologies() {
+  for (pmix_topology_t& topology : TakeKeptTopologies()) {
+    DestructTopology(&topology);
+  }
 }
 
 int CurrentCpuset(pmix_cpuset_t* cpuset, pmix_bind_envelope_t envelope) {

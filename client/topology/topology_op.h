@@ -10,9 +10,12 @@
 
 namespace canopy::client {
 
-// Gives the caller a topology of its own, which PMIx_Topology_destruct frees.
-// `topology->source` may name hwloc.
+// Gives the caller a topology of its own, which goes with
+// PMIx_Topology_destruct or, at the latest, with the library.
+// `topology->source` may name hwloc, and stays the caller's then.
 int LoadTopology(pmix_topology_t* topology);
+// Frees what the callers have not freed. At the end of the library.
+void ReleaseTopologies();
 
 // `cpuset` is overwritten.
 int CurrentCpuset(pmix_cpuset_t* cpuset, pmix_bind_envelope_t envelope);

@@ -49,7 +49,6 @@ constexpr Exception kExceptions[] = {
     {"PMIx_Disconnect", "PMIX_ALL_CLONES_PARTICIPATE"},
     {"PMIx_Notify_event", "PMIX_EVENT_TERMINATE_"},
     {"PMIx_Notify_event", "PMIX_EVENT_ACTION_TIMEOUT"},
-    {"PMIx_Notify_event", "PMIX_EVENT_PROXY"},
     {"PMIx_Spawn", "PMIX_STDIN_TGT"},
     {"PMIx_Spawn", "PMIX_ALLOC_"},
     {"PMIx_Spawn", "PMIX_TIMEOUT_"},

@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "common/status.h"
+#include "common/values/kept_topologies.h"
 #include "common/values/memory.h"
 
 namespace canopy {
@@ -97,6 +98,7 @@ void DestructCpuset(pmix_cpuset_t* cpuset) {
 
 void DestructTopology(pmix_topology_t* topology) {
   if (topology->topology != nullptr && IsHwlocSource(topology->source)) {
+    ForgetTopology(*topology);
     if (const Hwloc* hwloc = TheHwloc()) {
       hwloc->topology_destroy(topology->topology);
     }

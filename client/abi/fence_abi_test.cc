@@ -7,6 +7,7 @@
 
 #include "client/abi/arrival.h"
 #include "client/abi/client_fixture.h"
+#include "common/codec/infos.h"
 #include "common/wire.h"
 
 namespace canopy::client {
@@ -43,6 +44,22 @@ TEST_F(FenceTest, DirectivesReachTheAgent) {
   EXPECT_TRUE(arrival.collect);
   EXPECT_EQ(arrival.timeout_ms, 2000u);
   EXPECT_EQ(arrival.infos, infos);
+}
+
+TEST_F(FenceTest, Gen12WhatIsHonouredHereIsMarked) {
+  InfoList infos;
+  infos.Add(PMIX_COLLECT_DATA, Value::Bool(true), PMIX_INFO_REQD);
+  infos.Add("site.directive", Value::Bool(true));
+  EXPECT_EQ(Fence({self_}, infos), PMIX_SUCCESS);
+  const InfoList sent = Last().infos;
+  ASSERT_EQ(sent.size(), 2u);
+  EXPECT_EQ(sent[0].flags, PMIX_INFO_REQD | PMIX_INFO_REQD_PROCESSED);
+  EXPECT_EQ(sent[1].flags, 0u);
+  // What was honoured before it came here is not refused here.
+  infos.Clear();
+  infos.Add("site.directive", Value::Bool(true),
+            PMIX_INFO_REQD | PMIX_INFO_REQD_PROCESSED);
+  EXPECT_EQ(Fence({self_}, infos), PMIX_SUCCESS);
 }
 
 TEST_F(FenceTest, FailureComesThrough) {
@@ -162,6 +179,23 @@ TEST_F(FenceTest, ResolvePeersAndNodes) {
   ASSERT_EQ(PMIx_Resolve_peers(nullptr, nullptr, &procs, &count), PMIX_SUCCESS);
   ASSERT_EQ(count, 2u);
   EXPECT_EQ(FromC(procs[1]), (ProcId{agent_->nspace(), 1}));
+  free(procs);
+  // Of a job that this process has not read yet, by the agent's list.
+  agent_->On(FrameType::kQuery, [](FakeAgent& agent, const Request& r) {
+    const InfoList names = {
+        {PMIX_QUERY_NAMESPACES, Value::String(agent.nspace() + ",job-2,gone")}};
+    std::string payload;
+    EXPECT_EQ(EncodeInfos(names.data(), names.size(), &payload), kSuccess);
+    agent.Reply(r, kSuccess, payload);
+  });
+  agent_->On(FrameType::kGet, [](FakeAgent& agent, const Request& r) {
+    const std::string nspace(WireReader(r.payload).String());
+    if (nspace == "job-2") agent.OfferNamespace(nspace, 3);
+    agent.Reply(r, nspace == "job-2" ? kSuccess : kErrNotFound);
+  });
+  ASSERT_EQ(PMIx_Resolve_peers(nullptr, nullptr, &procs, &count), PMIX_SUCCESS);
+  ASSERT_EQ(count, 5u);
+  EXPECT_EQ(FromC(procs[4]), (ProcId{"job-2", 2}));
   free(procs);
   ASSERT_EQ(PMIx_Resolve_peers("nowhere", nullptr, &procs, &count),
             PMIX_SUCCESS);

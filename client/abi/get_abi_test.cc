@@ -276,6 +276,11 @@ TEST_F(GetTest, DataScopeOfPeers) {
   EXPECT_EQ(Get(2, "key", remote), Value::Int(2));
   Get(1, "key", remote);
   EXPECT_EQ(status_, PMIX_ERR_NOT_FOUND);
+  // Everything that was put so, and nothing else.
+  const InfoList key = {{"key", Value::Int(2)}};
+  EXPECT_EQ(Get(2, nullptr, remote), Value::InfoArray(key));
+  Get(1, nullptr, remote);
+  EXPECT_EQ(status_, PMIX_ERR_NOT_FOUND);
 }
 
 TEST_F(GetTest, WildcardOwnsNothing) {

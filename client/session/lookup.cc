@@ -217,6 +217,8 @@ LookupResult Lookup::FindAll(const Target& target, const GetOptions& options,
   const JobView* job = namespaces_.Find(target.nspace);
   if (job != nullptr && options.scope == PMIX_SCOPE_UNDEF) {
     CollectRealm(*job, target, options, all);
+  } else if (job != nullptr) {
+    CollectScope(*job, target, options, all);
   }
   if (options.realm == Realm::kUnknown || options.realm == Realm::kProc) {
     store_.ForEach(target.nspace, target.rank, options.scope,
@@ -226,6 +228,22 @@ LookupResult Lookup::FindAll(const Target& target, const GetOptions& options,
   }
   if (!all->empty()) return {PMIX_SUCCESS, false};
   return {PMIX_ERR_NOT_FOUND, job == nullptr};
+}
+
+void Lookup::CollectScope(const JobView& job, const Target& target,
+                          const GetOptions& options, InfoList* all) const {
+  const bool of_proc =
+      options.realm == Realm::kUnknown || options.realm == Realm::kProc;
+  if (!of_proc || target.rank >= job.num_ranks() || IsSelf(target) ||
+      !PlaceAllows(job, target.rank, options.scope)) {
+    return;
+  }
+  const JobView::Visit add = [all](std::string_view key, std::string_view v) {
+    if (IsReserved(key)) return;
+    Result<Value> value = DecodeValue(v);
+    if (value.ok()) all->Add(key, std::move(value).value());
+  };
+  job.ForEachProc(target.rank, add, [all] { all->Clear(); });
 }
 
 void Lookup::CollectRealm(const JobView& job, const Target& target,

@@ -75,6 +75,9 @@ class Lookup {
   uint32_t AppFor(const JobView& job, const Target& target,
                   const GetOptions& options) const;
   bool SessionMatches(const JobView& job, const GetOptions& options) const;
+  // What another process has put with the scope of the options.
+  void CollectScope(const JobView& job, const Target& target,
+                    const GetOptions& options, InfoList* all) const;
   void CollectRealm(const JobView& job, const Target& target,
                     const GetOptions& options, InfoList* all) const;
 

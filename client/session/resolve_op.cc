@@ -4,28 +4,73 @@
 #include <utility>
 
 #include "client/session/agent_get.h"
+#include "client/session/query_parts.h"
 #include "common/codec/decoder.h"
+#include "common/codec/infos.h"
+#include "common/string_util.h"
+#include "common/values/info_list.h"
 
 namespace canopy::client {
 namespace {
 
 using Job = std::pair<std::string, const JobView*>;
 
-// The jobs meant by `nspace`; the agent is asked for one that is not known.
-int JobsOf(Session& session, const std::string& nspace,
-           std::vector<Job>* jobs) {
-  if (nspace.empty()) {
+// The job of that name; the agent is asked for one that is not known. Null
+// when nobody knows it.
+int FindJob(Session& session, const std::string& nspace, const JobView** job) {
+  *job = session.namespaces().Find(nspace);
+  if (*job != nullptr || session.channel() == nullptr) return PMIX_SUCCESS;
+  const Reply reply = session.channel()->Call(
+      local::FrameType::kGet,
+      EncodeGet({nspace, kRankWildcard}, PMIX_JOB_SIZE, GetOptions()));
+  if (reply.status == PMIX_ERR_LOST_CONNECTION) return reply.status;
+  *job = session.namespaces().Find(nspace);
+  return PMIX_SUCCESS;
+}
+
+// Names of the jobs that the agent knows, or nothing.
+std::vector<std::string> JobsOfTheAgent(Session& session) {
+  std::string frame;
+  InfoList answers;
+  if (session.channel() == nullptr ||
+      EncodeQuery({PMIX_QUERY_NAMESPACES}, {}, &frame) != PMIX_SUCCESS) {
+    return {};
+  }
+  const Reply reply = session.channel()->Call(local::FrameType::kQuery, frame);
+  if (reply.status != PMIX_SUCCESS || !DecodeInfos(reply.payload, &answers)) {
+    return {};
+  }
+  const auto names = answers.FindString(PMIX_QUERY_NAMESPACES);
+  return names ? Split(*names, ',') : std::vector<std::string>();
+}
+
+// All that run, the own one first; without an answer of the agent those that
+// this process can read already.
+int AllJobs(Session& session, std::vector<Job>* jobs) {
+  const std::string own = session.self().nspace;
+  const std::vector<std::string> names = JobsOfTheAgent(session);
+  if (names.empty()) {
     *jobs = session.namespaces().All();
     return PMIX_SUCCESS;
   }
-  const JobView* job = session.namespaces().Find(nspace);
-  if (job == nullptr && session.channel() != nullptr) {
-    const Reply reply = session.channel()->Call(
-        local::FrameType::kGet,
-        EncodeGet({nspace, kRankWildcard}, PMIX_JOB_SIZE, GetOptions()));
-    if (reply.status == PMIX_ERR_LOST_CONNECTION) return reply.status;
-    job = session.namespaces().Find(nspace);
+  jobs->emplace_back(own, &session.namespaces().own());
+  for (const std::string& name : names) {
+    const JobView* job = nullptr;
+    const int rc = FindJob(session, name, &job);
+    if (rc != PMIX_SUCCESS) return rc;
+    // One that is over by now has no processes.
+    if (job != nullptr && name != own) jobs->emplace_back(name, job);
   }
+  return PMIX_SUCCESS;
+}
+
+// The jobs meant by `nspace`.
+int JobsOf(Session& session, const std::string& nspace,
+           std::vector<Job>* jobs) {
+  if (nspace.empty()) return AllJobs(session, jobs);
+  const JobView* job = nullptr;
+  const int rc = FindJob(session, nspace, &job);
+  if (rc != PMIX_SUCCESS) return rc;
   if (job == nullptr) return PMIX_ERR_NOT_FOUND;
   jobs->emplace_back(nspace, job);
   return PMIX_SUCCESS;

@@ -11,13 +11,13 @@
 
 namespace canopy::client {
 
-// The processes of a namespace (empty: of every known one) on a node (empty:
-// this one). Returns a PMIX status: PMIX_ERR_NOT_FOUND for a namespace that
+// The processes of a namespace (empty: of every one that the agent tells this
+// user of) on a node (empty: this one). Returns a PMIX status: PMIX_ERR_NOT_FOUND for a namespace that
 // nobody knows; a node without such processes gives none.
 int ResolvePeers(Session& session, const std::string& node,
                  const std::string& nspace, std::vector<ProcId>* procs);
 
-// Names of the nodes that host a namespace (empty: every known one), separated
+// Names of the nodes that host a namespace (empty: any of these), separated
 // by commas.
 int ResolveNodes(Session& session, const std::string& nspace,
                  std::string* nodes);

@@ -2,7 +2,8 @@
 """Every status and attribute that the tables of client/include/tables document
 for a function is exercised by a conformance program, or not_exercised.tsv says
 why not; and so is every attribute of chapter_attributes.tsv, whichever function
-it is for.
+it is for. Every function that a client or a helper of one has is called. The rules
+of the interface have their tests in rules.tsv (rules.py).
 
 Functions are those of function_statuses.tsv: another chapter is checked once its
 rows are there. A status counts as exercised where a program expects it of the
@@ -20,6 +21,7 @@ import sys
 HERE = os.path.dirname(os.path.abspath(__file__))
 TABLES = os.path.join(HERE, "..", "..", "client", "include", "tables")
 sys.path.insert(0, os.path.join(TABLES, "..", "gen"))
+import rules  # noqa: E402
 import tables  # noqa: E402
 
 # What returns a status at once, and what is given one later. Whoever answers
@@ -83,6 +85,33 @@ def named_anywhere():
             yield "-", "attribute", word
 
 
+# The C program that calls the helpers as applications do; run.py runs it too.
+HELPERS_TEST = os.path.join(HERE, "..", "codec", "helpers_test.c")
+
+
+def called_by_helpers():
+    """Names in the program of the helpers, also those that its OBJECT pastes."""
+    with open(HELPERS_TEST, encoding="utf-8") as file:
+        code = file.read()
+    names = set(re.findall(r"\w+", code))
+    pasted = re.findall(r"PMIx_##Name##(\w+)", code)
+    for name in re.findall(r"\bOBJECT\((\w+),", code):
+        names |= {f"PMIx_{name}{tail}" for tail in pasted}
+    return names
+
+
+def check_functions():
+    """Prints the functions of clients that no program calls; how many."""
+    called = called_by_helpers().union(*(words_of(code) for code in sources()))
+    functions = [row.name for row in read("functions") if row.kind == "function"
+                 and row.role.startswith(("client", "util", "any"))]
+    missing = [name for name in functions if name not in called]
+    for name in missing:
+        print(f"FAILED {name} is called by no program")
+    print(f"functions: {len(functions)} of clients, {len(missing)} failed")
+    return len(missing)
+
+
 def documented():
     """What the tables say, in their order: of functions, and of chapters with
     "-" for the function."""
@@ -144,6 +173,9 @@ def main():
     for problem in unknown_names(functions, wanted):
         print("FAILED tables: " + problem)
         failed += 1
+    if not sys.argv[1:]:
+        failed += check_functions()
+        failed += rules.check(read("rule_parts", HERE), read("rules", HERE))
     print(f"coverage: {len(wanted)} statuses and attributes of "
           f"{len(functions)} functions, {failed} failed")
     return 1 if failed else 0

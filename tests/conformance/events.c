@@ -216,6 +216,10 @@ static void GivesResult(size_t id, pmix_status_t status,
   const pmix_info_t *text = FindInfo(info, ninfo, PMIX_EVENT_TEXT_MESSAGE);
   CHECK(text != NULL && strcmp(text->value.data.string, "why") == 0,
         "the event's text is lost");
+  const pmix_info_t *proxy = FindInfo(info, ninfo, PMIX_EVENT_PROXY);
+  CHECK(proxy != NULL && proxy->value.type == PMIX_PROC &&
+            proxy->value.data.proc->rank == g_self.rank,
+        "the event's proxy is lost");
   Directives result = {.count = 0};
   AddU32(&result, "test.result", 42);
   cbfunc(PMIX_EVENT_PARTIAL_ACTION_TAKEN, result.info, result.count, NULL, NULL,
@@ -250,6 +254,10 @@ static void Results(void) {
   CHECK(first >= 0 && second >= 0, "not registered");
   Directives text = {.count = 0};
   AddText(&text, PMIX_EVENT_TEXT_MESSAGE, "why");
+  pmix_info_t *proxy = NextInfo(&text, PMIX_EVENT_PROXY);
+  proxy->value.type = PMIX_PROC;
+  proxy->value.data.proc = &g_self;
+  PMIX_INFO_REQUIRED(proxy);
   Notify(kCode, &text);
   AwaitEnds(1);
   ForgetTrace();
@@ -283,6 +291,18 @@ static void Filters(void) {
   Notify(kCode, &myself);
   AwaitEnds(1);
   ExpectTrace("mine end");
+  // Several are named by an array.
+  pmix_proc_t both[] = {other, here};
+  pmix_data_array_t array = {.type = PMIX_PROC, .size = 2, .array = both};
+  Directives several = {.count = 0};
+  pmix_info_t *info = NextInfo(&several, PMIX_EVENT_AFFECTED_PROCS);
+  info->value.type = PMIX_DATA_ARRAY;
+  info->value.data.darray = &array;
+  const size_t either = Single("either", several);
+  Notify(kCode, &several);
+  AwaitEnds(1);
+  ExpectTrace("mine others either end");
+  Remove(either);
   Remove(mine);
   Remove(others);
   Remove(end);
@@ -368,6 +388,9 @@ static void Arguments(void) {
          PMIx_Notify_event(kCode, NULL, 99, NULL, 0, NULL, NULL));
   EXPECT(PMIX_ERR_BAD_PARAM, PMIx_Notify_event(kCode, NULL, PMIX_RANGE_CUSTOM,
                                                NULL, 0, NULL, NULL));
+  EXPECT(PMIX_ERR_NOT_SUPPORTED,
+         PMIx_Notify_event(kCode, NULL, PMIX_RANGE_PROC_LOCAL, unknown.info, 1,
+                           NULL, NULL));
 }
 
 // A handler may take itself out, and register another.

@@ -1,5 +1,8 @@
 // PMIx_Init, PMIx_Initialized, PMIx_Finalize, PMIx_Get_version, PMIx_Progress:
 // references are counted, calls outside fail with PMIX_ERR_INIT.
+#include <pmix_server.h>
+#include <pmix_tool.h>
+
 #include "children.h"
 
 static void DynamicCallsOutside(void) {
@@ -13,6 +16,55 @@ static void DynamicCallsOutside(void) {
   EXPECT(PMIX_ERR_INIT, PMIx_Disconnect(&g_job, 1, NULL, 0));
   REFUSES(PMIX_ERR_INIT, PMIx_Disconnect_nb, &g_job, 1, NULL, 0, OnOperation);
   CallsAnsweredOnce();
+}
+
+// GEN-02: of each other chapter one; the programs of these calls have more.
+static void OtherCallsOutside(void) {
+  pmix_topology_t topology = {NULL, NULL};
+  pmix_cpuset_t cpuset = {NULL, NULL};
+  pmix_fabric_t fabric;
+  PMIX_FABRIC_CONSTRUCT(&fabric);
+  pmix_locality_t locality;
+  pmix_device_distance_t *distances = NULL;
+  size_t count = 0;
+  EXPECT(PMIX_ERR_INIT, PMIx_Load_topology(&topology));
+  EXPECT(PMIX_ERR_INIT, PMIx_Get_cpuset(&cpuset, PMIX_CPUBIND_PROCESS));
+  EXPECT(PMIX_ERR_INIT, PMIx_Parse_cpuset_string("hwloc:0", &cpuset));
+  EXPECT(PMIX_ERR_INIT, PMIx_Get_relative_locality("", "", &locality));
+  EXPECT(PMIX_ERR_INIT,
+         PMIx_Compute_distances(NULL, NULL, NULL, 0, &distances, &count));
+  EXPECT(PMIX_ERR_INIT, PMIx_Fabric_register(&fabric, NULL, 0));
+  EXPECT(PMIX_ERR_INIT, PMIx_Fabric_update(&fabric));
+  EXPECT(PMIX_ERR_INIT, PMIx_Fabric_deregister(&fabric));
+  const Directives data = Flag("key");
+  EXPECT(PMIX_ERR_INIT, PMIx_Publish(data.info, data.count));
+  EXPECT(PMIX_ERR_INIT, PMIx_Unpublish(NULL, NULL, 0));
+  EXPECT(PMIX_ERR_INIT, PMIx_Log(data.info, data.count, NULL, 0));
+  EXPECT(PMIX_ERR_INIT,
+         PMIx_Process_monitor(data.info, 0, NULL, 0, NULL, NULL));
+  EXPECT(PMIX_ERR_INIT, PMIx_Get_credential(NULL, 0, NULL));
+  pmix_status_t code = -3000;
+  EXPECT(PMIX_ERR_INIT,
+         PMIx_Register_event_handler(&code, 1, NULL, 0, NULL, NULL, NULL));
+}
+
+// GEN-02: what the library is can be asked for at any time (QRY-12).
+static void AbiVersion(void) {
+  char *keys[] = {PMIX_QUERY_STABLE_ABI_VERSION,
+                  PMIX_QUERY_PROVISIONAL_ABI_VERSION, NULL};
+  pmix_query_t query;
+  PMIX_QUERY_CONSTRUCT(&query);
+  query.keys = keys;
+  pmix_info_t *results = NULL;
+  size_t count = 0;
+  OK(PMIx_Query_info(&query, 1, &results, &count));
+  CHECK(count == 2, "%zu answers", count);
+  for (size_t i = 0; i < count; ++i) {
+    CHECK(results[i].value.type == PMIX_STRING, "no text");
+    CHECK(strchr(results[i].value.data.string, '.') != NULL, "%s",
+          results[i].value.data.string);
+  }
+  PMIX_INFO_FREE(results, count);
 }
 
 static void CallsOutside(void) {
@@ -42,6 +94,8 @@ static void CallsOutside(void) {
   EXPECT(PMIX_ERR_INIT, PMIx_Deregister_event_handler(0, NULL, NULL));
   EXPECT(PMIX_ERR_INIT, PMIx_Finalize(NULL, 0));
   DynamicCallsOutside();
+  OtherCallsOutside();
+  AbiVersion();
   CHECK(CountOf(&signal) == 0, "a callback of a call that failed was called");
   PMIx_Progress();  // harmless
 }
@@ -88,6 +142,25 @@ static void Arguments(void) {
   OK(PMIx_Finalize(unknown.info, unknown.count));
   PMIX_INFO_REQUIRED(&unknown.info[0]);
   EXPECT(PMIX_ERR_NOT_SUPPORTED, PMIx_Init(NULL, unknown.info, 1));
+  EXPECT(PMIX_ERR_NOT_SUPPORTED, PMIx_Finalize(unknown.info, 1));
+  CHECK(PMIx_Initialized(), "a PMIx_Init that failed took a reference");
+}
+
+// GEN-03: the end of another role is not the end of this one.
+static void OtherRoles(void) {
+  CHECK(PMIx_tool_finalize() < 0, "finalized a tool");
+  CHECK(PMIx_server_finalize() < 0, "finalized a server");
+  CHECK(PMIx_Initialized(), "the client is finalized with another role");
+}
+
+// INIT-06. Whoever wants what others have agrees with them.
+static void Conflict(void) {
+  Directives progress = {.count = 0};
+  AddFlag(&progress, PMIX_EXTERNAL_PROGRESS, true);
+  EXPECT(PMIX_ERR_BAD_PARAM, PMIx_Init(NULL, progress.info, progress.count));
+  progress.info[0].value.data.flag = false;
+  OK(PMIx_Init(NULL, progress.info, progress.count));
+  OK(PMIx_Finalize(NULL, 0));
   CHECK(PMIx_Initialized(), "a PMIx_Init that failed took a reference");
 }
 
@@ -101,6 +174,9 @@ int main(int argc, char **argv) {
   Identity();
   References();
   Arguments();
+  OtherRoles();
+  Conflict();
+  AbiVersion();
   Version();
   const Directives barrier = Flag(PMIX_EMBED_BARRIER);
   OK(PMIx_Finalize(barrier.info, barrier.count));

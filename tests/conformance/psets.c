@@ -215,6 +215,10 @@ static void Refused(void) {
   EXPECT(PMIX_ERR_EXISTS, Define(g_odd, &g_self, 1));
   EXPECT(PMIX_ERR_EXISTS, Define(kLaunched, &g_self, 1));
   EXPECT(PMIX_ERR_BAD_PARAM, Define(g_self.nspace, &g_self, 1));
+  // Of a job that is still to come, or that this node does not know.
+  char later[kMaxName];
+  snprintf(later, sizeof(later), "%s0", g_self.nspace);
+  EXPECT(PMIX_ERR_BAD_PARAM, Define(later, &g_self, 1));
   EXPECT(PMIX_ERR_BAD_PARAM, Define("", &g_self, 1));
   EXPECT(PMIX_ERR_NOT_FOUND, Define(fresh, &nobody, 1));
   HasMembers(g_odd, g_size / 2, 1, 2);

@@ -348,6 +348,11 @@ static void Permissions(void) {
   MustFind("for me", NULL, 0, 1);
   if (g_self.rank != 0) {
     EXPECT(PMIX_ERR_NO_PERMISSIONS, LookupOne("for others", NULL));
+    // Beside one that is found, nothing tells why it is missing (PUB-17).
+    const char *both[] = {"for me", "for others"};
+    Found found = FOUND_INIT;
+    EXPECT(PMIX_ERR_PARTIAL_SUCCESS, Lookup(both, 2, NULL, &found));
+    CHECK(found.count == 1, "%zu values", found.count);
   }
   Barrier();
 }
@@ -424,6 +429,7 @@ static int OneLeaves(void) {
     OK(Publish("of an application", 2, &with));
     with.info[0].value.data.persist = PMIX_PERSIST_SESSION;
     OK(Publish(session, 3, &with));
+    OK(Publish("of no persistence", 4, NULL));
     Barrier();
     return Finish();
   }
@@ -432,6 +438,7 @@ static int OneLeaves(void) {
     usleep(kOneSecond / 50);
   }
   MustFind("of an application", NULL, last, 2);
+  MustFind("of no persistence", NULL, last, 4);  // PUB-01: as of an application
   MustFind(session, NULL, last, 3);
   return Finish();
 }

@@ -28,6 +28,7 @@ SIZE = 8
 KEYS = os.path.join(HERE, "..", "..", "docs", "reserved_keys.md")
 ATTRIBUTES = os.path.join(HERE, "..", "..", "client", "include", "tables",
                           "attributes.tsv")
+HELPERS = os.path.join(HERE, "..", "codec", "helpers_test.c")
 # A machine with devices of fabrics, as hwloc writes it.
 DEVICES = os.path.join(HERE, "devices.xml")
 # What programs need beside the PMIx library.
@@ -155,6 +156,8 @@ def aborts(suite, place):
     suite.job("abort", place, "refused")
     suite.job("pmi1_abort", place, own=True, expect=lambda r: ends(
         r, [], "told by the test", SIZE - 1))
+    suite.job("pmi2_abort", place, own=True, expect=lambda r: r.expect(
+        code=1, err=["told by the test", f"rank {SIZE - 1} "]))
 
 
 def bad_ends(suite, place):
@@ -241,6 +244,17 @@ def singleton(suite):
              "singleton", 1)
 
 
+def helpers(suite):
+    """The program that calls every helper, with the installed library."""
+    out = os.path.join(suite.share.directory, "helpers")
+    suite.share.make(out, ["cc", *WARNINGS, "-O1", "-g", "-o", out, HELPERS,
+                           *suite.flags])
+    env = dict(suite.env, LD_LIBRARY_PATH=os.path.join(suite.prefix, "lib"))
+    done = subprocess.run([out], env=env, check=False, capture_output=True,
+                          timeout=60)
+    harness.Result(done.returncode, done.stdout, done.stderr, 0).expect(code=0)
+
+
 def headers_of_others():
     """The same sources compile against another library's headers."""
     include = "/usr/lib/x86_64-linux-gnu/pmix2/include"
@@ -264,12 +278,14 @@ def cases(suite):
                      "job_control", "unsupported", "pmi1", "pmi2", "publish", "groups",
                      "invitations", "resources", "pmi1_names", "pmi2_names",
                      "spawn", "pmi1_spawn", "pmi2_spawn", "credentials",
-                     "monitors", "job_life", "thread_stop"):
+                     "monitors", "job_life", "thread_stop",
+                     "strings", "buffers"):
             suite.job(name, place, alone=name == "large")
         suite.job("psets", place, options=["--pset", "launched"])
         suite.job("logs", place, expect=logged)
         suite.job("topology", place, "bound", size=2,
                   options=["--bind-to", "core:overload-allowed"])
+        suite.job("buffers", place, "described")
         suite.job("fabric", place)
         suite.job("fabric", place, "devices",
                   options=["-x", "HWLOC_XMLFILE=" + DEVICES])
@@ -287,6 +303,7 @@ def cases(suite):
         suite.job("spawn_honoured", place)
     suite.lower()
     suite.case("singleton", lambda: singleton(suite))
+    suite.case("helpers", lambda: helpers(suite))
     for nodes, radix, layout in ((1, 32, "slot"), (2, 2, "node"), (4, 2, "node"),
                                  (4, 32, "slot")):
         name = f"{nodes} nodes, radix {radix}, by {layout}"

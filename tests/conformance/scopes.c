@@ -92,6 +92,19 @@ static void DataScope(const char *round, uint32_t number) {
     KeyFor(key, round, IsLocal(rank) ? kLocal : kRemote);
     MustSee(rank, key, IsLocal(rank) ? &local : &remote, number + rank);
     MustNotSee(PMIX_ERR_NOT_FOUND, rank, key, IsLocal(rank) ? &remote : &local);
+    // All of them, without what was not put.
+    const pmix_proc_t peer = ProcOf(rank);
+    pmix_value_t *all =
+        MustGet(&peer, NULL, IsLocal(rank) ? &local : &remote, PMIX_DATA_ARRAY);
+    const pmix_info_t *infos = all->data.darray->array;
+    bool found = false;
+    for (size_t i = 0; i < all->data.darray->size; ++i) {
+      CHECK(strncmp(infos[i].key, "pmix", 4) != 0, "%s was not put",
+            infos[i].key);
+      found |= PMIX_CHECK_KEY(&infos[i], key);
+    }
+    CHECK(found, "no %s among all of rank %u", key, rank);
+    PMIX_VALUE_RELEASE(all);
   }
 }
 

@@ -41,7 +41,8 @@ static void RunsAsDescribed(int argc, char **argv) {
   CHECK(strcmp(here, argv[kModeWord + 2]) == 0, "runs in %s", here);
 }
 
-// Both sides have data of the other, and meet. A parent that has ended has none.
+// Both sides have data of the other, and meet. A parent that has ended has
+// none.
 static void Meets(const pmix_proc_t *parent) {
   pmix_proc_t job = *parent;
   job.rank = PMIX_RANK_WILDCARD;
@@ -218,6 +219,52 @@ static void ParentAndChildMeet(void) {
   OK(PMIx_Fence(set, 2, NULL, 0));
 }
 
+static Signal g_ended = SIGNAL_INIT;
+
+static const pmix_info_t *FindIn(const pmix_info_t *infos, size_t count,
+                                 const char *key) {
+  for (size_t i = 0; i < count; ++i) {
+    if (PMIX_CHECK_KEY(&infos[i], key)) return &infos[i];
+  }
+  CHECK(false, "an end without %s", key);
+  return NULL;
+}
+
+static void OnEnd(size_t id, pmix_status_t status, const pmix_proc_t *source,
+                  pmix_info_t info[], size_t ninfo, pmix_info_t results[],
+                  size_t nresults, pmix_event_notification_cbfunc_fn_t cbfunc,
+                  void *cbdata) {
+  (void)id, (void)source, (void)results, (void)nresults;
+  CHECK(status == PMIX_EVENT_JOB_END, "event %d", status);
+  PMIX_LOAD_NSPACE(g_child,
+                   FindIn(info, ninfo, PMIX_NSPACE)->value.data.string);
+  const pmix_value_t *when = &FindIn(info, ninfo, PMIX_EVENT_TIMESTAMP)->value;
+  CHECK(when->type == PMIX_TIME && when->data.time > 0, "at no time");
+  const pmix_value_t *how = &FindIn(info, ninfo, PMIX_JOB_TERM_STATUS)->value;
+  CHECK(how->type == PMIX_STATUS, "a status of type %s",
+        PMIx_Data_type_string(how->type));
+  cbfunc(PMIX_EVENT_ACTION_COMPLETE, NULL, 0, NULL, NULL, cbdata);
+  Raise(&g_ended, how->data.status);
+}
+
+// PROC-12: who asks for it hears of the end, when and how it was.
+static void EndIsTold(void) {
+  pmix_status_t code = PMIX_EVENT_JOB_END;
+  const pmix_status_t handler =
+      PMIx_Register_event_handler(&code, 1, NULL, 0, OnEnd, NULL, NULL);
+  CHECK(handler >= 0, "%s", PMIx_Error_string(handler));
+  App app;
+  Describe(&app, 1, 1, "plain");
+  Directives notify = Flag(PMIX_NOTIFY_COMPLETION);
+  PMIX_INFO_REQUIRED(&notify.info[0]);
+  pmix_nspace_t nspace;
+  OK(PMIx_Spawn(notify.info, notify.count, &app.app, 1, nspace));
+  EXPECT(PMIX_SUCCESS, WaitFor(&g_ended, 1));
+  CHECK(strcmp(g_child, nspace) == 0, "the end of %s, not of %s", g_child,
+        nspace);
+  OK(PMIx_Deregister_event_handler((size_t)handler, NULL, NULL));
+}
+
 // Every rank spawns at the same time.
 static void AllAtOnce(void) {
   App app;
@@ -240,6 +287,7 @@ int main(int argc, char **argv) {
     Blocking();
     SeveralApplications();
     ParentAndChildMeet();
+    EndIsTold();
   }
   Barrier();
   AllAtOnce();

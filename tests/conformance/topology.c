@@ -12,6 +12,10 @@ static void Load(void) {
   CHECK(topology.source != NULL && strncmp(topology.source, "hwloc", 5) == 0,
         "source %s", topology.source == NULL ? "(none)" : topology.source);
   CHECK(topology.topology != NULL, "no topology");
+  // FAB-08: by name too, and it is the library that frees both at its end.
+  pmix_topology_t named = {(char *)"hwloc", NULL};
+  OK(PMIx_Load_topology(&named));
+  CHECK(named.topology != NULL, "no topology of hwloc");
   pmix_topology_t other = {"another-library", NULL};
   EXPECT(PMIX_ERR_NOT_SUPPORTED, PMIx_Load_topology(&other));
   EXPECT(PMIX_ERR_BAD_PARAM, PMIx_Load_topology(NULL));

@@ -175,12 +175,60 @@ static void Events(void) {
   (void)WaitFor(&g_namespace, (int)g_size);
 }
 
+// QRY-15: without a name, processes of all jobs; before any was looked for.
+static void Everybody(void) {
+  pmix_proc_t *procs = NULL;
+  size_t count = 0;
+  size_t others = 0;
+  OK(PMIx_Resolve_peers(NULL, NULL, &procs, &count));
+  for (size_t i = 0; i < count; ++i) {
+    others += strcmp(procs[i].nspace, g_other) == 0;
+  }
+  CHECK(others == OthersHere(), "%zu processes of %s here", others, g_other);
+  PMIX_PROC_FREE(procs, count);
+}
+
+// GRP-19: members of a group read the jobs of all of them, and what members
+// have put, by its scope.
+static void Group(void) {
+  const pmix_proc_t set[2] = {g_job, Other(PMIX_RANK_WILDCARD)};
+  const bool first = strcmp(g_self.nspace, g_other) < 0;
+  char name[2 * PMIX_MAX_NSLEN];
+  snprintf(name, sizeof(name), "of %.100s and others",
+           first ? g_self.nspace : g_other);
+  PutU32(PMIX_GLOBAL, "in a group", 300 + g_self.rank);
+  PutU32(PMIX_LOCAL, "on a node", 400 + g_self.rank);
+  OK(PMIx_Commit());
+  OK(PMIx_Group_construct(name, set, 2, NULL, 0, NULL, NULL));
+  const pmix_proc_t job = Other(PMIX_RANK_WILDCARD);
+  CHECK(MustGetNumber(&job, PMIX_JOB_SIZE, NULL, PMIX_UINT32) == g_size,
+        "another size");
+  char *here = MustGetText(&g_self, PMIX_HOSTNAME, NULL);
+  for (pmix_rank_t rank = 0; rank < g_size; ++rank) {
+    const pmix_proc_t peer = Other(rank);
+    CHECK(MustGetNumber(&peer, "in a group", NULL, PMIX_UINT32) == 300 + rank,
+          "what rank %u has put", rank);
+    char *host = MustGetText(&peer, PMIX_HOSTNAME, NULL);
+    if (strcmp(here, host) == 0) {
+      CHECK(MustGetNumber(&peer, "on a node", NULL, PMIX_UINT32) == 400 + rank,
+            "what rank %u has put for its node", rank);
+    } else {
+      MustFail(PMIX_ERR_EXISTS_OUTSIDE_SCOPE, &peer, "on a node", NULL);
+    }
+    free(host);
+  }
+  free(here);
+  OK(PMIx_Group_destruct(name, NULL, 0));
+}
+
 int main(int argc, char **argv) {
   Start(argc, argv);
   Meet(argc, argv);
+  Everybody();
   JobData();
   SameSession();
   Data();
+  Group();
   Events();
   const Directives none = {.count = 0};
   Both(&none);

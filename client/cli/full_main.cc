@@ -40,6 +40,7 @@ constexpr Command kCommands[] = {
     {"signal", SignalCommand, "send a signal to the processes of a job"},
     {"logs", LogsCommand, "print what the agents logged"},
     {"doctor", DoctorCommand, "look for what would keep jobs from running"},
+    {"host-module", HostModuleCommand, "test the service of a scheduler"},
 };
 
 std::string HelpText() {
@@ -51,7 +52,7 @@ std::string HelpText() {
       "commands:\n";
   for (const Command& command : kCommands) {
     std::string line = "  " + std::string(command.name);
-    line.resize(12, ' ');
+    line.resize(15, ' ');
     text += line + std::string(command.help) + "\n";
   }
   return text +

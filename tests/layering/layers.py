@@ -80,6 +80,7 @@ LAYERS = {
     "benchmarks/...": ["common/...", "server/...", "@benchmark",
                        "@benchmark_main"],
     "examples/...": ["client/include"],
+    "examples/host_module": ["protos", "@grpc++", "@grpc++_reflection"],
     "tests/...": ["client/...", "common/...", "server/...", "@gtest_main"],
     # Without programs of C++.
     "build": [],

@@ -16,6 +16,7 @@ int KillCommand(const CommandLine& line);
 int SignalCommand(const CommandLine& line);
 int LogsCommand(const CommandLine& line);
 int DoctorCommand(const CommandLine& line);
+int HostModuleCommand(const CommandLine& line);
 
 }  // namespace canopy::cli
 

@@ -1,0 +1,77 @@
+// A call of Attach: what the root agent of an overlay would say on it.
+#ifndef CANOPY_CLIENT_CLI_HOST_MODULE_ATTACH_CALL_H_
+#define CANOPY_CLIENT_CLI_HOST_MODULE_ATTACH_CALL_H_
+
+#include <grpcpp/client_context.h>
+#include <grpcpp/support/sync_stream.h>
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "client/cli/host_module/probe.h"
+#include "common/mutex.h"
+#include "common/thread_annotations.h"
+#include "protos/host_module.pb.h"
+
+namespace canopy::cli {
+
+// Reports are numbered on from `first`. One thread's.
+class AttachCall {
+ public:
+  // Opens the stream and says hello. `probe` outlives this.
+  AttachCall(const Probe* probe, uint64_t incarnation, uint64_t first);
+  // Cancels it.
+  ~AttachCall();
+  AttachCall(const AttachCall&) = delete;
+  AttachCall& operator=(const AttachCall&) = delete;
+
+  // The host's hello; no value: it did not come in time.
+  std::optional<hostmodule::v1::HostHello> WaitHello(int milliseconds);
+  // Both nodes are up, and `jobs` are there.
+  void SendSnapshot(const std::vector<hostmodule::v1::JobReport>& jobs,
+                    uint32_t settle_ms);
+  // Each returns the report's number.
+  uint64_t ReportNode(const std::string& name, hostmodule::v1::NodeState state);
+  uint64_t ReportRecord(const hostmodule::v1::JobRecord& record);
+  // False: it was not in time.
+  bool WaitAcknowledged(uint64_t sequence, int milliseconds);
+  bool WaitEnd(int milliseconds);
+  // What has come that should not have, or nothing. Commands are no problem:
+  // they are answered with success.
+  std::string Problem();
+  uint64_t last_report();
+
+ private:
+  using Stream = grpc::ClientReaderWriter<hostmodule::v1::AgentMessage,
+                                          hostmodule::v1::HostMessage>;
+
+  static hostmodule::v1::NodeReport MakeNode(const std::string& name,
+                                             hostmodule::v1::NodeState state);
+  uint64_t Send(hostmodule::v1::Report report);
+  void Write(const hostmodule::v1::AgentMessage& message);
+  void Run();
+  void Take(const hostmodule::v1::HostMessage& message) CANOPY_REQUIRES(mutex_);
+  std::string ProblemOf(const hostmodule::v1::HostMessage& message) const
+      CANOPY_REQUIRES(mutex_);
+
+  const Probe* const probe_;
+  grpc::ClientContext context_;
+  std::unique_ptr<Stream> stream_;
+  Mutex write_mutex_;  // a command is answered by the thread that reads it
+  Mutex mutex_;
+  CondVar changed_;
+  std::optional<hostmodule::v1::HostHello> hello_ CANOPY_GUARDED_BY(mutex_);
+  uint64_t acknowledged_ CANOPY_GUARDED_BY(mutex_) = 0;
+  uint64_t next_ CANOPY_GUARDED_BY(mutex_);
+  std::string problem_ CANOPY_GUARDED_BY(mutex_);
+  bool ended_ CANOPY_GUARDED_BY(mutex_) = false;
+  std::thread thread_;
+};
+
+}  // namespace canopy::cli
+
+#endif  // CANOPY_CLIENT_CLI_HOST_MODULE_ATTACH_CALL_H_

@@ -1,0 +1,112 @@
+#include "client/cli/host_module/check.h"
+
+#include <grpcpp/channel.h>
+
+#include <algorithm>
+#include <string>
+
+#include "client/cli/host_module/attachment.h"
+#include "client/cli/host_module/calls_check.h"
+#include "client/cli/host_module/findings.h"
+#include "client/cli/host_module/placement_call.h"
+#include "client/cli/host_module/placement_check.h"
+#include "client/cli/host_module/probe.h"
+#include "client/cli/host_module/well_formed.h"
+
+namespace canopy::cli {
+namespace {
+
+namespace v1h = hostmodule::v1;
+
+v1::SlotCheck* AddSlot(const std::string& name, v1::HostModuleCheck* check) {
+  v1::SlotCheck* const slot = check->add_slots();
+  slot->set_slot(name);
+  slot->set_result("not implemented");
+  return slot;
+}
+
+grpc::Status GetCapabilities(Probe* probe, v1h::GetCapabilitiesReply* reply) {
+  grpc::ClientContext context;
+  probe->SetDeadline(&context);
+  context.set_wait_for_ready(true);
+  v1h::GetCapabilitiesRequest request;
+  *request.mutable_overlay() = probe->overlay();
+  return probe->stub()->GetCapabilities(&context, request, reply);
+}
+
+class WholeCheck {
+ public:
+  WholeCheck(Probe* probe, v1::HostModuleCheck* check)
+      : probe_(probe), check_(check) {}
+
+  void Run() {
+    Findings findings(AddSlot("capabilities", check_));
+    const grpc::Status status = GetCapabilities(probe_, &capabilities_);
+    if (!findings.Expect(status.ok(), "an answer to GetCapabilities",
+                         StatusText(status))) {
+      return;
+    }
+    check_->set_name(capabilities_.name());
+    check_->set_version(capabilities_.version());
+    const std::string problem = ProblemOf(capabilities_);
+    if (!problem.empty()) findings.Fail("got " + problem);
+    Placements();
+    for (int slot = v1h::SLOT_ALLOCATE; slot <= v1h::Slot_MAX; ++slot) {
+      Calls(static_cast<v1h::Slot>(slot));
+    }
+    v1h::GetCapabilitiesReply last;
+    const grpc::Status after = GetCapabilities(probe_, &last);
+    findings.Expect(after.ok(), "a service that still answers after the check",
+                    StatusText(after));
+  }
+
+ private:
+  bool Has(v1h::Slot slot) const {
+    return std::ranges::find(capabilities_.slots(), slot) !=
+           capabilities_.slots().end();
+  }
+
+  // Of both slots that belong together.
+  void Placements() {
+    v1::SlotCheck* const place = AddSlot("place_job", check_);
+    v1::SlotCheck* const attach = AddSlot("attach", check_);
+    if (!Has(v1h::SLOT_ATTACH)) return;
+    Findings attach_findings(attach);
+    Attachment attachment(probe_, &attach_findings);
+    const bool attached = attachment.Check();
+    if (!Has(v1h::SLOT_PLACE_JOB)) return;
+    Findings findings(place);
+    if (!findings.Expect(attached, "nodes to be reported by attach",
+                         "no stream")) {
+      return;
+    }
+    PlacementCheck(probe_, &attachment, &findings).Run();
+    attachment.CheckProblems();
+  }
+
+  void Calls(v1h::Slot slot) {
+    v1::SlotCheck* const line = AddSlot(SlotName(slot), check_);
+    if (!Has(slot)) return;
+    Findings findings(line);
+    CheckCalls(probe_, slot, &findings);
+  }
+
+  Probe* const probe_;
+  v1::HostModuleCheck* const check_;
+  v1h::GetCapabilitiesReply capabilities_;
+};
+
+}  // namespace
+
+v1::HostModuleCheck CheckHostModule(
+    const std::shared_ptr<grpc::Channel>& channel, int timeout_ms) {
+  Probe probe(channel, timeout_ms);
+  v1::HostModuleCheck check;
+  WholeCheck(&probe, &check).Run();
+  check.set_conforms(std::ranges::all_of(
+      check.slots(),
+      [](const v1::SlotCheck& slot) { return slot.result() != "failed"; }));
+  return check;
+}
+
+}  // namespace canopy::cli

@@ -1,0 +1,375 @@
+#include "client/cli/host_module/placement_check.h"
+
+#include <algorithm>
+#include <iterator>
+#include <optional>
+#include <utility>
+#include <vector>
+
+namespace canopy::cli {
+namespace {
+
+namespace v1h = hostmodule::v1;
+
+constexpr char kUnknownDirective[] = "canopy.check.unknown";
+constexpr uint32_t kUnknownField = 1000;
+
+std::string SlotsText(uint32_t n) {
+  return std::to_string(n) + (n == 1 ? " slot" : " slots");
+}
+
+bool IsProbeNode(const std::string& name) {
+  return std::ranges::find(kProbeNodes, name) != std::end(kProbeNodes);
+}
+
+}  // namespace
+
+void PlacementCheck::Run() {
+  constexpr void (PlacementCheck::*kSteps[])() = {
+      &PlacementCheck::OneJob,
+      &PlacementCheck::FullNodes,
+      &PlacementCheck::CancelledJob,
+      &PlacementCheck::AskedAgain,
+      &PlacementCheck::SameGrant,
+      &PlacementCheck::LaterAttempt,
+      &PlacementCheck::UnknownRelease,
+      &PlacementCheck::NamedHosts,
+      &PlacementCheck::TooManySlots,
+      &PlacementCheck::AsManyAsThereAre,
+      &PlacementCheck::RequiredDirective,
+      &PlacementCheck::NodesThatAreNotUp,
+      &PlacementCheck::TwoAtOnce,
+      &PlacementCheck::UnknownFields,
+      &PlacementCheck::JobsOfSnapshot,
+  };
+  for (const auto step : kSteps) {
+    // What comes after a failure would mostly be its consequence.
+    if (findings_->failed()) return;
+    (this->*step)();
+    ReleaseAll();
+  }
+}
+
+PlacementCheck::Request PlacementCheck::Ask(uint32_t slots,
+                                            const std::string& host) {
+  Request request;
+  *request.mutable_overlay() = probe_->overlay();
+  request.mutable_placement()->set_request_id(probe_->NextId("job"));
+  request.mutable_placement()->set_attempt(1);
+  *request.mutable_caller() = probe_->caller();
+  v1h::App* const app = request.add_apps();
+  app->add_argv("/bin/true");
+  app->set_num_procs(slots);
+  request.set_num_slots(slots);
+  request.set_since_ms(NowMs());
+  if (!host.empty()) request.add_hosts()->set_name(host);
+  return request;
+}
+
+PlacementCheck::Call PlacementCheck::Start(Request request) {
+  requests_[request.placement().request_id()] = request;
+  return std::make_unique<PlacementCall>(probe_, std::move(request));
+}
+
+// No more slots of a node are granted than it has.
+void PlacementCheck::CheckSlots(const std::string& node) {
+  uint64_t used = 0;
+  for (const auto& [id, granted] : held_) {
+    for (const v1h::GrantedNode& part : granted.nodes()) {
+      if (part.name() == node) used += part.slots();
+    }
+  }
+  findings_->Expect(used <= kSlotsOfNode,
+                    "at most " + SlotsText(kSlotsOfNode) + " of node " + node +
+                        " granted to jobs that may not share them",
+                    std::to_string(used));
+}
+
+void PlacementCheck::CheckFits(const PlacementCall& call,
+                               const v1h::Granted& granted) {
+  const Request& request = call.request();
+  const std::string& id = request.placement().request_id();
+  for (const auto& [other, theirs] : held_) {
+    if (other == id || theirs.host_job_id() != granted.host_job_id()) continue;
+    findings_->Fail("got host_job_id '" + granted.host_job_id() +
+                    "' for two jobs at once");
+  }
+  held_[id] = granted;
+  uint64_t slots = 0;
+  for (const v1h::GrantedNode& part : granted.nodes()) {
+    slots += part.slots();
+    findings_->Expect(IsProbeNode(part.name()),
+                      "grants of the nodes that were reported",
+                      "one of '" + part.name() + "'");
+    CheckSlots(part.name());
+    if (request.hosts().empty()) continue;
+    findings_->Expect(
+        part.name() == request.hosts(0).name(),
+        "only host '" + request.hosts(0).name() + "', which the job names",
+        "'" + part.name() + "'");
+  }
+  findings_->Expect(slots >= request.num_slots(),
+                    "a grant of " + SlotsText(request.num_slots()),
+                    SlotsText(static_cast<uint32_t>(slots)));
+}
+
+bool PlacementCheck::ExpectGrant(PlacementCall* call, const std::string& what) {
+  (void)call->Wait(probe_->timeout_ms());
+  const std::optional<v1h::Granted> granted = call->granted();
+  const std::string problem =
+      granted ? call->WaitEnd(probe_->timeout_ms()) : std::string();
+  if (!findings_->Expect(granted.has_value(), "a grant to " + what,
+                         call->Outcome())) {
+    return false;
+  }
+  findings_->Expect(problem.empty(), "a grant, and the end of the stream",
+                    problem);
+  CheckFits(*call, *granted);
+  return true;
+}
+
+void PlacementCheck::ExpectNoGrant(PlacementCall* call,
+                                   const std::string& what) {
+  const bool decided = call->Wait(probe_->quiet_ms());
+  findings_->Expect(!decided || call->refused().has_value(),
+                    "no grant to " + what + " yet", call->Outcome());
+}
+
+PlacementCheck::Call PlacementCheck::Granted(Request request,
+                                             const std::string& what) {
+  Call call = Start(std::move(request));
+  ExpectGrant(call.get(), what);
+  return call;
+}
+
+PlacementCheck::Call PlacementCheck::Waiting(Request request,
+                                             const std::string& what) {
+  Call call = Start(std::move(request));
+  ExpectNoGrant(call.get(), what);
+  return call;
+}
+
+void PlacementCheck::Launched(const PlacementCall& call) {
+  const v1h::Granted granted = held_[call.request().placement().request_id()];
+  v1h::JobLaunchedRequest request;
+  *request.mutable_overlay() = probe_->overlay();
+  *request.mutable_placement() = call.request().placement();
+  request.set_host_job_id(granted.host_job_id());
+  request.set_nspace("check");
+  for (const v1h::GrantedNode& part : granted.nodes()) {
+    v1h::NodeUse* const use = request.add_nodes();
+    use->set_name(part.name());
+    use->set_procs(part.slots());
+  }
+  grpc::ClientContext context;
+  probe_->SetDeadline(&context);
+  v1h::JobLaunchedReply reply;
+  const grpc::Status status =
+      probe_->stub()->JobLaunched(&context, request, &reply);
+  findings_->Expect(status.ok(), "JobLaunched answered", StatusText(status));
+}
+
+void PlacementCheck::Release(const Request& job) {
+  const auto held = held_.find(job.placement().request_id());
+  v1h::JobReleasedRequest request;
+  *request.mutable_overlay() = probe_->overlay();
+  *request.mutable_placement() = job.placement();
+  if (held != held_.end()) {
+    request.set_host_job_id(held->second.host_job_id());
+    const auto now = requests_.find(job.placement().request_id());
+    if (now->second.placement().attempt() == job.placement().attempt()) {
+      held_.erase(held);
+      requests_.erase(now);
+    }
+  }
+  grpc::ClientContext context;
+  probe_->SetDeadline(&context);
+  v1h::JobReleasedReply reply;
+  const grpc::Status status =
+      probe_->stub()->JobReleased(&context, request, &reply);
+  findings_->Expect(status.ok(), "JobReleased answered", StatusText(status));
+}
+
+void PlacementCheck::ReleaseAll() {
+  const std::map<std::string, Request> left = std::exchange(requests_, {});
+  requests_ = left;
+  for (const auto& [id, request] : left) Release(request);
+  requests_.clear();
+  held_.clear();
+}
+
+void PlacementCheck::OneJob() {
+  const Call job = Granted(Ask(1), "a job of 1 slot on free nodes");
+  if (!findings_->failed()) Launched(*job);
+}
+
+void PlacementCheck::FullNodes() {
+  const Call all = Granted(Ask(kAllSlots), "a job that takes all free nodes");
+  const Call next = Waiting(Ask(1), "a job while all slots are taken");
+  Release(all->request());
+  ExpectGrant(next.get(), "the job that waits, once there are free slots");
+}
+
+void PlacementCheck::CancelledJob() {
+  const Call all = Granted(Ask(kAllSlots), "a job that takes all free nodes");
+  const Call gone = Waiting(Ask(kAllSlots), "a job while all slots are taken");
+  gone->Cancel();
+  (void)gone->WaitEnd(probe_->timeout_ms());
+  const Call next = Waiting(Ask(1), "a job while all slots are taken");
+  Release(all->request());
+  ExpectGrant(next.get(), "a job behind one whose call was cancelled");
+}
+
+void PlacementCheck::AskedAgain() {
+  const Call all = Granted(Ask(kAllSlots), "a job that takes all free nodes");
+  Request request = Ask(1);
+  Call job = Waiting(request, "a job while all slots are taken");
+  job->Cancel();
+  (void)job->WaitEnd(probe_->timeout_ms());
+  request.set_again(true);
+  job = Waiting(request, "a job while all slots are taken");
+  // The older call is still open, as it seems to the scheduler.
+  const Call newer = Waiting(request, "a job while all slots are taken");
+  Release(all->request());
+  ExpectGrant(newer.get(), "a queued job that was asked for again");
+}
+
+void PlacementCheck::SameGrant() {
+  Request request = Ask(1);
+  const Call first = Granted(request, "a job of 1 slot on free nodes");
+  if (findings_->failed()) return;
+  const std::string id = request.placement().request_id();
+  const v1h::Granted before = held_[id];
+  request.set_again(true);
+  const Call again = Granted(request, "a granted job that is asked for again");
+  const v1h::Granted now = held_[id];
+  bool same = now.host_job_id() == before.host_job_id() &&
+              now.nodes_size() == before.nodes_size();
+  for (int i = 0; same && i < now.nodes_size(); ++i) {
+    same = now.nodes(i).name() == before.nodes(i).name() &&
+           now.nodes(i).slots() == before.nodes(i).slots();
+  }
+  findings_->Expect(same, "the same grant for the same placement",
+                    again->Outcome() + " with host_job_id '" +
+                        now.host_job_id() + "' after '" + before.host_job_id() +
+                        "'");
+}
+
+void PlacementCheck::LaterAttempt() {
+  Request request = Ask(kAllSlots);
+  const Request first = request;
+  const Call job = Granted(request, "a job that takes all free nodes");
+  request.mutable_placement()->set_attempt(2);
+  request.set_again(true);
+  const Call again =
+      Granted(request, "attempt 2, which ends what attempt 1 was granted");
+  Release(first);
+  const Call next = Waiting(Ask(1), "a job after a late release of attempt 1");
+  Release(request);
+  ExpectGrant(next.get(), "the job that waits, once attempt 2 is released");
+}
+
+void PlacementCheck::UnknownRelease() {
+  Release(Ask(1));
+  const Call job = Granted(Ask(1), "a job of 1 slot on free nodes");
+  const Request request = job->request();
+  Release(request);
+  Release(request);
+}
+
+void PlacementCheck::NamedHosts() {
+  for (const char* const node : kProbeNodes) {
+    const Call job = Granted(Ask(1, node), std::string("a job on ") + node);
+    Release(job->request());
+  }
+  const Call nowhere =
+      Waiting(Ask(1, "nowhere"), "a job on a node that is not there");
+}
+
+void PlacementCheck::TooManySlots() {
+  const Call job =
+      Waiting(Ask(kAllSlots + 1), "a job of more slots than there are");
+}
+
+void PlacementCheck::AsManyAsThereAre() {
+  const Call job = Granted(Ask(0), "a job of as many slots as it gets");
+}
+
+void PlacementCheck::RequiredDirective() {
+  Request request = Ask(1);
+  v1h::Info* const info = request.add_directives();
+  info->set_key(kUnknownDirective);
+  info->mutable_value()->set_flag(true);
+  const Call optional =
+      Granted(request, "a job with an optional directive that is not known");
+  request.mutable_placement()->set_request_id(probe_->NextId("job"));
+  request.mutable_directives(0)->set_required(true);
+  const Call required = Start(request);
+  (void)required->Wait(probe_->timeout_ms());
+  const std::optional<v1h::Refused> refused = required->refused();
+  findings_->Expect(
+      refused.has_value() && refused->status() == kPmixNotSupported,
+      "a required directive that is not known refused with status " +
+          std::to_string(kPmixNotSupported),
+      required->Outcome());
+}
+
+void PlacementCheck::NodesThatAreNotUp() {
+  for (const v1h::NodeState state :
+       {v1h::NODE_STATE_DRAINED, v1h::NODE_STATE_LOST}) {
+    attachment_->SetState(kProbeNodes[1], state);
+    const Call job = Waiting(Ask(1, kProbeNodes[1]),
+                             state == v1h::NODE_STATE_LOST
+                                 ? "a job on a node that is lost"
+                                 : "a job on a node that is drained");
+    attachment_->SetState(kProbeNodes[1], v1h::NODE_STATE_UP);
+    job->Cancel();
+    const Call all = Granted(Ask(kAllSlots), "a job once all nodes are up");
+    Release(all->request());
+  }
+}
+
+void PlacementCheck::TwoAtOnce() {
+  const Call all = Granted(Ask(kAllSlots), "a job that takes all free nodes");
+  const Call one = Waiting(Ask(2, kProbeNodes[0]), "a job on taken slots");
+  const Call other = Waiting(Ask(1, kProbeNodes[1]), "a job on taken slots");
+  Release(all->request());
+  ExpectGrant(one.get(), "the first of two jobs that wait");
+  ExpectGrant(other.get(), "the second of two jobs that wait");
+}
+
+void PlacementCheck::UnknownFields() {
+  Request request = Ask(1);
+  request.GetReflection()->MutableUnknownFields(&request)->AddVarint(
+      static_cast<int>(kUnknownField), 1);
+  const Call job = Granted(request, "a job with a field of a later version");
+}
+
+// One of two jobs is in the snapshot of a new stream, the other is gone.
+void PlacementCheck::JobsOfSnapshot() {
+  const Call kept = Granted(Ask(2), "a job of 2 slots on free nodes");
+  const Call gone = Granted(Ask(2), "a job of 2 slots on free nodes");
+  if (findings_->failed()) return;
+  v1h::JobReport report;
+  const v1h::Granted& granted = held_[kept->request().placement().request_id()];
+  *report.mutable_placement() = kept->request().placement();
+  report.set_host_job_id(granted.host_job_id());
+  report.set_nspace("check");
+  report.set_state(v1h::JOB_STATE_RUNNING);
+  for (const v1h::GrantedNode& part : granted.nodes()) {
+    v1h::NodeUse* const use = report.add_nodes();
+    use->set_name(part.name());
+    use->set_procs(part.slots());
+  }
+  if (!attachment_->Again({report},
+                          static_cast<uint32_t>(probe_->quiet_ms()))) {
+    return;
+  }
+  held_.erase(gone->request().placement().request_id());
+  const Call next =
+      Granted(Ask(2), "a job, on the slots of one that a snapshot has not");
+  const Call other =
+      Waiting(Ask(1), "a job, on the slots of one that a snapshot has");
+}
+
+}  // namespace canopy::cli

@@ -1,0 +1,53 @@
+// How a check reaches the service, and as whom: an overlay that does not exist,
+// with two nodes of two slots.
+#ifndef CANOPY_CLIENT_CLI_HOST_MODULE_PROBE_H_
+#define CANOPY_CLIENT_CLI_HOST_MODULE_PROBE_H_
+
+#include <grpcpp/channel.h>
+#include <grpcpp/client_context.h>
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "protos/host_module.grpc.pb.h"
+#include "protos/host_module.pb.h"
+
+namespace canopy::cli {
+
+inline constexpr int32_t kPmixNotSupported = -47;
+inline constexpr const char* kProbeNodes[] = {"check1", "check2"};
+inline constexpr uint32_t kSlotsOfNode = 2;
+inline constexpr uint32_t kAllSlots = 4;
+
+// Milliseconds since 1970.
+int64_t NowMs();
+
+// Single-threaded, but for stub().
+class Probe {
+ public:
+  // `timeout_ms`: within which an answer is expected. What is not to happen is
+  // waited for for a tenth of it.
+  Probe(const std::shared_ptr<grpc::Channel>& channel, int timeout_ms);
+
+  hostmodule::v1::HostModule::Stub* stub() const { return stub_.get(); }
+  int timeout_ms() const { return timeout_ms_; }
+  int quiet_ms() const { return timeout_ms_ / 10; }
+  // The deadline of a call that is answered at once.
+  void SetDeadline(grpc::ClientContext* context) const;
+
+  hostmodule::v1::Overlay overlay() const;
+  hostmodule::v1::Caller caller() const;
+  // Unique in this run.
+  std::string NextId(const std::string& kind);
+
+ private:
+  const std::unique_ptr<hostmodule::v1::HostModule::Stub> stub_;
+  const int timeout_ms_;
+  const std::string overlay_id_;
+  int last_id_ = 0;
+};
+
+}  // namespace canopy::cli
+
+#endif  // CANOPY_CLIENT_CLI_HOST_MODULE_PROBE_H_

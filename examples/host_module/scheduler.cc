@@ -1,0 +1,508 @@
+// A small scheduler that takes Canopy: jobs wait in one queue, first come first
+// served, for the slots of the nodes that the agents report. It serves any
+// number of overlays. docs/write_a_scheduler.md explains what it does, step by
+// step.
+//
+//   scheduler unix:/tmp/scheduler.sock &
+//   canopy up --nodes 4 --host-module unix:/tmp/scheduler.sock
+//   canopy run -n 4 hello
+#include <grpcpp/ext/proto_server_reflection_plugin.h>
+#include <grpcpp/grpcpp.h>
+#include <grpcpp/health_check_service_interface.h>
+#include <signal.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdint>
+#include <cstdio>
+#include <deque>
+#include <map>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "protos/host_module.grpc.pb.h"
+
+namespace {
+
+namespace v1 = canopy::hostmodule::v1;
+using Clock = std::chrono::steady_clock;
+
+constexpr int kNotSupported = -47;  // PMIX_ERR_NOT_SUPPORTED
+constexpr int kTickMs = 100;
+
+// A stream to an agent: what is to be sent waits for what is being sent. Its
+// functions are called with the scheduler's mutex held. Deletes itself.
+template <class Reactor, class Message>
+class Stream : public Reactor {
+ public:
+  // `last`: the stream ends with it.
+  void Send(Message message, bool last = false) {
+    out_.push_back(std::move(message));
+    ending_ |= last;
+    Next();
+  }
+  void End(const grpc::Status& status) {
+    if (!std::exchange(ended_, true)) this->Finish(status);
+  }
+  // Of OnWriteDone.
+  void Written() {
+    out_.pop_front();
+    writing_ = false;
+    Next();
+  }
+
+ private:
+  void Next() {
+    if (writing_ || ended_) return;
+    if (!out_.empty()) {
+      writing_ = true;
+      this->StartWrite(&out_.front());
+    } else if (ending_) {
+      End(grpc::Status::OK);
+    }
+  }
+  void OnDone() override { delete this; }
+
+  std::deque<Message> out_;
+  bool writing_ = false;
+  bool ending_ = false;
+  bool ended_ = false;
+};
+
+class Scheduler;
+
+// A call of PlaceJob.
+class Placing : public Stream<grpc::ServerWriteReactor<v1::PlacementUpdate>,
+                              v1::PlacementUpdate> {
+ public:
+  explicit Placing(Scheduler* scheduler) : scheduler_(scheduler) {}
+  void OnWriteDone(bool ok) override;
+  void OnCancel() override;
+
+ private:
+  Scheduler* const scheduler_;
+};
+
+// A call of Attach.
+class Attached
+    : public Stream<grpc::ServerBidiReactor<v1::AgentMessage, v1::HostMessage>,
+                    v1::HostMessage> {
+ public:
+  explicit Attached(Scheduler* scheduler) : scheduler_(scheduler) {
+    StartRead(&message_);
+  }
+  void OnReadDone(bool ok) override;
+  void OnWriteDone(bool ok) override;
+  void OnCancel() override;
+
+  std::string overlay_id;  // once it has said hello
+
+ private:
+  Scheduler* const scheduler_;
+  v1::AgentMessage message_;
+};
+
+struct Node {
+  uint32_t slots = 0;
+  uint32_t used = 0;
+  bool up = false;
+};
+
+struct Job {
+  v1::PlaceJobRequest request;
+  std::string reason;       // why it waits, as its asker was told
+  Placing* call = nullptr;  // who asks; null: nobody any more
+  std::optional<v1::Granted> granted;
+  // When what it has is free again, unless somebody asks for it until then.
+  std::optional<Clock::time_point> doubtful;
+};
+
+struct Overlay {
+  std::map<std::string, Node> nodes;
+  std::map<std::string, Job> jobs;  // by request_id
+  Attached* stream = nullptr;
+  uint64_t incarnation = 0;   // of the agent that reports
+  uint64_t acknowledged = 0;  // the last report that was taken
+};
+
+class Scheduler final : public v1::HostModule::CallbackService {
+ public:
+  grpc::ServerUnaryReactor* GetCapabilities(
+      grpc::CallbackServerContext* context, const v1::GetCapabilitiesRequest*,
+      v1::GetCapabilitiesReply* reply) override {
+    reply->set_name("first come first served");
+    reply->set_version("1");
+    for (const v1::Slot slot :
+         {v1::SLOT_PLACE_JOB, v1::SLOT_ATTACH, v1::SLOT_LOG}) {
+      reply->add_slots(slot);
+    }
+    return Answered(context);
+  }
+
+  grpc::ServerWriteReactor<v1::PlacementUpdate>* PlaceJob(
+      grpc::CallbackServerContext*,
+      const v1::PlaceJobRequest* request) override {
+    const std::lock_guard lock(mutex_);
+    auto* const call = new Placing(this);
+    Overlay& overlay = overlays_[request->overlay().overlay_id()];
+    const v1::Placement& placement = request->placement();
+    Job& job = overlay.jobs[placement.request_id()];
+    if (placement.attempt() < job.request.placement().attempt()) {
+      call->End({grpc::StatusCode::ABORTED, "there was a later attempt"});
+      return call;
+    }
+    if (placement.attempt() > job.request.placement().attempt()) {
+      Release(&overlay, &job);
+    }
+    if (job.call != nullptr) {
+      job.call->End({grpc::StatusCode::ABORTED, "it was asked for again"});
+    }
+    job.request = *request;
+    job.call = call;
+    job.doubtful.reset();
+    // The same job gets the same answer.
+    if (job.granted) Grant(&job, *job.granted);
+    Schedule(&overlay);
+    return call;
+  }
+
+  grpc::ServerUnaryReactor* JobLaunched(grpc::CallbackServerContext* context,
+                                        const v1::JobLaunchedRequest* request,
+                                        v1::JobLaunchedReply*) override {
+    std::printf("job %s runs as %s\n", request->host_job_id().c_str(),
+                request->nspace().c_str());
+    return Answered(context);
+  }
+
+  grpc::ServerUnaryReactor* JobReleased(grpc::CallbackServerContext* context,
+                                        const v1::JobReleasedRequest* request,
+                                        v1::JobReleasedReply*) override {
+    const std::lock_guard lock(mutex_);
+    Overlay& overlay = overlays_[request->overlay().overlay_id()];
+    const auto job = overlay.jobs.find(request->placement().request_id());
+    // A report of an earlier attempt is late: a later one has the slots.
+    if (job != overlay.jobs.end() &&
+        job->second.request.placement().attempt() ==
+            request->placement().attempt()) {
+      Drop(&overlay, job);
+      Schedule(&overlay);
+    }
+    return Answered(context);
+  }
+
+  grpc::ServerBidiReactor<v1::AgentMessage, v1::HostMessage>* Attach(
+      grpc::CallbackServerContext*) override {
+    return new Attached(this);
+  }
+
+  // Its log is what this program prints.
+  grpc::ServerUnaryReactor* Log(grpc::CallbackServerContext* context,
+                                const v1::LogRequest* request,
+                                v1::HostReply* reply) override {
+    for (const v1::Info& directive : request->directives()) {
+      if (directive.required()) reply->set_status(kNotSupported);
+    }
+    for (const v1::Info& info : request->data()) {
+      if (reply->status() != 0) break;
+      std::printf("log of user %u: %s %s\n", request->call().caller().uid(),
+                  info.key().c_str(), info.value().text().c_str());
+    }
+    return Answered(context);
+  }
+
+  // What the streams hear.
+  void Taken(Attached* stream, const v1::AgentMessage& message) {
+    if (message.has_hello()) Hello(stream, message.hello());
+    Overlay& overlay = overlays_[stream->overlay_id];
+    if (overlay.stream != stream) return;
+    if (message.has_snapshot()) Take(message.snapshot(), &overlay);
+    if (message.has_report()) Take(message.report(), &overlay);
+    Schedule(&overlay);
+  }
+  void Gone(const Attached* stream) {
+    Overlay& overlay = overlays_[stream->overlay_id];
+    if (overlay.stream == stream) overlay.stream = nullptr;
+  }
+  // Nobody waits for it any more, or its connection is gone: it may be asked
+  // for again, and then has its place in the queue by its time. What was
+  // granted stays granted until it is released.
+  void Gone(const Placing* call) {
+    for (auto& [id, overlay] : overlays_) {
+      for (auto job = overlay.jobs.begin(); job != overlay.jobs.end(); ++job) {
+        if (job->second.call != call) continue;
+        job->second.call = nullptr;
+        if (!job->second.granted) Drop(&overlay, job);
+        Schedule(&overlay);
+        return;
+      }
+    }
+  }
+  void Tick() {
+    const std::lock_guard lock(mutex_);
+    for (auto& [id, overlay] : overlays_) {
+      for (auto job = overlay.jobs.begin(); job != overlay.jobs.end();) {
+        const auto next = std::next(job);
+        if (job->second.doubtful && Clock::now() >= *job->second.doubtful) {
+          Drop(&overlay, job);
+        }
+        job = next;
+      }
+      Schedule(&overlay);
+    }
+  }
+  std::mutex* mutex() { return &mutex_; }
+
+ private:
+  static grpc::ServerUnaryReactor* Answered(grpc::CallbackServerContext* c) {
+    grpc::ServerUnaryReactor* const reactor = c->DefaultReactor();
+    reactor->Finish(grpc::Status::OK);
+    return reactor;
+  }
+
+  void Hello(Attached* stream, const v1::AgentHello& hello) {
+    stream->overlay_id = hello.overlay().overlay_id();
+    Overlay& overlay = overlays_[stream->overlay_id];
+    if (overlay.stream != nullptr && overlay.stream != stream) {
+      overlay.stream->End({grpc::StatusCode::ABORTED, "there is a newer one"});
+    }
+    overlay.stream = stream;
+    if (overlay.incarnation != hello.incarnation()) overlay.acknowledged = 0;
+    overlay.incarnation = hello.incarnation();
+    v1::HostMessage answer;
+    answer.mutable_hello()->set_incarnation(overlay.incarnation);
+    answer.mutable_hello()->set_acknowledged(overlay.acknowledged);
+    stream->Send(std::move(answer));
+  }
+
+  // What is: nodes, and jobs that have some of their slots. Those that were
+  // granted and are not there may still be asked for.
+  void Take(const v1::Snapshot& snapshot, Overlay* overlay) {
+    for (auto& [name, node] : overlay->nodes) node.up = false;
+    for (const v1::NodeReport& node : snapshot.nodes()) Take(node, overlay);
+    const auto settled =
+        Clock::now() + std::chrono::milliseconds(snapshot.settle_ms());
+    for (auto& [id, job] : overlay->jobs) {
+      if (job.granted) job.doubtful = settled;
+    }
+    for (const v1::JobReport& report : snapshot.jobs()) {
+      if (report.nodes().empty()) continue;
+      Job& job = overlay->jobs[report.placement().request_id()];
+      job.doubtful.reset();
+      if (job.granted) continue;
+      // Of before this program was started.
+      *job.request.mutable_placement() = report.placement();
+      job.granted.emplace();
+      job.granted->set_host_job_id(report.host_job_id());
+      for (const v1::NodeUse& use : report.nodes()) {
+        v1::GrantedNode* const node = job.granted->add_nodes();
+        node->set_name(use.name());
+        node->set_slots(use.procs());
+        overlay->nodes[use.name()].used += use.procs();
+      }
+    }
+  }
+  void Take(const v1::Report& report, Overlay* overlay) {
+    if (report.sequence() > overlay->acknowledged) {
+      overlay->acknowledged = report.sequence();
+      if (report.has_node()) Take(report.node(), overlay);
+      if (report.has_record()) Account(report.record());
+    }
+    v1::HostMessage answer;
+    answer.mutable_acknowledge()->set_sequence(overlay->acknowledged);
+    overlay->stream->Send(std::move(answer));
+  }
+  static void Take(const v1::NodeReport& report, Overlay* overlay) {
+    Node& node = overlay->nodes[report.name()];
+    node.slots = report.slots();
+    node.up = report.state() == v1::NODE_STATE_UP;
+  }
+  static void Account(const v1::JobRecord& record) {
+    std::printf("job %s of user %u ended with exit code %d after %lld ms: %s\n",
+                record.host_job_id().c_str(), record.caller().uid(),
+                record.exit_code(),
+                static_cast<long long>(record.ended_ms() - record.queued_ms()),
+                record.command().c_str());
+  }
+
+  // Frees what it has.
+  static void Release(Overlay* overlay, Job* job) {
+    if (!job->granted) return;
+    for (const v1::GrantedNode& node : job->granted->nodes()) {
+      overlay->nodes[node.name()].used -= node.slots();
+    }
+    job->granted.reset();
+  }
+  static void Drop(Overlay* overlay, std::map<std::string, Job>::iterator job) {
+    Release(overlay, &job->second);
+    if (job->second.call != nullptr) {
+      job->second.call->End({grpc::StatusCode::ABORTED, "it was released"});
+    }
+    overlay->jobs.erase(job);
+  }
+
+  static void Grant(Job* job, const v1::Granted& granted) {
+    v1::PlacementUpdate update;
+    *update.mutable_granted() = granted;
+    std::exchange(job->call, nullptr)->Send(std::move(update), true);
+  }
+  static void Refuse(Job* job, int status, const std::string& why) {
+    v1::PlacementUpdate update;
+    update.mutable_refused()->set_status(status);
+    update.mutable_refused()->set_message(why);
+    std::exchange(job->call, nullptr)->Send(std::move(update), true);
+  }
+
+  // Those that wait, in the order in which they were asked for, as long as the
+  // first one gets what it wants.
+  void Schedule(Overlay* overlay) {
+    for (Job* job = First(overlay); job != nullptr; job = First(overlay)) {
+      const std::string id = job->request.placement().request_id();
+      if (!Decide(overlay, job)) break;
+      if (!job->granted) overlay->jobs.erase(id);
+    }
+  }
+  static Job* First(Overlay* overlay) {
+    Job* first = nullptr;
+    for (auto& [id, job] : overlay->jobs) {
+      if (job.call == nullptr || job.granted) continue;
+      if (!first || job.request.since_ms() < first->request.since_ms()) {
+        first = &job;
+      }
+    }
+    return first;
+  }
+
+  // False: it has to wait.
+  bool Decide(Overlay* overlay, Job* job) {
+    for (const v1::Info& info : job->request.directives()) {
+      if (!info.required()) continue;
+      Refuse(job, kNotSupported, info.key() + " is not supported");
+      return true;
+    }
+    uint32_t all = 0;
+    uint32_t free = 0;
+    for (const auto& [name, node] : overlay->nodes) {
+      all += node.up ? Usable(job->request, name, node.slots) : 0;
+      free += FreeFor(job->request, name, node);
+    }
+    // Without a number: what is free, but something. More processes than there
+    // are slots share these, where that is allowed.
+    uint32_t wanted = std::max(job->request.num_slots(), 1u);
+    if (job->request.oversubscribe())
+      wanted = std::min(wanted, std::max(all, 1u));
+    if (wanted > all && overlay->stream != nullptr) {
+      Refuse(job, 0, Text(wanted, "wanted and there are", all));
+      return true;
+    }
+    if (wanted > free)
+      return Wait(job, Text(wanted, "wanted,", free) + " free");
+    Take(overlay, job, job->request.num_slots() == 0 ? free : wanted);
+    return true;
+  }
+  static std::string Text(uint32_t a, const char* between, uint32_t b) {
+    return std::to_string(a) + " slots " + between + " " + std::to_string(b);
+  }
+  static bool Wait(Job* job, const std::string& reason) {
+    if (job->reason == reason) return false;
+    job->reason = reason;
+    v1::PlacementUpdate update;
+    update.mutable_queued()->set_reason(reason);
+    job->call->Send(std::move(update));
+    return false;
+  }
+  void Take(Overlay* overlay, Job* job, uint32_t wanted) {
+    v1::Granted granted;
+    granted.set_host_job_id(std::to_string(++last_job_));
+    granted.set_time_limit_seconds(job->request.time_limit_seconds());
+    for (auto& [name, node] : overlay->nodes) {
+      const uint32_t n = std::min(wanted, FreeFor(job->request, name, node));
+      if (n == 0) continue;
+      v1::GrantedNode* const part = granted.add_nodes();
+      part->set_name(name);
+      part->set_slots(n);
+      node.used += n;
+      wanted -= n;
+    }
+    job->granted = granted;
+    Grant(job, granted);
+  }
+
+  static uint32_t FreeFor(const v1::PlaceJobRequest& request,
+                          const std::string& name, const Node& node) {
+    if (!node.up || node.used >= node.slots) return 0;
+    return std::min(Usable(request, name, node.slots), node.slots - node.used);
+  }
+  // How many of a node's slots the job may have, by the hosts that it names.
+  static uint32_t Usable(const v1::PlaceJobRequest& request,
+                         const std::string& name, uint32_t slots) {
+    if (request.hosts().empty()) return slots;
+    for (const v1::HostSlots& host : request.hosts()) {
+      if (host.name() != name) continue;
+      return host.slots() == 0 ? slots : std::min(host.slots(), slots);
+    }
+    return 0;
+  }
+
+  std::mutex mutex_;  // of everything
+  std::map<std::string, Overlay> overlays_;
+  uint64_t last_job_ = 0;
+};
+
+void Placing::OnWriteDone(bool ok) {
+  const std::lock_guard lock(*scheduler_->mutex());
+  if (ok) Written();
+}
+void Placing::OnCancel() {
+  const std::lock_guard lock(*scheduler_->mutex());
+  scheduler_->Gone(this);
+  End(grpc::Status::CANCELLED);
+}
+void Attached::OnReadDone(bool ok) {
+  const std::lock_guard lock(*scheduler_->mutex());
+  if (!ok) {
+    scheduler_->Gone(this);
+    return End(grpc::Status::OK);
+  }
+  scheduler_->Taken(this, message_);
+  StartRead(&message_);
+}
+void Attached::OnWriteDone(bool ok) {
+  const std::lock_guard lock(*scheduler_->mutex());
+  if (ok) Written();
+}
+void Attached::OnCancel() {
+  const std::lock_guard lock(*scheduler_->mutex());
+  scheduler_->Gone(this);
+  End(grpc::Status::CANCELLED);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  if (argc != 2) {
+    std::fprintf(stderr, "usage: scheduler ADDRESS (unix:PATH or HOST:PORT)\n");
+    return 2;
+  }
+  std::setvbuf(stdout, nullptr, _IOLBF, 0);
+  sigset_t ends;
+  sigemptyset(&ends);
+  sigaddset(&ends, SIGINT);
+  sigaddset(&ends, SIGTERM);
+  pthread_sigmask(SIG_BLOCK, &ends,
+                  nullptr);  // of all threads: waited for here
+  grpc::EnableDefaultHealthCheckService(true);
+  grpc::reflection::InitProtoReflectionServerBuilderPlugin();
+  Scheduler scheduler;
+  grpc::ServerBuilder builder;
+  builder.AddListeningPort(argv[1], grpc::InsecureServerCredentials());
+  builder.RegisterService(&scheduler);
+  const std::unique_ptr<grpc::Server> server = builder.BuildAndStart();
+  if (server == nullptr) return 1;
+  std::printf("schedules at %s\n", argv[1]);
+  const timespec tick = {0, kTickMs * 1000 * 1000};
+  while (sigtimedwait(&ends, nullptr, &tick) < 0) scheduler.Tick();
+  server->Shutdown(std::chrono::system_clock::now());
+  return 0;
+}

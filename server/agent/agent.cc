@@ -33,9 +33,11 @@
 #include "server/agent/wiring/local_adapters.h"
 #include "server/agent/wiring/node_facts.h"
 #include "server/agent/wiring/overlay_adapter.h"
+#include "server/agent/wiring/scheduler_adapter.h"
 #include "server/control/job_manager.h"
 #include "server/control/job_record.h"
 #include "server/core/step/control_inputs.h"
+#include "server/host/embedded_placement.h"
 #include "server/hwinfo/hwinfo.h"
 #include "server/runtime/runtime.h"
 #include "server/spawn/spawn_call.h"
@@ -95,6 +97,7 @@ class Agent::Impl {
   void MakeAdapters();
   void MakePersistence();
   Status Listen();
+  Status MakeScheduler();
   void Describe();
   control::AgentView MakeView();
   void StartCore();
@@ -118,6 +121,7 @@ class Agent::Impl {
   std::optional<RuntimeDir> dir_;
   Membership membership_;
   std::unique_ptr<Planner> planner_;  // null before Join
+  host::EmbeddedPlacement embedded_placement_;
   control::JobManager job_manager_;
   std::unique_ptr<LocalAdapters> adapters_;
   OverlayAdapter overlay_;
@@ -127,6 +131,7 @@ class Agent::Impl {
   std::unique_ptr<RecoveryCoordinator> recovery_;      // when restarted
   std::unique_ptr<AdapterHandover> handover_actions_;
   std::unique_ptr<Handover> handover_;
+  std::unique_ptr<SchedulerAdapter> scheduler_;  // null: there is none
   bootstrap::v1::NodeInfo info_;
   bool ready_ = false;
 };
@@ -141,15 +146,25 @@ Agent::Impl::Impl(bootstrap::v1::Config config, bool restarted)
                [this](NodeId node) { return membership_.Name(node); }),
       control_(&loop_, &job_manager_, MakeView()) {
   job_manager_.set_sink(&runtime_);
+  job_manager_.set_placement(&embedded_placement_);
 }
 
 control::JobPlanner Agent::Impl::MakePlanner() {
   control::JobPlanner planner;
-  planner.launch = [this](const control::v1::Launch& launch) {
-    return planner_->Plan(launch, job_manager_.jobs(), membership_);
+  planner.drain = [this](const std::string& name, const std::string& reason) {
+    const Status status = membership_.Drain(name, reason);
+    if (status.ok() && scheduler_) scheduler_->OnDrained(name);
+    return status;
   };
-  planner.spawn = [this](const spawn::SpawnCall& call, const ProcId& spawner) {
-    return planner_->PlanSpawn(call, spawner, job_manager_.jobs(), membership_);
+  planner.new_name = [this] { return planner_->NewNspace(); };
+  planner.launch = [this](const control::v1::Launch& launch,
+                          const control::Placed& placed) {
+    return planner_->Plan(launch, placed, job_manager_.jobs(), membership_);
+  };
+  planner.spawn = [this](const spawn::SpawnCall& call, const ProcId& spawner,
+                         const control::Placed& placed) {
+    return planner_->PlanSpawn(call, spawner, placed, job_manager_.jobs(),
+                               membership_);
   };
   return planner;
 }
@@ -162,6 +177,7 @@ Status Agent::Impl::Prepare(bootstrap::v1::NodeInfo* info) {
   MakePersistence();
   if (recovery_) recovery_->FindJobs();
   status = Listen();
+  if (status.ok()) status = MakeScheduler();
   if (!status.ok()) return status;
   Describe();
   *info = info_;
@@ -221,6 +237,23 @@ Status Agent::Impl::Listen() {
   return status;
 }
 
+Status Agent::Impl::MakeScheduler() {
+  if (config_.host_module().empty()) return Status();
+  SchedulerAdapter::Parts parts;
+  parts.loop = &loop_;
+  parts.sink = &runtime_;
+  parts.config = &config_;
+  parts.membership = &membership_;
+  parts.job_manager = &job_manager_;
+  parts.embedded = adapters_->host();
+  parts.started = started_;
+  auto scheduler = SchedulerAdapter::Make(parts, overlay_.security());
+  if (!scheduler.ok()) return scheduler.status();
+  scheduler_ = *std::move(scheduler);
+  job_manager_.set_placement(scheduler_->placement());
+  return Status();
+}
+
 void Agent::Impl::Describe() {
   info_.set_name(config_.node_name());
   *info_.mutable_aliases() = config_.aliases();
@@ -252,6 +285,7 @@ void Agent::Impl::Join(const bootstrap::v1::Members& members,
   }
   StartCore();
   if (recovery_) recovery_->RecoverJobs();
+  if (scheduler_) scheduler_->Start(now);
   if (!config_.embedded()) SaveForSuccessor(members);
   if (channel != nullptr) termination_.WatchLauncher(channel->in_fd());
   const auto ready = [this, channel, detach = std::move(detach)] {
@@ -278,6 +312,10 @@ void Agent::Impl::StartCore() {
   ports.jobs = &job_manager_;
   ports.observers = {&membership_};
   adapters_->AddTo(&ports);
+  if (scheduler_) {
+    ports.host = scheduler_->host();
+    ports.observers.push_back(scheduler_.get());
+  }
   ports.log = Log;
   ports.end = [this](const std::string& reason) {
     termination_.Begin(reason);
@@ -382,6 +420,8 @@ void Agent::Impl::LeaveAndStop() {
 
 void Agent::Impl::Run() {
   loop_.Run();
+  job_manager_.set_placement(&embedded_placement_);
+  scheduler_.reset();
   adapters_->EndShims(/*forget=*/config_.embedded());
   if (config_.embedded()) return;
   control_.Stop();

@@ -1,6 +1,7 @@
 #include "server/control/control_service.h"
 
 #include <absl/status/status.h>
+#include <signal.h>
 
 #include <algorithm>
 #include <utility>
@@ -9,6 +10,7 @@
 #include "common/text.h"
 #include "protos/control.grpc.pb.h"
 #include "server/control/job_map.h"
+#include "server/control/placement_request.h"
 #include "server/control/run_stream.h"
 #include "server/control/waiting.h"
 #include "server/rpc/status.h"
@@ -30,18 +32,6 @@ const char* PhaseName(core::JobPhase phase) {
       return "ended";
   }
   return "unknown";
-}
-
-std::string CommandOf(const JobSpec& job) {
-  std::string command;
-  for (const JobApp& app : job.apps) {
-    if (!command.empty()) command += " : ";
-    for (const std::string& arg : app.argv) {
-      if (!command.empty() && command.back() != ' ') command += ' ';
-      command += arg;
-    }
-  }
-  return command;
 }
 
 using Answers = std::vector<core::StateCollected>;
@@ -74,6 +64,20 @@ void FillJob(const std::string& nspace, const JobRecord& record,
   out->set_parent(job.parent.nspace);
   out->set_tool(record.facts.tool);
   FillJobMap(job, out->mutable_nodes());
+}
+
+void FillQueued(const QueuedJob& job, v1::JobStatus* out) {
+  const PlacementRequest& request = job.request;
+  out->set_nspace(request.id.request);
+  out->set_phase("queued");
+  out->set_command(Printable(CommandOf(request)));
+  out->set_num_procs(NumProcs(request));
+  out->set_uid(request.caller.uid);
+  const int64_t age = WallClockMs() - request.since_ms;
+  out->set_age_seconds(static_cast<uint64_t>(std::max<int64_t>(age, 0) / 1000));
+  out->set_parent(request.parent);
+  out->set_reason(Printable(job.state.reason));
+  out->set_position(job.state.position);
 }
 
 }  // namespace
@@ -116,6 +120,9 @@ class ControlService::Impl : public v1::Control::CallbackService {
       for (const auto& [nspace, record] : job_manager_->jobs()) {
         FillJob(nspace, record, reply->add_jobs());
       }
+      job_manager_->queued().ForEach([reply](const QueuedJob& job) {
+        FillQueued(job, reply->add_jobs());
+      });
       finish(absl::OkStatus());
     });
   }
@@ -136,6 +143,9 @@ class ControlService::Impl : public v1::Control::CallbackService {
                                       const v1::SignalJobRequest* request,
                                       v1::SignalJobReply*) override {
     return OnLoop(context, [this, request](auto finish) {
+      if (job_manager_->queued().Waiting(request->nspace())) {
+        return finish(SignalQueued(*request));
+      }
       if (!job_manager_->jobs().contains(request->nspace())) {
         return finish(absl::NotFoundError("no job " + request->nspace() +
                                           "; 'canopy ps' lists the jobs"));
@@ -149,11 +159,12 @@ class ControlService::Impl : public v1::Control::CallbackService {
                                      const v1::ShutdownRequest* request,
                                      v1::ShutdownReply*) override {
     return OnLoop(context, [this, request](auto finish) {
-      const size_t jobs = job_manager_->jobs().size();
+      const size_t jobs =
+          job_manager_->jobs().size() + job_manager_->queued().size();
       if (jobs != 0 && !request->force()) {
         return finish(absl::FailedPreconditionError(
             std::to_string(jobs) +
-            " job(s) still run; wait for them or use --force"));
+            " job(s) are not over; wait for them or use --force"));
       }
       job_manager_->KillAll("the overlay is shut down", [this, finish] {
         finish(absl::OkStatus());
@@ -174,6 +185,18 @@ class ControlService::Impl : public v1::Control::CallbackService {
   }
 
  private:
+  // It has no processes yet: what would end them takes it out of the queue.
+  absl::Status SignalQueued(const v1::SignalJobRequest& request) {
+    const int signal = request.signal();
+    if (signal != SIGTERM && signal != SIGKILL && signal != SIGINT) {
+      return absl::FailedPreconditionError("job " + request.nspace() +
+                                           " is queued: it does not run yet");
+    }
+    job_manager_->CancelQueued(request.nspace(),
+                               "it was killed while it was queued");
+    return absl::OkStatus();
+  }
+
   // Runs `work` on the loop thread with a function that finishes the call.
   template <typename Work>
   grpc::ServerUnaryReactor* OnLoop(grpc::CallbackServerContext* context,

@@ -19,6 +19,7 @@
 #include "protos/control.pb.h"
 #include "server/control/job_record.h"
 #include "server/control/launcher_stream.h"
+#include "server/ports/placement_port.h"
 
 namespace canopy::control {
 
@@ -65,6 +66,47 @@ class Records : public LaunchPersistence {
   }
 
   std::map<std::string, PersistedJob> jobs;
+};
+
+// A host that grants at once, on every node, until it is told to keep what it
+// is asked.
+class FakePlacement : public PlacementPort {
+ public:
+  void set_listener(PlacementListener* to) override { listener = to; }
+  void Place(PlacementRequest request) override {
+    asked.push_back(request);
+    if (!keeps) listener->OnGranted(request.id, {});
+  }
+  void Cancel(const PlacementId& id) override { cancelled.push_back(id); }
+  void Launched(const PlacedJob& job, bool again) override {
+    launched.push_back(job);
+    recovered = again;
+  }
+  void Changed(const std::string&, core::JobPhase phase, uint32_t) override {
+    phases.push_back(phase);
+  }
+  void Released(const PlacedJob& job, const PlacedEnd& end) override {
+    released.push_back(job);
+    ends.push_back(end);
+  }
+
+  // Of the newest request: one slot on each node of Job().
+  void Grant() {
+    PlacementGrant grant;
+    grant.host_job = "host job";
+    grant.nodes = {{"n0", 1}, {"n1", 1}};
+    listener->OnGranted(asked.back().id, grant);
+  }
+
+  bool keeps = false;
+  PlacementListener* listener = nullptr;
+  std::vector<PlacementRequest> asked;
+  std::vector<PlacementId> cancelled;
+  std::vector<PlacedJob> launched;
+  bool recovered = false;
+  std::vector<core::JobPhase> phases;
+  std::vector<PlacedJob> released;
+  std::vector<PlacedEnd> ends;
 };
 
 // A job of two processes on two nodes.

@@ -57,6 +57,8 @@ class Families {
   void Attach(uint64_t launcher, Family* family);
 
   void SendMapped(Launcher* launcher, v1::RunEvent event) const;
+  // How long launchers look for a successor; 0: not at all.
+  uint32_t grace_ms() const { return persistence_ == nullptr ? 0 : grace_ms_; }
   // A line for the user, from the launcher of the job's family.
   void Notice(const std::string& nspace, const std::string& text);
 

@@ -1,9 +1,12 @@
 #include "server/control/job_manager.h"
 
+#include <algorithm>
+#include <memory>
 #include <utility>
 
 #include "server/control/kills.h"
 #include "server/control/launcher_events.h"
+#include "server/control/placement_request.h"
 #include "server/control/time_limit.h"
 
 namespace canopy::control {
@@ -12,11 +15,12 @@ namespace {
 constexpr int kExitKilled = 143;  // 128 + SIGTERM
 
 // What the launch of a job allows for those that it will spawn.
-LaunchFacts FactsOf(const v1::Launch& launch) {
+LaunchFacts FactsOf(const v1::Launch& launch, const Placed& placed) {
   LaunchFacts facts;
   facts.oversubscribe =
       launch.oversubscribe() ||
       launch.map_by().find(":oversubscribe") != std::string::npos;
+  facts.placed = PlacementFactsOf(placed);
   return facts;
 }
 
@@ -24,7 +28,7 @@ LaunchFacts FactsOf(const v1::Launch& launch) {
 
 JobManager::JobManager(EventLoop* loop, JobPlanner planner)
     : loop_(loop),
-      plan_launch_(std::move(planner.launch)),
+      planner_(std::move(planner)),
       staging_(
           [this](const std::string& nspace, Status status) {
             starter_.OnFilesCopied(nspace, std::move(status));
@@ -37,7 +41,8 @@ JobManager::JobManager(EventLoop* loop, JobPlanner planner)
                  OnNotLaunched(nspace, status);
                }),
       requests_(loop),
-      spawns_(&families_, &requests_, &starter_, std::move(planner.spawn)),
+      placements_(loop, [this](QueuedJob* job) { OnWaits(job); }),
+      spawns_(&families_, &placements_, &requests_, &starter_, planner_.spawn),
       recovery_(
           loop, &families_, &requests_,
           [this](Family* family) { spawns_.Release(family); },
@@ -65,9 +70,16 @@ void JobManager::set_persistence(LaunchPersistence* persistence,
   recovery_.set_timeout(reattach_timeout_ms);
 }
 
+void JobManager::Recover(const std::vector<PersistedJob>& jobs) {
+  recovery_.Recover(jobs);
+  for (const auto& [nspace, record] : families_.jobs()) {
+    placements_.Launched(record, /*recovered=*/true);
+  }
+}
+
 void JobManager::AnnounceHandover(uint32_t ms) {
   for (auto& [id, launcher] : families_.launchers()) {
-    if (launcher.family == 0) continue;
+    if (launcher.family == 0 && !placements_.WaitingFor(id)) continue;
     v1::RunEvent event;
     event.set_planned_downtime_ms(ms);
     launcher.Send(std::move(event));
@@ -90,7 +102,9 @@ void JobManager::OnRequest(uint64_t id, v1::RunRequest request) {
     return recovery_.OnReattach(id, launcher, request.reattach());
   }
   Family* const family = families_.FindFamily(launcher->family);
-  if (family == nullptr) return;
+  if (family == nullptr) {
+    return OnRequestOfQueued(id, launcher, std::move(request));
+  }
   switch (request.kind_case()) {
     case v1::RunRequest::kInput:
       Offer(family->first(), request.mutable_input());
@@ -124,15 +138,74 @@ void JobManager::Offer(const std::string& nspace, v1::Input* input) {
   sink_->OnInput(std::move(offered));
 }
 
+// Nothing of a job that waits has come to run.
+void JobManager::OnRequestOfQueued(uint64_t id, Launcher* launcher,
+                                   v1::RunRequest request) {
+  if (!placements_.WaitingFor(id)) return;
+  if (request.has_kill()) {
+    return placements_.CancelOfLauncher(
+        id, Status(kErrJobKilledByCmd, request.kill().reason()));
+  }
+  if (request.has_input()) launcher->held.push_back(std::move(request));
+}
+
+void JobManager::OnWaits(QueuedJob* job) {
+  Launcher* const launcher = families_.FindLauncher(job->launcher);
+  if (launcher == nullptr) return;
+  launcher->Send(QueuedEvent(*job, families_.grace_ms()));
+}
+
+bool JobManager::CancelQueued(const std::string& name,
+                              const std::string& reason) {
+  return placements_.Cancel(name, Status(kErrJobKilledByCmd, reason));
+}
+
+// A job that was queued at a predecessor keeps its name, and so its place.
+std::string JobManager::NameFor(const v1::Launch& launch) const {
+  const std::string& before = launch.queued_as();
+  const bool is_free = IsRequestName(before) && !placements_.Waiting(before) &&
+                       !families_.jobs().contains(before);
+  return is_free ? before : planner_.new_name();
+}
+
 void JobManager::Launch(uint64_t id, Launcher* launcher,
                         const v1::Launch& launch) {
-  if (launcher->family != 0) {
+  if (launcher->family != 0 || placements_.WaitingFor(id)) {
     return launcher->Refuse(Status(kErrBadParam, "one job for each call"));
   }
-  PlannedJob plan = plan_launch_(launch);
-  if (!plan.ok()) return launcher->Refuse(plan.status());
+  QueuedJob queued;
+  queued.launcher = id;
+  queued.request = PlacementOf(launch);
+  queued.request.id.request = NameFor(launch);
+  queued.request.again = queued.request.id.request == launch.queued_as();
+  queued.request.since_ms =
+      queued.request.again ? launch.queued_since_ms() : WallClockMs();
+  // What starts nothing needs no place.
+  if (launch.do_not_launch()) {
+    return OnPlaced(id, launch, Placed{queued.request.id, {}, 0, 0});
+  }
+  placements_.Ask(std::move(queued),
+                  [this, id, launch](const Result<Placed>& placed) {
+                    OnPlaced(id, launch, placed);
+                  });
+}
+
+void JobManager::OnPlaced(uint64_t id, const v1::Launch& launch,
+                          const Result<Placed>& placed) {
+  Launcher* const launcher = families_.FindLauncher(id);
+  if (launcher == nullptr) return;
+  if (!placed.ok()) return launcher->Refuse(placed.status());
+  PlannedJob plan = planner_.launch(launch, *placed);
+  if (plan.ok()) return LaunchPlaced(id, launcher, launch, *placed, *plan);
+  placements_.ReleaseUnused(*placed, PlacementOf(launch), plan.status());
+  launcher->Refuse(plan.status());
+}
+
+void JobManager::LaunchPlaced(uint64_t id, Launcher* launcher,
+                              const v1::Launch& launch, const Placed& placed,
+                              const std::shared_ptr<const JobSpec>& plan) {
   const Preload preload = PreloadOf(launch);
-  const auto job = std::make_shared<const JobSpec>(WithCopies(**plan, preload));
+  const auto job = std::make_shared<const JobSpec>(WithCopies(*plan, preload));
   v1::RunEvent mapped = MappedEvent(*job);
   mapped.mutable_mapped()->set_preloads(preload.wanted);
   families_.SendMapped(launcher, std::move(mapped));
@@ -143,10 +216,14 @@ void JobManager::Launch(uint64_t id, Launcher* launcher,
     return launcher->Finish();
   }
   Family* const family = families_.AddFamily(job->nspace);
-  JobRecord& record = families_.AddJob(family, job, FactsOf(launch));
+  JobRecord& record = families_.AddJob(family, job, FactsOf(launch, placed));
   record.token = launch.token();
   families_.Attach(id, family);
+  placements_.Launched(record, /*recovered=*/false);
   starter_.Begin(record, preload, launch.check_only());
+  for (v1::RunRequest& request : std::exchange(launcher->held, {})) {
+    OnRequest(id, std::move(request));
+  }
 }
 
 void JobManager::OnNotLaunched(const std::string& nspace,
@@ -172,6 +249,8 @@ void JobManager::OnGone(uint64_t id) {
   loop_->AssertOnThread();
   auto node = families_.launchers().extract(id);
   if (node.empty()) return;
+  placements_.CancelOfLauncher(
+      id, Status(kErrJobKilledByCmd, "the launcher went away"));
   Launcher& launcher = node.mapped();
   if (LaunchPersistence* const persistence = families_.persistence()) {
     for (const std::string& job : launcher.ended) persistence->DropControl(job);
@@ -196,6 +275,7 @@ void JobManager::OnJobChanged(const core::JobChanged& change) {
     spawns_.OnStarted(job);
   }
   notices_.OnJobChanged(change, record);
+  placements_.Changed(*record, change);
   if (change.out_of_time && !std::exchange(record->out_of_time, true)) {
     EndOutOfTime(record->job, &states_, sink_);
   }
@@ -236,9 +316,12 @@ void JobManager::OnFailing(const core::JobChanged& change,
 }
 
 void JobManager::OnEnded(const core::JobChanged& change) {
+  placements_.CancelOfParent(
+      change.nspace, Status(kErrJobCanceled, "the job of its spawner is over"));
   const JobRecord record = families_.RemoveJob(change.nspace);
   Family* const family = families_.FindFamily(record.family);
   const v1::JobEnd end = EndOf(change);
+  placements_.Released(record, end, !IsPlaced(record.facts.placed.id));
   const bool spawned = record.facts.spawn_request.has_value();
   // One that is over before its partner has started.
   const bool ran = !spawned || record.connected ||
@@ -256,6 +339,12 @@ void JobManager::OnEnded(const core::JobChanged& change) {
   if (family->over()) Conclude(*family);
   if (!families_.jobs().empty()) return;
   for (auto& done : std::exchange(when_idle_, {})) done();
+}
+
+bool JobManager::IsPlaced(const PlacementId& id) const {
+  return std::ranges::any_of(families_.jobs(), [&](const auto& job) {
+    return job.second.facts.placed.id == id;
+  });
 }
 
 // What never ran is not asked for again: a successor may well try it anew.
@@ -321,6 +410,7 @@ void JobManager::OnInputConsumed(const core::InputConsumed& input) {
 void JobManager::KillAll(const std::string& reason,
                          std::function<void()> done) {
   loop_->AssertOnThread();
+  placements_.CancelAll(Status(kErrJobKilledByCmd, reason));
   if (families_.jobs().empty()) return done();
   when_idle_.push_back(std::move(done));
   std::vector<std::string> names;
@@ -334,6 +424,44 @@ void JobManager::KillAll(const std::string& reason,
 void JobManager::SignalJob(const std::string& nspace, int signal) {
   loop_->AssertOnThread();
   sink_->OnInput(core::SignalRequested{nspace, signal, {}});
+}
+
+std::vector<std::string> JobManager::HostJobs(
+    const std::string& host_job) const {
+  std::vector<std::string> names;
+  for (const auto& [nspace, record] : families_.jobs()) {
+    const PlacementFacts& placed = record.facts.placed;
+    if (placed.any() && placed.host_job == host_job) names.push_back(nspace);
+  }
+  return names;
+}
+
+Status JobManager::KillHostJob(const std::string& host_job,
+                               const std::string& reason, bool immediately) {
+  const std::vector<std::string> names = HostJobs(host_job);
+  if (names.empty()) return {kErrNotFound, "no such job runs"};
+  for (const std::string& nspace : names) {
+    sink_->OnInput(
+        core::KillRequested{nspace, kErrJobKilledByCmd, reason, immediately});
+  }
+  return {};
+}
+
+Status JobManager::SignalHostJob(const std::string& host_job, int signal) {
+  const std::vector<std::string> names = HostJobs(host_job);
+  if (names.empty()) return {kErrNotFound, "no such job runs"};
+  for (const std::string& nspace : names) SignalJob(nspace, signal);
+  return {};
+}
+
+Status JobManager::DrainNode(const std::string& name,
+                             const std::string& reason) {
+  return planner_.drain(name,
+                        reason.empty() ? "the scheduler says so" : reason);
+}
+
+Status JobManager::ResumeNode(const std::string& name) {
+  return planner_.drain(name, "");
 }
 
 }  // namespace canopy::control

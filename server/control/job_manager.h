@@ -20,6 +20,7 @@
 #include "server/control/job_starter.h"
 #include "server/control/launcher.h"
 #include "server/control/launcher_stream.h"
+#include "server/control/placements.h"
 #include "server/control/spawn_executor.h"
 #include "server/control/spawn_requests.h"
 #include "server/control/staging.h"
@@ -27,35 +28,48 @@
 #include "server/core/step/control_actions.h"
 #include "server/core/step/control_inputs.h"
 #include "server/ports/input_sink.h"
+#include "server/ports/job_commands_port.h"
 #include "server/ports/job_observer.h"
 
 namespace canopy::control {
 
 // Loop thread only.
-class JobManager : public JobObserver, public LauncherListener {
+class JobManager : public JobObserver,
+                   public LauncherListener,
+                   public JobCommandsPort {
  public:
   JobManager(EventLoop* loop, JobPlanner planner);
 
   // The core's input; set once before the first call comes in.
   void set_sink(InputSink* sink);
+  // Who says where and when jobs run; set before anything is asked of it.
+  void set_placement(PlacementPort* port) { placements_.set_port(port); }
   // From now on, launchers may reattach to a successor. They try for `grace_ms`
   // (0: only after an announced handover), and a successor awaits them for
   // `reattach_timeout_ms`.
   void set_persistence(LaunchPersistence* persistence, uint32_t grace_ms,
                        uint32_t reattach_timeout_ms);
   // Recovers the predecessor's jobs; before the core's JobRecovered.
-  void Recover(const std::vector<PersistedJob>& jobs) {
-    recovery_.Recover(jobs);
-  }
+  void Recover(const std::vector<PersistedJob>& jobs);
   // Jobs whose launchers cannot reattach, which end with this agent.
   size_t num_bound() const { return families_.num_bound(); }
   // Announces a handover to the launchers.
   void AnnounceHandover(uint32_t ms);
 
   const JobRecords& jobs() const { return families_.jobs(); }
+  // Jobs that wait for their places.
+  const Placements& queued() const { return placements_; }
+  // False: no such job waits.
+  bool CancelQueued(const std::string& name, const std::string& reason);
   // Ends every job; `done` runs when the last is gone (at once when none is).
   void KillAll(const std::string& reason, std::function<void()> done);
   void SignalJob(const std::string& nspace, int signal);
+
+  Status KillHostJob(const std::string& host_job, const std::string& reason,
+                     bool immediately) override;
+  Status SignalHostJob(const std::string& host_job, int signal) override;
+  Status DrainNode(const std::string& name, const std::string& reason) override;
+  Status ResumeNode(const std::string& name) override;
 
   // Asks every agent for its state; `done` gets the answers by node.
   void CollectState(const std::string& what, const std::string& nspace,
@@ -81,6 +95,18 @@ class JobManager : public JobObserver, public LauncherListener {
 
  private:
   void Launch(uint64_t id, Launcher* launcher, const v1::Launch& launch);
+  std::string NameFor(const v1::Launch& launch) const;
+  void OnWaits(QueuedJob* job);
+  void OnPlaced(uint64_t id, const v1::Launch& launch,
+                const Result<Placed>& placed);
+  void LaunchPlaced(uint64_t id, Launcher* launcher, const v1::Launch& launch,
+                    const Placed& placed,
+                    const std::shared_ptr<const JobSpec>& plan);
+  void OnRequestOfQueued(uint64_t id, Launcher* launcher,
+                         v1::RunRequest request);
+  std::vector<std::string> HostJobs(const std::string& host_job) const;
+  // Some job is on what was granted to this request.
+  bool IsPlaced(const PlacementId& id) const;
   // The job ends without having been launched.
   void OnNotLaunched(const std::string& nspace, const Status& status);
   void OnPreloadTaken(const std::string& nspace, uint64_t bytes);
@@ -93,13 +119,14 @@ class JobManager : public JobObserver, public LauncherListener {
   void Conclude(const Family& family);
 
   EventLoop* const loop_;
-  const std::function<PlannedJob(const v1::Launch& launch)> plan_launch_;
+  const JobPlanner planner_;
   InputSink* sink_ = nullptr;  // the core, behind `staging_`
   std::atomic<uint64_t> next_launcher_{1};
   Families families_;
   Staging staging_;
   JobStarter starter_;
   SpawnRequests requests_;
+  Placements placements_;
   SpawnExecutor spawns_;
   FamilyRecovery recovery_;
   JobNotices notices_;

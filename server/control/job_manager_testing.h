@@ -24,9 +24,14 @@ class JobManagerTest : public testing::Test {
   // A control service as of a new agent.
   void Start() {
     JobPlanner planner;
-    planner.launch = [](const v1::Launch&) { return PlannedJob(Job("first")); };
-    planner.spawn = [this](const spawn::SpawnCall& call,
-                           const ProcId& spawner) -> PlannedJob {
+    planner.new_name = [] { return std::string("first"); };
+    planner.launch = [this](const v1::Launch&,
+                            const Placed& placed) -> PlannedJob {
+      if (launch_refusal_.code() != kSuccess) return launch_refusal_;
+      return PlannedJob(Job(placed.id.request));
+    };
+    planner.spawn = [this](const spawn::SpawnCall& call, const ProcId& spawner,
+                           const Placed&) -> PlannedJob {
       if (refusal_.code() != kSuccess && num_spawned_ >= num_accepted_) {
         return refusal_;
       }
@@ -37,6 +42,7 @@ class JobManagerTest : public testing::Test {
     };
     manager_ = std::make_unique<JobManager>(&loop_, planner);
     manager_->set_sink(&sink_);
+    manager_->set_placement(&placement_);
     manager_->set_persistence(&records_, 1000, 60000);
   }
 
@@ -98,6 +104,8 @@ class JobManagerTest : public testing::Test {
   RecordingSink sink_;
   Stream stream_;
   Records records_;
+  FakePlacement placement_;
+  Status launch_refusal_;
   Status refusal_;
   int num_accepted_ = 0;  // before a refusal
   int num_spawned_ = 0;

@@ -15,9 +15,28 @@
 #include "common/status.h"
 #include "protos/control.pb.h"
 #include "server/core/step/control_actions.h"
+#include "server/ports/placement_port.h"
 #include "server/spawn/spawn_call.h"
 
 namespace canopy::control {
+
+// What the host has granted, and to which request.
+struct Placed {
+  PlacementId id;
+  PlacementGrant grant;
+  int64_t queued_ms = 0;  // when it was asked for, since 1970
+  int64_t give_up = 0;    // EventLoop::Now(), by when it is to run; 0: any time
+};
+
+// The same of a job that was launched on nodes that were granted by name.
+struct PlacementFacts {
+  PlacementId id;  // without a name: it was not
+  std::string host_job;
+  int64_t queued_ms = 0;   // since 1970
+  int64_t started_ms = 0;  // since 1970
+
+  bool any() const { return !id.request.empty(); }
+};
 
 // How a job was launched, beyond its map.
 struct LaunchFacts {
@@ -36,6 +55,7 @@ struct LaunchFacts {
   bool cospawned = false;
   // The other job of its request, until both have started; empty: none.
   std::string partner;
+  PlacementFacts placed;
 };
 
 // Whether the job's failure is one of what its launcher has asked for.
@@ -72,9 +92,17 @@ using PlannedJob = Result<std::shared_ptr<const JobSpec>>;
 
 // Turns requests into mapped jobs, or gives the reason in one line.
 struct JobPlanner {
-  std::function<PlannedJob(const v1::Launch& launch)> launch;
+  // As of JobCommandsPort; without a reason, the node takes jobs again.
+  std::function<Status(const std::string& name, const std::string& reason)>
+      drain;
+  // A name that no job of the overlay has had.
+  std::function<std::string()> new_name;
+  // The job's name is that of its request.
+  std::function<PlannedJob(const v1::Launch& launch, const Placed& placed)>
+      launch;
   // `spawner` is a process of a job that is known.
-  std::function<PlannedJob(const spawn::SpawnCall& call, const ProcId& spawner)>
+  std::function<PlannedJob(const spawn::SpawnCall& call, const ProcId& spawner,
+                           const Placed& placed)>
       spawn;
 };
 

@@ -39,6 +39,8 @@ class Launcher {
 
   uint64_t family = 0;             // 0: none yet, or its end was sent
   std::vector<std::string> ended;  // jobs whose end was sent
+  // What came while its job waits for its place.
+  std::vector<v1::RunRequest> held;
 
  private:
   struct Unconsumed {

@@ -1,5 +1,7 @@
 #include "server/control/launcher_events.h"
 
+#include <signal.h>
+
 #include <algorithm>
 #include <sstream>
 #include <string>
@@ -19,6 +21,8 @@ int ExitCodeOf(int status) {
     case kErrJobAppNotExecutable:
     case kErrExeNotAccessible:
       return 126;
+    case kErrJobKilledByCmd:
+      return 128 + SIGTERM;
     default:
       return 1;
   }
@@ -37,6 +41,17 @@ v1::RunEvent MappedEvent(const JobSpec& job) {
   mapped->set_oversubscribed(job.oversubscribed);
   mapped->set_parent(job.parent.nspace);
   FillJobMap(job, mapped->mutable_nodes());
+  return event;
+}
+
+v1::RunEvent QueuedEvent(const QueuedJob& job, uint32_t grace_ms) {
+  v1::RunEvent event;
+  v1::JobQueued* const queued = event.mutable_queued();
+  queued->set_name(job.request.id.request);
+  queued->set_reason(Printable(job.state.reason));
+  queued->set_since_ms(job.request.since_ms);
+  queued->set_position(job.state.position);
+  queued->set_grace_ms(grace_ms);
   return event;
 }
 

@@ -2,14 +2,19 @@
 #ifndef CANOPY_SERVER_CONTROL_LAUNCHER_EVENTS_H_
 #define CANOPY_SERVER_CONTROL_LAUNCHER_EVENTS_H_
 
+#include <cstdint>
+
 #include "common/job.h"
 #include "common/status.h"
 #include "protos/control.pb.h"
+#include "server/control/placements.h"
 #include "server/core/step/control_actions.h"
 
 namespace canopy::control {
 
 v1::RunEvent MappedEvent(const JobSpec& job);
+// `grace_ms`: as in JobMapped.
+v1::RunEvent QueuedEvent(const QueuedJob& job, uint32_t grace_ms);
 v1::RunEvent ProgressEvent(const JobSpec& job, const core::JobChanged& change);
 // Of the notes of the change, which has some.
 v1::RunEvent NotesEvent(const JobSpec& job, const core::JobChanged& change);

@@ -6,6 +6,7 @@
 
 #include "common/event_loop.h"
 #include "server/control/launcher_events.h"
+#include "server/control/placement_request.h"
 
 namespace canopy::control {
 namespace {
@@ -13,7 +14,7 @@ namespace {
 constexpr int64_t kSecond = 1'000'000'000;
 
 LaunchFacts FactsOf(const spawn::SpawnCall& call, core::RequestId request,
-                    const JobRecord& parent) {
+                    const JobRecord& parent, const Placed& placed) {
   LaunchFacts facts;
   facts.oversubscribe = parent.facts.oversubscribe;
   facts.spawn_request = request;
@@ -21,10 +22,8 @@ LaunchFacts FactsOf(const spawn::SpawnCall& call, core::RequestId request,
   facts.apart = !CountsForFamily(parent.facts);
   facts.reports = call.reports;
   facts.tool = call.tool;
-  if (call.spawn_timeout_seconds > 0) {
-    facts.start_deadline =
-        EventLoop::Now() + call.spawn_timeout_seconds * kSecond;
-  }
+  facts.start_deadline = placed.give_up;
+  facts.placed = PlacementFactsOf(placed);
   return facts;
 }
 
@@ -77,10 +76,47 @@ void SpawnExecutor::OnSpawn(const core::HostSpawn& spawn) {
     family->held_spawns.push_back(spawn);
     return;
   }
-  const Status status = Spawn(spawn);
+  const Result<spawn::SpawnCall> call = Parse(spawn);
+  if (!call.ok()) return Refuse(spawn, call.status());
+  QueuedJob queued = Queued(spawn, *call);
+  const PlacementRequest request = queued.request;
+  // A tool runs beside other jobs, and takes none of their slots.
+  if (call->tool) {
+    return OnPlaced(spawn, request,
+                    Placed{request.id, {}, request.since_ms, request.give_up});
+  }
+  placements_->Ask(std::move(queued),
+                   [this, spawn, request](const Result<Placed>& placed) {
+                     OnPlaced(spawn, request, placed);
+                   });
+}
+
+QueuedJob SpawnExecutor::Queued(const core::HostSpawn& spawn,
+                                const spawn::SpawnCall& call) const {
+  QueuedJob out;
+  out.request =
+      PlacementOf(spawn, call, *families_->FindJob(spawn.proc.nspace));
+  out.request.id.request = RequestNameOf(spawn);
+  out.request.since_ms = WallClockMs();
+  if (call.spawn_timeout_seconds > 0) {
+    out.request.give_up =
+        EventLoop::Now() + call.spawn_timeout_seconds * kSecond;
+  }
+  return out;
+}
+
+void SpawnExecutor::OnPlaced(const core::HostSpawn& spawn,
+                             const PlacementRequest& request,
+                             const Result<Placed>& placed) {
+  const Status status = placed.ok() ? Spawn(spawn, *placed) : placed.status();
   if (status.ok()) return;
-  requests_->Refuse(spawn, status);
-  families_->Notice(spawn.proc.nspace, RefusalText(spawn.proc, status));
+  if (placed.ok()) placements_->ReleaseUnused(*placed, request, status);
+  Refuse(spawn, status);
+}
+
+void SpawnExecutor::Refuse(const core::HostSpawn& spawn, const Status& why) {
+  requests_->Refuse(spawn, why);
+  families_->Notice(spawn.proc.nspace, RefusalText(spawn.proc, why));
 }
 
 void SpawnExecutor::Release(Family* family) {
@@ -89,18 +125,24 @@ void SpawnExecutor::Release(Family* family) {
   }
 }
 
-Status SpawnExecutor::Spawn(const core::HostSpawn& spawn) {
+Result<spawn::SpawnCall> SpawnExecutor::Parse(
+    const core::HostSpawn& spawn) const {
   const JobRecord* const parent = families_->FindJob(spawn.proc.nspace);
   if (parent == nullptr || parent->phase == core::JobPhase::kEnding ||
       families_->FindFamily(parent->family)->abandoned) {
     return Status(kErrJobCanceled, "its job is being ended");
   }
-  Result<spawn::SpawnCall> call = spawn::ParseSpawnCall(spawn.call.view());
+  return spawn::ParseSpawnCall(spawn.call.view());
+}
+
+Status SpawnExecutor::Spawn(const core::HostSpawn& spawn,
+                            const Placed& placed) {
+  const Result<spawn::SpawnCall> call = Parse(spawn);
   if (!call.ok()) return call.status();
   std::vector<SpawnedJob> jobs;
-  Status status = Add(spawn, *call, &jobs);
+  Status status = Add(spawn, *call, placed, &jobs);
   if (status.ok() && call->cospawned) {
-    status = Add(spawn, *call->cospawned, &jobs);
+    status = Add(spawn, *call->cospawned, placed, &jobs);
   }
   std::vector<std::string> names;
   for (const SpawnedJob& job : jobs) names.push_back(job.nspace);
@@ -110,6 +152,9 @@ Status SpawnExecutor::Spawn(const core::HostSpawn& spawn) {
   }
   requests_->Begin(spawn, names,
                    families_->FindJob(names[0])->facts.start_deadline);
+  for (const std::string& nspace : names) {
+    placements_->Launched(*families_->FindJob(nspace), /*recovered=*/false);
+  }
   Launch(jobs[0], *call);
   if (call->cospawned) Launch(jobs[1], *call->cospawned);
   return Status();
@@ -117,9 +162,9 @@ Status SpawnExecutor::Spawn(const core::HostSpawn& spawn) {
 
 // The next job of the request, planned with those before it in their places.
 Status SpawnExecutor::Add(const core::HostSpawn& spawn,
-                          const spawn::SpawnCall& call,
+                          const spawn::SpawnCall& call, const Placed& placed,
                           std::vector<SpawnedJob>* jobs) {
-  PlannedJob plan = planner_(call, spawn.proc);
+  PlannedJob plan = planner_(call, spawn.proc, placed);
   if (!plan.ok()) return plan.status();
   const JobRecord& parent = *families_->FindJob(spawn.proc.nspace);
   Result<Preload> preload =
@@ -127,7 +172,7 @@ Status SpawnExecutor::Add(const core::HostSpawn& spawn,
   if (!preload.ok()) return preload.status();
   const auto job =
       std::make_shared<const JobSpec>(WithCopies(**plan, *preload));
-  LaunchFacts facts = FactsOf(call, spawn.request, parent);
+  LaunchFacts facts = FactsOf(call, spawn.request, parent, placed);
   if (!jobs->empty()) {
     MakePartners(families_->FindJob(jobs->front().nspace), job->nspace, &facts);
   }

@@ -12,6 +12,7 @@
 #include "server/control/families.h"
 #include "server/control/job_record.h"
 #include "server/control/job_starter.h"
+#include "server/control/placements.h"
 #include "server/control/preload.h"
 #include "server/control/spawn_requests.h"
 #include "server/core/step/control_actions.h"
@@ -24,18 +25,20 @@ namespace canopy::control {
 // it.
 class SpawnExecutor {
  public:
-  using Planner = std::function<PlannedJob(const spawn::SpawnCall& call,
-                                           const ProcId& spawner)>;
+  using Planner =
+      std::function<PlannedJob(const spawn::SpawnCall& call,
+                               const ProcId& spawner, const Placed& placed)>;
 
-  SpawnExecutor(Families* families, SpawnRequests* requests,
-                JobStarter* starter, Planner planner)
+  SpawnExecutor(Families* families, Placements* placements,
+                SpawnRequests* requests, JobStarter* starter, Planner planner)
       : families_(families),
+        placements_(placements),
         requests_(requests),
         starter_(starter),
         planner_(std::move(planner)) {}
 
   // While the launcher of the family is still to come back, the request waits
-  // for it.
+  // for it; and then until the host has said where and when it is executed.
   void OnSpawn(const core::HostSpawn& spawn);
   // The launcher has come back, or will not.
   void Release(Family* family);
@@ -49,14 +52,21 @@ class SpawnExecutor {
     Preload preload;
   };
 
-  Status Spawn(const core::HostSpawn& spawn);
+  Result<spawn::SpawnCall> Parse(const core::HostSpawn& spawn) const;
+  QueuedJob Queued(const core::HostSpawn& spawn,
+                   const spawn::SpawnCall& call) const;
+  void OnPlaced(const core::HostSpawn& spawn, const PlacementRequest& request,
+                const Result<Placed>& placed);
+  void Refuse(const core::HostSpawn& spawn, const Status& why);
+  Status Spawn(const core::HostSpawn& spawn, const Placed& placed);
   Status Add(const core::HostSpawn& spawn, const spawn::SpawnCall& call,
-             std::vector<SpawnedJob>* jobs);
+             const Placed& placed, std::vector<SpawnedJob>* jobs);
   void Forget(const std::string& nspace);
   void Launch(const SpawnedJob& job, const spawn::SpawnCall& call);
   void TellLauncher(const JobSpec& job, const spawn::SpawnCall& call);
 
   Families* const families_;
+  Placements* const placements_;
   SpawnRequests* const requests_;
   JobStarter* const starter_;
   const Planner planner_;

@@ -21,6 +21,7 @@ class SpawnExecutorTest : public testing::Test {
     requests_.set_sink(&sink_);
     staging_.set_sink(&sink_);
     starter_.set_sink(&sink_);
+    placements_.set_port(&placement_);
     families_.set_persistence(&records_, 1000);
     family_ = families_.AddFamily("first");
     family_->token = "token";
@@ -53,11 +54,11 @@ class SpawnExecutorTest : public testing::Test {
   JobStarter starter_{
       &families_, &staging_,
       [this](const std::string&, const Status& status) { failure_ = status; }};
-  SpawnExecutor executor_{
-      &families_, &requests_, &starter_,
-      [this](const spawn::SpawnCall&, const ProcId& spawner) {
-        return Plan(spawner);
-      }};
+  FakePlacement placement_;
+  Placements placements_{&loop_, [](QueuedJob*) {}};
+  SpawnExecutor executor_{&families_, &placements_, &requests_, &starter_,
+                          [this](const spawn::SpawnCall&, const ProcId& spawner,
+                                 const Placed&) { return Plan(spawner); }};
 };
 
 TEST_F(SpawnExecutorTest, AJobIsMappedRecordedAndLaunchedInTheSpawnersFamily) {

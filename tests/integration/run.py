@@ -31,6 +31,7 @@ import cases_programs
 import cases_python
 import cases_reflection
 import cases_restart
+import cases_scheduler
 import cases_slurm
 import cases_spawn
 import cases_tls
@@ -54,6 +55,7 @@ SUITES = (
     cases_preload,
     cases_process,
     cases_restart,
+    cases_scheduler,
     cases_driver,
     cases_versions,
     cases_io,

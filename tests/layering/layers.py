@@ -68,6 +68,8 @@ LAYERS = {
                            "server/overlay/...", "server/ports",
                            "server/rpc", "server/security", "@absl",
                            "@grpc++"],
+    "server/scheduler": [*ENDPOINT, "protos", "server/security", "@grpc++",
+                         "@protobuf"],
     "server/spawn": VALUES,
     "server/control": ["common", "common/posix", "common/preload", "protos",
                        "server/core/...", "server/ports", "server/rpc",

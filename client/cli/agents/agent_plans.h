@@ -50,6 +50,8 @@ struct OverlayPlan {
   bool reflection = false;
   uint32_t orphan_grace_ms = 0;
   uint32_t restart_grace_ms = 0;
+  std::string host_module;  // as in bootstrap.Config
+  bool host_module_fallback = false;
 
   bool all_here() const;
 };

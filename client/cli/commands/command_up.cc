@@ -112,6 +112,8 @@ Result<OverlayPlan> MakePlan(const UpOptions& options, const std::string& name,
   plan.reflection = options.reflection;
   plan.orphan_grace_ms = options.orphan_grace_ms;
   plan.restart_grace_ms = options.restart_grace_ms;
+  plan.host_module = options.host_module;
+  plan.host_module_fallback = options.host_module_fallback;
   if (!options.key_file.empty()) {
     Result<std::string> key = LoadKey(options.key_file);
     if (!key.ok()) return key.status();
@@ -158,6 +160,8 @@ v1::Context MakeContext(const OverlayPlan& plan,
   context.set_tls_key(plan.tls_key);
   context.set_radix(config.radix());
   context.set_emulated(plan.emulated);
+  context.set_host_module(plan.host_module);
+  context.set_host_module_fallback(plan.host_module_fallback);
   if (!plan.all_here()) {
     context.set_launch_agent(options.agents.launch_agent.empty()
                                  ? kDefaultLaunchAgent

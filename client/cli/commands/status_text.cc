@@ -96,6 +96,9 @@ std::string StatusText(const std::string& context,
     if (node.up()) {
       ++up;
       slots += node.slots();
+      if (!node.drained().empty()) {
+        lost += "drained: " + node.name() + " (" + node.drained() + ")\n";
+      }
       continue;
     }
     lost += "lost: " + node.name();
@@ -109,6 +112,13 @@ std::string StatusText(const std::string& context,
           ", radix " + std::to_string(status.radix()) + ", version " +
           status.version() + "\n";
   return head + TreeTable(status, utf8).ToString() + lost;
+}
+
+std::string QueuedLine(const v1::JobStatus& job) {
+  std::string line =
+      "queued: " + job.nspace() + " for " + AgeText(job.age_seconds());
+  if (job.position() != 0) line += ", place " + std::to_string(job.position());
+  return line + ": " + job.reason() + "\n";
 }
 
 // What has spawned a job, and whether it is a tool, is shown where there is one
@@ -139,7 +149,11 @@ std::string JobsText(const v1::ListJobsReply& jobs) {
     }
     table.Add(std::move(row));
   }
-  return table.ToString();
+  std::string queued;
+  for (const v1::JobStatus& job : jobs.jobs()) {
+    if (job.phase() == "queued") queued += QueuedLine(job);
+  }
+  return table.ToString() + queued;
 }
 
 std::string WhyText(const v1::WhyReply& why) {

@@ -4,6 +4,7 @@
 
 #include "client/cli/options/hostfile.h"
 #include "client/cli/options/option_setters.h"
+#include "common/scheduler_address.h"
 
 namespace canopy::cli {
 namespace {
@@ -60,6 +61,20 @@ void AddLives(UpOptions* to, OptionTable* table) {
                     SetFlag(&to->replace)});
 }
 
+void AddScheduler(UpOptions* to, OptionTable* table) {
+  table->push_back({"host-module", 1, "ADDRESS",
+                    "a scheduler says where and when jobs run: its service\n"
+                    "canopy.hostmodule.v1.HostModule at unix:PATH or HOST:PORT",
+                    [to](const TypedOption& typed) {
+                      to->host_module = typed.values[0];
+                      return CheckSchedulerAddress(to->host_module);
+                    }});
+  table->push_back({"host-module-fallback", 0, "",
+                    "what the scheduler does not implement is decided as if\n"
+                    "there were none",
+                    SetFlag(&to->host_module_fallback)});
+}
+
 }  // namespace
 
 OptionTable UpOptionTable(UpOptions* to) {
@@ -72,6 +87,7 @@ OptionTable UpOptionTable(UpOptions* to) {
   table.push_back({"reflection", 0, "",
                    "agents tell what gRPC services they have",
                    SetFlag(&to->reflection)});
+  AddScheduler(to, &table);
   AddLives(to, &table);
   table.push_back({"verbose v", 0, "",
                    "tell what is done and how long it takes",
@@ -91,6 +107,10 @@ Status CheckUpOptions(const UpOptions& options, bool allocated) {
       !allocated) {
     return Status(kErrBadParam,
                   "--launch-agent reaches hosts; name them with --hosts");
+  }
+  if (options.host_module_fallback && options.host_module.empty()) {
+    return Status(kErrBadParam,
+                  "--host-module-fallback goes together with --host-module");
   }
   return CheckAgentOptions(options.agents);
 }

@@ -22,6 +22,8 @@ struct UpOptions {
   bool reflection = false;
   uint32_t orphan_grace_ms = 0;
   uint32_t restart_grace_ms = 0;
+  std::string host_module;  // unix:PATH or HOST:PORT; empty: no scheduler
+  bool host_module_fallback = false;
   bool replace = false;
   bool verbose = false;
   bool quiet = false;

@@ -122,6 +122,8 @@ void JobRun::Handle(const v1::RunEvent& event) {
       return HandleOutput(event.output());
     case v1::RunEvent::kSpawnedEnd:
       return observer_->OnSpawnedEnd(event.spawned_end());
+    case v1::RunEvent::kQueued:
+      return observer_->OnQueued(event.queued());
     case v1::RunEvent::kNotice:
       return observer_->OnNotice(event.notice());
     case v1::RunEvent::kEnd:

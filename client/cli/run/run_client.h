@@ -28,6 +28,8 @@ enum class OutputFate {
 class RunObserver {
  public:
   virtual ~RunObserver() = default;
+  // The job waits for a scheduler; again when the reason has changed.
+  virtual void OnQueued(const control::v1::JobQueued&) {}
   // First of the job that was asked for, then of those that are spawned.
   virtual void OnMapped(const control::v1::JobMapped& mapped) = 0;
   // A job that was spawned is over, and so is its output.

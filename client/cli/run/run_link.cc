@@ -90,10 +90,20 @@ bool RunLink::Read(v1::RunEvent* event) {
   }
 }
 
+// It is not lost with the agent: the next one is asked for its place by name.
+void RunLink::NoteQueued(const v1::JobQueued& queued) {
+  launch_.mutable_launch()->set_queued_as(queued.name());
+  launch_.mutable_launch()->set_queued_since_ms(queued.since_ms());
+  grace_ = milliseconds(queued.grace_ms());
+}
+
 bool RunLink::Note(const v1::RunEvent& event) {
   switch (event.kind_case()) {
     case v1::RunEvent::kMapped:
       NoteMap(event.mapped());
+      return true;
+    case v1::RunEvent::kQueued:
+      NoteQueued(event.queued());
       return true;
     case v1::RunEvent::kOutput:
       NoteOutput(event.output());

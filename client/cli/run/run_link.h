@@ -58,6 +58,7 @@ class RunLink {
   void Acknowledge();
   // False for events that are not for the caller.
   bool Note(const control::v1::RunEvent& event);
+  void NoteQueued(const control::v1::JobQueued& queued);
   void NoteMap(const control::v1::JobMapped& mapped);
   void NoteOutput(const control::v1::Output& output);
   bool Reattach();

@@ -110,6 +110,14 @@ bool RunReport::has_said(const std::string& line) const {
   return said_.contains(std::hash<std::string>()(line));
 }
 
+void RunReport::OnQueued(const v1::JobQueued& queued) {
+  const MutexLock lock(mutex_);
+  timeline_->Note("queued: " + queued.reason());
+  if (quiet_ || std::exchange(said_queued_, true)) return;
+  progress_.Clear();
+  PrintError("job " + queued.name() + " is queued: " + queued.reason());
+}
+
 void RunReport::OnNotice(const std::string& text) {
   const MutexLock lock(mutex_);
   if (quiet_) return;

@@ -23,6 +23,8 @@ class RunReport : public RunObserver {
  public:
   RunReport(const RunOptions& options, Timeline* timeline);
 
+  // Says it once.
+  void OnQueued(const control::v1::JobQueued& queued) override;
   void OnMapped(const control::v1::JobMapped& mapped) override;
   // Says why the job has failed, unless that was asked for or because of
   // another job.
@@ -72,6 +74,7 @@ class RunReport : public RunObserver {
   bool has_own_library_ CANOPY_GUARDED_BY(mutex_) = false;
   bool saw_loader_error_ CANOPY_GUARDED_BY(mutex_) = false;
   std::string setup_trouble_ CANOPY_GUARDED_BY(mutex_);
+  bool said_queued_ CANOPY_GUARDED_BY(mutex_) = false;
   bool running_ CANOPY_GUARDED_BY(mutex_) = false;
   // OnTick will be called for the output.
   bool ticking_ CANOPY_GUARDED_BY(mutex_) = false;

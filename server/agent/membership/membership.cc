@@ -36,6 +36,16 @@ std::string Membership::Name(NodeId node) const {
                                 : "member " + std::to_string(node);
 }
 
+Status Membership::Drain(const std::string& name, const std::string& reason) {
+  const auto entry = std::ranges::find_if(
+      entries_, [&](const Entry& e) { return e.info.name() == name; });
+  if (entry == entries_.end()) {
+    return {kErrNotFound, "there is no node '" + name + "'"};
+  }
+  entry->drained = reason;
+  return {};
+}
+
 std::string Membership::LostNode(const std::string& name) const {
   for (NodeId i = 0; i < entries_.size(); ++i) {
     const auto& aliases = entries_[i].info.aliases();
@@ -74,6 +84,7 @@ control::v1::StatusReply Membership::Describe(
     node->set_pid(entry.info.pid());
     node->set_version(entry.info.version());
     node->set_reason(Printable(entry.down_reason));
+    node->set_drained(Printable(entry.drained));
     node->set_uptime_seconds(
         static_cast<uint64_t>((EventLoop::Now() - since_) / 1000000000));
   }

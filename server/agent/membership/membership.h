@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "common/ids.h"
+#include "common/status.h"
 #include "protos/bootstrap.pb.h"
 #include "protos/control.pb.h"
 #include "server/control/job_record.h"
@@ -26,7 +27,17 @@ class Membership : public InputObserver {
   void OnNodeStateChanged(const core::NodeStateChanged& change) override;
 
   bool up(NodeId node) const { return tree_.alive(node); }
+  // Nobody is above it: it controls new jobs.
+  bool IsRoot(NodeId node) const {
+    return tree_.alive(node) && tree_.parent(node) == kNoNode;
+  }
   std::string Name(NodeId node) const;
+  // It takes no new jobs for this reason; empty: it does. kErrNotFound.
+  Status Drain(const std::string& name, const std::string& reason);
+  // Empty: it takes jobs.
+  const std::string& WhyDrained(NodeId node) const {
+    return entries_[node].drained;
+  }
   // Why the node of that name or alias is lost. Empty for others.
   std::string LostNode(const std::string& name) const;
   control::v1::StatusReply Describe(const control::JobRecords& jobs) const;
@@ -35,6 +46,7 @@ class Membership : public InputObserver {
   struct Entry {
     bootstrap::v1::NodeInfo info;
     std::string down_reason;
+    std::string drained;  // why
   };
 
   core::Tree tree_;

@@ -13,6 +13,7 @@
 #include "hostmodule/node_ranks.h"
 #include "hostmodule/session_jobs.h"
 #include "server/agent/membership/spawn_request.h"
+#include "server/ports/placement_port.h"
 
 namespace canopy::agent {
 namespace {
@@ -96,6 +97,52 @@ bool AddsHosts(const spawn::SpawnCall& call) {
          });
 }
 
+bool IsOf(const host::MapNode& node, const std::string& name) {
+  return node.name == name || std::ranges::count(node.aliases, name) > 0;
+}
+
+// Of the hosts that a user names, those that were granted, each with the slots
+// that were granted. Relative ones are picked from these anyway.
+void KeepGranted(const std::vector<host::MapNode>& nodes,
+                 std::vector<host::MapHost>* hosts) {
+  std::vector<host::MapHost> kept;
+  for (host::MapHost& host : *hosts) {
+    const bool relative = host.name.starts_with('+');
+    const bool granted = std::ranges::any_of(
+        nodes, [&](const auto& node) { return IsOf(node, host.name); });
+    const bool again =
+        std::ranges::count(kept, host.name, &host::MapHost::name) > 0;
+    if (!relative && (!granted || again)) continue;
+    if (!relative) host.slots_given = false;
+    kept.push_back(std::move(host));
+  }
+  *hosts = std::move(kept);
+}
+
+void SetVariable(const std::string& entry, std::vector<std::string>* env) {
+  const std::string name = entry.substr(0, entry.find('=') + 1);
+  std::erase_if(
+      *env, [&](const std::string& known) { return known.starts_with(name); });
+  env->push_back(entry);
+}
+
+// Of a job whose nodes were granted.
+void KeepToGrant(const PlacementGrant& grant,
+                 const std::vector<host::MapNode>& nodes,
+                 host::MapRequest* request) {
+  // A sequence names the place of each process.
+  if (!request->map_by.starts_with("seq")) {
+    KeepGranted(nodes, &request->hosts);
+    for (host::MapApp& app : request->apps) KeepGranted(nodes, &app.hosts);
+  }
+  const uint32_t limit = grant.time_limit_seconds;
+  if (limit != 0 &&
+      (request->timeout_seconds == 0 || request->timeout_seconds > limit)) {
+    request->timeout_seconds = limit;
+  }
+  for (const std::string& entry : grant.env) SetVariable(entry, &request->env);
+}
+
 }  // namespace
 
 Planner::Planner(const bootstrap::v1::Members& members, NodeId self,
@@ -128,9 +175,40 @@ std::vector<host::MapNode> Planner::Nodes(const control::JobRecords& jobs,
   }
   std::vector<host::MapNode> nodes;
   for (size_t i = 0; i < nodes_.size(); ++i) {
-    if (!membership.up(static_cast<NodeId>(i))) continue;
+    const auto node = static_cast<NodeId>(i);
+    if (!membership.up(node) || !membership.WhyDrained(node).empty()) continue;
     nodes.push_back(nodes_[i]);
     nodes.back().slots_in_use = used[i];
+  }
+  return nodes;
+}
+
+Result<std::vector<host::MapNode>> Planner::GrantedNodes(
+    const control::Placed& placed, const control::JobRecords& jobs,
+    const Membership& membership) const {
+  const auto refused = [](const std::string& node, const std::string& why) {
+    return Status(kErrJobAllocFailed,
+                  "the scheduler has granted node '" + node + "', " + why);
+  };
+  // Jobs of the same request share what it was granted.
+  control::JobRecords partners;
+  for (const auto& [nspace, record] : jobs) {
+    if (record.facts.placed.id == placed.id) partners.emplace(nspace, record);
+  }
+  std::vector<host::MapNode> all = Nodes(partners, membership);
+  std::vector<host::MapNode> nodes;
+  for (const GrantedNode& granted : placed.grant.nodes) {
+    const auto node =
+        std::ranges::find(all, granted.name, &host::MapNode::name);
+    if (node == all.end()) {
+      const std::string lost = membership.LostNode(granted.name);
+      return refused(granted.name, lost.empty()
+                                       ? "which is none that takes jobs"
+                                       : "which is down: " + lost);
+    }
+    nodes.push_back(std::move(*node));
+    nodes.back().slots = granted.slots;
+    all.erase(node);
   }
   return nodes;
 }
@@ -153,8 +231,8 @@ std::string Planner::HostOfRank0(const JobSpec& job) const {
 }
 
 Result<std::shared_ptr<const JobSpec>> Planner::Plan(
-    const control::v1::Launch& launch, const control::JobRecords& jobs,
-    const Membership& membership) {
+    const control::v1::Launch& launch, const control::Placed& placed,
+    const control::JobRecords& jobs, const Membership& membership) {
   if (geteuid() == 0 && !launch.allow_run_as_root()) {
     return Status(kErrNoPermissions,
                   "programs are not run as root unless you say "
@@ -162,8 +240,15 @@ Result<std::shared_ptr<const JobSpec>> Planner::Plan(
   }
   host::MapRequest request = Request(launch);
   request.session_id = session_id_;
+  request.nspace = placed.id.request;
+  Result<std::vector<host::MapNode>> nodes = Nodes(jobs, membership);
+  if (!placed.grant.nodes.empty()) {
+    nodes = GrantedNodes(placed, jobs, membership);
+    if (nodes.ok()) KeepToGrant(placed.grant, *nodes, &request);
+  }
+  if (!nodes.ok()) return nodes.status();
   Result<JobSpec> job =
-      Map(Nodes(jobs, membership), std::move(request), jobs, membership);
+      Map(*std::move(nodes), std::move(request), jobs, membership);
   if (!job.ok()) return job.status();
   if (launch.torch_env()) job->rendezvous_host = HostOfRank0(*job);
   return std::make_shared<const JobSpec>(*std::move(job));
@@ -181,7 +266,8 @@ void Planner::GiveSlots(const JobSpec& parent,
 
 Result<std::shared_ptr<const JobSpec>> Planner::PlanSpawn(
     const spawn::SpawnCall& call, const ProcId& spawner,
-    const control::JobRecords& jobs, const Membership& membership) {
+    const control::Placed& placed, const control::JobRecords& jobs,
+    const Membership& membership) {
   const control::JobRecord& parent = jobs.at(spawner.nspace);
   Result<host::MapRequest> request =
       SpawnMapRequest(call, spawner, parent, [&](const std::string& path) {
@@ -193,10 +279,19 @@ Result<std::shared_ptr<const JobSpec>> Planner::PlanSpawn(
       return !membership.LostNode(host.name).empty();
     });
   }
-  std::vector<host::MapNode> nodes = Nodes(jobs, membership);
-  GiveSlots(*parent.job, &nodes);
+  request->nspace = NewNspace();
+  Result<std::vector<host::MapNode>> nodes = Nodes(jobs, membership);
+  if (placed.grant.nodes.empty()) {
+    GiveSlots(*parent.job, &*nodes);
+  } else {
+    // Without hosts of its own it would go where the parent's job may.
+    if (!NamesHosts(call.placing)) request->hosts.clear();
+    nodes = GrantedNodes(placed, jobs, membership);
+    if (nodes.ok()) KeepToGrant(placed.grant, *nodes, &*request);
+  }
+  if (!nodes.ok()) return nodes.status();
   Result<JobSpec> job =
-      Map(std::move(nodes), *std::move(request), jobs, membership);
+      Map(*std::move(nodes), *std::move(request), jobs, membership);
   if (job.code() == kErrNotFound && AddsHosts(call)) {
     return Status(kErrNotSupported,
                   "an overlay that is up takes no more "
@@ -220,7 +315,6 @@ Result<JobSpec> Planner::Map(std::vector<host::MapNode> nodes,
   if (Status status = CheckNotLost(request, membership); !status.ok()) {
     return status;
   }
-  request.nspace = NewNspace();
   request.local_agent = self_;
   Result<JobSpec> job = host::MapJob(nodes, request);
   if (!job.ok()) return job;

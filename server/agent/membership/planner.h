@@ -25,23 +25,33 @@ class Planner {
   Planner(const bootstrap::v1::Members& members, NodeId self,
           uint32_t session_id);
 
-  // A job with a new namespace, or in one line why there is none. Lost members
-  // take no processes, and `jobs` that are no tools use slots of the nodes they
-  // run on.
+  // A name for a job, which is its namespace.
+  std::string NewNspace();
+
+  // A job that has the name of its request, or in one line why there is none.
+  // Lost members take no processes. Where nodes were granted by name, it gets
+  // these and their slots alone; else `jobs` that are no tools use slots of the
+  // nodes they run on.
   Result<std::shared_ptr<const JobSpec>> Plan(const control::v1::Launch& launch,
+                                              const control::Placed& placed,
                                               const control::JobRecords& jobs,
                                               const Membership& membership);
-  // The same of a job that `spawner`, of one of `jobs`, spawns.
+  // The same, with a new name, of a job that `spawner`, of one of `jobs`,
+  // spawns.
   Result<std::shared_ptr<const JobSpec>> PlanSpawn(
       const spawn::SpawnCall& call, const ProcId& spawner,
-      const control::JobRecords& jobs, const Membership& membership);
+      const control::Placed& placed, const control::JobRecords& jobs,
+      const Membership& membership);
 
  private:
   std::vector<host::MapNode> Nodes(const control::JobRecords& jobs,
                                    const Membership& membership) const;
+  // kErrJobAllocFailed: one of them cannot be used.
+  Result<std::vector<host::MapNode>> GrantedNodes(
+      const control::Placed& placed, const control::JobRecords& jobs,
+      const Membership& membership) const;
   static void GiveSlots(const JobSpec& parent,
                         std::vector<host::MapNode>* nodes);
-  std::string NewNspace();
   Result<JobSpec> Map(std::vector<host::MapNode> nodes,
                       host::MapRequest request, const control::JobRecords& jobs,
                       const Membership& membership);

@@ -10,10 +10,29 @@ namespace {
 // Groups of fields, each of which older agents know or do not know; those at
 // the end that say nothing are left out.
 int NumGroups(const control::LaunchFacts& facts) {
+  if (facts.placed.any()) return 5;
   if (facts.apart) return 4;
   if (facts.cospawned || !facts.partner.empty()) return 3;
   if (facts.tool) return 2;
   return facts.reports != 0 || facts.start_deadline != 0 ? 1 : 0;
+}
+
+void PutPlaced(const control::PlacementFacts& placed, WireWriter* out) {
+  out->String(placed.id.request);
+  out->Uint(placed.id.attempt);
+  out->String(placed.host_job);
+  out->Int(placed.queued_ms);
+  out->Int(placed.started_ms);
+}
+
+control::PlacementFacts GetPlaced(WireReader* in) {
+  control::PlacementFacts placed;
+  placed.id.request = in->String();
+  placed.id.attempt = in->Uint32();
+  placed.host_job = in->String();
+  placed.queued_ms = in->Int();
+  placed.started_ms = in->Int();
+  return placed;
 }
 
 }  // namespace
@@ -35,6 +54,7 @@ std::string EncodeFacts(const control::LaunchFacts& facts) {
     out.String(facts.partner);
   }
   if (groups >= 4) out.Bool(facts.apart);
+  if (groups >= 5) PutPlaced(facts.placed, &out);
   return out.Take();
 }
 
@@ -55,6 +75,7 @@ control::LaunchFacts DecodeFacts(std::string_view bytes) {
     facts.partner = in.String();
   }
   if (in.ok() && !in.done()) facts.apart = in.Bool();
+  if (in.ok() && !in.done()) facts.placed = GetPlaced(&in);
   if (!in.done()) return {};
   if (spawned) facts.spawn_request = request;
   return facts;

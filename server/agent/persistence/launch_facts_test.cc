@@ -24,6 +24,10 @@ void IsTheSame(const control::LaunchFacts& facts) {
   EXPECT_EQ(read.cospawned, facts.cospawned);
   EXPECT_EQ(read.partner, facts.partner);
   EXPECT_EQ(read.apart, facts.apart);
+  EXPECT_EQ(read.placed.id, facts.placed.id);
+  EXPECT_EQ(read.placed.host_job, facts.placed.host_job);
+  EXPECT_EQ(read.placed.queued_ms, facts.placed.queued_ms);
+  EXPECT_EQ(read.placed.started_ms, facts.placed.started_ms);
 }
 
 TEST(LaunchFactsTest, WhatIsWrittenIsRead) {
@@ -45,6 +49,9 @@ TEST(LaunchFactsTest, WhatIsWrittenIsRead) {
   facts.cospawned = true;
   IsTheSame(facts);
   facts.apart = true;
+  IsTheSame(facts);
+  facts = {};
+  facts.placed = {{"canopy-1-2", 3}, "job 7", 4, 5};
   IsTheSame(facts);
 }
 

@@ -23,6 +23,7 @@
 #include "server/openpmix/openpmix_endpoint.h"
 #include "server/pmi/pmi_endpoint.h"
 #include "server/ports/fd_store_port.h"
+#include "server/ports/host_port.h"
 #include "server/ports/input_sink.h"
 #include "server/process/process_adapter.h"
 #include "server/runtime/runtime.h"
@@ -56,6 +57,8 @@ class LocalAdapters {
   // Null when nobody succeeds this agent.
   FdStorePort* fd_store();
   datastore::Datastore& datastore() { return *datastore_; }
+  // Who decides what processes ask, unless a scheduler does.
+  HostPort* host() { return &host_; }
   process::ProcessAdapter& process() { return *process_; }
   local::LocalEndpoint& local() { return *local_; }
   pmi::PmiEndpoint& pmi() { return *pmi_; }

@@ -1,0 +1,386 @@
+#!/usr/bin/python3
+"""A small scheduler for Canopy: a queue, slots, time limits and backfill.
+
+    scheduler.py --listen unix:/run/user/1000/scheduler.sock &
+    canopy up --nodes 4 --host-module unix:/run/user/1000/scheduler.sock
+    canopy run -n 4 ./a.out
+
+Jobs start in the order in which they were asked for. One that has to wait is
+overtaken by those that end, by their time limits, before it can start. On
+standard input it takes commands of its operator: jobs, kill JOB, suspend JOB,
+resume JOB, signal JOB NUMBER.
+
+Needs the Debian packages python3-grpcio, protobuf-compiler and
+protobuf-compiler-grpc: its stubs are made when it starts.
+"""
+import argparse
+import collections
+import concurrent.futures
+import importlib
+import os
+import queue
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+
+import grpc
+
+PROTOS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../protos")
+INSUFFICIENT_RESOURCES = -234  # PMIX_ERR_JOB_INSUFFICIENT_RESOURCES
+OUT_OF_RESOURCE = -29          # PMIX_ERR_OUT_OF_RESOURCE
+NOT_SUPPORTED = -47            # PMIX_ERR_NOT_SUPPORTED
+
+
+def make_stubs(protos):
+    """The modules that protoc makes of host_module.proto."""
+    with tempfile.TemporaryDirectory(prefix="host-module-") as out:
+        subprocess.run(
+            ["protoc", "-I", protos, f"--python_out={out}", f"--grpc_out={out}",
+             "--plugin=protoc-gen-grpc=/usr/bin/grpc_python_plugin",
+             os.path.join(protos, "host_module.proto")], check=True)
+        sys.path.insert(0, out)
+        return [importlib.import_module(name)
+                for name in ("host_module_pb2", "host_module_pb2_grpc")]
+
+
+pb, rpc = make_stubs(os.environ.get("CANOPY_PROTOS", PROTOS))
+
+
+class Job:
+    """A job from its request to its release."""
+
+    def __init__(self, request):
+        self.overlay = request.overlay.overlay_id
+        self.placement = request.placement
+        self.request = request
+        self.host_job_id = ""
+        self.nodes = {}        # granted: slots by name; empty: it waits
+        self.ends = 0          # when its time is over, at the latest
+        self.answers = None    # queue of its open call; None: there is none
+        self.said = ""
+
+    def order(self):
+        return (self.request.since_ms, self.placement.request_id)
+
+    def hosts(self):
+        """The nodes that its user names; none: any."""
+        named = list(self.request.hosts)
+        for app in self.request.apps:
+            named += app.hosts
+        return {host.name for host in named if not host.name.startswith("+")}
+
+
+class Scheduler(rpc.HostModuleServicer):
+    def __init__(self, default_limit, accounting):
+        self.lock = threading.RLock()
+        self.default_limit = default_limit
+        self.accounting = accounting
+        self.nodes = {}                            # by name: NodeReport
+        self.jobs = {}                             # by overlay and request
+        self.next_id = int(time.time())            # names of jobs, over restarts too
+        self.agents = {}                           # by overlay: queue of its stream
+        self.taken = collections.defaultdict(int)  # reports, by incarnation
+        self.next_command = 1
+
+    # ---------------------------------------------------------------- queue
+
+    def free(self):
+        slots = {name: node.slots for name, node in self.nodes.items()
+                 if node.state == pb.NODE_STATE_UP}
+        for job in self.jobs.values():
+            for name, used in job.nodes.items():
+                if name in slots:
+                    slots[name] -= used
+        return slots
+
+    def pick(self, job, slots):
+        """Where the job fits into these slots: slots by node; None: nowhere."""
+        hosts = job.hosts()
+        may = {name: n for name, n in slots.items()
+               if n > 0 and (not hosts or hosts & {name, *self.nodes[name].aliases})}
+        wanted = job.request.num_slots or sum(
+            node.slots for node in self.nodes.values()
+            if node.state == pb.NODE_STATE_UP)
+        if job.request.oversubscribe:
+            wanted = min(wanted, max(sum(may.values()), 1))
+        picked = {}
+        for name, n in sorted(may.items()):
+            if wanted > 0:
+                picked[name] = min(n, wanted)
+                wanted -= picked[name]
+        return picked if wanted == 0 else None
+
+    def limit(self, job):
+        return job.request.time_limit_seconds or self.default_limit
+
+    def start_of(self, job, now):
+        """When the job can start at the latest, if jobs use all of their time."""
+        slots = self.free()
+        for running in sorted((j for j in self.jobs.values() if j.nodes),
+                              key=lambda j: j.ends):
+            for name, used in running.nodes.items():
+                if name in slots:
+                    slots[name] += used
+            if self.pick(job, slots) is not None:
+                return max(running.ends, now)
+        return None
+
+    def schedule(self):
+        """Starts what can start, and tells the others why they wait."""
+        now = time.time()
+        waiting = sorted((job for job in self.jobs.values() if not job.nodes),
+                         key=Job.order)
+        blocked_until = None  # the first that waits starts then
+        for position, job in enumerate(waiting, 1):
+            slots = self.free()
+            nodes = self.pick(job, slots)
+            if nodes is not None and (blocked_until is None or
+                                      now + self.limit(job) <= blocked_until):
+                self.grant(job, nodes, now)
+                continue
+            if blocked_until is None:
+                blocked_until = self.start_of(job, now)
+                if blocked_until is None and self.nodes:
+                    total = {name: node.slots for name, node in self.nodes.items()}
+                    if self.pick(job, total) is None:
+                        self.refuse(job, INSUFFICIENT_RESOURCES,
+                                    f"{job.request.num_slots} slots are wanted, and "
+                                    f"there are {sum(total.values())}")
+                        continue
+                    blocked_until = now
+            self.say(job, position, sum(slots.values()))
+
+    def say(self, job, position, free):
+        reason = (f"{job.request.num_slots or 'all'} slots wanted, {free} free"
+                  if self.nodes else "no nodes are known yet")
+        if job.answers is None or job.said == f"{position} {reason}":
+            return
+        job.said = f"{position} {reason}"
+        job.answers.put(pb.PlacementUpdate(queued=pb.Queued(
+            reason=reason, position=position)))
+
+    def grant(self, job, nodes, now):
+        job.host_job_id = str(self.next_id)
+        self.next_id += 1
+        job.nodes = nodes
+        job.ends = now + self.limit(job)
+        self.answer_granted(job)
+
+    def answer_granted(self, job):
+        if job.answers is None:
+            return
+        job.answers.put(pb.PlacementUpdate(granted=pb.Granted(
+            host_job_id=job.host_job_id, time_limit_seconds=self.limit(job),
+            env=[f"SCHEDULER_JOB_ID={job.host_job_id}".encode()],
+            nodes=[pb.GrantedNode(name=name, slots=n)
+                   for name, n in sorted(job.nodes.items())])))
+        job.answers.put(None)
+
+    def refuse(self, job, status, why):
+        self.jobs.pop((job.overlay, job.placement.request_id), None)
+        if job.answers is not None:
+            job.answers.put(pb.PlacementUpdate(refused=pb.Refused(
+                status=status, message=why)))
+            job.answers.put(None)
+
+    # -------------------------------------------------------------- service
+
+    def GetCapabilities(self, request, context):
+        return pb.GetCapabilitiesReply(
+            name="example", version="1",
+            slots=[pb.SLOT_PLACE_JOB, pb.SLOT_ATTACH, pb.SLOT_ALLOCATE])
+
+    def PlaceJob(self, request, context):
+        key = (request.overlay.overlay_id, request.placement.request_id)
+        answers = queue.Queue()
+        context.add_callback(lambda: self.stream_ended(key, answers))
+        with self.lock:
+            job = self.jobs.get(key)
+            if job is None or job.placement.attempt < request.placement.attempt:
+                job = self.jobs[key] = Job(request)
+            elif job.answers is not None:
+                job.answers.put(None)  # an older call of the same placement
+            job.answers = answers
+            job.said = ""
+            if job.nodes:
+                self.answer_granted(job)
+            self.schedule()
+        while (update := answers.get()) is not None:
+            yield update
+
+    def stream_ended(self, key, answers):
+        """One that still waits is asked again, if it is still wanted."""
+        answers.put(None)
+        with self.lock:
+            job = self.jobs.get(key)
+            if job is None or job.answers is not answers:
+                return
+            job.answers = None
+            if not job.nodes:
+                del self.jobs[key]
+                self.schedule()
+
+    def JobLaunched(self, request, context):
+        return pb.JobLaunchedReply()
+
+    def JobReleased(self, request, context):
+        with self.lock:
+            key = (request.overlay.overlay_id, request.placement.request_id)
+            job = self.jobs.get(key)
+            if job is not None and job.placement.attempt <= request.placement.attempt:
+                del self.jobs[key]
+                self.schedule()
+        return pb.JobReleasedReply()
+
+    def Allocate(self, request, context):
+        """Jobs keep what they have: it is told whether it could ever be more."""
+        infos = {info.key: info.value for info in request.infos}
+        wanted = infos.get("pmix.alloc.nnodes", pb.Value()).unsigned
+        with self.lock:
+            there = len(self.nodes)
+        if wanted > there:
+            return pb.HostReply(status=OUT_OF_RESOURCE, message=(
+                f"job {request.call.caller.host_job_id or '-'} wants {wanted} nodes, "
+                f"and there are {there}"), results=[pb.Info(
+                    key="pmix.alloc.id", value=pb.Value(text=b"none"))])
+        return pb.HostReply(status=NOT_SUPPORTED)
+
+    # --------------------------------------------------------------- agents
+
+    def Attach(self, messages, context):
+        overlay = next(messages).hello
+        out = queue.Queue()
+        key = overlay.overlay.overlay_id
+        with self.lock:
+            if key in self.agents:
+                self.agents[key].put(None)  # the new one takes its place
+            self.agents[key] = out
+        out.put(pb.HostMessage(hello=pb.HostHello(
+            incarnation=overlay.incarnation,
+            acknowledged=self.taken[overlay.incarnation])))
+        reader = threading.Thread(target=self.read, daemon=True, args=(
+            key, overlay.incarnation, messages, out))
+        reader.start()
+        while (message := out.get()) is not None:
+            yield message
+
+    def read(self, overlay, incarnation, messages, out):
+        try:
+            for message in messages:
+                kind = message.WhichOneof("kind")
+                if kind == "snapshot":
+                    self.take_snapshot(overlay, message.snapshot)
+                elif kind == "report":
+                    self.take_report(message.report)
+                    self.taken[incarnation] = message.report.sequence
+                    out.put(pb.HostMessage(acknowledge=pb.Acknowledge(
+                        sequence=message.report.sequence)))
+                elif kind == "result":
+                    print(f"command {message.result.command_id}: "
+                          f"{message.result.status} {message.result.message}", flush=True)
+        except grpc.RpcError:
+            pass  # the agent has gone
+        out.put(None)
+
+    def take_snapshot(self, overlay, snapshot):
+        with self.lock:
+            for node in snapshot.nodes:
+                self.nodes[node.name] = node
+            there = {job.placement.request_id for job in snapshot.jobs}
+            for report in snapshot.jobs:
+                self.adopt(overlay, report)
+            gone = [key for key, job in self.jobs.items()
+                    if key[0] == overlay and job.nodes and key[1] not in there]
+            threading.Timer(snapshot.settle_ms / 1000, self.settle, (gone,)).start()
+            self.schedule()
+
+    def adopt(self, overlay, report):
+        """A job that an earlier run of this scheduler has started."""
+        key = (overlay, report.placement.request_id)
+        if report.state == pb.JOB_STATE_QUEUED or key in self.jobs:
+            return
+        job = Job(pb.PlaceJobRequest(placement=report.placement))
+        job.overlay = overlay
+        job.host_job_id = report.host_job_id
+        job.nodes = {use.name: use.procs for use in report.nodes}
+        job.ends = time.time() + self.default_limit
+        self.jobs[key] = job
+
+    def settle(self, keys):
+        """What was granted and has not come to run, nor was asked for again."""
+        with self.lock:
+            for key in keys:
+                job = self.jobs.get(key)
+                if job is not None and job.answers is None:
+                    del self.jobs[key]
+            self.schedule()
+
+    def take_report(self, report):
+        kind = report.WhichOneof("kind")
+        with self.lock:
+            if kind == "node":
+                self.nodes[report.node.name] = report.node
+                self.schedule()
+        if kind == "record" and self.accounting:
+            record = report.record
+            nodes = ",".join(f"{use.name}:{use.procs}" for use in record.nodes)
+            with open(self.accounting, "a", encoding="utf-8") as out:
+                out.write(f"{record.host_job_id} {record.placement.request_id} "
+                          f"uid={record.caller.uid} nodes={nodes} "
+                          f"waited_ms={record.started_ms - record.queued_ms} "
+                          f"ran_ms={record.ended_ms - record.started_ms} "
+                          f"exit={record.exit_code} status={record.status} "
+                          f"{record.command}\n")
+
+    # ------------------------------------------------------------- operator
+
+    def show(self):
+        with self.lock:
+            running = [f"job {job.host_job_id}: {job.placement.request_id} on "
+                       f"{','.join(sorted(job.nodes))}"
+                       for job in self.jobs.values() if job.nodes]
+        print("; ".join(running) or "no jobs", flush=True)
+
+    def command(self, words):
+        if words == ["jobs"]:
+            return self.show()
+        verb, name = words[0], pb.JobName(host_job_id=words[1])
+        fields = {
+            "kill": lambda: {"kill": pb.KillJob(job=name, reason="its operator says so")},
+            "suspend": lambda: {"suspend": pb.SuspendJob(job=name)},
+            "resume": lambda: {"resume": pb.ResumeJob(job=name)},
+            "signal": lambda: {"signal": pb.SignalJob(job=name, signal=int(words[2]))},
+        }[verb]()
+        with self.lock:
+            for out in self.agents.values():
+                out.put(pb.HostMessage(command=pb.Command(
+                    command_id=f"{os.getpid()}-{self.next_command}", **fields)))
+            self.next_command += 1
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--listen", required=True, help="unix:/PATH or HOST:PORT")
+    parser.add_argument("--time-limit", type=int, default=3600,
+                        help="seconds of a job that names none (3600)")
+    parser.add_argument("--accounting", help="file to which a line for each job goes")
+    options = parser.parse_args()
+    scheduler = Scheduler(options.time_limit, options.accounting)
+    # A job that waits holds a thread.
+    server = grpc.server(concurrent.futures.ThreadPoolExecutor(max_workers=1000))
+    rpc.add_HostModuleServicer_to_server(scheduler, server)
+    server.add_insecure_port(options.listen)
+    server.start()
+    print("ready", flush=True)
+    for line in sys.stdin:
+        try:
+            scheduler.command(line.split())
+        except (KeyError, IndexError, ValueError):
+            print("jobs, kill JOB, suspend JOB, resume JOB, signal JOB NUMBER", flush=True)
+    server.wait_for_termination()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,138 @@
+#include "server/agent/wiring/scheduler_adapter.h"
+
+#include <string>
+#include <utility>
+
+#include "common/ids.h"
+#include "common/topology.h"
+#include "common/version.h"
+#include "server/agent/bring_up/log.h"
+#include "server/control/placement_request.h"
+
+namespace canopy::agent {
+namespace {
+
+namespace v1 = hostmodule::v1;
+
+// Requests of processes are asked again once the agents' trees have converged.
+constexpr uint32_t kSettleMs = 10'000;
+
+v1::Overlay OverlayOf(const bootstrap::v1::Config& config) {
+  v1::Overlay overlay;
+  overlay.set_overlay_id(config.overlay_id());
+  overlay.set_context(config.context());
+  overlay.set_agent(config.node_name());
+  overlay.set_version(kVersion);
+  return overlay;
+}
+
+v1::NodeReport NodeOf(const bootstrap::v1::NodeInfo& info) {
+  v1::NodeReport node;
+  node.set_name(info.name());
+  *node.mutable_aliases() = info.aliases();
+  node.set_slots(info.slots());
+  const Result<Topology> topology = DecodeTopology(info.topology());
+  if (topology.ok()) {
+    node.set_cores(topology->Count(TopologyLevel::kCore));
+    node.set_memory_bytes(topology->memory_bytes);
+  }
+  return node;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<SchedulerAdapter>> SchedulerAdapter::Make(
+    const Parts& parts, const security::SecurityConfig& security) {
+  auto client = scheduler::ServiceClient::Make(
+      parts.loop, parts.config->host_module(), security);
+  if (!client.ok()) return client.status();
+  return std::unique_ptr<SchedulerAdapter>(
+      new SchedulerAdapter(parts, *std::move(client)));
+}
+
+SchedulerAdapter::SchedulerAdapter(
+    const Parts& parts, std::unique_ptr<scheduler::ServiceClient> client)
+    : parts_(parts),
+      link_(parts.loop, client.get(), OverlayOf(*parts.config),
+            parts.config->host_module(), Log),
+      reports_(ReportsOptions()),
+      placement_(PlacementOptions()),
+      host_(HostOptions()),
+      client_(std::move(client)) {}
+
+SchedulerAdapter::~SchedulerAdapter() { link_.Stop(); }
+
+scheduler::Reports::Options SchedulerAdapter::ReportsOptions() {
+  scheduler::Reports::Options options;
+  options.link = &link_;
+  options.commands = parts_.job_manager;
+  options.incarnation = parts_.started;
+  options.settle_ms = parts_.config->restart_grace_ms() + kSettleMs;
+  options.nodes = [this] { return Nodes(); };
+  options.jobs = [this] { return placement_.Jobs(); };
+  return options;
+}
+
+scheduler::JobPlacement::Options SchedulerAdapter::PlacementOptions() {
+  scheduler::JobPlacement::Options options;
+  options.link = &link_;
+  options.listener = &reports_;
+  options.fallback = parts_.config->host_module_fallback();
+  options.wall_clock_ms = control::WallClockMs;
+  return options;
+}
+
+scheduler::SchedulerHost::Options SchedulerAdapter::HostOptions() {
+  scheduler::SchedulerHost::Options options;
+  options.loop = parts_.loop;
+  options.link = &link_;
+  options.sink = parts_.sink;
+  options.embedded = parts_.embedded;
+  options.fallback = parts_.config->host_module_fallback();
+  options.host_job = [this](const std::string& nspace) {
+    const auto job = parts_.job_manager->jobs().find(nspace);
+    return job == parts_.job_manager->jobs().end()
+               ? std::string()
+               : job->second.facts.placed.host_job;
+  };
+  options.incarnation = parts_.started;
+  return options;
+}
+
+void SchedulerAdapter::Start(const bootstrap::v1::Members& members) {
+  for (const bootstrap::v1::NodeInfo& info : members.nodes()) {
+    nodes_.push_back(NodeOf(info));
+  }
+  reports_.SetRoot(parts_.membership->IsRoot(parts_.config->self()));
+  link_.Start();
+}
+
+std::vector<v1::NodeReport> SchedulerAdapter::Nodes() const {
+  std::vector<v1::NodeReport> nodes = nodes_;
+  for (size_t i = 0; i < nodes.size(); ++i) {
+    const auto id = static_cast<NodeId>(i);
+    const std::string& drained = parts_.membership->WhyDrained(id);
+    const bool up = parts_.membership->up(id);
+    nodes[i].set_state(!up               ? v1::NODE_STATE_LOST
+                       : drained.empty() ? v1::NODE_STATE_UP
+                                         : v1::NODE_STATE_DRAINED);
+    nodes[i].set_reason(up ? drained
+                           : parts_.membership->LostNode(nodes[i].name()));
+  }
+  return nodes;
+}
+
+void SchedulerAdapter::OnDrained(const std::string& name) {
+  for (const v1::NodeReport& node : Nodes()) {
+    if (node.name() == name) reports_.OnNode(node);
+  }
+}
+
+void SchedulerAdapter::OnNodeStateChanged(
+    const core::NodeStateChanged& change) {
+  if (change.node >= nodes_.size()) return;
+  reports_.SetRoot(parts_.membership->IsRoot(parts_.config->self()));
+  reports_.OnNode(Nodes()[change.node]);
+}
+
+}  // namespace canopy::agent

@@ -1,0 +1,78 @@
+// The scheduler that an agent was told of, and what it is told by the agent.
+#ifndef CANOPY_SERVER_AGENT_WIRING_SCHEDULER_ADAPTER_H_
+#define CANOPY_SERVER_AGENT_WIRING_SCHEDULER_ADAPTER_H_
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "common/event_loop.h"
+#include "common/status.h"
+#include "protos/bootstrap.pb.h"
+#include "protos/host_module.pb.h"
+#include "server/agent/membership/membership.h"
+#include "server/control/job_manager.h"
+#include "server/core/step/peer_inputs.h"
+#include "server/ports/host_port.h"
+#include "server/ports/input_observer.h"
+#include "server/ports/input_sink.h"
+#include "server/ports/placement_port.h"
+#include "server/scheduler/job_placement.h"
+#include "server/scheduler/link.h"
+#include "server/scheduler/reports.h"
+#include "server/scheduler/scheduler_host.h"
+#include "server/scheduler/service_client.h"
+#include "server/security/credentials.h"
+
+namespace canopy::agent {
+
+// Loop thread only.
+class SchedulerAdapter : public InputObserver {
+ public:
+  struct Parts {
+    EventLoop* loop = nullptr;  // all of these outlive it
+    InputSink* sink = nullptr;
+    const bootstrap::v1::Config* config = nullptr;
+    const Membership* membership = nullptr;
+    control::JobManager* job_manager = nullptr;
+    HostPort* embedded = nullptr;
+    uint64_t started = 0;  // ns since 1970
+  };
+  // The status says why the address cannot be used.
+  static Result<std::unique_ptr<SchedulerAdapter>> Make(
+      const Parts& parts, const security::SecurityConfig& security);
+  ~SchedulerAdapter() override;
+
+  // From now on it connects. `members`: with their slots and topologies.
+  void Start(const bootstrap::v1::Members& members);
+  PlacementPort* placement() { return &placement_; }
+  HostPort* host() { return &host_; }
+
+  // Whether the node takes jobs has changed.
+  void OnDrained(const std::string& name);
+  void OnNodeStateChanged(const core::NodeStateChanged& change) override;
+
+ private:
+  SchedulerAdapter(const Parts& parts,
+                   std::unique_ptr<scheduler::ServiceClient> client);
+
+  scheduler::Reports::Options ReportsOptions();
+  scheduler::JobPlacement::Options PlacementOptions();
+  scheduler::SchedulerHost::Options HostOptions();
+  std::vector<hostmodule::v1::NodeReport> Nodes() const;
+
+  const Parts parts_;
+  // Their states as of when they were last reported.
+  std::vector<hostmodule::v1::NodeReport> nodes_;
+  scheduler::Link link_;
+  scheduler::Reports reports_;
+  scheduler::JobPlacement placement_;
+  scheduler::SchedulerHost host_;
+  // Ends first, as what it still calls back is the others'.
+  std::unique_ptr<scheduler::ServiceClient> client_;
+};
+
+}  // namespace canopy::agent
+
+#endif  // CANOPY_SERVER_AGENT_WIRING_SCHEDULER_ADAPTER_H_

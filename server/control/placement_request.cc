@@ -1,0 +1,173 @@
+#include "server/control/placement_request.h"
+
+#include <time.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cctype>
+#include <utility>
+
+namespace canopy::control {
+namespace {
+
+constexpr size_t kMaxRequestName = 255;
+constexpr char kNamePrefix[] = "canopy-";
+
+template <typename Hosts>
+std::vector<PlacementHost> HostsOf(const Hosts& hosts) {
+  std::vector<PlacementHost> out;
+  for (const v1::HostSlots& host : hosts) {
+    out.push_back({host.name(), host.slots_given() ? host.slots() : 0});
+  }
+  return out;
+}
+
+std::vector<PlacementHost> HostsOf(const spawn::Placing& placing) {
+  std::vector<PlacementHost> out;
+  for (const Host& host : placing.hosts) {
+    out.push_back({host.name, host.slots_given ? host.slots : 0});
+  }
+  return out;
+}
+
+// 0 as soon as one application wants all that there is.
+uint32_t SlotsOf(const std::vector<PlacementApp>& apps) {
+  uint32_t slots = 0;
+  for (const PlacementApp& app : apps) {
+    if (app.num_procs == 0) return 0;
+    slots += std::min(app.num_procs, UINT32_MAX - slots);
+  }
+  return slots;
+}
+
+void AddApps(const spawn::SpawnCall& call, std::vector<PlacementApp>* apps) {
+  for (const spawn::SpawnApp& app : call.apps) {
+    apps->push_back({app.argv, app.num_procs, HostsOf(app.placing)});
+  }
+}
+
+// One word after the other; " : " between applications.
+void AddCommand(const std::vector<std::string>& argv, std::string* command) {
+  if (!command->empty()) *command += " : ";
+  for (const std::string& arg : argv) {
+    if (!command->empty() && command->back() != ' ') *command += ' ';
+    *command += arg;
+  }
+}
+
+}  // namespace
+
+PlacementRequest PlacementOf(const v1::Launch& launch) {
+  PlacementRequest out;
+  out.caller.uid = geteuid();
+  out.caller.gid = getegid();
+  for (const v1::App& app : launch.apps()) {
+    out.apps.push_back({{app.argv().begin(), app.argv().end()},
+                        app.num_procs(),
+                        HostsOf(app.hosts())});
+  }
+  out.hosts = HostsOf(launch.hosts());
+  out.num_slots = SlotsOf(out.apps);
+  out.oversubscribe = launch.oversubscribe();
+  out.map_by = launch.map_by();
+  out.time_limit_seconds = launch.timeout_seconds();
+  return out;
+}
+
+PlacementRequest PlacementOf(const core::HostSpawn& spawn,
+                             const spawn::SpawnCall& call,
+                             const JobRecord& parent) {
+  PlacementRequest out;
+  out.caller = {parent.job->uid, parent.job->gid, spawn.proc,
+                parent.facts.placed.host_job};
+  AddApps(call, &out.apps);
+  if (call.cospawned) AddApps(*call.cospawned, &out.apps);
+  out.hosts = HostsOf(call.placing);
+  out.num_slots = SlotsOf(out.apps);
+  out.oversubscribe = parent.facts.oversubscribe;
+  out.map_by = call.policies.map_by;
+  out.time_limit_seconds = call.job_timeout_seconds;
+  out.directives = spawn.call;
+  out.parent = spawn.proc.nspace;
+  return out;
+}
+
+std::string RequestNameOf(const core::HostSpawn& spawn) {
+  return spawn.proc.nspace + "." + std::to_string(spawn.proc.rank) + "." +
+         std::to_string(spawn.request);
+}
+
+bool IsRequestName(const std::string& name) {
+  return name.starts_with(kNamePrefix) && name.size() <= kMaxRequestName &&
+         std::ranges::all_of(name, [](unsigned char c) {
+           return std::isalnum(c) != 0 || c == '-';
+         });
+}
+
+int64_t WallClockMs() {
+  timespec now;
+  clock_gettime(CLOCK_REALTIME, &now);
+  return int64_t{now.tv_sec} * 1000 + now.tv_nsec / 1000000;
+}
+
+PlacementFacts PlacementFactsOf(const Placed& placed) {
+  PlacementFacts facts;
+  if (placed.grant.nodes.empty()) return facts;
+  facts.id = placed.id;
+  facts.host_job = placed.grant.host_job;
+  facts.queued_ms = placed.queued_ms;
+  facts.started_ms = WallClockMs();
+  return facts;
+}
+
+PlacedJob PlacedJobOf(const JobRecord& record) {
+  const JobSpec& job = *record.job;
+  const PlacementFacts& facts = record.facts.placed;
+  PlacedJob out;
+  out.id = facts.id;
+  out.host_job = facts.host_job;
+  out.nspace = job.nspace;
+  out.caller.uid = job.uid;
+  out.caller.gid = job.gid;
+  if (!job.parent.nspace.empty()) out.caller.process = job.parent;
+  out.parent = job.parent.nspace;
+  out.command = CommandOf(job);
+  for (const JobNode& node : job.nodes) out.nodes.push_back({node.name, 0});
+  for (const ProcPlacement& proc : job.procs) ++out.nodes[proc.node].procs;
+  std::erase_if(out.nodes, [](const NodeUse& use) { return use.procs == 0; });
+  out.num_procs = static_cast<uint32_t>(job.procs.size());
+  out.queued_ms = facts.queued_ms;
+  out.started_ms = facts.started_ms;
+  return out;
+}
+
+PlacedJob PlacedJobOf(const Placed& placed, const PlacementRequest& request) {
+  PlacedJob out;
+  out.id = placed.id;
+  out.host_job = placed.grant.host_job;
+  out.caller = request.caller;
+  out.parent = request.parent;
+  out.command = CommandOf(request);
+  out.queued_ms = placed.queued_ms;
+  return out;
+}
+
+std::string CommandOf(const JobSpec& job) {
+  std::string command;
+  for (const JobApp& app : job.apps) AddCommand(app.argv, &command);
+  return command;
+}
+
+std::string CommandOf(const PlacementRequest& request) {
+  std::string command;
+  for (const PlacementApp& app : request.apps) AddCommand(app.argv, &command);
+  return command;
+}
+
+uint32_t NumProcs(const PlacementRequest& request) {
+  uint32_t procs = 0;
+  for (const PlacementApp& app : request.apps) procs += app.num_procs;
+  return procs;
+}
+
+}  // namespace canopy::control

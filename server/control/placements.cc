@@ -1,0 +1,148 @@
+#include "server/control/placements.h"
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "server/control/placement_request.h"
+
+namespace canopy::control {
+
+Placements::~Placements() {
+  for (const auto& [request, entry] : waiting_) {
+    if (entry.timer != 0) loop_->CancelTimer(entry.timer);
+  }
+}
+
+void Placements::set_port(PlacementPort* port) {
+  port_ = port;
+  port_->set_listener(this);
+}
+
+bool Placements::Ask(QueuedJob job, Decided decided) {
+  loop_->AssertOnThread();
+  const PlacementRequest request = job.request;
+  const PlacementId& id = request.id;
+  const auto [it, added] = waiting_.try_emplace(id.request);
+  if (!added) return false;
+  Entry& entry = it->second;
+  entry.job = std::move(job);
+  entry.decided = std::move(decided);
+  if (request.give_up != 0) {
+    const int64_t left = request.give_up - EventLoop::Now();
+    entry.timer = loop_->AddTimer(std::max<int64_t>(left, 0), [this, id] {
+      Cancel(id.request,
+             Status(kErrTimeout,
+                    "the time that it had to start in is over; it waited for "
+                    "its place"));
+    });
+  }
+  port_->Place(request);
+  return true;
+}
+
+bool Placements::Cancel(const std::string& request, const Status& why) {
+  loop_->AssertOnThread();
+  const auto it = waiting_.find(request);
+  if (it == waiting_.end()) return false;
+  const PlacementId id = it->second.job.request.id;
+  port_->Cancel(id);
+  Decide(id, why);
+  return true;
+}
+
+void Placements::CancelIf(const std::function<bool(const QueuedJob&)>& matches,
+                          const Status& why) {
+  std::vector<std::string> names;
+  for (const auto& [request, entry] : waiting_) {
+    if (matches(entry.job)) names.push_back(request);
+  }
+  for (const std::string& name : names) Cancel(name, why);
+}
+
+void Placements::CancelOfLauncher(uint64_t launcher, const Status& why) {
+  CancelIf([&](const QueuedJob& job) { return job.launcher == launcher; }, why);
+}
+
+void Placements::CancelOfParent(const std::string& nspace, const Status& why) {
+  CancelIf([&](const QueuedJob& job) { return job.request.parent == nspace; },
+           why);
+}
+
+void Placements::CancelAll(const Status& why) {
+  CancelIf([](const QueuedJob&) { return true; }, why);
+}
+
+bool Placements::WaitingFor(uint64_t launcher) const {
+  return std::ranges::any_of(waiting_, [&](const auto& entry) {
+    return entry.second.job.launcher == launcher;
+  });
+}
+
+void Placements::ForEach(
+    const std::function<void(const QueuedJob&)>& visit) const {
+  for (const auto& [request, entry] : waiting_) visit(entry.job);
+}
+
+Placements::Entry* Placements::Find(const PlacementId& id) {
+  const auto it = waiting_.find(id.request);
+  return it == waiting_.end() || it->second.job.request.id != id ? nullptr
+                                                                 : &it->second;
+}
+
+void Placements::Launched(const JobRecord& record, bool recovered) {
+  if (!record.facts.placed.any()) return;
+  port_->Launched(PlacedJobOf(record), recovered);
+}
+
+void Placements::Changed(const JobRecord& record,
+                         const core::JobChanged& change) {
+  if (!record.facts.placed.any()) return;
+  port_->Changed(change.nspace, change.phase, change.procs_ended);
+}
+
+void Placements::Released(const JobRecord& record, const v1::JobEnd& end,
+                          bool last) {
+  if (!record.facts.placed.any()) return;
+  port_->Released(PlacedJobOf(record), {end.exit_code(), end.status(),
+                                        end.text(), WallClockMs(), last});
+}
+
+void Placements::ReleaseUnused(const Placed& placed,
+                               const PlacementRequest& request,
+                               const Status& why) {
+  if (placed.grant.nodes.empty()) return;
+  port_->Released(PlacedJobOf(placed, request),
+                  {1, why.code(), why.message(), WallClockMs(), true});
+}
+
+void Placements::OnQueued(const PlacementId& id,
+                          const PlacementQueued& queued) {
+  Entry* const entry = Find(id);
+  if (entry == nullptr) return;
+  entry->job.state = queued;
+  if (entry->job.state.since_ms == 0) {
+    entry->job.state.since_ms = entry->job.request.since_ms;
+  }
+  waits_(&entry->job);
+}
+
+void Placements::OnGranted(const PlacementId& id, const PlacementGrant& grant) {
+  Entry* const entry = Find(id);
+  if (entry == nullptr) return;
+  Decide(id, Placed{id, grant, entry->job.request.since_ms,
+                    entry->job.request.give_up});
+}
+
+void Placements::OnRefused(const PlacementId& id, const Status& why) {
+  Decide(id, why);
+}
+
+void Placements::Decide(const PlacementId& id, const Result<Placed>& placed) {
+  if (Find(id) == nullptr) return;
+  Entry entry = std::move(waiting_.extract(id.request).mapped());
+  if (entry.timer != 0) loop_->CancelTimer(entry.timer);
+  entry.decided(placed);
+}
+
+}  // namespace canopy::control

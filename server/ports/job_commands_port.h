@@ -1,0 +1,31 @@
+// What a scheduler has done to jobs and nodes. Loop thread.
+#ifndef CANOPY_SERVER_PORTS_JOB_COMMANDS_PORT_H_
+#define CANOPY_SERVER_PORTS_JOB_COMMANDS_PORT_H_
+
+#include <cstdint>
+#include <string>
+
+#include "common/status.h"
+
+namespace canopy {
+
+// At the root. `host_job`: the scheduler's own name of a job that it has
+// placed. kErrNotFound: none runs under it.
+class JobCommandsPort {
+ public:
+  virtual ~JobCommandsPort() = default;
+  // Does not wait for the end of it.
+  virtual Status KillHostJob(const std::string& host_job,
+                             const std::string& reason, bool immediately) = 0;
+  // `signal`: 1 to 64, to every process.
+  virtual Status SignalHostJob(const std::string& host_job, int signal) = 0;
+  // It takes no new jobs, for this reason, until it is resumed or this agent is
+  // restarted; those that run go on. kErrNotFound: there is no such node.
+  virtual Status DrainNode(const std::string& name,
+                           const std::string& reason) = 0;
+  virtual Status ResumeNode(const std::string& name) = 0;
+};
+
+}  // namespace canopy
+
+#endif  // CANOPY_SERVER_PORTS_JOB_COMMANDS_PORT_H_

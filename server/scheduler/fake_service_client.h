@@ -1,0 +1,135 @@
+// A scheduler's service that a test plays.
+#ifndef CANOPY_SERVER_SCHEDULER_FAKE_SERVICE_CLIENT_H_
+#define CANOPY_SERVER_SCHEDULER_FAKE_SERVICE_CLIENT_H_
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "protos/host_module.pb.h"
+#include "server/scheduler/service_client.h"
+
+namespace canopy::scheduler {
+
+class FakeCall : public AttachCall {
+ public:
+  void Cancel() override { cancelled = true; }
+  void Write(v1::AgentMessage message) override {
+    written.push_back(std::move(message));
+  }
+
+  bool cancelled = false;
+  std::vector<v1::AgentMessage> written;
+};
+
+// Keeps what it is asked; the test calls back.
+class FakeServiceClient : public ServiceClient {
+ public:
+  template <typename Request, typename Reply>
+  struct Unary {
+    Request request;
+    Done<Reply> done;
+    std::shared_ptr<FakeCall> call = std::make_shared<FakeCall>();
+  };
+  struct PlaceCall {
+    v1::PlaceJobRequest request;
+    std::function<void(const v1::PlacementUpdate&)> on_update;
+    std::function<void(const CallEnd&)> on_end;
+    std::shared_ptr<FakeCall> call = std::make_shared<FakeCall>();
+  };
+  struct Stream {
+    std::function<void(const v1::HostMessage&)> on_message;
+    std::function<void(const CallEnd&)> on_end;
+    std::shared_ptr<FakeCall> call = std::make_shared<FakeCall>();
+  };
+
+  CallPtr Send(const v1::GetCapabilitiesRequest& request, int64_t,
+               Done<v1::GetCapabilitiesReply> done) override {
+    return Keep(&capabilities, request, std::move(done));
+  }
+  CallPtr Send(const v1::JobLaunchedRequest& request, int64_t,
+               Done<v1::JobLaunchedReply> done) override {
+    return Keep(&launched, request, std::move(done));
+  }
+  CallPtr Send(const v1::JobReleasedRequest& request, int64_t,
+               Done<v1::JobReleasedReply> done) override {
+    return Keep(&released, request, std::move(done));
+  }
+  CallPtr Send(const v1::AllocateRequest& request, int64_t,
+               Done<v1::HostReply> done) override {
+    return Keep(&allocations, request, std::move(done));
+  }
+  CallPtr Send(const v1::ControlSessionRequest& request, int64_t,
+               Done<v1::HostReply> done) override {
+    return Keep(&sessions, request, std::move(done));
+  }
+  CallPtr Send(const v1::BlockResourcesRequest& request, int64_t,
+               Done<v1::HostReply> done) override {
+    return Keep(&blocks, request, std::move(done));
+  }
+  CallPtr Send(const v1::LogRequest& request, int64_t,
+               Done<v1::HostReply> done) override {
+    return Keep(&logs, request, std::move(done));
+  }
+  CallPtr Send(const v1::MonitorRequest& request, int64_t,
+               Done<v1::HostReply> done) override {
+    return Keep(&monitors, request, std::move(done));
+  }
+  CallPtr Send(const v1::GetCredentialRequest& request, int64_t,
+               Done<v1::HostReply> done) override {
+    return Keep(&credentials, request, std::move(done));
+  }
+  CallPtr Send(const v1::ValidateCredentialRequest& request, int64_t,
+               Done<v1::HostReply> done) override {
+    return Keep(&validations, request, std::move(done));
+  }
+  CallPtr Place(const v1::PlaceJobRequest& request, int64_t,
+                std::function<void(const v1::PlacementUpdate&)> on_update,
+                std::function<void(const CallEnd&)> on_end) override {
+    places.push_back({request, std::move(on_update), std::move(on_end)});
+    return places.back().call;
+  }
+  std::shared_ptr<AttachCall> Attach(
+      std::function<void(const v1::HostMessage&)> on_message,
+      std::function<void(const CallEnd&)> on_end) override {
+    streams.push_back({std::move(on_message), std::move(on_end)});
+    return streams.back().call;
+  }
+
+  // Answers the newest question for capabilities.
+  void Up(std::vector<v1::Slot> slots) {
+    v1::GetCapabilitiesReply reply;
+    reply.set_name("fake");
+    for (const v1::Slot slot : slots) reply.add_slots(slot);
+    const auto done = capabilities.back().done;
+    done({}, reply);
+  }
+
+  std::vector<Unary<v1::GetCapabilitiesRequest, v1::GetCapabilitiesReply>>
+      capabilities;
+  std::vector<Unary<v1::JobLaunchedRequest, v1::JobLaunchedReply>> launched;
+  std::vector<Unary<v1::JobReleasedRequest, v1::JobReleasedReply>> released;
+  std::vector<Unary<v1::AllocateRequest, v1::HostReply>> allocations;
+  std::vector<Unary<v1::ControlSessionRequest, v1::HostReply>> sessions;
+  std::vector<Unary<v1::BlockResourcesRequest, v1::HostReply>> blocks;
+  std::vector<Unary<v1::LogRequest, v1::HostReply>> logs;
+  std::vector<Unary<v1::MonitorRequest, v1::HostReply>> monitors;
+  std::vector<Unary<v1::GetCredentialRequest, v1::HostReply>> credentials;
+  std::vector<Unary<v1::ValidateCredentialRequest, v1::HostReply>> validations;
+  std::vector<PlaceCall> places;
+  std::vector<Stream> streams;
+
+ private:
+  template <typename Request, typename Reply>
+  static CallPtr Keep(std::vector<Unary<Request, Reply>>* calls,
+                      const Request& request, Done<Reply> done) {
+    calls->push_back({request, std::move(done)});
+    return calls->back().call;
+  }
+};
+
+}  // namespace canopy::scheduler
+
+#endif  // CANOPY_SERVER_SCHEDULER_FAKE_SERVICE_CLIENT_H_

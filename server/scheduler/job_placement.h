@@ -1,0 +1,103 @@
+// The scheduler says where and when jobs run.
+#ifndef CANOPY_SERVER_SCHEDULER_JOB_PLACEMENT_H_
+#define CANOPY_SERVER_SCHEDULER_JOB_PLACEMENT_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "common/status.h"
+#include "protos/host_module.pb.h"
+#include "server/ports/placement_port.h"
+#include "server/scheduler/link.h"
+#include "server/scheduler/service_client.h"
+
+namespace canopy::scheduler {
+
+// What happens to jobs, for the reports.
+class JobListener {
+ public:
+  virtual ~JobListener() = default;
+  virtual void OnJob(const v1::JobReport& report) = 0;
+  virtual void OnRecord(const v1::JobRecord& record) = 0;
+};
+
+// Jobs wait here while the scheduler is not there, and are asked again when it
+// is. Loop thread only.
+class JobPlacement : public PlacementPort {
+ public:
+  struct Options {
+    Link* link = nullptr;  // outlives it, as the listener does
+    JobListener* listener = nullptr;
+    // Where it does not place jobs, they run at once where there is room.
+    bool fallback = false;
+    std::function<int64_t()> wall_clock_ms;
+  };
+  explicit JobPlacement(Options options);
+
+  void set_listener(PlacementListener* listener) override {
+    listener_ = listener;
+  }
+  void Place(PlacementRequest request) override;
+  void Cancel(const PlacementId& id) override;
+  void Launched(const PlacedJob& job, bool recovered) override;
+  void Changed(const std::string& nspace, core::JobPhase phase,
+               uint32_t procs_ended) override;
+  void Released(const PlacedJob& job, const PlacedEnd& end) override;
+
+  // Those that wait and those that run, as they are now.
+  std::vector<v1::JobReport> Jobs() const;
+
+ private:
+  struct Waiting {
+    PlacementRequest request;
+    CallPtr call;         // null: it has to be asked (again)
+    uint64_t number = 0;  // of the call
+    bool asked = false;   // ever
+  };
+  struct Running {
+    PlacedJob job;
+    v1::JobState state = v1::JOB_STATE_PREPARING;
+    uint32_t procs_ended = 0;
+  };
+  // A call that is to be answered: the scheduler is told in order.
+  struct Note {
+    PlacementId id;
+    std::function<void(std::function<void(const CallEnd&)>)> send;
+  };
+
+  void OnUp();
+  void Ask(Waiting* waiting);
+  void OnUpdate(const PlacementId& id, uint64_t number,
+                const v1::PlacementUpdate& update);
+  void OnEnd(const PlacementId& id, uint64_t number, const CallEnd& end);
+  void OnGranted(const PlacementId& id, const v1::Granted& granted);
+  void Refuse(const PlacementId& id, const Status& why);
+  void SayDown(const Waiting& waiting);
+  void Unsupported(const PlacementId& id);
+  // Null: no such call is under way.
+  Waiting* Find(const PlacementId& id, uint64_t number);
+
+  void TellReleased(const PlacedJob& job, const PlacedEnd& end);
+  void Tell(Note note);
+  void TellNext();
+  void OnTold(const CallEnd& end);
+
+  const Options options_;
+  Link* const link_;
+  PlacementListener* listener_ = nullptr;
+  std::map<std::string, Waiting> waiting_;  // by the request's name
+  std::map<std::string, Running> running_;  // by namespace
+  uint64_t next_call_ = 1;
+  std::deque<Note> notes_;
+  bool telling_ = false;
+};
+
+}  // namespace canopy::scheduler
+
+#endif  // CANOPY_SERVER_SCHEDULER_JOB_PLACEMENT_H_

@@ -1,0 +1,251 @@
+#include "server/scheduler/job_placement.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "common/event_loop.h"
+#include "server/scheduler/fake_service_client.h"
+
+namespace canopy::scheduler {
+namespace {
+
+const CallEnd kGone{14, "connection refused"};
+
+class Heard : public PlacementListener, public JobListener {
+ public:
+  void OnQueued(const PlacementId&, const PlacementQueued& it) override {
+    queued.push_back(it);
+  }
+  void OnGranted(const PlacementId& id, const PlacementGrant& grant) override {
+    granted.push_back(id);
+    grants.push_back(grant);
+  }
+  void OnRefused(const PlacementId&, const Status& why) override {
+    refused.push_back(why);
+  }
+  void OnJob(const v1::JobReport& report) override { jobs.push_back(report); }
+  void OnRecord(const v1::JobRecord& record) override {
+    records.push_back(record);
+  }
+
+  std::vector<PlacementQueued> queued;
+  std::vector<PlacementId> granted;
+  std::vector<PlacementGrant> grants;
+  std::vector<Status> refused;
+  std::vector<v1::JobReport> jobs;
+  std::vector<v1::JobRecord> records;
+};
+
+v1::PlacementUpdate Grant(const std::vector<std::string>& nodes,
+                          uint32_t slots = 1) {
+  v1::PlacementUpdate update;
+  update.mutable_granted()->set_host_job_id("7");
+  for (const std::string& name : nodes) {
+    v1::GrantedNode* const node = update.mutable_granted()->add_nodes();
+    node->set_name(name);
+    node->set_slots(slots);
+  }
+  return update;
+}
+
+PlacementRequest Request(uint32_t attempt = 1) {
+  PlacementRequest request;
+  request.id = {"job", attempt};
+  request.apps.push_back({{"program", "a\xff"}, 2, {}});
+  request.num_slots = 2;
+  return request;
+}
+
+class JobPlacementTest : public testing::Test {
+ protected:
+  JobPlacementTest() { Make(false); }
+
+  void Make(bool fallback) {
+    placement_.reset();
+    link_ = std::make_unique<Link>(
+        &loop_, &client_, v1::Overlay(), "there",
+        [this](const core::LogLine& line) { lines_.push_back(line.text); });
+    JobPlacement::Options options;
+    options.link = link_.get();
+    options.listener = &heard_;
+    options.fallback = fallback;
+    options.wall_clock_ms = [] { return int64_t{1000}; };
+    placement_ = std::make_unique<JobPlacement>(std::move(options));
+    placement_->set_listener(&heard_);
+    link_->Start();
+  }
+  void Up() { client_.Up({v1::SLOT_PLACE_JOB}); }
+  // Until it has asked for the capabilities once more.
+  void Reconnect() {
+    const size_t before = client_.capabilities.size();
+    for (int i = 0; i < 300 && client_.capabilities.size() == before; ++i) {
+      loop_.RunOnce(10);
+    }
+    Up();
+  }
+
+  EventLoop loop_;
+  FakeServiceClient client_;
+  std::vector<std::string> lines_;
+  Heard heard_;
+  std::unique_ptr<Link> link_;
+  std::unique_ptr<JobPlacement> placement_;
+};
+
+TEST_F(JobPlacementTest, AJobIsAskedForOnceTheSchedulerIsThere) {
+  placement_->Place(Request());
+  EXPECT_TRUE(client_.places.empty());
+  EXPECT_EQ(heard_.queued.at(0).reason,
+            "the scheduler at there has not answered yet");
+  Up();
+  ASSERT_EQ(client_.places.size(), 1u);
+  const v1::PlaceJobRequest& asked = client_.places[0].request;
+  EXPECT_EQ(asked.placement().request_id(), "job");
+  EXPECT_EQ(asked.placement().attempt(), 1u);
+  EXPECT_EQ(asked.apps(0).argv(1), "a\xff");
+  EXPECT_FALSE(asked.again());
+  client_.places[0].on_update(Grant({"node2", "node1"}, 3));
+  ASSERT_EQ(heard_.grants.size(), 1u);
+  EXPECT_EQ(heard_.grants[0].host_job, "7");
+  EXPECT_EQ(heard_.grants[0].nodes.at(0).name, "node2");
+  EXPECT_EQ(heard_.grants[0].nodes.at(0).slots, 3u);
+}
+
+TEST_F(JobPlacementTest, WhatWaitsIsAskedAgainUnderTheSameName) {
+  Up();
+  placement_->Place(Request());
+  client_.places[0].on_end(kGone);
+  EXPECT_NE(heard_.queued.back().reason.find("connection refused"),
+            std::string::npos);
+  EXPECT_TRUE(heard_.refused.empty());
+  Reconnect();
+  ASSERT_EQ(client_.places.size(), 2u);
+  EXPECT_EQ(client_.places[1].request.placement().request_id(), "job");
+  EXPECT_EQ(client_.places[1].request.placement().attempt(), 1u);
+  EXPECT_TRUE(client_.places[1].request.again());
+  client_.places[0].on_update(Grant({"node1"}));
+  EXPECT_TRUE(heard_.granted.empty()) << "of a call that is over";
+  client_.places[1].on_update(Grant({"node1"}));
+  EXPECT_EQ(heard_.granted.size(), 1u);
+}
+
+TEST_F(JobPlacementTest, AnEndWithoutAnAnswerIsNoAnswer) {
+  Up();
+  placement_->Place(Request());
+  client_.places[0].on_end({});
+  Reconnect();
+  EXPECT_EQ(client_.places.size(), 2u);
+}
+
+TEST_F(JobPlacementTest, AnswersAfterTheFirstAreDropped) {
+  Up();
+  placement_->Place(Request());
+  client_.places[0].on_update(Grant({"node1"}));
+  client_.places[0].on_update(Grant({"node1"}));
+  v1::PlacementUpdate refused;
+  refused.mutable_refused();
+  client_.places[0].on_update(refused);
+  EXPECT_EQ(heard_.granted.size(), 1u);
+  EXPECT_TRUE(heard_.refused.empty());
+  EXPECT_NE(lines_.back().find("late or twice"), std::string::npos);
+}
+
+TEST_F(JobPlacementTest, AMalformedGrantIsRefusedAndReleased) {
+  Up();
+  const v1::PlacementUpdate bad[] = {
+      Grant({}), Grant({"node1", "node1"}), Grant({"node1"}, 0), [] {
+        v1::PlacementUpdate update = Grant({"node1"});
+        update.mutable_granted()->add_env("no variable");
+        return update;
+      }()};
+  for (const v1::PlacementUpdate& update : bad) {
+    placement_->Place(Request());
+    client_.places.back().on_update(update);
+    EXPECT_EQ(heard_.refused.back().code(), kErrJobAllocFailed);
+    client_.released.back().done({}, {});
+  }
+  EXPECT_EQ(client_.released.size(), 4u);
+  EXPECT_TRUE(heard_.granted.empty());
+}
+
+TEST_F(JobPlacementTest, ARefusalIsToldWithItsReason) {
+  Up();
+  placement_->Place(Request());
+  v1::PlacementUpdate update;
+  update.mutable_refused()->set_status(kErrJobInsufficientResources);
+  update.mutable_refused()->set_message("too much\n");
+  client_.places[0].on_update(update);
+  EXPECT_EQ(heard_.refused.at(0).code(), kErrJobInsufficientResources);
+  EXPECT_EQ(heard_.refused.at(0).message().find('\n'), std::string::npos);
+}
+
+TEST_F(JobPlacementTest, AFailureOfTheSchedulerIsARefusal) {
+  Up();
+  placement_->Place(Request());
+  client_.places[0].on_end({2, "exception"});
+  EXPECT_EQ(heard_.refused.at(0).code(), kErrServerFailedRequest);
+}
+
+TEST_F(JobPlacementTest, WhoWasAskedIsToldThatItIsInVain) {
+  Up();
+  placement_->Place(Request());
+  placement_->Cancel({"job", 2});
+  EXPECT_FALSE(client_.places[0].call->cancelled) << "another attempt";
+  placement_->Cancel({"job", 1});
+  EXPECT_TRUE(client_.places[0].call->cancelled);
+  ASSERT_EQ(client_.released.size(), 1u);
+  EXPECT_EQ(client_.released[0].request.placement().request_id(), "job");
+  client_.places[0].on_update(Grant({"node1"}));
+  EXPECT_TRUE(heard_.granted.empty());
+}
+
+TEST_F(JobPlacementTest, WithoutPlacementThereIsARefusalOrAnEmptyGrant) {
+  client_.Up({});
+  placement_->Place(Request());
+  EXPECT_EQ(heard_.refused.at(0).code(), kErrNotSupported);
+  Make(true);
+  client_.Up({});
+  placement_->Place(Request());
+  EXPECT_TRUE(heard_.grants.at(0).nodes.empty());
+}
+
+TEST_F(JobPlacementTest, WhatBecomesOfAJobIsToldInOrderAndAgain) {
+  Up();
+  PlacedJob job;
+  job.id = {"job", 1};
+  job.host_job = "7";
+  job.nspace = "job";
+  job.nodes = {{"node1", 2}};
+  placement_->Launched(job, false);
+  placement_->Changed("job", core::JobPhase::kRunning, 0);
+  placement_->Released(job, {3, kErrJobNonZeroTerm, "it failed", 50, true});
+  ASSERT_EQ(client_.launched.size(), 1u);
+  EXPECT_EQ(client_.launched[0].request.nodes(0).procs(), 2u);
+  EXPECT_TRUE(client_.released.empty()) << "the other is not answered yet";
+  client_.launched[0].done(kGone, {});
+  Reconnect();
+  ASSERT_EQ(client_.launched.size(), 2u);
+  client_.launched[1].done({}, {});
+  ASSERT_EQ(client_.released.size(), 1u);
+  EXPECT_EQ(client_.released[0].request.status(), kErrJobNonZeroTerm);
+  EXPECT_EQ(heard_.jobs.size(), 2u);
+  EXPECT_EQ(heard_.jobs[1].state(), v1::JOB_STATE_RUNNING);
+  ASSERT_EQ(heard_.records.size(), 1u);
+  EXPECT_EQ(heard_.records[0].exit_code(), 3);
+  EXPECT_FALSE(heard_.records[0].has_cpu_time_ms());
+  EXPECT_TRUE(placement_->Jobs().empty());
+}
+
+TEST_F(JobPlacementTest, OneThatSharesWhatWasGrantedDoesNotReleaseIt) {
+  Up();
+  PlacedJob job;
+  job.id = {"job", 1};
+  placement_->Released(job, {0, 0, "", 50, false});
+  EXPECT_TRUE(client_.released.empty());
+  EXPECT_EQ(heard_.records.size(), 1u);
+}
+
+}  // namespace
+}  // namespace canopy::scheduler

@@ -1,0 +1,86 @@
+#include "server/scheduler/link.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "common/text.h"
+
+namespace canopy::scheduler {
+namespace {
+
+constexpr int64_t kFirstPauseNs = 100'000'000;
+constexpr int64_t kLongestPauseNs = 5'000'000'000;
+constexpr int64_t kCapabilitiesMs = 10'000;
+
+}  // namespace
+
+Link::Link(EventLoop* loop, ServiceClient* client, v1::Overlay overlay,
+           std::string address, Log log)
+    : loop_(loop),
+      client_(client),
+      overlay_(std::move(overlay)),
+      address_(std::move(address)),
+      log_(std::move(log)) {}
+
+Link::~Link() { Stop(); }
+
+void Link::Stop() {
+  stopped_ = true;
+  up_ = false;
+  if (const auto timer = std::exchange(timer_, 0); timer != 0) {
+    loop_->CancelTimer(timer);
+  }
+}
+
+void Link::Ask() {
+  timer_ = 0;
+  v1::GetCapabilitiesRequest request;
+  *request.mutable_overlay() = overlay_;
+  client_->Send(
+      request, kCapabilitiesMs,
+      [this](const CallEnd& end, const auto& reply) { OnAnswer(end, reply); });
+}
+
+void Link::OnAnswer(const CallEnd& end, const v1::GetCapabilitiesReply& reply) {
+  if (stopped_) return;
+  if (!end.ok()) {
+    return AskLater(end.unimplemented() ? "it is no HostModule service"
+                                        : end.message);
+  }
+  pause_ns_ = 0;
+  up_ = true;
+  said_ = false;
+  capabilities_ = reply;
+  log_({core::LogLine::Level::kInfo,
+        "the scheduler " + Printable(reply.name()) + " " +
+            Printable(reply.version()) + " is at " + address_});
+  for (const auto& up : ups_) up();
+}
+
+void Link::AskLater(const std::string& why) {
+  up_ = false;
+  why_ = Printable(why);
+  if (!std::exchange(said_, true)) Warn(WhyDown());
+  pause_ns_ = std::clamp(pause_ns_ * 2, kFirstPauseNs, kLongestPauseNs);
+  timer_ = loop_->AddTimer(pause_ns_, [this] { Ask(); });
+}
+
+bool Link::Has(v1::Slot slot) const {
+  return up_ && std::ranges::count(capabilities_.slots(), slot) > 0;
+}
+
+std::string Link::WhyDown() const {
+  const std::string where = "the scheduler at " + address_;
+  return why_.empty() ? where + " has not answered yet"
+                      : where + " does not answer: " + why_;
+}
+
+void Link::Lost(const std::string& why) {
+  if (up_) AskLater(why);
+}
+
+void Link::Warn(const std::string& text) const {
+  log_({core::LogLine::Level::kWarning, text});
+}
+
+}  // namespace canopy::scheduler

@@ -1,0 +1,72 @@
+// Whether the scheduler is there, and what it can.
+#ifndef CANOPY_SERVER_SCHEDULER_LINK_H_
+#define CANOPY_SERVER_SCHEDULER_LINK_H_
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "common/event_loop.h"
+#include "protos/host_module.pb.h"
+#include "server/core/step/log_line.h"
+#include "server/scheduler/service_client.h"
+
+namespace canopy::scheduler {
+
+// Asks for the capabilities until there is an answer, with pauses that grow
+// from 100 ms to 5 s, and again whenever a user of the service finds it gone.
+// Loop thread only.
+class Link {
+ public:
+  using Log = std::function<void(const core::LogLine&)>;
+
+  // `loop` and `client` outlive it. `address`: for messages.
+  Link(EventLoop* loop, ServiceClient* client, v1::Overlay overlay,
+       std::string address, Log log);
+  ~Link();
+  Link(const Link&) = delete;
+  Link& operator=(const Link&) = delete;
+
+  // `up` runs whenever the service is there (again), in the order of these
+  // calls.
+  void OnUp(std::function<void()> up) { ups_.push_back(std::move(up)); }
+  void Start() { Ask(); }
+  // Nothing is asked any more.
+  void Stop();
+
+  bool up() const { return up_; }
+  // While it is up. What it had before it went away says nothing.
+  bool Has(v1::Slot slot) const;
+  // Why it is not up, in one line.
+  std::string WhyDown() const;
+  // A call has found it gone.
+  void Lost(const std::string& why);
+
+  ServiceClient* client() { return client_; }
+  const v1::Overlay& overlay() const { return overlay_; }
+  void Warn(const std::string& text) const;
+
+ private:
+  void Ask();
+  void OnAnswer(const CallEnd& end, const v1::GetCapabilitiesReply& reply);
+  void AskLater(const std::string& why);
+
+  EventLoop* const loop_;
+  ServiceClient* const client_;
+  const v1::Overlay overlay_;
+  const std::string address_;
+  const Log log_;
+  std::vector<std::function<void()>> ups_;
+  v1::GetCapabilitiesReply capabilities_;
+  bool up_ = false;
+  bool stopped_ = false;
+  std::string why_;       // it is not up; empty: not known yet
+  bool said_ = false;     // that it is not up
+  int64_t pause_ns_ = 0;  // before it is asked again
+  EventLoop::TimerId timer_ = 0;
+};
+
+}  // namespace canopy::scheduler
+
+#endif  // CANOPY_SERVER_SCHEDULER_LINK_H_

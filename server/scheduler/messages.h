@@ -1,0 +1,33 @@
+// What the agent's parts say of jobs and calls, as messages of the service.
+#ifndef CANOPY_SERVER_SCHEDULER_MESSAGES_H_
+#define CANOPY_SERVER_SCHEDULER_MESSAGES_H_
+
+#include <cstdint>
+
+#include "common/status.h"
+#include "protos/host_module.pb.h"
+#include "server/core/step/control_actions.h"
+#include "server/ports/placement_port.h"
+
+namespace canopy::scheduler {
+
+// Pure functions. Texts that people or programs choose are made fit for
+// `string` fields, which take UTF-8 alone.
+void PutPlacement(const PlacementId& id, hostmodule::v1::Placement* out);
+void PutCaller(const PlacementCaller& caller, hostmodule::v1::Caller* out);
+// `now`: EventLoop::Now() of `now_ms`, since 1970.
+hostmodule::v1::PlaceJobRequest ToMessage(const PlacementRequest& request,
+                                          int64_t now, int64_t now_ms);
+// kErrUnpackFailure, in one line: what is wrong with it.
+Result<PlacementGrant> FromMessage(const hostmodule::v1::Granted& granted);
+Status FromMessage(const hostmodule::v1::Refused& refused);
+
+hostmodule::v1::JobReport ReportOf(const PlacedJob& job,
+                                   hostmodule::v1::JobState state,
+                                   uint32_t procs_ended);
+hostmodule::v1::JobState StateOf(core::JobPhase phase);
+hostmodule::v1::JobRecord RecordOf(const PlacedJob& job, const PlacedEnd& end);
+
+}  // namespace canopy::scheduler
+
+#endif  // CANOPY_SERVER_SCHEDULER_MESSAGES_H_

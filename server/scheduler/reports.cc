@@ -1,0 +1,212 @@
+#include "server/scheduler/reports.h"
+
+#include <signal.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "common/text.h"
+
+namespace canopy::scheduler {
+namespace {
+
+constexpr size_t kMaxCommandId = 255;
+constexpr int kLastSignal = 64;
+
+}  // namespace
+
+Reports::Reports(Options options) : options_(std::move(options)) {
+  options_.link->OnUp([this] { Attach(); });
+}
+
+Reports::~Reports() = default;
+
+void Reports::SetRoot(bool root) {
+  if (std::exchange(root_, root) == root) return;
+  if (root) return Attach();
+  if (call_ != nullptr) call_->Cancel();
+}
+
+// ------------------------------------------------------------------ stream ---
+
+void Reports::Attach() {
+  Link* const link = options_.link;
+  if (!root_ || call_ != nullptr || !link->Has(v1::SLOT_ATTACH)) return;
+  const uint64_t number = ++number_;
+  greeted_ = false;
+  call_ = link->client()->Attach(
+      [this, number](const v1::HostMessage& message) {
+        OnMessage(number, message);
+      },
+      [this, number](const CallEnd& end) { OnEnd(number, end); });
+  v1::AgentMessage message;
+  v1::AgentHello* const hello = message.mutable_hello();
+  *hello->mutable_overlay() = link->overlay();
+  hello->set_incarnation(options_.incarnation);
+  hello->set_first_report(reports_.empty() ? last_ + 1
+                                           : reports_.front().sequence());
+  hello->set_last_report(last_);
+  call_->Write(std::move(message));
+}
+
+void Reports::OnEnd(uint64_t number, const CallEnd& end) {
+  if (number != number_) return;
+  call_.reset();
+  greeted_ = false;
+  if (!root_) return;
+  // What ends well is asked for again like what breaks: by the link, so that
+  // it takes its pauses.
+  options_.link->Lost(end.ok() ? "it has ended the stream of reports"
+                               : end.message);
+}
+
+void Reports::OnMessage(uint64_t number, const v1::HostMessage& message) {
+  if (number != number_ || call_ == nullptr) return;
+  if (message.has_hello() == greeted_) {
+    options_.link->Warn("the scheduler's stream is out of order, and is ended");
+    return call_->Cancel();
+  }
+  switch (message.kind_case()) {
+    case v1::HostMessage::kHello:
+      return OnHello(message.hello());
+    case v1::HostMessage::kAcknowledge:
+      return Acknowledge(message.acknowledge().sequence());
+    case v1::HostMessage::kCommand:
+      return OnCommand(message.command());
+    case v1::HostMessage::KIND_NOT_SET:
+      return;  // of a later version
+  }
+}
+
+void Reports::OnHello(const v1::HostHello& hello) {
+  greeted_ = true;
+  if (hello.incarnation() == options_.incarnation) {
+    Acknowledge(hello.acknowledged());
+  }
+  v1::AgentMessage message;
+  v1::Snapshot* const snapshot = message.mutable_snapshot();
+  for (v1::NodeReport& node : options_.nodes()) {
+    *snapshot->add_nodes() = std::move(node);
+  }
+  for (v1::JobReport& job : options_.jobs()) {
+    *snapshot->add_jobs() = std::move(job);
+  }
+  snapshot->set_settle_ms(options_.settle_ms);
+  call_->Write(std::move(message));
+  for (const v1::Report& report : reports_) Send(report);
+}
+
+void Reports::Acknowledge(uint64_t sequence) {
+  while (!reports_.empty() && reports_.front().sequence() <= sequence) {
+    reports_.pop_front();
+  }
+}
+
+// ----------------------------------------------------------------- reports ---
+
+void Reports::OnJob(const v1::JobReport& job) {
+  v1::Report report;
+  *report.mutable_job() = job;
+  Add(std::move(report));
+}
+
+void Reports::OnRecord(const v1::JobRecord& record) {
+  v1::Report report;
+  *report.mutable_record() = record;
+  Add(std::move(report));
+}
+
+void Reports::OnNode(const v1::NodeReport& node) {
+  v1::Report report;
+  *report.mutable_node() = node;
+  Add(std::move(report));
+}
+
+void Reports::Add(v1::Report report) {
+  report.set_sequence(++last_);
+  if (reports_.size() >= kMaxReports) {
+    const auto state = std::ranges::find_if(
+        reports_, [](const v1::Report& old) { return !old.has_record(); });
+    reports_.erase(state == reports_.end() ? reports_.begin() : state);
+  }
+  if (greeted_) Send(report);
+  reports_.push_back(std::move(report));
+}
+
+void Reports::Send(const v1::Report& report) {
+  v1::AgentMessage message;
+  *message.mutable_report() = report;
+  call_->Write(std::move(message));
+}
+
+// ---------------------------------------------------------------- commands ---
+
+void Reports::OnCommand(const v1::Command& command) {
+  const std::string& id = command.command_id();
+  if (id.empty() || id.size() > kMaxCommandId) {
+    return options_.link->Warn("a command of the scheduler has no name");
+  }
+  const auto known = answers_.find(id);
+  if (known != answers_.end()) return Answer(known->second);
+  if (answered_.size() >= kMaxAnswers) {
+    answers_.erase(answered_.front());
+    answered_.pop_front();
+  }
+  answered_.push_back(id);
+  const v1::CommandResult result = Execute(command);
+  answers_[id] = result;
+  Answer(result);
+}
+
+v1::CommandResult Reports::Execute(const v1::Command& command) {
+  JobCommandsPort* const to = options_.commands;
+  Status status(kErrNotSupported, "this agent does not have that command");
+  switch (command.kind_case()) {
+    case v1::Command::kKill:
+      status = to->KillHostJob(command.kill().job().host_job_id(),
+                               Printable(command.kill().reason()),
+                               command.kill().immediately());
+      break;
+    case v1::Command::kSignal: {
+      const int signal = command.signal().signal();
+      status =
+          signal < 1 || signal > kLastSignal
+              ? Status(kErrBadParam, "there is no such signal")
+              : to->SignalHostJob(command.signal().job().host_job_id(), signal);
+      break;
+    }
+    case v1::Command::kSuspend:
+      status =
+          to->SignalHostJob(command.suspend().job().host_job_id(), SIGSTOP);
+      break;
+    case v1::Command::kResume:
+      status = to->SignalHostJob(command.resume().job().host_job_id(), SIGCONT);
+      break;
+    case v1::Command::kDrainNode:
+      status = to->DrainNode(command.drain_node().name(),
+                             Printable(command.drain_node().reason()));
+      break;
+    case v1::Command::kResumeNode:
+      status = to->ResumeNode(command.resume_node().name());
+      break;
+    case v1::Command::kTimeLimit:
+    case v1::Command::kRequeue:
+    case v1::Command::kLaunch:
+    case v1::Command::KIND_NOT_SET:
+      break;  // of a later version
+  }
+  v1::CommandResult result;
+  result.set_command_id(command.command_id());
+  result.set_status(status.code());
+  result.set_message(Printable(status.message()));
+  return result;
+}
+
+void Reports::Answer(const v1::CommandResult& result) {
+  if (call_ == nullptr) return;
+  v1::AgentMessage message;
+  *message.mutable_result() = result;
+  call_->Write(std::move(message));
+}
+
+}  // namespace canopy::scheduler

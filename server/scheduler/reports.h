@@ -1,0 +1,76 @@
+// What the root agent reports to the scheduler, and the commands that it gets.
+#ifndef CANOPY_SERVER_SCHEDULER_REPORTS_H_
+#define CANOPY_SERVER_SCHEDULER_REPORTS_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "common/event_loop.h"
+#include "protos/host_module.pb.h"
+#include "server/ports/job_commands_port.h"
+#include "server/scheduler/job_placement.h"
+#include "server/scheduler/link.h"
+
+namespace canopy::scheduler {
+
+// Keeps the reports that the scheduler has not acknowledged, at most
+// kMaxReports, of which the oldest of states go first. Loop thread only.
+class Reports : public JobListener {
+ public:
+  struct Options {
+    EventLoop* loop = nullptr;  // all of these outlive it
+    Link* link = nullptr;
+    JobCommandsPort* commands = nullptr;
+    uint64_t incarnation = 0;  // of this agent: ns since 1970 at its start
+    uint32_t settle_ms = 0;    // as in v1::Snapshot
+    std::function<std::vector<v1::NodeReport>()> nodes;
+    std::function<std::vector<v1::JobReport>()> jobs;
+  };
+  static constexpr size_t kMaxReports = 10'000;
+  static constexpr size_t kMaxAnswers = 1024;
+
+  explicit Reports(Options options);
+  ~Reports() override;
+  Reports(const Reports&) = delete;
+  Reports& operator=(const Reports&) = delete;
+
+  // Whether this agent is the root: it alone attaches.
+  void SetRoot(bool root);
+
+  void OnJob(const v1::JobReport& report) override;
+  void OnRecord(const v1::JobRecord& record) override;
+  void OnNode(const v1::NodeReport& report);
+
+ private:
+  void Attach();
+  void OnMessage(uint64_t number, const v1::HostMessage& message);
+  void OnHello(const v1::HostHello& hello);
+  void Acknowledge(uint64_t sequence);
+  void OnCommand(const v1::Command& command);
+  v1::CommandResult Execute(const v1::Command& command);
+  void Answer(const v1::CommandResult& result);
+  void OnEnd(uint64_t number, const CallEnd& end);
+  void Add(v1::Report report);
+  void Send(const v1::Report& report);
+
+  const Options options_;
+  bool root_ = false;
+  std::shared_ptr<AttachCall> call_;  // null: none
+  uint64_t number_ = 0;               // of the call
+  bool greeted_ = false;              // the host has answered
+  uint64_t last_ = 0;                 // number of the newest report
+  std::deque<v1::Report> reports_;    // in the order of their numbers
+  // Of the newest commands, by their names, and the order in which they came.
+  std::map<std::string, v1::CommandResult> answers_;
+  std::deque<std::string> answered_;
+};
+
+}  // namespace canopy::scheduler
+
+#endif  // CANOPY_SERVER_SCHEDULER_REPORTS_H_

@@ -1,0 +1,213 @@
+#include "server/scheduler/reports.h"
+
+#include <gtest/gtest.h>
+#include <signal.h>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "common/event_loop.h"
+#include "server/scheduler/fake_service_client.h"
+
+namespace canopy::scheduler {
+namespace {
+
+class Commands : public JobCommandsPort {
+ public:
+  Status KillHostJob(const std::string& job, const std::string& reason,
+                     bool) override {
+    said.push_back("kill " + job + " " + reason);
+    return {};
+  }
+  Status SignalHostJob(const std::string& job, int signal) override {
+    said.push_back("signal " + job + " " + std::to_string(signal));
+    return {kErrNotFound, "no such job runs"};
+  }
+  Status DrainNode(const std::string& name, const std::string&) override {
+    said.push_back("drain " + name);
+    return {};
+  }
+  Status ResumeNode(const std::string& name) override {
+    said.push_back("resume " + name);
+    return {};
+  }
+  std::vector<std::string> said;
+};
+
+class ReportsTest : public testing::Test {
+ protected:
+  ReportsTest()
+      : link_(&loop_, &client_, v1::Overlay(), "there",
+              [](const core::LogLine&) {}) {
+    Reports::Options options;
+    options.link = &link_;
+    options.commands = &commands_;
+    options.incarnation = 5;
+    options.settle_ms = 70;
+    options.nodes = [] { return std::vector<v1::NodeReport>(2); };
+    options.jobs = [] { return std::vector<v1::JobReport>(3); };
+    reports_ = std::make_unique<Reports>(std::move(options));
+    link_.Start();
+  }
+
+  void Attach() {
+    reports_->SetRoot(true);
+    client_.Up({v1::SLOT_ATTACH});
+  }
+  FakeServiceClient::Stream& Stream() { return client_.streams.back(); }
+  std::vector<v1::AgentMessage>& Written() { return Stream().call->written; }
+  void Greet(uint64_t incarnation = 0, uint64_t acknowledged = 0) {
+    v1::HostMessage message;
+    message.mutable_hello()->set_incarnation(incarnation);
+    message.mutable_hello()->set_acknowledged(acknowledged);
+    Stream().on_message(message);
+  }
+  void Acknowledge(uint64_t sequence) {
+    v1::HostMessage message;
+    message.mutable_acknowledge()->set_sequence(sequence);
+    Stream().on_message(message);
+  }
+  void Record(const std::string& name) {
+    v1::JobRecord record;
+    record.set_nspace(name);
+    reports_->OnRecord(record);
+  }
+  v1::CommandResult Tell(const v1::Command& command) {
+    v1::HostMessage message;
+    *message.mutable_command() = command;
+    Stream().on_message(message);
+    return Written().back().result();
+  }
+  void Reconnect() {
+    Stream().on_end({14, "gone"});
+    const size_t before = client_.capabilities.size();
+    for (int i = 0; i < 300 && client_.capabilities.size() == before; ++i) {
+      loop_.RunOnce(10);
+    }
+    client_.Up({v1::SLOT_ATTACH});
+  }
+
+  EventLoop loop_;
+  FakeServiceClient client_;
+  Commands commands_;
+  Link link_;
+  std::unique_ptr<Reports> reports_;
+};
+
+TEST_F(ReportsTest, TheRootAloneAttaches) {
+  client_.Up({v1::SLOT_ATTACH});
+  EXPECT_TRUE(client_.streams.empty());
+  reports_->SetRoot(true);
+  EXPECT_EQ(client_.streams.size(), 1u);
+  reports_->SetRoot(false);
+  EXPECT_TRUE(Stream().call->cancelled);
+}
+
+TEST_F(ReportsTest, NobodyIsAttachedToWithoutTheSlot) {
+  reports_->SetRoot(true);
+  client_.Up({v1::SLOT_PLACE_JOB});
+  EXPECT_TRUE(client_.streams.empty());
+}
+
+TEST_F(ReportsTest, TheSnapshotComesAfterTheGreeting) {
+  Record("early");
+  Attach();
+  ASSERT_EQ(Written().size(), 1u);
+  EXPECT_EQ(Written()[0].hello().incarnation(), 5u);
+  EXPECT_EQ(Written()[0].hello().first_report(), 1u);
+  EXPECT_EQ(Written()[0].hello().last_report(), 1u);
+  Record("between");
+  EXPECT_EQ(Written().size(), 1u);
+  Greet();
+  ASSERT_EQ(Written().size(), 4u);
+  EXPECT_EQ(Written()[1].snapshot().nodes_size(), 2);
+  EXPECT_EQ(Written()[1].snapshot().jobs_size(), 3);
+  EXPECT_EQ(Written()[1].snapshot().settle_ms(), 70u);
+  EXPECT_EQ(Written()[2].report().record().nspace(), "early");
+  EXPECT_EQ(Written()[3].report().sequence(), 2u);
+}
+
+TEST_F(ReportsTest, WhatWasTakenIsNotSentAgain) {
+  Attach();
+  Greet();
+  Record("a");
+  Record("b");
+  Record("c");
+  Acknowledge(1);
+  Reconnect();
+  EXPECT_EQ(Written()[0].hello().first_report(), 2u);
+  Greet(5, 2);
+  ASSERT_EQ(Written().size(), 3u);
+  EXPECT_EQ(Written()[2].report().record().nspace(), "c");
+}
+
+TEST_F(ReportsTest, WhatAnotherRunWasToldSaysNothing) {
+  Attach();
+  Record("a");
+  Greet(4, 100);
+  EXPECT_EQ(Written().back().report().record().nspace(), "a");
+}
+
+TEST_F(ReportsTest, RecordsAreKeptLongerThanStates) {
+  Record("kept");
+  for (size_t i = 0; i < Reports::kMaxReports + 5; ++i) {
+    reports_->OnJob(v1::JobReport());
+  }
+  Attach();
+  Greet();
+  EXPECT_EQ(Written().size(), 2 + Reports::kMaxReports);
+  EXPECT_EQ(Written()[2].report().record().nspace(), "kept");
+}
+
+TEST_F(ReportsTest, AStreamOutOfOrderIsEnded) {
+  Attach();
+  Acknowledge(1);
+  EXPECT_TRUE(Stream().call->cancelled);
+}
+
+TEST_F(ReportsTest, ACommandIsExecutedOnceAndAnsweredEachTime) {
+  Attach();
+  Greet();
+  v1::Command command;
+  command.set_command_id("1");
+  command.mutable_kill()->mutable_job()->set_host_job_id("7");
+  command.mutable_kill()->set_reason("why");
+  EXPECT_EQ(Tell(command).status(), kSuccess);
+  Reconnect();
+  Greet();
+  EXPECT_EQ(Tell(command).status(), kSuccess);
+  EXPECT_EQ(commands_.said, std::vector<std::string>{"kill 7 why"});
+}
+
+TEST_F(ReportsTest, CommandsReachWhomTheyName) {
+  Attach();
+  Greet();
+  v1::Command command;
+  command.set_command_id("1");
+  command.mutable_suspend()->mutable_job()->set_host_job_id("7");
+  EXPECT_EQ(Tell(command).status(), kErrNotFound);
+  command.set_command_id("2");
+  command.mutable_signal()->set_signal(65);
+  EXPECT_EQ(Tell(command).status(), kErrBadParam);
+  command.set_command_id("3");
+  command.mutable_drain_node()->set_name("node1");
+  EXPECT_EQ(Tell(command).status(), kSuccess);
+  EXPECT_EQ(commands_.said,
+            (std::vector<std::string>{"signal 7 " + std::to_string(SIGSTOP),
+                                      "drain node1"}));
+}
+
+TEST_F(ReportsTest, WhatIsNotKnownIsNotSupported) {
+  Attach();
+  Greet();
+  v1::Command command;
+  command.set_command_id("1");
+  EXPECT_EQ(Tell(command).status(), kErrNotSupported);
+  command.set_command_id("2");
+  command.mutable_launch();
+  EXPECT_EQ(Tell(command).status(), kErrNotSupported);
+}
+
+}  // namespace
+}  // namespace canopy::scheduler

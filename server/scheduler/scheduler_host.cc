@@ -1,0 +1,314 @@
+#include "server/scheduler/scheduler_host.h"
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "common/codec/decoder.h"
+#include "common/codec/infos.h"
+#include "common/text.h"
+#include "common/values/info_list.h"
+#include "common/wire.h"
+#include "pmix_common.h"
+#include "server/ports/placement_port.h"
+#include "server/scheduler/infos.h"
+#include "server/scheduler/messages.h"
+
+namespace canopy::scheduler {
+namespace {
+
+constexpr int64_t kMs = 1'000'000;
+constexpr uint64_t kMaxTimeoutSeconds = 24 * 3600;
+constexpr uint64_t kMaxUnits = 512;
+
+using Infos = google::protobuf::RepeatedPtrField<v1::Info>;
+
+std::optional<v1::Slot> SlotOf(HostOp op) {
+  switch (op) {
+    case HostOp::kAllocate:
+      return v1::SLOT_ALLOCATE;
+    case HostOp::kControlSession:
+      return v1::SLOT_CONTROL_SESSION;
+    case HostOp::kBlockResources:
+      return v1::SLOT_BLOCK_RESOURCES;
+    case HostOp::kLog:
+      return v1::SLOT_LOG;
+    case HostOp::kMonitor:
+      return v1::SLOT_MONITOR;
+    case HostOp::kGetCredential:
+      return v1::SLOT_GET_CREDENTIAL;
+    case HostOp::kValidateCredential:
+      return v1::SLOT_VALIDATE_CREDENTIAL;
+    case HostOp::kJobControl:
+      return std::nullopt;
+  }
+  return std::nullopt;
+}
+
+bool PutInfos(std::string_view bytes, Infos* out) {
+  InfoList infos;
+  if (!DecodeInfos(bytes, &infos)) return false;
+  scheduler::PutInfos(infos.span(), out);
+  return true;
+}
+
+// The forms of the calls are those of common/local_protocol.h. False:
+// malformed.
+bool Fill(WireReader* in, v1::AllocateRequest* out) {
+  out->set_directive(in->Uint32());
+  return PutInfos(in->String(), out->mutable_infos());
+}
+
+bool Fill(WireReader* in, v1::ControlSessionRequest* out) {
+  out->set_session_id(in->Uint32());
+  return PutInfos(in->String(), out->mutable_infos());
+}
+
+bool Fill(WireReader* in, v1::BlockResourcesRequest* out) {
+  out->set_directive(in->Uint32());
+  out->set_block(Printable(in->String()));
+  const uint64_t units = in->Uint();
+  if (units > kMaxUnits) return false;
+  for (uint64_t i = 0; i < units && in->ok(); ++i) {
+    v1::ResourceUnit* const unit = out->add_units();
+    unit->set_type(in->Uint32());
+    unit->set_count(in->Uint());
+  }
+  return PutInfos(in->String(), out->mutable_infos());
+}
+
+bool Fill(WireReader* in, v1::LogRequest* out) {
+  return PutInfos(in->String(), out->mutable_data()) &&
+         PutInfos(in->String(), out->mutable_directives());
+}
+
+bool Fill(WireReader* in, v1::MonitorRequest* out) {
+  const std::string monitor(in->String());
+  Decoder decoder(monitor);
+  pmix_info_t info = {};
+  if (!decoder.GetInfo(&info)) return false;
+  InfoList owner;
+  owner.Adopt(&info);
+  PutInfo(owner[0], out->mutable_monitor());
+  out->set_error(static_cast<int32_t>(in->Int()));
+  return PutInfos(in->String(), out->mutable_directives());
+}
+
+bool Fill(WireReader* in, v1::ValidateCredentialRequest* out) {
+  out->set_credential(std::string(in->String()));
+  return PutInfos(in->String(), out->mutable_infos());
+}
+
+template <typename Request>
+bool FillCall(const Bytes& call, Request* out) {
+  WireReader in(call.view());
+  return Fill(&in, out) && in.done();
+}
+
+// That has no more than its infos.
+bool FillCall(const Bytes& call, v1::GetCredentialRequest* out) {
+  return PutInfos(call.view(), out->mutable_infos());
+}
+
+// PMIX_TIMEOUT among the infos of a call, which comes last in each.
+int64_t TimeLimitMs(const core::AskHost& request) {
+  std::string infos;
+  WireReader in(request.call.view());
+  switch (request.op) {
+    case HostOp::kAllocate:
+    case HostOp::kControlSession:
+      in.Uint();
+      infos = in.String();
+      break;
+    case HostOp::kGetCredential:
+      infos = std::string(request.call.view());
+      break;
+    case HostOp::kValidateCredential:
+      in.String();
+      infos = in.String();
+      break;
+    default:
+      return SchedulerHost::kDefaultMs;
+  }
+  InfoList list;
+  if (!DecodeInfos(infos, &list)) return SchedulerHost::kDefaultMs;
+  const uint64_t seconds = list.FindUint(PMIX_TIMEOUT).value_or(0);
+  return seconds == 0 ? SchedulerHost::kDefaultMs
+                      : static_cast<int64_t>(
+                            std::min(seconds, kMaxTimeoutSeconds) * 1000);
+}
+
+}  // namespace
+
+SchedulerHost::SchedulerHost(Options options) : options_(std::move(options)) {
+  options_.link->OnUp([this] { OnUp(); });
+}
+
+SchedulerHost::~SchedulerHost() {
+  for (const auto& [number, pending] : pending_) {
+    options_.loop->CancelTimer(pending.timer);
+  }
+}
+
+void SchedulerHost::Ask(const core::AskHost& request) {
+  if (!SlotOf(request.op)) return options_.embedded->Ask(request);
+  const int64_t limit = TimeLimitMs(request) * kMs;
+  Pending& pending = pending_[request.number];
+  pending.request = request;
+  pending.deadline = EventLoop::Now() + limit;
+  pending.timer = options_.loop->AddTimer(
+      limit, [this, number = request.number] { OnTimeout(number); });
+  if (options_.link->up()) Send(&pending);
+}
+
+void SchedulerHost::OnUp() {
+  std::vector<uint64_t> numbers;
+  for (const auto& [number, pending] : pending_) {
+    if (pending.call == nullptr) numbers.push_back(number);
+  }
+  for (const uint64_t number : numbers) {
+    const auto it = pending_.find(number);
+    if (it != pending_.end()) Send(&it->second);
+  }
+}
+
+void SchedulerHost::Send(Pending* pending) {
+  const uint64_t number = pending->request.number;
+  if (!options_.link->Has(*SlotOf(pending->request.op))) {
+    return Unsupported(pending->request);
+  }
+  pending->number = next_call_++;
+  Sent sent = SendCall(*pending);
+  if (!sent.ok()) return Answer(number, sent.status(), {});
+  pending->call = *std::move(sent);
+}
+
+SchedulerHost::Sent SchedulerHost::SendCall(const Pending& pending) {
+  const core::AskHost& request = pending.request;
+  ServiceClient* const client = options_.link->client();
+  const int64_t left =
+      std::max<int64_t>((pending.deadline - EventLoop::Now()) / kMs, 1);
+  const auto send = [&](auto message) -> Sent {
+    if (!FillCall(request.call, &message)) {
+      return Status(kErrUnpackFailure, "malformed call of the host");
+    }
+    *message.mutable_call() = CallOf(request);
+    return client->Send(message, left, Done(request.number, pending.number));
+  };
+  switch (request.op) {
+    case HostOp::kAllocate:
+      return send(v1::AllocateRequest());
+    case HostOp::kControlSession:
+      return send(v1::ControlSessionRequest());
+    case HostOp::kBlockResources:
+      return send(v1::BlockResourcesRequest());
+    case HostOp::kLog:
+      return send(v1::LogRequest());
+    case HostOp::kMonitor:
+      return send(v1::MonitorRequest());
+    case HostOp::kGetCredential:
+      return send(v1::GetCredentialRequest());
+    case HostOp::kValidateCredential:
+      return send(v1::ValidateCredentialRequest());
+    case HostOp::kJobControl:
+      break;
+  }
+  return Status(kErrNotSupported, "no such service");
+}
+
+v1::HostCall SchedulerHost::CallOf(const core::AskHost& request) const {
+  v1::HostCall out;
+  *out.mutable_overlay() = options_.link->overlay();
+  PlacementCaller caller;
+  caller.uid = request.uid;
+  caller.gid = request.gid;
+  caller.process = request.source;
+  caller.host_job = options_.host_job(request.source.nspace);
+  PutCaller(caller, out.mutable_caller());
+  out.set_call_id(out.overlay().agent() + "." +
+                  std::to_string(options_.incarnation) + "." +
+                  std::to_string(request.number));
+  return out;
+}
+
+ServiceClient::Done<v1::HostReply> SchedulerHost::Done(uint64_t request,
+                                                       uint64_t call) {
+  return [this, request, call](const CallEnd& end, const v1::HostReply& reply) {
+    OnReply(request, call, end, reply);
+  };
+}
+
+void SchedulerHost::OnReply(uint64_t request, uint64_t call, const CallEnd& end,
+                            const v1::HostReply& reply) {
+  const auto it = pending_.find(request);
+  if (it == pending_.end() || it->second.number != call) return;
+  it->second.call = nullptr;
+  if (end.unimplemented()) return Unsupported(it->second.request);
+  if (end.gone()) return options_.link->Lost(end.message);
+  if (end.out_of_time()) return;  // the timer answers
+  if (!end.ok()) {
+    return Answer(request,
+                  Status(kErrServerFailedRequest, Printable(end.message)), {});
+  }
+  const Result<InfoList> results = GetInfos(reply.results());
+  if (!results.ok()) {
+    options_.link->Warn("the scheduler's answer is malformed: " +
+                        results.status().message());
+    return Answer(request, results.status(), {});
+  }
+  std::string bytes;
+  if (!results->empty() &&
+      EncodeInfos(results->data(), results->size(), &bytes) != kSuccess) {
+    return Answer(request, Status(kErrUnpackFailure, "it cannot travel"), {});
+  }
+  Answer(request, Status(reply.status(), Printable(reply.message())),
+         Bytes(std::move(bytes)));
+}
+
+void SchedulerHost::OnTimeout(uint64_t request) {
+  const auto it = pending_.find(request);
+  if (it == pending_.end()) return;
+  if (it->second.call != nullptr) it->second.call->Cancel();
+  Answer(request,
+         options_.link->up()
+             ? Status(kErrTimeout, "the scheduler has not answered in time")
+             : Status(kErrUnreach, options_.link->WhyDown()),
+         {});
+}
+
+void SchedulerHost::Answer(uint64_t request, const Status& status,
+                           Bytes results) {
+  const Pending pending = std::move(pending_.extract(request).mapped());
+  options_.loop->CancelTimer(pending.timer);
+  options_.sink->OnInput(
+      core::HostAnswered{request, status.code(), std::move(results)});
+}
+
+void SchedulerHost::Unsupported(const core::AskHost& request) {
+  const core::AskHost ask = request;
+  if (!options_.fallback) {
+    return Answer(ask.number, Status(kErrNotSupported, "no such service"), {});
+  }
+  options_.loop->CancelTimer(pending_.at(ask.number).timer);
+  pending_.erase(ask.number);
+  options_.embedded->Ask(ask);
+}
+
+// Nobody is there for the answers.
+void SchedulerHost::DropJob(const std::string& nspace) {
+  for (auto it = pending_.begin(); it != pending_.end();) {
+    Pending& pending = it->second;
+    const bool gone = pending.request.source.nspace == nspace;
+    if (!gone) {
+      ++it;
+      continue;
+    }
+    if (pending.call != nullptr) pending.call->Cancel();
+    options_.loop->CancelTimer(pending.timer);
+    it = pending_.erase(it);
+  }
+  options_.embedded->DropJob(nspace);
+}
+
+}  // namespace canopy::scheduler

@@ -1,0 +1,76 @@
+// The scheduler decides what processes ask of the host.
+#ifndef CANOPY_SERVER_SCHEDULER_SCHEDULER_HOST_H_
+#define CANOPY_SERVER_SCHEDULER_SCHEDULER_HOST_H_
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <string>
+
+#include "common/bytes.h"
+#include "common/event_loop.h"
+#include "common/status.h"
+#include "protos/host_module.pb.h"
+#include "server/core/step/host.h"
+#include "server/ports/host_port.h"
+#include "server/ports/input_sink.h"
+#include "server/scheduler/link.h"
+#include "server/scheduler/service_client.h"
+
+namespace canopy::scheduler {
+
+// What the scheduler does not implement is kErrNotSupported, or the agent's own
+// host decides it. Calls are asked again when the scheduler has come back,
+// until their time is over: PMIX_TIMEOUT, else kDefaultMs. Loop thread only.
+class SchedulerHost : public HostPort {
+ public:
+  struct Options {
+    EventLoop* loop = nullptr;
+    Link* link = nullptr;  // all of these outlive it
+    InputSink* sink = nullptr;
+    HostPort* embedded = nullptr;
+    bool fallback = false;  // to the embedded one
+    // The scheduler's own name of a job; empty: it has none.
+    std::function<std::string(const std::string& nspace)> host_job;
+    uint64_t incarnation = 0;  // so that names of calls come but once
+  };
+  static constexpr int64_t kDefaultMs = 60'000;
+
+  explicit SchedulerHost(Options options);
+  ~SchedulerHost() override;
+  SchedulerHost(const SchedulerHost&) = delete;
+  SchedulerHost& operator=(const SchedulerHost&) = delete;
+
+  void Ask(const core::AskHost& request) override;
+  void DropJob(const std::string& nspace) override;
+
+ private:
+  struct Pending {
+    core::AskHost request;
+    int64_t deadline = 0;  // EventLoop::Now()
+    EventLoop::TimerId timer = 0;
+    CallPtr call;         // null: it has to be asked (again)
+    uint64_t number = 0;  // of the call
+  };
+  using Sent = Result<CallPtr>;
+
+  void OnUp();
+  void Send(Pending* pending);
+  // kErrUnpackFailure: the process's call is malformed.
+  Sent SendCall(const Pending& pending);
+  v1::HostCall CallOf(const core::AskHost& request) const;
+  ServiceClient::Done<v1::HostReply> Done(uint64_t request, uint64_t call);
+  void OnReply(uint64_t request, uint64_t call, const CallEnd& end,
+               const v1::HostReply& reply);
+  void OnTimeout(uint64_t request);
+  void Answer(uint64_t request, const Status& status, Bytes results);
+  void Unsupported(const core::AskHost& request);
+
+  const Options options_;
+  std::map<uint64_t, Pending> pending_;  // by the request's number
+  uint64_t next_call_ = 1;
+};
+
+}  // namespace canopy::scheduler
+
+#endif  // CANOPY_SERVER_SCHEDULER_SCHEDULER_HOST_H_

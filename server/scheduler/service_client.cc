@@ -1,0 +1,329 @@
+#include "server/scheduler/service_client.h"
+
+#include <grpcpp/create_channel.h>
+#include <grpcpp/security/credentials.h>
+#include <grpcpp/support/channel_arguments.h>
+#include <grpcpp/support/client_callback.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <deque>
+#include <set>
+#include <utility>
+
+#include "common/mutex.h"
+#include "protos/host_module.grpc.pb.h"
+
+namespace canopy::scheduler {
+namespace {
+
+constexpr char kUnix[] = "unix:";
+constexpr int kFirstReconnectMs = 100;
+constexpr int kLongestReconnectMs = 2000;
+constexpr int64_t kCallsEndNs = int64_t{2} * 1000 * 1000 * 1000;
+constexpr int kStepMs = 10;
+
+// The way from gRPC's threads to the loop, which is closed when the client
+// goes. Thread-safe.
+class Gate {
+ public:
+  explicit Gate(EventLoop* loop) : loop_(loop) {}
+
+  void Post(std::function<void()> work) {
+    const MutexLock lock(mutex_);
+    if (loop_ != nullptr) loop_->Post(std::move(work));
+  }
+  void Close() {
+    const MutexLock lock(mutex_);
+    loop_ = nullptr;
+  }
+
+ private:
+  Mutex mutex_;
+  EventLoop* loop_ CANOPY_GUARDED_BY(mutex_);
+};
+
+// The calls of a client that have not ended. Loop thread only.
+class Calls {
+ public:
+  explicit Calls(EventLoop* loop) : gate(std::make_shared<Gate>(loop)) {}
+  void Add(const CallPtr& call) { open.insert(call); }
+  void Remove(const CallPtr& call) { open.erase(call); }
+
+  const std::shared_ptr<Gate> gate;
+  std::set<CallPtr> open;
+};
+using CallsPtr = std::shared_ptr<Calls>;
+
+CallEnd EndOf(const grpc::Status& status) {
+  return {static_cast<int>(status.error_code()), status.error_message()};
+}
+
+void SetDeadline(int64_t deadline_ms, grpc::ClientContext* context) {
+  context->set_deadline(std::chrono::system_clock::now() +
+                        std::chrono::milliseconds(deadline_ms));
+}
+
+template <typename Request, typename Reply>
+class UnaryCall : public Call {
+ public:
+  void Cancel() override { context.TryCancel(); }
+
+  grpc::ClientContext context;
+  Request request;
+  Reply reply;
+};
+
+// Reads one message after the other, each when the one before was handled.
+class PlaceCall : public Call,
+                  public grpc::ClientReadReactor<v1::PlacementUpdate>,
+                  public std::enable_shared_from_this<PlaceCall> {
+ public:
+  PlaceCall(CallsPtr calls, v1::PlaceJobRequest request)
+      : calls_(std::move(calls)), request_(std::move(request)) {}
+
+  void Begin(v1::HostModule::Stub* stub, int64_t deadline_ms) {
+    self_ = shared_from_this();
+    SetDeadline(deadline_ms, &context_);
+    stub->async()->PlaceJob(&context_, &request_, this);
+    AddHold();
+    StartRead(&update_);
+    StartCall();
+  }
+  void Cancel() override { context_.TryCancel(); }
+
+  void OnReadDone(bool ok) override {
+    if (!ok) return RemoveHold();
+    calls_->gate->Post([this, self = shared_from_this()] {
+      on_update(update_);
+      StartRead(&update_);
+    });
+  }
+  void OnDone(const grpc::Status& status) override {
+    calls_->gate->Post([self = self_, end = EndOf(status)] {
+      self->calls_->Remove(self);
+      self->on_end(end);
+    });
+    self_.reset();
+  }
+
+  std::function<void(const v1::PlacementUpdate&)> on_update;
+  std::function<void(const CallEnd&)> on_end;
+
+ private:
+  const CallsPtr calls_;
+  const v1::PlaceJobRequest request_;
+  grpc::ClientContext context_;
+  v1::PlacementUpdate update_;
+  std::shared_ptr<PlaceCall> self_;  // until it is done
+};
+
+class AttachStream
+    : public AttachCall,
+      public grpc::ClientBidiReactor<v1::AgentMessage, v1::HostMessage>,
+      public std::enable_shared_from_this<AttachStream> {
+ public:
+  explicit AttachStream(CallsPtr calls) : calls_(std::move(calls)) {}
+
+  void Begin(v1::HostModule::Stub* stub) {
+    self_ = shared_from_this();
+    stub->async()->Attach(&context_, this);
+    AddHold();
+    StartRead(&message_);
+    StartCall();
+  }
+  void Cancel() override { context_.TryCancel(); }
+  void Write(v1::AgentMessage message) override {
+    if (ended_) return;
+    queue_.push_back(std::move(message));
+    if (queue_.size() == 1) StartWrite(&queue_.front());
+  }
+
+  void OnReadDone(bool ok) override {
+    calls_->gate->Post([this, self = shared_from_this(), ok] {
+      // No write begins after this.
+      if (!ok) ended_ = true;
+      if (!ok) return RemoveHold();
+      on_message(message_);
+      StartRead(&message_);
+    });
+  }
+  void OnWriteDone(bool ok) override {
+    if (!ok) return;  // the read ends too
+    calls_->gate->Post([this, self = shared_from_this()] {
+      queue_.pop_front();
+      if (!ended_ && !queue_.empty()) StartWrite(&queue_.front());
+    });
+  }
+  void OnDone(const grpc::Status& status) override {
+    calls_->gate->Post([self = self_, end = EndOf(status)] {
+      self->calls_->Remove(self);
+      self->on_end(end);
+    });
+    self_.reset();
+  }
+
+  std::function<void(const v1::HostMessage&)> on_message;
+  std::function<void(const CallEnd&)> on_end;
+
+ private:
+  const CallsPtr calls_;
+  grpc::ClientContext context_;
+  v1::HostMessage message_;
+  std::deque<v1::AgentMessage> queue_;  // the first is being written
+  bool ended_ = false;
+  std::shared_ptr<AttachStream> self_;  // until it is done
+};
+
+class GrpcClient : public ServiceClient {
+ public:
+  GrpcClient(EventLoop* loop, const std::shared_ptr<grpc::Channel>& channel)
+      : loop_(loop),
+        stub_(v1::HostModule::NewStub(channel)),
+        calls_(std::make_shared<Calls>(loop)) {}
+
+  ~GrpcClient() override {
+    const int64_t deadline = EventLoop::Now() + kCallsEndNs;
+    for (const CallPtr& call : calls_->open) call->Cancel();
+    while (!calls_->open.empty() && EventLoop::Now() < deadline) {
+      loop_->RunOnce(kStepMs);
+    }
+    calls_->gate->Close();
+  }
+
+  CallPtr Send(const v1::GetCapabilitiesRequest& request, int64_t deadline_ms,
+               Done<v1::GetCapabilitiesReply> done) override {
+    return Unary(&Async::GetCapabilities, request, deadline_ms,
+                 std::move(done));
+  }
+  CallPtr Send(const v1::JobLaunchedRequest& request, int64_t deadline_ms,
+               Done<v1::JobLaunchedReply> done) override {
+    return Unary(&Async::JobLaunched, request, deadline_ms, std::move(done));
+  }
+  CallPtr Send(const v1::JobReleasedRequest& request, int64_t deadline_ms,
+               Done<v1::JobReleasedReply> done) override {
+    return Unary(&Async::JobReleased, request, deadline_ms, std::move(done));
+  }
+  CallPtr Send(const v1::AllocateRequest& request, int64_t deadline_ms,
+               Done<v1::HostReply> done) override {
+    return Unary(&Async::Allocate, request, deadline_ms, std::move(done));
+  }
+  CallPtr Send(const v1::ControlSessionRequest& request, int64_t deadline_ms,
+               Done<v1::HostReply> done) override {
+    return Unary(&Async::ControlSession, request, deadline_ms, std::move(done));
+  }
+  CallPtr Send(const v1::BlockResourcesRequest& request, int64_t deadline_ms,
+               Done<v1::HostReply> done) override {
+    return Unary(&Async::BlockResources, request, deadline_ms, std::move(done));
+  }
+  CallPtr Send(const v1::LogRequest& request, int64_t deadline_ms,
+               Done<v1::HostReply> done) override {
+    return Unary(&Async::Log, request, deadline_ms, std::move(done));
+  }
+  CallPtr Send(const v1::MonitorRequest& request, int64_t deadline_ms,
+               Done<v1::HostReply> done) override {
+    return Unary(&Async::Monitor, request, deadline_ms, std::move(done));
+  }
+  CallPtr Send(const v1::GetCredentialRequest& request, int64_t deadline_ms,
+               Done<v1::HostReply> done) override {
+    return Unary(&Async::GetCredential, request, deadline_ms, std::move(done));
+  }
+  CallPtr Send(const v1::ValidateCredentialRequest& request,
+               int64_t deadline_ms, Done<v1::HostReply> done) override {
+    return Unary(&Async::ValidateCredential, request, deadline_ms,
+                 std::move(done));
+  }
+
+  CallPtr Place(
+      const v1::PlaceJobRequest& request, int64_t deadline_ms,
+      std::function<void(const v1::PlacementUpdate& update)> on_update,
+      std::function<void(const CallEnd& end)> on_end) override {
+    const auto call = std::make_shared<PlaceCall>(calls_, request);
+    call->on_update = std::move(on_update);
+    call->on_end = std::move(on_end);
+    calls_->Add(call);
+    call->Begin(stub_.get(), deadline_ms);
+    return call;
+  }
+
+  std::shared_ptr<AttachCall> Attach(
+      std::function<void(const v1::HostMessage& message)> on_message,
+      std::function<void(const CallEnd& end)> on_end) override {
+    const auto call = std::make_shared<AttachStream>(calls_);
+    call->on_message = std::move(on_message);
+    call->on_end = std::move(on_end);
+    calls_->Add(call);
+    call->Begin(stub_.get());
+    return call;
+  }
+
+ private:
+  using Async = v1::HostModule::StubInterface::async_interface;
+
+  template <typename Request, typename Reply>
+  CallPtr Unary(void (Async::*method)(grpc::ClientContext*, const Request*,
+                                      Reply*,
+                                      std::function<void(grpc::Status)>),
+                const Request& request, int64_t deadline_ms, Done<Reply> done) {
+    const auto call = std::make_shared<UnaryCall<Request, Reply>>();
+    call->request = request;
+    SetDeadline(deadline_ms, &call->context);
+    calls_->Add(call);
+    (stub_->async()->*method)(
+        &call->context, &call->request, &call->reply,
+        [calls = calls_, call, done = std::move(done)](grpc::Status status) {
+          calls->gate->Post([calls, call, done, end = EndOf(status)] {
+            calls->Remove(call);
+            done(end, call->reply);
+          });
+        });
+    return call;
+  }
+
+  EventLoop* const loop_;
+  const std::unique_ptr<v1::HostModule::Stub> stub_;
+  const CallsPtr calls_;
+};
+
+// Whoever listens there says where jobs run: nobody but this user and root.
+Status CheckOwner(const std::string& path) {
+  struct stat info;
+  if (lstat(path.c_str(), &info) != 0) return Status();  // not there yet
+  if (info.st_uid == geteuid() || info.st_uid == 0) return Status();
+  return Status(kErrNoPermissions, "the scheduler's socket " + path +
+                                       " belongs to user " +
+                                       std::to_string(info.st_uid));
+}
+
+}  // namespace
+
+Result<std::unique_ptr<ServiceClient>> ServiceClient::Make(
+    EventLoop* loop, const std::string& address,
+    const security::SecurityConfig& security) {
+  grpc::ChannelArguments arguments;
+  arguments.SetInt(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, kFirstReconnectMs);
+  arguments.SetInt(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS, kFirstReconnectMs);
+  arguments.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, kLongestReconnectMs);
+  // Another client of the same address has its own connection.
+  arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
+  if (address.starts_with(kUnix)) {
+    const Status owner = CheckOwner(address.substr(sizeof kUnix - 1));
+    if (!owner.ok()) return owner;
+  }
+  std::shared_ptr<grpc::ChannelCredentials> credentials;
+  if (security::IsLocalAddress(address)) {
+    credentials = grpc::InsecureChannelCredentials();
+  } else {
+    auto made = security::MakeChannelCredentials(security, address);
+    if (!made.ok()) return made.status();
+    credentials = *made;
+    const std::string name = security::ServerNameOverride(security);
+    if (!name.empty()) arguments.SetSslTargetNameOverride(name);
+  }
+  return std::unique_ptr<ServiceClient>(std::make_unique<GrpcClient>(
+      loop, grpc::CreateCustomChannel(address, credentials, arguments)));
+}
+
+}  // namespace canopy::scheduler

@@ -1,0 +1,99 @@
+// Calls of a scheduler's HostModule service: the one place that knows gRPC.
+#ifndef CANOPY_SERVER_SCHEDULER_SERVICE_CLIENT_H_
+#define CANOPY_SERVER_SCHEDULER_SERVICE_CLIENT_H_
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "common/event_loop.h"
+#include "common/status.h"
+#include "protos/host_module.pb.h"
+#include "server/security/credentials.h"
+
+namespace canopy::scheduler {
+
+namespace v1 = hostmodule::v1;
+
+// How a call has ended: a gRPC status.
+struct CallEnd {
+  int code = 0;
+  std::string message;
+
+  bool ok() const { return code == 0; }
+  // The service does not have such a call.
+  bool unimplemented() const { return code == 12; }
+  bool out_of_time() const { return code == 4; }
+  // The service is not there, or went away: the call may be made again.
+  bool gone() const { return code == 14 || code == 1; }
+};
+
+// A call under way. Dropping it leaves the call as it is.
+class Call {
+ public:
+  virtual ~Call() = default;
+  // Its end is still told, maybe with what the service has answered already.
+  virtual void Cancel() = 0;
+};
+using CallPtr = std::shared_ptr<Call>;
+
+class AttachCall : public Call {
+ public:
+  // Queued; lost when the stream ends first.
+  virtual void Write(v1::AgentMessage message) = 0;
+};
+
+// Loop thread only, where everything is called back, each end once, and never
+// from within a call of this class. Deadlines are in ms from now.
+class ServiceClient {
+ public:
+  template <typename Reply>
+  using Done = std::function<void(const CallEnd& end, const Reply& reply)>;
+
+  // `address`: unix:PATH or HOST:PORT. Plain where only this machine can reach
+  // it, else by `security`. kErrBadParam, kErrNoPermissions: why it cannot be
+  // used. Connects when it is called.
+  static Result<std::unique_ptr<ServiceClient>> Make(
+      EventLoop* loop, const std::string& address,
+      const security::SecurityConfig& security);
+  // Cancels everything, and waits up to two seconds for it to end, running the
+  // loop. Nothing is called back later.
+  virtual ~ServiceClient() = default;
+
+  virtual CallPtr Send(const v1::GetCapabilitiesRequest& request,
+                       int64_t deadline_ms,
+                       Done<v1::GetCapabilitiesReply> done) = 0;
+  virtual CallPtr Send(const v1::JobLaunchedRequest& request,
+                       int64_t deadline_ms,
+                       Done<v1::JobLaunchedReply> done) = 0;
+  virtual CallPtr Send(const v1::JobReleasedRequest& request,
+                       int64_t deadline_ms,
+                       Done<v1::JobReleasedReply> done) = 0;
+  virtual CallPtr Send(const v1::AllocateRequest& request, int64_t deadline_ms,
+                       Done<v1::HostReply> done) = 0;
+  virtual CallPtr Send(const v1::ControlSessionRequest& request,
+                       int64_t deadline_ms, Done<v1::HostReply> done) = 0;
+  virtual CallPtr Send(const v1::BlockResourcesRequest& request,
+                       int64_t deadline_ms, Done<v1::HostReply> done) = 0;
+  virtual CallPtr Send(const v1::LogRequest& request, int64_t deadline_ms,
+                       Done<v1::HostReply> done) = 0;
+  virtual CallPtr Send(const v1::MonitorRequest& request, int64_t deadline_ms,
+                       Done<v1::HostReply> done) = 0;
+  virtual CallPtr Send(const v1::GetCredentialRequest& request,
+                       int64_t deadline_ms, Done<v1::HostReply> done) = 0;
+  virtual CallPtr Send(const v1::ValidateCredentialRequest& request,
+                       int64_t deadline_ms, Done<v1::HostReply> done) = 0;
+
+  virtual CallPtr Place(
+      const v1::PlaceJobRequest& request, int64_t deadline_ms,
+      std::function<void(const v1::PlacementUpdate& update)> on_update,
+      std::function<void(const CallEnd& end)> on_end) = 0;
+  virtual std::shared_ptr<AttachCall> Attach(
+      std::function<void(const v1::HostMessage& message)> on_message,
+      std::function<void(const CallEnd& end)> on_end) = 0;
+};
+
+}  // namespace canopy::scheduler
+
+#endif  // CANOPY_SERVER_SCHEDULER_SERVICE_CLIENT_H_

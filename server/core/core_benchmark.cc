@@ -57,6 +57,30 @@ void LocalFence(benchmark::State& state) {
 }
 BENCHMARK(LocalFence)->Arg(8)->Arg(64)->Arg(128);
 
+// Items are processes that end well, for which nobody has asked; the argument
+// is how many of a node end at once. No message tells of them but that to the
+// job's controller.
+void LocalEnds(benchmark::State& state) {
+  const auto ranks = static_cast<Rank>(state.range(0));
+  std::vector<NodeId> agents(ranks, 1);
+  agents.push_back(0);
+  LocalExits ends{"job", {}, true};
+  for (Rank r = 0; r < ranks; ++r)
+    ends.exits.push_back({r, 0, false, true, true});
+  for (auto _ : state) {
+    state.PauseTiming();
+    const auto core = CoreWith(Config(2, 1), agents);
+    state.ResumeTiming();
+    const Actions actions = core->Step(0, ends);
+    if (!Sent<EventMessage>(actions).empty()) abort();
+    state.PauseTiming();
+    benchmark::DoNotOptimize(actions.size());
+    state.ResumeTiming();
+  }
+  state.SetItemsProcessed(state.iterations() * ranks);
+}
+BENCHMARK(LocalEnds)->Arg(8)->Arg(128);
+
 // The agent between 32 children and its parent, one rank a node, no data:
 // items are messages in.
 void TreeHop(benchmark::State& state) {

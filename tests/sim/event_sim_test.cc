@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <iterator>
+#include <string>
+#include <vector>
 
 #include "common/status.h"
 #include "server/core/event/lifecycle.h"
@@ -195,45 +197,85 @@ constexpr int kLifecycle[] = {
 
 // A process of another job, at the far end of the tree, hears of everything in
 // the life of a job that is launched, and of which one process fails.
+class LifecycleSim {
+ public:
+  // The first process of "watch" wants all codes.
+  LifecycleSim(Cluster& cluster, NodeId watcher) : cluster_(cluster) {
+    cluster.LaunchConnected(MakeJob("watch", {watcher}));
+    cluster.options().announces_jobs = true;
+    cluster.clients().WantEvents(
+        {"watch", 0}, {std::begin(kLifecycle), std::end(kLifecycle)});
+    cluster.Run();
+  }
+  // Of six processes, rank 3 crashes after a while.
+  void Launch(const std::vector<NodeId>& nodes) {
+    cluster_.hooks().on_start = [this](const ProcId& proc) {
+      if (proc != ProcId{"job", 3}) return;
+      cluster_.At(cluster_.now() + 500 * kMs, [this] {
+        cluster_.shims().Exit({"job", 3}, 11);
+      });
+    };
+    cluster_.BeginLaunch(MakeJob("job", nodes));
+  }
+  // Up to so many steps; true: there were not so many.
+  bool Play(size_t steps) {
+    size_t done = 0;
+    while (done < steps && cluster_.RunNext(cluster_.now() + 600 * kMs)) ++done;
+    return done < steps;
+  }
+  void ExpectEachOnce() const {
+    EXPECT_EQ(Count(core::kEventJobStart), 1);
+    EXPECT_EQ(Count(core::kEventLaunchComplete), 1);
+    EXPECT_EQ(Count(core::kEventProcTerminated), 6);
+    EXPECT_EQ(Count(core::kErrProcAbortedBySig), 1);
+    EXPECT_EQ(Count(core::kErrProcKilledByCmd), 5);
+    EXPECT_EQ(Count(kErrJobAbortedBySig), 1);
+    EXPECT_EQ(Count(core::kEventJobEnd), 1);
+    EXPECT_TRUE(cluster_.errors().empty()) << cluster_.errors().front();
+  }
+
+ private:
+  long Count(int status) const {
+    return std::ranges::count_if(
+        cluster_.clients().notices(), [&](const Notice& notice) {
+          return notice.source.nspace == "job" && notice.status == status;
+        });
+  }
+
+  Cluster& cluster_;
+};
+
 TEST_P(EventRestartSim, NoLifecycleEventIsLostOrComesTwice) {
   for (NodeId victim = 0; victim < 7; ++victim) {
     for (size_t step = 0;; ++step) {
       SCOPED_TRACE("restart of " + std::to_string(victim) + " before step " +
                    std::to_string(step));
       Cluster cluster(7, GetParam(), step + 1, Persistence::kOn);
-      cluster.LaunchConnected(MakeJob("watch", {6}));
-      cluster.options().announces_jobs = true;
-      cluster.clients().WantEvents(
-          {"watch", 0}, {std::begin(kLifecycle), std::end(kLifecycle)});
-      cluster.Run();
-      cluster.hooks().on_start = [&](const ProcId& proc) {
-        if (proc != ProcId{"job", 3}) return;
-        cluster.At(cluster.now() + 500 * kMs, [&] {
-          cluster.shims().Exit({"job", 3}, 11);
-        });
-      };
-      cluster.BeginLaunch(MakeJob("job", {0, 1, 2, 3, 4, 5}));
-      size_t done = 0;
-      while (done < step && cluster.RunNext(cluster.now() + 600 * kMs)) ++done;
-      const bool over = done < step;
+      LifecycleSim life(cluster, 6);
+      life.Launch({0, 1, 2, 3, 4, 5});
+      const bool over = life.Play(step);
       cluster.RestartNode(victim);
       cluster.RunFor(60'000 * kMs);
-      const auto count = [&](int status) {
-        return std::ranges::count_if(
-            cluster.clients().notices(), [&](const Notice& notice) {
-              return notice.source.nspace == "job" && notice.status == status;
-            });
-      };
-      EXPECT_EQ(count(core::kEventJobStart), 1);
-      EXPECT_EQ(count(core::kEventLaunchComplete), 1);
-      EXPECT_EQ(count(core::kEventProcTerminated), 6);
-      EXPECT_EQ(count(core::kErrProcAbortedBySig), 1);
-      EXPECT_EQ(count(core::kErrProcKilledByCmd), 5);
-      EXPECT_EQ(count(kErrJobAbortedBySig), 1);
-      EXPECT_EQ(count(core::kEventJobEnd), 1);
-      EXPECT_TRUE(cluster.errors().empty()) << cluster.errors().front();
+      life.ExpectEachOnce();
       if (over || HasFailure()) break;
     }
+  }
+}
+
+// Agents between those of the job, its controller and who hears of it are
+// lost.
+TEST_F(EventSim, LifecycleEventsComeOnceWhileTheTreeHeals) {
+  for (uint64_t seed = 0; seed < 200 && !HasFailure(); ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    Cluster cluster(15, 2, seed);
+    LifecycleSim life(cluster, 14);
+    life.Launch({7, 8, 9, 10, 11, 12});
+    for (int losses = 0; losses < 2; ++losses) {
+      life.Play(cluster.rng()() % 150);
+      cluster.KillNode(1 + cluster.rng()() % 6);
+    }
+    cluster.RunFor(60'000 * kMs);
+    life.ExpectEachOnce();
   }
 }
 

@@ -7,10 +7,12 @@
 #include <algorithm>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "common/status.h"
 #include "server/core/core_testing.h"
+#include "server/core/event/lifecycle.h"
 #include "server/core/publish/publishing_testing.h"
 #include "server/core/why.h"
 
@@ -68,6 +70,86 @@ TEST_F(AgentCoreTest, ASpawnerHasTheJobsDataBeforeItsAnswer) {
   ASSERT_EQ(actions.size(), 2u);
   EXPECT_EQ(std::get<RegisterJob>(actions[0]).job->nspace, "child");
   EXPECT_EQ(std::get<ReplyClient>(actions[1]).payload.view(), "child");
+}
+
+// ------------------------------------------------------ lifecycle events ---
+
+class LifecycleCoreTest : public AgentCoreTest {
+ protected:
+  LifecycleCoreTest() {
+    // One that no end of "job" ends.
+    Step(LaunchRequested{JobOn("watch", {0})});
+    Step(LocalPrepared{"watch", 0, ""});
+    Step(LocalStarted{"watch", 1, 0, ""});
+    Step(ClientConnected{3, {"watch", 0}});
+    Step(EventsWanted{
+        3,
+        9,
+        false,
+        {kEventProcTerminated, kErrProcAbortedBySig, kErrProcKilledByCmd,
+         kErrExitNonzeroTerm, kErrProcFailedToStart, kEventNodeDown,
+         kEventNodeOffline, kErrJobAbortedBySysEvent}});
+  }
+  // What the watcher hears of whom because of the input.
+  using Heard = std::vector<std::pair<int, Rank>>;
+  Heard HearOf(Input input) {
+    Heard out;
+    for (const NotifyClient& notice : All<NotifyClient>(Step(input))) {
+      if (notice.client == 3) {
+        out.emplace_back(notice.status, notice.source.rank);
+      }
+    }
+    return out;
+  }
+};
+
+TEST_F(LifecycleCoreTest, EndsOfProcesses) {
+  constexpr int kCrash = 11;
+  constexpr int kTerminated = 15;
+  EXPECT_EQ(HearOf(LocalExits{"job", {{0, kCrash}}}),
+            (Heard{{kEventProcTerminated, 0}, {kErrProcAbortedBySig, 0}}));
+  // Now the job is being ended.
+  EXPECT_EQ(HearOf(LocalExits{"job", {{1, kTerminated}}}),
+            (Heard{{kEventProcTerminated, 1}, {kErrProcKilledByCmd, 1}}));
+}
+
+TEST_F(LifecycleCoreTest, AProcessThatIsToldToEndAlone) {
+  Step(AbortArrived{1, 8, 9, "enough", {{"job", 1}}});
+  EXPECT_EQ(HearOf(LocalExits{"job", {{1, 15}}}),
+            (Heard{{kEventProcTerminated, 1}, {kErrProcKilledByCmd, 1}}));
+}
+
+TEST_F(LifecycleCoreTest, ProcessesThatDoNotStart) {
+  Step(LaunchRequested{JobOn("none", {0, 0})});
+  Step(LocalPrepared{"none", 0, ""});
+  EXPECT_EQ(HearOf(LocalStarted{"none", 0, kErrJobSysOpFailed, "no"}),
+            (Heard{{kErrProcFailedToStart, 0}, {kErrProcFailedToStart, 1}}));
+}
+
+TEST_F(LifecycleCoreTest, ANodeIsLostOrLeaves) {
+  EXPECT_EQ(HearOf(NodeStateChanged{1, false, "gone", 5}),
+            (Heard{{kEventNodeDown, 1}}));
+  EXPECT_TRUE(HearOf(NodeStateChanged{1, true, ""}).empty());
+  EXPECT_EQ(HearOf(NodeStateChanged{1, false, "left", 6, true}),
+            (Heard{{kEventNodeOffline, 1}}));
+  Step(NodeStateChanged{1, true, ""});
+  // This agent was cut off.
+  EXPECT_TRUE(HearOf(NodeStateChanged{1, false, "cut off"}).empty());
+}
+
+TEST(LifecycleOfOthers, AJobWhoseControllerIsLost) {
+  CoreConfig config;
+  config.self = 1;
+  config.node_names = {"a", "b"};
+  AgentCore core(config);
+  const JobPrepare prepare{Bytes(EncodeJobSpec(*JobOn("job", {0, 1}))), 0, {}};
+  core.Step(0, PeerArrived{{0, 1, prepare}});
+  core.Step(0, ClientConnected{5, {"tool", 0}, true});
+  core.Step(0, EventsWanted{5, 9, false, {kErrJobAbortedBySysEvent}});
+  const auto told =
+      All<NotifyClient>(core.Step(0, NodeStateChanged{0, false, "gone", 5}));
+  ASSERT_EQ(told.size(), 1u);
+  EXPECT_EQ(told[0].source, (ProcId{"job", kRankWildcard}));
 }
 
 TEST_F(AgentCoreTest, WhoPublishesACommitAnswersIt) {

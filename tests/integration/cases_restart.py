@@ -33,6 +33,8 @@ OPENPMIX_NAMES = [f"restart: {how} under {what} with its own library, {n} nodes"
 NAMES = ("restart: kill -9 of node4's agent, radix 2",
          "restart: kill -9 of node2's agent, radix 2",
          "restart: kill -9 of node3's agent, radix 32",
+         "restart: kill -9 while jobs live and end, radix 2",
+         "restart: kill -9 while jobs live and end, radix 32",
          "restart: --replace of dead agents, radix 2",
          "restart: --replace of dead agents, radix 32",
          "restart: --replace under an MPI job, no grace",
@@ -494,6 +496,26 @@ def commits_away(bench, overlay):
         job.finish(60).expect()
 
 
+def lives(bench, overlay, nodes):
+    """What is heard of the life of jobs comes once, whichever agents are
+    killed and started again meanwhile."""
+    path = os.path.join(bench.work, "job_life")
+    subprocess.run(
+        ["gcc", "-O1", "-o", path, os.path.join(
+            cases_openpmix.CONFORMANCE, "job_life.c"),
+         f"-I{bench.prefix}/include", f"-L{bench.prefix}/lib", "-lpmix",
+         "-lpthread", f"-Wl,-rpath,{bench.prefix}/lib"], check=True)
+    job = bench.start(
+        "run", "--context", overlay.name, "-n", RANKS, "--map-by", "node",
+        "--oversubscribe", path, RANKS, 4)
+    for number in range(6):
+        if job.process.poll() is not None:
+            break
+        overlay.kill(nodes[number % len(nodes)])
+        overlay.restart(nodes[number % len(nodes)])
+    job.finish(120).expect(out=[f"ok {rank}\n" for rank in range(RANKS)])
+
+
 def program(bench, name="restart"):
     return bench.compile("gcc", name, f"-I{bench.prefix}/include",
                          f"-L{bench.prefix}/lib", "-lpmix",
@@ -551,6 +573,8 @@ def run(bench):
                 bench.case(f"restart: kill -9 of {node}'s agent, radix {radix}",
                            lambda: killed(bench, overlay, node, code),
                            leaves=True)
+            bench.case(f"restart: kill -9 while jobs live and end, radix {radix}",
+                       lambda: lives(bench, overlay, nodes), leaves=True)
             dead = ("node1", "node2") if radix == 2 else ("node1", "node3")
             bench.case(f"restart: --replace of dead agents, radix {radix}",
                        lambda: replaced_dead(bench, overlay, dead),

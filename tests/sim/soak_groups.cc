@@ -95,26 +95,33 @@ void Soak::CheckConstruct(const ProcId& proc, const Actor& actor,
     return Error("malformed results of " + actor.operation);
   }
   const std::set<ProcId> members = MembersIn(results);
+  if (!members.contains(proc)) {
+    Error(ToString(proc) + " has " + played + " and is no member of it");
+  }
+  // Either side goes on without the other, or drops jobs and begins to count
+  // anew while the other remembers.
+  if (!cut_off_) CheckSameGroup(proc, played, members, results);
+}
+
+void Soak::CheckSameGroup(const ProcId& proc, const std::string& played,
+                          const std::set<ProcId>& members,
+                          const InfoList& results) {
+  PlayedGroup& group = groups_[played];
   const uint64_t context = results.FindUint(PMIX_GROUP_CONTEXT_ID).value_or(0);
   const std::string& owner =
       contexts_.try_emplace(context, played).first->second;
   if (context == 0) Error("no context id of " + played);
   if (owner != played) Error(played + " has the context id of " + owner);
-  // Either side of a partition may go on without the other.
+  if (!std::ranges::includes(group.arrived, members)) {
+    Error("a member of " + played + " has not called");
+  }
   const bool differs = std::ranges::any_of(group.told, [&](const auto& other) {
     return other.second != std::pair(context, members) &&
            actors_.contains(other.first);
   });
-  if (differs && !cut_off_) {
+  if (differs)
     Error(ToString(proc) + " has another " + played + " than others");
-  }
   group.told[proc] = {context, members};
-  if (!members.contains(proc)) {
-    Error(ToString(proc) + " has " + played + " and is no member of it");
-  }
-  if (!std::ranges::includes(group.arrived, members)) {
-    Error("a member of " + played + " has not called");
-  }
 }
 
 // A lost top may have released what the others have to fail.

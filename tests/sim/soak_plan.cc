@@ -55,7 +55,7 @@ void AddNames(std::mt19937_64& rng, std::vector<Op>* script) {
 
 namespace {
 
-constexpr size_t kNumAims = 6;
+constexpr size_t kNumAims = 8;
 
 constexpr uint64_t kMostRare = 8;
 
@@ -66,7 +66,8 @@ uint64_t Rarity(const Cell& cell) {
   const bool again = NeedsRestarts(cell.fault);
   switch (cell.phase) {
     case Phase::kConnected:
-      return 6;
+    case Phase::kGrouped:
+      return 8;
     case Phase::kConnectResolving:
       return again || cell.fault == Fault::kLie ? 2 : 5;
     case Phase::kDisconnectReporting:
@@ -81,7 +82,7 @@ uint64_t Rarity(const Cell& cell) {
     case Phase::kAbortRequested:
       return again ? 1 : 2;
     case Phase::kLookupPulling:
-      return again ? 8 : 2;
+      return again ? 8 : 3;
     case Phase::kSpawnRequested:
       return again ? 2 : 0;
     case Phase::kSpawnExecuting:
@@ -105,22 +106,26 @@ uint64_t Rarity(const Cell& cell) {
                  ? 3
                  : 0;
     case Phase::kGroupResolving:
+      return 3;
     case Phase::kGroupGathering:
+      return again ? 1 : 2;
     case Phase::kGroupReporting:
     case Phase::kGroupReleasing:
-    case Phase::kGrouped:
+    case Phase::kUngroupReleasing:
+      return 6;
     case Phase::kGroupLeaving:
     case Phase::kUngroupGathering:
     case Phase::kUngroupReporting:
-    case Phase::kUngroupReleasing:
-    case Phase::kEventSpreading:
+      return again ? 2 : 7;
     case Phase::kEventKept:
+    case Phase::kControlAnswering:
+      return 6;
+    case Phase::kEventSpreading:
     case Phase::kControlAsking:
     case Phase::kControlActing:
-    case Phase::kControlAnswering:
     case Phase::kQueryAsking:
     case Phase::kQueryGathering:
-      return 4;
+      return 2;
     default:
       return 0;
   }
@@ -179,7 +184,7 @@ std::string ContestKey(const std::string& nspace, const std::string& number) {
 void AddMeetings(std::mt19937_64& rng, const Jobs& jobs) {
   constexpr uint32_t kFirstNumber = 100;  // no other connect has it
   std::vector<Op> ops;
-  const uint64_t count = 1 + rng() % 3;
+  const uint64_t count = 2 + rng() % 3;
   for (uint32_t number = 0; number < count; ++number) {
     ops.push_back(
         {Op::Kind::kConnect, kFirstNumber + number, SomeOfEach(rng, jobs)});
@@ -196,12 +201,12 @@ void AddGroups(std::mt19937_64& rng, const Jobs& jobs) {
   }
   std::vector<uint32_t> rounds(members.size());
   std::vector<Op> ops;
-  for (uint64_t n = 1 + rng() % 4; n > 0; --n) {
+  for (uint64_t n = 3 + rng() % 4; n > 0; --n) {
     const auto number = static_cast<uint32_t>(rng() % members.size());
     Op op{Op::Kind::kGroup, number, members[number]};
     op.round = rounds[number]++;
     op.directive = kDirectives[rng() % std::size(kDirectives)];
-    if (rng() % 2 == 0) op.leaver = op.some[rng() % op.some.size()];
+    if (rng() % 3 != 0) op.leaver = op.some[rng() % op.some.size()];
     ops.push_back(std::move(op));
   }
   AddToAll(rng, jobs, ops);
@@ -333,10 +338,12 @@ std::vector<Cell> MakeAims(std::mt19937_64& rng, bool restarts, bool rejoins) {
       Engine::kConnect, Engine::kConnect, Engine::kNames,   Engine::kNames,
       Engine::kNames,   Engine::kNames,   Engine::kNames,   Engine::kAbort,
       Engine::kAbort,   Engine::kAbort,   Engine::kAbort,   Engine::kAbort,
-      Engine::kAbort,   Engine::kGroup,   Engine::kGroup,   Engine::kGroup,
+      Engine::kConnect, Engine::kConnect, Engine::kAbort,   Engine::kGroup,
       Engine::kGroup,   Engine::kGroup,   Engine::kGroup,   Engine::kGroup,
-      Engine::kEvent,   Engine::kEvent,   Engine::kControl, Engine::kControl,
-      Engine::kControl, Engine::kQuery,   Engine::kQuery};
+      Engine::kGroup,   Engine::kGroup,   Engine::kGroup,   Engine::kGroup,
+      Engine::kGroup,   Engine::kGroup,   Engine::kEvent,   Engine::kEvent,
+      Engine::kControl, Engine::kControl, Engine::kControl, Engine::kQuery,
+      Engine::kQuery};
   const Engine engine = kEngines[rng() % std::size(kEngines)];
   const bool has_rare = restarts || engine != Engine::kSpawn;
   const bool only_rare = has_rare && rng() % 2 == 0;

@@ -13,6 +13,7 @@
 #include <string>
 #include <vector>
 
+#include "common/values/info_list.h"
 #include "server/core/step/client_id.h"
 #include "tests/sim/cluster.h"
 #include "tests/sim/fault_matrix.h"
@@ -162,6 +163,8 @@ class Soak {
   void CheckNames(const PlannedJob& job);
   void CheckConstruct(const ProcId& proc, const Actor& actor,
                       const Answer& answer);
+  void CheckSameGroup(const ProcId& proc, const std::string& played,
+                      const std::set<ProcId>& members, const InfoList& results);
   void CheckOneDecision(const std::string& group,
                         const std::set<int>& statuses);
   void CheckControl(const ProcId& proc, const Actor& actor, int status);

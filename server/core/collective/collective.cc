@@ -245,6 +245,7 @@ void Collectives::OnDown(TimeNs now, NodeId src, const CollectiveDown& down,
 void Collectives::OnJobAdded(TimeNs now, const std::string& nspace,
                              Actions* actions) {
   StepContext step{now, *actions};
+  RenameCounts(nspace);
   auto& all = table_.all();
   for (auto it = all.begin(); it != all.end();) {
     Series& series = it->second;

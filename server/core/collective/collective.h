@@ -186,6 +186,8 @@ class Collectives {
   SeriesTable::Map::iterator KeepRecovered(SeriesTable::Map::iterator it);
 
   // Holds back what waits for a map, and what becomes of it.
+  // What processes have counted of groups, as they named them.
+  void RenameCounts(const std::string& nspace);
   void Defer(StepContext& step, Series& series, DeferredCollective one);
   void Refuse(StepContext& step, Series& series, const DeferredCollective& one);
   void TakeUpDeferred(StepContext& step, Series& series);

@@ -1,4 +1,6 @@
 // Arrivals and messages that wait for the map of a job.
+#include <cstdint>
+#include <map>
 #include <string>
 #include <utility>
 #include <variant>
@@ -68,6 +70,31 @@ void Collectives::TakeUpDeferred(StepContext& step, Series& series) {
     CollectiveUp failure{series.id, kErrOutOfResource, {}, {}};
     failure.id.sequence = sequence;
     progress_.ApplyUp(step, series, self_, failure);
+  }
+}
+
+// With its map, a job that takes part as a whole is named otherwise. A process
+// may have named one group in several ways.
+void Collectives::RenameCounts(const std::string& nspace) {
+  std::map<CollectiveId, std::map<ProcId, uint64_t>> renamed;
+  for (auto& [id, series] : table_.all()) {
+    if (!IsGroupOp(id.op) || series.members || series.reattached.empty() ||
+        !series.Names(nspace) ||
+        !UnknownNspaces(id.participants, jobs_, 1).empty()) {
+      continue;
+    }
+    CollectiveId named = series.id;
+    NameWholeJobs(jobs_, &named.participants);
+    if (named.participants == id.participants) continue;
+    for (const auto& [proc, ended] : std::exchange(series.reattached, {})) {
+      renamed[named][proc] += ended;
+    }
+  }
+  for (const auto& [id, counts] : renamed) {
+    for (const auto& [proc, ended] : counts) {
+      Series* series = table_.FindOrAddFor(proc.nspace, id);
+      if (series != nullptr) series->reattached[proc] += ended;
+    }
   }
 }
 

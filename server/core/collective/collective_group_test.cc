@@ -465,6 +465,35 @@ TEST_F(CollectiveGroupTest, WhatOthersBringWaitsForTheMapToo) {
   EXPECT_EQ(up[0].second.contributions.size(), 2u);
 }
 
+// A successor gets counts under the names that the process used.
+TEST_F(CollectiveGroupTest, CountsAreThoseOfTheSeriesThatTheMapNames) {
+  const Procs listed = {{"job", 0}, {"late", 0}, {"late", 1}};
+  const Procs named = {{"job", 0}, {"late", kRankWildcard}};
+  engine_->set_persists(true);
+  GroupRecord result;
+  result.made = 5;
+  Construct(10, named);
+  jobs_.Add(JobOn("late", {3, 0}));
+  engine_->OnJobAdded(kNow, "late", &actions_);
+  Down(CollectiveOp::kGroupConstruct, named, kSuccess, result);
+  Down(CollectiveOp::kGroupDestruct, named, kSuccess);
+  const auto records = All<PersistRecord>(actions_);
+  jobs_.Remove("late");
+  engine_.emplace(1, tree_, jobs_, modex_);
+  engine_->OnRecovered("job");
+  for (const PersistRecord& record : records) {
+    engine_->Recover({record.key, record.value});
+  }
+  engine_->OnReattached(
+      kNow, {10, {{CollectiveOp::kGroupConstruct, listed, 1, "g"}}}, &actions_);
+  const RequestId a = Construct(10, listed);
+  jobs_.Add(JobOn("late", {3, 0}));
+  engine_->OnJobAdded(kNow, "late", &actions_);
+  EXPECT_EQ(Status(a), kNone);
+  Down(CollectiveOp::kGroupConstruct, named, kSuccess, result, 1);
+  EXPECT_EQ(Status(a), kSuccess);
+}
+
 TEST_F(CollectiveGroupTest, GoesWithItsJob) {
   MakeGroup();
   jobs_.Remove("job");

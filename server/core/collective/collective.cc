@@ -97,6 +97,11 @@ bool Collectives::AnswerRecovered(StepContext& step, Series& series,
                                   const ProcId& proc,
                                   const CollectiveArrived& in) const {
   if (series.members || !reattached_.contains(proc)) return false;
+  // See SkipLeft.
+  if (in.op == CollectiveOp::kGroupDestruct &&
+      groups_.FindOf(in.name, proc) != nullptr) {
+    return false;
+  }
   uint64_t& ended = series.reattached[proc];
   const auto completed = series.completed.find(ended);
   if (completed == series.completed.end() && ended >= series.recovered) {

@@ -567,6 +567,32 @@ TEST_F(CollectiveGroupTest, WhoHasLeftOneUnderThePredecessorEndsTheNext) {
   EXPECT_EQ(Status(Destruct(10)), kNone);
 }
 
+// The same where it is not known yet who takes part.
+TEST_F(CollectiveGroupTest, WhoHasLeftOneEndsTheNextWithoutAMapToo) {
+  const Procs all = {{"job", 0}, {"late", kRankWildcard}};
+  engine_->set_persists(true);
+  jobs_.Add(JobOn("late", {3, 0}));
+  GroupRecord result;
+  result.made = 5;
+  Construct(10, all);
+  Down(CollectiveOp::kGroupConstruct, all, kSuccess, result);
+  engine_->OnLeft(kNow, {"job", 0}, "g", 0, &actions_);
+  Down(CollectiveOp::kGroupDestruct, all, kSuccess);
+  Construct(10, all);
+  result.made = 6;
+  Down(CollectiveOp::kGroupConstruct, all, kSuccess, result, 1);
+  const auto records = All<PersistRecord>(actions_);
+  jobs_.Remove("late");
+  engine_.emplace(1, tree_, jobs_, modex_);
+  engine_->OnRecovered("job");
+  for (const PersistRecord& record : records) {
+    engine_->Recover({record.key, record.value});
+  }
+  engine_->OnReattached(
+      kNow, {10, {{CollectiveOp::kGroupConstruct, all, 2, "g"}}}, &actions_);
+  EXPECT_EQ(Status(Destruct(10, all)), kNone);
+}
+
 // Its part in their end may have been lost with the predecessor.
 TEST_F(CollectiveGroupTest, ASuccessorEndsItForWhoHasLeft) {
   const Procs all = {{"top", kRankWildcard}};

@@ -422,7 +422,7 @@ void Collectives::Recover(const PersistedRecord& persisted) {
     CollectiveId of_record = id;
     of_record.sequence = record.sequence;
     groups_.Recover(of_record, record.connected, record.result);
-    RecoverLeft(of_record);
+    RecoverLeft(of_record, record.result);
   } else {
     connections_.Recover(id.participants, record.connected);
   }
@@ -437,7 +437,9 @@ void Collectives::Recover(const PersistedRecord& persisted) {
   series.recovered = record.sequence + 1;
   series.next = series.recovered;
   series.recovered_data = record.collect;
-  series.recovered_result = record.result;
+  const bool is_over =
+      id.op == CollectiveOp::kGroupConstruct && !record.connected;
+  series.recovered_result = is_over ? Bytes() : record.result;
   series.AdvanceNext();
 }
 

@@ -148,7 +148,8 @@ class Collectives {
   void EndFor(StepContext& step, Series& series, int index);
   // A process does not count the end of a group that it has left.
   void SkipLeft(Series& series, int index) const;
-  void RecoverLeft(const CollectiveId& id);
+  // Of the record of a construct, also if the group has ended since.
+  void RecoverLeft(const CollectiveId& id, const Bytes& result);
   // A predecessor's members have left groups whose ends it may not have told
   // anybody of.
   void ResumeEnds(StepContext& step, const std::string& nspace);

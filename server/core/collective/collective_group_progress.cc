@@ -22,6 +22,17 @@ CollectiveId ConstructOf(const std::string& name,
   return {CollectiveOp::kGroupConstruct, participants, 0, name};
 }
 
+// Of the processes of this node, who may have had no answer. Empty: nobody.
+Bytes WhoHasLeft(const Group& group, const JobTable& jobs) {
+  GroupRecord left;
+  for (const ProcId& proc : group.record.missing) {
+    const Job* job = jobs.Find(proc.nspace);
+    if (job != nullptr && job->is_local(proc.rank))
+      left.missing.push_back(proc);
+  }
+  return left.missing.empty() ? Bytes() : EncodeGroupRecord(left);
+}
+
 bool IsHere(const Job& job, Rank rank) {
   return rank == kRankWildcard ? job.local_node != kNoNode : job.is_local(rank);
 }
@@ -121,7 +132,8 @@ void CollectiveProgress::ForgetConstruct(StepContext& step,
       group == nullptr ? construct->next - 1 : group->sequence;
   construct->Forget(last);
   if (!persists_ || group == nullptr) return;
-  const CollectiveRecord record{last, kSuccess, false, false, {}};
+  const CollectiveRecord record{last, kSuccess, false, false,
+                                WhoHasLeft(*group, p_.jobs)};
   ForEachLocalJob(id.participants, p_.jobs, [&](const std::string& nspace) {
     step.out.push_back(EncodeCollective(nspace, id, record));
   });

@@ -567,6 +567,25 @@ TEST_F(CollectiveGroupTest, WhoHasLeftOneUnderThePredecessorEndsTheNext) {
   EXPECT_EQ(Status(Destruct(10)), kNone);
 }
 
+// The others have ended the group before the agent of who has left was
+// replaced.
+TEST_F(CollectiveGroupTest, WhoHasLeftAnEndedGroupMayAskAgain) {
+  engine_->set_persists(true);
+  MakeGroup();
+  Construct(10, kWhole);
+  engine_->OnLeft(kNow, {"job", 0}, "g", 0, &actions_);
+  Destruct(11);
+  Up(CollectiveOp::kGroupDestruct);
+  const auto records = All<PersistRecord>(actions_);
+  engine_.emplace(1, tree_, jobs_, modex_);
+  for (const PersistRecord& record : records) {
+    engine_->Recover({record.key, record.value});
+  }
+  EXPECT_EQ(engine_->groups().size(), 0u);
+  EXPECT_FALSE(engine_->TakeLeftBefore({"job", 1}, "g"));
+  EXPECT_TRUE(engine_->TakeLeftBefore({"job", 0}, "g"));
+}
+
 // The same where it is not known yet who takes part.
 TEST_F(CollectiveGroupTest, WhoHasLeftOneEndsTheNextWithoutAMapToo) {
   const Procs all = {{"job", 0}, {"late", kRankWildcard}};

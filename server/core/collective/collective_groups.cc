@@ -182,10 +182,11 @@ void Collectives::SkipLeft(Series& series, int index) const {
   series.arrivals[index] = std::max(series.arrivals[index], series.next);
 }
 
-void Collectives::RecoverLeft(const CollectiveId& id) {
-  const Group* group = groups_.Find(id.name, id.participants);
-  if (group == nullptr) return;
-  for (const ProcId& proc : group->record.missing) {
+void Collectives::RecoverLeft(const CollectiveId& id, const Bytes& result) {
+  if (id.op != CollectiveOp::kGroupConstruct) return;
+  const std::optional<GroupRecord> record = DecodeGroupRecord(result);
+  if (!record) return;
+  for (const ProcId& proc : record->missing) {
     const Job* job = jobs_.Find(proc.nspace);
     if (job != nullptr && job->is_local(proc.rank)) {
       left_before_.emplace(proc, id.name);

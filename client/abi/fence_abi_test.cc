@@ -193,10 +193,14 @@ TEST_F(FenceTest, ResolvePeersAndNodes) {
     if (nspace == "job-2") agent.OfferNamespace(nspace, 3);
     agent.Reply(r, nspace == "job-2" ? kSuccess : kErrNotFound);
   });
-  ASSERT_EQ(PMIx_Resolve_peers(nullptr, nullptr, &procs, &count), PMIX_SUCCESS);
-  ASSERT_EQ(count, 5u);
-  EXPECT_EQ(FromC(procs[4]), (ProcId{"job-2", 2}));
+  ASSERT_EQ(PMIx_Resolve_peers("far", nullptr, &procs, &count), PMIX_SUCCESS);
+  ASSERT_EQ(count, 3u);
+  EXPECT_EQ(FromC(procs[2]), (ProcId{"job-2", 2}));
   free(procs);
+  char* all = nullptr;
+  ASSERT_EQ(PMIx_Resolve_nodes(nullptr, &all), PMIX_SUCCESS);
+  EXPECT_STREQ(all, "here,there,far");
+  free(all);
   ASSERT_EQ(PMIx_Resolve_peers("nowhere", nullptr, &procs, &count),
             PMIX_SUCCESS);
   EXPECT_EQ(procs, nullptr);

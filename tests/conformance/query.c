@@ -2,9 +2,8 @@
 // processes of the job on all its nodes, and what is supported. The rules of
 // part QRY by their numbers, beside what checks them. Not here: QRY-04, as the
 // answers are flat (docs/queries.md); QRY-10, in client/abi/query_abi_test.cc;
-// QRY-12, in lifecycle.c; QRY-13, as all jobs of a test
-// are of one user (server/core/query/queries_test.cc); QRY-15 and QRY-16, in
-// resolve.c.
+// QRY-12, in lifecycle.c; QRY-13, as all jobs of a test are of one user
+// (server/core/query/queries_test.cc); QRY-15 and QRY-16, in resolve.c.
 #include <pmix_server.h>
 
 #include "check.h"

@@ -7,8 +7,8 @@
 
 Jobs start in the order in which they were asked for. One that has to wait is
 overtaken by those that end, by their time limits, before it can start. On
-standard input it takes commands of its operator: jobs, kill JOB, suspend JOB,
-resume JOB, signal JOB NUMBER.
+standard input it takes commands of its operator: jobs, launch PROGRAM [ARG...],
+kill JOB, suspend JOB, resume JOB, signal JOB NUMBER, drain NODE, undrain NODE.
 
 Needs the Debian packages python3-grpcio, protobuf-compiler and
 protobuf-compiler-grpc: its stubs are made when it starts.
@@ -343,16 +343,44 @@ class Scheduler(rpc.HostModuleServicer):
                        for job in self.jobs.values() if job.nodes]
         print("; ".join(running) or "no jobs", flush=True)
 
+    def launch(self, argv):
+        """A job of one process, on the first free slot; it has no launcher."""
+        with self.lock:
+            nodes = [name for name, n in sorted(self.free().items()) if n > 0]
+            if not nodes or not self.agents:
+                print("no slot is free", flush=True)
+                return None
+            overlay = next(iter(self.agents))
+            job = Job(pb.PlaceJobRequest(placement=pb.Placement(
+                request_id=f"batch {self.next_id}", attempt=1)))
+            job.overlay = overlay
+            job.nodes = {nodes[0]: 1}
+            job.ends = time.time() + self.default_limit
+            job.host_job_id = str(self.next_id)
+            self.next_id += 1
+            self.jobs[(overlay, job.placement.request_id)] = job
+        return {"launch": pb.LaunchJob(
+            request_id=job.placement.request_id,
+            granted=pb.Granted(host_job_id=job.host_job_id, nodes=[
+                pb.GrantedNode(name=nodes[0], slots=1)]),
+            apps=[pb.LaunchApp(argv=[word.encode() for word in argv], num_procs=1)],
+            env=[b"PATH=/usr/bin:/bin"])}
+
     def command(self, words):
         if words == ["jobs"]:
             return self.show()
         verb, name = words[0], pb.JobName(host_job_id=words[1])
         fields = {
+            "launch": lambda: self.launch(words[1:]),
+            "drain": lambda: {"drain_node": pb.DrainNode(name=words[1], reason="drained")},
+            "undrain": lambda: {"resume_node": pb.ResumeNode(name=words[1])},
             "kill": lambda: {"kill": pb.KillJob(job=name, reason="its operator says so")},
             "suspend": lambda: {"suspend": pb.SuspendJob(job=name)},
             "resume": lambda: {"resume": pb.ResumeJob(job=name)},
             "signal": lambda: {"signal": pb.SignalJob(job=name, signal=int(words[2]))},
         }[verb]()
+        if fields is None:
+            return
         with self.lock:
             for out in self.agents.values():
                 out.put(pb.HostMessage(command=pb.Command(
@@ -378,7 +406,8 @@ def main():
         try:
             scheduler.command(line.split())
         except (KeyError, IndexError, ValueError):
-            print("jobs, kill JOB, suspend JOB, resume JOB, signal JOB NUMBER", flush=True)
+            print("jobs, launch PROGRAM, kill JOB, suspend JOB, resume JOB, "
+                  "signal JOB NUMBER, drain NODE, undrain NODE", flush=True)
     server.wait_for_termination()
 
 

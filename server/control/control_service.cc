@@ -131,11 +131,13 @@ class ControlService::Impl : public v1::Control::CallbackService {
                                 const v1::WhyRequest* request,
                                 v1::WhyReply* reply) override {
     return OnLoop(context, [this, request, reply](auto finish) {
-      job_manager_->CollectState("why", request->nspace(),
-                                 [this, reply, finish](const auto& answers) {
-                                   FillWaiting(answers, view_.node_name, reply);
-                                   finish(absl::OkStatus());
-                                 });
+      job_manager_->CollectState(
+          "why", request->nspace(),
+          [this, request, reply, finish](const auto& answers) {
+            FillWaiting(answers, view_.node_name, reply);
+            AddQueued(request->nspace(), reply);
+            finish(absl::OkStatus());
+          });
     });
   }
 
@@ -185,6 +187,19 @@ class ControlService::Impl : public v1::Control::CallbackService {
   }
 
  private:
+  // `nspace`: empty for every job.
+  void AddQueued(const std::string& nspace, v1::WhyReply* reply) {
+    job_manager_->queued().ForEach([&](const QueuedJob& job) {
+      if (!nspace.empty() && job.request.id.request != nspace) return;
+      const int64_t age = WallClockMs() - job.request.since_ms;
+      v1::Waiting* const waiting = reply->add_waiting();
+      waiting->set_nspace(job.request.id.request);
+      waiting->set_operation("its place");
+      waiting->set_age_ms(static_cast<uint64_t>(std::max<int64_t>(age, 0)));
+      waiting->add_missing("the scheduler: " + Printable(job.state.reason));
+    });
+  }
+
   // It has no processes yet: what would end them takes it out of the queue.
   absl::Status SignalQueued(const v1::SignalJobRequest& request) {
     const int signal = request.signal();

@@ -454,6 +454,22 @@ Status JobManager::SignalHostJob(const std::string& host_job, int signal) {
   return {};
 }
 
+Result<std::string> JobManager::LaunchHostJob(const HostLaunch& in) {
+  if (IsPlaced(in.id) || placements_.Waiting(in.id.request)) {
+    return Status(kErrExists, "there is a job of that request");
+  }
+  Placed placed{in.id, in.grant, WallClockMs(), 0, planner_.new_name()};
+  const v1::Launch launch = LaunchOf(in);
+  PlannedJob plan = planner_.launch(launch, placed);
+  if (!plan.ok()) return plan.status();
+  const std::string nspace = (*plan)->nspace;
+  const JobRecord& record = families_.AddJob(families_.AddFamily(nspace), *plan,
+                                             FactsOf(launch, placed));
+  placements_.Launched(record, /*recovered=*/false);
+  starter_.Begin(record, Preload(), /*check_only=*/false);
+  return nspace;
+}
+
 Status JobManager::DrainNode(const std::string& name,
                              const std::string& reason) {
   return planner_.drain(name,

@@ -68,6 +68,7 @@ class JobManager : public JobObserver,
   Status KillHostJob(const std::string& host_job, const std::string& reason,
                      bool immediately) override;
   Status SignalHostJob(const std::string& host_job, int signal) override;
+  Result<std::string> LaunchHostJob(const HostLaunch& launch) override;
   Status DrainNode(const std::string& name, const std::string& reason) override;
   Status ResumeNode(const std::string& name) override;
 

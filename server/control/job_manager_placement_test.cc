@@ -217,6 +217,32 @@ TEST_F(PlacementTest, TheHostsOwnNameOfAJobEndsAndSignalsIt) {
   EXPECT_EQ(Killed(), std::set<std::string>{"first"});
 }
 
+TEST_F(PlacementTest, TheHostLaunchesAJobOfItsOwn) {
+  HostLaunch launch;
+  launch.id.request = "batch 1";
+  launch.grant.host_job = "7";
+  launch.grant.nodes = {{"n0", 1}, {"n1", 1}};
+  launch.apps.push_back({{"program"}, 2, {}});
+  const Result<std::string> nspace = manager_->LaunchHostJob(launch);
+  ASSERT_TRUE(nspace.ok()) << nspace.status().message();
+  EXPECT_EQ(manager_->LaunchHostJob(launch).code(), kErrExists);
+  EXPECT_EQ(sink_.Take<core::LaunchRequested>().size(), 1u);
+  EXPECT_TRUE(records_.jobs.empty()) << "no successor goes on with it";
+  EXPECT_EQ(placement_.launched.at(0).id.request, "batch 1");
+  Output(*nspace, 0, 5);
+  EXPECT_EQ(sink_.Take<core::OutputConsumed>().size(), 1u);
+  Change(*nspace, JobPhase::kRunning, 2);
+  Change(*nspace, JobPhase::kEnded, 2);
+  EXPECT_EQ(placement_.released.at(0).host_job, "7");
+  EXPECT_TRUE(manager_->jobs().empty());
+}
+
+TEST_F(PlacementTest, AHostsJobThatCannotBeMappedIsNoJob) {
+  launch_refusal_ = Status(kErrJobAllocFailed, "no such node");
+  EXPECT_EQ(manager_->LaunchHostJob({}).code(), kErrJobAllocFailed);
+  EXPECT_TRUE(placement_.launched.empty());
+}
+
 TEST_F(PlacementTest, ASuccessorTellsTheHostOfItsJobs) {
   Ask();
   placement_.Grant();

@@ -26,6 +26,7 @@ struct Placed {
   PlacementGrant grant;
   int64_t queued_ms = 0;  // when it was asked for, since 1970
   int64_t give_up = 0;    // EventLoop::Now(), by when it is to run; 0: any time
+  std::string name = {};  // of the job; empty: that of the request
 };
 
 // The same of a job that was launched on nodes that were granted by name.

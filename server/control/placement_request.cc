@@ -92,6 +92,21 @@ PlacementRequest PlacementOf(const core::HostSpawn& spawn,
   return out;
 }
 
+v1::Launch LaunchOf(const HostLaunch& in) {
+  v1::Launch launch;
+  for (const PlacementApp& app : in.apps) {
+    v1::App* const out = launch.add_apps();
+    for (const std::string& arg : app.argv) out->add_argv(arg);
+    out->set_num_procs(app.num_procs);
+  }
+  for (const std::string& entry : in.env) launch.add_env(entry);
+  launch.set_cwd(in.cwd.empty() ? "/" : in.cwd);
+  launch.set_map_by(in.map_by);
+  launch.set_stdin_target("none");
+  launch.set_allow_run_as_root(true);  // as it may run anything
+  return launch;
+}
+
 std::string RequestNameOf(const core::HostSpawn& spawn) {
   return spawn.proc.nspace + "." + std::to_string(spawn.proc.rank) + "." +
          std::to_string(spawn.request);

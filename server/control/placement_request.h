@@ -9,6 +9,7 @@
 #include "protos/control.pb.h"
 #include "server/control/job_record.h"
 #include "server/core/step/control_actions.h"
+#include "server/ports/job_commands_port.h"
 #include "server/ports/placement_port.h"
 #include "server/spawn/spawn_call.h"
 
@@ -23,6 +24,8 @@ PlacementRequest PlacementOf(const v1::Launch& launch);
 PlacementRequest PlacementOf(const core::HostSpawn& spawn,
                              const spawn::SpawnCall& call,
                              const JobRecord& parent);
+// Of a job that nobody waits for.
+v1::Launch LaunchOf(const HostLaunch& launch);
 // The same request always has the same name: also after an agent's restart.
 std::string RequestNameOf(const core::HostSpawn& spawn);
 

@@ -4,10 +4,22 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "common/status.h"
+#include "server/ports/placement_port.h"
 
 namespace canopy {
+
+// A job of the scheduler's own.
+struct HostLaunch {
+  PlacementId id;  // of no other job
+  PlacementGrant grant;
+  std::vector<PlacementApp> apps;  // each with a program
+  std::string cwd;                 // empty: the root directory
+  std::vector<std::string> env;    // NAME=VALUE
+  std::string map_by;
+};
 
 // At the root. `host_job`: the scheduler's own name of a job that it has
 // placed. kErrNotFound: none runs under it.
@@ -19,6 +31,10 @@ class JobCommandsPort {
                              const std::string& reason, bool immediately) = 0;
   // `signal`: 1 to 64, to every process.
   virtual Status SignalHostJob(const std::string& host_job, int signal) = 0;
+  // Without a launcher: its output is dropped, and it ends with this agent. The
+  // job's namespace; kErrExists: there is one of that request, or why it cannot
+  // be mapped.
+  virtual Result<std::string> LaunchHostJob(const HostLaunch& launch) = 0;
   // It takes no new jobs, for this reason, until it is resumed or this agent is
   // restarted; those that run go on. kErrNotFound: there is no such node.
   virtual Status DrainNode(const std::string& name,

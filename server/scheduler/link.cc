@@ -9,7 +9,7 @@ namespace canopy::scheduler {
 namespace {
 
 constexpr int64_t kFirstPauseNs = 100'000'000;
-constexpr int64_t kLongestPauseNs = 5'000'000'000;
+constexpr int64_t kLongestPauseNs = 2'000'000'000;
 constexpr int64_t kCapabilitiesMs = 10'000;
 
 }  // namespace

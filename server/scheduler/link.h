@@ -15,7 +15,7 @@
 namespace canopy::scheduler {
 
 // Asks for the capabilities until there is an answer, with pauses that grow
-// from 100 ms to 5 s, and again whenever a user of the service finds it gone.
+// from 100 ms to 2 s, and again whenever a user of the service finds it gone.
 // Loop thread only.
 class Link {
  public:

@@ -1,5 +1,6 @@
 #include "server/scheduler/messages.h"
 
+#include <algorithm>
 #include <set>
 #include <string>
 #include <vector>
@@ -15,6 +16,7 @@ namespace {
 namespace v1 = hostmodule::v1;
 
 constexpr size_t kMaxHostJob = 255;
+constexpr size_t kMaxRequest = 255;
 constexpr size_t kMaxCommand = 4096;
 constexpr uint32_t kMaxSlots = 1 << 20;
 constexpr size_t kMaxInfos = 512;
@@ -35,6 +37,15 @@ void PutNodes(const std::vector<NodeUse>& nodes, Nodes* out) {
     to->set_name(Printable(node.name));
     to->set_procs(node.procs);
   }
+}
+
+bool IsText(const std::string& text) {
+  return text.find('\0') == std::string::npos;
+}
+
+bool IsVariable(const std::string& entry) {
+  const size_t equals = entry.find('=');
+  return equals != 0 && equals != std::string::npos && IsText(entry);
 }
 
 // Those of the job, which come first in a call to spawn.
@@ -115,13 +126,42 @@ Result<PlacementGrant> FromMessage(const v1::Granted& granted) {
     out.nodes.push_back({node.name(), node.slots()});
   }
   for (const std::string& entry : granted.env()) {
-    const size_t equals = entry.find('=');
-    if (equals == 0 || equals == std::string::npos ||
-        entry.find('\0') != std::string::npos) {
+    if (!IsVariable(entry)) {
       return malformed("with a variable that is not NAME=VALUE");
     }
     out.env.push_back(entry);
   }
+  return out;
+}
+
+Result<HostLaunch> FromMessage(const v1::LaunchJob& launch) {
+  const auto malformed = [](const std::string& what) {
+    return Status(kErrBadParam, "a launch " + what);
+  };
+  HostLaunch out;
+  out.id.request = launch.request_id();
+  if (out.id.request.empty() || out.id.request.size() > kMaxRequest ||
+      Printable(out.id.request) != out.id.request) {
+    return malformed("without a name of 1 to 255 printable bytes");
+  }
+  Result<PlacementGrant> grant = FromMessage(launch.granted());
+  if (!grant.ok()) return grant.status();
+  out.grant = *std::move(grant);
+  for (const v1::LaunchApp& app : launch.apps()) {
+    out.apps.push_back(
+        {{app.argv().begin(), app.argv().end()}, app.num_procs(), {}});
+    if (!std::ranges::all_of(app.argv(), IsText)) return malformed("with a 0");
+    if (app.argv_size() == 0 || app.argv(0).empty()) {
+      return malformed("without a program");
+    }
+  }
+  if (out.apps.empty()) return malformed("without a program");
+  out.env = {launch.env().begin(), launch.env().end()};
+  if (!std::ranges::all_of(out.env, IsVariable) || !IsText(launch.cwd())) {
+    return malformed("with a variable that is not NAME=VALUE, or a 0");
+  }
+  out.cwd = launch.cwd();
+  out.map_by = launch.map_by();
   return out;
 }
 

@@ -7,6 +7,7 @@
 #include "common/status.h"
 #include "protos/host_module.pb.h"
 #include "server/core/step/control_actions.h"
+#include "server/ports/job_commands_port.h"
 #include "server/ports/placement_port.h"
 
 namespace canopy::scheduler {
@@ -21,6 +22,7 @@ hostmodule::v1::PlaceJobRequest ToMessage(const PlacementRequest& request,
 // kErrUnpackFailure, in one line: what is wrong with it.
 Result<PlacementGrant> FromMessage(const hostmodule::v1::Granted& granted);
 Status FromMessage(const hostmodule::v1::Refused& refused);
+Result<HostLaunch> FromMessage(const hostmodule::v1::LaunchJob& launch);
 
 hostmodule::v1::JobReport ReportOf(const PlacedJob& job,
                                    hostmodule::v1::JobState state,

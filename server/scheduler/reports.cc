@@ -5,7 +5,9 @@
 #include <algorithm>
 #include <utility>
 
+#include "common/status.h"
 #include "common/text.h"
+#include "server/scheduler/messages.h"
 
 namespace canopy::scheduler {
 namespace {
@@ -160,6 +162,7 @@ void Reports::OnCommand(const v1::Command& command) {
 
 v1::CommandResult Reports::Execute(const v1::Command& command) {
   JobCommandsPort* const to = options_.commands;
+  v1::CommandResult result;
   Status status(kErrNotSupported, "this agent does not have that command");
   switch (command.kind_case()) {
     case v1::Command::kKill:
@@ -189,17 +192,27 @@ v1::CommandResult Reports::Execute(const v1::Command& command) {
     case v1::Command::kResumeNode:
       status = to->ResumeNode(command.resume_node().name());
       break;
+    case v1::Command::kLaunch: {
+      const Result<std::string> nspace = Launch(command.launch());
+      status = nspace.status();
+      if (nspace.ok()) result.set_nspace(*nspace);
+      break;
+    }
     case v1::Command::kTimeLimit:
     case v1::Command::kRequeue:
-    case v1::Command::kLaunch:
     case v1::Command::KIND_NOT_SET:
       break;  // of a later version
   }
-  v1::CommandResult result;
   result.set_command_id(command.command_id());
   result.set_status(status.code());
   result.set_message(Printable(status.message()));
   return result;
+}
+
+Result<std::string> Reports::Launch(const v1::LaunchJob& launch) {
+  const Result<HostLaunch> read = FromMessage(launch);
+  if (!read.ok()) return read.status();
+  return options_.commands->LaunchHostJob(*read);
 }
 
 void Reports::Answer(const v1::CommandResult& result) {

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "common/event_loop.h"
+#include "common/status.h"
 #include "protos/host_module.pb.h"
 #include "server/ports/job_commands_port.h"
 #include "server/scheduler/job_placement.h"
@@ -54,6 +55,7 @@ class Reports : public JobListener {
   void Acknowledge(uint64_t sequence);
   void OnCommand(const v1::Command& command);
   v1::CommandResult Execute(const v1::Command& command);
+  Result<std::string> Launch(const v1::LaunchJob& launch);
   void Answer(const v1::CommandResult& result);
   void OnEnd(uint64_t number, const CallEnd& end);
   void Add(v1::Report report);

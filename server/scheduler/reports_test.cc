@@ -24,6 +24,11 @@ class Commands : public JobCommandsPort {
     said.push_back("signal " + job + " " + std::to_string(signal));
     return {kErrNotFound, "no such job runs"};
   }
+  Result<std::string> LaunchHostJob(const HostLaunch& launch) override {
+    said.push_back("launch " + launch.id.request + " " +
+                   launch.apps.at(0).argv.at(0));
+    return std::string("canopy-1-1");
+  }
   Status DrainNode(const std::string& name, const std::string&) override {
     said.push_back("drain " + name);
     return {};
@@ -198,6 +203,31 @@ TEST_F(ReportsTest, CommandsReachWhomTheyName) {
                                       "drain node1"}));
 }
 
+TEST_F(ReportsTest, AJobOfTheSchedulersOwnIsLaunched) {
+  Attach();
+  Greet();
+  v1::Command command;
+  command.set_command_id("1");
+  v1::LaunchJob* const launch = command.mutable_launch();
+  launch->set_request_id("batch 1");
+  EXPECT_EQ(Tell(command).status(), kErrUnpackFailure) << "without nodes";
+  v1::GrantedNode* const node = launch->mutable_granted()->add_nodes();
+  node->set_name("node1");
+  node->set_slots(2);
+  command.set_command_id("2");
+  EXPECT_EQ(Tell(command).status(), kErrBadParam) << "without a program";
+  launch->add_apps()->add_argv("program");
+  launch->add_env("no variable");
+  command.set_command_id("3");
+  EXPECT_EQ(Tell(command).status(), kErrBadParam);
+  launch->set_env(0, "A=b");
+  command.set_command_id("4");
+  const v1::CommandResult result = Tell(command);
+  EXPECT_EQ(result.status(), kSuccess);
+  EXPECT_EQ(result.nspace(), "canopy-1-1");
+  EXPECT_EQ(commands_.said, std::vector<std::string>{"launch batch 1 program"});
+}
+
 TEST_F(ReportsTest, WhatIsNotKnownIsNotSupported) {
   Attach();
   Greet();
@@ -205,7 +235,7 @@ TEST_F(ReportsTest, WhatIsNotKnownIsNotSupported) {
   command.set_command_id("1");
   EXPECT_EQ(Tell(command).status(), kErrNotSupported);
   command.set_command_id("2");
-  command.mutable_launch();
+  command.mutable_requeue();
   EXPECT_EQ(Tell(command).status(), kErrNotSupported);
 }
 

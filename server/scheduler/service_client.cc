@@ -4,7 +4,6 @@
 #include <grpcpp/security/credentials.h>
 #include <grpcpp/support/channel_arguments.h>
 #include <grpcpp/support/client_callback.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -15,15 +14,15 @@
 
 #include "common/mutex.h"
 #include "protos/host_module.grpc.pb.h"
+#include "server/scheduler/owner.h"
 
 namespace canopy::scheduler {
 namespace {
 
-constexpr char kUnix[] = "unix:";
-constexpr int kFirstReconnectMs = 100;
-constexpr int kLongestReconnectMs = 2000;
 constexpr int64_t kCallsEndNs = int64_t{2} * 1000 * 1000 * 1000;
 constexpr int kStepMs = 10;
+// Messages of one stream that wait to be written.
+constexpr size_t kMaxQueued = 20'000;
 
 // The way from gRPC's threads to the loop, which is closed when the client
 // goes. Thread-safe.
@@ -65,6 +64,12 @@ void SetDeadline(int64_t deadline_ms, grpc::ClientContext* context) {
   context->set_deadline(std::chrono::system_clock::now() +
                         std::chrono::milliseconds(deadline_ms));
 }
+
+// One that fails before it is made.
+class NoCall : public Call {
+ public:
+  void Cancel() override {}
+};
 
 template <typename Request, typename Reply>
 class UnaryCall : public Call {
@@ -137,6 +142,7 @@ class AttachStream
   void Cancel() override { context_.TryCancel(); }
   void Write(v1::AgentMessage message) override {
     if (ended_) return;
+    if (queue_.size() >= kMaxQueued) return Cancel();  // nobody reads it
     queue_.push_back(std::move(message));
     if (queue_.size() == 1) StartWrite(&queue_.front());
   }
@@ -179,9 +185,14 @@ class AttachStream
 
 class GrpcClient : public ServiceClient {
  public:
-  GrpcClient(EventLoop* loop, const std::shared_ptr<grpc::Channel>& channel)
+  using MakeChannel = std::function<std::shared_ptr<grpc::Channel>()>;
+
+  // `local`: the address, where this machine's users alone can reach it.
+  GrpcClient(EventLoop* loop, std::string local, MakeChannel make_channel)
       : loop_(loop),
-        stub_(v1::HostModule::NewStub(channel)),
+        local_(std::move(local)),
+        make_channel_(std::move(make_channel)),
+        stub_(v1::HostModule::NewStub(make_channel_())),
         calls_(std::make_shared<Calls>(loop)) {}
 
   ~GrpcClient() override {
@@ -195,6 +206,13 @@ class GrpcClient : public ServiceClient {
 
   CallPtr Send(const v1::GetCapabilitiesRequest& request, int64_t deadline_ms,
                Done<v1::GetCapabilitiesReply> done) override {
+    const Status owner =
+        local_.empty() ? Status() : CheckOwner(local_, geteuid());
+    if (!owner.ok()) {
+      return Fail(std::move(done), owner);
+    }
+    // A channel connects once more after a pause of its own: the link has one.
+    stub_ = v1::HostModule::NewStub(make_channel_());
     return Unary(&Async::GetCapabilities, request, deadline_ms,
                  std::move(done));
   }
@@ -260,6 +278,16 @@ class GrpcClient : public ServiceClient {
   }
 
  private:
+  CallPtr Fail(Done<v1::GetCapabilitiesReply> done, const Status& why) {
+    const auto call = std::make_shared<NoCall>();
+    calls_->Add(call);
+    calls_->gate->Post([calls = calls_, call, done = std::move(done), why] {
+      calls->Remove(call);
+      done({grpc::StatusCode::PERMISSION_DENIED, why.message()}, {});
+    });
+    return call;
+  }
+
   using Async = v1::HostModule::StubInterface::async_interface;
 
   template <typename Request, typename Reply>
@@ -283,19 +311,11 @@ class GrpcClient : public ServiceClient {
   }
 
   EventLoop* const loop_;
-  const std::unique_ptr<v1::HostModule::Stub> stub_;
+  const std::string local_;
+  const MakeChannel make_channel_;
+  std::unique_ptr<v1::HostModule::Stub> stub_;
   const CallsPtr calls_;
 };
-
-// Whoever listens there says where jobs run: nobody but this user and root.
-Status CheckOwner(const std::string& path) {
-  struct stat info;
-  if (lstat(path.c_str(), &info) != 0) return Status();  // not there yet
-  if (info.st_uid == geteuid() || info.st_uid == 0) return Status();
-  return Status(kErrNoPermissions, "the scheduler's socket " + path +
-                                       " belongs to user " +
-                                       std::to_string(info.st_uid));
-}
 
 }  // namespace
 
@@ -303,17 +323,11 @@ Result<std::unique_ptr<ServiceClient>> ServiceClient::Make(
     EventLoop* loop, const std::string& address,
     const security::SecurityConfig& security) {
   grpc::ChannelArguments arguments;
-  arguments.SetInt(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, kFirstReconnectMs);
-  arguments.SetInt(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS, kFirstReconnectMs);
-  arguments.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, kLongestReconnectMs);
-  // Another client of the same address has its own connection.
+  // Each channel has a connection of its own.
   arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
-  if (address.starts_with(kUnix)) {
-    const Status owner = CheckOwner(address.substr(sizeof kUnix - 1));
-    if (!owner.ok()) return owner;
-  }
   std::shared_ptr<grpc::ChannelCredentials> credentials;
-  if (security::IsLocalAddress(address)) {
+  const bool local = security::IsLocalAddress(address);
+  if (local) {
     credentials = grpc::InsecureChannelCredentials();
   } else {
     auto made = security::MakeChannelCredentials(security, address);
@@ -323,7 +337,9 @@ Result<std::unique_ptr<ServiceClient>> ServiceClient::Make(
     if (!name.empty()) arguments.SetSslTargetNameOverride(name);
   }
   return std::unique_ptr<ServiceClient>(std::make_unique<GrpcClient>(
-      loop, grpc::CreateCustomChannel(address, credentials, arguments)));
+      loop, local ? address : "", [address, credentials, arguments] {
+        return grpc::CreateCustomChannel(address, credentials, arguments);
+      }));
 }
 
 }  // namespace canopy::scheduler

@@ -52,8 +52,8 @@ class ServiceClient {
   using Done = std::function<void(const CallEnd& end, const Reply& reply)>;
 
   // `address`: unix:PATH or HOST:PORT. Plain where only this machine can reach
-  // it, else by `security`. kErrBadParam, kErrNoPermissions: why it cannot be
-  // used. Connects when it is called.
+  // it, else by `security`, whose status says why it cannot be used. Connects
+  // when it is called.
   static Result<std::unique_ptr<ServiceClient>> Make(
       EventLoop* loop, const std::string& address,
       const security::SecurityConfig& security);
@@ -61,6 +61,8 @@ class ServiceClient {
   // loop. Nothing is called back later.
   virtual ~ServiceClient() = default;
 
+  // The first call after each loss of the connection: fails where another user
+  // than this one or root serves the address on this machine.
   virtual CallPtr Send(const v1::GetCapabilitiesRequest& request,
                        int64_t deadline_ms,
                        Done<v1::GetCapabilitiesReply> done) = 0;

@@ -12,16 +12,30 @@ from cases_restart import Overlay
 from harness import Failure, check
 
 SCHEDULER = os.path.join(harness.ROOT, "examples/host_module/scheduler.py")
+BROKEN = os.path.join(harness.PROGRAMS, "broken_scheduler.py")
 NAME = "scheduled"
+# What jobs are given by a scheduler that is broken: exit code and words.
+FAULTS = {
+    "elsewhere": (1, "none that takes jobs"),
+    "without-nodes": (1, "malformed"),
+    "same-node-twice": (1, "malformed"),
+    "without-slots": (1, "malformed"),
+    "too-few": (1, "slots"),
+    "granted-twice": (0, ""),
+    "refused-without-a-status": (1, "refused"),
+    "fails": (1, "it is broken"),
+    "unknown-kind": (0, ""),
+}
 NODES = 4
 # As many as the emulated nodes have.
 SLOTS = NODES * os.cpu_count()
 
 
 class Scheduler:
-    """The example, on a socket of its own."""
+    """The example, or another, on a socket of its own."""
 
-    def __init__(self, directory):
+    def __init__(self, directory, program=SCHEDULER):
+        self.program = program
         self.socket = os.path.join(directory, "scheduler.sock")
         self.records = os.path.join(directory, "records")
         self.process = None
@@ -31,10 +45,11 @@ class Scheduler:
     def address(self):
         return "unix:" + self.socket
 
-    def start(self):
+    def start(self, **env):
         self.process = subprocess.Popen(
-            [SCHEDULER, "--listen", self.address, "--accounting", self.records],
-            stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+            [self.program, "--listen", self.address, "--accounting", self.records],
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
+            text=True, env={**os.environ, **env})
         check(self.process.stdout.readline() == "ready\n", "it does not start")
         threading.Thread(target=self._read, args=(self.process,), daemon=True).start()
 
@@ -140,6 +155,8 @@ def queue(bench, scheduler):
     shown = bench.run("ps", "--context", NAME).expect(
         out=["queued:", f"{SLOTS} slots wanted, 0 free", "place 1", "place 2"])
     check(shown.out.count("queued:") == 2, shown.out)
+    bench.run("why", "--context", NAME).expect(
+        out=["its place has waited", "the scheduler: "])
     others[0].job.wait_for("is queued:", stream="err")
     first.end()
     wait_jobs(bench, 1, 1)
@@ -233,6 +250,19 @@ def root_restarted(bench, overlay):
     runs(bench)
 
 
+def replaced(bench):
+    """Every agent makes way for a new one with a job running and one queued."""
+    held = Held(bench, SLOTS, "held").wait()
+    waiting = hello(bench, SLOTS)
+    wait_jobs(bench, 1, 1)
+    names = {job["nspace"] for job in queued(bench)}
+    bench.run("up", "--context", NAME, "--replace").expect()
+    wait_jobs(bench, 1, 1)
+    check({job["nspace"] for job in queued(bench)} == names, "another name")
+    held.end()
+    waiting.finish().expect(out=[f"hello from rank 0 of {SLOTS}"])
+
+
 def commanded(bench, scheduler):
     """The scheduler's operator suspends, resumes and kills a job."""
     before = len(scheduler.accounted())
@@ -244,6 +274,34 @@ def commanded(bench, scheduler):
         check(": 0 " in scheduler.tell(verb, number), scheduler.lines[-1])
     job.finish().expect(code=128 + signal.SIGTERM, err=["its operator says so"])
     wait(lambda: len(scheduler.accounted()) == before + 1, "no record")
+
+
+def launched(bench, scheduler):
+    """It starts a job of its own, which is no user's launcher's."""
+    before = len(scheduler.accounted())
+    file = os.path.join(bench.work, "launched")
+    check(": 0 " in scheduler.tell("launch", "/usr/bin/touch", file),
+          scheduler.lines[-1])
+    wait(lambda: len(scheduler.accounted()) == before + 1, "no record")
+    check(os.path.exists(file), "it has not run")
+    check("exit=0" in scheduler.accounted()[-1], scheduler.accounted())
+    check(": 0 " not in scheduler.tell("kill", "nothing"), scheduler.lines[-1])
+    hello(bench, SLOTS).finish().expect()  # its slot is free again
+
+
+def drained(bench, scheduler):
+    """A node that is drained takes no jobs until it is resumed."""
+    check(": 0 " in scheduler.tell("drain", "node2"), scheduler.lines[-1])
+    bench.run("status", "--context", NAME).expect(out=["drained: node2 (drained)"])
+    before = len(scheduler.accounted())
+    hello(bench, SLOTS - os.cpu_count()).finish().expect()
+    wait(lambda: len(scheduler.accounted()) == before + 1, "no record")
+    check("node2" not in scheduler.accounted()[-1], scheduler.accounted()[-1])
+    job = hello(bench, SLOTS)
+    wait_jobs(bench, 0, 1)
+    check(": 0 " in scheduler.tell("undrain", "node2"), scheduler.lines[-1])
+    job.finish().expect()
+    check(": -46 " in scheduler.tell("drain", "elsewhere"), scheduler.lines[-1])
 
 
 def spawned(bench):
@@ -306,12 +364,58 @@ def many(bench, scheduler):
     check(len(set(names)) == len(names), "a job has two records")
 
 
+def faults(bench):
+    """Each is a clear status, and no other job's business."""
+    held = Held(bench, 2, "held").wait()
+    for how, (code, words) in FAULTS.items():
+        result = start(bench, 2 if how == "too-few" else 1, "/bin/echo",
+                       how).finish(20)
+        result.expect(code=code, out=[] if code else [how], err=[words])
+    wait_jobs(bench, 1, 0)
+    held.end()
+    hello(bench, SLOTS).finish().expect()
+
+
+def dies(bench, scheduler):
+    """It goes away between the grant and the launch, which goes on."""
+    scheduler.kill()
+    scheduler.start(DIES="1")
+    start(bench, 1, "/bin/echo", "dies-at-the-launch").finish().expect(
+        out=["dies-at-the-launch"])
+    scheduler.kill()
+    scheduler.start()
+    hello(bench, SLOTS).finish().expect()
+
+
+def broken(bench):
+    names = ("scheduler: one that is broken", "scheduler: one that dies at a launch")
+    if not bench.wanted(*names):
+        return
+    with bench.taken() as mine:
+        if not mine:
+            return
+        scheduler = Scheduler(bench.work, BROKEN)
+        scheduler.start()
+        try:
+            with bench.overlay(NAME, "--nodes", NODES, "--host-module",
+                               scheduler.address, ignore=("scheduler.py",)) as up:
+                if up:
+                    bench.case(names[0], lambda: faults(bench), leaves=True)
+                    bench.case(names[1], lambda: dies(bench, scheduler),
+                               leaves=True)
+        finally:
+            scheduler.kill()
+
+
 def run(bench):
+    broken(bench)
     names = [f"scheduler: {what}" for what in (
         "a job runs where it says", "jobs wait when all is taken",
         "a short job overtakes", "jobs leave the queue", "what can never run",
         "killed with jobs queued", "killed with a job running",
-        "kill -9 of the root with jobs queued", "its operator's commands", "a spawn waits",
+        "kill -9 of the root with jobs queued", "agents are replaced",
+        "its operator's commands", "a job of its own",
+        "a drained node", "a spawn waits",
         "allocation requests", "many jobs, and restarts")]
     if not bench.wanted(*names):
         return
@@ -338,6 +442,8 @@ def all_cases(bench, scheduler, names):
                 lambda: refused(bench), lambda: away(bench, scheduler),
                 lambda: adopted(bench, scheduler),
                 lambda: root_restarted(bench, Overlay(bench, NAME)),
-                lambda: commanded(bench, scheduler), lambda: spawned(bench),
+                lambda: replaced(bench), lambda: commanded(bench, scheduler),
+                lambda: launched(bench, scheduler),
+                lambda: drained(bench, scheduler), lambda: spawned(bench),
                 lambda: allocations(bench), lambda: many(bench, scheduler))):
             bench.case(name, body, leaves=True)

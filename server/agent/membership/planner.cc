@@ -240,7 +240,7 @@ Result<std::shared_ptr<const JobSpec>> Planner::Plan(
   }
   host::MapRequest request = Request(launch);
   request.session_id = session_id_;
-  request.nspace = placed.id.request;
+  request.nspace = placed.name.empty() ? placed.id.request : placed.name;
   Result<std::vector<host::MapNode>> nodes = Nodes(jobs, membership);
   if (!placed.grant.nodes.empty()) {
     nodes = GrantedNodes(placed, jobs, membership);

@@ -1,0 +1,144 @@
+#include "server/agent/membership/planner.h"
+
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "common/status.h"
+
+namespace canopy::agent {
+namespace {
+
+// Three nodes of two slots, of which a scheduler grants.
+class PlannerTest : public testing::Test {
+ protected:
+  PlannerTest() : membership_(Config()), planner_(Members(), 0, 7) {
+    membership_.Set(Members());
+    placed_.id = {"canopy-1-1", 1};
+  }
+
+  static bootstrap::v1::Config Config() {
+    bootstrap::v1::Config config;
+    config.set_radix(2);
+    for (const char* name : {"n1", "n2", "n3"}) config.add_member_names(name);
+    return config;
+  }
+  static bootstrap::v1::Members Members() {
+    bootstrap::v1::Members members;
+    for (const char* name : {"n1", "n2", "n3"}) {
+      bootstrap::v1::NodeInfo* const node = members.add_nodes();
+      node->set_name(name);
+      node->add_aliases(std::string(name) + ".cluster");
+      node->set_slots(2);
+    }
+    return members;
+  }
+
+  void Grant(const std::vector<GrantedNode>& nodes) {
+    placed_.grant.nodes = nodes;
+  }
+  control::PlannedJob Plan(uint32_t procs) {
+    launch_.clear_apps();
+    launch_.add_apps()->add_argv("program");
+    launch_.mutable_apps(0)->set_num_procs(procs);
+    launch_.set_allow_run_as_root(true);
+    return planner_.Plan(launch_, placed_, jobs_, membership_);
+  }
+  // Names of the nodes of the ranks.
+  static std::vector<std::string> Places(const JobSpec& job) {
+    std::vector<std::string> out;
+    for (const ProcPlacement& proc : job.procs) {
+      out.push_back(job.nodes[proc.node].name);
+    }
+    return out;
+  }
+  using Names = std::vector<std::string>;
+
+  Membership membership_;
+  Planner planner_;
+  control::v1::Launch launch_;
+  control::Placed placed_;
+  control::JobRecords jobs_;
+};
+
+TEST_F(PlannerTest, AJobGoesWhereItWasGrantedInThatOrder) {
+  Grant({{"n3", 1}, {"n1", 2}});
+  const auto job = Plan(3);
+  ASSERT_TRUE(job.ok()) << job.status().message();
+  EXPECT_EQ((*job)->nspace, "canopy-1-1");
+  EXPECT_EQ(Places(**job), (Names{"n3", "n1", "n1"}));
+  EXPECT_FALSE(Plan(4).ok()) << "more than was granted";
+  EXPECT_EQ((*Plan(0))->procs.size(), 3u) << "one for each slot";
+}
+
+TEST_F(PlannerTest, WhatOthersUseDoesNotCount) {
+  control::JobRecord other;
+  auto job = std::make_shared<JobSpec>();
+  job->nodes = {{"n1", {}, 0, 2}};
+  job->procs = {{0, 0, ""}, {0, 0, ""}};
+  other.job = job;
+  jobs_["other"] = other;
+  Grant({{"n1", 2}});
+  EXPECT_TRUE(Plan(2).ok());
+  jobs_["other"].facts.placed.id = placed_.id;
+  EXPECT_FALSE(Plan(2).ok()) << "it shares what was granted";
+}
+
+TEST_F(PlannerTest, ANodeThatCannotBeUsedIsSaid) {
+  const auto refused = [this](const std::string& name) {
+    Grant({{name, 1}});
+    const auto job = Plan(1);
+    EXPECT_EQ(job.code(), kErrJobAllocFailed) << name;
+    return job.status().message();
+  };
+  EXPECT_NE(refused("elsewhere").find("none that takes jobs"),
+            std::string::npos);
+  membership_.OnNodeStateChanged({1, false, "it burns"});
+  EXPECT_NE(refused("n2").find("it burns"), std::string::npos);
+  EXPECT_TRUE(membership_.Drain("n3", "maintenance").ok());
+  EXPECT_NE(refused("n3").find("none that takes jobs"), std::string::npos);
+  EXPECT_TRUE(membership_.Drain("n3", "").ok());
+  EXPECT_EQ(membership_.Drain("elsewhere", "").code(), kErrNotFound);
+  Grant({{"n3", 1}, {"n3", 1}});
+  EXPECT_EQ(Plan(1).code(), kErrJobAllocFailed) << "twice";
+}
+
+TEST_F(PlannerTest, HostsOfTheUserAreKeptToWhatWasGranted) {
+  const auto add = [this](const std::string& name, uint32_t slots) {
+    control::v1::HostSlots* const host = launch_.add_hosts();
+    host->set_name(name);
+    host->set_slots(slots);
+    host->set_slots_given(slots != 0);
+  };
+  add("n1", 8);
+  add("n2.cluster", 0);
+  add("n2.cluster", 0);
+  Grant({{"n2", 1}, {"n1", 1}});
+  const auto job = Plan(2);
+  ASSERT_TRUE(job.ok()) << job.status().message();
+  EXPECT_FALSE(Plan(3).ok());
+  Grant({{"n2", 2}});
+  EXPECT_EQ(Places(**Plan(2)), (Names{"n2", "n2"}));
+}
+
+TEST_F(PlannerTest, TheShorterTimeLimitHoldsAndVariablesReplace) {
+  Grant({{"n1", 1}});
+  placed_.grant.time_limit_seconds = 30;
+  placed_.grant.env = {"A=new"};
+  launch_.add_env("A=old");
+  launch_.add_env("AB=old");
+  EXPECT_EQ((*Plan(1))->timeout_seconds, 30u);
+  EXPECT_EQ((*Plan(1))->env, (Names{"AB=old", "A=new"}));
+  launch_.set_timeout_seconds(20);
+  EXPECT_EQ((*Plan(1))->timeout_seconds, 20u);
+}
+
+TEST_F(PlannerTest, WithoutAGrantADrainedNodeIsLeftOut) {
+  EXPECT_TRUE(membership_.Drain("n1", "maintenance").ok());
+  EXPECT_EQ(Places(**Plan(2)), (Names{"n2", "n2"}));
+}
+
+}  // namespace
+}  // namespace canopy::agent

@@ -1,0 +1,216 @@
+#include "server/scheduler/scheduler_host.h"
+
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "common/codec/infos.h"
+#include "common/wire.h"
+#include "pmix_common.h"
+#include "server/ports/fake_sink.h"
+#include "server/scheduler/fake_service_client.h"
+
+namespace canopy::scheduler {
+namespace {
+
+// Keeps what it is asked.
+class Embedded : public HostPort {
+ public:
+  void Ask(const core::AskHost& request) override { asked.push_back(request); }
+  void DropJob(const std::string& nspace) override { dropped = nspace; }
+
+  std::vector<core::AskHost> asked;
+  std::string dropped;
+};
+
+std::string Infos(const InfoList& infos) {
+  std::string bytes;
+  EXPECT_EQ(EncodeInfos(infos.data(), infos.size(), &bytes), kSuccess);
+  return bytes;
+}
+
+core::AskHost Allocation(uint64_t number, uint32_t timeout = 0) {
+  InfoList infos;
+  infos.Add(PMIX_ALLOC_NUM_NODES, Value::Uint64(3), PMIX_INFO_REQD);
+  if (timeout != 0) infos.Add(PMIX_TIMEOUT, Value::Uint32(timeout));
+  WireWriter out;
+  out.Uint(PMIX_ALLOC_NEW);
+  out.String(Infos(infos));
+  core::AskHost ask;
+  ask.number = number;
+  ask.op = HostOp::kAllocate;
+  ask.source = {"job", 2};
+  ask.uid = 10;
+  ask.gid = 20;
+  ask.call = Bytes(out.Take());
+  return ask;
+}
+
+class SchedulerHostTest : public testing::Test {
+ protected:
+  SchedulerHostTest() { Make(false); }
+
+  void Make(bool fallback) {
+    host_.reset();
+    v1::Overlay overlay;
+    overlay.set_agent("node1");
+    link_ = std::make_unique<Link>(&loop_, &client_, overlay, "there",
+                                   [](const core::LogLine&) {});
+    SchedulerHost::Options options;
+    options.loop = &loop_;
+    options.link = link_.get();
+    options.sink = &sink_;
+    options.embedded = &embedded_;
+    options.fallback = fallback;
+    options.host_job = [](const std::string& nspace) { return nspace + "'s"; };
+    options.incarnation = 9;
+    host_ = std::make_unique<SchedulerHost>(std::move(options));
+    link_->Start();
+  }
+  void Up() { client_.Up({v1::SLOT_ALLOCATE}); }
+  std::vector<core::HostAnswered> Answers() const {
+    return sink_.All<core::HostAnswered>();
+  }
+  void RunUntil(const std::function<bool()>& done) {
+    for (int i = 0; i < 300 && !done(); ++i) loop_.RunOnce(10);
+  }
+
+  EventLoop loop_;
+  FakeServiceClient client_;
+  FakeSink sink_;
+  Embedded embedded_;
+  std::unique_ptr<Link> link_;
+  std::unique_ptr<SchedulerHost> host_;
+};
+
+TEST_F(SchedulerHostTest, AnAllocationIsTheSchedulersToDecide) {
+  Up();
+  host_->Ask(Allocation(5));
+  ASSERT_EQ(client_.allocations.size(), 1u);
+  const v1::AllocateRequest& asked = client_.allocations[0].request;
+  EXPECT_EQ(asked.directive(), static_cast<uint32_t>(PMIX_ALLOC_NEW));
+  EXPECT_EQ(asked.infos(0).key(), PMIX_ALLOC_NUM_NODES);
+  EXPECT_TRUE(asked.infos(0).required());
+  EXPECT_EQ(asked.infos(0).value().unsigned_(), 3u);
+  EXPECT_EQ(asked.call().caller().uid(), 10u);
+  EXPECT_EQ(asked.call().caller().gid(), 20u);
+  EXPECT_EQ(asked.call().caller().process().rank(), 2u);
+  EXPECT_EQ(asked.call().caller().host_job_id(), "job's");
+  EXPECT_EQ(asked.call().call_id(), "node1.9.5");
+
+  v1::HostReply reply;
+  reply.set_status(kErrOutOfResource);
+  reply.add_results()->set_key("result");
+  reply.mutable_results(0)->mutable_value()->set_text("why");
+  client_.allocations[0].done({}, reply);
+  ASSERT_EQ(Answers().size(), 1u);
+  EXPECT_EQ(Answers()[0].number, 5u);
+  EXPECT_EQ(Answers()[0].status, kErrOutOfResource);
+  InfoList results;
+  EXPECT_TRUE(DecodeInfos(Answers()[0].results.view(), &results));
+  EXPECT_EQ(results.FindString("result"), "why");
+}
+
+TEST_F(SchedulerHostTest, WhatItDoesNotImplementIsNotSupported) {
+  client_.Up({});
+  host_->Ask(Allocation(5));
+  EXPECT_EQ(Answers().at(0).status, kErrNotSupported);
+  EXPECT_TRUE(embedded_.asked.empty());
+}
+
+TEST_F(SchedulerHostTest, OrTheAgentsOwnWhereTheOperatorSaysSo) {
+  Make(true);
+  client_.Up({});
+  host_->Ask(Allocation(5));
+  EXPECT_EQ(embedded_.asked.at(0).number, 5u);
+  Up();
+  host_->Ask(Allocation(6));
+  client_.allocations.at(0).done({12, "unimplemented"}, {});
+  EXPECT_EQ(embedded_.asked.at(1).number, 6u);
+  EXPECT_TRUE(Answers().empty());
+}
+
+TEST_F(SchedulerHostTest, JobControlStaysWithTheAgent) {
+  Up();
+  core::AskHost ask = Allocation(5);
+  ask.op = HostOp::kJobControl;
+  host_->Ask(ask);
+  EXPECT_EQ(embedded_.asked.size(), 1u);
+}
+
+TEST_F(SchedulerHostTest, ACallIsMadeAgainUnderTheSameName) {
+  host_->Ask(Allocation(5));
+  EXPECT_TRUE(client_.allocations.empty());
+  Up();
+  client_.allocations.at(0).done({14, "gone"}, {});
+  const size_t before = client_.capabilities.size();
+  RunUntil([&] { return client_.capabilities.size() > before; });
+  Up();
+  ASSERT_EQ(client_.allocations.size(), 2u);
+  EXPECT_EQ(client_.allocations[1].request.call().call_id(), "node1.9.5");
+  client_.allocations[0].done({}, {});
+  EXPECT_TRUE(Answers().empty()) << "of a call that is over";
+  client_.allocations[1].done({}, {});
+  EXPECT_EQ(Answers().at(0).status, kSuccess);
+  client_.allocations[1].done({}, {});
+  EXPECT_EQ(Answers().size(), 1u) << "once";
+}
+
+TEST_F(SchedulerHostTest, WhoDoesNotAnswerIsNotWaitedForLongerThanAsked) {
+  Up();
+  host_->Ask(Allocation(5, 1));
+  RunUntil([&] { return !Answers().empty(); });
+  EXPECT_EQ(Answers().at(0).status, kErrTimeout);
+  EXPECT_TRUE(client_.allocations[0].call->cancelled);
+  client_.allocations[0].done({}, {});
+  EXPECT_EQ(Answers().size(), 1u);
+}
+
+TEST_F(SchedulerHostTest, NorWhoIsNotThere) {
+  host_->Ask(Allocation(5, 1));
+  RunUntil([&] { return !Answers().empty(); });
+  EXPECT_EQ(Answers().at(0).status, kErrUnreach);
+}
+
+TEST_F(SchedulerHostTest, AMalformedAnswerIsAnError) {
+  Up();
+  host_->Ask(Allocation(5));
+  v1::HostReply reply;
+  reply.add_results();  // without a key
+  client_.allocations[0].done({}, reply);
+  EXPECT_EQ(Answers().at(0).status, kErrUnpackFailure);
+}
+
+TEST_F(SchedulerHostTest, SoIsAMalformedCall) {
+  Up();
+  core::AskHost ask = Allocation(5);
+  ask.call = Bytes("\xff\xff");
+  host_->Ask(ask);
+  EXPECT_EQ(Answers().at(0).status, kErrUnpackFailure);
+  EXPECT_TRUE(client_.allocations.empty());
+}
+
+TEST_F(SchedulerHostTest, AFailureOfTheSchedulerIsAnswered) {
+  Up();
+  host_->Ask(Allocation(5));
+  client_.allocations[0].done({2, "exception"}, {});
+  EXPECT_EQ(Answers().at(0).status, kErrServerFailedRequest);
+}
+
+TEST_F(SchedulerHostTest, CallsOfAJobEndWithIt) {
+  Up();
+  host_->Ask(Allocation(5));
+  host_->DropJob("other");
+  EXPECT_FALSE(client_.allocations[0].call->cancelled);
+  host_->DropJob("job");
+  EXPECT_TRUE(client_.allocations[0].call->cancelled);
+  EXPECT_EQ(embedded_.dropped, "job");
+  client_.allocations[0].done({}, {});
+  EXPECT_TRUE(Answers().empty());
+}
+
+}  // namespace
+}  // namespace canopy::scheduler

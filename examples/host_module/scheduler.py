@@ -193,6 +193,12 @@ class Scheduler(rpc.HostModuleServicer):
             slots=[pb.SLOT_PLACE_JOB, pb.SLOT_ATTACH, pb.SLOT_ALLOCATE])
 
     def PlaceJob(self, request, context):
+        # What a process requires has to be honoured; nothing of it is here.
+        required = [info.key for info in request.directives if info.required]
+        if required:
+            yield pb.PlacementUpdate(refused=pb.Refused(
+                status=NOT_SUPPORTED, message=f"{required[0]} is not supported"))
+            return
         key = (request.overlay.overlay_id, request.placement.request_id)
         answers = queue.Queue()
         context.add_callback(lambda: self.stream_ended(key, answers))

@@ -73,6 +73,7 @@ class Records : public LaunchPersistence {
 class FakePlacement : public PlacementPort {
  public:
   void set_listener(PlacementListener* to) override { listener = to; }
+  bool HeedsDirectives() const override { return keeps; }
   void Place(PlacementRequest request) override {
     asked.push_back(request);
     if (!keeps) listener->OnGranted(request.id, {});
@@ -121,13 +122,20 @@ inline std::shared_ptr<JobSpec> Job(const std::string& nspace) {
 
 // With so many seconds to start in; the second of two applications may be one
 // that is designated to be cospawned.
-inline std::string CallBytes(uint32_t timeout = 0, bool cospawn = false) {
+// `required`: key of an attribute of the job that is.
+inline std::string CallBytes(uint32_t timeout = 0, bool cospawn = false,
+                             const char* required = nullptr) {
   char program[] = "program";
   pmix_app_t app = {};
   app.cmd = program;
   app.maxprocs = 2;
   Encoder out;
-  out.PutSize(timeout == 0 ? 0 : 1);
+  out.PutSize((timeout == 0 ? 0 : 1) + (required == nullptr ? 0 : 1));
+  if (required != nullptr) {
+    out.PutString(required);
+    out.PutUint32(PMIX_INFO_REQD);
+    out.PutValue(Value::String("x").raw());
+  }
   if (timeout != 0) {
     out.PutString(PMIX_SPAWN_TIMEOUT);
     out.PutUint32(0);

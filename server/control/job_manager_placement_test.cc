@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "common/status.h"
+#include "pmix_common.h"
 #include "server/control/job_manager_testing.h"
 
 namespace canopy::control {
@@ -167,6 +168,18 @@ TEST_F(PlacementTest, ASpawnWaitsUnderANameThatStays) {
   Change("child1", JobPhase::kRunning, 2);
   EXPECT_EQ(sink_.Take<core::SpawnDone>().at(0).nspace, "child1");
   EXPECT_EQ(records_.jobs.at("child1").facts.placed.host_job, "host job");
+}
+
+TEST_F(PlacementTest, WhatIsRequiredOfASchedulerNeedsOne) {
+  placement_.keeps = false;
+  Launch();
+  const Bytes call(CallBytes(0, false, PMIX_ALLOC_QUEUE));
+  manager_->OnSpawn({{"first", 1}, 5, call});
+  EXPECT_EQ(sink_.Take<core::SpawnDone>().at(0).status, kErrNotSupported);
+  placement_.keeps = true;
+  manager_->OnSpawn({{"first", 1}, 6, call});
+  EXPECT_TRUE(sink_.Take<core::SpawnDone>().empty());
+  EXPECT_EQ(placement_.asked.back().id.request, "first.1.6");
 }
 
 TEST_F(PlacementTest, ASpawnThatWaitsEndsWithTheJobOfItsSpawner) {

@@ -41,6 +41,7 @@ class Placements : public PlacementListener {
   // Before anything is asked, and when nothing waits.
   void set_port(PlacementPort* port);
 
+  bool HeedsDirectives() const { return port_->HeedsDirectives(); }
   // The decision may come from within the call. A request that waits already is
   // not asked again: false, and nothing comes of this one.
   bool Ask(QueuedJob job, Decided decided);

@@ -78,6 +78,10 @@ void SpawnExecutor::OnSpawn(const core::HostSpawn& spawn) {
   }
   const Result<spawn::SpawnCall> call = Parse(spawn);
   if (!call.ok()) return Refuse(spawn, call.status());
+  if (!call->needs_scheduler.empty() &&
+      (call->tool || !placements_->HeedsDirectives())) {
+    return Refuse(spawn, Status(kErrNotSupported, call->needs_scheduler));
+  }
   QueuedJob queued = Queued(spawn, *call);
   const PlacementRequest request = queued.request;
   // A tool runs beside other jobs, and takes none of their slots.
@@ -207,8 +211,13 @@ void SpawnExecutor::TellLauncher(const JobSpec& job,
   v1::RunEvent event = MappedEvent(job);
   FillWishes(call, event.mutable_mapped());
   families_->SendMapped(launcher, std::move(event));
-  if (call.ignored.empty()) return;
-  families_->Notice(job.nspace, IgnoredText(job.nspace, call.ignored));
+  std::vector<std::string> ignored = call.ignored;
+  if (call.tool || !placements_->HeedsDirectives()) {
+    ignored.insert(ignored.end(), call.for_scheduler.begin(),
+                   call.for_scheduler.end());
+  }
+  if (ignored.empty()) return;
+  families_->Notice(job.nspace, IgnoredText(job.nspace, ignored));
 }
 
 // A successor must not hold it against the time that it had to start, nor miss

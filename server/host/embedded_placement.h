@@ -16,6 +16,7 @@ class EmbeddedPlacement : public PlacementPort {
   void set_listener(PlacementListener* listener) override {
     listener_ = listener;
   }
+  bool HeedsDirectives() const override { return false; }
   // Granted from within the call, without names of nodes.
   void Place(PlacementRequest request) override {
     listener_->OnGranted(request.id, {});

@@ -125,6 +125,8 @@ class PlacementPort {
   virtual ~PlacementPort() = default;
   virtual void set_listener(PlacementListener* listener) = 0;
 
+  // Whether it heeds the directives of requests, or may turn out to.
+  virtual bool HeedsDirectives() const = 0;
   // Answered by one OnGranted or OnRefused, unless it is cancelled first.
   virtual void Place(PlacementRequest request) = 0;
   virtual void Cancel(const PlacementId& id) = 0;

@@ -17,6 +17,12 @@ constexpr int64_t kNoteMs = 10'000;
 // A scheduler that is away for long hears from the snapshot what it missed.
 constexpr size_t kMaxNotes = 10'000;
 
+// It has directives that somebody has to heed.
+bool NeedsScheduler(const PlacementRequest& request) {
+  const v1::PlaceJobRequest message = ToMessage(request, 0, 0);
+  return std::ranges::any_of(message.directives(), &v1::Info::required);
+}
+
 }  // namespace
 
 JobPlacement::JobPlacement(Options options)
@@ -72,8 +78,10 @@ void JobPlacement::Ask(Waiting* waiting) {
 }
 
 void JobPlacement::Unsupported(const PlacementId& id) {
-  waiting_.erase(id.request);
-  if (options_.fallback) return listener_->OnGranted(id, {});
+  const auto it = waiting_.find(id.request);
+  const bool required = NeedsScheduler(it->second.request);
+  waiting_.erase(it);
+  if (options_.fallback && !required) return listener_->OnGranted(id, {});
   listener_->OnRefused(
       id, Status(kErrNotSupported, "the scheduler does not place jobs"));
 }

@@ -43,6 +43,9 @@ class JobPlacement : public PlacementPort {
   void set_listener(PlacementListener* listener) override {
     listener_ = listener;
   }
+  bool HeedsDirectives() const override {
+    return !link_->up() || link_->Has(v1::SLOT_PLACE_JOB);
+  }
   void Place(PlacementRequest request) override;
   void Cancel(const PlacementId& id) override;
   void Launched(const PlacedJob& job, bool recovered) override;

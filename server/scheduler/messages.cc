@@ -17,6 +17,8 @@ namespace v1 = hostmodule::v1;
 
 constexpr size_t kMaxHostJob = 255;
 constexpr size_t kMaxRequest = 255;
+// What of a spawn is the scheduler's: PMIX_ALLOC_*.
+constexpr char kAllocation[] = "pmix.alloc.";
 constexpr size_t kMaxCommand = 4096;
 constexpr uint32_t kMaxSlots = 1 << 20;
 constexpr size_t kMaxInfos = 512;
@@ -59,7 +61,9 @@ void PutDirectives(const Bytes& call, v1::PlaceJobRequest* out) {
     if (!in.GetInfo(&info)) return;
     InfoList owner;
     owner.Adopt(&info);
-    PutInfo(owner[0], out->add_directives());
+    if (KeyOf(owner[0]).starts_with(kAllocation)) {
+      PutInfo(owner[0], out->add_directives());
+    }
   }
 }
 

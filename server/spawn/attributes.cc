@@ -223,11 +223,12 @@ struct Reason {
   std::string_view why;
 };
 
+constexpr char kAllocation[] = "pmix.alloc.";
 constexpr Reason kReasons[] = {
     {PMIX_STDIN_TGT, "standard input is that of the launcher's job"},
     {PMIX_FWD_STDIN, "standard input is that of the launcher's job"},
     {PMIX_NOHUP, "jobs end with their launcher"},
-    {"pmix.alloc.", "the nodes of the overlay are the allocation"},
+    {kAllocation, "the nodes of the overlay are the allocation"},
 };
 
 std::string WhyNot(std::string_view key) {
@@ -259,6 +260,23 @@ Status Ignore(const pmix_info_t& info, SpawnCall* call) {
   return Status();
 }
 
+bool IsForScheduler(const pmix_info_t& info) {
+  return KeyOf(info).starts_with(kAllocation);
+}
+
+void LeaveToScheduler(const pmix_info_t& info, SpawnCall* call) {
+  if (AsksForNothing(info)) return;
+  SpawnCall without;
+  const Status status = Ignore(info, &without);
+  if (!status.ok() && call->needs_scheduler.empty()) {
+    call->needs_scheduler = status.message();
+  }
+  const std::string key = Printable(KeyOf(info));
+  if (std::ranges::count(call->for_scheduler, key) == 0) {
+    call->for_scheduler.push_back(key);
+  }
+}
+
 Status WrongValue(std::string_view key) {
   return Status(kErrBadParam,
                 "attribute " + std::string(key) + " has no such value");
@@ -284,6 +302,10 @@ Result<bool> IsCospawned(std::span<const pmix_info_t> infos, bool otherwise) {
 }
 
 Status ApplyToJob(const pmix_info_t& info, SpawnCall* call) {
+  if (IsForScheduler(info)) {
+    LeaveToScheduler(info, call);
+    return Status();
+  }
   return Apply(info, {call, &call->placing}, true);
 }
 

@@ -95,6 +95,11 @@ struct SpawnCall {
   uint32_t spawn_timeout_seconds = 0;  // 0: none
   // Names of attributes that nobody honours; each once.
   std::vector<std::string> ignored;
+  // The same of the job's array, where a scheduler may honour them:
+  // PMIX_ALLOC_*.
+  std::vector<std::string> for_scheduler;
+  // Why there is no job without one: some of them are required. Empty: none is.
+  std::string needs_scheduler;
   // What PMIX_COSPAWN_APP designates: the applications of a job of its own,
   // which starts together with this one or not at all. Null: none is
   // designated.

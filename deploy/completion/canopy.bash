@@ -11,7 +11,7 @@ _canopy_options() {
 }
 
 _canopy_commands() {
-  "$1" --help 2>/dev/null | sed -n 's/^  \([a-z]*\)  .*/\1/p'
+  "$1" --help 2>/dev/null | sed -n 's/^  \([a-z-]*\)  .*/\1/p'
 }
 
 _canopy_contexts() {

@@ -16,6 +16,7 @@ import cases_dynamic
 import cases_ends
 import cases_faults
 import cases_floods
+import cases_host_module_check
 import cases_hostile
 import cases_inject
 import cases_io
@@ -61,6 +62,7 @@ SUITES = (
     cases_io,
     cases_ends,
     cases_bad,
+    cases_host_module_check,
     cases_hostile,
     cases_floods,
     cases_attacks,

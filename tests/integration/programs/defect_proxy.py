@@ -1,0 +1,202 @@
+"""Stands before a scheduler and breaks it: one kind of defect at each socket.
+
+Usage: defect_proxy.py PROTOS UPSTREAM DIRECTORY
+Listens at unix:DIRECTORY/KIND.sock for each KIND, prints "ready", and passes calls on
+to UPSTREAM but for what KIND does to them. Ends when its standard input does."""
+import concurrent.futures
+import importlib
+import itertools
+import os
+import subprocess
+import sys
+import tempfile
+import threading
+
+import grpc
+
+KINDS = (
+    "none", "answers-twice", "never-answers", "ghost-nodes", "slot-twice",
+    "wrong-attempt", "grants-after-cancel", "loses-queue", "malformed-infos",
+    "claims-slot", "ignores-required", "another-job", "acks-unsent",
+    "negative-time", "too-few", "ignores-hosts", "new-grant", "no-end",
+    "silent-end", "leaks", "unknown-release", "never-acks", "speaks-first",
+    "forgets-reports", "lost-nodes", "keeps-jobs", "log-required", "log-again")
+FOR_EVER = 3600
+
+
+def make_stubs(protos):
+    with tempfile.TemporaryDirectory(prefix="broken-") as out:
+        subprocess.run(
+            ["protoc", "-I", protos, f"--python_out={out}", f"--grpc_out={out}",
+             "--plugin=protoc-gen-grpc=/usr/bin/grpc_python_plugin",
+             os.path.join(protos, "host_module.proto")], check=True)
+        sys.path.insert(0, out)
+        return [importlib.import_module(name)
+                for name in ("host_module_pb2", "host_module_pb2_grpc")]
+
+
+pb, rpc = make_stubs(sys.argv[1])
+
+
+class Broken(rpc.HostModuleServicer):
+    """Passes everything on, in the way that KIND says."""
+
+    def __init__(self, kind, stub):
+        self.kind = kind
+        self.stub = stub
+        self.lock = threading.Lock()
+        self.attempts = {}  # the newest, by request_id
+        self.waiting = set()  # calls upstream without a decision
+        self.lost = set()  # those of them whose job was forgotten
+        self.last = None  # grant
+        self.numbers = itertools.count()
+        self.calls = set()  # call_id of Log
+
+    def is_kind(self, *kinds):
+        return self.kind in kinds
+
+    def GetCapabilities(self, request, context):
+        reply = self.stub.GetCapabilities(request)
+        if self.is_kind("claims-slot"):
+            reply.slots.append(pb.SLOT_MONITOR)
+        return reply
+
+    # ------------------------------------------------------------- placement
+
+    def PlaceJob(self, request, context):
+        over = threading.Event()
+        context.add_callback(over.set)
+        if self.is_kind("never-answers"):
+            over.wait(FOR_EVER)
+            return
+        with self.lock:
+            self.attempts[request.placement.request_id] = request.placement.attempt
+        if self.is_kind("ignores-required"):
+            for info in request.directives:
+                info.required = False
+        if self.is_kind("ignores-hosts"):
+            del request.hosts[:]
+        call = self.stub.PlaceJob(request)
+        if not self.is_kind("grants-after-cancel"):
+            context.add_callback(call.cancel)
+        with self.lock:
+            self.waiting.add(call)
+        try:
+            for update in call:
+                yield from self.updates(request, update)
+        except grpc.RpcError as error:
+            if call not in self.lost:
+                context.abort(error.code(), error.details() or "")
+        finally:
+            with self.lock:
+                self.waiting.discard(call)
+        if call in self.lost or self.is_kind("no-end"):
+            over.wait(FOR_EVER)
+
+    def updates(self, request, update):
+        if update.HasField("queued") and self.is_kind("negative-time"):
+            update.queued.since_ms = -1
+        if not update.HasField("granted"):
+            yield update
+            return
+        granted = update.granted
+        if self.is_kind("silent-end"):
+            return
+        if self.is_kind("ghost-nodes"):
+            granted.nodes[0].name = "ghost"
+        if self.is_kind("too-few"):
+            del granted.nodes[1:]
+            granted.nodes[0].slots = 1
+        if self.is_kind("new-grant"):
+            granted.host_job_id += f"-{next(self.numbers)}"
+        if self.is_kind("another-job"):
+            before, self.last = self.last, pb.Granted()
+            self.last.CopyFrom(granted)
+            if before:
+                granted.CopyFrom(before)
+        if self.is_kind("slot-twice"):
+            self.stub.JobReleased(pb.JobReleasedRequest(
+                overlay=request.overlay, placement=request.placement))
+        yield update
+        if self.is_kind("answers-twice"):
+            yield update
+
+    def JobLaunched(self, request, context):
+        return self.stub.JobLaunched(request)
+
+    def JobReleased(self, request, context):
+        known = request.placement.request_id in self.attempts
+        if self.is_kind("leaks"):
+            return pb.JobReleasedReply()
+        if self.is_kind("unknown-release") and not known:
+            context.abort(grpc.StatusCode.NOT_FOUND, "there is no such job")
+        if self.is_kind("wrong-attempt") and known:
+            request.placement.attempt = self.attempts[request.placement.request_id]
+        if self.is_kind("loses-queue"):
+            with self.lock:
+                self.lost |= self.waiting
+                forgotten = list(self.waiting)
+            for call in forgotten:
+                call.cancel()
+        return self.stub.JobReleased(request)
+
+    # --------------------------------------------------------------- reports
+
+    def Attach(self, requests, context):
+        if self.is_kind("speaks-first"):
+            yield pb.HostMessage(acknowledge=pb.Acknowledge(sequence=0))
+        call = self.stub.Attach(map(self.message, requests))
+        context.add_callback(call.cancel)
+        try:
+            for message in call:
+                if message.HasField("acknowledge"):
+                    if self.is_kind("never-acks"):
+                        continue
+                    if self.is_kind("acks-unsent"):
+                        message.acknowledge.sequence += 100
+                if message.HasField("hello") and self.is_kind("forgets-reports"):
+                    message.hello.acknowledged = 0
+                yield message
+        except grpc.RpcError as error:
+            context.abort(error.code(), error.details() or "")
+
+    def message(self, message):
+        if self.is_kind("lost-nodes") and message.report.HasField("node"):
+            message.report.node.state = pb.NODE_STATE_UP
+        if self.is_kind("keeps-jobs") and message.HasField("snapshot"):
+            message.snapshot.settle_ms = FOR_EVER * 1000
+        return message
+
+    # ----------------------------------------------------------------- calls
+
+    def Log(self, request, context):
+        if self.is_kind("log-required"):
+            for info in request.directives:
+                info.required = False
+        reply = self.stub.Log(request)
+        if self.is_kind("malformed-infos"):
+            reply.results.add().value.text = b"of no key"
+        if self.is_kind("log-again") and request.call.call_id in self.calls:
+            reply.status = -1
+        self.calls.add(request.call.call_id)
+        return reply
+
+
+def main(upstream, directory):
+    servers = []
+    channel = grpc.insecure_channel(upstream)
+    stub = rpc.HostModuleStub(channel)
+    for kind in KINDS:
+        server = grpc.server(concurrent.futures.ThreadPoolExecutor(32))
+        rpc.add_HostModuleServicer_to_server(Broken(kind, stub), server)
+        server.add_insecure_port(f"unix:{directory}/{kind}.sock")
+        server.start()
+        servers.append(server)
+    print("ready", flush=True)
+    sys.stdin.read()
+    # Threads that wait for streams of their own are not waited for.
+    os._exit(0)
+
+
+if __name__ == "__main__":
+    main(*sys.argv[2:])

@@ -14,6 +14,7 @@ import cases_control
 import cases_driver
 import cases_dynamic
 import cases_ends
+import cases_example_scheduler
 import cases_faults
 import cases_floods
 import cases_host_module_check
@@ -39,6 +40,7 @@ import cases_tls
 import cases_tools
 import cases_torch
 import cases_versions
+import cases_write_a_scheduler
 import harness
 import runner
 
@@ -63,6 +65,8 @@ SUITES = (
     cases_ends,
     cases_bad,
     cases_host_module_check,
+    cases_write_a_scheduler,
+    cases_example_scheduler,
     cases_hostile,
     cases_floods,
     cases_attacks,

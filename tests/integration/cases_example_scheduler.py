@@ -54,6 +54,9 @@ def wait_for_ps(bench, text):
 
 def cases(bench, directory):
     address = f"unix:{directory}/scheduler.sock"
+    if not bench.case("scheduler in C++: it is built", lambda: build(bench),
+                      always=True):
+        return
     scheduler = bench.start(address, program=build(bench))
     scheduler.wait_for("schedules at")
     with bench.overlay(CONTEXT, "--nodes", str(NODES), "--host-module",

@@ -111,6 +111,9 @@ def cases(bench, directory):
     example = f"unix:{directory}/example.sock"
     bench.case("host-module check: nobody there, and bad options",
                lambda: absent(bench, directory))
+    if not bench.case("host-module check: the example in C++ is built",
+                      lambda: build(bench), always=True):
+        return
     scheduler = bench.start(example, program=build(bench))
     scheduler.wait_for("schedules at")
     reader, writer = os.pipe()

@@ -188,8 +188,14 @@ def run(bench):
         directory = os.path.join(bench.work, "slurm")
         os.mkdir(directory)
         bench.skip.add(directory)
-        with netns.Namespaces(NODES) as space, \
-                slurm.Cluster(space, directory) as cluster:
-            place = Place(bench, cluster)
-            for name, body in zip(CASES, BODIES, strict=True):
-                bench.case(name, lambda body=body: place.only(body))
+        with netns.Namespaces(NODES) as space:
+            cluster = slurm.Cluster(space, directory)
+            if not bench.case("slurm: a cluster of two nodes", cluster.start,
+                              always=True, leaves=True):
+                return
+            try:
+                place = Place(bench, cluster)
+                for name, body in zip(CASES, BODIES, strict=True):
+                    bench.case(name, lambda body=body: place.only(body))
+            finally:
+                cluster.end()

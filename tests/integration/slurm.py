@@ -1,6 +1,6 @@
 """A Slurm cluster of this machine alone: munged, slurmctld, and a slurmd for each
-network namespace of netns.py, all in one directory and ended with the block. Meant for
-the isolated world of isolation.py: nothing of the system's own Slurm is read."""
+network namespace of netns.py, with all their files in one directory. Meant for the
+isolated world of isolation.py: nothing of the system's own Slurm is read."""
 import contextlib
 import os
 import shutil
@@ -47,7 +47,7 @@ PARTITION = "PartitionName=all Nodes={nodes} Default=YES MaxTime=INFINITE State=
 
 
 class Cluster:
-    """Up inside the block. SPACE are the namespaces, each one node."""
+    """SPACE are the namespaces, each one node; DIRECTORY is made and removed."""
 
     def __init__(self, space, directory):
         self.directory = directory
@@ -55,7 +55,8 @@ class Cluster:
         self.env = {"SLURM_CONF": os.path.join(directory, "slurm.conf")}
         self._daemons = []
 
-    def __enter__(self):
+    def start(self):
+        """Returns when all nodes wait for jobs; else there is nothing."""
         try:
             self._write_config()
             self._start_munged()
@@ -65,13 +66,8 @@ class Cluster:
                             "-N", name)
             self._wait_ready()
         except BaseException:
-            self._end()
+            self.end()
             raise
-        return self
-
-    def __exit__(self, *_):
-        self._end()
-        return False
 
     def ask(self, *command):
         """What a command of Slurm prints."""
@@ -157,7 +153,7 @@ class Cluster:
                 raise Failure(f"Slurm: {problem}; ended: {gone}\n" + self.logs())
             time.sleep(0.1)
 
-    def _end(self):
+    def end(self):
         """The last started is the first to end: a node tells its controller."""
         for daemon in reversed(self._daemons):
             with contextlib.suppress(ProcessLookupError):

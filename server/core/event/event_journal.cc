@@ -9,7 +9,7 @@ void EventJournal::Persist(const EventMessage& event, Actions* actions) {
   if (enabled_) Write({event, counts_[event.source.nspace]++}, actions);
 }
 
-void EventJournal::Write(EventRecord record, Actions* actions) {
+void EventJournal::Write(const EventRecord& record, Actions* actions) {
   const uint64_t left = kEventsUntilErased >> std::min(record.recovered, 63u);
   due_.emplace(events_ + left, Place{record.event.source.nspace, record.count});
   actions->push_back(EncodeEvent(record));
@@ -24,7 +24,7 @@ std::optional<EventMessage> EventJournal::Recover(const std::string& nspace,
   count = std::max(count, read->count + 1);
   ++read->recovered;
   EventMessage event = read->event;
-  if (enabled_) Write(*std::move(read), actions);
+  if (enabled_) Write(*read, actions);
   return event;
 }
 

@@ -43,7 +43,7 @@ class EventJournal {
     uint64_t count = 0;
   };
 
-  void Write(EventRecord record, Actions* actions);
+  void Write(const EventRecord& record, Actions* actions);
 
   bool enabled_ = false;
   // Of each job, how many events of it were persisted.

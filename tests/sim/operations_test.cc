@@ -5,7 +5,11 @@
 #include <string>
 #include <vector>
 
+#include "common/bytes.h"
+#include "common/codec/encoder.h"
 #include "common/status.h"
+#include "pmix_common.h"
+#include "server/core/query/query_testing.h"
 #include "tests/sim/cluster.h"
 
 namespace canopy::sim {
@@ -94,6 +98,52 @@ TEST_F(OperationsTest, AnAbortOfAnotherJob) {
   EXPECT_EQ(PhasesOf(abort),
             (std::vector<Phase>{Phase::kAbortRequested, Phase::kAbortEnding,
                                 Phase::kAbortAnswering}));
+}
+
+TEST_F(OperationsTest, AGroupThatOneLeaves) {
+  const std::vector<ProcId> some{{"a", 0}, {"a", 4}, {"b", 1}};
+  const auto construct = core::CollectiveOp::kGroupConstruct;
+  const auto destruct = core::CollectiveOp::kGroupDestruct;
+  Clients& clients = cluster_.clients();
+  const RequestId first = clients.Group(construct, some[1], "g", some);
+  (void)clients.Group(construct, some[2], "g", some);
+  EXPECT_EQ(PhasesOf(first).back(), Phase::kGroupGathering);
+  (void)clients.Group(construct, some[0], "g", some);
+  EXPECT_EQ(PhasesOf(first),
+            (std::vector<Phase>{Phase::kGroupReporting, Phase::kGroupReleasing,
+                                Phase::kGrouped}));
+  EXPECT_EQ(PhasesOf(clients.LeaveGroup(some[1], "g")),
+            std::vector<Phase>{Phase::kGroupLeaving});
+  const RequestId end = clients.Group(destruct, some[0], "g", some);
+  EXPECT_EQ(PhasesOf(end), std::vector<Phase>{Phase::kUngroupGathering});
+  (void)clients.Group(destruct, some[2], "g", some);
+  EXPECT_EQ(PhasesOf(end), (std::vector<Phase>{Phase::kUngroupReporting,
+                                               Phase::kUngroupReleasing}));
+  EXPECT_EQ(operations_.FindRequest(end), nullptr);
+}
+
+TEST_F(OperationsTest, AnEvent) {
+  constexpr uint8_t kGlobal = 5;
+  EXPECT_EQ(PhasesOf(cluster_.clients().Raise({"a", 4}, -500, kGlobal)),
+            (std::vector<Phase>{Phase::kEventSpreading, Phase::kEventKept}));
+}
+
+TEST_F(OperationsTest, ASignalForAnotherJob) {
+  Encoder call;
+  call.PutSize(1);
+  call.PutString("pmix.jctrl.pause");
+  call.PutUint32(0);
+  call.PutUint16(PMIX_UNDEF);
+  EXPECT_EQ(PhasesOf(cluster_.clients().ControlJob({"a", 4}, {{"b", 1}},
+                                                   Bytes(call.Take()))),
+            (std::vector<Phase>{Phase::kControlAsking, Phase::kControlActing,
+                                Phase::kControlAnswering}));
+}
+
+TEST_F(OperationsTest, AQueryOfAllNodes) {
+  EXPECT_EQ(PhasesOf(cluster_.clients().Query(
+                {"a", 4}, core::Encoded({{{PMIX_QUERY_PROC_TABLE}}}))),
+            (std::vector<Phase>{Phase::kQueryAsking, Phase::kQueryGathering}));
 }
 
 }  // namespace

@@ -91,7 +91,9 @@ std::set<int> Soak::StatusesOfControl(const Actor& actor) const {
 void Soak::CheckControl(const ProcId& proc, const Actor& actor, int status) {
   if (status != kSuccess || any_fault_) return;
   for (const ProcId& target : EachOf(actor.targets)) {
-    if (!actors_.contains(target)) continue;
+    // Agents may have dropped a job that is being ended.
+    const auto actor_of = actors_.find(target);
+    if (actor_of == actors_.end() || IsHarmed(*actor_of->second.job)) continue;
     if (cluster_.shims().signals(target, actor.signal) == 1) continue;
     Error("signal " + std::to_string(actor.signal) + " of " + ToString(proc) +
           " is answered and has not come to " + ToString(target));

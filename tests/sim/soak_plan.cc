@@ -71,7 +71,7 @@ uint64_t Rarity(const Cell& cell) {
     case Phase::kConnectResolving:
       return again || cell.fault == Fault::kLie ? 2 : 5;
     case Phase::kDisconnectReporting:
-      return again ? 3 : 6;
+      return again ? 2 : 8;
     case Phase::kDisconnectGathering:
     case Phase::kDisconnectReleasing:
       return again ? 3 : 4;
@@ -90,9 +90,12 @@ uint64_t Rarity(const Cell& cell) {
       return again ? 4 : 0;
     case Phase::kConnectReporting:
     case Phase::kConnectReleasing:
+      return again ? 1 : 3;
     case Phase::kLookupClaiming:
     case Phase::kUnpublishRemoving:
-      return again ? 1 : 3;
+      return again ? 1 : 6;
+    case Phase::kPublishOffering:
+      return cell.fault == Fault::kProcDies ? 4 : 0;
     case Phase::kLookupWaiting:
     case Phase::kLookupEnding:
       return again ? 0 : 3;
@@ -111,15 +114,16 @@ uint64_t Rarity(const Cell& cell) {
       return again ? 1 : 2;
     case Phase::kGroupReporting:
     case Phase::kGroupReleasing:
+      return 4;
+    case Phase::kUngroupReporting:
     case Phase::kUngroupReleasing:
-      return 6;
+      return again ? 2 : 8;
     case Phase::kGroupLeaving:
     case Phase::kUngroupGathering:
-    case Phase::kUngroupReporting:
-      return again ? 2 : 7;
+      return again ? 2 : 5;
     case Phase::kEventKept:
     case Phase::kControlAnswering:
-      return 6;
+      return 8;
     case Phase::kEventSpreading:
     case Phase::kControlAsking:
     case Phase::kControlActing:
@@ -333,17 +337,18 @@ Engine EngineOf(Phase phase) {
 std::vector<Cell> MakeAims(std::mt19937_64& rng, bool restarts, bool rejoins) {
   // Names have most operations and take most time.
   constexpr Engine kEngines[] = {
-      Engine::kSpawn,   Engine::kSpawn,   Engine::kSpawn,   Engine::kConnect,
+      Engine::kSpawn,   Engine::kSpawn,   Engine::kSpawn,   Engine::kSpawn,
+      Engine::kNames,   Engine::kNames,   Engine::kEvent,   Engine::kAbort,
       Engine::kConnect, Engine::kConnect, Engine::kConnect, Engine::kConnect,
-      Engine::kConnect, Engine::kConnect, Engine::kNames,   Engine::kNames,
-      Engine::kNames,   Engine::kNames,   Engine::kNames,   Engine::kAbort,
+      Engine::kConnect, Engine::kConnect, Engine::kConnect, Engine::kNames,
+      Engine::kNames,   Engine::kNames,   Engine::kNames,   Engine::kNames,
       Engine::kAbort,   Engine::kAbort,   Engine::kAbort,   Engine::kAbort,
-      Engine::kConnect, Engine::kConnect, Engine::kAbort,   Engine::kGroup,
+      Engine::kAbort,   Engine::kConnect, Engine::kConnect, Engine::kAbort,
       Engine::kGroup,   Engine::kGroup,   Engine::kGroup,   Engine::kGroup,
       Engine::kGroup,   Engine::kGroup,   Engine::kGroup,   Engine::kGroup,
-      Engine::kGroup,   Engine::kGroup,   Engine::kEvent,   Engine::kEvent,
-      Engine::kControl, Engine::kControl, Engine::kControl, Engine::kQuery,
-      Engine::kQuery};
+      Engine::kGroup,   Engine::kGroup,   Engine::kGroup,   Engine::kEvent,
+      Engine::kEvent,   Engine::kControl, Engine::kControl, Engine::kControl,
+      Engine::kQuery,   Engine::kQuery};
   const Engine engine = kEngines[rng() % std::size(kEngines)];
   const bool has_rare = restarts || engine != Engine::kSpawn;
   const bool only_rare = has_rare && rng() % 2 == 0;

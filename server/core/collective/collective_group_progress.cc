@@ -85,9 +85,16 @@ void CollectiveProgress::MakeResult(TimeNs now, const Series& series,
 
 void CollectiveProgress::TakeGroup(StepContext& step, const Series& series,
                                    uint64_t sequence,
-                                   const CompletedCollective& completed) {
+                                   const CompletedCollective& completed,
+                                   uint64_t made) {
   CollectiveId id = series.id;
   id.sequence = sequence;
+  // Who has left may be in the next one before the end of the last is here.
+  const Group* now = p_.groups.Find(id.name, id.participants);
+  if (id.op == CollectiveOp::kGroupDestruct && now != nullptr && made != 0 &&
+      now->record.made != made) {
+    return;
+  }
   const bool succeeded = completed.status == kSuccess;
   if (id.op == CollectiveOp::kGroupDestruct && succeeded) {
     ForgetConstruct(step, series, p_.groups.Find(id.name, id.participants));

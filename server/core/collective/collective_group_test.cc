@@ -586,6 +586,21 @@ TEST_F(CollectiveGroupTest, WhoHasLeftAnEndedGroupMayAskAgain) {
   EXPECT_TRUE(engine_->TakeLeftBefore({"job", 0}, "g"));
 }
 
+// The release of the next construct may overtake that of the end.
+TEST_F(CollectiveGroupTest, TheEndOfTheLastIsNotThatOfTheNext) {
+  const Procs all = {{"top", kRankWildcard}};
+  GroupRecord result;
+  result.made = 5;
+  Construct(20, all);
+  Down(CollectiveOp::kGroupConstruct, all, kSuccess, result);
+  engine_->OnLeft(kNow, {"top", 0}, "g", 0, &actions_);
+  Construct(20, all);
+  result.made = 6;
+  Down(CollectiveOp::kGroupConstruct, all, kSuccess, result, 1);
+  Down(CollectiveOp::kGroupDestruct, all, kSuccess);
+  EXPECT_NE(engine_->groups().FindOf("g", {"top", 0}), nullptr);
+}
+
 // The same where it is not known yet who takes part.
 TEST_F(CollectiveGroupTest, WhoHasLeftOneEndsTheNextWithoutAMapToo) {
   const Procs all = {{"job", 0}, {"late", kRankWildcard}};

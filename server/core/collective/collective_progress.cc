@@ -64,6 +64,7 @@ Instance& CollectiveProgress::FindOrBegin(TimeNs now, Series& series,
   const Group* group = p_.groups.Find(series.id.name, series.id.participants);
   if (group == nullptr) return instance;
   instance.group.flags = group->record.flags;
+  instance.group.made = group->record.made;
   // Whoever is no member any more has taken part in its end.
   for (size_t i = 0; i < instance.arrived.size(); ++i) {
     if (group->Has(series.members->local[i])) continue;
@@ -275,7 +276,7 @@ void CollectiveProgress::TakeResult(StepContext& step, Series& series,
   if (status == kSuccess || sequence <= series.next) {
     p_.connections.OnCompleted(series.id.op, series.id.participants, status);
     if (IsGroupOp(series.id.op)) {
-      TakeGroup(step, series, sequence, completed);
+      TakeGroup(step, series, sequence, completed, instance->group.made);
     }
   }
   NoteFailed(series, completed, instance->group.leader);

@@ -114,9 +114,10 @@ class CollectiveProgress {
                    CompletedCollective* completed);
   void TakeResult(StepContext& step, Series& series, uint64_t sequence,
                   const CompletedCollective& completed, Instance* instance);
-  // There is such a group now, or not any more.
+  // There is such a group now, or not any more. `made`: the one that a destruct
+  // ends, if it is known (GroupRecord).
   void TakeGroup(StepContext& step, const Series& series, uint64_t sequence,
-                 const CompletedCollective& completed);
+                 const CompletedCollective& completed, uint64_t made);
   void NoteFailed(const Series& series, const CompletedCollective& completed,
                   const ProcId& leader);
   void ForgetConstruct(StepContext& step, const Series& destruct,

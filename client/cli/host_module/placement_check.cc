@@ -190,9 +190,15 @@ void PlacementCheck::Release(const Request& job) {
   findings_->Expect(status.ok(), "JobReleased answered", StatusText(status));
 }
 
+// As an agent does: a grant may have been on its way.
+void PlacementCheck::Withdraw(PlacementCall* call) {
+  call->Cancel();
+  (void)call->WaitEnd(probe_->timeout_ms());
+  Release(call->request());
+}
+
 void PlacementCheck::ReleaseAll() {
-  const std::map<std::string, Request> left = std::exchange(requests_, {});
-  requests_ = left;
+  const std::map<std::string, Request> left = requests_;
   for (const auto& [id, request] : left) Release(request);
   requests_.clear();
   held_.clear();
@@ -213,8 +219,7 @@ void PlacementCheck::FullNodes() {
 void PlacementCheck::CancelledJob() {
   const Call all = Granted(Ask(kAllSlots), "a job that takes all free nodes");
   const Call gone = Waiting(Ask(kAllSlots), "a job while all slots are taken");
-  gone->Cancel();
-  (void)gone->WaitEnd(probe_->timeout_ms());
+  Withdraw(gone.get());
   const Call next = Waiting(Ask(1), "a job while all slots are taken");
   Release(all->request());
   ExpectGrant(next.get(), "a job behind one whose call was cancelled");
@@ -322,8 +327,8 @@ void PlacementCheck::NodesThatAreNotUp() {
                              state == v1h::NODE_STATE_LOST
                                  ? "a job on a node that is lost"
                                  : "a job on a node that is drained");
+    Withdraw(job.get());
     attachment_->SetState(kProbeNodes[1], v1h::NODE_STATE_UP);
-    job->Cancel();
     const Call all = Granted(Ask(kAllSlots), "a job once all nodes are up");
     Release(all->request());
   }

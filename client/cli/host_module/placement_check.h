@@ -58,6 +58,7 @@ class PlacementCheck {
   void CheckSlots(const std::string& node);
   void Launched(const PlacementCall& call);
   void Release(const Request& request);
+  void Withdraw(PlacementCall* call);
   void ReleaseAll();
 
   Probe* const probe_;

@@ -47,6 +47,7 @@ class Broken(rpc.HostModuleServicer):
         self.lock = threading.Lock()
         self.attempts = {}  # the newest, by request_id
         self.waiting = set()  # calls upstream without a decision
+        self.undecided = set()  # their request_ids
         self.lost = set()  # those of them whose job was forgotten
         self.last = None  # grant
         self.numbers = itertools.count()
@@ -81,6 +82,7 @@ class Broken(rpc.HostModuleServicer):
             context.add_callback(call.cancel)
         with self.lock:
             self.waiting.add(call)
+            self.undecided.add(request.placement.request_id)
         try:
             for update in call:
                 yield from self.updates(request, update)
@@ -100,6 +102,7 @@ class Broken(rpc.HostModuleServicer):
             yield update
             return
         granted = update.granted
+        self.undecided.discard(request.placement.request_id)
         if self.is_kind("silent-end"):
             return
         if self.is_kind("ghost-nodes"):
@@ -126,7 +129,8 @@ class Broken(rpc.HostModuleServicer):
 
     def JobReleased(self, request, context):
         known = request.placement.request_id in self.attempts
-        if self.is_kind("leaks"):
+        if self.is_kind("leaks") or self.is_kind("grants-after-cancel") and \
+                request.placement.request_id in self.undecided:
             return pb.JobReleasedReply()
         if self.is_kind("unknown-release") and not known:
             context.abort(grpc.StatusCode.NOT_FOUND, "there is no such job")

@@ -548,6 +548,7 @@ TEST_F(CollectiveGroupTest, WhoHasLeftOneUnderThePredecessorEndsTheNext) {
   engine_->set_persists(true);
   MakeGroup();
   Construct(10, kWhole);  // refused: it is a member
+  Construct(11, kWhole);  // likewise
   engine_->OnLeft(kNow, {"job", 0}, "g", 0, &actions_);
   Destruct(11);
   Up(CollectiveOp::kGroupDestruct);

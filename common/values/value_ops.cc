@@ -43,13 +43,15 @@ int UnloadCharacters(const char* bytes, size_t length, void** data,
 
 int UnloadElement(const TypeInfo& type, const void* element, void** data,
                   size_t* size) {
-  void* copy = *data;
-  const bool flat_into_callers = copy != nullptr && IsFlat(type);
-  if (!flat_into_callers) copy = AllocateZeroed(1, type.size);
+  const bool flat = IsFlat(type);
+  // Open MPI 5 counts process sets into a place that it forgets to name, and
+  // takes the error for none; a number that was allocated it takes for a count.
+  if (flat && *data == nullptr) return kErrBadParam;
+  void* copy = flat ? *data : AllocateZeroed(1, type.size);
   if (copy == nullptr) return kErrNomem;
   const int code = CopyElement(type, copy, element);
   if (code != kSuccess) {
-    if (!flat_into_callers) free(copy);
+    if (!flat) free(copy);
     return code;
   }
   *data = copy;

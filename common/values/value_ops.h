@@ -32,10 +32,10 @@ int CopyValue(pmix_value_t* to, const pmix_value_t& from, int depth = 0);
 // Returns kErrUnknownDataType for a type that values cannot hold.
 int LoadValue(pmix_value_t* value, const void* data, pmix_data_type_t type);
 
-// Copies the element of `value` out. Simple types are written to *data when it
-// is not null, else to new memory that the caller frees; PMIX_STRING and
-// PMIX_BYTE_OBJECT give their bytes, all other types a new element.
-// *size is the number of bytes.
+// Copies the element of `value` out. Simple types are written to *data, which
+// is not to be null (kErrBadParam, as in every release of OpenPMIx);
+// PMIX_STRING and PMIX_BYTE_OBJECT give their bytes, all other types a new
+// element, in memory that the caller frees. *size is the number of bytes.
 int UnloadValue(const pmix_value_t& value, void** data, size_t* size);
 
 // Order of two values; values of different types do not compare.

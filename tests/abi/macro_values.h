@@ -52,9 +52,11 @@ static void check_values(void) {
   EXPECT(PMIX_SUCCESS == rc);
   PMIX_VALUE_RELEASE(copy);
   PMIX_VALUE_UNLOAD(rc, &value, &data, &size);
-  EXPECT(PMIX_SUCCESS == rc && sizeof(number) == size);
-  EXPECT(NULL != data && 7 == *(uint32_t *) data);
-  free(data);
+  EXPECT(PMIX_ERR_BAD_PARAM == rc && NULL == data);
+  number = 0;
+  data = &number;
+  PMIX_VALUE_UNLOAD(rc, &value, &data, &size);
+  EXPECT(PMIX_SUCCESS == rc && sizeof(number) == size && 7 == number);
   PMIX_VALUE_DESTRUCT(&value);
   PMIX_VALUE_LOAD(&value, "text", PMIX_STRING);
   PMIX_VALUE_GET_NUMBER(rc, &value, wide, double);

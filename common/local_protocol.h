@@ -15,6 +15,9 @@ inline constexpr uint32_t kOldestVersion = 1;
 // Environment of a process started by an agent.
 inline constexpr char kEnvSocket[] = "CANOPY_SOCKET";  // path of the UDS
 inline constexpr char kEnvToken[] = "CANOPY_TOKEN";    // 32 hex digits
+// Milliseconds for which a process that starts waits for a successor of an
+// agent that is away; absent: it does not.
+inline constexpr char kEnvReattach[] = "CANOPY_REATTACH_MS";
 // Beside PMIX_NAMESPACE and PMIX_RANK.
 
 // Largest payload either side accepts.

@@ -115,6 +115,19 @@ TEST(Lifecycle, AnAgentThatMakesNoSense) {
   EXPECT_EQ(PMIx_Init(nullptr, nullptr, 0), PMIX_ERR_UNREACH);
 }
 
+TEST(Lifecycle, AnAgentThatIsAwayIsAwaited) {
+  FakeAgent agent;
+  setenv(local::kEnvReattach, "60000", 1);
+  agent.On(FrameType::kHello, [](FakeAgent& a, const Request&) {
+    a.On(FrameType::kHello, nullptr);
+    a.Die();
+  });
+  EXPECT_EQ(PMIx_Init(nullptr, nullptr, 0), PMIX_SUCCESS);
+  EXPECT_EQ(agent.Count(FrameType::kHello), 2u);
+  EXPECT_EQ(PMIx_Finalize(nullptr, 0), PMIX_SUCCESS);
+  unsetenv(local::kEnvReattach);
+}
+
 TEST(Lifecycle, NoAgentAtTheSocket) {
   setenv("CANOPY_SOCKET", "/nonexistent/socket", 1);
   setenv("PMIX_NAMESPACE", "job", 1);

@@ -159,6 +159,9 @@ Result<Environment> ReadEnvironment() {
   environment.socket = Variable(local::kEnvSocket);
   environment.claimed.nspace = Variable("PMIX_NAMESPACE");
   environment.token = Variable(local::kEnvToken);
+  const std::string reattach = Variable(local::kEnvReattach);
+  std::from_chars(reattach.data(), reattach.data() + reattach.size(),
+                  environment.reattach_ms);
   const std::string rank = Variable("PMIX_RANK");
   if (environment.socket.empty() || environment.claimed.nspace.empty()) {
     return Environment{};

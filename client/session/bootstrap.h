@@ -19,6 +19,8 @@ struct Environment {
   std::string socket;  // empty: nobody launched this process
   ProcId claimed;
   std::string token;
+  // How long an agent that is away is awaited at the start.
+  uint32_t reattach_ms = 0;
 };
 
 // Reads the process's environment. kErrBadParam when it names an agent but not

@@ -13,6 +13,7 @@
 #include "client/session/fence_op.h"
 #include "client/session/group_invite_op.h"
 #include "client/session/init_options.h"
+#include "client/session/successor_search.h"
 #include "client/topology/topology_op.h"
 #include "common/mutex.h"
 #include "common/values/value.h"
@@ -57,7 +58,7 @@ Result<Bootstrap> FindAgent() {
   const Result<Environment> environment = ReadEnvironment();
   if (!environment.ok()) return environment.status();
   if (environment->socket.empty()) return MakeSingleton();
-  return ConnectToAgent(*environment);
+  return ConnectAtStart(*environment);
 }
 
 // A debugger that asked for a stop would wait for ever if nothing stopped.

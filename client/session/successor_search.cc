@@ -17,6 +17,18 @@ constexpr std::chrono::milliseconds kBetweenAttempts{10};
 
 }  // namespace
 
+Result<Bootstrap> ConnectAtStart(const Environment& environment) {
+  const auto deadline =
+      Clock::now() + std::chrono::milliseconds(environment.reattach_ms);
+  for (;;) {
+    Result<Bootstrap> agent = ConnectToAgent(environment);
+    if (agent.ok() || agent.code() != kErrUnreach || Clock::now() >= deadline) {
+      return agent;
+    }
+    std::this_thread::sleep_for(kBetweenAttempts);
+  }
+}
+
 SuccessorSearch::SuccessorSearch(Environment environment, uint32_t limit_ms,
                                  uint64_t epoch)
     : environment_(std::move(environment)),

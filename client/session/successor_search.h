@@ -7,8 +7,13 @@
 #include <optional>
 
 #include "client/session/bootstrap.h"
+#include "common/status.h"
 
 namespace canopy::client {
+
+// As ConnectToAgent. An agent that is away, because it is being restarted while
+// this process starts, is awaited for `environment.reattach_ms`.
+Result<Bootstrap> ConnectAtStart(const Environment& environment);
 
 // Threads: Find and Accept by one thread at a time, all else by any.
 class SuccessorSearch {

@@ -36,6 +36,9 @@ std::vector<std::string> JobEnvironment(const core::PrepareLocal& job,
     env.push_back(
         Entry("OMPI_COMM_WORLD_LOCAL_SIZE", job.layout->ranks_on(node).size()));
   }
+  if (options.reattach_ms > 0) {
+    env.push_back(Entry(kEnvReattach, options.reattach_ms));
+  }
   if (spec.oversubscribed) {
     env.push_back(Entry("OMPI_MCA_mpi_yield_when_idle", 1));
   }
@@ -58,6 +61,7 @@ const std::vector<std::string>& UnsetNames() {
   static const auto* names = new std::vector<std::string>{
       "CANOPY_SOCKET",
       "CANOPY_TOKEN",
+      "CANOPY_REATTACH_MS",
       "PMIX_NAMESPACE",
       "PMIX_RANK",
       "PMIX_ID",

@@ -2,6 +2,7 @@
 #ifndef CANOPY_SERVER_LOCAL_ENVIRONMENT_H_
 #define CANOPY_SERVER_LOCAL_ENVIRONMENT_H_
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -16,6 +17,7 @@ struct EnvironmentOptions {
   std::string runtime_dir;  // PMIX_SERVER_TMPDIR
   std::string system_tmpdir = "/tmp";
   std::string pmix_version = "4.2.2";  // PMIX_VERSION
+  uint32_t reattach_ms = 0;            // 0: no successor is awaited
 };
 
 // NAME=VALUE that every rank of the job on this node gets, Open MPI's included.

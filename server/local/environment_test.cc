@@ -42,6 +42,10 @@ TEST(EnvironmentTest, OfAJob) {
   EXPECT_FALSE(Has(env, "OMPI_MCA_mpi_yield_when_idle=1"));
   EXPECT_TRUE(Has(JobEnvironment(Prepare(true), options),
                   "OMPI_MCA_mpi_yield_when_idle=1"));
+  EXPECT_FALSE(Has(env, "CANOPY_REATTACH_MS=0"));
+  options.reattach_ms = 60000;
+  EXPECT_TRUE(
+      Has(JobEnvironment(Prepare(false), options), "CANOPY_REATTACH_MS=60000"));
 }
 
 TEST(EnvironmentTest, OfARank) {

@@ -96,6 +96,7 @@ void LocalAdapters::MakeLocal() {
   options.environment.self = config_.self();
   options.environment.socket_path = directory_ + kClientSocket;
   options.environment.runtime_dir = directory_;
+  options.environment.reattach_ms = config_.restart_grace_ms();
   options.server = server_;
   options.reattach_ms = config_.restart_grace_ms();
   options.token = [this](const ProcId& proc) { return Token(proc); };

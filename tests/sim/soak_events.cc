@@ -79,9 +79,9 @@ bool Soak::MaySee(const ProcId& proc, const PlannedEvent& event) const {
 void Soak::NoteAnswer(const ProcId& proc, Actor& actor) {
   if (actor.operation == kRegister) {
     for (const auto& [status, event] : events_) {
-      const auto job = std::ranges::find_if(jobs_, [&](const auto& one) {
-        return one->spec.nspace == event.source.nspace;
-      });
+      const std::string& nspace = event.source.nspace;
+      const auto job = std::ranges::find_if(
+          jobs_, [&](const auto& one) { return one->spec.nspace == nspace; });
       if (IsOver(**job)) actor.excused.insert(status);
     }
   } else if (actor.operation.starts_with(kRaise)) {

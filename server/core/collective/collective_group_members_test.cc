@@ -1,0 +1,308 @@
+// Members of process groups who leave, end or are followed by others, before
+// and after a restart of their agent.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "common/status.h"
+#include "server/core/collective/collective.h"
+#include "server/core/collective/collective_group_testing.h"
+#include "server/core/collective/group_record.h"
+#include "server/core/core_testing.h"
+
+namespace canopy::core {
+namespace {
+
+TEST_F(CollectiveGroupTest, WhoHasLeftNeedNotEndIt) {
+  MakeGroup();
+  EXPECT_TRUE(engine_->OnLeft(kNow, {"job", 1}, "g", 0, &actions_));
+  EXPECT_FALSE(engine_->OnLeft(kNow, {"job", 1}, "g", 0, &actions_));
+  EXPECT_EQ(Status(Destruct(11)), kErrNotFound);
+  EXPECT_EQ(Status(Destruct(11, kWhole)), kErrNotFound);
+  const RequestId a = Destruct(10);
+  EXPECT_EQ(Status(a), kNone);
+  Up(CollectiveOp::kGroupDestruct);
+  EXPECT_EQ(Status(a), kSuccess);
+}
+
+TEST_F(CollectiveGroupTest, WhoHasLeftMayEnd) {
+  MakeGroup();
+  EXPECT_TRUE(engine_->OnLeft(kNow, {"job", 2}, "g", 0, &actions_));
+  const RequestId a = Destruct(10);
+  Destruct(11);
+  jobs_.MarkEnded("job", 2);
+  engine_->OnRankGone(kNow, {"job", 2}, &actions_);
+  EXPECT_EQ(Status(a), kNone);
+  Up(CollectiveOp::kGroupDestruct);
+  EXPECT_EQ(Status(a), kSuccess);
+}
+
+// That it had left may come after its end: its agent is asked, and asked again
+// when it is another one.
+TEST_F(CollectiveGroupTest, TheAgentOfWhoIsGoneDecides) {
+  MakeGroup();
+  const RequestId a = Destruct(10);
+  Destruct(11);
+  jobs_.MarkEnded("job", 2);
+  engine_->OnRankGone(kNow, {"job", 2}, &actions_);
+  EXPECT_EQ(Status(a), kNone);
+  const auto asked = [&] {
+    const auto up = Sent<CollectiveUp>(actions_);
+    return std::ranges::count_if(up, [](const auto& sent) {
+      return sent.first == 3 && sent.second.contributions.empty();
+    });
+  };
+  EXPECT_EQ(asked(), 1);
+  engine_->OnNodeRestarted(kNow, 3, &actions_);
+  EXPECT_EQ(asked(), 2);
+  CollectiveUp failure{Id(CollectiveOp::kGroupDestruct, kWhole),
+                       kErrProcTermWoSync,
+                       {},
+                       {{"job", 2}}};
+  engine_->OnUp(kNow, 3, failure, &actions_);
+  EXPECT_EQ(Status(a), kErrProcTermWoSync);
+}
+
+// As the agent that is asked.
+TEST_F(CollectiveGroupTest, WhoIsGoneHereHadLeftOrNot) {
+  for (const bool left : {true, false}) {
+    SCOPED_TRACE(left);
+    const Procs all = {{"top", kRankWildcard}};
+    engine_.emplace(1, tree_, jobs_, modex_);
+    Construct(20, all);
+    Down(CollectiveOp::kGroupConstruct, all, kSuccess);
+    if (left) engine_->OnLeft(kNow, {"top", 0}, "g", 0, &actions_);
+    jobs_.MarkEnded("top", 0);
+    engine_->OnRankGone(kNow, {"top", 0}, &actions_);
+    actions_.clear();
+    engine_->OnUp(kNow, 0,
+                  {Id(CollectiveOp::kGroupDestruct, all), kSuccess, {}, {}},
+                  &actions_);
+    const auto up = Sent<CollectiveUp>(actions_);
+    const bool fails = std::ranges::any_of(
+        up, [](const auto& sent) { return sent.second.status != kSuccess; });
+    EXPECT_EQ(fails, !left);
+  }
+}
+
+TEST_F(CollectiveGroupTest, OfALostNodeItIsAFailureAnyhow) {
+  MakeGroup();
+  EXPECT_TRUE(engine_->OnLeft(kNow, {"job", 2}, "g", 0, &actions_));
+  const RequestId a = Destruct(10);
+  tree_.SetAlive(3, false);
+  engine_->OnTreeChanged(kNow, &actions_);
+  EXPECT_EQ(Status(a), kErrProcAborted);
+}
+
+TEST_F(CollectiveGroupTest, TheLastToLeaveANodeEndsItThere) {
+  MakeGroup();
+  const RequestId a = Destruct(10);
+  Up(CollectiveOp::kGroupDestruct);
+  EXPECT_EQ(Status(a), kNone);
+  EXPECT_TRUE(engine_->OnLeft(kNow, {"job", 1}, "g", 0, &actions_));
+  EXPECT_EQ(Status(a), kSuccess);
+}
+
+// What a successor has of it.
+TEST_F(CollectiveGroupTest, ASuccessorKnowsGroupsAndTheirMembers) {
+  engine_->set_persists(true);
+  Construct(10, kWhole, Flags({"pmix.grp.actxid"}));
+  Construct(11, kWhole);
+  Up(CollectiveOp::kGroupConstruct);
+  engine_->OnLeft(kNow, {"job", 1}, "g", 0, &actions_);
+  const uint64_t context = Found()->record.context_id;
+  const auto records = All<PersistRecord>(actions_);
+  ASSERT_EQ(records.size(), 2u);
+  engine_.emplace(1, tree_, jobs_, modex_);
+  for (const PersistRecord& record : records) {
+    engine_->Recover({record.key, record.value});
+  }
+  ASSERT_NE(Found(), nullptr);
+  EXPECT_EQ(Found()->record.context_id, context);
+  EXPECT_EQ(engine_->groups().FindOf("g", {"job", 1}), nullptr);
+  // Rank 0 has not had its answer, and asks again.
+  engine_->OnRecovered("job");
+  actions_.clear();
+  engine_->OnReattached(kNow, {10, {}}, &actions_);
+  const RequestId a = Construct(10, kWhole);
+  EXPECT_EQ(Status(a), kSuccess);
+}
+
+// A record that stayed in the journal of another job would be out of date.
+TEST_F(CollectiveGroupTest, ItIsInTheJournalsOfLocalMembersJobs) {
+  const Procs procs = {{"job", 0}, {"top", 1}};
+  engine_->set_persists(true);
+  GroupRecord result;
+  result.made = 5;
+  Construct(10, procs);
+  Down(CollectiveOp::kGroupConstruct, procs, kSuccess, result);
+  EXPECT_TRUE(engine_->OnLeft(kNow, {"job", 0}, "g", 0, &actions_));
+  Down(CollectiveOp::kGroupDestruct, procs, kSuccess);
+  const auto records = All<PersistRecord>(actions_);
+  EXPECT_EQ(records.size(), 4u);
+  for (const PersistRecord& record : records) EXPECT_EQ(record.nspace, "job");
+}
+
+// It has counted the ends of groups that it has ended, and not that of the one
+// that it has left.
+TEST_F(CollectiveGroupTest, WhoHasLeftOneUnderThePredecessorEndsTheNext) {
+  engine_->set_persists(true);
+  MakeGroup();
+  Construct(10, kWhole);  // refused: it is a member
+  Construct(11, kWhole);  // likewise
+  engine_->OnLeft(kNow, {"job", 0}, "g", 0, &actions_);
+  Destruct(11);
+  Up(CollectiveOp::kGroupDestruct);
+  Construct(10, kWhole);
+  Construct(11, kWhole);
+  Up(CollectiveOp::kGroupConstruct, {}, 2);
+  ASSERT_NE(Found(), nullptr);
+  const auto records = All<PersistRecord>(actions_);
+  engine_.emplace(1, tree_, jobs_, modex_);
+  engine_->OnRecovered("job");
+  for (const PersistRecord& record : records) {
+    engine_->Recover({record.key, record.value});
+  }
+  actions_.clear();
+  engine_->OnReattached(
+      kNow, {10, {{CollectiveOp::kGroupConstruct, kWhole, 3, "g"}}}, &actions_);
+  EXPECT_EQ(Status(Destruct(10)), kNone);
+}
+
+// The others have ended the group before the agent of who has left was
+// replaced.
+TEST_F(CollectiveGroupTest, WhoHasLeftAnEndedGroupMayAskAgain) {
+  engine_->set_persists(true);
+  MakeGroup();
+  Construct(10, kWhole);
+  engine_->OnLeft(kNow, {"job", 0}, "g", 0, &actions_);
+  Destruct(11);
+  Up(CollectiveOp::kGroupDestruct);
+  const auto records = All<PersistRecord>(actions_);
+  engine_.emplace(1, tree_, jobs_, modex_);
+  for (const PersistRecord& record : records) {
+    engine_->Recover({record.key, record.value});
+  }
+  EXPECT_EQ(engine_->groups().size(), 0u);
+  EXPECT_FALSE(engine_->TakeLeftBefore({"job", 1}, "g"));
+  EXPECT_TRUE(engine_->TakeLeftBefore({"job", 0}, "g"));
+}
+
+// The release of the next construct may overtake that of the end.
+TEST_F(CollectiveGroupTest, TheEndOfTheLastIsNotThatOfTheNext) {
+  const Procs all = {{"top", kRankWildcard}};
+  GroupRecord result;
+  result.made = 5;
+  Construct(20, all);
+  Down(CollectiveOp::kGroupConstruct, all, kSuccess, result);
+  engine_->OnLeft(kNow, {"top", 0}, "g", 0, &actions_);
+  Construct(20, all);
+  result.made = 6;
+  Down(CollectiveOp::kGroupConstruct, all, kSuccess, result, 1);
+  Down(CollectiveOp::kGroupDestruct, all, kSuccess);
+  EXPECT_NE(engine_->groups().FindOf("g", {"top", 0}), nullptr);
+}
+
+// The same where it is not known yet who takes part.
+TEST_F(CollectiveGroupTest, WhoHasLeftOneEndsTheNextWithoutAMapToo) {
+  const Procs all = {{"job", 0}, {"late", kRankWildcard}};
+  engine_->set_persists(true);
+  jobs_.Add(JobOn("late", {3, 0}));
+  GroupRecord result;
+  result.made = 5;
+  Construct(10, all);
+  Down(CollectiveOp::kGroupConstruct, all, kSuccess, result);
+  engine_->OnLeft(kNow, {"job", 0}, "g", 0, &actions_);
+  Down(CollectiveOp::kGroupDestruct, all, kSuccess);
+  Construct(10, all);
+  result.made = 6;
+  Down(CollectiveOp::kGroupConstruct, all, kSuccess, result, 1);
+  const auto records = All<PersistRecord>(actions_);
+  jobs_.Remove("late");
+  engine_.emplace(1, tree_, jobs_, modex_);
+  engine_->OnRecovered("job");
+  for (const PersistRecord& record : records) {
+    engine_->Recover({record.key, record.value});
+  }
+  engine_->OnReattached(
+      kNow, {10, {{CollectiveOp::kGroupConstruct, all, 2, "g"}}}, &actions_);
+  EXPECT_EQ(Status(Destruct(10, all)), kNone);
+}
+
+// Its part in their end may have been lost with the predecessor.
+TEST_F(CollectiveGroupTest, ASuccessorEndsItForWhoHasLeft) {
+  const Procs all = {{"top", kRankWildcard}};
+  engine_->set_persists(true);
+  Construct(20, all);
+  Down(CollectiveOp::kGroupConstruct, all, kSuccess);
+  EXPECT_TRUE(engine_->OnLeft(kNow, {"top", 0}, "g", 0, &actions_));
+  const auto records = All<PersistRecord>(actions_);
+  engine_.emplace(1, tree_, jobs_, modex_);
+  engine_->OnRecovered("top");
+  for (const PersistRecord& record : records) {
+    engine_->Recover({record.key, record.value});
+  }
+  actions_.clear();
+  engine_->OnJobAdded(kNow, "top", &actions_);
+  const auto up = Sent<CollectiveUp>(actions_);
+  ASSERT_EQ(up.size(), 1u);
+  EXPECT_EQ(up[0].first, 0u);
+  EXPECT_EQ(up[0].second.id.op, CollectiveOp::kGroupDestruct);
+  // It asks again, as it had no answer.
+  EXPECT_TRUE(engine_->TakeLeftBefore({"top", 0}, "g"));
+  EXPECT_FALSE(engine_->TakeLeftBefore({"top", 0}, "g"));
+}
+
+TEST_F(CollectiveGroupTest, AFollowerArrivesInItsPlace) {
+  Construct(10, kWhole);
+  jobs_.MarkRestarted("job", 0, 1);
+  engine_->OnClientGone(10);
+  engine_->OnRankRestarted({"job", 0});
+  jobs_.Connect(12, {"job", 0});
+  Construct(11, kWhole);
+  Up(CollectiveOp::kGroupConstruct);
+  EXPECT_EQ(Found(), nullptr);
+  const RequestId a = Construct(12, kWhole);
+  EXPECT_EQ(Status(a), kSuccess);
+  EXPECT_TRUE(engine_->TakeFollowed().empty());
+}
+
+TEST_F(CollectiveGroupTest, AFollowerIsNoMemberOfWhatIsUnderWay) {
+  Construct(10, kWhole);
+  Construct(11, kWhole);
+  jobs_.MarkRestarted("job", 0, 1);
+  engine_->OnClientGone(10);
+  engine_->OnRankRestarted({"job", 0});
+  Up(CollectiveOp::kGroupConstruct);
+  const auto followed = engine_->TakeFollowed();
+  ASSERT_EQ(followed.size(), 1u);
+  EXPECT_EQ(followed[0].second, (ProcId{"job", 0}));
+}
+
+TEST_F(CollectiveGroupTest, WhoLeftBeforeItWasKnownHereIsToLeave) {
+  GroupRecord result;
+  result.made = 5;
+  EXPECT_FALSE(engine_->OnLeft(kNow, {"top", 1}, "g", 5, &actions_));
+  EXPECT_FALSE(engine_->OnLeft(kNow, {"top", 1}, "g", 6, &actions_));
+  const Procs all = {{"top", kRankWildcard}};
+  Construct(20, all);
+  Down(CollectiveOp::kGroupConstruct, all, kSuccess, result);
+  const auto followed = engine_->TakeFollowed();
+  ASSERT_EQ(followed.size(), 1u);
+  EXPECT_EQ(followed[0].second, (ProcId{"top", 1}));
+}
+
+TEST_F(CollectiveGroupTest, WhoLeftAnEarlierGroupOfThatNameIsAMember) {
+  MakeGroup();
+  const uint64_t made = Found()->record.made;
+  EXPECT_NE(made, 0u);
+  EXPECT_FALSE(engine_->OnLeft(kNow, {"job", 1}, "g", made + 1, &actions_));
+  EXPECT_NE(engine_->groups().FindOf("g", {"job", 1}), nullptr);
+  EXPECT_TRUE(engine_->OnLeft(kNow, {"job", 1}, "g", made, &actions_));
+}
+
+}  // namespace
+}  // namespace canopy::core

@@ -1,0 +1,145 @@
+// Process groups at one agent, for tests.
+#ifndef CANOPY_SERVER_CORE_COLLECTIVE_COLLECTIVE_GROUP_TESTING_H_
+#define CANOPY_SERVER_CORE_COLLECTIVE_COLLECTIVE_GROUP_TESTING_H_
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "common/codec/decoder.h"
+#include "common/codec/encoder.h"
+#include "common/status.h"
+#include "server/core/collective/collective.h"
+#include "server/core/collective/group_record.h"
+#include "server/core/core_testing.h"
+
+namespace canopy::core {
+
+using Procs = std::vector<ProcId>;
+
+inline constexpr int kNone = -1000;
+inline constexpr TimeNs kNow = TimeNs{1} << 40;
+
+// In codec form: each of these keys is true.
+inline Bytes Flags(const std::vector<std::string>& keys) {
+  Encoder out;
+  out.PutSize(keys.size());
+  for (const std::string& key : keys) {
+    out.PutString(key);
+    out.PutUint32(0);
+    out.PutUint16(PMIX_BOOL);
+    out.PutBool(true);
+  }
+  return Bytes(out.Take());
+}
+
+// The engine of agent 1 in a binary tree of 7: its parent is 0, its children
+// are 3 and 4. Job "job": ranks 0 and 1 here, rank 2 on agent 3. Job "top":
+// rank 0 here, rank 1 on agent 0.
+class CollectiveGroupTest : public testing::Test {
+ protected:
+  CollectiveGroupTest() : tree_(7, 2), jobs_(1) {
+    engine_.emplace(1, tree_, jobs_, modex_);
+    jobs_.Add(JobOn("job", {1, 1, 3}));
+    jobs_.Add(JobOn("top", {1, 0}));
+    jobs_.Connect(10, {"job", 0});
+    jobs_.Connect(11, {"job", 1});
+    jobs_.Connect(20, {"top", 0});
+    actions_.clear();
+  }
+
+  RequestId Call(CollectiveOp op, ClientId client, Procs procs,
+                 const Bytes& info = {}, const std::string& name = "g",
+                 uint32_t timeout_ms = 0) {
+    CollectiveArrived in;
+    in.op = op;
+    in.client = client;
+    in.request = ++request_;
+    in.participants = std::move(procs);
+    in.info = info;
+    in.name = name;
+    in.timeout_ms = timeout_ms;
+    engine_->OnArrived(kNow, in, &actions_);
+    return in.request;
+  }
+  RequestId Construct(ClientId client, Procs procs, const Bytes& info = {},
+                      const std::string& name = "g", uint32_t timeout_ms = 0) {
+    return Call(CollectiveOp::kGroupConstruct, client, std::move(procs), info,
+                name, timeout_ms);
+  }
+  RequestId Destruct(ClientId client, Procs procs = {}) {
+    return Call(CollectiveOp::kGroupDestruct, client, std::move(procs));
+  }
+  CollectiveId Id(CollectiveOp op, Procs procs, uint64_t sequence = 0) {
+    return {op, std::move(procs), sequence, "g"};
+  }
+  // Agent 3 contributes.
+  void Up(CollectiveOp op, const GroupRecord& record = {},
+          uint64_t sequence = 0) {
+    engine_->OnUp(kNow, 3,
+                  {Id(op, kWhole, sequence),
+                   kSuccess,
+                   {{3, EncodeGroupRecord(record)}},
+                   {}},
+                  &actions_);
+  }
+  // Agent 0, the top, releases it.
+  void Down(CollectiveOp op, const Procs& procs, int status,
+            const GroupRecord& result = {}, uint64_t sequence = 0) {
+    CollectiveDown down{Id(op, procs, sequence), status, {}, {}};
+    if (status == kSuccess) down.result = EncodeGroupRecord(result);
+    engine_->OnDown(kNow, 0, down, &actions_);
+  }
+  const ReplyClient* ReplyTo(RequestId request) {
+    replies_ = All<ReplyClient>(actions_);
+    const auto it = std::ranges::find(replies_, request, &ReplyClient::request);
+    return it == replies_.end() ? nullptr : &*it;
+  }
+  int Status(RequestId request) {
+    const ReplyClient* reply = ReplyTo(request);
+    return reply == nullptr ? kNone : reply->status;
+  }
+  // The members that a reply names, first of its results.
+  Procs Members(RequestId request) {
+    const ReplyClient* reply = ReplyTo(request);
+    if (reply == nullptr) return {};
+    Decoder in(reply->payload.view());
+    size_t count = 0;
+    std::string_view key;
+    uint32_t flags = 0;
+    uint16_t type = 0;
+    EXPECT_TRUE(in.GetSize(&count) && in.GetString(&key));
+    EXPECT_EQ(key, "pmix.grp.mbrs");
+    EXPECT_TRUE(in.GetUint32(&flags) && in.GetUint16(&type));
+    EXPECT_TRUE(in.GetUint16(&type) && in.GetSize(&count));
+    Procs out(count);
+    for (ProcId& proc : out) EXPECT_TRUE(in.GetProc(&proc));
+    return out;
+  }
+  const Group* Found() { return engine_->groups().FindOf("g", {"job", 0}); }
+  // The group of all of "job" exists.
+  void MakeGroup(const Bytes& info = {}) {
+    Construct(10, kWhole, info);
+    Construct(11, kWhole);
+    Up(CollectiveOp::kGroupConstruct);
+    ASSERT_NE(Found(), nullptr);
+    actions_.clear();
+  }
+
+  const Procs kWhole = {{"job", kRankWildcard}};
+  Tree tree_;
+  JobTable jobs_;
+  ModexStore modex_;
+  std::optional<Collectives> engine_;
+  Actions actions_;
+  std::vector<ReplyClient> replies_;
+  RequestId request_ = 0;
+};
+
+}  // namespace canopy::core
+
+#endif  // CANOPY_SERVER_CORE_COLLECTIVE_COLLECTIVE_GROUP_TESTING_H_

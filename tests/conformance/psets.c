@@ -66,7 +66,21 @@ static void OnEvent(size_t id, pmix_status_t code, const pmix_proc_t *source,
   cbfunc(PMIX_EVENT_NO_ACTION_TAKEN, NULL, 0, NULL, NULL, cbdata);
 }
 
+// That of Open MPI ends the process whatever it gets.
+static void OnOther(size_t id, pmix_status_t code, const pmix_proc_t *source,
+                    pmix_info_t info[], size_t ninfo, pmix_info_t results[],
+                    size_t nresults, pmix_event_notification_cbfunc_fn_t cbfunc,
+                    void *cbdata) {
+  (void)id, (void)source, (void)info, (void)ninfo, (void)results,
+      (void)nresults;
+  CHECK(code != PMIX_PROCESS_SET_DEFINE && code != PMIX_PROCESS_SET_DELETE,
+        "a default handler got %s", PMIx_Error_string(code));
+  cbfunc(PMIX_EVENT_NO_ACTION_TAKEN, NULL, 0, NULL, NULL, cbdata);
+}
+
 static void Listen(void) {
+  CHECK(PMIx_Register_event_handler(NULL, 0, NULL, 0, OnOther, NULL, NULL) >= 0,
+        "no default handler");
   pmix_status_t codes[] = {PMIX_PROCESS_SET_DEFINE, PMIX_PROCESS_SET_DELETE};
   const pmix_status_t reference =
       PMIx_Register_event_handler(codes, 2, NULL, 0, OnEvent, NULL, NULL);

@@ -11,6 +11,7 @@
 #include "common/codec/seek_info.h"
 #include "common/job_name.h"
 #include "common/status.h"
+#include "server/core/event/event_info.h"
 #include "server/core/event/events.h"
 
 namespace canopy::core {
@@ -43,10 +44,17 @@ void PutName(const std::string& name, Encoder* out) {
   out->PutString(name);
 }
 
+void PutFlag(std::string_view key, Encoder* out) {
+  Begin(key, PMIX_BOOL, out);
+  out->PutBool(true);
+}
+
+// The default handler of Open MPI ends the process whatever it gets.
 Bytes Definition(const std::string& name, const std::vector<ProcId>& members) {
   Encoder out;
-  out.PutSize(2);
+  out.PutSize(3);
   PutName(name, &out);
+  PutFlag(kNonDefaultKey, &out);
   Begin(kMembers, PMIX_DATA_ARRAY, &out);
   out.PutUint16(PMIX_PROC);
   out.PutSize(members.size());
@@ -56,10 +64,10 @@ Bytes Definition(const std::string& name, const std::vector<ProcId>& members) {
 
 Bytes Deletion(const std::string& name) {
   Encoder out;
-  out.PutSize(2);
+  out.PutSize(3);
   PutName(name, &out);
-  Begin(kDoNotCache, PMIX_BOOL, &out);
-  out.PutBool(true);
+  PutFlag(kNonDefaultKey, &out);
+  PutFlag(kDoNotCache, &out);
   return Bytes(out.Take());
 }
 

@@ -343,6 +343,9 @@ struct AgentCore::State {
             (in.up ? " is back" : " is lost") +
             (in.reason.empty() ? "" : ": " + in.reason));
     if (in.up) {
+      // What has ended here comes before who has left since, as after a
+      // restart.
+      collectives.OnTreeChanged(now, &out);
       engine.OnNodeReturned(now, &out);
       publishing.OnNodeReturned(now, &out);
       TakeReleased();
@@ -358,8 +361,8 @@ struct AgentCore::State {
       reports.OnNodeLost(in.node, &out);
       queries.OnNodeLost(in.node, &out);
       maps.OnNodeLost(&out);
+      collectives.OnTreeChanged(now, &out);
     }
-    collectives.OnTreeChanged(now, &out);
     events.OnTreeChanged(&out);
     maps.OnTreeChanged(&out);
     aborts.OnTreeChanged(now, &out);

@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "common/job.h"
 #include "common/status.h"
 #include "server/core/core_testing.h"
 #include "server/core/event/lifecycle.h"
@@ -405,6 +406,42 @@ TEST(RestartRecovery, WhatTheNextProcessHasPublishedStays) {
       All<ReplyClient>(successor.Step(0, PublishArrived{2, 5, data}));
   ASSERT_EQ(again.size(), 1u);
   EXPECT_EQ(again[0].status, kSuccess);
+}
+
+// Agent 3 below agent 1, which passes on what it does for a job of agent 0 and
+// is replaced. A fence is over here and may not be over for others below it.
+TEST(ReturnOfParentTest, WhatEndedIsToldBeforeWhoHasLeftSince) {
+  CoreConfig config;
+  config.self = 3;
+  config.node_names = {"a", "b", "c", "d"};
+  config.radix = 2;
+  AgentCore core(config);
+  const auto step = [&](Input input) { return core.Step(0, std::move(input)); };
+  const auto from_parent = [&](MessageBody body) {
+    step(PeerArrived{{1, 3, std::move(body)}});
+  };
+  from_parent(JobPrepare{Bytes(EncodeJobSpec(*JobOn("job", {0, 3}))), 0, {}});
+  step(LocalPrepared{"job", 0, ""});
+  from_parent(JobStart{"job", 0});
+  step(LocalStarted{"job", 1, 0, ""});
+  step(ClientConnected{1, {"job", 1}});
+  CollectiveArrived fence;
+  fence.client = fence.request = 1;
+  step(fence);
+  from_parent(CollectiveDown{
+      {CollectiveOp::kFence, {{"job", kRankWildcard}}, 0}, kSuccess, {}, {}});
+  step(FinalizeArrived{1, 2});
+  step(LocalExits{"job", {{1, 0, false, true, true}}});
+  step(NodeStateChanged{1, false, "gone"});
+  const auto sent = All<SendPeer>(step(NodeStateChanged{1, true, ""}));
+  const auto first = [&]<typename Body>(const Body*) {
+    return std::ranges::find_if(sent, [](const SendPeer& send) {
+      return std::holds_alternative<Body>(send.message.body);
+    });
+  };
+  const auto exits = first(static_cast<const JobExits*>(nullptr));
+  ASSERT_NE(exits, sent.end());
+  EXPECT_LT(first(static_cast<const CollectiveUp*>(nullptr)), exits);
 }
 
 TEST_F(AgentCoreTest, AChildIsToldOfItsParentWhenThatIsOver) {

@@ -281,9 +281,11 @@ void Collectives::OnJobUnknown(TimeNs now, const std::string& nspace,
   }
 }
 
-// A process asked the predecessor, and has not reattached since it ended here.
+// A process asked the predecessor, and has not reattached since it ended here,
+// or under the predecessor: only then is there a result without the members.
 bool Collectives::MayBeAskedAgain(const Series& series) const {
-  if (!series.members || series.completed.empty()) return false;
+  if (series.completed.empty()) return false;
+  if (!series.members) return true;
   for (size_t i = 0; i < series.members->local.size(); ++i) {
     const ProcId& proc = series.members->local[i];
     if (!series.arrivals_known[i] && progress_.IsRecovered(proc.nspace)) {

@@ -96,6 +96,25 @@ TEST_F(CollectiveRecoveryTest, TheOthersMayBeRecoveredLater) {
   EXPECT_EQ(Arrive(1), std::vector<int>{kSuccess});
 }
 
+TEST_F(CollectiveRecoveryTest, AFailureIsNoSuccessToWhoAsksAgain) {
+  const CollectiveId disconnect{CollectiveOp::kDisconnect, list_, 0};
+  const PersistRecord record =
+      EncodeCollective("mine", disconnect, {0, kErrProcAborted, false, false});
+  collectives_.Recover({record.key, record.value});
+  Actions actions;
+  collectives_.OnJobUnknown(0, "other", &actions);
+  jobs_.Add(JobOn("other", {1}));
+  collectives_.OnJobAdded(0, "other", &actions);
+  // Its process has had the answer; the other node has not.
+  collectives_.OnReattached(
+      0, {kClient, {{CollectiveOp::kDisconnect, list_, 1, {}}}}, &actions);
+  collectives_.OnUp(0, 1, CollectiveUp{disconnect, kSuccess, {{1, {}}}, {}},
+                    &actions);
+  const auto downs = Sent<CollectiveDown>(actions);
+  ASSERT_EQ(downs.size(), 1u);
+  EXPECT_EQ(downs[0].second.status, kErrProcAborted);
+}
+
 // It asked the predecessor, the others get their answer, and one of their jobs
 // ends before it has found this agent.
 TEST_F(CollectiveRecoveryTest, WhatEndsBeforeItReattachesIsAnsweredToo) {

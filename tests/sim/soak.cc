@@ -209,6 +209,7 @@ void Soak::OnStart(const ProcId& proc) {
   for (const auto& job : jobs_) {
     if (job->spec.nspace == proc.nspace) actor.job = job.get();
   }
+  actor.started = cluster_.now();
   actors_[proc] = actor;
   const auto delay = static_cast<TimeNs>(Random(5 * kMs));
   cluster_.At(cluster_.now() + delay, [this, proc] {

@@ -79,6 +79,10 @@ void Soak::BeginGroup(const ProcId& proc, Actor& actor, const Op& op) {
   }
 }
 
+bool Soak::IsDropped(const PlannedJob& job) {
+  return job.launched && !cluster_.members().alive(job.controller);
+}
+
 // Whoever has a group has the same one: its members have called, and no other
 // group has its context id.
 void Soak::CheckConstruct(const ProcId& proc, const Actor& actor,
@@ -99,8 +103,14 @@ void Soak::CheckConstruct(const ProcId& proc, const Actor& actor,
     Error(ToString(proc) + " has " + played + " and is no member of it");
   }
   // Either side goes on without the other, or drops jobs and begins to count
-  // anew while the other remembers.
-  if (!cut_off_) CheckSameGroup(proc, played, members, results);
+  // anew while the other remembers. So do agents that learn at different times
+  // that the controller of one of the jobs is lost, and end the job.
+  const bool dropped =
+      IsDropped(*actor.job) ||
+      std::ranges::any_of(actor.job->partners, [&](const PlannedJob* job) {
+        return IsDropped(*job);
+      });
+  if (!cut_off_ && !dropped) CheckSameGroup(proc, played, members, results);
 }
 
 void Soak::CheckSameGroup(const ProcId& proc, const std::string& played,

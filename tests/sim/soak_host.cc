@@ -134,11 +134,13 @@ void Soak::BeginQuery(const ProcId& proc, Actor& actor, const Op& op) {
     if (&other != actor.job) actor.expected = {kSuccess, kErrNotFound};
   }
   if (any_fault_) actor.expected.insert({kErrNotFound, kErrPartialSuccess});
+  actor.asked = cluster_.now();
   actor.waiting = cluster_.clients().Query(proc, Encoded({query}));
 }
 
 // All processes of the job, each once; whoever runs has not ended, and is known
-// unless its node may not be.
+// if it ran when the table was asked for: to an agent that is asked before it
+// has heard of the job, its processes are not known.
 void Soak::CheckTable(const Actor& actor, const Answer& answer) {
   if (answer.status != kSuccess) return;
   InfoList results;
@@ -166,7 +168,8 @@ void Soak::CheckTable(const Actor& actor, const Answer& answer) {
     if (running == actors_.end() || any_fault_) continue;
     const bool ended = rows[i].state >= PMIX_PROC_STATE_TERMINATED;
     const bool unknown = rows[i].state == PMIX_PROC_STATE_UNDEF;
-    if (!ended && !(unknown && running->second.connected)) continue;
+    const bool ran = running->second.started < actor.asked;
+    if (!ended && !(unknown && ran)) continue;
     Error(ToString(proc) + " runs and is said to be in state " +
           std::to_string(rows[i].state));
   }

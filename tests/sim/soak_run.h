@@ -39,6 +39,8 @@ struct Actor {
   std::set<int> excused;        // events that it may not be told of
   int signal = 0;               // of its job control
   std::vector<ProcId> targets;  // of its abort, foreign get, control or query
+  TimeNs started = 0;
+  TimeNs asked = 0;  // its query
   bool stopped = false;
   bool connected = false;
   bool input_ended = false;
@@ -163,6 +165,8 @@ class Soak {
   void CheckNames(const PlannedJob& job);
   void CheckConstruct(const ProcId& proc, const Actor& actor,
                       const Answer& answer);
+  // Its controller is lost: each agent ends what it has of it.
+  bool IsDropped(const PlannedJob& job);
   void CheckSameGroup(const ProcId& proc, const std::string& played,
                       const std::set<ProcId>& members, const InfoList& results);
   void CheckOneDecision(const std::string& group,

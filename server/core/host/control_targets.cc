@@ -223,6 +223,8 @@ std::vector<ControlTargets::Key> ControlTargets::KeysOf(
 
 void ControlTargets::OnLaunched(TimeNs now, const std::string& nspace,
                                 Actions* actions) {
+  // It may have failed at that, and is removed then.
+  if (jobs_.Find(nspace) == nullptr) return;
   for (const Key& key : KeysOf(nspace)) {
     if (executions_.at(key).waits_for_launch) Execute(now, key, actions);
   }

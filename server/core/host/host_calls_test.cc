@@ -308,6 +308,20 @@ TEST(JobControlTargets, OnlyTheControllerHasThemSignalled) {
   EXPECT_EQ(Sent<HostReply>(agent.out).at(0).second.status, kErrNotFound);
 }
 
+TEST(JobControlTargets, OfAJobThatCannotBeStartedNobodyIsSignalled) {
+  Agent agent(0);
+  agent.engine.OnLaunchRequested(agent.now, {agent.Spec("job", {1})},
+                                 &agent.out);
+  agent.calls.OnRequest(agent.now, 2, agent.Request({{"job", 0}}), &agent.out);
+  EXPECT_EQ(agent.calls.size(), 1u);  // waits for the launch
+  agent.table.Remove("job");
+  agent.calls.OnLaunched(agent.now, "job", &agent.out);
+  agent.calls.OnJobRemoved("job", &agent.out);
+  EXPECT_EQ(agent.calls.size(), 0u);
+  ASSERT_EQ(Sent<HostReply>(agent.out).size(), 1u);
+  EXPECT_NE(Sent<HostReply>(agent.out)[0].second.status, kSuccess);
+}
+
 TEST(JobControlTargets, ALostNodeIsNotWaitedFor) {
   Agent agent(0);
   agent.Control({1, 2});

@@ -59,35 +59,39 @@ constexpr size_t kNumAims = 8;
 
 constexpr uint64_t kMostRare = 8;
 
-// How much a cell is wanted, of kMostRare, by the half of the seeds that have
+// How much a cell is wanted, of kMostRare, by the three in four seeds that have
 // only rare ones: many operations do not live to see the phase, or are in it
 // for a moment.
 uint64_t Rarity(const Cell& cell) {
   const bool again = NeedsRestarts(cell.fault);
+  // Many messages of each operation are doubled in any run.
+  if (cell.fault == Fault::kDoubled) return 0;
+  const bool asked = cell.fault == Fault::kAskedAgain;
   switch (cell.phase) {
     case Phase::kConnected:
     case Phase::kGrouped:
       return 8;
     case Phase::kConnectResolving:
-      return again || cell.fault == Fault::kLie ? 2 : 5;
+      return again || cell.fault == Fault::kLie ? 2 : 3;
     case Phase::kDisconnectReporting:
       return again ? 2 : 8;
     case Phase::kDisconnectGathering:
     case Phase::kDisconnectReleasing:
       return again ? 3 : 4;
     case Phase::kAbortEnding:
-      return again ? 8 : 6;
+      return asked ? 5 : 8;
     case Phase::kAbortAnswering:
-      return again ? 3 : 5;
+      return asked ? 1 : 5;
     case Phase::kAbortRequested:
       return again ? 1 : 2;
     case Phase::kLookupPulling:
-      return again ? 8 : 3;
+      return asked ? 8 : again ? 5 : 3;
     case Phase::kSpawnRequested:
       return again ? 2 : 0;
     case Phase::kSpawnExecuting:
+      return again ? 3 : 0;
     case Phase::kSpawnAnswering:
-      return again ? 4 : 0;
+      return asked ? 1 : again ? 8 : 0;
     case Phase::kConnectReporting:
     case Phase::kConnectReleasing:
       return again ? 1 : 3;
@@ -109,26 +113,29 @@ uint64_t Rarity(const Cell& cell) {
                  ? 3
                  : 0;
     case Phase::kGroupResolving:
-      return 3;
+      return again ? 3 : 2;
     case Phase::kGroupGathering:
-      return again ? 1 : 2;
+      return again || cell.fault == Fault::kLate ? 2 : 0;
     case Phase::kGroupReporting:
+      return again ? 4 : 7;
     case Phase::kGroupReleasing:
       return 4;
     case Phase::kUngroupReporting:
     case Phase::kUngroupReleasing:
       return again ? 2 : 8;
     case Phase::kGroupLeaving:
-    case Phase::kUngroupGathering:
       return again ? 2 : 5;
-    case Phase::kEventKept:
+    case Phase::kUngroupGathering:
+      return again ? 2 : 3;
     case Phase::kControlAnswering:
+      return asked ? 2 : 8;
+    case Phase::kEventKept:
+    case Phase::kQueryGathering:
       return 8;
     case Phase::kEventSpreading:
     case Phase::kControlAsking:
     case Phase::kControlActing:
     case Phase::kQueryAsking:
-    case Phase::kQueryGathering:
       return 2;
     default:
       return 0;
@@ -334,24 +341,39 @@ Engine EngineOf(Phase phase) {
   return static_cast<Engine>(engine);
 }
 
+namespace {
+
+struct Share {
+  Engine engine;
+  uint64_t with_losses;
+  uint64_t with_restarts;
+};
+
+// By how rare the rarest cells of an engine are. Names have most operations and
+// take most time.
+constexpr Share kShares[] = {
+    {Engine::kSpawn, 4, 8},   {Engine::kConnect, 10, 8}, {Engine::kNames, 7, 9},
+    {Engine::kAbort, 6, 13},  {Engine::kGroup, 16, 8},   {Engine::kEvent, 3, 3},
+    {Engine::kControl, 4, 4}, {Engine::kQuery, 4, 3}};
+
+Engine EngineToAim(std::mt19937_64& rng, bool restarts) {
+  const auto of = [restarts](const Share& share) {
+    return restarts ? share.with_restarts : share.with_losses;
+  };
+  uint64_t sum = 0;
+  for (const Share& share : kShares) sum += of(share);
+  uint64_t left = rng() % sum;
+  const Share* share = std::begin(kShares);
+  while (left >= of(*share)) left -= of(*share++);
+  return share->engine;
+}
+
+}  // namespace
+
 std::vector<Cell> MakeAims(std::mt19937_64& rng, bool restarts, bool rejoins) {
-  // Names have most operations and take most time.
-  constexpr Engine kEngines[] = {
-      Engine::kSpawn,   Engine::kSpawn,   Engine::kSpawn,   Engine::kSpawn,
-      Engine::kNames,   Engine::kNames,   Engine::kEvent,   Engine::kAbort,
-      Engine::kConnect, Engine::kConnect, Engine::kConnect, Engine::kConnect,
-      Engine::kConnect, Engine::kConnect, Engine::kConnect, Engine::kNames,
-      Engine::kNames,   Engine::kNames,   Engine::kNames,   Engine::kNames,
-      Engine::kAbort,   Engine::kAbort,   Engine::kAbort,   Engine::kAbort,
-      Engine::kAbort,   Engine::kConnect, Engine::kConnect, Engine::kAbort,
-      Engine::kGroup,   Engine::kGroup,   Engine::kGroup,   Engine::kGroup,
-      Engine::kGroup,   Engine::kGroup,   Engine::kGroup,   Engine::kGroup,
-      Engine::kGroup,   Engine::kGroup,   Engine::kGroup,   Engine::kEvent,
-      Engine::kEvent,   Engine::kControl, Engine::kControl, Engine::kControl,
-      Engine::kQuery,   Engine::kQuery};
-  const Engine engine = kEngines[rng() % std::size(kEngines)];
+  const Engine engine = EngineToAim(rng, restarts);
   const bool has_rare = restarts || engine != Engine::kSpawn;
-  const bool only_rare = has_rare && rng() % 2 == 0;
+  const bool only_rare = has_rare && rng() % 4 != 0;
   std::vector<Cell> aims;
   while (aims.size() < kNumAims) {
     const Cell cell{static_cast<Phase>(rng() % kNumPhases),

@@ -22,7 +22,6 @@ constexpr int kDelete = -56;  // PMIX_PROCESS_SET_DELETE
 
 constexpr char kName[] = "pmix.pset.nm";
 constexpr char kMembers[] = "pmix.pset.mems";
-constexpr char kDoNotCache[] = "pmix.evnocache";
 
 // Kinds of events of one process or job, in EventRaised::id.
 constexpr uint64_t kDefinition = uint64_t{1} << 62;
@@ -33,20 +32,9 @@ uint64_t DefinitionId(uint64_t id) {
   return kAgentsEvent | kDefinition | (id & (kDeletion - 1));
 }
 
-void Begin(std::string_view key, uint16_t type, Encoder* out) {
-  out->PutString(key);
-  out->PutUint32(0);
-  out->PutUint16(type);
-}
-
 void PutName(const std::string& name, Encoder* out) {
-  Begin(kName, PMIX_STRING, out);
+  PutInfo(kName, PMIX_STRING, out);
   out->PutString(name);
-}
-
-void PutFlag(std::string_view key, Encoder* out) {
-  Begin(key, PMIX_BOOL, out);
-  out->PutBool(true);
 }
 
 // The default handler of Open MPI ends the process whatever it gets.
@@ -55,7 +43,7 @@ Bytes Definition(const std::string& name, const std::vector<ProcId>& members) {
   out.PutSize(3);
   PutName(name, &out);
   PutFlag(kNonDefaultKey, &out);
-  Begin(kMembers, PMIX_DATA_ARRAY, &out);
+  PutInfo(kMembers, PMIX_DATA_ARRAY, &out);
   out.PutUint16(PMIX_PROC);
   out.PutSize(members.size());
   for (const ProcId& member : members) out.PutProc(member);
@@ -67,7 +55,7 @@ Bytes Deletion(const std::string& name) {
   out.PutSize(3);
   PutName(name, &out);
   PutFlag(kNonDefaultKey, &out);
-  PutFlag(kDoNotCache, &out);
+  PutFlag(kDoNotCacheKey, &out);
   return Bytes(out.Take());
 }
 

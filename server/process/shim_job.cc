@@ -254,15 +254,18 @@ void ShimJob::InputDone(uint64_t bytes) {
 
 void ShimJob::Forget() {
   if (!Advance(ShimEvent::kForget)) return;
-  if (!replaced()) file_.Remove();
   input_.Clear();
-  // Not from within this call, after which the caller may use the object.
   if (channel_ == nullptr) {
+    if (!replaced()) file_.Remove();
+    // Not from within this call, after which the caller may use the object.
     return context_->loop->Defer([this, alive = alive_] {
       if (*alive) Gone();
     });
   }
   channel_->Send(FrameType::kForget, "");
+  // Its socket is what a successor would find it by, should this agent die
+  // before the shim is told. A shim that cannot be told now removes it itself.
+  if (channel_->Flush() && !replaced()) file_.Remove();
 }
 
 // --------------------------------------------------------------- frames ---

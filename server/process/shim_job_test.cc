@@ -8,6 +8,7 @@
 #include <iterator>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -60,6 +61,12 @@ class JobUnderTest {
 
   void Reach(ShimState state);
   void Apply(ShimEvent event);
+  void Forget() { job_->Forget(); }
+  // What the agent has sent is at the shim, although neither has done more.
+  bool HasReceived(FrameType wanted) {
+    return shim_->HasWaiting(
+        [=](FrameType type, std::string_view) { return type == wanted; });
+  }
 
  private:
   // No process has this number.
@@ -235,6 +242,14 @@ TEST(ShimJobTest, EachCellOfTheTableIsWhatHappens) {
       EXPECT_EQ(NameOf(job.state()), NameOf(next));
     }
   }
+}
+
+// An agent that dies right then leaves no shim that nobody finds any more.
+TEST(ShimJobTest, ToldToForgetTheShimKnowsAtOnce) {
+  JobUnderTest job;
+  job.Reach(ShimState::kStarted);
+  job.Forget();
+  EXPECT_TRUE(job.HasReceived(FrameType::kForget));
 }
 
 TEST(ShimJobTest, IsGoneWithAShimThatIsOfNoUse) {

@@ -63,16 +63,18 @@ void FrameChannel::ScheduleFlush() {
   });
 }
 
-void FrameChannel::Flush() {
+bool FrameChannel::Flush() {
   flush_scheduled_ = false;
-  if (!socket_) return;
+  if (!socket_) return false;
   const OutQueue::State state = out_.Flush(socket_.get());
   // The end of the connection is reported by the reading side.
   const bool waiting =
       state == OutQueue::State::kBlocked || state == OutQueue::State::kBusy;
-  if (waiting == waiting_writable_) return;
-  waiting_writable_ = waiting;
-  loop_->Rewatch(socket_.get(), EPOLLIN | (waiting ? EPOLLOUT : 0u));
+  if (waiting != waiting_writable_) {
+    waiting_writable_ = waiting;
+    loop_->Rewatch(socket_.get(), EPOLLIN | (waiting ? EPOLLOUT : 0u));
+  }
+  return state == OutQueue::State::kEmpty;
 }
 
 void FrameChannel::OnEvents(uint32_t events) {

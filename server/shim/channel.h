@@ -44,8 +44,8 @@ class FrameChannel {
   // Without effect on a closed channel. At most kMaxFrameFds descriptors.
   void Send(FrameType type, std::string_view head, Bytes body = Bytes(),
             std::vector<UniqueFd> fds = {});
-  // Writes what the socket takes now.
-  void Flush();
+  // Writes what the socket takes now. True when nothing is left to be written.
+  bool Flush();
   // Whether, among the frames that are here and that will be delivered, there
   // is one that `wanted` is true of. For a callback that takes long: looks at
   // some 64 KiB of them.

@@ -27,6 +27,19 @@ int CheckKeys(const std::vector<std::string>& keys) {
   return HasLongKey(keys) ? kErrBadParam : kSuccess;
 }
 
+template <typename T, typename... Others>
+inline constexpr bool kIsOneOf = (std::is_same_v<T, Others> || ...);
+
+bool IsOfDirectory(const MessageBody& body) {
+  return std::visit(
+      []<typename T>(const T&) {
+        return kIsOneOf<T, DirectoryStore, DirectoryRemove, DirectoryPull,
+                        DirectoryLookup, DirectoryLookupEnd, DirectoryFound,
+                        DirectoryClaim, DirectoryAnswer>;
+      },
+      body);
+}
+
 // For PMIX_RANGE of an unpublish: the same range.
 bool IsOn(const Publication& p, const PublishDirectives& directives) {
   return p.range == directives.range && p.members == directives.members;
@@ -292,9 +305,7 @@ void Publishing::OnClientGone(TimeNs now, ClientId client, Actions* actions) {
 
 bool Publishing::OnPeer(TimeNs now, const PeerMessage& message,
                         Actions* actions) {
-  const size_t first = MessageBody(DirectoryStore()).index();
-  const size_t last = MessageBody(DirectoryAnswer()).index();
-  if (message.body.index() < first || message.body.index() > last) return false;
+  if (!IsOfDirectory(message.body)) return false;
   Do(now, actions,
      [&](PublishStep& step) { Handle(step, message.src, message.body); });
   return true;

@@ -97,6 +97,12 @@ enum class FrameType : uint16_t {
                     //   7 PMIx_Get_credential  C:infos
                     //   8 PMIx_Validate_credential  W: String credential,
                     //     String C:infos
+  kToolHello = 22,  // * W: Uint version, Proc claimed (no namespace: the agent
+                    //   gives a name), String library version. In place of
+                    //   kHello: a tool, which is proved to be of the agent's
+                    //   user by the kernel. The reply is as to kHello, with a
+                    //   segment of size 0, which is not attached, no barrier,
+                    //   no mailboxes, and nothing to reattach to
   // Agent to client.
   kReply = 64,     // W: Int status, String payload. The reply to kHello
                    //    carries: Proc own id, Proc server id, Uint segment

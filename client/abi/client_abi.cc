@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "client/abi/give_procs.h"
 #include "client/abi/with_session.h"
 #include "client/session/abort_op.h"
 #include "client/session/fence_op.h"
@@ -15,12 +16,12 @@
 #include "client/session/resolve_op.h"
 #include "client/session/version.h"
 #include "common/ids.h"
-#include "common/values/memory.h"
 #include "common/values/value.h"
 #include "pmix.h"
 
 using canopy::ProcId;
 using canopy::client::ApiCall;
+using canopy::client::GiveProcs;
 using canopy::client::Session;
 using canopy::client::WithSession;
 using canopy::client::WithSessionAsync;
@@ -34,18 +35,6 @@ bool ReadName(const char* name, size_t limit, std::string* out) {
   if (length > limit) return false;
   out->assign(name, length);
   return true;
-}
-
-pmix_status_t GiveProcs(const std::vector<ProcId>& found, pmix_proc_t** procs,
-                        size_t* nprocs) {
-  if (found.empty()) return PMIX_SUCCESS;
-  auto* array = static_cast<pmix_proc_t*>(
-      canopy::AllocateZeroed(found.size(), sizeof(pmix_proc_t)));
-  if (array == nullptr) return PMIX_ERR_NOMEM;
-  for (size_t i = 0; i < found.size(); ++i) array[i] = canopy::ToC(found[i]);
-  *procs = array;
-  *nprocs = found.size();
-  return PMIX_SUCCESS;
 }
 
 constexpr size_t kMaxNodeName = 1024;

@@ -1,9 +1,5 @@
 #include "client/session/bootstrap.h"
 
-#include <errno.h>
-#include <sys/socket.h>
-#include <sys/time.h>
-#include <sys/un.h>
 #include <unistd.h>
 
 #include <charconv>
@@ -11,6 +7,7 @@
 #include <cstring>
 #include <utility>
 
+#include "client/session/agent_greeting.h"
 #include "client/session/shm_job.h"
 #include "client/session/singleton_job.h"
 #include "client/session/version.h"
@@ -20,40 +17,9 @@
 namespace canopy::client {
 namespace {
 
-using local::FrameType;
-
-// An agent that does not answer within this time counts as none. Long, because
-// a node that starts thousands of ranks may leave its agent without a CPU.
-constexpr time_t kHandshakeSeconds = 120;
-
-// How long sending and receiving may take; 0: as long as they need.
-void LimitTime(int fd, time_t seconds) {
-  timeval limit = {};
-  limit.tv_sec = seconds;
-  setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof(limit));
-  setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof(limit));
-}
-
 std::string Variable(const char* name) {
   const char* value = getenv(name);
   return value == nullptr ? "" : value;
-}
-
-Result<std::unique_ptr<FrameSocket>> Connect(const std::string& path) {
-  sockaddr_un address = {};
-  address.sun_family = AF_UNIX;
-  if (path.size() >= sizeof(address.sun_path)) {
-    return Status(kErrBadParam, "path of the agent's socket is too long");
-  }
-  memcpy(address.sun_path, path.data(), path.size());
-  UniqueFd fd(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
-  if (!fd) return Status(kErrOutOfResource, "no socket");
-  LimitTime(fd.get(), kHandshakeSeconds);
-  while (connect(fd.get(), reinterpret_cast<const sockaddr*>(&address),
-                 sizeof(address)) != 0) {
-    if (errno != EINTR) return Status(kErrUnreach, "no agent at " + path);
-  }
-  return std::make_unique<FrameSocket>(std::move(fd));
 }
 
 std::string HelloPayload(const Environment& environment) {
@@ -63,31 +29,6 @@ std::string HelloPayload(const Environment& environment) {
   out.String(environment.token);
   out.String(kVersionText);
   return out.Take();
-}
-
-// Waits for the agent's answer and copies it out of the socket's buffer.
-Result<std::string> Welcome(FrameSocket* socket) {
-  for (;;) {
-    while (std::optional<Frame> frame = socket->Next()) {
-      if (frame->type != FrameType::kReply) continue;
-      WireReader in(frame->payload);
-      const int64_t status = in.Int();
-      const std::string_view payload = in.String();
-      if (!in.ok()) return Status(kErrHandshakeFailed, "malformed welcome");
-      if (status != kSuccess) {
-        return Status(static_cast<int>(status), "the agent refused");
-      }
-      return std::string(payload);
-    }
-    switch (socket->Read(/*wait=*/true)) {
-      case FrameSocket::ReadState::kData:
-        break;
-      case FrameSocket::ReadState::kNothing:
-        return Status(kErrTimeout, "the agent does not answer");
-      case FrameSocket::ReadState::kClosed:
-        return Status(kErrUnreach, "the agent closed the connection");
-    }
-  }
 }
 
 // Without it fences use messages. `index`: the process's place in it.
@@ -178,18 +119,14 @@ Result<Environment> ReadEnvironment() {
 }
 
 Result<Bootstrap> ConnectToAgent(const Environment& environment) {
-  auto socket = Connect(environment.socket);
+  auto socket = DialAgent(environment.socket);
   if (!socket.ok()) return socket.status();
   Bootstrap result;
   result.environment = environment;
   result.socket = std::move(socket).value();
-  if (result.socket->Send(FrameType::kHello, 1, HelloPayload(environment)) !=
-      kSuccess) {
-    return Status(kErrUnreach, "the agent closed the connection");
-  }
-  const Result<std::string> welcome = Welcome(result.socket.get());
+  const Result<std::string> welcome = GreetAgent(
+      result.socket.get(), local::FrameType::kHello, HelloPayload(environment));
   if (!welcome.ok()) return welcome.status();
-  LimitTime(result.socket->fd(), 0);
   const Status status = ReadWelcome(*welcome, &result);
   if (!status.ok()) return status;
   return result;

@@ -54,13 +54,6 @@ void WatchForks() {
   (void)registered;
 }
 
-Result<Bootstrap> FindAgent() {
-  const Result<Environment> environment = ReadEnvironment();
-  if (!environment.ok()) return environment.status();
-  if (environment->socket.empty()) return MakeSingleton();
-  return ConnectAtStart(*environment);
-}
-
 // A debugger that asked for a stop would wait for ever if nothing stopped.
 bool MustStopForDebugger(const Session& session) {
   pmix_value_t value = {};
@@ -126,15 +119,26 @@ ApiCall::ApiCall() {
 
 ApiCall::~ApiCall() { g_library.calls.fetch_sub(1, std::memory_order_release); }
 
+Result<Bootstrap> FindAgent() {
+  const Result<Environment> environment = ReadEnvironment();
+  if (!environment.ok()) return environment.status();
+  if (environment->socket.empty()) return MakeSingleton();
+  return ConnectAtStart(*environment);
+}
+
 int InitLibrary(pmix_proc_t* proc, const pmix_info_t* info, size_t ninfo) {
   InitOptions options;
   const int rc = ParseInitOptions(info, ninfo, &options);
-  if (rc != PMIX_SUCCESS) return rc;
+  return rc == PMIX_SUCCESS ? InitLibraryBy(FindAgent, options, proc) : rc;
+}
+
+int InitLibraryBy(const FindBootstrap& find, const InitOptions& options,
+                  pmix_proc_t* proc) {
   WatchForks();
   const MutexLock lock(*g_library.mu);
   Session* session = g_library.session.load();
   if (session == nullptr) {
-    Result<Bootstrap> bootstrap = FindAgent();
+    Result<Bootstrap> bootstrap = find();
     if (!bootstrap.ok()) return bootstrap.code();
     auto created =
         std::make_unique<Session>(std::move(bootstrap).value(),

@@ -4,14 +4,27 @@
 #define CANOPY_CLIENT_SESSION_LIFECYCLE_H_
 
 #include <cstddef>
+#include <functional>
 #include <optional>
 
 #include "client/channel/progress.h"
+#include "client/session/bootstrap.h"
+#include "client/session/init_options.h"
 #include "client/session/session.h"
+#include "common/status.h"
 #include "pmix.h"
 
 namespace canopy::client {
 
+// How a process comes to its session; called when it has none.
+using FindBootstrap = std::function<Result<Bootstrap>()>;
+
+// What the launcher left in the environment: the agent of a process that was
+// launched, or nobody, which makes it a job of its own.
+Result<Bootstrap> FindAgent();
+// The same with another way to a session: PMIx_tool_init.
+int InitLibraryBy(const FindBootstrap& find, const InitOptions& options,
+                  pmix_proc_t* proc);
 // PMIx_Init and PMIx_Finalize. Counted; any thread.
 int InitLibrary(pmix_proc_t* proc, const pmix_info_t* info, size_t ninfo);
 int FinalizeLibrary(const pmix_info_t* info, size_t ninfo);

@@ -79,7 +79,7 @@ struct AgentCore::State {
   // ---------------------------------------------------- local clients ---
 
   void On(const ClientConnected& in) {
-    if (in.is_tool ? jobs.ConnectTool(in.client, in.proc)
+    if (in.is_tool ? jobs.ConnectTool(in.client, in.proc, {in.uid, in.gid})
                    : jobs.Connect(in.client, in.proc)) {
       return;
     }

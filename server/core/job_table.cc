@@ -175,7 +175,8 @@ void JobTable::AddReader(std::string_view nspace, NodeId agent) {
 bool JobTable::Connect(ClientId client, const ProcId& proc) {
   const Job* job = Find(proc.nspace);
   if (job == nullptr || !job->is_local(proc.rank)) return false;
-  if (!clients_.try_emplace(client, Client{proc, false}).second) return false;
+  if (!clients_.try_emplace(client, Client{proc, false, {}}).second)
+    return false;
   by_proc_[proc].push_back(client);
   RankState& state = *FindRank(proc);
   state.called_init = true;
@@ -184,11 +185,22 @@ bool JobTable::Connect(ClientId client, const ProcId& proc) {
   return true;
 }
 
-bool JobTable::ConnectTool(ClientId client, const ProcId& proc) {
+bool JobTable::ConnectTool(ClientId client, const ProcId& proc, Owner owner) {
   if (Find(proc.nspace) != nullptr) return false;
-  if (!clients_.try_emplace(client, Client{proc, false}).second) return false;
+  if (!clients_.try_emplace(client, Client{proc, false, owner}).second) {
+    return false;
+  }
   by_proc_[proc].push_back(client);
   return true;
+}
+
+std::optional<Owner> JobTable::OwnerOf(const ProcId& proc) const {
+  if (const Job* job = Find(proc.nspace)) {
+    return Owner{job->spec->uid, job->spec->gid};
+  }
+  const auto tool = by_proc_.find(proc);
+  if (tool == by_proc_.end() || tool->second.empty()) return std::nullopt;
+  return clients_.at(tool->second.front()).owner;
 }
 
 void JobTable::Finalize(ClientId client) {

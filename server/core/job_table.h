@@ -24,6 +24,12 @@ namespace canopy::core {
 
 // What is known of one rank. For ranks of other nodes only their end is
 // recorded, as far as the reports pass through this agent.
+// Whose rights a process has.
+struct Owner {
+  uint32_t uid = 0;
+  uint32_t gid = 0;
+};
+
 struct RankState {
   bool called_init = false;  // was connected at least once
   bool finalized = false;    // finalized and did not reconnect
@@ -152,9 +158,12 @@ class JobTable {
   // A process of a local rank connected; false when there is no such rank
   // here, or the number is taken.
   bool Connect(ClientId client, const ProcId& proc);
-  // A tool connected; false when its namespace is a job's, or the number is
-  // taken.
-  bool ConnectTool(ClientId client, const ProcId& proc);
+  // A tool of that owner connected; false when its namespace is a job's, or the
+  // number is taken.
+  bool ConnectTool(ClientId client, const ProcId& proc, Owner owner);
+  // Whose a process is: its job's owner, or the tool's. Null when neither is
+  // known.
+  std::optional<Owner> OwnerOf(const ProcId& proc) const;
   // The client finalized; its connection still exists.
   void Finalize(ClientId client);
   void Disconnect(ClientId client);
@@ -173,6 +182,7 @@ class JobTable {
   struct Client {
     ProcId proc;
     bool finalized = false;
+    Owner owner;  // of a tool
   };
 
   // A job that is over, kept for its children.

@@ -49,7 +49,7 @@ TEST(JobTable, ConnectAndFinalize) {
   JobTable table(5);
   const Job* job = table.Add(SmallJob("j"));
   EXPECT_FALSE(table.Connect(1, {"j", 1}));
-  EXPECT_FALSE(table.ConnectTool(1, {"j", 0}));
+  EXPECT_FALSE(table.ConnectTool(1, {"j", 0}, {}));
   EXPECT_FALSE(table.Connect(1, {"x", 0}));
   ASSERT_TRUE(table.Connect(1, {"j", 0}));
   EXPECT_FALSE(table.Connect(1, {"j", 2}));
@@ -150,8 +150,11 @@ TEST(JobTable, ARankThatWasRestartedBeginsAnew) {
 
 TEST(JobTable, ToolsAreInNoJob) {
   JobTable table(0);
-  ASSERT_TRUE(table.ConnectTool(1, {"tool", 0}));
-  EXPECT_FALSE(table.ConnectTool(1, {"tool", 0}));
+  EXPECT_FALSE(table.OwnerOf({"tool", 0}).has_value());
+  ASSERT_TRUE(table.ConnectTool(1, {"tool", 0}, {7, 8}));
+  EXPECT_FALSE(table.ConnectTool(1, {"tool", 0}, {}));
+  EXPECT_EQ(table.OwnerOf({"tool", 0})->uid, 7u);
+  EXPECT_EQ(table.OwnerOf({"tool", 0})->gid, 8u);
   EXPECT_EQ(*table.ProcOf(1), (ProcId{"tool", 0}));
   table.Finalize(1);
   table.Disconnect(1);

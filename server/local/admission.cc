@@ -1,6 +1,7 @@
 #include "server/local/admission.h"
 
 #include <sys/random.h>
+#include <unistd.h>
 
 #include <optional>
 #include <string>
@@ -36,6 +37,10 @@ uint64_t MakeEpoch() {
 Admission::Admission(const LocalOptions* options, LocalJobs* jobs)
     : options_(options),
       jobs_(jobs),
+      tools_(options->tools != nullptr
+                 ? options->tools
+                 : std::make_shared<endpoint::ToolRegistry>(
+                       options->server, endpoint::kMaxTools)),
       epoch_(MakeEpoch()),
       reattach_ms_(options->reattach_ms) {}
 
@@ -54,6 +59,32 @@ Status Admission::Identify(Connection& c, const FrameHeader& header,
   if (!segment) return Status(kErrNotFound, "its job has no segment");
   Admit(c, *hello);
   Welcome(c, header.tag, hello->version, *segment);
+  return Status();
+}
+
+Status Admission::IdentifyTool(Connection& c, const FrameHeader& header,
+                               std::string_view payload) {
+  const Result<ToolHello> hello = ParseToolHello(payload);
+  if (!hello.ok()) return hello.status();
+  const Result<PeerCredentials> peer = GetPeerCredentials(c.fd.get());
+  if (!peer.ok()) return peer.status();
+  if (peer->uid != geteuid()) {
+    return Status(kErrNoPermissions, "is a tool of another user");
+  }
+  if (jobs_->Find(hello->claimed.nspace) != nullptr) {
+    return Status(kErrInvalidCred, "is a tool that claims the name of job " +
+                                       hello->claimed.nspace);
+  }
+  Result<ProcId> tool = tools_->Admit(hello->claimed);
+  if (!tool.ok()) return tool.status();
+  c.proc = std::move(*tool);
+  c.identified = c.is_tool = true;
+  c.uid = peer->uid;
+  c.gid = peer->gid;
+  c.unique_tags = true;
+  c.out.Append(MakeHelloReply(header.tag, c.proc, options_->server,
+                              /*segment_size=*/0, {}, {0, epoch_},
+                              {/*understood=*/true, 0}));
   return Status();
 }
 

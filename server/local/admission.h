@@ -3,10 +3,12 @@
 #define CANOPY_SERVER_LOCAL_ADMISSION_H_
 
 #include <cstdint>
+#include <memory>
 #include <string_view>
 
 #include "common/local_protocol.h"
 #include "common/status.h"
+#include "server/endpoint/tool_registry.h"
 #include "server/local/connection.h"
 #include "server/local/frames.h"
 #include "server/local/local_jobs.h"
@@ -25,6 +27,13 @@ class Admission {
   Status Identify(Connection& c, const FrameHeader& header,
                   std::string_view payload);
 
+  // The same for the first frame of a tool, which is nobody's rank: it is one
+  // of the agent's own user.
+  Status IdentifyTool(Connection& c, const FrameHeader& header,
+                      std::string_view payload);
+  // One that was identified as a tool is closed.
+  void OnToolClosed(const Connection& c) { tools_->Leave(c.proc); }
+
   // From now on clients learn that they may try so long to reattach.
   void set_reattach_ms(uint32_t ms) { reattach_ms_ = ms; }
 
@@ -38,6 +47,7 @@ class Admission {
 
   const LocalOptions* const options_;
   LocalJobs* const jobs_;
+  const std::shared_ptr<endpoint::ToolRegistry> tools_;
   const uint64_t epoch_;  // of this agent; a client sees by it that it changed
   uint32_t reattach_ms_;
 };

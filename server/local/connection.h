@@ -20,7 +20,10 @@ struct PendingGet {
 };
 
 struct Connection : endpoint::Connection {
-  bool identified = false;     // ClientConnected was sent to the core
+  bool identified = false;  // ClientConnected was sent to the core
+  bool is_tool = false;
+  uint32_t uid = 0;            // of a tool
+  uint32_t gid = 0;            // the same
   bool may_hand_over = false;  // to the next agent
   ProcId proc;                 // valid when identified
   bool unique_tags = false;    // no two requests of its rank have the same

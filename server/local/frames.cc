@@ -344,6 +344,16 @@ Result<Hello> ParseHello(std::string_view payload) {
   return hello;
 }
 
+Result<ToolHello> ParseToolHello(std::string_view payload) {
+  WireReader r(payload);
+  ToolHello hello;
+  hello.version = r.Uint();
+  hello.claimed = ReadProc(r);
+  ReadText(r, 256);  // the library's version
+  if (!r.ok()) return Malformed("hello of a tool");
+  return hello;
+}
+
 Result<std::vector<core::ScopedData>> ParseCommitted(std::string_view payload) {
   WireReader r(payload);
   std::vector<core::ScopedData> data;

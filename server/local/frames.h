@@ -27,6 +27,14 @@ struct Hello {
 // kErrUnpackFailure when it is malformed.
 Result<Hello> ParseHello(std::string_view payload);
 
+struct ToolHello {
+  uint64_t version = 0;
+  ProcId claimed;  // without a namespace: the agent is to name it
+};
+
+// kErrUnpackFailure when it is malformed.
+Result<ToolHello> ParseToolHello(std::string_view payload);
+
 // The core's input for one frame of a client that said Hello. `self` is the
 // client's identity. kErrNotSupported: an unknown type; kErrUnpackFailure:
 // malformed. Bytes are copied out of `payload`.

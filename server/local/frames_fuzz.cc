@@ -187,6 +187,7 @@ void Parse(const uint8_t* data, size_t size) {
   header.length = static_cast<uint32_t>(payload.size());
   header.tag = 1;
   (void)ParseHello(payload);
+  (void)ParseToolHello(payload);
   (void)ParseRequest(1, {"job", 0}, header, payload);
 }
 

@@ -154,6 +154,18 @@ TEST(FramesTest, Hello) {
   EXPECT_EQ(ParseHello(w.str().substr(0, 6)).code(), kErrUnpackFailure);
 }
 
+TEST(FramesTest, HelloOfATool) {
+  WireWriter w;
+  w.Uint(6);
+  w.Proc({"tool", 2});
+  w.String("canopy 1.0");
+  const auto hello = ParseToolHello(w.str());
+  ASSERT_TRUE(hello.ok());
+  EXPECT_EQ(hello->version, 6u);
+  EXPECT_EQ(hello->claimed, (ProcId{"tool", 2}));
+  EXPECT_EQ(ParseToolHello(w.str().substr(0, 6)).code(), kErrUnpackFailure);
+}
+
 TEST(FramesTest, Requests) {
   const auto commit = Parsed<core::Committed>(FrameType::kCommit, Commit());
   EXPECT_EQ(commit.client, 77u);
@@ -375,6 +387,7 @@ TEST(FramesTest, TruncatedAndDamagedRequestsDoNoHarm) {
       }
       (void)Parse(type, damaged);
       (void)ParseHello(damaged);
+      (void)ParseToolHello(damaged);
     }
   }
 }

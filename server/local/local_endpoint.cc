@@ -24,6 +24,11 @@ endpoint::ConnectionTableOptions TableOptions(const LocalOptions& options) {
   return table;
 }
 
+bool IsHello(const FrameHeader& header) {
+  return header.type == static_cast<uint16_t>(FrameType::kHello) ||
+         header.type == static_cast<uint16_t>(FrameType::kToolHello);
+}
+
 LocalOptions WithDefaults(LocalOptions options) {
   if (options.identity == nullptr) {
     options.identity = std::make_unique<HostIdentityPolicy>();
@@ -122,6 +127,7 @@ void LocalEndpoint::OnClosed(endpoint::Connection& connection) {
     --unidentified_;
     return;
   }
+  if (c.is_tool) admission_.OnToolClosed(c);
   requests_.OnClosed(c);
   sink_->OnInput(core::ClientGone{c.id});
 }
@@ -155,7 +161,7 @@ size_t LocalEndpoint::Handle(endpoint::Connection& connection,
 
 void LocalEndpoint::HandleFrame(Connection& c, const FrameHeader& header,
                                 std::string_view payload) {
-  const bool is_hello = header.type == static_cast<uint16_t>(FrameType::kHello);
+  const bool is_hello = IsHello(header);
   if (is_hello == c.identified) {
     return connections_.End(c, is_hello
                                    ? "said hello twice"
@@ -168,14 +174,17 @@ void LocalEndpoint::HandleFrame(Connection& c, const FrameHeader& header,
 
 void LocalEndpoint::HandleHello(Connection& c, const FrameHeader& header,
                                 std::string_view payload) {
-  const Status status = admission_.Identify(c, header, payload);
+  const bool is_tool =
+      header.type == static_cast<uint16_t>(FrameType::kToolHello);
+  const Status status = is_tool ? admission_.IdentifyTool(c, header, payload)
+                                : admission_.Identify(c, header, payload);
   if (!status.ok()) {
     c.out.Append(MakeReply(header.tag, status.code(), {}));
     return connections_.End(c, status.message());
   }
   --unidentified_;
   connections_.CancelDeadline(c);
-  sink_->OnInput(core::ClientConnected{c.id, c.proc});
+  sink_->OnInput(core::ClientConnected{c.id, c.proc, is_tool, c.uid, c.gid});
 }
 
 // ------------------------------------------------------- from the core ---

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <string>
+#include <utility>
 #include <variant>
 
 #include "common/codec/encoder.h"
@@ -43,6 +44,52 @@ TEST_F(LocalEndpointTest, HelloGivesIdentityAndSegment) {
   EXPECT_EQ(connected[0].proc, (ProcId{"job", 1}));
   EXPECT_EQ(KindOf(connected[0].client), ClientKind::kLocal);
   EXPECT_TRUE(log_.empty());
+}
+
+TEST_F(LocalEndpointTest, AToolIsNamedAndGetsNoSegment) {
+  TestClient client(path());
+  client.ToolHello({"", 0});
+  Settle();
+  const auto frame = client.Next();
+  ASSERT_TRUE(frame.has_value());
+  WireReader outer(frame->payload);
+  EXPECT_EQ(outer.Int(), 0);
+  WireReader r(outer.String());
+  EXPECT_EQ(r.Proc(), (ProcId{"canopy-tool0-1", 0}));
+  EXPECT_EQ(r.Proc(), (ProcId{"canopy", 0}));
+  EXPECT_EQ(r.Uint(), 0u);
+  EXPECT_TRUE(client.fds.empty());
+  const auto connected = sink_.All<core::ClientConnected>();
+  ASSERT_EQ(connected.size(), 1u);
+  EXPECT_TRUE(connected[0].is_tool);
+  EXPECT_EQ(connected[0].uid, getuid());
+  EXPECT_EQ(connected[0].gid, getgid());
+  client.Send(FrameType::kFinalize, 5, "");
+  Settle();
+  EXPECT_EQ(sink_.All<core::FinalizeArrived>().size(), 1u);
+}
+
+TEST_F(LocalEndpointTest, AToolHasNoNameThatIsAnothers) {
+  TestClient first(path());
+  first.ToolHello({"mine", 4});
+  Settle();
+  ASSERT_EQ(sink_.All<core::ClientConnected>().size(), 1u);
+  EXPECT_EQ(sink_.All<core::ClientConnected>()[0].proc, (ProcId{"mine", 4}));
+  for (const auto& [claimed, status] :
+       {std::pair(ProcId{"mine", 4}, kErrExists),
+        std::pair(ProcId{"job", 0}, kErrInvalidCred)}) {
+    TestClient other(path());
+    other.ToolHello(claimed);
+    Settle();
+    EXPECT_EQ(StatusOf(other.Next()), status);
+    EXPECT_FALSE(other.Pump());
+  }
+  first.Disconnect();
+  Settle();
+  TestClient next(path());
+  next.ToolHello({"mine", 4});
+  Settle();
+  EXPECT_EQ(StatusOf(next.Next()), 0);
 }
 
 TEST_F(LocalEndpointTest, SocketIsPrivate) {

@@ -61,6 +61,14 @@ class TestClient {
     Send(FrameType::kHello, 1, w.str());
   }
 
+  void ToolHello(const ProcId& claimed) {
+    WireWriter w;
+    w.Uint(kProtocolVersion);
+    w.Proc(claimed);
+    w.String("test");
+    Send(FrameType::kToolHello, 1, w.str());
+  }
+
   // Takes what is there; false at the end of the stream.
   bool Pump() {
     std::string data(1 << 20, '\0');

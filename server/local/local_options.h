@@ -12,6 +12,7 @@
 #include "common/ids.h"
 #include "server/core/step/log_line.h"
 #include "server/endpoint/rotation.h"
+#include "server/endpoint/tool_registry.h"
 #include "server/local/environment.h"
 #include "server/local/identity.h"
 #include "server/ports/fd_store_port.h"
@@ -45,6 +46,8 @@ struct LocalOptions {
   // same. Empty: random.
   std::function<std::string(const ProcId& proc)> token;
   std::function<void(const core::LogLine&)> log;
+  // Null: one of this endpoint's own.
+  std::shared_ptr<endpoint::ToolRegistry> tools;
   // Null: HostIdentityPolicy.
   std::unique_ptr<IdentityPolicy> identity;
   // How long clients try to reattach to a successor when this agent is gone.

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <string>
+#include <utility>
 
 namespace canopy::openpmix {
 namespace {
@@ -28,7 +29,12 @@ Status CheckCredential(const ConnectMessage& message,
 }  // namespace
 
 Admission::Admission(const OpenPmixOptions* options, Jobs* jobs)
-    : options_(options), jobs_(jobs) {}
+    : options_(options),
+      jobs_(jobs),
+      tools_(options->tools != nullptr
+                 ? options->tools
+                 : std::make_shared<endpoint::ToolRegistry>(
+                       options->server, endpoint::kMaxTools)) {}
 
 bool Admission::IsServedUser(uint32_t uid) const {
   return uid == geteuid() ||
@@ -69,17 +75,11 @@ Status Admission::GreetTool(Connection& c, const ConnectMessage& message) {
   if (c.owner.uid != geteuid()) {
     return Status(kErrNoPermissions, "is a tool of another user");
   }
-  if (tools_ >= options_->max_tools) {
-    return Status(kErrResourceBusy, "is one tool too many");
-  }
   const bool nameless = !message.identity;
-  c.proc = nameless ? ProcId{options_->server.nspace + "-tool" +
-                                 std::to_string(options_->server.rank) + "-" +
-                                 std::to_string(next_tool_++),
-                             0}
-                    : *message.identity;
+  Result<ProcId> admitted = tools_->Admit(message.identity.value_or(ProcId()));
+  if (!admitted.ok()) return admitted.status();
+  c.proc = std::move(*admitted);
   c.is_tool = true;
-  ++tools_;
   c.out.Append(MakeToolWelcome(nameless ? &c.proc : nullptr, options_->server));
   c.state = Connection::State::kServing;
   return Status();
@@ -124,7 +124,7 @@ Status Admission::Prove(const Connection& c, const Jobs::Process& rank) const {
 
 void Admission::OnClosed(const Connection& c) {
   if (c.is_tool) {
-    --tools_;
+    tools_->Leave(c.proc);
   } else if (c.identified) {
     Jobs::Process* rank = jobs_->FindRank(c.proc);
     if (rank != nullptr) --rank->connections;

@@ -3,9 +3,11 @@
 #define CANOPY_SERVER_OPENPMIX_ADMISSION_H_
 
 #include <cstdint>
+#include <memory>
 #include <string_view>
 
 #include "common/status.h"
+#include "server/endpoint/tool_registry.h"
 #include "server/openpmix/connection.h"
 #include "server/openpmix/handshake.h"
 #include "server/openpmix/jobs.h"
@@ -36,8 +38,7 @@ class Admission {
 
   const OpenPmixOptions* const options_;
   Jobs* const jobs_;
-  uint32_t next_tool_ = 1;
-  uint32_t tools_ = 0;
+  const std::shared_ptr<endpoint::ToolRegistry> tools_;
 };
 
 }  // namespace canopy::openpmix

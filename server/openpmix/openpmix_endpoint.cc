@@ -136,7 +136,7 @@ Status OpenPmixEndpoint::Start(UniqueFd former) {
   uri_ = ServerUri(options_.server, address_);
   Listen(std::move(*listener));
   if (options_.tool_dir.empty()) return Status();
-  Result<ToolFile> file = ToolFile::Write(options_.tool_dir, uri_);
+  Result<ToolFile> file = ToolFile::Write(options_.tool_dir, uri_, options_.tool_socket);
   if (!file.ok()) return file.status();
   tool_file_ = *std::move(file);
   return Status();
@@ -324,7 +324,8 @@ void OpenPmixEndpoint::OnAdmission(Connection& c, const Status& status) {
   connections_.CancelDeadline(c);
   c.identified = true;
   connections_.MarkDirty(c);
-  sink_->OnInput(core::ClientConnected{c.id, c.proc, c.is_tool});
+  sink_->OnInput(core::ClientConnected{c.id, c.proc, c.is_tool, c.owner.uid,
+                                       getegid()});
 }
 
 size_t OpenPmixEndpoint::HandleMessage(Connection& c, std::string_view data) {

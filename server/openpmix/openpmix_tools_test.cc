@@ -81,7 +81,8 @@ TEST_F(OpenPmixToolTest, AToolThatClaimsARankMustBeIt) {
 
 TEST_F(OpenPmixToolTest, ToolsAreLimited) {
   OpenPmixOptions options;
-  options.max_tools = 1;
+  options.tools =
+      std::make_shared<endpoint::ToolRegistry>(ProcId{"srv", 0}, 1);
   Make(std::move(options));
   proof_->owner.uid = geteuid();
   UniqueFd first = Connect();

@@ -12,6 +12,7 @@
 #include "common/shm/segment_reader.h"
 #include "server/core/step/log_line.h"
 #include "server/endpoint/rotation.h"
+#include "server/endpoint/tool_registry.h"
 #include "server/log/syslog.h"
 #include "server/openpmix/peer_proof.h"
 #include "server/ports/fd_store_port.h"
@@ -29,6 +30,8 @@ struct OpenPmixOptions {
   uint16_t port = 0;
   // Where tools look for a server; empty: they need an explicit address.
   std::string tool_dir;
+  // The agent's Unix socket, for tools that load libpmix of Canopy.
+  std::string tool_socket;
   // The data of a namespace that is registered here, or null. Good until the
   // namespace is dropped.
   std::function<const shm::SegmentReader*(const std::string& nspace)> job_data;
@@ -51,7 +54,8 @@ struct OpenPmixOptions {
   uint32_t max_connections_per_rank = 64;
   // Of unidentified connections; above it the oldest is closed.
   uint32_t max_unidentified = 512;
-  uint32_t max_tools = 256;
+  // Null: one of this endpoint's own.
+  std::shared_ptr<endpoint::ToolRegistry> tools;
   uint32_t max_pending_requests = 1 << 16;
   uint32_t max_payload = uint32_t{256} << 20;
   // Flow control of a peer that does not read its replies: above the first

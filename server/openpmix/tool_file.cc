@@ -33,10 +33,11 @@ std::string Now() {
   return text;
 }
 
-std::string Content(const std::string& uri) {
+std::string Content(const std::string& uri, const std::string& socket) {
+  const std::string last = socket.empty() ? "" : "canopy:" + socket + "\n";
   return uri + "\n" + kVersionLine + "\n" + std::to_string(getpid()) + "\n" +
          std::to_string(geteuid()) + ":" + std::to_string(getegid()) + "\n" +
-         Now() + "\n";
+         Now() + "\n" + last;
 }
 
 Status WriteFile(const std::string& path, const std::string& content) {
@@ -59,9 +60,10 @@ bool IsToolFile(const std::string& name) {
 }  // namespace
 
 Result<ToolFile> ToolFile::Write(const std::string& directory,
-                                 const std::string& uri) {
+                                 const std::string& uri,
+                                 const std::string& socket) {
   const std::string host = HostName();
-  const std::string content = Content(uri);
+  const std::string content = Content(uri, socket);
   ToolFile file;
   for (const std::string& name :
        {"pmix." + host + ".tool." + std::to_string(getpid()),

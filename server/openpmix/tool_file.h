@@ -19,9 +19,12 @@ namespace canopy::openpmix {
 // when it is there.
 class ToolFile {
  public:
-  // HOST is what this machine calls itself and PID this process.
+  // HOST is what this machine calls itself and PID this process. `socket`: the
+  // path of the agent's Unix socket, for tools that load libpmix of Canopy, in
+  // a line that others do not read; empty: they cannot connect.
   static Result<ToolFile> Write(const std::string& directory,
-                                const std::string& uri);
+                                const std::string& uri,
+                                const std::string& socket);
   // Those of any agent, for one that left them behind.
   static void RemoveAll(const std::string& directory);
   ToolFile() = default;

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <fstream>
+#include <iterator>
 #include <string>
 #include <utility>
 #include <vector>
@@ -30,13 +31,16 @@ void ExpectContent(const std::string& path) {
     std::getline(in, line);
     EXPECT_EQ(line, expected);
   }
+  const std::string rest{std::istreambuf_iterator<char>(in), {}};
+  EXPECT_TRUE(rest.ends_with("\ncanopy:/a/socket\n")) << rest;
 }
 
 TEST(ToolFile, TellsTheAddressAndGoes) {
   const std::string directory = testing::TempDir();
   std::vector<std::string> paths;
   {
-    Result<ToolFile> written = ToolFile::Write(directory, "the-uri");
+    Result<ToolFile> written =
+        ToolFile::Write(directory, "the-uri", "/a/socket");
     ASSERT_TRUE(written.ok()) << written.status().message();
     const ToolFile file = *std::move(written);
     paths = file.paths();
@@ -67,7 +71,7 @@ TEST(ToolFile, ThoseOfAnAgentThatIsGone) {
 }
 
 TEST(ToolFile, ADirectoryThatIsNotThere) {
-  EXPECT_FALSE(ToolFile::Write("/nowhere/at/all", "uri").ok());
+  EXPECT_FALSE(ToolFile::Write("/nowhere/at/all", "uri", "").ok());
 }
 
 }  // namespace

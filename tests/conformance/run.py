@@ -11,12 +11,14 @@ import glob
 import os
 import re
 import shlex
+import signal
 import subprocess
 import sys
 import tempfile
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(HERE, "..", "integration"))
+import cases_tools  # noqa: E402
 import harness  # noqa: E402
 import runner  # noqa: E402
 
@@ -244,6 +246,19 @@ def singleton(suite):
              "singleton", 1)
 
 
+def tools(suite):
+    """A program that nobody launched, beside a job whose agent it finds, and
+    which it ends."""
+    job, nspace, directory = cases_tools.waiting_job(suite, suite.shape)
+    env = dict(suite.env, LD_LIBRARY_PATH=os.path.join(suite.prefix, "lib"))
+    done = subprocess.run(
+        [suite.program("tools"), "1", "1", directory, nspace], env=env,
+        check=False, capture_output=True, timeout=60)
+    all_kept(harness.Result(done.returncode, done.stdout, done.stderr, 0),
+             "tools", 1)
+    job.finish(60).expect(code=128 + signal.SIGTERM, err=["asked to kill it"])
+
+
 def helpers(suite):
     """The program that calls every helper, with the installed library."""
     out = os.path.join(suite.share.directory, "helpers")
@@ -281,6 +296,12 @@ def cases(suite):
                      "monitors", "job_life", "thread_stop",
                      "strings", "buffers"):
             suite.job(name, place, alone=name == "large")
+        if suite.wanted(f"tools: {place[0]} nodes, radix {place[1]}"):
+            with suite.taken() as mine:
+                if mine:
+                    suite.shaped(*place[:2])
+                    suite.case(f"tools: {place[0]} nodes, radix {place[1]}",
+                               lambda: tools(suite))
         suite.job("psets", place, options=["--pset", "launched"])
         suite.job("logs", place, expect=logged)
         suite.job("topology", place, "bound", size=2,

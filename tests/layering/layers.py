@@ -24,13 +24,15 @@ LAYERS = {
     "common/shm": ["common", "common/posix"],
     "common/support": VALUES,
     "common/values": [*VALUES, "@hwloc_headers"],
-    "client/abi": [*CLIENT, "client/session", "client/topology"],
+    "client/abi": [*CLIENT, "client/session", "client/tool",
+                   "client/topology"],
     "client/channel": CLIENT,
     "client/events": CLIENT,
     # Over the functions of libpmix alone; of common it has what links nothing.
     "client/pmi": ["client/abi", "client/include", "common"],
     "client/session": [*CLIENT, "client/channel", "client/events",
                        "client/topology"],
+    "client/tool": [*CLIENT, "client/channel", "client/session"],
     "client/topology": [*CLIENT, "@hwloc_headers"],
     # The command.
     "client/cli/...": ["client/cli/...", "common", "common/posix",

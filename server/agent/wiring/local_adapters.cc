@@ -35,6 +35,8 @@ LocalAdapters::LocalAdapters(EventLoop* loop, InputSink* sink,
       config_(config),
       directory_(std::move(directory)),
       server_(ServerOf(config)),
+      tools_(std::make_shared<endpoint::ToolRegistry>(server_,
+                                                      endpoint::kMaxTools)),
       facts_(MakeNodeFacts(server_, directory_, hwinfo::ThisMachine())),
       cleanup_([](const std::string&) { return geteuid(); }),
       host_(sink) {
@@ -117,6 +119,7 @@ void LocalAdapters::MakeLocal() {
     datastore_->MakeRankDirectory(proc);
   };
   options.fd_store = fd_store();
+  options.tools = tools_;
   options.log = Log;
   local_ =
       std::make_unique<local::LocalEndpoint>(loop_, sink_, std::move(options));
@@ -155,6 +158,8 @@ void LocalAdapters::MakeOpenPmix() {
   options.server = server_;
   options.host = config_.node_name();
   options.tool_dir = directory_;
+  options.tool_socket = directory_ + kClientSocket;
+  options.tools = tools_;
   if (!config_.pmix_listen().empty()) options.address = config_.pmix_listen();
   options.job_data = [this](const std::string& nspace) {
     return datastore_->FindReader(nspace);

@@ -17,6 +17,7 @@
 #include "server/agent/wiring/host_services.h"
 #include "server/cleanup/cleanup.h"
 #include "server/datastore/datastore.h"
+#include "server/endpoint/tool_registry.h"
 #include "server/facts/facts_reader.h"
 #include "server/host/embedded_host.h"
 #include "server/local/local_endpoint.h"
@@ -84,6 +85,8 @@ class LocalAdapters {
   const std::string directory_;
   const ProcId server_;
   std::optional<security::ClusterKey> key_;
+  // Of both endpoints that tools connect to.
+  const std::shared_ptr<endpoint::ToolRegistry> tools_;
   datastore::NodeFacts facts_;
   std::unique_ptr<datastore::Datastore> datastore_;
   std::unique_ptr<process::ProcessAdapter> process_;

@@ -473,7 +473,7 @@ TEST(AffectedProc, CanBeDecoded) {
 }
 
 TEST_F(EventsTest, ToolsHearWhatIsForEverybody) {
-  ASSERT_TRUE(jobs_.ConnectTool(20, {"tool", 0}));
+  ASSERT_TRUE(jobs_.ConnectTool(20, {"tool", 0}, {}));
   WantAll(20);
   events_.OnMessage(3, Message(3, 5), &actions_);
   ASSERT_EQ(All<NotifyClient>(actions_).size(), 1u);

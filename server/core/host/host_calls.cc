@@ -31,7 +31,7 @@ HostCalls::HostCalls(NodeId self, const Tree& tree, const JobTable& jobs,
 void HostCalls::OnArrived(TimeNs now, const HostCallArrived& in,
                           Actions* actions) {
   const ProcId* caller = jobs_.ProcOf(in.client);
-  if (const int refusal = Refusal(caller, in.client); refusal != kSuccess) {
+  if (const int refusal = Refusal(caller, in); refusal != kSuccess) {
     actions->push_back(ReplyClient{in.client, in.request, refusal, {}});
     return;
   }
@@ -42,10 +42,13 @@ void HostCalls::OnArrived(TimeNs now, const HostCallArrived& in,
   }
 }
 
-int HostCalls::Refusal(const ProcId* caller, ClientId client) const {
-  if (caller == nullptr) return kErrInit;
-  // A tool is of no job, whose rights the call would have.
-  if (jobs_.Find(caller->nspace) == nullptr) return kErrNotSupported;
+int HostCalls::Refusal(const ProcId* caller, const HostCallArrived& in) const {
+  if (caller == nullptr || !jobs_.OwnerOf(*caller)) return kErrInit;
+  // Monitors go with the job of who has asked for them, and a tool has none.
+  if (in.op == HostOp::kMonitor && jobs_.Find(caller->nspace) == nullptr) {
+    return kErrNotSupported;
+  }
+  const ClientId client = in.client;
   const auto is_of_client = [client](const auto& entry) {
     return entry.second.client == client;
   };
@@ -59,9 +62,9 @@ void HostCalls::AskLocalHost(const ProcId& caller, const HostCallArrived& in,
                              Actions* actions) {
   const uint64_t number = next_++;
   calls_[number] = {in.client, in.request};
-  const JobSpec& spec = *jobs_.Find(caller.nspace)->spec;
-  actions->push_back(
-      AskHost{number, in.op, caller, spec.uid, spec.gid, in.targets, in.call});
+  const Owner owner = *jobs_.OwnerOf(caller);
+  actions->push_back(AskHost{number, in.op, caller, owner.uid, owner.gid,
+                             in.targets, in.call});
 }
 
 void HostCalls::OnAnswered(const HostAnswered& in, Actions* actions) {
@@ -77,7 +80,11 @@ void HostCalls::ControlJobs(TimeNs now, const ProcId& caller,
   int status = ParseJobControl(in.call, &control);
   LogRefused(control, actions);
   if (status == kSuccess && control.cleanup) {
-    return AskLocalHost(caller, in, actions);
+    // Files are removed with the job of who has registered them.
+    if (jobs_.Find(caller.nspace) != nullptr) {
+      return AskLocalHost(caller, in, actions);
+    }
+    status = kErrNotSupported;
   }
   if (status == kSuccess && in.call.size() > kMaxControlCall) {
     status = kErrOutOfResource;
@@ -92,6 +99,8 @@ void HostCalls::ControlJobs(TimeNs now, const ProcId& caller,
 
 int HostCalls::DefineSet(const ProcId& caller, const HostCallArrived& in,
                          const std::string& name) {
+  // A set goes with the job of who has defined it.
+  if (jobs_.Find(caller.nspace) == nullptr) return kErrNotSupported;
   std::vector<ProcId> members = in.targets;
   int status = ResolveTargets(caller, &members);
   if (status != kSuccess) return status;
@@ -117,12 +126,16 @@ void HostCalls::LogRefused(const JobControl& control, Actions* actions) {
 
 int HostCalls::ResolveTargets(const ProcId& caller,
                               std::vector<ProcId>* targets) const {
-  const Job* from = jobs_.Find(caller.nspace);
+  const Owner from = *jobs_.OwnerOf(caller);
+  // A tool is in no job that it could mean without naming it.
+  const bool is_tool = jobs_.Find(caller.nspace) == nullptr;
+  if (is_tool && targets->empty()) return kErrBadParam;
   for (ProcId& target : *targets) {
     if (target.nspace.empty()) target.nspace = caller.nspace;
+    if (is_tool && target.nspace == caller.nspace) return kErrNotFound;
     const Job* to = jobs_.Find(target.nspace);
     if (to == nullptr) continue;
-    if (from->spec->uid != to->spec->uid) return kErrNoPermissions;
+    if (from.uid != to->spec->uid) return kErrNoPermissions;
     if (!IsThere(*to, target.rank)) return kErrNotFound;
   }
   return kSuccess;
@@ -130,7 +143,9 @@ int HostCalls::ResolveTargets(const ProcId& caller,
 
 // Processes of one rank, one after the other, count in ranges of their own.
 uint64_t HostCalls::NumberOf(const ProcId& proc, RequestId request) const {
-  const RankState& rank = jobs_.Find(proc.nspace)->ranks[proc.rank];
+  const Job* job = jobs_.Find(proc.nspace);
+  if (job == nullptr) return request;  // a tool's, which none follows
+  const RankState& rank = job->ranks[proc.rank];
   return (uint64_t{rank.incarnation} << 32) + request;
 }
 
@@ -150,16 +165,16 @@ void HostCalls::SendToJobs(TimeNs now, const ProcId& caller,
     return;
   }
   if (targets.empty()) targets.push_back({caller.nspace, kRankWildcard});
-  const JobSpec& spec = *jobs_.Find(caller.nspace)->spec;
+  const Owner owner = *jobs_.OwnerOf(caller);
   Control& added = controls_[id];
   added.client = in.client;
   added.request = in.request;
   added.since = now;
   added.ends = control.action != ControlAction::kSignal;
   added.results = ControlResults(control);
-  HostRequest request{caller,   id.request, HostOp::kJobControl,
-                      spec.uid, spec.gid,   "",
-                      {},       in.call};
+  HostRequest request{caller,    id.request, HostOp::kJobControl,
+                      owner.uid, owner.gid,  "",
+                      {},        in.call};
   for (const ProcId& target : targets) {
     request.nspace = target.nspace;
     added.open.try_emplace(target.nspace, request)

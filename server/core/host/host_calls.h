@@ -99,7 +99,7 @@ class HostCalls {
     std::map<std::string, HostRequest> open;  // by job; not answered yet
   };
 
-  int Refusal(const ProcId* caller, ClientId client) const;
+  int Refusal(const ProcId* caller, const HostCallArrived& in) const;
   void AskLocalHost(const ProcId& caller, const HostCallArrived& in,
                     Actions* actions);
   void ControlJobs(TimeNs now, const ProcId& caller, const HostCallArrived& in,

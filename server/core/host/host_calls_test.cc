@@ -64,6 +64,20 @@ TEST_F(HostCallsTest, OfNobodyKnownAreRefused) {
   EXPECT_EQ(All<ReplyClient>(actions).at(0).status, kErrInit);
 }
 
+TEST_F(HostCallsTest, AToolAsksWithTheRightsOfItsOwner) {
+  ASSERT_TRUE(jobs_.ConnectTool(6, {"tool", 0}, {27, 28}));
+  const Actions asked = Arrive(6, 9);
+  ASSERT_EQ(All<AskHost>(asked).size(), 1u);
+  EXPECT_EQ(All<AskHost>(asked)[0].source, (ProcId{"tool", 0}));
+  EXPECT_EQ(All<AskHost>(asked)[0].uid, 27u);
+  EXPECT_EQ(All<AskHost>(asked)[0].gid, 28u);
+  // What would go with its job.
+  Actions refused;
+  calls_.OnArrived(0, {6, 10, HostOp::kMonitor, {}, Bytes("call")}, &refused);
+  EXPECT_TRUE(All<AskHost>(refused).empty());
+  EXPECT_EQ(All<ReplyClient>(refused).at(0).status, kErrNotSupported);
+}
+
 TEST_F(HostCallsTest, OneProcessHasSoManyAtATime) {
   for (size_t i = 0; i < kMaxHostCalls; ++i) {
     EXPECT_EQ(All<AskHost>(Arrive(5, i + 1)).size(), 1u);

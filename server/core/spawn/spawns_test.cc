@@ -186,7 +186,7 @@ TEST(SpawnsTest, TooManyOrTooLargeAreRefused) {
 TEST(SpawnsTest, StrangersAndToolsAreRefused) {
   Agent agent(1);
   EXPECT_EQ(All<ReplyClient>(agent.Arrive(1, 99))[0].status, kErrInit);
-  agent.table.ConnectTool(8, {"tool", 0});
+  agent.table.ConnectTool(8, {"tool", 0}, {});
   EXPECT_EQ(All<ReplyClient>(agent.Arrive(1, 8))[0].status, kErrNotSupported);
 }
 

@@ -19,6 +19,8 @@ struct ClientConnected {
   ClientId client = 0;
   ProcId proc;
   bool is_tool = false;
+  uint32_t uid = 0;  // of a tool, as its rights are
+  uint32_t gid = 0;
 };
 
 // The connection ended.

@@ -1,0 +1,85 @@
+#include "client/session/agent_greeting.h"
+
+#include <errno.h>
+#include <sys/socket.h>
+#include <sys/time.h>
+#include <sys/un.h>
+
+#include <cstring>
+#include <optional>
+#include <utility>
+
+#include "common/wire.h"
+
+namespace canopy::client {
+namespace {
+
+using local::FrameType;
+
+// An agent that does not answer within this time counts as none. Long, because
+// a node that starts thousands of ranks may leave its agent without a CPU.
+constexpr time_t kHandshakeSeconds = 120;
+
+// How long sending and receiving may take; 0: as long as they need.
+void LimitTime(int fd, time_t seconds) {
+  timeval limit = {};
+  limit.tv_sec = seconds;
+  setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof(limit));
+  setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof(limit));
+}
+
+// Waits for the agent's answer and copies it out of the socket's buffer.
+Result<std::string> AwaitWelcome(FrameSocket* socket) {
+  for (;;) {
+    while (std::optional<Frame> frame = socket->Next()) {
+      if (frame->type != FrameType::kReply) continue;
+      WireReader in(frame->payload);
+      const int64_t status = in.Int();
+      const std::string_view payload = in.String();
+      if (!in.ok()) return Status(kErrHandshakeFailed, "malformed welcome");
+      if (status != kSuccess) {
+        return Status(static_cast<int>(status), "the agent refused");
+      }
+      return std::string(payload);
+    }
+    switch (socket->Read(/*wait=*/true)) {
+      case FrameSocket::ReadState::kData:
+        break;
+      case FrameSocket::ReadState::kNothing:
+        return Status(kErrTimeout, "the agent does not answer");
+      case FrameSocket::ReadState::kClosed:
+        return Status(kErrUnreach, "the agent closed the connection");
+    }
+  }
+}
+
+}  // namespace
+
+Result<std::unique_ptr<FrameSocket>> DialAgent(const std::string& path) {
+  sockaddr_un address = {};
+  address.sun_family = AF_UNIX;
+  if (path.size() >= sizeof(address.sun_path)) {
+    return Status(kErrBadParam, "path of the agent's socket is too long");
+  }
+  memcpy(address.sun_path, path.data(), path.size());
+  UniqueFd fd(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  if (!fd) return Status(kErrOutOfResource, "no socket");
+  LimitTime(fd.get(), kHandshakeSeconds);
+  while (connect(fd.get(), reinterpret_cast<const sockaddr*>(&address),
+                 sizeof(address)) != 0) {
+    if (errno != EINTR) return Status(kErrUnreach, "no agent at " + path);
+  }
+  return std::make_unique<FrameSocket>(std::move(fd));
+}
+
+Result<std::string> GreetAgent(FrameSocket* socket, FrameType hello,
+                               std::string_view payload) {
+  if (socket->Send(hello, 1, payload) != kSuccess) {
+    return Status(kErrUnreach, "the agent closed the connection");
+  }
+  Result<std::string> welcome = AwaitWelcome(socket);
+  if (welcome.ok()) LimitTime(socket->fd(), 0);
+  return welcome;
+}
+
+}  // namespace canopy::client

@@ -1,0 +1,35 @@
+// The files by which tools find servers on their own machine.
+#ifndef CANOPY_CLIENT_TOOL_RENDEZVOUS_H_
+#define CANOPY_CLIENT_TOOL_RENDEZVOUS_H_
+
+#include <string>
+#include <vector>
+
+#include "common/ids.h"
+#include "common/status.h"
+
+namespace canopy::client {
+
+// A server, as a rendezvous file tells of it. A file is written by its server:
+// its first lines are those that tools of every OpenPMIx release read, and an
+// agent adds where its Unix socket is.
+struct ServerContact {
+  ProcId server;
+  std::string uri;     // NSPACE.RANK;TRANSPORT://ADDRESS
+  int pid = 0;         // 0: not told
+  std::string socket;  // path of the agent's socket; empty: not an agent's
+};
+
+// Reads one file, which may be a link to it. Only a regular file of this user
+// or of root is believed. kErrNotFound, kErrNoPermissions, kErrBadParam: it is
+// no rendezvous file.
+Result<ServerContact> ReadRendezvousFile(const std::string& path);
+
+// The contacts in all rendezvous files named pmix.HOST.tool* that are in a
+// directory or below it, each server once, in the order of their names; links
+// are not followed. A tree is searched to a bounded depth and number of files.
+std::vector<ServerContact> SearchRendezvous(const std::string& directory);
+
+}  // namespace canopy::client
+
+#endif  // CANOPY_CLIENT_TOOL_RENDEZVOUS_H_

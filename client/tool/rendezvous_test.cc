@@ -1,0 +1,89 @@
+#include "client/tool/rendezvous.h"
+
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+#include <string>
+
+namespace canopy::client {
+namespace {
+
+class RendezvousTest : public testing::Test {
+ protected:
+  RendezvousTest() {
+    directory_ = testing::TempDir() + "/rendezvous-XXXXXX";
+    EXPECT_NE(mkdtemp(directory_.data()), nullptr);
+    char host[256] = {};
+    gethostname(host, sizeof host - 1);
+    prefix_ = std::string("pmix.") + host + ".tool";
+  }
+  ~RendezvousTest() override { std::filesystem::remove_all(directory_); }
+
+  std::string Write(const std::string& name, const std::string& text) const {
+    const std::string path = directory_ + "/" + name;
+    std::ofstream(path) << text;
+    return path;
+  }
+
+  static constexpr char kText[] =
+      "agents.3;tcp4://127.0.0.1:4711\nv4.2.2\n77\n0:0\nMon\n"
+      "canopy:/run/clients.sock\n";
+  std::string directory_;
+  std::string prefix_;
+};
+
+TEST_F(RendezvousTest, AFileTellsOfItsServer) {
+  const Result<ServerContact> contact =
+      ReadRendezvousFile(Write("file", kText));
+  ASSERT_TRUE(contact.ok()) << contact.status().message();
+  EXPECT_EQ(contact->server, (ProcId{"agents", 3}));
+  EXPECT_EQ(contact->uri, "agents.3;tcp4://127.0.0.1:4711");
+  EXPECT_EQ(contact->pid, 77);
+  EXPECT_EQ(contact->socket, "/run/clients.sock");
+  const Result<ServerContact> other =
+      ReadRendezvousFile(Write("file", "a.b.1;tcp4://127.0.0.1:1"));
+  ASSERT_TRUE(other.ok());
+  EXPECT_EQ(other->server, (ProcId{"a.b", 1}));
+  EXPECT_EQ(other->pid, 0);
+  EXPECT_TRUE(other->socket.empty());
+}
+
+TEST_F(RendezvousTest, WhatIsNoRendezvousFile) {
+  for (const char* text : {"", "\n", "agents.3", "agents;tcp4://x", ".3;x",
+                           "agents.x;x", "agents.;x"}) {
+    EXPECT_EQ(ReadRendezvousFile(Write("file", text)).code(), kErrBadParam)
+        << text;
+  }
+  EXPECT_EQ(ReadRendezvousFile(directory_ + "/none").code(), kErrNotFound);
+  EXPECT_EQ(ReadRendezvousFile(directory_).code(), kErrBadParam);
+  const std::string fifo = directory_ + "/fifo";
+  ASSERT_EQ(mkfifo(fifo.c_str(), 0600), 0);
+  EXPECT_EQ(ReadRendezvousFile(fifo).code(), kErrBadParam);
+}
+
+TEST_F(RendezvousTest, ASearchFindsEachServerOnce) {
+  Write(prefix_ + ".77", kText);
+  Write(prefix_, kText);
+  std::filesystem::create_directory(directory_ + "/below");
+  Write("below/" + prefix_ + ".1", "others.0;tcp4://127.0.0.1:1");
+  Write("below/another.file", "nobody.0;tcp4://127.0.0.1:2");
+  const auto found = SearchRendezvous(directory_);
+  ASSERT_EQ(found.size(), 2u);
+  EXPECT_EQ(found[0].server.nspace, "others");
+  EXPECT_EQ(found[1].server.nspace, "agents");
+  EXPECT_TRUE(SearchRendezvous("/nowhere/at/all").empty());
+}
+
+TEST_F(RendezvousTest, ASearchFollowsNoLinks) {
+  const std::string elsewhere = Write("elsewhere", kText);
+  std::filesystem::create_symlink(elsewhere, directory_ + "/" + prefix_ + ".1");
+  std::filesystem::create_directory_symlink(directory_, directory_ + "/loop");
+  EXPECT_TRUE(SearchRendezvous(directory_).empty());
+  EXPECT_TRUE(ReadRendezvousFile(directory_ + "/" + prefix_ + ".1").ok());
+}
+
+}  // namespace
+}  // namespace canopy::client

@@ -1,0 +1,48 @@
+#include "client/tool/tool.h"
+
+#include <utility>
+
+#include "client/channel/channel.h"
+#include "client/session/bootstrap.h"
+#include "client/session/lifecycle.h"
+#include "client/session/tool_bootstrap.h"
+#include "client/tool/server_search.h"
+#include "client/tool/tool_options.h"
+#include "common/status.h"
+
+namespace canopy::client {
+namespace {
+
+// A launcher tells its processes which agent is theirs.
+bool WasLaunched() {
+  const Result<Environment> environment = ReadEnvironment();
+  return environment.ok() && !environment->socket.empty();
+}
+
+Result<Bootstrap> FindServer(const ToolOptions& options) {
+  if (!options.connects) return MakeUnconnectedTool(options.name);
+  if (!options.server.explicit_choice() && options.name.nspace.empty() &&
+      WasLaunched()) {
+    return FindAgent();
+  }
+  Result<Bootstrap> found = ConnectToServer(options);
+  if (!found.ok() && options.optional) return MakeUnconnectedTool(options.name);
+  return found;
+}
+
+}  // namespace
+
+int InitTool(pmix_proc_t* proc, const pmix_info_t* info, size_t ninfo) {
+  ToolOptions options;
+  const int rc = ParseToolOptions(info, ninfo, &options);
+  if (rc != PMIX_SUCCESS) return rc;
+  return InitLibraryBy([&] { return FindServer(options); }, options.init, proc);
+}
+
+std::vector<ProcId> ServersOf(Session& session) {
+  Channel* const channel = session.channel();
+  if (channel == nullptr || channel->lost()) return {};
+  return {session.server()};
+}
+
+}  // namespace canopy::client

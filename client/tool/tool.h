@@ -1,0 +1,23 @@
+// PMIx_tool_init and what belongs to it (chapter "Tools and Debuggers").
+#ifndef CANOPY_CLIENT_TOOL_TOOL_H_
+#define CANOPY_CLIENT_TOOL_TOOL_H_
+
+#include <cstddef>
+#include <vector>
+
+#include "client/session/session.h"
+#include "common/ids.h"
+#include "pmix.h"
+
+namespace canopy::client {
+
+// Counted together with PMIx_Init; any thread. A process that was launched, and
+// that does not choose a server, is the tool that its launcher has named.
+int InitTool(pmix_proc_t* proc, const pmix_info_t* info, size_t ninfo);
+
+// The server that the session has, unless it is gone.
+std::vector<ProcId> ServersOf(Session& session);
+
+}  // namespace canopy::client
+
+#endif  // CANOPY_CLIENT_TOOL_TOOL_H_

@@ -1,0 +1,110 @@
+#include "client/tool/tool_options.h"
+
+#include <climits>
+#include <string_view>
+#include <vector>
+
+#include "client/session/directives.h"
+#include "common/values/value.h"
+
+namespace canopy::client {
+namespace {
+
+// How a directive was understood.
+enum class Reading : uint8_t { kRead, kMalformed, kAnother };
+
+Reading Read(bool ok) { return ok ? Reading::kRead : Reading::kMalformed; }
+
+Reading ReadText(const pmix_info_t& info, std::string* out) {
+  const auto text = StringOf(info.value);
+  if (text) *out = *text;
+  return Read(text && !text->empty());
+}
+
+Reading ReadNumber(const pmix_info_t& info, uint64_t limit, uint32_t* out) {
+  const auto number = Uint64Of(info.value);
+  if (number) *out = static_cast<uint32_t>(*number);
+  return Read(number && *number <= limit);
+}
+
+Reading ReadPid(const pmix_info_t& info, std::optional<int>* out) {
+  const auto pid = Int64Of(info.value);
+  if (pid) *out = static_cast<int>(*pid);
+  return Read(pid && *pid > 0 && *pid <= INT_MAX);
+}
+
+Reading ReadName(const pmix_info_t& info, std::string_view key,
+                 ToolOptions* out) {
+  if (key == PMIX_TOOL_RANK) {
+    return ReadNumber(info, kRankValid, &out->name.rank);
+  }
+  const Reading reading = ReadText(info, &out->name.nspace);
+  return out->name.nspace.size() > kMaxNspaceLen ? Reading::kMalformed
+                                                 : reading;
+}
+
+Reading ReadChoice(const pmix_info_t& info, std::string_view key,
+                   ServerChoice* out) {
+  if (key == PMIX_TOOL_ATTACHMENT_FILE) {
+    return ReadText(info, &out->attachment_file);
+  }
+  if (key == PMIX_SERVER_URI) return ReadText(info, &out->uri);
+  if (key == PMIX_SERVER_PIDINFO) return ReadPid(info, &out->pid);
+  if (key == PMIX_SERVER_NSPACE) return ReadText(info, &out->nspace);
+  if (key == PMIX_SERVER_TMPDIR) return ReadText(info, &out->server_tmpdir);
+  if (key == PMIX_SYSTEM_TMPDIR) return ReadText(info, &out->system_tmpdir);
+  if (key == PMIX_CONNECT_TO_SYSTEM) {
+    out->system = IsTrue(info);
+  } else if (key == PMIX_CONNECT_SYSTEM_FIRST) {
+    out->system_first = IsTrue(info);
+  } else {
+    return Reading::kAnother;
+  }
+  return Reading::kRead;
+}
+
+Reading ReadOption(const pmix_info_t& info, std::string_view key,
+                   ToolOptions* out) {
+  if (key == PMIX_TOOL_NSPACE || key == PMIX_TOOL_RANK) {
+    return ReadName(info, key, out);
+  }
+  if (key == PMIX_CONNECT_MAX_RETRIES) {
+    return ReadNumber(info, UINT32_MAX, &out->retries);
+  }
+  if (key == PMIX_CONNECT_RETRY_DELAY) {
+    return ReadNumber(info, UINT32_MAX, &out->delay_s);
+  }
+  if (key == PMIX_TOOL_DO_NOT_CONNECT) {
+    out->connects = !IsTrue(info);
+  } else if (key == PMIX_TOOL_CONNECT_OPTIONAL) {
+    out->optional = IsTrue(info);
+  } else {
+    return ReadChoice(info, key, &out->server);
+  }
+  return Reading::kRead;
+}
+
+}  // namespace
+
+int ParseToolOptions(const pmix_info_t* info, size_t ninfo, ToolOptions* out) {
+  if (info == nullptr && ninfo > 0) return PMIX_ERR_BAD_PARAM;
+  std::vector<pmix_info_t> others;  // refer to what the caller has
+  bool over_tcp = false;
+  for (size_t i = 0; i < ninfo; ++i) {
+    const std::string_view key = KeyOf(info[i]);
+    if (key == PMIX_TCP_URI) {
+      over_tcp = true;
+      continue;
+    }
+    const Reading reading = ReadOption(info[i], key, out);
+    if (reading == Reading::kMalformed) return PMIX_ERR_BAD_PARAM;
+    if (reading == Reading::kAnother) others.push_back(info[i]);
+  }
+  if (over_tcp) {
+    return out->server.uri.empty() ? PMIX_ERR_NOT_SUPPORTED
+                                   : PMIX_ERR_BAD_PARAM;
+  }
+  return ParseInitOptions(others.data(), others.size(), &out->init);
+}
+
+}  // namespace canopy::client

@@ -1,0 +1,53 @@
+// The directives by which a tool says who it is and which server it wants.
+#ifndef CANOPY_CLIENT_TOOL_TOOL_OPTIONS_H_
+#define CANOPY_CLIENT_TOOL_TOOL_OPTIONS_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "client/session/init_options.h"
+#include "common/ids.h"
+#include "pmix.h"
+
+namespace canopy::client {
+
+// Which server, in the order in which the Standard's chapter on tools goes
+// through them: the first that is given counts, and fails alone.
+struct ServerChoice {
+  std::string attachment_file;  // PMIX_TOOL_ATTACHMENT_FILE
+  std::string uri;              // PMIX_SERVER_URI
+  std::optional<int> pid;       // PMIX_SERVER_PIDINFO
+  std::string nspace;           // PMIX_SERVER_NSPACE
+  bool system = false;          // PMIX_CONNECT_TO_SYSTEM
+  // PMIX_CONNECT_SYSTEM_FIRST: the search goes on when there is none.
+  bool system_first = false;
+  // Where to look; empty: where this user's servers usually are.
+  std::string server_tmpdir;  // PMIX_SERVER_TMPDIR
+  std::string system_tmpdir;  // PMIX_SYSTEM_TMPDIR
+
+  bool explicit_choice() const {
+    return !attachment_file.empty() || !uri.empty() || pid || !nspace.empty() ||
+           system;
+  }
+};
+
+struct ToolOptions {
+  ProcId name{"", 0};     // PMIX_TOOL_NSPACE and _RANK; no namespace: none
+  bool connects = true;   // not PMIX_TOOL_DO_NOT_CONNECT
+  bool optional = false;  // PMIX_TOOL_CONNECT_OPTIONAL: goes on without one
+  uint32_t retries = 0;   // PMIX_CONNECT_MAX_RETRIES
+  uint32_t delay_s = 1;   // PMIX_CONNECT_RETRY_DELAY, seconds between them
+  ServerChoice server;
+  InitOptions init;
+};
+
+// The directives of PMIx_tool_init. PMIX_ERR_BAD_PARAM: one has another type,
+// or they contradict each other; PMIX_ERR_NOT_SUPPORTED: a required one is not
+// known, or a server is asked for over TCP.
+int ParseToolOptions(const pmix_info_t* info, size_t ninfo, ToolOptions* out);
+
+}  // namespace canopy::client
+
+#endif  // CANOPY_CLIENT_TOOL_TOOL_OPTIONS_H_

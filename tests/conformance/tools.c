@@ -1,0 +1,347 @@
+// A tool: a process that nobody launched, beside a job on the agents that it
+// finds. tools 1 1 DIRECTORY NAMESPACE: the directory of the rendezvous files
+// of the agent, and the job, whose processes wait until they are ended.
+// tools 1 1 DIRECTORY NAMESPACE twin: claims a name that is another tool's.
+#include <dirent.h>
+#include <errno.h>
+#include <pmix_tool.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
+
+#include "check.h"
+
+#ifndef PMIX_TOOL_CONNECT_OPTIONAL
+#define PMIX_TOOL_CONNECT_OPTIONAL "pmix.tool.conopt"
+#endif
+// Newer than some headers.
+bool PMIx_tool_is_connected(void);
+
+static const char *g_directory;
+static const char *g_nspace;
+static char g_file[PATH_MAX];  // a rendezvous file of the agent
+static char g_uri[512];        // its first line
+static int g_pid;              // its third
+static pmix_proc_t g_server;
+static char g_place[] = "/tmp/canopy-tools-XXXXXX";
+
+static const char *InPlace(const char *name) {
+  static char path[PATH_MAX];
+  snprintf(path, sizeof(path), "%s/%s", g_place, name);
+  return path;
+}
+
+static Directives At(const char *directory) {
+  Directives list = {.count = 0};
+  AddText(&list, PMIX_SERVER_TMPDIR, directory);
+  return list;
+}
+
+static Directives Text(const char *key, const char *text) {
+  Directives list = At(g_directory);
+  AddText(&list, key, text);
+  return list;
+}
+
+static pmix_status_t Init(Directives list) {
+  return PMIx_tool_init(&g_self, list.info, list.count);
+}
+
+static void MustConnect(Directives list) {
+  pmix_proc_t *servers = NULL;
+  size_t count = 0;
+  OK(Init(list));
+  CHECK(PMIx_tool_is_connected(), "no server");
+  OK(PMIx_tool_get_servers(&servers, &count));
+  CHECK(count == 1, "%zu servers", count);
+  CHECK(g_server.nspace[0] == 0 ||
+            strcmp(servers[0].nspace, g_server.nspace) == 0,
+        "another server, %s", servers[0].nspace);
+  g_server = servers[0];
+  PMIX_PROC_FREE(servers, count);
+  OK(PMIx_tool_finalize());
+}
+
+static void MustBeRefused(pmix_status_t want, Directives list) {
+  EXPECT(want, Init(list));
+  CHECK(!PMIx_tool_is_connected(), "a server");
+}
+
+// ------------------------------------------------------- without a server ---
+
+static void Unconnected(Directives list, const char *nspace, unsigned rank) {
+  pmix_proc_t *servers = NULL;
+  size_t count = 0;
+  OK(Init(list));
+  CHECK(!PMIx_tool_is_connected(), "a server");
+  EXPECT(PMIX_ERR_UNREACH, PMIx_tool_get_servers(&servers, &count));
+  CHECK(servers == NULL && count == 0, "%zu servers", count);
+  CHECK(nspace == NULL ? g_self.nspace[0] != 0
+                       : strcmp(g_self.nspace, nspace) == 0,
+        "named %s", g_self.nspace);
+  CHECK(g_self.rank == rank, "rank %u", g_self.rank);
+  OK(PMIx_tool_finalize());
+}
+
+static void WithoutServer(void) {
+  pmix_proc_t *servers = NULL;
+  size_t count = 0;
+  EXPECT(PMIX_ERR_INIT, PMIx_tool_finalize());
+  EXPECT(PMIX_ERR_INIT, PMIx_tool_get_servers(&servers, &count));
+  EXPECT(PMIX_ERR_BAD_PARAM, PMIx_tool_get_servers(NULL, &count));
+  CHECK(!PMIx_tool_is_connected(), "a server before there is a tool");
+  Unconnected(Flag(PMIX_TOOL_DO_NOT_CONNECT), NULL, 0);
+  Directives named = Flag(PMIX_TOOL_DO_NOT_CONNECT);
+  AddText(&named, PMIX_TOOL_NSPACE, "my.tool");
+  Unconnected(named, "my.tool", 0);
+  AddU32(&named, PMIX_TOOL_RANK, 7);
+  Unconnected(named, "my.tool", 7);
+  MustBeRefused(PMIX_ERR_UNREACH, At(g_place));
+  Directives optional = At(g_place);
+  AddFlag(&optional, PMIX_TOOL_CONNECT_OPTIONAL, true);
+  Unconnected(optional, NULL, 0);
+}
+
+static void TriesAgain(void) {
+  struct timespec start;
+  struct timespec end;
+  Directives list = At(g_place);
+  AddU32(&list, PMIX_CONNECT_MAX_RETRIES, 1);
+  AddU32(&list, PMIX_CONNECT_RETRY_DELAY, 1);
+  clock_gettime(CLOCK_MONOTONIC, &start);
+  MustBeRefused(PMIX_ERR_UNREACH, list);
+  clock_gettime(CLOCK_MONOTONIC, &end);
+  const double seconds = (double)(end.tv_sec - start.tv_sec) +
+                         1e-9 * (double)(end.tv_nsec - start.tv_nsec);
+  CHECK(seconds >= 1, "gave up after %.3f s", seconds);
+}
+
+// --------------------------------------------------------- which server ---
+
+static void FindFile(void) {
+  char host[256];
+  char prefix[300];
+  gethostname(host, sizeof(host));
+  snprintf(prefix, sizeof(prefix), "pmix.%s.tool.", host);
+  DIR *directory = opendir(g_directory);
+  CHECK(directory != NULL, "no directory %s", g_directory);
+  for (struct dirent *entry; (entry = readdir(directory)) != NULL;) {
+    if (strncmp(entry->d_name, prefix, strlen(prefix)) == 0) {
+      snprintf(g_file, sizeof(g_file), "%s/%s", g_directory, entry->d_name);
+    }
+  }
+  closedir(directory);
+  FILE *file = fopen(g_file, "r");
+  CHECK(file != NULL, "no rendezvous file in %s", g_directory);
+  CHECK(fscanf(file, "%511[^\n]\n%*s\n%d", g_uri, &g_pid) == 2, "malformed");
+  fclose(file);
+}
+
+static Directives Pid(int pid) {
+  Directives list = At(g_directory);
+  pmix_info_t *info = NextInfo(&list, PMIX_SERVER_PIDINFO);
+  info->value.type = PMIX_PID;
+  info->value.data.pid = pid;
+  return list;
+}
+
+static Directives System(const char *key, const char *directory) {
+  Directives list = At(g_directory);
+  AddFlag(&list, key, true);
+  AddText(&list, PMIX_SYSTEM_TMPDIR, directory);
+  return list;
+}
+
+static void Choices(void) {
+  char uri[PATH_MAX + 8];
+  MustConnect(At(g_directory));
+  MustConnect(Text(PMIX_SERVER_URI, g_uri));
+  snprintf(uri, sizeof(uri), "file:%s", g_file);
+  MustConnect(Text(PMIX_SERVER_URI, uri));
+  MustConnect(Text(PMIX_TOOL_ATTACHMENT_FILE, g_file));
+  MustConnect(Text(PMIX_SERVER_NSPACE, g_server.nspace));
+  MustConnect(Pid(g_pid));
+  MustConnect(System(PMIX_CONNECT_TO_SYSTEM, g_directory));
+  MustConnect(System(PMIX_CONNECT_SYSTEM_FIRST, g_directory));
+  MustConnect(System(PMIX_CONNECT_SYSTEM_FIRST, g_place));
+}
+
+// An explicit choice that fails leads to no other server.
+static void WrongChoices(void) {
+  MustBeRefused(PMIX_ERR_UNREACH, Pid(1));
+  MustBeRefused(PMIX_ERR_UNREACH, Text(PMIX_SERVER_NSPACE, "nobody"));
+  MustBeRefused(PMIX_ERR_UNREACH,
+                Text(PMIX_SERVER_URI, "nobody.0;tcp4://127.0.0.1:1"));
+  MustBeRefused(PMIX_ERR_UNREACH, System(PMIX_CONNECT_TO_SYSTEM, g_place));
+  MustBeRefused(PMIX_ERR_BAD_PARAM, Pid(-1));
+  MustBeRefused(PMIX_ERR_BAD_PARAM, Text(PMIX_SERVER_NSPACE, ""));
+  // libpmix speaks to agents of its own machine.
+  Directives tcp = Text(PMIX_TCP_URI, g_uri);
+  MustBeRefused(PMIX_ERR_NOT_SUPPORTED, tcp);
+  AddText(&tcp, PMIX_SERVER_URI, g_uri);
+  MustBeRefused(PMIX_ERR_BAD_PARAM, tcp);
+  Directives unknown = Flag("no.such.directive");
+  unknown.info[0].flags = PMIX_INFO_REQD;
+  MustBeRefused(PMIX_ERR_NOT_SUPPORTED, unknown);
+}
+
+static void Write(const char *path, const char *text) {
+  FILE *file = fopen(path, "w");
+  CHECK(file != NULL, "cannot write %s", path);
+  fputs(text, file);
+  fclose(file);
+}
+
+static void BadFiles(void) {
+  const char *path = InPlace("file");
+  MustBeRefused(PMIX_ERR_NOT_FOUND, Text(PMIX_TOOL_ATTACHMENT_FILE, path));
+  Write(path, "what somebody else has written\n");
+  MustBeRefused(PMIX_ERR_BAD_PARAM, Text(PMIX_TOOL_ATTACHMENT_FILE, path));
+  Write(path, "");
+  MustBeRefused(PMIX_ERR_BAD_PARAM, Text(PMIX_TOOL_ATTACHMENT_FILE, path));
+  // Another implementation's server, and an agent that is gone.
+  Write(path, "prterun.0;tcp4://127.0.0.1:1\nv5.0.1\n1\n");
+  MustBeRefused(PMIX_ERR_NOT_SUPPORTED, Text(PMIX_TOOL_ATTACHMENT_FILE, path));
+  Write(path,
+        "canopy.0;tcp4://127.0.0.1:1\nv4.2.2\n1\n0:0\nnow\n"
+        "canopy:/nowhere/clients.sock\n");
+  MustBeRefused(PMIX_ERR_UNREACH, Text(PMIX_TOOL_ATTACHMENT_FILE, path));
+  if (geteuid() == 0) {
+    CHECK(chown(path, 65534, 65534) == 0, "chown");
+    MustBeRefused(PMIX_ERR_NO_PERMISSIONS,
+                  Text(PMIX_TOOL_ATTACHMENT_FILE, path));
+  }
+  unlink(path);
+  CHECK(mkfifo(path, 0600) == 0, "mkfifo");
+  MustBeRefused(PMIX_ERR_BAD_PARAM, Text(PMIX_TOOL_ATTACHMENT_FILE, path));
+  unlink(path);
+  CHECK(symlink(g_file, path) == 0, "symlink");
+  MustConnect(Text(PMIX_TOOL_ATTACHMENT_FILE, path));
+  unlink(path);
+}
+
+// ------------------------------------------------------------------ names ---
+
+static void Twin(const char *program, pmix_status_t want) {
+  const pid_t pid = fork();
+  if (pid == 0) {
+    execl(program, program, "1", "1", g_directory, g_nspace, "twin", NULL);
+    _exit(127);
+  }
+  int status = 0;
+  CHECK(waitpid(pid, &status, 0) == pid, "lost the twin");
+  CHECK(WIFEXITED(status) && WEXITSTATUS(status) == -want,
+        "the twin ended with %d", WEXITSTATUS(status));
+}
+
+static Directives Named(const char *nspace, uint32_t rank) {
+  Directives list = Text(PMIX_TOOL_NSPACE, nspace);
+  AddU32(&list, PMIX_TOOL_RANK, rank);
+  return list;
+}
+
+static void Names(const char *program) {
+  MustBeRefused(PMIX_ERR_INVALID_CRED, Named(g_nspace, 0));
+  OK(Init(Named("my.tool", 3)));
+  CHECK(strcmp(g_self.nspace, "my.tool") == 0 && g_self.rank == 3, "I am %s:%u",
+        g_self.nspace, g_self.rank);
+  Twin(program, PMIX_ERR_EXISTS);
+  // Counted, together with PMIx_Init.
+  pmix_proc_t again;
+  OK(PMIx_tool_init(&again, NULL, 0));
+  CHECK(strcmp(again.nspace, "my.tool") == 0, "I am %s", again.nspace);
+  OK(PMIx_tool_finalize());
+  CHECK(PMIx_tool_is_connected(), "no server any more");
+  OK(PMIx_tool_finalize());
+  EXPECT(PMIX_ERR_INIT, PMIx_tool_finalize());
+  Twin(program, PMIX_SUCCESS);
+}
+
+// ----------------------------------------------------------------- service ---
+
+static void QueryJobs(void) {
+  char *keys[] = {PMIX_QUERY_NAMESPACES, NULL};
+  pmix_query_t query;
+  pmix_info_t *results = NULL;
+  size_t count = 0;
+  PMIX_QUERY_CONSTRUCT(&query);
+  query.keys = keys;
+  OK(PMIx_Query_info(&query, 1, &results, &count));
+  CHECK(count == 1 && strstr(results[0].value.data.string, g_nspace) != NULL,
+        "the job is not among %zu results", count);
+  PMIX_INFO_FREE(results, count);
+}
+
+static void GetJobData(void) {
+  pmix_proc_t proc;
+  PMIX_PROC_LOAD(&proc, g_nspace, PMIX_RANK_WILDCARD);
+  CHECK(MustGetNumber(&proc, PMIX_JOB_SIZE, NULL, PMIX_UINT32) == 2, "size");
+  proc.rank = 1;
+  free(MustGetText(&proc, PMIX_HOSTNAME, NULL));
+  const Directives soon = Timeout(1);
+  PMIX_PROC_LOAD(&proc, "nobody", 0);
+  pmix_value_t *value = NULL;
+  const pmix_status_t rc =
+      PMIx_Get(&proc, PMIX_HOSTNAME, soon.info, soon.count, &value);
+  CHECK(rc == PMIX_ERR_NOT_FOUND || rc == PMIX_ERR_TIMEOUT, "gave %d", rc);
+}
+
+static Signal g_ended = SIGNAL_INIT;
+
+static void OnEnd(size_t id, pmix_status_t status, const pmix_proc_t *source,
+                  pmix_info_t info[], size_t ninfo, pmix_info_t results[],
+                  size_t nresults, pmix_event_notification_cbfunc_fn_t cbfunc,
+                  void *cbdata) {
+  (void)id, (void)source, (void)results, (void)nresults;
+  for (size_t i = 0; i < ninfo; ++i) {
+    if (PMIX_CHECK_KEY(&info[i], PMIX_EVENT_AFFECTED_PROC) &&
+        strcmp(info[i].value.data.proc->nspace, g_nspace) == 0) {
+      Raise(&g_ended, status);
+    }
+  }
+  cbfunc(PMIX_EVENT_ACTION_COMPLETE, NULL, 0, NULL, NULL, cbdata);
+}
+
+// A tool hears of the end of a job that it ends.
+static void EndJob(void) {
+  pmix_status_t code = PMIX_EVENT_JOB_END;
+  pmix_proc_t job;
+  Directives kill = Flag(PMIX_JOB_CTRL_KILL);
+  const pmix_status_t id =
+      PMIx_Register_event_handler(&code, 1, NULL, 0, OnEnd, NULL, NULL);
+  CHECK(id >= 0, "registration gave %d", id);
+  PMIX_PROC_LOAD(&job, g_nspace, PMIX_RANK_WILDCARD);
+  pmix_info_t *results = NULL;
+  size_t count = 0;
+  OK(PMIx_Job_control(&job, 1, kill.info, kill.count, &results, &count));
+  WaitFor(&g_ended, 1);
+}
+
+static void Service(void) {
+  OK(Init(At(g_directory)));
+  QueryJobs();
+  GetJobData();
+  EXPECT(PMIX_ERR_NOT_FOUND, PMIx_Fence(&g_self, 1, NULL, 0));
+  EndJob();
+  OK(PMIx_tool_finalize());
+}
+
+int main(int argc, char **argv) {
+  Arm(argc, argv);
+  CHECK(argc > 4, "no directory and no namespace");
+  g_directory = argv[3];
+  g_nspace = argv[4];
+  if (argc > 5) return -Init(Named("my.tool", 3));
+  CHECK(mkdtemp(g_place) != NULL, "no directory: %d", errno);
+  FindFile();
+  WithoutServer();
+  TriesAgain();
+  Choices();
+  WrongChoices();
+  BadFiles();
+  Names(argv[0]);
+  Service();
+  rmdir(g_place);
+  g_self.rank = 0;
+  return Kept();
+}

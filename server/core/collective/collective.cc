@@ -304,7 +304,12 @@ SeriesTable::Map::iterator Collectives::KeepRecovered(
       !NamesKnownJob(series.id.participants, jobs_)) {
     return table_.Erase(it);
   }
+  const std::map<ProcId, uint64_t> ends = EndsBefore(series);
   series.KeepRecovered();
+  for (const auto& [proc, ended] : ends) {
+    uint64_t& known = series.reattached[proc];
+    known = std::max(known, ended);
+  }
   return std::next(it);
 }
 
@@ -423,8 +428,8 @@ void Collectives::Recover(const PersistedRecord& persisted) {
   if (IsGroupOp(id.op)) {
     CollectiveId of_record = id;
     of_record.sequence = record.sequence;
-    groups_.Recover(of_record, record.connected, record.result);
-    RecoverLeft(of_record, record.result);
+    groups_.Recover(of_record, record.connected, record.result, record.left);
+    RecoverLeft(id.name, record.left);
   } else {
     connections_.Recover(id.participants, record.connected);
   }
@@ -439,9 +444,7 @@ void Collectives::Recover(const PersistedRecord& persisted) {
   series.recovered = record.sequence + 1;
   series.next = series.recovered;
   series.recovered_data = record.collect;
-  const bool is_over =
-      id.op == CollectiveOp::kGroupConstruct && !record.connected;
-  series.recovered_result = is_over ? Bytes() : record.result;
+  series.recovered_result = record.result;
   series.AdvanceNext();
 }
 
@@ -463,7 +466,8 @@ void Collectives::OnReattached(TimeNs now, const ClientReattached& in,
   for (const auto& [id, ended] : counts) {
     Series* series = table_.FindOrAddFor(proc->nspace, id);
     if (series == nullptr) continue;
-    series->reattached[*proc] = ended;
+    uint64_t& known = series->reattached[*proc];
+    known = std::max(known, ended);
     if (!Resolve(step, *series)) continue;
     series->ApplyReattached();
     progress_.ReleaseRecovered(step, *series);

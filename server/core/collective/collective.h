@@ -16,6 +16,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <set>
 #include <string>
@@ -148,8 +149,11 @@ class Collectives {
   void EndFor(StepContext& step, Series& series, int index);
   // A process does not count the end of a group that it has left.
   void SkipLeft(Series& series, int index) const;
+  // Local members of a group that is forgotten with one of its jobs, and how
+  // many ends of such groups they need not ask for.
+  std::map<ProcId, uint64_t> EndsBefore(const Series& series) const;
   // Of the record of a construct, also if the group has ended since.
-  void RecoverLeft(const CollectiveId& id, const Bytes& result);
+  void RecoverLeft(const std::string& group, const std::vector<ProcId>& left);
   // A predecessor's members have left groups whose ends it may not have told
   // anybody of.
   void ResumeEnds(StepContext& step, const std::string& nspace);

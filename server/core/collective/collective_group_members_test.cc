@@ -160,13 +160,7 @@ TEST_F(CollectiveGroupTest, WhoHasLeftOneUnderThePredecessorEndsTheNext) {
   Construct(11, kWhole);
   Up(CollectiveOp::kGroupConstruct, {}, 2);
   ASSERT_NE(Found(), nullptr);
-  const auto records = All<PersistRecord>(actions_);
-  engine_.emplace(1, tree_, jobs_, modex_);
-  engine_->OnRecovered("job");
-  for (const PersistRecord& record : records) {
-    engine_->Recover({record.key, record.value});
-  }
-  actions_.clear();
+  Succeed();
   engine_->OnReattached(
       kNow, {10, {{CollectiveOp::kGroupConstruct, kWhole, 3, "g"}}}, &actions_);
   EXPECT_EQ(Status(Destruct(10)), kNone);
@@ -211,25 +205,63 @@ TEST_F(CollectiveGroupTest, WhoHasLeftOneEndsTheNextWithoutAMapToo) {
   const Procs all = {{"job", 0}, {"late", kRankWildcard}};
   engine_->set_persists(true);
   jobs_.Add(JobOn("late", {3, 0}));
-  GroupRecord result;
-  result.made = 5;
-  Construct(10, all);
-  Down(CollectiveOp::kGroupConstruct, all, kSuccess, result);
-  engine_->OnLeft(kNow, {"job", 0}, "g", 0, &actions_);
-  Down(CollectiveOp::kGroupDestruct, all, kSuccess);
-  Construct(10, all);
-  result.made = 6;
-  Down(CollectiveOp::kGroupConstruct, all, kSuccess, result, 1);
-  const auto records = All<PersistRecord>(actions_);
+  LeaveOneForTheNext(all);
   jobs_.Remove("late");
-  engine_.emplace(1, tree_, jobs_, modex_);
-  engine_->OnRecovered("job");
-  for (const PersistRecord& record : records) {
-    engine_->Recover({record.key, record.value});
-  }
+  Succeed();
   engine_->OnReattached(
       kNow, {10, {{CollectiveOp::kGroupConstruct, all, 2, "g"}}}, &actions_);
   EXPECT_EQ(Status(Destruct(10, all)), kNone);
+}
+
+// With the job the group goes, and who its members were: before they reattach,
+// or later.
+TEST_F(CollectiveGroupTest, WhoHasLeftOneIsNotToldThatTheNextHasEnded) {
+  const Procs all = {{"job", 0}, {"late", kRankWildcard}};
+  engine_->set_persists(true);
+  jobs_.Add(JobOn("late", {3, 0}));
+  LeaveOneForTheNext(all);
+  const Actions persisted = actions_;
+  for (const bool before : {false, true}) {
+    SCOPED_TRACE(before);
+    jobs_.Add(JobOn("late", {3, 0}));
+    actions_ = persisted;
+    Succeed();
+    engine_->OnJobAdded(kNow, "late", &actions_);
+    const auto over = [&] {
+      jobs_.Remove("late");
+      engine_->OnJobRemoved("late", &actions_);
+    };
+    if (before) over();
+    engine_->OnReattached(
+        kNow, {10, {{CollectiveOp::kGroupConstruct, all, 2, "g"}}}, &actions_);
+    if (!before) over();
+    const RequestId a = Destruct(10, all);
+    EXPECT_EQ(Status(a), kNone);
+    engine_->OnJobUnknown(kNow, "late", &actions_);
+    EXPECT_EQ(Status(a), kErrNotFound);
+  }
+}
+
+// Of two members here, one has left before the other has its answer from the
+// successor.
+TEST_F(CollectiveGroupTest, ASuccessorAnswersWithTheResultAsItWas) {
+  engine_->set_persists(true);
+  const RequestId a = Construct(10, kWhole, Flags({"pmix.grp.opt"}));
+  Construct(11, kWhole);
+  GroupRecord other;
+  other.num_shared = 1;
+  other.shared = "what rank 2 shares";
+  Up(CollectiveOp::kGroupConstruct, other);
+  ASSERT_EQ(Status(a), kSuccess);
+  const std::string first(ReplyTo(a)->payload.view());
+  engine_->OnLeft(kNow, {"job", 1}, "g", 0, &actions_);
+  Succeed();
+  engine_->OnReattached(kNow, {10, {}}, &actions_);
+  const RequestId again = Construct(10, kWhole, Flags({"pmix.grp.opt"}));
+  EXPECT_EQ(Status(again), kSuccess);
+  ASSERT_NE(ReplyTo(again), nullptr);
+  EXPECT_EQ(ReplyTo(again)->payload.view(), first);
+  EXPECT_EQ(engine_->groups().FindOf("g", {"job", 1}), nullptr);
 }
 
 // Its part in their end may have been lost with the predecessor.

@@ -22,15 +22,14 @@ CollectiveId ConstructOf(const std::string& name,
   return {CollectiveOp::kGroupConstruct, participants, 0, name};
 }
 
-// Of the processes of this node, who may have had no answer. Empty: nobody.
-Bytes WhoHasLeft(const Group& group, const JobTable& jobs) {
-  GroupRecord left;
-  for (const ProcId& proc : group.record.missing) {
+// Of the processes of this node, who may have had no answer.
+std::vector<ProcId> WhoHasLeft(const Group& group, const JobTable& jobs) {
+  std::vector<ProcId> left = group.left;
+  std::erase_if(left, [&](const ProcId& proc) {
     const Job* job = jobs.Find(proc.nspace);
-    if (job != nullptr && job->is_local(proc.rank))
-      left.missing.push_back(proc);
-  }
-  return left.missing.empty() ? Bytes() : EncodeGroupRecord(left);
+    return job == nullptr || !job->is_local(proc.rank);
+  });
+  return left;
 }
 
 bool IsHere(const Job& job, Rank rank) {
@@ -139,8 +138,8 @@ void CollectiveProgress::ForgetConstruct(StepContext& step,
       group == nullptr ? construct->next - 1 : group->sequence;
   construct->Forget(last);
   if (!persists_ || group == nullptr) return;
-  const CollectiveRecord record{last, kSuccess, false, false,
-                                WhoHasLeft(*group, p_.jobs)};
+  const CollectiveRecord record{last,  kSuccess, false,
+                                false, {},       WhoHasLeft(*group, p_.jobs)};
   ForEachLocalJob(id.participants, p_.jobs, [&](const std::string& nspace) {
     step.out.push_back(EncodeCollective(nspace, id, record));
   });
@@ -150,8 +149,8 @@ void CollectiveProgress::PersistLeft(StepContext& step,
                                      const Group& group) const {
   if (!persists_) return;
   const CollectiveId id = ConstructOf(group.name, group.participants);
-  const CollectiveRecord record{group.sequence, kSuccess, true, false,
-                                EncodeGroupRecord(group.record)};
+  const CollectiveRecord record{group.sequence, kSuccess,     true,
+                                false,          group.result, group.left};
   ForEachLocalJob(id.participants, p_.jobs, [&](const std::string& nspace) {
     step.out.push_back(EncodeCollective(nspace, id, record));
   });

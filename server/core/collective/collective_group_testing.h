@@ -130,6 +130,30 @@ class CollectiveGroupTest : public testing::Test {
     actions_.clear();
   }
 
+  // A successor has what the engine has persisted for "job".
+  void Succeed() {
+    const auto records = All<PersistRecord>(actions_);
+    engine_.emplace(1, tree_, jobs_, modex_);
+    engine_->OnRecovered("job");
+    for (const PersistRecord& record : records) {
+      engine_->Recover({record.key, record.value});
+    }
+    actions_.clear();
+  }
+  // Rank 0 leaves a group of that list, which ends, and is in the next of its
+  // name. Agent 0 is the top.
+  void LeaveOneForTheNext(const Procs& procs) {
+    GroupRecord result;
+    result.made = 5;
+    Construct(10, procs);
+    Down(CollectiveOp::kGroupConstruct, procs, kSuccess, result);
+    engine_->OnLeft(kNow, {"job", 0}, "g", 0, &actions_);
+    Down(CollectiveOp::kGroupDestruct, procs, kSuccess);
+    Construct(10, procs);
+    result.made = 6;
+    Down(CollectiveOp::kGroupConstruct, procs, kSuccess, result, 1);
+  }
+
   const Procs kWhole = {{"job", kRankWildcard}};
   Tree tree_;
   JobTable jobs_;

@@ -1,5 +1,7 @@
 // What the engine does for process groups alone.
 #include <algorithm>
+#include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -182,14 +184,24 @@ void Collectives::SkipLeft(Series& series, int index) const {
   series.arrivals[index] = std::max(series.arrivals[index], series.next);
 }
 
-void Collectives::RecoverLeft(const CollectiveId& id, const Bytes& result) {
-  if (id.op != CollectiveOp::kGroupConstruct) return;
-  const std::optional<GroupRecord> record = DecodeGroupRecord(result);
-  if (!record) return;
-  for (const ProcId& proc : record->missing) {
+std::map<ProcId, uint64_t> Collectives::EndsBefore(const Series& series) const {
+  std::map<ProcId, uint64_t> ends;
+  if (series.id.op != CollectiveOp::kGroupDestruct) return ends;
+  const Group* group = groups_.Find(series.id.name, series.id.participants);
+  if (group == nullptr) return ends;
+  for (const ProcId& proc : group->Members(jobs_)) {
+    const Job* job = jobs_.Find(proc.nspace);
+    if (job->is_local(proc.rank)) ends[proc] = series.next;
+  }
+  return ends;
+}
+
+void Collectives::RecoverLeft(const std::string& group,
+                              const std::vector<ProcId>& left) {
+  for (const ProcId& proc : left) {
     const Job* job = jobs_.Find(proc.nspace);
     if (job != nullptr && job->is_local(proc.rank)) {
-      left_before_.emplace(proc, id.name);
+      left_before_.emplace(proc, group);
     }
   }
 }
@@ -199,7 +211,9 @@ void Collectives::ResumeEnds(StepContext& step, const std::string& nspace) {
   for (const auto& [key, group] : groups_.all()) {
     const bool of_job =
         std::ranges::count(group.participants, nspace, &ProcId::nspace) > 0;
-    if (!of_job || group.record.missing.empty()) continue;
+    if (!of_job || (group.record.missing.empty() && group.left.empty())) {
+      continue;
+    }
     ends.push_back(
         {CollectiveOp::kGroupDestruct, group.participants, 0, group.name});
   }

@@ -10,13 +10,23 @@
 namespace canopy::core {
 namespace {
 
+void PutProcs(const std::vector<ProcId>& procs, WireWriter* out) {
+  out->Uint(procs.size());
+  for (const ProcId& proc : procs) out->Proc(proc);
+}
+
+std::vector<ProcId> TakeProcs(WireReader* in) {
+  std::vector<ProcId> procs(in->Count(2));
+  for (ProcId& proc : procs) proc = in->Proc();
+  return procs;
+}
+
 // Identifies the series, which is decoded from it on recovery.
 std::string KeyOf(const CollectiveId& series, const CollectiveRecord& record) {
   const bool failed = record.status != kSuccess;
   WireWriter out = BeginKey(JournalRecordType::kCollective);
   out.Uint(static_cast<uint64_t>(series.op));
-  out.Uint(series.participants.size());
-  for (const ProcId& proc : series.participants) out.Proc(proc);
+  PutProcs(series.participants, &out);
   out.Bool(failed);
   if (IsGroupOp(series.op)) out.String(series.name);
   if (failed) out.Uint(record.sequence);
@@ -39,7 +49,10 @@ PersistRecord EncodeCollective(const std::string& nspace,
   value.Int(record.status);
   value.Bool(record.connected);
   value.Bool(record.collect);
-  if (IsGroupOp(series.op)) value.String(record.result.view());
+  if (IsGroupOp(series.op)) {
+    value.String(record.result.view());
+    PutProcs(record.left, &value);
+  }
   return {nspace, KeyOf(series, record), Bytes(value.Take())};
 }
 
@@ -54,8 +67,7 @@ std::optional<std::pair<CollectiveId, CollectiveRecord>> DecodeCollective(
   WireReader key(stored->id);
   const uint64_t op = key.Uint();
   id.op = static_cast<CollectiveOp>(op);
-  id.participants.resize(key.Count(2));
-  for (ProcId& proc : id.participants) proc = key.Proc();
+  id.participants = TakeProcs(&key);
   if (IsGroupOp(id.op)) {
     key.Bool();
     id.name = key.String();
@@ -66,7 +78,10 @@ std::optional<std::pair<CollectiveId, CollectiveRecord>> DecodeCollective(
   out.connected = value.Bool();
   // Older agents omit the flag and regenerated the data in any case.
   out.collect = value.rest().empty() || value.Bool();
-  if (IsGroupOp(id.op)) out.result = Bytes(std::string(value.String()));
+  if (IsGroupOp(id.op)) {
+    out.result = Bytes(std::string(value.String()));
+    out.left = TakeProcs(&value);
+  }
   if (!key.ok() || !value.ok() || !IsRecorded(op) || id.participants.empty()) {
     return std::nullopt;
   }

@@ -6,8 +6,10 @@
 #include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "common/bytes.h"
+#include "common/ids.h"
 #include "server/core/messages.h"
 #include "server/core/step/persisted_state.h"
 
@@ -21,6 +23,9 @@ struct CollectiveRecord {
   bool connected = false;  // its participants, afterwards; or the group exists
   bool collect = true;     // it carried data
   Bytes result = {};       // of a group's operation, as in CollectiveDown
+  // Of a group's construction: members that have left since, ascending. Once
+  // the group has ended, those of this node.
+  std::vector<ProcId> left = {};
 };
 
 // The latest success of a series replaces the one before; failures have records

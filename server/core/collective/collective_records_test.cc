@@ -34,6 +34,18 @@ TEST(CollectiveRecords, ComeBackAsTheyWere) {
   }
 }
 
+TEST(CollectiveRecords, OfGroupsHaveResultsAndWhoHasLeft) {
+  const CollectiveId id = {CollectiveOp::kGroupConstruct, {{"a", 1}}, 0, "g"};
+  const CollectiveRecord record{2,     kSuccess,        true,
+                                false, Bytes("result"), {{"a", 1}, {"b", 2}}};
+  const auto back =
+      DecodeCollective(Persisted(EncodeCollective("a", id, record)));
+  ASSERT_TRUE(back);
+  EXPECT_EQ(back->first.name, "g");
+  EXPECT_EQ(back->second.result.view(), "result");
+  EXPECT_EQ(back->second.left, record.left);
+}
+
 TEST(CollectiveRecords, OnlyTheLastSuccessIsKept) {
   const auto key = [](uint64_t sequence, int status) {
     return Encode(sequence, status).key;

@@ -12,7 +12,8 @@ bool Group::Has(const ProcId& proc) const {
   const ProcId all = {proc.nspace, kRankWildcard};
   return (std::ranges::binary_search(participants, proc) ||
           std::ranges::binary_search(participants, all)) &&
-         !std::ranges::binary_search(record.missing, proc);
+         !std::ranges::binary_search(record.missing, proc) &&
+         !std::ranges::binary_search(left, proc);
 }
 
 std::vector<ProcId> Group::Members(const JobTable& jobs) const {
@@ -27,11 +28,12 @@ void Groups::OnCompleted(const CollectiveId& id, int status,
   if (id.op == CollectiveOp::kGroupDestruct) {
     groups_.erase({id.name, id.participants});
   } else if (status == kSuccess) {
-    Recover(id, true, result);
+    Recover(id, true, result, {});
   }
 }
 
-void Groups::Recover(const CollectiveId& id, bool exists, const Bytes& result) {
+void Groups::Recover(const CollectiveId& id, bool exists, const Bytes& result,
+                     std::vector<ProcId> left) {
   const Key key{id.name, id.participants};
   if (!exists) {
     groups_.erase(key);
@@ -44,7 +46,8 @@ void Groups::Recover(const CollectiveId& id, bool exists, const Bytes& result) {
   record->shared.clear();
   record->num_shared = 0;
   groups_[key] =
-      Group{id.name, id.participants, id.sequence, *std::move(record)};
+      Group{id.name, id.participants, id.sequence, *std::move(record),
+            result,  std::move(left)};
 }
 
 std::vector<ProcId> Groups::TakeLeftEarly(uint64_t made) {
@@ -100,9 +103,9 @@ const Group* Groups::Leave(const std::string& name, const ProcId& proc,
   if (group == nullptr || (made != 0 && group->record.made != made)) {
     return nullptr;
   }
-  std::vector<ProcId>& missing =
-      groups_.at({group->name, group->participants}).record.missing;
-  missing.insert(std::ranges::lower_bound(missing, proc), proc);
+  std::vector<ProcId>& left =
+      groups_.at({group->name, group->participants}).left;
+  left.insert(std::ranges::lower_bound(left, proc), proc);
   return group;
 }
 

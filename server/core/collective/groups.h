@@ -25,8 +25,11 @@ struct Group {
   // whoever has left.
   std::vector<ProcId> participants;
   uint64_t sequence = 0;  // of its construction
-  // The result of the construction. Who has left since is `missing` as well.
+  // The result of the construction, and as it came: a successor answers with
+  // it whoever has not had it.
   GroupRecord record;
+  Bytes result;
+  std::vector<ProcId> left;  // members that have left since, ascending
 
   // It is a member: a participant that took part and has not left.
   bool Has(const ProcId& proc) const;
@@ -43,8 +46,9 @@ class Groups {
  public:
   // A construct or destruct has ended here; `result` is a GroupRecord.
   void OnCompleted(const CollectiveId& id, int status, const Bytes& result);
-  // What a predecessor knew.
-  void Recover(const CollectiveId& id, bool exists, const Bytes& result);
+  // What a predecessor knew; `left` as in Group.
+  void Recover(const CollectiveId& id, bool exists, const Bytes& result,
+               std::vector<ProcId> left);
   void DropJob(const std::string& nspace);
 
   // Null when there is none.

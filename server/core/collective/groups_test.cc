@@ -78,10 +78,14 @@ TEST_F(GroupsTest, EndsWithOneOfItsJobs) {
 }
 
 TEST_F(GroupsTest, OfAPredecessor) {
-  const CollectiveId id = Id(CollectiveOp::kGroupConstruct, "g", {{"a", 0}});
-  groups_.Recover(id, true, EncodeGroupRecord({}));
-  EXPECT_EQ(groups_.size(), 1u);
-  groups_.Recover(id, false, Bytes());
+  const CollectiveId id =
+      Id(CollectiveOp::kGroupConstruct, "g", {{"a", 0}, {"a", 1}});
+  const Bytes result = EncodeGroupRecord({});
+  groups_.Recover(id, true, result, {{"a", 1}});
+  ASSERT_EQ(groups_.size(), 1u);
+  EXPECT_NE(groups_.FindOf("g", {"a", 0}), nullptr);
+  EXPECT_EQ(groups_.FindOf("g", {"a", 1}), nullptr) << "it has left";
+  groups_.Recover(id, false, Bytes(), {});
   EXPECT_EQ(groups_.size(), 0u);
 }
 

@@ -604,6 +604,7 @@ struct AgentCore::State {
       out.push_back(DropJob{nspace});
     }
     for (const std::string& nspace : changes.added) {
+      engine.OnJobAdded(nspace);
       WantParentOf(nspace);
       if (engine.ControllerOf(nspace) == self) {
         RaiseForAll(sets.OfApplications(*jobs.Find(nspace)));

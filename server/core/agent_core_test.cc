@@ -444,6 +444,33 @@ TEST(ReturnOfParentTest, WhatEndedIsToldBeforeWhoHasLeftSince) {
   EXPECT_LT(first(static_cast<const CollectiveUp*>(nullptr)), exits);
 }
 
+// Agent 1 was cut off, and has ended its part of a job that goes on. It gets
+// the map again when a collective of that job passes it.
+TEST(LostPartTest, NobodyIsToWaitForItsRanks) {
+  CoreConfig config;
+  config.self = 1;
+  config.node_names = {"a", "b"};
+  AgentCore core(config);
+  const auto step = [&](Input input) { return core.Step(0, std::move(input)); };
+  const auto from_root = [&](MessageBody body) {
+    return step(PeerArrived{{0, 1, std::move(body)}});
+  };
+  const Bytes spec(EncodeJobSpec(*JobOn("job", {0, 1})));
+  from_root(JobPrepare{spec, 0, {}});
+  step(LocalPrepared{"job", 0, ""});
+  step(NodeStateChanged{0, false, "was cut off"});
+  step(NodeStateChanged{0, true, ""});
+  const std::vector<ProcId> whole = {{"job", kRankWildcard}};
+  const auto asked = Sent<JobMapRequest>(from_root(
+      CollectiveUp{{CollectiveOp::kConnect, whole, 0}, kSuccess, {}, {}}));
+  ASSERT_EQ(asked.size(), 1u);
+  from_root(JobMapReply{asked[0].second.request, kSuccess, "job", spec});
+  const auto replies =
+      Sent<DmodexReply>(from_root(DmodexRequest{4, {"job", 1}, "k", 0, 0}));
+  ASSERT_EQ(replies.size(), 1u);
+  EXPECT_EQ(replies[0].second.status, kErrNotFound);
+}
+
 TEST_F(AgentCoreTest, AChildIsToldOfItsParentWhenThatIsOver) {
   auto child = std::make_shared<JobSpec>(*JobOn("child", {0}));
   child->parent = {"job", 0};

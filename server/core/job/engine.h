@@ -110,6 +110,9 @@ class JobEngine {
   void SendSyncComplete(NodeId node, Actions* actions) const {
     resync_.SendSyncComplete(node, actions);
   }
+  // The table has the job's map, because of this engine or not; the others have
+  // not heard of it yet.
+  void OnJobAdded(const std::string& nspace) { jobs_.OnMap(nspace); }
   void OnTick(TimeNs now, Actions* actions);
   // When OnTick wants to be called next; kNever when it does not.
   TimeNs NextDeadline() const;

@@ -215,6 +215,15 @@ void JobSet::OnNodeLost(const JobStep& step, JobEntry& job, NodeId node,
   if (job.head) job.head->OnNodeLost(step, node, reason);
 }
 
+void JobSet::OnMap(const std::string& nspace) {
+  const Job* job = table_.Find(nspace);
+  if (job == nullptr || entries_.contains(nspace) ||
+      !without_processes_.Contains(nspace)) {
+    return;
+  }
+  for (const Rank rank : job->local_ranks()) table_.MarkEnded(nspace, rank);
+}
+
 // ---------------------------------------------------------------- ending ---
 
 void JobSet::Finish(const JobStep& step, JobEntry& job) {

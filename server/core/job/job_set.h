@@ -89,6 +89,10 @@ class JobSet {
   void RestartDue(const JobStep& step, JobEntry& job);
   void OnNodeLost(const JobStep& step, JobEntry& job, NodeId node,
                   const std::string& reason);
+  // The map of a job is in the table, perhaps once more: this agent may have
+  // had a part of it, and refer to the job again after that is over. No rank of
+  // it lives here then.
+  void OnMap(const std::string& nspace);
 
   // --------------------------------------------------------------- ending ---
 

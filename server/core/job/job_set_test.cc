@@ -107,6 +107,19 @@ TEST_F(JobSetTest, ProcessesThatAreGoneAreNotStartedAgain) {
   EXPECT_EQ(again.part.place().lost(), std::set<NodeId>{1});
 }
 
+// Another job refers to it, so its map is borrowed.
+TEST_F(JobSetTest, NorDoTheyLiveInAMapThatComesAgain) {
+  jobs_.Release(Step(), Take());
+  table_.Add(spec_);
+  jobs_.OnMap("job");
+  EXPECT_TRUE(table_.Find("job")->ranks[0].ended);
+  EXPECT_FALSE(table_.Find("job")->ranks[1].ended) << "of another agent";
+  // One that has yet to come here is another matter.
+  table_.Add(JobOn("later", {1}));
+  jobs_.OnMap("later");
+  EXPECT_FALSE(table_.Find("later")->ranks[0].ended);
+}
+
 TEST_F(JobSetTest, APartWithoutPurposeIsDropped) {
   spec_ = JobOn("job", {3});
   JobEntry& job = Take();

@@ -72,6 +72,7 @@ LAYERS = {
                            "@grpc++"],
     "server/scheduler": [*ENDPOINT, "protos", "server/security", "@grpc++",
                          "@protobuf"],
+    "server/registration": VALUES,
     "server/spawn": VALUES,
     "server/control": ["common", "common/posix", "common/preload", "protos",
                        "server/core/...", "server/ports", "server/rpc",

@@ -1,0 +1,27 @@
+// Which application each process of a registration is of.
+#ifndef CANOPY_SERVER_REGISTRATION_APPLICATIONS_H_
+#define CANOPY_SERVER_REGISTRATION_APPLICATIONS_H_
+
+#include <cstdint>
+#include <vector>
+
+#include "server/registration/draft.h"
+#include "server/registration/problem.h"
+
+namespace canopy::registration {
+
+struct Applications {
+  uint32_t count = 0;
+  std::vector<uint32_t> app_of;  // index: rank
+};
+
+// Told by PMIX_APPNUM of a process, by the application's own PMIX_PROC_MAP, or
+// by PMIX_APPLDR with PMIX_APP_SIZE; else applications follow each other by
+// their sizes. A job of one application needs none of them. False with a
+// *problem.
+bool Assign(const Draft& draft, uint32_t num_ranks, Applications* applications,
+            Problem* problem);
+
+}  // namespace canopy::registration
+
+#endif  // CANOPY_SERVER_REGISTRATION_APPLICATIONS_H_

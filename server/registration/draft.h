@@ -1,0 +1,54 @@
+// The entries of a registration, sorted by what they are about, before they are
+// made to agree.
+#ifndef CANOPY_SERVER_REGISTRATION_DRAFT_H_
+#define CANOPY_SERVER_REGISTRATION_DRAFT_H_
+
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "common/ids.h"
+#include "common/values/info_list.h"
+#include "pmix_types.h"
+#include "server/registration/entry.h"
+#include "server/registration/problem.h"
+
+namespace canopy::registration {
+
+// What one PMIX_NODE_INFO_ARRAY says; several may be of one node.
+struct DraftNode {
+  std::string name;  // empty: known by its number alone
+  std::vector<std::string> aliases;
+  std::optional<uint32_t> id;
+  std::optional<std::vector<Rank>> peers;  // PMIX_LOCAL_PEERS
+  Level level;
+};
+
+struct DraftProc {
+  std::optional<uint32_t> app;  // of the application's array that it stands in
+  std::optional<size_t> node;   // the same, in Draft::nodes
+  Level level;
+};
+
+struct Draft {
+  Level session;
+  Level job;  // what stands outside of all arrays, too
+  std::map<uint32_t, Level> apps;
+  std::vector<DraftNode> nodes;
+  std::map<Rank, DraftProc> procs;
+  // Entries that were packed in others.
+  std::deque<InfoList> unpacked;
+};
+
+// Levels point to `infos`, which have to outlive the draft. False with a
+// *problem.
+bool MakeDraft(const std::string& nspace, std::span<const pmix_info_t> infos,
+               Draft* draft, Problem* problem);
+
+}  // namespace canopy::registration
+
+#endif  // CANOPY_SERVER_REGISTRATION_DRAFT_H_

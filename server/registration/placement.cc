@@ -63,6 +63,9 @@ class Placer {
   std::string NameOfId(uint32_t id) const;
   uint32_t NodeOfSelf() const;
   uint32_t RanksNamed() const;
+  uint32_t NumLocal() const {
+    return static_cast<uint32_t>(std::max(call_.num_local_procs, 0));
+  }
   const std::string& SelfName() const { return out_.self_names.front(); }
 
   const Call& call_;
@@ -167,7 +170,7 @@ bool Placer::CountRanks() {
                             Numbered(", and there is a rank ", named - 1));
   }
   uint32_t size = named;
-  const auto here = static_cast<uint32_t>(call_.num_local_procs);
+  const auto here = NumLocal();
   if (!map_) size = std::max(size, here);
   if (told) size = *told;
   if (size > kMaxProcs) {
@@ -330,7 +333,7 @@ bool Placer::PlaceTheRest() {
                         map_key_ + Numbered(" does not have rank ", rank));
   }
   const bool all_here =
-      out_.node_of.size() <= static_cast<size_t>(call_.num_local_procs);
+      out_.node_of.size() <= NumLocal();
   if (out_.nodes.empty() && all_here) (void)NodeCalled(SelfName());
   if (out_.nodes.size() != 1 || (!complete_ && !all_here)) {
     return problem_.Say(
@@ -352,7 +355,7 @@ bool Placer::FindSelf() {
       continue;
     out_.self = names_.Find(node.name);
   }
-  if (out_.self == kNoNode && call_.num_local_procs > 0) {
+  if (out_.self == kNoNode && NumLocal() != 0) {
     if (out_.nodes.size() == 1) {
       out_.self = 0;
     } else if (!out_.nodes.empty()) {
@@ -368,7 +371,7 @@ bool Placer::CheckSelf() {
   if (out_.self == kNoNode) return true;
   const auto here =
       static_cast<size_t>(std::ranges::count(out_.node_of, out_.self));
-  const auto told = static_cast<size_t>(call_.num_local_procs);
+  const auto told = NumLocal();
   if (told != 0 && told != here) {
     return problem_.Say(kErrBadParam,
                         std::to_string(told) +

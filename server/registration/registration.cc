@@ -398,9 +398,6 @@ bool CheckCall(const Call& call, Problem* problem) {
   if (call.nspace.empty() || call.nspace.size() > kMaxNspaceLen) {
     return problem->Say(kErrBadParam, "the namespace has no name");
   }
-  if (call.num_local_procs < 0) {
-    return problem->Say(kErrBadParam, "a negative number of local processes");
-  }
   return true;
 }
 

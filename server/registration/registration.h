@@ -36,7 +36,7 @@ using Keys = std::vector<std::pair<std::string, std::string>>;
 // stays the caller's and is read during the call only.
 struct Call {
   std::string nspace;
-  int num_local_procs = 0;
+  int num_local_procs = 0;  // negative: only the data is wanted
   std::span<const pmix_info_t> infos;
   // What this node is called: its host name first. The host's PMIX_HOSTNAME
   // outside of all arrays is one more.

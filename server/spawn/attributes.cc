@@ -11,6 +11,7 @@
 #include "common/values/value.h"
 #include "pmix_common.h"
 #include "pmix_deprecated.h"
+#include "server/spawn/envar_info.h"
 
 namespace canopy::spawn {
 namespace {
@@ -111,28 +112,11 @@ bool SetMoreHostfile(const pmix_value_t& value, const Target& target) {
 
 // ---------------------------------------------------------- environment ---
 
-bool IsName(std::string_view name) {
-  return !name.empty() && name.find('=') == std::string_view::npos;
-}
-
 template <EnvarEdit::Kind kKind>
 bool AddEdit(const pmix_value_t& value, const Target& target) {
-  if (value.type != PMIX_ENVAR) return false;
-  const pmix_envar_t& envar = value.data.envar;
-  if (envar.envar == nullptr || !IsName(envar.envar)) return false;
-  EnvarEdit edit{kKind, envar.envar, {}};
-  if (envar.value != nullptr) edit.value = envar.value;
-  if (envar.separator != '\0') edit.separator = envar.separator;
-  target.placing->edits.push_back(std::move(edit));
-  return true;
-}
-
-bool AddUnset(const pmix_value_t& value, const Target& target) {
-  const auto name = StringOf(value);
-  if (!name || !IsName(*name)) return false;
-  target.placing->edits.push_back(
-      {EnvarEdit::Kind::kUnset, std::string(*name), {}});
-  return true;
+  auto edit = ReadEdit(kKind, value);
+  if (edit) target.placing->edits.push_back(*std::move(edit));
+  return edit.has_value();
 }
 
 // -------------------------------------------------------------- the rest ---
@@ -158,7 +142,7 @@ constexpr Row kRows[] = {
     {PMIX_PSET_NAME, SetPlacing<&Placing::pset>, false},
     {PMIX_PRELOAD_FILES, SetPlacing<&Placing::preload_files>, false},
     {PMIX_SET_ENVAR, AddEdit<Kind::kSet>, false},
-    {PMIX_UNSET_ENVAR, AddUnset, false},
+    {PMIX_UNSET_ENVAR, AddEdit<Kind::kUnset>, false},
     {PMIX_ADD_ENVAR, AddEdit<Kind::kAdd>, false},
     {PMIX_PREPEND_ENVAR, AddEdit<Kind::kPrepend>, false},
     {PMIX_APPEND_ENVAR, AddEdit<Kind::kAppend>, false},

@@ -28,6 +28,8 @@ bool BindAll(void* lib, HwlocLibrary* h) {
          Bind(lib, "hwloc_get_nbobjs_by_depth", &h->get_nbobjs_by_depth) &&
          Bind(lib, "hwloc_get_obj_by_depth", &h->get_obj_by_depth) &&
          Bind(lib, "hwloc_get_cpubind", &h->get_cpubind) &&
+         Bind(lib, "hwloc_topology_export_xmlbuffer", &h->export_xmlbuffer) &&
+         Bind(lib, "hwloc_free_xmlbuffer", &h->free_xmlbuffer) &&
          Bind(lib, "hwloc_bitmap_alloc", &h->bitmap_alloc) &&
          Bind(lib, "hwloc_bitmap_free", &h->bitmap_free) &&
          Bind(lib, "hwloc_bitmap_next", &h->bitmap_next) &&

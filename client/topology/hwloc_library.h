@@ -20,6 +20,8 @@ struct HwlocLibrary {
   decltype(&::hwloc_get_nbobjs_by_depth) get_nbobjs_by_depth;
   decltype(&::hwloc_get_obj_by_depth) get_obj_by_depth;
   decltype(&::hwloc_get_cpubind) get_cpubind;
+  decltype(&::hwloc_topology_export_xmlbuffer) export_xmlbuffer;
+  decltype(&::hwloc_free_xmlbuffer) free_xmlbuffer;
   decltype(&::hwloc_bitmap_alloc) bitmap_alloc;
   decltype(&::hwloc_bitmap_free) bitmap_free;
   decltype(&::hwloc_bitmap_next) bitmap_next;

@@ -332,8 +332,7 @@ bool Placer::PlaceTheRest() {
     return problem_.Say(kErrBadParam,
                         map_key_ + Numbered(" does not have rank ", rank));
   }
-  const bool all_here =
-      out_.node_of.size() <= NumLocal();
+  const bool all_here = out_.node_of.size() <= NumLocal();
   if (out_.nodes.empty() && all_here) (void)NodeCalled(SelfName());
   if (out_.nodes.size() != 1 || (!complete_ && !all_here)) {
     return problem_.Say(

@@ -20,27 +20,10 @@
 #include "server/registration/entry.h"
 #include "server/registration/map_texts.h"
 #include "server/registration/placement.h"
+#include "server/registration/realm_keys.h"
 
 namespace canopy::registration {
 namespace {
-
-// Of a session, where nothing says another realm.
-constexpr std::array kSessionKeys = std::to_array<std::string_view>(
-    {PMIX_SESSION_ID, PMIX_UNIV_SIZE, PMIX_CLUSTER_ID, PMIX_TMPDIR,
-     PMIX_TDIR_RMCLEAN, PMIX_HOSTNAME_KEEP_FQDN, PMIX_RM_NAME, PMIX_RM_VERSION,
-     PMIX_SERVER_HOSTNAME});
-
-// Of this node.
-constexpr std::array kNodeKeys = std::to_array<std::string_view>(
-    {PMIX_HOSTNAME, PMIX_HOSTNAME_ALIASES, PMIX_NODEID, PMIX_NODE_SIZE,
-     PMIX_LOCAL_SIZE, PMIX_LOCAL_PEERS, PMIX_LOCALLDR, PMIX_LOCAL_CPUSETS,
-     PMIX_LOCAL_PROCS, PMIX_NODE_OVERSUBSCRIBED, PMIX_AVAIL_PHYS_MEMORY,
-     PMIX_TOPOLOGY_SIGNATURE});
-
-// Of a job's only application.
-constexpr std::array kAppKeys = std::to_array<std::string_view>(
-    {PMIX_APPNUM, PMIX_APP_SIZE, PMIX_APPLDR, PMIX_APP_ARGV, PMIX_WDIR,
-     PMIX_APP_MAP_TYPE, PMIX_APP_MAP_REGEX, PMIX_PSET_NAMES});
 
 // What Proc has members for, and what its place in the job says.
 constexpr std::array kProcMembers = std::to_array<std::string_view>(
@@ -48,10 +31,6 @@ constexpr std::array kProcMembers = std::to_array<std::string_view>(
      PMIX_APP_RANK, PMIX_GLOBAL_RANK, PMIX_LOCAL_RANK, PMIX_NODE_RANK,
      PMIX_PACKAGE_RANK, PMIX_REINCARNATION, PMIX_CPUSET, PMIX_CPUSET_BITMAP,
      PMIX_LOCALITY_STRING, PMIX_PROCDIR});
-
-bool IsAnyOf(std::string_view key, std::span<const std::string_view> keys) {
-  return std::ranges::find(keys, key) != keys.end();
-}
 
 // Several levels as one: what comes later counts.
 class Merger {

@@ -1,0 +1,18 @@
+// What PMIx_server_collect_inventory tells of this node.
+#ifndef CANOPY_CLIENT_TOPOLOGY_INVENTORY_H_
+#define CANOPY_CLIENT_TOPOLOGY_INVENTORY_H_
+
+#include "common/values/info_list.h"
+
+namespace canopy::client {
+
+// One PMIX_NODE_INFO_ARRAY: PMIX_HOSTNAME first, then PMIX_AVAIL_PHYS_MEMORY in
+// bytes, PMIX_TOPOLOGY_SIGNATURE, PMIX_TOPOLOGY_XML as hwloc exports it, and
+// PMIX_FABRIC_DEVICES when there are any. Looks at the machine anew (some
+// milliseconds). *inventory is overwritten. Returns a PMIX status:
+// PMIX_ERR_NOT_SUPPORTED without hwloc.
+int CollectInventory(InfoList* inventory);
+
+}  // namespace canopy::client
+
+#endif  // CANOPY_CLIENT_TOPOLOGY_INVENTORY_H_

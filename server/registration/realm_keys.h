@@ -25,6 +25,10 @@ inline constexpr std::array kNodeKeys = std::to_array<std::string_view>(
      PMIX_LOCAL_PROCS, PMIX_NODE_OVERSUBSCRIBED, PMIX_AVAIL_PHYS_MEMORY,
      PMIX_TOPOLOGY_SIGNATURE});
 
+// What says which node is meant.
+inline constexpr std::array kNamesOfNode = std::to_array<std::string_view>(
+    {PMIX_HOSTNAME, PMIX_HOSTNAME_ALIASES, PMIX_NODEID});
+
 // Of a job's only application.
 inline constexpr std::array kAppKeys = std::to_array<std::string_view>(
     {PMIX_APPNUM, PMIX_APP_SIZE, PMIX_APPLDR, PMIX_APP_ARGV, PMIX_WDIR,

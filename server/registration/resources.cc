@@ -18,9 +18,6 @@
 namespace canopy::registration {
 namespace {
 
-constexpr std::array kNamesOfNode = std::to_array<std::string_view>(
-    {PMIX_HOSTNAME, PMIX_HOSTNAME_ALIASES, PMIX_NODEID});
-
 constexpr std::array kArraysOfJobs = std::to_array<std::string_view>(
     {PMIX_JOB_INFO_ARRAY, PMIX_APP_INFO_ARRAY, PMIX_PROC_INFO_ARRAY,
      PMIX_MAP_BLOB, PMIX_PROC_BLOB});

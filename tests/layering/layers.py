@@ -72,7 +72,7 @@ LAYERS = {
                            "@grpc++"],
     "server/scheduler": [*ENDPOINT, "protos", "server/security", "@grpc++",
                          "@protobuf"],
-    "server/registration": [*VALUES, "common/shm"],
+    "server/registration": VALUES,
     "server/setup": [*VALUES, "server/spawn"],
     "server/spawn": VALUES,
     "server/control": ["common", "common/posix", "common/preload", "protos",

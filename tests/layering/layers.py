@@ -24,8 +24,8 @@ LAYERS = {
     "common/shm": ["common", "common/posix"],
     "common/support": VALUES,
     "common/values": [*VALUES, "@hwloc_headers"],
-    "client/abi": [*CLIENT, "client/session", "client/tool",
-                   "client/topology"],
+    "client/abi": [*CLIENT, "client/session", "client/tool", "client/topology",
+                   "server/registration", "server/setup", "server/spawn"],
     "client/channel": CLIENT,
     "client/events": CLIENT,
     # Over the functions of libpmix alone; of common it has what links nothing.
@@ -105,7 +105,12 @@ EXCEPT = {
 # run time; the small command starts in milliseconds because it knows no gRPC;
 # the shim outlives agents and is small.
 PROGRAMS = {
-    "//client/abi:libpmix.so.2": ["@system//:", "//server/", "//protos:"],
+    "//client/abi:libpmix.so.2": ["@system//:", "//protos:", "//hostmodule:",
+                                  "//server/agent", "//server/control",
+                                  "//server/overlay", "//server/pmi:",
+                                  "//server/process:", "//server/rpc:",
+                                  "//server/scheduler:", "//server/security:",
+                                  "//server/shim:"],
     "//client/pmi:libpmi.so.0": ["@system//:", "//common", "//client/session:"],
     "//client/pmi:libpmi2.so.0": ["@system//:", "//common",
                                   "//client/session:"],

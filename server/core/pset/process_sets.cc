@@ -7,73 +7,21 @@
 #include <utility>
 
 #include "common/codec/decoder.h"
-#include "common/codec/encoder.h"
 #include "common/codec/seek_info.h"
 #include "common/job_name.h"
 #include "common/status.h"
-#include "server/core/event/event_info.h"
 #include "server/core/event/events.h"
+#include "server/core/pset/set_events.h"
+#include "server/core/pset/set_keys.h"
 
 namespace canopy::core {
 namespace {
-
-constexpr int kDefine = -55;  // PMIX_PROCESS_SET_DEFINE
-constexpr int kDelete = -56;  // PMIX_PROCESS_SET_DELETE
-
-constexpr char kName[] = "pmix.pset.nm";
-constexpr char kMembers[] = "pmix.pset.mems";
-
-// Kinds of events of one process or job, in EventRaised::id.
-constexpr uint64_t kDefinition = uint64_t{1} << 62;
-constexpr uint64_t kOfApplication = uint64_t{1} << 61;
-constexpr uint64_t kDeletion = uint64_t{1} << 60;
-
-uint64_t DefinitionId(uint64_t id) {
-  return kAgentsEvent | kDefinition | (id & (kDeletion - 1));
-}
-
-void PutName(const std::string& name, Encoder* out) {
-  PutInfo(kName, PMIX_STRING, out);
-  out->PutString(name);
-}
-
-// The default handler of Open MPI ends the process whatever it gets.
-Bytes Definition(const std::string& name, const std::vector<ProcId>& members) {
-  Encoder out;
-  out.PutSize(3);
-  PutName(name, &out);
-  PutFlag(kNonDefaultKey, &out);
-  PutInfo(kMembers, PMIX_DATA_ARRAY, &out);
-  out.PutUint16(PMIX_PROC);
-  out.PutSize(members.size());
-  for (const ProcId& member : members) out.PutProc(member);
-  return Bytes(out.Take());
-}
-
-Bytes Deletion(const std::string& name) {
-  Encoder out;
-  out.PutSize(3);
-  PutName(name, &out);
-  PutFlag(kNonDefaultKey, &out);
-  PutFlag(kDoNotCacheKey, &out);
-  return Bytes(out.Take());
-}
-
-EventRaised Event(int status, const ProcId& source, uint64_t id, Bytes info) {
-  EventRaised event;
-  event.id = kAgentsEvent | id;
-  event.status = status;
-  event.source = source;
-  event.range = static_cast<uint8_t>(EventRange::kSession);
-  event.info = std::move(info);
-  return event;
-}
 
 std::optional<std::string> NameIn(const Bytes& info) {
   Decoder in(info.view());
   uint16_t type = 0;
   std::string_view name;
-  const bool read = SeekInfo(kName, &in) && in.GetUint16(&type) &&
+  const bool read = SeekInfo(kSetNameKey, &in) && in.GetUint16(&type) &&
                     type == PMIX_STRING && in.GetString(&name) &&
                     !name.empty() && name.size() <= kMaxSetName;
   return read ? std::optional<std::string>(name) : std::nullopt;
@@ -84,7 +32,7 @@ std::optional<std::vector<ProcId>> MembersIn(const Bytes& info) {
   uint16_t type = 0;
   uint16_t of = 0;
   size_t count = 0;
-  if (!SeekInfo(kMembers, &in) || !in.GetUint16(&type) ||
+  if (!SeekInfo(kSetMembersKey, &in) || !in.GetUint16(&type) ||
       type != PMIX_DATA_ARRAY || !in.GetUint16(&of) || of != PMIX_PROC ||
       !in.GetSize(&count) || count > kMaxSetMembers) {
     return std::nullopt;
@@ -142,8 +90,7 @@ bool ProcessSets::IsDefined(const ProcId& definer, uint64_t id,
 EventRaised ProcessSets::Define(const ProcId& definer, uint64_t id,
                                 const std::string& name,
                                 const std::vector<ProcId>& members) const {
-  return Event(kDefine, definer, DefinitionId(id),
-               Definition(name, Resolve(members)));
+  return SetDefined({definer, id}, name, Resolve(members));
 }
 
 std::vector<EventRaised> ProcessSets::OfApplications(const Job& job) const {
@@ -158,9 +105,8 @@ std::vector<EventRaised> ProcessSets::OfApplications(const Job& job) const {
     if (Check(name, {}) != kSuccess || members.size() > kMaxSetMembers) {
       continue;
     }
-    events.push_back(Event(kDefine, {spec.nspace, kRankWildcard},
-                           kOfApplication | events.size(),
-                           Definition(name, members)));
+    const ProcId definer = {spec.nspace, kRankWildcard};
+    events.push_back(SetOfApplication({definer, events.size()}, name, members));
   }
   return events;
 }
@@ -170,8 +116,8 @@ std::vector<EventRaised> ProcessSets::DeletionsOf(
   std::vector<EventRaised> events;
   for (const auto& [name, set] : sets_) {
     if (set.owner != nspace) continue;
-    events.push_back(Event(kDelete, {nspace, kRankWildcard},
-                           kDeletion | events.size(), Deletion(name)));
+    events.push_back(
+        SetDeleted({{nspace, kRankWildcard}, events.size()}, name));
   }
   return events;
 }
@@ -183,12 +129,12 @@ void ProcessSets::OnJobRemoved(const std::string& nspace) {
 
 // What processes notify of by themselves has no number of an agent.
 void ProcessSets::OnEvent(const EventMessage& event) {
-  if (event.status != kDefine && event.status != kDelete) return;
+  if (event.status != kSetDefine && event.status != kSetDelete) return;
   if ((event.request & kAgentsEvent) == 0) return;
   const auto name = NameIn(event.info);
   if (!name) return;
   const auto known = sets_.find(*name);
-  if (event.status == kDelete) {
+  if (event.status == kSetDelete) {
     const bool own =
         known != sets_.end() && known->second.owner == event.source.nspace;
     if (own) sets_.erase(known);

@@ -2,7 +2,6 @@
 
 #include <charconv>
 #include <cstring>
-#include <ranges>
 
 #include "common/codec/encoder.h"
 #include "common/status.h"
@@ -97,8 +96,8 @@ bool IsAbsent(const pmix_info_t& info) {
 }
 
 const pmix_info_t* Level::Find(std::string_view key) const {
-  for (const pmix_info_t* info : infos | std::views::reverse) {
-    if (KeyOf(*info) == key) return info;
+  for (size_t i = infos.size(); i-- > 0;) {
+    if (KeyOf(*infos[i]) == key) return infos[i];
   }
   return nullptr;
 }

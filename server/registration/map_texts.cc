@@ -126,6 +126,56 @@ bool SayMalformed(const pmix_info_t& info, Problem* problem) {
   return problem->Say(kErrBadParam, NameOf(KeyOf(info)) + " is malformed");
 }
 
+// One "(N,C,P)" of a vector: P ranks on each of C nodes from N on.
+struct VectorGroup {
+  uint32_t node = 0;
+  uint32_t nodes = 0;
+  uint32_t ranks = 0;
+};
+
+// False when it is none, or of nodes that are not there.
+bool TakeGroup(std::string_view* text, uint32_t num_nodes, VectorGroup* group) {
+  const size_t end = text->find(')');
+  if (!text->starts_with(",(") || end == std::string_view::npos) return false;
+  const std::vector<std::string> parts = Split(text->substr(2, end - 2), ',');
+  text->remove_prefix(end + 1);
+  if (parts.size() != 3) return false;
+  const auto node = ParseNumber(Trim(parts[0]), num_nodes);
+  const auto nodes = ParseNumber(Trim(parts[1]), num_nodes);
+  const auto ranks = ParseNumber(Trim(parts[2]), kMaxProcs);
+  // One without ranks would be gone over without end.
+  if (!node || !nodes || ranks.value_or(0) == 0) return false;
+  if (*nodes > num_nodes - *node) return false;
+  *group = {*node, *nodes, *ranks};
+  return true;
+}
+
+std::optional<std::vector<VectorGroup>> ParseVector(std::string_view text,
+                                                    uint32_t num_nodes) {
+  constexpr std::string_view kHead = "(vector";
+  if (!text.starts_with(kHead)) return std::nullopt;
+  text.remove_prefix(kHead.size());
+  std::vector<VectorGroup> groups;
+  while (text != ")") {
+    if (!TakeGroup(&text, num_nodes, &groups.emplace_back())) {
+      return std::nullopt;
+    }
+  }
+  return groups;
+}
+
+// Puts ranks from *next on in their places, one round of the groups.
+void DealRound(const std::vector<VectorGroup>& groups, uint32_t num_ranks,
+               Rank* next, std::vector<std::vector<Rank>>* ranks) {
+  for (const VectorGroup& group : groups) {
+    for (uint32_t n = 0; n < group.nodes && *next < num_ranks; ++n) {
+      for (uint32_t i = 0; i < group.ranks && *next < num_ranks; ++i) {
+        (*ranks)[group.node + n].push_back((*next)++);
+      }
+    }
+  }
+}
+
 const pmix_data_array_t* ArrayOf(const pmix_value_t& value) {
   return value.type == PMIX_DATA_ARRAY && value.data.darray->array != nullptr
              ? value.data.darray
@@ -198,6 +248,24 @@ std::optional<std::vector<std::vector<Rank>>> ReadRankMap(
     if (end == rest.size()) return ranks;
     rest.remove_prefix(end + 1);
   }
+}
+
+std::optional<std::vector<std::vector<Rank>>> ReadVectorMap(
+    const pmix_info_t& info, uint32_t num_nodes, uint32_t num_ranks,
+    Problem* problem) {
+  const auto text = MapText(info, problem);
+  if (!text) return std::nullopt;
+  const auto groups = ParseVector(*text, num_nodes);
+  std::vector<std::vector<Rank>> ranks(num_nodes);
+  Rank next = 0;
+  while (groups && next < num_ranks) {
+    const Rank before = next;
+    DealRound(*groups, num_ranks, &next, &ranks);
+    if (next == before) break;
+  }
+  if (groups && next == num_ranks) return ranks;
+  SayMalformed(info, problem);
+  return std::nullopt;
 }
 
 std::optional<std::vector<Rank>> ReadRankList(const pmix_info_t& info,

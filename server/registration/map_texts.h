@@ -2,6 +2,7 @@
 #ifndef CANOPY_SERVER_REGISTRATION_MAP_TEXTS_H_
 #define CANOPY_SERVER_REGISTRATION_MAP_TEXTS_H_
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -26,6 +27,13 @@ std::optional<std::vector<std::string>> ReadNodeMap(const pmix_info_t& info,
 // PMIX_PROC_MAP and its kind: the ranks of each node.
 std::optional<std::vector<std::vector<Rank>>> ReadRankMap(
     const pmix_info_t& info, Problem* problem);
+
+// PMIX_ANL_MAP of a job of `num_ranks` on `num_nodes`: "(vector,(0,2,4))" for 4
+// ranks on each of 2 nodes from node 0 on; the groups repeat while ranks are
+// left. The ranks of each node.
+std::optional<std::vector<std::vector<Rank>>> ReadVectorMap(
+    const pmix_info_t& info, uint32_t num_nodes, uint32_t num_ranks,
+    Problem* problem);
 
 // PMIX_LOCAL_PEERS: "0,2-4", or an array of ranks or processes.
 std::optional<std::vector<Rank>> ReadRankList(const pmix_info_t& info,

@@ -47,6 +47,7 @@ class Placer {
   bool ReadSelf();
   bool ReadNodes();
   bool ReadRanks();
+  bool ReadVector();
   bool CountRanks();
   bool PlaceByMap();
   bool PlaceByNames();
@@ -117,7 +118,7 @@ bool Placer::ReadNodes() {
 bool Placer::ReadRanks() {
   const pmix_info_t* map =
       FirstOf(draft_.job, {PMIX_PROC_MAP, PMIX_PROC_MAP_RAW});
-  if (map == nullptr) return true;
+  if (map == nullptr) return ReadVector();
   map_key_ = NameOf(KeyOf(*map));
   map_ = ReadRankMap(*map, &problem_);
   if (!map_) return false;
@@ -137,6 +138,21 @@ bool Placer::ReadRanks() {
                                           std::to_string(out_.nodes.size()));
   }
   return true;
+}
+
+// Where it is all that says how many processes are on which node.
+bool Placer::ReadVector() {
+  const pmix_info_t* map = draft_.job.Find(PMIX_ANL_MAP);
+  const auto size =
+      ReadNumber(draft_.job.Find(PMIX_JOB_SIZE), kMaxProcs, &problem_);
+  if (!problem_.ok()) return false;
+  if (map == nullptr || !size || !complete_ || !draft_.procs.empty()) {
+    return true;
+  }
+  map_key_ = NameOf(KeyOf(*map));
+  map_ = ReadVectorMap(*map, static_cast<uint32_t>(out_.nodes.size()), *size,
+                       &problem_);
+  return map_.has_value();
 }
 
 // One more than the highest rank that is named anywhere.

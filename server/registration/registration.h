@@ -98,10 +98,10 @@ struct Registration {
 // absent; numbers of another type than the Standard's count when they fit.
 //
 // Where a process runs is told, in this order, by PMIX_NODE_MAP with
-// PMIX_PROC_MAP, by PMIX_HOSTNAME of the process, by PMIX_LOCAL_PEERS of a
-// node, by PMIX_NODEID of the process; a job of local processes alone needs
-// none of them. PMIX_NODEID that contradicts the others is not believed: hosts
-// give their own for every process.
+// PMIX_PROC_MAP (or else PMIX_ANL_MAP), by PMIX_HOSTNAME of the process, by
+// PMIX_LOCAL_PEERS of a node, by PMIX_NODEID of the process; a job of local
+// processes alone needs none of them. PMIX_NODEID that contradicts the others
+// is not believed: hosts give their own for every process.
 //
 // Errors, in one line that names the entry: kErrBadParam (missing,
 // contradictory or malformed), kErrTypeMismatch (a value of another kind),

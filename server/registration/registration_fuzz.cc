@@ -59,6 +59,14 @@ std::string ArraySeed() {
   return Encoded(infos);
 }
 
+std::string VectorSeed() {
+  InfoList infos;
+  infos.Add(PMIX_NODE_MAP, Value::String("a,b"));
+  infos.Add(PMIX_ANL_MAP, Value::String("(vector,(0,1,2),(1,1,3))"));
+  infos.Add(PMIX_JOB_SIZE, Value::Uint32(10));
+  return Encoded(infos);
+}
+
 std::string BlobSeed() {
   Encoder map;
   map.PackSize(1);
@@ -93,7 +101,7 @@ bool IsConsistent(const Registration& r) {
 
 std::vector<std::string> canopy::fuzz::Seeds() {
   using namespace canopy::registration;  // NOLINT(google-build-using-namespace)
-  return {FlatSeed(), ArraySeed(), BlobSeed()};
+  return {FlatSeed(), ArraySeed(), VectorSeed(), BlobSeed()};
 }
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {

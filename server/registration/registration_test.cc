@@ -377,6 +377,24 @@ TEST(RegistrationTest, ReadsRawMapsAndRanges) {
   EXPECT_EQ(read->self_node, 1u);
 }
 
+TEST(RegistrationTest, AVectorIsAMapWhereThereIsNoOther) {
+  const auto on = [](const char* vector, uint32_t size) {
+    const auto read =
+        Read({Text(PMIX_NODE_MAP, "a,b"), Text(PMIX_ANL_MAP, vector),
+              Number(PMIX_JOB_SIZE, size)},
+             0);
+    return read.ok() ? NodesOf(*read) : read.status().message();
+  };
+  EXPECT_EQ(on("(vector,(0,2,2))", 4), "0 0 1 1");
+  EXPECT_EQ(on("(vector,(0,2,1))", 5), "0 1 0 1 0");
+  EXPECT_EQ(on("(vector,(1,1,2),(0,1,1))", 3), "1 1 0");
+  for (const char* bad :
+       {"", "(vector)", "(vector,(0,3,1))", "(vector,(0,2,0))",
+        "(vector,(2,1,1))", "(vector,(0,2)", "vector"}) {
+    EXPECT_EQ(on(bad, 4), "PMIX_ANL_MAP is malformed") << bad;
+  }
+}
+
 TEST(RegistrationTest, NodesAreKnownWithAndWithoutDomain) {
   const auto read =
       Read({Text(PMIX_NODE_MAP, "a.x.org,b.x.org"), Text(PMIX_PROC_MAP, "0;1"),

@@ -93,6 +93,19 @@ Status ReadWelcome(const std::string& welcome, Bootstrap* out) {
   return Status();
 }
 
+std::string HostName() {
+  char host[256] = {};
+  if (gethostname(host, sizeof(host) - 1) != 0) return "localhost";
+  return host;
+}
+
+Bootstrap MakeAlone(ProcId self, const std::string& host) {
+  Bootstrap result;
+  result.self = std::move(self);
+  result.job = std::make_unique<SingletonJob>(result.self.nspace, host);
+  return result;
+}
+
 }  // namespace
 
 Result<Environment> ReadEnvironment() {
@@ -133,13 +146,16 @@ Result<Bootstrap> ConnectToAgent(const Environment& environment) {
 }
 
 Bootstrap MakeSingleton() {
-  char host[256] = {};
-  if (gethostname(host, sizeof(host) - 1) != 0) strcpy(host, "localhost");
-  Bootstrap result;
-  result.self.nspace = "singleton." + std::string(host) + "." +
-                       std::to_string(static_cast<long>(getpid()));
-  result.self.rank = 0;
-  result.job = std::make_unique<SingletonJob>(result.self.nspace, host);
+  const std::string host = HostName();
+  return MakeAlone(
+      {"singleton." + host + "." + std::to_string(static_cast<long>(getpid())),
+       0},
+      host);
+}
+
+Bootstrap MakeServer(const ProcId& self) {
+  Bootstrap result = MakeAlone(self, HostName());
+  result.server = self;
   return result;
 }
 

@@ -51,6 +51,8 @@ Result<Bootstrap> ConnectToAgent(const Environment& environment);
 
 // A job of this process alone, named after host and pid.
 Bootstrap MakeSingleton();
+// The same for a server of that name.
+Bootstrap MakeServer(const ProcId& self);
 
 }  // namespace canopy::client
 

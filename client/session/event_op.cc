@@ -183,6 +183,11 @@ int NotifyEvent(Session& session, const Notification& event,
     if (rc != PMIX_SUCCESS) return rc;
   }
   RaiseHere(session, event);
+  if (event.range != PMIX_RANGE_PROC_LOCAL) {
+    if (const auto distribute = session.distributor()) {
+      return distribute(event, cbfunc, cbdata);
+    }
+  }
   if (stays_here) return Accepted(session, cbfunc, cbdata);
   if (cbfunc == nullptr) {
     return session.channel()->Call(FrameType::kNotify, frame).status;

@@ -156,6 +156,18 @@ int InitLibraryBy(const FindBootstrap& find, const InitOptions& options,
   return PMIX_SUCCESS;
 }
 
+void InitServerSession(const ProcId& self, Session::Distributor distributor) {
+  WatchForks();
+  const MutexLock lock(*g_library.mu);
+  Session* session = g_library.session.load();
+  if (session == nullptr) {
+    session = new Session(MakeServer(self), /*external_progress=*/false);
+    g_library.session.store(session);
+  }
+  session->set_distributor(std::move(distributor));
+  ++g_library.references;
+}
+
 int FinalizeLibrary(const pmix_info_t* info, size_t ninfo) {
   bool barrier = false;
   int rc = ParseFinalizeOptions(info, ninfo, &barrier);

@@ -29,6 +29,10 @@ int InitLibraryBy(const FindBootstrap& find, const InitOptions& options,
 int InitLibrary(pmix_proc_t* proc, const pmix_info_t* info, size_t ninfo);
 int FinalizeLibrary(const pmix_info_t* info, size_t ninfo);
 bool LibraryInitialized();
+
+// PMIx_server_init: a session of a server, which has no agent, or the one that
+// there is. Counted together with InitLibrary; ended by FinalizeLibrary.
+void InitServerSession(const ProcId& self, Session::Distributor distributor);
 // PMIx_Progress_thread_stop: callbacks that are due run first. No effect within
 // a callback, for a thread of another name, and where the program drives
 // progress itself.

@@ -4,6 +4,9 @@
 #ifndef CANOPY_CLIENT_SESSION_SESSION_H_
 #define CANOPY_CLIENT_SESSION_SESSION_H_
 
+#include <functional>
+#include <utility>
+
 #include "client/channel/channel.h"
 #include "client/channel/progress.h"
 #include "client/events/event_engine.h"
@@ -21,8 +24,12 @@
 #include "client/session/registered_attributes.h"
 #include "client/session/value_store.h"
 #include "common/ids.h"
+#include "common/mutex.h"
+#include "pmix.h"
 
 namespace canopy::client {
+
+struct Notification;
 
 // Puts the parts together; each says at its class which threads may call it.
 // The functions here may be called from any thread. The session must not be
@@ -56,8 +63,21 @@ class Session final : public SourcePlaces {
 
   AgentConnection& agent() { return agent_; }
   const AgentConnection& agent() const { return agent_; }
-  // Null for a singleton.
+  // Null for a singleton, and for a server.
   Channel* channel() { return agent_.channel(); }
+
+  // Of a server: brings what this process notifies to the processes that it
+  // serves. Empty: this is no server.
+  using Distributor =
+      std::function<int(const Notification&, pmix_op_cbfunc_t, void* cbdata)>;
+  void set_distributor(Distributor distributor) {
+    const MutexLock lock(distributor_mutex_);
+    distributor_ = std::move(distributor);
+  }
+  Distributor distributor() {
+    const MutexLock lock(distributor_mutex_);
+    return distributor_;
+  }
 
   // SourcePlaces.
   bool OnSameNode(const ProcId& proc) const override;
@@ -78,6 +98,8 @@ class Session final : public SourcePlaces {
   JobFences fences_;
   KnownGroups groups_;
   GroupInvitations invitations_;
+  Mutex distributor_mutex_;
+  Distributor distributor_ CANOPY_GUARDED_BY(distributor_mutex_);
   // After the barrier, whose counter the mailbox refers to.
   Commits commits_;
   // Last: its channel calls the other parts as long as it exists.

@@ -63,6 +63,7 @@ struct AgentCore::State {
       sets.OnEvent(event);
       invitations.OnEvent(event);
     });
+    if (config.host_is_root) tree.LetRootDecide();
     collectives.set_persists(config.persists);
     engine.set_persists(config.persists);
     events.set_persists(config.persists);

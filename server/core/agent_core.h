@@ -20,6 +20,9 @@ struct CoreConfig {
   NodeId self = 0;
   std::vector<std::string> node_names;  // index = NodeId
   uint32_t radix = 32;
+  // The root is the host of this agent and has a say in every collective, also
+  // one of processes of this node alone.
+  bool host_is_root = false;
   // Emit PersistRecord actions: a successor may recover this agent's jobs.
   bool persists = false;
   // When this agent started, newly or as a predecessor's successor; kNever: no

@@ -72,6 +72,10 @@ NodeId Tree::NextHop(NodeId from, NodeId to) const {
   return down != kNoNode ? down : parent(from);
 }
 
+NodeId Tree::TopOf(std::span<const NodeId> nodes) const {
+  return root_decides_ && !nodes.empty() ? root_ : LowestCommonAncestor(nodes);
+}
+
 NodeId Tree::LowestCommonAncestor(std::span<const NodeId> nodes) const {
   NodeId a = kNoNode;
   for (NodeId b : nodes) {

@@ -43,11 +43,18 @@ class Tree {
   // Lowest common ancestor (possibly one of them) of living members; empty
   // input gives kNoNode.
   NodeId LowestCommonAncestor(std::span<const NodeId> nodes) const;
+  // The member that has all contributions to a collective of these living
+  // members, and releases it: their lowest common ancestor, or the root of a
+  // tree in which that has a say in every collective.
+  NodeId TopOf(std::span<const NodeId> nodes) const;
+  // From now on it has.
+  void LetRootDecide() { root_decides_ = true; }
 
  private:
   void AddLivingBelow(NodeId node, std::vector<NodeId>* out) const;
 
   uint32_t radix_;
+  bool root_decides_ = false;
   NodeId root_ = 0;
   uint64_t version_ = 0;
   std::vector<uint8_t> alive_;

@@ -86,6 +86,17 @@ TEST(Tree, LowestCommonAncestor) {
   EXPECT_EQ(tree.LowestCommonAncestor(Nodes{13, 14, 7}), 0u);
 }
 
+TEST(Tree, TheRootMayDecideAll) {
+  Tree tree(15, 2);
+  EXPECT_EQ(tree.TopOf(Nodes{8, 9}), 1u);
+  tree.LetRootDecide();
+  EXPECT_EQ(tree.TopOf(Nodes{8, 9}), 0u);
+  EXPECT_EQ(tree.TopOf(Nodes{8}), 0u);
+  EXPECT_EQ(tree.TopOf(Nodes{}), kNoNode);
+  tree.SetAlive(0, false);
+  EXPECT_EQ(tree.TopOf(Nodes{8, 9}), 1u);
+}
+
 // Properties that must hold whatever is lost.
 void CheckShape(const Tree& tree) {
   uint32_t living = 0;

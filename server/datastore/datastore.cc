@@ -80,9 +80,10 @@ Status Datastore::AddJob(const core::RegisterJob& registration) {
   if (jobs_.contains(spec.nspace)) {
     return Status(kErrExists, "job " + spec.nspace + " exists already");
   }
-  auto writer = shm::SegmentWriter::Create(
-      MakeContents(spec, *registration.layout, options_.facts),
-      options_.limits);
+  shm::SegmentContents contents =
+      MakeContents(spec, *registration.layout, options_.facts);
+  if (options_.amend) options_.amend(spec.nspace, &contents);
+  auto writer = shm::SegmentWriter::Create(contents, options_.limits);
   if (!writer.ok()) return writer.status();
   Job& job = jobs_[spec.nspace];
   job.writer = std::move(*writer);

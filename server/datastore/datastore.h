@@ -30,6 +30,10 @@ namespace canopy::datastore {
 struct DatastoreOptions {
   NodeFacts facts;
   shm::SegmentLimits limits;  // of one job
+  // Adds what is known of a job beyond its map to what follows from it, before
+  // the segment is made. May be empty.
+  std::function<void(const std::string& nspace, shm::SegmentContents* contents)>
+      amend;
   // Called once for a job, when so much of its memory is used that a commit may
   // not fit, so that commits become messages with an answer. May be empty.
   std::function<void(const std::string& nspace)> on_scarce;

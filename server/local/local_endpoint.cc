@@ -53,6 +53,7 @@ LocalJobsOptions LocalEndpoint::JobsOptions() {
   LocalJobsOptions jobs;
   jobs.self = options_.environment.self;
   jobs.watch_ns = options_.watch_barriers_ns;
+  jobs.host_decides_fences = options_.host_decides_fences;
   jobs.token = options_.token ? options_.token
                               : [](const ProcId&) { return MakeToken(); };
   jobs.fd_store = options_.fd_store;

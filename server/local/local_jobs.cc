@@ -55,7 +55,8 @@ CommitMailboxes* LocalJobs::FindMailboxes(const std::string& nspace) {
 }
 
 void LocalJobs::MakeBarrier(const std::string& nspace, Job* job) {
-  const bool local_only = job->spec->nodes.size() == 1;
+  const bool local_only =
+      job->spec->nodes.size() == 1 && !options_.host_decides_fences;
   auto barrier = FenceBarrier::Create(
       RanksOf(*job), local_only, sink_,
       [this](std::function<void()> work) { Defer(std::move(work)); },

@@ -40,6 +40,7 @@ struct LocalJob {
 struct LocalJobsOptions {
   NodeId self = 0;
   int64_t watch_ns = 0;  // polling interval of barriers and mailboxes
+  bool host_decides_fences = false;  // as in LocalOptions
   // As in LocalOptions; never empty.
   std::function<std::string(const ProcId& proc)> token;
   // As in LocalOptions; may be null.

@@ -50,6 +50,9 @@ struct LocalOptions {
   std::shared_ptr<endpoint::ToolRegistry> tools;
   // Null: HostIdentityPolicy.
   std::unique_ptr<IdentityPolicy> identity;
+  // Fences over a job whose ranks are all here are inputs of the core too,
+  // because a host has a say in them.
+  bool host_decides_fences = false;
   // How long clients try to reattach to a successor when this agent is gone.
   uint32_t reattach_ms = 0;
   int64_t hello_timeout_ns = int64_t{5} * 1000 * 1000 * 1000;

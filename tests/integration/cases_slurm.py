@@ -2,11 +2,15 @@
 import contextlib
 import os
 import re
+import shutil
 import signal
+import subprocess
+import tempfile
 
+import cases_openpmix
 import netns
 import slurm
-from harness import check
+from harness import ROOT, check
 
 NODES = 2
 RANKS = 4  # one a CPU
@@ -19,16 +23,21 @@ CASES = ("slurm: up, run and down in an allocation",
          "slurm: some nodes of an allocation",
          "slurm: cancelled while a batch job runs",
          "slurm: cancelled while an overlay runs a job",
-         "slurm: doctor in an allocation")
+         "slurm: doctor in an allocation",
+         "slurm: srun whose plug-in has our library, and ours in the ranks",
+         "slurm: srun whose plug-in has our library, and OpenPMIx in the ranks",
+         "slurm: srun of an MPI program whose plug-in has our library",
+         "slurm: a rank of srun aborts the job")
 HELLO = [f"hello ok size {RANKS}"]
 
 
 class Place:
     """Where the cases run: a cluster, and how its programs are called."""
 
-    def __init__(self, bench, cluster):
+    def __init__(self, bench, cluster, openpmix):
         self.bench = bench
         self.cluster = cluster
+        self.openpmix = openpmix  # where Debian's library is
         self.hello = bench.mpi("hello")
 
     def start(self, program, *args, **streams):
@@ -175,8 +184,78 @@ def doctor(place):
         out=["Slurm job", f"{NODES} nodes"])
 
 
+# What Slurm's plug-in loads, by this path.
+PLUGINS_LIBRARY = "/usr/lib/x86_64-linux-gnu/pmix2/lib/libpmix.so"
+
+
+@contextlib.contextmanager
+def plugin_with_ours(bench):
+    """For daemons that are started in the block, in this mount namespace alone.
+    Yields a directory with the library that is there else."""
+    ours = os.path.join(bench.prefix, "lib", "libpmix.so.2")
+    with tempfile.TemporaryDirectory(dir=bench.work) as directory:
+        bench.skip.add(directory)
+        shutil.copy(os.path.realpath(PLUGINS_LIBRARY),
+                    os.path.join(directory, "libpmix.so.2"))
+        subprocess.run(["mount", "--bind", ours, PLUGINS_LIBRARY], check=True)
+        try:
+            yield directory
+        finally:
+            subprocess.run(["umount", PLUGINS_LIBRARY], check=True)
+
+
+def srun(place, *args, **more):
+    """With the end of the daemons' logs on its standard error."""
+    result = place.bench.run(
+        "--mpi=pmix", f"--nodes={NODES}", f"--ntasks={RANKS}", *args,
+        program="srun", env={**place.cluster.env, **more}, timeout=60)
+    result.err = place.cluster.logs() + result.err
+    return result
+
+
+def served_by_ours(place):
+    """The library that the parent of each rank has loaded is ours."""
+    ours = os.path.join(place.bench.prefix, "lib", "libpmix.so.2")
+    script = ("set -- $(grep libpmix /proc/$PPID/maps); "
+              f"cmp /proc/$PPID/map_files/$1 {ours} && echo served by ours")
+    out = srun(place, "sh", "-c", script).expect().out
+    check(out.count("served by ours") == RANKS, out)
+
+
+def ours(place):
+    return {"LD_LIBRARY_PATH": os.path.join(place.bench.prefix, "lib")}
+
+
+def srun_ours(place):
+    served_by_ours(place)
+    program = cases_openpmix.build(place.bench, "modex")
+    cases_openpmix.ended(srun(place, program, str(RANKS), **ours(place)),
+                         "modex", ("ours",))
+
+
+def srun_openpmix(place):
+    program = cases_openpmix.build(place.bench, "modex")
+    cases_openpmix.ended(
+        srun(place, program, str(RANKS), LD_LIBRARY_PATH=place.openpmix),
+        "modex")
+
+
+def srun_mpi(place):
+    srun(place, place.hello, str(RANKS), **ours(place)).expect(out=HELLO)
+
+
+def srun_abort(place):
+    program = place.bench.compile(
+        "gcc", os.path.join(ROOT, "examples", "pmix", "abort"),
+        f"-I{place.bench.prefix}/include", f"-L{place.bench.prefix}/lib",
+        "-lpmix")
+    result = srun(place, program, str(RANKS), "7", **ours(place))
+    check(result.code != 0, "aborted with exit code 0" + result.tail())
+
+
 BODIES = (overlay, ends_with_allocation, own_names, batch, exit_codes, slots, some,
-          cancelled_batch, cancelled_overlay, doctor)
+          cancelled_batch, cancelled_overlay, doctor, srun_ours, srun_openpmix,
+          srun_mpi, srun_abort)
 
 
 def run(bench):
@@ -188,13 +267,14 @@ def run(bench):
         directory = os.path.join(bench.work, "slurm")
         os.mkdir(directory)
         bench.skip.add(directory)
-        with netns.Namespaces(NODES) as space:
+        with netns.Namespaces(NODES) as space, \
+                plugin_with_ours(bench) as openpmix:
             cluster = slurm.Cluster(space, directory)
             if not bench.case("slurm: a cluster of two nodes", cluster.start,
                               always=True, leaves=True):
                 return
             try:
-                place = Place(bench, cluster)
+                place = Place(bench, cluster, openpmix)
                 for name, body in zip(CASES, BODIES, strict=True):
                     bench.case(name, lambda body=body: place.only(body))
             finally:

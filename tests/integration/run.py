@@ -10,6 +10,7 @@ import sys
 import cases_allocations
 import cases_attacks
 import cases_bad
+import cases_c_host
 import cases_control
 import cases_driver
 import cases_dynamic
@@ -48,6 +49,7 @@ SUITES = (
     cases_mpi,
     cases_netns,
     cases_slurm,
+    cases_c_host,
     cases_allocations,
     cases_tls,
     cases_reflection,

@@ -39,6 +39,7 @@ SlurmctldPort=26817
 SlurmdPort=26818
 StateSaveLocation={directory}/state
 SlurmdSpoolDir={directory}/spool-%n
+TmpFS={directory}/tmp-%n
 SlurmctldPidFile={directory}/slurmctld.pid
 SlurmdPidFile={directory}/slurmd-%n.pid
 """
@@ -92,7 +93,9 @@ class Cluster:
         return text
 
     def _write_config(self):
-        for name in ("state", *("spool-" + node for node in self.space.names)):
+        own = [f"{kind}-{node}" for kind in ("spool", "tmp")
+               for node in self.space.names]
+        for name in ("state", *own):
             os.makedirs(os.path.join(self.directory, name), mode=0o755,
                         exist_ok=True)
         text = CONFIG.format(controller=CONTROLLER, directory=self.directory,

@@ -63,7 +63,7 @@ bool Collectives::HasOldNode(const Series& series) const {
   if (old_nodes_.empty()) return false;
   std::vector<NodeId> living = series.members->nodes;
   std::erase_if(living, [&](NodeId node) { return !tree_.alive(node); });
-  const NodeId top = tree_.LowestCommonAncestor(living);
+  const NodeId top = tree_.TopOf(living);
   return std::ranges::any_of(living, [&](NodeId node) {
     for (;; node = tree_.parent(node)) {
       if (old_nodes_.contains(node)) return true;

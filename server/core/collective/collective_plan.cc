@@ -191,7 +191,7 @@ CollectiveTree FindPlace(const CollectiveMembers& members, const Tree& tree,
     if (tree.alive(node)) living.push_back(node);
   }
   CollectiveTree place;
-  const NodeId top = tree.LowestCommonAncestor(living);
+  const NodeId top = tree.TopOf(living);
   for (const NodeId node : living) {
     if (node == self) {
       place.below.push_back(node);

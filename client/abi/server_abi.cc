@@ -1,0 +1,191 @@
+// What a resource manager calls: a server's start and end, its jobs and
+// clients.
+
+#include <cstddef>
+#include <cstdlib>
+#include <cstring>
+#include <functional>
+#include <future>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "client/abi/server_role.h"
+#include "common/ids.h"
+#include "common/values/memory.h"
+#include "common/values/value.h"
+#include "pmix.h"
+#include "pmix_server.h"
+#include "server/library/library_server.h"
+#include "server/registration/registration.h"
+
+using canopy::FromC;
+using canopy::ProcId;
+using canopy::client::ServerCall;
+using canopy::library::LibraryServer;
+using canopy::registration::Registration;
+
+namespace {
+
+// With a callback it gets the result, whatever that is: there are hosts that
+// wait for it without a look at what the call returned. Without one the call
+// waits, but for one from within the host's own functions.
+pmix_status_t StartOrWait(
+    ServerCall& server, pmix_op_cbfunc_t cbfunc, void* cbdata,
+    const std::function<void(LibraryServer::Done)>& start) {
+  if (cbfunc != nullptr) {
+    start([cbfunc, cbdata](int status) { cbfunc(status, cbdata); });
+    return PMIX_SUCCESS;
+  }
+  if (server->InThread()) {
+    start([](int) {});
+    return PMIX_SUCCESS;
+  }
+  std::promise<int> result;
+  start([&result](int status) { result.set_value(status); });
+  const int status = result.get_future().get();
+  return status == PMIX_SUCCESS ? PMIX_OPERATION_SUCCEEDED : status;
+}
+
+std::string NameOf(const char* nspace) {
+  return std::string(canopy::LoadName(nspace, PMIX_MAX_NSLEN + 1));
+}
+
+canopy::Result<Registration> ReadCall(
+    const canopy::library::LibraryServerOptions& server, const char* nspace,
+    int nlocalprocs, const pmix_info_t* info, size_t ninfo) {
+  canopy::registration::Call call;
+  call.nspace = NameOf(nspace);
+  call.num_local_procs = nlocalprocs;
+  call.infos = {info, info == nullptr ? 0 : ninfo};
+  call.node_names = server.node_names;
+  call.node_id = server.node_id;
+  return canopy::registration::ReadRegistration(call);
+}
+
+// How long the name is that `entry`, NAME=VALUE, begins with, the sign
+// included.
+size_t NameLength(std::string_view entry) {
+  const size_t sign = entry.find('=');
+  return sign == std::string_view::npos ? entry.size() : sign + 1;
+}
+
+// In the place of the variable's entry, or at the end. False: no memory.
+bool SetVariable(const std::string& entry, char*** env) {
+  const size_t name = NameLength(entry);
+  size_t count = 0;
+  for (; *env != nullptr && (*env)[count] != nullptr; ++count) {
+    if (std::strncmp((*env)[count], entry.c_str(), name) == 0) break;
+  }
+  char* copy = canopy::DuplicateString(entry);
+  if (copy == nullptr) return false;
+  if (*env != nullptr && (*env)[count] != nullptr) {
+    std::free(std::exchange((*env)[count], copy));
+    return true;
+  }
+  void* grown = std::realloc(*env, (count + 2) * sizeof(char*));
+  if (grown == nullptr) {
+    std::free(copy);
+    return false;
+  }
+  *env = static_cast<char**>(grown);
+  (*env)[count] = copy;
+  (*env)[count + 1] = nullptr;
+  return true;
+}
+
+}  // namespace
+
+extern "C" {
+
+pmix_status_t PMIx_server_init(pmix_server_module_t* module, pmix_info_t info[],
+                               size_t ninfo) {
+  return canopy::client::InitServer(module, info, ninfo);
+}
+
+pmix_status_t PMIx_server_finalize(void) {
+  return canopy::client::FinalizeServer();
+}
+
+pmix_status_t PMIx_server_register_nspace(const pmix_nspace_t nspace,
+                                          int nlocalprocs, pmix_info_t info[],
+                                          size_t ninfo, pmix_op_cbfunc_t cbfunc,
+                                          void* cbdata) {
+  ServerCall server;
+  if (!server) return PMIX_ERR_INIT;
+  if (nspace == nullptr) return PMIX_ERR_BAD_PARAM;
+  auto told = ReadCall(server->options(), nspace, nlocalprocs, info, ninfo);
+  return StartOrWait(server, cbfunc, cbdata, [&](LibraryServer::Done done) {
+    if (!told.ok()) return done(told.code());
+    server->RegisterJob(*std::move(told), std::move(done));
+  });
+}
+
+void PMIx_server_deregister_nspace(const pmix_nspace_t nspace,
+                                   pmix_op_cbfunc_t cbfunc, void* cbdata) {
+  ServerCall server;
+  if (!server || nspace == nullptr) {
+    if (cbfunc != nullptr) {
+      cbfunc(server ? PMIX_ERR_BAD_PARAM : PMIX_ERR_INIT, cbdata);
+    }
+    return;
+  }
+  (void)StartOrWait(server, cbfunc, cbdata, [&](LibraryServer::Done done) {
+    server->DeregisterJob(NameOf(nspace), std::move(done));
+  });
+}
+
+pmix_status_t PMIx_server_register_client(const pmix_proc_t* proc, uid_t uid,
+                                          gid_t gid, void* server_object,
+                                          pmix_op_cbfunc_t cbfunc,
+                                          void* cbdata) {
+  ServerCall server;
+  if (!server) return PMIX_ERR_INIT;
+  if (proc == nullptr) return PMIX_ERR_BAD_PARAM;
+  return StartOrWait(server, cbfunc, cbdata, [&](LibraryServer::Done done) {
+    server->RegisterClient(FromC(*proc), uid, gid, server_object,
+                           std::move(done));
+  });
+}
+
+void PMIx_server_deregister_client(const pmix_proc_t* proc,
+                                   pmix_op_cbfunc_t cbfunc, void* cbdata) {
+  ServerCall server;
+  if (!server || proc == nullptr) {
+    if (cbfunc != nullptr) {
+      cbfunc(server ? PMIX_ERR_BAD_PARAM : PMIX_ERR_INIT, cbdata);
+    }
+    return;
+  }
+  (void)StartOrWait(server, cbfunc, cbdata, [&](LibraryServer::Done done) {
+    server->DeregisterClient(FromC(*proc), std::move(done));
+  });
+}
+
+pmix_status_t PMIx_server_setup_fork(const pmix_proc_t* proc, char*** env) {
+  ServerCall server;
+  if (!server) return PMIX_ERR_INIT;
+  if (proc == nullptr || env == nullptr) return PMIX_ERR_BAD_PARAM;
+  const auto environment = server->EnvironmentOf(FromC(*proc));
+  if (!environment.ok()) return environment.code();
+  for (const std::string& entry : *environment) {
+    if (!SetVariable(entry, env)) return PMIX_ERR_NOMEM;
+  }
+  return PMIX_SUCCESS;
+}
+
+pmix_status_t PMIx_server_dmodex_request(const pmix_proc_t* proc,
+                                         pmix_dmodex_response_fn_t cbfunc,
+                                         void* cbdata) {
+  ServerCall server;
+  if (!server) return PMIX_ERR_INIT;
+  if (proc == nullptr || cbfunc == nullptr) return PMIX_ERR_BAD_PARAM;
+  server->GetCommitted(FromC(*proc), [cbfunc, cbdata](int status,
+                                                      std::string blob) {
+    cbfunc(status, blob.empty() ? nullptr : blob.data(), blob.size(), cbdata);
+  });
+  return PMIX_SUCCESS;
+}
+
+}  // extern "C"

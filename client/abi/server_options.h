@@ -1,0 +1,35 @@
+// The directives of PMIx_server_init.
+#ifndef CANOPY_CLIENT_ABI_SERVER_OPTIONS_H_
+#define CANOPY_CLIENT_ABI_SERVER_OPTIONS_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "common/ids.h"
+#include "common/status.h"
+#include "pmix_server.h"
+
+namespace canopy::client {
+
+struct ServerDirectives {
+  ProcId self;  // PMIX_SERVER_NSPACE, PMIX_SERVER_RANK
+  // Where the server makes a directory of its own: PMIX_SERVER_TMPDIR, or
+  // where this process has its temporary files.
+  std::string tmpdir;
+  std::string system_tmpdir;            // PMIX_SYSTEM_TMPDIR
+  bool tools = false;                   // PMIX_SERVER_TOOL_SUPPORT
+  std::vector<std::string> node_names;  // this node's; the first is the host's
+  std::optional<uint32_t> node_id;      // PMIX_NODEID
+};
+
+// kErrNotSupported for a required directive that is not honoured, kErrBadParam
+// for a malformed one.
+Result<ServerDirectives> ReadServerDirectives(const pmix_info_t* info,
+                                              size_t ninfo);
+
+}  // namespace canopy::client
+
+#endif  // CANOPY_CLIENT_ABI_SERVER_OPTIONS_H_

@@ -1,0 +1,63 @@
+#include "client/abi/server_options.h"
+
+#include <gtest/gtest.h>
+
+#include "common/values/info_list.h"
+#include "common/values/value.h"
+
+namespace canopy::client {
+namespace {
+
+Result<ServerDirectives> Read(const InfoList& infos) {
+  return ReadServerDirectives(infos.data(), infos.size());
+}
+
+TEST(ServerOptions, WhatAHostSays) {
+  const auto read = Read({{PMIX_SERVER_NSPACE, Value::String("daemons")},
+                          {PMIX_SERVER_RANK, Value::Rank(3)},
+                          {PMIX_SERVER_TMPDIR, Value::String("/somewhere")},
+                          {PMIX_SYSTEM_TMPDIR, Value::String("/elsewhere")},
+                          {PMIX_HOSTNAME, Value::String("n1")},
+                          {PMIX_NODEID, Value::Uint32(7)},
+                          {PMIX_SERVER_TOOL_SUPPORT, Value::Bool(true)}});
+  ASSERT_TRUE(read.ok());
+  EXPECT_EQ(read->self, (ProcId{"daemons", 3}));
+  EXPECT_EQ(read->tmpdir, "/somewhere");
+  EXPECT_EQ(read->system_tmpdir, "/elsewhere");
+  EXPECT_EQ(read->node_names.front(), "n1");
+  EXPECT_EQ(read->node_names.size(), 2u);
+  EXPECT_EQ(read->node_id, 7u);
+  EXPECT_TRUE(read->tools);
+}
+
+TEST(ServerOptions, WithoutAWord) {
+  const auto read = Read({});
+  ASSERT_TRUE(read.ok());
+  EXPECT_FALSE(read->self.nspace.empty());
+  EXPECT_EQ(read->self.rank, 0u);
+  EXPECT_EQ(read->node_names.size(), 1u);
+  EXPECT_FALSE(read->node_id.has_value());
+  EXPECT_FALSE(read->tools);
+}
+
+TEST(ServerOptions, MalformedOnesAreRefused) {
+  EXPECT_EQ(Read({{PMIX_SERVER_NSPACE, Value::Int(1)}}).code(), kErrBadParam);
+  EXPECT_EQ(
+      Read({{PMIX_SERVER_NSPACE, Value::String(std::string(256, 'x'))}}).code(),
+      kErrBadParam);
+  EXPECT_EQ(Read({{PMIX_SERVER_RANK, Value::String("x")}}).code(),
+            kErrBadParam);
+  EXPECT_EQ(ReadServerDirectives(nullptr, 1).code(), kErrBadParam);
+}
+
+TEST(ServerOptions, RequiredOnesMustBeKnown) {
+  InfoList infos;
+  infos.Add(PMIX_SERVER_GATEWAY, Value::Bool(true), PMIX_INFO_REQD);
+  EXPECT_EQ(Read(infos).code(), kErrNotSupported);
+  InfoList optional;
+  optional.Add(PMIX_SERVER_GATEWAY, Value::Bool(true));
+  EXPECT_TRUE(Read(optional).ok());
+}
+
+}  // namespace
+}  // namespace canopy::client

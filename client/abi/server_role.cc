@@ -1,0 +1,183 @@
+#include "client/abi/server_role.h"
+
+#include <pthread.h>
+#include <sched.h>
+
+#include <atomic>
+#include <cstdio>
+#include <cstdlib>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "client/abi/server_directory.h"
+#include "client/abi/server_options.h"
+#include "client/events/event.h"
+#include "client/session/event_op.h"
+#include "client/session/lifecycle.h"
+#include "common/codec/infos.h"
+#include "common/mutex.h"
+#include "common/values/info_list.h"
+#include "server/library/host_module.h"
+
+namespace canopy::client {
+namespace {
+
+using library::LibraryServer;
+
+struct Running {
+  ServerDirectory directory;
+  std::unique_ptr<LibraryServer> server;
+};
+
+// Plain data that a forked child can reset; never destroyed.
+struct Role {
+  std::atomic<LibraryServer*> server{nullptr};
+  std::atomic<int> calls{0};  // that may use it
+  Mutex* mu = new Mutex;
+  int references CANOPY_GUARDED_BY(mu) = 0;
+  // In a child of a fork it is left: its thread does not exist there.
+  Running* running CANOPY_GUARDED_BY(mu) = nullptr;
+};
+Role g_role;
+
+// As of a session.
+void AfterForkInChild() CANOPY_NO_THREAD_SAFETY_ANALYSIS {
+  g_role.server = nullptr;
+  g_role.calls = 0;
+  g_role.references = 0;
+  g_role.running = nullptr;
+  g_role.mu = new Mutex;
+}
+
+void WatchForks() {
+  static const int registered =
+      pthread_atfork(nullptr, nullptr, AfterForkInChild);
+  (void)registered;
+}
+
+// To the standard error of the host, when it is asked for.
+void Log(const core::LogLine& line) {
+  static const bool wanted = std::getenv("CANOPY_SERVER_LOG") != nullptr;
+  if (wanted) std::fprintf(stderr, "canopy: %s\n", line.text.c_str());
+}
+
+void RaiseHere(library::HostEvent event) {
+  InfoList infos;
+  const ApiCall call;
+  if (!call || !DecodeInfos(event.info.view(), &infos)) return;
+  call.session().events().Raise(MakeEvent(event.status, std::move(event.source),
+                                          event.range, std::move(infos)));
+}
+
+// What the host's process notifies, for the processes that it serves.
+int Distribute(const Notification& event, pmix_op_cbfunc_t cbfunc,
+               void* cbdata) {
+  const ServerCall server;
+  if (!server) return PMIX_ERR_INIT;
+  std::string infos;
+  const int rc = EncodeInfos(event.info, event.ninfo, &infos);
+  if (rc != PMIX_SUCCESS) return rc;
+  core::EventRaised raised;
+  raised.status = event.status;
+  if (event.source != nullptr) raised.source = FromC(*event.source);
+  raised.range = event.range;
+  for (size_t i = 0; i < event.ninfo; ++i) {
+    if (KeyOf(event.info[i]) != PMIX_EVENT_CUSTOM_RANGE) continue;
+    raised.targets = ProcsOfInfo(event.info[i]);
+  }
+  raised.info = Bytes(std::move(infos));
+  server->Notify(std::move(raised), [cbfunc, cbdata](int status) {
+    if (cbfunc != nullptr) cbfunc(status, cbdata);
+  });
+  return PMIX_SUCCESS;
+}
+
+Result<std::unique_ptr<Running>> Start(const pmix_server_module_t* module,
+                                       size_t entries,
+                                       const ServerDirectives& directives) {
+  Result<ServerDirectory> directory = ServerDirectory::Make(directives.tmpdir);
+  if (!directory.ok()) return directory.status();
+  library::LibraryServerOptions options;
+  options.self = directives.self;
+  options.module = library::CopyModule(module, entries);
+  options.directory = directory->path();
+  options.system_tmpdir = directives.system_tmpdir;
+  options.node_names = directives.node_names;
+  options.node_id = directives.node_id;
+  options.tools = directives.tools;
+  options.raise = RaiseHere;
+  options.log = Log;
+  auto server = LibraryServer::Start(std::move(options));
+  if (!server.ok()) return server.status();
+  return std::make_unique<Running>(
+      Running{*std::move(directory), *std::move(server)});
+}
+
+int InitFirst(const pmix_server_module_t* module, const pmix_info_t* info,
+              size_t ninfo) CANOPY_REQUIRES(g_role.mu) {
+  const Result<ServerDirectives> directives = ReadServerDirectives(info, ninfo);
+  if (!directives.ok()) return directives.code();
+  const Result<size_t> entries = library::NumEntries({info, ninfo});
+  if (!entries.ok()) return entries.code();
+  auto running = Start(module, *entries, *directives);
+  if (!running.ok()) {
+    Log({core::LogLine::Level::kError, running.status().message()});
+    return running.code();
+  }
+  InitServerSession(directives->self, Distribute);
+  g_role.running = running->release();
+  g_role.server = g_role.running->server.get();
+  return PMIX_SUCCESS;
+}
+
+// Calls wait for the server's thread, which ends after them.
+void WaitForCalls() {
+  while (g_role.calls.load(std::memory_order_seq_cst) > 0) sched_yield();
+}
+
+}  // namespace
+
+ServerCall::ServerCall() {
+  g_role.calls.fetch_add(1, std::memory_order_seq_cst);
+  server_ = g_role.server.load(std::memory_order_seq_cst);
+}
+
+ServerCall::~ServerCall() {
+  g_role.calls.fetch_sub(1, std::memory_order_release);
+}
+
+int InitServer(const pmix_server_module_t* module, const pmix_info_t* info,
+               size_t ninfo) {
+  WatchForks();
+  const MutexLock lock(*g_role.mu);
+  if (g_role.references == 0) {
+    const int rc = InitFirst(module, info, ninfo);
+    if (rc != PMIX_SUCCESS) return rc;
+  }
+  ++g_role.references;
+  return PMIX_SUCCESS;
+}
+
+int FinalizeServer() {
+  {
+    const ServerCall server;
+    if (!server) return PMIX_ERR_INIT;
+    // Its end is waited for.
+    if (server->InThread()) return PMIX_ERR_WOULD_BLOCK;
+  }
+  const MutexLock lock(*g_role.mu);
+  if (g_role.running == nullptr) return PMIX_ERR_INIT;
+  if (--g_role.references > 0) return PMIX_SUCCESS;
+  g_role.server = nullptr;
+  WaitForCalls();
+  delete std::exchange(g_role.running, nullptr);
+  {
+    const ApiCall call;
+    if (call) call.session().set_distributor({});
+  }
+  return FinalizeLibrary(nullptr, 0);
+}
+
+}  // namespace canopy::client

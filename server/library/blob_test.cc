@@ -1,0 +1,42 @@
+#include "server/library/blob.h"
+
+#include <gtest/gtest.h>
+
+namespace canopy::library {
+namespace {
+
+std::vector<std::string> Texts(const std::vector<Bytes>& pieces) {
+  std::vector<std::string> texts;
+  for (const Bytes& piece : pieces) texts.emplace_back(piece.view());
+  return texts;
+}
+
+TEST(Blob, JoinedInAnyOrder) {
+  const std::string a = MakeBlob("of a");
+  const std::string b = MakeBlob("of b");
+  EXPECT_EQ(Texts(SplitBlobs(Bytes(a + b)).value()),
+            (std::vector<std::string>{"of a", "of b"}));
+  EXPECT_EQ(Texts(SplitBlobs(Bytes(b + a)).value()),
+            (std::vector<std::string>{"of b", "of a"}));
+  EXPECT_TRUE(SplitBlobs(Bytes()).value().empty());
+}
+
+TEST(Blob, NeverEmpty) {
+  const std::string none = MakeBlob("");
+  EXPECT_FALSE(none.empty());
+  EXPECT_EQ(Texts(SplitBlobs(Bytes(none)).value()),
+            std::vector<std::string>{""});
+}
+
+TEST(Blob, EveryPartOfOneIsRefused) {
+  const std::string whole = MakeBlob("records");
+  for (size_t size = 1; size < whole.size(); ++size) {
+    EXPECT_EQ(SplitBlobs(Bytes(whole.substr(0, size))).code(),
+              kErrUnpackFailure)
+        << size;
+  }
+  EXPECT_EQ(SplitBlobs(Bytes(whole + "x")).code(), kErrUnpackFailure);
+}
+
+}  // namespace
+}  // namespace canopy::library

@@ -1,0 +1,244 @@
+#include "server/library/client_gate.h"
+
+#include <unistd.h>
+
+#include <memory>
+#include <optional>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "common/codec/infos.h"
+#include "common/status.h"
+#include "common/values/value.h"
+#include "pmix_common.h"
+
+namespace canopy::library {
+namespace {
+
+struct EventArguments {
+  pmix_proc_t source;
+  InfoList infos;
+};
+
+struct AbortArguments {
+  std::string text;
+  std::vector<pmix_proc_t> targets;
+};
+
+// Whether an event that a local process raised may have handlers in the host's
+// own process, and in servers of other nodes.
+bool IsForServer(const core::EventRaised& in) {
+  return in.range != PMIX_RANGE_PROC_LOCAL &&
+         in.range != PMIX_RANGE_NAMESPACE && in.range != PMIX_RANGE_CUSTOM;
+}
+bool IsForHost(const core::EventRaised& in) {
+  return in.range != PMIX_RANGE_PROC_LOCAL && in.range != PMIX_RANGE_LOCAL;
+}
+
+Bytes Encode(const InfoList& infos) {
+  std::string out;
+  return EncodeInfos(infos.data(), infos.size(), &out) == PMIX_SUCCESS
+             ? Bytes(std::move(out))
+             : Bytes();
+}
+
+}  // namespace
+
+ClientGate::ClientGate(Parts parts)
+    : p_(std::move(parts)),
+      requests_(p_.module, p_.upcalls,
+                [this](core::ClientId client, core::RequestId request,
+                       int status, std::string payload) {
+                  Answer(client, request, status, std::move(payload));
+                }) {}
+
+void ClientGate::OnInput(core::Input input) {
+  const bool taken =
+      std::visit([this](const auto& in) { return Take(in); }, input);
+  if (taken) return;
+  const bool commits = std::holds_alternative<core::Committed>(input) ||
+                       std::holds_alternative<core::CommitTaken>(input);
+  p_.core->OnInput(std::move(input));
+  if (commits) p_.on_commit();
+}
+
+const ClientGate::Caller* ClientGate::Find(core::ClientId client) const {
+  const auto it = callers_.find(client);
+  return it == callers_.end() ? nullptr : &it->second;
+}
+
+std::set<core::ClientId> ClientGate::ClientsOf(const ProcId& proc) const {
+  std::set<core::ClientId> clients;
+  for (const auto& [client, caller] : callers_) {
+    if (caller.proc == proc) clients.insert(client);
+  }
+  return clients;
+}
+
+void ClientGate::Answer(core::ClientId client, core::RequestId request,
+                        int status, std::string payload) {
+  p_.loop->Post([this, reply = core::ReplyClient{client, request, status,
+                                                 Bytes(std::move(payload))}] {
+    p_.reply(reply);
+  });
+}
+
+// ---------------------------------------------------------- coming, going ---
+
+bool ClientGate::Take(const core::ClientConnected& in) {
+  callers_[in.client] = {in.proc, in.is_tool, false};
+  const HostedClient* client = p_.jobs->FindClient(in.proc);
+  if (client != nullptr) TellConnected(*client);
+  return false;
+}
+
+// A host may never answer the older form: nobody waits for it.
+void ClientGate::TellConnected(const HostedClient& client) const {
+  if (p_.module->client_connected2 != nullptr) {
+    (void)p_.module->client_connected2(&client.name, client.object, nullptr, 0,
+                                       Upcalls::OnOp, Upcalls::kForgotten);
+  } else if (p_.module->client_connected != nullptr) {
+    (void)p_.module->client_connected(&client.name, client.object,
+                                      Upcalls::OnOp, Upcalls::kForgotten);
+  }
+}
+
+bool ClientGate::Take(const core::ClientGone& in) {
+  p_.arrivals->RemoveAll(in.client);
+  const auto caller = callers_.extract(in.client);
+  if (!caller || caller.mapped().is_tool || caller.mapped().finalized) {
+    return false;
+  }
+  if (ClientsOf(caller.mapped().proc).empty()) {
+    ReportLost(caller.mapped().proc);
+  }
+  return false;
+}
+
+// It has ended, or will, without a word: the host may act on it.
+void ClientGate::ReportLost(const ProcId& proc) {
+  const InfoList infos{{PMIX_EVENT_AFFECTED_PROC, Value::Proc(proc)}};
+  p_.raise(
+      {PMIX_ERR_LOST_CONNECTION, proc, PMIX_RANGE_PROC_LOCAL, Encode(infos)});
+}
+
+// The process waits until the host has agreed.
+bool ClientGate::Take(const core::FinalizeArrived& in) {
+  const auto caller = callers_.find(in.client);
+  if (caller == callers_.end()) return false;
+  caller->second.finalized = true;
+  const HostedClient* client = p_.jobs->FindClient(caller->second.proc);
+  if (client == nullptr || p_.module->client_finalized == nullptr) return false;
+  p_.upcalls->Call(
+      nullptr,
+      [&](void* cbdata) {
+        return p_.module->client_finalized(&client->name, client->object,
+                                           Upcalls::OnOp, cbdata);
+      },
+      [this, in](const HostAnswer&) { p_.core->OnInput(in); });
+  return true;
+}
+
+bool ClientGate::Take(const core::CollectiveArrived& in) {
+  const Caller* caller = Find(in.client);
+  if (caller != nullptr) p_.arrivals->Add(caller->proc, in);
+  return false;
+}
+
+// ------------------------------------------------------ what the host does ---
+
+bool ClientGate::Take(const core::AbortArrived& in) {
+  const Caller* caller = Find(in.client);
+  const HostedClient* client =
+      caller == nullptr ? nullptr : p_.jobs->FindClient(caller->proc);
+  if (client == nullptr || p_.module->abort == nullptr) {
+    Answer(in.client, in.request, kErrNotSupported);
+    return true;
+  }
+  auto arguments = std::make_shared<AbortArguments>();
+  arguments->text = in.text;
+  for (const ProcId& proc : in.targets) arguments->targets.push_back(ToC(proc));
+  p_.upcalls->Call(
+      arguments,
+      [&](void* cbdata) {
+        return p_.module->abort(
+            &client->name, client->object, in.status, arguments->text.c_str(),
+            arguments->targets.empty() ? nullptr : arguments->targets.data(),
+            arguments->targets.size(), Upcalls::OnOp, cbdata);
+      },
+      [this, client = in.client,
+       request = in.request](const HostAnswer& answer) {
+        Answer(client, request, answer.status);
+      });
+  return true;
+}
+
+std::optional<HostCaller> ClientGate::CallerOf(core::ClientId client) const {
+  const Caller* caller = Find(client);
+  if (caller == nullptr) return std::nullopt;
+  HostCaller out{caller->proc, geteuid(), getegid(), caller->is_tool};
+  if (const HostedClient* known = p_.jobs->FindClient(caller->proc)) {
+    out.uid = known->uid;
+    out.gid = known->gid;
+  }
+  return out;
+}
+
+template <typename T>
+bool ClientGate::AskHost(const T& in,
+                         void (HostRequests::*ask)(const HostCaller&,
+                                                   const T&)) {
+  const std::optional<HostCaller> caller = CallerOf(in.client);
+  if (!caller) return false;
+  (requests_.*ask)(*caller, in);
+  return true;
+}
+
+bool ClientGate::Take(const core::PublishArrived& in) {
+  return AskHost(in, &HostRequests::Publish);
+}
+
+bool ClientGate::Take(const core::LookupArrived& in) {
+  return AskHost(in, &HostRequests::Lookup);
+}
+
+bool ClientGate::Take(const core::UnpublishArrived& in) {
+  return AskHost(in, &HostRequests::Unpublish);
+}
+
+bool ClientGate::Take(const core::SpawnArrived& in) {
+  return AskHost(in, &HostRequests::Spawn);
+}
+
+// Without the host the core answers what it knows of this node.
+bool ClientGate::Take(const core::QueryArrived& in) {
+  return p_.module->query != nullptr && AskHost(in, &HostRequests::Query);
+}
+
+bool ClientGate::Take(const core::HostCallArrived& in) {
+  return AskHost(in, &HostRequests::Call);
+}
+
+// Local processes get it from the core.
+bool ClientGate::Take(const core::EventRaised& in) {
+  const Caller* caller = Find(in.client);
+  if (caller == nullptr) return false;
+  if (IsForServer(in)) p_.raise({in.status, caller->proc, in.range, in.info});
+  if (!IsForHost(in) || p_.module->notify_event == nullptr) return false;
+  auto arguments = std::make_shared<EventArguments>();
+  arguments->source = ToC(caller->proc);
+  if (!DecodeInfos(in.info.view(), &arguments->infos)) return false;
+  p_.upcalls->Call(
+      arguments,
+      [&](void* cbdata) {
+        return p_.module->notify_event(in.status, &arguments->source, in.range,
+                                       arguments->infos.mutable_data(),
+                                       arguments->infos.size(), Upcalls::OnOp,
+                                       cbdata);
+      },
+      [](const HostAnswer&) {});
+  return false;
+}
+
+}  // namespace canopy::library

@@ -1,0 +1,111 @@
+// Between the endpoints of local processes and the core: what a process asks
+// that the host decides becomes a call of the host's function.
+#ifndef CANOPY_SERVER_LIBRARY_CLIENT_GATE_H_
+#define CANOPY_SERVER_LIBRARY_CLIENT_GATE_H_
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+
+#include "common/bytes.h"
+#include "common/event_loop.h"
+#include "common/ids.h"
+#include "common/values/info_list.h"
+#include "pmix_server.h"
+#include "server/core/step/client_actions.h"
+#include "server/core/step/client_id.h"
+#include "server/core/step/input.h"
+#include "server/library/arrivals.h"
+#include "server/library/host_requests.h"
+#include "server/library/hosted_jobs.h"
+#include "server/library/upcalls.h"
+#include "server/ports/input_sink.h"
+
+namespace canopy::library {
+
+// An event for the handlers of the host's own process.
+struct HostEvent {
+  int status = 0;
+  ProcId source;
+  uint8_t range = 0;
+  Bytes info;  // codec form: SIZE n, then n INFO
+};
+
+// The sink of the endpoints; what is not the host's goes on to the core. A
+// function that the host does not have refuses with kErrNotSupported. Loop
+// thread only.
+class ClientGate : public InputSink {
+ public:
+  struct Parts {
+    EventLoop* loop = nullptr;
+    InputSink* core = nullptr;
+    const canopy_server_module_t* module = nullptr;
+    Upcalls* upcalls = nullptr;
+    const HostedJobs* jobs = nullptr;
+    Arrivals* arrivals = nullptr;
+    // Answers a request that the core did not see.
+    std::function<void(const core::ReplyClient& reply)> reply;
+    // Local processes have committed something.
+    std::function<void()> on_commit;
+    std::function<void(HostEvent event)> raise;
+  };
+  // What the parts refer to outlives it.
+  explicit ClientGate(Parts parts);
+
+  void OnInput(core::Input input) override;
+  void Drain() override { p_.core->Drain(); }
+
+  // The connections of a process that are open, ascending.
+  std::set<core::ClientId> ClientsOf(const ProcId& proc) const;
+
+ private:
+  struct Caller {
+    ProcId proc;
+    bool is_tool = false;
+    bool finalized = false;
+  };
+
+  // Each takes an input that it handles, or leaves it for the core: false.
+  bool Take(const core::ClientConnected& in);
+  bool Take(const core::ClientGone& in);
+  bool Take(const core::CollectiveArrived& in);
+  bool Take(const core::FinalizeArrived& in);
+  bool Take(const core::AbortArrived& in);
+  bool Take(const core::EventRaised& in);
+  bool Take(const core::PublishArrived& in);
+  bool Take(const core::LookupArrived& in);
+  bool Take(const core::UnpublishArrived& in);
+  bool Take(const core::SpawnArrived& in);
+  bool Take(const core::QueryArrived& in);
+  bool Take(const core::HostCallArrived& in);
+  // Everything else.
+  template <typename T>
+  bool Take(const T&) {
+    return false;
+  }
+
+  const Caller* Find(core::ClientId client) const;
+  void TellConnected(const HostedClient& client) const;
+  void ReportLost(const ProcId& proc);
+  // Answers in a later round: endpoints are not called back from within their
+  // input.
+  void Answer(core::ClientId client, core::RequestId request, int status,
+              std::string payload = {});
+
+  // Who asks the host; none: it is not connected.
+  std::optional<HostCaller> CallerOf(core::ClientId client) const;
+  template <typename T>
+  bool AskHost(const T& in,
+               void (HostRequests::*ask)(const HostCaller&, const T&));
+
+  const Parts p_;
+  HostRequests requests_;
+  std::map<core::ClientId, Caller> callers_;
+};
+
+}  // namespace canopy::library
+
+#endif  // CANOPY_SERVER_LIBRARY_CLIENT_GATE_H_

@@ -1,0 +1,55 @@
+#include "server/library/host_module.h"
+
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <cstring>
+#include <vector>
+
+#include "common/values/info_list.h"
+#include "common/values/value.h"
+
+namespace canopy::library {
+namespace {
+
+// A module whose every entry is set, with nothing behind the last one.
+std::vector<uintptr_t> ModuleOf(size_t entries) {
+  return std::vector<uintptr_t>(entries, 0x1000);
+}
+
+std::vector<uintptr_t> Copied(size_t entries) {
+  // On the heap, so that a sanitizer sees what is read past its end.
+  const std::vector<uintptr_t> module = ModuleOf(entries);
+  const canopy_server_module_t copy = CopyModule(
+      reinterpret_cast<const pmix_server_module_t*>(module.data()), entries);
+  std::vector<uintptr_t> out(kMostEntries);
+  std::memcpy(out.data(), &copy, sizeof copy);
+  return out;
+}
+
+TEST(HostModule, NothingIsReadPastItsEnd) {
+  for (const size_t entries : {kFewestEntries, kUsualEntries, kMostEntries}) {
+    std::vector<uintptr_t> expected = ModuleOf(entries);
+    expected.resize(kMostEntries);
+    EXPECT_EQ(Copied(entries), expected) << entries;
+  }
+}
+
+TEST(HostModule, NoneHasNoFunctions) {
+  const canopy_server_module_t copy = CopyModule(nullptr, kUsualEntries);
+  EXPECT_EQ(copy.fence_nb, nullptr);
+  EXPECT_EQ(copy.resource_block, nullptr);
+}
+
+TEST(HostModule, TheHostSaysHowManyEntriesItHas) {
+  EXPECT_EQ(NumEntries({}).value(), kUsualEntries);
+  const InfoList few{{CANOPY_SERVER_MODULE_ENTRIES, Value::Size(21)}};
+  EXPECT_EQ(NumEntries(few.span()).value(), 21u);
+  for (const size_t wrong : {size_t{0}, size_t{20}, kMostEntries + 1}) {
+    const InfoList infos{{CANOPY_SERVER_MODULE_ENTRIES, Value::Size(wrong)}};
+    EXPECT_EQ(NumEntries(infos.span()).code(), kErrBadParam) << wrong;
+  }
+}
+
+}  // namespace
+}  // namespace canopy::library

@@ -1,0 +1,70 @@
+// Requests of processes that the host answers itself: each becomes a call of
+// one of its functions, and what that answers becomes the reply.
+#ifndef CANOPY_SERVER_LIBRARY_HOST_REQUESTS_H_
+#define CANOPY_SERVER_LIBRARY_HOST_REQUESTS_H_
+
+#include <cstdint>
+#include <functional>
+#include <string>
+
+#include "common/ids.h"
+#include "pmix_server.h"
+#include "server/core/step/client_id.h"
+#include "server/core/step/client_inputs.h"
+#include "server/core/step/host.h"
+#include "server/library/upcalls.h"
+
+namespace canopy::library {
+
+// Who asks.
+struct HostCaller {
+  ProcId proc;
+  uint32_t uid = 0;
+  uint32_t gid = 0;
+  bool is_tool = false;
+};
+
+// A function that the host does not have refuses with kErrNotSupported, a
+// malformed request gets kErrUnpackFailure. The host learns the user of who
+// asks (PMIX_USERID, PMIX_GRPID) from each request. Loop thread only.
+class HostRequests {
+ public:
+  // Answers a request; at once or later.
+  using Answer =
+      std::function<void(core::ClientId client, core::RequestId request,
+                         int status, std::string payload)>;
+
+  // The module and the calls outlive it.
+  HostRequests(const canopy_server_module_t* module, Upcalls* upcalls,
+               Answer answer)
+      : module_(module), upcalls_(upcalls), answer_(std::move(answer)) {}
+
+  void Publish(const HostCaller& caller, const core::PublishArrived& in);
+  void Lookup(const HostCaller& caller, const core::LookupArrived& in);
+  void Unpublish(const HostCaller& caller, const core::UnpublishArrived& in);
+  void Spawn(const HostCaller& caller, const core::SpawnArrived& in);
+  void Query(const HostCaller& caller, const core::QueryArrived& in);
+  // Job control, allocations, monitors, logs, credentials.
+  void Call(const HostCaller& caller, const core::HostCallArrived& in);
+
+ private:
+  struct Arguments;
+
+  void JobControl(const HostCaller& caller, const core::HostCallArrived& in);
+  void Allocate(const HostCaller& caller, const core::HostCallArrived& in);
+  void Monitor(const HostCaller& caller, const core::HostCallArrived& in);
+  void Log(const HostCaller& caller, const core::HostCallArrived& in);
+  void GetCredential(const HostCaller& caller, const core::HostCallArrived& in);
+  void Validate(const HostCaller& caller, const core::HostCallArrived& in);
+
+  // Replies with the status, and with the infos if the host gave any.
+  Upcalls::Done Reply(core::ClientId client, core::RequestId request) const;
+
+  const canopy_server_module_t* const module_;
+  Upcalls* const upcalls_;
+  const Answer answer_;
+};
+
+}  // namespace canopy::library
+
+#endif  // CANOPY_SERVER_LIBRARY_HOST_REQUESTS_H_

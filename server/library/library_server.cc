@@ -1,0 +1,437 @@
+#include "server/library/library_server.h"
+
+#include <pthread.h>
+#include <signal.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <future>
+#include <optional>
+#include <utility>
+
+#include "common/event_loop.h"
+#include "common/job.h"
+#include "server/core/agent_core.h"
+#include "server/datastore/datastore.h"
+#include "server/facts/facts_reader.h"
+#include "server/library/arrivals.h"
+#include "server/library/host_overlay.h"
+#include "server/library/host_processes.h"
+#include "server/library/hosted_jobs.h"
+#include "server/library/no_jobs.h"
+#include "server/library/registered_contents.h"
+#include "server/library/upcalls.h"
+#include "server/library/watched_clients.h"
+#include "server/local/local_endpoint.h"
+#include "server/openpmix/openpmix_endpoint.h"
+#include "server/runtime/runtime.h"
+
+namespace canopy::library {
+namespace {
+
+constexpr char kThreadName[] = "pmix-server";
+constexpr char kSocketName[] = "/clients.sock";
+// Whose variables only a launcher may set.
+constexpr std::string_view kLaunchersOnly = "OMPI_";
+
+// Signals are for the threads of the host.
+std::thread StartThread(std::function<void()> body) {
+  sigset_t all;
+  sigset_t before;
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, &before);
+  std::thread thread(std::move(body));
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  pthread_setname_np(thread.native_handle(), kThreadName);
+  return thread;
+}
+
+void Append(std::vector<std::string> from, std::vector<std::string>* to) {
+  for (std::string& entry : from) {
+    if (!entry.starts_with(kLaunchersOnly)) to->push_back(std::move(entry));
+  }
+}
+
+}  // namespace
+
+// In the order of their construction; each has only earlier ones.
+struct LibraryServer::Parts {
+  explicit Parts(LibraryServerOptions options_);
+
+  HostOverlay::Parts OverlayParts();
+  ClientGate::Parts GateParts();
+  datastore::DatastoreOptions DatastoreSettings();
+  local::LocalOptions LocalSettings();
+  openpmix::OpenPmixOptions OpenPmixSettings();
+  facts::FactsOptions FactsSettings();
+  void StartCore();
+
+  int Register(registration::Registration told);
+  // Of a job that the host has told about: with the core from now on.
+  Status Begin(const std::string& nspace);
+  void Deregister(const std::string& nspace);
+  void Expect(const ProcId& proc);
+  std::vector<std::string> Environment(const JobSpec& spec, Rank rank);
+  void FromHost(core::MessageBody body);
+
+  const LibraryServerOptions options;
+  EventLoop loop;
+  AgentRuntime runtime{&loop};
+  HostedJobs jobs;
+  Arrivals arrivals;
+  HostProcesses processes{&runtime};
+  HostOverlay overlay;
+  ClientGate gate;
+  datastore::Datastore datastore;
+  local::LocalEndpoint local;
+  openpmix::OpenPmixEndpoint openpmix;
+  facts::FactsReader facts;
+  WatchedClients watched_local{&local, &arrivals};
+  WatchedClients watched_openpmix{&openpmix, &arrivals};
+  NoJobs no_jobs;
+  NoHost no_host{&runtime};
+};
+
+LibraryServer::Parts::Parts(LibraryServerOptions options_)
+    : options(std::move(options_)),
+      overlay(OverlayParts()),
+      gate(GateParts()),
+      datastore(DatastoreSettings()),
+      local(&loop, &gate, LocalSettings()),
+      openpmix(&loop, &gate, OpenPmixSettings()),
+      facts(&loop, &runtime, FactsSettings()) {}
+
+HostOverlay::Parts LibraryServer::Parts::OverlayParts() {
+  HostOverlay::Parts parts;
+  parts.sink = &runtime;
+  parts.module = &options.module;
+  parts.upcalls = &Upcalls::OfProcess();
+  parts.jobs = &jobs;
+  parts.arrivals = &arrivals;
+  parts.await_commit = [this](const ProcId& proc) {
+    local.AwaitCommit(proc);
+    openpmix.AwaitCommit(proc);
+  };
+  parts.log = options.log;
+  return parts;
+}
+
+ClientGate::Parts LibraryServer::Parts::GateParts() {
+  ClientGate::Parts parts;
+  parts.loop = &loop;
+  parts.core = &runtime;
+  parts.module = &options.module;
+  parts.upcalls = &Upcalls::OfProcess();
+  parts.jobs = &jobs;
+  parts.arrivals = &arrivals;
+  parts.reply = [this](const core::ReplyClient& reply) {
+    if (KindOf(reply.client) == ClientKind::kLocal) return local.Reply(reply);
+    openpmix.Reply(reply);
+  };
+  parts.on_commit = [this] { overlay.OnCommit(); };
+  parts.raise = options.raise;
+  return parts;
+}
+
+datastore::DatastoreOptions LibraryServer::Parts::DatastoreSettings() {
+  datastore::DatastoreOptions settings;
+  settings.facts.self = kSelf;
+  settings.facts.server = options.self;
+  settings.facts.rm_name.clear();
+  settings.facts.tmpdir = options.directory;
+  settings.on_scarce = [this](const std::string& nspace) {
+    local.CloseMailboxes(nspace);
+  };
+  settings.amend = [this](const std::string& nspace,
+                          shm::SegmentContents* contents) {
+    const HostedJob* job = jobs.Find(nspace);
+    if (job != nullptr && job->told != nullptr) {
+      AddRegistered(*job->told, contents);
+    }
+  };
+  settings.log = options.log;
+  return settings;
+}
+
+local::LocalOptions LibraryServer::Parts::LocalSettings() {
+  local::LocalOptions settings;
+  settings.environment.self = kSelf;
+  settings.environment.socket_path = options.directory + kSocketName;
+  settings.environment.runtime_dir = options.directory;
+  settings.environment.system_tmpdir = options.system_tmpdir;
+  settings.server = options.self;
+  settings.host_decides_fences = true;
+  settings.segment =
+      [this](const std::string& nspace) -> std::optional<local::SegmentRef> {
+    auto segment = datastore.Find(nspace);
+    if (!segment) return std::nullopt;
+    return local::SegmentRef{segment->fd, segment->size,
+                             std::move(segment->owner)};
+  };
+  settings.holds = [this](const ProcId& proc) { return datastore.Holds(proc); };
+  settings.make_directory = [this](const ProcId& proc) {
+    datastore.MakeRankDirectory(proc);
+  };
+  settings.log = options.log;
+  return settings;
+}
+
+openpmix::OpenPmixOptions LibraryServer::Parts::OpenPmixSettings() {
+  openpmix::OpenPmixOptions settings;
+  settings.self = kSelf;
+  settings.server = options.self;
+  settings.host = options.node_names.front();
+  if (options.tools) settings.tool_dir = options.directory;
+  if (!options.tools) settings.max_tools = 0;
+  settings.job_data = [this](const std::string& nspace) {
+    return datastore.FindReader(nspace);
+  };
+  settings.make_directory = [this](const ProcId& proc) {
+    datastore.MakeRankDirectory(proc);
+  };
+  settings.log = options.log;
+  return settings;
+}
+
+facts::FactsOptions LibraryServer::Parts::FactsSettings() {
+  facts::FactsOptions settings;
+  settings.server = options.self;
+  settings.host = options.node_names.front();
+  settings.uri = [this] { return openpmix.uri(); };
+  settings.job_data = [this](const std::string& nspace) {
+    return datastore.FindReader(nspace);
+  };
+  settings.make_directory = [this](const ProcId& proc) {
+    datastore.MakeRankDirectory(proc);
+  };
+  return settings;
+}
+
+// All members but the host hang below it, and none below this server.
+void LibraryServer::Parts::StartCore() {
+  core::CoreConfig config;
+  config.self = kSelf;
+  config.node_names.resize(kMaxMembers);
+  config.node_names[kHost] = "host";
+  config.node_names[kSelf] = options.node_names.front();
+  config.radix = kMaxMembers;
+  config.host_is_root = true;
+  config.server_nspace = options.self.nspace;
+  RuntimePorts ports;
+  ports.overlay = &overlay;
+  ports.datastore = &datastore;
+  ports.process = &processes;
+  ports.host = &no_host;
+  ports.facts = &facts;
+  ports.jobs = &no_jobs;
+  ports.clients = {{ClientKind::kLocal, &watched_local},
+                   {ClientKind::kOpenPmix, &watched_openpmix}};
+  ports.log = options.log;
+  ports.end = [](const std::string&) {};
+  runtime.Start(std::move(config), std::move(ports));
+}
+
+void LibraryServer::Parts::FromHost(core::MessageBody body) {
+  runtime.OnInput(
+      core::PeerArrived{core::PeerMessage{kHost, kSelf, std::move(body)}});
+}
+
+// The user of its processes is known with the first of them.
+int LibraryServer::Parts::Register(registration::Registration told) {
+  const std::string nspace = told.job.nspace;
+  const bool no_data = told.no_data;
+  const Status added = jobs.AddJob(std::move(told));
+  if (!added.ok()) return added.code();
+  const HostedJob& job = *jobs.Find(nspace);
+  const bool no_processes = job.told->self_node == kNoNode;
+  if (no_data || (job.clients.empty() && !no_processes)) return kSuccess;
+  return Begin(nspace).code();
+}
+
+Status LibraryServer::Parts::Begin(const std::string& nspace) {
+  const Status made = jobs.MakeSpec(nspace);
+  if (!made.ok()) return made;
+  const HostedJob& job = *jobs.Find(nspace);
+  core::JobPrepare prepare;
+  prepare.spec = Bytes(EncodeJobSpec(*job.spec));
+  prepare.controller = kHost;
+  FromHost(std::move(prepare));
+  runtime.Drain();
+  core::JobStart start;
+  start.nspace = nspace;
+  FromHost(std::move(start));
+  runtime.Drain();
+  for (const core::PublishRank& keys : KeysOfProcesses(*job.told)) {
+    (void)datastore.Publish(keys);
+  }
+  for (const auto& [rank, client] : job.clients) Expect({nspace, rank});
+  overlay.OnCommit();
+  return Status();
+}
+
+// The host's descendants alone: it tells nobody's pid.
+void LibraryServer::Parts::Expect(const ProcId& proc) {
+  local.OnProcess(proc.nspace, proc.rank, getpid());
+  openpmix.OnProcess(proc.nspace, proc.rank, getpid());
+}
+
+// What comes of the end of its processes is for nobody.
+void LibraryServer::Parts::Deregister(const std::string& nspace) {
+  const HostedJob* job = jobs.Find(nspace);
+  if (job == nullptr) return;
+  if (job->spec != nullptr) {
+    core::JobKill kill;
+    kill.nspace = nspace;
+    FromHost(std::move(kill));
+    processes.End(nspace);
+    core::JobForget forget;
+    forget.nspace = nspace;
+    FromHost(std::move(forget));
+    runtime.Drain();
+  }
+  jobs.RemoveJob(nspace);
+  overlay.DropJob(nspace);
+}
+
+std::vector<std::string> LibraryServer::Parts::Environment(const JobSpec& spec,
+                                                           Rank rank) {
+  core::PrepareLocal job;
+  job.job = std::make_shared<const JobSpec>(spec);
+  job.layout = std::make_shared<const JobLayout>(spec);
+  std::vector<std::string> environment;
+  Append(local.ForJob(job), &environment);
+  Append(local.ForRank(job, rank), &environment);
+  Append(openpmix.ForJob(job), &environment);
+  Append(openpmix.ForRank(job, rank), &environment);
+  return environment;
+}
+
+// -------------------------------------------------------------- its thread ---
+
+LibraryServer::LibraryServer(LibraryServerOptions options)
+    : parts_(std::make_unique<Parts>(std::move(options))) {}
+
+Result<std::unique_ptr<LibraryServer>> LibraryServer::Start(
+    LibraryServerOptions options) {
+  std::unique_ptr<LibraryServer> server(new LibraryServer(std::move(options)));
+  const Status listening = server->Listen();
+  if (!listening.ok()) return listening;
+  Parts& parts = *server->parts_;
+  Upcalls::OfProcess().Open(&parts.loop);
+  parts.StartCore();
+  server->thread_ = StartThread([&parts] { parts.loop.Run(); });
+  return server;
+}
+
+// Processes of other users come too; each proves who it is.
+Status LibraryServer::Listen() {
+  Status status = parts_->local.Start();
+  if (!status.ok()) return status;
+  const std::string path = parts_->options.directory + kSocketName;
+  if (chmod(path.c_str(), 0666) != 0) {
+    return Status(kErrNoPermissions, path + ": cannot be opened to users");
+  }
+  return parts_->openpmix.Start();
+}
+
+LibraryServer::~LibraryServer() {
+  Upcalls::OfProcess().Close();
+  parts_->loop.Stop();
+  if (thread_.joinable()) thread_.join();
+}
+
+const LibraryServerOptions& LibraryServer::options() const {
+  return parts_->options;
+}
+
+bool LibraryServer::InThread() const {
+  return std::this_thread::get_id() == thread_.get_id();
+}
+
+void LibraryServer::Run(std::function<void()> work) {
+  parts_->loop.Post(std::move(work));
+}
+
+void LibraryServer::RunAndWait(const std::function<void()>& work) {
+  if (InThread()) return work();
+  std::promise<void> done;
+  parts_->loop.Post([&] {
+    work();
+    done.set_value();
+  });
+  done.get_future().wait();
+}
+
+// --------------------------------------------------------- what a host asks
+// ---
+
+void LibraryServer::RegisterJob(registration::Registration told, Done done) {
+  Run([this,
+       told = std::make_shared<registration::Registration>(std::move(told)),
+       done = std::move(done)] { done(parts_->Register(std::move(*told))); });
+}
+
+void LibraryServer::DeregisterJob(const std::string& nspace, Done done) {
+  Run([this, nspace, done = std::move(done)] {
+    parts_->Deregister(nspace);
+    done(kSuccess);
+  });
+}
+
+void LibraryServer::RegisterClient(const ProcId& proc, uid_t uid, gid_t gid,
+                                   void* object, Done done) {
+  Run([this, proc, uid, gid, object, done = std::move(done)] {
+    parts_->jobs.AddClient(proc, uid, gid, object);
+    const HostedJob& job = *parts_->jobs.Find(proc.nspace);
+    Status status;
+    if (job.spec != nullptr) {
+      parts_->Expect(proc);
+    } else if (job.told != nullptr && !job.told->no_data) {
+      status = parts_->Begin(proc.nspace);
+    }
+    done(status.code());
+  });
+}
+
+void LibraryServer::DeregisterClient(const ProcId& proc, Done done) {
+  Run([this, proc, done = std::move(done)] {
+    for (const core::ClientId client : parts_->gate.ClientsOf(proc)) {
+      parts_->local.Close(client, "the host does not know it any more");
+      parts_->openpmix.Close(client, "the host does not know it any more");
+    }
+    parts_->jobs.RemoveClient(proc);
+    done(kSuccess);
+  });
+}
+
+Result<std::vector<std::string>> LibraryServer::EnvironmentOf(
+    const ProcId& proc) {
+  Result<std::vector<std::string>> environment(
+      Status(kErrNotFound, "its job is not registered"));
+  RunAndWait([&] {
+    const HostedJob* job = parts_->jobs.Find(proc.nspace);
+    if (job != nullptr && job->spec == nullptr) {
+      (void)parts_->Begin(proc.nspace);
+    }
+    if (parts_->jobs.MemberOf(proc) != kSelf) return;
+    environment = parts_->Environment(*job->spec, proc.rank);
+  });
+  return environment;
+}
+
+void LibraryServer::GetCommitted(const ProcId& proc, Committed done) {
+  Run([this, proc, done = std::move(done)]() mutable {
+    parts_->overlay.GetCommitted(proc, std::move(done));
+  });
+}
+
+void LibraryServer::Notify(core::EventRaised event, Done done) {
+  Run([this, event = std::move(event), done = std::move(done)]() mutable {
+    parts_->runtime.OnInput(std::move(event));
+    done(kSuccess);
+  });
+}
+
+std::string LibraryServer::uri() const { return parts_->openpmix.uri(); }
+
+}  // namespace canopy::library

@@ -1,0 +1,101 @@
+// The server that is part of libpmix: what a host in C runs by PMIx_server_init
+// (PMIx Standard, chapter "Server-Specific Interfaces"). The core of an agent,
+// its endpoints and its datastore, with the host as all that is beyond them.
+#ifndef CANOPY_SERVER_LIBRARY_LIBRARY_SERVER_H_
+#define CANOPY_SERVER_LIBRARY_LIBRARY_SERVER_H_
+
+#include <sys/types.h>
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "common/ids.h"
+#include "common/status.h"
+#include "pmix_server.h"
+#include "server/core/step/client_inputs.h"
+#include "server/core/step/log_line.h"
+#include "server/library/client_gate.h"
+#include "server/registration/registration.h"
+
+namespace canopy::library {
+
+struct LibraryServerOptions {
+  ProcId self;  // how PMIx names this server
+  canopy_server_module_t module = {};
+  // Exists, and is private to this server: where its socket and the
+  // directories of jobs are. Not removed here.
+  std::string directory;
+  std::string system_tmpdir = "/tmp";   // PMIX_SYSTEM_TMPDIR of processes
+  std::vector<std::string> node_names;  // this node's, at least one
+  std::optional<uint32_t> node_id;      // PMIX_NODEID, if the host has said it
+  bool tools = false;                   // they may connect
+  // An event that may have handlers in this process. The server's thread.
+  std::function<void(HostEvent event)> raise;
+  std::function<void(const core::LogLine&)> log;
+};
+
+// Has a thread of its own, in which it calls the host's functions. A function
+// here may be called from any thread, also from within the host's functions,
+// and returns at once unless it says that it waits; `done` is called in the
+// server's thread.
+class LibraryServer {
+ public:
+  using Done = std::function<void(int status)>;
+
+  // Listens; clients may connect as soon as they are registered.
+  static Result<std::unique_ptr<LibraryServer>> Start(
+      LibraryServerOptions options);
+  // Ends the connections of clients. What has not been answered is not any
+  // more. Not in the server's thread.
+  ~LibraryServer();
+  LibraryServer(const LibraryServer&) = delete;
+  LibraryServer& operator=(const LibraryServer&) = delete;
+
+  const LibraryServerOptions& options() const;
+
+  // Whether the caller is the server's thread, which may not wait.
+  bool InThread() const;
+
+  // A job's processes may be started as soon as `done` is called. kErrExists
+  // for a namespace that is registered.
+  void RegisterJob(registration::Registration told, Done done);
+  void DeregisterJob(const std::string& nspace, Done done);
+  // Before or after its job.
+  void RegisterClient(const ProcId& proc, uid_t uid, gid_t gid, void* object,
+                      Done done);
+  void DeregisterClient(const ProcId& proc, Done done);
+
+  // NAME=VALUE by which a registered client finds this server. kErrNotFound:
+  // its job is not registered. Waits for the server's thread.
+  Result<std::vector<std::string>> EnvironmentOf(const ProcId& proc);
+
+  // What a process of this node has committed, for a process of another one:
+  // waits for a commit. kErrNotFound when there can be none.
+  using Committed = std::function<void(int status, std::string blob)>;
+  void GetCommitted(const ProcId& proc, Committed done);
+
+  // An event that the host raises for processes of this node.
+  void Notify(core::EventRaised event, Done done);
+
+  // Where OpenPMIx clients and tools connect; as in PMIX_SERVER_URI.
+  std::string uri() const;
+
+ private:
+  struct Parts;
+  explicit LibraryServer(LibraryServerOptions options);
+  Status Listen();
+  // In the server's thread; at once when this is it.
+  void Run(std::function<void()> work);
+  void RunAndWait(const std::function<void()>& work);
+
+  std::unique_ptr<Parts> parts_;
+  std::thread thread_;
+};
+
+}  // namespace canopy::library
+
+#endif  // CANOPY_SERVER_LIBRARY_LIBRARY_SERVER_H_

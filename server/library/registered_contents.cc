@@ -1,0 +1,89 @@
+#include "server/library/registered_contents.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <string>
+#include <unordered_map>
+
+#include "common/codec/encoder.h"
+#include "common/values/value.h"
+#include "pmix_common.h"
+
+namespace canopy::library {
+namespace {
+
+void Set(const registration::Keys& from, shm::KeyValues* to) {
+  std::unordered_map<std::string, size_t> places;
+  for (size_t i = 0; i < to->size(); ++i) places[(*to)[i].first] = i;
+  for (const auto& [key, value] : from) {
+    const auto [place, added] = places.try_emplace(key, to->size());
+    if (added) {
+      to->emplace_back(key, value);
+    } else {
+      (*to)[place->second].second = value;
+    }
+  }
+}
+
+void SetText(const std::string& from, std::string* to) {
+  if (!from.empty()) *to = from;
+}
+
+void SetProc(const registration::Proc& from, shm::ProcContents* to) {
+  to->app_rank = from.numbers.app_rank;
+  to->local_rank = from.numbers.local_rank;
+  to->node_rank = from.numbers.node_rank;
+  to->global_rank = from.global_rank;
+  to->package_rank = from.package_rank.value_or(to->package_rank);
+  to->reincarnation = from.reincarnation;
+  SetText(from.cpuset, &to->cpuset);
+  SetText(from.cpuset_bitmap, &to->cpuset_bitmap);
+  SetText(from.locality, &to->locality);
+  SetText(from.procdir, &to->procdir);
+}
+
+// The host's number of it, which is not the one that the core knows it by.
+void SetNode(const registration::Keys& keys, uint32_t id,
+             shm::NodeContents* node) {
+  node->id = id;
+  Set({{PMIX_NODEID, EncodeValue(Value::Uint32(id).raw())}}, &node->keys);
+  Set(keys, &node->keys);
+}
+
+}  // namespace
+
+void AddRegistered(const registration::Registration& told,
+                   shm::SegmentContents* contents) {
+  Set(told.session, &contents->session);
+  Set(told.job_keys, &contents->job);
+  const size_t apps = std::min(told.apps.size(), contents->apps.size());
+  for (size_t i = 0; i < apps; ++i) Set(told.apps[i], &contents->apps[i]);
+  const size_t nodes = std::min(told.nodes.size(), contents->nodes.size());
+  for (size_t i = 0; i < nodes; ++i) {
+    SetNode(told.nodes[i], told.job.nodes[i].agent, &contents->nodes[i]);
+  }
+  const size_t procs = std::min(told.procs.size(), contents->procs.size());
+  for (size_t i = 0; i < procs; ++i) {
+    SetProc(told.procs[i], &contents->procs[i]);
+  }
+}
+
+std::vector<core::PublishRank> KeysOfProcesses(
+    const registration::Registration& told) {
+  std::vector<core::PublishRank> all;
+  for (size_t rank = 0; rank < told.procs.size(); ++rank) {
+    if (told.procs[rank].keys.empty()) continue;
+    Encoder kvals;
+    for (const auto& [key, value] : told.procs[rank].keys) {
+      kvals.PutKvalEncoded(key, value);
+    }
+    core::PublishRank keys;
+    keys.proc = {told.job.nspace, static_cast<Rank>(rank)};
+    keys.visible = Bytes(kvals.Take());
+    keys.only_changes = true;
+    all.push_back(std::move(keys));
+  }
+  return all;
+}
+
+}  // namespace canopy::library

@@ -1,0 +1,125 @@
+#include "server/library/upcalls.h"
+
+#include <cstring>
+
+namespace canopy::library {
+namespace {
+
+std::string TextOf(const char* text, size_t limit) {
+  return text == nullptr ? "" : std::string(text, strnlen(text, limit));
+}
+
+}  // namespace
+
+// Never destroyed: hosts may call back when the process ends.
+Upcalls& Upcalls::OfProcess() {
+  static auto* const upcalls = new Upcalls;
+  return *upcalls;
+}
+
+void Upcalls::Open(EventLoop* loop) {
+  const MutexLock lock(mutex_);
+  loop_ = loop;
+}
+
+void Upcalls::Close() {
+  std::map<uintptr_t, Pending> pending;  // destroyed without the lock
+  const MutexLock lock(mutex_);
+  loop_ = nullptr;
+  pending.swap(pending_);
+}
+
+void Upcalls::Call(std::shared_ptr<const void> arguments,
+                   const std::function<pmix_status_t(void* cbdata)>& function,
+                   Done done) {
+  void* cbdata = nullptr;
+  {
+    const MutexLock lock(mutex_);
+    cbdata = reinterpret_cast<void*>(next_);
+    pending_[next_++] = {std::move(arguments), std::move(done)};
+  }
+  const pmix_status_t status = function(cbdata);
+  if (status == PMIX_SUCCESS) return;
+  HostAnswer answer;
+  answer.status = status == PMIX_OPERATION_SUCCEEDED ? PMIX_SUCCESS : status;
+  Finish(cbdata, std::move(answer));
+}
+
+void Upcalls::Finish(void* cbdata, HostAnswer answer) {
+  Pending pending;  // what it was given is freed without the lock
+  const MutexLock lock(mutex_);
+  auto found = pending_.extract(reinterpret_cast<uintptr_t>(cbdata));
+  if (!found || loop_ == nullptr) return;
+  pending = std::move(found.mapped());
+  loop_->Post(
+      [done = std::move(pending.done), answer = std::move(answer)]() mutable {
+        done(std::move(answer));
+      });
+}
+
+void Upcalls::OnOp(pmix_status_t status, void* cbdata) {
+  HostAnswer answer;
+  answer.status = status;
+  OfProcess().Finish(cbdata, std::move(answer));
+}
+
+void Upcalls::OnModex(pmix_status_t status, const char* data, size_t ndata,
+                      void* cbdata, pmix_release_cbfunc_t release,
+                      void* release_cbdata) {
+  HostAnswer answer;
+  answer.status = status;
+  if (data != nullptr) answer.data.assign(data, ndata);
+  OfProcess().Finish(cbdata, std::move(answer));
+  if (release != nullptr) release(release_cbdata);
+}
+
+void Upcalls::OnInfos(pmix_status_t status, pmix_info_t* info, size_t ninfo,
+                      void* cbdata, pmix_release_cbfunc_t release,
+                      void* release_cbdata) {
+  HostAnswer answer;
+  answer.status = status;
+  answer.infos = InfoList::FromC(info, ninfo);
+  OfProcess().Finish(cbdata, std::move(answer));
+  if (release != nullptr) release(release_cbdata);
+}
+
+void Upcalls::OnLookup(pmix_status_t status, pmix_pdata_t data[], size_t ndata,
+                       void* cbdata) {
+  HostAnswer answer;
+  answer.status = status;
+  for (size_t i = 0; data != nullptr && i < ndata; ++i) {
+    answer.found.push_back({FromC(data[i].proc),
+                            TextOf(data[i].key, PMIX_MAX_KEYLEN),
+                            Value::FromC(data[i].value)});
+  }
+  OfProcess().Finish(cbdata, std::move(answer));
+}
+
+void Upcalls::OnSpawn(pmix_status_t status, pmix_nspace_t nspace,
+                      void* cbdata) {
+  HostAnswer answer;
+  answer.status = status;
+  answer.nspace = TextOf(nspace, PMIX_MAX_NSLEN);
+  OfProcess().Finish(cbdata, std::move(answer));
+}
+
+void Upcalls::OnCredential(pmix_status_t status, pmix_byte_object_t* credential,
+                           pmix_info_t info[], size_t ninfo, void* cbdata) {
+  HostAnswer answer;
+  answer.status = status;
+  if (credential != nullptr && credential->bytes != nullptr) {
+    answer.data.assign(credential->bytes, credential->size);
+  }
+  answer.infos = InfoList::FromC(info, ninfo);
+  OfProcess().Finish(cbdata, std::move(answer));
+}
+
+void Upcalls::OnValidation(pmix_status_t status, pmix_info_t info[],
+                           size_t ninfo, void* cbdata) {
+  HostAnswer answer;
+  answer.status = status;
+  answer.infos = InfoList::FromC(info, ninfo);
+  OfProcess().Finish(cbdata, std::move(answer));
+}
+
+}  // namespace canopy::library

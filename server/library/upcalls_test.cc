@@ -1,0 +1,110 @@
+#include "server/library/upcalls.h"
+
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <vector>
+
+namespace canopy::library {
+namespace {
+
+class UpcallsTest : public testing::Test {
+ protected:
+  UpcallsTest() { upcalls().Open(&loop_); }
+  ~UpcallsTest() override { upcalls().Close(); }
+
+  static Upcalls& upcalls() { return Upcalls::OfProcess(); }
+
+  // A call of a function that returns this, after `body`.
+  void Call(
+      pmix_status_t status,
+      const std::function<void(void*)>& body = [](void*) {}) {
+    upcalls().Call(
+        nullptr,
+        [&](void* cbdata) {
+          cbdata_ = cbdata;
+          body(cbdata);
+          return status;
+        },
+        [this](const HostAnswer& answer) {
+          answers_.push_back(answer.status);
+          data_ = answer.data;
+        });
+  }
+
+  EventLoop loop_;
+  void* cbdata_ = nullptr;  // of the last call
+  std::vector<int> answers_;
+  std::string data_;
+};
+
+TEST_F(UpcallsTest, IsAnsweredLaterInARoundOfTheLoop) {
+  Call(PMIX_SUCCESS);
+  loop_.RunOnce(0);
+  EXPECT_TRUE(answers_.empty());
+  Upcalls::OnOp(PMIX_ERR_TIMEOUT, cbdata_);
+  EXPECT_TRUE(answers_.empty());
+  loop_.RunOnce(0);
+  EXPECT_EQ(answers_, std::vector<int>{PMIX_ERR_TIMEOUT});
+}
+
+TEST_F(UpcallsTest, DoneAtOnceIsASuccess) {
+  Call(PMIX_OPERATION_SUCCEEDED);
+  loop_.RunOnce(0);
+  EXPECT_EQ(answers_, std::vector<int>{PMIX_SUCCESS});
+}
+
+TEST_F(UpcallsTest, AnErrorIsTheAnswer) {
+  Call(PMIX_ERR_NOT_SUPPORTED);
+  loop_.RunOnce(0);
+  EXPECT_EQ(answers_, std::vector<int>{PMIX_ERR_NOT_SUPPORTED});
+}
+
+// Some hosts call back and return the error as well.
+TEST_F(UpcallsTest, TheFirstAnswerCounts) {
+  Call(PMIX_ERROR, [](void* cbdata) { Upcalls::OnOp(PMIX_ERR_INIT, cbdata); });
+  Upcalls::OnOp(PMIX_SUCCESS, cbdata_);
+  loop_.RunOnce(0);
+  EXPECT_EQ(answers_, std::vector<int>{PMIX_ERR_INIT});
+}
+
+TEST_F(UpcallsTest, DataIsCopiedBeforeItIsReleased) {
+  Call(PMIX_SUCCESS);
+  std::string data = "bytes";
+  const auto release = [](void* text) {
+    static_cast<std::string*>(text)->assign("xxxxx");
+  };
+  Upcalls::OnModex(PMIX_SUCCESS, data.data(), data.size(), cbdata_, release,
+                   &data);
+  EXPECT_EQ(data, "xxxxx");
+  loop_.RunOnce(0);
+  EXPECT_EQ(data_, "bytes");
+}
+
+TEST_F(UpcallsTest, ArgumentsLiveUntilTheAnswer) {
+  auto arguments = std::make_shared<int>(1);
+  const std::weak_ptr<int> alive = arguments;
+  upcalls().Call(
+      std::move(arguments),
+      [&](void* cbdata) {
+        cbdata_ = cbdata;
+        return PMIX_SUCCESS;
+      },
+      [](const HostAnswer&) {});
+  EXPECT_FALSE(alive.expired());
+  Upcalls::OnOp(PMIX_SUCCESS, cbdata_);
+  EXPECT_TRUE(alive.expired());
+}
+
+TEST_F(UpcallsTest, AnswersAfterTheEndAreNobodys) {
+  Call(PMIX_SUCCESS);
+  upcalls().Close();
+  Upcalls::OnOp(PMIX_SUCCESS, cbdata_);
+  Upcalls::OnOp(PMIX_SUCCESS, Upcalls::kForgotten);
+  upcalls().Open(&loop_);
+  loop_.RunOnce(0);
+  EXPECT_TRUE(answers_.empty());
+}
+
+}  // namespace
+}  // namespace canopy::library

@@ -1,0 +1,46 @@
+// An endpoint of local processes, whose answers to collectives are noted.
+#ifndef CANOPY_SERVER_LIBRARY_WATCHED_CLIENTS_H_
+#define CANOPY_SERVER_LIBRARY_WATCHED_CLIENTS_H_
+
+#include <string>
+
+#include "server/library/arrivals.h"
+#include "server/ports/client_port.h"
+
+namespace canopy::library {
+
+// Loop thread only. Both outlive it.
+class WatchedClients : public ClientPort {
+ public:
+  WatchedClients(ClientPort* endpoint, Arrivals* arrivals)
+      : endpoint_(endpoint), arrivals_(arrivals) {}
+
+  void AddJob(const core::RegisterJob& job) override { endpoint_->AddJob(job); }
+  void DropJob(const std::string& nspace) override {
+    endpoint_->DropJob(nspace);
+  }
+  void Reply(const core::ReplyClient& reply) override {
+    arrivals_->Remove(reply.client, reply.request);
+    endpoint_->Reply(reply);
+  }
+  void Notify(const core::NotifyClient& event) override {
+    endpoint_->Notify(event);
+  }
+  void Close(core::ClientId client, const std::string& reason) override {
+    endpoint_->Close(client, reason);
+  }
+  void TakeCommits(const ProcId& proc) override {
+    endpoint_->TakeCommits(proc);
+  }
+  void AwaitCommit(const ProcId& proc) override {
+    endpoint_->AwaitCommit(proc);
+  }
+
+ private:
+  ClientPort* const endpoint_;
+  Arrivals* const arrivals_;
+};
+
+}  // namespace canopy::library
+
+#endif  // CANOPY_SERVER_LIBRARY_WATCHED_CLIENTS_H_

@@ -1,0 +1,100 @@
+"""Resource managers in C, whose server is part of our libpmix."""
+import os
+
+import cases_openpmix
+from harness import ROOT, check
+
+MANAGER = os.path.join(ROOT, "examples", "resource_manager", "manager.c")
+EXAMPLES = os.path.join(ROOT, "examples", "pmix")
+RANKS = cases_openpmix.RANKS
+
+
+class Place:
+    """Where the cases run: a host, and programs for it."""
+
+    def __init__(self, bench):
+        self.bench = bench
+        self.lib = os.path.join(bench.prefix, "lib")
+        self.manager = self._build("manager", MANAGER, f"-Wl,-rpath,{self.lib}")
+
+    def _build(self, name, source, *more):
+        out = os.path.join(self.bench.share.directory, f"c_host.{name}")
+        self.bench.share.make(out, [
+            "gcc", "-std=gnu11", "-O1", "-o", out, source,
+            f"-I{self.bench.prefix}/include", f"-L{self.lib}", "-lpmix", *more])
+        return out
+
+    def example(self, name):
+        return self._build(name, os.path.join(EXAMPLES, name + ".c"))
+
+    def run(self, count, *program, ours=True, **more):
+        env = {"LD_LIBRARY_PATH": self.lib} if ours else {}
+        return self.bench.run(count, *program, program=self.manager, env=env,
+                              **more)
+
+
+def modex(place, kinds):
+    """Ranks of these kinds, one after the other, exchange what they commit."""
+    program = cases_openpmix.build(place.bench, "modex")
+    cases = "; ".join(
+        f"{i}) {cases_openpmix.KINDS[kind]};;" for i, kind in enumerate(kinds))
+    script = (f"case $((PMIX_RANK % {len(kinds)})) in {cases} esac; "
+              f"exec {program} {RANKS}").replace(";;;", ";;")
+    cases_openpmix.ended(place.run(RANKS, "sh", "-c", script), "modex", kinds)
+
+
+def examples(place):
+    for name in ("exchange", "direct", "nonblocking", "scopes", "subset",
+                 "job_info", "events"):
+        place.run(RANKS, place.example(name), RANKS).expect(
+            out=[f"{name} ok size {RANKS}"])
+
+
+def aborts(place):
+    place.run(3, place.example("abort"), 3, 7).expect(
+        code=7, err=["rank 2 aborts the job with 7"])
+
+
+def dies(place):
+    place.run(3, "sh", "-c", "test $PMIX_RANK != 1 || kill -9 $$; "
+              "exec sleep 1000").expect(code=137)
+
+
+def twice(place):
+    """One host after the other, and two at a time, with the same job's name."""
+    program = place.example("exchange")
+    jobs = [place.bench.start(2, program, 2, program=place.manager,
+                              env={"LD_LIBRARY_PATH": place.lib})
+            for _ in range(2)]
+    for job in jobs:
+        job.finish().expect(out=["exchange ok size 2"])
+
+
+def stranger(place):
+    """Who is no descendant of the host is no rank, whatever it knows of it."""
+    lines = place.run(1, "env").expect().out.splitlines()
+    names = [line.split("=", 1)[0] for line in lines]
+    check(not [name for name in names if name.startswith("OMPI_")],
+          "it says what only launchers may:\n" + "\n".join(names))
+
+
+def run(bench):
+    names = ("C host: ranks with our library",
+             "C host: ranks with their own OpenPMIx",
+             "C host: ranks of both kinds",
+             "C host: the examples",
+             "C host: a rank aborts the job",
+             "C host: a rank is killed",
+             "C host: two of them",
+             "C host: nothing in the environment is a launcher's")
+    if not bench.wanted(*names):
+        return
+    place = Place(bench)
+    bodies = (lambda: modex(place, ("ours",)),
+              lambda: modex(place, ("openpmix",)),
+              lambda: modex(place, ("openpmix", "ours")),
+              lambda: examples(place), lambda: aborts(place),
+              lambda: dies(place), lambda: twice(place),
+              lambda: stranger(place))
+    for name, body in zip(names, bodies, strict=True):
+        bench.case(name, body)

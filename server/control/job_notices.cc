@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "common/status.h"
-#include "server/core/event/event_range.h"
+#include "server/core/data_range.h"
 #include "server/core/event/lifecycle.h"
 #include "server/core/job/text.h"
 #include "server/core/step/client_inputs.h"
@@ -176,7 +176,7 @@ void JobNotices::Tell(uint64_t id, int event, const ProcId& source,
   raised.id = id;
   raised.status = event;
   raised.source = source;
-  raised.range = static_cast<uint8_t>(core::EventRange::kCustom);
+  raised.range = static_cast<uint8_t>(core::DataRange::kCustom);
   raised.targets = {target};
   raised.info = std::move(info);
   sink_->OnInput(std::move(raised));

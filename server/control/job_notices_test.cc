@@ -10,8 +10,8 @@
 #include "common/ids.h"
 #include "common/job.h"
 #include "common/status.h"
+#include "server/core/data_range.h"
 #include "server/core/event/event_info.h"
-#include "server/core/event/event_range.h"
 #include "server/core/event/lifecycle.h"
 #include "server/core/step/input.h"
 #include "server/spawn/spawn_call.h"
@@ -106,7 +106,7 @@ class JobNoticesTest : public testing::Test {
     return out;
   }
   static bool ForAll(const core::EventRaised& event) {
-    return event.range == static_cast<uint8_t>(core::EventRange::kSession);
+    return event.range == static_cast<uint8_t>(core::DataRange::kSession);
   }
 
   Sink sink_;

@@ -27,7 +27,7 @@ int StatusOfEnd(const ProcExit& exit, int exit_code) {
   return left ? kErrProcTermWoSync : kErrProcAborted;
 }
 
-EventRaised EndOf(const ProcId& proc, int status, EventRange range,
+EventRaised EndOf(const ProcId& proc, int status, DataRange range,
                   const int* exit_code) {
   EventRaised event;
   event.status = status;
@@ -101,7 +101,7 @@ void EndEvents::NotifyJob(TimeNs now, const Job& job, const ProcExit& exit,
   const ProcId proc{job.nspace(), exit.rank};
   const int code = ExitCodeOf(exit);
   EventRaised event =
-      EndOf(proc, StatusOfEnd(exit, code), EventRange::kNamespace, &code);
+      EndOf(proc, StatusOfEnd(exit, code), DataRange::kNamespace, &code);
   if (exit.restarted) {
     event.info = AffectedProcInfo(proc, &code, /*non_default=*/true);
   }
@@ -118,7 +118,7 @@ void EndEvents::NotifyConnected(TimeNs now, const ProcId& proc,
   uint32_t which = 0;
   for (std::vector<ProcId>& procs : collectives_.ConnectionsOf(proc)) {
     EventRaised event =
-        EndOf(proc, kErrProcTermWoSync, EventRange::kCustom, nullptr);
+        EndOf(proc, kErrProcTermWoSync, DataRange::kCustom, nullptr);
     event.info = AffectedProcInfo(proc, nullptr, on_request);
     event.targets = std::move(procs);
     event.id = IdOfEnd(exit, ++which);
@@ -198,7 +198,7 @@ void EndEvents::OnProcLost(TimeNs now, const Job& job, Rank rank,
   const ProcId proc{job.nspace(), rank};
   if (!job.ending) {
     EventRaised lost =
-        EndOf(proc, kErrProcAborted, EventRange::kNamespace, nullptr);
+        EndOf(proc, kErrProcAborted, DataRange::kNamespace, nullptr);
     lost.id = IdOfLoss(0);
     events_.OnKnownEverywhere(now, lost, actions);
     OnMemberLost(now, proc, actions);

@@ -11,9 +11,9 @@ namespace canopy::core {
 namespace {
 
 bool StaysHere(uint8_t range) {
-  const auto r = static_cast<EventRange>(range);
-  return r == EventRange::kLocal || r == EventRange::kProcLocal ||
-         r == EventRange::kRm;
+  const auto r = static_cast<DataRange>(range);
+  return r == DataRange::kLocal || r == DataRange::kProcLocal ||
+         r == DataRange::kRm;
 }
 
 // Whether it is one of the targets that the event names.
@@ -129,7 +129,7 @@ void Events::RaiseForAll(TimeNs now, const EventRaised& in, Actions* actions) {
 
 int Events::Check(const EventRaised& in) const {
   if (jobs_.ProcOf(in.client) == nullptr) return kErrInit;
-  const auto custom = static_cast<uint8_t>(EventRange::kCustom);
+  const auto custom = static_cast<uint8_t>(DataRange::kCustom);
   if (in.range == custom && in.targets.empty()) return kErrBadParam;
   const bool fits =
       in.info.size() <= kMaxEventInfo && in.targets.size() <= kMaxEventTargets;
@@ -226,16 +226,16 @@ void Events::Flood(const EventMessage& message, NodeId except,
 }
 
 bool Events::MaySee(const ProcId& receiver, const EventMessage& message) const {
-  switch (static_cast<EventRange>(message.range)) {
-    case EventRange::kRm:
+  switch (static_cast<DataRange>(message.range)) {
+    case DataRange::kRm:
       return false;
-    case EventRange::kProcLocal:
+    case DataRange::kProcLocal:
       return receiver == message.source;
-    case EventRange::kNamespace:
+    case DataRange::kNamespace:
       return receiver.nspace == message.source.nspace;
-    case EventRange::kCustom:
+    case DataRange::kCustom:
       return IsTarget(receiver, message);
-    case EventRange::kSession: {
+    case DataRange::kSession: {
       const bool by_agent = (message.request & kAgentsEvent) != 0;
       if (by_agent && IsTarget(receiver, message)) return false;
       const Job* from = jobs_.Find(message.source.nspace);

@@ -29,7 +29,7 @@ class EventsTest : public testing::Test {
     message.number = number;
     message.status = -500;
     message.source = {"job", 1};
-    message.range = static_cast<uint8_t>(EventRange::kGlobal);
+    message.range = static_cast<uint8_t>(DataRange::kGlobal);
     return message;
   }
 
@@ -70,7 +70,7 @@ TEST_F(EventsTest, WhatIsRaisedTwiceIsAnsweredTwice) {
   EventRaised in;
   in.client = 10;
   in.request = in.id = 8;
-  in.range = static_cast<uint8_t>(EventRange::kGlobal);
+  in.range = static_cast<uint8_t>(DataRange::kGlobal);
   events_.OnRaised(1, in, &actions_);
   EXPECT_FALSE(Sent<EventMessage>(actions_).empty());
   actions_.clear();
@@ -95,7 +95,7 @@ TEST_F(EventsTest, AClientMakesNoNumbersOfAgents) {
   EventRaised in;
   in.client = 10;
   in.id = kAgentsEvent | 5;
-  in.range = static_cast<uint8_t>(EventRange::kGlobal);
+  in.range = static_cast<uint8_t>(DataRange::kGlobal);
   events_.OnRaised(1, in, &actions_);
   EXPECT_EQ(Sent<EventMessage>(actions_)[0].second.request, 5u);
 }
@@ -103,7 +103,7 @@ TEST_F(EventsTest, AClientMakesNoNumbersOfAgents) {
 TEST_F(EventsTest, TooMuchToKeepIsRefused) {
   EventRaised in;
   in.client = 10;
-  in.range = static_cast<uint8_t>(EventRange::kGlobal);
+  in.range = static_cast<uint8_t>(DataRange::kGlobal);
   in.info = Bytes(std::string(kMaxEventInfo + 1, 'x'));
   events_.OnRaised(1, in, &actions_);
   ASSERT_EQ(actions_.size(), 1u);
@@ -140,7 +140,7 @@ TEST_F(EventsTest, WhatIsKeptIsKnownHoweverManyCameSince) {
 TEST_F(EventsTest, ManyReceiversAreRefused) {
   EventRaised in;
   in.client = 10;
-  in.range = static_cast<uint8_t>(EventRange::kCustom);
+  in.range = static_cast<uint8_t>(DataRange::kCustom);
   in.targets.assign(kMaxEventTargets + 1, {"job", 1});
   events_.OnRaised(1, in, &actions_);
   EXPECT_EQ(All<ReplyClient>(actions_)[0].status, kErrOutOfResource);
@@ -164,7 +164,7 @@ TEST_F(EventsTest, WhatAClientRaisesIsInTheJournal) {
   in.client = 10;
   in.request = in.id = 8;
   in.status = -500;
-  in.range = static_cast<uint8_t>(EventRange::kLocal);
+  in.range = static_cast<uint8_t>(DataRange::kLocal);
   events_.OnRaised(1, in, &actions_);
   const auto records = All<PersistRecord>(actions_);
   ASSERT_EQ(records.size(), 1u);
@@ -183,7 +183,7 @@ TEST_F(EventsTest, WhatAClientRaisesIsInTheJournal) {
 
 TEST_F(EventsTest, NumbersGrowWithTime) {
   EventRaised in;
-  in.range = static_cast<uint8_t>(EventRange::kGlobal);
+  in.range = static_cast<uint8_t>(DataRange::kGlobal);
   events_.OnRaised(1000, in, &actions_);
   events_.OnRaised(1000, in, &actions_);
   const auto sent = Sent<EventMessage>(actions_);
@@ -208,7 +208,7 @@ TEST_F(EventsTest, NobodySpeaksForAnother) {
   EventRaised in;
   in.client = 10;
   in.source = {"job", 1};
-  in.range = static_cast<uint8_t>(EventRange::kGlobal);
+  in.range = static_cast<uint8_t>(DataRange::kGlobal);
   events_.OnRaised(1, in, &actions_);
   EXPECT_EQ(Sent<EventMessage>(actions_)[0].second.source, (ProcId{"job", 0}));
 }
@@ -216,7 +216,7 @@ TEST_F(EventsTest, NobodySpeaksForAnother) {
 TEST_F(EventsTest, ACustomRangeNamesItsReceivers) {
   EventRaised in;
   in.client = 10;
-  in.range = static_cast<uint8_t>(EventRange::kCustom);
+  in.range = static_cast<uint8_t>(DataRange::kCustom);
   events_.OnRaised(1, in, &actions_);
   ASSERT_EQ(actions_.size(), 1u);
   EXPECT_EQ(All<ReplyClient>(actions_)[0].status, kErrBadParam);
@@ -261,7 +261,7 @@ TEST_F(EventsTest, OtherSessionsHearNothing) {
   WantAll(10);
   WantAll(20);
   EventMessage message = Message(3, 1);
-  message.range = static_cast<uint8_t>(EventRange::kSession);
+  message.range = static_cast<uint8_t>(DataRange::kSession);
   events_.OnMessage(3, message, &actions_);
   const auto told = All<NotifyClient>(actions_);
   ASSERT_EQ(told.size(), 1u);
@@ -411,7 +411,7 @@ TEST_F(EventsTest, ALossThatEveryAgentKnowsIsToldOnce) {
   lost.id = IdOfLoss(0);
   lost.status = kErrProcAborted;
   lost.source = {"job", 1};
-  lost.range = static_cast<uint8_t>(EventRange::kNamespace);
+  lost.range = static_cast<uint8_t>(DataRange::kNamespace);
   events_.OnKnownEverywhere(1, lost, &actions_);
   EXPECT_EQ(All<NotifyClient>(actions_).size(), 1u);
   EXPECT_TRUE(Sent<EventMessage>(actions_).empty());
@@ -442,8 +442,8 @@ TEST_F(EventsTest, ALossOfANodeIsForWhoNamesItsCode) {
 
 TEST_F(EventsTest, WhoCanNotBeToldOverTheNetwork) {
   WantAll(10);
-  for (const EventRange range :
-       {EventRange::kLocal, EventRange::kProcLocal, EventRange::kRm}) {
+  for (const DataRange range :
+       {DataRange::kLocal, DataRange::kProcLocal, DataRange::kRm}) {
     EventMessage message = Message(3, 1);
     message.range = static_cast<uint8_t>(range);
     events_.OnMessage(3, message, &actions_);
@@ -480,7 +480,7 @@ TEST_F(EventsTest, ToolsHearWhatIsForEverybody) {
   EXPECT_EQ(All<NotifyClient>(actions_)[0].client, 20u);
   actions_.clear();
   EventMessage inside = Message(3, 6);
-  inside.range = static_cast<uint8_t>(EventRange::kNamespace);
+  inside.range = static_cast<uint8_t>(DataRange::kNamespace);
   events_.OnMessage(3, inside, &actions_);
   EXPECT_TRUE(All<NotifyClient>(actions_).empty());
 }

@@ -66,7 +66,7 @@ EventRaised About(const Group& group, int status, const ProcId& proc,
   EventRaised event;
   event.status = status;
   event.source = proc;
-  event.range = static_cast<uint8_t>(EventRange::kCustom);
+  event.range = static_cast<uint8_t>(DataRange::kCustom);
   event.targets = std::move(targets);
   event.info = InfoAbout(group, proc);
   return event;

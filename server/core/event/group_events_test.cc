@@ -25,7 +25,7 @@ class GroupEventsTest : public testing::Test {
 TEST_F(GroupEventsTest, AFailureIsForTheOthersOrTheLeader) {
   EventRaised event = MemberFailed(group_, {"a", 1}, jobs_);
   EXPECT_EQ(event.status, -170);
-  EXPECT_EQ(event.range, static_cast<uint8_t>(EventRange::kCustom));
+  EXPECT_EQ(event.range, static_cast<uint8_t>(DataRange::kCustom));
   EXPECT_EQ(event.targets, (std::vector<ProcId>{{"a", 0}, {"a", 2}}));
   group_.record.leader = {"a", 2};
   event = MemberFailed(group_, {"a", 1}, jobs_);

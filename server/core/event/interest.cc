@@ -3,8 +3,8 @@
 #include <bit>
 #include <cstddef>
 
+#include "server/core/data_range.h"
 #include "server/core/event/event_cache.h"
-#include "server/core/event/event_range.h"
 
 namespace canopy::core {
 
@@ -79,7 +79,7 @@ EventMessage Interest::Encode(NodeId self, uint64_t number, uint32_t codes) {
   message.request = kAgentsEvent;
   message.status = static_cast<int>(codes);
   message.source = {"", self};
-  message.range = static_cast<uint8_t>(EventRange::kCustom);
+  message.range = static_cast<uint8_t>(DataRange::kCustom);
   return message;
 }
 

@@ -74,7 +74,7 @@ EventRaised EventOf(int status, const ProcId& proc, std::vector<ProcId> targets,
   EventRaised event;
   event.status = status;
   event.source = proc;
-  event.range = static_cast<uint8_t>(EventRange::kCustom);
+  event.range = static_cast<uint8_t>(DataRange::kCustom);
   event.targets = std::move(targets);
   event.info = std::move(info);
   return event;

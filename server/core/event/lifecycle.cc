@@ -8,9 +8,9 @@
 
 #include "common/codec/encoder.h"
 #include "common/status.h"
+#include "server/core/data_range.h"
 #include "server/core/event/event_cache.h"
 #include "server/core/event/event_info.h"
-#include "server/core/event/event_range.h"
 #include "server/core/job/text.h"
 
 namespace canopy::core {
@@ -38,7 +38,7 @@ EventRaised ForSession(const ProcId& source, int code,
   EventRaised event;
   event.status = code;
   event.source = source;
-  event.range = static_cast<uint8_t>(EventRange::kSession);
+  event.range = static_cast<uint8_t>(DataRange::kSession);
   event.targets = std::move(except);
   return event;
 }

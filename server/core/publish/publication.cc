@@ -12,7 +12,7 @@ namespace {
 // What one takes beside its key and value, about.
 constexpr size_t kOverhead = 256;
 
-PublishRange RangeOf(uint8_t range) { return static_cast<PublishRange>(range); }
+DataRange RangeOf(uint8_t range) { return static_cast<DataRange>(range); }
 
 bool Lists(const std::vector<ProcId>& members, const ProcId& proc) {
   return std::ranges::any_of(members, [&](const ProcId& member) {
@@ -26,13 +26,13 @@ bool Includes(uint8_t range, const std::vector<ProcId>& members,
               const ProcId& proc, NodeId node, const ProcId& other,
               NodeId other_node) {
   switch (RangeOf(range)) {
-    case PublishRange::kProcLocal:
+    case DataRange::kProcLocal:
       return proc == other;
-    case PublishRange::kLocal:
+    case DataRange::kLocal:
       return node == other_node;
-    case PublishRange::kNamespace:
+    case DataRange::kNamespace:
       return proc.nspace == other.nspace;
-    case PublishRange::kCustom:
+    case DataRange::kCustom:
       return Lists(members, other);
     default:
       return true;
@@ -47,15 +47,15 @@ bool Permits(const Publication& p, const Searcher& searcher) {
 
 int Width(const Publication& p) {
   switch (RangeOf(p.range)) {
-    case PublishRange::kProcLocal:
+    case DataRange::kProcLocal:
       return 0;
-    case PublishRange::kLocal:
+    case DataRange::kLocal:
       return 1;
-    case PublishRange::kCustom:
+    case DataRange::kCustom:
       return 2;
-    case PublishRange::kNamespace:
+    case DataRange::kNamespace:
       return 3;
-    case PublishRange::kSession:
+    case DataRange::kSession:
       return 4;
     default:
       return 5;
@@ -87,20 +87,20 @@ std::vector<uint32_t> GetNumbers(WireReader& r) {
 }  // namespace
 
 int CheckRange(uint8_t range) {
-  if (RangeOf(range) == PublishRange::kRm) return kErrNotSupported;
-  const bool known = range > 0 && RangeOf(range) <= PublishRange::kProcLocal;
+  if (RangeOf(range) == DataRange::kRm) return kErrNotSupported;
+  const bool known = range > 0 && RangeOf(range) <= DataRange::kProcLocal;
   return known ? kSuccess : kErrBadParam;
 }
 
 bool StaysHere(const Publication& p) {
-  return RangeOf(p.range) == PublishRange::kLocal ||
-         RangeOf(p.range) == PublishRange::kProcLocal;
+  return RangeOf(p.range) == DataRange::kLocal ||
+         RangeOf(p.range) == DataRange::kProcLocal;
 }
 
 bool OutlivesJob(const Publication& p) {
   // Nobody is left who could see it.
-  if (RangeOf(p.range) == PublishRange::kProcLocal ||
-      RangeOf(p.range) == PublishRange::kNamespace) {
+  if (RangeOf(p.range) == DataRange::kProcLocal ||
+      RangeOf(p.range) == DataRange::kNamespace) {
     return false;
   }
   const auto persistence = static_cast<Persistence>(p.persistence);
@@ -120,13 +120,13 @@ bool IsRightSteward(const Publication& p, NodeId other) {
 bool IsSamePlace(const Publication& a, const Publication& b) {
   if (a.range != b.range || a.key != b.key) return false;
   switch (RangeOf(a.range)) {
-    case PublishRange::kProcLocal:
+    case DataRange::kProcLocal:
       return a.id.publisher == b.id.publisher;
-    case PublishRange::kNamespace:
+    case DataRange::kNamespace:
       return a.id.publisher.nspace == b.id.publisher.nspace;
-    case PublishRange::kLocal:
+    case DataRange::kLocal:
       return a.steward == b.steward;
-    case PublishRange::kCustom:
+    case DataRange::kCustom:
       return a.members == b.members;
     default:
       return true;

@@ -10,21 +10,10 @@
 #include <string_view>
 
 #include "common/ids.h"
+#include "server/core/data_range.h"
 #include "server/core/messages.h"
 
 namespace canopy::core {
-
-// pmix_data_range_t.
-enum class PublishRange : uint8_t {
-  kUndef = 0,
-  kRm = 1,
-  kLocal = 2,
-  kNamespace = 3,
-  kSession = 4,
-  kGlobal = 5,
-  kCustom = 6,
-  kProcLocal = 7,
-};
 
 // pmix_persistence_t.
 enum class Persistence : uint8_t {

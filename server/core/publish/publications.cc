@@ -22,7 +22,7 @@ bool IsOf(const PublicationReader& reader, NodeId node,
 
 bool EndsWithProcess(const Publication& p) {
   return p.persistence == static_cast<uint8_t>(Persistence::kProc) ||
-         p.range == static_cast<uint8_t>(PublishRange::kProcLocal);
+         p.range == static_cast<uint8_t>(DataRange::kProcLocal);
 }
 
 }  // namespace

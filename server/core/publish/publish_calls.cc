@@ -191,7 +191,7 @@ int ReadCall(const Bytes& bytes, bool has_data, PublishCall* call) {
     if (status != kSuccess) return status;
   }
   const bool lists_members =
-      call->directives.range == static_cast<uint8_t>(PublishRange::kCustom);
+      call->directives.range == static_cast<uint8_t>(DataRange::kCustom);
   if (lists_members && call->directives.members.empty()) return kErrBadParam;
   return kSuccess;
 }

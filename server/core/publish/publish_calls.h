@@ -20,7 +20,7 @@ namespace canopy::core {
 inline constexpr size_t kMaxKeysOfCall = 4096;
 
 struct PublishDirectives {
-  uint8_t range = static_cast<uint8_t>(PublishRange::kSession);
+  uint8_t range = static_cast<uint8_t>(DataRange::kSession);
   uint8_t persistence = static_cast<uint8_t>(Persistence::kApp);
   std::vector<ProcId> members;
   std::vector<uint32_t> uids;

@@ -1,13 +1,13 @@
-// Who an event is for.
-#ifndef CANOPY_SERVER_CORE_EVENT_EVENT_RANGE_H_
-#define CANOPY_SERVER_CORE_EVENT_EVENT_RANGE_H_
+// Who an event is for, and who sees published data.
+#ifndef CANOPY_SERVER_CORE_DATA_RANGE_H_
+#define CANOPY_SERVER_CORE_DATA_RANGE_H_
 
 #include <cstdint>
 
 namespace canopy::core {
 
 // pmix_data_range_t
-enum class EventRange : uint8_t {
+enum class DataRange : uint8_t {
   kUndef = 0,
   kRm = 1,
   kLocal = 2,
@@ -20,4 +20,4 @@ enum class EventRange : uint8_t {
 
 }  // namespace canopy::core
 
-#endif  // CANOPY_SERVER_CORE_EVENT_EVENT_RANGE_H_
+#endif  // CANOPY_SERVER_CORE_DATA_RANGE_H_

@@ -226,9 +226,10 @@ v1::HostCall SchedulerHost::CallOf(const core::AskHost& request) const {
   caller.process = request.source;
   caller.host_job = options_.host_job(request.source.nspace);
   PutCaller(caller, out.mutable_caller());
-  out.set_call_id(out.overlay().agent() + "." +
-                  std::to_string(options_.incarnation) + "." +
-                  std::to_string(request.number));
+  // The process asks a successor of this agent again.
+  out.set_call_id(Printable(request.source.nspace) + "." +
+                  std::to_string(request.source.rank) + "." +
+                  std::to_string(request.request));
   return out;
 }
 

@@ -32,7 +32,6 @@ class SchedulerHost : public HostPort {
     bool fallback = false;  // to the embedded one
     // The scheduler's own name of a job; empty: it has none.
     std::function<std::string(const std::string& nspace)> host_job;
-    uint64_t incarnation = 0;  // so that names of calls come but once
   };
   static constexpr int64_t kDefaultMs = 60'000;
 

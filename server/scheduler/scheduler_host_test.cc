@@ -43,6 +43,7 @@ core::AskHost Allocation(uint64_t number, uint32_t timeout = 0) {
   ask.number = number;
   ask.op = HostOp::kAllocate;
   ask.source = {"job", 2};
+  ask.request = 7;
   ask.uid = 10;
   ask.gid = 20;
   ask.call = Bytes(out.Take());
@@ -66,7 +67,6 @@ class SchedulerHostTest : public testing::Test {
     options.embedded = &embedded_;
     options.fallback = fallback;
     options.host_job = [](const std::string& nspace) { return nspace + "'s"; };
-    options.incarnation = 9;
     host_ = std::make_unique<SchedulerHost>(std::move(options));
     link_->Start();
   }
@@ -99,7 +99,7 @@ TEST_F(SchedulerHostTest, AnAllocationIsTheSchedulersToDecide) {
   EXPECT_EQ(asked.call().caller().gid(), 20u);
   EXPECT_EQ(asked.call().caller().process().rank(), 2u);
   EXPECT_EQ(asked.call().caller().host_job_id(), "job's");
-  EXPECT_EQ(asked.call().call_id(), "node1.9.5");
+  EXPECT_EQ(asked.call().call_id(), "job.2.7");
 
   v1::HostReply reply;
   reply.set_status(kErrOutOfResource);
@@ -150,7 +150,7 @@ TEST_F(SchedulerHostTest, ACallIsMadeAgainUnderTheSameName) {
   RunUntil([&] { return client_.capabilities.size() > before; });
   Up();
   ASSERT_EQ(client_.allocations.size(), 2u);
-  EXPECT_EQ(client_.allocations[1].request.call().call_id(), "node1.9.5");
+  EXPECT_EQ(client_.allocations[1].request.call().call_id(), "job.2.7");
   client_.allocations[0].done({}, {});
   EXPECT_TRUE(Answers().empty()) << "of a call that is over";
   client_.allocations[1].done({}, {});

@@ -95,7 +95,6 @@ scheduler::SchedulerHost::Options SchedulerAdapter::HostOptions() {
                ? std::string()
                : job->second.facts.placed.host_job;
   };
-  options.incarnation = parts_.started;
   return options;
 }
 

@@ -38,7 +38,7 @@ void HostCalls::OnArrived(TimeNs now, const HostCallArrived& in,
   if (in.op == HostOp::kJobControl) {
     ControlJobs(now, *caller, in, actions);
   } else {
-    AskLocalHost(*caller, in, actions);
+    AskLocalHost(now, *caller, in, actions);
   }
 }
 
@@ -58,12 +58,13 @@ int HostCalls::Refusal(const ProcId* caller, const HostCallArrived& in) const {
                                                     : kErrOutOfResource;
 }
 
-void HostCalls::AskLocalHost(const ProcId& caller, const HostCallArrived& in,
-                             Actions* actions) {
+void HostCalls::AskLocalHost(TimeNs now, const ProcId& caller,
+                             const HostCallArrived& in, Actions* actions) {
   const uint64_t number = next_++;
-  calls_[number] = {in.client, in.request};
+  calls_[number] = {in.client, in.request, caller.nspace, now};
   const Owner owner = *jobs_.OwnerOf(caller);
-  actions->push_back(AskHost{number, in.op, caller, owner.uid, owner.gid,
+  actions->push_back(AskHost{number, in.op, caller,
+                             NumberOf(caller, in.request), owner.uid, owner.gid,
                              in.targets, in.call});
 }
 
@@ -82,7 +83,7 @@ void HostCalls::ControlJobs(TimeNs now, const ProcId& caller,
   if (status == kSuccess && control.cleanup) {
     // Files are removed with the job of who has registered them.
     if (jobs_.Find(caller.nspace) != nullptr) {
-      return AskLocalHost(caller, in, actions);
+      return AskLocalHost(now, caller, in, actions);
     }
     status = kErrNotSupported;
   }
@@ -309,15 +310,22 @@ TimeNs HostCalls::NextDeadline() const {
 
 void HostCalls::Describe(TimeNs now, const std::string& nspace,
                          std::vector<Waiting>* out) const {
+  const auto add = [&](const std::string& job, std::string operation,
+                       TimeNs since) {
+    if (!nspace.empty() && job != nspace) return;
+    Waiting waiting;
+    waiting.nspace = job;
+    waiting.operation = std::move(operation);
+    waiting.callers = 1;
+    waiting.age_ms = static_cast<uint64_t>(now - since) / 1'000'000;
+    out->push_back(std::move(waiting));
+  };
+  for (const auto& [number, call] : calls_) {
+    add(call.nspace, "an answer of the host", call.since);
+  }
   for (const auto& [id, control] : controls_) {
-    if (!nspace.empty() && id.proc.nspace != nspace) continue;
     for (const auto& [job, request] : control.open) {
-      Waiting waiting;
-      waiting.nspace = id.proc.nspace;
-      waiting.operation = "job control of " + job;
-      waiting.callers = 1;
-      waiting.age_ms = static_cast<uint64_t>(now - control.since) / 1'000'000;
-      out->push_back(std::move(waiting));
+      add(id.proc.nspace, "job control of " + job, control.since);
     }
   }
   targets_.Describe(now, nspace, out);

@@ -75,7 +75,8 @@ class HostCalls {
   }
   void OnTick(TimeNs now, Actions* actions);
   TimeNs NextDeadline() const;
-  // Adds the calls that wait for other agents or for the ends of targets.
+  // Adds the calls that wait for the host, for other agents or for the ends of
+  // targets.
   void Describe(TimeNs now, const std::string& nspace,
                 std::vector<Waiting>* out) const;
   size_t size() const {
@@ -86,6 +87,8 @@ class HostCalls {
   struct Call {
     ClientId client = 0;
     RequestId request = 0;
+    std::string nspace;  // of who asks
+    TimeNs since = 0;
   };
   // Job control under way.
   struct Control {
@@ -100,7 +103,7 @@ class HostCalls {
   };
 
   int Refusal(const ProcId* caller, const HostCallArrived& in) const;
-  void AskLocalHost(const ProcId& caller, const HostCallArrived& in,
+  void AskLocalHost(TimeNs now, const ProcId& caller, const HostCallArrived& in,
                     Actions* actions);
   void ControlJobs(TimeNs now, const ProcId& caller, const HostCallArrived& in,
                    Actions* actions);

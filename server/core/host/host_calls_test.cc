@@ -44,6 +44,7 @@ TEST_F(HostCallsTest, TheHostIsToldWhoAsksAndItsAnswerReachesTheCaller) {
   const AskHost ask = All<AskHost>(asked)[0];
   EXPECT_EQ(ask.op, HostOp::kLog);
   EXPECT_EQ(ask.source, (ProcId{"job", 0}));
+  EXPECT_EQ(ask.request, 9u);
   EXPECT_EQ(ask.uid, 17u);
   EXPECT_EQ(ask.gid, 18u);
   EXPECT_EQ(ask.call.view(), "call");
@@ -56,6 +57,35 @@ TEST_F(HostCallsTest, TheHostIsToldWhoAsksAndItsAnswerReachesTheCaller) {
   EXPECT_EQ(reply.status, kErrNotFound);
   EXPECT_EQ(reply.payload.view(), "results");
   EXPECT_EQ(calls_.size(), 0u);
+}
+
+TEST_F(HostCallsTest, WhoComesAgainAsksUnderTheSameNumber) {
+  const AskHost first = All<AskHost>(Arrive(5, 9)).at(0);
+  calls_.OnClientGone(5);
+  jobs_.Connect(6, {"job", 0});
+  const AskHost second = All<AskHost>(Arrive(6, 9)).at(0);
+  EXPECT_EQ(second.source, first.source);
+  EXPECT_EQ(second.request, first.request);
+  EXPECT_NE(second.number, first.number);
+  Actions actions;
+  calls_.OnAnswered({first.number, kSuccess, {}}, &actions);
+  EXPECT_TRUE(actions.empty()) << "nobody waits for it any more";
+  calls_.OnAnswered({second.number, kSuccess, {}}, &actions);
+  calls_.OnAnswered({second.number, kError, {}}, &actions);
+  ASSERT_EQ(All<ReplyClient>(actions).size(), 1u);
+  EXPECT_EQ(All<ReplyClient>(actions)[0].client, 6u);
+}
+
+TEST_F(HostCallsTest, ItIsKnownWhoWaitsForTheHost) {
+  Arrive(5, 9);
+  std::vector<Waiting> waiting;
+  calls_.Describe(7'000'000, "other", &waiting);
+  EXPECT_TRUE(waiting.empty());
+  calls_.Describe(7'000'000, "job", &waiting);
+  ASSERT_EQ(waiting.size(), 1u);
+  EXPECT_EQ(waiting[0].operation, "an answer of the host");
+  EXPECT_EQ(waiting[0].age_ms, 7u);
+  EXPECT_EQ(waiting[0].callers, 1u);
 }
 
 TEST_F(HostCallsTest, OfNobodyKnownAreRefused) {

@@ -4,6 +4,7 @@
 
 #include "common/bytes.h"
 #include "common/codec/encoder.h"
+#include "server/core/data_range.h"
 #include "server/core/event/event_info.h"
 #include "server/core/event/events.h"
 #include "server/core/pset/set_keys.h"
@@ -48,7 +49,7 @@ EventRaised Event(int status, const ProcId& source, uint64_t id, Bytes info) {
   event.id = id;
   event.status = status;
   event.source = source;
-  event.range = static_cast<uint8_t>(EventRange::kSession);
+  event.range = static_cast<uint8_t>(DataRange::kSession);
   event.info = std::move(info);
   return event;
 }

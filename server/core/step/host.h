@@ -28,10 +28,11 @@ struct HostCallArrived {
 
 // Action: the host is to decide; answered by HostAnswered.
 struct AskHost {
-  uint64_t number = 0;
+  uint64_t number = 0;  // of this action; a successor has others
   HostOp op = HostOp::kJobControl;
-  ProcId source;     // who asks
-  uint32_t uid = 0;  // of its job
+  ProcId source;         // who asks
+  uint64_t request = 0;  // its own number: the same when it asks again
+  uint32_t uid = 0;      // of its job
   uint32_t gid = 0;
   std::vector<ProcId> targets;  // as in HostCallArrived
   Bytes call;                   // as in HostCallArrived

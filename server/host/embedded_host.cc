@@ -3,8 +3,12 @@
 namespace canopy::host {
 
 void EmbeddedHost::Ask(const core::AskHost& request) {
-  const Answer answer = [sink = sink_, number = request.number](
-                            const Status& status, Bytes results) {
+  (*open_)[request.number] = request.source.nspace;
+  const Answer answer = [sink = sink_, number = request.number,
+                         calls = std::weak_ptr(open_)](const Status& status,
+                                                       Bytes results) {
+    const auto open = calls.lock();
+    if (open == nullptr || open->erase(number) == 0) return;
     sink->OnInput(
         core::HostAnswered{number, status.code(), std::move(results)});
   };
@@ -16,6 +20,8 @@ void EmbeddedHost::Ask(const core::AskHost& request) {
 }
 
 void EmbeddedHost::DropJob(const std::string& nspace) {
+  std::erase_if(*open_,
+                [&](const auto& call) { return call.second == nspace; });
   for (const Drop& drop : drops_) drop(nspace);
 }
 

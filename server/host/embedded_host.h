@@ -3,8 +3,10 @@
 #ifndef CANOPY_SERVER_HOST_EMBEDDED_HOST_H_
 #define CANOPY_SERVER_HOST_EMBEDDED_HOST_H_
 
+#include <cstdint>
 #include <functional>
 #include <map>
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
@@ -23,12 +25,14 @@ class EmbeddedHost : public HostPort {
  public:
   // `results` is codec form: SIZE n, then n INFO; or empty.
   using Answer = std::function<void(const Status& status, Bytes results)>;
-  // Calls its second argument once, at once or later.
+  // Calls its second argument once, at once or later. What it says after that,
+  // after the end of the job of who asks or after this object's is dropped.
   using Decider = std::function<void(const core::AskHost&, Answer)>;
   using Drop = std::function<void(const std::string& nspace)>;
 
   // The sink outlives it.
-  explicit EmbeddedHost(InputSink* sink) : sink_(sink) {}
+  explicit EmbeddedHost(InputSink* sink)
+      : sink_(sink), open_(std::make_shared<OpenCalls>()) {}
 
   // From now on this decides such calls. Without one they are answered with
   // kErrNotSupported.
@@ -41,7 +45,11 @@ class EmbeddedHost : public HostPort {
   void DropJob(const std::string& nspace) override;
 
  private:
+  // Those without an answer, by number: the job of who asks.
+  using OpenCalls = std::map<uint64_t, std::string>;
+
   InputSink* const sink_;
+  const std::shared_ptr<OpenCalls> open_;
   std::map<HostOp, Decider> deciders_;
   std::vector<Drop> drops_;
 };

@@ -8,19 +8,19 @@
 namespace canopy::scheduler {
 namespace {
 
-constexpr int64_t kFirstPauseNs = 100'000'000;
-constexpr int64_t kLongestPauseNs = 2'000'000'000;
+constexpr int64_t kLongestPause = 20;  // times the first
 constexpr int64_t kCapabilitiesMs = 10'000;
 
 }  // namespace
 
 Link::Link(EventLoop* loop, ServiceClient* client, v1::Overlay overlay,
-           std::string address, Log log)
+           std::string address, Log log, int64_t first_pause_ns)
     : loop_(loop),
       client_(client),
       overlay_(std::move(overlay)),
       address_(std::move(address)),
-      log_(std::move(log)) {}
+      log_(std::move(log)),
+      first_pause_ns_(first_pause_ns) {}
 
 Link::~Link() { Stop(); }
 
@@ -61,7 +61,8 @@ void Link::AskLater(const std::string& why) {
   up_ = false;
   why_ = Printable(why);
   if (!std::exchange(said_, true)) Warn(WhyDown());
-  pause_ns_ = std::clamp(pause_ns_ * 2, kFirstPauseNs, kLongestPauseNs);
+  pause_ns_ = std::clamp(pause_ns_ * 2, first_pause_ns_,
+                         kLongestPause * first_pause_ns_);
   timer_ = loop_->AddTimer(pause_ns_, [this] { Ask(); });
 }
 

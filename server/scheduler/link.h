@@ -14,16 +14,19 @@
 
 namespace canopy::scheduler {
 
-// Asks for the capabilities until there is an answer, with pauses that grow
-// from 100 ms to 2 s, and again whenever a user of the service finds it gone.
+// Asks for the capabilities until there is an answer, with pauses that grow up
+// to twenty times the first, and again whenever a user of the service finds it
+// gone.
 // Loop thread only.
 class Link {
  public:
   using Log = std::function<void(const core::LogLine&)>;
 
+  static constexpr int64_t kFirstPauseNs = 100'000'000;
+
   // `loop` and `client` outlive it. `address`: for messages.
   Link(EventLoop* loop, ServiceClient* client, v1::Overlay overlay,
-       std::string address, Log log);
+       std::string address, Log log, int64_t first_pause_ns = kFirstPauseNs);
   ~Link();
   Link(const Link&) = delete;
   Link& operator=(const Link&) = delete;
@@ -57,6 +60,7 @@ class Link {
   const v1::Overlay overlay_;
   const std::string address_;
   const Log log_;
+  const int64_t first_pause_ns_;
   std::vector<std::function<void()>> ups_;
   v1::GetCapabilitiesReply capabilities_;
   bool up_ = false;

@@ -1,0 +1,394 @@
+// What every implementation of PlacementPort does: suites that each
+// instantiates beside its own tests.
+#ifndef CANOPY_SERVER_PORTS_PLACEMENT_CONTRACT_TESTING_H_
+#define CANOPY_SERVER_PORTS_PLACEMENT_CONTRACT_TESTING_H_
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <functional>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "common/ids.h"
+#include "common/status.h"
+#include "server/ports/placement_port.h"
+
+namespace canopy {
+
+// Keeps what it hears.
+class PlacementEar : public PlacementListener {
+ public:
+  void OnQueued(const PlacementId& id, const PlacementQueued& it) override {
+    queued.emplace_back(id, it);
+  }
+  void OnGranted(const PlacementId& id, const PlacementGrant& grant) override {
+    granted.emplace_back(id, grant);
+  }
+  void OnRefused(const PlacementId& id, const Status& why) override {
+    refused.emplace_back(id, why);
+  }
+
+  size_t Decisions(const std::string& request) const {
+    const auto is_of = [&](const auto& it) {
+      return it.first.request == request;
+    };
+    return static_cast<size_t>(std::ranges::count_if(granted, is_of) +
+                               std::ranges::count_if(refused, is_of));
+  }
+
+  std::vector<std::pair<PlacementId, PlacementQueued>> queued;
+  std::vector<std::pair<PlacementId, PlacementGrant>> granted;
+  std::vector<std::pair<PlacementId, Status>> refused;
+};
+
+// A port, and who decides behind it, whom the test plays. One thread.
+class PlayedPlacement {
+ public:
+  virtual ~PlayedPlacement() = default;
+  virtual PlacementPort* port() = 0;
+  // Who decides grants all that it was asked for.
+  virtual void GrantAll() = 0;
+  // Until then, or for ten seconds.
+  virtual void RunUntil(const std::function<bool()>& done) = 0;
+  // The port is gone; who decides is not.
+  virtual void Destroy() = 0;
+};
+
+// What has come to who decides.
+struct HeardPlacement {
+  PlacementId id;
+  PlacementCaller caller;
+  bool again = false;
+};
+
+enum class BadGrant { kNoNodes, kNodeTwice, kNoSlots, kBadVariable };
+
+// One whose decider may be silent, wrong or away.
+class RemotePlayedPlacement : public PlayedPlacement {
+ public:
+  // In the order in which they came.
+  virtual std::vector<HeardPlacement> Heard() = 0;
+  // Of Heard()[call], answered before or not.
+  virtual void Queue(size_t call, const std::string& reason) = 0;
+  virtual void Grant(size_t call, const std::string& host_job,
+                     const std::vector<std::string>& nodes) = 0;
+  virtual void GrantBadly(size_t call, BadGrant how) = 0;
+  virtual void Refuse(size_t call, int status, const std::string& why) = 0;
+  // Ends the call without an answer: without an error, or with one.
+  virtual void End(size_t call, bool fails) = 0;
+  virtual bool Cancelled(size_t call) = 0;
+  // Told by the port, in order.
+  virtual std::vector<PlacementId> LaunchedJobs() = 0;
+  virtual std::vector<PlacementId> ReleasedJobs() = 0;
+  virtual void GoAway() = 0;
+  virtual void ComeBack() = 0;
+};
+
+// `places`: who decides places jobs.
+template <typename Placement>
+struct PlacementKind {
+  std::string name;
+  std::function<std::unique_ptr<Placement>(bool places)> make;
+};
+
+inline PlacementRequest ContractRequest(const std::string& name) {
+  PlacementRequest request;
+  request.id = {name, 1};
+  request.caller.uid = 10;
+  request.caller.gid = 20;
+  request.caller.process = ProcId{"parent", 3};
+  request.apps.push_back({{"program"}, 2, {}});
+  request.num_slots = 2;
+  request.parent = "parent";
+  return request;
+}
+
+inline PlacedJob ContractJob(const std::string& name) {
+  PlacedJob job;
+  job.id = {name, 1};
+  job.host_job = "7";
+  job.nspace = name;
+  job.nodes = {{"node1", 2}};
+  job.num_procs = 2;
+  return job;
+}
+
+// ---------------------------------------------------------- of every port ---
+
+class PlacementContract
+    : public testing::TestWithParam<PlacementKind<PlayedPlacement>> {
+ protected:
+  void Start() {
+    host_ = GetParam().make(true);
+    host_->port()->set_listener(&ear_);
+  }
+  void ExpectGranted(const std::string& name) {
+    host_->port()->Place(ContractRequest(name));
+    host_->RunUntil([&] {
+      host_->GrantAll();
+      return ear_.Decisions(name) > 0;
+    });
+    EXPECT_EQ(ear_.granted.back().first.request, name);
+    EXPECT_EQ(ear_.Decisions(name), 1u);
+  }
+
+  PlacementEar ear_;
+  std::unique_ptr<PlayedPlacement> host_;
+};
+
+TEST_P(PlacementContract, ARequestIsDecidedOnce) {
+  Start();
+  ExpectGranted("first");
+  ExpectGranted("second");
+  host_->GrantAll();
+  ExpectGranted("third");
+  EXPECT_EQ(ear_.granted.size(), 3u);
+  EXPECT_TRUE(ear_.refused.empty());
+}
+
+TEST_P(PlacementContract, WhatIsToldOfJobsIsNotAnswered) {
+  Start();
+  host_->port()->Launched(ContractJob("job"), false);
+  host_->port()->Changed("job", core::JobPhase::kRunning, 0);
+  host_->port()->Released(ContractJob("job"), {});
+  host_->port()->Cancel({"nobody", 1});
+  ExpectGranted("first");
+  EXPECT_EQ(ear_.granted.size(), 1u);
+  EXPECT_TRUE(ear_.refused.empty());
+}
+
+TEST_P(PlacementContract, WhenItGoesNothingIsDecidedAnyMore) {
+  Start();
+  ExpectGranted("first");
+  host_->port()->Place(ContractRequest("second"));
+  const size_t before = ear_.Decisions("second");
+  host_->Destroy();
+  host_->GrantAll();
+  int rounds = 0;
+  host_->RunUntil([&] { return ++rounds > 3; });
+  EXPECT_EQ(ear_.Decisions("second"), before);
+}
+
+// ------------------------------------------- of those that may be away ---
+
+class RemotePlacementContract
+    : public testing::TestWithParam<PlacementKind<RemotePlayedPlacement>> {
+ protected:
+  void Start(bool places = true) {
+    host_ = GetParam().make(places);
+    host_->port()->set_listener(&ear_);
+  }
+  void Place(const std::string& name) {
+    host_->port()->Place(ContractRequest(name));
+  }
+  void AwaitCalls(size_t count) {
+    host_->RunUntil([&] { return host_->Heard().size() >= count; });
+    ASSERT_EQ(host_->Heard().size(), count);
+  }
+  void AwaitDecision(const std::string& name) {
+    host_->RunUntil([&] { return ear_.Decisions(name) > 0; });
+    ASSERT_EQ(ear_.Decisions(name), 1u);
+  }
+  void AwaitReleased(size_t count) {
+    host_->RunUntil([&] { return host_->ReleasedJobs().size() >= count; });
+    ASSERT_EQ(host_->ReleasedJobs().size(), count);
+  }
+  // Another job, to which nothing has happened: what was on its way before has
+  // come.
+  void ExpectServed(const std::string& name) {
+    const size_t calls = host_->Heard().size();
+    Place(name);
+    AwaitCalls(calls + 1);
+    host_->Grant(calls, "its job", {"node1"});
+    AwaitDecision(name);
+    EXPECT_EQ(ear_.granted.back().first.request, name);
+  }
+
+  PlacementEar ear_;
+  std::unique_ptr<RemotePlayedPlacement> host_;
+};
+
+TEST_P(RemotePlacementContract, WhoDecidesIsToldWhoAsks) {
+  Start();
+  Place("job");
+  AwaitCalls(1);
+  const HeardPlacement heard = host_->Heard()[0];
+  EXPECT_EQ(heard.id, (PlacementId{"job", 1}));
+  EXPECT_EQ(heard.caller.uid, 10u);
+  EXPECT_EQ(heard.caller.gid, 20u);
+  EXPECT_EQ(heard.caller.process, (ProcId{"parent", 3}));
+  EXPECT_FALSE(heard.again);
+}
+
+TEST_P(RemotePlacementContract, AJobWaitsAsLongAsItHasTo) {
+  Start();
+  Place("job");
+  AwaitCalls(1);
+  host_->Queue(0, "no slots");
+  host_->Queue(0, "still none");
+  host_->RunUntil([&] { return ear_.queued.size() >= 2; });
+  ASSERT_EQ(ear_.queued.size(), 2u);
+  EXPECT_EQ(ear_.queued[1].second.reason, "still none");
+  ExpectServed("other");
+  EXPECT_EQ(ear_.Decisions("job"), 0u);
+  host_->Grant(0, "7", {"node2", "node1"});
+  AwaitDecision("job");
+  const PlacementGrant& grant = ear_.granted.back().second;
+  EXPECT_EQ(grant.host_job, "7");
+  ASSERT_EQ(grant.nodes.size(), 2u);
+  EXPECT_EQ(grant.nodes[0].name, "node2");
+}
+
+TEST_P(RemotePlacementContract, AnswersAfterTheFirstAreDropped) {
+  Start();
+  Place("job");
+  AwaitCalls(1);
+  host_->Grant(0, "7", {"node1"});
+  host_->Grant(0, "8", {"node2"});
+  host_->Queue(0, "late");
+  host_->Refuse(0, kErrTimeout, "late");
+  ExpectServed("other");
+  EXPECT_EQ(ear_.Decisions("job"), 1u);
+  EXPECT_EQ(ear_.granted[0].second.host_job, "7");
+  EXPECT_TRUE(ear_.queued.empty());
+}
+
+TEST_P(RemotePlacementContract, ARefusalEndsTheWait) {
+  Start();
+  Place("job");
+  AwaitCalls(1);
+  host_->Refuse(0, kErrJobInsufficientResources, "too much");
+  host_->Grant(0, "7", {"node1"});
+  AwaitDecision("job");
+  ExpectServed("other");
+  EXPECT_EQ(ear_.Decisions("job"), 1u);
+  ASSERT_EQ(ear_.refused.size(), 1u);
+  EXPECT_EQ(ear_.refused[0].second.code(), kErrJobInsufficientResources);
+}
+
+TEST_P(RemotePlacementContract, ABadGrantIsRefusedAndReleased) {
+  Start();
+  const BadGrant kinds[] = {BadGrant::kNoNodes, BadGrant::kNodeTwice,
+                            BadGrant::kNoSlots, BadGrant::kBadVariable};
+  size_t calls = 0;
+  for (const BadGrant kind : kinds) {
+    const std::string name = "job" + std::to_string(calls);
+    Place(name);
+    AwaitCalls(++calls);
+    host_->GrantBadly(calls - 1, kind);
+    AwaitDecision(name);
+    EXPECT_EQ(ear_.refused.back().second.code(), kErrJobAllocFailed);
+    AwaitReleased(calls);
+    EXPECT_EQ(host_->ReleasedJobs().back().request, name);
+  }
+  ExpectServed("other");
+}
+
+TEST_P(RemotePlacementContract, WhoIsTakenOutOfTheQueueHearsNothingMore) {
+  Start();
+  Place("job");
+  AwaitCalls(1);
+  host_->port()->Cancel({"job", 1});
+  host_->RunUntil([&] { return host_->Cancelled(0); });
+  EXPECT_TRUE(host_->Cancelled(0));
+  AwaitReleased(1);
+  EXPECT_EQ(host_->ReleasedJobs()[0], (PlacementId{"job", 1}));
+  host_->Grant(0, "7", {"node1"});
+  ExpectServed("other");
+  EXPECT_EQ(ear_.Decisions("job"), 0u);
+}
+
+TEST_P(RemotePlacementContract, WhatWaitsIsAskedAgainUnderTheSameName) {
+  Start();
+  Place("job");
+  AwaitCalls(1);
+  host_->GoAway();
+  host_->RunUntil([&] { return !ear_.queued.empty(); });
+  ASSERT_FALSE(ear_.queued.empty());
+  EXPECT_FALSE(ear_.queued.back().second.reason.empty());
+  host_->ComeBack();
+  AwaitCalls(2);
+  EXPECT_EQ(host_->Heard()[1].id, host_->Heard()[0].id);
+  EXPECT_TRUE(host_->Heard()[1].again);
+  host_->Grant(0, "6", {"node1"});
+  host_->Grant(1, "7", {"node1"});
+  AwaitDecision("job");
+  EXPECT_EQ(ear_.granted[0].second.host_job, "7");
+  ExpectServed("other");
+}
+
+TEST_P(RemotePlacementContract, SoIsWhatWasAskedForInVain) {
+  Start();
+  ExpectServed("other");
+  host_->GoAway();
+  Place("job");
+  host_->RunUntil([&] { return !ear_.queued.empty(); });
+  EXPECT_EQ(ear_.Decisions("job"), 0u);
+  host_->ComeBack();
+  AwaitCalls(2);
+  host_->Grant(1, "7", {"node1"});
+  AwaitDecision("job");
+}
+
+TEST_P(RemotePlacementContract, AnEndWithoutAnAnswerIsNone) {
+  Start();
+  Place("job");
+  AwaitCalls(1);
+  host_->End(0, false);
+  AwaitCalls(2);
+  EXPECT_EQ(ear_.Decisions("job"), 0u);
+  host_->Grant(1, "7", {"node1"});
+  AwaitDecision("job");
+}
+
+TEST_P(RemotePlacementContract, AFailureOfWhoDecidesIsARefusal) {
+  Start();
+  Place("job");
+  AwaitCalls(1);
+  host_->End(0, true);
+  AwaitDecision("job");
+  EXPECT_EQ(ear_.refused.at(0).second.code(), kErrServerFailedRequest);
+  ExpectServed("other");
+}
+
+TEST_P(RemotePlacementContract, WhoPlacesNoJobsHasNoneWaiting) {
+  Start(false);
+  Place("job");
+  AwaitDecision("job");
+  EXPECT_EQ(ear_.refused.at(0).second.code(), kErrNotSupported);
+  EXPECT_TRUE(host_->Heard().empty());
+}
+
+// In the order in which it happened; what did not come through comes again.
+TEST_P(RemotePlacementContract, WhatBecomesOfAJobIsToldWhenItIsBack) {
+  Start();
+  ExpectServed("job");
+  host_->GoAway();
+  host_->port()->Launched(ContractJob("job"), false);
+  host_->port()->Changed("job", core::JobPhase::kRunning, 0);
+  host_->port()->Released(ContractJob("job"), {});
+  host_->ComeBack();
+  AwaitReleased(1);
+  ASSERT_EQ(host_->LaunchedJobs().size(), 1u);
+  EXPECT_EQ(host_->LaunchedJobs()[0].request, "job");
+  EXPECT_EQ(host_->ReleasedJobs()[0].request, "job");
+}
+
+GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(PlacementContract);
+GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(RemotePlacementContract);
+
+// The names of instances.
+struct PlacementContractName {
+  template <typename Info>
+  std::string operator()(const Info& info) const {
+    return info.param.name;
+  }
+};
+
+}  // namespace canopy
+
+#endif  // CANOPY_SERVER_PORTS_PLACEMENT_CONTRACT_TESTING_H_

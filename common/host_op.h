@@ -16,7 +16,10 @@ enum class HostOp : uint8_t {
   kBlockResources = 6,
   kGetCredential = 7,
   kValidateCredential = 8,
+  // Of a query, by the agent that answers it: in neither protocol.
+  kQuery = 9,
 };
+// Of both protocols.
 inline constexpr HostOp kLastHostOp = HostOp::kValidateCredential;
 
 }  // namespace canopy

@@ -10,13 +10,14 @@ namespace canopy {
 namespace {
 
 // Of a job without what came after release 0.1, of one with a place in its
-// session, of one that deals with failures of its own, and of one with process
-// sets: an agent refuses what it does not know, so each job has the oldest
-// format that tells all of it.
+// session, of one that deals with failures of its own, of one with process
+// sets, and of one that a scheduler has placed: an agent refuses what it does
+// not know, so each job has the oldest format that tells all of it.
 constexpr uint64_t kJobFormat = 2;
 constexpr uint64_t kSessionFormat = 3;
 constexpr uint64_t kFailureFormat = 4;
 constexpr uint64_t kSetsFormat = 5;
+constexpr uint64_t kPlacedFormat = 6;
 // A map larger than this is refused rather than allocated.
 constexpr uint64_t kMaxProcs = 1u << 26;
 
@@ -244,6 +245,7 @@ void GetOptions(WireReader& r, JobSpec* job) {
 }
 
 uint64_t FormatOf(const JobSpec& job) {
+  if (!job.host_job.empty()) return kPlacedFormat;
   if (std::ranges::any_of(job.apps, HasSet)) return kSetsFormat;
   if (job.max_restarts != 0 || job.recoverable || job.index_argv) {
     return kFailureFormat;
@@ -267,6 +269,7 @@ void PutNewer(WireWriter& w, const JobSpec& job, uint64_t format) {
   if (format >= kSetsFormat) {
     for (const JobApp& app : job.apps) w.String(app.pset);
   }
+  if (format >= kPlacedFormat) w.String(job.host_job);
 }
 
 void GetNewer(WireReader& r, uint64_t format, JobSpec* job) {
@@ -284,6 +287,7 @@ void GetNewer(WireReader& r, uint64_t format, JobSpec* job) {
   if (format >= kSetsFormat) {
     for (JobApp& app : job->apps) app.pset = r.String();
   }
+  if (format >= kPlacedFormat) job->host_job = r.String();
 }
 
 }  // namespace
@@ -317,13 +321,14 @@ std::string EncodeJobSpecForRelease01(const JobSpec& job) {
   }
   known.max_restarts = 0;
   known.recoverable = false;
+  known.host_job.clear();
   return EncodeJobSpec(known);
 }
 
 Result<JobSpec> DecodeJobSpec(std::string_view bytes) {
   WireReader r(bytes);
   const uint64_t format = r.Uint();
-  if (format < kJobFormat || format > kSetsFormat) {
+  if (format < kJobFormat || format > kPlacedFormat) {
     return Status(kErrUnpackFailure, "job map of an unknown format");
   }
   JobSpec job;

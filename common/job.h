@@ -111,6 +111,8 @@ struct JobSpec {
   bool recoverable = false;
   // A process's argv[0] is NAME-RANK.
   bool index_argv = false;
+  // The scheduler's own name of the job that it has placed; empty: none.
+  std::string host_job;
 };
 
 // JobSpec::max_restarts without a limit.

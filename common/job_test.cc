@@ -69,6 +69,17 @@ TEST(JobSpec, WhatRelease01DoesNotKnowIsOfAnotherFormat) {
   EXPECT_EQ(DecodeJobSpec(EncodeJobSpec(job))->rendezvous_host, "10.0.0.1");
 }
 
+TEST(JobSpec, TheSchedulersNameOfIt) {
+  JobSpec job = MakeJob(2, 4, false);
+  const std::string without = EncodeJobSpec(job);
+  job.host_job = "17";
+  EXPECT_EQ(EncodeJobSpecForRelease01(job), without);
+  const Result<JobSpec> back = DecodeJobSpec(EncodeJobSpec(job));
+  ASSERT_TRUE(back.ok());
+  EXPECT_EQ(back->host_job, "17");
+  EXPECT_EQ(DecodeJobSpec(without)->host_job, "");
+}
+
 TEST(JobSpec, ProcessSetsOfApplications) {
   JobSpec job = MakeJob(2, 4, false);
   const std::string without = EncodeJobSpec(job);

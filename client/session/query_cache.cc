@@ -10,6 +10,14 @@
 namespace canopy::client {
 namespace {
 
+constexpr std::string_view kOfHost[] = {
+    PMIX_TIME_REMAINING,        PMIX_QUERY_QUEUE_LIST,
+    PMIX_QUERY_QUEUE_STATUS,    PMIX_QUERY_ALLOC_STATUS,
+    PMIX_QUERY_AUTHORIZATIONS,  PMIX_QUERY_ALLOCATION,
+    PMIX_QUERY_ALLOC_IDS,       PMIX_QUERY_ALLOC_PROPERTIES,
+    PMIX_QUERY_AVAILABLE_SLOTS, PMIX_QUERY_MIN_ALLOC_UNIT,
+    PMIX_QUERY_RES_BLOCKS,      PMIX_QUERY_RES_BLOCK_DEF};
+
 // Whether processes are missing can not be seen, so they may be.
 bool IsOfMemory(std::string_view key) { return key == PMIX_QUERY_MEMORY_USAGE; }
 
@@ -28,8 +36,12 @@ bool HasUnknownProcess(const pmix_value_t& value) {
 
 }  // namespace
 
+bool IsOfHost(std::string_view key) {
+  return std::ranges::count(kOfHost, key) > 0;
+}
+
 void QueryCache::Put(const CachedQuery& query, const Value& answer) {
-  const bool fits = !IsOfMemory(query.first) &&
+  const bool fits = !IsOfMemory(query.first) && !IsOfHost(query.first) &&
                     !HasUnknownProcess(answer.raw()) &&
                     EncodeValue(answer.raw()).size() <= kMaxAnswerBytes;
   const MutexLock lock(mu_);

@@ -7,6 +7,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include "common/mutex.h"
@@ -17,6 +18,10 @@ namespace canopy::client {
 // A key, and the qualifiers that its answer depends on, in codec form.
 using CachedQuery = std::pair<std::string, std::string>;
 
+// Whether the agent asks its host for the key: queues, allocations, the time
+// that is left.
+bool IsOfHost(std::string_view key);
+
 // Thread-safe. When it is full, all of it is forgotten.
 class QueryCache {
  public:
@@ -25,7 +30,8 @@ class QueryCache {
   static constexpr size_t kMaxAnswerBytes = size_t{64} << 10;
 
   // Replaces what was there. What is too large, or may be without the processes
-  // of a node that has not answered, is not kept: it would be so for ever.
+  // of a node that has not answered, is not kept: it would be so for ever. Nor
+  // is what is of the host, which is no more true soon.
   void Put(const CachedQuery& query, const Value& answer) CANOPY_EXCLUDES(mu_);
   std::optional<Value> Find(const CachedQuery& query) const
       CANOPY_EXCLUDES(mu_);

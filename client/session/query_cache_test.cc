@@ -51,6 +51,8 @@ TEST(QueryCacheTest, WhatIsNotCompleteIsNotKept) {
   EXPECT_TRUE(cache.Find({"table", ""}));
   cache.Put({PMIX_QUERY_MEMORY_USAGE, ""}, Value::Int(1));
   EXPECT_FALSE(cache.Find({PMIX_QUERY_MEMORY_USAGE, ""}));
+  cache.Put({PMIX_TIME_REMAINING, ""}, Value::Int(1));
+  EXPECT_FALSE(cache.Find({PMIX_TIME_REMAINING, ""}));
 }
 
 }  // namespace

@@ -192,6 +192,12 @@ std::optional<std::string> QueryCall::NextFrame() {
   return std::nullopt;
 }
 
+bool QueryCall::IsOnlyOfHost(size_t query) const {
+  return std::ranges::all_of(slots_, [&](const Slot& slot) {
+    return slot.query != query || !slot.of_agent || IsOfHost(slot.key);
+  });
+}
+
 // Answers come in the order of the keys, without those that have none; equal
 // keys of one query have equal answers.
 void QueryCall::Take(const Reply& reply) {
@@ -199,7 +205,10 @@ void QueryCall::Take(const Reply& reply) {
   InfoList answers;
   if (reply.status != PMIX_SUCCESS &&
       reply.status != PMIX_ERR_PARTIAL_SUCCESS) {
-    error_ = reply.status;
+    // The host has no answer, and why: other keys may have one.
+    const bool of_host =
+        reply.status != PMIX_ERR_BAD_PARAM && IsOnlyOfHost(sent_query_);
+    (of_host ? host_error_ : error_) = reply.status;
     return;
   }
   if (!DecodeInfos(reply.payload, &answers)) {
@@ -226,7 +235,9 @@ int QueryCall::Finish(InfoList* answers) {
     answered[slot.asked] = true;
     answers->Add(slot.key, std::move(slot.value));
   }
-  if (answers->empty()) return PMIX_ERR_NOT_FOUND;
+  if (answers->empty()) {
+    return host_error_ == PMIX_SUCCESS ? PMIX_ERR_NOT_FOUND : host_error_;
+  }
   const bool all = std::ranges::count(answered, false) == 0;
   return all ? PMIX_SUCCESS : PMIX_ERR_PARTIAL_SUCCESS;
 }

@@ -55,6 +55,8 @@ class QueryCall {
                                 const std::string& key) const;
   Value SupportHere(const std::string& function,
                     const support::Levels& levels) const;
+  // Of what the agent is asked.
+  bool IsOnlyOfHost(size_t query) const;
   void Add(size_t query, const std::string& key, std::optional<Value> value);
 
   Session* const session_;
@@ -64,6 +66,7 @@ class QueryCall {
   size_t next_query_ = 0;  // whose frame comes next
   size_t sent_query_ = 0;  // whose answer is awaited
   int error_ = PMIX_SUCCESS;
+  int host_error_ = PMIX_SUCCESS;  // why the agent's host has no answer
   bool only_support_ = true;
 };
 

@@ -29,7 +29,9 @@ namespace {
 namespace v1 = canopy::hostmodule::v1;
 using Clock = std::chrono::steady_clock;
 
-constexpr int kNotSupported = -47;  // PMIX_ERR_NOT_SUPPORTED
+constexpr int kNotFound = -46;        // PMIX_ERR_NOT_FOUND
+constexpr int kNotSupported = -47;    // PMIX_ERR_NOT_SUPPORTED
+constexpr int kPartialSuccess = -52;  // PMIX_ERR_PARTIAL_SUCCESS
 constexpr int kTickMs = 100;
 
 // A stream to an agent: what is to be sent waits for what is being sent. Its
@@ -135,7 +137,7 @@ class Scheduler final : public v1::HostModule::CallbackService {
     reply->set_name("first come first served");
     reply->set_version("1");
     for (const v1::Slot slot :
-         {v1::SLOT_PLACE_JOB, v1::SLOT_ATTACH, v1::SLOT_LOG}) {
+         {v1::SLOT_PLACE_JOB, v1::SLOT_ATTACH, v1::SLOT_LOG, v1::SLOT_QUERY}) {
       reply->add_slots(slot);
     }
     return Answered(context);
@@ -209,6 +211,37 @@ class Scheduler final : public v1::HostModule::CallbackService {
       std::printf("log of user %u: %s %s\n", request->call().caller().uid(),
                   info.key().c_str(), info.value().text().c_str());
     }
+    return Answered(context);
+  }
+
+  // There is one queue.
+  grpc::ServerUnaryReactor* Query(grpc::CallbackServerContext* context,
+                                  const v1::QueryRequest* request,
+                                  v1::HostReply* reply) override {
+    const std::lock_guard lock(mutex_);
+    for (const v1::Info& qualifier : request->qualifiers()) {
+      if (!qualifier.required()) continue;
+      reply->set_status(kNotSupported);
+      return Answered(context);
+    }
+    const auto answer = [reply](const std::string& key, std::string text) {
+      v1::Info* const info = reply->add_results();
+      info->set_key(key);
+      info->mutable_value()->set_text(std::move(text));
+    };
+    const Overlay& overlay = overlays_[request->call().overlay().overlay_id()];
+    const auto waiting = std::ranges::count_if(
+        overlay.jobs, [](const auto& job) { return !job.second.granted; });
+    for (const std::string& key : request->keys()) {
+      if (key == "pmix.qry.qlst") answer(key, "all");  // PMIX_QUERY_QUEUE_LIST
+      if (key == "pmix.qry.qst") {  // PMIX_QUERY_QUEUE_STATUS
+        answer(key, std::to_string(waiting) + " waiting");
+      }
+    }
+    reply->set_status(reply->results().empty() ? kNotFound
+                      : reply->results_size() == request->keys_size()
+                          ? 0
+                          : kPartialSuccess);
     return Answered(context);
   }
 

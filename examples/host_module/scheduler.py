@@ -31,6 +31,10 @@ PROTOS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../protos"
 INSUFFICIENT_RESOURCES = -234  # PMIX_ERR_JOB_INSUFFICIENT_RESOURCES
 OUT_OF_RESOURCE = -29          # PMIX_ERR_OUT_OF_RESOURCE
 NOT_SUPPORTED = -47            # PMIX_ERR_NOT_SUPPORTED
+NOT_FOUND = -46                # PMIX_ERR_NOT_FOUND
+PARTIAL_SUCCESS = -52          # PMIX_ERR_PARTIAL_SUCCESS
+UINT32 = 14                    # PMIX_UINT32
+QUEUE = "all"                  # the only one
 
 
 def make_stubs(protos):
@@ -190,7 +194,8 @@ class Scheduler(rpc.HostModuleServicer):
     def GetCapabilities(self, request, context):
         return pb.GetCapabilitiesReply(
             name="example", version="1",
-            slots=[pb.SLOT_PLACE_JOB, pb.SLOT_ATTACH, pb.SLOT_ALLOCATE])
+            slots=[pb.SLOT_PLACE_JOB, pb.SLOT_ATTACH, pb.SLOT_ALLOCATE,
+                   pb.SLOT_QUERY])
 
     def PlaceJob(self, request, context):
         # What a process requires has to be honoured; nothing of it is here.
@@ -252,6 +257,41 @@ class Scheduler(rpc.HostModuleServicer):
                 f"and there are {there}"), results=[pb.Info(
                     key="pmix.alloc.id", value=pb.Value(text=b"none"))])
         return pb.HostReply(status=NOT_SUPPORTED)
+
+    def Query(self, request, context):
+        qualifiers = {info.key: info.value for info in request.qualifiers}
+        for info in request.qualifiers:
+            if info.required and info.key not in (
+                    "pmix.alloc.queue", "pmix.alloc.id", "pmix.timeout"):
+                return pb.HostReply(status=NOT_SUPPORTED,
+                                    message=f"{info.key} is not supported")
+        with self.lock:
+            answers = {key: self.answer(key, qualifiers, request.call.caller)
+                       for key in request.keys}
+        results = [pb.Info(key=key, value=value)
+                   for key, value in answers.items() if value is not None]
+        status = NOT_FOUND if not results else 0
+        return pb.HostReply(results=results, status=status if
+                            len(results) in (0, len(answers)) else PARTIAL_SUCCESS)
+
+    def answer(self, key, qualifiers, caller):
+        """None: there is none."""
+        name = qualifiers.get("pmix.alloc.id", pb.Value()).text.decode()
+        jobs = [job for job in self.jobs.values()
+                if job.host_job_id == (name or caller.host_job_id) and job.nodes]
+        if key == "pmix.qry.qlst":
+            return pb.Value(text=QUEUE.encode())
+        if key == "pmix.qry.qst":
+            queue_name = qualifiers.get("pmix.alloc.queue", pb.Value()).text.decode()
+            waiting = sum(not job.nodes for job in self.jobs.values())
+            return pb.Value(text=f"{QUEUE}: {waiting} waiting".encode()) \
+                if queue_name in ("", QUEUE) else None
+        if key == "pmix.query.alloc" and jobs:
+            return pb.Value(text=f"job {jobs[0].host_job_id}: granted".encode())
+        if key == "pmix.time.remaining" and jobs and jobs[0].ends:
+            return pb.Value(type=UINT32, unsigned=max(
+                int(jobs[0].ends - time.time()), 0))
+        return None
 
     # --------------------------------------------------------------- agents
 

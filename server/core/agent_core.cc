@@ -179,7 +179,9 @@ struct AgentCore::State {
     out.insert(out.end(), std::make_move_iterator(actions.begin()),
                std::make_move_iterator(actions.end()));
   }
-  void On(const HostAnswered& in) { host.OnAnswered(in, &out); }
+  void On(const HostAnswered& in) {
+    if (!queries.OnHostAnswered(in, &out)) host.OnAnswered(in, &out);
+  }
 
   void On(const FinalizeArrived& in) {
     publishing.OnFinalize(now, in.client, &out);
@@ -296,7 +298,7 @@ struct AgentCore::State {
   }
 
   void OnBody(const PeerMessage& message, const FactsRequest& body) {
-    queries.OnRequest(message.src, body, &out);
+    queries.OnRequest(now, message.src, body, &out);
   }
 
   void OnBody(const PeerMessage& message, const FactsReply& body) {
@@ -577,7 +579,7 @@ struct AgentCore::State {
       for (const std::string& nspace : unknown) {
         collectives.OnJobUnknown(now, nspace, &out);
         gets.OnJobUnknown(now, nspace, &out);
-        queries.OnJobUnknown(nspace, &out);
+        queries.OnJobUnknown(now, nspace, &out);
       }
       Apply(changes);
       for (const DataChange& change : data) gets.OnData(now, change, &out);
@@ -612,7 +614,7 @@ struct AgentCore::State {
       }
       collectives.OnJobAdded(now, nspace, &out);
       gets.OnJobAdded(now, nspace, &out);
-      queries.OnJobAdded(nspace, &out);
+      queries.OnJobAdded(now, nspace, &out);
     }
     for (const ProcId& proc : changes.restarted) {
       LeaveGroups(proc);

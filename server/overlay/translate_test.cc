@@ -100,7 +100,7 @@ std::vector<MessageBody> Samples() {
                        -46,
                        {uint64_t{1} << 33, 5, 70000},
                        {{70000, 4711, 5, uint64_t{1} << 40}, {}},
-                       {{"job-1", 1000, -73, "./a b"}, {}}},
+                       {{"job-1", 1000, -73, "./a b", 4711}, {}}},
       core::HostRequest{kProc, 17, HostOp::kLog, 1000, 100, "job-1", kProcs,
                         Bytes("call")},
       core::HostReply{kProc, 17, "job-1", -46, Bytes("results")},

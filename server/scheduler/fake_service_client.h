@@ -85,6 +85,10 @@ class FakeServiceClient : public ServiceClient {
                Done<v1::HostReply> done) override {
     return Keep(&validations, request, std::move(done));
   }
+  CallPtr Send(const v1::QueryRequest& request, int64_t,
+               Done<v1::HostReply> done) override {
+    return Keep(&queries, request, std::move(done));
+  }
   CallPtr Place(const v1::PlaceJobRequest& request, int64_t,
                 std::function<void(const v1::PlacementUpdate&)> on_update,
                 std::function<void(const CallEnd&)> on_end) override {
@@ -118,6 +122,7 @@ class FakeServiceClient : public ServiceClient {
   std::vector<Unary<v1::MonitorRequest, v1::HostReply>> monitors;
   std::vector<Unary<v1::GetCredentialRequest, v1::HostReply>> credentials;
   std::vector<Unary<v1::ValidateCredentialRequest, v1::HostReply>> validations;
+  std::vector<Unary<v1::QueryRequest, v1::HostReply>> queries;
   std::vector<PlaceCall> places;
   std::vector<Stream> streams;
 

@@ -40,6 +40,8 @@ std::optional<v1::Slot> SlotOf(HostOp op) {
       return v1::SLOT_GET_CREDENTIAL;
     case HostOp::kValidateCredential:
       return v1::SLOT_VALIDATE_CREDENTIAL;
+    case HostOp::kQuery:
+      return v1::SLOT_QUERY;
     case HostOp::kJobControl:
       return std::nullopt;
   }
@@ -100,6 +102,14 @@ bool Fill(WireReader* in, v1::ValidateCredentialRequest* out) {
   return PutInfos(in->String(), out->mutable_infos());
 }
 
+bool Fill(WireReader* in, v1::QueryRequest* out) {
+  const size_t keys = in->Count();
+  for (size_t i = 0; i < keys && in->ok(); ++i) {
+    out->add_keys(std::string(in->String()));
+  }
+  return PutInfos(in->String(), out->mutable_qualifiers());
+}
+
 template <typename Request>
 bool FillCall(const Bytes& call, Request* out) {
   WireReader in(call.view());
@@ -113,6 +123,9 @@ bool FillCall(const Bytes& call, v1::GetCredentialRequest* out) {
 
 // PMIX_TIMEOUT among the infos of a call, which comes last in each.
 int64_t TimeLimitMs(const core::AskHost& request) {
+  const int64_t standard = request.op == HostOp::kQuery
+                               ? SchedulerHost::kQueryMs
+                               : SchedulerHost::kDefaultMs;
   std::string infos;
   WireReader in(request.call.view());
   switch (request.op) {
@@ -128,15 +141,21 @@ int64_t TimeLimitMs(const core::AskHost& request) {
       in.String();
       infos = in.String();
       break;
+    case HostOp::kQuery:
+      for (size_t left = in.Count(); left > 0; --left) in.String();
+      infos = in.String();
+      break;
     default:
-      return SchedulerHost::kDefaultMs;
+      return standard;
   }
   InfoList list;
-  if (!DecodeInfos(infos, &list)) return SchedulerHost::kDefaultMs;
+  if (!DecodeInfos(infos, &list)) return standard;
   const uint64_t seconds = list.FindUint(PMIX_TIMEOUT).value_or(0);
-  return seconds == 0 ? SchedulerHost::kDefaultMs
-                      : static_cast<int64_t>(
-                            std::min(seconds, kMaxTimeoutSeconds) * 1000);
+  const auto limit =
+      static_cast<int64_t>(std::min(seconds, kMaxTimeoutSeconds) * 1000);
+  if (limit == 0) return standard;
+  // Nobody waits for the answer to a query for longer.
+  return request.op == HostOp::kQuery ? std::min(limit, standard) : limit;
 }
 
 }  // namespace
@@ -211,6 +230,8 @@ SchedulerHost::Sent SchedulerHost::SendCall(const Pending& pending) {
       return send(v1::GetCredentialRequest());
     case HostOp::kValidateCredential:
       return send(v1::ValidateCredentialRequest());
+    case HostOp::kQuery:
+      return send(v1::QueryRequest());
     case HostOp::kJobControl:
       break;
   }
@@ -220,16 +241,22 @@ SchedulerHost::Sent SchedulerHost::SendCall(const Pending& pending) {
 v1::HostCall SchedulerHost::CallOf(const core::AskHost& request) const {
   v1::HostCall out;
   *out.mutable_overlay() = options_.link->overlay();
+  const bool tool = request.uid == core::kAgentsUser;
   PlacementCaller caller;
-  caller.uid = request.uid;
-  caller.gid = request.gid;
+  caller.uid = tool ? options_.uid : request.uid;
+  caller.gid = tool ? options_.gid : request.gid;
   caller.process = request.source;
-  caller.host_job = options_.host_job(request.source.nspace);
+  caller.host_job = request.host_job;
   PutCaller(caller, out.mutable_caller());
-  // The process asks a successor of this agent again.
-  out.set_call_id(Printable(request.source.nspace) + "." +
-                  std::to_string(request.source.rank) + "." +
-                  std::to_string(request.request));
+  // The process asks a successor of this agent again. Queries, which have no
+  // number of their own, may be answered anew.
+  const bool numbered = request.request != 0;
+  out.set_call_id(numbered ? Printable(request.source.nspace) + "." +
+                                 std::to_string(request.source.rank) + "." +
+                                 std::to_string(request.request)
+                           : out.overlay().agent() + "." +
+                                 std::to_string(options_.incarnation) + "." +
+                                 std::to_string(request.number));
   return out;
 }
 

@@ -3,7 +3,6 @@
 #define CANOPY_SERVER_SCHEDULER_SCHEDULER_HOST_H_
 
 #include <cstdint>
-#include <functional>
 #include <map>
 #include <string>
 
@@ -21,7 +20,8 @@ namespace canopy::scheduler {
 
 // What the scheduler does not implement is kErrNotSupported, or the agent's own
 // host decides it. Calls are asked again when the scheduler has come back,
-// until their time is over: PMIX_TIMEOUT, else kDefaultMs. Loop thread only.
+// until their time is over: PMIX_TIMEOUT, else kDefaultMs, or kQueryMs of
+// queries. Loop thread only.
 class SchedulerHost : public HostPort {
  public:
   struct Options {
@@ -30,10 +30,13 @@ class SchedulerHost : public HostPort {
     InputSink* sink = nullptr;
     HostPort* embedded = nullptr;
     bool fallback = false;  // to the embedded one
-    // The scheduler's own name of a job; empty: it has none.
-    std::function<std::string(const std::string& nspace)> host_job;
+    // This agent's, which is that of tools.
+    uint32_t uid = 0;
+    uint32_t gid = 0;
+    uint64_t incarnation = 0;  // so that names of calls come but once
   };
   static constexpr int64_t kDefaultMs = 60'000;
+  static constexpr int64_t kQueryMs = 10'000;
 
   explicit SchedulerHost(Options options);
   ~SchedulerHost() override;

@@ -47,6 +47,26 @@ core::AskHost Allocation(uint64_t number, uint32_t timeout = 0) {
   ask.uid = 10;
   ask.gid = 20;
   ask.call = Bytes(out.Take());
+  ask.host_job = "job's";
+  return ask;
+}
+
+core::AskHost QueueQuery(uint64_t number, uint32_t timeout = 0) {
+  InfoList qualifiers;
+  qualifiers.Add(PMIX_ALLOC_QUEUE, Value::String("fast"));
+  if (timeout != 0) qualifiers.Add(PMIX_TIMEOUT, Value::Uint32(timeout));
+  WireWriter out;
+  out.Uint(2);
+  out.String(PMIX_QUERY_QUEUE_LIST);
+  out.String(PMIX_QUERY_QUEUE_STATUS);
+  out.String(Infos(qualifiers));
+  core::AskHost ask;
+  ask.number = number;
+  ask.op = HostOp::kQuery;
+  ask.source = {"tool", 0};
+  ask.uid = core::kAgentsUser;
+  ask.gid = core::kAgentsUser;
+  ask.call = Bytes(out.Take());
   return ask;
 }
 
@@ -66,7 +86,9 @@ class SchedulerHostTest : public testing::Test {
     options.sink = &sink_;
     options.embedded = &embedded_;
     options.fallback = fallback;
-    options.host_job = [](const std::string& nspace) { return nspace + "'s"; };
+    options.uid = 77;
+    options.gid = 78;
+    options.incarnation = 9;
     host_ = std::make_unique<SchedulerHost>(std::move(options));
     link_->Start();
   }
@@ -112,6 +134,42 @@ TEST_F(SchedulerHostTest, AnAllocationIsTheSchedulersToDecide) {
   InfoList results;
   EXPECT_TRUE(DecodeInfos(Answers()[0].results.view(), &results));
   EXPECT_EQ(results.FindString("result"), "why");
+}
+
+TEST_F(SchedulerHostTest, AQueryIsTheSchedulersToAnswer) {
+  client_.Up({v1::SLOT_QUERY});
+  host_->Ask(QueueQuery(7));
+  ASSERT_EQ(client_.queries.size(), 1u);
+  const v1::QueryRequest& asked = client_.queries[0].request;
+  EXPECT_EQ(asked.keys(0), PMIX_QUERY_QUEUE_LIST);
+  EXPECT_EQ(asked.keys(1), PMIX_QUERY_QUEUE_STATUS);
+  EXPECT_EQ(asked.qualifiers(0).key(), PMIX_ALLOC_QUEUE);
+  EXPECT_EQ(asked.qualifiers(0).value().text(), "fast");
+  EXPECT_EQ(asked.call().caller().uid(), 77u) << "the agent's, of a tool";
+  EXPECT_EQ(asked.call().caller().gid(), 78u);
+  EXPECT_EQ(asked.call().caller().process().nspace(), "tool");
+  v1::HostReply reply;
+  reply.set_status(kErrPartialSuccess);
+  reply.add_results()->set_key(PMIX_QUERY_QUEUE_LIST);
+  reply.mutable_results(0)->mutable_value()->set_text("fast,slow");
+  client_.queries[0].done({}, reply);
+  ASSERT_EQ(Answers().size(), 1u);
+  EXPECT_EQ(Answers()[0].number, 7u);
+  EXPECT_EQ(Answers()[0].status, kErrPartialSuccess);
+  InfoList results;
+  EXPECT_TRUE(DecodeInfos(Answers()[0].results.view(), &results));
+  EXPECT_EQ(results.FindString(PMIX_QUERY_QUEUE_LIST), "fast,slow");
+}
+
+TEST_F(SchedulerHostTest, AQueryIsNotWaitedForLongerThanItsCaller) {
+  client_.Up({v1::SLOT_QUERY});
+  host_->Ask(QueueQuery(7, 1));
+  RunUntil([this] { return !Answers().empty(); });
+  EXPECT_EQ(Answers().at(0).status, kErrTimeout);
+  EXPECT_TRUE(client_.queries[0].call->cancelled);
+  // An answer that comes late is for nobody.
+  client_.queries[0].done({}, v1::HostReply());
+  EXPECT_EQ(Answers().size(), 1u);
 }
 
 TEST_F(SchedulerHostTest, WhatItDoesNotImplementIsNotSupported) {

@@ -253,6 +253,10 @@ class GrpcClient : public ServiceClient {
     return Unary(&Async::ValidateCredential, request, deadline_ms,
                  std::move(done));
   }
+  CallPtr Send(const v1::QueryRequest& request, int64_t deadline_ms,
+               Done<v1::HostReply> done) override {
+    return Unary(&Async::Query, request, deadline_ms, std::move(done));
+  }
 
   CallPtr Place(
       const v1::PlaceJobRequest& request, int64_t deadline_ms,

@@ -12,8 +12,8 @@ EXAMPLE = os.path.join(ROOT, "examples", "host_module", "scheduler.cc")
 PROTOS = os.path.join(ROOT, "protos")
 SLOTS = ("capabilities", "place_job", "attach", "allocate", "control_session",
          "block_resources", "log", "monitor", "get_credential",
-         "validate_credential")
-IMPLEMENTED = ("capabilities", "place_job", "attach", "log")
+         "validate_credential", "query")
+IMPLEMENTED = ("capabilities", "place_job", "attach", "log", "query")
 
 # What each defect is found by: the slot, and a word of what was expected.
 BROKEN = {
@@ -44,6 +44,11 @@ BROKEN = {
     "keeps-jobs": ("place_job", "that a snapshot has not"),
     "log-required": ("log", "required directive"),
     "log-again": ("log", "again for the same call_id"),
+    "query-status": ("query", "answers to 1 of 2 keys"),
+    "query-required": ("query", "required directive"),
+    "query-malformed": ("query", "has no value"),
+    "query-again": ("query", "again for the same call_id"),
+    "query-silent": ("query", "expected an answer"),
 }
 
 

@@ -35,6 +35,7 @@ import cases_python
 import cases_reflection
 import cases_restart
 import cases_scheduler
+import cases_scheduler_commands
 import cases_slurm
 import cases_spawn
 import cases_tls
@@ -61,6 +62,7 @@ SUITES = (
     cases_process,
     cases_restart,
     cases_scheduler,
+    cases_scheduler_commands,
     cases_driver,
     cases_versions,
     cases_io,

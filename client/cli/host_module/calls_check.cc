@@ -1,6 +1,7 @@
 #include "client/cli/host_module/calls_check.h"
 
 #include <algorithm>
+#include <iterator>
 #include <string>
 
 #include "client/cli/host_module/placement_call.h"
@@ -15,6 +16,10 @@ using Infos = google::protobuf::RepeatedPtrField<v1h::Info>;
 constexpr uint32_t kAllocNew = 1;  // PMIX_ALLOC_NEW
 constexpr uint32_t kCallersSession = UINT32_MAX;
 constexpr char kCredential[] = "pmix.cred";  // PMIX_CREDENTIAL
+// PMIX_QUERY_QUEUE_LIST, PMIX_TIME_REMAINING
+constexpr const char* kKeys[] = {"pmix.qry.qlst", "pmix.time.remaining"};
+constexpr int32_t kNotFound = -46;        // PMIX_ERR_NOT_FOUND
+constexpr int32_t kPartialSuccess = -52;  // PMIX_ERR_PARTIAL_SUCCESS
 
 struct Asked {
   v1h::HostCall call;
@@ -73,6 +78,12 @@ v1h::ValidateCredentialRequest MakeValidate() {
   return request;
 }
 
+v1h::QueryRequest MakeQuery() {
+  v1h::QueryRequest request;
+  for (const char* key : kKeys) request.add_keys(key);
+  return request;
+}
+
 grpc::Status Ask(Probe* probe, v1h::Slot slot, const Asked& asked,
                  v1h::HostReply* reply) {
   grpc::ClientContext context;
@@ -108,6 +119,10 @@ grpc::Status Ask(Probe* probe, v1h::Slot slot, const Asked& asked,
       v1h::GetCredentialRequest request;
       return call(&request, request.mutable_infos(), &Stub::GetCredential);
     }
+    case v1h::SLOT_QUERY: {
+      v1h::QueryRequest request = MakeQuery();
+      return call(&request, request.mutable_qualifiers(), &Stub::Query);
+    }
     default: {
       v1h::ValidateCredentialRequest request = MakeValidate();
       return call(&request, request.mutable_infos(), &Stub::ValidateCredential);
@@ -136,6 +151,24 @@ void CheckCredential(const v1h::HostReply& reply, Findings* findings) {
                    std::to_string(reply.results_size()) + " others");
 }
 
+// The status says how many of the keys have an answer.
+void CheckAnswers(const v1h::HostReply& reply, Findings* findings) {
+  const auto answered =
+      std::ranges::count_if(kKeys, [&](const std::string& key) {
+        return std::ranges::any_of(reply.results(), [&](const v1h::Info& info) {
+          return info.key() == key;
+        });
+      });
+  const int32_t wanted = answered == std::ssize(kKeys) ? 0
+                         : answered == 0               ? kNotFound
+                                                       : kPartialSuccess;
+  findings->Expect(reply.status() == wanted,
+                   "status " + std::to_string(wanted) + " with answers to " +
+                       std::to_string(answered) + " of " +
+                       std::to_string(std::ssize(kKeys)) + " keys",
+                   std::to_string(reply.status()));
+}
+
 }  // namespace
 
 void CheckCalls(Probe* probe, v1h::Slot slot, Findings* findings) {
@@ -148,6 +181,7 @@ void CheckCalls(Probe* probe, v1h::Slot slot, Findings* findings) {
   const std::string problem = ProblemOf(first);
   if (!problem.empty()) findings->Fail("got " + problem);
   if (slot == v1h::SLOT_GET_CREDENTIAL) CheckCredential(first, findings);
+  if (slot == v1h::SLOT_QUERY) CheckAnswers(first, findings);
 
   v1h::HostReply again;
   status = Ask(probe, slot, asked, &again);

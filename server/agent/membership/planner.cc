@@ -250,6 +250,7 @@ Result<std::shared_ptr<const JobSpec>> Planner::Plan(
   Result<JobSpec> job =
       Map(*std::move(nodes), std::move(request), jobs, membership);
   if (!job.ok()) return job.status();
+  job->host_job = placed.grant.host_job;
   if (launch.torch_env()) job->rendezvous_host = HostOfRank0(*job);
   return std::make_shared<const JobSpec>(*std::move(job));
 }
@@ -299,6 +300,7 @@ Result<std::shared_ptr<const JobSpec>> Planner::PlanSpawn(
                       job.status().message());
   }
   if (!job.ok()) return job.status();
+  job->host_job = placed.grant.host_job;
   // As the parent's ranks find each other, so do the children.
   if (!parent.job->rendezvous_host.empty()) {
     job->rendezvous_host = HostOfRank0(*job);

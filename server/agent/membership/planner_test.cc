@@ -135,6 +135,13 @@ TEST_F(PlannerTest, TheShorterTimeLimitHoldsAndVariablesReplace) {
   EXPECT_EQ((*Plan(1))->timeout_seconds, 20u);
 }
 
+TEST_F(PlannerTest, TheMapHasTheSchedulersNameOfTheJob) {
+  EXPECT_EQ((*Plan(1))->host_job, "");
+  Grant({{"n1", 1}});
+  placed_.grant.host_job = "17";
+  EXPECT_EQ((*Plan(1))->host_job, "17");
+}
+
 TEST_F(PlannerTest, WithoutAGrantADrainedNodeIsLeftOut) {
   EXPECT_TRUE(membership_.Drain("n1", "maintenance").ok());
   EXPECT_EQ(Places(**Plan(2)), (Names{"n2", "n2"}));

@@ -70,6 +70,11 @@ void HostServices::AddTo(host::EmbeddedHost* host) {
                       const host::EmbeddedHost::Answer& answer) {
                  answer(monitors_.Call(request), {});
                });
+  // What only a scheduler knows.
+  host->Decide(HostOp::kQuery,
+               [](const core::AskHost&, const host::EmbeddedHost::Answer& to) {
+                 to(Status(kErrNotFound, "there is no scheduler"), {});
+               });
   host->OnDrop([this](const std::string& nspace) {
     syslog_.DropJob(nspace);
     monitors_.DropJob(nspace);

@@ -1,5 +1,7 @@
 #include "server/agent/wiring/scheduler_adapter.h"
 
+#include <unistd.h>
+
 #include <string>
 #include <utility>
 
@@ -89,12 +91,9 @@ scheduler::SchedulerHost::Options SchedulerAdapter::HostOptions() {
   options.sink = parts_.sink;
   options.embedded = parts_.embedded;
   options.fallback = parts_.config->host_module_fallback();
-  options.host_job = [this](const std::string& nspace) {
-    const auto job = parts_.job_manager->jobs().find(nspace);
-    return job == parts_.job_manager->jobs().end()
-               ? std::string()
-               : job->second.facts.placed.host_job;
-  };
+  options.uid = geteuid();
+  options.gid = getegid();
+  options.incarnation = parts_.started;
   return options;
 }
 

@@ -62,10 +62,11 @@ void HostCalls::AskLocalHost(TimeNs now, const ProcId& caller,
                              const HostCallArrived& in, Actions* actions) {
   const uint64_t number = next_++;
   calls_[number] = {in.client, in.request, caller.nspace, now};
+  const Job* job = jobs_.Find(caller.nspace);
   const Owner owner = *jobs_.OwnerOf(caller);
-  actions->push_back(AskHost{number, in.op, caller,
-                             NumberOf(caller, in.request), owner.uid, owner.gid,
-                             in.targets, in.call});
+  actions->push_back(AskHost{
+      number, in.op, caller, NumberOf(caller, in.request), owner.uid, owner.gid,
+      in.targets, in.call, job == nullptr ? "" : job->spec->host_job});
 }
 
 void HostCalls::OnAnswered(const HostAnswered& in, Actions* actions) {

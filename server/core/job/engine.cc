@@ -33,6 +33,12 @@ int JobEngine::StatusOf(const std::string& nspace) const {
   return controlled ? job->head->status() : kSuccess;
 }
 
+TimeNs JobEngine::EndsAt(const std::string& nspace) const {
+  const JobEntry* job = jobs_.Find(nspace);
+  const bool controlled = job != nullptr && job->head != nullptr;
+  return controlled ? job->head->ends_at() : kNever;
+}
+
 NodeId JobEngine::ControllerOf(const std::string& nspace) const {
   const JobEntry* job = jobs_.Find(nspace);
   return job == nullptr ? tree_.root() : job->part.place().controller();

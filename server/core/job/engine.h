@@ -125,6 +125,9 @@ class JobEngine {
   // while nothing of it has failed; kLaunching while it is launched.
   // kSuccess elsewhere.
   int StatusOf(const std::string& nspace) const;
+  // When its time limit ends it; kNever: it has none, or is not controlled
+  // here.
+  TimeNs EndsAt(const std::string& nspace) const;
   // The agent that controls the job; the root when it is not known here.
   NodeId ControllerOf(const std::string& nspace) const;
   size_t num_jobs() const { return jobs_.size() + resync_.size(); }

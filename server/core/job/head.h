@@ -66,6 +66,8 @@ class JobHead {
   // Time limit and silent streams.
   [[nodiscard]] bool OnTick(const JobStep& step);
   TimeNs NextDeadline() const;
+  // When its time limit ends it; kNever: it has none.
+  TimeNs ends_at() const { return timeout_; }
 
   [[nodiscard]] bool OnOutput(const JobStep& step, const OutputData& output);
   [[nodiscard]] bool OnOutputConsumed(const JobStep& step,

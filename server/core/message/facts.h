@@ -56,6 +56,9 @@ struct JobFacts {
   uint32_t uid = 0;
   int status = 0;       // of the job so far, a PMIx status
   std::string command;  // PMIX_CMD_LINE
+  // Until its time limit ends it, at least 1; 0: it has none. Said where one
+  // job is asked for.
+  uint64_t ends_in_ms = 0;
 };
 
 // Bytes of memory of one node.

@@ -44,6 +44,7 @@ void FactPlan::Add(const Query& query, const std::string& key) {
     case KeyKind::kNamespaceInfo:
       return AddJobs(query, kRankWildcard);
     case KeyKind::kJobStatus:
+    case KeyKind::kTimeRemaining:
       return AddStatus(query);
     case KeyKind::kProcTable:
       return AddProcesses(query, kRankWildcard, query.local_only);

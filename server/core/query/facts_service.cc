@@ -1,18 +1,26 @@
 #include "server/core/query/facts_service.h"
 
+#include <algorithm>
+#include <utility>
+
 #include "common/status.h"
 #include "server/core/query/process_states.h"
 
 namespace canopy::core {
+namespace {
 
-std::optional<FactsReply> FactsService::OnRequest(NodeId src,
+constexpr TimeNs kNsPerMs = 1'000'000;
+
+}  // namespace
+
+std::optional<FactsReply> FactsService::OnRequest(TimeNs now, NodeId src,
                                                   const FactsRequest& request,
                                                   uint64_t number,
                                                   Actions* actions) {
   FactsReply reply;
   reply.request = request.request;
   AddProcesses(request, &reply);
-  if (request.jobs) AddJobs(request, &reply);
+  if (request.jobs) AddJobs(now, request, &reply);
   if (!request.memory && !request.node) return reply;
   if (measured_.size() >= kMaxMeasurements) {
     reply.status = kErrResourceBusy;
@@ -46,9 +54,9 @@ void FactsService::AddProcesses(const FactsRequest& request,
   }
 }
 
-void FactsService::AddJobs(const FactsRequest& request,
+void FactsService::AddJobs(TimeNs now, const FactsRequest& request,
                            FactsReply* reply) const {
-  if (!request.nspace.empty()) return AddControlled(request.nspace, reply);
+  if (!request.nspace.empty()) return AddControlled(now, request.nspace, reply);
   if (jobs_.jobs().size() > kMaxJobFacts) {
     reply->status = kErrOutOfResource;
     return;
@@ -61,11 +69,17 @@ void FactsService::AddJobs(const FactsRequest& request,
 }
 
 // Others than its controller do not know how a job fares.
-void FactsService::AddControlled(const std::string& nspace,
+void FactsService::AddControlled(TimeNs now, const std::string& nspace,
                                  FactsReply* reply) const {
   const Job* job = jobs_.Find(nspace);
   if (job == nullptr || engine_.ControllerOf(nspace) != self_) return;
-  reply->jobs.push_back({nspace, job->spec->uid, engine_.StatusOf(nspace), ""});
+  JobFacts facts{nspace, job->spec->uid, engine_.StatusOf(nspace), ""};
+  const TimeNs ends = engine_.EndsAt(nspace);
+  if (ends != kNever) {
+    facts.ends_in_ms =
+        static_cast<uint64_t>(std::max<TimeNs>((ends - now) / kNsPerMs, 1));
+  }
+  reply->jobs.push_back(std::move(facts));
 }
 
 // A process that has ended has no memory, and its number may be another's.

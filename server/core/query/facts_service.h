@@ -16,6 +16,7 @@
 #include "server/core/job_table.h"
 #include "server/core/messages.h"
 #include "server/core/step/action.h"
+#include "server/core/step/clock.h"
 #include "server/core/step/facts.h"
 
 namespace canopy::core {
@@ -36,7 +37,8 @@ class FactsService {
   // The answer, without anything when there is more than one can hold
   // (kErrOutOfResource); none: it follows from OnRead, when the memory is
   // measured. `number` is of the measurement, and must not be in use.
-  std::optional<FactsReply> OnRequest(NodeId src, const FactsRequest& request,
+  std::optional<FactsReply> OnRequest(TimeNs now, NodeId src,
+                                      const FactsRequest& request,
                                       uint64_t number, Actions* actions);
   // The answer to a request that awaits this, and whose request it is.
   std::optional<std::pair<NodeId, FactsReply>> OnRead(const FactsRead& read);
@@ -54,8 +56,10 @@ class FactsService {
   };
 
   void AddProcesses(const FactsRequest& request, FactsReply* reply) const;
-  void AddJobs(const FactsRequest& request, FactsReply* reply) const;
-  void AddControlled(const std::string& nspace, FactsReply* reply) const;
+  void AddJobs(TimeNs now, const FactsRequest& request,
+               FactsReply* reply) const;
+  void AddControlled(TimeNs now, const std::string& nspace,
+                     FactsReply* reply) const;
   void AddClients(std::vector<int>* pids) const;
 
   const NodeId self_;

@@ -2,9 +2,11 @@
 #ifndef CANOPY_SERVER_CORE_QUERY_GATHERED_FACTS_H_
 #define CANOPY_SERVER_CORE_QUERY_GATHERED_FACTS_H_
 
+#include <cstddef>
 #include <map>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "common/bytes.h"
@@ -26,6 +28,8 @@ struct GatheredFacts {
   // The VALUEs of the keys of job data, in the order of the queries; empty:
   // there is none.
   std::vector<Bytes> data;
+  // What the host has answered: VALUEs, by the query's number and the key.
+  std::map<std::pair<size_t, std::string>, std::string> host;
 };
 
 }  // namespace canopy::core

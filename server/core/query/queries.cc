@@ -3,13 +3,35 @@
 #include <algorithm>
 #include <utility>
 
+#include "common/codec/encoder.h"
+#include "common/codec/infos.h"
 #include "common/status.h"
+#include "common/values/info_list.h"
+#include "common/wire.h"
+#include "pmix_common.h"
 #include "server/core/query/query_answers.h"
+#include "server/core/query/query_keys.h"
 
 namespace canopy::core {
 namespace {
 
 constexpr TimeNs kNsPerMs = 1'000'000;
+// In the number of an AskHost that is of a query: HostCalls makes others.
+constexpr uint64_t kOfQuery = uint64_t{1} << 63;
+constexpr int kOperationSucceeded = -157;  // PMIX_OPERATION_SUCCEEDED
+
+bool HasAnswered(int status) {
+  return status >= kSuccess || status == kErrPartialSuccess ||
+         status == kOperationSucceeded;
+}
+
+Bytes CallOf(const std::vector<std::string>& keys, const Query& query) {
+  WireWriter out;
+  out.Uint(keys.size());
+  for (const std::string& key : keys) out.String(key);
+  out.String(query.for_host);
+  return Bytes(out.Take());
+}
 
 }  // namespace
 
@@ -39,7 +61,11 @@ void Queries::OnArrived(TimeNs now, const QueryArrived& in, Actions* actions) {
   call.request = in.request;
   call.caller = *proc;
   const Job* job = jobs_.Find(proc->nspace);
-  if (job != nullptr) call.uid = job->spec->uid;
+  if (job != nullptr) {
+    call.uid = job->spec->uid;
+    call.gid = job->spec->gid;
+    call.host_job = job->spec->host_job;
+  }
   call.since = now;
   const int status = ParseQueries(in.queries.view(), &call.queries);
   if (status != kSuccess) return refuse(status);
@@ -47,7 +73,7 @@ void Queries::OnArrived(TimeNs now, const QueryArrived& in, Actions* actions) {
   WantMaps(&call);
   const uint64_t id = next_++;
   calls_.emplace(id, std::move(call));
-  Advance(id, actions);
+  Begin(now, id, actions);
 }
 
 size_t Queries::NumOf(const ProcId& caller) const {
@@ -56,7 +82,9 @@ size_t Queries::NumOf(const ProcId& caller) const {
 }
 
 void Queries::SetDeadline(TimeNs now, Call* call) const {
-  call->deadline = now + kQueryTime;
+  const bool asks_host = std::ranges::any_of(
+      call->queries, [](const Query& q) { return !HostKeys(q).empty(); });
+  call->deadline = now + (asks_host ? kHostQueryTime : kQueryTime);
   for (const Query& query : call->queries) {
     if (query.timeout_ms == 0) continue;
     const TimeNs limit = now + query.timeout_ms * kNsPerMs;
@@ -82,37 +110,43 @@ std::vector<std::string> Queries::TakeWanted() {
   return std::exchange(wanted_, {});
 }
 
-void Queries::OnJobAdded(const std::string& nspace, Actions* actions) {
-  OnMap(nspace, actions);
+void Queries::OnJobAdded(TimeNs now, const std::string& nspace,
+                         Actions* actions) {
+  OnMap(now, nspace, actions);
 }
 
-void Queries::OnJobUnknown(const std::string& nspace, Actions* actions) {
-  OnMap(nspace, actions);
+void Queries::OnJobUnknown(TimeNs now, const std::string& nspace,
+                           Actions* actions) {
+  OnMap(now, nspace, actions);
 }
 
-void Queries::OnMap(const std::string& nspace, Actions* actions) {
+void Queries::OnMap(TimeNs now, const std::string& nspace, Actions* actions) {
   std::vector<uint64_t> ready;
   for (auto& [id, call] : calls_) {
     if (call.maps.erase(nspace) > 0) ready.push_back(id);
   }
-  for (const uint64_t id : ready) Advance(id, actions);
+  for (const uint64_t id : ready) Begin(now, id, actions);
+}
+
+void Queries::Begin(TimeNs now, uint64_t id, Actions* actions) {
+  Call& call = calls_.at(id);
+  if (!call.maps.empty()) return;
+  if (!AskAgents(now, id, &call, actions)) {
+    return End(id, kErrResourceBusy, actions);
+  }
+  AskHosts(id, &call, actions);
+  Advance(id, actions);
 }
 
 void Queries::Advance(uint64_t id, Actions* actions) {
-  const auto it = calls_.find(id);
-  if (it == calls_.end() || !it->second.maps.empty()) return;
-  Call& call = it->second;
-  if (!call.asked) {
-    call.asked = true;
-    if (!AskAgents(id, &call, actions)) {
-      return End(id, kErrResourceBusy, actions);
-    }
+  const Call& call = calls_.at(id);
+  if (call.asks.empty() && call.hosts.empty() && call.reading == 0) {
+    Finish(id, true, actions);
   }
-  if (call.asks.empty() && call.reading == 0) Finish(id, true, actions);
 }
 
 // False: there would be too many requests.
-bool Queries::AskAgents(uint64_t id, Call* call, Actions* actions) {
+bool Queries::AskAgents(TimeNs now, uint64_t id, Call* call, Actions* actions) {
   const QueryScope scope = ScopeOf(*call);
   FactPlan plan(scope, engine_, tree_.root());
   for (const Query& query : call->queries) plan.Add(query);
@@ -128,8 +162,26 @@ bool Queries::AskAgents(uint64_t id, Call* call, Actions* actions) {
   }
   const std::map<uint64_t, Ask> asks = call->asks;
   // What this agent knows by itself may be noted at once.
-  for (const auto& [number, ask] : asks) Send(ask, actions);
+  for (const auto& [number, ask] : asks) Send(now, ask, actions);
   return true;
+}
+
+void Queries::AskHosts(uint64_t id, Call* call, Actions* actions) {
+  for (size_t i = 0; i < call->queries.size(); ++i) {
+    const std::vector<std::string> keys = HostKeys(call->queries[i]);
+    if (keys.empty()) continue;
+    AskHost ask;
+    ask.number = kOfQuery | next_++;
+    ask.op = HostOp::kQuery;
+    ask.source = call->caller;
+    ask.uid = call->uid.value_or(kAgentsUser);
+    ask.gid = call->gid;
+    ask.call = CallOf(keys, call->queries[i]);
+    ask.host_job = call->host_job;
+    call->hosts[ask.number] = i;
+    call_of_[ask.number] = id;
+    actions->push_back(std::move(ask));
+  }
 }
 
 void Queries::ReadData(uint64_t id, const FactPlan& plan, Call* call,
@@ -147,12 +199,12 @@ void Queries::ReadData(uint64_t id, const FactPlan& plan, Call* call,
   actions->push_back(std::move(read));
 }
 
-void Queries::Send(const Ask& ask, Actions* actions) {
+void Queries::Send(TimeNs now, const Ask& ask, Actions* actions) {
   if (ask.node != self_) {
     actions->push_back(SendPeer{PeerMessage{self_, ask.node, ask.request}});
     return;
   }
-  auto reply = service_.OnRequest(self_, ask.request, next_++, actions);
+  auto reply = service_.OnRequest(now, self_, ask.request, next_++, actions);
   if (!reply) return;
   const auto it = calls_.find(call_of_[ask.request.request]);
   Take(self_, *reply, &it->second);
@@ -162,9 +214,9 @@ void Queries::Send(const Ask& ask, Actions* actions) {
 
 // ----------------------------------------------------------------- facts ---
 
-void Queries::OnRequest(NodeId src, const FactsRequest& request,
+void Queries::OnRequest(TimeNs now, NodeId src, const FactsRequest& request,
                         Actions* actions) {
-  auto reply = service_.OnRequest(src, request, next_++, actions);
+  auto reply = service_.OnRequest(now, src, request, next_++, actions);
   if (reply) Note(src, *std::move(reply), actions);
 }
 
@@ -233,16 +285,48 @@ void Queries::OnRead(const FactsRead& read, Actions* actions) {
   Advance(number.mapped(), actions);
 }
 
+bool Queries::OnHostAnswered(const HostAnswered& in, Actions* actions) {
+  if ((in.number & kOfQuery) == 0) return false;
+  const auto number = call_of_.extract(in.number);
+  if (number.empty()) return true;
+  Call& call = calls_.at(number.mapped());
+  const size_t query = call.hosts.extract(in.number).mapped();
+  InfoList infos;
+  int status = in.status;
+  if (HasAnswered(status) && !in.results.empty() &&
+      !DecodeInfos(in.results.view(), &infos)) {
+    status = kErrUnpackFailure;
+  }
+  if (HasAnswered(status)) {
+    for (const pmix_info_t& info : infos) {
+      if (!IsForHost(KeyOf(info)) || info.value.type == PMIX_UNDEF) continue;
+      call.facts.host.try_emplace({query, std::string(KeyOf(info))},
+                                  EncodeValue(info.value));
+    }
+  } else if (status != kErrNotFound && call.host_status == kSuccess) {
+    call.host_status = status;
+  }
+  Advance(number.mapped(), actions);
+  return true;
+}
+
 // ------------------------------------------------------------------ ends ---
 
 void Queries::Finish(uint64_t id, bool in_time, Actions* actions) {
-  const Call& call = calls_.at(id);
+  Call& call = calls_.at(id);
   if (!in_time && call.timed) return End(id, kErrTimeout, actions);
   if (call.too_many_jobs) return End(id, kErrOutOfResource, actions);
+  if (!call.hosts.empty() && call.host_status == kSuccess) {
+    call.host_status = kErrTimeout;
+  }
   const QueryScope scope = ScopeOf(call);
   QueryAnswers answers(scope, call.facts, sets_.sets());
   for (const Query& query : call.queries) answers.Answer(query);
-  const int status = answers.writer().status();
+  int status = answers.writer().status();
+  // Nothing is known, and why.
+  if (status == kErrNotFound && call.host_status != kSuccess) {
+    status = call.host_status;
+  }
   actions->push_back(
       ReplyClient{call.client, call.request, status, answers.writer().Take()});
   End(id, kSuccess, actions);
@@ -251,6 +335,9 @@ void Queries::Finish(uint64_t id, bool in_time, Actions* actions) {
 void Queries::End(uint64_t id, int status, Actions* actions) {
   const auto call = calls_.extract(id);
   for (const auto& [number, ask] : call.mapped().asks) call_of_.erase(number);
+  for (const auto& [number, query] : call.mapped().hosts) {
+    call_of_.erase(number);
+  }
   call_of_.erase(call.mapped().reading);
   if (status == kSuccess) return;
   actions->push_back(
@@ -285,7 +372,8 @@ void Queries::OnNodeLost(NodeId node, Actions* actions) {
 void Queries::OnNodeRestarted(NodeId, Actions* actions) {
   for (const auto& [id, call] : calls_) {
     for (const auto& [number, ask] : call.asks) {
-      if (ask.node != self_) Send(ask, actions);
+      if (ask.node == self_) continue;
+      actions->push_back(SendPeer{PeerMessage{self_, ask.node, ask.request}});
     }
   }
 }

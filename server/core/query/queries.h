@@ -24,6 +24,7 @@
 #include "server/core/step/client_inputs.h"
 #include "server/core/step/clock.h"
 #include "server/core/step/facts.h"
+#include "server/core/step/host.h"
 #include "server/core/tree.h"
 #include "server/core/why.h"
 
@@ -32,6 +33,9 @@ namespace canopy::core {
 // How long other agents may take. What they have not said by then is not known,
 // and the keys that need it have no answer.
 inline constexpr TimeNs kQueryTime = 3'000'000'000;
+// The same of one that the host is asked too; the host itself may take a
+// second less, so that it can say why it has no answer.
+inline constexpr TimeNs kHostQueryTime = 11'000'000'000;
 // Calls under way of one process; more are refused (kErrOutOfResource).
 inline constexpr size_t kMaxCallsOfProcess = 64;
 // And of all of an agent's clients (kErrResourceBusy).
@@ -39,9 +43,9 @@ inline constexpr size_t kMaxCalls = 4096;
 
 // A call is in three stages, each of which may take no time: the maps of the
 // jobs that it names are here, or known not to exist; the agents that know the
-// answers, this one among them, have been asked; all of them have answered, or
-// are lost. Queries change nothing: a client that has reattached asks again,
-// and so is an agent that was restarted.
+// answers, this one among them, and the host have been asked; all of them have
+// answered, or are lost. Queries change nothing: a client that has reattached
+// asks again, and so is an agent that was restarted.
 //
 // Not synchronised. What the constructor gets outlives it.
 class Queries {
@@ -54,12 +58,15 @@ class Queries {
   void set_began(TimeNs when) { next_ += static_cast<uint64_t>(when); }
 
   void OnArrived(TimeNs now, const QueryArrived& in, Actions* actions);
-  void OnRequest(NodeId src, const FactsRequest& request, Actions* actions);
+  void OnRequest(TimeNs now, NodeId src, const FactsRequest& request,
+                 Actions* actions);
   void OnReply(NodeId src, const FactsReply& reply, Actions* actions);
   void OnRead(const FactsRead& read, Actions* actions);
+  // False: it is of no query.
+  bool OnHostAnswered(const HostAnswered& in, Actions* actions);
   void OnClientGone(ClientId client);
-  void OnJobAdded(const std::string& nspace, Actions* actions);
-  void OnJobUnknown(const std::string& nspace, Actions* actions);
+  void OnJobAdded(TimeNs now, const std::string& nspace, Actions* actions);
+  void OnJobUnknown(TimeNs now, const std::string& nspace, Actions* actions);
   void OnNodeLost(NodeId node, Actions* actions);
   // Requests and answers in flight to it or through it are lost.
   void OnNodeRestarted(NodeId node, Actions* actions);
@@ -83,14 +90,18 @@ class Queries {
     RequestId request = 0;
     ProcId caller;
     std::optional<uint32_t> uid;  // of its job; none: a tool
+    uint32_t gid = kAgentsUser;   // likewise
+    std::string host_job;         // likewise
     std::vector<Query> queries;
     TimeNs since = 0;
     TimeNs deadline = kNever;
     bool timed = false;            // the caller has set the deadline
     std::set<std::string> maps;    // that are awaited
-    bool asked = false;            // the agents
     std::map<uint64_t, Ask> asks;  // that are not answered
-    uint64_t reading = 0;          // the ReadFacts that is awaited; 0: none
+    // What the host is asked, by the number of its AskHost: which query.
+    std::map<uint64_t, size_t> hosts;
+    int host_status = 0;   // of the first that it could not answer
+    uint64_t reading = 0;  // the ReadFacts that is awaited; 0: none
     GatheredFacts facts;
     bool too_many_jobs = false;  // for one answer of an agent
   };
@@ -102,13 +113,16 @@ class Queries {
   size_t NumOf(const ProcId& caller) const;
   void SetDeadline(TimeNs now, Call* call) const;
   void WantMaps(Call* call);
-  void OnMap(const std::string& nspace, Actions* actions);
+  void OnMap(TimeNs now, const std::string& nspace, Actions* actions);
+  // Asks whoever knows, once the maps are here.
+  void Begin(TimeNs now, uint64_t id, Actions* actions);
   // As far as it goes; it may be over, and gone, afterwards.
   void Advance(uint64_t id, Actions* actions);
-  bool AskAgents(uint64_t id, Call* call, Actions* actions);
+  bool AskAgents(TimeNs now, uint64_t id, Call* call, Actions* actions);
+  void AskHosts(uint64_t id, Call* call, Actions* actions);
   void ReadData(uint64_t id, const FactPlan& plan, Call* call,
                 Actions* actions);
-  void Send(const Ask& ask, Actions* actions);
+  void Send(TimeNs now, const Ask& ask, Actions* actions);
   void Note(NodeId src, FactsReply reply, Actions* actions);
   void TakeJobs(NodeId src, const FactsReply& reply,
                 const FactsRequest& request, Call* call) const;
@@ -125,7 +139,8 @@ class Queries {
   const ProcessSets& sets_;
   FactsService service_;
   Calls calls_;
-  std::map<uint64_t, uint64_t> call_of_;  // by the number of an ask or a read
+  // By the number of an ask, a read or an AskHost.
+  std::map<uint64_t, uint64_t> call_of_;
   uint64_t next_ = 1;
   std::vector<std::string> wanted_;
 };

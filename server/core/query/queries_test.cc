@@ -9,6 +9,7 @@
 #include "common/codec/infos.h"
 #include "common/status.h"
 #include "common/values/info_list.h"
+#include "common/wire.h"
 #include "pmix_common.h"
 #include "server/core/core_testing.h"
 #include "server/core/query/facts_service.h"
@@ -313,7 +314,7 @@ TEST_F(QueriesTest, NamesAreToldWithoutCommands) {
   request.request = 5;
   request.jobs = true;
   request.rank = kNamesOnly;
-  queries_.OnRequest(2, request, &out);
+  queries_.OnRequest(0, 2, request, &out);
   const auto sent = Sent<FactsReply>(out);
   ASSERT_EQ(sent.size(), 1u);
   ASSERT_FALSE(sent[0].second.jobs.empty());
@@ -326,7 +327,7 @@ TEST_F(QueriesTest, TheMapOfAnotherJobIsFetchedFirst) {
   EXPECT_EQ(queries_.TakeWanted(), std::vector<std::string>{"other"});
   jobs_.Add(JobOf("other", kUser, {2}));
   Actions out;
-  queries_.OnJobAdded("other", &out);
+  queries_.OnJobAdded(0, "other", &out);
   const auto sent = Sent<FactsRequest>(out);
   ASSERT_EQ(sent.size(), 1u);
   EXPECT_EQ(sent[0].first, 2u);
@@ -334,7 +335,7 @@ TEST_F(QueriesTest, TheMapOfAnotherJobIsFetchedFirst) {
   const InfoList none{{PMIX_NSPACE, Value::String("none")}};
   Ask({{{PMIX_QUERY_PROC_TABLE}, none}}, 2);
   out.clear();
-  queries_.OnJobUnknown("none", &out);
+  queries_.OnJobUnknown(0, "none", &out);
   EXPECT_EQ(Answered(out), kErrNotFound);
 }
 
@@ -361,7 +362,135 @@ TEST_F(QueriesTest, WhatCanBeAskedFor) {
   EXPECT_EQ(Answered(Ask({{{PMIX_QUERY_NUM_PSETS, PMIX_QUERY_SPAWN_SUPPORT,
                             PMIX_QUERY_DEBUG_SUPPORT}}})),
             kSuccess);
-  EXPECT_EQ(Answered(Ask({{{PMIX_QUERY_QUEUE_LIST, PMIX_TIME_REMAINING}}})),
+}
+
+// An answer of the host to the only thing that it was asked.
+class HostQueriesTest : public QueriesTest {
+ protected:
+  AskHost AskForHost(const std::vector<TestQuery>& queries) {
+    const Actions actions = Ask(queries);
+    EXPECT_TRUE(All<ReplyClient>(actions).empty());
+    const auto asked = All<AskHost>(actions);
+    EXPECT_EQ(asked.size(), 1u);
+    return asked.at(0);
+  }
+  int Answer(const AskHost& ask, int status, const InfoList& results = {}) {
+    std::string bytes;
+    if (!results.empty()) {
+      EXPECT_EQ(EncodeInfos(results.data(), results.size(), &bytes), kSuccess);
+    }
+    Actions out;
+    EXPECT_TRUE(
+        queries_.OnHostAnswered({ask.number, status, Bytes(bytes)}, &out));
+    return Answered(out);
+  }
+};
+
+TEST_F(HostQueriesTest, WhatOnlyASchedulerKnowsIsAskedOfTheHost) {
+  const AskHost ask =
+      AskForHost({{{PMIX_QUERY_QUEUE_STATUS, PMIX_QUERY_NUM_PSETS},
+                   {{PMIX_ALLOC_QUEUE, Value::String("fast")},
+                    {PMIX_USERID, Value::Uint32(0)},
+                    {"site.qualifier", Value::Uint32(1)}}}});
+  EXPECT_EQ(ask.op, HostOp::kQuery);
+  EXPECT_EQ(ask.source, (ProcId{"job", 0}));
+  EXPECT_EQ(ask.uid, kUser);
+  WireReader in(ask.call.view());
+  EXPECT_EQ(in.Uint(), 1u);
+  EXPECT_EQ(in.String(), PMIX_QUERY_QUEUE_STATUS);
+  InfoList qualifiers;
+  EXPECT_TRUE(DecodeInfos(in.String(), &qualifiers));
+  EXPECT_TRUE(in.done());
+  EXPECT_EQ(qualifiers.FindString(PMIX_ALLOC_QUEUE), "fast");
+  EXPECT_TRUE(qualifiers.Has("site.qualifier"));
+  EXPECT_FALSE(qualifiers.Has(PMIX_USERID)) << "the agent knows it";
+  EXPECT_EQ(Answer(ask, kSuccess,
+                   {{PMIX_QUERY_QUEUE_STATUS, Value::String("idle")},
+                    {PMIX_QUERY_NUM_PSETS, Value::Uint32(77)},
+                    {PMIX_QUERY_QUEUE_LIST, Value::String("not asked")}}),
+            kSuccess);
+  ASSERT_EQ(answer_.size(), 2u);
+  EXPECT_EQ(answer_.FindString(PMIX_QUERY_QUEUE_STATUS), "idle");
+  EXPECT_EQ(answer_.Find(PMIX_QUERY_NUM_PSETS)->value.data.size, 0u);
+  EXPECT_EQ(queries_.size(), 0u);
+}
+
+TEST_F(HostQueriesTest, SomeAnswersAreAPartialSuccess) {
+  EXPECT_EQ(
+      Answer(AskForHost({{{PMIX_QUERY_QUEUE_LIST, PMIX_QUERY_ALLOC_STATUS}}}),
+             kErrPartialSuccess,
+             {{PMIX_QUERY_QUEUE_LIST, Value::String("a,b")}}),
+      kErrPartialSuccess);
+  EXPECT_EQ(answer_.FindString(PMIX_QUERY_QUEUE_LIST), "a,b");
+  // The agents' part is answered whatever the host says.
+  EXPECT_EQ(
+      Answer(AskForHost({{{PMIX_QUERY_QUEUE_LIST, PMIX_QUERY_NUM_PSETS}}}),
+             kErrNotSupported),
+      kErrPartialSuccess);
+}
+
+TEST_F(HostQueriesTest, WithoutAnAnswerTheStatusSaysWhy) {
+  for (const int status : {kErrNotFound, kErrNotSupported, kErrUnreach}) {
+    EXPECT_EQ(Answer(AskForHost({{{PMIX_QUERY_QUEUE_LIST}}}), status), status);
+  }
+  EXPECT_EQ(Answer(AskForHost({{{PMIX_QUERY_QUEUE_LIST}}}), kSuccess),
+            kErrNotFound);
+}
+
+TEST_F(HostQueriesTest, AHostThatDoesNotAnswerIsNotWaitedForForEver) {
+  AskForHost({{{PMIX_QUERY_QUEUE_LIST}}});
+  EXPECT_EQ(queries_.NextDeadline(), kHostQueryTime);
+  Actions out;
+  queries_.OnTick(kHostQueryTime, &out);
+  EXPECT_EQ(Answered(out), kErrTimeout);
+  // What comes late is for nobody.
+  EXPECT_TRUE(queries_.OnHostAnswered({uint64_t{1} << 63, 0, {}}, &out));
+  EXPECT_FALSE(queries_.OnHostAnswered({1, 0, {}}, &out));
+  EXPECT_EQ(queries_.size(), 0u);
+}
+
+TEST_F(HostQueriesTest, TheHostJudgesRequiredQualifiersOfItsOwnKeys) {
+  InfoList required;
+  required.Add("site.qualifier", Value::Uint32(1), PMIX_INFO_REQD);
+  AskForHost({{{PMIX_QUERY_QUEUE_LIST}, required}});
+  EXPECT_EQ(
+      Answered(Ask({{{PMIX_QUERY_QUEUE_LIST, PMIX_JOB_SIZE}, required}}, 2)),
+      kErrNotSupported);
+}
+
+TEST_F(HostQueriesTest, TheHostIsNotAskedOfKeysThemselvesNorForLocalAnswers) {
+  EXPECT_EQ(
+      Answered(Ask({{{PMIX_QUERY_QUEUE_STATUS},
+                     {{PMIX_QUERY_SUPPORTED_QUALIFIERS, Value::Bool(true)}}}})),
+      kSuccess);
+  EXPECT_EQ(Answered(Ask({{{PMIX_QUERY_QUEUE_STATUS},
+                           {{PMIX_QUERY_LOCAL_ONLY, Value::Bool(true)}}}})),
+            kErrNotFound);
+  const std::vector<TestQuery> many(kMaxHostQueries + 1,
+                                    {{PMIX_QUERY_QUEUE_STATUS}});
+  EXPECT_EQ(Answered(Ask(many)), kErrOutOfResource);
+}
+
+TEST_F(HostQueriesTest, TheTimeLeftIsTheHostsWordFirst) {
+  auto limited = std::make_shared<JobSpec>(*JobOf("limited", kUser, {0}));
+  limited->timeout_seconds = 90;
+  Actions launch;
+  engine_.OnLaunchRequested(0, {limited}, &launch);
+  jobs_.Connect(kClient + 1, {"limited", 0});
+  const auto ask = [&](RequestId request) {
+    Actions out;
+    queries_.OnArrived(
+        500'000'000, {kClient + 1, request, Encoded({{{PMIX_TIME_REMAINING}}})},
+        &out);
+    return All<AskHost>(out).at(0);
+  };
+  EXPECT_EQ(Answer(ask(1), kErrNotFound), kSuccess);
+  EXPECT_EQ(answer_[0].value.data.uint32, 90u) << "the last is not over";
+  EXPECT_EQ(Answer(ask(2), kSuccess, {{PMIX_TIME_REMAINING, Value::Uint32(7)}}),
+            kSuccess);
+  EXPECT_EQ(answer_[0].value.data.uint32, 7u);
+  // Of a job without a limit nobody knows it.
+  EXPECT_EQ(Answer(AskForHost({{{PMIX_TIME_REMAINING}}}), kErrNotFound),
             kErrNotFound);
 }
 
@@ -438,7 +567,7 @@ TEST_F(QueriesTest, OtherAgentsAreAnswered) {
   FactsRequest request;
   request.request = 5;
   request.nspace = "job";
-  queries_.OnRequest(2, request, &out);
+  queries_.OnRequest(0, 2, request, &out);
   const auto replies = Sent<FactsReply>(out);
   ASSERT_EQ(replies.size(), 1u);
   EXPECT_EQ(replies[0].first, 2u);
@@ -447,7 +576,7 @@ TEST_F(QueriesTest, OtherAgentsAreAnswered) {
   EXPECT_EQ(replies[0].second.processes[1].pid, 101);
   out.clear();
   request.memory = true;
-  queries_.OnRequest(2, request, &out);
+  queries_.OnRequest(0, 2, request, &out);
   const auto reads = All<ReadFacts>(out);
   ASSERT_EQ(reads.size(), 1u);
   EXPECT_TRUE(Sent<FactsReply>(out).empty());

@@ -5,11 +5,13 @@
 #include <utility>
 
 #include "common/codec/decoder.h"
+#include "common/codec/encoder.h"
 #include "common/required.h"
 #include "common/status.h"
 #include "common/values/info_list.h"
 #include "common/values/value.h"
 #include "pmix_common.h"
+#include "server/core/query/query_keys.h"
 
 namespace canopy::core {
 namespace {
@@ -149,7 +151,24 @@ constexpr Row kRows[] = {
 int ReadQualifier(Reading r) {
   const auto row = std::ranges::find(kRows, KeyOf(r.info), &Row::key);
   if (row != std::end(kRows)) return row->read(r) ? kSuccess : kErrBadParam;
-  return MustHonour(r.info.flags) ? kErrNotSupported : kSuccess;
+  const bool host_judges = std::ranges::all_of(r.query->keys, IsForHost);
+  return MustHonour(r.info.flags) && !host_judges ? kErrNotSupported : kSuccess;
+}
+
+// Without what agents see to.
+std::string ForHost(const InfoList& qualifiers) {
+  Encoder infos;
+  size_t count = 0;
+  for (const pmix_info_t& info : qualifiers) {
+    const auto row = std::ranges::find(kRows, KeyOf(info), &Row::key);
+    if (row != std::end(kRows) && row->read == Ignore) continue;
+    infos.PutInfo(info);
+    ++count;
+  }
+  Encoder out;
+  out.PutSize(count);
+  out.PutRaw(infos.Take());
+  return out.Take();
 }
 
 int ReadQualifiers(const InfoList& qualifiers, Query* query) {
@@ -188,6 +207,9 @@ int ReadQuery(Decoder& in, size_t* keys_left, Query* query) {
     if (!in.GetInfo(&info)) return in.code();
     qualifiers.Adopt(&info);
   }
+  if (std::ranges::any_of(query->keys, IsForHost)) {
+    query->for_host = ForHost(qualifiers);
+  }
   return ReadQualifiers(qualifiers, query);
 }
 
@@ -210,7 +232,27 @@ int ParseQueries(std::string_view encoded, std::vector<Query>* queries) {
     hostnames.insert(query.hostname);
     if (hostnames.size() > kMaxHostnames) return kErrOutOfResource;
   }
+  const auto of_host = std::ranges::count_if(
+      *queries, [](const Query& query) { return !HostKeys(query).empty(); });
+  if (static_cast<size_t>(of_host) > kMaxHostQueries) return kErrOutOfResource;
   return in.done() ? kSuccess : kErrUnpackFailure;
+}
+
+std::vector<std::string> HostKeys(const Query& query) {
+  const KeyKind first = KindOf(query.keys[0]);
+  // What agents know of the keys themselves, and what they have here.
+  if (query.of_qualifiers || query.local_only ||
+      first == KeyKind::kAttributeSupport ||
+      first == KeyKind::kSupportedQualifiers) {
+    return {};
+  }
+  std::vector<std::string> keys;
+  for (const std::string& key : query.keys) {
+    if (IsForHost(key) && std::ranges::count(keys, key) == 0) {
+      keys.push_back(key);
+    }
+  }
+  return keys;
 }
 
 }  // namespace canopy::core

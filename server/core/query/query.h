@@ -22,6 +22,9 @@ inline constexpr size_t kMaxQualifierText = 1024;
 // Host names are looked for among those of all nodes.
 inline constexpr size_t kMaxHostnames = 64;  // different ones of one call
 
+// Queries of one call that the host is asked; a call with more is refused.
+inline constexpr size_t kMaxHostQueries = 16;
+
 // One pmix_query_t. Without a qualifier that says otherwise it is about the
 // caller: its job, its application, its node.
 struct Query {
@@ -42,6 +45,9 @@ struct Query {
   uint32_t timeout_ms = 0;     // PMIX_TIMEOUT; 0: none
   // Wanted levels of support, by their keys. Empty: all.
   std::vector<std::string> levels = {};
+  // Its qualifiers as they came, for the host: codec form, SIZE n, n INFO. Only
+  // of a query with keys for it.
+  std::string for_host = {};
 
   bool names_rank() const { return proc.rank != kRankUndef; }
 };
@@ -49,9 +55,13 @@ struct Query {
 // `encoded` is codec form: SIZE n, n QUERY. Returns a PMIx status: kErrBadParam
 // for a query without a key, for a process that is named twice or of no rank,
 // and for a value that a qualifier can not have; kErrNotSupported for a
-// required qualifier that is not known; kErrOutOfResource beyond the bounds;
-// otherwise what the decoder says. Never reads more than the bounds allow.
+// required qualifier that is not known, unless all keys are for the host, which
+// judges it; kErrOutOfResource beyond the bounds; otherwise what the decoder
+// says. Never reads more than the bounds allow.
 int ParseQueries(std::string_view encoded, std::vector<Query>* queries);
+
+// Those of its keys that the host is asked for, each once.
+std::vector<std::string> HostKeys(const Query& query);
 
 }  // namespace canopy::core
 

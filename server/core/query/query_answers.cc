@@ -1,5 +1,7 @@
 #include "server/core/query/query_answers.h"
 
+#include <algorithm>
+
 #include "common/codec/encoder.h"
 #include "common/shown_program.h"
 #include "common/support/attribute_support.h"
@@ -32,6 +34,7 @@ void PutRow(const Job& job, const ProcessFacts& process, Encoder* out) {
 }  // namespace
 
 void QueryAnswers::Answer(const Query& query) {
+  ++next_query_;
   const KeyKind first = KindOf(query.keys[0]);
   if (first == KeyKind::kAttributeSupport) return AnswerSupport(query);
   for (const std::string& key : query.keys) {
@@ -48,7 +51,7 @@ void QueryAnswers::Answer(const Query& query) {
 
 void QueryAnswers::AnswerKey(const Query& query, const std::string& key) {
   // It is refused as a whole.
-  if (writer_.full()) return;
+  if (writer_.full() || AddHost(key)) return;
   switch (KindOf(key)) {
     case KeyKind::kJobData:
       return AddData(key);
@@ -81,6 +84,8 @@ void QueryAnswers::AnswerKey(const Query& query, const std::string& key) {
       return writer_.Add(key, Value::String(support::DebugAttributes()));
     case KeyKind::kSupportedKeys:
       return writer_.Add(key, Value::String(SupportedKeys()));
+    case KeyKind::kTimeRemaining:
+      return writer_.Add(key, TimeRemaining(query));
     default:
       return writer_.AddNothing();
   }
@@ -90,6 +95,13 @@ void QueryAnswers::AddData(const std::string& key) {
   const size_t index = next_data_++;
   const bool found = index < facts_.data.size();
   writer_.Add(key, found ? facts_.data[index].view() : std::string_view());
+}
+
+bool QueryAnswers::AddHost(const std::string& key) {
+  const auto it = facts_.host.find({next_query_ - 1, key});
+  if (it == facts_.host.end()) return false;
+  writer_.Add(key, it->second);
+  return true;
 }
 
 // ------------------------------------------------------------ processes ---
@@ -189,6 +201,19 @@ Value QueryAnswers::JobStatus(const Query& query) const {
   if (it == facts_.controlled.end() || !scope_.MaySee(it->second.uid))
     return {};
   return Value::Status(it->second.status);
+}
+
+// Until the agents end it, in seconds, of which the last is not over.
+Value QueryAnswers::TimeRemaining(const Query& query) const {
+  const auto it = facts_.controlled.find(scope_.NspaceOf(query));
+  if (it == facts_.controlled.end() || !scope_.MaySee(it->second.uid) ||
+      it->second.ends_in_ms == 0) {
+    return {};
+  }
+  const uint64_t seconds = it->second.ends_in_ms / 1000 +
+                           (it->second.ends_in_ms % 1000 == 0 ? 0 : 1);
+  return Value::Uint32(
+      static_cast<uint32_t>(std::min<uint64_t>(seconds, UINT32_MAX)));
 }
 
 // --------------------------------------------------------- process sets ---

@@ -34,6 +34,8 @@ class QueryAnswers {
   void AnswerKey(const Query& query, const std::string& key);
   void AnswerSupport(const Query& query);
   void AddData(const std::string& key);
+  // False: the host has not answered it.
+  bool AddHost(const std::string& key);
 
   std::string ProcTable(const Query& query, bool local) const;
   Value ProcFact(const Query& query, std::string_view key) const;
@@ -47,12 +49,14 @@ class QueryAnswers {
   Value PsetNames(const std::string& key) const;
   Value PsetMembers(const Query& query) const;
   Value JobStatus(const Query& query) const;
+  Value TimeRemaining(const Query& query) const;
 
   const QueryScope& scope_;
   const GatheredFacts& facts_;
   const Sets& sets_;
   AnswerWriter writer_;
   size_t next_data_ = 0;
+  size_t next_query_ = 0;  // the one that follows the present one
 };
 
 }  // namespace canopy::core

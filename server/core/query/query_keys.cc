@@ -23,6 +23,9 @@ constexpr char kOfSupport[] = PMIX_CLIENT_FUNCTIONS
     "," PMIX_CLIENT_ATTRIBUTES "," PMIX_SERVER_FUNCTIONS
     "," PMIX_SERVER_ATTRIBUTES "," PMIX_HOST_FUNCTIONS "," PMIX_HOST_ATTRIBUTES
     "," PMIX_TOOL_FUNCTIONS "," PMIX_TOOL_ATTRIBUTES;
+constexpr char kOfTime[] = PMIX_NSPACE "," PMIX_TIMEOUT;
+constexpr char kOfAllocation[] =
+    PMIX_ALLOC_ID "," PMIX_ALLOC_REQ_ID "," PMIX_TIMEOUT;
 constexpr char kOfData[] = PMIX_PROCID
     "," PMIX_NSPACE "," PMIX_RANK "," PMIX_SESSION_INFO "," PMIX_JOB_INFO
     "," PMIX_APP_INFO "," PMIX_NODE_INFO
@@ -54,11 +57,19 @@ constexpr Row kRows[] = {
     {PMIX_QUERY_ATTRIBUTE_SUPPORT, kAttributeSupport, kOfSupport},
     {PMIX_QUERY_SUPPORTED_KEYS, kSupportedKeys},
     {PMIX_QUERY_SUPPORTED_QUALIFIERS, kSupportedQualifiers},
-    {PMIX_QUERY_QUEUE_LIST, kNothing},
-    {PMIX_QUERY_QUEUE_STATUS, kNothing},
-    {PMIX_QUERY_ALLOC_STATUS, kNothing},
-    {PMIX_QUERY_AUTHORIZATIONS, kNothing},
-    {PMIX_TIME_REMAINING, kNothing},
+    {PMIX_TIME_REMAINING, kTimeRemaining, kOfTime},
+    {PMIX_QUERY_QUEUE_LIST, kScheduler, PMIX_TIMEOUT},
+    {PMIX_QUERY_QUEUE_STATUS, kScheduler, PMIX_ALLOC_QUEUE "," PMIX_TIMEOUT},
+    {PMIX_QUERY_ALLOC_STATUS, kScheduler, kOfAllocation},
+    {PMIX_QUERY_AUTHORIZATIONS, kScheduler, PMIX_TIMEOUT},
+    {PMIX_QUERY_ALLOCATION, kScheduler, kOfAllocation},
+    {PMIX_QUERY_ALLOC_IDS, kScheduler, PMIX_TIMEOUT},
+    {PMIX_QUERY_ALLOC_PROPERTIES, kScheduler, kOfAllocation},
+    {PMIX_QUERY_AVAILABLE_SLOTS, kScheduler, PMIX_TIMEOUT},
+    {PMIX_QUERY_MIN_ALLOC_UNIT, kScheduler, PMIX_TIMEOUT},
+    {PMIX_QUERY_RES_BLOCKS, kScheduler, PMIX_TIMEOUT},
+    {PMIX_QUERY_RES_BLOCK_DEF, kScheduler,
+     PMIX_RESOURCE_BLOCK_NAME "," PMIX_TIMEOUT},
 };
 
 const Row* Find(std::string_view key) {
@@ -73,10 +84,15 @@ KeyKind KindOf(std::string_view key) {
   return row == nullptr ? kJobData : row->kind;
 }
 
+bool IsForHost(std::string_view key) {
+  const KeyKind kind = KindOf(key);
+  return kind == kTimeRemaining || kind == kScheduler;
+}
+
 std::string SupportedKeys() {
   std::string list;
   for (const Row& row : kRows) {
-    if (row.kind == kNothing) continue;
+    if (row.kind == kScheduler) continue;
     if (!list.empty()) list += ',';
     list += row.key;
   }

@@ -28,10 +28,14 @@ enum class KeyKind : uint8_t {
   kAttributeSupport,
   kSupportedKeys,
   kSupportedQualifiers,
-  kNothing,  // known, and there is none here: queues, allocations
+  kTimeRemaining,  // a scheduler's too
+  kScheduler,      // a scheduler's alone: queues, allocations
 };
 
 KeyKind KindOf(std::string_view key);
+// Whether the host is asked for it: only a scheduler has an answer, or a better
+// one than agents.
+bool IsForHost(std::string_view key);
 
 // Joined by commas: all keys that can have an answer, and the qualifiers that
 // are heeded for one. The latter is empty for a key that takes none.

@@ -17,7 +17,15 @@ TEST(QueryKeysTest, WhatIsNoQueryKeyIsJobData) {
 TEST(QueryKeysTest, OnlyWhatCanHaveAnAnswerIsSupported) {
   const std::string keys = SupportedKeys();
   EXPECT_NE(keys.find(PMIX_QUERY_MEMORY_USAGE), std::string::npos);
+  EXPECT_NE(keys.find(PMIX_TIME_REMAINING), std::string::npos);
   EXPECT_EQ(keys.find(PMIX_QUERY_QUEUE_LIST), std::string::npos);
+}
+
+TEST(QueryKeysTest, WhatOnlyASchedulerKnowsIsForTheHost) {
+  EXPECT_TRUE(IsForHost(PMIX_QUERY_QUEUE_STATUS));
+  EXPECT_TRUE(IsForHost(PMIX_TIME_REMAINING));
+  EXPECT_FALSE(IsForHost(PMIX_QUERY_JOB_STATUS));
+  EXPECT_FALSE(IsForHost(PMIX_JOB_SIZE));
 }
 
 TEST(QueryKeysTest, QualifiersOfAKey) {

@@ -26,6 +26,9 @@ struct HostCallArrived {
   Bytes call;
 };
 
+// AskHost::uid and gid of a tool: it is of the agent's own user.
+inline constexpr uint32_t kAgentsUser = UINT32_MAX;
+
 // Action: the host is to decide; answered by HostAnswered.
 struct AskHost {
   uint64_t number = 0;  // of this action; a successor has others
@@ -35,7 +38,10 @@ struct AskHost {
   uint32_t uid = 0;      // of its job
   uint32_t gid = 0;
   std::vector<ProcId> targets;  // as in HostCallArrived
-  Bytes call;                   // as in HostCallArrived
+  // As in HostCallArrived. Of kQuery WireWriter's: the number of keys, the
+  // keys, and the qualifiers in codec form (SIZE n, n INFO).
+  Bytes call;
+  std::string host_job = {};  // JobSpec::host_job of its job
 };
 
 // Input.

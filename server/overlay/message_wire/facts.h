@@ -49,6 +49,7 @@ void Describe(V& v, Is<JobFacts> auto& m) {
   v.Field(2, m.uid);
   v.Field(3, m.status);
   v.Field(4, m.command);
+  v.Field(5, m.ends_in_ms);
 }
 
 template <typename V>

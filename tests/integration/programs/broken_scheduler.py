@@ -3,6 +3,7 @@
 broken. BROKEN_SCHEDULER --listen ADDRESS"""
 import os
 import sys
+import threading
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)),
                                 "../../../examples/host_module"))
@@ -40,6 +41,33 @@ class Broken(scheduler.Scheduler):
             yield from super().PlaceJob(request, context)
             return
         yield from ANSWERS[how]
+
+    def GetCapabilities(self, request, context):
+        reply = super().GetCapabilities(request, context)
+        if os.environ.get("NO_QUERY") == "1":
+            reply.slots.remove(pb.SLOT_QUERY)
+        return reply
+
+    def Query(self, request, context):
+        """It is broken for the queue of that name."""
+        how = [info.value.text.decode() for info in request.qualifiers
+               if info.key == "pmix.alloc.queue"]
+        if how == ["silent"]:
+            over = threading.Event()
+            context.add_callback(over.set)
+            over.wait(60)
+        if how == ["fails"]:
+            raise RuntimeError("it is broken")
+        reply = super().Query(request, context)
+        if how == ["malformed"]:
+            reply.results.add(key="pmix.qry.qst").value.encoded = b"nonsense"
+        if how == ["others"]:
+            del reply.results[:]
+            reply.status = 0
+            reply.results.add(key="pmix.job.size").value.unsigned = 77
+        if how == ["positive"]:
+            reply.status = 5
+        return reply
 
     def JobLaunched(self, request, context):
         if request.host_job_id == "7" and self.dies:

@@ -20,7 +20,9 @@ KINDS = (
     "claims-slot", "ignores-required", "another-job", "acks-unsent",
     "negative-time", "too-few", "ignores-hosts", "new-grant", "no-end",
     "silent-end", "leaks", "unknown-release", "never-acks", "speaks-first",
-    "forgets-reports", "lost-nodes", "keeps-jobs", "log-required", "log-again")
+    "forgets-reports", "lost-nodes", "keeps-jobs", "log-required", "log-again",
+    "query-status", "query-required", "query-malformed", "query-again",
+    "query-silent")
 FOR_EVER = 3600
 
 
@@ -181,6 +183,24 @@ class Broken(rpc.HostModuleServicer):
         if self.is_kind("malformed-infos"):
             reply.results.add().value.text = b"of no key"
         if self.is_kind("log-again") and request.call.call_id in self.calls:
+            reply.status = -1
+        self.calls.add(request.call.call_id)
+        return reply
+
+    def Query(self, request, context):
+        if self.is_kind("query-silent"):
+            over = threading.Event()
+            context.add_callback(over.set)
+            over.wait(FOR_EVER)
+        if self.is_kind("query-required"):
+            for info in request.qualifiers:
+                info.required = False
+        reply = self.stub.Query(request)
+        if self.is_kind("query-status"):
+            reply.status = 0
+        if self.is_kind("query-malformed"):
+            reply.results.add(key="pmix.qry.qlst")
+        if self.is_kind("query-again") and request.call.call_id in self.calls:
             reply.status = -1
         self.calls.add(request.call.call_id)
         return reply

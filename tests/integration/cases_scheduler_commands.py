@@ -1,0 +1,142 @@
+"""What a scheduler is asked by processes of what only it knows."""
+import os
+import re
+
+import cases_openpmix
+import harness
+from cases_scheduler import BROKEN, NAME, NODES, SCHEDULER, SLOTS, Scheduler, wait
+from harness import check
+
+QUEUE_LIST = "pmix.qry.qlst"
+QUEUE_STATUS = "pmix.qry.qst"
+ALLOC_STATUS = "pmix.query.alloc"
+TIME_REMAINING = "pmix.time.remaining"
+NOT_FOUND, NOT_SUPPORTED, TIMEOUT = -46, -47, -24
+PARTIAL_SUCCESS, SERVER_FAILED, UNPACK_FAILURE, UNREACH = -52, -10, -20, -25
+# What a query is answered by a scheduler that is broken for its queue, at most so
+# many seconds later.
+FAULTS = {
+    "silent": (TIMEOUT, 8),
+    "fails": (SERVER_FAILED, 8),
+    "malformed": (UNPACK_FAILURE, 8),
+    "others": (NOT_FOUND, 8),
+    "positive": (0, 8),
+}
+
+
+def ask(bench, *words, ranks=1, program=None, how=()):
+    return bench.start("run", "--context", NAME, "-n", ranks, *how,
+                       program or bench.pmix("ask"), *words).finish()
+
+
+def answers(bench):
+    """What the scheduler knows, with what the library and the agents do."""
+    result = ask(bench, QUEUE_LIST, QUEUE_STATUS, TIME_REMAINING, "pmix.job.size",
+                 "no.such.key").expect(
+        out=[f"query: {PARTIAL_SUCCESS}, 4 results", f"{QUEUE_LIST}=all",
+             f"{QUEUE_STATUS}=all: 0 waiting", "pmix.job.size=1"])
+    left = int(re.search(rf"{TIME_REMAINING}=(\d+)", result.out)[1])
+    check(3000 < left <= 3600, f"{left} s are left")
+    ask(bench, QUEUE_LIST).expect(out=["query: 0, 1 results"])
+    ask(bench, "queue=none", QUEUE_STATUS).expect(
+        out=[f"query: {NOT_FOUND}, 0 results"])
+    ask(bench, "required=site.key", QUEUE_LIST).expect(
+        out=[f"query: {NOT_SUPPORTED}, 0 results"])
+
+
+def callers(bench):
+    """Each process is known by its scheduler's job, on whichever node."""
+    result = ask(bench, ALLOC_STATUS, ranks=SLOTS).expect()
+    jobs = re.findall(rf"^{ALLOC_STATUS}=job (\d+): granted$", result.out, re.M)
+    check(len(jobs) == SLOTS and len(set(jobs)) == 1, result.out)
+
+
+def openpmix(bench):
+    """Of programs with a library of their own."""
+    program = cases_openpmix.build(bench, "ask", sources=harness.PROGRAMS)
+    ask(bench, QUEUE_LIST, ALLOC_STATUS, "no.such.key", ranks=SLOTS,
+        program=program, how=cases_openpmix.NEVER).expect(
+        out=[f"query: {PARTIAL_SUCCESS}, 2 results", f"{QUEUE_LIST}=all",
+             ": granted"])
+    ask(bench, "queue=none", QUEUE_STATUS, program=program,
+        how=cases_openpmix.NEVER).expect(out=[f"query: {NOT_FOUND}, 0 results"])
+
+
+def own_limit(bench):
+    """Without a scheduler agents know the limit that they hold a job to."""
+    program = bench.pmix("ask")
+    for timeout, status in ((("--timeout", 90), 0), ((), NOT_FOUND)):
+        result = bench.start("run", "--nodes", 2, *timeout, "-n", 1, program,
+                             TIME_REMAINING).finish()
+        result.expect(out=[f"query: {status},"])
+        left = re.search(rf"{TIME_REMAINING}=(\d+)", result.out)
+        check(bool(left) == bool(timeout), result.out)
+        check(not timeout or 60 < int(left[1]) <= 90, result.out)
+
+
+def away(bench, scheduler):
+    """Without the scheduler a query says so, in the time that it has."""
+    file = os.path.join(bench.work, "gone")
+    job = bench.start("run", "--context", NAME, "-n", 1, "sh", "-c",
+                      f"echo is up; until test -e {file}; do sleep 0.1; done; "
+                      f"exec {bench.pmix('ask')} timeout=2 {QUEUE_LIST}")
+    job.wait_for("is up")
+    scheduler.kill()
+    with open(file, "w", encoding="utf-8"):
+        pass
+    result = job.finish(20)
+    check(any(f"query: {status}, 0 results" in result.out
+              for status in (TIMEOUT, UNREACH)), result.out)
+    scheduler.start()
+
+
+def faults(bench):
+    """Each is a clear status, in time."""
+    for queue, (status, seconds) in FAULTS.items():
+        result = bench.start("run", "--context", NAME, "-n", 1, bench.pmix("ask"),
+                             f"queue={queue}", "timeout=5", QUEUE_STATUS)
+        result.finish(seconds + 20).expect(out=[f"query: {status}, "])
+    ask(bench, QUEUE_LIST).expect(out=[f"{QUEUE_LIST}=all"])
+
+
+def without(bench, scheduler):
+    """A scheduler without the slot: it is said at once, and no other key's fault."""
+    scheduler.kill()
+    scheduler.start(NO_QUERY="1")
+    wait(lambda: f"query: {NOT_SUPPORTED}, 0 results" in ask(bench, QUEUE_LIST).out,
+         "it has answers")
+    ask(bench, QUEUE_LIST, "pmix.job.size").expect(
+        out=[f"query: {PARTIAL_SUCCESS}, 1 results", "pmix.job.size=1"])
+    ask(bench, TIME_REMAINING, how=("--timeout", 50)).expect(
+        out=["query: 0, 1 results"])
+
+
+def with_overlay(bench, program, names, bodies, *more):
+    if not bench.wanted(*names):
+        return
+    with bench.taken() as mine:
+        if not mine:
+            return
+        scheduler = Scheduler(bench.work, program or SCHEDULER)
+        scheduler.start()
+        try:
+            with bench.overlay(NAME, "--nodes", NODES, "--host-module",
+                               scheduler.address, *more,
+                               ignore=("scheduler.py",)) as up:
+                for name, body in zip(names, bodies) if up else ():
+                    bench.case(name, lambda body=body: body(scheduler), leaves=True)
+        finally:
+            scheduler.kill()
+
+
+def run(bench):
+    bench.case("queries: the limit that agents know", lambda: own_limit(bench))
+    with_overlay(bench, BROKEN, [
+        "scheduler queries: one that is broken", "scheduler queries: one that has none",
+    ], (lambda _: faults(bench), lambda s: without(bench, s)))
+    with_overlay(bench, None, [f"scheduler {what}" for what in (
+        "queries: what it knows", "queries: who asks", "queries: OpenPMIx's library",
+        "queries: it is away")], (
+            lambda _: answers(bench), lambda _: callers(bench),
+            lambda _: openpmix(bench), lambda s: away(bench, s)),
+        "--restart-grace", 60)

@@ -8,7 +8,9 @@
 Jobs start in the order in which they were asked for. One that has to wait is
 overtaken by those that end, by their time limits, before it can start. On
 standard input it takes commands of its operator: jobs, launch PROGRAM [ARG...],
-kill JOB, suspend JOB, resume JOB, signal JOB NUMBER, drain NODE, undrain NODE.
+kill JOB, suspend JOB, resume JOB, signal JOB NUMBER, limit JOB SECONDS [WARN],
+requeue JOB, drain NODE, undrain NODE. PMIx_Query_info tells programs of its queue,
+"all", of their jobs and of the time that these have left.
 
 Needs the Debian packages python3-grpcio, protobuf-compiler and
 protobuf-compiler-grpc: its stubs are made when it starts.
@@ -412,6 +414,15 @@ class Scheduler(rpc.HostModuleServicer):
             apps=[pb.LaunchApp(argv=[word.encode() for word in argv], num_procs=1)],
             env=[b"PATH=/usr/bin:/bin"])}
 
+    def limit_job(self, name, seconds, warn=0):
+        with self.lock:
+            for job in self.jobs.values():
+                if job.host_job_id == name:
+                    job.ends = time.time() + int(seconds)
+        return {"time_limit": pb.SetTimeLimit(
+            job=pb.JobName(host_job_id=name), seconds=int(seconds),
+            warn_seconds=int(warn))}
+
     def command(self, words):
         if words == ["jobs"]:
             return self.show()
@@ -423,6 +434,8 @@ class Scheduler(rpc.HostModuleServicer):
             "kill": lambda: {"kill": pb.KillJob(job=name, reason="its operator says so")},
             "suspend": lambda: {"suspend": pb.SuspendJob(job=name)},
             "resume": lambda: {"resume": pb.ResumeJob(job=name)},
+            "requeue": lambda: {"requeue": pb.RequeueJob(job=name, reason="for another")},
+            "limit": lambda: self.limit_job(*words[1:]),
             "signal": lambda: {"signal": pb.SignalJob(job=name, signal=int(words[2]))},
         }[verb]()
         if fields is None:
@@ -451,9 +464,10 @@ def main():
     for line in sys.stdin:
         try:
             scheduler.command(line.split())
-        except (KeyError, IndexError, ValueError):
+        except (KeyError, IndexError, TypeError, ValueError):
             print("jobs, launch PROGRAM, kill JOB, suspend JOB, resume JOB, "
-                  "signal JOB NUMBER, drain NODE, undrain NODE", flush=True)
+                  "signal JOB NUMBER, limit JOB SECONDS [WARN], requeue JOB, "
+                  "drain NODE, undrain NODE", flush=True)
     server.wait_for_termination()
 
 

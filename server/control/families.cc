@@ -46,6 +46,11 @@ Family* Families::FindFamily(uint64_t id) {
   return it == families_.end() ? nullptr : &it->second;
 }
 
+const Family* Families::FindFamily(uint64_t id) const {
+  const auto it = families_.find(id);
+  return it == families_.end() ? nullptr : &it->second;
+}
+
 Family* Families::FamilyOf(const std::string& nspace) {
   const JobRecord* const job = FindJob(nspace);
   return job == nullptr ? nullptr : &families_.at(job->family);
@@ -73,6 +78,11 @@ size_t Families::num_bound() const {
 }
 
 Launcher* Families::FindLauncher(uint64_t id) {
+  const auto it = launchers_.find(id);
+  return it == launchers_.end() ? nullptr : &it->second;
+}
+
+const Launcher* Families::FindLauncher(uint64_t id) const {
   const auto it = launchers_.find(id);
   return it == launchers_.end() ? nullptr : &it->second;
 }

@@ -40,6 +40,7 @@ class Families {
   Family* AddFamily(const std::string& first);
   void RemoveFamily(uint64_t id) { families_.erase(id); }
   Family* FindFamily(uint64_t id);
+  const Family* FindFamily(uint64_t id) const;
   // Null for a job that is not there.
   Family* FamilyOf(const std::string& nspace);
   // Whose launcher may reattach with this, which is not empty.
@@ -52,6 +53,7 @@ class Families {
 
   std::map<uint64_t, Launcher>& launchers() { return launchers_; }
   Launcher* FindLauncher(uint64_t id);
+  const Launcher* FindLauncher(uint64_t id) const;
   // The launcher that gets the output of a job; null: none is here.
   Launcher* LauncherOf(const std::string& nspace);
   void Attach(uint64_t launcher, Family* family);

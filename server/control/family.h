@@ -63,6 +63,8 @@ class Family {
   bool killed = false;     // all of it was told to end
   // While the launcher is to come back, as it takes their jobs' output.
   std::vector<core::HostSpawn> held_spawns;
+  // It is asked for anew when it is over, unless it is killed first.
+  std::optional<v1::JobRequeued> requeued;
   // Input that was consumed; none: known to a predecessor only.
   std::optional<uint64_t> input_done = 0;
 

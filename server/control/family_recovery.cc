@@ -29,7 +29,12 @@ void FamilyRecovery::RecoverFamily(
   for (const RecoveredRequest& request : RecoveredRequests(jobs)) {
     requests_->Recover(request);
   }
-  for (const PersistedJob* job : jobs) RecoverJob(*job, family);
+  for (const PersistedJob* job : jobs) {
+    if (job->facts.requeued) {
+      family->requeued = RequeuedOf(job->facts.placed, "");
+    }
+    RecoverJob(*job, family);
+  }
   if (!family->over()) return AwaitLauncher(token);
   Keep(*family);
   families_->RemoveFamily(family->id);
@@ -58,7 +63,8 @@ void FamilyRecovery::RecoverJob(const PersistedJob& persisted, Family* family) {
 }
 
 void FamilyRecovery::Keep(const Family& family) {
-  ended_[family.token] = {family.kept(), family.Conclusion()};
+  ended_[family.token] = {family.kept(), family.Conclusion(),
+                          family.killed ? std::nullopt : family.requeued};
   AwaitLauncher(family.token);
 }
 
@@ -88,6 +94,7 @@ void FamilyRecovery::OnTimeout(const std::string& token) {
 void FamilyRecovery::OnReattach(uint64_t id, Launcher* launcher,
                                 const v1::Reattach& reattach) {
   if (launcher->family != 0 || reattach.token().empty()) return;
+  launcher->requeues = reattach.requeues();
   if (Family* const family = families_->FamilyOfToken(reattach.token())) {
     return Reattach(id, launcher, family, reattach);
   }
@@ -96,7 +103,13 @@ void FamilyRecovery::OnReattach(uint64_t id, Launcher* launcher,
   event.mutable_reattached()->set_known(!ended.empty());
   if (ended.empty()) event.mutable_reattached()->set_input_done(0);
   launcher->Send(std::move(event));
-  if (ended) launcher->End(ended.mapped().jobs, ended.mapped().end);
+  if (ended.empty()) return;
+  const Ended& was = ended.mapped();
+  // One that is to end has no use for it.
+  if (was.requeued && !reattach.has_kill()) {
+    return launcher->Requeue(was.jobs, *was.requeued);
+  }
+  launcher->End(was.jobs, was.end);
 }
 
 void FamilyRecovery::Reattach(uint64_t id, Launcher* launcher, Family* family,

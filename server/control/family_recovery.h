@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -54,6 +55,7 @@ class FamilyRecovery {
   struct Ended {
     std::vector<std::string> jobs;  // whose records are left
     v1::JobEnd end;
+    std::optional<v1::JobRequeued> requeued;  // in place of its end
   };
 
   void RecoverFamily(const std::string& token,

@@ -173,11 +173,16 @@ void JobManager::Launch(uint64_t id, Launcher* launcher,
   if (launcher->family != 0 || placements_.WaitingFor(id)) {
     return launcher->Refuse(Status(kErrBadParam, "one job for each call"));
   }
+  launcher->requeues = launch.requeues();
+  DropEnded(launcher);
   QueuedJob queued;
   queued.launcher = id;
   queued.request = PlacementOf(launch);
   queued.request.id.request = NameFor(launch);
   queued.request.again = queued.request.id.request == launch.queued_as();
+  if (queued.request.again) {
+    queued.request.id.attempt = std::max(launch.attempt(), 1u);
+  }
   queued.request.since_ms =
       queued.request.again ? launch.queued_since_ms() : WallClockMs();
   // What starts nothing needs no place.
@@ -195,9 +200,12 @@ void JobManager::OnPlaced(uint64_t id, const v1::Launch& launch,
   Launcher* const launcher = families_.FindLauncher(id);
   if (launcher == nullptr) return;
   if (!placed.ok()) return launcher->Refuse(placed.status());
-  PlannedJob plan = planner_.launch(launch, *placed);
-  if (plan.ok()) return LaunchPlaced(id, launcher, launch, *placed, *plan);
-  placements_.ReleaseUnused(*placed, PlacementOf(launch), plan.status());
+  Placed in = *placed;
+  // Agents may still know of the attempt before.
+  if (in.id.attempt > 1) in.name = planner_.new_name();
+  PlannedJob plan = planner_.launch(launch, in);
+  if (plan.ok()) return LaunchPlaced(id, launcher, launch, in, *plan);
+  placements_.ReleaseUnused(in, PlacementOf(launch), plan.status());
   launcher->Refuse(plan.status());
 }
 
@@ -252,14 +260,21 @@ void JobManager::OnGone(uint64_t id) {
   placements_.CancelOfLauncher(
       id, Status(kErrJobKilledByCmd, "the launcher went away"));
   Launcher& launcher = node.mapped();
-  if (LaunchPersistence* const persistence = families_.persistence()) {
-    for (const std::string& job : launcher.ended) persistence->DropControl(job);
-  }
+  DropEnded(&launcher);
   Family* const family = families_.FindFamily(launcher.family);
   if (family == nullptr) return;
   families_.Abandon(family);
   KillFamily(family, {"", kErrJobKilledByCmd, "the launcher went away"}, sink_);
   launcher.ConsumeAll(sink_);
+}
+
+// It knows the ends that it was sent.
+void JobManager::DropEnded(Launcher* launcher) {
+  LaunchPersistence* const persistence = families_.persistence();
+  if (persistence == nullptr) return;
+  for (const std::string& job : std::exchange(launcher->ended, {})) {
+    persistence->DropControl(job);
+  }
 }
 
 // ---------------------------------------------------------------- changes ---
@@ -363,7 +378,11 @@ void JobManager::PersistEnd(Family* family, const JobRecord& record,
 
 void JobManager::Conclude(const Family& family) {
   if (Launcher* const launcher = families_.FindLauncher(family.launcher)) {
-    launcher->End(family.kept(), family.Conclusion());
+    if (family.requeued && !family.killed) {
+      launcher->Requeue(family.kept(), *family.requeued);
+    } else {
+      launcher->End(family.kept(), family.Conclusion());
+    }
   } else if (!family.token.empty()) {
     recovery_.Keep(family);
   }
@@ -451,6 +470,59 @@ Status JobManager::SignalHostJob(const std::string& host_job, int signal) {
   const std::vector<std::string> names = HostJobs(host_job);
   if (names.empty()) return {kErrNotFound, "no such job runs"};
   for (const std::string& nspace : names) SignalJob(nspace, signal);
+  return {};
+}
+
+Status JobManager::SetHostTimeLimit(const std::string& host_job,
+                                    uint32_t seconds, uint32_t warn_seconds) {
+  const std::vector<std::string> names = HostJobs(host_job);
+  if (names.empty()) return {kErrNotFound, "no such job runs"};
+  for (const std::string& nspace : names) {
+    sink_->OnInput(core::TimeLimitSet{nspace, seconds, warn_seconds});
+  }
+  return {};
+}
+
+Status JobManager::MayRequeue(const JobRecord& record) const {
+  const Family& family = *families_.FindFamily(record.family);
+  if (!record.parent().empty()) {
+    return {kErrNotSupported, "a process has spawned it, and awaits it"};
+  }
+  if (family.launcher == 0 && family.token.empty()) {
+    return {kErrNotSupported, "it has no launcher that could ask for it anew"};
+  }
+  const Launcher* const launcher = families_.FindLauncher(family.launcher);
+  if (launcher == nullptr) return {kErrUnreach, "its launcher is not there"};
+  if (record.phase >= core::JobPhase::kEnding || family.killed) {
+    return {kErrInvalidOperation, "it is being ended"};
+  }
+  if (!launcher->requeues) {
+    return {kErrNotSupported, "its launcher cannot ask for it anew"};
+  }
+  if (family.input_done.value_or(1) != 0) {
+    return {kErrNotSupported, "it has read from its standard input"};
+  }
+  return {};
+}
+
+Status JobManager::RequeueHostJob(const std::string& host_job,
+                                  const std::string& reason) {
+  const std::vector<std::string> names = HostJobs(host_job);
+  if (names.empty()) return {kErrNotFound, "no such job runs"};
+  JobRecord* const record = families_.FindJob(names[0]);
+  if (const Status may = MayRequeue(*record); !may.ok()) return may;
+  Family* const family = families_.FindFamily(record->family);
+  family->requeued = RequeuedOf(record->facts.placed, reason);
+  record->facts.requeued = true;
+  // A successor goes on with it.
+  if (!family->token.empty()) {
+    families_.persistence()->PersistFacts(names[0], record->facts);
+  }
+  for (const std::string& job : family->jobs()) {
+    sink_->OnInput(core::KillRequested{
+        job, kErrJobKilledByCmd,
+        "its scheduler puts it back into the queue: " + reason});
+  }
   return {};
 }
 

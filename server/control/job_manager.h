@@ -68,6 +68,10 @@ class JobManager : public JobObserver,
   Status KillHostJob(const std::string& host_job, const std::string& reason,
                      bool immediately) override;
   Status SignalHostJob(const std::string& host_job, int signal) override;
+  Status SetHostTimeLimit(const std::string& host_job, uint32_t seconds,
+                          uint32_t warn_seconds) override;
+  Status RequeueHostJob(const std::string& host_job,
+                        const std::string& reason) override;
   Result<std::string> LaunchHostJob(const HostLaunch& launch) override;
   Status DrainNode(const std::string& name, const std::string& reason) override;
   Status ResumeNode(const std::string& name) override;
@@ -106,10 +110,12 @@ class JobManager : public JobObserver,
   void OnRequestOfQueued(uint64_t id, Launcher* launcher,
                          v1::RunRequest request);
   std::vector<std::string> HostJobs(const std::string& host_job) const;
+  Status MayRequeue(const JobRecord& record) const;
   // Some job is on what was granted to this request.
   bool IsPlaced(const PlacementId& id) const;
   // The job ends without having been launched.
   void OnNotLaunched(const std::string& nspace, const Status& status);
+  void DropEnded(Launcher* launcher);
   void OnPreloadTaken(const std::string& nspace, uint64_t bytes);
   void Offer(const std::string& nspace, v1::Input* input);
   void Report(const core::JobChanged& change, const JobRecord& record);

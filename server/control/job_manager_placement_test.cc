@@ -26,11 +26,14 @@ class PlacementTest : public JobManagerTest {
     launch->set_token("token");
     launch->set_queued_as(queued_as);
     launch->set_queued_since_ms(since_ms);
+    launch->set_requeues(requeues_);
     launch->add_apps()->add_argv("program");
     launch->mutable_apps(0)->set_num_procs(2);
     manager_->OnRequest(kLauncher, request);
   }
   v1::JobEnd End() { return stream_.Of(v1::RunEvent::kEnd).at(0).end(); }
+
+  bool requeues_ = true;
 };
 
 TEST_F(PlacementTest, AJobWaitsAndItsLauncherHearsWhy) {
@@ -228,6 +231,163 @@ TEST_F(PlacementTest, TheHostsOwnNameOfAJobEndsAndSignalsIt) {
   EXPECT_EQ(sink_.Take<core::SignalRequested>().at(0).nspace, "first");
   EXPECT_TRUE(manager_->KillHostJob("host job", "why", true).ok());
   EXPECT_EQ(Killed(), std::set<std::string>{"first"});
+}
+
+TEST_F(PlacementTest, TheHostChangesItsTimeLimit) {
+  Ask();
+  placement_.Grant();
+  EXPECT_EQ(manager_->SetHostTimeLimit("other", 60, 5).code(), kErrNotFound);
+  EXPECT_TRUE(manager_->SetHostTimeLimit("host job", 60, 5).ok());
+  const core::TimeLimitSet set = sink_.Take<core::TimeLimitSet>().at(0);
+  EXPECT_EQ(set.nspace, "first");
+  EXPECT_EQ(set.seconds, 60u);
+  EXPECT_EQ(set.warn_seconds, 5u);
+}
+
+class RequeueTest : public PlacementTest {
+ protected:
+  void Run() {
+    Ask();
+    placement_.Grant();
+    Change("first", JobPhase::kRunning, 2);
+    sink_.inputs.clear();
+  }
+  Status Requeue() {
+    return manager_->RequeueHostJob("host job", "for others");
+  }
+  void EndFirst() {
+    Change("first", JobPhase::kEnding, 2, kErrJobKilledByCmd, 143);
+    Change("first", JobPhase::kEnded, 2, kErrJobKilledByCmd, 143);
+  }
+  v1::JobRequeued Requeued() {
+    return stream_.Of(v1::RunEvent::kRequeued).at(0).requeued();
+  }
+  // As its launcher does.
+  void AskAnew(const v1::JobRequeued& requeued, uint64_t launcher = kLauncher) {
+    v1::RunRequest request;
+    v1::Launch* const launch = request.mutable_launch();
+    launch->set_token("token");
+    launch->set_requeues(true);
+    launch->set_queued_as(requeued.name());
+    launch->set_queued_since_ms(requeued.since_ms());
+    launch->set_attempt(requeued.attempt());
+    launch->add_apps()->add_argv("program");
+    launch->mutable_apps(0)->set_num_procs(2);
+    manager_->OnRequest(launcher, request);
+  }
+};
+
+TEST_F(RequeueTest, AJobIsEndedAndAskedForAnew) {
+  new_name_ = "canopy-1-1";
+  Ask();
+  placement_.Grant();
+  Change("canopy-1-1", JobPhase::kRunning, 2);
+  ASSERT_TRUE(Requeue().ok());
+  EXPECT_EQ(Killed(), std::set<std::string>{"canopy-1-1"});
+  Change("canopy-1-1", JobPhase::kEnded, 2, kErrJobKilledByCmd, 143);
+  EXPECT_TRUE(stream_.Of(v1::RunEvent::kEnd).empty());
+  EXPECT_FALSE(stream_.finished);
+  EXPECT_EQ(placement_.ends.at(0).status, kErrJobKilledByCmd);
+  EXPECT_TRUE(placement_.ends[0].last);
+  EXPECT_EQ(Requeued().name(), "canopy-1-1");
+  EXPECT_EQ(Requeued().attempt(), 2u);
+  EXPECT_EQ(Requeued().reason(), "for others");
+  EXPECT_EQ(Requeued().since_ms(), placement_.asked[0].since_ms);
+
+  new_name_ = "canopy-1-2";
+  AskAnew(Requeued());
+  EXPECT_EQ(placement_.asked.at(1).id, (PlacementId{"canopy-1-1", 2}));
+  EXPECT_TRUE(placement_.asked[1].again);
+  EXPECT_EQ(placement_.asked[1].since_ms, placement_.asked[0].since_ms);
+  EXPECT_FALSE(records_.jobs.contains("canopy-1-1")) << "no successor's";
+  // What is late is of the attempt before.
+  placement_.listener->OnGranted({"canopy-1-1", 1}, {});
+  EXPECT_EQ(manager_->queued().size(), 1u);
+  placement_.Grant();
+  EXPECT_TRUE(manager_->jobs().contains("canopy-1-2"));
+  EXPECT_EQ(placement_.launched.at(1).id, (PlacementId{"canopy-1-1", 2}));
+  Change("canopy-1-2", JobPhase::kEnded, 2);
+  EXPECT_EQ(End().exit_code(), 0);
+  EXPECT_EQ(placement_.released.at(1).id.attempt, 2u);
+}
+
+TEST_F(RequeueTest, OnlyWhatALauncherCanAskForAnew) {
+  EXPECT_EQ(Requeue().code(), kErrNotFound);
+  Run();
+  manager_->OnGone(kLauncher);
+  EXPECT_EQ(Requeue().code(), kErrUnreach) << "its launcher is gone";
+}
+
+TEST_F(RequeueTest, NotOfALauncherThatCannot) {
+  requeues_ = false;
+  Run();
+  EXPECT_EQ(Requeue().code(), kErrNotSupported);
+}
+
+TEST_F(RequeueTest, NotWhatHasReadItsInput) {
+  Run();
+  manager_->OnInputConsumed({"first", 1});
+  EXPECT_EQ(Requeue().code(), kErrNotSupported);
+}
+
+TEST_F(RequeueTest, NotWhatIsBeingEnded) {
+  Run();
+  v1::RunRequest kill;
+  kill.mutable_kill()->set_reason("the launcher got SIGINT");
+  manager_->OnRequest(kLauncher, kill);
+  EXPECT_EQ(Requeue().code(), kErrInvalidOperation);
+}
+
+TEST_F(RequeueTest, NotAJobOfTheHostsOwn) {
+  HostLaunch launch;
+  launch.id.request = "batch 1";
+  launch.grant.host_job = "host job";
+  launch.grant.nodes = {{"n0", 1}, {"n1", 1}};
+  launch.apps.push_back({{"program"}, 2, {}});
+  ASSERT_TRUE(manager_->LaunchHostJob(launch).ok());
+  EXPECT_EQ(Requeue().code(), kErrNotSupported);
+}
+
+TEST_F(RequeueTest, NotWhatAProcessHasSpawned) {
+  placement_.keeps = false;
+  Launch();
+  placement_.keeps = true;
+  Spawn("first", 5);
+  placement_.Grant();
+  EXPECT_EQ(Requeue().code(), kErrNotSupported);
+}
+
+TEST_F(RequeueTest, AKillOfItsLauncherIsTheEndOfIt) {
+  Run();
+  ASSERT_TRUE(Requeue().ok());
+  v1::RunRequest kill;
+  kill.mutable_kill()->set_reason("the launcher got SIGINT");
+  manager_->OnRequest(kLauncher, kill);
+  EndFirst();
+  EXPECT_EQ(End().status(), kErrJobKilledByCmd);
+  EXPECT_TRUE(stream_.Of(v1::RunEvent::kRequeued).empty());
+}
+
+TEST_F(RequeueTest, ASuccessorGoesOnWithIt) {
+  Run();
+  ASSERT_TRUE(Requeue().ok());
+  EXPECT_TRUE(records_.jobs.at("first").facts.requeued);
+  for (const bool ended_before : {false, true}) {
+    if (ended_before) {
+      v1::JobEnd end;
+      end.set_status(kErrJobKilledByCmd);
+      records_.PersistEnd("first", end.SerializeAsString());
+    }
+    Start();
+    manager_->Recover(records_.All());
+    Stream stream;
+    Reattach({}, &stream);
+    if (!ended_before) EndFirst();
+    EXPECT_TRUE(stream.Of(v1::RunEvent::kEnd).empty());
+    const auto requeued = stream.Of(v1::RunEvent::kRequeued);
+    ASSERT_EQ(requeued.size(), 1u) << ended_before;
+    EXPECT_EQ(requeued[0].requeued().attempt(), 2u);
+  }
 }
 
 TEST_F(PlacementTest, TheHostLaunchesAJobOfItsOwn) {

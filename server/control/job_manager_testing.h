@@ -24,11 +24,12 @@ class JobManagerTest : public testing::Test {
   // A control service as of a new agent.
   void Start() {
     JobPlanner planner;
-    planner.new_name = [] { return std::string("first"); };
+    planner.new_name = [this] { return new_name_; };
     planner.launch = [this](const v1::Launch&,
                             const Placed& placed) -> PlannedJob {
       if (launch_refusal_.code() != kSuccess) return launch_refusal_;
-      return PlannedJob(Job(placed.id.request));
+      return PlannedJob(
+          Job(placed.name.empty() ? placed.id.request : placed.name));
     };
     planner.spawn = [this](const spawn::SpawnCall& call, const ProcId& spawner,
                            const Placed&) -> PlannedJob {
@@ -109,6 +110,7 @@ class JobManagerTest : public testing::Test {
   Status refusal_;
   int num_accepted_ = 0;  // before a refusal
   int num_spawned_ = 0;
+  std::string new_name_ = "first";
   bool separate_ = false;
   std::unique_ptr<JobManager> manager_;
 };

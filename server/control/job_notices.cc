@@ -52,9 +52,17 @@ void JobNotices::OnJobChanged(const core::JobChanged& change,
     }
   }
   if (record->connected) TellParent(record);
+  if (change.warning) OnWarning(*record->job, *change.warning);
   if (change.phase == core::JobPhase::kEnded && record->told_first) {
     OnEnded(*record, change);
   }
+}
+
+void JobNotices::OnWarning(const JobSpec& job,
+                           const core::TimeWarning& warning) const {
+  const ProcId all{job.nspace, kRankWildcard};
+  Tell(core::IdOfTimeWarning(warning.number), core::kAllocTimeoutWarning, all,
+       all, spawn::TimeWarningInfo(job.nspace, warning.seconds_left));
 }
 
 void JobNotices::OnFirst(const JobRecord& record) const {

@@ -41,6 +41,7 @@ class JobNotices {
                       const core::JobChanged& end) const;
 
  private:
+  void OnWarning(const JobSpec& job, const core::TimeWarning& warning) const;
   void OnFirst(const JobRecord& record) const;
   void OnStarted(const JobRecord& record) const;
   void OnProcEnded(const JobRecord& record, const core::ProcExit& exit) const;

@@ -127,6 +127,21 @@ TEST_F(JobNoticesTest, NothingIsToldThatNobodyAskedFor) {
   EXPECT_TRUE(lines_.empty());
 }
 
+TEST_F(JobNoticesTest, ItsProcessesAreWarnedOfATimeLimitIfTheyAskForThat) {
+  core::JobChanged change;
+  change.nspace = "child";
+  change.phase = JobPhase::kRunning;
+  change.warning = {2, 30};
+  notices_.OnJobChanged(change, &record_);
+  ASSERT_EQ(sink_.events.size(), 1u);
+  const core::EventRaised& event = sink_.events[0];
+  EXPECT_EQ(event.status, core::kAllocTimeoutWarning);
+  EXPECT_EQ(event.targets, (std::vector<ProcId>{{"child", kRankWildcard}}));
+  EXPECT_EQ(event.id, core::IdOfTimeWarning(2));
+  EXPECT_NE(event.id, core::IdOfTimeWarning(1));
+  EXPECT_TRUE(core::HasFlag(event.info, core::kNonDefaultKey));
+}
+
 TEST_F(JobNoticesTest, TheSpawnerHearsOfStartAndEnd) {
   record_.facts.reports = spawn::kNotifyJobEvents | spawn::kLogJobEvents;
   Change(JobPhase::kRunning);

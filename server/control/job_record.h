@@ -57,6 +57,8 @@ struct LaunchFacts {
   // The other job of its request, until both have started; empty: none.
   std::string partner;
   PlacementFacts placed;
+  // It was ended so that its launcher asks for it anew.
+  bool requeued = false;
 };
 
 // Whether the job's failure is one of what its launcher has asked for.

@@ -24,6 +24,15 @@ void Launcher::End(std::vector<std::string> jobs, const v1::JobEnd& end) {
   Finish();
 }
 
+void Launcher::Requeue(std::vector<std::string> jobs,
+                       const v1::JobRequeued& requeued) {
+  v1::RunEvent event;
+  *event.mutable_requeued() = requeued;
+  family = 0;
+  ended = std::move(jobs);
+  Send(std::move(event));
+}
+
 void Launcher::SendOutput(const core::DeliverOutput& output,
                           const std::string& nspace) {
   if (!output.data.empty()) {

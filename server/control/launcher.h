@@ -30,6 +30,9 @@ class Launcher {
   // Its family is over. `jobs`: whose records are left.
   void End(std::vector<std::string> jobs, const v1::JobEnd& end);
 
+  // The same, but it is to ask for its job anew.
+  void Requeue(std::vector<std::string> jobs, const v1::JobRequeued& requeued);
+
   // `nspace`: empty for the first job of the family.
   void SendOutput(const core::DeliverOutput& output, const std::string& nspace);
   // It has written so much out: the nodes whose ranks wrote it get credit.
@@ -39,6 +42,7 @@ class Launcher {
 
   uint64_t family = 0;             // 0: none yet, or its end was sent
   std::vector<std::string> ended;  // jobs whose end was sent
+  bool requeues = false;           // it can ask for its job anew
   // What came while its job waits for its place.
   std::vector<v1::RunRequest> held;
 

@@ -52,7 +52,18 @@ v1::RunEvent QueuedEvent(const QueuedJob& job, uint32_t grace_ms) {
   queued->set_since_ms(job.request.since_ms);
   queued->set_position(job.state.position);
   queued->set_grace_ms(grace_ms);
+  queued->set_attempt(job.request.id.attempt);
   return event;
+}
+
+v1::JobRequeued RequeuedOf(const PlacementFacts& placed,
+                           const std::string& reason) {
+  v1::JobRequeued out;
+  out.set_name(placed.id.request);
+  out.set_attempt(placed.id.attempt + 1);
+  out.set_since_ms(placed.queued_ms);
+  out.set_reason(Printable(reason));
+  return out;
 }
 
 v1::RunEvent ProgressEvent(const JobSpec& job, const core::JobChanged& change) {

@@ -3,6 +3,7 @@
 #define CANOPY_SERVER_CONTROL_LAUNCHER_EVENTS_H_
 
 #include <cstdint>
+#include <string>
 
 #include "common/job.h"
 #include "common/status.h"
@@ -15,6 +16,10 @@ namespace canopy::control {
 v1::RunEvent MappedEvent(const JobSpec& job);
 // `grace_ms`: as in JobMapped.
 v1::RunEvent QueuedEvent(const QueuedJob& job, uint32_t grace_ms);
+// What a launcher that asks for it anew says; of a job that a scheduler has
+// placed.
+v1::JobRequeued RequeuedOf(const PlacementFacts& placed,
+                           const std::string& reason);
 v1::RunEvent ProgressEvent(const JobSpec& job, const core::JobChanged& change);
 // Of the notes of the change, which has some.
 v1::RunEvent NotesEvent(const JobSpec& job, const core::JobChanged& change);

@@ -512,6 +512,8 @@ struct AgentCore::State {
     engine.OnKillRequested(now, in, &out);
   }
 
+  void On(const TimeLimitSet& in) { engine.OnTimeLimitSet(now, in, &out); }
+
   void On(const OutputConsumed& in) { engine.OnOutputConsumed(now, in, &out); }
 
   void On(const InputOffered& in) { engine.OnInputOffered(now, in, &out); }

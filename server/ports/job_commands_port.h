@@ -31,6 +31,15 @@ class JobCommandsPort {
                              const std::string& reason, bool immediately) = 0;
   // `signal`: 1 to 64, to every process.
   virtual Status SignalHostJob(const std::string& host_job, int signal) = 0;
+  // In place of the limits that it has; 0: none. Its processes get an event
+  // `warn_seconds` before, 0: none.
+  virtual Status SetHostTimeLimit(const std::string& host_job, uint32_t seconds,
+                                  uint32_t warn_seconds) = 0;
+  // Ends it, and has its launcher ask for it anew. kErrNotSupported: it cannot
+  // be started anew; kErrUnreach: its launcher is not there;
+  // kErrInvalidOperation: it is being ended.
+  virtual Status RequeueHostJob(const std::string& host_job,
+                                const std::string& reason) = 0;
   // Without a launcher: its output is dropped, and it ends with this agent. The
   // job's namespace; kErrExists: there is one of that request, or why it cannot
   // be mapped.

@@ -199,7 +199,14 @@ v1::CommandResult Reports::Execute(const v1::Command& command) {
       break;
     }
     case v1::Command::kTimeLimit:
+      status = to->SetHostTimeLimit(command.time_limit().job().host_job_id(),
+                                    command.time_limit().seconds(),
+                                    command.time_limit().warn_seconds());
+      break;
     case v1::Command::kRequeue:
+      status = to->RequeueHostJob(command.requeue().job().host_job_id(),
+                                  Printable(command.requeue().reason()));
+      break;
     case v1::Command::KIND_NOT_SET:
       break;  // of a later version
   }

@@ -24,6 +24,17 @@ class Commands : public JobCommandsPort {
     said.push_back("signal " + job + " " + std::to_string(signal));
     return {kErrNotFound, "no such job runs"};
   }
+  Status SetHostTimeLimit(const std::string& job, uint32_t seconds,
+                          uint32_t warn_seconds) override {
+    said.push_back("limit " + job + " " + std::to_string(seconds) + " " +
+                   std::to_string(warn_seconds));
+    return {};
+  }
+  Status RequeueHostJob(const std::string& job,
+                        const std::string& reason) override {
+    said.push_back("requeue " + job + " " + reason);
+    return {kErrUnreach, "its launcher is not there"};
+  }
   Result<std::string> LaunchHostJob(const HostLaunch& launch) override {
     said.push_back("launch " + launch.id.request + " " +
                    launch.apps.at(0).argv.at(0));
@@ -234,9 +245,25 @@ TEST_F(ReportsTest, WhatIsNotKnownIsNotSupported) {
   v1::Command command;
   command.set_command_id("1");
   EXPECT_EQ(Tell(command).status(), kErrNotSupported);
+}
+
+TEST_F(ReportsTest, TimeLimitsAndRequeuesAreJobsOfTheRoot) {
+  Attach();
+  Greet();
+  v1::Command command;
+  command.set_command_id("1");
+  command.mutable_time_limit()->mutable_job()->set_host_job_id("7");
+  command.mutable_time_limit()->set_seconds(60);
+  command.mutable_time_limit()->set_warn_seconds(5);
+  EXPECT_EQ(Tell(command).status(), kSuccess);
   command.set_command_id("2");
-  command.mutable_requeue();
-  EXPECT_EQ(Tell(command).status(), kErrNotSupported);
+  command.mutable_requeue()->mutable_job()->set_host_job_id("7");
+  command.mutable_requeue()->set_reason("for others");
+  const v1::CommandResult result = Tell(command);
+  EXPECT_EQ(result.status(), kErrUnreach);
+  EXPECT_EQ(result.message(), "its launcher is not there");
+  EXPECT_EQ(commands_.said,
+            (std::vector<std::string>{"limit 7 60 5", "requeue 7 for others"}));
 }
 
 }  // namespace

@@ -35,6 +35,12 @@ Bytes JobEventInfo(const std::string& nspace, bool asked) {
   return Encoded(AboutJob(nspace), asked);
 }
 
+Bytes TimeWarningInfo(const std::string& nspace, uint32_t seconds_left) {
+  InfoList infos = AboutJob(nspace);
+  infos.Add(PMIX_TIME_REMAINING, Value::Uint32(seconds_left));
+  return Encoded(std::move(infos), false);
+}
+
 Bytes ProcEndInfo(const ProcId& proc, int exit_code, bool asked) {
   InfoList infos;
   infos.Add(PMIX_EVENT_AFFECTED_PROC, Value::Proc(proc));

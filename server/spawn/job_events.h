@@ -2,6 +2,7 @@
 #ifndef CANOPY_SERVER_SPAWN_JOB_EVENTS_H_
 #define CANOPY_SERVER_SPAWN_JOB_EVENTS_H_
 
+#include <cstdint>
 #include <string>
 
 #include "common/bytes.h"
@@ -23,6 +24,10 @@ Bytes JobEventInfo(const std::string& nspace, bool asked);
 // The same with how it ended.
 Bytes JobEndInfo(const std::string& nspace, const JobOutcome& outcome,
                  bool asked);
+
+// For its processes, if they have a handler for its code: so many seconds of
+// its time are left.
+Bytes TimeWarningInfo(const std::string& nspace, uint32_t seconds_left);
 
 // A process of a job has ended.
 Bytes ProcEndInfo(const ProcId& proc, int exit_code, bool asked);

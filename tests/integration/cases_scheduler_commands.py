@@ -1,10 +1,13 @@
-"""What a scheduler is asked by processes of what only it knows."""
+"""What a scheduler is asked by processes of what only it knows, and what it does to
+jobs that run: their time, and their place in the queue."""
 import os
 import re
+import signal
 
 import cases_openpmix
 import harness
-from cases_scheduler import BROKEN, NAME, NODES, SCHEDULER, SLOTS, Scheduler, wait
+from cases_restart import Overlay
+from cases_scheduler import BROKEN, NAME, NODES, SCHEDULER, SLOTS, Scheduler, start, wait
 from harness import check
 
 QUEUE_LIST = "pmix.qry.qlst"
@@ -13,6 +16,7 @@ ALLOC_STATUS = "pmix.query.alloc"
 TIME_REMAINING = "pmix.time.remaining"
 NOT_FOUND, NOT_SUPPORTED, TIMEOUT = -46, -47, -24
 PARTIAL_SUCCESS, SERVER_FAILED, UNPACK_FAILURE, UNREACH = -52, -10, -20, -25
+ENDED_BY_LIMIT = 110
 # What a query is answered by a scheduler that is broken for its queue, at most so
 # many seconds later.
 FAULTS = {
@@ -72,6 +76,106 @@ def own_limit(bench):
         left = re.search(rf"{TIME_REMAINING}=(\d+)", result.out)
         check(bool(left) == bool(timeout), result.out)
         check(not timeout or 60 < int(left[1]) <= 90, result.out)
+
+
+def number_of(scheduler):
+    found = re.search(r"job (\d+)", scheduler.tell("jobs"))
+    check(found, f"no job runs: {scheduler.lines[-1]}")
+    return found[1]
+
+
+def command(scheduler, status, *words):
+    answer = scheduler.tell(*words)
+    check(f": {status} " in answer, f"{words}: {answer}")
+
+
+def waiting_job(bench, ranks, program):
+    job = start(bench, ranks, program)
+    job.wait_for("waits", ranks)
+    return job
+
+
+def limit(bench, scheduler):
+    """Its processes are warned before their time is over, and then ended."""
+    job = waiting_job(bench, SLOTS, bench.pmix("warned"))
+    command(scheduler, 0, "limit", number_of(scheduler), 6, 5)
+    job.wait_for("warned of -194:", SLOTS)
+    result = job.finish().expect(code=ENDED_BY_LIMIT,
+                                 err=["the time limit that its scheduler has set"])
+    check(result.out.count("warned of") == SLOTS, result.out)
+    command(scheduler, NOT_FOUND, "limit", "nothing", 5)
+
+
+def longer(bench, scheduler):
+    """A limit that is moved away does not end the job, and can be asked for."""
+    program = cases_openpmix.build(bench, "warned", sources=harness.PROGRAMS)
+    job = bench.start("run", "--context", NAME, "-n", 2, "--timeout", 8,
+                      *cases_openpmix.NEVER, program)
+    job.wait_for("waits", 2)
+    number = number_of(scheduler)
+    command(scheduler, 0, "limit", number, 60, 58)
+    job.wait_for("warned of -194: 58 left", 2)
+    command(scheduler, 0, "kill", number)
+    job.finish().expect(code=128 + signal.SIGTERM, err=["its operator says so"])
+
+
+def limit_over_restart(bench, scheduler, overlay):
+    """The root's agent is killed between the command and what it does."""
+    job = waiting_job(bench, SLOTS, bench.pmix("warned"))
+    command(scheduler, 0, "limit", number_of(scheduler), 20, 12)
+    overlay.kill("node1")
+    overlay.restart("node1")
+    job.wait_for("warned of -194:", SLOTS)
+    job.finish().expect(code=ENDED_BY_LIMIT,
+                        err=["the time limit that its scheduler has set"])
+
+
+def requeue(bench, scheduler):
+    """It ends, waits for its place and runs from its beginning."""
+    before = len(scheduler.accounted())
+    job = waiting_job(bench, SLOTS, bench.pmix("warned"))
+    first = number_of(scheduler)
+    command(scheduler, 0, "requeue", first)
+    job.wait_for("waits", 2 * SLOTS)
+    second = number_of(scheduler)
+    check(second != first, "it has the number of the attempt before")
+    command(scheduler, NOT_FOUND, "requeue", first)
+    command(scheduler, 0, "kill", second)
+    job.finish().expect(code=128 + signal.SIGTERM,
+                        err=["is put back into the queue: for another"])
+    wait(lambda: len(scheduler.accounted()) == before + 2, "no records of both")
+    names = {line.split()[1] for line in scheduler.accounted()[before:]}
+    check(len(names) == 1, f"two requests: {names}")
+
+
+def not_requeued(bench, scheduler):
+    """What nobody can start anew is left as it is."""
+    command(scheduler, 0, "launch", "/bin/sleep", 100)
+    command(scheduler, NOT_SUPPORTED, "requeue", number_of(scheduler))
+    command(scheduler, 0, "kill", number_of(scheduler))
+    wait(lambda: "no jobs" in scheduler.tell("jobs"), "the job does not end")
+    reader, writer = os.pipe()
+    job = bench.start("run", "--context", NAME, "-n", 1, "sh", "-c",
+                      "read word; echo has $word; sleep 100", stdin=reader)
+    os.close(reader)
+    os.write(writer, b"it\n")
+    job.wait_for("has it")
+    command(scheduler, NOT_SUPPORTED, "requeue", number_of(scheduler))
+    check("standard input" in scheduler.lines[-1], scheduler.lines[-1])
+    job.signal(signal.SIGINT)
+    job.finish().expect(code=128 + signal.SIGINT)
+    os.close(writer)
+
+
+def requeue_over_restart(bench, scheduler, overlay):
+    """The root's agent is killed at once: its successor goes on with it."""
+    job = waiting_job(bench, SLOTS, bench.pmix("warned"))
+    command(scheduler, 0, "requeue", number_of(scheduler))
+    overlay.kill("node1")
+    overlay.restart("node1")
+    job.wait_for("waits", 2 * SLOTS)
+    command(scheduler, 0, "kill", number_of(scheduler))
+    job.finish().expect(code=128 + signal.SIGTERM)
 
 
 def away(bench, scheduler):
@@ -134,9 +238,16 @@ def run(bench):
     with_overlay(bench, BROKEN, [
         "scheduler queries: one that is broken", "scheduler queries: one that has none",
     ], (lambda _: faults(bench), lambda s: without(bench, s)))
+    overlay = Overlay(bench, NAME)
     with_overlay(bench, None, [f"scheduler {what}" for what in (
         "queries: what it knows", "queries: who asks", "queries: OpenPMIx's library",
-        "queries: it is away")], (
+        "queries: it is away", "commands: a time limit", "commands: a longer time limit",
+        "commands: a time limit, and kill -9 of the root", "commands: requeue",
+        "commands: what is not requeued", "commands: requeue, and kill -9 of the root")], (
             lambda _: answers(bench), lambda _: callers(bench),
-            lambda _: openpmix(bench), lambda s: away(bench, s)),
+            lambda _: openpmix(bench), lambda s: away(bench, s),
+            lambda s: limit(bench, s), lambda s: longer(bench, s),
+            lambda s: limit_over_restart(bench, s, overlay),
+            lambda s: requeue(bench, s), lambda s: not_requeued(bench, s),
+            lambda s: requeue_over_restart(bench, s, overlay)),
         "--restart-grace", 60)

@@ -14,6 +14,7 @@
 #include <string>
 #include <thread>
 #include <utility>
+#include <vector>
 
 #include "client/cli/base/command.h"
 #include "client/cli/run/file_feed.h"
@@ -43,7 +44,9 @@ class JobRun {
         observer_(std::move(observer)),
         input_(options.stdin_fd),
         wake_fd_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)),
-        files_(options.files) {}
+        items_(options.files) {
+    files_.emplace(items_);
+  }
   ~JobRun() { close(wake_fd_); }
 
   void Begin(const v1::Launch& launch);
@@ -64,6 +67,7 @@ class JobRun {
   void Handle(const v1::RunEvent& event);
   void HandleOutput(const v1::Output& output);
   void HandleMapped(const v1::JobMapped& mapped);
+  void HandleRequeued(const v1::JobRequeued& requeued);
   void SendFiles();
   int PollTimeout();
   void ForwardSignals();
@@ -83,7 +87,8 @@ class JobRun {
   std::atomic<bool> done_{false};
 
   // Of the reading thread until it is done.
-  FileFeed files_;
+  const std::vector<preload::Item> items_;
+  std::optional<FileFeed> files_;  // anew for each attempt
   std::optional<v1::JobEnd> end_;
   bool no_reader_ = false;
 
@@ -111,7 +116,7 @@ void JobRun::Handle(const v1::RunEvent& event) {
       observer_->OnMapped(event.mapped());
       return HandleMapped(event.mapped());
     case v1::RunEvent::kPreloadTaken:
-      files_.Taken(event.preload_taken());
+      files_->Taken(event.preload_taken());
       return SendFiles();
     case v1::RunEvent::kProgress:
       observer_->OnProgress(event.progress());
@@ -124,6 +129,8 @@ void JobRun::Handle(const v1::RunEvent& event) {
       return observer_->OnSpawnedEnd(event.spawned_end());
     case v1::RunEvent::kQueued:
       return observer_->OnQueued(event.queued());
+    case v1::RunEvent::kRequeued:
+      return HandleRequeued(event.requeued());
     case v1::RunEvent::kNotice:
       return observer_->OnNotice(event.notice());
     case v1::RunEvent::kEnd:
@@ -141,14 +148,24 @@ void JobRun::Handle(const v1::RunEvent& event) {
 }
 
 void JobRun::HandleMapped(const v1::JobMapped& mapped) {
-  if (!mapped.parent().empty() || !files_.wanted()) return;
+  if (!mapped.parent().empty() || !files_->wanted()) return;
   if (mapped.preloads()) return SendFiles();
   Kill("the agents are of a release that does not preload files", true);
 }
 
+// What nobody has read is sent to the job again.
+void JobRun::HandleRequeued(const v1::JobRequeued& requeued) {
+  observer_->OnRequeued(requeued);
+  files_.emplace(items_);
+  v1::Reattached nothing_read;
+  nothing_read.set_input_done(0);
+  SendInputAgain(nothing_read);
+  Wake();
+}
+
 void JobRun::SendFiles() {
   for (;;) {
-    Result<std::string> piece = files_.Next();
+    Result<std::string> piece = files_->Next();
     if (!piece.ok()) return Kill(piece.status().message(), true);
     if (piece->empty()) return;
     v1::RunRequest request;

@@ -30,6 +30,8 @@ class RunObserver {
   virtual ~RunObserver() = default;
   // The job waits for a scheduler; again when the reason has changed.
   virtual void OnQueued(const control::v1::JobQueued&) {}
+  // The job was ended, and is asked for anew.
+  virtual void OnRequeued(const control::v1::JobRequeued&) {}
   // First of the job that was asked for, then of those that are spawned.
   virtual void OnMapped(const control::v1::JobMapped& mapped) = 0;
   // A job that was spawned is over, and so is its output.

@@ -57,7 +57,11 @@ class Observer : public RunObserver {
     return fate;
   }
   int OnTick() override { return -1; }
+  void OnRequeued(const v1c::JobRequeued& requeued) override {
+    reason = requeued.reason();
+  }
 
+  std::string reason;  // of the last requeue
   std::string nspace;
   std::string text;
   OutputFate fate = OutputFate::kWritten;
@@ -126,6 +130,48 @@ class RunClientTest : public testing::Test {
 };
 
 SignalSource* RunClientTest::signals_ = nullptr;
+
+TEST_F(RunClientTest, AJobThatIsRequeuedIsAskedForAnewWithItsInput) {
+  int input[2];
+  ASSERT_EQ(pipe(input), 0);
+  ASSERT_EQ(write(input[1], "words", 5), 5);
+  close(input[1]);
+  control_.play = [](Stream* stream) {
+    v1c::RunRequest request;
+    EXPECT_TRUE(stream->Read(&request));
+    EXPECT_TRUE(request.launch().requeues());
+    v1c::RunEvent event;
+    event.mutable_mapped()->set_nspace("job-1");
+    stream->Write(event);
+    for (int i = 0; i < 2; ++i) EXPECT_TRUE(stream->Read(&request));
+    event.mutable_requeued()->set_name("job-1");
+    event.mutable_requeued()->set_attempt(2);
+    event.mutable_requeued()->set_since_ms(99);
+    event.mutable_requeued()->set_reason("for others");
+    stream->Write(event);
+    EXPECT_TRUE(stream->Read(&request));
+    EXPECT_EQ(request.launch().queued_as(), "job-1");
+    EXPECT_EQ(request.launch().attempt(), 2u);
+    EXPECT_EQ(request.launch().queued_since_ms(), 99);
+    EXPECT_EQ(request.launch().apps(0).argv(0), "program");
+    event.mutable_mapped()->set_nspace("job-2");
+    stream->Write(event);
+    EXPECT_TRUE(stream->Read(&request));
+    EXPECT_EQ(request.input().data(), "words");
+    EXPECT_EQ(request.input().position(), 0u);
+    EXPECT_TRUE(stream->Read(&request));
+    EXPECT_TRUE(request.has_input());
+    EXPECT_EQ(request.input().data(), "") << "the end";
+    SendEnd(stream, 5);
+    return grpc::Status::OK;
+  };
+  const Result<RunOutcome> outcome = Run(input[0]);
+  close(input[0]);
+  ASSERT_TRUE(outcome.ok()) << outcome.status().message();
+  EXPECT_EQ(outcome->end.exit_code(), 5);
+  EXPECT_EQ(observer_->reason, "for others");
+  EXPECT_EQ(observer_->nspace, "job-2");
+}
 
 TEST_F(RunClientTest, LaunchOutputAndEnd) {
   control_.play = [](Stream* stream) {

@@ -48,6 +48,7 @@ std::shared_ptr<RunConnection> RunLink::Connection() {
 void RunLink::Launch(const v1::Launch& launch) {
   *launch_.mutable_launch() = launch;
   if (options_.dial) launch_.mutable_launch()->set_token(MakeToken());
+  launch_.mutable_launch()->set_requeues(true);
   (void)Connection()->Write(launch_);
 }
 
@@ -94,7 +95,27 @@ bool RunLink::Read(v1::RunEvent* event) {
 void RunLink::NoteQueued(const v1::JobQueued& queued) {
   launch_.mutable_launch()->set_queued_as(queued.name());
   launch_.mutable_launch()->set_queued_since_ms(queued.since_ms());
+  launch_.mutable_launch()->set_attempt(queued.attempt());
   grace_ = milliseconds(queued.grace_ms());
+}
+
+// A kill that came before the agent had the launch was for nobody.
+void RunLink::AskAnew(const v1::JobRequeued& requeued) {
+  v1::Launch* const launch = launch_.mutable_launch();
+  launch->set_queued_as(requeued.name());
+  launch->set_queued_since_ms(requeued.since_ms());
+  launch->set_attempt(requeued.attempt());
+  mapped_ = false;
+  received_.clear();
+  unacknowledged_ = 0;
+  (void)Connection()->Write(launch_);
+  v1::RunRequest request;
+  {
+    const MutexLock lock(mutex_);
+    if (!kill_) return;
+    *request.mutable_kill() = *kill_;
+  }
+  (void)Connection()->Write(request);
 }
 
 bool RunLink::Note(const v1::RunEvent& event) {
@@ -104,6 +125,9 @@ bool RunLink::Note(const v1::RunEvent& event) {
       return true;
     case v1::RunEvent::kQueued:
       NoteQueued(event.queued());
+      return true;
+    case v1::RunEvent::kRequeued:
+      AskAnew(event.requeued());
       return true;
     case v1::RunEvent::kOutput:
       NoteOutput(event.output());
@@ -186,6 +210,7 @@ std::optional<bool> RunLink::Reattach(RunConnection* connection) {
   v1::RunRequest request;
   v1::Reattach* const reattach = request.mutable_reattach();
   reattach->set_token(launch_.launch().token());
+  reattach->set_requeues(true);
   for (const auto& [nspace, received] : received_) {
     if (nspace.empty()) {
       reattach->mutable_received()->Add(received.bytes.begin(),

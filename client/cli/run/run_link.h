@@ -39,7 +39,8 @@ class RunLink {
   // Queued for a successor while there is no agent, and lost with an agent that
   // dies; a kill request is never lost.
   void Write(const control::v1::RunRequest& request);
-  // The next event of the job. Waits, also for a successor as long as
+  // The next event of the job. After `requeued` the job was asked for anew, and
+  // its events begin again. Waits, also for a successor as long as
   // announced; `reattached` when there is one. False: the link has ended.
   bool Read(control::v1::RunEvent* event);
   // Acknowledges output that was delivered.
@@ -59,6 +60,7 @@ class RunLink {
   // False for events that are not for the caller.
   bool Note(const control::v1::RunEvent& event);
   void NoteQueued(const control::v1::JobQueued& queued);
+  void AskAnew(const control::v1::JobRequeued& requeued);
   void NoteMap(const control::v1::JobMapped& mapped);
   void NoteOutput(const control::v1::Output& output);
   bool Reattach();

@@ -118,6 +118,20 @@ void RunReport::OnQueued(const v1::JobQueued& queued) {
   PrintError("job " + queued.name() + " is queued: " + queued.reason());
 }
 
+void RunReport::OnRequeued(const v1::JobRequeued& requeued) {
+  const MutexLock lock(mutex_);
+  const std::string text =
+      "job " + nspace_ + " was ended, and is put back into the queue" +
+      (requeued.reason().empty() ? "" : ": " + requeued.reason());
+  timeline_->Note(text);
+  output_.EndJob(0);
+  said_queued_ = false;
+  running_ = false;
+  if (quiet_) return;
+  progress_.Clear();
+  PrintError(text);
+}
+
 void RunReport::OnNotice(const std::string& text) {
   const MutexLock lock(mutex_);
   if (quiet_) return;

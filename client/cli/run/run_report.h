@@ -25,6 +25,7 @@ class RunReport : public RunObserver {
 
   // Says it once.
   void OnQueued(const control::v1::JobQueued& queued) override;
+  void OnRequeued(const control::v1::JobRequeued& requeued) override;
   void OnMapped(const control::v1::JobMapped& mapped) override;
   // Says why the job has failed, unless that was asked for or because of
   // another job.

@@ -10,6 +10,7 @@ namespace {
 // Groups of fields, each of which older agents know or do not know; those at
 // the end that say nothing are left out.
 int NumGroups(const control::LaunchFacts& facts) {
+  if (facts.requeued) return 6;
   if (facts.placed.any()) return 5;
   if (facts.apart) return 4;
   if (facts.cospawned || !facts.partner.empty()) return 3;
@@ -55,6 +56,7 @@ std::string EncodeFacts(const control::LaunchFacts& facts) {
   }
   if (groups >= 4) out.Bool(facts.apart);
   if (groups >= 5) PutPlaced(facts.placed, &out);
+  if (groups >= 6) out.Bool(facts.requeued);
   return out.Take();
 }
 
@@ -76,6 +78,7 @@ control::LaunchFacts DecodeFacts(std::string_view bytes) {
   }
   if (in.ok() && !in.done()) facts.apart = in.Bool();
   if (in.ok() && !in.done()) facts.placed = GetPlaced(&in);
+  if (in.ok() && !in.done()) facts.requeued = in.Bool();
   if (!in.done()) return {};
   if (spawned) facts.spawn_request = request;
   return facts;

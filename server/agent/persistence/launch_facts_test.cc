@@ -28,6 +28,7 @@ void IsTheSame(const control::LaunchFacts& facts) {
   EXPECT_EQ(read.placed.host_job, facts.placed.host_job);
   EXPECT_EQ(read.placed.queued_ms, facts.placed.queued_ms);
   EXPECT_EQ(read.placed.started_ms, facts.placed.started_ms);
+  EXPECT_EQ(read.requeued, facts.requeued);
 }
 
 TEST(LaunchFactsTest, WhatIsWrittenIsRead) {
@@ -52,6 +53,8 @@ TEST(LaunchFactsTest, WhatIsWrittenIsRead) {
   IsTheSame(facts);
   facts = {};
   facts.placed = {{"canopy-1-2", 3}, "job 7", 4, 5};
+  IsTheSame(facts);
+  facts.requeued = true;
   IsTheSame(facts);
 }
 

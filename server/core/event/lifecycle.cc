@@ -103,6 +103,12 @@ uint64_t IdOfJobEvent(int code, bool for_spawner) {
          static_cast<uint32_t>(-code);
 }
 
+uint64_t IdOfTimeWarning(uint32_t number) {
+  constexpr uint32_t kNumbers = 1 << 24;
+  return IdOfJobEvent(kAllocTimeoutWarning, false) | uint64_t{number % kNumbers}
+                                                         << 33;
+}
+
 uint64_t IdOfLoss(uint64_t number) {
   return kAgentsEvent | kIsLoss | (number & (kIsLoss - 1));
 }

@@ -20,6 +20,7 @@ inline constexpr int kEventLaunchComplete = -174;
 inline constexpr int kErrJobTermWoSync = -185;
 inline constexpr int kErrJobAbortedBySysEvent = -189;
 inline constexpr int kEventJobStart = -191;
+inline constexpr int kAllocTimeoutWarning = -194;  // OpenPMIx's
 inline constexpr int kEventProcTerminated = -201;
 inline constexpr int kEventNodeDown = -231;
 inline constexpr int kEventNodeOffline = -232;
@@ -59,6 +60,8 @@ enum class ProcEvent : uint32_t {
 uint64_t IdOfProcEvent(uint32_t incarnation, ProcEvent event);
 // of a job (the source has kRankWildcard),
 uint64_t IdOfJobEvent(int code, bool for_spawner);
+// of a warning that its time limit, the number-th that was set, is near,
+uint64_t IdOfTimeWarning(uint32_t number);
 // of the loss of a process or a node: `number` tells those of one source apart.
 uint64_t IdOfLoss(uint64_t number);
 

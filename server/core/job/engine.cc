@@ -166,6 +166,12 @@ void JobEngine::OnKillRequested(TimeNs now, const KillRequested& in,
   if (job->head->OnKillRequested(step, in)) jobs_.Finish(step, *job);
 }
 
+void JobEngine::OnTimeLimitSet(TimeNs now, const TimeLimitSet& in,
+                               Actions* actions) {
+  JobEntry* job = jobs_.FindControlled(in.nspace);
+  if (job != nullptr) job->head->OnTimeLimitSet(StepAt(now, actions), in);
+}
+
 void JobEngine::OnAbort(TimeNs now, const AbortMessage& in, Actions* actions) {
   messages_.Abort(StepAt(now, actions), in);
 }

@@ -87,6 +87,7 @@ class JobEngine {
   void OnSignalRequested(TimeNs now, const SignalRequested& in,
                          Actions* actions);
   void OnKillRequested(TimeNs now, const KillRequested& in, Actions* actions);
+  void OnTimeLimitSet(TimeNs now, const TimeLimitSet& in, Actions* actions);
   void OnAbort(TimeNs now, const AbortMessage& in, Actions* actions);
   // Ends ranks of the job (empty: all) for that reason, one line; to do so
   // twice does no harm. `immediately`: SIGKILL, without time to end.

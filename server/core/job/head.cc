@@ -110,6 +110,7 @@ void JobHead::Report(const JobStep& step, JobPhase phase) {
   report.procs_ended = progress_.num_ended();
   report.notes = std::exchange(notes_, {});
   report.ends = std::exchange(ends_, {});
+  report.warning = std::exchange(warning_, std::nullopt);
   report.out_of_time = out_of_time_ && timeout_ != kNever;
   if (const auto& failure = progress_.failure()) {
     report.exit_code = failure->exit_code;
@@ -142,6 +143,7 @@ void JobHead::End(const JobStep& step, JobFailure failure) {
              "job " + part_.nspace() + ": " + kill.reason);
   }
   if (std::exchange(ending_, true)) return;
+  warn_at_ = kNever;
   Persist(step);
   // Nothing runs: the job is over as soon as it advances.
   if (part_.state() == JobPartState::kPreparing || progress_.all_ended()) {
@@ -316,10 +318,31 @@ bool JobHead::OnLauncherReattached(const JobStep& step,
 // ------------------------------------------------------------------ time ---
 
 TimeNs JobHead::NextDeadline() const {
-  return std::min(timeout_, streams_.drain_deadline());
+  return std::min({timeout_, warn_at_, streams_.drain_deadline()});
+}
+
+void JobHead::OnTimeLimitSet(const JobStep& step, const TimeLimitSet& in) {
+  if (ending_ || out_of_time_) return;
+  ++limits_;
+  timeout_ = in.seconds == 0 ? kNever : step.now + in.seconds * kSecond;
+  const bool warns = in.seconds != 0 && in.warn_seconds != 0;
+  warn_at_ = warns ? timeout_ - in.warn_seconds * kSecond : kNever;
+  if (step.now >= warn_at_) return Warn(step);
+  Persist(step);
+}
+
+// It is persisted afterwards that they are warned: the event has an identity,
+// so twice does no harm.
+void JobHead::Warn(const JobStep& step) {
+  warn_at_ = kNever;
+  const TimeNs left = std::max<TimeNs>(timeout_ - step.now, 0);
+  warning_ = {limits_, static_cast<uint32_t>((left + kSecond - 1) / kSecond)};
+  Report(step, Phase());
+  Persist(step);
 }
 
 bool JobHead::OnTick(const JobStep& step) {
+  if (step.now >= warn_at_) Warn(step);
   if (step.now >= timeout_) return OnTimeLimit(step);
   if (step.now < streams_.drain_deadline()) return false;
   return streams_.OnDrainTimeout(step) && Finish(step);
@@ -343,8 +366,11 @@ void JobHead::TimeOut(const JobStep& step, const std::string& reason) {
   JobFailure failure;
   failure.exit_code = kExitTimedOut;
   failure.status = kErrTimeout;
-  failure.text = "the job ran into its time limit of " +
-                 Plural(part_.spec()->timeout_seconds, "second", "seconds");
+  failure.text =
+      limits_ > 0
+          ? "the job ran into the time limit that its scheduler has set"
+          : "the job ran into its time limit of " +
+                Plural(part_.spec()->timeout_seconds, "second", "seconds");
   if (!left.empty()) {
     failure.text += "; " + DescribeRanks(left) + " had not ended";
   }

@@ -3,6 +3,7 @@
 #define CANOPY_SERVER_CORE_JOB_HEAD_H_
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -56,6 +57,8 @@ class JobHead {
   // A second request means SIGKILL at once.
   [[nodiscard]] bool OnKillRequested(const JobStep& step,
                                      const KillRequested& in);
+  // Without effect on a job that is being ended, or whose time is over.
+  void OnTimeLimitSet(const JobStep& step, const TimeLimitSet& in);
   // `ranks` are the job's; empty: all.
   [[nodiscard]] bool Abort(const JobStep& step, const AbortMessage& abort,
                            const std::vector<Rank>& ranks);
@@ -90,6 +93,7 @@ class JobHead {
   void End(const JobStep& step, JobFailure failure);
   void OnRankFailed(const JobStep& step, JobFailure failure);
   bool Finish(const JobStep& step);
+  void Warn(const JobStep& step);
   bool OnTimeLimit(const JobStep& step);
   void TimeOut(const JobStep& step, const std::string& reason);
   JobPhase Phase() const;
@@ -112,9 +116,12 @@ class JobHead {
   TimeNs timeout_ = kNever;                // of the job as a whole
   // The time limit has expired; `timeout_` is when to end the job.
   bool out_of_time_ = false;
-  bool check_only_ = false;         // nothing is started
-  std::vector<ProgramNote> notes_;  // not reported yet
-  std::vector<ProcExit> ends_;      // the same
+  uint32_t limits_ = 0;                 // that were set after the launch
+  TimeNs warn_at_ = kNever;             // of the last of them
+  std::optional<TimeWarning> warning_;  // not reported yet
+  bool check_only_ = false;             // nothing is started
+  std::vector<ProgramNote> notes_;      // not reported yet
+  std::vector<ProcExit> ends_;          // the same
 };
 
 }  // namespace canopy::core

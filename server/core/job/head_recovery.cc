@@ -23,6 +23,8 @@ void JobHead::Persist(const JobStep& step, bool started) {
   const std::set<NodeId>& lost = part_.place().lost();
   record.lost.assign(lost.begin(), lost.end());
   record.port = port_;
+  record.limits = limits_;
+  record.warn_at = warn_at_;
   persistence_.Persist(step, part_.nspace(), record);
 }
 
@@ -33,6 +35,8 @@ void JobHead::Recover(const JobStep& step, const HeadRecord& record) {
   since_ = record.since;
   timeout_ = record.timeout;
   out_of_time_ = record.out_of_time;
+  limits_ = record.limits;
+  warn_at_ = record.warn_at;
   std::optional<JobKill> kill;
   if (record.failure) {
     progress_.Fail(*record.failure);

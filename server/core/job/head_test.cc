@@ -173,6 +173,67 @@ TEST_F(HeadTest, TheTimeLimitAsksForTheReasonFirst) {
   EXPECT_EQ(Sent<JobKill>(out_).size(), 1u);
 }
 
+constexpr TimeNs kSecond = 1'000'000'000;
+
+TEST_F(HeadTest, ALimitThatIsSetReplacesTheOldOneAndWarns) {
+  Run();
+  head_->OnTimeLimitSet(Step(), {"job", 100, 10});
+  EXPECT_EQ(head_->ends_at(), now_ + 100 * kSecond);
+  EXPECT_EQ(head_->NextDeadline(), now_ + 90 * kSecond);
+  EXPECT_EQ(Persisted().timeout, head_->ends_at());
+  now_ = head_->NextDeadline();
+  EXPECT_FALSE(head_->OnTick(Step()));
+  ASSERT_TRUE(Last().warning.has_value());
+  EXPECT_EQ(Last().warning->number, 1u);
+  EXPECT_EQ(Last().warning->seconds_left, 10u);
+  EXPECT_EQ(Last().phase, JobPhase::kRunning);
+  EXPECT_EQ(Persisted().warn_at, kNever);
+  // What is late is said at once, and as another warning.
+  head_->OnTimeLimitSet(Step(), {"job", 5, 60});
+  EXPECT_EQ(Last().warning->number, 2u);
+  EXPECT_EQ(Last().warning->seconds_left, 5u);
+  now_ += 5 * kSecond;
+  EXPECT_FALSE(head_->OnTick(Step()));
+  EXPECT_TRUE(Last().out_of_time);
+  EXPECT_FALSE(Last().warning.has_value());
+  now_ = head_->NextDeadline();
+  EXPECT_FALSE(head_->OnTick(Step()));
+  EXPECT_EQ(Last().status, kErrTimeout);
+  EXPECT_EQ(Last().text,
+            "the job ran into the time limit that its scheduler has set; ranks "
+            "0-2 had not ended");
+}
+
+TEST_F(HeadTest, ALimitCanBeTakenAway) {
+  Run();
+  head_->OnTimeLimitSet(Step(), {"job", 0, 10});
+  EXPECT_EQ(head_->ends_at(), kNever);
+  EXPECT_EQ(head_->NextDeadline(), kNever);
+}
+
+TEST_F(HeadTest, AJobThatIsBeingEndedHasNoNewLimit) {
+  Run();
+  EXPECT_FALSE(head_->OnKillRequested(Step(), {"job", 0, "enough"}));
+  const TimeNs before = head_->ends_at();
+  head_->OnTimeLimitSet(Step(), {"job", 100, 100});
+  EXPECT_EQ(head_->ends_at(), before);
+  EXPECT_FALSE(Last().warning.has_value());
+}
+
+TEST_F(HeadTest, ALimitThatWasSetHoldsAtASuccessor) {
+  Run();
+  head_->OnTimeLimitSet(Step(), {"job", 100, 10});
+  const HeadRecord record = Persisted();
+  Make();
+  out_.clear();
+  head_->Recover(Step(), record);
+  EXPECT_EQ(head_->ends_at(), now_ + 100 * kSecond);
+  now_ = head_->NextDeadline();
+  EXPECT_EQ(now_, record.warn_at);
+  EXPECT_FALSE(head_->OnTick(Step()));
+  EXPECT_EQ(Last().warning->number, 1u);
+}
+
 TEST_F(HeadTest, SilentStreamsDoNotHoldUpTheEnd) {
   spec_->timeout_seconds = 0;
   Make();

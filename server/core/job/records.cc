@@ -54,7 +54,12 @@ std::string EncodeHeadRecord(const HeadRecord& record) {
   for (const Rank rank : record.expected) out.Uint(rank);
   out.Uint(record.lost.size());
   for (const NodeId node : record.lost) out.Uint(node);
-  if (record.port != 0) out.Uint(record.port);
+  const bool has_limit = record.limits != 0;
+  if (record.port != 0 || has_limit) out.Uint(record.port);
+  if (has_limit) {
+    out.Uint(record.limits);
+    out.Int(record.warn_at);
+  }
   return out.Take();
 }
 
@@ -79,6 +84,10 @@ std::optional<HeadRecord> DecodeHeadRecord(std::string_view bytes) {
   record.lost.resize(in.Count());
   for (NodeId& node : record.lost) node = in.Uint32();
   if (!in.done()) record.port = static_cast<uint16_t>(in.Uint32());
+  if (in.ok() && !in.done()) {
+    record.limits = in.Uint32();
+    record.warn_at = in.Int();
+  }
   if (!in.done()) return std::nullopt;
   return record;
 }

@@ -30,6 +30,8 @@ struct HeadRecord {
   std::vector<Rank> expected;  // whose end was requested
   std::vector<NodeId> lost;    // with their ranks
   uint16_t port = 0;           // as in JobPrepared, once all are prepared
+  uint32_t limits = 0;         // time limits that were set after the launch
+  TimeNs warn_at = kNever;     // of the last of them
 };
 
 std::string EncodeHeadRecord(const HeadRecord& record);

@@ -49,6 +49,20 @@ TEST(JobRecordTest, APortIsOnlyThereWhenThereIsOne) {
   EXPECT_EQ(DecodeHeadRecord(with)->port, 4711);
 }
 
+TEST(JobRecordTest, SoIsATimeLimitThatWasSet) {
+  HeadRecord record = Sample();
+  record.limits = 2;
+  record.warn_at = 99;
+  const std::string with = EncodeHeadRecord(record);
+  EXPECT_TRUE(with.starts_with(EncodeHeadRecord(Sample())));
+  const auto back = DecodeHeadRecord(with);
+  ASSERT_TRUE(back.has_value());
+  EXPECT_EQ(back->port, 0);
+  EXPECT_EQ(back->limits, 2u);
+  EXPECT_EQ(back->warn_at, 99);
+  EXPECT_FALSE(DecodeHeadRecord(with.substr(0, with.size() - 1)).has_value());
+}
+
 TEST(HeadPersistenceTest, OnlyChangesArePersisted) {
   const Tree tree(1, 2);
   Actions out;

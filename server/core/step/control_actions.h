@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -21,6 +22,12 @@ enum class JobPhase : uint8_t {
   kRunning,
   kEnding,  // some process failed or is being ended
   kEnded,
+};
+
+// The time limit of a job that was set, the number-th, is near.
+struct TimeWarning {
+  uint32_t number = 0;
+  uint32_t seconds_left = 0;
 };
 
 struct JobChanged {
@@ -42,6 +49,8 @@ struct JobChanged {
   // Processes that have ended since the last report; of a successor also those
   // that its predecessor has reported.
   std::vector<ProcExit> ends = {};
+  // Its processes are to be warned. Of a successor maybe again.
+  std::optional<TimeWarning> warning = std::nullopt;
 };
 
 // How many spawns one process may have under way, and how many of its last

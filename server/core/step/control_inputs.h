@@ -64,6 +64,14 @@ struct KillRequested {
   bool again = false;        // may be a repetition, and counts once
 };
 
+// In place of the limit that the job has. It is counted: the first that is set
+// is 1.
+struct TimeLimitSet {
+  std::string nspace;
+  uint32_t seconds = 0;       // from now; 0: no limit
+  uint32_t warn_seconds = 0;  // before its end, by JobChanged::warning; 0: not
+};
+
 struct OutputConsumed {
   std::string nspace;
   Rank rank = 0;  // whose output, so that its node gets the credit

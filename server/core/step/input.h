@@ -25,8 +25,8 @@ using Input = std::variant<
     NodeStateChanged, NodeRestarted, NodeIsOld, JobRecovered, ClientReattached,
     LauncherReattached, LocalPrepared, LocalStarted, LocalProcesses, LocalExits,
     FactsRead, HostAnswered, LocalOutput, LocalInputDone, LaunchRequested,
-    SpawnDone, SpawnRecovered, SignalRequested, KillRequested, OutputConsumed,
-    InputOffered, StateRequested, ShutdownRequested, Tick>;
+    SpawnDone, SpawnRecovered, SignalRequested, KillRequested, TimeLimitSet,
+    OutputConsumed, InputOffered, StateRequested, ShutdownRequested, Tick>;
 
 }  // namespace canopy::core
 

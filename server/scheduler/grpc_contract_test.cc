@@ -104,7 +104,6 @@ class GrpcHost : public RemotePlayedHost {
     options.link = connection_.link();
     options.sink = sink;
     options.embedded = embedded_.get();
-    options.host_job = [](const std::string&) { return std::string(); };
     host_ = std::make_unique<SchedulerHost>(std::move(options));
     connection_.Start(slots);
   }

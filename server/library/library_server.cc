@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <future>
+#include <memory>
 #include <optional>
 #include <utility>
 
@@ -13,6 +14,7 @@
 #include "common/job.h"
 #include "server/core/agent_core.h"
 #include "server/datastore/datastore.h"
+#include "server/endpoint/tool_registry.h"
 #include "server/facts/facts_reader.h"
 #include "server/library/arrivals.h"
 #include "server/library/host_overlay.h"
@@ -75,6 +77,10 @@ struct LibraryServer::Parts {
   void FromHost(core::MessageBody body);
 
   const LibraryServerOptions options;
+  // None may connect where the host wants none.
+  const std::shared_ptr<endpoint::ToolRegistry> tools =
+      std::make_shared<endpoint::ToolRegistry>(
+          options.self, options.tools ? endpoint::kMaxTools : 0);
   EventLoop loop;
   AgentRuntime runtime{&loop};
   HostedJobs jobs;
@@ -172,6 +178,7 @@ local::LocalOptions LibraryServer::Parts::LocalSettings() {
   settings.make_directory = [this](const ProcId& proc) {
     datastore.MakeRankDirectory(proc);
   };
+  settings.tools = tools;
   settings.log = options.log;
   return settings;
 }
@@ -182,7 +189,7 @@ openpmix::OpenPmixOptions LibraryServer::Parts::OpenPmixSettings() {
   settings.server = options.self;
   settings.host = options.node_names.front();
   if (options.tools) settings.tool_dir = options.directory;
-  if (!options.tools) settings.max_tools = 0;
+  settings.tools = tools;
   settings.job_data = [this](const std::string& nspace) {
     return datastore.FindReader(nspace);
   };

@@ -77,8 +77,8 @@ LAYERS = {
     "server/setup": [*VALUES, "server/spawn"],
     # The server that is part of libpmix: it connects adapters as an agent does.
     "server/library": [*ENDPOINT, "server/core/...", "server/datastore",
-                       "server/facts", "server/local", "server/openpmix",
-                       "server/registration", "server/runtime"],
+                       "server/endpoint", "server/facts", "server/local",
+                       "server/openpmix", "server/registration", "server/runtime"],
     "server/spawn": VALUES,
     "server/control": ["common", "common/posix", "common/preload", "protos",
                        "server/core/...", "server/ports", "server/rpc",

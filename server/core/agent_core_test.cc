@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "common/codec/encoder.h"
 #include "common/job.h"
 #include "common/status.h"
 #include "server/core/core_testing.h"
@@ -118,6 +119,30 @@ TEST_F(LifecycleCoreTest, AProcessThatIsToldToEndAlone) {
   Step(AbortArrived{1, 8, 9, "enough", {{"job", 1}}});
   EXPECT_EQ(HearOf(LocalExits{"job", {{1, 15}}}),
             (Heard{{kEventProcTerminated, 1}, {kErrProcKilledByCmd, 1}}));
+}
+
+// Who leads waits for nothing else, as its own job goes on.
+TEST_F(LifecycleCoreTest, AnInvitedProcessIsEndedWithItsJob) {
+  constexpr int kInvited = -159;
+  constexpr int kInviteFailed = -163;
+  Step(EventsWanted{3, 10, false, {kInviteFailed}});
+  Encoder info;
+  info.PutSize(1);
+  info.PutString("pmix.grp.id");
+  info.PutUint32(0);
+  info.PutUint16(PMIX_STRING);
+  info.PutString("g");
+  EventRaised invitation;
+  invitation.client = 3;
+  invitation.request = invitation.id = 11;
+  invitation.status = kInvited;
+  invitation.range = 6;  // PMIX_RANGE_CUSTOM
+  invitation.targets = {{"job", 0}};
+  invitation.info = Bytes(info.Take());
+  Step(invitation);
+  Step(KillRequested{"job", 0, ""});
+  const Heard heard = HearOf(LocalExits{"job", {{0, 15}}});
+  EXPECT_EQ(std::ranges::count(heard, std::pair(kInviteFailed, Rank{0})), 1);
 }
 
 TEST_F(LifecycleCoreTest, ProcessesThatDoNotStart) {

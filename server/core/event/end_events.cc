@@ -56,8 +56,8 @@ void EndEvents::OnExit(TimeNs now, const Job& job, const ProcExit& exit,
     NotifyJob(now, job, exit, actions);
     NotifyConnected(now, {job.nspace(), exit.rank}, exit, actions);
     NotifyGroups(now, {job.nspace(), exit.rank}, exit, actions);
-    NotifyInvited(now, {job.nspace(), exit.rank}, exit, actions);
   }
+  NotifyInvited(now, job, exit, actions);
   Announce(now, job, exit, told, actions);
 }
 
@@ -141,13 +141,17 @@ void EndEvents::NotifyGroups(TimeNs now, const ProcId& proc,
 }
 
 // It ended before a group was formed that it was to lead, or was invited to.
-void EndEvents::NotifyInvited(TimeNs now, const ProcId& proc,
-                              const ProcExit& exit, Actions* actions) {
+// Whoever is not ended with it waits for it, and for nobody else.
+void EndEvents::NotifyInvited(TimeNs now, const Job& job, const ProcExit& exit,
+                              Actions* actions) {
   constexpr uint32_t kOfInvitations = 1 << 14;
   uint32_t which = kOfInvitations;
-  for (EventRaised& event : invitations_.OnExit(proc)) {
+  for (EventRaised& event : invitations_.OnExit({job.nspace(), exit.rank})) {
     event.id = IdOfEnd(exit, ++which);
-    events_.OnRaised(now, event, actions);
+    std::erase_if(event.targets, [&](const ProcId& target) {
+      return job.ending && target.nspace == job.nspace();
+    });
+    if (!event.targets.empty()) events_.OnRaised(now, event, actions);
   }
 }
 

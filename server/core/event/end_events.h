@@ -53,7 +53,7 @@ class EndEvents {
                        Actions* actions);
   void NotifyGroups(TimeNs now, const ProcId& proc, const ProcExit& exit,
                     Actions* actions);
-  void NotifyInvited(TimeNs now, const ProcId& proc, const ProcExit& exit,
+  void NotifyInvited(TimeNs now, const Job& job, const ProcExit& exit,
                      Actions* actions);
   void OnMemberLost(TimeNs now, const ProcId& proc, Actions* actions);
   void OnProcLost(TimeNs now, const Job& job, Rank rank, Actions* actions);

@@ -15,12 +15,11 @@ namespace {
 template <typename T, typename... Others>
 constexpr bool kIsOneOf = (std::is_same_v<T, Others> || ...);
 
-// Actions without an effect here: processes ask nothing of the host or leave
-// commits in shared memory, launchers acknowledge output at once, and agents do
-// not end.
+// Actions without an effect here: processes leave no commits in shared memory,
+// launchers acknowledge output at once, and agents do not end.
 template <typename Action>
 constexpr bool IsSimulated() {
-  return !kIsOneOf<Action, AskHost, AwaitCommit, OutputDelivered, EndAgent>;
+  return !kIsOneOf<Action, AwaitCommit, OutputDelivered, EndAgent>;
 }
 
 template <typename Action, typename StandIn>

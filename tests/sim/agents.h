@@ -16,6 +16,7 @@
 #include "tests/sim/clients.h"
 #include "tests/sim/event.h"
 #include "tests/sim/event_queue.h"
+#include "tests/sim/host_stand_in.h"
 #include "tests/sim/launchers.h"
 #include "tests/sim/membership.h"
 #include "tests/sim/network.h"
@@ -31,8 +32,9 @@ namespace canopy::sim {
 
 // What executes the actions of a core: each has `On(NodeId, Action&)` for its
 // own. An action that several have is executed in this order.
-using StandIns = std::tuple<Segments&, Shims&, Launchers&, SpawnHost&, Clients&,
-                            StandardInput&, Observations&>;
+using StandIns =
+    std::tuple<Segments&, Shims&, Launchers&, SpawnHost&, HostStandIn&,
+               Clients&, StandardInput&, Observations&>;
 
 // Gives events to the cores and executes what they ask for, step by step, as
 // the agent's runtime does.

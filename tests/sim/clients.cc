@@ -173,6 +173,13 @@ RequestId Clients::ControlJob(const ProcId& proc, std::vector<ProcId> targets,
   return request;
 }
 
+RequestId Clients::CallHost(const ProcId& proc, HostOp op, Bytes call) {
+  const RequestId request = NewRequest();
+  Ask(proc, request,
+      HostCallArrived{IdOf(proc), request, op, {}, std::move(call)});
+  return request;
+}
+
 RequestId Clients::WantEvents(const ProcId& proc, std::vector<int> codes) {
   const RequestId request = NewRequest();
   EventsWanted& wanted = wanted_[proc];

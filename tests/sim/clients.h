@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "common/bytes.h"
+#include "common/host_op.h"
 #include "common/ids.h"
 #include "common/recent_events.h"
 #include "server/core/messages.h"
@@ -86,6 +87,8 @@ class Clients {
   // No targets: its whole job; `call` as in HostCallArrived.
   RequestId ControlJob(const ProcId& proc, std::vector<ProcId> targets,
                        Bytes call);
+  // Of the host; `call` is what no other call is.
+  RequestId CallHost(const ProcId& proc, HostOp op, Bytes call);
   // No codes: all.
   RequestId WantEvents(const ProcId& proc, std::vector<int> codes);
   RequestId Raise(const ProcId& proc, int status, uint8_t range,

@@ -53,9 +53,10 @@ Cluster::Cluster(uint32_t nodes, uint32_t radix, uint64_t seed,
       clients_(settings_, jobs_, inputs_, oracle_, errors_),
       input_(nodes, settings_, jobs_, queue_, inputs_, random_, oracle_),
       spawn_host_(jobs_, inputs_, oracle_, input_, launchers_, errors_),
+      host_(settings_, queue_, members_, inputs_, random_, errors_),
       agents_(radix, settings_, queue_, members_, network_, oracle_, errors_,
-              std::tie(segments_, shims_, launchers_, spawn_host_, clients_,
-                       input_, observed_)) {
+              std::tie(segments_, shims_, launchers_, spawn_host_, host_,
+                       clients_, input_, observed_)) {
   if (settings_.persists) oracle_.set_restarts();
 }
 

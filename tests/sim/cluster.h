@@ -35,6 +35,7 @@
 #include "tests/sim/clients.h"
 #include "tests/sim/event.h"
 #include "tests/sim/event_queue.h"
+#include "tests/sim/host_stand_in.h"
 #include "tests/sim/jobs.h"
 #include "tests/sim/kvals.h"
 #include "tests/sim/launchers.h"
@@ -69,6 +70,7 @@ class Cluster {
   const StandardInput& input() const { return input_; }
   Network& network() { return network_; }
   SpawnHost& spawn_host() { return spawn_host_; }
+  HostStandIn& host() { return host_; }
   const Segments& segments() const { return segments_; }
   const Launchers& launchers() const { return launchers_; }
   const Membership& members() const { return members_; }
@@ -157,6 +159,7 @@ class Cluster {
   Clients clients_;
   StandardInput input_;
   SpawnHost spawn_host_;
+  HostStandIn host_;
   Observations observed_;
   Agents agents_;
 };

@@ -15,6 +15,7 @@ void Cluster::KillNode(NodeId node) {
   shims_.Reset(node);
   launchers_.Reset(node);
   spawn_host_.Reset(node);
+  host_.LoseAgent(node);
   input_.Reset(node);
   network_.OnLoss(members_.Lose(node));
 }
@@ -57,6 +58,8 @@ void Cluster::RestartNode(NodeId node) {
   const Segments::Published published = segments_.Reset(node);
   agents_.Start(node);
   members_.Restart(node);
+  spawn_host_.LoseAgent(node);
+  host_.LoseAgent(node);
   clients_.LoseAgent(shims_.RunningOn(node));
   input_.LoseAgent(node);
   Recover(node, published);

@@ -3,14 +3,18 @@
 // lost. With --matrix one seed in three does so, and the end is a table: how
 // many seeds had each fault in each phase of an operation; a cell that too few
 // had is a failure. A seed that failed with --matrix is replayed with --matrix.
-// Usage: soak [--first N] [--seeds N] [--min-nodes N] [--nodes MAX] [--radix R]
-//        [--no-rejoins] [--restarts] [--matrix] [--verbose] [--trace]
+// With --matrix there are seeds of host_soak.h too, one for five, with a table
+// of their own; with --host these alone. Usage: soak [--first N] [--seeds N]
+// [--min-nodes N] [--nodes MAX] [--radix R]
+//        [--no-rejoins] [--restarts] [--matrix] [--host] [--verbose]
+//        [--trace]
 #include <cstdio>
 #include <cstdlib>
 #include <map>
 #include <string>
 
 #include "tests/sim/fault_matrix.h"
+#include "tests/sim/host_soak.h"
 #include "tests/sim/soak.h"
 
 namespace canopy::sim {
@@ -21,11 +25,16 @@ struct Arguments {
   uint64_t first = 0;
   uint64_t seeds = 10'000;
   bool matrix = false;
+  bool host = false;
 };
 
 // Of so many seeds, each cell that can occur has had so many.
 constexpr uint64_t kSeedsOfMatrix = 10'000;
 constexpr uint64_t kFewest = 50;
+// So many of these seeds are one of the host's, of which each cell has had one
+// in so many.
+constexpr uint64_t kSeedsOfHost = 5;
+constexpr uint64_t kHostCells = 200;
 
 struct Totals {
   uint64_t steps = 0;
@@ -33,6 +42,7 @@ struct Totals {
   uint64_t failed = 0;
   FaultMatrix all;
   std::map<uint32_t, FaultMatrix> by_radix;
+  HostMatrix host;
 };
 
 bool SetFlag(const std::string& name, SoakOptions* options) {
@@ -71,7 +81,8 @@ bool Parse(int argc, char** argv, Arguments* out) {
   for (int i = 1; i < argc; ++i) {
     const std::string name = argv[i];
     out->matrix |= name == "--matrix";
-    if (name == "--matrix") continue;
+    out->host |= name == "--host";
+    if (name == "--matrix" || name == "--host") continue;
     if (SetFlag(name, &out->options)) continue;
     const uint64_t value = i + 1 < argc ? strtoull(argv[++i], nullptr, 10) : 0;
     if (SetNumber(name, value, out)) continue;
@@ -81,10 +92,10 @@ bool Parse(int argc, char** argv, Arguments* out) {
   return true;
 }
 
-void PrintFailure(uint64_t seed, const SoakResult& result) {
+template <typename Result>
+void PrintFailure(const std::string& what, const Result& result) {
   constexpr size_t kMaxErrors = 8;
-  printf("FAILED seed %llu: %u nodes, radix %u\n",
-         static_cast<unsigned long long>(seed), result.nodes, result.radix);
+  printf("FAILED %s\n", what.c_str());
   for (const std::string& fault : result.faults) {
     printf("  fault: %s\n", fault.c_str());
   }
@@ -104,7 +115,33 @@ void RunSeed(uint64_t seed, const Arguments& arguments, Totals* totals) {
   totals->by_radix[result.radix].Add(result.cells);
   if (result.errors.empty()) return;
   ++totals->failed;
-  PrintFailure(seed, result);
+  PrintFailure("seed " + std::to_string(seed) + ": " +
+                   std::to_string(result.nodes) + " nodes, radix " +
+                   std::to_string(result.radix),
+               result);
+}
+
+void RunHostSeed(uint64_t seed, const Arguments& arguments, Totals* totals) {
+  HostSoakOptions options;
+  options.verbose = arguments.options.verbose;
+  options.trace = arguments.options.trace;
+  const HostSoakResult result = RunHostSoak(seed, options);
+  totals->steps += result.steps;
+  totals->faults += result.faults.size();
+  totals->host.Add(result.cells);
+  if (result.errors.empty()) return;
+  ++totals->failed;
+  PrintFailure("seed " + std::to_string(seed) +
+                   " of --host: " + std::to_string(result.nodes) + " nodes",
+               result);
+}
+
+// How many cells too few seeds have had.
+size_t PrintHostMatrix(const Totals& totals, uint64_t seeds) {
+  printf("host:\n%s", totals.host.Text().c_str());
+  const size_t below = totals.host.NumBelow(seeds / kHostCells);
+  if (below > 0) printf("%zu cells of the host have too few seeds\n", below);
+  return below;
 }
 
 // How many cells too few seeds have had.
@@ -125,11 +162,23 @@ int main(int argc, char** argv) {
   canopy::sim::Arguments arguments;
   if (!canopy::sim::Parse(argc, argv, &arguments)) return 2;
   canopy::sim::Totals totals;
-  for (uint64_t i = 0; i < arguments.seeds; ++i) {
+  const uint64_t host_seeds = arguments.host ? arguments.seeds
+                              : arguments.matrix
+                                  ? arguments.seeds / canopy::sim::kSeedsOfHost
+                                  : 0;
+  for (uint64_t i = 0; !arguments.host && i < arguments.seeds; ++i) {
     canopy::sim::RunSeed(arguments.first + i, arguments, &totals);
   }
-  const size_t below =
-      arguments.matrix ? canopy::sim::PrintMatrix(totals, arguments.seeds) : 0;
+  for (uint64_t i = 0; i < host_seeds; ++i) {
+    canopy::sim::RunHostSeed(arguments.first + i, arguments, &totals);
+  }
+  size_t below = 0;
+  if (arguments.matrix && !arguments.host) {
+    below += canopy::sim::PrintMatrix(totals, arguments.seeds);
+  }
+  if (arguments.matrix) {
+    below += canopy::sim::PrintHostMatrix(totals, host_seeds);
+  }
   printf("%llu seeds, %llu steps, %llu faults, %llu failed\n",
          static_cast<unsigned long long>(arguments.seeds),
          static_cast<unsigned long long>(totals.steps),

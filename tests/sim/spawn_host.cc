@@ -28,29 +28,64 @@ SpawnHost::SpawnHost(JobCatalog& jobs, AgentInputs& inputs, Oracle& oracle,
 void SpawnHost::On(NodeId node, HostSpawn& a) {
   const Id id{a.proc, a.request};
   oracle_.OnSpawn(a.request, a.call.view());
+  CheckNotExecuted(id);
+  if (!place_) return Execute(node, a, {});
+  if (!waiting_.try_emplace(id, node).second)
+    return;  // it is asked for already
+  const Placement placement = place_(a);
+  inputs_.PostCallback(placement.after, node,
+                       [this, node, spawn = a, placement, id] {
+                         if (waiting_.erase(id) > 0)
+                           Execute(node, spawn, placement);
+                       });
+}
+
+void SpawnHost::CheckNotExecuted(const Id& id) {
   for (const auto& [nspace, spawned] : spawned_) {
     if (spawned.id != id || (spawned.over && !spawned.ran)) continue;
     errors_.push_back("a spawn was executed again that has become " + nspace);
   }
+}
+
+void SpawnHost::Execute(NodeId node, const HostSpawn& spawn,
+                        const Placement& placement) {
+  const Id id{spawn.proc, spawn.request};
+  if (placement.status != kSuccess) {
+    return Answer(node, {spawn.proc, spawn.request, placement.status, ""},
+                  placement.answered_twice);
+  }
   std::vector<NodeId> agents;
-  std::istringstream call{std::string(a.call.view())};
+  std::istringstream call{std::string(spawn.call.view())};
   for (NodeId agent = 0; call >> agent;) agents.push_back(agent);
   if (agents.empty()) {
-    return inputs_.Post(node,
-                        SpawnDone{a.proc, a.request, kErrJobFailedToMap, ""});
+    return Answer(node, {spawn.proc, spawn.request, kErrJobFailedToMap, ""},
+                  false);
   }
   JobSpec job = MakeJob("spawned" + std::to_string(++last_), agents);
-  job.parent = a.proc;
-  job.uid = jobs_.Find(a.proc.nspace).uid;
+  job.parent = spawn.proc;
+  job.uid = jobs_.Find(spawn.proc.nspace).uid;
   executed_[id].push_back(job.nspace);
   spawned_[job.nspace] = {node, id, job.procs.size()};
+  spawned_[job.nspace].twice = placement.answered_twice;
   jobs_.Add(job);
   oracle_.OnJob(job);
   standard_input_.Open(job.nspace, node);
   launchers_.Launch(node, job);
 }
 
+void SpawnHost::Answer(NodeId node, const SpawnDone& done, bool twice) {
+  inputs_.Post(node, done);
+  if (twice) {
+    inputs_.Post(node, SpawnDone{done.proc, done.request, kErrTimeout, ""});
+  }
+}
+
 void SpawnHost::On(NodeId node, JobChanged& a) {
+  if (a.phase == JobPhase::kEnded) {
+    std::erase_if(waiting_, [&](const auto& entry) {
+      return entry.first.first.nspace == a.nspace;
+    });
+  }
   const auto it = spawned_.find(a.nspace);
   if (it == spawned_.end()) return;
   Spawned& spawned = it->second;
@@ -59,9 +94,15 @@ void SpawnHost::On(NodeId node, JobChanged& a) {
   if (spawned.answered || (!spawned.ran && !spawned.over)) return;
   spawned.answered = true;
   const auto& [proc, request] = spawned.id;
-  inputs_.Post(node, SpawnDone{proc, request,
-                               spawned.ran ? kSuccess : kErrJobFailedToLaunch,
-                               spawned.ran ? a.nspace : ""});
+  Answer(node,
+         {proc, request, spawned.ran ? kSuccess : kErrJobFailedToLaunch,
+          spawned.ran ? a.nspace : ""},
+         spawned.twice);
+}
+
+void SpawnHost::LoseAgent(NodeId node) {
+  std::erase_if(waiting_,
+                [node](const auto& entry) { return entry.second == node; });
 }
 
 std::vector<Input> SpawnHost::Recovered(NodeId node) {
@@ -80,6 +121,7 @@ std::vector<Input> SpawnHost::Recovered(NodeId node) {
 }
 
 void SpawnHost::Reset(NodeId node) {
+  LoseAgent(node);
   std::erase_if(spawned_, [node](const auto& entry) {
     return entry.second.node == node;
   });

@@ -3,6 +3,7 @@
 #define CANOPY_TESTS_SIM_SPAWN_HOST_H_
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <string>
 #include <utility>
@@ -11,6 +12,7 @@
 #include "common/bytes.h"
 #include "common/ids.h"
 #include "server/core/step/control_actions.h"
+#include "server/core/step/control_inputs.h"
 #include "server/core/step/input.h"
 #include "tests/sim/agent_inputs.h"
 #include "tests/sim/jobs.h"
@@ -25,19 +27,33 @@ namespace canopy::sim {
 Bytes SpawnCallFor(const std::vector<NodeId>& agents);
 
 // Executes spawns, and complains when one is executed again that runs or has
-// run. Like the control service it keeps in files what its successor needs.
+// run. Like the control service it keeps in files what its successor needs, but
+// of what waits for its place: that is asked for again.
 class SpawnHost {
  public:
+  // When it is executed, or not.
+  struct Placement {
+    TimeNs after = 0;
+    int status = 0;
+    bool answered_twice = false;  // the second time with another status
+  };
+  using Place = std::function<Placement(const core::HostSpawn&)>;
+
   // All must outlive it.
   SpawnHost(JobCatalog& jobs, AgentInputs& inputs, Oracle& oracle,
             StandardInput& standard_input, Launchers& launchers,
             Errors& errors);
+
+  // From now on it decides of each, as often as it is asked; else at once.
+  void set_place(Place place) { place_ = std::move(place); }
 
   void On(NodeId node, core::HostSpawn& a);
   void On(NodeId node, core::JobChanged& a);
 
   // What the node's successor knows of its predecessor's spawns.
   std::vector<core::Input> Recovered(NodeId node);
+  // Its successor does not know what has waited for its place.
+  void LoseAgent(NodeId node);
   // The machine fails, with its files.
   void Reset(NodeId node);
 
@@ -56,7 +72,13 @@ class SpawnHost {
     bool ran = false;  // all of it has started
     bool over = false;
     bool answered = false;
+    bool twice = false;  // its answer comes
   };
+
+  void CheckNotExecuted(const Id& id);
+  void Execute(NodeId node, const core::HostSpawn& spawn,
+               const Placement& placement);
+  void Answer(NodeId node, const core::SpawnDone& done, bool twice);
 
   JobCatalog& jobs_;
   AgentInputs& inputs_;
@@ -66,6 +88,8 @@ class SpawnHost {
   Errors& errors_;
   std::map<std::string, Spawned> spawned_;  // with a record somewhere
   std::map<Id, std::vector<std::string>> executed_;
+  Place place_;
+  std::map<Id, NodeId> waiting_;  // for their places
   uint32_t last_ = 0;
 };
 

@@ -11,6 +11,8 @@
 #include <utility>
 #include <vector>
 
+#include "client/abi/environment_array.h"
+#include "client/abi/server_data.h"
 #include "client/abi/server_role.h"
 #include "common/ids.h"
 #include "common/values/memory.h"
@@ -23,6 +25,7 @@
 using canopy::FromC;
 using canopy::ProcId;
 using canopy::client::ServerCall;
+using canopy::client::ServerData;
 using canopy::library::LibraryServer;
 using canopy::registration::Registration;
 
@@ -95,6 +98,15 @@ bool SetVariable(const std::string& entry, char*** env) {
   return true;
 }
 
+// What PMIx_server_setup_local_support has prepared. False: no memory.
+bool ApplySupport(const std::string& nspace, char*** env) {
+  return canopy::client::EditEnvironment(
+      [&nspace](std::vector<std::string>* entries) {
+        ServerData::Of().ApplySupport(nspace, entries);
+      },
+      env);
+}
+
 }  // namespace
 
 extern "C" {
@@ -118,6 +130,7 @@ pmix_status_t PMIx_server_register_nspace(const pmix_nspace_t nspace,
   auto told = ReadCall(server->options(), nspace, nlocalprocs, info, ninfo);
   return StartOrWait(server, cbfunc, cbdata, [&](LibraryServer::Done done) {
     if (!told.ok()) return done(told.code());
+    ServerData::Of().AddResources(&*told);
     server->RegisterJob(*std::move(told), std::move(done));
   });
 }
@@ -131,6 +144,7 @@ void PMIx_server_deregister_nspace(const pmix_nspace_t nspace,
     }
     return;
   }
+  ServerData::Of().RemoveSupport(NameOf(nspace));
   (void)StartOrWait(server, cbfunc, cbdata, [&](LibraryServer::Done done) {
     server->DeregisterJob(NameOf(nspace), std::move(done));
   });
@@ -169,6 +183,7 @@ pmix_status_t PMIx_server_setup_fork(const pmix_proc_t* proc, char*** env) {
   if (proc == nullptr || env == nullptr) return PMIX_ERR_BAD_PARAM;
   const auto environment = server->EnvironmentOf(FromC(*proc));
   if (!environment.ok()) return environment.code();
+  if (!ApplySupport(NameOf(proc->nspace), env)) return PMIX_ERR_NOMEM;
   for (const std::string& entry : *environment) {
     if (!SetVariable(entry, env)) return PMIX_ERR_NOMEM;
   }

@@ -11,6 +11,7 @@
 #include <string>
 #include <utility>
 
+#include "client/abi/server_data.h"
 #include "client/abi/server_directory.h"
 #include "client/abi/server_options.h"
 #include "client/events/event.h"
@@ -127,6 +128,7 @@ int InitFirst(const pmix_server_module_t* module, const pmix_info_t* info,
     return running.code();
   }
   InitServerSession(directives->self, Distribute);
+  ServerData::Of().Open();
   g_role.running = running->release();
   g_role.server = g_role.running->server.get();
   return PMIX_SUCCESS;
@@ -172,6 +174,7 @@ int FinalizeServer() {
   if (--g_role.references > 0) return PMIX_SUCCESS;
   g_role.server = nullptr;
   WaitForCalls();
+  ServerData::Of().Close();
   delete std::exchange(g_role.running, nullptr);
   {
     const ApiCall call;

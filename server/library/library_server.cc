@@ -20,6 +20,7 @@
 #include "server/library/host_overlay.h"
 #include "server/library/host_processes.h"
 #include "server/library/hosted_jobs.h"
+#include "server/library/hosted_sets.h"
 #include "server/library/no_jobs.h"
 #include "server/library/registered_contents.h"
 #include "server/library/upcalls.h"
@@ -84,6 +85,7 @@ struct LibraryServer::Parts {
   EventLoop loop;
   AgentRuntime runtime{&loop};
   HostedJobs jobs;
+  HostedSets sets{options.self, &jobs};
   Arrivals arrivals;
   HostProcesses processes{&runtime};
   HostOverlay overlay;
@@ -437,6 +439,37 @@ void LibraryServer::Notify(core::EventRaised event, Done done) {
     parts_->runtime.OnInput(std::move(event));
     done(kSuccess);
   });
+}
+
+int LibraryServer::DefineSet(const std::string& name,
+                             std::vector<ProcId> members) {
+  int status = kSuccess;
+  RunAndWait([&] {
+    auto event = parts_->sets.Define(name, members);
+    status = event.code();
+    if (event.ok()) parts_->runtime.OnInput(*std::move(event));
+  });
+  return status;
+}
+
+int LibraryServer::DeleteSet(const std::string& name) {
+  int status = kSuccess;
+  RunAndWait([&] {
+    auto event = parts_->sets.Delete(name);
+    status = event.code();
+    if (event.ok()) parts_->runtime.OnInput(*std::move(event));
+  });
+  return status;
+}
+
+std::shared_ptr<const registration::Registration> LibraryServer::Told(
+    const std::string& nspace) {
+  std::shared_ptr<const registration::Registration> told;
+  RunAndWait([&] {
+    const HostedJob* job = parts_->jobs.Find(nspace);
+    if (job != nullptr) told = job->told;
+  });
+  return told;
 }
 
 std::string LibraryServer::uri() const { return parts_->openpmix.uri(); }

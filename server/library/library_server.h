@@ -11,6 +11,7 @@
 #include <optional>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "common/ids.h"
@@ -80,6 +81,19 @@ class LibraryServer {
 
   // An event that the host raises for processes of this node.
   void Notify(core::EventRaised event, Done done);
+
+  // Process sets of the host: see HostedSets for the status. Wait for the
+  // server's thread.
+  int DefineSet(const std::string& name, std::vector<ProcId> members);
+  int DeleteSet(const std::string& name);
+
+  // What the host has told of a namespace; null when that is nothing. Waits for
+  // the server's thread.
+  std::shared_ptr<const registration::Registration> Told(
+      const std::string& nspace);
+
+  // In the server's thread, after the function that it is called from.
+  void CallLater(std::function<void()> callback) { Run(std::move(callback)); }
 
   // Where OpenPMIx clients and tools connect; as in PMIX_SERVER_URI.
   std::string uri() const;

@@ -1,0 +1,120 @@
+// What a resource manager asks of its running server beside jobs and clients:
+// process sets, descriptions of jobs, the delivery of output.
+
+#include <cstddef>
+#include <memory>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "client/abi/server_role.h"
+#include "client/session/directives.h"
+#include "common/required.h"
+#include "common/values/info_list.h"
+#include "common/values/memory.h"
+#include "common/values/value.h"
+#include "pmix.h"
+#include "pmix_server.h"
+#include "server/registration/job_info.h"
+#include "server/registration/registration.h"
+
+using canopy::ProcId;
+using canopy::client::InfoArray;
+using canopy::client::ServerCall;
+
+namespace {
+
+constexpr pmix_iof_channel_t kOutputs = PMIX_FWD_STDOUT_CHANNEL |
+                                        PMIX_FWD_STDERR_CHANNEL |
+                                        PMIX_FWD_STDDIAG_CHANNEL;
+
+std::vector<ProcId> ToList(const pmix_proc_t* procs, size_t count) {
+  std::vector<ProcId> list;
+  for (size_t i = 0; i < count; ++i) list.push_back(canopy::FromC(procs[i]));
+  return list;
+}
+
+// Each info on its own, so that a reader need not know how many there are.
+pmix_status_t Pack(const canopy::InfoList& infos, pmix_data_buffer_t* buffer) {
+  for (const pmix_info_t& info : infos) {
+    auto* packed = const_cast<pmix_info_t*>(&info);
+    const pmix_status_t rc =
+        PMIx_Data_pack(nullptr, buffer, packed, 1, PMIX_INFO);
+    if (rc != PMIX_SUCCESS) return rc;
+  }
+  return PMIX_SUCCESS;
+}
+
+bool AnyRequired(const InfoArray& directives) {
+  for (size_t i = 0; i < directives.size; ++i) {
+    if (canopy::MustHonour(directives.infos[i].flags)) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+extern "C" {
+
+pmix_status_t PMIx_server_define_process_set(const pmix_proc_t* members,
+                                             size_t nmembers,
+                                             const char* pset_name) {
+  ServerCall server;
+  if (!server) return PMIX_ERR_INIT;
+  if (members == nullptr || pset_name == nullptr) return PMIX_ERR_BAD_PARAM;
+  return server->DefineSet(pset_name, ToList(members, nmembers));
+}
+
+pmix_status_t PMIx_server_delete_process_set(char* pset_name) {
+  ServerCall server;
+  if (!server) return PMIX_ERR_INIT;
+  if (pset_name == nullptr) return PMIX_ERR_BAD_PARAM;
+  return server->DeleteSet(pset_name);
+}
+
+pmix_status_t PMIx_server_collect_job_info(pmix_proc_t* procs, size_t nprocs,
+                                           pmix_data_buffer_t* dbuf) {
+  ServerCall server;
+  if (!server) return PMIX_ERR_INIT;
+  if (procs == nullptr || nprocs == 0 || dbuf == nullptr) {
+    return PMIX_ERR_BAD_PARAM;
+  }
+  // All of them are there before the first is packed.
+  std::set<std::string> nspaces;
+  for (const ProcId& proc : ToList(procs, nprocs)) nspaces.insert(proc.nspace);
+  std::vector<std::shared_ptr<const canopy::registration::Registration>> jobs;
+  for (const std::string& nspace : nspaces) {
+    jobs.push_back(server->Told(nspace));
+    if (jobs.back() == nullptr) return PMIX_ERR_NOT_FOUND;
+  }
+  for (const auto& job : jobs) {
+    const pmix_status_t rc =
+        Pack(canopy::registration::DescribeJob(*job), dbuf);
+    if (rc != PMIX_SUCCESS) return rc;
+  }
+  return PMIX_SUCCESS;
+}
+
+// No process can ask this server for the output of others, so it has gone to
+// all of those who did when the call begins. What a process reads is its
+// host's affair.
+pmix_status_t PMIx_server_IOF_deliver(const pmix_proc_t* source,
+                                      pmix_iof_channel_t channel,
+                                      const pmix_byte_object_t* bo,
+                                      const pmix_info_t info[], size_t ninfo,
+                                      pmix_op_cbfunc_t cbfunc, void* cbdata) {
+  ServerCall server;
+  if (!server) return PMIX_ERR_INIT;
+  const InfoArray directives{info, ninfo};
+  if (source == nullptr || bo == nullptr || channel == 0 || !directives.ok()) {
+    return PMIX_ERR_BAD_PARAM;
+  }
+  if ((channel & ~kOutputs) != 0 || AnyRequired(directives)) {
+    return PMIX_ERR_NOT_SUPPORTED;
+  }
+  if (cbfunc == nullptr) return PMIX_OPERATION_SUCCEEDED;
+  server->CallLater([cbfunc, cbdata] { cbfunc(PMIX_SUCCESS, cbdata); });
+  return PMIX_SUCCESS;
+}
+
+}  // extern "C"

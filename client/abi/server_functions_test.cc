@@ -1,0 +1,264 @@
+// A host and its server in one process, and a rank that it starts: what the
+// host has told and prepared reaches the rank.
+#include <gtest/gtest.h>
+#include <poll.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <cstdlib>
+#include <cstring>
+#include <future>
+#include <string>
+
+#include "common/values/info_list.h"
+#include "common/values/value.h"
+#include "common/values/value_ops.h"
+#include "pmix.h"
+#include "pmix_server.h"
+
+namespace canopy::client {
+namespace {
+
+constexpr char kReadyFd[] = "CANOPY_TEST_READY_FD";
+constexpr char kJob[] = "job";
+
+std::string HostName() {
+  char name[256] = {};
+  gethostname(name, sizeof(name) - 1);
+  return name;
+}
+
+// ------------------------------------------------------------- the rank ---
+
+struct SetEvents {
+  std::promise<std::string> defined;
+  std::promise<std::string> deleted;
+};
+SetEvents g_events;
+
+void OnSet(size_t, pmix_status_t status, const pmix_proc_t*, pmix_info_t info[],
+           size_t ninfo, pmix_info_t[], size_t,
+           pmix_event_notification_cbfunc_fn_t done, void* cbdata) {
+  const InfoList infos = InfoList::FromC(info, ninfo);
+  std::string text = infos.FindString(PMIX_PSET_NAME).value_or("no name");
+  if (const pmix_info_t* members = infos.Find(PMIX_PSET_MEMBERS)) {
+    text += " of " + std::to_string(ProcsOf(members->value)->size());
+  }
+  auto& told =
+      status == PMIX_PROCESS_SET_DEFINE ? g_events.defined : g_events.deleted;
+  told.set_value(text);
+  done(PMIX_EVENT_ACTION_COMPLETE, nullptr, 0, nullptr, nullptr, cbdata);
+}
+
+std::string Get(const char* key, const InfoList& qualifiers = {}) {
+  const pmix_proc_t job = ToC({kJob, PMIX_RANK_WILDCARD});
+  pmix_value_t* raw = nullptr;
+  const int rc =
+      PMIx_Get(&job, key, qualifiers.data(), qualifiers.size(), &raw);
+  if (rc != PMIX_SUCCESS) return PMIx_Error_string(rc);
+  const Value value = Value::Adopt(raw);
+  free(raw);
+  return std::string(value.AsString().value_or("no text"));
+}
+
+std::string Await(std::promise<std::string>* told) {
+  auto future = told->get_future();
+  const auto limit = std::chrono::seconds(60);
+  return future.wait_for(limit) == std::future_status::ready ? future.get()
+                                                             : "no event";
+}
+
+// Run by the host of the other test alone.
+TEST(Rank, HasWhatItsHostTold) {
+  const char* ready = getenv(kReadyFd);
+  if (ready == nullptr) GTEST_SKIP() << "not started by a host";
+  ASSERT_EQ(PMIx_Init(nullptr, nullptr, 0), PMIX_SUCCESS);
+  EXPECT_STREQ(getenv("PREPARED"), "yes");
+  EXPECT_EQ(getenv("UNWANTED"), nullptr);
+  EXPECT_EQ(Get("site.key"), "of all jobs");
+  EXPECT_EQ(Get("job.key"), "of this job");
+  EXPECT_EQ(Get("node.key", {{PMIX_NODE_INFO, Value::Bool(true)},
+                             {PMIX_HOSTNAME, Value::String(HostName())}}),
+            "of this node");
+  pmix_status_t codes[] = {PMIX_PROCESS_SET_DEFINE, PMIX_PROCESS_SET_DELETE};
+  EXPECT_GE(PMIx_Register_event_handler(codes, 2, nullptr, 0, OnSet, nullptr,
+                                        nullptr),
+            0);
+  ASSERT_EQ(write(atoi(ready), "r", 1), 1);
+  EXPECT_EQ(Await(&g_events.defined), "set of 1");
+  EXPECT_EQ(Await(&g_events.deleted), "set");
+  EXPECT_EQ(PMIx_Finalize(nullptr, 0), PMIX_SUCCESS);
+}
+
+// ------------------------------------------------------------- the host ---
+
+Value Envar(std::string name, std::string text) {
+  pmix_envar_t envar = {name.data(), text.data(), ':'};
+  Value value;
+  EXPECT_EQ(LoadValue(value.mutable_raw(), &envar, PMIX_ENVAR), PMIX_SUCCESS);
+  return value;
+}
+
+class HostTest : public testing::Test {
+ protected:
+  HostTest() { EXPECT_EQ(PMIx_server_init(nullptr, nullptr, 0), PMIX_SUCCESS); }
+  ~HostTest() override { EXPECT_EQ(PMIx_server_finalize(), PMIX_SUCCESS); }
+
+  static void Register(const char* nspace, InfoList infos) {
+    EXPECT_EQ(PMIx_server_register_nspace(nspace, 1, infos.mutable_data(),
+                                          infos.size(), nullptr, nullptr),
+              PMIX_OPERATION_SUCCEEDED);
+  }
+  static int Define(const char* name, const ProcId& member) {
+    const pmix_proc_t proc = ToC(member);
+    return PMIx_server_define_process_set(&proc, 1, name);
+  }
+  static int Delete(std::string name) {
+    return PMIx_server_delete_process_set(name.data());
+  }
+};
+
+void Tell() {
+  InfoList resources{
+      {"site.key", Value::String("of all jobs")},
+      {PMIX_NODE_INFO_ARRAY,
+       Value::InfoArray({{PMIX_HOSTNAME, Value::String(HostName())},
+                         {"node.key", Value::String("of this node")}})}};
+  EXPECT_EQ(PMIx_server_register_resources(resources.mutable_data(),
+                                           resources.size(), nullptr, nullptr),
+            PMIX_OPERATION_SUCCEEDED);
+}
+
+void Prepare() {
+  InfoList infos{{PMIX_SET_ENVAR, Envar("PREPARED", "yes")},
+                 {PMIX_UNSET_ENVAR, Value::String("UNWANTED")}};
+  EXPECT_EQ(PMIx_server_setup_local_support(kJob, infos.mutable_data(),
+                                            infos.size(), nullptr, nullptr),
+            PMIX_OPERATION_SUCCEEDED);
+}
+
+// The rank's test of this program, with `ready` to write to.
+pid_t StartRank(int ready) {
+  const pmix_proc_t proc = ToC({kJob, 0});
+  EXPECT_EQ(PMIx_server_register_client(&proc, getuid(), getgid(), nullptr,
+                                        nullptr, nullptr),
+            PMIX_OPERATION_SUCCEEDED);
+  const std::string entry = std::string(kReadyFd) + "=" + std::to_string(ready);
+  char** env = static_cast<char**>(calloc(3, sizeof(char*)));
+  env[0] = strdup(entry.c_str());
+  env[1] = strdup("UNWANTED=1");
+  EXPECT_EQ(PMIx_server_setup_fork(&proc, &env), PMIX_SUCCESS);
+  const pid_t pid = fork();
+  if (pid == 0) {
+    const char* argv[] = {"rank", "--gtest_filter=Rank.HasWhatItsHostTold",
+                          nullptr};
+    execve("/proc/self/exe", const_cast<char**>(argv), env);
+    _exit(127);
+  }
+  for (char** e = env; *e != nullptr; ++e) free(*e);
+  free(env);
+  return pid;
+}
+
+bool IsReady(int fd) {
+  pollfd ready = {fd, POLLIN, 0};
+  char byte = 0;
+  return poll(&ready, 1, 60000) == 1 && read(fd, &byte, 1) == 1;
+}
+
+TEST_F(HostTest, WhatItToldAndPreparedReachesARank) {
+  Tell();
+  Prepare();
+  Register(kJob, {{"job.key", Value::String("of this job")}});
+  int ready[2];
+  ASSERT_EQ(pipe(ready), 0);
+  const pid_t pid = StartRank(ready[1]);
+  close(ready[1]);
+  EXPECT_TRUE(IsReady(ready[0]));
+  EXPECT_EQ(Define("set", {kJob, PMIX_RANK_WILDCARD}), PMIX_SUCCESS);
+  EXPECT_EQ(Delete("set"), PMIX_SUCCESS);
+  close(ready[0]);
+  int status = 0;
+  ASSERT_EQ(waitpid(pid, &status, 0), pid);
+  EXPECT_EQ(status, 0);
+  PMIx_server_deregister_nspace(kJob, nullptr, nullptr);
+}
+
+TEST_F(HostTest, ProcessSetsAreRefused) {
+  EXPECT_EQ(PMIx_server_define_process_set(nullptr, 0, "set"),
+            PMIX_ERR_BAD_PARAM);
+  EXPECT_EQ(Define("", {"far", 0}), PMIX_ERR_BAD_PARAM);
+  EXPECT_EQ(Define("set", {"far", PMIX_RANK_WILDCARD}), PMIX_ERR_NOT_FOUND);
+  EXPECT_EQ(Delete("set"), PMIX_ERR_NOT_FOUND);
+  EXPECT_EQ(Define("set", {"far", 0}), PMIX_SUCCESS);
+  EXPECT_EQ(Define("set", {"far", 1}), PMIX_ERR_EXISTS);
+}
+
+TEST_F(HostTest, JobsAreDescribedForOtherServers) {
+  Register("one", {{"job.key", Value::String("1")}});
+  Register("two", {{"job.key", Value::String("2")}});
+  pmix_proc_t procs[] = {ToC({"one", 0}), ToC({"two", PMIX_RANK_WILDCARD}),
+                         ToC({"one", 1})};
+  pmix_data_buffer_t buffer = {};
+  ASSERT_EQ(PMIx_server_collect_job_info(procs, 3, &buffer), PMIX_SUCCESS);
+  for (const char* nspace : {"one", "two"}) {
+    InfoList infos;
+    infos.Add("", Value());
+    int32_t count = 1;
+    ASSERT_EQ(PMIx_Data_unpack(nullptr, &buffer, infos.mutable_data(), &count,
+                               PMIX_INFO),
+              PMIX_SUCCESS);
+    EXPECT_EQ(KeyOf(infos[0]), PMIX_JOB_INFO_ARRAY);
+    const auto job = InfosOf(infos[0].value);
+    ASSERT_TRUE(job && !job->empty());
+    EXPECT_EQ(StringOf((*job)[0].value), nspace);
+  }
+  PMIX_DATA_BUFFER_DESTRUCT(&buffer);
+  procs[0] = ToC({"three", 0});
+  EXPECT_EQ(PMIx_server_collect_job_info(procs, 3, &buffer),
+            PMIX_ERR_NOT_FOUND);
+  EXPECT_EQ(PMIx_server_collect_job_info(procs, 0, &buffer),
+            PMIX_ERR_BAD_PARAM);
+}
+
+void Remember(pmix_status_t status, void* cbdata) {
+  static_cast<std::promise<int>*>(cbdata)->set_value(status);
+}
+
+TEST_F(HostTest, OutputIsNoLongerNeededOnceItIsDelivered) {
+  const pmix_proc_t source = ToC({kJob, 0});
+  char text[] = "text";
+  const pmix_byte_object_t bytes = {text, sizeof(text)};
+  std::promise<int> delivered;
+  ASSERT_EQ(PMIx_server_IOF_deliver(&source, PMIX_FWD_STDOUT_CHANNEL, &bytes,
+                                    nullptr, 0, Remember, &delivered),
+            PMIX_SUCCESS);
+  EXPECT_EQ(delivered.get_future().get(), PMIX_SUCCESS);
+  EXPECT_EQ(PMIx_server_IOF_deliver(&source, PMIX_FWD_STDERR_CHANNEL, &bytes,
+                                    nullptr, 0, nullptr, nullptr),
+            PMIX_OPERATION_SUCCEEDED);
+  EXPECT_EQ(PMIx_server_IOF_deliver(&source, PMIX_FWD_STDIN_CHANNEL, &bytes,
+                                    nullptr, 0, nullptr, nullptr),
+            PMIX_ERR_NOT_SUPPORTED);
+  EXPECT_EQ(PMIx_server_IOF_deliver(nullptr, PMIX_FWD_STDOUT_CHANNEL, &bytes,
+                                    nullptr, 0, nullptr, nullptr),
+            PMIX_ERR_BAD_PARAM);
+}
+
+TEST(ServerFunctions, AreOutsideOfInitWithoutAServer) {
+  const pmix_proc_t proc = ToC({kJob, 0});
+  pmix_proc_t procs[] = {proc};
+  pmix_data_buffer_t buffer = {};
+  char name[] = "set";
+  const pmix_byte_object_t bytes = {name, sizeof(name)};
+  EXPECT_EQ(PMIx_server_define_process_set(&proc, 1, name), PMIX_ERR_INIT);
+  EXPECT_EQ(PMIx_server_delete_process_set(name), PMIX_ERR_INIT);
+  EXPECT_EQ(PMIx_server_collect_job_info(procs, 1, &buffer), PMIX_ERR_INIT);
+  EXPECT_EQ(PMIx_server_IOF_deliver(&proc, PMIX_FWD_STDOUT_CHANNEL, &bytes,
+                                    nullptr, 0, nullptr, nullptr),
+            PMIX_ERR_INIT);
+}
+
+}  // namespace
+}  // namespace canopy::client

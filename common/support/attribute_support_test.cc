@@ -41,9 +41,15 @@ TEST(AttributeSupportTest, NothingIsPromisedThatIsNotHonoured) {
   EXPECT_FALSE(
       Has(AttributesAt("PMIx_Spawn", Level::kHost), "PMIX_ALLOC_QUEUE"));
   EXPECT_TRUE(Has(AttributesAt("PMIx_Spawn", Level::kHost), "PMIX_MAPBY"));
+  const auto init = AttributesAt("PMIx_server_init", Level::kServer);
+  EXPECT_TRUE(Has(init, "PMIX_SERVER_TMPDIR"));
+  EXPECT_FALSE(Has(init, "PMIX_SERVER_SCHEDULER"));
+  const auto setup =
+      AttributesAt("PMIx_server_setup_application", Level::kServer);
+  EXPECT_TRUE(Has(setup, "PMIX_SETUP_APP_ENVARS"));
+  EXPECT_FALSE(Has(setup, "PMIX_ALLOC_FABRIC"));
   // A function of the tables without code.
-  EXPECT_TRUE(
-      AttributesAt("PMIx_server_register_nspace", Level::kServer).empty());
+  EXPECT_TRUE(AttributesAt("PMIx_tool_init", Level::kTool).empty());
 }
 
 TEST(AttributeSupportTest, FunctionsOfALevel) {

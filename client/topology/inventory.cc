@@ -24,7 +24,7 @@ std::string XmlOf(const Machine& machine) {
   if (library.export_xmlbuffer(machine.topology(), &text, &size, 0) != 0) {
     return "";
   }
-  const std::string xml = text;
+  std::string xml = text;
   library.free_xmlbuffer(machine.topology(), text);
   return xml;
 }

@@ -12,8 +12,9 @@ Status HostedSets::AddMember(const ProcId& member,
   const size_t size = known ? job->told->job.procs.size() : 0;
   if (member.rank != kRankWildcard) {
     const bool there = known ? member.rank < size : member.rank <= kRankValid;
-    if (!there)
+    if (!there) {
       return Status(kErrBadParam, ToString(member) + ": no such rank");
+    }
     all->insert(member);
     return Status();
   }

@@ -20,7 +20,7 @@ class HostedSetsTest : public testing::Test {
     told.job.procs.resize(2);
     EXPECT_TRUE(jobs_.AddJob(std::move(told)).ok());
   }
-  int Define(const std::string& name, std::vector<ProcId> members) {
+  int Define(const std::string& name, const std::vector<ProcId>& members) {
     return sets_.Define(name, members).code();
   }
 

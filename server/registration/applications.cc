@@ -132,8 +132,9 @@ bool Assigner::TakeFromLeaders() {
     if (!problem_.ok()) return false;
     if (!leader || !size || out_.count == 1) continue;
     // Ranks of an application need not follow each other where more is said.
-    if (*leader < out_.app_of.size() && out_.app_of[*leader] != kNoApp)
-      continue;
+    const bool said =
+        *leader < out_.app_of.size() && out_.app_of[*leader] != kNoApp;
+    if (said) continue;
     if (!PutRange(*leader, *size, app, "PMIX_APPLDR")) return false;
   }
   return true;

@@ -85,8 +85,8 @@ bool Placer::ReadSelf() {
   if (const auto text = ReadText(name, &problem_)) {
     out_.self_names.emplace_back(*text);
   }
-  for (const std::string& own : call_.node_names)
-    out_.self_names.push_back(own);
+  out_.self_names.insert(out_.self_names.end(), call_.node_names.begin(),
+                         call_.node_names.end());
   if (out_.self_names.empty()) out_.self_names.emplace_back("localhost");
   out_.self_id =
       ReadNumber(draft_.job.Find(PMIX_NODEID), UINT32_MAX - 1, &problem_);
@@ -366,9 +366,8 @@ bool Placer::FindSelf() {
   }
   if (out_.self == kNoNode) out_.self = NodeOfSelf();
   for (const DraftNode& node : draft_.nodes) {
-    if (out_.self != kNoNode || !out_.self_id || node.id != out_.self_id)
-      continue;
-    out_.self = names_.Find(node.name);
+    const bool is_self = out_.self_id && node.id == out_.self_id;
+    if (out_.self == kNoNode && is_self) out_.self = names_.Find(node.name);
   }
   if (out_.self == kNoNode && NumLocal() != 0) {
     if (out_.nodes.size() == 1) {

@@ -493,6 +493,12 @@ TEST(RegistrationTest, ApplicationsFollowEachOtherByTheirSizes) {
 
 // ------------------------------------------------------------- refusals ---
 
+// With the zeros in it, but for the last.
+template <size_t kSize>
+std::string Bytes(const char (&text)[kSize]) {
+  return std::string(text, kSize - 1);
+}
+
 struct Refusal {
   InfoList infos;
   int code;
@@ -597,11 +603,10 @@ std::vector<Refusal> Malformed() {
       {{Text(PMIX_NODE_MAP, "a"), Text(PMIX_PROC_MAP, "0-4000000000")},
        kErrBadParam,
        "PMIX_PROC_MAP"},
-      {{{PMIX_NODE_MAP, Regex(std::string("blob\0other\0001:\0x", 15))}},
+      {{{PMIX_NODE_MAP, Regex(Bytes("blob\0other\0001:\0x"))}},
        kErrNotSupported,
        "PMIX_NODE_MAP"},
-      {{{PMIX_NODE_MAP,
-         Regex(std::string("blob:\0component=zlib:\0size=99:\0x", 33))}},
+      {{{PMIX_NODE_MAP, Regex(Bytes("blob:\0component=zlib:\0size=99:\0x"))}},
        kErrBadParam,
        "cut off"},
       {{Number(PMIX_PROC_DATA, 1)}, kErrTypeMismatch, "not an array"},

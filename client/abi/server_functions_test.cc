@@ -81,6 +81,9 @@ TEST(Rank, HasWhatItsHostTold) {
   EXPECT_EQ(Get("node.key", {{PMIX_NODE_INFO, Value::Bool(true)},
                              {PMIX_HOSTNAME, Value::String(HostName())}}),
             "of this node");
+  EXPECT_EQ(Get("node.key", {{PMIX_NODE_INFO, Value::Bool(true)},
+                             {PMIX_HOSTNAME, Value::String("elsewhere")}}),
+            "of another node");
   pmix_status_t codes[] = {PMIX_PROCESS_SET_DEFINE, PMIX_PROCESS_SET_DELETE};
   EXPECT_GE(PMIx_Register_event_handler(codes, 2, nullptr, 0, OnSet, nullptr,
                                         nullptr),
@@ -124,7 +127,10 @@ void Tell() {
       {"site.key", Value::String("of all jobs")},
       {PMIX_NODE_INFO_ARRAY,
        Value::InfoArray({{PMIX_HOSTNAME, Value::String(HostName())},
-                         {"node.key", Value::String("of this node")}})}};
+                         {"node.key", Value::String("of this node")}})},
+      {PMIX_NODE_INFO_ARRAY,
+       Value::InfoArray({{PMIX_HOSTNAME, Value::String("elsewhere")},
+                         {"node.key", Value::String("of another node")}})}};
   EXPECT_EQ(PMIx_server_register_resources(resources.mutable_data(),
                                            resources.size(), nullptr, nullptr),
             PMIX_OPERATION_SUCCEEDED);

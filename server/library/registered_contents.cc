@@ -50,6 +50,24 @@ void SetNode(const registration::Keys& keys, uint32_t id,
   Set(keys, &node->keys);
 }
 
+// A node without processes of the job, which they may ask about all the same.
+shm::NodeContents OtherNode(const registration::OtherNode& told) {
+  shm::NodeContents node;
+  node.name = told.name;
+  node.aliases = told.aliases;
+  node.id = told.id.value_or(kNoNode);
+  if (!told.name.empty()) {
+    node.hostname = EncodeValue(Value::String(told.name).raw());
+    Set({{PMIX_HOSTNAME, node.hostname}}, &node.keys);
+  }
+  if (told.id) {
+    Set({{PMIX_NODEID, EncodeValue(Value::Uint32(*told.id).raw())}},
+        &node.keys);
+  }
+  Set(told.keys, &node.keys);
+  return node;
+}
+
 }  // namespace
 
 void AddRegistered(const registration::Registration& told,
@@ -61,6 +79,9 @@ void AddRegistered(const registration::Registration& told,
   const size_t nodes = std::min(told.nodes.size(), contents->nodes.size());
   for (size_t i = 0; i < nodes; ++i) {
     SetNode(told.nodes[i], told.job.nodes[i].agent, &contents->nodes[i]);
+  }
+  for (const registration::OtherNode& node : told.other_nodes) {
+    contents->nodes.push_back(OtherNode(node));
   }
   const size_t procs = std::min(told.procs.size(), contents->procs.size());
   for (size_t i = 0; i < procs; ++i) {

@@ -49,7 +49,10 @@ TEST(AttributeSupportTest, NothingIsPromisedThatIsNotHonoured) {
   EXPECT_TRUE(Has(setup, "PMIX_SETUP_APP_ENVARS"));
   EXPECT_FALSE(Has(setup, "PMIX_ALLOC_FABRIC"));
   // A function of the tables without code.
-  EXPECT_TRUE(AttributesAt("PMIx_tool_init", Level::kTool).empty());
+  EXPECT_TRUE(AttributesAt("PMIx_tool_attach_to_server", Level::kTool).empty());
+  const auto tool = AttributesAt("PMIx_tool_init", Level::kTool);
+  EXPECT_TRUE(Has(tool, "PMIX_SERVER_URI"));
+  EXPECT_FALSE(Has(tool, "PMIX_TCP_URI"));
 }
 
 TEST(AttributeSupportTest, FunctionsOfALevel) {

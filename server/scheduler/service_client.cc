@@ -45,6 +45,9 @@ class Gate {
 };
 
 // The calls of a client that have not ended. Loop thread only.
+// Calls end with the loop's references to them, never with one of gRPC's
+// threads: with the last call its channel may go, and with the last channel
+// gRPC ends these threads, which none of them survives to do itself.
 class Calls {
  public:
   explicit Calls(EventLoop* loop) : gate(std::make_shared<Gate>(loop)) {}
@@ -107,11 +110,11 @@ class PlaceCall : public Call,
     });
   }
   void OnDone(const grpc::Status& status) override {
-    calls_->gate->Post([self = self_, end = EndOf(status)] {
+    const CallsPtr calls = calls_;
+    calls->gate->Post([self = std::move(self_), end = EndOf(status)] {
       self->calls_->Remove(self);
       self->on_end(end);
     });
-    self_.reset();
   }
 
   std::function<void(const v1::PlacementUpdate&)> on_update;
@@ -164,11 +167,11 @@ class AttachStream
     });
   }
   void OnDone(const grpc::Status& status) override {
-    calls_->gate->Post([self = self_, end = EndOf(status)] {
+    const CallsPtr calls = calls_;
+    calls->gate->Post([self = std::move(self_), end = EndOf(status)] {
       self->calls_->Remove(self);
       self->on_end(end);
     });
-    self_.reset();
   }
 
   std::function<void(const v1::HostMessage&)> on_message;
@@ -303,14 +306,16 @@ class GrpcClient : public ServiceClient {
     call->request = request;
     SetDeadline(deadline_ms, &call->context);
     calls_->Add(call);
-    (stub_->async()->*method)(
-        &call->context, &call->request, &call->reply,
-        [calls = calls_, call, done = std::move(done)](grpc::Status status) {
-          calls->gate->Post([calls, call, done, end = EndOf(status)] {
-            calls->Remove(call);
-            done(end, call->reply);
-          });
-        });
+    (stub_->async()->*method)(&call->context, &call->request, &call->reply,
+                              [calls = calls_, call, done = std::move(done)](
+                                  const grpc::Status& status) mutable {
+                                const CallsPtr all = calls;
+                                all->gate->Post([calls, call = std::move(call),
+                                                 done, end = EndOf(status)] {
+                                  calls->Remove(call);
+                                  done(end, call->reply);
+                                });
+                              });
     return call;
   }
 

@@ -45,9 +45,9 @@ class Gate {
 };
 
 // The calls of a client that have not ended. Loop thread only.
-// Calls end with the loop's references to them, never with one of gRPC's
+// Their objects go with the loop's references to them, never with one of gRPC's
 // threads: with the last call its channel may go, and with the last channel
-// gRPC ends these threads, which none of them survives to do itself.
+// gRPC ends and awaits these threads.
 class Calls {
  public:
   explicit Calls(EventLoop* loop) : gate(std::make_shared<Gate>(loop)) {}

@@ -19,6 +19,7 @@
 #include "common/values/value.h"
 #include "pmix.h"
 #include "pmix_server.h"
+#include "server/library/environments.h"
 #include "server/library/library_server.h"
 #include "server/registration/registration.h"
 
@@ -26,6 +27,7 @@ using canopy::FromC;
 using canopy::ProcId;
 using canopy::client::ServerCall;
 using canopy::client::ServerData;
+using canopy::library::Environments;
 using canopy::library::LibraryServer;
 using canopy::registration::Registration;
 
@@ -129,7 +131,10 @@ pmix_status_t PMIx_server_register_nspace(const pmix_nspace_t nspace,
   if (nspace == nullptr) return PMIX_ERR_BAD_PARAM;
   auto told = ReadCall(server->options(), nspace, nlocalprocs, info, ninfo);
   return StartOrWait(server, cbfunc, cbdata, [&](LibraryServer::Done done) {
-    if (!told.ok()) return done(told.code());
+    if (!told.ok()) {
+      server->Log(NameOf(nspace), told.status());
+      return done(told.code());
+    }
     ServerData::Of().AddResources(&*told);
     server->RegisterJob(*std::move(told), std::move(done));
   });
@@ -177,14 +182,16 @@ void PMIx_server_deregister_client(const pmix_proc_t* proc,
   });
 }
 
+// A child of a fork has no server, but may ask for its own environment.
 pmix_status_t PMIx_server_setup_fork(const pmix_proc_t* proc, char*** env) {
-  ServerCall server;
-  if (!server) return PMIX_ERR_INIT;
   if (proc == nullptr || env == nullptr) return PMIX_ERR_BAD_PARAM;
-  const auto environment = server->EnvironmentOf(FromC(*proc));
-  if (!environment.ok()) return environment.code();
+  Environments& environments = Environments::OfProcess();
+  ServerCall server;
+  if (server) server->Prepare(NameOf(proc->nspace));
+  const auto entries = environments.Of(FromC(*proc));
+  if (entries.empty()) return server ? PMIX_ERR_NOT_FOUND : PMIX_ERR_INIT;
   if (!ApplySupport(NameOf(proc->nspace), env)) return PMIX_ERR_NOMEM;
-  for (const std::string& entry : *environment) {
+  for (const std::string& entry : entries) {
     if (!SetVariable(entry, env)) return PMIX_ERR_NOMEM;
   }
   return PMIX_SUCCESS;

@@ -2,6 +2,7 @@
 
 #include <pthread.h>
 #include <sched.h>
+#include <unistd.h>
 
 #include <atomic>
 #include <cstdio>
@@ -58,10 +59,16 @@ void WatchForks() {
   (void)registered;
 }
 
-// To the standard error of the host, when it is asked for.
+// Appended to the file that CANOPY_SERVER_LOG names: hosts may have no standard
+// error.
 void Log(const core::LogLine& line) {
-  static const bool wanted = std::getenv("CANOPY_SERVER_LOG") != nullptr;
-  if (wanted) std::fprintf(stderr, "canopy: %s\n", line.text.c_str());
+  const char* path = std::getenv("CANOPY_SERVER_LOG");
+  if (path == nullptr) return;
+  std::FILE* file = std::fopen(path, "ae");
+  if (file == nullptr) return;
+  std::fprintf(file, "canopy[%ld]: %s\n", static_cast<long>(getpid()),
+               line.text.c_str());
+  (void)std::fclose(file);
 }
 
 void RaiseHere(library::HostEvent event) {

@@ -17,6 +17,7 @@
 #include "server/endpoint/tool_registry.h"
 #include "server/facts/facts_reader.h"
 #include "server/library/arrivals.h"
+#include "server/library/environments.h"
 #include "server/library/host_overlay.h"
 #include "server/library/host_processes.h"
 #include "server/library/hosted_jobs.h"
@@ -49,10 +50,13 @@ std::thread StartThread(std::function<void()> body) {
   return thread;
 }
 
-void Append(std::vector<std::string> from, std::vector<std::string>* to) {
-  for (std::string& entry : from) {
-    if (!entry.starts_with(kLaunchersOnly)) to->push_back(std::move(entry));
-  }
+std::vector<std::string> Joined(std::vector<std::string> one,
+                                const std::vector<std::string>& other) {
+  one.insert(one.end(), other.begin(), other.end());
+  std::erase_if(one, [](const std::string& entry) {
+    return entry.starts_with(kLaunchersOnly);
+  });
+  return one;
 }
 
 }  // namespace
@@ -74,8 +78,9 @@ struct LibraryServer::Parts {
   Status Begin(const std::string& nspace);
   void Deregister(const std::string& nspace);
   void Expect(const ProcId& proc);
-  std::vector<std::string> Environment(const JobSpec& spec, Rank rank);
+  void SetEnvironments(const JobSpec& spec);
   void FromHost(core::MessageBody body);
+  void Log(const std::string& nspace, const Status& status) const;
 
   const LibraryServerOptions options;
   // None may connect where the host wants none.
@@ -257,8 +262,15 @@ int LibraryServer::Parts::Register(registration::Registration told) {
   return Begin(nspace).code();
 }
 
+void LibraryServer::Parts::Log(const std::string& nspace,
+                               const Status& status) const {
+  if (status.ok() || !options.log) return;
+  options.log({core::LogLine::Level::kError, nspace + ": " + status.message()});
+}
+
 Status LibraryServer::Parts::Begin(const std::string& nspace) {
   const Status made = jobs.MakeSpec(nspace);
+  Log(nspace, made);
   if (!made.ok()) return made;
   const HostedJob& job = *jobs.Find(nspace);
   core::JobPrepare prepare;
@@ -274,6 +286,7 @@ Status LibraryServer::Parts::Begin(const std::string& nspace) {
     (void)datastore.Publish(keys);
   }
   for (const auto& [rank, client] : job.clients) Expect({nspace, rank});
+  SetEnvironments(*job.spec);
   overlay.OnCommit();
   return Status();
 }
@@ -299,20 +312,20 @@ void LibraryServer::Parts::Deregister(const std::string& nspace) {
     runtime.Drain();
   }
   jobs.RemoveJob(nspace);
+  Environments::OfProcess().Drop(nspace);
   overlay.DropJob(nspace);
 }
 
-std::vector<std::string> LibraryServer::Parts::Environment(const JobSpec& spec,
-                                                           Rank rank) {
+void LibraryServer::Parts::SetEnvironments(const JobSpec& spec) {
   core::PrepareLocal job;
   job.job = std::make_shared<const JobSpec>(spec);
   job.layout = std::make_shared<const JobLayout>(spec);
-  std::vector<std::string> environment;
-  Append(local.ForJob(job), &environment);
-  Append(local.ForRank(job, rank), &environment);
-  Append(openpmix.ForJob(job), &environment);
-  Append(openpmix.ForRank(job, rank), &environment);
-  return environment;
+  Environments& all = Environments::OfProcess();
+  all.SetJob(spec.nspace, Joined(local.ForJob(job), openpmix.ForJob(job)));
+  for (const Rank rank : job.layout->ranks_of_agent(kSelf)) {
+    all.SetRank({spec.nspace, rank},
+                Joined(local.ForRank(job, rank), openpmix.ForRank(job, rank)));
+  }
 }
 
 // -------------------------------------------------------------- its thread ---
@@ -347,10 +360,15 @@ LibraryServer::~LibraryServer() {
   Upcalls::OfProcess().Close();
   parts_->loop.Stop();
   if (thread_.joinable()) thread_.join();
+  Environments::OfProcess().Clear();
 }
 
 const LibraryServerOptions& LibraryServer::options() const {
   return parts_->options;
+}
+
+void LibraryServer::Log(const std::string& nspace, const Status& status) const {
+  parts_->Log(nspace, status);
 }
 
 bool LibraryServer::InThread() const {
@@ -413,19 +431,11 @@ void LibraryServer::DeregisterClient(const ProcId& proc, Done done) {
   });
 }
 
-Result<std::vector<std::string>> LibraryServer::EnvironmentOf(
-    const ProcId& proc) {
-  Result<std::vector<std::string>> environment(
-      Status(kErrNotFound, "its job is not registered"));
+void LibraryServer::Prepare(const std::string& nspace) {
   RunAndWait([&] {
-    const HostedJob* job = parts_->jobs.Find(proc.nspace);
-    if (job != nullptr && job->spec == nullptr) {
-      (void)parts_->Begin(proc.nspace);
-    }
-    if (parts_->jobs.MemberOf(proc) != kSelf) return;
-    environment = parts_->Environment(*job->spec, proc.rank);
+    const HostedJob* job = parts_->jobs.Find(nspace);
+    if (job != nullptr && job->spec == nullptr) (void)parts_->Begin(nspace);
   });
-  return environment;
 }
 
 void LibraryServer::GetCommitted(const ProcId& proc, Committed done) {

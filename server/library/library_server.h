@@ -36,7 +36,7 @@ struct LibraryServerOptions {
   bool tools = false;                   // they may connect
   // An event that may have handlers in this process. The server's thread.
   std::function<void(HostEvent event)> raise;
-  std::function<void(const core::LogLine&)> log;
+  std::function<void(const core::LogLine&)> log;  // any thread
 };
 
 // Has a thread of its own, in which it calls the host's functions. A function
@@ -57,6 +57,8 @@ class LibraryServer {
   LibraryServer& operator=(const LibraryServer&) = delete;
 
   const LibraryServerOptions& options() const;
+  // Why something about a namespace does not work.
+  void Log(const std::string& nspace, const Status& status) const;
 
   // Whether the caller is the server's thread, which may not wait.
   bool InThread() const;
@@ -70,9 +72,10 @@ class LibraryServer {
                       Done done);
   void DeregisterClient(const ProcId& proc, Done done);
 
-  // NAME=VALUE by which a registered client finds this server. kErrNotFound:
-  // its job is not registered. Waits for the server's thread.
-  Result<std::vector<std::string>> EnvironmentOf(const ProcId& proc);
+  // The environments of a registered job's processes are known from now on
+  // (Environments), also if no client of it is registered. Waits for the
+  // server's thread.
+  void Prepare(const std::string& nspace);
 
   // What a process of this node has committed, for a process of another one:
   // waits for a commit. kErrNotFound when there can be none.

@@ -57,6 +57,19 @@ void Upcalls::Finish(void* cbdata, HostAnswer answer) {
       });
 }
 
+// Not within the callback: hosts call that with locks which they take again
+// when something is returned to them.
+void Upcalls::Return(pmix_release_cbfunc_t release, void* cbdata) {
+  if (release == nullptr) return;
+  {
+    const MutexLock lock(mutex_);
+    if (loop_ != nullptr) {
+      return loop_->Post([release, cbdata] { release(cbdata); });
+    }
+  }
+  release(cbdata);
+}
+
 void Upcalls::OnOp(pmix_status_t status, void* cbdata) {
   HostAnswer answer;
   answer.status = status;
@@ -70,7 +83,7 @@ void Upcalls::OnModex(pmix_status_t status, const char* data, size_t ndata,
   answer.status = status;
   if (data != nullptr) answer.data.assign(data, ndata);
   OfProcess().Finish(cbdata, std::move(answer));
-  if (release != nullptr) release(release_cbdata);
+  OfProcess().Return(release, release_cbdata);
 }
 
 void Upcalls::OnInfos(pmix_status_t status, pmix_info_t* info, size_t ninfo,
@@ -80,7 +93,7 @@ void Upcalls::OnInfos(pmix_status_t status, pmix_info_t* info, size_t ninfo,
   answer.status = status;
   answer.infos = InfoList::FromC(info, ninfo);
   OfProcess().Finish(cbdata, std::move(answer));
-  if (release != nullptr) release(release_cbdata);
+  OfProcess().Return(release, release_cbdata);
 }
 
 void Upcalls::OnLookup(pmix_status_t status, pmix_pdata_t data[], size_t ndata,

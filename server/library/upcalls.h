@@ -85,6 +85,8 @@ class Upcalls {
 
   // No effect for a call that has been answered.
   void Finish(void* cbdata, HostAnswer answer);
+  // Gives back to the host what its answer was made of.
+  void Return(pmix_release_cbfunc_t release, void* cbdata);
 
   Mutex mutex_;
   EventLoop* loop_ CANOPY_GUARDED_BY(mutex_) = nullptr;  // null: closed

@@ -68,7 +68,8 @@ TEST_F(UpcallsTest, TheFirstAnswerCounts) {
   EXPECT_EQ(answers_, std::vector<int>{PMIX_ERR_INIT});
 }
 
-TEST_F(UpcallsTest, DataIsCopiedBeforeItIsReleased) {
+// Hosts hold locks meanwhile that they take to release it.
+TEST_F(UpcallsTest, DataIsReleasedAfterTheCallback) {
   Call(PMIX_SUCCESS);
   std::string data = "bytes";
   const auto release = [](void* text) {
@@ -76,9 +77,21 @@ TEST_F(UpcallsTest, DataIsCopiedBeforeItIsReleased) {
   };
   Upcalls::OnModex(PMIX_SUCCESS, data.data(), data.size(), cbdata_, release,
                    &data);
-  EXPECT_EQ(data, "xxxxx");
+  EXPECT_EQ(data, "bytes");
   loop_.RunOnce(0);
   EXPECT_EQ(data_, "bytes");
+  EXPECT_EQ(data, "xxxxx");
+}
+
+TEST_F(UpcallsTest, WhatNobodyWaitsForIsReleasedToo) {
+  std::string data = "bytes";
+  const auto release = [](void* text) {
+    static_cast<std::string*>(text)->clear();
+  };
+  upcalls().Close();
+  Upcalls::OnModex(PMIX_SUCCESS, data.data(), data.size(), cbdata_, release,
+                   &data);
+  EXPECT_TRUE(data.empty());
 }
 
 TEST_F(UpcallsTest, ArgumentsLiveUntilTheAnswer) {

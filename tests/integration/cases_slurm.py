@@ -226,18 +226,27 @@ def ours(place):
     return {"LD_LIBRARY_PATH": os.path.join(place.bench.prefix, "lib")}
 
 
+def examples(place, names, compile_with, env):
+    for name in names:
+        program = os.path.join(place.bench.work, f"{name}.srun")
+        subprocess.run(
+            ["gcc", "-std=gnu11", "-o", program,
+             os.path.join(ROOT, "examples", "pmix", name + ".c"),
+             f"-I{compile_with}/include", f"-L{compile_with}/lib", "-lpmix"],
+            check=True)
+        srun(place, program, str(RANKS), **env).expect(
+            out=[f"{name} ok size {RANKS}"])
+
+
 def srun_ours(place):
     served_by_ours(place)
-    program = cases_openpmix.build(place.bench, "modex")
-    cases_openpmix.ended(srun(place, program, str(RANKS), **ours(place)),
-                         "modex", ("ours",))
+    examples(place, ("exchange", "nonblocking", "subset"),
+             place.bench.prefix, ours(place))
 
 
 def srun_openpmix(place):
-    program = cases_openpmix.build(place.bench, "modex")
-    cases_openpmix.ended(
-        srun(place, program, str(RANKS), LD_LIBRARY_PATH=place.openpmix),
-        "modex")
+    examples(place, ("nonblocking",), cases_openpmix.PMIX,
+             {"LD_LIBRARY_PATH": place.openpmix})
 
 
 def srun_mpi(place):

@@ -240,7 +240,7 @@ def examples(place, names, compile_with, env):
 
 def srun_ours(place):
     served_by_ours(place)
-    examples(place, ("exchange", "nonblocking", "subset"),
+    examples(place, ("exchange", "nonblocking"),
              place.bench.prefix, ours(place))
 
 

@@ -63,6 +63,7 @@ class Placer {
   uint32_t NodeCalled(std::string_view name);
   std::string NameOfId(uint32_t id) const;
   uint32_t NodeOfSelf() const;
+  uint32_t NodeSaidToBeSelf();
   uint32_t RanksNamed() const;
   uint32_t NumLocal() const {
     return static_cast<uint32_t>(std::max(call_.num_local_procs, 0));
@@ -359,26 +360,32 @@ bool Placer::PlaceTheRest() {
   return true;
 }
 
+// Where the host says that processes of this node are, by rank or by number.
+uint32_t Placer::NodeSaidToBeSelf() {
+  if (NumLocal() == 0) return kNoNode;
+  const auto leader =
+      ReadNumber(draft_.job.Find(PMIX_LOCALLDR), UINT32_MAX, &problem_);
+  if (leader && *leader < out_.node_of.size()) return out_.node_of[*leader];
+  for (const DraftNode& node : draft_.nodes) {
+    if (out_.self_id && node.id == out_.self_id) return names_.Find(node.name);
+  }
+  const bool is_index = out_.self_id && *out_.self_id < out_.nodes.size();
+  if (is_index) return *out_.self_id;
+  return out_.nodes.size() == 1 ? 0 : kNoNode;
+}
+
 // The host's own list tells it best: several servers may share a machine.
 bool Placer::FindSelf() {
   if (!local_peers_.empty()) {
     out_.self = out_.node_of[local_peers_.front()];
   }
   if (out_.self == kNoNode) out_.self = NodeOfSelf();
-  for (const DraftNode& node : draft_.nodes) {
-    const bool is_self = out_.self_id && node.id == out_.self_id;
-    if (out_.self == kNoNode && is_self) out_.self = names_.Find(node.name);
+  if (out_.self == kNoNode) out_.self = NodeSaidToBeSelf();
+  if (out_.self != kNoNode || NumLocal() == 0 || out_.nodes.empty()) {
+    return problem_.ok();
   }
-  if (out_.self == kNoNode && NumLocal() != 0) {
-    if (out_.nodes.size() == 1) {
-      out_.self = 0;
-    } else if (!out_.nodes.empty()) {
-      return problem_.Say(
-          kErrBadParam, "PMIX_NODE_MAP does not have this node, " + SelfName() +
-                            ", which has processes");
-    }
-  }
-  return true;
+  return problem_.Say(kErrBadParam, "PMIX_NODE_MAP does not have this node, " +
+                                        SelfName() + ", which has processes");
 }
 
 bool Placer::CheckSelf() {

@@ -159,6 +159,21 @@ TEST(RegistrationTest, AServerThatHasTheNameOfNoNodeKnowsItselfByItsPeers) {
   EXPECT_EQ(read->job.nodes[1].aliases, std::vector<std::string>{"machine"});
 }
 
+TEST(RegistrationTest, AServerKnowsItselfByItsLeaderOrItsNumber) {
+  const InfoList map{Text(PMIX_NODE_MAP, "n1,n2"),
+                     Text(PMIX_PROC_MAP, "0;1,2")};
+  EXPECT_EQ(Read(map).code(), kErrBadParam);
+  InfoList leader = map;
+  leader.Add(PMIX_LOCALLDR, Value::Uint32(1));
+  EXPECT_EQ(Read(leader)->self_node, 1u);
+  InfoList number = map;
+  number.Add(PMIX_NODEID, Value::Uint32(1));
+  EXPECT_EQ(Read(number)->self_node, 1u);
+  // It has one process, and not two.
+  number.Set(PMIX_NODEID, Value::Uint32(0));
+  EXPECT_EQ(Read(number).code(), kErrBadParam);
+}
+
 // What orted registers of a job of two applications, beyond the number of nodes
 // up to which it names them.
 InfoList OrtedInfos() {

@@ -1,10 +1,29 @@
 #include "client/abi/server_data.h"
 
+#include <pthread.h>
+
 namespace canopy::client {
 
 ServerData& ServerData::Of() {
-  static auto* const data = new ServerData;
+  static auto* const data = [] {
+    auto* made = new ServerData;
+    the_ = made;
+    pthread_atfork(BeforeFork, AfterFork, AfterFork);
+    return made;
+  }();
   return *data;
+}
+
+ServerData* ServerData::the_ = nullptr;
+
+// A child may ask for its environment: no thread that it does not have may hold
+// the lock.
+void ServerData::BeforeFork() CANOPY_NO_THREAD_SAFETY_ANALYSIS {
+  the_->mu_.Lock();
+}
+
+void ServerData::AfterFork() CANOPY_NO_THREAD_SAFETY_ANALYSIS {
+  the_->mu_.Unlock();
 }
 
 void ServerData::Open() {

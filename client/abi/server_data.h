@@ -17,7 +17,8 @@
 
 namespace canopy::client {
 
-// Any thread. What its functions refuse is what they keep, see there.
+// Any thread, and a child of a fork. What its functions refuse is what they
+// keep, see there.
 class ServerData {
  public:
   // The one of this process.
@@ -44,6 +45,11 @@ class ServerData {
   void RemoveSupport(const std::string& nspace);
 
  private:
+  static void BeforeFork();
+  static void AfterFork();
+
+  static ServerData* the_;
+
   mutable Mutex mu_;
   bool open_ CANOPY_GUARDED_BY(mu_) = false;
   registration::Resources resources_ CANOPY_GUARDED_BY(mu_);

@@ -1,6 +1,9 @@
 #include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cstdlib>
 #include <future>
 #include <string>
@@ -195,6 +198,30 @@ TEST_F(ServerSetupTest, WhatWasToldGoesWithTheServer) {
   ServerData::Of().Close();
   ServerData::Of().Open();
   EXPECT_TRUE(Job().job_keys.empty());
+}
+
+TEST_F(ServerSetupTest, AChildOfAForkHasItsEnvironment) {
+  const InfoList set{{PMIX_UNSET_ENVAR, Value::String("A")}};
+  ASSERT_TRUE(ServerData::Of().AddSupport("job", set.span()).ok());
+  std::atomic<bool> done = false;
+  std::thread busy([&done] {
+    const InfoList infos = Key("site.key");
+    while (!done) (void)ServerData::Of().RegisterResources(infos.span());
+  });
+  for (int i = 0; i < 50; ++i) {
+    const pid_t pid = fork();
+    if (pid == 0) {
+      alarm(20);
+      spawn::Environment env = {"A=1"};
+      ServerData::Of().ApplySupport("job", &env);
+      _exit(env.empty() ? 0 : 1);
+    }
+    int status = 0;
+    ASSERT_EQ(waitpid(pid, &status, 0), pid);
+    EXPECT_EQ(status, 0);
+  }
+  done = true;
+  busy.join();
 }
 
 TEST(ServerCpusets, AreMadeOfTheirText) {

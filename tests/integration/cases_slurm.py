@@ -226,16 +226,20 @@ def ours(place):
     return {"LD_LIBRARY_PATH": os.path.join(place.bench.prefix, "lib")}
 
 
+def example(place, name, compile_with):
+    program = os.path.join(place.bench.work, f"{name}.srun")
+    subprocess.run(
+        ["gcc", "-std=gnu11", "-o", program,
+         os.path.join(ROOT, "examples", "pmix", name + ".c"),
+         f"-I{compile_with}/include", f"-L{compile_with}/lib", "-lpmix"],
+        check=True)
+    return program
+
+
 def examples(place, names, compile_with, env):
     for name in names:
-        program = os.path.join(place.bench.work, f"{name}.srun")
-        subprocess.run(
-            ["gcc", "-std=gnu11", "-o", program,
-             os.path.join(ROOT, "examples", "pmix", name + ".c"),
-             f"-I{compile_with}/include", f"-L{compile_with}/lib", "-lpmix"],
-            check=True)
-        srun(place, program, str(RANKS), **env).expect(
-            out=[f"{name} ok size {RANKS}"])
+        srun(place, example(place, name, compile_with), str(RANKS),
+             **env).expect(out=[f"{name} ok size {RANKS}"])
 
 
 def srun_ours(place):
@@ -254,10 +258,7 @@ def srun_mpi(place):
 
 
 def srun_abort(place):
-    program = place.bench.compile(
-        "gcc", os.path.join(ROOT, "examples", "pmix", "abort"),
-        f"-I{place.bench.prefix}/include", f"-L{place.bench.prefix}/lib",
-        "-lpmix")
+    program = example(place, "abort", place.bench.prefix)
     result = srun(place, program, str(RANKS), "7", **ours(place))
     check(result.code != 0, "aborted with exit code 0" + result.tail())
 

@@ -191,7 +191,7 @@ RequestId Clients::WantEvents(const ProcId& proc, std::vector<int> codes) {
 }
 
 RequestId Clients::Raise(const ProcId& proc, int status, uint8_t range,
-                         std::vector<ProcId> targets) {
+                         std::vector<ProcId> targets, Bytes info) {
   const RequestId request = NewRequest();
   EventRaised in;
   in.client = IdOf(proc);
@@ -199,6 +199,7 @@ RequestId Clients::Raise(const ProcId& proc, int status, uint8_t range,
   in.status = status;
   in.range = range;
   in.targets = std::move(targets);
+  in.info = std::move(info);
   Ask(proc, request, std::move(in));
   return request;
 }
@@ -272,7 +273,7 @@ void Clients::On(NodeId, NotifyClient& a) {
             .first->second.Note(a.id)) {
       notices_.push_back({proc, a.status, a.source});
       if (settings_.hooks.on_notice) {
-        settings_.hooks.on_notice(proc, a.status, a.source);
+        settings_.hooks.on_notice(proc, a.status, a.source, a.info);
       }
     }
   }

@@ -91,8 +91,9 @@ class Clients {
   RequestId CallHost(const ProcId& proc, HostOp op, Bytes call);
   // No codes: all.
   RequestId WantEvents(const ProcId& proc, std::vector<int> codes);
+  // `info` in codec form.
   RequestId Raise(const ProcId& proc, int status, uint8_t range,
-                  std::vector<ProcId> targets = {});
+                  std::vector<ProcId> targets = {}, Bytes info = {});
   // `queries` as in QueryArrived.
   RequestId Query(const ProcId& proc, Bytes queries);
   void Finalize(const ProcId& proc);

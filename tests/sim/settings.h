@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "common/bytes.h"
 #include "common/ids.h"
 #include "server/core/step/action.h"
 #include "server/core/step/client_id.h"
@@ -72,8 +73,10 @@ struct Hooks {
       on_request;
   // A request was answered.
   std::function<void(RequestId)> on_answer;
-  // A process is told of an event that it did not know: its status and source.
-  std::function<void(const ProcId&, int, const ProcId&)> on_notice;
+  // A process is told of an event that it did not know: its status, source and
+  // infos.
+  std::function<void(const ProcId&, int, const ProcId&, const Bytes&)>
+      on_notice;
   // Before a step, and after it: its actions have not been executed yet.
   std::function<void(NodeId, const core::Input&)> on_input;
   std::function<void(NodeId, const core::Actions&)> on_actions;

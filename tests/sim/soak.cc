@@ -1,6 +1,7 @@
 #include "tests/sim/soak.h"
 
 #include <algorithm>
+#include <span>
 #include <utility>
 
 #include "common/status.h"
@@ -33,6 +34,9 @@ constexpr uint32_t kMaxNameNodes = 64;
 constexpr uint64_t kNewerSeeds = 11;
 constexpr Engine kNewer[] = {Engine::kGroup, Engine::kGroup, Engine::kEvent,
                              Engine::kControl, Engine::kQuery};
+// Of the others in kNewerSeeds, which have none of these engines.
+constexpr uint64_t kInvitationSeeds[] = {5, 6};
+constexpr uint64_t kSetSeeds[] = {7, 8};
 // One seed in so many has faults at any moment only; the others have most of
 // theirs at chosen ones.
 constexpr uint64_t kUnaimedSeeds = 4;
@@ -53,6 +57,11 @@ std::optional<Engine> NewerOf(uint64_t seed) {
     return std::nullopt;
   }
   return kNewer[which];
+}
+
+bool IsAmong(uint64_t seed, std::span<const uint64_t> seeds) {
+  return seed % kUnaimedSeeds == 0 &&
+         std::ranges::count(seeds, seed / kUnaimedSeeds % kNewerSeeds) > 0;
 }
 
 }  // namespace
@@ -81,6 +90,8 @@ Soak::Soak(uint64_t seed, const SoakOptions& options)
       with_names_(aims_.empty() ? seed % kNameSeeds == kNameSeed
                                 : Aims(Engine::kNames)),
       newer_(NewerOf(seed)),
+      with_invitations_(IsAmong(seed, kInvitationSeeds)),
+      with_sets_(IsAmong(seed, kSetSeeds)),
       rng_(seed),
       cluster_(NodesOf(seed, options), RadixOf(seed, options), seed,
                options.restarts ? Persistence::kOn : Persistence::kOff),
@@ -107,8 +118,8 @@ Soak::Soak(uint64_t seed, const SoakOptions& options)
   };
   cluster_.hooks().on_answer = [this](RequestId request) { OnAnswer(request); };
   cluster_.hooks().on_notice = [this](const ProcId& proc, int status,
-                                      const ProcId& source) {
-    OnNotice(proc, status, source);
+                                      const ProcId& source, const Bytes& info) {
+    OnNotice(proc, status, source, info);
   };
   cluster_.hooks().on_input_end = [this](const ProcId& p) { OnInputEnd(p); };
   Watch();
@@ -156,6 +167,8 @@ void Soak::PlanJobs() {
   if (Plays(Engine::kEvent)) AddEvents(rng_, jobs_, &events_);
   if (Plays(Engine::kControl)) AddControls(rng_, jobs_);
   if (Plays(Engine::kQuery)) AddQueries(rng_, jobs_);
+  if (with_invitations_) AddInvitations(rng_, jobs_);
+  if (with_sets_) AddSets(rng_, jobs_, &sets_);
 }
 
 void Soak::PlanInput(PlannedJob& job) {
@@ -235,7 +248,7 @@ void Soak::OnAnswer(RequestId request) {
   const int status = cluster_.clients().StatusOf(request);
   const std::string& operation = actor.operation;
   CheckAnswer(proc, actor, request);
-  NoteAnswer(proc, actor);
+  NoteAnswer(proc, actor, status);
   const std::set<int> expected = ExpectedOf(actor);
   if (expected.contains(status)) return;
   if (!IsHarmed(*actor.job)) {
@@ -292,14 +305,15 @@ void Soak::Advance(const ProcId& proc) {
     const Op& op = actor.job->script[actor.next];
     Begin(proc, actor, op);
     const bool again =
-        actor.waiting != 0 &&
-        ((op.kind == Op::Kind::kGet && ++actor.next_get < 3) ||
-         (op.kind == Op::Kind::kNames && ++actor.next_name < kNameSteps) ||
-         (op.kind == Op::Kind::kConnect &&
-          !std::exchange(actor.disconnects, true)) ||
-         (op.kind == Op::Kind::kGroup &&
-          !std::exchange(actor.constructed, true)) ||
-         op.kind == Op::Kind::kEvent);
+        actor.goes_on ||
+        (actor.waiting != 0 &&
+         ((op.kind == Op::Kind::kGet && ++actor.next_get < 3) ||
+          (op.kind == Op::Kind::kNames && ++actor.next_name < kNameSteps) ||
+          (op.kind == Op::Kind::kConnect &&
+           !std::exchange(actor.disconnects, true)) ||
+          (op.kind == Op::Kind::kGroup &&
+           !std::exchange(actor.constructed, true)) ||
+          op.kind == Op::Kind::kEvent));
     if (again) break;
     actor.next_get = 0;
     actor.next_name = 0;
@@ -373,6 +387,10 @@ void Soak::Begin(const ProcId& proc, Actor& actor, const Op& op) {
     case Op::Kind::kQuery:
       if (proc.rank < kActive) BeginQuery(proc, actor, op);
       return;
+    case Op::Kind::kInvite:
+      return BeginInvitation(proc, actor, op);
+    case Op::Kind::kSet:
+      return BeginSet(proc, actor, op);
     case Op::Kind::kForeign: {
       const PlannedJob& other = *jobs_[op.number % jobs_.size()];
       const ProcId target = {other.spec.nspace, 0};
@@ -459,7 +477,7 @@ void Soak::RunToQuiet() {
     }
     if (faults_left_ > 0) {
       RandomFault();
-    } else if (!WakeEventWaiters()) {
+    } else if (!WakeEventWaiters() && !WakeGoingOn()) {
       return;
     }
   }

@@ -108,7 +108,7 @@ void Soak::TakeAim() {
     const bool is_short = IsShort(phase);
     if (!is_short && OneIn(3)) continue;
     const auto aim = std::ranges::find_if(aims_, [&](const Cell& cell) {
-      return cell.phase == phase && !IsOfMessages(cell.fault) &&
+      return IsIn(*o, cell) && !IsOfMessages(cell.fault) &&
              (settled || !NeedsRestarts(cell.fault));
     });
     if (aim == aims_.end()) continue;
@@ -118,8 +118,19 @@ void Soak::TakeAim() {
   const Aimed aimed = *aimed_;
   aimed_.reset();
   const Operation* o = operations_.Find(aimed.operation);
-  if (o == nullptr || operations_.PhaseOf(*o) != aimed.cell.phase) return;
+  if (o == nullptr || !IsIn(*o, aimed.cell)) return;
   if (Strike(aimed.cell, *o)) std::erase(aims_, aimed.cell);
+}
+
+// The fault would meet the operation in that phase. A lookup is over before its
+// caller can repeat it, but where the caller's agent is the owner of the key:
+// then the successor asks the members for what it lacks.
+bool Soak::IsIn(const Operation& o, const Cell& cell) const {
+  const Phase phase = operations_.PhaseOf(o);
+  if (cell.phase == phase) return true;
+  return cell == Cell{Phase::kLookupPulling, Fault::kAskedAgain} &&
+         phase == Phase::kLookupWaiting &&
+         o.owners.contains(cluster_.NodeOf(o.proc));
 }
 
 // False: not possible now.

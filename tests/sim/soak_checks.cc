@@ -48,8 +48,10 @@ void Soak::CheckQuiet() {
         std::ranges::any_of(actor.job->partners, &PlannedJob::stopped);
     if (actor.job->stopped || waits_for_others) continue;
     Error(ToString(proc) + " waits for ever in " +
-          (actor.waiting != 0         ? actor.operation
-           : !actor.awaited.empty()   ? "events"
+          (actor.waiting != 0       ? actor.operation
+           : !actor.awaited.empty() ? "events"
+           : actor.goes_on          ? "step " + std::to_string(actor.step) +
+                                 " of an invitation or a set"
            : AwaitsInput(proc, actor) ? "its input"
                                       : "nothing"));
   }
@@ -172,12 +174,12 @@ std::set<int> Soak::StatusesOfAbort(const Actor& actor) const {
 }
 
 // Of an answer that has just come.
-void Soak::CheckAnswer(const ProcId& proc, const Actor& actor,
-                       RequestId request) {
+void Soak::CheckAnswer(const ProcId& proc, Actor& actor, RequestId request) {
   const Answer& answer = *cluster_.clients().AnswerTo(request);
   if (actor.operation.starts_with("group")) CheckConstruct(proc, actor, answer);
   if (actor.operation == "control") CheckControl(proc, actor, answer.status);
   if (actor.operation == "table") CheckTable(actor, answer);
+  CheckSet(proc, actor, answer);
   if (answer.status != kSuccess) return;
   if (actor.operation == "spawn") {
     const auto& jobs = cluster_.spawn_host().JobsOf(proc, request);

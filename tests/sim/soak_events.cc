@@ -76,7 +76,9 @@ bool Soak::MaySee(const ProcId& proc, const PlannedEvent& event) const {
 }
 
 // Events go with their jobs: who registers afterwards is not told.
-void Soak::NoteAnswer(const ProcId& proc, Actor& actor) {
+void Soak::NoteAnswer(const ProcId& proc, Actor& actor, int status) {
+  NoteGroupAnswer(actor, status);
+  NoteSetAnswer(actor, status);
   if (actor.operation == kRegister) {
     for (const auto& [status, event] : events_) {
       const std::string& nspace = event.source.nspace;
@@ -91,7 +93,10 @@ void Soak::NoteAnswer(const ProcId& proc, Actor& actor) {
   }
 }
 
-void Soak::OnNotice(const ProcId& proc, int status, const ProcId& source) {
+void Soak::OnNotice(const ProcId& proc, int status, const ProcId& source,
+                    const Bytes& info) {
+  if (with_invitations_) OnInvitationNotice(proc, status, source, info);
+  if (with_sets_) OnSetNotice(proc, source, info);
   const auto it = events_.find(status);
   if (it == events_.end()) return;
   PlannedEvent& event = it->second;

@@ -9,6 +9,7 @@
 #include "common/status.h"
 #include "common/values/info_list.h"
 #include "pmix_common.h"
+#include "server/core/event/event_info.h"
 #include "tests/sim/soak_run.h"
 
 namespace canopy::sim {
@@ -20,13 +21,6 @@ namespace {
 constexpr char kConstruct[] = "group construct ";
 constexpr char kDestruct[] = "group destruct ";
 constexpr char kLeave[] = "group leave ";
-
-void PutFlag(const std::string& key, Encoder* out) {
-  out->PutString(key);
-  out->PutUint32(0);
-  out->PutUint16(PMIX_BOOL);
-  out->PutBool(true);
-}
 
 Bytes Directives(const std::string& other) {
   Encoder out;
@@ -63,20 +57,38 @@ void Soak::BeginGroup(const ProcId& proc, Actor& actor, const Op& op) {
   if (std::ranges::count(op.some, proc) == 0) return;
   const std::string name = "g" + std::to_string(op.number);
   const std::string played = name + "#" + std::to_string(op.round);
-  Clients& clients = cluster_.clients();
   if (!actor.constructed) {
-    groups_[played].arrived.insert(proc);
-    actor.operation = kConstruct + played;
-    actor.waiting = clients.Group(CollectiveOp::kGroupConstruct, proc, name,
-                                  op.some, Directives(op.directive));
+    BeginConstruct(proc, actor, name, played, op.some, op.directive);
   } else if (proc == op.leaver) {
     actor.operation = kLeave + played;
-    actor.waiting = clients.LeaveGroup(proc, name);
+    actor.waiting = cluster_.clients().LeaveGroup(proc, name);
   } else {
-    actor.operation = kDestruct + played;
-    actor.waiting =
-        clients.Group(CollectiveOp::kGroupDestruct, proc, name, op.some);
+    BeginDestruct(proc, actor, name, played, op.some);
   }
+}
+
+void Soak::BeginConstruct(const ProcId& proc, Actor& actor,
+                          const std::string& name, const std::string& played,
+                          const std::vector<ProcId>& members,
+                          const std::string& directive) {
+  groups_[played].arrived.insert(proc);
+  actor.operation = kConstruct + played;
+  actor.waiting =
+      cluster_.clients().Group(CollectiveOp::kGroupConstruct, proc, name,
+                               members, Directives(directive));
+}
+
+void Soak::BeginDestruct(const ProcId& proc, Actor& actor,
+                         const std::string& name, const std::string& played,
+                         const std::vector<ProcId>& members) {
+  actor.operation = kDestruct + played;
+  actor.waiting = cluster_.clients().Group(CollectiveOp::kGroupDestruct, proc,
+                                           name, members);
+}
+
+void Soak::NoteGroupAnswer(Actor& actor, int status) {
+  if (!actor.operation.starts_with(kConstruct)) return;
+  actor.has_group = IsSuccess(status);
 }
 
 bool Soak::IsDropped(const PlannedJob& job) {

@@ -56,6 +56,9 @@ void AddNames(std::mt19937_64& rng, std::vector<Op>* script) {
 namespace {
 
 constexpr size_t kNumAims = 8;
+// Where there are not many more cells: what comes first would be struck in
+// every run, and what comes late hardly.
+constexpr size_t kFewAims = 4;
 
 constexpr uint64_t kMostRare = 8;
 
@@ -76,12 +79,13 @@ uint64_t Rarity(const Cell& cell) {
     case Phase::kDisconnectReporting:
       return again ? 2 : 8;
     case Phase::kDisconnectGathering:
-    case Phase::kDisconnectReleasing:
       return again ? 3 : 4;
+    case Phase::kDisconnectReleasing:
+      return again ? 3 : cell.fault == Fault::kLate ? 7 : 4;
     case Phase::kAbortEnding:
       return asked ? 5 : 8;
     case Phase::kAbortAnswering:
-      return asked ? 1 : 5;
+      return asked ? 2 : 5;
     case Phase::kAbortRequested:
       return again ? 1 : 2;
     case Phase::kLookupPulling:
@@ -94,7 +98,7 @@ uint64_t Rarity(const Cell& cell) {
       return asked ? 1 : again ? 8 : 0;
     case Phase::kConnectReporting:
     case Phase::kConnectReleasing:
-      return again ? 1 : 3;
+      return again ? 1 : 2;
     case Phase::kLookupClaiming:
     case Phase::kUnpublishRemoving:
       return again ? 1 : 6;
@@ -117,14 +121,15 @@ uint64_t Rarity(const Cell& cell) {
     case Phase::kGroupGathering:
       return again || cell.fault == Fault::kLate ? 2 : 0;
     case Phase::kGroupReporting:
-      return again ? 4 : 7;
+      return again ? 3 : 4;
     case Phase::kGroupReleasing:
-      return 4;
+      return again ? 4 : 3;
     case Phase::kUngroupReporting:
-    case Phase::kUngroupReleasing:
       return again ? 2 : 8;
+    case Phase::kUngroupReleasing:
+      return again ? 3 : 8;
     case Phase::kGroupLeaving:
-      return again ? 2 : 5;
+      return again ? 2 : 4;
     case Phase::kUngroupGathering:
       return again ? 2 : 3;
     case Phase::kControlAnswering:
@@ -290,6 +295,44 @@ void AddQueries(std::mt19937_64& rng, const Jobs& jobs) {
   }
 }
 
+void AddInvitations(std::mt19937_64& rng, const Jobs& jobs) {
+  std::vector<Op> ops;
+  const uint64_t count = 1 + rng() % 3;
+  for (uint32_t number = 0; number < count; ++number) {
+    Op op{Op::Kind::kInvite, number, SomeOfEach(rng, jobs)};
+    op.leaver = op.some[rng() % op.some.size()];
+    op.directive = rng() % 2 == 0 ? "pmix.grp.opt" : "";
+    if (op.some.size() > 1) ops.push_back(std::move(op));
+  }
+  AddToAll(rng, jobs, ops);
+}
+
+std::string NameOfSet(const ProcId& definer, uint32_t number) {
+  return "set" + std::to_string(number) + "." + ToString(definer);
+}
+
+void AddSets(std::mt19937_64& rng, const Jobs& jobs,
+             std::map<std::string, PlayedSet>* sets) {
+  std::vector<Op> ops;
+  const uint64_t count = 1 + rng() % 3;
+  for (uint32_t number = 0; number < count; ++number) {
+    ops.push_back({Op::Kind::kSet, number, {}});
+    for (const auto& job : jobs) {
+      const auto ranks = static_cast<Rank>(job->spec.procs.size());
+      for (Rank rank = 0; rank < std::min(ranks, kActive); ++rank) {
+        PlayedSet set;
+        set.definer = {job->spec.nspace, rank};
+        set.number = number;
+        std::set<ProcId> members;
+        AddSome(rng, job->spec, &members);
+        set.members = {members.begin(), members.end()};
+        (*sets)[NameOfSet(set.definer, number)] = std::move(set);
+      }
+    }
+  }
+  AddToAll(rng, jobs, ops);
+}
+
 void AddAborts(std::mt19937_64& rng,
                const std::vector<std::unique_ptr<PlannedJob>>& jobs) {
   std::set<ProcId> procs;
@@ -352,9 +395,9 @@ struct Share {
 // By how rare the rarest cells of an engine are. Names have most operations and
 // take most time.
 constexpr Share kShares[] = {
-    {Engine::kSpawn, 4, 8},   {Engine::kConnect, 10, 8}, {Engine::kNames, 7, 9},
+    {Engine::kSpawn, 4, 8},   {Engine::kConnect, 11, 8}, {Engine::kNames, 7, 9},
     {Engine::kAbort, 6, 13},  {Engine::kGroup, 16, 8},   {Engine::kEvent, 3, 3},
-    {Engine::kControl, 4, 4}, {Engine::kQuery, 4, 3}};
+    {Engine::kControl, 4, 4}, {Engine::kQuery, 3, 3}};
 
 Engine EngineToAim(std::mt19937_64& rng, bool restarts) {
   const auto of = [restarts](const Share& share) {
@@ -374,8 +417,11 @@ std::vector<Cell> MakeAims(std::mt19937_64& rng, bool restarts, bool rejoins) {
   const Engine engine = EngineToAim(rng, restarts);
   const bool has_rare = restarts || engine != Engine::kSpawn;
   const bool only_rare = has_rare && rng() % 4 != 0;
+  const bool few =
+      engine == Engine::kEvent ||
+      (restarts && (engine == Engine::kSpawn || engine == Engine::kAbort));
   std::vector<Cell> aims;
-  while (aims.size() < kNumAims) {
+  while (aims.size() < (few ? kFewAims : kNumAims)) {
     const Cell cell{static_cast<Phase>(rng() % kNumPhases),
                     static_cast<Fault>(rng() % kNumFaults)};
     const bool possible =

@@ -24,6 +24,8 @@ struct Op {
   // ranks. kGroup: some make a process group and end it, or leave it.
   // kRegister, kEvent: whoever has registered, or does so now, waits for the
   // events that the first ranks raise. kControl, kQuery: by the first ranks.
+  // kInvite: one invites the others to a group. kSet: the first ranks define
+  // process sets, of which all are told.
   enum class Kind {
     kCommit,
     kFence,
@@ -40,12 +42,16 @@ struct Op {
     kEvent,
     kControl,
     kQuery,
+    kInvite,
+    kSet,
   };
   Kind kind = Kind::kCommit;
   uint32_t number = 0;
-  std::vector<ProcId> some;  // of kSome, kConnect, kAbort, kGroup and kControl
+  // Of kSome, kConnect, kAbort, kGroup, kControl and kInvite.
+  std::vector<ProcId> some;
   // Of kGroup: how often its members have made it before, what they ask for,
-  // and who of them leaves it; an empty namespace: nobody.
+  // and who of them leaves it; an empty namespace: nobody. Of kInvite: what the
+  // leader asks for, and who that is.
   uint32_t round = 0;
   std::string directive = {};
   ProcId leaver = {};
@@ -62,6 +68,16 @@ struct PlannedEvent {
   bool begun = false;
   bool raised = false;  // the call was answered
   std::map<ProcId, uint32_t> told;
+};
+
+// A process set that is to be defined.
+struct PlayedSet {
+  ProcId definer;
+  uint32_t number = 0;
+  std::vector<ProcId> members;  // ascending
+  bool begun = false;
+  bool defined = false;  // the call was answered
+  std::set<ProcId> told;
 };
 
 struct PlannedJob {
@@ -101,6 +117,13 @@ void AddControls(std::mt19937_64& rng,
                  const std::vector<std::unique_ptr<PlannedJob>>& jobs);
 void AddQueries(std::mt19937_64& rng,
                 const std::vector<std::unique_ptr<PlannedJob>>& jobs);
+// One to three kInvite, and one to three kSet, whose sets are added by name.
+void AddInvitations(std::mt19937_64& rng,
+                    const std::vector<std::unique_ptr<PlannedJob>>& jobs);
+void AddSets(std::mt19937_64& rng,
+             const std::vector<std::unique_ptr<PlannedJob>>& jobs,
+             std::map<std::string, PlayedSet>* sets);
+std::string NameOfSet(const ProcId& definer, uint32_t number);
 // The first of them aborts some of its own or of another one, near its end.
 void AddAborts(std::mt19937_64& rng,
                const std::vector<std::unique_ptr<PlannedJob>>& jobs);

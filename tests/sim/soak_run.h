@@ -11,6 +11,7 @@
 #include <random>
 #include <set>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "common/values/info_list.h"
@@ -41,6 +42,12 @@ struct Actor {
   std::vector<ProcId> targets;  // of its abort, foreign get, control or query
   TimeNs started = 0;
   TimeNs asked = 0;  // its query
+  // Of kInvite and kSet, which take several calls and wait for events between.
+  bool goes_on = false;
+  uint32_t step = 0;
+  TimeNs answers_at = 0;               // an invitation
+  bool has_group = false;              // its last construct succeeded
+  std::set<std::string> excused_sets;  // of which it may not be told
   bool stopped = false;
   bool connected = false;
   bool input_ended = false;
@@ -70,6 +77,26 @@ struct PlayedGroup {
   std::set<int> constructed;  // statuses of the answers
   std::set<int> ended;
 };
+
+// An invitation to a group, as those who take part see it.
+struct PlayedInvitation {
+  std::string name;
+  ProcId leader;
+  std::vector<ProcId> invited;
+  bool tolerant = false;  // the leader goes on without some
+  bool begun = false;
+  std::set<ProcId> told;          // of the invitation
+  std::map<ProcId, int> answers;  // what they have said, as a status
+  std::set<ProcId> heard;         // of whom the leader knows the answer
+  std::vector<ProcId> accepted;   // of these
+  std::vector<ProcId> members;    // but for the leader
+  std::map<ProcId, int> outcome;  // as each was told first
+  // Receiver, status, source of all events about it.
+  std::set<std::tuple<ProcId, int, ProcId>> notices;
+};
+
+// Steps of invitations and sets are below.
+inline constexpr uint32_t kLastStep = 9;
 
 class Soak {
  public:
@@ -105,13 +132,46 @@ class Soak {
   void BeginName(const ProcId& proc, Actor& actor, const std::string& number);
   void BeginAbort(const ProcId& proc, Actor& actor, const Op& op);
   void BeginGroup(const ProcId& proc, Actor& actor, const Op& op);
+  // `played`: tells the group from others of that name.
+  void BeginConstruct(const ProcId& proc, Actor& actor, const std::string& name,
+                      const std::string& played,
+                      const std::vector<ProcId>& members,
+                      const std::string& directive);
+  void BeginDestruct(const ProcId& proc, Actor& actor, const std::string& name,
+                     const std::string& played,
+                     const std::vector<ProcId>& members);
+  void BeginInvitation(const ProcId& proc, Actor& actor, const Op& op);
+  // False: it is done.
+  bool Lead(const ProcId& proc, Actor& actor, PlayedInvitation& one);
+  bool Join(const ProcId& proc, Actor& actor, PlayedInvitation& one);
+  void BeginMember(const ProcId& proc, Actor& actor,
+                   const PlayedInvitation& one);
+  void EndMember(const ProcId& proc, Actor& actor, const PlayedInvitation& one);
+  void OnInvitationNotice(const ProcId& proc, int status, const ProcId& source,
+                          const Bytes& info);
+  bool EndInvitation(const ProcId& proc, Actor& actor);
+  void BeginSet(const ProcId& proc, Actor& actor, const Op& op);
+  void DefineSet(const ProcId& proc, Actor& actor, uint32_t number);
+  bool AwaitsSets(const ProcId& proc, const Actor& actor,
+                  uint32_t number) const;
+  void AskForSet(const ProcId& proc, Actor& actor, uint32_t number);
+  bool MayBeGone(const PlayedSet& set) const;
+  static void NoteGroupAnswer(Actor& actor, int status);
+  void NoteSetAnswer(Actor& actor, int status);
+  void CheckSet(const ProcId& proc, Actor& actor, const Answer& answer);
+  void OnSetNotice(const ProcId& proc, const ProcId& source, const Bytes& info);
+  // As WakeEventWaiters, of kInvite and kSet.
+  bool WakeGoingOn();
+  bool Wake(const std::vector<ProcId>& waiting);
+  bool EndSet(const ProcId& proc, Actor& actor) const;
   void BeginEvent(const ProcId& proc, Actor& actor, const Op& op);
   void BeginControl(const ProcId& proc, Actor& actor, const Op& op);
   void BeginQuery(const ProcId& proc, Actor& actor, const Op& op);
   void Register(const ProcId& proc, Actor& actor);
   // Its call was answered.
-  void NoteAnswer(const ProcId& proc, Actor& actor);
-  void OnNotice(const ProcId& proc, int status, const ProcId& source);
+  void NoteAnswer(const ProcId& proc, Actor& actor, int status);
+  void OnNotice(const ProcId& proc, int status, const ProcId& source,
+                const Bytes& info);
   bool MaySee(const ProcId& proc, const PlannedEvent& event) const;
   // It has to wait for events.
   bool AwaitsEvents(const ProcId& proc, Actor& actor) const;
@@ -134,6 +194,7 @@ class Soak {
   void HitProc(const ProcId& proc);
   Fate OnSend(const core::PeerMessage& message, Fate fate);
   void TakeAim();
+  bool IsIn(const Operation& operation, const Cell& cell) const;
   bool Strike(const Cell& cell, const Operation& operation);
   bool StrikeNode(Fault fault, const Operation& operation);
   bool StrikeProc(const Operation& operation);
@@ -161,7 +222,7 @@ class Soak {
   void KillStopped();
   void CheckQuiet();
   void CheckWhy(const PlannedJob& job);
-  void CheckAnswer(const ProcId& proc, const Actor& actor, RequestId request);
+  void CheckAnswer(const ProcId& proc, Actor& actor, RequestId request);
   void CheckNames(const PlannedJob& job);
   void CheckConstruct(const ProcId& proc, const Actor& actor,
                       const Answer& answer);
@@ -191,6 +252,9 @@ class Soak {
   const bool with_names_;
   // The engine that they use beside, in a run without aims.
   const std::optional<Engine> newer_;
+  // Or they invite each other to groups, or define process sets.
+  const bool with_invitations_;
+  const bool with_sets_;
   SoakResult result_;
   std::mt19937_64 rng_;
   Cluster cluster_;
@@ -203,6 +267,8 @@ class Soak {
   std::map<int, PlannedEvent> events_;         // by status
   std::map<std::string, PlayedGroup> groups_;  // by operation
   std::map<uint64_t, std::string> contexts_;
+  std::map<std::string, PlayedInvitation> invitations_;  // by name
+  std::map<std::string, PlayedSet> sets_;                // by name
   int next_signal_ = 0;
   std::map<int, std::set<ProcId>> signalled_;  // targets, by signal
   size_t closed_seen_ = 0;

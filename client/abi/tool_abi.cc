@@ -19,7 +19,7 @@ pmix_status_t PMIx_tool_init(pmix_proc_t* proc, pmix_info_t info[],
 }
 
 pmix_status_t PMIx_tool_finalize(void) {
-  return canopy::client::FinalizeLibrary(nullptr, 0);
+  return canopy::client::FinalizeTool();
 }
 
 bool PMIx_tool_is_connected(void) {

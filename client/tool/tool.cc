@@ -1,5 +1,6 @@
 #include "client/tool/tool.h"
 
+#include <atomic>
 #include <utility>
 
 #include "client/channel/channel.h"
@@ -12,6 +13,9 @@
 
 namespace canopy::client {
 namespace {
+
+// Successful calls of InitTool that FinalizeTool has not undone.
+std::atomic<int> g_references{0};
 
 // A launcher tells its processes which agent is theirs.
 bool WasLaunched() {
@@ -34,9 +38,22 @@ Result<Bootstrap> FindServer(const ToolOptions& options) {
 
 int InitTool(pmix_proc_t* proc, const pmix_info_t* info, size_t ninfo) {
   ToolOptions options;
-  const int rc = ParseToolOptions(info, ninfo, &options);
+  int rc = ParseToolOptions(info, ninfo, &options);
   if (rc != PMIX_SUCCESS) return rc;
-  return InitLibraryBy([&] { return FindServer(options); }, options.init, proc);
+  rc = InitLibraryBy([&] { return FindServer(options); }, options.init, proc);
+  if (rc == PMIX_SUCCESS) ++g_references;
+  return rc;
+}
+
+int FinalizeTool() {
+  int references = g_references.load();
+  do {
+    if (references == 0) return PMIX_ERR_INIT;
+  } while (!g_references.compare_exchange_weak(references, references - 1));
+  const int rc = FinalizeLibrary(nullptr, 0);
+  // A callback may not do it.
+  if (rc == PMIX_ERR_WOULD_BLOCK) ++g_references;
+  return rc;
 }
 
 std::vector<ProcId> ServersOf(Session& session) {

@@ -15,6 +15,10 @@ namespace canopy::client {
 // that does not choose a server, is the tool that its launcher has named.
 int InitTool(pmix_proc_t* proc, const pmix_info_t* info, size_t ninfo);
 
+// PMIx_tool_finalize: PMIX_ERR_INIT unless InitTool has been called more often.
+// The end of another role of this process is not the end of this one.
+int FinalizeTool();
+
 // The server that the session has, unless it is gone.
 std::vector<ProcId> ServersOf(Session& session);
 

@@ -352,11 +352,16 @@ class Scheduler final : public v1::HostModule::CallbackService {
     node.up = report.state() == v1::NODE_STATE_UP;
   }
   static void Account(const v1::JobRecord& record) {
-    std::printf("job %s of user %u ended with exit code %d after %lld ms: %s\n",
-                record.host_job_id().c_str(), record.caller().uid(),
-                record.exit_code(),
-                static_cast<long long>(record.ended_ms() - record.queued_ms()),
-                record.command().c_str());
+    std::printf(
+        "job %s of user %u ended with exit code %d after %lld ms, %llu ms of "
+        "CPU "
+        "time of %u of %u processes and at most %llu KiB: %s\n",
+        record.host_job_id().c_str(), record.caller().uid(), record.exit_code(),
+        static_cast<long long>(record.ended_ms() - record.queued_ms()),
+        static_cast<unsigned long long>(record.cpu_time_ms()),
+        record.procs_measured(), record.num_procs(),
+        static_cast<unsigned long long>(record.peak_memory_bytes() >> 10),
+        record.command().c_str());
   }
 
   // Frees what it has.

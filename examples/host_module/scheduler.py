@@ -12,24 +12,22 @@ kill JOB, suspend JOB, resume JOB, signal JOB NUMBER, limit JOB SECONDS [WARN],
 requeue JOB, drain NODE, undrain NODE. PMIx_Query_info tells programs of its queue,
 "all", of their jobs and of the time that these have left.
 
-Needs the Debian packages python3-grpcio, protobuf-compiler and
-protobuf-compiler-grpc: its stubs are made when it starts.
+Needs what host_module_stubs.py beside it needs.
 """
 import argparse
 import collections
 import concurrent.futures
-import importlib
 import os
 import queue
-import subprocess
+import re
 import sys
-import tempfile
 import threading
 import time
 
 import grpc
 
-PROTOS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../protos")
+from host_module_stubs import pb, rpc
+
 INSUFFICIENT_RESOURCES = -234  # PMIX_ERR_JOB_INSUFFICIENT_RESOURCES
 OUT_OF_RESOURCE = -29          # PMIX_ERR_OUT_OF_RESOURCE
 NOT_SUPPORTED = -47            # PMIX_ERR_NOT_SUPPORTED
@@ -37,21 +35,6 @@ NOT_FOUND = -46                # PMIX_ERR_NOT_FOUND
 PARTIAL_SUCCESS = -52          # PMIX_ERR_PARTIAL_SUCCESS
 UINT32 = 14                    # PMIX_UINT32
 QUEUE = "all"                  # the only one
-
-
-def make_stubs(protos):
-    """The modules that protoc makes of host_module.proto."""
-    with tempfile.TemporaryDirectory(prefix="host-module-") as out:
-        subprocess.run(
-            ["protoc", "-I", protos, f"--python_out={out}", f"--grpc_out={out}",
-             "--plugin=protoc-gen-grpc=/usr/bin/grpc_python_plugin",
-             os.path.join(protos, "host_module.proto")], check=True)
-        sys.path.insert(0, out)
-        return [importlib.import_module(name)
-                for name in ("host_module_pb2", "host_module_pb2_grpc")]
-
-
-pb, rpc = make_stubs(os.environ.get("CANOPY_PROTOS", PROTOS))
 
 
 class Job:
@@ -89,6 +72,18 @@ class Scheduler(rpc.HostModuleServicer):
         self.agents = {}                           # by overlay: queue of its stream
         self.taken = collections.defaultdict(int)  # reports, by incarnation
         self.next_command = 1
+        self.read_accounts()
+
+    def read_accounts(self):
+        """What an earlier run of this scheduler has accounted."""
+        if not self.accounting or not os.path.exists(self.accounting):
+            return
+        with open(self.accounting, encoding="utf-8") as lines:
+            for line in lines:
+                found = re.search(r" report=(\d+)\.(\d+) ", line)
+                if found:
+                    series, number = map(int, found.groups())
+                    self.taken[series] = max(self.taken[series], number)
 
     # ---------------------------------------------------------------- queue
 
@@ -321,8 +316,9 @@ class Scheduler(rpc.HostModuleServicer):
                 if kind == "snapshot":
                     self.take_snapshot(overlay, message.snapshot)
                 elif kind == "report":
-                    self.take_report(message.report)
-                    self.taken[incarnation] = message.report.sequence
+                    if message.report.sequence > self.taken[incarnation]:
+                        self.take_report(incarnation, message.report)
+                        self.taken[incarnation] = message.report.sequence
                     out.put(pb.HostMessage(acknowledge=pb.Acknowledge(
                         sequence=message.report.sequence)))
                 elif kind == "result":
@@ -365,7 +361,7 @@ class Scheduler(rpc.HostModuleServicer):
                     del self.jobs[key]
             self.schedule()
 
-    def take_report(self, report):
+    def take_report(self, incarnation, report):
         kind = report.WhichOneof("kind")
         with self.lock:
             if kind == "node":
@@ -376,11 +372,22 @@ class Scheduler(rpc.HostModuleServicer):
             nodes = ",".join(f"{use.name}:{use.procs}" for use in record.nodes)
             with open(self.accounting, "a", encoding="utf-8") as out:
                 out.write(f"{record.host_job_id} {record.placement.request_id} "
+                          f"report={incarnation}.{report.sequence} "
                           f"uid={record.caller.uid} nodes={nodes} "
                           f"waited_ms={record.started_ms - record.queued_ms} "
                           f"ran_ms={record.ended_ms - record.started_ms} "
                           f"exit={record.exit_code} status={record.status} "
+                          f"cpu_ms={self.measured(record, 'cpu_time_ms')} "
+                          f"peak_bytes={self.measured(record, 'peak_memory_bytes')} "
                           f"{record.command}\n")
+
+    @staticmethod
+    def measured(record, field):
+        """A number, with "+" where more is not known; "-": nothing is."""
+        if not record.HasField(field):
+            return "-"
+        more = "+" if record.procs_measured < record.num_procs else ""
+        return f"{getattr(record, field)}{more}"
 
     # ------------------------------------------------------------- operator
 
@@ -392,7 +399,8 @@ class Scheduler(rpc.HostModuleServicer):
         print("; ".join(running) or "no jobs", flush=True)
 
     def launch(self, argv):
-        """A job of one process, on the first free slot; it has no launcher."""
+        """A job of one process, on the first free slot; it has no launcher. Its
+        output goes to a file in the directory of the scheduler."""
         with self.lock:
             nodes = [name for name, n in sorted(self.free().items()) if n > 0]
             if not nodes or not self.agents:
@@ -412,7 +420,8 @@ class Scheduler(rpc.HostModuleServicer):
             granted=pb.Granted(host_job_id=job.host_job_id, nodes=[
                 pb.GrantedNode(name=nodes[0], slots=1)]),
             apps=[pb.LaunchApp(argv=[word.encode() for word in argv], num_procs=1)],
-            env=[b"PATH=/usr/bin:/bin"])}
+            env=[b"PATH=/usr/bin:/bin"], cwd=os.getcwd().encode(),
+            output=f"job-{job.host_job_id}.out".encode())}
 
     def limit_job(self, name, seconds, warn=0):
         with self.lock:
@@ -447,18 +456,31 @@ class Scheduler(rpc.HostModuleServicer):
             self.next_command += 1
 
 
+def read(path):
+    with open(path, "rb") as file:
+        return file.read()
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--listen", required=True, help="unix:/PATH or HOST:PORT")
     parser.add_argument("--time-limit", type=int, default=3600,
                         help="seconds of a job that names none (3600)")
     parser.add_argument("--accounting", help="file to which a line for each job goes")
+    parser.add_argument("--tls", nargs=3, metavar=("CA", "CERT", "KEY"),
+                        help="PEM files, for HOST:PORT that is not this machine's "
+                        "alone: agents need certificates of CA")
     options = parser.parse_args()
     scheduler = Scheduler(options.time_limit, options.accounting)
     # A job that waits holds a thread.
     server = grpc.server(concurrent.futures.ThreadPoolExecutor(max_workers=1000))
     rpc.add_HostModuleServicer_to_server(scheduler, server)
-    server.add_insecure_port(options.listen)
+    if options.tls:
+        authority, certificate, key = (read(path) for path in options.tls)
+        server.add_secure_port(options.listen, grpc.ssl_server_credentials(
+            [(key, certificate)], authority, require_client_auth=True))
+    else:
+        server.add_insecure_port(options.listen)
     server.start()
     print("ready", flush=True)
     for line in sys.stdin:

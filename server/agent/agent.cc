@@ -25,6 +25,7 @@
 #include "server/agent/membership/planner.h"
 #include "server/agent/persistence/agent_state.h"
 #include "server/agent/persistence/persistent_state.h"
+#include "server/agent/persistence/report_log.h"
 #include "server/agent/recovery/adapter_handover.h"
 #include "server/agent/recovery/adapter_recovery.h"
 #include "server/agent/recovery/recovery_coordinator.h"
@@ -131,6 +132,7 @@ class Agent::Impl {
   std::unique_ptr<RecoveryCoordinator> recovery_;      // when restarted
   std::unique_ptr<AdapterHandover> handover_actions_;
   std::unique_ptr<Handover> handover_;
+  std::unique_ptr<ReportLog> report_log_;        // null when embedded
   std::unique_ptr<SchedulerAdapter> scheduler_;  // null: there is none
   bootstrap::v1::NodeInfo info_;
   bool ready_ = false;
@@ -155,6 +157,9 @@ control::JobPlanner Agent::Impl::MakePlanner() {
     const Status status = membership_.Drain(name, reason);
     if (status.ok() && scheduler_) scheduler_->OnDrained(name);
     return status;
+  };
+  planner.warn = [](const std::string& text) {
+    Log({core::LogLine::Level::kWarning, text});
   };
   planner.new_name = [this] { return planner_->NewNspace(); };
   planner.launch = [this](const control::v1::Launch& launch,
@@ -247,6 +252,10 @@ Status Agent::Impl::MakeScheduler() {
   parts.job_manager = &job_manager_;
   parts.embedded = adapters_->host();
   parts.started = started_;
+  if (!config_.embedded()) {
+    report_log_ = std::make_unique<ReportLog>(dir_->path());
+    parts.reports = report_log_.get();
+  }
   auto scheduler = SchedulerAdapter::Make(parts, overlay_.security());
   if (!scheduler.ok()) return scheduler.status();
   scheduler_ = *std::move(scheduler);
@@ -420,6 +429,7 @@ void Agent::Impl::LeaveAndStop() {
 
 void Agent::Impl::Run() {
   loop_.Run();
+  if (scheduler_) scheduler_->FinishReports();
   job_manager_.set_placement(&embedded_placement_);
   scheduler_.reset();
   adapters_->EndShims(/*forget=*/config_.embedded());
@@ -427,6 +437,7 @@ void Agent::Impl::Run() {
   control_.Stop();
   RemoveState(dir_->path());
   if (persistent_state_) persistent_state_->DropAllControl();
+  if (report_log_) report_log_->Delete();
 }
 
 Agent::Agent(bootstrap::v1::Config config, bool restarted)

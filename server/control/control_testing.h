@@ -46,8 +46,12 @@ class Records : public LaunchPersistence {
  public:
   bool PersistLaunch(const JobSpec& job, const std::string& token,
                      const LaunchFacts& facts) override {
-    jobs[job.nspace] = {std::make_shared<const JobSpec>(job), token, facts, 0,
-                        std::nullopt};
+    jobs[job.nspace] = {std::make_shared<const JobSpec>(job),
+                        token,
+                        facts,
+                        0,
+                        std::nullopt,
+                        ""};
     return true;
   }
   void PersistFacts(const std::string& nspace,
@@ -56,6 +60,10 @@ class Records : public LaunchPersistence {
   }
   void PersistEnd(const std::string& nspace, const std::string& end) override {
     jobs.at(nspace).end = end;
+  }
+  void PersistOutput(const std::string& nspace,
+                     const std::string& state) override {
+    if (jobs.contains(nspace)) jobs.at(nspace).output = state;
   }
   void DropControl(const std::string& nspace) override { jobs.erase(nspace); }
 

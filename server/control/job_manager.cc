@@ -51,7 +51,8 @@ JobManager::JobManager(EventLoop* loop, JobPlanner planner)
           }),
       notices_([this](const std::string& nspace, const std::string& line) {
         families_.Notice(nspace, line);
-      }) {}
+      }),
+      hosted_(loop, &families_, this, planner_.warn) {}
 
 void JobManager::set_sink(InputSink* sink) {
   staging_.set_sink(sink);
@@ -74,6 +75,9 @@ void JobManager::Recover(const std::vector<PersistedJob>& jobs) {
   recovery_.Recover(jobs);
   for (const auto& [nspace, record] : families_.jobs()) {
     placements_.Launched(record, /*recovered=*/true);
+  }
+  for (const PersistedJob& job : jobs) {
+    if (job.facts.host_output) hosted_.Recover(job);
   }
 }
 
@@ -336,7 +340,7 @@ void JobManager::OnEnded(const core::JobChanged& change) {
   const JobRecord record = families_.RemoveJob(change.nspace);
   Family* const family = families_.FindFamily(record.family);
   const v1::JobEnd end = EndOf(change);
-  placements_.Released(record, end, !IsPlaced(record.facts.placed.id));
+  placements_.Released(record, change, !IsPlaced(record.facts.placed.id));
   const bool spawned = record.facts.spawn_request.has_value();
   // One that is over before its partner has started.
   const bool ran = !spawned || record.connected ||
@@ -535,8 +539,14 @@ Result<std::string> JobManager::LaunchHostJob(const HostLaunch& in) {
   PlannedJob plan = planner_.launch(launch, placed);
   if (!plan.ok()) return plan.status();
   const std::string nspace = (*plan)->nspace;
-  const JobRecord& record = families_.AddJob(families_.AddFamily(nspace), *plan,
-                                             FactsOf(launch, placed));
+  const Result<uint64_t> launcher = hosted_.Begin(nspace, in.output);
+  if (!launcher.ok()) return launcher.status();
+  Family* const family = families_.AddFamily(nspace);
+  LaunchFacts facts = FactsOf(launch, placed);
+  facts.host_output = in.output;
+  JobRecord& record = families_.AddJob(family, *plan, facts);
+  record.token = HostedJobs::NewToken();
+  families_.Attach(*launcher, family);
   placements_.Launched(record, /*recovered=*/false);
   starter_.Begin(record, Preload(), /*check_only=*/false);
   return nspace;

@@ -15,6 +15,7 @@
 #include "protos/control.pb.h"
 #include "server/control/families.h"
 #include "server/control/family_recovery.h"
+#include "server/control/hosted_jobs.h"
 #include "server/control/job_notices.h"
 #include "server/control/job_record.h"
 #include "server/control/job_starter.h"
@@ -138,6 +139,7 @@ class JobManager : public JobObserver,
   FamilyRecovery recovery_;
   JobNotices notices_;
   StateCollector states_;
+  HostedJobs hosted_;
   std::vector<std::function<void()>> when_idle_;
 };
 

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 #include <signal.h>
 
+#include <filesystem>
 #include <set>
 #include <string>
 #include <vector>
@@ -30,6 +31,16 @@ class PlacementTest : public JobManagerTest {
     launch->add_apps()->add_argv("program");
     launch->mutable_apps(0)->set_num_procs(2);
     manager_->OnRequest(kLauncher, request);
+  }
+  void WaitForConsumed(uint64_t bytes) {
+    uint64_t consumed = 0;
+    for (int i = 0; i < 2000 && consumed < bytes; ++i) {
+      loop_.RunOnce(10);
+      for (const auto& in : sink_.Take<core::OutputConsumed>()) {
+        consumed += in.bytes;
+      }
+    }
+    EXPECT_EQ(consumed, bytes);
   }
   v1::JobEnd End() { return stream_.Of(v1::RunEvent::kEnd).at(0).end(); }
 
@@ -64,12 +75,20 @@ TEST_F(PlacementTest, AGrantLaunchesItAndTheHostIsTold) {
   EXPECT_EQ(placement_.launched[0].nodes.size(), 2u);
   EXPECT_EQ(placement_.launched[0].nspace, "first");
   Change("first", JobPhase::kRunning, 2);
-  Change("first", JobPhase::kEnded, 2, kErrJobNonZeroTerm, 3);
+  core::JobChanged end;
+  end.nspace = "first";
+  end.phase = JobPhase::kEnded;
+  end.status = kErrJobNonZeroTerm;
+  end.exit_code = 3;
+  end.used = {{70, 4096}, 2};
+  manager_->OnJobChanged(end);
   EXPECT_EQ(placement_.phases,
             (std::vector<JobPhase>{JobPhase::kRunning, JobPhase::kEnded}));
   ASSERT_EQ(placement_.released.size(), 1u);
   EXPECT_EQ(placement_.released[0].host_job, "host job");
   EXPECT_EQ(placement_.ends[0].exit_code, 3);
+  EXPECT_EQ(placement_.ends[0].used.sum.cpu_us, 70u);
+  EXPECT_EQ(placement_.ends[0].used.ranks, 2u);
   EXPECT_TRUE(placement_.ends[0].last);
 }
 
@@ -390,24 +409,64 @@ TEST_F(RequeueTest, ASuccessorGoesOnWithIt) {
   }
 }
 
-TEST_F(PlacementTest, TheHostLaunchesAJobOfItsOwn) {
+HostLaunch OfTheHost() {
   HostLaunch launch;
   launch.id.request = "batch 1";
   launch.grant.host_job = "7";
   launch.grant.nodes = {{"n0", 1}, {"n1", 1}};
   launch.apps.push_back({{"program"}, 2, {}});
+  return launch;
+}
+
+TEST_F(PlacementTest, TheHostLaunchesAJobOfItsOwn) {
+  const HostLaunch launch = OfTheHost();
   const Result<std::string> nspace = manager_->LaunchHostJob(launch);
   ASSERT_TRUE(nspace.ok()) << nspace.status().message();
   EXPECT_EQ(manager_->LaunchHostJob(launch).code(), kErrExists);
-  EXPECT_EQ(sink_.Take<core::LaunchRequested>().size(), 1u);
-  EXPECT_TRUE(records_.jobs.empty()) << "no successor goes on with it";
+  const auto launched = sink_.Take<core::LaunchRequested>();
+  ASSERT_EQ(launched.size(), 1u);
+  EXPECT_TRUE(launched[0].acknowledges);
+  EXPECT_EQ(manager_->num_bound(), 0u) << "a successor goes on with it";
   EXPECT_EQ(placement_.launched.at(0).id.request, "batch 1");
   Output(*nspace, 0, 5);
-  EXPECT_EQ(sink_.Take<core::OutputConsumed>().size(), 1u);
+  WaitForConsumed(5);
   Change(*nspace, JobPhase::kRunning, 2);
   Change(*nspace, JobPhase::kEnded, 2);
   EXPECT_EQ(placement_.released.at(0).host_job, "7");
   EXPECT_TRUE(manager_->jobs().empty());
+  loop_.RunOnce(0);
+  EXPECT_TRUE(records_.jobs.empty());
+}
+
+TEST_F(PlacementTest, ASuccessorWritesTheOutputOfTheHostsJobs) {
+  HostLaunch launch = OfTheHost();
+  launch.output.output = testing::TempDir() + "/hosted.out";
+  const Result<std::string> nspace = manager_->LaunchHostJob(launch);
+  ASSERT_TRUE(nspace.ok());
+  Output(*nspace, 1, 5);
+  WaitForConsumed(5);
+  const auto jobs = records_.All();
+  ASSERT_EQ(jobs.size(), 1u);
+  Start();
+  manager_->Recover(jobs);
+  loop_.RunOnce(0);
+  const auto reattached = sink_.Take<core::LauncherReattached>();
+  ASSERT_EQ(reattached.size(), 1u);
+  EXPECT_EQ(reattached[0].received, (std::vector<uint64_t>{0, 5}));
+  Output(*nspace, 0, 7);
+  WaitForConsumed(7);
+  EXPECT_EQ(std::filesystem::file_size(launch.output.output), 12u);
+  Change(*nspace, JobPhase::kEnded, 2);
+  loop_.RunOnce(0);
+  EXPECT_TRUE(records_.jobs.empty());
+}
+
+TEST_F(PlacementTest, AHostsJobWhoseFilesCannotBeMadeIsNoJob) {
+  HostLaunch launch = OfTheHost();
+  launch.output.output = "/no/such/directory/out";
+  EXPECT_EQ(manager_->LaunchHostJob(launch).code(), kErrJobSysOpFailed);
+  EXPECT_TRUE(manager_->jobs().empty());
+  EXPECT_TRUE(placement_.launched.empty());
 }
 
 TEST_F(PlacementTest, AHostsJobThatCannotBeMappedIsNoJob) {

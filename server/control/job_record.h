@@ -15,6 +15,7 @@
 #include "common/status.h"
 #include "protos/control.pb.h"
 #include "server/core/step/control_actions.h"
+#include "server/ports/job_commands_port.h"
 #include "server/ports/placement_port.h"
 #include "server/spawn/spawn_call.h"
 
@@ -59,6 +60,8 @@ struct LaunchFacts {
   PlacementFacts placed;
   // It was ended so that its launcher asks for it anew.
   bool requeued = false;
+  // Of one that the host has started, which has no launcher.
+  std::optional<HostOutput> host_output;
 };
 
 // Whether the job's failure is one of what its launcher has asked for.
@@ -98,6 +101,8 @@ struct JobPlanner {
   // As of JobCommandsPort; without a reason, the node takes jobs again.
   std::function<Status(const std::string& name, const std::string& reason)>
       drain;
+  // A line for the agent's log.
+  std::function<void(const std::string& text)> warn;
   // A name that no job of the overlay has had.
   std::function<std::string()> new_name;
   // The job's name is that of its request.
@@ -120,6 +125,10 @@ class LaunchPersistence {
   // In place of those of PersistLaunch.
   virtual void PersistFacts(const std::string& nspace,
                             const LaunchFacts& facts) = 0;
+  // How much of the output of a job with host_output is in its files, in place
+  // of what was said before.
+  virtual void PersistOutput(const std::string& nspace,
+                             const std::string& state) = 0;
   // `end`: a JobEnd as bytes.
   virtual void PersistEnd(const std::string& nspace,
                           const std::string& end) = 0;
@@ -133,6 +142,7 @@ struct PersistedJob {
   LaunchFacts facts;
   int64_t since = 0;               // EventLoop::Now() of the launch
   std::optional<std::string> end;  // when it is over
+  std::string output;              // of PersistOutput; empty: nothing yet
 };
 
 }  // namespace canopy::control

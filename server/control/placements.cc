@@ -101,11 +101,11 @@ void Placements::Changed(const JobRecord& record,
   port_->Changed(change.nspace, change.phase, change.procs_ended);
 }
 
-void Placements::Released(const JobRecord& record, const v1::JobEnd& end,
+void Placements::Released(const JobRecord& record, const core::JobChanged& end,
                           bool last) {
   if (!record.facts.placed.any()) return;
-  port_->Released(PlacedJobOf(record), {end.exit_code(), end.status(),
-                                        end.text(), WallClockMs(), last});
+  port_->Released(PlacedJobOf(record), {end.exit_code, end.status, end.text,
+                                        WallClockMs(), last, end.used});
 }
 
 void Placements::ReleaseUnused(const Placed& placed,

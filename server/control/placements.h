@@ -56,7 +56,8 @@ class Placements : public PlacementListener {
   void Launched(const JobRecord& record, bool recovered);
   void Changed(const JobRecord& record, const core::JobChanged& change);
   // `last`: no other job is on what was granted for it.
-  void Released(const JobRecord& record, const v1::JobEnd& end, bool last);
+  void Released(const JobRecord& record, const core::JobChanged& end,
+                bool last);
   // Nothing came of what was granted.
   void ReleaseUnused(const Placed& placed, const PlacementRequest& request,
                      const Status& why);

@@ -64,7 +64,9 @@ std::vector<MessageBody> Samples() {
                         {{"why", "all of it", {1, 70000}, 9}, {}}},
       core::JobStart{"job-1"},
       core::JobStarted{"job-1", 512, {{0, -1, ""}}},
-      core::JobExits{"job-1", {{1, 256, true, true, true, 2, true}, {}}},
+      core::JobExits{
+          "job-1",
+          {{1, 256, true, true, true, 2, true, core::Usage{7, 4096}}, {}}},
       core::JobSignal{"job-1", 9, {0, 300, 1}},
       core::JobKill{"job-1", {70000}, -181, "told so"},
       core::JobForget{"job-1"},

@@ -11,6 +11,14 @@
 
 namespace canopy {
 
+// Where the output of a job goes that has no launcher: files, by absolute
+// paths.
+struct HostOutput {
+  std::string output;   // empty: it is dropped
+  std::string error;    // empty: goes with the other
+  bool append = false;  // behind what is there
+};
+
 // A job of the scheduler's own.
 struct HostLaunch {
   PlacementId id;  // of no other job
@@ -19,6 +27,7 @@ struct HostLaunch {
   std::string cwd;                 // empty: the root directory
   std::vector<std::string> env;    // NAME=VALUE
   std::string map_by;
+  HostOutput output;
 };
 
 // At the root. `host_job`: the scheduler's own name of a job that it has
@@ -40,9 +49,9 @@ class JobCommandsPort {
   // kErrInvalidOperation: it is being ended.
   virtual Status RequeueHostJob(const std::string& host_job,
                                 const std::string& reason) = 0;
-  // Without a launcher: its output is dropped, and it ends with this agent. The
-  // job's namespace; kErrExists: there is one of that request, or why it cannot
-  // be mapped.
+  // Without a launcher. The job's namespace; kErrExists: there is one of that
+  // request, kErrJobSysOpFailed: its output's files can not be opened, or why
+  // it cannot be mapped.
   virtual Result<std::string> LaunchHostJob(const HostLaunch& launch) = 0;
   // It takes no new jobs, for this reason, until it is resumed or this agent is
   // restarted; those that run go on. kErrNotFound: there is no such node.

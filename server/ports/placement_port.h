@@ -118,6 +118,7 @@ struct PlacedEnd {
   int64_t ended_ms = 0;  // since 1970
   // No other job uses what was granted for its placement.
   bool last = true;
+  core::JobUsage used = {};  // by those of its ranks that it is known of
 };
 
 class PlacementPort {

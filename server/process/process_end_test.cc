@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <cstdlib>
+#include <optional>
 
 #include "server/process/process_test_base.h"
 
@@ -50,6 +51,17 @@ TEST_F(EndTest, ExitCodesAreKept) {
     ASSERT_TRUE(WIFEXITED(status));
     EXPECT_EQ(WEXITSTATUS(status), static_cast<int>(rank * 51));
   }
+}
+
+// The memory is a child's, which the rank has waited for.
+TEST_F(EndTest, WhatARankHasUsedIsMeasured) {
+  ASSERT_TRUE(Run(Shell("dd if=/dev/zero of=/dev/null bs=64M count=8")));
+  const std::optional<core::Usage> used = Recorded().exits[0].used;
+  ASSERT_TRUE(used);
+  EXPECT_GE(used->peak_bytes, uint64_t{64} << 20);
+  EXPECT_LT(used->peak_bytes, uint64_t{1} << 30);
+  EXPECT_GT(used->cpu_us, 0u);
+  EXPECT_LT(used->cpu_us, 60'000'000u);
 }
 
 // An agent that ends now leaves no zombie to an init process that reaps nobody.

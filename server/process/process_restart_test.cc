@@ -98,6 +98,21 @@ TEST_F(RestartTest, WhatItLeftBehindIsKilled) {
   ASSERT_TRUE(WaitForExit());
 }
 
+TEST_F(RestartTest, WhatItsPredecessorHasUsedIsTheRanks) {
+  const std::string mark = runtime_dir_ + "/mark";
+  ASSERT_TRUE(Launch(Shell("rmdir " + mark + " 2>&- || { mkdir " + mark +
+                           "; dd if=/dev/zero of=/dev/null bs=64M count=2; }; "
+                           "exit 3")));
+  ASSERT_TRUE(WaitForExit());
+  const core::Usage first = Recorded().exits[0].used.value();
+  EXPECT_GE(first.peak_bytes, uint64_t{64} << 20);
+  Restart(1);
+  ASSERT_TRUE(WaitForExit());
+  const core::Usage both = Recorded().exits[0].used.value();
+  EXPECT_EQ(both.peak_bytes, first.peak_bytes);
+  EXPECT_GT(both.cpu_us, first.cpu_us);
+}
+
 TEST_F(RestartTest, ARepetitionStartsNothing) {
   ASSERT_TRUE(Launch(Shell("echo x; exit 3")));
   ASSERT_TRUE(WaitForExit());

@@ -123,6 +123,7 @@ bool RankReports::ReportExits(std::string_view payload) {
     core::ProcExit exit = ExitOf(rank.rank, rank.wait_status, rank.incarnation);
     exit.core_dumped =
         WIFSIGNALED(rank.wait_status) && WCOREDUMP(rank.wait_status);
+    if (rank.used) exit.used = {rank.used->cpu_us, rank.used->peak_bytes};
     exits.exits.push_back(exit);
   }
   if (!exits.exits.empty()) context_->sink->OnInput(std::move(exits));

@@ -212,6 +212,21 @@ void JobPlacement::Released(const PlacedJob& job, const PlacedEnd& end) {
   if (end.last) TellReleased(job, end);
 }
 
+void JobPlacement::ReleaseAgain(const v1::JobRecord& record) {
+  PlacedJob job;
+  job.id = {record.placement().request_id(), record.placement().attempt()};
+  job.host_job = record.host_job_id();
+  job.nspace = record.nspace();
+  const bool used = std::ranges::any_of(running_, [&](const auto& running) {
+    return running.second.job.id == job.id;
+  });
+  if (used) return;
+  PlacedEnd end;
+  end.status = record.status();
+  end.text = record.message();
+  TellReleased(job, end);
+}
+
 std::vector<v1::JobReport> JobPlacement::Jobs() const {
   std::vector<v1::JobReport> out;
   for (const auto& [name, waiting] : waiting_) {

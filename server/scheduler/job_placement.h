@@ -53,6 +53,10 @@ class JobPlacement : public PlacementPort {
                uint32_t procs_ended) override;
   void Released(const PlacedJob& job, const PlacedEnd& end) override;
 
+  // A predecessor has made the record, and may not have told that what was
+  // granted is free; nothing is told while other jobs use it.
+  void ReleaseAgain(const v1::JobRecord& record);
+
   // Those that wait and those that run, as they are now.
   std::vector<v1::JobReport> Jobs() const;
 

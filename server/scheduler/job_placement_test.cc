@@ -235,7 +235,39 @@ TEST_F(JobPlacementTest, WhatBecomesOfAJobIsToldInOrderAndAgain) {
   ASSERT_EQ(heard_.records.size(), 1u);
   EXPECT_EQ(heard_.records[0].exit_code(), 3);
   EXPECT_FALSE(heard_.records[0].has_cpu_time_ms());
+  EXPECT_FALSE(heard_.records[0].has_peak_memory_bytes());
   EXPECT_TRUE(placement_->Jobs().empty());
+}
+
+TEST_F(JobPlacementTest, WhatAJobHasUsedIsOnItsRecord) {
+  Up();
+  PlacedEnd end;
+  end.used = {{2'500'999, 8192}, 3};
+  placement_->Released(PlacedJob(), end);
+  const v1::JobRecord& record = heard_.records.at(0);
+  EXPECT_EQ(record.cpu_time_ms(), 2500u);
+  EXPECT_EQ(record.peak_memory_bytes(), 8192u);
+  EXPECT_EQ(record.procs_measured(), 3u);
+}
+
+TEST_F(JobPlacementTest, WhatAPredecessorMayNotHaveReleasedIsReleased) {
+  Up();
+  v1::JobRecord record;
+  record.mutable_placement()->set_request_id("job");
+  record.mutable_placement()->set_attempt(2);
+  record.set_host_job_id("7");
+  record.set_nspace("spawned");
+  PlacedJob job;
+  job.id = {"job", 2};
+  job.nspace = "job";
+  placement_->Launched(job, /*recovered=*/true);
+  placement_->ReleaseAgain(record);
+  EXPECT_TRUE(client_.released.empty()) << "another job has it";
+  placement_->Released(job, {0, 0, "", 50, false});
+  placement_->ReleaseAgain(record);
+  ASSERT_EQ(client_.released.size(), 1u);
+  EXPECT_EQ(client_.released[0].request.host_job_id(), "7");
+  EXPECT_EQ(client_.released[0].request.placement().attempt(), 2u);
 }
 
 TEST_F(JobPlacementTest, OneThatSharesWhatWasGrantedDoesNotReleaseIt) {

@@ -45,6 +45,10 @@ bool IsText(const std::string& text) {
   return text.find('\0') == std::string::npos;
 }
 
+std::string PathIn(const std::string& directory, const std::string& path) {
+  return path.empty() || path.starts_with('/') ? path : directory + "/" + path;
+}
+
 bool IsVariable(const std::string& entry) {
   const size_t equals = entry.find('=');
   return equals != 0 && equals != std::string::npos && IsText(entry);
@@ -164,8 +168,13 @@ Result<HostLaunch> FromMessage(const v1::LaunchJob& launch) {
   if (!std::ranges::all_of(out.env, IsVariable) || !IsText(launch.cwd())) {
     return malformed("with a variable that is not NAME=VALUE, or a 0");
   }
+  if (!IsText(launch.output()) || !IsText(launch.error())) {
+    return malformed("with a 0 in the name of a file");
+  }
   out.cwd = launch.cwd();
   out.map_by = launch.map_by();
+  out.output = {PathIn(out.cwd, launch.output()),
+                PathIn(out.cwd, launch.error()), launch.append()};
   return out;
 }
 
@@ -221,6 +230,10 @@ v1::JobRecord RecordOf(const PlacedJob& job, const PlacedEnd& end) {
   out.set_exit_code(end.exit_code);
   out.set_status(end.status);
   out.set_message(Printable(end.text));
+  out.set_procs_measured(end.used.ranks);
+  if (end.used.ranks == 0) return out;
+  out.set_cpu_time_ms(end.used.sum.cpu_us / 1000);
+  out.set_peak_memory_bytes(end.used.sum.peak_bytes);
   return out;
 }
 

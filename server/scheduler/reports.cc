@@ -2,7 +2,6 @@
 
 #include <signal.h>
 
-#include <algorithm>
 #include <utility>
 
 #include "common/status.h"
@@ -17,7 +16,12 @@ constexpr int kLastSignal = 64;
 
 }  // namespace
 
-Reports::Reports(Options options) : options_(std::move(options)) {
+Reports::Reports(Options options)
+    : options_(std::move(options)),
+      queue_(options_.incarnation,
+             [link = options_.link](const std::string& text) {
+               link->Warn(text);
+             }) {
   options_.link->OnUp([this] { Attach(); });
 }
 
@@ -25,8 +29,19 @@ Reports::~Reports() = default;
 
 void Reports::SetRoot(bool root) {
   if (std::exchange(root_, root) == root) return;
-  if (root) return Attach();
+  if (root) {
+    TakeStore();
+    return Attach();
+  }
   if (call_ != nullptr) call_->Cancel();
+}
+
+void Reports::TakeStore() {
+  if (options_.store == nullptr || std::exchange(stores_, true)) return;
+  queue_.SetStore(options_.store);
+  for (const v1::Report& report : queue_.reports()) {
+    if (report.has_record()) options_.ended_before(report.record());
+  }
 }
 
 // ------------------------------------------------------------------ stream ---
@@ -44,10 +59,10 @@ void Reports::Attach() {
   v1::AgentMessage message;
   v1::AgentHello* const hello = message.mutable_hello();
   *hello->mutable_overlay() = link->overlay();
-  hello->set_incarnation(options_.incarnation);
-  hello->set_first_report(reports_.empty() ? last_ + 1
-                                           : reports_.front().sequence());
-  hello->set_last_report(last_);
+  hello->set_incarnation(queue_.series());
+  hello->set_first_report(queue_.first());
+  hello->set_last_report(queue_.last());
+  hello->set_records_lost(queue_.lost());
   call_->Write(std::move(message));
 }
 
@@ -72,7 +87,7 @@ void Reports::OnMessage(uint64_t number, const v1::HostMessage& message) {
     case v1::HostMessage::kHello:
       return OnHello(message.hello());
     case v1::HostMessage::kAcknowledge:
-      return Acknowledge(message.acknowledge().sequence());
+      return queue_.Acknowledge(message.acknowledge().sequence());
     case v1::HostMessage::kCommand:
       return OnCommand(message.command());
     case v1::HostMessage::KIND_NOT_SET:
@@ -82,8 +97,8 @@ void Reports::OnMessage(uint64_t number, const v1::HostMessage& message) {
 
 void Reports::OnHello(const v1::HostHello& hello) {
   greeted_ = true;
-  if (hello.incarnation() == options_.incarnation) {
-    Acknowledge(hello.acknowledged());
+  if (hello.incarnation() == queue_.series()) {
+    queue_.Acknowledge(hello.acknowledged());
   }
   v1::AgentMessage message;
   v1::Snapshot* const snapshot = message.mutable_snapshot();
@@ -95,13 +110,7 @@ void Reports::OnHello(const v1::HostHello& hello) {
   }
   snapshot->set_settle_ms(options_.settle_ms);
   call_->Write(std::move(message));
-  for (const v1::Report& report : reports_) Send(report);
-}
-
-void Reports::Acknowledge(uint64_t sequence) {
-  while (!reports_.empty() && reports_.front().sequence() <= sequence) {
-    reports_.pop_front();
-  }
+  for (const v1::Report& report : queue_.reports()) Send(report);
 }
 
 // ----------------------------------------------------------------- reports ---
@@ -125,14 +134,8 @@ void Reports::OnNode(const v1::NodeReport& node) {
 }
 
 void Reports::Add(v1::Report report) {
-  report.set_sequence(++last_);
-  if (reports_.size() >= kMaxReports) {
-    const auto state = std::ranges::find_if(
-        reports_, [](const v1::Report& old) { return !old.has_record(); });
-    reports_.erase(state == reports_.end() ? reports_.begin() : state);
-  }
-  if (greeted_) Send(report);
-  reports_.push_back(std::move(report));
+  const v1::Report* const added = queue_.Add(std::move(report));
+  if (added != nullptr && greeted_) Send(*added);
 }
 
 void Reports::Send(const v1::Report& report) {

@@ -17,23 +17,28 @@
 #include "server/ports/job_commands_port.h"
 #include "server/scheduler/job_placement.h"
 #include "server/scheduler/link.h"
+#include "server/scheduler/report_queue.h"
+#include "server/scheduler/report_store.h"
 
 namespace canopy::scheduler {
 
-// Keeps the reports that the scheduler has not acknowledged, at most
-// kMaxReports, of which the oldest of states go first. Loop thread only.
+// Loop thread only.
 class Reports : public JobListener {
  public:
   struct Options {
     EventLoop* loop = nullptr;  // all of these outlive it
     Link* link = nullptr;
     JobCommandsPort* commands = nullptr;
-    uint64_t incarnation = 0;  // of this agent: ns since 1970 at its start
-    uint32_t settle_ms = 0;    // as in v1::Snapshot
+    // ns since 1970 at the start of this agent: names its reports, unless a
+    // predecessor has left some.
+    uint64_t incarnation = 0;
+    ReportStore* store = nullptr;  // null: this agent has no successor
+    uint32_t settle_ms = 0;        // as in v1::Snapshot
     std::function<std::vector<v1::NodeReport>()> nodes;
     std::function<std::vector<v1::JobReport>()> jobs;
+    // Of a job that had ended when this agent became the root.
+    std::function<void(const v1::JobRecord& record)> ended_before;
   };
-  static constexpr size_t kMaxReports = 10'000;
   static constexpr size_t kMaxAnswers = 1024;
 
   explicit Reports(Options options);
@@ -44,15 +49,18 @@ class Reports : public JobListener {
   // Whether this agent is the root: it alone attaches.
   void SetRoot(bool root);
 
+  // The scheduler listens, and has not acknowledged all records.
+  bool AwaitsRecords() const { return greeted_ && queue_.has_records(); }
+
   void OnJob(const v1::JobReport& report) override;
   void OnRecord(const v1::JobRecord& record) override;
   void OnNode(const v1::NodeReport& report);
 
  private:
   void Attach();
+  void TakeStore();
   void OnMessage(uint64_t number, const v1::HostMessage& message);
   void OnHello(const v1::HostHello& hello);
-  void Acknowledge(uint64_t sequence);
   void OnCommand(const v1::Command& command);
   v1::CommandResult Execute(const v1::Command& command);
   Result<std::string> Launch(const v1::LaunchJob& launch);
@@ -66,8 +74,8 @@ class Reports : public JobListener {
   std::shared_ptr<AttachCall> call_;  // null: none
   uint64_t number_ = 0;               // of the call
   bool greeted_ = false;              // the host has answered
-  uint64_t last_ = 0;                 // number of the newest report
-  std::deque<v1::Report> reports_;    // in the order of their numbers
+  ReportQueue queue_;
+  bool stores_ = false;
   // Of the newest commands, by their names, and the order in which they came.
   std::map<std::string, v1::CommandResult> answers_;
   std::deque<std::string> answered_;

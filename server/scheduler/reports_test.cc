@@ -37,7 +37,8 @@ class Commands : public JobCommandsPort {
   }
   Result<std::string> LaunchHostJob(const HostLaunch& launch) override {
     said.push_back("launch " + launch.id.request + " " +
-                   launch.apps.at(0).argv.at(0));
+                   launch.apps.at(0).argv.at(0) + launch.output.output +
+                   launch.output.error);
     return std::string("canopy-1-1");
   }
   Status DrainNode(const std::string& name, const std::string&) override {
@@ -53,16 +54,20 @@ class Commands : public JobCommandsPort {
 
 class ReportsTest : public testing::Test {
  protected:
-  ReportsTest()
+  explicit ReportsTest(ReportStore* store = nullptr)
       : link_(&loop_, &client_, v1::Overlay(), "there",
               [](const core::LogLine&) {}) {
     Reports::Options options;
     options.link = &link_;
     options.commands = &commands_;
     options.incarnation = 5;
+    options.store = store;
     options.settle_ms = 70;
     options.nodes = [] { return std::vector<v1::NodeReport>(2); };
     options.jobs = [] { return std::vector<v1::JobReport>(3); };
+    options.ended_before = [this](const v1::JobRecord& record) {
+      ended_before_.push_back(record.nspace());
+    };
     reports_ = std::make_unique<Reports>(std::move(options));
     link_.Start();
   }
@@ -108,6 +113,7 @@ class ReportsTest : public testing::Test {
   FakeServiceClient client_;
   Commands commands_;
   Link link_;
+  std::vector<std::string> ended_before_;
   std::unique_ptr<Reports> reports_;
 };
 
@@ -165,14 +171,53 @@ TEST_F(ReportsTest, WhatAnotherRunWasToldSaysNothing) {
   EXPECT_EQ(Written().back().report().record().nspace(), "a");
 }
 
+// Of a predecessor that was killed.
+class LeftReports : public ReportStore {
+ public:
+  StoredReports Load() override {
+    v1::JobRecord record;
+    record.set_nspace("left");
+    return {4, 100, 3, {{90, record.SerializeAsString()}}};
+  }
+  Status Begin(uint64_t) override { return {}; }
+  Status Reserve(uint64_t) override { return {}; }
+  Status Add(uint64_t, std::string_view) override { return {}; }
+  Status Remove(uint64_t) override { return {}; }
+  Status Lose(uint64_t, uint64_t) override { return {}; }
+};
+
+class SuccessorTest : public ReportsTest {
+ protected:
+  SuccessorTest() : ReportsTest(&store_) {}
+
+  LeftReports store_;
+};
+
+TEST_F(SuccessorTest, GoesOnWithTheRecordsOfItsPredecessor) {
+  Attach();
+  EXPECT_EQ(ended_before_, std::vector<std::string>{"left"});
+  EXPECT_EQ(Written()[0].hello().incarnation(), 4u);
+  EXPECT_EQ(Written()[0].hello().first_report(), 90u);
+  EXPECT_EQ(Written()[0].hello().records_lost(), 3u);
+  Greet(4, 89);
+  Record("own");
+  ASSERT_EQ(Written().size(), 4u);
+  EXPECT_EQ(Written()[2].report().record().nspace(), "left");
+  EXPECT_EQ(Written()[3].report().sequence(), 101u);
+  EXPECT_EQ(Written()[3].report().records_lost(), 3u);
+  EXPECT_TRUE(reports_->AwaitsRecords());
+  Acknowledge(101);
+  EXPECT_FALSE(reports_->AwaitsRecords());
+}
+
 TEST_F(ReportsTest, RecordsAreKeptLongerThanStates) {
   Record("kept");
-  for (size_t i = 0; i < Reports::kMaxReports + 5; ++i) {
+  for (size_t i = 0; i < ReportQueue::kMaxReports + 5; ++i) {
     reports_->OnJob(v1::JobReport());
   }
   Attach();
   Greet();
-  EXPECT_EQ(Written().size(), 2 + Reports::kMaxReports);
+  EXPECT_EQ(Written().size(), 2 + ReportQueue::kMaxReports);
   EXPECT_EQ(Written()[2].report().record().nspace(), "kept");
 }
 
@@ -236,7 +281,14 @@ TEST_F(ReportsTest, AJobOfTheSchedulersOwnIsLaunched) {
   const v1::CommandResult result = Tell(command);
   EXPECT_EQ(result.status(), kSuccess);
   EXPECT_EQ(result.nspace(), "canopy-1-1");
-  EXPECT_EQ(commands_.said, std::vector<std::string>{"launch batch 1 program"});
+  launch->set_cwd("/home");
+  launch->set_output("out");
+  launch->set_error("/tmp/err");
+  command.set_command_id("5");
+  EXPECT_EQ(Tell(command).status(), kSuccess);
+  EXPECT_EQ(commands_.said, (std::vector<std::string>{
+                                "launch batch 1 program",
+                                "launch batch 1 program/home/out/tmp/err"}));
 }
 
 TEST_F(ReportsTest, WhatIsNotKnownIsNotSupported) {

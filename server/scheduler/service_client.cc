@@ -186,14 +186,32 @@ class AttachStream
   std::shared_ptr<AttachStream> self_;  // until it is done
 };
 
+// A server that does not take the agent's certificate just hangs up.
+std::string HowCalled(security::SecurityMode mode) {
+  switch (mode) {
+    case security::SecurityMode::kDerived:
+      return "; it is called by TLS, and has to have an identity of the "
+             "overlay's cluster key, as agents do";
+    case security::SecurityMode::kFiles:
+      return "; it is called by TLS, and has to have a certificate of the "
+             "authority of --tls-ca and to trust that of --tls-cert";
+    case security::SecurityMode::kPlaintext:
+      return "; it is called without TLS, as --security plaintext says";
+  }
+  return "";
+}
+
 class GrpcClient : public ServiceClient {
  public:
   using MakeChannel = std::function<std::shared_ptr<grpc::Channel>()>;
 
-  // `local`: the address, where this machine's users alone can reach it.
-  GrpcClient(EventLoop* loop, std::string local, MakeChannel make_channel)
+  // `local`: the address, where this machine's users alone can reach it. `how`
+  // it is called otherwise, which may be why it is not there; or empty.
+  GrpcClient(EventLoop* loop, std::string local, std::string how,
+             MakeChannel make_channel)
       : loop_(loop),
         local_(std::move(local)),
+        how_(std::move(how)),
         make_channel_(std::move(make_channel)),
         stub_(v1::HostModule::NewStub(make_channel_())),
         calls_(std::make_shared<Calls>(loop)) {}
@@ -216,8 +234,12 @@ class GrpcClient : public ServiceClient {
     }
     // A channel connects once more after a pause of its own: the link has one.
     stub_ = v1::HostModule::NewStub(make_channel_());
-    return Unary(&Async::GetCapabilities, request, deadline_ms,
-                 std::move(done));
+    return Unary<v1::GetCapabilitiesRequest, v1::GetCapabilitiesReply>(
+        &Async::GetCapabilities, request, deadline_ms,
+        [done = std::move(done), how = how_](CallEnd end, const auto& reply) {
+          if (end.gone()) end.message += how;
+          done(end, reply);
+        });
   }
   CallPtr Send(const v1::JobLaunchedRequest& request, int64_t deadline_ms,
                Done<v1::JobLaunchedReply> done) override {
@@ -321,6 +343,7 @@ class GrpcClient : public ServiceClient {
 
   EventLoop* const loop_;
   const std::string local_;
+  const std::string how_;
   const MakeChannel make_channel_;
   std::unique_ptr<v1::HostModule::Stub> stub_;
   const CallsPtr calls_;
@@ -346,7 +369,8 @@ Result<std::unique_ptr<ServiceClient>> ServiceClient::Make(
     if (!name.empty()) arguments.SetSslTargetNameOverride(name);
   }
   return std::unique_ptr<ServiceClient>(std::make_unique<GrpcClient>(
-      loop, local ? address : "", [address, credentials, arguments] {
+      loop, local ? address : "", local ? "" : HowCalled(security.mode),
+      [address, credentials, arguments] {
         return grpc::CreateCustomChannel(address, credentials, arguments);
       }));
 }

@@ -3,6 +3,7 @@
 #include <dirent.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -36,6 +37,16 @@ bool ReadStat(pid_t pid, pid_t* parent, pid_t* group) {
 bool HasChildren() {
   siginfo_t info;
   return waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) == 0;
+}
+
+uint64_t Microseconds(const timeval& time) {
+  return static_cast<uint64_t>(time.tv_sec) * 1000000 +
+         static_cast<uint64_t>(time.tv_usec);
+}
+
+RankUsage UsageOf(const rusage& used) {
+  return {Microseconds(used.ru_utime) + Microseconds(used.ru_stime),
+          static_cast<uint64_t>(used.ru_maxrss) << 10};
 }
 
 }  // namespace
@@ -82,11 +93,12 @@ std::vector<Reaped> ReapChildren(bool* none_left) {
   std::vector<Reaped> out;
   for (;;) {
     int status = 0;
-    const pid_t pid = waitpid(-1, &status, WNOHANG);
+    rusage used;
+    const pid_t pid = wait4(-1, &status, WNOHANG, &used);
     if (pid < 0 && errno == EINTR) continue;
     *none_left = pid < 0;
     if (pid <= 0) return out;
-    out.push_back({pid, status});
+    out.push_back({pid, status, UsageOf(used)});
   }
 }
 

@@ -8,6 +8,8 @@
 #include <utility>
 #include <vector>
 
+#include "server/shim/rank_usage.h"
+
 namespace canopy::process {
 
 struct Child {
@@ -29,6 +31,7 @@ void SignalOrphanedGroup(pid_t group, int signal);
 struct Reaped {
   pid_t pid = 0;
   int wait_status = 0;
+  RankUsage used;
 };
 
 // Reaps every child that has ended. Sets *none_left when there is no child any

@@ -375,8 +375,10 @@ void JobHolder::WaitForStreams(LocalProcess* process) {
 
 void JobHolder::MakeReportable(LocalProcess* process) {
   process->reportable = true;
-  reports_.AddExit(
-      {process->spec.rank, process->wait_status, process->incarnation});
+  ExitedRank exit{process->spec.rank, process->wait_status,
+                  process->incarnation};
+  if (agent_.version() >= kFirstWithUsage) exit.used = process->used;
+  reports_.AddExit(exit);
 }
 
 }  // namespace canopy::process

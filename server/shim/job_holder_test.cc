@@ -28,18 +28,7 @@ class ShimUnderTest {
   explicit ShimUnderTest(const std::string& directory) {
     int pair[2];
     EXPECT_EQ(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair), 0);
-    agent_ = std::make_unique<FrameChannel>(
-        &loop_, UniqueFd(pair[0]),
-        [this](FrameChannel::Frame& frame) {
-          if (frame.type == FrameType::kStarted) {
-            EXPECT_TRUE(Decode(frame.payload, &started_));
-          }
-          std::vector<ExitedRank> exits;
-          if (frame.type != FrameType::kExits) return;
-          EXPECT_TRUE(Decode(frame.payload, &exits));
-          exits_.insert(exits_.end(), exits.begin(), exits.end());
-        },
-        [this](const std::string&) { closed_ = true; });
+    agent_ = MakeAgent(UniqueFd(pair[0]));
     Result<UniqueFd> dir = OpenDirectory(directory);
     Result<UniqueFd> listener = ListenAt(dir->get(), "s");
     EXPECT_TRUE(listener.ok());
@@ -78,6 +67,23 @@ class ShimUnderTest {
     agent_->Send(FrameType::kStart, "");
     Send(FrameType::kKill, Encode(KillRanks{kNever, ranks}));
   }
+  // A later agent, which speaks that version.
+  void Reconnect(const std::string& directory, uint32_t version) {
+    Result<UniqueFd> dir = OpenDirectory(directory);
+    Result<UniqueFd> socket = ConnectAt(dir->get(), "s");
+    ASSERT_TRUE(socket.ok());
+    agent_ = MakeAgent(*std::move(socket));
+    Send(FrameType::kHello, Encode(Hello{version}));
+    Send(FrameType::kResume, "");
+  }
+  // Every rank has ended, and that is known.
+  void Kill() {
+    Send(FrameType::kKill, Encode(KillRanks{0, {}}));
+    for (int i = 0; i < 1000 && exits_.empty(); ++i) {
+      holder_->OnChildSignal();
+      loop_.RunOnce(10);
+    }
+  }
   const Started& started() const { return started_; }
   const std::vector<ExitedRank>& exits() const { return exits_; }
 
@@ -94,6 +100,20 @@ class ShimUnderTest {
   }
 
  private:
+  std::unique_ptr<FrameChannel> MakeAgent(UniqueFd socket) {
+    return std::make_unique<FrameChannel>(
+        &loop_, std::move(socket),
+        [this](FrameChannel::Frame& frame) {
+          if (frame.type == FrameType::kStarted) {
+            EXPECT_TRUE(Decode(frame.payload, &started_));
+          }
+          std::vector<ExitedRank> exits;
+          if (frame.type != FrameType::kExits) return;
+          EXPECT_TRUE(Decode(frame.payload, &exits));
+          exits_.insert(exits_.end(), exits.begin(), exits.end());
+        },
+        [this](const std::string&) { closed_ = true; });
+  }
   void Send(FrameType type, const std::string& payload,
             std::vector<UniqueFd> fds = {}) {
     if (agent_ == nullptr) return;
@@ -241,6 +261,18 @@ TEST_F(JobHolderTest, EachCellOfTheTableIsWhatHappens) {
       shim.RunUntil(at_once ? HolderState::kForcing : cell.next,
                     cell.verdict == Verdict::kRefuse);
     }
+  }
+}
+
+// One that was started by an agent of release 0.1, which is replaced.
+TEST_F(JobHolderTest, AnAgentGetsWhatItsVersionHas) {
+  for (const uint32_t version : {kShimProtocolVersion, 4u}) {
+    ShimUnderTest shim(directory_);
+    shim.Reach(HolderState::kStarted);
+    shim.Reconnect(directory_, version);
+    shim.Kill();
+    ASSERT_EQ(shim.exits().size(), 1u);
+    EXPECT_EQ(shim.exits()[0].used.has_value(), version >= kFirstWithUsage);
   }
 }
 

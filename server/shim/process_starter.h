@@ -16,6 +16,7 @@
 #include "server/shim/output_pump.h"
 #include "server/shim/program.h"
 #include "server/shim/protocol.h"
+#include "server/shim/rank_usage.h"
 #include "server/shim/spawn.h"
 
 namespace canopy::process {
@@ -29,6 +30,7 @@ struct LocalProcess {
   int wait_status = 0;
   bool reportable = false;   // ended, and may be reported
   uint32_t incarnation = 0;  // how many processes the rank had before it
+  RankUsage used;            // of those that have ended, with those before it
 };
 
 // Loop thread only.

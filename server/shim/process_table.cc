@@ -55,6 +55,7 @@ LocalProcess* ProcessTable::Replace(RestartRank restart,
   LocalProcess& process = processes_[it->second];
   LocalProcess next;
   next.incarnation = process.incarnation + 1;
+  next.used = process.used;
   size_t next_fd = 0;
   if (process.phase != RankPhase::kEnded ||
       restart.incarnation != next.incarnation ||
@@ -90,6 +91,7 @@ LocalProcess* ProcessTable::NoteEnd(const Reaped& reaped) {
   by_pid_.erase(it);
   process.phase = RankPhase::kEnded;
   process.wait_status = reaped.wait_status;
+  process.used.Add(reaped.used);
   return &process;
 }
 

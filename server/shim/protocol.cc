@@ -60,6 +60,32 @@ void GetIncarnations(WireReader& r, std::vector<T>* ranks) {
   for (T& rank : *ranks) rank.incarnation = r.Uint32();
 }
 
+bool IsMeasured(const std::vector<ExitedRank>& ranks) {
+  return std::ranges::any_of(
+      ranks, [](const ExitedRank& rank) { return rank.used.has_value(); });
+}
+
+// Behind the incarnations of all, where some of it is known.
+void PutUsage(WireWriter& w, const std::vector<ExitedRank>& ranks) {
+  for (const ExitedRank& rank : ranks) {
+    w.Bool(rank.used.has_value());
+    if (!rank.used) continue;
+    w.Uint(rank.used->cpu_us);
+    w.Uint(rank.used->peak_bytes);
+  }
+}
+
+void GetUsage(WireReader& r, std::vector<ExitedRank>* ranks) {
+  if (!r.ok() || r.done()) return;
+  for (ExitedRank& rank : *ranks) {
+    if (!r.Bool()) continue;
+    rank.used.emplace();
+    rank.used->cpu_us = r.Uint();
+    rank.used->peak_bytes = r.Uint();
+  }
+  if (!IsMeasured(*ranks)) r.Fail();
+}
+
 }  // namespace
 
 std::string JobMark(std::string_view nspace, int shim_pid) {
@@ -341,7 +367,12 @@ std::string Encode(const std::vector<ExitedRank>& m) {
     w.Uint(rank.rank);
     w.Int(rank.wait_status);
   }
-  PutIncarnations(w, m);
+  if (!IsMeasured(m)) {
+    PutIncarnations(w, m);
+    return w.Take();
+  }
+  for (const ExitedRank& rank : m) w.Uint(rank.incarnation);
+  PutUsage(w, m);
   return w.Take();
 }
 
@@ -353,6 +384,7 @@ bool Decode(std::string_view in, std::vector<ExitedRank>* m) {
     rank.wait_status = GetInt(r);
   }
   GetIncarnations(r, m);
+  GetUsage(r, m);
   return r.done();
 }
 

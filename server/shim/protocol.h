@@ -61,11 +61,13 @@
 #define CANOPY_SERVER_SHIM_PROTOCOL_H_
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "common/ids.h"
+#include "server/shim/rank_usage.h"
 
 namespace canopy::process {
 
@@ -73,9 +75,11 @@ namespace canopy::process {
 // connections (HoldMany, Release, Held). 3: reports how much input it has
 // taken. 4: looks whether programs can use Canopy's libpmix; takes texts (Text,
 // TextTaken); Start may bring variables. 5: starts other processes in place of
-// those that have ended (Restart); puts ranks into the names of processes.
+// those that have ended (Restart); puts ranks into the names of processes; says
+// what they have used (Exits).
 inline constexpr uint32_t kShimProtocolVersion = 5;
 inline constexpr uint32_t kOldestShimProtocol = 1;
+inline constexpr uint32_t kFirstWithUsage = 5;
 
 // Largest payload either side accepts.
 inline constexpr uint32_t kMaxPayload = 64u << 20;
@@ -297,6 +301,8 @@ struct ExitedRank {
   Rank rank = 0;
   int wait_status = 0;  // as waitpid gives it
   uint32_t incarnation = 0;
+  // By this process and those before it; none: the shim does not measure it.
+  std::optional<RankUsage> used = {};
 };
 
 // kErrOutOfResource when too much text waits already, kErrNotFound when the

@@ -77,6 +77,7 @@ std::vector<std::string> Corpus() {
           Encode(Started{{{0, 9}}, {{1, -1, 2, "x"}}}),
           Encode(std::vector<ExitedRank>{{0, 256}}),
           Encode(std::vector<ExitedRank>{{0, 9, 1}}),
+          Encode(std::vector<ExitedRank>{{0, 9, 1, RankUsage{5, 4096}}}),
           Encode(TextTaken{-29}),
           EncodeInputHead({1, 2}) + "data",
           EncodeOutputHead(1, 2) + "data"};

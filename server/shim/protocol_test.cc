@@ -75,6 +75,20 @@ TEST(ShimProtocol, IncarnationsAreToldWhereThereAreSome) {
   EXPECT_EQ(copy.ranks[0].incarnation, 1u);
 }
 
+TEST(ShimProtocol, UsageIsToldWhereItIsMeasured) {
+  std::vector<ExitedRank> ranks = {{0, 9}, {1, 0}};
+  const std::string without = Encode(ranks);
+  ranks[1].used = {uint64_t{1} << 40, 4096};
+  EXPECT_TRUE(Encode(ranks).starts_with(without));
+  std::vector<ExitedRank> back;
+  ASSERT_TRUE(Decode(Encode(ranks), &back));
+  EXPECT_FALSE(back[0].used);
+  ASSERT_TRUE(back[1].used);
+  EXPECT_EQ(back[1].used->cpu_us, uint64_t{1} << 40);
+  EXPECT_EQ(back[1].used->peak_bytes, 4096u);
+  EXPECT_FALSE(Decode(Encode(ranks) + "x", &back));
+}
+
 TEST(ShimProtocol, NamesMayHaveRanks) {
   PrepareJob prepare;
   prepare.nspace = "job";

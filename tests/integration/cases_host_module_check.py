@@ -122,8 +122,8 @@ def cases(bench, directory):
     scheduler = bench.start(example, program=build(bench))
     scheduler.wait_for("schedules at")
     reader, writer = os.pipe()
-    broken = bench.start(os.path.join(PROGRAMS, "defect_proxy.py"), PROTOS,
-                         example, directory, program=PYTHON, stdin=reader)
+    broken = bench.start(os.path.join(PROGRAMS, "defect_proxy.py"), example,
+                         directory, program=PYTHON, stdin=reader)
     os.close(reader)
     broken.wait_for("ready")
     bench.case("host-module check: the example in C++",

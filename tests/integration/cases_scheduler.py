@@ -1,5 +1,6 @@
 """A scheduler says where and when jobs run: the one of examples/host_module."""
 import contextlib
+import itertools
 import os
 import re
 import signal
@@ -8,6 +9,7 @@ import threading
 import time
 
 import harness
+from cases_faults import shims_of
 from cases_restart import Overlay
 from harness import Failure, check
 
@@ -27,6 +29,8 @@ FAULTS = {
     "unknown-kind": (0, ""),
 }
 NODES = 4
+# Jobs, or more while agents are killed, and callers that run them at once.
+MANY = os.environ.get("CANOPY_TEST_MANY", "200x20")
 # As many as the emulated nodes have.
 SLOTS = NODES * os.cpu_count()
 
@@ -36,6 +40,7 @@ class Scheduler:
 
     def __init__(self, directory, program=SCHEDULER):
         self.program = program
+        self.directory = directory
         self.socket = os.path.join(directory, "scheduler.sock")
         self.records = os.path.join(directory, "records")
         self.process = None
@@ -49,7 +54,7 @@ class Scheduler:
         self.process = subprocess.Popen(
             [self.program, "--listen", self.address, "--accounting", self.records],
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
-            text=True, env={**os.environ, **env})
+            text=True, env={**os.environ, **env}, cwd=self.directory)
         check(self.process.stdout.readline() == "ready\n", "it does not start")
         threading.Thread(target=self._read, args=(self.process,), daemon=True).start()
 
@@ -256,7 +261,7 @@ def replaced(bench):
     waiting = hello(bench, SLOTS)
     wait_jobs(bench, 1, 1)
     names = {job["nspace"] for job in queued(bench)}
-    bench.run("up", "--context", NAME, "--replace").expect()
+    replaced_agents(bench)
     wait_jobs(bench, 1, 1)
     check({job["nspace"] for job in queued(bench)} == names, "another name")
     held.end()
@@ -276,6 +281,68 @@ def commanded(bench, scheduler):
     wait(lambda: len(scheduler.accounted()) == before + 1, "no record")
 
 
+def record_of_next(bench, scheduler, job):
+    """What is accounted of a job that is to end."""
+    before = len(scheduler.accounted())
+    result = job.finish()
+    wait(lambda: len(scheduler.accounted()) == before + 1, "no record")
+    return result, dict(re.findall(r"(\w+)=(\S+)", scheduler.accounted()[-1]))
+
+
+def used(bench, scheduler):
+    """A record has CPU time and memory, and says where they are not known."""
+    work = ("dd", "if=/dev/zero", "of=/dev/null", "bs=64M", "count=20")
+    result, record = record_of_next(bench, scheduler, start(bench, 2, *work))
+    result.expect()
+    check(int(record["cpu_ms"]) > 0, record)
+    check(2 ** 26 <= int(record["peak_bytes"]) < 2 ** 28, record)
+    job = start(bench, SLOTS, "sh", "-c", "echo up; exec sleep 1000")
+    job.wait_for("up", SLOTS)
+    pids = {node["name"]: int(node["pid"])
+            for node in bench.json("status", "--context", NAME)["nodes"]}
+    for shim in shims_of(bench, pids["node3"]):
+        os.kill(shim, signal.SIGKILL)
+    result, record = record_of_next(bench, scheduler, job)
+    check(result.code != 0, "it has ended well")
+    check(record["cpu_ms"].endswith("+") and record["peak_bytes"].endswith("+"),
+          record)
+
+
+def accounted_once(bench, scheduler, end_of_root):
+    """A job ends while its scheduler does not read, and then the root ends."""
+    before = len(scheduler.accounted())
+    for away in ("killed", "stopped"):
+        held = Held(bench, 2, away).wait()
+        if away == "killed":
+            scheduler.kill()
+        else:
+            scheduler.process.send_signal(signal.SIGSTOP)
+        held.end()
+        end_of_root()
+        if away == "killed":
+            scheduler.start()
+        else:
+            scheduler.process.send_signal(signal.SIGCONT)
+        before += 1
+        wait(lambda: len(scheduler.accounted()) >= before, "no record")
+    hello(bench, SLOTS).finish().expect()
+    wait(lambda: len(scheduler.accounted()) >= before + 1, "no record")
+    lines = scheduler.accounted()
+    check(len(lines) == before + 1, f"one too many: {lines[-4:]}")
+    check(all("exit=0" in line and "cpu_ms=-" not in line
+              for line in lines[-3:]), lines[-3:])
+
+
+def replaced_agents(bench):
+    bench.run("up", "--context", NAME, "--replace").expect()
+
+
+def killed_root(bench):
+    overlay = Overlay(bench, NAME)
+    overlay.kill("node1")
+    overlay.restart("node1")
+
+
 def launched(bench, scheduler):
     """It starts a job of its own, which is no user's launcher's."""
     before = len(scheduler.accounted())
@@ -287,6 +354,42 @@ def launched(bench, scheduler):
     check("exit=0" in scheduler.accounted()[-1], scheduler.accounted())
     check(": 0 " not in scheduler.tell("kill", "nothing"), scheduler.lines[-1])
     hello(bench, SLOTS).finish().expect()  # its slot is free again
+
+
+def batch(bench, scheduler):
+    """One that runs while its agents are killed and replaced; its output is a file."""
+    before = len(scheduler.accounted())
+    gate = os.path.join(bench.work, "gate")
+    with contextlib.suppress(FileNotFoundError):
+        os.remove(gate)
+    script = os.path.join(bench.work, "batch.sh")
+    with open(script, "w", encoding="utf-8") as file:
+        file.write(f"i=0\nwhile [ ! -e {gate} ]; do\n"
+                   "echo line $i; i=$((i + 1)); sleep 0.01\ndone\n"
+                   "echo no more >&2\nexit 3\n")
+    check(": 0 " in scheduler.tell("launch", "/bin/sh", script), scheduler.lines[-1])
+    number = re.search(r"job (\d+)", scheduler.tell("jobs"))[1]
+    output = os.path.join(scheduler.directory, f"job-{number}.out")
+
+    def lines():
+        with contextlib.suppress(FileNotFoundError):
+            with open(output, encoding="utf-8") as file:
+                return file.read().splitlines()
+        return []
+
+    for restart in (lambda: replaced_agents(bench), lambda: killed_root(bench),
+                    lambda: killed_root(bench), lambda: None):
+        more = len(lines()) + 20
+        wait(lambda: len(lines()) > more, f"only {len(lines())} lines")
+        restart()
+    with open(gate, "w", encoding="utf-8"):
+        pass
+    wait(lambda: len(scheduler.accounted()) == before + 1, "no record")
+    check("exit=3" in scheduler.accounted()[-1], scheduler.accounted()[-1])
+    wait(lambda: lines()[-1].startswith("canopy: "), f"no end: {lines()[-2:]}")
+    text = [line for line in lines()[:-1] if line != "no more"]
+    check(text == [f"line {i}" for i in range(len(text))] and
+          len(lines()) == len(text) + 2, "lines are lost, or are there twice")
 
 
 def drained(bench, scheduler):
@@ -331,37 +434,57 @@ def allocations(bench):
         out=["allocate: -47, 0 results"])
 
 
-def many(bench, scheduler):
-    """None of many jobs from many callers is lost or runs twice, while the
-    scheduler and the root's agent are killed."""
-    before = len(scheduler.accounted())
-    program = bench.mpi("hello")
-    results = []
+def caller(bench, numbers, goes_on, starts, results):
+    """Runs one job after the other, of two ranks each of which leaves its mark."""
+    for number in itertools.takewhile(goes_on, numbers):
+        results[number] = start(
+            bench, 2, "sh", "-c", 'echo "$0.$PMIX_RANK" >> "$1"; echo "ran $0"',
+            number, starts).finish(600)
 
-    def caller():
-        for _ in range(5):
-            results.append(bench.start("run", "--context", NAME, "-n", 2, program,
-                                       2).finish(120))
 
-    callers = [threading.Thread(target=caller) for _ in range(8)]
-    for thread in callers:
-        thread.start()
-    time.sleep(1)
-    scheduler.kill()
-    scheduler.start()
-    time.sleep(1)
+def breakdowns(bench, scheduler):
+    """The scheduler and each agent are killed and started again, in turn."""
     overlay = Overlay(bench, NAME)
-    overlay.kill("node1")
-    overlay.restart("node1")
-    for thread in callers:
-        thread.join()
-    for result in results:
-        result.expect(out=["hello from rank 0 of 2", "hello from rank 1 of 2"])
-        check(result.out.count("hello from") == 2, result.out)
-    check(len(results) == 40, f"{len(results)} jobs")
+    for node in ("node1", "node2", "node3", "node4", "node1"):
+        time.sleep(0.5)
+        scheduler.kill()
+        scheduler.start()
+        time.sleep(0.5)
+        overlay.kill(node)
+        overlay.restart(node)
+
+
+def many(bench, scheduler):
+    """None of many jobs from many callers is lost or starts twice, over restarts."""
+    jobs_wanted, callers = map(int, MANY.split("x"))
+    before = len(scheduler.accounted())
+    starts = os.path.join(bench.work, "starts")
+    results, all_broken = {}, threading.Event()
+    threads = [threading.Thread(target=caller, args=(
+        bench, itertools.count(first, callers),
+        lambda number: number < jobs_wanted or not all_broken.is_set(), starts,
+        results)) for first in range(callers)]
+    for thread in threads:
+        thread.start()
+    try:
+        breakdowns(bench, scheduler)
+    finally:
+        all_broken.set()
+        for thread in threads:
+            thread.join()
+    check(set(range(jobs_wanted)) <= set(results), f"{len(results)} jobs")
+    for number, result in results.items():
+        result.expect_lines([f"ran {number}"] * 2)
+    with open(starts, encoding="utf-8") as file:
+        marks = file.read().split()
+    check(sorted(marks) == sorted(f"{number}.{rank}" for number in results
+                                  for rank in range(2)),
+          "some ranks have started twice, or not at all")
     wait_jobs(bench, 0, 0)
+    wait(lambda: len(scheduler.accounted()) >= before + len(results),
+         "not all jobs have records")
     names = [line.split()[1] for line in scheduler.accounted()[before:]]
-    check(len(set(names)) == len(names), "a job has two records")
+    check(len(names) == len(set(names)) == len(results), "a job has two records")
 
 
 def faults(bench):
@@ -387,8 +510,22 @@ def dies(bench, scheduler):
     hello(bench, SLOTS).finish().expect()
 
 
+def ended(bench, scheduler):
+    """Jobs that end with their overlay are accounted too."""
+    before = len(scheduler.accounted())
+    name = ["--context", NAME + "-ended"]
+    bench.run("up", *name, "--nodes", 2, "--host-module",
+              scheduler.address).expect()
+    job = bench.start("run", *name, "-n", 2, "sh", "-c", "echo up; exec sleep 1000")
+    job.wait_for("up", 2)
+    bench.run("down", *name, "--force").expect()
+    check(job.finish().code != 0, "a job has outlived its overlay")
+    check(len(scheduler.accounted()) == before + 1, "no record")
+
+
 def broken(bench):
-    names = ("scheduler: one that is broken", "scheduler: one that dies at a launch")
+    names = ("scheduler: one that is broken", "scheduler: one that dies at a launch",
+             "scheduler: jobs that end with their overlay")
     if not bench.wanted(*names):
         return
     with bench.taken() as mine:
@@ -403,6 +540,8 @@ def broken(bench):
                     bench.case(names[0], lambda: faults(bench), leaves=True)
                     bench.case(names[1], lambda: dies(bench, scheduler),
                                leaves=True)
+            bench.case(names[2], lambda: ended(bench, scheduler),
+                       ignore=("scheduler.py",))
         finally:
             scheduler.kill()
 
@@ -414,7 +553,9 @@ def run(bench):
         "a short job overtakes", "jobs leave the queue", "what can never run",
         "killed with jobs queued", "killed with a job running",
         "kill -9 of the root with jobs queued", "agents are replaced",
-        "its operator's commands", "a job of its own",
+        "its operator's commands", "what jobs have used",
+        "records over kill -9 of the root", "records over a replacement",
+        "a job of its own", "a job of its own over restarts",
         "a drained node", "a spawn waits",
         "allocation requests", "many jobs, and restarts")]
     if not bench.wanted(*names):
@@ -443,7 +584,13 @@ def all_cases(bench, scheduler, names):
                 lambda: adopted(bench, scheduler),
                 lambda: root_restarted(bench, Overlay(bench, NAME)),
                 lambda: replaced(bench), lambda: commanded(bench, scheduler),
+                lambda: used(bench, scheduler),
+                lambda: accounted_once(bench, scheduler,
+                                       lambda: killed_root(bench)),
+                lambda: accounted_once(bench, scheduler,
+                                       lambda: replaced_agents(bench)),
                 lambda: launched(bench, scheduler),
+                lambda: batch(bench, scheduler),
                 lambda: drained(bench, scheduler), lambda: spawned(bench),
                 lambda: allocations(bench), lambda: many(bench, scheduler))):
             bench.case(name, body, leaves=True)

@@ -36,6 +36,7 @@ import cases_reflection
 import cases_restart
 import cases_scheduler
 import cases_scheduler_commands
+import cases_scheduler_tls
 import cases_slurm
 import cases_spawn
 import cases_tls
@@ -63,6 +64,7 @@ SUITES = (
     cases_restart,
     cases_scheduler,
     cases_scheduler_commands,
+    cases_scheduler_tls,
     cases_driver,
     cases_versions,
     cases_io,

@@ -19,6 +19,7 @@ namespace {
 
 constexpr char kPrefix[] = "job-";
 constexpr char kSuffix[] = ".control";
+constexpr char kLastSuffix[] = ".last";
 constexpr uint64_t kMaxSize = uint64_t{1} << 30;
 
 struct Head {
@@ -29,6 +30,16 @@ struct Head {
 Status Failed(const std::string& path) {
   return Status(kErrJobSysOpFailed,
                 "cannot write " + path + ": " + std::strerror(errno));
+}
+
+bool WriteAll(int fd, std::string_view text) {
+  while (!text.empty()) {
+    const ssize_t n = write(fd, text.data(), text.size());
+    if (n < 0 && errno == EINTR) continue;
+    if (n <= 0) return false;
+    text.remove_prefix(static_cast<size_t>(n));
+  }
+  return true;
 }
 
 std::optional<std::string> ReadPrivate(int fd) {
@@ -88,17 +99,36 @@ Status ControlRecords::Persist(const std::string& nspace, std::string_view key,
   std::string record(sizeof head, '\0');
   std::memcpy(record.data(), &head, sizeof head);
   record.append(key).append(value);
-  for (size_t at = 0; at < record.size();) {
-    const ssize_t n = write(fd.get(), record.data() + at, record.size() - at);
-    if (n < 0 && errno == EINTR) continue;
-    if (n <= 0) return Failed(path);
-    at += static_cast<size_t>(n);
-  }
-  return Status();
+  return WriteAll(fd.get(), record) ? Status() : Failed(path);
+}
+
+std::string ControlRecords::LastPathOf(const std::string& nspace) const {
+  return directory_ + "/" + kPrefix + nspace + kLastSuffix;
+}
+
+Status ControlRecords::Replace(const std::string& nspace,
+                               std::string_view value) {
+  const std::string path = LastPathOf(nspace);
+  const std::string fresh = path + ".new";
+  const UniqueFd fd(open(fresh.c_str(),
+                         O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW,
+                         0600));
+  return fd && WriteAll(fd.get(), value) &&
+                 rename(fresh.c_str(), path.c_str()) == 0
+             ? Status()
+             : Failed(path);
+}
+
+std::string ControlRecords::Replaced(const std::string& nspace) const {
+  const UniqueFd fd(
+      open(LastPathOf(nspace).c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW));
+  return fd ? ReadPrivate(fd.get()).value_or("") : "";
 }
 
 void ControlRecords::Drop(const std::string& nspace) {
-  if (known_.erase(nspace) > 0) unlink(PathOf(nspace).c_str());
+  if (known_.erase(nspace) == 0) return;
+  unlink(PathOf(nspace).c_str());
+  unlink(LastPathOf(nspace).c_str());
 }
 
 void ControlRecords::DropAll() {

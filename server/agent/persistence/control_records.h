@@ -24,8 +24,12 @@ class ControlRecords {
 
   Status Persist(const std::string& nspace, std::string_view key,
                  std::string_view value);
+  // A record beside those, of which only the last is ever kept.
+  Status Replace(const std::string& nspace, std::string_view value);
+  // Of this process or another one; empty: there is none.
+  std::string Replaced(const std::string& nspace) const;
   bool Has(const std::string& nspace) const { return known_.contains(nspace); }
-  // Removes the job's file.
+  // Removes the job's files.
   void Drop(const std::string& nspace);
   void DropAll();
   // The files of another process, by namespace. Files that are not this user's
@@ -38,6 +42,7 @@ class ControlRecords {
 
  private:
   std::string PathOf(const std::string& nspace) const;
+  std::string LastPathOf(const std::string& nspace) const;
 
   const std::string directory_;
   std::set<std::string> known_;  // jobs with a file

@@ -45,6 +45,20 @@ TEST_F(ControlRecordsTest, TheLastOfEachKeyIsThereForTheNextProcess) {
   EXPECT_TRUE(after.Load().empty());
 }
 
+TEST_F(ControlRecordsTest, OfOneRecordOnlyTheLastIsKept) {
+  ControlRecords before(directory_);
+  EXPECT_TRUE(before.Persist("a", "spec", "").ok());
+  EXPECT_EQ(before.Replaced("a"), "");
+  for (int i = 0; i < 100; ++i) {
+    EXPECT_TRUE(before.Replace("a", "value " + std::to_string(i)).ok());
+  }
+  ControlRecords after(directory_);
+  EXPECT_EQ(after.Load().size(), 1u);
+  EXPECT_EQ(after.Replaced("a"), "value 99");
+  after.Drop("a");
+  EXPECT_EQ(after.Replaced("a"), "");
+}
+
 TEST_F(ControlRecordsTest, HalfARecordIsNone) {
   ControlRecords before(directory_);
   EXPECT_TRUE(before.Persist("a", "state", "whole").ok());

@@ -10,6 +10,7 @@ namespace {
 // Groups of fields, each of which older agents know or do not know; those at
 // the end that say nothing are left out.
 int NumGroups(const control::LaunchFacts& facts) {
+  if (facts.host_output) return 7;
   if (facts.requeued) return 6;
   if (facts.placed.any()) return 5;
   if (facts.apart) return 4;
@@ -36,6 +37,20 @@ control::PlacementFacts GetPlaced(WireReader* in) {
   return placed;
 }
 
+void PutOutput(const HostOutput& output, WireWriter* out) {
+  out->String(output.output);
+  out->String(output.error);
+  out->Bool(output.append);
+}
+
+HostOutput GetOutput(WireReader* in) {
+  HostOutput output;
+  output.output = in->String();
+  output.error = in->String();
+  output.append = in->Bool();
+  return output;
+}
+
 }  // namespace
 
 std::string EncodeFacts(const control::LaunchFacts& facts) {
@@ -57,6 +72,7 @@ std::string EncodeFacts(const control::LaunchFacts& facts) {
   if (groups >= 4) out.Bool(facts.apart);
   if (groups >= 5) PutPlaced(facts.placed, &out);
   if (groups >= 6) out.Bool(facts.requeued);
+  if (groups >= 7) PutOutput(*facts.host_output, &out);
   return out.Take();
 }
 
@@ -79,6 +95,7 @@ control::LaunchFacts DecodeFacts(std::string_view bytes) {
   if (in.ok() && !in.done()) facts.apart = in.Bool();
   if (in.ok() && !in.done()) facts.placed = GetPlaced(&in);
   if (in.ok() && !in.done()) facts.requeued = in.Bool();
+  if (in.ok() && !in.done()) facts.host_output = GetOutput(&in);
   if (!in.done()) return {};
   if (spawned) facts.spawn_request = request;
   return facts;

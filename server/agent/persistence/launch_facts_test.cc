@@ -29,6 +29,11 @@ void IsTheSame(const control::LaunchFacts& facts) {
   EXPECT_EQ(read.placed.queued_ms, facts.placed.queued_ms);
   EXPECT_EQ(read.placed.started_ms, facts.placed.started_ms);
   EXPECT_EQ(read.requeued, facts.requeued);
+  ASSERT_EQ(read.host_output.has_value(), facts.host_output.has_value());
+  if (!facts.host_output) return;
+  EXPECT_EQ(read.host_output->output, facts.host_output->output);
+  EXPECT_EQ(read.host_output->error, facts.host_output->error);
+  EXPECT_EQ(read.host_output->append, facts.host_output->append);
 }
 
 TEST(LaunchFactsTest, WhatIsWrittenIsRead) {
@@ -55,6 +60,8 @@ TEST(LaunchFactsTest, WhatIsWrittenIsRead) {
   facts.placed = {{"canopy-1-2", 3}, "job 7", 4, 5};
   IsTheSame(facts);
   facts.requeued = true;
+  IsTheSame(facts);
+  facts.host_output = {"/a/out", "", true};
   IsTheSame(facts);
 }
 

@@ -152,6 +152,13 @@ void PersistentState::PersistFacts(const std::string& nspace,
   if (!status.ok()) Warn("job " + nspace + ": " + status.message());
 }
 
+void PersistentState::PersistOutput(const std::string& nspace,
+                                    const std::string& state) {
+  if (!control_.Has(nspace)) return;
+  const Status status = control_.Replace(nspace, state);
+  if (!status.ok()) Warn("job " + nspace + ": " + status.message());
+}
+
 void PersistentState::PersistEnd(const std::string& nspace,
                                  const std::string& end) {
   const Status status = control_.Persist(nspace, kEnd, end);
@@ -180,6 +187,7 @@ std::vector<ControlledJob> PersistentState::FindControlled() {
     job.persisted.job = std::make_shared<const JobSpec>(std::move(*spec));
     job.state = Bytes(values[kState]);
     if (values.contains(kEnd)) job.persisted.end = values[kEnd];
+    job.persisted.output = control_.Replaced(nspace);
     out.push_back(std::move(job));
   }
   return out;

@@ -48,6 +48,8 @@ class PersistentState : public PersistencePort,
                      const control::LaunchFacts& facts) override;
   void PersistFacts(const std::string& nspace,
                     const control::LaunchFacts& facts) override;
+  void PersistOutput(const std::string& nspace,
+                     const std::string& state) override;
   void PersistEnd(const std::string& nspace, const std::string& end) override;
   void DropControl(const std::string& nspace) override;
   // There will be no successor.

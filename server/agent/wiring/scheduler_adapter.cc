@@ -18,6 +18,8 @@ namespace v1 = hostmodule::v1;
 
 // Requests of processes are asked again once the agents' trees have converged.
 constexpr uint32_t kSettleMs = 10'000;
+constexpr int64_t kFinishNs = 1'000'000'000;
+constexpr int kStepMs = 10;
 
 v1::Overlay OverlayOf(const bootstrap::v1::Config& config) {
   v1::Overlay overlay;
@@ -69,9 +71,13 @@ scheduler::Reports::Options SchedulerAdapter::ReportsOptions() {
   options.link = &link_;
   options.commands = parts_.job_manager;
   options.incarnation = parts_.started;
+  options.store = parts_.reports;
   options.settle_ms = parts_.config->restart_grace_ms() + kSettleMs;
   options.nodes = [this] { return Nodes(); };
   options.jobs = [this] { return placement_.Jobs(); };
+  options.ended_before = [this](const v1::JobRecord& record) {
+    placement_.ReleaseAgain(record);
+  };
   return options;
 }
 
@@ -103,6 +109,13 @@ void SchedulerAdapter::Start(const bootstrap::v1::Members& members) {
   }
   reports_.SetRoot(parts_.membership->IsRoot(parts_.config->self()));
   link_.Start();
+}
+
+void SchedulerAdapter::FinishReports() {
+  const int64_t deadline = EventLoop::Now() + kFinishNs;
+  while (reports_.AwaitsRecords() && EventLoop::Now() < deadline) {
+    parts_.loop->RunOnce(kStepMs);
+  }
 }
 
 std::vector<v1::NodeReport> SchedulerAdapter::Nodes() const {

@@ -20,6 +20,7 @@
 #include "server/ports/placement_port.h"
 #include "server/scheduler/job_placement.h"
 #include "server/scheduler/link.h"
+#include "server/scheduler/report_store.h"
 #include "server/scheduler/reports.h"
 #include "server/scheduler/scheduler_host.h"
 #include "server/scheduler/service_client.h"
@@ -38,6 +39,8 @@ class SchedulerAdapter : public InputObserver {
     control::JobManager* job_manager = nullptr;
     HostPort* embedded = nullptr;
     uint64_t started = 0;  // ns since 1970
+    // Of what the scheduler has not been told; null: there is no successor.
+    scheduler::ReportStore* reports = nullptr;
   };
   // The status says why the address cannot be used.
   static Result<std::unique_ptr<SchedulerAdapter>> Make(
@@ -46,6 +49,9 @@ class SchedulerAdapter : public InputObserver {
 
   // From now on it connects. `members`: with their slots and topologies.
   void Start(const bootstrap::v1::Members& members);
+  // All jobs have ended: runs the loop for up to a second, until the scheduler
+  // has their records if it listens.
+  void FinishReports();
   PlacementPort* placement() { return &placement_; }
   HostPort* host() { return &host_; }
 

@@ -112,6 +112,7 @@ void JobHead::Report(const JobStep& step, JobPhase phase) {
   report.ends = std::exchange(ends_, {});
   report.warning = std::exchange(warning_, std::nullopt);
   report.out_of_time = out_of_time_ && timeout_ != kNever;
+  report.used = progress_.used();
   if (const auto& failure = progress_.failure()) {
     report.exit_code = failure->exit_code;
     report.status = failure->status;

@@ -2,6 +2,7 @@
 
 #include <sys/wait.h>
 
+#include <algorithm>
 #include <utility>
 
 #include "common/status.h"
@@ -30,6 +31,7 @@ void JobProgress::Tolerate(JobFailure failure) {
 std::optional<JobFailure> JobProgress::OnExit(const ProcExit& exit) {
   if (ended_[exit.rank]) return std::nullopt;
   MarkEnded(exit.rank);
+  AddUsage(exit);
   if (exit.wait_status == 0 && !IsAbnormal(exit)) ++num_well_;
   if (!IsAbnormal(exit) || expected_[exit.rank]) return std::nullopt;
   JobFailure failure;
@@ -45,6 +47,15 @@ std::optional<JobFailure> JobProgress::OnExit(const ProcExit& exit) {
     failure.exit_code = kExitLostWithoutFinalize;
   }
   return failure;
+}
+
+// What never was a process has used nothing.
+void JobProgress::AddUsage(const ProcExit& exit) {
+  if (!exit.used && exit.wait_status != kNeverStarted) return;
+  const Usage used = exit.used.value_or(Usage());
+  used_.sum.cpu_us += used.cpu_us;
+  used_.sum.peak_bytes = std::max(used_.sum.peak_bytes, used.peak_bytes);
+  ++used_.ranks;
 }
 
 void JobProgress::OnLost(Rank rank) {

@@ -12,6 +12,7 @@
 #include "common/ids.h"
 #include "common/job.h"
 #include "server/core/messages.h"
+#include "server/core/step/control_actions.h"
 
 namespace canopy::core {
 
@@ -59,11 +60,14 @@ class JobProgress {
   bool all_ended() const { return num_ended_ == ended_.size(); }
   // Ranks that have not ended, ascending.
   std::vector<Rank> Remaining() const;
+  // What ranks that have ended have used, as far as it is known.
+  const JobUsage& used() const { return used_; }
   // Nodes that take standard input (job-relative); ended ranks take none.
   std::vector<uint32_t> InputNodes() const;
 
  private:
   void MarkEnded(Rank rank);
+  void AddUsage(const ProcExit& exit);
 
   std::shared_ptr<const JobSpec> job_;
   std::optional<JobFailure> failure_;
@@ -73,6 +77,7 @@ class JobProgress {
   std::vector<uint32_t> left_on_node_;  // ranks that have not ended
   uint32_t num_ended_ = 0;
   uint32_t num_well_ = 0;  // of them, those that ended well
+  JobUsage used_;
 };
 
 }  // namespace canopy::core

@@ -70,6 +70,28 @@ TEST_F(ProgressTest, EndedRanksTakeNoInput) {
   EXPECT_TRUE(progress_.InputNodes().empty());
 }
 
+TEST_F(ProgressTest, WhatRanksHaveUsedIsSummedUpOnce) {
+  ProcExit exit;
+  exit.rank = 0;
+  exit.used = Usage{70, 4096};
+  progress_.OnExit(exit);
+  progress_.OnExit(exit);
+  exit.rank = 1;
+  exit.used = Usage{5, 8192};
+  progress_.OnExit(exit);
+  EXPECT_EQ(progress_.used().sum.cpu_us, 75u);
+  EXPECT_EQ(progress_.used().sum.peak_bytes, 8192u);
+  EXPECT_EQ(progress_.used().ranks, 2u);
+}
+
+TEST_F(ProgressTest, OfALostRankItIsNotKnown) {
+  progress_.OnExit({0, 9, false, false, false});
+  progress_.OnExit({1, kNeverStarted, false, false, false});
+  progress_.OnLost(2);
+  EXPECT_EQ(progress_.used().ranks, 1u) << "what was never started";
+  EXPECT_EQ(progress_.used().sum.cpu_us, 0u);
+}
+
 TEST_F(ProgressTest, ToleratedFailuresCountWhenNobodyEndsWell) {
   for (const Rank rank : {0, 1}) {
     auto failure = progress_.OnExit({rank, 5 << 8, false, false, false});

@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -85,6 +86,12 @@ struct JobStarted {
   std::vector<NodeError> errors;
 };
 
+// What processes have used, as the kernel counts it.
+struct Usage {
+  uint64_t cpu_us = 0;      // user and system
+  uint64_t peak_bytes = 0;  // resident, of the largest process
+};
+
 // How processes ended, towards the root.
 struct ProcExit {
   Rank rank = 0;
@@ -94,6 +101,8 @@ struct ProcExit {
   bool finalized = false;    // and left it in order
   uint32_t incarnation = 0;  // how many processes the rank had before it
   bool restarted = false;    // another follows: the rank has not ended
+  // By the rank's processes, this one and those before it; none: not measured.
+  std::optional<Usage> used = {};
 };
 
 struct JobExits {

@@ -30,6 +30,12 @@ struct TimeWarning {
   uint32_t seconds_left = 0;
 };
 
+// What a job has used.
+struct JobUsage {
+  Usage sum;           // of CPU time; the most memory of one rank
+  uint32_t ranks = 0;  // of which it is known
+};
+
 struct JobChanged {
   std::string nspace;
   JobPhase phase = JobPhase::kPreparing;
@@ -51,6 +57,7 @@ struct JobChanged {
   std::vector<ProcExit> ends = {};
   // Its processes are to be warned. Of a successor maybe again.
   std::optional<TimeWarning> warning = std::nullopt;
+  JobUsage used = {};  // by ranks that have ended
 };
 
 // How many spawns one process may have under way, and how many of its last

@@ -82,6 +82,12 @@ void Describe(V& v, Is<JobStarted> auto& m) {
 }
 
 template <typename V>
+void Describe(V& v, Is<Usage> auto& m) {
+  v.Field(1, m.cpu_us);
+  v.Field(2, m.peak_bytes);
+}
+
+template <typename V>
 void Describe(V& v, Is<ProcExit> auto& m) {
   v.Field(1, m.rank);
   v.Field(2, m.wait_status);
@@ -90,6 +96,7 @@ void Describe(V& v, Is<ProcExit> auto& m) {
   v.Field(5, m.finalized);
   v.Field(6, m.incarnation);
   v.Field(7, m.restarted);
+  v.Field(8, m.used);
 }
 
 template <typename V>

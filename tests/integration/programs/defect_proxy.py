@@ -1,18 +1,19 @@
 """Stands before a scheduler and breaks it: one kind of defect at each socket.
 
-Usage: defect_proxy.py PROTOS UPSTREAM DIRECTORY
+Usage: defect_proxy.py UPSTREAM DIRECTORY
 Listens at unix:DIRECTORY/KIND.sock for each KIND, prints "ready", and passes calls on
 to UPSTREAM but for what KIND does to them. Ends when its standard input does."""
 import concurrent.futures
-import importlib
 import itertools
 import os
-import subprocess
 import sys
-import tempfile
 import threading
 
 import grpc
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)),
+                                "../../../examples/host_module"))
+from host_module_stubs import pb, rpc  # noqa: E402
 
 KINDS = (
     "none", "answers-twice", "never-answers", "ghost-nodes", "slot-twice",
@@ -24,20 +25,6 @@ KINDS = (
     "query-status", "query-required", "query-malformed", "query-again",
     "query-silent")
 FOR_EVER = 3600
-
-
-def make_stubs(protos):
-    with tempfile.TemporaryDirectory(prefix="broken-") as out:
-        subprocess.run(
-            ["protoc", "-I", protos, f"--python_out={out}", f"--grpc_out={out}",
-             "--plugin=protoc-gen-grpc=/usr/bin/grpc_python_plugin",
-             os.path.join(protos, "host_module.proto")], check=True)
-        sys.path.insert(0, out)
-        return [importlib.import_module(name)
-                for name in ("host_module_pb2", "host_module_pb2_grpc")]
-
-
-pb, rpc = make_stubs(sys.argv[1])
 
 
 class Broken(rpc.HostModuleServicer):
@@ -223,4 +210,4 @@ def main(upstream, directory):
 
 
 if __name__ == "__main__":
-    main(*sys.argv[2:])
+    main(*sys.argv[1:])

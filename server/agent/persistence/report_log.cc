@@ -1,0 +1,222 @@
+#include "server/agent/persistence/report_log.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <map>
+#include <utility>
+
+namespace canopy::agent {
+namespace {
+
+// More than any log grows to.
+constexpr uint64_t kMaxSize = uint64_t{1} << 30;
+
+enum class Kind : uint32_t {
+  kSeries = 1,
+  kReserved = 2,
+  kRecord = 3,
+  kRemoved = 4,  // all up to the number
+  kLost = 5,     // one; its bytes are how many have been lost
+};
+
+struct Head {
+  Kind kind;
+  uint32_t size;  // of the bytes that follow
+  uint64_t number;
+};
+
+std::string Entry(Kind kind, uint64_t number, std::string_view bytes = "") {
+  const Head head{kind, static_cast<uint32_t>(bytes.size()), number};
+  std::string entry(sizeof head, '\0');
+  std::memcpy(entry.data(), &head, sizeof head);
+  return entry.append(bytes);
+}
+
+std::string LostEntry(uint64_t number, uint64_t lost) {
+  char bytes[sizeof lost];
+  std::memcpy(bytes, &lost, sizeof lost);
+  return Entry(Kind::kLost, number, {bytes, sizeof bytes});
+}
+
+// What entries say, one after the other.
+class Reader {
+ public:
+  void Take(const Head& head, std::string_view bytes) {
+    switch (head.kind) {
+      case Kind::kSeries:
+        series_ = head.number;
+        break;
+      case Kind::kReserved:
+        reserved_ = std::max(reserved_, head.number);
+        break;
+      case Kind::kRecord:
+        reserved_ = std::max(reserved_, head.number);
+        records_[head.number] = bytes;
+        break;
+      case Kind::kRemoved:
+        records_.erase(records_.begin(), records_.upper_bound(head.number));
+        break;
+      case Kind::kLost:
+        records_.erase(head.number);
+        if (bytes.size() == sizeof lost_) {
+          std::memcpy(&lost_, bytes.data(), sizeof lost_);
+        }
+        break;
+    }  // of a later version: skipped
+  }
+  scheduler::StoredReports Result() && {
+    scheduler::StoredReports out{series_, reserved_, lost_, {}};
+    for (auto& [number, bytes] : records_) {
+      out.records.emplace_back(number, std::move(bytes));
+    }
+    return out;
+  }
+
+ private:
+  uint64_t series_ = 0;
+  uint64_t reserved_ = 0;
+  uint64_t lost_ = 0;
+  std::map<uint64_t, std::string> records_;
+};
+
+Status Failed(const std::string& path) {
+  return {kErrJobSysOpFailed,
+          "cannot write " + path + ": " + std::strerror(errno)};
+}
+
+bool WriteAll(int fd, std::string_view text) {
+  while (!text.empty()) {
+    const ssize_t n = write(fd, text.data(), text.size());
+    if (n < 0 && errno == EINTR) continue;
+    if (n <= 0) return false;
+    text.remove_prefix(static_cast<size_t>(n));
+  }
+  return true;
+}
+
+// Empty for what is not this user's alone.
+std::string ReadPrivate(int fd) {
+  struct stat info;
+  if (fstat(fd, &info) != 0 || !S_ISREG(info.st_mode) ||
+      info.st_uid != geteuid() || (info.st_mode & 077) != 0 ||
+      static_cast<uint64_t>(info.st_size) > kMaxSize) {
+    return "";
+  }
+  std::string text(static_cast<size_t>(info.st_size), '\0');
+  for (size_t have = 0; have < text.size();) {
+    const ssize_t n = pread(fd, text.data() + have, text.size() - have,
+                            static_cast<off_t>(have));
+    if (n < 0 && errno == EINTR) continue;
+    if (n <= 0) return "";
+    have += static_cast<size_t>(n);
+  }
+  return text;
+}
+
+}  // namespace
+
+ReportLog::ReportLog(const std::string& directory)
+    : path_(directory + "/reports.log") {}
+
+size_t ReportLog::Parse(std::string_view content,
+                        scheduler::StoredReports* stored) {
+  Reader reader;
+  size_t at = 0;
+  while (content.size() - at >= sizeof(Head)) {
+    Head head;
+    std::memcpy(&head, content.data() + at, sizeof head);
+    const std::string_view rest = content.substr(at + sizeof head);
+    if (rest.size() < head.size) break;
+    reader.Take(head, rest.substr(0, head.size));
+    at += sizeof head + head.size;
+  }
+  *stored = std::move(reader).Result();
+  return at;
+}
+
+scheduler::StoredReports ReportLog::Load() {
+  scheduler::StoredReports stored;
+  UniqueFd fd(open(path_.c_str(), O_RDWR | O_APPEND | O_CLOEXEC | O_NOFOLLOW));
+  if (!fd) return stored;
+  size_ = base_ = Parse(ReadPrivate(fd.get()), &stored);
+  // What comes next must not follow half an entry.
+  if (stored.series == 0 ||
+      ftruncate(fd.get(), static_cast<off_t>(size_)) != 0) {
+    return {};
+  }
+  fd_ = std::move(fd);
+  return stored;
+}
+
+Status ReportLog::Begin(uint64_t series) {
+  unlink(path_.c_str());
+  size_ = base_ = 0;
+  fd_.Reset(open(path_.c_str(),
+                 O_RDWR | O_APPEND | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW,
+                 0600));
+  return fd_ ? Append(Entry(Kind::kSeries, series)) : Failed(path_);
+}
+
+Status ReportLog::Reserve(uint64_t number) {
+  return Append(Entry(Kind::kReserved, number));
+}
+
+Status ReportLog::Add(uint64_t number, std::string_view record) {
+  return Append(Entry(Kind::kRecord, number, record));
+}
+
+Status ReportLog::Remove(uint64_t number) {
+  return Append(Entry(Kind::kRemoved, number));
+}
+
+Status ReportLog::Lose(uint64_t number, uint64_t lost) {
+  return Append(LostEntry(number, lost));
+}
+
+Status ReportLog::Append(const std::string& entry) {
+  if (!fd_) return {kErrJobSysOpFailed, path_ + " could not be made"};
+  if (!WriteAll(fd_.get(), entry)) {
+    Status failed = Failed(path_);
+    // Or what comes next would follow half an entry.
+    if (ftruncate(fd_.get(), static_cast<off_t>(size_)) != 0) fd_.Reset();
+    return failed;
+  }
+  size_ += entry.size();
+  return size_ > 2 * base_ + kSlack ? Compact() : Status();
+}
+
+// Into a new file, so that there is a whole one at every moment.
+Status ReportLog::Compact() {
+  scheduler::StoredReports stored;
+  Parse(ReadPrivate(fd_.get()), &stored);
+  std::string text = Entry(Kind::kSeries, stored.series) +
+                     Entry(Kind::kReserved, stored.reserved) +
+                     LostEntry(0, stored.lost);
+  for (const auto& [number, bytes] : stored.records) {
+    text += Entry(Kind::kRecord, number, bytes);
+  }
+  const std::string fresh = path_ + ".new";
+  unlink(fresh.c_str());
+  UniqueFd fd(open(
+      fresh.c_str(),
+      O_RDWR | O_APPEND | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600));
+  if (!fd || !WriteAll(fd.get(), text) ||
+      rename(fresh.c_str(), path_.c_str()) != 0) {
+    return Failed(fresh);
+  }
+  fd_ = std::move(fd);
+  size_ = base_ = text.size();
+  return Status();
+}
+
+void ReportLog::Delete() {
+  if (fd_) unlink(path_.c_str());
+  fd_.Reset();
+}
+
+}  // namespace canopy::agent

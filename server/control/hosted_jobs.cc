@@ -1,0 +1,77 @@
+#include "server/control/hosted_jobs.h"
+
+#include <sys/random.h>
+
+#include <utility>
+
+namespace canopy::control {
+namespace {
+
+constexpr size_t kTokenBytes = 16;
+
+}  // namespace
+
+std::string HostedJobs::NewToken() {
+  std::string token(kTokenBytes, '\0');
+  for (size_t have = 0; have < token.size();) {
+    const ssize_t n =
+        getrandom(token.data() + have, token.size() - have, /*flags=*/0);
+    if (n > 0) have += static_cast<size_t>(n);
+  }
+  return token;
+}
+
+HostedLauncher* HostedJobs::Add(const std::string& nspace, uint64_t* id) {
+  *id = listener_->NewLauncher();
+  HostedLauncher::Events events;
+  events.request = [this, id = *id](v1::RunRequest request) {
+    listener_->OnRequest(id, std::move(request));
+  };
+  events.gone = [this, id = *id] { Remove(id); };
+  events.job = [this, nspace](const std::string& name) {
+    const JobRecord* const job =
+        families_->FindJob(name.empty() ? nspace : name);
+    return job == nullptr ? nullptr : job->job.get();
+  };
+  events.persist = [this, nspace](const std::string& state) {
+    LaunchPersistence* const persistence = families_->persistence();
+    if (persistence != nullptr) persistence->PersistOutput(nspace, state);
+  };
+  events.warn = [this, nspace](const std::string& text) {
+    warn_("job " + nspace + ": " + text);
+  };
+  auto& launcher = launchers_[*id];
+  launcher = std::make_unique<HostedLauncher>(loop_, std::move(events));
+  return launcher.get();
+}
+
+Result<uint64_t> HostedJobs::Begin(const std::string& nspace,
+                                   const HostOutput& output) {
+  uint64_t id = 0;
+  HostedLauncher* const launcher = Add(nspace, &id);
+  const Status status = launcher->Begin(output);
+  if (!status.ok()) {
+    launchers_.erase(id);
+    return status;
+  }
+  listener_->OnLauncher(id, launcher);
+  return id;
+}
+
+void HostedJobs::Remove(uint64_t id) {
+  listener_->OnGone(id);
+  launchers_.erase(id);
+}
+
+// The core has all jobs by then.
+void HostedJobs::Recover(const PersistedJob& job) {
+  loop_->Post([this, alive = alive_, job] {
+    if (!*alive) return;
+    uint64_t id = 0;
+    HostedLauncher* const launcher = Add(job.job->nspace, &id);
+    listener_->OnLauncher(id, launcher);
+    launcher->Reattach(*job.facts.host_output, job.token, job.output);
+  });
+}
+
+}  // namespace canopy::control

@@ -1,0 +1,154 @@
+#include "server/control/hosted_launcher.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "common/bytes.h"
+#include "common/wire.h"
+
+namespace canopy::control {
+namespace {
+
+constexpr uint32_t kChannelStderr = 4;
+
+}  // namespace
+
+HostedLauncher::HostedLauncher(EventLoop* loop, Events events)
+    : loop_(loop), events_(std::move(events)) {}
+
+HostedLauncher::~HostedLauncher() { *alive_ = false; }
+
+Status HostedLauncher::Open(const HostOutput& output,
+                            const OutputPositions* from) {
+  auto writer = OutputWriter::Open(
+      loop_, output, from,
+      [this](size_t pieces, const OutputPositions& at, const Status& status) {
+        OnWritten(pieces, at, status);
+      });
+  if (writer.ok()) writer_ = *std::move(writer);
+  return writer.status();
+}
+
+Status HostedLauncher::Begin(const HostOutput& output) {
+  Status status = Open(output, nullptr);
+  if (!status.ok()) return status;
+  // The job is persisted by then, and has no output yet.
+  loop_->Post([this, alive = alive_] {
+    if (*alive && received_.empty()) events_.persist(State(writer_->begin()));
+  });
+  return status;
+}
+
+void HostedLauncher::Reattach(const HostOutput& output,
+                              const std::string& token,
+                              std::string_view state) {
+  OutputPositions at;
+  if (!state.empty() && !TakeState(state, &at)) received_.clear();
+  Status status = Open(output, state.empty() ? nullptr : &at);
+  if (!status.ok()) {
+    events_.warn(status.message() + "; what follows is dropped");
+    status = Open({}, &at);
+  }
+  v1::RunRequest request;
+  v1::Reattach* const reattach = request.mutable_reattach();
+  reattach->set_token(token);
+  for (const auto& [nspace, bytes] : received_) {
+    auto* const to = nspace.empty()
+                         ? reattach->mutable_received()
+                         : reattach->add_spawned()->mutable_received();
+    to->Add(bytes.begin(), bytes.end());
+    if (nspace.empty()) continue;
+    reattach->mutable_spawned(reattach->spawned_size() - 1)->set_nspace(nspace);
+  }
+  events_.request(std::move(request));
+}
+
+// ------------------------------------------------------------------ events ---
+
+void HostedLauncher::Send(v1::RunEvent event) {
+  if (event.has_output()) return OnOutput(event.output());
+  if (event.has_notice()) return WriteLine(event.notice());
+  if (event.has_end()) return WriteLine(event.end().text());
+}
+
+void HostedLauncher::OnOutput(const v1::Output& output) {
+  const JobSpec* const job = events_.job(output.nspace());
+  if (output.data().empty() || job == nullptr ||
+      output.rank() >= job->procs.size()) {
+    return;
+  }
+  const uint32_t node = job->procs[output.rank()].node;
+  received_[output.nspace()].resize(job->nodes.size());
+  pieces_.push_back({output.nspace(), node, output.data().size()});
+  writer_->Write(output.channel() == kChannelStderr, Bytes(output.data()));
+}
+
+void HostedLauncher::WriteLine(const std::string& text) {
+  if (text.empty()) return;
+  pieces_.push_back({});
+  writer_->Write(true, Bytes("canopy: " + text + "\n"));
+}
+
+void HostedLauncher::FinishWhenWritten() {
+  finishing_ = true;
+  FinishIfDone();
+}
+
+// Not from within this call, which may come from the writer.
+void HostedLauncher::FinishIfDone() {
+  if (!finishing_ || !pieces_.empty()) return;
+  finishing_ = false;
+  loop_->Post([alive = alive_, gone = events_.gone] {
+    if (*alive) gone();
+  });
+}
+
+// ------------------------------------------------------------------- files ---
+
+void HostedLauncher::OnWritten(size_t pieces, const OutputPositions& at,
+                               const Status& status) {
+  if (!status.ok()) {
+    events_.warn(status.message() + "; what follows is dropped");
+  }
+  uint64_t bytes = 0;
+  for (size_t i = 0; i < pieces && !pieces_.empty(); ++i) {
+    const Piece piece = std::move(pieces_.front());
+    pieces_.pop_front();
+    if (piece.bytes > 0) received_[piece.nspace][piece.node] += piece.bytes;
+    bytes += piece.bytes;
+  }
+  events_.persist(State(at));
+  if (bytes > 0) {
+    v1::RunRequest request;
+    request.set_consumed(bytes);
+    events_.request(std::move(request));
+  }
+  FinishIfDone();
+}
+
+std::string HostedLauncher::State(const OutputPositions& at) const {
+  WireWriter out;
+  out.Uint(at.output);
+  out.Uint(at.error);
+  out.Uint(received_.size());
+  for (const auto& [nspace, bytes] : received_) {
+    out.String(nspace);
+    out.Uint(bytes.size());
+    for (const uint64_t received : bytes) out.Uint(received);
+  }
+  return out.Take();
+}
+
+bool HostedLauncher::TakeState(std::string_view state, OutputPositions* at) {
+  WireReader in(state);
+  at->output = in.Uint();
+  at->error = in.Uint();
+  for (size_t left = in.Count(2); left > 0 && in.ok(); --left) {
+    std::vector<uint64_t>& bytes = received_[std::string(in.String())];
+    bytes.resize(in.Count());
+    for (uint64_t& received : bytes) received = in.Uint();
+  }
+  return in.done();
+}
+
+}  // namespace canopy::control

@@ -1,0 +1,169 @@
+#include "server/control/output_writer.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <deque>
+#include <string_view>
+#include <thread>
+#include <utility>
+
+#include "common/mutex.h"
+#include "common/posix/unique_fd.h"
+
+namespace canopy::control {
+namespace {
+
+constexpr mode_t kMode = 0666;
+
+// One file, until it can not be written to.
+struct Target {
+  std::string path;
+  UniqueFd fd;
+  uint64_t at = 0;
+};
+
+Status Failed(const std::string& what, const std::string& path) {
+  return {kErrJobSysOpFailed,
+          "cannot " + what + " " + path + ": " + std::strerror(errno)};
+}
+
+// Of a file that others write to as well, only what this job has written.
+Status Position(bool append, const uint64_t* from, Target* target) {
+  struct stat info;
+  if (fstat(target->fd.get(), &info) != 0) return Failed("open", target->path);
+  if (!S_ISREG(info.st_mode)) {
+    target->at = from == nullptr ? 0 : *from;
+    return Status();
+  }
+  const auto size = static_cast<uint64_t>(info.st_size);
+  target->at = from != nullptr ? *from : append ? size : 0;
+  if (target->at < size &&
+      ftruncate(target->fd.get(), static_cast<off_t>(target->at)) != 0) {
+    return Failed("write to", target->path);
+  }
+  return lseek(target->fd.get(), static_cast<off_t>(target->at), SEEK_SET) < 0
+             ? Failed("write to", target->path)
+             : Status();
+}
+
+// A pipe without a reader is an error, and no reason to wait.
+Status OpenTarget(const std::string& path, bool append, const uint64_t* from,
+                  Target* target) {
+  target->path = path.empty() ? "/dev/null" : path;
+  target->fd.Reset(open(target->path.c_str(),
+                        O_WRONLY | O_CREAT | O_CLOEXEC | O_NOCTTY | O_NONBLOCK,
+                        kMode));
+  if (!target->fd || fcntl(target->fd.get(), F_SETFL, 0) != 0) {
+    return Failed("open", target->path);
+  }
+  return Position(append, from, target);
+}
+
+Status WriteTo(Target* target, std::string_view data) {
+  while (target->fd && !data.empty()) {
+    const ssize_t n = write(target->fd.get(), data.data(), data.size());
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) {
+      Status failed = Failed("write to", target->path);
+      target->fd.Reset();
+      return failed;
+    }
+    data.remove_prefix(static_cast<size_t>(n));
+    target->at += static_cast<uint64_t>(n);
+  }
+  return Status();
+}
+
+struct Piece {
+  bool error = false;
+  Bytes data;
+};
+
+}  // namespace
+
+// One that waits for a file system holds no lock.
+struct OutputWriter::Shared {
+  Mutex mu;
+  CondVar changed;
+  std::deque<Piece> pieces CANOPY_GUARDED_BY(mu);
+  // Null: the writer is gone.
+  EventLoop* loop CANOPY_GUARDED_BY(mu) = nullptr;
+  bool is_running = false;  // loop thread
+  Done done;                // loop thread
+  Target output;            // from the first piece on, of the thread alone
+  Target error;             // without a path: the same file
+
+  // Waits for some; false: there will be none.
+  bool Take(std::deque<Piece>* batch) {
+    const MutexLock lock(mu);
+    while (loop != nullptr && pieces.empty()) changed.Wait(mu);
+    *batch = std::exchange(pieces, {});
+    return !batch->empty();
+  }
+  OutputPositions Positions() const { return {output.at, error.at}; }
+};
+
+Result<std::unique_ptr<OutputWriter>> OutputWriter::Open(
+    EventLoop* loop, const HostOutput& names, const OutputPositions* from,
+    Done done) {
+  auto shared = std::make_shared<Shared>();
+  Status status =
+      OpenTarget(names.output, names.append,
+                 from == nullptr ? nullptr : &from->output, &shared->output);
+  if (status.ok() && !names.error.empty() && names.error != names.output) {
+    status =
+        OpenTarget(names.error, names.append,
+                   from == nullptr ? nullptr : &from->error, &shared->error);
+  }
+  if (!status.ok()) return status;
+  shared->done = std::move(done);
+  {
+    const MutexLock lock(shared->mu);
+    shared->loop = loop;
+  }
+  const OutputPositions begin = shared->Positions();
+  return std::unique_ptr<OutputWriter>(
+      new OutputWriter(std::move(shared), begin));
+}
+
+OutputWriter::~OutputWriter() {
+  shared_->done = nullptr;
+  const MutexLock lock(shared_->mu);
+  shared_->loop = nullptr;
+  shared_->changed.NotifyOne();
+}
+
+void OutputWriter::Serve(const std::shared_ptr<Shared>& shared) {
+  std::deque<Piece> batch;
+  while (shared->Take(&batch)) {
+    Status status;
+    for (const Piece& piece : batch) {
+      const bool apart = piece.error && !shared->error.path.empty();
+      const Status written =
+          WriteTo(apart ? &shared->error : &shared->output, piece.data.view());
+      if (!written.ok()) status = written;
+    }
+    const MutexLock lock(shared->mu);
+    if (shared->loop == nullptr) return;
+    shared->loop->Post(
+        [shared, n = batch.size(), at = shared->Positions(), status] {
+          if (shared->done) shared->done(n, at, status);
+        });
+  }
+}
+
+void OutputWriter::Write(bool error, Bytes data) {
+  {
+    const MutexLock lock(shared_->mu);
+    shared_->pieces.push_back({error, std::move(data)});
+    shared_->changed.NotifyOne();
+  }
+  if (std::exchange(shared_->is_running, true)) return;
+  std::thread([shared = shared_] { Serve(shared); }).detach();
+}
+
+}  // namespace canopy::control

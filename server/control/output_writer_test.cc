@@ -1,0 +1,154 @@
+#include "server/control/output_writer.h"
+
+#include <gtest/gtest.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <memory>
+#include <string>
+
+#include "common/bytes.h"
+#include "common/event_loop.h"
+
+namespace canopy::control {
+namespace {
+
+class OutputWriterTest : public testing::Test {
+ protected:
+  OutputWriterTest() {
+    directory_ = testing::TempDir() + "/outputXXXXXX";
+    EXPECT_NE(mkdtemp(directory_.data()), nullptr);
+  }
+  ~OutputWriterTest() override {
+    writer_.reset();
+    std::filesystem::remove_all(directory_);
+  }
+
+  std::string In(const std::string& name) const {
+    return directory_ + "/" + name;
+  }
+  static std::string Read(const std::string& path) {
+    std::ifstream in(path);
+    return {std::istreambuf_iterator<char>(in), {}};
+  }
+  void Fill(const std::string& path, const std::string& text) {
+    std::ofstream(path) << text;
+  }
+  Status Open(const HostOutput& names, const OutputPositions* from = nullptr) {
+    auto writer = OutputWriter::Open(
+        &loop_, names, from,
+        [this](size_t pieces, const OutputPositions& at, const Status& status) {
+          written_ += pieces;
+          at_ = at;
+          if (!status.ok()) failures_.push_back(status.message());
+        });
+    if (writer.ok()) writer_ = *std::move(writer);
+    return writer.status();
+  }
+  void Write(const std::string& text, bool error = false) {
+    writer_->Write(error, Bytes(text));
+    ++asked_;
+  }
+  void Wait() {
+    for (int i = 0; i < 2000 && written_ < asked_; ++i) loop_.RunOnce(10);
+    EXPECT_EQ(written_, asked_);
+  }
+
+  std::string directory_;
+  EventLoop loop_;
+  size_t asked_ = 0;
+  size_t written_ = 0;
+  OutputPositions at_;
+  std::vector<std::string> failures_;
+  std::unique_ptr<OutputWriter> writer_;
+};
+
+TEST_F(OutputWriterTest, FilesAreEmptiedAndFilledInOrder) {
+  Fill(In("out"), "what was there");
+  ASSERT_TRUE(Open({In("out"), In("err"), false}).ok());
+  Write("one\n");
+  Write("bad\n", true);
+  Write("two\n");
+  Wait();
+  EXPECT_EQ(Read(In("out")), "one\ntwo\n");
+  EXPECT_EQ(Read(In("err")), "bad\n");
+  EXPECT_EQ(at_.output, 8u);
+  EXPECT_EQ(at_.error, 4u);
+}
+
+TEST_F(OutputWriterTest, BothCanGoToOne) {
+  for (const std::string& error : {std::string(), In("out")}) {
+    ASSERT_TRUE(Open({In("out"), error, false}).ok());
+    Write("one\n");
+    Write("bad\n", true);
+    Write("two\n");
+    Wait();
+    EXPECT_EQ(Read(In("out")), "one\nbad\ntwo\n");
+    EXPECT_EQ(at_.output, 12u);
+    EXPECT_EQ(at_.error, 0u);
+  }
+}
+
+TEST_F(OutputWriterTest, WhatWasThereStaysWhereItIsAskedFor) {
+  Fill(In("out"), "before\n");
+  ASSERT_TRUE(Open({In("out"), "", true}).ok());
+  Write("after\n");
+  Wait();
+  EXPECT_EQ(Read(In("out")), "before\nafter\n");
+  EXPECT_EQ(at_.output, 13u);
+}
+
+// What a predecessor has written and not noted comes again.
+TEST_F(OutputWriterTest, ASuccessorGoesOnWhereItWasNoted) {
+  Fill(In("out"), "noted\nnot noted\n");
+  const OutputPositions from = {6, 0};
+  for (const bool append : {false, true}) {
+    ASSERT_TRUE(Open({In("out"), "", append}, &from).ok());
+    Write("next\n");
+    Wait();
+    EXPECT_EQ(Read(In("out")), "noted\nnext\n");
+  }
+}
+
+TEST_F(OutputWriterTest, WithoutANameItIsDropped) {
+  ASSERT_TRUE(Open({"", In("err"), false}).ok());
+  Write("dropped\n");
+  Write("kept\n", true);
+  Wait();
+  EXPECT_EQ(Read(In("err")), "kept\n");
+  EXPECT_TRUE(failures_.empty());
+}
+
+TEST_F(OutputWriterTest, WhatCannotBeOpenedIsSaid) {
+  const Status status = Open({In("no/such/out"), "", false});
+  EXPECT_EQ(status.code(), kErrJobSysOpFailed);
+  EXPECT_NE(status.message().find("no/such/out"), std::string::npos);
+  ASSERT_EQ(mkfifo(In("pipe").c_str(), 0600), 0);
+  EXPECT_FALSE(Open({In("pipe"), "", false}).ok()) << "nobody reads it";
+}
+
+TEST_F(OutputWriterTest, AFileThatIsFullIsSaidOnceAndHoldsNobodyUp) {
+  ASSERT_TRUE(Open({"/dev/full", In("err"), false}).ok());
+  Write("one");
+  Wait();
+  Write("two");
+  Write("three", true);
+  Wait();
+  ASSERT_EQ(failures_.size(), 1u);
+  EXPECT_NE(failures_[0].find("/dev/full"), std::string::npos);
+  EXPECT_EQ(Read(In("err")), "three");
+}
+
+TEST_F(OutputWriterTest, OneThatGoesCallsNobody) {
+  ASSERT_TRUE(Open({In("out"), "", false}).ok());
+  writer_->Write(false, Bytes("text"));
+  writer_.reset();
+  for (int i = 0; i < 5; ++i) loop_.RunOnce(10);
+  EXPECT_EQ(written_, 0u);
+}
+
+}  // namespace
+}  // namespace canopy::control

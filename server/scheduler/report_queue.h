@@ -1,0 +1,83 @@
+// Reports that the scheduler has not acknowledged.
+#ifndef CANOPY_SERVER_SCHEDULER_REPORT_QUEUE_H_
+#define CANOPY_SERVER_SCHEDULER_REPORT_QUEUE_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <set>
+#include <string>
+
+#include "common/status.h"
+#include "protos/host_module.pb.h"
+#include "server/scheduler/report_store.h"
+
+namespace canopy::scheduler {
+
+namespace v1 = hostmodule::v1;
+
+// Numbers reports, and keeps at most kMaxReports and kMaxBytes of them: the
+// oldest of states go first, then the oldest records, which are counted.
+// Records outlive this process, with the series in which they are numbered: a
+// number is never given twice in it. Loop thread only.
+class ReportQueue {
+ public:
+  static constexpr size_t kMaxReports = 10'000;
+  static constexpr size_t kMaxBytes = 16u << 20;
+  // For so many reports one is stored.
+  static constexpr uint64_t kReserve = 1024;
+
+  using Warn = std::function<void(const std::string& text)>;
+
+  // `series`: if no predecessor has begun one.
+  ReportQueue(uint64_t series, Warn warn)
+      : series_(series), warn_(std::move(warn)) {}
+  ReportQueue(const ReportQueue&) = delete;
+  ReportQueue& operator=(const ReportQueue&) = delete;
+
+  // What a predecessor has left comes first; from now on it is stored. Once,
+  // and before anything is told of the series.
+  void SetStore(ReportStore* store);
+
+  uint64_t series() const { return series_; }
+  // In the order of their numbers, which have gaps.
+  const std::deque<v1::Report>& reports() const { return reports_; }
+  uint64_t first() const {
+    return reports_.empty() ? last_ + 1 : reports_.front().sequence();
+  }
+  uint64_t last() const { return last_; }
+  uint64_t lost() const { return lost_; }
+  bool has_records() const { return states_ < reports_.size(); }
+
+  // The report as it is to be sent; null: a predecessor has told that record.
+  // Valid until the next call.
+  const v1::Report* Add(v1::Report report);
+  // Those up to this one were taken.
+  void Acknowledge(uint64_t sequence);
+
+ private:
+  void Take(const StoredReports& stored);
+  bool IsToldAlready(const v1::Report& report) const;
+  void Push(v1::Report report);
+  void MakeRoom(size_t bytes);
+  void Drop(std::deque<v1::Report>::iterator which);
+  void Store(const v1::Report& report);
+  void Note(const Status& status);
+
+  uint64_t series_;
+  const Warn warn_;
+  ReportStore* store_ = nullptr;
+  std::deque<v1::Report> reports_;
+  size_t bytes_ = 0;
+  size_t states_ = 0;  // of them, those that are no records
+  uint64_t last_ = 0;  // number of the newest report
+  uint64_t reserved_ = 0;
+  uint64_t lost_ = 0;
+  bool warned_ = false;            // that something is not stored
+  std::set<std::string> earlier_;  // jobs whose records a predecessor made
+};
+
+}  // namespace canopy::scheduler
+
+#endif  // CANOPY_SERVER_SCHEDULER_REPORT_QUEUE_H_

@@ -1,0 +1,211 @@
+#include "server/scheduler/report_queue.h"
+
+#include <gtest/gtest.h>
+
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "common/status.h"
+
+namespace canopy::scheduler {
+namespace {
+
+// Of agents that follow each other.
+class FakeStore : public ReportStore {
+ public:
+  StoredReports Load() override {
+    StoredReports out{series, reserved, lost, {}};
+    for (const auto& record : records) out.records.push_back(record);
+    return out;
+  }
+  Status Begin(uint64_t number) override {
+    series = number;
+    return status;
+  }
+  Status Reserve(uint64_t number) override {
+    reserved = number;
+    ++reservations;
+    return status;
+  }
+  Status Add(uint64_t number, std::string_view record) override {
+    EXPECT_LE(number, reserved);
+    EXPECT_FALSE(records.contains(number));
+    records[number] = record;
+    return status;
+  }
+  Status Remove(uint64_t number) override {
+    records.erase(records.begin(), records.upper_bound(number));
+    return status;
+  }
+  Status Lose(uint64_t number, uint64_t all) override {
+    records.erase(number);
+    lost = all;
+    return status;
+  }
+
+  uint64_t series = 0;
+  uint64_t reserved = 0;
+  uint64_t lost = 0;
+  std::map<uint64_t, std::string> records;
+  size_t reservations = 0;
+  Status status;
+};
+
+class ReportQueueTest : public testing::Test {
+ protected:
+  ReportQueueTest() { Begin(5); }
+
+  // The agent's, and that of one that follows.
+  void Begin(uint64_t series) {
+    queue_ = std::make_unique<ReportQueue>(
+        series, [this](const std::string& text) { said_.push_back(text); });
+  }
+  void Restart(uint64_t series) {
+    Begin(series);
+    queue_->SetStore(&store_);
+  }
+  uint64_t Record(const std::string& name, const std::string& message = "") {
+    v1::Report report;
+    report.mutable_record()->set_nspace(name);
+    report.mutable_record()->set_message(message);
+    const v1::Report* added = queue_->Add(report);
+    return added == nullptr ? 0 : added->sequence();
+  }
+  uint64_t State() {
+    v1::Report report;
+    report.mutable_job();
+    return queue_->Add(report)->sequence();
+  }
+  std::vector<std::string> Names() const {
+    std::vector<std::string> names;
+    for (const v1::Report& report : queue_->reports()) {
+      names.push_back(report.record().nspace());
+    }
+    return names;
+  }
+
+  FakeStore store_;
+  std::vector<std::string> said_;
+  std::unique_ptr<ReportQueue> queue_;
+};
+
+TEST_F(ReportQueueTest, WhatWasTakenIsDropped) {
+  EXPECT_EQ(queue_->first(), 1u);
+  EXPECT_EQ(queue_->last(), 0u);
+  EXPECT_EQ(Record("a"), 1u);
+  EXPECT_EQ(State(), 2u);
+  EXPECT_EQ(Record("b"), 3u);
+  queue_->Acknowledge(2);
+  EXPECT_EQ(Names(), std::vector<std::string>{"b"});
+  EXPECT_EQ(queue_->first(), 3u);
+  EXPECT_TRUE(queue_->has_records());
+  queue_->Acknowledge(3);
+  EXPECT_FALSE(queue_->has_records());
+  EXPECT_EQ(queue_->first(), 4u);
+}
+
+TEST_F(ReportQueueTest, ASuccessorHasTheRecordsThatWereNotTaken) {
+  queue_->SetStore(&store_);
+  Record("a");
+  Record("b");
+  State();
+  Record("c");
+  queue_->Acknowledge(1);
+  Restart(6);
+  EXPECT_EQ(queue_->series(), 5u);
+  EXPECT_EQ(Names(), (std::vector<std::string>{"b", "c"}));
+  EXPECT_EQ(queue_->reports()[0].sequence(), 2u);
+  EXPECT_EQ(queue_->reports()[1].sequence(), 4u);
+  queue_->Acknowledge(2);
+  Restart(7);
+  EXPECT_EQ(Names(), std::vector<std::string>{"c"});
+}
+
+// The scheduler may have taken states whose numbers were not stored.
+TEST_F(ReportQueueTest, NoNumberIsGivenTwice) {
+  queue_->SetStore(&store_);
+  uint64_t last = 0;
+  for (int restart = 0; restart < 3; ++restart) {
+    for (uint64_t i = 0; i < ReportQueue::kReserve + 7; ++i) {
+      const uint64_t number = State();
+      EXPECT_GT(number, last);
+      last = number;
+    }
+    Restart(6);
+    EXPECT_GE(queue_->last(), last);
+  }
+  EXPECT_LT(store_.reservations, 10u);
+}
+
+TEST_F(ReportQueueTest, WhatWasReportedBeforeItIsStoredIsKept) {
+  Record("earlier");
+  queue_->SetStore(&store_);
+  Restart(6);
+  EXPECT_EQ(Names(), std::vector<std::string>{"earlier"});
+  Begin(7);
+  Record("own");
+  queue_->SetStore(&store_);
+  EXPECT_EQ(Names(), (std::vector<std::string>{"earlier", "own"}));
+  EXPECT_GT(queue_->reports()[1].sequence(), queue_->reports()[0].sequence());
+  Restart(8);
+  EXPECT_EQ(Names(), (std::vector<std::string>{"earlier", "own"}));
+}
+
+// It was killed before it had noted that the job was over.
+TEST_F(ReportQueueTest, AJobThatEndsAgainHasOneRecord) {
+  queue_->SetStore(&store_);
+  Record("a");
+  Restart(6);
+  EXPECT_EQ(Record("a"), 0u);
+  EXPECT_NE(Record("b"), 0u);
+  EXPECT_EQ(Names(), (std::vector<std::string>{"a", "b"}));
+  Begin(7);
+  Record("b");
+  queue_->SetStore(&store_);
+  EXPECT_EQ(Names(), (std::vector<std::string>{"a", "b"}));
+}
+
+TEST_F(ReportQueueTest, StatesGoFirstThenRecordsAreCounted) {
+  queue_->SetStore(&store_);
+  Record("kept");
+  for (size_t i = 1; i < ReportQueue::kMaxReports; ++i) State();
+  Record("b");
+  EXPECT_EQ(queue_->reports().size(), ReportQueue::kMaxReports);
+  EXPECT_EQ(queue_->reports()[0].record().nspace(), "kept");
+  for (size_t i = 2; i < ReportQueue::kMaxReports; ++i) Record("more");
+  EXPECT_EQ(queue_->lost(), 0u);
+  EXPECT_TRUE(said_.empty());
+  Record("last");
+  Record("very last");
+  EXPECT_EQ(queue_->reports().size(), ReportQueue::kMaxReports);
+  EXPECT_EQ(queue_->lost(), 2u);
+  EXPECT_EQ(queue_->reports().back().records_lost(), 2u);
+  EXPECT_EQ(queue_->reports().front().record().nspace(), "more");
+  EXPECT_EQ(said_.size(), 1u);
+  Restart(6);
+  EXPECT_EQ(queue_->lost(), 2u);
+  EXPECT_EQ(queue_->reports().size(), ReportQueue::kMaxReports);
+}
+
+TEST_F(ReportQueueTest, MemoryIsBound) {
+  const std::string large(ReportQueue::kMaxBytes / 4, 'x');
+  for (const char* name : {"a", "b", "c", "d"}) Record(name, large);
+  EXPECT_EQ(Names(), (std::vector<std::string>{"b", "c", "d"}));
+  EXPECT_EQ(queue_->lost(), 1u);
+  Record("e", std::string(2 * ReportQueue::kMaxBytes, 'x'));
+  EXPECT_EQ(Names(), std::vector<std::string>{"e"});
+}
+
+TEST_F(ReportQueueTest, ThatNothingCanBeStoredIsSaidOnce) {
+  store_.status = Status(kErrJobSysOpFailed, "no space");
+  queue_->SetStore(&store_);
+  EXPECT_EQ(Record("a"), 1u);
+  EXPECT_EQ(Record("b"), 2u);
+  ASSERT_EQ(said_.size(), 1u);
+  EXPECT_NE(said_[0].find("no space"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace canopy::scheduler

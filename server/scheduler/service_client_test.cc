@@ -1,0 +1,158 @@
+#include "server/scheduler/service_client.h"
+
+#include <grpcpp/security/server_credentials.h>
+#include <grpcpp/server.h>
+#include <grpcpp/server_builder.h>
+#include <gtest/gtest.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <thread>
+
+#include "common/event_loop.h"
+#include "common/posix/unique_fd.h"
+#include "common/status.h"
+#include "protos/host_module.grpc.pb.h"
+#include "server/security/cluster_key.h"
+
+namespace canopy::scheduler {
+namespace {
+
+class Service : public v1::HostModule::Service {
+ public:
+  grpc::Status GetCapabilities(grpc::ServerContext*,
+                               const v1::GetCapabilitiesRequest*,
+                               v1::GetCapabilitiesReply* reply) override {
+    reply->set_name("there");
+    return grpc::Status::OK;
+  }
+};
+
+// A server that listens on all addresses, which is none of this machine alone.
+class ServiceClientTest : public testing::Test {
+ protected:
+  static constexpr char kAnywhere[] = "0.0.0.0:";
+
+  static security::SecurityConfig WithKey(char digit) {
+    security::SecurityConfig config;
+    config.key = *security::ClusterKey::FromHex(std::string(64, digit));
+    return config;
+  }
+  static security::SecurityConfig Plaintext(bool anywhere) {
+    security::SecurityConfig config;
+    config.mode = security::SecurityMode::kPlaintext;
+    config.plaintext_anywhere = anywhere;
+    return config;
+  }
+  void Serve(const std::shared_ptr<grpc::ServerCredentials>& credentials) {
+    grpc::ServerBuilder builder;
+    builder.AddListeningPort(std::string(kAnywhere) + "0", credentials, &port_);
+    builder.RegisterService(&service_);
+    server_ = builder.BuildAndStart();
+    ASSERT_NE(server_, nullptr);
+  }
+  void Serve(const security::SecurityConfig& config) {
+    auto credentials =
+        security::MakeServerCredentials(config, std::string(kAnywhere) + "0");
+    ASSERT_TRUE(credentials.ok()) << credentials.status().message();
+    Serve(*credentials);
+  }
+  std::string Address() const { return kAnywhere + std::to_string(port_); }
+
+  // What a client of the server hears.
+  CallEnd Ask(const security::SecurityConfig& config) {
+    auto client = ServiceClient::Make(&loop_, Address(), config);
+    EXPECT_TRUE(client.ok());
+    std::optional<CallEnd> heard;
+    (*client)->Send(v1::GetCapabilitiesRequest(), kDeadlineMs,
+                    [&](const CallEnd& end, const auto& reply) {
+                      heard = end;
+                      if (end.ok()) EXPECT_EQ(reply.name(), "there");
+                    });
+    const int64_t deadline = EventLoop::Now() + int64_t{60} * 1000000000;
+    while (!heard && EventLoop::Now() < deadline) loop_.RunOnce(10);
+    return heard.value_or(CallEnd{-1, "nothing"});
+  }
+  void IsRefused(const CallEnd& end, std::string_view word) {
+    EXPECT_TRUE(end.gone()) << end.code << " " << end.message;
+    EXPECT_NE(end.message.find(word), std::string::npos) << end.message;
+  }
+
+  static constexpr int64_t kDeadlineMs = 30'000;
+
+  EventLoop loop_;
+  Service service_;
+  int port_ = 0;
+  std::unique_ptr<grpc::Server> server_;
+};
+
+TEST_F(ServiceClientTest, OneWithTheKeyIsCalled) {
+  Serve(WithKey('1'));
+  const CallEnd end = Ask(WithKey('1'));
+  EXPECT_TRUE(end.ok()) << end.message;
+}
+
+TEST_F(ServiceClientTest, OneWithAnotherKeyIsNot) {
+  Serve(WithKey('2'));
+  const CallEnd end = Ask(WithKey('1'));
+  IsRefused(end, "the overlay's cluster key");
+}
+
+// It would like to be called in clear.
+TEST_F(ServiceClientTest, OneWithoutAnIdentityIsNot) {
+  Serve(grpc::InsecureServerCredentials());
+  IsRefused(Ask(WithKey('1')), "it is called by TLS");
+}
+
+TEST_F(ServiceClientTest, InClearIsForThoseWhoSaySo) {
+  Serve(grpc::InsecureServerCredentials());
+  const auto refused = ServiceClient::Make(&loop_, Address(), Plaintext(false));
+  EXPECT_EQ(refused.status().code(), kErrNoPermissions);
+  EXPECT_NE(refused.status().message().find("is refused"), std::string::npos);
+  EXPECT_TRUE(Ask(Plaintext(true)).ok());
+}
+
+TEST_F(ServiceClientTest, OneWithTlsIsNotCalledInClear) {
+  Serve(WithKey('1'));
+  IsRefused(Ask(Plaintext(true)), "--security plaintext");
+}
+
+TEST_F(ServiceClientTest, CertificatesThatAreNotThereAreSaid) {
+  security::SecurityConfig config;
+  config.mode = security::SecurityMode::kFiles;
+  config.ca_path = "/no/such/ca";
+  const auto refused = ServiceClient::Make(&loop_, Address(), config);
+  EXPECT_NE(refused.status().message().find("/no/such/ca"), std::string::npos);
+}
+
+// Whoever listens there sees the beginning of TLS, and nothing of the call.
+TEST_F(ServiceClientTest, NothingIsSaidInClear) {
+  const UniqueFd listener(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  sockaddr_in address = {};
+  address.sin_family = AF_INET;
+  socklen_t size = sizeof address;
+  auto* const plain = reinterpret_cast<sockaddr*>(&address);
+  ASSERT_EQ(bind(listener.get(), plain, size), 0);
+  ASSERT_EQ(listen(listener.get(), 8), 0);
+  ASSERT_EQ(getsockname(listener.get(), plain, &size), 0);
+  port_ = ntohs(address.sin_port);
+  std::string seen;
+  std::thread reader([&] {
+    const UniqueFd peer(accept(listener.get(), nullptr, nullptr));
+    char bytes[4096];
+    const ssize_t n = recv(peer.get(), bytes, sizeof bytes, 0);
+    if (n > 0) seen.assign(bytes, static_cast<size_t>(n));
+  });
+  EXPECT_FALSE(Ask(WithKey('1')).ok());
+  reader.join();
+  ASSERT_FALSE(seen.empty());
+  EXPECT_EQ(seen[0], 0x16) << "a handshake record";
+  EXPECT_EQ(seen.find("hostmodule"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace canopy::scheduler

@@ -1,0 +1,169 @@
+"""A scheduler that is not on this machine alone: agents call it by TLS, and nothing
+that is not right gets a word from them."""
+import os
+import socket
+import subprocess
+import threading
+import time
+
+import netns
+from cases_scheduler import SCHEDULER, wait
+from cases_tls import Authority
+from harness import check
+
+NAME = "scheduler-tls"
+# Of this machine, and no loopback address.
+ADDRESS = "10.213.9.1"
+HELLO = ("run", "--context", NAME, "-n", 2, "echo", "hello")
+NAMES = {what: f"scheduler by TLS: {what}" for what in (
+    "certificates of one authority", "a scheduler of another authority",
+    "agents of another authority", "a scheduler without TLS",
+    "an identity of the cluster key", "nothing in clear", "in clear, by name")}
+
+
+class Remote:
+    """The example on an address that others reach."""
+
+    def __init__(self, port, *options):
+        self.process = subprocess.Popen(
+            [SCHEDULER, "--listen", f"{ADDRESS}:{port}", *options],
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL, text=True)
+        check(self.process.stdout.readline() == "ready\n", "it does not start")
+
+    def end(self):
+        self.process.kill()
+        self.process.wait()
+        self.process.stdin.close()
+        self.process.stdout.close()
+
+
+def free_port():
+    with socket.socket() as one:
+        one.bind((ADDRESS, 0))
+        return one.getsockname()[1]
+
+
+def runs(bench):
+    bench.run(*HELLO).expect_lines(["hello"] * 2)
+
+
+def waits(bench, *words):
+    """A job waits, and it is said that the scheduler does not answer, and why."""
+    job = bench.start(*HELLO)
+    job.wait_for("is queued:", stream="err")
+
+    def said():
+        jobs = bench.json("ps", "--context", NAME).get("jobs", [])
+        reason = jobs[0]["reason"] if jobs else ""
+        return "does not answer" in reason and all(word in reason for word in words)
+
+    wait(said, f"the reason has no {words}")
+    bench.run("kill", "--context", NAME, bench.json(
+        "ps", "--context", NAME)["jobs"][0]["nspace"]).expect()
+    check(job.finish().code != 0, "a job has run")
+
+
+def in_overlay(bench, what, body, port, scheduler, *options):
+    """BODY with agents of OPTIONS and the SCHEDULER of these."""
+    if not bench.wanted(NAMES[what]):
+        return
+    with bench.taken() as mine:
+        if not mine:
+            return
+        remote = None if scheduler is None else Remote(port, *scheduler)
+        try:
+            with bench.overlay(NAME, "--nodes", 2, "--host-module",
+                               f"{ADDRESS}:{port}", *options,
+                               ignore=("scheduler.py",)) as up:
+                if up:
+                    bench.case(NAMES[what], body)
+        finally:
+            if remote:
+                remote.end()
+
+
+class Listener:
+    """Takes connections, and keeps what is said first."""
+
+    def __init__(self, port):
+        self.socket = socket.create_server((ADDRESS, port))
+        self.said = []
+        threading.Thread(target=self._run, daemon=True).start()
+
+    def _run(self):
+        while True:
+            try:
+                peer, _ = self.socket.accept()
+            except OSError:
+                return
+            with peer:
+                peer.settimeout(5)
+                try:
+                    self.said.append(peer.recv(4096))
+                except OSError:
+                    self.said.append(b"")
+
+    def close(self):
+        self.socket.close()
+
+
+def nothing_in_clear(bench, listener):
+    job = bench.start(*HELLO)
+    job.wait_for("is queued:", stream="err")
+    wait(lambda: len(listener.said) > 2, "nobody calls")
+    time.sleep(0.5)
+    check(all(first[:1] in (b"", b"\x16") for first in listener.said),
+          f"no TLS: {listener.said}")
+    check(not any(b"HostModule" in first or b"PRI * HTTP" in first
+                  for first in listener.said), "a call in clear")
+    bench.run("kill", "--context", NAME, bench.json(
+        "ps", "--context", NAME)["jobs"][0]["nspace"]).expect()
+    job.finish()
+
+
+def by_certificates(bench):
+    names = f"IP:127.0.0.1,IP:{ADDRESS}"
+    ours, theirs = (Authority(bench, f"scheduler-{who}", names)
+                    for who in ("ours", "theirs"))
+    agents, foreign = ours.issue(), theirs.issue()
+
+    def files(options):
+        """Of an authority's options: what the scheduler takes."""
+        return ["--tls", *options[3::2]]
+
+    port = free_port()
+    in_overlay(bench, "certificates of one authority", lambda: runs(bench), port,
+               files(agents), *agents)
+    in_overlay(bench, "a scheduler of another authority",
+               lambda: waits(bench, "certificate verify failed"), port,
+               files(foreign), *agents)
+    # It trusts its own authority alone, and has a certificate of theirs.
+    own_only = ["--tls", theirs.path("ca.pem"), *files(agents)[2:]]
+    in_overlay(bench, "agents of another authority",
+               lambda: waits(bench, "called by TLS", "--tls-cert"), port,
+               own_only, *agents)
+    in_overlay(bench, "a scheduler without TLS",
+               lambda: waits(bench, "called by TLS"), port, [], *agents)
+    in_overlay(bench, "an identity of the cluster key",
+               lambda: waits(bench, "overlay's cluster key"), port, files(agents))
+    in_overlay(bench, "in clear, by name", lambda: runs(bench), port, [],
+               "--security", "plaintext")
+    if not bench.wanted(NAMES["nothing in clear"]):
+        return
+    listener = Listener(port)
+    try:
+        in_overlay(bench, "nothing in clear",
+                   lambda: nothing_in_clear(bench, listener), port, None)
+    finally:
+        listener.close()
+
+
+def run(bench):
+    if not bench.wanted(*NAMES.values()):
+        return
+    netns.ip("address", "add", f"{ADDRESS}/32", "dev", "lo")
+    try:
+        by_certificates(bench)
+    finally:
+        netns.ip("address", "del", f"{ADDRESS}/32", "dev", "lo")

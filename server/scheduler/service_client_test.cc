@@ -71,7 +71,9 @@ class ServiceClientTest : public testing::Test {
     (*client)->Send(v1::GetCapabilitiesRequest(), kDeadlineMs,
                     [&](const CallEnd& end, const auto& reply) {
                       heard = end;
-                      if (end.ok()) EXPECT_EQ(reply.name(), "there");
+                      if (end.ok()) {
+                        EXPECT_EQ(reply.name(), "there");
+                      }
                     });
     const int64_t deadline = EventLoop::Now() + int64_t{60} * 1000000000;
     while (!heard && EventLoop::Now() < deadline) loop_.RunOnce(10);

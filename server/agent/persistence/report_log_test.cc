@@ -89,7 +89,9 @@ TEST_F(ReportLogTest, ItDoesNotGrowForEver) {
   const std::string record(10'000, 'x');
   for (uint64_t i = 1; i <= 1000; ++i) {
     ASSERT_TRUE(log.Add(i, record).ok());
-    if (i > 3) ASSERT_TRUE(log.Remove(i - 3).ok());
+    if (i > 3) {
+      ASSERT_TRUE(log.Remove(i - 3).ok());
+    }
   }
   EXPECT_LT(std::filesystem::file_size(path()), 2 * ReportLog::kSlack);
   const scheduler::StoredReports left = Left();

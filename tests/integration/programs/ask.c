@@ -49,7 +49,7 @@ int main(int argc, char **argv) {
   pmix_query_t query;
   PMIX_QUERY_CONSTRUCT(&query);
   query.keys = keys;
-  query.qualifiers = qualifiers;
+  query.qualifiers = num_qualifiers > 0 ? qualifiers : NULL;
   query.nqual = num_qualifiers;
   pmix_info_t *results = NULL;
   size_t num_results = 0;

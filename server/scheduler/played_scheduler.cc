@@ -9,6 +9,8 @@
 #include <deque>
 #include <utility>
 
+#include "server/scheduler/callback_threads.h"
+
 namespace canopy::scheduler {
 
 namespace v1 = hostmodule::v1;
@@ -79,24 +81,8 @@ class HeldPlace : public grpc::ServerWriteReactor<v1::PlacementUpdate> {
   grpc::Status end_;
 };
 
-namespace {
-
-// gRPC ends the threads of its callbacks with the last server or channel that
-// uses them, which goes wrong where one of these threads drops it. A server
-// that is there for ever keeps them.
-void KeepThreads() {
-  static grpc::Server* const keeper = [] {
-    grpc::ServerBuilder builder;
-    builder.RegisterService(new v1::HostModule::CallbackService());
-    return builder.BuildAndStart().release();
-  }();
-  (void)keeper;
-}
-
-}  // namespace
-
 PlayedScheduler::PlayedScheduler() {
-  KeepThreads();
+  KeepCallbackThreads();
   char folder[] = "/tmp/played-scheduler-XXXXXX";
   folder_ = mkdtemp(folder);
 }

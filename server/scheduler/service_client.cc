@@ -14,6 +14,7 @@
 
 #include "common/mutex.h"
 #include "protos/host_module.grpc.pb.h"
+#include "server/scheduler/callback_threads.h"
 #include "server/scheduler/owner.h"
 
 namespace canopy::scheduler {
@@ -354,6 +355,7 @@ class GrpcClient : public ServiceClient {
 Result<std::unique_ptr<ServiceClient>> ServiceClient::Make(
     EventLoop* loop, const std::string& address,
     const security::SecurityConfig& security) {
+  KeepCallbackThreads();
   grpc::ChannelArguments arguments;
   // Each channel has a connection of its own.
   arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);

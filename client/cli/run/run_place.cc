@@ -2,10 +2,12 @@
 
 #include <unistd.h>
 
+#include <chrono>
 #include <cstdlib>
 #include <filesystem>
 #include <optional>
 #include <system_error>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -18,6 +20,11 @@
 namespace canopy::cli {
 namespace {
 
+using Clock = std::chrono::steady_clock;
+
+// An agent that is away may be one that is being restarted.
+constexpr std::chrono::seconds kRestartTime{3};
+constexpr std::chrono::milliseconds kBetweenDials{50};
 constexpr int kBringUpMs = 60000;
 constexpr int kStopMs = 10000;
 constexpr int kGreetingMs = 3000;
@@ -169,8 +176,15 @@ Result<std::unique_ptr<RunConnection>> RunPlace::Dial() {
                   "the agent that was started for this job does "
                   "not take it");
   }
-  return persistent() ? remote_->DialRoot(overlay_, &member_)
-                      : remote_->DialMember(overlay_, 0);
+  if (!persistent()) return remote_->DialMember(overlay_, 0);
+  const auto give_up = Clock::now() + kRestartTime;
+  for (;;) {
+    auto connection = remote_->DialRoot(overlay_, &member_);
+    if (connection.code() != kErrUnreach || Clock::now() >= give_up) {
+      return connection;
+    }
+    std::this_thread::sleep_for(kBetweenDials);
+  }
 }
 
 std::function<std::unique_ptr<RunConnection>()> RunPlace::Redial() const {

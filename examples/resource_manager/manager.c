@@ -157,6 +157,7 @@ static void start(int rank, char *argv[]) {
     fprintf(stderr, "manager: %s: %s\n", argv[0], strerror(errno));
     _exit(127);
   }
+  PMIX_ARGV_FREE(env);
   pthread_mutex_lock(&mutex);
   pids[rank] = pid;
   pthread_mutex_unlock(&mutex);

@@ -23,7 +23,8 @@ struct Keeper {
 
   grpc::GenericStub stub;
   grpc::ClientContext context;
-  grpc::ByteBuffer request;
+  grpc::Slice nothing;
+  grpc::ByteBuffer request{&nothing, 1};
   grpc::ByteBuffer response;
 };
 

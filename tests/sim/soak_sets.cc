@@ -39,7 +39,7 @@ std::vector<ProcId> ProcsIn(const pmix_info_t* info) {
   const pmix_data_array_t& array = *info->value.data.darray;
   const auto* procs = static_cast<const pmix_proc_t*>(array.array);
   for (size_t i = 0; i < array.size; ++i) {
-    out.emplace_back(procs[i].nspace, procs[i].rank);
+    out.push_back({procs[i].nspace, procs[i].rank});
   }
   return out;
 }

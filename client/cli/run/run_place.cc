@@ -178,11 +178,11 @@ Result<std::unique_ptr<RunConnection>> RunPlace::Dial() {
   }
   if (!persistent()) return remote_->DialMember(overlay_, 0);
   const auto give_up = Clock::now() + kRestartTime;
-  for (;;) {
+  // An attempt may have waited for a successor that nobody needs any more.
+  for (int attempt = 1;; ++attempt) {
     auto connection = remote_->DialRoot(overlay_, &member_);
-    if (connection.code() != kErrUnreach || Clock::now() >= give_up) {
-      return connection;
-    }
+    const bool is_last = attempt > 1 && Clock::now() >= give_up;
+    if (connection.code() != kErrUnreach || is_last) return connection;
     std::this_thread::sleep_for(kBetweenDials);
   }
 }

@@ -155,8 +155,10 @@ def queue(bench, scheduler):
     """When all is taken, jobs wait, say why, and run in their order."""
     before = len(scheduler.accounted())
     first = Held(bench, SLOTS, "first").wait()
-    others = [Held(bench, SLOTS, f"other{i}") for i in range(2)]
-    wait_jobs(bench, 1, 2)
+    others = []
+    for waiting in (1, 2):
+        others.append(Held(bench, SLOTS, f"other{waiting}"))
+        wait_jobs(bench, 1, waiting)  # or the second may be asked for first
     shown = bench.run("ps", "--context", NAME).expect(
         out=["queued:", f"{SLOTS} slots wanted, 0 free", "place 1", "place 2"])
     check(shown.out.count("queued:") == 2, shown.out)

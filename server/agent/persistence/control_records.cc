@@ -1,10 +1,8 @@
 #include "server/agent/persistence/control_records.h"
 
 #include <fcntl.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
-#include <cerrno>
 #include <cstdint>
 #include <cstring>
 #include <filesystem>
@@ -13,6 +11,7 @@
 #include <vector>
 
 #include "common/posix/unique_fd.h"
+#include "server/agent/persistence/private_file.h"
 
 namespace canopy::agent {
 namespace {
@@ -20,45 +19,10 @@ namespace {
 constexpr char kPrefix[] = "job-";
 constexpr char kSuffix[] = ".control";
 constexpr char kLastSuffix[] = ".last";
-constexpr uint64_t kMaxSize = uint64_t{1} << 30;
-
 struct Head {
   uint32_t key_size;
   uint32_t value_size;
 };
-
-Status Failed(const std::string& path) {
-  return Status(kErrJobSysOpFailed,
-                "cannot write " + path + ": " + std::strerror(errno));
-}
-
-bool WriteAll(int fd, std::string_view text) {
-  while (!text.empty()) {
-    const ssize_t n = write(fd, text.data(), text.size());
-    if (n < 0 && errno == EINTR) continue;
-    if (n <= 0) return false;
-    text.remove_prefix(static_cast<size_t>(n));
-  }
-  return true;
-}
-
-std::optional<std::string> ReadPrivate(int fd) {
-  struct stat info;
-  if (fstat(fd, &info) != 0 || !S_ISREG(info.st_mode) ||
-      info.st_uid != geteuid() || (info.st_mode & 077) != 0 ||
-      static_cast<uint64_t>(info.st_size) > kMaxSize) {
-    return std::nullopt;
-  }
-  std::string text(static_cast<size_t>(info.st_size), '\0');
-  size_t have = 0;
-  while (have < text.size()) {
-    const ssize_t n = read(fd, text.data() + have, text.size() - have);
-    if (n < 0 && errno == EINTR) continue;
-    if (n <= 0) return std::nullopt;
-    have += static_cast<size_t>(n);
-  }
-  return text;
-}
 
 }  // namespace
 
@@ -85,21 +49,21 @@ std::string ControlRecords::PathOf(const std::string& nspace) const {
 Status ControlRecords::Persist(const std::string& nspace, std::string_view key,
                                std::string_view value) {
   if (nspace.empty() || nspace.find('/') != std::string::npos ||
-      key.size() > kMaxSize || value.size() > kMaxSize) {
+      key.size() > kMaxPrivateFile || value.size() > kMaxPrivateFile) {
     return Status(kErrBadParam, "no record can be stored of job " + nspace);
   }
   const std::string path = PathOf(nspace);
   const int make = known_.contains(nspace) ? 0 : O_CREAT | O_EXCL;
   const UniqueFd fd(open(
       path.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC | O_NOFOLLOW | make, 0600));
-  if (!fd) return Failed(path);
+  if (!fd) return CannotWrite(path);
   known_.insert(nspace);
   const Head head{static_cast<uint32_t>(key.size()),
                   static_cast<uint32_t>(value.size())};
   std::string record(sizeof head, '\0');
   std::memcpy(record.data(), &head, sizeof head);
   record.append(key).append(value);
-  return WriteAll(fd.get(), record) ? Status() : Failed(path);
+  return WriteAll(fd.get(), record) ? Status() : CannotWrite(path);
 }
 
 std::string ControlRecords::LastPathOf(const std::string& nspace) const {
@@ -116,7 +80,7 @@ Status ControlRecords::Replace(const std::string& nspace,
   return fd && WriteAll(fd.get(), value) &&
                  rename(fresh.c_str(), path.c_str()) == 0
              ? Status()
-             : Failed(path);
+             : CannotWrite(path);
 }
 
 std::string ControlRecords::Replaced(const std::string& nspace) const {

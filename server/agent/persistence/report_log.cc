@@ -1,20 +1,17 @@
 #include "server/agent/persistence/report_log.h"
 
 #include <fcntl.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <cstring>
 #include <map>
 #include <utility>
 
+#include "server/agent/persistence/private_file.h"
+
 namespace canopy::agent {
 namespace {
-
-// More than any log grows to.
-constexpr uint64_t kMaxSize = uint64_t{1} << 30;
 
 enum class Kind : uint32_t {
   kSeries = 1,
@@ -84,40 +81,6 @@ class Reader {
   std::map<uint64_t, std::string> records_;
 };
 
-Status Failed(const std::string& path) {
-  return {kErrJobSysOpFailed,
-          "cannot write " + path + ": " + std::strerror(errno)};
-}
-
-bool WriteAll(int fd, std::string_view text) {
-  while (!text.empty()) {
-    const ssize_t n = write(fd, text.data(), text.size());
-    if (n < 0 && errno == EINTR) continue;
-    if (n <= 0) return false;
-    text.remove_prefix(static_cast<size_t>(n));
-  }
-  return true;
-}
-
-// Empty for what is not this user's alone.
-std::string ReadPrivate(int fd) {
-  struct stat info;
-  if (fstat(fd, &info) != 0 || !S_ISREG(info.st_mode) ||
-      info.st_uid != geteuid() || (info.st_mode & 077) != 0 ||
-      static_cast<uint64_t>(info.st_size) > kMaxSize) {
-    return "";
-  }
-  std::string text(static_cast<size_t>(info.st_size), '\0');
-  for (size_t have = 0; have < text.size();) {
-    const ssize_t n = pread(fd, text.data() + have, text.size() - have,
-                            static_cast<off_t>(have));
-    if (n < 0 && errno == EINTR) continue;
-    if (n <= 0) return "";
-    have += static_cast<size_t>(n);
-  }
-  return text;
-}
-
 }  // namespace
 
 ReportLog::ReportLog(const std::string& directory)
@@ -143,7 +106,7 @@ scheduler::StoredReports ReportLog::Load() {
   scheduler::StoredReports stored;
   UniqueFd fd(open(path_.c_str(), O_RDWR | O_APPEND | O_CLOEXEC | O_NOFOLLOW));
   if (!fd) return stored;
-  size_ = base_ = Parse(ReadPrivate(fd.get()), &stored);
+  size_ = base_ = Parse(ReadPrivate(fd.get()).value_or(""), &stored);
   // What comes next must not follow half an entry.
   if (stored.series == 0 ||
       ftruncate(fd.get(), static_cast<off_t>(size_)) != 0) {
@@ -159,7 +122,7 @@ Status ReportLog::Begin(uint64_t series) {
   fd_.Reset(open(path_.c_str(),
                  O_RDWR | O_APPEND | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW,
                  0600));
-  return fd_ ? Append(Entry(Kind::kSeries, series)) : Failed(path_);
+  return fd_ ? Append(Entry(Kind::kSeries, series)) : CannotWrite(path_);
 }
 
 Status ReportLog::Reserve(uint64_t number) {
@@ -181,7 +144,7 @@ Status ReportLog::Lose(uint64_t number, uint64_t lost) {
 Status ReportLog::Append(const std::string& entry) {
   if (!fd_) return {kErrJobSysOpFailed, path_ + " could not be made"};
   if (!WriteAll(fd_.get(), entry)) {
-    Status failed = Failed(path_);
+    Status failed = CannotWrite(path_);
     // Or what comes next would follow half an entry.
     if (ftruncate(fd_.get(), static_cast<off_t>(size_)) != 0) fd_.Reset();
     return failed;
@@ -193,7 +156,7 @@ Status ReportLog::Append(const std::string& entry) {
 // Into a new file, so that there is a whole one at every moment.
 Status ReportLog::Compact() {
   scheduler::StoredReports stored;
-  Parse(ReadPrivate(fd_.get()), &stored);
+  Parse(ReadPrivate(fd_.get()).value_or(""), &stored);
   std::string text = Entry(Kind::kSeries, stored.series) +
                      Entry(Kind::kReserved, stored.reserved) +
                      LostEntry(0, stored.lost);
@@ -207,7 +170,7 @@ Status ReportLog::Compact() {
       O_RDWR | O_APPEND | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600));
   if (!fd || !WriteAll(fd.get(), text) ||
       rename(fresh.c_str(), path_.c_str()) != 0) {
-    return Failed(fresh);
+    return CannotWrite(fresh);
   }
   fd_ = std::move(fd);
   size_ = base_ = text.size();

@@ -126,16 +126,19 @@ Upcalls::Done HostRequests::Reply(core::ClientId client,
   };
 }
 
+template <typename Arrived>
+void HostRequests::Refuse(const Arrived& in, int status) const {
+  answer_(in.client, in.request, status, "");
+}
+
 // -------------------------------------------------------------- publishing ---
 
 void HostRequests::Publish(const HostCaller& caller,
                            const core::PublishArrived& in) {
   auto a = std::make_shared<Arguments>(caller);
-  if (module_->publish == nullptr) {
-    return answer_(in.client, in.request, kErrNotSupported, "");
-  }
+  if (module_->publish == nullptr) return Refuse(in, kErrNotSupported);
   if (!DecodeInfos(in.info.view(), &a->infos)) {
-    return answer_(in.client, in.request, kErrUnpackFailure, "");
+    return Refuse(in, kErrUnpackFailure);
   }
   AddUser(caller, &a->infos);
   upcalls_->Call(
@@ -150,11 +153,9 @@ void HostRequests::Publish(const HostCaller& caller,
 void HostRequests::Lookup(const HostCaller& caller,
                           const core::LookupArrived& in) {
   auto a = std::make_shared<Arguments>(caller);
-  if (module_->lookup == nullptr) {
-    return answer_(in.client, in.request, kErrNotSupported, "");
-  }
+  if (module_->lookup == nullptr) return Refuse(in, kErrNotSupported);
   if (!DecodeInfos(in.info.view(), &a->infos)) {
-    return answer_(in.client, in.request, kErrUnpackFailure, "");
+    return Refuse(in, kErrUnpackFailure);
   }
   AddUser(caller, &a->infos);
   a->SetKeys(in.keys);
@@ -173,11 +174,9 @@ void HostRequests::Lookup(const HostCaller& caller,
 void HostRequests::Unpublish(const HostCaller& caller,
                              const core::UnpublishArrived& in) {
   auto a = std::make_shared<Arguments>(caller);
-  if (module_->unpublish == nullptr) {
-    return answer_(in.client, in.request, kErrNotSupported, "");
-  }
+  if (module_->unpublish == nullptr) return Refuse(in, kErrNotSupported);
   if (!DecodeInfos(in.info.view(), &a->infos)) {
-    return answer_(in.client, in.request, kErrUnpackFailure, "");
+    return Refuse(in, kErrUnpackFailure);
   }
   AddUser(caller, &a->infos);
   a->SetKeys(in.keys);
@@ -196,13 +195,11 @@ void HostRequests::Unpublish(const HostCaller& caller,
 void HostRequests::Spawn(const HostCaller& caller,
                          const core::SpawnArrived& in) {
   auto a = std::make_shared<Arguments>(caller);
-  if (module_->spawn == nullptr) {
-    return answer_(in.client, in.request, kErrNotSupported, "");
-  }
+  if (module_->spawn == nullptr) return Refuse(in, kErrNotSupported);
   Decoder call(in.call.view());
   call.set_memory_limit(kMaxDecoded);
   if (!ReadInfos(&call, &a->infos) || !a->apps.Read(&call) || !call.done()) {
-    return answer_(in.client, in.request, kErrUnpackFailure, "");
+    return Refuse(in, kErrUnpackFailure);
   }
   AddUser(caller, &a->infos);
   AddRequestor(caller, &a->infos);
@@ -224,7 +221,7 @@ void HostRequests::Query(const HostCaller& caller,
   Decoder queries(in.queries.view());
   queries.set_memory_limit(kMaxDecoded);
   if (!a->queries.Read(&queries) || !queries.done()) {
-    return answer_(in.client, in.request, kErrUnpackFailure, "");
+    return Refuse(in, kErrUnpackFailure);
   }
   upcalls_->Call(
       a,
@@ -253,18 +250,16 @@ void HostRequests::Call(const HostCaller& caller,
     case HostOp::kValidateCredential:
       return Validate(caller, in);
     default:
-      return answer_(in.client, in.request, kErrNotSupported, "");
+      return Refuse(in, kErrNotSupported);
   }
 }
 
 void HostRequests::JobControl(const HostCaller& caller,
                               const core::HostCallArrived& in) {
   auto a = std::make_shared<Arguments>(caller);
-  if (module_->job_control == nullptr) {
-    return answer_(in.client, in.request, kErrNotSupported, "");
-  }
+  if (module_->job_control == nullptr) return Refuse(in, kErrNotSupported);
   if (!DecodeInfos(in.call.view(), &a->directives)) {
-    return answer_(in.client, in.request, kErrUnpackFailure, "");
+    return Refuse(in, kErrUnpackFailure);
   }
   AddUser(caller, &a->directives);
   for (const ProcId& proc : in.targets) a->targets.push_back(ToC(proc));
@@ -282,13 +277,11 @@ void HostRequests::JobControl(const HostCaller& caller,
 void HostRequests::Allocate(const HostCaller& caller,
                             const core::HostCallArrived& in) {
   auto a = std::make_shared<Arguments>(caller);
-  if (module_->allocate == nullptr) {
-    return answer_(in.client, in.request, kErrNotSupported, "");
-  }
+  if (module_->allocate == nullptr) return Refuse(in, kErrNotSupported);
   WireReader call(in.call.view());
   const auto directive = static_cast<pmix_alloc_directive_t>(call.Uint());
   if (!DecodeInfos(call.String(), &a->infos) || !call.done()) {
-    return answer_(in.client, in.request, kErrUnpackFailure, "");
+    return Refuse(in, kErrUnpackFailure);
   }
   AddUser(caller, &a->infos);
   upcalls_->Call(
@@ -303,15 +296,13 @@ void HostRequests::Allocate(const HostCaller& caller,
 void HostRequests::Monitor(const HostCaller& caller,
                            const core::HostCallArrived& in) {
   auto a = std::make_shared<Arguments>(caller);
-  if (module_->monitor == nullptr) {
-    return answer_(in.client, in.request, kErrNotSupported, "");
-  }
+  if (module_->monitor == nullptr) return Refuse(in, kErrNotSupported);
   WireReader call(in.call.view());
   const bool what = DecodeInfos(call.String(), &a->infos);
   const auto error = static_cast<pmix_status_t>(call.Int());
   if (!what || a->infos.size() != 1 ||
       !DecodeInfos(call.String(), &a->directives) || !call.done()) {
-    return answer_(in.client, in.request, kErrUnpackFailure, "");
+    return Refuse(in, kErrUnpackFailure);
   }
   AddUser(caller, &a->directives);
   upcalls_->Call(
@@ -329,12 +320,12 @@ void HostRequests::Log(const HostCaller& caller,
                        const core::HostCallArrived& in) {
   auto a = std::make_shared<Arguments>(caller);
   if (module_->log == nullptr && module_->log2 == nullptr) {
-    return answer_(in.client, in.request, kErrNotSupported, "");
+    return Refuse(in, kErrNotSupported);
   }
   WireReader call(in.call.view());
   if (!DecodeInfos(call.String(), &a->infos) ||
       !DecodeInfos(call.String(), &a->directives) || !call.done()) {
-    return answer_(in.client, in.request, kErrUnpackFailure, "");
+    return Refuse(in, kErrUnpackFailure);
   }
   AddUser(caller, &a->directives);
   upcalls_->Call(
@@ -356,11 +347,9 @@ void HostRequests::Log(const HostCaller& caller,
 void HostRequests::GetCredential(const HostCaller& caller,
                                  const core::HostCallArrived& in) {
   auto a = std::make_shared<Arguments>(caller);
-  if (module_->get_credential == nullptr) {
-    return answer_(in.client, in.request, kErrNotSupported, "");
-  }
+  if (module_->get_credential == nullptr) return Refuse(in, kErrNotSupported);
   if (!DecodeInfos(in.call.view(), &a->directives)) {
-    return answer_(in.client, in.request, kErrUnpackFailure, "");
+    return Refuse(in, kErrUnpackFailure);
   }
   AddUser(caller, &a->directives);
   upcalls_->Call(
@@ -381,13 +370,12 @@ void HostRequests::GetCredential(const HostCaller& caller,
 void HostRequests::Validate(const HostCaller& caller,
                             const core::HostCallArrived& in) {
   auto a = std::make_shared<Arguments>(caller);
-  if (module_->validate_credential == nullptr) {
-    return answer_(in.client, in.request, kErrNotSupported, "");
-  }
+  if (module_->validate_credential == nullptr)
+    return Refuse(in, kErrNotSupported);
   WireReader call(in.call.view());
   a->bytes = call.String();
   if (!DecodeInfos(call.String(), &a->directives) || !call.done()) {
-    return answer_(in.client, in.request, kErrUnpackFailure, "");
+    return Refuse(in, kErrUnpackFailure);
   }
   AddUser(caller, &a->directives);
   upcalls_->Call(

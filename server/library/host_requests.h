@@ -57,6 +57,9 @@ class HostRequests {
   void GetCredential(const HostCaller& caller, const core::HostCallArrived& in);
   void Validate(const HostCaller& caller, const core::HostCallArrived& in);
 
+  // Of whatever arrived of a client.
+  template <typename Arrived>
+  void Refuse(const Arrived& in, int status) const;
   // Replies with the status, and with the infos if the host gave any.
   Upcalls::Done Reply(core::ClientId client, core::RequestId request) const;
 

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "client/session/directives.h"
+#include "common/posix/host_name.h"
 #include "common/values/info_list.h"
 #include "common/values/value.h"
 
@@ -28,11 +29,6 @@ constexpr std::string_view kHonoured[] = {PMIX_SERVER_NSPACE,
                                           PMIX_TCP_DISABLE_IPV6,
                                           PMIX_HOMOGENEOUS_SYSTEM,
                                           CANOPY_SERVER_MODULE_ENTRIES};
-
-std::string HostName() {
-  char host[256] = {};
-  return gethostname(host, sizeof host - 1) == 0 ? host : "localhost";
-}
 
 std::string TemporaryFiles() {
   const char* directory = std::getenv("TMPDIR");
@@ -100,7 +96,7 @@ Result<ServerDirectives> ReadServerDirectives(const pmix_info_t* info,
     return Status(kErrBadParam, "there are no directives");
   }
   ServerDirectives out;
-  const std::string host = HostName();
+  const std::string host = LocalHostName();
   out.self = {"pmix-server." + host + "." + std::to_string(getpid()), 0};
   out.tmpdir = TemporaryFiles();
   out.system_tmpdir = "/tmp";

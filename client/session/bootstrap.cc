@@ -12,6 +12,7 @@
 #include "client/session/singleton_job.h"
 #include "client/session/version.h"
 #include "common/local_protocol.h"
+#include "common/posix/host_name.h"
 #include "common/wire.h"
 
 namespace canopy::client {
@@ -93,19 +94,6 @@ Status ReadWelcome(const std::string& welcome, Bootstrap* out) {
   return Status();
 }
 
-std::string HostName() {
-  char host[256] = {};
-  if (gethostname(host, sizeof(host) - 1) != 0) return "localhost";
-  return host;
-}
-
-Bootstrap MakeAlone(ProcId self, const std::string& host) {
-  Bootstrap result;
-  result.self = std::move(self);
-  result.job = std::make_unique<SingletonJob>(result.self.nspace, host);
-  return result;
-}
-
 }  // namespace
 
 Result<Environment> ReadEnvironment() {
@@ -145,16 +133,24 @@ Result<Bootstrap> ConnectToAgent(const Environment& environment) {
   return result;
 }
 
-Bootstrap MakeSingleton() {
-  const std::string host = HostName();
-  return MakeAlone(
-      {"singleton." + host + "." + std::to_string(static_cast<long>(getpid())),
-       0},
-      host);
+Bootstrap MakeAlone(ProcId self) {
+  Bootstrap result;
+  result.self = std::move(self);
+  result.job =
+      std::make_unique<SingletonJob>(result.self.nspace, LocalHostName());
+  return result;
 }
 
+ProcId NameAfterProcess(const std::string& kind) {
+  return {kind + "." + LocalHostName() + "." +
+              std::to_string(static_cast<long>(getpid())),
+          0};
+}
+
+Bootstrap MakeSingleton() { return MakeAlone(NameAfterProcess("singleton")); }
+
 Bootstrap MakeServer(const ProcId& self) {
-  Bootstrap result = MakeAlone(self, HostName());
+  Bootstrap result = MakeAlone(self);
   result.server = self;
   return result;
 }

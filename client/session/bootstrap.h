@@ -49,6 +49,10 @@ struct Bootstrap {
 // it does not make sense.
 Result<Bootstrap> ConnectToAgent(const Environment& environment);
 
+// A job of this process alone, which has no agent.
+Bootstrap MakeAlone(ProcId self);
+// KIND.HOST.PID, rank 0: what no other process of this machine is named now.
+ProcId NameAfterProcess(const std::string& kind);
 // A job of this process alone, named after host and pid.
 Bootstrap MakeSingleton();
 // The same for a server of that name.

@@ -11,6 +11,7 @@
 #include <string_view>
 #include <system_error>
 
+#include "common/posix/host_name.h"
 #include "common/posix/unique_fd.h"
 
 namespace canopy::client {
@@ -102,15 +103,9 @@ Result<ServerContact> ReadContact(const std::string& path, int flags) {
   return contact;
 }
 
-std::string ToolFilePrefix() {
-  char host[256] = {};
-  gethostname(host, sizeof host - 1);
-  return std::string("pmix.") + host + ".tool";
-}
-
 // Paths, in the order of their names.
 std::vector<std::string> FindFiles(const std::string& directory) {
-  const std::string prefix = ToolFilePrefix();
+  const std::string prefix = "pmix." + LocalHostName() + ".tool";
   std::vector<std::string> found;
   std::error_code error;
   size_t visited = 0;

@@ -11,6 +11,7 @@
 
 #include "client/session/tool_bootstrap.h"
 #include "client/tool/rendezvous.h"
+#include "common/posix/host_name.h"
 #include "common/posix/private_dir.h"
 
 namespace canopy::client {
@@ -24,10 +25,9 @@ std::string TmpDir() {
 }
 
 std::string SystemFile(const ServerChoice& choice) {
-  char host[256] = {};
-  gethostname(host, sizeof host - 1);
   const std::string& directory = choice.system_tmpdir;
-  return (directory.empty() ? TmpDir() : directory) + "/pmix.sys." + host;
+  return (directory.empty() ? TmpDir() : directory) + "/pmix.sys." +
+         LocalHostName();
 }
 
 // Where this user's servers write their files.

@@ -1,6 +1,6 @@
 #include "client/topology/device.h"
 
-#include <unistd.h>
+#include "common/posix/host_name.h"
 
 namespace canopy::client {
 
@@ -27,11 +27,6 @@ std::string InfoOf(hwloc_obj_t object, std::string_view name) {
     if (object->infos[i].name == name) return object->infos[i].value;
   }
   return {};
-}
-
-std::string LocalHostName() {
-  char name[256] = {};
-  return gethostname(name, sizeof(name) - 1) == 0 ? name : "localhost";
 }
 
 std::string DeviceId(hwloc_obj_t device) {

@@ -28,9 +28,6 @@ hwloc_obj_t PlaceOf(hwloc_obj_t device);
 // The PCI device that it is a function of; null for one of another bus.
 hwloc_obj_t PciDeviceOf(hwloc_obj_t device);
 
-// Of this machine, as the kernel has it.
-std::string LocalHostName();
-
 }  // namespace canopy::client
 
 #endif  // CANOPY_CLIENT_TOPOLOGY_DEVICE_H_

@@ -6,6 +6,7 @@
 
 #include "client/topology/device.h"
 #include "client/topology/link_files.h"
+#include "common/posix/host_name.h"
 #include "common/values/value.h"
 #include "pmix.h"
 

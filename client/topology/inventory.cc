@@ -8,6 +8,7 @@
 #include "client/topology/device.h"
 #include "client/topology/fabric.h"
 #include "client/topology/machine.h"
+#include "common/posix/host_name.h"
 #include "common/topology.h"
 #include "common/values/value.h"
 #include "pmix.h"

@@ -7,6 +7,7 @@
 #include "client/topology/distances.h"
 #include "client/topology/fabric.h"
 #include "client/topology/machine.h"
+#include "common/posix/host_name.h"
 #include "common/values/info_list.h"
 #include "pmix.h"
 

@@ -10,6 +10,7 @@
 #include <system_error>
 #include <utility>
 
+#include "common/posix/host_name.h"
 #include "common/posix/unique_fd.h"
 
 namespace canopy::openpmix {
@@ -17,12 +18,6 @@ namespace {
 
 // The release whose protocol is spoken, as its own files say it.
 constexpr char kVersionLine[] = "v4.2.2";
-
-std::string HostName() {
-  char name[256] = {};
-  gethostname(name, sizeof name - 1);
-  return name;
-}
 
 std::string Now() {
   const time_t now = time(nullptr);
@@ -62,7 +57,7 @@ bool IsToolFile(const std::string& name) {
 Result<ToolFile> ToolFile::Write(const std::string& directory,
                                  const std::string& uri,
                                  const std::string& socket) {
-  const std::string host = HostName();
+  const std::string host = LocalHostName();
   const std::string content = Content(uri, socket);
   ToolFile file;
   for (const std::string& name :

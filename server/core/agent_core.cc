@@ -550,8 +550,15 @@ struct AgentCore::State {
 
   // Notifies the engines of each other's changes, until nothing changes any
   // more.
+  // Most steps change nothing that another engine has to learn.
+  bool HasChanges() const {
+    return collectives.has_news() || jobs.has_changes() ||
+           modex.has_changed() || gets.has_wanted() || queries.has_wanted() ||
+           maps.has_unknown() || invitations.has_due();
+  }
+
   void PropagateChanges() {
-    for (;;) {
+    while (HasChanges()) {
       for (const Groups::Key& key : collectives.TakeIncomplete()) {
         const Group* group = collectives.groups().Find(key.first, key.second);
         if (group != nullptr) ends.OnIncomplete(now, *group, &out);
@@ -577,7 +584,6 @@ struct AgentCore::State {
       }
       for (const std::string& nspace : wanted) maps.Want(now, nspace, &out);
       const std::vector<std::string> unknown = maps.TakeUnknown();
-      if (changes.empty() && data.empty() && unknown.empty()) return;
       for (const std::string& nspace : unknown) {
         collectives.OnJobUnknown(now, nspace, &out);
         gets.OnJobUnknown(now, nspace, &out);
@@ -745,7 +751,7 @@ AgentCore::AgentCore(CoreConfig config)
 
 AgentCore::~AgentCore() = default;
 
-Actions AgentCore::Step(TimeNs now, Input input) {
+Actions AgentCore::Step(TimeNs now, const Input& input) {
   State& state = *state_;
   state.now = now;
   std::visit([&](const auto& in) { state.On(in); }, input);

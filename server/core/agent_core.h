@@ -72,7 +72,7 @@ class AgentCore {
   AgentCore(const AgentCore&) = delete;
   AgentCore& operator=(const AgentCore&) = delete;
 
-  Actions Step(TimeNs now, Input input);
+  Actions Step(TimeNs now, const Input& input);
   ResourceCounts Count() const;
 
  private:

@@ -177,6 +177,7 @@ class JobTable {
 
   // Changes since the last call.
   JobChanges TakeChanges();
+  bool has_changes() const { return !changes_.empty(); }
 
  private:
   struct Client {

@@ -75,7 +75,7 @@ std::optional<core::RankUpdate> UpdateOf(const std::string& blob,
 
 }  // namespace
 
-void HostOverlay::Send(core::PeerMessage message) {
+void HostOverlay::Send(const core::PeerMessage& message) {
   std::visit([&](const auto& body) { On(message.dst, body); }, message.body);
 }
 

@@ -42,7 +42,7 @@ class HostOverlay : public OverlayPort {
   // What the parts refer to outlives it.
   explicit HostOverlay(Parts parts) : p_(std::move(parts)) {}
 
-  void Send(core::PeerMessage message) override;
+  void Send(const core::PeerMessage& message) override;
 
   // The status and, if that is kSuccess, what a local process has committed.
   using Answer = std::function<void(int status, std::string blob)>;

@@ -43,9 +43,8 @@ template <typename T>
 std::string EncodeAs(uint32_t field, const T& message) {
   wire::Sizer sizer;
   sizer.Field(field, message);
-  std::string out;
-  out.reserve(sizer.size());
-  wire::Writer(&out).Field(field, message);
+  std::string out(sizer.size(), '\0');
+  wire::Writer(out.data()).Field(field, message);
   return out;
 }
 

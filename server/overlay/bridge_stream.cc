@@ -7,6 +7,8 @@ namespace {
 
 // Frames that arrived and wait for a listener; above it, reading stops.
 constexpr size_t kMaxInbox = size_t{4} << 20;
+// After a burst of frames, room for that many is retained.
+constexpr size_t kRetainedFrames = 64;
 
 }  // namespace
 
@@ -110,9 +112,13 @@ void BridgeStream::Deliver() {
   scheduled_ = false;
   if (std::exchange(read_paused_, false) && !closing_) call_->Read();
   inbox_bytes_ = 0;
-  for (Bytes& frame : std::exchange(inbox_, {})) {
+  std::vector<Bytes> frames = std::move(spare_);
+  frames.swap(inbox_);
+  for (Bytes& frame : frames) {
     if (listener_ != nullptr) listener_->OnFrame(std::move(frame));
   }
+  frames.clear();
+  if (frames.capacity() <= kRetainedFrames) spare_ = std::move(frames);
   if (want_writable_ && MayWrite()) {
     want_writable_ = false;
     if (listener_ != nullptr) listener_->OnWritable();

@@ -65,6 +65,7 @@ class BridgeStream : public Stream,
   bool detached_ = false;
 
   std::vector<Bytes> inbox_;
+  std::vector<Bytes> spare_;  // empty: the memory of frames that were delivered
   size_t inbox_bytes_ = 0;
   bool scheduled_ = false;
   bool read_paused_ = false;

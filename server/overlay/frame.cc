@@ -110,27 +110,37 @@ void Describe(V& v, const FrameHead& m) {
 
 class RopeWriter {
  public:
-  void AddPacket(const Packet& packet) {
-    wire::Writer writer(&text_);
-    writer.Head(kPacketsField, wire::SizeOf(packet));
-    if (packet.piece.size() <= kCopyPiece) {
-      Describe(writer, packet);
-      return;
-    }
-    Packet head = packet;
-    head.piece = Bytes();
+  void AddHead(const Frame& frame) {
+    const FrameHead head{frame};
+    wire::Writer writer(Extend(wire::SizeOf(head)));
     Describe(writer, head);
-    writer.Head(kPieceField, packet.piece.size());
+  }
+  void AddPacket(const Packet& packet) {
+    const size_t size = wire::SizeOf(packet);
+    const size_t head = wire::Writer::HeadSize(kPacketsField, size);
+    const size_t apart =
+        packet.piece.size() <= kCopyPiece ? 0 : packet.piece.size();
+    wire::Writer writer(Extend(head + size - apart));
+    writer.Head(kPacketsField, size);
+    if (apart == 0) return Describe(writer, packet);
+    Packet rest = packet;
+    rest.piece = Bytes();
+    Describe(writer, rest);
+    writer.Head(kPieceField, apart);
     Flush();
     rope_.push_back(packet.piece);
   }
-  std::string* text() { return &text_; }
   Rope Take() {
     Flush();
     return std::move(rope_);
   }
 
  private:
+  // Room for n bytes more.
+  char* Extend(size_t n) {
+    text_.resize(text_.size() + n);
+    return text_.data() + text_.size() - n;
+  }
   void Flush() {
     if (!text_.empty()) rope_.emplace_back(std::exchange(text_, {}));
   }
@@ -150,16 +160,16 @@ bool PacketsFit(const Frame& frame) {
 
 Rope EncodeFrame(const Frame& frame) {
   RopeWriter rope;
-  wire::Writer writer(rope.text());
-  Describe(writer, FrameHead{frame});
+  rope.AddHead(frame);
   for (const Packet& packet : frame.packets) rope.AddPacket(packet);
   return rope.Take();
 }
 
 Result<Frame> DecodeFrame(const Bytes& data) {
   wire::ReadContext context{&data, 0};
-  Frame frame;
-  if (!wire::ReadMessage(&context, data.view(), &frame) || !PacketsFit(frame)) {
+  Result<Frame> frame = Frame();
+  if (!wire::ReadMessage(&context, data.view(), &*frame) ||
+      !PacketsFit(*frame)) {
     return Status(kErrUnpackFailure, "malformed frame from a peer");
   }
   return frame;

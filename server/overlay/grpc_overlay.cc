@@ -76,8 +76,8 @@ void GrpcOverlay::AnnounceHandover(uint32_t ms, std::function<void()> done) {
   tree_->AnnounceHandover(ms, std::move(done));
 }
 
-void GrpcOverlay::Send(core::PeerMessage message) {
-  tree_->Send(std::move(message));
+void GrpcOverlay::Send(const core::PeerMessage& message) {
+  tree_->Send(message);
 }
 
 bool GrpcOverlay::ready() const {

@@ -62,7 +62,7 @@ class GrpcOverlay : public OverlayPort {
   void AnnounceHandover(uint32_t ms, std::function<void()> done);
 
   // dst must be another member. A message to a lost member is dropped.
-  void Send(core::PeerMessage message) override;
+  void Send(const core::PeerMessage& message) override;
 
   // Every member is up, in this member's view.
   bool ready() const;

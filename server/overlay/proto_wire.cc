@@ -2,7 +2,7 @@
 
 namespace canopy::overlay::wire {
 
-uint64_t Input::Varint() {
+uint64_t Input::LongVarint() {
   uint64_t value = 0;
   for (int shift = 0; shift < 64 && ok_ && pos_ < data_.size(); shift += 7) {
     const auto byte = static_cast<uint8_t>(data_[pos_++]);
@@ -12,12 +12,6 @@ uint64_t Input::Varint() {
   }
   ok_ = false;
   return 0;
-}
-
-uint32_t Input::Tag() {
-  const uint64_t tag = Varint();
-  if (tag > UINT32_MAX || (tag >> 3) == 0) ok_ = false;
-  return ok_ ? static_cast<uint32_t>(tag) : 0;
 }
 
 std::string_view Input::Chunk() {

@@ -8,6 +8,7 @@
 
 #include <concepts>
 #include <cstdint>
+#include <cstring>
 #include <limits>
 #include <optional>
 #include <string>
@@ -44,14 +45,6 @@ inline size_t VarintSize(uint64_t v) {
   return n;
 }
 
-inline void AppendVarint(std::string* out, uint64_t v) {
-  while (v >= 0x80) {
-    out->push_back(static_cast<char>(v | 0x80));
-    v >>= 7;
-  }
-  out->push_back(static_cast<char>(v));
-}
-
 inline uint64_t Tag(uint32_t field, uint32_t type) {
   return (uint64_t{field} << 3) | type;
 }
@@ -70,12 +63,24 @@ class Input {
   bool done() const { return pos_ == data_.size() || !ok_; }
   void Fail() { ok_ = false; }
   size_t position() const { return pos_; }
-  uint64_t Varint();
-  uint32_t Tag();            // field and wire type; field is never 0
+  uint64_t Varint() {
+    // Most are short.
+    if (ok_ && pos_ < data_.size() && (data_[pos_] & 0x80) == 0) {
+      return static_cast<uint8_t>(data_[pos_++]);
+    }
+    return LongVarint();
+  }
+  uint32_t Tag() {  // field and wire type; field is never 0
+    const uint64_t tag = Varint();
+    if (tag > UINT32_MAX || (tag >> 3) == 0) ok_ = false;
+    return ok_ ? static_cast<uint32_t>(tag) : 0;
+  }
   std::string_view Chunk();  // length, then as many bytes
   void Skip(uint32_t type);
 
  private:
+  uint64_t LongVarint();
+
   std::string_view data_;
   size_t pos_ = 0;
   bool ok_ = true;
@@ -147,15 +152,18 @@ size_t SizeOf(const M& message) {
 
 // --------------------------------------------------------------- writing ---
 
+// Into memory of the size that a Sizer has measured.
 class Writer {
  public:
-  explicit Writer(std::string* out) : out_(out) {}
+  explicit Writer(char* out) : out_(out) {}
+  // Behind what was written.
+  char* end() const { return out_; }
 
   template <std::unsigned_integral U>
   void Field(uint32_t field, const U& value) {
     if (value == 0) return;
-    AppendVarint(out_, Tag(field, kVarint));
-    AppendVarint(out_, value);
+    Varint(Tag(field, kVarint));
+    Varint(value);
   }
   template <Enum E>
   void Field(uint32_t field, const E& value) {
@@ -171,7 +179,7 @@ class Writer {
   void Field(uint32_t field, const std::vector<uint32_t>& values) {
     if (values.empty()) return;
     Head(field, Sizer::PackedSize(values));
-    for (const uint32_t v : values) AppendVarint(out_, v);
+    for (const uint32_t v : values) Varint(v);
   }
   template <typename M>
   void Field(uint32_t field, const std::vector<M>& values) {
@@ -189,15 +197,23 @@ class Writer {
   }
 
   // Tag and length of a field whose n bytes follow.
+  static size_t HeadSize(uint32_t field, size_t n) {
+    return VarintSize(wire::Tag(field, kLength)) + VarintSize(n);
+  }
   void Head(uint32_t field, size_t n) {
-    AppendVarint(out_, Tag(field, kLength));
-    AppendVarint(out_, n);
+    Varint(Tag(field, kLength));
+    Varint(n);
   }
 
  private:
+  void Varint(uint64_t v) {
+    for (; v >= 0x80; v >>= 7) *out_++ = static_cast<char>(v | 0x80);
+    *out_++ = static_cast<char>(v);
+  }
   void Chunk(uint32_t field, std::string_view value) {
     Head(field, value.size());
-    out_->append(value);
+    std::memcpy(out_, value.data(), value.size());
+    out_ += value.size();
   }
   template <typename M>
   void Nested(uint32_t field, const M& value) {
@@ -205,7 +221,7 @@ class Writer {
     Describe(*this, value);
   }
 
-  std::string* out_;
+  char* out_;
 };
 
 // --------------------------------------------------------------- reading ---

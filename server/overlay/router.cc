@@ -47,7 +47,7 @@ void Router::Clear() {
 
 // ---------------------------------------------------------------- sending ---
 
-void Router::Send(core::PeerMessage message) {
+void Router::Send(const core::PeerMessage& message) {
   const NodeId self = view_->self();
   assert(message.dst != self && message.dst < view_->table().size());
   if (message.dst >= view_->table().size() || message.dst == self ||
@@ -73,8 +73,9 @@ void Router::Send(core::PeerMessage message) {
                             "a message of " + std::to_string(encoded.size()) +
                                 " bytes is over the limit of " +
                                 std::to_string(config_->message_limit_bytes)));
-    if (!WithoutData(&message.body)) return;
-    encoded = EncodeBody(message.body, version);
+    core::MessageBody rest = message.body;
+    if (!WithoutData(&rest)) return;
+    encoded = EncodeBody(rest, version);
   }
   Packet packet;
   packet.source = self;

@@ -24,7 +24,7 @@ class Router {
   class Listener {
    public:
     virtual ~Listener() = default;
-    virtual void OnMessage(core::PeerMessage message) = 0;
+    virtual void OnMessage(core::PeerMessage&& message) = 0;
     // A message to or from the node was dropped; the text says why.
     virtual void OnDropped(NodeId node, const Status& error) = 0;
   };
@@ -37,7 +37,7 @@ class Router {
   // To another member; dropped when that is known to be lost. A message over
   // the size limit is sent without its data, as a failure, where its kind has
   // one.
-  void Send(core::PeerMessage message);
+  void Send(const core::PeerMessage& message);
   // What the neighbour `from` sends.
   void OnPacket(Packet packet, NodeId from);
   // Packets that have lost their link.

@@ -44,7 +44,7 @@ class RouterTest : public testing::Test, public Router::Listener {
     router_ =
         std::make_unique<Router>(&loop_, &config_, view_.get(), &links_, this);
   }
-  void OnMessage(core::PeerMessage message) override {
+  void OnMessage(core::PeerMessage&& message) override {
     messages_.push_back(std::move(message));
   }
   void OnDropped(NodeId node, const Status& error) override {

@@ -73,6 +73,10 @@ struct Valid {
   }
 };
 
+Status Malformed() {
+  return Status(kErrUnpackFailure, "malformed message from a peer");
+}
+
 // Length of the whole fields that `data` begins with.
 size_t WholeFields(std::string_view data) {
   wire::Input in(data);
@@ -96,10 +100,10 @@ std::string EncodeBody(const core::MessageBody& body, uint32_t version) {
 }
 
 Result<DecodedBody> DecodeBody(const Bytes& data, uint32_t version) {
-  Status malformed(kErrUnpackFailure, "malformed message from a peer");
   wire::ReadContext context{&data, 0};
   wire::Input in(data.view());
-  DecodedBody decoded;
+  Result<DecodedBody> result = DecodedBody();
+  DecodedBody& decoded = *result;
   bool found = false;
   while (!in.done()) {
     const uint32_t tag = in.Tag();
@@ -110,16 +114,16 @@ Result<DecodedBody> DecodeBody(const Bytes& data, uint32_t version) {
       in.Skip(tag & 7);
       continue;
     }
-    if (found || (tag & 7) != wire::kLength) return malformed;
+    if (found || (tag & 7) != wire::kLength) return Malformed();
     found = true;
     const std::string_view chunk = in.Chunk();
-    if (!in.ok() || !reader(&context, chunk, &decoded.body)) return malformed;
+    if (!in.ok() || !reader(&context, chunk, &decoded.body)) return Malformed();
   }
   if (!in.ok() || !found || !std::visit(Valid(), decoded.body)) {
-    return malformed;
+    return Malformed();
   }
   decoded.then = TranslateFromVersion5(&decoded.body);
-  return decoded;
+  return result;
 }
 
 uint32_t PriorityOf(const core::MessageBody& body, size_t size) {
@@ -201,8 +205,8 @@ std::optional<core::MessageBody> DecodeWithoutData(const Bytes& head,
   const std::string_view fields = head.view().substr(in.position());
   const size_t whole = WholeFields(fields);
   if (whole == 0) return std::nullopt;
-  std::string body;
-  wire::Writer(&body).Head(tag >> 3, whole);
+  std::string body(wire::Writer::HeadSize(tag >> 3, whole), '\0');
+  wire::Writer(body.data()).Head(tag >> 3, whole);
   body += fields.substr(0, whole);
   auto decoded = DecodeBody(Bytes(std::move(body)), version);
   if (!decoded.ok() || !WithoutData(&decoded->body)) return std::nullopt;

@@ -51,16 +51,17 @@ void TreeOverlay::Accept(std::shared_ptr<Stream> stream) {
   links_.Accept(std::move(stream));
 }
 
-void TreeOverlay::Send(core::PeerMessage message) {
+void TreeOverlay::Send(const core::PeerMessage& message) {
   loop_->AssertOnThread();
   // A message to a member that is about to be reported lost stems from an
   // obsolete view.
   if (rejoining_ || state_ == State::kStopped) return;
-  router_.Send(std::move(message));
+  router_.Send(message);
 }
 
-void TreeOverlay::OnMessage(core::PeerMessage message) {
-  sink_->OnInput(core::PeerArrived{std::move(message)});
+void TreeOverlay::OnMessage(core::PeerMessage&& message) {
+  sink_->OnInput(
+      core::Input(std::in_place_type<core::PeerArrived>, std::move(message)));
 }
 
 // ------------------------------------------------------------ reconciling ---

@@ -44,7 +44,7 @@ class TreeOverlay final : private LinkSet::Listener, private Router::Listener {
   void Join();
   void Leave(std::function<void()> done);
   void AnnounceHandover(uint32_t ms, std::function<void()> done);
-  void Send(core::PeerMessage message);
+  void Send(const core::PeerMessage& message);
   // A stream that came in.
   void Accept(std::shared_ptr<Stream> stream);
   // Drops every stream; nothing is called any more.
@@ -72,7 +72,7 @@ class TreeOverlay final : private LinkSet::Listener, private Router::Listener {
   void OnUnreachable(NodeId node, const std::string& reason) override;
   void OnExpelled(const std::string& reason) override { Rejoin(reason); }
   // Of the router.
-  void OnMessage(core::PeerMessage message) override;
+  void OnMessage(core::PeerMessage&& message) override;
   void OnDropped(NodeId node, const Status& error) override {
     OnLinkError(node, error);
   }

@@ -11,7 +11,7 @@ namespace canopy {
 class OverlayPort {
  public:
   virtual ~OverlayPort() = default;
-  virtual void Send(core::PeerMessage message) = 0;
+  virtual void Send(const core::PeerMessage& message) = 0;
 };
 
 }  // namespace canopy

@@ -45,7 +45,7 @@ void AgentRuntime::Drain() {
   draining_ = true;
   while (!queue_.empty()) {
     batch_.swap(queue_);
-    for (core::Input& input : batch_) Step(std::move(input));
+    for (const core::Input& input : batch_) Step(input);
     batch_.clear();
   }
   if (batch_.capacity() > kRetainedInputs) batch_ = {};
@@ -53,10 +53,10 @@ void AgentRuntime::Drain() {
   draining_ = false;
 }
 
-void AgentRuntime::Step(core::Input input) {
+void AgentRuntime::Step(const core::Input& input) {
   Observe(input);
-  core::Actions actions = core_->Step(EventLoop::Now(), std::move(input));
-  for (core::Action& action : actions) Execute(std::move(action));
+  core::Actions actions = core_->Step(EventLoop::Now(), input);
+  for (core::Action& action : actions) Execute(action);
 }
 
 void AgentRuntime::Observe(const core::Input& input) {
@@ -74,12 +74,12 @@ void AgentRuntime::DrawCommitsBefore(const core::Input& input) {
   });
 }
 
-void AgentRuntime::Execute(core::Action action) {
+void AgentRuntime::Execute(core::Action& action) {
   std::visit([this](auto& a) { Do(a); }, action);
 }
 
 void AgentRuntime::Do(core::SendPeer& action) {
-  ports_.overlay->Send(std::move(action.message));
+  ports_.overlay->Send(action.message);
 }
 
 void AgentRuntime::Do(core::ReplyClient& action) {

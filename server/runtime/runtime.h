@@ -62,11 +62,11 @@ class AgentRuntime : public InputSink {
  private:
   void Schedule();
   void Observe(const core::Input& input);
-  void Step(core::Input input);
+  void Step(const core::Input& input);
   // The one place where commits that precede an input are drawn: what they
   // become is queued in front of it.
   void DrawCommitsBefore(const core::Input& input);
-  void Execute(core::Action action);
+  void Execute(core::Action& action);
 
   void Do(core::SendPeer& action);
   void Do(core::ReplyClient& action);

@@ -10,7 +10,7 @@ namespace canopy::agent {
 // There is nobody to send to: a message would be a bug of the core.
 class NullOverlay : public OverlayPort {
  public:
-  void Send(core::PeerMessage) override {}
+  void Send(const core::PeerMessage&) override {}
 };
 
 }  // namespace canopy::agent

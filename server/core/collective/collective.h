@@ -130,6 +130,8 @@ class Collectives {
   }
   // Namespaces whose maps are needed, since the last call.
   std::vector<std::string> TakeWanted();
+  // Whether one of the calls above has something to give.
+  bool has_news() const { return progress_.has_news() || !wanted_.empty(); }
   // Adds pending operations; an empty namespace means all.
   void Describe(TimeNs now, const std::string& nspace,
                 std::vector<Waiting>* out) const;

@@ -91,6 +91,9 @@ class CollectiveProgress {
   std::vector<std::pair<Groups::Key, ProcId>> TakeFollowed() {
     return std::exchange(followed_, {});
   }
+  bool has_news() const {
+    return !incomplete_.empty() || !failed_.empty() || !followed_.empty();
+  }
   // A member has left the group: a successor is to know.
   void PersistLeft(StepContext& step, const Group& group) const;
   // Answers those who wait for what a predecessor has completed.

@@ -45,6 +45,7 @@ class Invitations {
   // Of processes of this node that had ended before they were invited, since
   // the last call.
   std::vector<EventRaised> TakeDue() { return std::exchange(due_, {}); }
+  bool has_due() const { return !due_.empty(); }
   void OnJobRemoved(const std::string& nspace);
 
   // PMIx_Group_invite or PMIx_Group_join has a time limit: the answer,

@@ -49,6 +49,7 @@ class JobMaps {
   size_t num_requests() const { return asked_.size(); }
   // Namespaces unknown everywhere, since the last call.
   std::vector<std::string> TakeUnknown();
+  bool has_unknown() const { return !unknown_.empty(); }
 
  private:
   struct Ask {

@@ -75,6 +75,7 @@ class Gets {
   size_t num_fetches() const { return fetches_.size(); }
   // Namespaces whose maps are needed, since the last call.
   std::vector<std::string> TakeWanted();
+  bool has_wanted() const { return !wanted_.empty(); }
   void Describe(TimeNs now, const std::string& nspace,
                 std::vector<Waiting>* out) const;
 

@@ -124,6 +124,7 @@ class ModexStore {
   void DropJob(const std::string& nspace);
   // What changed since the last call, in order.
   std::vector<DataChange> TakeChanged();
+  bool has_changed() const { return !changed_.empty(); }
 
  private:
   // The KVAL of a key on either side; empty: none.

@@ -75,6 +75,7 @@ class Queries {
 
   // Namespaces whose maps are needed, since the last call.
   std::vector<std::string> TakeWanted();
+  bool has_wanted() const { return !wanted_.empty(); }
   // Adds the calls under way. An empty namespace means all.
   void Describe(TimeNs now, const std::string& nspace,
                 std::vector<Waiting>* out) const;

@@ -26,6 +26,10 @@ uint32_t LoadAcquire32(const void* p) {
   return __atomic_load_n(static_cast<const uint32_t*>(p), __ATOMIC_ACQUIRE);
 }
 
+// As std::has_single_bit, which is a call where processors that lack the
+// instruction are served too.
+bool IsPowerOfTwo(uint32_t n) { return n != 0 && (n & (n - 1)) == 0; }
+
 enum RowKeyIndex : int {
   kRank,
   kNspace,
@@ -209,7 +213,7 @@ SegmentReader::CheckedTable SegmentReader::CheckTable(const char* data,
   table.size = Load32(data + offsetof(Table, size));
   table.num_slots = Load32(data + offsetof(Table, num_slots));
   table.num_entries = LoadAcquire32(data + offsetof(Table, num_entries));
-  if (table.size > available || !std::has_single_bit(table.num_slots) ||
+  if (table.size > available || !IsPowerOfTwo(table.num_slots) ||
       sizeof(Table) + uint64_t{table.num_slots} * sizeof(Slot) > table.size) {
     return {};
   }

@@ -16,12 +16,22 @@ using tables_internal::kFunctionAttributes;
 using tables_internal::kFunctions;
 
 template <typename Entry>
+std::string_view NameOf(const Entry& entry) {
+  return entry.name;
+}
+std::string_view FunctionOf(const FunctionAttribute& row) {
+  return row.function;
+}
+
+template <typename Entry>
 const Entry* FindByName(std::span<const Entry> entries, std::string_view name) {
-  auto it = std::ranges::lower_bound(entries, name, {}, &Entry::name);
+  auto it = std::ranges::lower_bound(entries, name, {}, NameOf<Entry>);
   return it != entries.end() && it->name == name ? &*it : nullptr;
 }
 
 }  // namespace
+
+const char* TableText::data() const { return tables_internal::kTexts + place_; }
 
 std::span<const AttributeEntry> Attributes() { return kAttributes; }
 
@@ -30,10 +40,10 @@ std::span<const ConstantEntry> Constants() { return kConstants; }
 std::span<const FunctionEntry> Functions() { return kFunctions; }
 
 std::span<const FunctionAttribute> AttributesOf(std::string_view function) {
-  auto first = std::ranges::lower_bound(kFunctionAttributes, function, {},
-                                        &FunctionAttribute::function);
-  auto last = std::ranges::upper_bound(kFunctionAttributes, function, {},
-                                       &FunctionAttribute::function);
+  auto first =
+      std::ranges::lower_bound(kFunctionAttributes, function, {}, FunctionOf);
+  auto last =
+      std::ranges::upper_bound(kFunctionAttributes, function, {}, FunctionOf);
   return {first, last};
 }
 
@@ -42,7 +52,7 @@ const AttributeEntry* FindAttributeByName(std::string_view name) {
 }
 
 const AttributeEntry* FindAttributeByKey(std::string_view key) {
-  auto key_at = [](std::uint16_t i) { return kAttributes[i].key; };
+  auto key_at = [](std::uint16_t i) { return kAttributes[i].key.view(); };
   auto it = std::ranges::lower_bound(kAttributesByKey, key, {}, key_at);
   if (it == kAttributesByKey.end() || key_at(*it) != key) return nullptr;
   return &kAttributes[*it];
@@ -54,7 +64,7 @@ const ConstantEntry* FindConstant(std::string_view name) {
 
 const ConstantEntry* FindConstant(std::string_view type, std::int64_t value) {
   auto at = [](std::uint16_t i) {
-    return std::make_tuple(kConstants[i].type, kConstants[i].value);
+    return std::make_tuple(kConstants[i].type.view(), kConstants[i].value);
   };
   const auto wanted = std::make_tuple(type, value);
   auto it = std::ranges::lower_bound(kConstantsByValue, wanted, {}, at);

@@ -1,7 +1,9 @@
 #ifndef CANOPY_CLIENT_INCLUDE_PMIX_TABLES_H_
 #define CANOPY_CLIENT_INCLUDE_PMIX_TABLES_H_
 
+#include <compare>
 #include <cstdint>
+#include <ostream>
 #include <span>
 #include <string_view>
 
@@ -12,39 +14,71 @@ namespace canopy {
 // locks, any thread. All strings are string literals, so `.data()` ends with a
 // terminator.
 
+// A string of the tables, by its place among all: pointers would have to be
+// relocated, on pages of its own in each process.
+class TableText {
+ public:
+  constexpr explicit TableText(std::uint32_t place) : place_(place) {}
+  const char* data() const;
+  std::string_view view() const { return data(); }
+  operator std::string_view() const { return view(); }  // NOLINT
+  bool empty() const { return *data() == '\0'; }
+  bool starts_with(std::string_view text) const {
+    return view().starts_with(text);
+  }
+  friend bool operator==(TableText a, std::string_view b) {
+    return a.view() == b;
+  }
+  friend auto operator<=>(TableText a, std::string_view b) {
+    return a.view() <=> b;
+  }
+  friend bool operator==(TableText a, TableText b) {
+    return a.view() == b.view();
+  }
+  friend auto operator<=>(TableText a, TableText b) {
+    return a.view() <=> b.view();
+  }
+  friend std::ostream& operator<<(std::ostream& out, TableText text) {
+    return out << text.view();
+  }
+
+ private:
+  std::uint32_t place_;
+};
+
 // An attribute. Several attributes may share a key: an old name beside its
 // replacement, or two attributes that the standard never told apart.
 struct AttributeEntry {
-  std::string_view name;    // its macro, "PMIX_JOB_SIZE"
-  std::string_view key;     // "pmix.job.size"
-  std::string_view type;    // C type of its value, "uint32_t"; "varies" if open
-  std::string_view group;   // what it belongs to, "reserved-key:job"
+  TableText name;           // its macro, "PMIX_JOB_SIZE"
+  TableText key;            // "pmix.job.size"
+  TableText type;           // C type of its value, "uint32_t"; "varies" if open
+  TableText group;          // what it belongs to, "reserved-key:job"
   std::uint16_t data_type;  // pmix_data_type_t of its value, 0 if open
   bool deprecated;          // replaced or removed by the standard
 };
 
 // A numeric constant or enumerator.
 struct ConstantEntry {
-  std::string_view name;  // "PMIX_ERR_TIMEOUT"
-  std::string_view type;  // "pmix_status_t"; empty for limits and versions
-  std::string_view text;  // what the printers print; empty if none prints it
+  TableText name;  // "PMIX_ERR_TIMEOUT"
+  TableText type;  // "pmix_status_t"; empty for limits and versions
+  TableText text;  // what the printers print; empty if none prints it
   std::int64_t value;
 };
 
 // An exported function.
 struct FunctionEntry {
-  std::string_view name;   // "PMIx_Get"
-  std::string_view role;   // who calls it: "client/tool", "server", "util", ...
-  std::string_view group;  // "put-get"
+  TableText name;   // "PMIx_Get"
+  TableText role;   // who calls it: "client/tool", "server", "util", ...
+  TableText group;  // "put-get"
 };
 
 // An attribute that a function of the library, or a host function type
 // (pmix_server_..._fn_t), knows according to the standard.
 struct FunctionAttribute {
-  std::string_view function;   // "PMIx_Fence", "pmix_server_fencenb_fn_t"
-  std::string_view attribute;  // "PMIX_COLLECT_DATA"
-  bool required;               // whoever provides it has to support it
-  bool by_host;                // the host provides it, else the library
+  TableText function;   // "PMIx_Fence", "pmix_server_fencenb_fn_t"
+  TableText attribute;  // "PMIX_COLLECT_DATA"
+  bool required;        // whoever provides it has to support it
+  bool by_host;         // the host provides it, else the library
 };
 
 // All attributes, sorted by name.

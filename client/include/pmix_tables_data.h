@@ -8,6 +8,8 @@
 
 namespace canopy::tables_internal {
 
+// All texts, each with its terminator.
+extern const char kTexts[];
 // The generated arrays. The indices give the positions of the entries in
 // another order; an entry that another one shadows is not in them.
 extern const std::span<const AttributeEntry> kAttributes;  // by name

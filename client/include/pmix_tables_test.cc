@@ -112,7 +112,8 @@ TEST(PmixTables, TextsOfUnknownValuesAreTheCallers) {
 
 TEST(PmixTables, FunctionsCarryTheirRole) {
   auto functions = Functions();
-  auto it = std::ranges::find(functions, "PMIx_Get", &FunctionEntry::name);
+  auto it = std::ranges::find_if(
+      functions, [](const FunctionEntry& f) { return f.name == "PMIx_Get"; });
   ASSERT_NE(it, functions.end());
   EXPECT_EQ(it->role, "client/server/tool");
   EXPECT_EQ(it->group, "put-get");
@@ -133,8 +134,9 @@ TEST(PmixTables, AttributesOfFunctionsExist) {
 
 TEST(PmixTables, AttributesOfOneFunction) {
   auto known = AttributesOf("PMIx_Fence");
-  auto it = std::ranges::find(known, "PMIX_COLLECT_DATA",
-                              &FunctionAttribute::attribute);
+  auto it = std::ranges::find_if(known, [](const FunctionAttribute& row) {
+    return row.attribute == "PMIX_COLLECT_DATA";
+  });
   ASSERT_NE(it, known.end());
   EXPECT_TRUE(it->required);
   EXPECT_FALSE(AttributesOf("pmix_server_spawn_fn_t").empty());

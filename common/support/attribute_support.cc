@@ -95,7 +95,8 @@ bool IsImplemented(std::string_view function) {
 bool IsAt(const FunctionEntry& function, Level level) {
   const LevelRow& row = RowOf(level);
   if (!IsImplemented(function.name) || !IsImplemented(row.init)) return false;
-  if (function.role.find(row.role) == std::string_view::npos) return false;
+  if (function.role.view().find(row.role) == std::string_view::npos)
+    return false;
   // The host serves what the library cannot by itself.
   return level != Level::kHost ||
          std::ranges::any_of(canopy::AttributesOf(function.name),
@@ -104,14 +105,15 @@ bool IsAt(const FunctionEntry& function, Level level) {
 
 const FunctionEntry* FindFunction(std::string_view name) {
   const auto all = canopy::Functions();
-  const auto it = std::ranges::lower_bound(all, name, {}, &FunctionEntry::name);
+  const auto it = std::ranges::lower_bound(
+      all, name, {}, [](const FunctionEntry& f) { return f.name.view(); });
   return it == all.end() || it->name != name ? nullptr : &*it;
 }
 
 Attribute Describe(const FunctionAttribute& row) {
   Attribute attribute{std::string(row.attribute), "", 0, {}};
   if (const AttributeEntry* entry = FindAttributeByName(row.attribute)) {
-    attribute.key = entry->key;
+    attribute.key = entry->key.view();
     attribute.type = entry->data_type;
     attribute.description.emplace_back(entry->type);
   }

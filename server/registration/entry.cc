@@ -73,7 +73,7 @@ std::optional<Value> As(pmix_data_type_t type, const pmix_value_t& value) {
 
 std::string NameOf(std::string_view key) {
   const AttributeEntry* entry = FindAttributeByKey(key);
-  return std::string(entry == nullptr ? key : entry->name);
+  return std::string(entry == nullptr ? key : entry->name.view());
 }
 
 bool IsAbsent(const pmix_info_t& info) {

@@ -55,15 +55,37 @@ def _data_type(name, codes):
   return codes[known] if known else 0
 
 
-def _cell(value):
+class _Texts:
+  """All strings of the tables, each once; rows have their places."""
+
+  def __init__(self):
+    self._places = {}
+    self._size = 0
+
+  def place(self, text):
+    if text not in self._places:
+      self._places[text] = self._size
+      self._size += len(text.encode()) + 1
+    return self._places[text]
+
+  def render(self):
+    lines = ["const char kTexts[] ="]
+    lines += ['    "%s\\0"' % text for text in self._places]
+    return "\n".join(lines) + ";\n"
+
+
+def _cell(value, texts):
   if isinstance(value, bool):
     return "true" if value else "false"
-  return '"%s"' % value if isinstance(value, str) else str(value)
+  if isinstance(value, str):
+    return "TableText(%d)" % texts.place(value)
+  return str(value)
 
 
-def _array(kind, name, rows):
+def _array(kind, name, rows, texts):
   lines = ["constexpr %s %sData[] = {" % (kind, name)]
-  lines += ["    {%s}," % ", ".join(_cell(c) for c in row) for row in rows]
+  lines += ["    {%s}," % ", ".join(_cell(c, texts) for c in row)
+            for row in rows]
   lines.append("};")
   return "\n".join(lines) + "\n"
 
@@ -111,6 +133,7 @@ def render(tables):
   functions = _by_name(r for r in tables.functions
                        if r.kind == "function" and r.group not in
                        ("pmi1", "pmi2"))
+  texts = _Texts()
   attribute_order = {r.name: i for i, r in enumerate(tables.attributes)}
   constant_order = {r.name: i for i, r in enumerate(tables.constants)}
 
@@ -123,20 +146,22 @@ def render(tables):
       "namespace {\n",
       _array("AttributeEntry", "kAttributes",
              [(r.name, r.key, r.type, r.group, _data_type(r.type, codes),
-               r.status in _STALE) for r in attributes]),
+               r.status in _STALE) for r in attributes], texts),
       _index("kAttributesByKey",
              _first_by(attributes, lambda r: r.key, _rank(attribute_order))),
       _array("ConstantEntry", "kConstants",
-             [(r.name, r.type, r.printer, int(r.value)) for r in constants]),
+             [(r.name, r.type, r.printer, int(r.value)) for r in constants],
+             texts),
       _index("kConstantsByValue",
              _first_by(constants, by_value, _rank(constant_order))),
       _array("FunctionEntry", "kFunctions",
-             [(r.name, r.role, r.group) for r in functions]),
+             [(r.name, r.role, r.group) for r in functions], texts),
       _array("FunctionAttribute", "kFunctionAttributes",
              [(r.function, r.attribute, r.level == "required",
                r.provider == "host")
               for r in sorted(tables.function_attributes,
-                              key=lambda r: (r.function, r.attribute))]),
+                              key=lambda r: (r.function, r.attribute))],
+             texts),
       "}  // namespace\n",
   ]
   for kind, name in (("AttributeEntry", "kAttributes"),
@@ -147,5 +172,6 @@ def render(tables):
                      ("FunctionAttribute", "kFunctionAttributes")):
     parts.append("constinit const std::span<const %s> %s{%sData};" %
                  (kind, name, name))
-  parts.append("\n}  // namespace canopy::tables_internal")
+  parts.append(texts.render())
+  parts.append("}  // namespace canopy::tables_internal")
   return "\n".join(parts) + "\n"

@@ -3,7 +3,6 @@
 #include <unistd.h>
 
 #include <array>
-#include <cmath>
 #include <cstdio>
 #include <cstdlib>
 #include <string_view>
@@ -46,8 +45,7 @@ void AddNumber(const char* key, const std::string& text, double unit,
                InfoList* device) {
   const double number = strtod(text.c_str(), nullptr);
   if (!(number > 0) || number > 1e9) return;
-  device->Add(key,
-              Value::Size(static_cast<size_t>(std::llround(number * unit))));
+  device->Add(key, Value::Size(static_cast<size_t>(number * unit + 0.5)));
 }
 
 void AddState(bool known, bool up, InfoList* device) {

@@ -438,6 +438,7 @@ struct AgentCore::State {
   }
 
   void On(const ClientReattached& in) {
+    events.OnReattached(in.client);
     collectives.OnReattached(now, in, &out);
   }
 

@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "pmix_common.h"
+
 namespace canopy::core {
 namespace {
 
@@ -36,11 +38,13 @@ void EventCache::OnClientGone(ClientId client) {
   for (CachedEvent& event : events_) event.delivered.erase(client);
 }
 
-void EventCache::Drop(const std::string& nspace) {
-  std::erase_if(events_, [&](const CachedEvent& event) {
+void EventCache::OnJobOver(const std::string& nspace) {
+  std::erase_if(events_, [&](CachedEvent& event) {
     if (event.message.source.nspace != nspace || event.outlives_job) {
       return false;
     }
+    event.job_over = true;
+    if (event.message.status != PMIX_PROCESS_SET_DEFINE) return false;
     bytes_ -= BytesOf(event);
     ids_.erase(IdOf(event.message));
     return true;

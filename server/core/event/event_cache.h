@@ -41,6 +41,9 @@ struct CachedEvent {
   bool by_code = false;
   // It is of the job as a whole, and kept when that is over.
   bool outlives_job = false;
+  // Its job is over here: it is only for those who wanted it before that, at an
+  // agent that has been restarted since.
+  bool job_over = false;
   std::set<NodeId> passed = {};  // neighbours that have it, when it is routed
   uint64_t arrival = 0;          // its place among all that this agent keeps
 };
@@ -55,8 +58,10 @@ class EventCache {
   const std::deque<CachedEvent>& events() const { return events_; }
   bool Knows(const EventId& id) const { return ids_.contains(id); }
   void OnClientGone(ClientId client);
-  // Events of its processes, but for those that outlive it.
-  void Drop(const std::string& nspace);
+  // Events of its processes, but for those that outlive it, are for who wanted
+  // them before (CachedEvent::job_over). A process set is not for them: it has
+  // ended.
+  void OnJobOver(const std::string& nspace);
 
  private:
   std::deque<CachedEvent> events_;

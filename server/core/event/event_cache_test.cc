@@ -4,6 +4,8 @@
 
 #include <string>
 
+#include "pmix_common.h"
+
 namespace canopy::core {
 namespace {
 
@@ -25,9 +27,24 @@ TEST(EventCache, BoundedInBytes) {
   EventCache cache;
   for (int i = 0; i < 20; ++i) cache.Add(Event("job", kBig));
   EXPECT_EQ(cache.events().size(), 7u);
-  cache.Drop("job");
+  cache.OnJobOver("job");
   for (int i = 0; i < 20; ++i) cache.Add(Event("other", kBig));
   EXPECT_EQ(cache.events().size(), 7u);
+}
+
+TEST(EventCache, OfAJobThatIsOverProcessSetsAreDropped) {
+  EventCache cache;
+  CachedEvent set = Event("job", 1);
+  set.message.status = PMIX_PROCESS_SET_DEFINE;
+  set.message.request = 4;
+  cache.Add(set);
+  cache.Add(Event("job", 1));
+  cache.Add(Event("other", 1));
+  cache.OnJobOver("job");
+  ASSERT_EQ(cache.events().size(), 2u);
+  EXPECT_TRUE(cache.events()[0].job_over);
+  EXPECT_FALSE(cache.events()[1].job_over);
+  EXPECT_FALSE(cache.Knows(IdOf(set.message)));
 }
 
 TEST(EventCache, AnEventThatFillsItAloneIsNotKept) {

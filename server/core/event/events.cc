@@ -254,6 +254,7 @@ void Events::DeliverTo(ClientId client, CachedEvent* event,
   if (wanted == wanted_.end() || event->delivered.contains(client)) return;
   const EventMessage& message = event->message;
   const ProcId* proc = jobs_.ProcOf(client);
+  if (event->job_over && !returned_.contains(client)) return;
   if (proc == nullptr || client == event->raised_by ||
       RaisedBy(*proc, message) ||
       !wanted->second.Has(message.status, event->by_code) ||
@@ -281,14 +282,15 @@ void Events::Deliver(CachedEvent event, bool keep, Actions* actions) {
 
 void Events::OnClientGone(ClientId client, Actions* actions) {
   DropWanted(client);
+  returned_.erase(client);
   cache_.OnClientGone(client);
   routed_.OnClientGone(client);
   TellInterest(actions);
 }
 
-// Events of a job's processes are dropped with the job.
+// Who registers from then on gets no events of its processes.
 void Events::OnJobRemoved(const std::string& nspace, Actions* actions) {
-  cache_.Drop(nspace);
+  cache_.OnJobOver(nspace);
   routed_.OnJobRemoved(nspace);
   journal_.OnJobRemoved(nspace);
   std::vector<ClientId> gone;
@@ -296,6 +298,9 @@ void Events::OnJobRemoved(const std::string& nspace, Actions* actions) {
     if (jobs_.ProcOf(client) == nullptr) gone.push_back(client);
   }
   for (const ClientId client : gone) DropWanted(client);
+  std::erase_if(returned_, [&](ClientId client) {
+    return jobs_.ProcOf(client) == nullptr;
+  });
   TellInterest(actions);
 }
 

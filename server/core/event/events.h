@@ -71,6 +71,9 @@ class Events {
   void OnKnownEverywhere(TimeNs now, const EventRaised& in, Actions* actions);
   // False when it is known already.
   bool OnMessage(NodeId src, const EventMessage& message, Actions* actions);
+  // A process that was connected to this agent before, or to its predecessor:
+  // it gets events of jobs that have ended meanwhile, too. OnWanted follows.
+  void OnReattached(ClientId client) { returned_.insert(client); }
   void OnClientGone(ClientId client, Actions* actions);
   void OnJobRemoved(const std::string& nspace, Actions* actions);
   // Neighbours may be new: they receive the cached events.
@@ -116,6 +119,7 @@ class Events {
   const JobTable& jobs_;
   std::function<void(const EventMessage&)> observer_;
   std::map<ClientId, Wanted> wanted_;
+  std::set<ClientId> returned_;
   EventCache cache_;
   RoutedEvents routed_;
   // Of those that go to every agent, and of others.

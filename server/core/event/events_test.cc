@@ -253,6 +253,25 @@ TEST_F(EventsTest, GoesWithTheJob) {
   EXPECT_TRUE(All<NotifyClient>(actions_).empty());
 }
 
+// The agent was restarted, and the job has ended before the process was there
+// again: it had registered in time.
+TEST_F(EventsTest, WhoReattachesIsToldAllTheSame) {
+  jobs_.Connect(11, {"job", 0});
+  events_.OnMessage(3, Message(3, 1), &actions_);
+  events_.OnJobRemoved("job", &actions_);
+  actions_.clear();
+  events_.OnReattached(11);
+  events_.OnWanted({10, 1, true, {}}, &actions_);
+  events_.OnWanted({11, 1, true, {}}, &actions_);
+  const auto told = All<NotifyClient>(actions_);
+  ASSERT_EQ(told.size(), 1u);
+  EXPECT_EQ(told[0].client, 11u);
+  // So is a neighbour that was restarted meanwhile.
+  actions_.clear();
+  events_.OnNodeRestarted(4, &actions_);
+  EXPECT_EQ(Sent<EventMessage>(actions_).size(), 1u);
+}
+
 TEST_F(EventsTest, OtherSessionsHearNothing) {
   auto other = std::make_shared<JobSpec>(*JobOn("other", {1}));
   other->session_id = 9;

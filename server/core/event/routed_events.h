@@ -45,7 +45,7 @@ class RoutedEvents {
   // Tell follows.
   void OnNodeRestarted(NodeId node);
   void OnClientGone(ClientId client) { cache_.OnClientGone(client); }
-  void OnJobRemoved(const std::string& nspace) { cache_.Drop(nspace); }
+  void OnJobRemoved(const std::string& nspace) { cache_.OnJobOver(nspace); }
   std::deque<CachedEvent>& events() { return cache_.events(); }
 
  private:

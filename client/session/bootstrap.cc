@@ -150,8 +150,10 @@ ProcId NameAfterProcess(const std::string& kind) {
 Bootstrap MakeSingleton() { return MakeAlone(NameAfterProcess("singleton")); }
 
 Bootstrap MakeServer(const ProcId& self) {
-  Bootstrap result = MakeAlone(self);
+  Bootstrap result;
+  result.self = self;
   result.server = self;
+  result.job = SingletonJob::OfServer(self.nspace, LocalHostName());
   return result;
 }
 

@@ -28,6 +28,13 @@ SingletonJob::SingletonJob(const std::string& nspace,
   FillProc(nspace, hostname);
 }
 
+std::unique_ptr<SingletonJob> SingletonJob::OfServer(
+    const std::string& nspace, const std::string& hostname) {
+  auto job = std::make_unique<SingletonJob>(nspace, hostname);
+  job->proc_.clear();
+  return job;
+}
+
 void SingletonJob::FillJob(const std::string& nspace,
                            const std::string& hostname) {
   const std::string one = Encode(Value::Uint32(1));

@@ -4,6 +4,7 @@
 
 #include <array>
 #include <map>
+#include <memory>
 #include <string>
 
 #include "client/session/job_view.h"
@@ -15,6 +16,10 @@ class SingletonJob final : public JobView {
  public:
   // `hostname` is the name of this node.
   SingletonJob(const std::string& nspace, const std::string& hostname);
+  // Of a server: no process of a job, of which nothing is known but what it
+  // stores itself. Hosts send all that is to their peers.
+  static std::unique_ptr<SingletonJob> OfServer(const std::string& nspace,
+                                                const std::string& hostname);
 
   uint32_t num_ranks() const override { return 1; }
   uint32_t num_nodes() const override { return 1; }

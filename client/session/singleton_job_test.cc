@@ -47,5 +47,17 @@ TEST(SingletonJob, TheProcess) {
   EXPECT_TRUE(keys.contains(PMIX_LOCAL_RANK));
 }
 
+TEST(SingletonJob, AServerIsNoProcess) {
+  const auto job = SingletonJob::OfServer("server", "host");
+  EXPECT_EQ(Decoded(job->FindNode(0, PMIX_HOSTNAME)), Value::String("host"));
+  pmix_value_t value = {};
+  int status = 1;
+  EXPECT_EQ(job->ReadProc(0, PMIX_RANK, &value, &status), Presence::kAbsent);
+  bool any = false;
+  job->ForEachProc(
+      0, [&](auto, auto) { any = true; }, [] {});
+  EXPECT_FALSE(any);
+}
+
 }  // namespace
 }  // namespace canopy::client

@@ -111,6 +111,7 @@ bool ClientGate::Take(const core::ClientGone& in) {
     return false;
   }
   if (ClientsOf(caller.mapped().proc).empty()) {
+    p_.cleanups->OnEnd(caller.mapped().proc);
     ReportLost(caller.mapped().proc);
   }
   return false;
@@ -217,7 +218,12 @@ bool ClientGate::Take(const core::QueryArrived& in) {
 }
 
 bool ClientGate::Take(const core::HostCallArrived& in) {
-  return AskHost(in, &HostRequests::Call);
+  const Caller* caller = Find(in.client);
+  if (caller == nullptr) return false;
+  const std::optional<int> status = p_.cleanups->Take(caller->proc, in);
+  if (!status) return AskHost(in, &HostRequests::Call);
+  Answer(in.client, in.request, *status);
+  return true;
 }
 
 // Local processes get it from the core.

@@ -19,6 +19,7 @@
 #include "server/core/step/client_id.h"
 #include "server/core/step/input.h"
 #include "server/library/arrivals.h"
+#include "server/library/cleanups.h"
 #include "server/library/host_requests.h"
 #include "server/library/hosted_jobs.h"
 #include "server/library/upcalls.h"
@@ -46,6 +47,7 @@ class ClientGate : public InputSink {
     Upcalls* upcalls = nullptr;
     const HostedJobs* jobs = nullptr;
     Arrivals* arrivals = nullptr;
+    Cleanups* cleanups = nullptr;
     // Answers a request that the core did not see.
     std::function<void(const core::ReplyClient& reply)> reply;
     // Local processes have committed something.

@@ -17,6 +17,7 @@
 #include "server/endpoint/tool_registry.h"
 #include "server/facts/facts_reader.h"
 #include "server/library/arrivals.h"
+#include "server/library/cleanups.h"
 #include "server/library/environments.h"
 #include "server/library/host_overlay.h"
 #include "server/library/host_processes.h"
@@ -92,6 +93,7 @@ struct LibraryServer::Parts {
   HostedJobs jobs;
   HostedSets sets{options.self, &jobs};
   Arrivals arrivals;
+  Cleanups cleanups{&jobs};
   HostProcesses processes{&runtime};
   HostOverlay overlay;
   ClientGate gate;
@@ -137,6 +139,7 @@ ClientGate::Parts LibraryServer::Parts::GateParts() {
   parts.upcalls = &Upcalls::OfProcess();
   parts.jobs = &jobs;
   parts.arrivals = &arrivals;
+  parts.cleanups = &cleanups;
   parts.reply = [this](const core::ReplyClient& reply) {
     if (KindOf(reply.client) == ClientKind::kLocal) return local.Reply(reply);
     openpmix.Reply(reply);
@@ -311,6 +314,7 @@ void LibraryServer::Parts::Deregister(const std::string& nspace) {
     FromHost(std::move(forget));
     runtime.Drain();
   }
+  cleanups.DropJob(nspace);
   jobs.RemoveJob(nspace);
   Environments::OfProcess().Drop(nspace);
   overlay.DropJob(nspace);
@@ -426,6 +430,7 @@ void LibraryServer::DeregisterClient(const ProcId& proc, Done done) {
       parts_->local.Close(client, "the host does not know it any more");
       parts_->openpmix.Close(client, "the host does not know it any more");
     }
+    parts_->cleanups.OnEnd(proc);
     parts_->jobs.RemoveClient(proc);
     done(kSuccess);
   });

@@ -27,6 +27,7 @@ import cases_mpi
 import cases_netns
 import cases_network
 import cases_openpmix
+import cases_orted
 import cases_pmi
 import cases_preload
 import cases_process
@@ -52,6 +53,7 @@ SUITES = (
     cases_netns,
     cases_slurm,
     cases_c_host,
+    cases_orted,
     cases_allocations,
     cases_tls,
     cases_reflection,

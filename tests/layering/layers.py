@@ -76,7 +76,8 @@ LAYERS = {
     "server/registration": VALUES,
     "server/setup": [*VALUES, "server/spawn"],
     # The server that is part of libpmix: it connects adapters as an agent does.
-    "server/library": [*ENDPOINT, "server/core/...", "server/datastore",
+    "server/library": [*ENDPOINT, "server/cleanup", "server/core/...",
+                       "server/datastore",
                        "server/endpoint", "server/facts", "server/local",
                        "server/openpmix", "server/registration", "server/runtime"],
     "server/spawn": VALUES,

@@ -69,5 +69,9 @@ INSTANTIATE_TEST_SUITE_P(Embedded, HostContract,
                          testing::Combine(testing::Values(host::kEmbedded),
                                           testing::ValuesIn(AllHostOps())),
                          HostContractName);
+INSTANTIATE_TEST_SUITE_P(Embedded, IdentityContract,
+                         testing::Combine(testing::Values(host::kEmbedded),
+                                          testing::ValuesIn(AllHostOps())),
+                         HostContractName);
 
 }  // namespace canopy

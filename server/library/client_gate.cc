@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "common/codec/infos.h"
+#include "common/host_op.h"
 #include "common/status.h"
 #include "common/values/value.h"
 #include "pmix_common.h"
@@ -221,9 +222,12 @@ bool ClientGate::Take(const core::HostCallArrived& in) {
   const Caller* caller = Find(in.client);
   if (caller == nullptr) return false;
   const std::optional<int> status = p_.cleanups->Take(caller->proc, in);
-  if (!status) return AskHost(in, &HostRequests::Call);
-  Answer(in.client, in.request, *status);
-  return true;
+  if (status) {
+    Answer(in.client, in.request, *status);
+    return true;
+  }
+  // The core would look for who controls the job.
+  return in.op == HostOp::kJobControl && AskHost(in, &HostRequests::ControlJob);
 }
 
 // Local processes get it from the core.

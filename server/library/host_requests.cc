@@ -14,7 +14,6 @@
 #include "common/values/memory.h"
 #include "common/values/type_table.h"
 #include "common/values/value.h"
-#include "common/wire.h"
 #include "pmix_common.h"
 
 namespace canopy::library {
@@ -109,14 +108,11 @@ struct HostRequests::Arguments {
   }
 
   pmix_proc_t proc;
-  std::vector<pmix_proc_t> targets;
   InfoList infos;
-  InfoList directives;
   std::vector<std::string> keys;
   std::vector<char*> key_pointers;
   Elements<pmix_app_t, PMIX_APP> apps;
   Elements<pmix_query_t, PMIX_QUERY> queries;
-  std::string bytes;
 };
 
 Upcalls::Done HostRequests::Reply(core::ClientId client,
@@ -232,162 +228,23 @@ void HostRequests::Query(const HostCaller& caller,
       Reply(in.client, in.request));
 }
 
-// ------------------------------------------------------------- other calls ---
+// ------------------------------------------------------------ job control ---
 
-void HostRequests::Call(const HostCaller& caller,
-                        const core::HostCallArrived& in) {
-  switch (in.op) {
-    case HostOp::kJobControl:
-      return JobControl(caller, in);
-    case HostOp::kAllocate:
-      return Allocate(caller, in);
-    case HostOp::kMonitor:
-      return Monitor(caller, in);
-    case HostOp::kLog:
-      return Log(caller, in);
-    case HostOp::kGetCredential:
-      return GetCredential(caller, in);
-    case HostOp::kValidateCredential:
-      return Validate(caller, in);
-    default:
-      return Refuse(in, kErrNotSupported);
-  }
-}
-
-void HostRequests::JobControl(const HostCaller& caller,
+void HostRequests::ControlJob(const HostCaller& caller,
                               const core::HostCallArrived& in) {
-  auto a = std::make_shared<Arguments>(caller);
-  if (module_->job_control == nullptr) return Refuse(in, kErrNotSupported);
-  if (!DecodeInfos(in.call.view(), &a->directives)) {
-    return Refuse(in, kErrUnpackFailure);
-  }
-  AddUser(caller, &a->directives);
-  for (const ProcId& proc : in.targets) a->targets.push_back(ToC(proc));
-  upcalls_->Call(
-      a,
-      [&](void* cbdata) {
-        return module_->job_control(
-            &a->proc, a->targets.empty() ? nullptr : a->targets.data(),
-            a->targets.size(), a->directives.data(), a->directives.size(),
-            Upcalls::OnInfos, cbdata);
-      },
-      Reply(in.client, in.request));
-}
-
-void HostRequests::Allocate(const HostCaller& caller,
-                            const core::HostCallArrived& in) {
-  auto a = std::make_shared<Arguments>(caller);
-  if (module_->allocate == nullptr) return Refuse(in, kErrNotSupported);
-  WireReader call(in.call.view());
-  const auto directive = static_cast<pmix_alloc_directive_t>(call.Uint());
-  if (!DecodeInfos(call.String(), &a->infos) || !call.done()) {
-    return Refuse(in, kErrUnpackFailure);
-  }
-  AddUser(caller, &a->infos);
-  upcalls_->Call(
-      a,
-      [&](void* cbdata) {
-        return module_->allocate(&a->proc, directive, a->infos.data(),
-                                 a->infos.size(), Upcalls::OnInfos, cbdata);
-      },
-      Reply(in.client, in.request));
-}
-
-void HostRequests::Monitor(const HostCaller& caller,
-                           const core::HostCallArrived& in) {
-  auto a = std::make_shared<Arguments>(caller);
-  if (module_->monitor == nullptr) return Refuse(in, kErrNotSupported);
-  WireReader call(in.call.view());
-  const bool what = DecodeInfos(call.String(), &a->infos);
-  const auto error = static_cast<pmix_status_t>(call.Int());
-  if (!what || a->infos.size() != 1 ||
-      !DecodeInfos(call.String(), &a->directives) || !call.done()) {
-    return Refuse(in, kErrUnpackFailure);
-  }
-  AddUser(caller, &a->directives);
-  upcalls_->Call(
-      a,
-      [&](void* cbdata) {
-        return module_->monitor(&a->proc, a->infos.data(), error,
-                                a->directives.data(), a->directives.size(),
-                                Upcalls::OnInfos, cbdata);
-      },
-      Reply(in.client, in.request));
-}
-
-// The older function cannot refuse.
-void HostRequests::Log(const HostCaller& caller,
-                       const core::HostCallArrived& in) {
-  auto a = std::make_shared<Arguments>(caller);
-  if (module_->log == nullptr && module_->log2 == nullptr) {
-    return Refuse(in, kErrNotSupported);
-  }
-  WireReader call(in.call.view());
-  if (!DecodeInfos(call.String(), &a->infos) ||
-      !DecodeInfos(call.String(), &a->directives) || !call.done()) {
-    return Refuse(in, kErrUnpackFailure);
-  }
-  AddUser(caller, &a->directives);
-  upcalls_->Call(
-      a,
-      [&](void* cbdata) {
-        if (module_->log2 != nullptr) {
-          return module_->log2(&a->proc, a->infos.data(), a->infos.size(),
-                               a->directives.data(), a->directives.size(),
-                               Upcalls::OnOp, cbdata);
-        }
-        module_->log(&a->proc, a->infos.data(), a->infos.size(),
-                     a->directives.data(), a->directives.size(), Upcalls::OnOp,
-                     cbdata);
-        return static_cast<pmix_status_t>(PMIX_SUCCESS);
-      },
-      Reply(in.client, in.request));
-}
-
-void HostRequests::GetCredential(const HostCaller& caller,
-                                 const core::HostCallArrived& in) {
-  auto a = std::make_shared<Arguments>(caller);
-  if (module_->get_credential == nullptr) return Refuse(in, kErrNotSupported);
-  if (!DecodeInfos(in.call.view(), &a->directives)) {
-    return Refuse(in, kErrUnpackFailure);
-  }
-  AddUser(caller, &a->directives);
-  upcalls_->Call(
-      a,
-      [&](void* cbdata) {
-        return module_->get_credential(&a->proc, a->directives.data(),
-                                       a->directives.size(),
-                                       Upcalls::OnCredential, cbdata);
-      },
-      [this, client = in.client, request = in.request](HostAnswer answer) {
-        if (answer.status == kSuccess) {
-          answer.infos.Set(PMIX_CREDENTIAL, Value::ByteObject(answer.data));
-        }
-        answer_(client, request, answer.status, Encode(answer.infos));
+  core::AskHost ask;
+  ask.op = in.op;
+  ask.source = caller.proc;
+  ask.uid = caller.uid;
+  ask.gid = caller.gid;
+  ask.targets = in.targets;
+  ask.call = in.call;
+  const int status =
+      calls_.Call(ask, [this, client = in.client, request = in.request](
+                           int answer, std::string results) {
+        answer_(client, request, answer, std::move(results));
       });
-}
-
-void HostRequests::Validate(const HostCaller& caller,
-                            const core::HostCallArrived& in) {
-  auto a = std::make_shared<Arguments>(caller);
-  if (module_->validate_credential == nullptr)
-    return Refuse(in, kErrNotSupported);
-  WireReader call(in.call.view());
-  a->bytes = call.String();
-  if (!DecodeInfos(call.String(), &a->directives) || !call.done()) {
-    return Refuse(in, kErrUnpackFailure);
-  }
-  AddUser(caller, &a->directives);
-  upcalls_->Call(
-      a,
-      [&](void* cbdata) {
-        const pmix_byte_object_t credential = {a->bytes.data(),
-                                               a->bytes.size()};
-        return module_->validate_credential(
-            &a->proc, &credential, a->directives.data(), a->directives.size(),
-            Upcalls::OnValidation, cbdata);
-      },
-      Reply(in.client, in.request));
+  if (status != kSuccess) Refuse(in, status);
 }
 
 }  // namespace canopy::library

@@ -12,6 +12,7 @@
 #include "server/core/step/client_id.h"
 #include "server/core/step/client_inputs.h"
 #include "server/core/step/host.h"
+#include "server/library/host_calls.h"
 #include "server/library/upcalls.h"
 
 namespace canopy::library {
@@ -37,25 +38,20 @@ class HostRequests {
   // The module and the calls outlive it.
   HostRequests(const canopy_server_module_t* module, Upcalls* upcalls,
                Answer answer)
-      : module_(module), upcalls_(upcalls), answer_(std::move(answer)) {}
+      : module_(module),
+        upcalls_(upcalls),
+        calls_(module, upcalls),
+        answer_(std::move(answer)) {}
 
   void Publish(const HostCaller& caller, const core::PublishArrived& in);
   void Lookup(const HostCaller& caller, const core::LookupArrived& in);
   void Unpublish(const HostCaller& caller, const core::UnpublishArrived& in);
   void Spawn(const HostCaller& caller, const core::SpawnArrived& in);
   void Query(const HostCaller& caller, const core::QueryArrived& in);
-  // Job control, allocations, monitors, logs, credentials.
-  void Call(const HostCaller& caller, const core::HostCallArrived& in);
+  void ControlJob(const HostCaller& caller, const core::HostCallArrived& in);
 
  private:
   struct Arguments;
-
-  void JobControl(const HostCaller& caller, const core::HostCallArrived& in);
-  void Allocate(const HostCaller& caller, const core::HostCallArrived& in);
-  void Monitor(const HostCaller& caller, const core::HostCallArrived& in);
-  void Log(const HostCaller& caller, const core::HostCallArrived& in);
-  void GetCredential(const HostCaller& caller, const core::HostCallArrived& in);
-  void Validate(const HostCaller& caller, const core::HostCallArrived& in);
 
   // Of whatever arrived of a client.
   template <typename Arrived>
@@ -65,6 +61,7 @@ class HostRequests {
 
   const canopy_server_module_t* const module_;
   Upcalls* const upcalls_;
+  HostCalls calls_;
   const Answer answer_;
 };
 

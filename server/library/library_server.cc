@@ -23,6 +23,7 @@
 #include "server/library/host_processes.h"
 #include "server/library/hosted_jobs.h"
 #include "server/library/hosted_sets.h"
+#include "server/library/module_host.h"
 #include "server/library/no_jobs.h"
 #include "server/library/registered_contents.h"
 #include "server/library/upcalls.h"
@@ -104,7 +105,7 @@ struct LibraryServer::Parts {
   WatchedClients watched_local{&local, &arrivals};
   WatchedClients watched_openpmix{&openpmix, &arrivals};
   NoJobs no_jobs;
-  NoHost no_host{&runtime};
+  ModuleHost host{&options.module, &Upcalls::OfProcess(), &runtime};
 };
 
 LibraryServer::Parts::Parts(LibraryServerOptions options_)
@@ -238,7 +239,7 @@ void LibraryServer::Parts::StartCore() {
   ports.overlay = &overlay;
   ports.datastore = &datastore;
   ports.process = &processes;
-  ports.host = &no_host;
+  ports.host = &host;
   ports.facts = &facts;
   ports.jobs = &no_jobs;
   ports.clients = {{ClientKind::kLocal, &watched_local},

@@ -326,6 +326,11 @@ INSTANTIATE_TEST_SUITE_P(
     testing::Combine(testing::Values(scheduler::kGrpcHost<PlayedHost>),
                      testing::ValuesIn(AllHostOps())),
     HostContractName);
+INSTANTIATE_TEST_SUITE_P(
+    Grpc, IdentityContract,
+    testing::Combine(testing::Values(scheduler::kGrpcHost<PlayedHost>),
+                     testing::ValuesIn(AllHostOps())),
+    HostContractName);
 INSTANTIATE_TEST_SUITE_P(Grpc, LateHostContract,
                          testing::Values(scheduler::kGrpcHost<PlayedHost>));
 INSTANTIATE_TEST_SUITE_P(

@@ -1,0 +1,272 @@
+#include "server/library/host_calls.h"
+
+#include <unistd.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "common/codec/decoder.h"
+#include "common/codec/infos.h"
+#include "common/host_op.h"
+#include "common/ids.h"
+#include "common/status.h"
+#include "common/values/info_list.h"
+#include "common/values/value.h"
+#include "common/wire.h"
+#include "pmix_common.h"
+
+namespace canopy::library {
+namespace {
+
+constexpr uint64_t kMaxUnits = 4096;
+
+std::string Encode(const InfoList& infos) {
+  std::string out;
+  if (infos.empty() ||
+      EncodeInfos(infos.data(), infos.size(), &out) != PMIX_SUCCESS) {
+    out.clear();
+  }
+  return out;
+}
+
+void AddUser(const core::AskHost& ask, InfoList* infos) {
+  const bool ours = ask.uid == core::kAgentsUser;
+  infos->Set(PMIX_USERID, Value::Uint32(ours ? geteuid() : ask.uid));
+  infos->Set(PMIX_GRPID, Value::Uint32(ours ? getegid() : ask.gid));
+}
+
+// One INFO.
+bool DecodeInfo(std::string_view bytes, InfoList* infos) {
+  Decoder in(bytes);
+  pmix_info_t info = {};
+  if (!in.GetInfo(&info)) return false;
+  infos->Adopt(&info);
+  return in.done();
+}
+
+bool ReadUnits(WireReader* in, std::vector<pmix_resource_unit_t>* units) {
+  const uint64_t count = in->Uint();
+  if (!in->ok() || count > kMaxUnits) return false;
+  for (uint64_t i = 0; i < count && in->ok(); ++i) {
+    const auto type = static_cast<pmix_device_type_t>(in->Uint());
+    units->push_back({type, static_cast<size_t>(in->Uint())});
+  }
+  return in->ok();
+}
+
+}  // namespace
+
+// What a function of the host is given: it may read it until it answers.
+struct HostCalls::Arguments {
+  pmix_proc_t proc;
+  std::vector<pmix_proc_t> targets;
+  InfoList infos;
+  InfoList directives;
+  std::vector<pmix_resource_unit_t> units;
+  std::string text;
+};
+
+int HostCalls::Call(const core::AskHost& ask, Done done) {
+  auto a = std::make_shared<Arguments>();
+  a->proc = ToC(ask.source);
+  Upcalls::Done reply = [done = std::move(done)](const HostAnswer& answer) {
+    done(answer.status, Encode(answer.infos));
+  };
+  switch (ask.op) {
+    case HostOp::kJobControl:
+      return ControlJob(ask, std::move(a), std::move(reply));
+    case HostOp::kAllocate:
+      return Allocate(ask, std::move(a), std::move(reply));
+    case HostOp::kMonitor:
+      return Monitor(ask, std::move(a), std::move(reply));
+    case HostOp::kLog:
+      return Log(ask, std::move(a), std::move(reply));
+    case HostOp::kControlSession:
+      return ControlSession(ask, std::move(a), std::move(reply));
+    case HostOp::kBlockResources:
+      return BlockResources(ask, std::move(a), std::move(reply));
+    case HostOp::kGetCredential:
+      return GetCredential(ask, std::move(a), std::move(reply));
+    case HostOp::kValidateCredential:
+      return Validate(ask, std::move(a), std::move(reply));
+    case HostOp::kQuery:
+      break;
+  }
+  return kErrNotSupported;
+}
+
+int HostCalls::ControlJob(const core::AskHost& ask, Shared a,
+                          Upcalls::Done done) {
+  if (module_.job_control == nullptr) return kErrNotSupported;
+  if (!DecodeInfos(ask.call.view(), &a->directives)) return kErrUnpackFailure;
+  AddUser(ask, &a->directives);
+  for (const ProcId& proc : ask.targets) a->targets.push_back(ToC(proc));
+  upcalls_.Call(
+      a,
+      [&](void* cbdata) {
+        return module_.job_control(
+            &a->proc, a->targets.empty() ? nullptr : a->targets.data(),
+            a->targets.size(), a->directives.data(), a->directives.size(),
+            Upcalls::OnInfos, cbdata);
+      },
+      std::move(done));
+  return kSuccess;
+}
+
+int HostCalls::Allocate(const core::AskHost& ask, Shared a,
+                        Upcalls::Done done) {
+  if (module_.allocate == nullptr) return kErrNotSupported;
+  WireReader call(ask.call.view());
+  const auto directive = static_cast<pmix_alloc_directive_t>(call.Uint());
+  if (!DecodeInfos(call.String(), &a->infos) || !call.done()) {
+    return kErrUnpackFailure;
+  }
+  AddUser(ask, &a->infos);
+  upcalls_.Call(
+      a,
+      [&](void* cbdata) {
+        return module_.allocate(&a->proc, directive, a->infos.data(),
+                                a->infos.size(), Upcalls::OnInfos, cbdata);
+      },
+      std::move(done));
+  return kSuccess;
+}
+
+int HostCalls::Monitor(const core::AskHost& ask, Shared a, Upcalls::Done done) {
+  if (module_.monitor == nullptr) return kErrNotSupported;
+  WireReader call(ask.call.view());
+  const bool what = DecodeInfo(call.String(), &a->infos);
+  const auto error = static_cast<pmix_status_t>(call.Int());
+  if (!what || !DecodeInfos(call.String(), &a->directives) || !call.done()) {
+    return kErrUnpackFailure;
+  }
+  AddUser(ask, &a->directives);
+  upcalls_.Call(
+      a,
+      [&](void* cbdata) {
+        return module_.monitor(&a->proc, a->infos.data(), error,
+                               a->directives.data(), a->directives.size(),
+                               Upcalls::OnInfos, cbdata);
+      },
+      std::move(done));
+  return kSuccess;
+}
+
+// The older function cannot refuse.
+int HostCalls::Log(const core::AskHost& ask, Shared a, Upcalls::Done done) {
+  if (module_.log == nullptr && module_.log2 == nullptr) {
+    return kErrNotSupported;
+  }
+  WireReader call(ask.call.view());
+  if (!DecodeInfos(call.String(), &a->infos) ||
+      !DecodeInfos(call.String(), &a->directives) || !call.done()) {
+    return kErrUnpackFailure;
+  }
+  AddUser(ask, &a->directives);
+  upcalls_.Call(
+      a,
+      [&](void* cbdata) {
+        if (module_.log2 != nullptr) {
+          return module_.log2(&a->proc, a->infos.data(), a->infos.size(),
+                              a->directives.data(), a->directives.size(),
+                              Upcalls::OnOp, cbdata);
+        }
+        module_.log(&a->proc, a->infos.data(), a->infos.size(),
+                    a->directives.data(), a->directives.size(), Upcalls::OnOp,
+                    cbdata);
+        return static_cast<pmix_status_t>(PMIX_SUCCESS);
+      },
+      std::move(done));
+  return kSuccess;
+}
+
+int HostCalls::ControlSession(const core::AskHost& ask, Shared a,
+                              Upcalls::Done done) {
+  if (module_.session_control == nullptr) return kErrNotSupported;
+  WireReader call(ask.call.view());
+  const auto session = static_cast<uint32_t>(call.Uint());
+  if (!DecodeInfos(call.String(), &a->directives) || !call.done()) {
+    return kErrUnpackFailure;
+  }
+  AddUser(ask, &a->directives);
+  upcalls_.Call(
+      a,
+      [&](void* cbdata) {
+        return module_.session_control(&a->proc, session, a->directives.data(),
+                                       a->directives.size(), Upcalls::OnInfos,
+                                       cbdata);
+      },
+      std::move(done));
+  return kSuccess;
+}
+
+int HostCalls::BlockResources(const core::AskHost& ask, Shared a,
+                              Upcalls::Done done) {
+  if (module_.resource_block == nullptr) return kErrNotSupported;
+  WireReader call(ask.call.view());
+  const auto directive =
+      static_cast<pmix_resource_block_directive_t>(call.Uint());
+  a->text = call.String();
+  if (!ReadUnits(&call, &a->units) || !DecodeInfos(call.String(), &a->infos) ||
+      !call.done()) {
+    return kErrUnpackFailure;
+  }
+  AddUser(ask, &a->infos);
+  upcalls_.Call(
+      a,
+      [&](void* cbdata) {
+        return module_.resource_block(
+            &a->proc, directive, a->text.c_str(),
+            a->units.empty() ? nullptr : a->units.data(), a->units.size(),
+            a->infos.data(), a->infos.size(), Upcalls::OnOp, cbdata);
+      },
+      std::move(done));
+  return kSuccess;
+}
+
+int HostCalls::GetCredential(const core::AskHost& ask, Shared a,
+                             Upcalls::Done done) {
+  if (module_.get_credential == nullptr) return kErrNotSupported;
+  if (!DecodeInfos(ask.call.view(), &a->directives)) return kErrUnpackFailure;
+  AddUser(ask, &a->directives);
+  upcalls_.Call(
+      a,
+      [&](void* cbdata) {
+        return module_.get_credential(&a->proc, a->directives.data(),
+                                      a->directives.size(),
+                                      Upcalls::OnCredential, cbdata);
+      },
+      [done = std::move(done)](HostAnswer answer) {
+        if (answer.status == kSuccess) {
+          answer.infos.Set(PMIX_CREDENTIAL, Value::ByteObject(answer.data));
+        }
+        done(std::move(answer));
+      });
+  return kSuccess;
+}
+
+int HostCalls::Validate(const core::AskHost& ask, Shared a,
+                        Upcalls::Done done) {
+  if (module_.validate_credential == nullptr) return kErrNotSupported;
+  WireReader call(ask.call.view());
+  a->text = call.String();
+  if (!DecodeInfos(call.String(), &a->directives) || !call.done()) {
+    return kErrUnpackFailure;
+  }
+  AddUser(ask, &a->directives);
+  upcalls_.Call(
+      a,
+      [&](void* cbdata) {
+        const pmix_byte_object_t credential = {a->text.data(), a->text.size()};
+        return module_.validate_credential(
+            &a->proc, &credential, a->directives.data(), a->directives.size(),
+            Upcalls::OnValidation, cbdata);
+      },
+      std::move(done));
+  return kSuccess;
+}
+
+}  // namespace canopy::library

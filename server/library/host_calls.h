@@ -1,0 +1,51 @@
+// Calls of HostOp as calls of the host's functions.
+#ifndef CANOPY_SERVER_LIBRARY_HOST_CALLS_H_
+#define CANOPY_SERVER_LIBRARY_HOST_CALLS_H_
+
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "pmix_server.h"
+#include "server/core/step/host.h"
+#include "server/library/upcalls.h"
+
+namespace canopy::library {
+
+// The host learns the user of who asks (PMIX_USERID, PMIX_GRPID) from each
+// call. Loop thread only.
+class HostCalls {
+ public:
+  // The host's status, and the results in codec form (SIZE n, then n INFO), or
+  // empty.
+  using Done = std::function<void(int status, std::string results)>;
+
+  // Both outlive it.
+  HostCalls(const canopy_server_module_t* module, Upcalls* upcalls)
+      : module_(*module), upcalls_(*upcalls) {}
+
+  // kSuccess: `done` comes later, in the loop's thread, if the host ever
+  // answers. It does not come with kErrNotSupported, for a function that the
+  // host does not have, and kErrUnpackFailure for a malformed call.
+  int Call(const core::AskHost& ask, Done done);
+
+ private:
+  struct Arguments;
+  using Shared = std::shared_ptr<Arguments>;
+
+  int ControlJob(const core::AskHost& ask, Shared a, Upcalls::Done done);
+  int Allocate(const core::AskHost& ask, Shared a, Upcalls::Done done);
+  int Monitor(const core::AskHost& ask, Shared a, Upcalls::Done done);
+  int Log(const core::AskHost& ask, Shared a, Upcalls::Done done);
+  int ControlSession(const core::AskHost& ask, Shared a, Upcalls::Done done);
+  int BlockResources(const core::AskHost& ask, Shared a, Upcalls::Done done);
+  int GetCredential(const core::AskHost& ask, Shared a, Upcalls::Done done);
+  int Validate(const core::AskHost& ask, Shared a, Upcalls::Done done);
+
+  const canopy_server_module_t& module_;
+  Upcalls& upcalls_;
+};
+
+}  // namespace canopy::library
+
+#endif  // CANOPY_SERVER_LIBRARY_HOST_CALLS_H_

@@ -4,12 +4,15 @@
 #include <vector>
 
 #include "client/abi/give_procs.h"
-#include "client/session/lifecycle.h"
+#include "client/abi/with_session.h"
+#include "client/tool/attach.h"
 #include "client/tool/tool.h"
 #include "common/ids.h"
 #include "pmix_tool.h"
 
 using canopy::client::ApiCall;
+using canopy::client::Session;
+using canopy::client::WithSession;
 
 extern "C" {
 
@@ -24,7 +27,7 @@ pmix_status_t PMIx_tool_finalize(void) {
 
 bool PMIx_tool_is_connected(void) {
   const ApiCall call;
-  return call && !canopy::client::ServersOf(call.session()).empty();
+  return call && !call.session().servers().names().empty();
 }
 
 pmix_status_t PMIx_tool_get_servers(pmix_proc_t* servers[], size_t* nservers) {
@@ -33,10 +36,37 @@ pmix_status_t PMIx_tool_get_servers(pmix_proc_t* servers[], size_t* nservers) {
   *nservers = 0;
   const ApiCall call;
   if (!call) return PMIX_ERR_INIT;
-  const std::vector<canopy::ProcId> found =
-      canopy::client::ServersOf(call.session());
+  const std::vector<canopy::ProcId> found = call.session().servers().names();
   if (found.empty()) return PMIX_ERR_UNREACH;
   return canopy::client::GiveProcs(found, servers, nservers);
+}
+
+pmix_status_t PMIx_tool_attach_to_server(pmix_proc_t* myproc,
+                                         pmix_proc_t* server,
+                                         pmix_info_t info[], size_t ninfo) {
+  return WithSession([&](Session& session) {
+    return canopy::client::AttachToServer(session, info, ninfo, myproc, server);
+  });
+}
+
+pmix_status_t PMIx_tool_connect_to_server(pmix_proc_t* proc, pmix_info_t info[],
+                                          size_t ninfo) {
+  return WithSession([&](Session& session) {
+    return canopy::client::ConnectToServerInstead(session, info, ninfo, proc);
+  });
+}
+
+pmix_status_t PMIx_tool_set_server(const pmix_proc_t* server,
+                                   pmix_info_t info[], size_t ninfo) {
+  return WithSession([&](Session& session) {
+    return canopy::client::SetServer(session, server, info, ninfo);
+  });
+}
+
+pmix_status_t PMIx_tool_disconnect(const pmix_proc_t* server) {
+  return WithSession([&](Session& session) {
+    return canopy::client::DisconnectServer(session, server);
+  });
 }
 
 }  // extern "C"

@@ -40,10 +40,18 @@ Channel::Channel(std::unique_ptr<FrameSocket> socket, ChannelSink* sink,
       socket_(std::move(socket)),
       next_tag_(FirstTag()) {
   while (std::optional<Frame> frame = socket_->Next()) Dispatch(*frame);
-  progress_->Watch(socket_->fd(), [this] { OnReadable(); });
+  const MutexLock lock(mu_);
+  WatchLocked();
 }
 
-Channel::~Channel() { progress_->Unwatch(); }
+Channel::~Channel() {
+  const MutexLock lock(mu_);
+  progress_->Unwatch(watch_);
+}
+
+void Channel::WatchLocked() {
+  watch_ = progress_->Watch(socket_->fd(), [this] { OnReadable(); });
+}
 
 Channel::SocketRef Channel::socket() const {
   const MutexLock lock(mu_);
@@ -52,14 +60,14 @@ Channel::SocketRef Channel::socket() const {
 
 int Channel::Register(Pending pending, uint64_t* tag, SocketRef* socket) {
   const MutexLock lock(mu_);
-  if (ended_) return kErrLostConnection;
+  if (ended_) return end_status_;
   *tag = next_tag_++;
   *socket = socket_;
   const bool async = pending.waiter == nullptr;
   pending_.emplace(*tag, std::move(pending));
   if (!async) return kSuccess;
   ++async_pending_;
-  if (!reading_) progress_->Arm(true);
+  if (!reading_) progress_->Arm(watch_, true);
   return kSuccess;
 }
 
@@ -110,11 +118,13 @@ int Channel::Post(FrameType type, std::string_view payload) {
   if (lost()) return kErrLostConnection;
   const int rc = socket()->Send(type, 0, payload);
   // No request is pending whose reader would detect that the agent is gone.
-  if (rc == kErrLostConnection) {
-    progress_->Post([this] {
-      if (ReadLast()) OnReadable();
-    });
-  }
+  if (rc != kErrLostConnection) return rc;
+  const MutexLock lock(mu_);
+  // Once it has ended, this object may be gone before the task runs.
+  if (ended_) return rc;
+  progress_->Post([this] {
+    if (ReadLast()) OnReadable();
+  });
   return rc;
 }
 
@@ -133,7 +143,7 @@ void Channel::WaitFor(Waiter* waiter) {
 
 void Channel::Lead(Waiter* waiter) {
   reading_ = true;
-  progress_->Arm(false);
+  progress_->Arm(watch_, false);
   while (!waiter->done) {
     bool open = !down_;
     if (open) {
@@ -152,7 +162,7 @@ bool Channel::ReadLast() {
   if (ended_ || down_) return true;
   if (reading_) return false;
   reading_ = true;
-  progress_->Arm(false);
+  progress_->Arm(watch_, false);
   mu_.Unlock();
   bool open = true;
   while (open && PeerIsGone()) open = ReadAndDispatch(/*wait=*/false);
@@ -170,11 +180,14 @@ void Channel::ReattachOrEnd() {
   SocketRef next = sink_->Reattach();
   mu_.Lock();
   if (ended_) return;
-  if (next == nullptr) return EndLocked(/*by_peer=*/true);
-  progress_->Unwatch();
+  if (next == nullptr) {
+    EndLocked(kErrLostConnection);
+    return sink_->OnLost();
+  }
+  progress_->Unwatch(watch_);
   socket_ = std::move(next);
   down_ = false;
-  progress_->Watch(socket_->fd(), [this] { OnReadable(); });
+  WatchLocked();
   std::vector<uint64_t> tags;
   for (const auto& [tag, pending] : pending_) tags.push_back(tag);
   std::sort(tags.begin(), tags.end());
@@ -195,7 +208,7 @@ void Channel::PassOn() {
     follower->wake.NotifyOne();
     return;
   }
-  progress_->Arm(expect_events_ || async_pending_ > 0);
+  progress_->Arm(watch_, expect_events_ || async_pending_ > 0);
 }
 
 void Channel::OnReadable() {
@@ -283,22 +296,22 @@ void Channel::Complete(Pending pending, Reply reply) {
       });
 }
 
-void Channel::EndLocked(bool by_peer) {
+void Channel::EndLocked(int status) {
   if (ended_) return;
   ended_ = true;
-  progress_->Unwatch();
+  end_status_ = status;
+  progress_->Unwatch(watch_);
   auto pending = std::move(pending_);
   pending_.clear();
   for (auto& [tag, entry] : pending) {
-    Complete(std::move(entry), Reply{kErrLostConnection, {}});
+    Complete(std::move(entry), Reply{status, {}});
   }
-  if (by_peer) sink_->OnLost();
 }
 
 void Channel::ExpectEvents(bool on) {
   const MutexLock lock(mu_);
   expect_events_ = on;
-  if (!ended_ && !reading_) progress_->Arm(on || async_pending_ > 0);
+  if (!ended_ && !reading_) progress_->Arm(watch_, on || async_pending_ > 0);
 }
 
 bool Channel::PeerIsGone() const {
@@ -318,10 +331,10 @@ void Channel::WaitForEnd(int timeout_ms) {
   poll(&entry, 1, timeout_ms);
 }
 
-void Channel::Close() {
+void Channel::Close(int status) {
   {
     const MutexLock lock(mu_);
-    EndLocked(/*by_peer=*/false);
+    EndLocked(status);
   }
   // A reader that waits in the kernel comes back with the end of the stream.
   socket()->Shutdown();

@@ -18,6 +18,7 @@
 #include "common/local_protocol.h"
 #include "common/mutex.h"
 #include "common/posix/unique_fd.h"
+#include "common/status.h"
 
 namespace canopy::client {
 
@@ -89,8 +90,9 @@ class Channel {
   // Waits until the agent closes the connection, or `timeout_ms` passed.
   void WaitForEnd(int timeout_ms);
 
-  // Ends the connection: what waits for an answer gets kErrLostConnection.
-  void Close();
+  // Ends the connection: what waits for an answer, and what is asked later,
+  // gets `status`.
+  void Close(int status = kErrLostConnection);
 
   bool lost() const;
 
@@ -129,9 +131,10 @@ class Channel {
   FrameSocket& read_socket() const CANOPY_NO_THREAD_SAFETY_ANALYSIS {
     return *socket_;
   }
+  void WatchLocked() CANOPY_REQUIRES(mu_);
   // The agent is gone: reattaches to a successor, or ends.
   void ReattachOrEnd() CANOPY_REQUIRES(mu_);
-  void EndLocked(bool by_peer) CANOPY_REQUIRES(mu_);
+  void EndLocked(int status) CANOPY_REQUIRES(mu_);
 
   ChannelSink* const sink_;
   Progress* const progress_;
@@ -139,8 +142,10 @@ class Channel {
   mutable Mutex mu_;
   // Replaced by the thread that reads.
   SocketRef socket_ CANOPY_GUARDED_BY(mu_);
+  Progress::WatchId watch_ CANOPY_GUARDED_BY(mu_) = 0;  // of it
   bool reading_ CANOPY_GUARDED_BY(mu_) = false;
   bool ended_ CANOPY_GUARDED_BY(mu_) = false;
+  int end_status_ CANOPY_GUARDED_BY(mu_) = kErrLostConnection;
   // The agent is gone, and that was read.
   bool down_ CANOPY_GUARDED_BY(mu_) = false;
   bool expect_events_ CANOPY_GUARDED_BY(mu_) = false;

@@ -15,8 +15,9 @@
 namespace canopy::client {
 namespace {
 
+// Others are the names of watched descriptors.
 constexpr uint32_t kWakeTag = 0;
-constexpr uint32_t kSocketTag = 1;
+constexpr int kEventsAtOnce = 8;
 
 void Control(int epoll, int op, int fd, uint32_t tag, uint32_t events) {
   epoll_event event = {};
@@ -86,29 +87,34 @@ void Progress::Post(Task task) {
   WakeLocked();
 }
 
-void Progress::Watch(int fd, Task readable) {
+Progress::WatchId Progress::Watch(int fd, Task readable) {
   const MutexLock lock(mu_);
-  watched_ = fd;
-  readable_ = std::move(readable);
-  armed_ = false;
+  Watched& watched = watched_[++last_watch_];
+  watched.fd = fd;
+  watched.readable = std::move(readable);
+  return last_watch_;
 }
 
-void Progress::Unwatch() {
+void Progress::Unwatch(WatchId id) {
   const MutexLock lock(mu_);
-  if (added_) Control(epoll_.get(), EPOLL_CTL_DEL, watched_, kSocketTag, 0);
-  watched_ = -1;
-  added_ = false;
-  armed_ = false;
+  const auto it = watched_.find(id);
+  if (it == watched_.end()) return;
+  if (it->second.added) {
+    Control(epoll_.get(), EPOLL_CTL_DEL, it->second.fd, id, 0);
+  }
+  watched_.erase(it);
 }
 
-void Progress::Arm(bool on) {
+void Progress::Arm(WatchId id, bool on) {
   const MutexLock lock(mu_);
-  if (watched_ < 0 || armed_ == on) return;
-  armed_ = on;
+  const auto it = watched_.find(id);
+  if (it == watched_.end() || it->second.armed == on) return;
+  Watched& watched = it->second;
+  watched.armed = on;
   // Masking costs less than removing, and callers do it again and again.
-  Control(epoll_.get(), added_ ? EPOLL_CTL_MOD : EPOLL_CTL_ADD, watched_,
-          kSocketTag, on ? static_cast<uint32_t>(EPOLLIN) : 0);
-  added_ = true;
+  Control(epoll_.get(), watched.added ? EPOLL_CTL_MOD : EPOLL_CTL_ADD,
+          watched.fd, id, on ? static_cast<uint32_t>(EPOLLIN) : 0);
+  watched.added = true;
   if (on) EnsureThreadLocked();
 }
 
@@ -128,10 +134,21 @@ void Progress::RunTasks() {
   }
 }
 
+Progress::Task Progress::OnReadyLocked(WatchId id) {
+  const auto it = watched_.find(id);
+  if (it == watched_.end()) return nullptr;
+  Watched& watched = it->second;
+  if (watched.armed) return watched.readable;
+  // A masked descriptor still reports its end, again and again.
+  if (watched.added) Control(epoll_.get(), EPOLL_CTL_DEL, watched.fd, id, 0);
+  watched.added = false;
+  return nullptr;
+}
+
 void Progress::PollOnce(int timeout_ms) {
-  epoll_event events[2];
-  const int count = epoll_wait(epoll_.get(), events, 2, timeout_ms);
-  Task readable;
+  epoll_event events[kEventsAtOnce];
+  const int count = epoll_wait(epoll_.get(), events, kEventsAtOnce, timeout_ms);
+  Task readable[kEventsAtOnce];
   {
     const MutexLock lock(mu_);
     sleeping_ = false;
@@ -140,16 +157,14 @@ void Progress::PollOnce(int timeout_ms) {
         uint64_t ignored;
         ssize_t got = read(wake_.get(), &ignored, sizeof(ignored));
         (void)got;
-      } else if (armed_) {
-        readable = readable_;
-      } else if (added_) {
-        // A masked descriptor still reports its end, again and again.
-        Control(epoll_.get(), EPOLL_CTL_DEL, watched_, kSocketTag, 0);
-        added_ = false;
+      } else {
+        readable[i] = OnReadyLocked(events[i].data.u32);
       }
     }
   }
-  if (readable) readable();
+  for (const Task& task : readable) {
+    if (task) task();
+  }
 }
 
 void Progress::ThreadMain() {
@@ -192,9 +207,11 @@ void Progress::Stop() {
   runner_ = std::this_thread::get_id();
   RunTasks();
   runner_ = std::thread::id();
+  // What tasks hold may call this object when it goes.
+  std::deque<Queued> dropped;
   const MutexLock lock(mu_);
   stopped_ = true;
-  tasks_.clear();
+  dropped.swap(tasks_);
 }
 
 }  // namespace canopy::client

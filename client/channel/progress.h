@@ -1,7 +1,7 @@
 // Where callbacks run: a thread that is started when the first callback needs
-// one, or PMIx_Progress when the program drives progress itself. It can also
-// watch one descriptor, so that answers and events are seen while no caller is
-// waiting.
+// one, or PMIx_Progress when the program drives progress itself. It also
+// watches descriptors, one for each server, so that answers and events are seen
+// while no caller is waiting.
 #ifndef CANOPY_CLIENT_CHANNEL_PROGRESS_H_
 #define CANOPY_CLIENT_CHANNEL_PROGRESS_H_
 
@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <deque>
 #include <functional>
+#include <map>
 #include <set>
 #include <thread>
 
@@ -53,12 +54,15 @@ class Progress {
   // lock. After Stop it is dropped.
   void Post(Task task);
 
+  // Names a watched descriptor; 0 names none, and no name is used twice.
+  using WatchId = uint32_t;
   // `readable` runs when `fd` is readable or closed while armed. The
   // descriptor stays the caller's and must outlive the watch.
-  void Watch(int fd, Task readable);
-  void Unwatch();
+  WatchId Watch(int fd, Task readable);
+  // A task that is running, or about to run, runs to its end.
+  void Unwatch(WatchId id);
   // Cheap: at most one system call, and none when nothing changes.
-  void Arm(bool on);
+  void Arm(WatchId id, bool on);
 
   // Runs what is due now, without waiting. Does nothing unless external, or
   // when called from inside a task.
@@ -77,10 +81,20 @@ class Progress {
     uint64_t after = 0;  // calls up to this number must have ended
   };
 
+  struct Watched {
+    int fd = -1;
+    Task readable;
+    bool armed = false;
+    bool added = false;  // to epoll_, armed or masked
+  };
+
   bool IsDueLocked() const CANOPY_REQUIRES(mu_);
   void EnsureThreadLocked() CANOPY_REQUIRES(mu_);
   void ThreadMain();
   void PollOnce(int timeout_ms);
+  // What is to run because the descriptor `id` has something to read, or was
+  // closed.
+  Task OnReadyLocked(WatchId id) CANOPY_REQUIRES(mu_);
   // Runs tasks until none is due.
   void RunTasks();
   void WakeLocked() CANOPY_REQUIRES(mu_);
@@ -92,11 +106,8 @@ class Progress {
   std::deque<Queued> tasks_ CANOPY_GUARDED_BY(mu_);
   uint64_t last_call_ CANOPY_GUARDED_BY(mu_) = 0;
   std::set<uint64_t> calls_ CANOPY_GUARDED_BY(mu_);  // in progress
-  Task readable_ CANOPY_GUARDED_BY(mu_);
-  int watched_ CANOPY_GUARDED_BY(mu_) = -1;
-  bool armed_ CANOPY_GUARDED_BY(mu_) = false;
-  // To epoll_, armed or masked.
-  bool added_ CANOPY_GUARDED_BY(mu_) = false;
+  std::map<WatchId, Watched> watched_ CANOPY_GUARDED_BY(mu_);
+  WatchId last_watch_ CANOPY_GUARDED_BY(mu_) = 0;
   bool sleeping_ CANOPY_GUARDED_BY(mu_) = false;
   bool stopping_ CANOPY_GUARDED_BY(mu_) = false;
   bool stopped_ CANOPY_GUARDED_BY(mu_) = false;

@@ -129,12 +129,12 @@ TEST(Progress, ReadableRunsWhileArmed) {
   Pipe pipe;
   std::promise<void> seen;
   Progress progress(/*external=*/false);
-  progress.Watch(pipe.reader(), [&] {
+  const Progress::WatchId watch = progress.Watch(pipe.reader(), [&] {
     pipe.Read();
     seen.set_value();
   });
   pipe.Write();
-  progress.Arm(true);
+  progress.Arm(watch, true);
   seen.get_future().wait();
   progress.Stop();
 }
@@ -143,24 +143,24 @@ TEST(Progress, NothingRunsWhileDisarmed) {
   Pipe pipe;
   Progress progress(/*external=*/true);
   int ran = 0;
-  progress.Watch(pipe.reader(), [&] {
+  const Progress::WatchId watch = progress.Watch(pipe.reader(), [&] {
     pipe.Read();
     ++ran;
   });
   pipe.Write();
   progress.RunPending();
   EXPECT_EQ(ran, 0);
-  progress.Arm(true);
-  progress.Arm(true);
+  progress.Arm(watch, true);
+  progress.Arm(watch, true);
   progress.RunPending();
   EXPECT_EQ(ran, 1);
   pipe.Write();
-  progress.Arm(false);
+  progress.Arm(watch, false);
   progress.RunPending();
   EXPECT_EQ(ran, 1);
-  progress.Arm(true);
-  progress.Unwatch();
-  progress.Arm(true);
+  progress.Arm(watch, true);
+  progress.Unwatch(watch);
+  progress.Arm(watch, true);
   progress.RunPending();
   EXPECT_EQ(ran, 1);
 }
@@ -169,13 +169,37 @@ TEST(Progress, AClosedDescriptorWakesOnceUnwatched) {
   Pipe pipe;
   std::promise<void> seen;
   Progress progress(/*external=*/false);
-  progress.Watch(pipe.reader(), [&] {
-    progress.Unwatch();
+  Progress::WatchId watch = 0;
+  watch = progress.Watch(pipe.reader(), [&] {
+    progress.Unwatch(watch);
     seen.set_value();
   });
-  progress.Arm(true);
+  progress.Arm(watch, true);
   pipe.CloseWriter();
   seen.get_future().wait();
+}
+
+TEST(Progress, EachDescriptorIsWatchedForItself) {
+  Pipe pipes[2];
+  int ran[2] = {};
+  Progress progress(/*external=*/true);
+  Progress::WatchId watches[2];
+  for (int i : {0, 1}) {
+    watches[i] = progress.Watch(pipes[i].reader(), [&, i] {
+      pipes[i].Read();
+      ++ran[i];
+    });
+    progress.Arm(watches[i], true);
+    pipes[i].Write();
+  }
+  progress.RunPending();
+  EXPECT_EQ(ran[0], 1);
+  EXPECT_EQ(ran[1], 1);
+  for (Pipe& pipe : pipes) pipe.Write();
+  progress.Unwatch(watches[0]);
+  progress.RunPending();
+  EXPECT_EQ(ran[0], 1);
+  EXPECT_EQ(ran[1], 2);
 }
 
 }  // namespace

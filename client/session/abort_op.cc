@@ -37,7 +37,7 @@ int Abort(Session& session, int status, const char* message,
           const pmix_proc_t* procs, size_t nprocs) {
   const int rc = CheckTargets(procs, nprocs);
   if (rc != PMIX_SUCCESS) return rc;
-  Channel* channel = session.channel();
+  const ChannelRef channel = session.job_channel();
   if (channel == nullptr) return PMIX_ERR_UNREACH;
   WireWriter out;
   out.Int(status);

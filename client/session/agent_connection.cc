@@ -25,9 +25,9 @@ AgentConnection::AgentConnection(Bootstrap* bootstrap, Parts parts)
                                        &parts_.progress);
 }
 
-void AgentConnection::Close() {
+void AgentConnection::Close(int status) {
   search_.Stop();
-  if (channel_ != nullptr) channel_->Close();
+  if (channel_ != nullptr) channel_->Close(status);
 }
 
 // -------------------------------------------------- frames from the agent ---
@@ -41,7 +41,7 @@ void AgentConnection::OnEvent(std::string_view payload) {
   InfoList infos;
   if (!in.ok() || range > UINT8_MAX || !DecodeInfos(encoded, &infos)) return;
   const EventId id{in.Proc(), in.Uint()};
-  if (in.ok() && !received_.Note(id)) return;
+  if (in.ok() && !parts_.seen.Note(id)) return;
   parts_.events.Raise(
       MakeEvent(static_cast<pmix_status_t>(status), std::move(source),
                 static_cast<pmix_data_range_t>(range), std::move(infos)));
@@ -73,9 +73,9 @@ void AgentConnection::OnAnswered(FrameType type, std::string_view request,
 
 void AgentConnection::OnLost() {
   // The channel holds its lock here; the handlers' is for a task to take.
-  parts_.progress.Post([this] {
-    parts_.events.Raise(MakeEvent(PMIX_ERR_LOST_CONNECTION, parts_.server,
-                                  PMIX_RANGE_PROC_LOCAL, InfoList()));
+  parts_.progress.Post([&events = parts_.events, server = parts_.server] {
+    events.Raise(MakeEvent(PMIX_ERR_LOST_CONNECTION, server,
+                           PMIX_RANGE_PROC_LOCAL, InfoList()));
   });
 }
 

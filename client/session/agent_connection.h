@@ -11,6 +11,7 @@
 #include "client/channel/frame_socket.h"
 #include "client/channel/progress.h"
 #include "client/events/event_engine.h"
+#include "client/events/seen_events.h"
 #include "client/events/subscriptions.h"
 #include "client/session/bootstrap.h"
 #include "client/session/commits.h"
@@ -20,7 +21,7 @@
 #include "common/ids.h"
 #include "common/local_protocol.h"
 #include "common/posix/unique_fd.h"
-#include "common/recent_events.h"
+#include "common/status.h"
 
 namespace canopy::client {
 
@@ -36,6 +37,7 @@ class AgentConnection final : public ChannelSink {
     JobFences& fences;
     Commits& commits;
     const Subscriptions& subscriptions;
+    SeenEvents& seen;
     EventEngine& events;
     Progress& progress;
   };
@@ -44,14 +46,15 @@ class AgentConnection final : public ChannelSink {
   // singleton) there is no channel.
   AgentConnection(Bootstrap* bootstrap, Parts parts);
 
+  const ProcId& server() const { return parts_.server; }
   // Null for a singleton.
   Channel* channel() { return channel_.get(); }
   // -1 for a singleton.
   int socket_fd() const { return socket_fd_.load(); }
   // Whether to reattach to a successor when the agent is gone.
   bool MayReattach() const { return search_.expected(); }
-  // Fails what waits for the agent; later calls fail at once.
-  void Close();
+  // Fails what waits for the agent, with `status`; later calls fail at once.
+  void Close(int status = kErrLostConnection);
 
   // ChannelSink.
   void OnEvent(std::string_view payload) override;
@@ -68,8 +71,6 @@ class AgentConnection final : public ChannelSink {
       CANOPY_REQUIRES(parts_.fences.mutex(), parts_.commits.mutex());
 
   const Parts parts_;
-  // Used by whichever thread reads.
-  RecentEvents received_{kRecentOfProcess};
   SuccessorSearch search_;
   std::atomic<int> socket_fd_{-1};
   std::unique_ptr<Channel> channel_;

@@ -135,7 +135,7 @@ TEST_F(AgentConnectionTest, TheAgentThatClosedTheConnectionIsNoSuccessor) {
 
 TEST_F(AgentConnectionTest, NoSearchWhereNoneIsExpected) {
   Connect(1, 0);
-  EXPECT_FALSE(session_->agent().MayReattach());
+  EXPECT_FALSE(session_->servers().home().MayReattach());
   Replace(2, kLong);
   EXPECT_EQ(Ask(), kErrLostConnection);
   EXPECT_EQ(agent_.Count(FrameType::kHello), 1u);
@@ -145,11 +145,11 @@ TEST_F(AgentConnectionTest, AHandoverAnnouncesASuccessor) {
   Connect(1, 0);
   WireWriter away;
   away.Uint(kLong);
-  session_->agent().OnHandover(away.Take());
-  EXPECT_TRUE(session_->agent().MayReattach());
+  session_->servers().home().OnHandover(away.Take());
+  EXPECT_TRUE(session_->servers().home().MayReattach());
   Replace(2, 0);
   EXPECT_EQ(Ask(), kErrNotFound);
-  EXPECT_FALSE(session_->agent().MayReattach())
+  EXPECT_FALSE(session_->servers().home().MayReattach())
       << "the successor's limit holds";
 }
 
@@ -171,8 +171,8 @@ TEST_F(AgentConnectionTest, AnAgentThatRefusesEndsTheSearch) {
 
 TEST_F(AgentConnectionTest, NoSearchAfterClose) {
   Connect(1, kLong);
-  session_->agent().Close();
-  EXPECT_EQ(session_->agent().Reattach(), nullptr);
+  session_->servers().home().Close();
+  EXPECT_EQ(session_->servers().home().Reattach(), nullptr);
   EXPECT_EQ(agent_.Count(FrameType::kHello), 1u);
 }
 

@@ -37,6 +37,7 @@ struct Bootstrap {
       barrier;  // null: fences use messages
   // Null: commits use messages. Refers to `barrier`.
   std::unique_ptr<shm::CommitWriter> commits;
+  bool is_tool = false;  // nobody has launched it
   // How the agent was reached, how long to try to reattach when it is gone, and
   // its incarnation.
   Environment environment;

@@ -28,8 +28,10 @@ int ConnectProcs(Session& session, const ConnectRequest& request) {
   std::string frame;
   const int rc = EncodeRequest(session, request, &frame);
   if (rc != PMIX_SUCCESS) return rc;
-  if (session.channel() == nullptr) return PMIX_ERR_UNREACH;
-  return session.channel()->Call(local::FrameType::kCollective, frame).status;
+  if (session.job_channel() == nullptr) return PMIX_ERR_UNREACH;
+  return session.job_channel()
+      ->Call(local::FrameType::kCollective, frame)
+      .status;
 }
 
 int ConnectProcsAsync(Session& session, const ConnectRequest& request,
@@ -38,8 +40,8 @@ int ConnectProcsAsync(Session& session, const ConnectRequest& request,
   std::string frame;
   const int rc = EncodeRequest(session, request, &frame);
   if (rc != PMIX_SUCCESS) return rc;
-  if (session.channel() == nullptr) return PMIX_ERR_UNREACH;
-  return session.channel()->CallAsync(
+  if (session.job_channel() == nullptr) return PMIX_ERR_UNREACH;
+  return session.job_channel()->CallAsync(
       local::FrameType::kCollective, frame,
       [=](const Reply& reply) { cbfunc(reply.status, cbdata); });
 }

@@ -1,6 +1,9 @@
 #include "client/session/event_op.h"
 
 #include <algorithm>
+#include <atomic>
+#include <functional>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -27,8 +30,10 @@ struct Prepared {
 };
 
 void ExpectEvents(Session& session) {
-  if (session.channel() == nullptr) return;
-  session.channel()->ExpectEvents(session.subscriptions().any());
+  const bool any = session.subscriptions().any();
+  for (const ChannelRef& server : session.servers().open()) {
+    server->ExpectEvents(any);
+  }
 }
 
 int Prepare(Session& session, const Registration& registration, Prepared* out) {
@@ -44,8 +49,61 @@ int Prepare(Session& session, const Registration& registration, Prepared* out) {
   return PMIX_SUCCESS;
 }
 
-bool MustTell(Session& session, const SubscriptionChange& change) {
-  return session.channel() != nullptr && !change.empty();
+// Whom to tell of a change of what is wanted: one that attaches meanwhile is
+// told all that is.
+std::vector<ChannelRef> ServersToTell(Session& session,
+                                      const SubscriptionChange& change) {
+  if (change.empty()) return {};
+  return session.servers().open();
+}
+
+// What all servers say: that it worked, when one of them can deliver.
+int Combine(int before, int status) {
+  return before == PMIX_SUCCESS ? before : status;
+}
+
+// Counts the answers of servers that were told at once.
+struct Telling {
+  std::atomic<size_t> missing;
+  std::atomic<int> status;
+  std::function<void(int)> done;
+
+  void Take(int answer) {
+    int before = status.load();
+    while (!status.compare_exchange_weak(before, Combine(before, answer))) {
+    }
+    if (missing.fetch_sub(1) == 1) done(status);
+  }
+};
+
+int TellWanted(const std::vector<ChannelRef>& servers,
+               const SubscriptionChange& change) {
+  if (servers.empty()) return PMIX_SUCCESS;
+  int status = PMIX_ERR_UNREACH;
+  for (const ChannelRef& server : servers) {
+    status = Combine(
+        status, server->Call(FrameType::kEventsWanted, change.Encode()).status);
+  }
+  return status;
+}
+
+// `done` runs later, but for an error of the only server.
+int TellWantedAsync(Session& session, const std::vector<ChannelRef>& servers,
+                    const SubscriptionChange& change,
+                    std::function<void(int)> done) {
+  auto telling = std::make_shared<Telling>();
+  telling->missing = servers.size();
+  telling->status = PMIX_ERR_UNREACH;
+  telling->done = std::move(done);
+  for (const ChannelRef& server : servers) {
+    const int rc = server->CallAsync(
+        FrameType::kEventsWanted, change.Encode(),
+        [telling](const Reply& reply) { telling->Take(reply.status); });
+    if (rc == PMIX_SUCCESS) continue;
+    if (servers.size() == 1) return rc;
+    session.progress().Post([telling, rc] { telling->Take(rc); });
+  }
+  return PMIX_SUCCESS;
 }
 
 // Undoes Prepare.
@@ -119,13 +177,11 @@ int RegisterHandler(Session& session, const Registration& registration) {
   Prepared prepared;
   const int rc = Prepare(session, registration, &prepared);
   if (rc != PMIX_SUCCESS) return rc;
-  if (MustTell(session, prepared.change)) {
-    const Reply reply = session.channel()->Call(FrameType::kEventsWanted,
-                                                prepared.change.Encode());
-    if (reply.status != PMIX_SUCCESS) {
-      Withdraw(session, prepared.reference);
-      return reply.status;
-    }
+  const int status =
+      TellWanted(ServersToTell(session, prepared.change), prepared.change);
+  if (status != PMIX_SUCCESS) {
+    Withdraw(session, prepared.reference);
+    return status;
   }
   session.events().Activate(prepared.reference);
   return static_cast<int>(prepared.reference);
@@ -137,22 +193,22 @@ int RegisterHandlerAsync(Session& session, const Registration& registration,
   int rc = Prepare(session, registration, &prepared);
   if (rc != PMIX_SUCCESS) return rc;
   const size_t reference = prepared.reference;
-  const auto finish = [&session, reference, cbfunc,
-                       cbdata](const Reply& reply) {
-    if (reply.status != PMIX_SUCCESS) {
+  const auto finish = [&session, reference, cbfunc, cbdata](int status) {
+    if (status != PMIX_SUCCESS) {
       Withdraw(session, reference);
-      cbfunc(reply.status, SIZE_MAX, cbdata);
+      cbfunc(status, SIZE_MAX, cbdata);
       return;
     }
     cbfunc(PMIX_SUCCESS, reference, cbdata);
     session.events().Activate(reference);
   };
-  if (!MustTell(session, prepared.change)) {
-    session.progress().Post([finish] { finish(Reply{}); });
+  const std::vector<ChannelRef> servers =
+      ServersToTell(session, prepared.change);
+  if (servers.empty()) {
+    session.progress().Post([finish] { finish(PMIX_SUCCESS); });
     return PMIX_SUCCESS;
   }
-  rc = session.channel()->CallAsync(FrameType::kEventsWanted,
-                                    prepared.change.Encode(), finish);
+  rc = TellWantedAsync(session, servers, prepared.change, finish);
   if (rc != PMIX_SUCCESS) Withdraw(session, reference);
   return rc;
 }
@@ -164,9 +220,9 @@ int DeregisterHandler(Session& session, size_t reference,
   if (rc != PMIX_SUCCESS) return rc;
   const SubscriptionChange change = session.subscriptions().Remove(spec);
   ExpectEvents(session);
-  if (MustTell(session, change)) {
+  for (const ChannelRef& server : ServersToTell(session, change)) {
     // Without an agent there is nothing to unsubscribe.
-    (void)session.channel()->Post(FrameType::kEventsUnwanted, change.Encode());
+    (void)server->Post(FrameType::kEventsUnwanted, change.Encode());
   }
   return Accepted(session, cbfunc, cbdata);
 }
@@ -176,8 +232,10 @@ int NotifyEvent(Session& session, const Notification& event,
   int rc = CheckNotification(event);
   if (rc != PMIX_SUCCESS) return rc;
   std::string frame;
+  const ChannelRef server =
+      event.within_job ? session.job_channel() : session.channel();
   const bool stays_here =
-      event.range == PMIX_RANGE_PROC_LOCAL || session.channel() == nullptr;
+      event.range == PMIX_RANGE_PROC_LOCAL || server == nullptr;
   if (!stays_here) {
     rc = EncodeNotification(event, &frame);
     if (rc != PMIX_SUCCESS) return rc;
@@ -190,11 +248,11 @@ int NotifyEvent(Session& session, const Notification& event,
   }
   if (stays_here) return Accepted(session, cbfunc, cbdata);
   if (cbfunc == nullptr) {
-    return session.channel()->Call(FrameType::kNotify, frame).status;
+    return server->Call(FrameType::kNotify, frame).status;
   }
-  return session.channel()->CallAsync(
-      FrameType::kNotify, frame,
-      [=](const Reply& reply) { cbfunc(reply.status, cbdata); });
+  return server->CallAsync(FrameType::kNotify, frame, [=](const Reply& reply) {
+    cbfunc(reply.status, cbdata);
+  });
 }
 
 }  // namespace canopy::client

@@ -32,9 +32,11 @@ struct Notification {
   pmix_data_range_t range = PMIX_RANGE_UNDEF;
   const pmix_info_t* info = nullptr;
   size_t ninfo = 0;
+  bool within_job = false;  // through the server of this process's job
 };
 
-// `cbfunc` may be null: then the agent has taken the event on return.
+// By the primary server. `cbfunc` may be null: then the agent has taken the
+// event on return.
 int NotifyEvent(Session& session, const Notification& notification,
                 pmix_op_cbfunc_t cbfunc, void* cbdata);
 

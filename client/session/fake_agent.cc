@@ -198,6 +198,8 @@ void FakeAgent::Handle(const Request& request) {
     handler(*this, request);
   } else if (request.type == FrameType::kHello) {
     Welcome(request);
+  } else if (request.type == FrameType::kToolHello) {
+    WelcomeTool(request);
   } else if (request.tag != 0) {
     Reply(request, request.type == FrameType::kGet ? kErrNotFound : kSuccess);
   }
@@ -209,7 +211,10 @@ void FakeAgent::Welcome(const Request& hello) {
   const ProcId claimed = in.Proc();
   WireWriter welcome;
   welcome.Proc(claimed);
-  welcome.Proc({"agent", 0});
+  {
+    const MutexLock lock(mu_);
+    welcome.Proc(server_);
+  }
   welcome.Uint(segment_->size());
   std::vector<int> fds = {segment_->fd()};
   if (barrier_ != nullptr) {
@@ -236,6 +241,25 @@ void FakeAgent::Welcome(const Request& hello) {
   out.Int(kSuccess);
   out.String(welcome.str());
   Send(FrameType::kReply, hello.tag, out.str(), fds);
+}
+
+void FakeAgent::WelcomeTool(const Request& hello) {
+  WireReader in(hello.payload);
+  (void)in.Uint();
+  ProcId claimed = in.Proc();
+  if (claimed.nspace.empty()) claimed.nspace = "tool";
+  WireWriter welcome;
+  welcome.Proc(claimed);
+  {
+    const MutexLock lock(mu_);
+    welcome.Proc(server_);
+  }
+  Reply(hello, kSuccess, welcome.str());
+}
+
+void FakeAgent::Rename(const ProcId& server) {
+  const MutexLock lock(mu_);
+  server_ = server;
 }
 
 void FakeAgent::Send(FrameType type, uint64_t tag, std::string_view payload,

@@ -47,6 +47,8 @@ class FakeAgent {
 
   const std::string& nspace() const { return nspace_; }
   const std::string& socket_path() const { return path_; }
+  // Its name, instead of agent:0.
+  void Rename(const ProcId& server);
   // PMIX_PROCDIR of rank 0 or 1: not made, but removed in the end.
   std::string RankDirectory(Rank rank) const;
 
@@ -96,6 +98,8 @@ class FakeAgent {
   bool ReadExactly(void* to, size_t size);
   void Handle(const Request& request);
   void Welcome(const Request& hello);
+  // A tool that has no name is "tool".
+  void WelcomeTool(const Request& hello);
   void Send(local::FrameType type, uint64_t tag, std::string_view payload,
             const std::vector<int>& fds = {});
 
@@ -112,6 +116,7 @@ class FakeAgent {
   std::unique_ptr<shm::CommitReader> mailboxes_;
 
   mutable Mutex mu_;
+  ProcId server_ CANOPY_GUARDED_BY(mu_){"agent", 0};
   uint64_t epoch_ CANOPY_GUARDED_BY(mu_) = 0;
   uint32_t reattach_ms_ CANOPY_GUARDED_BY(mu_) = 0;
   CondVar changed_;

@@ -77,9 +77,9 @@ int AwaitBarrier(Session& session, shm::BarrierParticipant& barrier,
   if (!ticket.watch && agent.MayReattach()) interval = kOthersIntervalNs;
   int status = PMIX_SUCCESS;
   while (!barrier.Wait(ticket, interval, &status)) {
-    Channel& channel = *session.channel();
+    const ChannelRef channel = session.job_channel();
     // Its last frames may hold what releases this rank.
-    if (!channel.PeerIsGone() || !channel.ReadLast()) continue;
+    if (!channel->PeerIsGone() || !channel->ReadLast()) continue;
     barrier.GiveUp(ticket, agent.MayReattach() ? shm::kBarrierAgain
                                                : PMIX_ERR_LOST_CONNECTION);
   }
@@ -102,7 +102,7 @@ std::optional<int> FenceAtBarrier(Session& session, bool collect) {
     case shm::BarrierParticipant::Arrival::kClosed:
       return std::nullopt;
     case shm::BarrierParticipant::Arrival::kNotify:
-      (void)session.channel()->Post(local::FrameType::kBarrierFull, {});
+      (void)session.job_channel()->Post(local::FrameType::kBarrierFull, {});
       break;
     case shm::BarrierParticipant::Arrival::kWait:
       break;
@@ -120,7 +120,8 @@ int Fence(Session& session, const pmix_proc_t* procs, size_t nprocs,
   CollectiveOptions options;
   int rc = Check(session, procs, nprocs, info, ninfo, &options);
   if (rc != PMIX_SUCCESS) return rc;
-  if (session.channel() == nullptr) return FenceAlone(session, procs, nprocs);
+  if (session.job_channel() == nullptr)
+    return FenceAlone(session, procs, nprocs);
   const bool whole_job = IsWholeJob(session, procs, nprocs);
   FenceCount count(whole_job ? &session.fences() : nullptr);
   if (count.only_one() && options.timeout_ms == 0) {
@@ -131,7 +132,9 @@ int Fence(Session& session, const pmix_proc_t* procs, size_t nprocs,
   rc = EncodeCollective(CollectiveOperation::kFence, {procs, nprocs},
                         {info, ninfo}, options, &frame);
   if (rc != PMIX_SUCCESS) return rc;
-  return session.channel()->Call(local::FrameType::kCollective, frame).status;
+  return session.job_channel()
+      ->Call(local::FrameType::kCollective, frame)
+      .status;
 }
 
 int FenceAsync(Session& session, const pmix_proc_t* procs, size_t nprocs,
@@ -141,7 +144,7 @@ int FenceAsync(Session& session, const pmix_proc_t* procs, size_t nprocs,
   CollectiveOptions options;
   int rc = Check(session, procs, nprocs, info, ninfo, &options);
   if (rc != PMIX_SUCCESS) return rc;
-  if (session.channel() == nullptr) {
+  if (session.job_channel() == nullptr) {
     rc = FenceAlone(session, procs, nprocs);
     if (rc != PMIX_SUCCESS) return rc;
     session.progress().Post([=] { cbfunc(PMIX_SUCCESS, cbdata); });
@@ -155,7 +158,7 @@ int FenceAsync(Session& session, const pmix_proc_t* procs, size_t nprocs,
   // overtake it in the barrier.
   FenceCount count(IsWholeJob(session, procs, nprocs) ? &session.fences()
                                                       : nullptr);
-  rc = session.channel()->CallAsync(
+  rc = session.job_channel()->CallAsync(
       local::FrameType::kCollective, frame,
       [=, counted = count.fences()](const Reply& reply) {
         if (counted != nullptr) counted->End();

@@ -180,7 +180,7 @@ void CallBack(AsyncGet& get, int status) {
 }
 
 int AskAsync(const std::shared_ptr<AsyncGet>& get) {
-  Channel* channel = get->session->channel();
+  const ChannelRef channel = get->session->channel();
   const std::string frame = EncodeGet(get->request.target(), get->request.key(),
                                       get->request.options());
   return channel->CallAsync(FrameType::kGet, frame, [get](const Reply& reply) {
@@ -192,7 +192,7 @@ int AskAsync(const std::shared_ptr<AsyncGet>& get) {
 }
 
 int RefreshAsync(const std::shared_ptr<AsyncGet>& get) {
-  Channel* channel = get->session->channel();
+  const ChannelRef channel = get->session->channel();
   const std::string frame =
       EncodeRefresh(get->request.target(), get->request.options());
   return channel->CallAsync(FrameType::kGet, frame, [get](const Reply& reply) {

@@ -37,8 +37,8 @@ void Tell(Session& session, pmix_status_t status,
           const std::vector<ProcId>& receivers, InfoList infos) {
   if (receivers.empty()) return;
   infos.Add(PMIX_EVENT_CUSTOM_RANGE, Value::ProcArray(receivers));
-  const Notification event{status, nullptr, PMIX_RANGE_CUSTOM, infos.data(),
-                           infos.size()};
+  const Notification event{status,       nullptr,      PMIX_RANGE_CUSTOM,
+                           infos.data(), infos.size(), /*within_job=*/true};
   (void)NotifyEvent(
       session, event, [](pmix_status_t, void*) {}, nullptr);
 }
@@ -53,7 +53,7 @@ void After(Session& session, uint64_t call, const std::string& name,
   out.Bool(false);
   out.Uint(timeout_ms);
   out.String("");
-  (void)session.channel()->CallAsync(
+  (void)session.job_channel()->CallAsync(
       local::FrameType::kGroupCall, out.Take(),
       [what = std::move(what)](const Reply& reply) {
         if (reply.status == PMIX_ERR_TIMEOUT) what();

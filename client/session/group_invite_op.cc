@@ -75,10 +75,12 @@ void Watch(Session& session) {
                 PMIX_GROUP_CONSTRUCT_ABORT, PMIX_GROUP_CONSTRUCT_COMPLETE,
                 PMIX_GROUP_LEADER_SELECTED, PMIX_GROUP_LEADER_FAILED};
   const SubscriptionChange change = session.subscriptions().Add(spec);
-  session.channel()->ExpectEvents(true);
-  if (change.empty()) return;
-  (void)session.channel()->CallAsync(local::FrameType::kEventsWanted,
-                                     change.Encode(), [](const Reply&) {});
+  for (const ChannelRef& server : session.servers().open()) {
+    server->ExpectEvents(true);
+    if (change.empty()) continue;
+    (void)server->CallAsync(local::FrameType::kEventsWanted, change.Encode(),
+                            [](const Reply&) {});
+  }
 }
 
 int CheckName(const Session& session, const char* name,
@@ -150,7 +152,7 @@ int Invite(Session& session, const GroupRequest& request, GroupDone done) {
   }
   if (rc == PMIX_SUCCESS) rc = ReadInvited(session, request, &sent.awaited);
   if (rc != PMIX_SUCCESS) return rc;
-  if (session.channel() == nullptr) return PMIX_ERR_UNREACH;
+  if (session.job_channel() == nullptr) return PMIX_ERR_UNREACH;
   const std::string name = request.name;
   if (!session.groups().Find(name).empty()) return PMIX_ERR_EXISTS;
   sent.directives =
@@ -204,7 +206,7 @@ int Join(Session& session, const JoinRequest& request, GroupDone done) {
       request.answer != PMIX_GROUP_DECLINE) {
     return PMIX_ERR_BAD_PARAM;
   }
-  if (session.channel() == nullptr) return PMIX_ERR_UNREACH;
+  if (session.job_channel() == nullptr) return PMIX_ERR_UNREACH;
   const std::string name = request.name;
   if (request.answer == PMIX_GROUP_DECLINE) {
     return Decline(session, name, leader, done);
@@ -274,7 +276,7 @@ int Await(Session& session, Begin begin, pmix_info_t** results,
           std::chrono::steady_clock::now() + std::chrono::milliseconds(10));
     }
     if (!waiting->status) {
-      if (session.channel()->lost()) return PMIX_ERR_LOST_CONNECTION;
+      if (session.job_channel()->lost()) return PMIX_ERR_LOST_CONNECTION;
       continue;
     }
     if (results != nullptr && nresults != nullptr) {

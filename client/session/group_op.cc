@@ -92,7 +92,7 @@ int EncodeConstruct(Session& session, const GroupRequest& request, Sent* sent) {
   sent->name = parts.name;
   sent->participants.assign(request.procs, request.procs + request.nprocs);
   sent->frame = GroupFrame(kConstruct, parts, sent->participants);
-  return session.channel() == nullptr ? PMIX_ERR_UNREACH : PMIX_SUCCESS;
+  return session.job_channel() == nullptr ? PMIX_ERR_UNREACH : PMIX_SUCCESS;
 }
 
 // The agent finds a group that this process does not know.
@@ -102,7 +102,7 @@ int EncodeDestruct(Session& session, const GroupRequest& request, Sent* sent) {
   if (rc != PMIX_SUCCESS) return rc;
   sent->name = parts.name;
   sent->frame = GroupFrame(kDestruct, parts, session.groups().Find(parts.name));
-  return session.channel() == nullptr ? PMIX_ERR_UNREACH : PMIX_SUCCESS;
+  return session.job_channel() == nullptr ? PMIX_ERR_UNREACH : PMIX_SUCCESS;
 }
 
 int EncodeLeave(Session& session, const GroupRequest& request, Sent* sent) {
@@ -119,7 +119,7 @@ int EncodeLeave(Session& session, const GroupRequest& request, Sent* sent) {
   sent->type = FrameType::kGroupCall;
   sent->name = parts.name;
   sent->frame = out.Take();
-  return session.channel() == nullptr ? PMIX_ERR_UNREACH : PMIX_SUCCESS;
+  return session.job_channel() == nullptr ? PMIX_ERR_UNREACH : PMIX_SUCCESS;
 }
 
 // The process is in the group now.
@@ -140,12 +140,13 @@ void NoteEnd(Session& session, const std::string& name, int status) {
 int EndAsync(Session& session, Sent sent, pmix_op_cbfunc_t cbfunc,
              void* cbdata) {
   const std::string frame = std::move(sent.frame);
-  return session.channel()->CallAsync(sent.type, frame,
-                                      [&session, name = std::move(sent.name),
-                                       cbfunc, cbdata](const Reply& reply) {
-                                        NoteEnd(session, name, reply.status);
-                                        cbfunc(reply.status, cbdata);
-                                      });
+  return session.job_channel()->CallAsync(
+      sent.type, frame,
+      [&session, name = std::move(sent.name), cbfunc,
+       cbdata](const Reply& reply) {
+        NoteEnd(session, name, reply.status);
+        cbfunc(reply.status, cbdata);
+      });
 }
 
 int ConstructAsync(Session& session, const GroupRequest& request,
@@ -154,7 +155,7 @@ int ConstructAsync(Session& session, const GroupRequest& request,
   const int rc = EncodeConstruct(session, request, &sent);
   if (rc != PMIX_SUCCESS) return rc;
   const std::string frame = std::move(sent.frame);
-  return session.channel()->CallAsync(
+  return session.job_channel()->CallAsync(
       FrameType::kGroup, frame,
       [&session, sent, done = std::move(done)](const Reply& reply) mutable {
         NoteMember(session, sent, reply.status);
@@ -175,7 +176,7 @@ int ConstructGroup(Session& session, const GroupRequest& request,
   Sent sent;
   const int rc = EncodeConstruct(session, request, &sent);
   if (rc != PMIX_SUCCESS) return rc;
-  const Reply reply = session.channel()->Call(sent.type, sent.frame);
+  const Reply reply = session.job_channel()->Call(sent.type, sent.frame);
   NoteMember(session, sent, reply.status);
   InfoList infos;
   if (results != nullptr && nresults != nullptr && Succeeded(reply.status) &&
@@ -189,7 +190,7 @@ int DestructGroup(Session& session, const GroupRequest& request) {
   Sent sent;
   const int rc = EncodeDestruct(session, request, &sent);
   if (rc != PMIX_SUCCESS) return rc;
-  const int status = session.channel()->Call(sent.type, sent.frame).status;
+  const int status = session.job_channel()->Call(sent.type, sent.frame).status;
   NoteEnd(session, sent.name, status);
   return status;
 }
@@ -198,7 +199,7 @@ int LeaveGroup(Session& session, const GroupRequest& request) {
   Sent sent;
   const int rc = EncodeLeave(session, request, &sent);
   if (rc != PMIX_SUCCESS) return rc;
-  const int status = session.channel()->Call(sent.type, sent.frame).status;
+  const int status = session.job_channel()->Call(sent.type, sent.frame).status;
   NoteEnd(session, sent.name, status);
   return status;
 }

@@ -41,7 +41,7 @@ void AfterForkInChild() CANOPY_NO_THREAD_SAFETY_ANALYSIS {
   Session* session = g_library.session.exchange(nullptr);
   if (session != nullptr) {
     g_library.inherited = session;
-    if (session->agent().socket_fd() >= 0) close(session->agent().socket_fd());
+    session->servers().CloseSocketsInChild();
   }
   g_library.calls = 0;
   g_library.references = 0;
@@ -102,10 +102,10 @@ void Drain() {
 
 void EndSession() {
   Session* session = g_library.session.exchange(nullptr);
-  if (session->channel() != nullptr) {
-    (void)session->channel()->Call(local::FrameType::kFinalize, {});
+  for (const ChannelRef& server : session->servers().open()) {
+    (void)server->Call(local::FrameType::kFinalize, {});
   }
-  session->agent().Close();
+  session->servers().Close();
   Drain();
   delete session;
 }

@@ -29,7 +29,8 @@ bool MayPutReserved(std::string_view key) {
 // Waits for the answer: the data may not fit, and a commit that a dying agent
 // has not read must not be relied on.
 int SendCommit(Session& session, const std::string& frame) {
-  const Reply reply = session.channel()->Call(local::FrameType::kCommit, frame);
+  const Reply reply =
+      session.job_channel()->Call(local::FrameType::kCommit, frame);
   if (reply.status == PMIX_SUCCESS) session.commits().Note();
   return reply.status;
 }
@@ -84,7 +85,7 @@ int StoreInternal(Session& session, const pmix_proc_t* proc, const char* key,
 }
 
 int CommitPuts(Session& session) {
-  Channel* channel = session.channel();
+  const ChannelRef channel = session.job_channel();
   if (channel == nullptr) {
     // A singleton's data is for no other process.
     (void)session.commits().staged().TakeFrame();

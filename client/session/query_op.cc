@@ -78,7 +78,7 @@ int QueryInfo(Session& session, const QueryRequest& request,
   QueryCall call(&session);
   const int rc = call.Start(request.queries, request.nqueries);
   if (rc != PMIX_SUCCESS) return rc;
-  Channel* channel = session.channel();
+  const ChannelRef channel = session.channel();
   while (channel != nullptr) {
     const std::optional<std::string> frame = call.NextFrame();
     if (!frame) break;

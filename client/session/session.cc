@@ -16,11 +16,11 @@ Session::Session(Bootstrap bootstrap, bool external_progress)
           [this] { return progress_.InTask(); }),
       fences_(std::move(bootstrap.barrier)),
       commits_(std::move(bootstrap.commits)),
-      agent_(&bootstrap, {server_, namespaces_, fences_, commits_,
-                          subscriptions_, events_, progress_}) {}
+      servers_(&bootstrap, {server_, namespaces_, fences_, commits_,
+                            subscriptions_, seen_, events_, progress_}) {}
 
 Session::~Session() {
-  agent_.Close();
+  servers_.Close();
   // Its tasks use the channel and the handlers.
   progress_.Stop();
 }

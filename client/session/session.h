@@ -10,8 +10,8 @@
 #include "client/channel/channel.h"
 #include "client/channel/progress.h"
 #include "client/events/event_engine.h"
+#include "client/events/seen_events.h"
 #include "client/events/subscriptions.h"
-#include "client/session/agent_connection.h"
 #include "client/session/bootstrap.h"
 #include "client/session/commits.h"
 #include "client/session/group_invitations.h"
@@ -22,6 +22,7 @@
 #include "client/session/pointer_cache.h"
 #include "client/session/query_cache.h"
 #include "client/session/registered_attributes.h"
+#include "client/session/servers.h"
 #include "client/session/value_store.h"
 #include "common/ids.h"
 #include "common/mutex.h"
@@ -41,7 +42,6 @@ class Session final : public SourcePlaces {
   ~Session() override;
 
   const ProcId& self() const override { return self_; }
-  const ProcId& server() const { return server_; }
 
   // What it can read: the data of jobs, its own values, and all of that by the
   // rules of PMIx_Get.
@@ -61,10 +61,14 @@ class Session final : public SourcePlaces {
   KnownGroups& groups() { return groups_; }
   GroupInvitations& invitations() { return invitations_; }
 
-  AgentConnection& agent() { return agent_; }
-  const AgentConnection& agent() const { return agent_; }
-  // Null for a singleton, and for a server.
-  Channel* channel() { return agent_.channel(); }
+  Servers& servers() { return servers_; }
+  // Of a process that was launched, the one that has launched it.
+  const AgentConnection& agent() const { return servers_.home(); }
+  // The primary server's, for all but what a process does with others of its
+  // job. Null for a singleton, for a server, and for a tool without a server.
+  ChannelRef channel() { return servers_.primary(); }
+  // For what it does with those.
+  ChannelRef job_channel() { return servers_.OfJob(); }
 
   // Of a server: brings what this process notifies to the processes that it
   // serves. Empty: this is no server.
@@ -81,11 +85,13 @@ class Session final : public SourcePlaces {
 
   // SourcePlaces.
   bool OnSameNode(const ProcId& proc) const override;
-  bool IsServer(const ProcId& proc) const override { return proc == server_; }
+  bool IsServer(const ProcId& proc) const override {
+    return proc == server_ || servers_.Knows(proc);
+  }
 
  private:
   const ProcId self_;
-  const ProcId server_;
+  const ProcId server_;  // the first
   Namespaces namespaces_;
   ValueStore store_;
   PointerCache pointers_;
@@ -93,6 +99,7 @@ class Session final : public SourcePlaces {
   QueryCache query_cache_;
   RegisteredAttributes registered_;
   Subscriptions subscriptions_;
+  SeenEvents seen_;
   Progress progress_;
   EventEngine events_;
   JobFences fences_;
@@ -102,8 +109,8 @@ class Session final : public SourcePlaces {
   Distributor distributor_ CANOPY_GUARDED_BY(distributor_mutex_);
   // After the barrier, whose counter the mailbox refers to.
   Commits commits_;
-  // Last: its channel calls the other parts as long as it exists.
-  AgentConnection agent_;
+  // Last: their channels call the other parts as long as they exist.
+  Servers servers_;
 };
 
 }  // namespace canopy::client

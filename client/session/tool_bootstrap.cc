@@ -33,6 +33,7 @@ Result<Bootstrap> ConnectTool(const std::string& path, const ProcId& claimed) {
   if (!in.ok()) return Status(kErrHandshakeFailed, "malformed welcome");
   Bootstrap result = MakeAlone(self);
   result.server = server;
+  result.is_tool = true;
   result.environment.socket = path;
   result.environment.claimed = self;
   result.socket = std::move(socket).value();
@@ -40,7 +41,10 @@ Result<Bootstrap> ConnectTool(const std::string& path, const ProcId& claimed) {
 }
 
 Bootstrap MakeUnconnectedTool(const ProcId& claimed) {
-  return MakeAlone(claimed.nspace.empty() ? NameAfterProcess("tool") : claimed);
+  Bootstrap result =
+      MakeAlone(claimed.nspace.empty() ? NameAfterProcess("tool") : claimed);
+  result.is_tool = true;
+  return result;
 }
 
 }  // namespace canopy::client

@@ -2,11 +2,13 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstdlib>
 #include <string>
 #include <string_view>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "client/session/tool_bootstrap.h"
@@ -45,10 +47,10 @@ std::vector<std::string> Directories(const ServerChoice& choice) {
 
 class Search {
  public:
-  explicit Search(const ToolOptions& options)
-      : choice_(options.server), name_(options.name) {}
+  Search(const ToolOptions& options, const std::vector<ProcId>& known)
+      : choice_(options.server), name_(options.name), known_(known) {}
 
-  Result<Bootstrap> Once() const {
+  Result<ServerFound> Once() const {
     if (!choice_.attachment_file.empty()) {
       return ByFile(choice_.attachment_file);
     }
@@ -60,8 +62,8 @@ class Search {
     }
     if (choice_.system) return BySystem();
     if (choice_.system_first) {
-      Result<Bootstrap> system = BySystem();
-      if (system.ok()) return system;
+      Result<ServerFound> system = BySystem();
+      if (system.ok() && system->connection) return system;
     }
     return BySearch();
   }
@@ -73,49 +75,62 @@ class Search {
     return choice_.nspace.empty() || contact.server.nspace == choice_.nspace;
   }
 
-  Result<Bootstrap> Connect(const ServerContact& contact) const {
+  bool IsKnown(const ProcId& server) const {
+    return std::find(known_.begin(), known_.end(), server) != known_.end();
+  }
+
+  Result<ServerFound> Connect(const ServerContact& contact) const {
+    if (IsKnown(contact.server)) return ServerFound{contact.server, {}};
     if (contact.socket.empty()) {
       return Status(kErrNotSupported,
                     contact.uri + " is not an agent of this machine");
     }
-    return ConnectTool(contact.socket, name_);
+    Result<Bootstrap> connected = ConnectTool(contact.socket, name_);
+    if (!connected.ok()) return connected.status();
+    const ProcId server = connected->server;
+    return ServerFound{server, std::move(*connected)};
   }
 
-  Result<Bootstrap> ByFile(const std::string& path) const {
+  Result<ServerFound> ByFile(const std::string& path) const {
     const Result<ServerContact> contact = ReadRendezvousFile(path);
     if (!contact.ok()) return contact.status();
     return Connect(*contact);
   }
 
-  Result<Bootstrap> BySystem() const {
-    Result<Bootstrap> found = ByFile(SystemFile(choice_));
+  Result<ServerFound> BySystem() const {
+    Result<ServerFound> found = ByFile(SystemFile(choice_));
     if (found.code() != kErrNotFound) return found;
     return Status(kErrUnreach, "this machine has no system server");
   }
 
-  Result<Bootstrap> BySearch() const {
-    Status last(kErrUnreach, "no server was found");
+  // One that is connected already counts when it was chosen and no other is
+  // found.
+  Result<ServerFound> BySearch() const {
+    Result<ServerFound> found = Status(kErrUnreach, "no server was found");
     for (const std::string& directory : Directories(choice_)) {
       for (const ServerContact& contact : SearchRendezvous(directory)) {
         if (!IsWanted(contact)) continue;
-        Result<Bootstrap> connected = Connect(contact);
-        if (connected.ok()) return connected;
-        last = connected.status();
+        Result<ServerFound> next = Connect(contact);
+        if (next.ok() && next->connection) return next;
+        if (next.ok() && !choice_.explicit_choice()) continue;
+        if (!found.ok()) found = std::move(next);
       }
     }
-    return last;
+    return found;
   }
 
   const ServerChoice& choice_;
   const ProcId& name_;
+  const std::vector<ProcId>& known_;
 };
 
 }  // namespace
 
-Result<Bootstrap> ConnectToServer(const ToolOptions& options) {
-  const Search search(options);
+Result<ServerFound> ConnectToServer(const ToolOptions& options,
+                                    const std::vector<ProcId>& known) {
+  const Search search(options, known);
   for (uint32_t tried = 0;; ++tried) {
-    Result<Bootstrap> found = search.Once();
+    Result<ServerFound> found = search.Once();
     if (found.ok() || tried == options.retries) return found;
     std::this_thread::sleep_for(std::chrono::seconds(options.delay_s));
   }

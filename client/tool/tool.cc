@@ -3,7 +3,6 @@
 #include <atomic>
 #include <utility>
 
-#include "client/channel/channel.h"
 #include "client/session/bootstrap.h"
 #include "client/session/lifecycle.h"
 #include "client/session/tool_bootstrap.h"
@@ -29,9 +28,10 @@ Result<Bootstrap> FindServer(const ToolOptions& options) {
       WasLaunched()) {
     return FindAgent();
   }
-  Result<Bootstrap> found = ConnectToServer(options);
-  if (!found.ok() && options.optional) return MakeUnconnectedTool(options.name);
-  return found;
+  Result<ServerFound> found = ConnectToServer(options, {});
+  if (found.ok()) return std::move(*found->connection);
+  if (options.optional) return MakeUnconnectedTool(options.name);
+  return found.status();
 }
 
 }  // namespace
@@ -54,12 +54,6 @@ int FinalizeTool() {
   // A callback may not do it.
   if (rc == PMIX_ERR_WOULD_BLOCK) ++g_references;
   return rc;
-}
-
-std::vector<ProcId> ServersOf(Session& session) {
-  Channel* const channel = session.channel();
-  if (channel == nullptr || channel->lost()) return {};
-  return {session.server()};
 }
 
 }  // namespace canopy::client

@@ -3,10 +3,7 @@
 #define CANOPY_CLIENT_TOOL_TOOL_H_
 
 #include <cstddef>
-#include <vector>
 
-#include "client/session/session.h"
-#include "common/ids.h"
 #include "pmix.h"
 
 namespace canopy::client {
@@ -18,9 +15,6 @@ int InitTool(pmix_proc_t* proc, const pmix_info_t* info, size_t ninfo);
 // PMIx_tool_finalize: PMIX_ERR_INIT unless InitTool has been called more often.
 // The end of another role of this process is not the end of this one.
 int FinalizeTool();
-
-// The server that the session has, unless it is gone.
-std::vector<ProcId> ServersOf(Session& session);
 
 }  // namespace canopy::client
 

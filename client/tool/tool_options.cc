@@ -76,6 +76,8 @@ Reading ReadOption(const pmix_info_t& info, std::string_view key,
   }
   if (key == PMIX_TOOL_DO_NOT_CONNECT) {
     out->connects = !IsTrue(info);
+  } else if (key == PMIX_PRIMARY_SERVER) {
+    out->primary = IsTrue(info);
   } else if (key == PMIX_TOOL_CONNECT_OPTIONAL) {
     out->optional = IsTrue(info);
   } else {

@@ -36,6 +36,7 @@ struct ServerChoice {
 struct ToolOptions {
   ProcId name{"", 0};     // PMIX_TOOL_NSPACE and _RANK; no namespace: none
   bool connects = true;   // not PMIX_TOOL_DO_NOT_CONNECT
+  bool primary = false;   // PMIX_PRIMARY_SERVER
   bool optional = false;  // PMIX_TOOL_CONNECT_OPTIONAL: goes on without one
   uint32_t retries = 0;   // PMIX_CONNECT_MAX_RETRIES
   uint32_t delay_s = 1;   // PMIX_CONNECT_RETRY_DELAY, seconds between them
@@ -43,7 +44,8 @@ struct ToolOptions {
   InitOptions init;
 };
 
-// The directives of PMIx_tool_init. PMIX_ERR_BAD_PARAM: one has another type,
+// The directives of PMIx_tool_init and PMIx_tool_attach_to_server.
+// PMIX_ERR_BAD_PARAM: one has another type,
 // or they contradict each other; PMIX_ERR_NOT_SUPPORTED: a required one is not
 // known, or a server is asked for over TCP.
 int ParseToolOptions(const pmix_info_t* info, size_t ninfo, ToolOptions* out);

@@ -1,12 +1,32 @@
 #include "server/endpoint/tool_registry.h"
 
+#include <sys/random.h>
+#include <unistd.h>
+
+#include <cstdio>
 #include <string>
 #include <utility>
 
 namespace canopy::endpoint {
 
-ToolRegistry::ToolRegistry(ProcId server, uint32_t max)
-    : server_(std::move(server)), max_(max) {}
+namespace {
+
+std::string RandomText() {
+  uint32_t number = 0;
+  if (getrandom(&number, sizeof number, 0) != sizeof number) {
+    number = static_cast<uint32_t>(getpid());
+  }
+  char text[9] = {};
+  std::snprintf(text, sizeof text, "%08x", number);
+  return text;
+}
+
+}  // namespace
+
+ToolRegistry::ToolRegistry(const ProcId& server, uint32_t max)
+    : prefix_(server.nspace + "-tool" + std::to_string(server.rank) + "-" +
+              RandomText() + "-"),
+      max_(max) {}
 
 Result<ProcId> ToolRegistry::Admit(const ProcId& asked) {
   if (connected_.size() >= max_) {
@@ -14,9 +34,7 @@ Result<ProcId> ToolRegistry::Admit(const ProcId& asked) {
   }
   ProcId tool = asked;
   if (tool.nspace.empty()) {
-    tool = {server_.nspace + "-tool" + std::to_string(server_.rank) + "-" +
-                std::to_string(next_++),
-            0};
+    tool = {prefix_ + std::to_string(next_++), 0};
   }
   if (!connected_.insert(tool).second) {
     return Status(kErrExists,

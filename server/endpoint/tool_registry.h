@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <set>
+#include <string>
 
 #include "common/ids.h"
 #include "common/status.h"
@@ -16,8 +17,10 @@ inline constexpr uint32_t kMaxTools = 256;
 class ToolRegistry {
  public:
   // `server`: the agent, as PMIx names it, after which tools are named that
-  // have no name of their own. At most `max` are connected at a time.
-  ToolRegistry(ProcId server, uint32_t max);
+  // have no name of their own. At most `max` are connected at a time. No two
+  // registries give the same name: a tool keeps its own over other servers,
+  // while this agent may be restarted.
+  ToolRegistry(const ProcId& server, uint32_t max);
 
   // The identity of a tool that connects: the one it asks for, or, when that
   // has no namespace, one that no other tool of any agent has. kErrExists: a
@@ -27,7 +30,7 @@ class ToolRegistry {
   void Leave(const ProcId& tool);
 
  private:
-  const ProcId server_;
+  const std::string prefix_;  // of names that are given
   const uint32_t max_;
   uint32_t next_ = 1;
   std::set<ProcId> connected_;

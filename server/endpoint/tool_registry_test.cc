@@ -11,8 +11,15 @@ TEST(ToolRegistryTest, NamesToolsThatHaveNoName) {
   const Result<ProcId> second = tools.Admit({});
   ASSERT_TRUE(first.ok());
   ASSERT_TRUE(second.ok());
-  EXPECT_EQ(*first, (ProcId{"canopy-tool3-1", 0}));
-  EXPECT_EQ(*second, (ProcId{"canopy-tool3-2", 0}));
+  EXPECT_TRUE(first->nspace.starts_with("canopy-tool3-")) << first->nspace;
+  EXPECT_TRUE(first->nspace.ends_with("-1")) << first->nspace;
+  EXPECT_EQ(first->rank, 0u);
+  EXPECT_NE(second->nspace, first->nspace);
+  // That of a later agent of the same name.
+  ToolRegistry successor({"canopy", 3}, 8);
+  const Result<ProcId> later = successor.Admit({});
+  ASSERT_TRUE(later.ok());
+  EXPECT_NE(later->nspace, first->nspace);
 }
 
 TEST(ToolRegistryTest, ANameIsOneToolsAtATime) {

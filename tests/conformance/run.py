@@ -259,6 +259,18 @@ def tools(suite):
     job.finish(60).expect(code=128 + signal.SIGTERM, err=["asked to kill it"])
 
 
+def servers(suite):
+    """The same with all agents of the overlay as its servers."""
+    job, nspace, directory = cases_tools.waiting_job(suite, suite.shape)
+    env = dict(suite.env, LD_LIBRARY_PATH=os.path.join(suite.prefix, "lib"))
+    done = subprocess.run(
+        [suite.program("servers"), "1", "1", os.path.dirname(directory), nspace],
+        env=env, check=False, capture_output=True, timeout=60)
+    all_kept(harness.Result(done.returncode, done.stdout, done.stderr, 0),
+             "servers", 1)
+    job.finish(60).expect(code=128 + signal.SIGTERM, err=["asked to kill it"])
+
+
 def helpers(suite):
     """The program that calls every helper, with the installed library."""
     out = os.path.join(suite.share.directory, "helpers")
@@ -282,6 +294,17 @@ def headers_of_others():
                         source], check=True)
 
 
+def by_hand(suite, place, name, body):
+    """A case of a program that nobody launches."""
+    label = f"{name}: {place[0]} nodes, radix {place[1]}"
+    if not suite.wanted(label):
+        return
+    with suite.taken() as mine:
+        if mine:
+            suite.shaped(*place[:2])
+            suite.case(label, lambda: body(suite))
+
+
 def cases(suite):
     for place in PLACES:
         suite.job("lifecycle", place, own=True)
@@ -296,12 +319,9 @@ def cases(suite):
                      "monitors", "job_life", "thread_stop",
                      "strings", "buffers"):
             suite.job(name, place, alone=name == "large")
-        if suite.wanted(f"tools: {place[0]} nodes, radix {place[1]}"):
-            with suite.taken() as mine:
-                if mine:
-                    suite.shaped(*place[:2])
-                    suite.case(f"tools: {place[0]} nodes, radix {place[1]}",
-                               lambda: tools(suite))
+        by_hand(suite, place, "tools", tools)
+        if place[0] > 1:
+            by_hand(suite, place, "servers", servers)
         suite.job("psets", place, options=["--pset", "launched"])
         suite.job("logs", place, expect=logged)
         suite.job("topology", place, "bound", size=2,

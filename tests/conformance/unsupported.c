@@ -24,9 +24,6 @@ static void Tools(void) {
                         NULL, NULL));
   REFUSED(PMIx_IOF_push(&g_job, 1, &bytes, NULL, 0, OnOp, &g_called));
   REFUSED(PMIx_IOF_deregister(0, NULL, 0, OnOp, &g_called));
-  REFUSED(PMIx_tool_attach_to_server(NULL, NULL, NULL, 0));
-  REFUSED(PMIx_tool_set_server(&g_job, NULL, 0));
-  REFUSED(PMIx_tool_disconnect(&g_job));
 }
 
 int main(int argc, char **argv) {

@@ -1,0 +1,336 @@
+// A tool with several servers, which are agents of one overlay.
+// servers 1 1 DIRECTORY NAMESPACE: where all agents of it have their
+// directories, and a job of two processes that wait until they are ended.
+#include <glob.h>
+#include <limits.h>
+#include <pmix_tool.h>
+
+#include "check.h"
+
+// Newer than some headers.
+bool PMIx_tool_is_connected(void);
+pmix_status_t PMIx_tool_connect_to_server(pmix_proc_t *proc, pmix_info_t info[],
+                                          size_t ninfo);
+
+typedef struct {
+  char file[PATH_MAX];
+  char directory[PATH_MAX];
+  char uri[512];
+  int pid;
+  pmix_proc_t name;
+} Server;
+
+enum { kMax = 8 };
+static Server g_servers[kMax];
+static size_t g_count;
+static const char *g_nspace;
+
+// ---------------------------------------------------------------- servers ---
+
+static bool ReadServer(const char *path, Server *server) {
+  FILE *file = fopen(path, "r");
+  CHECK(file != NULL, "cannot read %s", path);
+  const bool ok =
+      fscanf(file, "%511[^\n]\n%*s\n%d", server->uri, &server->pid) == 2;
+  fclose(file);
+  CHECK(ok, "%s is malformed", path);
+  for (size_t i = 0; i < g_count; ++i) {
+    if (strcmp(g_servers[i].uri, server->uri) == 0) return false;
+  }
+  snprintf(server->file, sizeof(server->file), "%s", path);
+  snprintf(server->directory, sizeof(server->directory), "%.*s",
+           (int)(strrchr(path, '/') - path), path);
+  // NAMESPACE.RANK;...
+  char name[512];
+  snprintf(name, sizeof(name), "%s", server->uri);
+  *strchr(name, ';') = '\0';
+  char *dot = strrchr(name, '.');
+  *dot = '\0';
+  PMIX_PROC_LOAD(&server->name, name, (pmix_rank_t)atoi(dot + 1));
+  return true;
+}
+
+static void FindServers(const char *directory) {
+  char host[256];
+  char pattern[PATH_MAX];
+  glob_t found;
+  gethostname(host, sizeof(host));
+  snprintf(pattern, sizeof(pattern), "%s/*/pmix.%s.tool.*", directory, host);
+  CHECK(glob(pattern, 0, NULL, &found) == 0, "nothing like %s", pattern);
+  for (size_t i = 0; i < found.gl_pathc && g_count < kMax; ++i) {
+    if (ReadServer(found.gl_pathv[i], &g_servers[g_count])) ++g_count;
+  }
+  globfree(&found);
+  CHECK(g_count >= 2, "%zu servers", g_count);
+}
+
+static Directives File(const Server *server) {
+  Directives list = {.count = 0};
+  AddText(&list, PMIX_TOOL_ATTACHMENT_FILE, server->file);
+  return list;
+}
+
+static Directives At(const Server *server) {
+  Directives list = {.count = 0};
+  AddText(&list, PMIX_SERVER_TMPDIR, server->directory);
+  return list;
+}
+
+static pmix_status_t Attach(Directives list, pmix_proc_t *server) {
+  pmix_proc_t self;
+  const pmix_status_t status =
+      PMIx_tool_attach_to_server(&self, server, list.info, list.count);
+  if (status == PMIX_SUCCESS) {
+    CHECK(PMIX_CHECK_PROCID(&self, &g_self), "I became %s:%u", self.nspace,
+          self.rank);
+  }
+  return status;
+}
+
+static void Attached(Directives list, const Server *want) {
+  pmix_proc_t server;
+  OK(Attach(list, &server));
+  CHECK(PMIX_CHECK_PROCID(&server, &want->name), "to %s:%u", server.nspace,
+        server.rank);
+}
+
+// The servers of this tool, in their order.
+static void Are(size_t count, const Server *first, const Server *second) {
+  const Server *want[] = {first, second};
+  pmix_proc_t *servers = NULL;
+  size_t have = 0;
+  OK(PMIx_tool_get_servers(&servers, &have));
+  CHECK(have == count, "%zu servers, not %zu", have, count);
+  for (size_t i = 0; i < count; ++i) {
+    CHECK(PMIX_CHECK_PROCID(&servers[i], &want[i]->name), "%zu is %s:%u", i,
+          servers[i].nspace, servers[i].rank);
+  }
+  PMIX_PROC_FREE(servers, have);
+}
+
+static void Drop(const Server *server) {
+  OK(PMIx_tool_disconnect(&server->name));
+}
+
+static pmix_status_t Ask(void) {
+  char *keys[] = {PMIX_QUERY_NAMESPACES, NULL};
+  pmix_query_t query;
+  pmix_info_t *results = NULL;
+  size_t count = 0;
+  PMIX_QUERY_CONSTRUCT(&query);
+  query.keys = keys;
+  const pmix_status_t status = PMIx_Query_info(&query, 1, &results, &count);
+  if (results != NULL) PMIX_INFO_FREE(results, count);
+  return status;
+}
+
+// ------------------------------------------------------------------ rules ---
+
+static void Outside(void) {
+  EXPECT(PMIX_ERR_INIT, PMIx_tool_attach_to_server(NULL, NULL, NULL, 0));
+  EXPECT(PMIX_ERR_INIT, PMIx_tool_set_server(&g_servers[0].name, NULL, 0));
+  EXPECT(PMIX_ERR_INIT, PMIx_tool_disconnect(&g_servers[0].name));
+  EXPECT(PMIX_ERR_INIT, PMIx_tool_connect_to_server(NULL, NULL, 0));
+}
+
+static void Attaching(void) {
+  const Server *one = &g_servers[0];
+  const Server *two = &g_servers[1];
+  Attached(File(two), two);
+  Are(2, one, two);
+  // Connected already.
+  Attached(File(two), two);
+  OK(PMIx_tool_attach_to_server(NULL, NULL, File(two).info, 1));
+  Are(2, one, two);
+  EXPECT(PMIX_ERR_UNREACH, Attach(At(two), NULL));
+  Directives primary = File(two);
+  AddFlag(&primary, PMIX_PRIMARY_SERVER, true);
+  Attached(primary, two);
+  Are(2, two, one);
+  OK(PMIx_tool_set_server(&one->name, NULL, 0));
+  Drop(two);
+  Are(1, one, NULL);
+}
+
+static void Choosing(Directives list, const char *what) {
+  const Server *two = &g_servers[1];
+  pmix_proc_t server;
+  const pmix_status_t status = Attach(list, &server);
+  CHECK(status == PMIX_SUCCESS, "%s gave %s", what, PMIx_Error_string(status));
+  CHECK(PMIX_CHECK_PROCID(&server, &two->name), "%s led to %s:%u", what,
+        server.nspace, server.rank);
+  Drop(two);
+}
+
+// Each way to name a server, and each that leads nowhere.
+static void Choices(void) {
+  const Server *two = &g_servers[1];
+  char uri[PATH_MAX + 8];
+  Choosing(At(two), "search");
+  Directives list = At(two);
+  AddText(&list, PMIX_SERVER_URI, two->uri);
+  Choosing(list, "uri");
+  snprintf(uri, sizeof(uri), "file:%s", two->file);
+  list = At(two);
+  AddText(&list, PMIX_SERVER_URI, uri);
+  Choosing(list, "file");
+  list = At(two);
+  AddText(&list, PMIX_SERVER_NSPACE, two->name.nspace);
+  Choosing(list, "namespace");
+  list = At(two);
+  pmix_info_t *pid = NextInfo(&list, PMIX_SERVER_PIDINFO);
+  pid->value.type = PMIX_PID;
+  pid->value.data.pid = two->pid;
+  Choosing(list, "pid");
+  pid->value.data.pid = 1;
+  EXPECT(PMIX_ERR_UNREACH, Attach(list, NULL));
+  list = At(two);
+  AddText(&list, PMIX_TCP_URI, two->uri);
+  EXPECT(PMIX_ERR_NOT_SUPPORTED, Attach(list, NULL));
+  AddText(&list, PMIX_SERVER_URI, two->uri);
+  EXPECT(PMIX_ERR_BAD_PARAM, Attach(list, NULL));
+}
+
+static void SystemServer(void) {
+  const Server *two = &g_servers[1];
+  Directives list = At(two);
+  AddText(&list, PMIX_SYSTEM_TMPDIR, "/nowhere");
+  AddFlag(&list, PMIX_CONNECT_SYSTEM_FIRST, true);
+  Choosing(list, "system first");
+  AddFlag(&list, PMIX_CONNECT_TO_SYSTEM, true);
+  EXPECT(PMIX_ERR_UNREACH, Attach(list, NULL));
+}
+
+static void NoSense(void) {
+  const Server *two = &g_servers[1];
+  Directives list = File(two);
+  AddText(&list, PMIX_TOOL_NSPACE, "another.name");
+  EXPECT(PMIX_ERR_BAD_PARAM, Attach(list, NULL));
+  list = File(two);
+  AddFlag(&list, PMIX_TOOL_DO_NOT_CONNECT, true);
+  EXPECT(PMIX_ERR_BAD_PARAM, Attach(list, NULL));
+  EXPECT(PMIX_ERR_BAD_PARAM, PMIx_tool_attach_to_server(NULL, NULL, NULL, 1));
+  EXPECT(PMIX_ERR_BAD_PARAM, PMIx_tool_set_server(NULL, NULL, 0));
+  EXPECT(PMIX_ERR_BAD_PARAM, PMIx_tool_disconnect(NULL));
+  EXPECT(PMIX_ERR_NOT_FOUND, PMIx_tool_disconnect(&two->name));
+}
+
+static void *AttachLater(void *unused) {
+  (void)unused;
+  usleep(100000);
+  Attached(File(&g_servers[1]), &g_servers[1]);
+  return NULL;
+}
+
+static void Waiting(void) {
+  const Server *one = &g_servers[0];
+  const Server *two = &g_servers[1];
+  pthread_t later;
+  EXPECT(PMIX_ERR_UNREACH, PMIx_tool_set_server(&two->name, NULL, 0));
+  Directives wait = Timeout(1);
+  AddFlag(&wait, PMIX_WAIT_FOR_CONNECTION, true);
+  EXPECT(PMIX_ERR_TIMEOUT,
+         PMIx_tool_set_server(&two->name, wait.info, wait.count));
+  Are(1, one, NULL);
+  CHECK(pthread_create(&later, NULL, AttachLater, NULL) == 0, "no thread");
+  wait = Flag(PMIX_WAIT_FOR_CONNECTION);
+  OK(PMIx_tool_set_server(&two->name, wait.info, wait.count));
+  CHECK(pthread_join(later, NULL) == 0, "join");
+  Are(2, two, one);
+}
+
+// From here on the second is the primary, and then there is none.
+static void Disconnecting(void) {
+  const Server *one = &g_servers[0];
+  const Server *two = &g_servers[1];
+  OK(Ask());
+  Drop(two);
+  Are(1, one, NULL);
+  CHECK(PMIx_tool_is_connected(), "not connected");
+  EXPECT(PMIX_ERR_UNREACH, Ask());
+  OK(PMIx_tool_set_server(&one->name, NULL, 0));
+  OK(Ask());
+  Drop(one);
+  CHECK(!PMIx_tool_is_connected(), "still connected");
+  // The first is the primary.
+  Attached(File(one), one);
+  Are(1, one, NULL);
+  OK(Ask());
+}
+
+static void OlderForm(void) {
+  const Server *one = &g_servers[0];
+  const Server *two = &g_servers[1];
+  Directives list = File(two);
+  pmix_proc_t self;
+  OK(PMIx_tool_connect_to_server(&self, list.info, list.count));
+  CHECK(PMIX_CHECK_PROCID(&self, &g_self), "I became %s", self.nspace);
+  Are(1, two, NULL);
+  list = File(one);
+  OK(PMIx_tool_connect_to_server(NULL, list.info, list.count));
+  Are(1, one, NULL);
+}
+
+static Signal g_ended = SIGNAL_INIT;
+
+static void OnEnd(size_t id, pmix_status_t status, const pmix_proc_t *source,
+                  pmix_info_t info[], size_t ninfo, pmix_info_t results[],
+                  size_t nresults, pmix_event_notification_cbfunc_fn_t cbfunc,
+                  void *cbdata) {
+  (void)id, (void)source, (void)results, (void)nresults;
+  for (size_t i = 0; i < ninfo; ++i) {
+    if (PMIX_CHECK_KEY(&info[i], PMIX_EVENT_AFFECTED_PROC) &&
+        strcmp(info[i].value.data.proc->nspace, g_nspace) == 0) {
+      Raise(&g_ended, status);
+    }
+  }
+  cbfunc(PMIX_EVENT_ACTION_COMPLETE, NULL, 0, NULL, NULL, cbdata);
+}
+
+// What both servers tell comes once; what a handler wants is wanted of a server
+// that is attached later, too.
+static void Events(void) {
+  const Server *one = &g_servers[0];
+  const Server *two = &g_servers[1];
+  pmix_status_t code = PMIX_EVENT_JOB_END;
+  pmix_proc_t job;
+  pmix_info_t *results = NULL;
+  size_t count = 0;
+  const pmix_status_t id =
+      PMIx_Register_event_handler(&code, 1, NULL, 0, OnEnd, NULL, NULL);
+  CHECK(id >= 0, "registration gave %d", id);
+  Attached(File(two), two);
+  Drop(one);
+  Attached(File(one), one);
+  OK(PMIx_tool_set_server(&two->name, NULL, 0));
+  Are(2, two, one);
+  Directives kill = Flag(PMIX_JOB_CTRL_KILL);
+  PMIX_PROC_LOAD(&job, g_nspace, PMIX_RANK_WILDCARD);
+  OK(PMIx_Job_control(&job, 1, kill.info, kill.count, &results, &count));
+  WaitFor(&g_ended, 1);
+  // Whatever the other server has sent is read before its answer.
+  OK(PMIx_tool_set_server(&one->name, NULL, 0));
+  OK(Ask());
+  OK(PMIx_tool_finalize());
+  CHECK(CountOf(&g_ended) == 1, "told %d times", CountOf(&g_ended));
+}
+
+int main(int argc, char **argv) {
+  Arm(argc, argv);
+  CHECK(argc > 4, "no directory and no namespace");
+  g_nspace = argv[4];
+  FindServers(argv[3]);
+  Outside();
+  Directives list = File(&g_servers[0]);
+  OK(PMIx_tool_init(&g_self, list.info, list.count));
+  Attaching();
+  Choices();
+  SystemServer();
+  NoSense();
+  Waiting();
+  Disconnecting();
+  OlderForm();
+  Events();
+  g_self.rank = 0;
+  return Kept();
+}

@@ -8,6 +8,7 @@ namespace canopy::control {
 namespace {
 
 constexpr size_t kTokenBytes = 16;
+constexpr int64_t kOpenNs = 30'000'000'000;
 
 }  // namespace
 
@@ -45,17 +46,40 @@ HostedLauncher* HostedJobs::Add(const std::string& nspace, uint64_t* id) {
   return launcher.get();
 }
 
-Result<uint64_t> HostedJobs::Begin(const std::string& nspace,
-                                   const HostOutput& output) {
+void HostedJobs::Begin(const PlacementId& placement, const std::string& nspace,
+                       const HostOutput& output, Begun done) {
+  if (threads_.use_count() > kMaxOpening) {
+    return done(Status(kErrResourceBusy, "the files of " +
+                                             std::to_string(kMaxOpening) +
+                                             " jobs are being opened"));
+  }
   uint64_t id = 0;
   HostedLauncher* const launcher = Add(nspace, &id);
-  const Status status = launcher->Begin(output);
+  opening_[placement] =
+      loop_->AddTimer(kOpenNs, [this, alive = alive_, placement, id, done] {
+        if (!*alive) return;
+        OnOpened(placement, id,
+                 Status(kErrTimeout, "its files could not be opened in time"),
+                 done);
+      });
+  launcher->Begin(output, threads_,
+                  [this, placement, id, done](const Status& status) {
+                    loop_->CancelTimer(opening_.at(placement));
+                    OnOpened(placement, id, status, done);
+                  });
+}
+
+void HostedJobs::OnOpened(const PlacementId& placement, uint64_t id,
+                          const Status& status, const Begun& done) {
+  opening_.erase(placement);
+  const Begun decided = done;  // it may be the launcher's
+  const auto launcher = launchers_.find(id);
   if (!status.ok()) {
-    launchers_.erase(id);
-    return status;
+    launchers_.erase(launcher);
+    return decided(status);
   }
-  listener_->OnLauncher(id, launcher);
-  return id;
+  listener_->OnLauncher(id, launcher->second.get());
+  decided(id);
 }
 
 void HostedJobs::Remove(uint64_t id) {

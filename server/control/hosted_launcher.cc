@@ -18,37 +18,39 @@ HostedLauncher::HostedLauncher(EventLoop* loop, Events events)
 
 HostedLauncher::~HostedLauncher() { *alive_ = false; }
 
-Status HostedLauncher::Open(const HostOutput& output,
-                            const OutputPositions* from) {
-  auto writer = OutputWriter::Open(
-      loop_, output, from,
+void HostedLauncher::Open(const HostOutput& output,
+                          std::optional<OutputPositions> from,
+                          std::shared_ptr<void> held,
+                          OutputWriter::Opened opened) {
+  writer_ = std::make_unique<OutputWriter>(
+      loop_, output, from, std::move(held), std::move(opened),
       [this](size_t pieces, const OutputPositions& at, const Status& status) {
         OnWritten(pieces, at, status);
       });
-  if (writer.ok()) writer_ = *std::move(writer);
-  return writer.status();
 }
 
-Status HostedLauncher::Begin(const HostOutput& output) {
-  Status status = Open(output, nullptr);
-  if (!status.ok()) return status;
-  // The job is persisted by then, and has no output yet.
-  loop_->Post([this, alive = alive_] {
-    if (*alive && received_.empty()) events_.persist(State(writer_->begin()));
-  });
-  return status;
+void HostedLauncher::Begin(const HostOutput& output, std::shared_ptr<void> held,
+                           std::function<void(const Status& status)> opened) {
+  Open(output, std::nullopt, std::move(held),
+       [this, alive = alive_, opened = std::move(opened)](
+           const Status& status, const OutputPositions& begin) {
+         opened(status);
+         if (*alive && status.ok()) events_.persist(State(begin));
+       });
 }
 
 void HostedLauncher::Reattach(const HostOutput& output,
                               const std::string& token,
                               std::string_view state) {
-  OutputPositions at;
-  if (!state.empty() && !TakeState(state, &at)) received_.clear();
-  Status status = Open(output, state.empty() ? nullptr : &at);
-  if (!status.ok()) {
-    events_.warn(status.message() + "; what follows is dropped");
-    status = Open({}, &at);
+  std::optional<OutputPositions> from;
+  if (!state.empty()) {
+    from.emplace();
+    if (!TakeState(state, &*from)) received_.clear();
   }
+  Open(output, from, nullptr, [this](const Status& status, const auto&) {
+    if (status.ok()) return;
+    events_.warn(status.message() + "; what follows is dropped");
+  });
   v1::RunRequest request;
   v1::Reattach* const reattach = request.mutable_reattach();
   reattach->set_token(token);

@@ -9,6 +9,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -42,8 +43,11 @@ class HostedLauncher : public LauncherStream {
   HostedLauncher(EventLoop* loop, Events events);
   ~HostedLauncher() override;
 
-  // Of a new job. The status says which file can not be opened.
-  Status Begin(const HostOutput& output);
+  // Of a new job. `opened` gets a status that says which file can not be
+  // opened, and may destroy the launcher; within it the job is persisted.
+  // `held` is kept as long as a thread is opening files.
+  void Begin(const HostOutput& output, std::shared_ptr<void> held,
+             std::function<void(const Status& status)> opened);
   // In a successor, with what was persisted (empty: nothing yet). Without its
   // files the output is dropped, and that is said.
   void Reattach(const HostOutput& output, const std::string& token,
@@ -66,7 +70,8 @@ class HostedLauncher : public LauncherStream {
   void FinishIfDone();
   std::string State(const OutputPositions& at) const;
   bool TakeState(std::string_view state, OutputPositions* at);
-  Status Open(const HostOutput& output, const OutputPositions* from);
+  void Open(const HostOutput& output, std::optional<OutputPositions> from,
+            std::shared_ptr<void> held, OutputWriter::Opened opened);
 
   EventLoop* const loop_;
   const Events events_;

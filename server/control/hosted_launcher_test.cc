@@ -7,6 +7,7 @@
 #include <fstream>
 #include <iterator>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -49,6 +50,15 @@ class HostedLauncherTest : public testing::Test {
     events.warn = [this](const std::string& text) { said_.push_back(text); };
     launcher_ = std::make_unique<HostedLauncher>(&loop_, std::move(events));
   }
+  Status Begin() {
+    std::optional<Status> opened;
+    launcher_->Begin(output_, nullptr, [&](const Status& status) {
+      EXPECT_TRUE(state_.empty()) << "the job is not persisted yet";
+      opened = status;
+    });
+    for (int i = 0; i < 2000 && !opened; ++i) loop_.RunOnce(10);
+    return opened.value_or(Status(kError, "nothing is opened"));
+  }
   void Output(Rank rank, const std::string& text,
               const std::string& nspace = "", uint32_t channel = 2) {
     v1::RunEvent event;
@@ -87,7 +97,7 @@ class HostedLauncherTest : public testing::Test {
 };
 
 TEST_F(HostedLauncherTest, OutputIsWrittenThenPersistedThenAcknowledged) {
-  ASSERT_TRUE(launcher_->Begin(output_).ok());
+  ASSERT_TRUE(Begin().ok());
   Output(0, "hello\n");
   EXPECT_EQ(consumed_, 0u);
   WaitForAll();
@@ -98,7 +108,7 @@ TEST_F(HostedLauncherTest, OutputIsWrittenThenPersistedThenAcknowledged) {
 }
 
 TEST_F(HostedLauncherTest, ASuccessorSaysHowMuchItHasOfEachNode) {
-  ASSERT_TRUE(launcher_->Begin(output_).ok());
+  ASSERT_TRUE(Begin().ok());
   Output(0, "hello\n");
   Output(1, "me\n");
   Output(1, "child\n", "other");
@@ -120,8 +130,7 @@ TEST_F(HostedLauncherTest, ASuccessorSaysHowMuchItHasOfEachNode) {
 TEST_F(HostedLauncherTest, WhereItBeginsIsPersisted) {
   std::ofstream(output_.output) << "earlier\n";
   output_.append = true;
-  ASSERT_TRUE(launcher_->Begin(output_).ok());
-  loop_.RunOnce(10);
+  ASSERT_TRUE(Begin().ok());
   std::ofstream(output_.output, std::ios::app) << "not persisted";
   Make();
   launcher_->Reattach(output_, "token", state_);
@@ -131,7 +140,7 @@ TEST_F(HostedLauncherTest, WhereItBeginsIsPersisted) {
 }
 
 TEST_F(HostedLauncherTest, ASuccessorOfOneWithoutOutputBeginsAnew) {
-  ASSERT_TRUE(launcher_->Begin(output_).ok());
+  ASSERT_TRUE(Begin().ok());
   std::ofstream(output_.output, std::ios::app) << "not persisted";
   Make();
   launcher_->Reattach(output_, "token", "");
@@ -144,14 +153,27 @@ TEST_F(HostedLauncherTest, ASuccessorOfOneWithoutOutputBeginsAnew) {
 TEST_F(HostedLauncherTest, ASuccessorWithoutItsFileDropsOutputAndSaysSo) {
   output_.output = directory_ + "/gone/out";
   launcher_->Reattach(output_, "token", "");
-  ASSERT_EQ(said_.size(), 1u);
-  EXPECT_NE(said_[0].find("gone/out"), std::string::npos);
   Output(0, "hello\n");
   WaitForAll();
+  ASSERT_EQ(said_.size(), 1u);
+  EXPECT_NE(said_[0].find("gone/out"), std::string::npos);
+}
+
+TEST_F(HostedLauncherTest, WhatCannotBeOpenedEndsIt) {
+  output_.output = directory_ + "/gone/out";
+  bool called = false;
+  launcher_->Begin(output_, nullptr, [&](const Status& status) {
+    EXPECT_EQ(status.code(), kErrJobSysOpFailed);
+    called = true;
+    launcher_.reset();
+  });
+  for (int i = 0; i < 2000 && !called; ++i) loop_.RunOnce(10);
+  EXPECT_TRUE(called);
+  EXPECT_TRUE(state_.empty());
 }
 
 TEST_F(HostedLauncherTest, WhatIsToBeReadByPeopleIsThereToo) {
-  ASSERT_TRUE(launcher_->Begin(output_).ok());
+  ASSERT_TRUE(Begin().ok());
   Output(0, "hello\n");
   v1::RunEvent event;
   event.set_notice("job other has started");
@@ -167,7 +189,7 @@ TEST_F(HostedLauncherTest, WhatIsToBeReadByPeopleIsThereToo) {
 }
 
 TEST_F(HostedLauncherTest, OneThatHasNothingToWriteIsDone) {
-  ASSERT_TRUE(launcher_->Begin(output_).ok());
+  ASSERT_TRUE(Begin().ok());
   launcher_->FinishWhenWritten();
   EXPECT_FALSE(gone_) << "not within the call";
   loop_.RunOnce(0);
@@ -175,7 +197,7 @@ TEST_F(HostedLauncherTest, OneThatHasNothingToWriteIsDone) {
 }
 
 TEST_F(HostedLauncherTest, WhatIsNoOutputOfTheJobsIsIgnored) {
-  ASSERT_TRUE(launcher_->Begin(output_).ok());
+  ASSERT_TRUE(Begin().ok());
   Output(0, "");
   Output(7, "");
   v1::RunEvent event;
@@ -187,7 +209,7 @@ TEST_F(HostedLauncherTest, WhatIsNoOutputOfTheJobsIsIgnored) {
 
 TEST_F(HostedLauncherTest, AFileThatIsFullEndsNothing) {
   output_.output = "/dev/full";
-  ASSERT_TRUE(launcher_->Begin(output_).ok());
+  ASSERT_TRUE(Begin().ok());
   Output(0, "hello\n");
   WaitForAll();
   EXPECT_EQ(said_.size(), 1u);

@@ -530,26 +530,49 @@ Status JobManager::RequeueHostJob(const std::string& host_job,
   return {};
 }
 
-Result<std::string> JobManager::LaunchHostJob(const HostLaunch& in) {
-  if (IsPlaced(in.id) || placements_.Waiting(in.id.request)) {
-    return Status(kErrExists, "there is a job of that request");
+// Nothing is done to its files where it cannot be mapped.
+void JobManager::LaunchHostJob(const HostLaunch& in, Launched done) {
+  if (IsPlaced(in.id) || hosted_.Begins(in.id) ||
+      placements_.Waiting(in.id.request)) {
+    return done(Status(kErrExists, "there is a job of that request"));
   }
-  Placed placed{in.id, in.grant, WallClockMs(), 0, planner_.new_name()};
+  const Placed placed{in.id, in.grant, WallClockMs(), 0, planner_.new_name()};
+  const PlannedJob plan = planner_.launch(LaunchOf(in), placed);
+  if (!plan.ok()) return done(plan.status());
+  hosted_.Begin(
+      in.id, (*plan)->nspace, in.output,
+      [this, in, placed, done = std::move(done)](const Result<uint64_t>& id) {
+        done(id.ok() ? LaunchHosted(*id, in, placed)
+                     : Result<std::string>(id.status()));
+      });
+}
+
+// While its files were opened, nodes may have been lost.
+Result<std::string> JobManager::LaunchHosted(uint64_t launcher,
+                                             const HostLaunch& in,
+                                             const Placed& placed) {
   const v1::Launch launch = LaunchOf(in);
   PlannedJob plan = planner_.launch(launch, placed);
-  if (!plan.ok()) return plan.status();
-  const std::string nspace = (*plan)->nspace;
-  const Result<uint64_t> launcher = hosted_.Begin(nspace, in.output);
-  if (!launcher.ok()) return launcher.status();
-  Family* const family = families_.AddFamily(nspace);
+  if (!plan.ok()) {
+    hosted_.Remove(launcher);
+    return plan.status();
+  }
+  Family* const family = families_.AddFamily((*plan)->nspace);
   LaunchFacts facts = FactsOf(launch, placed);
   facts.host_output = in.output;
   JobRecord& record = families_.AddJob(family, *plan, facts);
   record.token = HostedJobs::NewToken();
-  families_.Attach(*launcher, family);
+  families_.Attach(launcher, family);
   placements_.Launched(record, /*recovered=*/false);
   starter_.Begin(record, Preload(), /*check_only=*/false);
-  return nspace;
+  return (*plan)->nspace;
+}
+
+std::string JobManager::HostLaunched(const PlacementId& id) const {
+  for (const auto& [nspace, record] : families_.jobs()) {
+    if (record.facts.host_output && record.facts.placed.id == id) return nspace;
+  }
+  return "";
 }
 
 Status JobManager::DrainNode(const std::string& name,

@@ -73,7 +73,8 @@ class JobManager : public JobObserver,
                           uint32_t warn_seconds) override;
   Status RequeueHostJob(const std::string& host_job,
                         const std::string& reason) override;
-  Result<std::string> LaunchHostJob(const HostLaunch& launch) override;
+  void LaunchHostJob(const HostLaunch& launch, Launched done) override;
+  std::string HostLaunched(const PlacementId& id) const override;
   Status DrainNode(const std::string& name, const std::string& reason) override;
   Status ResumeNode(const std::string& name) override;
 
@@ -110,6 +111,8 @@ class JobManager : public JobObserver,
                     const std::shared_ptr<const JobSpec>& plan);
   void OnRequestOfQueued(uint64_t id, Launcher* launcher,
                          v1::RunRequest request);
+  Result<std::string> LaunchHosted(uint64_t launcher, const HostLaunch& launch,
+                                   const Placed& placed);
   std::vector<std::string> HostJobs(const std::string& host_job) const;
   Status MayRequeue(const JobRecord& record) const;
   // Some job is on what was granted to this request.

@@ -3,6 +3,7 @@
 #include <signal.h>
 
 #include <filesystem>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -41,6 +42,15 @@ class PlacementTest : public JobManagerTest {
       }
     }
     EXPECT_EQ(consumed, bytes);
+  }
+  Result<std::string> LaunchHostJob(const HostLaunch& launch) {
+    std::optional<Result<std::string>> launched;
+    manager_->LaunchHostJob(launch, [&](const Result<std::string>& nspace) {
+      launched.emplace(nspace);
+    });
+    for (int i = 0; i < 2000 && !launched; ++i) loop_.RunOnce(10);
+    if (launched) return *launched;
+    return Status(kError, "it does not end");
   }
   v1::JobEnd End() { return stream_.Of(v1::RunEvent::kEnd).at(0).end(); }
 
@@ -363,7 +373,7 @@ TEST_F(RequeueTest, NotAJobOfTheHostsOwn) {
   launch.grant.host_job = "host job";
   launch.grant.nodes = {{"n0", 1}, {"n1", 1}};
   launch.apps.push_back({{"program"}, 2, {}});
-  ASSERT_TRUE(manager_->LaunchHostJob(launch).ok());
+  ASSERT_TRUE(LaunchHostJob(launch).ok());
   EXPECT_EQ(Requeue().code(), kErrNotSupported);
 }
 
@@ -420,9 +430,9 @@ HostLaunch OfTheHost() {
 
 TEST_F(PlacementTest, TheHostLaunchesAJobOfItsOwn) {
   const HostLaunch launch = OfTheHost();
-  const Result<std::string> nspace = manager_->LaunchHostJob(launch);
+  const Result<std::string> nspace = LaunchHostJob(launch);
   ASSERT_TRUE(nspace.ok()) << nspace.status().message();
-  EXPECT_EQ(manager_->LaunchHostJob(launch).code(), kErrExists);
+  EXPECT_EQ(LaunchHostJob(launch).code(), kErrExists);
   const auto launched = sink_.Take<core::LaunchRequested>();
   ASSERT_EQ(launched.size(), 1u);
   EXPECT_TRUE(launched[0].acknowledges);
@@ -441,7 +451,7 @@ TEST_F(PlacementTest, TheHostLaunchesAJobOfItsOwn) {
 TEST_F(PlacementTest, ASuccessorWritesTheOutputOfTheHostsJobs) {
   HostLaunch launch = OfTheHost();
   launch.output.output = testing::TempDir() + "/hosted.out";
-  const Result<std::string> nspace = manager_->LaunchHostJob(launch);
+  const Result<std::string> nspace = LaunchHostJob(launch);
   ASSERT_TRUE(nspace.ok());
   Output(*nspace, 1, 5);
   WaitForConsumed(5);
@@ -464,14 +474,45 @@ TEST_F(PlacementTest, ASuccessorWritesTheOutputOfTheHostsJobs) {
 TEST_F(PlacementTest, AHostsJobWhoseFilesCannotBeMadeIsNoJob) {
   HostLaunch launch = OfTheHost();
   launch.output.output = "/no/such/directory/out";
-  EXPECT_EQ(manager_->LaunchHostJob(launch).code(), kErrJobSysOpFailed);
+  EXPECT_EQ(LaunchHostJob(launch).code(), kErrJobSysOpFailed);
+  EXPECT_TRUE(manager_->jobs().empty());
+  EXPECT_TRUE(placement_.launched.empty());
+}
+
+TEST_F(PlacementTest, AHostsJobIsThereWhenItsFilesAre) {
+  const HostLaunch launch = OfTheHost();
+  std::vector<Result<std::string>> done;
+  const auto note = [&](const Result<std::string>& nspace) {
+    done.push_back(nspace);
+  };
+  manager_->LaunchHostJob(launch, note);
+  EXPECT_TRUE(done.empty());
+  EXPECT_TRUE(manager_->jobs().empty());
+  EXPECT_EQ(manager_->HostLaunched(launch.id), "");
+  manager_->LaunchHostJob(launch, note);
+  ASSERT_EQ(done.size(), 1u);
+  EXPECT_EQ(done[0].code(), kErrExists);
+  for (int i = 0; i < 2000 && done.size() < 2; ++i) loop_.RunOnce(10);
+  ASSERT_TRUE(done.at(1).ok());
+  EXPECT_EQ(manager_->HostLaunched(launch.id), *done[1]);
+}
+
+TEST_F(PlacementTest, AHostsJobIsMappedAgainWhenItsFilesAreThere) {
+  std::optional<Result<std::string>> done;
+  manager_->LaunchHostJob(OfTheHost(), [&](const Result<std::string>& nspace) {
+    done.emplace(nspace);
+  });
+  launch_refusal_ = Status(kErrJobAllocFailed, "a node was lost");
+  for (int i = 0; i < 2000 && !done; ++i) loop_.RunOnce(10);
+  ASSERT_TRUE(done.has_value());
+  EXPECT_EQ(done->code(), kErrJobAllocFailed);
   EXPECT_TRUE(manager_->jobs().empty());
   EXPECT_TRUE(placement_.launched.empty());
 }
 
 TEST_F(PlacementTest, AHostsJobThatCannotBeMappedIsNoJob) {
   launch_refusal_ = Status(kErrJobAllocFailed, "no such node");
-  EXPECT_EQ(manager_->LaunchHostJob({}).code(), kErrJobAllocFailed);
+  EXPECT_EQ(LaunchHostJob({}).code(), kErrJobAllocFailed);
   EXPECT_TRUE(placement_.launched.empty());
 }
 

@@ -7,6 +7,7 @@
 #include <cerrno>
 #include <cstring>
 #include <deque>
+#include <functional>
 #include <string_view>
 #include <thread>
 #include <utility>
@@ -35,10 +36,7 @@ Status Failed(const std::string& what, const std::string& path) {
 Status Position(bool append, const uint64_t* from, Target* target) {
   struct stat info;
   if (fstat(target->fd.get(), &info) != 0) return Failed("open", target->path);
-  if (!S_ISREG(info.st_mode)) {
-    target->at = from == nullptr ? 0 : *from;
-    return Status();
-  }
+  if (!S_ISREG(info.st_mode)) return Status();
   const auto size = static_cast<uint64_t>(info.st_size);
   target->at = from != nullptr ? *from : append ? size : 0;
   if (target->at < size &&
@@ -54,6 +52,7 @@ Status Position(bool append, const uint64_t* from, Target* target) {
 Status OpenTarget(const std::string& path, bool append, const uint64_t* from,
                   Target* target) {
   target->path = path.empty() ? "/dev/null" : path;
+  target->at = from == nullptr ? 0 : *from;
   target->fd.Reset(open(target->path.c_str(),
                         O_WRONLY | O_CREAT | O_CLOEXEC | O_NOCTTY | O_NONBLOCK,
                         kMode));
@@ -92,10 +91,10 @@ struct OutputWriter::Shared {
   std::deque<Piece> pieces CANOPY_GUARDED_BY(mu);
   // Null: the writer is gone.
   EventLoop* loop CANOPY_GUARDED_BY(mu) = nullptr;
-  bool is_running = false;  // loop thread
-  Done done;                // loop thread
-  Target output;            // from the first piece on, of the thread alone
-  Target error;             // without a path: the same file
+  Opened opened;  // loop thread
+  Done done;      // loop thread
+  Target output;  // of the writer's thread alone
+  Target error;   // without a path: the same file
 
   // Waits for some; false: there will be none.
   bool Take(std::deque<Piece>* batch) {
@@ -104,37 +103,58 @@ struct OutputWriter::Shared {
     *batch = std::exchange(pieces, {});
     return !batch->empty();
   }
+  // False: the writer is gone.
+  bool Post(std::function<void()> call) {
+    const MutexLock lock(mu);
+    if (loop != nullptr) loop->Post(std::move(call));
+    return loop != nullptr;
+  }
   OutputPositions Positions() const { return {output.at, error.at}; }
 };
 
-Result<std::unique_ptr<OutputWriter>> OutputWriter::Open(
-    EventLoop* loop, const HostOutput& names, const OutputPositions* from,
-    Done done) {
-  auto shared = std::make_shared<Shared>();
-  Status status =
-      OpenTarget(names.output, names.append,
-                 from == nullptr ? nullptr : &from->output, &shared->output);
-  if (status.ok() && !names.error.empty() && names.error != names.output) {
-    status =
-        OpenTarget(names.error, names.append,
-                   from == nullptr ? nullptr : &from->error, &shared->error);
-  }
-  if (!status.ok()) return status;
-  shared->done = std::move(done);
+OutputWriter::OutputWriter(EventLoop* loop, HostOutput names,
+                           std::optional<OutputPositions> from,
+                           std::shared_ptr<void> held, Opened opened, Done done)
+    : shared_(std::make_shared<Shared>()) {
+  shared_->opened = std::move(opened);
+  shared_->done = std::move(done);
   {
-    const MutexLock lock(shared->mu);
-    shared->loop = loop;
+    const MutexLock lock(shared_->mu);
+    shared_->loop = loop;
   }
-  const OutputPositions begin = shared->Positions();
-  return std::unique_ptr<OutputWriter>(
-      new OutputWriter(std::move(shared), begin));
+  std::thread([shared = shared_, names = std::move(names), from,
+               held = std::move(held)]() mutable {
+    Open(shared, names, from);
+    held.reset();
+    Serve(shared);
+  }).detach();
 }
 
 OutputWriter::~OutputWriter() {
+  shared_->opened = nullptr;
   shared_->done = nullptr;
   const MutexLock lock(shared_->mu);
   shared_->loop = nullptr;
   shared_->changed.NotifyOne();
+}
+
+void OutputWriter::Open(const std::shared_ptr<Shared>& shared,
+                        const HostOutput& names,
+                        const std::optional<OutputPositions>& from) {
+  Status status = OpenTarget(names.output, names.append,
+                             from ? &from->output : nullptr, &shared->output);
+  if (status.ok() && !names.error.empty() && names.error != names.output) {
+    status = OpenTarget(names.error, names.append,
+                        from ? &from->error : nullptr, &shared->error);
+  }
+  if (!status.ok()) {
+    shared->output.fd.Reset();
+    shared->error.fd.Reset();
+  }
+  shared->Post([shared, status, begin = shared->Positions()] {
+    const Opened opened = std::exchange(shared->opened, nullptr);
+    if (opened) opened(status, begin);  // may destroy the writer
+  });
 }
 
 void OutputWriter::Serve(const std::shared_ptr<Shared>& shared) {
@@ -147,23 +167,18 @@ void OutputWriter::Serve(const std::shared_ptr<Shared>& shared) {
           WriteTo(apart ? &shared->error : &shared->output, piece.data.view());
       if (!written.ok()) status = written;
     }
-    const MutexLock lock(shared->mu);
-    if (shared->loop == nullptr) return;
-    shared->loop->Post(
+    const bool is_there = shared->Post(
         [shared, n = batch.size(), at = shared->Positions(), status] {
           if (shared->done) shared->done(n, at, status);
         });
+    if (!is_there) return;
   }
 }
 
 void OutputWriter::Write(bool error, Bytes data) {
-  {
-    const MutexLock lock(shared_->mu);
-    shared_->pieces.push_back({error, std::move(data)});
-    shared_->changed.NotifyOne();
-  }
-  if (std::exchange(shared_->is_running, true)) return;
-  std::thread([shared = shared_] { Serve(shared); }).detach();
+  const MutexLock lock(shared_->mu);
+  shared_->pieces.push_back({error, std::move(data)});
+  shared_->changed.NotifyOne();
 }
 
 }  // namespace canopy::control

@@ -1,17 +1,22 @@
 #include "server/control/output_writer.h"
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <stdlib.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <memory>
+#include <optional>
 #include <string>
+#include <vector>
 
 #include "common/bytes.h"
 #include "common/event_loop.h"
+#include "common/status.h"
 
 namespace canopy::control {
 namespace {
@@ -37,16 +42,30 @@ class OutputWriterTest : public testing::Test {
   void Fill(const std::string& path, const std::string& text) {
     std::ofstream(path) << text;
   }
-  Status Open(const HostOutput& names, const OutputPositions* from = nullptr) {
-    auto writer = OutputWriter::Open(
-        &loop_, names, from,
+  void Begin(const HostOutput& names,
+             std::optional<OutputPositions> from = std::nullopt) {
+    opened_.reset();
+    held_ = std::make_shared<int>();
+    writer_ = std::make_unique<OutputWriter>(
+        &loop_, names, from, held_,
+        [this](const Status& status, const OutputPositions& begin) {
+          EXPECT_FALSE(opened_.has_value());
+          opened_ = status;
+          begin_ = begin;
+        },
         [this](size_t pieces, const OutputPositions& at, const Status& status) {
+          EXPECT_TRUE(opened_.has_value());
           written_ += pieces;
           at_ = at;
           if (!status.ok()) failures_.push_back(status.message());
         });
-    if (writer.ok()) writer_ = *std::move(writer);
-    return writer.status();
+    EXPECT_FALSE(opened_.has_value()) << "not in this thread";
+  }
+  Status Open(const HostOutput& names,
+              std::optional<OutputPositions> from = std::nullopt) {
+    Begin(names, from);
+    for (int i = 0; i < 2000 && !opened_; ++i) loop_.RunOnce(10);
+    return opened_.value_or(Status(kError, "they are not opened"));
   }
   void Write(const std::string& text, bool error = false) {
     writer_->Write(error, Bytes(text));
@@ -61,6 +80,9 @@ class OutputWriterTest : public testing::Test {
   EventLoop loop_;
   size_t asked_ = 0;
   size_t written_ = 0;
+  std::shared_ptr<int> held_;
+  std::optional<Status> opened_;
+  OutputPositions begin_;
   OutputPositions at_;
   std::vector<std::string> failures_;
   std::unique_ptr<OutputWriter> writer_;
@@ -106,7 +128,8 @@ TEST_F(OutputWriterTest, ASuccessorGoesOnWhereItWasNoted) {
   Fill(In("out"), "noted\nnot noted\n");
   const OutputPositions from = {6, 0};
   for (const bool append : {false, true}) {
-    ASSERT_TRUE(Open({In("out"), "", append}, &from).ok());
+    ASSERT_TRUE(Open({In("out"), "", append}, from).ok());
+    EXPECT_EQ(begin_.output, 6u);
     Write("next\n");
     Wait();
     EXPECT_EQ(Read(In("out")), "noted\nnext\n");
@@ -126,8 +149,38 @@ TEST_F(OutputWriterTest, WhatCannotBeOpenedIsSaid) {
   const Status status = Open({In("no/such/out"), "", false});
   EXPECT_EQ(status.code(), kErrJobSysOpFailed);
   EXPECT_NE(status.message().find("no/such/out"), std::string::npos);
+  Write("dropped\n");
+  Wait();
+  EXPECT_EQ(at_.output, 0u);
   ASSERT_EQ(mkfifo(In("pipe").c_str(), 0600), 0);
   EXPECT_FALSE(Open({In("pipe"), "", false}).ok()) << "nobody reads it";
+}
+
+// As of a file system that does not answer.
+TEST_F(OutputWriterTest, WhatIsWrittenWaitsUntilTheFilesAreOpen) {
+  ASSERT_EQ(mkfifo(In("pipe").c_str(), 0600), 0);
+  const int reader = open(In("pipe").c_str(), O_RDONLY | O_NONBLOCK);
+  ASSERT_GE(reader, 0);
+  Begin({In("pipe"), In("err"), false});
+  Write("one");
+  Write("two", true);
+  EXPECT_FALSE(opened_.has_value());
+  Wait();
+  EXPECT_TRUE(opened_.has_value() && opened_->ok());
+  EXPECT_EQ(held_.use_count(), 1) << "the thread does not open any more";
+  char text[8] = "";
+  EXPECT_EQ(read(reader, text, sizeof text), 3);
+  EXPECT_EQ(Read(In("err")), "two");
+  close(reader);
+}
+
+TEST_F(OutputWriterTest, OneThatGoesBeforeItsFilesAreOpenCallsNobody) {
+  Begin({In("out"), "", false});
+  writer_.reset();
+  for (int i = 0; i < 2000 && held_.use_count() > 1; ++i) loop_.RunOnce(1);
+  EXPECT_EQ(held_.use_count(), 1);
+  for (int i = 0; i < 5; ++i) loop_.RunOnce(1);
+  EXPECT_FALSE(opened_.has_value());
 }
 
 TEST_F(OutputWriterTest, AFileThatIsFullIsSaidOnceAndHoldsNobodyUp) {

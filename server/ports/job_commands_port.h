@@ -3,6 +3,7 @@
 #define CANOPY_SERVER_PORTS_JOB_COMMANDS_PORT_H_
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -49,10 +50,15 @@ class JobCommandsPort {
   // kErrInvalidOperation: it is being ended.
   virtual Status RequeueHostJob(const std::string& host_job,
                                 const std::string& reason) = 0;
-  // Without a launcher. The job's namespace; kErrExists: there is one of that
-  // request, kErrJobSysOpFailed: its output's files can not be opened, or why
-  // it cannot be mapped.
-  virtual Result<std::string> LaunchHostJob(const HostLaunch& launch) = 0;
+  // Without a launcher. `done` gets the job's namespace, from within this call
+  // or when its output's files are open. kErrExists: there is one of that
+  // request; kErrJobSysOpFailed: a file can not be opened; kErrTimeout: not in
+  // half a minute; kErrResourceBusy: those of too many jobs are being opened;
+  // or why it cannot be mapped.
+  using Launched = std::function<void(const Result<std::string>& nspace)>;
+  virtual void LaunchHostJob(const HostLaunch& launch, Launched done) = 0;
+  // The namespace of a job that was launched so and is not over; or empty.
+  virtual std::string HostLaunched(const PlacementId& id) const = 0;
   // It takes no new jobs, for this reason, until it is resumed or this agent is
   // restarted; those that run go on. kErrNotFound: there is no such node.
   virtual Status DrainNode(const std::string& name,

@@ -190,6 +190,8 @@ class NoReports : public JobListener {
  public:
   void OnJob(const v1::JobReport&) override {}
   void OnRecord(const v1::JobRecord&) override {}
+  void OnReleasing(const v1::JobReleasedRequest&) override {}
+  void OnReleased(const v1::JobReleasedRequest&) override {}
 };
 
 PlacementId IdOf(const v1::Placement& placement) {

@@ -206,25 +206,24 @@ void JobPlacement::Changed(const std::string& nspace, core::JobPhase phase,
   options_.listener->OnJob(ReportOf(running.job, state, procs_ended));
 }
 
+// That it is to be told is noted first: an agent that is killed before it has
+// noted the record sees the job end once more.
 void JobPlacement::Released(const PlacedJob& job, const PlacedEnd& end) {
   running_.erase(job.nspace);
+  const v1::JobReleasedRequest release = ReleaseOf(job, end);
+  if (end.last) options_.listener->OnReleasing(release);
   options_.listener->OnRecord(RecordOf(job, end));
-  if (end.last) TellReleased(job, end);
+  if (end.last) TellUntilHeard(release);
 }
 
-void JobPlacement::ReleaseAgain(const v1::JobRecord& record) {
-  PlacedJob job;
-  job.id = {record.placement().request_id(), record.placement().attempt()};
-  job.host_job = record.host_job_id();
-  job.nspace = record.nspace();
+void JobPlacement::ReleaseAgain(const v1::JobReleasedRequest& release) {
+  const PlacementId id = {release.placement().request_id(),
+                          release.placement().attempt()};
   const bool used = std::ranges::any_of(running_, [&](const auto& running) {
-    return running.second.job.id == job.id;
+    return running.second.job.id == id;
   });
-  if (used) return;
-  PlacedEnd end;
-  end.status = record.status();
-  end.text = record.message();
-  TellReleased(job, end);
+  if (used) return options_.listener->OnReleased(release);
+  TellUntilHeard(release);
 }
 
 std::vector<v1::JobReport> JobPlacement::Jobs() const {
@@ -242,29 +241,49 @@ std::vector<v1::JobReport> JobPlacement::Jobs() const {
 
 // ------------------------------------------------------------------- notes ---
 
+v1::JobReleasedRequest JobPlacement::ReleaseOf(const PlacedJob& job,
+                                               const PlacedEnd& end) const {
+  v1::JobReleasedRequest release;
+  *release.mutable_overlay() = link_->overlay();
+  PutPlacement(job.id, release.mutable_placement());
+  release.set_host_job_id(job.host_job);
+  release.set_nspace(job.nspace);
+  release.set_status(end.status);
+  release.set_message(Printable(end.text));
+  return release;
+}
+
+JobPlacement::Note JobPlacement::NoteOf(const v1::JobReleasedRequest& release) {
+  const PlacementId id = {release.placement().request_id(),
+                          release.placement().attempt()};
+  return {id, [this, release](std::function<void(const CallEnd&)> done) {
+            link_->client()->Send(
+                release, kNoteMs,
+                [done](const CallEnd& end, const v1::JobReleasedReply&) {
+                  done(end);
+                });
+          }};
+}
+
 void JobPlacement::TellReleased(const PlacedJob& job, const PlacedEnd& end) {
-  v1::JobReleasedRequest request;
-  *request.mutable_overlay() = link_->overlay();
-  PutPlacement(job.id, request.mutable_placement());
-  request.set_host_job_id(job.host_job);
-  request.set_nspace(job.nspace);
-  request.set_status(end.status);
-  request.set_message(Printable(end.text));
-  Tell({job.id, [this, request](std::function<void(const CallEnd&)> done) {
-          link_->client()->Send(
-              request, kNoteMs,
-              [done](const CallEnd& end, const v1::JobReleasedReply&) {
-                done(end);
-              });
-        }});
+  Tell(NoteOf(ReleaseOf(job, end)));
+}
+
+void JobPlacement::TellUntilHeard(const v1::JobReleasedRequest& release) {
+  Note note = NoteOf(release);
+  note.release = release;
+  Tell(std::move(note));
 }
 
 void JobPlacement::Tell(Note note) {
-  if (notes_.size() >= kMaxNotes) {
-    notes_.erase(notes_.begin() + (telling_ ? 1 : 0));
-  }
+  if (notes_.size() >= kMaxNotes) Drop(notes_.begin() + (telling_ ? 1 : 0));
   notes_.push_back(std::move(note));
   TellNext();
+}
+
+void JobPlacement::Drop(std::deque<Note>::iterator note) {
+  if (note->release) options_.listener->OnReleased(*note->release);
+  notes_.erase(note);
 }
 
 void JobPlacement::TellNext() {
@@ -280,7 +299,7 @@ void JobPlacement::OnTold(const CallEnd& end) {
     link_->Warn("the scheduler does not take what becomes of " +
                 notes_.front().id.request + ": " + Printable(end.message));
   }
-  notes_.pop_front();
+  Drop(notes_.begin());
   TellNext();
 }
 

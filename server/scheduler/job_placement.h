@@ -7,6 +7,7 @@
 #include <deque>
 #include <functional>
 #include <map>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -25,6 +26,10 @@ class JobListener {
   virtual ~JobListener() = default;
   virtual void OnJob(const v1::JobReport& report) = 0;
   virtual void OnRecord(const v1::JobRecord& record) = 0;
+  // What was granted to a job is free. It is to be told, whatever becomes of
+  // this agent; then it was told, or need not be.
+  virtual void OnReleasing(const v1::JobReleasedRequest& release) = 0;
+  virtual void OnReleased(const v1::JobReleasedRequest& release) = 0;
 };
 
 // Jobs wait here while the scheduler is not there, and are asked again when it
@@ -53,9 +58,9 @@ class JobPlacement : public PlacementPort {
                uint32_t procs_ended) override;
   void Released(const PlacedJob& job, const PlacedEnd& end) override;
 
-  // A predecessor has made the record, and may not have told that what was
-  // granted is free; nothing is told while other jobs use it.
-  void ReleaseAgain(const v1::JobRecord& record);
+  // A predecessor may not have told it; nothing is told while jobs use what was
+  // granted.
+  void ReleaseAgain(const v1::JobReleasedRequest& release);
 
   // Those that wait and those that run, as they are now.
   std::vector<v1::JobReport> Jobs() const;
@@ -76,6 +81,8 @@ class JobPlacement : public PlacementPort {
   struct Note {
     PlacementId id;
     std::function<void(std::function<void(const CallEnd&)>)> send;
+    // Of which the listener is to hear that it was told.
+    std::optional<v1::JobReleasedRequest> release = std::nullopt;
   };
 
   void OnUp();
@@ -90,8 +97,13 @@ class JobPlacement : public PlacementPort {
   // Null: no such call is under way.
   Waiting* Find(const PlacementId& id, uint64_t number);
 
+  v1::JobReleasedRequest ReleaseOf(const PlacedJob& job,
+                                   const PlacedEnd& end) const;
+  Note NoteOf(const v1::JobReleasedRequest& release);
   void TellReleased(const PlacedJob& job, const PlacedEnd& end);
+  void TellUntilHeard(const v1::JobReleasedRequest& release);
   void Tell(Note note);
+  void Drop(std::deque<Note>::iterator note);
   void TellNext();
   void OnTold(const CallEnd& end);
 

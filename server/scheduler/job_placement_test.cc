@@ -29,6 +29,13 @@ class Heard : public PlacementListener, public JobListener {
   void OnRecord(const v1::JobRecord& record) override {
     records.push_back(record);
   }
+  void OnReleasing(const v1::JobReleasedRequest& release) override {
+    EXPECT_TRUE(records.empty()) << "the record is told first";
+    releasing.push_back(release.placement().request_id());
+  }
+  void OnReleased(const v1::JobReleasedRequest& release) override {
+    released.push_back(release.placement().request_id());
+  }
 
   std::vector<PlacementQueued> queued;
   std::vector<PlacementId> granted;
@@ -36,6 +43,8 @@ class Heard : public PlacementListener, public JobListener {
   std::vector<Status> refused;
   std::vector<v1::JobReport> jobs;
   std::vector<v1::JobRecord> records;
+  std::vector<std::string> releasing;
+  std::vector<std::string> released;
 };
 
 v1::PlacementUpdate Grant(const std::vector<std::string>& nodes,
@@ -230,6 +239,13 @@ TEST_F(JobPlacementTest, WhatBecomesOfAJobIsToldInOrderAndAgain) {
   client_.launched[1].done({}, {});
   ASSERT_EQ(client_.released.size(), 1u);
   EXPECT_EQ(client_.released[0].request.status(), kErrJobNonZeroTerm);
+  EXPECT_EQ(heard_.releasing, std::vector<std::string>{"job"});
+  EXPECT_TRUE(heard_.released.empty());
+  client_.released[0].done(kGone, {});
+  EXPECT_TRUE(heard_.released.empty());
+  Reconnect();
+  client_.released.at(1).done({}, {});
+  EXPECT_EQ(heard_.released, std::vector<std::string>{"job"});
   EXPECT_EQ(heard_.jobs.size(), 2u);
   EXPECT_EQ(heard_.jobs[1].state(), v1::JOB_STATE_RUNNING);
   ASSERT_EQ(heard_.records.size(), 1u);
@@ -252,22 +268,35 @@ TEST_F(JobPlacementTest, WhatAJobHasUsedIsOnItsRecord) {
 
 TEST_F(JobPlacementTest, WhatAPredecessorMayNotHaveReleasedIsReleased) {
   Up();
-  v1::JobRecord record;
-  record.mutable_placement()->set_request_id("job");
-  record.mutable_placement()->set_attempt(2);
-  record.set_host_job_id("7");
-  record.set_nspace("spawned");
+  v1::JobReleasedRequest release;
+  release.mutable_placement()->set_request_id("job");
+  release.mutable_placement()->set_attempt(2);
+  release.set_host_job_id("7");
+  release.set_nspace("spawned");
   PlacedJob job;
   job.id = {"job", 2};
   job.nspace = "job";
   placement_->Launched(job, /*recovered=*/true);
-  placement_->ReleaseAgain(record);
+  placement_->ReleaseAgain(release);
   EXPECT_TRUE(client_.released.empty()) << "another job has it";
+  EXPECT_EQ(heard_.released.size(), 1u) << "it is told when that ends";
   placement_->Released(job, {0, 0, "", 50, false});
-  placement_->ReleaseAgain(record);
+  placement_->ReleaseAgain(release);
   ASSERT_EQ(client_.released.size(), 1u);
   EXPECT_EQ(client_.released[0].request.host_job_id(), "7");
   EXPECT_EQ(client_.released[0].request.placement().attempt(), 2u);
+  client_.released[0].done({}, {});
+  EXPECT_EQ(heard_.released.size(), 2u);
+}
+
+// Whether something was granted, only the scheduler knows: its snapshot says.
+TEST_F(JobPlacementTest, WhatWasCancelledIsNotKeptForASuccessor) {
+  Up();
+  placement_->Place(Request());
+  placement_->Cancel({"job", 1});
+  client_.released.at(0).done({}, {});
+  EXPECT_TRUE(heard_.releasing.empty());
+  EXPECT_TRUE(heard_.released.empty());
 }
 
 TEST_F(JobPlacementTest, OneThatSharesWhatWasGrantedDoesNotReleaseIt) {

@@ -14,9 +14,8 @@ std::string NameOf(const v1::JobRecord& record) {
 
 }  // namespace
 
-void ReportQueue::SetStore(ReportStore* store) {
+void ReportQueue::SetStore(ReportStore* store, const StoredReports& stored) {
   store_ = store;
-  const StoredReports stored = store_->Load();
   if (stored.series != 0) {
     Take(stored);
   } else {

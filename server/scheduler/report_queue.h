@@ -38,7 +38,7 @@ class ReportQueue {
 
   // What a predecessor has left comes first; from now on it is stored. Once,
   // and before anything is told of the series.
-  void SetStore(ReportStore* store);
+  void SetStore(ReportStore* store, const StoredReports& stored);
 
   uint64_t series() const { return series_; }
   // In the order of their numbers, which have gaps.

@@ -2,56 +2,15 @@
 
 #include <gtest/gtest.h>
 
-#include <map>
 #include <memory>
 #include <string>
 #include <vector>
 
 #include "common/status.h"
+#include "server/scheduler/fake_report_store.h"
 
 namespace canopy::scheduler {
 namespace {
-
-// Of agents that follow each other.
-class FakeStore : public ReportStore {
- public:
-  StoredReports Load() override {
-    StoredReports out{series, reserved, lost, {}};
-    for (const auto& record : records) out.records.push_back(record);
-    return out;
-  }
-  Status Begin(uint64_t number) override {
-    series = number;
-    return status;
-  }
-  Status Reserve(uint64_t number) override {
-    reserved = number;
-    ++reservations;
-    return status;
-  }
-  Status Add(uint64_t number, std::string_view record) override {
-    EXPECT_LE(number, reserved);
-    EXPECT_FALSE(records.contains(number));
-    records[number] = record;
-    return status;
-  }
-  Status Remove(uint64_t number) override {
-    records.erase(records.begin(), records.upper_bound(number));
-    return status;
-  }
-  Status Lose(uint64_t number, uint64_t all) override {
-    records.erase(number);
-    lost = all;
-    return status;
-  }
-
-  uint64_t series = 0;
-  uint64_t reserved = 0;
-  uint64_t lost = 0;
-  std::map<uint64_t, std::string> records;
-  size_t reservations = 0;
-  Status status;
-};
 
 class ReportQueueTest : public testing::Test {
  protected:
@@ -64,7 +23,7 @@ class ReportQueueTest : public testing::Test {
   }
   void Restart(uint64_t series) {
     Begin(series);
-    queue_->SetStore(&store_);
+    queue_->SetStore(&store_, store_.Load());
   }
   uint64_t Record(const std::string& name, const std::string& message = "") {
     v1::Report report;
@@ -86,7 +45,7 @@ class ReportQueueTest : public testing::Test {
     return names;
   }
 
-  FakeStore store_;
+  FakeReportStore store_;
   std::vector<std::string> said_;
   std::unique_ptr<ReportQueue> queue_;
 };
@@ -107,7 +66,7 @@ TEST_F(ReportQueueTest, WhatWasTakenIsDropped) {
 }
 
 TEST_F(ReportQueueTest, ASuccessorHasTheRecordsThatWereNotTaken) {
-  queue_->SetStore(&store_);
+  queue_->SetStore(&store_, store_.Load());
   Record("a");
   Record("b");
   State();
@@ -125,7 +84,7 @@ TEST_F(ReportQueueTest, ASuccessorHasTheRecordsThatWereNotTaken) {
 
 // The scheduler may have taken states whose numbers were not stored.
 TEST_F(ReportQueueTest, NoNumberIsGivenTwice) {
-  queue_->SetStore(&store_);
+  queue_->SetStore(&store_, store_.Load());
   uint64_t last = 0;
   for (int restart = 0; restart < 3; ++restart) {
     for (uint64_t i = 0; i < ReportQueue::kReserve + 7; ++i) {
@@ -141,12 +100,12 @@ TEST_F(ReportQueueTest, NoNumberIsGivenTwice) {
 
 TEST_F(ReportQueueTest, WhatWasReportedBeforeItIsStoredIsKept) {
   Record("earlier");
-  queue_->SetStore(&store_);
+  queue_->SetStore(&store_, store_.Load());
   Restart(6);
   EXPECT_EQ(Names(), std::vector<std::string>{"earlier"});
   Begin(7);
   Record("own");
-  queue_->SetStore(&store_);
+  queue_->SetStore(&store_, store_.Load());
   EXPECT_EQ(Names(), (std::vector<std::string>{"earlier", "own"}));
   EXPECT_GT(queue_->reports()[1].sequence(), queue_->reports()[0].sequence());
   Restart(8);
@@ -155,7 +114,7 @@ TEST_F(ReportQueueTest, WhatWasReportedBeforeItIsStoredIsKept) {
 
 // It was killed before it had noted that the job was over.
 TEST_F(ReportQueueTest, AJobThatEndsAgainHasOneRecord) {
-  queue_->SetStore(&store_);
+  queue_->SetStore(&store_, store_.Load());
   Record("a");
   Restart(6);
   EXPECT_EQ(Record("a"), 0u);
@@ -163,12 +122,12 @@ TEST_F(ReportQueueTest, AJobThatEndsAgainHasOneRecord) {
   EXPECT_EQ(Names(), (std::vector<std::string>{"a", "b"}));
   Begin(7);
   Record("b");
-  queue_->SetStore(&store_);
+  queue_->SetStore(&store_, store_.Load());
   EXPECT_EQ(Names(), (std::vector<std::string>{"a", "b"}));
 }
 
 TEST_F(ReportQueueTest, StatesGoFirstThenRecordsAreCounted) {
-  queue_->SetStore(&store_);
+  queue_->SetStore(&store_, store_.Load());
   Record("kept");
   for (size_t i = 1; i < ReportQueue::kMaxReports; ++i) State();
   Record("b");
@@ -200,7 +159,7 @@ TEST_F(ReportQueueTest, MemoryIsBound) {
 
 TEST_F(ReportQueueTest, ThatNothingCanBeStoredIsSaidOnce) {
   store_.status = Status(kErrJobSysOpFailed, "no space");
-  queue_->SetStore(&store_);
+  queue_->SetStore(&store_, store_.Load());
   EXPECT_EQ(Record("a"), 1u);
   EXPECT_EQ(Record("b"), 2u);
   ASSERT_EQ(said_.size(), 1u);

@@ -2,6 +2,7 @@
 #ifndef CANOPY_SERVER_SCHEDULER_REPORT_STORE_H_
 #define CANOPY_SERVER_SCHEDULER_REPORT_STORE_H_
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -19,12 +20,19 @@ struct StoredReports {
   uint64_t lost = 0;      // as in v1::Report::records_lost
   // Records that were not acknowledged, by their numbers, ascending.
   std::vector<std::pair<uint64_t, std::string>> records;
+  // What is free again, and was not told; likewise.
+  std::vector<std::pair<uint64_t, std::string>> releases;
+  // What was noted of commands, in order; at least of the newest kCommands.
+  std::vector<std::string> commands;
 };
 
 // Each change is durable against the death of this process when it returns; the
 // status says why it is not. Loop thread only.
 class ReportStore {
  public:
+  // A command is noted twice at most.
+  static constexpr size_t kCommands = 2048;
+
   virtual ~ReportStore() = default;
 
   // Before anything else.
@@ -36,6 +44,10 @@ class ReportStore {
   virtual Status Remove(uint64_t number) = 0;
   // Nor is this one, which nobody was told: `lost` are so in all.
   virtual Status Lose(uint64_t number, uint64_t lost) = 0;
+  // Their numbers have nothing to do with those of records.
+  virtual Status AddRelease(uint64_t number, std::string_view release) = 0;
+  virtual Status RemoveRelease(uint64_t number) = 0;
+  virtual Status AddCommand(std::string_view command) = 0;
 };
 
 }  // namespace canopy::scheduler

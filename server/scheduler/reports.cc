@@ -14,6 +14,26 @@ namespace {
 constexpr size_t kMaxCommandId = 255;
 constexpr int kLastSignal = 64;
 
+// Twice is wrong: what an agent had begun when it was killed is not done again.
+bool IsOnce(const v1::Command& command) {
+  return command.has_signal() || command.has_requeue();
+}
+
+// What it does lasts no longer than this process.
+bool IsOfThisProcess(const v1::Command& command) {
+  return command.has_drain_node() || command.has_resume_node();
+}
+
+v1::CommandResult ResultOf(const std::string& command, const Status& status) {
+  v1::CommandResult result;
+  result.set_command_id(command);
+  result.set_status(status.code());
+  // Cut between characters, or what is left of one is shown as bytes.
+  result.set_message(
+      Printable(status.message().substr(0, CommandHistory::kMaxText)));
+  return result;
+}
+
 }  // namespace
 
 Reports::Reports(Options options)
@@ -21,11 +41,17 @@ Reports::Reports(Options options)
       queue_(options_.incarnation,
              [link = options_.link](const std::string& text) {
                link->Warn(text);
-             }) {
+             }),
+      releases_([link = options_.link](const std::string& text) {
+        link->Warn(text);
+      }),
+      history_([link = options_.link](const std::string& text) {
+        link->Warn(text);
+      }) {
   options_.link->OnUp([this] { Attach(); });
 }
 
-Reports::~Reports() = default;
+Reports::~Reports() { *alive_ = false; }
 
 void Reports::SetRoot(bool root) {
   if (std::exchange(root_, root) == root) return;
@@ -38,10 +64,33 @@ void Reports::SetRoot(bool root) {
 
 void Reports::TakeStore() {
   if (options_.store == nullptr || std::exchange(stores_, true)) return;
-  queue_.SetStore(options_.store);
-  for (const v1::Report& report : queue_.reports()) {
-    if (report.has_record()) options_.ended_before(report.record());
+  const StoredReports stored = options_.store->Load();
+  queue_.SetStore(options_.store, stored);
+  for (const v1::JobReleasedRequest& release :
+       releases_.SetStore(options_.store, stored.releases)) {
+    options_.release_again(release);
   }
+  for (const std::string& command : history_.SetStore(
+           options_.store, stored.commands, options_.wall_clock_ms())) {
+    OnLeft(command);
+  }
+}
+
+// A predecessor had begun it. A job that it has launched is here, as nobody has
+// heard yet of its end; one that is not was not launched, and may be.
+void Reports::OnLeft(const std::string& command) {
+  const std::string request =
+      history_.Find(command, options_.wall_clock_ms())->request;
+  v1::CommandResult result = ResultOf(
+      command,
+      Status(kErrLostConnection, "the agent was killed while it executed it"));
+  if (!request.empty()) {
+    const std::string nspace = options_.commands->HostLaunched({request, 1});
+    if (nspace.empty()) return history_.Forget(command);
+    result = ResultOf(command, Status());
+    result.set_nspace(nspace);
+  }
+  history_.End(std::move(result), /*keep=*/true, options_.wall_clock_ms());
 }
 
 // ------------------------------------------------------------------ stream ---
@@ -151,21 +200,38 @@ void Reports::OnCommand(const v1::Command& command) {
   if (id.empty() || id.size() > kMaxCommandId) {
     return options_.link->Warn("a command of the scheduler has no name");
   }
-  const auto known = answers_.find(id);
-  if (known != answers_.end()) return Answer(known->second);
-  if (answered_.size() >= kMaxAnswers) {
-    answers_.erase(answered_.front());
-    answered_.pop_front();
+  const int64_t now = options_.wall_clock_ms();
+  const CommandHistory::Known* const known = history_.Find(id, now);
+  if (known != nullptr) {
+    if (known->done) Answer(known->result);  // else the answer comes
+    return;
   }
-  answered_.push_back(id);
-  const v1::CommandResult result = Execute(command);
-  answers_[id] = result;
+  if (command.has_launch()) return Launch(command);
+  if (IsOnce(command)) history_.Begin(id, "", now);
+  End(Execute(command), !IsOfThisProcess(command));
+}
+
+void Reports::End(v1::CommandResult result, bool keep) {
+  history_.End(result, keep, options_.wall_clock_ms());
   Answer(result);
+}
+
+void Reports::Launch(const v1::Command& command) {
+  const std::string id = command.command_id();
+  const Result<HostLaunch> read = FromMessage(command.launch());
+  if (!read.ok()) return End(ResultOf(id, read.status()), /*keep=*/true);
+  history_.Begin(id, read->id.request, options_.wall_clock_ms());
+  options_.commands->LaunchHostJob(
+      *read, [this, alive = alive_, id](const Result<std::string>& nspace) {
+        if (!*alive) return;
+        v1::CommandResult result = ResultOf(id, nspace.status());
+        if (nspace.ok()) result.set_nspace(*nspace);
+        End(std::move(result), /*keep=*/true);
+      });
 }
 
 v1::CommandResult Reports::Execute(const v1::Command& command) {
   JobCommandsPort* const to = options_.commands;
-  v1::CommandResult result;
   Status status(kErrNotSupported, "this agent does not have that command");
   switch (command.kind_case()) {
     case v1::Command::kKill:
@@ -195,12 +261,6 @@ v1::CommandResult Reports::Execute(const v1::Command& command) {
     case v1::Command::kResumeNode:
       status = to->ResumeNode(command.resume_node().name());
       break;
-    case v1::Command::kLaunch: {
-      const Result<std::string> nspace = Launch(command.launch());
-      status = nspace.status();
-      if (nspace.ok()) result.set_nspace(*nspace);
-      break;
-    }
     case v1::Command::kTimeLimit:
       status = to->SetHostTimeLimit(command.time_limit().job().host_job_id(),
                                     command.time_limit().seconds(),
@@ -210,19 +270,11 @@ v1::CommandResult Reports::Execute(const v1::Command& command) {
       status = to->RequeueHostJob(command.requeue().job().host_job_id(),
                                   Printable(command.requeue().reason()));
       break;
+    case v1::Command::kLaunch:  // is not answered at once
     case v1::Command::KIND_NOT_SET:
       break;  // of a later version
   }
-  result.set_command_id(command.command_id());
-  result.set_status(status.code());
-  result.set_message(Printable(status.message()));
-  return result;
-}
-
-Result<std::string> Reports::Launch(const v1::LaunchJob& launch) {
-  const Result<HostLaunch> read = FromMessage(launch);
-  if (!read.ok()) return read.status();
-  return options_.commands->LaunchHostJob(*read);
+  return ResultOf(command.command_id(), status);
 }
 
 void Reports::Answer(const v1::CommandResult& result) {

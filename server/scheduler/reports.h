@@ -2,11 +2,8 @@
 #ifndef CANOPY_SERVER_SCHEDULER_REPORTS_H_
 #define CANOPY_SERVER_SCHEDULER_REPORTS_H_
 
-#include <cstddef>
 #include <cstdint>
-#include <deque>
 #include <functional>
-#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -15,8 +12,10 @@
 #include "common/status.h"
 #include "protos/host_module.pb.h"
 #include "server/ports/job_commands_port.h"
+#include "server/scheduler/command_history.h"
 #include "server/scheduler/job_placement.h"
 #include "server/scheduler/link.h"
+#include "server/scheduler/pending_releases.h"
 #include "server/scheduler/report_queue.h"
 #include "server/scheduler/report_store.h"
 
@@ -36,10 +35,10 @@ class Reports : public JobListener {
     uint32_t settle_ms = 0;        // as in v1::Snapshot
     std::function<std::vector<v1::NodeReport>()> nodes;
     std::function<std::vector<v1::JobReport>()> jobs;
-    // Of a job that had ended when this agent became the root.
-    std::function<void(const v1::JobRecord& record)> ended_before;
+    // A predecessor may not have told it.
+    std::function<void(const v1::JobReleasedRequest& release)> release_again;
+    std::function<int64_t()> wall_clock_ms;
   };
-  static constexpr size_t kMaxAnswers = 1024;
 
   explicit Reports(Options options);
   ~Reports() override;
@@ -54,16 +53,24 @@ class Reports : public JobListener {
 
   void OnJob(const v1::JobReport& report) override;
   void OnRecord(const v1::JobRecord& record) override;
+  void OnReleasing(const v1::JobReleasedRequest& release) override {
+    releases_.Add(release);
+  }
+  void OnReleased(const v1::JobReleasedRequest& release) override {
+    releases_.Remove(release);
+  }
   void OnNode(const v1::NodeReport& report);
 
  private:
   void Attach();
   void TakeStore();
+  void OnLeft(const std::string& command);
   void OnMessage(uint64_t number, const v1::HostMessage& message);
   void OnHello(const v1::HostHello& hello);
   void OnCommand(const v1::Command& command);
   v1::CommandResult Execute(const v1::Command& command);
-  Result<std::string> Launch(const v1::LaunchJob& launch);
+  void Launch(const v1::Command& command);
+  void End(v1::CommandResult result, bool keep);
   void Answer(const v1::CommandResult& result);
   void OnEnd(uint64_t number, const CallEnd& end);
   void Add(v1::Report report);
@@ -75,10 +82,11 @@ class Reports : public JobListener {
   uint64_t number_ = 0;               // of the call
   bool greeted_ = false;              // the host has answered
   ReportQueue queue_;
+  PendingReleases releases_;
+  CommandHistory history_;
   bool stores_ = false;
-  // Of the newest commands, by their names, and the order in which they came.
-  std::map<std::string, v1::CommandResult> answers_;
-  std::deque<std::string> answered_;
+  // Of what is called back when it may be gone.
+  const std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
 };
 
 }  // namespace canopy::scheduler

@@ -5,9 +5,11 @@
 
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "common/event_loop.h"
+#include "server/scheduler/fake_report_store.h"
 #include "server/scheduler/fake_service_client.h"
 
 namespace canopy::scheduler {
@@ -35,11 +37,15 @@ class Commands : public JobCommandsPort {
     said.push_back("requeue " + job + " " + reason);
     return {kErrUnreach, "its launcher is not there"};
   }
-  Result<std::string> LaunchHostJob(const HostLaunch& launch) override {
+  void LaunchHostJob(const HostLaunch& launch, Launched done) override {
     said.push_back("launch " + launch.id.request + " " +
                    launch.apps.at(0).argv.at(0) + launch.output.output +
                    launch.output.error);
-    return std::string("canopy-1-1");
+    if (keeps) return launching.push_back(std::move(done));
+    done(std::string("canopy-1-1"));
+  }
+  std::string HostLaunched(const PlacementId& id) const override {
+    return id.request == there ? "canopy-1-7" : "";
   }
   Status DrainNode(const std::string& name, const std::string&) override {
     said.push_back("drain " + name);
@@ -50,6 +56,9 @@ class Commands : public JobCommandsPort {
     return {};
   }
   std::vector<std::string> said;
+  bool keeps = false;  // launches are not answered at once
+  std::vector<Launched> launching;
+  std::string there;  // request of a job that runs
 };
 
 class ReportsTest : public testing::Test {
@@ -65,9 +74,10 @@ class ReportsTest : public testing::Test {
     options.settle_ms = 70;
     options.nodes = [] { return std::vector<v1::NodeReport>(2); };
     options.jobs = [] { return std::vector<v1::JobReport>(3); };
-    options.ended_before = [this](const v1::JobRecord& record) {
-      ended_before_.push_back(record.nspace());
+    options.release_again = [this](const v1::JobReleasedRequest& release) {
+      released_.push_back(release.nspace());
     };
+    options.wall_clock_ms = [] { return int64_t{1'000'000}; };
     reports_ = std::make_unique<Reports>(std::move(options));
     link_.Start();
   }
@@ -113,7 +123,7 @@ class ReportsTest : public testing::Test {
   FakeServiceClient client_;
   Commands commands_;
   Link link_;
-  std::vector<std::string> ended_before_;
+  std::vector<std::string> released_;
   std::unique_ptr<Reports> reports_;
 };
 
@@ -172,30 +182,39 @@ TEST_F(ReportsTest, WhatAnotherRunWasToldSaysNothing) {
 }
 
 // Of a predecessor that was killed.
-class LeftReports : public ReportStore {
+class LeftReports : public FakeReportStore {
  public:
-  StoredReports Load() override {
+  LeftReports() {
+    series = 4;
+    reserved = 100;
+    lost = 3;
     v1::JobRecord record;
     record.set_nspace("left");
-    return {4, 100, 3, {{90, record.SerializeAsString()}}};
+    records[90] = record.SerializeAsString();
+    v1::JobReleasedRequest release;
+    release.set_nspace("free");
+    releases[1] = release.SerializeAsString();
+    CommandHistory history([](const std::string&) {});
+    history.SetStore(this, {}, 0);
+    history.Begin("launched", "batch 1", 1'000'000);
+    history.Begin("not launched", "batch 2", 1'000'000);
+    history.Begin("signal", "", 1'000'000);
+    v1::CommandResult result;
+    result.set_command_id("killed");
+    history.End(result, /*keep=*/true, 1'000'000);
   }
-  Status Begin(uint64_t) override { return {}; }
-  Status Reserve(uint64_t) override { return {}; }
-  Status Add(uint64_t, std::string_view) override { return {}; }
-  Status Remove(uint64_t) override { return {}; }
-  Status Lose(uint64_t, uint64_t) override { return {}; }
 };
 
 class SuccessorTest : public ReportsTest {
  protected:
-  SuccessorTest() : ReportsTest(&store_) {}
+  SuccessorTest() : ReportsTest(&store_) { commands_.there = "batch 1"; }
 
   LeftReports store_;
 };
 
 TEST_F(SuccessorTest, GoesOnWithTheRecordsOfItsPredecessor) {
   Attach();
-  EXPECT_EQ(ended_before_, std::vector<std::string>{"left"});
+  EXPECT_EQ(released_, std::vector<std::string>{"free"});
   EXPECT_EQ(Written()[0].hello().incarnation(), 4u);
   EXPECT_EQ(Written()[0].hello().first_report(), 90u);
   EXPECT_EQ(Written()[0].hello().records_lost(), 3u);
@@ -208,6 +227,89 @@ TEST_F(SuccessorTest, GoesOnWithTheRecordsOfItsPredecessor) {
   EXPECT_TRUE(reports_->AwaitsRecords());
   Acknowledge(101);
   EXPECT_FALSE(reports_->AwaitsRecords());
+}
+
+v1::Command LaunchOf(const std::string& id, const std::string& request) {
+  v1::Command command;
+  command.set_command_id(id);
+  v1::LaunchJob* const launch = command.mutable_launch();
+  launch->set_request_id(request);
+  launch->mutable_granted()->add_nodes()->set_name("node1");
+  launch->mutable_granted()->mutable_nodes(0)->set_slots(2);
+  launch->add_apps()->add_argv("program");
+  return command;
+}
+
+TEST_F(SuccessorTest, ExecutesNoCommandThatItsPredecessorHas) {
+  Attach();
+  Greet();
+  v1::Command command;
+  command.set_command_id("killed");
+  command.mutable_kill()->mutable_job()->set_host_job_id("7");
+  EXPECT_EQ(Tell(command).status(), kSuccess);
+  command.set_command_id("signal");
+  command.mutable_signal()->set_signal(SIGUSR1);
+  EXPECT_EQ(Tell(command).status(), kErrLostConnection);
+  EXPECT_EQ(Tell(LaunchOf("launched", "batch 1")).nspace(), "canopy-1-7");
+  EXPECT_TRUE(commands_.said.empty());
+  EXPECT_EQ(Tell(LaunchOf("not launched", "batch 2")).nspace(), "canopy-1-1");
+  EXPECT_EQ(commands_.said, std::vector<std::string>{"launch batch 2 program"});
+}
+
+// What lasts no longer than the agent is done again.
+TEST_F(SuccessorTest, DrainsAgain) {
+  Attach();
+  Greet();
+  v1::Command command;
+  command.set_command_id("1");
+  command.mutable_drain_node()->set_name("node1");
+  const size_t noted = store_.commands.size();
+  Tell(command);
+  EXPECT_EQ(store_.commands.size(), noted);
+  command.set_command_id("2");
+  command.mutable_kill();
+  Tell(command);
+  EXPECT_EQ(store_.commands.size(), noted + 1);
+}
+
+TEST_F(SuccessorTest, ReleasesAreStoredUntilTheyAreTold) {
+  Attach();
+  v1::JobReleasedRequest release;
+  release.mutable_placement()->set_request_id("a");
+  reports_->OnReleasing(release);
+  EXPECT_EQ(store_.releases.size(), 2u);
+  reports_->OnReleased(release);
+  EXPECT_EQ(store_.releases.size(), 1u);
+}
+
+TEST_F(ReportsTest, ALaunchIsAnsweredWhenItHasBegun) {
+  Attach();
+  Greet();
+  commands_.keeps = true;
+  v1::HostMessage message;
+  *message.mutable_command() = LaunchOf("1", "batch 1");
+  const size_t before = Written().size();
+  Stream().on_message(message);
+  Stream().on_message(message);
+  EXPECT_EQ(Written().size(), before);
+  ASSERT_EQ(commands_.launching.size(), 1u);
+  commands_.launching[0](std::string("canopy-1-1"));
+  ASSERT_EQ(Written().size(), before + 1);
+  EXPECT_EQ(Written().back().result().nspace(), "canopy-1-1");
+  Stream().on_message(message);
+  EXPECT_EQ(Written().back().result().nspace(), "canopy-1-1");
+  EXPECT_EQ(commands_.said.size(), 1u);
+}
+
+TEST_F(ReportsTest, ALaunchMayEndWhenItIsGone) {
+  Attach();
+  Greet();
+  commands_.keeps = true;
+  v1::HostMessage message;
+  *message.mutable_command() = LaunchOf("1", "batch 1");
+  Stream().on_message(message);
+  reports_.reset();
+  commands_.launching.at(0)(Status(kErrTimeout, "late"));
 }
 
 TEST_F(ReportsTest, RecordsAreKeptLongerThanStates) {

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <deque>
 #include <map>
 #include <utility>
 
@@ -19,6 +20,9 @@ enum class Kind : uint32_t {
   kRecord = 3,
   kRemoved = 4,  // all up to the number
   kLost = 5,     // one; its bytes are how many have been lost
+  kRelease = 6,
+  kReleased = 7,  // one
+  kCommand = 8,
 };
 
 struct Head {
@@ -64,14 +68,27 @@ class Reader {
           std::memcpy(&lost_, bytes.data(), sizeof lost_);
         }
         break;
+      case Kind::kRelease:
+        releases_[head.number] = bytes;
+        break;
+      case Kind::kReleased:
+        releases_.erase(head.number);
+        break;
+      case Kind::kCommand:
+        commands_.emplace_back(bytes);
+        if (commands_.size() > scheduler::ReportStore::kCommands) {
+          commands_.pop_front();
+        }
+        break;
     }  // of a later version: skipped
   }
   scheduler::StoredReports Result() && {
-    scheduler::StoredReports out{series_, reserved_, lost_, {}};
-    for (auto& [number, bytes] : records_) {
-      out.records.emplace_back(number, std::move(bytes));
-    }
-    return out;
+    return {series_,
+            reserved_,
+            lost_,
+            {records_.begin(), records_.end()},
+            {releases_.begin(), releases_.end()},
+            {commands_.begin(), commands_.end()}};
   }
 
  private:
@@ -79,6 +96,8 @@ class Reader {
   uint64_t reserved_ = 0;
   uint64_t lost_ = 0;
   std::map<uint64_t, std::string> records_;
+  std::map<uint64_t, std::string> releases_;
+  std::deque<std::string> commands_;
 };
 
 }  // namespace
@@ -141,6 +160,18 @@ Status ReportLog::Lose(uint64_t number, uint64_t lost) {
   return Append(LostEntry(number, lost));
 }
 
+Status ReportLog::AddRelease(uint64_t number, std::string_view release) {
+  return Append(Entry(Kind::kRelease, number, release));
+}
+
+Status ReportLog::RemoveRelease(uint64_t number) {
+  return Append(Entry(Kind::kReleased, number));
+}
+
+Status ReportLog::AddCommand(std::string_view command) {
+  return Append(Entry(Kind::kCommand, 0, command));
+}
+
 Status ReportLog::Append(const std::string& entry) {
   if (!fd_) return {kErrJobSysOpFailed, path_ + " could not be made"};
   if (!WriteAll(fd_.get(), entry)) {
@@ -162,6 +193,12 @@ Status ReportLog::Compact() {
                      LostEntry(0, stored.lost);
   for (const auto& [number, bytes] : stored.records) {
     text += Entry(Kind::kRecord, number, bytes);
+  }
+  for (const auto& [number, bytes] : stored.releases) {
+    text += Entry(Kind::kRelease, number, bytes);
+  }
+  for (const std::string& command : stored.commands) {
+    text += Entry(Kind::kCommand, 0, command);
   }
   const std::string fresh = path_ + ".new";
   unlink(fresh.c_str());

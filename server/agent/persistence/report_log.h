@@ -1,5 +1,5 @@
-// Records of ended jobs that a scheduler has not acknowledged, in a file of the
-// agent's directory.
+// What a successor has to know of what a scheduler was told and has commanded,
+// in a file of the agent's directory.
 #ifndef CANOPY_SERVER_AGENT_PERSISTENCE_REPORT_LOG_H_
 #define CANOPY_SERVER_AGENT_PERSISTENCE_REPORT_LOG_H_
 
@@ -31,6 +31,9 @@ class ReportLog : public scheduler::ReportStore {
   Status Add(uint64_t number, std::string_view record) override;
   Status Remove(uint64_t number) override;
   Status Lose(uint64_t number, uint64_t lost) override;
+  Status AddRelease(uint64_t number, std::string_view release) override;
+  Status RemoveRelease(uint64_t number) override;
+  Status AddCommand(std::string_view command) override;
 
   // There will be no successor.
   void Delete();

@@ -25,8 +25,12 @@ std::string Entry(uint32_t kind, uint64_t number, const std::string& bytes) {
 std::vector<std::string> canopy::fuzz::Seeds() {
   const std::string begin = Entry(1, 7, "") + Entry(2, 1024, "");
   const std::string records = Entry(3, 1, "one") + Entry(3, 2, "two");
-  return {begin, begin + records, begin + records + Entry(4, 1, ""),
+  return {begin,
+          begin + records,
+          begin + records + Entry(4, 1, ""),
           begin + records + Entry(5, 2, std::string(8, '\1')),
+          begin + Entry(6, 1, "free") + Entry(6, 2, "too") + Entry(7, 1, ""),
+          begin + Entry(8, 0, "command") + records,
           begin + records.substr(0, 30)};
 }
 
@@ -40,7 +44,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   canopy::scheduler::StoredReports again;
   if (ReportLog::Parse(content.substr(0, whole), &again) != whole ||
       again.records != stored.records || again.lost != stored.lost ||
-      again.series != stored.series || again.reserved != stored.reserved) {
+      again.series != stored.series || again.reserved != stored.reserved ||
+      again.releases != stored.releases || again.commands != stored.commands) {
     abort();
   }
   return 0;

@@ -7,6 +7,8 @@
 #include <filesystem>
 #include <fstream>
 #include <string>
+#include <utility>
+#include <vector>
 
 namespace canopy::agent {
 namespace {
@@ -47,6 +49,28 @@ TEST_F(ReportLogTest, ASuccessorFindsWhatWasNotRemoved) {
   ASSERT_EQ(left.records.size(), 2u);
   EXPECT_EQ(left.records[0], std::make_pair(uint64_t{6}, std::string()));
   EXPECT_EQ(left.records[1], std::make_pair(uint64_t{8}, std::string("eight")));
+}
+
+TEST_F(ReportLogTest, WhatIsToBeReleasedAndWasCommandedIsThereToo) {
+  ReportLog log(directory_);
+  ASSERT_TRUE(log.Begin(7).ok());
+  ASSERT_TRUE(log.Add(1, "record").ok());
+  ASSERT_TRUE(log.AddRelease(1, "told").ok());
+  ASSERT_TRUE(log.AddRelease(2, "free").ok());
+  ASSERT_TRUE(log.RemoveRelease(1).ok());
+  ASSERT_TRUE(log.Remove(1).ok());
+  // So many that it is written anew.
+  for (uint64_t i = 0; i < 3 * ReportLog::kCommands; ++i) {
+    ASSERT_TRUE(
+        log.AddCommand(std::string(1000, 'x') + std::to_string(i)).ok());
+  }
+  EXPECT_LT(std::filesystem::file_size(path()), 6 * ReportLog::kSlack);
+  const scheduler::StoredReports left = Left();
+  EXPECT_EQ(left.releases,
+            (std::vector<std::pair<uint64_t, std::string>>{{2, "free"}}));
+  ASSERT_EQ(left.commands.size(), ReportLog::kCommands);
+  EXPECT_TRUE(left.commands.back().ends_with("x6143"));
+  EXPECT_TRUE(left.commands.front().ends_with("x4096"));
 }
 
 TEST_F(ReportLogTest, ASuccessorGoesOnWithIt) {

@@ -343,6 +343,8 @@ class NoReports : public scheduler::JobListener {
  public:
   void OnJob(const v1::JobReport&) override {}
   void OnRecord(const v1::JobRecord&) override {}
+  void OnReleasing(const v1::JobReleasedRequest&) override {}
+  void OnReleased(const v1::JobReleasedRequest&) override {}
 };
 
 // One who runs a job, or a process that spawns one.

@@ -75,9 +75,10 @@ scheduler::Reports::Options SchedulerAdapter::ReportsOptions() {
   options.settle_ms = parts_.config->restart_grace_ms() + kSettleMs;
   options.nodes = [this] { return Nodes(); };
   options.jobs = [this] { return placement_.Jobs(); };
-  options.ended_before = [this](const v1::JobRecord& record) {
-    placement_.ReleaseAgain(record);
+  options.release_again = [this](const v1::JobReleasedRequest& release) {
+    placement_.ReleaseAgain(release);
   };
+  options.wall_clock_ms = control::WallClockMs;
   return options;
 }
 

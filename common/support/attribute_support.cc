@@ -54,7 +54,6 @@ constexpr Exception kExceptions[] = {
     {"PMIx_Notify_event", "PMIX_EVENT_TERMINATE_"},
     {"PMIx_Notify_event", "PMIX_EVENT_ACTION_TIMEOUT"},
     {"PMIx_Spawn", "PMIX_STDIN_TGT"},
-    {"PMIx_Spawn", "PMIX_ALLOC_"},
     {"PMIx_Spawn", "PMIX_TIMEOUT_"},
     {"PMIx_Job_control", "PMIX_JOB_CTRL_"},
     {"PMIx_server_init", "PMIX_SERVER_SYSTEM_SUPPORT"},
@@ -77,11 +76,27 @@ constexpr Exception kExceptions[] = {
     {"PMIx_server_setup_application", "PMIX_ALLOC_"},
 };
 
-bool IsHonoured(const FunctionAttribute& row) {
-  return std::ranges::none_of(kExceptions, [&](const Exception& e) {
-    return row.function.starts_with(e.function) &&
-           row.attribute.starts_with(e.attribute);
-  });
+// Likewise, where the scheduler does not.
+struct OfScheduler {
+  Exception what;
+  bool Scheduler::*honours;
+};
+constexpr OfScheduler kOfScheduler[] = {
+    {{"PMIx_Spawn", "PMIX_ALLOC_"}, &Scheduler::places_jobs},
+    {{"PMIx_Allocation_request", ""}, &Scheduler::allocates},
+};
+
+bool IsOf(const FunctionAttribute& row, const Exception& e) {
+  return row.function.starts_with(e.function) &&
+         row.attribute.starts_with(e.attribute);
+}
+
+bool IsHonoured(const FunctionAttribute& row, const Scheduler& scheduler) {
+  return std::ranges::none_of(kExceptions,
+                              [&](const auto& e) { return IsOf(row, e); }) &&
+         std::ranges::none_of(kOfScheduler, [&](const auto& e) {
+           return IsOf(row, e.what) && !(scheduler.*e.honours);
+         });
 }
 
 const LevelRow& RowOf(Level level) {
@@ -92,7 +107,8 @@ bool IsImplemented(std::string_view function) {
   return std::ranges::binary_search(kImplemented, function);
 }
 
-bool IsAt(const FunctionEntry& function, Level level) {
+bool IsAt(const FunctionEntry& function, Level level,
+          const Scheduler& scheduler) {
   const LevelRow& row = RowOf(level);
   if (!IsImplemented(function.name) || !IsImplemented(row.init)) return false;
   if (function.role.view().find(row.role) == std::string_view::npos)
@@ -100,7 +116,9 @@ bool IsAt(const FunctionEntry& function, Level level) {
   // The host serves what the library cannot by itself.
   return level != Level::kHost ||
          std::ranges::any_of(canopy::AttributesOf(function.name),
-                             &FunctionAttribute::by_host);
+                             [&](const FunctionAttribute& row) {
+                               return row.by_host && IsHonoured(row, scheduler);
+                             });
 }
 
 const FunctionEntry* FindFunction(std::string_view name) {
@@ -145,24 +163,26 @@ Levels LevelsOf(std::span<const std::string> keys) {
 }
 
 std::vector<std::pair<std::string, std::string>> Functions(
-    const Levels& levels) {
+    const Levels& levels, const Scheduler& scheduler) {
   std::vector<std::pair<std::string, std::string>> lists;
   for (const Level level : levels.functions) {
     std::string names;
     for (const FunctionEntry& function : canopy::Functions()) {
-      if (IsAt(function, level)) Join(function.name, &names);
+      if (IsAt(function, level, scheduler)) Join(function.name, &names);
     }
     lists.emplace_back(RowOf(level).functions, std::move(names));
   }
   return lists;
 }
 
-std::vector<Attribute> AttributesAt(std::string_view function, Level level) {
+std::vector<Attribute> AttributesAt(std::string_view function, Level level,
+                                    const Scheduler& scheduler) {
   std::vector<Attribute> attributes;
   const FunctionEntry* entry = FindFunction(function);
-  if (entry == nullptr || !IsAt(*entry, level)) return attributes;
+  if (entry == nullptr || !IsAt(*entry, level, scheduler)) return attributes;
   for (const FunctionAttribute& row : canopy::AttributesOf(function)) {
-    if (row.by_host != (level == Level::kHost) || !IsHonoured(row)) continue;
+    if (row.by_host != (level == Level::kHost)) continue;
+    if (!IsHonoured(row, scheduler)) continue;
     attributes.push_back(Describe(row));
   }
   return attributes;
@@ -185,19 +205,22 @@ Value RegattrArray(std::span<const Attribute> attributes) {
   return value.ok() ? *std::move(value) : Value();
 }
 
-Value AttributesOf(std::string_view function, const Levels& levels) {
+Value AttributesOf(std::string_view function, const Levels& levels,
+                   const Scheduler& scheduler) {
   InfoList answer;
   for (const Level level : levels.attributes) {
-    const std::vector<Attribute> attributes = AttributesAt(function, level);
+    const std::vector<Attribute> attributes =
+        AttributesAt(function, level, scheduler);
     if (attributes.empty()) continue;
     answer.Add(KeyOf(level), RegattrArray(attributes));
   }
   return answer.empty() ? Value() : Value::InfoArray(answer);
 }
 
-std::string SpawnAttributes() {
+std::string SpawnAttributes(const Scheduler& scheduler) {
   std::string keys;
-  for (const Attribute& attribute : AttributesAt("PMIx_Spawn", Level::kHost)) {
+  for (const Attribute& attribute :
+       AttributesAt("PMIx_Spawn", Level::kHost, scheduler)) {
     Join(attribute.key, &keys);
   }
   return keys;

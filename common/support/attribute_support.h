@@ -1,6 +1,6 @@
 // Which functions and attributes this release supports, at the levels that
 // PMIX_QUERY_ATTRIBUTE_SUPPORT distinguishes. From the tables of the headers,
-// less what they have and Canopy does not honour.
+// less what they have and neither Canopy nor its scheduler honours.
 #ifndef CANOPY_COMMON_SUPPORT_ATTRIBUTE_SUPPORT_H_
 #define CANOPY_COMMON_SUPPORT_ATTRIBUTE_SUPPORT_H_
 
@@ -23,6 +23,12 @@ struct Levels {
   std::vector<Level> attributes;
 };
 
+// What only a scheduler honours, and whether there is one that does.
+struct Scheduler {
+  bool places_jobs = false;  // PMIX_ALLOC_* of PMIx_Spawn
+  bool allocates = false;    // PMIx_Allocation_request
+};
+
 // From the keys of its qualifiers (PMIX_CLIENT_FUNCTIONS, PMIX_HOST_ATTRIBUTES,
 // ...); other keys are ignored. None: the attributes of all levels.
 Levels LevelsOf(std::span<const std::string> keys);
@@ -39,10 +45,11 @@ struct Attribute {
 // (PMIX_CLIENT_FUNCTIONS,
 // ...), joined by commas.
 std::vector<std::pair<std::string, std::string>> Functions(
-    const Levels& levels);
+    const Levels& levels, const Scheduler& scheduler = {});
 // The attributes of a function at one level; nothing for one that is not
 // supported there, or takes none.
-std::vector<Attribute> AttributesAt(std::string_view function, Level level);
+std::vector<Attribute> AttributesAt(std::string_view function, Level level,
+                                    const Scheduler& scheduler = {});
 // The key of such attributes, "pmix.client.attrs".
 std::string_view KeyOf(Level level);
 // A data array of pmix_regattr_t.
@@ -50,11 +57,12 @@ Value RegattrArray(std::span<const Attribute> attributes);
 // The answer to a query for a function's attributes: a data array of infos, one
 // for each of these levels that has any, whose value is a RegattrArray. The
 // empty value when there is none.
-Value AttributesOf(std::string_view function, const Levels& levels);
+Value AttributesOf(std::string_view function, const Levels& levels,
+                   const Scheduler& scheduler = {});
 
 // PMIX_QUERY_SPAWN_SUPPORT and PMIX_QUERY_DEBUG_SUPPORT: the keys of the
 // attributes, joined by commas.
-std::string SpawnAttributes();
+std::string SpawnAttributes(const Scheduler& scheduler = {});
 std::string DebugAttributes();
 
 }  // namespace canopy::support

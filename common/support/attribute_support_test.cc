@@ -55,6 +55,27 @@ TEST(AttributeSupportTest, NothingIsPromisedThatIsNotHonoured) {
   EXPECT_FALSE(Has(tool, "PMIX_TCP_URI"));
 }
 
+TEST(AttributeSupportTest, WhatOnlyASchedulerHonoursIsThereWithOne) {
+  const std::string keys[] = {PMIX_HOST_FUNCTIONS};
+  for (const bool has : {false, true}) {
+    const Scheduler scheduler{has, has};
+    EXPECT_EQ(Has(AttributesAt("PMIx_Spawn", Level::kHost, scheduler),
+                  "PMIX_ALLOC_QUEUE"),
+              has);
+    EXPECT_EQ(AttributesAt("PMIx_Allocation_request", Level::kHost, scheduler)
+                  .empty(),
+              !has);
+    const std::string functions =
+        Functions(LevelsOf(keys), scheduler).at(0).second;
+    EXPECT_EQ(functions.find("PMIx_Allocation_request") != std::string::npos,
+              has);
+    EXPECT_NE(functions.find("PMIx_Spawn"), std::string::npos);
+    EXPECT_EQ(
+        SpawnAttributes(scheduler).find(PMIX_ALLOC_QUEUE) != std::string::npos,
+        has);
+  }
+}
+
 TEST(AttributeSupportTest, FunctionsOfALevel) {
   const std::string keys[] = {PMIX_CLIENT_FUNCTIONS};
   const auto lists = Functions(LevelsOf(keys));

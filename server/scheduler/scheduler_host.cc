@@ -9,8 +9,10 @@
 #include "common/codec/infos.h"
 #include "common/text.h"
 #include "common/values/info_list.h"
+#include "common/values/value.h"
 #include "common/wire.h"
 #include "pmix_common.h"
+#include "server/core/step/host_services.h"
 #include "server/ports/placement_port.h"
 #include "server/scheduler/infos.h"
 #include "server/scheduler/messages.h"
@@ -121,6 +123,13 @@ bool FillCall(const Bytes& call, v1::GetCredentialRequest* out) {
   return PutInfos(call.view(), out->mutable_infos());
 }
 
+// Agents ask what it serves, and no process.
+bool AsksWhatItServes(const core::AskHost& request) {
+  if (request.op != HostOp::kQuery) return false;
+  WireReader in(request.call.view());
+  return in.Count() == 1 && in.String() == PMIX_QUERY_SUPPORTED_KEYS;
+}
+
 // PMIX_TIMEOUT among the infos of a call, which comes last in each.
 int64_t TimeLimitMs(const core::AskHost& request) {
   const int64_t standard = request.op == HostOp::kQuery
@@ -172,6 +181,7 @@ SchedulerHost::~SchedulerHost() {
 
 void SchedulerHost::Ask(const core::AskHost& request) {
   if (!SlotOf(request.op)) return options_.embedded->Ask(request);
+  if (AsksWhatItServes(request)) return AnswerWhatItServes(request.number);
   const int64_t limit = TimeLimitMs(request) * kMs;
   Pending& pending = pending_[request.number];
   pending.request = request;
@@ -179,6 +189,20 @@ void SchedulerHost::Ask(const core::AskHost& request) {
   pending.timer = options_.loop->AddTimer(
       limit, [this, number = request.number] { OnTimeout(number); });
   if (options_.link->up()) Send(&pending);
+}
+
+void SchedulerHost::AnswerWhatItServes(uint64_t request) {
+  const auto bit = [this](v1::Slot slot, uint64_t it) {
+    return options_.link->Has(slot) ? it : uint64_t{0};
+  };
+  const uint64_t services = bit(v1::SLOT_PLACE_JOB, core::kHostPlacesJobs) |
+                            bit(v1::SLOT_ALLOCATE, core::kHostAllocates) |
+                            bit(v1::SLOT_QUERY, core::kHostAnswersQueries);
+  const InfoList infos{{PMIX_QUERY_SUPPORTED_KEYS, Value::Uint64(services)}};
+  std::string bytes;
+  const int status = EncodeInfos(infos.data(), infos.size(), &bytes);
+  options_.sink->OnInput(
+      core::HostAnswered{request, status, Bytes(std::move(bytes))});
 }
 
 void SchedulerHost::OnUp() {

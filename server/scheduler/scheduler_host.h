@@ -56,6 +56,7 @@ class SchedulerHost : public HostPort {
   };
   using Sent = Result<CallPtr>;
 
+  void AnswerWhatItServes(uint64_t request);
   void OnUp();
   void Send(Pending* pending);
   // kErrUnpackFailure: the process's call is malformed.

@@ -10,6 +10,7 @@
 #include "common/codec/infos.h"
 #include "common/wire.h"
 #include "pmix_common.h"
+#include "server/core/step/host_services.h"
 #include "server/ports/fake_sink.h"
 #include "server/scheduler/fake_service_client.h"
 
@@ -268,6 +269,28 @@ TEST_F(SchedulerHostTest, CallsOfAJobEndWithIt) {
   EXPECT_EQ(embedded_.dropped, "job");
   client_.allocations[0].done({}, {});
   EXPECT_TRUE(Answers().empty());
+}
+
+// The scheduler's own keys are its agents' to know.
+TEST_F(SchedulerHostTest, AgentsAskWhatItServes) {
+  WireWriter out;
+  out.Uint(1);
+  out.String(PMIX_QUERY_SUPPORTED_KEYS);
+  out.String("");
+  core::AskHost ask;
+  ask.number = 1;
+  ask.op = HostOp::kQuery;
+  ask.call = Bytes(out.Take());
+  const auto services = [&] {
+    host_->Ask(ask);
+    InfoList infos;
+    EXPECT_TRUE(DecodeInfos(Answers().back().results.view(), &infos));
+    return infos.FindUint(PMIX_QUERY_SUPPORTED_KEYS);
+  };
+  EXPECT_EQ(services(), 0u) << "it is not there yet";
+  client_.Up({v1::SLOT_QUERY, v1::SLOT_PLACE_JOB, v1::SLOT_LOG});
+  EXPECT_EQ(services(), core::kHostAnswersQueries | core::kHostPlacesJobs);
+  EXPECT_EQ(Answers().size(), 2u);
 }
 
 }  // namespace

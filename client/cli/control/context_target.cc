@@ -68,6 +68,23 @@ Result<RootAgent> ConnectRoot(const v1::Context& context) {
                                  "' forgets it");
 }
 
+namespace {
+
+// A member before it that answers now takes its place.
+void TakeEarlier(const v1::Context& context, RootAgent* agent) {
+  for (int i = 0; i < agent->member && i < kMaxTries; ++i) {
+    ControlTarget target = TargetOf(context, i);
+    if (target.address.empty()) continue;
+    Result<ControlClient> client =
+        ControlClient::Connect(target, kSuccessionPoll.count());
+    if (!client.ok()) continue;
+    *agent = {std::move(target), *std::move(client), i};
+    return;
+  }
+}
+
+}  // namespace
+
 Status WaitUntilRoot(const v1::Context& context, RootAgent* agent) {
   const auto deadline = std::chrono::steady_clock::now() + kSuccessionTime;
   while (agent->member > 0) {
@@ -84,6 +101,7 @@ Status WaitUntilRoot(const v1::Context& context, RootAgent* agent) {
                         "others can reach it; is there a way to it from here?");
     }
     std::this_thread::sleep_for(kSuccessionPoll);
+    TakeEarlier(context, agent);
   }
   return Status();
 }

@@ -24,7 +24,8 @@ struct RootAgent {
 // The first member in order that answers: the root.
 Result<RootAgent> ConnectRoot(const v1::Context& context);
 // Returns when it takes jobs: those before it do not answer, but it may take
-// a while to count them as lost.
+// a while to count them as lost. When one of them answers again, that is the
+// root.
 Status WaitUntilRoot(const v1::Context& context, RootAgent* agent);
 
 }  // namespace canopy::cli

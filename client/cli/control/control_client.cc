@@ -68,6 +68,7 @@ ControlClient::ControlClient(std::unique_ptr<Impl> impl)
     : impl_(std::move(impl)) {}
 ControlClient::~ControlClient() = default;
 ControlClient::ControlClient(ControlClient&&) noexcept = default;
+ControlClient& ControlClient::operator=(ControlClient&&) noexcept = default;
 
 Result<ControlClient> ControlClient::Connect(const ControlTarget& target,
                                              int timeout_ms) {

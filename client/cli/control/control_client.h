@@ -20,6 +20,7 @@ class ControlClient {
                                        int timeout_ms);
   ~ControlClient();
   ControlClient(ControlClient&&) noexcept;
+  ControlClient& operator=(ControlClient&&) noexcept;
 
   // `ask_all`: each agent is asked whether it is there, which takes a while
   // when one is not.

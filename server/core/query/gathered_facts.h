@@ -3,6 +3,7 @@
 #define CANOPY_SERVER_CORE_QUERY_GATHERED_FACTS_H_
 
 #include <cstddef>
+#include <cstdint>
 #include <map>
 #include <optional>
 #include <string>
@@ -30,6 +31,8 @@ struct GatheredFacts {
   std::vector<Bytes> data;
   // What the host has answered: VALUEs, by the query's number and the key.
   std::map<std::pair<size_t, std::string>, std::string> host;
+  // Of server/core/step/host_services.h.
+  uint64_t host_services = 0;
 };
 
 }  // namespace canopy::core

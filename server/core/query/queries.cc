@@ -1,6 +1,7 @@
 #include "server/core/query/queries.h"
 
 #include <algorithm>
+#include <cstdint>
 #include <utility>
 
 #include "common/codec/encoder.h"
@@ -18,11 +19,23 @@ namespace {
 constexpr TimeNs kNsPerMs = 1'000'000;
 // In the number of an AskHost that is of a query: HostCalls makes others.
 constexpr uint64_t kOfQuery = uint64_t{1} << 63;
+// In place of a query: what the host serves is asked for.
+constexpr size_t kOfSupport = SIZE_MAX;
 constexpr int kOperationSucceeded = -157;  // PMIX_OPERATION_SUCCEEDED
 
 bool HasAnswered(int status) {
   return status >= kSuccess || status == kErrPartialSuccess ||
          status == kOperationSucceeded;
+}
+
+uint64_t ServicesOf(const HostAnswered& in) {
+  InfoList infos;
+  if (!HasAnswered(in.status) || !DecodeInfos(in.results.view(), &infos)) {
+    return 0;
+  }
+  const pmix_info_t* const info = infos.Find(PMIX_QUERY_SUPPORTED_KEYS);
+  const bool is_there = info != nullptr && info->value.type == PMIX_UINT64;
+  return is_there ? info->value.data.uint64 : 0;
 }
 
 Bytes CallOf(const std::vector<std::string>& keys, const Query& query) {
@@ -168,20 +181,29 @@ bool Queries::AskAgents(TimeNs now, uint64_t id, Call* call, Actions* actions) {
 
 void Queries::AskHosts(uint64_t id, Call* call, Actions* actions) {
   for (size_t i = 0; i < call->queries.size(); ++i) {
-    const std::vector<std::string> keys = HostKeys(call->queries[i]);
-    if (keys.empty()) continue;
-    AskHost ask;
-    ask.number = kOfQuery | next_++;
-    ask.op = HostOp::kQuery;
-    ask.source = call->caller;
-    ask.uid = call->uid.value_or(kAgentsUser);
-    ask.gid = call->gid;
-    ask.call = CallOf(keys, call->queries[i]);
-    ask.host_job = call->host_job;
-    call->hosts[ask.number] = i;
-    call_of_[ask.number] = id;
-    actions->push_back(std::move(ask));
+    const Query& query = call->queries[i];
+    const std::vector<std::string> keys = HostKeys(query);
+    if (!keys.empty()) AskHostFor(id, i, CallOf(keys, query), call, actions);
   }
+  if (std::ranges::any_of(call->queries, IsOfSupport)) {
+    AskHostFor(id, kOfSupport, CallOf({PMIX_QUERY_SUPPORTED_KEYS}, {}), call,
+               actions);
+  }
+}
+
+void Queries::AskHostFor(uint64_t id, size_t query, Bytes keys, Call* call,
+                         Actions* actions) {
+  AskHost ask;
+  ask.number = kOfQuery | next_++;
+  ask.op = HostOp::kQuery;
+  ask.source = call->caller;
+  ask.uid = call->uid.value_or(kAgentsUser);
+  ask.gid = call->gid;
+  ask.call = std::move(keys);
+  ask.host_job = call->host_job;
+  call->hosts[ask.number] = query;
+  call_of_[ask.number] = id;
+  actions->push_back(std::move(ask));
 }
 
 void Queries::ReadData(uint64_t id, const FactPlan& plan, Call* call,
@@ -291,6 +313,11 @@ bool Queries::OnHostAnswered(const HostAnswered& in, Actions* actions) {
   if (number.empty()) return true;
   Call& call = calls_.at(number.mapped());
   const size_t query = call.hosts.extract(in.number).mapped();
+  if (query == kOfSupport) {
+    call.facts.host_services = ServicesOf(in);
+    Advance(number.mapped(), actions);
+    return true;
+  }
   InfoList infos;
   int status = in.status;
   if (HasAnswered(status) && !in.results.empty() &&

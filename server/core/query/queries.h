@@ -121,6 +121,9 @@ class Queries {
   void Advance(uint64_t id, Actions* actions);
   bool AskAgents(TimeNs now, uint64_t id, Call* call, Actions* actions);
   void AskHosts(uint64_t id, Call* call, Actions* actions);
+  // `query`: which of the call; or what it supports.
+  void AskHostFor(uint64_t id, size_t query, Bytes keys, Call* call,
+                  Actions* actions);
   void ReadData(uint64_t id, const FactPlan& plan, Call* call,
                 Actions* actions);
   void Send(TimeNs now, const Ask& ask, Actions* actions);

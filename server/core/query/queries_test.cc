@@ -14,6 +14,7 @@
 #include "server/core/core_testing.h"
 #include "server/core/query/facts_service.h"
 #include "server/core/query/query_testing.h"
+#include "server/core/step/host_services.h"
 
 namespace canopy::core {
 namespace {
@@ -339,31 +340,6 @@ TEST_F(QueriesTest, TheMapOfAnotherJobIsFetchedFirst) {
   EXPECT_EQ(Answered(out), kErrNotFound);
 }
 
-// QRY-11
-TEST_F(QueriesTest, AttributeSupport) {
-  EXPECT_EQ(Answered(Ask({{{PMIX_QUERY_ATTRIBUTE_SUPPORT, "PMIx_Get", "none"},
-                           {{PMIX_HOST_ATTRIBUTES, Value::Bool(true)}}}})),
-            kErrPartialSuccess);
-  ASSERT_EQ(answer_.size(), 1u);
-  EXPECT_EQ(KeyOf(answer_[0]), "PMIx_Get");
-  const auto levels = InfosOf(answer_[0].value);
-  ASSERT_EQ(levels->size(), 1u);
-  EXPECT_EQ(KeyOf((*levels)[0]), PMIX_HOST_ATTRIBUTES);
-}
-
-TEST_F(QueriesTest, WhatCanBeAskedFor) {
-  EXPECT_EQ(Answered(Ask({{{PMIX_QUERY_SUPPORTED_KEYS}}})), kSuccess);
-  EXPECT_EQ(
-      Answered(Ask({{{PMIX_QUERY_PROC_TABLE},
-                     {{PMIX_QUERY_SUPPORTED_QUALIFIERS, Value::Bool(true)}}}})),
-      kSuccess);
-  EXPECT_NE(answer_.FindString(PMIX_QUERY_PROC_TABLE)->find(PMIX_NSPACE),
-            std::string::npos);
-  EXPECT_EQ(Answered(Ask({{{PMIX_QUERY_NUM_PSETS, PMIX_QUERY_SPAWN_SUPPORT,
-                            PMIX_QUERY_DEBUG_SUPPORT}}})),
-            kSuccess);
-}
-
 // An answer of the host to the only thing that it was asked.
 class HostQueriesTest : public QueriesTest {
  protected:
@@ -385,6 +361,62 @@ class HostQueriesTest : public QueriesTest {
     return Answered(out);
   }
 };
+
+// QRY-11
+TEST_F(HostQueriesTest, AttributeSupport) {
+  EXPECT_EQ(
+      Answer(AskForHost({{{PMIX_QUERY_ATTRIBUTE_SUPPORT, "PMIx_Get", "none"},
+                          {{PMIX_HOST_ATTRIBUTES, Value::Bool(true)}}}}),
+             kErrNotFound),
+      kErrPartialSuccess);
+  ASSERT_EQ(answer_.size(), 1u);
+  EXPECT_EQ(KeyOf(answer_[0]), "PMIx_Get");
+  const auto levels = InfosOf(answer_[0].value);
+  ASSERT_EQ(levels->size(), 1u);
+  EXPECT_EQ(KeyOf((*levels)[0]), PMIX_HOST_ATTRIBUTES);
+}
+
+TEST_F(HostQueriesTest, WhatCanBeAskedFor) {
+  const AskHost ask = AskForHost({{{PMIX_QUERY_SUPPORTED_KEYS}}});
+  WireReader in(ask.call.view());
+  EXPECT_EQ(in.Uint(), 1u);
+  EXPECT_EQ(in.String(), PMIX_QUERY_SUPPORTED_KEYS);
+  EXPECT_EQ(Answer(ask, kErrNotFound), kSuccess);
+  EXPECT_EQ(
+      Answered(Ask({{{PMIX_QUERY_PROC_TABLE},
+                     {{PMIX_QUERY_SUPPORTED_QUALIFIERS, Value::Bool(true)}}}})),
+      kSuccess);
+  EXPECT_NE(answer_.FindString(PMIX_QUERY_PROC_TABLE)->find(PMIX_NSPACE),
+            std::string::npos);
+  EXPECT_EQ(Answered(Ask({{{PMIX_QUERY_NUM_PSETS, PMIX_QUERY_DEBUG_SUPPORT}}})),
+            kSuccess);
+}
+
+// None of it without a scheduler, or of one that says something else.
+TEST_F(HostQueriesTest, WhatASchedulerServesIsSupported) {
+  const std::vector<TestQuery> queries = {
+      {{PMIX_QUERY_SUPPORTED_KEYS, PMIX_QUERY_SPAWN_SUPPORT}},
+      {{PMIX_QUERY_ATTRIBUTE_SUPPORT, "PMIx_Allocation_request"},
+       {{PMIX_HOST_ATTRIBUTES, Value::Bool(true)}}}};
+  const auto has = [this](const char* key, const char* text) {
+    return answer_.FindString(key).value_or("").find(text) != std::string::npos;
+  };
+  EXPECT_EQ(Answer(AskForHost(queries), kSuccess,
+                   {{PMIX_QUERY_SUPPORTED_KEYS,
+                     Value::Uint64(kHostPlacesJobs | kHostAllocates |
+                                   kHostAnswersQueries)}}),
+            kSuccess);
+  EXPECT_TRUE(has(PMIX_QUERY_SUPPORTED_KEYS, PMIX_QUERY_QUEUE_LIST));
+  EXPECT_TRUE(has(PMIX_QUERY_SPAWN_SUPPORT, PMIX_ALLOC_QUEUE));
+  EXPECT_TRUE(answer_.Has("PMIx_Allocation_request"));
+  EXPECT_EQ(Answer(AskForHost(queries), kSuccess,
+                   {{PMIX_QUERY_SUPPORTED_KEYS, Value::String("all")}}),
+            kErrPartialSuccess);
+  EXPECT_FALSE(has(PMIX_QUERY_SUPPORTED_KEYS, PMIX_QUERY_QUEUE_LIST));
+  EXPECT_TRUE(has(PMIX_QUERY_SUPPORTED_KEYS, PMIX_QUERY_PROC_TABLE));
+  EXPECT_FALSE(has(PMIX_QUERY_SPAWN_SUPPORT, PMIX_ALLOC_QUEUE));
+  EXPECT_FALSE(answer_.Has("PMIx_Allocation_request"));
+}
 
 TEST_F(HostQueriesTest, WhatOnlyASchedulerKnowsIsAskedOfTheHost) {
   const AskHost ask =

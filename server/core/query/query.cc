@@ -238,6 +238,16 @@ int ParseQueries(std::string_view encoded, std::vector<Query>* queries) {
   return in.done() ? kSuccess : kErrUnpackFailure;
 }
 
+bool IsOfSupport(const Query& query) {
+  const auto is_of_support = [](const std::string& key) {
+    const KeyKind kind = KindOf(key);
+    return kind == KeyKind::kSupportedKeys || kind == KeyKind::kSpawnSupport;
+  };
+  return KindOf(query.keys[0]) == KeyKind::kAttributeSupport ||
+         (!query.of_qualifiers &&
+          std::ranges::any_of(query.keys, is_of_support));
+}
+
 std::vector<std::string> HostKeys(const Query& query) {
   const KeyKind first = KindOf(query.keys[0]);
   // What agents know of the keys themselves, and what they have here.

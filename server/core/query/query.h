@@ -62,6 +62,8 @@ int ParseQueries(std::string_view encoded, std::vector<Query>* queries);
 
 // Those of its keys that the host is asked for, each once.
 std::vector<std::string> HostKeys(const Query& query);
+// What is supported is asked for, of which the host has a part.
+bool IsOfSupport(const Query& query);
 
 }  // namespace canopy::core
 

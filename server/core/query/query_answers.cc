@@ -10,6 +10,7 @@
 #include "server/core/query/process_memory.h"
 #include "server/core/query/process_states.h"
 #include "server/core/query/query_keys.h"
+#include "server/core/step/host_services.h"
 
 namespace canopy::core {
 namespace {
@@ -29,6 +30,11 @@ void PutRow(const Job& job, const ProcessFacts& process, Encoder* out) {
   out->PutString(ShownProgram(job.spec->apps[place.app].cmd));
   out->PutPid(process.pid);
   out->PutByte(process.state);
+}
+
+support::Scheduler SchedulerOf(const GatheredFacts& facts) {
+  return {(facts.host_services & kHostPlacesJobs) != 0,
+          (facts.host_services & kHostAllocates) != 0};
 }
 
 }  // namespace
@@ -79,11 +85,14 @@ void QueryAnswers::AnswerKey(const Query& query, const std::string& key) {
     case KeyKind::kPsetMembers:
       return writer_.Add(key, PsetMembers(query));
     case KeyKind::kSpawnSupport:
-      return writer_.Add(key, Value::String(support::SpawnAttributes()));
+      return writer_.Add(
+          key, Value::String(support::SpawnAttributes(SchedulerOf(facts_))));
     case KeyKind::kDebugSupport:
       return writer_.Add(key, Value::String(support::DebugAttributes()));
     case KeyKind::kSupportedKeys:
-      return writer_.Add(key, Value::String(SupportedKeys()));
+      return writer_.Add(
+          key, Value::String(SupportedKeys(
+                   (facts_.host_services & kHostAnswersQueries) != 0)));
     case KeyKind::kTimeRemaining:
       return writer_.Add(key, TimeRemaining(query));
     default:
@@ -243,11 +252,13 @@ Value QueryAnswers::PsetMembers(const Query& query) const {
 
 void QueryAnswers::AnswerSupport(const Query& query) {
   const support::Levels levels = support::LevelsOf(query.levels);
-  for (const auto& [key, names] : support::Functions(levels)) {
+  const support::Scheduler scheduler = SchedulerOf(facts_);
+  for (const auto& [key, names] : support::Functions(levels, scheduler)) {
     writer_.Add(key, Value::String(names));
   }
   for (size_t i = 1; i < query.keys.size(); ++i) {
-    writer_.Add(query.keys[i], support::AttributesOf(query.keys[i], levels));
+    writer_.Add(query.keys[i],
+                support::AttributesOf(query.keys[i], levels, scheduler));
   }
 }
 

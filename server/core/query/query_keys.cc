@@ -89,10 +89,10 @@ bool IsForHost(std::string_view key) {
   return kind == kTimeRemaining || kind == kScheduler;
 }
 
-std::string SupportedKeys() {
+std::string SupportedKeys(bool has_scheduler) {
   std::string list;
   for (const Row& row : kRows) {
-    if (row.kind == kScheduler) continue;
+    if (row.kind == kScheduler && !has_scheduler) continue;
     if (!list.empty()) list += ',';
     list += row.key;
   }

@@ -37,9 +37,10 @@ KeyKind KindOf(std::string_view key);
 // one than agents.
 bool IsForHost(std::string_view key);
 
-// Joined by commas: all keys that can have an answer, and the qualifiers that
-// are heeded for one. The latter is empty for a key that takes none.
-std::string SupportedKeys();
+// Joined by commas: all keys that can have an answer, those of a scheduler
+// where one answers queries, and the qualifiers that are heeded for one. The
+// latter is empty for a key that takes none.
+std::string SupportedKeys(bool has_scheduler);
 std::string SupportedQualifiers(std::string_view key);
 
 }  // namespace canopy::core

@@ -15,10 +15,12 @@ TEST(QueryKeysTest, WhatIsNoQueryKeyIsJobData) {
 }
 
 TEST(QueryKeysTest, OnlyWhatCanHaveAnAnswerIsSupported) {
-  const std::string keys = SupportedKeys();
+  const std::string keys = SupportedKeys(/*has_scheduler=*/false);
   EXPECT_NE(keys.find(PMIX_QUERY_MEMORY_USAGE), std::string::npos);
   EXPECT_NE(keys.find(PMIX_TIME_REMAINING), std::string::npos);
   EXPECT_EQ(keys.find(PMIX_QUERY_QUEUE_LIST), std::string::npos);
+  EXPECT_NE(SupportedKeys(/*has_scheduler=*/true).find(PMIX_QUERY_QUEUE_LIST),
+            std::string::npos);
 }
 
 TEST(QueryKeysTest, WhatOnlyASchedulerKnowsIsForTheHost) {

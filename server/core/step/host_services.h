@@ -1,0 +1,17 @@
+// What the host serves beyond agents, in its answer to a query for
+// PMIX_QUERY_SUPPORTED_KEYS alone: PMIX_UINT64, a bit for each. None is what
+// agents have without a scheduler.
+#ifndef CANOPY_SERVER_CORE_STEP_HOST_SERVICES_H_
+#define CANOPY_SERVER_CORE_STEP_HOST_SERVICES_H_
+
+#include <cstdint>
+
+namespace canopy::core {
+
+inline constexpr uint64_t kHostPlacesJobs = 1;
+inline constexpr uint64_t kHostAllocates = 2;
+inline constexpr uint64_t kHostAnswersQueries = 4;
+
+}  // namespace canopy::core
+
+#endif  // CANOPY_SERVER_CORE_STEP_HOST_SERVICES_H_

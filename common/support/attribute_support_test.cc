@@ -48,8 +48,6 @@ TEST(AttributeSupportTest, NothingIsPromisedThatIsNotHonoured) {
       AttributesAt("PMIx_server_setup_application", Level::kServer);
   EXPECT_TRUE(Has(setup, "PMIX_SETUP_APP_ENVARS"));
   EXPECT_FALSE(Has(setup, "PMIX_ALLOC_FABRIC"));
-  // A function of the tables without code.
-  EXPECT_TRUE(AttributesAt("PMIx_tool_attach_to_server", Level::kTool).empty());
   const auto tool = AttributesAt("PMIx_tool_init", Level::kTool);
   EXPECT_TRUE(Has(tool, "PMIX_SERVER_URI"));
   EXPECT_FALSE(Has(tool, "PMIX_TCP_URI"));

@@ -52,6 +52,11 @@ class AttachTest : public testing::Test {
  protected:
   AttachTest() {
     EXPECT_NE(mkdtemp(place_), nullptr);
+    // No server of others is found.
+    for (const char* name :
+         {"TMPDIR", "PMIX_SERVER_TMPDIR", "XDG_RUNTIME_DIR"}) {
+      setenv(name, place_, /*overwrite=*/1);
+    }
     g_events = g_losses = 0;
     Offer(one_, "one");
     Offer(two_, "two");

@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "pmix_common.h"
+#include "server/core/pset/set_keys.h"
 
 namespace canopy::core {
 namespace {
@@ -44,7 +44,7 @@ void EventCache::OnJobOver(const std::string& nspace) {
       return false;
     }
     event.job_over = true;
-    if (event.message.status != PMIX_PROCESS_SET_DEFINE) return false;
+    if (event.message.status != kSetDefine) return false;
     bytes_ -= BytesOf(event);
     ids_.erase(IdOf(event.message));
     return true;

@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "pmix_common.h"
+#include "server/core/pset/set_keys.h"
 
 namespace canopy::core {
 namespace {
@@ -35,7 +35,7 @@ TEST(EventCache, BoundedInBytes) {
 TEST(EventCache, OfAJobThatIsOverProcessSetsAreDropped) {
   EventCache cache;
   CachedEvent set = Event("job", 1);
-  set.message.status = PMIX_PROCESS_SET_DEFINE;
+  set.message.status = kSetDefine;
   set.message.request = 4;
   cache.Add(set);
   cache.Add(Event("job", 1));

@@ -3,12 +3,12 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <string_view>
 #include <utility>
 
 #include "client/session/directives.h"
 #include "common/posix/host_name.h"
+#include "common/posix/private_dir.h"
 #include "common/values/info_list.h"
 #include "common/values/value.h"
 
@@ -24,16 +24,12 @@ constexpr std::string_view kHonoured[] = {PMIX_SERVER_NSPACE,
                                           PMIX_HOSTNAME,
                                           PMIX_NODEID,
                                           PMIX_SERVER_TOOL_SUPPORT,
+                                          PMIX_SERVER_SYSTEM_SUPPORT,
                                           PMIX_USOCK_DISABLE,
                                           PMIX_SINGLE_LISTENER,
                                           PMIX_TCP_DISABLE_IPV6,
                                           PMIX_HOMOGENEOUS_SYSTEM,
                                           CANOPY_SERVER_MODULE_ENTRIES};
-
-std::string TemporaryFiles() {
-  const char* directory = std::getenv("TMPDIR");
-  return directory == nullptr || *directory == '\0' ? "/tmp" : directory;
-}
 
 Status Malformed(const pmix_info_t& info) {
   return Status(kErrBadParam, std::string(KeyOf(info)) + " is malformed");
@@ -82,7 +78,11 @@ Status ReadDirective(const pmix_info_t& info, ServerDirectives* out) {
   if (key == PMIX_SYSTEM_TMPDIR) return ReadText(info, &out->system_tmpdir);
   if (key == PMIX_HOSTNAME) return ReadHost(info, out);
   if (key == PMIX_NODEID) return ReadNodeId(info, out);
+  if (key == PMIX_LAUNCHER_RENDEZVOUS_FILE) {
+    return ReadText(info, &out->rendezvous_file);
+  }
   if (key == PMIX_SERVER_TOOL_SUPPORT) out->tools = IsTrue(info);
+  if (key == PMIX_SERVER_SYSTEM_SUPPORT) out->system = IsTrue(info);
   const bool known = std::ranges::count(kHonoured, key) > 0;
   if (known || !IsRequired(info)) return Status();
   return Status(kErrNotSupported, std::string(key) + " is not supported");
@@ -98,8 +98,8 @@ Result<ServerDirectives> ReadServerDirectives(const pmix_info_t* info,
   ServerDirectives out;
   const std::string host = LocalHostName();
   out.self = {"pmix-server." + host + "." + std::to_string(getpid()), 0};
-  out.tmpdir = TemporaryFiles();
-  out.system_tmpdir = "/tmp";
+  out.tmpdir = TemporaryBase();
+  out.system_tmpdir = TemporaryBase();
   out.node_names = {host};
   for (size_t i = 0; i < ninfo; ++i) {
     const Status status = ReadDirective(info[i], &out);

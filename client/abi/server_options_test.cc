@@ -13,13 +13,16 @@ Result<ServerDirectives> Read(const InfoList& infos) {
 }
 
 TEST(ServerOptions, WhatAHostSays) {
-  const auto read = Read({{PMIX_SERVER_NSPACE, Value::String("daemons")},
-                          {PMIX_SERVER_RANK, Value::Rank(3)},
-                          {PMIX_SERVER_TMPDIR, Value::String("/somewhere")},
-                          {PMIX_SYSTEM_TMPDIR, Value::String("/elsewhere")},
-                          {PMIX_HOSTNAME, Value::String("n1")},
-                          {PMIX_NODEID, Value::Uint32(7)},
-                          {PMIX_SERVER_TOOL_SUPPORT, Value::Bool(true)}});
+  const auto read =
+      Read({{PMIX_SERVER_NSPACE, Value::String("daemons")},
+            {PMIX_SERVER_RANK, Value::Rank(3)},
+            {PMIX_SERVER_TMPDIR, Value::String("/somewhere")},
+            {PMIX_SYSTEM_TMPDIR, Value::String("/elsewhere")},
+            {PMIX_HOSTNAME, Value::String("n1")},
+            {PMIX_NODEID, Value::Uint32(7)},
+            {PMIX_SERVER_TOOL_SUPPORT, Value::Bool(true)},
+            {PMIX_SERVER_SYSTEM_SUPPORT, Value::Bool(true)},
+            {PMIX_LAUNCHER_RENDEZVOUS_FILE, Value::String("/the/file")}});
   ASSERT_TRUE(read.ok());
   EXPECT_EQ(read->self, (ProcId{"daemons", 3}));
   EXPECT_EQ(read->tmpdir, "/somewhere");
@@ -28,6 +31,8 @@ TEST(ServerOptions, WhatAHostSays) {
   EXPECT_EQ(read->node_names.size(), 2u);
   EXPECT_EQ(read->node_id, 7u);
   EXPECT_TRUE(read->tools);
+  EXPECT_TRUE(read->system);
+  EXPECT_EQ(read->rendezvous_file, "/the/file");
 }
 
 TEST(ServerOptions, WithoutAWord) {
@@ -38,6 +43,8 @@ TEST(ServerOptions, WithoutAWord) {
   EXPECT_EQ(read->node_names.size(), 1u);
   EXPECT_FALSE(read->node_id.has_value());
   EXPECT_FALSE(read->tools);
+  EXPECT_FALSE(read->system);
+  EXPECT_EQ(read->rendezvous_file, "");
 }
 
 TEST(ServerOptions, MalformedOnesAreRefused) {

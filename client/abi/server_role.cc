@@ -115,6 +115,11 @@ Result<std::unique_ptr<Running>> Start(const pmix_server_module_t* module,
   options.node_names = directives.node_names;
   options.node_id = directives.node_id;
   options.tools = directives.tools;
+  if (directives.tools) options.tool_files.own_directory = options.directory;
+  if (directives.system) {
+    options.tool_files.system_directory = directives.system_tmpdir;
+  }
+  options.tool_files.launcher_file = directives.rendezvous_file;
   options.raise = RaiseHere;
   options.log = Log;
   auto server = LibraryServer::Start(std::move(options));

@@ -21,14 +21,9 @@ namespace {
 
 constexpr std::string_view kFileUri = "file:";
 
-std::string TmpDir() {
-  const char* value = getenv("TMPDIR");
-  return value == nullptr || *value == '\0' ? "/tmp" : value;
-}
-
 std::string SystemFile(const ServerChoice& choice) {
   const std::string& directory = choice.system_tmpdir;
-  return (directory.empty() ? TmpDir() : directory) + "/pmix.sys." +
+  return (directory.empty() ? TemporaryBase() : directory) + "/pmix.sys." +
          LocalHostName();
 }
 
@@ -39,7 +34,7 @@ std::vector<std::string> Directories(const ServerChoice& choice) {
   if (const char* tmpdir = getenv("PMIX_SERVER_TMPDIR")) {
     directories.emplace_back(tmpdir);
   }
-  if (getenv("TMPDIR") != nullptr) directories.push_back(TmpDir());
+  if (getenv("TMPDIR") != nullptr) directories.push_back(TemporaryBase());
   // Of agents that were not told another place.
   directories.push_back(RuntimeBase() + "/canopy-" + std::to_string(geteuid()));
   return directories;
@@ -128,6 +123,10 @@ class Search {
 
 Result<ServerFound> ConnectToServer(const ToolOptions& options,
                                     const std::vector<ProcId>& known) {
+  const std::string& host = options.server.host;
+  if (!host.empty() && host != LocalHostName() && host != "localhost") {
+    return Status(kErrNotSupported, host + " is another machine");
+  }
   const Search search(options, known);
   for (uint32_t tried = 0;; ++tried) {
     Result<ServerFound> found = search.Once();

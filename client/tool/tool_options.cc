@@ -51,6 +51,7 @@ Reading ReadChoice(const pmix_info_t& info, std::string_view key,
   if (key == PMIX_SERVER_URI) return ReadText(info, &out->uri);
   if (key == PMIX_SERVER_PIDINFO) return ReadPid(info, &out->pid);
   if (key == PMIX_SERVER_NSPACE) return ReadText(info, &out->nspace);
+  if (key == PMIX_SERVER_HOSTNAME) return ReadText(info, &out->host);
   if (key == PMIX_SERVER_TMPDIR) return ReadText(info, &out->server_tmpdir);
   if (key == PMIX_SYSTEM_TMPDIR) return ReadText(info, &out->system_tmpdir);
   if (key == PMIX_CONNECT_TO_SYSTEM) {
@@ -94,6 +95,7 @@ int ParseToolOptions(const pmix_info_t* info, size_t ninfo, ToolOptions* out) {
   bool over_tcp = false;
   for (size_t i = 0; i < ninfo; ++i) {
     const std::string_view key = KeyOf(info[i]);
+    if (key == PMIX_LAUNCHER_RENDEZVOUS_FILE) return PMIX_ERR_NOT_SUPPORTED;
     if (key == PMIX_TCP_URI) {
       over_tcp = true;
       continue;

@@ -23,6 +23,7 @@ struct ServerChoice {
   bool system = false;          // PMIX_CONNECT_TO_SYSTEM
   // PMIX_CONNECT_SYSTEM_FIRST: the search goes on when there is none.
   bool system_first = false;
+  std::string host;  // PMIX_SERVER_HOSTNAME; empty: this machine
   // Where to look; empty: where this user's servers usually are.
   std::string server_tmpdir;  // PMIX_SERVER_TMPDIR
   std::string system_tmpdir;  // PMIX_SYSTEM_TMPDIR
@@ -47,7 +48,8 @@ struct ToolOptions {
 // The directives of PMIx_tool_init and PMIx_tool_attach_to_server.
 // PMIX_ERR_BAD_PARAM: one has another type,
 // or they contradict each other; PMIX_ERR_NOT_SUPPORTED: a required one is not
-// known, or a server is asked for over TCP.
+// known, a server is asked for over TCP, or this tool is to tell in a file
+// where it is, which is no server (PMIX_LAUNCHER_RENDEZVOUS_FILE).
 int ParseToolOptions(const pmix_info_t* info, size_t ninfo, ToolOptions* out);
 
 }  // namespace canopy::client

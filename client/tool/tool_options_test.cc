@@ -33,6 +33,8 @@ TEST(ToolOptionsTest, Directives) {
   infos.Add(PMIX_SERVER_TMPDIR, Value::String("/servers"));
   infos.Add(PMIX_SYSTEM_TMPDIR, Value::String("/system"));
   infos.Add(PMIX_CONNECT_SYSTEM_FIRST, Value::Bool(true));
+  infos.Add(PMIX_PRIMARY_SERVER, Value::Bool(true));
+  infos.Add(PMIX_SERVER_HOSTNAME, Value::String("here"));
   infos.Add(PMIX_EXTERNAL_PROGRESS, Value::Bool(true));
   ToolOptions options;
   ASSERT_EQ(Parse(infos, &options), PMIX_SUCCESS);
@@ -43,8 +45,17 @@ TEST(ToolOptionsTest, Directives) {
   EXPECT_EQ(options.server.server_tmpdir, "/servers");
   EXPECT_EQ(options.server.system_tmpdir, "/system");
   EXPECT_TRUE(options.server.system_first);
+  EXPECT_TRUE(options.primary);
+  EXPECT_EQ(options.server.host, "here");
   EXPECT_FALSE(options.server.explicit_choice());
   EXPECT_EQ(options.init.external_progress, true);
+}
+
+TEST(ToolOptionsTest, AToolTellsNobodyWhereItIs) {
+  InfoList infos;
+  infos.Add(PMIX_LAUNCHER_RENDEZVOUS_FILE, Value::String("/a/file"));
+  ToolOptions options;
+  EXPECT_EQ(Parse(infos, &options), PMIX_ERR_NOT_SUPPORTED);
 }
 
 TEST(ToolOptionsTest, ChoicesOfAServer) {

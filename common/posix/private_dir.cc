@@ -25,6 +25,11 @@ Status CheckPrivateDir(const std::string& path) {
   return Status();
 }
 
+std::string TemporaryBase() {
+  const char* directory = std::getenv("TMPDIR");
+  return directory == nullptr || *directory == '\0' ? "/tmp" : directory;
+}
+
 std::string RuntimeBase() {
   const char* runtime = std::getenv("XDG_RUNTIME_DIR");
   if (runtime != nullptr && *runtime == '/' && access(runtime, W_OK) == 0) {

@@ -11,6 +11,9 @@ namespace canopy {
 // ${XDG_RUNTIME_DIR} when it is set and writable, else /tmp.
 std::string RuntimeBase();
 
+// ${TMPDIR} when it is set, else /tmp: where files are that tools look for.
+std::string TemporaryBase();
+
 // kErrNoPermissions unless `path` is a real directory of this user that nobody
 // else may enter; kErrNotFound when there is nothing.
 Status CheckPrivateDir(const std::string& path);

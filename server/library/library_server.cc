@@ -199,7 +199,7 @@ openpmix::OpenPmixOptions LibraryServer::Parts::OpenPmixSettings() {
   settings.self = kSelf;
   settings.server = options.self;
   settings.host = options.node_names.front();
-  if (options.tools) settings.tool_dir = options.directory;
+  settings.tool_files = options.tool_files;
   settings.tools = tools;
   settings.job_data = [this](const std::string& nspace) {
     return datastore.FindReader(nspace);

@@ -20,6 +20,7 @@
 #include "server/core/step/client_inputs.h"
 #include "server/core/step/log_line.h"
 #include "server/library/client_gate.h"
+#include "server/openpmix/tool_file.h"
 #include "server/registration/registration.h"
 
 namespace canopy::library {
@@ -34,6 +35,7 @@ struct LibraryServerOptions {
   std::vector<std::string> node_names;  // this node's, at least one
   std::optional<uint32_t> node_id;      // PMIX_NODEID, if the host has said it
   bool tools = false;                   // they may connect
+  openpmix::ToolFilePlaces tool_files;  // by which they find it
   // An event that may have handlers in this process. The server's thread.
   std::function<void(HostEvent event)> raise;
   std::function<void(const core::LogLine&)> log;  // any thread

@@ -135,8 +135,9 @@ Status OpenPmixEndpoint::Start(UniqueFd former) {
              std::to_string(PortOf(listener->get()));
   uri_ = ServerUri(options_.server, address_);
   Listen(std::move(*listener));
-  if (options_.tool_dir.empty()) return Status();
-  Result<ToolFile> file = ToolFile::Write(options_.tool_dir, uri_, options_.tool_socket);
+  Result<ToolFile> file =
+      ToolFile::Write(options_.tool_files,
+                      {options_.server.nspace, uri_, options_.tool_socket});
   if (!file.ok()) return file.status();
   tool_file_ = *std::move(file);
   return Status();
@@ -324,8 +325,8 @@ void OpenPmixEndpoint::OnAdmission(Connection& c, const Status& status) {
   connections_.CancelDeadline(c);
   c.identified = true;
   connections_.MarkDirty(c);
-  sink_->OnInput(core::ClientConnected{c.id, c.proc, c.is_tool, c.owner.uid,
-                                       getegid()});
+  sink_->OnInput(
+      core::ClientConnected{c.id, c.proc, c.is_tool, c.owner.uid, getegid()});
 }
 
 size_t OpenPmixEndpoint::HandleMessage(Connection& c, std::string_view data) {

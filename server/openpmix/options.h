@@ -15,6 +15,7 @@
 #include "server/endpoint/tool_registry.h"
 #include "server/log/syslog.h"
 #include "server/openpmix/peer_proof.h"
+#include "server/openpmix/tool_file.h"
 #include "server/ports/fd_store_port.h"
 #include "server/ports/process_text.h"
 
@@ -29,7 +30,7 @@ struct OpenPmixOptions {
   std::string address = "127.0.0.1";
   uint16_t port = 0;
   // Where tools look for a server; empty: they need an explicit address.
-  std::string tool_dir;
+  ToolFilePlaces tool_files;
   // The agent's Unix socket, for tools that load libpmix of Canopy.
   std::string tool_socket;
   // The data of a namespace that is registered here, or null. Good until the

@@ -1,9 +1,13 @@
 #include "server/openpmix/tool_file.h"
 
 #include <fcntl.h>
+#include <signal.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
+#include <charconv>
+#include <cstdio>
 #include <cstring>
 #include <ctime>
 #include <filesystem>
@@ -18,6 +22,9 @@ namespace {
 
 // The release whose protocol is spoken, as its own files say it.
 constexpr char kVersionLine[] = "v4.2.2";
+constexpr size_t kMaxFile = 4096;
+constexpr int kPidLine = 2;  // from 0
+constexpr int kAttempts = 3;
 
 std::string Now() {
   const time_t now = time(nullptr);
@@ -28,45 +35,120 @@ std::string Now() {
   return text;
 }
 
-std::string Content(const std::string& uri, const std::string& socket) {
-  const std::string last = socket.empty() ? "" : "canopy:" + socket + "\n";
-  return uri + "\n" + kVersionLine + "\n" + std::to_string(getpid()) + "\n" +
-         std::to_string(geteuid()) + ":" + std::to_string(getegid()) + "\n" +
-         Now() + "\n" + last;
+std::string Content(const ToolContact& contact) {
+  const std::string last =
+      contact.socket.empty() ? "" : "canopy:" + contact.socket + "\n";
+  return contact.uri + "\n" + kVersionLine + "\n" + std::to_string(getpid()) +
+         "\n" + std::to_string(geteuid()) + ":" + std::to_string(getegid()) +
+         "\n" + Now() + "\n" + last;
 }
 
-Status WriteFile(const std::string& path, const std::string& content) {
-  const UniqueFd fd(open(path.c_str(),
-                         O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW,
-                         0600));
-  if (!fd || write(fd.get(), content.data(), content.size()) !=
-                 static_cast<ssize_t>(content.size())) {
-    return Status(kErrJobSysOpFailed,
-                  "cannot write " + path + ": " + std::strerror(errno));
+Status CannotWrite(const std::string& path) {
+  const int code = errno == EEXIST                     ? kErrExists
+                   : errno == EACCES || errno == EPERM ? kErrNoPermissions
+                                                       : kErrJobSysOpFailed;
+  return Status(code, "cannot write " + path + ": " + std::strerror(errno));
+}
+
+// An agent of release 0.1 has a system server's in its own directory.
+bool IsToolFile(const std::string& name) {
+  return name.starts_with("pmix.sys.") ||
+         (name.starts_with("pmix.") &&
+          (name.ends_with(".tool") || name.find(".tool.") < name.size()));
+}
+
+// The process that a system server's file names; 0: it is none.
+int PidIn(const std::string& path) {
+  const UniqueFd fd(
+      open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
+  char text[kMaxFile];
+  const ssize_t size = fd ? read(fd.get(), text, sizeof text) : 0;
+  const char* at = text;
+  const char* const end = text + (size > 0 ? size : 0);
+  for (int line = 0; line < kPidLine && at != end; ++line) {
+    at = static_cast<const char*>(
+        std::memchr(at, '\n', static_cast<size_t>(end - at)));
+    at = at == nullptr ? end : at + 1;
+  }
+  int pid = 0;
+  std::from_chars(at, end, pid);
+  return pid;
+}
+
+// What is in the way of a system server: nothing that is alive, and nothing of
+// another user's but for root.
+Status CheckFormer(const std::string& path) {
+  struct stat info = {};
+  if (lstat(path.c_str(), &info) != 0) return Status();
+  if (info.st_uid != geteuid() && geteuid() != 0) {
+    return Status(kErrNoPermissions, path + " is another user's");
+  }
+  const int pid =
+      S_ISREG(info.st_mode) && (info.st_uid == geteuid() || info.st_uid == 0)
+          ? PidIn(path)
+          : 0;
+  if (pid > 0 && pid != getpid() && kill(pid, 0) == 0) {
+    return Status(kErrExists, "this machine has a system server, process " +
+                                  std::to_string(pid) + " (" + path + ")");
   }
   return Status();
 }
 
-bool IsToolFile(const std::string& name) {
-  return name.starts_with("pmix.sys.") ||
-         (name.starts_with("pmix.") && name.find(".tool.") < name.size());
-}
-
 }  // namespace
 
-Result<ToolFile> ToolFile::Write(const std::string& directory,
-                                 const std::string& uri,
-                                 const std::string& socket) {
-  const std::string host = LocalHostName();
-  const std::string content = Content(uri, socket);
-  ToolFile file;
-  for (const std::string& name :
-       {"pmix." + host + ".tool." + std::to_string(getpid()),
-        "pmix.sys." + host}) {
-    file.paths_.push_back(directory + "/" + name);
-    const Status status = WriteFile(file.paths_.back(), content);
-    if (!status.ok()) return status;
+Status ToolFile::Add(const std::string& path, int flags,
+                     const std::string& content) {
+  const UniqueFd fd(open(
+      path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW | flags, 0600));
+  struct stat info = {};
+  if (!fd || fstat(fd.get(), &info) != 0) return CannotWrite(path);
+  files_.push_back({path, info.st_dev, info.st_ino});
+  if (write(fd.get(), content.data(), content.size()) !=
+      static_cast<ssize_t>(content.size())) {
+    return CannotWrite(path);
   }
+  return Status();
+}
+
+// Complete from the first moment: it is linked or renamed into its place.
+Status ToolFile::AddSystem(const std::string& path,
+                           const std::string& content) {
+  const std::string draft = path + "." + std::to_string(getpid());
+  unlink(draft.c_str());
+  Status status = Add(draft, O_EXCL, content);
+  for (int attempt = 0; status.ok() && attempt < kAttempts; ++attempt) {
+    if (link(draft.c_str(), path.c_str()) == 0) {
+      files_.back().path = path;
+      unlink(draft.c_str());
+      return Status();
+    }
+    status = errno == EEXIST ? CheckFormer(path) : CannotWrite(path);
+    if (status.ok()) unlink(path.c_str());
+  }
+  return status.ok() ? Status(kErrExists, path + " comes and goes") : status;
+}
+
+Result<ToolFile> ToolFile::Write(const ToolFilePlaces& places,
+                                 const ToolContact& contact) {
+  const std::string host = LocalHostName();
+  const std::string content = Content(contact);
+  ToolFile file;
+  Status status;
+  if (!places.own_directory.empty()) {
+    const std::string name = places.own_directory + "/pmix." + host + ".tool";
+    for (const std::string& path : {name, name + "." + std::to_string(getpid()),
+                                    name + "." + contact.nspace}) {
+      if (status.ok()) status = file.Add(path, O_TRUNC, content);
+    }
+  }
+  if (status.ok() && !places.launcher_file.empty()) {
+    status = file.Add(places.launcher_file, O_EXCL, content);
+  }
+  if (status.ok() && !places.system_directory.empty()) {
+    status =
+        file.AddSystem(places.system_directory + "/pmix.sys." + host, content);
+  }
+  if (!status.ok()) return status;
   return file;
 }
 
@@ -80,16 +162,27 @@ void ToolFile::RemoveAll(const std::string& directory) {
   for (const auto& path : found) std::filesystem::remove(path, error);
 }
 
+std::vector<std::string> ToolFile::paths() const {
+  std::vector<std::string> paths;
+  for (const Written& file : files_) paths.push_back(file.path);
+  return paths;
+}
+
 ToolFile::ToolFile(ToolFile&& other) noexcept
-    : paths_(std::exchange(other.paths_, {})) {}
+    : files_(std::exchange(other.files_, {})) {}
 
 ToolFile& ToolFile::operator=(ToolFile&& other) noexcept {
-  std::swap(paths_, other.paths_);
+  std::swap(files_, other.files_);
   return *this;
 }
 
 ToolFile::~ToolFile() {
-  for (const std::string& path : paths_) unlink(path.c_str());
+  for (const Written& file : files_) {
+    struct stat info = {};
+    if (lstat(file.path.c_str(), &info) != 0) continue;
+    if (info.st_dev != file.device || info.st_ino != file.inode) continue;
+    unlink(file.path.c_str());
+  }
 }
 
 }  // namespace canopy::openpmix

@@ -1,7 +1,9 @@
-// The files by which tools of OpenPMIx find this agent without an explicit
-// address.
+// The files by which tools find this server without an explicit address
+// (chapter "Tools and Debuggers", "Connection Mechanisms").
 #ifndef CANOPY_SERVER_OPENPMIX_TOOL_FILE_H_
 #define CANOPY_SERVER_OPENPMIX_TOOL_FILE_H_
+
+#include <sys/types.h>
 
 #include <string>
 #include <vector>
@@ -10,32 +12,60 @@
 
 namespace canopy::openpmix {
 
-// Two files with an agent's address in a directory where tools look for a
-// server (their TMPDIR). They are removed with this object.
-//
-// Tools search for "pmix.HOST.tool.PID" in all that is below the directory,
-// whatever a program has put there and wherever its links lead. Some look for
-// "pmix.sys.HOST" in the directory itself before that, and search for nothing
-// when it is there.
+// What tools are told, and where. Tools search for "pmix.HOST.tool" and what
+// begins with that in all that is below their TMPDIR; for a process or a
+// namespace, for the name that ends with it. HOST is what this machine calls
+// itself. Whose user asks for the system's server takes "pmix.sys.HOST" of a
+// directory, and nothing else.
+struct ToolContact {
+  std::string nspace;  // of the server, as in `uri`
+  std::string uri;
+  // The path of an agent's Unix socket, for tools that load libpmix of Canopy,
+  // in a line that others do not read; empty: they cannot connect.
+  std::string socket;
+};
+
+struct ToolFilePlaces {
+  // This server's alone, in which nothing is kept that it finds there; empty:
+  // none.
+  std::string own_directory;
+  // Of the file of a server that is the system's, which others may share;
+  // empty: this one is not.
+  std::string system_directory;
+  // One more file for who has started this server, which must not be there;
+  // empty: none.
+  std::string launcher_file;
+};
+
+// The files of one server, readable for its user alone. They are removed with
+// this object, unless somebody has put others in their places.
 class ToolFile {
  public:
-  // HOST is what this machine calls itself and PID this process. `socket`: the
-  // path of the agent's Unix socket, for tools that load libpmix of Canopy, in
-  // a line that others do not read; empty: they cannot connect.
-  static Result<ToolFile> Write(const std::string& directory,
-                                const std::string& uri,
-                                const std::string& socket);
-  // Those of any agent, for one that left them behind.
+  // kErrExists: the machine has another system server that is alive, or there
+  // is the launcher's file; kErrNoPermissions: another user's file is in the
+  // way; kErrJobSysOpFailed: a file cannot be written.
+  static Result<ToolFile> Write(const ToolFilePlaces& places,
+                                const ToolContact& contact);
+  // Those of any server in its own directory, for one that left them behind.
   static void RemoveAll(const std::string& directory);
   ToolFile() = default;
   ToolFile(ToolFile&& other) noexcept;
   ToolFile& operator=(ToolFile&& other) noexcept;
   ~ToolFile();
 
-  const std::vector<std::string>& paths() const { return paths_; }
+  std::vector<std::string> paths() const;
 
  private:
-  std::vector<std::string> paths_;
+  struct Written {
+    std::string path;
+    dev_t device = 0;
+    ino_t inode = 0;
+  };
+
+  Status Add(const std::string& path, int flags, const std::string& content);
+  Status AddSystem(const std::string& path, const std::string& content);
+
+  std::vector<Written> files_;
 };
 
 }  // namespace canopy::openpmix

@@ -1,11 +1,15 @@
 #include "server/openpmix/tool_file.h"
 
 #include <gtest/gtest.h>
+#include <signal.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
+#include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -13,65 +17,170 @@
 namespace canopy::openpmix {
 namespace {
 
+const ToolContact kContact = {"canopy-x", "the-uri", "/a/socket"};
+
 std::string HostName() {
   char name[256] = {};
   gethostname(name, sizeof name - 1);
   return name;
 }
 
-void ExpectContent(const std::string& path) {
-  struct stat info;
-  ASSERT_EQ(stat(path.c_str(), &info), 0) << path;
-  EXPECT_EQ(info.st_mode & 0777, 0600u);
+std::string ContentOf(const std::string& path) {
   std::ifstream in(path);
-  for (const std::string& expected :
-       {std::string("the-uri"), std::string("v4.2.2"),
-        std::to_string(getpid())}) {
-    std::string line;
-    std::getline(in, line);
-    EXPECT_EQ(line, expected);
-  }
-  const std::string rest{std::istreambuf_iterator<char>(in), {}};
-  EXPECT_TRUE(rest.ends_with("\ncanopy:/a/socket\n")) << rest;
+  return {std::istreambuf_iterator<char>(in), {}};
 }
 
-TEST(ToolFile, TellsTheAddressAndGoes) {
-  const std::string directory = testing::TempDir();
+void Put(const std::string& path, const std::string& content) {
+  std::ofstream(path) << content;
+}
+
+std::string OfProcess(int pid) {
+  return "uri\nv4.2.2\n" + std::to_string(pid) + "\n0:0\nnow\n";
+}
+
+class ToolFileTest : public testing::Test {
+ protected:
+  ToolFileTest() { EXPECT_NE(mkdtemp(directory_), nullptr); }
+  ~ToolFileTest() override { std::filesystem::remove_all(directory_); }
+
+  std::string At(const std::string& name) const {
+    return std::string(directory_) + "/" + name;
+  }
+  std::string SystemFile() const { return At("pmix.sys." + HostName()); }
+  Result<ToolFile> WriteSystem() const {
+    return ToolFile::Write({"", directory_, ""}, kContact);
+  }
+
+  char directory_[32] = "/tmp/canopy-tool-XXXXXX";
+};
+
+TEST_F(ToolFileTest, ThreeNamesTellTheAddressAndGo) {
   std::vector<std::string> paths;
   {
-    Result<ToolFile> written =
-        ToolFile::Write(directory, "the-uri", "/a/socket");
+    Result<ToolFile> written = ToolFile::Write({directory_, "", ""}, kContact);
     ASSERT_TRUE(written.ok()) << written.status().message();
     const ToolFile file = *std::move(written);
     paths = file.paths();
+    const std::string name = At("pmix." + HostName() + ".tool");
     EXPECT_EQ(paths, (std::vector<std::string>{
-                         directory + "/pmix." + HostName() + ".tool." +
-                             std::to_string(getpid()),
-                         directory + "/pmix.sys." + HostName()}));
-    for (const std::string& path : paths) ExpectContent(path);
+                         name, name + "." + std::to_string(getpid()),
+                         name + ".canopy-x"}));
+    for (const std::string& path : paths) {
+      struct stat info;
+      ASSERT_EQ(stat(path.c_str(), &info), 0) << path;
+      EXPECT_EQ(info.st_mode & 0777, 0600u);
+      EXPECT_EQ(info.st_uid, geteuid());
+      const std::string content = ContentOf(path);
+      EXPECT_TRUE(content.starts_with("the-uri\nv4.2.2\n" +
+                                      std::to_string(getpid()) + "\n"))
+          << content;
+      EXPECT_TRUE(content.ends_with("\ncanopy:/a/socket\n")) << content;
+    }
   }
-  for (const std::string& path : paths) {
-    EXPECT_NE(access(path.c_str(), F_OK), 0) << path;
+  EXPECT_TRUE(std::filesystem::is_empty(directory_));
+}
+
+TEST_F(ToolFileTest, WhatOthersHavePutInItsPlaceStays) {
+  {
+    Result<ToolFile> written = WriteSystem();
+    ASSERT_TRUE(written.ok()) << written.status().message();
+    const ToolFile file = *std::move(written);
+    Put(At("next"), "the next server's");
+    rename(At("next").c_str(), SystemFile().c_str());
+  }
+  EXPECT_EQ(ContentOf(SystemFile()), "the next server's");
+}
+
+TEST_F(ToolFileTest, AMachineHasOneSystemServer) {
+  const pid_t other = fork();
+  if (other == 0) {
+    pause();
+    _exit(0);
+  }
+  Put(SystemFile(), OfProcess(other));
+  const Result<ToolFile> refused = WriteSystem();
+  EXPECT_EQ(refused.code(), kErrExists);
+  EXPECT_NE(refused.status().message().find(std::to_string(other)),
+            std::string::npos)
+      << refused.status().message();
+  kill(other, SIGKILL);
+  waitpid(other, nullptr, 0);
+  // One that is gone has left it.
+  const Result<ToolFile> written = WriteSystem();
+  ASSERT_TRUE(written.ok()) << written.status().message();
+  EXPECT_TRUE(ContentOf(SystemFile()).starts_with("the-uri\n"));
+  EXPECT_EQ(written->paths(), std::vector<std::string>{SystemFile()});
+  // So has this process before a handover.
+  EXPECT_TRUE(WriteSystem().ok());
+}
+
+TEST_F(ToolFileTest, NothingIsWrittenThroughALink) {
+  Put(At("target"), "precious");
+  for (const std::string& path : {SystemFile(), At("launcher")}) {
+    ASSERT_EQ(symlink(At("target").c_str(), path.c_str()), 0);
+  }
+  {
+    const Result<ToolFile> written = WriteSystem();
+    EXPECT_TRUE(written.ok()) << written.status().message();
+  }
+  EXPECT_EQ(ToolFile::Write({"", "", At("launcher")}, kContact).code(),
+            kErrExists);
+  EXPECT_EQ(ContentOf(At("target")), "precious");
+}
+
+TEST_F(ToolFileTest, AFifoAndRubbishAreNoServer) {
+  ASSERT_EQ(mkfifo(SystemFile().c_str(), 0600), 0);
+  EXPECT_TRUE(WriteSystem().ok());
+  for (const char* content : {"", "\n", "a\nb", "a\nb\n-1\n", "a\nb\nx"}) {
+    Put(SystemFile(), content);
+    EXPECT_TRUE(WriteSystem().ok()) << content;
   }
 }
 
-TEST(ToolFile, ThoseOfAnAgentThatIsGone) {
-  const std::string directory = testing::TempDir() + "/gone";
-  mkdir(directory.c_str(), 0700);
-  const std::string other = directory + "/agent.state";
-  for (const std::string& path :
-       {directory + "/pmix.host.tool.1", directory + "/pmix.sys.host", other}) {
-    std::ofstream(path) << "x";
+TEST_F(ToolFileTest, AnotherUsersFileIsInTheWay) {
+  if (geteuid() != 0) GTEST_SKIP() << "needs root";
+  ASSERT_EQ(chmod(directory_, 01777), 0);
+  Put(SystemFile(), OfProcess(1));
+  ASSERT_EQ(chown(SystemFile().c_str(), 65534, 65534), 0);
+  // Nobody keeps root from its place by naming a process.
+  EXPECT_TRUE(WriteSystem().ok());
+  Put(SystemFile(), OfProcess(1));
+  const pid_t other = fork();
+  if (other == 0) {
+    const bool lowered = setegid(65533) == 0 && seteuid(65533) == 0;
+    _exit(lowered && WriteSystem().code() == kErrNoPermissions ? 0 : 1);
   }
-  ToolFile::RemoveAll(directory);
-  EXPECT_EQ(access(other.c_str(), F_OK), 0);
-  unlink(other.c_str());
-  EXPECT_EQ(rmdir(directory.c_str()), 0);
+  int status = 1;
+  waitpid(other, &status, 0);
+  EXPECT_EQ(status, 0);
+}
+
+TEST_F(ToolFileTest, TheLaunchersFileIsNew) {
+  {
+    const Result<ToolFile> written =
+        ToolFile::Write({"", "", At("launcher")}, kContact);
+    ASSERT_TRUE(written.ok()) << written.status().message();
+    EXPECT_TRUE(ContentOf(At("launcher")).starts_with("the-uri\n"));
+  }
+  EXPECT_TRUE(std::filesystem::is_empty(directory_));
+}
+
+TEST_F(ToolFileTest, ThoseOfAnAgentThatIsGone) {
+  for (const char* name : {"pmix.host.tool", "pmix.host.tool.1",
+                           "pmix.host.tool.canopy-x", "pmix.sys.host"}) {
+    Put(At(name), "x");
+  }
+  Put(At("agent.state"), "x");
+  ToolFile::RemoveAll(directory_);
+  EXPECT_TRUE(std::filesystem::exists(At("agent.state")));
+  std::filesystem::remove(At("agent.state"));
+  EXPECT_TRUE(std::filesystem::is_empty(directory_));
   ToolFile::RemoveAll("/nowhere/at/all");
 }
 
-TEST(ToolFile, ADirectoryThatIsNotThere) {
-  EXPECT_FALSE(ToolFile::Write("/nowhere/at/all", "uri", "").ok());
+TEST_F(ToolFileTest, ADirectoryThatIsNotThere) {
+  EXPECT_FALSE(ToolFile::Write({"/nowhere/at/all", "", ""}, kContact).ok());
+  EXPECT_FALSE(ToolFile::Write({"", "/nowhere/at/all", ""}, kContact).ok());
 }
 
 }  // namespace

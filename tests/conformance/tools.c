@@ -4,6 +4,7 @@
 // tools 1 1 DIRECTORY NAMESPACE twin: claims a name that is another tool's.
 #include <dirent.h>
 #include <errno.h>
+#include <pmix_server.h>
 #include <pmix_tool.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -16,6 +17,7 @@
 #endif
 // Newer than some headers.
 bool PMIx_tool_is_connected(void);
+pmix_status_t PMIx_tool_set_server_module(pmix_server_module_t *);
 
 static const char *g_directory;
 static const char *g_nspace;
@@ -154,16 +156,29 @@ static Directives System(const char *key, const char *directory) {
 
 static void Choices(void) {
   char uri[PATH_MAX + 8];
-  MustConnect(At(g_directory));
+  Directives launcher = At(g_directory);
+  AddFlag(&launcher, PMIX_LAUNCHER, true);
+  MustConnect(launcher);
   MustConnect(Text(PMIX_SERVER_URI, g_uri));
   snprintf(uri, sizeof(uri), "file:%s", g_file);
   MustConnect(Text(PMIX_SERVER_URI, uri));
   MustConnect(Text(PMIX_TOOL_ATTACHMENT_FILE, g_file));
   MustConnect(Text(PMIX_SERVER_NSPACE, g_server.nspace));
   MustConnect(Pid(g_pid));
-  MustConnect(System(PMIX_CONNECT_TO_SYSTEM, g_directory));
+}
+
+// An agent that is not the machine's system server does not say that it is.
+static void SystemServer(void) {
+  char host[256];
+  char name[300];
+  gethostname(host, sizeof(host));
+  snprintf(name, sizeof(name), "pmix.sys.%s", host);
+  MustBeRefused(PMIX_ERR_UNREACH, System(PMIX_CONNECT_TO_SYSTEM, g_directory));
   MustConnect(System(PMIX_CONNECT_SYSTEM_FIRST, g_directory));
+  CHECK(symlink(g_file, InPlace(name)) == 0, "symlink");
+  MustConnect(System(PMIX_CONNECT_TO_SYSTEM, g_place));
   MustConnect(System(PMIX_CONNECT_SYSTEM_FIRST, g_place));
+  unlink(InPlace(name));
 }
 
 // An explicit choice that fails leads to no other server.
@@ -180,6 +195,13 @@ static void WrongChoices(void) {
   MustBeRefused(PMIX_ERR_NOT_SUPPORTED, tcp);
   AddText(&tcp, PMIX_SERVER_URI, g_uri);
   MustBeRefused(PMIX_ERR_BAD_PARAM, tcp);
+  MustBeRefused(PMIX_ERR_NOT_SUPPORTED,
+                Text(PMIX_SERVER_HOSTNAME, "another.machine"));
+  MustConnect(Text(PMIX_SERVER_HOSTNAME, "localhost"));
+  // A tool is no server that others could find.
+  MustBeRefused(PMIX_ERR_NOT_SUPPORTED,
+                Text(PMIX_LAUNCHER_RENDEZVOUS_FILE, InPlace("launcher")));
+  EXPECT(PMIX_ERR_NOT_SUPPORTED, PMIx_tool_set_server_module(NULL));
   Directives unknown = Flag("no.such.directive");
   unknown.info[0].flags = PMIX_INFO_REQD;
   MustBeRefused(PMIX_ERR_NOT_SUPPORTED, unknown);
@@ -337,6 +359,7 @@ int main(int argc, char **argv) {
   WithoutServer();
   TriesAgain();
   Choices();
+  SystemServer();
   WrongChoices();
   BadFiles();
   Names(argv[0]);

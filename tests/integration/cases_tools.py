@@ -1,6 +1,7 @@
 """OpenPMIx's own tools, Debian's 4.2.2, and how they find an agent: by files in
 directories."""
 import glob
+import json
 import os
 import re
 import shutil
@@ -91,11 +92,43 @@ def sees(result, *nspaces):
           f"not just {nspaces}" + result.tail())
 
 
-def whatever_programs_leave(bench):
-    """pps reads one file of the agent, and not all that is below."""
-    job, nspace, directory = waiting_job(bench, CONTEXT, LINKS)
-    sees(by_hand(bench, directory, "pps"), nspace)
+def system_server(bench):
+    """A machine has one. Tools that ask for it read its file and nothing else."""
+    temporary = os.path.join(bench.work, "system")
+    os.makedirs(temporary)
+    env = {"TMPDIR": temporary}
+    up = ["up", "--system", "--context"]
+    bench.run(*up, "tools-system", env=env).expect()
+    files = glob.glob(temporary + "/*")
+    check(len(files) == 1 and re.search("/pmix[.]sys[.][^/]*$", files[0]) and
+          os.stat(files[0]).st_mode & 0o777 == 0o600, f"there is {files}")
+    job, nspace, _ = waiting_job(bench, "tools-system", LINKS)
+    for option in ("--system-server", "--system-server-first"):
+        sees(by_hand(bench, temporary, "pps", option), nspace)
+    bench.run(*up, "tools-second", env=env).expect(
+        code=1, err=["has a system server"])
     job.end(signal.SIGTERM)
+    bench.run("down", "--context", "tools-system").expect()
+    check(not os.listdir(temporary), "its file is there")
+    by_hand(bench, temporary, "pps", "--system-server").expect(
+        code=231, err=[NO_SERVER])
+
+
+def dead_system_server(bench):
+    """Whoever comes next takes the place of one that was killed, and leaves the
+    file of one that is not its own."""
+    temporary = os.path.join(bench.work, "system-gone")
+    os.makedirs(temporary)
+    env = {"TMPDIR": temporary}
+    up = ["up", "--system", "--context"]
+    told = bench.run(*up, "tools-killed", "-o", "json", env=env).expect()
+    member = json.loads(told.out)["members"][0]
+    os.kill(int(member["pid"]), signal.SIGKILL)
+    bench.run(*up, "tools-next", env=env).expect()
+    bench.run("down", "--context", "tools-killed").expect()
+    check(len(os.listdir(temporary)) == 1, "the next one's file is gone")
+    bench.run("down", "--context", "tools-next").expect()
+    check(not os.listdir(temporary), "its file is there")
 
 
 def all_tools(bench):
@@ -154,8 +187,7 @@ def nothing_up(bench):
 
 def run(bench):
     beside_ranks(bench)
-    cases = (("a directory with loops of links", whatever_programs_leave),
-             ("all of them", all_tools),
+    cases = (("all of them", all_tools),
              ("several overlays", several_overlays),
              ("after an agent that was killed", agent_is_gone))
     cases = [(f"tools by hand: {name}", body) for name, body in cases]
@@ -164,3 +196,7 @@ def run(bench):
             for name, body in cases if up else ():
                 bench.case(name, lambda: body(bench), settle=10)
     bench.case("tools by hand: nothing is up", lambda: nothing_up(bench))
+    bench.case("tools by hand: the system's server",
+               lambda: system_server(bench), settle=10)
+    bench.case("tools by hand: a system server that was killed",
+               lambda: dead_system_server(bench), settle=10)

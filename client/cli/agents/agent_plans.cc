@@ -231,6 +231,9 @@ std::vector<AgentPlan> MakeAgentPlans(const OverlayPlan& plan) {
     agent.command.push_back("--bootstrap");
     agent.config = shared;
     agent.config.set_self(static_cast<uint32_t>(plans.size() - 1));
+    // Of several agents of one machine the first.
+    agent.config.set_system_server(plan.system &&
+                                   (!plan.emulated || plans.size() == 1));
     agent.config.set_node_name(site.name);
     agent.config.set_slots(site.slots);
     for (const std::string& alias : site.aliases) {

@@ -48,6 +48,7 @@ struct OverlayPlan {
   std::string runtime_dir;
   uint32_t loss_timeout_ms = 0;  // 0: the default
   bool reflection = false;
+  bool system = false;  // tools take an agent for its machine's system server
   uint32_t orphan_grace_ms = 0;
   uint32_t restart_grace_ms = 0;
   std::string host_module;  // as in bootstrap.Config

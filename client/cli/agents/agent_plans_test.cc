@@ -85,6 +85,21 @@ TEST(AgentPlansTest, EmulatedNodesStayOnLoopback) {
   EXPECT_EQ(agents[0].config.cluster_key(), agents[2].config.cluster_key());
 }
 
+TEST(AgentPlansTest, AMachineHasOneSystemServer) {
+  OverlayPlan plan;
+  plan.sites = Sites("n1,n2", "ssh {host}");
+  plan.system = true;
+  auto agents = MakeAgentPlans(plan);
+  EXPECT_TRUE(agents[0].config.system_server());
+  EXPECT_TRUE(agents[1].config.system_server());
+  plan.emulated = true;
+  agents = MakeAgentPlans(plan);
+  EXPECT_TRUE(agents[0].config.system_server());
+  EXPECT_FALSE(agents[1].config.system_server());
+  plan.system = false;
+  EXPECT_FALSE(MakeAgentPlans(plan)[0].config.system_server());
+}
+
 TEST(AgentPlansTest, AgentsElsewhereUseTls) {
   OverlayPlan plan;
   plan.sites = Sites("n1,n2", "ssh {host}");

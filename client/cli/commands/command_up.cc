@@ -110,6 +110,7 @@ Result<OverlayPlan> MakePlan(const UpOptions& options, const std::string& name,
   UseAgentOptions(options.agents, &plan);
   plan.context = name;
   plan.reflection = options.reflection;
+  plan.system = options.system;
   plan.orphan_grace_ms = options.orphan_grace_ms;
   plan.restart_grace_ms = options.restart_grace_ms;
   plan.host_module = options.host_module;

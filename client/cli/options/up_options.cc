@@ -87,6 +87,10 @@ OptionTable UpOptionTable(UpOptions* to) {
   table.push_back({"reflection", 0, "",
                    "agents tell what gRPC services they have",
                    SetFlag(&to->reflection)});
+  table.push_back({"system", 0, "",
+                   "tools that want the system's server of a machine take its\n"
+                   "agent; a machine has one",
+                   SetFlag(&to->system)});
   AddScheduler(to, &table);
   AddLives(to, &table);
   table.push_back({"verbose v", 0, "",

@@ -20,6 +20,7 @@ struct UpOptions {
   std::string key_file;
   uint32_t timeout_seconds = 60;
   bool reflection = false;
+  bool system = false;  // its agents are their machines' system servers
   uint32_t orphan_grace_ms = 0;
   uint32_t restart_grace_ms = 0;
   std::string host_module;  // unix:PATH or HOST:PORT; empty: no scheduler

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "common/posix/private_dir.h"
 #include "server/agent/bring_up/log.h"
 #include "server/agent/bring_up/settings.h"
 #include "server/agent/wiring/node_facts.h"
@@ -157,7 +158,10 @@ void LocalAdapters::MakeOpenPmix() {
   options.self = config_.self();
   options.server = server_;
   options.host = config_.node_name();
-  options.tool_dir = directory_;
+  options.tool_files.own_directory = directory_;
+  if (config_.system_server()) {
+    options.tool_files.system_directory = TemporaryBase();
+  }
   options.tool_socket = directory_ + kClientSocket;
   options.tools = tools_;
   if (!config_.pmix_listen().empty()) options.address = config_.pmix_listen();

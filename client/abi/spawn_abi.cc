@@ -4,6 +4,7 @@
 
 #include "client/abi/with_session.h"
 #include "client/session/spawn_op.h"
+#include "client/tool/fork_launcher.h"
 #include "pmix.h"
 
 using canopy::client::Session;
@@ -30,8 +31,13 @@ pmix_status_t PMIx_Spawn(const pmix_info_t job_info[], size_t ninfo,
                          const pmix_app_t apps[], size_t napps,
                          pmix_nspace_t nspace) {
   return WithSession([&](Session& session) {
-    return canopy::client::SpawnJob(
-        session, RequestOf(job_info, ninfo, apps, napps), nspace);
+    const SpawnRequest request = RequestOf(job_info, ninfo, apps, napps);
+    if (!canopy::client::MustForkLauncher(session)) {
+      return canopy::client::SpawnJob(session, request, nspace);
+    }
+    pmix_nspace_t unwanted;
+    return canopy::client::ForkLauncher(session, request,
+                                        nspace == nullptr ? unwanted : nspace);
   });
 }
 

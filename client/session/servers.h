@@ -36,6 +36,8 @@ class Servers {
   Servers(Bootstrap* bootstrap, AgentConnection::Parts parts);
   ~Servers();
 
+  // Nobody has launched this process, nor is it a job of its own.
+  bool is_tool() const { return !launched_; }
   // What this process has begun with, with or without a connection. It stays as
   // long as this object does.
   AgentConnection& home() { return *home_; }

@@ -6,6 +6,7 @@
 #include "client/session/bootstrap.h"
 #include "client/session/lifecycle.h"
 #include "client/session/tool_bootstrap.h"
+#include "client/tool/initiator.h"
 #include "client/tool/server_search.h"
 #include "client/tool/tool_options.h"
 #include "common/status.h"
@@ -34,14 +35,24 @@ Result<Bootstrap> FindServer(const ToolOptions& options) {
   return found.status();
 }
 
+int Follow(const Initiator& initiator) {
+  if (!initiator.any()) return PMIX_SUCCESS;
+  const ApiCall call;
+  return call ? FollowInitiator(call.session(), initiator) : PMIX_ERR_INIT;
+}
+
 }  // namespace
 
 int InitTool(pmix_proc_t* proc, const pmix_info_t* info, size_t ninfo) {
   ToolOptions options;
   int rc = ParseToolOptions(info, ninfo, &options);
   if (rc != PMIX_SUCCESS) return rc;
+  const Initiator initiator = TakeInitiator();
   rc = InitLibraryBy([&] { return FindServer(options); }, options.init, proc);
-  if (rc == PMIX_SUCCESS) ++g_references;
+  if (rc != PMIX_SUCCESS) return rc;
+  ++g_references;
+  rc = Follow(initiator);
+  if (rc != PMIX_SUCCESS) (void)FinalizeTool();
   return rc;
 }
 

@@ -9,7 +9,9 @@
 namespace canopy::client {
 
 // Counted together with PMIx_Init; any thread. A process that was launched, and
-// that does not choose a server, is the tool that its launcher has named.
+// that does not choose a server, is the tool that its launcher has named. What
+// a tool that has started this one has left in the environment is followed
+// (initiator.h); when that fails, so does this.
 int InitTool(pmix_proc_t* proc, const pmix_info_t* info, size_t ninfo);
 
 // PMIx_tool_finalize: PMIX_ERR_INIT unless InitTool has been called more often.

@@ -101,14 +101,14 @@ def called_by_helpers():
 
 
 def check_functions():
-    """Prints the functions of clients that no program calls; how many."""
+    """Prints the functions of clients and tools that no program calls; how many."""
     called = called_by_helpers().union(*(words_of(code) for code in sources()))
     functions = [row.name for row in read("functions") if row.kind == "function"
-                 and row.role.startswith(("client", "util", "any"))]
+                 and row.role.startswith(("client", "util", "any", "tool"))]
     missing = [name for name in functions if name not in called]
     for name in missing:
         print(f"FAILED {name} is called by no program")
-    print(f"functions: {len(functions)} of clients, {len(missing)} failed")
+    print(f"functions: {len(functions)} of clients and tools, {len(missing)} failed")
     return len(missing)
 
 

@@ -271,6 +271,20 @@ def servers(suite):
     job.finish(60).expect(code=128 + signal.SIGTERM, err=["asked to kill it"])
 
 
+def launcher(suite):
+    """Without an agent a tool starts canopy run, which ends with the tool."""
+    env = dict(suite.env, LD_LIBRARY_PATH=os.path.join(suite.prefix, "lib"))
+    command = [suite.program("launcher"), "1", "1", suite.canopy]
+    done = subprocess.run(command, env=env, check=False, capture_output=True,
+                          timeout=90)
+    all_kept(harness.Result(done.returncode, done.stdout, done.stderr, 0),
+             "launcher", 1)
+    done = subprocess.run([*command, "orphan"], env=env, check=False,
+                          capture_output=True, timeout=90)
+    harness.Result(done.returncode, done.stdout, done.stderr, 0).expect(
+        out=["orphan "])
+
+
 def helpers(suite):
     """The program that calls every helper, with the installed library."""
     out = os.path.join(suite.share.directory, "helpers")
@@ -344,6 +358,7 @@ def cases(suite):
         suite.job("spawn_honoured", place)
     suite.lower()
     suite.case("singleton", lambda: singleton(suite))
+    suite.case("launcher", lambda: launcher(suite), settle=10)
     suite.case("helpers", lambda: helpers(suite))
     for nodes, radix, layout in ((1, 32, "slot"), (2, 2, "node"), (4, 2, "node"),
                                  (4, 32, "slot")):

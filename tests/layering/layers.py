@@ -33,7 +33,8 @@ LAYERS = {
     "client/pmi": ["client/abi", "client/include", "common"],
     "client/session": [*CLIENT, "client/channel", "client/events",
                        "client/topology"],
-    "client/tool": [*CLIENT, "client/channel", "client/session"],
+    "client/tool": [*CLIENT, "client/channel", "client/events",
+                    "client/session"],
     "client/topology": [*CLIENT, "@hwloc_headers"],
     # The command.
     "client/cli/...": ["client/cli/...", "common", "common/posix",

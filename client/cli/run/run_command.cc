@@ -18,6 +18,7 @@
 #include "client/cli/base/timeline.h"
 #include "client/cli/options/agent_options.h"
 #include "client/cli/options/run_options.h"
+#include "client/cli/run/launcher_contact.h"
 #include "client/cli/run/run_client.h"
 #include "client/cli/run/run_launch.h"
 #include "client/cli/run/run_place.h"
@@ -113,6 +114,40 @@ void WarnOfAgentOptions(const AgentOptions& options, bool up) {
              "it is");
 }
 
+// From here on agents are started, if need be, and signals are taken.
+int RunAt(RunPlace* place, const RunOptions& options, const v1c::Launch& launch,
+          std::vector<preload::Item> files, Timeline* timeline) {
+  SignalSource signals;
+  LauncherContact contact;
+  if (Status s = contact.Watch(); !s.ok()) return Fail(s);
+  if (Status s = place->Begin(options, *timeline); !s.ok()) return Fail(s);
+  auto connection = place->Connect(options, signals, *timeline);
+  if (!connection.ok()) {
+    return connection.code() == kErrJobCanceled ? Canceled(&signals)
+                                                : Fail(connection.status());
+  }
+  if (Status s = contact.Tell(place->runtime_dirs()); !s.ok()) return Fail(s);
+  RunClientOptions client;
+  client.stdin_fd = options.stdin_target == "none" ? -1 : STDIN_FILENO;
+  client.signals = &signals;
+  client.files = std::move(files);
+  client.link.dial = place->Redial();
+  if (!options.quiet) client.link.say = &PrintError;
+  const auto report = std::make_shared<RunReport>(options, timeline);
+  Result<RunOutcome> outcome =
+      RunJob(*std::move(connection), launch, client, report);
+  if (!outcome.ok()) {
+    place->End();
+    return Fail(outcome.status());
+  }
+  report->Finish();
+  timeline->Note("job ended");
+  contact.AwaitTool();
+  place->End();
+  timeline->Note("done");
+  return Conclude(options, *outcome, *report);
+}
+
 std::optional<int> Run(const RunOptions& options, const std::string& program,
                        RemoteAgents* remote) {
   Timeline timeline(options.verbose);
@@ -133,31 +168,7 @@ std::optional<int> Run(const RunOptions& options, const std::string& program,
   if (place.NeedsRemoteAgents()) return std::nullopt;
   for (const std::string& warning : options.warnings) PrintError(warning);
   WarnOfAgentOptions(options.agents, place.persistent());
-  SignalSource signals;
-  if (Status s = place.Begin(options, timeline); !s.ok()) return Fail(s);
-  auto connection = place.Connect(options, signals, timeline);
-  if (!connection.ok()) {
-    return connection.code() == kErrJobCanceled ? Canceled(&signals)
-                                                : Fail(connection.status());
-  }
-  RunClientOptions client;
-  client.stdin_fd = options.stdin_target == "none" ? -1 : STDIN_FILENO;
-  client.signals = &signals;
-  client.files = *std::move(files);
-  client.link.dial = place.Redial();
-  if (!options.quiet) client.link.say = &PrintError;
-  const auto report = std::make_shared<RunReport>(options, &timeline);
-  Result<RunOutcome> outcome =
-      RunJob(*std::move(connection), launch, client, report);
-  if (!outcome.ok()) {
-    place.End();
-    return Fail(outcome.status());
-  }
-  report->Finish();
-  timeline.Note("job ended");
-  place.End();
-  timeline.Note("done");
-  return Conclude(options, *outcome, *report);
+  return RunAt(&place, options, launch, *std::move(files), &timeline);
 }
 
 }  // namespace

@@ -106,6 +106,14 @@ bool RunPlace::NeedsRemoteAgents() {
   return socket_ == nullptr || !socket_->WaitGreeting(kGreetingMs);
 }
 
+std::vector<std::string> RunPlace::runtime_dirs() const {
+  std::vector<std::string> directories;
+  for (const auto& member : overlay_.members()) {
+    directories.push_back(member.runtime_dir());
+  }
+  return directories;
+}
+
 Status RunPlace::Begin(const RunOptions& options, const Timeline& timeline) {
   if (persistent()) {
     timeline.Note("using context " + overlay_.name());

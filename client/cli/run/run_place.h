@@ -48,6 +48,8 @@ class RunPlace {
   // when recovery is impossible. For as long as this lives; any thread, one at
   // a time.
   std::function<std::unique_ptr<RunConnection>()> Redial() const;
+  // Of the members that are known, which may be elsewhere.
+  std::vector<std::string> runtime_dirs() const;
   // The overlay is one that `canopy up` made.
   bool persistent() const { return persistent_; }
 

@@ -1,0 +1,315 @@
+#include "client/tool/fork_launcher.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <chrono>
+#include <cstdlib>
+#include <cstring>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "client/tool/attach.h"
+#include "client/tool/initiator.h"
+#include "client/tool/rendezvous.h"
+#include "common/ids.h"
+#include "common/posix/private_dir.h"
+#include "common/posix/unique_fd.h"
+#include "common/values/info_list.h"
+#include "common/values/value.h"
+
+namespace canopy::client {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+constexpr uint32_t kDefaultTimeoutMs = 60'000;
+constexpr int kPollMs = 10;
+
+// What is to be started, and for how long it is waited for.
+struct Order {
+  std::string program;  // a path
+  std::vector<std::string> argv;
+  std::vector<std::string> env;
+  std::string directory;  // empty: this process's
+  std::string exec_agent;
+  bool outlives = false;
+  uint32_t timeout_ms = kDefaultTimeoutMs;
+  std::string file;  // that the launcher writes
+};
+
+// ------------------------------------------------------------- directives ---
+
+int ReadDirective(const pmix_info_t& info, Order* out) {
+  const std::string_view key = KeyOf(info);
+  if (key == PMIX_TIMEOUT || key == PMIX_SPAWN_TIMEOUT) {
+    uint32_t timeout_ms = 0;
+    const int rc = TimeoutOf(info, &timeout_ms);
+    if (rc == PMIX_SUCCESS && timeout_ms > 0) out->timeout_ms = timeout_ms;
+    return rc;
+  }
+  if (key == PMIX_SPAWN_TOOL) return PMIX_SUCCESS;
+  if (key == PMIX_NOHUP) {
+    out->outlives = IsTrue(info);
+    return PMIX_SUCCESS;
+  }
+  if (key != PMIX_WDIR && key != PMIX_EXEC_AGENT) {
+    return PMIX_ERR_NOT_SUPPORTED;
+  }
+  const auto text = StringOf(info.value);
+  if (!text || text->empty()) return PMIX_ERR_BAD_PARAM;
+  (key == PMIX_WDIR ? out->directory : out->exec_agent) = *text;
+  return PMIX_SUCCESS;
+}
+
+int ReadDirectives(const InfoArray& infos, Order* out) {
+  for (size_t i = 0; i < infos.size; ++i) {
+    const int rc = ReadDirective(infos.infos[i], out);
+    if (rc != PMIX_SUCCESS) return rc;
+  }
+  return PMIX_SUCCESS;
+}
+
+// In the place of an entry of the same name.
+void SetEntry(std::string entry, std::vector<std::string>* env) {
+  const std::string name = entry.substr(0, entry.find('=') + 1);
+  std::erase_if(*env, [&](const std::string& one) {
+    return !name.empty() && one.starts_with(name);
+  });
+  env->push_back(std::move(entry));
+}
+
+std::string ValueIn(const std::vector<std::string>& env,
+                    const std::string& name) {
+  for (const std::string& entry : env) {
+    if (entry.starts_with(name + "=")) return entry.substr(name.size() + 1);
+  }
+  return "";
+}
+
+std::vector<std::string> TextsOf(char* const* texts) {
+  std::vector<std::string> out;
+  for (; texts != nullptr && *texts != nullptr; ++texts) {
+    out.emplace_back(*texts);
+  }
+  return out;
+}
+
+// As a shell finds it; "": nowhere.
+std::string FindProgram(const std::string& name, const std::string& path) {
+  if (name.find('/') != std::string::npos) return name;
+  for (size_t at = 0; at <= path.size();) {
+    const size_t end = std::min(path.find(':', at), path.size());
+    const std::string found = path.substr(at, end - at) + "/" + name;
+    if (access(found.c_str(), X_OK) == 0) return found;
+    at = end + 1;
+  }
+  return "";
+}
+
+int ReadOrder(const SpawnRequest& request, Order* out) {
+  if (!request.directives.ok() || request.apps.empty()) {
+    return PMIX_ERR_BAD_PARAM;
+  }
+  const pmix_app_t& app = request.apps[0];
+  const InfoArray infos{app.info, app.ninfo};
+  if (app.cmd == nullptr || *app.cmd == '\0') {
+    return PMIX_ERR_JOB_NO_EXE_SPECIFIED;
+  }
+  if (!infos.ok()) return PMIX_ERR_BAD_PARAM;
+  if (request.apps.size() > 1 || app.maxprocs > 1) {
+    return PMIX_ERR_NOT_SUPPORTED;
+  }
+  if (app.cwd != nullptr) out->directory = app.cwd;
+  int rc = ReadDirectives(request.directives, out);
+  if (rc == PMIX_SUCCESS) rc = ReadDirectives(infos, out);
+  if (rc != PMIX_SUCCESS) return rc;
+  out->argv = TextsOf(app.argv);
+  if (out->argv.empty()) out->argv.emplace_back(app.cmd);
+  out->env = TextsOf(environ);
+  for (std::string& entry : TextsOf(app.env)) {
+    SetEntry(std::move(entry), &out->env);
+  }
+  out->program = app.cmd;
+  if (!out->exec_agent.empty()) {
+    out->argv.insert(out->argv.begin(), out->exec_agent);
+    out->program = out->exec_agent;
+  }
+  out->program = FindProgram(out->program, ValueIn(out->env, "PATH"));
+  return out->program.empty() ? PMIX_ERR_JOB_EXE_NOT_FOUND : PMIX_SUCCESS;
+}
+
+// ---------------------------------------------------------------- process ---
+
+struct Pipe {
+  UniqueFd reader;
+  UniqueFd writer;
+
+  bool Open() {
+    int ends[2];
+    if (pipe2(ends, O_CLOEXEC) != 0) return false;
+    reader = UniqueFd(ends[0]);
+    writer = UniqueFd(ends[1]);
+    return true;
+  }
+};
+
+std::vector<char*> Pointers(const std::vector<std::string>& texts) {
+  std::vector<char*> out;
+  for (const std::string& text : texts) {
+    out.push_back(const_cast<char*>(text.c_str()));
+  }
+  out.push_back(nullptr);
+  return out;
+}
+
+// Between fork and exec. The launcher is nobody's child, so that nobody here
+// has to wait for it; what fails is told through `failed`.
+[[noreturn]] void BecomeLauncher(const Order& order, char* const* argv,
+                                 char* const* env, int keepalive, int failed) {
+  const pid_t pid = fork();
+  if (pid > 0) _exit(0);
+  sigset_t none;
+  sigemptyset(&none);
+  sigprocmask(SIG_SETMASK, &none, nullptr);
+  fcntl(keepalive, F_SETFD, 0);
+  int what[2] = {0, 0};
+  if (pid == 0 &&
+      (order.directory.empty() || chdir(order.directory.c_str()) == 0)) {
+    what[0] = 1;
+    execve(order.program.c_str(), argv, env);
+  }
+  what[1] = errno;
+  const ssize_t written = write(failed, what, sizeof what);
+  (void)written;
+  _exit(127);
+}
+
+// PMIX_SUCCESS: the program runs.
+int AwaitExec(const Pipe& failed) {
+  int what[2] = {0, 0};
+  ssize_t size = 0;
+  do {
+    size = read(failed.reader.get(), what, sizeof what);
+  } while (size < 0 && errno == EINTR);
+  if (size == 0) return PMIX_SUCCESS;
+  if (what[0] == 0) return PMIX_ERR_JOB_WDIR_NOT_FOUND;
+  return what[1] == ENOENT ? PMIX_ERR_JOB_EXE_NOT_FOUND
+                           : PMIX_ERR_JOB_APP_NOT_EXECUTABLE;
+}
+
+int StartProcess(Order* order, Pipe* keepalive) {
+  Pipe failed;
+  if (!failed.Open() || !keepalive->Open()) return PMIX_ERR_OUT_OF_RESOURCE;
+  if (!order->outlives) {
+    SetEntry(std::string(kEnvKeepalivePipe) + "=" +
+                 std::to_string(keepalive->reader.get()),
+             &order->env);
+  }
+  const std::vector<char*> argv = Pointers(order->argv);
+  const std::vector<char*> env = Pointers(order->env);
+  const pid_t pid = fork();
+  if (pid < 0) return PMIX_ERR_OUT_OF_RESOURCE;
+  if (pid == 0) {
+    BecomeLauncher(*order, argv.data(), env.data(), keepalive->reader.get(),
+                   failed.writer.get());
+  }
+  while (waitpid(pid, nullptr, 0) < 0 && errno == EINTR) {
+  }
+  failed.writer = UniqueFd();
+  keepalive->reader = UniqueFd();
+  return AwaitExec(failed);
+}
+
+// ---------------------------------------------------------------- contact ---
+
+bool HasEnded(const Pipe& keepalive) {
+  pollfd entry = {keepalive.writer.get(), 0, 0};
+  return poll(&entry, 1, kPollMs) > 0;
+}
+
+// The file is there once it names a server.
+int AwaitFile(const Order& order, const Pipe& keepalive) {
+  const auto deadline =
+      Clock::now() + std::chrono::milliseconds(order.timeout_ms);
+  while (!ReadRendezvousFile(order.file).ok()) {
+    if (HasEnded(keepalive)) return PMIX_ERR_JOB_FAILED_TO_LAUNCH;
+    if (Clock::now() >= deadline) return PMIX_ERR_TIMEOUT;
+  }
+  return PMIX_SUCCESS;
+}
+
+// A place for the launcher's file, which is removed with it.
+class FilePlace {
+ public:
+  FilePlace() : path_(TemporaryBase() + "/canopy-launcher-XXXXXX") {
+    made_ = mkdtemp(path_.data()) != nullptr;
+  }
+  ~FilePlace() {
+    if (!made_) return;
+    unlink(file().c_str());
+    rmdir(path_.c_str());
+  }
+  FilePlace(const FilePlace&) = delete;
+  FilePlace& operator=(const FilePlace&) = delete;
+
+  bool made() const { return made_; }
+  std::string file() const { return path_ + "/server"; }
+
+ private:
+  std::string path_;
+  bool made_ = false;
+};
+
+// The pipe's end is the end of this session.
+void Keep(Session& session, Pipe keepalive) {
+  const auto kept = std::make_shared<UniqueFd>(std::move(keepalive.writer));
+  (void)session.progress().Watch(kept->get(), [kept] {});
+}
+
+int AttachTo(Session& session, const std::string& file, char* nspace) {
+  InfoList infos;
+  infos.Add(PMIX_TOOL_ATTACHMENT_FILE, Value::String(file));
+  pmix_proc_t server = {};
+  const int rc =
+      AttachToServer(session, infos.data(), infos.size(), nullptr, &server);
+  if (rc == PMIX_SUCCESS) memcpy(nspace, server.nspace, sizeof server.nspace);
+  return rc;
+}
+
+}  // namespace
+
+bool MustForkLauncher(Session& session) {
+  return session.servers().is_tool() && session.channel() == nullptr;
+}
+
+int ForkLauncher(Session& session, const SpawnRequest& request,
+                 pmix_nspace_t nspace) {
+  nspace[0] = '\0';
+  Order order;
+  int rc = ReadOrder(request, &order);
+  if (rc != PMIX_SUCCESS) return rc;
+  const FilePlace place;
+  if (!place.made()) return PMIX_ERR_OUT_OF_RESOURCE;
+  order.file = ValueIn(order.env, kEnvRendezvousFile);
+  if (order.file.empty()) {
+    order.file = place.file();
+    SetEntry(std::string(kEnvRendezvousFile) + "=" + order.file, &order.env);
+  }
+  Pipe keepalive;
+  rc = StartProcess(&order, &keepalive);
+  if (rc == PMIX_SUCCESS) rc = AwaitFile(order, keepalive);
+  if (rc == PMIX_SUCCESS) rc = AttachTo(session, order.file, nspace);
+  if (rc == PMIX_SUCCESS) Keep(session, std::move(keepalive));
+  return rc;
+}
+
+}  // namespace canopy::client

@@ -1,0 +1,169 @@
+// With scripts as launchers; `canopy run` is one in tests/integration.
+#include "client/tool/fork_launcher.h"
+
+#include <gtest/gtest.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <filesystem>
+#include <fstream>
+#include <optional>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "client/session/fake_agent.h"
+#include "client/session/tool_bootstrap.h"
+#include "common/values/info_list.h"
+#include "common/values/value.h"
+
+namespace canopy::client {
+namespace {
+
+class ForkLauncherTest : public testing::Test {
+ protected:
+  ForkLauncherTest() {
+    EXPECT_NE(mkdtemp(place_), nullptr);
+    agent_.Rename({"launcher", 0});
+    std::ofstream(At("contact"))
+        << "launcher.0;tcp4://127.0.0.1:1\n4.2.2\n1\n0:0\nnow\ncanopy:"
+        << agent_.socket_path() << "\n";
+    session_.emplace(MakeUnconnectedTool({"me", 0}),
+                     /*external_progress=*/false);
+  }
+  ~ForkLauncherTest() override {
+    session_.reset();
+    std::filesystem::remove_all(place_);
+  }
+  std::string At(const std::string& name) const {
+    return std::string(place_) + "/" + name;
+  }
+
+  // Becomes a server, and leaves a file when its initiator has ended.
+  std::string Launcher() const {
+    return "cp " + At("contact") +
+           " $PMIX_LAUNCHER_RNDZ_FILE.new && mv $PMIX_LAUNCHER_RNDZ_FILE.new "
+           "$PMIX_LAUNCHER_RNDZ_FILE && cat "
+           "/proc/self/fd/$PMIX_KEEPALIVE_PIPE; touch " +
+           At("ended");
+  }
+  int Fork(const std::string& script, const InfoList& directives = {},
+           std::vector<std::string> env = {}, int procs = 1,
+           const char* program = "sh", const char* directory = nullptr) {
+    std::vector<std::string> texts = {"sh", "-c", script};
+    std::vector<char*> argv;
+    for (std::string& text : texts) argv.push_back(text.data());
+    argv.push_back(nullptr);
+    std::vector<char*> entries;
+    for (std::string& entry : env) entries.push_back(entry.data());
+    entries.push_back(nullptr);
+    pmix_app_t app = {};
+    app.cmd = const_cast<char*>(program);
+    app.argv = argv.data();
+    app.env = entries.data();
+    app.cwd = const_cast<char*>(directory);
+    app.maxprocs = procs;
+    SpawnRequest request;
+    request.directives = {directives.data(), directives.size()};
+    request.apps = {&app, 1};
+    return ForkLauncher(*session_, request, nspace_);
+  }
+  bool Appears(const std::string& name) const {
+    for (int i = 0; i < 1000; ++i) {
+      if (std::filesystem::exists(At(name))) return true;
+      std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    }
+    return false;
+  }
+
+  char place_[32] = "/tmp/canopy-fork-XXXXXX";
+  FakeAgent agent_;
+  std::optional<Session> session_;
+  pmix_nspace_t nspace_ = {};
+};
+
+TEST_F(ForkLauncherTest, TheLauncherIsTheServerAndEndsWithTheSession) {
+  EXPECT_TRUE(MustForkLauncher(*session_));
+  ASSERT_EQ(Fork(Launcher()), PMIX_SUCCESS);
+  EXPECT_STREQ(nspace_, "launcher");
+  ASSERT_EQ(session_->servers().names().size(), 1u);
+  EXPECT_EQ(session_->servers().names()[0].nspace, "launcher");
+  EXPECT_FALSE(MustForkLauncher(*session_));
+  EXPECT_FALSE(std::filesystem::exists(At("ended")));
+  session_.reset();
+  EXPECT_TRUE(Appears("ended"));
+}
+
+TEST_F(ForkLauncherTest, EnvironmentFileAndDirectoryAreThoseOfTheRequest) {
+  InfoList directives;
+  directives.Add(PMIX_SPAWN_TOOL, Value::Bool(true));
+  directives.Add(PMIX_WDIR, Value::String(place_));
+  const std::string file = At("server");
+  ASSERT_EQ(Fork("echo $WORD > told; " + Launcher(), directives,
+                 {"WORD=hello", "PMIX_LAUNCHER_RNDZ_FILE=" + file}),
+            PMIX_SUCCESS);
+  EXPECT_TRUE(std::filesystem::exists(file));
+  std::string word;
+  std::ifstream(At("told")) >> word;
+  EXPECT_EQ(word, "hello");
+}
+
+TEST_F(ForkLauncherTest, AnAgentExecutesIt) {
+  std::ofstream(At("agent"))
+      << "#!/bin/sh\necho \"$1\" > " << At("agent.saw") << "\nexec \"$@\"\n";
+  std::filesystem::permissions(At("agent"), std::filesystem::perms::owner_all);
+  InfoList directives;
+  directives.Add(PMIX_EXEC_AGENT, Value::String(At("agent")));
+  ASSERT_EQ(Fork(Launcher(), directives), PMIX_SUCCESS);
+  EXPECT_TRUE(Appears("agent.saw"));
+}
+
+TEST_F(ForkLauncherTest, OneThatIsToOutliveTheSessionIsNotToldOfItsEnd) {
+  InfoList directives;
+  directives.Add(PMIX_NOHUP, Value::Bool(true));
+  ASSERT_EQ(Fork("[ -z \"$PMIX_KEEPALIVE_PIPE\" ] && touch " + At("free") +
+                     "; cp " + At("contact") +
+                     " $PMIX_LAUNCHER_RNDZ_FILE; "
+                     "while [ -d " +
+                     place_ + " ]; do sleep 0.05; done",
+                 directives),
+            PMIX_SUCCESS);
+  EXPECT_TRUE(Appears("free"));
+}
+
+TEST_F(ForkLauncherTest, WhatIsNoLauncher) {
+  InfoList soon;
+  soon.Add(PMIX_TIMEOUT, Value::Int(1));
+  EXPECT_EQ(Fork("exit 3"), PMIX_ERR_JOB_FAILED_TO_LAUNCH);
+  EXPECT_EQ(Fork("exec cat /proc/self/fd/$PMIX_KEEPALIVE_PIPE", soon),
+            PMIX_ERR_TIMEOUT);
+  EXPECT_EQ(Fork("", {}, {}, 1, "no-such-program-anywhere"),
+            PMIX_ERR_JOB_EXE_NOT_FOUND);
+  EXPECT_EQ(Fork("", {}, {}, 1, "/no/such/program"),
+            PMIX_ERR_JOB_EXE_NOT_FOUND);
+  EXPECT_EQ(Fork("", {}, {}, 1, place_), PMIX_ERR_JOB_APP_NOT_EXECUTABLE);
+  EXPECT_EQ(Fork("", {}, {}, 1, "sh", "/no/such/place"),
+            PMIX_ERR_JOB_WDIR_NOT_FOUND);
+  EXPECT_STREQ(nspace_, "");
+  EXPECT_TRUE(MustForkLauncher(*session_));
+}
+
+TEST_F(ForkLauncherTest, WhatIsNotSupportedIsRefused) {
+  EXPECT_EQ(Fork("", {}, {}, 2), PMIX_ERR_NOT_SUPPORTED);
+  for (const char* key :
+       {PMIX_DEBUG_STOP_IN_INIT, PMIX_FWD_STDOUT, PMIX_FORKEXEC_AGENT}) {
+    InfoList directives;
+    directives.Add(key, Value::Bool(true));
+    EXPECT_EQ(Fork("", directives), PMIX_ERR_NOT_SUPPORTED) << key;
+  }
+  InfoList malformed;
+  malformed.Add(PMIX_WDIR, Value::Int(1));
+  EXPECT_EQ(Fork("", malformed), PMIX_ERR_BAD_PARAM);
+  EXPECT_EQ(ForkLauncher(*session_, {}, nspace_), PMIX_ERR_BAD_PARAM);
+  EXPECT_EQ(Fork("", {}, {}, 1, ""), PMIX_ERR_JOB_NO_EXE_SPECIFIED);
+}
+
+}  // namespace
+}  // namespace canopy::client

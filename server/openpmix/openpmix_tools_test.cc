@@ -50,6 +50,11 @@ TEST_F(OpenPmixToolTest, ANamelessToolGetsAName) {
   EXPECT_EQ(sink_.All<core::EventsWanted>().size(), 1u);
   Answer(105, kSuccess);
   EXPECT_EQ(Body(Receive(fd), 105), "0200");
+  // And publishing; here a lookup.
+  Send(fd, Message(107, "02 07 02 e807 02 01 02 04 6b00 02 00"));
+  EXPECT_EQ(sink_.All<core::LookupArrived>().size(), 1u);
+  Answer(107, kErrNotFound);
+  EXPECT_EQ(Body(Receive(fd), 107), "025b");
 }
 
 TEST_F(OpenPmixToolTest, AToolMayBringItsName) {
@@ -82,8 +87,7 @@ TEST_F(OpenPmixToolTest, AToolThatClaimsARankMustBeIt) {
 
 TEST_F(OpenPmixToolTest, ToolsAreLimited) {
   OpenPmixOptions options;
-  options.tools =
-      std::make_shared<endpoint::ToolRegistry>(ProcId{"srv", 0}, 1);
+  options.tools = std::make_shared<endpoint::ToolRegistry>(ProcId{"srv", 0}, 1);
   Make(std::move(options));
   proof_->owner.uid = geteuid();
   UniqueFd first = Connect();

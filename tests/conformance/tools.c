@@ -2,6 +2,7 @@
 // finds. tools 1 1 DIRECTORY NAMESPACE: the directory of the rendezvous files
 // of the agent, and the job, whose processes wait until they are ended.
 // tools 1 1 DIRECTORY NAMESPACE twin: claims a name that is another tool's.
+// tools 1 1 DIRECTORY NAMESPACE reader: looks up what another tool publishes.
 #include <dirent.h>
 #include <errno.h>
 #include <pmix_server.h>
@@ -244,16 +245,21 @@ static void BadFiles(void) {
 
 // ------------------------------------------------------------------ names ---
 
-static void Twin(const char *program, pmix_status_t want) {
+// Another tool, which ends with that status.
+static void Other(const char *program, const char *word, pmix_status_t want) {
   const pid_t pid = fork();
   if (pid == 0) {
-    execl(program, program, "1", "1", g_directory, g_nspace, "twin", NULL);
+    execl(program, program, "1", "1", g_directory, g_nspace, word, NULL);
     _exit(127);
   }
   int status = 0;
-  CHECK(waitpid(pid, &status, 0) == pid, "lost the twin");
+  CHECK(waitpid(pid, &status, 0) == pid, "lost the %s", word);
   CHECK(WIFEXITED(status) && WEXITSTATUS(status) == -want,
-        "the twin ended with %d", WEXITSTATUS(status));
+        "the %s ended with %d", word, WEXITSTATUS(status));
+}
+
+static void Twin(const char *program, pmix_status_t want) {
+  Other(program, "twin", want);
 }
 
 static Directives Named(const char *nspace, uint32_t rank) {
@@ -308,6 +314,56 @@ static void GetJobData(void) {
   CHECK(rc == PMIX_ERR_NOT_FOUND || rc == PMIX_ERR_TIMEOUT, "gave %d", rc);
 }
 
+// ------------------------------------------------------------- publishing ---
+
+static char g_key[] = "a.tools.key";
+
+static pmix_status_t LookUp(pmix_proc_t *publisher) {
+  pmix_pdata_t data;
+  PMIX_PDATA_CONSTRUCT(&data);
+  strncpy(data.key, g_key, PMIX_MAX_KEYLEN);
+  const pmix_status_t status = PMIx_Lookup(&data, 1, NULL, 0);
+  if (status == PMIX_SUCCESS) {
+    CHECK(strcmp(data.value.data.string, "its value") == 0, "another value");
+    *publisher = data.proc;
+  }
+  PMIX_PDATA_DESTRUCT(&data);
+  return status;
+}
+
+static void Publish(void) {
+  pmix_info_t info;
+  PMIX_INFO_LOAD(&info, g_key, "its value", PMIX_STRING);
+  OK(PMIx_Publish(&info, 1));
+  PMIX_INFO_DESTRUCT(&info);
+}
+
+// What a tool publishes is for all, until it withdraws it or is gone.
+static void Publishing(const char *program) {
+  char *keys[] = {g_key, NULL};
+  pmix_proc_t publisher;
+  OK(Init(At(g_directory)));
+  EXPECT(PMIX_ERR_NOT_FOUND, LookUp(&publisher));
+  Publish();
+  OK(LookUp(&publisher));
+  CHECK(PMIX_CHECK_PROCID(&publisher, &g_self), "published by %s",
+        publisher.nspace);
+  Other(program, "reader", PMIX_SUCCESS);
+  OK(PMIx_Unpublish(keys, NULL, 0));
+  Other(program, "reader", PMIX_ERR_NOT_FOUND);
+  Publish();
+  OK(PMIx_tool_finalize());
+  Other(program, "reader", PMIX_ERR_NOT_FOUND);
+}
+
+static int Reader(void) {
+  pmix_proc_t publisher;
+  OK(Init(At(g_directory)));
+  const pmix_status_t status = LookUp(&publisher);
+  OK(PMIx_tool_finalize());
+  return -status;
+}
+
 static Signal g_ended = SIGNAL_INIT;
 
 static void OnEnd(size_t id, pmix_status_t status, const pmix_proc_t *source,
@@ -353,6 +409,7 @@ int main(int argc, char **argv) {
   CHECK(argc > 4, "no directory and no namespace");
   g_directory = argv[3];
   g_nspace = argv[4];
+  if (argc > 5 && strcmp(argv[5], "reader") == 0) return Reader();
   if (argc > 5) return -Init(Named("my.tool", 3));
   CHECK(mkdtemp(g_place) != NULL, "no directory: %d", errno);
   FindFile();
@@ -363,6 +420,7 @@ int main(int argc, char **argv) {
   WrongChoices();
   BadFiles();
   Names(argv[0]);
+  Publishing(argv[0]);
   Service();
   rmdir(g_place);
   g_self.rank = 0;

@@ -249,6 +249,12 @@ void Publications::OnRankEnded(PublishStep& step, const ProcId& publisher) {
   Remove(step, ids, [](PublishStep&) {});
 }
 
+void Publications::OnToolGone(PublishStep& step, const ProcId& publisher) {
+  RemoveIf(step, [&](const Publication& p) {
+    return p.id.publisher == publisher && (!OutlivesJob(p) || IsTaken(p));
+  });
+}
+
 void Publications::OnJobRemoved(PublishStep& step, const std::string& nspace) {
   slots_.OnJobRemoved(nspace);
   RemoveIf(step, [&](const Publication& p) {

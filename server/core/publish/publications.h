@@ -72,6 +72,8 @@ class Publications {
   // It has finalized: none of its calls is repeated from here on.
   void OnFinalized(PublishStep& step, const ProcId& publisher);
   void OnRankEnded(PublishStep& step, const ProcId& publisher);
+  // It is in no job: what ends with a job ends now.
+  void OnToolGone(PublishStep& step, const ProcId& publisher);
   void OnJobRemoved(PublishStep& step, const std::string& nspace);
 
   // -------------------------------------------------------- other agents ---

@@ -85,16 +85,15 @@ void Publishing::Do(TimeNs now, Actions* actions, const Work& work) {
 
 // ---------------------------------------------------------------- clients ---
 
-const Job* Publishing::JobOf(PublishStep& step, ClientId client,
-                             RequestId request, ProcId* proc) {
+std::optional<Owner> Publishing::OwnerOf(PublishStep& step, ClientId client,
+                                         RequestId request, ProcId* proc) {
   const ProcId* known = jobs_.ProcOf(client);
-  const Job* job = known == nullptr ? nullptr : jobs_.Find(known->nspace);
-  if (job == nullptr) {
-    step.Reply(client, request, known == nullptr ? kErrInit : kErrNotSupported);
-    return nullptr;
+  if (known == nullptr) {
+    step.Reply(client, request, kErrInit);
+    return std::nullopt;
   }
   *proc = *known;
-  return job;
+  return jobs_.OwnerOf(*known);
 }
 
 int Publishing::Read(PublishStep& step, const Bytes& info, bool has_data,
@@ -116,14 +115,14 @@ void Publishing::OnPublish(TimeNs now, const PublishArrived& in,
                            Actions* actions) {
   Do(now, actions, [&](PublishStep& step) {
     ProcId proc;
-    const Job* job = JobOf(step, in.client, in.request, &proc);
-    if (job == nullptr || IsRepetition(step, in, proc)) return;
+    const auto owner = OwnerOf(step, in.client, in.request, &proc);
+    if (!owner || IsRepetition(step, in, proc)) return;
     PublishCall call;
     int status = Read(step, in.info, true, &call);
     if (status == kSuccess && call.data.empty()) status = kErrBadParam;
     if (operations_.size() >= kMaxOperations) status = kErrOutOfResource;
     if (status != kSuccess) return step.Reply(in.client, in.request, status);
-    Publish(step, in, *job, proc, call);
+    Publish(step, in, *owner, proc, call);
   });
 }
 
@@ -144,7 +143,7 @@ bool Publishing::IsRepetition(PublishStep& step, const PublishArrived& in,
 }
 
 std::vector<Publication> Publishing::PublicationsIn(const PublishArrived& in,
-                                                    const Job& job,
+                                                    const Owner& owner,
                                                     const ProcId& proc,
                                                     const PublishCall& call) {
   std::vector<Publication> out;
@@ -158,8 +157,8 @@ std::vector<Publication> Publishing::PublicationsIn(const PublishArrived& in,
     p.range = call.directives.range;
     p.persistence = call.directives.persistence;
     p.members = call.directives.members;
-    p.uid = job.spec->uid;
-    p.gid = job.spec->gid;
+    p.uid = owner.uid;
+    p.gid = owner.gid;
     p.uids = call.directives.uids;
     p.gids = call.directives.gids;
     // Not the whole frame that it came in.
@@ -170,12 +169,12 @@ std::vector<Publication> Publishing::PublicationsIn(const PublishArrived& in,
 }
 
 void Publishing::Publish(PublishStep& step, const PublishArrived& in,
-                         const Job& job, const ProcId& proc,
+                         const Owner& owner, const ProcId& proc,
                          const PublishCall& call) {
   const uint64_t number =
       Begin(step, in.client, proc, in.request, call.directives.timeout_ms);
   Operation& operation = operations_.at(number);
-  for (Publication& p : PublicationsIn(in, job, proc, call)) {
+  for (Publication& p : PublicationsIn(in, owner, proc, call)) {
     const bool repeats =
         std::ranges::any_of(operation.ids, [&](const PublicationId& id) {
           return publications_.Find(id)->key == p.key;
@@ -235,7 +234,7 @@ void Publishing::OnUnpublish(TimeNs now, const UnpublishArrived& in,
                              Actions* actions) {
   Do(now, actions, [&](PublishStep& step) {
     ProcId proc;
-    if (JobOf(step, in.client, in.request, &proc) == nullptr) return;
+    if (!OwnerOf(step, in.client, in.request, &proc)) return;
     PublishCall call;
     int status = Read(step, in.info, false, &call);
     if (status == kSuccess) status = CheckKeys(in.keys);
@@ -262,8 +261,8 @@ void Publishing::OnLookup(TimeNs now, const LookupArrived& in,
   Do(now, actions, [&](PublishStep& step) {
     LookupCall lookup;
     ProcId proc;
-    const Job* job = JobOf(step, in.client, in.request, &proc);
-    if (job == nullptr) return;
+    const auto owner = OwnerOf(step, in.client, in.request, &proc);
+    if (!owner) return;
     PublishCall call;
     int status = Read(step, in.info, false, &call);
     if (status == kSuccess) status = CheckKeys(in.keys);
@@ -272,8 +271,8 @@ void Publishing::OnLookup(TimeNs now, const LookupArrived& in,
     lookup.client = in.client;
     lookup.searcher = {proc,
                        in.request,
-                       job->spec->uid,
-                       job->spec->gid,
+                       owner->uid,
+                       owner->gid,
                        call.directives.range,
                        call.directives.members};
     lookup.keys = in.keys;
@@ -297,8 +296,18 @@ void Publishing::OnClientGone(TimeNs now, ClientId client, Actions* actions) {
   for (auto& [number, operation] : operations_) {
     if (operation.client == client) operation.client = 0;
   }
-  Do(now, actions,
-     [&](PublishStep& step) { lookups_.OnClientGone(step, client); });
+  const ProcId* proc = jobs_.ProcOf(client);
+  const bool is_tool = proc != nullptr && jobs_.Find(proc->nspace) == nullptr;
+  Do(now, actions, [&](PublishStep& step) {
+    lookups_.OnClientGone(step, client);
+    if (is_tool) OnToolGone(step, *proc);
+  });
+}
+
+void Publishing::OnToolGone(PublishStep& step, const ProcId& tool) {
+  lookups_.OnFinalized(step, tool);
+  publications_.OnFinalized(step, tool);
+  publications_.OnToolGone(step, tool);
 }
 
 // --------------------------------------------------------------- messages ---

@@ -13,6 +13,7 @@
 #include <cstdint>
 #include <deque>
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <utility>
@@ -43,9 +44,12 @@ namespace canopy::core {
 //                       keys were found, none, none but ones that are barred
 //   kErrTimeout         of a publish, nothing of it is published
 //   kErrOutOfResource   over a quota, or too many keys in one call
-//   kErrBadParam, kErrNotSupported (publish_calls.h; for tools; or an agent
-//   that
-//                       is needed does not know of publishing)
+//   kErrBadParam, kErrNotSupported (publish_calls.h; or an agent that is needed
+//                       does not know of publishing)
+//
+// Tools publish and look up as processes of their owner. What ends with its
+// publisher's process or job ends with a tool's connection; nothing of a tool
+// is persisted, as it has no journal.
 //
 // Not synchronised. Tree and table outlive it and have been updated before it
 // is notified of a change in them.
@@ -109,16 +113,19 @@ class Publishing {
   void Handle(PublishStep& step, NodeId src, const MessageBody& body);
   void OnStore(PublishStep& step, NodeId src, const DirectoryStore& store);
 
-  // The job of a client that may publish and look up; null: it was answered.
-  const Job* JobOf(PublishStep& step, ClientId client, RequestId request,
-                   ProcId* proc);
+  // Whose the client is, and which process; nothing: it was answered.
+  std::optional<Owner> OwnerOf(PublishStep& step, ClientId client,
+                               RequestId request, ProcId* proc);
   int Read(PublishStep& step, const Bytes& info, bool has_data,
            PublishCall* call);
-  void Publish(PublishStep& step, const PublishArrived& in, const Job& job,
+  void Publish(PublishStep& step, const PublishArrived& in, const Owner& owner,
                const ProcId& proc, const PublishCall& call);
   std::vector<Publication> PublicationsIn(const PublishArrived& in,
-                                          const Job& job, const ProcId& proc,
+                                          const Owner& owner,
+                                          const ProcId& proc,
                                           const PublishCall& call);
+  // It is not connected any more.
+  void OnToolGone(PublishStep& step, const ProcId& tool);
   // Whether a call that is repeated was already executed or is under way.
   bool IsRepetition(PublishStep& step, const PublishArrived& in,
                     const ProcId& proc);

@@ -357,6 +357,44 @@ TEST_F(PublishingTest, WithoutKeysEverythingOnTheRangeGoes) {
   EXPECT_EQ(agents_.Lookup(kB0, {"g"}).status, kErrNotFound);
 }
 
+// ------------------------------------------------------------------ tools ---
+
+TEST_F(PublishingTest, ToolsPublishAndLookUpAsTheirOwner) {
+  const ProcId tool{"tool", 0};
+  const ProcId other{"tool.of.another", 0};
+  agents_.AddTool(tool, 3);
+  agents_.AddTool(other, 3, 8, 80);
+  EXPECT_EQ(agents_.Publish(tool, "k", "1"), kSuccess);
+  EXPECT_EQ(agents_.Publish(kA0, "k", "2"), kErrDuplicateKey);
+  const LookedUp found = agents_.Lookup(kB0, {"k"});
+  EXPECT_EQ(found.values, (Values{{"k", "1"}}));
+  EXPECT_EQ(found.publishers.at("k"), tool);
+  EXPECT_EQ(agents_.Publish(kA0, "j", "3"), kSuccess);
+  EXPECT_EQ(agents_.Lookup(tool, {"j"}).values, (Values{{"j", "3"}}));
+  EXPECT_EQ(agents_.Lookup(other, {"j"}).status,
+            agents_.Lookup(kC0, {"j"}).status);
+  EXPECT_EQ(agents_.Unpublish(tool, {"k"}), kSuccess);
+  EXPECT_EQ(agents_.Lookup(kB0, {"k"}).status, kErrNotFound);
+  agents_.Disconnect(tool);
+  agents_.Disconnect(other);
+}
+
+TEST_F(PublishingTest, WhatAToolHasPublishedEndsWithItUnlessItIsToStay) {
+  const ProcId tool{"tool", 0};
+  agents_.AddTool(tool, 1);
+  EXPECT_EQ(Publish(tool, "app", PMIX_RANGE_SESSION), kSuccess);
+  EXPECT_EQ(Publish(tool, "proc", PMIX_RANGE_LOCAL, Persistence::kProc),
+            kSuccess);
+  EXPECT_EQ(Publish(tool, "stays", PMIX_RANGE_SESSION, Persistence::kSession),
+            kSuccess);
+  const RequestId waiting = agents_.BeginLookup(tool, {"never"}, Wait(0));
+  agents_.Disconnect(tool);
+  EXPECT_EQ(agents_.StatusOf(waiting), PublishingAgents::kPending);
+  EXPECT_EQ(agents_.Lookup(kA1, {"app"}).status, kErrNotFound);
+  EXPECT_EQ(LookupIn(kA1, "proc", PMIX_RANGE_LOCAL).status, kErrNotFound);
+  EXPECT_EQ(agents_.Lookup(kA1, {"stays"}).status, kSuccess);
+}
+
 // -------------------------------------------------------------- the calls ---
 
 TEST_F(PublishingTest, CallsWithoutSenseAreRefused) {

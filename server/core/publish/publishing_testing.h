@@ -109,6 +109,14 @@ class PublishingAgents {
     specs_[nspace] = spec;
     for (NodeId node = 0; node < agents_.size(); ++node) Register(node, spec);
   }
+  // A tool that is connected to that agent, until Disconnect.
+  void AddTool(const ProcId& tool, NodeId node, uint32_t uid = 7,
+               uint32_t gid = 70) {
+    clients_[tool] = 1000 * node + 900 + static_cast<ClientId>(tools_.size());
+    tools_[tool] = node;
+    EXPECT_TRUE(
+        agents_[node]->jobs.ConnectTool(clients_[tool], tool, Owner{uid, gid}));
+  }
   void RemoveJob(const std::string& nspace) {
     for (auto& agent : agents_) {
       agent->journal.erase(nspace);
@@ -128,6 +136,8 @@ class PublishingAgents {
   }
 
   NodeId NodeOf(const ProcId& proc) const {
+    const auto tool = tools_.find(proc);
+    if (tool != tools_.end()) return tool->second;
     const JobSpec& spec = *specs_.at(proc.nspace);
     return spec.nodes[spec.procs[proc.rank].node].agent;
   }
@@ -405,6 +415,7 @@ class PublishingAgents {
   std::vector<std::unique_ptr<Agent>> agents_;
   std::map<std::string, std::shared_ptr<const JobSpec>> specs_;
   std::map<ProcId, ClientId> clients_;
+  std::map<ProcId, NodeId> tools_;
   std::map<RequestId, ReplyClient> replies_;
   std::deque<PeerMessage> wire_;
   ClientId last_client_ = 0;

@@ -145,8 +145,10 @@ TEST_F(AttachTest, WhatIsConnectedIsNotConnectedAgain) {
   EXPECT_EQ(Servers(), "one two");
   ASSERT_EQ(Attach(At("two", /*primary=*/true)), PMIX_SUCCESS);
   EXPECT_EQ(Servers(), "two one");
-  EXPECT_EQ(AttachToServer(*session_, nullptr, 0, nullptr, nullptr),
-            PMIX_ERR_UNREACH);
+  // Where nobody else is.
+  InfoList nowhere;
+  nowhere.Add(PMIX_SERVER_TMPDIR, Value::String(place_));
+  EXPECT_EQ(Attach(nowhere), PMIX_ERR_UNREACH);
 }
 
 TEST_F(AttachTest, DirectivesThatMakeNoSense) {

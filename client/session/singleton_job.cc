@@ -1,9 +1,16 @@
 #include "client/session/singleton_job.h"
 
+#include <fcntl.h>
 #include <unistd.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdlib>
 
 #include "common/codec/decoder.h"
 #include "common/codec/encoder.h"
+#include "common/posix/unique_fd.h"
+#include "common/values/regex.h"
 #include "common/values/value.h"
 
 namespace canopy::client {
@@ -18,12 +25,30 @@ std::string WorkingDirectory() {
   return getcwd(path, sizeof(path)) == nullptr ? "" : path;
 }
 
+// Of the process, as an agent gives those of its jobs. Empty: not known.
+std::string CommandLine() {
+  constexpr size_t kLongest = size_t{64} << 10;
+  const UniqueFd file(open("/proc/self/cmdline", O_RDONLY | O_CLOEXEC));
+  std::string line(kLongest, '\0');
+  const ssize_t size = read(file.get(), line.data(), line.size());
+  line.resize(size < 0 ? 0 : static_cast<size_t>(size));
+  if (!line.empty() && line.back() == '\0') line.pop_back();
+  std::ranges::replace(line, '\0', ' ');
+  return line;
+}
+
+std::string TemporaryDirectory() {
+  const char* directory = getenv("TMPDIR");
+  return directory == nullptr || *directory == '\0' ? "/tmp" : directory;
+}
+
 }  // namespace
 
 SingletonJob::SingletonJob(const std::string& nspace,
                            const std::string& hostname)
     : hostname_(hostname) {
   FillJob(nspace, hostname);
+  FillMaps(hostname);
   FillNode(nspace, hostname);
   FillProc(nspace, hostname);
 }
@@ -55,7 +80,25 @@ void SingletonJob::FillJob(const std::string& nspace,
   job_[PMIX_NPROC_OFFSET] = zero_rank;
   app_[PMIX_APP_SIZE] = one;
   app_[PMIX_APPLDR] = zero_rank;
+  app_[PMIX_APPNUM] = Encode(Value::Uint32(0));
   app_[PMIX_WDIR] = Encode(Value::String(WorkingDirectory()));
+  session_[PMIX_TMPDIR] = Encode(Value::String(TemporaryDirectory()));
+  const std::string command = CommandLine();
+  if (command.empty()) return;
+  job_[PMIX_CMD_LINE] = app_[PMIX_APP_ARGV] = Encode(Value::String(command));
+}
+
+// In the forms that agents give them.
+void SingletonJob::FillMaps(const std::string& hostname) {
+  job_[PMIX_NODE_MAP] = Encode(Value::String(CompressNodeList(hostname)));
+  job_[PMIX_NODE_MAP_RAW] = Encode(Value::String(hostname));
+  job_[PMIX_PROC_MAP] = Encode(Value::String("pmix[0]"));
+  job_[PMIX_PROC_MAP_RAW] = Encode(Value::String("0"));
+  job_[PMIX_ANL_MAP] = Encode(Value::String("(vector,(0,1,1))"));
+  for (const char* key : {PMIX_NODE_MAP, PMIX_PROC_MAP}) {
+    app_[key] = session_[key] = job_[key];
+  }
+  session_[PMIX_ANL_MAP] = job_[PMIX_ANL_MAP];
 }
 
 void SingletonJob::FillNode(const std::string& nspace,

@@ -61,6 +61,7 @@ class SingletonJob final : public JobView {
                                               std::string_view key);
   static void ForEach(const Table& table, const Visit& visit);
   void FillJob(const std::string& nspace, const std::string& hostname);
+  void FillMaps(const std::string& hostname);
   void FillNode(const std::string& nspace, const std::string& hostname);
   void FillProc(const std::string& nspace, const std::string& hostname);
 

@@ -31,6 +31,20 @@ TEST(SingletonJob, OneProcessOnOneNode) {
   EXPECT_TRUE(job.RanksOn(1).empty());
 }
 
+TEST(SingletonJob, WhatAnAgentWouldTellOfIt) {
+  const SingletonJob job("alone", "host");
+  EXPECT_EQ(Decoded(job.FindJob(PMIX_NODE_MAP)), Value::String("pmix[host]"));
+  EXPECT_EQ(Decoded(job.FindJob(PMIX_PROC_MAP)), Value::String("pmix[0]"));
+  EXPECT_EQ(Decoded(job.FindApp(0, PMIX_PROC_MAP)), Value::String("pmix[0]"));
+  EXPECT_EQ(Decoded(job.FindApp(0, PMIX_APPNUM)), Value::Uint32(0));
+  const Value command = Decoded(job.FindJob(PMIX_CMD_LINE));
+  ASSERT_EQ(command.raw().type, PMIX_STRING);
+  EXPECT_NE(std::string(command.raw().data.string).find("singleton_job_test"),
+            std::string::npos);
+  EXPECT_EQ(Decoded(job.FindApp(0, PMIX_APP_ARGV)), command);
+  EXPECT_EQ(Decoded(job.FindSession(PMIX_TMPDIR)).raw().type, PMIX_STRING);
+}
+
 TEST(SingletonJob, TheProcess) {
   const SingletonJob job("alone", "host");
   pmix_value_t value = {};

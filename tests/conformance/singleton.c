@@ -27,6 +27,17 @@ static void JobData(void) {
   char *name = MustGetText(&g_self, PMIX_HOSTNAME, NULL);
   CHECK(strcmp(name, host) == 0, "host %s, not %s", name, host);
   free(name);
+  const char *texts[] = {PMIX_NODE_MAP, PMIX_PROC_MAP, PMIX_CMD_LINE,
+                         PMIX_TMPDIR};
+  for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); ++i) {
+    char *text = MustGetText(&g_job, texts[i], NULL);
+    CHECK(text[0] != '\0', "%s is empty", texts[i]);
+    free(text);
+  }
+  // Nobody has started it, or made directories for it.
+  MustFail(PMIX_ERR_NOT_FOUND, &g_job, PMIX_RM_NAME, NULL);
+  MustFail(PMIX_ERR_NOT_FOUND, &g_job, PMIX_NSDIR, NULL);
+  MustFail(PMIX_ERR_NOT_FOUND, &g_self, PMIX_PROCDIR, NULL);
 }
 
 static void OnEvent(size_t id, pmix_status_t status, const pmix_proc_t *source,

@@ -200,6 +200,26 @@ TEST_F(CollectiveGroupTest, TheEndOfTheLastIsNotThatOfTheNext) {
   EXPECT_NE(engine_->groups().FindOf("g", {"top", 0}), nullptr);
 }
 
+// A successor is told of both at once, and knows neither.
+TEST_F(CollectiveGroupTest, NorIsItForASuccessorThatLearnsOfTheNextFirst) {
+  const Procs all = {{"top", kRankWildcard}};
+  engine_->set_persists(true);
+  GroupRecord last;
+  last.made = 5;
+  Construct(20, all);
+  Down(CollectiveOp::kGroupConstruct, all, kSuccess, last);
+  engine_->OnLeft(kNow, {"top", 0}, "g", 0, &actions_);
+  Succeed();
+  GroupRecord next;
+  next.made = 6;
+  Down(CollectiveOp::kGroupConstruct, all, kSuccess, next, 1);
+  Down(CollectiveOp::kGroupDestruct, all, kSuccess, last);
+  EXPECT_NE(engine_->groups().FindOf("g", {"top", 0}), nullptr);
+  engine_->OnReattached(
+      kNow, {20, {{CollectiveOp::kGroupConstruct, all, 1, "g"}}}, &actions_);
+  EXPECT_EQ(Status(Construct(20, all)), kSuccess);
+}
+
 // The same where it is not known yet who takes part.
 TEST_F(CollectiveGroupTest, WhoHasLeftOneEndsTheNextWithoutAMapToo) {
   const Procs all = {{"job", 0}, {"late", kRankWildcard}};

@@ -72,6 +72,12 @@ void CollectiveProgress::MakeResult(TimeNs now, const Series& series,
                                     Instance* instance) {
   constexpr int kNodeBits = 16;  // at most 65536 nodes
   constexpr int kTickBits = 16;  // of some 65 us
+  if (series.id.op == CollectiveOp::kGroupDestruct) {
+    GroupRecord ended;
+    ended.made = instance->group.made;
+    if (ended.made != 0) instance->result = EncodeGroupRecord(ended);
+    return;
+  }
   GroupRecord result = SumOf(series, *instance, p_.jobs);
   last_made_ =
       std::max(last_made_ + 1, static_cast<uint64_t>(now) >> kTickBits);

@@ -307,14 +307,28 @@ TEST_F(CollectiveGroupTest, AnEndedGroupLeavesNoResult) {
   const auto records = All<PersistRecord>(actions_);
   ASSERT_EQ(records.size(), 2u);
   for (const PersistRecord& record : records) {
-    EXPECT_LT(record.value.size(), 16u);
+    EXPECT_LT(record.value.size(), 48u);
   }
   actions_.clear();
   engine_->OnNodeRestarted(kNow, 3, &actions_);
   down = Sent<CollectiveDown>(actions_);
   ASSERT_EQ(down.size(), 1u);
   EXPECT_EQ(down[0].second.id.op, CollectiveOp::kGroupDestruct);
-  EXPECT_TRUE(down[0].second.result.empty());
+  // Which group it was.
+  EXPECT_NE(DecodeGroupRecord(down[0].second.result)->made, 0u);
+  EXPECT_LT(down[0].second.result.size(), 32u);
+}
+
+// Agent 3 had another parent for a while, through which the release went.
+TEST_F(CollectiveGroupTest, WhoLacksAReleaseAfterALossIsAnsweredAgain) {
+  MakeGroup();
+  Up(CollectiveOp::kGroupConstruct);
+  EXPECT_TRUE(Sent<CollectiveDown>(actions_).empty());
+  tree_.SetAlive(6, false);
+  engine_->OnTreeChanged(kNow, &actions_);
+  actions_.clear();
+  Up(CollectiveOp::kGroupConstruct);
+  EXPECT_EQ(Sent<CollectiveDown>(actions_).size(), 1u);
 }
 
 // Job "far" is on 1 and 5, below 2.

@@ -26,6 +26,7 @@ void AddContributions(const Series& series, NodeId src,
     const auto record = DecodeGroupRecord(c.data);
     if (!record) continue;
     instance->group.flags |= record->flags;
+    if (record->made != 0) instance->group.made = record->made;
     instance->shared_below += record->shared.size();
   }
 }
@@ -188,8 +189,7 @@ void CollectiveProgress::Advance(StepContext& step, Series& series,
   series.UpdatePlace(p_.jobs, p_.tree, p_.self);
   if (!series.place.member || !IsComplete(series, &instance)) return;
   if (series.place.top) {
-    if (series.id.op == CollectiveOp::kGroupConstruct &&
-        instance.result.empty()) {
+    if (IsGroupOp(series.id.op) && instance.result.empty()) {
       MakeResult(step.now, series, &instance);
     }
     return Release(step, series, sequence, kSuccess, {}, kNoNode);
@@ -276,7 +276,7 @@ void CollectiveProgress::TakeResult(StepContext& step, Series& series,
   if (status == kSuccess || sequence <= series.next) {
     p_.connections.OnCompleted(series.id.op, series.id.participants, status);
     if (IsGroupOp(series.id.op)) {
-      TakeGroup(step, series, sequence, completed, instance->group.made);
+      TakeGroup(step, series, sequence, completed, MadeOf(*instance));
     }
   }
   NoteFailed(series, completed, instance->group.leader);
@@ -435,8 +435,9 @@ void CollectiveProgress::OnTreeChanged(StepContext& step, Series& series) {
 void CollectiveProgress::ResendReports(StepContext& step, Series& series) {
   const NodeId parent = series.place.parent;
   for (auto& [sequence, completed] : series.completed) {
-    std::erase_if(completed.notified,
-                  [&](NodeId n) { return !p_.tree.alive(n); });
+    // A node that was to pass a release on may have been lost with it: whoever
+    // lacks that contributes once more, and is to be answered.
+    completed.notified.clear();
     if (completed.parent == parent) continue;
     completed.parent = parent;
     if (parent == kNoNode) continue;

@@ -27,8 +27,8 @@ enum GroupFlag : uint32_t {
 
 struct GroupRecord {
   uint32_t flags = 0;  // of GroupFlag
-  // Of the results of constructs: tells the group from any other, also of the
-  // same name.
+  // Tells the group from any other, also of the same name: of the result of its
+  // construct, and of contributions to its end and the result of that.
   uint64_t made = 0;
   uint64_t context_id = 0;  // of results; 0: none was asked for
   ProcId leader;            // an empty namespace: none

@@ -103,6 +103,11 @@ std::vector<ProcId> FollowedByOthers(const Series& series,
   return followed;
 }
 
+uint64_t MadeOf(const Instance& instance) {
+  const auto result = DecodeGroupRecord(instance.result);
+  return result && result->made != 0 ? result->made : instance.group.made;
+}
+
 CollectiveAnswer AnswerOf(const CollectiveId& id, int status,
                           const Bytes& result, const JobTable& jobs) {
   if (id.op != CollectiveOp::kGroupConstruct || status != kSuccess) {

@@ -23,6 +23,11 @@ Bytes GroupContribution(const Series& series, const Instance& instance,
 GroupRecord SumOf(const Series& series, const Instance& instance,
                   const JobTable& jobs);
 
+// Of a group's end: which group it ends (GroupRecord::made), as its result
+// says: an agent that was restarted may have the next one of that name already.
+// 0: not known.
+uint64_t MadeOf(const Instance& instance);
+
 // Members of this node whose processes took part and ended, and were followed
 // by others, which are in no group.
 std::vector<ProcId> FollowedByOthers(const Series& series,

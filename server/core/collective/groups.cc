@@ -39,6 +39,8 @@ void Groups::Recover(const CollectiveId& id, bool exists, const Bytes& result,
     groups_.erase(key);
     return;
   }
+  // After the end of one there may be the next of that name.
+  if (id.op != CollectiveOp::kGroupConstruct) return;
   std::optional<GroupRecord> record = DecodeGroupRecord(result);
   if (!record) return;
   std::ranges::sort(record->missing);

@@ -18,9 +18,20 @@ enum class HostOp : uint8_t {
   kValidateCredential = 8,
   // Of a query, by the agent that answers it: in neither protocol.
   kQuery = 9,
+  // PMIx_IOF_pull and PMIx_IOF_push, for the agent that controls the job
+  // (common/iof_call.h).
+  kReadOutput = 10,
+  kPushInput = 11,
 };
-// Of both protocols.
+
+// The last that a host decides.
 inline constexpr HostOp kLastHostOp = HostOp::kValidateCredential;
+
+// Whether it is of both protocols.
+constexpr bool IsHostOp(HostOp op) {
+  return op >= HostOp::kJobControl && op <= HostOp::kPushInput &&
+         op != HostOp::kQuery;
+}
 
 }  // namespace canopy
 

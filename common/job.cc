@@ -11,13 +11,15 @@ namespace {
 
 // Of a job without what came after release 0.1, of one with a place in its
 // session, of one that deals with failures of its own, of one with process
-// sets, and of one that a scheduler has placed: an agent refuses what it does
-// not know, so each job has the oldest format that tells all of it.
+// sets, of one that a scheduler has placed, and of one whose streams may be
+// forwarded: an agent refuses what it does not know, so each job has the oldest
+// format that tells all of it.
 constexpr uint64_t kJobFormat = 2;
 constexpr uint64_t kSessionFormat = 3;
 constexpr uint64_t kFailureFormat = 4;
 constexpr uint64_t kSetsFormat = 5;
 constexpr uint64_t kPlacedFormat = 6;
+constexpr uint64_t kForwardedFormat = 7;
 // A map larger than this is refused rather than allocated.
 constexpr uint64_t kMaxProcs = 1u << 26;
 
@@ -245,12 +247,31 @@ void GetOptions(WireReader& r, JobSpec* job) {
 }
 
 uint64_t FormatOf(const JobSpec& job) {
+  if (job.forwarding != JobForwarding()) return kForwardedFormat;
   if (!job.host_job.empty()) return kPlacedFormat;
   if (std::ranges::any_of(job.apps, HasSet)) return kSetsFormat;
   if (job.max_restarts != 0 || job.recoverable || job.index_argv) {
     return kFailureFormat;
   }
   return IsOfSession(job) ? kSessionFormat : kJobFormat;
+}
+
+void PutForwarding(WireWriter& w, const JobForwarding& forwarding) {
+  w.Uint(forwarding.channels);
+  w.Uint(forwarding.cache_size);
+  w.Bool(forwarding.keeps_oldest);
+  w.Bool(forwarding.input);
+}
+
+JobForwarding GetForwarding(WireReader& r) {
+  JobForwarding forwarding;
+  const uint64_t channels = r.Uint();
+  if (channels > UINT16_MAX) r.Fail();
+  forwarding.channels = static_cast<uint16_t>(channels);
+  forwarding.cache_size = r.Uint32();
+  forwarding.keeps_oldest = r.Bool();
+  forwarding.input = r.Bool();
+  return forwarding;
 }
 
 // What formats after the first have behind it.
@@ -270,6 +291,7 @@ void PutNewer(WireWriter& w, const JobSpec& job, uint64_t format) {
     for (const JobApp& app : job.apps) w.String(app.pset);
   }
   if (format >= kPlacedFormat) w.String(job.host_job);
+  if (format >= kForwardedFormat) PutForwarding(w, job.forwarding);
 }
 
 void GetNewer(WireReader& r, uint64_t format, JobSpec* job) {
@@ -288,6 +310,7 @@ void GetNewer(WireReader& r, uint64_t format, JobSpec* job) {
     for (JobApp& app : job->apps) app.pset = r.String();
   }
   if (format >= kPlacedFormat) job->host_job = r.String();
+  if (format >= kForwardedFormat) job->forwarding = GetForwarding(r);
 }
 
 }  // namespace
@@ -322,13 +345,14 @@ std::string EncodeJobSpecForRelease01(const JobSpec& job) {
   known.max_restarts = 0;
   known.recoverable = false;
   known.host_job.clear();
+  known.forwarding = {};
   return EncodeJobSpec(known);
 }
 
 Result<JobSpec> DecodeJobSpec(std::string_view bytes) {
   WireReader r(bytes);
   const uint64_t format = r.Uint();
-  if (format < kJobFormat || format > kPlacedFormat) {
+  if (format < kJobFormat || format > kForwardedFormat) {
     return Status(kErrUnpackFailure, "job map of an unknown format");
   }
   JobSpec job;

@@ -71,6 +71,21 @@ enum class Inject : uint8_t {
   kNever,
 };
 
+// Channels of output (pmix_iof_channel_t): standard output, standard error and
+// diagnostics.
+inline constexpr uint16_t kAllOutput = 2 | 4 | 8;
+
+// What of a job's output and input may be forwarded to and from whoever asks
+// (PMIX_FWD_*), beside its launcher.
+struct JobForwarding {
+  uint16_t channels = 0;      // of output
+  uint32_t cache_size = 0;    // bytes kept for who comes later; 0: the default
+  bool keeps_oldest = false;  // of what exceeds that, the newest is dropped
+  bool input = false;         // its input is pushed, and not its launcher's
+
+  auto operator<=>(const JobForwarding&) const = default;
+};
+
 struct JobSpec {
   std::string nspace;
   uint32_t session_id = 0;
@@ -113,6 +128,7 @@ struct JobSpec {
   bool index_argv = false;
   // The scheduler's own name of the job that it has placed; empty: none.
   std::string host_job;
+  JobForwarding forwarding;
 };
 
 // JobSpec::max_restarts without a limit.

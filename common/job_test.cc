@@ -80,6 +80,18 @@ TEST(JobSpec, TheSchedulersNameOfIt) {
   EXPECT_EQ(DecodeJobSpec(without)->host_job, "");
 }
 
+TEST(JobSpec, WhatMayBeForwardedComesBack) {
+  JobSpec job;
+  job.nspace = "job";
+  const std::string without = EncodeJobSpec(job);
+  job.forwarding = {6, 4096, true, true};
+  const Result<JobSpec> back = DecodeJobSpec(EncodeJobSpec(job));
+  ASSERT_TRUE(back.ok());
+  EXPECT_EQ(back->forwarding, job.forwarding);
+  EXPECT_EQ(DecodeJobSpec(without)->forwarding, JobForwarding());
+  EXPECT_EQ(EncodeJobSpecForRelease01(job), without);
+}
+
 TEST(JobSpec, ProcessSetsOfApplications) {
   JobSpec job = MakeJob(2, 4, false);
   const std::string without = EncodeJobSpec(job);

@@ -97,6 +97,8 @@ enum class FrameType : uint16_t {
                     //   7 PMIx_Get_credential  C:infos
                     //   8 PMIx_Validate_credential  W: String credential,
                     //     String C:infos
+                    //   10 PMIx_IOF_pull  a read, and 11 PMIx_IOF_push: see
+                    //     common/iof_call.h, also for the answer to a read
   kToolHello = 22,  // * W: Uint version, Proc claimed (no namespace: the agent
                     //   gives a name), String library version. In place of
                     //   kHello: a tool, which is proved to be of the agent's

@@ -77,6 +77,7 @@ struct MapRequest {
   uint32_t max_restarts = 0;
   bool recoverable = false;
   bool index_argv = false;
+  JobForwarding forwarding;
 };
 
 }  // namespace canopy::host

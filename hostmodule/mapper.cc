@@ -404,6 +404,7 @@ Result<JobSpec> JobMapper::Finish() && {
   job.max_restarts = request_.max_restarts;
   job.recoverable = request_.recoverable;
   job.index_argv = request_.index_argv;
+  job.forwarding = request_.forwarding;
   job.parent = request_.parent;
   if (Status s = SetInject(&job); !s.ok()) return s;
   if (request_.kill_grace_seconds > 0) {

@@ -19,10 +19,12 @@
 #include "client/session/known_groups.h"
 #include "client/session/lookup.h"
 #include "client/session/namespaces.h"
+#include "client/session/output_pulls.h"
 #include "client/session/pointer_cache.h"
 #include "client/session/query_cache.h"
 #include "client/session/registered_attributes.h"
 #include "client/session/servers.h"
+#include "client/session/stdin_push.h"
 #include "client/session/value_store.h"
 #include "common/ids.h"
 #include "common/mutex.h"
@@ -59,6 +61,8 @@ class Session final : public SourcePlaces {
   JobFences& fences() { return fences_; }
   Commits& commits() { return commits_; }
   KnownGroups& groups() { return groups_; }
+  OutputPulls& pulls() { return pulls_; }
+  StdinPush& stdin_push() { return stdin_push_; }
   GroupInvitations& invitations() { return invitations_; }
 
   Servers& servers() { return servers_; }
@@ -100,6 +104,8 @@ class Session final : public SourcePlaces {
   RegisteredAttributes registered_;
   Subscriptions subscriptions_;
   SeenEvents seen_;
+  OutputPulls pulls_;  // its tasks are of the progress
+  StdinPush stdin_push_;
   Progress progress_;
   EventEngine events_;
   JobFences fences_;

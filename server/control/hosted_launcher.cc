@@ -75,13 +75,13 @@ void HostedLauncher::Send(v1::RunEvent event) {
 
 void HostedLauncher::OnOutput(const v1::Output& output) {
   const JobSpec* const job = events_.job(output.nspace());
-  if (output.data().empty() || job == nullptr ||
-      output.rank() >= job->procs.size()) {
+  const uint64_t size = output.data().size() + output.redirected();
+  if (size == 0 || job == nullptr || output.rank() >= job->procs.size()) {
     return;
   }
   const uint32_t node = job->procs[output.rank()].node;
   received_[output.nspace()].resize(job->nodes.size());
-  pieces_.push_back({output.nspace(), node, output.data().size()});
+  pieces_.push_back({output.nspace(), node, size});
   writer_->Write(output.channel() == kChannelStderr, Bytes(output.data()));
 }
 

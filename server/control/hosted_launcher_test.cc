@@ -107,6 +107,18 @@ TEST_F(HostedLauncherTest, OutputIsWrittenThenPersistedThenAcknowledged) {
   EXPECT_FALSE(state_.empty());
 }
 
+TEST_F(HostedLauncherTest, WhatWentElsewhereIsAcknowledgedAndNotWritten) {
+  ASSERT_TRUE(launcher_->Begin(output_).ok());
+  v1::RunEvent event;
+  event.mutable_output()->set_channel(2);
+  event.mutable_output()->set_redirected(7);
+  sent_ += 7;
+  launcher_->Send(std::move(event));
+  Output(0, "hello\n");
+  WaitForAll();
+  EXPECT_EQ(Written(), "hello\n");
+}
+
 TEST_F(HostedLauncherTest, ASuccessorSaysHowMuchItHasOfEachNode) {
   ASSERT_TRUE(Begin().ok());
   Output(0, "hello\n");

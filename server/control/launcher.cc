@@ -35,15 +35,15 @@ void Launcher::Requeue(std::vector<std::string> jobs,
 
 void Launcher::SendOutput(const core::DeliverOutput& output,
                           const std::string& nspace) {
-  if (!output.data.empty()) {
-    unconsumed_.push_back({output.nspace, output.rank, output.data.size()});
-  }
+  const uint64_t size = output.data.size() + output.redirected;
+  if (size > 0) unconsumed_.push_back({output.nspace, output.rank, size});
   v1::RunEvent event;
   v1::Output* const out = event.mutable_output();
   out->set_rank(output.rank);
   out->set_channel(output.channel);
   out->set_data(output.data.view().data(), output.data.size());
   out->set_nspace(nspace);
+  out->set_redirected(output.redirected);
   Send(std::move(event));
 }
 

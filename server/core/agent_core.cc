@@ -16,6 +16,7 @@
 #include "server/core/event/invitations.h"
 #include "server/core/event/lifecycle.h"
 #include "server/core/host/host_calls.h"
+#include "server/core/iof/forwarding.h"
 #include "server/core/job/engine.h"
 #include "server/core/job/maps.h"
 #include "server/core/job/text.h"
@@ -58,7 +59,9 @@ struct AgentCore::State {
         publishing(self, tree, jobs),
         sets(jobs),
         queries(self, config.node_names, tree, jobs, engine, sets),
-        host(self, tree, jobs, engine, sets) {
+        host(self, tree, jobs, engine, sets),
+        forwarding(self, jobs, engine) {
+    engine.set_tap(&forwarding);
     events.set_observer([this](const EventMessage& event) {
       sets.OnEvent(event);
       invitations.OnEvent(event);
@@ -98,6 +101,7 @@ struct AgentCore::State {
     publishing.OnClientGone(now, in.client, &out);
     queries.OnClientGone(in.client);
     host.OnClientGone(in.client);
+    forwarding.OnClientGone(in.client, &out);
     jobs.Disconnect(in.client);
   }
 
@@ -171,7 +175,14 @@ struct AgentCore::State {
   void On(const QueryArrived& in) { queries.OnArrived(now, in, &out); }
   void On(const FactsRead& in) { queries.OnRead(in, &out); }
 
+  // A host in whose process this is forwards what its own processes write.
+  bool Forwards(HostOp op) const {
+    return (op == HostOp::kReadOutput || op == HostOp::kPushInput) &&
+           !config.host_is_root;
+  }
+
   void On(const HostCallArrived& in) {
+    if (Forwards(in.op)) return forwarding.OnArrived(now, in, &out);
     Actions actions;
     host.OnArrived(now, in, &actions);
     // What is persisted comes before its answer.
@@ -306,10 +317,14 @@ struct AgentCore::State {
   }
 
   void OnBody(const PeerMessage& message, const HostRequest& body) {
+    if (Forwards(body.op)) {
+      return forwarding.OnRequest(now, message.src, body, &out);
+    }
     host.OnRequest(now, message.src, body, &out);
   }
 
   void OnBody(const PeerMessage& message, const HostReply& body) {
+    if (forwarding.OnReply(message.src, body, &out)) return;
     host.OnReply(message.src, body, &out);
   }
 
@@ -354,6 +369,7 @@ struct AgentCore::State {
       TakeReleased();
     } else {
       ends.OnNodeLost(now, in.node, &out);
+      forwarding.OnNodeLost(in.node);
       TellNodeLost(in);
       engine.OnNodeLost(now, in.node, in.reason, &out);
       TakeReleased();
@@ -370,6 +386,7 @@ struct AgentCore::State {
     maps.OnTreeChanged(&out);
     aborts.OnTreeChanged(now, &out);
     host.OnTreeChanged(now, &out);
+    forwarding.OnTreeChanged(now, &out);
     spawns.SendAgain(&out);
     if (in.up) engine.SendSyncComplete(in.node, &out);
   }
@@ -404,6 +421,8 @@ struct AgentCore::State {
     maps.OnNodeRestarted(in.node, &out);
     aborts.OnTreeChanged(now, &out);
     host.OnTreeChanged(now, &out);
+    forwarding.OnNodeRestarted(now, in.node);
+    forwarding.OnTreeChanged(now, &out);
     spawns.SendAgain(&out);
     engine.SendSyncComplete(in.node, &out);
   }
@@ -531,6 +550,7 @@ struct AgentCore::State {
     queries.OnTick(now, &out);
     aborts.OnTick(now, &out);
     host.OnTick(now, &out);
+    forwarding.OnTick(now);
     engine.OnTick(now, &out);
     TakeReleased();
   }
@@ -600,6 +620,7 @@ struct AgentCore::State {
     for (const RemovedJob& job : changes.removed) {
       aborts.OnJobRemoved(job.nspace, &out);
       host.OnJobRemoved(job.nspace, &out);
+      forwarding.OnJobRemoved(now, job.nspace, &out);
       spawns.OnJobRemoved(job.nspace);
       collectives.OnJobRemoved(job.nspace, &out);
       gets.OnJobRemoved(now, job.nspace, &out);
@@ -680,7 +701,7 @@ struct AgentCore::State {
         {collectives.NextDeadline(), gets.NextDeadline(), maps.NextDeadline(),
          reports.NextDeadline(), aborts.NextDeadline(), engine.NextDeadline(),
          publishing.NextDeadline(), queries.NextDeadline(), host.NextDeadline(),
-         invitations.NextDeadline()});
+         invitations.NextDeadline(), forwarding.NextDeadline()});
     // The previous deadline is consumed once due, whatever caused this step.
     if (next == deadline && deadline > now) return;
     if (next == kNever && deadline == kNever) return;
@@ -742,6 +763,7 @@ struct AgentCore::State {
   ProcessSets sets;
   Queries queries;
   HostCalls host;
+  Forwarding forwarding;
   TimeNs now = 0;
   TimeNs deadline = kNever;
   Actions out;  // of the step that runs
@@ -782,6 +804,7 @@ ResourceCounts AgentCore::Count() const {
   counts.questions = state.reports.num_questions();
   counts.queries = state.queries.size();
   counts.host_calls = state.host.size();
+  counts.forwarding = state.forwarding.size();
   counts.listeners = state.events.num_listeners();
   counts.publications = state.publishing.num_publications();
   counts.publishing = state.publishing.num_operations();

@@ -56,6 +56,7 @@ struct ResourceCounts {
   size_t questions = 0;
   size_t queries = 0;     // calls under way, and measurements for other agents
   size_t host_calls = 0;  // under way, and their targets
+  size_t forwarding = 0;  // pullers, and reads of output under way
   size_t listeners = 0;   // clients with event handlers
   size_t publications = 0;  // but for those that outlive their jobs
   size_t publishing = 0;    // publishes, lookups and unpublishes under way

@@ -209,8 +209,8 @@ Result<core::Input> ParseHostCall(core::ClientId client, uint64_t tag,
   input.client = client;
   input.request = tag;
   const uint64_t op = r.Uint();
-  if (op == 0 || op > static_cast<uint64_t>(kLastHostOp)) r.Fail();
   input.op = static_cast<HostOp>(op);
+  if (op > UINT8_MAX || !IsHostOp(input.op)) r.Fail();
   input.targets = ReadProcs(r);
   input.call = ReadPayload(r);
   if (!r.done() || tag == 0) return Malformed("call to the host");

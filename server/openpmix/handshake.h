@@ -21,6 +21,7 @@ inline constexpr uint32_t kMaxConnectPayload = 128 << 10;
 // Tags of messages that belong to no request.
 inline constexpr uint32_t kEventTag = 0;
 inline constexpr uint32_t kHeartbeatTag = 1;
+inline constexpr uint32_t kOutputTag = 2;
 // Requests are numbered from here on, by the client.
 inline constexpr uint32_t kFirstRequestTag = 100;
 

@@ -57,10 +57,6 @@ bool SkipPart(Decoder& in, const PeerTraits& peer, Part part) {
       return SkipOne(in, PMIX_INFO);
     case Part::kBytes:
       return SkipOne(in, PMIX_BYTE_OBJECT);
-    case Part::kChannels:
-      return SkipOne(in, PMIX_IOF_CHANNEL);
-    case Part::kHandle:
-      return !peer.iof_pull_has_handle || SkipOne(in, PMIX_SIZE);
     case Part::kDestructProcs:
       return !peer.group_destruct_has_procs || SkipCounted(in, PMIX_PROC);
   }

@@ -22,8 +22,6 @@ enum class Part : uint8_t {
   kInfos,
   kInfo,  // exactly one
   kBytes,
-  kChannels,
-  kHandle,         // SIZE, if the peer's version has it
   kDestructProcs,  // PROCs, if the peer's version has them
 };
 

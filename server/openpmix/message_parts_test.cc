@@ -48,8 +48,6 @@ TEST(MessageParts, Texts) {
 }
 
 TEST(MessageParts, WhatOnlySomeVersionsSend) {
-  EXPECT_TRUE(AreParts("02 05", {kHandle}, "4.1.0"));
-  EXPECT_TRUE(AreParts("", {kHandle}, "4.0.0"));
   EXPECT_TRUE(AreParts("02 00", {kDestructProcs}, "4.2.4"));
   EXPECT_TRUE(AreParts("", {kDestructProcs}, "4.2.2"));
 }

@@ -109,8 +109,9 @@ OpenPmixEndpoint::OpenPmixEndpoint(EventLoop* loop, InputSink* sink,
       admission_(&options_, &jobs_),
       writer_(&connections_, &persistence_, options_.max_payload),
       text_logger_(&options_, &connections_, &writer_),
+      pullers_(&writer_, sink_),
       requests_({&options_, &jobs_, &connections_, &persistence_, &writer_,
-                 &text_logger_, sink_}),
+                 &text_logger_, &pullers_, sink_}),
       recovery_({&options_, &jobs_, &connections_, &persistence_, &requests_,
                  &text_logger_, sink_}) {}
 
@@ -212,11 +213,14 @@ void OpenPmixEndpoint::OnClosed(endpoint::Connection& connection) {
   persistence_.End(c);
   c.fd.Reset();
   admission_.OnClosed(c);
+  pullers_.OnClosed(c);
   if (c.identified) sink_->OnInput(core::ClientGone{c.id});
 }
 
 void OpenPmixEndpoint::OnFlushed(endpoint::Connection& connection) {
-  persistence_.AddUnsent(static_cast<Connection&>(connection));
+  auto& c = static_cast<Connection&>(connection);
+  persistence_.AddUnsent(c);
+  pullers_.OnFlushed(c);
 }
 
 void OpenPmixEndpoint::Close(core::ClientId client, const std::string& reason) {

@@ -27,6 +27,7 @@
 #include "server/openpmix/jobs.h"
 #include "server/openpmix/message_writer.h"
 #include "server/openpmix/options.h"
+#include "server/openpmix/output_pullers.h"
 #include "server/openpmix/recovery.h"
 #include "server/openpmix/request_server.h"
 #include "server/openpmix/text_logger.h"
@@ -131,6 +132,7 @@ class OpenPmixEndpoint : public ClientPort,
   Admission admission_;
   MessageWriter writer_;
   TextLogger text_logger_;
+  OutputPullers pullers_;
   RequestServer requests_;
   Recovery recovery_;
   std::optional<endpoint::Listener> listener_;

@@ -4,7 +4,12 @@
 
 #include <string>
 #include <utility>
+#include <vector>
 
+#include "common/bytes.h"
+#include "common/host_op.h"
+#include "common/iof_call.h"
+#include "server/core/step/host.h"
 #include "server/openpmix/endpoint_testing.h"
 
 namespace canopy::openpmix {
@@ -55,6 +60,63 @@ TEST_F(OpenPmixToolTest, ANamelessToolGetsAName) {
   EXPECT_EQ(sink_.All<core::LookupArrived>().size(), 1u);
   Answer(107, kErrNotFound);
   EXPECT_EQ(Body(Receive(fd), 107), "025b");
+}
+
+// The agent reads in the place of the library, which knows no reads.
+TEST_F(OpenPmixToolTest, OutputIsReadForTheTool) {
+  const UniqueFd fd = Connect();
+  Send(fd, ToolGreeting(3));
+  Receive(fd);
+  client_ = sink_.All<core::ClientConnected>().at(0).client;
+  const auto answer = [this](size_t nth, const OutputRun& run) {
+    const auto asked = sink_.All<core::HostCallArrived>().at(nth);
+    endpoint_->Reply(
+        {client_, asked.request, kSuccess, Bytes(EncodeOutputRun(run))});
+  };
+  // Rank 1 of nsx, standard output, as its puller 7.
+  Send(fd, Message(101, "02 16 02 01 02 08 6e737800 01 02 00 02 02 02 07"));
+  const auto first = sink_.All<core::HostCallArrived>().at(0);
+  EXPECT_EQ(first.op, HostOp::kReadOutput);
+  EXPECT_EQ(first.targets, (std::vector<ProcId>{{"nsx", 1}}));
+  OutputRead read;
+  ASSERT_TRUE(DecodeOutputRead(first.call.view(), &read));
+  EXPECT_EQ(read.channels, kOutputChannel);
+  EXPECT_TRUE(read.redirects);
+  OutputRun run;
+  run.cursor = "cursor";
+  answer(0, run);
+  EXPECT_EQ(Body(Receive(fd), 101), "02000201");
+  run.pieces = {{1, kOutputChannel, Bytes(std::string("text"))}};
+  answer(1, run);
+  EXPECT_EQ(Body(Receive(fd), 2),
+            "02086e7378000102020207020002047465"
+            "7874");
+  ASSERT_EQ(sink_.All<core::HostCallArrived>().size(), 3u);
+  ASSERT_TRUE(DecodeOutputRead(
+      sink_.All<core::HostCallArrived>()[2].call.view(), &read));
+  EXPECT_EQ(read.cursor, "cursor");
+  // It stops: the agent's number is 1.
+  EXPECT_EQ(Ask(fd, 102, "02 1d 02 00 02 01"), "0200");
+  ASSERT_TRUE(DecodeOutputRead(
+      sink_.All<core::HostCallArrived>().at(3).call.view(), &read));
+  EXPECT_TRUE(read.ends);
+  EXPECT_EQ(Ask(fd, 103, "02 1d 02 00 02 01"), "025b");
+}
+
+TEST_F(OpenPmixToolTest, OutputThatMayNotBePulledIsRefused) {
+  const UniqueFd fd = Connect();
+  Send(fd, ToolGreeting(3));
+  Receive(fd);
+  client_ = sink_.All<core::ClientConnected>().at(0).client;
+  Send(fd, Message(101, "02 16 02 01 02 08 6e737800 01 02 00 02 02 02 07"));
+  endpoint_->Reply({client_,
+                    sink_.All<core::HostCallArrived>().at(0).request,
+                    kErrNotSupported,
+                    {}});
+  EXPECT_EQ(Body(Receive(fd), 101), "025d");
+  // Standard input alone is no output.
+  EXPECT_EQ(Ask(fd, 102, "02 16 02 01 02 08 6e737800 01 02 00 02 01 02 07"),
+            "025d");
 }
 
 TEST_F(OpenPmixToolTest, AToolMayBringItsName) {

@@ -7,6 +7,7 @@
 
 #include "common/codec/decoder.h"
 #include "common/codec/encoder.h"
+#include "common/host_op.h"
 #include "common/job.h"
 #include "common/refusal.h"
 #include "pmix_common.h"
@@ -46,6 +47,8 @@ std::string OneKval(std::string_view key, std::string_view value) {
 
 // What makes sense for one who is in no job.
 bool IsForTools(const core::Input& input) {
+  const auto* call = std::get_if<core::HostCallArrived>(&input);
+  if (call != nullptr) return call->op == HostOp::kPushInput;
   return std::holds_alternative<core::GetArrived>(input) ||
          std::holds_alternative<core::QueryArrived>(input) ||
          std::holds_alternative<core::EventsWanted>(input) ||
@@ -287,6 +290,7 @@ Bytes RequestServer::JobInfo(const std::string& nspace,
 }
 
 void RequestServer::Reply(Connection& c, const core::ReplyClient& reply) {
+  if (parts_.pullers->OnReply(c, reply)) return;
   const auto request = c.pending.extract(static_cast<uint32_t>(reply.request));
   if (request.empty()) return;
   c.ends_collective = IsRefusal(reply.status) ? 0 : request.mapped().one_series;

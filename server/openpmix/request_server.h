@@ -18,6 +18,7 @@
 #include "server/openpmix/jobs.h"
 #include "server/openpmix/message_writer.h"
 #include "server/openpmix/options.h"
+#include "server/openpmix/output_pullers.h"
 #include "server/openpmix/peer_traits.h"
 #include "server/openpmix/requests.h"
 #include "server/openpmix/text_logger.h"
@@ -35,6 +36,7 @@ class RequestServer {
     ConnectionPersistence* persistence = nullptr;
     MessageWriter* writer = nullptr;
     TextLogger* text_logger = nullptr;
+    OutputPullers* pullers = nullptr;
     InputSink* sink = nullptr;
   };
   explicit RequestServer(Parts parts) : parts_(parts) {}
@@ -51,6 +53,12 @@ class RequestServer {
   void Serve(Connection& c, uint32_t tag, LogRequest& request);
   void Serve(Connection& c, uint32_t tag, ResolvePeersRequest& request);
   void Serve(Connection& c, uint32_t tag, ResolveNodesRequest& request);
+  void Serve(Connection& c, uint32_t tag, PullRequest& request) {
+    parts_.pullers->Serve(c, tag, request);
+  }
+  void Serve(Connection& c, uint32_t tag, StopPullRequest& request) {
+    parts_.pullers->Serve(c, tag, request);
+  }
   void Serve(Connection& c, uint32_t tag, RefusedRequest& request);
   // True when a get is answered from job data alone.
   bool ServeFromJobData(Connection& c, uint32_t tag,

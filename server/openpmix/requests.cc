@@ -10,6 +10,7 @@
 #include "common/codec/infos.h"
 #include "common/codec/transcode.h"
 #include "common/host_op.h"
+#include "common/iof_call.h"
 #include "common/values/element_ops.h"
 #include "common/values/type_table.h"
 #include "common/values/value.h"
@@ -539,6 +540,45 @@ Request ReadResourceBlock(Reading& r) {
   return CoreRequest{std::move(input)};
 }
 
+bool ReadHandle(Decoder& in, uint64_t* handle) {
+  size_t number = 0;
+  if (!in.UnpackSize(&number)) return false;
+  *handle = number;
+  return true;
+}
+
+Request ReadPull(Reading& r) {
+  PullRequest request;
+  size_t count = 0;
+  ReadProcs(r.in, &request.procs);
+  r.in.UnpackCountedInfos(&request.infos);
+  r.in.UnpackElements(PMIX_IOF_CHANNEL, 1, &request.channels, &count);
+  if (r.in.ok() && count != 1) r.in.Fail(kErrUnpackFailure);
+  if (r.requester.traits.iof_pull_has_handle) ReadHandle(r.in, &request.handle);
+  return request;
+}
+
+// Without bytes and without an end it is refused.
+Request ReadPush(Reading& r) {
+  core::HostCallArrived input = HostCall(r, HostOp::kPushInput);
+  InfoList infos;
+  std::string_view bytes;
+  ReadProcs(r.in, &input.targets);
+  r.in.UnpackCountedInfos(&infos);
+  ReadBytes(r.in, &bytes);
+  input.call = Bytes(EncodeInputPush(
+      {Bytes(std::string(bytes)), FlagIn(infos, PMIX_IOF_COMPLETE)}));
+  return CoreRequest{std::move(input)};
+}
+
+Request ReadStopPull(Reading& r) {
+  StopPullRequest request;
+  InfoList infos;
+  r.in.UnpackCountedInfos(&infos);
+  ReadHandle(r.in, &request.handle);
+  return request;
+}
+
 bool ReadOneQuery(Decoder& in, Encoder* out) {
   int32_t keys = 0;
   size_t qualifiers = 0;
@@ -643,14 +683,14 @@ constexpr CommandRow kCommands[] = {
     {"monitor", ReadMonitor},
     {"get credential", ReadGetCredential},
     {"validate credential", ReadValidateCredential},
-    {"pull output", nullptr, {kProcs, kInfos, kChannels, kHandle}},
-    {"push input", nullptr, {kProcs, kInfos, kBytes}},
+    {"pull output", ReadPull},
+    {"push input", ReadPush},
     {"group construct", ReadGroupConstruct},
     {"", nullptr},
     {"", nullptr},
     {"group leave", ReadGroupLeave},
     {"group destruct", ReadGroupDestruct},
-    {"stop output", nullptr, {kInfos, kSize}},
+    {"stop output", ReadStopPull},
     {"fabric register", nullptr, {kInfos}},
     {"fabric update", nullptr, {kSize}},
     // Carries a topology, which is the peer's own memory layout.

@@ -58,14 +58,27 @@ struct ResolveNodesRequest {
   std::string nspace;
 };
 
+// Output of these processes is wanted, under the peer's number; 0: the peer has
+// none, as its library writes the output itself.
+struct PullRequest {
+  std::vector<ProcId> procs;
+  InfoList infos;
+  uint16_t channels = 0;
+  uint64_t handle = 0;
+};
+// The number is ours.
+struct StopPullRequest {
+  uint64_t handle = 0;
+};
+
 // Understood as far as needed, and answered with this status alone.
 struct RefusedRequest {
   int status = kErrNotSupported;
 };
 
-using Request =
-    std::variant<CoreRequest, JobInfoRequest, LogRequest, ResolvePeersRequest,
-                 ResolveNodesRequest, RefusedRequest>;
+using Request = std::variant<CoreRequest, JobInfoRequest, LogRequest,
+                             ResolvePeersRequest, ResolveNodesRequest,
+                             PullRequest, StopPullRequest, RefusedRequest>;
 
 // The client that sent a request.
 struct Requester {

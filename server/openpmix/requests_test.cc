@@ -10,6 +10,7 @@
 
 #include "common/codec/decoder.h"
 #include "common/host_op.h"
+#include "common/iof_call.h"
 #include "common/wire.h"
 #include "pmix_common.h"
 #include "server/openpmix/golden.h"
@@ -65,12 +66,12 @@ constexpr Sample kSamples[] = {
     {"monitor", false},
     {"get credential", false},
     {"validate credential", false},
-    {"pull output", true},
-    {"push input", true},
+    {"pull output", false},
+    {"push input", false},
     {"group construct", false},
     {"group leave", false},
     {"group destruct", false},
-    {"stop output", true},
+    {"stop output", false},
     {"fabric register", true},
     {"fabric update", true},
     {"device distances", true},
@@ -127,6 +128,33 @@ TEST(Requests, WhatIsNotServedIsReadAndRefused) {
     for (const RefusedRequest& r : InBothForms<RefusedRequest>(sample.name)) {
       EXPECT_EQ(r.status, kErrNotSupported) << sample.name;
     }
+  }
+}
+
+TEST(Requests, PullsOfOutput) {
+  const auto pulls = InBothForms<PullRequest>("pull output");
+  ASSERT_EQ(pulls.size(), 2u);
+  for (const PullRequest& pull : pulls) {
+    EXPECT_EQ(pull.procs, std::vector<ProcId>{kAll});
+    EXPECT_EQ(pull.infos.size(), 1u);
+    EXPECT_EQ(pull.channels, 6u);
+  }
+  EXPECT_EQ(pulls[0].handle, 1u);
+  EXPECT_EQ(pulls[1].handle, 0u) << "release 3 has none";
+  for (const auto& stop : InBothForms<StopPullRequest>("stop output")) {
+    EXPECT_GT(stop.handle, 0u);
+  }
+}
+
+TEST(Requests, PushesOfInput) {
+  for (const auto& in :
+       CoreInputs<core::HostCallArrived>("push input", AnswerForm::kStatus)) {
+    EXPECT_EQ(in.op, HostOp::kPushInput);
+    EXPECT_EQ(in.targets, std::vector<ProcId>{kAll});
+    InputPush push;
+    ASSERT_TRUE(DecodeInputPush(in.call, &push));
+    EXPECT_EQ(push.data.view(), "\xab\xcd");
+    EXPECT_FALSE(push.complete);
   }
 }
 

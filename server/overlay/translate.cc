@@ -65,7 +65,7 @@ struct Valid {
            m.kind <= core::ClaimKind::kReturn;
   }
   bool operator()(const core::HostRequest& m) const {
-    return m.op >= HostOp::kJobControl && m.op <= kLastHostOp;
+    return IsHostOp(m.op);
   }
   template <typename T>
   bool operator()(const T&) const {

@@ -45,6 +45,8 @@ std::optional<v1::Slot> SlotOf(HostOp op) {
     case HostOp::kQuery:
       return v1::SLOT_QUERY;
     case HostOp::kJobControl:
+    case HostOp::kReadOutput:
+    case HostOp::kPushInput:
       return std::nullopt;
   }
   return std::nullopt;
@@ -257,6 +259,8 @@ SchedulerHost::Sent SchedulerHost::SendCall(const Pending& pending) {
     case HostOp::kQuery:
       return send(v1::QueryRequest());
     case HostOp::kJobControl:
+    case HostOp::kReadOutput:
+    case HostOp::kPushInput:
       break;
   }
   return Status(kErrNotSupported, "no such service");

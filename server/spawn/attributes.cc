@@ -84,6 +84,45 @@ bool SetReport(const pmix_value_t& value, const Target& target) {
   return true;
 }
 
+template <uint16_t kChannel>
+bool SetForwarded(const pmix_value_t& value, const Target& target) {
+  bool wanted = false;
+  if (!Take(value, &wanted)) return false;
+  uint16_t& channels = target.call->forwarding.channels;
+  channels = static_cast<uint16_t>(wanted ? channels | kChannel
+                                          : channels & ~kChannel);
+  return true;
+}
+
+bool SetCacheSize(const pmix_value_t& value, const Target& target) {
+  return Take(value, &target.call->forwarding.cache_size);
+}
+
+// PMIX_RANK_INVALID: nobody.
+bool SetInput(const pmix_value_t& value, const Target& target) {
+  const auto rank = Int64Of(value);
+  if (!rank) return false;
+  SpawnCall& call = *target.call;
+  call.forwarding.input = *rank != int64_t{PMIX_RANK_INVALID};
+  if (!call.forwarding.input) {
+    call.stdin_target = "none";
+  } else if (*rank == int64_t{PMIX_RANK_WILDCARD}) {
+    call.stdin_target = "all";
+  } else {
+    call.stdin_target = std::to_string(*rank);
+  }
+  return *rank >= 0;
+}
+
+// The job's cache drops the oldest unless it is to keep that.
+template <bool kOldest>
+bool SetKept(const pmix_value_t& value, const Target& target) {
+  bool wanted = false;
+  if (!Take(value, &wanted)) return false;
+  if (wanted) target.call->forwarding.keeps_oldest = kOldest;
+  return true;
+}
+
 template <auto Member>
 bool SetPlacing(const pmix_value_t& value, const Target& target) {
   return Take(value, &(target.placing->*Member));
@@ -123,8 +162,8 @@ bool AddEdit(const pmix_value_t& value, const Target& target) {
 
 // What is so in any case: whose value, whatever it is, changes nothing. Which
 // programming model the processes follow; that the spawner gathered the
-// environment, whose variables are all in the call; that output goes to the
-// launcher; what libraries say of themselves; which job the application is of,
+// environment, whose variables are all in the call; what libraries say of
+// themselves; which job the application is of,
 // once it is one of this job.
 bool Accept(const pmix_value_t&, const Target&) { return true; }
 
@@ -188,9 +227,14 @@ constexpr Row kRows[] = {
     {PMIX_COSPAWN_APP, Accept, false},
     {PMIX_PERSONALITY, Accept, false},
     {PMIX_ENVARS_HARVESTED, Accept, false},
-    {PMIX_FWD_STDOUT, Accept, false},
-    {PMIX_FWD_STDERR, Accept, false},
-    {PMIX_FWD_STDDIAG, Accept, false},
+    {PMIX_FWD_STDOUT, SetForwarded<PMIX_FWD_STDOUT_CHANNEL>},
+    {PMIX_FWD_STDERR, SetForwarded<PMIX_FWD_STDERR_CHANNEL>},
+    {PMIX_FWD_STDDIAG, SetForwarded<PMIX_FWD_STDDIAG_CHANNEL>},
+    {PMIX_FWD_STDIN, SetInput},
+    {PMIX_STDIN_TGT, SetInput},
+    {PMIX_IOF_CACHE_SIZE, SetCacheSize},
+    {PMIX_IOF_DROP_OLDEST, SetKept<false>},
+    {PMIX_IOF_DROP_NEWEST, SetKept<true>},
     {PMIX_FWD_ENVIRONMENT, Accept, false},
     {PMIX_NON_PMI, Accept, false},
     {PMIX_WDIR_USER_SPECIFIED, Accept, false},
@@ -209,8 +253,6 @@ struct Reason {
 
 constexpr char kAllocation[] = "pmix.alloc.";
 constexpr Reason kReasons[] = {
-    {PMIX_STDIN_TGT, "standard input is that of the launcher's job"},
-    {PMIX_FWD_STDIN, "standard input is that of the launcher's job"},
     {PMIX_NOHUP, "jobs end with their launcher"},
     {kAllocation, "the nodes of the overlay are the allocation"},
 };
@@ -222,11 +264,8 @@ std::string WhyNot(std::string_view key) {
                                       : ": " + std::string(reason->why);
 }
 
-// Of a bool that is false, and of input for nobody.
 bool AsksForNothing(const pmix_info_t& info) {
-  if (info.value.type == PMIX_BOOL) return !info.value.data.flag;
-  return (KeyOf(info) == PMIX_STDIN_TGT || KeyOf(info) == PMIX_FWD_STDIN) &&
-         Int64Of(info.value) == int64_t{PMIX_RANK_INVALID};
+  return info.value.type == PMIX_BOOL && !info.value.data.flag;
 }
 
 Status Ignore(const pmix_info_t& info, SpawnCall* call) {

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "common/hosts.h"
+#include "common/job.h"
 #include "common/status.h"
 #include "server/spawn/environment.h"
 
@@ -88,6 +89,9 @@ struct SpawnCall {
   bool tool = false;      // takes no slots, and is not bound by itself
   uint32_t reports = 0;   // bits of Report
   bool index_argv = false;
+  JobForwarding forwarding;
+  // Whom input is pushed to: as in MapRequest::stdin_target.
+  std::string stdin_target = "none";
   bool recoverable = false;
   bool continuous = false;  // what fails is started again
   std::optional<uint32_t> max_restarts;

@@ -218,6 +218,28 @@ TEST(SpawnCallTest, WhatNobodyHonoursIsNamedOnceAndRefusedWhenRequired) {
   EXPECT_EQ(Refusal(required), kErrNotSupported);
 }
 
+TEST(SpawnCallTest, WhatMayBeForwardedIsSaidWhenItIsSpawned) {
+  EXPECT_EQ(Parse({}).forwarding, JobForwarding());
+  EXPECT_EQ(Parse({}).stdin_target, "none");
+  InfoList job;
+  job.Add(PMIX_FWD_STDOUT, Value::Bool(true), PMIX_INFO_REQD);
+  job.Add(PMIX_FWD_STDERR, Value::Bool(false), PMIX_INFO_REQD);
+  job.Add(PMIX_FWD_STDDIAG, Value::Bool(true), PMIX_INFO_REQD);
+  job.Add(PMIX_IOF_CACHE_SIZE, Value::Uint32(17), PMIX_INFO_REQD);
+  job.Add(PMIX_IOF_DROP_NEWEST, Value::Bool(true), PMIX_INFO_REQD);
+  job.Add(PMIX_FWD_STDIN, Value::Rank(3), PMIX_INFO_REQD);
+  const SpawnCall call = Parse(job);
+  EXPECT_EQ(call.forwarding, (JobForwarding{10, 17, true, true}));
+  EXPECT_EQ(call.stdin_target, "3");
+  InfoList all;
+  all.Add(PMIX_STDIN_TGT, Value::Uint32(PMIX_RANK_WILDCARD));
+  EXPECT_EQ(Parse(all).stdin_target, "all");
+  EXPECT_TRUE(Parse(all).forwarding.input);
+  InfoList text;
+  text.Add(PMIX_FWD_STDIN, Value::String("all"));
+  EXPECT_EQ(Refusal(text), kErrBadParam);
+}
+
 TEST(SpawnCallTest, CopiesAreOfTheJobOrOfAnApplication) {
   InfoList infos;
   infos.Add(PMIX_PRELOAD_BIN, Value::Bool(true), PMIX_INFO_REQD);
@@ -236,6 +258,7 @@ TEST(SpawnCallTest, WhatAsksForNothingIsHonoured) {
   job.Add(PMIX_FWD_STDIN, Value::Rank(PMIX_RANK_INVALID), PMIX_INFO_REQD);
   job.Add(PMIX_STDIN_TGT, Value::Uint32(PMIX_RANK_INVALID), PMIX_INFO_REQD);
   EXPECT_TRUE(Parse(job).ignored.empty());
+  EXPECT_FALSE(Parse(job).forwarding.input);
   InfoList unknown;
   unknown.Add("some.key", Value::Bool(false), PMIX_INFO_REQD);
   EXPECT_EQ(Refusal(unknown), kErrNotSupported);

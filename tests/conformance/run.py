@@ -319,6 +319,18 @@ def by_hand(suite, place, name, body):
             suite.case(label, lambda: body(suite))
 
 
+def forwarded(result):
+    """What was pulled as a copy is shown, and nothing of what was redirected."""
+    all_kept(result, "iof", SIZE)
+    lines = result.out.splitlines()
+    for text in [f"{what} {rank}" for what in ("copied", "later") for rank in range(SIZE)]:
+        if lines.count(text) != 1:
+            raise harness.Failure(f"not once: {text!r}{result.tail()}")
+    for text, count in ((f"redirected {SIZE - 1}", 0), (f"restored {SIZE - 1}", 1)):
+        if lines.count(text) != count:
+            raise harness.Failure(f"not {count} times: {text!r}{result.tail()}")
+
+
 def cases(suite):
     for place in PLACES:
         suite.job("lifecycle", place, own=True)
@@ -327,7 +339,7 @@ def cases(suite):
         for name in ("values", "scopes", "modex", "get_rules", "large", "fence",
                      "fence_errors", "fence_order", "threads", "events",
                      "notify", "query", "resolve", "progress", "topology",
-                     "job_control", "unsupported", "pmi1", "pmi2", "publish", "groups",
+                     "job_control", "pmi1", "pmi2", "publish", "groups",
                      "invitations", "resources", "pmi1_names", "pmi2_names",
                      "spawn", "pmi1_spawn", "pmi2_spawn", "credentials",
                      "monitors", "job_life", "thread_stop",
@@ -338,6 +350,7 @@ def cases(suite):
             by_hand(suite, place, "servers", servers)
         suite.job("psets", place, options=["--pset", "launched"])
         suite.job("logs", place, expect=logged)
+        suite.job("iof", place, expect=forwarded)
         suite.job("topology", place, "bound", size=2,
                   options=["--bind-to", "core:overload-allowed"])
         suite.job("buffers", place, "described")

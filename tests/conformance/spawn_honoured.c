@@ -39,14 +39,11 @@ static void IsHonoured(const char *key, const void *value,
 
 static void WhatIsNotHonoured(void) {
   const bool yes = true;
-  const pmix_rank_t first = 0;
   const uint64_t nodes = 1;
   static const char *const kFlags[] = {PMIX_NOHUP};
   for (size_t i = 0; i < sizeof(kFlags) / sizeof(kFlags[0]); ++i) {
     IsRefusedWhenRequired(kFlags[i], &yes, PMIX_BOOL);
   }
-  IsRefusedWhenRequired(PMIX_FWD_STDIN, &first, PMIX_PROC_RANK);
-  IsRefusedWhenRequired(PMIX_STDIN_TGT, &first, PMIX_UINT32);
   IsRefusedWhenRequired(PMIX_ALLOC_NUM_NODES, &nodes, PMIX_UINT64);
   IsRefusedWhenRequired(PMIX_ALLOC_QUEUE, "fast", PMIX_STRING);
 }

@@ -64,7 +64,13 @@ def beside_ranks(bench):
         for line in expected:
             check(re.search(f"^{line}$", result.out, re.M),
                   f"no line '{line}'" + result.tail())
+    def pull():
+        mine, result = ask(bench, build(bench, "puller"))
+        for line in mine:
+            check(f"pulled mine {' '.join(line)}\n" in result.out,
+                  f"not pulled: {line}" + result.tail())
     bench.case("openpmix pps", pps)
+    bench.case("openpmix tool that pulls output", pull)
     bench.case("openpmix tool that queries", query)
 
 

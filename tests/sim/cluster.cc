@@ -30,6 +30,7 @@ std::string Describe(const ResourceCounts& c) {
   add("spawns", c.spawns);
   add("questions", c.questions);
   add("queries", c.queries);
+  add("forwarding", c.forwarding);
   add("listeners", c.listeners);
   add("publications", c.publications);
   add("publishing", c.publishing);

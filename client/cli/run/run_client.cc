@@ -175,6 +175,7 @@ void JobRun::SendFiles() {
 }
 
 void JobRun::HandleOutput(const v1::Output& output) {
+  if (output.redirected() > 0) return link_.Consumed(output.redirected());
   const OutputFate fate = observer_->OnOutput(output);
   if (fate == OutputFate::kHeld) Wake();
   if (fate == OutputFate::kNoReader && !std::exchange(no_reader_, true)) {

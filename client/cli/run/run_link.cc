@@ -171,7 +171,8 @@ void RunLink::NoteOutput(const v1::Output& output) {
   if (it == received_.end()) return;
   Received& received = it->second;
   if (output.rank() >= received.node_of.size()) return;
-  received.bytes[received.node_of[output.rank()]] += output.data().size();
+  received.bytes[received.node_of[output.rank()]] +=
+      output.data().size() + output.redirected();
 }
 
 bool RunLink::Reattach() {

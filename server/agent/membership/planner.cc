@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "common/hosts.h"
+#include "common/job.h"
 #include "common/job_name.h"
 #include "common/topology.h"
 #include "hostmodule/mapper.h"
@@ -61,6 +62,7 @@ host::MapRequest Request(const control::v1::Launch& launch) {
   out.max_restarts = launch.max_restarts();
   out.recoverable = launch.recoverable();
   out.index_argv = launch.index_argv();
+  out.forwarding.channels = kAllOutput;
   out.cpu_list = launch.cpu_list();
   return out;
 }

@@ -176,13 +176,14 @@ Result<host::MapRequest> SpawnMapRequest(const spawn::SpawnCall& call,
   out.no_local = call.policies.no_procs_on_head;
   out.timeout_seconds = call.job_timeout_seconds;
   out.merge_stderr = call.policies.merge_stderr || job.merge_stderr;
-  out.stdin_target = "none";
+  out.stdin_target = call.stdin_target;
   out.kill_grace_seconds = job.kill_grace_seconds;
   out.parent = spawner;
   out.cpu_list = call.policies.cpu_list;
   out.max_restarts = MaxRestarts(call);
   out.recoverable = call.recoverable;
   out.index_argv = call.index_argv;
+  out.forwarding = call.forwarding;
   out.inject = job.inject == Inject::kAlways  ? "always"
                : job.inject == Inject::kNever ? "never"
                                               : "auto";

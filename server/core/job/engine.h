@@ -11,6 +11,7 @@
 #include "common/ids.h"
 #include "server/core/job/job_set.h"
 #include "server/core/job/messages.h"
+#include "server/core/job/output_tap.h"
 #include "server/core/job/resync.h"
 #include "server/core/job/step.h"
 #include "server/core/job_table.h"
@@ -49,6 +50,8 @@ class JobEngine {
 
   // Emits PersistRecord and PersistControlState for a successor.
   void set_persists(bool persists) { jobs_.set_persists(persists); }
+  // Gets the output of the jobs that are controlled here; outlives the engine.
+  void set_tap(OutputTap* tap) { tap_ = tap; }
   // This agent was started at that time while other agents may know of jobs:
   // begins the resynchronisation.
   void set_began(TimeNs when) { resync_.Begin(when); }
@@ -135,7 +138,7 @@ class JobEngine {
 
  private:
   JobStep StepAt(TimeNs now, Actions* actions) const {
-    return {now, self_, tree_, *actions};
+    return {now, self_, tree_, *actions, tap_};
   }
   // Messages for parts that had to wait for the end of others.
   void TakeDeferred(const JobStep& step);
@@ -143,6 +146,7 @@ class JobEngine {
   const NodeId self_;
   const Tree& tree_;
   JobTable& table_;
+  OutputTap* tap_ = nullptr;
   JobResync resync_;
   JobSet jobs_;
   JobMessages messages_;

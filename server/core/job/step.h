@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "common/ids.h"
+#include "server/core/job/output_tap.h"
 #include "server/core/messages.h"
 #include "server/core/step/action.h"
 #include "server/core/step/clock.h"
@@ -19,6 +20,7 @@ struct JobStep {
   NodeId self;
   const Tree& tree;
   Actions& out;
+  OutputTap* tap = nullptr;  // null: nobody
 
   void Send(NodeId to, MessageBody body) const {
     out.push_back(SendPeer{{self, to, std::move(body)}});

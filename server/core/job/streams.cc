@@ -4,6 +4,7 @@
 #include <string>
 #include <utility>
 
+#include "server/core/job/output_tap.h"
 #include "server/core/job/text.h"
 
 namespace canopy::core {
@@ -78,16 +79,35 @@ bool JobStreams::OnOutput(const JobStep& step, const OutputData& output) {
       ResendCredit(step, node);
       return false;
     }
-    step.out.push_back(DeliverOutput{part_.nspace(), output.rank,
-                                     output.channel,
-                                     output.data.Slice(*known, size)});
+    Deliver(step, output, output.data.Slice(*known, size));
     return false;
   }
   if (!output_.IsOpen(output.rank, output.channel)) return false;
+  if (step.tap != nullptr) {
+    step.tap->OnOutput(step.now,
+                       {part_.nspace(), node, output.end, output.rank,
+                        output.channel, output.data},
+                       &step.out);
+  }
   step.out.push_back(
       DeliverOutput{part_.nspace(), output.rank, output.channel, {}});
   output_.OnClosed(output.rank, output.channel);
   return true;
+}
+
+void JobStreams::Deliver(const JobStep& step, const OutputData& output,
+                         Bytes data) const {
+  DeliverOutput delivery{part_.nspace(), output.rank, output.channel,
+                         std::move(data)};
+  const uint32_t node = part_.spec()->procs[output.rank].node;
+  if (step.tap != nullptr &&
+      step.tap->OnOutput(step.now,
+                         {part_.nspace(), node, output.end, output.rank,
+                          output.channel, delivery.data},
+                         &step.out)) {
+    delivery.redirected = std::exchange(delivery.data, {}).size();
+  }
+  step.out.push_back(std::move(delivery));
 }
 
 bool JobStreams::OnConsumed(const JobStep& step, const OutputConsumed& in) {
@@ -153,8 +173,12 @@ void JobStreams::SendInput(const JobStep& step) {
 
 void JobStreams::ReportTaken(const JobStep& step, uint64_t bytes) {
   if (bytes == 0) return;
-  step.out.push_back(InputConsumed{part_.nspace(), bytes});
   input_log_.Release(input_.done());
+  if (step.tap != nullptr && part_.spec()->forwarding.input) {
+    step.tap->OnInputTaken(part_.nspace(), bytes, &step.out);
+  } else {
+    step.out.push_back(InputConsumed{part_.nspace(), bytes});
+  }
 }
 
 void JobStreams::SendPiece(const JobStep& step, const InputLog::Piece& piece) {

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "common/bytes.h"
 #include "common/ids.h"
 #include "server/core/job/input_log.h"
 #include "server/core/job/part.h"
@@ -57,6 +58,7 @@ class JobStreams {
 
  private:
   NodeId AgentOf(uint32_t node) const;
+  void Deliver(const JobStep& step, const OutputData& output, Bytes data) const;
   void ResendCredit(const JobStep& step, uint32_t node) const;
   void SendPiece(const JobStep& step, const InputLog::Piece& piece);
   void ResendInput(const JobStep& step, uint32_t node, uint64_t from) const;

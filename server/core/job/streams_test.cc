@@ -2,7 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include <string>
+
 #include "server/core/core_testing.h"
+#include "server/core/job/output_tap.h"
 
 namespace canopy::core {
 namespace {
@@ -67,6 +70,41 @@ TEST_F(StreamsTest, CreditGoesToTheNode) {
   EXPECT_EQ(Sent<OutputCredit>(out_).size(), 1u);
   streams_->OnNodeRestarted(Step(), 2);
   EXPECT_EQ(Sent<OutputCredit>(out_).size(), 1u);
+}
+
+// Takes the output of rank 1 away.
+class Tap : public OutputTap {
+ public:
+  bool OnOutput(TimeNs, const TappedOutput& output, Actions*) override {
+    text += std::to_string(output.rank) + std::string(output.data.view()) +
+            "@" + std::to_string(output.end) + " ";
+    return output.rank == 1;
+  }
+  void OnInputTaken(const std::string&, uint64_t bytes, Actions*) override {
+    taken += bytes;
+  }
+
+  std::string text;
+  uint64_t taken = 0;
+};
+
+TEST_F(StreamsTest, WhatIsTappedMayGoElsewhere) {
+  Tap tap;
+  JobStep step = Step();
+  step.tap = &tap;
+  streams_->OnOutput(step, {"job", 0, kOut, Bytes(std::string("abc")), 3});
+  streams_->OnOutput(step, {"job", 1, kOut, Bytes(std::string("de")), 2});
+  streams_->OnOutput(step, {"job", 1, kOut, Bytes(std::string("def")), 3});
+  streams_->OnOutput(step, {"job", 1, kOut, Bytes(), 0});
+  EXPECT_EQ(tap.text, "0abc@3 1de@2 1f@3 1@0 ");
+  const auto delivered = All<DeliverOutput>(out_);
+  ASSERT_EQ(delivered.size(), 4u);
+  EXPECT_EQ(delivered[0].data.view(), "abc");
+  EXPECT_EQ(delivered[0].redirected, 0u);
+  EXPECT_TRUE(delivered[1].data.empty());
+  EXPECT_EQ(delivered[1].redirected, 2u);
+  EXPECT_EQ(delivered[2].redirected, 1u);
+  EXPECT_EQ(delivered[3].redirected, 0u) << "the end is for both";
 }
 
 TEST_F(StreamsTest, AllIsDeliveredWhenTheStreamsAreClosed) {

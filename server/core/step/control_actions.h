@@ -77,6 +77,9 @@ struct DeliverOutput {
   Rank rank = 0;
   uint16_t channel = 0;
   Bytes data;
+  // Bytes that went to others instead, to be counted and not shown: then there
+  // is no data.
+  uint64_t redirected = 0;
 };
 
 // All of the job's output was delivered; OutputConsumed acknowledges its

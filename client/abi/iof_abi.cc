@@ -1,0 +1,69 @@
+// Forwarding of output and input.
+
+#include <cstddef>
+
+#include "client/abi/with_session.h"
+#include "client/session/pull_op.h"
+#include "client/session/push_op.h"
+#include "pmix_tool.h"
+
+using canopy::client::PullRequest;
+using canopy::client::PushRequest;
+using canopy::client::Session;
+using canopy::client::WithSession;
+using canopy::client::WithSessionAsync;
+
+extern "C" {
+
+pmix_status_t PMIx_IOF_pull(const pmix_proc_t procs[], size_t nprocs,
+                            const pmix_info_t directives[], size_t ndirs,
+                            pmix_iof_channel_t channel,
+                            pmix_iof_cbfunc_t cbfunc,
+                            pmix_hdlr_reg_cbfunc_t regcbfunc, void* regcbdata) {
+  const PullRequest request{{procs, procs == nullptr ? 0 : nprocs},
+                            {directives, ndirs},
+                            channel,
+                            cbfunc};
+  if (regcbfunc == nullptr) {
+    return WithSession([&](Session& session) {
+      return canopy::client::PullOutput(session, request);
+    });
+  }
+  return WithSessionAsync([&](Session& session) {
+    return canopy::client::PullOutputAsync(session, request, regcbfunc,
+                                           regcbdata);
+  });
+}
+
+// Its directives have no attribute.
+pmix_status_t PMIx_IOF_deregister(size_t iofhdlr,
+                                  const pmix_info_t /*directives*/[],
+                                  size_t /*ndirs*/, pmix_op_cbfunc_t cbfunc,
+                                  void* cbdata) {
+  if (cbfunc == nullptr) {
+    return WithSession([&](Session& session) {
+      return canopy::client::StopPulling(session, iofhdlr);
+    });
+  }
+  return WithSessionAsync([&](Session& session) {
+    return canopy::client::StopPullingAsync(session, iofhdlr, cbfunc, cbdata);
+  });
+}
+
+pmix_status_t PMIx_IOF_push(const pmix_proc_t targets[], size_t ntargets,
+                            pmix_byte_object_t* bo,
+                            const pmix_info_t directives[], size_t ndirs,
+                            pmix_op_cbfunc_t cbfunc, void* cbdata) {
+  const PushRequest request{
+      {targets, targets == nullptr ? 0 : ntargets}, bo, {directives, ndirs}};
+  if (cbfunc == nullptr) {
+    return WithSession([&](Session& session) {
+      return canopy::client::PushInput(session, request);
+    });
+  }
+  return WithSessionAsync([&](Session& session) {
+    return canopy::client::PushInputAsync(session, request, cbfunc, cbdata);
+  });
+}
+
+}  // extern "C"

@@ -1,0 +1,224 @@
+#include <gtest/gtest.h>
+
+#include <future>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "client/abi/client_fixture.h"
+#include "common/bytes.h"
+#include "common/host_op.h"
+#include "common/iof_call.h"
+#include "common/wire.h"
+#include "pmix_tool.h"
+
+namespace canopy::client {
+namespace {
+
+using local::FrameType;
+
+struct Piece {
+  size_t handle = 0;
+  pmix_iof_channel_t channel = 0;
+  Rank rank = 0;
+  std::string data;
+  bool complete = false;
+  uint64_t dropped = 0;
+};
+
+// What the callback of the test in progress has got.
+std::mutex g_mutex;
+std::vector<Piece> g_pieces;
+
+void OnOutput(size_t handle, pmix_iof_channel_t channel, pmix_proc_t* source,
+              pmix_byte_object_t* payload, pmix_info_t info[], size_t ninfo) {
+  const InfoList infos = InfoList::FromC(info, ninfo);
+  const std::lock_guard lock(g_mutex);
+  g_pieces.push_back({handle, channel, source->rank,
+                      std::string(payload->bytes, payload->size),
+                      infos.FindBool(PMIX_IOF_COMPLETE).value_or(false),
+                      infos.FindUint("canopy.iof.dropped").value_or(0)});
+}
+
+std::vector<Piece> Pieces() {
+  const std::lock_guard lock(g_mutex);
+  return g_pieces;
+}
+
+// What the agent is asked.
+struct Asked {
+  std::vector<ProcId> targets;
+  OutputRead read;
+};
+
+Asked Parse(const std::string& payload) {
+  WireReader in(payload);
+  EXPECT_EQ(in.Uint(), static_cast<uint64_t>(HostOp::kReadOutput));
+  Asked asked;
+  for (size_t n = in.Count(2); n > 0; --n) asked.targets.push_back(in.Proc());
+  EXPECT_TRUE(DecodeOutputRead(in.String(), &asked.read));
+  EXPECT_TRUE(in.done());
+  return asked;
+}
+
+class IofTest : public ClientTest {
+ protected:
+  IofTest() {
+    const std::lock_guard lock(g_mutex);
+    g_pieces.clear();
+  }
+
+  // The agent answers the n-th read with the n-th of these, and later ones not
+  // at all; the end of a puller with success.
+  void Answer(const std::vector<OutputRun>& runs) {
+    const auto next = std::make_shared<size_t>(0);
+    agent_->On(FrameType::kHostCall,
+               [this, runs, next](FakeAgent& agent, const Request& request) {
+                 const Asked asked = Parse(request.payload);
+                 if (asked.read.ends) {
+                   agent.Reply(request, kSuccess);
+                   return ended_.set_value(asked);
+                 }
+                 if (*next == runs.size()) return;
+                 OutputRun run = runs[(*next)++];
+                 run.cursor = "cursor " + std::to_string(*next);
+                 agent.Reply(request, kSuccess, EncodeOutputRun(run));
+               });
+  }
+
+  int Pull(const InfoList& infos = {},
+           pmix_iof_channel_t channels = PMIX_FWD_STDOUT_CHANNEL) {
+    const pmix_proc_t proc = Proc("other", PMIX_RANK_WILDCARD);
+    return PMIx_IOF_pull(&proc, 1, infos.data(), infos.size(), channels,
+                         OnOutput, nullptr, nullptr);
+  }
+
+  std::promise<Asked> ended_;
+};
+
+OutputRun Text(Rank rank, const std::string& text) {
+  OutputRun run;
+  run.pieces = {{rank, PMIX_FWD_STDOUT_CHANNEL, Bytes(text)}};
+  return run;
+}
+
+TEST_F(IofTest, Iof02OneReadFollowsTheOther) {
+  OutputRun last;
+  last.pieces = {{1, PMIX_FWD_STDOUT_CHANNEL, {}}};
+  last.dropped = 7;
+  OutputRun over;
+  over.complete = true;
+  over.dropped = 7;
+  Answer({{}, Text(1, "one"), last, over});
+  const int handle = Pull();
+  ASSERT_GT(handle, 0);
+  const Asked first = Parse(agent_->Await(FrameType::kHostCall, 1).payload);
+  EXPECT_EQ(first.targets, (std::vector<ProcId>{{"other", kRankWildcard}}));
+  EXPECT_EQ(first.read.channels, PMIX_FWD_STDOUT_CHANNEL);
+  EXPECT_TRUE(first.read.redirects);
+  EXPECT_EQ(first.read.cursor, "");
+  const Asked fourth = Parse(agent_->Await(FrameType::kHostCall, 4).payload);
+  EXPECT_EQ(fourth.read.cursor, "cursor 3");
+  EXPECT_EQ(fourth.read.handle, first.read.handle);
+  while (Pieces().size() < 3) std::this_thread::yield();
+  const std::vector<Piece> pieces = Pieces();
+  EXPECT_EQ(pieces[0].handle, static_cast<size_t>(handle));
+  EXPECT_EQ(pieces[0].rank, 1u);
+  EXPECT_EQ(pieces[0].data, "one");
+  EXPECT_FALSE(pieces[0].complete);
+  EXPECT_TRUE(pieces[1].complete);
+  EXPECT_EQ(pieces[1].dropped, 7u);
+  EXPECT_EQ(pieces[2].rank, PMIX_RANK_WILDCARD);
+  EXPECT_TRUE(pieces[2].complete);
+  EXPECT_EQ(pieces[2].dropped, 0u);
+}
+
+TEST_F(IofTest, Iof04InputIsNotPulled) {
+  EXPECT_EQ(Pull({}, PMIX_FWD_STDIN_CHANNEL), PMIX_ERR_NOT_SUPPORTED);
+  EXPECT_EQ(Pull({}, PMIX_FWD_NO_CHANNELS), PMIX_ERR_BAD_PARAM);
+  EXPECT_EQ(PMIx_IOF_pull(nullptr, 0, nullptr, 0, PMIX_FWD_STDOUT_CHANNEL,
+                          OnOutput, nullptr, nullptr),
+            PMIX_ERR_BAD_PARAM);
+  EXPECT_EQ(agent_->Count(FrameType::kHostCall), 0u);
+}
+
+TEST_F(IofTest, Iof06DirectivesGoToTheAgent) {
+  Answer({{}});
+  InfoList infos = Flags({PMIX_IOF_DROP_OLDEST, PMIX_IOF_COPY});
+  infos.Add(PMIX_IOF_CACHE_SIZE, Value::Uint32(4096));
+  ASSERT_GT(Pull(infos, PMIX_FWD_ALL_CHANNELS), 0);
+  const Asked asked = Parse(agent_->Await(FrameType::kHostCall, 1).payload);
+  EXPECT_EQ(asked.read.overflow, Overflow::kDropOldest);
+  EXPECT_EQ(asked.read.cache_size, 4096u);
+  EXPECT_FALSE(asked.read.redirects);
+  EXPECT_EQ(asked.read.channels, 14u);
+  const InfoList text = {{PMIX_IOF_CACHE_SIZE, Value::String("much")}};
+  EXPECT_EQ(Pull(text), PMIX_ERR_BAD_PARAM);
+  InfoList unknown;
+  unknown.Add("no.such.directive", Value::Bool(true), PMIX_INFO_REQD);
+  EXPECT_EQ(Pull(unknown), PMIX_ERR_NOT_SUPPORTED);
+}
+
+TEST_F(IofTest, WhatTheAgentRefusesHasNoHandle) {
+  agent_->On(FrameType::kHostCall,
+             [](FakeAgent& agent, const Request& request) {
+               agent.Reply(request, kErrNotSupported);
+             });
+  EXPECT_EQ(Pull(), PMIX_ERR_NOT_SUPPORTED);
+  EXPECT_EQ(PMIx_IOF_deregister(1, nullptr, 0, nullptr, nullptr),
+            PMIX_ERR_NOT_FOUND);
+}
+
+TEST_F(IofTest, Iof16LinesAreMarkedForTheCallback) {
+  Answer({{}, Text(2, "one\ntw"), Text(2, "o\n")});
+  ASSERT_GT(Pull(Flags({PMIX_IOF_TAG_OUTPUT})), 0);
+  while (Pieces().size() < 2) std::this_thread::yield();
+  EXPECT_EQ(Pieces()[0].data, "[other,2]<stdout>: one\n");
+  EXPECT_EQ(Pieces()[1].data, "[other,2]<stdout>: two\n");
+}
+
+TEST_F(IofTest, Iof11WhatIsHeldComesBeforeTheEnd) {
+  Answer({{}, Text(0, "abc")});
+  InfoList infos;
+  infos.Add(PMIX_IOF_BUFFERING_SIZE, Value::Uint32(100));
+  const int handle = Pull(infos);
+  ASSERT_GT(handle, 0);
+  agent_->Await(FrameType::kHostCall, 3);
+  EXPECT_TRUE(Pieces().empty());
+  OpResult result;
+  EXPECT_EQ(PMIx_IOF_deregister(static_cast<size_t>(handle), nullptr, 0,
+                                OpResult::Set, &result),
+            PMIX_SUCCESS);
+  EXPECT_EQ(result.Wait(), PMIX_SUCCESS);
+  ASSERT_EQ(Pieces().size(), 1u);
+  EXPECT_EQ(Pieces()[0].data, "abc");
+  const Asked end = ended_.get_future().get();
+  EXPECT_EQ(end.read.handle, static_cast<uint64_t>(handle));
+  EXPECT_EQ(PMIx_IOF_deregister(static_cast<size_t>(handle), nullptr, 0,
+                                nullptr, nullptr),
+            PMIX_ERR_NOT_FOUND);
+}
+
+TEST_F(IofTest, TheNonBlockingFormTellsItsHandle) {
+  Answer({{}});
+  struct Registered {
+    std::promise<std::pair<int, size_t>> promise;
+    static void Set(pmix_status_t status, size_t handle, void* cbdata) {
+      static_cast<Registered*>(cbdata)->promise.set_value({status, handle});
+    }
+  } registered;
+  const pmix_proc_t proc = Proc("other", 0);
+  ASSERT_EQ(PMIx_IOF_pull(&proc, 1, nullptr, 0, PMIX_FWD_STDERR_CHANNEL,
+                          OnOutput, Registered::Set, &registered),
+            PMIX_SUCCESS);
+  const auto [status, handle] = registered.promise.get_future().get();
+  EXPECT_EQ(status, PMIX_SUCCESS);
+  EXPECT_EQ(PMIx_IOF_deregister(handle, nullptr, 0, nullptr, nullptr),
+            PMIX_SUCCESS);
+}
+
+}  // namespace
+}  // namespace canopy::client

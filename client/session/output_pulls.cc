@@ -1,0 +1,191 @@
+#include "client/session/output_pulls.h"
+
+#include <algorithm>
+#include <atomic>
+#include <utility>
+
+#include "common/bytes.h"
+#include "common/host_op.h"
+#include "common/status.h"
+#include "common/wire.h"
+
+namespace canopy::client {
+
+// The output of one job.
+struct OutputPulls::Flow {
+  std::string nspace;
+  std::vector<ProcId> targets;
+  std::string cursor;
+  uint64_t dropped = 0;  // that its receiver was told
+  bool open = false;
+};
+
+// Of the progress thread, but for `stopped`.
+struct OutputPulls::Pull {
+  Pull(Caller c, PullSpec s, PullReceiver r, Registered f)
+      : call(std::move(c)),
+        spec(std::move(s)),
+        receiver(std::move(r)),
+        registered(std::move(f)),
+        output(spec.output, receiver ? MakeReceiver() : OutputReceiver()) {}
+
+  OutputReceiver MakeReceiver() {
+    return [this](const ProcId& source, uint16_t channel, std::string_view data,
+                  bool closed) {
+      receiver(handle, source, channel, data, closed,
+               std::exchange(dropped, 0));
+    };
+  }
+
+  size_t handle = 0;
+  const Caller call;
+  const PullSpec spec;
+  const PullReceiver receiver;
+  Registered registered;
+  PulledOutput output;
+  std::vector<Flow> flows;
+  size_t unregistered = 0;  // flows without an answer to their first read
+  int status = kSuccess;    // the first error of these
+  uint64_t dropped = 0;     // not told yet
+  std::atomic<bool> stopped{false};
+};
+
+std::string OutputPulls::Payload(const Pull& pull, const Flow& flow,
+                                 bool ends) {
+  OutputRead read = pull.spec.read;
+  read.handle = pull.handle;
+  read.cursor = flow.cursor;
+  read.ends = ends;
+  WireWriter out;
+  out.Uint(static_cast<uint64_t>(HostOp::kReadOutput));
+  out.Uint(flow.targets.size());
+  for (const ProcId& target : flow.targets) out.Proc(target);
+  out.String(EncodeOutputRead(read));
+  return out.Take();
+}
+
+int OutputPulls::Start(Caller call, PullSpec spec, PullReceiver receiver,
+                       Registered registered) {
+  const auto pull =
+      std::make_shared<Pull>(std::move(call), std::move(spec),
+                             std::move(receiver), std::move(registered));
+  for (const ProcId& proc : pull->spec.procs) {
+    auto flow = std::ranges::find(pull->flows, proc.nspace, &Flow::nspace);
+    if (flow == pull->flows.end()) {
+      flow = pull->flows.insert(flow, Flow{proc.nspace, {}, {}, 0, false});
+    }
+    flow->targets.push_back(proc);
+  }
+  pull->unregistered = pull->flows.size();
+  {
+    const MutexLock lock(mu_);
+    pull->handle = ++last_;
+    pulls_[pull->handle] = pull;
+  }
+  for (size_t i = 0; i < pull->flows.size(); ++i) {
+    const int rc = pull->call(
+        Payload(*pull, pull->flows[i], false),
+        [this, pull, i](const Reply& reply) { OnRegistered(pull, i, reply); });
+    if (rc == kSuccess) continue;
+    Forget(pull->handle);
+    pull->stopped = true;
+    return rc;
+  }
+  return kSuccess;
+}
+
+void OutputPulls::OnRegistered(const PullRef& pull, size_t flow,
+                               const Reply& reply) {
+  Flow& first = pull->flows[flow];
+  OutputRun run;
+  int status = reply.status;
+  if (status == kSuccess && !DecodeOutputRun(Bytes(reply.payload), &run)) {
+    status = kErrUnpackFailure;
+  }
+  first.open = status == kSuccess;
+  first.cursor = run.cursor;
+  first.dropped = run.dropped;
+  pull->dropped += run.dropped;
+  if (pull->status == kSuccess) pull->status = status;
+  if (--pull->unregistered > 0 || pull->stopped) return;
+  const bool ok = pull->status == kSuccess;
+  if (!ok) Forget(pull->handle);
+  pull->registered(pull->status, pull->handle);
+  for (size_t i = 0; i < pull->flows.size(); ++i) {
+    if (!pull->flows[i].open) continue;
+    ok ? Read(pull, i) : End(pull, i);
+  }
+}
+
+void OutputPulls::Read(const PullRef& pull, size_t flow) {
+  if (pull->stopped) return;
+  const int rc = pull->call(
+      Payload(*pull, pull->flows[flow], false),
+      [this, pull, flow](const Reply& reply) { OnRead(pull, flow, reply); });
+  if (rc != kSuccess) pull->flows[flow].open = false;
+}
+
+void OutputPulls::OnRead(const PullRef& pull, size_t flow, const Reply& reply) {
+  if (pull->stopped) return;
+  Flow& from = pull->flows[flow];
+  OutputRun run;
+  const bool read =
+      reply.status == kSuccess && DecodeOutputRun(Bytes(reply.payload), &run);
+  // Nothing follows that could be read.
+  if (!read) run.complete = true;
+  if (read) Deliver(*pull, &from, run);
+  if (!run.complete) return Read(pull, flow);
+  End(pull, flow);
+  pull->output.Flush();
+  if (pull->receiver) {
+    pull->receiver(pull->handle, {from.nspace, kRankWildcard},
+                   pull->spec.read.channels, {}, true,
+                   std::exchange(pull->dropped, 0));
+  }
+}
+
+void OutputPulls::Deliver(Pull& pull, Flow* flow, const OutputRun& run) {
+  pull.dropped += run.dropped - std::min(run.dropped, flow->dropped);
+  flow->dropped = run.dropped;
+  flow->cursor = run.cursor;
+  for (const OutputPiece& piece : run.pieces) {
+    if (pull.stopped) return;
+    pull.output.Add({flow->nspace, piece.rank}, piece.channel,
+                    piece.data.view());
+  }
+}
+
+bool OutputPulls::Stop(Progress* progress, size_t handle,
+                       std::function<void(int)> done) {
+  PullRef pull;
+  {
+    const MutexLock lock(mu_);
+    const auto known = pulls_.find(handle);
+    if (known == pulls_.end()) return false;
+    pull = known->second;
+    pulls_.erase(known);
+  }
+  progress->Post([this, pull, done = std::move(done)] {
+    pull->stopped = true;
+    pull->output.Flush();
+    for (size_t i = 0; i < pull->flows.size(); ++i) {
+      if (pull->flows[i].open) End(pull, i);
+    }
+    done(kSuccess);
+  });
+  return true;
+}
+
+// Nobody waits for its end at the agents.
+void OutputPulls::End(const PullRef& pull, size_t flow) {
+  pull->flows[flow].open = false;
+  (void)pull->call(Payload(*pull, pull->flows[flow], true),
+                   [](const Reply&) {});
+}
+
+void OutputPulls::Forget(size_t handle) {
+  const MutexLock lock(mu_);
+  pulls_.erase(handle);
+}
+
+}  // namespace canopy::client

@@ -1,0 +1,183 @@
+#include "client/session/push_op.h"
+
+#include <algorithm>
+#include <chrono>
+#include <functional>
+#include <future>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "client/channel/channel.h"
+#include "client/session/stdin_push.h"
+#include "common/bytes.h"
+#include "common/host_op.h"
+#include "common/iof_call.h"
+#include "common/local_protocol.h"
+#include "common/wire.h"
+
+namespace canopy::client {
+namespace {
+
+// What one call of the host may carry of it.
+constexpr size_t kPiece = size_t{64} << 10;
+
+struct Parsed {
+  std::vector<ProcId> targets;
+  std::string bytes;
+  bool complete = false;
+  bool own_input = false;
+};
+
+// The library keeps what is not taken, so that nothing overflows and there is
+// nothing to drop.
+bool IsHonoured(std::string_view key) {
+  return key == PMIX_IOF_CACHE_SIZE || key == PMIX_IOF_DROP_OLDEST ||
+         key == PMIX_IOF_DROP_NEWEST;
+}
+
+int ReadDirective(const pmix_info_t& info, Parsed* out) {
+  const std::string_view key = KeyOf(info);
+  if (key == PMIX_IOF_COMPLETE) {
+    out->complete = IsTrue(info);
+  } else if (key == PMIX_IOF_PUSH_STDIN) {
+    out->own_input = IsTrue(info);
+  } else if (!IsHonoured(key) && IsRequired(info)) {
+    return PMIX_ERR_NOT_SUPPORTED;
+  }
+  return PMIX_SUCCESS;
+}
+
+int ReadTargets(std::span<const pmix_proc_t> targets, Parsed* out) {
+  if (targets.empty() || targets.data() == nullptr) return PMIX_ERR_BAD_PARAM;
+  for (const pmix_proc_t& target : targets) {
+    out->targets.push_back(FromC(target));
+    const std::string& nspace = out->targets.back().nspace;
+    if (nspace.empty()) return PMIX_ERR_BAD_PARAM;
+    if (nspace != out->targets.front().nspace) return PMIX_ERR_NOT_SUPPORTED;
+  }
+  return PMIX_SUCCESS;
+}
+
+int Parse(const PushRequest& request, Parsed* out) {
+  if (!request.directives.ok()) return PMIX_ERR_BAD_PARAM;
+  int rc = ReadTargets(request.targets, out);
+  for (size_t i = 0; i < request.directives.size && rc == PMIX_SUCCESS; ++i) {
+    rc = ReadDirective(request.directives.infos[i], out);
+  }
+  if (rc != PMIX_SUCCESS) return rc;
+  const pmix_byte_object_t* bytes = request.bytes;
+  if (bytes != nullptr && bytes->size > 0) {
+    if (bytes->bytes == nullptr) return PMIX_ERR_BAD_PARAM;
+    out->bytes.assign(bytes->bytes, bytes->size);
+  }
+  const bool nothing = out->bytes.empty() && !out->complete && !out->own_input;
+  // Either the caller collects its input, or the library does.
+  return nothing || (out->own_input && !out->bytes.empty()) ? PMIX_ERR_BAD_PARAM
+                                                            : PMIX_SUCCESS;
+}
+
+// One push under way, in pieces; lives as long as one of them.
+struct Push {
+  Parsed what;
+  std::function<int(std::string_view, Channel::Done)> call;
+  std::function<void(int)> done;
+  size_t sent = 0;
+  bool closed = false;
+};
+using PushRef = std::shared_ptr<Push>;
+
+std::string Payload(const Push& push, std::string_view piece, bool complete) {
+  WireWriter out;
+  out.Uint(static_cast<uint64_t>(HostOp::kPushInput));
+  out.Uint(push.what.targets.size());
+  for (const ProcId& target : push.what.targets) out.Proc(target);
+  out.String(EncodeInputPush({Bytes(std::string(piece)), complete}));
+  return out.Take();
+}
+
+// The next piece; the last one has the end, where there is one.
+int SendNext(const PushRef& push) {
+  const std::string_view all = push->what.bytes;
+  const std::string_view piece = all.substr(push->sent, kPiece);
+  push->sent += piece.size();
+  push->closed = push->sent == all.size();
+  return push->call(Payload(*push, piece, push->closed && push->what.complete),
+                    [push](const Reply& reply) {
+                      if (reply.status != PMIX_SUCCESS || push->closed) {
+                        return push->done(reply.status);
+                      }
+                      const int rc = SendNext(push);
+                      if (rc != PMIX_SUCCESS) push->done(rc);
+                    });
+}
+
+int Start(Session& session, Parsed what, std::function<void(int)> done) {
+  auto channel = session.channel();
+  if (!channel) return PMIX_ERR_NOT_SUPPORTED;
+  const auto call = [channel](std::string_view payload, Channel::Done then) {
+    return channel->CallAsync(local::FrameType::kHostCall, payload,
+                              std::move(then));
+  };
+  if (what.complete) session.stdin_push().Stop();
+  if (!what.own_input) {
+    const auto push = std::make_shared<Push>();
+    push->what = std::move(what);
+    push->call = call;
+    push->done = std::move(done);
+    return SendNext(push);
+  }
+  const std::vector<ProcId> targets = std::move(what.targets);
+  const int rc = session.stdin_push().Start(
+      [call, targets](std::string bytes, bool complete,
+                      std::function<void(int)> then) {
+        const auto push = std::make_shared<Push>();
+        push->what = {targets, std::move(bytes), complete, false};
+        push->call = call;
+        push->done = then;
+        const int sent = SendNext(push);
+        if (sent != PMIX_SUCCESS) then(sent);
+      });
+  if (rc == PMIX_SUCCESS) {
+    session.progress().Post([done = std::move(done)] { done(PMIX_SUCCESS); });
+  }
+  return rc;
+}
+
+// Where the program drives progress, this does it meanwhile.
+int Wait(Session& session, std::future<int> done) {
+  while (session.progress().external() &&
+         done.wait_for(std::chrono::milliseconds(1)) !=
+             std::future_status::ready) {
+    session.progress().RunPending();
+  }
+  return done.get();
+}
+
+}  // namespace
+
+int PushInput(Session& session, const PushRequest& request) {
+  Parsed what;
+  int rc = Parse(request, &what);
+  if (rc != PMIX_SUCCESS) return rc;
+  // A callback would wait for itself.
+  if (session.progress().InTask()) return PMIX_ERR_WOULD_BLOCK;
+  const auto done = std::make_shared<std::promise<int>>();
+  rc = Start(session, std::move(what),
+             [done](int status) { done->set_value(status); });
+  return rc == PMIX_SUCCESS ? Wait(session, done->get_future()) : rc;
+}
+
+int PushInputAsync(Session& session, const PushRequest& request,
+                   pmix_op_cbfunc_t cbfunc, void* cbdata) {
+  Parsed what;
+  const int rc = Parse(request, &what);
+  if (rc != PMIX_SUCCESS) return rc;
+  return Start(session, std::move(what), [=](int status) {
+    if (cbfunc != nullptr) cbfunc(status, cbdata);
+  });
+}
+
+}  // namespace canopy::client

@@ -1,0 +1,388 @@
+#include "server/core/iof/forwarding.h"
+
+#include <algorithm>
+
+#include "common/host_op.h"
+#include "common/status.h"
+
+namespace canopy::core {
+namespace {
+
+// How long a puller that may be gone, and what is left of a job that is over,
+// wait for a read.
+constexpr TimeNs kLinger = 60'000'000'000;
+
+constexpr uint16_t kOutputs = kOutputChannel | kErrorChannel;
+
+// Empty: all.
+std::set<Rank> RanksOf(const std::vector<ProcId>& targets) {
+  std::set<Rank> ranks;
+  for (const ProcId& target : targets) {
+    if (target.rank == kRankWildcard) return {};
+    ranks.insert(target.rank);
+  }
+  return ranks;
+}
+
+bool MayBePulled(const JobForwarding& forwarding, uint16_t channels) {
+  const uint16_t outputs = channels & kOutputs;
+  if (outputs != 0) return (outputs & ~forwarding.channels) == 0;
+  return (channels & forwarding.channels) != 0;
+}
+
+}  // namespace
+
+Forwarding::Forwarding(NodeId self, const JobTable& jobs, JobEngine& engine)
+    : self_(self), jobs_(jobs), engine_(engine), pushes_(jobs, engine) {}
+
+// ------------------------------------------------------ the caller's agent ---
+
+int Forwarding::Refusal(const ProcId* caller, const HostCallArrived& in,
+                        OutputRead* read) const {
+  if (caller == nullptr || !jobs_.OwnerOf(*caller)) return kErrInit;
+  if (in.targets.empty() || (in.op == HostOp::kReadOutput &&
+                             !DecodeOutputRead(in.call.view(), read))) {
+    return kErrBadParam;
+  }
+  const std::string& nspace = in.targets.front().nspace;
+  for (const ProcId& target : in.targets) {
+    if (target.nspace.empty() || target.nspace != nspace) return kErrBadParam;
+  }
+  const auto count = std::ranges::count_if(reads_, [&](const auto& entry) {
+    return entry.second.client == in.client;
+  });
+  return static_cast<size_t>(count) < kMaxReads ? kSuccess : kErrOutOfResource;
+}
+
+void Forwarding::OnArrived(TimeNs now, const HostCallArrived& in,
+                           Actions* actions) {
+  const ProcId* caller = jobs_.ProcOf(in.client);
+  OutputRead read;
+  const int refusal = Refusal(caller, in, &read);
+  if (refusal != kSuccess) {
+    actions->push_back(ReplyClient{in.client, in.request, refusal, {}});
+    return;
+  }
+  const Owner owner = *jobs_.OwnerOf(*caller);
+  HostRequest request{*caller,    in.request, in.op,
+                      owner.uid,  owner.gid,  in.targets.front().nspace,
+                      in.targets, in.call};
+  const OwnedId id{{*caller, read.handle}, request.nspace};
+  if (in.op == HostOp::kPushInput) {
+    // It has nothing that would end with the client.
+  } else if (read.ends) {
+    owned_.erase(id);
+  } else {
+    Owned& owned = owned_[id];
+    owned.client = in.client;
+    owned.end = request;
+    owned.end.request = 0;
+    read.ends = true;
+    owned.end.call = Bytes(EncodeOutputRead(read));
+  }
+  reads_[{*caller, in.request}] = {in.client, request};
+  Send(now, request, actions);
+}
+
+void Forwarding::Send(TimeNs now, const HostRequest& request,
+                      Actions* actions) {
+  const NodeId to = engine_.ControllerOf(request.nspace);
+  if (to == self_) return OnRequest(now, self_, request, actions);
+  actions->push_back(SendPeer{PeerMessage{self_, to, request}});
+}
+
+bool Forwarding::OnReply(NodeId src, const HostReply& reply, Actions* actions) {
+  const auto it = reads_.find({reply.proc, reply.request});
+  if (it == reads_.end()) return false;
+  const Read& read = it->second;
+  if (read.request.nspace != reply.nspace) return false;
+  // Another agent has come to control it, and is asked, too.
+  if (src != engine_.ControllerOf(reply.nspace)) return true;
+  actions->push_back(ReplyClient{read.client, read.request.request,
+                                 reply.status, reply.results});
+  if (reply.status != kSuccess) Disown(read.request);
+  reads_.erase(it);
+  return true;
+}
+
+// What was refused has no end to be told.
+void Forwarding::Disown(const HostRequest& request) {
+  OutputRead read;
+  if (request.op != HostOp::kReadOutput ||
+      !DecodeOutputRead(request.call.view(), &read)) {
+    return;
+  }
+  owned_.erase({{request.proc, read.handle}, request.nspace});
+}
+
+// Nobody waits for the answers.
+void Forwarding::OnClientGone(ClientId client, Actions* actions) {
+  std::erase_if(
+      reads_, [&](const auto& entry) { return entry.second.client == client; });
+  std::vector<HostRequest> ends;
+  std::erase_if(owned_, [&](const auto& entry) {
+    if (entry.second.client != client) return false;
+    ends.push_back(entry.second.end);
+    return true;
+  });
+  for (const HostRequest& end : ends) Send(0, end, actions);
+}
+
+// ------------------------------------------------ the agent that controls ---
+
+Forwarding::Source* Forwarding::SourceOf(const std::string& nspace) {
+  const auto known = sources_.find(nspace);
+  if (known != sources_.end()) return &known->second;
+  const Job* job = jobs_.Find(nspace);
+  if (job == nullptr || engine_.ControllerOf(nspace) != self_) return nullptr;
+  const JobSpec& spec = *job->spec;
+  const auto nodes = static_cast<uint32_t>(spec.nodes.size());
+  return &sources_
+              .emplace(
+                  nspace,
+                  Source{
+                      OutputCache(nodes, spec.forwarding), {}, spec.uid, false})
+              .first->second;
+}
+
+void Forwarding::OnRequest(TimeNs now, NodeId src, const HostRequest& request,
+                           Actions* actions) {
+  if (request.op == HostOp::kPushInput) {
+    const std::optional<int> status =
+        pushes_.OnRequest(now, src, request, actions);
+    PassPushed(actions);
+    if (!status) return;
+    return Answer({src, request.proc, request.request, request.nspace}, *status,
+                  {}, actions);
+  }
+  const int status = Serve(now, src, request, actions);
+  if (status == kSuccess) return;
+  Answer({src, request.proc, request.request, request.nspace}, status, {},
+         actions);
+}
+
+// kSuccess: it is answered, or its answer comes later.
+int Forwarding::Serve(TimeNs now, NodeId src, const HostRequest& request,
+                      Actions* actions) {
+  OutputRead read;
+  if (!DecodeOutputRead(request.call.view(), &read)) return kErrBadParam;
+  const Asker asker{src, request.proc, request.request, request.nspace};
+  Source* source = SourceOf(request.nspace);
+  if (source == nullptr) {
+    return AnswerOver(asker, read, actions) ? kSuccess : kErrNotFound;
+  }
+  if (const int status = Check(request, read, *source); status != kSuccess) {
+    return status;
+  }
+  if (read.ends) {
+    source->pullers.erase({request.proc, read.handle});
+    Answer(asker, kSuccess, {}, actions);
+    DropDone(request.nspace);
+    return kSuccess;
+  }
+  Entry* entry = FindOrAdd(now, request, read, source);
+  if (entry == nullptr) return kErrOutOfResource;
+  entry->node = src;
+  entry->expires = source->over ? now + kLinger : kNever;
+  if (read.cursor.empty()) {
+    Answer(asker, kSuccess, Bytes(EncodeOutputRun(entry->puller.Welcome())),
+           actions);
+    return kSuccess;
+  }
+  entry->asker = asker;
+  if (entry->puller.HasNews()) {
+    AnswerNews(entry, actions);
+    DropDone(request.nspace);
+  }
+  return kSuccess;
+}
+
+// Of a job that is over, nothing follows.
+bool Forwarding::AnswerOver(const Asker& asker, const OutputRead& read,
+                            Actions* actions) {
+  if (!read.ends && (read.cursor.empty() || !jobs_.WasRemoved(asker.nspace))) {
+    return false;
+  }
+  OutputRun run;
+  run.complete = true;
+  run.cursor = read.cursor;
+  Answer(asker, kSuccess, Bytes(EncodeOutputRun(run)), actions);
+  return true;
+}
+
+int Forwarding::Check(const HostRequest& request, const OutputRead& read,
+                      const Source& source) const {
+  if (request.uid != source.uid) return kErrNoPermissions;
+  const Job* job = jobs_.Find(request.nspace);
+  if (job == nullptr || source.over) return kSuccess;
+  for (const ProcId& target : request.targets) {
+    if (target.rank != kRankWildcard && target.rank >= job->num_ranks()) {
+      return kErrNotFound;
+    }
+  }
+  return MayBePulled(job->spec->forwarding, read.channels) ? kSuccess
+                                                           : kErrNotSupported;
+}
+
+Forwarding::Entry* Forwarding::FindOrAdd(TimeNs now, const HostRequest& request,
+                                         const OutputRead& read,
+                                         Source* source) {
+  const PullerId id{request.proc, read.handle};
+  const auto known = source->pullers.find(id);
+  if (known != source->pullers.end()) {
+    if (known->second.puller.Acknowledge(read.cursor)) return &known->second;
+    source->pullers.erase(known);
+  }
+  if (source->pullers.size() >= kMaxPullers) return nullptr;
+  last_epoch_ = std::max(last_epoch_ + 1, static_cast<uint64_t>(now));
+  Puller puller(last_epoch_, source->cache.num_nodes(),
+                RanksOf(request.targets), read);
+  if (!read.cursor.empty() && puller.Resume(read.cursor)) {
+    source->cache.Refill(&puller);
+  } else {
+    source->cache.Fill(read.from_now, &puller);
+  }
+  if (source->over) puller.Complete();
+  return &source->pullers.emplace(id, Entry{std::move(puller), kNoNode, {}})
+              .first->second;
+}
+
+void Forwarding::Answer(const Asker& asker, int status, Bytes results,
+                        Actions* actions) {
+  HostReply reply{asker.proc, asker.request, asker.nspace, status,
+                  std::move(results)};
+  if (asker.node == self_) {
+    OnReply(self_, reply, actions);
+  } else {
+    actions->push_back(
+        SendPeer{PeerMessage{self_, asker.node, std::move(reply)}});
+  }
+}
+
+void Forwarding::AnswerNews(Entry* entry, Actions* actions) {
+  const Asker asker = std::move(*entry->asker);
+  entry->asker.reset();
+  Answer(asker, kSuccess, Bytes(EncodeOutputRun(entry->puller.Next())),
+         actions);
+}
+
+bool Forwarding::OnOutput(TimeNs /*now*/, const TappedOutput& output,
+                          Actions* actions) {
+  const Job* job = jobs_.Find(output.nspace);
+  if (job == nullptr || (job->spec->forwarding.channels & kOutputs) == 0) {
+    return false;
+  }
+  Source* source = SourceOf(output.nspace);
+  if (source == nullptr) return false;
+  const JobOutput piece{output.node, output.end, output.rank, output.channel,
+                        output.data};
+  source->cache.Add(piece);
+  bool redirected = false;
+  for (auto& [id, entry] : source->pullers) {
+    entry.puller.Add(piece);
+    redirected |= entry.puller.redirects() &&
+                  entry.puller.Wants(output.rank, output.channel);
+    if (entry.asker && entry.puller.HasNews()) AnswerNews(&entry, actions);
+  }
+  return redirected;
+}
+
+void Forwarding::OnInputTaken(const std::string& nspace, uint64_t bytes,
+                              Actions* actions) {
+  pushes_.OnTaken(nspace, bytes);
+  PassPushed(actions);
+}
+
+void Forwarding::PassPushed(Actions* actions) {
+  for (const InputPushes::Answer& answer : pushes_.TakeAnswers()) {
+    const InputPushes::Pusher& to = answer.pusher;
+    if (to.node == kNoNode) continue;
+    Answer({to.node, to.proc, to.request, answer.nspace}, answer.status, {},
+           actions);
+  }
+}
+
+// What is not read yet stays; the cache is for those who come while it runs.
+void Forwarding::OnJobRemoved(TimeNs now, const std::string& nspace,
+                              Actions* actions) {
+  pushes_.OnJobRemoved(nspace);
+  PassPushed(actions);
+  const auto it = sources_.find(nspace);
+  if (it == sources_.end()) return;
+  it->second.over = true;
+  for (auto& [id, entry] : it->second.pullers) {
+    entry.puller.Complete();
+    entry.expires = now + kLinger;
+    if (entry.asker) AnswerNews(&entry, actions);
+  }
+  DropDone(nspace);
+}
+
+// A source goes with its job and the last puller.
+void Forwarding::DropDone(const std::string& nspace) {
+  const auto it = sources_.find(nspace);
+  if (it == sources_.end() || !it->second.over) return;
+  std::erase_if(it->second.pullers,
+                [](const auto& entry) { return entry.second.puller.IsDone(); });
+  if (it->second.pullers.empty()) sources_.erase(it);
+}
+
+// --------------------------------------------------------------- changes ---
+
+void Forwarding::OnNodeLost(NodeId node) {
+  pushes_.OnNodeLost(node);
+  std::vector<std::string> names;
+  for (auto& [nspace, source] : sources_) {
+    std::erase_if(source.pullers,
+                  [&](const auto& entry) { return entry.second.node == node; });
+    names.push_back(nspace);
+  }
+  for (const std::string& nspace : names) DropDone(nspace);
+}
+
+void Forwarding::OnNodeRestarted(TimeNs now, NodeId node) {
+  for (auto& [nspace, source] : sources_) {
+    for (auto& [id, entry] : source.pullers) {
+      if (entry.node != node) continue;
+      entry.asker.reset();
+      entry.expires = now + kLinger;
+    }
+  }
+}
+
+void Forwarding::OnTreeChanged(TimeNs now, Actions* actions) {
+  std::vector<HostRequest> requests;
+  for (const auto& [id, read] : reads_) requests.push_back(read.request);
+  for (const HostRequest& request : requests) Send(now, request, actions);
+}
+
+void Forwarding::OnTick(TimeNs now) {
+  std::vector<std::string> names;
+  for (auto& [nspace, source] : sources_) {
+    std::erase_if(source.pullers, [&](const auto& entry) {
+      return entry.second.expires <= now;
+    });
+    names.push_back(nspace);
+  }
+  for (const std::string& nspace : names) DropDone(nspace);
+}
+
+TimeNs Forwarding::NextDeadline() const {
+  TimeNs next = kNever;
+  for (const auto& [nspace, source] : sources_) {
+    for (const auto& [id, entry] : source.pullers) {
+      next = std::min(next, entry.expires);
+    }
+  }
+  return next;
+}
+
+size_t Forwarding::size() const {
+  size_t count = reads_.size() + owned_.size() + pushes_.size();
+  for (const auto& [nspace, source] : sources_) {
+    count += source.pullers.size();
+  }
+  return count;
+}
+
+}  // namespace canopy::core

@@ -1,0 +1,272 @@
+#include "server/core/iof/forwarding.h"
+
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <string>
+
+#include "common/bytes.h"
+#include "common/iof_call.h"
+#include "common/status.h"
+#include "server/core/core_testing.h"
+#include "server/core/job/engine.h"
+#include "server/core/job_table.h"
+#include "server/core/tree.h"
+
+namespace canopy::core {
+namespace {
+
+constexpr ClientId kClient = 5;
+constexpr TimeNs kLong = 61'000'000'000;
+const ProcId kTool{"tool", 0};
+
+std::shared_ptr<const JobSpec> MakeJob(const std::string& nspace,
+                                       uint16_t channels) {
+  auto job = std::make_shared<JobSpec>(*JobOn(nspace, {0, 1}));
+  job->uid = 17;
+  job->forwarding.channels = channels;
+  return job;
+}
+
+// An agent of two, which is the root unless said otherwise.
+class ForwardingTest : public testing::Test {
+ protected:
+  explicit ForwardingTest(NodeId self = 0)
+      : jobs_(self),
+        engine_(self, {"a", "b"}, tree_, jobs_),
+        forwarding_(self, jobs_, engine_) {
+    jobs_.Add(MakeJob("job", kAllOutput));
+    jobs_.Add(MakeJob("quiet", 0));
+    EXPECT_TRUE(jobs_.ConnectTool(kClient, kTool, {17, 18}));
+  }
+
+  static OutputRead Want(const std::string& cursor = "") {
+    OutputRead read;
+    read.handle = 1;
+    read.channels = kOutputChannel | kErrorChannel;
+    read.cursor = cursor;
+    return read;
+  }
+
+  Actions Read(const OutputRead& read, const std::string& nspace = "job",
+               Rank rank = kRankWildcard) {
+    Actions actions;
+    forwarding_.OnArrived(now_,
+                          {kClient,
+                           ++request_,
+                           HostOp::kReadOutput,
+                           {{nspace, rank}},
+                           Bytes(EncodeOutputRead(read))},
+                          &actions);
+    return actions;
+  }
+
+  // The only answer among them, which has that status.
+  static OutputRun RunOf(const Actions& actions, int status = kSuccess) {
+    OutputRun run;
+    const auto replies = All<ReplyClient>(actions);
+    EXPECT_EQ(replies.size(), 1u);
+    if (replies.size() != 1) return run;
+    EXPECT_EQ(replies[0].client, kClient);
+    EXPECT_EQ(replies[0].status, status);
+    if (!replies[0].payload.empty()) {
+      EXPECT_TRUE(DecodeOutputRun(replies[0].payload, &run));
+    }
+    return run;
+  }
+
+  bool Output(const std::string& text, Rank rank, Actions* actions) {
+    position_ += text.size();
+    const std::string nspace = "job";
+    const Bytes data(text);
+    return forwarding_.OnOutput(
+        now_, {nspace, 0, position_, rank, kOutputChannel, data}, actions);
+  }
+
+  HostRequest Request(const OutputRead& read, uint32_t uid = 17) {
+    return {
+        kTool, 9,     HostOp::kReadOutput,      uid,
+        18,    "job", {{"job", kRankWildcard}}, Bytes(EncodeOutputRead(read))};
+  }
+
+  TimeNs now_ = 1000;
+  RequestId request_ = 0;
+  uint64_t position_ = 0;
+  Tree tree_{2, 2};
+  JobTable jobs_;
+  JobEngine engine_;
+  Forwarding forwarding_;
+};
+
+TEST_F(ForwardingTest, AReadWaitsForOutput) {
+  const OutputRun first = RunOf(Read(Want()));
+  EXPECT_TRUE(first.pieces.empty());
+  EXPECT_TRUE(Read(Want(first.cursor)).empty());
+  Actions actions;
+  EXPECT_FALSE(Output("text", 1, &actions));
+  const OutputRun run = RunOf(actions);
+  ASSERT_EQ(run.pieces.size(), 1u);
+  EXPECT_EQ(run.pieces[0].rank, 1u);
+  EXPECT_EQ(run.pieces[0].data.view(), "text");
+}
+
+TEST_F(ForwardingTest, OutputWaitsForARead) {
+  const OutputRun first = RunOf(Read(Want()));
+  Actions actions;
+  Output("one", 0, &actions);
+  Output("two", 0, &actions);
+  EXPECT_TRUE(actions.empty());
+  EXPECT_EQ(RunOf(Read(Want(first.cursor))).pieces.size(), 2u);
+}
+
+TEST_F(ForwardingTest, Iof10WhoComesLateGetsTheCache) {
+  Actions actions;
+  Output("one", 0, &actions);
+  const OutputRun first = RunOf(Read(Want()));
+  EXPECT_EQ(RunOf(Read(Want(first.cursor))).pieces.size(), 1u);
+  OutputRead now = Want();
+  now.handle = 2;
+  now.from_now = true;
+  now.cursor = RunOf(Read(now)).cursor;
+  EXPECT_TRUE(Read(now).empty());
+}
+
+TEST_F(ForwardingTest, WhatMayNotBePulledIsRefused) {
+  RunOf(Read(Want(), "quiet"), kErrNotSupported);
+  RunOf(Read(Want(), "nobody"), kErrNotFound);
+  RunOf(Read(Want(), "job", 7), kErrNotFound);
+  RunOf(Read(Want(), ""), kErrBadParam);
+  EXPECT_EQ(forwarding_.size(), 0u);
+  Actions actions;
+  forwarding_.OnRequest(now_, 1, Request(Want(), 18), &actions);
+  const auto replies = Sent<HostReply>(actions);
+  ASSERT_EQ(replies.size(), 1u);
+  EXPECT_EQ(replies[0].first, 1u);
+  EXPECT_EQ(replies[0].second.status, kErrNoPermissions);
+}
+
+TEST_F(ForwardingTest, Iof08ItGoesNowhereElseWhileItIsRedirected) {
+  OutputRead read = Want();
+  read.redirects = true;
+  read.cursor = RunOf(Read(read, "job", 1)).cursor;
+  Actions actions;
+  EXPECT_FALSE(Output("one", 0, &actions));
+  EXPECT_TRUE(Output("two", 1, &actions));
+  read.ends = true;
+  RunOf(Read(read));
+  EXPECT_FALSE(Output("three", 1, &actions));
+  EXPECT_EQ(forwarding_.size(), 0u);
+}
+
+TEST_F(ForwardingTest, ItEndsWithItsClient) {
+  RunOf(Read(Want()));
+  EXPECT_GT(forwarding_.size(), 0u);
+  Actions actions;
+  forwarding_.OnClientGone(kClient, &actions);
+  EXPECT_TRUE(All<ReplyClient>(actions).empty());
+  EXPECT_EQ(forwarding_.size(), 0u);
+}
+
+TEST_F(ForwardingTest, WhatIsLeftOfAJobIsReadAfterItsEnd) {
+  const OutputRun first = RunOf(Read(Want()));
+  Actions actions;
+  Output("text", 0, &actions);
+  jobs_.Remove("job");
+  forwarding_.OnJobRemoved(now_, "job", &actions);
+  EXPECT_TRUE(actions.empty());
+  const OutputRun run = RunOf(Read(Want(first.cursor)));
+  EXPECT_EQ(run.pieces.size(), 1u);
+  EXPECT_FALSE(run.complete);
+  EXPECT_TRUE(RunOf(Read(Want(run.cursor))).complete);
+  // An answer that was lost with an agent.
+  EXPECT_TRUE(RunOf(Read(Want(run.cursor))).complete);
+}
+
+TEST_F(ForwardingTest, NobodyWaitsForeverForAReaderThatDoesNotCome) {
+  RunOf(Read(Want()));
+  Actions actions;
+  Output("text", 0, &actions);
+  jobs_.Remove("job");
+  forwarding_.OnJobRemoved(now_, "job", &actions);
+  EXPECT_EQ(forwarding_.NextDeadline(), now_ + kLong - 1'000'000'000);
+  forwarding_.OnTick(now_ + kLong);
+  EXPECT_EQ(forwarding_.NextDeadline(), kNever);
+}
+
+TEST_F(ForwardingTest, AReaderWhoWaitsIsToldTheEnd) {
+  const OutputRun first = RunOf(Read(Want()));
+  EXPECT_TRUE(Read(Want(first.cursor)).empty());
+  jobs_.Remove("job");
+  Actions actions;
+  forwarding_.OnJobRemoved(now_, "job", &actions);
+  EXPECT_TRUE(RunOf(actions).complete);
+}
+
+TEST_F(ForwardingTest, PullersOfALostNodeEnd) {
+  Actions actions;
+  forwarding_.OnRequest(now_, 1, Request(Want()), &actions);
+  EXPECT_EQ(forwarding_.size(), 1u);
+  forwarding_.OnNodeRestarted(now_, 1);
+  EXPECT_EQ(forwarding_.size(), 1u);
+  forwarding_.OnTick(now_ + kLong);
+  EXPECT_EQ(forwarding_.size(), 0u);
+  forwarding_.OnRequest(now_, 1, Request(Want()), &actions);
+  forwarding_.OnNodeLost(1);
+  EXPECT_EQ(forwarding_.size(), 0u);
+}
+
+TEST_F(ForwardingTest, PullersOfOneJobAreBounded) {
+  for (uint64_t i = 0; i < kMaxPullers; ++i) {
+    OutputRead read = Want();
+    read.handle = 100 + i;
+    RunOf(Read(read));
+  }
+  RunOf(Read(Want()), kErrOutOfResource);
+}
+
+class RemoteForwardingTest : public ForwardingTest {
+ protected:
+  RemoteForwardingTest() : ForwardingTest(1) {}
+};
+
+TEST_F(RemoteForwardingTest, TheAgentThatControlsIsAsked) {
+  const auto asked = Sent<HostRequest>(Read(Want()));
+  ASSERT_EQ(asked.size(), 1u);
+  EXPECT_EQ(asked[0].first, 0u);
+  EXPECT_EQ(asked[0].second.proc, kTool);
+  EXPECT_EQ(asked[0].second.uid, 17u);
+  // Its answer may be lost.
+  Actions again;
+  forwarding_.OnTreeChanged(now_, &again);
+  EXPECT_EQ(Sent<HostRequest>(again).size(), 1u);
+  Actions actions;
+  OutputRun run;
+  run.cursor = "cursor";
+  const HostReply reply{kTool, asked[0].second.request, "job", kSuccess,
+                        Bytes(EncodeOutputRun(run))};
+  EXPECT_TRUE(forwarding_.OnReply(1, reply, &actions));
+  EXPECT_TRUE(actions.empty()) << "from an agent that does not control it";
+  EXPECT_TRUE(forwarding_.OnReply(0, reply, &actions));
+  EXPECT_EQ(RunOf(actions).cursor, "cursor");
+  EXPECT_FALSE(forwarding_.OnReply(0, reply, &actions));
+}
+
+TEST_F(RemoteForwardingTest, TheEndOfAClientIsTold) {
+  Read(Want());
+  Actions actions;
+  forwarding_.OnClientGone(kClient, &actions);
+  const auto ends = Sent<HostRequest>(actions);
+  ASSERT_EQ(ends.size(), 1u);
+  OutputRead read;
+  ASSERT_TRUE(DecodeOutputRead(ends[0].second.call.view(), &read));
+  EXPECT_TRUE(read.ends);
+  EXPECT_EQ(forwarding_.size(), 0u);
+}
+
+TEST_F(RemoteForwardingTest, ReadsOfOneProcessAreBounded) {
+  for (size_t i = 0; i < kMaxReads; ++i) Read(Want());
+  RunOf(Read(Want()), kErrOutOfResource);
+}
+
+}  // namespace
+}  // namespace canopy::core

@@ -1,0 +1,122 @@
+#include "server/core/iof/input_pushes.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "common/bytes.h"
+#include "common/job.h"
+#include "common/status.h"
+
+namespace canopy::core {
+namespace {
+
+// All processes of the job, or the one rank.
+bool IsTarget(const JobSpec& spec, const std::vector<ProcId>& targets) {
+  if (spec.stdin_target == StdinTarget::kNone || targets.empty()) return false;
+  return std::ranges::all_of(targets, [&](const ProcId& target) {
+    return spec.stdin_target == StdinTarget::kAll
+               ? target.rank == kRankWildcard
+               : target.rank == spec.stdin_rank;
+  });
+}
+
+}  // namespace
+
+int InputPushes::Check(const HostRequest& request) const {
+  const Job* job = jobs_.Find(request.nspace);
+  if (job == nullptr) return kErrNotFound;
+  const JobSpec& spec = *job->spec;
+  if (request.uid != spec.uid) return kErrNoPermissions;
+  return spec.forwarding.input && IsTarget(spec, request.targets)
+             ? kSuccess
+             : kErrNotSupported;
+}
+
+// It comes again; where it is not answered, the answer goes to where it has
+// come from now.
+bool InputPushes::IsKnown(NodeId src, const HostRequest& request, Input* input,
+                          bool* answered) {
+  for (Pending& pending : input->pending) {
+    if (pending.pusher.proc != request.proc ||
+        pending.pusher.request != request.request) {
+      continue;
+    }
+    pending.pusher.node = src;
+    return true;
+  }
+  const auto last = input->answered.find(request.proc);
+  *answered = last != input->answered.end() && request.request <= last->second;
+  return *answered;
+}
+
+std::optional<int> InputPushes::OnRequest(TimeNs now, NodeId src,
+                                          const HostRequest& request,
+                                          Actions* actions) {
+  InputPush push;
+  if (!DecodeInputPush(request.call, &push)) return kErrBadParam;
+  if (const int status = Check(request); status != kSuccess) return status;
+  Input& input = inputs_[request.nspace];
+  bool answered = false;
+  if (IsKnown(src, request, &input, &answered)) {
+    if (answered) return kSuccess;
+    return std::nullopt;
+  }
+  if (input.closed) return kErrIofComplete;
+  if (input.pushed - input.taken + push.data.size() > kMaxPushed) {
+    return kErrOutOfResource;
+  }
+  input.pushed += push.data.size();
+  input.closed = push.complete;
+  input.pending.push_back({{src, request.proc, request.request}, input.pushed});
+  const bool closes = push.complete;
+  if (!push.data.empty()) {
+    engine_.OnInputOffered(now, {request.nspace, push.data}, actions);
+  }
+  if (closes) engine_.OnInputOffered(now, {request.nspace, {}}, actions);
+  const auto still = inputs_.find(request.nspace);
+  if (still != inputs_.end()) AnswerTaken(request.nspace, &still->second);
+  return std::nullopt;
+}
+
+void InputPushes::OnTaken(const std::string& nspace, uint64_t bytes) {
+  const auto known = inputs_.find(nspace);
+  if (known == inputs_.end()) return;
+  known->second.taken += bytes;
+  AnswerTaken(nspace, &known->second);
+}
+
+void InputPushes::AnswerTaken(const std::string& nspace, Input* input) {
+  while (!input->pending.empty() &&
+         input->pending.front().end <= input->taken) {
+    const Pusher& pusher = input->pending.front().pusher;
+    uint64_t& last = input->answered[pusher.proc];
+    last = std::max(last, pusher.request);
+    answers_.push_back({pusher, nspace, kSuccess});
+    input->pending.pop_front();
+  }
+}
+
+// Nobody takes the rest.
+void InputPushes::OnJobRemoved(const std::string& nspace) {
+  const auto input = inputs_.extract(nspace);
+  if (input.empty()) return;
+  for (const Pending& pending : input.mapped().pending) {
+    answers_.push_back({pending.pusher, nspace, kErrIofComplete});
+  }
+}
+
+void InputPushes::OnNodeLost(NodeId node) {
+  for (auto& [nspace, input] : inputs_) {
+    for (Pending& pending : input.pending) {
+      if (pending.pusher.node == node) pending.pusher.node = kNoNode;
+    }
+  }
+}
+
+size_t InputPushes::size() const {
+  size_t count = 0;
+  for (const auto& [nspace, input] : inputs_) count += input.pending.size();
+  return count;
+}
+
+}  // namespace canopy::core

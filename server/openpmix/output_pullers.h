@@ -1,0 +1,87 @@
+// PMIx_IOF_pull of OpenPMIx clients: the agent reads for them and sends what it
+// gets, as their library knows no reads.
+#ifndef CANOPY_SERVER_OPENPMIX_OUTPUT_PULLERS_H_
+#define CANOPY_SERVER_OPENPMIX_OUTPUT_PULLERS_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "common/ids.h"
+#include "common/iof_call.h"
+#include "server/core/step/client_actions.h"
+#include "server/core/step/client_id.h"
+#include "server/openpmix/connection.h"
+#include "server/openpmix/message_writer.h"
+#include "server/openpmix/requests.h"
+#include "server/ports/input_sink.h"
+
+namespace canopy::openpmix {
+
+// The next read follows when the peer has taken most of what it was sent, so a
+// peer that does not read holds up nobody. Loop thread only. What the
+// constructor gets outlives it.
+class OutputPullers {
+ public:
+  // Numbers of its reads among the requests of a connection: above the tags of
+  // peers, which count from 100.
+  static constexpr uint32_t kFirstRead = 0x80000000;
+  // Bytes queued for a peer above which no more is read for it.
+  static constexpr size_t kMaxQueued = size_t{512} << 10;
+
+  OutputPullers(MessageWriter* writer, InputSink* sink)
+      : writer_(writer), sink_(sink) {}
+
+  // Answered, at once or later, with a status and the number of the puller.
+  void Serve(Connection& c, uint32_t tag, const PullRequest& request);
+  void Serve(Connection& c, uint32_t tag, const StopPullRequest& request);
+  // False: it is no answer to a read of these.
+  bool OnReply(Connection& c, const core::ReplyClient& reply);
+  // The socket took what it had room for.
+  void OnFlushed(Connection& c);
+  void OnClosed(const Connection& c) { clients_.erase(c.id); }
+
+ private:
+  // The output of one job.
+  struct Flow {
+    std::string nspace;
+    std::vector<ProcId> targets;
+    std::string cursor;
+    bool waits = false;  // for the peer
+  };
+  struct Puller {
+    uint64_t handle = 0;      // of the peer
+    uint32_t tag = 0;         // of its request
+    OutputRead read;          // without a cursor
+    size_t unregistered = 0;  // flows without an answer to their first read
+    int status = 0;           // the first error of these
+    std::vector<Flow> flows;
+  };
+  using FlowId = std::pair<uint64_t, size_t>;  // puller and flow
+  struct Client {
+    uint64_t last = 0;
+    uint32_t next_read = 0;
+    std::map<uint64_t, Puller> pullers;
+    std::map<uint32_t, FlowId> reads;
+  };
+
+  void Read(Connection& c, Client& client, FlowId id, bool ends);
+  void OnRegistered(Connection& c, Client& client, FlowId id,
+                    const core::ReplyClient& reply);
+  void OnRead(Connection& c, Client& client, FlowId id,
+              const core::ReplyClient& reply);
+  void Send(Connection& c, const Puller& puller, const std::string& nspace,
+            const OutputPiece& piece);
+  void EndAll(Connection& c, Client& client, uint64_t number);
+
+  MessageWriter* const writer_;
+  InputSink* const sink_;
+  std::map<core::ClientId, Client> clients_;
+};
+
+}  // namespace canopy::openpmix
+
+#endif  // CANOPY_SERVER_OPENPMIX_OUTPUT_PULLERS_H_

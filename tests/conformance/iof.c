@@ -1,0 +1,346 @@
+// PMIx_IOF_pull, PMIx_IOF_deregister and PMIx_IOF_push: IOF-01 to IOF-16. Rank
+// 0 pulls what the others write, and pushes to jobs that it has spawned; run.py
+// looks at what canopy run has shown.
+#include <pmix_tool.h>
+
+#include "children.h"
+
+enum { kRoom = 1 << 16 };
+
+// What one puller has got.
+typedef struct {
+  pthread_mutex_t lock;
+  pthread_cond_t changed;
+  char text[kRoom];
+  size_t size;
+  int completed;  // channels of single processes
+  bool over;      // all of a job
+  size_t handle;
+} Output;
+
+#define OUTPUT_INIT \
+  { .lock = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER }
+
+static Output g_first = OUTPUT_INIT;
+static Output g_late = OUTPUT_INIT;
+static Output g_tagged = OUTPUT_INIT;
+static Output g_redirected = OUTPUT_INIT;
+static Output g_xml = OUTPUT_INIT;
+static Output g_child = OUTPUT_INIT;
+static Output g_one = OUTPUT_INIT;
+static Output g_all = OUTPUT_INIT;
+static Output g_own = OUTPUT_INIT;
+static Output *const g_outputs[] = {&g_first,      &g_late,  &g_tagged,
+                                    &g_redirected, &g_child, &g_one,
+                                    &g_all,        &g_own,   &g_xml};
+enum { kNumOutputs = sizeof(g_outputs) / sizeof(g_outputs[0]) };
+
+// Output may come before it is known under which number.
+static Output *volatile g_expected;
+
+static Output *OfHandle(size_t handle) {
+  for (int i = 0; i < kNumOutputs; ++i) {
+    if (g_outputs[i]->handle == handle) return g_outputs[i];
+  }
+  g_expected->handle = handle;
+  return g_expected;
+}
+
+static bool IsComplete(const pmix_info_t info[], size_t ninfo) {
+  for (size_t i = 0; i < ninfo; ++i) {
+    if (PMIX_CHECK_KEY(&info[i], PMIX_IOF_COMPLETE)) return true;
+  }
+  return false;
+}
+
+// IOF-09.
+static void OnOutput(size_t handle, pmix_iof_channel_t channel,
+                     pmix_proc_t *source, pmix_byte_object_t *payload,
+                     pmix_info_t info[], size_t ninfo) {
+  Output *const output = OfHandle(handle);
+  pthread_mutex_lock(&output->lock);
+  CHECK(output->size + payload->size < kRoom, "more output than was written");
+  memcpy(output->text + output->size, payload->bytes, payload->size);
+  output->size += payload->size;
+  output->text[output->size] = '\0';
+  if (IsComplete(info, ninfo)) {
+    if (source->rank == PMIX_RANK_WILDCARD) {
+      output->over = true;
+    } else {
+      CHECK(channel == PMIX_FWD_STDOUT_CHANNEL, "channel %u", channel);
+      ++output->completed;
+    }
+  }
+  pthread_cond_broadcast(&output->changed);
+  pthread_mutex_unlock(&output->lock);
+}
+
+static void AwaitText(Output *output, const char *text) {
+  pthread_mutex_lock(&output->lock);
+  while (strstr(output->text, text) == NULL) {
+    pthread_cond_wait(&output->changed, &output->lock);
+  }
+  pthread_mutex_unlock(&output->lock);
+}
+
+static void AwaitEnd(Output *output) {
+  pthread_mutex_lock(&output->lock);
+  while (!output->over) pthread_cond_wait(&output->changed, &output->lock);
+  pthread_mutex_unlock(&output->lock);
+}
+
+// The blocking form, which returns the number.
+static void Pull(Output *output, const pmix_proc_t *proc,
+                 const Directives *with) {
+  g_expected = output;
+  const pmix_status_t handle =
+      PMIx_IOF_pull(proc, 1, with->info, with->count, PMIX_FWD_STDOUT_CHANNEL,
+                    OnOutput, NULL, NULL);
+  CHECK(handle > 0, "pull: %s", PMIx_Error_string(handle));
+  output->handle = (size_t)handle;
+}
+
+static void Write(const char *what) {
+  printf("%s %u\n", what, g_self.rank);
+  fflush(stdout);
+}
+
+static void AwaitAll(Output *output, const char *what) {
+  char text[64];
+  for (uint32_t rank = 0; rank < g_size; ++rank) {
+    snprintf(text, sizeof(text), "%s %u\n", what, rank);
+    AwaitText(output, text);
+  }
+}
+
+// A copy, of all processes (IOF-02).
+static void Copies(void) {
+  const Directives copy = Flag(PMIX_IOF_COPY);
+  if (g_self.rank == 0) Pull(&g_first, &g_job, &copy);
+  Barrier();
+  Write("copied");
+  if (g_self.rank == 0) AwaitAll(&g_first, "copied");
+}
+
+// What was written before is in the cache (IOF-10), and lines are marked by the
+// library of who pulls (IOF-16).
+static void ComesLate(void) {
+  if (g_self.rank != 0) return;
+  Directives with = Flag(PMIX_IOF_COPY);
+  AddU32(&with, PMIX_IOF_CACHE_SIZE, 1 << 20);
+  AddFlag(&with, PMIX_IOF_DROP_NEWEST, true);
+  Pull(&g_late, &g_job, &with);
+  AwaitAll(&g_late, "copied");
+  Directives tag = Flag(PMIX_IOF_COPY);
+  AddFlag(&tag, PMIX_IOF_TAG_OUTPUT, true);
+  AddFlag(&tag, PMIX_IOF_DROP_OLDEST, true);
+  Pull(&g_tagged, &g_job, &tag);
+  char text[PMIX_MAX_NSLEN + 64];
+  snprintf(text, sizeof(text), "[%s,1]<stdout>: copied 1\n", g_self.nspace);
+  AwaitText(&g_tagged, text);
+}
+
+// IOF-16, with what no callback looks at otherwise: more than was written is
+// held until the end.
+static void Formats(void) {
+  if (g_self.rank != 0) return;
+  Directives with = Flag(PMIX_IOF_COPY);
+  AddFlag(&with, PMIX_IOF_XML_OUTPUT, true);
+  AddFlag(&with, PMIX_IOF_TIMESTAMP_OUTPUT, true);
+  AddU32(&with, PMIX_IOF_BUFFERING_SIZE, 1 << 14);
+  Pull(&g_xml, &g_job, &with);
+  OK(PMIx_IOF_deregister(g_xml.handle, NULL, 0, NULL, NULL));
+  Directives time = Flag(PMIX_IOF_COPY);
+  AddU32(&time, PMIX_IOF_BUFFERING_TIME, 1);
+  PMIX_INFO_REQUIRED(&time.info[1]);
+  EXPECT(PMIX_ERR_NOT_SUPPORTED,
+         PMIx_IOF_pull(&g_job, 1, time.info, time.count,
+                       PMIX_FWD_STDOUT_CHANNEL, OnOutput, NULL, NULL));
+}
+
+// IOF-11: nothing comes afterwards.
+static void Ends(void) {
+  if (g_self.rank == 0) {
+    OK(PMIx_IOF_deregister(g_late.handle, NULL, 0, NULL, NULL));
+    ANSWERS(PMIX_SUCCESS, PMIx_IOF_deregister, g_tagged.handle, NULL, 0,
+            OnOperation);
+    EXPECT(PMIX_ERR_NOT_FOUND,
+           PMIx_IOF_deregister(g_late.handle, NULL, 0, NULL, NULL));
+  }
+  Barrier();
+  Write("later");
+  if (g_self.rank == 0) {
+    AwaitAll(&g_first, "later");
+    CHECK(strstr(g_late.text, "later") == NULL, "output after the end");
+    OK(PMIx_IOF_deregister(g_first.handle, NULL, 0, NULL, NULL));
+  }
+}
+
+// By default it goes to who pulls alone (IOF-08), until that ends.
+static void Redirects(void) {
+  const Directives none = {.count = 0};
+  const pmix_proc_t last = ProcOf(g_size - 1);
+  if (g_self.rank == 0) Pull(&g_redirected, &last, &none);
+  Barrier();
+  if (g_self.rank == last.rank) Write("redirected");
+  if (g_self.rank == 0) {
+    char text[64];
+    snprintf(text, sizeof(text), "redirected %u\n", last.rank);
+    AwaitText(&g_redirected, text);
+    CHECK(strstr(g_redirected.text, "later 0") == NULL, "of another process");
+    OK(PMIx_IOF_deregister(g_redirected.handle, NULL, 0, NULL, NULL));
+  }
+  Barrier();
+  if (g_self.rank == last.rank) Write("restored");
+}
+
+static void OnRegistered(pmix_status_t status, size_t handle, void *call) {
+  if (status == PMIX_SUCCESS) g_child.handle = handle;
+  Answered(call, status);
+}
+
+static pmix_proc_t Spawn(char *script, int procs, const Directives *with) {
+  char *argv[] = {"/bin/sh", "-c", script, NULL};
+  pmix_app_t app;
+  PMIX_APP_CONSTRUCT(&app);
+  app.cmd = argv[0];
+  app.argv = argv;
+  app.maxprocs = procs;
+  pmix_nspace_t nspace;
+  OK(PMIx_Spawn(with->info, with->count, &app, 1, nspace));
+  pmix_proc_t child;
+  PMIX_PROC_LOAD(&child, nspace, 0);
+  return child;
+}
+
+// IOF-01: only what was to stay possible when the job was spawned.
+static void Children(void) {
+  const Directives none = {.count = 0};
+  pmix_proc_t child = Spawn("echo child; exec sleep 60", 1, &none);
+  EXPECT(PMIX_ERR_NOT_SUPPORTED,
+         PMIx_IOF_pull(&child, 1, NULL, 0, PMIX_FWD_STDOUT_CHANNEL, OnOutput,
+                       NULL, NULL));
+  OK(PMIx_Abort(1, "was not to be pulled", &child, 1));
+  Directives forward = Flag(PMIX_FWD_STDOUT);
+  AddFlag(&forward, PMIX_FWD_STDERR, true);
+  AddFlag(&forward, PMIX_FWD_STDDIAG, true);
+  AddU32(&forward, PMIX_IOF_CACHE_SIZE, 4096);
+  child = Spawn("echo child; exec sleep 60", 1, &forward);
+  g_expected = &g_child;
+  ANSWERS(PMIX_SUCCESS, PMIx_IOF_pull, &child, 1, NULL, 0,
+          PMIX_FWD_STDOUT_CHANNEL, OnOutput, OnRegistered);
+  AwaitText(&g_child, "child\n");
+  OK(PMIx_Abort(1, "was pulled", &child, 1));
+  AwaitEnd(&g_child);
+  CHECK(g_child.completed == 1, "%d channels completed", g_child.completed);
+}
+
+// A job that says what it reads, until its input ends.
+static pmix_proc_t SpawnCat(const char *key, pmix_rank_t target, int procs,
+                            Output *output) {
+  Directives with = Flag(PMIX_FWD_STDOUT);
+  pmix_info_t *const input = NextInfo(&with, key);
+  input->value.type = PMIX_PROC_RANK;
+  input->value.data.rank = target;
+  AddFlag(&with, PMIX_SPAWN_TOOL, true);
+  pmix_proc_t proc = Spawn("exec cat", procs, &with);
+  proc.rank = PMIX_RANK_WILDCARD;
+  const Directives none = {.count = 0};
+  Pull(output, &proc, &none);
+  proc.rank = target;
+  return proc;
+}
+
+static pmix_status_t Push(const pmix_proc_t *to, char *text,
+                          const Directives *with) {
+  pmix_byte_object_t bytes = {text, strlen(text)};
+  return PMIx_IOF_push(to, 1, &bytes, with->info, with->count, NULL, NULL);
+}
+
+// IOF-12, IOF-13: to one, and to all.
+static void Pushes(void) {
+  const Directives none = {.count = 0};
+  Directives end = Flag(PMIX_IOF_COMPLETE);
+  AddU32(&end, PMIX_IOF_CACHE_SIZE, 4096);
+  AddFlag(&end, PMIX_IOF_DROP_OLDEST, false);
+  AddFlag(&end, PMIX_IOF_DROP_NEWEST, true);
+  pmix_proc_t cat = SpawnCat(PMIX_FWD_STDIN, 0, 1, &g_one);
+  OK(Push(&cat, "one\n", &none));
+  AwaitText(&g_one, "one\n");
+  pmix_byte_object_t bytes = {"two\n", 4};
+  ANSWERS(PMIX_SUCCESS, PMIx_IOF_push, &cat, 1, &bytes, NULL, 0, OnOperation);
+  AwaitText(&g_one, "one\ntwo\n");
+  OK(PMIx_IOF_push(&cat, 1, NULL, end.info, end.count, NULL, NULL));
+  AwaitEnd(&g_one);
+  cat = SpawnCat(PMIX_STDIN_TGT, PMIX_RANK_WILDCARD, 2, &g_all);
+  OK(Push(&cat, "all\n", &end));
+  AwaitEnd(&g_all);
+  CHECK(strcmp(g_all.text, "all\nall\n") == 0, "two have said '%s'",
+        g_all.text);
+}
+
+// Our own input, which is at its end (IOF-12).
+static void PushesItsOwn(void) {
+  const pmix_proc_t cat = SpawnCat(PMIX_FWD_STDIN, 0, 1, &g_own);
+  const Directives own = Flag(PMIX_IOF_PUSH_STDIN);
+  OK(PMIx_IOF_push(&cat, 1, NULL, own.info, own.count, NULL, NULL));
+  AwaitEnd(&g_own);
+}
+
+static void PushesRefused(void) {
+  pmix_byte_object_t bytes = {"text", 4};
+  pmix_proc_t nobody;
+  PMIX_PROC_LOAD(&nobody, "no such job", 0);
+  const pmix_proc_t first = ProcOf(0);
+  // The input of this job is its launcher's (IOF-15).
+  EXPECT(PMIX_ERR_NOT_SUPPORTED,
+         PMIx_IOF_push(&first, 1, &bytes, NULL, 0, NULL, NULL));
+  EXPECT(PMIX_ERR_NOT_FOUND,
+         PMIx_IOF_push(&nobody, 1, &bytes, NULL, 0, NULL, NULL));
+  EXPECT(PMIX_ERR_BAD_PARAM,
+         PMIx_IOF_push(&first, 1, NULL, NULL, 0, NULL, NULL));
+  REFUSES(PMIX_ERR_BAD_PARAM, PMIx_IOF_push, NULL, 0, NULL, NULL, 0,
+          OnOperation);
+}
+
+static void Refused(void) {
+  const pmix_proc_t beyond = ProcOf(g_size);
+  pmix_proc_t nobody;
+  PMIX_PROC_LOAD(&nobody, "no such job", 0);
+  EXPECT(PMIX_ERR_NOT_SUPPORTED,
+         PMIx_IOF_pull(&g_job, 1, NULL, 0, PMIX_FWD_STDIN_CHANNEL, OnOutput,
+                       NULL, NULL));
+  EXPECT(PMIX_ERR_NOT_FOUND,
+         PMIx_IOF_pull(&beyond, 1, NULL, 0, PMIX_FWD_STDOUT_CHANNEL, OnOutput,
+                       NULL, NULL));
+  EXPECT(PMIX_ERR_NOT_FOUND,
+         PMIx_IOF_pull(&nobody, 1, NULL, 0, PMIX_FWD_STDOUT_CHANNEL, OnOutput,
+                       NULL, NULL));
+  EXPECT(PMIX_ERR_BAD_PARAM,
+         PMIx_IOF_pull(NULL, 0, NULL, 0, PMIX_FWD_STDOUT_CHANNEL, OnOutput,
+                       NULL, NULL));
+  REFUSES(PMIX_ERR_NOT_SUPPORTED, PMIx_IOF_pull, &g_job, 1, NULL, 0,
+          PMIX_FWD_STDIN_CHANNEL, OnOutput, OnRegistered);
+}
+
+int main(int argc, char **argv) {
+  Start(argc, argv);
+  Copies();
+  Barrier();
+  ComesLate();
+  Formats();
+  Barrier();
+  Ends();
+  Barrier();
+  Redirects();
+  if (g_self.rank == 0) {
+    Children();
+    Refused();
+    Pushes();
+    PushesItsOwn();
+    PushesRefused();
+  }
+  Barrier();
+  CallsAnsweredOnce();
+  return Finish();
+}

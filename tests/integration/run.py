@@ -35,6 +35,7 @@ import cases_programs
 import cases_python
 import cases_reflection
 import cases_restart
+import cases_running
 import cases_scheduler
 import cases_scheduler_commands
 import cases_scheduler_tls
@@ -87,6 +88,7 @@ SUITES = (
     cases_dynamic,
     cases_pmi,
     cases_tools,
+    cases_running,
 )
 
 

@@ -36,6 +36,7 @@ LAYERS = {
     "client/tool": [*CLIENT, "client/channel", "client/events",
                     "client/session"],
     "client/topology": [*CLIENT, "@hwloc_headers"],
+    "client/tools": ["client/abi", "client/include", "client/tools"],
     # The command.
     "client/cli/...": ["client/cli/...", "common", "common/posix",
                        "common/preload", "protos", "server/openpmix",

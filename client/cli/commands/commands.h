@@ -17,6 +17,12 @@ int SignalCommand(const CommandLine& line);
 int LogsCommand(const CommandLine& line);
 int DoctorCommand(const CommandLine& line);
 int HostModuleCommand(const CommandLine& line);
+int QueryCommand(const CommandLine& line);
+int EventCommand(const CommandLine& line);
+int TopCommand(const CommandLine& line);
+int WaitCommand(const CommandLine& line);
+int DebugCommand(const CommandLine& line);
+int StackCommand(const CommandLine& line);
 
 }  // namespace canopy::cli
 

@@ -17,6 +17,20 @@ std::string Alternatives(const std::vector<std::string_view>& words) {
   return list;
 }
 
+// More ranks than a job may have name none that is there.
+constexpr uint32_t kMaxRanks = 1 << 20;
+
+bool AddRange(const std::string& text, std::vector<uint32_t>* ranks) {
+  const size_t dash = text.find('-');
+  const auto first = ParseNumber(text.substr(0, dash), kMaxRanks);
+  const auto last = dash == std::string::npos
+                        ? first
+                        : ParseNumber(text.substr(dash + 1), kMaxRanks);
+  if (!first || !last || *last < *first) return false;
+  for (uint32_t rank = *first; rank <= *last; ++rank) ranks->push_back(rank);
+  return ranks->size() <= kMaxRanks;
+}
+
 }  // namespace
 
 Status WrongValue(const TypedOption& typed, const std::string& wanted) {
@@ -64,6 +78,19 @@ Option::Apply SetOneOf(std::string* to, std::vector<std::string_view> words) {
       return WrongValue(typed, Alternatives(words));
     }
     *to = typed.values[0];
+    return Status();
+  };
+}
+
+Option::Apply SetRanks(std::vector<uint32_t>* to) {
+  return [to](const TypedOption& typed) {
+    to->clear();
+    for (const std::string& range : Split(typed.values[0], ',')) {
+      if (AddRange(range, to)) continue;
+      return WrongValue(typed, "ranks such as 0,2-5");
+    }
+    std::ranges::sort(*to);
+    to->erase(std::ranges::unique(*to).begin(), to->end());
     return Status();
   };
 }

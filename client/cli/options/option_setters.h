@@ -21,6 +21,8 @@ Option::Apply SetNumber(uint32_t* to, uint32_t min, uint32_t max,
 Option::Apply SetOneOf(std::string* to, std::vector<std::string_view> words);
 // The text that the option stands for by itself.
 Option::Apply SetTo(std::string* to, std::string value);
+// Ranks and ranges of them, such as "0,2-5", in ascending order.
+Option::Apply SetRanks(std::vector<uint32_t>* to);
 // "json" or "text".
 Option::Apply SetFormat(bool* json);
 

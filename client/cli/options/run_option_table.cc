@@ -230,6 +230,9 @@ void AddRest(const RunTargets& to, OptionTable* table) {
   const Option options[] = {
       {"timeout", 1, "SECONDS", "end the job when it runs longer than that",
        SetNumber(&run->timeout_seconds, 0, kMaxSeconds)},
+      {"detach", 0, "",
+       "print the job's name and leave it to run; see 'canopy wait'",
+       SetFlag(&run->detach)},
       {"kill-grace", 1, "SECONDS",
        "time between SIGTERM and SIGKILL when the job is ended",
        SetNumber(&run->kill_grace_seconds, 1, kMaxGraceSeconds)},

@@ -47,6 +47,7 @@ struct RunOptions {
   bool torch_env = false;    // the variables of torch.distributed
   bool allow_run_as_root = false;
   bool do_not_launch = false;
+  bool detach = false;  // the launcher goes on in the background
 
   bool report_bindings = false;
   bool display_map = false;

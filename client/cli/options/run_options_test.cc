@@ -132,6 +132,7 @@ INSTANTIATE_TEST_SUITE_P(
                  }},
         Spelling{"-s",
                  [](const RunOptions& o) { return o.apps[0].preload_program; }},
+        Spelling{"--detach", [](const RunOptions& o) { return o.detach; }},
         Spelling{"--cpu-list 0-3",
                  [](const RunOptions& o) { return o.cpu_list == "0-3"; }},
         Spelling{"--timeout 7",

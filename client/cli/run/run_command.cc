@@ -18,11 +18,13 @@
 #include "client/cli/base/timeline.h"
 #include "client/cli/options/agent_options.h"
 #include "client/cli/options/run_options.h"
+#include "client/cli/run/detached_jobs.h"
 #include "client/cli/run/launcher_contact.h"
 #include "client/cli/run/run_client.h"
 #include "client/cli/run/run_launch.h"
 #include "client/cli/run/run_place.h"
 #include "client/cli/run/run_report.h"
+#include "common/posix/unique_fd.h"
 #include "common/preload/preload_list.h"
 #include "common/string_util.h"
 #include "common/version.h"
@@ -114,9 +116,34 @@ void WarnOfAgentOptions(const AgentOptions& options, bool up) {
              "it is");
 }
 
-// From here on agents are started, if need be, and signals are taken.
-int RunAt(RunPlace* place, const RunOptions& options, const v1c::Launch& launch,
-          std::vector<preload::Item> files, Timeline* timeline) {
+// What a launcher needs of the command line.
+struct Request {
+  const RunOptions& options;
+  const v1c::Launch& launch;
+  std::vector<preload::Item> files;
+  // Null: it is not in the background.
+  const DetachedJobs* detached = nullptr;
+  Detachment detachment = {};
+};
+
+// The launcher in the background tells the command that was typed. A thread
+// that RunJob leaves behind may still do so.
+void TellName(Request* request, RunReport* report) {
+  if (request->detached == nullptr) return;
+  const auto fd =
+      std::make_shared<UniqueFd>(std::move(request->detachment.name));
+  const DetachedJobs jobs = *request->detached;
+  report->set_on_named([jobs, fd](const std::string& nspace) {
+    const Status noted = jobs.NoteJob(nspace, getpid());
+    if (!noted.ok()) PrintError(noted.message());
+    (void)WriteAll(fd->get(), nspace + "\n");
+    fd->Reset();
+  });
+}
+
+int Launch(Request request, RunPlace* place, Timeline* timeline) {
+  const RunOptions& options = request.options;
+  const bool background = request.detached != nullptr;
   SignalSource signals;
   LauncherContact contact;
   if (Status s = contact.Watch(); !s.ok()) return Fail(s);
@@ -130,22 +157,41 @@ int RunAt(RunPlace* place, const RunOptions& options, const v1c::Launch& launch,
   RunClientOptions client;
   client.stdin_fd = options.stdin_target == "none" ? -1 : STDIN_FILENO;
   client.signals = &signals;
-  client.files = std::move(files);
+  client.files = request.files;
   client.link.dial = place->Redial();
   if (!options.quiet) client.link.say = &PrintError;
   const auto report = std::make_shared<RunReport>(options, timeline);
+  TellName(&request, report.get());
   Result<RunOutcome> outcome =
-      RunJob(*std::move(connection), launch, client, report);
-  if (!outcome.ok()) {
-    place->End();
-    return Fail(outcome.status());
+      RunJob(*std::move(connection), request.launch, client, report);
+  if (outcome.ok()) {
+    report->Finish();
+    timeline->Note("job ended");
+    contact.AwaitTool();
   }
-  report->Finish();
-  timeline->Note("job ended");
-  contact.AwaitTool();
   place->End();
   timeline->Note("done");
-  return Conclude(options, *outcome, *report);
+  const int code = outcome.ok() ? Conclude(options, *outcome, *report)
+                                : Fail(outcome.status());
+  if (background && !report->nspace().empty()) {
+    (void)request.detached->NoteEnd(report->nspace(), code);
+  }
+  return code;
+}
+
+int LaunchDetached(Request request, RunPlace* place, Timeline* timeline) {
+  if (!place->persistent()) {
+    return FailUsage("run", Status(kErrBadParam,
+                                   "--detach wants agents that stay: see "
+                                   "'canopy up'"));
+  }
+  const DetachedJobs jobs;
+  Result<Detachment> both = Detach(jobs);
+  if (!both.ok()) return Fail(both.status());
+  if (!both->is_launcher) return AwaitName(jobs, *both);
+  request.detached = &jobs;
+  request.detachment = *std::move(both);
+  return Launch(std::move(request), place, timeline);
 }
 
 std::optional<int> Run(const RunOptions& options, const std::string& program,
@@ -168,10 +214,17 @@ std::optional<int> Run(const RunOptions& options, const std::string& program,
   if (place.NeedsRemoteAgents()) return std::nullopt;
   for (const std::string& warning : options.warnings) PrintError(warning);
   WarnOfAgentOptions(options.agents, place.persistent());
-  return RunAt(&place, options, launch, *std::move(files), &timeline);
+  Request request{options, launch, *std::move(files)};
+  return options.detach ? LaunchDetached(std::move(request), &place, &timeline)
+                        : Launch(std::move(request), &place, &timeline);
 }
 
 }  // namespace
+
+int RunOnAgents(const RunOptions& options, const std::string& program,
+                RemoteAgents* remote) {
+  return Run(options, program, remote).value_or(kExitFailure);
+}
 
 std::optional<int> RunCommand(const CommandLine& line, RemoteAgents* remote) {
   Result<RunOptions> options = ParseRunOptions(

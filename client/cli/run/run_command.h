@@ -3,9 +3,11 @@
 #define CANOPY_CLIENT_CLI_RUN_RUN_COMMAND_H_
 
 #include <optional>
+#include <string>
 
 #include "client/cli/base/command.h"
 #include "client/cli/control/remote_agents.h"
+#include "client/cli/options/run_options.h"
 
 namespace canopy::cli {
 
@@ -13,6 +15,11 @@ namespace canopy::cli {
 // serves those alone whose job an agent of this machine takes; for others it
 // returns no value, and has changed and said nothing.
 std::optional<int> RunCommand(const CommandLine& line, RemoteAgents* remote);
+
+// Runs what the options ask for, and returns the exit code. `program`: as the
+// command was called.
+int RunOnAgents(const RunOptions& options, const std::string& program,
+                RemoteAgents* remote);
 
 }  // namespace canopy::cli
 

@@ -64,7 +64,9 @@ void RunReport::OnMapped(const v1::JobMapped& mapped) {
 
 Status RunReport::SetUpOutput(const v1::JobMapped& mapped) {
   if (mapped.parent().empty()) {
+    const bool is_new = nspace_ != mapped.nspace();
     nspace_ = mapped.nspace();
+    if (is_new && on_named_) on_named_(nspace_);
     num_nodes_ = static_cast<size_t>(mapped.nodes_size());
     return output_.SetJob(nspace_, mapped.num_procs());
   }

@@ -3,9 +3,11 @@
 #define CANOPY_CLIENT_CLI_RUN_RUN_REPORT_H_
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <string>
 #include <unordered_set>
+#include <utility>
 
 #include "client/cli/base/progress_line.h"
 #include "client/cli/base/timeline.h"
@@ -23,6 +25,11 @@ class RunReport : public RunObserver {
  public:
   RunReport(const RunOptions& options, Timeline* timeline);
 
+  // Called with the name of the job that was asked for, once there is one.
+  // Before the report is used.
+  void set_on_named(std::function<void(const std::string&)> on_named) {
+    on_named_ = std::move(on_named);
+  }
   // Says it once.
   void OnQueued(const control::v1::JobQueued& queued) override;
   void OnRequeued(const control::v1::JobRequeued& requeued) override;
@@ -55,6 +62,7 @@ class RunReport : public RunObserver {
   void SayFailure(const control::v1::SpawnedEnd& ended) CANOPY_REQUIRES(mutex_);
   void Print(int fd, const std::string& text) CANOPY_REQUIRES(mutex_);
 
+  std::function<void(const std::string&)> on_named_;
   const bool display_map_;
   const bool display_allocation_;
   const bool report_bindings_;

@@ -1,0 +1,119 @@
+// query, event: what is asked of the agent of this machine as a tool of PMIx.
+#include <errno.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <cstring>
+#include <utility>
+
+#include "client/cli/base/command.h"
+#include "client/cli/base/this_machine.h"
+#include "client/cli/commands/commands.h"
+#include "client/cli/commands/tool.h"
+#include "client/cli/context/context_choice.h"
+#include "client/cli/control/context_target.h"
+#include "client/cli/control/job_names.h"
+#include "client/cli/options/command_line.h"
+#include "client/cli/options/option_setters.h"
+
+namespace canopy::cli {
+namespace {
+
+struct Subject {
+  std::string job;   // as typed; empty: none
+  std::string rank;  // empty: all
+};
+
+OptionTable SubjectOptions(Subject* subject) {
+  return {{"job", 1, "JOB", "of this job, by its name or its end",
+           SetText(&subject->job)},
+          {"rank", 1, "N", "of this rank of it", SetText(&subject->rank)}};
+}
+
+// `subject` gets the whole name.
+Result<v1::Context> Find(const SharedOptions& shared, Subject* subject) {
+  Result<v1::Context> context = NeedContext(shared.context);
+  if (!context.ok()) return context;
+  const bool is_rank = std::ranges::all_of(
+      subject->rank, [](char c) { return c >= '0' && c <= '9'; });
+  if (!is_rank || (subject->job.empty() && !subject->rank.empty())) {
+    return Status(kErrBadParam,
+                  "--rank wants the number of a rank, and a --job");
+  }
+  if (subject->job.empty()) return context;
+  Result<RootAgent> root = ConnectRoot(*context);
+  if (!root.ok()) return root.status();
+  Result<std::string> job = FindJob(&root->client, subject->job);
+  if (!job.ok()) return job.status();
+  subject->job = *std::move(job);
+  return context;
+}
+
+}  // namespace
+
+int ExecuteTool(const v1::Context& context, std::vector<std::string> words) {
+  const auto here = std::ranges::find_if(
+      context.members(), [](const bootstrap::v1::NodeInfo& member) {
+        return IsThisMachineNow(member.machine());
+      });
+  if (here == context.members().end()) {
+    return Fail(Status(kErrUnreach, "no agent of context '" + context.name() +
+                                        "' is on this machine"));
+  }
+  const std::string program = ProgramBeside("CANOPY_TOOL", "canopy-tool");
+  words.insert(words.begin(), {program, here->runtime_dir()});
+  std::vector<char*> argv;
+  for (std::string& word : words) argv.push_back(word.data());
+  argv.push_back(nullptr);
+  execv(program.c_str(), argv.data());
+  PrintError("cannot run " + program + ": " + std::strerror(errno));
+  return errno == ENOENT ? kExitNotFound : kExitNotExecutable;
+}
+
+int QueryCommand(const CommandLine& line) {
+  SharedOptions shared;
+  Subject subject;
+  const CommandInfo info = {
+      "query",
+      "KEY... [options]",
+      "Asks the agent of this machine for what PMIx_Query_info answers. KEY "
+      "is\n"
+      "the name or the text of an attribute, such as PMIX_QUERY_NAMESPACES.\n",
+      SubjectOptions(&subject),
+      1,
+      256};
+  const ParseOutcome parsed = ParseCommandLine(info, line, &shared);
+  if (!parsed.go_on) return parsed.exit_code;
+  Result<v1::Context> context = Find(shared, &subject);
+  if (!context.ok()) return FailUsage("query", context.status());
+  std::vector<std::string> words = {"query", subject.job, subject.rank};
+  words.insert(words.end(), shared.words.begin(), shared.words.end());
+  return ExecuteTool(*context, std::move(words));
+}
+
+int EventCommand(const CommandLine& line) {
+  SharedOptions shared;
+  Subject subject;
+  std::string text;
+  OptionTable options = SubjectOptions(&subject);
+  options.push_back(
+      {"text", 1, "TEXT", "a message that goes with it", SetText(&text)});
+  const CommandInfo info = {
+      "event",
+      "CODE [options]",
+      "Raises an event for a job, or for all of the session, in handlers that\n"
+      "have registered for its code. CODE is a number or a name, such as\n"
+      "PMIX_DEBUGGER_RELEASE, which lets go what waits for a debugger.\n",
+      options,
+      1,
+      1};
+  const ParseOutcome parsed = ParseCommandLine(info, line, &shared);
+  if (!parsed.go_on) return parsed.exit_code;
+  Result<v1::Context> context = Find(shared, &subject);
+  if (!context.ok()) return FailUsage("event", context.status());
+  return ExecuteTool(
+      *context, {"event", subject.job, subject.rank, shared.words[0], text});
+}
+
+}  // namespace canopy::cli

@@ -1,0 +1,132 @@
+// wait, top: what becomes of jobs.
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "client/cli/base/command.h"
+#include "client/cli/base/file_util.h"
+#include "client/cli/commands/commands.h"
+#include "client/cli/commands/status_text.h"
+#include "client/cli/context/context_choice.h"
+#include "client/cli/control/context_target.h"
+#include "client/cli/control/job_names.h"
+#include "client/cli/options/command_line.h"
+#include "client/cli/options/option_setters.h"
+#include "client/cli/run/detached_jobs.h"
+
+namespace canopy::cli {
+namespace {
+
+constexpr int kLookAgainMs = 100;
+constexpr uint32_t kMaxInterval = 3600;
+
+// Of one whose launcher is on this machine: its exit code.
+Result<int> AwaitLauncher(const DetachedJobs& jobs, const std::string& nspace) {
+  for (;;) {
+    Result<DetachedJobs::Job> job = jobs.Find(nspace);
+    if (!job.ok()) return job.status();
+    if (!job->exit_code) {
+      const bool gone = kill(job->launcher, 0) != 0 && errno == ESRCH;
+      // It may have said so between the two looks.
+      if (gone) job = jobs.Find(nspace);
+      if (gone && job.ok() && !job->exit_code) {
+        return Status(kErrLostConnection,
+                      "the launcher of job " + nspace + " was ended");
+      }
+    }
+    if (job.ok() && job->exit_code) {
+      jobs.Forget(nspace);
+      return *job->exit_code;
+    }
+    poll(nullptr, 0, kLookAgainMs);
+  }
+}
+
+// Of any other one: until it is not there.
+Result<int> AwaitEnd(ControlClient* client, const std::string& nspace) {
+  for (;;) {
+    Result<std::vector<std::string>> names = JobNames(client);
+    if (!names.ok()) return names.status();
+    if (std::ranges::count(*names, nspace) == 0) return 0;
+    poll(nullptr, 0, kLookAgainMs);
+  }
+}
+
+}  // namespace
+
+int WaitCommand(const CommandLine& line) {
+  const CommandInfo info = {
+      "wait",
+      "JOB [options]",
+      "Waits until a job is over. Of one that was started on this machine by\n"
+      "'canopy run --detach' the exit code is that of the job. JOB is a name "
+      "of\n"
+      "'canopy ps' or its end, such as 1; of a job that is over, its name.\n",
+      {},
+      1,
+      1};
+  SharedOptions shared;
+  const ParseOutcome parsed = ParseCommandLine(info, line, &shared);
+  if (!parsed.go_on) return parsed.exit_code;
+  const DetachedJobs jobs;
+  std::string nspace = shared.words[0];
+  if (!jobs.Find(nspace).ok()) {
+    Result<v1::Context> context = NeedContext(shared.context);
+    if (!context.ok()) return Fail(context.status());
+    Result<RootAgent> root = ConnectRoot(*context);
+    if (!root.ok()) return Fail(root.status());
+    Result<std::string> job = FindJob(&root->client, nspace);
+    if (!job.ok()) return Fail(job.status());
+    nspace = *std::move(job);
+    if (!jobs.Find(nspace).ok()) {
+      const Result<int> code = AwaitEnd(&root->client, nspace);
+      return code.ok() ? *code : Fail(code.status());
+    }
+  }
+  const Result<int> code = AwaitLauncher(jobs, nspace);
+  return code.ok() ? *code : Fail(code.status());
+}
+
+int TopCommand(const CommandLine& line) {
+  uint32_t interval = 2;
+  uint32_t count = 0;
+  const CommandInfo info = {
+      "top",
+      "[options]",
+      "Shows the tree of agents and the jobs, again and again.\n",
+      {{"interval d", 1, "SECONDS", "between two times (default: 2)",
+        SetNumber(&interval, 1, kMaxInterval)},
+       {"count n", 1, "N", "so often (default: until interrupted)",
+        SetNumber(&count, 1, UINT32_MAX)}},
+      0,
+      0};
+  SharedOptions shared;
+  const ParseOutcome parsed = ParseCommandLine(info, line, &shared);
+  if (!parsed.go_on) return parsed.exit_code;
+  Result<v1::Context> context = NeedContext(shared.context);
+  if (!context.ok()) return Fail(context.status());
+  Result<RootAgent> root = ConnectRoot(*context);
+  if (!root.ok()) return Fail(root.status());
+  const char* const clear = isatty(STDOUT_FILENO) ? "\033[H\033[2J" : "";
+  for (uint32_t i = 0; count == 0 || i < count; ++i) {
+    if (i > 0) poll(nullptr, 0, static_cast<int>(interval) * 1000);
+    auto status = root->client.GetStatus();
+    if (!status.ok()) return Fail(status.status());
+    auto jobs = root->client.ListJobs();
+    if (!jobs.ok()) return Fail(jobs.status());
+    const std::string text = clear +
+                             StatusText(context->name(), *status, ShowsUtf8()) +
+                             "\n" + JobsText(*jobs);
+    if (!WriteAll(STDOUT_FILENO, text)) return kExitFailure;
+  }
+  return 0;
+}
+
+}  // namespace canopy::cli

@@ -1,0 +1,236 @@
+// The stacks of those processes of a job that run on this node, by one gdb with
+// all of them as its inferiors: what `canopy stack` starts beside a job.
+//
+// canopy-stacks NAMESPACE [--threads]
+//
+// Prints lines of fields that tabs separate:
+//   stack RANK THREAD FRAME...   from the outermost frame; thread 0: the first
+//   error TEXT
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <spawn.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "client/tools/gdb_output.h"
+#include "pmix.h"
+
+extern char** environ;
+
+namespace canopy::tools {
+namespace {
+
+// A gdb that takes longer does not come to an end.
+constexpr auto kLimit = std::chrono::seconds(60);
+constexpr char kDepth[] = "128";
+
+struct Process {
+  pmix_rank_t rank;
+  pid_t pid;
+};
+
+void Complain(const std::string& text) { printf("error\t%s\n", text.c_str()); }
+
+std::string Host() {
+  char name[256] = {};
+  gethostname(name, sizeof name - 1);
+  return name;
+}
+
+std::vector<Process> ProcessesIn(const pmix_info_t& info) {
+  std::vector<Process> out;
+  if (info.value.type != PMIX_DATA_ARRAY) return out;
+  const pmix_data_array_t& array = *info.value.data.darray;
+  if (array.type != PMIX_PROC_INFO) return out;
+  const auto* const rows = static_cast<const pmix_proc_info_t*>(array.array);
+  for (size_t i = 0; i < array.size; ++i) {
+    const bool runs =
+        rows[i].pid > 0 && rows[i].state < PMIX_PROC_STATE_TERMINATED;
+    if (runs) out.push_back({rows[i].proc.rank, rows[i].pid});
+  }
+  return out;
+}
+
+int LocalProcesses(const std::string& nspace, std::vector<Process>* out) {
+  pmix_query_t query;
+  PMIX_QUERY_CONSTRUCT(&query);
+  PMIx_Argv_append_nosize(&query.keys, PMIX_QUERY_LOCAL_PROC_TABLE);
+  PMIX_QUERY_QUALIFIERS_CREATE(&query, 1);
+  PMIX_INFO_LOAD(&query.qualifiers[0], PMIX_NSPACE, nspace.c_str(),
+                 PMIX_STRING);
+  pmix_info_t* results = nullptr;
+  size_t count = 0;
+  const int rc = PMIx_Query_info(&query, 1, &results, &count);
+  for (size_t i = 0; i < count; ++i) *out = ProcessesIn(results[i]);
+  PMIX_INFO_FREE(results, count);
+  PMIX_QUERY_DESTRUCT(&query);
+  return rc;
+}
+
+std::vector<std::string> GdbCommand(const std::vector<Process>& processes) {
+  std::vector<std::string> argv = {"gdb", "-nx", "-q", "-batch"};
+  for (const char* setting :
+       {"debuginfod enabled off", "print frame-arguments none",
+        "filename-display basename", "width 0", "print thread-events off"}) {
+    argv.insert(argv.end(), {"-iex", std::string("set ") + setting});
+  }
+  for (size_t i = 0; i < processes.size(); ++i) {
+    if (i > 0) {
+      argv.insert(argv.end(), {"-ex", "add-inferior -no-connection", "-ex",
+                               "inferior " + std::to_string(i + 1)});
+    }
+    argv.insert(argv.end(),
+                {"-ex", "attach " + std::to_string(processes[i].pid)});
+  }
+  argv.insert(argv.end(),
+              {"-ex", std::string("thread apply all bt ") + kDepth});
+  return argv;
+}
+
+// What it prints, until it ends or the time is over.
+std::string ReadAll(int fd) {
+  const auto deadline = std::chrono::steady_clock::now() + kLimit;
+  std::string out;
+  char buffer[1 << 16];
+  for (;;) {
+    const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(
+        deadline - std::chrono::steady_clock::now());
+    pollfd ready = {fd, POLLIN, 0};
+    if (left.count() <= 0 ||
+        poll(&ready, 1, static_cast<int>(left.count())) <= 0) {
+      return out;
+    }
+    const ssize_t n = read(fd, buffer, sizeof buffer);
+    if (n <= 0) return out;
+    out.append(buffer, static_cast<size_t>(n));
+  }
+}
+
+// The output, or nothing and why.
+std::string RunGdb(const std::vector<std::string>& command, std::string* why) {
+  std::vector<char*> argv;
+  for (const std::string& word : command) {
+    argv.push_back(const_cast<char*>(word.c_str()));
+  }
+  argv.push_back(nullptr);
+  int fds[2];
+  if (pipe2(fds, O_CLOEXEC) != 0) {
+    *why = strerror(errno);
+    return "";
+  }
+  posix_spawn_file_actions_t actions;
+  posix_spawn_file_actions_init(&actions);
+  posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
+  posix_spawn_file_actions_adddup2(&actions, fds[1], 1);
+  posix_spawn_file_actions_adddup2(&actions, fds[1], 2);
+  pid_t pid = 0;
+  const int error =
+      posix_spawnp(&pid, argv[0], &actions, nullptr, argv.data(), environ);
+  posix_spawn_file_actions_destroy(&actions);
+  close(fds[1]);
+  std::string out;
+  if (error == 0) {
+    out = ReadAll(fds[0]);
+    // It lets the processes go when it ends, however it does.
+    kill(pid, SIGKILL);
+    waitpid(pid, nullptr, 0);
+  } else {
+    *why = error == ENOENT ? "gdb is not on this node: install the package gdb"
+                           : std::string("gdb: ") + strerror(error);
+  }
+  close(fds[0]);
+  return out;
+}
+
+// Why the kernel refuses to let gdb attach, as far as can be told.
+std::string Restriction() {
+  FILE* const file = fopen("/proc/sys/kernel/yama/ptrace_scope", "re");
+  int scope = 0;
+  const bool read = file != nullptr && fscanf(file, "%d", &scope) == 1;
+  if (file != nullptr) fclose(file);
+  if (!read || scope == 0) return "";
+  return " (kernel.yama.ptrace_scope is " + std::to_string(scope) +
+         ": only root, or a process that a job lets trace it, may)";
+}
+
+void Print(pmix_rank_t rank, int thread, const ThreadStack& stack) {
+  printf("stack\t%u\t%d", rank, thread);
+  for (const std::string& frame : stack.frames) printf("\t%s", frame.c_str());
+  printf("\n");
+}
+
+// The threads of a process follow it, the last one first; without `threads`
+// they are left out.
+void PrintStacks(const std::vector<Process>& processes, const std::string& text,
+                 bool threads) {
+  std::map<pid_t, pmix_rank_t> ranks;
+  for (const Process& process : processes) ranks[process.pid] = process.rank;
+  std::vector<ThreadStack> others;
+  for (const ThreadStack& stack : ParseStacks(text)) {
+    const auto rank = ranks.find(stack.lwp);
+    if (rank == ranks.end()) {
+      others.push_back(stack);
+      continue;
+    }
+    Print(rank->second, 0, stack);
+    for (const ThreadStack& other : others) {
+      if (threads) Print(rank->second, other.lwp, other);
+    }
+    others.clear();
+    ranks.erase(rank);
+  }
+  for (const auto& [pid, rank] : ranks) {
+    std::string why = "rank " + std::to_string(rank) + " on " + Host() +
+                      ": gdb has no stack of process " + std::to_string(pid);
+    for (const std::string& complaint : Complaints(text)) {
+      why += ": " + complaint;
+    }
+    Complain(why + Restriction());
+  }
+}
+
+void Run(const std::string& nspace, bool threads) {
+  std::vector<Process> processes;
+  const int rc = LocalProcesses(nspace, &processes);
+  if (rc != PMIX_SUCCESS) {
+    return Complain(Host() + ": the processes of " + nspace +
+                    " are not known: " + PMIx_Error_string(rc));
+  }
+  if (processes.empty()) return;
+  std::string why;
+  const std::string text = RunGdb(GdbCommand(processes), &why);
+  if (!why.empty()) return Complain(Host() + ": " + why);
+  PrintStacks(processes, text, threads);
+}
+
+}  // namespace
+}  // namespace canopy::tools
+
+int main(int argc, char** argv) {
+  if (argc < 2) {
+    fprintf(stderr, "usage: canopy-stacks NAMESPACE [--threads]\n");
+    return 2;
+  }
+  pmix_proc_t self;
+  const int rc = PMIx_Init(&self, nullptr, 0);
+  if (rc != PMIX_SUCCESS) {
+    canopy::tools::Complain(std::string("PMIx_Init: ") + PMIx_Error_string(rc));
+    return 1;
+  }
+  const bool threads = argc > 2 && strcmp(argv[2], "--threads") == 0;
+  // What it could not see is among what it prints.
+  canopy::tools::Run(argv[1], threads);
+  fflush(stdout);
+  PMIx_Finalize(nullptr, 0);
+  return 0;
+}

@@ -25,6 +25,7 @@
 #include "server/core/modex/modex.h"
 #include "server/core/modex/persisted_commits.h"
 #include "server/core/pset/process_sets.h"
+#include "server/core/pset/set_owners.h"
 #include "server/core/publish/publishing.h"
 #include "server/core/query/queries.h"
 #include "server/core/spawn/spawns.h"
@@ -58,12 +59,20 @@ struct AgentCore::State {
              }),
         publishing(self, tree, jobs),
         sets(jobs),
+        owners(
+            self, tree, jobs,
+            [this](const std::string& nspace) {
+              return engine.HasEnded(nspace);
+            },
+            sets),
         queries(self, config.node_names, tree, jobs, engine, sets),
         host(self, tree, jobs, engine, sets),
         forwarding(self, jobs, engine) {
     engine.set_tap(&forwarding);
     events.set_observer([this](const EventMessage& event) {
-      sets.OnEvent(event);
+      if (sets.OnEvent(event)) {
+        owners.OnDefined(now, event.source.nspace, &out);
+      }
       invitations.OnEvent(event);
     });
     if (config.host_is_root) tree.LetRootDecide();
@@ -77,6 +86,7 @@ struct AgentCore::State {
       publishing.set_began(config.began_at);
       queries.set_began(config.began_at);
       host.set_began(config.began_at);
+      owners.set_began(config.began_at);
     }
   }
 
@@ -230,11 +240,13 @@ struct AgentCore::State {
   void OnBody(const PeerMessage& message, const JobForget& body) {
     engine.OnPeer(now, message, &out);
     maps.OnForget(message.src, body.nspace);
+    owners.OnOver(message.src, body.nspace);
   }
 
   void OnBody(const PeerMessage& message, const JobQueryReply& body) {
     engine.OnPeer(now, message, &out);
     maps.OnForget(message.src, body.nspace);
+    owners.OnOver(message.src, body.nspace);
   }
 
   void OnBody(const PeerMessage& message, const SyncComplete&) {
@@ -243,7 +255,7 @@ struct AgentCore::State {
   }
 
   void OnBody(const PeerMessage& message, const JobMapRequest& body) {
-    maps.OnRequest(message.src, body, &out);
+    maps.OnRequest(message.src, body, engine.LostOf(body.nspace), &out);
   }
 
   void OnBody(const PeerMessage& message, const JobMapReply& body) {
@@ -384,6 +396,7 @@ struct AgentCore::State {
     }
     events.OnTreeChanged(&out);
     maps.OnTreeChanged(&out);
+    owners.OnTreeChanged(now, &out);
     aborts.OnTreeChanged(now, &out);
     host.OnTreeChanged(now, &out);
     forwarding.OnTreeChanged(now, &out);
@@ -419,6 +432,7 @@ struct AgentCore::State {
     queries.OnNodeRestarted(in.node, &out);
     events.OnNodeRestarted(in.node, &out);
     maps.OnNodeRestarted(in.node, &out);
+    owners.OnNodeRestarted(now, in.node, &out);
     aborts.OnTreeChanged(now, &out);
     host.OnTreeChanged(now, &out);
     forwarding.OnNodeRestarted(now, in.node);
@@ -579,6 +593,7 @@ struct AgentCore::State {
   }
 
   void PropagateChanges() {
+    DropSets();
     while (HasChanges()) {
       for (const Groups::Key& key : collectives.TakeIncomplete()) {
         const Group* group = collectives.groups().Find(key.first, key.second);
@@ -615,6 +630,14 @@ struct AgentCore::State {
     }
   }
 
+  // Their jobs are over: neither are they to be told of any more.
+  void DropSets() {
+    if (engine.IsAuthoritative()) owners.OnAuthoritative();
+    for (const std::string& nspace : owners.TakeDropped()) {
+      events.OnJobRemoved(nspace, &out);
+    }
+  }
+
   void Apply(const JobChanges& changes) {
     // A job that is removed may come again, as one to be passed on only.
     for (const RemovedJob& job : changes.removed) {
@@ -627,6 +650,7 @@ struct AgentCore::State {
       publishing.OnJobRemoved(now, job.nspace, &out);
       if (tree.root() == self) RaiseForAll(sets.DeletionsOf(job.nspace));
       sets.OnJobRemoved(job.nspace);
+      owners.OnJobRemoved(job.nspace);
       events.OnJobRemoved(job.nspace, &out);
       invitations.OnJobRemoved(job.nspace);
       modex.DropJob(job.nspace);
@@ -761,6 +785,7 @@ struct AgentCore::State {
   EndEvents ends;
   Publishing publishing;
   ProcessSets sets;
+  SetOwners owners;
   Queries queries;
   HostCalls host;
   Forwarding forwarding;
@@ -806,6 +831,7 @@ ResourceCounts AgentCore::Count() const {
   counts.host_calls = state.host.size();
   counts.forwarding = state.forwarding.size();
   counts.listeners = state.events.num_listeners();
+  counts.process_sets = state.sets.sets().size();
   counts.publications = state.publishing.num_publications();
   counts.publishing = state.publishing.num_operations();
   return counts;

@@ -36,8 +36,9 @@ struct CoreConfig {
 };
 
 // Resources held by an agent, by kind. Those of a job are released with the
-// job: an agent that knows no job and has no client has zero everywhere. (What
-// was published to outlive its job is not counted.)
+// job: an agent that knows no job and has no client has zero everywhere, once
+// the others have told it what has ended. (What was published to outlive its
+// job is not counted.)
 struct ResourceCounts {
   size_t jobs = 0;         // whose map is here
   size_t launched = 0;     // of them, those that this agent has a part in
@@ -58,6 +59,7 @@ struct ResourceCounts {
   size_t host_calls = 0;  // under way, and their targets
   size_t forwarding = 0;  // pullers, and reads of output under way
   size_t listeners = 0;   // clients with event handlers
+  size_t process_sets = 0;
   size_t publications = 0;  // but for those that outlive their jobs
   size_t publishing = 0;    // publishes, lookups and unpublishes under way
 

@@ -496,6 +496,27 @@ TEST(LostPartTest, NobodyIsToWaitForItsRanks) {
   EXPECT_EQ(replies[0].second.status, kErrNotFound);
 }
 
+// Agent 1 is a new one, on a node that was lost with its ranks.
+TEST(LostPartTest, NorDoesItWhenItsAgentRemembersNothing) {
+  CoreConfig config;
+  config.self = 1;
+  config.node_names = {"a", "b"};
+  AgentCore core(config);
+  const auto from_root = [&](MessageBody body) {
+    return core.Step(0, PeerArrived{{0, 1, std::move(body)}});
+  };
+  const std::vector<ProcId> whole = {{"job", kRankWildcard}};
+  const auto asked = Sent<JobMapRequest>(from_root(
+      CollectiveUp{{CollectiveOp::kConnect, whole, 0}, kSuccess, {}, {}}));
+  ASSERT_EQ(asked.size(), 1u);
+  const Bytes spec(EncodeJobSpec(*JobOn("job", {0, 1})));
+  from_root(JobMapReply{asked[0].second.request, kSuccess, "job", spec, {1}});
+  const auto replies =
+      Sent<DmodexReply>(from_root(DmodexRequest{4, {"job", 1}, "k", 0, 0}));
+  ASSERT_EQ(replies.size(), 1u);
+  EXPECT_EQ(replies[0].second.status, kErrNotFound);
+}
+
 TEST_F(AgentCoreTest, AChildIsToldOfItsParentWhenThatIsOver) {
   auto child = std::make_shared<JobSpec>(*JobOn("child", {0}));
   child->parent = {"job", 0};

@@ -28,6 +28,7 @@ std::string Describe(const ResourceCounts& c) {
   add("aborts", c.aborts);
   add("host calls", c.host_calls);
   add("spawns", c.spawns);
+  add("process sets", c.process_sets);
   add("questions", c.questions);
   add("queries", c.queries);
   add("forwarding", c.forwarding);

@@ -1,6 +1,7 @@
 #include "server/core/job/engine.h"
 
 #include <algorithm>
+#include <set>
 #include <utility>
 
 #include "common/status.h"
@@ -37,6 +38,13 @@ TimeNs JobEngine::EndsAt(const std::string& nspace) const {
   const JobEntry* job = jobs_.Find(nspace);
   const bool controlled = job != nullptr && job->head != nullptr;
   return controlled ? job->head->ends_at() : kNever;
+}
+
+std::vector<NodeId> JobEngine::LostOf(const std::string& nspace) const {
+  const JobEntry* job = jobs_.Find(nspace);
+  if (job == nullptr) return {};
+  const std::set<NodeId>& lost = job->part.place().lost();
+  return {lost.begin(), lost.end()};
 }
 
 NodeId JobEngine::ControllerOf(const std::string& nspace) const {

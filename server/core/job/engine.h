@@ -132,8 +132,17 @@ class JobEngine {
   // When its time limit ends it; kNever: it has none, or is not controlled
   // here.
   TimeNs EndsAt(const std::string& nspace) const;
+  // Agents of the job that were lost with their ranks since its launch, as far
+  // as this one has a part of it. Ascending.
+  std::vector<NodeId> LostOf(const std::string& nspace) const;
   // The agent that controls the job; the root when it is not known here.
   NodeId ControllerOf(const std::string& nspace) const;
+  // This agent knows that the job has ended everywhere.
+  bool HasEnded(const std::string& nspace) const {
+    return resync_.HasEnded(nspace);
+  }
+  // A job that is not known here is not known anywhere.
+  bool IsAuthoritative() const { return resync_.IsAuthoritative(); }
   size_t num_jobs() const { return jobs_.size() + resync_.size(); }
 
  private:

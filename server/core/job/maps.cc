@@ -37,11 +37,14 @@ void JobMaps::Send(const std::string& nspace, Ask* ask, Actions* actions) {
 }
 
 void JobMaps::OnRequest(NodeId src, const JobMapRequest& request,
-                        Actions* actions) {
+                        std::vector<NodeId> lost, Actions* actions) {
   JobMapReply reply{request.request, kErrNotFound, request.nspace, {}};
   if (const Job* job = jobs_.Find(request.nspace)) {
     reply.status = kSuccess;
-    if (!request.exists_only) reply.spec = Bytes(EncodeJobSpec(*job->spec));
+    if (!request.exists_only) {
+      reply.spec = Bytes(EncodeJobSpec(*job->spec));
+      reply.lost = std::move(lost);
+    }
     jobs_.AddReader(request.nspace, src);
   }
   actions->push_back(SendPeer{PeerMessage{self_, src, std::move(reply)}});
@@ -56,7 +59,22 @@ void JobMaps::OnReply(NodeId src, const JobMapReply& reply) {
   const std::string nspace = it->first;
   asked_.erase(it);
   if (reply.status != kSuccess || !Borrow(src, nspace, reply.spec)) {
-    unknown_.push_back(nspace);
+    return unknown_.push_back(nspace);
+  }
+  MarkLost(nspace, reply.lost);
+}
+
+// The agents that are there now have none of its ranks; this may be one of
+// them.
+void JobMaps::MarkLost(const std::string& nspace,
+                       const std::vector<NodeId>& lost) {
+  const Job* job = jobs_.Find(nspace);
+  for (const NodeId agent : lost) {
+    const uint32_t node = job->layout->node_of_agent(agent);
+    if (node == kNoNode) continue;
+    for (const Rank rank : job->layout->ranks_on(node)) {
+      jobs_.MarkEnded(nspace, rank);
+    }
   }
 }
 
@@ -140,8 +158,8 @@ void JobMaps::OnTreeChanged(Actions* actions) {
     asked_.clear();
   }
   // Also of the same root: the question, or the end of the job that follows the
-  // answer, may be lost with an agent between. An answer to the earlier question
-  // is not taken.
+  // answer, may be lost with an agent between. An answer to the earlier
+  // question is not taken.
   for (auto& [nspace, ask] : asked_) Send(nspace, &ask, actions);
 }
 

@@ -27,7 +27,9 @@ class JobMaps {
   // Requests the job's map: it is added to the table (JobChanges::added), or
   // TakeUnknown names it.
   void Want(TimeNs now, const std::string& nspace, Actions* actions);
-  void OnRequest(NodeId src, const JobMapRequest& request, Actions* actions);
+  // `lost`: agents of that job that were lost with their ranks.
+  void OnRequest(NodeId src, const JobMapRequest& request,
+                 std::vector<NodeId> lost, Actions* actions);
   void OnReply(NodeId src, const JobMapReply& reply);
   // `src` has sent the map unasked, and will report the job's end.
   void OnLent(NodeId src, const std::string& nspace, const Bytes& spec);
@@ -65,6 +67,7 @@ class JobMaps {
   void Send(const std::string& nspace, Ask* ask, Actions* actions);
   void OnCheckReply(NodeId src, const JobMapReply& reply);
   bool Borrow(NodeId src, const std::string& nspace, const Bytes& spec);
+  void MarkLost(const std::string& nspace, const std::vector<NodeId>& lost);
   void Forget(const std::string& nspace);
 
   const NodeId self_;

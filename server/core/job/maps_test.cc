@@ -43,6 +43,15 @@ TEST_F(JobMapsTest, AsksTheRootOnce) {
   EXPECT_EQ(jobs_.Find("x")->agent_of(1), 3u);
 }
 
+// A later agent of a node that was lost, this one perhaps, has none of them.
+TEST_F(JobMapsTest, RanksOfLostNodesHaveEnded) {
+  JobMapReply reply = Reply(Ask("x"), "x");
+  reply.lost = {3, 6};
+  maps_.OnReply(0, reply);
+  EXPECT_FALSE(jobs_.Find("x")->ranks[0].ended);
+  EXPECT_TRUE(jobs_.Find("x")->ranks[1].ended);
+}
+
 TEST_F(JobMapsTest, AMapThatIsLentIsReleasedWithTheJob) {
   maps_.OnLent(3, "x", Reply(1, "y").spec);
   EXPECT_EQ(jobs_.Find("x"), nullptr) << "the map of another job";
@@ -191,17 +200,19 @@ TEST_F(JobMapsTest, APartInTheJobEndsTheLoan) {
 TEST_F(JobMapsTest, LendsAndTellsTheReaders) {
   jobs_.Add(JobOn("mine", {5, 6}));
   const JobMapRequest request{7, "mine"};
-  maps_.OnRequest(2, request, &actions_);
+  maps_.OnRequest(2, request, {6}, &actions_);
   const auto replies = Sent<JobMapReply>(actions_);
   ASSERT_EQ(replies.size(), 1u);
   EXPECT_EQ(replies[0].first, 2u);
   EXPECT_EQ(replies[0].second.request, 7u);
   EXPECT_EQ(DecodeJobSpec(replies[0].second.spec.view())->nspace, "mine");
+  EXPECT_EQ(replies[0].second.lost, std::vector<NodeId>{6});
   actions_.clear();
   // Whoever has it asks only whether it is known.
   const JobMapRequest check{7, "mine", true};
-  maps_.OnRequest(2, check, &actions_);
+  maps_.OnRequest(2, check, {6}, &actions_);
   EXPECT_TRUE(Sent<JobMapReply>(actions_)[0].second.spec.empty());
+  EXPECT_TRUE(Sent<JobMapReply>(actions_)[0].second.lost.empty());
   EXPECT_EQ(Sent<JobMapReply>(actions_)[0].second.status, kSuccess);
   actions_.clear();
   jobs_.TakeChanges();

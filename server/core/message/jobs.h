@@ -181,6 +181,8 @@ struct JobMapReply {
   int status = 0;  // kErrNotFound: the job is unknown to the sender
   std::string nspace;
   Bytes spec;  // EncodeJobSpec; empty with exists_only or an error
+  // Agents of the job that were lost with their ranks since its launch.
+  std::vector<NodeId> lost = {};
 };
 
 // PMIx_Spawn, from the spawner's agent to the agent that controls the spawner's

@@ -128,24 +128,25 @@ void ProcessSets::OnJobRemoved(const std::string& nspace) {
 }
 
 // What processes notify of by themselves has no number of an agent.
-void ProcessSets::OnEvent(const EventMessage& event) {
-  if (event.status != kSetDefine && event.status != kSetDelete) return;
-  if ((event.request & kAgentsEvent) == 0) return;
+bool ProcessSets::OnEvent(const EventMessage& event) {
+  if (event.status != kSetDefine && event.status != kSetDelete) return false;
+  if ((event.request & kAgentsEvent) == 0) return false;
   const auto name = NameIn(event.info);
-  if (!name) return;
+  if (!name) return false;
   const auto known = sets_.find(*name);
   if (event.status == kSetDelete) {
     const bool own =
         known != sets_.end() && known->second.owner == event.source.nspace;
     if (own) sets_.erase(known);
-    return;
+    return false;
   }
   auto members = MembersIn(event.info);
   if (!members || known != sets_.end() || sets_.size() >= kMaxProcessSets) {
-    return;
+    return false;
   }
   sets_[*name] = {event.source.nspace, event.source, event.request,
-                  *std::move(members)};
+                  event.origin, *std::move(members)};
+  return true;
 }
 
 }  // namespace canopy::core

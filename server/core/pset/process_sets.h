@@ -31,9 +31,10 @@ inline constexpr size_t kMaxSetName = 255;
 class ProcessSets {
  public:
   struct Set {
-    std::string owner;   // the job that it is of
-    ProcId definer;      // who has defined it
-    uint64_t event = 0;  // the number of its event
+    std::string owner;           // the job that it is of
+    ProcId definer;              // who has defined it
+    uint64_t event = 0;          // the number of its event
+    NodeId raised_at = kNoNode;  // the agent that has raised that
     std::vector<ProcId> members;
   };
 
@@ -63,8 +64,9 @@ class ProcessSets {
 
   void OnJobRemoved(const std::string& nspace);
 
-  // An event that this agent has not had before, its own or another's.
-  void OnEvent(const EventMessage& event);
+  // An event that this agent has not had before, its own or another's. True: a
+  // set has become known by it.
+  bool OnEvent(const EventMessage& event);
 
   // By name, ascending.
   const std::map<std::string, Set>& sets() const { return sets_; }

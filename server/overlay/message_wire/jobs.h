@@ -158,6 +158,7 @@ void Describe(V& v, Is<JobMapReply> auto& m) {
   v.Field(2, m.status);
   v.Bounded(3, m.nspace, kMaxNspaceLen);
   v.Field(4, m.spec);
+  v.Field(5, m.lost);
 }
 
 template <typename V>

@@ -1,0 +1,90 @@
+#include "server/core/pset/set_owners.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "server/core/job/place.h"
+#include "server/core/job/resync.h"
+#include "server/core/messages.h"
+
+namespace canopy::core {
+
+SetOwners::SetOwners(NodeId self, const Tree& tree, const JobTable& jobs,
+                     HasEnded has_ended, ProcessSets& sets)
+    : self_(self),
+      tree_(tree),
+      jobs_(jobs),
+      has_ended_(std::move(has_ended)),
+      sets_(sets) {}
+
+void SetOwners::set_began(TimeNs when) { settled_ = when + kResyncTimeout; }
+
+std::set<std::string> SetOwners::Unknown() const {
+  std::set<std::string> unknown;
+  for (const auto& [name, set] : sets_.sets()) {
+    if (jobs_.Find(set.owner) == nullptr) unknown.insert(set.owner);
+  }
+  return unknown;
+}
+
+// Who has made it known has a part of the job, or had it.
+NodeId SetOwners::WhoKnows(const std::string& nspace) const {
+  for (const auto& [name, set] : sets_.sets()) {
+    const bool there = set.owner == nspace && set.raised_at != self_ &&
+                       set.raised_at < tree_.size() &&
+                       tree_.alive(set.raised_at);
+    if (there) return set.raised_at;
+  }
+  return tree_.root() == self_ ? kNoNode : tree_.root();
+}
+
+void SetOwners::Ask(const std::string& nspace, Actions* actions) {
+  if (has_ended_(nspace)) return Drop(nspace);
+  const NodeId node = asked_[nspace] = WhoKnows(nspace);
+  if (node == kNoNode) return;
+  actions->push_back(SendPeer{PeerMessage{self_, node, JobQuery{nspace}}});
+}
+
+void SetOwners::OnTreeChanged(TimeNs now, Actions* actions) {
+  settled_ = now + kResyncTimeout;
+  for (const std::string& nspace : Unknown()) Ask(nspace, actions);
+}
+
+void SetOwners::OnNodeRestarted(TimeNs now, NodeId node, Actions* actions) {
+  if (tree_.InSubtree(node, self_)) return OnTreeChanged(now, actions);
+  for (const auto& [nspace, to] : std::map(asked_)) {
+    const bool lost =
+        to != kNoNode && tree_.alive(to) && LeadsOver(tree_, self_, to, node);
+    if (lost) Ask(nspace, actions);
+  }
+}
+
+void SetOwners::OnDefined(TimeNs now, const std::string& nspace,
+                          Actions* actions) {
+  const bool asks = now < settled_ && jobs_.Find(nspace) == nullptr &&
+                    !asked_.contains(nspace);
+  if (asks) Ask(nspace, actions);
+}
+
+void SetOwners::OnOver(NodeId src, const std::string& nspace) {
+  const auto asked = asked_.find(nspace);
+  if (asked != asked_.end() && asked->second == src) Drop(nspace);
+}
+
+void SetOwners::OnAuthoritative() {
+  for (const auto& [nspace, node] : std::map(asked_)) {
+    if (node == kNoNode && jobs_.Find(nspace) == nullptr) Drop(nspace);
+  }
+}
+
+void SetOwners::Drop(const std::string& nspace) {
+  asked_.erase(nspace);
+  sets_.OnJobRemoved(nspace);
+  dropped_.push_back(nspace);
+}
+
+std::vector<std::string> SetOwners::TakeDropped() {
+  return std::exchange(dropped_, {});
+}
+
+}  // namespace canopy::core

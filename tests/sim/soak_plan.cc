@@ -60,6 +60,10 @@ constexpr size_t kNumAims = 8;
 // every run, and what comes late hardly.
 constexpr size_t kFewAims = 4;
 
+// In one run of so many with rare cells and losses, all aims are at one phase:
+// what is lost before often keeps an operation from coming to it.
+constexpr uint64_t kFocused = 3;
+
 constexpr uint64_t kMostRare = 8;
 
 // How much a cell is wanted, of kMostRare, by the three in four seeds that have
@@ -97,6 +101,7 @@ uint64_t Rarity(const Cell& cell) {
     case Phase::kSpawnAnswering:
       return asked ? 1 : again ? 8 : 0;
     case Phase::kConnectReporting:
+      return again ? 1 : cell.fault == Fault::kLate ? 5 : 3;
     case Phase::kConnectReleasing:
       return again ? 1 : 2;
     case Phase::kLookupClaiming:
@@ -200,7 +205,7 @@ std::string ContestKey(const std::string& nspace, const std::string& number) {
 void AddMeetings(std::mt19937_64& rng, const Jobs& jobs) {
   constexpr uint32_t kFirstNumber = 100;  // no other connect has it
   std::vector<Op> ops;
-  const uint64_t count = 2 + rng() % 3;
+  const uint64_t count = 3 + rng() % 3;
   for (uint32_t number = 0; number < count; ++number) {
     ops.push_back(
         {Op::Kind::kConnect, kFirstNumber + number, SomeOfEach(rng, jobs)});
@@ -217,7 +222,7 @@ void AddGroups(std::mt19937_64& rng, const Jobs& jobs) {
   }
   std::vector<uint32_t> rounds(members.size());
   std::vector<Op> ops;
-  for (uint64_t n = 3 + rng() % 4; n > 0; --n) {
+  for (uint64_t n = 4 + rng() % 4; n > 0; --n) {
     const auto number = static_cast<uint32_t>(rng() % members.size());
     Op op{Op::Kind::kGroup, number, members[number]};
     op.round = rounds[number]++;
@@ -395,9 +400,10 @@ struct Share {
 // By how rare the rarest cells of an engine are. Names have most operations and
 // take most time.
 constexpr Share kShares[] = {
-    {Engine::kSpawn, 4, 8},   {Engine::kConnect, 11, 8}, {Engine::kNames, 7, 9},
-    {Engine::kAbort, 6, 13},  {Engine::kGroup, 16, 8},   {Engine::kEvent, 3, 3},
-    {Engine::kControl, 4, 4}, {Engine::kQuery, 3, 3}};
+    {Engine::kSpawn, 5, 8},   {Engine::kConnect, 11, 8},
+    {Engine::kNames, 7, 11},  {Engine::kAbort, 6, 16},
+    {Engine::kGroup, 16, 9},  {Engine::kEvent, 3, 3},
+    {Engine::kControl, 4, 5}, {Engine::kQuery, 3, 3}};
 
 Engine EngineToAim(std::mt19937_64& rng, bool restarts) {
   const auto of = [restarts](const Share& share) {
@@ -411,6 +417,42 @@ Engine EngineToAim(std::mt19937_64& rng, bool restarts) {
   return share->engine;
 }
 
+bool IsPossible(const Cell& cell, bool restarts, bool rejoins) {
+  return WhyNever(cell).empty() &&
+         (restarts ? !NeedsLosses(cell.fault) : !NeedsRestarts(cell.fault)) &&
+         (rejoins || cell.fault != Fault::kLinkLost);
+}
+
+// One of an engine; of rare ones, the rarest most often.
+Cell MakeAim(std::mt19937_64& rng, Engine engine, bool restarts, bool rejoins,
+             bool only_rare) {
+  for (;;) {
+    const Cell cell{static_cast<Phase>(rng() % kNumPhases),
+                    static_cast<Fault>(rng() % kNumFaults)};
+    // What only these seeds can have comes first; and so do short phases.
+    const bool rare = !restarts || NeedsRestarts(cell.fault) || rng() % 10 == 0;
+    const bool wanted = only_rare ? rng() % kMostRare < Rarity(cell)
+                                  : IsShort(cell.phase) || rng() % 3 == 0;
+    if (EngineOf(cell.phase) == engine && rare && wanted &&
+        IsPossible(cell, restarts, rejoins)) {
+      return cell;
+    }
+  }
+}
+
+// All of one phase, of seeds with losses.
+std::vector<Cell> MakeAimsOf(std::mt19937_64& rng, Phase phase, bool rejoins) {
+  std::vector<Cell> aims;
+  for (size_t fault = 0; fault < kNumFaults; ++fault) {
+    const Cell cell{phase, static_cast<Fault>(fault)};
+    if (Rarity(cell) > 0 && IsPossible(cell, false, rejoins)) {
+      aims.push_back(cell);
+    }
+  }
+  std::ranges::shuffle(aims, rng);
+  return aims;
+}
+
 }  // namespace
 
 std::vector<Cell> MakeAims(std::mt19937_64& rng, bool restarts, bool rejoins) {
@@ -419,24 +461,15 @@ std::vector<Cell> MakeAims(std::mt19937_64& rng, bool restarts, bool rejoins) {
   const bool only_rare = has_rare && rng() % 4 != 0;
   const bool few =
       engine == Engine::kEvent ||
-      (restarts && (engine == Engine::kSpawn || engine == Engine::kAbort));
-  std::vector<Cell> aims;
+      (restarts && (engine == Engine::kSpawn || engine == Engine::kNames ||
+                    engine == Engine::kAbort));
+  std::vector<Cell> aims = {MakeAim(rng, engine, restarts, rejoins, only_rare)};
+  if (only_rare && !restarts && rng() % kFocused == 0) {
+    return MakeAimsOf(rng, aims.front().phase, rejoins);
+  }
   while (aims.size() < (few ? kFewAims : kNumAims)) {
-    const Cell cell{static_cast<Phase>(rng() % kNumPhases),
-                    static_cast<Fault>(rng() % kNumFaults)};
-    const bool possible =
-        WhyNever(cell).empty() &&
-        (restarts ? !NeedsLosses(cell.fault) : !NeedsRestarts(cell.fault)) &&
-        (rejoins || cell.fault != Fault::kLinkLost);
-    // What only these seeds can have comes first; and so do short phases.
-    const bool rare = !restarts || NeedsRestarts(cell.fault) || rng() % 10 == 0;
-    const bool wanted = only_rare ? rng() % kMostRare < Rarity(cell)
-                                  : IsShort(cell.phase) || rng() % 3 == 0;
-    const bool another = std::ranges::count(aims, cell) == 0;
-    if (EngineOf(cell.phase) == engine && possible && rare && wanted &&
-        another) {
-      aims.push_back(cell);
-    }
+    const Cell cell = MakeAim(rng, engine, restarts, rejoins, only_rare);
+    if (std::ranges::count(aims, cell) == 0) aims.push_back(cell);
   }
   return aims;
 }

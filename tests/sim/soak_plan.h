@@ -101,10 +101,10 @@ std::vector<Op> MakeScript(std::mt19937_64& rng, const std::string& nspace,
                            Rank ranks);
 // Adds one to three kNames.
 void AddNames(std::mt19937_64& rng, std::vector<Op>* script);
-// Adds one to three kConnect of some of each job, in the same order to all.
+// Adds three to five kConnect of some of each job, in the same order to all.
 void AddMeetings(std::mt19937_64& rng,
                  const std::vector<std::unique_ptr<PlannedJob>>& jobs);
-// The same of one to four kGroup, and of one to three kEvent, whose events are
+// The same of four to seven kGroup, and of one to three kEvent, whose events are
 // added by status.
 void AddGroups(std::mt19937_64& rng,
                const std::vector<std::unique_ptr<PlannedJob>>& jobs);

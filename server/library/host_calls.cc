@@ -4,11 +4,9 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <string_view>
 #include <utility>
 #include <vector>
 
-#include "common/codec/decoder.h"
 #include "common/codec/infos.h"
 #include "common/host_op.h"
 #include "common/ids.h"
@@ -36,15 +34,6 @@ void AddUser(const core::AskHost& ask, InfoList* infos) {
   const bool ours = ask.uid == core::kAgentsUser;
   infos->Set(PMIX_USERID, Value::Uint32(ours ? geteuid() : ask.uid));
   infos->Set(PMIX_GRPID, Value::Uint32(ours ? getegid() : ask.gid));
-}
-
-// One INFO.
-bool DecodeInfo(std::string_view bytes, InfoList* infos) {
-  Decoder in(bytes);
-  pmix_info_t info = {};
-  if (!in.GetInfo(&info)) return false;
-  infos->Adopt(&info);
-  return in.done();
 }
 
 bool ReadUnits(WireReader* in, std::vector<pmix_resource_unit_t>* units) {
@@ -93,6 +82,9 @@ int HostCalls::Call(const core::AskHost& ask, Done done) {
     case HostOp::kValidateCredential:
       return Validate(ask, std::move(a), std::move(reply));
     case HostOp::kQuery:
+    // Of jobs that agents control, and a host in C controls its own.
+    case HostOp::kReadOutput:
+    case HostOp::kPushInput:
       break;
   }
   return kErrNotSupported;
@@ -138,9 +130,10 @@ int HostCalls::Allocate(const core::AskHost& ask, Shared a,
 int HostCalls::Monitor(const core::AskHost& ask, Shared a, Upcalls::Done done) {
   if (module_.monitor == nullptr) return kErrNotSupported;
   WireReader call(ask.call.view());
-  const bool what = DecodeInfo(call.String(), &a->infos);
+  const bool what = DecodeInfos(call.String(), &a->infos);
   const auto error = static_cast<pmix_status_t>(call.Int());
-  if (!what || !DecodeInfos(call.String(), &a->directives) || !call.done()) {
+  if (!what || a->infos.size() != 1 ||
+      !DecodeInfos(call.String(), &a->directives) || !call.done()) {
     return kErrUnpackFailure;
   }
   AddUser(ask, &a->directives);

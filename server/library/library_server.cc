@@ -201,6 +201,7 @@ openpmix::OpenPmixOptions LibraryServer::Parts::OpenPmixSettings() {
   settings.host = options.node_names.front();
   settings.tool_files = options.tool_files;
   settings.tools = tools;
+  settings.host_logs = true;
   settings.job_data = [this](const std::string& nspace) {
     return datastore.FindReader(nspace);
   };

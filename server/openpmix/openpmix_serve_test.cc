@@ -6,8 +6,13 @@
 #include <vector>
 
 #include "common/codec/encoder.h"
+#include "common/codec/infos.h"
+#include "common/host_op.h"
+#include "common/values/info_list.h"
 #include "common/values/value.h"
+#include "common/wire.h"
 #include "pmix_common.h"
+#include "server/core/step/host.h"
 #include "server/openpmix/endpoint_testing.h"
 #include "tests/codec/hex.h"
 
@@ -306,6 +311,25 @@ TEST_F(OpenPmixLogTest, WhatIsPutBeforeAnAbortComesBeforeIt) {
   Send(fd, Message(101, kError) + Message(102, "02 01 02 00 02 02 00 02 00"));
   ASSERT_EQ(texts_.size(), 1u);
   ASSERT_EQ(sink_.All<core::AbortArrived>().size(), 1u);
+}
+
+TEST_F(OpenPmixLogTest, WhatAHostLogsItIsAsked) {
+  OpenPmixOptions options;
+  options.host_logs = true;
+  Make(std::move(options));
+  const UniqueFd fd = Join();
+  EXPECT_EQ(Ask(fd, 101, kError), "");
+  const auto calls = sink_.All<core::HostCallArrived>();
+  ASSERT_EQ(calls.size(), 1u);
+  EXPECT_EQ(calls[0].op, HostOp::kLog);
+  WireReader call(calls[0].call.view());
+  InfoList data;
+  ASSERT_TRUE(DecodeInfos(call.String(), &data));
+  EXPECT_EQ(data.FindString(PMIX_LOG_STDERR), "a\nb");
+  InfoList directives;
+  ASSERT_TRUE(DecodeInfos(call.String(), &directives));
+  EXPECT_TRUE(directives.empty());
+  EXPECT_TRUE(call.done());
 }
 
 TEST_F(OpenPmixLogTest, WhoHasGoneIsNotAnswered) {

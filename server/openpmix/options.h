@@ -40,7 +40,9 @@ struct OpenPmixOptions {
   // out; the directory must exist then. May be null.
   std::function<void(const ProcId& proc)> make_directory;
   std::function<void(const core::LogLine&)> log;
-  // Where texts go that ranks log to their standard streams; null: nowhere.
+  // What ranks log is the host's affair, as a call of HostOp::kLog.
+  bool host_logs = false;
+  // Else: where texts go that ranks log to their standard streams; null: nowhere.
   PutText put_text;
   // The syslog of this node; null: there is none.
   log::PutSyslog put_syslog;

@@ -1,16 +1,21 @@
 #include "server/openpmix/request_server.h"
 
 #include <algorithm>
+#include <string>
 #include <utility>
 #include <variant>
 #include <vector>
 
 #include "common/codec/decoder.h"
 #include "common/codec/encoder.h"
+#include "common/codec/infos.h"
 #include "common/host_op.h"
 #include "common/job.h"
 #include "common/refusal.h"
+#include "common/status.h"
+#include "common/wire.h"
 #include "pmix_common.h"
+#include "server/core/step/host.h"
 #include "server/openpmix/credential_reply.h"
 #include "server/openpmix/group_reply.h"
 #include "server/openpmix/handshake.h"
@@ -225,7 +230,27 @@ void RequestServer::Serve(Connection& c, uint32_t tag, JobInfoRequest&) {
 }
 
 void RequestServer::Serve(Connection& c, uint32_t tag, LogRequest& request) {
-  parts_.text_logger->Serve(c, tag, request);
+  if (!parts_.options->host_logs) {
+    return parts_.text_logger->Serve(c, tag, request);
+  }
+  std::string data;
+  std::string directives;
+  int status = EncodeInfos(request.data.data(), request.data.size(), &data);
+  if (status == kSuccess) {
+    status = EncodeInfos(request.directives.data(), request.directives.size(),
+                         &directives);
+  }
+  if (status != kSuccess) return SendStatus(c, tag, status);
+  WireWriter call;
+  call.String(data);
+  call.String(directives);
+  core::HostCallArrived input;
+  input.client = c.id;
+  input.request = tag;
+  input.op = HostOp::kLog;
+  input.call = Bytes(call.Take());
+  CoreRequest to_host{std::move(input), AnswerForm::kStatus};
+  Serve(c, tag, to_host);
 }
 
 void RequestServer::Serve(Connection& c, uint32_t tag,

@@ -15,7 +15,6 @@
 #include <vector>
 
 #include "common/bytes.h"
-#include "common/codec/encoder.h"
 #include "common/codec/infos.h"
 #include "common/host_op.h"
 #include "common/ids.h"
@@ -108,9 +107,9 @@ inline Bytes ContractCall(HostOp op, uint32_t timeout = 0) {
     case HostOp::kMonitor: {
       InfoList monitor;
       monitor.Add(PMIX_MONITOR_HEARTBEAT, Value::Bool(true));
-      Encoder encoder;
-      encoder.PutInfo(monitor[0]);
-      out.String(encoder.Take());
+      std::string what;
+      EXPECT_EQ(EncodeInfos(monitor.data(), monitor.size(), &what), kSuccess);
+      out.String(what);
       out.Int(0);
       break;
     }

@@ -5,7 +5,6 @@
 #include <utility>
 #include <vector>
 
-#include "common/codec/decoder.h"
 #include "common/codec/infos.h"
 #include "common/text.h"
 #include "common/values/info_list.h"
@@ -90,13 +89,9 @@ bool Fill(WireReader* in, v1::LogRequest* out) {
 }
 
 bool Fill(WireReader* in, v1::MonitorRequest* out) {
-  const std::string monitor(in->String());
-  Decoder decoder(monitor);
-  pmix_info_t info = {};
-  if (!decoder.GetInfo(&info)) return false;
-  InfoList owner;
-  owner.Adopt(&info);
-  PutInfo(owner[0], out->mutable_monitor());
+  InfoList monitor;
+  if (!DecodeInfos(in->String(), &monitor) || monitor.size() != 1) return false;
+  PutInfo(monitor[0], out->mutable_monitor());
   out->set_error(static_cast<int32_t>(in->Int()));
   return PutInfos(in->String(), out->mutable_directives());
 }

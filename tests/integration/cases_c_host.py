@@ -2,7 +2,7 @@
 import os
 
 import cases_openpmix
-from harness import ROOT, check
+from harness import PROGRAMS, ROOT, check
 
 MANAGER = os.path.join(ROOT, "examples", "resource_manager", "manager.c")
 EXAMPLES = os.path.join(ROOT, "examples", "pmix")
@@ -22,6 +22,16 @@ class Place:
         self.bench.share.make(out, [
             "gcc", "-std=gnu11", "-O1", "-o", out, source,
             f"-I{self.bench.prefix}/include", f"-L{self.lib}", "-lpmix", *more])
+        return out
+
+    def program(self, name, kind, *more):
+        """One of the tests' own, for the library of this kind."""
+        prefix = self.bench.prefix if kind == "ours" else cases_openpmix.PMIX
+        out = os.path.join(self.bench.share.directory, f"c_host.{name}.{kind}")
+        self.bench.share.make(out, [
+            "gcc", "-std=gnu11", "-O1", "-o", out,
+            os.path.join(PROGRAMS, name + ".c"), f"-I{prefix}/include",
+            f"-L{prefix}/lib", "-lpmix", "-lpthread", *more])
         return out
 
     def example(self, name):
@@ -70,6 +80,17 @@ def twice(place):
         job.finish().expect(out=["exchange ok size 2"])
 
 
+def slots(place, kind):
+    """A host of two nodes that has all functions, and ranks that drive each."""
+    servers = place.program("two_servers", "ours", f"-Wl,-rpath,{place.lib}")
+    program = place.program("slots", kind)
+    env = {"LD_LIBRARY_PATH": place.lib} if kind == "ours" else {}
+    place.bench.run(RANKS, program, RANKS, program, program=servers,
+                    env=env).expect(
+        out=[f"slots ok size {RANKS}\n",
+             *(f"rank {rank} logs a line\n" for rank in range(RANKS))])
+
+
 def stranger(place):
     """Who is no descendant of the host is no rank, whatever it knows of it."""
     lines = place.run(1, "env").expect().out.splitlines()
@@ -86,6 +107,8 @@ def run(bench):
              "C host: a rank aborts the job",
              "C host: a rank is killed",
              "C host: two of them",
+             "C host: each of its functions, ranks with our library",
+             "C host: each of its functions, ranks with OpenPMIx",
              "C host: nothing in the environment is a launcher's")
     if not bench.wanted(*names):
         return
@@ -95,6 +118,7 @@ def run(bench):
               lambda: modex(place, ("openpmix", "ours")),
               lambda: examples(place), lambda: aborts(place),
               lambda: dies(place), lambda: twice(place),
+              lambda: slots(place, "ours"), lambda: slots(place, "openpmix"),
               lambda: stranger(place))
     for name, body in zip(names, bodies, strict=True):
         bench.case(name, body)

@@ -1,0 +1,211 @@
+/* What a host answers that is a resource manager of two nodes (two_servers.c):
+ *
+ *   slots N PROGRAM
+ *
+ * PROGRAM is this one, which is spawned as well; with the library that it was
+ * built for. */
+#include <pmix.h>
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static pmix_proc_t self;
+static uint32_t size;
+
+static void fail(int line, const char *what, pmix_status_t status) {
+  fprintf(stderr, "rank %u: line %d: %s: %s\n", self.rank, line, what,
+          PMIx_Error_string(status));
+  exit(1);
+}
+#define CHECK_STATUS(call, wanted)                   \
+  do {                                               \
+    const pmix_status_t got = (call);                \
+    if (got != (wanted)) fail(__LINE__, #call, got); \
+  } while (0)
+#define CHECK_OK(call) CHECK_STATUS(call, PMIX_SUCCESS)
+#define CHECK(what) \
+  if (!(what)) fail(__LINE__, #what, PMIX_ERROR)
+
+static pmix_proc_t peer(uint32_t rank) {
+  pmix_proc_t proc = self;
+  proc.rank = rank;
+  return proc;
+}
+
+static void put(const char *key, uint32_t number) {
+  pmix_value_t value;
+  PMIX_VALUE_LOAD(&value, &number, PMIX_UINT32);
+  CHECK_OK(PMIx_Put(PMIX_GLOBAL, key, &value));
+  CHECK_OK(PMIx_Commit());
+}
+
+static void expect(uint32_t rank, const char *key, uint32_t number) {
+  pmix_proc_t proc = peer(rank);
+  pmix_value_t *value = NULL;
+  CHECK_OK(PMIx_Get(&proc, key, NULL, 0, &value));
+  CHECK(value->type == PMIX_UINT32 && value->data.uint32 == number);
+  PMIX_VALUE_RELEASE(value);
+}
+
+/* Without a fence: of the rank of the other node, which commits once. */
+static void modex(void) {
+  put("direct", 100 + self.rank);
+  for (uint32_t rank = 0; rank < size; ++rank)
+    expect(rank, "direct", 100 + rank);
+  put("collected", 200 + self.rank);
+  bool yes = true;
+  pmix_info_t collect;
+  PMIX_INFO_LOAD(&collect, PMIX_COLLECT_DATA, &yes, PMIX_BOOL);
+  CHECK_OK(PMIx_Fence(NULL, 0, &collect, 1));
+  for (uint32_t rank = 0; rank < size; ++rank) {
+    expect(rank, "collected", 200 + rank);
+  }
+}
+
+static void connections(void) {
+  pmix_proc_t all = peer(PMIX_RANK_WILDCARD);
+  CHECK_OK(PMIx_Connect(&all, 1, NULL, 0));
+  CHECK_OK(PMIx_Disconnect(&all, 1, NULL, 0));
+}
+
+/* Of all ranks, so also of those of the other node. */
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
+static uint32_t heard;
+
+static void on_event(size_t id, pmix_status_t status, const pmix_proc_t *source,
+                     pmix_info_t info[], size_t ninfo, pmix_info_t *results,
+                     size_t nresults, pmix_event_notification_cbfunc_fn_t done,
+                     void *data) {
+  (void)id, (void)status, (void)source, (void)info, (void)ninfo;
+  (void)results, (void)nresults;
+  pthread_mutex_lock(&lock);
+  ++heard;
+  pthread_cond_broadcast(&changed);
+  pthread_mutex_unlock(&lock);
+  done(PMIX_EVENT_ACTION_COMPLETE, NULL, 0, NULL, NULL, data);
+}
+
+static void events(void) {
+  pmix_status_t code = PMIX_EXTERNAL_ERR_BASE - 7;
+  CHECK(PMIx_Register_event_handler(&code, 1, NULL, 0, on_event, NULL, NULL) >=
+        0);
+  CHECK_OK(PMIx_Fence(NULL, 0, NULL, 0));
+  CHECK_OK(
+      PMIx_Notify_event(code, &self, PMIX_RANGE_GLOBAL, NULL, 0, NULL, NULL));
+  pthread_mutex_lock(&lock);
+  while (heard < size - 1) pthread_cond_wait(&changed, &lock);
+  pthread_mutex_unlock(&lock);
+}
+
+static void names(void) {
+  char key[32];
+  pmix_info_t info;
+  snprintf(key, sizeof key, "name of %u", self.rank);
+  PMIX_INFO_LOAD(&info, key, "here", PMIX_STRING);
+  CHECK_OK(PMIx_Publish(&info, 1));
+  pmix_pdata_t found;
+  PMIX_PDATA_CONSTRUCT(&found);
+  strcpy(found.key, key);
+  CHECK_OK(PMIx_Lookup(&found, 1, NULL, 0));
+  CHECK(strcmp(found.value.data.string, "here") == 0);
+  CHECK(found.proc.rank == self.rank);
+  char *keys[] = {key, NULL};
+  CHECK_OK(PMIx_Unpublish(keys, NULL, 0));
+  PMIX_PDATA_CONSTRUCT(&found);
+  strcpy(found.key, key);
+  CHECK_STATUS(PMIx_Lookup(&found, 1, NULL, 0), PMIX_ERR_NOT_FOUND);
+}
+
+static void text_is(pmix_info_t *results, size_t count, const char *text) {
+  CHECK(count >= 1 && results != NULL);
+  CHECK(results[0].value.type == PMIX_STRING);
+  CHECK(strcmp(results[0].value.data.string, text) == 0);
+}
+
+static void answers(void) {
+  pmix_info_t *results = NULL, info;
+  size_t count = 0;
+  pmix_status_t rc = PMIX_SUCCESS;
+  pmix_query_t query;
+  PMIX_QUERY_CONSTRUCT(&query);
+  PMIX_ARGV_APPEND(rc, query.keys, "some.key");
+  CHECK_OK(rc);
+  CHECK_OK(PMIx_Query_info(&query, 1, &results, &count));
+  text_is(results, count, "of the host");
+  uint64_t nodes = 1;
+  PMIX_INFO_LOAD(&info, PMIX_ALLOC_NUM_NODES, &nodes, PMIX_UINT64);
+  CHECK_OK(PMIx_Allocation_request(PMIX_ALLOC_NEW, &info, 1, &results, &count));
+  text_is(results, count, "allocated");
+  bool yes = true;
+  pmix_proc_t target = peer(0);
+  PMIX_INFO_LOAD(&info, PMIX_JOB_CTRL_PAUSE, &yes, PMIX_BOOL);
+  CHECK_OK(PMIx_Job_control(&target, 1, &info, 1, &results, &count));
+  text_is(results, count, "controlled");
+  PMIX_INFO_LOAD(&info, PMIX_MONITOR_FILE, "/tmp", PMIX_STRING);
+  CHECK_OK(PMIx_Process_monitor(&info, PMIX_MONITOR_FILE_ALERT, NULL, 0,
+                                &results, &count));
+  text_is(results, count, "monitored");
+  PMIX_INFO_LOAD(&info, "site.log", "a line", PMIX_STRING);
+  CHECK_OK(PMIx_Log(&info, 1, NULL, 0));
+}
+
+static void credentials(void) {
+  pmix_byte_object_t credential = {NULL, 0};
+  CHECK_OK(PMIx_Get_credential(NULL, 0, &credential));
+  CHECK(credential.size == sizeof "secret");
+  pmix_info_t *results = NULL;
+  size_t count = 0;
+  CHECK_OK(PMIx_Validate_credential(&credential, NULL, 0, &results, &count));
+  credential.bytes[0] = 'S';
+  CHECK_STATUS(PMIx_Validate_credential(&credential, NULL, 0, &results, &count),
+               PMIX_ERR_INVALID_CRED);
+}
+
+/* The child is done when it has what it needs: there is no host's fence for it.
+ */
+static void spawn(char *program) {
+  pmix_status_t rc = PMIX_SUCCESS;
+  pmix_app_t app;
+  PMIX_APP_CONSTRUCT(&app);
+  app.cmd = strdup(program);
+  PMIX_ARGV_APPEND(rc, app.argv, program);
+  PMIX_ARGV_APPEND(rc, app.argv, "child");
+  CHECK_OK(rc);
+  app.maxprocs = 1;
+  pmix_nspace_t nspace;
+  CHECK_OK(PMIx_Spawn(NULL, 0, &app, 1, nspace));
+  CHECK(strcmp(nspace, "spawned") == 0);
+  pmix_proc_t child;
+  PMIX_LOAD_PROCID(&child, nspace, PMIX_RANK_WILDCARD);
+  pmix_value_t *value = NULL;
+  CHECK_OK(PMIx_Get(&child, PMIX_JOB_SIZE, NULL, 0, &value));
+  CHECK(value->data.uint32 == 1);
+}
+
+int main(int argc, char **argv) {
+  CHECK_OK(PMIx_Init(&self, NULL, 0));
+  if (argc == 2 && strcmp(argv[1], "child") == 0) {
+    CHECK(strcmp(self.nspace, "spawned") == 0);
+    printf("child ok\n");
+    fflush(stdout);
+    CHECK_OK(PMIx_Finalize(NULL, 0));
+    return 0;
+  }
+  CHECK(argc == 3);
+  size = (uint32_t)atoi(argv[1]);
+  modex();
+  connections();
+  events();
+  names();
+  answers();
+  credentials();
+  if (self.rank < 2) spawn(argv[2]);
+  CHECK_OK(PMIx_Fence(NULL, 0, NULL, 0));
+  if (self.rank == 0) printf("slots ok size %u\n", size);
+  fflush(stdout);
+  CHECK_OK(PMIx_Finalize(NULL, 0));
+  return 0;
+}

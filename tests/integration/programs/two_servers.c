@@ -1,0 +1,476 @@
+/* A resource manager of two nodes on one machine: two servers, each in a
+ * process of its own, that start half of the ranks each and carry what the
+ * library gives them to each other.
+ *
+ *   two_servers N PROGRAM [ARGUMENT...]
+ *
+ * Each of the functions of its module answers in a way that the ranks of
+ * slots.c can tell. Exits with the first exit code that is not 0. */
+#define _GNU_SOURCE
+#include <pmix.h>
+#include <pmix_server.h>
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum { kMaxRounds = 64, kMaxPublished = 64, kMaxWaiting = 64 };
+enum { kFence, kConnect, kDisconnect, kCollectives };
+enum { kGet = kCollectives, kGot, kEvent };
+
+static const char job[] = "two-servers";
+static int num_procs, node, peer;
+static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+static pthread_mutex_t writing = PTHREAD_MUTEX_INITIALIZER;
+
+static void check(pmix_status_t status, const char *what) {
+  if (status == PMIX_SUCCESS || status == PMIX_OPERATION_SUCCEEDED) return;
+  fprintf(stderr, "two_servers: %s: %s\n", what, PMIx_Error_string(status));
+  _exit(125);
+}
+
+static bool is_here(uint32_t rank) { return rank % 2 == (uint32_t)node; }
+
+/* ---- Messages between the servers ---- */
+
+typedef struct {
+  int32_t kind, status;
+  uint32_t tag, rank;
+  uint64_t size; /* of what follows */
+} header_t;
+
+static void transfer(bool out, void *data, size_t size) {
+  char *at = data;
+  while (size > 0) {
+    const ssize_t n = out ? write(peer, at, size) : read(peer, at, size);
+    if (n <= 0) pthread_exit(NULL);
+    at += n;
+    size -= (size_t)n;
+  }
+}
+
+static void tell(int kind, int status, uint32_t tag, uint32_t rank,
+                 const void *data, size_t size) {
+  header_t header = {kind, status, tag, rank, size};
+  pthread_mutex_lock(&writing);
+  transfer(true, &header, sizeof header);
+  transfer(true, (void *)data, size);
+  pthread_mutex_unlock(&writing);
+}
+
+/* ---- What takes both servers: the n-th here is the n-th there ---- */
+
+typedef struct {
+  bool here, there;
+  char *mine, *theirs;
+  size_t mine_size, theirs_size;
+  pmix_modex_cbfunc_t modex_done;
+  pmix_op_cbfunc_t op_done;
+  void *cbdata;
+} round_t;
+static round_t rounds[kCollectives][kMaxRounds];
+static int num_here[kCollectives], num_there[kCollectives];
+
+static void finish(round_t *round) {
+  if (!round->here || !round->there) return;
+  if (round->op_done != NULL)
+    return round->op_done(PMIX_SUCCESS, round->cbdata);
+  const size_t size = round->mine_size + round->theirs_size;
+  char *all = malloc(size + 1);
+  memcpy(all, round->theirs, round->theirs_size);
+  memcpy(all + round->theirs_size, round->mine, round->mine_size);
+  free(round->mine);
+  free(round->theirs);
+  round->modex_done(PMIX_SUCCESS, all, size, round->cbdata, free, all);
+}
+
+static pmix_status_t collect(int kind, char *data, size_t size,
+                             pmix_modex_cbfunc_t modex_done,
+                             pmix_op_cbfunc_t op_done, void *cbdata) {
+  pthread_mutex_lock(&mutex);
+  round_t *round = &rounds[kind][num_here[kind]++];
+  round->mine = data;
+  round->mine_size = size;
+  round->modex_done = modex_done;
+  round->op_done = op_done;
+  round->cbdata = cbdata;
+  round->here = true;
+  pthread_mutex_unlock(&mutex);
+  tell(kind, 0, 0, 0, data, size);
+  pthread_mutex_lock(&mutex);
+  finish(round);
+  pthread_mutex_unlock(&mutex);
+  return PMIX_SUCCESS;
+}
+
+static pmix_status_t fence(const pmix_proc_t procs[], size_t nprocs,
+                           const pmix_info_t info[], size_t ninfo, char *data,
+                           size_t size, pmix_modex_cbfunc_t done,
+                           void *cbdata) {
+  (void)procs, (void)nprocs, (void)info, (void)ninfo;
+  return collect(kFence, data, size, done, NULL, cbdata);
+}
+
+static pmix_status_t connect_procs(const pmix_proc_t procs[], size_t nprocs,
+                                   const pmix_info_t info[], size_t ninfo,
+                                   pmix_op_cbfunc_t done, void *cbdata) {
+  (void)procs, (void)nprocs, (void)info, (void)ninfo;
+  return collect(kConnect, NULL, 0, NULL, done, cbdata);
+}
+
+static pmix_status_t disconnect_procs(const pmix_proc_t procs[], size_t nprocs,
+                                      const pmix_info_t info[], size_t ninfo,
+                                      pmix_op_cbfunc_t done, void *cbdata) {
+  (void)procs, (void)nprocs, (void)info, (void)ninfo;
+  return collect(kDisconnect, NULL, 0, NULL, done, cbdata);
+}
+
+/* ---- Direct modex ---- */
+
+static struct {
+  pmix_modex_cbfunc_t done;
+  void *cbdata;
+} waiting[kMaxWaiting];
+static uint32_t num_waiting;
+
+static pmix_status_t direct_modex(const pmix_proc_t *proc,
+                                  const pmix_info_t info[], size_t ninfo,
+                                  pmix_modex_cbfunc_t done, void *cbdata) {
+  (void)info, (void)ninfo;
+  pthread_mutex_lock(&mutex);
+  const uint32_t tag = num_waiting++;
+  waiting[tag].done = done;
+  waiting[tag].cbdata = cbdata;
+  pthread_mutex_unlock(&mutex);
+  tell(kGet, 0, tag, proc->rank, NULL, 0);
+  return PMIX_SUCCESS;
+}
+
+static void committed(pmix_status_t status, char *data, size_t size,
+                      void *cbdata) {
+  tell(kGot, status, (uint32_t)(uintptr_t)cbdata, 0, data, size);
+}
+
+static void hear(const header_t *header, char *data) {
+  pmix_proc_t proc;
+  PMIX_LOAD_PROCID(&proc, job, header->rank);
+  switch (header->kind) {
+    case kGet:
+      check(PMIx_server_dmodex_request(&proc, committed,
+                                       (void *)(uintptr_t)header->tag),
+            "dmodex request");
+      free(data);
+      return;
+    case kGot:
+      waiting[header->tag].done(header->status, data, header->size,
+                                waiting[header->tag].cbdata, free, data);
+      return;
+    case kEvent:
+      check(PMIx_Notify_event(header->status, &proc, PMIX_RANGE_LOCAL, NULL, 0,
+                              NULL, NULL),
+            "notify");
+      free(data);
+      return;
+    default:
+      break;
+  }
+  pthread_mutex_lock(&mutex);
+  round_t *round = &rounds[header->kind][num_there[header->kind]++];
+  round->theirs = data;
+  round->theirs_size = header->size;
+  round->there = true;
+  finish(round);
+  pthread_mutex_unlock(&mutex);
+}
+
+static void *listen_to_peer(void *unused) {
+  for (;;) {
+    header_t header;
+    transfer(false, &header, sizeof header);
+    char *data = malloc(header.size + 1);
+    transfer(false, data, header.size);
+    hear(&header, data);
+  }
+  return unused;
+}
+
+/* ---- What one server answers on its own ---- */
+
+static pmix_status_t ended(const pmix_proc_t *proc, void *object,
+                           pmix_op_cbfunc_t done, void *cbdata) {
+  (void)proc, (void)object, (void)done, (void)cbdata;
+  return PMIX_OPERATION_SUCCEEDED;
+}
+
+static pmix_status_t notify(pmix_status_t code, const pmix_proc_t *source,
+                            pmix_data_range_t range, pmix_info_t info[],
+                            size_t ninfo, pmix_op_cbfunc_t done, void *cbdata) {
+  (void)range, (void)info, (void)ninfo;
+  tell(kEvent, code, 0, source->rank, NULL, 0);
+  done(PMIX_SUCCESS, cbdata);
+  return PMIX_SUCCESS;
+}
+
+static pmix_pdata_t published[kMaxPublished];
+static size_t num_published;
+
+static pmix_status_t publish(const pmix_proc_t *proc, const pmix_info_t info[],
+                             size_t ninfo, pmix_op_cbfunc_t done,
+                             void *cbdata) {
+  for (size_t i = 0; i < ninfo; ++i) {
+    if (strncmp(info[i].key, "pmix.", 5) == 0) continue;
+    pmix_pdata_t *one = &published[num_published++];
+    one->proc = *proc;
+    strcpy(one->key, info[i].key);
+    check(PMIx_Value_xfer(&one->value, &info[i].value), "publish");
+  }
+  done(PMIX_SUCCESS, cbdata);
+  return PMIX_SUCCESS;
+}
+
+static pmix_status_t lookup(const pmix_proc_t *proc, char **keys,
+                            const pmix_info_t info[], size_t ninfo,
+                            pmix_lookup_cbfunc_t done, void *cbdata) {
+  (void)proc, (void)info, (void)ninfo;
+  for (size_t i = 0; i < num_published; ++i) {
+    if (strcmp(published[i].key, keys[0]) != 0) continue;
+    done(PMIX_SUCCESS, &published[i], 1, cbdata);
+    return PMIX_SUCCESS;
+  }
+  return PMIX_ERR_NOT_FOUND;
+}
+
+static pmix_status_t unpublish(const pmix_proc_t *proc, char **keys,
+                               const pmix_info_t info[], size_t ninfo,
+                               pmix_op_cbfunc_t done, void *cbdata) {
+  (void)proc, (void)info, (void)ninfo, (void)done, (void)cbdata;
+  for (size_t i = 0; i < num_published; ++i) {
+    if (strcmp(published[i].key, keys[0]) == 0) published[i].key[0] = '\0';
+  }
+  return PMIX_OPERATION_SUCCEEDED;
+}
+
+static pmix_status_t answer(const char *key, const char *text,
+                            pmix_info_cbfunc_t done, void *cbdata) {
+  pmix_info_t info;
+  PMIX_INFO_LOAD(&info, key, text, PMIX_STRING);
+  done(PMIX_SUCCESS, &info, 1, cbdata, NULL, NULL);
+  PMIX_INFO_DESTRUCT(&info);
+  return PMIX_SUCCESS;
+}
+
+static pmix_status_t query(pmix_proc_t *proc, pmix_query_t *queries,
+                           size_t nqueries, pmix_info_cbfunc_t done,
+                           void *cbdata) {
+  (void)proc, (void)nqueries;
+  return answer(queries[0].keys[0], "of the host", done, cbdata);
+}
+
+static pmix_status_t allocate(const pmix_proc_t *proc,
+                              pmix_alloc_directive_t directive,
+                              const pmix_info_t info[], size_t ninfo,
+                              pmix_info_cbfunc_t done, void *cbdata) {
+  (void)proc, (void)info, (void)ninfo;
+  if (directive != PMIX_ALLOC_NEW) return PMIX_ERR_BAD_PARAM;
+  return answer(PMIX_ALLOC_ID, "allocated", done, cbdata);
+}
+
+static pmix_status_t control(const pmix_proc_t *proc,
+                             const pmix_proc_t targets[], size_t ntargets,
+                             const pmix_info_t directives[], size_t ndirs,
+                             pmix_info_cbfunc_t done, void *cbdata) {
+  (void)proc, (void)targets, (void)directives, (void)ndirs;
+  if (ntargets != 1) return PMIX_ERR_BAD_PARAM;
+  return answer(PMIX_JOB_CTRL_ID, "controlled", done, cbdata);
+}
+
+static pmix_status_t monitor(const pmix_proc_t *proc,
+                             const pmix_info_t *monitor, pmix_status_t error,
+                             const pmix_info_t directives[], size_t ndirs,
+                             pmix_info_cbfunc_t done, void *cbdata) {
+  (void)proc, (void)directives, (void)ndirs;
+  if (strcmp(monitor->key, PMIX_MONITOR_FILE) != 0 ||
+      error != PMIX_MONITOR_FILE_ALERT) {
+    return PMIX_ERR_BAD_PARAM;
+  }
+  return answer(PMIX_MONITOR_ID, "monitored", done, cbdata);
+}
+
+static void log_data(const pmix_proc_t *proc, const pmix_info_t data[],
+                     size_t ndata, const pmix_info_t directives[], size_t ndirs,
+                     pmix_op_cbfunc_t done, void *cbdata) {
+  (void)ndata, (void)directives, (void)ndirs;
+  printf("rank %u logs %s\n", proc->rank, data[0].value.data.string);
+  fflush(stdout);
+  done(PMIX_SUCCESS, cbdata);
+}
+
+static pmix_status_t get_credential(const pmix_proc_t *proc,
+                                    const pmix_info_t directives[],
+                                    size_t ndirs, pmix_credential_cbfunc_t done,
+                                    void *cbdata) {
+  (void)proc, (void)directives, (void)ndirs;
+  char text[] = "secret";
+  pmix_byte_object_t credential = {text, sizeof text};
+  done(PMIX_SUCCESS, &credential, NULL, 0, cbdata);
+  return PMIX_SUCCESS;
+}
+
+static pmix_status_t validate(const pmix_proc_t *proc,
+                              const pmix_byte_object_t *credential,
+                              const pmix_info_t directives[], size_t ndirs,
+                              pmix_validation_cbfunc_t done, void *cbdata) {
+  (void)proc, (void)directives, (void)ndirs;
+  const bool good = credential->size == sizeof "secret" &&
+                    memcmp(credential->bytes, "secret", sizeof "secret") == 0;
+  done(good ? PMIX_SUCCESS : PMIX_ERR_INVALID_CRED, NULL, 0, cbdata);
+  return PMIX_SUCCESS;
+}
+
+/* ---- Jobs ---- */
+
+static void start(const char *nspace, int rank, char **argv) {
+  pmix_proc_t proc;
+  PMIX_LOAD_PROCID(&proc, nspace, rank);
+  check(
+      PMIx_server_register_client(&proc, getuid(), getgid(), NULL, NULL, NULL),
+      "register a process");
+  char **env = NULL;
+  PMIX_ARGV_COPY(env, environ);
+  check(PMIx_server_setup_fork(&proc, &env), "environment of a process");
+  const pid_t pid = fork();
+  if (pid == 0) {
+    execvpe(argv[0], argv, env);
+    _exit(127);
+  }
+  PMIX_ARGV_FREE(env);
+}
+
+static void register_job(const char *name, const char *nodes, const char *procs,
+                         uint32_t size, int here) {
+  char *node_map, *proc_map;
+  check(PMIx_generate_regex(nodes, &node_map), "node map");
+  check(PMIx_generate_ppn(procs, &proc_map), "map of the processes");
+  pmix_nspace_t nspace;
+  PMIX_LOAD_NSPACE(nspace, name);
+  pmix_info_t info[4];
+  PMIX_INFO_LOAD(&info[0], PMIX_JOB_SIZE, &size, PMIX_UINT32);
+  PMIX_INFO_LOAD(&info[1], PMIX_UNIV_SIZE, &size, PMIX_UINT32);
+  PMIX_INFO_LOAD(&info[2], PMIX_NODE_MAP, node_map, PMIX_STRING);
+  PMIX_INFO_LOAD(&info[3], PMIX_PROC_MAP, proc_map, PMIX_STRING);
+  check(PMIx_server_register_nspace(nspace, here, info, 4, NULL, NULL),
+        "register a job");
+}
+
+/* Its one process is started later: no function of the module may block. */
+static char **spawned;
+static pthread_cond_t to_spawn = PTHREAD_COND_INITIALIZER;
+static pmix_spawn_cbfunc_t spawn_done;
+static void *spawn_cbdata;
+
+static pmix_status_t spawn(const pmix_proc_t *proc, const pmix_info_t info[],
+                           size_t ninfo, const pmix_app_t apps[], size_t napps,
+                           pmix_spawn_cbfunc_t done, void *cbdata) {
+  (void)proc, (void)info, (void)ninfo;
+  if (napps != 1 || apps[0].maxprocs != 1) return PMIX_ERR_NOT_SUPPORTED;
+  pthread_mutex_lock(&mutex);
+  PMIX_ARGV_COPY(spawned, apps[0].argv);
+  spawn_done = done;
+  spawn_cbdata = cbdata;
+  pthread_cond_signal(&to_spawn);
+  pthread_mutex_unlock(&mutex);
+  return PMIX_SUCCESS;
+}
+
+static void *start_spawned(void *unused) {
+  pthread_mutex_lock(&mutex);
+  while (spawned == NULL) pthread_cond_wait(&to_spawn, &mutex);
+  pthread_mutex_unlock(&mutex);
+  register_job("spawned", node == 0 ? "first" : "second", "0", 1, 1);
+  start("spawned", 0, spawned);
+  pmix_nspace_t nspace;
+  PMIX_LOAD_NSPACE(nspace, "spawned");
+  spawn_done(PMIX_SUCCESS, nspace, spawn_cbdata);
+  return unused;
+}
+
+static pmix_server_module_t module = {
+    .client_connected = ended,
+    .client_finalized = ended,
+    .fence_nb = fence,
+    .direct_modex = direct_modex,
+    .publish = publish,
+    .lookup = lookup,
+    .unpublish = unpublish,
+    .spawn = spawn,
+    .connect = connect_procs,
+    .disconnect = disconnect_procs,
+    .notify_event = notify,
+    .query = query,
+    .log = log_data,
+    .allocate = allocate,
+    .job_control = control,
+    .monitor = monitor,
+    .get_credential = get_credential,
+    .validate_credential = validate,
+};
+
+static int serve(char **argv) {
+  pmix_info_t info;
+  PMIX_INFO_LOAD(&info, PMIX_HOSTNAME, node == 0 ? "first" : "second",
+                 PMIX_STRING);
+  check(PMIx_server_init(&module, &info, 1), "start of the server");
+  char ranks[2][1024] = {"", ""};
+  int here = 0;
+  for (int rank = 0; rank < num_procs; ++rank) {
+    char *of = ranks[rank % 2];
+    sprintf(of + strlen(of), "%s%d", *of == '\0' ? "" : ",", rank);
+    here += is_here((uint32_t)rank);
+  }
+  char map[2100];
+  snprintf(map, sizeof map, "%s;%s", ranks[0], ranks[1]);
+  register_job(job, "first,second", map, (uint32_t)num_procs, here);
+  pthread_t listener, starter;
+  pthread_create(&listener, NULL, listen_to_peer, NULL);
+  pthread_create(&starter, NULL, start_spawned, NULL);
+  for (int rank = 0; rank < num_procs; ++rank) {
+    if (is_here((uint32_t)rank)) start(job, rank, argv);
+  }
+  int code = 0, status;
+  while (wait(&status) > 0) {
+    if (code == 0) code = WIFEXITED(status) ? WEXITSTATUS(status) : 128;
+    if (code != 0) _exit(code);
+  }
+  check(PMIx_server_finalize(), "end of the server");
+  return code;
+}
+
+int main(int argc, char **argv) {
+  num_procs = argc < 3 ? 0 : atoi(argv[1]);
+  if (num_procs < 2 || num_procs > 128) return 2;
+  int ends[2];
+  if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) return 2;
+  pid_t servers[2];
+  for (node = 0; node < 2; ++node) {
+    servers[node] = fork();
+    if (servers[node] != 0) continue;
+    peer = ends[node];
+    close(ends[1 - node]);
+    return serve(argv + 2);
+  }
+  close(ends[0]);
+  close(ends[1]);
+  int code = 0;
+  for (node = 0; node < 2; ++node) {
+    int status = 0;
+    waitpid(servers[node], &status, 0);
+    const int one = WIFEXITED(status) ? WEXITSTATUS(status) : 128;
+    if (code == 0) code = one;
+  }
+  return code;
+}

@@ -75,18 +75,19 @@ class IofTest : public ClientTest {
   // at all; the end of a puller with success.
   void Answer(const std::vector<OutputRun>& runs) {
     const auto next = std::make_shared<size_t>(0);
-    agent_->On(FrameType::kHostCall,
-               [this, runs, next](FakeAgent& agent, const Request& request) {
-                 const Asked asked = Parse(request.payload);
-                 if (asked.read.ends) {
-                   agent.Reply(request, kSuccess);
-                   return ended_.set_value(asked);
-                 }
-                 if (*next == runs.size()) return;
-                 OutputRun run = runs[(*next)++];
-                 run.cursor = "cursor " + std::to_string(*next);
-                 agent.Reply(request, kSuccess, EncodeOutputRun(run));
-               });
+    agent_->On(
+        FrameType::kHostCall,
+        [ended = ended_, runs, next](FakeAgent& agent, const Request& request) {
+          const Asked asked = Parse(request.payload);
+          if (asked.read.ends) {
+            agent.Reply(request, kSuccess);
+            return ended->set_value(asked);
+          }
+          if (*next == runs.size()) return;
+          OutputRun run = runs[(*next)++];
+          run.cursor = "cursor " + std::to_string(*next);
+          agent.Reply(request, kSuccess, EncodeOutputRun(run));
+        });
   }
 
   int Pull(const InfoList& infos = {},
@@ -96,7 +97,9 @@ class IofTest : public ClientTest {
                          OnOutput, nullptr, nullptr);
   }
 
-  std::promise<Asked> ended_;
+  // The agent may outlive the test.
+  std::shared_ptr<std::promise<Asked>> ended_ =
+      std::make_shared<std::promise<Asked>>();
 };
 
 OutputRun Text(Rank rank, const std::string& text) {
@@ -195,7 +198,7 @@ TEST_F(IofTest, Iof11WhatIsHeldComesBeforeTheEnd) {
   EXPECT_EQ(result.Wait(), PMIX_SUCCESS);
   ASSERT_EQ(Pieces().size(), 1u);
   EXPECT_EQ(Pieces()[0].data, "abc");
-  const Asked end = ended_.get_future().get();
+  const Asked end = ended_->get_future().get();
   EXPECT_EQ(end.read.handle, static_cast<uint64_t>(handle));
   EXPECT_EQ(PMIx_IOF_deregister(static_cast<size_t>(handle), nullptr, 0,
                                 nullptr, nullptr),

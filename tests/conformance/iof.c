@@ -215,8 +215,9 @@ static pmix_proc_t Spawn(char *script, int procs, const Directives *with) {
 
 // IOF-01: only what was to stay possible when the job was spawned.
 static void Children(void) {
-  const Directives none = {.count = 0};
-  pmix_proc_t child = Spawn("echo child; exec sleep 60", 1, &none);
+  // Else their ends would be the end of this job.
+  const Directives apart = Flag(PMIX_SPAWN_CHILD_SEP);
+  pmix_proc_t child = Spawn("echo child; exec sleep 60", 1, &apart);
   EXPECT(PMIX_ERR_NOT_SUPPORTED,
          PMIx_IOF_pull(&child, 1, NULL, 0, PMIX_FWD_STDOUT_CHANNEL, OnOutput,
                        NULL, NULL));
@@ -225,6 +226,7 @@ static void Children(void) {
   AddFlag(&forward, PMIX_FWD_STDERR, true);
   AddFlag(&forward, PMIX_FWD_STDDIAG, true);
   AddU32(&forward, PMIX_IOF_CACHE_SIZE, 4096);
+  AddFlag(&forward, PMIX_SPAWN_CHILD_SEP, true);
   child = Spawn("echo child; exec sleep 60", 1, &forward);
   g_expected = &g_child;
   ANSWERS(PMIX_SUCCESS, PMIx_IOF_pull, &child, 1, NULL, 0,

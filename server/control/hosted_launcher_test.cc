@@ -108,7 +108,7 @@ TEST_F(HostedLauncherTest, OutputIsWrittenThenPersistedThenAcknowledged) {
 }
 
 TEST_F(HostedLauncherTest, WhatWentElsewhereIsAcknowledgedAndNotWritten) {
-  ASSERT_TRUE(launcher_->Begin(output_).ok());
+  ASSERT_TRUE(Begin().ok());
   v1::RunEvent event;
   event.mutable_output()->set_channel(2);
   event.mutable_output()->set_redirected(7);

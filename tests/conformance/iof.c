@@ -5,6 +5,10 @@
 
 #include "children.h"
 
+#ifndef PMIX_SPAWN_CHILD_SEP
+#define PMIX_SPAWN_CHILD_SEP "pmix.spchildsep"
+#endif
+
 enum { kRoom = 1 << 16 };
 
 // What one puller has got.

@@ -42,8 +42,7 @@ CollectiveDown Down(const Series& series, uint64_t sequence,
 }
 
 void SendTo(StepContext& step, NodeId self, NodeId to, MessageBody body) {
-  step.out.emplace_back(std::in_place_type<SendPeer>,
-                        PeerMessage{self, to, std::move(body)});
+  step.out.emplace_back(SendPeer{PeerMessage{self, to, std::move(body)}});
 }
 
 void Reply(StepContext& step, ClientId client, RequestId request, int status) {

@@ -60,8 +60,7 @@ void TreeOverlay::Send(const core::PeerMessage& message) {
 }
 
 void TreeOverlay::OnMessage(core::PeerMessage&& message) {
-  sink_->OnInput(
-      core::Input(std::in_place_type<core::PeerArrived>, std::move(message)));
+  sink_->OnInput(core::PeerArrived{std::move(message)});
 }
 
 // ------------------------------------------------------------ reconciling ---

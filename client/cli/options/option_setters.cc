@@ -90,7 +90,7 @@ Option::Apply SetRanks(std::vector<uint32_t>* to) {
       return WrongValue(typed, "ranks such as 0,2-5");
     }
     std::ranges::sort(*to);
-    to->erase(std::ranges::unique(*to).begin(), to->end());
+    to->erase(std::unique(to->begin(), to->end()), to->end());
     return Status();
   };
 }

@@ -583,8 +583,6 @@ struct AgentCore::State {
     out.push_back(LogLine{level, std::move(text)});
   }
 
-  // Notifies the engines of each other's changes, until nothing changes any
-  // more.
   // Most steps change nothing that another engine has to learn.
   bool HasChanges() const {
     return collectives.has_news() || jobs.has_changes() ||
@@ -592,6 +590,8 @@ struct AgentCore::State {
            maps.has_unknown() || invitations.has_due();
   }
 
+  // Notifies the engines of each other's changes, until nothing changes any
+  // more.
   void PropagateChanges() {
     DropSets();
     while (HasChanges()) {
@@ -632,6 +632,7 @@ struct AgentCore::State {
 
   // Their jobs are over: neither are they to be told of any more.
   void DropSets() {
+    if (owners.is_idle()) return;
     if (engine.IsAuthoritative()) owners.OnAuthoritative();
     for (const std::string& nspace : owners.TakeDropped()) {
       events.OnJobRemoved(nspace, &out);

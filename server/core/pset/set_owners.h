@@ -48,6 +48,8 @@ class SetOwners {
 
   // Jobs whose sets were dropped since the last call.
   std::vector<std::string> TakeDropped();
+  // Neither OnAuthoritative nor TakeDropped has anything to do.
+  bool is_idle() const { return asked_.empty() && dropped_.empty(); }
 
  private:
   // Those of sets that this agent does not know.

@@ -11,6 +11,7 @@
 #include <string_view>
 #include <utility>
 
+#include "common/posix/read_to_end.h"
 #include "common/posix/unique_fd.h"
 #include "common/wire.h"
 
@@ -106,17 +107,6 @@ void WriteAll(int fd, std::string_view text) {
   }
 }
 
-std::string ReadAll(int fd) {
-  std::string text;
-  char buffer[4096];
-  for (;;) {
-    const ssize_t n = read(fd, buffer, sizeof buffer);
-    if (n < 0 && errno == EINTR) continue;
-    if (n <= 0) return text;
-    text.append(buffer, static_cast<size_t>(n));
-  }
-}
-
 }  // namespace
 
 Result<std::vector<FoundProgram>> FindPrograms(
@@ -149,7 +139,7 @@ Result<std::vector<FoundProgram>> FindProgramsAs(
     _exit(0);
   }
   theirs.Reset();
-  const std::string answer = ReadAll(ours.get());
+  const std::string answer = ReadToEnd(ours.get());
   while (waitpid(pid, nullptr, 0) < 0 && errno == EINTR) {
   }
   WireReader r(answer);

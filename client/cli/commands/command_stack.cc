@@ -21,6 +21,7 @@
 #include "client/cli/control/job_names.h"
 #include "client/cli/options/command_line.h"
 #include "client/cli/options/option_setters.h"
+#include "common/posix/read_to_end.h"
 
 extern char** environ;
 
@@ -44,17 +45,6 @@ Result<pid_t> Start(const std::vector<std::string>& command, int out) {
   if (error == 0) return pid;
   return Status(kErrJobSysOpFailed,
                 std::string("cannot start a process: ") + strerror(error));
-}
-
-std::string ReadToEnd(int fd) {
-  std::string out;
-  char buffer[1 << 16];
-  for (;;) {
-    const ssize_t n = read(fd, buffer, sizeof buffer);
-    if (n < 0 && errno == EINTR) continue;
-    if (n <= 0) return out;
-    out.append(buffer, static_cast<size_t>(n));
-  }
 }
 
 int Print(const StackReport& report) {

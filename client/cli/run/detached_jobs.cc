@@ -13,6 +13,7 @@
 #include "client/cli/base/command.h"
 #include "client/cli/base/file_util.h"
 #include "common/posix/private_dir.h"
+#include "common/posix/read_to_end.h"
 #include "common/string_util.h"
 
 namespace canopy::cli {
@@ -34,17 +35,6 @@ bool RedirectStreams(int output) {
   const UniqueFd null(open("/dev/null", O_RDONLY | O_CLOEXEC));
   return null && dup2(null.get(), STDIN_FILENO) >= 0 &&
          dup2(output, STDOUT_FILENO) >= 0 && dup2(output, STDERR_FILENO) >= 0;
-}
-
-std::string ReadToEnd(int fd) {
-  std::string text;
-  char buffer[512];
-  for (;;) {
-    const ssize_t n = read(fd, buffer, sizeof buffer);
-    if (n < 0 && errno == EINTR) continue;
-    if (n <= 0) return text;
-    text.append(buffer, static_cast<size_t>(n));
-  }
 }
 
 }  // namespace

@@ -21,15 +21,6 @@ namespace {
 
 constexpr uint64_t kMaxUnits = 4096;
 
-std::string Encode(const InfoList& infos) {
-  std::string out;
-  if (infos.empty() ||
-      EncodeInfos(infos.data(), infos.size(), &out) != PMIX_SUCCESS) {
-    out.clear();
-  }
-  return out;
-}
-
 void AddUser(const core::AskHost& ask, InfoList* infos) {
   const bool ours = ask.uid == core::kAgentsUser;
   infos->Set(PMIX_USERID, Value::Uint32(ours ? geteuid() : ask.uid));
@@ -48,6 +39,15 @@ bool ReadUnits(WireReader* in, std::vector<pmix_resource_unit_t>* units) {
 
 }  // namespace
 
+std::string EncodeResults(const InfoList& infos) {
+  std::string out;
+  if (infos.empty() ||
+      EncodeInfos(infos.data(), infos.size(), &out) != PMIX_SUCCESS) {
+    out.clear();
+  }
+  return out;
+}
+
 // What a function of the host is given: it may read it until it answers.
 struct HostCalls::Arguments {
   pmix_proc_t proc;
@@ -62,7 +62,7 @@ int HostCalls::Call(const core::AskHost& ask, Done done) {
   auto a = std::make_shared<Arguments>();
   a->proc = ToC(ask.source);
   Upcalls::Done reply = [done = std::move(done)](const HostAnswer& answer) {
-    done(answer.status, Encode(answer.infos));
+    done(answer.status, EncodeResults(answer.infos));
   };
   switch (ask.op) {
     case HostOp::kJobControl:

@@ -6,18 +6,22 @@
 #include <memory>
 #include <string>
 
+#include "common/values/info_list.h"
 #include "pmix_server.h"
 #include "server/core/step/host.h"
 #include "server/library/upcalls.h"
 
 namespace canopy::library {
 
+// The results of a host's function in codec form (SIZE n, then n INFO); empty
+// when there are none, or one that cannot travel.
+std::string EncodeResults(const InfoList& infos);
+
 // The host learns the user of who asks (PMIX_USERID, PMIX_GRPID) from each
 // call. Loop thread only.
 class HostCalls {
  public:
-  // The host's status, and the results in codec form (SIZE n, then n INFO), or
-  // empty.
+  // The host's status, and EncodeResults of its results.
   using Done = std::function<void(int status, std::string results)>;
 
   // Both outlive it.

@@ -62,15 +62,6 @@ bool ReadInfos(Decoder* in, InfoList* infos) {
   return true;
 }
 
-std::string Encode(const InfoList& infos) {
-  std::string out;
-  if (infos.empty() ||
-      EncodeInfos(infos.data(), infos.size(), &out) != PMIX_SUCCESS) {
-    out.clear();
-  }
-  return out;
-}
-
 // SIZE n, then n PDATA.
 std::string Encode(const std::vector<HostAnswer::Found>& found) {
   Encoder out;
@@ -118,7 +109,7 @@ struct HostRequests::Arguments {
 Upcalls::Done HostRequests::Reply(core::ClientId client,
                                   core::RequestId request) const {
   return [this, client, request](const HostAnswer& answer) {
-    answer_(client, request, answer.status, Encode(answer.infos));
+    answer_(client, request, answer.status, EncodeResults(answer.infos));
   };
 }
 

@@ -1,5 +1,6 @@
 #include "client/session/host_call.h"
 
+#include <chrono>
 #include <utility>
 
 #include "client/session/target.h"
@@ -49,6 +50,23 @@ int CallHostAsync(Session& session, const HostCall& call,
       [done = std::move(done)](const Reply& reply) {
         done(reply.status, ResultsOf(reply));
       });
+}
+
+HostCaller CallerOf(ChannelRef channel) {
+  return [channel = std::move(channel)](std::string_view payload,
+                                        Channel::Done done) {
+    return channel->CallAsync(local::FrameType::kHostCall, payload,
+                              std::move(done));
+  };
+}
+
+int Await(Session& session, std::future<int> done) {
+  while (session.progress().external() &&
+         done.wait_for(std::chrono::milliseconds(1)) !=
+             std::future_status::ready) {
+    session.progress().RunPending();
+  }
+  return done.get();
 }
 
 }  // namespace canopy::client

@@ -4,9 +4,13 @@
 #define CANOPY_CLIENT_SESSION_HOST_CALL_H_
 
 #include <functional>
+#include <future>
 #include <span>
 #include <string>
+#include <string_view>
 
+#include "client/channel/channel.h"
+#include "client/session/servers.h"
 #include "client/session/session.h"
 #include "common/host_op.h"
 #include "common/values/info_list.h"
@@ -27,6 +31,15 @@ int CallHost(Session& session, const HostCall& call, InfoList* results);
 // Without an error `done` is called once, on the progress thread.
 int CallHostAsync(Session& session, const HostCall& call,
                   std::function<void(int status, InfoList results)> done);
+
+// Sends calls whose payload is made (kHostCall) through one connection.
+using HostCaller =
+    std::function<int(std::string_view payload, Channel::Done done)>;
+HostCaller CallerOf(ChannelRef channel);
+
+// What comes of a call; where the program drives progress, this does it
+// meanwhile. Not for the progress thread, which would wait for itself.
+int Await(Session& session, std::future<int> done);
 
 }  // namespace canopy::client
 

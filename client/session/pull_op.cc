@@ -1,7 +1,6 @@
 #include "client/session/pull_op.h"
 
 #include <algorithm>
-#include <chrono>
 #include <future>
 #include <iterator>
 #include <memory>
@@ -9,8 +8,8 @@
 #include <utility>
 
 #include "client/channel/channel.h"
+#include "client/session/host_call.h"
 #include "client/session/output_pulls.h"
-#include "common/local_protocol.h"
 #include "common/values/info_list.h"
 #include "common/values/value.h"
 
@@ -148,24 +147,6 @@ PullReceiver ReceiverOf(pmix_iof_cbfunc_t callback) {
   };
 }
 
-template <typename C>
-OutputPulls::Caller CallerOf(C channel) {
-  return [channel](std::string_view payload, Channel::Done done) {
-    return channel->CallAsync(local::FrameType::kHostCall, payload,
-                              std::move(done));
-  };
-}
-
-// Where the program drives progress, this does it meanwhile.
-int Wait(Session& session, std::future<int> done) {
-  while (session.progress().external() &&
-         done.wait_for(std::chrono::milliseconds(1)) !=
-             std::future_status::ready) {
-    session.progress().RunPending();
-  }
-  return done.get();
-}
-
 }  // namespace
 
 int PullOutputAsync(Session& session, const PullRequest& request,
@@ -197,7 +178,7 @@ int PullOutput(Session& session, const PullRequest& request) {
         done->set_value(status == PMIX_SUCCESS ? static_cast<int>(handle)
                                                : status);
       });
-  return rc == PMIX_SUCCESS ? Wait(session, done->get_future()) : rc;
+  return rc == PMIX_SUCCESS ? Await(session, done->get_future()) : rc;
 }
 
 int StopPullingAsync(Session& session, size_t handle, pmix_op_cbfunc_t cbfunc,
@@ -215,7 +196,7 @@ int StopPulling(Session& session, size_t handle) {
   const bool there =
       session.pulls().Stop(&session.progress(), handle,
                            [done](int status) { done->set_value(status); });
-  return there ? Wait(session, done->get_future()) : PMIX_ERR_NOT_FOUND;
+  return there ? Await(session, done->get_future()) : PMIX_ERR_NOT_FOUND;
 }
 
 }  // namespace canopy::client

@@ -1,7 +1,6 @@
 #include "client/session/push_op.h"
 
 #include <algorithm>
-#include <chrono>
 #include <functional>
 #include <future>
 #include <memory>
@@ -11,11 +10,11 @@
 #include <vector>
 
 #include "client/channel/channel.h"
+#include "client/session/host_call.h"
 #include "client/session/stdin_push.h"
 #include "common/bytes.h"
 #include "common/host_op.h"
 #include "common/iof_call.h"
-#include "common/local_protocol.h"
 #include "common/wire.h"
 
 namespace canopy::client {
@@ -82,7 +81,7 @@ int Parse(const PushRequest& request, Parsed* out) {
 // One push under way, in pieces; lives as long as one of them.
 struct Push {
   Parsed what;
-  std::function<int(std::string_view, Channel::Done)> call;
+  HostCaller call;
   std::function<void(int)> done;
   size_t sent = 0;
   bool closed = false;
@@ -115,12 +114,9 @@ int SendNext(const PushRef& push) {
 }
 
 int Start(Session& session, Parsed what, std::function<void(int)> done) {
-  auto channel = session.channel();
+  ChannelRef channel = session.channel();
   if (!channel) return PMIX_ERR_NOT_SUPPORTED;
-  const auto call = [channel](std::string_view payload, Channel::Done then) {
-    return channel->CallAsync(local::FrameType::kHostCall, payload,
-                              std::move(then));
-  };
+  const HostCaller call = CallerOf(std::move(channel));
   if (what.complete) session.stdin_push().Stop();
   if (!what.own_input) {
     const auto push = std::make_shared<Push>();
@@ -146,16 +142,6 @@ int Start(Session& session, Parsed what, std::function<void(int)> done) {
   return rc;
 }
 
-// Where the program drives progress, this does it meanwhile.
-int Wait(Session& session, std::future<int> done) {
-  while (session.progress().external() &&
-         done.wait_for(std::chrono::milliseconds(1)) !=
-             std::future_status::ready) {
-    session.progress().RunPending();
-  }
-  return done.get();
-}
-
 }  // namespace
 
 int PushInput(Session& session, const PushRequest& request) {
@@ -167,7 +153,7 @@ int PushInput(Session& session, const PushRequest& request) {
   const auto done = std::make_shared<std::promise<int>>();
   rc = Start(session, std::move(what),
              [done](int status) { done->set_value(status); });
-  return rc == PMIX_SUCCESS ? Wait(session, done->get_future()) : rc;
+  return rc == PMIX_SUCCESS ? Await(session, done->get_future()) : rc;
 }
 
 int PushInputAsync(Session& session, const PushRequest& request,

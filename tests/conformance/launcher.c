@@ -5,6 +5,7 @@
 #include <time.h>
 
 #include "check.h"
+#include "job_end.h"
 
 static pmix_proc_t g_server;
 static pmix_nspace_t g_job_name;
@@ -89,22 +90,6 @@ static void FindJob(void) {
   CHECK(g_runs, "the launcher has no job that runs");
 }
 
-static Signal g_ended = SIGNAL_INIT;
-
-static void OnEnd(size_t id, pmix_status_t status, const pmix_proc_t *source,
-                  pmix_info_t info[], size_t ninfo, pmix_info_t results[],
-                  size_t nresults, pmix_event_notification_cbfunc_fn_t cbfunc,
-                  void *cbdata) {
-  (void)id, (void)source, (void)results, (void)nresults;
-  for (size_t i = 0; i < ninfo; ++i) {
-    if (PMIX_CHECK_KEY(&info[i], PMIX_EVENT_AFFECTED_PROC) &&
-        strcmp(info[i].value.data.proc->nspace, g_job_name) == 0) {
-      Raise(&g_ended, status);
-    }
-  }
-  cbfunc(PMIX_EVENT_ACTION_COMPLETE, NULL, 0, NULL, NULL, cbdata);
-}
-
 static void Launched(char *program) {
   Directives list = Flag(PMIX_SPAWN_TOOL);
   AddInt(&list, PMIX_TIMEOUT, 60);
@@ -119,16 +104,8 @@ static void Launched(char *program) {
 }
 
 static void EndJob(void) {
-  pmix_status_t code = PMIX_EVENT_JOB_END;
-  pmix_proc_t job;
-  pmix_info_t *results = NULL;
-  size_t count = 0;
-  Directives kill = Flag(PMIX_JOB_CTRL_KILL);
-  CHECK(PMIx_Register_event_handler(&code, 1, NULL, 0, OnEnd, NULL, NULL) >= 0,
-        "registration");
-  PMIX_PROC_LOAD(&job, g_job_name, PMIX_RANK_WILDCARD);
-  OK(PMIx_Job_control(&job, 1, kill.info, kill.count, &results, &count));
-  WaitFor(&g_ended, 1);
+  WatchEnd(g_job_name);
+  KillWatched();
 }
 
 int main(int argc, char **argv) {

@@ -6,6 +6,7 @@
 #include <pmix_tool.h>
 
 #include "check.h"
+#include "job_end.h"
 
 // Newer than some headers.
 bool PMIx_tool_is_connected(void);
@@ -287,43 +288,18 @@ static void OlderForm(void) {
   Are(1, one, NULL);
 }
 
-static Signal g_ended = SIGNAL_INIT;
-
-static void OnEnd(size_t id, pmix_status_t status, const pmix_proc_t *source,
-                  pmix_info_t info[], size_t ninfo, pmix_info_t results[],
-                  size_t nresults, pmix_event_notification_cbfunc_fn_t cbfunc,
-                  void *cbdata) {
-  (void)id, (void)source, (void)results, (void)nresults;
-  for (size_t i = 0; i < ninfo; ++i) {
-    if (PMIX_CHECK_KEY(&info[i], PMIX_EVENT_AFFECTED_PROC) &&
-        strcmp(info[i].value.data.proc->nspace, g_nspace) == 0) {
-      Raise(&g_ended, status);
-    }
-  }
-  cbfunc(PMIX_EVENT_ACTION_COMPLETE, NULL, 0, NULL, NULL, cbdata);
-}
-
 // What both servers tell comes once; what a handler wants is wanted of a server
 // that is attached later, too.
 static void Events(void) {
   const Server *one = &g_servers[0];
   const Server *two = &g_servers[1];
-  pmix_status_t code = PMIX_EVENT_JOB_END;
-  pmix_proc_t job;
-  pmix_info_t *results = NULL;
-  size_t count = 0;
-  const pmix_status_t id =
-      PMIx_Register_event_handler(&code, 1, NULL, 0, OnEnd, NULL, NULL);
-  CHECK(id >= 0, "registration gave %d", id);
+  WatchEnd(g_nspace);
   Attached(File(two), two);
   Drop(one);
   Attached(File(one), one);
   OK(PMIx_tool_set_server(&two->name, NULL, 0));
   Are(2, two, one);
-  Directives kill = Flag(PMIX_JOB_CTRL_KILL);
-  PMIX_PROC_LOAD(&job, g_nspace, PMIX_RANK_WILDCARD);
-  OK(PMIx_Job_control(&job, 1, kill.info, kill.count, &results, &count));
-  WaitFor(&g_ended, 1);
+  KillWatched();
   // Whatever the other server has sent is read before its answer.
   OK(PMIx_tool_set_server(&one->name, NULL, 0));
   EXPECT(PMIX_ERR_NOT_FOUND, Ask());  // no namespace is left

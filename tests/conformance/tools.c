@@ -12,6 +12,7 @@
 #include <time.h>
 
 #include "check.h"
+#include "job_end.h"
 
 #ifndef PMIX_TOOL_CONNECT_OPTIONAL
 #define PMIX_TOOL_CONNECT_OPTIONAL "pmix.tool.conopt"
@@ -364,35 +365,10 @@ static int Reader(void) {
   return -status;
 }
 
-static Signal g_ended = SIGNAL_INIT;
-
-static void OnEnd(size_t id, pmix_status_t status, const pmix_proc_t *source,
-                  pmix_info_t info[], size_t ninfo, pmix_info_t results[],
-                  size_t nresults, pmix_event_notification_cbfunc_fn_t cbfunc,
-                  void *cbdata) {
-  (void)id, (void)source, (void)results, (void)nresults;
-  for (size_t i = 0; i < ninfo; ++i) {
-    if (PMIX_CHECK_KEY(&info[i], PMIX_EVENT_AFFECTED_PROC) &&
-        strcmp(info[i].value.data.proc->nspace, g_nspace) == 0) {
-      Raise(&g_ended, status);
-    }
-  }
-  cbfunc(PMIX_EVENT_ACTION_COMPLETE, NULL, 0, NULL, NULL, cbdata);
-}
-
 // A tool hears of the end of a job that it ends.
 static void EndJob(void) {
-  pmix_status_t code = PMIX_EVENT_JOB_END;
-  pmix_proc_t job;
-  Directives kill = Flag(PMIX_JOB_CTRL_KILL);
-  const pmix_status_t id =
-      PMIx_Register_event_handler(&code, 1, NULL, 0, OnEnd, NULL, NULL);
-  CHECK(id >= 0, "registration gave %d", id);
-  PMIX_PROC_LOAD(&job, g_nspace, PMIX_RANK_WILDCARD);
-  pmix_info_t *results = NULL;
-  size_t count = 0;
-  OK(PMIx_Job_control(&job, 1, kill.info, kill.count, &results, &count));
-  WaitFor(&g_ended, 1);
+  WatchEnd(g_nspace);
+  KillWatched();
 }
 
 static void Service(void) {

@@ -86,6 +86,8 @@ class ShimUnderTest {
   }
   const Started& started() const { return started_; }
   const std::vector<ExitedRank>& exits() const { return exits_; }
+  // Pieces and ends of streams.
+  size_t outputs() const { return outputs_; }
 
   // A process has the shim's descriptors for a moment yet after its start, so
   // that a connection may take as long to end.
@@ -107,6 +109,7 @@ class ShimUnderTest {
           if (frame.type == FrameType::kStarted) {
             EXPECT_TRUE(Decode(frame.payload, &started_));
           }
+          if (frame.type == FrameType::kOutput) ++outputs_;
           std::vector<ExitedRank> exits;
           if (frame.type != FrameType::kExits) return;
           EXPECT_TRUE(Decode(frame.payload, &exits));
@@ -151,6 +154,7 @@ class ShimUnderTest {
   bool closed_ = false;
   Started started_;
   std::vector<ExitedRank> exits_;
+  size_t outputs_ = 0;
   uint32_t grace_ms_ = kNever;
   Rank next_rank_ = 0;
 };
@@ -296,6 +300,7 @@ TEST_F(StartingTest, NothingIsStartedOfAJobThatIsToEnd) {
   EXPECT_TRUE(shim_.started().errors.empty());
   ASSERT_EQ(shim_.exits().size(), kRanks);
   EXPECT_EQ(shim_.exits()[0].wait_status, SIGKILL);
+  EXPECT_EQ(shim_.outputs(), 2 * kRanks) << "each stream has an end";
 }
 
 TEST_F(StartingTest, TheEndOfSomeRanksIsNotThatOfOthers) {

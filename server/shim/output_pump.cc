@@ -41,17 +41,21 @@ void OutputPump::Add(Rank rank, uint16_t channel, UniqueFd pipe) {
   stream->rank = rank;
   stream->channel = channel;
   stream->pipe = std::move(pipe);
-  const int fd = stream->pipe.get();
-  fcntl(fd, F_SETFL, O_NONBLOCK);
   Stream* const raw = stream.get();
-  loop_->Watch(fd, EPOLLIN | EPOLLONESHOT, [this, raw](uint32_t) {
-    MakeReady(raw);
-    Pump();
-  });
+  if (stream->pipe) WatchPipe(raw);
   streams_.push_back(std::move(stream));
   RankStreams& of_rank = ranks_[rank];
   of_rank.streams.push_back(raw);
   ++of_rank.open;
+}
+
+void OutputPump::WatchPipe(Stream* stream) {
+  const int fd = stream->pipe.get();
+  fcntl(fd, F_SETFL, O_NONBLOCK);
+  loop_->Watch(fd, EPOLLIN | EPOLLONESHOT, [this, stream](uint32_t) {
+    MakeReady(stream);
+    Pump();
+  });
 }
 
 void OutputPump::Drop(Rank rank) {

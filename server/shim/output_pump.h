@@ -37,7 +37,8 @@ class OutputPump {
   OutputPump(const OutputPump&) = delete;
   OutputPump& operator=(const OutputPump&) = delete;
 
-  // Takes the reading end of a pipe.
+  // Takes the reading end of a pipe. Without one, of a process that was never
+  // started, the stream has its end alone, and that must be told as well.
   void Add(Rank rank, uint16_t channel, UniqueFd pipe);
 
   // Gives up the streams of the rank, whose process has ended: another one's
@@ -96,6 +97,7 @@ class OutputPump {
   };
 
   bool WindowOpen() const;
+  void WatchPipe(Stream* stream);
   void MakeReady(Stream* stream);
   void Pump();
   void TakeTurn(Stream* stream);

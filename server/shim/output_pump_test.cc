@@ -74,6 +74,19 @@ TEST_F(OutputPumpTest, EmitsOnlyWhileItFlows) {
   EXPECT_FALSE(pump_->IsOpen(0));
 }
 
+TEST_F(OutputPumpTest, WithoutAPipeThereIsTheEnd) {
+  Make(100);
+  pump_->Resume();
+  pump_->Add(3, 2, UniqueFd());
+  Spin();
+  EXPECT_EQ(Log(), "");
+  EXPECT_TRUE(pump_->IsOpen(3));
+  pump_->ProcessEnded(3);
+  EXPECT_EQ(Log(), "3/2:END ended3 ");
+  pump_->Resume();
+  EXPECT_EQ(Log(), "3/2:END ") << "an agent may have missed it";
+}
+
 TEST_F(OutputPumpTest, ResumeRepeatsWhatWasNotAcknowledged) {
   Make(100);
   pump_->Resume();

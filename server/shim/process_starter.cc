@@ -240,6 +240,14 @@ StartError ProcessStarter::Failed(LocalProcess* process,
   return {process->spec.rank, status.code(), result.error, status.message()};
 }
 
+// Also those of a process that was not started: whoever waits for the job's
+// output waits for the end of each stream.
+void ProcessStarter::AddStreams(Rank rank, UniqueFd out, UniqueFd err,
+                                OutputPump* pump) const {
+  pump->Add(rank, kChannelStdout, std::move(out));
+  if (!job_.merge_stderr) pump->Add(rank, kChannelStderr, std::move(err));
+}
+
 // What there is of a process is the job's from now on.
 void ProcessStarter::Adopt(Outcome outcome, LocalProcess* process,
                            OutputPump* pump, InputFeed* feed,
@@ -247,8 +255,7 @@ void ProcessStarter::Adopt(Outcome outcome, LocalProcess* process,
   const Rank rank = process->spec.rank;
   process->fds.clear();
   if (outcome.in) feed->Add(rank, std::move(outcome.in));
-  if (outcome.out) pump->Add(rank, kChannelStdout, std::move(outcome.out));
-  if (outcome.err) pump->Add(rank, kChannelStderr, std::move(outcome.err));
+  AddStreams(rank, std::move(outcome.out), std::move(outcome.err), pump);
   if (outcome.result.pid > 0) {
     process->pid = outcome.result.pid;
     process->phase = RankPhase::kRunning;
@@ -271,6 +278,7 @@ Started ProcessStarter::Start(std::vector<LocalProcess>* processes,
       process->fds.clear();
       process->phase = RankPhase::kEnded;
       process->wait_status = SIGKILL;
+      AddStreams(process->spec.rank, UniqueFd(), UniqueFd(), pump);
     }
   }
   return started;

@@ -83,6 +83,8 @@ class ProcessStarter {
   // One for each process that was started or could not be.
   std::vector<std::optional<Outcome>> StartAll(
       const std::vector<LocalProcess>& processes, const Stopped& stopped) const;
+  void AddStreams(Rank rank, UniqueFd out, UniqueFd err,
+                  OutputPump* pump) const;
   void Adopt(Outcome outcome, LocalProcess* process, OutputPump* pump,
              InputFeed* feed, Started* started) const;
   StartError Failed(LocalProcess* process, const SpawnResult& result) const;

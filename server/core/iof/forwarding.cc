@@ -48,10 +48,12 @@ int Forwarding::Refusal(const ProcId* caller, const HostCallArrived& in,
   for (const ProcId& target : in.targets) {
     if (target.nspace.empty() || target.nspace != nspace) return kErrBadParam;
   }
-  const auto count = std::ranges::count_if(reads_, [&](const auto& entry) {
-    return entry.second.client == in.client;
-  });
-  return static_cast<size_t>(count) < kMaxReads ? kSuccess : kErrOutOfResource;
+  size_t count = 0;
+  for (auto it = reads_.lower_bound({*caller, 0});
+       it != reads_.end() && it->first.proc == *caller; ++it) {
+    count += it->second.client == in.client ? 1 : 0;
+  }
+  return count < kMaxReads ? kSuccess : kErrOutOfResource;
 }
 
 void Forwarding::OnArrived(TimeNs now, const HostCallArrived& in,
@@ -183,7 +185,7 @@ int Forwarding::Serve(TimeNs now, NodeId src, const HostRequest& request,
   Entry* entry = FindOrAdd(now, request, read, source);
   if (entry == nullptr) return kErrOutOfResource;
   entry->node = src;
-  entry->expires = source->over ? now + kLinger : kNever;
+  Expire(entry, source->over ? now + kLinger : kNever);
   if (read.cursor.empty()) {
     Answer(asker, kSuccess, Bytes(EncodeOutputRun(entry->puller.Welcome())),
            actions);
@@ -312,7 +314,7 @@ void Forwarding::OnJobRemoved(TimeNs now, const std::string& nspace,
   it->second.over = true;
   for (auto& [id, entry] : it->second.pullers) {
     entry.puller.Complete();
-    entry.expires = now + kLinger;
+    Expire(&entry, now + kLinger);
     if (entry.asker) AnswerNews(&entry, actions);
   }
   DropDone(nspace);
@@ -345,7 +347,7 @@ void Forwarding::OnNodeRestarted(TimeNs now, NodeId node) {
     for (auto& [id, entry] : source.pullers) {
       if (entry.node != node) continue;
       entry.asker.reset();
-      entry.expires = now + kLinger;
+      Expire(&entry, now + kLinger);
     }
   }
 }
@@ -356,7 +358,13 @@ void Forwarding::OnTreeChanged(TimeNs now, Actions* actions) {
   for (const HostRequest& request : requests) Send(now, request, actions);
 }
 
+void Forwarding::Expire(Entry* entry, TimeNs when) {
+  entry->expires = when;
+  next_expiry_ = std::min(next_expiry_, when);
+}
+
 void Forwarding::OnTick(TimeNs now) {
+  if (now < next_expiry_) return;
   std::vector<std::string> names;
   for (auto& [nspace, source] : sources_) {
     std::erase_if(source.pullers, [&](const auto& entry) {
@@ -365,16 +373,12 @@ void Forwarding::OnTick(TimeNs now) {
     names.push_back(nspace);
   }
   for (const std::string& nspace : names) DropDone(nspace);
-}
-
-TimeNs Forwarding::NextDeadline() const {
-  TimeNs next = kNever;
+  next_expiry_ = kNever;
   for (const auto& [nspace, source] : sources_) {
     for (const auto& [id, entry] : source.pullers) {
-      next = std::min(next, entry.expires);
+      next_expiry_ = std::min(next_expiry_, entry.expires);
     }
   }
-  return next;
 }
 
 size_t Forwarding::size() const {

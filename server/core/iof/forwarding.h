@@ -82,7 +82,8 @@ class Forwarding final : public OutputTap {
   void OnNodeRestarted(TimeNs now, NodeId node);
   void OnTreeChanged(TimeNs now, Actions* actions);
   void OnTick(TimeNs now);
-  TimeNs NextDeadline() const;
+  // At the latest when a puller expires: it may have read since.
+  TimeNs NextDeadline() const { return next_expiry_; }
 
   // Pullers here, and reads under way.
   size_t size() const;
@@ -143,6 +144,7 @@ class Forwarding final : public OutputTap {
   bool AnswerOver(const Asker& asker, const OutputRead& read, Actions* actions);
   Entry* FindOrAdd(TimeNs now, const HostRequest& request,
                    const OutputRead& read, Source* source);
+  void Expire(Entry* entry, TimeNs when);
   void DropDone(const std::string& nspace);
   void PassPushed(Actions* actions);
 
@@ -154,6 +156,7 @@ class Forwarding final : public OutputTap {
   std::map<ReadId, Read> reads_;
   std::map<OwnedId, Owned> owned_;
   std::map<std::string, Source> sources_;
+  TimeNs next_expiry_ = kNever;  // of all pullers; none expires before
 };
 
 }  // namespace canopy::core

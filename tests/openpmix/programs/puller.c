@@ -13,6 +13,7 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
 static char text[1 << 16];
 static size_t size;
+static bool ended;
 
 static void on_output(size_t handle, pmix_iof_channel_t channel,
                       pmix_proc_t *source, pmix_byte_object_t *payload,
@@ -24,6 +25,17 @@ static void on_output(size_t handle, pmix_iof_channel_t channel,
     memcpy(text + size, payload->bytes, payload->size);
     size += payload->size;
   }
+  pthread_cond_signal(&changed);
+  pthread_mutex_unlock(&lock);
+}
+
+static void on_end(pmix_status_t status, void *cbdata) {
+  (void) cbdata;
+  if (status != PMIX_SUCCESS) {
+    fprintf(stderr, "PMIx_IOF_deregister: %d\n", status);
+  }
+  pthread_mutex_lock(&lock);
+  ended = true;
   pthread_cond_signal(&changed);
   pthread_mutex_unlock(&lock);
 }
@@ -57,8 +69,16 @@ int main(int argc, char **argv) {
     printf("pulled %s\n", line);
   }
   fflush(stdout);
+  /* With a callback: without one, both threads of OpenPMIx 4.2.2 free the
+   * request, and its own thread can wait for ever in what is freed. */
   pmix_status_t rc =
-      PMIx_IOF_deregister((size_t) handle, NULL, 0, NULL, NULL);
-  if (rc != PMIX_SUCCESS) fprintf(stderr, "PMIx_IOF_deregister: %d\n", rc);
+      PMIx_IOF_deregister((size_t) handle, NULL, 0, on_end, NULL);
+  if (rc != PMIX_SUCCESS) {
+    fprintf(stderr, "PMIx_IOF_deregister: %d\n", rc);
+    return 3;
+  }
+  pthread_mutex_lock(&lock);
+  while (!ended) pthread_cond_wait(&changed, &lock);
+  pthread_mutex_unlock(&lock);
   return PMIx_tool_finalize();
 }

@@ -71,7 +71,8 @@ class Scheduler(rpc.HostModuleServicer):
         self.next_id = int(time.time())            # names of jobs, over restarts too
         self.agents = {}                           # by overlay: queue of its stream
         self.taken = collections.defaultdict(int)  # reports, by incarnation
-        self.next_command = 1
+        self.next_command = 0
+        self.last_command = pb.HostMessage()
         self.read_accounts()
 
     def read_accounts(self):
@@ -435,6 +436,8 @@ class Scheduler(rpc.HostModuleServicer):
     def command(self, words):
         if words == ["jobs"]:
             return self.show()
+        if words == ["again"]:  # agents execute it once, and answer once more
+            return self.send(self.last_command)
         verb, name = words[0], pb.JobName(host_job_id=words[1])
         fields = {
             "launch": lambda: self.launch(words[1:]),
@@ -449,11 +452,15 @@ class Scheduler(rpc.HostModuleServicer):
         }[verb]()
         if fields is None:
             return
+        self.next_command += 1
+        self.last_command = pb.HostMessage(command=pb.Command(
+            command_id=f"{os.getpid()}-{self.next_command}", **fields))
+        self.send(self.last_command)
+
+    def send(self, message):
         with self.lock:
             for out in self.agents.values():
-                out.put(pb.HostMessage(command=pb.Command(
-                    command_id=f"{os.getpid()}-{self.next_command}", **fields)))
-            self.next_command += 1
+                out.put(message)
 
 
 def read(path):
@@ -487,7 +494,7 @@ def main():
         try:
             scheduler.command(line.split())
         except (KeyError, IndexError, TypeError, ValueError):
-            print("jobs, launch PROGRAM, kill JOB, suspend JOB, resume JOB, "
+            print("jobs, again, launch PROGRAM, kill JOB, suspend JOB, resume JOB, "
                   "signal JOB NUMBER, limit JOB SECONDS [WARN], requeue JOB, "
                   "drain NODE, undrain NODE", flush=True)
     server.wait_for_termination()

@@ -452,6 +452,7 @@ void JobManager::SignalJob(const std::string& nspace, int signal) {
 std::vector<std::string> JobManager::HostJobs(
     const std::string& host_job) const {
   std::vector<std::string> names;
+  if (host_job.empty()) return names;  // a job that it gave no name has none
   for (const auto& [nspace, record] : families_.jobs()) {
     const PlacementFacts& placed = record.facts.placed;
     if (placed.any() && placed.host_job == host_job) names.push_back(nspace);

@@ -25,8 +25,6 @@ class CommandHistory {
  public:
   static constexpr size_t kMaxCommands = 1024;
   static constexpr int64_t kMaxAgeMs = int64_t{24} * 3600 * 1000;
-  // Of a result's text.
-  static constexpr size_t kMaxText = 1024;
 
   struct Known {
     bool done = false;         // else it is under way

@@ -1,5 +1,6 @@
 #include "server/scheduler/infos.h"
 
+#include <algorithm>
 #include <string>
 #include <utility>
 
@@ -12,7 +13,10 @@ namespace {
 namespace v1 = hostmodule::v1;
 using Infos = google::protobuf::RepeatedPtrField<v1::Info>;
 
+// In one list, and in all: an info takes half a KiB, and a few bytes on the
+// wire.
 constexpr int kMaxInfos = 512;
+constexpr int kMaxInfosInAll = 4096;
 constexpr int kMaxDepth = 8;
 constexpr size_t kMaxKey = 511;
 
@@ -53,7 +57,7 @@ void PutValue(const pmix_value_t& value, v1::Value* out) {
   }
 }
 
-bool GetInfos(const Infos& infos, int depth, InfoList* out);
+bool GetInfos(const Infos& infos, int depth, int* left, InfoList* out);
 
 // Of the type that the message names, or that its kind has.
 Value Number(const v1::Value& value, pmix_data_type_t otherwise,
@@ -67,7 +71,7 @@ Value Number(const v1::Value& value, pmix_data_type_t otherwise,
   return fits ? std::move(out) : Value();
 }
 
-bool GetValue(const v1::Value& value, int depth, Value* out) {
+bool GetValue(const v1::Value& value, int depth, int* left, Value* out) {
   switch (value.kind_case()) {
     case v1::Value::kFlag:
       *out = Value::Bool(value.flag());
@@ -94,7 +98,9 @@ bool GetValue(const v1::Value& value, int depth, Value* out) {
       return value.process().nspace().size() <= PMIX_MAX_NSLEN;
     case v1::Value::kInfos: {
       InfoList infos;
-      if (!GetInfos(value.infos().infos(), depth + 1, &infos)) return false;
+      if (!GetInfos(value.infos().infos(), depth + 1, left, &infos)) {
+        return false;
+      }
       *out = Value::InfoArray(infos);
       return true;
     }
@@ -110,12 +116,15 @@ bool GetValue(const v1::Value& value, int depth, Value* out) {
   return false;
 }
 
-bool GetInfos(const Infos& infos, int depth, InfoList* out) {
-  if (depth > kMaxDepth || infos.size() > kMaxInfos) return false;
+bool GetInfos(const Infos& infos, int depth, int* left, InfoList* out) {
+  if (depth > kMaxDepth || infos.size() > std::min(kMaxInfos, *left)) {
+    return false;
+  }
+  *left -= infos.size();
   for (const v1::Info& info : infos) {
     Value value;
     if (info.key().empty() || info.key().size() > kMaxKey ||
-        !GetValue(info.value(), depth, &value)) {
+        !GetValue(info.value(), depth, left, &value)) {
       return false;
     }
     pmix_info_directives_t flags = info.flags() & ~PMIX_INFO_ARRAY_END;
@@ -140,7 +149,8 @@ void PutInfos(std::span<const pmix_info_t> infos, Infos* out) {
 
 Result<InfoList> GetInfos(const Infos& infos) {
   InfoList out;
-  if (!GetInfos(infos, 0, &out)) {
+  int left = kMaxInfosInAll;
+  if (!GetInfos(infos, 0, &left, &out)) {
     return Status(kErrUnpackFailure, "its infos are malformed");
   }
   return out;

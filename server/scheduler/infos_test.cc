@@ -96,5 +96,23 @@ TEST(InfosTest, WhatIsMalformedIsRefused) {
   }));
 }
 
+// A few bytes of a message must not become half a KiB without end.
+TEST(InfosTest, AreBoundedInAll) {
+  const auto nested = [](int lists, int infos) {
+    Infos all;
+    for (int i = 0; i < lists; ++i) {
+      v1::Info* const list = all.Add();
+      list->set_key("l");
+      for (int j = 0; j < infos; ++j) {
+        list->mutable_value()->mutable_infos()->add_infos()->set_key("k");
+      }
+    }
+    return all;
+  };
+  EXPECT_TRUE(GetInfos(nested(8, 511)).ok());
+  EXPECT_FALSE(GetInfos(nested(8, 512)).ok());
+  EXPECT_FALSE(GetInfos(nested(1, 513)).ok());
+}
+
 }  // namespace
 }  // namespace canopy::scheduler

@@ -6,6 +6,7 @@
 
 #include "common/event_loop.h"
 #include "common/text.h"
+#include "server/scheduler/line.h"
 #include "server/scheduler/messages.h"
 
 namespace canopy::scheduler {
@@ -103,7 +104,7 @@ void JobPlacement::OnUpdate(const PlacementId& id, uint64_t number,
   switch (update.kind_case()) {
     case v1::PlacementUpdate::kQueued:
       return listener_->OnQueued(
-          id, {Printable(update.queued().reason()), update.queued().since_ms(),
+          id, {LineOf(update.queued().reason()), update.queued().since_ms(),
                update.queued().position()});
     case v1::PlacementUpdate::kGranted:
       return OnGranted(id, update.granted());
@@ -147,9 +148,9 @@ void JobPlacement::OnEnd(const PlacementId& id, uint64_t number,
   if (end.unimplemented()) return Unsupported(id);
   if (end.out_of_time() && link_->up()) return Ask(waiting);
   if (!end.ok() && !end.gone() && !end.out_of_time()) {
-    return Refuse(
-        id, Status(kErrServerFailedRequest,
-                   "the scheduler has failed: " + Printable(end.message)));
+    return Refuse(id,
+                  Status(kErrServerFailedRequest,
+                         "the scheduler has failed: " + LineOf(end.message)));
   }
   link_->Lost(end.ok() ? "it has ended a call without an answer" : end.message);
   SayDown(*waiting);
@@ -297,7 +298,7 @@ void JobPlacement::OnTold(const CallEnd& end) {
   if (end.gone() || end.out_of_time()) return link_->Lost(end.message);
   if (!end.ok()) {
     link_->Warn("the scheduler does not take what becomes of " +
-                notes_.front().id.request + ": " + Printable(end.message));
+                notes_.front().id.request + ": " + LineOf(end.message));
   }
   Drop(notes_.begin());
   TellNext();

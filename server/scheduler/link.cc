@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "common/text.h"
+#include "server/scheduler/line.h"
 
 namespace canopy::scheduler {
 namespace {
@@ -51,15 +51,15 @@ void Link::OnAnswer(const CallEnd& end, const v1::GetCapabilitiesReply& reply) {
   up_ = true;
   said_ = false;
   capabilities_ = reply;
-  log_({core::LogLine::Level::kInfo,
-        "the scheduler " + Printable(reply.name()) + " " +
-            Printable(reply.version()) + " is at " + address_});
+  log_({core::LogLine::Level::kInfo, "the scheduler " + LineOf(reply.name()) +
+                                         " " + LineOf(reply.version()) +
+                                         " is at " + address_});
   for (const auto& up : ups_) up();
 }
 
 void Link::AskLater(const std::string& why) {
   up_ = false;
-  why_ = Printable(why);
+  why_ = LineOf(why);
   if (!std::exchange(said_, true)) Warn(WhyDown());
   pause_ns_ = std::clamp(pause_ns_ * 2, first_pause_ns_,
                          kLongestPause * first_pause_ns_);

@@ -9,6 +9,7 @@
 #include "common/text.h"
 #include "common/values/info_list.h"
 #include "server/scheduler/infos.h"
+#include "server/scheduler/line.h"
 
 namespace canopy::scheduler {
 namespace {
@@ -126,10 +127,10 @@ Result<PlacementGrant> FromMessage(const v1::Granted& granted) {
   for (const v1::GrantedNode& node : granted.nodes()) {
     if (node.slots() == 0 || node.slots() > kMaxSlots) {
       return malformed("of " + std::to_string(node.slots()) + " slots on " +
-                       Printable(node.name()));
+                       LineOf(node.name()));
     }
     if (!names.insert(node.name()).second) {
-      return malformed("of node " + Printable(node.name()) + " twice");
+      return malformed("of node " + LineOf(node.name()) + " twice");
     }
     out.nodes.push_back({node.name(), node.slots()});
   }
@@ -181,7 +182,7 @@ Result<HostLaunch> FromMessage(const v1::LaunchJob& launch) {
 Status FromMessage(const v1::Refused& refused) {
   const int status =
       refused.status() < 0 ? refused.status() : int{kErrJobAllocFailed};
-  const std::string why = Printable(refused.message());
+  const std::string why = LineOf(refused.message());
   return {status, why.empty() ? "the scheduler has refused the job" : why};
 }
 

@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "common/status.h"
-#include "common/text.h"
+#include "server/scheduler/line.h"
 #include "server/scheduler/messages.h"
 
 namespace canopy::scheduler {
@@ -29,8 +29,7 @@ v1::CommandResult ResultOf(const std::string& command, const Status& status) {
   result.set_command_id(command);
   result.set_status(status.code());
   // Cut between characters, or what is left of one is shown as bytes.
-  result.set_message(
-      Printable(status.message().substr(0, CommandHistory::kMaxText)));
+  result.set_message(LineOf(status.message()));
   return result;
 }
 
@@ -236,7 +235,7 @@ v1::CommandResult Reports::Execute(const v1::Command& command) {
   switch (command.kind_case()) {
     case v1::Command::kKill:
       status = to->KillHostJob(command.kill().job().host_job_id(),
-                               Printable(command.kill().reason()),
+                               LineOf(command.kill().reason()),
                                command.kill().immediately());
       break;
     case v1::Command::kSignal: {
@@ -256,7 +255,7 @@ v1::CommandResult Reports::Execute(const v1::Command& command) {
       break;
     case v1::Command::kDrainNode:
       status = to->DrainNode(command.drain_node().name(),
-                             Printable(command.drain_node().reason()));
+                             LineOf(command.drain_node().reason()));
       break;
     case v1::Command::kResumeNode:
       status = to->ResumeNode(command.resume_node().name());
@@ -268,7 +267,7 @@ v1::CommandResult Reports::Execute(const v1::Command& command) {
       break;
     case v1::Command::kRequeue:
       status = to->RequeueHostJob(command.requeue().job().host_job_id(),
-                                  Printable(command.requeue().reason()));
+                                  LineOf(command.requeue().reason()));
       break;
     case v1::Command::kLaunch:  // is not answered at once
     case v1::Command::KIND_NOT_SET:

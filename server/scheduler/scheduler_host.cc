@@ -14,6 +14,7 @@
 #include "server/core/step/host_services.h"
 #include "server/ports/placement_port.h"
 #include "server/scheduler/infos.h"
+#include "server/scheduler/line.h"
 #include "server/scheduler/messages.h"
 
 namespace canopy::scheduler {
@@ -299,8 +300,8 @@ void SchedulerHost::OnReply(uint64_t request, uint64_t call, const CallEnd& end,
   if (end.gone()) return options_.link->Lost(end.message);
   if (end.out_of_time()) return;  // the timer answers
   if (!end.ok()) {
-    return Answer(request,
-                  Status(kErrServerFailedRequest, Printable(end.message)), {});
+    return Answer(request, Status(kErrServerFailedRequest, LineOf(end.message)),
+                  {});
   }
   const Result<InfoList> results = GetInfos(reply.results());
   if (!results.ok()) {
@@ -313,7 +314,7 @@ void SchedulerHost::OnReply(uint64_t request, uint64_t call, const CallEnd& end,
       EncodeInfos(results->data(), results->size(), &bytes) != kSuccess) {
     return Answer(request, Status(kErrUnpackFailure, "it cannot travel"), {});
   }
-  Answer(request, Status(reply.status(), Printable(reply.message())),
+  Answer(request, Status(reply.status(), LineOf(reply.message())),
          Bytes(std::move(bytes)));
 }
 

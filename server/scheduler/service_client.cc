@@ -16,6 +16,7 @@
 #include "protos/host_module.grpc.pb.h"
 #include "server/scheduler/callback_threads.h"
 #include "server/scheduler/owner.h"
+#include "server/security/identity.h"
 
 namespace canopy::scheduler {
 namespace {
@@ -103,10 +104,14 @@ class PlaceCall : public Call,
   }
   void Cancel() override { context_.TryCancel(); }
 
+  // Of what follows the decision one is handed on, and may be said to be late.
   void OnReadDone(bool ok) override {
     if (!ok) return RemoveHold();
     calls_->gate->Post([this, self = shared_from_this()] {
+      const bool too_much = std::exchange(
+          decided_, decided_ || update_.has_granted() || update_.has_refused());
       on_update(update_);
+      if (too_much) context_.TryCancel();
       StartRead(&update_);
     });
   }
@@ -126,6 +131,7 @@ class PlaceCall : public Call,
   const v1::PlaceJobRequest request_;
   grpc::ClientContext context_;
   v1::PlacementUpdate update_;
+  bool decided_ = false;             // loop thread
   std::shared_ptr<PlaceCall> self_;  // until it is done
 };
 
@@ -148,7 +154,12 @@ class AttachStream
     if (ended_) return;
     if (queue_.size() >= kMaxQueued) return Cancel();  // nobody reads it
     queue_.push_back(std::move(message));
-    if (queue_.size() == 1) StartWrite(&queue_.front());
+    if (queue_.size() > 1) return;
+    // What the loop does in this round comes first: reports of a launch would
+    // hold it up.
+    calls_->gate->Post([this, self = shared_from_this()] {
+      if (!ended_) StartWrite(&queue_.front());
+    });
   }
 
   void OnReadDone(bool ok) override {
@@ -191,8 +202,8 @@ class AttachStream
 std::string HowCalled(security::SecurityMode mode) {
   switch (mode) {
     case security::SecurityMode::kDerived:
-      return "; it is called by TLS, and has to have an identity of the "
-             "overlay's cluster key, as agents do";
+      return "; it is called by TLS, and has to have a certificate of the "
+             "overlay's cluster key: 'canopy host-module certificate' makes it";
     case security::SecurityMode::kFiles:
       return "; it is called by TLS, and has to have a certificate of the "
              "authority of --tls-ca and to trust that of --tls-cert";
@@ -242,9 +253,15 @@ class GrpcClient : public ServiceClient {
           done(end, reply);
         });
   }
+  // After what the loop does in this round, which is the launch itself.
   CallPtr Send(const v1::JobLaunchedRequest& request, int64_t deadline_ms,
                Done<v1::JobLaunchedReply> done) override {
-    return Unary(&Async::JobLaunched, request, deadline_ms, std::move(done));
+    const auto call =
+        NewUnary<v1::JobLaunchedRequest, v1::JobLaunchedReply>(request);
+    calls_->gate->Post([this, call, deadline_ms, done = std::move(done)] {
+      Begin(&Async::JobLaunched, call, deadline_ms, done);
+    });
+    return call;
   }
   CallPtr Send(const v1::JobReleasedRequest& request, int64_t deadline_ms,
                Done<v1::JobReleasedReply> done) override {
@@ -325,10 +342,23 @@ class GrpcClient : public ServiceClient {
                                       Reply*,
                                       std::function<void(grpc::Status)>),
                 const Request& request, int64_t deadline_ms, Done<Reply> done) {
+    const auto call = NewUnary<Request, Reply>(request);
+    Begin(method, call, deadline_ms, std::move(done));
+    return call;
+  }
+  template <typename Request, typename Reply>
+  std::shared_ptr<UnaryCall<Request, Reply>> NewUnary(const Request& request) {
     const auto call = std::make_shared<UnaryCall<Request, Reply>>();
     call->request = request;
-    SetDeadline(deadline_ms, &call->context);
     calls_->Add(call);
+    return call;
+  }
+  template <typename Request, typename Reply>
+  void Begin(void (Async::*method)(grpc::ClientContext*, const Request*, Reply*,
+                                   std::function<void(grpc::Status)>),
+             const std::shared_ptr<UnaryCall<Request, Reply>>& call,
+             int64_t deadline_ms, Done<Reply> done) {
+    SetDeadline(deadline_ms, &call->context);
     (stub_->async()->*method)(&call->context, &call->request, &call->reply,
                               [calls = calls_, call, done = std::move(done)](
                                   const grpc::Status& status) mutable {
@@ -339,7 +369,6 @@ class GrpcClient : public ServiceClient {
                                   done(end, call->reply);
                                 });
                               });
-    return call;
   }
 
   EventLoop* const loop_;
@@ -367,7 +396,9 @@ Result<std::unique_ptr<ServiceClient>> ServiceClient::Make(
     auto made = security::MakeChannelCredentials(security, address);
     if (!made.ok()) return made.status();
     credentials = *made;
-    const std::string name = security::ServerNameOverride(security);
+    const std::string name = security.mode == security::SecurityMode::kDerived
+                                 ? security::kSchedulerServerName
+                                 : security::ServerNameOverride(security);
     if (!name.empty()) arguments.SetSslTargetNameOverride(name);
   }
   return std::unique_ptr<ServiceClient>(std::make_unique<GrpcClient>(

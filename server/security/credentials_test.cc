@@ -51,6 +51,22 @@ TEST(IdentityTest, SameKeyIsBelievedInBothRoles) {
       Believes(b->root_pem, a->certificate_pem, X509_PURPOSE_SSL_CLIENT));
 }
 
+TEST(IdentityTest, ASchedulersPassesForNoAgent) {
+  const auto agent = DeriveIdentity(Key('1'));
+  const auto scheduler = DeriveSchedulerIdentity(Key('1'));
+  ASSERT_TRUE(agent.ok() && scheduler.ok());
+  EXPECT_TRUE(Believes(agent->root_pem, scheduler->certificate_pem,
+                       X509_PURPOSE_SSL_SERVER));
+  EXPECT_TRUE(Believes(scheduler->root_pem, agent->certificate_pem,
+                       X509_PURPOSE_SSL_CLIENT));
+  EXPECT_FALSE(Believes(agent->root_pem, scheduler->certificate_pem,
+                        X509_PURPOSE_SSL_CLIENT));
+  X509* const cert = Parse(scheduler->certificate_pem);
+  EXPECT_EQ(X509_check_host(cert, kSchedulerServerName, 0, 0, nullptr), 1);
+  EXPECT_EQ(X509_check_host(cert, kDerivedServerName, 0, 0, nullptr), 0);
+  X509_free(cert);
+}
+
 TEST(IdentityTest, AuthorityKeyIsTheSameInEveryAgent) {
   const auto a = DeriveIdentity(Key('1'));
   const auto b = DeriveIdentity(Key('1'));

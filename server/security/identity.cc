@@ -160,9 +160,15 @@ std::string PrivateKeyPem(EVP_PKEY* key) {
   });
 }
 
-}  // namespace
+// Whom a certificate is for.
+struct Subject {
+  std::string name;
+  std::string usage;  // extended key usage
+  std::string host;
+  long serial;  // NOLINT: what OpenSSL takes
+};
 
-Result<TlsIdentity> DeriveIdentity(const ClusterKey& key) {
+Result<TlsIdentity> Derive(const ClusterKey& key, const Subject& subject) {
   Status failed(kError, "could not derive a TLS identity from the key");
   const Pkey authority = AuthorityKey(key);
   const Pkey own(EVP_EC_gen(kCurve));
@@ -173,11 +179,11 @@ Result<TlsIdentity> DeriveIdentity(const ClusterKey& key) {
            {{NID_basic_constraints, "critical,CA:TRUE,pathlen:0"},
             {NID_key_usage, "critical,keyCertSign"}});
   const Certificate leaf =
-      Sign("canopy agent", own.get(), issuer, authority.get(), 2,
+      Sign(subject.name, own.get(), issuer, authority.get(), subject.serial,
            {{NID_basic_constraints, "critical,CA:FALSE"},
             {NID_key_usage, "critical,digitalSignature"},
-            {NID_ext_key_usage, "serverAuth,clientAuth"},
-            {NID_subject_alt_name, std::string("DNS:") + kDerivedServerName}});
+            {NID_ext_key_usage, subject.usage},
+            {NID_subject_alt_name, "DNS:" + subject.host}});
   if (root == nullptr || leaf == nullptr) return failed;
   TlsIdentity identity{CertificatePem(root.get()), CertificatePem(leaf.get()),
                        PrivateKeyPem(own.get())};
@@ -186,6 +192,18 @@ Result<TlsIdentity> DeriveIdentity(const ClusterKey& key) {
     return failed;
   }
   return identity;
+}
+
+}  // namespace
+
+Result<TlsIdentity> DeriveIdentity(const ClusterKey& key) {
+  return Derive(
+      key, {"canopy agent", "serverAuth,clientAuth", kDerivedServerName, 2});
+}
+
+Result<TlsIdentity> DeriveSchedulerIdentity(const ClusterKey& key) {
+  return Derive(key,
+                {"canopy scheduler", "serverAuth", kSchedulerServerName, 3});
 }
 
 }  // namespace canopy::security

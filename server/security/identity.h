@@ -13,6 +13,9 @@ namespace canopy::security {
 // Host name that derived certificates carry; the dialling side asks for it.
 inline constexpr char kDerivedServerName[] = "agent.canopy.internal";
 
+// The same of a scheduler, which agents dial.
+inline constexpr char kSchedulerServerName[] = "scheduler.canopy.internal";
+
 struct TlsIdentity {
   std::string root_pem;         // the only authority to trust
   std::string certificate_pem;  // own certificate, signed by it
@@ -23,6 +26,10 @@ struct TlsIdentity {
 // key, the same in every agent) and lets it sign a fresh key pair for this
 // process. Who does not know the key can neither sign nor be believed.
 Result<TlsIdentity> DeriveIdentity(const ClusterKey& key);
+
+// The same for a scheduler, which does not know the key: it may serve under
+// kSchedulerServerName and dial nobody, so it passes for no agent.
+Result<TlsIdentity> DeriveSchedulerIdentity(const ClusterKey& key);
 
 }  // namespace canopy::security
 

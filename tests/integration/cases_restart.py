@@ -234,6 +234,17 @@ def down_unlinked(bench):
                since=before)
 
 
+def launched_meanwhile(bench, overlay):
+    """A run that finds the root away goes on as soon as that is back."""
+    overlay.kill("node1")
+    job = bench.start("run", "--context", overlay.name, "-n", 2, "echo", "hello")
+    time.sleep(2)  # it has reached another agent, and waits for a root
+    overlay.restart("node1")
+    back = time.monotonic()
+    job.finish(60).expect_lines(["hello"] * 2)
+    check(time.monotonic() - back < 8, "it has waited for another root")
+
+
 def interrupted(bench, overlay):
     """^C while the agent that controls the job is away ends the job all the
     same."""
@@ -580,6 +591,8 @@ def run(bench):
                        lambda: replaced_dead(bench, overlay, dead),
                        leaves=True)
             if radix == 2:
+                bench.case("restart: a run begins while the root is away",
+                           lambda: launched_meanwhile(bench, overlay), leaves=True)
                 bench.case("restart: ^C while the controller is away, radix 2",
                            lambda: interrupted(bench, overlay), leaves=True)
                 bench.case("restart: input after the controller's, radix 2",

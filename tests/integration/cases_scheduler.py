@@ -358,6 +358,31 @@ def launched(bench, scheduler):
     hello(bench, SLOTS).finish().expect()  # its slot is free again
 
 
+def once(bench, scheduler):
+    """A launch that is sent again after a restart of the root does not run again."""
+    before = len(scheduler.accounted())
+    marks = os.path.join(bench.work, "marks")
+    launched = scheduler.tell("launch", "/bin/sh", "-c", f"echo ran >> {marks}")
+    check(": 0 " in launched, launched)
+    wait(lambda: len(scheduler.accounted()) == before + 1, "no record")
+    killed_root(bench)
+
+    def answered():
+        """What is told before the root's successor attaches is lost."""
+        told = len(scheduler.lines)
+        scheduler.process.stdin.write("again\n")
+        scheduler.process.stdin.flush()
+        time.sleep(0.5)
+        return scheduler.lines[told:]
+
+    wait(answered, "no answer of the successor")
+    check(scheduler.lines[-1] == launched, f"{scheduler.lines[-1]} after {launched}")
+    hello(bench, SLOTS).finish().expect()
+    wait(lambda: len(scheduler.accounted()) == before + 2, "no record")
+    with open(marks, encoding="utf-8") as file:
+        check(file.read() == "ran\n", "it has run twice")
+
+
 def batch(bench, scheduler):
     """One that runs while its agents are killed and replaced; its output is a file."""
     before = len(scheduler.accounted())
@@ -557,7 +582,8 @@ def run(bench):
         "kill -9 of the root with jobs queued", "agents are replaced",
         "its operator's commands", "what jobs have used",
         "records over kill -9 of the root", "records over a replacement",
-        "a job of its own", "a job of its own over restarts",
+        "a job of its own", "a launch that is sent again",
+        "a job of its own over restarts",
         "a drained node", "a spawn waits",
         "allocation requests", "many jobs, and restarts")]
     if not bench.wanted(*names):
@@ -592,6 +618,7 @@ def all_cases(bench, scheduler, names):
                 lambda: accounted_once(bench, scheduler,
                                        lambda: replaced_agents(bench)),
                 lambda: launched(bench, scheduler),
+                lambda: once(bench, scheduler),
                 lambda: batch(bench, scheduler),
                 lambda: drained(bench, scheduler), lambda: spawned(bench),
                 lambda: allocations(bench), lambda: many(bench, scheduler))):

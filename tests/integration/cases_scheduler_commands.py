@@ -14,6 +14,7 @@ QUEUE_LIST = "pmix.qry.qlst"
 QUEUE_STATUS = "pmix.qry.qst"
 ALLOC_STATUS = "pmix.query.alloc"
 TIME_REMAINING = "pmix.time.remaining"
+SUPPORTED_KEYS = "pmix.qry.keys"
 NOT_FOUND, NOT_SUPPORTED, TIMEOUT = -46, -47, -24
 PARTIAL_SUCCESS, SERVER_FAILED, UNPACK_FAILURE, UNREACH = -52, -10, -20, -25
 ENDED_BY_LIMIT = 110
@@ -46,6 +47,19 @@ def answers(bench):
         out=[f"query: {NOT_FOUND}, 0 results"])
     ask(bench, "required=site.key", QUEUE_LIST).expect(
         out=[f"query: {NOT_SUPPORTED}, 0 results"])
+
+
+def keys(bench, *how):
+    result = bench.start("run", *how, "-n", 1, bench.pmix("ask"),
+                         SUPPORTED_KEYS).finish()
+    result.expect(out=["query: 0, 1 results"])
+    return re.search(rf"{SUPPORTED_KEYS}=(.*)", result.out)[1].split(",")
+
+
+def supported(bench):
+    """Its keys are among those that can be asked for, and not without it."""
+    check(QUEUE_LIST in keys(bench, "--context", NAME), "no keys of the scheduler")
+    check(QUEUE_LIST not in keys(bench, "--nodes", 2), "keys of no scheduler")
 
 
 def callers(bench):
@@ -239,11 +253,13 @@ def run(bench):
     ], (lambda _: faults(bench), lambda s: without(bench, s)))
     overlay = Overlay(bench, NAME)
     with_overlay(bench, None, [f"scheduler {what}" for what in (
-        "queries: what it knows", "queries: who asks", "queries: OpenPMIx's library",
+        "queries: what it knows", "queries: which keys it has",
+        "queries: who asks", "queries: OpenPMIx's library",
         "queries: it is away", "commands: a time limit", "commands: a longer time limit",
         "commands: a time limit, and kill -9 of the root", "commands: requeue",
         "commands: what is not requeued", "commands: requeue, and kill -9 of the root")], (
-            lambda _: answers(bench), lambda _: callers(bench),
+            lambda _: answers(bench), lambda _: supported(bench),
+            lambda _: callers(bench),
             lambda _: openpmix(bench), lambda s: away(bench, s),
             lambda s: limit(bench, s), lambda s: longer(bench, s),
             lambda s: limit_over_restart(bench, s, overlay),

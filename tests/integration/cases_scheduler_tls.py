@@ -18,7 +18,8 @@ HELLO = ("run", "--context", NAME, "-n", 2, "echo", "hello")
 NAMES = {what: f"scheduler by TLS: {what}" for what in (
     "certificates of one authority", "a scheduler of another authority",
     "agents of another authority", "a scheduler without TLS",
-    "an identity of the cluster key", "nothing in clear", "in clear, by name")}
+    "no certificate of the cluster key", "a certificate of the cluster key",
+    "a certificate of another cluster key", "nothing in clear", "in clear, by name")}
 
 
 class Remote:
@@ -122,6 +123,53 @@ def nothing_in_clear(bench, listener):
     job.finish()
 
 
+def key_file(bench, name, digit):
+    path = os.path.join(bench.work, name)
+    with open(path, "w", encoding="utf-8") as file:
+        os.fchmod(file.fileno(), 0o600)
+        file.write(digit * 64)
+    return path
+
+
+def made(bench, key):
+    """What 'canopy host-module certificate' makes for a scheduler, once."""
+    directory = key + ".d"
+    command = ("host-module", "--key-file", key, "certificate", directory)
+    bench.run(*command).expect()
+    bench.run(*command).expect(code=1, err=["is there already"])
+    files = [os.path.join(directory, name)
+             for name in ("ca.pem", "cert.pem", "key.pem")]
+    check(all(os.stat(file).st_mode & 0o777 == 0o600 for file in files),
+          "others can read it")
+    return ["--tls", *files]
+
+
+def by_cluster_key(bench, port, key):
+    """Agents call it, and the check as they do; one without the key does not."""
+    runs(bench)
+    for whose in (("--context", NAME), ("--key-file", key)):
+        bench.run("host-module", *whose, "check", f"{ADDRESS}:{port}").expect(
+            out=["place_job             OK"])
+    # Of one that is up, without its key's file.
+    bench.run("host-module", "--context", NAME, "certificate",
+              key + ".of-context").expect()
+    bench.run("host-module", "--key-file", key_file(bench, "third", "3"), "--timeout",
+              1, "check", f"{ADDRESS}:{port}").expect(code=1, out=["FAILED"])
+
+
+def by_keys(bench):
+    if not bench.wanted(*(name for what, name in NAMES.items() if "cluster" in what)):
+        return
+    ours, theirs = key_file(bench, "ours", "1"), key_file(bench, "theirs", "2")
+    port = free_port()
+    in_overlay(bench, "a certificate of the cluster key",
+               lambda: by_cluster_key(bench, port, ours), port, made(bench, ours),
+               "--key-file", ours)
+    in_overlay(bench, "a certificate of another cluster key",
+               lambda: waits(bench, "does not answer"), port, made(bench, theirs),
+               "--key-file", ours)
+
+
 def by_certificates(bench):
     names = f"IP:127.0.0.1,IP:{ADDRESS}"
     ours, theirs = (Authority(bench, f"scheduler-{who}", names)
@@ -145,8 +193,8 @@ def by_certificates(bench):
                own_only, *agents)
     in_overlay(bench, "a scheduler without TLS",
                lambda: waits(bench, "called by TLS"), port, [], *agents)
-    in_overlay(bench, "an identity of the cluster key",
-               lambda: waits(bench, "overlay's cluster key"), port, files(agents))
+    in_overlay(bench, "no certificate of the cluster key",
+               lambda: waits(bench, "host-module certificate"), port, files(agents))
     in_overlay(bench, "in clear, by name", lambda: runs(bench), port, [],
                "--security", "plaintext")
     if not bench.wanted(NAMES["nothing in clear"]):
@@ -164,6 +212,7 @@ def run(bench):
         return
     netns.ip("address", "add", f"{ADDRESS}/32", "dev", "lo")
     try:
+        by_keys(bench)
         by_certificates(bench)
     finally:
         netns.ip("address", "del", f"{ADDRESS}/32", "dev", "lo")

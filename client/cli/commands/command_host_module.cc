@@ -1,19 +1,28 @@
 #include <grpcpp/create_channel.h>
+#include <grpcpp/support/channel_arguments.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <cstdint>
+#include <cstring>
 #include <string>
+#include <utility>
 
 #include "client/cli/base/command.h"
 #include "client/cli/base/file_util.h"
 #include "client/cli/base/json_text.h"
 #include "client/cli/commands/commands.h"
+#include "client/cli/context/context_choice.h"
+#include "client/cli/context/key_bytes.h"
 #include "client/cli/host_module/check.h"
 #include "client/cli/host_module/check.pb.h"
 #include "client/cli/host_module/findings.h"
 #include "client/cli/options/command_line.h"
 #include "client/cli/options/option_setters.h"
+#include "server/security/cluster_key.h"
 #include "server/security/credentials.h"
+#include "server/security/identity.h"
 
 namespace canopy::cli {
 namespace {
@@ -24,6 +33,7 @@ constexpr uint32_t kMillisecondsPerSecond = 1000;
 struct Options {
   uint32_t timeout_ms = 5 * kMillisecondsPerSecond;
   security::SecurityConfig security;
+  std::string key_file;
 };
 
 OptionTable Table(Options* to) {
@@ -34,7 +44,43 @@ OptionTable Table(Options* to) {
           {"tls-cert", 1, "FILE", "our certificate for it",
            SetText(&to->security.certificate_path)},
           {"tls-key", 1, "FILE", "its private key",
-           SetText(&to->security.private_key_path)}};
+           SetText(&to->security.private_key_path)},
+          {"key-file", 1, "FILE",
+           "cluster key, as of 'canopy up'; without it that of the overlay",
+           SetText(&to->key_file)}};
+}
+
+// Of a file, or of the overlay that is up.
+Result<security::ClusterKey> FindKey(const Options& options,
+                                     const std::string& context) {
+  if (!options.key_file.empty()) {
+    return security::ClusterKey::Load(options.key_file);
+  }
+  const Result<v1::Context> overlay = NeedContext(context);
+  if (!overlay.ok()) return overlay.status();
+  if (overlay->security() != "tls") {
+    return Status(kErrNotSupported,
+                  "context '" + overlay->name() + "' has --security " +
+                      overlay->security() +
+                      ": a scheduler needs nothing of its cluster key");
+  }
+  return ClusterKeyOf(overlay->cluster_key());
+}
+
+// The address is not of this machine alone, and there are no files: then the
+// service has what MakeCertificate makes.
+Status UseClusterKey(const std::string& address, const std::string& context,
+                     Options* options) {
+  security::SecurityConfig& security = options->security;
+  if (security.mode == security::SecurityMode::kFiles ||
+      security::IsLocalAddress(address)) {
+    return Status();
+  }
+  Result<security::ClusterKey> key = FindKey(*options, context);
+  if (!key.ok()) return key.status();
+  security.mode = security::SecurityMode::kDerived;
+  security.key = *key;
+  return Status();
 }
 
 Status CheckOptions(Options* options) {
@@ -58,12 +104,49 @@ int Check(const std::string& address, const Options& options, bool json) {
   const auto credentials =
       security::MakeChannelCredentials(options.security, address);
   if (!credentials.ok()) return Fail(credentials.status());
-  const v1::HostModuleCheck check =
-      CheckHostModule(grpc::CreateChannel(address, *credentials),
-                      static_cast<int>(options.timeout_ms));
+  grpc::ChannelArguments arguments;
+  if (options.security.mode == security::SecurityMode::kDerived) {
+    arguments.SetSslTargetNameOverride(security::kSchedulerServerName);
+  }
+  const v1::HostModuleCheck check = CheckHostModule(
+      grpc::CreateCustomChannel(address, *credentials, arguments),
+      static_cast<int>(options.timeout_ms));
   const bool written =
       WriteAll(STDOUT_FILENO, json ? JsonText(check) : CheckText(check));
   return written && check.conforms() ? 0 : kExitFailure;
+}
+
+// Nothing that is there is replaced: a service may be using it.
+Status MakeCertificate(const security::ClusterKey& key,
+                       const std::string& directory) {
+  const auto identity = security::DeriveSchedulerIdentity(key);
+  if (!identity.ok()) return identity.status();
+  if (mkdir(directory.c_str(), 0700) != 0 && errno != EEXIST) {
+    return Status(kErrJobSysOpFailed, directory + ": " + std::strerror(errno));
+  }
+  const std::pair<const char*, const std::string*> files[] = {
+      {"ca.pem", &identity->root_pem},
+      {"cert.pem", &identity->certificate_pem},
+      {"key.pem", &identity->private_key_pem}};
+  for (const auto& [name, text] : files) {
+    const std::string path = directory + "/" + name;
+    if (access(path.c_str(), F_OK) == 0) {
+      return Status(kErrExists, path + " is there already");
+    }
+  }
+  for (const auto& [name, text] : files) {
+    const Status status = MakeFile(directory + "/" + name, *text);
+    if (!status.ok()) return status;
+  }
+  return Status();
+}
+
+int Certificate(const std::string& directory, const Options& options,
+                const std::string& context) {
+  const Result<security::ClusterKey> key = FindKey(options, context);
+  if (!key.ok()) return Fail(key.status());
+  const Status status = MakeCertificate(*key, directory);
+  return status.ok() ? 0 : Fail(status);
 }
 
 }  // namespace
@@ -73,24 +156,34 @@ int HostModuleCommand(const CommandLine& line) {
   SharedOptions shared;
   const CommandInfo info = {
       "host-module",
-      "[options] check ADDRESS",
-      "Tests whether the scheduler's service at unix:PATH or HOST:PORT does\n"
-      "what agents expect of it (protos/host_module.proto). Plays an overlay\n"
-      "of its own, with jobs that nobody starts. Prints a line for each slot;\n"
-      "fails when one is not as it should be.\n",
+      "[options] check ADDRESS | certificate DIRECTORY",
+      "check: tests whether the scheduler's service at unix:PATH or HOST:PORT\n"
+      "does what agents expect of it (protos/host_module.proto). Plays an\n"
+      "overlay of its own, with jobs that nobody starts. Prints a line for "
+      "each\n"
+      "slot; fails when one is not as it should be.\n"
+      "certificate: makes ca.pem, cert.pem and key.pem for a scheduler on\n"
+      "another machine, from the cluster key: with these it serves by TLS, "
+      "and\n"
+      "believes agents of this overlay alone.\n",
       Table(&options),
       2,
       2};
   const ParseOutcome parsed = ParseCommandLine(info, line, &shared);
   if (!parsed.go_on) return parsed.exit_code;
+  Status status = CheckOptions(&options);
+  if (!status.ok()) return FailUsage("host-module", status);
+  if (shared.words[0] == "certificate") {
+    return Certificate(shared.words[1], options, shared.context);
+  }
   if (shared.words[0] != "check") {
     return FailUsage(
         "host-module",
         Status(kErrBadParam, "there is no 'host-module " + shared.words[0] +
-                                 "'; there is 'check'"));
+                                 "'; there are 'check' and 'certificate'"));
   }
-  const Status status = CheckOptions(&options);
-  if (!status.ok()) return FailUsage("host-module", status);
+  status = UseClusterKey(shared.words[1], shared.context, &options);
+  if (!status.ok()) return Fail(status);
   return Check(shared.words[1], options, shared.json);
 }
 

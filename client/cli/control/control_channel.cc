@@ -11,20 +11,11 @@
 #include <cstring>
 #include <string>
 
+#include "client/cli/context/key_bytes.h"
 #include "server/security/credentials.h"
 
 namespace canopy::cli {
 namespace {
-
-std::string Hex(const std::string& bytes) {
-  constexpr char kDigits[] = "0123456789abcdef";
-  std::string out;
-  for (const char c : bytes) {
-    out += kDigits[(c >> 4) & 15];
-    out += kDigits[c & 15];
-  }
-  return out;
-}
 
 Result<security::SecurityConfig> SecurityOf(const ControlTarget& target) {
   security::SecurityConfig config;
@@ -39,8 +30,7 @@ Result<security::SecurityConfig> SecurityOf(const ControlTarget& target) {
     config.private_key_path = target.tls_key;
     return config;
   }
-  Result<security::ClusterKey> key =
-      security::ClusterKey::FromHex(Hex(target.cluster_key));
+  Result<security::ClusterKey> key = ClusterKeyOf(target.cluster_key);
   if (!key.ok()) return key.status();
   config.key = *key;
   return config;

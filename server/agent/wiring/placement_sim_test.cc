@@ -1,6 +1,7 @@
 // Jobs that a scheduler places well, badly, twice, late or never, or that goes
-// away at any moment: the agent's own parts from the launcher's request to the
-// launch, between a scheduler and a core that seeds play.
+// away at any moment, under a root that is killed and restarted at any moment:
+// the agent's own parts from the launcher's request to the launch, between a
+// scheduler and a core that seeds play.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -24,9 +25,12 @@
 #include "server/control/control_testing.h"
 #include "server/control/job_manager.h"
 #include "server/ports/input_sink.h"
+#include "server/ports/job_commands_port.h"
+#include "server/scheduler/fake_report_store.h"
 #include "server/scheduler/fake_service_client.h"
 #include "server/scheduler/job_placement.h"
 #include "server/scheduler/link.h"
+#include "server/scheduler/reports.h"
 
 namespace canopy::agent {
 namespace {
@@ -103,6 +107,7 @@ struct Decision {
   uint32_t launched = 0;                    // how often it was told so
   uint32_t released = 0;
   std::string nspace;  // of its job, while that runs
+  uint64_t root = 0;   // that has asked last
   bool cancelled = false;
 };
 
@@ -114,9 +119,23 @@ class PlayedService : public scheduler::FakeServiceClient {
   PlayedService(Events* events, Error error)
       : events_(*events), error_(std::move(error)) {}
 
+  // The root has died: what it has asked is of no interest. The next attaches,
+  // and its snapshot says what uses nodes; what does not, and is not asked for
+  // again, is free.
+  void ReplaceRoot(std::function<bool(const std::string&)> is_used) {
+    ++root_;
+    for (PlaceCall& call : calls_) call.over = true;
+    events_.Post(kSettle, [this, root = root_, is_used] {
+      for (auto& [request, it] : decisions) {
+        if (it.root < root && !is_used(request)) ++it.released;
+      }
+    });
+  }
+
   CallPtr Send(const v1::GetCapabilitiesRequest&, int64_t,
                Done<v1::GetCapabilitiesReply> done) override {
-    events_.Post(1, [this, done] {
+    events_.Post(1, [this, done, root = root_] {
+      if (root != root_) return;
       v1::GetCapabilitiesReply reply;
       reply.add_slots(v1::SLOT_PLACE_JOB);
       done(alive_ ? CallEnd() : CallEnd{kGone, "away"}, reply);
@@ -148,6 +167,7 @@ class PlayedService : public scheduler::FakeServiceClient {
                       std::make_shared<scheduler::FakeCall>()});
     const CallPtr call = calls_.back().call;
     events_.Post(events_.Random(20), [this, number, request] {
+      if (calls_[number].over) return;
       if (!alive_) return End(number, {kGone, "away"});
       if (calls_[number].call->cancelled) return End(number, {1, "cancelled"});
       Hear(request);
@@ -184,9 +204,11 @@ class PlayedService : public scheduler::FakeServiceClient {
 
   template <typename Reply>
   CallPtr Take(Done<Reply> done, std::function<void()> effect) {
-    events_.Post(1 + events_.Random(5), [this, done, effect] {
+    events_.Post(1 + events_.Random(5), [this, done, effect, root = root_] {
+      if (!alive_ && root != root_) return;
       if (!alive_) return done({kGone, "away"}, Reply());
       effect();
+      if (root != root_) return;
       // It may have taken it and not said so.
       done(events_.OneIn(8) ? CallEnd{kGone, "lost"} : CallEnd(), Reply());
     });
@@ -198,6 +220,7 @@ class PlayedService : public scheduler::FakeServiceClient {
         decisions.try_emplace(request.placement().request_id());
     Decision& decision = it->second;
     decision.asked_again = !is_new;
+    decision.root = root_;
     decision.wanted = request.num_slots();
     if (is_new) decision.manner = manner();
   }
@@ -330,8 +353,11 @@ class PlayedService : public scheduler::FakeServiceClient {
     events_.Post(5 + events_.Random(50), [this] { alive_ = true; });
   }
 
+  static constexpr uint64_t kSettle = 1000;
+
   Events& events_;
   const Error error_;
+  uint64_t root_ = 0;  // number of the one that calls
   std::vector<PlaceCall> calls_;
   bool alive_ = true;
 };
@@ -339,35 +365,48 @@ class PlayedService : public scheduler::FakeServiceClient {
 // -------------------------------------------------------------------- the run
 // ---
 
-class NoReports : public scheduler::JobListener {
+class NoCommands : public JobCommandsPort {
  public:
-  void OnJob(const v1::JobReport&) override {}
-  void OnRecord(const v1::JobRecord&) override {}
-  void OnReleasing(const v1::JobReleasedRequest&) override {}
-  void OnReleased(const v1::JobReleasedRequest&) override {}
+  Status KillHostJob(const std::string&, const std::string&, bool) override {
+    return {};
+  }
+  Status SignalHostJob(const std::string&, int) override { return {}; }
+  Status SetHostTimeLimit(const std::string&, uint32_t, uint32_t) override {
+    return {};
+  }
+  Status RequeueHostJob(const std::string&, const std::string&) override {
+    return {};
+  }
+  void LaunchHostJob(const HostLaunch&, Launched) override {}
+  std::string HostLaunched(const PlacementId&) const override { return ""; }
+  Status DrainNode(const std::string&, const std::string&) override {
+    return {};
+  }
+  Status ResumeNode(const std::string&) override { return {}; }
 };
 
 // One who runs a job, or a process that spawns one.
 struct Asker {
+  uint64_t id = 0;  // of the launcher, at the present root
+  control::v1::RunRequest launch;
+  bool launched = false;  // it has asked
   control::Stream stream;
   std::string request;   // its name, once known
   bool meddled = false;  // somebody has ended it: any status is right
   // Of a spawn: its answers.
   std::vector<int> answers;
+  bool recovered = false;  // a successor of the root executes it
 };
 
 class PlacementSim : public InputSink {
  public:
-  explicit PlacementSim(uint64_t seed)
+  // `restarts`: how often the root is killed at most.
+  PlacementSim(uint64_t seed, int restarts)
       : events_(seed),
+        restarts_(restarts),
         service_(&events_, [this](const std::string& e) { Error(e); }),
         membership_(Config()),
-        planner_(Members(), 0, 7),
-        link_(
-            &loop_, &service_, v1::Overlay(), "there",
-            [](const core::LogLine&) {}, kPauseNs),
-        placement_(PlacementOptions()),
-        manager_(&loop_, PlannerOf()) {
+        planner_(Members(), 0, 7) {
     membership_.Set(Members());
     membership_.OnNodeStateChanged({kUsable, false, "it burns"});
     EXPECT_TRUE(membership_.Drain(kDrained, "maintenance").ok());
@@ -377,10 +416,7 @@ class PlacementSim : public InputSink {
                  ? Manner::kWell
                  : static_cast<Manner>(events_.Random(kNumManners));
     };
-    manager_.set_sink(this);
-    manager_.set_placement(&placement_);
-    manager_.set_persistence(&records_, 1000, 60000);
-    link_.Start();
+    Start();
   }
 
   void Run() {
@@ -388,13 +424,14 @@ class PlacementSim : public InputSink {
     uint64_t steps = 0;
     while (steps++ < kMaxSteps && !IsOver()) {
       if (!events_.RunOne()) Idle();
-      loop_.RunOnce(0);
+      root_->loop.RunOnce(0);
       if (events_.OneIn(60)) Meddle();
+      if (restarts_ > 0 && events_.OneIn(70)) Restart();
     }
     // What is told of them comes through in the end.
     for (int i = 0; i < kRounds && !IsTold(); ++i) {
-      if (!events_.RunOne()) loop_.RunOnce(1);
-      loop_.RunOnce(0);
+      if (!events_.RunOne()) root_->loop.RunOnce(1);
+      root_->loop.RunOnce(0);
     }
     Check();
   }
@@ -411,6 +448,8 @@ class PlacementSim : public InputSink {
       });
     } else if (const auto* done = std::get_if<core::SpawnDone>(&input)) {
       spawns_[{done->proc, done->request}].answers.push_back(done->status);
+    } else if (const auto* known = std::get_if<core::SpawnRecovered>(&input)) {
+      spawns_[{known->proc, known->request}].recovered = true;
     }
   }
 
@@ -418,10 +457,27 @@ class PlacementSim : public InputSink {
   static constexpr int64_t kPauseNs = 500'000;
   static constexpr int kRounds = 2000;
 
+  // The parts of one root agent.
+  struct Root {
+    explicit Root(PlacementSim* sim)
+        : link(
+              &loop, &sim->service_, v1::Overlay(), "there",
+              [](const core::LogLine&) {}, kPauseNs),
+          reports(sim->ReportsOptions(this)),
+          placement(sim->PlacementOptions(this)),
+          manager(&loop, sim->PlannerOf()) {}
+
+    EventLoop loop;
+    scheduler::Link link;
+    scheduler::Reports reports;
+    scheduler::JobPlacement placement;
+    control::JobManager manager;
+  };
   struct Running {
     std::string request;
     std::map<std::string, uint32_t> procs;  // by node
     uint32_t num_procs = 0;
+    bool runs = false;
     bool ended = false;
   };
 
@@ -440,10 +496,22 @@ class PlacementSim : public InputSink {
     }
     return members;
   }
-  scheduler::JobPlacement::Options PlacementOptions() {
+  scheduler::JobPlacement::Options PlacementOptions(Root* root) {
     scheduler::JobPlacement::Options options;
-    options.link = &link_;
-    options.listener = &reports_;
+    options.link = &root->link;
+    options.listener = &root->reports;
+    options.wall_clock_ms = [] { return int64_t{1000}; };
+    return options;
+  }
+  scheduler::Reports::Options ReportsOptions(Root* root) {
+    scheduler::Reports::Options options;
+    options.link = &root->link;
+    options.commands = &commands_;
+    options.incarnation = 1;
+    options.store = &store_;
+    options.release_again = [root](const v1::JobReleasedRequest& release) {
+      root->placement.ReleaseAgain(release);
+    };
     options.wall_clock_ms = [] { return int64_t{1000}; };
     return options;
   }
@@ -452,33 +520,91 @@ class PlacementSim : public InputSink {
     planner.new_name = [this] { return planner_.NewNspace(); };
     planner.launch = [this](const control::v1::Launch& launch,
                             const control::Placed& placed) {
-      return planner_.Plan(launch, placed, manager_.jobs(), membership_);
+      return planner_.Plan(launch, placed, root_->manager.jobs(), membership_);
     };
     planner.spawn = [this](const spawn::SpawnCall& call, const ProcId& spawner,
                            const control::Placed& placed) {
-      return planner_.PlanSpawn(call, spawner, placed, manager_.jobs(),
+      return planner_.PlanSpawn(call, spawner, placed, root_->manager.jobs(),
                                 membership_);
     };
     return planner;
   }
   void Error(const std::string& text) { errors_.push_back(text); }
 
+  void Start() {
+    root_ = std::make_unique<Root>(this);
+    root_->manager.set_sink(this);
+    root_->manager.set_placement(&root_->placement);
+    root_->manager.set_persistence(&records_, 1000, 60000);
+    root_->manager.Recover(records_.All());
+    root_->reports.SetRoot(true);
+    root_->link.Start();
+  }
+
+  // With what is persisted; processes run on, and those who ask come again.
+  void Restart() {
+    --restarts_;
+    service_.ReplaceRoot(
+        [this](const std::string& request) { return IsUsed(request); });
+    Start();
+    for (const auto& [nspace, running] : running_) {
+      if (!running.runs || running.ended) continue;
+      Change(nspace, core::JobPhase::kRunning, running.num_procs, kSuccess);
+    }
+    for (auto& [number, launcher] : launchers_) {
+      if (!launcher.stream.finished) Return(&launcher);
+    }
+    for (const auto& [id, spawn] : spawns_) {
+      if (spawn.answers.empty() && !spawn.recovered &&
+          root_->manager.jobs().contains(id.first.nspace)) {
+        AskToSpawn(id.first, id.second);
+      }
+    }
+  }
+  bool IsUsed(const std::string& request) const {
+    return std::ranges::any_of(root_->manager.jobs(), [&](const auto& job) {
+      return job.second.facts.placed.id.request == request;
+    });
+  }
+  // It has a job, or waits for its place, under its name if it knows that.
+  void Return(Asker* launcher) {
+    launcher->id = root_->manager.NewLauncher();
+    root_->manager.OnLauncher(launcher->id, &launcher->stream);
+    if (!launcher->launched) return;
+    if (!launcher->stream.Of(control::v1::RunEvent::kMapped).empty()) {
+      control::v1::RunRequest again;
+      again.mutable_reattach()->set_token(launcher->launch.launch().token());
+      return root_->manager.OnRequest(launcher->id, again);
+    }
+    const auto queued = launcher->stream.Of(control::v1::RunEvent::kQueued);
+    if (!queued.empty()) {
+      const auto& state = queued.back().queued();
+      launcher->launch.mutable_launch()->set_queued_as(state.name());
+      launcher->launch.mutable_launch()->set_queued_since_ms(state.since_ms());
+    }
+    Ask(launcher);
+  }
+  void Ask(Asker* launcher) {
+    launcher->launched = true;
+    root_->manager.OnRequest(launcher->id, launcher->launch);
+    root_->manager.queued().ForEach([&](const control::QueuedJob& queued) {
+      if (queued.launcher == launcher->id) launcher->request = NameOf(queued);
+    });
+  }
+
   void Launch() {
-    const uint64_t id = manager_.NewLauncher();
-    manager_.OnLauncher(id, &launchers_[id].stream);
-    control::v1::RunRequest request;
-    control::v1::Launch* const launch = request.mutable_launch();
-    launch->set_token("token" + std::to_string(id));
+    const uint64_t number = launchers_.size();
+    Asker& launcher = launchers_[number];
+    launcher.id = root_->manager.NewLauncher();
+    root_->manager.OnLauncher(launcher.id, &launcher.stream);
+    control::v1::Launch* const launch = launcher.launch.mutable_launch();
+    launch->set_token("token" + std::to_string(number));
     launch->set_allow_run_as_root(true);
     launch->add_apps()->add_argv("program");
     launch->mutable_apps(0)->set_num_procs(
         2 + static_cast<uint32_t>(events_.Random(4)));
-    events_.Post(events_.Random(100), [this, id, request] {
-      manager_.OnRequest(id, request);
-      manager_.queued().ForEach([&](const control::QueuedJob& queued) {
-        if (queued.launcher == id) launchers_[id].request = NameOf(queued);
-      });
-    });
+    events_.Post(events_.Random(100),
+                 [this, number] { Ask(&launchers_[number]); });
   }
   static std::string NameOf(const control::QueuedJob& queued) {
     return queued.request.id.request;
@@ -492,8 +618,8 @@ class PlacementSim : public InputSink {
     for (const ProcPlacement& proc : job.procs) {
       ++running.procs[job.nodes[proc.node].name];
     }
-    const auto record = manager_.jobs().find(job.nspace);
-    if (record == manager_.jobs().end()) return;  // it is being ended
+    const auto record = root_->manager.jobs().find(job.nspace);
+    if (record == root_->manager.jobs().end()) return;  // it is being ended
     running.request = record->second.facts.placed.id.request;
     CheckPlaces(job.nspace, running);
     service_.decisions.at(running.request).nspace = job.nspace;
@@ -530,17 +656,18 @@ class PlacementSim : public InputSink {
     change.procs_started = started;
     change.status = status;
     change.exit_code = status == kSuccess ? 0 : 1;
-    manager_.OnJobChanged(change);
+    root_->manager.OnJobChanged(change);
   }
 
   // All of it runs, and spawns perhaps.
   void Go(const std::string& nspace) {
     Running& running = running_.at(nspace);
     if (running.ended) return;
+    running.runs = true;
     Change(nspace, core::JobPhase::kRunning, running.num_procs, kSuccess);
-    const auto record = manager_.jobs().find(nspace);
-    const bool first =
-        record != manager_.jobs().end() && record->second.parent().empty();
+    const auto record = root_->manager.jobs().find(nspace);
+    const bool first = record != root_->manager.jobs().end() &&
+                       record->second.parent().empty();
     for (uint64_t n = first ? events_.Random(3) : 0; n > 0; --n) Spawn(nspace);
     events_.Post(20, [this, nspace] { EndWhenAnswered(nspace); });
   }
@@ -550,11 +677,13 @@ class PlacementSim : public InputSink {
     const uint64_t request = ++last_spawn_;
     spawns_[{proc, request}].request = nspace + ".0." + std::to_string(request);
     events_.Post(events_.Random(10), [this, proc, request] {
-      manager_.OnSpawn({proc, request, Bytes(control::CallBytes())});
+      AskToSpawn(proc, request);
       // The spawner's agent asks again, as after a change of the tree.
-      if (!events_.OneIn(3)) return;
-      manager_.OnSpawn({proc, request, Bytes(control::CallBytes())});
+      if (events_.OneIn(3)) AskToSpawn(proc, request);
     });
+  }
+  void AskToSpawn(const ProcId& proc, uint64_t request) {
+    root_->manager.OnSpawn({proc, request, Bytes(control::CallBytes())});
   }
 
   // Not before its spawns are, but for those that are never.
@@ -584,31 +713,32 @@ class PlacementSim : public InputSink {
     if (launchers_.empty() || events_.OneIn(2)) return;
     auto it = launchers_.begin();
     std::advance(it, static_cast<long>(events_.Random(launchers_.size())));
-    auto& [id, launcher] = *it;
+    Asker& launcher = it->second;
     if (launcher.stream.finished || launcher.request.empty()) return;
     launcher.meddled = true;
     if (events_.OneIn(2)) {
       control::v1::RunRequest kill;
       kill.mutable_kill()->set_reason("^C");
-      manager_.OnRequest(id, kill);
+      root_->manager.OnRequest(launcher.id, kill);
     } else {
-      manager_.CancelQueued(launcher.request, "canopy kill");
+      root_->manager.CancelQueued(launcher.request, "canopy kill");
     }
   }
 
   // Nothing is under way: those that wait for ever are taken out.
   void Idle() {
-    if (!link_.up()) return loop_.RunOnce(1);
+    if (!root_->link.up()) return root_->loop.RunOnce(1);
     for (auto& [id, launcher] : launchers_) {
       if (!launcher.stream.finished &&
-          manager_.CancelQueued(launcher.request, "enough")) {
+          root_->manager.CancelQueued(launcher.request, "enough")) {
         return;
       }
     }
   }
 
   bool IsOver() const {
-    return manager_.jobs().empty() && manager_.queued().size() == 0 &&
+    return root_->manager.jobs().empty() &&
+           root_->manager.queued().size() == 0 &&
            std::ranges::all_of(launchers_, [](const auto& launcher) {
              return launcher.second.stream.finished;
            });
@@ -647,7 +777,8 @@ class PlacementSim : public InputSink {
         Error("what " + request + " was granted is never released");
       }
     }
-    if (!placement_.Jobs().empty()) Error("the port keeps jobs that are over");
+    if (!root_->placement.Jobs().empty())
+      Error("the port keeps jobs that are over");
   }
 
   void CheckLauncher(const Asker& launcher) {
@@ -682,39 +813,55 @@ class PlacementSim : public InputSink {
   }
 
   Events events_;
-  EventLoop loop_;
+  int restarts_;
   PlayedService service_;
   std::vector<std::string> errors_;
   Membership membership_;
   Planner planner_;
-  scheduler::Link link_;
-  NoReports reports_;
-  scheduler::JobPlacement placement_;
+  // What outlives a root.
+  NoCommands commands_;
+  scheduler::FakeReportStore store_;
   control::Records records_;
-  control::JobManager manager_;
+  std::unique_ptr<Root> root_;
   std::map<uint64_t, Asker> launchers_;
   std::map<std::pair<ProcId, uint64_t>, Asker> spawns_;
   std::map<std::string, Running> running_;  // by namespace, also those over
   uint64_t last_spawn_ = 0;
 };
 
-TEST(PlacementSim, EachRequestHasOneEndWhateverTheSchedulerDoes) {
-  constexpr uint64_t kSeeds = 300;
-  std::array<uint64_t, kNumManners> seen{};
+// How often each manner was met, and how often the scheduler has died.
+struct Seen {
+  std::array<uint64_t, kNumManners> manners{};
   uint64_t deaths = 0;
+};
+
+Seen RunSeeds(int restarts) {
+  constexpr uint64_t kSeeds = 300;
+  Seen seen;
   for (uint64_t seed = 0; seed < kSeeds; ++seed) {
-    PlacementSim sim(seed);
+    PlacementSim sim(seed, restarts);
     sim.Run();
     for (const std::string& error : sim.errors()) {
       ADD_FAILURE() << "seed " << seed << ": " << error;
     }
-    deaths += sim.service().deaths;
+    seen.deaths += sim.service().deaths;
     for (const auto& [request, decision] : sim.service().decisions) {
-      ++seen[static_cast<size_t>(decision.manner)];
+      ++seen.manners[static_cast<size_t>(decision.manner)];
     }
   }
-  for (size_t i = 0; i < kNumManners; ++i) EXPECT_GE(seen[i], 20u) << i;
-  EXPECT_GE(deaths, 40u);
+  return seen;
+}
+
+TEST(PlacementSim, EachRequestHasOneEndWhateverTheSchedulerDoes) {
+  const Seen seen = RunSeeds(/*restarts=*/0);
+  for (size_t i = 0; i < kNumManners; ++i) EXPECT_GE(seen.manners[i], 20u) << i;
+  EXPECT_GE(seen.deaths, 40u);
+}
+
+TEST(PlacementSim, AndHoweverOftenTheRootIsKilled) {
+  const Seen seen = RunSeeds(/*restarts=*/3);
+  for (size_t i = 0; i < kNumManners; ++i) EXPECT_GE(seen.manners[i], 20u) << i;
+  EXPECT_GE(seen.deaths, 40u);
 }
 
 }  // namespace

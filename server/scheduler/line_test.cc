@@ -1,0 +1,26 @@
+#include "server/scheduler/line.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+namespace canopy::scheduler {
+namespace {
+
+TEST(LineTest, IsPrintable) {
+  EXPECT_EQ(LineOf("two\nlines"), "two\\nlines");
+  EXPECT_EQ(LineOf(""), "");
+  EXPECT_EQ(LineOf(std::string(kMaxLine, 'x')), std::string(kMaxLine, 'x'));
+}
+
+TEST(LineTest, IsCutBetweenCharacters) {
+  EXPECT_EQ(LineOf(std::string(kMaxLine + 1, 'x')),
+            std::string(kMaxLine, 'x') + "...");
+  EXPECT_EQ(LineOf(std::string(kMaxLine - 1, 'x') + "\xc3\xa4" + "x"),
+            std::string(kMaxLine - 1, 'x') + "...");
+  const std::string no_text = LineOf(std::string(4u << 20, '\x80'));
+  EXPECT_LE(no_text.size(), 4 * kMaxLine + 3);
+}
+
+}  // namespace
+}  // namespace canopy::scheduler

@@ -18,6 +18,7 @@
 #include "common/status.h"
 #include "protos/host_module.grpc.pb.h"
 #include "server/security/cluster_key.h"
+#include "server/security/identity.h"
 
 namespace canopy::scheduler {
 namespace {
@@ -63,6 +64,18 @@ class ServiceClientTest : public testing::Test {
   }
   std::string Address() const { return kAnywhere + std::to_string(port_); }
 
+  // With what 'canopy host-module certificate' makes of the key.
+  void ServeAsScheduler(char digit) {
+    const auto identity =
+        security::DeriveSchedulerIdentity(*WithKey(digit).key);
+    ASSERT_TRUE(identity.ok());
+    grpc::SslServerCredentialsOptions options(
+        GRPC_SSL_REQUEST_AND_REQUIRE_CLIENT_CERTIFICATE_AND_VERIFY);
+    options.pem_root_certs = identity->root_pem;
+    options.pem_key_cert_pairs.push_back(
+        {identity->private_key_pem, identity->certificate_pem});
+    Serve(grpc::SslServerCredentials(options));
+  }
   // What a client of the server hears.
   CallEnd Ask(const security::SecurityConfig& config) {
     auto client = ServiceClient::Make(&loop_, Address(), config);
@@ -92,14 +105,19 @@ class ServiceClientTest : public testing::Test {
   std::unique_ptr<grpc::Server> server_;
 };
 
-TEST_F(ServiceClientTest, OneWithTheKeyIsCalled) {
-  Serve(WithKey('1'));
+TEST_F(ServiceClientTest, OneWithACertificateOfTheKeyIsCalled) {
+  ServeAsScheduler('1');
   const CallEnd end = Ask(WithKey('1'));
   EXPECT_TRUE(end.ok()) << end.message;
 }
 
+TEST_F(ServiceClientTest, OneThatPassesForAnAgentIsNot) {
+  Serve(WithKey('1'));
+  IsRefused(Ask(WithKey('1')), "the overlay's cluster key");
+}
+
 TEST_F(ServiceClientTest, OneWithAnotherKeyIsNot) {
-  Serve(WithKey('2'));
+  ServeAsScheduler('2');
   const CallEnd end = Ask(WithKey('1'));
   IsRefused(end, "the overlay's cluster key");
 }

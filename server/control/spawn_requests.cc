@@ -102,9 +102,11 @@ void SpawnRequests::Recover(const RecoveredRequest& request) {
   }
   pending->living = pending->starting;
   if (!request.complete) pending->failure = kErrJobFailedToLaunch;
+  // First: the core does not know the spawner's job yet, and keeps no answer
+  // that nobody awaits.
+  sink_->OnInput(core::SpawnRecovered{request.proc, request.request});
   if (pending->living.empty()) return Answer(*pending);
   Await(pending, request.deadline);
-  sink_->OnInput(core::SpawnRecovered{request.proc, request.request});
   if (request.complete) return;
   loop_->Post([this, pending] {
     End(*pending, "the job that was to start with it has not");

@@ -140,6 +140,18 @@ TEST(SpawnsTest, WhatAPredecessorExecutedIsNotExecutedAgain) {
             1u);
 }
 
+// A successor hears of the answer before it has the spawner's job.
+TEST(SpawnsTest, WhatAPredecessorHasAnsweredIsAnsweredAgain) {
+  Agent agent(0);
+  const ProcId spawner{"later", 1};
+  agent.spawns.OnRecovered({spawner, 5});
+  agent.Done({spawner, 5, kSuccess, "child"});
+  agent.table.Add(JobOn("later", {0, 1}));
+  const Actions actions = agent.Request(1, {spawner, 5, {}});
+  EXPECT_TRUE(All<HostSpawn>(actions).empty());
+  EXPECT_EQ(Sent<SpawnReply>(actions).size(), 1u);
+}
+
 TEST(SpawnsTest, AnAgentSpeaksForItsOwnProcessesAlone) {
   Agent agent(0);
   EXPECT_TRUE(agent.Request(1, {{"job", 0}, 5, {}}).empty());

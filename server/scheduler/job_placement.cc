@@ -63,6 +63,8 @@ void JobPlacement::SayDown(const Waiting& waiting) {
 void JobPlacement::Ask(Waiting* waiting) {
   const PlacementId id = waiting->request.id;
   if (!link_->Has(v1::SLOT_PLACE_JOB)) return Unsupported(id);
+  // It could come to free what is granted now: it is told first.
+  if (IsToBeReleased(id)) return;
   v1::PlaceJobRequest request =
       ToMessage(waiting->request, EventLoop::Now(), options_.wall_clock_ms());
   *request.mutable_overlay() = link_->overlay();
@@ -257,13 +259,15 @@ v1::JobReleasedRequest JobPlacement::ReleaseOf(const PlacedJob& job,
 JobPlacement::Note JobPlacement::NoteOf(const v1::JobReleasedRequest& release) {
   const PlacementId id = {release.placement().request_id(),
                           release.placement().attempt()};
-  return {id, [this, release](std::function<void(const CallEnd&)> done) {
-            link_->client()->Send(
-                release, kNoteMs,
-                [done](const CallEnd& end, const v1::JobReleasedReply&) {
-                  done(end);
-                });
-          }};
+  Note note;
+  note.id = id;
+  note.releases = true;
+  note.send = [this, release](std::function<void(const CallEnd&)> done) {
+    link_->client()->Send(
+        release, kNoteMs,
+        [done](const CallEnd& end, const v1::JobReleasedReply&) { done(end); });
+  };
+  return note;
 }
 
 void JobPlacement::TellReleased(const PlacedJob& job, const PlacedEnd& end) {
@@ -283,8 +287,18 @@ void JobPlacement::Tell(Note note) {
 }
 
 void JobPlacement::Drop(std::deque<Note>::iterator note) {
+  const PlacementId id = note->id;
   if (note->release) options_.listener->OnReleased(*note->release);
   notes_.erase(note);
+  const auto it = waiting_.find(id.request);
+  const bool is_held = it != waiting_.end() && it->second.request.id == id &&
+                       it->second.call == nullptr;
+  if (is_held && link_->up()) Ask(&it->second);
+}
+
+bool JobPlacement::IsToBeReleased(const PlacementId& id) const {
+  return std::ranges::any_of(
+      notes_, [&](const Note& note) { return note.releases && note.id == id; });
 }
 
 void JobPlacement::TellNext() {

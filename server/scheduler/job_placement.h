@@ -81,6 +81,7 @@ class JobPlacement : public PlacementPort {
   struct Note {
     PlacementId id;
     std::function<void(std::function<void(const CallEnd&)>)> send;
+    bool releases = false;
     // Of which the listener is to hear that it was told.
     std::optional<v1::JobReleasedRequest> release = std::nullopt;
   };
@@ -104,6 +105,7 @@ class JobPlacement : public PlacementPort {
   void TellUntilHeard(const v1::JobReleasedRequest& release);
   void Tell(Note note);
   void Drop(std::deque<Note>::iterator note);
+  bool IsToBeReleased(const PlacementId& id) const;
   void TellNext();
   void OnTold(const CallEnd& end);
 

@@ -289,6 +289,23 @@ TEST_F(JobPlacementTest, WhatAPredecessorMayNotHaveReleasedIsReleased) {
   EXPECT_EQ(heard_.released.size(), 2u);
 }
 
+// Or it would come after the new grant, and free it.
+TEST_F(JobPlacementTest, WhatIsToBeReleasedIsAskedForAfterThat) {
+  Up();
+  v1::JobReleasedRequest release;
+  release.mutable_placement()->set_request_id("job");
+  release.mutable_placement()->set_attempt(1);
+  placement_->ReleaseAgain(release);
+  placement_->Place(Request());
+  EXPECT_TRUE(client_.places.empty());
+  placement_->Place(Request(2));
+  EXPECT_EQ(client_.places.size(), 1u) << "another attempt";
+  placement_->Place(Request());
+  client_.released.at(0).done({}, {});
+  ASSERT_EQ(client_.places.size(), 2u);
+  EXPECT_EQ(client_.places[1].request.placement().attempt(), 1u);
+}
+
 // Whether something was granted, only the scheduler knows: its snapshot says.
 TEST_F(JobPlacementTest, WhatWasCancelledIsNotKeptForASuccessor) {
   Up();

@@ -219,6 +219,10 @@ class PlayedService : public scheduler::FakeServiceClient {
     const auto [it, is_new] =
         decisions.try_emplace(request.placement().request_id());
     Decision& decision = it->second;
+    if (decision.released > 0) {  // it is decided anew
+      decision.granted.clear();
+      decision.released = 0;
+    }
     decision.asked_again = !is_new;
     decision.root = root_;
     decision.wanted = request.num_slots();
@@ -395,7 +399,7 @@ struct Asker {
   bool meddled = false;  // somebody has ended it: any status is right
   // Of a spawn: its answers.
   std::vector<int> answers;
-  bool recovered = false;  // a successor of the root executes it
+  bool executing = false;  // by the present root
 };
 
 class PlacementSim : public InputSink {
@@ -447,9 +451,9 @@ class PlacementSim : public InputSink {
         EndJob(kill.nspace, kErrJobKilledByCmd);
       });
     } else if (const auto* done = std::get_if<core::SpawnDone>(&input)) {
-      spawns_[{done->proc, done->request}].answers.push_back(done->status);
+      OnAnswer(*done);
     } else if (const auto* known = std::get_if<core::SpawnRecovered>(&input)) {
-      spawns_[{known->proc, known->request}].recovered = true;
+      spawns_[{known->proc, known->request}].executing = true;
     }
   }
 
@@ -546,6 +550,7 @@ class PlacementSim : public InputSink {
     --restarts_;
     service_.ReplaceRoot(
         [this](const std::string& request) { return IsUsed(request); });
+    for (auto& [id, spawn] : spawns_) spawn.executing = false;
     Start();
     for (const auto& [nspace, running] : running_) {
       if (!running.runs || running.ended) continue;
@@ -555,11 +560,18 @@ class PlacementSim : public InputSink {
       if (!launcher.stream.finished) Return(&launcher);
     }
     for (const auto& [id, spawn] : spawns_) {
-      if (spawn.answers.empty() && !spawn.recovered &&
-          root_->manager.jobs().contains(id.first.nspace)) {
+      if (root_->manager.jobs().contains(id.first.nspace)) {
         AskToSpawn(id.first, id.second);
       }
     }
+  }
+  // A successor answers what its predecessor has answered: nobody waits for it.
+  void OnAnswer(const core::SpawnDone& done) {
+    Asker& spawn = spawns_[{done.proc, done.request}];
+    if (!std::exchange(spawn.executing, false)) {
+      Error(spawn.request + " is answered twice");
+    }
+    if (spawn.answers.empty()) spawn.answers.push_back(done.status);
   }
   bool IsUsed(const std::string& request) const {
     return std::ranges::any_of(root_->manager.jobs(), [&](const auto& job) {
@@ -682,7 +694,10 @@ class PlacementSim : public InputSink {
       if (events_.OneIn(3)) AskToSpawn(proc, request);
     });
   }
+  // A core asks for nothing that is executed, or that it can answer.
   void AskToSpawn(const ProcId& proc, uint64_t request) {
+    Asker& spawn = spawns_[{proc, request}];
+    if (!spawn.answers.empty() || std::exchange(spawn.executing, true)) return;
     root_->manager.OnSpawn({proc, request, Bytes(control::CallBytes())});
   }
 
@@ -793,7 +808,6 @@ class PlacementSim : public InputSink {
   }
 
   void CheckSpawn(const Asker& spawn, const std::string& parent) {
-    if (spawn.answers.size() > 1) Error(spawn.request + " is answered twice");
     const auto decision = service_.decisions.find(spawn.request);
     if (decision == service_.decisions.end() || spawn.answers.empty()) return;
     const bool ended = std::ranges::any_of(launchers_, [&](const auto& it) {

@@ -362,7 +362,10 @@ def once(bench, scheduler):
     """A launch that is sent again after a restart of the root does not run again."""
     before = len(scheduler.accounted())
     marks = os.path.join(bench.work, "marks")
-    launched = scheduler.tell("launch", "/bin/sh", "-c", f"echo ran >> {marks}")
+    script = os.path.join(bench.work, "mark.sh")
+    with open(script, "w", encoding="utf-8") as file:
+        file.write(f"echo ran >> {marks}\n")
+    launched = scheduler.tell("launch", "/bin/sh", script)
     check(": 0 " in launched, launched)
     wait(lambda: len(scheduler.accounted()) == before + 1, "no record")
     killed_root(bench)

@@ -148,13 +148,16 @@ def by_cluster_key(bench, port, key):
     """Agents call it, and the check as they do; one without the key does not."""
     runs(bench)
     for whose in (("--context", NAME), ("--key-file", key)):
-        bench.run("host-module", *whose, "check", f"{ADDRESS}:{port}").expect(
-            out=["place_job             OK"])
+        # It gives the check nodes of this overlay's, which have the same names.
+        told = bench.run("host-module", *whose, "check", f"{ADDRESS}:{port}").out
+        check("capabilities          OK" in told and "attach                OK" in told,
+              told)
     # Of one that is up, without its key's file.
     bench.run("host-module", "--context", NAME, "certificate",
               key + ".of-context").expect()
     bench.run("host-module", "--key-file", key_file(bench, "third", "3"), "--timeout",
-              1, "check", f"{ADDRESS}:{port}").expect(code=1, out=["FAILED"])
+              1, "check", f"{ADDRESS}:{port}").expect(
+        code=1, out=["capabilities          FAILED"])
 
 
 def by_keys(bench):

@@ -128,7 +128,10 @@ const SpawnDone* Spawns::FindAnswer(const Id& id) const {
 }
 
 void Spawns::OnDone(const SpawnDone& in, Actions* actions) {
-  executing_.erase({in.proc, in.request});
+  // Its job is over: nobody asks any more. A successor may hear of the answer
+  // before it knows the job.
+  const bool awaited = executing_.erase({in.proc, in.request}) > 0;
+  if (!awaited && jobs_.Find(in.proc.nspace) == nullptr) return;
   std::deque<SpawnDone>& answers = answers_[in.proc];
   answers.push_back(in);
   if (answers.size() > kMaxHeld) answers.pop_front();

@@ -66,6 +66,8 @@ class Spawns {
                 std::vector<Waiting>* out) const;
   // Requests that are held or executed here.
   size_t num_pending() const { return held_.size() + executing_.size(); }
+  // Processes whose requests were answered here.
+  size_t num_answered() const { return answers_.size(); }
 
  private:
   struct Id {

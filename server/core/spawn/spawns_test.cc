@@ -207,8 +207,14 @@ TEST(SpawnsTest, NothingIsLeftOfAJobThatIsOver) {
   agent.Arrive(1);
   agent.Request(1, FarRequest(5));
   EXPECT_EQ(agent.spawns.num_pending(), 3u) << "one is held and executed";
+  agent.Request(1, FarRequest(6));
+  agent.Done({kFar, 6, kSuccess, "child"});
+  EXPECT_EQ(agent.spawns.num_answered(), 1u);
+  agent.table.Remove("job");
   agent.spawns.OnJobRemoved("job");
   EXPECT_EQ(agent.spawns.num_pending(), 0u);
+  agent.Done({kFar, 5, kSuccess, "child"});
+  EXPECT_EQ(agent.spawns.num_answered(), 0u) << "it comes too late";
 }
 
 TEST(SpawnsTest, WhyNamesTheSpawner) {

@@ -11,15 +11,16 @@ namespace {
 
 // Of a job without what came after release 0.1, of one with a place in its
 // session, of one that deals with failures of its own, of one with process
-// sets, of one that a scheduler has placed, and of one whose streams may be
-// forwarded: an agent refuses what it does not know, so each job has the oldest
-// format that tells all of it.
+// sets, of one that a scheduler has placed, of one whose streams may be forwarded,
+// and of one with a debugger: an agent refuses what it does not know, so each job
+// has the oldest format that tells all of it.
 constexpr uint64_t kJobFormat = 2;
 constexpr uint64_t kSessionFormat = 3;
 constexpr uint64_t kFailureFormat = 4;
 constexpr uint64_t kSetsFormat = 5;
 constexpr uint64_t kPlacedFormat = 6;
 constexpr uint64_t kForwardedFormat = 7;
+constexpr uint64_t kDebugFormat = 8;
 // A map larger than this is refused rather than allocated.
 constexpr uint64_t kMaxProcs = 1u << 26;
 
@@ -246,7 +247,39 @@ void GetOptions(WireReader& r, JobSpec* job) {
   job->inject = static_cast<Inject>(inject);
 }
 
+void PutStops(WireWriter& w, const StopRanks& ranks) {
+  w.Bool(ranks.has_value());
+  if (!ranks) return;
+  w.Uint(ranks->size());
+  for (const Rank rank : *ranks) w.Uint(rank);
+}
+
+StopRanks GetStops(WireReader& r) {
+  if (!r.Bool()) return std::nullopt;
+  std::vector<Rank> ranks(r.Count(1));
+  for (Rank& rank : ranks) rank = r.Uint32();
+  if (!std::ranges::is_sorted(ranks)) r.Fail();
+  return ranks;
+}
+
+void PutDebug(WireWriter& w, const JobDebug& debug) {
+  PutStops(w, debug.on_exec);
+  PutStops(w, debug.in_init);
+  PutStops(w, debug.in_app);
+  w.Proc(debug.target);
+}
+
+JobDebug GetDebug(WireReader& r) {
+  JobDebug debug;
+  debug.on_exec = GetStops(r);
+  debug.in_init = GetStops(r);
+  debug.in_app = GetStops(r);
+  debug.target = r.Proc();
+  return debug;
+}
+
 uint64_t FormatOf(const JobSpec& job) {
+  if (job.debug.any()) return kDebugFormat;
   if (job.forwarding != JobForwarding()) return kForwardedFormat;
   if (!job.host_job.empty()) return kPlacedFormat;
   if (std::ranges::any_of(job.apps, HasSet)) return kSetsFormat;
@@ -292,6 +325,7 @@ void PutNewer(WireWriter& w, const JobSpec& job, uint64_t format) {
   }
   if (format >= kPlacedFormat) w.String(job.host_job);
   if (format >= kForwardedFormat) PutForwarding(w, job.forwarding);
+  if (format >= kDebugFormat) PutDebug(w, job.debug);
 }
 
 void GetNewer(WireReader& r, uint64_t format, JobSpec* job) {
@@ -311,6 +345,7 @@ void GetNewer(WireReader& r, uint64_t format, JobSpec* job) {
   }
   if (format >= kPlacedFormat) job->host_job = r.String();
   if (format >= kForwardedFormat) job->forwarding = GetForwarding(r);
+  if (format >= kDebugFormat) job->debug = GetDebug(r);
 }
 
 }  // namespace
@@ -352,7 +387,7 @@ std::string EncodeJobSpecForRelease01(const JobSpec& job) {
 Result<JobSpec> DecodeJobSpec(std::string_view bytes) {
   WireReader r(bytes);
   const uint64_t format = r.Uint();
-  if (format < kJobFormat || format > kForwardedFormat) {
+  if (format < kJobFormat || format > kDebugFormat) {
     return Status(kErrUnpackFailure, "job map of an unknown format");
   }
   JobSpec job;

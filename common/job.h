@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "common/ids.h"
+#include "common/job_debug.h"
 #include "common/status.h"
 
 namespace canopy {
@@ -129,6 +130,7 @@ struct JobSpec {
   // The scheduler's own name of the job that it has placed; empty: none.
   std::string host_job;
   JobForwarding forwarding;
+  JobDebug debug;
 };
 
 // JobSpec::max_restarts without a limit.

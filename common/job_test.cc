@@ -37,6 +37,34 @@ void ExpectSame(const JobSpec& a, const JobSpec& b) {
   }
 }
 
+TEST(JobSpec, WhatADebuggerWants) {
+  JobSpec job = MakeJob(2, 4, false);
+  const std::string without = EncodeJobSpec(job);
+  EXPECT_FALSE(DecodeJobSpec(without)->debug.any());
+  job.debug.on_exec = std::vector<Rank>{1, 3};
+  job.debug.in_init.emplace();
+  job.debug.target = {"job-0", kRankWildcard};
+  Result<JobSpec> back = DecodeJobSpec(EncodeJobSpec(job));
+  ASSERT_TRUE(back.ok());
+  EXPECT_EQ(back->debug.on_exec, job.debug.on_exec);
+  EXPECT_EQ(back->debug.in_init, job.debug.in_init);
+  EXPECT_EQ(back->debug.in_app, std::nullopt);
+  EXPECT_EQ(back->debug.target, job.debug.target);
+  EXPECT_TRUE(Stops(job.debug.on_exec, 3));
+  EXPECT_FALSE(Stops(job.debug.on_exec, 2));
+  EXPECT_TRUE(Stops(job.debug.in_init, 2));
+  EXPECT_FALSE(Stops(job.debug.in_app, 2));
+  // An agent that does not know of debuggers is not to run it as if they were
+  // not asked for.
+  EXPECT_NE(EncodeJobSpecForRelease01(job), without);
+}
+
+TEST(JobSpec, RanksThatStopAreInOrder) {
+  JobSpec job = MakeJob(2, 4, false);
+  job.debug.in_app = std::vector<Rank>{3, 1};
+  EXPECT_EQ(DecodeJobSpec(EncodeJobSpec(job)).code(), kErrUnpackFailure);
+}
+
 TEST(JobSpec, RoundTrip) {
   for (bool by_node : {false, true}) {
     for (uint32_t procs : {1u, 7u, 64u}) {

@@ -10,6 +10,7 @@
 
 #include "common/ids.h"
 #include "common/job.h"
+#include "common/job_debug.h"
 #include "common/topology.h"
 
 namespace canopy::host {
@@ -78,6 +79,7 @@ struct MapRequest {
   bool recoverable = false;
   bool index_argv = false;
   JobForwarding forwarding;
+  JobDebug debug;
 };
 
 }  // namespace canopy::host

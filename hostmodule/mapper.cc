@@ -405,6 +405,7 @@ Result<JobSpec> JobMapper::Finish() && {
   job.recoverable = request_.recoverable;
   job.index_argv = request_.index_argv;
   job.forwarding = request_.forwarding;
+  job.debug = request_.debug;
   job.parent = request_.parent;
   if (Status s = SetInject(&job); !s.ok()) return s;
   if (request_.kill_grace_seconds > 0) {

@@ -199,13 +199,46 @@ TEST(Lifecycle, DirectivesOfRepeatedInitsMustNotConflict) {
   EXPECT_EQ(PMIx_Initialized(), 0);
 }
 
-TEST(Lifecycle, AStopForADebuggerIsNotSupported) {
+// Whether PMIx_Init of rank 0 waits for a debugger, which then releases it.
+void ExpectStop(const Value& wish, bool stops, bool external = false) {
   FakeAgent agent;
-  agent.Publish(0, {{PMIX_DEBUG_STOP_IN_INIT, Value::Bool(false)}});
-  EXPECT_EQ(PMIx_Init(nullptr, nullptr, 0), PMIX_SUCCESS);
+  agent.Publish(0, {{PMIX_DEBUG_STOP_IN_INIT, wish}});
+  InfoList infos;
+  infos.Add(PMIX_EXTERNAL_PROGRESS, Value::Bool(external));
+  std::future<int> done = std::async(std::launch::async, [&] {
+    return PMIx_Init(nullptr, infos.mutable_data(), infos.size());
+  });
+  if (stops) {
+    agent.Await(local::FrameType::kEventsWanted);
+    agent.Await(local::FrameType::kNotify);
+    EXPECT_EQ(done.wait_for(std::chrono::milliseconds(20)),
+              std::future_status::timeout);
+    agent.SendEvent(PMIX_DEBUGGER_RELEASE, {"tool", 0}, PMIX_RANGE_CUSTOM, {});
+  }
+  EXPECT_EQ(done.get(), PMIX_SUCCESS);
+  EXPECT_EQ(agent.Count(local::FrameType::kNotify), stops ? 1u : 0u);
   EXPECT_EQ(PMIx_Finalize(nullptr, 0), PMIX_SUCCESS);
+}
+
+TEST(Lifecycle, StopsForADebuggerThatMeansThisProcess) {
+  ExpectStop(Value::Bool(false), false);
+  ExpectStop(Value::Bool(true), true);
+  ExpectStop(Value::Rank(PMIX_RANK_WILDCARD), true);
+  ExpectStop(Value::Rank(0), true, /*external=*/true);
+  ExpectStop(Value::Rank(1), false);
+  const std::vector<ProcId> others = {{"job-1", 1}, {"job-1", 2}};
+  ExpectStop(Value::ProcArray(others), false);
+  const std::vector<ProcId> ours = {{"job-1", 1}, {"job-1", 0}};
+  ExpectStop(Value::ProcArray(ours), true);
+}
+
+TEST(Lifecycle, AStopThatTheAgentRefusesFailsInit) {
+  FakeAgent agent;
   agent.Publish(0, {{PMIX_DEBUG_STOP_IN_INIT, Value::Bool(true)}});
-  EXPECT_EQ(PMIx_Init(nullptr, nullptr, 0), PMIX_ERR_NOT_SUPPORTED);
+  agent.On(local::FrameType::kNotify, [](FakeAgent& a, const Request& r) {
+    a.Reply(r, PMIX_ERR_OUT_OF_RESOURCE);
+  });
+  EXPECT_EQ(PMIx_Init(nullptr, nullptr, 0), PMIX_ERR_OUT_OF_RESOURCE);
   EXPECT_EQ(PMIx_Initialized(), 0);
 }
 

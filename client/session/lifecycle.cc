@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "client/session/bootstrap.h"
+#include "client/session/debug_stop.h"
 #include "client/session/event_op.h"
 #include "client/session/fence_op.h"
 #include "client/session/group_invite_op.h"
@@ -52,18 +53,6 @@ void WatchForks() {
   static const int registered =
       pthread_atfork(nullptr, nullptr, AfterForkInChild);
   (void)registered;
-}
-
-// A debugger that asked for a stop would wait for ever if nothing stopped.
-bool MustStopForDebugger(const Session& session) {
-  pmix_value_t value = {};
-  const Target self{session.self().nspace, session.self().rank};
-  if (session.lookup()
-          .Find(self, PMIX_DEBUG_STOP_IN_INIT, GetOptions(), &value)
-          .status != PMIX_SUCCESS) {
-    return false;
-  }
-  return Value::Adopt(&value).AsBool().value_or(true);
 }
 
 // Announces a new programming model to the others of this process.
@@ -143,10 +132,14 @@ int InitLibraryBy(const FindBootstrap& find, const InitOptions& options,
     auto created =
         std::make_unique<Session>(std::move(bootstrap).value(),
                                   options.external_progress.value_or(false));
-    if (MustStopForDebugger(*created)) return PMIX_ERR_NOT_SUPPORTED;
     ObserveInvitations(*created);
     session = created.release();
     g_library.session.store(session);
+    const int rc = StopForDebugger(*session);
+    if (rc != PMIX_SUCCESS) {
+      EndSession();
+      return rc;
+    }
   } else if (Conflicts(*session, options)) {
     return PMIX_ERR_BAD_PARAM;
   }

@@ -21,6 +21,7 @@ LaunchFacts FactsOf(const v1::Launch& launch, const Placed& placed) {
       launch.oversubscribe() ||
       launch.map_by().find(":oversubscribe") != std::string::npos;
   facts.placed = PlacementFactsOf(placed);
+  facts.tool = launch.has_daemons();
   return facts;
 }
 

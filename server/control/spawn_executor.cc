@@ -67,6 +67,14 @@ void MakePartners(JobRecord* main, const std::string& nspace,
   main->facts.partner = nspace;
 }
 
+// Debugger daemons that are spawned with the job that they debug.
+spawn::SpawnCall Beside(const spawn::SpawnCall& call,
+                        const std::string& nspace) {
+  spawn::SpawnCall out = call;
+  if (out.daemons) out.daemons->target = {nspace, kRankWildcard};
+  return out;
+}
+
 }  // namespace
 
 void SpawnExecutor::OnSpawn(const core::HostSpawn& spawn) {
@@ -146,7 +154,8 @@ Status SpawnExecutor::Spawn(const core::HostSpawn& spawn,
   std::vector<SpawnedJob> jobs;
   Status status = Add(spawn, *call, placed, &jobs);
   if (status.ok() && call->cospawned) {
-    status = Add(spawn, *call->cospawned, placed, &jobs);
+    status =
+        Add(spawn, Beside(*call->cospawned, jobs[0].nspace), placed, &jobs);
   }
   std::vector<std::string> names;
   for (const SpawnedJob& job : jobs) names.push_back(job.nspace);

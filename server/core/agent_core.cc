@@ -10,6 +10,7 @@
 #include "common/status.h"
 #include "server/core/abort/aborts.h"
 #include "server/core/collective/collective.h"
+#include "server/core/event/debug_stops.h"
 #include "server/core/event/end_events.h"
 #include "server/core/event/events.h"
 #include "server/core/event/group_events.h"
@@ -53,6 +54,10 @@ struct AgentCore::State {
         aborts(self, jobs, engine),
         spawns(self, jobs, engine),
         invitations(jobs),
+        stops(self, jobs,
+              [this](const std::string& nspace) {
+                return engine.ControllerOf(nspace);
+              }),
         ends(self, jobs, collectives, events, invitations,
              [this](const std::string& nspace) {
                return engine.ControllerOf(nspace);
@@ -74,6 +79,7 @@ struct AgentCore::State {
         owners.OnDefined(now, event.source.nspace, &out);
       }
       invitations.OnEvent(event);
+      stops.OnEvent(event);
     });
     if (config.host_is_root) tree.LetRootDecide();
     collectives.set_persists(config.persists);
@@ -587,7 +593,7 @@ struct AgentCore::State {
   bool HasChanges() const {
     return collectives.has_news() || jobs.has_changes() ||
            modex.has_changed() || gets.has_wanted() || queries.has_wanted() ||
-           maps.has_unknown() || invitations.has_due();
+           maps.has_unknown() || invitations.has_due() || stops.has_due();
   }
 
   // Notifies the engines of each other's changes, until nothing changes any
@@ -609,6 +615,7 @@ struct AgentCore::State {
       for (const EventRaised& event : invitations.TakeDue()) {
         events.OnRaised(now, event, &out);
       }
+      FollowStops();
       const JobChanges changes = jobs.TakeChanges();
       const std::vector<DataChange> data = modex.TakeChanged();
       std::vector<std::string> wanted = collectives.TakeWanted();
@@ -639,6 +646,17 @@ struct AgentCore::State {
     }
   }
 
+  // What is raised may be the last that something else has waited for.
+  void FollowStops() {
+    for (SignalLocal& released : stops.TakeReleased()) {
+      out.push_back(std::move(released));
+    }
+    for (std::vector<EventRaised> due = stops.TakeDue(); !due.empty();
+         due = stops.TakeDue()) {
+      RaiseForAll(due);
+    }
+  }
+
   void Apply(const JobChanges& changes) {
     // A job that is removed may come again, as one to be passed on only.
     for (const RemovedJob& job : changes.removed) {
@@ -654,6 +672,7 @@ struct AgentCore::State {
       owners.OnJobRemoved(job.nspace);
       events.OnJobRemoved(job.nspace, &out);
       invitations.OnJobRemoved(job.nspace);
+      stops.OnJobRemoved(job.nspace);
       modex.DropJob(job.nspace);
       maps.OnJobRemoved(job, &out);
       if (job.registered) DropOnce(job.nspace);
@@ -783,6 +802,7 @@ struct AgentCore::State {
   Aborts aborts;
   Spawns spawns;
   Invitations invitations;
+  DebugStops stops;
   EndEvents ends;
   Publishing publishing;
   ProcessSets sets;

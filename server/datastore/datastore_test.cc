@@ -169,6 +169,20 @@ TEST_F(DatastoreTest, ParentOfASpawnedJob) {
   EXPECT_EQ(Proc(0, PMIX_PARENT_ID), Value::Proc({"job-1", 2}));
 }
 
+TEST_F(DatastoreTest, WhatADebuggerWants) {
+  JobSpec spec = TwoNodes();
+  spec.debug.on_exec.emplace();
+  spec.debug.in_init = std::vector<Rank>{2};
+  spec.debug.in_app = std::vector<Rank>{1, 3};
+  spec.debug.target = {"job-1", kRankWildcard};
+  Add(spec);
+  EXPECT_EQ(Job(PMIX_DEBUG_STOP_ON_EXEC), Value::Rank(kRankWildcard));
+  EXPECT_EQ(Job(PMIX_DEBUG_STOP_IN_INIT), Value::Rank(2));
+  const std::vector<ProcId> some = {{spec.nspace, 1}, {spec.nspace, 3}};
+  EXPECT_EQ(Job(PMIX_DEBUG_STOP_IN_APP), Value::ProcArray(some));
+  EXPECT_EQ(Job(PMIX_DEBUG_TARGET), Value::Proc(spec.debug.target));
+}
+
 TEST_F(DatastoreTest, TheBatchSystemNamesTheJob) {
   JobSpec spec = TwoNodes();
   spec.env = {"SLURM_JOB_ID=", "X=1", "PBS_JOBID=77.host"};

@@ -39,6 +39,28 @@ std::string EncodedText(const std::string& text) {
   return text.empty() ? "" : EncodeValue(Value::String(text).raw());
 }
 
+// All, one, or a list, as a debugger gives it.
+void AddStop(const char* key, const std::string& nspace, const StopRanks& ranks,
+             Keys* keys) {
+  if (!ranks) return;
+  if (ranks->size() < 2) {
+    const Rank rank = ranks->empty() ? kRankWildcard : ranks->front();
+    return keys->Add(key, Value::Rank(rank));
+  }
+  std::vector<ProcId> procs;
+  for (const Rank rank : *ranks) procs.push_back({nspace, rank});
+  keys->Add(key, Value::ProcArray(procs));
+}
+
+void AddDebugKeys(const JobSpec& job, Keys* keys) {
+  const JobDebug& debug = job.debug;
+  AddStop(PMIX_DEBUG_STOP_ON_EXEC, job.nspace, debug.on_exec, keys);
+  AddStop(PMIX_DEBUG_STOP_IN_INIT, job.nspace, debug.in_init, keys);
+  AddStop(PMIX_DEBUG_STOP_IN_APP, job.nspace, debug.in_app, keys);
+  if (debug.target.nspace.empty()) return;
+  keys->Add(PMIX_DEBUG_TARGET, Value::Proc(debug.target));
+}
+
 // One job and everything that several levels need of it.
 class Builder {
  public:
@@ -112,6 +134,7 @@ shm::KeyValues Builder::Job() const {
     keys.Add(PMIX_SPAWNED, Value::Bool(true));
     keys.Add(PMIX_PARENT_ID, Value::Proc(job_.parent));
   }
+  AddDebugKeys(job_, &keys);
   if (self_ != kNoNode) AddLocalKeys(self_, &keys);
   return keys.Take();
 }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <span>
 #include <utility>
 
 #include "common/codec/encoder.h"
@@ -85,6 +86,21 @@ bool IsComplete(const shm::SegmentReader& job, const PeerTraits& peer) {
   return !peer.asks_for_places || job.num_ranks() <= kMaxCompleteRanks;
 }
 
+bool NamesRank(const pmix_value_t& value, Rank rank) {
+  if (value.type == PMIX_PROC_RANK) {
+    return value.data.rank == rank || value.data.rank == kRankWildcard;
+  }
+  if (value.type != PMIX_DATA_ARRAY || value.data.darray == nullptr ||
+      value.data.darray->type != PMIX_PROC) {
+    return false;
+  }
+  const std::span<const pmix_proc_t> procs(
+      static_cast<const pmix_proc_t*>(value.data.darray->array),
+      value.data.darray->size);
+  return std::ranges::any_of(
+      procs, [rank](const pmix_proc_t& proc) { return proc.rank == rank; });
+}
+
 class Packer {
  public:
   Packer(const shm::SegmentReader& job, const PeerTraits& peer)
@@ -122,6 +138,7 @@ class Packer {
 
   void PackJob() {
     job_.ForEachJobKey([&](std::string_view key, std::string_view value) {
+      if (key == PMIX_DEBUG_STOP_IN_INIT) return;  // PackStop
       if (peer_.finds_session_keys() && Has(kSessionKeys, key)) return;
       PackKval(peer_, key, value, &out_);
     });
@@ -186,6 +203,18 @@ std::string PackOwnInfo(const shm::SegmentReader& job, const PeerTraits& peer,
                         Rank rank) {
   if (rank >= job.num_ranks() || IsComplete(job, peer)) return "";
   return Packer(job, peer).PackOne(rank);
+}
+
+// Peers look for it in the job's data, and understand one rank or all.
+std::string PackStop(const shm::SegmentReader& job, const PeerTraits& peer,
+                     Rank rank) {
+  const auto encoded = job.FindJob(PMIX_DEBUG_STOP_IN_INIT);
+  if (!encoded) return "";
+  const Result<Value> value = DecodeValue(*encoded);
+  if (!value.ok() || !NamesRank(value->raw(), rank)) return "";
+  Encoder out(peer.form);
+  out.PackKval(PMIX_DEBUG_STOP_IN_INIT, Value::Rank(rank).raw());
+  return out.Take();
 }
 
 std::string PackToolInfo(const std::string& nspace, const std::string& host,

@@ -22,6 +22,10 @@ std::string PackJobInfo(const shm::SegmentReader& job, const PeerTraits& peer);
 std::string PackOwnInfo(const shm::SegmentReader& job, const PeerTraits& peer,
                         Rank rank);
 
+// The same: that this rank is to stop in PMIx_Init, or nothing.
+std::string PackStop(const shm::SegmentReader& job, const PeerTraits& peer,
+                     Rank rank);
+
 // The job info of a tool, which is a namespace of its own with one process.
 std::string PackToolInfo(const std::string& nspace, const std::string& host,
                          const PeerTraits& peer);

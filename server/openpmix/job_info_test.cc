@@ -139,6 +139,33 @@ TEST(JobInfo, LargeJobsTellOtherRanksInBrief) {
   EXPECT_EQ(PackOwnInfo(*segment.reader(), asks, 303), "");
 }
 
+TEST(JobInfo, RanksThatStopForADebuggerAreTold) {
+  auto job = std::make_shared<JobSpec>(*MakeTestJob());
+  const PeerTraits peer = *TraitsOf("4.2.2", "v41", false);
+  const auto stops = [&](Rank rank) {
+    const TestSegment segment(*job);
+    for (const Kval& kval :
+         Unpack(PackJobInfo(*segment.reader(), peer), peer.form)) {
+      EXPECT_NE(kval.key, PMIX_DEBUG_STOP_IN_INIT) << "it is not for all";
+    }
+    const auto kvals =
+        Unpack(PackStop(*segment.reader(), peer, rank), peer.form);
+    if (kvals.empty()) return false;
+    EXPECT_EQ(kvals[0].key, PMIX_DEBUG_STOP_IN_INIT);
+    EXPECT_EQ(kvals[0].value, Value::Rank(rank));
+    return true;
+  };
+  EXPECT_FALSE(stops(0));
+  job->debug.in_init.emplace();
+  EXPECT_TRUE(stops(0));
+  job->debug.in_init = std::vector<Rank>{1};
+  EXPECT_FALSE(stops(0));
+  EXPECT_TRUE(stops(1));
+  job->debug.in_init = std::vector<Rank>{0, 2};
+  EXPECT_TRUE(stops(0));
+  EXPECT_FALSE(stops(1));
+}
+
 TEST(JobInfo, OfATool) {
   const PeerTraits peer = *TraitsOf("4.2.2", "v41", false);
   const auto kvals = Unpack(PackToolInfo("tool", "node1", peer), peer.form);

@@ -44,6 +44,13 @@ class TestSegment {
                         Pair(PMIX_SESSION_ID, Value::Uint32(5))};
     contents.job = {Pair(PMIX_UNIV_SIZE, Value::Uint32(8)),
                     Pair(PMIX_JOB_SIZE, Value::Uint32(size))};
+    if (const StopRanks& stop = job.debug.in_init) {
+      std::vector<ProcId> procs;
+      for (const Rank rank : *stop) procs.push_back({job.nspace, rank});
+      contents.job.push_back(Pair(PMIX_DEBUG_STOP_IN_INIT,
+                                  procs.empty() ? Value::Rank(kRankWildcard)
+                                                : Value::ProcArray(procs)));
+    }
     contents.apps = {{Pair(PMIX_APP_SIZE, Value::Uint32(size))}};
     for (const JobNode& node : job.nodes) {
       contents.nodes.push_back(

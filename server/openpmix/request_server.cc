@@ -218,7 +218,8 @@ void RequestServer::Serve(Connection& c, uint32_t tag, JobInfoRequest&) {
   const shm::SegmentReader* data = parts_.options->job_data(c.proc.nspace);
   if (!c.is_tool && data != nullptr) {
     if (!c.traits.asks_for_places) MakeDirectory(c.proc);
-    own = PackOwnInfo(*data, c.traits, c.proc.rank);
+    own = PackOwnInfo(*data, c.traits, c.proc.rank) +
+          PackStop(*data, c.traits, c.proc.rank);
   }
   // There is no way to refuse: a peer takes anything for job info.
   const size_t size = head.size() + info.size() + own.size();

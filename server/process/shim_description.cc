@@ -48,6 +48,7 @@ PrepareJob DescribeJob(const ProcessContext& context,
   out.gid = job.gid;
   out.merge_stderr = job.merge_stderr;
   out.index_argv = job.index_argv;
+  out.stop_on_exec = job.debug.on_exec;
   out.record = EncodeJobSpec(job);
   out.env = std::move(environment.base);
   for (size_t i = 0; i < job.apps.size(); ++i) {

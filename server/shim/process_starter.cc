@@ -170,6 +170,11 @@ Prepared ProcessStarter::FindPrograms() {
   return prepared;
 }
 
+bool ProcessStarter::StopsOnExec(Rank rank) const {
+  const auto& ranks = job_.stop_on_exec;
+  return ranks && (ranks->empty() || std::ranges::count(*ranks, rank) > 0);
+}
+
 ProcessStarter::Outcome ProcessStarter::StartOne(
     const LocalProcess& process) const {
   const AppSpec& spec = job_.apps[process.spec.app];
@@ -205,6 +210,7 @@ ProcessStarter::Outcome ProcessStarter::StartOne(
   request.cpus = cpus ? &*cpus : nullptr;
   request.credentials = credentials_.get();
   request.nofile = nofile_;
+  request.stop = StopsOnExec(process.spec.rank);
   outcome.result = Spawn(request);
   return outcome;
 }

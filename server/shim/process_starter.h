@@ -78,6 +78,7 @@ class ProcessStarter {
   void MakeApps();
   std::vector<ProgramQuery> Queries() const;
   Prepared FindPrograms();
+  bool StopsOnExec(Rank rank) const;
   // From any thread, for different processes.
   Outcome StartOne(const LocalProcess& process) const;
   // One for each process that was started or could not be.

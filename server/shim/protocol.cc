@@ -122,13 +122,14 @@ std::string Encode(const PrepareJob& m) {
     w.Strings(app.env);
     w.String(app.cwd);
   }
-  if (m.library.empty() && !m.index_argv) return w.Take();
+  if (m.library.empty() && !m.index_argv && !m.stop_on_exec) return w.Take();
   w.String(m.library);
   for (const AppSpec& app : m.apps) {
     w.Strings(app.own_library_env);
     w.String(app.known_finding);
   }
-  if (m.index_argv) w.Bool(true);
+  if (m.index_argv || m.stop_on_exec) w.Bool(m.index_argv);
+  if (m.stop_on_exec) PutRanks(w, *m.stop_on_exec);
   return w.Take();
 }
 
@@ -157,8 +158,11 @@ bool Decode(std::string_view in, PrepareJob* m) {
       app.own_library_env = r.Strings();
       app.known_finding = r.String();
     }
-    m->index_argv = r.ok() && !r.done();
-    if (m->index_argv ? !r.Bool() : m->library.empty()) r.Fail();
+    const bool has_more = r.ok() && !r.done();
+    m->index_argv = has_more && r.Bool();
+    if (has_more && !r.done()) m->stop_on_exec = GetRanks(r);
+    const bool says = m->index_argv || m->stop_on_exec;
+    if (has_more ? !says : m->library.empty()) r.Fail();
   }
   return r.done() && !m->nspace.empty() && m->window > 0;
 }

@@ -187,6 +187,9 @@ struct PrepareJob {
   std::string library;
   // A process's argv[0] is NAME-RANK.
   bool index_argv = false;
+  // Ranks that are stopped (SIGSTOP) before the first instruction of their
+  // program; empty: all. No value: none.
+  std::optional<std::vector<Rank>> stop_on_exec = {};
 };
 
 // One process of the job.

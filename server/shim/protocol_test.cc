@@ -105,6 +105,24 @@ TEST(ShimProtocol, NamesMayHaveRanks) {
   }
 }
 
+TEST(ShimProtocol, RanksMayBeStoppedAtTheirExec) {
+  PrepareJob prepare;
+  prepare.nspace = "job";
+  prepare.window = 1;
+  prepare.apps = {{"prog", {"prog"}, {}, "/tmp"}};
+  for (const bool index : {false, true}) {
+    for (const std::vector<Rank>& ranks : {std::vector<Rank>{}, {1, 300}}) {
+      prepare.index_argv = index;
+      prepare.stop_on_exec = ranks;
+      PrepareJob copy;
+      ASSERT_TRUE(Decode(Encode(prepare), &copy));
+      EXPECT_EQ(copy.index_argv, index);
+      EXPECT_EQ(copy.stop_on_exec, prepare.stop_on_exec);
+      EXPECT_FALSE(Decode(Encode(prepare) + "x", &copy));
+    }
+  }
+}
+
 TEST(ShimProtocol, TextsAreBound) {
   const auto is_accepted = [](const TextRequest& text) {
     TextRequest copy;

@@ -6,6 +6,8 @@
 #include <signal.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/ptrace.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -61,6 +63,14 @@ CANOPY_NO_SANITIZE bool PlaceDescriptors(const SpawnRequest& r) {
   return true;
 }
 
+// The exec stops a traced process. Where the kernel lets processes trace their
+// descendants alone (Yama), this one may be traced by others: the permission
+// outlives the exec. Without Yama there is nothing to permit.
+CANOPY_NO_SANITIZE bool LetTrace() {
+  syscall(SYS_prctl, PR_SET_PTRACER, PR_SET_PTRACER_ANY, 0, 0, 0);
+  return syscall(SYS_ptrace, PTRACE_TRACEME, 0, 0, 0) == 0;
+}
+
 CANOPY_NO_SANITIZE int RunChild(void* arg) {
   auto* const child = static_cast<Child*>(arg);
   const SpawnRequest& r = *child->request;
@@ -80,6 +90,7 @@ CANOPY_NO_SANITIZE int RunChild(void* arg) {
   if (r.cwd != nullptr && chdir(r.cwd) != 0) {
     return Fail(child, SpawnStep::kDirectory);
   }
+  if (r.stop && !LetTrace()) return Fail(child, SpawnStep::kTrace);
   const uint64_t none = 0;
   syscall(SYS_rt_sigprocmask, SIG_SETMASK, &none, nullptr, kKernelSigsetSize);
   execve(r.path, r.argv, r.envp);
@@ -96,6 +107,18 @@ std::vector<char*> ShellArgv(const SpawnRequest& r) {
   }
   out.push_back(nullptr);
   return out;
+}
+
+// The process is at its exec, or on the way there. It is left in a stop that
+// any debugger can take over, and whose end is SIGCONT. One that was killed
+// meanwhile is left to be reaped.
+void LeaveStopped(pid_t pid) {
+  siginfo_t info = {};
+  while (waitid(P_PID, static_cast<id_t>(pid), &info,
+                WSTOPPED | WEXITED | WNOWAIT) < 0 &&
+         errno == EINTR) {
+  }
+  ptrace(PTRACE_DETACH, pid, nullptr, SIGSTOP);
 }
 
 }  // namespace
@@ -129,6 +152,7 @@ SpawnResult Spawn(const SpawnRequest& request) {
     }
     return {-1, child.step, child.error};
   }
+  if (request.stop) LeaveStopped(pid);
   result.pid = pid;
   return result;
 }

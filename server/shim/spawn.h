@@ -36,6 +36,9 @@ struct SpawnRequest {
   const CpuMask* cpus = nullptr;  // null: as the caller's
   const Credentials* credentials = nullptr;  // null: as the caller's
   rlimit nofile = {};                        // RLIMIT_NOFILE
+  // Stopped (SIGSTOP) before the first instruction of the program, and any
+  // process of the same user may trace it.
+  bool stop = false;
 };
 
 enum class SpawnStep {
@@ -47,6 +50,7 @@ enum class SpawnStep {
   kLimits,
   kDescriptors,
   kDirectory,
+  kTrace,
   kExec,
 };
 

@@ -2,10 +2,13 @@
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/ptrace.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstring>
 #include <string>
 #include <thread>
 
@@ -88,6 +91,42 @@ TEST_F(SpawnTest, FailuresNameTheirStep) {
   request_.cpus = nullptr;
   request_.stdio[1] = 1000000;
   ExpectFailure(SpawnStep::kDescriptors, EBADF);
+}
+
+// "T": stopped by a signal.
+char StateOf(pid_t pid) {
+  const std::string path = "/proc/" + std::to_string(pid) + "/stat";
+  char text[256] = {};
+  const int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  const ssize_t n = read(fd, text, sizeof text - 1);
+  close(fd);
+  const char* const after_name = n > 0 ? strrchr(text, ')') : nullptr;
+  return after_name == nullptr ? '?' : after_name[2];
+}
+
+TEST_F(SpawnTest, StopsBeforeTheFirstInstruction) {
+  argv_[2] = const_cast<char*>("exit 7");
+  request_.stop = true;
+  const pid_t pid = Spawn(request_).pid;
+  ASSERT_GT(pid, 0);
+  siginfo_t info = {};
+  ASSERT_EQ(waitid(P_PID, static_cast<id_t>(pid), &info, WSTOPPED | WNOWAIT),
+            0);
+  EXPECT_EQ(info.si_code, CLD_STOPPED);
+  EXPECT_EQ(StateOf(pid), 'T');
+  // It is free for a debugger, which leaves it running.
+  ASSERT_EQ(ptrace(PTRACE_SEIZE, pid, nullptr, nullptr), 0);
+  ASSERT_EQ(ptrace(PTRACE_INTERRUPT, pid, nullptr, nullptr), 0);
+  ASSERT_EQ(waitpid(pid, nullptr, 0), pid);
+  EXPECT_EQ(ptrace(PTRACE_DETACH, pid, nullptr, nullptr), 0);
+  EXPECT_EQ(kill(pid, SIGCONT), 0);
+  EXPECT_EQ(Wait(pid), 7);
+}
+
+TEST_F(SpawnTest, AProgramThatIsNotThereDoesNotStop) {
+  request_.stop = true;
+  request_.path = "/none";
+  ExpectFailure(SpawnStep::kExec, ENOENT);
 }
 
 TEST_F(SpawnTest, RunsOnManyThreads) {

@@ -2,10 +2,13 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <cstring>
 #include <string>
 #include <string_view>
 #include <utility>
 
+#include "common/ids.h"
+#include "common/job_debug.h"
 #include "common/required.h"
 #include "common/text.h"
 #include "common/values/value.h"
@@ -158,6 +161,77 @@ bool AddEdit(const pmix_value_t& value, const Target& target) {
   return edit.has_value();
 }
 
+// ------------------------------------------------------------- debuggers ---
+
+DebugDaemons* DaemonsOf(SpawnCall* call) {
+  return call->daemons ? &*call->daemons : &call->daemons.emplace();
+}
+
+bool AddRanks(const pmix_data_array_t* array, std::vector<Rank>* ranks) {
+  if (array == nullptr || array->array == nullptr || array->size == 0) {
+    return false;
+  }
+  for (size_t i = 0; i < array->size; ++i) {
+    if (array->type == PMIX_PROC) {
+      ranks->push_back(static_cast<const pmix_proc_t*>(array->array)[i].rank);
+    } else if (array->type == PMIX_PROC_RANK) {
+      ranks->push_back(static_cast<const pmix_rank_t*>(array->array)[i]);
+    } else {
+      return false;
+    }
+  }
+  return true;
+}
+
+// All (a bool, or the rank that stands for all), one, or those of a list.
+bool TakeStop(const pmix_value_t& value, StopRanks* to) {
+  bool all = false;
+  if (Take(value, &all)) {
+    *to = all ? StopRanks(std::in_place) : std::nullopt;
+    return true;
+  }
+  std::vector<Rank> ranks;
+  if (value.type == PMIX_PROC_RANK) {
+    ranks.push_back(value.data.rank);
+  } else if (value.type != PMIX_DATA_ARRAY ||
+             !AddRanks(value.data.darray, &ranks)) {
+    return false;
+  }
+  if (std::ranges::count(ranks, kRankWildcard) > 0) ranks.clear();
+  if (std::ranges::any_of(ranks, [](Rank r) { return r > kRankValid; })) {
+    return false;
+  }
+  std::ranges::sort(ranks);
+  *to = std::move(ranks);
+  return true;
+}
+
+template <StopRanks JobDebug::*Member>
+bool SetStop(const pmix_value_t& value, const Target& target) {
+  return TakeStop(value, &(target.call->debug.*Member));
+}
+
+template <uint32_t DebugDaemons::*Member>
+bool SetDaemons(const pmix_value_t& value, const Target& target) {
+  return Take(value, &(DaemonsOf(target.call)->*Member));
+}
+
+bool SetDebugTarget(const pmix_value_t& value, const Target& target) {
+  if (value.type != PMIX_PROC || value.data.proc == nullptr) return false;
+  const pmix_proc_t& proc = *value.data.proc;
+  DaemonsOf(target.call)->target = {
+      std::string(proc.nspace, strnlen(proc.nspace, sizeof proc.nspace)),
+      proc.rank};
+  return proc.rank <= kRankValid || proc.rank == kRankWildcard;
+}
+
+bool MarkDaemons(const pmix_value_t& value, const Target& target) {
+  bool daemons = false;
+  if (!Take(value, &daemons)) return false;
+  if (daemons) DaemonsOf(target.call);
+  return true;
+}
+
 // -------------------------------------------------------------- the rest ---
 
 // What is so in any case: whose value, whatever it is, changes nothing. Which
@@ -204,6 +278,13 @@ constexpr Row kRows[] = {
     {PMIX_OUTPUT_TO_FILE, SetPolicy<&Policies::output_file>},
     {PMIX_IOF_OUTPUT_TO_FILE, SetPolicy<&Policies::output_file>},
     {PMIX_CPU_LIST, SetPolicy<&Policies::cpu_list>},
+    {PMIX_DEBUG_STOP_ON_EXEC, SetStop<&JobDebug::on_exec>},
+    {PMIX_DEBUG_STOP_IN_INIT, SetStop<&JobDebug::in_init>},
+    {PMIX_DEBUG_STOP_IN_APP, SetStop<&JobDebug::in_app>},
+    {PMIX_DEBUGGER_DAEMONS, MarkDaemons},
+    {PMIX_DEBUG_TARGET, SetDebugTarget},
+    {PMIX_DEBUG_DAEMONS_PER_NODE, SetDaemons<&DebugDaemons::per_node>},
+    {PMIX_DEBUG_DAEMONS_PER_PROC, SetDaemons<&DebugDaemons::per_proc>},
     {PMIX_INDEX_ARGV, SetCall<&SpawnCall::index_argv>},
     {PMIX_JOB_RECOVERABLE, SetCall<&SpawnCall::recoverable>},
     {PMIX_JOB_CONTINUOUS, SetCall<&SpawnCall::continuous>},
@@ -305,8 +386,21 @@ Status WrongValue(std::string_view key) {
                 "attribute " + std::string(key) + " has no such value");
 }
 
+// A launcher that can not stop processes is to refuse to start them.
+bool Pauses(std::string_view key) {
+  return key == PMIX_DEBUG_STOP_ON_EXEC || key == PMIX_DEBUG_STOP_IN_INIT ||
+         key == PMIX_DEBUG_STOP_IN_APP;
+}
+
 Status Apply(const pmix_info_t& info, const Target& target, bool whole_job) {
   const auto* const row = std::ranges::find(kRows, KeyOf(info), &Row::key);
+  if (row != std::end(kRows) && !whole_job && Pauses(row->key) &&
+      !AsksForNothing(info)) {
+    return Status(kErrNotSupported,
+                  "one of several applications can not be paused without the "
+                  "others (" +
+                      std::string(row->key) + ")");
+  }
   if (row == std::end(kRows) || (row->of_job && !whole_job)) {
     return Ignore(info, target.call);
   }
@@ -322,6 +416,15 @@ Result<bool> IsCospawned(std::span<const pmix_info_t> infos, bool otherwise) {
     if (!Take(info.value, &otherwise)) return WrongValue(PMIX_COSPAWN_APP);
   }
   return otherwise;
+}
+
+Result<bool> AreDaemons(std::span<const pmix_info_t> infos) {
+  bool daemons = false;
+  for (const pmix_info_t& info : infos) {
+    if (KeyOf(info) != PMIX_DEBUGGER_DAEMONS) continue;
+    if (!Take(info.value, &daemons)) return WrongValue(PMIX_DEBUGGER_DAEMONS);
+  }
+  return daemons;
 }
 
 Status ApplyToJob(const pmix_info_t& info, SpawnCall* call) {

@@ -14,6 +14,9 @@ namespace canopy::spawn {
 // kErrBadParam: with a value that is no bool.
 Result<bool> IsCospawned(std::span<const pmix_info_t> infos, bool otherwise);
 
+// Whether an application is marked as debugger daemons. Errors as above.
+Result<bool> AreDaemons(std::span<const pmix_info_t> infos);
+
 // Applies an info of the whole job. kErrBadParam, kErrNotSupported: as
 // ParseSpawnCall.
 Status ApplyToJob(const pmix_info_t& info, SpawnCall* call);

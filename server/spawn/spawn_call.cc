@@ -1,7 +1,9 @@
 #include "server/spawn/spawn_call.h"
 
 #include <memory>
+#include <span>
 #include <utility>
+#include <vector>
 
 #include "common/codec/decoder.h"
 #include "common/values/element_ops.h"
@@ -121,17 +123,53 @@ Result<SpawnCall> ReadJob(const InfoList& infos, const Apps& apps) {
   return call;
 }
 
+// Pauses are not for the daemons of the debugger that wants them.
+Result<SpawnCall> ReadDaemons(const InfoList& infos, const Apps& apps) {
+  Result<SpawnCall> call = ReadJob(infos, apps);
+  if (!call.ok()) return call;
+  call->debug = JobDebug();
+  call->tool = true;
+  if (!call->daemons) call->daemons.emplace();
+  return call;
+}
+
+// Alone, they debug a job that runs already.
+Result<SpawnCall> WithTarget(Result<SpawnCall> call) {
+  if (!call.ok() || !call->daemons->target.nspace.empty()) return call;
+  return Status(kErrBadParam,
+                "debugger daemons need a PMIX_DEBUG_TARGET where no other "
+                "application is spawned with them");
+}
+
+// By job: the main one's, those to be cospawned, debugger daemons.
+struct Division {
+  Apps main;
+  Apps cospawned;
+  Apps daemons;
+};
+
 // Sorts out the applications that are to be a job of their own.
-Status Divide(const InfoList& infos, const std::vector<CApp>& apps, Apps* main,
-              Apps* cospawned) {
+Status Divide(const InfoList& infos, const std::vector<CApp>& apps,
+              Division* out) {
   const Result<bool> all = IsCospawned(infos.span(), false);
   if (!all.ok()) return all.status();
   for (const CApp& app : apps) {
-    const Result<bool> own = IsCospawned({app->info, app->ninfo}, *all);
+    const std::span<const pmix_info_t> own_infos(app->info, app->ninfo);
+    const Result<bool> own = IsCospawned(own_infos, *all);
     if (!own.ok()) return own.status();
-    (*own ? cospawned : main)->push_back(app.get());
+    const Result<bool> daemons = AreDaemons(own_infos);
+    if (!daemons.ok()) return daemons.status();
+    Apps* const to = *daemons ? &out->daemons
+                     : *own   ? &out->cospawned
+                              : &out->main;
+    to->push_back(app.get());
   }
-  if (!main->empty()) return Status();
+  if (!out->daemons.empty() && !out->cospawned.empty()) {
+    return Status(kErrNotSupported,
+                  "one request makes two jobs at most: the main one, and "
+                  "debugger daemons or what is cospawned");
+  }
+  if (!out->main.empty() || !out->daemons.empty()) return Status();
   return Status(kErrBadParam,
                 apps.empty() ? "there is no application to spawn"
                              : "every application is to be spawned beside the "
@@ -147,15 +185,23 @@ Result<SpawnCall> ParseSpawnCall(std::string_view bytes) {
   InfoList infos;
   std::vector<CApp> apps;
   if (!ReadArrays(&in, &infos, &apps)) return Malformed(in);
-  Apps main;
-  Apps beside;
-  if (Status s = Divide(infos, apps, &main, &beside); !s.ok()) return s;
-  Result<SpawnCall> call = ReadJob(infos, main);
-  if (!call.ok() || beside.empty()) return call;
-  Result<SpawnCall> cospawned = ReadJob(infos, beside);
-  if (!cospawned.ok()) return cospawned;
-  cospawned->separate = true;
-  call->cospawned = std::make_shared<const SpawnCall>(*std::move(cospawned));
+  Division jobs;
+  if (Status s = Divide(infos, apps, &jobs); !s.ok()) return s;
+  const Result<bool> only_daemons = AreDaemons(infos.span());
+  if (!only_daemons.ok()) return only_daemons.status();
+  if (jobs.main.empty()) return WithTarget(ReadDaemons(infos, jobs.daemons));
+  if (*only_daemons) return WithTarget(ReadDaemons(infos, jobs.main));
+  Result<SpawnCall> call = ReadJob(infos, jobs.main);
+  if (!call.ok()) return call;
+  // Said of the daemons in the array of the whole.
+  call->daemons.reset();
+  if (jobs.cospawned.empty() && jobs.daemons.empty()) return call;
+  Result<SpawnCall> beside = jobs.daemons.empty()
+                                 ? ReadJob(infos, jobs.cospawned)
+                                 : ReadDaemons(infos, jobs.daemons);
+  if (!beside.ok()) return beside;
+  beside->separate = true;
+  call->cospawned = std::make_shared<const SpawnCall>(*std::move(beside));
   return call;
 }
 

@@ -13,6 +13,7 @@
 
 #include "common/hosts.h"
 #include "common/job.h"
+#include "common/job_debug.h"
 #include "common/status.h"
 #include "server/spawn/environment.h"
 
@@ -92,6 +93,10 @@ struct SpawnCall {
   JobForwarding forwarding;
   // Whom input is pushed to: as in MapRequest::stdin_target.
   std::string stdin_target = "none";
+  JobDebug debug;  // where its processes stop
+  // They are debugger daemons. An empty namespace: of the other applications
+  // of the call.
+  std::optional<DebugDaemons> daemons;
   bool recoverable = false;
   bool continuous = false;  // what fails is started again
   std::optional<uint32_t> max_restarts;

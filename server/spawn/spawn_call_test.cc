@@ -68,6 +68,76 @@ int Refusal(const InfoList& job, std::vector<TestApp> apps = {TestApp()}) {
   return ParseSpawnCall(bytes).code();
 }
 
+TEST(SpawnCallTest, StopsForADebugger) {
+  InfoList job;
+  job.Add(PMIX_DEBUG_STOP_ON_EXEC, Value::Bool(true));
+  job.Add(PMIX_DEBUG_STOP_IN_INIT, Value::Rank(3));
+  const std::vector<ProcId> procs = {{"", 2}, {"", 0}};
+  job.Add(PMIX_DEBUG_STOP_IN_APP, Value::ProcArray(procs));
+  const SpawnCall call = Parse(job);
+  EXPECT_EQ(call.debug.on_exec, StopRanks(std::in_place));
+  EXPECT_EQ(call.debug.in_init, (std::vector<Rank>{3}));
+  EXPECT_EQ(call.debug.in_app, (std::vector<Rank>{0, 2}));
+  EXPECT_FALSE(call.daemons);
+  InfoList other;
+  other.Add(PMIX_DEBUG_STOP_IN_INIT, Value::Bool(false));
+  EXPECT_FALSE(Parse(other).debug.stops());
+  other.Set(PMIX_DEBUG_STOP_IN_INIT, Value::Rank(PMIX_RANK_WILDCARD));
+  EXPECT_EQ(Parse(other).debug.in_init, StopRanks(std::in_place));
+  other.Set(PMIX_DEBUG_STOP_IN_INIT, Value::String("x"));
+  EXPECT_EQ(Refusal(other), kErrBadParam);
+}
+
+// One of several applications can not stop without the others.
+TEST(SpawnCallTest, AStopOfOneApplicationIsRefused) {
+  TestApp app;
+  app.infos.Add(PMIX_DEBUG_STOP_IN_INIT, Value::Bool(true));
+  EXPECT_TRUE(Parse({}, {app}).debug.in_init);
+  EXPECT_EQ(Refusal({}, {app, TestApp()}), kErrNotSupported);
+}
+
+TEST(SpawnCallTest, DebuggerDaemonsOfAJobThatRuns) {
+  TestApp app;
+  app.infos.Add(PMIX_DEBUGGER_DAEMONS, Value::Bool(true));
+  EXPECT_EQ(Refusal({}, {app}), kErrBadParam) << "of which job?";
+  app.infos.Add(PMIX_DEBUG_TARGET, Value::Proc({"job-1", 2}));
+  app.infos.Add(PMIX_DEBUG_DAEMONS_PER_NODE, Value::Uint16(2));
+  const SpawnCall call = Parse({}, {app});
+  EXPECT_TRUE(call.tool);
+  ASSERT_TRUE(call.daemons);
+  EXPECT_EQ(call.daemons->target, (ProcId{"job-1", 2}));
+  EXPECT_EQ(call.daemons->per_node, 2u);
+  EXPECT_EQ(call.daemons->per_proc, 0u);
+  // The same, said of the whole.
+  InfoList job = app.infos;
+  job.Add(PMIX_DEBUG_STOP_IN_INIT, Value::Bool(true));
+  const SpawnCall whole = Parse(job);
+  ASSERT_TRUE(whole.daemons);
+  EXPECT_EQ(whole.daemons->target, call.daemons->target);
+  EXPECT_FALSE(whole.debug.stops()) << "a debugger does not wait for itself";
+}
+
+TEST(SpawnCallTest, DebuggerDaemonsBesideTheJob) {
+  TestApp daemon{.cmd = "debugger", .argv = {}};
+  daemon.infos.Add(PMIX_DEBUGGER_DAEMONS, Value::Bool(true));
+  daemon.infos.Add(PMIX_DEBUG_DAEMONS_PER_PROC, Value::Uint16(1));
+  InfoList job;
+  job.Add(PMIX_DEBUG_STOP_ON_EXEC, Value::Bool(true));
+  const SpawnCall call = Parse(job, {TestApp(), daemon});
+  ASSERT_EQ(call.apps.size(), 1u);
+  EXPECT_TRUE(call.debug.on_exec);
+  EXPECT_FALSE(call.daemons);
+  ASSERT_TRUE(call.cospawned);
+  EXPECT_EQ(call.cospawned->apps[0].argv[0], "debugger");
+  ASSERT_TRUE(call.cospawned->daemons);
+  EXPECT_EQ(call.cospawned->daemons->per_proc, 1u);
+  EXPECT_FALSE(call.cospawned->debug.stops());
+  EXPECT_TRUE(call.cospawned->tool);
+  TestApp beside;
+  beside.infos.Add(PMIX_COSPAWN_APP, Value::Bool(true));
+  EXPECT_EQ(Refusal({}, {TestApp(), daemon, beside}), kErrNotSupported);
+}
+
 TEST(SpawnCallTest, ProgramsAndTheirEnvironment) {
   TestApp app;
   app.env = {"A=1", "noequals", "=none", "A=2", "B="};

@@ -12,6 +12,7 @@ import cases_attacks
 import cases_bad
 import cases_c_host
 import cases_control
+import cases_debug
 import cases_driver
 import cases_dynamic
 import cases_ends
@@ -88,6 +89,7 @@ SUITES = (
     cases_dynamic,
     cases_pmi,
     cases_tools,
+    cases_debug,
     cases_running,
 )
 

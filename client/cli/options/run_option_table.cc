@@ -153,6 +153,24 @@ void AddFailures(const RunTargets& to, OptionTable* table) {
   table->insert(table->end(), std::begin(options), std::end(options));
 }
 
+// Where processes wait for a debugger.
+void AddDebugger(const RunTargets& to, OptionTable* table) {
+  RunOptions* const run = to.run;
+  const Option options[] = {
+      {"stop-on-exec", 0, "",
+       "stop the ranks before the first instruction of their program,\n"
+       "until a debugger lets them go",
+       SetFlag(&run->stop_on_exec)},
+      {"stop-in-init", 0, "", "the same in PMIx_Init",
+       SetFlag(&run->stop_in_init)},
+      {"stop-in-app", 0, "", "the same where the program itself stops",
+       SetFlag(&run->stop_in_app)},
+      {"stop-ranks", 1, "RANKS", "stop only these, such as 0,2-5",
+       SetRanks(&run->stop_ranks)},
+  };
+  table->insert(table->end(), std::begin(options), std::end(options));
+}
+
 // What is copied to the nodes before the processes start.
 void AddPreloads(const RunTargets& to, OptionTable* table) {
   table->push_back({"preload-binary s", 0, "",
@@ -266,6 +284,7 @@ OptionTable RunOptionTable(const RunTargets& to) {
   AddPreloads(to, &table);
   AddStreams(to, &table);
   AddFailures(to, &table);
+  AddDebugger(to, &table);
   AddAgentOptions(&to.run->agents, &table);
   AddRest(to, &table);
   return table;

@@ -3,6 +3,7 @@
 #define CANOPY_CLIENT_CLI_OPTIONS_RUN_OPTIONS_H_
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -10,6 +11,7 @@
 #include "client/cli/options/agent_options.h"
 #include "client/cli/options/job_variables.h"
 #include "common/hosts.h"
+#include "common/job_debug.h"
 #include "common/status.h"
 
 namespace canopy::cli {
@@ -41,6 +43,13 @@ struct RunOptions {
   uint32_t max_restarts = 0;
   bool recoverable = false;  // processes that fail do not end the job
   bool index_argv = false;   // a process's argv[0] is NAME-RANK
+  // Where the ranks stop for a debugger, and which; none: all.
+  bool stop_on_exec = false;
+  bool stop_in_init = false;
+  bool stop_in_app = false;
+  std::vector<uint32_t> stop_ranks;
+  // Not by an option: the processes are debugger daemons of a job.
+  std::optional<DebugDaemons> daemons;
   std::string cpu_list;      // CPUs of each node that may be used; empty: all
   std::string stdin_target;  // "all", "none" or a rank; empty: rank 0
   std::string inject;        // "auto", "always", "never"; empty: auto

@@ -133,6 +133,16 @@ INSTANTIATE_TEST_SUITE_P(
         Spelling{"-s",
                  [](const RunOptions& o) { return o.apps[0].preload_program; }},
         Spelling{"--detach", [](const RunOptions& o) { return o.detach; }},
+        Spelling{"--stop-on-exec",
+                 [](const RunOptions& o) { return o.stop_on_exec; }},
+        Spelling{"--stop-in-init",
+                 [](const RunOptions& o) { return o.stop_in_init; }},
+        Spelling{"--stop-in-app",
+                 [](const RunOptions& o) { return o.stop_in_app; }},
+        Spelling{"--stop-ranks 7,2-4,3",
+                 [](const RunOptions& o) {
+                   return o.stop_ranks == std::vector<uint32_t>{2, 3, 4, 7};
+                 }},
         Spelling{"--cpu-list 0-3",
                  [](const RunOptions& o) { return o.cpu_list == "0-3"; }},
         Spelling{"--timeout 7",

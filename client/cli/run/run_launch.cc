@@ -10,6 +10,8 @@
 #include <vector>
 
 #include "client/cli/run/job_environment.h"
+#include "common/ids.h"
+#include "common/job_debug.h"
 #include "common/preload/archive.h"
 #include "common/text.h"
 
@@ -64,6 +66,21 @@ std::string PathOf(const v1c::Launch& launch, const v1c::App& app) {
   return path;
 }
 
+void FillDaemons(const DebugDaemons& daemons, v1c::DebugDaemons* out) {
+  out->set_nspace(daemons.target.nspace);
+  if (daemons.target.rank != kRankWildcard) out->set_rank(daemons.target.rank);
+  out->set_per_node(daemons.per_node);
+  out->set_per_proc(daemons.per_proc);
+}
+
+void SetStops(const RunOptions& options, v1c::Launch* launch) {
+  v1c::StopRanks ranks;
+  for (const uint32_t rank : options.stop_ranks) ranks.add_ranks(rank);
+  if (options.stop_on_exec) *launch->mutable_stop_on_exec() = ranks;
+  if (options.stop_in_init) *launch->mutable_stop_in_init() = ranks;
+  if (options.stop_in_app) *launch->mutable_stop_in_app() = ranks;
+}
+
 }  // namespace
 
 v1c::Launch MakeLaunch(const RunOptions& options, bool allow_root) {
@@ -94,6 +111,8 @@ v1c::Launch MakeLaunch(const RunOptions& options, bool allow_root) {
   launch.set_recoverable(options.recoverable);
   launch.set_index_argv(options.index_argv);
   launch.set_cpu_list(options.cpu_list);
+  SetStops(options, &launch);
+  if (options.daemons) FillDaemons(*options.daemons, launch.mutable_daemons());
   return launch;
 }
 

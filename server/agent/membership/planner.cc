@@ -8,11 +8,13 @@
 
 #include "common/hosts.h"
 #include "common/job.h"
+#include "common/job_debug.h"
 #include "common/job_name.h"
 #include "common/topology.h"
 #include "hostmodule/mapper.h"
 #include "hostmodule/node_ranks.h"
 #include "hostmodule/session_jobs.h"
+#include "server/agent/membership/debug_daemons.h"
 #include "server/agent/membership/spawn_request.h"
 #include "server/ports/placement_port.h"
 
@@ -36,6 +38,22 @@ host::MapApp App(const control::v1::App& app) {
   out.num_procs = app.num_procs();
   out.pset = app.pset();
   out.hosts = Hosts(app.hosts());
+  return out;
+}
+
+StopRanks Stop(bool given, const control::v1::StopRanks& stop) {
+  if (!given) return std::nullopt;
+  std::vector<Rank> ranks = {stop.ranks().begin(), stop.ranks().end()};
+  std::ranges::sort(ranks);
+  return ranks;
+}
+
+DebugDaemons Daemons(const control::v1::DebugDaemons& daemons) {
+  DebugDaemons out;
+  out.target = {daemons.nspace(),
+                daemons.has_rank() ? daemons.rank() : kRankWildcard};
+  out.per_node = daemons.per_node();
+  out.per_proc = daemons.per_proc();
   return out;
 }
 
@@ -64,6 +82,9 @@ host::MapRequest Request(const control::v1::Launch& launch) {
   out.index_argv = launch.index_argv();
   out.forwarding.channels = kAllOutput;
   out.cpu_list = launch.cpu_list();
+  out.debug.on_exec = Stop(launch.has_stop_on_exec(), launch.stop_on_exec());
+  out.debug.in_init = Stop(launch.has_stop_in_init(), launch.stop_in_init());
+  out.debug.in_app = Stop(launch.has_stop_in_app(), launch.stop_in_app());
   return out;
 }
 
@@ -243,6 +264,10 @@ Result<std::shared_ptr<const JobSpec>> Planner::Plan(
   host::MapRequest request = Request(launch);
   request.session_id = session_id_;
   request.nspace = placed.name.empty() ? placed.id.request : placed.name;
+  if (launch.has_daemons()) {
+    Status status = PlaceDaemons(Daemons(launch.daemons()), jobs, &request);
+    if (!status.ok()) return status;
+  }
   Result<std::vector<host::MapNode>> nodes = Nodes(jobs, membership);
   if (!placed.grant.nodes.empty()) {
     nodes = GrantedNodes(placed, jobs, membership);
@@ -283,6 +308,10 @@ Result<std::shared_ptr<const JobSpec>> Planner::PlanSpawn(
     });
   }
   request->nspace = NewNspace();
+  if (call.daemons) {
+    Status status = PlaceDaemons(*call.daemons, jobs, &*request);
+    if (!status.ok()) return status;
+  }
   Result<std::vector<host::MapNode>> nodes = Nodes(jobs, membership);
   if (placed.grant.nodes.empty()) {
     GiveSlots(*parent.job, &*nodes);

@@ -184,6 +184,7 @@ Result<host::MapRequest> SpawnMapRequest(const spawn::SpawnCall& call,
   out.recoverable = call.recoverable;
   out.index_argv = call.index_argv;
   out.forwarding = call.forwarding;
+  out.debug = call.debug;
   out.inject = job.inject == Inject::kAlways  ? "always"
                : job.inject == Inject::kNever ? "never"
                                               : "auto";

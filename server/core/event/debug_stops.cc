@@ -1,0 +1,185 @@
+#include "server/core/event/debug_stops.h"
+
+#include <signal.h>
+
+#include <algorithm>
+#include <optional>
+#include <string_view>
+
+#include "common/codec/decoder.h"
+#include "common/codec/encoder.h"
+#include "common/codec/seek_info.h"
+#include "server/core/data_range.h"
+#include "server/core/event/event_cache.h"
+#include "server/core/event/event_info.h"
+#include "server/core/event/lifecycle.h"
+
+namespace canopy::core {
+namespace {
+
+constexpr int kDebuggerRelease = -3;
+constexpr int kReadyForDebug = -58;
+
+constexpr char kBreakpointKey[] = "pmix.brkpnt";
+constexpr char kNspaceKey[] = "pmix.nspace";
+constexpr std::string_view kInInit = "pmix-init";
+
+// The name of the breakpoint; a process need not give it one.
+std::optional<std::string> BreakpointIn(const Bytes& info) {
+  Decoder in(info.view());
+  if (!SeekInfo(kBreakpointKey, &in)) return "";
+  uint16_t type = 0;
+  std::string_view name;
+  const bool read = in.GetUint16(&type) && type == PMIX_STRING &&
+                    in.GetString(&name) && name.size() <= kMaxBreakpointName;
+  return read ? std::optional<std::string>(name) : std::nullopt;
+}
+
+Bytes InfoOf(const std::string& nspace, const std::string& breakpoint) {
+  Encoder out;
+  out.PutSize(3);
+  PutInfo(kNspaceKey, PMIX_STRING, &out);
+  out.PutString(nspace);
+  PutInfo(kBreakpointKey, PMIX_STRING, &out);
+  out.PutString(breakpoint);
+  PutFlag(kNonDefaultKey, &out);
+  return Bytes(out.Take());
+}
+
+// Who is to stop there.
+const StopRanks& RanksAt(const Job& job, const std::string& breakpoint) {
+  const JobDebug& debug = job.spec->debug;
+  return breakpoint == kInInit ? debug.in_init : debug.in_app;
+}
+
+// The nodes of those that are.
+std::set<NodeId> NodesOf(const Job& job, const StopRanks& ranks) {
+  std::set<NodeId> nodes;
+  for (Rank rank = 0; rank < job.num_ranks(); ++rank) {
+    if (Stops(ranks, rank)) nodes.insert(job.agent_of(rank));
+  }
+  return nodes;
+}
+
+// Of a round, like the warnings of time limits.
+uint64_t IdOfRound(uint32_t round) {
+  constexpr uint32_t kRounds = 1 << 24;
+  return IdOfJobEvent(kReadyForDebug, false) | uint64_t{round % kRounds} << 33;
+}
+
+EventRaised ReadyEvent(const Job& job, const std::string& breakpoint) {
+  EventRaised event;
+  event.status = kReadyForDebug;
+  event.source = {job.nspace(), kRankWildcard};
+  event.info = InfoOf(job.nspace(), breakpoint);
+  return event;
+}
+
+bool Names(const std::vector<ProcId>& targets, const ProcId& proc) {
+  return std::ranges::any_of(targets, [&](const ProcId& target) {
+    return target.nspace == proc.nspace &&
+           (target.rank == kRankWildcard || target.rank == proc.rank);
+  });
+}
+
+// Whether a release reaches that process.
+bool Reaches(const EventMessage& event, const ProcId& proc) {
+  switch (static_cast<DataRange>(event.range)) {
+    case DataRange::kRm:
+    case DataRange::kProcLocal:
+      return false;
+    case DataRange::kNamespace:
+      return event.source.nspace == proc.nspace;
+    case DataRange::kCustom:
+      return Names(event.targets, proc);
+    default:
+      return true;
+  }
+}
+
+}  // namespace
+
+void DebugStops::OnEvent(const EventMessage& event) {
+  if (event.status == kDebuggerRelease) return OnRelease(event);
+  if (event.status != kReadyForDebug) return;
+  const Job* job = jobs_.Find(event.source.nspace);
+  const auto breakpoint = BreakpointIn(event.info);
+  if (job == nullptr || !breakpoint || !RanksAt(*job, *breakpoint)) return;
+  if (event.source.rank != kRankWildcard) {
+    OnProcess(*job, event, *breakpoint);
+  } else if (event.range == static_cast<uint8_t>(DataRange::kCustom)) {
+    OnNode(*job, event.origin, *breakpoint);
+  }
+}
+
+DebugStops::Stop* DebugStops::StopAt(const Job& job,
+                                     const std::string& breakpoint) {
+  const Key key = {job.nspace(), breakpoint};
+  const auto known = stops_.find(key);
+  if (known != stops_.end()) return &known->second;
+  const auto of_job = std::ranges::count(
+      stops_, job.nspace(), [](const auto& stop) { return stop.first.first; });
+  if (static_cast<size_t>(of_job) >= kMaxBreakpoints) return nullptr;
+  return &stops_[key];
+}
+
+void DebugStops::OnProcess(const Job& job, const EventMessage& event,
+                           const std::string& breakpoint) {
+  if (!job.is_local(event.source.rank)) return;
+  Stop* const stop = StopAt(job, breakpoint);
+  if (stop == nullptr) return;
+  stop->ranks.insert(event.source.rank);
+  const StopRanks& wanted = RanksAt(job, breakpoint);
+  const bool all = std::ranges::all_of(job.local_ranks(), [&](Rank rank) {
+    return !Stops(wanted, rank) || stop->ranks.contains(rank);
+  });
+  if (!all) return;
+  stop->ranks.clear();
+  // Agents see it on its way, no process does.
+  EventRaised here = ReadyEvent(job, breakpoint);
+  here.range = static_cast<uint8_t>(DataRange::kCustom);
+  here.targets = {{job.nspace(), kRankInvalid}};
+  due_.push_back(std::move(here));
+}
+
+void DebugStops::OnNode(const Job& job, NodeId node,
+                        const std::string& breakpoint) {
+  if (controller_of_(job.nspace()) != self_) return;
+  Stop* const stop = StopAt(job, breakpoint);
+  if (stop == nullptr) return;
+  stop->nodes.insert(node);
+  if (!std::ranges::includes(stop->nodes,
+                             NodesOf(job, RanksAt(job, breakpoint)))) {
+    return;
+  }
+  stops_.erase({job.nspace(), breakpoint});
+  EventRaised ready = ReadyEvent(job, breakpoint);
+  ready.range = static_cast<uint8_t>(DataRange::kSession);
+  ready.id = IdOfRound(rounds_[job.nspace()]++);
+  due_.push_back(std::move(ready));
+}
+
+void DebugStops::OnRelease(const EventMessage& event) {
+  for (const auto& [nspace, job] : jobs_.jobs()) {
+    if (job.spec->debug.on_exec) Release(job, event);
+  }
+}
+
+void DebugStops::Release(const Job& job, const EventMessage& event) {
+  SignalLocal go_on = {job.nspace(), SIGCONT, {}};
+  for (const Rank rank : job.local_ranks()) {
+    if (Stops(job.spec->debug.on_exec, rank) &&
+        Reaches(event, {job.nspace(), rank})) {
+      go_on.ranks.push_back(rank);
+    }
+  }
+  if (!go_on.ranks.empty()) released_.push_back(std::move(go_on));
+}
+
+void DebugStops::OnJobRemoved(const std::string& nspace) {
+  std::erase_if(stops_,
+                [&](const auto& stop) { return stop.first.first == nspace; });
+  rounds_.erase(nspace);
+}
+
+}  // namespace canopy::core

@@ -1,0 +1,154 @@
+#include "server/core/event/debug_stops.h"
+
+#include <gtest/gtest.h>
+#include <signal.h>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "common/codec/encoder.h"
+#include "server/core/core_testing.h"
+#include "server/core/data_range.h"
+
+namespace canopy::core {
+namespace {
+
+constexpr int kRelease = -3;
+constexpr int kReady = -58;
+
+// The agent of ranks 0 and 1, and the controller; 2 and 3 are on node 1.
+class DebugStopsTest : public testing::Test {
+ protected:
+  DebugStopsTest()
+      : jobs_(0), stops_(0, jobs_, [](const std::string&) { return 0; }) {}
+
+  void Add(const JobDebug& debug) {
+    JobSpec job = *JobOn("a", {0, 0, 1, 1});
+    job.debug = debug;
+    jobs_.Add(std::make_shared<const JobSpec>(job));
+  }
+  static JobDebug InInit(std::vector<Rank> ranks = {}) {
+    JobDebug debug;
+    debug.in_init = std::move(ranks);
+    return debug;
+  }
+  static EventMessage Event(int status, const ProcId& source, DataRange range) {
+    EventMessage event;
+    event.status = status;
+    event.source = source;
+    event.range = static_cast<uint8_t>(range);
+    return event;
+  }
+  void Ready(Rank rank, const std::string& breakpoint = "pmix-init") {
+    EventMessage event = Event(kReady, {"a", rank}, DataRange::kRm);
+    Encoder info;
+    info.PutSize(1);
+    info.PutString("pmix.brkpnt");
+    info.PutUint32(0);
+    info.PutUint16(PMIX_STRING);
+    info.PutString(breakpoint);
+    event.info = Bytes(info.Take());
+    stops_.OnEvent(event);
+  }
+  // What that node's agent raises comes back, as from the tree.
+  void Return(const EventRaised& raised, NodeId from) {
+    EventMessage event = Event(raised.status, raised.source, DataRange::kRm);
+    event.range = raised.range;
+    event.targets = raised.targets;
+    event.info = raised.info;
+    event.origin = from;
+    stops_.OnEvent(event);
+  }
+  // Of the only event that is due.
+  EventRaised Due() {
+    const std::vector<EventRaised> due = stops_.TakeDue();
+    EXPECT_EQ(due.size(), 1u);
+    return due.empty() ? EventRaised() : due[0];
+  }
+
+  JobTable jobs_;
+  DebugStops stops_;
+};
+
+TEST_F(DebugStopsTest, IsRaisedOnceWhenAllWait) {
+  Add(InInit());
+  Ready(0);
+  EXPECT_TRUE(stops_.TakeDue().empty());
+  Ready(1);
+  const EventRaised here = Due();
+  EXPECT_EQ(here.range, static_cast<uint8_t>(DataRange::kCustom));
+  Return(here, 0);
+  EXPECT_TRUE(stops_.TakeDue().empty()) << "the other node is missing";
+  Return(here, 1);
+  const EventRaised ready = Due();
+  EXPECT_EQ(ready.status, kReady);
+  EXPECT_EQ(ready.range, static_cast<uint8_t>(DataRange::kSession));
+  EXPECT_EQ(ready.source, (ProcId{"a", kRankWildcard}));
+  EXPECT_NE(ready.id, 0u);
+  EXPECT_EQ(stops_.size(), 0u);
+}
+
+TEST_F(DebugStopsTest, OnlyTheNamedOnesAreAwaited) {
+  Add(InInit({1}));
+  Ready(1);
+  Return(Due(), 0);
+  EXPECT_EQ(Due().range, static_cast<uint8_t>(DataRange::kSession));
+}
+
+TEST_F(DebugStopsTest, BreakpointsOfTheProgramAreRounds) {
+  JobDebug debug;
+  debug.in_app = std::vector<Rank>{0};
+  Add(debug);
+  Ready(0);
+  EXPECT_TRUE(stops_.TakeDue().empty()) << "nobody is to stop in PMIx_Init";
+  Ready(0, "loop");
+  Return(Due(), 0);
+  const EventRaised first = Due();
+  Ready(0, "loop");
+  Return(Due(), 0);
+  EXPECT_NE(Due().id, first.id);
+}
+
+TEST_F(DebugStopsTest, BoundsBreakpoints) {
+  JobDebug debug;
+  debug.in_app.emplace();
+  Add(debug);
+  for (int i = 0; i < 40; ++i) Ready(0, "b" + std::to_string(i));
+  EXPECT_EQ(stops_.size(), kMaxBreakpoints);
+  Ready(0, std::string(kMaxBreakpointName + 1, 'x'));
+  EXPECT_EQ(stops_.size(), kMaxBreakpoints);
+  stops_.OnJobRemoved("a");
+  EXPECT_EQ(stops_.size(), 0u);
+}
+
+TEST_F(DebugStopsTest, NobodyStops) {
+  Add({});
+  Ready(0);
+  Ready(1);
+  EXPECT_TRUE(stops_.TakeDue().empty());
+  stops_.OnEvent(Event(kRelease, {"tool", 0}, DataRange::kSession));
+  EXPECT_TRUE(stops_.TakeReleased().empty());
+}
+
+TEST_F(DebugStopsTest, ReleaseContinuesTheStoppedOnesOfThisNode) {
+  JobDebug debug;
+  debug.on_exec = std::vector<Rank>{1, 2};
+  Add(debug);
+  EventMessage release = Event(kRelease, {"tool", 0}, DataRange::kCustom);
+  release.targets = {{"a", 0}};
+  stops_.OnEvent(release);
+  EXPECT_TRUE(stops_.TakeReleased().empty());
+  release.targets = {{"a", kRankWildcard}};
+  stops_.OnEvent(release);
+  const std::vector<SignalLocal> released = stops_.TakeReleased();
+  ASSERT_EQ(released.size(), 1u);
+  EXPECT_EQ(released[0].nspace, "a");
+  EXPECT_EQ(released[0].signal, SIGCONT);
+  EXPECT_EQ(released[0].ranks, std::vector<Rank>{1});
+  stops_.OnEvent(Event(kRelease, {"tool", 0}, DataRange::kNamespace));
+  EXPECT_TRUE(stops_.TakeReleased().empty());
+}
+
+}  // namespace
+}  // namespace canopy::core

@@ -1,7 +1,5 @@
 #include "server/core/event/debug_stops.h"
 
-#include <signal.h>
-
 #include <algorithm>
 #include <optional>
 #include <string_view>
@@ -19,6 +17,8 @@ namespace {
 
 constexpr int kDebuggerRelease = -3;
 constexpr int kReadyForDebug = -58;
+
+constexpr int kSignalContinue = 18;  // SIGCONT
 
 constexpr char kBreakpointKey[] = "pmix.brkpnt";
 constexpr char kNspaceKey[] = "pmix.nspace";
@@ -166,7 +166,7 @@ void DebugStops::OnRelease(const EventMessage& event) {
 }
 
 void DebugStops::Release(const Job& job, const EventMessage& event) {
-  SignalLocal go_on = {job.nspace(), SIGCONT, {}};
+  SignalLocal go_on = {job.nspace(), kSignalContinue, {}};
   for (const Rank rank : job.local_ranks()) {
     if (Stops(job.spec->debug.on_exec, rank) &&
         Reaches(event, {job.nspace(), rank})) {

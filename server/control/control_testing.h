@@ -56,7 +56,7 @@ class Records : public LaunchPersistence {
   }
   void PersistFacts(const std::string& nspace,
                     const LaunchFacts& facts) override {
-    jobs.at(nspace).facts = facts;
+    if (jobs.contains(nspace)) jobs.at(nspace).facts = facts;
   }
   void PersistEnd(const std::string& nspace, const std::string& end) override {
     jobs.at(nspace).end = end;
@@ -132,13 +132,20 @@ inline std::shared_ptr<JobSpec> Job(const std::string& nspace) {
 // that is designated to be cospawned.
 // `required`: key of an attribute of the job that is.
 inline std::string CallBytes(uint32_t timeout = 0, bool cospawn = false,
-                             const char* required = nullptr) {
+                             const char* required = nullptr,
+                             bool nohup = false) {
   char program[] = "program";
   pmix_app_t app = {};
   app.cmd = program;
   app.maxprocs = 2;
   Encoder out;
-  out.PutSize((timeout == 0 ? 0 : 1) + (required == nullptr ? 0 : 1));
+  out.PutSize((timeout == 0 ? 0 : 1) + (required == nullptr ? 0 : 1) +
+              (nohup ? 1 : 0));
+  if (nohup) {
+    out.PutString(PMIX_NOHUP);
+    out.PutUint32(PMIX_INFO_REQD);
+    out.PutValue(Value::Bool(true).raw());
+  }
   if (required != nullptr) {
     out.PutString(required);
     out.PutUint32(PMIX_INFO_REQD);

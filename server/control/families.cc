@@ -64,10 +64,21 @@ Family* Families::FamilyOfToken(const std::string& token) {
 }
 
 void Families::Abandon(Family* family) {
+  LeaveUnattended(family);
+  if (family->unattended) return;
   family->abandoned = true;
   if (std::exchange(family->token, "").empty()) return;
   for (const std::string& job : family->jobs()) persistence_->DropControl(job);
   for (const std::string& job : family->kept()) persistence_->DropControl(job);
+}
+
+void Families::LeaveUnattended(Family* family) {
+  for (const std::string& nspace : family->jobs()) {
+    LaunchFacts& facts = jobs_.at(nspace).facts;
+    if (!facts.nohup || facts.unattended) continue;
+    facts.unattended = family->unattended = true;
+    if (!family->token.empty()) persistence_->PersistFacts(nspace, facts);
+  }
 }
 
 size_t Families::num_bound() const {

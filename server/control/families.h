@@ -45,8 +45,9 @@ class Families {
   Family* FamilyOf(const std::string& nspace);
   // Whose launcher may reattach with this, which is not empty.
   Family* FamilyOfToken(const std::string& token);
-  // Its launcher is gone and it is to end: without records, what is left of its
-  // jobs ends with this agent.
+  // Its launcher is gone for good. What goes on without one is unattended from
+  // now on, and is persisted as that. A family without such jobs is to end:
+  // without records, what is left of it ends with this agent.
   void Abandon(Family* family);
   // Jobs whose launchers cannot reattach, which end with this agent.
   size_t num_bound() const;
@@ -65,6 +66,8 @@ class Families {
   void Notice(const std::string& nspace, const std::string& text);
 
  private:
+  void LeaveUnattended(Family* family);
+
   std::map<uint64_t, Launcher> launchers_;
   JobRecords jobs_;
   std::map<uint64_t, Family> families_;

@@ -66,11 +66,14 @@ std::vector<std::string> Family::kept() const {
   return out;
 }
 
-std::vector<Consequence> ConsequencesOf(const JobSpec& failed, bool with_parent,
+std::vector<Consequence> ConsequencesOf(const JobSpec& failed,
+                                        const LaunchFacts& facts,
+                                        bool with_parent,
                                         const JobRecords& jobs) {
   std::vector<Consequence> out;
   for (const auto& [nspace, record] : jobs) {
     if (record.phase >= core::JobPhase::kEnding) continue;
+    if (record.facts.unattended && !facts.unattended) continue;
     if (record.parent() == failed.nspace && !record.facts.separate) {
       out.push_back(
           {nspace, "job " + failed.nspace + ", which spawned it, has failed"});

@@ -60,7 +60,9 @@ class Family {
   uint64_t launcher = 0;   // 0: none is here
   std::string token;       // of its launcher; empty: it cannot reattach
   bool abandoned = false;  // its launcher is gone, so that it is being ended
-  bool killed = false;     // all of it was told to end
+  // Its launcher is gone and does not come back, but some of it goes on.
+  bool unattended = false;
+  bool killed = false;  // all of it was told to end
   // While the launcher is to come back, as it takes their jobs' output.
   std::vector<core::HostSpawn> held_spawns;
   // It is asked for anew when it is over, unless it is killed first.
@@ -90,8 +92,11 @@ struct Consequence {
 
 // Those of `jobs` that end when the job `failed` ends abnormally: what it has
 // spawned, unless that was separated, and, `with_parent`, what has spawned it.
-// What these in turn mean for others follows from their own ends.
-std::vector<Consequence> ConsequencesOf(const JobSpec& failed, bool with_parent,
+// What these in turn mean for others follows from their own ends. The end of a
+// job with its launcher is none of those that go on without.
+std::vector<Consequence> ConsequencesOf(const JobSpec& failed,
+                                        const LaunchFacts& facts,
+                                        bool with_parent,
                                         const JobRecords& jobs);
 
 }  // namespace canopy::control

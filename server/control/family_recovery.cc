@@ -35,7 +35,12 @@ void FamilyRecovery::RecoverFamily(
     }
     RecoverJob(*job, family);
   }
-  if (!family->over()) return AwaitLauncher(token);
+  if (!family->over()) {
+    if (!family->unattended) return AwaitLauncher(token);
+    // The core has all jobs once the loop runs.
+    loop_->Post([this, token] { GoOnWithout(token); });
+    return;
+  }
   Keep(*family);
   families_->RemoveFamily(family->id);
 }
@@ -47,6 +52,7 @@ void FamilyRecovery::RecoverJob(const PersistedJob& persisted, Family* family) {
     JobRecord& record = families_->AddJob(family, persisted.job, facts);
     record.since = persisted.since;
     record.connected = facts.spawn_request && !requests_->Awaits(job.nspace);
+    if (facts.unattended) family->unattended = true;
     return;
   }
   v1::JobEnd end;
@@ -57,8 +63,8 @@ void FamilyRecovery::RecoverJob(const PersistedJob& persisted, Family* family) {
   if (end.status() == kSuccess || facts.separate) return;
   // The predecessor may not have come to end what ends with it. The core has
   // all jobs once the loop runs.
-  loop_->Post([this, ended = persisted.job] {
-    KillConsequences(*ended, true, families_->jobs(), sink_);
+  loop_->Post([this, ended = persisted.job, facts] {
+    KillConsequences(*ended, facts, true, families_->jobs(), sink_);
   });
 }
 
@@ -80,6 +86,10 @@ void FamilyRecovery::OnTimeout(const std::string& token) {
     }
     return;
   }
+  GoOnWithout(token);
+}
+
+void FamilyRecovery::GoOnWithout(const std::string& token) {
   Family* const family = families_->FamilyOfToken(token);
   if (family == nullptr || families_->FindLauncher(family->launcher)) return;
   families_->Abandon(family);
@@ -87,15 +97,15 @@ void FamilyRecovery::OnTimeout(const std::string& token) {
     sink_->OnInput(core::LauncherReattached{job, std::nullopt});
   }
   resume_(family);
-  KillFamily(family, {"", kErrJobKilledByCmd, "the launcher did not come back"},
-             sink_);
+  KillAbandoned(*families_, family, "the launcher did not come back", sink_);
 }
 
 void FamilyRecovery::OnReattach(uint64_t id, Launcher* launcher,
                                 const v1::Reattach& reattach) {
   if (launcher->family != 0 || reattach.token().empty()) return;
   launcher->requeues = reattach.requeues();
-  if (Family* const family = families_->FamilyOfToken(reattach.token())) {
+  Family* const family = families_->FamilyOfToken(reattach.token());
+  if (family != nullptr && !family->unattended) {
     return Reattach(id, launcher, family, reattach);
   }
   const auto ended = ended_.extract(reattach.token());

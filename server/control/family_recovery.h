@@ -64,6 +64,8 @@ class FamilyRecovery {
   void AwaitLauncher(const std::string& token);
   // The launcher has not reattached in time.
   void OnTimeout(const std::string& token);
+  // Nor will it: its family ends, but for what needs no launcher.
+  void GoOnWithout(const std::string& token);
   void Reattach(uint64_t id, Launcher* launcher, Family* family,
                 const v1::Reattach& reattach);
   void Welcome(Launcher* launcher, Family* family,

@@ -121,11 +121,11 @@ std::vector<std::string> Names(const std::vector<Consequence>& all) {
 
 TEST(ConsequencesTest, AFailureEndsChildrenAndParent) {
   JobRecords jobs = Jobs({{"a", ""}, {"b", "a"}, {"c", "b"}, {"d", "a"}});
-  EXPECT_EQ(Names(ConsequencesOf(*jobs["b"].job, true, jobs)),
+  EXPECT_EQ(Names(ConsequencesOf(*jobs["b"].job, {}, true, jobs)),
             (std::vector<std::string>{"a", "c"}));
-  EXPECT_EQ(Names(ConsequencesOf(*jobs["b"].job, false, jobs)),
+  EXPECT_EQ(Names(ConsequencesOf(*jobs["b"].job, {}, false, jobs)),
             (std::vector<std::string>{"c"}));
-  EXPECT_EQ(Names(ConsequencesOf(*jobs["a"].job, true, jobs)),
+  EXPECT_EQ(Names(ConsequencesOf(*jobs["a"].job, {}, true, jobs)),
             (std::vector<std::string>{"b", "d"}));
 }
 
@@ -133,7 +133,15 @@ TEST(ConsequencesTest, SeparatedJobsAndThoseThatEndAnywayAreLeftAlone) {
   JobRecords jobs = Jobs({{"a", ""}, {"b", "a"}, {"c", "a"}});
   jobs["b"].facts.separate = true;
   jobs["c"].phase = core::JobPhase::kEnding;
-  EXPECT_TRUE(ConsequencesOf(*jobs["a"].job, true, jobs).empty());
+  EXPECT_TRUE(ConsequencesOf(*jobs["a"].job, {}, true, jobs).empty());
+}
+
+TEST(ConsequencesTest, WhatEndsWithTheLauncherEndsNothingThatGoesOnWithout) {
+  JobRecords jobs = Jobs({{"a", ""}, {"b", "a"}, {"c", "b"}});
+  jobs["b"].facts.unattended = jobs["c"].facts.unattended = true;
+  EXPECT_TRUE(ConsequencesOf(*jobs["a"].job, {}, true, jobs).empty());
+  EXPECT_EQ(Names(ConsequencesOf(*jobs["b"].job, jobs["b"].facts, true, jobs)),
+            (std::vector<std::string>{"a", "c"}));
 }
 
 }  // namespace

@@ -269,7 +269,7 @@ void JobManager::OnGone(uint64_t id) {
   Family* const family = families_.FindFamily(launcher.family);
   if (family == nullptr) return;
   families_.Abandon(family);
-  KillFamily(family, {"", kErrJobKilledByCmd, "the launcher went away"}, sink_);
+  KillAbandoned(families_, family, "the launcher went away", sink_);
   launcher.ConsumeAll(sink_);
 }
 
@@ -332,7 +332,8 @@ void JobManager::OnFailing(const core::JobChanged& change,
   // end.
   const bool with_parent = record.connected && !record.facts.separate &&
                            change.status != kErrJobKilledByCmd;
-  KillConsequences(*record.job, with_parent, families_.jobs(), sink_);
+  KillConsequences(*record.job, record.facts, with_parent, families_.jobs(),
+                   sink_);
 }
 
 void JobManager::OnEnded(const core::JobChanged& change) {

@@ -179,6 +179,42 @@ TEST_F(JobManagerTest, WithoutItsLauncherTheFamilyEnds) {
   EXPECT_TRUE(records_.jobs.empty());
 }
 
+TEST_F(JobManagerTest, WhatIsToGoOnDoesSoWithoutItsLauncher) {
+  LaunchWithOneToGoOn();
+  manager_->OnGone(kLauncher);
+  EXPECT_EQ(Killed(), (std::set<std::string>{"first", "child2"}));
+  EXPECT_TRUE(records_.jobs.at("child1").facts.unattended);
+  EXPECT_FALSE(records_.jobs.at("child2").facts.unattended);
+  Change("first", JobPhase::kEnded, 2, kErrJobKilledByCmd);
+  EXPECT_EQ(Killed(), (std::set<std::string>{"child2"})) << "and not child1";
+  Output("child1", 1, 10);
+  EXPECT_EQ(sink_.Take<core::OutputConsumed>().at(0).bytes, 10u);
+  Spawn("child2", 7);
+  EXPECT_EQ(sink_.Take<core::SpawnDone>().at(0).status, kErrJobCanceled);
+  Spawn("child1", 8);
+  EXPECT_EQ(sink_.Take<core::LaunchRequested>().back().job->nspace, "child3");
+  EXPECT_TRUE(records_.jobs.at("child3").facts.unattended) << "as its spawner";
+  Stream late;
+  Reattach({}, &late);
+  EXPECT_FALSE(late.Of(v1::RunEvent::kReattached).at(0).reattached().known());
+}
+
+TEST_F(JobManagerTest, ASuccessorKnowsThatNoLauncherComesBack) {
+  LaunchWithOneToGoOn();
+  manager_->OnGone(kLauncher);
+  Change("first", JobPhase::kEnded, 2, kErrJobKilledByCmd);
+  Start();
+  sink_.inputs.clear();
+  manager_->Recover(records_.All());
+  loop_.RunOnce(0);
+  EXPECT_EQ(Killed(), (std::set<std::string>{"child2"}));
+  const auto reattached = sink_.Take<core::LauncherReattached>();
+  ASSERT_EQ(reattached.size(), 2u);
+  EXPECT_FALSE(reattached[0].received.has_value()) << "it is discarded";
+  Spawn("child1", 8);
+  EXPECT_EQ(sink_.Take<core::LaunchRequested>().size(), 1u) << "at once";
+}
+
 TEST_F(JobManagerTest, AJobThatIsBeingEndedSpawnsNothing) {
   Launch();
   Change("first", JobPhase::kEnding, 2, kErrJobNonZeroTerm, 1);
@@ -200,7 +236,8 @@ TEST_F(JobManagerTest, ASuccessorKnowsTheFamily) {
   const auto done = sink_.Take<core::SpawnDone>();
   ASSERT_EQ(done.size(), 1u) << "the answer of what is over is known";
   EXPECT_EQ(done[0].request, 7u);
-  EXPECT_EQ(sink_.Take<core::SpawnRecovered>().size(), 3u) << "each before its answer";
+  EXPECT_EQ(sink_.Take<core::SpawnRecovered>().size(), 3u)
+      << "each before its answer";
   EXPECT_EQ(manager_->jobs().size(), 3u);
 
   Stream stream;

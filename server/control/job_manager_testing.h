@@ -64,6 +64,14 @@ class JobManagerTest : public testing::Test {
   void Spawn(const std::string& parent, uint64_t request) {
     manager_->OnSpawn({{parent, 1}, request, Bytes(CallBytes())});
   }
+  // "first", and of what it has spawned "child1" with PMIX_NOHUP.
+  void LaunchWithOneToGoOn() {
+    Launch();
+    manager_->OnSpawn(
+        {{"first", 1}, 5, Bytes(CallBytes(0, false, nullptr, true))});
+    Change("child1", core::JobPhase::kRunning, 2);
+    SpawnRunning("first", 6, "child2");
+  }
   // "child1", and "child2" beside it.
   void SpawnTwo(uint32_t timeout = 0) {
     manager_->OnSpawn({{"first", 1}, 5, Bytes(CallBytes(timeout, true))});

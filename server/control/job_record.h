@@ -62,6 +62,8 @@ struct LaunchFacts {
   bool requeued = false;
   // Of one that the host has started, which has no launcher.
   std::optional<HostOutput> host_output;
+  bool nohup = false;       // it goes on when its launcher is gone
+  bool unattended = false;  // and that is so
 };
 
 // Whether the job's failure is one of what its launcher has asked for.
@@ -122,7 +124,8 @@ class LaunchPersistence {
   // persisted.
   virtual bool PersistLaunch(const JobSpec& job, const std::string& token,
                              const LaunchFacts& facts) = 0;
-  // In place of those of PersistLaunch.
+  // In place of those of PersistLaunch, which will have them if it is still to
+  // come.
   virtual void PersistFacts(const std::string& nspace,
                             const LaunchFacts& facts) = 0;
   // How much of the output of a job with host_output is in its files, in place

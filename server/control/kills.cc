@@ -13,9 +13,22 @@ void KillFamily(Family* family, core::KillRequested kill, InputSink* sink) {
   }
 }
 
-void KillConsequences(const JobSpec& failed, bool with_parent,
-                      const JobRecords& jobs, InputSink* sink) {
-  for (const Consequence& next : ConsequencesOf(failed, with_parent, jobs)) {
+void KillAbandoned(const Families& families, Family* family,
+                   const std::string& reason, InputSink* sink) {
+  core::KillRequested kill{"", kErrJobKilledByCmd, reason};
+  if (!family->unattended) return KillFamily(family, std::move(kill), sink);
+  for (const std::string& job : family->jobs()) {
+    if (families.jobs().at(job).facts.unattended) continue;
+    kill.nspace = job;
+    sink->OnInput(kill);
+  }
+}
+
+void KillConsequences(const JobSpec& failed, const LaunchFacts& facts,
+                      bool with_parent, const JobRecords& jobs,
+                      InputSink* sink) {
+  for (const Consequence& next :
+       ConsequencesOf(failed, facts, with_parent, jobs)) {
     core::KillRequested kill{next.nspace, kErrJobTermWoSync, next.reason};
     kill.again = true;
     sink->OnInput(std::move(kill));

@@ -2,7 +2,10 @@
 #ifndef CANOPY_SERVER_CONTROL_KILLS_H_
 #define CANOPY_SERVER_CONTROL_KILLS_H_
 
+#include <string>
+
 #include "common/job.h"
+#include "server/control/families.h"
 #include "server/control/family.h"
 #include "server/control/job_record.h"
 #include "server/core/step/control_inputs.h"
@@ -13,9 +16,14 @@ namespace canopy::control {
 // Asks for `kill` of every job of the family.
 void KillFamily(Family* family, core::KillRequested kill, InputSink* sink);
 
+// Ends what ends with the launcher of an abandoned family (Families::Abandon).
+void KillAbandoned(const Families& families, Family* family,
+                   const std::string& reason, InputSink* sink);
+
 // Ends those of `jobs` that end with one that has failed (ConsequencesOf).
-void KillConsequences(const JobSpec& failed, bool with_parent,
-                      const JobRecords& jobs, InputSink* sink);
+void KillConsequences(const JobSpec& failed, const LaunchFacts& facts,
+                      bool with_parent, const JobRecords& jobs,
+                      InputSink* sink);
 
 }  // namespace canopy::control
 

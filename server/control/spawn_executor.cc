@@ -24,6 +24,8 @@ LaunchFacts FactsOf(const spawn::SpawnCall& call, core::RequestId request,
   facts.tool = call.tool;
   facts.start_deadline = placed.give_up;
   facts.placed = PlacementFactsOf(placed);
+  facts.nohup = call.nohup || parent.facts.nohup;
+  facts.unattended = parent.facts.unattended;
   return facts;
 }
 
@@ -79,7 +81,7 @@ spawn::SpawnCall Beside(const spawn::SpawnCall& call,
 
 void SpawnExecutor::OnSpawn(const core::HostSpawn& spawn) {
   Family* const family = families_->FamilyOf(spawn.proc.nspace);
-  if (family != nullptr && !family->token.empty() &&
+  if (family != nullptr && !family->token.empty() && !family->unattended &&
       families_->LauncherOf(spawn.proc.nspace) == nullptr) {
     family->held_spawns.push_back(spawn);
     return;
@@ -140,8 +142,10 @@ void SpawnExecutor::Release(Family* family) {
 Result<spawn::SpawnCall> SpawnExecutor::Parse(
     const core::HostSpawn& spawn) const {
   const JobRecord* const parent = families_->FindJob(spawn.proc.nspace);
-  if (parent == nullptr || parent->phase == core::JobPhase::kEnding ||
-      families_->FindFamily(parent->family)->abandoned) {
+  const Family* const family =
+      parent == nullptr ? nullptr : families_->FindFamily(parent->family);
+  if (family == nullptr || parent->phase == core::JobPhase::kEnding ||
+      family->abandoned || (family->unattended && !parent->facts.unattended)) {
     return Status(kErrJobCanceled, "its job is being ended");
   }
   return spawn::ParseSpawnCall(spawn.call.view());

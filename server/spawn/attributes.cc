@@ -293,6 +293,7 @@ constexpr Row kRows[] = {
     {PMIX_REPORT_BINDINGS, SetCall<&SpawnCall::report_bindings>},
     {PMIX_SPAWN_CHILD_SEP, SetCall<&SpawnCall::separate>},
     {PMIX_SPAWN_TOOL, SetCall<&SpawnCall::tool>},
+    {PMIX_NOHUP, SetCall<&SpawnCall::nohup>},
     {PMIX_EVENT_SILENT_TERMINATION, SetReport<kSilentEnd>},
     {PMIX_NOTIFY_COMPLETION, SetReport<kNotifyCompletion>},
     {PMIX_NOTIFY_JOB_EVENTS, SetReport<kNotifyJobEvents>},
@@ -334,7 +335,6 @@ struct Reason {
 
 constexpr char kAllocation[] = "pmix.alloc.";
 constexpr Reason kReasons[] = {
-    {PMIX_NOHUP, "jobs end with their launcher"},
     {kAllocation, "the nodes of the overlay are the allocation"},
 };
 

@@ -97,6 +97,7 @@ struct SpawnCall {
   // They are debugger daemons. An empty namespace: of the other applications
   // of the call.
   std::optional<DebugDaemons> daemons;
+  bool nohup = false;  // goes on when the launcher of its family is gone
   bool recoverable = false;
   bool continuous = false;  // what fails is started again
   std::optional<uint32_t> max_restarts;

@@ -185,6 +185,7 @@ TEST(SpawnCallTest, AttributesOfTheJob) {
   job.Add(PMIX_SPAWN_TIMEOUT, Value::Int(8));
   job.Add(PMIX_SPAWN_CHILD_SEP, Value::Bool(true));
   job.Add(PMIX_SPAWN_TOOL, Value::Bool(true));
+  job.Add(PMIX_NOHUP, Value::Bool(true), PMIX_INFO_REQD);
   const SpawnCall call = Parse(job);
   EXPECT_EQ(call.placing.cwd, "/w");
   ASSERT_EQ(call.placing.hosts.size(), 2u);
@@ -199,6 +200,7 @@ TEST(SpawnCallTest, AttributesOfTheJob) {
   EXPECT_EQ(call.spawn_timeout_seconds, 8u);
   EXPECT_TRUE(call.separate);
   EXPECT_TRUE(call.tool);
+  EXPECT_TRUE(call.nohup);
   EXPECT_TRUE(call.ignored.empty());
 }
 
@@ -280,11 +282,11 @@ TEST(SpawnCallTest, WhatNobodyHonoursIsNamedOnceAndRefusedWhenRequired) {
   InfoList job;
   job.Add("some.key", Value::Bool(true));
   job.Add("some.key", Value::Bool(true));
-  job.Add(PMIX_NOHUP, Value::Bool(true));
+  job.Add("other.key", Value::Bool(true));
   EXPECT_EQ(Parse(job).ignored,
-            (std::vector<std::string>{"some.key", PMIX_NOHUP}));
+            (std::vector<std::string>{"some.key", "other.key"}));
   InfoList required;
-  required.Add(PMIX_NOHUP, Value::Bool(true), PMIX_INFO_REQD);
+  required.Add("some.key", Value::Bool(true), PMIX_INFO_REQD);
   EXPECT_EQ(Refusal(required), kErrNotSupported);
 }
 
@@ -329,6 +331,7 @@ TEST(SpawnCallTest, WhatAsksForNothingIsHonoured) {
   job.Add(PMIX_STDIN_TGT, Value::Uint32(PMIX_RANK_INVALID), PMIX_INFO_REQD);
   EXPECT_TRUE(Parse(job).ignored.empty());
   EXPECT_FALSE(Parse(job).forwarding.input);
+  EXPECT_FALSE(Parse(job).nohup);
   InfoList unknown;
   unknown.Add("some.key", Value::Bool(false), PMIX_INFO_REQD);
   EXPECT_EQ(Refusal(unknown), kErrNotSupported);

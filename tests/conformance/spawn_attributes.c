@@ -79,6 +79,7 @@ static const Attribute kAttributes[] = {
     // Of the only application: beside which job?
     YES(PMIX_COSPAWN_APP, PMIX_ERR_BAD_PARAM),
     YES(PMIX_SPAWN_TOOL, PMIX_SUCCESS),
+    YES(PMIX_NOHUP, PMIX_SUCCESS),
     // Who is told of it.
     YES(PMIX_EVENT_SILENT_TERMINATION, PMIX_SUCCESS),
     YES(PMIX_NOTIFY_JOB_EVENTS, PMIX_SUCCESS),

@@ -38,12 +38,7 @@ static void IsHonoured(const char *key, const void *value,
 }
 
 static void WhatIsNotHonoured(void) {
-  const bool yes = true;
   const uint64_t nodes = 1;
-  static const char *const kFlags[] = {PMIX_NOHUP};
-  for (size_t i = 0; i < sizeof(kFlags) / sizeof(kFlags[0]); ++i) {
-    IsRefusedWhenRequired(kFlags[i], &yes, PMIX_BOOL);
-  }
   IsRefusedWhenRequired(PMIX_ALLOC_NUM_NODES, &nodes, PMIX_UINT64);
   IsRefusedWhenRequired(PMIX_ALLOC_QUEUE, "fast", PMIX_STRING);
 }
@@ -66,6 +61,7 @@ static void WhatIs(void) {
       PMIX_LOG_PROC_ABNORMAL_TERMINATION,
       PMIX_EVENT_SILENT_TERMINATION,
       PMIX_SPAWN_TOOL,
+      PMIX_NOHUP,
   };
   for (size_t i = 0; i < sizeof(kFlags) / sizeof(kFlags[0]); ++i) {
     IsHonoured(kFlags[i], &yes, PMIX_BOOL);

@@ -4,6 +4,7 @@ import os
 import re
 import signal
 import tempfile
+import time
 
 import cases_openpmix
 import cases_restart
@@ -92,12 +93,51 @@ def restarted(bench, overlay, nodes):
              "child 1 of 2, parent 0, given yes"])
 
 
+def until(what, holds, seconds=30):
+    end = time.monotonic() + seconds
+    while not holds():
+        check(time.monotonic() < end, f"not in {seconds} s: {what}")
+        time.sleep(0.02)
+
+
+def without_launcher(bench, overlay, restart):
+    """The launcher is killed: a job with PMIX_NOHUP goes on, the others end."""
+    def running():
+        listed = bench.json("ps", "--context", overlay.name)["jobs"]
+        return sorted(job["nspace"] for job in listed)
+
+    def marked(what):
+        return all(os.path.exists(os.path.join(place, f"{what}.{rank}"))
+                   for rank in range(2))
+
+    with shared_place() as place:
+        job = bench.start("run", "--context", overlay.name, "--inject", "never",
+                          "-n", 1, "--map-by", "node", "--oversubscribe",
+                          program(bench), "nohup", env={"SPAWN_PLACE": place})
+        job.wait_for("spawned")
+        goes_on = re.search(r"goes on: (\S+)", job.texts["out"].decode())[1]
+        until("its processes run", lambda: marked("ready"))
+        check(len(running()) == 3, f"three jobs: {running()}")
+        job.signal(signal.SIGKILL)
+        job.finish(60)
+        until("it runs alone", lambda: running() == [goes_on])
+        if restart:
+            overlay.kill("node1")
+            overlay.restart("node1")
+            check(running() == [goes_on], f"it runs on: {running()}")
+        let_go(place)
+        until("it is over", lambda: marked("through") and not running())
+
+
 def all_restarted(bench):
     names = [f"spawn: kill -9 of {node}'s agent" for node in ("node1", "node2")]
     last = "restart of a rank, then of its agent"
     beside = [(f"cospawn, tools: kill -9 of {node}'s agent", node)
               for node in ("node1", "node2")]
-    if not bench.wanted(*names, last, *(name for name, _ in beside)):
+    alone = [("spawn, a job goes on without the launcher", False),
+             ("spawn, and its agent is killed and restarted", True)]
+    if not bench.wanted(*names, last, *(name for name, _ in beside),
+                        *(name for name, _ in alone)):
         return
     with bench.overlay("spawn-restart", "--nodes", 2,
                        "--restart-grace", 60) as up:
@@ -108,6 +148,9 @@ def all_restarted(bench):
             bench.case(name, lambda: restarted(bench, overlay, [node]),
                        leaves=True)
         bench.case(last, lambda: restarted_agent(bench, overlay), leaves=True)
+        for name, restart in alone:
+            bench.case(name, lambda: without_launcher(bench, overlay, restart),
+                       leaves=True)
         for name, node in beside:
             bench.case(name, lambda: restarted_beside(bench, overlay, node),
                        leaves=True)

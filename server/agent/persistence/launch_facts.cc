@@ -10,6 +10,7 @@ namespace {
 // Groups of fields, each of which older agents know or do not know; those at
 // the end that say nothing are left out.
 int NumGroups(const control::LaunchFacts& facts) {
+  if (facts.nohup) return 8;
   if (facts.host_output) return 7;
   if (facts.requeued) return 6;
   if (facts.placed.any()) return 5;
@@ -72,7 +73,12 @@ std::string EncodeFacts(const control::LaunchFacts& facts) {
   if (groups >= 4) out.Bool(facts.apart);
   if (groups >= 5) PutPlaced(facts.placed, &out);
   if (groups >= 6) out.Bool(facts.requeued);
-  if (groups >= 7) PutOutput(*facts.host_output, &out);
+  if (groups >= 7) PutOutput(facts.host_output.value_or(HostOutput()), &out);
+  if (groups >= 8) {
+    out.Bool(facts.host_output.has_value());
+    out.Bool(facts.nohup);
+    out.Bool(facts.unattended);
+  }
   return out.Take();
 }
 
@@ -96,6 +102,11 @@ control::LaunchFacts DecodeFacts(std::string_view bytes) {
   if (in.ok() && !in.done()) facts.placed = GetPlaced(&in);
   if (in.ok() && !in.done()) facts.requeued = in.Bool();
   if (in.ok() && !in.done()) facts.host_output = GetOutput(&in);
+  if (in.ok() && !in.done()) {
+    if (!in.Bool()) facts.host_output.reset();
+    facts.nohup = in.Bool();
+    facts.unattended = in.Bool();
+  }
   if (!in.done()) return {};
   if (spawned) facts.spawn_request = request;
   return facts;

@@ -29,6 +29,8 @@ void IsTheSame(const control::LaunchFacts& facts) {
   EXPECT_EQ(read.placed.queued_ms, facts.placed.queued_ms);
   EXPECT_EQ(read.placed.started_ms, facts.placed.started_ms);
   EXPECT_EQ(read.requeued, facts.requeued);
+  EXPECT_EQ(read.nohup, facts.nohup);
+  EXPECT_EQ(read.unattended, facts.unattended);
   ASSERT_EQ(read.host_output.has_value(), facts.host_output.has_value());
   if (!facts.host_output) return;
   EXPECT_EQ(read.host_output->output, facts.host_output->output);
@@ -62,6 +64,11 @@ TEST(LaunchFactsTest, WhatIsWrittenIsRead) {
   facts.requeued = true;
   IsTheSame(facts);
   facts.host_output = {"/a/out", "", true};
+  IsTheSame(facts);
+  facts.nohup = true;
+  IsTheSame(facts);
+  facts.host_output.reset();
+  facts.unattended = true;
   IsTheSame(facts);
 }
 

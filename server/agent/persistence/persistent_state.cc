@@ -148,6 +148,7 @@ void PersistentState::Persist(const core::PersistControlState& record) {
 
 void PersistentState::PersistFacts(const std::string& nspace,
                                    const control::LaunchFacts& facts) {
+  if (!control_.Has(nspace)) return;
   const Status status = control_.Persist(nspace, kFacts, EncodeFacts(facts));
   if (!status.ok()) Warn("job " + nspace + ": " + status.message());
 }

@@ -171,6 +171,29 @@ static void many(int count) {
   printf("spawned %d jobs\n", count);
 }
 
+/* A file that says how far the process is: its output may go nowhere. */
+static void mark(const char *what) {
+  char path[4096];
+  FILE *file;
+  snprintf(path, sizeof path, "%s/%s.%u", getenv("SPAWN_PLACE"), what, me.rank);
+  file = fopen(path, "w");
+  TRUE_(file != NULL && fclose(file) == 0);
+}
+
+/* One job that goes on without the launcher, and one that does not. */
+static void without_launcher(void) {
+  char nspace[PMIX_MAX_NSLEN + 1] = "";
+  pmix_info_t info;
+  PMIX_INFO_LOAD(&info, PMIX_NOHUP, NULL, PMIX_BOOL);
+  PMIX_INFO_REQUIRED(&info);
+  OK(spawn(self, "nohup", 2, &info, 1, NULL, 0, nspace));
+  printf("goes on: %s\n", nspace);
+  OK(spawn(self, "killed", 1, NULL, 0, NULL, 0, nspace));
+  printf("spawned\n");
+  fflush(stdout);
+  sleep(50);
+}
+
 /* Until somebody makes the file. */
 static void await_go(void) {
   char path[4096];
@@ -191,6 +214,13 @@ static int child(const char *mode, const pmix_proc_t *parent) {
     await_go();
     printf("child %u is through\n", me.rank);
   }
+  if (strcmp(mode, "nohup") == 0) {
+    mark("ready");
+    await_go();
+    printf("nobody reads this\n");
+    fflush(stdout);
+    mark("through");
+  }
   if (strcmp(mode, "child-fails") == 0) exit(3);
   if (strcmp(mode, "parent-fails") == 0 || strcmp(mode, "killed") == 0) {
     sleep(50);
@@ -205,6 +235,7 @@ static int parent(const char *mode, int argc, char **argv) {
   if (strcmp(mode, "errors") == 0) errors();
   if (strcmp(mode, "environment") == 0) environment(argv[2]);
   if (strcmp(mode, "many") == 0) many(atoi(argv[2]));
+  if (strcmp(mode, "nohup") == 0) without_launcher();
   if (strcmp(mode, "through") == 0) {
     OK(spawn(self, mode, 2, NULL, 0, NULL, 0, nspace));
     await_go();

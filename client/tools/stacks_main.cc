@@ -6,6 +6,11 @@
 // Prints lines of fields that tabs separate:
 //   stack RANK THREAD FRAME...   from the outermost frame; thread 0: the first
 //   error TEXT
+//
+// canopy-stacks NAMESPACE --report [states] [stacks]
+//
+// Says on standard error, for people, how these processes are and where in
+// their program: what an agent starts beside a job that is out of time.
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
@@ -23,6 +28,7 @@
 #include <vector>
 
 #include "client/tools/gdb_output.h"
+#include "client/tools/stack_tree.h"
 #include "pmix.h"
 
 extern char** environ;
@@ -37,13 +43,21 @@ constexpr char kDepth[] = "128";
 struct Process {
   pmix_rank_t rank;
   pid_t pid;
+  pmix_proc_state_t state;
 };
 
-void Complain(const std::string& text) { printf("error\t%s\n", text.c_str()); }
+void Complain(const std::string& text, std::string* out) {
+  *out += "error\t" + text + "\n";
+}
 
+// As the job's agents name it.
 std::string Host() {
-  char name[256] = {};
-  gethostname(name, sizeof name - 1);
+  pmix_value_t* value = nullptr;
+  if (PMIx_Get(nullptr, PMIX_HOSTNAME, nullptr, 0, &value) != PMIX_SUCCESS) {
+    return "this node";
+  }
+  const std::string name = value->data.string;
+  PMIX_VALUE_RELEASE(value);
   return name;
 }
 
@@ -54,9 +68,7 @@ std::vector<Process> ProcessesIn(const pmix_info_t& info) {
   if (array.type != PMIX_PROC_INFO) return out;
   const auto* const rows = static_cast<const pmix_proc_info_t*>(array.array);
   for (size_t i = 0; i < array.size; ++i) {
-    const bool runs =
-        rows[i].pid > 0 && rows[i].state < PMIX_PROC_STATE_TERMINATED;
-    if (runs) out.push_back({rows[i].proc.rank, rows[i].pid});
+    out.push_back({rows[i].proc.rank, rows[i].pid, rows[i].state});
   }
   return out;
 }
@@ -163,16 +175,17 @@ std::string Restriction() {
          ": only root, or a process that a job lets trace it, may)";
 }
 
-void Print(pmix_rank_t rank, int thread, const ThreadStack& stack) {
-  printf("stack\t%u\t%d", rank, thread);
-  for (const std::string& frame : stack.frames) printf("\t%s", frame.c_str());
-  printf("\n");
+void Print(pmix_rank_t rank, int thread, const ThreadStack& stack,
+           std::string* out) {
+  *out += "stack\t" + std::to_string(rank) + "\t" + std::to_string(thread);
+  for (const std::string& frame : stack.frames) *out += "\t" + frame;
+  *out += "\n";
 }
 
 // The threads of a process follow it, the last one first; without `threads`
 // they are left out.
 void PrintStacks(const std::vector<Process>& processes, const std::string& text,
-                 bool threads) {
+                 bool threads, std::string* out) {
   std::map<pid_t, pmix_rank_t> ranks;
   for (const Process& process : processes) ranks[process.pid] = process.rank;
   std::vector<ThreadStack> others;
@@ -182,9 +195,9 @@ void PrintStacks(const std::vector<Process>& processes, const std::string& text,
       others.push_back(stack);
       continue;
     }
-    Print(rank->second, 0, stack);
+    Print(rank->second, 0, stack, out);
     for (const ThreadStack& other : others) {
-      if (threads) Print(rank->second, other.lwp, other);
+      if (threads) Print(rank->second, other.lwp, other, out);
     }
     others.clear();
     ranks.erase(rank);
@@ -195,22 +208,62 @@ void PrintStacks(const std::vector<Process>& processes, const std::string& text,
     for (const std::string& complaint : Complaints(text)) {
       why += ": " + complaint;
     }
-    Complain(why + Restriction());
+    Complain(why + Restriction(), out);
   }
 }
 
-void Run(const std::string& nspace, bool threads) {
-  std::vector<Process> processes;
-  const int rc = LocalProcesses(nspace, &processes);
-  if (rc != PMIX_SUCCESS) {
-    return Complain(Host() + ": the processes of " + nspace +
-                    " are not known: " + PMIx_Error_string(rc));
-  }
+// One gdb for all of them that run.
+void AddStacks(std::vector<Process> processes, bool threads, std::string* out) {
+  std::erase_if(processes, [](const Process& process) {
+    return process.pid <= 0 || process.state >= PMIX_PROC_STATE_TERMINATED;
+  });
   if (processes.empty()) return;
   std::string why;
   const std::string text = RunGdb(GdbCommand(processes), &why);
-  if (!why.empty()) return Complain(Host() + ": " + why);
-  PrintStacks(processes, text, threads);
+  if (!why.empty()) return Complain(Host() + ": " + why, out);
+  PrintStacks(processes, text, threads, out);
+}
+
+// False: they are not known, and that is said.
+bool Find(const std::string& nspace, std::vector<Process>* processes,
+          std::string* out) {
+  const int rc = LocalProcesses(nspace, processes);
+  if (rc == PMIX_SUCCESS) return true;
+  Complain(Host() + ": the processes of " + nspace +
+               " are not known: " + PMIx_Error_string(rc),
+           out);
+  return false;
+}
+
+std::string StatesText(const std::vector<Process>& processes) {
+  std::string out;
+  for (const Process& process : processes) {
+    out += "rank " + std::to_string(process.rank) + " on " + Host() +
+           ", process " + std::to_string(process.pid) + ": " +
+           PMIx_Proc_state_string(process.state) + "\n";
+  }
+  return out;
+}
+
+std::string Stacks(const std::string& nspace, bool threads) {
+  std::string out;
+  std::vector<Process> processes;
+  if (Find(nspace, &processes, &out)) AddStacks(processes, threads, &out);
+  return out;
+}
+
+std::string Report(const std::string& nspace, bool states, bool stacks) {
+  std::string lines;
+  std::vector<Process> processes;
+  std::string out;
+  if (Find(nspace, &processes, &lines)) {
+    if (states) out += StatesText(processes);
+    if (stacks) AddStacks(processes, /*threads=*/false, &lines);
+  }
+  const StackReport report = ReadStacks(lines, {});
+  for (const std::string& error : report.errors) out += error + "\n";
+  if (!report.tree.empty()) out += "on " + Host() + ":\n";
+  return out + report.tree.Text();
 }
 
 }  // namespace
@@ -218,18 +271,30 @@ void Run(const std::string& nspace, bool threads) {
 
 int main(int argc, char** argv) {
   if (argc < 2) {
-    fprintf(stderr, "usage: canopy-stacks NAMESPACE [--threads]\n");
+    fprintf(stderr,
+            "usage: canopy-stacks NAMESPACE [--threads]\n"
+            "       canopy-stacks NAMESPACE --report [states] [stacks]\n");
     return 2;
   }
+  const auto said = [argc, argv](const char* word) {
+    return std::any_of(argv + 2, argv + argc, [word](const char* given) {
+      return strcmp(given, word) == 0;
+    });
+  };
   pmix_proc_t self;
   const int rc = PMIx_Init(&self, nullptr, 0);
   if (rc != PMIX_SUCCESS) {
-    canopy::tools::Complain(std::string("PMIx_Init: ") + PMIx_Error_string(rc));
+    printf("error\tPMIx_Init: %s\n", PMIx_Error_string(rc));
     return 1;
   }
-  const bool threads = argc > 2 && strcmp(argv[2], "--threads") == 0;
   // What it could not see is among what it prints.
-  canopy::tools::Run(argv[1], threads);
+  if (said("--report")) {
+    fputs(
+        canopy::tools::Report(argv[1], said("states"), said("stacks")).c_str(),
+        stderr);
+  } else {
+    fputs(canopy::tools::Stacks(argv[1], said("--threads")).c_str(), stdout);
+  }
   fflush(stdout);
   PMIx_Finalize(nullptr, 0);
   return 0;

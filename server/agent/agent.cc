@@ -161,6 +161,7 @@ control::JobPlanner Agent::Impl::MakePlanner() {
   planner.warn = [](const std::string& text) {
     Log({core::LogLine::Level::kWarning, text});
   };
+  planner.stacks_program = Beside("CANOPY_STACKS", "canopy-stacks");
   planner.new_name = [this] { return planner_->NewNspace(); };
   planner.launch = [this](const control::v1::Launch& launch,
                           const control::Placed& placed) {

@@ -7,7 +7,7 @@
 #include "server/control/kills.h"
 #include "server/control/launcher_events.h"
 #include "server/control/placement_request.h"
-#include "server/control/time_limit.h"
+#include "server/spawn/spawn_call.h"
 
 namespace canopy::control {
 namespace {
@@ -22,6 +22,8 @@ LaunchFacts FactsOf(const v1::Launch& launch, const Placed& placed) {
       launch.map_by().find(":oversubscribe") != std::string::npos;
   facts.placed = PlacementFactsOf(placed);
   facts.tool = launch.has_daemons();
+  if (launch.states_on_timeout()) facts.reports |= spawn::kTimeoutStates;
+  if (launch.stacks_on_timeout()) facts.reports |= spawn::kTimeoutStacks;
   return facts;
 }
 
@@ -53,6 +55,7 @@ JobManager::JobManager(EventLoop* loop, JobPlanner planner)
       notices_([this](const std::string& nspace, const std::string& line) {
         families_.Notice(nspace, line);
       }),
+      timeouts_(loop, &families_, &starter_, &states_, planner_),
       hosted_(loop, &families_, this, planner_.warn) {}
 
 void JobManager::set_sink(InputSink* sink) {
@@ -63,6 +66,7 @@ void JobManager::set_sink(InputSink* sink) {
   recovery_.set_sink(sink_);
   notices_.set_sink(sink_);
   states_.set_sink(sink_);
+  timeouts_.set_sink(sink_);
 }
 
 void JobManager::set_persistence(LaunchPersistence* persistence,
@@ -297,7 +301,7 @@ void JobManager::OnJobChanged(const core::JobChanged& change) {
   notices_.OnJobChanged(change, record);
   placements_.Changed(*record, change);
   if (change.out_of_time && !std::exchange(record->out_of_time, true)) {
-    EndOutOfTime(record->job, &states_, sink_);
+    timeouts_.OnOutOfTime(change.nspace);
   }
   Report(change, *record);
   if (change.phase >= core::JobPhase::kEnding && change.status != kSuccess) {
@@ -343,6 +347,7 @@ void JobManager::OnEnded(const core::JobChanged& change) {
   Family* const family = families_.FindFamily(record.family);
   const v1::JobEnd end = EndOf(change);
   placements_.Released(record, change, !IsPlaced(record.facts.placed.id));
+  timeouts_.OnEnded(change.nspace);
   const bool spawned = record.facts.spawn_request.has_value();
   // One that is over before its partner has started.
   const bool ran = !spawned || record.connected ||

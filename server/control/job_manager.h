@@ -26,6 +26,7 @@
 #include "server/control/spawn_requests.h"
 #include "server/control/staging.h"
 #include "server/control/state_collector.h"
+#include "server/control/timeout_reports.h"
 #include "server/core/step/control_actions.h"
 #include "server/core/step/control_inputs.h"
 #include "server/ports/input_sink.h"
@@ -142,6 +143,7 @@ class JobManager : public JobObserver,
   FamilyRecovery recovery_;
   JobNotices notices_;
   StateCollector states_;
+  TimeoutReports timeouts_;
   HostedJobs hosted_;
   std::vector<std::function<void()>> when_idle_;
 };

@@ -105,6 +105,8 @@ struct JobPlanner {
       drain;
   // A line for the agent's log.
   std::function<void(const std::string& text)> warn;
+  // canopy-stacks, on each node.
+  std::string stacks_program;
   // A name that no job of the overlay has had.
   std::function<std::string()> new_name;
   // The job's name is that of its request.

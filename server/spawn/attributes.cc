@@ -303,6 +303,8 @@ constexpr Row kRows[] = {
     {PMIX_LOG_JOB_EVENTS, SetReport<kLogJobEvents>},
     {PMIX_LOG_PROC_TERMINATION, SetReport<kLogProcs>},
     {PMIX_LOG_PROC_ABNORMAL_TERMINATION, SetReport<kLogFailedProcs>},
+    {PMIX_TIMEOUT_REPORT_STATE, SetReport<kTimeoutStates>},
+    {PMIX_TIMEOUT_STACKTRACES, SetReport<kTimeoutStacks>},
     {PMIX_JOB_TIMEOUT, SetCall<&SpawnCall::job_timeout_seconds>},
     {PMIX_SPAWN_TIMEOUT, SetCall<&SpawnCall::spawn_timeout_seconds>},
     {PMIX_TIMEOUT, SetCall<&SpawnCall::spawn_timeout_seconds>},

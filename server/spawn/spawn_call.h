@@ -50,6 +50,10 @@ enum Report : uint32_t {
   kLogProcs = 1 << 6,
   kLogFailedProcs = 1 << 7,
   kSilentEnd = 1 << 8,  // but not an end in order
+  // When it runs out of time, before it ends: the states of its processes, and
+  // where in their program they are. To the launcher.
+  kTimeoutStates = 1 << 9,
+  kTimeoutStacks = 1 << 10,
 };
 
 // Where the processes go and what is shown of it: of the whole job, or of its

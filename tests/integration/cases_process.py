@@ -133,6 +133,22 @@ def time_limit(bench):
     bench.run(*RUN, "-n", 2, "--timeout", 50, "true").expect()
 
 
+def time_limit_report(bench):
+    """What ranks do that are out of time, and where, on the nodes of the job."""
+    result = bench.run("run", "--nodes", 2, "--map-by", "node", "-n", 2,
+                       "--timeout", 1, "--report-state-on-timeout",
+                       "--get-stack-traces", "sleep", 100)
+    result.expect(110, err=["time limit", "nanosleep"])
+    for rank in range(2):
+        state = re.search(rf"^rank {rank} on node{rank + 1}, process \d+: .+$",
+                          result.err, re.M)
+        check(state, f"no state of rank {rank}" + result.tail())
+    check(result.err.count("nanosleep") >= 2, "not of each node" + result.tail())
+    check(result.err.index("nanosleep") < result.err.index("time limit"),
+          "not before the end" + result.tail())
+    check(result.out == "", f"it is for standard error: {result.out}")
+
+
 def tables(bench):
     result = bench.run("run", "--nodes", 2, "--map-by", "node", "--display",
                        "map", "-n", 4, "true").expect()
@@ -173,5 +189,7 @@ def run(bench):
             ("exit codes and signals", exit_codes),
             ("several programs in one job", several_programs),
             ("--app file", app_file), ("mpirun, mpiexec, prterun", mpirun_links),
-            ("--timeout", time_limit), ("no zombie", no_reaper), ("--display and bindings", tables)):
+            ("--timeout", time_limit),
+            ("--timeout with a report", time_limit_report),
+            ("no zombie", no_reaper), ("--display and bindings", tables)):
         bench.case(f"process: {name}", lambda: body(bench))

@@ -60,6 +60,16 @@ def failing_child(bench, nodes):
     check(len(said) == 1, f"a failure is said once: {result.err}")
 
 
+def out_of_time(bench, nodes):
+    """Where the ranks are is told before they end: in main, which sleeps."""
+    result = spawn(bench, nodes, 1, "out-of-time").expect(110)
+    for rank in range(2):
+        check(re.search(rf"^rank {rank} on \S+, process \d+: ", result.err, re.M),
+              f"no state of rank {rank}" + result.tail())
+    for frame in ("nanosleep", "main"):
+        check(frame in result.err, f"no {frame}" + result.tail())
+
+
 def failing_parent(bench, nodes):
     spawn(bench, nodes, 1, "parent-fails").expect(code=4, out=["spawned"])
 
@@ -326,6 +336,8 @@ def run(bench):
                    lambda n=nodes: failing_child(bench, n))
         bench.case(f"spawn, the parent fails: {nodes} nodes",
                    lambda n=nodes: failing_parent(bench, n))
+        bench.case(f"spawn, out of time: {nodes} nodes",
+                   lambda n=nodes: out_of_time(bench, n))
         bench.case(f"spawn, errors: {nodes} nodes",
                    lambda n=nodes: errors(bench, n))
     bench.case("spawn by each of 3 ranks: 2 nodes",

@@ -36,10 +36,11 @@ LAYERS = {
     "client/tool": [*CLIENT, "client/channel", "client/events",
                     "client/session"],
     "client/topology": [*CLIENT, "@hwloc_headers"],
-    "client/tools": ["client/abi", "client/include", "client/tools"],
+    "client/tools": ["client/abi", "client/include", "client/tools", "common"],
     # The command.
-    "client/cli/...": ["client/cli/...", "common", "common/posix",
-                       "common/preload", "protos", "server/openpmix",
+    "client/cli/...": ["client/cli/...", "client/tools", "common",
+                       "common/posix", "common/preload", "protos",
+                       "server/openpmix",
                        "server/security", "@grpc++", "@protobuf"],
     "protos": ["@grpc++", "@protobuf"],
     # The agent, from the pure core outwards.

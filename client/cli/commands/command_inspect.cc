@@ -79,7 +79,7 @@ int PrintStacks(const std::string& context,
                 const std::map<std::string, std::set<uint32_t>>& missing) {
   int code = 0;
   for (const auto& [nspace, ranks] : missing) {
-    Result<StackReport> report = StacksOf(context, nspace, false, ranks);
+    Result<tools::StackReport> report = StacksOf(context, nspace, false, ranks);
     if (!report.ok()) return Fail(report.status());
     for (const std::string& error : report->errors) PrintError(error);
     if (!report->errors.empty()) code = kExitFailure;

@@ -47,7 +47,7 @@ Result<pid_t> Start(const std::vector<std::string>& command, int out) {
                 std::string("cannot start a process: ") + strerror(error));
 }
 
-int Print(const StackReport& report) {
+int Print(const tools::StackReport& report) {
   for (const std::string& error : report.errors) PrintError(error);
   const bool written = WriteAll(STDOUT_FILENO, report.tree.Text());
   return written && report.errors.empty() ? 0 : kExitFailure;
@@ -55,9 +55,9 @@ int Print(const StackReport& report) {
 
 }  // namespace
 
-Result<StackReport> StacksOf(const std::string& context,
-                             const std::string& nspace, bool threads,
-                             const std::set<uint32_t>& only) {
+Result<tools::StackReport> StacksOf(const std::string& context,
+                                    const std::string& nspace, bool threads,
+                                    const std::set<uint32_t>& only) {
   std::vector<std::string> command = {"canopy", "debug"};
   if (!context.empty()) command.insert(command.end(), {"--context", context});
   command.insert(command.end(),
@@ -77,7 +77,7 @@ Result<StackReport> StacksOf(const std::string& context,
   int status = 0;
   while (waitpid(*pid, &status, 0) < 0 && errno == EINTR) {
   }
-  StackReport report = ReadStacks(output, only);
+  tools::StackReport report = tools::ReadStacks(output, only);
   if (status == 0 || !report.errors.empty()) return report;
   return Status(kErrJobFailedToLaunch,
                 "the stacks of job " + nspace + " could not be read");
@@ -107,7 +107,7 @@ int StackCommand(const CommandLine& line) {
   if (!root.ok()) return Fail(root.status());
   Result<std::string> job = FindJob(&root->client, shared.words[0]);
   if (!job.ok()) return Fail(job.status());
-  Result<StackReport> report =
+  Result<tools::StackReport> report =
       StacksOf(shared.context, *job, threads, {ranks.begin(), ranks.end()});
   return report.ok() ? Print(*report) : Fail(report.status());
 }

@@ -4,16 +4,16 @@
 
 #include <string>
 
-#include "client/cli/commands/stack_tree.h"
+#include "client/tools/stack_tree.h"
 #include "common/status.h"
 
 namespace canopy::cli {
 
 // Looks at the ranks of a job (its whole name) by a gdb on each of its nodes,
 // which stops them for a moment. `only`: report these ranks alone; empty: all.
-Result<StackReport> StacksOf(const std::string& context,
-                             const std::string& nspace, bool threads,
-                             const std::set<uint32_t>& only);
+Result<tools::StackReport> StacksOf(const std::string& context,
+                                    const std::string& nspace, bool threads,
+                                    const std::set<uint32_t>& only);
 
 }  // namespace canopy::cli
 

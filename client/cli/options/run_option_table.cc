@@ -248,6 +248,11 @@ void AddRest(const RunTargets& to, OptionTable* table) {
   const Option options[] = {
       {"timeout", 1, "SECONDS", "end the job when it runs longer than that",
        SetNumber(&run->timeout_seconds, 0, kMaxSeconds)},
+      {"report-state-on-timeout", 0, "", "then say first how each process is",
+       SetFlag(&run->states_on_timeout)},
+      {"get-stack-traces", 0, "",
+       "and where in their program they are, by a gdb on each node",
+       SetFlag(&run->stacks_on_timeout)},
       {"detach", 0, "",
        "print the job's name and leave it to run; see 'canopy wait'",
        SetFlag(&run->detach)},

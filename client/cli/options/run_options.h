@@ -37,6 +37,8 @@ struct RunOptions {
   bool oversubscribe = false;
   bool no_local = false;
   uint32_t timeout_seconds = 0;
+  bool states_on_timeout = false;
+  bool stacks_on_timeout = false;
   uint32_t kill_grace_seconds = 0;
   // How often each rank whose process fails gets another one; UINT32_MAX:
   // without a limit.

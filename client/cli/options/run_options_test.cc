@@ -145,6 +145,10 @@ INSTANTIATE_TEST_SUITE_P(
                  }},
         Spelling{"--cpu-list 0-3",
                  [](const RunOptions& o) { return o.cpu_list == "0-3"; }},
+        Spelling{"--report-state-on-timeout --get-stack-traces",
+                 [](const RunOptions& o) {
+                   return o.states_on_timeout && o.stacks_on_timeout;
+                 }},
         Spelling{"--timeout 7",
                  [](const RunOptions& o) { return o.timeout_seconds == 7; }},
         Spelling{"--tag-output",

@@ -99,6 +99,8 @@ v1c::Launch MakeLaunch(const RunOptions& options, bool allow_root) {
   launch.set_oversubscribe(options.oversubscribe);
   launch.set_no_local(options.no_local);
   launch.set_timeout_seconds(options.timeout_seconds);
+  launch.set_states_on_timeout(options.states_on_timeout);
+  launch.set_stacks_on_timeout(options.stacks_on_timeout);
   launch.set_merge_stderr(options.merge_stderr);
   launch.set_stdin_target(options.stdin_target);
   launch.set_kill_grace_seconds(options.kill_grace_seconds);

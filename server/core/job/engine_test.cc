@@ -240,8 +240,8 @@ TEST(JobEngine, TimeLimit) {
   // Whoever could tell what the job waits for does not.
   EXPECT_EQ(c.Last().phase, JobPhase::kRunning);
   EXPECT_TRUE(c.Last().out_of_time);
-  EXPECT_EQ(c.engine(0).NextDeadline(), 1000 + 12 * kSecond);
-  c.Do(0, [&](JobEngine& e, Actions* a) { e.OnTick(1000 + 12 * kSecond, a); });
+  EXPECT_EQ(c.engine(0).NextDeadline(), 1000 + 40 * kSecond);
+  c.Do(0, [&](JobEngine& e, Actions* a) { e.OnTick(1000 + 40 * kSecond, a); });
   c.Run();
   EXPECT_EQ(c.Last().phase, JobPhase::kEnded);
   EXPECT_EQ(c.Last().status, kErrTimeout);

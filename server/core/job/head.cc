@@ -12,7 +12,7 @@ namespace {
 
 constexpr TimeNs kSecond = 1'000'000'000;
 // How long the end of a job that ran out of time waits for the reason.
-constexpr TimeNs kTimeoutReport = 2 * kSecond;
+constexpr TimeNs kTimeoutReport = 30 * kSecond;
 constexpr int kSigKill = 9;
 
 }  // namespace

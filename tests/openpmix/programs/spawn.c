@@ -194,6 +194,19 @@ static void without_launcher(void) {
   sleep(50);
 }
 
+/* A job that runs out of time, of which that is told with what it does. */
+static void out_of_time(void) {
+  char nspace[PMIX_MAX_NSLEN + 1] = "";
+  pmix_info_t infos[3];
+  int seconds = 1;
+  int i;
+  PMIX_INFO_LOAD(&infos[0], PMIX_JOB_TIMEOUT, &seconds, PMIX_INT);
+  PMIX_INFO_LOAD(&infos[1], PMIX_TIMEOUT_REPORT_STATE, NULL, PMIX_BOOL);
+  PMIX_INFO_LOAD(&infos[2], PMIX_TIMEOUT_STACKTRACES, NULL, PMIX_BOOL);
+  for (i = 0; i < 3; ++i) PMIX_INFO_REQUIRED(&infos[i]);
+  OK(spawn(self, "killed", 2, infos, 3, NULL, 0, nspace));
+}
+
 /* Until somebody makes the file. */
 static void await_go(void) {
   char path[4096];
@@ -236,6 +249,7 @@ static int parent(const char *mode, int argc, char **argv) {
   if (strcmp(mode, "environment") == 0) environment(argv[2]);
   if (strcmp(mode, "many") == 0) many(atoi(argv[2]));
   if (strcmp(mode, "nohup") == 0) without_launcher();
+  if (strcmp(mode, "out-of-time") == 0) out_of_time();
   if (strcmp(mode, "through") == 0) {
     OK(spawn(self, mode, 2, NULL, 0, NULL, 0, nspace));
     await_go();

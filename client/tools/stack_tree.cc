@@ -1,11 +1,11 @@
-#include "client/cli/commands/stack_tree.h"
+#include "client/tools/stack_tree.h"
 
 #include <algorithm>
 #include <utility>
 
 #include "common/string_util.h"
 
-namespace canopy::cli {
+namespace canopy::tools {
 namespace {
 
 constexpr std::string_view kStack = "stack\t";
@@ -109,4 +109,4 @@ StackReport ReadStacks(std::string_view output,
   return report;
 }
 
-}  // namespace canopy::cli
+}  // namespace canopy::tools

@@ -1,6 +1,6 @@
 // The stacks of many ranks as one tree: equal ones once, with who has them.
-#ifndef CANOPY_CLIENT_CLI_COMMANDS_STACK_TREE_H_
-#define CANOPY_CLIENT_CLI_COMMANDS_STACK_TREE_H_
+#ifndef CANOPY_CLIENT_TOOLS_STACK_TREE_H_
+#define CANOPY_CLIENT_TOOLS_STACK_TREE_H_
 
 #include <cstdint>
 #include <memory>
@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-namespace canopy::cli {
+namespace canopy::tools {
 
 // "0-2,5"; of none, "".
 std::string RanksText(const std::set<uint32_t>& ranks);
@@ -49,6 +49,6 @@ struct StackReport {
 // `only`: these ranks; empty: all.
 StackReport ReadStacks(std::string_view output, const std::set<uint32_t>& only);
 
-}  // namespace canopy::cli
+}  // namespace canopy::tools
 
-#endif  // CANOPY_CLIENT_CLI_COMMANDS_STACK_TREE_H_
+#endif  // CANOPY_CLIENT_TOOLS_STACK_TREE_H_

@@ -1,8 +1,8 @@
-#include "client/cli/commands/stack_tree.h"
+#include "client/tools/stack_tree.h"
 
 #include <gtest/gtest.h>
 
-namespace canopy::cli {
+namespace canopy::tools {
 namespace {
 
 TEST(StackTreeTest, Ranks) {
@@ -59,4 +59,4 @@ TEST(StackTreeTest, OfSomeRanks) {
 }
 
 }  // namespace
-}  // namespace canopy::cli
+}  // namespace canopy::tools

@@ -33,6 +33,8 @@ struct Connection : endpoint::Connection {
   std::vector<uint64_t> fences;
   std::unordered_map<uint64_t, PendingGet> gets;  // by tag
   std::unordered_set<uint64_t> spawns;            // pending, by tag
+  // Other jobs that are being connected with, by tag.
+  std::unordered_map<uint64_t, std::set<std::string>> connects;
   std::set<std::string> segments;  // namespaces whose segment it was sent
 
   bool serving() const { return identified && !ending; }

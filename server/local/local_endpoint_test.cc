@@ -233,6 +233,34 @@ TEST_F(LocalEndpointTest, AJobThatWasSpawnedComesWithItsSegment) {
   EXPECT_FALSE(client->Next().has_value());
 }
 
+TEST_F(LocalEndpointTest, JobsThatAreConnectedComeWithTheirSegments) {
+  auto client = Connected(0);
+  WireWriter connect;
+  connect.Uint(static_cast<uint64_t>(core::CollectiveOp::kConnect));
+  connect.Uint(4);
+  connect.Proc({"job", kRankWildcard});
+  connect.Proc({"other", 0});
+  connect.Proc({"other", 1});
+  connect.Proc({"lost", kRankWildcard});
+  connect.Bool(false);
+  connect.Uint(0);
+  connect.String("");
+  for (const uint64_t tag : {2, 3}) {
+    client->Send(FrameType::kCollective, tag, connect.str());
+  }
+  Settle();
+  Reply(0, 2, kErrTimeout);
+  Reply(0, 3, 0);
+  Settle();
+  EXPECT_EQ(StatusOf(client->Next()), kErrTimeout);
+  const auto segment = client->Next();
+  ASSERT_TRUE(segment.has_value());
+  EXPECT_EQ(segment->header.type, static_cast<uint16_t>(FrameType::kSegment));
+  EXPECT_EQ(WireReader(segment->payload).String(), "other");
+  EXPECT_EQ(StatusOf(client->Next()), 0) << "and there is none of the third";
+  EXPECT_FALSE(client->Next().has_value());
+}
+
 // A process may spawn for as long as it likes.
 TEST_F(LocalEndpointTest, NothingIsKeptOfAJobThatIsOver) {
   auto client = Connected(0);

@@ -14,6 +14,8 @@ namespace {
 
 constexpr size_t kMaxPendingGets = 1 << 16;
 constexpr size_t kMaxPendingSpawns = 1 << 10;
+constexpr size_t kMaxPendingConnects = 1 << 6;
+constexpr size_t kMaxConnectedJobs = 1 << 8;
 
 bool IsOfType(const FrameHeader& header, FrameType type) {
   return header.type == static_cast<uint16_t>(type);
@@ -104,6 +106,7 @@ void RequestFlow::NoteReattached(Connection& c,
 void RequestFlow::NoteRequest(Connection& c, const FrameHeader& header,
                               const core::Input& input) {
   const auto* fence = std::get_if<core::CollectiveArrived>(&input);
+  if (fence != nullptr) NoteConnect(c, header.tag, *fence);
   if (fence == nullptr || fence->op != core::CollectiveOp::kFence ||
       !IsWholeJob(c.proc.nspace, fence->participants)) {
     return;
@@ -112,6 +115,20 @@ void RequestFlow::NoteRequest(Connection& c, const FrameHeader& header,
   if (barrier == nullptr) return;
   barrier->OnMessage(c.proc.rank);
   c.fences.push_back(header.tag);
+}
+
+// What goes beyond the limits has to be asked for.
+void RequestFlow::NoteConnect(Connection& c, uint64_t tag,
+                              const core::CollectiveArrived& connect) {
+  if (connect.op != core::CollectiveOp::kConnect ||
+      c.connects.size() >= kMaxPendingConnects) {
+    return;
+  }
+  std::set<std::string>& jobs = c.connects[tag];
+  for (const ProcId& proc : connect.participants) {
+    if (jobs.size() >= kMaxConnectedJobs) return;
+    if (proc.nspace != c.proc.nspace) jobs.insert(proc.nspace);
+  }
 }
 
 void RequestFlow::NoteCommit(Connection& c) {
@@ -152,6 +169,11 @@ void RequestFlow::Reply(Connection& c, const core::ReplyClient& reply) {
   // Whoever spawned a job is likely to ask for its data.
   if (c.spawns.erase(reply.request) > 0 && reply.status == kSuccess) {
     OfferSegment(c, std::string(payload.view()));
+  }
+  // It may look for data of the connected jobs without asking.
+  if (const auto connect = c.connects.extract(reply.request);
+      !connect.empty() && reply.status == kSuccess) {
+    for (const std::string& nspace : connect.mapped()) OfferSegment(c, nspace);
   }
   if (const auto get = c.gets.extract(reply.request); !get.empty()) {
     const auto& [target, stored] = get.mapped();

@@ -42,6 +42,8 @@ class RequestFlow {
   void NoteReattached(Connection& c, const core::ClientReattached& resumed);
   void NoteRequest(Connection& c, const FrameHeader& header,
                    const core::Input& input);
+  static void NoteConnect(Connection& c, uint64_t tag,
+                          const core::CollectiveArrived& connect);
   void NoteCommit(Connection& c);
   void NoteReply(Connection& c, const core::ReplyClient& reply);
   bool IsInSegment(const Connection& c, const ProcId& target) const;

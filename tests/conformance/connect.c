@@ -99,11 +99,23 @@ static void JobDataOfTheOther(void) {
   }
 }
 
+// What MPI libraries ask about those whom they have met, and go without if they
+// would have to wait for it.
+static void JobDataThatIsThere(void) {
+  const pmix_proc_t job = Other(PMIX_RANK_WILDCARD);
+  const Directives optional = Flag(PMIX_OPTIONAL);
+  CHECK(MustGetNumber(&job, PMIX_JOB_SIZE, &optional, PMIX_UINT32) == g_size,
+        "another size");
+  const pmix_proc_t peer = Other(0);
+  free(MustGetText(&peer, PMIX_HOSTNAME, &optional));
+}
+
 static void Blocking(void) {
   pmix_proc_t set[kSet];
   Both(set);
   const Directives limit = Timeout(60);
   OK(PMIx_Connect(set, kSet, limit.info, 1));
+  JobDataThatIsThere();
   JobDataOfTheOther();
   OK(PMIx_Disconnect(set, kSet, limit.info, 1));
   EXPECT(PMIX_ERR_INVALID_OPERATION, PMIx_Disconnect(set, kSet, NULL, 0));

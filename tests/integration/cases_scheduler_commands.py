@@ -145,6 +145,9 @@ def limit_over_restart(bench, scheduler, overlay):
 
 def requeue(bench, scheduler):
     """It ends, waits for its place and runs from its beginning."""
+    # A record that comes late, of a job before the root's end, is none of its.
+    wait(lambda: not re.search(r"job \d+", scheduler.tell("jobs")),
+         "the job before is not over")
     before = len(scheduler.accounted())
     job = waiting_job(bench, SLOTS, bench.pmix("warned"))
     first = number_of(scheduler)

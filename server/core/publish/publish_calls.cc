@@ -50,12 +50,23 @@ int ReadNumber(const Info& info, uint64_t limit, uint64_t* number) {
 }
 
 int ReadRange(const Info& info, PublishCall* call) {
-  uint64_t range = 0;
-  const int status = ReadNumber(info, PMIX_RANGE_INVALID, &range);
+  uint64_t number = 0;
+  int status = ReadNumber(info, PMIX_RANGE_INVALID, &number);
   // The default.
-  if (status != kSuccess || range == PMIX_RANGE_UNDEF) return status;
-  call->directives.range = static_cast<uint8_t>(range);
-  return CheckRange(call->directives.range);
+  if (status != kSuccess || number == PMIX_RANGE_UNDEF) return status;
+  const auto range = static_cast<uint8_t>(number);
+  status = CheckRange(range);
+  if (status == kSuccess) call->directives.range = range;
+  return status;
+}
+
+// A search without limits is what a range means here that is none: Open MPI 5
+// gives what happens to be in its memory when MPI_Lookup_name has no info.
+int ReadSearchRange(const Info& info, PublishCall* call) {
+  const int status = ReadRange(info, call);
+  if (status != kErrBadParam || MustHonour(info.flags)) return status;
+  call->ignored.emplace_back(info.key);
+  return kSuccess;
 }
 
 int ReadPersistence(const Info& info, PublishCall* call) {
@@ -185,9 +196,14 @@ int ReadCall(const Bytes& bytes, bool has_data, PublishCall* call) {
     if (!ReadInfo(in, &info)) return kErrBadParam;
     const auto* directive =
         std::ranges::find(kDirectives, info.key, &Directive::key);
-    const int status = directive != std::end(kDirectives)
-                           ? directive->read(info, call)
-                           : ReadOther(bytes, info, has_data, call);
+    int status = kSuccess;
+    if (!has_data && info.key == "pmix.range") {
+      status = ReadSearchRange(info, call);
+    } else if (directive != std::end(kDirectives)) {
+      status = directive->read(info, call);
+    } else {
+      status = ReadOther(bytes, info, has_data, call);
+    }
     if (status != kSuccess) return status;
   }
   const bool lists_members =

@@ -40,7 +40,7 @@ struct PublishCall {
 
 // Reads infos in codec form (SIZE n, then n INFO). `has_data`: what is no
 // directive is data, as in PMIx_Publish; otherwise it is a directive that
-// nobody knows. kErrNotSupported for a required one, and for the range of the
+// nobody knows, and a range that is none limits nothing. kErrNotSupported for a required one, and for the range of the
 // resource manager; kErrBadParam for what is malformed or no value of its
 // directive; kErrOutOfResource for more than kMaxKeysOfCall keys.
 int ReadCall(const Bytes& info, bool has_data, PublishCall* call);

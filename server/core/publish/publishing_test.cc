@@ -149,6 +149,13 @@ TEST_F(PublishingTest, RangesThatNobodyServesAreRefused) {
   EXPECT_EQ(LookupIn(kA0, "k", PMIX_RANGE_RM).status, kErrNotSupported);
 }
 
+TEST_F(PublishingTest, ARangeThatIsNoneLimitsNoSearch) {
+  ASSERT_EQ(Publish(kA0, "k", PMIX_RANGE_SESSION), kSuccess);
+  EXPECT_EQ(LookupIn(kB0, "k", 112).status, kSuccess);
+  EXPECT_EQ(agents_.Unpublish(kA0, {"k"}, Infos().Range(112).Take()), kSuccess);
+  EXPECT_EQ(LookupIn(kB0, "k", PMIX_RANGE_SESSION).status, kErrNotFound);
+}
+
 // ------------------------------------------------------------- permissions ---
 
 Value Ids(const char* key, const std::vector<uint32_t>& ids) {

@@ -220,8 +220,7 @@ void Directory::OnLookup(PublishStep& step, NodeId src,
     for (LookupKey& key : refused.missing) key.status = kErrResourceBusy;
     return step.Send(src, std::move(refused));
   }
-  lookups_[id] = lookup;
-  for (const LookupKey& key : lookup.keys) lookups_by_key_[key.key].insert(id);
+  Await(id, lookup, lookup.keys);
   TryAnswer(step, id);
 }
 
@@ -232,31 +231,42 @@ void Directory::OnLookupEnd(PublishStep& step, NodeId src,
   Answer(step, src, end.request, kSuccess);
 }
 
-// One that does not wait is answered as a whole.
+// One that does not wait is answered as a whole. One that waits may claim in
+// vain what it is told of: it goes on waiting for that key, and is told of the
+// next change.
 void Directory::TryAnswer(PublishStep& step, const LookupId& id) {
   const auto it = lookups_.find(id);
   if (it == lookups_.end()) return;
   const DirectoryLookup lookup = it->second;
   DirectoryFound found{lookup.request, {}, {}};
+  std::vector<LookupKey> open;
   for (const LookupKey& key : lookup.keys) {
     const Match match = Find(lookup.searcher, id.first, key.key);
-    if (match.found != nullptr) {
-      found.found.push_back(*match.found);
-    } else {
+    if (match.found == nullptr) {
       found.missing.push_back(
           {key.key, match.barred ? kErrNoPermissions : kErrNotFound});
+      open.push_back(found.missing.back());
+      continue;
     }
+    found.found.push_back(*match.found);
+    if (EndsWhenRead(*match.found)) open.push_back(key);
   }
   if (!found.missing.empty() && !HasAll(step) && !lookup.waits) return;
   Forget(id);
-  if (lookup.waits && !found.missing.empty()) {
-    DirectoryLookup rest = lookup;
-    rest.keys = std::exchange(found.missing, {});
-    for (const LookupKey& key : rest.keys) lookups_by_key_[key.key].insert(id);
-    lookups_[id] = std::move(rest);
+  if (lookup.waits) {
+    found.missing.clear();
+    Await(id, lookup, std::move(open));
     if (found.found.empty()) return;
   }
   step.Send(id.first, std::move(found));
+}
+
+void Directory::Await(const LookupId& id, DirectoryLookup lookup,
+                      std::vector<LookupKey> keys) {
+  if (keys.empty()) return;
+  for (const LookupKey& key : keys) lookups_by_key_[key.key].insert(id);
+  lookup.keys = std::move(keys);
+  lookups_[id] = std::move(lookup);
 }
 
 void Directory::WakeUp(PublishStep& step, const std::string& key) {

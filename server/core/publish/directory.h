@@ -94,6 +94,9 @@ class Directory {
   void Answer(PublishStep& step, NodeId to, uint64_t request, int status);
   // Answers what can be answered.
   void TryAnswer(PublishStep& step, const LookupId& id);
+  // It waits for these of its keys.
+  void Await(const LookupId& id, DirectoryLookup lookup,
+             std::vector<LookupKey> keys);
   void WakeUp(PublishStep& step, const std::string& key);
   void Forget(const LookupId& id);
   static uint64_t RemovalDigest(const PublicationId& id, NodeId steward);

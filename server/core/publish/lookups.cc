@@ -15,10 +15,6 @@ constexpr TimeNs kNsPerMs = 1'000'000;
 // Keys that a description names.
 constexpr size_t kMaxNamed = 8;
 
-bool EndsWhenRead(const Publication& p) {
-  return p.persistence == static_cast<uint8_t>(Persistence::kFirstRead);
-}
-
 // SIZE n, then n PDATA.
 template <typename Keys, typename IsFound>
 Bytes PayloadOf(const Keys& keys, const IsFound& is_found) {

@@ -107,9 +107,12 @@ bool OutlivesJob(const Publication& p) {
   return persistence != Persistence::kProc && persistence != Persistence::kApp;
 }
 
+bool EndsWhenRead(const Publication& p) {
+  return p.persistence == static_cast<uint8_t>(Persistence::kFirstRead);
+}
+
 bool OutlivesSteward(const Publication& p) {
-  return OutlivesJob(p) &&
-         p.persistence != static_cast<uint8_t>(Persistence::kFirstRead);
+  return OutlivesJob(p) && !EndsWhenRead(p);
 }
 
 bool IsRightSteward(const Publication& p, NodeId other) {

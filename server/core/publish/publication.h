@@ -36,6 +36,8 @@ bool OutlivesJob(const Publication& publication);
 // Nor with the loss of its steward, which may be alive, cut off: what has one
 // reader does.
 bool OutlivesSteward(const Publication& publication);
+// It ends when it is read, which one reader does.
+bool EndsWhenRead(const Publication& publication);
 // Of two who say that they are the steward of one, the first is: the home, or
 // the one with the lower number.
 bool IsRightSteward(const Publication& publication, NodeId other);

@@ -104,7 +104,9 @@ void Publications::OnOffered(PublishStep& step, const PublicationId& id,
                              NodeId owner, int status, const Adding& done) {
   Owned* owned = FindOwned(id);
   if (owned == nullptr) return done(step, kErrNotFound);
-  if (status != kSuccess) owned->holders.erase(owner);
+  // Who has refused it stays a holder: another of these messages may be on its
+  // way there, and be accepted when the key is free.
+  if (status == kErrUnreach) owned->holders.erase(owner);
   if (status == kErrUnreach || OwnerOf(owned->publication) != owner) {
     return Offer(step, id, done);
   }
@@ -313,9 +315,10 @@ void Publications::Settle(PublishStep& step, Owned& owned) {
     Owned* settled = FindOwned(id);
     if (settled != nullptr && --settled->settling == 0) AnswerClaims(s, id);
   });
-  for (const NodeId holder : std::set<NodeId>(owned.holders)) {
-    Copy(step, owned, holder, countdown);
-  }
+  // A predecessor has given it to the owner.
+  std::set<NodeId> holders = owned.holders;
+  holders.insert(OwnerOf(owned.publication));
+  for (const NodeId holder : holders) Copy(step, owned, holder, countdown);
   countdown->End(step);
 }
 

@@ -34,7 +34,6 @@ class PublishingFaultsTest : public testing::Test {
   static Infos Data(const std::string& key, Persistence persistence) {
     return Infos().Persist(persistence).Text(key, "value");
   }
-
   PublishingAgents agents_{4};
 };
 
@@ -61,6 +60,25 @@ TEST_F(PublishingFaultsTest, AnOwnerThatReturnsKnowsWhatIsTaken) {
   agents_.Restart(2);
   EXPECT_EQ(agents_.Publish(kB0, key, "other"), kErrDuplicateKey);
   EXPECT_EQ(agents_.Lookup(kB0, {key}).status, kSuccess);
+}
+
+// Agent 3 refuses it, and is no owner any more when that is known. A second
+// copy of the offer comes when the key is free again.
+TEST_F(PublishingFaultsTest, WhatWasRefusedIsNotKeptLater) {
+  const std::string key = KeyAt(2, 3);
+  agents_.Lose(2);
+  ASSERT_EQ(agents_.Publish(kB0, key, "value"), kSuccess);
+  const RequestId refused =
+      agents_.BeginPublish(kA0, Infos().Text(key, "other").Take());
+  ASSERT_EQ(agents_.wire().size(), 1u);
+  const PeerMessage offer = agents_.wire().front();
+  ASSERT_EQ(offer.dst, 3u);
+  ASSERT_TRUE(agents_.RunOne());
+  agents_.Return(2);
+  ASSERT_EQ(agents_.StatusOf(refused), kErrDuplicateKey);
+  ASSERT_EQ(agents_.Unpublish(kB0, {key}), kSuccess);
+  agents_.Repeat(offer);
+  EXPECT_EQ(agents_.publications(), 0u);
 }
 
 TEST_F(PublishingFaultsTest, TheStewardsRestartLosesNothing) {
@@ -199,6 +217,49 @@ TEST_F(PublishingFaultsTest, AReturnOutlivesItsAgent) {
   agents_.Pass(2 * kSecond);
   EXPECT_EQ(agents_.StatusOf(greedy), kErrTimeout);
   EXPECT_EQ(agents_.Lookup(kA0, {key}).status, kSuccess);
+}
+
+// Its claim comes too late, and the owner does not know yet that there is
+// nothing: the lookup is told of the next one all the same.
+TEST_F(PublishingFaultsTest, WhoClaimsInVainGoesOnWaiting) {
+  const std::string key = KeyAt(2, 3);
+  const Infos once = Data(key, Persistence::kFirstRead);
+  const Bytes wait = Infos().Number("pmix.wait", PMIX_INT, 0).Take();
+  const RequestId waits = agents_.BeginLookup(kB0, {key}, wait);
+  agents_.Run();
+  agents_.BeginPublish(kA0, Infos(once).Take());
+  for (;;) {
+    ASSERT_FALSE(agents_.wire().empty());
+    if (std::holds_alternative<DirectoryClaim>(agents_.wire().front().body)) {
+      break;
+    }
+    agents_.RunOne();
+  }
+  agents_.BeginUnpublish(kA0, {key});
+  // Before what is to be removed.
+  ASSERT_TRUE(agents_.Overtake<DirectoryClaim>());
+  ASSERT_TRUE(agents_.Overtake<DirectoryAnswer>());
+  ASSERT_TRUE(agents_.Overtake<DirectoryLookup>());
+  agents_.Run();
+  EXPECT_EQ(agents_.StatusOf(waits), PublishingAgents::kPending);
+  ASSERT_EQ(agents_.Publish(kA0, once), kSuccess);
+  EXPECT_EQ(agents_.StatusOf(waits), kSuccess);
+  EXPECT_EQ(agents_.operations(), 0u);
+}
+
+TEST_F(PublishingFaultsTest, ASuccessorTellsTheOwnerWhoHasIt) {
+  const std::string key = KeyAt(2, 3);
+  ASSERT_EQ(agents_.Publish(kA0, Data(key, Persistence::kFirstRead)), kSuccess);
+  agents_.Restart(0, false);
+  agents_.BeginLookup(kB0, {key});
+  // Before what the owner holds.
+  ASSERT_TRUE(agents_.Overtake<DirectoryLookup>());
+  ASSERT_TRUE(agents_.Overtake<DirectoryFound>());
+  ASSERT_TRUE(agents_.Overtake<DirectoryClaim>());
+  const PeerMessage& last = agents_.wire().back();
+  ASSERT_TRUE(std::holds_alternative<DirectoryStore>(last.body));
+  EXPECT_EQ(last.dst, 2u);
+  EXPECT_EQ(std::get<DirectoryStore>(last.body).publication.reader.proc, kB0);
 }
 
 // Agent 3 was the owner while agent 2 was away for the searcher's agent alone.

@@ -6,6 +6,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <deque>
 #include <functional>
@@ -306,6 +307,22 @@ class PublishingAgents {
       if (!agent->alive) continue;
       With(*agent, [&](Publishing& p, Actions* out) { p.OnTick(now_, out); });
     }
+    Run();
+  }
+  // Delivers the next of that kind, which overtakes the others. False: there is
+  // none.
+  template <typename Body>
+  bool Overtake() {
+    const auto next = std::ranges::find_if(wire_, [](const PeerMessage& m) {
+      return std::holds_alternative<Body>(m.body);
+    });
+    if (next == wire_.end()) return false;
+    std::rotate(wire_.begin(), next, next + 1);
+    return RunOne();
+  }
+  // One that has been delivered comes again.
+  void Repeat(PeerMessage message) {
+    wire_.push_back(std::move(message));
     Run();
   }
   // Messages so far between agents.

@@ -3,6 +3,8 @@
 #include <string>
 
 #include "common/status.h"
+#include "server/core/publish/rendezvous.h"
+#include "server/core/tree.h"
 #include "tests/sim/soak_run.h"
 
 namespace canopy::sim {
@@ -16,7 +18,28 @@ constexpr uint32_t kNamePatience = 600;
 constexpr uint32_t kGreed = 1;
 constexpr uint32_t kLastPatience = 60;
 
+std::string NameOf(const ProcId& proc, const std::string& number) {
+  return proc.nspace + "." + number + "." + std::to_string(proc.rank);
+}
+
 }  // namespace
+
+// The next rank's; of every second process, where agents are restarted, one
+// that its own agent is the owner of: few lookups are in some of their phases
+// else.
+std::string Soak::AwaitedName(const ProcId& proc, Rank ranks,
+                              const std::string& number) const {
+  const Tree tree(result_.nodes, result_.radix);
+  const auto name = [&](Rank after) {
+    return NameOf({proc.nspace, (proc.rank + after) % ranks}, number);
+  };
+  const bool chooses = options_.restarts && proc.rank % 2 == 0;
+  for (Rank after = 1; chooses && after < ranks; ++after) {
+    const NodeId owner = HomesOf(name(after), tree).owner;
+    if (owner == cluster_.NodeOf(proc)) return name(after);
+  }
+  return name(1);
+}
 
 // What was published is found from then on, by all, and what was unpublished is
 // not; a key that is taken is refused; what ends when it is read has one
@@ -25,10 +48,7 @@ void Soak::BeginName(const ProcId& proc, Actor& actor,
                      const std::string& number) {
   Clients& clients = cluster_.clients();
   const Rank ranks = static_cast<Rank>(actor.job->spec.procs.size());
-  const auto name = [&](Rank rank) {
-    return proc.nspace + "." + number + "." + std::to_string(rank);
-  };
-  const std::string own = name(proc.rank);
+  const std::string own = NameOf(proc, number);
   const std::string once = OnceKey(proc.nspace, number);
   const std::string contest = ContestKey(proc.nspace, number);
   actor.operation = "names " + number + "." + std::to_string(actor.next_name);
@@ -40,8 +60,8 @@ void Soak::BeginName(const ProcId& proc, Actor& actor,
       actor.waiting = clients.Lookup(proc, {own});
       return;
     case 2:
-      actor.waiting =
-          clients.Lookup(proc, {name((proc.rank + 1) % ranks)}, kNamePatience);
+      actor.waiting = clients.Lookup(proc, {AwaitedName(proc, ranks, number)},
+                                     kNamePatience);
       return;
     case 3:
       if (proc.rank == 0) {

@@ -461,8 +461,7 @@ std::vector<Cell> MakeAims(std::mt19937_64& rng, bool restarts, bool rejoins) {
   const bool only_rare = has_rare && rng() % 4 != 0;
   const bool few =
       engine == Engine::kEvent ||
-      (restarts && (engine == Engine::kSpawn || engine == Engine::kNames ||
-                    engine == Engine::kAbort));
+      (restarts && (engine == Engine::kSpawn || engine == Engine::kAbort));
   std::vector<Cell> aims = {MakeAim(rng, engine, restarts, rejoins, only_rare)};
   if (only_rare && !restarts && rng() % kFocused == 0) {
     return MakeAimsOf(rng, aims.front().phase, rejoins);

@@ -130,6 +130,8 @@ class Soak {
                      const std::string& key, uint32_t timeout_ms);
   // One step of kNames.
   void BeginName(const ProcId& proc, Actor& actor, const std::string& number);
+  std::string AwaitedName(const ProcId& proc, Rank ranks,
+                          const std::string& number) const;
   void BeginAbort(const ProcId& proc, Actor& actor, const Op& op);
   void BeginGroup(const ProcId& proc, Actor& actor, const Op& op);
   // `played`: tells the group from others of that name.

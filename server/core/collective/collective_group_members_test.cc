@@ -166,6 +166,31 @@ TEST_F(CollectiveGroupTest, WhoHasLeftOneUnderThePredecessorEndsTheNext) {
   EXPECT_EQ(Status(Destruct(10)), kNone);
 }
 
+// The end of the next has failed before it has found the successor.
+TEST_F(CollectiveGroupTest, NorIsItToldThatTheEndOfTheNextHasSucceeded) {
+  const Procs procs = {{"job", 0}, {"top", 1}};
+  engine_->set_persists(true);
+  LeaveOneForTheNext(procs);
+  Succeed();
+  Down(CollectiveOp::kGroupDestruct, procs, kErrProcAborted, {}, 1);
+  engine_->OnReattached(
+      kNow, {10, {{CollectiveOp::kGroupConstruct, procs, 2, "g"}}}, &actions_);
+  EXPECT_EQ(Status(Destruct(10, procs)), kErrProcAborted);
+}
+
+TEST_F(CollectiveGroupTest, AlsoWhenOneOfTheJobsIsOver) {
+  const Procs procs = {{"job", 0}, {"top", 1}};
+  engine_->set_persists(true);
+  LeaveOneForTheNext(procs);
+  Succeed();
+  Down(CollectiveOp::kGroupDestruct, procs, kErrProcAborted, {}, 1);
+  jobs_.Remove("top");
+  engine_->OnJobRemoved("top", &actions_);
+  engine_->OnReattached(
+      kNow, {10, {{CollectiveOp::kGroupConstruct, procs, 2, "g"}}}, &actions_);
+  EXPECT_EQ(Status(Destruct(10, procs)), kErrProcAborted);
+}
+
 // The others have ended the group before the agent of who has left was
 // replaced.
 TEST_F(CollectiveGroupTest, WhoHasLeftAnEndedGroupMayAskAgain) {

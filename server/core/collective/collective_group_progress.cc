@@ -88,7 +88,17 @@ void CollectiveProgress::MakeResult(TimeNs now, const Series& series,
   instance->result = EncodeGroupRecord(result);
 }
 
-void CollectiveProgress::TakeGroup(StepContext& step, const Series& series,
+// Whoever is a member has had the answers to all ends before, by whichever
+// agent.
+void CollectiveProgress::SkipEndsBefore(const Group& group, uint64_t sequence,
+                                        Series& series) {
+  for (size_t i = 0; i < series.arrivals.size(); ++i) {
+    if (!group.Has(series.members->local[i])) continue;
+    series.arrivals[i] = std::max(series.arrivals[i], sequence);
+  }
+}
+
+void CollectiveProgress::TakeGroup(StepContext& step, Series& series,
                                    uint64_t sequence,
                                    const CompletedCollective& completed,
                                    uint64_t made) {
@@ -101,6 +111,9 @@ void CollectiveProgress::TakeGroup(StepContext& step, const Series& series,
     return;
   }
   const bool succeeded = completed.status == kSuccess;
+  if (id.op == CollectiveOp::kGroupDestruct && now != nullptr) {
+    SkipEndsBefore(*now, sequence, series);
+  }
   if (id.op == CollectiveOp::kGroupDestruct && succeeded) {
     ForgetConstruct(step, series, p_.groups.Find(id.name, id.participants));
   }

@@ -98,11 +98,15 @@ void CollectiveProgress::ApplyUp(StepContext& step, Series& series, NodeId src,
 }
 
 // A contribution arrived for a collective that has completed here: the sender
-// has lost its parent since, unless it was already notified by this agent.
+// has lost its parent since, unless it was already notified by this agent. So
+// has whoever asks for a failure: of a fence, it has failed there.
 void CollectiveProgress::AnswerLate(StepContext& step, Series& series,
                                     NodeId src, const CollectiveUp& up) {
+  const bool knows =
+      up.status == kAlreadyReleased ||
+      (up.status != kSuccess && series.id.op == CollectiveOp::kFence);
+  if (knows) return;
   const auto it = series.completed.find(up.id.sequence);
-  if (up.status != kSuccess) return;
   if (it == series.completed.end()) {
     return AnswerRecovered(step, series, up.id.sequence, src);
   }

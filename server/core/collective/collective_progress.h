@@ -119,8 +119,10 @@ class CollectiveProgress {
                   const CompletedCollective& completed, Instance* instance);
   // There is such a group now, or not any more. `made`: the one that a destruct
   // ends, if it is known (GroupRecord).
-  void TakeGroup(StepContext& step, const Series& series, uint64_t sequence,
+  void TakeGroup(StepContext& step, Series& series, uint64_t sequence,
                  const CompletedCollective& completed, uint64_t made);
+  static void SkipEndsBefore(const Group& group, uint64_t sequence,
+                             Series& series);
   void NoteFailed(const Series& series, const CompletedCollective& completed,
                   const ProcId& leader);
   void ForgetConstruct(StepContext& step, const Series& destruct,

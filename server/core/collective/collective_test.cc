@@ -478,5 +478,26 @@ TEST(CollectiveGrowth, ALostNodeDoesNotMakeEachFenceLookAtAllRanks) {
   EXPECT_LT(growth, kAlmostLinear);
 }
 
+// A child that was restarted does not fail by itself what its predecessor may
+// have contributed to, and has lost the answer to that.
+TEST_F(CollectiveTest, WhoAsksForAFailureThatHasBeenIsAnswered) {
+  for (const CollectiveOp op : {CollectiveOp::kFence, CollectiveOp::kConnect}) {
+    CollectiveUp failure{Id(0), kErrProcAborted, {}, {{"job", 2}}};
+    failure.id.op = op;
+    engine_.OnUp(now_, 3, failure, &actions_);
+    engine_.OnNodeRestarted(now_, 3, &actions_);
+    for (const bool again : {false, true}) {
+      actions_.clear();
+      engine_.OnUp(now_, 3, failure, &actions_);
+      const auto downs = Sent<CollectiveDown>(actions_);
+      const bool waits = op == CollectiveOp::kConnect && !again;
+      ASSERT_EQ(downs.size(), waits ? 1u : 0u);
+      for (const auto& [node, down] : downs) {
+        EXPECT_EQ(down.status, kErrProcAborted);
+      }
+    }
+  }
+}
+
 }  // namespace
 }  // namespace canopy::core

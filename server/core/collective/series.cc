@@ -126,7 +126,8 @@ void Series::KeepRecovered() {
     kept.completed[sequence].result = one.result;
   }
   for (size_t i = 0; members && i < arrivals.size(); ++i) {
-    if (arrivals_known[i]) kept.reattached[members->local[i]] = arrivals[i];
+    if (!arrivals_known[i] && arrivals[i] == 0) continue;
+    kept.reattached[members->local[i]] = arrivals[i];
   }
   *this = std::move(kept);
 }

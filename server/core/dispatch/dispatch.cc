@@ -1,0 +1,304 @@
+#include "server/core/dispatch/dispatch.h"
+
+#include <iterator>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "common/status.h"
+#include "server/core/dispatch/node_dispatch.h"
+#include "server/core/dispatch/peer_dispatch.h"
+#include "server/core/dispatch/propagation.h"
+#include "server/core/job/text.h"
+#include "server/core/modex/persisted_commits.h"
+
+namespace canopy::core {
+namespace {
+
+void Reply(Engines& e, ClientId client, RequestId request, int status) {
+  if (request != 0) e.out.push_back(ReplyClient{client, request, status, {}});
+}
+
+bool Commit(Engines& e, const ProcId& proc, const std::vector<ScopedData>& data,
+            ClientId client = 0, RequestId request = 0) {
+  if (!e.modex.Commit(e.now, proc, data)) return false;
+  if (e.config.persists) PersistCommit(proc, data, &e.out);
+  PublishRank change = e.modex.TakeChange(proc);
+  change.client = client;
+  change.request = request;
+  e.out.push_back(std::move(change));
+  return true;
+}
+
+// ---------------------------------------------------- local clients ---
+
+void On(Engines& e, const ClientConnected& in) {
+  if (in.is_tool ? e.jobs.ConnectTool(in.client, in.proc, {in.uid, in.gid})
+                 : e.jobs.Connect(in.client, in.proc)) {
+    return;
+  }
+  e.out.push_back(CloseClient{
+      in.client, "no process " + ToString(in.proc) + " belongs here"});
+}
+
+void On(Engines& e, const ClientGone& in) {
+  e.spawns.OnClientGone(in.client);
+  e.gets.OnClientGone(in.client);
+  e.collectives.OnClientGone(in.client);
+  e.events.OnClientGone(in.client, &e.out);
+  e.invitations.OnClientGone(in.client);
+  e.aborts.OnClientGone(in.client);
+  e.publishing.OnClientGone(e.now, in.client, &e.out);
+  e.queries.OnClientGone(in.client);
+  e.host.OnClientGone(in.client);
+  e.forwarding.OnClientGone(in.client, &e.out);
+  e.jobs.Disconnect(in.client);
+}
+
+void On(Engines& e, const Committed& in) {
+  const ProcId* proc = e.jobs.ProcOf(in.client);
+  if (proc == nullptr) return Reply(e, in.client, in.request, kErrInit);
+  if (!Commit(e, *proc, in.data, in.client, in.request)) {
+    e.out.push_back(CloseClient{in.client, "committed malformed data"});
+  }
+}
+
+void On(Engines& e, const CommitTaken& in) {
+  const Job* job = e.jobs.Find(in.proc.nspace);
+  if (job != nullptr && job->is_local(in.proc.rank))
+    Commit(e, in.proc, in.data);
+}
+
+void On(Engines& e, const CollectiveArrived& in) {
+  e.collectives.OnArrived(e.now, in, &e.out);
+}
+
+void On(Engines& e, const GroupCallArrived& in) {
+  const ProcId* proc = e.jobs.ProcOf(in.client);
+  if (proc == nullptr) return Reply(e, in.client, in.request, kErrInit);
+  if (in.call != GroupCallArrived::Call::kLeave) {
+    return e.invitations.OnWait(e.now, in, &e.out);
+  }
+  const Group* group = e.collectives.groups().FindOf(in.name, *proc);
+  if (group == nullptr) {
+    const bool left = e.collectives.TakeLeftBefore(*proc, in.name);
+    return Reply(e, in.client, in.request, left ? kSuccess : kErrNotFound);
+  }
+  Leave(e, *group, *proc);
+  Reply(e, in.client, in.request, kSuccess);
+}
+
+void On(Engines& e, const GetArrived& in) { e.gets.OnGet(e.now, in, &e.out); }
+void On(Engines& e, const PublishArrived& in) {
+  e.publishing.OnPublish(e.now, in, &e.out);
+}
+void On(Engines& e, const LookupArrived& in) {
+  e.publishing.OnLookup(e.now, in, &e.out);
+}
+void On(Engines& e, const UnpublishArrived& in) {
+  e.publishing.OnUnpublish(e.now, in, &e.out);
+}
+
+void On(Engines& e, const AbortArrived& in) {
+  const ProcId* proc = e.jobs.ProcOf(in.client);
+  if (proc == nullptr) return Reply(e, in.client, in.request, kErrInit);
+  const int refusal = e.aborts.OnArrived(e.now, *proc, in, &e.out);
+  if (refusal != kSuccess) Reply(e, in.client, in.request, refusal);
+}
+
+void On(Engines& e, const SpawnArrived& in) {
+  e.spawns.OnArrived(e.now, in, &e.out);
+}
+
+void On(Engines& e, const QueryArrived& in) {
+  e.queries.OnArrived(e.now, in, &e.out);
+}
+void On(Engines& e, const FactsRead& in) { e.queries.OnRead(in, &e.out); }
+
+void On(Engines& e, const HostCallArrived& in) {
+  if (e.Forwards(in.op)) return e.forwarding.OnArrived(e.now, in, &e.out);
+  Actions actions;
+  e.host.OnArrived(e.now, in, &actions);
+  // What is persisted comes before its answer.
+  RaiseForAll(e, e.host.TakeDefined());
+  e.out.insert(e.out.end(), std::make_move_iterator(actions.begin()),
+               std::make_move_iterator(actions.end()));
+}
+void On(Engines& e, const HostAnswered& in) {
+  if (!e.queries.OnHostAnswered(in, &e.out)) e.host.OnAnswered(in, &e.out);
+}
+
+void On(Engines& e, const FinalizeArrived& in) {
+  e.publishing.OnFinalize(e.now, in.client, &e.out);
+  e.jobs.Finalize(in.client);
+  Reply(e, in.client, in.request, kSuccess);
+}
+
+void On(Engines& e, const EventsWanted& in) { e.events.OnWanted(in, &e.out); }
+void On(Engines& e, const EventsUnwanted& in) {
+  e.events.OnUnwanted(in, &e.out);
+}
+void On(Engines& e, const EventRaised& in) {
+  e.events.OnRaised(e.now, in, &e.out);
+}
+
+// ---------------------------------------------------------- overlay ---
+
+void On(Engines& e, const PeerArrived& in) { OnPeerMessage(e, in.message); }
+
+void On(Engines& e, const NodeStateChanged& in) { OnNodeStateChanged(e, in); }
+
+void On(Engines& e, const NodeRestarted& in) { OnNodeRestarted(e, in); }
+
+void On(Engines& e, const NodeIsOld& in) {
+  e.collectives.OnNodeIsOld(e.now, in.node, in.old, &e.out);
+}
+
+void On(Engines& e, const ShutdownRequested& in) { ShutDown(e, {in.reason}); }
+
+// --------------------------------------------------------- recovery ---
+
+// State that a predecessor persisted.
+void On(Engines& e, const JobRecovered& in) {
+  e.engine.OnRecovered(e.now, in, &e.out);
+  const std::string& nspace = in.job->nspace;
+  const Job* job = e.jobs.Find(nspace);
+  if (job == nullptr) return;
+  for (const auto& [rank, data] : RecoverCommits(in.records)) {
+    const ProcId proc{nspace, rank};
+    if (!job->is_local(rank) || !e.modex.Commit(e.now, proc, data)) continue;
+    e.out.push_back(e.modex.Publication(proc));
+  }
+  e.collectives.OnRecovered(nspace);
+  for (const PersistedRecord& record : in.records)
+    e.collectives.Recover(record);
+  for (const PersistedRecord& record : in.records) {
+    e.events.Recover(nspace, record, &e.out);
+    e.host.Recover(nspace, record);
+  }
+  e.publishing.Recover(e.now, nspace, in.records, &e.out);
+  for (const PublishRank& data : in.published) {
+    if (!e.modex.RecoverRemote(data)) continue;
+    e.out.push_back(e.modex.Publication(data.proc));
+  }
+}
+
+void On(Engines& e, const LauncherReattached& in) {
+  e.engine.OnLauncherReattached(e.now, in, &e.out);
+}
+
+void On(Engines& e, const ClientReattached& in) {
+  e.events.OnReattached(in.client);
+  e.collectives.OnReattached(e.now, in, &e.out);
+}
+
+// ------------------------------------------------ processes and host ---
+
+void On(Engines& e, const LocalPrepared& in) {
+  e.engine.OnLocalPrepared(e.now, in, &e.out);
+}
+
+void On(Engines& e, const LocalStarted& in) {
+  const Job* job = e.jobs.Find(in.nspace);
+  if (job != nullptr && in.status != kSuccess && in.procs == 0) {
+    e.ends.OnNoneStarted(e.now, *job, &e.out);
+  }
+  e.engine.OnLocalStarted(e.now, in, &e.out);
+  e.host.OnLaunched(e.now, in.nspace, &e.out);
+}
+
+void On(Engines& e, const LocalProcesses& in) {
+  for (const LocalProcesses::Process& process : in.processes) {
+    const ProcId proc{in.nspace, process.rank};
+    e.jobs.NoteStarted(proc, process.pid);
+    e.gets.OnProcess(e.now, proc, &e.out);
+  }
+}
+
+void On(Engines& e, const LocalExits& in) {
+  LocalExits exits = in;
+  std::vector<Rank> ended;
+  const Job* job = e.jobs.Find(in.nspace);
+  for (ProcExit& exit : exits.exits) {
+    if (job == nullptr || !job->is_local(exit.rank)) continue;
+    exit.called_init |= job->ranks[exit.rank].called_init;
+    exit.finalized |= job->ranks[exit.rank].finalized;
+    ProcExit end = exit;
+    end.restarted = e.engine.WillRestart(in, exit);
+    if (!end.restarted) ended.push_back(exit.rank);
+    if (job->ranks[exit.rank].ended) continue;
+    const bool told = job->ending || e.engine.ToldToEnd(in.nspace, exit.rank);
+    e.ends.OnExit(e.now, *job, end, told, &e.out);
+  }
+  e.engine.OnLocalExits(e.now, exits, &e.out);
+  for (const ProcExit& exit : exits.exits) {
+    if (exit.wait_status == kNeverStarted) continue;
+    e.jobs.NoteExit({exits.nspace, exit.rank}, ExitCodeOf(exit));
+  }
+  for (const Rank rank : ended) e.jobs.MarkEnded(in.nspace, rank);
+}
+
+void On(Engines& e, const LocalOutput& in) {
+  e.engine.OnLocalOutput(e.now, in, &e.out);
+}
+
+void On(Engines& e, const LocalInputDone& in) {
+  e.engine.OnLocalInputDone(e.now, in, &e.out);
+}
+
+void On(Engines& e, const LaunchRequested& in) {
+  e.engine.OnLaunchRequested(e.now, in, &e.out);
+}
+
+void On(Engines& e, const SpawnDone& in) { e.spawns.OnDone(in, &e.out); }
+
+void On(Engines& e, const SpawnRecovered& in) { e.spawns.OnRecovered(in); }
+
+void On(Engines& e, const SignalRequested& in) {
+  e.engine.OnSignalRequested(e.now, in, &e.out);
+}
+
+void On(Engines& e, const KillRequested& in) {
+  e.jobs.MarkEnding(in.nspace);
+  e.engine.OnKillRequested(e.now, in, &e.out);
+}
+
+void On(Engines& e, const TimeLimitSet& in) {
+  e.engine.OnTimeLimitSet(e.now, in, &e.out);
+}
+
+void On(Engines& e, const OutputConsumed& in) {
+  e.engine.OnOutputConsumed(e.now, in, &e.out);
+}
+
+void On(Engines& e, const InputOffered& in) {
+  e.engine.OnInputOffered(e.now, in, &e.out);
+}
+
+void On(Engines& e, const StateRequested& in) {
+  e.reports.OnRequested(e.now, in, &e.out);
+}
+
+void On(Engines& e, const Tick&) {
+  e.collectives.OnTick(e.now, &e.out);
+  e.gets.OnTick(e.now, &e.out);
+  e.publishing.OnTick(e.now, &e.out);
+  e.invitations.OnTick(e.now, &e.out);
+  e.maps.OnTick(e.now);
+  e.reports.OnTick(e.now, &e.out);
+  e.queries.OnTick(e.now, &e.out);
+  e.aborts.OnTick(e.now, &e.out);
+  e.host.OnTick(e.now, &e.out);
+  e.forwarding.OnTick(e.now);
+  e.engine.OnTick(e.now, &e.out);
+  TakeReleased(e);
+}
+
+}  // namespace
+
+void Dispatch(Engines& e, const Input& input) {
+  std::visit([&](const auto& in) { On(e, in); }, input);
+}
+
+}  // namespace canopy::core

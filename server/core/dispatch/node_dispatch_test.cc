@@ -1,0 +1,103 @@
+#include "server/core/dispatch/node_dispatch.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <utility>
+
+#include "common/job.h"
+#include "common/status.h"
+#include "server/core/core_testing.h"
+#include "server/core/dispatch/peer_dispatch.h"
+#include "server/core/dispatch/propagation.h"
+
+namespace canopy::core {
+namespace {
+
+// Agent 0 of three, with rank 0 of "job" and its client; rank 1 is on node 1.
+class NodeDispatchTest : public testing::Test {
+ protected:
+  NodeDispatchTest() : e_(Config()) {
+    e_.jobs.Add(JobOn("job", {0, 1}));
+    e_.jobs.Connect(1, {"job", 0});
+    PropagateChanges(e_);
+    e_.out.clear();
+  }
+  static CoreConfig Config() {
+    CoreConfig config;
+    config.node_names = {"a", "b", "c"};
+    return config;
+  }
+  Actions State(NodeId node, bool up) {
+    OnNodeStateChanged(e_, {node, up, up ? "" : "gone", up ? 0u : 5u});
+    return std::exchange(e_.out, {});
+  }
+  Actions Restarted(NodeId node) {
+    OnNodeRestarted(e_, {node});
+    return std::exchange(e_.out, {});
+  }
+  // From the node of rank 1.
+  Actions Get() {
+    GetArrived get;
+    get.client = 1;
+    get.request = 7;
+    get.target = {"job", 1};
+    get.key = "k";
+    e_.gets.OnGet(0, get, &e_.out);
+    return std::exchange(e_.out, {});
+  }
+
+  Engines e_;
+};
+
+TEST_F(NodeDispatchTest, ALossIsTakenOnceAndNeverOfItself) {
+  EXPECT_TRUE(State(0, false).empty());
+  EXPECT_TRUE(State(7, false).empty());
+  EXPECT_EQ(All<LogLine>(State(2, false)).size(), 1u);
+  EXPECT_FALSE(e_.tree.alive(2));
+  EXPECT_TRUE(State(2, false).empty());
+  EXPECT_EQ(All<LogLine>(State(2, true)).size(), 1u);
+  EXPECT_TRUE(e_.tree.alive(2));
+}
+
+TEST_F(NodeDispatchTest, WhoWaitsForANodeThatIsLostIsAnswered) {
+  EXPECT_EQ(Sent<DmodexRequest>(Get()).size(), 1u);
+  const auto replies = All<ReplyClient>(State(1, false));
+  ASSERT_EQ(replies.size(), 1u);
+  EXPECT_NE(replies[0].status, kSuccess);
+}
+
+TEST_F(NodeDispatchTest, ClientsHearOfALossIfTheyAsk) {
+  EventsWanted wanted{1, 9, false, {kEventNodeDown}};
+  e_.events.OnWanted(wanted, &e_.out);
+  e_.out.clear();
+  const auto told = All<NotifyClient>(State(2, false));
+  ASSERT_EQ(told.size(), 1u);
+  EXPECT_EQ(told[0].source, (ProcId{"canopy-agent", 2}));
+}
+
+TEST_F(NodeDispatchTest, AnotherAgentIsAskedAgain) {
+  Get();
+  EXPECT_EQ(Sent<DmodexRequest>(Restarted(1)).size(), 1u);
+  EXPECT_TRUE(Restarted(0).empty());
+  State(2, false);
+  EXPECT_TRUE(Restarted(2).empty());
+}
+
+// Agent 3 is assigned its part by agent 0, and still sees agent 1 between them.
+TEST(DeferredMessages, AreTakenWhenTheViewsConverge) {
+  CoreConfig config;
+  config.self = 3;
+  config.node_names = {"a", "b", "c", "d"};
+  config.radix = 2;
+  Engines e(config);
+  const JobPrepare prepare{Bytes(EncodeJobSpec(*JobOn("job", {0, 3}))), 0, {}};
+  OnPeerMessage(e, {0, 3, prepare});
+  EXPECT_EQ(e.jobs.Find("job"), nullptr);
+  OnNodeStateChanged(e, {1, false, "gone", 5});
+  EXPECT_NE(e.jobs.Find("job"), nullptr);
+  EXPECT_EQ(All<PrepareLocal>(e.out).size(), 1u);
+}
+
+}  // namespace
+}  // namespace canopy::core

@@ -1,0 +1,168 @@
+#include "server/core/dispatch/peer_dispatch.h"
+
+#include <optional>
+#include <variant>
+
+#include "server/core/dispatch/propagation.h"
+#include "server/core/event/group_events.h"
+
+namespace canopy::core {
+namespace {
+
+// Everything about the life of jobs.
+template <typename T>
+void OnBody(Engines& e, const PeerMessage& message, const T&) {
+  e.engine.OnPeer(e.now, message, &e.out);
+}
+
+void OnBody(Engines& e, const PeerMessage& message, const JobPrepare& body) {
+  if (!e.engine.DefersPrepare(message.src, body.controller)) {
+    e.maps.OnPrepare(body.spec);
+    PropagateChanges(e);
+  }
+  e.engine.OnPeer(e.now, message, &e.out);
+}
+
+void OnBody(Engines& e, const PeerMessage& message, const JobForget& body) {
+  e.engine.OnPeer(e.now, message, &e.out);
+  e.maps.OnForget(message.src, body.nspace);
+  e.owners.OnOver(message.src, body.nspace);
+}
+
+void OnBody(Engines& e, const PeerMessage& message, const JobQueryReply& body) {
+  e.engine.OnPeer(e.now, message, &e.out);
+  e.maps.OnForget(message.src, body.nspace);
+  e.owners.OnOver(message.src, body.nspace);
+}
+
+void OnBody(Engines& e, const PeerMessage& message, const SyncComplete&) {
+  e.engine.OnPeer(e.now, message, &e.out);
+  TakeReleased(e);
+}
+
+void OnBody(Engines& e, const PeerMessage& message, const JobMapRequest& body) {
+  e.maps.OnRequest(message.src, body, e.engine.LostOf(body.nspace), &e.out);
+}
+
+void OnBody(Engines& e, const PeerMessage& message, const JobMapReply& body) {
+  e.maps.OnReply(message.src, body);
+}
+
+void OnBody(Engines& e, const PeerMessage& message, const SpawnRequest& body) {
+  e.spawns.OnRequest(message.src, body, &e.out);
+}
+
+void OnBody(Engines& e, const PeerMessage& message, const SpawnReply& body) {
+  if (!e.spawns.Awaits(message.src, body)) return;
+  e.maps.OnLent(message.src, body.nspace, body.spec);
+  PropagateChanges(e);
+  e.spawns.OnReply(body, &e.out);
+}
+
+void OnBody(Engines& e, const PeerMessage& message, const JobExits& body) {
+  for (const ProcExit& exit : body.exits) {
+    if (exit.finalized && !exit.restarted) {
+      e.jobs.MarkFinalized(body.nspace, exit.rank);
+    }
+  }
+  e.engine.OnPeer(e.now, message, &e.out);
+}
+
+void OnBody(Engines& e, const PeerMessage& message, const JobKill& body) {
+  if (body.ranks.empty()) e.jobs.MarkEnding(body.nspace);
+  e.engine.OnPeer(e.now, message, &e.out);
+}
+
+void OnBody(Engines& e, const PeerMessage& message, const CollectiveUp& body) {
+  e.collectives.OnUp(e.now, message.src, body, &e.out);
+}
+
+void OnBody(Engines& e, const PeerMessage& message,
+            const CollectiveDown& body) {
+  e.collectives.OnDown(e.now, message.src, body, &e.out);
+}
+
+void OnBody(Engines& e, const PeerMessage& message, const DmodexRequest& body) {
+  e.gets.OnRequest(e.now, message.src, body, &e.out);
+}
+
+void OnBody(Engines& e, const PeerMessage& message, const DmodexReply& body) {
+  e.gets.OnReply(e.now, message.src, body, &e.out);
+}
+
+void OnBody(Engines& e, const PeerMessage& message, const EventMessage& body) {
+  if (!e.events.OnMessage(message.src, body, &e.out)) return;
+  const std::optional<LeftGroup> group = GroupLeft(body);
+  const Job* job = e.jobs.Find(body.source.nspace);
+  // What a local process leaves is known from itself.
+  if (!group || job == nullptr || job->is_local(body.source.rank)) return;
+  e.collectives.OnLeft(e.now, body.source, group->name, group->made, &e.out);
+}
+
+void OnBody(Engines& e, const PeerMessage&, const AbortMessage& body) {
+  e.aborts.OnMessage(e.now, body, &e.out);
+}
+
+void OnBody(Engines& e, const PeerMessage& message, const AbortReply& body) {
+  e.aborts.OnReply(message.src, body, &e.out);
+}
+
+void OnBody(Engines& e, const PeerMessage& message, const FactsRequest& body) {
+  e.queries.OnRequest(e.now, message.src, body, &e.out);
+}
+
+void OnBody(Engines& e, const PeerMessage& message, const FactsReply& body) {
+  e.queries.OnReply(message.src, body, &e.out);
+}
+
+void OnBody(Engines& e, const PeerMessage& message, const HostRequest& body) {
+  if (e.Forwards(body.op)) {
+    return e.forwarding.OnRequest(e.now, message.src, body, &e.out);
+  }
+  e.host.OnRequest(e.now, message.src, body, &e.out);
+}
+
+void OnBody(Engines& e, const PeerMessage& message, const HostReply& body) {
+  if (e.forwarding.OnReply(message.src, body, &e.out)) return;
+  e.host.OnReply(message.src, body, &e.out);
+}
+
+void OnBody(Engines& e, const PeerMessage& message, const JobStarted& body) {
+  e.engine.OnPeer(e.now, message, &e.out);
+  e.host.OnLaunched(e.now, body.nspace, &e.out);
+}
+
+void OnBody(Engines& e, const PeerMessage& message, const StateQuery& body) {
+  e.reports.OnQuery(e.now, message.src, body, &e.out);
+}
+
+void OnBody(Engines& e, const PeerMessage& message, const StateReply& body) {
+  e.reports.OnReply(message.src, body, &e.out);
+}
+
+void OnBody(Engines& e, const PeerMessage&, const OverlayShutdown& body) {
+  ShutDown(e, body);
+}
+
+}  // namespace
+
+void OnPeerMessage(Engines& e, const PeerMessage& message) {
+  if (message.dst != e.self) return;
+  if (e.publishing.OnPeer(e.now, message, &e.out)) return;
+  std::visit([&](const auto& body) { OnBody(e, message, body); }, message.body);
+}
+
+void TakeReleased(Engines& e) {
+  for (const PeerMessage& message : e.engine.TakeReleased()) {
+    OnPeerMessage(e, message);
+  }
+}
+
+void ShutDown(Engines& e, const OverlayShutdown& order) {
+  for (const NodeId child : e.tree.children(e.self)) {
+    e.out.push_back(SendPeer{PeerMessage{e.self, child, order}});
+  }
+  e.out.push_back(EndAgent{order.reason});
+}
+
+}  // namespace canopy::core

@@ -1,0 +1,195 @@
+#include "server/core/dispatch/propagation.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <variant>
+
+#include "server/core/event/group_events.h"
+
+namespace canopy::core {
+namespace {
+
+// Most steps change nothing that another engine has to learn.
+bool HasChanges(const Engines& e) {
+  return e.collectives.has_news() || e.jobs.has_changes() ||
+         e.modex.has_changed() || e.gets.has_wanted() ||
+         e.queries.has_wanted() || e.maps.has_unknown() ||
+         e.invitations.has_due() || e.stops.has_due();
+}
+
+// Their jobs are over: neither are they to be told of any more.
+void DropSets(Engines& e) {
+  if (e.owners.is_idle()) return;
+  if (e.engine.IsAuthoritative()) e.owners.OnAuthoritative();
+  for (const std::string& nspace : e.owners.TakeDropped()) {
+    e.events.OnJobRemoved(nspace, &e.out);
+  }
+}
+
+// Groups that were formed without some, that were not, and those whose members
+// leave with a result.
+void FollowGroups(Engines& e) {
+  for (const Groups::Key& key : e.collectives.TakeIncomplete()) {
+    const Group* group = e.collectives.groups().Find(key.first, key.second);
+    if (group != nullptr) e.ends.OnIncomplete(e.now, *group, &e.out);
+  }
+  for (const FailedConstruct& construct : e.collectives.TakeFailed()) {
+    e.ends.OnFailed(e.now, construct, &e.out);
+  }
+  for (const auto& [key, proc] : e.collectives.TakeFollowed()) {
+    const Group* group = e.collectives.groups().Find(key.first, key.second);
+    if (group != nullptr && group->Has(proc)) Leave(e, *group, proc);
+  }
+}
+
+// What is raised may be the last that something else has waited for.
+void FollowStops(Engines& e) {
+  for (SignalLocal& released : e.stops.TakeReleased()) {
+    e.out.push_back(std::move(released));
+  }
+  for (std::vector<EventRaised> due = e.stops.TakeDue(); !due.empty();
+       due = e.stops.TakeDue()) {
+    RaiseForAll(e, due);
+  }
+}
+
+// The maps that engines want, and those that nobody has.
+void RequestMaps(Engines& e) {
+  std::vector<std::string> wanted = e.collectives.TakeWanted();
+  for (std::string& nspace : e.gets.TakeWanted()) {
+    wanted.push_back(std::move(nspace));
+  }
+  for (std::string& nspace : e.queries.TakeWanted()) {
+    wanted.push_back(std::move(nspace));
+  }
+  for (const std::string& nspace : wanted) e.maps.Want(e.now, nspace, &e.out);
+  const std::vector<std::string> unknown = e.maps.TakeUnknown();
+  for (const std::string& nspace : unknown) {
+    e.collectives.OnJobUnknown(e.now, nspace, &e.out);
+    e.gets.OnJobUnknown(e.now, nspace, &e.out);
+    e.queries.OnJobUnknown(e.now, nspace, &e.out);
+  }
+}
+
+void DropOnce(Engines& e, const std::string& nspace) {
+  const bool dropped =
+      std::any_of(e.out.begin(), e.out.end(), [&](const Action& action) {
+        const auto* drop = std::get_if<DropJob>(&action);
+        return drop != nullptr && drop->nspace == nspace;
+      });
+  if (!dropped) e.out.push_back(DropJob{nspace});
+}
+
+void OnRemoved(Engines& e, const RemovedJob& job) {
+  e.aborts.OnJobRemoved(job.nspace, &e.out);
+  e.host.OnJobRemoved(job.nspace, &e.out);
+  e.forwarding.OnJobRemoved(e.now, job.nspace, &e.out);
+  e.spawns.OnJobRemoved(job.nspace);
+  e.collectives.OnJobRemoved(job.nspace, &e.out);
+  e.gets.OnJobRemoved(e.now, job.nspace, &e.out);
+  e.publishing.OnJobRemoved(e.now, job.nspace, &e.out);
+  if (e.tree.root() == e.self) RaiseForAll(e, e.sets.DeletionsOf(job.nspace));
+  e.sets.OnJobRemoved(job.nspace);
+  e.owners.OnJobRemoved(job.nspace);
+  e.events.OnJobRemoved(job.nspace, &e.out);
+  e.invitations.OnJobRemoved(job.nspace);
+  e.stops.OnJobRemoved(job.nspace);
+  e.modex.DropJob(job.nspace);
+  e.maps.OnJobRemoved(job, &e.out);
+  if (job.registered) DropOnce(e, job.nspace);
+}
+
+// Its processes may ask for job data of the job that spawned it, also when
+// that is over.
+void WantParentOf(Engines& e, const std::string& nspace) {
+  const Job* job = e.jobs.Find(nspace);
+  if (job == nullptr || job->local_node == kNoNode) return;
+  const std::string& parent = job->spec->parent.nspace;
+  if (!parent.empty()) e.maps.Want(e.now, parent, &e.out);
+}
+
+void OnAdded(Engines& e, const std::string& nspace) {
+  e.engine.OnJobAdded(nspace);
+  WantParentOf(e, nspace);
+  if (e.engine.ControllerOf(nspace) == e.self) {
+    RaiseForAll(e, e.sets.OfApplications(*e.jobs.Find(nspace)));
+  }
+  e.collectives.OnJobAdded(e.now, nspace, &e.out);
+  e.gets.OnJobAdded(e.now, nspace, &e.out);
+  e.queries.OnJobAdded(e.now, nspace, &e.out);
+}
+
+// The rank has another process, which is in none of its groups.
+void LeaveGroups(Engines& e, const ProcId& proc) {
+  std::vector<Groups::Key> keys;
+  for (const Group* group : e.collectives.groups().Of(proc)) {
+    keys.emplace_back(group->name, group->participants);
+  }
+  for (const Groups::Key& key : keys) {
+    const Group* group = e.collectives.groups().Find(key.first, key.second);
+    if (group != nullptr) Leave(e, *group, proc);
+  }
+}
+
+void OnGone(Engines& e, const ProcId& proc) {
+  e.collectives.OnRankGone(e.now, proc, &e.out);
+  e.gets.OnRankGone(e.now, proc, &e.out);
+  e.aborts.OnRankGone(proc, &e.out);
+  e.host.OnRankGone(proc, &e.out);
+  e.publishing.OnRankGone(e.now, proc, &e.out);
+}
+
+void Apply(Engines& e, const JobChanges& changes) {
+  // A job that is removed may come again, as one to be passed on only.
+  for (const RemovedJob& job : changes.removed) OnRemoved(e, job);
+  for (const std::string& nspace : changes.released) {
+    e.out.push_back(DropJob{nspace});
+  }
+  for (const std::string& nspace : changes.added) OnAdded(e, nspace);
+  for (const ProcId& proc : changes.restarted) {
+    LeaveGroups(e, proc);
+    e.collectives.OnRankRestarted(proc);
+    e.publishing.OnRankRestarted(e.now, proc, &e.out);
+  }
+  for (const ProcId& proc : changes.gone) OnGone(e, proc);
+}
+
+}  // namespace
+
+void PropagateChanges(Engines& e) {
+  DropSets(e);
+  while (HasChanges(e)) {
+    FollowGroups(e);
+    for (const EventRaised& event : e.invitations.TakeDue()) {
+      e.events.OnRaised(e.now, event, &e.out);
+    }
+    FollowStops(e);
+    const JobChanges changes = e.jobs.TakeChanges();
+    const std::vector<DataChange> data = e.modex.TakeChanged();
+    RequestMaps(e);
+    Apply(e, changes);
+    for (const DataChange& change : data) e.gets.OnData(e.now, change, &e.out);
+  }
+}
+
+void RaiseForAll(Engines& e, const std::vector<EventRaised>& raised) {
+  for (const EventRaised& event : raised) {
+    e.events.RaiseForAll(e.now, event, &e.out);
+  }
+}
+
+// The event is persisted first: whoever reads that it has left raises it.
+void Leave(Engines& e, const Group& group, const ProcId& proc) {
+  const std::string name = group.name;  // of a single member, it ends
+  const uint64_t made = group.record.made;
+  const Job* job = e.jobs.Find(proc.nspace);
+  if (job != nullptr && job->is_local(proc.rank)) {
+    const EventRaised left = MemberLeft(group, proc, e.jobs);
+    if (!left.targets.empty()) e.events.RaiseForAll(e.now, left, &e.out);
+  }
+  e.collectives.OnLeft(e.now, proc, name, made, &e.out);
+}
+
+}  // namespace canopy::core

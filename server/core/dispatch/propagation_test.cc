@@ -1,0 +1,106 @@
+#include "server/core/dispatch/propagation.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "common/status.h"
+#include "server/core/core_testing.h"
+
+namespace canopy::core {
+namespace {
+
+CoreConfig ConfigOf(NodeId self) {
+  CoreConfig config;
+  config.self = self;
+  config.node_names = {"a", "b"};
+  return config;
+}
+
+GetArrived GetOf(const ProcId& target) {
+  GetArrived get;
+  get.client = 1;
+  get.request = 7;
+  get.target = target;
+  get.key = "k";
+  return get;
+}
+
+// Agent 1 of two, with rank 0 of "job" and its client 1.
+class PropagationTest : public testing::Test {
+ protected:
+  PropagationTest() : e_(ConfigOf(1)) {
+    e_.jobs.Add(JobOn("job", {1, 1}));
+    e_.jobs.Connect(1, {"job", 0});
+    PropagateChanges(e_);
+    e_.out.clear();
+  }
+  Actions Propagate() {
+    PropagateChanges(e_);
+    return std::exchange(e_.out, {});
+  }
+
+  Engines e_;
+};
+
+TEST_F(PropagationTest, NothingHasChanged) { EXPECT_TRUE(Propagate().empty()); }
+
+TEST_F(PropagationTest, DataAnswersWhoWaitsForIt) {
+  e_.gets.OnGet(0, GetOf({"job", 1}), &e_.out);
+  EXPECT_TRUE(All<ReplyClient>(Propagate()).empty());
+  ASSERT_TRUE(e_.modex.Commit(0, {"job", 1}, {{Scope::kGlobal, Kval("k")}}));
+  const auto replies = All<ReplyClient>(Propagate());
+  ASSERT_EQ(replies.size(), 1u);
+  EXPECT_EQ(replies[0].status, kSuccess);
+  EXPECT_TRUE(Propagate().empty());
+}
+
+TEST_F(PropagationTest, MapsThatEnginesWantAreRequested) {
+  e_.gets.OnGet(0, GetOf({"strange", 0}), &e_.out);
+  const auto requests = Sent<JobMapRequest>(Propagate());
+  ASSERT_EQ(requests.size(), 1u);
+  EXPECT_EQ(requests[0].first, 0u);
+  EXPECT_EQ(requests[0].second.nspace, "strange");
+  // Nobody has it.
+  e_.maps.OnReply(0, {requests[0].second.request, kErrNotFound, "strange", {}});
+  const auto replies = All<ReplyClient>(Propagate());
+  ASSERT_EQ(replies.size(), 1u);
+  EXPECT_EQ(replies[0].status, kErrNotFound);
+}
+
+TEST_F(PropagationTest, AJobThatIsRemovedTakesAllWithIt) {
+  e_.jobs.Register("job", &e_.out);
+  ASSERT_TRUE(e_.modex.Commit(0, {"job", 1}, {{Scope::kGlobal, Kval("k")}}));
+  Propagate();
+  EXPECT_EQ(e_.Count().modex_jobs, 1u);
+  e_.jobs.Remove("job");
+  // Another has dropped it in this step.
+  e_.out.push_back(DropJob{"job"});
+  EXPECT_EQ(All<DropJob>(Propagate()).size(), 1u);
+  EXPECT_EQ(e_.Count(), ResourceCounts());
+}
+
+TEST_F(PropagationTest, ARankThatIsGoneFailsWhoWaitsForIt) {
+  CollectiveArrived fence;
+  fence.client = fence.request = 1;
+  e_.collectives.OnArrived(0, fence, &e_.out);
+  EXPECT_TRUE(Propagate().empty());
+  e_.jobs.MarkEnded("job", 1);
+  const auto replies = All<ReplyClient>(Propagate());
+  ASSERT_EQ(replies.size(), 1u);
+  EXPECT_NE(replies[0].status, kSuccess);
+}
+
+TEST_F(PropagationTest, WhatIsRaisedForAllIsKnownOnce) {
+  const std::vector<EventRaised> raised = {
+      e_.sets.Define({"job", 0}, 1, "set", {{"job", 1}})};
+  RaiseForAll(e_, raised);
+  EXPECT_EQ(Sent<EventMessage>(e_.out).size(), 1u);
+  RaiseForAll(e_, raised);
+  EXPECT_EQ(Sent<EventMessage>(e_.out).size(), 1u);
+}
+
+}  // namespace
+}  // namespace canopy::core

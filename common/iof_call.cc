@@ -37,6 +37,7 @@ std::string EncodeOutputRead(const OutputRead& read) {
   out.Uint(read.cache_size);
   out.Uint(static_cast<uint64_t>(read.overflow));
   out.Bool(read.from_now);
+  out.Bool(read.only_cached);
   out.Bool(read.redirects);
   out.Bool(read.ends);
   out.String(read.cursor);
@@ -52,6 +53,7 @@ bool DecodeOutputRead(std::string_view bytes, OutputRead* read) {
   if (overflow > static_cast<uint64_t>(Overflow::kDropOldest)) in.Fail();
   read->overflow = static_cast<Overflow>(overflow);
   read->from_now = in.Bool();
+  read->only_cached = in.Bool();
   read->redirects = in.Bool();
   read->ends = in.Bool();
   read->cursor = ReadCursor(in);

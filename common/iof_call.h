@@ -34,10 +34,11 @@ struct OutputRead {
   uint16_t channels = 0;
   uint64_t cache_size = 0;  // bytes; 0: the default
   Overflow overflow = Overflow::kDropNewest;
-  bool from_now = false;   // without what is cached from before
-  bool redirects = false;  // the output goes to nobody else who shows it
-  bool ends = false;       // there is no such puller any more
-  std::string cursor;      // of the answer before; empty: the first read
+  bool from_now = false;     // without what is cached from before
+  bool only_cached = false;  // nothing else: it is complete with that
+  bool redirects = false;    // the output goes to nobody else who shows it
+  bool ends = false;         // there is no such puller any more
+  std::string cursor;        // of the answer before; empty: the first read
 };
 
 std::string EncodeOutputRead(const OutputRead& read);

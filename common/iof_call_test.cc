@@ -13,7 +13,7 @@ OutputRead SampleRead() {
   read.channels = kOutputChannel | kErrorChannel;
   read.cache_size = 4096;
   read.overflow = Overflow::kDropOldest;
-  read.from_now = read.redirects = read.ends = true;
+  read.from_now = read.only_cached = read.redirects = read.ends = true;
   read.cursor = std::string("\0\x80", 2);
   return read;
 }
@@ -36,6 +36,7 @@ TEST(IofCall, AReadComesBackWhole) {
   EXPECT_EQ(read.cache_size, 4096u);
   EXPECT_EQ(read.overflow, Overflow::kDropOldest);
   EXPECT_TRUE(read.from_now);
+  EXPECT_TRUE(read.only_cached);
   EXPECT_TRUE(read.redirects);
   EXPECT_TRUE(read.ends);
   EXPECT_EQ(read.cursor, std::string("\0\x80", 2));

@@ -64,6 +64,12 @@ bool SetOverflow(const pmix_info_t& info, PullSpec* spec) {
   return true;
 }
 
+template <auto Member>
+bool SetRead(const pmix_info_t& info, PullSpec* spec) {
+  spec->read.*Member = IsTrue(info);
+  return true;
+}
+
 template <bool kRedirects>
 bool SetMode(const pmix_info_t& info, PullSpec* spec) {
   if (IsTrue(info)) spec->read.redirects = kRedirects;
@@ -90,6 +96,8 @@ constexpr Row kRows[] = {
     {PMIX_IOF_OUTPUT_TO_DIRECTORY, SetText<&PulledOutputOptions::directory>},
     {PMIX_IOF_FILE_PATTERN, SetFlag<&PulledOutputOptions::pattern>},
     {PMIX_IOF_FILE_ONLY, SetFlag<&PulledOutputOptions::only_files>},
+    {kFromNow, SetRead<&OutputRead::from_now>},
+    {kOnlyCached, SetRead<&OutputRead::only_cached>},
     {PMIX_IOF_COPY, SetMode<false>},
     {PMIX_IOF_REDIRECT, SetMode<true>},
 };

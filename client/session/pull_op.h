@@ -21,6 +21,10 @@ struct PullRequest {
 // Key of a uint64_t that comes with output: bytes that were dropped before it,
 // as neither the cache nor its policy had room for them.
 inline constexpr char kDroppedBytes[] = "canopy.iof.dropped";
+// Directives of our own, which the Standard has no words for: without what was
+// written before, and nothing but that.
+inline constexpr char kFromNow[] = "canopy.iof.from_now";
+inline constexpr char kOnlyCached[] = "canopy.iof.only_cached";
 
 // Returns the number of the puller, above 0, or a PMIx status: the agent's,
 // PMIX_ERR_NOT_SUPPORTED for standard input and without an agent,

@@ -28,7 +28,7 @@
 #include <vector>
 
 #include "client/tools/gdb_output.h"
-#include "client/tools/stack_tree.h"
+#include "client/stacks/stack_tree.h"
 #include "pmix.h"
 
 extern char** environ;

@@ -135,7 +135,7 @@ _canopy() {
   fi
   case $command in
     run) _canopy_run 2 "$canopy" run ;;
-    kill | signal | why)
+    kill | signal | why | output | attach | stack | debug | wait)
       _canopy_word "$canopy" "$command"
       if [[ ${#COMPREPLY[@]} == 0 && ${COMP_WORDS[COMP_CWORD]} != -* ]]; then
         mapfile -t COMPREPLY < <(

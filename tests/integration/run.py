@@ -29,6 +29,7 @@ import cases_netns
 import cases_network
 import cases_openpmix
 import cases_orted
+import cases_output
 import cases_pmi
 import cases_preload
 import cases_process
@@ -56,6 +57,7 @@ SUITES = (
     cases_slurm,
     cases_c_host,
     cases_orted,
+    cases_output,
     cases_allocations,
     cases_tls,
     cases_reflection,

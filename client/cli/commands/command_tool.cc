@@ -31,26 +31,28 @@ OptionTable SubjectOptions(Subject* subject) {
           {"rank", 1, "N", "of this rank of it", SetText(&subject->rank)}};
 }
 
-// `subject` gets the whole name.
 Result<v1::Context> Find(const SharedOptions& shared, Subject* subject) {
-  Result<v1::Context> context = NeedContext(shared.context);
-  if (!context.ok()) return context;
   const bool is_rank = std::ranges::all_of(
       subject->rank, [](char c) { return c >= '0' && c <= '9'; });
   if (!is_rank || (subject->job.empty() && !subject->rank.empty())) {
     return Status(kErrBadParam,
                   "--rank wants the number of a rank, and a --job");
   }
-  if (subject->job.empty()) return context;
-  Result<RootAgent> root = ConnectRoot(*context);
-  if (!root.ok()) return root.status();
-  Result<std::string> job = FindJob(&root->client, subject->job);
-  if (!job.ok()) return job.status();
-  subject->job = *std::move(job);
-  return context;
+  return FindOverlay(shared.context, &subject->job);
 }
 
 }  // namespace
+
+Result<v1::Context> FindOverlay(const std::string& context, std::string* job) {
+  Result<v1::Context> overlay = NeedContext(context);
+  if (!overlay.ok() || job->empty()) return overlay;
+  Result<RootAgent> root = ConnectRoot(*overlay);
+  if (!root.ok()) return root.status();
+  Result<std::string> found = FindJob(&root->client, *job);
+  if (!found.ok()) return found.status();
+  *job = *std::move(found);
+  return overlay;
+}
 
 int ExecuteTool(const v1::Context& context, std::vector<std::string> words) {
   const auto here = std::ranges::find_if(

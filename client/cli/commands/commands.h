@@ -22,6 +22,11 @@ int EventCommand(const CommandLine& line);
 int TopCommand(const CommandLine& line);
 int WaitCommand(const CommandLine& line);
 int DebugCommand(const CommandLine& line);
+int OutputCommand(const CommandLine& line);
+int AttachCommand(const CommandLine& line);
+int PublishCommand(const CommandLine& line);
+int LookupCommand(const CommandLine& line);
+int UnpublishCommand(const CommandLine& line);
 int StackCommand(const CommandLine& line);
 
 }  // namespace canopy::cli

@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "client/tools/stack_tree.h"
+#include "client/stacks/stack_tree.h"
 #include "common/status.h"
 
 namespace canopy::cli {

@@ -254,7 +254,8 @@ void AddRest(const RunTargets& to, OptionTable* table) {
        "and where in their program they are, by a gdb on each node",
        SetFlag(&run->stacks_on_timeout)},
       {"detach", 0, "",
-       "print the job's name and leave it to run; see 'canopy wait'",
+       "print the job's name and leave it to run; see 'canopy wait', and\n"
+       "with --stdin 'canopy attach'",
        SetFlag(&run->detach)},
       {"kill-grace", 1, "SECONDS",
        "time between SIGTERM and SIGKILL when the job is ended",

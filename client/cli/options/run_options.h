@@ -80,6 +80,12 @@ struct RunOptions {
   bool help = false;
   bool version = false;
   std::vector<std::string> warnings;  // one line each
+
+  // Who attaches to the job gives its input: of one in the background that is
+  // to have any.
+  bool input_is_pushed() const {
+    return detach && !stdin_target.empty() && stdin_target != "none";
+  }
 };
 
 // `args`: after the command's own name. Reads the hostfiles and app files that

@@ -132,7 +132,14 @@ INSTANTIATE_TEST_SUITE_P(
                  }},
         Spelling{"-s",
                  [](const RunOptions& o) { return o.apps[0].preload_program; }},
-        Spelling{"--detach", [](const RunOptions& o) { return o.detach; }},
+        Spelling{"--detach",
+                 [](const RunOptions& o) {
+                   return o.detach && !o.input_is_pushed();
+                 }},
+        Spelling{"--detach --stdin 0",
+                 [](const RunOptions& o) { return o.input_is_pushed(); }},
+        Spelling{"--detach --stdin none",
+                 [](const RunOptions& o) { return !o.input_is_pushed(); }},
         Spelling{"--stop-on-exec",
                  [](const RunOptions& o) { return o.stop_on_exec; }},
         Spelling{"--stop-in-init",

@@ -155,7 +155,9 @@ int Launch(Request request, RunPlace* place, Timeline* timeline) {
   }
   if (Status s = contact.Tell(place->runtime_dirs()); !s.ok()) return Fail(s);
   RunClientOptions client;
-  client.stdin_fd = options.stdin_target == "none" ? -1 : STDIN_FILENO;
+  const bool reads =
+      options.stdin_target != "none" && !options.input_is_pushed();
+  client.stdin_fd = reads ? STDIN_FILENO : -1;
   client.signals = &signals;
   client.files = request.files;
   client.link.dial = place->Redial();

@@ -103,6 +103,7 @@ v1c::Launch MakeLaunch(const RunOptions& options, bool allow_root) {
   launch.set_stacks_on_timeout(options.stacks_on_timeout);
   launch.set_merge_stderr(options.merge_stderr);
   launch.set_stdin_target(options.stdin_target);
+  launch.set_pushed_input(options.input_is_pushed());
   launch.set_kill_grace_seconds(options.kill_grace_seconds);
   launch.set_allow_run_as_root(allow_root);
   launch.set_do_not_launch(options.do_not_launch);

@@ -81,6 +81,7 @@ host::MapRequest Request(const control::v1::Launch& launch) {
   out.recoverable = launch.recoverable();
   out.index_argv = launch.index_argv();
   out.forwarding.channels = kAllOutput;
+  out.forwarding.input = launch.pushed_input();
   out.cpu_list = launch.cpu_list();
   out.debug.on_exec = Stop(launch.has_stop_on_exec(), launch.stop_on_exec());
   out.debug.in_init = Stop(launch.has_stop_in_init(), launch.stop_in_init());

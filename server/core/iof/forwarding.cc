@@ -244,7 +244,7 @@ Forwarding::Entry* Forwarding::FindOrAdd(TimeNs now, const HostRequest& request,
   } else {
     source->cache.Fill(read.from_now, &puller);
   }
-  if (source->over) puller.Complete();
+  if (source->over || read.only_cached) puller.Complete();
   return &source->pullers.emplace(id, Entry{std::move(puller), kNoNode, {}})
               .first->second;
 }

@@ -131,6 +131,23 @@ TEST_F(ForwardingTest, Iof10WhoComesLateGetsTheCache) {
   EXPECT_TRUE(Read(now).empty());
 }
 
+TEST_F(ForwardingTest, WhoWantsTheCacheAloneIsCompleteWithIt) {
+  Actions actions;
+  Output("one", 0, &actions);
+  OutputRead read = Want();
+  read.only_cached = true;
+  read.cursor = RunOf(Read(read)).cursor;
+  Output("two", 0, &actions);
+  const OutputRun run = RunOf(Read(read));
+  ASSERT_EQ(run.pieces.size(), 1u);
+  EXPECT_EQ(run.pieces[0].data.view(), "one");
+  read.cursor = run.cursor;
+  EXPECT_TRUE(RunOf(Read(read)).complete);
+  read.ends = true;
+  Read(read);
+  EXPECT_EQ(forwarding_.size(), 0u);
+}
+
 TEST_F(ForwardingTest, WhatMayNotBePulledIsRefused) {
   RunOf(Read(Want(), "quiet"), kErrNotSupported);
   RunOf(Read(Want(), "nobody"), kErrNotFound);

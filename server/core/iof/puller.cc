@@ -68,7 +68,7 @@ void Puller::Begin(const std::vector<uint64_t>& seen, uint64_t dropped) {
 // ---------------------------------------------------------------- output ---
 
 void Puller::Add(const JobOutput& output) {
-  if (output.node >= seen_.size()) return;
+  if (complete_ || output.node >= seen_.size()) return;
   Bytes data = output.data;
   if (!data.empty() && !SkipKnown(output, &data)) return;
   if (Wants(output.rank, output.channel)) Queue(output, std::move(data));

@@ -51,7 +51,7 @@ class Puller {
   // Output that follows what it was given before; what is not for it counts for
   // the positions alone.
   void Add(const JobOutput& output);
-  // Nothing follows.
+  // Nothing follows; what is added all the same is not for it.
   void Complete() { complete_ = true; }
 
   // What the cursor of a read acknowledges is not needed any more. False: the

@@ -1,4 +1,4 @@
-#include "client/tools/stack_tree.h"
+#include "client/stacks/stack_tree.h"
 
 #include <algorithm>
 #include <utility>

@@ -1,6 +1,6 @@
 // The stacks of many ranks as one tree: equal ones once, with who has them.
-#ifndef CANOPY_CLIENT_TOOLS_STACK_TREE_H_
-#define CANOPY_CLIENT_TOOLS_STACK_TREE_H_
+#ifndef CANOPY_CLIENT_STACKS_STACK_TREE_H_
+#define CANOPY_CLIENT_STACKS_STACK_TREE_H_
 
 #include <cstdint>
 #include <memory>
@@ -51,4 +51,4 @@ StackReport ReadStacks(std::string_view output, const std::set<uint32_t>& only);
 
 }  // namespace canopy::tools
 
-#endif  // CANOPY_CLIENT_TOOLS_STACK_TREE_H_
+#endif  // CANOPY_CLIENT_STACKS_STACK_TREE_H_

@@ -1,0 +1,295 @@
+// output, attach: what a running job prints, and input for it.
+#include <unistd.h>
+
+#include <chrono>
+#include <cstdint>
+#include <thread>
+#include <utility>
+
+#include "client/cli/options/option_setters.h"
+#include "client/cli/run/job_output.h"
+#include "client/tools/calls.h"
+#include "client/tools/commands.h"
+#include "client/tools/typed_input.h"
+#include "common/mutex.h"
+#include "common/string_util.h"
+
+namespace canopy::tools {
+namespace {
+
+// What the agent keeps for us while our reader is slow.
+constexpr uint32_t kCacheSize = 16 << 20;
+// Directives and an info of Canopy's own (docs/design/output_forwarding.md).
+constexpr char kFromNow[] = "canopy.iof.from_now";
+constexpr char kOnlyCached[] = "canopy.iof.only_cached";
+constexpr char kDropped[] = "canopy.iof.dropped";
+
+struct Wanted {
+  std::string nspace;
+  std::vector<uint32_t> ranks;  // empty: all
+  bool follows = false;
+  bool from_now = false;
+  bool tags = false;
+  bool stamps = false;
+};
+
+bool ReadWanted(Words words, Wanted* out) {
+  out->nspace = words[0];
+  if (!words[1].empty()) {
+    const auto set = cli::SetRanks(&out->ranks);
+    if (!set({"--rank", {words[1]}}).ok()) return false;
+  }
+  for (const char letter : words[2]) {
+    if (letter == 'f') out->follows = true;
+    if (letter == 'n') out->from_now = true;
+    if (letter == 't') out->tags = true;
+    if (letter == 's') out->stamps = true;
+  }
+  return true;
+}
+
+// Puts what comes on our own streams, by the library's thread, and tells the
+// main thread when all has come.
+class Shown {
+ public:
+  explicit Shown(const Wanted& wanted) : output_(Options(wanted)) {
+    (void)output_.SetJob(wanted.nspace,
+                         static_cast<uint32_t>(wanted.ranks.size()));
+  }
+
+  void Add(const pmix_proc_t& source, pmix_iof_channel_t channel,
+           const pmix_byte_object_t& bytes,
+           std::span<const pmix_info_t> infos) {
+    const MutexLock lock(mu_);
+    if (over_) return;
+    bool closed = false;
+    for (const pmix_info_t& info : infos) {
+      if (PMIX_CHECK_KEY(&info, PMIX_IOF_COMPLETE)) closed = true;
+      if (PMIX_CHECK_KEY(&info, kDropped)) dropped_ += info.value.data.uint64;
+    }
+    if (closed && source.rank == PMIX_RANK_WILDCARD) {
+      Finish();
+    } else if (!Write(source.rank, channel, {bytes.bytes, bytes.size}) ||
+               (closed && !Write(source.rank, channel, {}))) {
+      Finish();
+    }
+  }
+
+  // Nothing follows, or nobody wants it any more.
+  void Stop() {
+    const MutexLock lock(mu_);
+    Finish();
+  }
+
+  // Until then; lets go of unfinished lines meanwhile. False: nobody reads us.
+  bool Await() {
+    const MutexLock lock(mu_);
+    while (!over_) {
+      const int tick = output_.Tick();
+      const auto wait = std::chrono::milliseconds(tick < 0 ? kIdleMs : tick);
+      changed_.WaitUntil(mu_, std::chrono::steady_clock::now() + wait);
+    }
+    return output_.Flush() && !no_reader_;
+  }
+
+  uint64_t dropped() {
+    const MutexLock lock(mu_);
+    return dropped_;
+  }
+
+ private:
+  static constexpr int kIdleMs = 100;
+
+  static cli::JobOutputOptions Options(const Wanted& wanted) {
+    cli::JobOutputOptions options;
+    options.tag = wanted.tags;
+    options.timestamp = wanted.stamps;
+    return options;
+  }
+
+  bool Write(pmix_rank_t rank, pmix_iof_channel_t channel,
+             std::string_view data) CANOPY_REQUIRES(mu_) {
+    // No bytes are the end of the stream for it.
+    const uint32_t to = channel == PMIX_FWD_STDERR_CHANNEL
+                            ? cli::kStderrChannel
+                            : cli::kStdoutChannel;
+    if (output_.Write(0, rank, to, data)) return true;
+    no_reader_ = true;
+    return false;
+  }
+
+  void Finish() CANOPY_REQUIRES(mu_) {
+    over_ = true;
+    changed_.NotifyAll();
+  }
+
+  Mutex mu_;
+  CondVar changed_;
+  cli::JobOutput output_ CANOPY_GUARDED_BY(mu_);
+  uint64_t dropped_ CANOPY_GUARDED_BY(mu_) = 0;
+  bool no_reader_ CANOPY_GUARDED_BY(mu_) = false;
+  bool over_ CANOPY_GUARDED_BY(mu_) = false;
+};
+
+// The callback has no argument of ours. Not destroyed: it may be called until
+// the library is finalized.
+Shown* g_shown = nullptr;
+
+void OnOutput(size_t /*handle*/, pmix_iof_channel_t channel,
+              pmix_proc_t* source, pmix_byte_object_t* bytes,
+              pmix_info_t* infos, size_t count) {
+  g_shown->Add(*source, channel, *bytes, {infos, count});
+}
+
+std::vector<pmix_proc_t> Sources(const Wanted& wanted) {
+  std::vector<pmix_rank_t> ranks(wanted.ranks.begin(), wanted.ranks.end());
+  if (ranks.empty()) ranks.push_back(PMIX_RANK_WILDCARD);
+  std::vector<pmix_proc_t> out(ranks.size());
+  for (size_t i = 0; i < ranks.size(); ++i) {
+    PMIX_PROC_LOAD(&out[i], wanted.nspace.c_str(), ranks[i]);
+  }
+  return out;
+}
+
+// The puller's number, or why there is none.
+pmix_status_t Pull(const Wanted& wanted) {
+  Infos directives;
+  directives.AddFlag(PMIX_IOF_COPY);
+  directives.Add(PMIX_IOF_CACHE_SIZE, &kCacheSize, PMIX_UINT32);
+  if (wanted.from_now) directives.AddFlag(kFromNow);
+  if (!wanted.follows) directives.AddFlag(kOnlyCached);
+  directives.RequireAll();
+  const std::vector<pmix_proc_t> sources = Sources(wanted);
+  return PMIx_IOF_pull(sources.data(), sources.size(), directives.data(),
+                       directives.size(),
+                       PMIX_FWD_STDOUT_CHANNEL | PMIX_FWD_STDERR_CHANNEL,
+                       OnOutput, nullptr, nullptr);
+}
+
+int PullFailed(const Wanted& wanted, pmix_status_t status) {
+  if (status == PMIX_ERR_NOT_SUPPORTED) {
+    Complain("the output of " + wanted.nspace + " is not to be forwarded");
+    return kExitFailure;
+  }
+  return Fail("output of " + wanted.nspace, status);
+}
+
+int Conclude() {
+  const bool read = g_shown->Await();
+  if (const uint64_t dropped = g_shown->dropped(); dropped > 0) {
+    Complain(std::to_string(dropped) +
+             " bytes of output are missing: they came before, or faster than "
+             "they were read");
+  }
+  if (!read) return kExitFailure;
+  // An agent that is lost ends the output, too.
+  std::vector<std::string> names;
+  const pmix_status_t status = Namespaces(&names);
+  return status == PMIX_SUCCESS ? 0 : Fail("the agent is gone", status);
+}
+
+// ------------------------------------------------------------------ input ---
+
+// Pushes to one rank or to all. Where it is not said to whom, to whom the job
+// lets us.
+class Pusher {
+ public:
+  Pusher(std::string nspace, const std::string& to)
+      : nspace_(std::move(nspace)) {
+    if (to == "all") {
+      ranks_ = {PMIX_RANK_WILDCARD};
+    } else if (!to.empty()) {
+      ranks_ = {ParseNumber(to).value_or(0)};
+    } else {
+      ranks_ = {0, PMIX_RANK_WILDCARD};
+    }
+  }
+
+  // No bytes: the end.
+  pmix_status_t Push(std::string bytes) {
+    pmix_status_t status = PushTo(ranks_.front(), &bytes);
+    while (status == PMIX_ERR_NOT_SUPPORTED && ranks_.size() > 1) {
+      ranks_.erase(ranks_.begin());
+      status = PushTo(ranks_.front(), &bytes);
+    }
+    ranks_.resize(1);
+    return status;
+  }
+
+ private:
+  pmix_status_t PushTo(pmix_rank_t rank, std::string* bytes) {
+    Infos directives;
+    if (bytes->empty()) directives.AddFlag(PMIX_IOF_COMPLETE);
+    pmix_proc_t target;
+    PMIX_PROC_LOAD(&target, nspace_.c_str(), rank);
+    pmix_byte_object_t object{bytes->data(), bytes->size()};
+    return PMIx_IOF_push(&target, 1, &object, directives.data(),
+                         directives.size(), nullptr, nullptr);
+  }
+
+  const std::string nspace_;
+  std::vector<pmix_rank_t> ranks_;  // the first, or else the next
+};
+
+// Of a thread that is left behind in the end.
+void Type(Pusher pusher, TypedInput* input, const std::string& nspace) {
+  for (;;) {
+    TypedPiece piece = input->Read();
+    pmix_status_t status = PMIX_SUCCESS;
+    if (!piece.bytes.empty()) status = pusher.Push(piece.bytes);
+    if (status == PMIX_SUCCESS && piece.ends) status = pusher.Push("");
+    if (status == PMIX_ERR_NOT_SUPPORTED) {
+      Complain("there is no input to be typed for " + nspace +
+               ": its launcher has it, or nobody reads it");
+    } else if (status == PMIX_ERR_IOF_COMPLETE) {
+      Complain("the input of " + nspace + " has ended");
+    } else if (status != PMIX_SUCCESS) {
+      (void)Fail("input for " + nspace, status);
+    }
+    if (piece.detaches) {
+      Complain("detached from " + nspace + ", which goes on");
+      return g_shown->Stop();
+    }
+    if (status != PMIX_SUCCESS || piece.ends) break;
+  }
+  // The output goes on, until it ends or the key is typed.
+  if (!input->AwaitKey()) return;
+  Complain("detached from " + nspace + ", which goes on");
+  g_shown->Stop();
+}
+
+}  // namespace
+
+int Output(Words words) {
+  Wanted wanted;
+  if (!ReadWanted(words, &wanted)) return kExitUsage;
+  g_shown = new Shown(wanted);
+  const pmix_status_t puller = Pull(wanted);
+  return puller < 0 ? PullFailed(wanted, puller) : Conclude();
+}
+
+int Attach(Words words) {
+  Wanted wanted;
+  if (!ReadWanted(words, &wanted)) return kExitUsage;
+  const char key = ControlCharacter(words[4]);
+  if (key == 0) {
+    Complain("'" + words[4] + "' is no control character such as ctrl-]");
+    return kExitUsage;
+  }
+  g_shown = new Shown(wanted);
+  const pmix_status_t puller = Pull(wanted);
+  if (puller < 0) return PullFailed(wanted, puller);
+  const std::string& to = words[3];
+  TypedInput input(STDIN_FILENO, to == "none" ? '\0' : key);
+  if (to != "none") {
+    std::thread(Type, Pusher(wanted.nspace, to), &input, wanted.nspace)
+        .detach();
+  }
+  const int code = Conclude();
+  input.Restore();
+  // The thread may be in a read.
+  (void)PMIx_tool_finalize();
+  _exit(code);
+}
+
+}  // namespace canopy::tools

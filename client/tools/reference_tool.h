@@ -1,0 +1,39 @@
+// One reference tool, and all of them.
+#ifndef CANOPY_CLIENT_TOOLS_REFERENCE_TOOL_H_
+#define CANOPY_CLIENT_TOOLS_REFERENCE_TOOL_H_
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "client/cli/options/option_parser.h"
+#include "common/status.h"
+
+namespace canopy::tools {
+
+class ReferenceTool {
+ public:
+  ReferenceTool() = default;
+  virtual ~ReferenceTool() = default;
+  ReferenceTool(const ReferenceTool&) = delete;
+  ReferenceTool& operator=(const ReferenceTool&) = delete;
+
+  // Its own, beside those of all.
+  virtual cli::OptionTable Options() = 0;
+  // What is wrong with what was given, before a server is looked for.
+  virtual Status Check(const std::vector<std::string>& words) = 0;
+  // With a connection, unless --do-not-connect was given; the exit code.
+  virtual int Run(const std::vector<std::string>& words) = 0;
+};
+
+std::unique_ptr<ReferenceTool> MakePps();
+std::unique_ptr<ReferenceTool> MakePquery();
+std::unique_ptr<ReferenceTool> MakePattrs();
+std::unique_ptr<ReferenceTool> MakePlookup();
+std::unique_ptr<ReferenceTool> MakePevent();
+std::unique_ptr<ReferenceTool> MakePctrl();
+std::unique_ptr<ReferenceTool> MakePalloc();
+
+}  // namespace canopy::tools
+
+#endif  // CANOPY_CLIENT_TOOLS_REFERENCE_TOOL_H_

@@ -1,0 +1,37 @@
+// Which server a reference tool connects to: the options that they share.
+#ifndef CANOPY_CLIENT_TOOLS_SERVER_OPTIONS_H_
+#define CANOPY_CLIENT_TOOLS_SERVER_OPTIONS_H_
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "client/cli/options/option_parser.h"
+
+namespace canopy::tools {
+
+struct ServerOptions {
+  std::string uri;     // or "file:PATH"
+  std::string nspace;  // of the server
+  uint32_t pid = 0;    // likewise; 0: not given
+  std::string directory;
+  bool system_first = false;
+  bool only_system = false;
+  bool no_server = false;
+  uint32_t retries = 0;
+  uint32_t delay_s = 0;  // 0: not given
+  bool verbose = false;
+  bool help = false;
+  bool version = false;
+};
+
+// `to` must outlive the result.
+cli::OptionTable ServerOptionTable(ServerOptions* to);
+
+// An option of the reference tool that there is nothing for: it is refused, and
+// not shown.
+cli::Option Refused(std::string_view names, int num_values, std::string why);
+
+}  // namespace canopy::tools
+
+#endif  // CANOPY_CLIENT_TOOLS_SERVER_OPTIONS_H_

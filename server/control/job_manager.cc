@@ -7,6 +7,7 @@
 #include "server/control/kills.h"
 #include "server/control/launcher_events.h"
 #include "server/control/placement_request.h"
+#include "server/control/tool_record.h"
 #include "server/spawn/spawn_call.h"
 
 namespace canopy::control {
@@ -322,6 +323,14 @@ void JobManager::Report(const core::JobChanged& change,
     return;
   }
   launcher->Send(ProgressEvent(job, change));
+}
+
+// Without a call its spawner is gone.
+void JobManager::OnSpawn(const core::HostSpawn& spawn) {
+  if (!spawn.call.empty()) return spawns_.OnSpawn(spawn);
+  placements_.CancelOfParent(spawn.proc.nspace,
+                             Status(kErrJobCanceled, "its tool is gone"));
+  EndJobsOfTool(spawn.proc, &families_, sink_);
 }
 
 void JobManager::OnFailing(const core::JobChanged& change,

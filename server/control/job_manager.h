@@ -86,9 +86,7 @@ class JobManager : public JobObserver,
   }
 
   void OnJobChanged(const core::JobChanged& change) override;
-  void OnSpawn(const core::HostSpawn& spawn) override {
-    spawns_.OnSpawn(spawn);
-  }
+  void OnSpawn(const core::HostSpawn& spawn) override;
   void OnOutput(const core::DeliverOutput& output) override;
   void OnOutputDelivered(const core::OutputDelivered& output) override;
   void OnInputConsumed(const core::InputConsumed& input) override;

@@ -59,6 +59,10 @@ Result<Preload> PreloadOf(const spawn::SpawnCall& call, const JobSpec& job,
   }
   if (!status.ok()) return status;
   out.wanted = !list.items().empty();
+  if (out.wanted && parent.procs.empty()) {
+    return Status(kErrNotSupported, "a tool has no node that copies come from");
+  }
+  if (!out.wanted) return out;
   out.source.items = list.items();
   out.source.node = parent.nodes[parent.procs.at(spawner).node];
   return out;

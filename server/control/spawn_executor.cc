@@ -7,6 +7,8 @@
 #include "common/event_loop.h"
 #include "server/control/launcher_events.h"
 #include "server/control/placement_request.h"
+#include "server/control/tool_record.h"
+#include "server/core/spawn/tool_spawns.h"
 
 namespace canopy::control {
 namespace {
@@ -108,8 +110,7 @@ void SpawnExecutor::OnSpawn(const core::HostSpawn& spawn) {
 QueuedJob SpawnExecutor::Queued(const core::HostSpawn& spawn,
                                 const spawn::SpawnCall& call) const {
   QueuedJob out;
-  out.request =
-      PlacementOf(spawn, call, *families_->FindJob(spawn.proc.nspace));
+  out.request = PlacementOf(spawn, call, SpawnerOf(spawn));
   out.request.id.request = RequestNameOf(spawn);
   out.request.since_ms = WallClockMs();
   if (call.spawn_timeout_seconds > 0) {
@@ -139,8 +140,14 @@ void SpawnExecutor::Release(Family* family) {
   }
 }
 
-Result<spawn::SpawnCall> SpawnExecutor::Parse(
-    const core::HostSpawn& spawn) const {
+// That of its job, which is there; a tool has none.
+JobRecord SpawnExecutor::SpawnerOf(const core::HostSpawn& spawn) const {
+  return core::IsOfTool(spawn.request) ? ToolRecord(spawn.proc)
+                                       : *families_->FindJob(spawn.proc.nspace);
+}
+
+Status SpawnExecutor::MaySpawn(const core::HostSpawn& spawn) const {
+  if (core::IsOfTool(spawn.request)) return Status();
   const JobRecord* const parent = families_->FindJob(spawn.proc.nspace);
   const Family* const family =
       parent == nullptr ? nullptr : families_->FindFamily(parent->family);
@@ -148,6 +155,12 @@ Result<spawn::SpawnCall> SpawnExecutor::Parse(
       family->abandoned || (family->unattended && !parent->facts.unattended)) {
     return Status(kErrJobCanceled, "its job is being ended");
   }
+  return Status();
+}
+
+Result<spawn::SpawnCall> SpawnExecutor::Parse(
+    const core::HostSpawn& spawn) const {
+  if (Status may = MaySpawn(spawn); !may.ok()) return may;
   return spawn::ParseSpawnCall(spawn.call.view());
 }
 
@@ -183,18 +196,22 @@ Status SpawnExecutor::Add(const core::HostSpawn& spawn,
                           std::vector<SpawnedJob>* jobs) {
   PlannedJob plan = planner_(call, spawn.proc, placed);
   if (!plan.ok()) return plan.status();
-  const JobRecord& parent = *families_->FindJob(spawn.proc.nspace);
+  const JobRecord parent = SpawnerOf(spawn);
   Result<Preload> preload =
       PreloadOf(call, **plan, *parent.job, spawn.proc.rank);
   if (!preload.ok()) return preload.status();
   const auto job =
       std::make_shared<const JobSpec>(WithCopies(**plan, *preload));
   LaunchFacts facts = FactsOf(call, spawn.request, parent, placed);
+  uint64_t home = parent.family;
   if (!jobs->empty()) {
-    MakePartners(families_->FindJob(jobs->front().nspace), job->nspace, &facts);
+    JobRecord* const main = families_->FindJob(jobs->front().nspace);
+    MakePartners(main, job->nspace, &facts);
+    home = main->family;
   }
   jobs->push_back({job->nspace, *std::move(preload)});
-  Family* const family = families_->FindFamily(parent.family);
+  Family* const family = home == 0 ? families_->AddFamily(job->nspace)
+                                   : families_->FindFamily(home);
   families_->AddJob(family, job, facts).token = family->token;
   return Status();
 }
@@ -202,7 +219,10 @@ Status SpawnExecutor::Add(const core::HostSpawn& spawn,
 // One that was not begun.
 void SpawnExecutor::Forget(const std::string& nspace) {
   const JobRecord record = families_->RemoveJob(nspace);
-  families_->FindFamily(record.family)->OnEnded(nspace, v1::JobEnd());
+  Family* const family = families_->FindFamily(record.family);
+  family->OnEnded(nspace, v1::JobEnd());
+  // Of a tool.
+  if (family->over()) families_->RemoveFamily(record.family);
 }
 
 void SpawnExecutor::Launch(const SpawnedJob& job,

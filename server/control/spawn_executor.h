@@ -21,7 +21,8 @@
 namespace canopy::control {
 
 // Makes one job or two of a request to spawn and launches them in the spawner's
-// family; SpawnRequests answers. Loop thread only; what it is given outlives
+// family, or of a tool in one of their own, which has no launcher;
+// SpawnRequests answers. Loop thread only; what it is given outlives
 // it.
 class SpawnExecutor {
  public:
@@ -52,6 +53,8 @@ class SpawnExecutor {
     Preload preload;
   };
 
+  JobRecord SpawnerOf(const core::HostSpawn& spawn) const;
+  Status MaySpawn(const core::HostSpawn& spawn) const;
   Result<spawn::SpawnCall> Parse(const core::HostSpawn& spawn) const;
   QueuedJob Queued(const core::HostSpawn& spawn,
                    const spawn::SpawnCall& call) const;

@@ -8,6 +8,7 @@
 #include "common/event_loop.h"
 #include "common/status.h"
 #include "server/control/control_testing.h"
+#include "server/core/spawn/tool_spawns.h"
 #include "server/core/step/control_inputs.h"
 #include "server/ports/input_sink_testing.h"
 
@@ -31,6 +32,10 @@ class SpawnExecutorTest : public testing::Test {
   void Attach() {
     families_.launchers()[kLauncher] = Launcher(&stream_);
     families_.Attach(kLauncher, family_);
+  }
+  void SpawnByTool() {
+    executor_.OnSpawn(
+        {{"tool", 0}, core::kSpawnsOfTools + 5, Bytes(CallBytes())});
   }
   void Spawn() { executor_.OnSpawn({{"first", 1}, 5, Bytes(CallBytes())}); }
   PlannedJob Plan(const ProcId& spawner) {
@@ -100,6 +105,24 @@ TEST_F(SpawnExecutorTest, WhatCannotBeRecordedIsNotLaunched) {
   Spawn();
   EXPECT_EQ(failure_.code(), kErrJobSysOpFailed);
   EXPECT_TRUE(sink_.Take<core::LaunchRequested>().empty());
+}
+
+TEST_F(SpawnExecutorTest, WhatAToolSpawnsIsAFamilyOfItsOwn) {
+  SpawnByTool();
+  EXPECT_EQ(sink_.Take<core::LaunchRequested>().at(0).job->nspace, "child");
+  const Family* const family = families_.FamilyOf("child");
+  ASSERT_NE(family, nullptr);
+  EXPECT_NE(family, family_);
+  EXPECT_EQ(family->first(), "child");
+  EXPECT_EQ(families_.LauncherOf("child"), nullptr);
+  EXPECT_FALSE(records_.jobs.contains("child")) << "it ends with its agent";
+}
+
+TEST_F(SpawnExecutorTest, AToolIsToldWhatIsRefused) {
+  refusal_ = Status(kErrJobInsufficientResources, "no slots");
+  SpawnByTool();
+  EXPECT_EQ(sink_.Take<core::SpawnDone>().at(0).status,
+            kErrJobInsufficientResources);
 }
 
 TEST_F(SpawnExecutorTest, AFamilyWithoutALauncherSpawnsNothing) {

@@ -60,6 +60,7 @@ bool IsForTools(const core::Input& input) {
          std::holds_alternative<core::EventsUnwanted>(input) ||
          std::holds_alternative<core::EventRaised>(input) ||
          std::holds_alternative<core::PublishArrived>(input) ||
+         std::holds_alternative<core::SpawnArrived>(input) ||
          std::holds_alternative<core::LookupArrived>(input) ||
          std::holds_alternative<core::UnpublishArrived>(input) ||
          std::holds_alternative<core::FinalizeArrived>(input);

@@ -18,6 +18,7 @@ import tempfile
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(HERE, "..", "integration"))
+import cases_running  # noqa: E402
 import cases_tools  # noqa: E402
 import harness  # noqa: E402
 import runner  # noqa: E402
@@ -251,6 +252,13 @@ def tools(suite):
     which it ends."""
     job, nspace, directory = cases_tools.waiting_job(suite, suite.shape)
     env = dict(suite.env, LD_LIBRARY_PATH=os.path.join(suite.prefix, "lib"))
+    spawner = subprocess.run(
+        [suite.program("tools"), "1", "1", directory, nspace, "spawner"],
+        env=env, check=False, capture_output=True, timeout=60)
+    harness.Result(spawner.returncode, spawner.stdout, spawner.stderr,
+                   0).expect(out=["spawned "])
+    cases_running.until(lambda: len(suite.json(
+        "ps", "--context", suite.shape)["jobs"]) == 1)
     done = subprocess.run(
         [suite.program("tools"), "1", "1", directory, nspace], env=env,
         check=False, capture_output=True, timeout=60)

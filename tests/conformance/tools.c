@@ -2,6 +2,7 @@
 // finds. tools 1 1 DIRECTORY NAMESPACE: the directory of the rendezvous files
 // of the agent, and the job, whose processes wait until they are ended.
 // tools 1 1 DIRECTORY NAMESPACE twin: claims a name that is another tool's.
+// tools 1 1 DIRECTORY NAMESPACE spawner: spawns a job, and ends.
 // tools 1 1 DIRECTORY NAMESPACE reader: looks up what another tool publishes.
 #include <dirent.h>
 #include <errno.h>
@@ -365,6 +366,75 @@ static int Reader(void) {
   return -status;
 }
 
+// ---------------------------------------------------------------- spawns ---
+
+static pmix_nspace_t g_child;
+
+static pmix_status_t Spawn(char **argv, bool output) {
+  Directives with = Flag(PMIX_NOTIFY_COMPLETION);
+  // Beside a job that has all slots.
+  AddText(&with, PMIX_MAPBY, "slot:oversubscribe");
+  if (output) AddFlag(&with, PMIX_FWD_STDOUT, true);
+  pmix_app_t app;
+  PMIX_APP_CONSTRUCT(&app);
+  app.cmd = argv[0];
+  app.argv = argv;
+  app.cwd = "/";
+  app.maxprocs = 2;
+  return PMIx_Spawn(with.info, with.count, &app, 1, g_child);
+}
+
+static pthread_mutex_t g_output_lock = PTHREAD_MUTEX_INITIALIZER;
+static size_t g_output;
+static Signal g_written = SIGNAL_INIT;
+static Signal g_all_output = SIGNAL_INIT;
+
+static void OnOutput(size_t handle, pmix_iof_channel_t channel,
+                     pmix_proc_t *source, pmix_byte_object_t *bytes,
+                     pmix_info_t info[], size_t ninfo) {
+  (void)handle, (void)channel, (void)info;
+  pthread_mutex_lock(&g_output_lock);
+  g_output += bytes->size;
+  const bool all = bytes->size > 0 && g_output == 2 * strlen("here\n");
+  pthread_mutex_unlock(&g_output_lock);
+  if (all) Raise(&g_written, PMIX_SUCCESS);
+  if (ninfo > 0 && source->rank == PMIX_RANK_WILDCARD) {
+    Raise(&g_all_output, PMIX_SUCCESS);
+  }
+}
+
+// A job that a tool spawns is known to it as any other: its data, its output,
+// its end, and what it could not be launched for.
+static void Spawns(void) {
+  char *none[] = {"/no/such/program", NULL};
+  EXPECT(PMIX_ERR_JOB_EXE_NOT_FOUND, Spawn(none, false));
+  char *writes[] = {"/bin/sh", "-c", "echo here; exec sleep 600", NULL};
+  OK(Spawn(writes, true));
+  pmix_proc_t job;
+  PMIX_PROC_LOAD(&job, g_child, PMIX_RANK_WILDCARD);
+  CHECK(MustGetNumber(&job, PMIX_JOB_SIZE, NULL, PMIX_UINT32) == 2, "size");
+  CHECK(PMIx_IOF_pull(&job, 1, NULL, 0, PMIX_FWD_STDOUT_CHANNEL, OnOutput, NULL,
+                      NULL) > 0,
+        "its output");
+  WaitFor(&g_written, 1);
+  g_ended = (Signal)SIGNAL_INIT;
+  WatchEnd(g_child);
+  KillWatched();
+  WaitFor(&g_all_output, 1);
+  CHECK(g_output == 2 * strlen("here\n"), "%zu bytes", g_output);
+}
+
+// Whoever looks at the jobs sees that it ends with the tool.
+static int Spawner(void) {
+  char *sleeps[] = {"/bin/sleep", "600", NULL};
+  OK(Init(At(g_directory)));
+  OK(Spawn(sleeps, false));
+  printf("spawned %s\n", g_child);
+  fflush(stdout);
+  OK(PMIx_tool_finalize());
+  return 0;
+}
+
 // A tool hears of the end of a job that it ends.
 static void EndJob(void) {
   WatchEnd(g_nspace);
@@ -376,6 +446,8 @@ static void Service(void) {
   QueryJobs();
   GetJobData();
   EXPECT(PMIX_ERR_NOT_FOUND, PMIx_Fence(&g_self, 1, NULL, 0));
+  Spawns();
+  g_ended = (Signal)SIGNAL_INIT;
   EndJob();
   OK(PMIx_tool_finalize());
 }
@@ -386,6 +458,7 @@ int main(int argc, char **argv) {
   g_directory = argv[3];
   g_nspace = argv[4];
   if (argc > 5 && strcmp(argv[5], "reader") == 0) return Reader();
+  if (argc > 5 && strcmp(argv[5], "spawner") == 0) return Spawner();
   if (argc > 5) return -Init(Named("my.tool", 3));
   CHECK(mkdtemp(g_place) != NULL, "no directory: %d", errno);
   FindFile();

@@ -16,6 +16,7 @@
 #include "hostmodule/session_jobs.h"
 #include "server/agent/membership/debug_daemons.h"
 #include "server/agent/membership/spawn_request.h"
+#include "server/control/tool_record.h"
 #include "server/ports/placement_port.h"
 
 namespace canopy::agent {
@@ -297,7 +298,10 @@ Result<std::shared_ptr<const JobSpec>> Planner::PlanSpawn(
     const spawn::SpawnCall& call, const ProcId& spawner,
     const control::Placed& placed, const control::JobRecords& jobs,
     const Membership& membership) {
-  const control::JobRecord& parent = jobs.at(spawner.nspace);
+  const auto job_of_spawner = jobs.find(spawner.nspace);
+  const control::JobRecord parent = job_of_spawner == jobs.end()
+                                        ? control::ToolRecord(spawner)
+                                        : job_of_spawner->second;
   Result<host::MapRequest> request =
       SpawnMapRequest(call, spawner, parent, [&](const std::string& path) {
         return ReadHostfile(path, parent.job->uid, parent.job->gid);

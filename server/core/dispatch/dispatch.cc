@@ -43,7 +43,7 @@ void On(Engines& e, const ClientConnected& in) {
 }
 
 void On(Engines& e, const ClientGone& in) {
-  e.spawns.OnClientGone(in.client);
+  e.spawns.OnClientGone(in.client, &e.out);
   e.gets.OnClientGone(in.client);
   e.collectives.OnClientGone(in.client);
   e.events.OnClientGone(in.client, &e.out);

@@ -43,6 +43,7 @@ void OnLost(Engines& e, const NodeStateChanged& in) {
   e.gets.OnNodeLost(e.now, in.node, &e.out);
   e.publishing.OnNodeLost(e.now, in.node, &e.out);
   e.reports.OnNodeLost(in.node, &e.out);
+  e.spawns.OnNodeLost(in.node, &e.out);
   e.queries.OnNodeLost(in.node, &e.out);
   e.maps.OnNodeLost(&e.out);
   e.collectives.OnTreeChanged(e.now, &e.out);

@@ -5,6 +5,7 @@
 
 #include "common/job.h"
 #include "common/status.h"
+#include "server/core/spawn/tool_spawns.h"
 
 namespace canopy::core {
 
@@ -19,7 +20,6 @@ void Spawns::OnArrived(TimeNs now, const SpawnArrived& in, Actions* actions) {
   };
   const ProcId* proc = jobs_.ProcOf(in.client);
   if (proc == nullptr) return refuse(kErrInit);
-  if (jobs_.Find(proc->nspace) == nullptr) return refuse(kErrNotSupported);
   const Id id{*proc, NumberOf(*proc, in.request)};
   const auto known = held_.find(id);
   if (known != held_.end()) {
@@ -37,7 +37,9 @@ void Spawns::OnArrived(TimeNs now, const SpawnArrived& in, Actions* actions) {
 
 // Clients number their requests from the beginning.
 RequestId Spawns::NumberOf(const ProcId& proc, RequestId request) const {
-  const RankState& rank = jobs_.Find(proc.nspace)->ranks[proc.rank];
+  const Job* job = jobs_.Find(proc.nspace);
+  if (job == nullptr) return kSpawnsOfTools + request;
+  const RankState& rank = job->ranks[proc.rank];
   return (RequestId{rank.incarnation} << 32) + request;
 }
 
@@ -81,10 +83,18 @@ void Spawns::OnReply(const SpawnReply& reply, Actions* actions) {
                                  reply.status, Bytes(reply.nspace)});
 }
 
-void Spawns::OnClientGone(ClientId client) {
+// What a tool has spawned ends with it. This agent may be the successor of one
+// that knew of its spawns.
+void Spawns::OnClientGone(ClientId client, Actions* actions) {
   std::erase_if(held_, [client](const auto& entry) {
     return entry.second.client == client;
   });
+  const ProcId* proc = jobs_.ProcOf(client);
+  if (proc == nullptr || jobs_.Find(proc->nspace) != nullptr) return;
+  const SpawnRequest gone{*proc, kSpawnsOfTools, {}};
+  const NodeId controller = engine_.ControllerOf(proc->nspace);
+  if (controller == self_) return OnToolGone(self_, *proc, actions);
+  actions->push_back(SendPeer{PeerMessage{self_, controller, gone}});
 }
 
 void Spawns::Describe(TimeNs now, const std::string& nspace,
@@ -104,6 +114,7 @@ void Spawns::Describe(TimeNs now, const std::string& nspace,
 
 void Spawns::OnRequest(NodeId src, const SpawnRequest& request,
                        Actions* actions) {
+  if (IsOfTool(request.request)) return OnToolRequest(src, request, actions);
   const Job* job = jobs_.Find(request.proc.nspace);
   // Without the job its processes are being ended, and an agent speaks for its
   // own processes alone.
@@ -111,6 +122,42 @@ void Spawns::OnRequest(NodeId src, const SpawnRequest& request,
       job->agent_of(request.proc.rank) != src) {
     return;
   }
+  Execute(request, actions);
+}
+
+// Tools have no job that another agent could control: the root executes them.
+void Spawns::OnToolRequest(NodeId src, const SpawnRequest& request,
+                           Actions* actions) {
+  const auto known = tools_.find(request.proc);
+  if (known != tools_.end() && known->second != src) return;
+  if (request.call.empty()) return OnToolGone(src, request.proc, actions);
+  if (jobs_.Find(request.proc.nspace) != nullptr ||
+      engine_.ControllerOf(request.proc.nspace) != self_) {
+    return;
+  }
+  tools_[request.proc] = src;
+  Execute(request, actions);
+}
+
+void Spawns::OnToolGone(NodeId src, const ProcId& tool, Actions* actions) {
+  const auto known = tools_.find(tool);
+  if (known == tools_.end() || known->second != src) return;
+  tools_.erase(known);
+  answers_.erase(tool);
+  std::erase_if(executing_, [&](const Id& id) { return id.proc == tool; });
+  actions->push_back(HostSpawn{tool, kSpawnsOfTools, {}});
+}
+
+void Spawns::OnNodeLost(NodeId node, Actions* actions) {
+  std::vector<ProcId> gone;
+  for (const auto& [tool, at] : tools_) {
+    if (at == node) gone.push_back(tool);
+  }
+  for (const ProcId& tool : gone) OnToolGone(node, tool, actions);
+}
+
+// Once.
+void Spawns::Execute(const SpawnRequest& request, Actions* actions) {
   const Id id{request.proc, request.request};
   if (executing_.contains(id)) return;
   if (const SpawnDone* answer = FindAnswer(id)) return Answer(*answer, actions);
@@ -139,16 +186,25 @@ void Spawns::OnDone(const SpawnDone& in, Actions* actions) {
 }
 
 void Spawns::Answer(const SpawnDone& done, Actions* actions) {
-  const Job* parent = jobs_.Find(done.proc.nspace);
-  if (parent == nullptr || done.proc.rank >= parent->num_ranks()) return;
+  const NodeId agent = AgentOf(done.proc);
+  if (agent == kNoNode) return;
   SpawnReply reply{done.proc, done.request, done.status, done.nspace, {}};
-  const NodeId agent = parent->agent_of(done.proc.rank);
   if (agent == self_) return OnReply(reply, actions);
   if (const Job* job = jobs_.Find(done.nspace)) {
     reply.spec = Bytes(EncodeJobSpec(*job->spec));
     jobs_.AddReader(done.nspace, agent);
   }
   actions->push_back(SendPeer{PeerMessage{self_, agent, std::move(reply)}});
+}
+
+// Of a spawner; kNoNode: it is not known any more.
+NodeId Spawns::AgentOf(const ProcId& proc) const {
+  const auto tool = tools_.find(proc);
+  if (tool != tools_.end()) return tool->second;
+  const Job* job = jobs_.Find(proc.nspace);
+  return job == nullptr || proc.rank >= job->num_ranks()
+             ? kNoNode
+             : job->agent_of(proc.rank);
 }
 
 void Spawns::OnRecovered(const SpawnRecovered& in) {

@@ -34,6 +34,10 @@ namespace canopy::core {
 // and with it the request. A process has at most kMaxHeld requests at a time,
 // so its last kMaxHeld answers are all that can be asked for again.
 //
+// What a tool spawns the root executes, and ends when the tool or its node is
+// gone; with the root it ends anyway, and is executed anew by the next one
+// where it was not answered.
+//
 // Not synchronised. Table and engine outlive it.
 class Spawns {
  public:
@@ -43,19 +47,22 @@ class Spawns {
   Spawns(NodeId self, JobTable& jobs, const JobEngine& engine);
 
   // At the spawner's agent. kErrOutOfResource: too many at a time, or a call
-  // that is too large. Tools are answered kErrNotSupported.
+  // that is too large.
   void OnArrived(TimeNs now, const SpawnArrived& in, Actions* actions);
   // Whether the answer is to a request that is held here, and by whom it must
   // come. The caller then adds the job's map to the table before OnReply.
   bool Awaits(NodeId src, const SpawnReply& reply) const;
   void OnReply(const SpawnReply& reply, Actions* actions);
-  void OnClientGone(ClientId client);
+  // While it is known whose client it was.
+  void OnClientGone(ClientId client, Actions* actions);
   // Messages may have been lost: the requests are sent again.
   void SendAgain(Actions* actions);
 
   // At the agent that controls the spawner's job.
   void OnRequest(NodeId src, const SpawnRequest& request, Actions* actions);
   void OnDone(const SpawnDone& in, Actions* actions);
+  // Its tools are gone.
+  void OnNodeLost(NodeId node, Actions* actions);
   // What a predecessor was executing.
   void OnRecovered(const SpawnRecovered& in);
 
@@ -86,6 +93,10 @@ class Spawns {
   RequestId NumberOf(const ProcId& proc, RequestId request) const;
   size_t NumHeld(const ProcId& proc) const;
   void Send(const Id& id, const Held& held, Actions* actions);
+  void OnToolRequest(NodeId src, const SpawnRequest& request, Actions* actions);
+  void OnToolGone(NodeId src, const ProcId& tool, Actions* actions);
+  void Execute(const SpawnRequest& request, Actions* actions);
+  NodeId AgentOf(const ProcId& proc) const;
   void Answer(const SpawnDone& done, Actions* actions);
   const SpawnDone* FindAnswer(const Id& id) const;
 
@@ -95,6 +106,7 @@ class Spawns {
   std::map<Id, Held> held_;
   std::set<Id> executing_;
   std::map<ProcId, std::deque<SpawnDone>> answers_;  // newest last
+  std::map<ProcId, NodeId> tools_;  // whose spawns are executed here
 };
 
 }  // namespace canopy::core

@@ -7,6 +7,7 @@
 
 #include "common/status.h"
 #include "server/core/core_testing.h"
+#include "server/core/spawn/tool_spawns.h"
 #include "server/core/tree.h"
 
 namespace canopy::core {
@@ -173,7 +174,9 @@ TEST(SpawnsTest, AClientThatReattachesGetsTheAnswer) {
   agent.Arrive(5);
   agent.table.Connect(kClient + 1, kFar);
   EXPECT_TRUE(agent.Arrive(5, kClient + 1).empty());
-  agent.spawns.OnClientGone(kClient);
+  Actions none;
+  agent.spawns.OnClientGone(kClient, &none);
+  EXPECT_TRUE(none.empty());
   const auto replies =
       All<ReplyClient>(agent.Reply({kFar, 5, kSuccess, "child", {}}));
   ASSERT_EQ(replies.size(), 1u);
@@ -195,11 +198,73 @@ TEST(SpawnsTest, TooManyOrTooLargeAreRefused) {
   EXPECT_EQ(All<ReplyClient>(out)[0].status, kErrOutOfResource);
 }
 
-TEST(SpawnsTest, StrangersAndToolsAreRefused) {
+TEST(SpawnsTest, StrangersAreRefused) {
   Agent agent(1);
   EXPECT_EQ(All<ReplyClient>(agent.Arrive(1, 99))[0].status, kErrInit);
-  agent.table.ConnectTool(8, {"tool", 0}, {});
-  EXPECT_EQ(All<ReplyClient>(agent.Arrive(1, 8))[0].status, kErrNotSupported);
+}
+
+// ------------------------------------------------------------------ tools ---
+
+constexpr ClientId kToolClient = 8;
+const ProcId kTool{"tool", 0};
+
+SpawnRequest ToolRequest(RequestId request) {
+  return {kTool, kSpawnsOfTools + request, Bytes(std::string("call"))};
+}
+
+TEST(SpawnsTest, WhatAToolSpawnsTheRootExecutesOnce) {
+  Agent near(1);
+  near.table.ConnectTool(kToolClient, kTool, {});
+  const auto sent = Sent<SpawnRequest>(near.Arrive(5, kToolClient));
+  ASSERT_EQ(sent.size(), 1u);
+  EXPECT_EQ(sent[0].first, 0u);
+  EXPECT_EQ(sent[0].second.request, kSpawnsOfTools + 5);
+
+  Agent root(0);
+  EXPECT_EQ(All<HostSpawn>(root.Request(1, sent[0].second)).size(), 1u);
+  EXPECT_TRUE(root.Request(1, sent[0].second).empty());
+  root.table.Add(JobOn("child", {0}));
+  const auto replies = Sent<SpawnReply>(
+      root.Done({kTool, kSpawnsOfTools + 5, kSuccess, "child"}));
+  ASSERT_EQ(replies.size(), 1u);
+  EXPECT_EQ(replies[0].first, 1u);
+  ASSERT_TRUE(near.spawns.Awaits(0, replies[0].second));
+  const auto told = All<ReplyClient>(near.Reply(replies[0].second));
+  ASSERT_EQ(told.size(), 1u);
+  EXPECT_EQ(told[0].client, kToolClient);
+  EXPECT_EQ(told[0].request, 5u);
+  EXPECT_EQ(Sent<SpawnReply>(root.Request(1, sent[0].second)).size(), 1u);
+}
+
+TEST(SpawnsTest, TheEndOfAToolIsTheHosts) {
+  Agent near(1);
+  near.table.ConnectTool(kToolClient, kTool, {});
+  Actions gone;
+  near.spawns.OnClientGone(kToolClient, &gone);
+  const auto sent = Sent<SpawnRequest>(gone);
+  ASSERT_EQ(sent.size(), 1u);
+
+  Agent root(0);
+  EXPECT_TRUE(root.Request(1, sent[0].second).empty()) << "it spawned nothing";
+  root.Request(1, ToolRequest(5));
+  EXPECT_TRUE(root.Request(0, sent[0].second).empty()) << "another's";
+  const auto told = All<HostSpawn>(root.Request(1, sent[0].second));
+  ASSERT_EQ(told.size(), 1u);
+  EXPECT_EQ(told[0].proc, kTool);
+  EXPECT_TRUE(told[0].call.empty());
+  EXPECT_EQ(root.spawns.num_pending(), 0u);
+}
+
+TEST(SpawnsTest, ToolsGoWithTheirNode) {
+  Agent root(0);
+  root.Request(1, ToolRequest(5));
+  Actions actions;
+  root.spawns.OnNodeLost(0, &actions);
+  EXPECT_TRUE(actions.empty());
+  root.spawns.OnNodeLost(1, &actions);
+  EXPECT_EQ(All<HostSpawn>(actions).size(), 1u);
+  root.Done({kTool, kSpawnsOfTools + 5, kSuccess, "child"});
+  EXPECT_EQ(root.spawns.num_answered(), 0u);
 }
 
 TEST(SpawnsTest, NothingIsLeftOfAJobThatIsOver) {

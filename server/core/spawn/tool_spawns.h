@@ -1,0 +1,17 @@
+// How spawns of tools are told from those of processes of jobs.
+#ifndef CANOPY_SERVER_CORE_SPAWN_TOOL_SPAWNS_H_
+#define CANOPY_SERVER_CORE_SPAWN_TOOL_SPAWNS_H_
+
+#include "server/core/step/client_id.h"
+
+namespace canopy::core {
+
+// Requests of tools have numbers from here on: a process of a job does not have
+// so many. The first of them, without a call, says that the tool is gone.
+inline constexpr RequestId kSpawnsOfTools = RequestId{1} << 63;
+
+inline bool IsOfTool(RequestId request) { return request >= kSpawnsOfTools; }
+
+}  // namespace canopy::core
+
+#endif  // CANOPY_SERVER_CORE_SPAWN_TOOL_SPAWNS_H_

@@ -1,53 +1,105 @@
-/* A debugger that attaches to a job, without the debugging: it is a tool,
-   started by hand on a node of the job, which asks for the job's processes,
-   waits until they are ready to be debugged, and lets them go.
+/* A debugger, as far as it is a tool of PMIx: what it does to processes is left
+   to gdb. It is started by hand on a node of an overlay.
 
-   debugger NAMESPACE           prints the processes
+   debugger NAMESPACE           prints the processes of a job that runs
    debugger NAMESPACE release   waits for PMIX_READY_FOR_DEBUG first, and ends
                                 with PMIX_DEBUGGER_RELEASE
    debugger NAMESPACE free      does not wait: for processes that are stopped at
-                                their exec, of which nothing tells */
+                                their exec, of which nothing tells
+   debugger attach DAEMON NAMESPACE
+                                starts a daemon on each node of a job that runs
+   debugger direct DAEMON N PROGRAM [ARGS]
+                                starts the job itself, with all ranks stopped in
+                                PMIx_Init; then the daemons; then lets them go
+   debugger indirect DAEMON LAUNCHER [ARGS]
+                                the same with a job that a launcher starts, such
+                                as "canopy run --stop-in-init -n 4 PROGRAM"
+   DAEMON is the path of debugger_daemon. */
 #include <pmix_tool.h>
 #include <pthread.h>
 #include <stdbool.h>
+#include <unistd.h>
 
 #include "check.h"
 
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
-static const char *target;
-static bool ready;
+static pmix_nspace_t target; /* the job */
+
+/* Names of jobs that events have told of, perhaps before we knew them. */
+enum { kMaxNames = 64 };
+typedef struct {
+  pmix_nspace_t names[kMaxNames];
+  int count;
+} Names;
+static Names ready;
+static Names over;
+
+/* ------------------------------------------------------------- events --- */
+
+static void note(Names *names, const char *nspace) {
+  pthread_mutex_lock(&mutex);
+  if (names->count < kMaxNames) {
+    PMIX_LOAD_NSPACE(names->names[names->count++], nspace);
+  }
+  pthread_cond_broadcast(&changed);
+  pthread_mutex_unlock(&mutex);
+}
+
+static bool has(const Names *names, const char *nspace) {
+  for (int i = 0; i < names->count; ++i) {
+    if (strcmp(names->names[i], nspace) == 0) return true;
+  }
+  return false;
+}
+
+static void wait_for(const Names *names, const char *nspace) {
+  pthread_mutex_lock(&mutex);
+  while (!has(names, nspace)) pthread_cond_wait(&changed, &mutex);
+  pthread_mutex_unlock(&mutex);
+}
+
+/* Whichever job is the first. */
+static void wait_for_any(const Names *names, pmix_nspace_t nspace) {
+  pthread_mutex_lock(&mutex);
+  while (names->count == 0) pthread_cond_wait(&changed, &mutex);
+  PMIX_LOAD_NSPACE(nspace, names->names[0]);
+  pthread_mutex_unlock(&mutex);
+}
 
 static void on_ready(size_t id, pmix_status_t status, const pmix_proc_t *source,
                      pmix_info_t info[], size_t ninfo, pmix_info_t *results,
                      size_t nresults,
                      pmix_event_notification_cbfunc_fn_t cbfunc, void *cbdata) {
   (void)id, (void)status, (void)results, (void)nresults;
-  if (strcmp(source->nspace, target) == 0) {
-    for (size_t i = 0; i < ninfo; ++i) {
-      if (PMIX_CHECK_KEY(&info[i], PMIX_BREAKPOINT)) {
-        printf("ready at %s\n", info[i].value.data.string);
-      }
+  for (size_t i = 0; i < ninfo; ++i) {
+    if (PMIX_CHECK_KEY(&info[i], PMIX_BREAKPOINT)) {
+      printf("%s ready at %s\n", source->nspace, info[i].value.data.string);
     }
-    pthread_mutex_lock(&mutex);
-    ready = true;
-    pthread_cond_broadcast(&changed);
-    pthread_mutex_unlock(&mutex);
+  }
+  note(&ready, source->nspace);
+  cbfunc(PMIX_EVENT_ACTION_COMPLETE, NULL, 0, NULL, NULL, cbdata);
+}
+
+static void on_end(size_t id, pmix_status_t status, const pmix_proc_t *source,
+                   pmix_info_t info[], size_t ninfo, pmix_info_t *results,
+                   size_t nresults, pmix_event_notification_cbfunc_fn_t cbfunc,
+                   void *cbdata) {
+  (void)id, (void)status, (void)source, (void)results, (void)nresults;
+  for (size_t i = 0; i < ninfo; ++i) {
+    if (PMIX_CHECK_KEY(&info[i], PMIX_EVENT_AFFECTED_PROC)) {
+      note(&over, info[i].value.data.proc->nspace);
+    }
   }
   cbfunc(PMIX_EVENT_ACTION_COMPLETE, NULL, 0, NULL, NULL, cbdata);
 }
 
-static void watch(void) {
-  pmix_status_t code = PMIX_READY_FOR_DEBUG;
-  CHECK(PMIx_Register_event_handler(&code, 1, NULL, 0, on_ready, NULL, NULL) >=
+static void watch(pmix_status_t code, pmix_notification_fn_t handler) {
+  CHECK(PMIx_Register_event_handler(&code, 1, NULL, 0, handler, NULL, NULL) >=
         0);
 }
 
-static void wait_until_ready(void) {
-  pthread_mutex_lock(&mutex);
-  while (!ready) pthread_cond_wait(&changed, &mutex);
-  pthread_mutex_unlock(&mutex);
-}
+/* ------------------------------------------------------------ the job --- */
 
 static void print_processes(void) {
   pmix_query_t query;
@@ -83,20 +135,150 @@ static void release(void) {
   PMIX_INFO_DESTRUCT(&infos[1]);
 }
 
-int main(int argc, char **argv) {
-  if (argc < 2) {
-    fprintf(stderr, "usage: %s NAMESPACE [release | free]\n", argv[0]);
-    return 2;
-  }
-  const char *word = argc > 2 ? argv[2] : "";
-  target = argv[1];
+/* What it prints comes out here, also what it has printed before. */
+static void show_output(const char *nspace) {
+  pmix_proc_t all;
+  pmix_info_t copy;
+  PMIX_PROC_LOAD(&all, nspace, PMIX_RANK_WILDCARD);
+  PMIX_INFO_LOAD(&copy, PMIX_IOF_COPY, NULL, PMIX_BOOL);
+  CHECK(PMIx_IOF_pull(&all, 1, &copy, 1,
+                      PMIX_FWD_STDOUT_CHANNEL | PMIX_FWD_STDERR_CHANNEL, NULL,
+                      NULL, NULL) >= 0);
+  PMIX_INFO_DESTRUCT(&copy);
+}
+
+/* ------------------------------------------------------------- spawns --- */
+
+enum { kMaxInfos = 8 };
+
+static void spawn(char **argv, int maxprocs, pmix_info_t infos[], size_t ninfo,
+                  pmix_nspace_t nspace) {
+  pmix_app_t app;
+  char directory[4096];
+  CHECK(getcwd(directory, sizeof directory) != NULL);
+  PMIX_APP_CONSTRUCT(&app);
+  app.cmd = argv[0];
+  app.argv = argv;
+  app.cwd = directory;
+  app.maxprocs = maxprocs;
+  CHECK_OK(PMIx_Spawn(infos, ninfo, &app, 1, nspace));
+  for (size_t i = 0; i < ninfo; ++i) PMIX_INFO_DESTRUCT(&infos[i]);
+}
+
+/* Of a job that this tool starts: it hears of its end, and may pull. */
+static size_t load_common(pmix_info_t infos[]) {
+  PMIX_INFO_LOAD(&infos[0], PMIX_FWD_STDOUT, NULL, PMIX_BOOL);
+  PMIX_INFO_LOAD(&infos[1], PMIX_FWD_STDERR, NULL, PMIX_BOOL);
+  PMIX_INFO_LOAD(&infos[2], PMIX_NOTIFY_COMPLETION, NULL, PMIX_BOOL);
+  return 3;
+}
+
+/* One on each node of the target. Their job is over when all have looked. */
+static void run_daemons(char *path) {
+  char *argv[] = {path, NULL};
+  pmix_info_t infos[kMaxInfos];
+  pmix_proc_t all;
+  pmix_nspace_t nspace;
+  uint16_t one = 1;
+  size_t n = load_common(infos);
+  PMIX_PROC_LOAD(&all, target, PMIX_RANK_WILDCARD);
+  PMIX_INFO_LOAD(&infos[n], PMIX_DEBUGGER_DAEMONS, NULL, PMIX_BOOL);
+  PMIX_INFO_LOAD(&infos[n + 1], PMIX_DEBUG_TARGET, &all, PMIX_PROC);
+  PMIX_INFO_LOAD(&infos[n + 2], PMIX_DEBUG_DAEMONS_PER_NODE, &one, PMIX_UINT16);
+  spawn(argv, 0, infos, n + 3, nspace);
+  show_output(nspace);
+  wait_for(&over, nspace);
+}
+
+static void start_job(int ranks, char **argv) {
+  pmix_info_t infos[kMaxInfos];
+  size_t n = load_common(infos);
+  /* Round the nodes, with as many on each as it takes. */
+  PMIX_INFO_LOAD(&infos[n], PMIX_MAPBY, "node:oversubscribe", PMIX_STRING);
+  PMIX_INFO_LOAD(&infos[n + 1], PMIX_DEBUG_STOP_IN_INIT, NULL, PMIX_BOOL);
+  spawn(argv, ranks, infos, n + 2, target);
+}
+
+/* The launcher becomes the server. */
+static void start_launcher(char **argv) {
+  pmix_proc_t server;
+  pmix_nspace_t nspace;
+  pmix_info_t wait;
+  spawn(argv, 1, NULL, 0, nspace);
+  PMIX_PROC_LOAD(&server, nspace, 0);
+  PMIX_INFO_LOAD(&wait, PMIX_WAIT_FOR_CONNECTION, NULL, PMIX_BOOL);
+  CHECK_OK(PMIx_tool_set_server(&server, &wait, 1));
+  PMIX_INFO_DESTRUCT(&wait);
+}
+
+/* -------------------------------------------------------------- modes --- */
+
+static void debug(char *daemon) {
+  wait_for(&ready, target);
+  print_processes();
+  fflush(stdout);
+  run_daemons(daemon);
+  release();
+  wait_for(&over, target);
+}
+
+static int usage(const char *name) {
+  fprintf(stderr,
+          "usage: %s NAMESPACE [release | free]\n"
+          "       %s attach DAEMON NAMESPACE\n"
+          "       %s direct DAEMON N PROGRAM [ARGS]\n"
+          "       %s indirect DAEMON LAUNCHER [ARGS]\n",
+          name, name, name, name);
+  return 2;
+}
+
+static int look(const char *word) {
   CHECK_OK(PMIx_tool_init(&self, NULL, 0));
   if (strcmp(word, "release") == 0) {
-    watch();
-    wait_until_ready();
+    watch(PMIX_READY_FOR_DEBUG, on_ready);
+    wait_for(&ready, target);
   }
   print_processes();
   if (*word != 0) release();
   CHECK_OK(PMIx_tool_finalize());
   return 0;
+}
+
+static int with_daemons(char **argv) {
+  const bool indirect = strcmp(argv[1], "indirect") == 0;
+  pmix_info_t alone;
+  PMIX_INFO_LOAD(&alone, PMIX_TOOL_DO_NOT_CONNECT, NULL, PMIX_BOOL);
+  CHECK_OK(PMIx_tool_init(&self, &alone, indirect ? 1 : 0));
+  watch(PMIX_READY_FOR_DEBUG, on_ready);
+  watch(PMIX_EVENT_JOB_END, on_end);
+  if (strcmp(argv[1], "attach") == 0) {
+    PMIX_LOAD_NSPACE(target, argv[3]);
+    run_daemons(argv[2]);
+  } else if (indirect) {
+    start_launcher(argv + 3);
+    wait_for_any(&ready, target);
+    debug(argv[2]);
+  } else {
+    start_job(atoi(argv[3]), argv + 4);
+    show_output(target);
+    debug(argv[2]);
+  }
+  CHECK_OK(PMIx_tool_finalize());
+  return 0;
+}
+
+int main(int argc, char **argv) {
+  const char *word = argc > 1 ? argv[1] : "";
+  if (strcmp(word, "attach") == 0) {
+    return argc == 4 ? with_daemons(argv) : usage(argv[0]);
+  }
+  if (strcmp(word, "direct") == 0) {
+    return argc > 4 ? with_daemons(argv) : usage(argv[0]);
+  }
+  if (strcmp(word, "indirect") == 0) {
+    return argc > 3 ? with_daemons(argv) : usage(argv[0]);
+  }
+  if (*word == '\0') return usage(argv[0]);
+  PMIX_LOAD_NSPACE(target, word);
+  return look(argc > 2 ? argv[2] : "");
 }

@@ -12,21 +12,42 @@ EXAMPLES = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..",
                         "examples", "pmix")
 
 
-def debugger(bench):
-    out = os.path.join(bench.share.directory, "debugger")
+def example(bench, name, kind="ours"):
+    """Built with our library, or with Debian's OpenPMIx."""
+    if kind != "ours":
+        return build(bench, name, sources=EXAMPLES)
+    out = os.path.join(bench.share.directory, name)
     bench.share.make(out, ["gcc", "-O1", "-o", out,
-                           os.path.join(EXAMPLES, "debugger.c"),
+                           os.path.join(EXAMPLES, name + ".c"),
                            f"-I{bench.prefix}/include",
                            f"-L{bench.prefix}/lib", "-lpmix", "-pthread"])
     return out
 
 
-def tool(bench, *args):
+def tool(bench, *args, kind="ours"):
     """A tool that is started by hand."""
-    job = Job([debugger(bench), *args],
-              dict(bench.env, LD_LIBRARY_PATH=os.path.join(bench.prefix, "lib"),
-                   TMPDIR=bench.work))
-    return job
+    env = dict(bench.env, TMPDIR=bench.work)
+    if kind == "ours":
+        env["LD_LIBRARY_PATH"] = os.path.join(bench.prefix, "lib")
+    else:
+        env["TMPDIR"] = runtime_dir()
+    return Job([example(bench, "debugger", kind), *map(str, args)], env)
+
+
+def runtime_dir():
+    """Of the first agent: where there are several, OpenPMIx takes none."""
+    base = os.path.join(harness.RUNTIME, f"canopy-{os.getuid()}")
+    for directory, _, names in os.walk(base):
+        if any(name.endswith(".tool") for name in names) and "node1" in directory:
+            return directory
+    raise harness.Failure("no agent's directory")
+
+
+def looked_at(result, ranks):
+    """The daemons have seen where each rank is."""
+    seen = {int(rank) for rank in re.findall(r"^rank (\d+): #0 ", result.out,
+                                             re.M)}
+    check(seen == set(range(ranks)), "not each rank" + result.tail())
 
 
 def state_of(pid):
@@ -95,13 +116,70 @@ def debugger_dies(bench):
     job.finish().expect()
 
 
+def attaches(bench):
+    """A daemon on each node attaches gdb to the ranks of a job that runs."""
+    job, nspace = start(bench, bench.pmix("hang"))
+    job.wait_for("up ", RANKS)
+    daemon = example(bench, "debugger_daemon")
+    looked_at(tool(bench, "attach", daemon, nspace).finish(120).expect(), RANKS)
+    bench.run("kill", "--context", CONTEXT, "--now", nspace).expect()
+    job.finish().expect(137)
+
+
+def direct(bench, kind="ours"):
+    """The debugger starts the job, stopped in PMIx_Init, and the daemons."""
+    daemon = example(bench, "debugger_daemon", kind)
+    result = tool(bench, "direct", daemon, RANKS, bench.pmix("fences"), RANKS, 8,
+                  kind=kind).finish(120).expect(out=["ready at pmix-init\n",
+                                                     "fences"])
+    looked_at(result, RANKS)
+
+
+def direct_with_openpmix(bench):
+    direct(bench, "openpmix")
+
+
+def two_at_once(bench):
+    daemon = example(bench, "debugger_daemon")
+    both = [tool(bench, "direct", daemon, RANKS, bench.pmix("fences"), RANKS, 8)
+            for _ in range(2)]
+    for one in both:
+        looked_at(one.finish(120).expect(out=["ready at pmix-init\n"]), RANKS)
+
+
+def indirect(bench):
+    """canopy run starts the job, for a debugger that it is started by."""
+    daemon = example(bench, "debugger_daemon")
+    result = tool(bench, "indirect", daemon,
+                  os.path.join(bench.prefix, "bin", "canopy"), "run",
+                  "--context", CONTEXT, "--stop-in-init", "--oversubscribe", "-n",
+                  RANKS, "--map-by", "node", bench.pmix("fences"), RANKS, 8
+                  ).finish(120).expect(out=["ready at pmix-init\n"])
+    looked_at(result, RANKS)
+
+
+def tool_dies(bench):
+    """With a tool its job ends."""
+    job = tool(bench, "direct", example(bench, "debugger_daemon"), RANKS,
+               bench.pmix("hang"))
+    until(lambda: bench.json("ps", "--context", CONTEXT).get("jobs"))
+    job.end(signal.SIGKILL)
+    until(lambda: not bench.json("ps", "--context", CONTEXT).get("jobs"))
+
+
 def run(bench):
     cases = {"debugger: stop on exec": stop_on_exec,
              "debugger: stop of some": stop_of_some,
              "debugger: stop in init": stop_in_init,
              "debugger: stop in init of one": stop_in_init_of_one,
              "debugger: stop in init of openpmix": stop_in_init_of_openpmix,
-             "debugger: dies": debugger_dies}
+             "debugger: dies": debugger_dies,
+             "debugger: attaches": attaches,
+             "debugger: direct": direct,
+             "debugger: direct with openpmix": direct_with_openpmix,
+             "debugger: two at once": two_at_once,
+             "debugger: indirect": indirect,
+             "debugger: its job ends with it": tool_dies}
     if not bench.wanted(*cases):
         return
     with bench.overlay(CONTEXT, "--nodes", 4) as up:

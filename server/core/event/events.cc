@@ -24,6 +24,18 @@ bool IsTarget(const ProcId& proc, const EventMessage& message) {
   });
 }
 
+// What frees processes from a debugger for whom it does not say: it frees those
+// that wait, and must not free those of later jobs.
+constexpr int kDebuggerRelease = -3;
+
+bool MayBeKept(const EventMessage& message) {
+  const auto range = static_cast<DataRange>(message.range);
+  const bool frees_all = message.status == kDebuggerRelease &&
+                         range != DataRange::kCustom &&
+                         range != DataRange::kNamespace;
+  return !frees_all && !HasFlag(message.info, kDoNotCacheKey);
+}
+
 // Whether that process raised it itself: its library has called its handlers.
 bool RaisedBy(const ProcId& proc, const EventMessage& message) {
   return message.request != 0 && (message.request & kAgentsEvent) == 0 &&
@@ -143,7 +155,7 @@ void Events::Distribute(EventMessage message, ClientId raised_by, bool persist,
   }
   if (!IsNew(message)) return;
   journal_.OnEvent(actions);
-  const bool keep = !HasFlag(message.info, kDoNotCacheKey);
+  const bool keep = MayBeKept(message);
   if (persist && keep && jobs_.Find(message.source.nspace) != nullptr) {
     journal_.Persist(message, actions);
   }
@@ -192,7 +204,7 @@ bool Events::OnMessage(NodeId src, const EventMessage& message,
   } else {
     Flood(message, src, actions);
   }
-  Deliver(std::move(event), !HasFlag(message.info, kDoNotCacheKey), actions);
+  Deliver(std::move(event), MayBeKept(message), actions);
   return true;
 }
 

@@ -245,6 +245,26 @@ TEST_F(EventsTest, DoNotCache) {
   EXPECT_EQ(All<NotifyClient>(actions_).size(), 1u);
 }
 
+TEST_F(EventsTest, AReleaseOfAllIsNotKept) {
+  EventMessage release = Message(3, 5);
+  release.status = -3;
+  release.range = static_cast<uint8_t>(DataRange::kSession);
+  events_.OnMessage(3, release, &actions_);
+  EXPECT_EQ(Sent<EventMessage>(actions_).size(), 2u) << "it goes everywhere";
+  actions_.clear();
+  events_.OnWanted({10, 1, true, {}}, &actions_);
+  EXPECT_TRUE(All<NotifyClient>(actions_).empty());
+  actions_.clear();
+  release.number = 6;
+  release.range = static_cast<uint8_t>(DataRange::kCustom);
+  release.targets = {{"job", kRankWildcard}};
+  jobs_.Connect(11, {"job", 0});
+  events_.OnMessage(3, release, &actions_);
+  actions_.clear();
+  events_.OnWanted({11, 1, true, {}}, &actions_);
+  EXPECT_EQ(All<NotifyClient>(actions_).size(), 1u);
+}
+
 TEST_F(EventsTest, GoesWithTheJob) {
   events_.OnMessage(3, Message(3, 1), &actions_);
   events_.OnJobRemoved("job", &actions_);

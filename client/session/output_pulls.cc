@@ -4,6 +4,7 @@
 #include <atomic>
 #include <utility>
 
+#include "client/session/hold_timer.h"
 #include "common/bytes.h"
 #include "common/host_op.h"
 #include "common/status.h"
@@ -47,6 +48,8 @@ struct OutputPulls::Pull {
   size_t unregistered = 0;  // flows without an answer to their first read
   int status = kSuccess;    // the first error of these
   uint64_t dropped = 0;     // not told yet
+  Progress* progress = nullptr;
+  std::unique_ptr<HoldTimer> timer;  // once it is needed
   std::atomic<bool> stopped{false};
 };
 
@@ -64,11 +67,12 @@ std::string OutputPulls::Payload(const Pull& pull, const Flow& flow,
   return out.Take();
 }
 
-int OutputPulls::Start(Caller call, PullSpec spec, PullReceiver receiver,
-                       Registered registered) {
+int OutputPulls::Start(Progress* progress, Caller call, PullSpec spec,
+                       PullReceiver receiver, Registered registered) {
   const auto pull =
       std::make_shared<Pull>(std::move(call), std::move(spec),
                              std::move(receiver), std::move(registered));
+  pull->progress = progress;
   for (const ProcId& proc : pull->spec.procs) {
     auto flow = std::ranges::find(pull->flows, proc.nspace, &Flow::nspace);
     if (flow == pull->flows.end()) {
@@ -134,8 +138,10 @@ void OutputPulls::OnRead(const PullRef& pull, size_t flow, const Reply& reply) {
   // Nothing follows that could be read.
   if (!read) run.complete = true;
   if (read) Deliver(*pull, &from, run);
+  HoldForATime(pull);
   if (!run.complete) return Read(pull, flow);
   End(pull, flow);
+  pull->timer.reset();
   pull->output.Flush();
   if (pull->receiver) {
     pull->receiver(pull->handle, {from.nspace, kRankWildcard},
@@ -155,6 +161,28 @@ void OutputPulls::Deliver(Pull& pull, Flow* flow, const OutputRun& run) {
   }
 }
 
+// What is held goes out after a time, counted from the first of it.
+void OutputPulls::HoldForATime(const PullRef& pull) {
+  const uint32_t seconds = pull->spec.output.buffering_time_s;
+  if (seconds == 0 || pull->stopped || !pull->output.holds()) return;
+  if (!pull->timer) {
+    pull->timer =
+        HoldTimer::Make(pull->progress, [weak = std::weak_ptr<Pull>(pull)] {
+          const PullRef held = weak.lock();
+          if (held && !held->stopped) held->output.Release();
+        });
+  }
+  // Without a timer nothing is held.
+  if (!pull->timer) return pull->output.Release();
+  pull->timer->Start(seconds);
+}
+
+void OutputPulls::Clear() {
+  const MutexLock lock(mu_);
+  for (auto& [handle, pull] : pulls_) pull->timer.reset();
+  pulls_.clear();
+}
+
 bool OutputPulls::Stop(Progress* progress, size_t handle,
                        std::function<void(int)> done) {
   PullRef pull;
@@ -167,6 +195,7 @@ bool OutputPulls::Stop(Progress* progress, size_t handle,
   }
   progress->Post([this, pull, done = std::move(done)] {
     pull->stopped = true;
+    pull->timer.reset();
     pull->output.Flush();
     for (size_t i = 0; i < pull->flows.size(); ++i) {
       if (pull->flows[i].open) End(pull, i);

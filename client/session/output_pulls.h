@@ -44,13 +44,16 @@ class OutputPulls {
   // read: of all jobs, or the first error, and then there is no puller. An
   // error that is returned: it is not called. `receiver` may be empty.
   using Registered = std::function<void(int status, size_t handle)>;
-  int Start(Caller call, PullSpec spec, PullReceiver receiver,
-            Registered registered);
+  int Start(Progress* progress, Caller call, PullSpec spec,
+            PullReceiver receiver, Registered registered);
 
   // Ends it: its receiver gets what is held, on the progress thread, and then
   // `done` is called. False: there is none.
   bool Stop(Progress* progress, size_t handle,
             std::function<void(int status)> done);
+
+  // The progress has stopped: nothing more is done for any of them.
+  void Clear();
 
  private:
   struct Flow;
@@ -62,6 +65,7 @@ class OutputPulls {
   void OnRead(const PullRef& pull, size_t flow, const Reply& reply);
   void OnRegistered(const PullRef& pull, size_t flow, const Reply& reply);
   static void Deliver(Pull& pull, Flow* flow, const OutputRun& run);
+  static void HoldForATime(const PullRef& pull);
   void End(const PullRef& pull, size_t flow);
   void Forget(size_t handle);
 

@@ -58,6 +58,13 @@ bool SetBuffering(const pmix_info_t& info, PullSpec* spec) {
   return true;
 }
 
+bool SetBufferingTime(const pmix_info_t& info, PullSpec* spec) {
+  const auto seconds = Int64Of(info.value);
+  if (!seconds || *seconds < 0 || *seconds > INT32_MAX) return false;
+  spec->output.buffering_time_s = static_cast<uint32_t>(*seconds);
+  return true;
+}
+
 template <Overflow kPolicy>
 bool SetOverflow(const pmix_info_t& info, PullSpec* spec) {
   if (IsTrue(info)) spec->read.overflow = kPolicy;
@@ -86,6 +93,7 @@ constexpr Row kRows[] = {
     {PMIX_IOF_DROP_OLDEST, SetOverflow<Overflow::kDropOldest>},
     {PMIX_IOF_DROP_NEWEST, SetOverflow<Overflow::kDropNewest>},
     {PMIX_IOF_BUFFERING_SIZE, SetBuffering},
+    {PMIX_IOF_BUFFERING_TIME, SetBufferingTime},
     {PMIX_IOF_TAG_OUTPUT, SetFormat<&OutputFormat::tag>},
     {PMIX_IOF_RANK_OUTPUT, SetFormat<&OutputFormat::rank>},
     {PMIX_IOF_TIMESTAMP_OUTPUT, SetFormat<&OutputFormat::timestamp>},
@@ -165,7 +173,8 @@ int PullOutputAsync(Session& session, const PullRequest& request,
   auto channel = session.channel();
   if (!channel) return PMIX_ERR_NOT_SUPPORTED;
   return session.pulls().Start(
-      CallerOf(channel), std::move(spec), ReceiverOf(request.callback),
+      &session.progress(), CallerOf(channel), std::move(spec),
+      ReceiverOf(request.callback),
       [registered, cbdata](int status, size_t handle) {
         registered(status, status == PMIX_SUCCESS ? handle : SIZE_MAX, cbdata);
       });
@@ -181,8 +190,8 @@ int PullOutput(Session& session, const PullRequest& request) {
   if (session.progress().InTask()) return PMIX_ERR_WOULD_BLOCK;
   const auto done = std::make_shared<std::promise<int>>();
   rc = session.pulls().Start(
-      CallerOf(channel), std::move(spec), ReceiverOf(request.callback),
-      [done](int status, size_t handle) {
+      &session.progress(), CallerOf(channel), std::move(spec),
+      ReceiverOf(request.callback), [done](int status, size_t handle) {
         done->set_value(status == PMIX_SUCCESS ? static_cast<int>(handle)
                                                : status);
       });

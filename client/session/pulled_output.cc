@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 
 namespace canopy::client {
@@ -81,6 +82,25 @@ void PulledOutput::Flush() {
   }
 }
 
+bool PulledOutput::holds() const {
+  return std::ranges::any_of(
+      streams_, [](const auto& entry) { return !entry.second.held.empty(); });
+}
+
+void PulledOutput::Release() {
+  for (auto& [stream, state] : streams_) {
+    if (state.held.empty()) continue;
+    const std::string held = std::exchange(state.held, {});
+    receiver_(stream.first, stream.second, held, false);
+  }
+}
+
+size_t PulledOutput::Enough() const {
+  constexpr size_t kMost = size_t{1} << 20;
+  if (options_.buffering_size > 0) return options_.buffering_size;
+  return options_.buffering_time_s > 0 ? kMost : 0;
+}
+
 void PulledOutput::Give(const Stream& stream, State* state, std::string data,
                         bool closed) {
   if (options_.to_files()) WriteFile(stream, data);
@@ -91,7 +111,7 @@ void PulledOutput::Give(const Stream& stream, State* state, std::string data,
     return;
   }
   state->held += data;
-  if (!closed && state->held.size() < options_.buffering_size) return;
+  if (!closed && state->held.size() < Enough()) return;
   if (!closed && state->held.empty()) return;
   const std::string held = std::exchange(state->held, {});
   receiver_(stream.first, stream.second, held, closed);

@@ -20,9 +20,12 @@ struct PulledOutputOptions {
   OutputFormat format;
   bool merge = false;         // standard error goes where output does
   size_t buffering_size = 0;  // bytes for a callback; 0: as they come
-  std::string file;           // PMIX_IOF_OUTPUT_TO_FILE; empty: none
-  bool pattern = false;       // it is one
-  std::string directory;      // PMIX_IOF_OUTPUT_TO_DIRECTORY; empty: none
+  // Seconds after which it gets what there is, which is held until then; 0: at
+  // once, or when there is enough.
+  uint32_t buffering_time_s = 0;
+  std::string file;       // PMIX_IOF_OUTPUT_TO_FILE; empty: none
+  bool pattern = false;   // it is one
+  std::string directory;  // PMIX_IOF_OUTPUT_TO_DIRECTORY; empty: none
   bool only_files = false;
   int stdout_fd = 1;
   int stderr_fd = 2;
@@ -49,6 +52,10 @@ class PulledOutput {
   void Add(const ProcId& source, uint16_t channel, std::string_view data);
   // Gives out what is held, as nothing follows.
   void Flush();
+  // Whether the callback has yet to get something, beside starts of lines;
+  // gives it that.
+  bool holds() const;
+  void Release();
 
  private:
   using Stream = std::pair<ProcId, uint16_t>;
@@ -58,6 +65,7 @@ class PulledOutput {
   };
 
   State& Of(const Stream& stream);
+  size_t Enough() const;
   void Give(const Stream& stream, State* state, std::string data, bool closed);
   void WriteFile(const Stream& stream, std::string_view data);
   int OpenFile(const Stream& stream);

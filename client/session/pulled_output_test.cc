@@ -65,6 +65,21 @@ TEST_F(PulledOutputTest, BufferingHoldsUntilThereIsEnough) {
   EXPECT_EQ(got_.back(), "2h|");
 }
 
+TEST_F(PulledOutputTest, BufferingForATimeHoldsUntilItIsReleased) {
+  PulledOutputOptions options;
+  options.buffering_time_s = 5;
+  PulledOutput output(options, Receiver());
+  output.Add(kSource, 2, "abc");
+  output.Add(kSource, 2, "def");
+  EXPECT_TRUE(output.holds());
+  EXPECT_TRUE(got_.empty());
+  output.Release();
+  EXPECT_EQ(got_, (std::vector<std::string>{"2abcdef"}));
+  EXPECT_FALSE(output.holds());
+  output.Add(kSource, 2, std::string(1 << 20, 'x'));
+  EXPECT_EQ(got_.size(), 2u) << "a bounded amount";
+}
+
 TEST_F(PulledOutputTest, FilesAreNamedAsTheChapterSays) {
   PulledOutputOptions options;
   options.file = directory_ + "/below/out";

@@ -23,6 +23,7 @@ Session::~Session() {
   servers_.Close();
   // Its tasks use the channel and the handlers.
   progress_.Stop();
+  pulls_.Clear();
 }
 
 bool Session::OnSameNode(const ProcId& proc) const {

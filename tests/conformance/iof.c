@@ -34,9 +34,11 @@ static Output g_child = OUTPUT_INIT;
 static Output g_one = OUTPUT_INIT;
 static Output g_all = OUTPUT_INIT;
 static Output g_own = OUTPUT_INIT;
+static Output g_timed = OUTPUT_INIT;
 static Output *const g_outputs[] = {&g_first,      &g_late,  &g_tagged,
                                     &g_redirected, &g_child, &g_one,
-                                    &g_all,        &g_own,   &g_xml};
+                                    &g_all,        &g_own,   &g_xml,
+                                    &g_timed};
 enum { kNumOutputs = sizeof(g_outputs) / sizeof(g_outputs[0]) };
 
 // Output may come before it is known under which number.
@@ -157,9 +159,9 @@ static void Formats(void) {
   Directives time = Flag(PMIX_IOF_COPY);
   AddU32(&time, PMIX_IOF_BUFFERING_TIME, 1);
   PMIX_INFO_REQUIRED(&time.info[1]);
-  EXPECT(PMIX_ERR_NOT_SUPPORTED,
-         PMIx_IOF_pull(&g_job, 1, time.info, time.count,
-                       PMIX_FWD_STDOUT_CHANNEL, OnOutput, NULL, NULL));
+  Pull(&g_timed, &g_job, &time);
+  AwaitAll(&g_timed, "copied");
+  OK(PMIx_IOF_deregister(g_timed.handle, NULL, 0, NULL, NULL));
 }
 
 // IOF-11: nothing comes afterwards.

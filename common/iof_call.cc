@@ -1,5 +1,6 @@
 #include "common/iof_call.h"
 
+#include "common/slice.h"
 #include "common/wire.h"
 
 namespace canopy {
@@ -7,14 +8,6 @@ namespace {
 
 // In memory a cursor has eight bytes for each node of a job.
 constexpr size_t kMaxCursor = 1 << 20;
-
-// Shares the owner of `all`, of which it is a part.
-Bytes PartOf(const Bytes& all, std::string_view part) {
-  return part.empty()
-             ? Bytes()
-             : all.Slice(static_cast<size_t>(part.data() - all.view().data()),
-                         part.size());
-}
 
 uint16_t ReadChannels(WireReader& in) {
   const uint64_t channels = in.Uint();
@@ -86,7 +79,7 @@ bool DecodeOutputRun(const Bytes& bytes, OutputRun* run) {
   for (OutputPiece& piece : run->pieces) {
     piece.rank = in.Uint32();
     piece.channel = ReadChannels(in);
-    piece.data = PartOf(bytes, in.String());
+    piece.data = SliceOf(bytes, in.String());
   }
   return in.done();
 }
@@ -101,7 +94,7 @@ std::string EncodeInputPush(const InputPush& push) {
 
 bool DecodeInputPush(const Bytes& bytes, InputPush* push) {
   WireReader in(bytes.view());
-  push->data = PartOf(bytes, in.String());
+  push->data = SliceOf(bytes, in.String());
   push->complete = in.Bool();
   return in.done() && (push->complete || !push->data.empty());
 }

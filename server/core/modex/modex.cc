@@ -5,6 +5,7 @@
 #include <unordered_set>
 #include <utility>
 
+#include "common/slice.h"
 #include "common/wire.h"
 #include "server/core/modex/kval.h"
 
@@ -22,11 +23,6 @@ constexpr size_t kMaxNews = 64 << 10;
 // Bytes of a remote rank's data up to which a key is looked for by reading
 // them: below, that is faster than to make an index.
 constexpr size_t kMaxScanned = 4 << 10;
-
-// The part of `whole` that `view` points to.
-Bytes SliceOf(const Bytes& whole, std::string_view view) {
-  return whole.Slice(view.data() - whole.view().data(), view.size());
-}
 
 // One that owns no more than it shows. Most of what `whole` holds may be known
 // already, and must not stay for the rest.

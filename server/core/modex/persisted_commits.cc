@@ -3,6 +3,7 @@
 #include <string_view>
 #include <utility>
 
+#include "common/slice.h"
 #include "common/wire.h"
 #include "server/core/journal_key.h"
 #include "server/core/modex/kval.h"
@@ -12,17 +13,15 @@ namespace canopy::core {
 void PersistCommit(const ProcId& proc, const std::vector<ScopedData>& data,
                    Actions* actions) {
   for (const ScopedData& scoped : data) {
-    const std::string_view all = scoped.kvals.view();
-    std::string_view rest = all;
+    std::string_view rest = scoped.kvals.view();
     KvalPiece piece;
     while (TakeKval(&rest, &piece)) {
       WireWriter key = BeginKey(JournalRecordType::kCommit);
       key.Uint(proc.rank);
       key.Uint(static_cast<uint64_t>(scoped.scope));
       key.String(piece.key);
-      const auto at = static_cast<size_t>(piece.whole.data() - all.data());
-      actions->push_back(PersistRecord{
-          proc.nspace, key.Take(), scoped.kvals.Slice(at, piece.whole.size())});
+      actions->push_back(PersistRecord{proc.nspace, key.Take(),
+                                       SliceOf(scoped.kvals, piece.whole)});
     }
   }
 }

@@ -1,0 +1,241 @@
+#include "server/openpmix/host_requests.h"
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "common/codec/encoder.h"
+#include "common/host_op.h"
+#include "common/iof_call.h"
+#include "common/status.h"
+#include "common/values/element_ops.h"
+#include "common/values/type_table.h"
+#include "common/wire.h"
+#include "pmix_common.h"
+
+namespace canopy::openpmix {
+namespace {
+
+constexpr size_t kMaxApps = 1 << 10;
+constexpr size_t kMaxUnits = 1 << 12;
+
+// Applications as C has them, freed with it.
+class CApps {
+ public:
+  explicit CApps(size_t count)
+      : count_(count), apps_(NewElements(*FindType(PMIX_APP), count)) {}
+  CApps(const CApps&) = delete;
+  CApps& operator=(const CApps&) = delete;
+  ~CApps() { FreeElements(*FindType(PMIX_APP), apps_, count_); }
+
+  pmix_app_t* get() { return static_cast<pmix_app_t*>(apps_); }
+
+ private:
+  const size_t count_;
+  void* const apps_;
+};
+
+// SIZE n and one call of n applications, in our form behind what `out` has.
+bool ReadApps(Decoder& in, Encoder* out) {
+  size_t n = 0;
+  size_t count = 0;
+  if (!in.UnpackSize(&n)) return false;
+  if (n > kMaxApps) return in.Fail(kErrOutOfResource);
+  out->PutSize(n);
+  if (n == 0) return true;
+  CApps apps(n);
+  if (apps.get() == nullptr) return in.Fail(kErrNomem);
+  if (!in.UnpackElements(PMIX_APP, n, apps.get(), &count)) return false;
+  if (count != n) return in.Fail(kErrUnpackFailure);
+  for (size_t i = 0; i < n; ++i) out->PutElement(PMIX_APP, apps.get() + i);
+  return true;
+}
+
+// A tag is unique in its connection only, and a process that initializes again
+// has another one.
+core::RequestId RequestOf(core::ClientId client, uint32_t tag) {
+  return (client << 32) | tag;
+}
+
+core::HostCallArrived HostCall(const Reading& r, HostOp op) {
+  core::HostCallArrived input;
+  input.client = r.requester.client;
+  input.request = RequestOf(r.requester.client, r.tag);
+  input.op = op;
+  return input;
+}
+
+// SIZE n and n INFO, in our form behind what `out` has.
+bool ReadInfos(Decoder& in, WireWriter* out) {
+  InfoList infos;
+  Bytes ours;
+  if (!in.UnpackCountedInfos(&infos) || !OurForm(in, infos, &ours)) {
+    return false;
+  }
+  out->String(ours.view());
+  return true;
+}
+
+// SIZE n and n units, behind what `out` has.
+bool ReadUnits(Decoder& in, WireWriter* out) {
+  size_t n = 0;
+  size_t count = 0;
+  if (!in.UnpackSize(&n)) return false;
+  if (n > kMaxUnits) return in.Fail(kErrOutOfResource);
+  std::vector<pmix_resource_unit_t> units(n);
+  if (n > 0 &&
+      !in.UnpackElements(PMIX_RESOURCE_UNIT, n, units.data(), &count)) {
+    return false;
+  }
+  if (count != n) return in.Fail(kErrUnpackFailure);
+  out->Uint(n);
+  for (const pmix_resource_unit_t& unit : units) {
+    out->Uint(unit.type);
+    out->Uint(unit.count);
+  }
+  return true;
+}
+
+bool ReadHandle(Decoder& in, uint64_t* handle) {
+  size_t number = 0;
+  if (!in.UnpackSize(&number)) return false;
+  *handle = number;
+  return true;
+}
+
+}  // namespace
+
+Request ReadSpawn(Reading& r) {
+  core::SpawnArrived input;
+  input.client = r.requester.client;
+  input.request = RequestOf(r.requester.client, r.tag);
+  InfoList infos;
+  if (!r.in.UnpackCountedInfos(&infos)) return RefusedRequest{};
+  Encoder out;
+  out.PutSize(infos.size());
+  for (const pmix_info_t& info : infos) out.PutInfo(info);
+  if (!ReadApps(r.in, &out)) return RefusedRequest{};
+  if (!out.ok()) return RefusedRequest{out.status().code()};
+  input.call = Bytes(out.Take());
+  return CoreRequest{std::move(input), AnswerForm::kSpawn};
+}
+
+Request ReadGetCredential(Reading& r) {
+  core::HostCallArrived input = HostCall(r, HostOp::kGetCredential);
+  InfoList infos;
+  r.in.UnpackCountedInfos(&infos);
+  OurForm(r.in, infos, &input.call);
+  return CoreRequest{std::move(input), AnswerForm::kCredential};
+}
+
+Request ReadValidateCredential(Reading& r) {
+  core::HostCallArrived input = HostCall(r, HostOp::kValidateCredential);
+  std::string_view credential;
+  WireWriter call;
+  ReadBytes(r.in, &credential);
+  call.String(credential);
+  ReadInfos(r.in, &call);
+  input.call = Bytes(call.Take());
+  return CoreRequest{std::move(input), AnswerForm::kInfos};
+}
+
+Request ReadMonitor(Reading& r) {
+  core::HostCallArrived input = HostCall(r, HostOp::kMonitor);
+  InfoList what;
+  pmix_status_t error = 0;
+  InfoList with;
+  Bytes encoded[2];
+  r.in.UnpackInfos(1, &what);
+  r.in.UnpackStatus(&error);
+  r.in.UnpackCountedInfos(&with);
+  OurForm(r.in, what, &encoded[0]);
+  OurForm(r.in, with, &encoded[1]);
+  WireWriter call;
+  call.String(encoded[0].view());
+  call.Int(error);
+  call.String(encoded[1].view());
+  input.call = Bytes(call.Take());
+  return CoreRequest{std::move(input), AnswerForm::kInfos};
+}
+
+Request ReadJobControl(Reading& r) {
+  core::HostCallArrived input = HostCall(r, HostOp::kJobControl);
+  InfoList infos;
+  ReadProcs(r.in, &input.targets);
+  r.in.UnpackCountedInfos(&infos);
+  OurForm(r.in, infos, &input.call);
+  return CoreRequest{std::move(input), AnswerForm::kInfos};
+}
+
+Request ReadAllocate(Reading& r) {
+  core::HostCallArrived input = HostCall(r, HostOp::kAllocate);
+  uint8_t directive = 0;
+  WireWriter call;
+  r.in.UnpackByte(PMIX_ALLOC_DIRECTIVE, &directive);
+  call.Uint(directive);
+  ReadInfos(r.in, &call);
+  input.call = Bytes(call.Take());
+  return CoreRequest{std::move(input), AnswerForm::kInfos};
+}
+
+Request ReadSessionControl(Reading& r) {
+  core::HostCallArrived input = HostCall(r, HostOp::kControlSession);
+  uint32_t session = 0;
+  size_t count = 0;
+  WireWriter call;
+  r.in.UnpackElements(PMIX_UINT32, 1, &session, &count);
+  call.Uint(session);
+  ReadInfos(r.in, &call);
+  input.call = Bytes(call.Take());
+  return CoreRequest{std::move(input), AnswerForm::kInfos};
+}
+
+Request ReadResourceBlock(Reading& r) {
+  core::HostCallArrived input = HostCall(r, HostOp::kBlockResources);
+  uint8_t directive = 0;
+  std::string name;
+  WireWriter call;
+  r.in.UnpackByte(PMIX_RESBLOCK_DIRECTIVE, &directive);
+  ReadText(r.in, kMaxText, &name);
+  call.Uint(directive);
+  call.String(name);
+  if (r.in.ok() && ReadUnits(r.in, &call)) ReadInfos(r.in, &call);
+  input.call = Bytes(call.Take());
+  return CoreRequest{std::move(input)};
+}
+
+Request ReadPull(Reading& r) {
+  PullRequest request;
+  size_t count = 0;
+  ReadProcs(r.in, &request.procs);
+  r.in.UnpackCountedInfos(&request.infos);
+  r.in.UnpackElements(PMIX_IOF_CHANNEL, 1, &request.channels, &count);
+  if (r.in.ok() && count != 1) r.in.Fail(kErrUnpackFailure);
+  if (r.requester.traits.iof_pull_has_handle) ReadHandle(r.in, &request.handle);
+  return request;
+}
+
+// Without bytes and without an end it is refused.
+Request ReadPush(Reading& r) {
+  core::HostCallArrived input = HostCall(r, HostOp::kPushInput);
+  InfoList infos;
+  std::string_view bytes;
+  ReadProcs(r.in, &input.targets);
+  r.in.UnpackCountedInfos(&infos);
+  ReadBytes(r.in, &bytes);
+  input.call = Bytes(EncodeInputPush(
+      {Bytes(std::string(bytes)), FlagIn(infos, PMIX_IOF_COMPLETE)}));
+  return CoreRequest{std::move(input)};
+}
+
+Request ReadStopPull(Reading& r) {
+  StopPullRequest request;
+  InfoList infos;
+  r.in.UnpackCountedInfos(&infos);
+  ReadHandle(r.in, &request.handle);
+  return request;
+}
+
+}  // namespace canopy::openpmix

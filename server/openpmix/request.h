@@ -1,0 +1,90 @@
+// What peers ask for, as plain values.
+#ifndef CANOPY_SERVER_OPENPMIX_REQUEST_H_
+#define CANOPY_SERVER_OPENPMIX_REQUEST_H_
+
+#include <cstdint>
+#include <ctime>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "common/ids.h"
+#include "common/status.h"
+#include "common/values/info_list.h"
+#include "server/core/step/client_id.h"
+#include "server/core/step/input.h"
+#include "server/openpmix/peer_traits.h"
+
+namespace canopy::openpmix {
+
+// How the answer to a request is written once the core has given its status.
+enum class AnswerForm : uint8_t {
+  kNone,  // there is no answer
+  kStatus,
+  kGet,         // then the data of the target
+  kRefresh,     // then the target's KVALs
+  kInfos,       // then the results
+  kConnect,     // then job info of the other namespaces
+  kSpawn,       // then the new namespace and its job info
+  kQuery,       // then the answers, with a partial success too
+  kFound,       // then what was looked up, with a partial success too
+  kGroup,       // then the results of a group's construction, the same
+  kCredential,  // then the credential among the results, and the others
+};
+
+// For the core to decide; a reply with that form follows.
+struct CoreRequest {
+  core::Input input;
+  AnswerForm answer = AnswerForm::kStatus;
+};
+
+// REQ: the job info of the peer's own namespace.
+struct JobInfoRequest {};
+
+struct LogRequest {
+  time_t stamp = 0;  // 0: none was taken
+  InfoList data;
+  InfoList directives;
+};
+
+// Empty texts: any node, the peer's own namespace.
+struct ResolvePeersRequest {
+  std::string node;
+  std::string nspace;
+};
+struct ResolveNodesRequest {
+  std::string nspace;
+};
+
+// Output of these processes is wanted, under the peer's number; 0: the peer has
+// none, as its library writes the output itself.
+struct PullRequest {
+  std::vector<ProcId> procs;
+  InfoList infos;
+  uint16_t channels = 0;
+  uint64_t handle = 0;
+};
+// The number is ours.
+struct StopPullRequest {
+  uint64_t handle = 0;
+};
+
+// Understood as far as needed, and answered with this status alone.
+struct RefusedRequest {
+  int status = kErrNotSupported;
+};
+
+using Request = std::variant<CoreRequest, JobInfoRequest, LogRequest,
+                             ResolvePeersRequest, ResolveNodesRequest,
+                             PullRequest, StopPullRequest, RefusedRequest>;
+
+// The client that sent a request.
+struct Requester {
+  core::ClientId client = 0;
+  ProcId proc;
+  PeerTraits traits;
+};
+
+}  // namespace canopy::openpmix
+
+#endif  // CANOPY_SERVER_OPENPMIX_REQUEST_H_

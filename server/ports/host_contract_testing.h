@@ -7,141 +7,21 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <set>
 #include <string>
 #include <tuple>
+#include <utility>
 #include <vector>
 
-#include "common/bytes.h"
-#include "common/codec/infos.h"
 #include "common/host_op.h"
-#include "common/ids.h"
 #include "common/status.h"
-#include "common/values/info_list.h"
-#include "common/values/value.h"
-#include "common/wire.h"
-#include "pmix_common.h"
 #include "server/core/step/host.h"
-#include "server/ports/host_port.h"
-#include "server/ports/input_sink.h"
+#include "server/ports/host_calls_testing.h"
 #include "server/ports/input_sink_testing.h"
+#include "server/ports/played_host.h"
 
 namespace canopy {
-
-// A call that has come to who decides.
-struct HeardCall {
-  ProcId source;
-  uint32_t uid = 0;
-  uint32_t gid = 0;
-  std::string identity;  // the same when it comes again, and of no other call
-};
-
-// A host, and who decides behind it, whom the test plays. One thread.
-class PlayedHost {
- public:
-  virtual ~PlayedHost() = default;
-  virtual HostPort* port() = 0;
-  // In the order in which they came, also those that came again.
-  virtual std::vector<HeardCall> Heard() = 0;
-  // Of Heard()[call], answered before or not; `result`: the value of
-  // "test.result" in the results.
-  virtual void Answer(size_t call, int status, const std::string& result) = 0;
-  // Until then, or for ten seconds.
-  virtual void RunUntil(const std::function<bool()>& done) = 0;
-  // The port is gone; who decides is not.
-  virtual void Destroy() = 0;
-};
-
-// One whose decider may be silent, wrong or away.
-class RemotePlayedHost : public PlayedHost {
- public:
-  // It was told that nobody waits for its answer.
-  virtual bool Cancelled(size_t call) = 0;
-  virtual void AnswerMalformed(size_t call) = 0;
-  virtual void Fail(size_t call) = 0;
-  virtual void GoAway() = 0;
-  virtual void ComeBack() = 0;
-};
-
-// `implemented`: what who decides implements, of all that there is.
-template <typename Host>
-struct HostKind {
-  std::string name;
-  std::function<std::unique_ptr<Host>(InputSink* sink,
-                                      std::set<HostOp> implemented)>
-      make;
-  std::set<HostOp> without_results = {};  // their answer is a status
-};
-
-// ---------------------------------------------------------------- requests ---
-
-inline std::string ContractInfos(uint32_t timeout) {
-  InfoList infos;
-  infos.Add(PMIX_ALLOC_NUM_NODES, Value::Uint64(3), PMIX_INFO_REQD);
-  if (timeout != 0) infos.Add(PMIX_TIMEOUT, Value::Uint32(timeout));
-  std::string bytes;
-  EXPECT_EQ(EncodeInfos(infos.data(), infos.size(), &bytes), kSuccess);
-  return bytes;
-}
-
-// A well-formed call, as common/local_protocol.h says; `timeout` in seconds,
-// where it can have one; 0: none.
-inline Bytes ContractCall(HostOp op, uint32_t timeout = 0) {
-  const std::string infos = ContractInfos(timeout);
-  WireWriter out;
-  switch (op) {
-    case HostOp::kAllocate:
-    case HostOp::kControlSession:
-      out.Uint(1);
-      break;
-    case HostOp::kBlockResources:
-      out.Uint(1);
-      out.String("block");
-      out.Uint(0);
-      break;
-    case HostOp::kLog:
-      out.String(infos);
-      break;
-    case HostOp::kMonitor: {
-      InfoList monitor;
-      monitor.Add(PMIX_MONITOR_HEARTBEAT, Value::Bool(true));
-      std::string what;
-      EXPECT_EQ(EncodeInfos(monitor.data(), monitor.size(), &what), kSuccess);
-      out.String(what);
-      out.Int(0);
-      break;
-    }
-    case HostOp::kValidateCredential:
-      out.String("credential");
-      break;
-    default:
-      return Bytes(infos);
-  }
-  out.String(infos);
-  return Bytes(out.Take());
-}
-
-inline core::AskHost ContractAsk(uint64_t number, HostOp op,
-                                 const std::string& nspace = "job") {
-  core::AskHost ask;
-  ask.number = number;
-  ask.op = op;
-  ask.source = {nspace, static_cast<Rank>(number)};
-  ask.request = 100 + number;
-  ask.uid = 10;
-  ask.gid = 20;
-  ask.call = ContractCall(op);
-  return ask;
-}
-
-inline std::string ResultOf(const core::HostAnswered& answered) {
-  InfoList results;
-  if (answered.results.empty()) return "none";
-  if (!DecodeInfos(answered.results.view(), &results)) return "malformed";
-  return std::string(results.FindString("test.result").value_or("none"));
-}
 
 template <typename Host>
 class HostContractBase {
@@ -434,15 +314,6 @@ GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(HostContract);
 GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(IdentityContract);
 GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(LateHostContract);
 GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(RemoteHostContract);
-
-// All slots, as a parameter of HostContract.
-inline std::vector<HostOp> AllHostOps() {
-  std::vector<HostOp> out;
-  for (int op = 1; op <= static_cast<int>(kLastHostOp); ++op) {
-    out.push_back(static_cast<HostOp>(op));
-  }
-  return out;
-}
 
 // The names of instances: that of the kind, and the number of the slot.
 inline std::string HostContractName(

@@ -1,0 +1,101 @@
+// Calls to a host, well-formed, and what its answers say.
+#ifndef CANOPY_SERVER_PORTS_HOST_CALLS_TESTING_H_
+#define CANOPY_SERVER_PORTS_HOST_CALLS_TESTING_H_
+
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "common/bytes.h"
+#include "common/codec/infos.h"
+#include "common/host_op.h"
+#include "common/ids.h"
+#include "common/status.h"
+#include "common/values/info_list.h"
+#include "common/values/value.h"
+#include "common/wire.h"
+#include "pmix_common.h"
+#include "server/core/step/host.h"
+
+namespace canopy {
+
+// All slots.
+inline std::vector<HostOp> AllHostOps() {
+  std::vector<HostOp> out;
+  for (int op = 1; op <= static_cast<int>(kLastHostOp); ++op) {
+    out.push_back(static_cast<HostOp>(op));
+  }
+  return out;
+}
+
+inline std::string ContractInfos(uint32_t timeout) {
+  InfoList infos;
+  infos.Add(PMIX_ALLOC_NUM_NODES, Value::Uint64(3), PMIX_INFO_REQD);
+  if (timeout != 0) infos.Add(PMIX_TIMEOUT, Value::Uint32(timeout));
+  std::string bytes;
+  EXPECT_EQ(EncodeInfos(infos.data(), infos.size(), &bytes), kSuccess);
+  return bytes;
+}
+
+// A well-formed call, as common/local_protocol.h says; `timeout` in seconds,
+// where it can have one; 0: none.
+inline Bytes ContractCall(HostOp op, uint32_t timeout = 0) {
+  const std::string infos = ContractInfos(timeout);
+  WireWriter out;
+  switch (op) {
+    case HostOp::kAllocate:
+    case HostOp::kControlSession:
+      out.Uint(1);
+      break;
+    case HostOp::kBlockResources:
+      out.Uint(1);
+      out.String("block");
+      out.Uint(0);
+      break;
+    case HostOp::kLog:
+      out.String(infos);
+      break;
+    case HostOp::kMonitor: {
+      InfoList monitor;
+      monitor.Add(PMIX_MONITOR_HEARTBEAT, Value::Bool(true));
+      std::string what;
+      EXPECT_EQ(EncodeInfos(monitor.data(), monitor.size(), &what), kSuccess);
+      out.String(what);
+      out.Int(0);
+      break;
+    }
+    case HostOp::kValidateCredential:
+      out.String("credential");
+      break;
+    default:
+      return Bytes(infos);
+  }
+  out.String(infos);
+  return Bytes(out.Take());
+}
+
+inline core::AskHost ContractAsk(uint64_t number, HostOp op,
+                                 const std::string& nspace = "job") {
+  core::AskHost ask;
+  ask.number = number;
+  ask.op = op;
+  ask.source = {nspace, static_cast<Rank>(number)};
+  ask.request = 100 + number;
+  ask.uid = 10;
+  ask.gid = 20;
+  ask.call = ContractCall(op);
+  return ask;
+}
+
+inline std::string ResultOf(const core::HostAnswered& answered) {
+  InfoList results;
+  if (answered.results.empty()) return "none";
+  if (!DecodeInfos(answered.results.view(), &results)) return "malformed";
+  return std::string(results.FindString("test.result").value_or("none"));
+}
+
+}  // namespace canopy
+
+#endif  // CANOPY_SERVER_PORTS_HOST_CALLS_TESTING_H_

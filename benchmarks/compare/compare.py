@@ -1,14 +1,17 @@
 #!/usr/bin/env python3
 """Runs the same PMIx programs under Canopy, Open MPI's orterun and MPICH's
 mpiexec.hydra, one after the other in turns, and prints medians and ratios; or
-under two installations of Canopy.
+under two installations of Canopy; or under Debian's orterun with its own PMIx
+library and with Canopy's in its place.
 
 Usage: compare.py [--quick] [--mode pin|free|both] [--library own|stock]
-                  [--prefix P] [--baseline P] [--json FILE] [--rounds N]
-                  [WORD...]
+                  [--prefix P] [--baseline P] [--host] [--json FILE]
+                  [--rounds N] [WORD...]
 With WORDs: only measurements whose name contains one of them. With --library
 stock the programs load Debian's OpenPMIx under Canopy as well. With --baseline
-another installation of Canopy takes the place of the other launchers.
+another installation of Canopy takes the place of the other launchers. With
+--host the column of Canopy is orterun's as well, whose server and programs have
+our library.
 """
 import argparse
 import contextlib
@@ -74,6 +77,10 @@ def cases():
                {"agent_idle_mb": "agent idle, resident: MB",
                 "agent_rank_kb": "agent growth for each local rank: KB"},
                only=("canopy",), modes=("free",), once=True)
+    # The server of a host in C: what 62 ranks more add to it.
+    yield Case("memory server", 64, ["memory", "2"],
+               {"server_rank_kb": "host's server, growth for each rank: KB"},
+               only=("host",), modes=("free",))
     yield from (fence(n) for n in (2, 8, 64))
     yield from (pmi_fence(n) for n in (2, 8, 64))
     label = "fence collect 1 KiB, n=64"
@@ -172,7 +179,7 @@ class Comparison:
                            check=True)
 
     def library(self):
-        if self.options.library == "stock":
+        if self.options.library == "stock" or self.options.host:
             return [f"-I{DEBIAN_PMIX}/include", f"-L{DEBIAN_PMIX}/lib", "-lpmix"]
         return ["-I" + os.path.join(self.prefix, "include"),
                 os.path.join(self.prefix, "lib", "canopy", "libpmix.so.2")]
@@ -189,11 +196,19 @@ class Comparison:
                            stdin=subprocess.DEVNULL,
                            stdout=subprocess.DEVNULL)
             memory = launcher.watch_memory()
+        if case.name == "memory server":
+            few = subprocess.Popen(make(2, argv), stdin=subprocess.DEVNULL,
+                                   stdout=subprocess.DEVNULL)
+            watch = launcher.watch_server(few)
+            few.wait()
+            few_kb = watch.stop()[1]
         start = time.perf_counter()
         process = subprocess.Popen(make(case.n, argv), stdin=subprocess.DEVNULL,
                                    stdout=subprocess.PIPE,
                                    stderr=subprocess.PIPE, text=True,
                                    start_new_session=True)
+        if case.name == "memory server":
+            memory = launcher.watch_server(process)
         try:
             out, err = process.communicate(timeout=30)
         except subprocess.TimeoutExpired:
@@ -207,7 +222,9 @@ class Comparison:
                                  f"{process.returncode}: {err.strip()[-200:]}")
             return
         seen = {"wall_ms": [wall_ms]}
-        if memory is not None:
+        if case.name == "memory server":
+            seen["server_rank_kb"] = [(memory.stop()[1] - few_kb) / (case.n - 2)]
+        elif memory is not None:
             before, most = memory.stop()
             seen["agent_idle_mb"] = [idle_kb / 1024]
             seen["agent_rank_kb"] = [(most - before) / case.n]
@@ -218,17 +235,36 @@ class Comparison:
                 case.over(seen[metric]))
 
     def peers(self):
+        if self.options.host:
+            return ("orterun",)
         return (("baseline",) if self.options.baseline
                 else ("orterun", "hydra"))
 
     def runs_under(self, case, launcher):
+        if self.options.host:
+            return True
         name = "canopy" if launcher.name == "baseline" else launcher.name
         return case.only is None or name in case.only
+
+    def is_of_these(self, case):
+        """Some of the launchers that are compared can run it."""
+        if self.options.host:
+            return (case.only is not None and case.uses_library and
+                    ("orterun" in case.only or "host" in case.only))
+        return case.only is None or any(
+            name in case.only for name in
+            (("canopy",) if self.options.baseline
+             else ("canopy", "orterun", "hydra")))
 
     def all_launchers(self, mode, nodes):
         pin = PIN if mode == "pin" else []
         options = (["--inject", "never"] if self.options.library == "stock"
                    else [])
+        if self.options.host:
+            yield launchers.Orterun(pin, nodes,
+                                    os.path.join(self.prefix, "lib"), "canopy")
+            yield launchers.Orterun(pin, nodes)
+            return
         yield launchers.Canopy(self.prefix, pin, nodes, options)
         if self.options.baseline:
             yield launchers.Canopy(self.options.baseline, pin, nodes, options,
@@ -256,8 +292,7 @@ class Comparison:
         words = self.options.words
         wanted = [c for c in cases()
                   if (c.quick or not self.options.quick)
-                  and (c.only is None or "canopy" in c.only
-                       or not self.options.baseline)
+                  and self.is_of_these(c)
                   and (self.options.library == "own" or c.uses_library)
                   and (not words or any(w in c.name for w in words))]
         modes = (["pin", "free"] if self.options.mode == "both"
@@ -321,6 +356,8 @@ def options_of(words):
     parser.add_argument("--prefix", help="an installed Canopy (default: built)")
     parser.add_argument("--baseline",
                         help="an installed Canopy to compare with")
+    parser.add_argument("--host", action="store_true",
+                        help="orterun with our library, and with its own")
     parser.add_argument("--json", help="write the results there as well")
     parser.add_argument("--rounds", type=int, help="turns (3, with --quick 1)")
     parser.add_argument("words", nargs="*")

@@ -56,8 +56,10 @@ class MemoryWatch:
         self.thread.start()
 
     def watch(self):
-        while not self.end.wait(0.05):
-            self.most = max(self.most, resident_kb(self.pid))
+        # Until the process has ended, at the latest.
+        with contextlib.suppress(OSError):
+            while not self.end.wait(0.05):
+                self.most = max(self.most, resident_kb(self.pid))
 
     def stop(self):
         self.end.set()
@@ -128,10 +130,14 @@ class Canopy:
 
 
 class Orterun:
-    """Open MPI's own launcher; nothing of it stays between two runs."""
-    name = "orterun"
+    """Open MPI's own launcher; nothing of it stays between two runs. With LIBRARY,
+    the directory of a libpmix.so.2, that is its server's and the programs'."""
 
-    def __init__(self, pin, nodes=None):
+    def __init__(self, pin, nodes=None, library=None, name="orterun"):
+        self.name = name
+        self.variables = ["PMIX_MCA_psec=native"]
+        if library:
+            self.variables.append(f"LD_LIBRARY_PATH={library}")
         self.pin = pin
         self.nodes = nodes
         self.place = []
@@ -169,10 +175,16 @@ exec ip netns exec $space unshare -u sh -c 'hostname "$0"; eval "$*"' $space "$@
     def command(self, n, argv):
         # Where munge is installed and does not run, its library asks for it
         # again and again, for seconds.
-        return self.pin + ["env", "PMIX_MCA_psec=native", "orterun",
+        return self.pin + ["env", *self.variables, "orterun",
                            "--allow-run-as-root", "--oversubscribe",
                            "--bind-to", "none", "-n", str(n)
                            ] + self.place + argv
+
+    @staticmethod
+    def watch_server(process):
+        """The memory of the server of a command that was started as PROCESS:
+        what comes before orterun in the command becomes it."""
+        return MemoryWatch(process.pid)
 
     cold_command = command
 

@@ -4,8 +4,6 @@
 #include <cstddef>
 #include <cstdlib>
 #include <cstring>
-#include <functional>
-#include <future>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -27,31 +25,12 @@ using canopy::FromC;
 using canopy::ProcId;
 using canopy::client::ServerCall;
 using canopy::client::ServerData;
+using canopy::client::StartOrWait;
 using canopy::library::Environments;
 using canopy::library::LibraryServer;
 using canopy::registration::Registration;
 
 namespace {
-
-// With a callback it gets the result, whatever that is: there are hosts that
-// wait for it without a look at what the call returned. Without one the call
-// waits, but for one from within the host's own functions.
-pmix_status_t StartOrWait(
-    ServerCall& server, pmix_op_cbfunc_t cbfunc, void* cbdata,
-    const std::function<void(LibraryServer::Done)>& start) {
-  if (cbfunc != nullptr) {
-    start([cbfunc, cbdata](int status) { cbfunc(status, cbdata); });
-    return PMIX_SUCCESS;
-  }
-  if (server->InThread()) {
-    start([](int) {});
-    return PMIX_SUCCESS;
-  }
-  std::promise<int> result;
-  start([&result](int status) { result.set_value(status); });
-  const int status = result.get_future().get();
-  return status == PMIX_SUCCESS ? PMIX_OPERATION_SUCCEEDED : status;
-}
 
 std::string NameOf(const char* nspace) {
   return std::string(canopy::LoadName(nspace, PMIX_MAX_NSLEN + 1));

@@ -9,6 +9,7 @@
 
 #include "client/abi/server_role.h"
 #include "client/session/directives.h"
+#include "common/bytes.h"
 #include "common/required.h"
 #include "common/values/info_list.h"
 #include "common/values/memory.h"
@@ -21,6 +22,9 @@
 using canopy::ProcId;
 using canopy::client::InfoArray;
 using canopy::client::ServerCall;
+using canopy::client::StartOrWait;
+using canopy::library::DeliveredOutput;
+using canopy::library::LibraryServer;
 
 namespace {
 
@@ -45,9 +49,23 @@ pmix_status_t Pack(const canopy::InfoList& infos, pmix_data_buffer_t* buffer) {
   return PMIX_SUCCESS;
 }
 
-bool AnyRequired(const InfoArray& directives) {
+bool AnyElseRequired(const InfoArray& directives) {
   for (size_t i = 0; i < directives.size; ++i) {
-    if (canopy::MustHonour(directives.infos[i].flags)) return true;
+    const pmix_info_t& info = directives.infos[i];
+    if (canopy::MustHonour(info.flags) &&
+        canopy::KeyOf(info) != PMIX_IOF_COMPLETE) {
+      return true;
+    }
+  }
+  return false;
+}
+
+bool IsComplete(const InfoArray& directives) {
+  for (size_t i = 0; i < directives.size; ++i) {
+    const pmix_info_t& info = directives.infos[i];
+    if (canopy::KeyOf(info) == PMIX_IOF_COMPLETE) {
+      return canopy::Value::FromC(info.value).AsBool().value_or(true);
+    }
   }
   return false;
 }
@@ -95,9 +113,7 @@ pmix_status_t PMIx_server_collect_job_info(pmix_proc_t* procs, size_t nprocs,
   return PMIX_SUCCESS;
 }
 
-// No process can ask this server for the output of others, so it has gone to
-// all of those who did when the call begins. What a process reads is its
-// host's affair.
+// What a process reads is its host's affair.
 pmix_status_t PMIx_server_IOF_deliver(const pmix_proc_t* source,
                                       pmix_iof_channel_t channel,
                                       const pmix_byte_object_t* bo,
@@ -106,15 +122,40 @@ pmix_status_t PMIx_server_IOF_deliver(const pmix_proc_t* source,
   ServerCall server;
   if (!server) return PMIX_ERR_INIT;
   const InfoArray directives{info, ninfo};
-  if (source == nullptr || bo == nullptr || channel == 0 || !directives.ok()) {
+  if (source == nullptr || bo == nullptr || channel == 0 || !directives.ok() ||
+      (bo->size > 0 && bo->bytes == nullptr)) {
     return PMIX_ERR_BAD_PARAM;
   }
-  if ((channel & ~kOutputs) != 0 || AnyRequired(directives)) {
+  if ((channel & ~kOutputs) != 0 || AnyElseRequired(directives)) {
     return PMIX_ERR_NOT_SUPPORTED;
   }
-  if (cbfunc == nullptr) return PMIX_OPERATION_SUCCEEDED;
-  server->CallLater([cbfunc, cbdata] { cbfunc(PMIX_SUCCESS, cbdata); });
-  return PMIX_SUCCESS;
+  DeliveredOutput output{
+      canopy::FromC(*source), channel, {}, IsComplete(directives)};
+  if (bo->size > 0) {
+    output.data = canopy::Bytes(std::string(bo->bytes, bo->size));
+  }
+  return StartOrWait(server, cbfunc, cbdata, [&](LibraryServer::Done done) {
+    server->DeliverOutput(std::move(output), std::move(done));
+  });
+}
+
+pmix_status_t PMIx_server_IOF_flow_control(
+    const pmix_proc_t* source, pmix_iof_channel_t channel, bool xoff,
+    const pmix_info_t directives[], size_t ndirs, pmix_op_cbfunc_t cbfunc,
+    void* cbdata) {
+  ServerCall server;
+  if (!server) return PMIX_ERR_INIT;
+  const InfoArray given{directives, ndirs};
+  if (source == nullptr || channel == 0 || !given.ok()) {
+    return PMIX_ERR_BAD_PARAM;
+  }
+  if ((channel & ~kOutputs) != 0 || AnyElseRequired(given)) {
+    return PMIX_ERR_NOT_SUPPORTED;
+  }
+  return StartOrWait(server, cbfunc, cbdata, [&](LibraryServer::Done done) {
+    server->SetOutputFlow(canopy::FromC(*source), channel, xoff,
+                          std::move(done));
+  });
 }
 
 }  // extern "C"

@@ -7,6 +7,8 @@
 #include <atomic>
 #include <cstdio>
 #include <cstdlib>
+#include <functional>
+#include <future>
 #include <memory>
 #include <optional>
 #include <string>
@@ -160,6 +162,22 @@ ServerCall::ServerCall() {
 
 ServerCall::~ServerCall() {
   g_role.calls.fetch_sub(1, std::memory_order_release);
+}
+
+int StartOrWait(ServerCall& server, pmix_op_cbfunc_t cbfunc, void* cbdata,
+                const std::function<void(LibraryServer::Done)>& start) {
+  if (cbfunc != nullptr) {
+    start([cbfunc, cbdata](int status) { cbfunc(status, cbdata); });
+    return PMIX_SUCCESS;
+  }
+  if (server->InThread()) {
+    start([](int) {});
+    return PMIX_SUCCESS;
+  }
+  std::promise<int> result;
+  start([&result](int status) { result.set_value(status); });
+  const int status = result.get_future().get();
+  return status == PMIX_SUCCESS ? PMIX_OPERATION_SUCCEEDED : status;
 }
 
 int InitServer(const pmix_server_module_t* module, const pmix_info_t* info,

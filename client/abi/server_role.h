@@ -4,6 +4,7 @@
 #define CANOPY_CLIENT_ABI_SERVER_ROLE_H_
 
 #include <cstddef>
+#include <functional>
 
 #include "pmix_server.h"
 #include "server/library/library_server.h"
@@ -29,6 +30,14 @@ class ServerCall {
  private:
   library::LibraryServer* server_;
 };
+
+// Starts something with the server. With a callback it gets the result,
+// whatever that is: there are hosts that wait for it without a look at what the
+// call returned. Without one the call waits, but for one from within the host's
+// own functions. Status of PMIx: of the start, or, where it waited, of the
+// result.
+int StartOrWait(ServerCall& server, pmix_op_cbfunc_t cbfunc, void* cbdata,
+                const std::function<void(library::LibraryServer::Done)>& start);
 
 }  // namespace canopy::client
 

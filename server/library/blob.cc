@@ -7,6 +7,18 @@ namespace {
 
 // The last digit is the version of what follows.
 constexpr std::string_view kMark = "canopy-modex-1";
+constexpr std::string_view kOutsideMark = "canopy-scope-1";
+static_assert(kMark.size() == kOutsideMark.size());
+
+bool ReadOutside(std::string_view bytes, std::vector<std::string>* keys) {
+  WireReader in(bytes);
+  const size_t count = in.Count();
+  for (size_t i = 0; i < count && in.ok(); ++i) {
+    const std::string_view key = in.String();
+    if (keys != nullptr) keys->emplace_back(key);
+  }
+  return in.done();
+}
 
 }  // namespace
 
@@ -18,19 +30,38 @@ std::string MakeBlob(std::string_view records) {
   return out.Take();
 }
 
-Result<std::vector<Bytes>> SplitBlobs(const Bytes& joined) {
+std::string MakeOutside(const std::vector<std::string>& keys) {
+  if (keys.empty()) return {};
+  WireWriter names;
+  names.Uint(keys.size());
+  for (const std::string& key : keys) names.String(key);
+  WireWriter out;
+  out.Raw(kOutsideMark);
+  out.String(names.Take());
+  return out.Take();
+}
+
+Result<std::vector<Bytes>> SplitBlobs(const Bytes& joined,
+                                      std::vector<std::string>* outside) {
   std::vector<Bytes> nodes;
   std::string_view rest = joined.view();
   while (!rest.empty()) {
-    if (!rest.starts_with(kMark)) {
+    const bool is_outside = rest.starts_with(kOutsideMark);
+    if (!is_outside && !rest.starts_with(kMark)) {
       return Status(kErrUnpackFailure, "data of another kind of server");
     }
     WireReader in(rest.substr(kMark.size()));
     const std::string_view records = in.String();
     if (!in.ok()) return Status(kErrUnpackFailure, "data was cut off");
-    nodes.push_back(
-        joined.Slice(static_cast<size_t>(records.data() - joined.view().data()),
-                     records.size()));
+    if (is_outside) {
+      if (!ReadOutside(records, outside)) {
+        return Status(kErrUnpackFailure, "malformed names of keys");
+      }
+    } else {
+      nodes.push_back(joined.Slice(
+          static_cast<size_t>(records.data() - joined.view().data()),
+          records.size()));
+    }
     rest = in.rest();
   }
   return nodes;

@@ -18,10 +18,15 @@ namespace canopy::library {
 // decide the same on all.
 std::string MakeBlob(std::string_view records);
 
+// Behind the blob of one process: the keys that it has put for its own node
+// alone.
+std::string MakeOutside(const std::vector<std::string>& keys);
+
 // The records of each node, of blobs that were joined; the pieces share the
-// owner of `joined`. kErrUnpackFailure: they are no blobs of a server that this
-// one understands.
-Result<std::vector<Bytes>> SplitBlobs(const Bytes& joined);
+// owner of `joined`. `outside`, unless null, gets the keys of MakeOutside.
+// kErrUnpackFailure: they are no blobs of a server that this one understands.
+Result<std::vector<Bytes>> SplitBlobs(
+    const Bytes& joined, std::vector<std::string>* outside = nullptr);
 
 }  // namespace canopy::library
 

@@ -38,5 +38,18 @@ TEST(Blob, EveryPartOfOneIsRefused) {
   EXPECT_EQ(SplitBlobs(Bytes(whole + "x")).code(), kErrUnpackFailure);
 }
 
+TEST(Blob, KeysOfOneNodeAloneGoBehindItsData) {
+  EXPECT_EQ(MakeOutside({}), "");
+  const std::string joined = MakeBlob("records") + MakeOutside({"a", "b"});
+  std::vector<std::string> outside;
+  const auto nodes = SplitBlobs(Bytes(joined), &outside);
+  ASSERT_TRUE(nodes.ok());
+  ASSERT_EQ(nodes->size(), 1u);
+  EXPECT_EQ((*nodes)[0].view(), "records");
+  EXPECT_EQ(outside, (std::vector<std::string>{"a", "b"}));
+  EXPECT_EQ(SplitBlobs(Bytes(joined.substr(0, joined.size() - 1))).code(),
+            kErrUnpackFailure);
+}
+
 }  // namespace
 }  // namespace canopy::library

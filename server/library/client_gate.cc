@@ -22,6 +22,17 @@ struct EventArguments {
   InfoList infos;
 };
 
+struct NewcomerArguments {
+  pmix_proc_t proc;
+  InfoList infos;
+};
+
+// Not "no": a host may have the function for form's sake.
+bool MayGoOn(pmix_status_t status) {
+  return status == PMIX_SUCCESS || status == PMIX_OPERATION_SUCCEEDED ||
+         status == PMIX_ERR_NOT_SUPPORTED || status == PMIX_ERR_NOT_IMPLEMENTED;
+}
+
 struct AbortArguments {
   std::string text;
   std::vector<pmix_proc_t> targets;
@@ -52,7 +63,8 @@ ClientGate::ClientGate(Parts parts)
                 [this](core::ClientId client, core::RequestId request,
                        int status, std::string payload) {
                   Answer(client, request, status, std::move(payload));
-                }) {}
+                }),
+      events_(p_.module, p_.upcalls) {}
 
 void ClientGate::OnInput(core::Input input) {
   const bool taken =
@@ -88,25 +100,76 @@ void ClientGate::Answer(core::ClientId client, core::RequestId request,
 // ---------------------------------------------------------- coming, going ---
 
 bool ClientGate::Take(const core::ClientConnected& in) {
-  callers_[in.client] = {in.proc, in.is_tool, false};
-  const HostedClient* client = p_.jobs->FindClient(in.proc);
-  if (client != nullptr) TellConnected(*client);
+  callers_[in.client] = {in.proc, in.is_tool, false, in.uid, in.gid};
   return false;
 }
 
-// A host may never answer the older form: nobody waits for it.
-void ClientGate::TellConnected(const HostedClient& client) const {
+void ClientGate::Ask(const endpoint::Newcomer& who,
+                     std::function<void(endpoint::Verdict)> done) {
+  if (who.is_tool) return AskAboutTool(who, std::move(done));
+  const HostedClient* client = p_.jobs->FindClient(who.proc);
+  if (client == nullptr) return done({});
+  AskAboutRank(*client, std::move(done));
+}
+
+void ClientGate::AskAboutRank(const HostedClient& client,
+                              std::function<void(endpoint::Verdict)> done) {
   if (p_.module->client_connected2 != nullptr) {
-    (void)p_.module->client_connected2(&client.name, client.object, nullptr, 0,
-                                       Upcalls::OnOp, Upcalls::kForgotten);
-  } else if (p_.module->client_connected != nullptr) {
-    (void)p_.module->client_connected(&client.name, client.object,
-                                      Upcalls::OnOp, Upcalls::kForgotten);
+    const auto a =
+        std::make_shared<NewcomerArguments>(NewcomerArguments{client.name, {}});
+    return p_.upcalls->Call(
+        a,
+        [&](void* cbdata) {
+          return p_.module->client_connected2(&a->proc, client.object, nullptr,
+                                              0, Upcalls::OnOp, cbdata);
+        },
+        [done = std::move(done)](const HostAnswer& answer) {
+          done({MayGoOn(answer.status) ? kSuccess : answer.status, {}});
+        });
   }
+  pmix_status_t status = PMIX_SUCCESS;
+  if (p_.module->client_connected != nullptr) {
+    status = p_.module->client_connected(&client.name, client.object,
+                                         Upcalls::OnOp, Upcalls::kForgotten);
+  }
+  done({MayGoOn(status) ? kSuccess : status, {}});
+}
+
+// The older function cannot refuse by its status.
+void ClientGate::AskAboutTool(const endpoint::Newcomer& tool,
+                              std::function<void(endpoint::Verdict)> done) {
+  if (p_.module->tool_connected2 == nullptr &&
+      p_.module->tool_connected == nullptr) {
+    return done({kErrNotSupported, {}});
+  }
+  const auto a = std::make_shared<NewcomerArguments>();
+  AddUser({tool.proc, tool.uid, tool.gid, true}, &a->infos);
+  a->infos.Set(PMIX_REQUESTOR_IS_TOOL, Value::Bool(true));
+  if (!tool.proc.nspace.empty()) {
+    a->infos.Set(PMIX_TOOL_NSPACE, Value::String(tool.proc.nspace));
+    a->infos.Set(PMIX_TOOL_RANK, Value::Rank(tool.proc.rank));
+  }
+  p_.upcalls->Call(
+      a,
+      [&](void* cbdata) {
+        if (p_.module->tool_connected2 != nullptr) {
+          return p_.module->tool_connected2(a->infos.mutable_data(),
+                                            a->infos.size(), Upcalls::OnTool,
+                                            cbdata);
+        }
+        p_.module->tool_connected(a->infos.mutable_data(), a->infos.size(),
+                                  Upcalls::OnTool, cbdata);
+        return static_cast<pmix_status_t>(PMIX_SUCCESS);
+      },
+      [done = std::move(done)](const HostAnswer& answer) {
+        done({answer.status, answer.proc});
+      });
 }
 
 bool ClientGate::Take(const core::ClientGone& in) {
   p_.arrivals->RemoveAll(in.client);
+  p_.output->RemoveAll(in.client);
+  events_.RemoveAll(in.client);
   const auto caller = callers_.extract(in.client);
   if (!caller || caller.mapped().is_tool || caller.mapped().finalized) {
     return false;
@@ -140,6 +203,17 @@ bool ClientGate::Take(const core::FinalizeArrived& in) {
       },
       [this, in](const HostAnswer&) { p_.core->OnInput(in); });
   return true;
+}
+
+bool ClientGate::Take(const core::Committed& in) {
+  const Caller* caller = Find(in.client);
+  if (caller != nullptr) p_.outside->Add(caller->proc, in.data);
+  return false;
+}
+
+bool ClientGate::Take(const core::CommitTaken& in) {
+  p_.outside->Add(in.proc, in.data);
+  return false;
 }
 
 bool ClientGate::Take(const core::CollectiveArrived& in) {
@@ -180,7 +254,10 @@ std::optional<HostCaller> ClientGate::CallerOf(core::ClientId client) const {
   const Caller* caller = Find(client);
   if (caller == nullptr) return std::nullopt;
   HostCaller out{caller->proc, geteuid(), getegid(), caller->is_tool};
-  if (const HostedClient* known = p_.jobs->FindClient(caller->proc)) {
+  if (caller->is_tool) {
+    out.uid = caller->uid;
+    out.gid = caller->gid;
+  } else if (const HostedClient* known = p_.jobs->FindClient(caller->proc)) {
     out.uid = known->uid;
     out.gid = known->gid;
   }
@@ -227,7 +304,31 @@ bool ClientGate::Take(const core::HostCallArrived& in) {
     return true;
   }
   // The core would look for who controls the job.
-  return in.op == HostOp::kJobControl && AskHost(in, &HostRequests::ControlJob);
+  switch (in.op) {
+    case HostOp::kJobControl:
+      return AskHost(in, &HostRequests::ControlJob);
+    case HostOp::kPushInput:
+      return AskHost(in, &HostRequests::PushInput);
+    case HostOp::kReadOutput:
+      p_.output->Read(*CallerOf(in.client), in);
+      return true;
+    default:
+      return false;
+  }
+}
+
+bool ClientGate::Take(const core::EventsWanted& in) {
+  const std::optional<HostCaller> caller = CallerOf(in.client);
+  if (!caller) return false;
+  return events_.Add(in, {caller->uid, caller->gid}, [this, in](int status) {
+    if (status != kSuccess) return Answer(in.client, in.request, status);
+    p_.core->OnInput(in);
+  });
+}
+
+bool ClientGate::Take(const core::EventsUnwanted& in) {
+  events_.Remove(in);
+  return false;
 }
 
 // Local processes get it from the core.

@@ -18,11 +18,15 @@
 #include "server/core/step/client_actions.h"
 #include "server/core/step/client_id.h"
 #include "server/core/step/input.h"
+#include "server/endpoint/newcomer.h"
 #include "server/library/arrivals.h"
 #include "server/library/cleanups.h"
 #include "server/library/host_requests.h"
 #include "server/library/hosted_jobs.h"
+#include "server/library/hosted_output.h"
+#include "server/library/outside_keys.h"
 #include "server/library/upcalls.h"
+#include "server/library/wanted_events.h"
 #include "server/ports/input_sink.h"
 
 namespace canopy::library {
@@ -53,12 +57,22 @@ class ClientGate : public InputSink {
     // Local processes have committed something.
     std::function<void()> on_commit;
     std::function<void(HostEvent event)> raise;
+    HostedOutput* output = nullptr;
+    OutsideKeys* outside = nullptr;
   };
   // What the parts refer to outlives it.
   explicit ClientGate(Parts parts);
 
   void OnInput(core::Input input) override;
   void Drain() override { p_.core->Drain(); }
+
+  // The host's say before a process gets its welcome
+  // (endpoint::AskAboutNewcomer). A rank waits for the answer of
+  // client_connected2; a host may never answer the older function, so there its
+  // status alone counts. A tool waits for its name, and is refused by a host
+  // that has no function for tools.
+  void Ask(const endpoint::Newcomer& who,
+           std::function<void(endpoint::Verdict)> done);
 
   // The connections of a process that are open, ascending.
   std::set<core::ClientId> ClientsOf(const ProcId& proc) const;
@@ -68,6 +82,8 @@ class ClientGate : public InputSink {
     ProcId proc;
     bool is_tool = false;
     bool finalized = false;
+    uint32_t uid = 0;  // of a tool
+    uint32_t gid = 0;  // the same
   };
 
   // Each takes an input that it handles, or leaves it for the core: false.
@@ -77,6 +93,10 @@ class ClientGate : public InputSink {
   bool Take(const core::FinalizeArrived& in);
   bool Take(const core::AbortArrived& in);
   bool Take(const core::EventRaised& in);
+  bool Take(const core::Committed& in);
+  bool Take(const core::CommitTaken& in);
+  bool Take(const core::EventsWanted& in);
+  bool Take(const core::EventsUnwanted& in);
   bool Take(const core::PublishArrived& in);
   bool Take(const core::LookupArrived& in);
   bool Take(const core::UnpublishArrived& in);
@@ -90,7 +110,10 @@ class ClientGate : public InputSink {
   }
 
   const Caller* Find(core::ClientId client) const;
-  void TellConnected(const HostedClient& client) const;
+  void AskAboutRank(const HostedClient& client,
+                    std::function<void(endpoint::Verdict)> done);
+  void AskAboutTool(const endpoint::Newcomer& tool,
+                    std::function<void(endpoint::Verdict)> done);
   void ReportLost(const ProcId& proc);
   // Answers in a later round: endpoints are not called back from within their
   // input.
@@ -105,6 +128,7 @@ class ClientGate : public InputSink {
 
   const Parts p_;
   HostRequests requests_;
+  WantedEvents events_;
   std::map<core::ClientId, Caller> callers_;
 };
 

@@ -15,6 +15,7 @@
 #include "common/values/value.h"
 #include "common/wire.h"
 #include "pmix_common.h"
+#include "server/library/requestor.h"
 
 namespace canopy::library {
 namespace {
@@ -104,7 +105,7 @@ int HostCalls::ControlJob(const core::AskHost& ask, Shared a,
             a->targets.size(), a->directives.data(), a->directives.size(),
             Upcalls::OnInfos, cbdata);
       },
-      std::move(done));
+      std::move(done), TimeoutOf(a->directives));
   return kSuccess;
 }
 
@@ -123,7 +124,7 @@ int HostCalls::Allocate(const core::AskHost& ask, Shared a,
         return module_.allocate(&a->proc, directive, a->infos.data(),
                                 a->infos.size(), Upcalls::OnInfos, cbdata);
       },
-      std::move(done));
+      std::move(done), TimeoutOf(a->infos));
   return kSuccess;
 }
 
@@ -144,7 +145,7 @@ int HostCalls::Monitor(const core::AskHost& ask, Shared a, Upcalls::Done done) {
                                a->directives.data(), a->directives.size(),
                                Upcalls::OnInfos, cbdata);
       },
-      std::move(done));
+      std::move(done), TimeoutOf(a->directives));
   return kSuccess;
 }
 
@@ -172,7 +173,7 @@ int HostCalls::Log(const core::AskHost& ask, Shared a, Upcalls::Done done) {
                     cbdata);
         return static_cast<pmix_status_t>(PMIX_SUCCESS);
       },
-      std::move(done));
+      std::move(done), TimeoutOf(a->directives));
   return kSuccess;
 }
 
@@ -192,7 +193,7 @@ int HostCalls::ControlSession(const core::AskHost& ask, Shared a,
                                        a->directives.size(), Upcalls::OnInfos,
                                        cbdata);
       },
-      std::move(done));
+      std::move(done), TimeoutOf(a->directives));
   return kSuccess;
 }
 
@@ -216,7 +217,7 @@ int HostCalls::BlockResources(const core::AskHost& ask, Shared a,
             a->units.empty() ? nullptr : a->units.data(), a->units.size(),
             a->infos.data(), a->infos.size(), Upcalls::OnOp, cbdata);
       },
-      std::move(done));
+      std::move(done), TimeoutOf(a->infos));
   return kSuccess;
 }
 
@@ -237,7 +238,8 @@ int HostCalls::GetCredential(const core::AskHost& ask, Shared a,
           answer.infos.Set(PMIX_CREDENTIAL, Value::ByteObject(answer.data));
         }
         done(std::move(answer));
-      });
+      },
+      TimeoutOf(a->directives));
   return kSuccess;
 }
 
@@ -258,7 +260,7 @@ int HostCalls::Validate(const core::AskHost& ask, Shared a,
             &a->proc, &credential, a->directives.data(), a->directives.size(),
             Upcalls::OnValidation, cbdata);
       },
-      std::move(done));
+      std::move(done), TimeoutOf(a->directives));
   return kSuccess;
 }
 

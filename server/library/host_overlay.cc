@@ -1,17 +1,21 @@
 #include "server/library/host_overlay.h"
 
+#include <algorithm>
 #include <cstdlib>
 #include <cstring>
 #include <memory>
-#include <optional>
 #include <utility>
 #include <variant>
 
+#include "common/codec/decoder.h"
+#include "common/codec/infos.h"
 #include "common/job.h"
 #include "common/process_keys.h"
 #include "common/status.h"
 #include "common/values/info_list.h"
 #include "common/values/value.h"
+#include "pmix_common.h"
+#include "server/core/event/group_events.h"
 #include "server/core/modex/modex.h"
 #include "server/library/blob.h"
 
@@ -22,6 +26,7 @@ namespace {
 struct Arguments {
   std::vector<pmix_proc_t> procs;
   InfoList infos;
+  std::string name = {};
 };
 
 std::vector<pmix_proc_t> ToC(const std::vector<ProcId>& procs) {
@@ -58,20 +63,40 @@ InfoList InfosOf(const core::DmodexRequest& request) {
   return infos;
 }
 
-// The records of one process, that a host brings for a direct modex.
-std::optional<core::RankUpdate> UpdateOf(const std::string& blob,
-                                         const ProcId& proc) {
-  const Result<std::vector<Bytes>> nodes = SplitBlobs(Bytes(blob));
-  if (!nodes.ok()) return std::nullopt;
+// Of one process, what a host brings for a direct modex.
+struct Brought {
+  core::RankUpdate update;
+  std::vector<std::string> outside;  // keys that it has for its node alone
+};
+
+// kErrNotFound: nothing of it. Some hosts answer so for a process that is not
+// there.
+Result<Brought> BroughtOf(const std::string& blob, const ProcId& proc) {
+  Brought brought;
+  const Result<std::vector<Bytes>> nodes =
+      SplitBlobs(Bytes(blob), &brought.outside);
+  if (!nodes.ok()) return nodes.status();
   for (const Bytes& records : *nodes) {
     core::ModexReader reader(records);
-    core::RankUpdate update;
-    while (reader.Next(&update)) {
-      if (update.proc == proc) return update;
+    while (reader.Next(&brought.update)) {
+      if (brought.update.proc == proc) return brought;
     }
   }
-  return std::nullopt;
+  return Status(kErrNotFound, "there is nothing of it");
 }
+
+bool Has(const Bytes& kvals, const std::string& key) {
+  Decoder in(kvals.view());
+  KvalView kval;
+  while (!in.done() && in.GetKval(&kval)) {
+    if (kval.key == key) return true;
+  }
+  return false;
+}
+
+// Between two questions for a key that is not there yet.
+constexpr int64_t kFirstPauseMs = 20;
+constexpr int64_t kLongestPauseMs = 1000;
 
 }  // namespace
 
@@ -90,7 +115,8 @@ void HostOverlay::Log(std::string text) const {
 
 // ------------------------------------------------------------ collectives ---
 
-void HostOverlay::On(NodeId, const core::CollectiveUp& up) {
+void HostOverlay::On(NodeId dst, const core::CollectiveUp& up) {
+  if (dst != kHost) return;  // a question to another node's agent
   // Who waits here is told; the host learns of the failure from whoever has
   // failed.
   if (up.status != kSuccess) return Release(up.id, up.status);
@@ -100,17 +126,20 @@ void HostOverlay::On(NodeId, const core::CollectiveUp& up) {
     case core::CollectiveOp::kConnect:
     case core::CollectiveOp::kDisconnect:
       return Connect(up);
-    default:
-      return Release(up.id, kErrNotSupported);
+    case core::CollectiveOp::kGroupConstruct:
+    case core::CollectiveOp::kGroupDestruct:
+      return Group(up);
   }
 }
 
 void HostOverlay::Release(const core::CollectiveId& id, int status,
-                          std::vector<core::NodeContribution> contributions) {
+                          std::vector<core::NodeContribution> contributions,
+                          Bytes result) {
   core::CollectiveDown down;
   down.id = id;
   down.status = status;
   down.contributions = std::move(contributions);
+  down.result = std::move(result);
   Deliver(kHost, std::move(down));
 }
 
@@ -123,8 +152,8 @@ void HostOverlay::Fence(const core::CollectiveUp& up) {
   const std::string blob = asked.collect ? BlobOf(up) : "";
   char* data = asked.collect ? CopyForHost(blob) : nullptr;
   if (asked.collect && data == nullptr) return Release(up.id, kErrNomem);
-  auto arguments = std::make_shared<const Arguments>(
-      Arguments{ToC(up.id.participants), std::move(asked.infos)});
+  auto arguments = std::make_shared<const Arguments>(Arguments{
+      ToC(WithWholeJobs(up.id.participants)), std::move(asked.infos)});
   p_.upcalls->Call(
       arguments,
       [&](void* cbdata) {
@@ -140,6 +169,26 @@ void HostOverlay::Fence(const core::CollectiveUp& up) {
         }
         Release(id, answer.status, std::move(contributions));
       });
+}
+
+// Slurm's plug-in sends the first name as often as there are names: between its
+// nodes it has fences of one name alone.
+std::vector<ProcId> HostOverlay::WithWholeJobs(
+    const std::vector<ProcId>& procs) const {
+  std::map<std::string, size_t> named;
+  for (const ProcId& proc : procs) ++named[proc.nspace];
+  std::vector<ProcId> out;
+  for (const ProcId& proc : procs) {
+    const HostedJob* job = p_.jobs->Find(proc.nspace);
+    const bool whole = job != nullptr && job->spec != nullptr &&
+                       named[proc.nspace] == job->spec->procs.size();
+    if (!whole) {
+      out.push_back(proc);
+    } else if (out.empty() || out.back().nspace != proc.nspace) {
+      out.push_back({proc.nspace, kRankWildcard});
+    }
+  }
+  return out;
 }
 
 int HostOverlay::SortByNode(
@@ -179,6 +228,59 @@ void HostOverlay::Connect(const core::CollectiveUp& up) {
       });
 }
 
+void HostOverlay::Group(const core::CollectiveUp& up) {
+  if (groups_.IsOurs(up)) return FinishGroup(up, {});
+  if (p_.module->group == nullptr) return Release(up.id, kErrNotSupported);
+  const pmix_group_operation_t op =
+      up.id.op == core::CollectiveOp::kGroupConstruct ? PMIX_GROUP_CONSTRUCT
+                                                      : PMIX_GROUP_DESTRUCT;
+  auto arguments = std::make_shared<Arguments>(Arguments{
+      ToC(up.id.participants),
+      groups_.DirectivesOf(up, p_.arrivals->For(up.id).infos), up.id.name});
+  p_.upcalls->Call(
+      arguments,
+      [&](void* cbdata) {
+        return p_.module->group(
+            op, arguments->name.data(), arguments->procs.data(),
+            arguments->procs.size(), arguments->infos.data(),
+            arguments->infos.size(), Upcalls::OnInfos, cbdata);
+      },
+      [this, up](const HostAnswer& answer) { FinishGroup(up, answer); });
+}
+
+void HostOverlay::FinishGroup(const core::CollectiveUp& up,
+                              const HostAnswer& answer) {
+  if (answer.status != kSuccess) return Release(up.id, answer.status);
+  Result<Bytes> result = groups_.ResultOf(up, answer.infos);
+  if (!result.ok()) {
+    Log("group " + up.id.name + ": " + result.status().message());
+    return Release(up.id, result.code());
+  }
+  Release(up.id, kSuccess, {}, *std::move(result));
+}
+
+// ----------------------------------------------------------------- events ---
+
+// What processes raise themselves, the host has had by then. Of what the core
+// raises it gets who leaves a group.
+void HostOverlay::On(NodeId, const core::EventMessage& event) {
+  if (!core::GroupLeft(event) || p_.module->notify_event == nullptr) return;
+  auto arguments = std::make_shared<Arguments>();
+  arguments->procs.push_back(canopy::ToC(event.source));
+  if (!DecodeInfos(event.info.view(), &arguments->infos)) return;
+  arguments->infos.Add(PMIX_EVENT_CUSTOM_RANGE,
+                       Value::ProcArray(event.targets));
+  p_.upcalls->Call(
+      arguments,
+      [&](void* cbdata) {
+        return p_.module->notify_event(
+            event.status, arguments->procs.data(), PMIX_RANGE_CUSTOM,
+            arguments->infos.mutable_data(), arguments->infos.size(),
+            Upcalls::OnOp, cbdata);
+      },
+      [](const HostAnswer&) {});
+}
+
 // ----------------------------------------------------------- direct modex ---
 
 void HostOverlay::On(NodeId dst, const core::DmodexRequest& request) {
@@ -186,8 +288,13 @@ void HostOverlay::On(NodeId dst, const core::DmodexRequest& request) {
   // No host is asked for what is no commit.
   refused.status = IsProcessFact(request.key) ? kErrNotFound : kErrNotSupported;
   if (p_.module->direct_modex == nullptr || IsProcessFact(request.key)) {
-    return AnswerGet(dst, request, std::move(refused));
+    return AnswerGet(dst, request, std::move(refused), {});
   }
+  GetOfHost(dst, request, {request.timeout_ms, kFirstPauseMs});
+}
+
+void HostOverlay::GetOfHost(NodeId from, const core::DmodexRequest& request,
+                            Patience patience) {
   auto arguments = std::make_shared<const Arguments>(
       Arguments{{canopy::ToC(request.target)}, InfosOf(request)});
   p_.upcalls->Call(
@@ -197,27 +304,46 @@ void HostOverlay::On(NodeId dst, const core::DmodexRequest& request) {
             arguments->procs.data(), arguments->infos.data(),
             arguments->infos.size(), Upcalls::OnModex, cbdata);
       },
-      [this, dst, request](HostAnswer answer) {
-        AnswerGet(dst, request, std::move(answer));
+      [this, from, request, patience](HostAnswer answer) {
+        AnswerGet(from, request, std::move(answer), patience);
       });
 }
 
+// A host brings what there is: its peer does not know for which key. So for
+// whoever waits for one, for a time, it is asked again.
 void HostOverlay::AnswerGet(NodeId from, const core::DmodexRequest& request,
-                            HostAnswer answer) {
+                            HostAnswer answer, Patience patience) {
   core::DmodexReply reply{
       request.request, answer.status, request.target, {}, 0, 0};
   if (answer.status == kSuccess) {
-    const auto update = UpdateOf(answer.data, request.target);
-    if (!update) {
-      Log("data of " + ToString(request.target) + " is malformed");
-      reply.status = kErrUnpackFailure;
+    const auto brought = BroughtOf(answer.data, request.target);
+    if (!brought.ok()) {
+      Log("data of " + ToString(request.target) + ": " +
+          brought.status().message());
+      reply.status = brought.code();
     } else {
-      reply.data = update->kvals;
-      reply.version = update->version;
-      reply.base = update->base;
+      reply.data = brought->update.kvals;
+      reply.version = brought->update.version;
+      reply.base = brought->update.base;
+      const bool lacks = !request.key.empty() && !Has(reply.data, request.key);
+      if (lacks && std::ranges::count(brought->outside, request.key) > 0) {
+        reply.status = kErrExistsOutsideScope;
+      } else if (lacks && request.timeout_ms > 0) {
+        if (patience.left_ms > 0) return AskHostAgain(from, request, patience);
+        reply.status = kErrTimeout;
+      }
     }
   }
   Deliver(from, std::move(reply));
+}
+
+void HostOverlay::AskHostAgain(NodeId from, const core::DmodexRequest& request,
+                               Patience patience) {
+  const int64_t pause = std::min(patience.pause_ms, patience.left_ms);
+  const Patience next{patience.left_ms - pause,
+                      std::min(2 * patience.pause_ms, kLongestPauseMs)};
+  p_.after(pause,
+           [this, from, request, next] { GetOfHost(from, request, next); });
 }
 
 void HostOverlay::GetCommitted(const ProcId& proc, Answer answer) {
@@ -246,7 +372,8 @@ void HostOverlay::On(NodeId, const core::DmodexReply& reply) {
   if (reply.status != kSuccess) return request.answer(reply.status, "");
   core::ModexWriter records;
   records.Add({reply.target, reply.base, reply.version, reply.data});
-  request.answer(kSuccess, MakeBlob(records.Take().view()));
+  request.answer(kSuccess, MakeBlob(records.Take().view()) +
+                               MakeOutside(p_.outside->Of(reply.target)));
 }
 
 // Other nodes may know of a job before this one does.

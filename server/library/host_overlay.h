@@ -16,7 +16,9 @@
 #include "server/core/messages.h"
 #include "server/core/step/log_line.h"
 #include "server/library/arrivals.h"
+#include "server/library/hosted_groups.h"
 #include "server/library/hosted_jobs.h"
+#include "server/library/outside_keys.h"
 #include "server/library/upcalls.h"
 #include "server/ports/input_sink.h"
 #include "server/ports/overlay_port.h"
@@ -35,12 +37,15 @@ class HostOverlay : public OverlayPort {
     Upcalls* upcalls = nullptr;
     const HostedJobs* jobs = nullptr;
     const Arrivals* arrivals = nullptr;
+    const OutsideKeys* outside = nullptr;
     // Reports what a local process has committed, or the next commit.
     std::function<void(const ProcId& proc)> await_commit;
+    // Calls back in so many milliseconds.
+    std::function<void(int64_t ms, std::function<void()> what)> after;
     std::function<void(const core::LogLine&)> log;
   };
   // What the parts refer to outlives it.
-  explicit HostOverlay(Parts parts) : p_(std::move(parts)) {}
+  explicit HostOverlay(Parts parts) : p_(std::move(parts)), groups_(p_.jobs) {}
 
   void Send(const core::PeerMessage& message) override;
 
@@ -65,25 +70,43 @@ class HostOverlay : public OverlayPort {
   void On(NodeId dst, const core::DmodexRequest& request);
   void On(NodeId dst, const core::DmodexReply& reply);
   void On(NodeId dst, const core::JobMapRequest& request);
+  void On(NodeId dst, const core::EventMessage& event);
   // Everything else.
   template <typename T>
   void On(NodeId, const T&) {}
 
   void Fence(const core::CollectiveUp& up);
   void Connect(const core::CollectiveUp& up);
+  void Group(const core::CollectiveUp& up);
+  void FinishGroup(const core::CollectiveUp& up, const HostAnswer& answer);
   void Release(const core::CollectiveId& id, int status,
-               std::vector<core::NodeContribution> contributions = {});
+               std::vector<core::NodeContribution> contributions = {},
+               Bytes result = {});
+  // Each job of which all processes are named, sorted, by a wildcard in their
+  // place.
+  std::vector<ProcId> WithWholeJobs(const std::vector<ProcId>& procs) const;
   // What the fence's answer brings of each node.
   int SortByNode(const std::string& joined,
                  std::vector<core::NodeContribution>* contributions) const;
+  // Of a get that waits for its key, until when, and how long to the next
+  // question.
+  struct Patience {
+    int64_t left_ms = 0;
+    int64_t pause_ms = 0;
+  };
+  void GetOfHost(NodeId from, const core::DmodexRequest& request,
+                 Patience patience);
+  void AskHostAgain(NodeId from, const core::DmodexRequest& request,
+                    Patience patience);
   void AnswerGet(NodeId from, const core::DmodexRequest& request,
-                 HostAnswer answer);
+                 HostAnswer answer, Patience patience);
   void Deliver(NodeId from, core::MessageBody body);
   void Ask(uint64_t number, const ProcId& proc);
   bool MayCommit(const ProcId& proc) const;
   void Log(std::string text) const;
 
   const Parts p_;
+  HostedGroups groups_;
   std::map<uint64_t, Request> requests_;  // of the host
   uint64_t next_request_ = 1;
 };

@@ -8,6 +8,7 @@
 #include "common/codec/decoder.h"
 #include "common/codec/encoder.h"
 #include "common/codec/infos.h"
+#include "common/iof_call.h"
 #include "common/status.h"
 #include "common/values/element_ops.h"
 #include "common/values/info_list.h"
@@ -74,11 +75,6 @@ std::string Encode(const std::vector<HostAnswer::Found>& found) {
   return out.Take();
 }
 
-void AddUser(const HostCaller& caller, InfoList* infos) {
-  infos->Set(PMIX_USERID, Value::Uint32(caller.uid));
-  infos->Set(PMIX_GRPID, Value::Uint32(caller.gid));
-}
-
 void AddRequestor(const HostCaller& caller, InfoList* infos) {
   infos->Set(PMIX_SPAWNED, Value::Bool(true));
   infos->Set(PMIX_PARENT_ID, Value::Proc(caller.proc));
@@ -102,6 +98,8 @@ struct HostRequests::Arguments {
   InfoList infos;
   std::vector<std::string> keys;
   std::vector<char*> key_pointers;
+  std::vector<pmix_proc_t> targets;
+  std::string input;
   Elements<pmix_app_t, PMIX_APP> apps;
   Elements<pmix_query_t, PMIX_QUERY> queries;
 };
@@ -134,7 +132,7 @@ void HostRequests::Publish(const HostCaller& caller,
         return module_->publish(&a->proc, a->infos.data(), a->infos.size(),
                                 Upcalls::OnOp, cbdata);
       },
-      Reply(in.client, in.request));
+      Reply(in.client, in.request), TimeoutOf(a->infos));
 }
 
 void HostRequests::Lookup(const HostCaller& caller,
@@ -155,7 +153,8 @@ void HostRequests::Lookup(const HostCaller& caller,
       },
       [this, client = in.client, request = in.request](HostAnswer answer) {
         answer_(client, request, answer.status, Encode(answer.found));
-      });
+      },
+      TimeoutOf(a->infos));
 }
 
 void HostRequests::Unpublish(const HostCaller& caller,
@@ -174,7 +173,7 @@ void HostRequests::Unpublish(const HostCaller& caller,
             &a->proc, a->keys.empty() ? nullptr : a->key_pointers.data(),
             a->infos.data(), a->infos.size(), Upcalls::OnOp, cbdata);
       },
-      Reply(in.client, in.request));
+      Reply(in.client, in.request), TimeoutOf(a->infos));
 }
 
 // ------------------------------------------------------------ spawn, query ---
@@ -198,8 +197,12 @@ void HostRequests::Spawn(const HostCaller& caller,
                               cbdata);
       },
       [this, client = in.client, request = in.request](HostAnswer answer) {
-        answer_(client, request, answer.status, std::move(answer.nspace));
-      });
+        const bool nameless =
+            answer.status == kSuccess && answer.nspace.empty();
+        answer_(client, request, nameless ? kErrUnpackFailure : answer.status,
+                std::move(answer.nspace));
+      },
+      TimeoutOf(a->infos));
 }
 
 void HostRequests::Query(const HostCaller& caller,
@@ -216,7 +219,7 @@ void HostRequests::Query(const HostCaller& caller,
         return module_->query(&a->proc, a->queries.data(), a->queries.size(),
                               Upcalls::OnInfos, cbdata);
       },
-      Reply(in.client, in.request));
+      Reply(in.client, in.request), TimeoutOf(a->infos));
 }
 
 // ------------------------------------------------------------ job control ---
@@ -236,6 +239,31 @@ void HostRequests::ControlJob(const HostCaller& caller,
         answer_(client, request, answer, std::move(results));
       });
   if (status != kSuccess) Refuse(in, status);
+}
+
+// ------------------------------------------------------------------ input ---
+
+void HostRequests::PushInput(const HostCaller& caller,
+                             const core::HostCallArrived& in) {
+  auto a = std::make_shared<Arguments>(caller);
+  if (module_->push_stdin == nullptr) return Refuse(in, kErrNotSupported);
+  InputPush push;
+  if (!DecodeInputPush(in.call, &push) || in.targets.empty()) {
+    return Refuse(in, kErrUnpackFailure);
+  }
+  for (const ProcId& proc : in.targets) a->targets.push_back(ToC(proc));
+  a->input = std::string(push.data.view());
+  AddUser(caller, &a->infos);
+  if (push.complete) a->infos.Set(PMIX_IOF_COMPLETE, Value::Bool(true));
+  upcalls_->Call(
+      a,
+      [&](void* cbdata) {
+        const pmix_byte_object_t bytes = {a->input.data(), a->input.size()};
+        return module_->push_stdin(
+            &a->proc, a->targets.data(), a->targets.size(), a->infos.data(),
+            a->infos.size(), &bytes, Upcalls::OnOp, cbdata);
+      },
+      Reply(in.client, in.request), TimeoutOf(a->infos));
 }
 
 }  // namespace canopy::library

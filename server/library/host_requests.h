@@ -3,27 +3,18 @@
 #ifndef CANOPY_SERVER_LIBRARY_HOST_REQUESTS_H_
 #define CANOPY_SERVER_LIBRARY_HOST_REQUESTS_H_
 
-#include <cstdint>
 #include <functional>
 #include <string>
 
-#include "common/ids.h"
 #include "pmix_server.h"
 #include "server/core/step/client_id.h"
 #include "server/core/step/client_inputs.h"
 #include "server/core/step/host.h"
 #include "server/library/host_calls.h"
+#include "server/library/requestor.h"
 #include "server/library/upcalls.h"
 
 namespace canopy::library {
-
-// Who asks.
-struct HostCaller {
-  ProcId proc;
-  uint32_t uid = 0;
-  uint32_t gid = 0;
-  bool is_tool = false;
-};
 
 // A function that the host does not have refuses with kErrNotSupported, a
 // malformed request gets kErrUnpackFailure. The host learns the user of who
@@ -49,6 +40,8 @@ class HostRequests {
   void Spawn(const HostCaller& caller, const core::SpawnArrived& in);
   void Query(const HostCaller& caller, const core::QueryArrived& in);
   void ControlJob(const HostCaller& caller, const core::HostCallArrived& in);
+  // A call of HostOp::kPushInput.
+  void PushInput(const HostCaller& caller, const core::HostCallArrived& in);
 
  private:
   struct Arguments;

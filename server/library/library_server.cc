@@ -14,6 +14,7 @@
 #include "common/job.h"
 #include "server/core/agent_core.h"
 #include "server/datastore/datastore.h"
+#include "server/endpoint/newcomer.h"
 #include "server/endpoint/tool_registry.h"
 #include "server/facts/facts_reader.h"
 #include "server/library/arrivals.h"
@@ -22,9 +23,11 @@
 #include "server/library/host_overlay.h"
 #include "server/library/host_processes.h"
 #include "server/library/hosted_jobs.h"
+#include "server/library/hosted_output.h"
 #include "server/library/hosted_sets.h"
 #include "server/library/module_host.h"
 #include "server/library/no_jobs.h"
+#include "server/library/outside_keys.h"
 #include "server/library/registered_contents.h"
 #include "server/library/upcalls.h"
 #include "server/library/watched_clients.h"
@@ -82,6 +85,8 @@ struct LibraryServer::Parts {
   void Expect(const ProcId& proc);
   void SetEnvironments(const JobSpec& spec);
   void FromHost(core::MessageBody body);
+  void Reply(const core::ReplyClient& reply);
+  endpoint::AskAboutNewcomer AskHost();
   void Log(const std::string& nspace, const Status& status) const;
 
   const LibraryServerOptions options;
@@ -94,7 +99,18 @@ struct LibraryServer::Parts {
   HostedJobs jobs;
   HostedSets sets{options.self, &jobs};
   Arrivals arrivals;
+  OutsideKeys outside;
   Cleanups cleanups{&jobs};
+  HostedOutput output{
+      &options.module, &Upcalls::OfProcess(), &jobs,
+      // Endpoints are not called back from within their input.
+      [this](core::ClientId client, core::RequestId request, int status,
+             std::string payload) {
+        loop.Post([this, reply = core::ReplyClient{client, request, status,
+                                                   Bytes(std::move(payload))}] {
+          Reply(reply);
+        });
+      }};
   HostProcesses processes{&runtime};
   HostOverlay overlay;
   ClientGate gate;
@@ -124,6 +140,10 @@ HostOverlay::Parts LibraryServer::Parts::OverlayParts() {
   parts.upcalls = &Upcalls::OfProcess();
   parts.jobs = &jobs;
   parts.arrivals = &arrivals;
+  parts.outside = &outside;
+  parts.after = [this](int64_t ms, std::function<void()> what) {
+    loop.AddTimer(ms * 1'000'000, std::move(what));
+  };
   parts.await_commit = [this](const ProcId& proc) {
     local.AwaitCommit(proc);
     openpmix.AwaitCommit(proc);
@@ -141,13 +161,24 @@ ClientGate::Parts LibraryServer::Parts::GateParts() {
   parts.jobs = &jobs;
   parts.arrivals = &arrivals;
   parts.cleanups = &cleanups;
-  parts.reply = [this](const core::ReplyClient& reply) {
-    if (KindOf(reply.client) == ClientKind::kLocal) return local.Reply(reply);
-    openpmix.Reply(reply);
-  };
+  parts.output = &output;
+  parts.outside = &outside;
+  parts.reply = [this](const core::ReplyClient& reply) { Reply(reply); };
   parts.on_commit = [this] { overlay.OnCommit(); };
   parts.raise = options.raise;
   return parts;
+}
+
+void LibraryServer::Parts::Reply(const core::ReplyClient& reply) {
+  if (KindOf(reply.client) == ClientKind::kLocal) return local.Reply(reply);
+  openpmix.Reply(reply);
+}
+
+endpoint::AskAboutNewcomer LibraryServer::Parts::AskHost() {
+  return [this](const endpoint::Newcomer& who,
+                std::function<void(endpoint::Verdict)> done) {
+    gate.Ask(who, std::move(done));
+  };
 }
 
 datastore::DatastoreOptions LibraryServer::Parts::DatastoreSettings() {
@@ -190,6 +221,7 @@ local::LocalOptions LibraryServer::Parts::LocalSettings() {
     datastore.MakeRankDirectory(proc);
   };
   settings.tools = tools;
+  settings.ask = AskHost();
   settings.log = options.log;
   return settings;
 }
@@ -200,7 +232,9 @@ openpmix::OpenPmixOptions LibraryServer::Parts::OpenPmixSettings() {
   settings.server = options.self;
   settings.host = options.node_names.front();
   settings.tool_files = options.tool_files;
+  settings.tool_socket = options.directory + kSocketName;
   settings.tools = tools;
+  settings.ask = AskHost();
   settings.host_logs = true;
   settings.job_data = [this](const std::string& nspace) {
     return datastore.FindReader(nspace);
@@ -317,6 +351,8 @@ void LibraryServer::Parts::Deregister(const std::string& nspace) {
     runtime.Drain();
   }
   cleanups.DropJob(nspace);
+  output.DropJob(nspace);
+  outside.DropJob(nspace);
   jobs.RemoveJob(nspace);
   Environments::OfProcess().Drop(nspace);
   overlay.DropJob(nspace);
@@ -454,6 +490,20 @@ void LibraryServer::GetCommitted(const ProcId& proc, Committed done) {
 void LibraryServer::Notify(core::EventRaised event, Done done) {
   Run([this, event = std::move(event), done = std::move(done)]() mutable {
     parts_->runtime.OnInput(std::move(event));
+    done(kSuccess);
+  });
+}
+
+void LibraryServer::DeliverOutput(DeliveredOutput output, Done done) {
+  Run([this, output = std::move(output), done = std::move(done)] {
+    done(parts_->output.Deliver(output));
+  });
+}
+
+void LibraryServer::SetOutputFlow(const ProcId& source, uint16_t channels,
+                                  bool stopped, Done done) {
+  Run([this, source, channels, stopped, done = std::move(done)] {
+    parts_->output.SetFlow(source, channels, stopped);
     done(kSuccess);
   });
 }

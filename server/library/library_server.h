@@ -20,6 +20,7 @@
 #include "server/core/step/client_inputs.h"
 #include "server/core/step/log_line.h"
 #include "server/library/client_gate.h"
+#include "server/library/hosted_output.h"
 #include "server/openpmix/tool_file.h"
 #include "server/registration/registration.h"
 
@@ -87,6 +88,12 @@ class LibraryServer {
   // An event that the host raises for processes of this node.
   void Notify(core::EventRaised event, Done done);
 
+  // Output for who pulls it, and whether it goes on: see HostedOutput for the
+  // status.
+  void DeliverOutput(DeliveredOutput output, Done done);
+  void SetOutputFlow(const ProcId& source, uint16_t channels, bool stopped,
+                     Done done);
+
   // Process sets of the host: see HostedSets for the status. Wait for the
   // server's thread.
   int DefineSet(const std::string& name, std::vector<ProcId> members);
@@ -96,9 +103,6 @@ class LibraryServer {
   // the server's thread.
   std::shared_ptr<const registration::Registration> Told(
       const std::string& nspace);
-
-  // In the server's thread, after the function that it is called from.
-  void CallLater(std::function<void()> callback) { Run(std::move(callback)); }
 
   // Where OpenPMIx clients and tools connect; as in PMIX_SERVER_URI.
   std::string uri() const;

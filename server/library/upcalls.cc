@@ -5,6 +5,8 @@
 namespace canopy::library {
 namespace {
 
+constexpr int64_t kNsPerMs = 1'000'000;
+
 std::string TextOf(const char* text, size_t limit) {
   return text == nullptr ? "" : std::string(text, strnlen(text, limit));
 }
@@ -31,12 +33,17 @@ void Upcalls::Close() {
 
 void Upcalls::Call(std::shared_ptr<const void> arguments,
                    const std::function<pmix_status_t(void* cbdata)>& function,
-                   Done done) {
+                   Done done, uint32_t timeout_ms) {
   void* cbdata = nullptr;
   {
     const MutexLock lock(mutex_);
-    cbdata = reinterpret_cast<void*>(next_);
-    pending_[next_++] = {std::move(arguments), std::move(done)};
+    const uintptr_t number = next_++;
+    cbdata = reinterpret_cast<void*>(number);
+    pending_[number] = {std::move(arguments), std::move(done)};
+    if (timeout_ms > 0 && loop_ != nullptr) {
+      loop_->AddTimer(int64_t{timeout_ms} * kNsPerMs,
+                      [this, number] { Expire(number); });
+    }
   }
   const pmix_status_t status = function(cbdata);
   if (status == PMIX_SUCCESS) return;
@@ -45,12 +52,26 @@ void Upcalls::Call(std::shared_ptr<const void> arguments,
   Finish(cbdata, std::move(answer));
 }
 
+void Upcalls::Expire(uintptr_t number) {
+  Done done;
+  {
+    const MutexLock lock(mutex_);
+    const auto found = pending_.find(number);
+    if (found == pending_.end()) return;
+    done = std::exchange(found->second.done, nullptr);
+  }
+  HostAnswer answer;
+  answer.status = PMIX_ERR_TIMEOUT;
+  if (done) done(std::move(answer));
+}
+
 void Upcalls::Finish(void* cbdata, HostAnswer answer) {
   Pending pending;  // what it was given is freed without the lock
   const MutexLock lock(mutex_);
   auto found = pending_.extract(reinterpret_cast<uintptr_t>(cbdata));
   if (!found || loop_ == nullptr) return;
   pending = std::move(found.mapped());
+  if (!pending.done) return;
   loop_->Post(
       [done = std::move(pending.done), answer = std::move(answer)]() mutable {
         done(std::move(answer));
@@ -124,6 +145,13 @@ void Upcalls::OnCredential(pmix_status_t status, pmix_byte_object_t* credential,
     answer.data.assign(credential->bytes, credential->size);
   }
   answer.infos = InfoList::FromC(info, ninfo);
+  OfProcess().Finish(cbdata, std::move(answer));
+}
+
+void Upcalls::OnTool(pmix_status_t status, pmix_proc_t* proc, void* cbdata) {
+  HostAnswer answer;
+  answer.status = status;
+  if (proc != nullptr) answer.proc = FromC(*proc);
   OfProcess().Finish(cbdata, std::move(answer));
 }
 

@@ -53,10 +53,11 @@ class Upcalls {
 
   // Calls `function(cbdata)`, which calls one of the host's. `arguments` stay
   // until the host has answered. `done` runs once on the loop thread in a later
-  // round, or never when the server ends before. Loop thread.
+  // round, or never when the server ends before. With a time limit (0: none) it
+  // gets kErrTimeout then, and the arguments stay for the host. Loop thread.
   void Call(std::shared_ptr<const void> arguments,
             const std::function<pmix_status_t(void* cbdata)>& function,
-            Done done);
+            Done done, uint32_t timeout_ms = 0);
   // What a function that is called for its effect alone gets as its cbdata: its
   // answer, if it comes at all, is nobody's.
   static constexpr void* kForgotten = nullptr;
@@ -76,15 +77,17 @@ class Upcalls {
                            pmix_info_t info[], size_t ninfo, void* cbdata);
   static void OnValidation(pmix_status_t status, pmix_info_t info[],
                            size_t ninfo, void* cbdata);
+  static void OnTool(pmix_status_t status, pmix_proc_t* proc, void* cbdata);
 
  private:
   struct Pending {
     std::shared_ptr<const void> arguments;
-    Done done;
+    Done done;  // null: it is too late
   };
 
   // No effect for a call that has been answered.
   void Finish(void* cbdata, HostAnswer answer);
+  void Expire(uintptr_t number);
   // Gives back to the host what its answer was made of.
   void Return(pmix_release_cbfunc_t release, void* cbdata);
 

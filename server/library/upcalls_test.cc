@@ -119,5 +119,40 @@ TEST_F(UpcallsTest, AnswersAfterTheEndAreNobodys) {
   EXPECT_TRUE(answers_.empty());
 }
 
+TEST_F(UpcallsTest, AHostThatIsSilentIsNotWaitedForLonger) {
+  const auto arguments = std::make_shared<int>(1);
+  upcalls().Call(
+      arguments,
+      [&](void* cbdata) {
+        cbdata_ = cbdata;
+        return PMIX_SUCCESS;
+      },
+      [this](const HostAnswer& answer) { answers_.push_back(answer.status); },
+      /*timeout_ms=*/1);
+  for (int i = 0; i < 1000 && answers_.empty(); ++i) loop_.RunOnce(10);
+  EXPECT_EQ(answers_, std::vector<int>{PMIX_ERR_TIMEOUT});
+  // It may read what it was given until it answers after all.
+  EXPECT_EQ(arguments.use_count(), 2);
+  Upcalls::OnOp(PMIX_SUCCESS, cbdata_);
+  loop_.RunOnce(0);
+  EXPECT_EQ(arguments.use_count(), 1);
+  EXPECT_EQ(answers_.size(), 1u);
+}
+
+TEST_F(UpcallsTest, AToolGetsAName) {
+  ProcId name;
+  upcalls().Call(
+      nullptr,
+      [&](void* cbdata) {
+        pmix_proc_t proc = {};
+        PMIX_LOAD_PROCID(&proc, "tool", 3);
+        Upcalls::OnTool(PMIX_SUCCESS, &proc, cbdata);
+        return PMIX_SUCCESS;
+      },
+      [&](const HostAnswer& answer) { name = answer.proc; });
+  loop_.RunOnce(0);
+  EXPECT_EQ(name, (ProcId{"tool", 3}));
+}
+
 }  // namespace
 }  // namespace canopy::library

@@ -44,16 +44,24 @@ Admission::Admission(const LocalOptions* options, LocalJobs* jobs)
       epoch_(MakeEpoch()),
       reattach_ms_(options->reattach_ms) {}
 
+Result<endpoint::Newcomer> Admission::Recognise(
+    const Connection& c, bool is_tool, std::string_view payload) const {
+  if (is_tool) {
+    const Result<ToolHello> hello = ParseToolHello(payload);
+    if (!hello.ok()) return hello.status();
+    return ProveTool(c, *hello);
+  }
+  const Result<Hello> hello = ParseHello(payload);
+  if (!hello.ok()) return hello.status();
+  return ProveRank(c, *hello);
+}
+
 Status Admission::Identify(Connection& c, const FrameHeader& header,
                            std::string_view payload) {
   const Result<Hello> hello = ParseHello(payload);
   if (!hello.ok()) return hello.status();
-  if (hello->version < kOldestVersion) {
-    return Status(kErrHandshakeFailed, "its library speaks protocol version " +
-                                           std::to_string(hello->version));
-  }
-  Status proven = Prove(c, *hello);
-  if (!proven.ok()) return proven;
+  const Result<endpoint::Newcomer> proven = ProveRank(c, *hello);
+  if (!proven.ok()) return proven.status();
   const std::optional<SegmentRef> segment =
       options_->segment(hello->claimed.nspace);
   if (!segment) return Status(kErrNotFound, "its job has no segment");
@@ -62,25 +70,37 @@ Status Admission::Identify(Connection& c, const FrameHeader& header,
   return Status();
 }
 
-Status Admission::IdentifyTool(Connection& c, const FrameHeader& header,
-                               std::string_view payload) {
-  const Result<ToolHello> hello = ParseToolHello(payload);
-  if (!hello.ok()) return hello.status();
+Result<endpoint::Newcomer> Admission::ProveTool(const Connection& c,
+                                                const ToolHello& hello) const {
   const Result<PeerCredentials> peer = GetPeerCredentials(c.fd.get());
   if (!peer.ok()) return peer.status();
   if (peer->uid != geteuid()) {
     return Status(kErrNoPermissions, "is a tool of another user");
   }
-  if (jobs_->Find(hello->claimed.nspace) != nullptr) {
+  if (jobs_->Find(hello.claimed.nspace) != nullptr) {
     return Status(kErrInvalidCred, "is a tool that claims the name of job " +
-                                       hello->claimed.nspace);
+                                       hello.claimed.nspace);
   }
-  Result<ProcId> tool = tools_->Admit(hello->claimed);
+  return endpoint::Newcomer{hello.claimed, true, peer->uid, peer->gid};
+}
+
+Status Admission::IdentifyTool(Connection& c, const FrameHeader& header,
+                               std::string_view payload, const ProcId& name) {
+  const Result<ToolHello> hello = ParseToolHello(payload);
+  if (!hello.ok()) return hello.status();
+  const Result<endpoint::Newcomer> who = ProveTool(c, *hello);
+  if (!who.ok()) return who.status();
+  const bool nameless = who->proc.nspace.empty();
+  if (nameless && jobs_->Find(name.nspace) != nullptr) {
+    return Status(kErrExists,
+                  "is a tool that was given the name of job " + name.nspace);
+  }
+  Result<ProcId> tool = tools_->Admit(nameless ? name : who->proc);
   if (!tool.ok()) return tool.status();
   c.proc = std::move(*tool);
   c.identified = c.is_tool = true;
-  c.uid = peer->uid;
-  c.gid = peer->gid;
+  c.uid = who->uid;
+  c.gid = who->gid;
   c.unique_tags = true;
   c.out.Append(MakeHelloReply(header.tag, c.proc, options_->server,
                               /*segment_size=*/0, {}, {0, epoch_},
@@ -89,7 +109,12 @@ Status Admission::IdentifyTool(Connection& c, const FrameHeader& header,
 }
 
 // Whether the connection is the rank's that it claims to be.
-Status Admission::Prove(const Connection& c, const Hello& hello) {
+Result<endpoint::Newcomer> Admission::ProveRank(const Connection& c,
+                                                const Hello& hello) const {
+  if (hello.version < kOldestVersion) {
+    return Status(kErrHandshakeFailed, "its library speaks protocol version " +
+                                           std::to_string(hello.version));
+  }
   const std::string claimed = ToString(hello.claimed);
   const auto* rank = jobs_->FindRank(hello.claimed);
   if (rank == nullptr) {
@@ -105,7 +130,9 @@ Status Admission::Prove(const Connection& c, const Hello& hello) {
     return Status(identity.code(),
                   "claims to be " + claimed + ": " + identity.message());
   }
-  if (rank->connections < options_->max_connections_per_rank) return Status();
+  if (rank->connections < options_->max_connections_per_rank) {
+    return endpoint::Newcomer{hello.claimed, false, peer->uid, peer->gid};
+  }
   return Status(kErrResourceBusy,
                 claimed + " has too many connections already");
 }

@@ -8,6 +8,7 @@
 
 #include "common/local_protocol.h"
 #include "common/status.h"
+#include "server/endpoint/newcomer.h"
 #include "server/endpoint/tool_registry.h"
 #include "server/local/connection.h"
 #include "server/local/frames.h"
@@ -28,9 +29,13 @@ class Admission {
                   std::string_view payload);
 
   // The same for the first frame of a tool, which is nobody's rank: it is one
-  // of the agent's own user.
+  // of the agent's own user. `name`: for one that brings none; with an empty
+  // namespace it gets another that is unique.
   Status IdentifyTool(Connection& c, const FrameHeader& header,
-                      std::string_view payload);
+                      std::string_view payload, const ProcId& name);
+  // Who it is by that frame, without a welcome: the same checks, and no effect.
+  Result<endpoint::Newcomer> Recognise(const Connection& c, bool is_tool,
+                                       std::string_view payload) const;
   // One that was identified as a tool is closed.
   void OnToolClosed(const Connection& c) { tools_->Leave(c.proc); }
 
@@ -38,7 +43,10 @@ class Admission {
   void set_reattach_ms(uint32_t ms) { reattach_ms_ = ms; }
 
  private:
-  Status Prove(const Connection& c, const Hello& hello);
+  Result<endpoint::Newcomer> ProveRank(const Connection& c,
+                                       const Hello& hello) const;
+  Result<endpoint::Newcomer> ProveTool(const Connection& c,
+                                       const ToolHello& hello) const;
   void Admit(Connection& c, const Hello& hello);
   void Welcome(Connection& c, uint64_t tag, uint64_t version,
                const SegmentRef& segment);

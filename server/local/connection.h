@@ -21,6 +21,7 @@ struct PendingGet {
 
 struct Connection : endpoint::Connection {
   bool identified = false;  // ClientConnected was sent to the core
+  bool asked = false;       // whether to welcome it: LocalOptions::ask
   bool is_tool = false;
   uint32_t uid = 0;            // of a tool
   uint32_t gid = 0;            // the same

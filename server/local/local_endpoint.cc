@@ -24,9 +24,13 @@ endpoint::ConnectionTableOptions TableOptions(const LocalOptions& options) {
   return table;
 }
 
+bool IsToolHello(const FrameHeader& header) {
+  return header.type == static_cast<uint16_t>(FrameType::kToolHello);
+}
+
 bool IsHello(const FrameHeader& header) {
   return header.type == static_cast<uint16_t>(FrameType::kHello) ||
-         header.type == static_cast<uint16_t>(FrameType::kToolHello);
+         IsToolHello(header);
 }
 
 LocalOptions WithDefaults(LocalOptions options) {
@@ -175,14 +179,38 @@ void LocalEndpoint::HandleFrame(Connection& c, const FrameHeader& header,
 
 void LocalEndpoint::HandleHello(Connection& c, const FrameHeader& header,
                                 std::string_view payload) {
-  const bool is_tool =
-      header.type == static_cast<uint16_t>(FrameType::kToolHello);
-  const Status status = is_tool ? admission_.IdentifyTool(c, header, payload)
-                                : admission_.Identify(c, header, payload);
-  if (!status.ok()) {
-    c.out.Append(MakeReply(header.tag, status.code(), {}));
-    return connections_.End(c, status.message());
+  if (c.asked) return connections_.End(c, "said hello twice");
+  if (!options_.ask) return Admit(c, header, payload, {});
+  const Result<endpoint::Newcomer> who =
+      admission_.Recognise(c, IsToolHello(header), payload);
+  if (!who.ok()) return Refuse(c, header.tag, who.status());
+  c.asked = true;
+  connections_.CancelDeadline(c);
+  options_.ask(*who, [this, id = c.id, header, hello = std::string(payload)](
+                         const endpoint::Verdict& verdict) {
+    Connection* waiting = connections_.Find(id);
+    if (waiting == nullptr || waiting->ending) return;
+    Admit(*waiting, header, hello, verdict);
+    connections_.MarkDirty(*waiting);
+  });
+}
+
+void LocalEndpoint::Refuse(Connection& c, uint64_t tag, const Status& why) {
+  c.out.Append(MakeReply(tag, why.code(), {}));
+  connections_.End(c, why.message());
+}
+
+void LocalEndpoint::Admit(Connection& c, const FrameHeader& header,
+                          std::string_view hello,
+                          const endpoint::Verdict& verdict) {
+  if (verdict.status != kSuccess) {
+    return Refuse(c, header.tag, Status(verdict.status, "the host refuses it"));
   }
+  const bool is_tool = IsToolHello(header);
+  const Status status =
+      is_tool ? admission_.IdentifyTool(c, header, hello, verdict.name)
+              : admission_.Identify(c, header, hello);
+  if (!status.ok()) return Refuse(c, header.tag, status);
   --unidentified_;
   connections_.CancelDeadline(c);
   sink_->OnInput(core::ClientConnected{c.id, c.proc, is_tool, c.uid, c.gid});

@@ -20,6 +20,7 @@
 #include "server/core/step/process_actions.h"
 #include "server/endpoint/connection_table.h"
 #include "server/endpoint/listener.h"
+#include "server/endpoint/newcomer.h"
 #include "server/local/admission.h"
 #include "server/local/connection.h"
 #include "server/local/local_jobs.h"
@@ -95,6 +96,9 @@ class LocalEndpoint : public ClientPort,
                    std::string_view payload);
   void HandleHello(Connection& c, const FrameHeader& header,
                    std::string_view payload);
+  void Admit(Connection& c, const FrameHeader& header, std::string_view hello,
+             const endpoint::Verdict& verdict);
+  void Refuse(Connection& c, uint64_t tag, const Status& why);
 
   EventLoop* loop_;
   LocalOptions options_;

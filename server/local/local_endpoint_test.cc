@@ -5,9 +5,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <functional>
 #include <string>
 #include <utility>
 #include <variant>
+#include <vector>
 
 #include "common/codec/encoder.h"
 #include "common/process_keys.h"
@@ -411,6 +413,98 @@ TEST(LocalEndpointStartTest, PathTooLong) {
   options.environment.socket_path = "/tmp/" + std::string(150, 'x');
   LocalEndpoint endpoint(&loop, &sink, std::move(options));
   EXPECT_EQ(endpoint.Start().code(), kErrBadParam);
+}
+
+// Whoever runs the server has a say, at once or later.
+class AskingEndpointTest : public LocalEndpointTest {
+ protected:
+  void Tune(LocalOptions* options) override {
+    options->ask = [this](const endpoint::Newcomer& who,
+                          std::function<void(endpoint::Verdict)> done) {
+      asked_.push_back(who);
+      done_ = std::move(done);
+    };
+  }
+  std::vector<endpoint::Newcomer> asked_;
+  std::function<void(endpoint::Verdict)> done_;
+};
+
+TEST_F(AskingEndpointTest, ARankWaitsForItsWelcome) {
+  TestClient client(path());
+  client.Hello({"job", 0}, Token(0));
+  Settle();
+  ASSERT_EQ(asked_.size(), 1u);
+  EXPECT_EQ(asked_[0].proc, (ProcId{"job", 0}));
+  EXPECT_FALSE(client.Next().has_value());
+  EXPECT_TRUE(sink_.All<core::ClientConnected>().empty());
+  done_({});
+  Settle();
+  EXPECT_EQ(StatusOf(client.Next()), 0);
+  EXPECT_EQ(sink_.All<core::ClientConnected>().size(), 1u);
+}
+
+TEST_F(AskingEndpointTest, OneThatIsRefusedIsToldWhy) {
+  TestClient client(path());
+  client.Hello({"job", 0}, Token(0));
+  Settle();
+  done_({kErrNoPermissions, {}});
+  Settle();
+  EXPECT_EQ(StatusOf(client.Next()), kErrNoPermissions);
+  EXPECT_FALSE(client.Pump());
+  EXPECT_TRUE(sink_.inputs.empty());
+}
+
+TEST_F(AskingEndpointTest, WhoHasNotProvedWhoItIsIsNotAskedAbout) {
+  TestClient client(path());
+  client.Hello({"job", 0}, "another token");
+  TestClient stranger(path());
+  stranger.ToolHello({"job", 0});
+  Settle();
+  EXPECT_TRUE(asked_.empty());
+  EXPECT_EQ(endpoint_->num_connections(), 0u);
+}
+
+TEST_F(AskingEndpointTest, WhoIsGoneMeanwhileIsForgotten) {
+  TestClient client(path());
+  client.Hello({"job", 0}, Token(0));
+  Settle();
+  client.Disconnect();
+  Settle();
+  done_({});
+  Settle();
+  EXPECT_TRUE(sink_.inputs.empty());
+  EXPECT_EQ(endpoint_->num_connections(), 0u);
+}
+
+TEST_F(AskingEndpointTest, NobodySaysMoreBeforeItsWelcome) {
+  TestClient client(path());
+  client.Hello({"job", 0}, Token(0));
+  client.Hello({"job", 0}, Token(0));
+  Settle();
+  EXPECT_EQ(asked_.size(), 1u);
+  EXPECT_FALSE(client.Pump());
+}
+
+TEST_F(AskingEndpointTest, AToolGetsTheNameThatItIsGiven) {
+  TestClient nameless(path());
+  nameless.ToolHello({});
+  Settle();
+  done_({0, {"given", 2}});
+  TestClient named(path());
+  named.ToolHello({"own", 1});
+  Settle();
+  done_({0, {"given", 3}});
+  Settle();
+  const auto connected = sink_.All<core::ClientConnected>();
+  ASSERT_EQ(connected.size(), 2u);
+  EXPECT_EQ(connected[0].proc, (ProcId{"given", 2}));
+  EXPECT_EQ(connected[1].proc, (ProcId{"own", 1}));
+  TestClient third(path());
+  third.ToolHello({});
+  Settle();
+  done_({0, {"job", 0}});
+  Settle();
+  EXPECT_EQ(StatusOf(third.Next()), kErrExists);
 }
 
 }  // namespace

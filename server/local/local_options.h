@@ -11,6 +11,7 @@
 
 #include "common/ids.h"
 #include "server/core/step/log_line.h"
+#include "server/endpoint/newcomer.h"
 #include "server/endpoint/rotation.h"
 #include "server/endpoint/tool_registry.h"
 #include "server/local/environment.h"
@@ -48,6 +49,8 @@ struct LocalOptions {
   std::function<void(const core::LogLine&)> log;
   // Null: one of this endpoint's own.
   std::shared_ptr<endpoint::ToolRegistry> tools;
+  // Null: whoever has proved who it is gets a welcome.
+  endpoint::AskAboutNewcomer ask;
   // Null: HostIdentityPolicy.
   std::unique_ptr<IdentityPolicy> identity;
   // Fences over a job whose ranks are all here are inputs of the core too,

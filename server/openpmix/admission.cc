@@ -75,13 +75,10 @@ Status Admission::GreetTool(Connection& c, const ConnectMessage& message) {
   if (c.owner.uid != geteuid()) {
     return Status(kErrNoPermissions, "is a tool of another user");
   }
-  const bool nameless = !message.identity;
-  Result<ProcId> admitted = tools_->Admit(message.identity.value_or(ProcId()));
-  if (!admitted.ok()) return admitted.status();
-  c.proc = std::move(*admitted);
+  c.nameless = !message.identity;
+  c.proc = message.identity.value_or(ProcId());
   c.is_tool = true;
-  c.out.Append(MakeToolWelcome(nameless ? &c.proc : nullptr, options_->server));
-  c.state = Connection::State::kServing;
+  c.state = Connection::State::kProved;
   return Status();
 }
 
@@ -97,9 +94,30 @@ Status Admission::Identify(Connection& c) {
   }
   Status proven = Prove(c, *rank);
   if (!proven.ok()) return proven;
+  c.state = Connection::State::kProved;
+  return Status();
+}
+
+Status Admission::Admit(Connection& c, const ProcId& name) {
+  if (c.is_tool) return AdmitTool(c, name);
+  Jobs::Process* rank = jobs_->FindRank(c.proc);
+  if (rank == nullptr) return Status(kErrNotFound, "its job is over");
   ++rank->connections;
   c.out.Append(IsTool(c.kind) ? MakeToolWelcome(nullptr, options_->server)
                               : MakeClientWelcome(static_cast<uint32_t>(c.id)));
+  c.state = Connection::State::kServing;
+  return Status();
+}
+
+Status Admission::AdmitTool(Connection& c, const ProcId& name) {
+  if (c.nameless && jobs_->Find(name.nspace) != nullptr) {
+    return Status(kErrExists, "was given the name of a job");
+  }
+  Result<ProcId> admitted = tools_->Admit(c.nameless ? name : c.proc);
+  if (!admitted.ok()) return admitted.status();
+  c.proc = std::move(*admitted);
+  c.out.Append(
+      MakeToolWelcome(c.nameless ? &c.proc : nullptr, options_->server));
   c.state = Connection::State::kServing;
   return Status();
 }
@@ -123,9 +141,10 @@ Status Admission::Prove(const Connection& c, const Jobs::Process& rank) const {
 }
 
 void Admission::OnClosed(const Connection& c) {
+  if (!c.identified) return;
   if (c.is_tool) {
     tools_->Leave(c.proc);
-  } else if (c.identified) {
+  } else {
     Jobs::Process* rank = jobs_->FindRank(c.proc);
     if (rank != nullptr) --rank->connections;
   }

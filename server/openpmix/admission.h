@@ -15,9 +15,10 @@
 
 namespace canopy::openpmix {
 
-// What it accepts is kServing, with its welcome queued; a rank whose process is
-// not known yet is kWaiting. The caller closes what is refused. Loop thread
-// only; `options` and `jobs` outlive it.
+// Who has proved its identity is kProved, and kServing once it is admitted,
+// with its welcome queued; a rank whose process is not known yet is kWaiting.
+// The caller closes what is refused. Loop thread only; `options` and `jobs`
+// outlive it.
 class Admission {
  public:
   Admission(const OpenPmixOptions* options, Jobs* jobs);
@@ -29,11 +30,15 @@ class Admission {
   // Of a connection that claims to be a rank: once more when the rank's process
   // has become known.
   Status Identify(Connection& c);
-  // One that was accepted is closed.
+  // One that is kProved is served from now on. `name`: for a tool that wants
+  // an identity; with an empty namespace it gets one that is unique.
+  Status Admit(Connection& c, const ProcId& name);
+  // One is closed.
   void OnClosed(const Connection& c);
 
  private:
   Status GreetTool(Connection& c, const ConnectMessage& message);
+  Status AdmitTool(Connection& c, const ProcId& name);
   Status Prove(const Connection& c, const Jobs::Process& rank) const;
 
   const OpenPmixOptions* const options_;

@@ -35,6 +35,7 @@ struct Connection : endpoint::Connection {
   enum class State : uint8_t {
     kNew,      // not identified
     kWaiting,  // claims to be a rank whose process is not known yet
+    kProved,   // is whom it claims to be, and has no welcome yet
     kServing,  // is a rank's or a tool's
   };
 
@@ -43,6 +44,7 @@ struct Connection : endpoint::Connection {
   PeerKind kind = PeerKind::kClient;
   bool identified = false;  // the core knows it
   bool is_tool = false;     // belongs to no job here
+  bool nameless = false;    // of a tool: it wants an identity
   ProcId proc;              // as claimed, proved from kServing on
   PeerTraits traits;
   std::unordered_map<uint32_t, PendingRequest> pending;

@@ -291,7 +291,7 @@ size_t OpenPmixEndpoint::Handle(endpoint::Connection& connection,
                                 std::string_view data) {
   auto& c = static_cast<Connection&>(connection);
   if (c.state == Connection::State::kServing) return HandleMessage(c, data);
-  if (c.state == Connection::State::kWaiting) {
+  if (c.state != Connection::State::kNew) {
     if (data.size() > kMaxConnectPayload) {
       connections_.End(c, "sends requests before it was accepted");
     }
@@ -325,6 +325,29 @@ void OpenPmixEndpoint::OnAdmission(Connection& c, const Status& status) {
     return connections_.SetDeadline(c, options_.hello_timeout_ns,
                                     "claims a rank that was not started");
   }
+  if (!options_.ask) return Admit(c, {});
+  connections_.CancelDeadline(c);
+  // Whoever waits for the host is not dropped for one that says nothing.
+  unidentified_.erase(c.id);
+  options_.ask(
+      {c.proc, c.is_tool, c.owner.uid, getegid()},
+      [this, id = c.id](const endpoint::Verdict& v) { AdmitLater(id, v); });
+}
+
+void OpenPmixEndpoint::AdmitLater(core::ClientId id,
+                                  const endpoint::Verdict& verdict) {
+  Connection* c = connections_.Find(id);
+  if (c == nullptr || c->ending) return;
+  Admit(*c, verdict);
+  if (c->serving()) connections_.Continue(*c);
+}
+
+void OpenPmixEndpoint::Admit(Connection& c, const endpoint::Verdict& verdict) {
+  if (verdict.status != kSuccess) {
+    return connections_.End(c, "the host refuses it");
+  }
+  const Status admitted = admission_.Admit(c, verdict.name);
+  if (!admitted.ok()) return connections_.End(c, admitted.message());
   unidentified_.erase(c.id);
   connections_.CancelDeadline(c);
   c.identified = true;

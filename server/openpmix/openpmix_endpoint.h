@@ -115,6 +115,8 @@ class OpenPmixEndpoint : public ClientPort,
   size_t HandleMessage(Connection& c, std::string_view data);
   // It was greeted or identified with this result.
   void OnAdmission(Connection& c, const Status& status);
+  void Admit(Connection& c, const endpoint::Verdict& verdict);
+  void AdmitLater(core::ClientId id, const endpoint::Verdict& verdict);
   void IdentifyWaiting(core::ClientId id);
 
   EventLoop* loop_;

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <functional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -160,6 +161,79 @@ TEST_F(OpenPmixToolTest, ToolsAreLimited) {
   const UniqueFd second = Connect();
   Send(second, ToolGreeting(3));
   EXPECT_EQ(Receive(second).size(), 4u + 260 + 260 + 4);
+}
+
+// ------------------------------------------------- who runs the server ---
+
+class OpenPmixAskingTest : public OpenPmixToolTest {
+ protected:
+  OpenPmixAskingTest() {
+    OpenPmixOptions options;
+    options.ask = [this](const endpoint::Newcomer& who,
+                         std::function<void(endpoint::Verdict)> done) {
+      asked_.push_back(who);
+      done_ = std::move(done);
+    };
+    Make(std::move(options));
+  }
+  std::vector<endpoint::Newcomer> asked_;
+  std::function<void(endpoint::Verdict)> done_;
+};
+
+TEST_F(OpenPmixAskingTest, ARankWaitsForItsWelcome) {
+  const UniqueFd fd = Connect();
+  Send(fd, Greeting(kTestJob, 0, "4.2.2", "v41") + Message(103, "02 00"));
+  ASSERT_EQ(asked_.size(), 1u);
+  EXPECT_EQ(asked_[0].proc, (ProcId{kTestJob, 0}));
+  EXPECT_EQ(Receive(fd), "");
+  EXPECT_TRUE(sink_.inputs.empty());
+  done_({});
+  // With the answer to what it has asked meanwhile.
+  EXPECT_GT(Receive(fd).size(), 8u);
+  EXPECT_EQ(sink_.All<core::ClientConnected>().size(), 1u);
+}
+
+TEST_F(OpenPmixAskingTest, OneThatIsRefusedIsClosed) {
+  const UniqueFd fd = Connect();
+  Send(fd, Greeting(kTestJob, 0, "4.2.2", "v41"));
+  done_({kErrNoPermissions, {}});
+  EXPECT_EQ(Receive(fd), "closed");
+  EXPECT_TRUE(sink_.inputs.empty());
+  // The rank has as many connections as before.
+  const UniqueFd again = Connect();
+  Send(again, Greeting(kTestJob, 0, "4.2.2", "v41"));
+  done_({});
+  EXPECT_NE(Receive(again), "closed");
+}
+
+TEST_F(OpenPmixAskingTest, WhoIsGoneMeanwhileIsForgotten) {
+  proof_->owner.uid = geteuid();
+  UniqueFd fd = Connect();
+  Send(fd, ToolGreeting(3));
+  ASSERT_EQ(asked_.size(), 1u);
+  fd.Reset();
+  RunRounds();
+  done_({});
+  RunRounds();
+  EXPECT_TRUE(sink_.inputs.empty());
+  EXPECT_EQ(endpoint_->num_connections(), 0u);
+}
+
+TEST_F(OpenPmixAskingTest, AToolGetsTheNameThatItIsGiven) {
+  proof_->owner.uid = geteuid();
+  const UniqueFd fd = Connect();
+  Send(fd, ToolGreeting(3));
+  ASSERT_EQ(asked_.size(), 1u);
+  EXPECT_TRUE(asked_[0].is_tool);
+  EXPECT_EQ(asked_[0].proc.nspace, "");
+  done_({0, {"given", 2}});
+  EXPECT_STREQ(Receive(fd).c_str() + 4, "given");
+  EXPECT_EQ(sink_.All<core::ClientConnected>().at(0).proc,
+            (ProcId{"given", 2}));
+  const UniqueFd other = Connect();
+  Send(other, ToolGreeting(3));
+  done_({0, {"given", 2}});
+  EXPECT_EQ(Receive(other), "closed");
 }
 
 }  // namespace

@@ -11,6 +11,7 @@
 #include "common/ids.h"
 #include "common/shm/segment_reader.h"
 #include "server/core/step/log_line.h"
+#include "server/endpoint/newcomer.h"
 #include "server/endpoint/rotation.h"
 #include "server/endpoint/tool_registry.h"
 #include "server/log/syslog.h"
@@ -42,7 +43,8 @@ struct OpenPmixOptions {
   std::function<void(const core::LogLine&)> log;
   // What ranks log is the host's affair, as a call of HostOp::kLog.
   bool host_logs = false;
-  // Else: where texts go that ranks log to their standard streams; null: nowhere.
+  // Else: where texts go that ranks log to their standard streams; null:
+  // nowhere.
   PutText put_text;
   // The syslog of this node; null: there is none.
   log::PutSyslog put_syslog;
@@ -59,6 +61,8 @@ struct OpenPmixOptions {
   uint32_t max_unidentified = 512;
   // Null: one of this endpoint's own.
   std::shared_ptr<endpoint::ToolRegistry> tools;
+  // Null: whoever has proved who it is gets a welcome.
+  endpoint::AskAboutNewcomer ask;
   uint32_t max_pending_requests = 1 << 16;
   uint32_t max_payload = uint32_t{256} << 20;
   // Flow control of a peer that does not read its replies: above the first

@@ -1,5 +1,7 @@
 """Resource managers in C, whose server is part of our libpmix."""
 import os
+import shutil
+import tempfile
 
 import cases_openpmix
 from harness import PROGRAMS, ROOT, check
@@ -91,6 +93,58 @@ def slots(place, kind):
              *(f"rank {rank} logs a line\n" for rank in range(RANKS))])
 
 
+# What a host does wrong, or leaves out, and with which ranks.
+ODD = {
+    "answers-twice": ("ours", "openpmix"),  # from another thread, too
+    "refuses": ("ours", "openpmix"),
+    "refuses-at-once": ("ours", "openpmix"),
+    "is-silent": ("ours",),
+    "lies": ("ours", "openpmix"),
+    "has-nothing": ("ours",),
+    "has-no-module": ("ours",),
+    "dies-in-a-fence": ("ours", "openpmix"),
+    "dies-in-a-spawn": ("ours", "openpmix"),
+    "comes-again": ("ours", "openpmix"),  # after dlclose
+    "leaves-jobs": ("ours",),
+    "has-a-tool": ("ours", "openpmix"),
+}
+
+
+def odd(place, mode, kind, ranks=2):
+    host = place.program("odd_host", "ours", f"-Wl,-rpath,{place.lib}", "-ldl")
+    env = {"LD_LIBRARY_PATH": place.lib} if kind == "ours" else {}
+    # A host that dies leaves what its server has made.
+    temporary = tempfile.mkdtemp(dir=place.bench.work)
+    place.bench.skip.add(temporary)
+    env["TMPDIR"] = temporary
+    cycles = 3 if mode in ("comes-again", "leaves-jobs") else 1
+    try:
+        out = place.bench.run(mode, ranks, place.program("odd_ranks", kind),
+                              program=host, env=env, timeout=90).expect().out
+        check(out.count(f"{mode} ok") == ranks * cycles, out)
+        dies = mode.startswith("dies")
+        check(dies or not os.listdir(temporary), "its server has left files")
+    finally:
+        shutil.rmtree(temporary)
+
+
+def users(place):
+    """Jobs of two users, beside each other, from where both can read."""
+    check(os.geteuid() == 0, "this needs root")
+    host = place.program("odd_host", "ours", f"-Wl,-rpath,{place.lib}", "-ldl")
+    shared = tempfile.mkdtemp(dir="/tmp")
+    place.bench.skip.add(shared)
+    try:
+        os.chmod(shared, 0o755)
+        shutil.copy(os.path.join(place.lib, "libpmix.so.2"), shared)
+        ranks = shutil.copy(place.program("odd_ranks", "ours"), shared)
+        out = place.bench.run("has-users", 2, ranks, program=host,
+                              env={"LD_LIBRARY_PATH": shared}).expect().out
+        check(out.count("has-users ok") == 4, out)
+    finally:
+        shutil.rmtree(shared)
+
+
 def stranger(place):
     """Who is no descendant of the host is no rank, whatever it knows of it."""
     lines = place.run(1, "env").expect().out.splitlines()
@@ -109,7 +163,10 @@ def run(bench):
              "C host: two of them",
              "C host: each of its functions, ranks with our library",
              "C host: each of its functions, ranks with OpenPMIx",
-             "C host: nothing in the environment is a launcher's")
+             "C host: nothing in the environment is a launcher's",
+             "C host: jobs of two users",
+             *(f"C host: it {mode.replace('-', ' ')}, {kind}"
+               for mode, kinds in ODD.items() for kind in kinds))
     if not bench.wanted(*names):
         return
     place = Place(bench)
@@ -119,6 +176,8 @@ def run(bench):
               lambda: examples(place), lambda: aborts(place),
               lambda: dies(place), lambda: twice(place),
               lambda: slots(place, "ours"), lambda: slots(place, "openpmix"),
-              lambda: stranger(place))
+              lambda: stranger(place), lambda: users(place),
+              *(lambda mode=mode, kind=kind: odd(place, mode, kind)
+                for mode, kinds in ODD.items() for kind in kinds))
     for name, body in zip(names, bodies, strict=True):
         bench.case(name, body)

@@ -244,12 +244,14 @@ def examples(place, names, compile_with, env):
 
 def srun_ours(place):
     served_by_ours(place)
-    examples(place, ("exchange", "nonblocking"),
+    # Between nodes the plug-in has fences of whole jobs alone: not "subset".
+    examples(place, ("exchange", "nonblocking", "direct", "scopes"),
              place.bench.prefix, ours(place))
 
 
 def srun_openpmix(place):
-    examples(place, ("nonblocking",), cases_openpmix.PMIX,
+    # What a rank has read, such a library reads of its own copy from then on.
+    examples(place, ("nonblocking", "direct"), cases_openpmix.PMIX,
              {"LD_LIBRARY_PATH": place.openpmix})
 
 

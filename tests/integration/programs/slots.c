@@ -5,11 +5,13 @@
  * PROGRAM is this one, which is spawned as well; with the library that it was
  * built for. */
 #include <pmix.h>
+#include <pmix_tool.h>
 #include <pthread.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 static pmix_proc_t self;
 static uint32_t size;
@@ -70,10 +72,40 @@ static void connections(void) {
   CHECK_OK(PMIx_Disconnect(&all, 1, NULL, 0));
 }
 
+/* The host's answer brings what members of both nodes share, and its number. */
+static void groups(void) {
+  pmix_proc_t all = peer(PMIX_RANK_WILDCARD);
+  pmix_info_t info[2], *results = NULL;
+  size_t count = 0, context = 0;
+  bool yes = true;
+  PMIX_INFO_LOAD(&info[0], PMIX_GROUP_ASSIGN_CONTEXT_ID, &yes, PMIX_BOOL);
+  char text[] = "endpoint";
+  pmix_byte_object_t endpoint = {text, sizeof text};
+  PMIX_INFO_LOAD(&info[1], PMIX_GROUP_ENDPT_DATA, &endpoint, PMIX_BYTE_OBJECT);
+  CHECK_OK(PMIx_Group_construct("of both nodes", &all, 1, info, 2, &results,
+                                &count));
+  for (size_t i = 0; i < count; ++i) {
+    if (strcmp(results[i].key, PMIX_GROUP_CONTEXT_ID) == 0) {
+      context = results[i].value.data.size;
+    }
+  }
+  CHECK(context == 4711);
+#ifdef CANOPY_SERVER_MODULE_ENTRIES
+  uint32_t endpoints = 0;
+  for (size_t i = 0; i < count; ++i) {
+    if (strcmp(results[i].key, PMIX_GROUP_ENDPT_DATA) == 0) ++endpoints;
+  }
+  CHECK(endpoints == size);
+#endif
+  CHECK_OK(PMIx_Group_destruct("of both nodes", NULL, 0));
+}
+
 /* Of all ranks, so also of those of the other node. */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
 static uint32_t heard;
+static char output[64];
+static uint32_t output_source;
 
 static void on_event(size_t id, pmix_status_t status, const pmix_proc_t *source,
                      pmix_info_t info[], size_t ninfo, pmix_info_t *results,
@@ -152,6 +184,92 @@ static void answers(void) {
   CHECK_OK(PMIx_Log(&info, 1, NULL, 0));
 }
 
+/* Of the host, sooner or later: what it is told when something ends, nobody
+ * waits for. */
+static void state_becomes(const char *text) {
+  for (int i = 0;; ++i) {
+    pmix_info_t *results = NULL;
+    size_t count = 0;
+    pmix_status_t rc = PMIX_SUCCESS;
+    pmix_query_t query;
+    PMIX_QUERY_CONSTRUCT(&query);
+    PMIX_ARGV_APPEND(rc, query.keys, "host.state");
+    CHECK_OK(rc);
+    bool yes = true;
+    PMIX_QUERY_QUALIFIERS_CREATE(&query, 1);
+    PMIX_INFO_LOAD(&query.qualifiers[0], PMIX_QUERY_REFRESH_CACHE, &yes,
+                   PMIX_BOOL);
+    CHECK_OK(PMIx_Query_info(&query, 1, &results, &count));
+    CHECK(count == 1 && results[0].value.type == PMIX_STRING);
+    if (strcmp(results[0].value.data.string, text) == 0) return;
+    if (i == 500) fprintf(stderr, "%s\n", results[0].value.data.string);
+    CHECK(i < 500);
+    usleep(10000);
+  }
+}
+
+static void on_output(size_t handle, pmix_iof_channel_t channel,
+                      pmix_proc_t *source, pmix_byte_object_t *bytes,
+                      pmix_info_t info[], size_t ninfo) {
+  (void)handle, (void)channel, (void)info, (void)ninfo;
+  pthread_mutex_lock(&lock);
+  if (bytes != NULL && bytes->size > 0) {
+    strncat(output, bytes->bytes, bytes->size);
+    output_source = source->rank;
+  }
+  pthread_cond_broadcast(&changed);
+  pthread_mutex_unlock(&lock);
+}
+
+static pmix_status_t pushed = 1; /* not yet */
+
+static void on_pushed(pmix_status_t status, void *unused) {
+  (void)unused;
+  pthread_mutex_lock(&lock);
+  pushed = status;
+  pthread_cond_broadcast(&changed);
+  pthread_mutex_unlock(&lock);
+}
+
+/* Each rank pulls what the next one writes; of ranks 0 and 1 there is one on
+ * each node, and they push. */
+static void streams(void) {
+  pmix_status_t code = PMIX_EVENT_NODE_DOWN;
+  const pmix_status_t handler =
+      PMIx_Register_event_handler(&code, 1, NULL, 0, on_event, NULL, NULL);
+  CHECK(handler >= 0);
+  pmix_proc_t next = peer((self.rank + 1) % size), first = peer(0);
+  const pmix_status_t handle = PMIx_IOF_pull(
+      &next, 1, NULL, 0, PMIX_FWD_STDOUT_CHANNEL, on_output, NULL, NULL);
+  CHECK(handle >= 0);
+  pthread_mutex_lock(&lock);
+  while (strcmp(output, "first\nsecond\n") != 0) {
+    pthread_cond_wait(&changed, &lock);
+  }
+  pthread_mutex_unlock(&lock);
+  CHECK(output_source == next.rank);
+  char text[] = "hello";
+  pmix_byte_object_t bytes = {text, sizeof text - 1};
+  if (self.rank < 2) {
+    /* Without a callback, 4.2.2 waits for itself. */
+    CHECK_OK(PMIx_IOF_push(&first, 1, &bytes, NULL, 0, on_pushed, NULL));
+    pthread_mutex_lock(&lock);
+    while (pushed > 0) pthread_cond_wait(&changed, &lock);
+    pthread_mutex_unlock(&lock);
+    CHECK_OK(pushed);
+  }
+  CHECK_OK(PMIx_Fence(NULL, 0, NULL, 0));
+  char state[64];
+  snprintf(state, sizeof state, "1 codes, %u pulls, hello typed", size / 2);
+  state_becomes(state);
+  CHECK_OK(PMIx_Fence(NULL, 0, NULL, 0));
+  CHECK_OK(PMIx_IOF_deregister((size_t)handle, NULL, 0, NULL, NULL));
+  CHECK_OK(PMIx_Deregister_event_handler((size_t)handler, NULL, NULL));
+  CHECK_OK(PMIx_Fence(NULL, 0, NULL, 0));
+  snprintf(state, sizeof state, "0 codes, %u pulls, hello typed", size / 2 - 1);
+  state_becomes(state);
+}
+
 static void credentials(void) {
   pmix_byte_object_t credential = {NULL, 0};
   CHECK_OK(PMIx_Get_credential(NULL, 0, &credential));
@@ -198,9 +316,11 @@ int main(int argc, char **argv) {
   size = (uint32_t)atoi(argv[1]);
   modex();
   connections();
+  groups();
   events();
   names();
   answers();
+  streams();
   credentials();
   if (self.rank < 2) spawn(argv[2]);
   CHECK_OK(PMIx_Fence(NULL, 0, NULL, 0));

@@ -19,8 +19,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { kMaxRounds = 64, kMaxPublished = 64, kMaxWaiting = 64 };
-enum { kFence, kConnect, kDisconnect, kCollectives };
+enum { kMaxRounds = 64, kMaxPublished = 64, kMaxWaiting = 64, kMaxInfos = 64 };
+enum { kFence, kConnect, kDisconnect, kGroup, kCollectives };
 enum { kGet = kCollectives, kGot, kEvent };
 
 static const char job[] = "two-servers";
@@ -71,13 +71,38 @@ typedef struct {
   size_t mine_size, theirs_size;
   pmix_modex_cbfunc_t modex_done;
   pmix_op_cbfunc_t op_done;
+  pmix_info_cbfunc_t info_done;
   void *cbdata;
 } round_t;
 static round_t rounds[kCollectives][kMaxRounds];
 static int num_here[kCollectives], num_there[kCollectives];
 
+/* What members share, each on its own. */
+static size_t unpack(char *data, size_t size, pmix_info_t *infos) {
+  pmix_data_buffer_t buffer;
+  PMIX_DATA_BUFFER_CONSTRUCT(&buffer);
+  PMIX_DATA_BUFFER_LOAD(&buffer, data, size);
+  size_t count = 0;
+  int32_t one = 1;
+  while (count < kMaxInfos && PMIx_Data_unpack(NULL, &buffer, &infos[count],
+                                               &one, PMIX_INFO) == PMIX_SUCCESS)
+    ++count;
+  PMIX_DATA_BUFFER_DESTRUCT(&buffer);
+  return count;
+}
+
+static void finish_group(round_t *round) {
+  static pmix_info_t infos[2 * kMaxInfos + 1];
+  size_t count = unpack(round->mine, round->mine_size, infos);
+  count += unpack(round->theirs, round->theirs_size, infos + count);
+  size_t context = 4711;
+  PMIX_INFO_LOAD(&infos[count], PMIX_GROUP_CONTEXT_ID, &context, PMIX_SIZE);
+  round->info_done(PMIX_SUCCESS, infos, count + 1, round->cbdata, NULL, NULL);
+}
+
 static void finish(round_t *round) {
   if (!round->here || !round->there) return;
+  if (round->info_done != NULL) return finish_group(round);
   if (round->op_done != NULL)
     return round->op_done(PMIX_SUCCESS, round->cbdata);
   const size_t size = round->mine_size + round->theirs_size;
@@ -91,9 +116,11 @@ static void finish(round_t *round) {
 
 static pmix_status_t collect(int kind, char *data, size_t size,
                              pmix_modex_cbfunc_t modex_done,
-                             pmix_op_cbfunc_t op_done, void *cbdata) {
+                             pmix_op_cbfunc_t op_done,
+                             pmix_info_cbfunc_t info_done, void *cbdata) {
   pthread_mutex_lock(&mutex);
   round_t *round = &rounds[kind][num_here[kind]++];
+  round->info_done = info_done;
   round->mine = data;
   round->mine_size = size;
   round->modex_done = modex_done;
@@ -113,21 +140,40 @@ static pmix_status_t fence(const pmix_proc_t procs[], size_t nprocs,
                            size_t size, pmix_modex_cbfunc_t done,
                            void *cbdata) {
   (void)procs, (void)nprocs, (void)info, (void)ninfo;
-  return collect(kFence, data, size, done, NULL, cbdata);
+  return collect(kFence, data, size, done, NULL, NULL, cbdata);
 }
 
 static pmix_status_t connect_procs(const pmix_proc_t procs[], size_t nprocs,
                                    const pmix_info_t info[], size_t ninfo,
                                    pmix_op_cbfunc_t done, void *cbdata) {
   (void)procs, (void)nprocs, (void)info, (void)ninfo;
-  return collect(kConnect, NULL, 0, NULL, done, cbdata);
+  return collect(kConnect, NULL, 0, NULL, done, NULL, cbdata);
 }
 
 static pmix_status_t disconnect_procs(const pmix_proc_t procs[], size_t nprocs,
                                       const pmix_info_t info[], size_t ninfo,
                                       pmix_op_cbfunc_t done, void *cbdata) {
   (void)procs, (void)nprocs, (void)info, (void)ninfo;
-  return collect(kDisconnect, NULL, 0, NULL, done, cbdata);
+  return collect(kDisconnect, NULL, 0, NULL, done, NULL, cbdata);
+}
+
+static pmix_status_t group(pmix_group_operation_t op, char name[],
+                           const pmix_proc_t procs[], size_t nprocs,
+                           const pmix_info_t info[], size_t ninfo,
+                           pmix_info_cbfunc_t done, void *cbdata) {
+  (void)op, (void)procs, (void)nprocs;
+  if (strcmp(name, "of both nodes") != 0) return PMIX_ERR_BAD_PARAM;
+  pmix_data_buffer_t buffer;
+  PMIX_DATA_BUFFER_CONSTRUCT(&buffer);
+  for (size_t i = 0; i < ninfo; ++i) {
+    if (strcmp(info[i].key, PMIX_GROUP_ENDPT_DATA) != 0) continue;
+    check(PMIx_Data_pack(NULL, &buffer, (void *)&info[i], 1, PMIX_INFO),
+          "pack an endpoint");
+  }
+  char *data = NULL;
+  size_t size = 0;
+  PMIX_DATA_BUFFER_UNLOAD(&buffer, data, size);
+  return collect(kGroup, data, size, NULL, NULL, done, cbdata);
 }
 
 /* ---- Direct modex ---- */
@@ -201,6 +247,27 @@ static void *listen_to_peer(void *unused) {
 
 /* ---- What one server answers on its own ---- */
 
+static void *agree(void *done_and_cbdata) {
+  void **pair = done_and_cbdata;
+  ((pmix_op_cbfunc_t)pair[0])(PMIX_SUCCESS, pair[1]);
+  free(pair);
+  return NULL;
+}
+
+/* Whoever begins waits for that. */
+static pmix_status_t begun(const pmix_proc_t *proc, void *object,
+                           pmix_info_t info[], size_t ninfo,
+                           pmix_op_cbfunc_t done, void *cbdata) {
+  (void)proc, (void)object, (void)info, (void)ninfo;
+  void **pair = malloc(2 * sizeof *pair);
+  pair[0] = (void *)done;
+  pair[1] = cbdata;
+  pthread_t thread;
+  pthread_create(&thread, NULL, agree, pair);
+  pthread_detach(thread);
+  return PMIX_SUCCESS;
+}
+
 static pmix_status_t ended(const pmix_proc_t *proc, void *object,
                            pmix_op_cbfunc_t done, void *cbdata) {
   (void)proc, (void)object, (void)done, (void)cbdata;
@@ -264,10 +331,82 @@ static pmix_status_t answer(const char *key, const char *text,
   return PMIX_SUCCESS;
 }
 
+/* What it was told, for a query. */
+static int num_codes, num_pulls;
+static char typed[64] = "nothing";
+
+static pmix_status_t register_events(pmix_status_t *codes, size_t ncodes,
+                                     const pmix_info_t info[], size_t ninfo,
+                                     pmix_op_cbfunc_t done, void *cbdata) {
+  (void)codes, (void)info, (void)ninfo;
+  num_codes += (int)ncodes;
+  done(PMIX_SUCCESS, cbdata);
+  return PMIX_SUCCESS;
+}
+
+static pmix_status_t deregister_events(pmix_status_t *codes, size_t ncodes,
+                                       pmix_op_cbfunc_t done, void *cbdata) {
+  (void)codes, (void)done, (void)cbdata;
+  num_codes -= (int)ncodes;
+  return PMIX_OPERATION_SUCCEEDED;
+}
+
+/* All output is two lines, the second after a pause. */
+static pmix_status_t pull(const pmix_proc_t procs[], size_t nprocs,
+                          const pmix_info_t directives[], size_t ndirs,
+                          pmix_iof_channel_t channels, pmix_op_cbfunc_t done,
+                          void *cbdata) {
+  (void)done, (void)cbdata;
+  for (size_t i = 0; i < ndirs; ++i) {
+    if (strcmp(directives[i].key, PMIX_IOF_STOP) != 0) continue;
+    --num_pulls;
+    return PMIX_OPERATION_SUCCEEDED;
+  }
+  if (nprocs != 1 || channels != PMIX_FWD_STDOUT_CHANNEL) {
+    return PMIX_ERR_NOT_SUPPORTED;
+  }
+  ++num_pulls;
+  char first[] = "first\n", second[] = "second\n";
+  pmix_byte_object_t line = {first, sizeof first - 1};
+  check(PMIx_server_IOF_deliver(procs, channels, &line, NULL, 0, NULL, NULL),
+        "deliver output");
+  check(
+      PMIx_server_IOF_flow_control(procs, channels, true, NULL, 0, NULL, NULL),
+      "stop the output");
+  line = (pmix_byte_object_t){second, sizeof second - 1};
+  check(PMIx_server_IOF_deliver(procs, channels, &line, NULL, 0, NULL, NULL),
+        "deliver more output");
+  check(
+      PMIx_server_IOF_flow_control(procs, channels, false, NULL, 0, NULL, NULL),
+      "let the output go on");
+  return PMIX_OPERATION_SUCCEEDED;
+}
+
+static pmix_status_t push(const pmix_proc_t *source,
+                          const pmix_proc_t targets[], size_t ntargets,
+                          const pmix_info_t directives[], size_t ndirs,
+                          const pmix_byte_object_t *bytes,
+                          pmix_op_cbfunc_t done, void *cbdata) {
+  (void)source, (void)directives, (void)ndirs;
+  if (ntargets != 1 || targets[0].rank != 0 || bytes->size >= sizeof typed) {
+    return PMIX_ERR_BAD_PARAM;
+  }
+  memcpy(typed, bytes->bytes, bytes->size);
+  typed[bytes->size] = '\0';
+  done(PMIX_SUCCESS, cbdata);
+  return PMIX_SUCCESS;
+}
+
 static pmix_status_t query(pmix_proc_t *proc, pmix_query_t *queries,
                            size_t nqueries, pmix_info_cbfunc_t done,
                            void *cbdata) {
   (void)proc, (void)nqueries;
+  char text[128];
+  if (strcmp(queries[0].keys[0], "host.state") == 0) {
+    snprintf(text, sizeof text, "%d codes, %d pulls, %s typed", num_codes,
+             num_pulls, typed);
+    return answer("host.state", text, done, cbdata);
+  }
   return answer(queries[0].keys[0], "of the host", done, cbdata);
 }
 
@@ -400,7 +539,7 @@ static void *start_spawned(void *unused) {
 }
 
 static pmix_server_module_t module = {
-    .client_connected = ended,
+    .client_connected2 = begun,
     .client_finalized = ended,
     .fence_nb = fence,
     .direct_modex = direct_modex,
@@ -410,6 +549,11 @@ static pmix_server_module_t module = {
     .spawn = spawn,
     .connect = connect_procs,
     .disconnect = disconnect_procs,
+    .group = group,
+    .register_events = register_events,
+    .deregister_events = deregister_events,
+    .iof_pull = pull,
+    .push_stdin = push,
     .notify_event = notify,
     .query = query,
     .log = log_data,

@@ -1,0 +1,34 @@
+// A say in who is served, for whoever runs a server beside its endpoints.
+#ifndef CANOPY_SERVER_ENDPOINT_NEWCOMER_H_
+#define CANOPY_SERVER_ENDPOINT_NEWCOMER_H_
+
+#include <cstdint>
+#include <functional>
+
+#include "common/ids.h"
+
+namespace canopy::endpoint {
+
+// A process that has proved who it is, and has had no welcome yet.
+struct Newcomer {
+  // Of a tool, as it names itself; an empty namespace: it wants a name.
+  ProcId proc;
+  bool is_tool = false;
+  uint32_t uid = 0;  // of a tool
+  uint32_t gid = 0;  // the same
+};
+
+struct Verdict {
+  int status = 0;  // another than kSuccess refuses it
+  // Of a tool that wants a name; an empty namespace: the server finds one.
+  ProcId name = {};
+};
+
+// Decides about a newcomer, which waits. Calls `done` at most once, in the
+// loop's thread, at once or later, and not when the endpoint is gone.
+using AskAboutNewcomer =
+    std::function<void(const Newcomer& who, std::function<void(Verdict)> done)>;
+
+}  // namespace canopy::endpoint
+
+#endif  // CANOPY_SERVER_ENDPOINT_NEWCOMER_H_

@@ -1,0 +1,307 @@
+#include "server/library/host_overlay.h"
+
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <functional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "common/codec/encoder.h"
+#include "common/status.h"
+#include "common/values/info_list.h"
+#include "common/values/value.h"
+#include "pmix_common.h"
+#include "server/core/collective/group_record.h"
+#include "server/core/modex/modex.h"
+#include "server/library/blob.h"
+#include "server/library/library_testing.h"
+#include "server/ports/fake_sink.h"
+
+namespace canopy::library {
+namespace {
+
+using core::CollectiveOp;
+
+const ProcId kFar{"job", 3};
+
+// The key, as a process has committed it.
+std::string Kval(const std::string& key) {
+  Encoder out;
+  out.PutKval(key, Value::Uint32(1).raw());
+  return out.Take();
+}
+
+std::string BlobOf(const ProcId& proc, const std::string& kvals) {
+  core::ModexWriter records;
+  records.Add({proc, 0, 1, Bytes(kvals)});
+  return MakeBlob(records.Take().view());
+}
+
+class HostOverlayTest : public WithUpcalls<HostOverlayTest> {
+ public:
+  HostOverlay::Parts Parts() {
+    HostOverlay::Parts parts;
+    parts.sink = &core_;
+    parts.module = &module_;
+    parts.upcalls = &upcalls();
+    parts.jobs = &jobs_;
+    parts.arrivals = &arrivals_;
+    parts.outside = &outside_;
+    parts.await_commit = [this](const ProcId& proc) {
+      awaited_.push_back(proc);
+    };
+    parts.after = [this](int64_t ms, std::function<void()> what) {
+      paused_ms_ += ms;
+      what();
+    };
+    return parts;
+  }
+
+  void Send(core::MessageBody body, NodeId to = kHost) {
+    overlay_.Send({kSelf, to, std::move(body)});
+    Run();
+  }
+  static core::CollectiveUp Up(CollectiveOp op, std::vector<ProcId> procs) {
+    core::CollectiveUp up;
+    up.id.op = op;
+    up.id.participants = std::move(procs);
+    return up;
+  }
+  template <typename T>
+  std::vector<T> Got() const {
+    std::vector<T> got;
+    for (const auto& in : core_.All<core::PeerArrived>()) {
+      if (const T* one = std::get_if<T>(&in.message.body)) got.push_back(*one);
+    }
+    return got;
+  }
+  // The last release.
+  core::CollectiveDown Down() const {
+    const auto all = Got<core::CollectiveDown>();
+    return all.empty() ? core::CollectiveDown() : all.back();
+  }
+
+  // What the host brings for a direct modex, and how often it was asked.
+  void Bring(pmix_status_t status, std::string data) {
+    brought_status_ = status;
+    brought_ = std::move(data);
+    module_.direct_modex = [](const pmix_proc_t* proc, const pmix_info_t[],
+                              size_t, pmix_modex_cbfunc_t done, void* cbdata) {
+      EXPECT_EQ(FromC(*proc), kFar);
+      ++current->asked_;
+      done(current->brought_status_, current->brought_.data(),
+           current->brought_.size(), cbdata, nullptr, nullptr);
+      return static_cast<pmix_status_t>(PMIX_SUCCESS);
+    };
+  }
+  core::DmodexReply Get(const std::string& key, uint32_t timeout_ms = 0) {
+    core::DmodexRequest request;
+    request.target = kFar;
+    request.key = key;
+    request.timeout_ms = timeout_ms;
+    overlay_.Send({kSelf, kFirstOther, request});
+    for (int i = 0; i < 100 && Got<core::DmodexReply>().empty(); ++i) Run();
+    const auto replies = Got<core::DmodexReply>();
+    EXPECT_EQ(replies.size(), 1u);
+    return replies.empty() ? core::DmodexReply() : replies[0];
+  }
+
+  FakeSink core_;
+  Arrivals arrivals_;
+  OutsideKeys outside_;
+  std::vector<ProcId> awaited_;
+  int64_t paused_ms_ = 0;
+  int asked_ = 0;
+  pmix_status_t brought_status_ = PMIX_SUCCESS;
+  std::string brought_;
+  HostOverlay overlay_{Parts()};
+};
+
+// ------------------------------------------------------------ collectives ---
+
+TEST_F(HostOverlayTest, WithoutAFunctionAFenceOfThisNodeAloneSucceeds) {
+  Send(Up(CollectiveOp::kFence, {{"job", 0}, {"job", 1}}));
+  EXPECT_EQ(Down().status, kSuccess);
+  Send(Up(CollectiveOp::kFence, {{"job", kRankWildcard}}));
+  EXPECT_EQ(Down().status, kErrNotSupported);
+}
+
+TEST_F(HostOverlayTest, AFenceBringsWhatOtherNodesCommit) {
+  static std::string answer;
+  answer = BlobOf(kFar, Kval("key")) + MakeBlob({});
+  module_.fence_nb = [](const pmix_proc_t procs[], size_t nprocs,
+                        const pmix_info_t[], size_t, char* data, size_t,
+                        pmix_modex_cbfunc_t done, void* cbdata) {
+    EXPECT_EQ(nprocs, 1u);
+    EXPECT_EQ(procs[0].rank, PMIX_RANK_WILDCARD);
+    std::free(data);
+    done(PMIX_SUCCESS, answer.data(), answer.size(), cbdata, nullptr, nullptr);
+    done(PMIX_ERROR, nullptr, 0, cbdata, nullptr, nullptr);
+    return static_cast<pmix_status_t>(PMIX_SUCCESS);
+  };
+  Send(Up(CollectiveOp::kFence, {{"job", kRankWildcard}}));
+  ASSERT_EQ(Got<core::CollectiveDown>().size(), 1u);
+  EXPECT_EQ(Down().status, kSuccess);
+  ASSERT_EQ(Down().contributions.size(), 1u);
+  EXPECT_EQ(Down().contributions[0].node, kFirstOther);
+  answer = "what is no blob";
+  Send(Up(CollectiveOp::kFence, {{"job", kRankWildcard}}));
+  EXPECT_EQ(Down().status, kErrUnpackFailure);
+}
+
+TEST_F(HostOverlayTest, AJobThatIsNamedAsAWholeHasOneName) {
+  static std::vector<ProcId> named;
+  module_.fence_nb = [](const pmix_proc_t procs[], size_t nprocs,
+                        const pmix_info_t[], size_t, char*, size_t,
+                        pmix_modex_cbfunc_t, void*) {
+    named.clear();
+    for (size_t i = 0; i < nprocs; ++i) named.push_back(FromC(procs[i]));
+    return static_cast<pmix_status_t>(PMIX_OPERATION_SUCCEEDED);
+  };
+  Send(Up(CollectiveOp::kFence,
+          {{"job", 0}, {"job", 1}, {"job", 2}, {"job", 3}, {"other", 0}}));
+  EXPECT_EQ(named, (std::vector<ProcId>{{"job", kRankWildcard}, {"other", 0}}));
+  Send(Up(CollectiveOp::kFence, {{"job", 1}, {"job", 3}}));
+  EXPECT_EQ(named, (std::vector<ProcId>{{"job", 1}, {"job", 3}}));
+}
+
+TEST_F(HostOverlayTest, AFailureHereIsNotTheHosts) {
+  module_.connect = [](const pmix_proc_t[], size_t, const pmix_info_t[], size_t,
+                       pmix_op_cbfunc_t, void*) {
+    ADD_FAILURE();
+    return static_cast<pmix_status_t>(PMIX_ERROR);
+  };
+  core::CollectiveUp up = Up(CollectiveOp::kConnect, {{"job", kRankWildcard}});
+  up.status = kErrTimeout;
+  Send(up);
+  EXPECT_EQ(Down().status, kErrTimeout);
+  core_.inputs.clear();
+  up.status = kSuccess;
+  Send(up, kFirstOther);  // a question to another node
+  EXPECT_TRUE(Got<core::CollectiveDown>().empty());
+}
+
+TEST_F(HostOverlayTest, AGroupIsTheHosts) {
+  const std::vector<ProcId> all = {{"job", kRankWildcard}};
+  core::CollectiveUp up = Up(CollectiveOp::kGroupConstruct, all);
+  up.id.name = "group";
+  Send(up);
+  EXPECT_EQ(Down().status, kErrNotSupported);
+  module_.group = [](pmix_group_operation_t op, char name[],
+                     const pmix_proc_t[], size_t nprocs, const pmix_info_t[],
+                     size_t, pmix_info_cbfunc_t done, void* cbdata) {
+    EXPECT_EQ(op, PMIX_GROUP_CONSTRUCT);
+    EXPECT_STREQ(name, "group");
+    EXPECT_EQ(nprocs, 1u);
+    InfoList infos{{PMIX_GROUP_MEMBERSHIP,
+                    Value::ProcArray(std::vector<ProcId>{{"job", 0}, kFar})}};
+    done(PMIX_SUCCESS, infos.mutable_data(), infos.size(), cbdata, nullptr,
+         nullptr);
+    return static_cast<pmix_status_t>(PMIX_SUCCESS);
+  };
+  Send(up);
+  EXPECT_EQ(Down().status, kSuccess);
+  const auto result = core::DecodeGroupRecord(Down().result);
+  ASSERT_TRUE(result.has_value());
+  EXPECT_EQ(result->missing, (std::vector<ProcId>{{"job", 1}, {"job", 2}}));
+}
+
+TEST_F(HostOverlayTest, AGroupOfThisNodeAloneIsNot) {
+  core::CollectiveUp up =
+      Up(CollectiveOp::kGroupConstruct, {{"job", 0}, {"job", 1}});
+  up.id.name = "group";
+  Send(up);
+  EXPECT_EQ(Down().status, kSuccess);
+  EXPECT_FALSE(Down().result.empty());
+}
+
+// ----------------------------------------------------------- direct modex ---
+
+TEST_F(HostOverlayTest, WhatAnotherNodeHasCommittedIsTheAnswer) {
+  Bring(PMIX_SUCCESS, BlobOf(kFar, Kval("key")));
+  const core::DmodexReply reply = Get("key");
+  EXPECT_EQ(reply.status, kSuccess);
+  EXPECT_EQ(reply.data.view(), Kval("key"));
+  EXPECT_EQ(asked_, 1);
+}
+
+TEST_F(HostOverlayTest, ASuccessWithoutDataIsNotFound) {
+  Bring(PMIX_SUCCESS, "");
+  EXPECT_EQ(Get("key").status, kErrNotFound);
+}
+
+TEST_F(HostOverlayTest, MalformedDataIsUnpackFailure) {
+  Bring(PMIX_SUCCESS, "malformed");
+  EXPECT_EQ(Get("key").status, kErrUnpackFailure);
+}
+
+TEST_F(HostOverlayTest, AHostThatFailsIsHeard) {
+  Bring(PMIX_ERR_PROC_ABORTED, "");
+  EXPECT_EQ(Get("key").status, PMIX_ERR_PROC_ABORTED);
+}
+
+TEST_F(HostOverlayTest, AKeyForItsOwnNodeAloneIsToldApart) {
+  Bring(PMIX_SUCCESS, BlobOf(kFar, Kval("key")) + MakeOutside({"hidden"}));
+  EXPECT_EQ(Get("hidden", 1000).status, kErrExistsOutsideScope);
+}
+
+TEST_F(HostOverlayTest, AKeyThatIsNotThereIsWaitedForSoLong) {
+  Bring(PMIX_SUCCESS, BlobOf(kFar, Kval("key")));
+  EXPECT_EQ(Get("never", 1000).status, kErrTimeout);
+  EXPECT_EQ(paused_ms_, 1000);
+  EXPECT_GT(asked_, 3);
+}
+
+TEST_F(HostOverlayTest, WithoutATimeItIsNotWaitedFor) {
+  Bring(PMIX_SUCCESS, BlobOf(kFar, Kval("key")));
+  EXPECT_EQ(Get("never").status, kSuccess);  // the core sees that it lacks
+  EXPECT_EQ(asked_, 1);
+}
+
+TEST_F(HostOverlayTest, WithoutAFunctionNothingIsFetched) {
+  EXPECT_EQ(Get("key").status, kErrNotSupported);
+}
+
+// --------------------------------------------------- for the host's peers ---
+
+TEST_F(HostOverlayTest, ACommitIsWaitedFor) {
+  std::vector<std::pair<int, std::string>> answers;
+  const ProcId here{"job", 0};
+  outside_.Add(here, {{core::Scope::kLocal, Bytes(Kval("hidden"))}});
+  overlay_.GetCommitted(here, [&](int status, const std::string& blob) {
+    answers.emplace_back(status, blob);
+  });
+  ASSERT_EQ(Got<core::DmodexRequest>().size(), 1u);
+  const uint64_t number = Got<core::DmodexRequest>()[0].request;
+  Send(core::DmodexReply{number, kErrNotFound, here, {}, 0, 0});
+  EXPECT_TRUE(answers.empty());
+  EXPECT_EQ(awaited_, std::vector<ProcId>{here});
+  overlay_.OnCommit();
+  ASSERT_EQ(Got<core::DmodexRequest>().size(), 2u);
+  Send(core::DmodexReply{number, kSuccess, here, Bytes(Kval("key")), 1, 0});
+  ASSERT_EQ(answers.size(), 1u);
+  EXPECT_EQ(answers[0].second,
+            BlobOf(here, Kval("key")) + MakeOutside({"hidden"}));
+}
+
+TEST_F(HostOverlayTest, AProcessOfAnotherNodeIsNotFound) {
+  int status = kSuccess;
+  overlay_.GetCommitted(kFar,
+                        [&](int got, const std::string&) { status = got; });
+  const uint64_t number = Got<core::DmodexRequest>()[0].request;
+  Send(core::DmodexReply{number, kErrNotFound, kFar, {}, 0, 0});
+  EXPECT_EQ(status, kErrNotFound);
+}
+
+TEST_F(HostOverlayTest, ANamespaceThatGoesAnswersItsPeers) {
+  int status = kSuccess;
+  overlay_.GetCommitted({"job", 0},
+                        [&](int got, const std::string&) { status = got; });
+  overlay_.DropJob("job");
+  EXPECT_EQ(status, kErrNotFound);
+}
+
+}  // namespace
+}  // namespace canopy::library

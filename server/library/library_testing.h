@@ -1,0 +1,69 @@
+// What the tests of this package share: a loop with the calls of the process,
+// and a job of two nodes.
+#ifndef CANOPY_SERVER_LIBRARY_LIBRARY_TESTING_H_
+#define CANOPY_SERVER_LIBRARY_LIBRARY_TESTING_H_
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <string>
+
+#include "common/event_loop.h"
+#include "pmix_server.h"
+#include "server/library/hosted_jobs.h"
+#include "server/library/upcalls.h"
+#include "server/registration/registration.h"
+
+namespace canopy::library {
+
+// Ranks 0 and 1 on this node, 2 and 3 on another.
+inline registration::Registration JobOfTwoNodes(const std::string& nspace) {
+  registration::Registration told;
+  told.job.nspace = nspace;
+  told.job.apps.resize(1);
+  told.job.apps[0].num_procs = 4;
+  for (const char* name : {"n1", "n2"}) {
+    JobNode node;
+    node.name = name;
+    node.agent = static_cast<NodeId>(told.job.nodes.size());
+    told.job.nodes.push_back(node);
+  }
+  for (uint32_t node : {0u, 0u, 1u, 1u})
+    told.job.procs.push_back({node, 0, ""});
+  told.self_node = 0;
+  return told;
+}
+
+// The calls of the process are brought to a loop of the test. A module has no
+// data of its own: its functions find the test by `current`.
+template <typename Derived>
+class WithUpcalls : public testing::Test {
+ protected:
+  WithUpcalls() {
+    current = static_cast<Derived*>(this);
+    upcalls().Open(&loop_);
+    EXPECT_TRUE(jobs_.AddJob(JobOfTwoNodes("job")).ok());
+    jobs_.AddClient({"job", 0}, 7, 8, this);
+    jobs_.AddClient({"job", 1}, 7, 8, this);
+    EXPECT_TRUE(jobs_.MakeSpec("job").ok());
+  }
+  ~WithUpcalls() override {
+    upcalls().Close();
+    current = nullptr;
+  }
+
+  static Upcalls& upcalls() { return Upcalls::OfProcess(); }
+  // What has been posted, and what follows from that.
+  void Run() {
+    for (int i = 0; i < 8; ++i) loop_.RunOnce(0);
+  }
+
+  inline static Derived* current = nullptr;
+  EventLoop loop_;
+  HostedJobs jobs_;
+  canopy_server_module_t module_ = {};
+};
+
+}  // namespace canopy::library
+
+#endif  // CANOPY_SERVER_LIBRARY_LIBRARY_TESTING_H_

@@ -1,0 +1,32 @@
+// The keys that processes of this node have put for this node alone: whoever
+// asks for one on another node is told that it is there.
+#ifndef CANOPY_SERVER_LIBRARY_OUTSIDE_KEYS_H_
+#define CANOPY_SERVER_LIBRARY_OUTSIDE_KEYS_H_
+
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "common/ids.h"
+#include "server/core/step/client_inputs.h"
+
+namespace canopy::library {
+
+// Loop thread only.
+class OutsideKeys {
+ public:
+  // A process has committed that, which may be malformed. A key counts as it
+  // was put last.
+  void Add(const ProcId& proc, const std::vector<core::ScopedData>& data);
+  // Ascending.
+  std::vector<std::string> Of(const ProcId& proc) const;
+  void DropJob(const std::string& nspace);
+
+ private:
+  std::map<ProcId, std::set<std::string>> keys_;
+};
+
+}  // namespace canopy::library
+
+#endif  // CANOPY_SERVER_LIBRARY_OUTSIDE_KEYS_H_

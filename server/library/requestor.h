@@ -1,0 +1,37 @@
+// Who asks the host for something.
+#ifndef CANOPY_SERVER_LIBRARY_REQUESTOR_H_
+#define CANOPY_SERVER_LIBRARY_REQUESTOR_H_
+
+#include <algorithm>
+#include <cstdint>
+
+#include "common/ids.h"
+#include "common/values/info_list.h"
+#include "common/values/value.h"
+#include "pmix_common.h"
+
+namespace canopy::library {
+
+struct HostCaller {
+  ProcId proc;
+  uint32_t uid = 0;
+  uint32_t gid = 0;
+  bool is_tool = false;
+};
+
+// The host learns the user from each request.
+inline void AddUser(const HostCaller& caller, InfoList* infos) {
+  infos->Set(PMIX_USERID, Value::Uint32(caller.uid));
+  infos->Set(PMIX_GRPID, Value::Uint32(caller.gid));
+}
+
+// PMIX_TIMEOUT, for Upcalls::Call. 0: there is none.
+inline uint32_t TimeoutOf(const InfoList& infos) {
+  constexpr uint64_t kMostSeconds = 4'000'000;  // in ms it fits into 32 bits
+  const uint64_t seconds = infos.FindUint(PMIX_TIMEOUT).value_or(0);
+  return static_cast<uint32_t>(std::min(seconds, kMostSeconds) * 1000);
+}
+
+}  // namespace canopy::library
+
+#endif  // CANOPY_SERVER_LIBRARY_REQUESTOR_H_

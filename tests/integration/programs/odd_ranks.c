@@ -1,0 +1,197 @@
+/* Ranks of a host that does what it should not (odd_host.c):
+ *
+ *   odd_ranks MODE
+ *
+ * Each has a clear status for what the host does not do, and never hangs. */
+#define _GNU_SOURCE
+#include <pmix.h>
+#include <pmix_tool.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static pmix_proc_t self;
+static const char *mode;
+
+static void fail(int line, const char *what, pmix_status_t status) {
+  fprintf(stderr, "%s, rank %u: line %d: %s: %s\n", mode, self.rank, line, what,
+          PMIx_Error_string(status));
+  exit(1);
+}
+#define CHECK_STATUS(call, wanted)                   \
+  do {                                               \
+    const pmix_status_t got = (call);                \
+    if (got != (wanted)) fail(__LINE__, #call, got); \
+  } while (0)
+#define CHECK_OK(call) CHECK_STATUS(call, PMIX_SUCCESS)
+#define CHECK_FAILS(call)                                \
+  do {                                                   \
+    const pmix_status_t got = (call);                    \
+    if (got == PMIX_SUCCESS) fail(__LINE__, #call, got); \
+  } while (0)
+
+static bool is(const char *name) { return strcmp(mode, name) == 0; }
+
+static pmix_info_t in_a_second(void) {
+  pmix_info_t info;
+  int seconds = 1;
+  PMIX_INFO_LOAD(&info, PMIX_TIMEOUT, &seconds, PMIX_INT);
+  return info;
+}
+
+static pmix_status_t fence(void) {
+  pmix_info_t collect;
+  bool yes = true;
+  PMIX_INFO_LOAD(&collect, PMIX_COLLECT_DATA, &yes, PMIX_BOOL);
+  return PMIx_Fence(NULL, 0, &collect, 1);
+}
+
+static void put(void) {
+  pmix_value_t value;
+  uint32_t number = 100 + self.rank;
+  PMIX_VALUE_LOAD(&value, &number, PMIX_UINT32);
+  CHECK_OK(PMIx_Put(PMIX_GLOBAL, "odd", &value));
+  CHECK_OK(PMIx_Commit());
+}
+
+static void neighbour_has(uint32_t rank) {
+  pmix_proc_t proc = self;
+  proc.rank = rank;
+  pmix_value_t *value = NULL;
+  CHECK_OK(PMIx_Get(&proc, "odd", NULL, 0, &value));
+  if (value->data.uint32 != 100 + rank) fail(__LINE__, "its data", PMIX_ERROR);
+  PMIX_VALUE_RELEASE(value);
+}
+
+static pmix_status_t spawn(const pmix_info_t *info, size_t ninfo) {
+  pmix_app_t app;
+  pmix_status_t rc = PMIX_SUCCESS;
+  PMIX_APP_CONSTRUCT(&app);
+  app.cmd = strdup("/bin/true");
+  PMIX_ARGV_APPEND(rc, app.argv, "true");
+  CHECK_OK(rc);
+  app.maxprocs = 1;
+  pmix_nspace_t nspace;
+  rc = PMIx_Spawn(info, ninfo, &app, 1, nspace);
+  PMIX_APP_DESTRUCT(&app);
+  return rc;
+}
+
+static pmix_status_t look_up(const pmix_info_t *info, size_t ninfo) {
+  pmix_pdata_t found;
+  PMIX_PDATA_CONSTRUCT(&found);
+  strcpy(found.key, "nobody's");
+  return PMIx_Lookup(&found, 1, info, ninfo);
+}
+
+static pmix_status_t connect_all(const pmix_info_t *info, size_t ninfo) {
+  pmix_proc_t all = self;
+  all.rank = PMIX_RANK_WILDCARD;
+  return PMIx_Connect(&all, 1, info, ninfo);
+}
+
+/* ---- What each mode does ---- */
+
+static void silent(void) {
+  const pmix_info_t soon = in_a_second();
+  CHECK_STATUS(PMIx_Fence(NULL, 0, &soon, 1), PMIX_ERR_TIMEOUT);
+  CHECK_STATUS(connect_all(&soon, 1), PMIX_ERR_TIMEOUT);
+  CHECK_STATUS(look_up(&soon, 1), PMIX_ERR_TIMEOUT);
+  CHECK_STATUS(spawn(&soon, 1), PMIX_ERR_TIMEOUT);
+  CHECK_OK(fence());
+  neighbour_has(0);
+}
+
+static void lies(void) {
+  CHECK_STATUS(fence(), PMIX_ERR_UNPACK_FAILURE);
+  CHECK_OK(fence());
+  neighbour_has(0);
+  CHECK_FAILS(spawn(NULL, 0));
+}
+
+/* Of one node alone, some of it is the library's own. */
+static void nothing(void) {
+  CHECK_OK(fence());
+  neighbour_has(0);
+  CHECK_STATUS(connect_all(NULL, 0), PMIX_ERR_NOT_SUPPORTED);
+  CHECK_STATUS(look_up(NULL, 0), PMIX_ERR_NOT_SUPPORTED);
+  CHECK_STATUS(spawn(NULL, 0), PMIX_ERR_NOT_SUPPORTED);
+  pmix_info_t info, *results = NULL;
+  size_t count = 0;
+  bool yes = true;
+  PMIX_INFO_LOAD(&info, "odd.key", "text", PMIX_STRING);
+  CHECK_STATUS(PMIx_Publish(&info, 1), PMIX_ERR_NOT_SUPPORTED);
+  PMIX_INFO_LOAD(&info, PMIX_JOB_CTRL_PAUSE, &yes, PMIX_BOOL);
+  CHECK_STATUS(PMIx_Job_control(&self, 1, &info, 1, &results, &count),
+               PMIX_ERR_NOT_SUPPORTED);
+  CHECK_STATUS(
+      PMIx_Allocation_request(PMIX_ALLOC_NEW, NULL, 0, &results, &count),
+      PMIX_ERR_NOT_SUPPORTED);
+  pmix_byte_object_t bytes = {"x", 1};
+  CHECK_STATUS(PMIx_IOF_push(&self, 1, &bytes, NULL, 0, NULL, NULL),
+               PMIX_ERR_NOT_SUPPORTED);
+}
+
+static void tool(void) {
+  const char *names[] = {"PMIX_NAMESPACE", "PMIX_RANK", "CANOPY_NAMESPACE"};
+  for (size_t i = 0; i < sizeof names / sizeof *names; ++i) unsetenv(names[i]);
+  pmix_info_t info;
+  pid_t host = getppid();
+  PMIX_INFO_LOAD(&info, PMIX_SERVER_PIDINFO, &host, PMIX_PID);
+  CHECK_OK(PMIx_tool_init(&self, &info, 1));
+  if (strcmp(self.nspace, "the-tool") != 0)
+    fail(__LINE__, self.nspace, PMIX_ERROR);
+  CHECK_OK(PMIx_tool_finalize());
+}
+
+static void refused(void) {
+  const pmix_status_t rc = PMIx_Init(&self, NULL, 0);
+  const char *rank = getenv("PMIX_RANK");
+  const bool wanted = rank == NULL || strcmp(rank, "1") != 0;
+  if (wanted != (rc == PMIX_SUCCESS)) fail(__LINE__, "PMIx_Init", rc);
+#ifdef CANOPY_SERVER_MODULE_ENTRIES
+  if (!wanted && rc != PMIX_ERR_NO_PERMISSIONS) fail(__LINE__, "PMIx_Init", rc);
+#endif
+  if (wanted) CHECK_OK(PMIx_Finalize(NULL, 0));
+}
+
+static void dying(void) {
+  if (is("dies-in-a-spawn")) {
+    CHECK_OK(fence());
+    CHECK_FAILS(spawn(NULL, 0));
+  }
+  CHECK_FAILS(PMIx_Fence(NULL, 0, NULL, 0));
+  /* Whether there is anybody to say goodbye to is no matter. */
+  (void)PMIx_Finalize(NULL, 0);
+}
+
+int main(int argc, char **argv) {
+  if (argc != 2) return 2;
+  mode = argv[1];
+  alarm(60);
+  if (is("has-a-tool")) tool();
+  if (is("refuses") || is("refuses-at-once")) refused();
+  if (!is("has-a-tool") && !is("refuses") && !is("refuses-at-once")) {
+    CHECK_OK(PMIx_Init(&self, NULL, 0));
+    put();
+    if (is("dies-in-a-fence") || is("dies-in-a-spawn")) {
+      dying();
+    } else {
+      if (is("is-silent")) {
+        silent();
+      } else if (is("lies")) {
+        lies();
+      } else if (is("has-nothing") || is("has-no-module")) {
+        nothing();
+      } else { /* answers twice, in a thread; comes again; has users */
+        for (int i = 0; i < 5; ++i) CHECK_OK(fence());
+        neighbour_has(0);
+      }
+      CHECK_OK(PMIx_Finalize(NULL, 0));
+    }
+  }
+  printf("%s ok\n", mode);
+  return 0;
+}

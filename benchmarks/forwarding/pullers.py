@@ -1,0 +1,163 @@
+#!/usr/bin/env python3
+"""Output of one job through several pullers at different speeds.
+
+Usage: benchmarks/forwarding/pullers.py --prefix PREFIX [--mib MIB] [--ranks N]
+                                        [--nodes N] [--rates MIB/S,...]
+
+Brings up an overlay of emulated nodes and runs a job that writes MIB (1024) in all,
+in numbered lines, to a file that its launcher keeps, and to `canopy output -f` for
+each rate: 0 reads as fast as it can. Prints, for each of them, what it has read and
+what it says is missing, which together are all; and for each agent the most memory
+that it had. Exit code 1 when a byte is unaccounted for, lines are torn or out of
+order, or an agent has had more than its caches and 32 MiB above what it had before
+the job.
+"""
+import argparse
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+
+LINE = 64  # bytes
+SAMPLE = 4 * LINE  # of what is read at a time
+SPARE = 32 << 20
+JOB_CACHE = 1 << 20
+PULLER_CACHE = 16 << 20  # what `canopy output` asks for
+WRITER = ("import os, sys\n"
+          "rank, lines = int(os.environ['PMIX_RANK']), int(sys.argv[1])\n"
+          "for first in range(0, lines, 1024):\n"
+          "    sys.stdout.write(''.join(f'{rank:04d} {n:010d} '.ljust(63, '.')"
+          " + '\\n' for n in range(first, min(first + 1024, lines))))\n")
+
+
+class Puller:
+    """Reads what one `canopy output -f` prints, so many bytes a second."""
+
+    def __init__(self, command, env, rate):
+        self.rate = rate
+        self.read = 0
+        self.trouble = None
+        self.last = {}
+        self.child = subprocess.Popen(command, env=env, stdout=subprocess.PIPE,
+                                      stderr=subprocess.PIPE)
+        self.thread = threading.Thread(target=self._run)
+        self.thread.start()
+
+    def _run(self):
+        start, rest = time.monotonic(), b""
+        while True:
+            piece = self.child.stdout.read1(1 << 16)
+            if not piece:
+                break
+            self.read += len(piece)
+            whole = rest + piece
+            end = whole.rfind(b"\n") + 1
+            rest = whole[end:]
+            self._check(whole[:end])
+            if self.rate:
+                late = start + self.read / self.rate - time.monotonic()
+                if late > 0:
+                    time.sleep(late)
+
+    def _check(self, text):
+        """Each rank's lines in their order: one now and then, as all of them would
+        take longer than to read them. Where some are missing, one may be cut on
+        either side."""
+        for line in text[:SAMPLE].splitlines()[:-1]:
+            if self.trouble or not re.fullmatch(rb"\d{4} \d{10} \.{47}", line):
+                continue
+            rank, number = int(line[:4]), int(line[5:15])
+            if number <= self.last.get(rank, -1):
+                self.trouble = f"rank {rank}: {number} after {self.last[rank]}"
+            self.last[rank] = number
+
+    def finish(self):
+        self.thread.join()
+        error = self.child.stderr.read().decode()
+        self.child.wait()
+        said = re.search(r"(\d+) bytes of output are missing", error)
+        return int(said[1]) if said else 0
+
+
+def memory(pid, key):
+    with open(f"/proc/{pid}/status", encoding="ascii") as file:
+        return int(re.search(rf"^{key}:\s+(\d+) kB", file.read(), re.M)[1]) << 10
+
+
+def measure(options, canopy, env, work):
+    members = json.loads(subprocess.run(
+        [canopy, "up", "--nodes", str(options.nodes), "--context", "pullers", "-o",
+         "json"], env=env, check=True, capture_output=True).stdout)["members"]
+    before = [memory(int(member["pid"]), "VmRSS") for member in members]
+    lines = options.mib * (1 << 20) // LINE // options.ranks
+    total = lines * LINE * options.ranks
+    script = os.path.join(work, "writer.py")
+    with open(script, "w", encoding="ascii") as file:
+        file.write(WRITER)
+    go = os.path.join(work, "go")
+    kept = os.path.join(work, "kept")
+    start = time.monotonic()
+    with open(kept, "wb") as out:
+        job = subprocess.Popen(
+            [canopy, "run", "--context", "pullers", "-n", str(options.ranks),
+             "--oversubscribe", "--map-by", "node", "sh", "-c",
+             'until [ -e "$1" ]; do sleep 0.05; done; exec "$2" "$3" "$4"', "sh",
+             go, sys.executable, script, str(lines)], env=env, stdout=out)
+        jobs = []
+        while not jobs:
+            jobs = json.loads(subprocess.run(
+                [canopy, "ps", "--context", "pullers", "-o", "json"], env=env,
+                check=True, capture_output=True).stdout).get("jobs", [])
+        command = [canopy, "output", "--context", "pullers", jobs[0]["nspace"], "-f"]
+        pullers = [Puller(command, env, float(rate) * (1 << 20))
+                   for rate in options.rates.split(",")]
+        time.sleep(1)  # they are connected
+        with open(go, "w", encoding="ascii"):
+            pass
+        failed = job.wait() != 0
+    took = time.monotonic() - start
+    failed |= os.path.getsize(kept) != total
+    print(f"launcher: {os.path.getsize(kept)} of {total} bytes, "
+          f"{total / took / (1 << 20):.0f} MiB/s")
+    for puller in pullers:
+        missing = puller.finish()
+        wrong = puller.trouble or puller.read + missing != total
+        failed |= bool(wrong)
+        print(f"puller at {puller.rate / (1 << 20):.0f} MiB/s: {puller.read} read, "
+              f"{missing} missing{', WRONG ' + str(puller.trouble) if wrong else ''}")
+    limit = SPARE + JOB_CACHE + len(pullers) * PULLER_CACHE
+    for member, had in zip(members, before):
+        most = memory(int(member["pid"]), "VmHWM")
+        failed |= most > had + limit
+        print(f"agent {member['name']}: {had >> 20} MiB before, {most >> 20} MiB at "
+              f"most, limit {(had + limit) >> 20} MiB")
+    return failed
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--prefix", required=True)
+    parser.add_argument("--mib", type=int, default=1024)
+    parser.add_argument("--ranks", type=int, default=64)
+    parser.add_argument("--nodes", type=int, default=2)
+    parser.add_argument("--rates", default="0,20,2")
+    options = parser.parse_args()
+    canopy = os.path.join(options.prefix, "bin", "canopy")
+    work = tempfile.mkdtemp(prefix="canopy-pullers-")
+    env = dict(os.environ, XDG_RUNTIME_DIR=work)
+    try:
+        failed = measure(options, canopy, env, work)
+    finally:
+        subprocess.run([canopy, "down", "--force", "--context", "pullers"], env=env,
+                       check=False, capture_output=True)
+        shutil.rmtree(work)
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
